@@ -12,10 +12,10 @@ extern "C" {
 #endif
 
 /*
- * Further services that record this process, beside the system's of sonda_init(): one in this
- * process (sonda/service.h), one that is reached by a transport of the program's own, or another
- * one on this machine. The process is a producer of each. All its data sources are registered with
- * each, and an event is written for each session of any service that records it.
+ * Services that record this process in addition to the system's service of sonda_init(): one in
+ * this process (sonda/service.h), one behind a transport of the program, or another one on this
+ * machine. The process is a producer of each service. All its data sources are registered with
+ * each, and an event is written into all sessions of all services that record it.
  *
  *	sonda_init(&(struct sonda_init_options){.size = sizeof(struct sonda_init_options),
  *						.backends = SONDA_BACKEND_NONE});
@@ -40,11 +40,11 @@ struct sonda_backend_options {
 	const char *producer_socket;
 	const char *consumer_socket;
 	/*
-	 * In place of addresses: returns a connected stream socket, which the library then owns, or
-	 * -errno. It runs on the library's thread: at first, and again after a connection is lost
-	 * or could not be made; it must not block. Memory is shared over a unix socket whose other
-	 * end is the service. Over TCP and vsock the events go through the socket. For any other
-	 * transport it returns one end of a socketpair(2), and the program carries the bytes of the
+	 * Replaces the addresses. Returns a connected stream socket, which the library then owns,
+	 * or -errno. The library's thread calls it for the first connection, and again after a
+	 * connection is lost or has failed. It must not block. Memory is shared over a unix socket
+	 * whose other end is the service. Over TCP and vsock the events go through the socket. For
+	 * any other transport, return one end of a socketpair(2), and transfer the bytes of the
 	 * other end to a TCP socket of the service. ctx must be valid until sonda_backend_remove().
 	 */
 	int (*connect)(void *ctx, enum sonda_port port);
@@ -52,18 +52,16 @@ struct sonda_backend_options {
 	const char *producer_name; /* NULL: the first word of /proc/self/cmdline */
 	uint32_t shm_size; /* bytes, a hint to the service; 0: 1 MiB */
 	uint32_t shm_page_size; /* 0: 4096 */
-	/* Not 0: this process makes the shared memory, of shm_size bytes, and passes it when it
-	 * connects, so that the service has to make none. A service may refuse it: then the memory
-	 * is the service's. */
+	/* Not 0: this process creates the shared memory, of shm_size bytes, and passes it when it
+	 * connects. A service may refuse it, and then creates the memory itself. */
 	int own_memory;
-	/* Problems, in one sentence each, from the library's thread. NULL: they are not reported.
-	 */
+	/* Called on the library's thread with a sentence about a problem. NULL: not reported. */
 	void (*on_trouble)(void *ctx, const char *sentence);
 };
 
 /*
- * Adds a service and begins to connect to it. Returns 0; -ENOTCONN: no sonda_init(); -EINVAL,
- * -ENOMEM. It is no error if the service is not there: the library tries again.
+ * Adds a service and begins to connect to it. If the service does not run, the library tries again
+ * later. Returns 0, -ENOTCONN (sonda_init() was not called), -EINVAL or -ENOMEM.
  */
 int sonda_backend_add(const struct sonda_backend_options *options, struct sonda_backend **ret);
 
@@ -71,12 +69,12 @@ int sonda_backend_add(const struct sonda_backend_options *options, struct sonda_
  * -ENOTCONN (after sonda_shutdown(), or in a child after fork()). */
 int sonda_backend_wait(struct sonda_backend *b, int timeout_ms);
 
-/* Sends what all threads have written for this service, disconnects and frees b. Sessions of the
- * service go on until sonda_session_free(). After sonda_shutdown(), and in a child after fork(), a
- * backend can only be removed. Not from a callback. No-op for NULL. */
+/* Sends the data of all threads for this service, disconnects and frees b. Sessions of the service
+ * continue until sonda_session_free(). After sonda_shutdown(), and in a child after fork(), this is
+ * the only valid call for b. Do not call it from a callback. No-op for NULL. */
 void sonda_backend_remove(struct sonda_backend *b);
 
-/* As sonda_session_new(), of this service. Also what `connect` returns. */
+/* As sonda_session_new(), for this service. Also returns the errors of `connect`. */
 int sonda_session_new_on(struct sonda_backend *b, int timeout_ms, struct sonda_session **ret);
 
 #ifdef __cplusplus

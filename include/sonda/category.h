@@ -27,8 +27,9 @@ extern "C" {
 #define SONDA_MAX_GROUP 4 /* names in a group; further ones are ignored */
 
 /*
- * A text that is written once a sequence, and then by its number. The memory of the struct and of
- * the text must stay as it is: usually both are static. id belongs to the library; it starts as 0.
+ * A text that is written once in each sequence, and then by its number. The struct and the text
+ * must stay valid and unchanged; usually both are static. id is the library's; initialise it with
+ * 0.
  */
 struct sonda_string {
 	const char *text;
@@ -37,11 +38,11 @@ struct sonda_string {
 };
 
 struct sonda_category {
-	uint8_t enabled; /* one bit a running instance; the library sets it */
+	uint8_t enabled; /* one bit for each running instance; the library sets it */
 	uint8_t n_names; /* the library's */
 	uint8_t reserved[6];
 	const char *texts[2 + SONDA_MAX_TAGS]; /* name, description, tags; NULL: none */
-	struct sonda_string names[SONDA_MAX_GROUP]; /* the library's, as all that follows */
+	struct sonda_string names[SONDA_MAX_GROUP]; /* the library's, as the next members */
 	struct sonda_category *next;
 	void *reserved_pointers[3];
 };
@@ -53,7 +54,7 @@ void sonda_category_remove(struct sonda_category *category);
 
 #define SONDA_CATEGORY_DECLARE(variable) extern struct sonda_category variable
 
-/* variable, name, description, tags; all but the name may be left out. */
+/* Arguments: variable, name, description, tags. All after the name may be left out. */
 #define SONDA_CATEGORY_DEFINE(variable, ...)                                                       \
 	extern struct sonda_category variable;                                                     \
 	struct sonda_category variable = {0,                                                       \
@@ -73,7 +74,7 @@ void sonda_category_remove(struct sonda_category *category);
 	}                                                                                          \
 	struct sonda_category
 
-/* For events whose category is known at run time only: each has a SONDA_IN_CATEGORY(text). */
+/* For events whose category is known only at run time: each has a SONDA_IN_CATEGORY(text). */
 #define SONDA_DYNAMIC_CATEGORY_DEFINE(variable) SONDA_CATEGORY_DEFINE(variable, 0)
 
 /* Returns the bits of the instances that record this category; 0 is the usual case. */

@@ -9,9 +9,9 @@ extern "C" {
 #endif
 
 /*
- * Trace configs as text, for sonda_session_start() and sonda_session_begin(). In libsonda-service,
- * because the names and types of all fields take more room than libsonda as a whole; a program can
- * use it without starting a service.
+ * Trace configs as text, for sonda_session_start() and sonda_session_begin(). The function is in
+ * libsonda-service, because the names and types of all fields are larger than libsonda itself. A
+ * program can use it without a service.
  *
  *	sonda_config_from_text("buffers { size_kb: 4096 }\n"
  *			       "data_sources { config { name: \"track_event\" } }\n",
@@ -21,10 +21,10 @@ extern "C" {
  */
 
 /*
- * Reads a config in protobuf's text format, sonda.cfg(5). Returns 0 with a serialized TraceConfig,
- * which the caller frees with free(3); -EINVAL: it is wrong, or empty; or -ENOMEM. ret_errors may
- * be NULL; with -EINVAL it gets the errors as text of several lines, with places and proposals,
- * which the caller frees. Any thread.
+ * Reads a config in protobuf's text format, sonda.cfg(5). Returns 0 and sets *ret to a serialized
+ * TraceConfig, which the caller frees with free(3); -EINVAL if the config is invalid or empty; or
+ * -ENOMEM. For -EINVAL, sets *ret_errors (may be NULL) to the errors with their lines and
+ * proposals, a text of several lines, which the caller frees. Any thread.
  */
 int sonda_config_from_text(const char *text, void **ret, size_t *ret_len, char **ret_errors);
 

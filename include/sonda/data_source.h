@@ -12,7 +12,7 @@ extern "C" {
 #endif
 
 /*
- * A custom data source: a name that a TraceConfig can ask for, and packets of this process.
+ * A custom data source: a name that a TraceConfig can select, and packets of this process.
  *
  *	static struct sonda_data_source ds = SONDA_DATA_SOURCE_INIT;
  *
@@ -25,8 +25,8 @@ extern "C" {
  *		sonda_packet_end(w);
  *	}
  *
- * Each session that asks for the source makes an instance of it, of which SONDA_MAX_INSTANCES can
- * exist at once. Each thread has a writer (a packet sequence) of its own for each instance.
+ * Each session that selects the source has an instance of it. At most SONDA_MAX_INSTANCES exist at
+ * once. Each thread has its own writer (a packet sequence) for each instance.
  */
 
 #define SONDA_MAX_INSTANCES 8
@@ -45,7 +45,7 @@ struct sonda_data_source {
 
 /* ---- life of an instance ---- */
 
-/* What is known of an instance when it is set up; valid during on_setup. */
+/* Describes a new instance; valid during on_setup. */
 struct sonda_setup {
 	const void *config; /* DataSourceConfig, serialized */
 	size_t config_len;
@@ -53,49 +53,51 @@ struct sonda_setup {
 	unsigned instance; /* 0..SONDA_MAX_INSTANCES - 1: its bit in `enabled` */
 };
 
-/* A stop or a flush that is to be answered. */
+/* A stop or a flush that must be answered. */
 struct sonda_answer;
 
 /*
- * All callbacks are optional and come from the library's thread, one after another. They must not
- * block: no data is sent meanwhile. They may trace. `instance` is what on_setup has returned.
+ * All callbacks are optional. The library's thread calls them, one after another. They must not
+ * block, because no data is sent meanwhile. They may trace. `instance` is the result of on_setup.
  *
  *	on_setup -> on_start -> (on_flush | on_clear)* -> on_stop -> on_destroy
- *	on_setup -> on_destroy				a session that never starts
+ *	on_setup -> on_destroy				(a session that never starts)
  */
 struct sonda_data_source_callbacks {
-	/* Returns 0, and optionally *ret_instance; or -errno: the instance records nothing, and no
-	 * further callback comes for it. */
+	/* Returns 0, and may set *ret_instance; or -errno: then the instance records nothing and
+	 * has no other callbacks. */
 	int (*on_setup)(void *ctx, const struct sonda_setup *setup, void **ret_instance);
-	/* The bit in `enabled` is set right after. */
+	/* The instance starts: its bit in `enabled` is set after the return. */
 	void (*on_start)(void *ctx, void *instance);
 	/* The instance records until the stop is answered: at the return of the callback, or later
 	 * with sonda_answer_send() if the callback has called sonda_answer_later(). The service
 	 * waits 5 s for it. */
 	void (*on_stop)(void *ctx, void *instance, struct sonda_answer *answer);
-	/* Writes what the source still holds back. Writers need no flush: when the answer is sent,
-	 * the library sends what all threads have written. flags: TraceConfig's flush flags. */
+	/* Writes the data that the source still holds. Writers need no flush: after the answer, the
+	 * library sends the data of all threads. flags: FlushFlags of the protocol. */
 	void (*on_flush)(void *ctx, void *instance, uint64_t flags, struct sonda_answer *answer);
-	/* The service asks for a new incremental state; sonda_writer_was_cleared() tells each
-	 * writer. */
+	/* The service requests a new incremental state. sonda_writer_was_cleared() then returns
+	 * true once for each writer. */
 	void (*on_clear)(void *ctx, void *instance);
 	/* No thread uses the instance any more. */
 	void (*on_destroy)(void *ctx, void *instance);
-	/* Before a thread state is freed: the thread exits, or the instance ends. Called on that
-	 * thread or on the library's. */
+	/* Called before a thread state is freed, when the thread or the instance ends, on that
+	 * thread or the library's. */
 	void (*on_thread_state_free)(void *ctx, void *state);
 };
 
-/* In on_stop or on_flush: the answer is sent with sonda_answer_send(), by any thread, once. */
+/* Call sonda_answer_later() in on_stop or on_flush to delay the answer. Then sonda_answer_send()
+ * must be called once, by any thread. */
 void sonda_answer_later(struct sonda_answer *answer);
 void sonda_answer_send(struct sonda_answer *answer);
 
-/* When no memory is left for a packet. */
+/* The behaviour if there is no memory for a packet. */
 enum sonda_full_policy {
 	SONDA_FULL_DEFAULT, /* as the session's config says, else SONDA_FULL_DROP */
 	SONDA_FULL_DROP, /* the packet is dropped and counted */
-	SONDA_FULL_STALL, /* the thread waits for the service, at most some seconds; then it drops
-			     until there is room again. The process is never aborted */
+	/* The thread waits for the service for some seconds, and then drops packets until there is
+	 * room again. The process is never aborted. */
+	SONDA_FULL_STALL,
 };
 
 struct sonda_data_source_options {
@@ -106,7 +108,7 @@ struct sonda_data_source_options {
 	/* Zeroed memory for each thread in each instance: sonda_writer_state(). */
 	size_t thread_state_size;
 	enum sonda_full_policy full_policy;
-	/* The source keeps an incremental state: the service may ask to clear it. */
+	/* The source has an incremental state, which the service may clear. */
 	bool handles_incremental_state_clear;
 	/* Further fields of the DataSourceDescriptor, serialized (track_event_descriptor); copied.
 	 * The library writes name, id and the flags of stop, start, clear and flush itself. */
@@ -124,46 +126,47 @@ int sonda_data_source_register(struct sonda_data_source *ds,
 /* Replaces the further fields of the descriptor and tells the services. Returns 0, -ENOENT or
  * -ENOMEM. */
 int sonda_data_source_update(struct sonda_data_source *ds, const void *descriptor, size_t len);
-/* Ends all instances (on_stop cannot be put off), and waits until no callback runs and no thread
- * uses ds. Not from a callback. No-op if ds is not registered. */
+/* Ends all instances (on_stop cannot delay that), and waits until no callback runs and no thread
+ * uses ds. Do not call it from a callback. No-op if ds is not registered. */
 void sonda_data_source_unregister(struct sonda_data_source *ds);
 
-/* ---- the way of a packet ---- */
+/* ---- packets ---- */
 
 /* The calling thread's writer for one instance. */
 struct sonda_writer;
 
-/* Returns bits 1 << i of the instances that record now: one load. */
+/* Returns bit 1 << i for each instance i that records now. Costs one load. */
 static inline uint32_t sonda_data_source_enabled(const struct sonda_data_source *ds)
 {
 	return __atomic_load_n(&ds->enabled, __ATOMIC_RELAXED);
 }
 
 /*
- * Enters an instance and returns the calling thread's writer, which is made on first use. NULL: it
- * does not record (any more), this thread is inside another SONDA_TRACE (a signal handler, an
- * allocator's hook), or memory is missing. Neither locks nor makes a system call when the writer
- * exists and has room. Between enter and leave the instance cannot end.
+ * Enters an instance and returns the calling thread's writer, which is made on first use. Returns
+ * NULL if the instance does not record (any more), this thread is inside another SONDA_TRACE (a
+ * signal handler, an allocator's hook), or there is no memory. If the writer exists and has room,
+ * no lock and no system call is used. Between enter and leave the instance cannot end.
  */
 struct sonda_writer *sonda_writer_enter(struct sonda_data_source *ds, unsigned instance);
 void sonda_writer_leave(struct sonda_writer *w);
 
-/* One packet at a time. */
+/* A writer has one open packet at a time. */
 struct sonda_packet *sonda_packet_begin(struct sonda_writer *w);
 void sonda_packet_end(struct sonda_writer *w);
 
 /*
- * Returns true if what earlier packets of this writer have defined (interned names, deltas) is not
- * known to readers: the writer is new, the service asked for a clear, or packets were dropped and
- * there is room again. The next call returns false. The packets that follow must define all anew,
- * the first of them with sequence_flags 1.
+ * Returns true if readers do not have the definitions (interned names, deltas) of earlier packets
+ * of this writer: the writer is new, the service requested a clear, or packets were dropped and
+ * there is room again. The next call returns false. The following packets must repeat all
+ * definitions, the first of them with sequence_flags 1.
  */
 bool sonda_writer_was_cleared(struct sonda_writer *w);
-/* thread_state_size bytes, zeroed when the writer was made. NULL if the size is 0. */
+/* Returns thread_state_size bytes, which were zeroed when the writer was made; NULL if the size is
+ * 0. */
 void *sonda_writer_state(struct sonda_writer *w);
-/* What on_setup has returned. */
+/* Returns the result of on_setup. */
 void *sonda_writer_instance(struct sonda_writer *w);
-/* Hands what was written so far to the service, with the next commit. */
+/* Sends the packets so far with the next commit. */
 void sonda_writer_flush(struct sonda_writer *w);
 
 /* Returns how many packets of this source were dropped since it was registered. */

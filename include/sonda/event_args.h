@@ -11,14 +11,14 @@
 
 /*
  * Arguments of a track event: a list of struct sonda_arg on the caller's stack, which ends with
- * type SONDA_ARG_LIST_END. The macros make the elements; other languages fill the struct. A
- * dictionary, an array or a message is an opening element, its contents, and a closing one.
+ * type SONDA_ARG_LIST_END. The macros make the elements; other languages fill in the struct. A
+ * dictionary, an array or a message is an opening element, its contents, and a closing element.
  *
  *	SONDA_INSTANT(net, "send", SONDA_INT("rc", r), SONDA_TRACK(&track),
  *		      SONDA_DICT("peer", SONDA_STRING("host", host), SONDA_UINT("port", port)));
  *
- * Names of annotations are literals: they are written once a sequence. In an array elements have
- * no names: use the *_ITEM macros there. Texts are copied during the call; NULL is an empty text.
+ * Names of annotations are literals, which are written once in each sequence. Elements of an array
+ * have no names: use the *_ITEM macros. Texts are copied during the call; NULL is an empty text.
  */
 
 #ifdef __cplusplus
@@ -41,7 +41,7 @@ enum sonda_arg_type {
 	SONDA_ARG_DICT = 10,
 	SONDA_ARG_ARRAY = 11,
 	SONDA_ARG_PROTO = 12, /* an encoded message; the next element is its type's name */
-	/* fields of TrackEvent that the library does not know, and of messages in it: key.number */
+	/* fields of TrackEvent that have no macro, and of messages in it: key.number */
 	SONDA_ARG_FIELD_VARINT = 20,
 	SONDA_ARG_FIELD_DOUBLE = 21,
 	SONDA_ARG_FIELD_BYTES = 22,
@@ -50,10 +50,10 @@ enum sonda_arg_type {
 	/* parts of the event; no key */
 	SONDA_ARG_TRACK = 40,
 	SONDA_ARG_TRACK_UUID = 41,
-	SONDA_ARG_TIMESTAMP = 42, /* value in key.number's clock */
+	SONDA_ARG_TIMESTAMP = 42, /* key.number: id of the clock */
 	SONDA_ARG_COUNTER_INT = 43,
 	SONDA_ARG_COUNTER_DOUBLE = 44,
-	SONDA_ARG_FLOW = 45, /* key.number: 1: of this process; 0: of all */
+	SONDA_ARG_FLOW = 45, /* key.number: 1: id of this process; 0: of the trace */
 	SONDA_ARG_FLOW_END = 46,
 	SONDA_ARG_CATEGORY = 47,
 	SONDA_ARG_NAME = 48,
@@ -61,7 +61,7 @@ enum sonda_arg_type {
 	SONDA_ARG_LOG = 50, /* text; key.number: priority */
 	SONDA_ARG_CORRELATION = 51,
 	SONDA_ARG_CORRELATION_TEXT = 52,
-	/* extra counters, with their tracks as key */
+	/* extra counters; key.track */
 	SONDA_ARG_EXTRA_INT = 53,
 	SONDA_ARG_EXTRA_DOUBLE = 54,
 };
@@ -174,7 +174,7 @@ static inline struct sonda_arg sonda_arg_on_track(struct sonda_arg a,
 	return a;
 }
 
-/* Gives an annotation a name that is no literal; the trace has it in full each time. */
+/* Gives an annotation a name that is not a literal; it is written in full each time. */
 static inline struct sonda_arg sonda_arg_named(struct sonda_arg a, const char *name)
 {
 	a.dynamic_key = 1;
@@ -205,10 +205,10 @@ static inline struct sonda_arg sonda_arg_end(enum sonda_arg_type type)
 #define SONDA_BYTES(name, v, n) sonda_arg_p(SONDA_ARG_STRING, SONDA_S_(name), (v), (n))
 #define SONDA_POINTER(name, v) sonda_arg_u(SONDA_ARG_POINTER, SONDA_S_(name), (uintptr_t)(v))
 #define SONDA_JSON(name, v) sonda_arg_p(SONDA_ARG_JSON, SONDA_S_(name), (v), SONDA_LEN_TEXT)
-/* A literal as value, too: written once a sequence. */
+/* The value is a literal, too, and is written once in each sequence. */
 #define SONDA_INTERNED(name, literal)                                                              \
 	sonda_arg_p(SONDA_ARG_INTERNED, SONDA_S_(name), SONDA_S_(literal), 0)
-/* A message that is encoded already; type is its full name with a leading dot. */
+/* An encoded message. type_name: its full name with a leading dot. */
 #define SONDA_PROTO(name, type_name, v, n)                                                         \
 	sonda_arg_p(SONDA_ARG_PROTO, SONDA_S_(name), (v), (n)),                                    \
 		sonda_arg_p(SONDA_ARG_INTERNED, NULL, SONDA_S_(type_name), 0)
@@ -246,10 +246,10 @@ static inline struct sonda_arg sonda_arg_end(enum sonda_arg_type type)
 
 /* The event is on this track (struct sonda_track *), not on that of its thread. */
 #define SONDA_TRACK(track) sonda_arg_p(SONDA_ARG_TRACK, NULL, (track), 0)
-/* A track that others describe. */
+/* A track by its uuid; another event or process writes its descriptor. */
 #define SONDA_TRACK_UUID(uuid) sonda_arg_u(SONDA_ARG_TRACK_UUID, NULL, (uuid))
 
-/* When the event happened, in ns of CLOCK_BOOTTIME, or of the clock with that id of the trace. */
+/* The time of the event, in ns of CLOCK_BOOTTIME, or of the clock with this id. */
 #define SONDA_CLOCK_MONOTONIC 3
 #define SONDA_CLOCK_MONOTONIC_RAW 5
 #define SONDA_CLOCK_BOOTTIME 6
@@ -263,15 +263,15 @@ static inline struct sonda_arg sonda_arg_end(enum sonda_arg_type type)
 #define SONDA_FLOW_GLOBAL(id) sonda_arg_nu(SONDA_ARG_FLOW, 0, (id))
 #define SONDA_FLOW_END_GLOBAL(id) sonda_arg_nu(SONDA_ARG_FLOW_END, 0, (id))
 
-/* Groups events without a direction. One of the two. */
+/* Groups events without a direction. An event has at most one of the two. */
 #define SONDA_CORRELATION(id) sonda_arg_u(SONDA_ARG_CORRELATION, NULL, (id))
 #define SONDA_CORRELATION_TEXT(text)                                                               \
 	sonda_arg_p(SONDA_ARG_CORRELATION_TEXT, NULL, (text), SONDA_LEN_TEXT)
 
-/* A category that is known at run time only, for events of a dynamic category. At most 4. */
+/* A category that is known only at run time, for events of SONDA_DYNAMIC_CATEGORY_DEFINE(). */
 #define SONDA_IN_CATEGORY(text) sonda_arg_p(SONDA_ARG_CATEGORY, NULL, (text), SONDA_LEN_TEXT)
 
-/* Further values at the time of the event, for counter tracks. At most 8. */
+/* Values of other counter tracks at the time of the event. At most 8. */
 #define SONDA_EXTRA_INT(track, v)                                                                  \
 	sonda_arg_on_track(sonda_arg_u(SONDA_ARG_EXTRA_INT, NULL, (uint64_t)(int64_t)(v)), (track))
 #define SONDA_EXTRA_DOUBLE(track, v)                                                               \
@@ -285,7 +285,7 @@ static inline struct sonda_arg sonda_arg_end(enum sonda_arg_type type)
 			    &sonda_here_;                                                          \
 		    })),                                                                           \
 		    0)
-/* A log message; with SONDA_HERE() it has a place. For events on the thread's track. */
+/* A log message; SONDA_HERE() adds its location. For events on the thread's track. */
 #define SONDA_LOG(priority, text) sonda_arg_np(SONDA_ARG_LOG, (priority), (text), SONDA_LEN_TEXT)
 
 #ifdef __cplusplus

@@ -11,8 +11,8 @@ extern "C" {
 #endif
 
 /*
- * The packet encoder: writes the fields of one protobuf message, mostly a TracePacket, straight to
- * where they are sent from. Field numbers are those of Perfetto's public .proto files.
+ * The packet encoder: writes the fields of one protobuf message, usually a TracePacket, directly
+ * into the shared memory. Field numbers are those of Perfetto's public .proto files.
  *
  *	sonda_packet_u64(p, 8, now);			// TracePacket.timestamp
  *	sonda_packet_open(p, 900);			// TracePacket.for_testing
@@ -43,7 +43,7 @@ void sonda_packet_fixed64(struct sonda_packet *p, uint32_t field, uint64_t value
 void sonda_packet_str(struct sonda_packet *p, uint32_t field, const char *text);
 /* bytes, string, an encoded message, or a packed field. data may be NULL if len is 0. */
 void sonda_packet_bytes(struct sonda_packet *p, uint32_t field, const void *data, size_t len);
-/* Appends fields that are encoded already. */
+/* Appends encoded fields. */
 void sonda_packet_raw(struct sonda_packet *p, const void *data, size_t len);
 /* Opens a nested message; further fields belong to it until the matching close. */
 void sonda_packet_open(struct sonda_packet *p, uint32_t field);
@@ -54,7 +54,7 @@ void sonda_packet_close(struct sonda_packet *p);
  * TraceConfig. These functions allocate.
  */
 struct sonda_packet *sonda_message_new(void); /* NULL: no memory */
-/* Returns the bytes, valid until the next call that gets p; NULL if memory ran out meanwhile. */
+/* Returns the bytes, valid until the next call for p; NULL if there was no memory for a field. */
 const void *sonda_message_data(struct sonda_packet *p, size_t *ret_len);
 void sonda_message_free(struct sonda_packet *p); /* no-op for NULL */
 

@@ -11,9 +11,10 @@ extern "C" {
 #endif
 
 /*
- * The tracing service in this process: libsonda-service. A program records itself without a daemon,
- * without root, and without a socket that others can connect to: the service makes no file, no
- * process and no listening socket. It is one thread, named sonda-service, with all signals blocked.
+ * The tracing service in this process: libsonda-service. A program can record itself without a
+ * daemon, without root, and without a socket that others can connect to. The service creates no
+ * file, no process and no listening socket. It is one thread, named sonda-service, with all signals
+ * blocked.
  *
  *	sonda_service_start(NULL, &service);
  *	sonda_init(&(struct sonda_init_options){.size = sizeof(struct sonda_init_options),
@@ -27,9 +28,9 @@ extern "C" {
  *	sonda_backend_remove(backend);
  *	sonda_service_stop(service);
  *
- * It is the code of sondad, with its limits and its statistics, and records all that the process
- * writes: track events and data sources of its own. The library needs what sondad needs:
- * libevent_core, libprotobuf-c, libseccomp, libcap-ng, zlib and libzstd.
+ * It is the code of sondad, with its limits and its statistics, and records the track events and
+ * the data sources of the process. The library needs libevent_core, libprotobuf-c, libseccomp,
+ * libcap-ng, zlib and libzstd, as sondad does.
  *
  * After fork() the child has no service: it keeps the descriptors until it calls exec() or ends.
  */
@@ -41,17 +42,17 @@ struct sonda_service_options {
 	int log_to_stderr;
 };
 
-/* Starts the service. options may be NULL. Returns 0; -EBUSY: the process has one; -EINVAL, -ENOMEM
- * or -errno of the thread. */
+/* Starts the service. options may be NULL. Returns 0, -EBUSY (the process has a service), -EINVAL,
+ * -ENOMEM or -errno of the thread. */
 int sonda_service_start(const struct sonda_service_options *options, struct sonda_service **ret);
 
-/* Returns a descriptor, which the caller owns, of a new connection to the service; or -errno. For
- * sonda_backend_options.connect; service is the struct sonda_service. Any thread. */
+/* Returns the descriptor of a new connection to the service, which the caller owns, or -errno. For
+ * sonda_backend_options.connect; service is a struct sonda_service. Any thread. */
 int sonda_service_connect(void *service, enum sonda_port port);
 
-/* Ends all sessions and the thread, and frees the service. Backends and sessions of it are removed
- * before; for a session that is left, it waits until nobody has read its trace for 3 s. What
- * sessions write into files is written to its end. No-op for NULL. */
+/* Ends all sessions and the thread, and frees the service. Remove its backends and free its
+ * sessions first: otherwise the call waits until no session has been read for 3 s. Files of
+ * sessions are completed. No-op for NULL. */
 void sonda_service_stop(struct sonda_service *service);
 
 #ifdef __cplusplus

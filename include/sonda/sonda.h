@@ -27,7 +27,7 @@ extern "C" {
 
 enum sonda_backends {
 	SONDA_BACKEND_SYSTEM = 1 << 0, /* sondad, or Perfetto's traced */
-	SONDA_BACKEND_NONE = 1 << 1, /* no data is recorded of this process: for sessions only */
+	SONDA_BACKEND_NONE = 1 << 1, /* for sessions only: the process is not a producer */
 };
 
 struct sonda_init_options {
@@ -39,27 +39,27 @@ struct sonda_init_options {
 	const char *producer_name; /* NULL: the first word of /proc/self/cmdline */
 	uint32_t shm_size; /* bytes, a hint to the service; 0: 1 MiB */
 	uint32_t shm_page_size; /* 0: 4096 */
-	/* Problems, in one sentence each, from the library's thread. NULL: they are not told. */
+	/* Called on the library's thread with a sentence about a problem. NULL: not reported. */
 	void (*on_trouble)(void *ctx, const char *sentence);
 	void *ctx;
 	/*
-	 * Startup tracing: track events of these categories ("net*,disk" or "*") are kept from
-	 * sonda_init() on, in memory of 1 MiB, also while there is no service. The first session
-	 * that records them all gets them. When the memory is full, or no session came within
-	 * startup_ms (0: 10,000), they are dropped and counted. NULL: none.
+	 * Startup tracing: from sonda_init() on, track events of these categories ("net*,disk" or
+	 * "*") are kept in 1 MiB of memory, also without a service. The first session that records
+	 * all of the categories gets them. They are dropped and counted if the memory is full, or
+	 * no session starts within startup_ms (0: 10,000). NULL: none.
 	 */
 	const char *startup_categories;
 	unsigned startup_ms;
 };
 
-/* Returns how many packets of track events were dropped since sonda_init(): no memory was free, no
- * session came for those of the start, or they were inside other events. */
+/* Returns the number of dropped packets of track events: there was no memory, no session has taken
+ * over the startup events, or they were inside other events. */
 uint64_t sonda_track_events_dropped(void);
 
 /*
- * Starts the library's thread, which connects to the services, and connects again when they come or
- * come back. options may be NULL. A second call has no effect, except in a child after fork(),
- * where nothing is traced before it. Returns 0, -EINVAL or -errno of the thread.
+ * Starts the library's thread, which connects to the services, and connects again when they start
+ * again. options may be NULL. A second call has no effect, except in a child after fork(), where
+ * nothing is traced without it. Returns 0, -EINVAL or -errno of the thread.
  */
 int sonda_init(const struct sonda_init_options *options);
 
@@ -68,16 +68,16 @@ int sonda_init(const struct sonda_init_options *options);
 int sonda_wait_connected(int timeout_ms);
 
 /*
- * Sends what all threads have written, disconnects and ends the library's thread. Data sources stay
- * registered; sonda_init() may start it anew. Runs by itself when the process ends by exit().
+ * Sends the data of all threads, disconnects and ends the library's thread. Data sources stay
+ * registered, and sonda_init() may be called again. exit() calls it.
  */
 void sonda_shutdown(void);
 
-/* Activates triggers of sessions. Unconnected: they are sent if the service comes within ttl_ms.
- * Returns 0, -ENOMEM, -ENOTCONN (no sonda_init()). */
+/* Activates triggers of sessions. Without a connection, they are sent if one is made within ttl_ms.
+ * Returns 0, -ENOMEM or -ENOTCONN (sonda_init() was not called). */
 int sonda_activate_triggers(const char *const *names, size_t n, unsigned ttl_ms);
 
-/* "0.1.0" of the library that is loaded. */
+/* Returns the version of the loaded library, like "0.1.0". */
 const char *sonda_version(void);
 
 #ifdef __cplusplus

@@ -7,16 +7,16 @@
 #include <string.h>
 
 /*
- * Tracks: the rows of a timeline on which events are drawn. An event without a track is on the
- * track of its thread. Other tracks are made from a parent and a key:
+ * Tracks: the rows of a timeline that have the events. An event without a track is on the track of
+ * its thread. Other tracks are made from a parent and a name or an id:
  *
  *	struct sonda_track requests = sonda_track_named("requests", 0, NULL);
  *	struct sonda_track one = sonda_track_named("request", r->id, &requests);
  *	SONDA_BEGIN(net, "get", SONDA_TRACK(&one));
  *
- * The uuid of a track depends on its parents, kind, name and id only, so the struct may be made
- * anew whenever it is needed, on any thread. Members that no function sets (below "optional") can
- * be assigned before the first event; later changes are not noticed.
+ * The uuid of a track depends only on its parents, kind, name and id. So any thread may make the
+ * struct again whenever it is needed. Members after "optional", which no function sets, can be
+ * assigned before the first event; later changes have no effect.
  *
  * The parent and the texts are borrowed as long as events use the track. NULL as parent is the
  * track of the process.
@@ -70,8 +70,8 @@ struct sonda_track {
 	uint8_t unit; /* enum sonda_unit, of a counter */
 	int32_t sibling_order_rank;
 	uint8_t has_sibling_order_rank;
-	uint8_t is_incremental; /* counter: the trace has differences. For counters of one thread */
-	uint8_t dynamic_name; /* the name is no compile-time constant */
+	uint8_t is_incremental; /* counter of one thread: the trace has the differences */
+	uint8_t dynamic_name; /* the name is not a compile-time constant */
 	uint8_t reserved_byte;
 	int64_t unit_multiplier; /* counter; 0 and 1: none */
 	const char *description;
@@ -105,7 +105,8 @@ static inline struct sonda_track sonda_track_make_(enum sonda_track_kind kind, c
 	return t;
 }
 
-/* The track of no process: the parent of global tracks; an event on it is on the default track. */
+/* The parent of global tracks, which belong to no process. An event on it is on the thread's
+ * track. */
 static inline struct sonda_track sonda_track_global(void)
 {
 	return sonda_track_make_(SONDA_TRACK_GLOBAL, NULL, 0, NULL);
@@ -116,17 +117,18 @@ static inline struct sonda_track sonda_track_process(void)
 	return sonda_track_make_(SONDA_TRACK_PROCESS, NULL, 0, NULL);
 }
 
-/* The track of the calling thread, also for use by other threads of the process while it lives. */
+/* The track of the calling thread. Other threads of the process may use it while the thread
+ * runs. */
 struct sonda_track sonda_track_thread(void);
 
-/* Two tracks with one parent and one id are one track. */
+/* Tracks with the same parent and id are the same track. */
 static inline struct sonda_track sonda_track_custom(uint64_t id, const struct sonda_track *parent)
 {
 	return sonda_track_make_(SONDA_TRACK_CUSTOM, NULL, id, parent);
 }
 
-/* Two tracks with one parent, name and id are one track. The UI draws tracks of one name and
- * different ids in one group: for operations that overlap. */
+/* Tracks with the same parent, name and id are the same track. For operations that overlap, use
+ * different ids: the UI groups tracks of the same name. */
 static inline struct sonda_track sonda_track_named(const char *name, uint64_t id,
 						   const struct sonda_track *parent)
 {

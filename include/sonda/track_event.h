@@ -17,19 +17,19 @@
  *	...
  *	SONDA_END(net);
  *
- *	SONDA_SCOPE(net, "parse");              ends with the block that it is in
+ *	SONDA_SCOPE(net, "parse");              until the end of the block
  *	SONDA_INSTANT(net, "timeout");
  *	SONDA_COUNTER(net, &ram, value);        ram: from sonda_track_counter()
  *
- * Any thread may write events, before and after sonda_init(), while sessions start and stop. A
- * category that no session records costs one load and one branch, and the arguments are not
- * evaluated. Callbacks of data sources may write events. An event inside another one (an
- * allocator's hook) is dropped. Events are not for signal handlers.
+ * Any thread may write events at any time, also before sonda_init(). A category that no session
+ * records costs one load and one branch, and the arguments are not evaluated. Callbacks of data
+ * sources may write events. An event inside another one (an allocator's hook) is dropped. Signal
+ * handlers must not write events.
  *
- * Names of events are literals, and are written once a sequence. The *_DYNAMIC macros take any
- * text and copy it each time.
+ * Names of events are literals, which are written once in each sequence. The *_DYNAMIC macros
+ * accept any text and copy it each time.
  *
- * The macros are thin: other languages call sonda_event() with their own static strings.
+ * Other languages call sonda_event() with their own static strings.
  */
 
 #ifdef __cplusplus
@@ -48,7 +48,7 @@ enum sonda_event_type {
  * SONDA_ARG_LIST_END. An argument list that breaks the rules of event_args.h loses arguments. */
 void sonda_event(struct sonda_category *category, enum sonda_event_type type,
 		 struct sonda_string *name, const struct sonda_arg *args);
-/* With a name that is not interned. */
+/* As sonda_event(), with a name that is not interned. */
 void sonda_event_dynamic(struct sonda_category *category, enum sonda_event_type type,
 			 const char *name, const struct sonda_arg *args);
 
@@ -65,7 +65,7 @@ void sonda_event_dynamic(struct sonda_category *category, enum sonda_event_type 
 #define SONDA_INSTANT(category, ...)                                                               \
 	SONDA_EVENT_(category, SONDA_EVENT_INSTANT, SONDA_FIRST_(__VA_ARGS__, 0),                  \
 		     SONDA_REST_(__VA_ARGS__, SONDA_LIST_END_))
-/* category, and arguments that are added to those of the begin */
+/* category, and arguments, which are added to those of SONDA_BEGIN() */
 #define SONDA_END(...)                                                                             \
 	SONDA_UNNAMED_(SONDA_FIRST_(__VA_ARGS__, 0), SONDA_EVENT_END,                              \
 		       SONDA_REST_(__VA_ARGS__, SONDA_LIST_END_))
@@ -86,8 +86,8 @@ void sonda_event_dynamic(struct sonda_category *category, enum sonda_event_type 
 	SONDA_UNNAMED_(category, SONDA_EVENT_COUNTER, SONDA_TRACK(track),                          \
 		       sonda_arg_d(SONDA_ARG_COUNTER_DOUBLE, NULL, (v)), SONDA_LIST_END_)
 
-/* A slice from here to the end of the enclosing block, however it is left. No track argument: it is
- * on the thread's track. */
+/* A slice from here to the end of the enclosing block. It is on the thread's track, so it must have
+ * no track argument. */
 #define SONDA_SCOPE(category, ...)                                                                 \
 	struct sonda_category *SONDA_SCOPE_NAME_(__LINE__)                                         \
 		__attribute__((cleanup(sonda_scope_end_))) =                                       \

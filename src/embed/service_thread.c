@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The service of src/service on a thread of the program that uses it. A connection is a
- * socketpair(2): one end goes to libsonda, the other one to the service, which adopts it as if it
- * had accepted it.
+ * The service of src/service on a thread of the program. A connection is a socketpair(2): libsonda
+ * gets one end, and the service adopts the other end like an accepted connection.
  *
  *	sonda_service_connect() --fd, in a list--> wake (eventfd) --> service_adopt_*()
  *	sonda_service_stop() ------- stop -------> wake ------------> shutdown_begin() --> the thread ends
  *
- * The pair is kept in place of calls from one library into the other: commands, limits, accounts
- * and the checks of each frame are then those of sondad, and the kernel wakes the other thread.
- * Trace data does not go through it, but through shared memory.
+ * The libraries do not call each other directly, so that commands, limits, accounts and the checks
+ * of each frame are those of sondad, and the kernel wakes the other thread. Trace data goes through
+ * shared memory, not through the socket.
  */
 #include <sonda/service.h>
 
@@ -42,13 +41,13 @@ struct connection {
 
 struct sonda_service {
 	pthread_t thread;
-	struct event_base *loop; /* owned; of the thread, as are service, wakeup and shutdown */
+	struct event_base *loop; /* owned; used by the thread, as service, wakeup, shutdown */
 	struct service *service; /* owned */
 	struct event *wakeup; /* owned */
 	struct shutdown shutdown;
 	int wake; /* owned: eventfd */
 	pthread_mutex_t lock; /* of the following */
-	struct connection *connections; /* owned: that the thread has not adopted */
+	struct connection *connections; /* owned: not adopted yet */
 	bool stop;
 };
 
@@ -101,7 +100,8 @@ static void *run(void *ctx)
 
 /* ---- the program's threads ---- */
 
-/* Tables of src/service and src/base are the process's and have no locks: one service at a time. */
+/* Static tables of src/service and src/base have no locks, so a process has one service at a
+ * time. */
 static atomic_flag is_taken = ATOMIC_FLAG_INIT;
 
 static void init_process(bool log_to_stderr)
@@ -156,7 +156,7 @@ static int set_up(struct sonda_service *s)
 	return s->wakeup && event_add(s->wakeup, NULL) == 0 ? 0 : -ENOMEM;
 }
 
-/* The thread and those that it starts take no signal of the program's. */
+/* Starts the thread with all signals blocked. Threads that it starts inherit that. */
 static int start_thread(struct sonda_service *s)
 {
 	sigset_t all, before;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* Marks a function of include/sonda; all others are hidden in libsonda.so. */
+/* For the functions of include/sonda. All other functions are hidden in libsonda.so. */
 #define SONDA_PUBLIC __attribute__((visibility("default")))

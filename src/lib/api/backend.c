@@ -22,8 +22,8 @@
 #define SHM_PAGE_SIZE 4096u
 
 static struct sonda_backend *backends; /* on the loop's thread */
-static pthread_mutex_t lock; /* of `connected` of all */
-static pthread_cond_t changed; /* by the monotonic clock */
+static pthread_mutex_t lock; /* of `connected` of all backends */
+static pthread_cond_t changed; /* uses CLOCK_MONOTONIC */
 
 void backends_init(void)
 {
@@ -39,7 +39,7 @@ void backends_init(void)
 /* ---- triggers ---- */
 
 struct trigger {
-	struct loop_task task; /* of the first copy */
+	struct loop_task task; /* on_trigger(); unused in copies that wait */
 	struct trigger *next;
 	uint64_t expires; /* CLOCK_MONOTONIC ns */
 	size_t len;
@@ -157,7 +157,7 @@ static void read_name(char *name, size_t size)
 
 	closep(&fd);
 	if (n > 0)
-		name[n] = '\0'; /* the first word ends at its NUL */
+		name[n] = '\0'; /* the first argument ends at its NUL */
 	else
 		snprintf(name, size, "pid %d", (int)getpid());
 }
@@ -188,7 +188,7 @@ int backend_begin(struct sonda_backend *b)
 	return 0;
 }
 
-/* No-op if it has ended. */
+/* No-op if b has ended. */
 static void backend_end(struct sonda_backend *b)
 {
 	for (struct sonda_backend **p = &backends; *p; p = &(*p)->next)
@@ -247,7 +247,7 @@ void backend_deinit(struct sonda_backend *b)
 	b->o = (struct sonda_backend_options){0};
 }
 
-/* ---- all of them ---- */
+/* ---- all services ---- */
 
 void backends_end(void)
 {
@@ -285,7 +285,7 @@ static void on_add(struct loop_task *t)
 {
 	struct sonda_backend *b = container_of(t, struct sonda_backend, task);
 
-	/* The loop may have ended meanwhile. */
+	/* The loop may have ended since the check in sonda_backend_add(). */
 	b->result = loop_is_here() ? backend_begin(b) : -ENOTCONN;
 }
 

@@ -16,29 +16,29 @@ struct service_producer;
 struct trigger;
 
 struct sonda_backend {
-	struct loop_task task; /* its begin or end */
+	struct loop_task task; /* begins or ends it */
 	int result; /* of the task */
 	struct sonda_backend_options o; /* texts are owned */
 	struct service_producer *producer; /* owned; NULL: not begun, or ended */
-	struct trigger *waiting; /* owned: to be sent when it is connected */
-	struct sonda_backend *next; /* all with a producer */
-	bool connected; /* with a lock */
+	struct trigger *waiting; /* owned: to send after the connection */
+	struct sonda_backend *next; /* in the list of those with a producer */
+	bool connected; /* with the lock of backend.c */
 };
 
-/* Once, before anything else. Any thread. */
+/* Call once, before all other functions. Any thread. */
 void backends_init(void);
 
-/* Copies the texts of o; b was zeroed when it was made. Returns 0 or -ENOMEM. Any thread. */
+/* Copies o with its texts into b, which is zeroed. Returns 0 or -ENOMEM. Any thread. */
 int backend_set_up(struct sonda_backend *b, const struct sonda_backend_options *o);
 void backend_deinit(struct sonda_backend *b);
 /* Begins to connect. Returns 0 or -ENOMEM. */
 int backend_begin(struct sonda_backend *b);
-/* Any thread. Returns 0 or -ETIMEDOUT. */
+/* Waits until b is connected. Returns 0 or -ETIMEDOUT. Any thread. */
 int backend_wait(struct sonda_backend *b, int timeout_ms);
 
 /* Ends all connections. */
 void backends_end(void);
-/* In a child after fork(). */
+/* Call in a child after fork(). */
 void backends_forget(void);
 void backends_sources_changed(void);
 void backends_source_removed(unsigned index, const char *name);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The library as a whole: its thread, its services (backend.c), and what happens when the process
- * forks or ends.
+ * The library as a whole: its thread, its services (backend.c), and its handlers of fork() and
+ * exit().
  *
  * After fork() the child has the registered data sources and nothing else: no thread, no
  * connection, no shared memory. It may call sonda_init().
@@ -129,7 +129,7 @@ static void on_end(struct loop_task *t)
 	sessions_lost();
 }
 
-/* lock is held */
+/* Call with lock held. */
 static int start(void)
 {
 	struct start s = {.task = {.fn = on_start}};
@@ -179,7 +179,7 @@ SONDA_PUBLIC void sonda_shutdown(void)
 	pthread_mutex_unlock(&lock);
 }
 
-/* At exit(), or when the library is unloaded. */
+/* Runs at exit(), and when the library is unloaded. */
 __attribute__((destructor)) static void at_end(void)
 {
 	sonda_shutdown();

@@ -40,11 +40,11 @@ struct channel {
 	struct loop_fd fd;
 	const struct channel_ops *ops;
 	void *ctx;
-	bool reads; /* callbacks may run: on_ready() frees a channel that is closed meanwhile */
+	bool reads; /* on_ready() runs, and frees the channel if a callback closes it */
 	bool closed;
 	uint8_t *in; /* owned; one frame and its length */
 	size_t in_len;
-	int in_fd; /* the last one received */
+	int in_fd; /* owned: the last received descriptor; -1: none */
 	bool bound;
 	uint32_t service;
 	struct method methods[MAX_METHODS];
@@ -104,7 +104,7 @@ static int put_frame(struct channel *c, const void *head, size_t head_len, const
 		return 0;
 	}
 	if (r < 0)
-		shutdown(c->fd.fd, SHUT_RDWR); /* the loop sees it */
+		shutdown(c->fd.fd, SHUT_RDWR); /* so that the loop calls on_lost */
 	return r;
 }
 
@@ -267,7 +267,7 @@ static void on_frame(struct channel *c, const uint8_t *data, size_t len)
 	struct frame f;
 
 	if (frame_decode(data, len, &f) < 0)
-		return; /* as Perfetto's: the connection goes on */
+		return; /* ignored, as Perfetto does */
 	if (f.kind == FRAME_BIND_SERVICE_REPLY)
 		on_bind_reply(c, &f);
 	else if (f.kind == FRAME_INVOKE_METHOD_REPLY)
@@ -305,7 +305,7 @@ int channel_take_fd(struct channel *c)
 	return TAKE_FD(c->in_fd);
 }
 
-/* Receives once. Returns the bytes; 0: the peer closed; -EAGAIN; -errno. */
+/* Calls recvmsg(2) once. Returns the number of bytes, 0 if the peer has closed, or -errno. */
 static ssize_t receive(struct channel *c)
 {
 	union {
@@ -330,7 +330,7 @@ static ssize_t receive(struct channel *c)
 	return n;
 }
 
-/* Works off the frames that are complete. Returns false if the channel is gone or broken. */
+/* Handles all complete frames. Returns false if the channel was closed or lost. */
 static bool read_frames(struct channel *c)
 {
 	size_t at = 0;
@@ -401,7 +401,7 @@ static const char *default_address(enum sonda_port port)
 	return port == SONDA_PORT_PRODUCER ? sock_default_producer() : sock_default_consumer();
 }
 
-/* Whom the program's own function connects to is the program's decision. */
+/* The service behind the program's own connect function is not checked: the program chose it. */
 static int connect_to(const struct channel_target *t, enum sonda_port port, int *ret_fd)
 {
 	int r;

@@ -12,8 +12,9 @@
  *
  *	channel_open ---> on_bound ---> channel_call ... reply, reply ---> on_lost
  *
- * All is for the loop's thread, but channel_send() and channel_drain(), which any thread may
- * call after on_bound. Any callback may close the channel; then no other follows.
+ * All functions are for the loop's thread, except channel_send(), channel_drain() and
+ * channel_queued(), which any thread may call after on_bound. Any callback may close the channel;
+ * then no other callback follows.
  */
 struct channel;
 
@@ -21,15 +22,15 @@ struct channel;
 
 struct channel_ops {
 	void (*on_bound)(void *ctx);
-	/* The last callback; error: 0 the peer closed, -EPROTO it does not have the port, -errno.
-	 * Open calls end with it. The callback closes the channel. */
+	/* The last callback; it closes the channel. Open calls get no reply. error: 0 (the peer has
+	 * closed), -EPROTO (the peer does not have the port) or another -errno. */
 	void (*on_lost)(void *ctx, int error);
 };
 
 /* How to reach a service. Everything is borrowed. */
 struct channel_target {
 	const char *address; /* NULL: the default of the port */
-	/* In place of an address, as in struct sonda_backend_options; NULL: none. */
+	/* Replaces the address, as in struct sonda_backend_options; NULL: none. */
 	int (*connect)(void *ctx, enum sonda_port port);
 	void *ctx;
 };
@@ -43,28 +44,30 @@ struct channel_reply {
 
 typedef void (*channel_reply_fn)(void *ctx, const struct channel_reply *reply);
 
-/* Returns 0, or -errno if the target refuses at once; -EKEYREJECTED: the listener at the address is
- * not to be trusted as a service (client/transport/service_trust.h). */
+/* Returns 0, or -errno if the target refuses at once. -EKEYREJECTED: the listener at the address is
+ * not trusted (client/transport/service_trust.h). */
 int channel_open(const struct channel_target *target, enum sonda_port port,
 		 const struct channel_ops *ops, void *ctx, struct channel **ret);
-/* No callback follows. No other thread may use it any more. No-op for NULL. */
+/* No callback follows. Other threads must not use the channel any more. No-op for NULL. */
 void channel_close(struct channel *c);
-/* In a child after fork(): closes the descriptor, frees nothing. */
+/* Call in a child after fork(). Closes the descriptors, frees nothing. */
 void channel_forget(struct channel *c);
 
+/* Returns true if the service has the method. */
 bool channel_has(const struct channel *c, const char *method);
-/* Returns true if the socket passes descriptors: a unix socket. */
+/* Returns true if the socket can pass descriptors, so it is a unix socket. */
 bool channel_passes_fds(const struct channel *c);
-/* fd: sent along, borrowed; -1: none. Returns 0, -ENOSYS, -EMSGSIZE, -EPIPE or -ENOMEM. */
+/* Calls a method. fd: sent with the call, borrowed; -1: none. Returns 0, -ENOSYS (the service does
+ * not have it), -EMSGSIZE, -ENOMEM, or -errno of the connection. */
 int channel_call(struct channel *c, const char *method, const void *args, size_t len, int fd,
 		 channel_reply_fn fn, void *ctx);
 /* Calls a method without a reply. Any thread. */
 int channel_send(struct channel *c, const char *method, const void *args, size_t len);
-/* Any thread: waits at most timeout_ms until all is sent. Returns 0, -EAGAIN or -EPIPE. */
+/* Waits at most timeout_ms until the queue is sent. Returns 0, -EAGAIN or -EPIPE. Any thread. */
 int channel_drain(struct channel *c, int timeout_ms);
-/* Any thread: returns the bytes that wait for the socket. */
+/* Returns the number of queued bytes. Any thread. */
 size_t channel_queued(struct channel *c);
-/* Reads no replies, or does again: its owner has enough. */
+/* Stops to read replies, or continues. */
 void channel_pause(struct channel *c, bool pause);
-/* In a reply: the descriptor that came along, which the caller then owns; or -1. */
+/* Returns the descriptor that came with a reply, which the caller owns; or -1. */
 int channel_take_fd(struct channel *c);

@@ -12,7 +12,7 @@ static unsigned slot_of(const struct instance *in)
 	return in->source->index * SONDA_MAX_INSTANCES + in->slot;
 }
 
-/* Adds what was dropped to the sum that the user can read. */
+/* Adds the dropped packets of w to the sum of the data source. */
 static void sum_dropped(struct sonda_writer *w)
 {
 	uint64_t dropped = writer_dropped(w->w);
@@ -40,7 +40,7 @@ static void free_slot(struct thread *t, unsigned slot)
 		return;
 	t->slots[slot] = NULL;
 	if (writer_is_open(w->w))
-		sonda_packet_end(w); /* the thread has ended within it */
+		sonda_packet_end(w); /* the thread has ended inside a packet */
 	s = w->instance->source;
 	sum_dropped(w);
 	if (s->thread_state_size && s->callbacks.on_thread_state_free)
@@ -88,7 +88,8 @@ static int reserve_slot(struct thread *t, unsigned slot)
 	return 0;
 }
 
-/* The thread's first packet in this instance. It is inside. */
+/* Makes the thread's writer for this instance. The thread is inside. Returns NULL if it exits or
+ * there is no memory. */
 static struct sonda_writer *make(struct thread *t, struct instance *in)
 {
 	struct sonda_writer *w;
@@ -121,7 +122,7 @@ static struct sonda_writer *writer_of(struct thread *t, struct instance *in)
 	return make(t, in);
 }
 
-/* Called when packets were dropped: returns whether there is room again. */
+/* Call after packets were dropped. Returns true if there is room again. */
 static bool recover(struct sonda_writer *w)
 {
 	bool good = writer_recover(w->w);
@@ -140,14 +141,14 @@ SONDA_PUBLIC struct sonda_writer *sonda_writer_enter(struct sonda_data_source *d
 	struct sonda_writer *w;
 	struct source *s;
 
-	/* The bit again, with acquire: only now can the instance not end any more. */
+	/* Read the bit again, with acquire: the instance cannot end while the thread is inside. */
 	if (!(__atomic_load_n(&ds->enabled, __ATOMIC_ACQUIRE) >> instance & 1)) {
 		if (t)
 			thread_leave(t);
 		return NULL;
 	}
 	if (!t) {
-		if (thread_self_) /* it is inside already, so the source cannot go away */
+		if (thread_self_) /* it was inside already, so the source stays valid */
 			drop_one((struct source *)ds->source);
 		return NULL;
 	}

@@ -5,8 +5,8 @@
  *	                   +---- the connection is lost, or the source is unregistered ----> FREE
  *
  * All of this runs on the loop's thread. The end of an instance clears its bit, waits until no
- * thread is inside, and frees the writers of all threads, which hands over their last chunks. So
- * when a stop is answered, nothing that was written before it is missing.
+ * thread is inside, and frees the writers of all threads, which commits their last chunks. So all
+ * data that was written before the answer to a stop is committed before it.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -20,9 +20,9 @@
 #include "lib/public.h"
 #include "wire/pb_dec.h"
 
-/* How long a flush waits for threads that are inside; what they have written follows later. */
+/* How long a flush waits for threads that are inside. Their data is committed later. */
 #define FLUSH_WAIT_MS 100
-/* How long the end of an instance waits for room to report what was dropped. */
+/* How long the end of an instance waits for room to report dropped packets. */
 #define REPORT_WAIT_MS 500
 
 /* DataSourceConfig.buffer_exhausted_policy */
@@ -30,22 +30,22 @@ enum { POLICY_DROP = 1, POLICY_STALL_THEN_ABORT = 2, POLICY_STALL_THEN_DROP = 3 
 
 /* ---- answers ---- */
 
-/* One flush command; it is answered when no source owes an answer. */
+/* One flush command. It is answered when all sources have answered. */
 struct flush {
 	struct source_host *host; /* NULL: lost */
 	uint64_t request;
-	unsigned open;
-	struct flush *next; /* all, in their order */
+	unsigned open; /* sources that have not answered */
+	struct flush *next; /* the next request */
 };
 
 static struct flush *flushes;
 
-const struct instance_taker *instance_taker;
+const struct startup_ops *startup_ops;
 
 struct sonda_answer {
 	struct loop_task task;
 	struct user_object *user; /* a reference */
-	struct instance *instance; /* of a stop, as long as its epoch is this one */
+	struct instance *instance; /* of a stop; valid while its epoch is this one */
 	uint32_t epoch;
 	struct flush *flush; /* NULL: a stop */
 	bool later;
@@ -77,8 +77,6 @@ void user_unref(struct user_object *u)
 		free(u);
 }
 
-/* Writers hand over what they have, then the flush is answered; later ones wait for earlier ones,
- * since an answer is for all before it. */
 static void flush_thread(struct thread *t, void *ctx)
 {
 	const struct source_host *h = ctx;
@@ -89,6 +87,8 @@ static void flush_thread(struct thread *t, void *ctx)
 				event_writer_flush(t, &s->instances[i]);
 }
 
+/* Answers in the order of the requests, because an answer is for all requests before it. Before it,
+ * the data of all threads is committed. */
 static void answer_flushes(void)
 {
 	while (flushes && flushes->open == 0) {
@@ -165,7 +165,7 @@ struct config {
 	uint64_t target_buffer, session_id, policy;
 };
 
-/* Returns false if it is no message. */
+/* Returns false if the config is malformed or has no name. */
 static bool read_config(const void *data, size_t len, struct config *ret)
 {
 	struct pb_field f;
@@ -215,7 +215,7 @@ static struct instance *free_slot(struct source *s)
 	return NULL;
 }
 
-static void tell(struct source_host *h, const struct source *s, const char *why)
+static void report(struct source_host *h, const struct source *s, const char *why)
 {
 	char sentence[256];
 
@@ -242,12 +242,11 @@ static int make_user(struct source *s, const struct sonda_setup *setup, struct u
 	return 0;
 }
 
-/* Offers the session the instance that has recorded since the start. Returns true if it may have
- * it. */
+/* Lets the session take over the instance of startup.c. Returns true if that will follow. */
 static bool set_up_startup(struct source *s, const struct instance_session *session,
 			   const struct sonda_setup *setup)
 {
-	const struct instance *in = instance_taker ? instance_taker->offer(s) : NULL;
+	const struct instance *in = startup_ops ? startup_ops->offer(s) : NULL;
 	struct instance_session next = *session;
 	struct sonda_setup of_slot = *setup;
 
@@ -256,7 +255,7 @@ static bool set_up_startup(struct source *s, const struct instance_session *sess
 	of_slot.instance = in->slot;
 	if (make_user(s, &of_slot, &next.user) < 0)
 		return false;
-	if (instance_taker->set_up(&next))
+	if (startup_ops->set_up(&next))
 		return true;
 	user_unref(next.user);
 	return false;
@@ -306,7 +305,7 @@ static void set_up(struct source_host *h, uint64_t id, const void *config, size_
 		return;
 	r = set_up_slot(s, &session, &setup);
 	if (r < 0)
-		tell(h, s, r == -EMFILE ? "too many sessions use it" : strerror(-r));
+		report(h, s, r == -EMFILE ? "too many sessions use it" : strerror(-r));
 }
 
 void sources_setup(struct source_host *h, uint64_t id, const void *config, size_t len)
@@ -334,7 +333,7 @@ void sources_start(struct source_host *h, uint64_t id, const void *config, size_
 
 	if (!h->sends_setup)
 		set_up(h, id, config, len);
-	if (instance_taker && instance_taker->start(h, id)) {
+	if (startup_ops && startup_ops->start(h, id)) {
 		h->started(h, id);
 		return;
 	}
@@ -410,7 +409,7 @@ static void free_writer(struct thread *t, void *ctx)
 	event_writer_free(t, ctx);
 }
 
-/* Reports, on a sequence of its own, what the freed writers could not. */
+/* Reports, on a new sequence, the dropped packets that freed writers could not report. */
 static void report_dropped(const struct instance *in)
 {
 	uint64_t n = atomic_load_explicit(&in->unreported, memory_order_relaxed);
@@ -428,7 +427,7 @@ void instance_end(struct instance *in)
 	struct source *s = in->source;
 
 	if (in->state == INSTANCE_STARTED && s->callbacks.on_stop) {
-		/* The service does not wait for this answer. */
+		/* The answer is ignored: the instance ends at once. */
 		struct sonda_answer *a = answer_new(in, NULL);
 
 		if (a) {
@@ -452,8 +451,8 @@ void sources_stop(struct source_host *h, uint64_t id)
 	struct source *s;
 
 	if (!in) {
-		if (instance_taker)
-			instance_taker->stop(h, id);
+		if (startup_ops)
+			startup_ops->stop(h, id);
 		h->stopped(h, id);
 		return;
 	}
@@ -473,8 +472,8 @@ void sources_stop(struct source_host *h, uint64_t id)
 
 void sources_lost(struct source_host *h)
 {
-	if (instance_taker)
-		instance_taker->lost(h);
+	if (startup_ops)
+		startup_ops->lost(h);
 	for (struct flush *f = flushes; f; f = f->next)
 		if (f->host == h)
 			f->host = NULL;

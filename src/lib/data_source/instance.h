@@ -3,21 +3,21 @@
 
 #include "lib/data_source/source.h"
 
-/* Instances, for the files of this room; on the loop's thread. */
+/* Instances, for the files of this folder. All functions are for the loop's thread. */
 
-/* Returns the instance of a service's number, or NULL. */
+/* Returns the instance with this id of the service, or NULL. */
 struct instance *instance_find(const struct source_host *h, uint64_t id);
-/* Ends an instance in any state but INSTANCE_FREE: no thread uses it any more. */
+/* Ends an instance that is not INSTANCE_FREE. Then no thread uses it. */
 void instance_end(struct instance *in);
 
-/* Calls on_destroy, and frees it. */
+/* Calls on_destroy, and frees u unless there are references. */
 void user_object_free(struct user_object *u);
 void user_unref(struct user_object *u);
 
-/* In a child after fork(). */
+/* Call in a child after fork(). */
 void flushes_forget(void);
 
-/* A session that was set up, and its object. */
+/* A session that was set up, and the user's object for it. */
 struct instance_session {
 	struct source_host *host;
 	uint64_t id;
@@ -26,18 +26,18 @@ struct instance_session {
 	struct user_object *user; /* a reference */
 };
 
-/* An instance that is there before its session (startup.c). */
-struct instance_taker {
+/* The functions of startup.c, whose instance exists before its session. */
+struct startup_ops {
 	/* Returns the instance that sessions of the source can take over, or NULL. */
 	const struct instance *(*offer)(const struct source *s);
-	/* Such a session was set up. Returns false if it may not have the instance; else takes the
-	 * reference. */
+	/* Call when such a session was set up. Returns false if it may not have the instance; else
+	 * takes the reference. */
 	bool (*set_up)(const struct instance_session *session);
-	/* Its start. Returns true if the session has the instance now. */
+	/* Call when the session starts. Returns true if it has the instance now. */
 	bool (*start)(const struct source_host *h, uint64_t id);
-	/* Its stop without a start; its service is lost. */
+	/* Call when the session stops without a start, and when its service is lost. */
 	void (*stop)(const struct source_host *h, uint64_t id);
 	void (*lost)(const struct source_host *h);
 };
 
-extern const struct instance_taker *instance_taker; /* NULL: none; on the loop's thread */
+extern const struct startup_ops *startup_ops; /* NULL until startup_begin() */

@@ -10,16 +10,16 @@
 
 _Static_assert(SONDA_PACKET_MAX_DEPTH == PB_MAX_DEPTH, "public");
 
-/* A field number that no field has; fields with it are left out, as protobuf's readers would reject
- * the whole message. */
-static bool is_wrong(uint32_t field)
+/* Returns true for invalid field numbers. Such fields are left out, because protobuf's readers
+ * would reject the whole message. */
+static bool is_invalid(uint32_t field)
 {
 	return field == 0 || field >= 1u << 29;
 }
 
 static bool skips(const struct sonda_packet *p, uint32_t field)
 {
-	return p->left_out > 0 || is_wrong(field);
+	return p->left_out > 0 || is_invalid(field);
 }
 
 SONDA_PUBLIC void sonda_packet_u64(struct sonda_packet *p, uint32_t field, uint64_t value)

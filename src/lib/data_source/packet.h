@@ -9,7 +9,7 @@
 /* The public handle of an encoder. */
 struct sonda_packet {
 	struct pb_enc *enc; /* borrowed; valid while a packet is open */
-	unsigned left_out; /* open messages that nest too deep: their fields are left out */
+	unsigned left_out; /* open messages that are too deep or invalid: left out */
 };
 
 static inline struct pb_enc *packet_enc(struct sonda_packet *p)

@@ -16,8 +16,8 @@
 #include "wire/pb_mem.h"
 
 /*
- * The list of data sources: one array, whose elements the lock guards. A source goes away on the
- * loop's thread only, so there a pointer stays good between two tasks.
+ * The list of data sources: one array, whose elements the lock guards. Sources are removed on the
+ * loop's thread only, so a pointer stays valid during a task of the loop.
  */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -66,7 +66,7 @@ static void source_free(struct source *s)
 	free(s);
 }
 
-/* lock is held */
+/* Call with lock held. */
 static int set_descriptor(struct source *s, const void *descriptor, size_t len)
 {
 	void *copy = len ? malloc(len) : NULL;
@@ -106,7 +106,7 @@ static struct source *source_new(struct sonda_data_source *ds,
 	return s;
 }
 
-/* lock is held */
+/* Call with lock held. */
 static int add(struct source *s)
 {
 	int at = -1;
@@ -185,7 +185,7 @@ static void remove_source(struct loop_task *t)
 		if (s->instances[i].state != INSTANCE_FREE)
 			instance_end(&s->instances[i]);
 	while (s->users)
-		user_object_free(s->users); /* answers that were put off find it gone */
+		user_object_free(s->users); /* later answers find source NULL */
 	if (sources_on_removed)
 		sources_on_removed(s->index, s->name);
 	pthread_mutex_lock(&lock);

@@ -13,7 +13,7 @@
  * Registered data sources and their instances.
  *
  *	register, update, unregister    any thread; the list has a lock
- *	commands of a service           the loop's thread; so do all callbacks run
+ *	commands of a service           the loop's thread, as all callbacks
  *	sonda_writer_enter()            any thread, without a lock
  *
  * An instance's fields change only while its bit in ds->enabled is 0 and no thread is inside, so a
@@ -28,12 +28,12 @@ struct source;
 /* The service that an instance records for. */
 struct source_host {
 	struct arbiter *arbiter;
-	bool sends_setup; /* before each start; old services do not */
+	bool sends_setup; /* before each start; old services send no setup */
 	/* Answers to the service, on the loop's thread. */
 	void (*started)(struct source_host *h, uint64_t id);
 	void (*stopped)(struct source_host *h, uint64_t id);
 	void (*flushed)(struct source_host *h, uint64_t request);
-	/* Sends a CommitDataRequest whose chunks are in it. Returns 0 or -errno. */
+	/* Sends a CommitDataRequest that has the chunks itself. Returns 0 or -errno. */
 	int (*commit)(const struct source_host *h, const void *request, size_t len);
 	/* One sentence for the user. */
 	void (*trouble)(struct source_host *h, const char *sentence);
@@ -41,12 +41,12 @@ struct source_host {
 
 enum instance_state { INSTANCE_FREE, INSTANCE_SET_UP, INSTANCE_STARTED, INSTANCE_STOPPING };
 
-/* The user's object of an instance. Answers that were put off may outlive the instance. */
+/* The user's object of an instance. Later answers may outlive the instance. */
 struct user_object {
 	void *object;
-	unsigned refs; /* the instance's, and one for each answer that is open */
+	unsigned refs; /* one of the instance, and one of each open answer */
 	struct source *source; /* NULL: unregistered, on_destroy was called */
-	struct user_object *next; /* all of the source */
+	struct user_object *next; /* of the same source */
 };
 
 struct instance {
@@ -55,12 +55,12 @@ struct instance {
 	enum instance_state state;
 	uint32_t epoch; /* changes with each use of the slot */
 	struct source_host *host;
-	uint64_t id; /* the service's */
+	uint64_t id; /* given by the service */
 	uint16_t target_buffer;
 	bool stalls;
 	struct user_object *user; /* a reference */
-	_Atomic uint32_t clears; /* how often the service has asked for a clear */
-	/* Dropped packets of threads that have ended, when there was no room to report them. */
+	_Atomic uint32_t clears; /* number of clears that the service requested */
+	/* Dropped packets of threads that have ended and had no room to report them. */
 	_Atomic uint64_t unreported;
 	_Atomic uint64_t written; /* packets of writers that were freed */
 };
@@ -85,20 +85,21 @@ struct source {
 
 /* ---- for the connection to a service; on the loop's thread ---- */
 
-/* Setup, Start, Stop. Every start and stop is answered, also of what could not be set up. */
+/* Handle the commands Setup, Start and Stop. Every Start and Stop is answered, also if the setup
+ * has failed. */
 void sources_setup(struct source_host *h, uint64_t id, const void *config, size_t len);
 void sources_start(struct source_host *h, uint64_t id, const void *config, size_t len);
 void sources_stop(struct source_host *h, uint64_t id);
-/* Answers with flushed() once, when the sources have answered and what threads have written is
- * committed to the arbiter. */
+/* Calls flushed() once, when the sources have answered and the data of all threads is committed. */
 void sources_flush(struct source_host *h, const uint64_t *ids, size_t n, uint64_t request,
 		   uint64_t flags);
 void sources_clear(struct source_host *h, const uint64_t *ids, size_t n);
-/* The connection is lost: ends all its instances, at once. Then no writer uses the arbiter. */
+/* Call when the connection is lost. Ends all its instances at once; then no writer uses the
+ * arbiter. */
 void sources_lost(struct source_host *h);
 
-/* Sets *ret to the descriptor of source number index as it is to be registered: a serialized
- * DataSourceDescriptor, which the caller frees. Returns 0, -ENOENT or -ENOMEM. */
+/* Sets *ret to the serialized DataSourceDescriptor of the source with this index, which the caller
+ * frees. Returns 0, -ENOENT or -ENOMEM. */
 int sources_describe(unsigned index, uint32_t *ret_version, void **ret, size_t *ret_len);
 
 /* Called on the loop's thread when a source was added or has a new descriptor; and when one was
@@ -106,14 +107,15 @@ int sources_describe(unsigned index, uint32_t *ret_version, void **ret, size_t *
 extern void (*sources_on_change)(void);
 extern void (*sources_on_removed)(unsigned index, const char *name);
 
-/* In a child after fork(): sources stay, instances are gone. Before and after it in the parent. */
+/* Around fork(). In the child, sources_forget_instances() keeps the sources and drops the
+ * instances. */
 void sources_before_fork(void);
 void sources_after_fork(void);
 void sources_forget_instances(void);
 
-/* ---- within the room ---- */
+/* ---- for this folder ---- */
 
-/* Returns the source of a name, or NULL; on the loop's thread, where none can go away. */
+/* Returns the source of this name, or NULL. For the loop's thread, on which sources are removed. */
 struct source *source_find(const char *name, size_t len);
 /* Returns the next source after index `after` (-1: the first), or NULL. */
 struct source *source_next(int after);

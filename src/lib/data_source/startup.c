@@ -22,8 +22,8 @@ static struct startup {
 	struct loop_timer timer;
 	bool (*may_take_over)(unsigned instance, const void *object);
 	void (*trouble)(const char *sentence);
-	struct instance_session next; /* was set up; host NULL: none */
-	const struct source_host *to; /* while chunks are sent: to this service */
+	struct instance_session next; /* the session that was set up; host NULL: none */
+	const struct source_host *to; /* the service that gets the chunks; NULL: none yet */
 } startup;
 
 /* ---- the memory: its chunks stay until a session starts ---- */
@@ -77,8 +77,7 @@ static int make_memory(struct arbiter **ret)
 		arbiter_free(a);
 		return r;
 	}
-	/* Lengths that come later are put into the chunks themselves: no patch waits for a
-	 * commit. */
+	/* Patches go directly into the chunks, so that no patch waits for a commit. */
 	arbiter_patch_in_place(a, true);
 	*ret = a;
 	return 0;
@@ -126,7 +125,7 @@ void startup_end(void)
 	atomic_fetch_add_explicit(&in->source->dropped, n, memory_order_relaxed);
 	arbiter_free(TAKE_PTR(startup.host.arbiter));
 	snprintf(sentence, sizeof(sentence),
-		 "no session came for the events of the start: %llu packets are dropped",
+		 "no session has taken over the startup events: %llu packets are dropped",
 		 (unsigned long long)n);
 	on_trouble(&startup.host, sentence);
 }
@@ -158,8 +157,9 @@ static void free_writer(struct thread *t, void *ctx)
 	event_writer_free(t, ctx);
 }
 
-/* While all threads are outside: no event is written into neither or both. */
-static void become_the_sessions(void *ctx)
+/* Makes the instance that of the session. All threads are outside meanwhile, so each event is
+ * written once. */
+static void assign_to_session(void *ctx)
 {
 	struct instance *in = ctx;
 	struct user_object *old = in->user;
@@ -173,7 +173,7 @@ static void become_the_sessions(void *ctx)
 	startup.next.user = old;
 }
 
-/* Sends what was recorded to the service of the session. */
+/* Sends the recorded chunks to the service of the session. */
 static void hand_over(const struct instance *in)
 {
 	struct arbiter *a = TAKE_PTR(startup.host.arbiter);
@@ -194,12 +194,12 @@ static bool start(const struct source_host *h, uint64_t id)
 		return false;
 	s = in->source;
 	loop_disarm(&startup.timer);
-	threads_claim_all(free_writer, become_the_sessions, in);
+	threads_claim_all(free_writer, assign_to_session, in);
 	if (s->callbacks.on_start)
 		s->callbacks.on_start(s->ctx, in->user->object);
 	hand_over(in);
 	startup.in = NULL;
-	drop_next(); /* the object of before */
+	drop_next(); /* the previous user object */
 	return true;
 }
 
@@ -215,7 +215,7 @@ static void lost(const struct source_host *h)
 		drop_next();
 }
 
-static const struct instance_taker taker = {
+static const struct startup_ops ops = {
 	.offer = offer, .set_up = set_up, .start = start, .stop = stop, .lost = lost};
 
 /* ---- its begin ---- */
@@ -241,12 +241,12 @@ int startup_begin(const struct startup_options *o)
 				   .timer = {.fn = on_timer},
 				   .may_take_over = o->may_take_over,
 				   .trouble = o->trouble};
-	instance_taker = &taker;
+	startup_ops = &ops;
 	sources_setup(&startup.host, STARTUP_ID, o->config, o->config_len);
 	startup.in = instance_find(&startup.host, STARTUP_ID);
 	if (!startup.in) {
 		arbiter_free(a);
-		return -ENOMEM; /* or eight sessions are there already */
+		return -ENOMEM; /* or all instances of the source are in use */
 	}
 	sources_start(&startup.host, STARTUP_ID, o->config, o->config_len);
 	loop_arm(&startup.timer, o->ms);

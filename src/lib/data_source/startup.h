@@ -8,16 +8,16 @@
 #include "lib/data_source/source.h"
 
 /*
- * Events from before a session: an instance of a data source that records into private memory.
- * The first session that may have it takes it over: the instance becomes the session's, and the
- * service gets what was recorded. Without one it ends after a time, and what was recorded is
- * dropped and counted.
+ * Startup tracing: an instance of a data source that records into private memory before a session
+ * exists. The first matching session takes it over: the instance becomes the session's, and its
+ * service gets the recorded packets. Without a session the instance ends after a time, and its
+ * packets are dropped and counted.
  *
  *	startup_begin --> records --setup, start of a session--> the session's instance
- *	                     |  full: drops, counts
- *	                     +--- time is over, sonda_shutdown() --> gone, counted
+ *	                     |  memory full: drops and counts packets
+ *	                     +--- timeout, sonda_shutdown() --> freed, packets counted
  *
- * One at a time; all on the loop's thread.
+ * There is at most one. All functions are for the loop's thread.
  */
 
 struct startup_options {
@@ -28,14 +28,15 @@ struct startup_options {
 	/* Returns true if the session with this object (on_setup) has all that the instance
 	 * records. */
 	bool (*may_take_over)(unsigned instance, const void *object);
-	/* One sentence for the user, when it ends without a session. */
+	/* Called with a sentence for the user when the instance ends without a session. */
 	void (*trouble)(const char *sentence);
 };
 
-/* Returns 0, -ENOENT: there is no such source; -EBUSY, -ENOMEM, or the error of on_setup. */
+/* Returns 0, -ENOENT (no such source), -EBUSY (an instance exists) or -ENOMEM (also if the instance
+ * cannot be set up). */
 int startup_begin(const struct startup_options *o);
-/* Ends it, if no session has it. */
+/* Ends the instance, unless a session has taken it over. */
 void startup_end(void);
 
-/* In a child after fork(). */
+/* Call in a child after fork(). */
 void startup_forget(void);

@@ -15,11 +15,12 @@
 
 #define MAX_FDS 64
 
-/* One loop a process. Descriptors and timers belong to the thread; the lock is for the rest. */
+/* The process has one loop. Descriptors and timers are used by its thread only; the lock guards the
+ * other fields. */
 static struct loop {
 	pthread_mutex_t lock;
 	pthread_cond_t ran; /* a task has run, for loop_call() */
-	struct loop_task *first, **last; /* posted; last NULL: none was ever */
+	struct loop_task *first, **last; /* posted tasks; last NULL: not initialised */
 	bool runs, ends;
 	pthread_t thread;
 	int wake; /* eventfd; while runs */
@@ -93,7 +94,7 @@ static int run_timers(void)
 		}
 		loop_disarm(t);
 		t->fn(t);
-		t = loop.timers; /* the list may be another one now */
+		t = loop.timers; /* fn may have changed the list */
 	}
 	for (t = loop.timers; t; t = t->next)
 		next = MIN(next, t->deadline);
@@ -127,13 +128,13 @@ static void wait_for_fds(int timeout_ms)
 	if (p[0].revents)
 		(void)!read(loop.wake, &count, sizeof(count));
 	for (unsigned i = 0; i < n; i++)
-		if (p[i + 1].revents && is_watched(of[i])) /* an earlier one may have removed it */
+		if (p[i + 1].revents && is_watched(of[i])) /* an earlier fn may have removed it */
 			of[i]->fn(of[i], p[i + 1].revents);
 }
 
 /* ---- tasks ---- */
 
-/* Returns false if the loop ends and no task is left. */
+/* Runs all posted tasks. Returns false if the loop ends. */
 static bool run_tasks(void)
 {
 	struct loop_task *t;
@@ -146,7 +147,7 @@ static bool run_tasks(void)
 			loop.last = &loop.first;
 		t->posted = false;
 		pthread_mutex_unlock(&loop.lock);
-		t->fn(t); /* which may free it */
+		t->fn(t); /* may free t */
 		pthread_mutex_lock(&loop.lock);
 	}
 	ends = loop.ends || !loop.runs;
@@ -175,7 +176,7 @@ static void wake(void)
 		(void)!write(loop.wake, &one, sizeof(one));
 }
 
-/* loop.lock is held */
+/* Call with loop.lock held. */
 static void post(struct loop_task *t)
 {
 	if (t->posted)
@@ -271,7 +272,7 @@ int loop_start(void)
 	if (!loop.runs) {
 		loop.ends = false;
 		loop.wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-		loop.runs = true; /* the thread waits for the lock */
+		loop.runs = true; /* before the thread can get the lock */
 		r = loop.wake < 0 ? -errno : start_thread();
 		if (r < 0) {
 			closep(&loop.wake);
@@ -298,7 +299,7 @@ void loop_stop(void)
 	closep(&loop.wake);
 	loop.runs = false;
 	pthread_mutex_unlock(&loop.lock);
-	run_tasks(); /* what came too late for the thread */
+	run_tasks(); /* tasks that were posted after the thread's last check */
 }
 
 void loop_before_fork(void)

@@ -5,9 +5,9 @@
 #include <stdint.h>
 
 /*
- * The library's one thread: a poll(2) loop with descriptors, timers and tasks that other threads
- * post. It blocks all signals. All objects are intrusive, so that only loop_start() allocates.
- * Descriptors and timers are for the loop's thread alone.
+ * The library's thread: a poll(2) loop with descriptors, timers and tasks that other threads post.
+ * All signals are blocked. The lists are intrusive, so that only loop_start() allocates. Functions
+ * for descriptors and timers are for the loop's thread only.
  */
 
 struct loop_fd {
@@ -32,30 +32,30 @@ struct loop_task {
 
 /* Starts the thread. Returns 0, -EALREADY or -errno. */
 int loop_start(void);
-/* Runs the tasks that were posted, and ends the thread. Not from the loop. */
+/* Runs the posted tasks, and ends the thread. No-op on the loop's thread. */
 void loop_stop(void);
 bool loop_runs(void);
 /* Returns true on the loop's thread. */
 bool loop_is_here(void);
-/* Around fork(): before it, after it in the parent, and after it in the child, where there is no
- * loop any more and what was posted is forgotten. */
+/* Around fork(): before it, after it in the parent, and after it in the child. The child has no
+ * loop, and its posted tasks are dropped. */
 void loop_before_fork(void);
 void loop_after_fork(void);
 void loop_forget(void);
 
-/* Runs the task on the loop's thread; a task that waits already is not posted twice. Any thread,
- * and before loop_start() too. Tasks run in their order. */
+/* Runs the task on the loop's thread. No-op if it is posted already. Tasks run in the order of
+ * their posts. Any thread, also before loop_start(). */
 void loop_post(struct loop_task *t);
-/* No-op if it is not posted. On the loop's thread, or when there is none. */
+/* Removes a posted task. No-op if it is not posted. For the loop's thread, or if there is none. */
 void loop_unpost(struct loop_task *t);
-/* Posts and waits until the task has run; runs it directly on the loop's thread or if there is
- * none. */
+/* Runs the task on the loop's thread, and waits for that. Runs it directly if the caller is that
+ * thread or there is none. */
 void loop_call(struct loop_task *t);
 
 void loop_add_fd(struct loop_fd *f);
 /* No-op if it was not added. */
 void loop_remove_fd(struct loop_fd *f);
-/* Arms the timer, also if it is armed. */
+/* Arms the timer, or arms it again. */
 void loop_arm(struct loop_timer *t, unsigned ms);
 /* No-op if it is not armed. */
 void loop_disarm(struct loop_timer *t);

@@ -21,11 +21,11 @@
 #include "wire/pb_mem.h"
 
 /*
- * One connection at a time; all that belongs to it is made when the port is bound and freed with
- * it.
+ * A producer has one connection at a time. The objects of the connection are made when the port is
+ * bound, and freed with it.
  *
  *	          connect                bind, InitializeConnection     its reply
- *	waiting ------------> channel -------------------------> arbiter --------> welcome
+ *	waiting ------------> channel -------------------------> arbiter --------> initialized
  *	   ^   retry timer,     |  refused                          |  sources registered: connected
  *	   |   inotify          v                                   v
  *	   +--------------- give up: end instances, free the arbiter, close the channel
@@ -33,7 +33,7 @@
 
 #define RETRY_MIN_MS 100u
 #define RETRY_MAX_MS 30000u
-#define FAREWELL_MS 500
+#define DRAIN_MS 500
 #define SCRAPING_ENABLED 1
 
 void service_producer_trouble(struct service_producer *p, const char *fmt, ...)
@@ -58,7 +58,7 @@ static void on_retry(struct loop_timer *t)
 	try_connect(container_of(t, struct service_producer, retry));
 }
 
-/* Something happened in the socket's folder: a service may have come. */
+/* The socket's folder has changed, so a service may have started. */
 static void on_watch(struct loop_fd *f, short revents)
 {
 	struct service_producer *p = container_of(f, struct service_producer, watch);
@@ -117,9 +117,9 @@ static void tear_down(struct service_producer *p)
 	channel_close(TAKE_PTR(p->channel));
 	p->host.arbiter = NULL;
 	p->host.sends_setup = false;
-	p->welcome = p->emulated = p->has_own_memory = false;
+	p->initialized = p->emulated = p->has_own_memory = false;
 	closep(&p->own_fd);
-	memset(p->told, 0, sizeof(p->told));
+	memset(p->versions, 0, sizeof(p->versions));
 }
 
 void service_producer_give_up(struct service_producer *p)
@@ -128,27 +128,28 @@ void service_producer_give_up(struct service_producer *p)
 
 	p->connected = false;
 	if (p->arbiter)
-		arbiter_detach(p->arbiter); /* no writer waits for this service any more */
+		arbiter_detach(p->arbiter); /* writers stop waiting for this service */
 	tear_down(p);
 	wait_for_service(p);
 	if (connected)
 		p->o.on_connected(p->o.ctx, false);
 }
 
-/* ---- introduction ---- */
+/* ---- InitializeConnection and data sources ---- */
 
 static void on_synced(void *ctx, const struct channel_reply *reply)
 {
 	struct service_producer *p = ctx;
 
-	(void)reply; /* a refusal shows as well that all earlier requests were read */
+	(void)reply; /* also after a refusal, the service has read all earlier requests */
 	if (p->connected)
 		return;
 	p->connected = true;
 	p->o.on_connected(p->o.ctx, true);
 }
 
-/* Asks for an answer after all requests so far. An old service answers any of them. */
+/* Calls on_synced() after the service has read all requests so far. An old service has no Sync; any
+ * other call with a reply does the same. */
 static int sync_requests(struct service_producer *p)
 {
 	int r = channel_call(p->channel, "Sync", NULL, 0, -1, on_synced, p);
@@ -158,8 +159,9 @@ static int sync_requests(struct service_producer *p)
 	return r;
 }
 
-/* Registers source number i, or updates it, if the service does not know its descriptor. */
-static int tell_source(struct service_producer *p, unsigned i)
+/* Registers or updates the source with index i, unless the service has its descriptor. Returns 0 or
+ * -errno. */
+static int register_source(struct service_producer *p, unsigned i)
 {
 	_cleanup_(pb_mem_deinit) struct pb_mem m = {0};
 	_cleanup_(freep) void *bytes = NULL;
@@ -168,7 +170,7 @@ static int tell_source(struct service_producer *p, unsigned i)
 	int r;
 
 	r = sources_describe(i, &version, &bytes, &len);
-	if (r == -ENOENT || (r == 0 && p->told[i] == version))
+	if (r == -ENOENT || (r == 0 && p->versions[i] == version))
 		return 0;
 	if (r == 0)
 		r = pb_mem_init(&m);
@@ -180,25 +182,25 @@ static int tell_source(struct service_producer *p, unsigned i)
 	pb_enc_bytes(&m.enc, PB_REGISTER_DATA_SOURCE_REQUEST_DATA_SOURCE_DESCRIPTOR, bytes, len);
 	if (m.failed)
 		return -ENOMEM;
-	r = channel_send(p->channel, p->told[i] ? "UpdateDataSource" : "RegisterDataSource", m.buf,
-			 pb_mem_len(&m));
-	if (r == -ENOSYS && p->told[i])
-		r = 0; /* an old service shows the first descriptor */
+	r = channel_send(p->channel, p->versions[i] ? "UpdateDataSource" : "RegisterDataSource",
+			 m.buf, pb_mem_len(&m));
+	if (r == -ENOSYS && p->versions[i])
+		r = 0; /* an old service keeps the first descriptor */
 	if (r == 0)
-		p->told[i] = version;
+		p->versions[i] = version;
 	return r;
 }
 
-/* Returns 0 or the last error. */
-static int tell_sources(struct service_producer *p)
+/* Returns 0, or the last error. */
+static int register_sources(struct service_producer *p)
 {
 	int error = 0;
 
-	for (unsigned i = 0; p->welcome && i < SOURCES_MAX; i++) {
-		int r = tell_source(p, i);
+	for (unsigned i = 0; p->initialized && i < SOURCES_MAX; i++) {
+		int r = register_source(p, i);
 
 		if (r < 0 && r != -EPIPE)
-			service_producer_trouble(p, "a data source cannot be registered: %s",
+			service_producer_trouble(p, "cannot register a data source: %s",
 						 strerror(-r));
 		error = r < 0 ? r : error;
 	}
@@ -207,16 +209,16 @@ static int tell_sources(struct service_producer *p)
 
 void service_producer_sources_changed(struct service_producer *p)
 {
-	tell_sources(p);
+	register_sources(p);
 }
 
 void service_producer_source_removed(struct service_producer *p, unsigned index, const char *name)
 {
 	_cleanup_(pb_mem_deinit) struct pb_mem m = {0};
 
-	if (!p->told[index])
+	if (!p->versions[index])
 		return;
-	p->told[index] = 0;
+	p->versions[index] = 0;
 	if (pb_mem_init(&m) < 0)
 		return;
 	pb_enc_str(&m.enc, PB_UNREGISTER_DATA_SOURCE_REQUEST_DATA_SOURCE_NAME, name);
@@ -224,7 +226,7 @@ void service_producer_source_removed(struct service_producer *p, unsigned index,
 		channel_send(p->channel, "UnregisterDataSource", m.buf, pb_mem_len(&m));
 }
 
-/* The service has mapped the memory that it was offered. */
+/* Call if the service uses the memory that the producer passed. Returns 0 or -errno. */
 static int use_own_memory(struct service_producer *p)
 {
 	int r = p->own_fd < 0 ? -EPROTO : arbiter_attach(p->arbiter, p->own_fd, p->o.shm_page_size);
@@ -251,27 +253,28 @@ static void on_initialized(void *ctx, const struct channel_reply *reply)
 			p->emulated = f.u64;
 	}
 	if (!reply->success) {
-		service_producer_trouble(p, "the service on %s refuses us as a producer", p->place);
+		service_producer_trouble(p, "the service on %s refuses this producer", p->place);
 		service_producer_give_up(p);
 		return;
 	}
 	arbiter_patch_in_place(p->arbiter, in_place);
-	p->welcome = true;
+	p->initialized = true;
 	p->retry_ms = RETRY_MIN_MS;
 	if (own_memory)
 		r = use_own_memory(p);
 	closep(&p->own_fd);
 	if (r == 0)
-		r = tell_sources(p);
+		r = register_sources(p);
 	if (r == 0)
 		r = sync_requests(p);
 	if (r == -ENOSYS)
 		on_synced(p, reply);
 	else if (r < 0)
-		service_producer_give_up(p); /* no memory for it now: tries again, all of it */
+		service_producer_give_up(p); /* connects again later */
 }
 
-/* Makes the memory that the service is offered: its size is sealed, as services demand. */
+/* Creates the memory to pass to the service, with a sealed size, as services require. Returns 0 or
+ * -errno. */
 static int make_own_memory(struct service_producer *p)
 {
 	void *addr;
@@ -281,11 +284,11 @@ static int make_own_memory(struct service_producer *p)
 		return 0;
 	r = shm_create(p->o.shm_size, &p->own_fd, &addr);
 	if (r == 0)
-		shm_unmap(addr, p->o.shm_size); /* the arbiter maps it, if the service takes it */
+		shm_unmap(addr, p->o.shm_size); /* use_own_memory() maps it again */
 	return r;
 }
 
-static int introduce(struct service_producer *p)
+static int initialize(struct service_producer *p)
 {
 	_cleanup_(pb_mem_deinit) struct pb_mem m = {0};
 	int r = pb_mem_init(&m);
@@ -306,14 +309,13 @@ static int introduce(struct service_producer *p)
 		return -ENOMEM;
 	r = channel_call(p->channel, "InitializeConnection", m.buf, pb_mem_len(&m), p->own_fd,
 			 on_initialized, p);
-	/* At once: the service keeps no commands for a producer that has not asked for them. */
+	/* Without this call, the service drops the commands to a producer. */
 	if (r == 0)
 		r = channel_call(p->channel, "GetAsyncCommand", NULL, 0, -1, service_on_command, p);
 	return r;
 }
 
-/* Returns the first method that nothing can be recorded without and the service does not have; or
- * NULL. */
+/* Returns the first required method that the service does not have, or NULL. */
 static const char *missing_method(const struct service_producer *p)
 {
 	static const char *const needed[] = {"InitializeConnection", "GetAsyncCommand",
@@ -341,7 +343,7 @@ static void on_bound(void *ctx)
 	r = arbiter_new(&o, &p->arbiter);
 	p->host.arbiter = p->arbiter;
 	if (r == 0)
-		r = introduce(p);
+		r = initialize(p);
 	if (r < 0) {
 		service_producer_trouble(p, "the service on %s cannot be used: %s", p->place,
 					 strerror(-r));
@@ -360,12 +362,12 @@ static void on_lost(void *ctx, int error)
 
 static const struct channel_ops channel_ops = {.on_bound = on_bound, .on_lost = on_lost};
 
-static void tell_refusal(struct service_producer *p, int error)
+static void report_refusal(struct service_producer *p, int error)
 {
 	struct err_text e;
 
 	if (error == -ENOENT || error == -ECONNREFUSED)
-		return; /* no service is no error */
+		return; /* a service that does not run is not reported */
 	if (error == -EKEYREJECTED && service_trust_explain(p->place, &e))
 		service_producer_trouble(p, "cannot connect to %s", e.text);
 	else
@@ -381,7 +383,7 @@ static void try_connect(struct service_producer *p)
 	loop_disarm(&p->retry);
 	r = channel_open(&p->o.target, SONDA_PORT_PRODUCER, &channel_ops, p, &p->channel);
 	if (r < 0) {
-		tell_refusal(p, r);
+		report_refusal(p, r);
 		wait_for_service(p);
 		return;
 	}
@@ -390,7 +392,7 @@ static void try_connect(struct service_producer *p)
 
 /* ---- lifetime ---- */
 
-/* The variable is a list for services; a producer takes the first. */
+/* PERFETTO_PRODUCER_SOCK_NAME may be a list, for services. A producer uses its first address. */
 static char *first_address(const struct channel_target *t)
 {
 	const char *list = t->address ? t->address : sock_default_producer();
@@ -430,7 +432,7 @@ void service_producer_free(struct service_producer *p)
 	if (p->arbiter) {
 		sources_lost(&p->host);
 		arbiter_commit(p->arbiter);
-		channel_drain(p->channel, FAREWELL_MS);
+		channel_drain(p->channel, DRAIN_MS);
 	}
 	tear_down(p);
 	end_watch(p);

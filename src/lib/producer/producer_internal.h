@@ -7,7 +7,7 @@
 #include "lib/loop/loop.h"
 #include "lib/producer/producer_options.h"
 
-/* Private to this room. */
+/* For src/lib/producer only. */
 
 struct service_producer {
 	struct service_producer_options o; /* the target's address and the name are owned */
@@ -19,20 +19,20 @@ struct service_producer {
 	struct channel *channel; /* owned; NULL: none */
 	struct arbiter *arbiter; /* owned; NULL until the port is bound */
 	struct source_host host;
-	bool emulated; /* no shared memory: chunks go through the socket */
-	int own_fd; /* owned: memory that the service was offered; -1: none */
-	bool has_own_memory; /* the service took it */
-	bool welcome; /* InitializeConnection was answered */
+	bool emulated; /* no shared memory: chunks are sent through the socket */
+	int own_fd; /* owned: memory for the service; -1: none */
+	bool has_own_memory; /* the service uses it */
+	bool initialized; /* InitializeConnection was answered */
 	bool connected; /* on_connected was called */
-	uint32_t told[SOURCES_MAX]; /* versions of descriptors that the service has; 0: none */
-	struct loop_task want_commit; /* commits are due soon */
-	struct loop_task must_commit; /* at once */
+	uint32_t versions[SOURCES_MAX]; /* of the descriptors that the service has; 0: none */
+	struct loop_task want_commit; /* commits after COMMIT_MS */
+	struct loop_task must_commit; /* commits at once */
 	struct loop_timer commit;
 };
 
 void service_producer_trouble(struct service_producer *p, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
-/* The connection is of no use: ends all that belongs to it, and connects anew later. */
+/* Ends the connection and its instances, and connects again later. */
 void service_producer_give_up(struct service_producer *p);
 
 /* service_commands.c */

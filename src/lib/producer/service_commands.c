@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Commands of the service, and requests to it, while a connection runs:
+ * Commands of the service, and requests to it, during a connection:
  *
  *	SetupTracing -----------> arbiter_attach, arbiter_attach_private
  *	Setup, Start, Stop -----> sources_* -------> NotifyDataSourceStarted, -Stopped
@@ -16,9 +16,9 @@
 #include "wire/pb_dec.h"
 #include "wire/pb_varint.h"
 
-/* Chunks are collected for this time, then sent: a few hundred wake-ups a second at most. */
+/* Chunks are collected for this time, so that there are at most 200 commits a second. */
 #define COMMIT_MS 5
-/* While the socket's queue has more bytes than this, chunks wait in the shared memory. */
+/* If more bytes are queued for the socket, chunks stay in the shared memory. */
 #define CHOKED_BYTES (1u << 20)
 #define MAX_IDS 256 /* data sources of one flush or clear */
 
@@ -175,8 +175,8 @@ void service_host_init(struct service_producer *p)
 
 /* ---- commands ---- */
 
-/* The fields of any command; no two of them have a number in common with another meaning but
- * SetupTracing's. */
+/* The fields of all commands. The same number has the same meaning in each, except in
+ * SetupTracing. */
 struct command {
 	uint64_t first; /* field 1 as a number: an instance, or the page size in KiB */
 	uint64_t ids[MAX_IDS]; /* field 1 repeated */
@@ -240,7 +240,7 @@ static bool set_up_tracing(struct service_producer *p, uint64_t page_kb)
 	return false;
 }
 
-static void obey(struct service_producer *p, const struct pb_field *message)
+static void execute(struct service_producer *p, const struct pb_field *message)
 {
 	struct source_host *h = &p->host;
 	struct command c;
@@ -279,12 +279,12 @@ void service_on_command(void *ctx, const struct channel_reply *reply)
 	struct pb_dec d;
 
 	if (!reply->has_more) {
-		service_producer_trouble(p, "the service ended its commands");
+		service_producer_trouble(p, "the service has ended its stream of commands");
 		service_producer_give_up(p);
 		return;
 	}
-	/* A oneof: one field. */
+	/* The reply is a oneof, so it has one field. */
 	pb_dec_init(&d, reply->data, reply->len);
 	if (pb_dec_next(&d, &f))
-		obey(p, &f);
+		execute(p, &f);
 }

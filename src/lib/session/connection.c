@@ -11,9 +11,9 @@
 #include "lib/public.h"
 #include "lib/session/sessions.h"
 
-/* The loop polls 64 descriptors, and the producer needs some. */
+/* The loop polls at most 64 descriptors, of which producers need some. */
 #define MAX_SESSIONS 32
-/* A service that sends more for one answer or one packet is not trusted with the memory. */
+/* The maximum for one reply or packet, so that a service cannot use up the memory. */
 #define MAX_BYTES (256u << 20)
 
 int session_append(struct session_bytes *b, const void *data, size_t len)
@@ -30,7 +30,7 @@ int session_append(struct session_bytes *b, const void *data, size_t len)
 	return r;
 }
 
-/* ---- the loop's side ---- */
+/* ---- on the loop's thread ---- */
 
 static struct sonda_session *sessions;
 static unsigned n_sessions;
@@ -62,12 +62,12 @@ void sessions_forget(void)
 {
 	for (struct sonda_session *s = sessions; s; s = s->next) {
 		channel_forget(s->channel);
-		/* A thread of the parent may hold the lock, or sleep. */
+		/* A thread of the parent may have held the lock, or have waited. */
 		pthread_mutex_init(&s->lock, NULL);
 		pthread_cond_init(&s->changed, NULL);
 		s->channel = NULL;
 		s->lost = -EPIPE;
-		closep(&s->event_fd); /* the parent's, too */
+		closep(&s->event_fd); /* it is shared with the parent */
 		s->n_events = 0;
 	}
 	sessions = NULL;
@@ -96,7 +96,7 @@ static const struct channel_ops channel_ops = {.on_bound = on_bound, .on_lost = 
 static void on_connect(struct loop_task *t)
 {
 	struct sonda_session *s = container_of(t, struct sonda_session, task);
-	int r = -ENOTCONN; /* the loop has ended meanwhile */
+	int r = -ENOTCONN; /* if the loop has ended meanwhile */
 
 	if (loop_is_here())
 		r = n_sessions >= MAX_SESSIONS ? -EMFILE
@@ -151,7 +151,7 @@ static void on_resume(struct loop_task *t)
 	pthread_mutex_unlock(&s->lock);
 }
 
-/* ---- the caller's side ---- */
+/* ---- on the caller's thread ---- */
 
 struct session_deadline session_deadline(int timeout_ms)
 {
@@ -214,7 +214,7 @@ void session_reset(struct sonda_session *s)
 	s->reply_error = 0;
 	s->packet.len = 0;
 	s->out.len = 0;
-	s->said[0] = '\0';
+	s->call_text[0] = '\0';
 	pthread_mutex_unlock(&s->lock);
 }
 
@@ -244,7 +244,7 @@ int session_end_call(struct sonda_session *s, const struct session_deadline *d)
 	pthread_mutex_lock(&s->lock);
 	if (r == 0)
 		r = s->reply_error;
-	memcpy(s->error, s->said, sizeof(s->error));
+	memcpy(s->error, s->call_text, sizeof(s->error));
 	pthread_mutex_unlock(&s->lock);
 	return r;
 }

@@ -14,11 +14,11 @@
 #include "wire/pb_dec.h"
 
 /*
- * Events of a session wait in an array until the program takes them. Its eventfd is readable as
- * long as the array has one.
+ * Events of a session are kept in an array until the program takes them. The eventfd is readable
+ * while the array is not empty.
  */
 
-#define MAX_EVENTS 1024 /* of a program that takes none; then SONDA_SESSION_EVENTS_LOST */
+#define MAX_EVENTS 1024 /* then the last one becomes SONDA_SESSION_EVENTS_LOST */
 
 static void copy_text(char to[SONDA_SESSION_TEXT], const struct pb_field *f)
 {
@@ -99,6 +99,7 @@ void session_put_observed(struct sonda_session *s, const struct pb_field *event)
 
 SONDA_PUBLIC int sonda_session_fd(struct sonda_session *s)
 {
+	NO_CANCEL();
 	int fd;
 
 	pthread_mutex_lock(&s->lock);

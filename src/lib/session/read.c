@@ -13,12 +13,13 @@
 #include "wire/pb_dec.h"
 #include "wire/pb_varint.h"
 
-/* While the program has not taken more than this number of bytes, the channel does not read. */
+/* The channel stops reading when the program has not taken this number of bytes. */
 #define PAUSE_BYTES (4u << 20)
 
-/* ---- the loop's side ---- */
+/* ---- on the loop's thread ---- */
 
-/* A slice: appends it to the packet; a whole packet goes to the output with its preamble. */
+/* Appends a slice to the packet. A complete packet is moved to the output, after its preamble.
+ * Returns 0 or -errno. */
 static int add_slice(struct sonda_session *s, const struct pb_field *slice)
 {
 	uint8_t preamble[16] = {PB_WIRE_BYTES | 1 << 3}, *end;
@@ -68,9 +69,9 @@ static void on_read(void *ctx, const struct channel_reply *reply)
 	pthread_mutex_unlock(&s->lock);
 }
 
-/* ---- the caller's side ---- */
+/* ---- on the caller's thread ---- */
 
-/* Waits for a part of the trace. Returns 0 with *ret, whose len is 0 at the end. */
+/* Waits for a part of the trace. Returns 0 and sets *ret, whose len is 0 at the end; or -errno. */
 static int next_part(struct sonda_session *s, int timeout_ms, struct session_bytes *ret)
 {
 	const struct session_deadline d = session_deadline(timeout_ms);

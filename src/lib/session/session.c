@@ -14,14 +14,14 @@
 #define DATA_SOURCES_INSTANCES 1
 #define ALL_DATA_SOURCES_STARTED 2
 #define CLONE_TRIGGER_HIT 4
-/* How much longer than the service's own time for a flush we wait. */
+/* The library waits longer for the reply than the service waits for the data sources. */
 #define FLUSH_GRACE_MS 2000
-/* FlushFlags: an explicit flush by a consumer of a library. */
+/* FlushFlags: an explicit flush by a consumer. */
 #define FLUSH_FLAGS 0x34
 
 /* ---- replies, on the loop's thread ---- */
 
-/* What only succeeds or fails. */
+/* A reply that only succeeds or fails. */
 static void on_done(void *ctx, const struct channel_reply *reply)
 {
 	struct sonda_session *s = ctx;
@@ -31,7 +31,7 @@ static void on_done(void *ctx, const struct channel_reply *reply)
 	pthread_mutex_unlock(&s->lock);
 }
 
-/* One message in field 1, perhaps in several replies: GetTraceStats, QueryServiceState. */
+/* A message in field 1, in one or more replies: GetTraceStats, QueryServiceState. */
 static void on_message(void *ctx, const struct channel_reply *reply)
 {
 	struct sonda_session *s = ctx;
@@ -51,15 +51,15 @@ static void on_message(void *ctx, const struct channel_reply *reply)
 	pthread_mutex_unlock(&s->lock);
 }
 
-static void keep_words(char words[512], const struct pb_field *f)
+static void copy_text(char text[512], const struct pb_field *f)
 {
 	size_t len = MIN(f->len, (size_t)511);
 
-	memcpy(words, f->data, len);
-	words[len] = '\0';
+	memcpy(text, f->data, len);
+	text[len] = '\0';
 }
 
-/* EnableTracing is answered when tracing has ended, or could not begin. */
+/* The service replies to EnableTracing when tracing has ended, or could not begin. */
 static void on_ended(void *ctx, const struct channel_reply *reply)
 {
 	struct sonda_session *s = ctx;
@@ -70,10 +70,10 @@ static void on_ended(void *ctx, const struct channel_reply *reply)
 	pb_dec_init(&d, reply->data, reply->len);
 	while (pb_dec_next(&d, &f))
 		if (f.id == PB_ENABLE_TRACING_RESPONSE_ERROR && f.data)
-			keep_words(s->end_said, &f);
+			copy_text(s->end_text, &f);
 	s->ended = true;
 	session_put_simple_event(s, SONDA_SESSION_ENDED);
-	s->end_error = reply->success && !s->end_said[0] ? 0 : -EPROTO;
+	s->end_error = reply->success && !s->end_text[0] ? 0 : -EPROTO;
 	pthread_cond_broadcast(&s->changed);
 	pthread_mutex_unlock(&s->lock);
 }
@@ -115,7 +115,7 @@ static void on_cloned(void *ctx, const struct channel_reply *reply)
 		if (f.id == PB_CLONE_SESSION_RESPONSE_SUCCESS)
 			good = f.u64;
 		else if (f.id == PB_CLONE_SESSION_RESPONSE_ERROR && f.data)
-			keep_words(s->said, &f);
+			copy_text(s->call_text, &f);
 	}
 	session_finish(s, reply->success && good ? 0 : -EPROTO);
 	pthread_mutex_unlock(&s->lock);
@@ -128,10 +128,10 @@ SONDA_PUBLIC const char *sonda_session_error(const struct sonda_session *s)
 	return s->error;
 }
 
-/* What the end of tracing means to the caller. s->lock is held. */
+/* Returns the result of tracing, and sets s->error. Call with s->lock held. */
 static int take_end(struct sonda_session *s)
 {
-	memcpy(s->error, s->end_said, sizeof(s->error));
+	memcpy(s->error, s->end_text, sizeof(s->error));
 	return s->end_error;
 }
 
@@ -163,7 +163,7 @@ static int observe_start(struct sonda_session *s)
 	return session_post(s, "ObserveEvents", &m, on_observed);
 }
 
-/* Waits until all data sources have started, or never will. */
+/* Waits until all data sources have started, or tracing has ended or failed. */
 static int wait_for_start(struct sonda_session *s, const struct session_deadline *d)
 {
 	int r = 0;
@@ -172,7 +172,7 @@ static int wait_for_start(struct sonda_session *s, const struct session_deadline
 	while (r == 0 && !s->started && !s->ended && !s->reply_done && !s->observe_error &&
 	       !s->lost)
 		r = session_sleep(s, d);
-	if (s->ended && !s->started && s->end_said[0])
+	if (s->ended && !s->started && s->end_text[0])
 		r = take_end(s) < 0 ? -EINVAL : 0;
 	else if (s->started || s->ended)
 		r = take_end(s);
@@ -212,7 +212,7 @@ SONDA_PUBLIC int sonda_session_begin(struct sonda_session *s, const void *config
 
 static void on_nothing(void *ctx, const struct channel_reply *reply)
 {
-	(void)ctx, (void)reply; /* the end of tracing is what counts */
+	(void)ctx, (void)reply; /* on_ended() gets the result */
 }
 
 SONDA_PUBLIC int sonda_session_end(struct sonda_session *s)
@@ -264,7 +264,7 @@ SONDA_PUBLIC int sonda_session_flush(struct sonda_session *s, int timeout_ms)
 	r = pb_mem_init(&m);
 	if (r < 0)
 		return r;
-	/* 0: the service's own time. */
+	/* 0: the timeout of the config. */
 	pb_enc_u64(&m.enc, PB_FLUSH_REQUEST_TIMEOUT_MS, (uint32_t)MAX(timeout_ms, 0));
 	pb_enc_u64(&m.enc, PB_FLUSH_REQUEST_FLAGS, FLUSH_FLAGS);
 	return session_call(s, "Flush", &m, on_done, &d);
@@ -318,8 +318,8 @@ SONDA_PUBLIC int sonda_session_detach(struct sonda_session *s, const char *key, 
 	return r;
 }
 
-/* Asks for the end of a session that another connection began. */
-static int ask_for_end(struct sonda_session *s)
+/* Requests on_ended() for a session that another connection started. */
+static int watch_end(struct sonda_session *s)
 {
 	_cleanup_(pb_mem_deinit) struct pb_mem m = {0};
 	int r = pb_mem_init(&m);
@@ -343,7 +343,7 @@ SONDA_PUBLIC int sonda_session_attach(struct sonda_session *s, const char *key, 
 	if (r < 0)
 		return r;
 	s->state = SESSION_TRACING;
-	return ask_for_end(s);
+	return watch_end(s);
 }
 
 SONDA_PUBLIC int sonda_session_clone(struct sonda_session *s, const char *unique_session_name,
@@ -365,10 +365,11 @@ SONDA_PUBLIC int sonda_session_clone(struct sonda_session *s, const char *unique
 	return r;
 }
 
-static int take_out(struct sonda_session *s, int r, void **ret, size_t *ret_len)
+/* Moves the message of a reply to *ret. r: result of the call, which is returned. */
+static int take_message(struct sonda_session *s, int r, void **ret, size_t *ret_len)
 {
 	if (r == 0)
-		r = session_append(&s->out, "", 1); /* so an empty message is no NULL */
+		r = session_append(&s->out, "", 1); /* so that an empty message is not NULL */
 	if (r < 0)
 		return r;
 	*ret_len = s->out.len - 1;
@@ -384,7 +385,7 @@ SONDA_PUBLIC int sonda_session_stats(struct sonda_session *s, int timeout_ms, vo
 
 	if (s->state != SESSION_TRACING && s->state != SESSION_COPY)
 		return -EINVAL;
-	return take_out(s, call_plain(s, "GetTraceStats", on_message, &d), ret, ret_len);
+	return take_message(s, call_plain(s, "GetTraceStats", on_message, &d), ret, ret_len);
 }
 
 SONDA_PUBLIC int sonda_session_query(struct sonda_session *s, int timeout_ms, void **ret,
@@ -392,5 +393,5 @@ SONDA_PUBLIC int sonda_session_query(struct sonda_session *s, int timeout_ms, vo
 {
 	const struct session_deadline d = session_deadline(timeout_ms);
 
-	return take_out(s, call_plain(s, "QueryServiceState", on_message, &d), ret, ret_len);
+	return take_message(s, call_plain(s, "QueryServiceState", on_message, &d), ret, ret_len);
 }

@@ -15,15 +15,15 @@
 #include "wire/pb_mem.h"
 
 /*
- * A session is a connection of its own to the service. The caller's thread posts a call to the
- * loop's thread and sleeps until its reply, or what it waits for, is there:
+ * Each session has its own connection to the service. The caller's thread posts a call to the
+ * loop's thread, and sleeps until the reply or event that it waits for:
  *
  *	caller                      loop
  *	session_call() ---task----> channel_call()
  *	   sleeps                   on_reply(): session.out, reply_done
  *	   wakes  <-----cond------
  *
- * A session that is of no use any more has `lost`; its channel is closed by the loop.
+ * `lost` is set when the session cannot be used any more; the loop's thread closes its channel.
  */
 
 struct session_bytes {
@@ -45,29 +45,29 @@ struct sonda_session {
 	char error[512];
 	/* For the loop's thread: */
 	struct channel *channel; /* owned */
-	struct loop_task task; /* of the call that runs, or the end */
+	struct loop_task task; /* makes the call, connects or disconnects */
 	struct loop_task resume;
 	const char *method;
 	const struct pb_mem *args;
 	channel_reply_fn reply;
-	struct sonda_session *next; /* all with a channel */
+	struct sonda_session *next; /* in the list of those with a channel */
 	/* With the lock: */
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
-	int lost; /* 0, or why */
+	int lost; /* 0, or -errno: why the session cannot be used */
 	bool bound, started, ended;
-	int observe_error; /* why `started` will never come */
+	int observe_error; /* -errno: `started` will not be set */
 	int end_error;
 	bool reply_done;
 	int reply_error;
 	bool paused; /* the channel reads no replies until `out` is taken */
-	struct session_bytes packet; /* a packet whose end has not come */
+	struct session_bytes packet; /* an incomplete packet */
 	struct session_bytes out; /* data of replies */
-	int event_fd; /* owned; -1: the program wants no events */
-	struct sonda_session_event *events; /* owned; that the program has not taken */
+	int event_fd; /* owned; -1: the program does not use events */
+	struct sonda_session_event *events; /* owned; not taken by the program yet */
 	size_t n_events, cap_events;
-	char said[512]; /* the service's words on the call, */
-	char end_said[512]; /* and on the end of tracing */
+	char call_text[512]; /* the service's message about the call */
+	char end_text[512]; /* and about the end of tracing */
 };
 
 struct session_deadline {
@@ -75,38 +75,38 @@ struct session_deadline {
 	struct timespec end; /* CLOCK_MONOTONIC */
 };
 
-/* timeout_ms < 0: never. */
+/* timeout_ms < 0: no deadline. */
 struct session_deadline session_deadline(int timeout_ms);
 
 /* Returns 0, -EDEADLK, -ENOTCONN or the error of a lost connection. */
 int session_check_caller(struct sonda_session *s);
-/* Sleeps until something changes. Returns 0 or -ETIMEDOUT. s->lock is held. */
+/* Sleeps until s->changed is signalled. Returns 0 or -ETIMEDOUT. Call with s->lock held. */
 int session_sleep(struct sonda_session *s, const struct session_deadline *d);
-/* Waits until *what, which s->lock protects, is true. Returns 0, -ETIMEDOUT or why the
- * connection is lost. */
+/* Waits until *what, which s->lock protects, is true. Returns 0, -ETIMEDOUT or the error of a lost
+ * connection. */
 int session_wait_for(struct sonda_session *s, const bool *what, const struct session_deadline *d);
 
-/* Forgets the last call's results; posts a call, whose replies are given to `reply` on the
- * loop's thread; waits until session_finish(). args: borrowed by session_post(). A call that
- * times out ends the connection. */
+/* The steps of a call: session_reset() clears the results of the last one. session_post() makes the
+ * call (args is borrowed), whose replies go to `reply` on the loop's thread. session_end_call()
+ * waits for session_finish(), and closes the connection at a timeout. */
 void session_reset(struct sonda_session *s);
 int session_post(struct sonda_session *s, const char *method, const struct pb_mem *args,
 		 channel_reply_fn reply);
 int session_end_call(struct sonda_session *s, const struct session_deadline *d);
-/* All three. */
+/* Makes all three steps. */
 int session_call(struct sonda_session *s, const char *method, const struct pb_mem *args,
 		 channel_reply_fn reply, const struct session_deadline *d);
-/* The call has its result, of which the first error counts. s->lock is held. */
+/* Sets the result of the call; the first error is kept. Call with s->lock held. */
 void session_finish(struct sonda_session *s, int error);
-/* Closes the connection, so that no late reply finds the session. Returns error. */
+/* Closes the connection, so that no later reply comes. Returns error. */
 int session_give_up(struct sonda_session *s, int error);
 
-/* Events for the program's own loop (events.c). s->lock is held. */
+/* Events for the program's own loop (events.c). Call with s->lock held. */
 void session_put_event(struct sonda_session *s, const struct sonda_session_event *event);
 void session_put_simple_event(struct sonda_session *s, enum sonda_session_event_type type);
-/* A field of ObservableEvents. */
+/* Adds the event of a field of ObservableEvents. */
 void session_put_observed(struct sonda_session *s, const struct pb_field *event);
 void session_events_deinit(struct sonda_session *s);
 
-/* Returns 0, -ENOMEM, or -EMSGSIZE: more than any trace packet has. */
+/* Returns 0, -ENOMEM, or -EMSGSIZE above 256 MiB. */
 int session_append(struct session_bytes *b, const void *data, size_t len);

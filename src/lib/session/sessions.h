@@ -5,10 +5,10 @@
 
 #include "lib/channel/channel.h"
 
-/* sonda_session_new() for any target, which is copied. */
+/* As sonda_session_new(), for any target, which is copied. */
 int session_new(const struct channel_target *target, int timeout_ms, struct sonda_session **ret);
 
-/* The library's end, and a child after fork(), for all sessions of the process; on the loop's
- * thread, or where there is none. */
+/* For all sessions of the process: sessions_lost() at the end of the library, sessions_forget() in
+ * a child after fork(). Call on the loop's thread, or if there is none. */
 void sessions_lost(void);
 void sessions_forget(void);

@@ -19,9 +19,9 @@ static __thread bool in_new;
 _Atomic bool thread_full_barrier_;
 void (*_Atomic thread_free_writers)(struct thread *t);
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the list, and held by claims */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the list; held during a claim */
 static struct thread *all;
-static pthread_key_t key; /* its destructor sees the end of a thread */
+static pthread_key_t key; /* its destructor runs at the end of a thread */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static bool has_key;
 
@@ -32,7 +32,7 @@ static int membarrier(int command)
 	return (int)syscall(SYS_membarrier, command, 0, 0);
 }
 
-/* The claims' half of the barrier: no thread has a store of `busy` on its way any more. */
+/* The barrier of a claim: after it, earlier stores of `busy` by all threads are visible. */
 static void barrier_all(void)
 {
 	if (!atomic_load_explicit(&thread_full_barrier_, memory_order_relaxed) &&
@@ -63,13 +63,13 @@ void thread_wait_outside(struct thread *t)
 
 /* ---- threads ---- */
 
-/* Frees what belongs to the calling thread, which is inside. */
+/* Frees the calling thread's writers and its entry. The thread is inside. */
 static void forget(struct thread *t)
 {
 	t->exits = true;
 	if (atomic_load(&thread_free_writers))
 		atomic_load (&thread_free_writers)(t);
-	thread_leave(t); /* a claim that waits for it may go on */
+	thread_leave(t); /* a claim may wait for it */
 	pthread_mutex_lock(&lock);
 	if (t->prev)
 		t->prev->next = t->next;
@@ -83,13 +83,13 @@ static void forget(struct thread *t)
 	free(t);
 }
 
-/* Called by the C library at the end of a thread, and again if a later destructor has traced. */
+/* The C library calls it at the end of a thread, and again if another destructor has traced. */
 static void on_exit_of_thread(void *arg)
 {
 	struct thread *t = arg;
 
 	thread_self_ = t;
-	/* A thread that was cancelled inside, or ended itself there, is still inside. */
+	/* A thread that was cancelled or has exited while it was inside is still inside. */
 	if (atomic_load_explicit(&t->busy, memory_order_relaxed) || thread_enter())
 		forget(t);
 }
@@ -159,13 +159,13 @@ static void release(struct thread *t)
 /* Values of `wanted`. */
 enum { WANTED = 1, CLAIMED = 2 };
 
-/* last: NULL, or what is done while all threads are outside. */
+/* last: called while all threads are outside; NULL: none. */
 static void claim(void (*fn)(struct thread *t, void *ctx), void (*last)(void *ctx), void *ctx,
 		  int timeout_ms)
 {
 	uint64_t end = clock_mono_ns() + (uint64_t)(timeout_ms < 0 ? 0 : timeout_ms) * NS_PER_MS;
 	const struct timespec wait = {.tv_nsec = CLAIM_WAIT_US * 1000};
-	/* Inside, so that what fn traces is dropped. */
+	/* The caller is inside, so that events of fn are dropped. */
 	struct thread *me = thread_enter();
 	bool left = true, give_up = false;
 
@@ -220,7 +220,7 @@ void threads_deinit(void)
 	if (!has_key)
 		return;
 	pthread_key_delete(key);
-	has_key = false; /* no thread is made known any more */
+	has_key = false; /* thread_new() fails from now on */
 	if (t && thread_enter())
 		forget(t);
 }
@@ -246,7 +246,7 @@ void threads_forget_others(void)
 		next = t->next;
 		if (t == thread_self_)
 			continue;
-		/* Its writers may be half written; they are left alone, with what they point at. */
+		/* Its writers may be in the middle of a write, so they are not freed. */
 		free(t->slots);
 		free(t);
 	}

@@ -7,16 +7,16 @@
 #include <stdint.h>
 
 /*
- * The application's threads, as far as they trace, and the right to use a thread's writers:
+ * The threads of the program that trace, and the right to use a thread's writers:
  *
  *	the thread itself   thread_enter() ... thread_leave()     two stores, no lock
  *	any other thread    threads_claim(): waits until the thread is outside, keeps it outside
  *
  * An enter inside another one of the same thread (a signal handler, an allocator's hook) fails.
  *
- * The two sides order a store and a load of the other's word, which takes a full barrier on both.
- * Claims are rare, so they make the barrier for all threads with membarrier(2); entering then needs
- * the compiler's order only.
+ * Each side stores its own word and then loads the other's, which needs a full barrier on both
+ * sides. Claims are rare, so they make the barrier for all threads with membarrier(2); then an
+ * enter only needs to keep the compiler from reordering.
  */
 
 struct sonda_writer;
@@ -24,23 +24,24 @@ struct sonda_writer;
 struct thread {
 	_Atomic uint32_t busy; /* the thread is inside */
 	_Atomic uint32_t wanted; /* it must stay outside; a futex */
-	/* Writers by data source and instance; NULL: none. Whoever is inside, or has claimed the
-	 * thread, may use and change them. */
+	/* Writers by data source and instance; NULL: none. Used by the thread while it is inside,
+	 * and by a claim of it. */
 	struct sonda_writer **slots; /* owned, as are the writers */
 	unsigned n_slots;
-	bool exits; /* it makes no new writers */
+	bool exits; /* the thread ends, and makes no new writers */
 	struct thread *prev, *next; /* all threads */
 };
 
 extern __thread struct thread *thread_self_ __attribute__((tls_model("initial-exec")));
 extern _Atomic bool thread_full_barrier_; /* the kernel has no membarrier */
 
-/* Before the first thread of the library starts: the kernel registers a process with one thread for
- * membarrier(2) at once; with more, it waits for all CPUs, on the first event's way. */
+/* Call before the library's first thread starts. The kernel registers a process with one thread for
+ * membarrier(2) at once; with more threads it waits for all CPUs, which would delay the first
+ * event. */
 void threads_init(void);
-/* Makes the calling thread known. Returns NULL if memory is out, or it was called inside itself. */
+/* Adds the calling thread to the list. Returns NULL if there is no memory, or for a nested call. */
 struct thread *thread_new(void);
-/* After a failed check of `wanted`: waits until the claim is over. */
+/* Waits until the claim of the thread is over. */
 void thread_wait_outside(struct thread *t);
 
 #if defined(__SANITIZE_THREAD__)
@@ -69,7 +70,8 @@ static inline void thread_leave(struct thread *t)
 	atomic_store_explicit(&t->busy, 0, memory_order_release);
 }
 
-/* Returns the calling thread, inside; NULL if it is inside already, or memory is out. */
+/* Returns the calling thread, which is inside now. Returns NULL if it was inside already, or there
+ * is no memory. */
 static inline struct thread *thread_enter(void)
 {
 	struct thread *t = thread_self_;
@@ -91,24 +93,24 @@ static inline struct thread *thread_enter(void)
 }
 
 /*
- * Calls fn for every thread while it is outside, in any order; waits for those that are inside, at
- * most timeout_ms, or for ever if it is negative. fn must not enter or claim. Not from inside.
+ * Calls fn for every thread while it is outside, in any order. Waits for threads that are inside,
+ * at most timeout_ms; negative: no limit. fn must not enter or claim. The caller must not be
+ * inside.
  */
 void threads_claim(void (*fn)(struct thread *t, void *ctx), void *ctx, int timeout_ms);
 
-/* As threads_claim() without a limit, but all threads stay outside until `last` was called. */
+/* As threads_claim() without a limit, but all threads stay outside until `last` has returned. */
 void threads_claim_all(void (*fn)(struct thread *t, void *ctx), void (*last)(void *ctx), void *ctx);
 
-/* Frees the writers of a thread, which is claimed or exits. Set by the owner of writers. */
+/* Frees the writers of a thread that ends. Set by lib/data_source. */
 extern void (*_Atomic thread_free_writers)(struct thread *t);
 
-/* When the library is unloaded or the process ends: no thread is made known any more, and the
- * calling one is forgotten. Others may be between enter and leave at exit(), so what they have
- * stays. */
+/* Call when the library is unloaded or the process ends. Adds no thread any more, and frees the
+ * entry of the caller. Other threads may be inside at exit(), so their entries are not freed. */
 void threads_deinit(void);
 
-/* Around fork(). In the child only the calling thread is left, without writers, but perhaps inside;
- * the memory of its writers stays until it leaves. */
+/* Around fork(). The child has only the calling thread, without writers. It may be inside, so the
+ * memory of its writers is not freed. */
 void threads_before_fork(void);
 void threads_after_fork(void);
 void threads_forget_others(void);

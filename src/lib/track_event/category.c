@@ -14,7 +14,7 @@
 void (*_Atomic categories_on_change)(void);
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-/* In the order in which they were added. */
+/* The list, in the order of the calls. */
 static struct sonda_category *first, **end = &first;
 static const struct event_config *running[SONDA_MAX_INSTANCES]; /* borrowed; NULL: none */
 
@@ -28,7 +28,7 @@ static bool is_group(const struct sonda_category *c)
 	return name_of(c) && strchr(name_of(c), ',');
 }
 
-/* ---- which instance records what ---- */
+/* ---- the categories of instances ---- */
 
 static const struct sonda_category *find(const char *name)
 {
@@ -58,7 +58,7 @@ static bool enables(const struct event_config *config, const struct sonda_catego
 	return false;
 }
 
-/* Written under the lock only, and read at each event without it. */
+/* Call with lock held. Events read the bits without it. */
 static void set_bit(struct sonda_category *c, unsigned instance, bool on)
 {
 	uint8_t bit = (uint8_t)(1u << instance);
@@ -109,7 +109,7 @@ void categories_stop_all(void)
 
 /* ---- the list ---- */
 
-/* A name without memory is left out of its group. */
+/* If there is no memory, the group has fewer names. */
 static void split_names(struct sonda_category *c)
 {
 	const char *name = name_of(c);

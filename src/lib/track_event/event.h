@@ -10,9 +10,9 @@
 #include "lib/track_event/event_sequence.h"
 #include "wire/pb_enc.h"
 
-/* One track event on its way from the caller's macros into the sequences of the instances. */
+/* One track event, from the caller's macros to the sequences of the instances. */
 
-/* Which parts the arguments have; each is written in a pass of its own if it is there. */
+/* The parts of an event's arguments. Each part that exists is written in a pass of its own. */
 enum event_part {
 	EVENT_ANNOTATIONS = 1 << 0,
 	EVENT_FIELDS = 1 << 1,
@@ -34,36 +34,36 @@ struct event {
 	const struct sonda_arg *args; /* never NULL */
 	uint64_t now_ns;
 	uint64_t time; /* EVENT_CLOCK */
-	const struct sonda_track *track; /* EVENT_TRACK; NULL: others describe it */
+	const struct sonda_track *track; /* EVENT_TRACK; NULL: SONDA_TRACK_UUID */
 	uint64_t track_uuid;
 	uint32_t clock;
 	uint32_t parts; /* enum event_part */
-	uint32_t bound; /* at most so many bytes without definitions of interned texts */
+	uint32_t bound; /* maximum bytes, without definitions of interned texts */
 	uint8_t type; /* enum sonda_event_type */
 };
 
-/* A counter's track has its name, and an end closes what is open: with a category it would close
- * only a slice of that category. */
+/* A counter has no category. An end has none, because it would then close only a slice of the same
+ * category. */
 static inline bool event_has_category(const struct event *ev)
 {
 	return ev->type == SONDA_EVENT_BEGIN || ev->type == SONDA_EVENT_INSTANT;
 }
 
-/* A packet of at most so many bytes has 1-byte lengths. */
+/* A packet of at most this number of bytes has 1-byte lengths. */
 #define EVENT_SMALL 127u
 
-/* Reads the arguments once: sets all members from track on. */
+/* Reads the arguments: sets parts, bound and the track, and the name and time if they have one. */
 void event_scan(struct event *ev);
 /* Returns true if the sequence has defined all texts of the event. */
 bool event_texts_known(const struct event *ev, const struct event_sequence *s);
 
-/* Writes the event's packet. Its track is described already. */
+/* Writes the event's packet. The descriptor of its track must be written already. */
 void event_encode(const struct event *ev, struct event_sequence *s, struct sonda_writer *w,
 		  const struct event_config *c);
 
 /* ---- parts of the encoder ---- */
 
-#define EVENT_DEFINITIONS 24 /* new texts of one event; further ones are written in full */
+#define EVENT_DEFINITIONS 24 /* interned texts of one event; others are written in full */
 
 struct event_definition {
 	uint8_t field; /* enum intern_field */
@@ -82,18 +82,18 @@ struct event_encoder {
 	struct event_definition definitions[EVENT_DEFINITIONS];
 };
 
-/* Returns the interning id of a text, which is defined in this packet if it is new; 0: write it in
- * full. */
+/* Returns the interning id of a text. A new text is defined in this packet. Returns 0 if the text
+ * must be written in full. */
 uint32_t event_intern(struct event_encoder *x, enum intern_field field, struct sonda_string *s);
 uint32_t event_intern_location(struct event_encoder *x, struct sonda_location *l);
 /* Writes InternedData, if the packet has definitions. */
 void event_write_definitions(struct event_encoder *x);
 
-/* debug_annotations, and fields by number. */
+/* Write debug_annotations, and fields by number. */
 void event_write_annotations(struct event_encoder *x, const struct sonda_arg *args);
 void event_write_fields(struct event_encoder *x, const struct sonda_arg *args);
 
-/* Opens a nested message, and returns what event_close() gets. */
+/* Opens a nested message. Returns the argument for event_close(). */
 static inline uint8_t *event_open(struct event_encoder *x, uint32_t field)
 {
 	struct pb_enc *e = x->enc;

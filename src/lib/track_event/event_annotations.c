@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Debug annotations, and fields by number. Dictionaries, arrays and messages open and close in the
- * flat list of arguments; a stack on the side has their lengths:
+ * Debug annotations, and fields by number. The list of arguments is flat, with elements that open
+ * and close a dictionary, array or message. A stack has the open ones:
  *
  *	DICT m | BOOL ok | ARRAY v | INT 1 | CLOSE | CLOSE | END
  *
- * A list that does not fit together loses arguments: what is never closed is closed at the end,
- * what is nested too deep is left out, and a close without its opening is ignored.
+ * An invalid list loses arguments: open elements are closed at the end, elements that are too deep
+ * are left out, and a close without an open element is ignored.
  */
 #include "gen/fields.h"
 #include "lib/track_event/event.h"
@@ -17,7 +17,7 @@
 struct nesting {
 	struct event_encoder *x;
 	unsigned depth;
-	unsigned too_deep; /* messages open that are left out */
+	unsigned too_deep; /* open messages that are left out */
 	struct {
 		uint8_t *length;
 		uint8_t is_array;
@@ -96,7 +96,8 @@ static void write_value(struct event_encoder *x, const struct sonda_arg *a)
 	}
 }
 
-/* Without the name of the type there is nothing to read in it, so a full table loses the value. */
+/* A reader cannot decode the value without the name of its type. If the name has no id, the value
+ * is left out. */
 static void write_proto(struct event_encoder *x, const struct sonda_arg *a)
 {
 	const struct sonda_arg *type = a + 1;
@@ -110,7 +111,7 @@ static void write_proto(struct event_encoder *x, const struct sonda_arg *a)
 	write_text(x->enc, PB_DEBUG_ANNOTATION_PROTO_VALUE, a);
 }
 
-/* Returns the name that is to be written in full, or NULL. */
+/* Writes the id of the name. Returns a name that must be written in full, or NULL. */
 static const char *write_name_iid(struct event_encoder *x, const struct sonda_arg *a)
 {
 	uint32_t iid;
@@ -154,7 +155,8 @@ static void write_annotation(struct nesting *n, const struct sonda_arg *a)
 	n->open[n->depth++].is_array = a->type == SONDA_ARG_ARRAY;
 }
 
-/* Both lists have their own closing elements: those of the other one are skipped with it. */
+/* Annotations and fields share the closing elements. So each pass skips the elements of the other
+ * kind together with their contents. */
 static bool is_annotation(const struct sonda_arg *a)
 {
 	return a->type > SONDA_ARG_CLOSE && a->type < SONDA_ARG_FIELD_VARINT;
@@ -165,7 +167,7 @@ static bool is_field(const struct sonda_arg *a)
 	return a->type >= SONDA_ARG_FIELD_VARINT && a->type < SONDA_ARG_TRACK;
 }
 
-/* Returns the last element of what begins at a: itself, or the element that closes it. */
+/* Returns the last element of a: itself, or the element that closes it. */
 static const struct sonda_arg *skip(const struct sonda_arg *a)
 {
 	unsigned depth = 0;

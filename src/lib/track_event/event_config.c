@@ -10,7 +10,7 @@
 #include "wire/pb_dec.h"
 #include "wire/pb_varint.h"
 
-#define NAME_MAX_LEN 255u /* of a dynamic category; longer ones are cut before they are matched */
+#define NAME_MAX_LEN 255u /* of a dynamic category; longer names are truncated first */
 
 enum pass { PASS_EXACT, PASS_PREFIX, PASS_ALL, PASSES };
 
@@ -131,7 +131,7 @@ int event_config_new(const void *data_source_config, size_t len, struct event_co
 
 /* ---- matching ---- */
 
-/* What follows the first '*' is ignored. */
+/* The pattern ends at its first '*'. */
 static bool pattern_matches(const char *pattern, const char *name, enum pass pass)
 {
 	size_t prefix = strcspn(pattern, "*");

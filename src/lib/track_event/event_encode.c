@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The packet of an event. Fields are in the order of their numbers; the texts that are new to
- * the sequence are collected while the event is written, and defined after it in the same
- * packet:
+ * The packet of an event. Fields are in the order of their numbers. Texts that are new to the
+ * sequence are collected while the event is written, and defined after it in the same packet:
  *
  *	timestamp | track_event { ... name_iid 3 } | interned_data { event_names { 3, "send" } } | flags
  *
- * Most events are short and have no new text. Their packet is written in one piece, with 1-byte
- * lengths, and nothing is moved afterwards.
+ * Most events are short and have no new text. Their packet is written directly into the chunk, with
+ * 1-byte lengths.
  */
 #include "base/core/mem.h"
 #include "gen/fields.h"
@@ -18,8 +17,8 @@
 #include "lib/track_event/track_descriptor.h"
 
 #define NEEDS_STATE 2u
-#define FILTERED "FILTERED" /* what Perfetto's library writes in place of dynamic names */
-#define MAX_EXTRA 8u /* extra counter values of one event; readers take no more */
+#define FILTERED "FILTERED" /* replaces dynamic names, as in Perfetto's library */
+#define MAX_EXTRA 8u /* extra counter values of one event; readers accept no more */
 
 /* ---- interning ---- */
 
@@ -70,7 +69,7 @@ uint32_t event_intern_location(struct event_encoder *x, struct sonda_location *l
 	return d->iid;
 }
 
-/* The body of a log message is new each time. */
+/* A log message gets a new id each time. Returns 0 if there are too many definitions. */
 static uint32_t define_log_body(struct event_encoder *x, const struct sonda_arg *a)
 {
 	if (x->n_definitions == EVENT_DEFINITIONS)
@@ -106,7 +105,7 @@ static void write_definition(struct pb_enc *e, const struct event_definition *d)
 	};
 
 	pb_enc_open(e, fields[d->field]);
-	/* All of them have the id as field 1, and those with one text have it as field 2. */
+	/* In all these messages field 1 is the id, and field 2 the text, if there is one. */
 	pb_enc_u64(e, PB_INTERNED_STRING_IID, d->iid);
 	if (d->location)
 		write_location(e, d->location);
@@ -127,7 +126,6 @@ void event_write_definitions(struct event_encoder *x)
 
 /* ---- categories and names ---- */
 
-/* Those without an id are written in full, after fields of lower numbers. */
 static void write_category_iids(struct event_encoder *x, const struct sonda_category *c)
 {
 	for (int i = 0; i < c->n_names; i++) {
@@ -168,7 +166,7 @@ static void write_name(struct event_encoder *x, const struct event *ev,
 
 /* ---- counters ---- */
 
-/* Readers add up the values of an incremental counter. */
+/* Returns the value to write: for an incremental counter, the difference to the last one. */
 static int64_t difference(struct event_encoder *x, const struct sonda_track *t, uint64_t uuid,
 			  int64_t value)
 {
@@ -209,7 +207,7 @@ struct extra_counters {
 		double value;
 	} doubles[MAX_EXTRA];
 	unsigned n_ints, n_doubles;
-	bool named; /* the event has tracks of its own, not those of the sequence's defaults */
+	bool named; /* the event names its tracks; else they are the sequence's defaults */
 };
 
 static void collect_extra(struct event_encoder *x, const struct event *ev, struct extra_counters *m)
@@ -305,7 +303,7 @@ static void write_correlation(struct event_encoder *x, const struct event *ev)
 	}
 }
 
-/* Fields after the track, by number. */
+/* Writes the fields after the track, in the order of their numbers. */
 static void write_rare_parts(struct event_encoder *x, const struct event *ev,
 			     const struct event_config *c, const struct extra_counters *m)
 {

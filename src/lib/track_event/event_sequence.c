@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A sequence begins, and begins anew after each reset, with
+ * A sequence begins with these packets, also after each reset:
  *
  *	reset      clocks, defaults; depends on nothing         sequence_flags 1
- *	thread     descriptor of the thread's track             sequence_flags 2, as all that follow
+ *	thread     descriptor of the thread's track             sequence_flags 2, as all later packets
  *	process    descriptor of the process's track
- *	counter    of the thread's CPU time, if the config asks for it
+ *	counter    of the thread's CPU time, if the config requests it
  *
- * The reset has no event of its own: readers may take its clocks and nothing else.
+ * The reset has no event, because some readers read only the clocks of a packet with clocks.
  */
 #include "lib/track_event/event_sequence.h"
 
@@ -36,7 +36,7 @@ static void clear(struct event_sequence *s, const struct event_config *c, uint64
 	for (int i = 0; i < INTERN_FIELDS; i++)
 		intern_map_clear(&s->maps[i]);
 	track_set_clear(&s->tracks);
-	/* A multiple of the unit, so that all times of the sequence are. */
+	/* All times of the sequence are multiples of the unit. */
 	s->last_ns = now_ns - now_ns % c->unit_multiplier;
 	s->default_clock = !c->disable_incremental_timestamps ? CLOCK_ID_INCREMENTAL
 			   : c->unit_multiplier > 1	      ? CLOCK_ID_UNITS
@@ -133,7 +133,7 @@ void event_sequence_reset(struct event_sequence *s, struct sonda_writer *w,
 		thread_time_descriptor_write(begin_descriptor(s, w, c), s->tid, c->unit_multiplier);
 		sonda_packet_end(w);
 	}
-	/* The next event finds them when it names them explicitly. */
+	/* An event may name these tracks explicitly, and need not describe them then. */
 	s->overflow = !track_set_add(&s->tracks, track_uuid(&thread)) ||
 		      !track_set_add(&s->tracks, track_uuid(&process));
 }

@@ -11,9 +11,8 @@
 #include "lib/track_event/track_set.h"
 
 /*
- * The incremental state of one sequence: what the packets of one thread in one instance have
- * defined since the last reset. Zeroed memory is a valid start; only the thread of the sequence
- * uses it.
+ * The incremental state of one sequence: the definitions in the packets of one thread in one
+ * instance since the last reset. Zero-initialise. Only the thread of the sequence uses it.
  */
 
 /* Fields of InternedData. */
@@ -24,7 +23,7 @@ enum intern_field {
 	INTERN_LOCATION,
 	INTERN_TYPE_NAME,
 	INTERN_VALUE,
-	INTERN_LOG_BODY, /* each body is new: it has no numbers */
+	INTERN_LOG_BODY, /* each body is new, so it is in no map */
 	INTERN_FIELDS,
 };
 
@@ -33,30 +32,30 @@ enum intern_field {
 #define CLOCK_ID_INCREMENTAL 64u /* differences, in units */
 #define CLOCK_ID_UNITS 65u /* boot time in units of more than 1 ns */
 
-#define DYNAMIC_CATEGORIES 32u /* decisions that are remembered */
+#define DYNAMIC_CATEGORIES 32u /* size of the cache of decisions */
 
 struct event_sequence {
 	uint64_t last_ns; /* of the incremental clock */
 	uint32_t default_clock;
 	int32_t tid;
-	uint64_t thread_time_ns; /* what the thread_time counter has summed up to */
+	uint64_t thread_time_ns; /* sum of the thread_time counter */
 	uint64_t thread_time_read_ns; /* boot time of the last reading */
 	uint32_t last_log_body;
 	bool overflow; /* a table is full: reset before the next event */
 	struct intern_map maps[INTERN_FIELDS];
 	struct track_set tracks;
-	/* Dynamic categories by hash: hash with the lowest bit replaced by the decision; 0: none */
+	/* Cache of decisions: hash of a category, with the decision as lowest bit; 0: none. */
 	uint64_t categories[DYNAMIC_CATEGORIES];
 };
 
 void event_sequence_deinit(struct event_sequence *s);
 
-/* Forgets everything, and writes the packets that each sequence begins with: the reset with its
- * clocks and defaults, and the descriptors of the thread and the process. */
+/* Clears the state, and writes the packets that a sequence begins with: the reset with its clocks
+ * and defaults, and the descriptors of the thread and the process. */
 void event_sequence_reset(struct event_sequence *s, struct sonda_writer *w,
 			  const struct event_config *c, uint64_t now_ns);
 
-/* Writes the descriptors of a track and its parents, if the sequence has not yet. */
+/* Writes the descriptors of a track and its parents, unless the sequence has them. */
 void event_sequence_describe(struct event_sequence *s, struct sonda_writer *w,
 			     const struct event_config *c, const struct sonda_track *track,
 			     uint64_t uuid, uint64_t now_ns);
@@ -90,16 +89,16 @@ static inline struct event_stamp event_sequence_stamp(struct event_sequence *s,
 				    c->unit_multiplier == 1 ? CLOCK_ID_BOOTTIME : CLOCK_ID_UNITS};
 }
 
-/* Converts a time that the caller gave. It may be far in the future: then it does not move the
- * incremental clock, which could not come back. */
+/* Converts a time of the caller. A time far in the future does not move the incremental clock,
+ * which cannot go back. */
 struct event_stamp event_sequence_stamp_of(struct event_sequence *s, const struct event_config *c,
 					   uint32_t clock, uint64_t value);
 
-/* Returns the decision of the config, remembered by the sequence. */
+/* Returns event_config_enables_dynamic() of the category, from the cache if possible. */
 bool event_sequence_enables(struct event_sequence *s, const struct event_config *c,
 			    const char *category);
 
-/* Returns the units of CPU time that the thread has used since the last call; 0 in the time in
- * which the config asks for no reading. */
+/* Returns the CPU time that the thread has used since the last call, in units; 0 if less than the
+ * config's thread_time_subsampling_ns has passed. */
 uint64_t event_sequence_thread_time(struct event_sequence *s, const struct event_config *c,
 				    uint64_t now_ns);

@@ -4,9 +4,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* This process as track descriptors name it. */
+/* The identity of this process in track descriptors. */
 
-#define PROCESS_CMDLINE 4096u /* bytes; a longer command line is cut */
+#define PROCESS_CMDLINE 4096u /* bytes; a longer command line is truncated */
 
 struct process_identity {
 	uint64_t uuid; /* of the track of the process */
@@ -21,7 +21,7 @@ struct process_identity {
  */
 extern struct process_identity process_identity;
 
-/* Before any thread writes events, and in a child after fork(). */
+/* Call before any thread writes events, and in a child after fork(). */
 void process_identity_read(void);
 
 /* FNV-1a over the start time (clock ticks, 8 bytes) and the pid (4 bytes). */

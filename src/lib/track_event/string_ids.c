@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One hash table by contents. A location's contents are its line in decimal, its file and its
- * function, each with the 0 byte; a text is its bytes without it, so the two never meet.
+ * One hash table for both. The key of a text is its bytes without the NUL. The key of a location is
+ * its line in decimal, its file and its function, separated by NULs; so it never equals a text.
  */
 #include "lib/track_event/string_ids.h"
 
@@ -13,7 +13,7 @@
 #include "base/core/hash_table.h"
 #include "base/core/mem.h"
 
-#define LOCATION_KEY 1024 /* bytes; longer names are cut, and then share a number */
+#define LOCATION_KEY 1024 /* bytes; longer keys are truncated, and may share a number */
 
 struct content {
 	UT_hash_handle hh;

@@ -5,10 +5,9 @@
 #include <stdint.h>
 
 /*
- * Numbers of static texts and source locations, the same in the whole process: equal contents have
- * one number. Each sequence maps them to its own interning ids (intern_map.h). The contents are
- * copied: a library that is unloaded leaves valid numbers behind. All functions may be called by
- * any thread.
+ * Process-wide numbers of static texts and source locations. Equal contents have the same number.
+ * Each sequence maps the numbers to its own interning ids (intern_map.h). The contents are copied,
+ * so a number stays valid after a library is unloaded. Any thread.
  */
 
 #define STRING_IDS_MAX 65535u /* numbers, in all; they are never freed */
@@ -17,7 +16,7 @@
 uint32_t string_id_register(struct sonda_string *s);
 uint32_t location_id_register(struct sonda_location *l);
 
-/* The number is stored last, and nothing else is read through it: no ordering is needed. */
+/* Relaxed order is enough: no other memory is read because of the number. */
 static inline uint32_t string_id(struct sonda_string *s)
 {
 	uint32_t id = __atomic_load_n(&s->id, __ATOMIC_RELAXED);
@@ -32,6 +31,6 @@ static inline uint32_t location_id(struct sonda_location *l)
 	return __builtin_expect(id != 0, 1) ? id : location_id_register(l);
 }
 
-/* Around fork(): no other thread is inside the table when the child gets its copy. */
+/* Around fork(), so that the child gets a consistent table. */
 void string_ids_lock(void);
 void string_ids_unlock(void);

@@ -22,7 +22,7 @@
 #define COMM_LEN 16
 #define THREAD_TIME "thread_time"
 #define COUNTER_THREAD_TIME_NS 1
-#define MAX_PARENTS 100 /* trace_processor accepts no more; it also ends a chain that is a circle */
+#define MAX_PARENTS 100 /* the limit of trace_processor; also ends a circular chain */
 
 uint64_t track_uuid(const struct sonda_track *t)
 {

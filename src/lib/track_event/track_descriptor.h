@@ -9,12 +9,12 @@
 /* TrackDescriptor messages, as field 60 of the open packet. */
 
 uint64_t track_uuid(const struct sonda_track *t);
-/* Returns the track that must be described before t, or NULL: the process and global tracks are
- * known.. */
+/* Returns the parent, whose descriptor must be written before that of t; NULL: it needs none (the
+ * process, global tracks). */
 const struct sonda_track *track_parent(const struct sonda_track *t);
 
-/* Of any kind but SONDA_TRACK_GLOBAL. */
+/* Writes the descriptor of a track of any kind except SONDA_TRACK_GLOBAL. */
 void track_descriptor_write(struct pb_enc *e, const struct sonda_track *t);
-/* The CPU time of a thread, in units of unit_multiplier ns. */
+/* The counter of a thread's CPU time, in units of unit_multiplier ns. */
 void thread_time_descriptor_write(struct pb_enc *e, int32_t tid, uint64_t unit_multiplier);
 uint64_t thread_time_uuid(int32_t tid);

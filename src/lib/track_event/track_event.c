@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The way of an event: from the macros of <sonda/track_event.h> to each instance that records its
- * category, on the caller's thread.
+ * An event is written into each instance that records its category, on the caller's thread:
  *
  *	sonda_event -> scan -> for each instance: enter
  *	                           reset       if the incremental state is gone
@@ -17,8 +16,10 @@
 
 static const struct sonda_arg no_args = {.type = SONDA_ARG_LIST_END};
 
-/* An event without static categories is recorded if one of its dynamic ones is, or it has none. */
-static bool wanted(const struct event *ev, struct event_sequence *s, const struct event_config *c)
+/* An event without static categories is recorded if one of its dynamic categories is enabled, or it
+ * has none. */
+static bool is_enabled(const struct event *ev, struct event_sequence *s,
+		       const struct event_config *c)
 {
 	if (ev->category->n_names > 0 || !(ev->parts & EVENT_CATEGORIES))
 		return true;
@@ -52,7 +53,7 @@ static void write_to(const struct event *ev, unsigned instance)
 		return;
 	s = sonda_writer_state(w);
 	c = sonda_writer_instance(w);
-	if (wanted(ev, s, c)) {
+	if (is_enabled(ev, s, c)) {
 		if (__builtin_expect(sonda_writer_was_cleared(w) || s->overflow, 0))
 			event_sequence_reset(s, w, c, ev->now_ns);
 		if (ev->parts & (EVENT_TRACK | EVENT_EXTRA_COUNTERS))

@@ -21,7 +21,7 @@
 
 struct sonda_data_source track_event_source = SONDA_DATA_SOURCE_INIT;
 
-/* ---- instances: each is its config ---- */
+/* ---- instances; the object of each is its config ---- */
 
 static int on_setup(void *ctx, const struct sonda_setup *setup, void **ret_instance)
 {
@@ -74,7 +74,7 @@ static const struct sonda_data_source_callbacks callbacks = {
 
 /* ---- the descriptor ---- */
 
-/* Around each registration and update, so that the last one has the newest list. */
+/* Held during a registration or update, so that the last one has the newest list. */
 static pthread_mutex_t publish_lock = PTHREAD_MUTEX_INITIALIZER;
 static bool registered;
 
@@ -97,7 +97,7 @@ static int register_source(const void *descriptor, size_t len)
 	return r;
 }
 
-/* register_it: else only a source that is registered is updated. */
+/* Registers the source, or (register_it false) updates it if it is registered. */
 static int publish(bool register_it)
 {
 	struct pb_mem m;
@@ -120,7 +120,7 @@ static int publish(bool register_it)
 	return r;
 }
 
-/* Without memory the service lists the categories of before; all of them can record. */
+/* If there is no memory, the service keeps the old list. Sessions record new categories anyway. */
 static void update_source(void)
 {
 	(void)publish(false);
@@ -128,14 +128,14 @@ static void update_source(void)
 
 int track_event_init(void)
 {
-	/* First: a category that is added meanwhile waits for the registration, then updates it. */
+	/* Set it first, so that a category that is added during the registration updates it. */
 	atomic_store_explicit(&categories_on_change, update_source, memory_order_release);
 	return publish(true);
 }
 
-/* ---- events of the start ---- */
+/* ---- startup tracing ---- */
 
-/* A session that filters events gets none that were not filtered. */
+/* Startup events are not filtered, so a session with a filter does not get them. */
 static bool may_take_over(unsigned instance, const void *object)
 {
 	const struct event_config *config = object;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Open addressing; uuids are hashes already, and ids that count up lie side by side. */
+/* Open addressing. A uuid is its own hash value. */
 #include "lib/track_event/track_set.h"
 
 #include <stdlib.h>

@@ -8,7 +8,7 @@
 /* The tracks that a sequence has described since its last reset, and the last values of its
  * incremental counters. */
 
-#define TRACK_SET_MAX 4096u /* tracks; a sequence that uses more is reset from time to time */
+#define TRACK_SET_MAX 4096u /* tracks; before it is full, the sequence is reset */
 
 struct seen_track {
 	uint64_t uuid; /* 0: free */
@@ -36,7 +36,7 @@ static inline struct seen_track *track_set_find(const struct track_set *s, uint6
 	}
 }
 
-/* Adds a track that is not in the set. Returns false if the set is full or memory is out. */
+/* Adds a track that is not in the set. Returns false if the set is full or there is no memory. */
 bool track_set_add(struct track_set *s, uint64_t uuid);
 void track_set_clear(struct track_set *s);
 void track_set_deinit(struct track_set *s);
