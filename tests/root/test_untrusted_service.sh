@@ -49,12 +49,15 @@ wait "$service"
 
 # ---- the addresses that nobody named: in a /run and a /tmp of its own
 
+# The programs are copied: the two mounts may hide the folder of the build.
 alone() { # COMMAND...
+  local run
+  run=$(mktemp -d "$TMP/run.XXXXXX") && chmod 755 "$run" && mkdir -m 1777 "$run/tmp" &&
+    cp "$BIN/sonda" "$BIN/sondad" "$run" || return
   unshare --mount sh -c '
-    mount -t tmpfs none /run && cp "'"$BIN"'/sondad" /run/sondad || exit 1
-    mkdir /run/tmp && chmod 1777 /run/tmp && mount --bind /run/tmp /tmp || exit 1
+    mount --bind "$1" /run && mount --bind /run/tmp /tmp && shift && cd / || exit 1
     unset PERFETTO_PRODUCER_SOCK_NAME PERFETTO_CONSUMER_SOCK_NAME
-    exec "$@"' sh "$@"
+    exec "$@"' sh "$run" "$@"
 }
 if ! alone true 2>/dev/null; then
   echo "ok $((N + 1)) - the default addresses # SKIP no mount namespaces here"
@@ -65,25 +68,25 @@ alone sh -c '
   setpriv --reuid 4242 --regid 4242 --clear-groups /run/sondad & stranger=$!
   i=0; while [ ! -S /tmp/perfetto-consumer ] && [ $((i += 1)) -lt 200 ]; do sleep 0.1; done
   [ -S /tmp/perfetto-consumer ] && echo "the stranger listens"
-  "$1/sonda" sessions
-  kill $stranger; wait $stranger' sh "$BIN" >"$TMP/log" 2>&1
+  /run/sonda sessions
+  kill $stranger; wait $stranger' >"$TMP/log" 2>&1
 grep -q 'the stranger listens' "$TMP/log" && grep -q 'no tracing service listens on /run/perfetto/traced-consumer.sock' "$TMP/log"
 verdict "root looks for the service in /run/perfetto, not in /tmp" $? "$TMP/log"
 
 # shellcheck disable=SC2016
 alone sh -c '
   umask 077
-  "$1/sondad" & service=$!
+  /run/sondad & service=$!
   i=0; while [ ! -S /run/perfetto/traced-consumer.sock ] && [ $((i += 1)) -lt 200 ]; do sleep 0.1; done
   stat -c "%a %u" /run/perfetto
-  "$1/sonda" sessions && echo answered
+  /run/sonda sessions && echo answered
   chown 4242 /run/perfetto
   kill $service; wait $service
   setpriv --reuid 4242 --regid 4242 --clear-groups env \
     PERFETTO_PRODUCER_SOCK_NAME=/run/perfetto/p PERFETTO_CONSUMER_SOCK_NAME=/run/perfetto/c /run/sondad & service=$!
   i=0; while [ ! -S /run/perfetto/c ] && [ $((i += 1)) -lt 200 ]; do sleep 0.1; done
-  "$1/sonda" sessions --socket /run/perfetto/c && echo "the owner answered"
-  kill $service; wait $service' sh "$BIN" >"$TMP/log" 2>&1
+  /run/sonda sessions --socket /run/perfetto/c && echo "the owner answered"
+  kill $service; wait $service' >"$TMP/log" 2>&1
 grep -qx '755 0' "$TMP/log" && grep -qx answered "$TMP/log"
 verdict "root's service makes /run/perfetto, which others may search" $? "$TMP/log"
 grep -qx 'the owner answered' "$TMP/log"
