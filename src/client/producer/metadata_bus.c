@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <sys/queue.h>
 
+#include "base/core/mem.h"
+
 /* A subscriber, or a publisher. */
 struct member {
 	LIST_ENTRY(member) link;
@@ -17,6 +19,7 @@ struct member {
 	unsigned wants; /* of a subscriber */
 	bool busy; /* of a publisher */
 	unsigned complete; /* of a publisher */
+	uint64_t published_until; /* of a publisher */
 };
 
 LIST_HEAD(member_list, member);
@@ -160,6 +163,27 @@ unsigned metadata_bus_complete_kinds(const struct metadata_bus *f, uint64_t sess
 		if (m->session_id == session_id)
 			what |= m->complete;
 	return what;
+}
+
+void metadata_bus_set_published_until(struct metadata_bus *f, uint64_t session_id, void *publisher,
+				      uint64_t ns)
+{
+	struct member *m = find(&f->publishers, session_id, publisher);
+
+	if (m)
+		m->published_until = ns;
+}
+
+uint64_t metadata_bus_published_until(const struct metadata_bus *f, uint64_t session_id,
+				      unsigned kinds)
+{
+	const struct member *m;
+	uint64_t until = 0;
+
+	LIST_FOREACH (m, &f->publishers, link)
+		if (m->session_id == session_id && (m->complete & kinds) == kinds)
+			until = MAX(until, m->published_until);
+	return until;
 }
 
 bool metadata_bus_has_publisher(const struct metadata_bus *f, uint64_t session_id)

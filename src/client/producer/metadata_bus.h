@@ -107,5 +107,11 @@ void metadata_bus_set_busy(struct metadata_bus *f, uint64_t session_id, void *pu
 void metadata_bus_set_complete(struct metadata_bus *f, uint64_t session_id, void *publisher,
 			       unsigned kinds);
 unsigned metadata_bus_complete_kinds(const struct metadata_bus *f, uint64_t session_id);
+/* The publisher has published all events that are older than ns (CLOCK_BOOTTIME). */
+void metadata_bus_set_published_until(struct metadata_bus *f, uint64_t session_id, void *publisher,
+				      uint64_t ns);
+/* Until when all events of these kinds have been published; 0: of no time. */
+uint64_t metadata_bus_published_until(const struct metadata_bus *f, uint64_t session_id,
+				      unsigned kinds);
 bool metadata_bus_has_publisher(const struct metadata_bus *f, uint64_t session_id);
 bool metadata_bus_is_busy(const struct metadata_bus *f, uint64_t session_id);

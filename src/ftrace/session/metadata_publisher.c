@@ -202,12 +202,12 @@ void metadata_publisher_publish(struct metadata_publisher *t, const struct clock
 
 	if (!t->wanted)
 		return;
-	if (metadata_is_urgent(&t->collected))
-		until = UINT64_MAX;
-	if (!metadata_take_batch(&t->collected, sync, until, &batch))
-		return;
-	metadata_bus_publish(t->bus, t->session_id, &batch);
-	metadata_drop_batch(&t->collected);
+	if (metadata_take_batch(&t->collected, sync,
+				metadata_is_urgent(&t->collected) ? UINT64_MAX : until, &batch)) {
+		metadata_bus_publish(t->bus, t->session_id, &batch);
+		metadata_drop_batch(&t->collected);
+	}
+	metadata_bus_set_published_until(t->bus, t->session_id, t, until);
 }
 
 void metadata_publisher_set_busy(struct metadata_publisher *t, bool is_busy)

@@ -296,7 +296,6 @@ int process_poll_begin(struct process_poll *p, struct process_writer *n)
 	if (r < 0)
 		return r;
 	p->writer = n;
-	p->second = (int32_t)(clock_mono_ns() / NS_PER_S) + 1;
 	p->table.gone = forget_process;
 	p->table.ctx = p;
 	if (p->pass % p->options.full_every == 0)
@@ -341,7 +340,8 @@ static void forget_thread(struct process_poll *p, int32_t pid)
 
 /*
  * The report of its start may still be in a kernel ring. It has the time and the parent, which may
- * be another one in /proc by now (pid_map.h). So the report has this long to come first.
+ * be another one in /proc by now (pid_map.h). So a task waits until the rings have been read up to
+ * this time after it was first seen. Its id appears in /proc before the kernel emits the report.
  */
 #define REPORT_WAIT_S 2
 
@@ -353,16 +353,21 @@ static bool awaits_report(struct process_poll *p, int32_t tid)
 		return false;
 	since = pid_map_get(&p->unknown, tid);
 	if (since)
-		return p->second - since < REPORT_WAIT_S;
-	return pid_map_set(&p->unknown, tid, p->second) == 0;
+		return p->reported_until / NS_PER_S < (uint64_t)since + REPORT_WAIT_S;
+	return pid_map_set(&p->unknown, tid, (int32_t)MAX(clock_boot_ns() / NS_PER_S, 1)) == 0;
+}
+
+void process_poll_task_reported(struct process_poll *p, int32_t tid)
+{
+	if (pid_map_get(&p->unknown, tid))
+		(void)pid_map_set(&p->unknown, tid, 0);
 }
 
 static void queue_unknown(struct process_poll *p, struct process_writer *n, struct process_queue *q,
 			  int32_t tid)
 {
 	if (pid_set_has(&n->seen, tid)) {
-		if (p->knows_starts && pid_map_get(&p->unknown, tid))
-			(void)pid_map_set(&p->unknown, tid, 0);
+		process_poll_task_reported(p, tid);
 		return;
 	}
 	if (!awaits_report(p, tid))

@@ -103,22 +103,25 @@ struct process_poll_options {
 /* The state of a pass: first all tasks, then the exited ones. */
 enum process_poll_at { POLL_IDLE, POLL_TASKS, POLL_GONE_PROCESSES, POLL_GONE_THREADS };
 
-/* The owner sets options, and knows_starts before each pass; the rest is zero-initialised. */
+/* The owner sets options, and before each pass knows_starts and reported_until; the rest is
+ * zero-initialised. */
 struct process_poll {
 	struct process_poll_options options;
 	/* a publisher reports the start of all tasks, so a reused id is detected */
 	bool knows_starts;
+	uint64_t reported_until; /* CLOCK_BOOTTIME: all earlier starts have been reported */
 	struct process_writer *writer; /* borrowed during a pass */
 	enum process_poll_at at;
 	struct pid_list processes; /* open while the tasks are walked */
 	struct process_table table;
 	struct process_tracks tracks; /* disabled unless the owner has initialised it */
-	struct pid_map unknown; /* since which second a task has no row; 0: none */
-	int32_t second; /* of the pass */
+	struct pid_map unknown; /* since which second of CLOCK_BOOTTIME a task has no row; 0: none */
 	uint32_t pass;
 };
 
 void process_poll_deinit(struct process_poll *p);
+/* An event has reported the task, which may be new to the id. */
+void process_poll_task_reported(struct process_poll *p, int32_t tid);
 /* Returns 0 or -errno. */
 int process_poll_begin(struct process_poll *p, struct process_writer *n);
 /*

@@ -131,6 +131,14 @@ static bool knows_starts(const struct process_source *ds)
 	       metadata_bus_complete_kinds(ds->bus, ds_session_id(ds->h)) & METADATA_TASKS;
 }
 
+/* Returns until when it has reported every start; CLOCK_BOOTTIME. */
+static uint64_t reported_until(const struct process_source *ds)
+{
+	return ds->subscribed ? metadata_bus_published_until(ds->bus, ds_session_id(ds->h),
+							     METADATA_TASKS)
+			      : 0;
+}
+
 static void answer_stop(struct process_source *ds)
 {
 	ds->stopping = false;
@@ -303,6 +311,7 @@ static void on_tick(evutil_socket_t fd, short what, void *ctx)
 	(void)what;
 	evtimer_add(ds->tick, &next);
 	ds->poll.knows_starts = knows_starts(ds);
+	ds->poll.reported_until = reported_until(ds);
 	/* If a pass takes longer than the period, ticks are skipped. */
 	if (!process_poll_is_active(&ds->poll))
 		r = process_poll_begin(&ds->poll, &ds->tree);
@@ -328,6 +337,7 @@ static void on_metadata(void *ctx, const struct metadata_batch *batch)
 		const struct metadata_task *t = &batch->tasks[i];
 
 		process_events_add(&ds->events, &ds->tree, t);
+		process_poll_task_reported(&ds->poll, t->tid);
 		if (ds->wants_fds && (t->kind == METADATA_TASK_EXEC ||
 				      (t->kind == METADATA_TASK_NEW && !t->is_thread)))
 			process_fds_renew(&ds->fds, t->tid);

@@ -135,6 +135,14 @@ TEST(publishers_say_for_how_long)
 	metadata_bus_set_complete(f, 1, &other, METADATA_TASKS); /* no change */
 	assert_int_equal(calls, 1);
 	calls = 0;
+	/* What the other one has published lacks some. */
+	metadata_bus_set_published_until(f, 1, &publisher, 200);
+	assert_int_equal(metadata_bus_published_until(f, 1, METADATA_TASKS), 0);
+	metadata_bus_set_published_until(f, 1, &other, 100);
+	metadata_bus_set_published_until(f, 2, &other, 300); /* not there */
+	assert_int_equal(metadata_bus_published_until(f, 1, METADATA_TASKS), 100);
+	assert_int_equal(metadata_bus_published_until(f, 2, METADATA_TASKS), 0);
+	assert_int_equal(calls, 0);
 
 	metadata_bus_set_busy(f, 1, &publisher, true);
 	metadata_bus_set_busy(f, 1, &publisher, true);

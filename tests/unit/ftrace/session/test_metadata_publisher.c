@@ -319,8 +319,11 @@ FIXTURE_TEST(test_batches_are_published_when_complete)
 	tid_list_add(&publisher.collected.tids, 70);
 	metadata_publisher_publish(&publisher, &boot, 20);
 	assert_int_equal(heard.n_tids, 1);
+	assert_int_equal(metadata_bus_published_until(bus, SESSION, METADATA_TASKS), 20);
 	metadata_publisher_publish(&publisher, &boot, 30);
 	assert_int_equal(heard.calls, 2);
+	/* Also where nothing happened. */
+	assert_int_equal(metadata_bus_published_until(bus, SESSION, METADATA_TASKS), 30);
 	/* The rest when it leaves, and then that it has left. */
 	tid_list_add(&publisher.collected.tids, 70);
 	metadata_publisher_unregister(&publisher, &boot);
@@ -344,6 +347,8 @@ FIXTURE_TEST(test_many_tasks_are_published_early)
 			     &(struct ring_record){.time = 100, .payload = bytes, .len = 24}, 1);
 	metadata_publisher_publish(&publisher, &boot, 10);
 	assert_int_equal(heard.n_tasks, METADATA_MAX_TASKS / 2 + 1);
+	/* Other CPUs may have more of the time since then. */
+	assert_int_equal(metadata_bus_published_until(bus, SESSION, METADATA_TASKS), 10);
 }
 
 FIXTURE_TEST(test_a_listener_that_leaves)

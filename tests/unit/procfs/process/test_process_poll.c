@@ -242,20 +242,40 @@ FIXTURE_TEST(a_process_that_has_ended_is_forgotten)
 }
 
 /* Read before it, /proc may have another parent, and readers would take it for two processes. */
-FIXTURE_TEST(the_report_of_a_start_may_come_before_the_row)
+FIXTURE_TEST(the_report_of_a_start_comes_before_the_row)
 {
+	int32_t seen;
+
 	poll_.knows_starts = true;
 	put_process(7, 5);
 	one_pass();
+	seen = pid_map_get(&poll_.unknown, 7);
+	assert_true(seen > 0);
+	/* However long it takes until the kernel's rings are read. */
+	assert_int_equal(pid_map_set(&poll_.unknown, 7, seen - 100), 0);
+	poll_.reported_until = (uint64_t)(seen - 98) * NS_PER_S - 1;
 	one_pass();
 	assert_true(process_queue_is_empty(&queue));
-	/* It has not come in time. */
-	assert_int_equal(pid_map_set(&poll_.unknown, 7, poll_.second - 2), 0);
+	/* All reports of that time have come, and none of it. */
+	poll_.reported_until++;
 	one_pass();
 	assert_int_equal(queue.tids[queue.n - 1], 7);
 	process_writer_write_task(&writer, 7);
 	one_pass();
 	assert_int_equal(pid_map_get(&poll_.unknown, 7), 0);
+}
+
+/* Else the next task of the same number would not wait for its report. */
+FIXTURE_TEST(a_report_ends_the_wait_of_its_number)
+{
+	poll_.knows_starts = true;
+	put_process(7, 5);
+	one_pass();
+	assert_int_equal(pid_map_set(&poll_.unknown, 7, 1), 0);
+	process_poll_task_reported(&poll_, 7);
+	poll_.reported_until = 10 * NS_PER_S;
+	one_pass();
+	assert_true(process_queue_is_empty(&queue));
 }
 
 FIXTURE_TEST(many_exits_take_several_slices)
