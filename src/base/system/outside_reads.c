@@ -220,9 +220,9 @@ ssize_t outside_read(const char *path, void *buf, size_t size, int wait_ms)
 	return ask(READ_FILE, path, buf, size, wait_ms);
 }
 
-ssize_t outside_readlink(const char *path, char *buf, size_t size)
+ssize_t outside_readlink(const char *path, char *buf, size_t size, int wait_ms)
 {
-	return ask(READ_LINK, path, buf, size, OUTSIDE_READ_LONG_MS);
+	return ask(READ_LINK, path, buf, size, wait_ms);
 }
 
 int outside_stat(const char *path, struct stat *ret)

@@ -45,7 +45,7 @@ bool outside_reads_are_timely(void);
 /* Returns the number of bytes at buf, or -errno (-EPIPE: the child has died; -EAGAIN: no answer
  * within wait_ms, or the child is still busy with an earlier read). */
 ssize_t outside_read(const char *path, void *buf, size_t size, int wait_ms);
-/* As readlink(2), but returns -errno. Waits up to OUTSIDE_READ_LONG_MS. */
-ssize_t outside_readlink(const char *path, char *buf, size_t size);
+/* As readlink(2), but returns -errno as outside_read(). */
+ssize_t outside_readlink(const char *path, char *buf, size_t size, int wait_ms);
 /* As stat(2), but returns 0 or -errno. Waits up to OUTSIDE_READ_LONG_MS. */
 int outside_stat(const char *path, struct stat *ret);

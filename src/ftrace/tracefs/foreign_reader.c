@@ -87,7 +87,7 @@ static int look_at_fd(void *ctx, const char *name, unsigned char d_type)
 
 	(void)d_type;
 	snprintf(path, sizeof(path), "%s/%s", s->fds, name);
-	n = outside_readlink(path, link, sizeof(link) - 1);
+	n = outside_readlink(path, link, sizeof(link) - 1, OUTSIDE_READ_LONG_MS);
 	if (n <= 0)
 		return 0;
 	link[n] = '\0';

@@ -455,7 +455,7 @@ ssize_t proc_files_fd(const struct proc_files *f, int32_t tid, int32_t fd, char 
 	char name[PATH_MAX];
 
 	snprintf(name, sizeof(name), "%.200s/%d/fd/%d", f->path, tid, fd);
-	return outside_readlink(name, path, size);
+	return outside_readlink(name, path, size, OUTSIDE_READ_SHORT_MS);
 }
 
 /* ---- files that stay open ---- */

@@ -131,7 +131,7 @@ int proc_files_thread_schedstat(struct proc_files *f, const struct pid_list *thr
 
 /*
  * Reads the target of a file descriptor, truncated to size and not terminated. Returns its length
- * or -errno.
+ * or -errno. -EAGAIN: it could not be read in time, and can be read again later.
  */
 ssize_t proc_files_fd(const struct proc_files *f, int32_t tid, int32_t fd, char *path, size_t size);
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "procfs/process/process_queue.h"
 
+#include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <limits.h>
 
 #include "base/core/mem.h"
 #include "base/core/open_table.h"
@@ -325,6 +326,14 @@ static void write_fd(struct process_fds *f, struct process_writer *n, int32_t pi
 	pb_enc_close(e);
 }
 
+static void keep_unread(struct process_fds *f, const struct metadata_fd *fd)
+{
+	if (f->n_unread < PROCESS_FDS_UNREAD_MAX)
+		f->unread[f->n_unread++] = *fd;
+	else
+		f->dropped++;
+}
+
 /* A descriptor that is closed by now, or whose process has exited, has no target. */
 static void resolve(struct process_fds *f, struct process_writer *n, const struct metadata_fd *fd)
 {
@@ -337,7 +346,9 @@ static void resolve(struct process_fds *f, struct process_writer *n, const struc
 		return;
 	process_packet_next(n->packet);
 	len = proc_files_fd(n->files, fd->tid, fd->fd, path, sizeof(path));
-	if (len > 0 && is_new(f, pid, fd->fd, hash_of(life, path, (size_t)len)))
+	if (len == -EAGAIN)
+		keep_unread(f, fd);
+	else if (len > 0 && is_new(f, pid, fd->fd, hash_of(life, path, (size_t)len)))
 		write_fd(f, n, pid, fd->fd, path, (size_t)len);
 }
 
@@ -355,4 +366,20 @@ bool process_fds_run(struct process_fds *f, struct process_writer *n,
 		return true;
 	f->next = f->n = 0;
 	return false;
+}
+
+void process_fds_read_again(struct process_fds *f, struct process_writer *n,
+			    const struct time_slice *slice)
+{
+	size_t count = f->n_unread, i;
+
+	/* Entries that are still unread move to the front. */
+	f->n_unread = 0;
+	for (i = 0; i < count && !time_slice_over(slice); i++) {
+		struct metadata_fd fd = f->unread[i];
+
+		resolve(f, n, &fd);
+	}
+	for (; i < count; i++)
+		f->unread[f->n_unread++] = f->unread[i];
 }

@@ -94,6 +94,7 @@ static inline bool process_events_is_empty(const struct process_events *q)
  * is written again.
  */
 #define PROCESS_FDS_MAX (1u << 16)
+#define PROCESS_FDS_UNREAD_MAX 1024u
 
 /* A descriptor that was written. */
 struct process_fd_entry {
@@ -108,6 +109,8 @@ struct process_fds {
 	size_t next;
 	size_t n;
 	size_t cap;
+	struct metadata_fd unread[PROCESS_FDS_UNREAD_MAX]; /* not read in time, to be read again */
+	size_t n_unread;
 	uint64_t dropped;
 	struct process_fd_entry *table; /* owned; an open-addressing table, at most half full */
 	size_t n_entries;
@@ -124,6 +127,9 @@ void process_fds_add(struct process_fds *f, const struct metadata_fd *fd);
  */
 bool process_fds_run(struct process_fds *f, struct process_writer *n,
 		     const struct time_slice *slice);
+/* Reads again those that were not read in time, until the time slice is over. */
+void process_fds_read_again(struct process_fds *f, struct process_writer *n,
+			    const struct time_slice *slice);
 /* The id was reused, or the process executed another program: its descriptors are written again. */
 void process_fds_renew(struct process_fds *f, int32_t pid);
 /* Forgets what was written: each descriptor is written again when it is next reported. */

@@ -218,7 +218,7 @@ static void read_again_later(struct process_source *ds)
 {
 	static const struct timeval wait = {.tv_usec = READ_AGAIN_US};
 
-	if (ds->tree.n_unread && !ds->stopping && !evtimer_pending(ds->again, NULL))
+	if ((ds->tree.n_unread || ds->fds.n_unread) && !ds->stopping && !evtimer_pending(ds->again, NULL))
 		evtimer_add(ds->again, &wait);
 }
 
@@ -250,6 +250,7 @@ static void on_again(evutil_socket_t fd, short what, void *ctx)
 	(void)fd;
 	(void)what;
 	process_writer_read_again(&ds->tree, &slice);
+	process_fds_read_again(&ds->fds, &ds->tree, &slice);
 	process_packet_end(&ds->packet);
 	read_again_later(ds);
 }

@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unit/procfs/writer_rig.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "base/core/clock.h"
+#include "base/system/outside_reads.h"
 #include "procfs/process/process_queue.h"
 
 static struct process_fds fds;
@@ -151,6 +157,34 @@ FIXTURE_TEST(many_of_them)
 		assert_int_equal(told(70, (uint64_t)i, "/a"), 1);
 	assert_int_equal(fds.n_entries, 3000);
 	assert_true(fds.table_cap >= 2 * fds.n_entries);
+}
+
+FIXTURE_TEST(a_target_that_cannot_be_read_in_time_is_read_again)
+{
+	struct time_slice slice = time_slice_start(clock_mono_ns);
+	int status;
+
+	lead(70, 3, "/a");
+	assert_int_equal(outside_reads_start(), 0);
+	assert_int_equal(kill(outside_reads_pid(), SIGSTOP), 0);
+	waitpid(outside_reads_pid(), &status, WUNTRACED);
+	for (unsigned i = 0; i < PROCESS_FDS_UNREAD_MAX; i++)
+		see(70, 3);
+	see(71, 3);
+	while (one_slice())
+		;
+	assert_int_equal(fds.n_unread, PROCESS_FDS_UNREAD_MAX);
+	assert_int_equal(fds.dropped, 1);
+	process_fds_read_again(&fds, &writer, &slice);
+	assert_int_equal(fds.n_unread, PROCESS_FDS_UNREAD_MAX);
+	assert_int_equal(fake.n, 0);
+	assert_int_equal(kill(outside_reads_pid(), SIGCONT), 0);
+	while (fds.n_unread > 0) {
+		slice = time_slice_start(clock_mono_ns);
+		process_fds_read_again(&fds, &writer, &slice);
+	}
+	process_packet_end(&packet);
+	assert_int_equal(told(70, 3, "/a"), 1);
 }
 
 FIXTURE_TEST(more_than_may_wait)
