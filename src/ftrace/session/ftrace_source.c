@@ -3,12 +3,15 @@
  * The life of a linux.ftrace data source instance, between the producer's commands and its rings:
  *
  *	create   set up tracefs in a coroutine, without recording    ftrace_session_set_up
- *	start    when that is done: save the ring counters, set
- *	         tracing_on; when the symbols are loaded: ticks      ds_started
+ *	start    the same: save the ring counters, set tracing_on;
+ *	         when the symbols are loaded: ticks                  ds_started
  *	flush    read all -> FtraceStats -> commit                   ds_flushed
- *	stop     tracing off; when the symbols are loaded: read all,
- *	         as for a flush; restore tracefs in a coroutine      ds_stopped
+ *	stop     tracing off in a coroutine; when the symbols are
+ *	         loaded: read all; restore tracefs in a coroutine    ds_stopped
  *	destroy  the same immediately, without reading the rest
+ *
+ * To set tracing_on the kernel takes a lock that it also holds while it makes or removes another
+ * session's instance.
  *
  * During setup there is nothing to flush. A stop waits for the setup, and for the symbols, but
  * only for a limited time. A flush does not wait for symbols; if a stop follows, the stop reads
@@ -48,7 +51,7 @@
 struct ftrace_source {
 	struct ds_handle *handle;
 	struct ds_env env;
-	struct coroutine *setting_up; /* owned by the coroutine; NULL: done */
+	struct coroutine *setting_up; /* owned by the coroutine, until it records; NULL: done */
 	struct coroutine *winding_down; /* likewise, or not started */
 	bool start_waits; /* for setting_up */
 	uint32_t stop_patience_ms;
@@ -63,6 +66,7 @@ struct ftrace_source {
 	bool started; /* ds_started was sent */
 	bool reading; /* its rings are being read */
 	bool stopping;
+	bool is_off; /* recording has stopped */
 	bool rest_waits; /* the rest of a stopped session waits for the symbols */
 	bool stopped;
 	uint64_t flushes[MAX_FLUSHES];
@@ -73,7 +77,7 @@ struct ftrace_source {
 	 */
 	bool in_flush_pass;
 	bool once_more;
-	bool is_last_pass; /* recording has stopped */
+	bool is_last_pass;
 	unsigned n_in_flush_pass; /* flushes of this pass, the first ones */
 };
 
@@ -248,7 +252,7 @@ static void begin_flush_pass(struct ftrace_source *ds)
 
 	ds->in_flush_pass = true;
 	ds->once_more = false;
-	ds->is_last_pass = ds->stopping;
+	ds->is_last_pass = ds->is_off;
 	ds->n_in_flush_pass = ds->n_flushes;
 	metadata_publisher_set_busy(&ds->publisher, true);
 	for (unsigned i = 0; i < s->n_listeners; i++)
@@ -335,8 +339,11 @@ static int begin_instance(struct ftrace_session *s)
 	return r;
 }
 
-static void begin_recording(struct ftrace_source *ds)
+static void end_recording(struct ftrace_source *ds);
+
+static void switch_on(void *ctx)
 {
+	struct ftrace_source *ds = ctx;
 	struct ftrace_session *s = &ds->session;
 	int r;
 
@@ -348,15 +355,33 @@ static void begin_recording(struct ftrace_source *ds)
 			setup_error_fatal(&s->errors, "cannot begin to record: %s", strerror(-r));
 	}
 	top_level_start(&s->top);
-	if (instance_is_made(&s->instance)) {
+	if (instance_is_made(&s->instance))
 		spare_top_level(ds);
+}
+
+static void was_switched_on(void *ctx)
+{
+	struct ftrace_source *ds = ctx;
+	struct ftrace_session *s = &ds->session;
+	bool stop_waits = ds->stopping;
+
+	event_del(ds->timer);
+	if (instance_is_made(&s->instance))
 		look_again(ds);
-	}
 	attach(ds);
 	session_stats_write_start(&ds->stats, s, ds->writer);
 	writer_flush(ds->writer);
 	if (!session_symbols_wait(&s->symbols, SESSION_SYMBOLS_WAIT_MS, begin_reading, ds))
 		begin_reading(ds);
+	if (stop_waits)
+		end_recording(ds);
+}
+
+static const struct coroutine_ops switching_on_ops = {.run = switch_on, .done = was_switched_on};
+
+static void begin_recording(struct ftrace_source *ds)
+{
+	coroutine_start(&ds->setting_up, ds->env.loop, &switching_on_ops, ds);
 }
 
 /* Cancels the wait for symbols. */
@@ -402,15 +427,32 @@ static bool wait_for_symbols(struct ftrace_source *ds)
 	return true;
 }
 
-static void end_recording(struct ftrace_source *ds)
+static void switch_off(void *ctx)
 {
-	event_del(ds->timer);
+	struct ftrace_source *ds = ctx;
+
 	if (instance_is_made(&ds->session.instance))
 		event_triggers_stop(&ds->session.triggers, &ds->session.instance);
 	ds->top_markers = override_free(ds->top_markers);
 	top_level_stop(&ds->session.top);
+}
+
+static void was_switched_off(void *ctx)
+{
+	struct ftrace_source *ds = ctx;
+
+	ds->is_off = true;
 	if (!wait_for_symbols(ds))
 		read_rest(ds);
+}
+
+static const struct coroutine_ops switching_off_ops = {.run = switch_off, .done = was_switched_off};
+
+/* The rings are read on meanwhile. */
+static void end_recording(struct ftrace_source *ds)
+{
+	event_del(ds->timer);
+	coroutine_start(&ds->winding_down, ds->env.loop, &switching_off_ops, ds);
 }
 
 /* ---- setup ---- */
@@ -426,7 +468,6 @@ static void set_up(void *ctx)
 static void was_set_up(void *ctx)
 {
 	struct ftrace_source *ds = ctx;
-	bool stop_waits = ds->stopping;
 
 	event_del(ds->timer);
 	if (ds->session.errors.fatal)
@@ -434,7 +475,7 @@ static void was_set_up(void *ctx)
 	log_debug("linux.ftrace: rings of %u KiB a CPU", ds->session.settings.buffer_size_kb);
 	if (ds->start_waits)
 		begin_recording(ds);
-	if (stop_waits)
+	else if (ds->stopping)
 		end_recording(ds);
 }
 
@@ -498,7 +539,8 @@ static void ftrace_flush(void *instance, uint64_t flush_id)
 		ds->n_in_flush_pass -= ds->n_in_flush_pass > 0;
 	}
 	ds->flushes[ds->n_flushes++] = flush_id;
-	session_refresh(&ds->session);
+	if (!ds->winding_down)
+		session_refresh(&ds->session);
 	end_waiting(ds);
 	read_everything(ds);
 }
