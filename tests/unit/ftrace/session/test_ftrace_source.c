@@ -238,6 +238,7 @@ FIXTURE_TEST(test_destroyed_at_any_time)
 #define EVENT "events/sched/sched_process_wait/"
 
 static int ring = -1;
+static bool place_records; /* before the session, too */
 
 static void make_place(void)
 {
@@ -248,7 +249,7 @@ static void make_place(void)
 	fake_text(PLACE "events/header_page", HEADER_PAGE);
 	fake_text(PLACE "buffer_size_kb", "4096\n");
 	fake_text(PLACE "trace_clock", "[boot]\n");
-	fake_text(PLACE "tracing_on", "0\n");
+	fake_text(PLACE "tracing_on", place_records ? "1\n" : "0\n");
 	fake_text(PLACE "trace", "");
 	fake_text(PLACE EVENT "enable", "0\n");
 	fake_text(PLACE EVENT "format", format);
@@ -292,6 +293,11 @@ static void create_in_place(char *uprobe, uint32_t stop_timeout_ms)
 	config.stop_timeout_ms = stop_timeout_ms;
 	config.ftrace_config = &ftrace;
 	assert_int_equal(ftrace_data_source.create(&h, &env, &config, &instance), 0);
+}
+
+static void start_in_place(char *uprobe, uint32_t stop_timeout_ms)
+{
+	create_in_place(uprobe, stop_timeout_ms);
 	ftrace_data_source.start(instance);
 }
 
@@ -299,7 +305,7 @@ static void create_with_ring(void)
 {
 	unsigned before = h.started;
 
-	create_in_place(NULL, 0);
+	start_in_place(NULL, 0);
 	run_until(&h.started, before + 1);
 }
 
@@ -458,7 +464,7 @@ static void write_slow_symbols(void)
 static void begin_with_slow_symbols(uint32_t stop_timeout_ms)
 {
 	write_slow_symbols();
-	create_in_place(NULL, stop_timeout_ms);
+	start_in_place(NULL, stop_timeout_ms);
 	while (strcmp(fake_read(PLACE "tracing_on"), "1") != 0)
 		assert_int_equal(event_base_loop(loop, EVLOOP_ONCE), 0);
 	assert_int_equal(h.started, 0);
@@ -512,13 +518,17 @@ FIXTURE_TEST(test_a_flush_does_not_wait_for_symbols)
 
 /* ---- while it is being set up: the kernel's call ends when the FIFO is opened by its reader ---- */
 
-static void begin_to_set_up(void)
+static void block_writes(const char *file)
 {
 	char path[300];
 
-	snprintf(path, sizeof(path), "%s/uprobe_events", fake_root);
+	snprintf(path, sizeof(path), "%s/%s", fake_root, file);
+	unlink(path);
 	assert_int_equal(mkfifo(path, 0600), 0);
-	create_in_place((char *)"p:mine/read /bin/true:0x10", 0);
+}
+
+static void run_for_a_while(void)
+{
 	/* It gets there in a few turns; what a test says holds before that, too. */
 	for (unsigned i = 0; i < 50; i++) {
 		assert_int_equal(event_base_loop(loop, EVLOOP_NONBLOCK), 0);
@@ -527,19 +537,31 @@ static void begin_to_set_up(void)
 	assert_int_equal(h.started, 0);
 }
 
+static void begin_to_set_up(void)
+{
+	block_writes("uprobe_events");
+	start_in_place((char *)"p:mine/read /bin/true:0x10", 0);
+	run_for_a_while();
+}
+
 static int fifo;
 
 /* From then on it is a plain file. Gives what keeps the FIFO open. */
-static int let_the_kernel_end(void)
+static int let_the_write_end(const char *file)
 {
 	char path[300];
 	int fd;
 
-	snprintf(path, sizeof(path), "%s/uprobe_events", fake_root);
+	snprintf(path, sizeof(path), "%s/%s", fake_root, file);
 	fd = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
 	fake_text("plain", "");
 	assert_int_equal(rename(fake_path("plain"), path), 0);
 	return fd;
+}
+
+static int let_the_kernel_end(void)
+{
+	return let_the_write_end("uprobe_events");
 }
 
 FIXTURE_TEST(test_others_go_on_while_the_kernel_sets_up)
@@ -630,6 +652,31 @@ FIXTURE_TEST(test_a_stop_while_it_is_set_up_for_long)
 	event_free(late);
 	destroy_with_ring();
 	close(fifo);
+}
+
+/* The kernel waits for those that make or remove an instance. */
+FIXTURE_TEST(test_others_go_on_while_recording_is_switched_on)
+{
+	unsigned repr = 0;
+	int fd;
+
+	place_records = true;
+	create_in_place(NULL, 0);
+	place_records = false;
+	assert_string_equal(fake_read(PLACE "tracing_on"), "0");
+	block_writes(PLACE "tracing_on");
+	ftrace_data_source.start(instance);
+	run_for_a_while();
+	ftrace_data_source.flush(instance, 7);
+	assert_int_equal(h.last_flush, 7); /* there is nothing yet */
+	ftrace_data_source.stop(instance);
+	assert_int_equal(h.stopped, 0);
+	fd = let_the_write_end(PLACE "tracing_on");
+	run_until(&h.stopped, 1);
+	assert_int_equal(h.started, 1);
+	assert_int_equal(count_stats(2, &repr), 1);
+	destroy_with_ring();
+	close(fd);
 }
 
 FIXTURE_TEST(test_destroyed_while_it_is_set_up)
