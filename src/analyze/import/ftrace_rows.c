@@ -98,13 +98,13 @@ static uint32_t self_named(struct import *im, const struct machine *m, const str
 
 /* The first byte of the length that stands before a message's bytes; the byte before it ends a
  * tag. */
-static uint64_t address_of(const uint8_t *data)
+static const uint8_t *length_of(const uint8_t *data)
 {
 	const uint8_t *p = data - 1;
 
 	while (p[-1] & 0x80)
 		p--;
-	return (uintptr_t)p;
+	return p;
 }
 
 void rows_add_ftrace(struct import *im, struct machine *m, uint32_t cpu, int64_t ts, uint32_t kind,
@@ -114,13 +114,12 @@ void rows_add_ftrace(struct import *im, struct machine *m, uint32_t cpu, int64_t
 	uint32_t row = table_append(t);
 
 	if (payload == PAYLOAD_RAW)
-		value = address_of((const uint8_t *)(uintptr_t)value);
+		value = store_raw_payload(im->store, length_of((const uint8_t *)(uintptr_t)value));
 	table_set_ts(t, FTRACE_TS, row, ts);
 	table_set_u32(t, FTRACE_CPU, row, m->row * MAX_CPUS + cpu);
 	table_set_u32(t, FTRACE_UTID, row, utid);
-	TABLE_CELL(uint16_t, t, FTRACE_KIND, row) = (uint16_t)kind;
-	table_set_i64(t, FTRACE_PAYLOAD, row,
-		      (int64_t)((uint64_t)payload << PAYLOAD_SHIFT | value));
+	table_set_u16(t, FTRACE_KIND, row, (uint16_t)kind);
+	table_set_i64(t, FTRACE_PAYLOAD, row, (int64_t)(value << PAYLOAD_BITS | (uint64_t)payload));
 	m->cpus[cpu].seen = true;
 	import_note_ts(im, ts);
 }

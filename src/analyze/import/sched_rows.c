@@ -88,7 +88,7 @@ static void open_state(struct import *im, uint32_t utid, int64_t ts, uint16_t st
 	table_set_ts(t, STATE_TS, row, ts);
 	table_set_dur(t, STATE_DUR, row, -1);
 	table_set_u32(t, STATE_UTID, row, utid);
-	TABLE_CELL(uint16_t, t, STATE_STATE, row) = state;
+	table_set_u16(t, STATE_STATE, row, state);
 	table_set_u32(t, STATE_MORE, row, more);
 	info->state_row = row;
 	if (state == STORE_STATE_RUNNING)
@@ -112,8 +112,7 @@ static uint16_t open_state_of(struct import *im, uint32_t utid)
 	uint32_t row = im->infos.threads[utid].state_row;
 
 	return row == NULL_U32 ? NULL_U16
-			       : TABLE_CELL(uint16_t, import_table(im, TABLE_THREAD_STATE),
-					    STATE_STATE, row);
+			       : table_u16(import_table(im, TABLE_THREAD_STATE), STATE_STATE, row);
 }
 
 static uint32_t add_waker(struct import *im, uint32_t waker, uint8_t irq)
@@ -126,7 +125,7 @@ static uint32_t add_waker(struct import *im, uint32_t waker, uint8_t irq)
 		      open_state_of(im, waker) == STORE_STATE_RUNNING
 			      ? im->infos.threads[waker].state_row
 			      : NULL_U32);
-	TABLE_CELL(uint8_t, t, WAKER_IRQ_CONTEXT, row) = irq;
+	table_set_u8(t, WAKER_IRQ_CONTEXT, row, irq);
 	return row;
 }
 
@@ -159,7 +158,7 @@ void rows_waking(struct import *im, struct machine *m, int64_t ts, uint32_t utid
 
 		table_set_ts(t, SPURIOUS_TS, row, ts);
 		table_set_u32(t, SPURIOUS_STATE, row, open);
-		TABLE_CELL(uint8_t, t, SPURIOUS_IRQ, row) = irq;
+		table_set_u8(t, SPURIOUS_IRQ, row, irq);
 		table_set_u32(t, SPURIOUS_UTID, row, utid);
 		table_set_u32(t, SPURIOUS_WAKER, row, waker);
 		return;
@@ -183,7 +182,7 @@ void rows_blocked_reason(struct import *im, struct machine *m, uint32_t utid, bo
 	if (blocked == NULL_U32 || utid == m->tasks.idle)
 		return;
 	row = table_append(t);
-	TABLE_CELL(uint8_t, t, BLOCKED_IO_WAIT, row) = io_wait;
+	table_set_u8(t, BLOCKED_IO_WAIT, row, io_wait);
 	table_set_u32(t, BLOCKED_FUNCTION, row, function);
 	table_set_u32(import_table(im, TABLE_THREAD_STATE), STATE_MORE, blocked, row);
 }
@@ -197,7 +196,7 @@ static void close_slice(struct import *im, struct cpu_sched *c, int64_t ts, uint
 	if (c->slice == NULL_U32)
 		return;
 	table_set_dur(t, SCHED_DUR, c->slice, ts - table_ts(t, SCHED_TS, c->slice));
-	TABLE_CELL(uint16_t, t, SCHED_END_STATE, c->slice) = state;
+	table_set_u16(t, SCHED_END_STATE, c->slice, state);
 }
 
 static uint32_t open_slice(struct import *im, struct machine *m, uint32_t cpu, int64_t ts,
@@ -210,8 +209,8 @@ static uint32_t open_slice(struct import *im, struct machine *m, uint32_t cpu, i
 	table_set_dur(t, SCHED_DUR, row, -1);
 	table_set_u32(t, SCHED_CPU, row, m->row * MAX_CPUS + cpu);
 	table_set_u32(t, SCHED_UTID, row, utid);
-	TABLE_CELL(uint16_t, t, SCHED_END_STATE, row) = NULL_U16;
-	TABLE_CELL(int32_t, t, SCHED_PRIORITY, row) = prio;
+	table_set_u16(t, SCHED_END_STATE, row, NULL_U16);
+	table_set_i32(t, SCHED_PRIORITY, row, prio);
 	return row;
 }
 
@@ -248,11 +247,11 @@ void rows_compact_switch(struct import *im, struct machine *m, uint32_t cpu,
 	row = table_append(compact);
 	table_set_u32(compact, SWITCH_PREV_COMM, row,
 		      table_u32(import_table(im, TABLE_THREAD), THREAD_NAME, prev));
-	TABLE_CELL(int32_t, compact, SWITCH_PREV_PRIO, row) = c->prio;
-	TABLE_CELL(int32_t, compact, SWITCH_PREV_STATE, row) = (int32_t)e->b;
+	table_set_i32(compact, SWITCH_PREV_PRIO, row, c->prio);
+	table_set_i32(compact, SWITCH_PREV_STATE, row, (int32_t)e->b);
 	table_set_u32(compact, SWITCH_NEXT_COMM, row, e->comm);
 	table_set_u32(compact, SWITCH_NEXT_UTID, row, next);
-	TABLE_CELL(int32_t, compact, SWITCH_NEXT_PRIO, row) = next_prio;
+	table_set_i32(compact, SWITCH_NEXT_PRIO, row, next_prio);
 	rows_add_ftrace(im, m, cpu, e->ts, PB_FTRACE_EVENT_SCHED_SWITCH, prev, PAYLOAD_SWITCH, row);
 	if (!rows_is_early(m, e->ts)) {
 		state = state_of(im, m, (int32_t)e->b);
@@ -277,10 +276,10 @@ void rows_compact_waking(struct import *im, struct machine *m, uint32_t cpu,
 	}
 	row = table_append(compact);
 	table_set_u32(compact, WAKING_COMM, row, e->comm);
-	TABLE_CELL(int32_t, compact, WAKING_TID, row) = e->tid;
-	TABLE_CELL(int32_t, compact, WAKING_PRIO, row) = (int32_t)e->a;
-	TABLE_CELL(int32_t, compact, WAKING_CPU, row) = (int16_t)e->b;
-	TABLE_CELL(uint16_t, compact, WAKING_FLAGS, row) = flags;
+	table_set_i32(compact, WAKING_TID, row, e->tid);
+	table_set_i32(compact, WAKING_PRIO, row, (int32_t)e->a);
+	table_set_i32(compact, WAKING_CPU, row, (int16_t)e->b);
+	table_set_u16(compact, WAKING_FLAGS, row, flags);
 	rows_add_ftrace(im, m, cpu, e->ts, PB_FTRACE_EVENT_SCHED_WAKING, c->utid, PAYLOAD_WAKING,
 			row);
 	if (!rows_is_early(m, e->ts)) /* TRACE_FLAG_HARDIRQ, TRACE_FLAG_SOFTIRQ */

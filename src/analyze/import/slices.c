@@ -136,7 +136,7 @@ static uint32_t add_row(struct import *im, const struct slice_stack *s, int64_t 
 	table_set_u32(t, SLICE_TRACK, row, track);
 	table_set_u32(t, SLICE_CATEGORY, row, category);
 	table_set_u32(t, SLICE_NAME, row, name);
-	TABLE_CELL(uint16_t, t, SLICE_DEPTH, row) = nests ? (uint16_t)s->n : 0;
+	table_set_u16(t, SLICE_DEPTH, row, nests ? (uint16_t)s->n : 0);
 	table_set_u32(t, SLICE_PARENT, row, nests && s->n ? s->slices[s->n - 1].row : NULL_U32);
 	table_set_u32(t, SLICE_ARGS, row, NULL_U32);
 	import_note_span(im, ts, dur);

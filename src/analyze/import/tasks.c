@@ -128,8 +128,8 @@ static uint32_t add_thread(struct tasks *t, int64_t tid, int64_t start)
 	table_set_i64(rows, THREAD_START_TS, utid, start);
 	table_set_i64(rows, THREAD_END_TS, utid, NULL_I64);
 	table_set_u32(rows, THREAD_UPID, utid, NULL_U32);
-	TABLE_CELL(uint8_t, rows, THREAD_IS_MAIN, utid) = NULL_U8;
-	TABLE_CELL(uint8_t, rows, THREAD_IS_IDLE, utid) = 0;
+	table_set_u8(rows, THREAD_IS_MAIN, utid, NULL_U8);
+	table_set_u8(rows, THREAD_IS_IDLE, utid, 0);
 	table_set_u32(rows, THREAD_MACHINE, utid, t->machine);
 	table_set_u32(rows, THREAD_ARGS, utid, NULL_U32);
 	if (array_reserve(&t->infos->threads, &t->infos->cap_threads, (size_t)utid + 1,
@@ -190,7 +190,7 @@ static bool bind_one(struct tasks *t, uint32_t utid, uint32_t upid)
 	if (table_u32(rows, THREAD_UPID, utid) != NULL_U32)
 		return false;
 	table_set_u32(rows, THREAD_UPID, utid, upid);
-	TABLE_CELL(uint8_t, rows, THREAD_IS_MAIN, utid) = tid == pid;
+	table_set_u8(rows, THREAD_IS_MAIN, utid, tid == pid);
 	return true;
 }
 
@@ -417,7 +417,7 @@ void tasks_init(struct tasks *t, struct store *store, struct task_infos *infos, 
 	put(t, &t->pids, 0, upid);
 	t->idle = tasks_new_thread(t, 0, NULL_I64);
 	bind(t, t->idle, upid);
-	TABLE_CELL(uint8_t, threads(t), THREAD_IS_IDLE, t->idle) = 1;
+	table_set_u8(threads(t), THREAD_IS_IDLE, t->idle, 1);
 	tasks_name_thread(t, t->idle, strings_intern_z(&store->strings, "swapper"), THREAD_IDLE);
 }
 

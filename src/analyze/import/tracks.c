@@ -125,7 +125,7 @@ void rows_counter(struct import *im, int64_t ts, uint32_t track, double value, u
 
 	table_set_ts(t, COUNTER_TS, row, ts);
 	table_set_u32(t, COUNTER_TRACK, row, track);
-	TABLE_CELL(double, t, COUNTER_VALUE, row) = value;
+	table_set_f64(t, COUNTER_VALUE, row, value);
 	table_set_u32(t, COUNTER_ARGS, row, args);
 	import_note_ts(im, ts);
 }

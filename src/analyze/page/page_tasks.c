@@ -45,7 +45,7 @@ static void put_threads(struct page *p)
 		page_put(&p->columns, PAGE_COLUMN_THREAD_PROCESS,
 			 upid == NULL_U32 ? 0 : (uint64_t)upid + 1);
 		page_put(&p->columns, PAGE_COLUMN_THREAD_IDLE,
-			 TABLE_CELL(uint8_t, t, THREAD_IS_IDLE, row) == 1);
+			 table_u8(t, THREAD_IS_IDLE, row) == 1);
 		page_put(&p->columns, PAGE_COLUMN_THREAD_MACHINE,
 			 table_u32(t, THREAD_MACHINE, row));
 	}
@@ -60,7 +60,7 @@ static void put_state_names(struct page *p)
 /* States are 16 bits; NULL is 0 here. */
 static uint64_t state_plus_1(const struct table *t, unsigned column, uint32_t row)
 {
-	uint16_t state = TABLE_CELL(uint16_t, t, column, row);
+	uint16_t state = table_u16(t, column, row);
 
 	return state == NULL_U16 ? 0 : (uint64_t)state + 1;
 }
@@ -83,7 +83,7 @@ static int put_runs_of(struct page *p, uint32_t cpu, int32_t *priorities)
 	}
 	for (uint32_t i = 0; i < l.n; i++) {
 		uint32_t row = l.rows[i], utid = table_u32(t, SCHED_UTID, row);
-		int32_t priority = TABLE_CELL(int32_t, t, SCHED_PRIORITY, row);
+		int32_t priority = table_i32(t, SCHED_PRIORITY, row);
 		int32_t *last = &priorities[MIN(utid, table_of(p, TABLE_THREAD)->rows)];
 
 		ts = table_ts(t, SCHED_TS, row);
@@ -168,7 +168,7 @@ static void put_runnable(struct page *p, uint32_t more)
 {
 	const struct table *t = table_of(p, TABLE_WAKER);
 	uint32_t utid = more == NULL_U32 ? NULL_U32 : table_u32(t, WAKER_UTID, more);
-	uint8_t irq = more == NULL_U32 ? NULL_U8 : TABLE_CELL(uint8_t, t, WAKER_IRQ_CONTEXT, more);
+	uint8_t irq = more == NULL_U32 ? NULL_U8 : table_u8(t, WAKER_IRQ_CONTEXT, more);
 
 	page_put(&p->columns, PAGE_COLUMN_STATE_WAKER, utid == NULL_U32 ? 0 : (uint64_t)utid + 1);
 	page_put(&p->columns, PAGE_COLUMN_STATE_IRQ, irq == NULL_U8 ? 0 : irq + 1u);
@@ -185,13 +185,13 @@ static void put_blocked(struct page *p, uint32_t more)
 	}
 	function = page_string(p, table_u32(t, BLOCKED_FUNCTION, more));
 	page_put(&p->columns, PAGE_COLUMN_STATE_BLOCKED,
-		 1 + (TABLE_CELL(uint8_t, t, BLOCKED_IO_WAIT, more) == 1) + 2 * function);
+		 1 + (table_u8(t, BLOCKED_IO_WAIT, more) == 1) + 2 * function);
 }
 
 static void put_state(struct page *p, struct run_cursor *c, uint32_t row, int64_t *end)
 {
 	const struct table *t = table_of(p, TABLE_THREAD_STATE);
-	uint16_t state = TABLE_CELL(uint16_t, t, STATE_STATE, row);
+	uint16_t state = table_u16(t, STATE_STATE, row);
 	uint32_t more = table_u32(t, STATE_MORE, row);
 	int64_t ts = table_ts(t, STATE_TS, row), dur = table_dur(t, STATE_DUR, row), expected;
 

@@ -48,7 +48,7 @@ static void put_slices(struct page *p, const struct row_list *l)
 		page_put(c, PAGE_COLUMN_SLICE_DUR, dur < 0 ? 0 : (uint64_t)dur + 1);
 		page_put_string(p, PAGE_COLUMN_SLICE_NAME, table_u32(t, SLICE_NAME, row));
 		page_put_string(p, PAGE_COLUMN_SLICE_CATEGORY, table_u32(t, SLICE_CATEGORY, row));
-		page_put(c, PAGE_COLUMN_SLICE_DEPTH, TABLE_CELL(uint16_t, t, SLICE_DEPTH, row));
+		page_put(c, PAGE_COLUMN_SLICE_DEPTH, table_u16(t, SLICE_DEPTH, row));
 		before = ts;
 	}
 }
@@ -57,7 +57,7 @@ static void put_slices(struct page *p, const struct row_list *l)
 
 static double sample(const struct page *p, uint32_t row)
 {
-	return TABLE_CELL(double, &p->store->tables[TABLE_COUNTER], COUNTER_VALUE, row);
+	return table_f64(&p->store->tables[TABLE_COUNTER], COUNTER_VALUE, row);
 }
 
 static bool all_whole(const struct page *p, const struct row_list *l)

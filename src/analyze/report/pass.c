@@ -84,7 +84,7 @@ static void count_as_programs(struct pass_who *w)
 	for (uint32_t utid = 0; utid < threads->rows; utid++) {
 		uint32_t upid = table_u32(threads, THREAD_UPID, utid);
 
-		if (upid != NULL_U32 && TABLE_CELL(uint8_t, threads, THREAD_IS_MAIN, utid) == 1 &&
+		if (upid != NULL_U32 && table_u8(threads, THREAD_IS_MAIN, utid) == 1 &&
 		    table_u32(threads, THREAD_NAME, utid) != NULL_U32)
 			w->main[upid] = table_u32(threads, THREAD_NAME, utid);
 	}
@@ -161,8 +161,7 @@ uint32_t pass_waker(const struct store *s, uint32_t state_row)
 	const struct table *t = &s->tables[TABLE_THREAD_STATE];
 	uint32_t more = table_u32(t, STATE_MORE, state_row);
 
-	return TABLE_CELL(uint16_t, t, STATE_STATE, state_row) == STORE_STATE_RUNNABLE &&
-			       more != NULL_U32 &&
+	return table_u16(t, STATE_STATE, state_row) == STORE_STATE_RUNNABLE && more != NULL_U32 &&
 			       table_u32(&s->tables[TABLE_WAKER], WAKER_UTID, more) != NULL_U32
 		       ? more
 		       : NULL_U32;

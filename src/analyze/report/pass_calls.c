@@ -48,7 +48,7 @@ static int64_t result_of(const struct calls *c, uint32_t row)
 		return call_args_result(c->in->s, set);
 	for (uint32_t arg = set; arg < args->rows && table_u32(args, ARGS_SET, arg) == set; arg++)
 		if (table_u32(args, ARGS_KEY, arg) == c->result_key)
-			switch (TABLE_CELL(uint8_t, args, ARGS_TYPE, arg)) {
+			switch (table_u8(args, ARGS_TYPE, arg)) {
 			case ARG_INT:
 			case ARG_UINT:
 				return table_i64(args, ARGS_VALUE, arg);

@@ -31,7 +31,7 @@ static bool classify(const struct lines *l, const struct pass_span *span, enum k
 					   : l->who.of[span->utid];
 	if (l->table == TABLE_SCHED)
 		return true;
-	state = TABLE_CELL(uint16_t, t, STATE_STATE, span->row);
+	state = table_u16(t, STATE_STATE, span->row);
 	if (state == STORE_STATE_RUNNING)
 		return true;
 	*ret_kind = pass_is_runnable(l->in->s, state) ? WAIT : BLOCKED;

@@ -94,7 +94,7 @@ struct events {
 
 static struct kind *kind_of(struct events *e, uint32_t row)
 {
-	uint16_t number = TABLE_CELL(uint16_t, &e->in->s->tables[TABLE_FTRACE], FTRACE_KIND, row);
+	uint16_t number = table_u16(&e->in->s->tables[TABLE_FTRACE], FTRACE_KIND, row);
 	struct kind *k = &e->kinds[number];
 	struct value name = {.kind = VALUE_NULL};
 
@@ -155,7 +155,7 @@ static void read_values(struct events *e, const struct kind *k, uint32_t row,
 		(uint64_t)table_i64(&e->in->s->tables[TABLE_FTRACE], FTRACE_PAYLOAD, row);
 
 	memset(values, 0, FIELDS_MAX * sizeof(*values));
-	if (k->listed || payload >> PAYLOAD_SHIFT != PAYLOAD_RAW)
+	if (k->listed || (payload & PAYLOAD_KIND) != PAYLOAD_RAW)
 		read_list(e, row, values);
 	else
 		read_message(e, k, row, values);

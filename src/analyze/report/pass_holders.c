@@ -35,7 +35,7 @@ static bool find_run(const struct store *s, uint32_t row, struct held_wait *ret)
 	range = rows_between(t, end, end + 1);
 	for (uint32_t i = range.first; i < range.end; i++)
 		if (table_u32(t, STATE_UTID, i) == table_u32(t, STATE_UTID, row) &&
-		    TABLE_CELL(uint16_t, t, STATE_STATE, i) == STORE_STATE_RUNNING &&
+		    table_u16(t, STATE_STATE, i) == STORE_STATE_RUNNING &&
 		    table_ts(t, STATE_TS, i) == end) {
 			*ret = (struct held_wait){.row = row,
 						  .utid = table_u32(t, STATE_UTID, row),

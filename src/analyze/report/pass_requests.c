@@ -128,7 +128,7 @@ static bool is_counted(const struct pass_input *in, const struct request *q)
 
 	return q->ts >= in->from && q->ts <= in->to && q->utid < threads->rows &&
 	       (in->chosen[q->utid] ||
-		(!in->some && TABLE_CELL(uint8_t, threads, THREAD_IS_IDLE, q->utid) == 1));
+		(!in->some && table_u8(threads, THREAD_IS_IDLE, q->utid) == 1));
 }
 
 /* Ends what is open. Returns false if it is no request that counts. */
@@ -161,7 +161,7 @@ static bool next_request(struct requests *r, struct request *ret)
 
 	while (r->next < t->rows && !r->failed) {
 		uint32_t row = r->next++;
-		uint16_t kind = TABLE_CELL(uint16_t, t, FTRACE_KIND, row);
+		uint16_t kind = table_u16(t, FTRACE_KIND, row);
 		struct block_event e;
 		int64_t ts;
 

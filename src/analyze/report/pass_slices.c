@@ -225,7 +225,7 @@ static uint32_t cpu_of_waker(const struct store *s, uint32_t waker)
 	const struct table *t = &s->tables[TABLE_THREAD_STATE];
 	uint32_t row = table_u32(&s->tables[TABLE_WAKER], WAKER_ROW, waker);
 
-	return row == NULL_U32 || TABLE_CELL(uint16_t, t, STATE_STATE, row) != STORE_STATE_RUNNING
+	return row == NULL_U32 || table_u16(t, STATE_STATE, row) != STORE_STATE_RUNNING
 		       ? NULL_U32
 		       : table_u32(t, STATE_MORE, row);
 }
@@ -243,7 +243,7 @@ void pass_interrupt_wakes(const struct pass_input *in, struct pass_rows *ret)
 		uint32_t cpu, slice;
 
 		if (waker == NULL_U32 || !in->chosen[utid] || ts < in->from || ts >= in->to ||
-		    TABLE_CELL(uint8_t, &in->s->tables[TABLE_WAKER], WAKER_IRQ_CONTEXT, waker) != 1)
+		    table_u8(&in->s->tables[TABLE_WAKER], WAKER_IRQ_CONTEXT, waker) != 1)
 			continue;
 		go_on_to(in->s, &tracks, ts);
 		cpu = cpu_of_waker(in->s, waker);

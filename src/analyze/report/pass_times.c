@@ -37,7 +37,7 @@ void pass_used(const struct pass_input *in, struct pass_rows *ret)
 static uint32_t reason_of(const struct store *s, uint32_t row)
 {
 	const struct table *t = &s->tables[TABLE_THREAD_STATE];
-	uint16_t state = TABLE_CELL(uint16_t, t, STATE_STATE, row);
+	uint16_t state = table_u16(t, STATE_STATE, row);
 
 	return state == STORE_STATE_RUNNING || state == STORE_STATE_RUNNABLE
 		       ? NULL_U32
@@ -49,7 +49,7 @@ static bool waits_for_io(const struct store *s, uint32_t row)
 	uint32_t reason = reason_of(s, row);
 
 	return reason != NULL_U32 &&
-	       TABLE_CELL(uint8_t, &s->tables[TABLE_BLOCKED], BLOCKED_IO_WAIT, reason) == 1;
+	       table_u8(&s->tables[TABLE_BLOCKED], BLOCKED_IO_WAIT, reason) == 1;
 }
 
 #define IO_WAIT 0x10000u /* of a key, beside the state */
@@ -62,7 +62,7 @@ void pass_spent(const struct pass_input *in, struct pass_rows *ret)
 	struct pass_span span;
 
 	while (pass_next(&w, &span)) {
-		uint16_t state = TABLE_CELL(uint16_t, t, STATE_STATE, span.row);
+		uint16_t state = table_u16(t, STATE_STATE, span.row);
 		uint64_t key =
 			KEY(span.utid, state | (waits_for_io(in->s, span.row) ? IO_WAIT : 0));
 		bool woken = state == STORE_STATE_RUNNABLE &&
@@ -104,7 +104,7 @@ void pass_blocked(const struct pass_input *in, struct pass_rows *ret)
 		uint32_t reason = reason_of(in->s, span.row);
 
 		if (!in->chosen[span.utid] ||
-		    !pass_is_blocked(in->s, TABLE_CELL(uint16_t, t, STATE_STATE, span.row)))
+		    !pass_is_blocked(in->s, table_u16(t, STATE_STATE, span.row)))
 			continue;
 		add_span(&g,
 			 KEY(span.utid, reason == NULL_U32

@@ -19,7 +19,7 @@ static bool next_wait(const struct pass_input *in, struct pass_walk *w, struct w
 
 	while (w->next < t->rows) {
 		uint32_t row = w->next++;
-		uint16_t state = TABLE_CELL(uint16_t, t, STATE_STATE, row);
+		uint16_t state = table_u16(t, STATE_STATE, row);
 		int64_t dur, ts;
 
 		if (state == STORE_STATE_RUNNING || !pass_is_runnable(in->s, state))
@@ -94,8 +94,8 @@ static void add_wakes(const struct pass_input *in, const struct pass_who *who, s
 		waker = table_u32(wakers, WAKER_UTID, w.waker);
 		if (!in->chosen[w.utid] && !in->chosen[waker])
 			continue;
-		if (TABLE_CELL(uint8_t, wakers, WAKER_IRQ_CONTEXT, w.waker) != 1 &&
-		    TABLE_CELL(uint8_t, threads, THREAD_IS_IDLE, waker) != 1)
+		if (table_u8(wakers, WAKER_IRQ_CONTEXT, w.waker) != 1 &&
+		    table_u8(threads, THREAD_IS_IDLE, waker) != 1)
 			by = who->of[waker];
 		groups_add(g, &(struct group_sample){.key = (uint64_t)by << 32 | who->of[w.utid],
 						     .ns = w.dur,
@@ -168,7 +168,7 @@ void pass_longest_sleeps(const struct pass_input *in, struct pass_rows *ret)
 		off = rows[utid].before;
 		if (off == NULL_U32 || ts < in->from || pass_waker(in->s, row) == NULL_U32)
 			continue;
-		state = TABLE_CELL(uint16_t, t, STATE_STATE, off);
+		state = table_u16(t, STATE_STATE, off);
 		if (state < in->s->n_states && state != STORE_STATE_RUNNING &&
 		    !pass_is_runnable(in->s, state) && table_dur(t, STATE_DUR, off) >= 0)
 			largest_add(&l, table_dur(t, STATE_DUR, off), off, row);

@@ -63,7 +63,7 @@ static bool is_set(const struct table *t, uint32_t first, const struct arg_build
 
 		if (row >= t->rows || table_u32(t, ARGS_SET, row) != first ||
 		    table_u32(t, ARGS_KEY, row) != b->args[i].key ||
-		    TABLE_CELL(uint8_t, t, ARGS_TYPE, row) != b->args[i].type ||
+		    table_u8(t, ARGS_TYPE, row) != b->args[i].type ||
 		    table_i64(t, ARGS_VALUE, row) != b->args[i].value)
 			return false;
 	}
@@ -88,7 +88,7 @@ static uint32_t stored_hash(const struct table *t, uint32_t first)
 	for (; b.n < n; b.n++)
 		b.args[b.n] = (struct stored_arg){
 			.key = table_u32(t, ARGS_KEY, first + (uint32_t)b.n),
-			.type = TABLE_CELL(uint8_t, t, ARGS_TYPE, first + (uint32_t)b.n),
+			.type = table_u8(t, ARGS_TYPE, first + (uint32_t)b.n),
 			.value = table_i64(t, ARGS_VALUE, first + (uint32_t)b.n)};
 	hash = hash_of(&b);
 	return hash;
@@ -134,7 +134,7 @@ static uint32_t append_set(struct table *t, const struct arg_builder *b)
 		table_set_u32(t, ARGS_SET, row, first);
 		table_set_u32(t, ARGS_KEY, row, b->args[i].key);
 		table_set_u32(t, ARGS_FLAT_KEY, row, b->args[i].flat_key);
-		TABLE_CELL(uint8_t, t, ARGS_TYPE, row) = (uint8_t)b->args[i].type;
+		table_set_u8(t, ARGS_TYPE, row, (uint8_t)b->args[i].type);
 		table_set_i64(t, ARGS_VALUE, row, b->args[i].value);
 	}
 	return first;
@@ -171,7 +171,7 @@ static void read_arg(const struct store *s, const struct table *t, uint32_t row,
 			    .key_len = s->strings.of[key].len,
 			    .flat_key = s->strings.of[flat].s,
 			    .flat_key_len = s->strings.of[flat].len,
-			    .type = TABLE_CELL(uint8_t, t, ARGS_TYPE, row),
+			    .type = table_u8(t, ARGS_TYPE, row),
 			    .i = v};
 	if (ret->type == ARG_REAL) {
 		memcpy(&ret->real, &v, sizeof(ret->real));

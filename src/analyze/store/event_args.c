@@ -34,7 +34,7 @@ const char *event_args_known(uint32_t number)
 
 void event_args_name(const struct store *s, uint32_t row, struct value *ret)
 {
-	uint32_t kind = TABLE_CELL(uint16_t, &s->tables[TABLE_FTRACE], FTRACE_KIND, row);
+	uint32_t kind = table_u16(&s->tables[TABLE_FTRACE], FTRACE_KIND, row);
 	const char *name = kind < GENERIC_KINDS ? event_args_known(kind)
 			   : kind - GENERIC_KINDS < s->n_generic
 				   ? strings_get(&s->strings, s->generic[kind - GENERIC_KINDS].name)
@@ -45,9 +45,8 @@ void event_args_name(const struct store *s, uint32_t row, struct value *ret)
 }
 
 /* The message of a raw payload: its length stands before it. The importer has checked both. */
-static struct pb_dec message_at(uint64_t address)
+static struct pb_dec message_at(const uint8_t *p)
 {
-	const uint8_t *p = (const uint8_t *)(uintptr_t)address;
 	uint64_t len = 0;
 	struct pb_dec d;
 
@@ -65,8 +64,8 @@ struct pb_dec event_args_message(const struct store *s, uint32_t row)
 	uint64_t payload = (uint64_t)table_i64(&s->tables[TABLE_FTRACE], FTRACE_PAYLOAD, row);
 	struct pb_dec none;
 
-	if (payload >> PAYLOAD_SHIFT == PAYLOAD_RAW)
-		return message_at(payload & PAYLOAD_VALUE);
+	if ((payload & PAYLOAD_KIND) == PAYLOAD_RAW)
+		return message_at(store_message(s, payload >> PAYLOAD_BITS));
 	pb_dec_init(&none, NULL, 0);
 	return none;
 }
@@ -74,9 +73,9 @@ struct pb_dec event_args_message(const struct store *s, uint32_t row)
 int64_t event_args_set(const struct store *s, uint32_t row)
 {
 	uint64_t payload = (uint64_t)table_i64(&s->tables[TABLE_FTRACE], FTRACE_PAYLOAD, row);
-	uint64_t value = payload & PAYLOAD_VALUE;
+	uint64_t value = payload >> PAYLOAD_BITS;
 
-	if (payload >> PAYLOAD_SHIFT == PAYLOAD_STORED)
+	if ((payload & PAYLOAD_KIND) == PAYLOAD_STORED)
 		return value == PAYLOAD_NONE ? -1 : (int64_t)value;
 	return FTRACE_ARGS_BASE + (int64_t)row * FTRACE_ARGS_STRIDE;
 }
@@ -132,11 +131,11 @@ static void list_switch(const struct store *s, uint32_t row, uint32_t at, struct
 
 	add_string(s, l, "prev_comm", table_u32(t, SWITCH_PREV_COMM, at));
 	add_int(l, "prev_pid", tid_of(s, table_u32(&s->tables[TABLE_FTRACE], FTRACE_UTID, row)));
-	add_int(l, "prev_prio", TABLE_CELL(int32_t, t, SWITCH_PREV_PRIO, at));
-	add_int(l, "prev_state", TABLE_CELL(int32_t, t, SWITCH_PREV_STATE, at));
+	add_int(l, "prev_prio", table_i32(t, SWITCH_PREV_PRIO, at));
+	add_int(l, "prev_state", table_i32(t, SWITCH_PREV_STATE, at));
 	add_string(s, l, "next_comm", table_u32(t, SWITCH_NEXT_COMM, at));
 	add_int(l, "next_pid", tid_of(s, table_u32(t, SWITCH_NEXT_UTID, at)));
-	add_int(l, "next_prio", TABLE_CELL(int32_t, t, SWITCH_NEXT_PRIO, at));
+	add_int(l, "next_prio", table_i32(t, SWITCH_NEXT_PRIO, at));
 }
 
 static void list_waking(const struct store *s, uint32_t at, struct arg_list *l)
@@ -144,9 +143,9 @@ static void list_waking(const struct store *s, uint32_t at, struct arg_list *l)
 	const struct table *t = &s->tables[TABLE_COMPACT_WAKING];
 
 	add_string(s, l, "comm", table_u32(t, WAKING_COMM, at));
-	add_int(l, "pid", TABLE_CELL(int32_t, t, WAKING_TID, at));
-	add_int(l, "prio", TABLE_CELL(int32_t, t, WAKING_PRIO, at));
-	add_int(l, "target_cpu", TABLE_CELL(int32_t, t, WAKING_CPU, at));
+	add_int(l, "pid", table_i32(t, WAKING_TID, at));
+	add_int(l, "prio", table_i32(t, WAKING_PRIO, at));
+	add_int(l, "target_cpu", table_i32(t, WAKING_CPU, at));
 }
 
 /* ---- messages ---- */
@@ -325,14 +324,14 @@ int event_args_list(const struct store *s, int64_t set, struct arg_list *ret)
 	if (row >= t->rows || set != event_args_set(s, (uint32_t)row))
 		return 0;
 	payload = (uint64_t)table_i64(t, FTRACE_PAYLOAD, (uint32_t)row);
-	value = payload & PAYLOAD_VALUE;
-	kind = TABLE_CELL(uint16_t, t, FTRACE_KIND, (uint32_t)row);
-	if (payload >> PAYLOAD_SHIFT == PAYLOAD_SWITCH) {
+	value = payload >> PAYLOAD_BITS;
+	kind = table_u16(t, FTRACE_KIND, (uint32_t)row);
+	if ((payload & PAYLOAD_KIND) == PAYLOAD_SWITCH) {
 		list_switch(s, (uint32_t)row, (uint32_t)value, ret);
-	} else if (payload >> PAYLOAD_SHIFT == PAYLOAD_WAKING) {
+	} else if ((payload & PAYLOAD_KIND) == PAYLOAD_WAKING) {
 		list_waking(s, (uint32_t)value, ret);
 	} else {
-		d = message_at(value);
+		d = message_at(store_message(s, value));
 		if (kind == PB_FTRACE_EVENT_SCHED_SWITCH) {
 			list_full_switch(d, ret);
 			return 0;

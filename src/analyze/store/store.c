@@ -83,30 +83,30 @@ void store_value(const struct store *s, const struct table *t, uint32_t row, uns
 			set_int(ret, table_i64(t, column, row));
 		return;
 	case COLUMN_I32:
-		return set_int(ret, TABLE_CELL(int32_t, t, column, row));
+		return set_int(ret, table_i32(t, column, row));
 	case COLUMN_U32:
 		v = table_u32(t, column, row);
 		if (v != NULL_U32)
 			set_int(ret, v);
 		return;
 	case COLUMN_U16:
-		v = TABLE_CELL(uint16_t, t, column, row);
+		v = table_u16(t, column, row);
 		if (v != NULL_U16)
 			set_int(ret, v);
 		return;
 	case COLUMN_U8:
-		v = TABLE_CELL(uint8_t, t, column, row);
+		v = table_u8(t, column, row);
 		if (v != NULL_U8)
 			set_int(ret, v);
 		return;
 	case COLUMN_F64:
 		ret->kind = VALUE_REAL;
-		ret->real = TABLE_CELL(double, t, column, row);
+		ret->real = table_f64(t, column, row);
 		return;
 	case COLUMN_STRING:
 		return set_string(s, ret, table_u32(t, column, row));
 	case COLUMN_STATE:
-		v = TABLE_CELL(uint16_t, t, column, row);
+		v = table_u16(t, column, row);
 		if (v < s->n_states)
 			set_string(s, ret, s->states[v]);
 		return;

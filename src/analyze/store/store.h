@@ -15,18 +15,18 @@
  * number: utid is a row of `thread`, upid of `process`, track_id of `track`.
  */
 
-/* Where the arguments of a kernel event are, in the column FTRACE_PAYLOAD: 2 bits of kind, 62 of
- * value. */
+/* Where the arguments of a kernel event are, in the column FTRACE_PAYLOAD: 62 bits of value, then 2
+ * of kind, so that the numbers of nearby events are near each other. */
 enum payload_kind {
-	PAYLOAD_RAW, /* address of the event's message in the trace: its length, then its bytes */
+	PAYLOAD_RAW, /* event's message in the trace: its length, then its bytes (store_payload()) */
 	PAYLOAD_SWITCH, /* row of TABLE_COMPACT_SWITCH */
 	PAYLOAD_WAKING, /* row of TABLE_COMPACT_WAKING */
 	PAYLOAD_STORED, /* an arg_set_id of TABLE_ARGS; PAYLOAD_NONE: none */
 };
 
-#define PAYLOAD_SHIFT 62
-#define PAYLOAD_VALUE (((uint64_t)1 << PAYLOAD_SHIFT) - 1)
-#define PAYLOAD_NONE PAYLOAD_VALUE
+#define PAYLOAD_BITS 2
+#define PAYLOAD_KIND (((uint64_t)1 << PAYLOAD_BITS) - 1)
+#define PAYLOAD_NONE (UINT64_MAX >> PAYLOAD_BITS)
 
 /* FTRACE_KIND: the event's field in FtraceEvent, or from here on an index of store.generic. */
 #define GENERIC_KINDS 4096u
@@ -115,6 +115,17 @@ int store_keep(struct store *s, struct trace_bytes bytes);
 
 /* Returns the number of a state's string, for columns of states. */
 uint16_t store_state(struct store *s, uint32_t string);
+
+/* The payload of a message: how far it is from the trace's first byte. */
+static inline uint64_t store_raw_payload(const struct store *s, const uint8_t *message)
+{
+	return ((uintptr_t)message - (uintptr_t)s->bytes[0].data) & PAYLOAD_NONE;
+}
+
+static inline const uint8_t *store_message(const struct store *s, uint64_t value)
+{
+	return (const uint8_t *)(uintptr_t)(((uintptr_t)s->bytes[0].data + value) & PAYLOAD_NONE);
+}
 
 void store_value(const struct store *s, const struct table *t, uint32_t row, unsigned column,
 		 struct value *ret);

@@ -23,9 +23,26 @@ static const uint8_t width_of[] = {
 	[COLUMN_STRING] = 4, [COLUMN_STATE] = 2, [COLUMN_COMPUTED] = 0,
 };
 
-/* A chunk that nothing reads stands in for the first one that there is no memory for. */
-static uint8_t spare[TABLE_CHUNK_ROWS * 8 * TABLE_MAX_COLUMNS];
-static uint8_t *spare_chunks[1] = {spare};
+/* A chunk that nothing reads stands in for the first one that there is no memory for: each column
+ * has one cell, which is after the columns. */
+static union {
+	struct table_chunk chunk;
+	uint64_t words[1 +
+		       TABLE_MAX_COLUMNS * (sizeof(struct chunk_column) / sizeof(uint64_t) + 1) +
+		       1];
+} spare;
+static struct table_chunk *spare_chunks[1] = {&spare.chunk};
+
+static void init_spare(void)
+{
+	for (size_t i = 0; i < TABLE_MAX_COLUMNS; i++)
+		spare.chunk.columns[i] = (struct chunk_column){
+			.mask = UINT64_MAX,
+			.ones = UINT64_MAX,
+			.offset = (uint32_t)(sizeof(struct table_chunk) +
+					     TABLE_MAX_COLUMNS * sizeof(struct chunk_column) +
+					     i * sizeof(uint64_t))};
+}
 
 bool budget_take(struct budget *b, uint64_t bytes)
 {
@@ -41,27 +58,9 @@ bool budget_take(struct budget *b, uint64_t bytes)
 
 void table_init(struct table *t, const struct table_def *def, struct budget *budget)
 {
-	uint32_t offset = 0;
-
 	*t = (struct table){.def = def, .budget = budget, .last_ts = INT64_MIN};
-	/* Wide columns first, so that each is aligned. */
-	for (unsigned width = 8; width; width /= 2)
-		for (unsigned i = 0; i < def->n_columns; i++)
-			if (width_of[def->columns[i].kind] == width) {
-				t->offsets[i] = offset;
-				t->widths[i] = (uint8_t)width;
-				offset += width * TABLE_CHUNK_ROWS;
-			}
-	t->chunk_bytes = offset ? offset : 1;
-}
-
-static void free_index(struct row_index *x)
-{
-	if (!x)
-		return;
-	free(x->starts);
-	free(x->rows);
-	free(x);
+	for (unsigned i = 0; i < def->n_columns; i++)
+		t->widths[i] = width_of[def->columns[i].kind];
 }
 
 void table_deinit(struct table *t)
@@ -78,25 +77,74 @@ void table_deinit(struct table *t)
 		free(t->chunks);
 	free(t->epochs);
 	for (size_t i = 0; i < TABLE_MAX_COLUMNS; i++)
-		free_index(t->indexes[i]);
+		row_index_free(t->indexes[i]);
 	*t = (struct table){0};
+}
+
+/* Puts a copy in the place of a chunk; the old one is returned. */
+static struct table_chunk *replace_chunk(struct table *t, size_t at, struct table_chunk *copy)
+{
+	struct table_chunk *old = t->chunks[at];
+
+	/* A copy that is larger than allowed is an error of the next row. */
+	t->budget->used += chunk_size(copy, t->def->n_columns);
+	t->budget->used -= chunk_size(old, t->def->n_columns);
+	t->chunks[at] = copy;
+	return old;
+}
+
+/* Packs the last full chunk but one. Returns its old memory, which fits a new chunk, or NULL. */
+static struct table_chunk *pack_chunk(struct table *t)
+{
+	struct table_chunk *copy;
+	uint32_t open = 0;
+
+	if (t->n_chunks < 2 || t->chunks[t->n_chunks - 2]->packed)
+		return NULL;
+	for (unsigned i = 0; i < t->def->n_columns; i++)
+		if (t->def->columns[i].kind == COLUMN_DUR)
+			open |= (uint32_t)1 << i;
+	copy = chunk_pack(t->chunks[t->n_chunks - 2], t->def->n_columns, open);
+	return copy ? replace_chunk(t, t->n_chunks - 2, copy) : NULL;
 }
 
 static bool add_chunk(struct table *t)
 {
-	uint8_t *chunk;
+	size_t size = chunk_layout(NULL, t->def->n_columns, t->widths);
+	struct table_chunk *chunk = pack_chunk(t);
 
-	if (!budget_take(t->budget, t->rows >= TABLE_MAX_ROWS ? UINT64_MAX : t->chunk_bytes))
-		return false;
-	chunk = malloc(t->chunk_bytes);
+	if (!budget_take(t->budget, t->rows >= TABLE_MAX_ROWS ? UINT64_MAX : size))
+		goto fail;
+	if (!chunk)
+		chunk = malloc(size);
 	if (!chunk ||
 	    array_reserve(&t->chunks, &t->cap_chunks, t->n_chunks + 1, sizeof(*t->chunks))) {
 		t->budget->error = -ENOMEM;
-		free(chunk);
-		return false;
+		goto fail;
 	}
+	chunk_layout(chunk, t->def->n_columns, t->widths);
+	chunk->epoch = t->n_epochs ? (uint32_t)t->n_epochs - 1 : 0;
 	t->chunks[t->n_chunks++] = chunk;
 	return true;
+fail:
+	free(chunk);
+	return false;
+}
+
+void table_set_packed(struct table *t, unsigned column, uint32_t row, uint64_t v)
+{
+	size_t at = row >> TABLE_CHUNK_BITS;
+	struct table_chunk *wide;
+
+	if (chunk_set_cell(t->chunks[at], column, row & (TABLE_CHUNK_ROWS - 1), v))
+		return;
+	wide = chunk_widen(t->chunks[at], t->def->n_columns, column);
+	if (!wide) {
+		t->budget->error = -ENOMEM;
+		return;
+	}
+	free(replace_chunk(t, at, wide));
+	chunk_set_cell(wide, column, row & (TABLE_CHUNK_ROWS - 1), v);
 }
 
 uint32_t table_append(struct table *t)
@@ -105,36 +153,62 @@ uint32_t table_append(struct table *t)
 		return t->rows++;
 	if (t->rows)
 		return t->rows - 1;
-	if (!t->chunks)
+	if (!t->chunks) {
+		init_spare();
 		t->chunks = spare_chunks;
+	}
 	return 0;
+}
+
+double table_f64(const struct table *t, unsigned column, uint32_t row)
+{
+	uint64_t bits = table_cell(t, column, row);
+	double v;
+
+	memcpy(&v, &bits, sizeof(v));
+	return v;
+}
+
+void table_set_f64(struct table *t, unsigned column, uint32_t row, double v)
+{
+	int64_t bits;
+
+	memcpy(&bits, &v, sizeof(bits));
+	table_set_i64(t, column, row, bits);
+}
+
+static bool add_epoch(struct table *t, uint32_t row, uint32_t high)
+{
+	if (t->n_epochs && t->epochs[t->n_epochs - 1].high == high)
+		return true;
+	if (array_reserve(&t->epochs, &t->cap_epochs, t->n_epochs + 1, sizeof(*t->epochs)))
+		return false;
+	if (t->n_epochs && t->epochs[t->n_epochs - 1].row == row)
+		t->n_epochs--; /* the row was overwritten */
+	t->epochs[t->n_epochs++] = (struct epoch){.row = row, .high = high};
+	return true;
 }
 
 void table_set_ts(struct table *t, unsigned column, uint32_t row, int64_t ts)
 {
-	uint32_t high = (uint32_t)((uint64_t)ts >> 32);
-
 	if (ts < t->last_ts)
 		t->unsorted = true;
 	t->last_ts = ts;
-	TABLE_CELL(uint32_t, t, column, row) = (uint32_t)ts;
-	if (t->n_epochs && t->epochs[t->n_epochs - 1].high == high)
-		return;
-	if (array_reserve(&t->epochs, &t->cap_epochs, t->n_epochs + 1, sizeof(*t->epochs))) {
+	table_set_u32(t, column, row, (uint32_t)ts);
+	if (!add_epoch(t, row, (uint32_t)((uint64_t)ts >> 32)))
 		t->budget->error = -ENOMEM;
-		return;
-	}
-	if (t->n_epochs && t->epochs[t->n_epochs - 1].row == row)
-		t->n_epochs--; /* the row was overwritten */
-	t->epochs[t->n_epochs++] = (struct epoch){.row = row, .high = high};
+	else if (!(row & (TABLE_CHUNK_ROWS - 1)))
+		t->chunks[row >> TABLE_CHUNK_BITS]->epoch = (uint32_t)t->n_epochs - 1;
 }
 
 int64_t table_ts(const struct table *t, unsigned column, uint32_t row)
 {
-	size_t lo = 0, hi = t->n_epochs;
+	size_t k = row >> TABLE_CHUNK_BITS, lo = t->chunks[k]->epoch, hi = t->n_epochs;
 
-	/* The last epoch that begins at or before the row. */
-	while (hi - lo > 1) {
+	/* The last epoch that begins at or before the row: not after the next chunk's first one. */
+	if (k + 1 < t->n_chunks && t->chunks[k + 1]->epoch < hi)
+		hi = (size_t)t->chunks[k + 1]->epoch + 1;
+	while (hi > lo + 1) {
 		size_t mid = (lo + hi) / 2;
 
 		if (t->epochs[mid].row <= row)
@@ -142,8 +216,8 @@ int64_t table_ts(const struct table *t, unsigned column, uint32_t row)
 		else
 			hi = mid;
 	}
-	return (int64_t)((uint64_t)(hi ? t->epochs[lo].high : 0) << 32 |
-			 TABLE_CELL(uint32_t, t, column, row));
+	return (int64_t)((uint64_t)(lo < t->n_epochs ? t->epochs[lo].high : 0) << 32 |
+			 table_u32(t, column, row));
 }
 
 int64_t table_next_ts(const struct table *t, unsigned column, uint32_t row, size_t *at)
@@ -151,7 +225,7 @@ int64_t table_next_ts(const struct table *t, unsigned column, uint32_t row, size
 	while (*at + 1 < t->n_epochs && t->epochs[*at + 1].row <= row)
 		(*at)++;
 	return (int64_t)((uint64_t)(t->n_epochs ? t->epochs[*at].high : 0) << 32 |
-			 TABLE_CELL(uint32_t, t, column, row));
+			 table_u32(t, column, row));
 }
 
 void table_set_dur(struct table *t, unsigned column, uint32_t row, int64_t dur)
@@ -159,10 +233,10 @@ void table_set_dur(struct table *t, unsigned column, uint32_t row, int64_t dur)
 	struct long_duration *l;
 
 	if (dur >= -1 && dur < (int64_t)DUR_LONG) {
-		TABLE_CELL(uint32_t, t, column, row) = (uint32_t)dur; /* -1 is DUR_OPEN */
+		table_set_u32(t, column, row, (uint32_t)dur); /* -1 is DUR_OPEN */
 		return;
 	}
-	TABLE_CELL(uint32_t, t, column, row) = DUR_LONG;
+	table_set_u32(t, column, row, DUR_LONG);
 	HASH_FIND(hh, t->longs, &row, sizeof(row), l);
 	if (!l) {
 		l = budget_take(t->budget, sizeof(*l)) ? malloc(sizeof(*l)) : NULL;
@@ -183,7 +257,7 @@ fail:
 
 int64_t table_dur(const struct table *t, unsigned column, uint32_t row)
 {
-	uint32_t v = TABLE_CELL(uint32_t, t, column, row);
+	uint32_t v = table_u32(t, column, row);
 	struct long_duration *l;
 
 	if (v == DUR_OPEN)
@@ -209,11 +283,6 @@ uint32_t table_lower_bound(const struct table *t, int64_t ts)
 	return lo;
 }
 
-static uint32_t place_of(const struct row_index *x, uint32_t v)
-{
-	return v < TABLE_HIGH_VALUES ? v : x->n_values - x->n_high + (v - TABLE_HIGH_VALUES);
-}
-
 /* Counts the rows of each value, then gives each row its place. */
 static bool fill_index(const struct table *t, unsigned column, struct row_index *x)
 {
@@ -225,7 +294,7 @@ static bool fill_index(const struct table *t, unsigned column, struct row_index 
 		return false;
 	for (uint32_t row = 0; row < t->rows; row++)
 		if ((v = table_u32(t, column, row)) != NULL_U32)
-			x->starts[place_of(x, v)]++;
+			x->starts[row_index_place(x, v)]++;
 	for (v = 0; v <= x->n_values; v++) {
 		uint32_t n = x->starts[v];
 
@@ -235,7 +304,7 @@ static bool fill_index(const struct table *t, unsigned column, struct row_index 
 	x->starts[x->n_values + 1] = sum;
 	for (uint32_t row = 0; row < t->rows; row++)
 		if ((v = table_u32(t, column, row)) != NULL_U32)
-			x->rows[x->starts[place_of(x, v)]++] = row;
+			x->rows[x->starts[row_index_place(x, v)]++] = row;
 	/* Each start is now the end of its value, which is the start of the next. */
 	memmove(x->starts + 1, x->starts, ((size_t)x->n_values + 1) * sizeof(*x->starts));
 	x->starts[0] = 0;
@@ -249,7 +318,7 @@ const struct row_index *table_index(struct table *t, unsigned column)
 
 	if (x && x->n_rows == t->rows)
 		return x;
-	free_index(x);
+	row_index_free(x);
 	t->indexes[column] = NULL;
 	x = calloc(1, sizeof(*x));
 	if (!x)
@@ -266,23 +335,8 @@ const struct row_index *table_index(struct table *t, unsigned column)
 	x->n_values += x->n_high;
 	/* Values that are not dense would take more than the column itself. */
 	if (x->n_values / 4 > t->rows + 65536u || !fill_index(t, column, x)) {
-		free_index(x);
+		row_index_free(x);
 		return NULL;
 	}
 	return t->indexes[column] = x;
-}
-
-bool row_index_find(const struct row_index *x, int64_t value, uint32_t *ret_begin,
-		    uint32_t *ret_end)
-{
-	uint32_t n_low = x->n_values - x->n_high, v;
-
-	if (value < 0 ||
-	    value >= (value < TABLE_HIGH_VALUES ? (int64_t)n_low
-						: (int64_t)TABLE_HIGH_VALUES + x->n_high))
-		return false;
-	v = place_of(x, (uint32_t)value);
-	*ret_begin = x->starts[v];
-	*ret_end = x->starts[v + 1];
-	return true;
 }

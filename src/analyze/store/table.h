@@ -6,6 +6,8 @@
 #include <stdint.h>
 
 #include "analyze/store/budget.h"
+#include "analyze/store/row_index.h"
+#include "analyze/store/table_chunk.h"
 
 /*
  * Columns of integers in memory. A table has chunks of 4096 rows, with an array for each column:
@@ -13,20 +15,15 @@
  *	chunk 0   ts ts ts ... | dur dur dur ... | utid utid utid ...
  *	chunk 1   ts ts ts ... | dur dur dur ... | utid utid utid ...
  *
- * Rows are only appended. A time stamp takes 4 bytes: its upper half stands in the list of epochs,
+ * Chunks that are full are packed (table_chunk.h), but for the last one of them, whose rows still
+ * change. Rows are only appended. A time stamp takes 4 bytes: its upper half stands in the list of epochs,
  * once for each run of rows that share it (4.3 s of a trace). A duration takes 4 bytes, too; the
  * few that are longer are in a hash by row. Strings are ids of struct strings.
  *
  * Without memory the table keeps its error in *budget and overwrites its last row (importer.h).
  */
 
-#define TABLE_CHUNK_BITS 12
-#define TABLE_CHUNK_ROWS (1u << TABLE_CHUNK_BITS)
-#define TABLE_MAX_COLUMNS 24
 #define TABLE_MAX_ROWS (UINT32_MAX - 16)
-
-/* A column may have two ranges of values: from 0, and from here on. */
-#define TABLE_HIGH_VALUES (UINT32_C(1) << 31)
 
 #define NULL_U32 UINT32_MAX
 #define NULL_U16 UINT16_MAX
@@ -83,26 +80,15 @@ struct epoch {
 
 struct long_duration;
 
-/* Row numbers by value of one column, made when a query first asks for it. */
-struct row_index {
-	uint32_t *starts; /* owned: of value v starts[v] to starts[v + 1] in rows */
-	uint32_t *rows; /* owned; ascending for each value */
-	uint32_t n_values; /* with n_high */
-	uint32_t n_high; /* from TABLE_HIGH_VALUES on: their starts follow those of the others */
-	uint32_t n_rows; /* rows of the table when it was made */
-};
-
 struct table {
 	const struct table_def *def;
 	struct budget *budget;
-	uint8_t **chunks; /* owned */
+	struct table_chunk **chunks; /* owned */
 	size_t n_chunks, cap_chunks;
 	uint32_t rows;
 	bool unsorted; /* some time stamp is below the one before */
 	int64_t last_ts;
-	uint32_t offsets[TABLE_MAX_COLUMNS]; /* of a column in a chunk */
-	uint8_t widths[TABLE_MAX_COLUMNS];
-	size_t chunk_bytes;
+	uint8_t widths[TABLE_MAX_COLUMNS]; /* of a cell in a chunk that is not packed */
 	struct epoch *epochs; /* owned */
 	size_t n_epochs, cap_epochs;
 	struct long_duration *longs; /* owned hash */
@@ -115,33 +101,41 @@ void table_deinit(struct table *t);
 /* Appends a row of unset columns and returns its number. */
 uint32_t table_append(struct table *t);
 
-static inline void *table_cell(const struct table *t, unsigned column, uint32_t row)
+static inline uint64_t table_cell(const struct table *t, unsigned column, uint32_t row)
 {
-	return t->chunks[row >> TABLE_CHUNK_BITS] + t->offsets[column] +
-	       (size_t)(row & (TABLE_CHUNK_ROWS - 1)) * t->widths[column];
+	return chunk_cell(t->chunks[row >> TABLE_CHUNK_BITS], column, row & (TABLE_CHUNK_ROWS - 1));
 }
 
-static inline uint32_t table_u32(const struct table *t, unsigned column, uint32_t row)
-{
-	return *(const uint32_t *)table_cell(t, column, row);
-}
+/* Sets a cell of a packed chunk, which is made wider where needed. */
+void table_set_packed(struct table *t, unsigned column, uint32_t row, uint64_t v);
 
-static inline void table_set_u32(struct table *t, unsigned column, uint32_t row, uint32_t v)
-{
-	*(uint32_t *)table_cell(t, column, row) = v;
-}
+/* The type has the column's width. */
+#define TABLE_ACCESS(name, type, unsigned_type)                                                    \
+	static inline type table_##name(const struct table *t, unsigned column, uint32_t row)      \
+	{                                                                                          \
+		return (type)table_cell(t, column, row);                                           \
+	}                                                                                          \
+                                                                                                   \
+	static inline void table_set_##name(struct table *t, unsigned column, uint32_t row,        \
+					    type v)                                                \
+	{                                                                                          \
+		struct table_chunk *k = t->chunks[row >> TABLE_CHUNK_BITS];                        \
+                                                                                                   \
+		if (k->packed)                                                                     \
+			table_set_packed(t, column, row, (unsigned_type)v);                        \
+		else                                                                               \
+			memcpy(chunk_place(k, column, row &(TABLE_CHUNK_ROWS - 1)), &v,            \
+			       sizeof(v));                                                         \
+	}
 
-static inline int64_t table_i64(const struct table *t, unsigned column, uint32_t row)
-{
-	return *(const int64_t *)table_cell(t, column, row);
-}
+TABLE_ACCESS(u8, uint8_t, uint8_t)
+TABLE_ACCESS(u16, uint16_t, uint16_t)
+TABLE_ACCESS(u32, uint32_t, uint32_t)
+TABLE_ACCESS(i32, int32_t, uint32_t)
+TABLE_ACCESS(i64, int64_t, uint64_t)
 
-static inline void table_set_i64(struct table *t, unsigned column, uint32_t row, int64_t v)
-{
-	*(int64_t *)table_cell(t, column, row) = v;
-}
-
-#define TABLE_CELL(type, t, column, row) (*(type *)table_cell(t, column, row))
+double table_f64(const struct table *t, unsigned column, uint32_t row);
+void table_set_f64(struct table *t, unsigned column, uint32_t row, double v);
 
 /* The time of a row: of the last appended row to set, of any row to read. */
 void table_set_ts(struct table *t, unsigned column, uint32_t row, int64_t ts);
@@ -153,8 +147,6 @@ int64_t table_dur(const struct table *t, unsigned column, uint32_t row);
 /* Returns the number of rows with a time below ts. The table is sorted. */
 uint32_t table_lower_bound(const struct table *t, int64_t ts);
 
-/* Returns the index of a 32-bit column, or NULL if it takes too much memory. */
+/* Returns the index of a 32-bit column, made when a query first asks for it, or NULL if it takes
+ * too much memory. */
 const struct row_index *table_index(struct table *t, unsigned column);
-
-/* Sets where in x->rows the rows of a value are. Returns false if there are none. */
-bool row_index_find(const struct row_index *x, int64_t v, uint32_t *ret_begin, uint32_t *ret_end);

@@ -69,7 +69,7 @@ enum state_class { STATE_RUNNING, STATE_RUNNABLE, STATE_BLOCKED };
 
 static enum state_class class_of(const struct store *s, uint32_t row)
 {
-	uint16_t state = TABLE_CELL(uint16_t, table_of(s, TABLE_THREAD_STATE), STATE_STATE, row);
+	uint16_t state = table_u16(table_of(s, TABLE_THREAD_STATE), STATE_STATE, row);
 
 	return state == STORE_STATE_RUNNING    ? STATE_RUNNING
 	       : state == STORE_STATE_RUNNABLE ? STATE_RUNNABLE
@@ -107,9 +107,9 @@ static void state_waker_id(const struct store *s, uint32_t row, struct value *re
 static void state_irq_context(const struct store *s, uint32_t row, struct value *ret)
 {
 	uint32_t more = more_of(s, row, STATE_RUNNABLE);
-	uint8_t irq = more == NULL_U32 ? NULL_U8
-				       : TABLE_CELL(uint8_t, table_of(s, TABLE_WAKER),
-						    WAKER_IRQ_CONTEXT, more);
+	uint8_t irq = more == NULL_U32
+			      ? NULL_U8
+			      : table_u8(table_of(s, TABLE_WAKER), WAKER_IRQ_CONTEXT, more);
 
 	if (irq != NULL_U8)
 		set_int(ret, irq);
@@ -120,8 +120,7 @@ static void state_io_wait(const struct store *s, uint32_t row, struct value *ret
 	uint32_t more = more_of(s, row, STATE_BLOCKED);
 
 	if (more != NULL_U32)
-		set_int(ret,
-			TABLE_CELL(uint8_t, table_of(s, TABLE_BLOCKED), BLOCKED_IO_WAIT, more));
+		set_int(ret, table_u8(table_of(s, TABLE_BLOCKED), BLOCKED_IO_WAIT, more));
 }
 
 static void state_blocked_function(const struct store *s, uint32_t row, struct value *ret)
@@ -151,9 +150,9 @@ static void ftrace_flags(const struct store *s, uint32_t row, struct value *ret)
 {
 	uint64_t payload = (uint64_t)table_i64(table_of(s, TABLE_FTRACE), FTRACE_PAYLOAD, row);
 
-	set_int(ret, payload >> PAYLOAD_SHIFT == PAYLOAD_WAKING
-			     ? TABLE_CELL(uint16_t, table_of(s, TABLE_COMPACT_WAKING), WAKING_FLAGS,
-					  (uint32_t)payload)
+	set_int(ret, (payload & PAYLOAD_KIND) == PAYLOAD_WAKING
+			     ? table_u16(table_of(s, TABLE_COMPACT_WAKING), WAKING_FLAGS,
+					 (uint32_t)(payload >> PAYLOAD_BITS))
 			     : 0);
 }
 

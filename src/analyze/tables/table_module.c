@@ -385,7 +385,7 @@ static bool by_match(struct store_cursor *c, unsigned column, sqlite3_value *arg
 static bool matches(const struct store_vtab *v, struct match *m, uint32_t row)
 {
 	const struct column_def *d = &v->table->def->columns[m->column];
-	uint16_t key = TABLE_CELL(uint16_t, v->table, d->of, row);
+	uint16_t key = table_u16(v->table, d->of, row);
 	uint8_t bit = (uint8_t)(1u << (key & 7));
 
 	if (!(m->known[key / 8] & bit)) {

@@ -20,7 +20,7 @@ static void set_thread(struct store *s, int64_t tid)
 	table_set_u32(t, THREAD_NAME, row, strings_intern_z(&s->strings, "</script>"));
 	table_set_u32(t, THREAD_UPID, row, NULL_U32);
 	table_set_u32(t, THREAD_MACHINE, row, 0);
-	TABLE_CELL(uint8_t, t, THREAD_IS_IDLE, row) = tid == 0;
+	table_set_u8(t, THREAD_IS_IDLE, row, tid == 0);
 }
 
 /* One CPU on which one thread runs all the time. */
@@ -38,8 +38,8 @@ static void fill(struct store *s)
 		table_set_dur(t, SCHED_DUR, row, EACH);
 		table_set_u32(t, SCHED_CPU, row, 0);
 		table_set_u32(t, SCHED_UTID, row, 1);
-		TABLE_CELL(uint16_t, t, SCHED_END_STATE, row) = NULL_U16;
-		TABLE_CELL(int32_t, t, SCHED_PRIORITY, row) = 120;
+		table_set_u16(t, SCHED_END_STATE, row, NULL_U16);
+		table_set_i32(t, SCHED_PRIORITY, row, 120);
 	}
 	s->start_ts = FIRST;
 	s->end_ts = FIRST + RUNS * EACH;
