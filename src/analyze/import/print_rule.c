@@ -51,7 +51,7 @@ struct marker {
 	const char *s;
 	size_t len;
 	char phase;
-	int64_t tgid;
+	uint32_t tgid; /* 0: none */
 	struct part rest; /* after TGID; NULL: nothing */
 	struct part parts[FIELDS_MAX]; /* of `rest`, separated by '|' */
 	size_t n_parts;
@@ -67,6 +67,18 @@ static bool read_number(struct part p, int64_t *ret)
 	text[p.len] = '\0';
 	*ret = strtoll(text, &end, 10);
 	return end != text && !*end;
+}
+
+/* A number of 32 bits, as trace_processor reads it: what is below 0 wraps, what is above is the
+ * largest. */
+static bool read_tgid(struct part p, uint32_t *ret)
+{
+	int64_t v;
+
+	if (!read_number(p, &v))
+		return false;
+	*ret = v > UINT32_MAX ? UINT32_MAX : (uint32_t)v;
+	return true;
 }
 
 static void split(struct marker *mark)
@@ -90,13 +102,14 @@ static bool read_marker(struct marker *mark)
 		return false;
 	mark->phase = mark->s[0];
 	bar = memchr(mark->s, '|', mark->len);
-	if (mark->phase == 'E')
-		return mark->len == 1 || bar == mark->s + 1;
+	if (mark->phase == 'E' && mark->len == 1)
+		return true;
 	if (bar != mark->s + 1)
 		return false;
 	rest = memchr(bar + 1, '|', (size_t)(end - bar - 1));
-	if (!read_number((struct part){bar + 1, (size_t)((rest ? rest : end) - bar - 1)},
-			 &mark->tgid))
+	if (!read_tgid((struct part){bar + 1, (size_t)((rest ? rest : end) - bar - 1)},
+		       &mark->tgid) &&
+	    mark->phase != 'E')
 		return false;
 	if (rest)
 		mark->rest = (struct part){.s = rest + 1, .len = (size_t)(end - rest - 1)};
@@ -242,13 +255,13 @@ static bool add_instant(struct import *im, struct machine *m, const struct ftrac
 static bool add_thread_slice(struct import *im, struct machine *m, const struct ftrace_event *e,
 			     const struct marker *mark)
 {
-	uint32_t track, name;
+	uint32_t utid, track, name;
 
 	if (mark->phase == 'I' && !mark->rest.len)
 		return false;
-	if (mark->tgid > 0)
-		tasks_thread_of(&m->tasks, e->tid, mark->tgid);
-	track = slice_rules_thread_track(im, m, tasks_thread(&m->tasks, e->tid));
+	utid = mark->tgid ? tasks_thread_of(&m->tasks, e->tid, mark->tgid)
+			  : tasks_thread(&m->tasks, e->tid);
+	track = slice_rules_thread_track(im, m, utid);
 	if (mark->phase == 'E') {
 		slices_end(im, e->ts, track, NULL_U32, NULL_U32, NULL);
 		return true;
