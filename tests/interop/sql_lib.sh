@@ -64,6 +64,8 @@ track_tables=(
   "select s.id as slice, a.key, a.flat_key, a.value_type, a.int_value, a.string_value, a.real_value from slice s
    join args a using (arg_set_id) order by s.id, a.id"
   "select id, ts, track_id, value from counter order by id"
+  "select c.id as counter, a.key, a.flat_key, a.value_type, a.display_value from counter c
+   join args a using (arg_set_id) order by c.id, a.id"
   "select id, slice_out, slice_in, trace_id from flow order by id"
   "select id, name, type, parent_id, utid from thread_track order by id"
   "select id, name, type, parent_id, upid from process_track order by id"

@@ -106,17 +106,45 @@ static uint32_t category_of(struct import *im, struct machine *m, const struct t
 	return c.only;
 }
 
+/* ---- arguments ---- */
+
+/*
+ * Adds the thread that wrote the event as an argument, if the event's track is not the track of a
+ * thread, nor that of another process.
+ */
+static void add_passthrough(struct import *im, struct machine *m, const struct track_event *e,
+			    const struct described_track *d)
+{
+	const struct sequence_thread *t = &sequences_state(&m->sequences, e->state)->thread;
+	uint32_t utid;
+
+	if (!d || !t->known || !d->key.uuid || d->owner == OWNER_THREAD)
+		return;
+	utid = tasks_thread_of(&m->tasks, t->tid, t->pid);
+	if (d->owner == OWNER_PROCESS && tasks_upid(&m->tasks, utid) != d->owner_id)
+		return;
+	arg_builder_int(im->store, &im->args, "legacy_event.passthrough_utid", ARG_UINT, utid);
+}
+
+static void collect_args(struct import *im, struct machine *m, const struct track_event *e,
+			 const struct described_track *d)
+{
+	im->args.n = 0;
+	track_event_args(im, m, e);
+	add_passthrough(im, m, e, d);
+}
+
 /* ---- counters ---- */
 
 static void add_counter(struct import *im, struct machine *m, const struct track_event *e,
 			struct described_track *d, const struct pb_field *value, unsigned slot,
-			double *ret)
+			uint32_t args, double *ret)
 {
 	uint32_t row = described_counter_row(im, m, d);
 
 	if (!event_value_get(im, e->packet, slot, ret))
 		*ret = counter_value(d, value);
-	rows_counter(im, e->ts, row, *ret, NULL_U32);
+	rows_counter(im, e->ts, row, *ret, args);
 }
 
 static void add_extras(struct import *im, struct machine *m, struct track_event *e)
@@ -133,7 +161,7 @@ static void add_extras(struct import *im, struct machine *m, struct track_event 
 			count_error(im);
 			continue;
 		}
-		add_counter(im, m, e, d, &extras[i].value, (unsigned)i + 1, &v);
+		add_counter(im, m, e, d, &extras[i].value, (unsigned)i + 1, NULL_U32, &v);
 		if (d->counter.builtin == BUILTIN_THREAD_TIME)
 			e->thread_ns = whole_number(v);
 		else if (d->counter.builtin == BUILTIN_THREAD_INSTRUCTIONS)
@@ -146,10 +174,12 @@ static void add_counter_event(struct import *im, struct machine *m, const struct
 	struct described_track *d = described_of_event(im, m, e->track, NULL_U32, NULL);
 	double v;
 
-	if (d && d->kind == DESCRIBED_COUNTER)
-		add_counter(im, m, e, d, &e->counter, 0, &v);
-	else
+	if (!d || d->kind != DESCRIBED_COUNTER) {
 		count_error(im);
+		return;
+	}
+	collect_args(im, m, e, d);
+	add_counter(im, m, e, d, &e->counter, 0, arg_sets_add(im->store, &im->args), &v);
 }
 
 /* Times of older programs are also counters of their thread. */
@@ -249,24 +279,6 @@ static uint32_t row_of(struct import *im, struct machine *m, const struct track_
 	return *ret ? described_slice_row(im, m, *ret, e->name, step) : NULL_U32;
 }
 
-/*
- * Adds the thread that wrote the event as an argument, if the event's track is not the track of a
- * thread, nor that of another process.
- */
-static void add_passthrough(struct import *im, struct machine *m, const struct track_event *e,
-			    const struct described_track *d)
-{
-	const struct sequence_thread *t = &sequences_state(&m->sequences, e->state)->thread;
-	uint32_t utid;
-
-	if (!d || !t->known || !d->key.uuid || d->owner == OWNER_THREAD)
-		return;
-	utid = tasks_thread_of(&m->tasks, t->tid, t->pid);
-	if (d->owner == OWNER_PROCESS && tasks_upid(&m->tasks, utid) != d->owner_id)
-		return;
-	arg_builder_int(im->store, &im->args, "legacy_event.passthrough_utid", ARG_UINT, utid);
-}
-
 static void add_slice(struct import *im, struct machine *m, struct track_event *e)
 {
 	struct described_track *d;
@@ -278,9 +290,7 @@ static void add_slice(struct import *im, struct machine *m, struct track_event *
 	}
 	take_track_event_times(im, m, e);
 	add_extras(im, m, e);
-	im->args.n = 0;
-	track_event_args(im, m, e);
-	add_passthrough(im, m, e, d);
+	collect_args(im, m, e, d);
 	if (e->type == EVENT_END)
 		slice = slices_end(im, e->ts, row, e->category, e->name, &im->args);
 	else
