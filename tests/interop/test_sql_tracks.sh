@@ -19,7 +19,8 @@ for text in tests/interop/sql_traces/*.txtpb; do
   name=$(basename "$text" .txtpb)
   protoc -Iprotos --encode=perfetto.protos.Trace protos/trace/trace.proto <"$text" >"$dir/$name" 2>"$dir/log"
   verdict "protoc encodes $name" $? "$dir/log"
-  equal "$name" "$dir/$name" "${track_tables[@]}" "select id, ts, name from ftrace_event order by id"
+  equal "$name" "$dir/$name" "${track_tables[@]}" "select id, ts, name from ftrace_event order by id" \
+    "select name, key_type, int_value, machine_id from metadata where name = 'ftrace_latest_data_start_ns' order by machine_id"
 done
 
 # A field that the producer's own descriptor explains.

@@ -78,8 +78,9 @@ static void release_packet(struct import *im, struct machine *m, const struct qu
 static void begin_ftrace(struct import *im, struct machine *m)
 {
 	m->ftrace_begun = true;
-	metadata_int(im, SCOPE_BOTH, m, "ftrace_latest_data_start_ns", false,
-		     m->first_data == INT64_MIN ? 0 : m->first_data);
+	if (m->first_data != INT64_MIN)
+		metadata_int(im, SCOPE_BOTH, m, "ftrace_latest_data_start_ns", false,
+			     m->first_data);
 	if (!m->preserve_ring)
 		m->first_data = MAX(m->first_data, m->tracing_started);
 	else
