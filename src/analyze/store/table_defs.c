@@ -35,6 +35,14 @@ static void set_string(const struct store *s, struct value *ret, uint32_t id)
 			.kind = VALUE_TEXT, .s = s->strings.of[id].s, .len = s->strings.of[id].len};
 }
 
+/* Of what no Linux trace has. */
+static void no_value(const struct store *s, uint32_t row, struct value *ret)
+{
+	(void)s;
+	(void)row;
+	*ret = (struct value){.kind = VALUE_NULL};
+}
+
 /* ---- process, sched ---- */
 
 /* uid splits into user and app as Android numbers them. */
@@ -409,6 +417,10 @@ static const struct column_def machine_columns[] = {
 	[MACHINE_VERSION] = {"version", COLUMN_STRING, 0, NULL},
 	[MACHINE_ARCH] = {"arch", COLUMN_STRING, 0, NULL},
 	[MACHINE_CPUS] = {"num_cpus", COLUMN_U32, 0, NULL},
+	[MACHINE_ANDROID_BUILD] = {"android_build_fingerprint", COLUMN_COMPUTED, 0, no_value},
+	[MACHINE_ANDROID_MANUFACTURER] = {"android_device_manufacturer", COLUMN_COMPUTED, 0,
+					  no_value},
+	[MACHINE_ANDROID_SDK] = {"android_sdk_version", COLUMN_COMPUTED, 0, no_value},
 	[MACHINE_RAM_BYTES] = {"system_ram_bytes", COLUMN_I64, 0, NULL},
 	[MACHINE_RAM_GB] = {"system_ram_gb", COLUMN_U32, 0, NULL},
 };
