@@ -707,6 +707,29 @@ def a_page_without_the_end(b, page):
     verdict('and does not call itself the whole trace', b.run('document.getElementById("range-text").textContent') == 'whole page')
 
 
+def two_machines(b):
+    trace, path, root = f'{FOLDER}/machines.pftrace', f'{FOLDER}/machines.html', f'{HERE}/../..'
+    with open(f'{root}/tests/interop/sql_traces/machines.txtpb') as text, open(trace, 'wb') as out:
+        subprocess.run(['protoc', f'-I{root}/protos', '--encode=perfetto.protos.Trace', f'{root}/protos/trace/trace.proto'], stdin=text,
+                       stdout=out, check=True)
+    subprocess.run([SONDA, 'report', '--html', trace, '-o', path], check=True, stderr=subprocess.DEVNULL)
+    p = Page(b, trace, path)
+    p.open()
+    labels = b.run('sonda.tree.list.map((row) => row.label)')
+    tracks = sql(trace, 'select name, cpu, machine_id from __intrinsic_track where cpu is not null and id in (select track_id from counter)')
+    expected = sorted(f'{name}, CPU {cpu} (machine {machine})' for name, cpu, machine in tracks)
+    found = sorted(label for label in labels if ', CPU ' in label)
+    verdict('two machines: each counter of a CPU has its machine', len({machine for _, _, machine in tracks}) == 2 and found == expected,
+            f'{found}\n{expected}')
+    cpus = [label for label in labels if label.startswith('CPU ')]
+    verdict('each CPU has its machine', cpus == ['CPU 0 (machine 0)', 'CPU 0 (machine 1)'], cpus)
+    threads = sorted((row[0], row[1]) for row in p.table('threads'))
+    expected = sorted((f'{name} (machine {machine})', tid) for name, tid, machine in
+                      sql(trace, 'select distinct name, tid, machine_id from thread_state join thread using (utid) where not is_idle'))
+    verdict('and each thread', threads == expected, f'{threads}\n{expected}')
+    p.picture('machines')
+
+
 def damaged_pages(b, page):
     text = open(page).read()
     at = text.index('id="run.dur">') + 40
@@ -746,6 +769,7 @@ def main():
         frames_cost_by_pixels(b, EVENTS)
         a_page_without_the_end(b, small[1])
         damaged_pages(b, small[1])
+        two_machines(b)
     finally:
         b.close()
     sys.exit(BAD)

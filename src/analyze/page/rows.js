@@ -15,7 +15,7 @@ function newRow(kind, label, more) {
 
 function trackLabel(track) {
   const name = track.name || (track.type === "thread_execution" ? "slices" : track.type.replaceAll("_", " "));
-  return track.cpu >= 0 ? `${name}, ${cpuText(track.cpu)}` : `${name}${machineText(track.machine)}`;
+  return track.cpu >= 0 ? `${name}, ${cpuText(track.machine * 4096 + track.cpu)}` : `${name}${machineText(track.machine)}`;
 }
 
 function trackRows(track) {

@@ -55,7 +55,7 @@ function* threadRows({ from, to }) {
     if (!sums.some((time) => time > 0))
       continue;
     yield {
-      cells: [thread.name, thread.tid, thread.process ? thread.process.name : "", sums[RUNNING],
+      cells: [thread.name + machineText(thread.machine), thread.tid, thread.process ? thread.process.name : "", sums[RUNNING],
         sums[RUNNING] / (Math.min(to, view.most) - from), sums[RUNNABLE], sums[BLOCKED], sums[ASLEEP]],
       go: () => goToThread(thread),
     };
@@ -85,7 +85,7 @@ function* waitRows({ from, to }) {
     }
     const sorted = Float64Array.from(waits).sort();
     yield {
-      cells: [thread.name, thread.tid, thread.process ? thread.process.name : "", n, Math.floor(sum / n),
+      cells: [thread.name + machineText(thread.machine), thread.tid, thread.process ? thread.process.name : "", n, Math.floor(sum / n),
         sorted[Math.floor((n + 1) / 2) - 1], sorted[Math.floor((n * 99 + 99) / 100) - 1], sorted[n - 1], states.start[longest]],
       go: () => goTo({ row: rowOfThread(thread), lane: states, index: longest }),
     };
