@@ -208,21 +208,51 @@ static void put_json(sqlite3_stmt *st, int i, struct strbuf *b)
 	}
 }
 
+/* A name that an earlier column has gets a number, since an object has each name once. */
+static void put_json_name(sqlite3_stmt *st, int column, struct strbuf *b)
+{
+	const char *name = sqlite3_column_name(st, column);
+	struct strbuf numbered = {0};
+	int before = 0;
+
+	for (int i = 0; i < column; i++)
+		before += !strcmp(sqlite3_column_name(st, i), name);
+	strbuf_puts(&numbered, name);
+	if (before)
+		strbuf_printf(&numbered, "_%d", before);
+	put_json_string(numbered.s ? numbered.s : "", numbered.len, b);
+	b->failed |= numbered.failed;
+	strbuf_deinit(&numbered);
+}
+
+/* The columns' names as they stand in each row; NULL without memory. The caller frees. */
+static struct strbuf *json_names(sqlite3_stmt *st, int columns)
+{
+	struct strbuf *names = calloc((size_t)columns, sizeof(*names));
+
+	for (int i = 0; names && i < columns; i++) {
+		put_json_name(st, i, &names[i]);
+		strbuf_putc(&names[i], ':');
+	}
+	return names;
+}
+
 static int output_json(sqlite3_stmt *st, FILE *to)
 {
 	int columns = sqlite3_column_count(st), r;
-	struct strbuf b = {0};
+	struct strbuf b = {0}, *names = json_names(st, columns);
 	bool first = true;
+
+	if (!names)
+		return SQLITE_NOMEM;
 
 	fputc('[', to);
 	while ((r = sqlite3_step(st)) == SQLITE_ROW) {
 		strbuf_clear(&b);
 		strbuf_puts(&b, first ? "\n{" : ",\n{");
 		for (int i = 0; i < columns; i++) {
-			const char *name = sqlite3_column_name(st, i);
-
-			put_json_string(name, strlen(name), &b);
-			strbuf_putc(&b, ':');
+			strbuf_add(&b, names[i].s, names[i].len);
+			b.failed |= names[i].failed;
 			put_json(st, i, &b);
 			strbuf_putc(&b, i == columns - 1 ? '}' : ',');
 		}
@@ -234,6 +264,9 @@ static int output_json(sqlite3_stmt *st, FILE *to)
 		first = false;
 	}
 	fputs(first ? "]\n" : "\n]\n", to);
+	for (int i = 0; i < columns; i++)
+		strbuf_deinit(&names[i]);
+	free(names);
 	strbuf_deinit(&b);
 	return r;
 }
