@@ -5,6 +5,9 @@
  *	INCLUDE PERFETTO MODULE a.b		makes the module's views
  *	CREATE [OR REPLACE] PERFETTO TABLE t [(types)] AS SELECT ...
  *	CREATE [OR REPLACE] PERFETTO VIEW v [(types)] AS SELECT ...
+ *
+ * CREATE VIEW makes a temporary view: others cannot read the views of the tables, which are
+ * temporary as well.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -138,14 +141,38 @@ static int include(sqlite3 *db, const char *s, const char **ret_rest, struct err
 
 /* ---- CREATE ---- */
 
+/* Prepares `head` and the first statement of s as one. */
+static int prepare_with_head(sqlite3 *db, const char *head, const char *s, sqlite3_stmt **ret,
+			     const char **ret_rest, struct err_text *e)
+{
+	struct strbuf sql = {0};
+	const char *rest;
+	int r;
+
+	strbuf_printf(&sql, "%s%s", head, s);
+	r = sql.failed ? SQLITE_NOMEM : sqlite3_prepare_v2(db, sql.s, -1, ret, &rest);
+	if (r == SQLITE_OK)
+		*ret_rest = s + ((size_t)(rest - sql.s) - strlen(head));
+	strbuf_deinit(&sql);
+	return r == SQLITE_OK ? 0 : fail(db, e);
+}
+
+/* True for a view without the name of a schema. s: after CREATE VIEW. */
+static bool is_plain_name(const char *s)
+{
+	take(&s, "IF NOT EXISTS");
+	s = skip_space(s);
+	return *s != '"' && *s != '`' && *s != '[' && !memchr(s, '.', name_length(s));
+}
+
 /* s: after PERFETTO TABLE or VIEW. */
 static int create(sqlite3 *db, const char *s, const char *what, bool replace, sqlite3_stmt **ret,
 		  const char **ret_rest, struct err_text *e)
 {
-	struct strbuf sql = {0};
-	const char *rest, *name;
-	size_t n, head;
+	_cleanup_(freep) char *head = NULL;
 	int r = SQLITE_OK;
+	const char *name;
+	size_t n;
 
 	name = skip_space(s);
 	n = name_length(name);
@@ -160,15 +187,11 @@ static int create(sqlite3 *db, const char *s, const char *what, bool replace, sq
 		r = drop ? sqlite3_exec(db, drop, NULL, NULL, NULL) : SQLITE_NOMEM;
 		sqlite3_free(drop);
 	}
-	strbuf_printf(&sql, "CREATE TEMP %s \"%.*s\" AS ", what, (int)n, name);
-	head = sql.len;
-	strbuf_puts(&sql, s);
-	if (r == SQLITE_OK)
-		r = sql.failed ? SQLITE_NOMEM : sqlite3_prepare_v2(db, sql.s, -1, ret, &rest);
-	if (r == SQLITE_OK)
-		*ret_rest = s + ((size_t)(rest - sql.s) - head);
-	strbuf_deinit(&sql);
-	return r == SQLITE_OK ? 0 : fail(db, e);
+	if (r != SQLITE_OK)
+		return fail(db, e);
+	if (asprintf(&head, "CREATE TEMP %s \"%.*s\" AS ", what, (int)n, name) < 0)
+		return err_set(e, -ENOMEM, "out of memory");
+	return prepare_with_head(db, head, s, ret, ret_rest, e);
 }
 
 int database_prepare(sqlite3 *db, const char *sql, sqlite3_stmt **ret, const char **ret_rest,
@@ -191,5 +214,7 @@ int database_prepare(sqlite3 *db, const char *sql, sqlite3_stmt **ret, const cha
 			"of CREATE PERFETTO, sonda has TABLE and VIEW; write a function or a "
 			"macro as a view, and leave out an index");
 	}
+	if (take(&s, "CREATE VIEW") && is_plain_name(s))
+		return prepare_with_head(db, "CREATE TEMP VIEW", s, ret, ret_rest, e);
 	return sqlite3_prepare_v2(db, sql, -1, ret, ret_rest) == SQLITE_OK ? 0 : fail(db, e);
 }
