@@ -51,6 +51,12 @@ check "an unknown module" 1 '' 'there is no module android.startup; there are sl
 check "a table in its dialect" 0 $'n\n7' '^$' --csv "$TRACE" " -- a comment
   create perfetto table t(n long) as select 7 as n; select n from t;"
 check "a function in its dialect" 1 '' 'CREATE PERFETTO, sonda has TABLE and VIEW' "$TRACE" "create perfetto function f(a long) returns long as select \$a"
+check "a view of views" 0 $'n\n1' '^$' --csv "$TRACE" "create view v as select * from slice; create view w as select count() >= 0 as n from v; select n from w"
+check "a view that another schema is to have" 0 $'n\n2' '^$' --csv "$TRACE" "create view main.v as select 2 as n; select n from v"
+check "a mistake in a view" 1 '' 'syntax error' "$TRACE" "create view v as selec 1"
+check "columns of one name in JSON" 0 $'[\n{"a":1,"a_1":2,"b":3,"a_2":4}\n]' '^$' --json "$TRACE" "select 1 as a, 2 as a, 3 as b, 4 as a"
+check "a mistake in a regular expression" 1 'x' 'without its' --csv "$TRACE" "select 'a' regexp '(' as x"
+check "slices around a slice, without one" 1 '' 'ancestor_slice needs the id of a slice' "$TRACE" "select * from ancestor_slice"
 check "no such table" 1 '' 'no such table: nowhere' "$TRACE" "select * from nowhere"
 check "the first mistake ends it" 1 $'1\n1' 'syntax error' --csv "$TRACE" "select 1" "selec 2" "select 3"
 check "no such file" 1 '' "cannot open $TMP/none: No such file" "$TMP/none" "select 1"

@@ -11,7 +11,8 @@ int database_open(struct store *s, sqlite3 **ret_db)
 
 	if (sqlite3_open(":memory:", &db) != SQLITE_OK ||
 	    table_module_register(db, s) != SQLITE_OK || args_module_register(db, s) != SQLITE_OK ||
-	    sql_functions_register(db, s) != SQLITE_OK || sql_views_create(db) != SQLITE_OK ||
+	    slice_walk_register(db, s) != SQLITE_OK || sql_functions_register(db, s) != SQLITE_OK ||
+	    text_functions_register(db) != SQLITE_OK || sql_views_create(db) != SQLITE_OK ||
 	    span_join_register(db) != SQLITE_OK) {
 		sqlite3_close(db);
 		return -ENOMEM;

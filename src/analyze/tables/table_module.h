@@ -5,11 +5,12 @@
 
 #include "analyze/store/store.h"
 
-/* The virtual tables of a database: those of the store, and `args`. Return an SQLite result
- * code. */
+/* The virtual tables and the functions of a database. Return an SQLite result code. */
 int table_module_register(sqlite3 *db, struct store *s);
 int args_module_register(sqlite3 *db, struct store *s);
+int slice_walk_register(sqlite3 *db, struct store *s);
 int sql_functions_register(sqlite3 *db, struct store *s);
+int text_functions_register(sqlite3 *db);
 int sql_views_create(sqlite3 *db);
 
 int span_join_register(sqlite3 *db);

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ancestor_slice(id) and descendant_slice(id): the slices around a slice and those inside of it, as
+ * tables with the columns of `slice`. A slice that is not there has none.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/store/track_columns.h"
+#include "analyze/tables/table_module.h"
+#include "base/core/mem.h"
+#include "base/text/str.h"
+
+struct walk_vtab {
+	sqlite3_vtab base;
+	struct store *store;
+	bool down;
+	int n_columns; /* then the argument */
+};
+
+struct walk_cursor {
+	sqlite3_vtab_cursor base;
+	uint32_t *rows; /* owned; ascending */
+	size_t n, cap, at;
+	int64_t of;
+};
+
+static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sqlite3_vtab **ret,
+		   char **error)
+{
+	struct store *s = aux;
+	const struct table_def *def = s->tables[TABLE_SLICE].def;
+	struct strbuf sql = {0};
+	struct walk_vtab *v;
+	int r;
+
+	(void)argc;
+	(void)error;
+	v = sqlite3_malloc(sizeof(*v));
+	if (!v)
+		return SQLITE_NOMEM;
+	*v = (struct walk_vtab){.store = s,
+				.down = !strcmp(argv[0], "descendant_slice"),
+				.n_columns = def->n_columns};
+	strbuf_puts(&sql, "CREATE TABLE t(");
+	for (int i = 0; i < v->n_columns; i++)
+		strbuf_printf(&sql, "\"%s\",", def->columns[i].name);
+	strbuf_puts(&sql, "start_id HIDDEN)");
+	r = sql.failed ? SQLITE_NOMEM : sqlite3_declare_vtab(db, sql.s);
+	strbuf_deinit(&sql);
+	if (r != SQLITE_OK) {
+		sqlite3_free(v);
+		return r;
+	}
+	*ret = &v->base;
+	return SQLITE_OK;
+}
+
+static int disconnect(sqlite3_vtab *v)
+{
+	sqlite3_free(v);
+	return SQLITE_OK;
+}
+
+static int best_index(sqlite3_vtab *base, sqlite3_index_info *info)
+{
+	const struct walk_vtab *v = (const struct walk_vtab *)base;
+
+	for (int i = 0; i < info->nConstraint; i++) {
+		const struct sqlite3_index_constraint *c = &info->aConstraint[i];
+
+		if (c->iColumn != v->n_columns || c->op != SQLITE_INDEX_CONSTRAINT_EQ)
+			continue;
+		if (!c->usable)
+			return SQLITE_CONSTRAINT;
+		info->aConstraintUsage[i].argvIndex = 1;
+		info->aConstraintUsage[i].omit = 1;
+		info->idxNum = 1;
+		info->estimatedCost = 10;
+		info->estimatedRows = 10;
+		return SQLITE_OK;
+	}
+	sqlite3_free(base->zErrMsg);
+	base->zErrMsg = sqlite3_mprintf("%s needs the id of a slice",
+					v->down ? "descendant_slice" : "ancestor_slice");
+	return SQLITE_ERROR;
+}
+
+static int open_cursor(sqlite3_vtab *v, sqlite3_vtab_cursor **ret)
+{
+	struct walk_cursor *c = sqlite3_malloc(sizeof(*c));
+
+	(void)v;
+	if (!c)
+		return SQLITE_NOMEM;
+	*c = (struct walk_cursor){.n = 0};
+	*ret = &c->base;
+	return SQLITE_OK;
+}
+
+static int close_cursor(sqlite3_vtab_cursor *base)
+{
+	free(((struct walk_cursor *)base)->rows);
+	sqlite3_free(base);
+	return SQLITE_OK;
+}
+
+static bool add(struct walk_cursor *c, uint32_t row)
+{
+	if (array_reserve(&c->rows, &c->cap, c->n + 1, sizeof(*c->rows)))
+		return false;
+	c->rows[c->n++] = row;
+	return true;
+}
+
+static int compare_rows(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static bool walk_up(const struct table *t, struct walk_cursor *c, uint32_t row)
+{
+	while ((row = table_u32(t, SLICE_PARENT, row)) != NULL_U32)
+		if (!add(c, row))
+			return false;
+	return true;
+}
+
+/* The rows that were found are also those whose children come next. */
+static bool walk_down(struct table *t, struct walk_cursor *c, uint32_t row)
+{
+	const struct row_index *children = table_index(t, SLICE_PARENT);
+	uint32_t begin, end;
+
+	if (!children)
+		return false;
+	for (size_t at = 0;; row = c->rows[at++]) {
+		if (row_index_find(children, row, &begin, &end))
+			for (; begin < end; begin++)
+				if (!add(c, children->rows[begin]))
+					return false;
+		if (at == c->n)
+			return true;
+	}
+}
+
+static int filter(sqlite3_vtab_cursor *base, int plan, const char *text, int argc,
+		  sqlite3_value **argv)
+{
+	const struct walk_vtab *v = (const struct walk_vtab *)base->pVtab;
+	struct table *t = &v->store->tables[TABLE_SLICE];
+	struct walk_cursor *c = (struct walk_cursor *)base;
+
+	(void)plan;
+	(void)text;
+	(void)argc;
+	c->n = c->at = 0;
+	c->of = sqlite3_value_int64(argv[0]);
+	if (sqlite3_value_type(argv[0]) != SQLITE_INTEGER || c->of < 0 || c->of >= t->rows)
+		return SQLITE_OK;
+	if (!(v->down ? walk_down(t, c, (uint32_t)c->of) : walk_up(t, c, (uint32_t)c->of)))
+		return SQLITE_NOMEM;
+	if (c->n)
+		qsort(c->rows, c->n, sizeof(*c->rows), compare_rows);
+	return SQLITE_OK;
+}
+
+static int next(sqlite3_vtab_cursor *base)
+{
+	((struct walk_cursor *)base)->at++;
+	return SQLITE_OK;
+}
+
+static int at_end(sqlite3_vtab_cursor *base)
+{
+	const struct walk_cursor *c = (const struct walk_cursor *)base;
+
+	return c->at >= c->n;
+}
+
+static int column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int i)
+{
+	const struct walk_vtab *v = (const struct walk_vtab *)base->pVtab;
+	const struct walk_cursor *c = (const struct walk_cursor *)base;
+	struct value value;
+
+	if (i == v->n_columns) {
+		sqlite3_result_int64(ctx, c->of);
+		return SQLITE_OK;
+	}
+	store_value(v->store, &v->store->tables[TABLE_SLICE], c->rows[c->at], (unsigned)i, &value);
+	table_module_result(ctx, &value);
+	return SQLITE_OK;
+}
+
+static int rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *ret)
+{
+	const struct walk_cursor *c = (const struct walk_cursor *)base;
+
+	*ret = c->rows[c->at];
+	return SQLITE_OK;
+}
+
+static const sqlite3_module module = {
+	.iVersion = 1,
+	.xConnect = connect,
+	.xBestIndex = best_index,
+	.xDisconnect = disconnect,
+	.xOpen = open_cursor,
+	.xClose = close_cursor,
+	.xFilter = filter,
+	.xNext = next,
+	.xEof = at_end,
+	.xColumn = column,
+	.xRowid = rowid,
+};
+
+int slice_walk_register(sqlite3 *db, struct store *s)
+{
+	int r = sqlite3_create_module(db, "ancestor_slice", &module, s);
+
+	return r == SQLITE_OK ? sqlite3_create_module(db, "descendant_slice", &module, s) : r;
+}
