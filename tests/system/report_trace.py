@@ -141,7 +141,7 @@ event(1, 14, 20, "NETIF_RECEIVE_SKB", name="eth0", len=60)
 event(1, 15, 20, "TCP_RETRANSMIT_SKB", sport=80, dport=4000)
 for at, state in ((15.1, 2), (15.2, 1), (15.3, 1)):
     event(1, at, 20, "INET_SOCK_SET_STATE", protocol=6, newstate=state)
-for at, location, protocol in ((17, 1 << 63, 0x800), (17.1, 7, 0x86dd), (17.2, 1 << 63, 0x800)):
+for at, location, protocol in ((17, 1 << 63, 0x800), (17.1, 7, 0x86dd), (17.2, 1 << 63, 0x800), (17.3, 5, 0x800)):
     event(1, at, 20, "KFREE_SKB", location=location, protocol=protocol)
 
 # Interrupts: two of IRQ 5 on CPU 0 and one on CPU 1; a softirq that does not end.
@@ -174,8 +174,9 @@ for at, free, forks, stalled in ((0, 1000, 100, 0), (100, 600, 150, 20_000_000))
 for at, rss in ((0, 300), (50, 500), (99, 400)):
     stats = message("PROCESS_STATS", processes=[message("PROCESS_STATS_PROCESS", pid=10, vm_rss_kb=rss)])
     packet(field("TRACE_PACKET_PROCESS_STATS", stats), timestamp=at)
+symbols = message("INTERNED_DATA", kernel_symbols=[message("INTERNED_STRING", iid=5, str="tcp_v4_rcv")])
 for cpu, of in events.items():
     bundle = field("FTRACE_EVENT_BUNDLE_CPU", cpu) + b"".join(e for _, e in sorted(of, key=lambda e: e[0]))
-    packet(field("TRACE_PACKET_FTRACE_EVENTS", bundle))
+    packet(field("TRACE_PACKET_FTRACE_EVENTS", bundle), sequence_flags=1, interned_data=symbols)
 with open(sys.argv[2], "wb") as f:
     f.write(trace)

@@ -97,8 +97,9 @@ rows "net: who sent them" '/usr/bin/app|2|2000' "Packets, by the process that se
 rows "net: packets in a window, of a process" $'eth0|sent|1|1000|1' \
   "Packets, by device" "device way packets size_bytes refused" net --from 5ms --to 20ms -p app
 rows "net: changes of sockets" $'TCP|ESTABLISHED|2\nTCP|SYN_SENT|1' "Sockets: changes of their state" "protocol state times" net
-rows "net: drops by where and protocol" $'-9223372036854775808|0x0800|2\n7|0x86dd|1' \
-  "Packets that the kernel dropped" "location protocol packets" net
+rows "net: drops by function and protocol" \
+  $'0x8000000000000000|0x0800|2\n(function 7; recorded without --ksyms)|0x86dd|1\ntcp_v4_rcv|0x0800|1' \
+  "Packets that the kernel dropped" "function protocol packets" net
 
 # ---- interrupts
 rows "irq: by CPU; the longest one and when" $'IRQ (disk)|0|1.5ms|2|1ms|5047ms\nIRQ (disk)|1|0.2ms|1|0.2ms|5030ms' \

@@ -125,9 +125,10 @@ void rows_add_ftrace(struct import *im, struct machine *m, uint32_t cpu, int64_t
 }
 
 /* Arguments with kernel symbols are stored: their names are in the sequence's state, which ends. */
-static uint64_t store_args(struct import *im, struct machine *m, const struct ftrace_event *e,
-			   const struct event_rule *rule)
+static bool store_args(struct import *im, struct machine *m, const struct ftrace_event *e,
+		       const struct event_rule *rule, uint64_t *ret_set)
 {
+	bool named = false;
 	uint32_t set;
 
 	event_args_decode(im->store, e->number, NULL, e->data, e->len, &im->list);
@@ -146,25 +147,31 @@ static uint64_t store_args(struct import *im, struct machine *m, const struct ft
 		if (symbol != NULL_U32) {
 			stored.type = ARG_STRING;
 			stored.value = symbol;
+			named = true;
 		}
 		arg_builder_add(im->store, &im->args, &stored);
 	}
+	if (!named) {
+		im->args.n = 0;
+		return false;
+	}
 	set = arg_sets_add(im->store, &im->args);
-	return set == NULL_U32 ? PAYLOAD_NONE : set;
+	*ret_set = set == NULL_U32 ? PAYLOAD_NONE : set;
+	return true;
 }
 
 static void add_row(struct import *im, struct machine *m, const struct ftrace_event *e,
 		    const struct event_rule *rule)
 {
 	uint32_t kind = e->number;
+	uint64_t set;
 
 	if (e->generic != NULL_U32)
 		kind = GENERIC_KINDS + e->generic;
 	if (!e->len)
 		rows_add_ftrace(im, m, e->cpu, e->ts, kind, e->utid, PAYLOAD_STORED, PAYLOAD_NONE);
-	else if (rule && rule->symbol)
-		rows_add_ftrace(im, m, e->cpu, e->ts, kind, e->utid, PAYLOAD_STORED,
-				store_args(im, m, e, rule));
+	else if (rule && rule->symbol && store_args(im, m, e, rule, &set))
+		rows_add_ftrace(im, m, e->cpu, e->ts, kind, e->utid, PAYLOAD_STORED, set);
 	else
 		rows_add_ftrace(im, m, e->cpu, e->ts, kind, e->utid, PAYLOAD_RAW,
 				(uintptr_t)e->data);

@@ -49,9 +49,12 @@ static const struct report_section sections[] = {
 		"DESC LIMIT :top + :more"},
 	{.by = "drop",
 	 .title = "Packets that the kernel dropped",
-	 .sql = "SELECT " SQL_ARG("location") " AS location, printf('0x%04x', "
-		SQL_ARG("protocol") ") AS protocol, sum(e.n) AS packets FROM " SQL_EVENTS("drops")
-		" GROUP BY 1, 2 ORDER BY 3 DESC LIMIT :top + :more"},
+	 .sql = "WITH d AS (SELECT " SQL_ARG("location") " AS place, " SQL_ARG("protocol")
+		" AS protocol, e.n FROM " SQL_EVENTS("drops") ") SELECT CASE WHEN typeof(place) != "
+		"'integer' THEN place WHEN place BETWEEN 0 AND 0xffffffff THEN printf('(function "
+		"%d; recorded without --ksyms)', place) ELSE printf('0x%x', place) END AS function, "
+		"printf('0x%04x', protocol) AS protocol, sum(n) AS packets FROM d GROUP BY place, "
+		"protocol ORDER BY 3 DESC, 1 LIMIT :top + :more"},
 	{.by = "tcp",
 	 .title = "TCP: retransmissions and resets",
 	 .sql = "SELECT replace(substr(f.name, 5), '_', ' ') AS what, " SQL_ARG("sport") " AS "
