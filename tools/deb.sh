@@ -4,8 +4,8 @@
 # usage: tools/deb.sh BUILD
 #
 # Builds the Debian packages of these sources in BUILD/deb/sonda, which has the committed and changed files but nothing
-# that was built, and checks them with lintian. The packages are in BUILD/deb then. DEB_BUILD_OPTIONS is dpkg's:
-# "nocheck parallel=2" leaves out the unit tests.
+# that was built, and checks them and the source package with lintian. The packages are in BUILD/deb then.
+# DEB_BUILD_OPTIONS is dpkg's: "nocheck parallel=2" leaves out the unit tests.
 set -eu
 cd "$(dirname "$0")/.."
 to=$1/deb
@@ -27,7 +27,7 @@ rm "$to/files"
 cd "$to/sonda"
 : "${DEB_BUILD_OPTIONS:=parallel=$(nproc)}"
 export DEB_BUILD_OPTIONS
-dpkg-buildpackage --no-sign --build=binary >../build.log 2>&1 || {
+dpkg-buildpackage --no-sign --build=full >../build.log 2>&1 || {
   tail -n 40 ../build.log >&2
   exit 1
 }

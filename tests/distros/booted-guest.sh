@@ -101,11 +101,13 @@ second_boot() {
   check "after it a member records" records member
   check "the packages are removed" dpkg --remove sonda libsonda-service0 libsonda0
   check "nothing of them runs" bash -c '! pgrep -l sonda'
+  check "no socket is left" bash -c '! find /run/perfetto -type s | grep .'
+  check "they are installed again" dpkg --install "$tmp/sonda_newer.deb" /debs/libsonda0_*.deb
+  check "what the admin had enabled still is" systemctl is-enabled $units
   check "they are purged" dpkg --purge sonda libsonda-service0 libsonda0
-  userdel -r member 2>/dev/null && userdel -r other 2>/dev/null
-  systemctl daemon-reload
   check "no unit is left" bash -c '! systemctl list-units --all --plain --no-legend "sonda*" | grep .'
-  check "no socket and no folder is left" bash -c '! ls -d /run/sonda /run/perfetto/*.sock /var/lib/sonda 2>/dev/null'
+  userdel -r member 2>/dev/null && userdel -r other 2>/dev/null
+  check "no folder is left" bash -c '! ls -d /run/sonda /var/lib/sonda 2>/dev/null | grep .'
   check "nothing else of them is left" as_before
 }
 
