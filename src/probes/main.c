@@ -82,7 +82,7 @@ static void usage(FILE *out)
 	fputs("usage: sonda-probes [--verbose] [--bpf-dir DIRECTORY] [--no-priority] "
 	      "[--trust-consumers]\n"
 	      "\n"
-	      "Registers the data sources of this machine with the tracing service and runs them\n"
+	      "Registers these data sources of this machine with the tracing service and runs them\n"
 	      "until a signal ends it:\n"
 	      "\n",
 	      out);
@@ -95,7 +95,8 @@ static void usage(FILE *out)
 	      "  -p, --no-priority     keep the scheduling priority; by default the kernel's ring\n"
 	      "                        buffers are read with SCHED_FIFO, for up to half of the\n"
 	      "                        time of a CPU\n"
-	      "  -t, --trust-consumers treat each consumer as root: accept any definition of a\n"
+	      "  -t, --trust-consumers\n"
+	      "                        treat each consumer as root: accept any definition of a\n"
 	      "                        probe, which can read and change memory of the kernel and\n"
 	      "                        of programs. Perfetto's traced does not report the user\n"
 	      "                        of a consumer; without this option no consumer of it is\n"
@@ -104,12 +105,17 @@ static void usage(FILE *out)
 	      "  -V, --version         print the version\n"
 	      "  -h, --help            print this\n"
 	      "\n"
-	      "PERFETTO_PRODUCER_SOCK_NAME is the socket of the service. The default is\n"
-	      "/run/perfetto/traced-producer.sock, or /tmp/perfetto-producer for users other than\n"
-	      "root if /run/perfetto does not exist. The service must run as root, as this user,\n"
-	      "as the owner of /run/perfetto, or as the user in SONDA_SERVICE_USER.\n"
-	      "TRACED_PROBES_NOTIFY_FD is a descriptor to which \"1\" is written when all data\n"
-	      "sources are registered; systemd units of Type=notify are notified as well.\n",
+	      "Environment:\n"
+	      "  PERFETTO_PRODUCER_SOCK_NAME\n"
+	      "                        socket of the service; default\n"
+	      "                        /run/perfetto/traced-producer.sock, or\n"
+	      "                        /tmp/perfetto-producer for users other than root if\n"
+	      "                        /run/perfetto does not exist\n"
+	      "  SONDA_SERVICE_USER    another user that the service may run as, besides root,\n"
+	      "                        this user and the owner of /run/perfetto\n"
+	      "  TRACED_PROBES_NOTIFY_FD\n"
+	      "                        descriptor to which \"1\" is written when all data sources\n"
+	      "                        are registered; systemd is notified as well (Type=notify)\n",
 	      out);
 }
 

@@ -71,7 +71,7 @@ wrong=
 for verb in $(verbs_of "$bin"); do
   has=no listed=no
   ! takes strict "$bin/sonda" "$verb" || has=yes
-  ! plain "$man/man1/sonda-$verb.1" | sed -n '/^\.SH "EXIT STATUS"/,/^\.SH ENV/p' | grep -qx 3 || listed=yes
+  ! plain "$man/man1/sonda-$verb.1" | awk '/^\.SH/ { on = /EXIT STATUS/ } on' | grep -qx 3 || listed=yes
   [ $has = $listed ] || wrong+="sonda-$verb(1): takes --strict: $has; lists 3: $listed"$'\n'
 done
 verdict "the pages of the verbs with --strict, and no others, list exit status 3" "$wrong"
@@ -116,6 +116,12 @@ else
   n=$((n + 1))
   echo "ok $n - mandoc has no warning for any page # SKIP no mandoc here"
 fi
+# A row of --help whose two columns are not apart, for example.
+verdict "every tag has an explanation" "$(awk '
+  is_tag == 2 && $0 == "" { print FILENAME ": " tag }
+  { is_tag = is_tag == 1 ? 2 : 0 }
+  is_tag == 2 { tag = $0 }
+  /^\.TP/ { is_tag = 1 }' "$man"/man[18]/*)"
 lost=$(grep -L '^\.SH NAME' $pages)
 verdict "every page has a name, for apropos" "$lost"
 echo "1..$n"

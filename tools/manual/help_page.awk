@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Rows of help_rows.awk become the first sections of a man page: SYNOPSIS, DESCRIPTION, and one with the rows, whose name
-# is `rows` (OPTIONS).
+# is `rows` (OPTIONS). Rows without an explanation are a list of the paragraph above them.
 
 BEGIN { FS = "\t" }
 function section(name) {
@@ -20,6 +20,16 @@ $1 == "U" {
 	}
 	put(synopsis($2))
 	next
+}
+$1 == "R" && $3 == "" {
+	print (in_list ? ".br" : ".PP\n.RS 4")
+	put(bold($2))
+	in_list = 1
+	next
+}
+in_list {
+	print ".RE"
+	in_list = 0
 }
 $1 == "P" {
 	section(has_rows ? current : "DESCRIPTION")

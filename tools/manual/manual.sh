@@ -68,13 +68,30 @@ END
     return
   done
 }
-environment() {
-  cat <<'END'
-.SH ENVIRONMENT
-.TP
-\fBPERFETTO_PRODUCER_SOCK_NAME\fR, \fBPERFETTO_CONSUMER_SOCK_NAME\fR
-addresses of the tracing service's sockets; default /run/perfetto/traced\-producer.sock and traced\-consumer.sock
-END
+environment() { # VERB...: what one of them uses, by its options
+  options=$(for verb; do rows_of "$programs" sonda "$verb"; done)
+  heading='.SH ENVIRONMENT\n'
+  variable() { # OPTION NAMES EXPLANATION
+    case $options in *"$1"*) ;; *) return ;; esac
+    printf "$heading.TP\n%s\n%s\n" "$2" "$3"
+    heading=
+  }
+  variable --socket '\fBPERFETTO_PRODUCER_SOCK_NAME\fR, \fBPERFETTO_CONSUMER_SOCK_NAME\fR' \
+    "addresses of the tracing service's sockets; default /run/perfetto/traced\-producer.sock and traced\-consumer.sock"
+  variable --color '\fBNO_COLOR\fR' 'if it is not empty: no colours, unless \fB\-\-color\fR says otherwise'
+  variable --no-pager '\fBSONDA_PAGER\fR, \fBPAGER\fR' 'the pager; an empty value or cat is none'
+}
+# The verb whose page of docs/ tells most of VERB, if VERB has none of its own.
+told_by() { # VERB
+  [ ! -f "docs/$1.md" ] || return 0
+  for verb in $verbs; do
+    [ ! -f "docs/$verb.md" ] || printf '%s %s\n' "$(grep -c "sonda $1\>" "docs/$verb.md")" "$verb"
+  done | sort -rn | sed -n '1s/.* \(.*\)/sonda-\1(1)/p'
+}
+
+files_of() { # PROGRAM
+  printf '.SH FILES\n'
+  sed -n "s/^$1"' *| *\([^|]*[^| ]\) *| *\(.*\)/.TP\n\1\n\2/p' $tools/files | sed 's/-/\\-/g; s/~/\\(ti/g'
 }
 
 {
@@ -86,9 +103,9 @@ END
   # Words are meant.
   # shellcheck disable=SC2086
   exit_codes $verbs
-  environment
-  printf '.SH FILES\n.TP\n'
-  printf 'docs/first\\-hour.md\nthe first hour: ten tasks, each with its command\n'
+  # shellcheck disable=SC2086
+  environment $verbs
+  files_of sonda
   # shellcheck disable=SC2046
   see_also $(for v in $verbs; do echo "sonda-$v(1)"; done) "sonda.cfg(5)" "sonda-trace(7)" "sondad(8)" "sonda-probes(8)"
 } >"$to/man1/sonda.1"
@@ -101,17 +118,32 @@ for verb in $verbs; do
     [ ! -f "docs/$verb.md" ] || roff markdown.awk "docs/$verb.md" | sed '/^\.SH/,$!{1i.SH USE
 }'
     exit_codes "$verb"
-    environment
-    see_also "sonda(1)" "sonda.cfg(5)" "sonda-trace(7)"
+    environment "$verb"
+    # Nothing or a word.
+    # shellcheck disable=SC2046
+    see_also "sonda(1)" $(told_by "$verb") "sonda.cfg(5)" "sonda-trace(7)"
   } >"$to/man1/sonda-$verb.1"
 done
 
 # ---- section 8 -----------------------------------------------------------------------------------
 
-daemon() { # PROGRAM WHAT DOC...
+daemon() { # PROGRAM WHAT
   head_of "$1" 8 "System Administration"
   name_of "$1" "$2"
   rows_of "$programs" "$1" | roff help_page.awk -v rows=OPTIONS
+  cat <<'END'
+.SH "EXIT STATUS"
+.TP
+0
+ended by SIGTERM or SIGINT
+.TP
+1
+failure; the reason is on standard error
+.TP
+2
+the command line is wrong
+END
+  files_of "$1"
 }
 {
   daemon sondad "tracing service: collects what producers record, for consumers that ask for it"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Turns a page of docs/, in the Markdown that this tree uses, into sections of a man page. Code blocks are indented by four
-# spaces; a table becomes a list with its first column as tags.
+# spaces; a table becomes a list with its first column as tags, and with the head of two columns as first of its items.
 #
 #	-v only=HEADING    only that section, with its sub-sections, without the heading itself
 #	-v depth=1         headings become sub-sections, for a page that is one section of the man page
@@ -98,6 +98,11 @@ function table_line(line,    n, i, out) {
 		end_all()
 		n_columns = split_row(line, column)
 		in_table = 1
+		if (n_columns == 2 && column[1] column[2] != "") {
+			print ".TP"
+			put(italic(column[1]))
+			put(italic(column[2]))
+		}
 		return
 	}
 	if (line ~ /^\|[-:| ]+$/)

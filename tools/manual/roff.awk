@@ -30,6 +30,10 @@ function bold(text) {
 	return "\\fB" roff(text) "\\fR"
 }
 
+function italic(text) {
+	return text == "" ? "\\&" : "\\fI" roff(text) "\\fR"
+}
+
 # A usage or an option: options and lower-case words are typed as they are, words in capitals are replaced.
 function synopsis(text,    out, word) {
 	out = ""
