@@ -465,7 +465,8 @@ check-distros: ## make demo and make check in clean chroots of Debian 12, 13 and
 check-packages: ## make deb, install and purge them in clean chroots and booted guests of Debian 12, 13 and sid (or DISTROS='...'), as root
 	$(Q)tools/deps.sh $(DISTRO_TEST_PACKAGES) $(KERNEL_TEST_PACKAGES) e2fsprogs
 	$(Q)for release in $(or $(DISTROS),12 13 sid); do \
-		debs=$$(mktemp -d) && DEBS=$$debs tests/distros/run.sh $$release -- 'make deb && cp build/deb/*.deb /debs' && \
+		debs=$$(mktemp -d) && trap 'rm -rf "$$debs"' EXIT && \
+		DEBS=$$debs tests/distros/run.sh $$release -- 'make deb && cp build/deb/*.deb /debs' && \
 		DEBS=$$debs tests/distros/run.sh $$release -- tests/distros/installed.sh /debs && \
 		tests/distros/booted.sh $$release $$debs || exit; rm -rf "$$debs"; done
 check-arm64: ## cross build for arm64, which records in an emulator with Debian's arm64 kernel; as root
