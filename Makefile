@@ -25,7 +25,7 @@ BUILD_PACKAGES := gcc libc6-dev pkg-config libtracefs-dev libtraceevent-dev libp
 	libsqlite3-dev libedit-dev libelf-dev
 # The build does without, see EBPF.
 EBPF_PACKAGES := clang llvm libbpf-dev
-TEST_PACKAGES := libcmocka-dev linux-perf procps python3 man-db mandoc tmux less iproute2 libcap2-bin
+TEST_PACKAGES := libcmocka-dev linux-perf procps python3 man-db mandoc tmux less iproute2 libcap2-bin zsh fish
 DEB_PACKAGES := build-essential debhelper libcmocka-dev lintian
 TEST_PACKAGES += abigail-tools
 COST_PACKAGES := valgrind

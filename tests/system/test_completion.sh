@@ -40,9 +40,29 @@ in_bash() { # WORD...: the last one is completed
 in_fish() {
   HOME=$tmp fish --no-config -c 'source $argv[1]; complete -C "$argv[2]"' "$files/sonda.fish" "$*" | cut -f 1
 }
-# Its function for the names, as its completion proper needs a terminal.
-in_zsh() { # KIND
-  zsh -f -c 'functions[_arguments]=:; functions[_describe]=:; CURRENT=2; words=(sonda); . "$1"; _sonda_names "$2"' zsh "$files/_sonda" "$1"
+# On a terminal, where Tab completes the line and ^G says what is in it.
+cat >"$tmp/line.zsh" <<'ZSH'
+zmodload zsh/zpty zsh/zselect
+line() { # LINE: what is in it then
+  local i text
+  rm -f line
+  zpty -w -n shell "$1"$'\a'
+  for ((i = 0; i < 3000; i++)); do
+    while zpty -r shell text; do :; done
+    [[ ! -e line ]] || break
+    zselect -t 1
+  done
+  cat line
+}
+zpty -b shell zsh -f -i
+zpty -w shell "fpath=(${(q)1} \$fpath); autoload -Uz compinit; compinit -u -D"
+zpty -w shell 'say() { print -r -- $BUFFER >new && mv new line; BUFFER= }; zle -N say; bindkey ^G say'
+line "" >/dev/null
+line "$2"$'\t'
+zpty -d shell
+ZSH
+in_zsh() {
+  HOME=$tmp TERM=dumb zsh -f "$tmp/line.zsh" "$files" "$*" | sed 's/[ =]*$//; s/.* //'
 }
 offers() { # SHELL WANTED WORD...
   local shell=$1 wanted=$2 said
@@ -57,7 +77,7 @@ offers() { # SHELL WANTED WORD...
   verdict "$shell: '$*' is completed to $wanted" $? "$said"
 }
 
-for shell in bash fish; do
+for shell in bash fish zsh; do
   offers $shell snapshot sonda sn
   offers $shell --filter sonda record --fi
   offers $shell sched/sched_switch sonda record sched/
@@ -67,9 +87,10 @@ for shell in bash fish; do
   offers $shell flight sonda stop fl
   offers $shell other sonda snapshot ot
   offers $shell here.cfg sonda record -c he
+  offers $shell report sonda help rep
 done
-for kind in recordable:net recordable:sched/sched_switch sessions:flight categories:rendering; do
-  offers zsh "${kind#*:}" "${kind%:*}"
+for shell in fish zsh; do # bash does it with bash-completion only
+  offers $shell here.cfg sonda record sched -- cat her
 done
 # Each option of the manual is one of zsh's.
 missing=$(sed -n 's/^ *options=.\(.*\).$/\1/p' "$files/sonda.bash" | tr ' ' '\n' | grep '^--' | sort -u | while read -r option; do

@@ -91,10 +91,10 @@ function zsh(    v, i, name, action, names) {
 	print "#compdef sonda"
 	print "# Completion of sonda for zsh; made from sonda's --help."
 	print_names()
-	print "_sonda_complete_names() { # KIND"
+	print "_sonda_complete_names() { # OPTION_OF_COMPADD... KIND, as _arguments calls it"
 	print "  local -a names"
-	print "  names=(${(f)\"$(_sonda_names $1)\"})"
-	print "  compadd -a names"
+	print "  names=(${(f)\"$(_sonda_names $@[-1])\"})"
+	print "  compadd \"$@[1,-2]\" -a names"
 	print "}"
 	print "_sonda() {"
 	print "  local -a verbs options"
@@ -107,7 +107,12 @@ function zsh(    v, i, name, action, names) {
 	print "    _describe verb verbs"
 	print "    return"
 	print "  fi"
-	print "  local verb=$words[2]"
+	print "  local verb=$words[2] command=$words[(i)--]"
+	print "  if (( command < CURRENT )); then"
+	print "    shift $command words; (( CURRENT -= command ))"
+	print "    _normal"
+	print "    return"
+	print "  fi"
 	print "  shift words; (( CURRENT-- ))"
 	print "  case $verb in"
 	for (v = 1; v <= n_verbs; v++) {
@@ -147,7 +152,7 @@ function zsh_action(k) {
 	return ":" k ":_sonda_complete_names " k
 }
 
-function fish(    v, i, name, line, names) {
+function fish(    v, i, name, line, all) {
 	print "# Completion of sonda for fish; made from sonda's --help."
 	print "function __sonda_names"
 	print "  switch $argv[1]"
@@ -161,22 +166,37 @@ function fish(    v, i, name, line, names) {
 	print "      sonda list $argv[1] --json 2>/dev/null | sed -n 's/.*\"name\":\"\\([^\"]*\\)\".*/\\1/p' | tr : /"
 	print "  end"
 	print "end"
+	print "function __sonda_in_command"
+	print "  contains -- -- (commandline -opc)"
+	print "end"
+	print "function __sonda_command"
+	print "  set -l words (commandline -opc)"
+	print "  set -e words[1..(contains -i -- -- $words)]"
+	print "  complete -C (string join ' ' -- (string escape -- $words) (commandline -ct))"
+	print "end"
+	print "function __sonda_verb"
+	print "  not __sonda_in_command; and __fish_seen_subcommand_from $argv[1]"
+	print "end"
 	print "complete -c sonda -f"
-	for (v = 1; v <= n_verbs; v++)
+	print "complete -c sonda -n __sonda_in_command -a '(__sonda_command)'"
+	for (v = 1; v <= n_verbs; v++) {
 		print "complete -c sonda -n __fish_use_subcommand -a " verbs[v] " -d " quoted(what[verbs[v]])
+		all = all " " verbs[v]
+	}
 	print "complete -c sonda -n __fish_use_subcommand -a 'help version'"
+	print "complete -c sonda -n '__sonda_verb help' -a " quoted(substr(all, 2))
 	for (v = 1; v <= n_verbs; v++) {
 		name = verbs[v]
 		print ""
 		for (i = 1; i <= n_options[name]; i++) {
-			line = "complete -c sonda -n '__fish_seen_subcommand_from " name "'"
+			line = "complete -c sonda -n '__sonda_verb " name "'"
 			if (long[name, i] != "-")
 				line = line " -l " long[name, i]
 			if (short[name, i] != "-")
 				line = line " -s " short[name, i]
 			print line fish_values(kind[name, i], 1) " -d " quoted(text[name, i])
 		}
-		line = "complete -c sonda -n '__fish_seen_subcommand_from " name "'"
+		line = "complete -c sonda -n '__sonda_verb " name "'"
 		if (fixed[name] != "")
 			print line " -a " quoted(substr(fixed[name], 2))
 		if (words[name] != "-")
