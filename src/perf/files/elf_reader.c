@@ -74,7 +74,7 @@ static int read_maps(int to, int fd)
 
 	while ((n = read(fd, buf + len, sizeof(buf) - len)) > 0) {
 		struct span text = {buf, len + (size_t)n};
-		char *end;
+		const char *end;
 
 		while ((end = memchr(text.p, '\n', text.len)) && n_lines++ < MAPS_MAX) {
 			add_mapping(to, (struct span){text.p, (size_t)(end - text.p)});
