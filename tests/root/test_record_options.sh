@@ -135,7 +135,7 @@ record 3 --strict sched_switch --filter 'prev_pid ===' -- true && said 'event sc
 check "nothing else was asked for: that is why there is nothing" $?
 
 # Triggers of an instance are the session's own, but where a kernel has them for everybody.
-own_or_told() { [ "$1" = 0 ] || said 'missing +ftrace option event_triggers: .*go for all tracers'; }
+own_or_told() { [ "$1" = 0 ] || said 'missing +ftrace option event_triggers: .*act on all tracers'; }
 
 record 0 raw_syscalls:sys_enter --filter "id == $GETPPID" --trigger "stacktrace if id == $GETPPID" -- \
   "$helpers/do_calls" getppid=5 && [ "$(count '^event sys_enter ')" = 5 ] && [ "$(count '^event kernel_stack ')" = 5 ]

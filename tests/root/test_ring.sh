@@ -52,7 +52,7 @@ if has_subbufs; then
   run few 'buffer_size_kb: 16 subbuf_size_kb: 64' $ping_pong 300 && whole few && between "$(ring_kb few)" 64 256
   verdict "sub-buffers larger than the ring: the kernel gives it two" $? "$TMP/few.out"
   run giant 'buffer_size_kb: 4096 subbuf_size_kb: 1048576' $ping_pong 300 && whole giant &&
-    grep -q '^failed option:subbuf_size_kb (1048576: .*; 32 is taken)' "$TMP/giant.out"
+    grep -q '^failed option:subbuf_size_kb (1048576: .*; 32 is used)' "$TMP/giant.out"
   verdict "a size that the kernel refuses is told, and another is taken" $? "$TMP/giant.out"
 else
   run subbuf 'subbuf_size_kb: 64' $ping_pong 300 && whole subbuf &&
@@ -131,9 +131,9 @@ ticks=$awake
 [ "$ticks" -ge 40 ]
 verdict "ticks of 20 ms wake us up" $? "$TMP/ticks.log"
 watch mark 'drain_buffer_percent: 50 buffer_size_kb: 16384' sleep 1
-if grep -q 'option drain_buffer_percent.*by the clock' "$TMP/mark.log"; then
+if grep -q 'option drain_buffer_percent.*by the timer' "$TMP/mark.log"; then
   [ "$awake" -ge 5 ]
-  verdict "a kernel without a watermark says so, and rings are read by the clock" $? "$TMP/mark.log"
+  verdict "a kernel without a watermark reports that, and rings are read by the timer" $? "$TMP/mark.log"
 else
   [ "$awake" -le $((ticks / 4)) ]
   verdict "a watermark wakes us less often" $? "$TMP/mark.log"

@@ -164,7 +164,7 @@ static uint32_t limited_kb(uint32_t kb, const struct ftrace_machine *m, struct s
 		return kb;
 	setup_error_add(errors,
 			"option:buffer_size_kb (%u: the rings of all CPUs may have 1/%u of the "
-			"machine's memory; %u is taken)",
+			"machine's memory; %u is used)",
 			kb, RINGS_RAM_SHARE, (uint32_t)most);
 	return (uint32_t)most;
 }
@@ -172,8 +172,8 @@ static uint32_t limited_kb(uint32_t kb, const struct ftrace_machine *m, struct s
 static void report_period(uint32_t ms, struct setup_errors *errors)
 {
 	setup_error_add(errors,
-			"option:drain_period_ms (%u: it may be %u to %u; the rings are read as "
-			"without it)",
+			"option:drain_period_ms (%u: the range is %u to %u; the option is "
+			"ignored)",
 			ms, MIN_DRAIN_PERIOD_MS, LIMIT_DRAIN_PERIOD_MS);
 }
 

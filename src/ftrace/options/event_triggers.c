@@ -289,7 +289,7 @@ static int prepare(const struct event_selection *events, const struct setup *s,
 {
 	const char *why = !c->event || !*c->event ? "no event is named"
 			  : !action_name(c)	  ? "no action is named"
-			  : !act_in_instances()	  ? "this kernel's go for all tracers"
+			  : !act_in_instances()	  ? "triggers of this kernel act on all tracers"
 						  : NULL;
 
 	if (why) {

@@ -159,7 +159,7 @@ static const char *refusal(int error)
 {
 	switch (error) {
 	case -EINVAL:
-		return "no function that can be traced is called so";
+		return "the kernel has no traceable function of this name";
 	case -ENOSPC:
 		return "the kernel's list is full";
 	}
@@ -217,14 +217,14 @@ static int write_list(const struct functions *f, const struct instance *i, const
 		strbuf_deinit(&lines);
 		return fail(s, f->option, r,
 			    r == -EBUSY ? "another recording has other functions"
-					: "the kernel has it not");
+					: "the kernel lacks it");
 	}
 	if (r && lines.s && !instance_write(i, f->file, ""))
 		taken = add_each(f, i, s, lines.s);
 	strbuf_deinit(&lines);
 	return r && !taken ? fail(s, f->option, -EINVAL,
-				  "nothing is left of it, and without it "
-				  "all functions would be traced")
+				  "no valid name is left, and an empty list "
+				  "would trace all functions")
 			   : 0;
 }
 
@@ -282,7 +282,7 @@ static int set_depth(struct function_graph *g, const struct setup *s)
 	r = is_set ? -EBUSY : instance_write(&g->globals, file, text);
 	if (r && depth)
 		return fail(s, "function_graph_max_depth", r,
-			    r == -EBUSY ? "it goes for the whole kernel, and is in use"
+			    r == -EBUSY ? "it applies to the whole kernel and is in use"
 					: strerror(-r));
 	if (r == -EBUSY)
 		report_limit(s, file);
@@ -337,7 +337,7 @@ static int set_tracer(const struct setup *s)
 	if (now && strcmp(now, TRACER) && (strcmp(now, "nop") || s->instance->keeps_ring))
 		return fail(s, "enable_function_graph", -EBUSY,
 			    strcmp(now, "nop") ? "another user has set a tracer there"
-					       : "what is in the rings would be dropped");
+					       : "setting it would clear the rings");
 	r = instance_write(s->instance, "current_tracer", TRACER);
 	if (!r)
 		return 0;

@@ -71,10 +71,10 @@ static const struct {
 	const char *name;
 	const char *why;
 } shared[] = {
-	{"trace_printk_dest", "it would take the kernel's trace_printk away from top level"},
-	{"record-tgid", "it goes for everybody's events, and no trace needs it"},
-	{"test_nop_accept", "it is one switch for all instances"},
-	{"test_nop_refuse", "it is one switch for all instances"},
+	{"trace_printk_dest", "it would redirect the kernel's trace_printk from the top level"},
+	{"record-tgid", "it affects the events of all users, and no trace needs it"},
+	{"test_nop_accept", "it is one setting for all instances"},
+	{"test_nop_refuse", "it is one setting for all instances"},
 };
 
 static bool is_option_name(const char *name)

@@ -83,7 +83,7 @@ static void report_subbufs(uint32_t requested, uint32_t kb, int r, struct setup_
 	if (r == -ENOENT)
 		setup_error_add(errors, "option:subbuf_size_kb (the kernel supports only %u)", kb);
 	else if (r)
-		setup_error_add(errors, "option:subbuf_size_kb (%u: %s; %u is taken)", requested,
+		setup_error_add(errors, "option:subbuf_size_kb (%u: %s; %u is used)", requested,
 				strerror(-r), kb);
 	else
 		setup_error_add(errors, "option:subbuf_size_kb (%u: the kernel uses %u)", requested,
@@ -145,7 +145,7 @@ uint32_t ring_size_set(const struct instance *i, const struct ftrace_settings *s
 		setup_error_add(errors, "option:buffer_size_kb (%u: %s)", s->buffer_size_kb,
 				strerror(-r));
 	else if (kb < s->buffer_size_kb)
-		setup_error_add(errors, "option:buffer_size_kb (%u: no memory; %u is taken)",
+		setup_error_add(errors, "option:buffer_size_kb (%u: no memory; %u is used)",
 				s->buffer_size_kb, kb);
 	return r ? instance_ring_kb(i) : kb;
 }
@@ -187,17 +187,18 @@ static const char *start_watching(const struct instance *i, uint32_t percent,
 	int r;
 
 	if (i->keeps_ring)
-		return "the rings are to stay as they are";
+		return "the rings must not change";
 	if (percent > 100)
 		return "the rings have too few sub-buffers";
 	if (uname(&kernel) || !watermark_kernel_can(kernel.release))
-		return "it takes Linux 6.9";
+		return "it requires Linux 6.9";
 	snprintf(text, sizeof(text), "%u", percent);
 	r = instance_write(i, "buffer_percent", text);
 	if (!r)
 		r = ring_can_watch(l);
 	if (r)
-		return r == -EOPNOTSUPP ? "the kernel's rings do not wait for it" : strerror(-r);
+		return r == -EOPNOTSUPP ? "poll() of the kernel's rings does not wait for it"
+					: strerror(-r);
 	l->watch = true;
 	return NULL;
 }
@@ -211,7 +212,7 @@ static const char *set_requested_watermark(const struct instance *i, uint32_t re
 	const char *why = requested > 100 ? "more than 100" : start_watching(i, percent, l);
 
 	if (why)
-		setup_error_add(errors, "option:drain_buffer_percent (%u: %s; read by the clock)",
+		setup_error_add(errors, "option:drain_buffer_percent (%u: %s; read by the timer)",
 				requested, why);
 	else if (percent != requested)
 		setup_error_add(errors,

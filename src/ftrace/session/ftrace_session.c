@@ -222,7 +222,7 @@ static void leave_tracefs(struct ftrace_session *s)
 	stay = dynevents_destroy(&s->made);
 	if (stay)
 		log_warn("linux.ftrace: %zu probes stay in tracefs, because another tracer has "
-			 "switched them on; the next start removes them",
+			 "enabled them; the next start removes them",
 			 stay);
 }
 

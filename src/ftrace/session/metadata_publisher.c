@@ -101,7 +101,7 @@ static void enable_events(unsigned wanted, const struct instance *i, struct even
 			continue;
 		r = enable_event(e, i, table);
 		if (r)
-			setup_error_add(errors, "%s/%s (%s; without it process_stats knows less)",
+			setup_error_add(errors, "%s/%s (%s; process_stats records less without it)",
 					e->group, e->name, reason_of(r));
 	}
 }
@@ -165,7 +165,8 @@ void metadata_publisher_begin(struct metadata_publisher *t, const struct setup *
 	if (!wanted || t->wanted || !instance_is_made(s->instance))
 		return;
 	if (metadata_init(&t->collected, wanted)) {
-		setup_error_add(s->errors, "option:process_stats (no memory for what events tell)");
+		setup_error_add(s->errors,
+				"option:process_stats (no memory for metadata of events)");
 		return;
 	}
 	if (instance_is_own(s->instance))

@@ -259,11 +259,12 @@ static void keep_ring(const struct setup *s, const struct ftrace_settings *setti
 	*ret_kb = instance_ring_kb(i);
 	instance_keep_ring(i);
 	if (s->config->buffer_size_kb && settings->buffer_size_kb > *ret_kb)
-		setup_error_add(s->errors, "option:buffer_size_kb (%u: what is there is kept: %u)",
+		setup_error_add(s->errors,
+				"option:buffer_size_kb (%u: the rings keep their size, %u)",
 				settings->buffer_size_kb, *ret_kb);
 	if (settings->mono_raw_clock && instance_clock(i) != FTRACE_CLOCK_MONO_RAW)
 		setup_error_add(s->errors,
-				"option:use_monotonic_raw_clock (the clock that is set is kept)");
+				"option:use_monotonic_raw_clock (the instance keeps its clock)");
 }
 
 static int begin_ring(const struct setup *s, const struct ftrace_settings *settings,

@@ -197,12 +197,12 @@ static size_t alike(const struct ftrace_session *s, const struct event_name *e, 
 static void report_gone(struct ftrace_session *s, const struct event_selection *gone)
 {
 	bool emptied = gone->n && rings_were_emptied(s);
-	const char *lost = emptied ? "; what the rings held then is lost" : "";
+	const char *lost = emptied ? "; unread records were lost" : "";
 	size_t n;
 
 	for (size_t i = 0; i < gone->n; i += n) {
 		const struct event_name *e = &gone->events[i];
-		const char *fate = is_back(s, e) ? "made anew" : "removed";
+		const char *fate = is_back(s, e) ? "re-created" : "removed";
 
 		n = alike(s, e, gone->n - i);
 		if (n > 1)
@@ -246,7 +246,8 @@ void session_refresh(struct ftrace_session *s)
 	if (!r)
 		r = event_selection_take(&s->events, &new);
 	if (r) {
-		setup_error_add_once(&again, "events that came while recording (%s; tried again)",
+		setup_error_add_once(&again,
+				     "events that appeared while recording (%s; sonda retries)",
 				     strerror(-r));
 		event_watch_again(&s->watch);
 	}

@@ -88,7 +88,7 @@ verdict "no number means two events" $? "$TMP/events"
   [ "$(grep -c '^sonda_test/numbers pid [0-9]* was_u32=5 s8=-5$' "$TMP/events")" = 1 ] &&
   [ "$(grep -c '^sonda_test/numbers' "$TMP/events")" = 2 ]
 verdict "each record by the fields of its time" $? "$TMP/events"
-grep -qE '^failed sonda_test/.*(made anew|removed) while recording; what the rings held then is lost' "$TMP/out" && ! grep -qE '^(problem|status)' "$TMP/out"
+grep -qE '^failed sonda_test/.*(re-created|removed) while recording; unread records were lost' "$TMP/out" && ! grep -qE '^(problem|status)' "$TMP/out"
 verdict "that the first ones went is told, and that the kernel has emptied the rings" $? "$TMP/out"
 rmmod every_field_changed
 exit $BAD

@@ -101,8 +101,8 @@ FIXTURE_TEST(test_drain_period)
 	assert_int_equal(s.drain_period_ms, 100);
 	assert_false(s.period_is_set);
 	assert_string_equal(errors.failed[0],
-			    "option:drain_period_ms (60001: it may be 1 to 60000; the rings are "
-			    "read as without it)");
+			    "option:drain_period_ms (60001: the range is 1 to 60000; the option is "
+			    "ignored)");
 	read_config("drain_period_ms: 0", GIB);
 	assert_int_equal(s.drain_period_ms, 100);
 }
@@ -144,7 +144,7 @@ FIXTURE_TEST(test_rings_leave_memory_to_the_machine)
 	assert_int_equal(tracefs_list_size(errors.failed), 1);
 	assert_string_equal(errors.failed[0],
 			    "option:buffer_size_kb (4294967295: the rings of all CPUs may have 1/4 "
-			    "of the machine's memory; 524288 is taken)");
+			    "of the machine's memory; 524288 is used)");
 	/* A ring that stays as it is. */
 	read_config("buffer_size_kb: 4294967295 preserve_ftrace_buffer: true", 8 * GIB);
 	assert_null(errors.failed);

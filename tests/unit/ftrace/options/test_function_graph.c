@@ -139,7 +139,7 @@ FIXTURE_TEST(test_nothing_is_left)
 	config.function_filters = filters;
 	config.n_function_filters = 1;
 	assert_true(function_graph_set(&graph, &s) < 0);
-	assert_reported("all functions would be traced");
+	assert_reported("would trace all functions");
 	assert_string_equal(fake_read("instances/x/current_tracer"), "nop\n");
 
 	setup_errors_deinit(&errors);
@@ -176,7 +176,7 @@ FIXTURE_TEST(test_somebody_has_roots)
 	config.n_function_graph_roots = 0;
 	config.function_graph_max_depth = 2;
 	assert_int_equal(function_graph_set(&graph, &s), -EBUSY);
-	assert_reported("function_graph_max_depth (it goes for the whole kernel");
+	assert_reported("function_graph_max_depth (it applies to the whole kernel");
 	assert_string_equal(fake_read("max_graph_depth"), "5\n");
 }
 
@@ -226,6 +226,6 @@ FIXTURE_TEST(test_a_lent_place_that_is_in_use)
 	/* A new tracer would drop what is to be kept. */
 	top.keeps_ring = true;
 	assert_int_equal(function_graph_set(&graph, &s), -EBUSY);
-	assert_reported("what is in the rings would be dropped");
+	assert_reported("setting it would clear the rings");
 	assert_int_equal(instance_remove(&top), 0);
 }

@@ -127,7 +127,7 @@ FIXTURE_TEST(test_sizes_that_there_are_not)
 	assert_report("option:subbuf_size_kb (100: the kernel uses 128)");
 	assert_int_equal(set(2048, 1 << 20), 2048);
 	assert_int_equal(kernel.subbuf_kb, 32);
-	assert_report("option:subbuf_size_kb (1048576: Invalid argument; 32 is taken)");
+	assert_report("option:subbuf_size_kb (1048576: Invalid argument; 32 is used)");
 }
 
 FIXTURE_TEST(test_a_kernel_with_one_size)
@@ -157,7 +157,7 @@ FIXTURE_TEST(test_no_memory)
 	kernel.room_kb = 1000;
 	assert_int_equal(set(2048, 0), 512);
 	assert_int_equal(kernel.buffer_kb, 512);
-	assert_report("option:buffer_size_kb (2048: no memory; 512 is taken)");
+	assert_report("option:buffer_size_kb (2048: no memory; 512 is used)");
 
 	kernel.room_kb = 0; /* it ends */
 	assert_int_equal(set(2048, 0), 512);

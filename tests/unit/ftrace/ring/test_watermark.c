@@ -129,7 +129,7 @@ FIXTURE_TEST(test_what_cannot_be_had)
 	assert_report("too few");
 	instance.keeps_ring = true;
 	set_up(50, false);
-	assert_report("to stay as they are");
+	assert_report("must not change");
 	instance.keeps_ring = false;
 	set_up(0, false);
 	assert_null(errors.failed); /* nobody asked */
@@ -143,7 +143,7 @@ FIXTURE_TEST(test_what_cannot_be_had)
 	}
 	assert_int_equal(write(ring, "x", 1), 1); /* never waits */
 	set_up(50, false);
-	assert_report("do not wait");
+	assert_report("does not wait");
 	assert_false(l.watch);
 	assert_int_equal(l.period_ms, 100);
 	assert_int_equal(unlink(fake_path("instances/x/buffer_percent")), 0);

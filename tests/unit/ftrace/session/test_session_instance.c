@@ -118,9 +118,9 @@ FIXTURE_TEST(test_the_second_session_finds_it_in_use)
 	assert_true(b.instance.keeps_ring);
 	assert_string_equal(fake_read("instances/foo/trace"), "new records");
 	assert_string_equal(b.errors.failed[0],
-			    "option:buffer_size_kb (1024: what is there is kept: 512)");
+			    "option:buffer_size_kb (1024: the rings keep their size, 512)");
 	assert_string_equal(b.errors.failed[1],
-			    "option:use_monotonic_raw_clock (the clock that is set is kept)");
+			    "option:use_monotonic_raw_clock (the instance keeps its clock)");
 	leave(&a);
 	assert_string_equal(fake_read("instances/foo/tracing_on"), "0");
 	assert_string_equal(fake_read("instances/foo/trace_clock"), "boot");

@@ -151,7 +151,7 @@ FIXTURE_TEST(test_the_same_event_with_other_fields)
 	session_refresh(&s);
 	assert_int_equal(ev(11)->n_ops, 2);
 	assert_true(is_on("mod/a"));
-	assert_string_equal(s.errors.failed[0], "mod/a (made anew while recording)");
+	assert_string_equal(s.errors.failed[0], "mod/a (re-created while recording)");
 	/* Made anew just as it was, it is off. */
 	make_event("mod/a", 11, two_ints);
 	session_refresh(&s);
@@ -171,7 +171,7 @@ FIXTURE_TEST(test_a_module_of_many_events)
 	session_refresh(&s);
 	assert_int_equal(tracefs_list_size(s.errors.failed), 2);
 	assert_string_equal(s.errors.failed[0], "mod/* (2 events removed while recording)");
-	assert_string_equal(s.errors.failed[1], "mod/c (made anew while recording)");
+	assert_string_equal(s.errors.failed[1], "mod/c (re-created while recording)");
 }
 
 /* Also where hardly a record that was read is in the trace. */
@@ -192,7 +192,7 @@ FIXTURE_TEST(test_that_a_ring_was_emptied_is_told)
 	remove_event("mod/b");
 	session_refresh(&s);
 	assert_string_equal(s.errors.failed[1],
-			    "mod/b (removed while recording; what the rings held then is lost)");
+			    "mod/b (removed while recording; unread records were lost)");
 	assert_true(cpu.gap);
 }
 
@@ -244,7 +244,7 @@ FIXTURE_TEST(test_what_failed_is_tried_again)
 	assert_int_equal(tracefs_list_size(s.errors.failed), 1);
 	assert_string_equal(
 		s.errors.failed[0],
-		"events that came while recording (Argument list too long; tried again)");
+		"events that appeared while recording (Argument list too long; sonda retries)");
 	config.n_event_filters = 0;
 	session_refresh(&s);
 	assert_true(is_on("mod/b"));
