@@ -96,7 +96,7 @@ static void compat_threads_deinit(struct compat_threads *t)
  * In a 64-bit program each word of auxv is a small number, so one half of it is 0. In a 32-bit
  * program the halves are a type and its value, an address or flags.
  */
-static enum state look(const struct compat_threads *t, uint32_t tid)
+static enum state read_word_size(const struct compat_threads *t, uint32_t tid)
 {
 	uint32_t halves[2];
 	char path[4096];
@@ -153,7 +153,7 @@ static bool compat_threads_enter(struct compat_threads *t, const struct compat_c
 	/* The exit of an execve is in another ring and comes later or never. */
 	if (thread->state == UNSEEN ||
 	    is_exec(&t->numbers[thread->state == COMPAT], thread->last)) {
-		now = look(t, c->tid);
+		now = read_word_size(t, c->tid);
 		if (now != GONE || thread->state == UNSEEN)
 			thread->state = (uint16_t)now;
 	}
@@ -167,13 +167,13 @@ static bool compat_threads_enter(struct compat_threads *t, const struct compat_c
 }
 
 /* Returns true if this is the exit of an execve to the other table. */
-static bool leads_away(const struct compat_threads *t, struct compat_thread *thread,
-		       const struct compat_call *c)
+static bool changes_table(const struct compat_threads *t, struct compat_thread *thread,
+			  const struct compat_call *c)
 {
 	bool seen = thread->state != UNSEEN;
 
 	if (!seen)
-		thread->state = (uint16_t)look(t, c->tid);
+		thread->state = (uint16_t)read_word_size(t, c->tid);
 	if (!t->exec_shows_size || c->ret || c->nr == thread->last)
 		return false;
 	if (thread->state == COMPAT && !seen && c->nr == t->numbers[1].execve) {
@@ -192,7 +192,7 @@ static bool compat_threads_exit(struct compat_threads *t, struct compat_call *c)
 
 	if (c->time < thread->since)
 		return thread->state != COMPAT;
-	if (leads_away(t, thread, c)) {
+	if (changes_table(t, thread, c)) {
 		compat = thread->state == COMPAT;
 		c->nr = is_exec(&t->numbers[compat], thread->last) ? thread->last
 								   : t->numbers[compat].execve;

@@ -248,7 +248,7 @@ static char *split(char *request, char **ret_group)
 	return is_name(name) && (!*ret_group || is_name(*ret_group)) ? name : NULL;
 }
 
-bool event_request_means(const char *request, const char *group, const char *name)
+bool event_request_matches(const char *request, const char *group, const char *name)
 {
 	_cleanup_(freep) char *copy = strdup(request);
 	char *want_group, *want_name = copy ? split(copy, &want_group) : NULL;
@@ -258,10 +258,10 @@ bool event_request_means(const char *request, const char *group, const char *nam
 }
 
 /* Returns true for an event that the session has made, which is selected without a request. */
-static bool means_represented(const struct event_selection *s, const char *request)
+static bool matches_represented(const struct event_selection *s, const char *request)
 {
 	for (size_t i = 0; i < s->n; i++)
-		if (s->events[i].repr && event_is_meant(request, &s->events[i]))
+		if (s->events[i].repr && event_matches_request(request, &s->events[i]))
 			return true;
 	return false;
 }
@@ -279,7 +279,7 @@ static int select_one(const char *root, const char *request, struct event_select
 	name = split(copy, &group);
 	if (name)
 		r = select_in_groups(root, group, name, s);
-	if (!r && s->n == before && !means_represented(s, request))
+	if (!r && s->n == before && !matches_represented(s, request))
 		setup_error_unknown_event(errors, request);
 	return r;
 }

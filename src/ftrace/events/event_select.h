@@ -73,14 +73,14 @@ static inline const char *event_name_name(const struct event_name *e)
 int event_select(const char *root, char *const *requests, size_t n, struct event_selection *s,
 		 struct setup_errors *errors);
 /* Returns true if the request matches the event. Reads no file. */
-bool event_request_means(const char *request, const char *group, const char *name);
+bool event_request_matches(const char *request, const char *group, const char *name);
 /* Likewise, by the event's names in the trace. */
-static inline bool event_is_meant(const char *request, const struct event_name *e)
+static inline bool event_matches_request(const char *request, const struct event_name *e)
 {
-	return event_request_means(request, event_name_group(e), event_name_name(e));
+	return event_request_matches(request, event_name_group(e), event_name_name(e));
 }
 
-/* Returns true if the event is one of these of the group ftrace. */
+/* Returns true for the events ftrace/ONE and ftrace/OTHER. */
 bool event_is_ftrace(const struct event_name *e, const char *one, const char *other);
 /* Written by trace_marker or trace_marker_raw; written by trace_printk(). */
 bool event_is_marker(const struct event_name *e);

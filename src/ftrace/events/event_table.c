@@ -30,7 +30,7 @@
 struct entry {
 	uint64_t shape;
 	uint32_t number;
-	uint32_t takers;
+	uint32_t users;
 	UT_hash_handle hh;
 };
 
@@ -75,7 +75,7 @@ static int generic_number_take(uint64_t shape, uint32_t *ret)
 		e = new_entry(shape);
 	if (!e)
 		return -ENOMEM;
-	e->takers++;
+	e->users++;
 	*ret = e->number;
 	return 0;
 }
@@ -89,7 +89,7 @@ static void generic_number_give(uint32_t number)
 	uint32_t at = number - GENERIC_NUMBER_FIRST;
 	struct entry *e = at < GENERIC_NUMBERS ? by_number[at] : NULL;
 
-	if (!e || --e->takers)
+	if (!e || --e->users)
 		return;
 	by_number[at] = NULL;
 	HASH_DELETE(hh, by_shape, e);
@@ -224,10 +224,10 @@ static int compile_generic(struct event_table *t, const struct tep_event *event,
 }
 
 /*
- * Returns true for the markers besides print: the kernel copies them to every instance, whoever
- * wrote them.
+ * Returns true for a marker other than ftrace/print. The kernel copies markers of all threads to
+ * every instance.
  */
-static bool has_writer(const struct tep_event *event)
+static bool is_copied_marker(const struct tep_event *event)
 {
 	static const char *const names[] = {"raw_data", "bprint", "bputs"};
 
@@ -238,12 +238,12 @@ static bool has_writer(const struct tep_event *event)
 }
 
 /* Makes the page encoder decide for each record whether it is written. */
-static int ask_of_each(const struct event_table *t, const struct tep_event *event,
-		       struct compiled_event *ev)
+static int set_filtered_kind(const struct event_table *t, const struct tep_event *event,
+			     struct compiled_event *ev)
 {
 	if (!t->prints || strcmp(event->system, "ftrace"))
 		return 0;
-	if (has_writer(event) && print_filter_has_tids(t->prints))
+	if (is_copied_marker(event) && print_filter_has_tids(t->prints))
 		ev->kind = ev->kind == COMPILED_LEGACY ? COMPILED_LEGACY_OF_THREADS
 						       : COMPILED_OF_THREADS;
 	if (strcmp(event->name, "print"))
@@ -297,7 +297,7 @@ static int compile_indexed(struct event_table *t, const struct tep_event *event,
 		return -ENOMEM;
 	r = compile(t, event, repr, o, &ctx, shape, ret);
 	if (!r)
-		r = ask_of_each(t, event, *ret);
+		r = set_filtered_kind(t, event, *ret);
 	if (r || (*ret)->generic_index == COMPILED_NOT_GENERIC)
 		return r;
 	t->n_free_indices -= reused;

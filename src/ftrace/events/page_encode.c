@@ -164,7 +164,7 @@ static inline enum ring_page_status translate_record(struct page_encoder *t, str
 	}
 	if (r->len < ev->min_len)
 		return too_short(ev);
-	if (ev->kind >= COMPILED_FIRST_ASKED && !is_wanted(t, ev, *r)) {
+	if (ev->kind >= COMPILED_FIRST_FILTERED && !is_wanted(t, ev, *r)) {
 		cpu->left_out++;
 		return RING_PAGE_OK;
 	}

@@ -80,9 +80,9 @@ enum compiled_kind {
 	COMPILED_COMPACT_SWITCH, /* CompactSched columns; ops are state, pid, prio, comm */
 	COMPILED_COMPACT_WAKING, /* CompactSched columns; ops are pid, cpu, prio, comm, flags */
 	COMPILED_CONSTANT, /* FtraceEvent whose message is the same for all records */
-	COMPILED_FIRST_ASKED, /* from here on a filter decides for each record */
+	COMPILED_FIRST_FILTERED, /* of these kinds, not every record is written */
 	/* like COMPILED_FIELDS; ftrace/print in a session with a filter */
-	COMPILED_PRINT = COMPILED_FIRST_ASKED,
+	COMPILED_PRINT = COMPILED_FIRST_FILTERED,
 	COMPILED_OF_THREADS, /* like COMPILED_FIELDS; other markers, filtered by thread */
 	COMPILED_LEGACY_OF_THREADS, /* like COMPILED_LEGACY; other markers, filtered by thread */
 	COMPILED_METADATA, /* not written: enabled only for the metadata bus */

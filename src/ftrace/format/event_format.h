@@ -24,10 +24,10 @@
 /*
  * Checks and normalizes the text in place. Returns false if the text is malformed.
  *
- * - Cuts "print fmt" out. - Cuts the element count out of an array of strings ("__data_loc
- * char[][3] names"); the size of the field still implies it. - Moves bounds to where libtraceevent
- * expects them ("__rel_loc char name[]" becomes "__rel_loc char[] name"). - Replaces dots in the
- * event's name by underscores.
+ *	print fmt                    cut out
+ *	__data_loc char[][3] names   the count of an array is cut out; the size implies it
+ *	__rel_loc char name[]        becomes "__rel_loc char[] name", as libtraceevent expects
+ *	name: a.b                    dots of the event's name become underscores
  */
 bool event_format_prepare(char *text);
 
@@ -40,5 +40,4 @@ bool event_format_prepare(char *text);
  * print_fmt is the text after "print fmt:": a C string, then C expressions. Most of their syntax
  * is ignored.
  */
-
 bool event_format_prints_symbols(const char *print_fmt, const char *field);

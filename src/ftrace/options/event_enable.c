@@ -192,8 +192,8 @@ static char *read_format(const struct setup *s, const char *group, const char *n
 	return tracefs_event_file_read(s->instance->tracefs, group, name, "format", NULL);
 }
 
-/* In an attached instance its owner may have restricted the records. */
-static bool owner_leaves_some_out(const struct instance *i)
+/* Returns true if the owner of an attached instance has restricted its switches. */
+static bool owner_filters_switches(const struct instance *i)
 {
 	static const char *const lists[] = {"set_event_pid", "set_event_notrace_pid"};
 	_cleanup_(freep) char *filter = instance_read(i, "events/sched/sched_switch/filter");
@@ -212,11 +212,11 @@ static bool owner_leaves_some_out(const struct instance *i)
  * before, provided that no switch is missing. Otherwise an unrecorded thread would seem to run
  * until the next recorded one, and a thread would seem to run through a pause of the recording.
  */
-static bool some_switches_are_left_out(const struct event_selection *events, const struct setup *s)
+static bool switches_are_filtered(const struct event_selection *events, const struct setup *s)
 {
 	return pid_filter_wanted(s->config) || event_triggers_resume(s->config) ||
 	       event_selection_find(events, "sched", "sched_switch")->filter ||
-	       (!instance_is_own(s->instance) && owner_leaves_some_out(s->instance));
+	       (!instance_is_own(s->instance) && owner_filters_switches(s->instance));
 }
 
 /* CompactSched replaces both events or none. */
@@ -228,7 +228,7 @@ static void check_compact(const struct event_selection *events, const struct set
 	if (!options->compact)
 		return;
 	if (!event_selection_has(events, "sched", "sched_switch") ||
-	    some_switches_are_left_out(events, s)) {
+	    switches_are_filtered(events, s)) {
 		options->compact = false;
 		return;
 	}
@@ -264,8 +264,8 @@ static const char *reason_of(int error)
 
 static void report(const struct setup *s, const struct event_name *e, int error)
 {
-	bool place = error == -EINVAL &&
-		     e->repr; /* the kernel checks the program when its probe is enabled */
+	/* The kernel checks the program when its probe is enabled. */
+	bool place = error == -EINVAL && e->repr;
 
 	setup_error_add(s->errors, "%s/%s (%s)", event_name_group(e), event_name_name(e),
 			place ? "no instruction of the program begins at this offset"
@@ -317,7 +317,7 @@ static int enable(const struct setup *s, const struct event_name *e)
 	/* The owner of an attached instance may have set a tracer. */
 	if (!instance_is_own(s->instance))
 		return 0;
-	return s->functions && function_graph_event(e) ? 0 : -ENOSYS;
+	return s->functions && event_is_funcgraph(e) ? 0 : -ENOSYS;
 }
 
 int event_enable_all(struct event_selection *events, const struct setup *s,

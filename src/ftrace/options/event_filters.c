@@ -210,7 +210,7 @@ static int apply(const char *request, const char *filter, struct event_selection
 	for (size_t i = events->n; i-- > 0;) {
 		struct event_name *e = &events->events[i];
 
-		if (!event_is_meant(request, e))
+		if (!event_matches_request(request, e))
 			continue;
 		n++;
 		if (event_filter_add(events, e, filter, s) == -ENOMEM)

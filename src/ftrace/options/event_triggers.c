@@ -215,7 +215,7 @@ static int prepare_for(const struct event_selection *events, const struct setup 
 	for (size_t i = 0; i < events->n; i++) {
 		const struct event_name *e = &events->events[i];
 
-		if (!event_is_meant(c->event, e))
+		if (!event_matches_request(c->event, e))
 			continue;
 		if (stack && !may_have_stack(e))
 			continue;

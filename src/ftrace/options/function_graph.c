@@ -30,7 +30,7 @@ static const char *const event_names[] = {"funcgraph_entry", "funcgraph_exit",
 
 /* ---- which events ---- */
 
-bool function_graph_event(const struct event_name *e)
+bool event_is_funcgraph(const struct event_name *e)
 {
 	for (unsigned i = 0; i < ARRAY_SIZE(event_names); i++)
 		if (!strcmp(e->group, "ftrace") && !strcmp(e->name, event_names[i]))
@@ -106,7 +106,7 @@ int function_graph_select(struct event_selection *events, const struct setup *s)
 void function_graph_deselect(struct event_selection *events)
 {
 	for (size_t i = events->n; i-- > 0;)
-		if (function_graph_event(&events->events[i]))
+		if (event_is_funcgraph(&events->events[i]))
 			event_selection_drop(events, &events->events[i]);
 }
 
@@ -230,16 +230,16 @@ static int write_list(const struct functions *f, const struct instance *i, const
 
 /* ---- global settings of the kernel ---- */
 
-static int borrow_globals(struct function_graph *g, const struct setup *s)
+static int attach_globals(struct function_graph *g, const struct setup *s)
 {
-	const struct override_target terms = {
+	const struct override_target target = {
 		.root = s->root,
 		.place = "",
 		.state = s->state_root,
 		.reads_nothing = true,
 	};
 	struct err_text e;
-	int r = instance_attach(&g->globals, &terms, &e);
+	int r = instance_attach(&g->globals, &target, &e);
 
 	return r ? fail(s, "enable_function_graph", r, e.text) : 0;
 }
@@ -348,7 +348,7 @@ static int set_tracer(const struct setup *s)
 
 int function_graph_set(struct function_graph *g, const struct setup *s)
 {
-	int r = borrow_globals(g, s);
+	int r = attach_globals(g, s);
 
 	if (!r)
 		r = set_threads(s);

@@ -22,7 +22,8 @@ struct function_graph {
  */
 int function_graph_select(struct event_selection *events, const struct setup *s);
 void function_graph_deselect(struct event_selection *events);
-bool function_graph_event(const struct event_name *e);
+/* Returns true for an event that the tracer writes. */
+bool event_is_funcgraph(const struct event_name *e);
 
 /*
  * Sets filters, roots, depth and the tracer in s->instance, which must not be recording. Reports

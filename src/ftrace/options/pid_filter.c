@@ -23,8 +23,8 @@
 #include "base/text/str.h"
 
 #define WRITE_BYTES 32768
-#define TOLD_MAX 20 /* missing threads that are named; the others are counted */
-#define ROUNDS_MAX 100 /* of scanning; usually 2 or 3 */
+#define NAMED_MAX 20 /* missing threads that are named; the others are counted */
+#define SCANS_MAX 100 /* of scanning; usually 2 or 3 */
 
 bool pid_filter_wanted(const Pb__FtraceConfig *config)
 {
@@ -88,17 +88,17 @@ static void check(const struct named *l, const char *proc_root, struct setup_err
 			continue;
 		}
 		strbuf_printf(ret_list, "%" PRIu32 " ", tid);
-		if (!l->may_be_gone && !is_there(proc_root, tid) && ++gone <= TOLD_MAX)
+		if (!l->may_be_gone && !is_there(proc_root, tid) && ++gone <= NAMED_MAX)
 			setup_error_add(errors,
 					"option:%s (%" PRIu32
 					": no such %s when the recording was set up)",
 					l->field, tid, l->noun);
 	}
-	if (gone > TOLD_MAX)
+	if (gone > NAMED_MAX)
 		setup_error_add(errors,
 				"option:%s (%" PRIu32
 				" more: no such %s when the recording was set up)",
-				l->field, gone - TOLD_MAX, l->noun);
+				l->field, gone - NAMED_MAX, l->noun);
 }
 
 /*
@@ -220,12 +220,11 @@ static int add_processes(const struct setup *s, const char *proc_root, const cha
 	int r = 0;
 
 	for (unsigned n = 0; !r && !done; n++) {
-		if (n == ROUNDS_MAX) {
-			setup_error_add(
-				s->errors,
-				"option:pids_to_trace (%s: threads are made faster than they "
-				"can be listed; some are missing)",
-				file);
+		if (n == SCANS_MAX) {
+			setup_error_add(s->errors,
+					"option:pids_to_trace (%s: threads start faster than they "
+					"can be listed; some are missing)",
+					file);
 			return 0;
 		}
 		r = add_missing(s, proc_root, file, &done);
@@ -260,8 +259,8 @@ static int set_list(const struct setup *s, const char *proc_root, const struct s
 static int fail(const struct setup *s, int error, const char *file)
 {
 	setup_error_fatal(s->errors,
-			  "nothing is recorded: the kernel does not take tids_to_trace (%s: %s)",
-			  file, strerror(-error));
+			  "nothing is recorded: the kernel refuses tids_to_trace (%s: %s)", file,
+			  strerror(-error));
 	return error;
 }
 

@@ -223,7 +223,7 @@ void cpu_readers_close(struct cpu_readers *r)
 	*r = (struct cpu_readers){0};
 }
 
-void cpu_readers_look(struct cpu_readers *r)
+void cpu_readers_open_new(struct cpu_readers *r)
 {
 	if (cpu_presence_read(&r->presence, r->sys_root) || r->unopened)
 		r->unopened = open_rings(r) != 0;
@@ -235,7 +235,7 @@ void cpu_reader_begin(struct cpu_reader *cpu)
 {
 	cpu->done = cpu->fd < 0;
 	cpu->pass_bytes = 0;
-	cpu->hardly = false;
+	cpu->nearly_empty = false;
 }
 
 void cpu_readers_begin(struct cpu_readers *r)
@@ -307,7 +307,7 @@ uint32_t cpu_reader_run(struct cpu_readers *r, struct cpu_reader *cpu,
 			struct page_encode_target *to, unsigned n, uint32_t max, bool to_the_end)
 {
 	uint32_t read_before = cpu->pass_bytes;
-	bool hardly, is_empty = false;
+	bool nearly_empty, is_empty = false;
 	enum ring_page_status status;
 	struct ring_page_facts page;
 
@@ -326,10 +326,10 @@ uint32_t cpu_reader_run(struct cpu_readers *r, struct cpu_reader *cpu,
 		if (cpu->pass_bytes >= r->pass_max)
 			cpu->done = true;
 		/* The first page may be the rest of one that was read before. */
-		hardly = page.used < r->page_size / 2 && cpu->pass_bytes > r->page_size;
-		if (hardly && (!to_the_end || cpu->hardly))
+		nearly_empty = page.used < r->page_size / 2 && cpu->pass_bytes > r->page_size;
+		if (nearly_empty && (!to_the_end || cpu->nearly_empty))
 			cpu->done = true;
-		cpu->hardly = hardly;
+		cpu->nearly_empty = nearly_empty;
 	}
 	if (cpu->done)
 		note_end(cpu, to, n, is_empty, to_the_end);

@@ -29,7 +29,7 @@ struct cpu_reader {
 	uint32_t cpu;
 	int fd; /* owned: trace_pipe_raw, non-blocking; -1: the CPU is not present */
 	bool done; /* this pass has ended */
-	bool hardly; /* the last sub-buffer of this pass was nearly empty */
+	bool nearly_empty; /* the last sub-buffer of this pass was nearly empty */
 	bool absent; /* no ring yet: the CPU has not been online since boot */
 	uint32_t pass_bytes; /* read in this pass; whole sub-buffers, even if not full */
 	uint64_t read_ns; /* CLOCK_MONOTONIC: end of the last pass that read something */
@@ -46,7 +46,7 @@ struct cpu_readers {
 	char *dir; /* owned: the directory per_cpu */
 	const char *sys_root; /* borrowed until cpu_readers_close */
 	struct cpu_presence presence;
-	/* a hotplugged CPU could not be opened; retried by the next cpu_readers_look */
+	/* a hotplugged CPU could not be opened; retried by the next cpu_readers_open_new */
 	bool unopened;
 };
 
@@ -59,8 +59,8 @@ int cpu_readers_open(struct cpu_readers *r, const struct instance *i, const char
 /* A zeroed r is allowed. */
 void cpu_readers_close(struct cpu_readers *r);
 
-/* Opens the rings of CPUs that were plugged in since. Not during a pass. */
-void cpu_readers_look(struct cpu_readers *r);
+/* Opens the rings of CPUs that were plugged in since the last call. Not during a pass. */
+void cpu_readers_open_new(struct cpu_readers *r);
 
 /*
  * Reads the kernel's counters of a ring. Keeps the file open: opening it can block for a second

@@ -127,7 +127,7 @@ static void after_slice(void *ctx)
 	each_listener(r, call_after_slice);
 }
 
-static unsigned takers(void *ctx, unsigned cpu, struct page_encode_target **ret)
+static unsigned targets(void *ctx, unsigned cpu, struct page_encode_target **ret)
 {
 	struct ring *r = ctx;
 	struct ring_listener *l;
@@ -154,7 +154,7 @@ static void pass_over(void *ctx)
 
 static const struct ring_poll_ops ring_poll_ops = {
 	.before_slice = before_slice,
-	.takers = takers,
+	.targets = targets,
 	.after_slice = after_slice,
 	.pass_over = pass_over,
 };
@@ -300,7 +300,7 @@ void ring_close(struct ring_listener *l)
 /* ---- listening ---- */
 
 /* Sets the poll's period and watermark for the attached listeners. */
-static void settle(struct ring *r)
+static void update_poll(struct ring *r)
 {
 	struct ring_listener *l;
 	bool watch = false;
@@ -326,14 +326,14 @@ void ring_attach(struct ring_listener *l)
 	l->attached = true;
 	l->encoder->sync = sync_now(r);
 	TAILQ_INSERT_TAIL(&r->attached, l, link);
-	settle(r);
+	update_poll(r);
 }
 
 void ring_hold(struct ring_listener *l, bool hold)
 {
 	l->held = hold;
 	if (l->attached)
-		settle(l->ring);
+		update_poll(l->ring);
 }
 
 void ring_detach(struct ring_listener *l)
@@ -346,7 +346,7 @@ void ring_detach(struct ring_listener *l)
 		r->next = TAILQ_NEXT(l, link);
 	TAILQ_REMOVE(&r->attached, l, link);
 	l->attached = l->reading_all = false;
-	settle(r);
+	update_poll(r);
 }
 
 void ring_read_all(struct ring_listener *l)

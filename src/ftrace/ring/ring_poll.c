@@ -226,7 +226,7 @@ static void look_for_cpus(struct ring_poll *d, enum pass pass)
 	if (pass != END_PASS && now - d->looked_ns < LOOK_NS)
 		return;
 	d->looked_ns = now;
-	cpu_readers_look(d->options.readers);
+	cpu_readers_open_new(d->options.readers);
 }
 
 /* Starts a pass over all rings. */
@@ -252,7 +252,7 @@ static void on_wake(void *ctx, struct cpu_reader *cpu)
 }
 
 /* Reads up to the bytes of one slice. */
-static void run_turn(struct ring_poll *d)
+static void run_slice(struct ring_poll *d)
 {
 	struct cpu_readers *r = d->options.readers;
 	uint32_t read, left = RING_POLL_SLICE_BYTES;
@@ -265,7 +265,7 @@ static void run_turn(struct ring_poll *d)
 
 		if (r->cpus[cpu].done)
 			continue;
-		n = d->options.ops->takers(d->options.ctx, cpu, &to);
+		n = d->options.ops->targets(d->options.ctx, cpu, &to);
 		read = cpu_reader_run(r, &r->cpus[cpu], to, n, MIN(left, RING_POLL_CPU_BYTES),
 				      d->pass == END_PASS);
 		left -= MIN(left, read);
@@ -312,7 +312,7 @@ static void run(struct ring_poll *d)
 	ops->before_slice(d->options.ctx);
 	if (d->pass == NO_PASS)
 		return;
-	run_turn(d);
+	run_slice(d);
 	ops->after_slice(d->options.ctx);
 	/* A callback may have stopped the poll, closed the rings, or requested a new pass. */
 	if (d->pass != NO_PASS && all_done(d->options.readers))

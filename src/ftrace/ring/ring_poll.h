@@ -26,7 +26,7 @@ struct ring_poll;
 struct ring_poll_ops {
 	void (*before_slice)(void *ctx);
 	/* Returns the targets for records of a CPU, given by its index in the readers. */
-	unsigned (*takers)(void *ctx, unsigned cpu, struct page_encode_target **ret);
+	unsigned (*targets)(void *ctx, unsigned cpu, struct page_encode_target **ret);
 	void (*after_slice)(void *ctx);
 	/* A pass to the end is over: ring_poll_passes has increased. */
 	void (*pass_over)(void *ctx);

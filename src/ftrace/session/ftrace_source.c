@@ -139,10 +139,10 @@ static void look_again(struct ftrace_source *ds)
 }
 
 /*
- * The kernel copies a marker to one instance after the other and stops with EBADF at the first that
- * does not record. While the top level does not (its tracing_on is 0), it would fail each write to
- * trace_marker, after this session has got the marker. So it gets no copies meanwhile. Best effort:
- * nothing is lost without it.
+ * The kernel copies a marker to one instance after the other. At the first instance that does not
+ * record, it stops and the write to trace_marker fails with EBADF, although this session has the
+ * marker. So the top level gets no copies while its tracing_on is 0. Errors are ignored: this
+ * session loses nothing.
  */
 static void spare_top_level(struct ftrace_source *ds)
 {
@@ -168,7 +168,7 @@ static void spare_top_level(struct ftrace_source *ds)
 		(void)override_write(ds->top_markers, "options/copy_trace_marker", "0");
 }
 
-static void on_look(evutil_socket_t fd, short what, void *arg)
+static void on_timer(evutil_socket_t fd, short what, void *arg)
 {
 	struct ftrace_source *ds = arg;
 
@@ -290,7 +290,7 @@ static void attach(struct ftrace_source *ds)
 	}
 }
 
-static void say_started(struct ftrace_source *ds)
+static void report_started(struct ftrace_source *ds)
 {
 	if (ds->started)
 		return;
@@ -307,7 +307,7 @@ static void begin_reading(void *ctx)
 	session_symbols_apply(&s->symbols, s->listeners, s->n_listeners, &s->extra, &s->errors);
 	hold(ds, false);
 	ds->reading = true;
-	say_started(ds);
+	report_started(ds);
 }
 
 static void ftrace_destroy(void *instance)
@@ -495,7 +495,7 @@ static int ftrace_create(struct ds_handle *h, const struct ds_env *env,
 								     : DEFAULT_STOP_TIMEOUT_MS);
 	metadata_publisher_register(&ds->publisher, env->bus, ds_session_id(h));
 	ds->writer = ds_writer_new(h);
-	ds->timer = evtimer_new(env->loop, on_look, ds);
+	ds->timer = evtimer_new(env->loop, on_timer, ds);
 	r = ftrace_session_init(&ds->session, env, ds_session_id(h), ds_consumer_is_root(h),
 				config->ftrace_config);
 	if (r || !ds->writer || !ds->timer) {
@@ -517,8 +517,11 @@ static void ftrace_start(void *instance)
 		begin_recording(ds);
 }
 
-/* Returns true if the records would have no names now. */
-static bool leaves_to_stop(const struct ftrace_source *ds)
+/*
+ * Returns true if a flush leaves the records to the stop that follows, because the symbols for them
+ * are not loaded.
+ */
+static bool stop_reads_instead(const struct ftrace_source *ds)
 {
 	return ds->rest_waits || (ds_stop_follows(ds->handle) && !ds->in_flush_pass &&
 				  session_symbols_pending(&ds->session.symbols));
@@ -528,9 +531,9 @@ static void ftrace_flush(void *instance, uint64_t flush_id)
 {
 	struct ftrace_source *ds = instance;
 
-	if (ds->stopped || ds->setting_up || leaves_to_stop(ds)) {
+	if (ds->stopped || ds->setting_up || stop_reads_instead(ds)) {
 		if (!ds->setting_up)
-			say_started(ds); /* it records, although nothing is read yet */
+			report_started(ds); /* it records, although nothing is read yet */
 		ds_flushed(ds->handle, flush_id);
 		return;
 	}

@@ -129,7 +129,7 @@ static void report_missing_files(unsigned wanted, const struct event_table *tabl
  * Returns true if only some threads, CPUs or times are recorded, or if an owner may have
  * restricted them.
  */
-static bool some_tasks_are_left_out(const struct setup *s)
+static bool tasks_are_filtered(const struct setup *s)
 {
 	const Pb__FtraceConfig *c = s->config;
 
@@ -149,7 +149,7 @@ static bool is_whole(const struct setup *s, const struct event_table *table,
 static void set_complete_kinds(struct metadata_publisher *t, unsigned wanted, const struct setup *s,
 			       const struct event_table *table)
 {
-	if (some_tasks_are_left_out(s))
+	if (tasks_are_filtered(s))
 		return;
 	for (size_t n = 0; n < ARRAY_SIZE(events); n++)
 		if (events[n].wants == METADATA_TASKS && !is_whole(s, table, &events[n]))

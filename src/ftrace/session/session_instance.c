@@ -51,7 +51,7 @@ int named_instance_attach(struct instance *i, const char *root, const char *stat
 			  struct err_text *e)
 {
 	bool beside = !strcmp(name, "hyp") || !strcmp(name, "hypervisor");
-	struct override_target terms = {.root = root, .state = state};
+	struct override_target target = {.root = root, .state = state};
 	const char *why = objection(name);
 	char place[300];
 	int r;
@@ -62,8 +62,8 @@ int named_instance_attach(struct instance *i, const char *root, const char *stat
 	r = snprintf(place, sizeof(place), "%s%s", beside ? "" : "instances/", name);
 	if (r < 0 || (size_t)r >= sizeof(place))
 		return refuse(e, -ENAMETOOLONG, name, "too long");
-	terms.place = place;
-	r = instance_attach(i, &terms, e);
+	target.place = place;
+	r = instance_attach(i, &target, e);
 	return r == -ENOENT ? refuse_unknown(e, root, name) : r;
 }
 
@@ -151,8 +151,7 @@ static void set_clock(const struct setup *s, const struct ftrace_settings *setti
 
 /* ---- own instances ---- */
 
-/* The open waits for locks of tracefs, for seconds while other tracers make and remove
- * instances. */
+/* The open waits for locks of tracefs, for seconds while other tracers make instances. */
 static char *read_top_size(const char *root)
 {
 	char path[4096], *size;
@@ -168,9 +167,9 @@ static char *read_top_size(const char *root)
 /*
  * The top level's rings are tiny until their first use. Kernels before 6.7 count them as used once
  * the size of any instance is set, and keep them tiny; the next user of the top level would lose
- * nearly everything. So they get the size that the kernel would have given them.
+ * nearly everything. So this function sets the size that the kernel would have set.
  */
-static void mind_top_size(const char *root, const char *before)
+static void restore_top_size(const char *root, const char *before)
 {
 	_cleanup_(freep) char *after = read_top_size(root), *whole = NULL;
 	char path[4096];
@@ -196,7 +195,7 @@ static int make_own(const struct setup *s, const struct ftrace_settings *setting
 	}
 	set_clock(s, settings, i);
 	*ret_kb = ring_size_set(i, settings, s->errors);
-	mind_top_size(s->root, top_size);
+	restore_top_size(s->root, top_size);
 	return 0;
 }
 
@@ -223,8 +222,7 @@ static int borrow(const struct setup *s, struct instance *i)
 	return r;
 }
 
-/* A tracer that another process has set there is in use; clearing the rings would destroy its
- * output. */
+/* Clearing the rings would destroy the output of a tracer that another process has set there. */
 static int check_tracer(const struct setup *s, const struct instance *i)
 {
 	_cleanup_(freep) char *tracer = instance_read(i, "current_tracer");
@@ -292,8 +290,8 @@ static int begin_ring(const struct setup *s, const struct ftrace_settings *setti
 	return 0;
 }
 
-static int use_others(const struct setup *s, const struct ftrace_settings *settings,
-		      struct instance *i, uint32_t *ret_kb)
+static int use_attached(const struct setup *s, const struct ftrace_settings *settings,
+			struct instance *i, uint32_t *ret_kb)
 {
 	int r = borrow(s, i);
 
@@ -323,7 +321,7 @@ int session_instance_open(const struct setup *s, const struct ftrace_settings *s
 		return -ENOENT;
 	}
 	if ((c->instance_name && *c->instance_name) || c->preserve_ftrace_buffer)
-		return use_others(s, settings, ret, ret_buffer_kb);
+		return use_attached(s, settings, ret, ret_buffer_kb);
 	return make_own(s, settings, ret, ret_buffer_kb);
 }
 

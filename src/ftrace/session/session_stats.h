@@ -5,10 +5,9 @@
 #include "ftrace/session/ftrace_session.h"
 
 /*
- * The FtraceStats of one session. The counters at the start and what was refused are written before
- * the first event, so that a reader of the unfinished trace learns of it. A pair is written with
- * every flush, these and the current counters, so a truncated trace contains its losses up to the
- * flush.
+ * The FtraceStats of one session. The counters at the start and the setup errors are written before
+ * the first event, so that an unfinished trace has them. Each flush writes a pair: the counters at
+ * the start and the current ones. So a truncated trace contains its losses up to the flush.
  */
 struct session_stats {
 	struct ring_stats_all start; /* owned */

@@ -132,7 +132,7 @@ int top_level_split(struct top_level *t, struct event_selection *events, const s
 	for (size_t k = events->n; !r && k-- > 0;) {
 		struct event_name *e = &events->events[k];
 
-		if ((graph && function_graph_event(e)) || (markers && event_is_marker(e)) ||
+		if ((graph && event_is_funcgraph(e)) || (markers && event_is_marker(e)) ||
 		    (printk && event_is_printk(e)))
 			r = move(events, e, &t->events);
 	}
@@ -153,7 +153,7 @@ static int setup_failed(const struct event_selection *events, const struct setup
 static bool wants_graph(const struct event_selection *events)
 {
 	for (size_t i = 0; i < events->n; i++)
-		if (function_graph_event(&events->events[i]))
+		if (event_is_funcgraph(&events->events[i]))
 			return true;
 	return false;
 }
@@ -227,9 +227,10 @@ static int use_place(struct instance *place, const struct event_selection *event
 		     const struct top_level_options *o)
 {
 	const struct setup *s = o->setup;
-	const struct override_target terms = {.root = s->root, .place = "", .state = s->state_root};
+	const struct override_target target = {
+		.root = s->root, .place = "", .state = s->state_root};
 	struct err_text e;
-	int r = instance_attach(place, &terms, &e);
+	int r = instance_attach(place, &target, &e);
 
 	if (r)
 		return setup_failed(events, s, r, e.text);

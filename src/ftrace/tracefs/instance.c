@@ -25,8 +25,7 @@
 
 /* Another sonda-probes makes an instance in less; a stranger may hold the lock for longer. */
 #define LOCK_TRIES 50
-/* A process that looks at every instance has a file of ours open for less, also on a busy
- * machine. */
+/* A process that reads all instances has a file of ours open for less, even on a busy machine. */
 #define REMOVE_TRIES 50
 #define PAUSE_NS (10 * 1000 * 1000)
 
@@ -160,33 +159,33 @@ int instance_make(struct instance *i, const char *root, uint64_t session_id, str
 	return r;
 }
 
-/* terms->place is a named instance, the top level, or a directory next to `instances`. */
-static struct tracefs_instance *open_place(const struct override_target *terms, const char *path)
+/* target->place is a named instance, the top level, or a directory next to `instances`. */
+static struct tracefs_instance *open_place(const struct override_target *target, const char *path)
 {
 	static const char prefix[] = "instances/";
 
-	if (str_starts(terms->place, prefix))
-		return tracefs_instance_alloc(terms->root, terms->place + strlen(prefix));
+	if (str_starts(target->place, prefix))
+		return tracefs_instance_alloc(target->root, target->place + strlen(prefix));
 	return tracefs_instance_alloc(path, NULL);
 }
 
-int instance_attach(struct instance *i, const struct override_target *terms, struct err_text *e)
+int instance_attach(struct instance *i, const struct override_target *target, struct err_text *e)
 {
 	char path[4096], file[4096];
 	int r, n;
 
 	*i = (struct instance){0};
-	n = snprintf(path, sizeof(path), "%s%s%s", terms->root, *terms->place ? "/" : "",
-		     terms->place);
+	n = snprintf(path, sizeof(path), "%s%s%s", target->root, *target->place ? "/" : "",
+		     target->place);
 	if (n < 0 || (size_t)n >= sizeof(path) || fs_join(file, sizeof(file), path, "tracing_on"))
-		return err_set(e, -ENAMETOOLONG, "the path of %s is too long", terms->place);
+		return err_set(e, -ENAMETOOLONG, "the path of %s is too long", target->place);
 	if (!fs_exists(file))
 		return err_set(e, -ENOENT, "%s is not there", path);
-	r = override_new(terms, &i->override, e);
+	r = override_new(target, &i->override, e);
 	if (r)
 		return r;
 	i->path = strdup(path);
-	i->tracefs = open_place(terms, path);
+	i->tracefs = open_place(target, path);
 	if (i->path && i->tracefs)
 		return 0;
 	release(i);

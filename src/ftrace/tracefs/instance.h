@@ -17,8 +17,8 @@ struct tracefs_instance;
  *
  *	own		root/instances/sonda-PID-SESSION, made for this session alone. Everything
  *			is off when it is made; removing it removes all settings.
- *	attached	an existing instance of another process, or the top level. Settings changed
- *			through these functions are restored when it is removed from here
+ *	attached	an existing instance of another process, or the top level. instance_remove()
+ *			restores the settings changed through these functions
  *			(override.h). Other sessions may use it at the same time.
  *
  * Functions return 0 or -errno unless stated otherwise. The kernel refuses to remove an instance
@@ -40,19 +40,21 @@ struct instance {
 int instance_make(struct instance *i, const char *root, uint64_t session_id, struct err_text *e);
 /*
  * Returns a descriptor of the directory root/instances, locked against other processes that make
- * instances or look for stale ones; close() unlocks it. -EWOULDBLOCK if another process has kept it
- * for half a second, or another -errno; the caller goes on without it.
+ * instances or search for stale ones; close() unlocks it. Returns -EWOULDBLOCK if another process
+ * has held the lock for half a second, or another -errno: the caller continues without the lock.
  */
 int instances_lock(const char *root);
-/* Returns true if a process holds the lock of an instance: its session lives, in whatever pid
- * namespace. Call it with instances_lock() held. */
+/*
+ * Returns true if a process, of any pid namespace, holds the lock of the instance: its session is
+ * alive. Call it with instances_lock() held.
+ */
 bool instance_is_locked(const char *path);
 /* Attaches to an existing directory. Sets e on failure. Returns -ENOENT if it does not exist. */
-int instance_attach(struct instance *i, const struct override_target *terms, struct err_text *e);
+int instance_attach(struct instance *i, const struct override_target *target, struct err_text *e);
 /*
- * A zeroed instance is allowed. Returns -EBUSY if another process has a file of it open, so the
- * directory stays; or, for an attached one, if its tracer cannot be reset (the next start restores
- * it).
+ * A zeroed instance is allowed. Returns -EBUSY if the directory stays because another process has a
+ * file of it open; or, for an attached instance, if its tracer cannot be reset (the next start
+ * resets it).
  */
 int instance_remove(struct instance *i);
 static inline bool instance_is_made(const struct instance *i)
@@ -80,7 +82,7 @@ const char *instance_refused_file(const struct instance *i);
 
 /* Replaces the content of the file. Adds to a `trigger`. */
 int instance_write(const struct instance *i, const char *file, const char *text);
-/* Adds to a list that instance_write has started. */
+/* Adds to a list that instance_write() has begun. */
 int instance_append(const struct instance *i, const char *file, const char *text);
 /*
  * For an attached instance: its rings keep their content and size; other sessions find it in use.

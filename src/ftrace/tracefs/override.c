@@ -41,23 +41,23 @@ static LIST_HEAD(, override_dir) dirs = LIST_HEAD_INITIALIZER(dirs);
 
 /* ---- directories ---- */
 
-static struct override_dir *find_dir(const struct override_target *terms)
+static struct override_dir *find_dir(const struct override_target *target)
 {
-	size_t len = strlen(terms->root);
+	size_t len = strlen(target->root);
 	struct override_dir *d;
 
 	LIST_FOREACH (d, &dirs, link)
-		if (!strncmp(d->log.dir, terms->root, len) &&
-		    !strcmp(d->log.dir + len + (d->log.dir[len] == '/'), terms->place))
+		if (!strncmp(d->log.dir, target->root, len) &&
+		    !strcmp(d->log.dir + len + (d->log.dir[len] == '/'), target->place))
 			return d;
 	return NULL;
 }
 
-static int dir_new(const struct override_target *terms, struct override_dir **ret,
+static int dir_new(const struct override_target *target, struct override_dir **ret,
 		   struct err_text *e)
 {
 	struct override_dir *d = calloc(1, sizeof(*d));
-	int r = d ? undo_log_open(&d->log, terms->state, terms->root, terms->place, e)
+	int r = d ? undo_log_open(&d->log, target->state, target->root, target->place, e)
 		  : err_set(e, -ENOMEM, "out of memory");
 
 	if (r) {
@@ -69,7 +69,7 @@ static int dir_new(const struct override_target *terms, struct override_dir **re
 	return 0;
 }
 
-static int check_dir(const struct override_target *terms, const struct override_dir *d,
+static int check_dir(const struct override_target *target, const struct override_dir *d,
 		     struct err_text *e)
 {
 	const struct setting_change *c;
@@ -77,21 +77,21 @@ static int check_dir(const struct override_target *terms, const struct override_
 	if (!~d->sessions)
 		return err_set(e, -EBUSY, "too many recordings use %s", d->log.dir);
 	TAILQ_FOREACH (c, &d->log.changes, link)
-		if (!terms->reads_nothing && setting_restricts(c->file))
+		if (!target->reads_nothing && setting_restricts(c->file))
 			return err_set(e, -EBUSY,
 				       "another recording restricts the records of %s (%s)",
 				       d->log.dir, c->file);
 	return 0;
 }
 
-int override_new(const struct override_target *terms, struct override **ret, struct err_text *e)
+int override_new(const struct override_target *target, struct override **ret, struct err_text *e)
 {
 	struct override *l = calloc(1, sizeof(*l));
 	int r = l ? 0 : err_set(e, -ENOMEM, "out of memory");
 
 	if (!r) {
-		l->dir = find_dir(terms);
-		r = l->dir ? check_dir(terms, l->dir, e) : dir_new(terms, &l->dir, e);
+		l->dir = find_dir(target);
+		r = l->dir ? check_dir(target, l->dir, e) : dir_new(target, &l->dir, e);
 	}
 	if (r) {
 		free(l);
@@ -99,7 +99,7 @@ int override_new(const struct override_target *terms, struct override **ret, str
 	}
 	l->bit = ~l->dir->sessions & (l->dir->sessions + 1);
 	l->dir->sessions |= l->bit;
-	l->dir->readers |= terms->reads_nothing ? 0 : l->bit;
+	l->dir->readers |= target->reads_nothing ? 0 : l->bit;
 	*ret = l;
 	return 0;
 }

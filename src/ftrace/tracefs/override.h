@@ -31,7 +31,7 @@ struct override_target {
 };
 
 /* Sets e on failure. */
-int override_new(const struct override_target *terms, struct override **ret, struct err_text *e);
+int override_new(const struct override_target *target, struct override **ret, struct err_text *e);
 /*
  * Restores the settings that no other session holds. Returns 0 or the first -errno; a setting that
  * could not be restored stays in the undo log for the next process.

@@ -15,7 +15,7 @@
  * process, not the machine, because a reboot resets tracefs.
  *
  *	STATE/top-level			log of the top level
- *	STATE/instances:NAME		log of an instance; hyp likewise
+ *	STATE/instances:NAME		log of an instance; "hyp" is the log of hyp
  *
  *	sonda-loan 1 BOOT-ID PID
  *	was 26 trace_clock		old value of the file: 26 bytes

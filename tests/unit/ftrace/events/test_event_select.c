@@ -139,7 +139,7 @@ TEST(test_what_a_request_means)
 	};
 
 	for (unsigned i = 0; i < ARRAY_SIZE(cases); i++)
-		assert_int_equal(event_request_means(cases[i].request, "sched", "sched_switch"),
+		assert_int_equal(event_request_matches(cases[i].request, "sched", "sched_switch"),
 				 cases[i].means);
 }
 
@@ -196,11 +196,11 @@ FIXTURE_TEST(test_events_that_sessions_have_made)
 	assert_ptr_equal(e->repr, &repr);
 	assert_string_equal(event_name_group(e), "mine");
 	assert_string_equal(event_name_name(e), "read");
-	assert_true(event_is_meant("mine/*", e));
-	assert_false(event_is_meant("sonda_1_2_3/read", e));
+	assert_true(event_matches_request("mine/*", e));
+	assert_false(event_matches_request("sonda_1_2_3/read", e));
 	e = event_selection_find(&s, "irq", "softirq");
 	assert_string_equal(event_name_group(e), "irq");
-	assert_true(event_is_meant("softirq", e));
+	assert_true(event_matches_request("softirq", e));
 	setup_errors_deinit(&errors);
 	event_selection_deinit(&s);
 }

@@ -68,7 +68,7 @@ FIXTURE_TEST(test_events)
 
 	assert_int_equal(function_graph_select(&events, &s), 0);
 	assert_int_equal(events.n, 2);
-	assert_true(function_graph_event(&events.events[0]));
+	assert_true(event_is_funcgraph(&events.events[0]));
 	assert_int_equal(event_selection_add(&events, "sched", "sched_switch"), 0);
 	assert_int_equal(event_selection_add(&events, "ftrace", "print"), 0);
 	function_graph_deselect(&events);

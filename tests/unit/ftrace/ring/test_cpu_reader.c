@@ -111,17 +111,17 @@ FIXTURE_TEST(test_cpus_that_are_not_there_are_left_out)
 	assert_true(r.cpus[1].done);
 	assert_int_equal(run(1, 10, true), 0);
 	assert_int_equal(run(2, 10, true), 1);
-	cpu_readers_look(&r);
+	cpu_readers_open_new(&r);
 	cpu_readers_begin(&r);
 	assert_int_equal(run(1, 10, true), 0);
 	fake_text("devices/system/cpu/present", "0-2\n"); /* plugged in */
-	cpu_readers_look(&r);
+	cpu_readers_open_new(&r);
 	cpu_readers_begin(&r);
 	assert_int_equal(run(1, 10, true), 1);
 	assert_int_equal(streams[1].events, 1);
 	assert_int_equal(run(0, 10, true), 0); /* the others are where they were */
 	fake_text("devices/system/cpu/present", "0\n"); /* and out: what is left is read */
-	cpu_readers_look(&r);
+	cpu_readers_open_new(&r);
 	assert_true(r.cpus[1].fd >= 0);
 }
 
@@ -139,11 +139,11 @@ FIXTURE_TEST(test_a_ring_that_cannot_be_opened_is_tried_again)
 	snprintf(away, sizeof(away), "%s.away", name);
 	assert_int_equal(rename(name, away), 0);
 	fake_text("devices/system/cpu/present", "0-2\n");
-	cpu_readers_look(&r);
+	cpu_readers_open_new(&r);
 	assert_true(r.cpus[1].fd < 0);
 	assert_true(r.cpus[2].fd >= 0);
 	assert_int_equal(rename(away, name), 0);
-	cpu_readers_look(&r);
+	cpu_readers_open_new(&r);
 	cpu_readers_begin(&r);
 	assert_int_equal(run(1, 10, true), 1);
 	assert_false(r.unopened);

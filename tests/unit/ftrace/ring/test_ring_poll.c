@@ -51,7 +51,7 @@ static void after_slice(void *ctx)
 		in_after_turn();
 }
 
-static unsigned takers(void *ctx, unsigned cpu, struct page_encode_target **ret)
+static unsigned targets(void *ctx, unsigned cpu, struct page_encode_target **ret)
 {
 	static struct page_encode_target to;
 
@@ -68,7 +68,7 @@ static void pass_over(void *ctx)
 		in_pass_over();
 }
 
-static const struct ring_poll_ops ops = {before_slice, takers, after_slice, pass_over};
+static const struct ring_poll_ops ops = {before_slice, targets, after_slice, pass_over};
 
 SETUP
 {
