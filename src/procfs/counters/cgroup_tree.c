@@ -88,12 +88,12 @@ static int init_roots(struct cgroup_choice *ch, const Pb__CgroupStatsConfig *c)
 	return r;
 }
 
+/* Returns true for the name of a file in the group: it must not lead out of it. */
 static bool is_file_of_group(const char *name)
 {
 	return name[0] && name[0] != '.' && !strchr(name, '/') && strlen(name) <= NAME_MAX;
 }
 
-/* Returns true for a file name: it must not lead out of the group. */
 static void drop_bad_files(struct counter_patterns *p)
 {
 	size_t kept = 0;
@@ -346,7 +346,7 @@ static struct cgroup *found(struct cgroup_tree *t, struct cgroup *g, struct cgro
 }
 
 /* Returns true if the group or its descendants may be recorded. */
-static bool leads_on(const struct cgroup_tree *t, const struct cgroup *g)
+static bool may_have_recorded(const struct cgroup_tree *t, const struct cgroup *g)
 {
 	return g->depth < t->choice->levels || (g->recorded && g->below < t->choice->max_depth);
 }
@@ -386,7 +386,7 @@ void cgroup_tree_list(struct cgroup_tree *t, struct cgroup *g)
 	DIR *dir;
 	int fd;
 
-	if (!leads_on(t, g))
+	if (!may_have_recorded(t, g))
 		return;
 	fd = openat(t->fd, g->path[0] ? g->path : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	dir = fd >= 0 ? fdopendir(fd) : NULL;

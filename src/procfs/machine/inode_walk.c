@@ -225,7 +225,7 @@ static void cut_path(struct inode_walk *w)
 	w->path.s[w->path.len] = '\0';
 }
 
-static void give_root(struct inode_walk *w, struct inode_found *ret)
+static void return_root(struct inode_walk *w, struct inode_found *ret)
 {
 	bool is_top = w->path.len == 0;
 
@@ -248,7 +248,7 @@ bool inode_walk_step(struct inode_walk *w, struct inode_found *ret_found)
 		return false;
 	}
 	if (w->root_due) {
-		give_root(w, ret_found);
+		return_root(w, ret_found);
 		return true;
 	}
 	cut_path(w);

@@ -36,7 +36,7 @@ static const struct {
 	FUNCTION(enumerate_data),
 };
 
-static void say(struct strbuf *why, const char *text)
+static void set_reason(struct strbuf *why, const char *text)
 {
 	strbuf_clear(why);
 	strbuf_puts(why, text ? text : "cannot be opened");
@@ -47,14 +47,14 @@ int journald_library_open(struct journald_library *l, const char *file, struct s
 	struct journald_library found = {.handle = dlopen(file, RTLD_NOW | RTLD_LOCAL)};
 
 	if (!found.handle) {
-		say(why, dlerror());
+		set_reason(why, dlerror());
 		return -ENOENT;
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(functions); i++) {
 		void *symbol = dlsym(found.handle, functions[i].name);
 
 		if (!symbol) {
-			say(why, functions[i].name);
+			set_reason(why, functions[i].name);
 			dlclose(found.handle);
 			return -ENOSYS;
 		}
@@ -157,7 +157,7 @@ static int add_matches(struct journald_reader *r)
 	return res;
 }
 
-static int go_to_now(struct journald_reader *r)
+static int seek_to_end(struct journald_reader *r)
 {
 	int res = r->lib->seek_tail(r->journal);
 
@@ -188,7 +188,7 @@ static int open_journal(struct journald_reader *r)
 		res = r->lib->get_fd(r->journal);
 	if (res >= 0) {
 		r->has_files = has_files(r);
-		res = go_to_now(r);
+		res = seek_to_end(r);
 	}
 	if (res < 0)
 		journald_reader_close(r);

@@ -186,7 +186,7 @@ void proc_files_deinit(struct proc_files *f)
  * Finds out whether the task has exited or the kernel lacks the file, by looking at our own
  * directory.
  */
-static void look_for(struct proc_files *f, enum proc_file file)
+static void find_absence(struct proc_files *f, enum proc_file file)
 {
 	struct proc_errors *t = &f->errors[file];
 	char path[PATH_SIZE];
@@ -203,10 +203,10 @@ static void look_for(struct proc_files *f, enum proc_file file)
 }
 
 /* Counts an error r and returns r. */
-static int noted(struct proc_files *f, enum proc_file file, int r)
+static int count_error(struct proc_files *f, enum proc_file file, int r)
 {
 	if (r == -ENOENT)
-		look_for(f, file);
+		find_absence(f, file);
 	/* A command line that could not be read in time is read again later. */
 	if (r >= 0 || r == -ENOENT || r == -ESRCH || (r == -EAGAIN && file == PROC_FILE_CMDLINE))
 		return r;
@@ -324,23 +324,24 @@ static int read_file(struct proc_files *f, int folder, int32_t tid, enum proc_fi
 	char path[PATH_SIZE];
 
 	if (is_read_outside(file) && outside_reads_pid())
-		return noted(f, file, read_outside(f, tid, file));
+		return count_error(f, file, read_outside(f, tid, file));
 	snprintf(path, sizeof(path), "%d/%s", tid, names[file]);
 	fd = open_at(f, folder, path, file);
-	return noted(f, file, fd < 0 ? fd : read_text(f, fd, file));
+	return count_error(f, file, fd < 0 ? fd : read_text(f, fd, file));
 }
 
 static int parse_status(struct proc_files *f, int r, struct proc_status *ret)
 {
 	if (r == 0)
-		r = noted(f, PROC_FILE_STATUS, proc_status_parse(f->text.s, f->text.len, ret));
+		r = count_error(f, PROC_FILE_STATUS,
+				proc_status_parse(f->text.s, f->text.len, ret));
 	return r;
 }
 
 static int parse_number(struct proc_files *f, int r, enum proc_file file, int64_t *ret_v)
 {
 	if (r == 0)
-		r = noted(f, file, proc_number_parse(f->text.s, f->text.len, ret_v));
+		r = count_error(f, file, proc_number_parse(f->text.s, f->text.len, ret_v));
 	return r;
 }
 
@@ -370,7 +371,7 @@ int proc_files_stat(struct proc_files *f, int32_t pid, struct proc_stat *ret)
 	int r = read_file(f, f->root, pid, PROC_FILE_STAT);
 
 	if (r == 0)
-		r = noted(f, PROC_FILE_STAT, proc_stat_parse(f->text.s, f->text.len, ret));
+		r = count_error(f, PROC_FILE_STAT, proc_stat_parse(f->text.s, f->text.len, ret));
 	return r;
 }
 
@@ -381,7 +382,7 @@ int proc_files_smaps(struct proc_files *f, int32_t pid, struct proc_smaps *ret)
 	if (r < 0)
 		return r;
 	proc_smaps_parse(f->text.s, f->text.len, ret);
-	return noted(f, PROC_FILE_SMAPS_ROLLUP, ret->has ? 0 : -EBADMSG);
+	return count_error(f, PROC_FILE_SMAPS_ROLLUP, ret->has ? 0 : -EBADMSG);
 }
 
 int proc_files_number(struct proc_files *f, int32_t pid, enum proc_file file, int64_t *ret_v)
@@ -404,7 +405,7 @@ int proc_files_io(struct proc_files *f, int32_t pid, struct proc_io *ret)
 {
 	int r = read_file(f, f->root, pid, PROC_FILE_IO);
 
-	return r < 0 ? r : noted(f, PROC_FILE_IO, proc_io_parse(f->text.s, f->text.len, ret));
+	return r < 0 ? r : count_error(f, PROC_FILE_IO, proc_io_parse(f->text.s, f->text.len, ret));
 }
 
 int proc_files_cgroup(struct proc_files *f, int32_t pid, struct span *ret_path)
@@ -412,8 +413,8 @@ int proc_files_cgroup(struct proc_files *f, int32_t pid, struct span *ret_path)
 	int r = read_file(f, f->root, pid, PROC_FILE_CGROUP);
 
 	return r < 0 ? r
-		     : noted(f, PROC_FILE_CGROUP,
-			     proc_cgroup_parse(f->text.s, f->text.len, ret_path));
+		     : count_error(f, PROC_FILE_CGROUP,
+				   proc_cgroup_parse(f->text.s, f->text.len, ret_path));
 }
 
 int proc_files_thread_schedstat(struct proc_files *f, const struct pid_list *threads, int32_t tid,
@@ -422,8 +423,8 @@ int proc_files_thread_schedstat(struct proc_files *f, const struct pid_list *thr
 	int r = read_file(f, threads->fd, tid, PROC_FILE_SCHEDSTAT);
 
 	return r < 0 ? r
-		     : noted(f, PROC_FILE_SCHEDSTAT,
-			     proc_schedstat_parse(f->text.s, f->text.len, ret));
+		     : count_error(f, PROC_FILE_SCHEDSTAT,
+				   proc_schedstat_parse(f->text.s, f->text.len, ret));
 }
 
 /* A kernel without CONFIG_SCHED_INFO has no such file, or three zeros in it. */
@@ -490,11 +491,11 @@ static int read_cached(struct proc_files *f, struct proc_cached_file *k, int32_t
 		snprintf(path, sizeof(path), "%d/%s", pid, names[file]);
 		r = open_at(f, f->root, path, file);
 		if (r < 0)
-			return noted(f, file, r);
+			return count_error(f, file, r);
 		k->fd = r;
 		n_cached++;
 	}
-	r = noted(f, file, read_text(f, k->fd, file));
+	r = count_error(f, file, read_text(f, k->fd, file));
 	if (r < 0)
 		proc_cached_close(k);
 	return r;

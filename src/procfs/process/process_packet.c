@@ -150,7 +150,7 @@ static bool is_errors(const struct proc_errors *t)
 
 static const char *reason_of(const struct proc_errors *t)
 {
-	return t->absent	     ? "this kernel has none"
+	return t->absent	     ? "this kernel lacks it"
 	       : t->error == -EAGAIN ? "not read in time"
 				     : fs_reason(-t->error);
 }

@@ -136,7 +136,8 @@ static struct task_state *append(struct process_events *q, struct process_writer
 	return t;
 }
 
-static void hear(struct process_events *q, struct task_state *t, const struct metadata_task *f)
+static void merge_event(struct process_events *q, struct task_state *t,
+			const struct metadata_task *f)
 {
 	if (f->kind == METADATA_TASK_ENDED) {
 		t->has_ended = true;
@@ -192,7 +193,7 @@ void process_events_add(struct process_events *q, struct process_writer *n,
 	if (!t && f->kind != METADATA_TASK_ENDED)
 		t = append(q, n, f->tid);
 	if (t)
-		hear(q, t, f);
+		merge_event(q, t, f);
 }
 
 bool process_events_run(struct process_events *q, struct process_writer *n,

@@ -44,11 +44,7 @@ struct process_table {
 	size_t released; /* number of rows of last that process_table_drop_exited has checked */
 };
 
-/*
- * Ends the pass. Drops rows in pieces; returns true while there are more to drop before the next
- * pass.
- */
-#define PROCESS_TABLE_PIECE 64u
+#define PROCESS_TABLE_PIECE 64u /* rows that are checked or dropped in one piece */
 /*
  * Drops all rows without calling gone and closes their files, in pieces; returns true while there
  * are more. Call it only when no pass is active and none follows.

@@ -180,7 +180,7 @@ static void forget_dropped(struct process_source *ds)
 }
 
 /* Releases the open files, which may be thousands. */
-static bool let_go(struct process_source *ds, const struct time_slice *slice)
+static bool release_files(struct process_source *ds, const struct time_slice *slice)
 {
 	while (process_table_release(&ds->poll.table)) {
 		if (time_slice_over(slice)) {
@@ -200,13 +200,14 @@ static void answer_flushes(struct process_source *ds)
 /* Answers flushes and the stop when their metadata is complete. */
 static void answer(struct process_source *ds, const struct time_slice *slice)
 {
-	bool owed = ds->subscribed && metadata_bus_is_busy(ds->bus, ds_session_id(ds->h));
-	bool flushed = ds->flushes.n > 0 && !owed, stopped = ds->stopping && !has_publisher(ds);
+	bool is_busy = ds->subscribed && metadata_bus_is_busy(ds->bus, ds_session_id(ds->h));
+	bool flushed = ds->flushes.n > 0 && !is_busy, stopped = ds->stopping && !has_publisher(ds);
 
 	/* No publisher is left. */
 	if (stopped)
 		unsubscribe(ds);
-	if ((!flushed && !stopped) || (stopped && !let_go(ds, slice)) || !write_out(ds, slice))
+	if ((!flushed && !stopped) || (stopped && !release_files(ds, slice)) ||
+	    !write_out(ds, slice))
 		return;
 	if (flushed)
 		answer_flushes(ds);
@@ -349,9 +350,10 @@ static void on_metadata(void *ctx, const struct metadata_batch *batch)
 	for (size_t i = 0; i < batch->n_fds && ds->wants_fds; i++)
 		process_fds_add(&ds->fds, &batch->fds[i]);
 	if (batch->lost || ds->fds.dropped)
-		log_write_limited(&ds->loss_errors, LOG_LEVEL_WARN,
-				  "linux.process_stats: more happened to tasks than could be held; "
-				  "some may have an old name or none");
+		log_write_limited(
+			&ds->loss_errors, LOG_LEVEL_WARN,
+			"linux.process_stats: events of tasks exceeded the limit; some tasks "
+			"may have an old name or none");
 	ds->fds.dropped = 0;
 	/* Not now: the publisher records from its next step on. */
 	if (!ds->knew_starts && knows_starts(ds)) {

@@ -52,7 +52,7 @@ static void describe_task(struct process_writer *n, const struct proc_status *s)
 }
 
 /* The first known parent stays; see pid_map.h. */
-static void settle_parent(struct process_writer *n, struct proc_status *s)
+static void keep_first_parent(struct process_writer *n, struct proc_status *s)
 {
 	int32_t known = pid_relations_parent(&n->relations, s->pid);
 
@@ -141,7 +141,7 @@ static void write_read(struct process_writer *n, const struct process_row *row,
 {
 	int32_t parent_now = proc_status_has(s, PROC_STATUS_PPID) ? s->ppid : PID_NO_PARENT;
 
-	settle_parent(n, s);
+	keep_first_parent(n, s);
 	process_packet_end(n->packet);
 	write_in_time(n, row, s, parent_now, began_ns);
 }
@@ -305,14 +305,14 @@ static int32_t find_process(struct process_writer *n, int32_t tid)
 	if (tgid || !read_task(n, tid, &s))
 		return tgid;
 	if (s.tgid == tid)
-		settle_parent(n, &s);
+		keep_first_parent(n, &s);
 	else
 		pid_relations_put_thread(&n->relations, tid, s.tgid);
 	return s.tgid;
 }
 
 /* Updates the relations of the task from its events. */
-static void take_in(struct process_writer *n, const struct task_state *t)
+static void update_relations(struct process_writer *n, const struct task_state *t)
 {
 	int32_t process, parent;
 
@@ -360,7 +360,7 @@ static void describe_past_process(struct process_writer *n, const struct task_st
 		.start_from_boot_ns = t->began_ns,
 	};
 
-	settle_parent(n, s);
+	keep_first_parent(n, s);
 	if (s->ppid == KTHREADD) {
 		s->kthread = true;
 		s->has |= 1u << PROC_STATUS_KTHREAD;
@@ -457,7 +457,7 @@ void process_writer_write_state(struct process_writer *n, const struct task_stat
 {
 	struct proc_status s = {.pid = t->tid};
 
-	take_in(n, t);
+	update_relations(n, t);
 	s.tgid = pid_relations_tgid(&n->relations, t->tid);
 	if ((is_known_thread(n, t) || !describe_there(n, t, &s)) && s.tgid)
 		describe_past(n, t, &s);

@@ -45,7 +45,7 @@ struct sys_table {
 /* Longer names are not counter names of the kernel. */
 #define NAME_MAX_LEN 128
 
-static void want(struct sys_table *t, uint32_t number)
+static void add_wanted(struct sys_table *t, uint32_t number)
 {
 	t->wanted[number / 64] |= 1ull << number % 64;
 }
@@ -74,7 +74,7 @@ static void sys_table_choose(struct sys_table *t, struct sys_packet *p, const ch
 	for (size_t i = 0; i < n; i++) {
 		if (listed[i] > 0 && listed[i] < SYS_TABLE_NUMBERS &&
 		    protobuf_c_enum_descriptor_get_value(numbers, listed[i]))
-			want(t, (uint32_t)listed[i]);
+			add_wanted(t, (uint32_t)listed[i]);
 		else
 			unknown_ids_log(&unknown, file, listed[i]);
 	}

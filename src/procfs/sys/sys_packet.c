@@ -209,7 +209,7 @@ void sys_packet_error(struct sys_packet *p, struct sys_errors *t, const char *pa
 	p->errors = t;
 	p->has_new_errors = true;
 	log_warn("linux.sys_stats: %s: %s: %s; %s is not recorded", t->what, path, fs_reason(error),
-		 error == EBADMSG ? "that part" : "what it holds");
+		 error == EBADMSG ? "that part" : "its content");
 }
 
 void sys_packet_no_cpus(struct sys_packet *p, struct sys_errors *t)

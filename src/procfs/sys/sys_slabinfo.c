@@ -68,9 +68,12 @@ static void forget_from(struct sys_slab *s, struct sys_packet *p, size_t from)
 	s->n = MIN(s->n, from);
 }
 
-/* Returns true if cache i has that name. */
-static int know(struct sys_slab *s, struct sys_packet *p, size_t i, struct span name,
-		uint64_t pages)
+/*
+ * Makes cache i the one of that name: keeps it, or replaces it and drops all after it. Returns 0 or
+ * -errno.
+ */
+static int set_cache(struct sys_slab *s, struct sys_packet *p, size_t i, struct span name,
+		     uint64_t pages)
 {
 	struct cache *c;
 
@@ -107,7 +110,7 @@ static int parse_line(struct sys_slab *s, struct sys_packet *p, size_t i, struct
 	write_cache(p, name, pages, slabs);
 	if (!s->by_file)
 		return 0;
-	if (know(s, p, i, name, pages) == 0)
+	if (set_cache(s, p, i, name, pages) == 0)
 		s->caches[i].empty = slabs == 0;
 	else
 		s->by_file = false;

@@ -186,7 +186,7 @@ static void on_tick(evutil_socket_t fd, short what, void *ctx)
 }
 
 /* Uses the active pass, or starts one. */
-static void poll_what_is_old(struct sys_stats *ds)
+static void poll_old_tables(struct sys_stats *ds)
 {
 	uint64_t now = now_ms();
 
@@ -308,7 +308,7 @@ static void sys_stats_flush(void *instance, uint64_t flush_id)
 		flushes_answer(&ds->flushes, ds->h);
 		(void)flushes_add(&ds->flushes, flush_id);
 	}
-	poll_what_is_old(ds);
+	poll_old_tables(ds);
 }
 
 static void sys_stats_clear(void *instance)
@@ -325,7 +325,7 @@ static void sys_stats_stop(void *instance)
 	if (ds->stopping)
 		return;
 	ds->stopping = true;
-	poll_what_is_old(ds);
+	poll_old_tables(ds);
 }
 
 const struct data_source sys_stats_data_source = {

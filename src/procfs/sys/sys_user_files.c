@@ -80,7 +80,7 @@ static void take_word(struct name *n, struct span word, bool is_first)
 		n->head = n->len;
 }
 
-static void give(struct parser *p, const struct name *n, const struct counter_number *v)
+static void report_number(struct parser *p, const struct name *n, const struct counter_number *v)
 {
 	char text[FILE_NUMBER_NAME_SIZE + 16];
 	int len;
@@ -110,7 +110,7 @@ static bool take_pair(struct parser *p, struct span word)
 	n.place = 0;
 	add_word(&n, key);
 	if (counter_number_parse(value, &v))
-		give(p, &n, &v);
+		report_number(p, &n, &v);
 	return true;
 }
 
@@ -123,7 +123,7 @@ static void parse_line(struct parser *p, struct span line)
 	for (bool first = true; span_next_word(&line, &word); first = false) {
 		if (counter_number_parse(word, &v)) {
 			p->name.place++;
-			give(p, &p->name, &v);
+			report_number(p, &p->name, &v);
 		} else if (memchr(word.p, '\0', word.len)) {
 			p->name.place++; /* no text */
 		} else if (!take_pair(p, word)) {
