@@ -73,7 +73,8 @@ static int take_tag(struct walk *w, struct btf_field *f, const char *tag)
 	else if (!strcmp(tag, TAG_GAUGE))
 		f->is_gauge = true;
 	else if (str_starts(tag, TAG))
-		return err_set(w->e, -EINVAL, "has the tag \"%.80s\", which nobody knows", tag);
+		return err_set(w->e, -EINVAL, "has the tag \"%.80s\", which sonda does not know",
+			       tag);
 	return 0;
 }
 

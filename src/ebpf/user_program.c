@@ -40,11 +40,9 @@ static int check_name(const char *name, struct err_text *e)
 
 	if (len > 0 && len <= PROGRAM_NAME_CHARS && strspn(name, chars) == len)
 		return 0;
-	return err_set(
-		e, -EINVAL,
-		"a program's name has 1 to %d letters, digits, '_' and '-', and leads nowhere "
-		"else",
-		PROGRAM_NAME_CHARS);
+	return err_set(e, -EINVAL,
+		       "a program's name has 1 to %d letters, digits, '_' and '-', and no path",
+		       PROGRAM_NAME_CHARS);
 }
 
 /* Checks the open file, which cannot be replaced any more. */
@@ -55,7 +53,7 @@ static int check_owner(int fd, const char *what, unsigned owner, mode_t type, st
 	if (fstat(fd, &st) < 0)
 		return err_set(e, -errno, "%s: %s", what, strerror(errno));
 	if ((st.st_mode & S_IFMT) != type)
-		return err_set(e, -EINVAL, "%s is no %s", what,
+		return err_set(e, -EINVAL, "%s is not a %s", what,
 			       type == S_IFDIR ? "folder" : "file");
 	if (st.st_uid != owner)
 		return err_set(e, -EPERM, "%s is owned by user %u; it must be owned by user %u",

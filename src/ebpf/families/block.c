@@ -59,8 +59,8 @@ static const struct track_spec process_columns[] = {
 	 .unit = TRACK_UNIT_BYTES,
 	 .total = true},
 	{.name = "block written",
-	 .description = "bytes of block devices, since the recording began; what the kernel writes "
-			"back later is its own threads'",
+	 .description = "bytes of block devices, since the recording began; later writeback counts "
+			"for threads of the kernel",
 	 .unit = TRACK_UNIT_BYTES,
 	 .total = true},
 	{.name = "block in flight",

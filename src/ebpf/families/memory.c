@@ -43,12 +43,11 @@ static const struct {
 	const char *time, *count, *description;
 } stalls[MEMORY_STALLS] = {
 	{"direct reclaim time", "direct reclaims",
-	 "threads that wanted memory and had to free some, since the recording began"},
+	 "threads that freed memory before they got some, since the recording began"},
 	{"control group reclaim time", "control group reclaims",
-	 "threads that wanted memory where a control group was at its limit, since the recording "
-	 "began"},
+	 "threads that freed memory of a control group at its limit, since the recording began"},
 	{"compaction time", "compactions",
-	 "threads that moved pages to have large ones, since the recording began"},
+	 "threads that moved pages to get contiguous ones, since the recording began"},
 	{"background compaction time", "background compactions",
 	 "by threads of the kernel, since the recording began"},
 };

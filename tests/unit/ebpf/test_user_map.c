@@ -141,7 +141,7 @@ FIXTURE_TEST(values_that_are_no_counters_are_refused)
 	type = btf__add_struct(btf, "tagged", 4);
 	btf__add_field(btf, "v", u32, 0, 0);
 	btf__add_decl_tag(btf, "sonda:units=ns", type, 0);
-	refuses(type, "has the tag \"sonda:units=ns\", which nobody knows");
+	refuses(type, "has the tag \"sonda:units=ns\", which sonda does not know");
 	refuses(btf__add_struct(btf, "empty", 0), "has no fields");
 }
 
