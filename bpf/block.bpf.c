@@ -46,26 +46,26 @@ struct request_id {
 struct seen {
 	struct request_id id;
 	struct block_key key;
-	__u32 bytes; /* for outliers only, but in records; as is the next */
+	__u32 bytes; /* without SONDA_RECORDS for outliers only, as is the next */
 	__u64 sector;
 	struct gendisk *disk; /* NULL in records */
 };
 
-struct on_its_way {
+struct in_flight {
 	struct block_key key;
-	__u64 since; /* 0: it is not issued */
+	__u64 since; /* issue to the driver; 0: not issued */
 	__u32 tgid; /* the process that is charged */
 	__u32 is_counted;
 	__u32 tid, bytes; /* as seen */
 	__u64 sector;
-	__u64 alive; /* when tgid was there */
+	__u64 alive; /* a CLOCK_BOOTTIME at which tgid existed */
 };
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 16384);
 	__type(key, struct request_id);
-	__type(value, struct on_its_way);
+	__type(value, struct in_flight);
 } requests SEC(".maps");
 
 struct {
@@ -133,7 +133,7 @@ static __always_inline struct block_process *process_counts(__u32 tgid)
 }
 
 /* The current process is charged. */
-static __always_inline void describe(const struct seen *s, struct on_its_way *w)
+static __always_inline void describe(const struct seen *s, struct in_flight *w)
 {
 	__u64 id = bpf_get_current_pid_tgid();
 
@@ -147,7 +147,7 @@ static __always_inline void describe(const struct seen *s, struct on_its_way *w)
 }
 
 /* Updates the number in flight: issued (1), or returned without completion (-1). */
-static __always_inline void count_begun(const struct on_its_way *w, const struct seen *s, __s64 n)
+static __always_inline void count_begun(const struct in_flight *w, const struct seen *s, __s64 n)
 {
 	struct block_disk *d = disk_counts(&w->key, s);
 	struct block_process *p;
@@ -165,7 +165,7 @@ static __always_inline void count_begun(const struct on_its_way *w, const struct
 
 static __always_inline void on_insert(const struct seen *s)
 {
-	struct on_its_way w = {.since = 0};
+	struct in_flight w = {.since = 0};
 
 	describe(s, &w);
 	if (bpf_map_update_elem(&requests, &s->id, &w, BPF_ANY) < 0)
@@ -174,7 +174,7 @@ static __always_inline void on_insert(const struct seen *s)
 
 static __always_inline void on_issue(const struct seen *s)
 {
-	struct on_its_way w = {.since = 0}, *known;
+	struct in_flight w = {.since = 0}, *known;
 
 	describe(s, &w);
 	known = bpf_map_lookup_elem(&requests, &s->id);
@@ -196,7 +196,7 @@ static __always_inline void on_issue(const struct seen *s)
 
 static __always_inline void on_requeue(const struct seen *s)
 {
-	struct on_its_way *w = bpf_map_lookup_elem(&requests, &s->id);
+	struct in_flight *w = bpf_map_lookup_elem(&requests, &s->id);
 
 	if (!w || !w->since)
 		return;
@@ -217,7 +217,7 @@ static __always_inline void count_bytes(struct block_process *p, __u32 op, __u32
 		__sync_fetch_and_add(&p->written, bytes);
 }
 
-static __always_inline void report_outlier(const struct on_its_way *w, const char *disk,
+static __always_inline void report_outlier(const struct in_flight *w, const char *disk,
 					   __u64 latency)
 {
 	struct sonda_event_text *e = outlier_begin(latency, w->since, w->tgid, w->tid);
@@ -244,7 +244,7 @@ static __always_inline void report_outlier(const struct on_its_way *w, const cha
 }
 
 /* Completes that many bytes. */
-static __always_inline void complete(const struct on_its_way *w, __u32 error, __u32 bytes,
+static __always_inline void complete(const struct in_flight *w, __u32 error, __u32 bytes,
 				     int is_whole, __u64 now)
 {
 	struct block_disk *d = disk_counts(&w->key, NULL);
@@ -299,7 +299,7 @@ static __always_inline int op_of(struct request *rq)
 }
 
 /* Returns 0 for a device or operation that is not counted. */
-static __always_inline int see(struct request *rq, struct seen *s)
+static __always_inline int read_request(struct request *rq, struct seen *s)
 {
 	int op = op_of(rq);
 
@@ -322,7 +322,7 @@ static __always_inline int see(struct request *rq, struct seen *s)
 	{                                                                                          \
 		struct seen s = {};                                                                \
                                                                                                    \
-		if (see(rq, &s))                                                                   \
+		if (read_request(rq, &s))                                                          \
 			function(&s);                                                              \
 		return 0;                                                                          \
 	}                                                                                          \
@@ -331,7 +331,7 @@ static __always_inline int see(struct request *rq, struct seen *s)
 	{                                                                                          \
 		struct seen s = {};                                                                \
                                                                                                    \
-		if (see(rq, &s))                                                                   \
+		if (read_request(rq, &s))                                                          \
 			function(&s);                                                              \
 		return 0;                                                                          \
 	}
@@ -346,7 +346,7 @@ int BPF_PROG(on_complete, struct request *rq, unsigned char error, unsigned int 
 {
 	__u64 now = bpf_ktime_get_boot_ns();
 	struct request_id id = {.address = (__u64)rq};
-	struct on_its_way *w = bpf_map_lookup_elem(&requests, &id);
+	struct in_flight *w = bpf_map_lookup_elem(&requests, &id);
 	int is_whole = bytes >= rq->__data_len;
 
 	if (!w || !w->since)
@@ -382,7 +382,7 @@ static __always_inline int op_in(void *record, __u32 field)
 	return -1;
 }
 
-static __always_inline int see(void *ctx, __u32 event, struct seen *s)
+static __always_inline int read_request(void *ctx, __u32 event, struct seen *s)
 {
 	int op = op_in(ctx, BLOCK_RWBS(event));
 
@@ -404,7 +404,7 @@ static __always_inline int see(void *ctx, __u32 event, struct seen *s)
 	{                                                                                          \
 		struct seen s = {};                                                                \
                                                                                                    \
-		if (see(ctx, event, &s))                                                           \
+		if (read_request(ctx, event, &s))                                                  \
 			function(&s);                                                              \
 		return 0;                                                                          \
 	}
@@ -417,7 +417,7 @@ ONE(block_rq_merge, BLOCK_MERGE, on_merge)
 /* Completed in parts: the rest starts at a later sector. */
 static __always_inline void on_complete(const struct seen *s, __u32 error, __u32 bytes, __u64 now)
 {
-	struct on_its_way *w = bpf_map_lookup_elem(&requests, &s->id), rest;
+	struct in_flight *w = bpf_map_lookup_elem(&requests, &s->id), rest;
 	struct request_id id = s->id;
 	int is_whole;
 
@@ -441,7 +441,7 @@ int BPF_PROG(block_rq_complete)
 	__u64 now = bpf_ktime_get_boot_ns();
 	struct seen s = {};
 
-	if (see(ctx, BLOCK_COMPLETE, &s))
+	if (read_request(ctx, BLOCK_COMPLETE, &s))
 		on_complete(&s, ARG(0, BLOCK_ERROR), ARG(0, BLOCK_DONE) << 9, now);
 	return 0;
 }

@@ -112,7 +112,7 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 	else
 		state = task_state(prev);
 	switch_one(prev, class_of(preempt, state), now);
-	/* Before the other thread: the verifier follows its paths once, if no state is needed there. */
+	/* Before the next thread: the verifier then follows the paths of that one only once. */
 	if (!preempt && (state & TASK_DEAD))
 		slot_end(prev);
 	switch_one(next, STATE(ON), now);

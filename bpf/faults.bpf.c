@@ -15,9 +15,9 @@
 #include "thread.h"
 
 struct thread {
-	__u64 all, major; /* of task_struct, when we last looked */
+	__u64 all, major; /* counts of task_struct at the last check */
 	__u32 is_known;
-	__u32 begun; /* 1: a fault that counts already */
+	__u32 begun; /* 1: a fault was counted at its start, before task_struct had it */
 };
 
 SONDA_PROCESSES(struct faults)
@@ -37,7 +37,7 @@ static __always_inline void begin_fault(void)
 		v->all++;
 }
 #else
-/* min, maj: of the task now. */
+/* Adds the growth since the last check. min, maj: current counts of the task. */
 static __always_inline void look(struct thread *h, __u32 tgid, __u64 min, __u64 maj, __u32 begun)
 {
 	__u64 all = min + maj;
@@ -108,7 +108,7 @@ int BPF_PROG(on_fault_user)
 	return 0;
 }
 
-/* In the kernel, at memory of the process: such as where read() puts what it has read. */
+/* A fault in the kernel at memory of the process, such as the buffer of a read(). */
 SEC(HOOK(exceptions, page_fault_kernel))
 int BPF_PROG(on_fault_kernel)
 {

@@ -16,7 +16,10 @@ struct thread {
 SONDA_PROCESSES(struct futex)
 SONDA_THREADS(struct thread)
 
-/* Numbers: x86-64, arm64; i386 and arm, which have one for times of 64 bits; and two of all. */
+/*
+ * Numbers of futex calls. COMPAT: of i386 and arm, which have another one for 64-bit times. WAITV
+ * and WAIT have the same number on all architectures.
+ */
 #define NR_X86_64 202
 #define NR_ARM64 98
 #define NR_COMPAT 240
@@ -34,7 +37,7 @@ SONDA_THREADS(struct thread)
 
 #define EAGAIN 11
 
-/* May be one: a number has two meanings, by the table. */
+/* Returns 1 if the number is a futex call in the 64-bit table or in the 32-bit one. */
 static __always_inline int may_be_futex(long nr)
 {
 	if (nr == NR_COMPAT || nr == NR_COMPAT_TIME64 || nr == NR_WAITV || nr == NR_WAIT)
@@ -100,7 +103,7 @@ int BPF_PROG(on_exit, void *regs, long ret)
 		return 0;
 	since = h->since;
 	h->since = 0;
-	/* Its value was another one already: it has not waited. */
+	/* The futex had another value, so the thread did not wait. */
 	if (ret == -EAGAIN)
 		return 0;
 	v = process_of(current_tgid(), 0);

@@ -100,7 +100,7 @@ static __always_inline void end(__u32 kind, __u64 pages)
 	bpf_map_delete_elem(&stalls, &key);
 }
 
-/* Two programs for what has a begin and an end; the rest is evaluated in them. */
+/* Defines the two programs of a stall. order and pages are expressions, evaluated in them. */
 #define STALL(group, event, kind, order, pages)                                                    \
 	SEC(HOOK(group, event##_begin)) int BPF_PROG(event##_begin)                                \
 	{                                                                                          \

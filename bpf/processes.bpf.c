@@ -4,7 +4,7 @@
  * files of /proc for each process. It iterates over the pid namespace of its reader.
  *
  * The kernel keeps the resident pages of a process in parts, one for each CPU, and adds a part to
- * the sum when it is large. The sum here is without these parts: it tells that the memory changed.
+ * the sum when it is large. The sum here lacks these parts; it shows that the memory changed.
  */
 #include "common.h"
 
@@ -37,7 +37,7 @@ int each_thread(struct bpf_iter__task *ctx)
 	struct task_struct *t = ctx->task;
 	struct processes_thread v = {};
 
-	/* sonda-probes itself, too, if no processes are named. */
+	/* Without a scope this includes sonda-probes itself. */
 	if (!t || (settings.scope != SONDA_SCOPE_ALL && !is_counted(t->tgid, t)))
 		return 0;
 	v.pid = t->tgid;

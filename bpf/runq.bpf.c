@@ -90,7 +90,7 @@ int BPF_PROG(on_wakeup_new, struct task_struct *task)
 	return wake(task);
 }
 
-/* What it was at the decision; the task's own may be another one by now. */
+/* Returns the state at the switch. The field of the task may have changed since. */
 static __always_inline __u64 state_of(unsigned long long *ctx, struct task_struct *prev)
 {
 	if (settings.switches & RUNQ_HAS_STATE)
@@ -98,7 +98,7 @@ static __always_inline __u64 state_of(unsigned long long *ctx, struct task_struc
 	return task_state(prev);
 }
 
-/* Waits from here on, or for nothing, or is no more. */
+/* A thread was switched out: it waits for a CPU, sleeps, or has ended. */
 static __always_inline void leave(struct task_struct *t, bool preempt, __u64 state, __u64 now)
 {
 	int would_run = preempt || state == TASK_RUNNING;

@@ -58,7 +58,7 @@ int BPF_PROG(on_wakeup_new)
 	return wake(ARG(0, SWITCH_WOKEN_NEW));
 }
 
-/* The running thread is the one that is switched out: why the other waited, if only as the last. */
+/* The current thread is being switched out: it is the last cause of the wait. */
 static __always_inline void report_outlier(const struct waiting *w, __u32 pid, __u64 wait)
 {
 	__u64 ran = bpf_get_current_pid_tgid();

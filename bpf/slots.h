@@ -4,29 +4,33 @@
 #include "thread.h"
 
 /*
- * What is kept with a thread as in thread.h, for hooks so hot that its look-up is too dear: most
- * threads have a slot of an array, which takes a few instructions and no call.
+ * Per-thread data as in thread.h, for the hottest hooks. Most threads have a slot of an array,
+ * found with a few instructions and no call.
  *
- * A thread is identified by the address of its stack, which is its own until it is dead (exec() may give
- * it the pid of another one). Stacks lie 32 KiB apart where they are mapped (VMAP_STACK), from one
- * place on, so they nearly number the threads; elsewhere a few more meet in one slot.
+ * The address of its stack identifies a thread until its end, while exec() may change its pid. The
+ * address also selects the slot: mapped stacks (VMAP_STACK) are 32 KiB apart in one region, so few
+ * threads collide. Without VMAP_STACK more of them collide.
  *
- * The first thread to come to a slot owns it until slot_end(); those that meet it there have what is
- * theirs in thread.h's maps. So nothing is lost but speed. Changes of one thread never happen at the
- * same time (it runs, or the lock of its run queue is held), so only who becomes the owner must be
- * settled between CPUs: who adds its claim and is alone with it. (Kernels before 5.12 have no
- * instruction that compares and exchanges, nor a verifier that skips one.)
+ * The first thread at a slot owns it until slot_end(). Other threads at that slot use the maps of
+ * thread.h, which are slower. Data of one thread never changes on two CPUs at the same time: the
+ * thread runs, or the lock of its run queue is held. Only the ownership of a free slot is
+ * contended: a thread adds a claim, and becomes the owner if its claim is the only one. (Kernels
+ * before 5.12 have no compare-and-exchange instruction for BPF.)
  */
 #ifdef SONDA_NO_BTF
-#define SONDA_SLOTS(value_t) SONDA_THREADS(value_t) /* types have the place of the stack */
+/* Without BTF the address of the stack is unknown. */
+#define SONDA_SLOTS(value_t) SONDA_THREADS(value_t)
 #else
 #define SONDA_STACK_BITS 15
 #define SONDA_SLOTS_MAX 32768 /* a power of two */
 
-/* Another one for tests. */
+/* Tests set a smaller one. */
 const volatile __u64 slots_mask SEC(".rodata.slots") = SONDA_SLOTS_MAX - 1;
 
-/* An address is no number that can be cut to 32 bits (6.17), but can lie where a key is read. */
+/*
+ * The verifier of 6.17 rejects the truncation of an address to 32 bits. It accepts the read of a
+ * key from its lower half.
+ */
 #define SONDA_LOW_HALF (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__)
 
 #define SONDA_SLOTS(value_t)                                                                       \
@@ -78,7 +82,7 @@ const volatile __u64 slots_mask SEC(".rodata.slots") = SONDA_SLOTS_MAX - 1;
                                                                                                    \
 		if (s && s->owner == stack)                                                        \
 			return &s->value;                                                          \
-		/* What it has elsewhere stays there. */                                           \
+		/* Data in the maps of thread.h stays there. */                                    \
 		v = thread_get(t);                                                                 \
 		if (v)                                                                             \
 			return v;                                                                  \

@@ -21,7 +21,7 @@ SONDA_PROCESSES(struct syscalls)
 SONDA_SLOTS(struct thread)
 
 #define ERRNO_MAX 4095
-/* Inside the kernel only: the call is made again, or is EINTR, which is not known yet. */
+/* Codes inside the kernel: the call is restarted or returns EINTR, which is decided later. */
 #define ERESTART_FIRST 512
 #define ERESTART_LAST 516
 
@@ -92,7 +92,7 @@ int BPF_PROG(on_exit, void *regs, long ret)
 	return 0;
 }
 
-/* It makes no call any more. */
+/* A call of the thread does not return any more. */
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(on_thread_exit, struct task_struct *task)
 {

@@ -35,7 +35,7 @@ static int open_mount(const char *sys_root)
 }
 
 /* Returns true if the path has a component "..". */
-static bool goes_up(const char *path)
+static bool has_dot_dot(const char *path)
 {
 	for (const char *p = path; *p;) {
 		size_t n = strcspn(p, "/");
@@ -62,7 +62,7 @@ static int cgroup_id(const char *sys_root, const char *path, uint64_t *ret_id, s
 	if (mount < 0)
 		return err_set(e, mount, "control groups of version 2 are not mounted in %s",
 			       sys_root);
-	if (goes_up(path))
+	if (has_dot_dot(path))
 		return err_set(e, -EINVAL, "%.256s is outside of the mount", path);
 	if (fstatat(mount, *below ? below : ".", &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return err_set(e, -errno, "%.256s: %s", path, strerror(errno));

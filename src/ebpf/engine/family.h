@@ -95,7 +95,7 @@ struct ebpf_run {
 	bool no_call_names; /* of system calls: no tracks by name */
 	bool process_rows; /* sums by process are written as rows (tracks/process_rows.h) */
 	struct process_ends *ends; /* borrowed; shared by the runs. NULL: without process_rows */
-	bool is_cleared; /* the incremental state was; the family resets it */
+	bool is_cleared; /* the incremental state was cleared; the family resets this flag */
 	const char *proc_root;
 	uint64_t generation; /* number of the period that ended (bpf/histogram.h) */
 	struct outliers *outliers; /* owned; NULL: disabled */

@@ -111,7 +111,7 @@ static int reserve(struct map_reader *m)
 	return m->keys && m->values ? 0 : -ENOMEM;
 }
 
-static void give(const struct map_reader *m, uint32_t n, map_each_fn fn, void *ctx)
+static void pass_elements(const struct map_reader *m, uint32_t n, map_each_fn fn, void *ctx)
 {
 	for (uint32_t i = 0; i < n; i++)
 		fn(ctx, (char *)m->keys + (size_t)i * m->key_size,
@@ -147,7 +147,7 @@ static int next_batch(struct map_reader *m, void *at, bool first, map_each_fn fn
 
 	if (r < 0 && r != -ENOENT)
 		return r;
-	give(m, n, fn, ctx);
+	pass_elements(m, n, fn, ctx);
 	return r == -ENOENT;
 }
 

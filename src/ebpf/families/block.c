@@ -137,7 +137,7 @@ static int begin(struct ebpf_run *r)
 
 /* ---- disks ---- */
 
-/* If its counts lack it. */
+/* Finds the name in /proc/partitions; MAJOR:MINOR if it is not there. */
 static void find_name(const struct ebpf_run *r, uint32_t id, char ret[BLOCK_DISK_NAME])
 {
 	char path[512], line[128], name[BLOCK_DISK_NAME];

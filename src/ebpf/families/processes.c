@@ -113,7 +113,7 @@ static struct process *process_of(struct processes *s, uint32_t pid)
 }
 
 /* Another program, or another process with this id, has another name. */
-static void see_main(struct process *p, const struct processes_thread *t)
+static void update_main_thread(struct process *p, const struct processes_thread *t)
 {
 	if (p->row[START] != t->start_ns || memcmp(p->comm, t->comm, sizeof(p->comm)) != 0)
 		p->is_named = false;
@@ -125,7 +125,7 @@ static void see_main(struct process *p, const struct processes_thread *t)
 	p->memory = t->memory;
 }
 
-static void see(struct processes *s, const struct processes_thread *t)
+static void add_thread(struct processes *s, const struct processes_thread *t)
 {
 	struct process *p = process_of(s, t->pid);
 
@@ -139,7 +139,7 @@ static void see(struct processes *s, const struct processes_thread *t)
 	p->row[READ] += t->read_bytes;
 	p->row[WRITTEN] += t->write_bytes;
 	if (t->tid == t->pid)
-		see_main(p, t);
+		update_main_thread(p, t);
 }
 
 static int iterate(struct processes *s, const struct ebpf_object *o)
@@ -161,7 +161,7 @@ static int iterate(struct processes *s, const struct ebpf_object *o)
 		have += (size_t)n;
 		for (; have - at >= sizeof(t); at += sizeof(t)) {
 			memcpy(&t, s->buffer + at, sizeof(t));
-			see(s, &t);
+			add_thread(s, &t);
 		}
 		memmove(s->buffer, s->buffer + at, have - at);
 		have -= at;

@@ -300,14 +300,14 @@ static uint32_t prepare(struct ebpf_object *o, const struct ebpf_features *f, ui
 	return switches;
 }
 
-static void see(void *ctx, uint32_t pid, uint32_t what, const uint64_t *values)
+static void add_call(void *ctx, uint32_t pid, uint32_t what, const uint64_t *values)
 {
 	syscall_sums_add(ctx, pid, what, (const struct syscalls *)values);
 }
 
 static int begin(struct ebpf_run *r)
 {
-	r->processes->each = r->no_call_names ? NULL : see;
+	r->processes->each = r->no_call_names ? NULL : add_call;
 	r->processes->ctx = r->state;
 	return 0;
 }

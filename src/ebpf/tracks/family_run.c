@@ -227,7 +227,7 @@ int ebpf_run_read(struct ebpf_run *r)
 	return e;
 }
 
-/* Not while the elements of ended processes, which a read frees, take up the room. */
+/* A period is not skipped while many elements are in use: a read frees those of ended processes. */
 bool ebpf_run_rests(const struct ebpf_run *r)
 {
 	return clock_mono_ns() < r->rests_until &&

@@ -50,7 +50,7 @@ static struct process_sum *process_of(struct process_sums *s, uint32_t pid)
 	return p;
 }
 
-/* Number and sum of two words, each with wrap-around: of one CPU they may be far from 0. */
+/* Adds the numbers and the sums of two words, each with wrap-around. */
 static uint64_t add_spans(uint64_t a, uint64_t b)
 {
 	return ((a & ~SONDA_SPAN_SUM) + (b & ~SONDA_SPAN_SUM)) | ((a + b) & SONDA_SPAN_SUM);
@@ -125,9 +125,9 @@ static void process_sums_end(struct process_sums *s)
 }
 
 /*
- * For inactive processes a read checks one in so many in /proc. It checks all while the elements of
- * a CPU are half used, and if the last read was so long ago: sums of many ended processes cost
- * more.
+ * A read looks in /proc for one in LOOK_EVERY of the processes that did not grow. It looks for all
+ * of them while half of the elements of a CPU are in use, or if the last read is LOOK_AT_ALL_NS
+ * ago: then the sums of ended processes cost more than the look.
  */
 #define LOOK_EVERY 10u
 #define LOOK_AT_ALL_NS (500 * NS_PER_MS)
@@ -191,7 +191,7 @@ int per_process_new(const struct ebpf_run *r, const struct per_process_spec *spe
 			 &p->top);
 }
 
-static void see(struct per_process *p, uint32_t element, uint64_t key)
+static void read_element(struct per_process *p, uint32_t element, uint64_t key)
 {
 	const volatile uint64_t *now =
 		(uint64_t *)p->values.at + (size_t)element * p->spec->n_values;
@@ -248,7 +248,7 @@ static void fetch(const struct per_process *p, uint32_t i)
 				   (size_t)p->used[i] * p->spec->n_values);
 }
 
-static void see_all(struct per_process *p)
+static void read_elements(struct per_process *p)
 {
 	const uint64_t *keys = p->keys.at;
 
@@ -259,7 +259,7 @@ static void see_all(struct per_process *p)
 			fetch(p, i);
 		for (uint32_t i = 0; i < p->n_used; i++) {
 			fetch(p, i + AHEAD);
-			see(p, p->used[i], keys[p->used[i]]);
+			read_element(p, p->used[i], keys[p->used[i]]);
 		}
 		p->n_most = MAX(p->n_most, p->n_used);
 	}
@@ -376,8 +376,8 @@ bool per_process_is_filling(const struct per_process *p)
 }
 
 /*
- * In the initial pid namespace, or with its /proc. A process that is not visible there, but counts,
- * stays.
+ * Marks processes that did not grow in this period and have no directory in /proc, which should be
+ * that of the initial pid namespace. A process that grows stays, even if /proc does not show it.
  */
 static void look_for_gone(struct per_process *p, const char *proc_root)
 {
@@ -422,7 +422,7 @@ int per_process_read(struct per_process *p, struct ebpf_run *r)
 	free_gone(p);
 	p->period_ns = p->sums.now;
 	process_sums_begin(&p->sums, clock_boot_ns());
-	see_all(p);
+	read_elements(p);
 	process_sums_end(&p->sums);
 	if (r->process_rows)
 		write_rows(p, r);

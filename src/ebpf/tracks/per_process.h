@@ -47,22 +47,22 @@ struct process_sums {
 	uint64_t all_totals[PROCESS_VALUES_MAX]; /* including processes that have exited */
 };
 
-/*
- * Tracks of the processes with the largest sums, one for each value, for families with a
- * per_process_spec. The elements of exited processes are freed after their last values were
- * written.
- */
 typedef void (*process_element_fn)(void *ctx, uint32_t pid, uint32_t what, const uint64_t *values);
 
 /*
- * Which processes have ended, as the spans of one family tell the other families of a recording:
- * a look at /proc for each takes longer than all else.
+ * The processes that have ended, for all families of a recording. A family of spans finds them
+ * (per_process_spec.is_spans); without it each family looks in /proc, which takes longer.
  */
 struct process_ends {
 	struct pid_set pids; /* the caller reserves and clears it */
 	bool is_known; /* a family of spans is read */
 };
 
+/*
+ * Tracks of the processes with the largest sums, one for each value, for families with a
+ * per_process_spec. The elements of exited processes are freed after their last values were
+ * written.
+ */
 struct per_process {
 	const struct per_process_spec *spec; /* borrowed */
 	struct process_sums sums;
