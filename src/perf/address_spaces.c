@@ -137,7 +137,7 @@ void address_spaces_fork(struct address_spaces *s, int32_t parent, int32_t child
 	if (!from || !from->is_known || s->n_mappings + from->n > 2 * ADDRESS_SPACES_MAPPINGS_MAX)
 		return;
 	to = address_spaces_get(s, child);
-	from = find(s, parent); /* all may have become unknown */
+	from = find(s, parent); /* the call may have removed all processes */
 	if (!to || !from ||
 	    array_reserve(&to->mappings, &to->cap, from->n, sizeof(*to->mappings)) < 0)
 		return;

@@ -8,13 +8,15 @@
 #include "perf/mapped_files.h"
 
 /*
- * What every process has mapped to execute, at the time of the record that is looked at. A process
- * whose start was not seen is unknown until its /proc/PID/maps was read.
+ * The executable mappings of every process, at the time of the record that is being read. A process
+ * whose start was not recorded is unknown until its /proc/PID/maps is read.
  */
-#define ADDRESS_SPACES_MAX 65536 /* processes; when there are more, all become unknown again */
+#define ADDRESS_SPACES_MAX 65536 /* processes; above it all become unknown */
 #define ADDRESS_SPACE_MAPPINGS_MAX 65536 /* of a process; further ones are ignored */
-/* Of all processes. When there are more, the next new process makes all unknown again; until then
- * as many again are added, and further ones are ignored. */
+/*
+ * Mappings of all processes. Above it, the next new process makes all processes unknown. Until then
+ * the limit is twice as high, and further mappings are ignored.
+ */
 #define ADDRESS_SPACES_MAPPINGS_MAX (1u << 20)
 
 struct process_mapping {
@@ -25,9 +27,9 @@ struct process_mapping {
 
 struct address_space {
 	int32_t pid; /* key */
-	bool is_known; /* mappings has all */
+	bool is_known; /* all mappings of the process are in `mappings` */
 	bool is_checked; /* is_wanted is valid */
-	bool is_wanted; /* the config asks for its samples */
+	bool is_wanted; /* the config requests samples of the process */
 	struct process_mapping *mappings; /* owned; sorted, without overlaps */
 	size_t n, cap;
 	UT_hash_handle hh;
@@ -43,10 +45,10 @@ void address_spaces_deinit(struct address_spaces *s);
 
 /* Returns the process, which it adds as unknown if it is new; NULL: no memory. */
 struct address_space *address_spaces_get(struct address_spaces *s, int32_t pid);
-/* Makes all unknown: changes of them were missed. */
+/* Makes all processes unknown, because records of changes were lost. */
 void address_spaces_forget(struct address_spaces *s);
 void address_space_clear(struct address_spaces *s, struct address_space *a);
-/* Adds a mapping over what was there. */
+/* Adds a mapping. It replaces the parts of other mappings that it overlaps. */
 void address_space_map(struct address_spaces *s, struct address_space *a,
 		       const struct file_mapping *m, const char *path);
 /* The process executes another program: it has no mappings. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Every record but a sample ends with what sample_id_all adds; a sample has the same at its
- * beginning:
+ * A record ends with the fields of sample_id_all. A sample has these fields at its beginning:
  *
  *	sample     header | pid tid | time | cpu 0 | count | n, n addresses
  *	others     header | ... | pid tid | time | cpu 0
@@ -19,7 +18,7 @@
 
 static char scratch[CPU_RING_RECORD_MAX];
 
-/* With a ring of that size. */
+/* Opens the event with a ring of that size. */
 static int open_sized(struct cpu_ring *r, struct perf_event_attr *attr, unsigned cpu,
 		      uint32_t pages)
 {
@@ -80,8 +79,8 @@ static void copy_out(const struct cpu_ring *r, uint64_t at, void *to, size_t n)
 	memcpy((char *)to + first, data, n - first);
 }
 
-/* Reads the head of the next record, and when it was written. */
-static void look(struct cpu_ring *r)
+/* Reads the size and the time of the next record. */
+static void read_head(struct cpu_ring *r)
 {
 	struct perf_event_header h;
 	uint64_t left = r->head - r->at;
@@ -106,7 +105,7 @@ void cpu_ring_refresh(struct cpu_ring *r)
 	r->head = __atomic_load_n(&r->page->data_head, __ATOMIC_ACQUIRE);
 	if (r->head - r->at > r->size)
 		r->broken = true;
-	look(r);
+	read_head(r);
 }
 
 const struct perf_event_header *cpu_ring_peek(struct cpu_ring *r)
@@ -130,7 +129,7 @@ void cpu_ring_take(struct cpu_ring *r)
 
 	copy_out(r, r->at, &h, sizeof(h));
 	r->at += h.size;
-	look(r);
+	read_head(r);
 }
 
 void cpu_ring_release(struct cpu_ring *r)

@@ -7,12 +7,12 @@
 #include <stdint.h>
 
 /*
- * The event of one CPU and its ring (perf_event_open(2)), in memory shared with the kernel:
+ * The perf event of one CPU and its ring (perf_event_open(2)), in memory shared with the kernel:
  *
- *	cpu_ring_refresh    what the kernel has written until now
- *	cpu_ring_peek       the next record, or NULL
- *	cpu_ring_take       goes on to the one after it
- *	cpu_ring_release    gives the space of the records taken back to the kernel
+ *	cpu_ring_refresh    reads how far the kernel has written
+ *	cpu_ring_peek       returns the next record, or NULL
+ *	cpu_ring_take       advances to the record after it
+ *	cpu_ring_release    returns the space of taken records to the kernel
  *
  * sample_type is TID | TIME | CPU | READ, and CALLCHAIN or not; sample_id_all is set.
  */
@@ -26,7 +26,7 @@ struct cpu_ring {
 	uint64_t at, head;
 	uint64_t time; /* of the next record, if has_next */
 	bool has_next;
-	bool broken; /* a record that cannot be: nothing more is read */
+	bool broken; /* a record was invalid: the ring is not read any further */
 };
 
 /* Opens the event on that CPU, disabled. Halves *pages until the kernel has memory. Returns 0 or

@@ -3,18 +3,20 @@
 
 #include "perf/files/file_messages.h"
 
-/* The files that processes of a session have mapped to execute, each once, by number. A number
- * stays valid until mapped_files_deinit. */
+/*
+ * The files that processes of a session have mapped as executable, each once, by number. A number
+ * stays valid until mapped_files_deinit().
+ */
 #define MAPPED_FILES_MAX 65536 /* further ones are MAPPED_FILE_UNKNOWN */
 #define MAPPED_FILES_BYTES_MAX (32u << 20) /* of paths; further ones, too */
 
 enum { MAPPED_FILE_KERNEL, MAPPED_FILE_UNKNOWN, MAPPED_FILES_FIRST };
 
 enum mapped_file_state {
-	MAPPED_FILE_NEW, /* nothing was asked */
+	MAPPED_FILE_NEW, /* not requested yet */
 	MAPPED_FILE_ASKED,
 	MAPPED_FILE_READ, /* elf is valid */
-	MAPPED_FILE_UNREADABLE, /* and for the kernel, and what is no file */
+	MAPPED_FILE_UNREADABLE, /* also the kernel, and mappings without a file */
 };
 
 struct mapped_file {
@@ -41,7 +43,7 @@ int mapped_files_init(struct mapped_files *f);
 void mapped_files_deinit(struct mapped_files *f);
 /* Returns the number of the file, which it adds if it is new. path has m->path_len bytes. */
 uint32_t mapped_files_add(struct mapped_files *f, const struct file_mapping *m, const char *path);
-/* Takes an answer of the file reader about file `number`. */
+/* Handles an answer of the file reader about file `number`. */
 void mapped_files_answer(struct mapped_files *f, uint32_t number, const struct file_answer *a);
-/* Returns what has to be added to an offset in the file to have the address in the ELF file. */
+/* Returns the difference between an address in the ELF file and its offset in the file. */
 uint64_t mapped_file_load_bias(const struct mapped_file *f, uint64_t offset);

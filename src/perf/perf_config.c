@@ -52,7 +52,7 @@ static int set_counter(struct perf_event_attr *attr, Pb__PerfEvents__Counter cou
 			attr->config = counters[i].config;
 			return 0;
 		}
-	return err_set(e, -EINVAL, "timebase.counter: %d is no counter", (int)counter);
+	return err_set(e, -EINVAL, "timebase.counter: %d is not a counter", (int)counter);
 }
 
 /* Reads a file with a decimal number. */

@@ -15,7 +15,10 @@ static struct mapped_file *file_of(const struct perf_session *s, size_t frame)
 	return &s->files.items[s->stacks.mappings[s->stacks.frames[frame].mapping].file];
 }
 
-/* A process that has the mapping, if there is still one: the file can be opened through it. */
+/*
+ * Returns a process that maps the file, through which it can be opened; 0: none. Sets the range of
+ * the mapping.
+ */
 static int32_t process_with(const struct perf_session *s, const struct stack_mapping *m,
 			    struct file_mapping *ret)
 {
@@ -48,7 +51,7 @@ static bool ask_file(struct perf_session *s, const struct stack_mapping *m)
 	return true;
 }
 
-/* Asks for every file that a new frame is in. Returns false if the reader is busy. */
+/* Requests every file that a new frame is in. Returns false if the reader is busy. */
 static bool ask_files(struct perf_session *s)
 {
 	for (size_t i = s->named; i < s->stacks.n_frames; i++) {
@@ -61,8 +64,10 @@ static bool ask_files(struct perf_session *s)
 	return true;
 }
 
-/* Asks for the names of frame `first` and of further frames in its file. Returns false if the
- * reader is busy. */
+/*
+ * Requests the names of frame `first` and of further frames in its file. Returns false if the
+ * reader is busy.
+ */
 static bool ask_names_of(struct perf_session *s, size_t first)
 {
 	const struct mapped_file *f = file_of(s, first);
@@ -94,7 +99,7 @@ static bool ask_names_of(struct perf_session *s, size_t first)
 
 bool perf_names_ask(struct perf_session *s)
 {
-	if (s->does_without || !file_reader_is_alive())
+	if (s->reader_is_silent || !file_reader_is_alive())
 		s->named = s->stacks.n_frames;
 	if (s->named == s->stacks.n_frames)
 		return s->outstanding == 0;

@@ -35,7 +35,7 @@ static Pb__PerfEvents__PerfClock perf_clock_number(clockid_t clock)
 	}
 }
 
-/* The timebase of the config, with what it left to us. */
+/* Writes the timebase of the config, with the defaults that were used. */
 static void write_timebase(const struct perf_session *s, struct pb_enc *e)
 {
 	static const Pb__PerfEvents__Timebase none = PB__PERF_EVENTS__TIMEBASE__INIT;
@@ -143,7 +143,7 @@ void perf_packet_refusal(struct perf_session *s)
 	writer_end(s->writer);
 }
 
-/* Its time is not that of the loss, which the kernel does not tell. */
+/* The packet has the current time: the kernel does not record the time of a loss. */
 void perf_packet_lost(struct perf_session *s, unsigned cpu, uint64_t n)
 {
 	struct pb_enc *e;

@@ -14,7 +14,7 @@
 enum { MODE_UNKNOWN, MODE_KERNEL, MODE_USER, MODE_HYPERVISOR, MODE_GUEST_KERNEL, MODE_GUEST_USER };
 enum { ERROR_INVALID_MAP = 5, ERROR_TOO_MANY = 6 };
 
-/* The address of a call is before that where the function returns to. */
+/* Subtracted from a return address to get an address within the call instruction. */
 #if defined(__x86_64__) || defined(__i386__)
 #define CALL_SIZE 1
 #else
@@ -77,8 +77,11 @@ static bool is_wanted(struct perf_session *s, struct address_space *a)
 	return a->is_wanted;
 }
 
-/* An exec that stands in a ring already has happened before the mappings were read. */
-static bool executes_later(struct perf_session *s, int32_t pid)
+/*
+ * Returns true if a ring holds an unread exec of the process. Then the mappings that were just read
+ * are those of the new program, and unread records before the exec are of the old one.
+ */
+static bool has_unread_exec(struct perf_session *s, int32_t pid)
 {
 	bool found = false;
 
@@ -114,17 +117,20 @@ void perf_records_answer(struct perf_session *s, const struct file_answer *a)
 	}
 	if (a->has_more)
 		return;
-	if (executes_later(s, space->pid))
+	if (has_unread_exec(s, space->pid))
 		address_space_clear(&s->spaces, space);
 	space->is_known = true;
 	s->maps_of = 0;
 	s->outstanding -= s->outstanding > 0;
 }
 
-/* Returns true if the mappings of the process have to be read first. */
-static bool asks_maps(struct perf_session *s, struct address_space *a, uint32_t tid)
+/*
+ * Requests the mappings of the process if they are unknown. Returns true if the record has to wait
+ * for them.
+ */
+static bool request_maps(struct perf_session *s, struct address_space *a, uint32_t tid)
 {
-	if (a->is_known || !s->perf.has_user_frames || s->does_without)
+	if (a->is_known || !s->perf.has_user_frames || s->reader_is_silent)
 		return false;
 	address_space_clear(&s->spaces, a);
 	if (!file_reader_ask_maps(&s->reader, a->pid, (int32_t)tid)) {
@@ -162,8 +168,10 @@ static void add_kernel(struct perf_session *s, struct walk *w, uint64_t address)
 	add(w, stacks_kernel_frame(&s->stacks, name, len));
 }
 
-/* Returns false if there is no point in going on: a program without frame pointers has other values
- * where they would be, and the kernel takes what these point at for return addresses. */
+/*
+ * Returns false if the rest of the chain is invalid: in a program without frame pointers the kernel
+ * takes other values for return addresses.
+ */
 static bool add_user(struct perf_session *s, struct walk *w, const struct address_space *a,
 		     uint64_t address, bool is_caller)
 {
@@ -178,7 +186,10 @@ static bool add_user(struct perf_session *s, struct walk *w, const struct addres
 	return m;
 }
 
-/* Format: perf_event_open(2), PERF_SAMPLE_CALLCHAIN; a marker says what follows. */
+/*
+ * Format: perf_event_open(2), PERF_SAMPLE_CALLCHAIN; a marker announces addresses of the kernel or
+ * of the user.
+ */
 static void walk_addresses(struct perf_session *s, const struct sample_record *r, size_t n,
 			   const struct address_space *a, struct walk *w)
 {
@@ -260,7 +271,7 @@ static bool take_sample(struct perf_session *s, unsigned cpu, const struct sampl
 	}
 	if (!is_wanted(s, a))
 		return true;
-	if (r->pid && asks_maps(s, a, r->tid))
+	if (r->pid && request_maps(s, a, r->tid))
 		return false;
 	sample = (struct perf_sample){.time = r->time,
 				      .count = r->count,
@@ -332,7 +343,7 @@ static bool take_record(struct perf_session *s, unsigned cpu, uint64_t time,
 	case PERF_RECORD_LOST:
 		if (h->size >= sizeof(struct lost_record)) {
 			perf_packet_lost(s, cpu, ((const struct lost_record *)h)->lost);
-			address_spaces_forget(&s->spaces); /* mappings may be among them */
+			address_spaces_forget(&s->spaces); /* mappings may have been lost */
 		}
 		break;
 	case PERF_RECORD_THROTTLE:

@@ -19,14 +19,16 @@
  *	perf_packets.c   samples to packets
  *	perf_tasks.c     threads and their new names, for linux.process_stats
  *
- * A round reads what the rings have, asks for the names of the frames that are new, and writes the
- * samples when it has the answers or PERF_ANSWER_MS is over.
+ * A round reads the records in the rings, requests the names of new frames, and writes the samples
+ * when it has the answers, or PERF_ANSWER_MS after the last one.
  */
 #define PERF_SAMPLES_MAX 65536 /* samples of a round; the rest follows in the next one */
 #define PERF_RENAMED_MAX 4096 /* tasks of a round with a new name; further ones keep the old one */
-#define PERF_ANSWER_MS 2000 /* without any answer for so long, the round goes on without them */
-/* Records become visible up to this time after their time stamp: a round leaves younger ones in the
- * rings, so that the records of all CPUs are in order. */
+#define PERF_ANSWER_MS 2000 /* without an answer for this time, the round continues without them */
+/*
+ * Records become visible up to this time after their time stamp. A round leaves younger ones in the
+ * rings, so that it reads the records of all CPUs in order.
+ */
 #define PERF_SETTLE_NS 1000000
 
 struct perf_sample {
@@ -78,15 +80,16 @@ struct perf_session {
 	size_t cap_tids;
 	struct name_request *asked; /* owned: of the round */
 	size_t n_asked, cap_asked;
-	size_t named; /* frames before it have been asked for */
+	size_t named; /* frames below this number have been requested */
 
 	unsigned outstanding; /* answers that the round waits for */
-	unsigned late; /* answers before them that no round waits for any more */
-	bool does_without; /* of answers: the reader is silent; until the late ones have come */
+	unsigned late; /* answers that earlier rounds gave up; they are still to come */
+	/* set with `late`: rounds send no requests until the late answers have come */
+	bool reader_is_silent;
 	int32_t maps_of; /* the process whose mappings are read; 0: none */
 	bool is_started, is_stopping, has_state;
-	bool reads_all; /* of the rings, not only settled records */
-	bool has_read; /* the records of the round; it asks for names */
+	bool reads_all; /* the round reads younger records as well */
+	bool has_read; /* the records of the round were read; it waits for names */
 	bool is_broken_reported;
 	int refusal; /* why it does not sample, -errno; 0: it does */
 	struct err_text refused; /* what was refused */
@@ -94,16 +97,18 @@ struct perf_session {
 	uint64_t n_written, n_lost, n_throttled; /* for the log */
 };
 
-/* Reads records until the rings are empty, PERF_SAMPLES_MAX is reached or an answer is needed.
- * Returns true if it has come to an end, false if it waits for an answer. */
+/*
+ * Reads records until the rings are empty, PERF_SAMPLES_MAX is reached or an answer is needed.
+ * Returns false if it waits for an answer.
+ */
 bool perf_records_read(struct perf_session *s);
-/* Takes the mappings of a process. */
+/* Handles an answer with the mappings of a process. */
 void perf_records_answer(struct perf_session *s, const struct file_answer *a);
 
-/* Asks for names of new frames. Returns true if there is nothing to wait for. */
+/* Requests the names of new frames. Returns true if no answer is outstanding. */
 bool perf_names_ask(struct perf_session *s);
 void perf_names_answer(struct perf_session *s, const struct file_answer *a);
-/* Goes on without the answers that have not come. */
+/* Continues without the outstanding answers. */
 void perf_names_give_up(struct perf_session *s);
 
 /* Keeps the new name of a task. name has len bytes. */

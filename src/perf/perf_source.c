@@ -40,7 +40,7 @@ static void wait_for_answer(struct perf_session *s)
 	const struct timeval tv = {.tv_sec = PERF_ANSWER_MS / 1000,
 				   .tv_usec = PERF_ANSWER_MS % 1000 * 1000};
 
-	/* The kernel's symbols come in any case. */
+	/* The symbol table always becomes ready, so it has no deadline. */
 	if (s->symbols.joined && !s->symbols.is_ready)
 		return;
 	if (!evtimer_pending(s->deadline, NULL))
@@ -68,7 +68,7 @@ static bool run_round(struct perf_session *s)
 		perf_packets_write(s);
 	} while (!at_end);
 	evtimer_del(s->deadline);
-	s->does_without = s->late > 0;
+	s->reader_is_silent = s->late > 0;
 	return true;
 }
 
@@ -96,7 +96,7 @@ static void finish(struct perf_session *s)
 	ds_stopped(s->h);
 }
 
-/* A round that ends answers what waits for it. */
+/* Runs a round. At its end it answers flushes and the stop. */
 static void run(struct perf_session *s)
 {
 	if (!s->is_started || !run_round(s))
@@ -143,7 +143,7 @@ static void on_deadline(evutil_socket_t fd, short what, void *ctx)
 	if (s->outstanding)
 		log_debug("linux.perf: no answer about files within %d ms", PERF_ANSWER_MS);
 	s->late += s->outstanding;
-	s->does_without = true;
+	s->reader_is_silent = true;
 	s->outstanding = 0;
 	s->maps_of = 0;
 	if (a)
@@ -156,7 +156,7 @@ static void on_answer(void *ctx, const struct file_answer *a)
 {
 	struct perf_session *s = ctx;
 
-	if (a->kind == FILE_REQUEST_FORGET) { /* the reader has died */
+	if (a->kind == FILE_REQUEST_FORGET) { /* the file reader has ended */
 		log_warn("linux.perf: the process that reads the files of others has ended; user "
 			 "functions have no names from here on");
 		on_deadline(-1, 0, s);
@@ -164,7 +164,7 @@ static void on_answer(void *ctx, const struct file_answer *a)
 	}
 	if (s->late) {
 		s->late -= !a->has_more;
-		s->does_without = s->late > 0;
+		s->reader_is_silent = s->late > 0;
 		return;
 	}
 	if (a->kind == FILE_REQUEST_MAPS)
@@ -334,7 +334,10 @@ static int join_helpers(struct perf_session *s, const struct ds_env *env)
 	return r == -ENOTSUP ? 0 : r;
 }
 
-/* What the config or the kernel refuses is in the trace, which otherwise has no samples. */
+/*
+ * Reads the config and opens the rings. A refusal by the config or the kernel is written to the
+ * trace, which then has no samples.
+ */
 static int prepare(struct perf_session *s, const struct ds_env *env)
 {
 	int r = read_config(s, env);
@@ -403,7 +406,10 @@ static void perf_start(void *instance)
 	ds_started(s->h);
 }
 
-/* Everything that happened before the flush: the events of a CPU that runs are there at once. */
+/*
+ * Reads all records from before the flush, young ones too: those of a running CPU are visible at
+ * once.
+ */
 static void perf_flush(void *instance, uint64_t flush_id)
 {
 	struct perf_session *s = instance;

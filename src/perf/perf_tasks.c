@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * linux.ftrace publishes names, too, from its events. If it reports all, those of this source are
- * not needed, and would come late.
+ * linux.ftrace publishes names as well. If it reports all tasks, those of this source are not
+ * needed, and would be late.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +30,7 @@ void perf_tasks_rename(struct perf_session *s, uint64_t time, int32_t tid, const
 	memcpy(t->name, name, strnlen(name, MIN(len, sizeof(t->name) - 1)));
 }
 
-/* The program's path is not known: its name stands for it, if the task has ended. */
+/* The path of a program is unknown. If the task has ended, its name is used instead. */
 static void publish_renamed(struct perf_session *s)
 {
 	_cleanup_(freep) struct metadata_task *tasks =

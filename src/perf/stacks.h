@@ -14,8 +14,8 @@
  *	mapping  a file and where it is mapped
  *	name     of a function
  *
- * stacks_write() writes what the sequence does not have yet into InternedData. What is full is
- * emptied by stacks_reset(), with a new incremental state.
+ * stacks_write() writes to InternedData what the sequence does not have yet. When a table is full,
+ * stacks_reset() empties all of them, and a new incremental state begins.
  */
 #define STACKS_FRAMES_MAX 512 /* of a stack */
 #define STACKS_TABLE_MAX (1u << 18) /* stacks, frames, mappings and names: then stacks_is_full() */

@@ -20,7 +20,7 @@
 #include "perf/files/proc_maps.h"
 
 #define MAPS_BUFFER (64u << 10) /* longer than a line of maps */
-#define MAPS_MAX 65536 /* executable mappings of a process; further ones are ignored */
+#define MAPS_MAX 65536 /* lines of maps that are read; the mappings of later lines are unknown */
 
 struct open_file {
 	dev_t device;
@@ -202,7 +202,7 @@ static ssize_t take_request(int from, int *ret_fd)
 	return n;
 }
 
-/* If this is refused the process continues: it has the rights that it had before. */
+/* If the kernel refuses this, the process continues with the rights that it had before. */
 static void confine(void)
 {
 	static const char *const calls[] = {

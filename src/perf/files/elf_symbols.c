@@ -92,8 +92,10 @@ static int add_symbol(struct elf_symbols *s, size_t *caps, const GElf_Sym *sym, 
 	return 0;
 }
 
-/* The aliases of an address: the one with a size first, then that with fewer underscores, then that
- * which the file has first. */
+/*
+ * Of several names of an address, one with a size comes first; then the one with fewer underscores
+ * at its start; then the earlier one in the file.
+ */
 static int by_address(const void *a, const void *b)
 {
 	const struct elf_symbol *x = a, *y = b;
@@ -122,7 +124,9 @@ static void sort_symbols(struct elf_symbols *s)
 			s->symbols[i].end = s->symbols[i + 1].address;
 }
 
-/* elf_strptr() searches the whole table for a NUL, at each call, if the file made it so. */
+/*
+ * elf_strptr() would search the whole table for a NUL at each call, if the file is made that way.
+ */
 static const char *string_at(const Elf_Data *strings, size_t at, size_t *ret_len)
 {
 	const char *s = strings->d_buf;
@@ -211,7 +215,7 @@ const char *elf_symbols_name(const struct elf_symbols *s, uint64_t address)
 		else
 			high = middle;
 	}
-	/* A function inside of another one has ended: the outer one may contain the address. */
+	/* If the nearest function has ended, an outer one may contain the address. */
 	for (size_t i = low; i > 0 && low - i < 8; i--)
 		if (address < s->symbols[i - 1].end)
 			return s->names + s->symbols[i - 1].name;

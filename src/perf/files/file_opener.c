@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A mapped file is opened where it is still found, in this order:
+ * A mapped file is opened by the first of these paths that works:
  *
- *	/proc/PID/map_files/START-END   the mapped file itself, also if it was deleted
+ *	/proc/PID/map_files/START-END   the mapped file itself, even if it was deleted
  *	/proc/PID/root/PATH             the path as the process sees it
- *	/PATH                           the path as this process sees it, if the other one has ended
+ *	/PATH                           the path as this process sees it, if the process has ended
  *
- * It must be a regular file with the inode of the mapping. O_PATH comes first: it has no effect on
- * a device that took the place of the file.
+ * It must be a regular file with the inode of the mapping. It is opened with O_PATH first, which
+ * has no effect on a device in the place of the file.
  */
 #include "perf/files/file_opener.h"
 
@@ -101,7 +101,7 @@ static void pass_on(int next, struct file_request *q, size_t len, int fd)
 			_exit(0); /* the second process has ended */
 }
 
-/* If this is refused the process continues: it has the rights that it had before. */
+/* If the kernel refuses this, the process continues with the rights that it had before. */
 static void confine(void)
 {
 	static const unsigned needed[] = {CAP_CHECKPOINT_RESTORE, CAP_DAC_READ_SEARCH,

@@ -294,13 +294,13 @@ TEST_STATE(without_a_reader_samples_have_no_user_functions, setup, teardown, str
 
 TEST_STATE(a_silent_reader_is_not_asked, setup, teardown, struct perf_session *s)
 {
-	s->does_without = true;
+	s->reader_is_silent = true;
 	sample(s, 0, 10, PROGRAM + 16);
 	assert_true(perf_records_read(s));
 	assert_true(perf_names_ask(s));
 	assert_int_equal(asked.n_maps + asked.n_elf + asked.n_names, 0);
 	assert_int_equal(s->n_samples, 1);
-	s->does_without = false;
+	s->reader_is_silent = false;
 	sample(s, 0, 20, PROGRAM + 16);
 	assert_false(perf_records_read(s));
 	assert_int_equal(asked.n_maps, 1);
