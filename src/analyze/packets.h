@@ -37,8 +37,8 @@ bool packet_read(struct packet *ret, const uint8_t *data, size_t len,
 		 bool (*wants)(uint32_t field));
 
 /*
- * Unpacks TracePacket.compressed_packets or zstd_compressed_packets, whichever the field's number
- * says, into ret (cleared first): bytes of Trace.packet records. Returns 0, -EBADMSG (invalid or
- * truncated), -EFBIG (more than 64 MiB) or -ENOMEM.
+ * Unpacks a field of TracePacket, compressed_packets or zstd_compressed_packets by its number, into
+ * ret (cleared first): bytes of Trace.packet records. Returns 0, -EBADMSG (invalid or truncated),
+ * -EFBIG (more than 64 MiB) or -ENOMEM.
  */
 int packets_unpack(uint32_t field, const uint8_t *data, size_t len, struct strbuf *ret);

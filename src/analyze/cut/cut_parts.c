@@ -147,7 +147,7 @@ static struct cpu_view *cpu_view_of(const struct parts *p, struct part *part,
 }
 
 /* Adds what the part lacks of the sequence's state. */
-static int bring_state(struct part *part, const struct cut_packet *c, struct cut_changes *w)
+static int add_missing_state(struct part *part, const struct cut_packet *c, struct cut_changes *w)
 {
 	struct cut_sequence *s = c->seq;
 	struct view *v = view_of(part, s);
@@ -213,8 +213,8 @@ static bool is_unchanged(const struct cut_packet *c, const struct cut_changes *w
 }
 
 /* Replaces values that are differences to events which the part does not have. */
-static int bring_values(struct parts *p, size_t i, const struct cut_packet *c,
-			struct cut_changes *w)
+static int add_absolute_values(struct parts *p, size_t i, const struct cut_packet *c,
+			       struct cut_changes *w)
 {
 	struct view *v = view_of(&p->parts[i], c->seq);
 	int r = v ? 0 : -ENOMEM;
@@ -234,11 +234,11 @@ static int write_event(struct parts *p, size_t i, const struct cut_packet *c, st
 	int r = p->parts[i].open ? 0 : open_part(p, i);
 
 	if (r == 0 && c->seq)
-		r = bring_state(&p->parts[i], c, w);
+		r = add_missing_state(&p->parts[i], c, w);
 	if (r == 0 && w->clears && c->seq->thread.len)
 		r = write_thread(p, i, c, w);
 	if (r == 0 && c->seq && c->differences.any)
-		r = bring_values(p, i, c, w);
+		r = add_absolute_values(p, i, c, w);
 	if (r < 0)
 		return r;
 	if (is_unchanged(c, w))

@@ -338,8 +338,8 @@ static int read_packet(struct cut_reader *r, const uint8_t *data, size_t len)
 
 #define GIVE_BACK_BYTES ((size_t)16 << 20)
 
-/* A mapping's pages count as memory of the process until they are given back. */
-static const uint8_t *give_back(const uint8_t *from, const uint8_t *to)
+/* Pages of a mapping count as memory of the process until they are released. */
+static const uint8_t *release_pages(const uint8_t *from, const uint8_t *to)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	size_t bytes = (size_t)(to - from) / page * page;
@@ -362,7 +362,7 @@ static int read_all(struct cut_reader *r, const uint8_t *data, size_t len, bool 
 		else if (!r->unpacking && f.data == NULL && d.cur - data < 32)
 			return -EBADMSG;
 		if (mapped && (size_t)(d.cur - behind) >= GIVE_BACK_BYTES)
-			behind = give_back(behind, d.cur);
+			behind = release_pages(behind, d.cur);
 	}
 	return result < 0 ? result : pb_dec_ok(&d) ? 0 : -EBADMSG;
 }
@@ -372,7 +372,7 @@ int cut_reader_run(struct cut_reader *r, const uint8_t *data, size_t len, bool m
 	int result = len && data[0] == (PB_TRACE_PACKET << 3 | 2) ? read_all(r, data, len, mapped)
 								  : -EBADMSG;
 
-	/* A trace that is cut off is good up to there. */
+	/* A truncated trace is valid up to its end. */
 	if (result == -EBADMSG && r->packets) {
 		r->cut_off = true;
 		return 0;

@@ -94,9 +94,11 @@ struct cut_reader {
 void cut_reader_init(struct cut_reader *r);
 void cut_reader_deinit(struct cut_reader *r);
 
-/* Reads a trace. Pages of a mapping are given back behind it. Returns 0, -EBADMSG if it is no
- * trace, -EFBIG if the state of its sequences is larger than the limits above, -ENOMEM, or what
- * on_packet returned. */
+/*
+ * Reads a trace. Releases the pages of a mapping after they were read. Returns 0, -EBADMSG if it is
+ * no trace, -EFBIG if the state of its sequences is larger than the limits above, -ENOMEM, or the
+ * error of on_packet.
+ */
 int cut_reader_run(struct cut_reader *r, const uint8_t *data, size_t len, bool mapped);
 
 /* Converts a time of a clock to the trace's clock of its machine. Returns false if the clock is not

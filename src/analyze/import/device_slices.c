@@ -96,7 +96,7 @@ static void napi_exit(struct import *im, struct machine *m, const struct ftrace_
 		   &im->args);
 }
 
-/* ---- CPUs that come and go ---- */
+/* ---- CPU hotplug ---- */
 
 static uint32_t hotplug_track(struct import *im, struct machine *m, uint64_t cpu)
 {
@@ -138,7 +138,7 @@ static const struct track_type sleep_minimal = {
 static const struct track_type wakelock = {
 	"wakesource_wakelock", NULL, false, {{"wakelock_event", true}}};
 
-/* Adds the arguments that all steps have. cookie: what begins and ends it. */
+/* Begins a step. cookie: a string that its begin and its end have in common. */
 static void begin_step(struct import *im, struct machine *m, const struct ftrace_event *e,
 		       uint32_t cookie, uint32_t name)
 {
@@ -184,7 +184,8 @@ static void suspend_resume(struct import *im, struct machine *m, const struct ft
 	uint32_t action = event_text(im, e, PB_SUSPEND_RESUME_FTRACE_EVENT_ACTION), name;
 	int32_t val = (int32_t)number(e, PB_SUSPEND_RESUME_FTRACE_EVENT_VAL);
 
-	if (action == intern(im, "timekeeping_freeze")) /* begins and ends with different ones */
+	if (action ==
+	    intern(im, "timekeeping_freeze")) /* its begin and its end have different values */
 		val = 0;
 	name = strings_intern_f(s, "%.200s(%d)", strings_get(s, action), (int)val);
 	if (number(e, PB_SUSPEND_RESUME_FTRACE_EVENT_START)) {

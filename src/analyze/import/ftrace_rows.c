@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A kernel event to a row of ftrace_event, and to whatever else it makes. What an event makes
- * stands in the tables of event_rules.h: one row an event.
+ * Makes a row of ftrace_event from each kernel event, and the further rows of its rule. The tables
+ * of rules (event_rules.h) have one row an event.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -230,7 +230,7 @@ uint32_t event_function(struct import *im, struct machine *m, const struct ftrac
 
 /* ---- one event ---- */
 
-/* Returns false if there is no event that this version or the trace knows. */
+/* Returns false for a number that neither this version nor the trace describes. */
 static bool find_kind(struct import *im, struct machine *m, struct ftrace_event *e,
 		      const struct pb_field *f)
 {

@@ -16,7 +16,7 @@
 #include "gen/fields.h"
 
 /*
- * Pages of the file that were read are given back after so many bytes, or events in the order of
+ * Pages of the file are released after so many bytes were read, or so many events in the order of
  * time: the memory is for rows.
  */
 #define PAGES_KEPT_BYTES (16u << 20)
@@ -192,7 +192,7 @@ static void import_deinit(struct import *im)
 	free(im);
 }
 
-/* Returns NULL without memory. The host is the first machine, whatever the trace holds. */
+/* Returns NULL without memory. The host is the first machine in any trace. */
 static struct import *import_new(struct store *s)
 {
 	struct import *im = calloc(1, sizeof(*im));

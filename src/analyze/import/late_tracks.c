@@ -7,7 +7,7 @@
 #include "base/core/hash_table.h"
 #include "base/core/mem.h"
 
-#define LATE 0x80000000u /* in COUNTER_TRACK: the rest is an entry's number */
+#define LATE 0x80000000u /* bit of COUNTER_TRACK: the others are the number of an entry */
 
 struct late_key {
 	const struct track_type *by_process, *by_thread;

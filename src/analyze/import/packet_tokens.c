@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A packet in the file's order: its sequence's state, its clock, then into a queue. What has to be
- * known before any event is read at once: snapshots of clocks, statistics, the machine.
+ * Reads a packet in the file's order: the state of its sequence, its clock, then it goes into a
+ * queue. Packets that later ones depend on are read at once: clock snapshots, statistics, the
+ * machine.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -133,7 +133,7 @@ static void states_of_switch(struct import *im, struct machine *m, uint32_t cpu,
 			     uint32_t prev, uint16_t prev_state, uint32_t next)
 {
 	if (prev != m->tasks.idle) {
-		/* A thread that was not running was switched out unseen: its row stays open. */
+		/* If the thread was not running, a switch to it is missing: its row stays open. */
 		if (open_state_of(im, prev) == STORE_STATE_RUNNING)
 			close_state(im, prev, ts);
 		open_state(im, prev, ts, prev_state, NULL_U32);

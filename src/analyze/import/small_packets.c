@@ -62,13 +62,13 @@ static void read_battery(struct import *im, const struct pb_field *packet, struc
 	}
 }
 
-/* Without the part after the point; what is no 64-bit number stays. */
+/* Drops the fraction. A value outside the range of 64-bit numbers is returned unchanged. */
 static double whole(double v)
 {
 	return v > -9e18 && v < 9e18 ? (double)(int64_t)v : v;
 }
 
-/* Charge and power of a battery that only tells the other quantities. */
+/* Derives the charge from energy and voltage, and the power from current and voltage. */
 static void derive(struct battery *b)
 {
 	double mw;

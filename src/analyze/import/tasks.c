@@ -20,8 +20,10 @@ struct task_number {
 	UT_hash_handle hh;
 };
 
-/* What is done once the process of a thread is known: `other` is a utid that shares it, or a
- * child's upid. */
+/*
+ * An action once the process of a thread is known: `other` is a utid that shares it, or a child's
+ * upid.
+ */
 struct task_wait {
 	uint32_t next;
 	uint32_t other;

@@ -13,7 +13,10 @@
  * first.
  */
 
-/* Who named a thread or a process. A name is replaced by one of the same rank or above. */
+/*
+ * The source of the name of a thread or process. A name is replaced by one of the same rank or a
+ * higher one.
+ */
 enum thread_namer {
 	THREAD_UNNAMED,
 	THREAD_BY_FTRACE,
@@ -72,30 +75,38 @@ void tasks_init(struct tasks *t, struct store *store, struct task_infos *infos, 
 void tasks_deinit(struct tasks *t);
 void task_infos_deinit(struct task_infos *infos);
 
-/* Returns the utid that lives under the tid, made if there is none. */
+/* Returns the utid of the living thread with this tid, which is made if there is none. */
 uint32_t tasks_thread(struct tasks *t, int64_t tid);
-/* False once it ended, or another process has its process's pid. */
+/* Returns false if the thread has ended, or if another process has the pid of its process. */
 bool tasks_is_alive(const struct tasks *t, uint32_t utid);
-/* Returns the utid that lives under the tid, or NULL_U32. */
+/* Returns the utid of the living thread with this tid, or NULL_U32. */
 uint32_t tasks_find_thread(struct tasks *t, int64_t tid);
-/* Makes a new one, whatever lives under the tid. start: NULL_I64 unknown. */
+/* Makes a new thread, even if another one with this tid is alive. start: NULL_I64: unknown. */
 uint32_t tasks_new_thread(struct tasks *t, int64_t tid, int64_t start);
-/* Returns the upid that lives under the pid, made (with a main thread) if there is none. */
+/*
+ * Returns the upid of the living process with this pid; makes it, with a main thread, if there is
+ * none.
+ */
 uint32_t tasks_process(struct tasks *t, int64_t pid);
-/* Makes a new one, and a new main thread. */
+/* Makes a new process and its main thread. */
 uint32_t tasks_new_process(struct tasks *t, int64_t pid, int64_t start, uint32_t *ret_main);
-/* Returns the thread of this tid in this process, made or bound if need be. */
+/*
+ * Returns the thread with this tid in this process. Makes it, or assigns it to the process, if
+ * necessary.
+ */
 uint32_t tasks_thread_of(struct tasks *t, int64_t tid, int64_t pid);
-/* The thread and its process, if known: NULL_U32. */
+/* Returns the upid of the thread's process; NULL_U32: unknown. */
 uint32_t tasks_upid(const struct tasks *t, uint32_t utid);
 
 void tasks_name_thread(struct tasks *t, uint32_t utid, uint32_t name, enum thread_namer by);
 void tasks_name_process(struct tasks *t, uint32_t upid, uint32_t name, enum process_namer by);
 
-/* The child gets its parent, and the thread its process, as soon as the process of `thread` is
- * known. */
+/*
+ * As soon as the process of `thread` is known: makes it the parent of the process upid; assigns the
+ * thread utid to it.
+ */
 void tasks_set_parent_of(struct tasks *t, uint32_t upid, uint32_t thread);
 void tasks_share_process(struct tasks *t, uint32_t utid, uint32_t thread);
 
-/* The task with this tid is gone from the kernel. */
+/* Ends the task with this tid. */
 void tasks_end(struct tasks *t, int64_t tid, int64_t ts);

@@ -225,7 +225,7 @@ static void set_kprobes(struct import *im, uint64_t phase, const struct pb_field
 			  (int64_t)((uint64_t)misses - (uint64_t)begin));
 }
 
-/* What the kernel refused, a line each. Every data source tells it once, at its start. */
+/* Adds the setup errors, one a line. Each data source reports them once, at its start. */
 static void add_setup_errors(struct import *im, struct machine *m, const struct pb_field *stats)
 {
 	static const struct {

@@ -4,7 +4,7 @@
 #include "analyze/import/importer.h"
 
 /*
- * Tracks: what slices and counters are of. A track is made at its first use; its identity is its
+ * Tracks, on which slices and counters are. A track is made at its first use. Its identity is its
  * machine, its type and the values of its dimensions.
  */
 

@@ -150,7 +150,7 @@ void live_packet(struct live *l, const uint8_t *data, size_t len)
 		l->losses.bad_packets++;
 		return;
 	}
-	/* The first packet of a sequence says that it does not know what came before. */
+	/* The first packet of a sequence is marked: earlier packets are unknown. */
 	if (p.dropped && !p.first)
 		l->losses.packets++;
 	/* Counters of other machines have the same pids. */
@@ -334,8 +334,8 @@ static void hide_ended(const struct live *l, struct live_entry *p)
 }
 
 /*
- * Its name is written once, so a process that lives must not be forgotten. On a busy machine the
- * poll of /proc may be late by many periods.
+ * The name is written once, so the row of a living process must be kept. On a busy machine the poll
+ * of /proc may be late by many periods.
  */
 static bool is_gone(const struct live *l, const struct live_entry *p, uint64_t newest)
 {

@@ -6,7 +6,7 @@
 
 #include "base/text/str.h"
 
-/* What a live session knows of processes and of the machine (analyze/live/live.h). */
+/* The processes and the machine of a live session (analyze/live/live.h). */
 
 /* What a process used. Those in ns are sums over its threads. */
 enum live_metric {

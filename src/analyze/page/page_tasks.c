@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Processes, threads, what ran on the CPUs, and the states of threads.
+ * Processes, threads, the runs on the CPUs, and the states of threads.
  *
- * Most of what the table thread_state says is known from the runs: a thread is running until its
- * run ends, and whatever it did before ended when it ran. So a state has the difference between
- * this end and its own: 0 for all but sleeps, for which it is the wait for a CPU that followed.
+ * The runs determine most of the table thread_state: a run is the state Running until its end, and
+ * the state before a run ends when the run begins. So the page has the difference between this
+ * expected end and the real one. It is 0 for all states but sleeps, for which it is the wait for a
+ * CPU that followed.
  */
 #include <errno.h>
 #include <stdlib.h>

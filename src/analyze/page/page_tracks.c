@@ -65,7 +65,9 @@ static bool all_whole(const struct page *p, const struct row_list *l)
 	for (uint32_t i = 0; i < l->n; i++) {
 		double v = sample(p, l->rows[i]);
 
-		/* Not a number is neither. Minus zero has its sign in the bytes only. */
+		/*
+		 * The comparisons are false for NaN. The sign of minus zero is in the bytes only.
+		 */
 		if (!(v > -EXACT && v < EXACT) || v != floor(v) || (v == 0 && signbit(v)))
 			return false;
 	}

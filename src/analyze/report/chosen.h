@@ -7,7 +7,7 @@
 
 #include "base/text/str.h"
 
-/* Whom a report is about. */
+/* The threads that a report is about. */
 struct chosen_from {
 	/* The number of a process or thread, or the name of a program or thread, with * and ?. A
 	 * process that is named by itself or by its main thread is chosen with all its threads. */

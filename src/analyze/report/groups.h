@@ -25,7 +25,7 @@ struct groups {
 	size_t n, cap;
 	uint32_t *slots; /* owned: number + 1; open addressing */
 	size_t n_slots;
-	uint64_t factor; /* of the hash: odd, and no trace knows it */
+	uint64_t factor; /* of the hash: odd and random, so that a trace cannot cause collisions */
 	int64_t *samples; /* owned */
 	bool placing; /* the second time */
 	bool failed; /* out of memory */

@@ -111,7 +111,7 @@ bool pass_next(struct pass_walk *w, struct pass_span *ret);
 /* Returns the last row of each value of a column (owned by the caller), or NULL without memory. */
 uint32_t *pass_last_rows(const struct table *t, unsigned column);
 
-/* Who a thread is counted as, by thread, process or program. */
+/* Maps threads to what a report counts by: thread, process or program. */
 struct pass_who {
 	const struct store *s;
 	uint32_t *of; /* owned; by utid. Process: its upid, or number of processes + utid */
@@ -122,12 +122,12 @@ struct pass_who {
 bool pass_who_init(struct pass_who *w, const struct pass_input *in);
 void pass_who_deinit(struct pass_who *w);
 
-/* The value of the column who; who is NULL_U32 for none. */
+/* Returns the value of the column "who". who: NULL_U32 for none. */
 int64_t pass_who_value(const struct pass_who *w, uint32_t who);
 
-/* True for `R` and `R+`, and for states that begin with D. */
+/* True for "R" and "R+"; for states that begin with D. */
 bool pass_is_runnable(const struct store *s, uint16_t state);
 bool pass_is_blocked(const struct store *s, uint16_t state);
 
-/* The row of TABLE_WAKER of a wakeup whose waker is known, or NULL_U32. */
+/* Returns the row of TABLE_WAKER of a wakeup; NULL_U32: its waker is unknown. */
 uint32_t pass_waker(const struct store *s, uint32_t state_row);

@@ -180,8 +180,8 @@ static void find_irq_tracks(const struct store *s, struct irq_tracks *ret)
 	}
 }
 
-/* Goes on to the slices that had begun at a time. Those of one track come in the order of time. */
-static void go_on_to(const struct store *s, struct irq_tracks *tracks, int64_t ts)
+/* Advances to the slices that had begun at a time. Those of one track come in the order of time. */
+static void advance_to(const struct store *s, struct irq_tracks *tracks, int64_t ts)
 {
 	const struct table *t = &s->tables[TABLE_SLICE];
 
@@ -245,7 +245,7 @@ void pass_interrupt_wakes(const struct pass_input *in, struct pass_rows *ret)
 		if (waker == NULL_U32 || !in->chosen[utid] || ts < in->from || ts >= in->to ||
 		    table_u8(&in->s->tables[TABLE_WAKER], WAKER_IRQ_CONTEXT, waker) != 1)
 			continue;
-		go_on_to(in->s, &tracks, ts);
+		advance_to(in->s, &tracks, ts);
 		cpu = cpu_of_waker(in->s, waker);
 		slice = cpu == NULL_U32 ? NULL_U32 : interrupt_at(in->s, &tracks, cpu, ts);
 		if (slice == NULL_U32)

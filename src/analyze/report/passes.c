@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The passes as virtual tables. A pass runs when a statement reads its table; its rows stay for the
- * next statement with the same arguments.
+ * The passes as virtual tables. A pass runs when a statement reads its table. The rows are kept for
+ * the next statement with the same arguments.
  */
 #include "analyze/report/passes.h"
 

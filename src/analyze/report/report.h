@@ -20,8 +20,8 @@
 
 struct report_section {
 	const char *title; /* short: programs know the table by it */
-	const char *note; /* what people should know of it; NULL: nothing */
-	const char *more; /* the report that says more; NULL: none */
+	const char *note; /* an explanation of the rows; NULL: none */
+	const char *more; /* the report with more detail; NULL: none */
 	const char *sql;
 	const char *by; /* what a row is, for --by; NULL: nothing that can be chosen */
 	bool on_request; /* only with --by */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sonda report cpu: who used the CPUs. */
+/* sonda report cpu: the threads that used the CPUs. */
 #include "analyze/report/report.h"
 #include "analyze/report/report_sql.h"
 

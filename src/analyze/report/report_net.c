@@ -5,7 +5,7 @@
 #include "analyze/report/report.h"
 #include "analyze/report/report_sql.h"
 
-/* It cannot break statements that have macros in them: */
+/* clang-format cannot break statements that contain macros. */
 /* clang-format off */
 
 /* Groups of kernel events, and the event f that has the arguments of each. */

@@ -3,7 +3,7 @@
 #include "analyze/report/report.h"
 #include "analyze/report/report_sql.h"
 
-/* It cannot break statements that have macros in them: */
+/* clang-format cannot break statements that contain macros. */
 /* clang-format off */
 
 /* The columns of strace -c; by: what calls are counted by. */

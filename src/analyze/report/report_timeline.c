@@ -6,7 +6,7 @@
 #include "analyze/report/report.h"
 #include "analyze/report/report_sql.h"
 
-/* It cannot break statements that have macros in them: */
+/* clang-format cannot break statements that contain macros. */
 /* clang-format off */
 
 /* line(key, line, busy, ran): eighths of each cell; waits (w) and blocks (D) have a letter where

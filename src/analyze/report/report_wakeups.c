@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sonda report wakeups: who wakes whom, how often, and how long the woken thread waits for a
- * CPU then. */
+/*
+ * sonda report wakeups: which threads wake which, how often, and how long the woken thread waits
+ * for a CPU then.
+ */
 #include "analyze/report/report.h"
 #include "analyze/report/report_sql.h"
 
-/* It cannot break statements that have macros in them: */
+/* clang-format cannot break statements that contain macros. */
 /* clang-format off */
 
 /* The columns of a pair, of the table p. */

@@ -11,7 +11,7 @@
 #include "analyze/report/report.h"
 #include "analyze/report/report_sql.h"
 
-/* It cannot break statements that have macros in them: */
+/* clang-format cannot break statements that contain macros. */
 /* clang-format off */
 
 /* The name of the slice in which a thread is at a time: a system call, a work item, a slice of

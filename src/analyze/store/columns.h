@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* The tables of the store, and the columns of tasks and of kernel events; what each column is
- * stands in table_defs.c. */
+/*
+ * The tables of the store, and the columns of tasks and of kernel events. table_defs.c describes
+ * the columns.
+ */
 
 enum store_table {
 	TABLE_THREAD,

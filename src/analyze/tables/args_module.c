@@ -117,8 +117,10 @@ static int64_t arg_id(int64_t set, size_t at)
 	       (int64_t)at;
 }
 
-/* Goes to the next set that has an argument. Sets of events are those that a stored one does not
- * hold. */
+/*
+ * Advances to the next set that has an argument. Sets of events are those that a stored one does
+ * not contain.
+ */
 static int next_set(struct args_cursor *c)
 {
 	const struct store *s = store_of(c);

@@ -48,7 +48,7 @@ struct stream {
 	int64_t partition; /* that is read */
 	int64_t rows_end; /* of the last row in it */
 	enum span_kind kind;
-	int64_t ts, end, literal_end; /* ts + dur, whatever dur is */
+	int64_t ts, end, literal_end; /* ts + dur, without overflow */
 };
 
 struct join_cursor {
@@ -356,8 +356,10 @@ static bool overlaps(const struct stream *a, const struct stream *b)
 	       (a->ts >= b->ts && a->ts < b->end) || (b->ts >= a->ts && b->ts < a->end);
 }
 
-/* The one to go on with: it ends first. At one time, a gap of the first table ends before a row of
- * the second. */
+/*
+ * Returns the stream to advance: its span ends first. At equal ends, a gap of the first table ends
+ * before a row of the second.
+ */
 static struct stream *first_to_end(struct stream *a, struct stream *b)
 {
 	if (a->end != b->end)
@@ -365,7 +367,7 @@ static struct stream *first_to_end(struct stream *a, struct stream *b)
 	return a->kind == SPAN_GAP && b->kind == SPAN_ROW ? a : b;
 }
 
-/* Goes to the next partition that has rows. */
+/* Advances to the next partition that has rows. */
 static bool next_partition(struct join_cursor *c, bool first)
 {
 	struct stream *a = &c->streams[0], *b = &c->streams[1];
@@ -380,7 +382,7 @@ static bool next_partition(struct join_cursor *c, bool first)
 			stream_skip(c, b);
 	}
 	if (a->partitioned && b->partitioned) {
-		/* One that only the other table has is passed over, unless this one has gaps. */
+		/* Skips a partition that only one table has, unless the other table fills gaps. */
 		while (a->has_row && b->has_row && c->error == SQLITE_OK) {
 			if (!b->gaps && a->row_partition < b->row_partition)
 				stream_step(c, a);
@@ -409,8 +411,8 @@ static bool next_partition(struct join_cursor *c, bool first)
 	return true;
 }
 
-/* Goes on to the first two spans that overlap, from those that are looked at. */
-static int settle(struct join_cursor *c)
+/* Advances to the first two spans that overlap. */
+static int find_overlap(struct join_cursor *c)
 {
 	struct stream *a = &c->streams[0], *b = &c->streams[1];
 
@@ -435,7 +437,7 @@ static int cursor_next(sqlite3_vtab_cursor *base)
 
 	c->row++;
 	stream_next(c, first_to_end(a, b));
-	return settle(c);
+	return find_overlap(c);
 }
 
 /* ---- a query ---- */
@@ -497,7 +499,7 @@ static int cursor_filter(sqlite3_vtab_cursor *base, int plan, const char *text, 
 		c->eof = true;
 		return c->error;
 	}
-	return settle(c);
+	return find_overlap(c);
 }
 
 static int cursor_eof(sqlite3_vtab_cursor *base)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Statements of trace_processor's dialect that SQLite does not know:
+ * Statements of trace_processor's dialect that SQLite lacks:
  *
  *	INCLUDE PERFETTO MODULE a.b		makes the module's views
  *	CREATE [OR REPLACE] PERFETTO TABLE t [(types)] AS SELECT ...
@@ -49,7 +49,7 @@ static size_t name_length(const char *s)
 	return n;
 }
 
-/* Passes over the words, if they come next. */
+/* Skips the words if they are next. Returns true if they are. */
 static bool take(const char **s, const char *words)
 {
 	const char *p = *s;
@@ -67,7 +67,7 @@ static bool take(const char **s, const char *words)
 	return true;
 }
 
-/* Passes over "(...)", if it comes next. */
+/* Skips "(...)" if it is next. */
 static void take_brackets(const char **s)
 {
 	const char *p = skip_space(*s);

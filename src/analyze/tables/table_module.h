@@ -15,7 +15,7 @@ int sql_views_create(sqlite3 *db);
 
 int span_join_register(sqlite3 *db);
 
-/* sql_modules.c: what INCLUDE PERFETTO MODULE knows. name may end with ".*". */
+/* sql_modules.c: includes a module (INCLUDE PERFETTO MODULE). name may end with ".*". */
 bool sql_module_known(const char *name);
 const char *sql_module_list(void);
 int sql_module_include(sqlite3 *db, const char *name);
