@@ -95,16 +95,17 @@ static int parse(int argc, char **argv, struct sql_options *o, struct err_text *
 	if (r)
 		return r;
 	if (optind == argc)
-		return err_set(e, -EINVAL, "which trace? name a file");
+		return err_set(e, -EINVAL, "FILE is missing");
 	o->file = argv[optind++];
 	o->statements = argv + optind;
 	o->n_statements = argc - optind;
 	if (o->prompt && !strcmp(o->file, "-"))
 		return err_set(e, -EINVAL, "-i reads statements from where the trace would come");
 	if (!o->script && !o->n_statements && !o->prompt)
-		return err_set(e, -EINVAL,
-			       "which statement? for example: 'select * from sched limit 5', or "
-			       "-i for a prompt");
+		return err_set(
+			e, -EINVAL,
+			"STATEMENT is missing; example: 'select * from sched limit 5', or -i for "
+			"a prompt");
 	return 0;
 }
 

@@ -86,7 +86,7 @@ static int take_top(const char *text, int64_t *ret, struct err_text *e)
 	errno = 0;
 	*ret = strtoll(text, &end, 10);
 	if (errno || end == text || *end || *ret < 1 || *ret > INT_MAX)
-		return err_set(e, -EINVAL, "%.80s is no number of rows", text);
+		return err_set(e, -EINVAL, "%.80s is not a number of rows", text);
 	return 0;
 }
 
@@ -97,7 +97,7 @@ static int take_machine(const char *text, int64_t *ret, struct err_text *e)
 	errno = 0;
 	*ret = strtoll(text, &end, 10);
 	if (errno || end == text || *end || *ret < 0 || *ret > INT_MAX)
-		return err_set(e, -EINVAL, "--machine %.80s is no number; as 1", text);
+		return err_set(e, -EINVAL, "--machine %.80s is not a number; example: 1", text);
 	return 0;
 }
 
@@ -109,7 +109,7 @@ static int take_who(char *text, struct report_options *o, struct err_text *e)
 	while ((word = strsep(&rest, ","))) {
 		if (!*word)
 			return err_set(e, -EINVAL,
-				       "-p needs processes or threads; as 12,34 or make");
+				       "-p needs processes or threads; examples: 12,34, make");
 		if (o->n_words == REPORT_MAX_WORDS)
 			return err_set(e, -EINVAL, "at most %d processes or threads at a time",
 				       REPORT_MAX_WORDS);
@@ -202,13 +202,13 @@ static int take_words(char **words, int n, struct report_options *o, struct err_
 		if (i == n)
 			return err_set(
 				e, -EINVAL,
-				"which process or thread? as sonda report %s 4711, or a name",
+				"the process or thread is missing; example: sonda report %s 4711",
 				o->report->name);
 		if (i + 1 == n && strchr(words[i], '.') && access(words[i], F_OK) == 0)
-			return err_set(
-				e, -EINVAL,
-				"which process or thread? as sonda report %s 4711 %.80s, or a name",
-				o->report->name, words[i]);
+			return err_set(e, -EINVAL,
+				       "the process or thread is missing; example: sonda report %s "
+				       "4711 %.80s",
+				       o->report->name, words[i]);
 		r = take_who(words[i++], o, e);
 	}
 	if (i < n)

@@ -47,7 +47,7 @@ static int explain(const struct trace_tables *t, int r, struct err_text *e)
 
 	switch (r) {
 	case -EBADMSG:
-		return err_set(e, r, "%s is no Perfetto trace", t->path);
+		return err_set(e, r, "%s is not a Perfetto trace", t->path);
 	case -EFBIG:
 		return err_set(
 			e, r,

@@ -143,15 +143,15 @@ verdict "nothing is left half written" $?
 
 # ---- mistakes ----
 
-fails "no form" 2 'which form' "$TRACE"
+fails "no form" 2 'the form is missing' "$TRACE"
 fails "two forms" 2 'one form at a time' --json --csv "$TRACE"
-fails "no file" 2 'which trace' --json
+fails "no file" 2 'FILE is missing' --json
 fails "unknown stacks" 2 'slices, sched or stacks, not cpu' --folded cpu "$TRACE"
 fails "a database on the standard output" 2 'does not go to the standard output' --sqlite -o - "$TRACE"
 fails "the standard input without a name" 2 'needs -o FILE' --json -
 fails "no such trace" 1 'No such file' --json -o "$TMP/x" "$TMP/none"
 echo text >"$TMP/text"
-fails "not a trace" 1 'no Perfetto trace' --json -o "$TMP/x" "$TMP/text"
+fails "not a trace" 1 'is not a Perfetto trace' --json -o "$TMP/x" "$TMP/text"
 fails "a place that is not there" 1 'cannot write' --json -o "$TMP/no/x" "$TRACE"
 fails "an unknown option" 2 'did you mean --sqlite' --sqlte "$TRACE"
 [ ! -e "$TMP/x" ]

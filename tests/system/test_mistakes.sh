@@ -108,21 +108,21 @@ rows <<'END'
 1 | open none.pftrace | cannot open none.pftrace: No such file
 1 | open folder | cannot open folder: it is not a regular file
 1 | open empty.pftrace | empty.pftrace is empty
-1 | open text.pftrace | text.pftrace is no Perfetto trace
+1 | open text.pftrace | text.pftrace is not a Perfetto trace
 1 | export --sqlite none.pftrace | cannot open none.pftrace: No such file
 1 | export --sqlite text.pftrace | text.pftrace is not a Perfetto trace
 1 | export --sqlite -o none/x good.pftrace | cannot write none/x: No such file or directory
 1 | export --csv -o folder good.pftrace | folder exists already; replace it with --force, or choose another name
 1 | cut --to 1 -o x none.pftrace | cannot open none.pftrace: No such file
-1 | cut --to 1 -o x text.pftrace | text.pftrace is no Perfetto trace
+1 | cut --to 1 -o x text.pftrace | text.pftrace is not a Perfetto trace
 1 | cut --to 1 -o x empty.pftrace | empty.pftrace is empty
 1 | cut --to 1 -o x folder | cannot read folder: it is not a regular file
 1 | cut --to 1 -o good.pftrace good.pftrace | exists already; replace it with --force
 1 | cut --from 99 -o x good.pftrace | --from is behind the end of the trace: it has
-1 | split --every 1 text.pftrace | text.pftrace is no Perfetto trace
+1 | split --every 1 text.pftrace | text.pftrace is not a Perfetto trace
 1 | split --every 1 -o none/x good.pftrace | cannot write none/x.000.pftrace: No such file or directory
 1 | report none.pftrace | cannot open none.pftrace: No such file
-1 | report text.pftrace | text.pftrace is no Perfetto trace
+1 | report text.pftrace | text.pftrace is not a Perfetto trace
 1 | report empty.pftrace | the trace has nothing with a time
 1 | report folder | cannot read folder: Is a directory
 1 | report sched --from 99 good.pftrace | nothing of the trace is between --from and --to: it has
@@ -130,7 +130,7 @@ rows <<'END'
 1 | report --machine 7 good.pftrace | has no data of a machine 7; sonda sql good.pftrace .select . from machine. lists them
 1 | report --html -o none/x.html good.pftrace | cannot write none/x.html: No such file or directory
 1 | report --memory 1k good.pftrace | needs more than 1 KiB of memory; give more with --memory SIZE
-1 | sql text.pftrace select(1) | text.pftrace is no Perfetto trace
+1 | sql text.pftrace select(1) | text.pftrace is not a Perfetto trace
 1 | sql folder select(1) | cannot read folder: Is a directory
 1 | sql good.pftrace select*from(shced) | no such table: shced; did you mean sched\?
 1 | sql good.pftrace select*from(zzzzzzzz) | no such table: zzzzzzzz; .tables at the prompt of sonda sql -i lists them
@@ -140,38 +140,38 @@ rows <<'END'
 # what to show of a trace
 2 | report schde good.pftrace | there is no report schde; did you mean sched\?
 2 | report good.pftrace sched | the report comes first: sonda report sched good.pftrace
-2 | report why | which process or thread\? as sonda report why 4711
-2 | report why good.pftrace | which process or thread\? as sonda report why 4711 good.pftrace
+2 | report why | the process or thread is missing; example: sonda report why 4711
+2 | report why good.pftrace | the process or thread is missing; example: sonda report why 4711 good.pftrace
 2 | report sched --by nothing good.pftrace | report sched has no --by nothing; it has thread, process, program, function
 2 | report timeline --by nothing good.pftrace | report timeline has no --by nothing; it has cpu, thread, process, program
-2 | report --top 0 good.pftrace | 0 is no number of rows
-2 | report --from soon good.pftrace | soon is no time; as 1.5, 2s or 200ms
-2 | report --machine guest good.pftrace | --machine guest is no number; as 1
+2 | report --top 0 good.pftrace | 0 is not a number of rows
+2 | report --from soon good.pftrace | soon is not a time; examples: 1.5, 2s, 200ms
+2 | report --machine guest good.pftrace | --machine guest is not a number; example: 1
 2 | report --html good.pftrace | --html needs the file of the page: -o page.html
 2 | report -o x.txt good.pftrace | -o is for --html; use > x.txt
 2 | report --color red good.pftrace | --color is always, never or auto, not red
 2 | report --jsn good.pftrace | unknown option --jsn; did you mean --json\?
-2 | sql | which trace\? name a file
-2 | sql good.pftrace | which statement\? for example: .select . from sched limit 5., or -i for a prompt
-2 | open | which trace\? name a file
-2 | open --port x good.pftrace | --port x is no port; as 9001
+2 | sql | FILE is missing$
+2 | sql good.pftrace | STATEMENT is missing; example: .select . from sched limit 5., or -i for a prompt
+2 | open | FILE is missing$
+2 | open --port x good.pftrace | --port x is not a port; example: 9001
 2 | open good.pftrace good.pftrace | one file at a time
 2 | info | info: FILE is missing$
 2 | info --json | info: FILE is missing$
 2 | describe | describe: WORD is missing$
-2 | export good.pftrace | which form\? --json, --csv, --sqlite or --folded slices
+2 | export good.pftrace | the form is missing; use --json, --csv, --sqlite or --folded slices
 2 | export --csv --json good.pftrace | one form at a time
-2 | cut good.pftrace | where to\? name the output with -o
-2 | cut -o x good.pftrace | which part\? --from 1.5, --to 2s, or both
+2 | cut good.pftrace | the output is missing; name it with -o
+2 | cut -o x good.pftrace | the part is missing; use --from 1.5, --to 2s, or both
 2 | cut --from 2 --to 1 -o x good.pftrace | --to is not later than --from
 2 | cut --form 1 -o x good.pftrace | unknown option --form; did you mean --from\?
-2 | split good.pftrace | how large are the parts\? --every 10s or --size 100mb
+2 | split good.pftrace | use either --every 10s or --size 100mb
 2 | sql --memory 1q good.pftrace select(1) | --memory 1q: not a size; examples: 512m, 2g; a number alone is in KiB
 2 | report --memory 5000000m good.pftrace | --memory 5000000m: the size must be smaller than 4 TiB
 2 | split --size 0 good.pftrace | --size 0: not a size; examples: 100mb, 2gb
 2 | top extra | unexpected word 'extra'; sonda top takes options only
-2 | top -s size | -s size is no key; the keys are pid, cpu,
-2 | top -d 0 | -d 0 is no time from 0.1 to 3600 s
+2 | top -s size | -s size is not a key; the keys are pid, cpu,
+2 | top -d 0 | -d 0 is not a time from 0.1 to 3600 s
 # no service
 1 | sessions | no tracing service listens on .*; run: sudo
 1 | status | no tracing service listens on .*; run: sudo

@@ -172,7 +172,7 @@ run "an unknown report: a suggestion" 2 '^$' 'there is no report latncy; did you
 run "an unknown key: those that there are" 2 '^$' 'report cpu has no --by name; it has cpu, thread, process, program' cpu --by name "$TRACE"
 run "an unknown process" 1 '^$' 'trace.pf has no process or thread nobody' cpu -p app,nobody "$TRACE"
 run "an unknown process that is like another" 1 '^$' 'has no process or thread aqp; did you mean app\?' why aqp "$TRACE"
-run "why without a process" 2 '^$' 'which process or thread\?' why
+run "why without a process" 2 '^$' 'the process or thread is missing' why
 run "a window without data" 1 '^$' 'nothing of the trace is between --from and --to' --from 5 "$TRACE"
 printf '\n\0' >"$TRACE.bare" # one packet, empty
 run "a trace without any time" 1 '^$' 'the trace has nothing with a time' "$TRACE.bare"

@@ -119,16 +119,16 @@ static int take_option(void *ctx, int option, struct err_text *e)
 static int check(struct cut_options *o, char **words, int n, struct err_text *e)
 {
 	if (n == 0)
-		return err_set(e, -EINVAL, "which trace? name a file");
+		return err_set(e, -EINVAL, "FILE is missing");
 	if (n > 1)
 		return err_set(e, -EINVAL, "one file at a time");
 	o->file = words[0];
 	if (o->is_split && !o->every == !o->size)
-		return err_set(e, -EINVAL, "how large are the parts? --every 10s or --size 100mb");
+		return err_set(e, -EINVAL, "use either --every 10s or --size 100mb");
 	if (!o->is_split && !o->out)
-		return err_set(e, -EINVAL, "where to? name the output with -o");
+		return err_set(e, -EINVAL, "the output is missing; name it with -o");
 	if (!o->is_split && o->from < 0 && o->to < 0)
-		return err_set(e, -EINVAL, "which part? --from 1.5, --to 2s, or both");
+		return err_set(e, -EINVAL, "the part is missing; use --from 1.5, --to 2s, or both");
 	if (o->to >= 0 && o->to <= o->from)
 		return err_set(e, -EINVAL, "--to is not later than --from");
 	return 0;
@@ -345,7 +345,7 @@ static int explain(const char *path, int r, struct err_text *e)
 {
 	switch (r) {
 	case -EBADMSG:
-		return err_set(e, r, "%s is no Perfetto trace", path);
+		return err_set(e, r, "%s is not a Perfetto trace", path);
 	case -EFBIG:
 		return err_set(e, r, "%s has too many sequences, names or tracks", path);
 	}

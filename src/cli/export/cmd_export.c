@@ -135,10 +135,11 @@ static int default_out(struct export_options *o, struct err_text *e)
 static int check(struct export_options *o, char **words, int n, struct err_text *e)
 {
 	if (!o->form)
-		return err_set(e, -EINVAL,
-			       "which form? --json, --csv, --sqlite or --folded slices");
+		return err_set(
+			e, -EINVAL,
+			"the form is missing; use --json, --csv, --sqlite or --folded slices");
 	if (n == 0)
-		return err_set(e, -EINVAL, "which trace? name a file");
+		return err_set(e, -EINVAL, "FILE is missing");
 	if (n > 1)
 		return err_set(e, -EINVAL, "one file at a time");
 	o->file = words[0];

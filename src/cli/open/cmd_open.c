@@ -68,9 +68,10 @@ static int take_ui(const char *text, struct open_options *o, struct err_text *e)
 	if ((!str_starts(text, "https://") && !str_starts(text, "http://")) ||
 	    len >= sizeof(o->ui) || memchr(host + 3, '/', len - (size_t)(host + 3 - text)) ||
 	    strcspn(text, " \t\r\n\"<>") < len)
-		return err_set(e, -EINVAL,
-			       "--ui %.80s is no address of a page; as http://localhost:10000",
-			       text);
+		return err_set(
+			e, -EINVAL,
+			"--ui %.80s is not the address of a page; example: http://localhost:10000",
+			text);
 	memcpy(o->ui, text, len);
 	o->ui[len] = '\0';
 	return 0;
@@ -89,7 +90,8 @@ static int take_option(void *ctx, int option, struct err_text *e)
 		return take_ui(optarg, o, e);
 	case 'p':
 		if (str_to_u32(optarg, &port) < 0 || port > UINT16_MAX)
-			return err_set(e, -EINVAL, "--port %.80s is no port; as 9001", optarg);
+			return err_set(e, -EINVAL, "--port %.80s is not a port; example: 9001",
+				       optarg);
 		o->port = (uint16_t)port;
 		return 0;
 	default:
@@ -107,7 +109,7 @@ static int parse(int argc, char **argv, struct open_options *o, struct err_text 
 	if (r)
 		return r;
 	if (optind == argc)
-		return err_set(e, -EINVAL, "which trace? name a file");
+		return err_set(e, -EINVAL, "FILE is missing");
 	if (optind + 1 < argc)
 		return err_set(e, -EINVAL, "one file at a time");
 	o->file = argv[optind];
@@ -206,7 +208,7 @@ static int open_trace(const char *path, int *ret_fd, struct err_text *e)
 	if (n < 0)
 		return err_set(e, -errno, "cannot read %s: %s", path, strerror(errno));
 	if (!begins_with_packet(head, (size_t)n, (uint64_t)st.st_size))
-		return err_set(e, -EBADMSG, "%s is no Perfetto trace", path);
+		return err_set(e, -EBADMSG, "%s is not a Perfetto trace", path);
 	*ret_fd = TAKE_FD(fd);
 	return 0;
 }
