@@ -37,7 +37,7 @@ static int scan_file(struct verb_summary *s, const char *path, struct err_text *
 	return 0;
 }
 
-static int tell(const struct verb_options *o, struct err_text *e)
+static int print_info(const struct verb_options *o, struct err_text *e)
 {
 	const struct verb_summary_form form = {
 		.json = o->json,
@@ -75,7 +75,7 @@ int cmd_info(int argc, char **argv)
 
 	if (r >= 0)
 		return r;
-	r = tell(&o, &e);
+	r = print_info(&o, &e);
 	if (r >= 0)
 		return r;
 	log_error("%s", e.text);

@@ -83,8 +83,10 @@ static void put_command(const struct report_section *s, const struct output *p, 
 	strbuf_printf(b, "%s%s)", o->file ? " " : "", o->file ? o->file : "");
 }
 
-/* The title, what people should know of the table, and the command that says more. Without room for
- * all of it the command is on a line of its own, then the note is left out. */
+/*
+ * The title, the note, and the command that says more. If they do not fit into one line, the
+ * command gets a line of its own and the note is omitted.
+ */
 static void print_title(const struct report_section *s, const struct output *p)
 {
 	struct strbuf more = {0};

@@ -101,7 +101,7 @@ static int cmd_version(int argc, char **argv)
 	return EXIT_GOOD;
 }
 
-/* A link of that name makes scripts for Perfetto's command line go on. */
+/* With a link of that name, scripts for Perfetto's command line continue to work. */
 static bool is_called_perfetto(const char *program)
 {
 	const char *slash = program ? strrchr(program, '/') : NULL;
@@ -125,7 +125,7 @@ static int run(int argc, char **argv)
 	return v ? v->main(argc - 1, argv + 1) : unknown_verb(argv[1]);
 }
 
-/* What a verb printed may be in a buffer still: only its last write shows that a disk is full. */
+/* Output of a verb may still be in a buffer: only the last write shows that a disk is full. */
 int main(int argc, char **argv)
 {
 	int code;

@@ -7,9 +7,8 @@
 
 /*
  * A prompt for SQL: statements end with ';', lines that start with '.' are commands. On a terminal
- * it has a history, which is kept in a file, and completes words; otherwise it reads lines and
- * writes what they ask for. Ctrl-C ends a query that runs, or clears what is typed. Returns at the
- * end of the input or at .quit: an exit code. Without a terminal it is that of a failure if a
- * statement failed.
+ * it completes words and has a history, which is kept in a file. Otherwise it reads and executes
+ * lines. Ctrl-C ends a query that runs, or clears the typed text. Returns an exit code at the end
+ * of the input or at .quit. Without a terminal the code is that of a failure if a statement failed.
  */
 int sql_prompt(sqlite3 *db, enum sql_format format);

@@ -289,7 +289,7 @@ static int save(struct outputs *out)
 	char size[32];
 	int r = 0;
 
-	/* None has a name if one cannot be written. */
+	/* No part gets its name if one cannot be written. */
 	for (size_t i = 0; r == 0 && i < out->n; i++) {
 		r = out->of[i].file ? trace_file_flush(out->of[i].file) : 0;
 		if (r < 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tracing service, its programs, and who may use them. */
+/* The tracing service, its programs, and the users who may use them. */
 
 #include <errno.h>
 #include <fcntl.h>
@@ -214,7 +214,7 @@ static const char *user_name(uid_t uid, char buf[static 64])
 	return buf;
 }
 
-/* For a user who is not root, without a service: the way without root is a service. */
+/* For a user who is not root and has no service: the remedy is a service. */
 static void find_refused(const struct doctor_machine *m, const char *root, struct doctor_finding *f)
 {
 	char user[64];

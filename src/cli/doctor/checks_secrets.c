@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the machine shows to few: addresses of kernel functions, files of other users, the
- * journal. */
+/*
+ * What the machine shows to few users: addresses of kernel functions, files of other users, the
+ * journal.
+ */
 
 #include <errno.h>
 #include <fcntl.h>

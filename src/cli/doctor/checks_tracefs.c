@@ -167,7 +167,7 @@ static int look_at_instance(void *ctx, const char *name, unsigned char d_type)
 	return 0;
 }
 
-/* ---- who has it open ---- */
+/* ---- processes with open files ---- */
 
 struct holders {
 	const struct doctor_machine *m;

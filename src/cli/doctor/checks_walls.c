@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What keeps even root from tracing: lockdown, security modules, containers. */
+/* What prevents even root from tracing: lockdown, security modules, containers. */
 
 #include <linux/capability.h>
 #include <stdio.h>

@@ -38,7 +38,7 @@ const struct doctor_check doctor_checks[] = {
 };
 const size_t doctor_n_checks = ARRAY_SIZE(doctor_checks);
 
-/* Where systemd-journald writes: until the disk is there, and then. */
+/* Folders of the journal: without and with persistent storage. */
 static const char *const journals[] = {"/run/log/journal", "/var/log/journal", NULL};
 
 void doctor_machine_init(struct doctor_machine *m)

@@ -5,10 +5,7 @@
 
 #include "base/core/err.h"
 
-/*
- * What the rest of sonda says about obstacles: the sentences of sonda doctor, "FINDING; run:
- * REMEDY".
- */
+/* Obstacles in the sentences of sonda doctor, "FINDING; run: REMEDY", for the rest of sonda. */
 
 /* Checks what a service and a producer that this process starts need, with or without kernel
  * events. Returns 0, or -EACCES and sets e to the first obstacle. */

@@ -9,8 +9,8 @@
 #include "base/core/err.h"
 
 /*
- * The checks of sonda doctor: a function each. Each looks at one thing that a recording needs, and
- * says what is there, what it means for a recording, and the command that mends it.
+ * The checks of sonda doctor, a function each. A check looks at one requirement of a recording. It
+ * reports the finding, its effect on a recording, and the command that removes an obstacle.
  */
 
 enum doctor_verdict {
@@ -22,8 +22,8 @@ enum doctor_verdict {
 
 struct doctor_finding {
 	enum doctor_verdict verdict;
-	struct err_text text; /* what is there, and what it means; without a full stop */
-	struct err_text remedy; /* one command; "": none needed, or no command mends it */
+	struct err_text text; /* the finding and its effect; without a full stop */
+	struct err_text remedy; /* one command; "": none is needed, or none helps */
 };
 
 /* The command that brings a kernel with all options. */

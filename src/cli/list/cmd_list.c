@@ -135,7 +135,7 @@ static int list_all(struct list *l, const char *pattern, bool *found)
 	return EXIT_GOOD;
 }
 
-/* Says that nothing has the name, and what is similar. */
+/* Reports that nothing has the name, and similar names. */
 static int refuse(struct list *l, const char *word)
 {
 	char buf[TRACEFS_EVENTS_MAX_NAME];

@@ -10,8 +10,8 @@
 #include "common/tracing_service_state.pb-c.h"
 
 /*
- * What can be recorded here. Each kind of things has a row in the table of list.c, and a function
- * that puts those that match a pattern into the list; the verbs list and describe call them.
+ * The things that can be recorded here. Each kind has a row in the table of list.c, and a function
+ * that adds those that match a pattern to the list. The verbs list and describe call it.
  */
 
 enum list_detail {

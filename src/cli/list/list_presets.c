@@ -125,7 +125,7 @@ int list_presets(struct list *l, const char *pattern, struct err_text *e)
 	struct pass p = {l, pattern, e};
 	char name[PRESET_MAX_NAME];
 
-	/* A preset's name is typed with '_' as well. */
+	/* In a typed name '_' stands for '-'. */
 	if (pattern && strlen(pattern) < sizeof(name)) {
 		strcpy(name, pattern);
 		for (char *c = name; *c; c++)

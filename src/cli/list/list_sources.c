@@ -144,7 +144,7 @@ static bool has_family(const Pb__DataSourceConfig *c, int32_t family)
 	return !family || (b && b->n_families == 1 && (int32_t)b->families[0] == family);
 }
 
-static int look(void *user, const char *name)
+static int add_preset(void *user, const char *name)
 {
 	struct user *u = user;
 	const struct preset *s;
@@ -163,7 +163,7 @@ static void put_presets(struct list *l, const char *source)
 {
 	struct user u = {.l = l, .source = source};
 
-	presets_each(l->presets, look, &u);
+	presets_each(l->presets, add_preset, &u);
 	list_out_values(&l->out, "presets", (const char *const *)u.names.names, u.names.n);
 	name_list_deinit(&u.names);
 }
@@ -278,7 +278,7 @@ int list_families(struct list *l, const char *pattern, struct err_text *e)
 
 		if (!u.family)
 			continue;
-		presets_each(l->presets, look, &u);
+		presets_each(l->presets, add_preset, &u);
 		if (u.names.n &&
 		    presets_find(l->presets, u.names.names[0], strlen(u.names.names[0]), &s, e))
 			s = NULL;

@@ -69,7 +69,7 @@ static void set_path(const char *name, const char *format, uid_t uid)
 	setenv(name, value, 1);
 }
 
-/* sudo drops what the user's programs find his desktop with. */
+/* sudo drops the variables that programs need to find the desktop of the user. */
 static void become(const struct passwd *user)
 {
 	char wayland[64];

@@ -22,6 +22,8 @@ enum browser_result browser_open(const char *url);
 
 #define BROWSER_USERS_MAX 4
 
-/* Writes the users whose browser may be meant: this process's, root, and for root those who became
- * it. */
+/*
+ * Writes the users whose browser may connect: this process's, root, and for root those who became
+ * it.
+ */
 size_t browser_users(uid_t ret[static BROWSER_USERS_MAX]);

@@ -40,7 +40,7 @@ struct trace_server {
 	struct log_limit refusals;
 };
 
-/* ---- who asks ---- */
+/* ---- the client ---- */
 
 /* Returns the user at the other end, or an error as peer_user(). */
 static int user_of(struct evhttp_request *req, uid_t *ret_uid)
@@ -126,7 +126,7 @@ static void add_headers(const struct trace_server *s, struct evhttp_request *req
 	evhttp_add_header(out, "Connection", "close");
 }
 
-/* What a browser asks before a page of the network may reach this machine. */
+/* The preflight request of a browser, before a page of the network may access this machine. */
 static void answer_options(struct evhttp_request *req)
 {
 	struct evkeyvalq *out = evhttp_request_get_output_headers(req);

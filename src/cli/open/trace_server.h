@@ -23,7 +23,7 @@ struct trace_server_config {
 	const char *name; /* path of the URL without its '/'; see trace_server_name() */
 	const char *origin; /* "https://ui.perfetto.dev"; borrowed */
 	uint16_t port; /* 0: the kernel chooses */
-	const uid_t *users; /* who may fetch; borrowed */
+	const uid_t *users; /* users who may fetch; borrowed */
 	size_t n_users;
 	void (*on_fetched)(void *ctx); /* from the loop */
 	void *ctx;

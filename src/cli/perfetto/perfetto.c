@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * perfetto: what the options say, with one synchronous consumer.
+ * perfetto: the steps of one run, with one synchronous consumer.
  *
  *	options --> config --> output --> (background) --> connect --> enable --> end --> save
  *	                                              \--> attach --> (stop) --> end --> save
  *	                                              \--> clone -------------------> save
  *
- * With CLONE_SNAPSHOT each trigger clones the session while it is waited for.
+ * With CLONE_SNAPSHOT each trigger clones the session during the wait for its end.
  */
 
 #include "cli/perfetto/perfetto.h"
@@ -104,7 +104,7 @@ static int check_output(const struct perfetto *p)
 	return -1;
 }
 
-/* ---- a session of ours ---- */
+/* ---- a new session ---- */
 
 /* Waits for the end. at_once: ends it now. */
 static int end_session(struct perfetto *p, const Pb__TraceConfig *config, bool at_once)
@@ -170,7 +170,7 @@ static void delay_start(const Pb__TraceConfig *c)
 	nanosleep(&t, NULL);
 }
 
-/* How long the session may last; 0: without end. */
+/* Returns the longest duration of the session; 0: unlimited. */
 static uint64_t longest_ms(const Pb__TraceConfig *c)
 {
 	const Pb__TraceConfig__TriggerConfig *t = c->trigger_config;
@@ -215,7 +215,7 @@ static int run_session(struct perfetto *p)
 	return end_session(p, p->config, false);
 }
 
-/* ---- sessions that are there ---- */
+/* ---- existing sessions ---- */
 
 static int attach(struct perfetto *p)
 {
@@ -288,7 +288,7 @@ static int activate(const Pb__TraceConfig *c)
 	return activate_triggers(socket, c->activate_triggers, c->n_activate_triggers) == 0 ? 0 : 1;
 }
 
-/* ---- all of it ---- */
+/* ---- the run ---- */
 
 static bool is_clone(const struct perfetto_options *o)
 {

@@ -13,10 +13,10 @@
 #include "base/core/mem.h"
 #include "base/system/fs.h"
 
-/* Returns what the child has written, or that it has not in time. */
+/* Returns the byte that the child writes; PERFETTO_TIMEOUT or PERFETTO_FAILED without one. */
 static int await_child(int fd)
 {
-	/* The child has its own, shorter time for the same. */
+	/* The child waits for the start with a shorter limit. */
 	struct pollfd p = {.fd = fd, .events = POLLIN};
 	uint8_t byte;
 	int r;
@@ -35,7 +35,7 @@ static void leave_terminal(void)
 
 	setsid();
 	if (chdir("/")) {
-		/* It keeps its directory. */
+		/* The child keeps its directory. */
 	}
 	for (int fd = STDIN_FILENO; null >= 0 && fd <= STDERR_FILENO; fd++)
 		dup2(null, fd);

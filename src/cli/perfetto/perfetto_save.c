@@ -170,7 +170,7 @@ static int by_score(const void *a, const void *b)
 	       (x->bugreport_score > y->bugreport_score);
 }
 
-/* The name comes from the config of another user: it names a file of the folder, or is not used. */
+/* The name comes from the config of another user. One that leads out of the folder is not used. */
 static const char *file_name(const session *s)
 {
 	const char *name = s->bugreport_filename;
@@ -178,7 +178,7 @@ static const char *file_name(const session *s)
 	return !name || !*name || strchr(name, '/') || *name == '.' ? BUGREPORT_NAME : name;
 }
 
-/* Of the first n sessions, how many have the name of session n? */
+/* Returns how many of the first n sessions have the file name of session n. */
 static unsigned same_names(session *const *list, size_t n)
 {
 	unsigned same = 0;

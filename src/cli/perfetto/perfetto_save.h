@@ -7,7 +7,7 @@ struct session_client;
 struct trace_file;
 
 /*
- * What the service has, to files. Each function returns the exit code, and prints the result in
+ * Saves data of the service to files. Each function returns the exit code, and prints the result in
  * Perfetto's words. A refusal of the service has the exit code 0, as with Perfetto.
  */
 

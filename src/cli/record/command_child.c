@@ -123,7 +123,7 @@ bool command_child_is_running(const struct command_child *c)
 	return c->state == RUNS;
 }
 
-static void look(struct command_child *c)
+static void check_end(struct command_child *c)
 {
 	if (c->state != ENDED && waitpid(c->pid, &c->status, WNOHANG) == c->pid)
 		c->state = ENDED;
@@ -135,7 +135,7 @@ static void on_child(evutil_socket_t fd, short what, void *ctx)
 
 	(void)fd;
 	(void)what;
-	look(c);
+	check_end(c);
 	if (c->state != ENDED)
 		return;
 	event_del(c->child_event);
@@ -220,7 +220,7 @@ void command_child_free(struct command_child *c)
 {
 	if (!c)
 		return;
-	look(c);
+	check_end(c);
 	closep(&c->go);
 	closep(&c->error);
 	command_child_unwatch(c);

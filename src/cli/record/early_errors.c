@@ -17,7 +17,9 @@ static bool has_start(const struct ftrace_scan *f)
 	return false;
 }
 
-/* Returns true if there is no more to learn: the producer's first statistics are there. */
+/*
+ * Returns true if the first statistics of the producer were read, which is the end of the search.
+ */
 static bool report(const struct recording_setup *setup, const struct trace_scan *scan)
 {
 	const struct ftrace_scan *f = &scan->ftrace;

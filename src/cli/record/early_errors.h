@@ -7,10 +7,10 @@
 #include "cli/record/recording_setup.h"
 
 /*
- * Reports, while a streaming recording runs, what its producer of linux.ftrace could not record. A
- * user who cannot read the kernel's list of events learns of a typing error this way: the first
- * statistics of the producer list it. sonda-probes commits them before the first event; Perfetto's
- * producer with the first flush.
+ * Reports, during a streaming recording, what its producer of linux.ftrace could not record. The
+ * first statistics of the producer list it. So a user who cannot read the kernel's list of events
+ * is informed of a typing error at once. sonda-probes commits these statistics before the first
+ * event; Perfetto's producer with the first flush.
  */
 
 /* Zero-initialise. */

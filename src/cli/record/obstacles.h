@@ -14,7 +14,9 @@
 void obstacles_print(const struct record_facts *f, bool own_daemons, const char *socket,
 		     struct console *console);
 
-/* Prints why this machine let a recording fail whose reason is why, in the sentence of sonda
- * doctor, if there is one. */
+/*
+ * Prints the reason in the sentence of sonda doctor if the machine made a recording fail with
+ * `why`.
+ */
 void obstacles_explain_failure(const char *why, bool own_daemons, const char *socket,
 			       struct console *console);

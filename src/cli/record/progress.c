@@ -254,7 +254,7 @@ static unsigned fill_of(const Pb__TraceStats__BufferStats *b)
 	return (unsigned)MIN((in - out) * 100 / b->buffer_size, 100);
 }
 
-static bool goes_round(const Pb__TraceConfig *config, size_t i)
+static bool is_ring_buffer(const Pb__TraceConfig *config, size_t i)
 {
 	return i >= config->n_buffers ||
 	       config->buffers[i]->fill_policy !=
@@ -285,7 +285,7 @@ static bool note_buffer(struct recording_progress *p, const Pb__TraceConfig *con
 		char size[32];
 		unsigned mb;
 
-		if (goes_round(config, i) || fill_of(b) < NEARLY_FULL)
+		if (is_ring_buffer(config, i) || fill_of(b) < NEARLY_FULL)
 			continue;
 		p->told_buffer = true;
 		mb = enough_mb(b->bytes_written, elapsed_ms, config->duration_ms);

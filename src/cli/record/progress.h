@@ -74,9 +74,10 @@ void recording_progress_note_state(struct recording_progress *p,
 void recording_progress_note_stats(struct recording_progress *p, const char *tracefs_root,
 				   const Pb__TraceStats *stats);
 
-/* Returns a message, once for each cause: the kernel's rings lose events, or a buffer that does not
- * go round is nearly full; with the size that would do. Returns false if there is nothing to
- * say. */
+/*
+ * Returns a message, once for each cause: the kernel's rings lose events, or a buffer that does not
+ * wrap is nearly full. The message has a sufficient size. Returns false if there is no message.
+ */
 #define PROGRESS_NOTE 256
 bool recording_progress_note(struct recording_progress *p, const Pb__TraceConfig *config,
 			     const Pb__TraceStats *stats, uint64_t elapsed_ms,

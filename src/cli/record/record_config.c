@@ -163,8 +163,10 @@ static int put_over_frame(const struct record_options *o, Pb__TraceConfig *confi
 
 /* ---- names of processes ---- */
 
-/* Adds what names processes and describes the machine. A config of the user's that has these data
- * sources says itself how. */
+/*
+ * Adds the data sources that name processes and describe the machine, unless the user's config has
+ * them.
+ */
 static int put_names(const struct record_options *o, Pb__TraceConfig *config)
 {
 	Pb__ProcessStatsConfig names = PB__PROCESS_STATS_CONFIG__INIT;

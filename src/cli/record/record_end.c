@@ -137,7 +137,7 @@ static bool no_ftrace(const struct record_command *c, struct err_text *why)
 	}
 	if (!name_list_has(&c->result.sources.missing, "linux.ftrace"))
 		return false;
-	/* Of a service that this process started, the machine says why. */
+	/* If this process started the service, the machine is the cause. */
 	if (!c->result.started_daemons || !doctor_may_start(true, why))
 		service_lacks_ftrace(why);
 	return true;

@@ -46,7 +46,7 @@ struct record_options {
 
 	/* A config file, to which the rest is added, and which it overrides; */
 	const char *config; /* path, or "-" for stdin; NULL: none */
-	bool config_is_text; /* the config is text, whatever its content looks like */
+	bool config_is_text; /* the config is text; its content is not examined */
 
 	/* what, */
 	struct arg_list words; /* as typed; cli/terminal/event_patterns.h */

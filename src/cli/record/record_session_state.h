@@ -54,7 +54,7 @@ struct record_session {
 
 /* Creates the timer of the deadline. Returns 0 or -ENOMEM. */
 int record_session_new_deadline(struct record_session *s, struct event_base *loop);
-/* Restarts the deadline of the state. The caller has just heard from the service. */
+/* Restarts the deadline of the state, because the service has answered. */
 void record_session_enter(struct record_session *s, enum record_session_state state);
 void record_session_arm(struct record_session *s);
 

@@ -52,7 +52,8 @@ static bool is_noted(const struct source_producers *p, int32_t id)
 	return false;
 }
 
-static void note(struct source_producers *p, const Pb__TracingServiceState__Producer *producer)
+static void add_producer(struct source_producers *p,
+			 const Pb__TracingServiceState__Producer *producer)
 {
 	char name[NAME_LIST_MAX_LEN + 1];
 	size_t before = p->names.n;
@@ -78,7 +79,7 @@ static void source_producers_note(struct source_producers *p, const Pb__TraceCon
 		    !str_starts(s->ds_descriptor->name, "linux.") ||
 		    !is_requested(config, s->ds_descriptor->name) || is_noted(p, producer->id))
 			continue;
-		note(p, producer);
+		add_producer(p, producer);
 	}
 }
 

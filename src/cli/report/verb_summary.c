@@ -59,7 +59,7 @@ void verb_summary_sources(struct verb_summary *s, const Pb__TracingServiceState 
 	missing_sources(config_of(s), state, &s->sources.missing, &s->sources.left_out);
 }
 
-static void say(const struct verb_summary_form *form, const struct strbuf *text)
+static void print_text(const struct verb_summary_form *form, const struct strbuf *text)
 {
 	struct console c;
 
@@ -109,7 +109,7 @@ int verb_summary_print(struct verb_summary *s, const struct verb_summary_form *f
 		record_summary_with_next_step(&f, &text, &verdict);
 	if (f.contents && !form->json)
 		trace_contents_write(f.contents, &f, &text);
-	say(form, &text);
+	print_text(form, &text);
 	strbuf_deinit(&text);
 	return form->strict && (verdict.lost || verdict.missing) ? EXIT_LOSSY : EXIT_GOOD;
 }

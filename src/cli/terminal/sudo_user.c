@@ -23,7 +23,7 @@ bool sudo_user(uid_t *ret_uid, gid_t *ret_gid)
 	return true;
 }
 
-/* Another name of the file may be one that this process did not make. */
+/* A file with other hard links may not be ours. */
 static bool is_ours(int fd)
 {
 	struct stat st;
@@ -38,7 +38,7 @@ void sudo_user_give(int fd)
 	gid_t gid;
 
 	if (sudo_user(&uid, &gid) && is_ours(fd) && fchown(fd, uid, gid)) {
-		/* The file stays root's. That is no reason to fail. */
+		/* The file stays root's. This is not an error. */
 	}
 }
 

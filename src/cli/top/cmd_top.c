@@ -30,7 +30,7 @@
 #include "cli/top/top_view.h"
 
 #define BATCH_ROWS 20
-/* A tick comes after the polls: by the period / AFTER_POLLS_DIVISOR, at most by AFTER_POLLS_MS. */
+/* The delay of a tick after the polls: period / AFTER_POLLS_DIVISOR, at most AFTER_POLLS_MS. */
 #define AFTER_POLLS_DIVISOR 4
 #define AFTER_POLLS_MS 40u
 /* Values older than this number of periods are reported as late. */
@@ -153,7 +153,7 @@ static void print(struct top *t)
 	if (!r)
 		r = top_write(STDOUT_FILENO, t->frame.s, t->frame.len,
 			      termination_signals_fd(t->signals));
-	/* The reader of a pipe may end first, as head(1) does. */
+	/* The reader of a pipe may end before this program, as head(1) does. */
 	if (r == -EPIPE)
 		end(t, EXIT_GOOD, NULL);
 	else if (r && r != -EAGAIN)
@@ -221,7 +221,7 @@ static void on_line(void *ctx, const char *line)
 {
 	struct top *t = ctx;
 
-	/* On a terminal the screen has what matters: missing counters and losses. */
+	/* On a terminal the screen shows missing counters and losses. */
 	if (!t->terminal)
 		console_line(&t->console, line);
 }

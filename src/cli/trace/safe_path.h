@@ -5,7 +5,7 @@
 
 #include "base/core/err.h"
 
-/* Symbolic links on the way to an output file, followed one by one so that each can be checked. */
+/* Symbolic links in the path of an output file, followed one by one so that each can be checked. */
 
 /*
  * Follows symbolic links from the last component of *path until a file that is not a link. *path

@@ -15,11 +15,13 @@ const char *service_start(void);
 const char *service_start_probes(void);
 /* Sets e: no producer of the service offers kernel events, and the remedy. Returns -ENOENT. */
 int service_lacks_ftrace(struct err_text *e);
-/* Returns the command by which a user who is not root gets to record. */
+/* Returns the command that allows a user who is not root to record. */
 const char *service_join_or_sudo(void);
 
-/* Explains why no service was reached at address: the finding, and the command that mends it.
- * Returns false if error is no obstacle of this kind. */
+/*
+ * Explains why no service was reached at address: the finding, and the command that helps. Returns
+ * false if error is not an obstacle of this kind.
+ */
 bool service_problem(const char *address, int error, struct err_text *ret_text,
 		     struct err_text *ret_remedy);
 
