@@ -7,7 +7,8 @@
  *	pack     symbols -> blocks (symbol_table.h)
  *
  * Until they are packed, names are kept in one array of word numbers; the last word of a name is
- * marked. Each step processes up to STEP_SYMBOLS symbols.
+ * marked. Each step processes about STEP_SYMBOLS symbols. A merge of longer runs and the ranking
+ * are one step each.
  */
 #include <errno.h>
 #include <stdint.h>
