@@ -299,11 +299,18 @@ static struct ring *find_ring(struct ftrace_scan *s, uint32_t sequence, uint32_t
 	    array_reserve(&s->rings, &s->cap_rings, s->n_rings + 1, sizeof(*s->rings)))
 		return NULL;
 	r = &s->rings[s->n_rings++];
-	*r = (struct ring){.sequence = sequence, .cpu = cpu};
+	*r = (struct ring){.sequence = sequence, .cpu = cpu, .machine = s->machine};
 	return r;
 }
 
-static bool scan_cpu_stats(struct ftrace_scan *s, uint32_t sequence, uint64_t phase,
+/* What is read of the whole message before its rings: these fields may come after them. */
+struct stats_head {
+	uint32_t sequence;
+	uint64_t phase;
+	uint64_t instance;
+};
+
+static bool scan_cpu_stats(struct ftrace_scan *s, const struct stats_head *head,
 			   const uint8_t *data, size_t len)
 {
 	struct ring_counters c = {0};
@@ -328,29 +335,42 @@ static bool scan_cpu_stats(struct ftrace_scan *s, uint32_t sequence, uint64_t ph
 			c.dropped = f.u64;
 			break;
 		}
-	r = cpu <= UINT32_MAX ? find_ring(s, sequence, (uint32_t)cpu) : NULL;
-	if (r && phase == PHASE_START && !r->has_start) {
+	r = cpu <= UINT32_MAX ? find_ring(s, head->sequence, (uint32_t)cpu) : NULL;
+	if (r)
+		r->instance = head->instance;
+	if (r && head->phase == PHASE_START && !r->has_start) {
 		r->has_start = true;
 		r->start = c;
-	} else if (r && phase == PHASE_END) {
+	} else if (r && head->phase == PHASE_END) {
 		r->has_end = true;
 		r->end = c;
 	}
 	return pb_dec_ok(&d);
 }
 
-/* Returns the phase. It may be the last field, but decides how the other fields are read. */
-static uint64_t phase_of(const uint8_t *data, size_t len)
+/* Returns a number that tells instances apart (FNV-1a), never 0. */
+static uint64_t number_of(const struct pb_field *name)
 {
-	uint64_t phase = 0;
+	uint64_t hash = 14695981039346656037u;
+
+	for (size_t i = 0; name->data && i < name->len; i++)
+		hash = (hash ^ name->data[i]) * 1099511628211u;
+	return hash ? hash : 1;
+}
+
+static struct stats_head head_of(const uint8_t *data, size_t len)
+{
+	struct stats_head head = {0};
 	struct pb_field f;
 	struct pb_dec d;
 
 	pb_dec_init(&d, data, len);
 	while (pb_dec_next(&d, &f))
 		if (f.id == PB_FTRACE_STATS_PHASE)
-			phase = f.u64;
-	return phase;
+			head.phase = f.u64;
+		else if (f.id == PB_FTRACE_STATS_INSTANCE)
+			head.instance = number_of(&f);
+	return head;
 }
 
 /* Returns the growth of a counter. Counters start at 0 when a ring is created or cleared; a counter
@@ -463,16 +483,17 @@ static void add_text(struct name_list *l, const struct pb_field *f)
 
 bool ftrace_scan_stats(struct ftrace_scan *s, uint32_t sequence, const uint8_t *data, size_t len)
 {
-	uint64_t phase = phase_of(data, len);
+	struct stats_head head = head_of(data, len);
 	struct pb_field f;
 	struct pb_dec d;
 	bool ok = true;
 
+	head.sequence = sequence;
 	pb_dec_init(&d, data, len);
 	while (pb_dec_next(&d, &f))
 		switch (f.id) {
 		case PB_FTRACE_STATS_CPU_STATS:
-			ok = f.data && scan_cpu_stats(s, sequence, phase, f.data, f.len) && ok;
+			ok = f.data && scan_cpu_stats(s, &head, f.data, f.len) && ok;
 			break;
 		case PB_FTRACE_STATS_UNKNOWN_FTRACE_EVENTS:
 			if (!is_more(&f, &s->unknown_more))
@@ -491,7 +512,7 @@ bool ftrace_scan_stats(struct ftrace_scan *s, uint32_t sequence, const uint8_t *
 				s->reported_statuses |= 1u << MIN(f.u64, (uint64_t)FTRACE_STATUSES);
 			break;
 		case PB_FTRACE_STATS_KPROBE_STATS:
-			ok = f.data && scan_kprobe_stats(s, phase, f.data, f.len) && ok;
+			ok = f.data && scan_kprobe_stats(s, head.phase, f.data, f.len) && ok;
 			break;
 		case PB_FTRACE_STATS_PROBE_STATS:
 			ok = f.data && scan_probe_stats(s, f.data, f.len) && ok;
@@ -523,32 +544,46 @@ static uint64_t lost_by(const struct ring *r)
 	       grown(r->start.dropped, r->end.dropped);
 }
 
-static int by_cpu_then_largest(const void *a, const void *b)
+static bool same_ring(const struct ring *x, const struct ring *y)
 {
-	const struct cpu_loss *x = a, *y = b;
+	return x->cpu == y->cpu && x->machine == y->machine && x->instance == y->instance;
+}
+
+#define COMPARE(x, y) ((x) < (y) ? -1 : (x) > (y))
+
+/* By CPU; reports of one ring are neighbours, the one with most losses first. */
+static int by_cpu_and_ring(const void *a, const void *b)
+{
+	const struct ring *x = *(const struct ring *const *)a, *y = *(const struct ring *const *)b;
 
 	if (x->cpu != y->cpu)
-		return x->cpu < y->cpu ? -1 : 1;
-	if (x->events != y->events)
-		return x->events < y->events ? 1 : -1;
-	return 0;
+		return COMPARE(x->cpu, y->cpu);
+	if (x->machine != y->machine)
+		return COMPARE(x->machine, y->machine);
+	if (x->instance != y->instance)
+		return COMPARE(x->instance, y->instance);
+	return COMPARE(lost_by(y), lost_by(x));
 }
 
 int ftrace_scan_losses(const struct ftrace_scan *s, struct cpu_loss **ret, size_t *ret_n)
 {
-	_cleanup_(freep) struct cpu_loss *all = NULL;
+	_cleanup_(freep) const struct ring **rings = calloc(s->n_rings + 1, sizeof(*rings));
+	_cleanup_(freep) struct cpu_loss *all = calloc(s->n_rings + 1, sizeof(*all));
 	size_t i, n = 0, kept = 0;
 
-	all = calloc(s->n_rings + 1, sizeof(*all));
-	if (!all)
+	if (!rings || !all)
 		return -ENOMEM;
 	for (i = 0; i < s->n_rings; i++)
 		if (s->rings[i].has_end && lost_by(&s->rings[i]))
-			all[n++] = (struct cpu_loss){s->rings[i].cpu, lost_by(&s->rings[i])};
-	qsort(all, n, sizeof(*all), by_cpu_then_largest);
-	for (i = 0; i < n; i++)
-		if (!kept || all[kept - 1].cpu != all[i].cpu)
-			all[kept++] = all[i];
+			rings[n++] = &s->rings[i];
+	qsort(rings, n, sizeof(*rings), by_cpu_and_ring);
+	for (i = 0; i < n; i++) {
+		if (i && same_ring(rings[i - 1], rings[i]))
+			continue;
+		if (!kept || all[kept - 1].cpu != rings[i]->cpu)
+			all[kept++] = (struct cpu_loss){.cpu = rings[i]->cpu};
+		all[kept - 1].events += lost_by(rings[i]);
+	}
 	*ret = TAKE_PTR(all);
 	*ret_n = kept;
 	return 0;

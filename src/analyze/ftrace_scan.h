@@ -38,6 +38,8 @@ struct ring_counters {
 struct ring {
 	uint32_t sequence; /* trusted_packet_sequence_id of the report */
 	uint32_t cpu;
+	uint32_t machine;
+	uint64_t instance; /* whose rings these are, as a number; 0 unknown */
 	bool has_start;
 	bool has_end;
 	struct ring_counters start;
@@ -64,6 +66,7 @@ struct ftrace_scan {
 	struct bundle_span span; /* of the last bundle */
 	struct holes holes; /* intervals with missing events */
 	uint32_t sequence; /* of the packet with the next bundle; set by the caller */
+	uint32_t machine; /* of the next packet; set by the caller */
 	int64_t to_boot_ns; /* offset from an event's time to CLOCK_BOOTTIME; 0: same clock */
 	uint64_t bundles_after_loss; /* bundles with a mark for missing events before them */
 	uint64_t counted_losses; /* number of these events, where the bundles have it */
@@ -95,6 +98,7 @@ bool ftrace_scan_stats(struct ftrace_scan *s, uint32_t sequence, const uint8_t *
 /* Returns true if a data source reported its rings at the end. Otherwise the losses are unknown. */
 bool ftrace_scan_has_rings(const struct ftrace_scan *s);
 /* Returns each CPU's losses during the recording, by CPU number, without CPUs that lost nothing.
- * Data sources of one session read the same rings, so the largest of their numbers is used. The
- * caller frees *ret. Returns 0 or -ENOMEM. */
+ * The numbers of all rings of a CPU are added up. If several data sources report the rings of one
+ * instance, or do not say whose rings they are (Perfetto's read those of the top level), the
+ * largest of their numbers is used. The caller frees *ret. Returns 0 or -ENOMEM. */
 int ftrace_scan_losses(const struct ftrace_scan *s, struct cpu_loss **ret, size_t *ret_n);

@@ -383,6 +383,7 @@ int trace_scan_file(struct trace_scan *s, const uint8_t *data, size_t len)
 	struct pb_dec d;
 
 	pb_dec_init(&d, data, len);
+	s->ftrace.machine = p->machine;
 	while (pb_dec_next(&d, &f)) {
 		if (f.id != PB_TRACE_PACKET || !f.data)
 			return -EBADMSG;

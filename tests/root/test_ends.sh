@@ -50,6 +50,23 @@ sonda 0 snapshot small -o "$TMP/a" && says '(holes +|^ +)cpu[0-9]+ [0-9.]+-[0-9.
 verdict "snapshot: the holes of each CPU" $? "$TMP/log"
 sonda 0 stop small --json -o "$TMP/b" && lists '"lossy":true' && lists '"holes":\[\{"cpu":[0-9]+,"from_s":[0-9.]+,"to_s":[0-9.]+,"place":"kernel ring"'
 verdict "stop --json: CPU, from and to of each hole" $? "$TMP/stdout"
+# Both data sources have rings of their own.
+cat >"$TMP/two.cfg" <<'CONFIG'
+buffers { size_kb: 65536 }
+data_sources { config { name: "linux.ftrace" ftrace_config { ftrace_events: "sched/*" buffer_size_kb: 16 } } }
+data_sources { config { name: "linux.ftrace" ftrace_config { ftrace_events: "raw_syscalls/*" buffer_size_kb: 16 } } }
+CONFIG
+losses() { sed -nE 's/.*"place":"kernel rings","count":([0-9]+).*/\1/p' "$TMP/stdout"; }
+in_holes() { grep -oE '"place":"kernel ring","events":[0-9]+' "$TMP/stdout" | awk -F: '{ n += $3 } END { print n + 0 }'; }
+adds_up() { echo "lost $(losses), in holes $(in_holes)" >>"$TMP/log" && [ "$(in_holes)" -gt 0 ] && [ "$(losses)" -ge "$(in_holes)" ]; }
+sonda 0 record --detach two -c "$TMP/two.cfg"
+kill -STOP "$probes"
+many_events
+kill -CONT "$probes"
+sonda 0 stop two --json -o "$TMP/b" && adds_up
+verdict "stop of a session with two linux.ftrace: the losses of both are added up" $? "$TMP/log"
+sonda 0 info --json "$TMP/b" && adds_up
+verdict "info: likewise" $? "$TMP/log"
 sonda 0 record --detach large -b 64mb -B 16mb sched
 "$helpers/ping_pong" 1000 >"$TMP/load.log" 2>&1 # far less than the rings hold
 sonda 0 stop large --strict -o "$TMP/c" && says 'lost +nothing' && ! says holes
@@ -87,6 +104,21 @@ sonda 3 stop widowed --strict -o "$TMP/d" && says "lost +[^ ]* \\(pid $probes\\)
 verdict "stop: likewise, once" $? "$TMP/log"
 start_ready TRACED_PROBES_NOTIFY_FD "$TMP/probes.log" "$BIN/sonda-probes"
 probes=${PIDS[-1]}
+sonda 0 record --detach orphan -b 64mb -B 16k 'sched:*'
+kill -STOP "$probes"
+many_events
+kill -CONT "$probes"
+sonda 0 snapshot orphan -o "$TMP/d" # the counters of its rings are in the trace
+kill -KILL "$probes"
+start_ready TRACED_PROBES_NOTIFY_FD "$TMP/probes.log" "$BIN/sonda-probes"
+probes=${PIDS[-1]}
+replaced() { sonda 0 sessions && lists 'another producer replaced it'; }
+wait_for replaced
+kill -STOP "$probes"
+many_events
+kill -CONT "$probes"
+sonda 0 stop orphan --json -o "$TMP/d" && adds_up
+verdict "stop: what the rings of a sonda-probes that was killed have lost and those of the next one is added up" $? "$TMP/log"
 
 # ---- what cannot be recorded ----
 

@@ -95,5 +95,7 @@ void ftrace_stats_write(const struct ftrace_stats_packet *p, struct pb_enc *e)
 		pb_enc_u64(e, PB_FTRACE_STATS_CPU_BUFFER_SIZE_PAGES, p->buffer_pages);
 	if (p->requested_pages)
 		pb_enc_u64(e, PB_FTRACE_STATS_CACHED_CPU_BUFFER_SIZE_PAGES, p->requested_pages);
+	if (p->instance)
+		pb_enc_str(e, PB_FTRACE_STATS_INSTANCE, p->instance);
 	pb_enc_close(e);
 }

@@ -30,6 +30,7 @@ struct ftrace_stats_packet {
 	const struct setup_errors *errors; /* NULL: omitted */
 	const uint64_t *status_counts; /* RING_PAGE_STATUS_COUNT entries; NULL: omitted */
 	const struct ftrace_stats_extra *more; /* NULL: omitted */
+	const char *instance; /* name of its folder; NULL: omitted */
 	/* of a ring as allocated, in pages of the machine; 0: unknown */
 	uint32_t buffer_pages;
 	uint32_t requested_pages;

@@ -197,6 +197,13 @@ static uint32_t pages_of(uint32_t kb)
 	return (uint32_t)(((uint64_t)kb * 1024 + size - 1) / size);
 }
 
+static const char *instance_name(const struct ftrace_session *s)
+{
+	const char *slash = s->instance.path ? strrchr(s->instance.path, '/') : NULL;
+
+	return slash ? slash + 1 : s->instance.path;
+}
+
 static void write_packet(struct writer *w, const struct ftrace_stats_packet *p)
 {
 	ftrace_stats_write(p, writer_begin(w));
@@ -274,6 +281,7 @@ void session_stats_write_start(struct session_stats *st, struct ftrace_session *
 				.all = &st->start,
 				.errors = &s->errors,
 				.more = &st->start_extra,
+				.instance = instance_name(s),
 				.requested_pages = pages_of(s->buffer_kb),
 				.buffer_pages = pages_of(s->ring_kb),
 			});
@@ -285,6 +293,7 @@ void session_stats_write(struct session_stats *st, struct ftrace_session *s, str
 	struct ftrace_stats_packet p = {
 		.phase = FTRACE_STATS_END,
 		.more = &s->extra,
+		.instance = instance_name(s),
 		.requested_pages = pages_of(s->buffer_kb),
 		.buffer_pages = pages_of(s->ring_kb),
 	};

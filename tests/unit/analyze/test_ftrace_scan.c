@@ -332,6 +332,26 @@ TEST_WITH(test_two_reports_of_a_ring_count_once, setup, teardown)
 	check_losses(x, expected, 1);
 }
 
+/* sonda's data sources have rings of their own, also after a restart, and say which. */
+FIXTURE_TEST(test_losses_of_several_instances_are_added_up)
+{
+	static const struct cpu_loss expected[] = {{0, 9 + 8 + 3}, {1, 1}};
+
+	pb_enc_str(&x->m.enc, PB_FTRACE_STATS_INSTANCE, "sonda-7-1");
+	report(x, 2, true, 0, 9);
+	report(x, 3, true, 1, 1); /* does not say whose */
+	put_cpu(x, 0, 8, 0, 0);
+	pb_enc_u64(&x->m.enc, PB_FTRACE_STATS_PHASE, 2);
+	pb_enc_str(&x->m.enc, PB_FTRACE_STATS_INSTANCE, "sonda-7-1-2"); /* after the counters */
+	assert_true(scan_stats(x, 4));
+	pb_enc_str(&x->m.enc, PB_FTRACE_STATS_INSTANCE, "sonda-7-1-2"); /* two in one instance */
+	report(x, 5, true, 0, 6);
+	x->s.machine = 99;
+	pb_enc_str(&x->m.enc, PB_FTRACE_STATS_INSTANCE, "sonda-7-1"); /* of another machine */
+	report(x, 6, true, 0, 3);
+	check_losses(x, expected, 2);
+}
+
 FIXTURE_TEST(test_a_start_without_an_end_is_no_report)
 {
 	report(x, 2, false, 0, 9);
