@@ -263,6 +263,8 @@ bool source_scan_payload(struct source_scan *s, uint32_t packet_field, const uin
 		return scan_list(s, &of_the_machine, data, len);
 	case PB_TRACE_PACKET_JOURNALD_EVENT:
 		return scan_count(&s->journal_dropped, PB_SYSTEMD_JOURNALD_EVENT_NUM_DROPPED, data,
+				  len) &&
+		       scan_count(&s->journal_failed, PB_SYSTEMD_JOURNALD_EVENT_NUM_FAILED, data,
 				  len);
 	case PB_TRACE_PACKET_PERF_SAMPLE:
 		return scan_perf(s, data, len);

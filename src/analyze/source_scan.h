@@ -42,6 +42,7 @@ struct source_scan {
 	struct name_list ebpf_costs; /* "runq 0.212 %", of the machine's CPU time */
 	uint64_t ebpf_ppm; /* sum over all families */
 	uint64_t journal_dropped; /* lines */
+	uint64_t journal_failed; /* lines that could not be read */
 	uint64_t perf_dropped; /* records of linux.perf */
 	uint64_t refused_tracks; /* tracks of tasks */
 	struct source_refusals refused[SOURCE_SCAN_SOURCES]; /* tracks of polled counters */

@@ -123,6 +123,8 @@ static int kind_of(uint32_t packet_field)
 		return SAMPLES_SLICES;
 	case PB_TRACE_PACKET_PERF_SAMPLE:
 		return SAMPLES_STACKS;
+	case PB_TRACE_PACKET_EBPF_PROCESS_ROWS:
+		return SAMPLES_PROCESS_ROWS;
 	}
 	return -1;
 }
@@ -133,15 +135,43 @@ static bool sample_counts_reads(uint32_t packet_field)
 	return kind_of(packet_field) >= 0;
 }
 
-static bool is_counter(const uint8_t *data, size_t len)
+/* Returns the number of values in a track event of type counter, else 0. */
+static uint64_t counter_values(const uint8_t *data, size_t len)
+{
+	bool is_counter = false;
+	uint64_t n = 1, value;
+	struct pb_packed p;
+	struct pb_field f;
+	struct pb_dec d;
+
+	pb_dec_init(&d, data, len);
+	while (pb_dec_next(&d, &f))
+		switch (f.id) {
+		case PB_TRACK_EVENT_TYPE:
+			is_counter = f.u64 == TRACK_EVENT_COUNTER;
+			break;
+		case PB_TRACK_EVENT_EXTRA_COUNTER_VALUES:
+			n += !f.data;
+			for (p = pb_packed_of(&f); f.data && pb_packed_next(&p, &value);)
+				n++;
+			break;
+		case PB_TRACK_EVENT_EXTRA_DOUBLE_COUNTER_VALUES:
+			n += f.data ? f.len / sizeof(double) : 1;
+			break;
+		}
+	return is_counter ? n : 0;
+}
+
+/* Others report what the journal has lost. */
+static bool is_journal_line(const uint8_t *data, size_t len)
 {
 	struct pb_field f;
 	struct pb_dec d;
 
 	pb_dec_init(&d, data, len);
 	while (pb_dec_next(&d, &f))
-		if (f.id == PB_TRACK_EVENT_TYPE)
-			return f.u64 == TRACK_EVENT_COUNTER;
+		if (f.id < PB_SYSTEMD_JOURNALD_EVENT_NUM_TOTAL)
+			return true;
 	return false;
 }
 
@@ -162,10 +192,14 @@ static void sample_counts_add(struct sample_counts *c, uint32_t packet_field, co
 			      size_t len)
 {
 	int kind = kind_of(packet_field);
+	uint64_t values = kind == SAMPLES_SLICES ? counter_values(data, len) : 0;
 
-	if (kind == SAMPLES_SLICES && is_counter(data, len))
-		kind = SAMPLES_COUNTERS;
-	if (kind >= 0 && (kind != SAMPLES_STACKS || is_perf_sample(data, len)))
+	if (kind < 0 || (kind == SAMPLES_STACKS && !is_perf_sample(data, len)) ||
+	    (kind == SAMPLES_JOURNAL && !is_journal_line(data, len)))
+		return;
+	if (values)
+		c->of[SAMPLES_COUNTERS] += values;
+	else
 		c->of[kind]++;
 }
 
@@ -184,7 +218,7 @@ const char *sample_counts_name(enum sample_kind kind)
 		[SAMPLES_SYS_STATS] = "sys_stats", [SAMPLES_PROCESS_STATS] = "process_stats",
 		[SAMPLES_BATTERY] = "battery",	   [SAMPLES_JOURNAL] = "journal",
 		[SAMPLES_COUNTERS] = "counters",   [SAMPLES_SLICES] = "slices",
-		[SAMPLES_STACKS] = "stacks",
+		[SAMPLES_STACKS] = "stacks",	   [SAMPLES_PROCESS_ROWS] = "process_rows",
 	};
 
 	return names[kind];

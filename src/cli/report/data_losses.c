@@ -258,6 +258,7 @@ static void polled(const struct record_facts *f, struct losses *ret)
 	count_loss(ret, "journal", s->journal_dropped, "lines",
 		   "dropped: they arrived faster than they were recorded");
 	for (size_t i = 0; i < s->n_refused; i++)
+	count_loss(ret, "journal", s->journal_failed, "lines", "could not be read");
 		count_loss(ret, s->refused[i].source, s->refused[i].tracks, tracks, no_room);
 	count_loss(ret, "processes", s->refused_tracks, tracks, no_room);
 	for (size_t i = 0; i < s->n_counted; i++)

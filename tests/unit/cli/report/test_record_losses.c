@@ -76,7 +76,9 @@ FIXTURE_TEST(test_a_producer_that_went_away_at_a_known_time)
 FIXTURE_TEST(test_lines_of_the_journal)
 {
 	x.scan.sources.journal_dropped = 10331;
-	check(1, "journal: 10,331 lines dropped: they arrived faster than they were recorded\n");
+	x.scan.sources.journal_failed = 2;
+	check(2, "journal: 10,331 lines dropped: they arrived faster than they were recorded\n"
+		 "journal: 2 lines could not be read\n");
 }
 
 FIXTURE_TEST(test_records_of_call_stacks)
