@@ -127,6 +127,7 @@ bool holes_range(struct holes *h, uint32_t sequence, uint32_t cpu, const uint8_t
 		return false;
 	if (c && c->unnumbered)
 		remove_unnumbered(h, c, &new);
+	h->counted += MIN(new.events, INT64_MAX - h->counted);
 	add(h, &new);
 	return true;
 }

@@ -36,6 +36,7 @@ struct holes {
 	struct hole list[HOLES_MAX]; /* by CPU and time */
 	size_t n;
 	uint64_t total; /* including holes that are not in the list */
+	uint64_t counted; /* events in all ranges */
 	struct hole_cpu *cpus; /* owned */
 	size_t n_cpus, cap_cpus;
 };

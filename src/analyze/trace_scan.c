@@ -360,11 +360,29 @@ static bool scan_compressed(struct trace_scan *s, const struct pb_field *f, size
 	return r == 0;
 }
 
+/* Notes the time of a packet that is always stamped with CLOCK_BOOTTIME. */
+static void note_time(struct trace_scan *s, const struct packet *p)
+{
+	switch (p->payload.id) {
+	case PB_TRACE_PACKET_PROCESS_TREE:
+	case PB_TRACE_PACKET_PROCESS_STATS:
+	case PB_TRACE_PACKET_SYS_STATS:
+	case PB_TRACE_PACKET_SERVICE_EVENT:
+		if (p->has_clock || !p->timestamp)
+			return;
+		if (!s->oldest_ns || p->timestamp < s->oldest_ns)
+			s->oldest_ns = p->timestamp;
+		s->newest_ns = MAX(s->newest_ns, p->timestamp);
+	}
+}
+
 static bool scan_payload(struct trace_scan *s, const struct packet *p, size_t packet_len)
 {
 	const struct pb_field *f = &p->payload;
 
 	sample_counts_add(&s->samples, f->id, f->data, f->len);
+	note_time(s, p);
+	s->ftrace.machine = p->machine;
 	switch (f->id) {
 	case PB_TRACE_PACKET_FTRACE_EVENTS:
 		s->ftrace.sequence = p->sequence;
@@ -417,7 +435,6 @@ int trace_scan_file(struct trace_scan *s, const uint8_t *data, size_t len)
 	struct pb_dec d;
 
 	pb_dec_init(&d, data, len);
-	s->ftrace.machine = p->machine;
 	while (pb_dec_next(&d, &f)) {
 		if (f.id != PB_TRACE_PACKET || !f.data)
 			return -EBADMSG;

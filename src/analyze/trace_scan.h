@@ -92,6 +92,9 @@ struct trace_scan {
 	uint64_t compressed_packets; /* not scanned: too large, or inside another one */
 	uint64_t started_ns; /* start and end of tracing as reported by the service; 0 unknown */
 	uint64_t disabled_ns;
+	uint64_t all_started_ns; /* all data sources have answered their start; 0 unknown */
+	uint64_t oldest_ns; /* of polls of /proc and of the service's events; 0: there are none */
+	uint64_t newest_ns;
 	bool has_uuid;
 	uint64_t uuid_lsb; /* of the last TraceUuid: the same in all files of a session */
 	uint32_t processes; /* distinct pids with a name */

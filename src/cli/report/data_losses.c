@@ -141,15 +141,16 @@ static void exact_ring_losses(const struct record_facts *f, struct losses *ret)
 	advise_ring(f, &loss->advice);
 }
 
-/* Reports holes from the bundles if the final counters are missing. */
+/* Reports holes from the bundles if the final counters are missing. Earlier counters are those of
+ * an earlier moment, and of all files of a rotation up to then. */
 static void ring_losses(const struct record_facts *f, struct losses *ret)
 {
 	const struct ftrace_scan *s = &f->scan->ftrace;
-	uint64_t least = MAX(s->counted_losses, s->bundles_after_loss);
+	uint64_t least = MAX(MAX(s->counted_losses, s->holes.counted), s->bundles_after_loss);
 	struct loss *loss;
 	char number[32];
 
-	if (ftrace_scan_has_rings(s)) {
+	if (ftrace_scan_has_rings(s) && !record_lacks_end(f)) {
 		exact_ring_losses(f, ret);
 		return;
 	}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/report/record_facts.h"
 
+#include "base/core/mem.h"
 #include "cli/report/config_sources.h"
 
 const struct service_stats *record_stats(const struct record_facts *f)
@@ -10,6 +11,33 @@ const struct service_stats *record_stats(const struct record_facts *f)
 	return f->scan->has_stats ? &f->scan->stats : NULL;
 }
 
+bool record_lacks_end(const struct record_facts *f)
+{
+	const struct trace_scan *s = f->scan;
+
+	if (!f->origin_unknown || f->goes_on || f->unread || f->stats || s->disabled_ns ||
+	    s->stats.final_flush_succeeded || s->stats.final_flush_failed)
+		return false;
+	return s->started_ns || f->config->rotate;
+}
+
+/* Returns the time from the start of tracing, or else from the oldest data, to the newest data. */
+static double seconds_of_data(const struct trace_scan *s)
+{
+	const struct ftrace_scan *events = &s->ftrace;
+	uint64_t first = s->oldest_ns, last = s->newest_ns;
+
+	if (events->first_ns) {
+		uint64_t first_event = events->first_ns + (uint64_t)events->to_boot_ns;
+
+		first = first ? MIN(first, first_event) : first_event;
+		last = MAX(last, events->last_ns + (uint64_t)events->to_boot_ns);
+	}
+	if (s->started_ns)
+		first = s->started_ns;
+	return last > first ? (double)(last - first) / 1e9 : 0;
+}
+
 double record_seconds(const struct record_facts *f)
 {
 	const struct trace_scan *s = f->scan;
@@ -17,7 +45,7 @@ double record_seconds(const struct record_facts *f)
 	/* A snapshot is taken before the recording ends. */
 	if (!f->snapshots && s->started_ns && s->disabled_ns > s->started_ns)
 		return (double)(s->disabled_ns - s->started_ns) / 1e9;
-	return (double)f->elapsed_ms / 1e3;
+	return f->elapsed_ms ? (double)f->elapsed_ms / 1e3 : seconds_of_data(s);
 }
 
 double record_hole_seconds(const struct trace_scan *s, uint64_t ns)
@@ -33,7 +61,7 @@ double record_hole_seconds(const struct trace_scan *s, uint64_t ns)
 
 bool losses_are_unknown(const struct record_facts *f)
 {
-	return f->unread ||
+	return f->unread || record_lacks_end(f) ||
 	       (asks_for_ftrace(f->config) && !ftrace_scan_has_rings(&f->scan->ftrace));
 }
 

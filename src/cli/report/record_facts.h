@@ -46,12 +46,16 @@ struct record_facts {
 
 /* Returns the service's counters: those at the end, else those in the trace, else NULL. */
 const struct service_stats *record_stats(const struct record_facts *f);
-/* Returns the duration of tracing, in seconds. */
+/* Returns true if a trace file lacks the end of the recording: it was cut off, or the recording goes
+ * on in another file. */
+bool record_lacks_end(const struct record_facts *f);
+/* Returns the duration of tracing in seconds; of a trace that lacks its end, that of its data. */
 double record_seconds(const struct record_facts *f);
 /* Converts a time of the events' clock to seconds since the start of tracing, or since the first
  * event if the start is unknown. */
 double record_hole_seconds(const struct trace_scan *s, uint64_t ns);
-/* Returns true if the kernel's rings were requested and their counters are not in the trace. */
+/* Returns true if the kernel's rings were requested and their last counters are not in the
+ * trace. */
 bool losses_are_unknown(const struct record_facts *f);
 
 /* The triggers of a trace config. */

@@ -241,10 +241,15 @@ static bool write_lost(const struct record_facts *f, const struct losses *losses
 	struct strbuf lines = {0};
 
 	losses_write(losses, &lines);
+	if (losses->n && record_lacks_end(f))
+		strbuf_puts(&lines,
+			    "more is not known: the trace lacks the end of the recording\n");
 	if (losses->n)
 		write_lines("lost", lines.s ? lines.s : "no memory for the details", out);
 	else if (f->unread)
 		write_lines("lost", "not known: the trace was not read here", out);
+	else if (record_lacks_end(f))
+		write_lines("lost", "not known: the trace lacks the end of the recording", out);
 	else if (losses_are_unknown(f))
 		write_lines("lost", "not known: the kernel's counters are not in the trace", out);
 	else

@@ -250,7 +250,7 @@ static void put_contents(const struct record_facts *f, struct strbuf *b)
 	for (size_t i = 0; i < f->config->n_buffers; i++) {
 		open_element(b);
 		put_number(b, "size", (uint64_t)f->config->buffers[i]->size_kb << 10);
-		if (s && i < s->n_buffers) {
+		if (s && i < s->n_buffers && !record_lacks_end(f)) {
 			put_number(b, "bytes_written", s->buffers[i].bytes_written);
 			put_number(b, "bytes_overwritten", s->buffers[i].bytes_overwritten);
 			put_number(b, "chunks_discarded", s->buffers[i].chunks_discarded);

@@ -105,6 +105,7 @@ void trace_contents_write(const struct contents *c, const struct record_facts *f
 {
 	write_machines(c, out);
 	write_config(f->config, out);
-	write_buffers(record_stats(f), out);
+	if (!record_lacks_end(f)) /* else the counters are those of some moment */
+		write_buffers(record_stats(f), out);
 	write_table(c, out);
 }

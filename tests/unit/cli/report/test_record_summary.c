@@ -188,6 +188,42 @@ FIXTURE_TEST(test_a_snapshot_names_options_and_fields)
 	      true, false);
 }
 
+/* A file whose recorder was killed, or the first file of a rotation: its counters are those of a
+ * moment, and its length is that of its data. */
+FIXTURE_TEST(test_a_file_without_the_end_of_the_recording)
+{
+	facts_ring(&x, 1, 0);
+	event_counts_add(&x.scan.ftrace.counts, 4, 3);
+	x.f.from_words = false;
+	x.f.origin_unknown = true;
+	x.f.stats = NULL;
+	x.f.elapsed_ms = 0;
+	x.scan.started_ns = 1000000000;
+	x.scan.oldest_ns = 1100000000;
+	x.scan.newest_ns = 1300000000;
+	x.scan.ftrace.first_ns = 1200000000;
+	x.scan.ftrace.last_ns = 1400000000;
+	x.scan.ftrace.to_boot_ns = 200000000;
+	check("Recorded 0.60 s on 2 CPUs: 3 events, 1.18 MiB to x.pftrace\n"
+	      "  events   sched 3\n"
+	      "  lost     not known: the trace lacks the end of the recording\n",
+	      true, false);
+	x.scan.ftrace.bundles_after_loss = 1;
+	x.scan.ftrace.holes.counted = 7;
+	check("Recorded 0.60 s on 2 CPUs: 3 events, 1.18 MiB to x.pftrace\n"
+	      "  events   sched 3\n"
+	      "  lost     kernel rings: at least 7 events, in 1 places; try -B 1mb "
+	      "(buffer_size_kb: 1024) or fewer events\n"
+	      "           more is not known: the trace lacks the end of the recording\n",
+	      true, false);
+	x.scan.stats.final_flush_succeeded = true;
+	x.scan.ftrace.bundles_after_loss = 0;
+	check("Recorded 0.60 s on 2 CPUs: 3 events, 1.18 MiB to x.pftrace\n"
+	      "  events   sched 3\n"
+	      "  lost     nothing\n",
+	      false, false);
+}
+
 FIXTURE_TEST(test_a_mistyped_source_is_told_with_its_nearest)
 {
 	facts_ring(&x, 0, 0);
