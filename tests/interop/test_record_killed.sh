@@ -82,6 +82,12 @@ kill_one() { # NAME FILLED: once the file has so many bytes
   ends_whole "$TMP/trace" 2>>"$TMP/log" && [ "$(trace_errors "$TMP/trace")" = '[]' ] && lacks_a_second "$TMP/trace" "$at" "$late"
 }
 
+# Of a trace whose end is missing, nothing is said that is not known: when it ended, and that nothing was lost.
+info_knows_no_end() { # TRACE
+  "$BIN/sonda" info "$1" >"$TMP/info" && grep -q 'the trace lacks the end of the recording' "$TMP/info" &&
+    ! grep -qE 'lost *nothing|^Recorded 0\.00 s' "$TMP/info"
+}
+
 # Two moments of each: soon after the start, and when the file has been written to for longer.
 for who in sonda sondad sonda-probes; do
   case $who in sonda) sizes='200000 5000000' ;; sondad) sizes='3000000 5000000' ;; *) sizes='200000 3000000' ;; esac
@@ -92,11 +98,13 @@ for who in sonda sondad sonda-probes; do
     case $who in
     sondad)
       [ $status = 1 ] && grep -q 'sondad was killed by signal 9' "$TMP/log" && grep -q '^Recorded ' "$TMP/log" &&
-        grep -q 'the newest events may be missing' "$TMP/log"
+        grep -q 'the newest events may be missing' "$TMP/log" && grep -q '^  end *sondad was killed by signal 9$' "$TMP/log" &&
+        info_knows_no_end "$TMP/trace"
       verdict "kill -9 of $who: exit code 1, the reason, and what is kept" $? "$TMP/log"
       ;;
     sonda-probes)
-      [ $status = 0 ] && grep -q 'uncommitted data' "$TMP/log"
+      [ $status = 0 ] && grep -q 'uncommitted data' "$TMP/log" &&
+        grep -q '^  end *sonda-probes was killed by signal 9$' "$TMP/log"
       verdict "kill -9 of $who: what is lost is told" $? "$TMP/log"
       ;;
     esac

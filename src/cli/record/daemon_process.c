@@ -30,8 +30,8 @@
  *	stderr  r <--------- pipe ------- w   fd 2; also fd 1
  *
  * The child's messages carry their priority in front ("<4>sondad: ..."), as for the journal: the
- * environment claims that stderr is the journal. Warnings are passed on. The last line is kept as
- * the reason if the child dies.
+ * environment claims that stderr is the journal. Warnings are passed on. The last of them is
+ * kept as the reason if the child dies; a child that is killed has told none.
  */
 
 #define LOOK_AGAIN_MS 10 /* between two checks for its end */
@@ -48,7 +48,7 @@ struct daemon_process {
 	struct event *stderr_event;
 	char line[DAEMON_MAX_LINE]; /* the incomplete line */
 	size_t line_len;
-	char last[DAEMON_MAX_LINE]; /* the last complete line */
+	char last[DAEMON_MAX_LINE]; /* the last warning or error */
 };
 
 /* ---- its log lines ---- */
@@ -73,9 +73,10 @@ static void take_line(struct daemon_process *d)
 	text = weigh(d->line, &weight);
 	if (!*text)
 		return;
+	if (weight > LOG_LEVEL_WARN)
+		return;
 	snprintf(d->last, sizeof(d->last), "%s", text);
-	if (weight <= LOG_LEVEL_WARN)
-		d->ops->on_line(d->ctx, text);
+	d->ops->on_line(d->ctx, text);
 }
 
 static void take_bytes(struct daemon_process *d, const char *bytes, size_t n)
@@ -256,7 +257,9 @@ bool daemon_process_has_ended(struct daemon_process *d, struct err_text *why)
 	if (d->line_len)
 		take_line(d);
 	colon = d->last[0] ? ": " : "";
-	if (WIFSIGNALED(d->status))
+	if (WIFSIGNALED(d->status) && WTERMSIG(d->status) == SIGKILL)
+		err_set(why, 0, "%s was killed by signal %d", d->name, SIGKILL);
+	else if (WIFSIGNALED(d->status))
 		err_set(why, 0, "%s was killed by signal %d%s%s", d->name, WTERMSIG(d->status),
 			colon, d->last);
 	else

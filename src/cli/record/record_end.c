@@ -327,7 +327,7 @@ int record_end(struct record_command *c, int error, const struct err_text *why)
 {
 	int code;
 
-	if (error == -ECONNABORTED)
+	if (error && error != -EINTR && !c->result.write_error)
 		c->end = *why;
 	if (error && !c->result.write_error)
 		console_error(&c->console, "%s", why->text);

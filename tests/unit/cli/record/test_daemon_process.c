@@ -146,6 +146,18 @@ FIXTURE_TEST(test_a_signal_is_named)
 	assert_string_equal(wait_until_ended(), "thing was killed by signal 9");
 }
 
+/* What it has said meanwhile is no reason. */
+FIXTURE_TEST(test_the_reason_of_an_end_is_no_information_and_nothing_of_a_killed_one)
+{
+	start("exec >&2; echo '<6>thing: reads with priority'; exec 2>&- >&-; echo -n 1 >&$NOTIFY");
+	run();
+	assert_string_equal(wait_until_ended(), "thing ended with exit code 0");
+	daemon_process_free(child, 1000);
+	start("echo '<4>thing: a warning of before' >&2; echo -n 1 >&$NOTIFY; kill -9 $$");
+	run();
+	assert_string_equal(wait_until_ended(), "thing was killed by signal 9");
+}
+
 FIXTURE_TEST(test_warnings_are_passed_on_without_their_weight)
 {
 	start("exec >&2; echo '<6>thing: info'; echo '<4>thing: warning'; echo '<3>thing: error'; "
