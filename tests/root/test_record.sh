@@ -149,6 +149,10 @@ if mount -t tmpfs -o size=8k none "$TMP/small" 2>/dev/null; then
   verdict "a full disk: the reason is told" $? "$TMP/log"
   is_whole "$TMP/small/trace"
   verdict "a full disk: the trace written so far is whole" $? "$TMP/log"
+  "$BIN/sonda" info "$TMP/small/trace" >"$TMP/info" 2>&1
+  counted() { sed -nE '1,/^Recorded/s/^Recorded [^:]*: (.*) to .*/\1/p' "$1"; }
+  [ -n "$(counted "$TMP/info")" ] && [ "$(counted "$TMP/log" | head -n 1)" = "$(counted "$TMP/info")" ]
+  verdict "a full disk: the summary counts what is in the file, as sonda info does" $? "$TMP/log"
   umount "$TMP/small"
 fi
 

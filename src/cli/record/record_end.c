@@ -289,6 +289,7 @@ static bool is_kept(const struct record_command *c, int error)
 		return true;
 	return c->file && trace_file_is_named(c->file) && error != -EINTR;
 }
+	trace_readback_rescan(c->file, &c->result.scan);
 
 /* Returns true if the file has reached its size limit. */
 static bool is_at_limit(const struct record_command *c)

@@ -359,6 +359,7 @@ static void save(struct job *j)
 	char path[PATH_MAX];
 	int r = -EEXIST;
 
+	trace_readback_rescan(file, session_snapshot_scan(j->snapshot));
 	for (unsigned tries = 0; r == -EEXIST && tries < MAX_NUMBERS_TRIED; tries++) {
 		r = name_file(s, path, &why);
 		if (r == 0)

@@ -506,5 +506,6 @@ int session_client_save(struct session_client *c, struct trace_file *file, struc
 		return r;
 	if (trace_file_bytes(file) == 0 && !trace_file_error(file))
 		return err_set(e, -ENODATA, "the trace is empty");
+	trace_readback_rescan(file, scan);
 	return trace_file_save(file, e);
 }

@@ -17,6 +17,7 @@
 #include "base/core/mem.h"
 #include "base/system/fs.h"
 #include "base/text/str.h"
+#include "cli/trace/trace_file.h"
 #include "client/transport/consumer.h"
 #include "gen/fields.h"
 #include "wire/pb_dec.h"
@@ -180,6 +181,27 @@ int trace_readback_scan(int fd, struct trace_scan *scan, uint64_t *ret_bytes)
 	free(r.buf);
 	*ret_bytes = (uint64_t)r.at - (r.end - r.begin);
 	return error;
+}
+
+void trace_readback_rescan(struct trace_file *f, struct trace_scan *scan)
+{
+	struct trace_scan all = *scan;
+	uint64_t bytes;
+
+	if (!trace_file_flush(f) || !trace_file_is_regular(f))
+		return;
+	*scan = (struct trace_scan){.contents = all.contents};
+	trace_readback_scan(trace_file_fd(f), scan, &bytes); /* up to where it is cut */
+	scan->started_ns = all.started_ns;
+	scan->disabled_ns = all.disabled_ns;
+	scan->has_stats = all.has_stats;
+	scan->stats = all.stats;
+	if (!scan->config.len) {
+		strbuf_deinit(&scan->config);
+		scan->config = all.config;
+		all.config = (struct strbuf){0};
+	}
+	trace_scan_deinit(&all);
 }
 
 void trace_readback_peek(int fd, uint64_t max, struct trace_scan *scan)

@@ -60,6 +60,12 @@ void packet_read_deinit(struct packet_read *r);
  * cover the packets before it. */
 int trace_readback_scan(int fd, struct trace_scan *scan, uint64_t *ret_bytes);
 
+struct trace_file;
+
+/* If not all packets could be written, replaces scan, which has all of them, by one of those that
+ * are in the file. What is known of the session stays. Call it before trace_file_save(). */
+void trace_readback_rescan(struct trace_file *f, struct trace_scan *scan);
+
 /* Scans the whole packets in the first max bytes of a trace that is still being written. Best
  * effort. */
 void trace_readback_peek(int fd, uint64_t max, struct trace_scan *scan);
