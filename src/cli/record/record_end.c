@@ -34,6 +34,27 @@ bool record_service_has_path(const struct record_command *c)
 	return c->config->write_into_file && c->config->output_path && *c->config->output_path;
 }
 
+/* Returns true if the file has reached its size limit. */
+static bool is_at_limit(const struct record_command *c)
+{
+	const struct recording_result *r = &c->result;
+	const char *reason = r->has_stats ? r->stats.end_reason : r->scan.stats.end_reason;
+
+	if (!c->streams || !c->max_bytes || !r->ended_by_itself)
+		return false;
+	if (!c->passes_file)
+		return trace_file_bytes(c->file) >= c->max_bytes;
+	if (*reason)
+		return !strcmp(reason, "max_file_size_bytes is reached"); /* of sondad */
+	return c->written + LARGE_PACKET >= c->max_bytes;
+}
+
+/* Returns true if that limit is the room that the file system had. */
+static bool is_without_room(const struct record_command *c)
+{
+	return is_at_limit(c) && c->max_bytes != c->options.max_bytes;
+}
+
 /* Returns our own reason, else the service's, else the expected end of the config. */
 static const char *end_reason(struct record_command *c, const struct record_facts *f)
 {
@@ -43,6 +64,8 @@ static const char *end_reason(struct record_command *c, const struct record_fact
 		return c->end.text;
 	if (c->result.end.text[0])
 		return c->result.end.text;
+	if (is_without_room(c))
+		return "the file system was nearly full";
 	if (s && *s->end_reason)
 		return s->end_reason;
 	if (!c->config->duration_ms || c->config->trigger_config)
@@ -266,6 +289,7 @@ static int save(struct record_command *c, int error)
 		return remove_file(c, error ? EXIT_FAILED : explain_nothing(c));
 	if (!is_cut && !error && no_ftrace(c, &why))
 		return remove_file(c, fail_without_events(c, why.text));
+	trace_readback_rescan(c->file, &c->result.scan);
 	if (trace_file_save(c->file, &why)) {
 		console_error(&c->console, "%s", why.text);
 		write_summary(c, true);
@@ -289,25 +313,13 @@ static bool is_kept(const struct record_command *c, int error)
 		return true;
 	return c->file && trace_file_is_named(c->file) && error != -EINTR;
 }
-	trace_readback_rescan(c->file, &c->result.scan);
-
-/* Returns true if the file has reached its size limit. */
-static bool is_at_limit(const struct record_command *c)
-{
-	uint64_t bytes;
-
-	if (!c->streams || !c->max_bytes || !c->result.ended_by_itself)
-		return false;
-	bytes = c->passes_file ? c->written : trace_file_bytes(c->file);
-	return bytes + LARGE_PACKET >= c->max_bytes;
-}
 
 /* Reports that the file reached its size limit. The recording is valid up to there. */
 static int report_limit(struct record_command *c, int code)
 {
 	if (!is_at_limit(c))
 		return code;
-	if (c->max_bytes == c->options.max_bytes) {
+	if (!is_without_room(c)) {
 		console_say(&c->console, "stopped: the file has reached --max-size");
 		return code;
 	}
