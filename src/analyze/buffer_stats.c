@@ -34,6 +34,9 @@ static bool decode_buffer(const uint8_t *data, size_t len, struct buffer_stats *
 		case PB_TRACE_STATS_BUFFER_STATS_CHUNKS_OVERWRITTEN:
 			b->chunks_overwritten = f.u64;
 			break;
+		case PB_TRACE_STATS_BUFFER_STATS_CHUNKS_WRITTEN:
+			b->chunks_written = f.u64;
+			break;
 		case PB_TRACE_STATS_BUFFER_STATS_CHUNKS_DISCARDED:
 			b->chunks_discarded = f.u64;
 			break;

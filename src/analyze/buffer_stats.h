@@ -17,6 +17,7 @@ struct buffer_stats {
 	uint64_t bytes_written; /* including the buffer's own headers */
 	uint64_t bytes_overwritten; /* overwritten before they were read */
 	uint64_t chunks_overwritten;
+	uint64_t chunks_written;
 	uint64_t chunks_discarded; /* rejected by a full buffer that does not overwrite */
 	uint64_t writer_packet_loss; /* packets that the producer dropped: shared memory was full */
 	uint64_t patches_failed;

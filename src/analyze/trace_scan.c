@@ -305,6 +305,8 @@ static bool scan_service_event(struct trace_scan *s, uint64_t ns, const uint8_t 
 	while (pb_dec_next(&d, &f)) {
 		if (f.id == PB_TRACING_SERVICE_EVENT_TRACING_STARTED)
 			s->started_ns = ns;
+		else if (f.id == PB_TRACING_SERVICE_EVENT_ALL_DATA_SOURCES_STARTED)
+			s->all_started_ns = ns;
 		else if (f.id == PB_TRACING_SERVICE_EVENT_TRACING_DISABLED)
 			s->disabled_ns = ns;
 	}

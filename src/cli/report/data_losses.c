@@ -258,8 +258,8 @@ static void polled(const struct record_facts *f, struct losses *ret)
 
 	count_loss(ret, "journal", s->journal_dropped, "lines",
 		   "dropped: they arrived faster than they were recorded");
-	for (size_t i = 0; i < s->n_refused; i++)
 	count_loss(ret, "journal", s->journal_failed, "lines", "could not be read");
+	for (size_t i = 0; i < s->n_refused; i++)
 		count_loss(ret, s->refused[i].source, s->refused[i].tracks, tracks, no_room);
 	count_loss(ret, "processes", s->refused_tracks, tracks, no_room);
 	for (size_t i = 0; i < s->n_counted; i++)
@@ -336,12 +336,48 @@ static void shared_memory(const struct gaps *g, uint64_t aborted, struct losses 
 
 /* ---- the central buffer ---- */
 
-/* Returns how many seconds of the start are missing: the oldest data was overwritten. */
-static double seconds_late(const struct trace_scan *s)
+#define SHORT_S 0.1 /* without events at the start or the end: not mentioned */
+
+/* Returns true if the kernel events are in this buffer, as far as the config tells. */
+static bool has_events(const struct record_facts *f, size_t buffer)
 {
-	if (!s->started_ns || s->ftrace.first_ns <= s->started_ns)
-		return 0;
-	return (double)(s->ftrace.first_ns - s->started_ns) / 1e9;
+	const Pb__TraceConfig *c = f->config;
+	const Pb__DataSourceConfig *source = NULL;
+
+	for (size_t i = 0; i < c->n_data_sources && !source; i++)
+		if (requested_ftrace(c->data_sources[i]))
+			source = c->data_sources[i]->config;
+	if (!source || c->n_buffers < 2)
+		return true;
+	if (!source->target_buffer_name || !*source->target_buffer_name)
+		return source->target_buffer == buffer;
+	return buffer < c->n_buffers && c->buffers[buffer]->name &&
+	       !strcmp(c->buffers[buffer]->name, source->target_buffer_name);
+}
+
+/* The oldest data was overwritten: tells when the events begin. The set-up of the data sources is
+ * no loss. */
+static void put_late_begin(const struct record_facts *f, size_t buffer, struct strbuf *b)
+{
+	const struct trace_scan *s = f->scan;
+	double begin = record_hole_seconds(s, s->ftrace.first_ns);
+	double set_up = s->all_started_ns > s->started_ns
+				? (double)(s->all_started_ns - s->started_ns) / 1e9
+				: 0;
+
+	if (s->started_ns && has_events(f, buffer) && begin - set_up >= SHORT_S)
+		strbuf_printf(b, "; the events begin %.1f s after the start", begin);
+}
+
+/* The newest data was discarded: tells when the events end. */
+static void put_early_end(const struct record_facts *f, size_t buffer, struct strbuf *b)
+{
+	const struct trace_scan *s = f->scan;
+	double last = record_hole_seconds(s, s->ftrace.last_ns);
+
+	if (s->started_ns && s->ftrace.last_ns && has_events(f, buffer) &&
+	    record_seconds(f) - last >= SHORT_S)
+		strbuf_printf(b, "; the events end %.1f s after the start", last);
 }
 
 static struct loss *add_buffer(const struct record_facts *f, size_t i, uint64_t size,
@@ -382,10 +418,18 @@ static void overwritten(const struct record_facts *f, size_t i, const struct buf
 
 	strbuf_printf(&loss->text, "the oldest %s were overwritten",
 		      str_bytes(s->bytes_overwritten, number));
-	if (seconds_late(f->scan) >= 0.1)
-		strbuf_printf(&loss->text, "; the events begin %.1f s after the start",
-			      seconds_late(f->scan));
+	put_late_begin(f, i, &loss->text);
 	advise_buffer(f, s->bytes_written, &loss->advice);
+}
+
+/* Returns the size that would have held the discarded chunks as well, if they were like the
+ * others. */
+static uint64_t size_for_all(const struct buffer_stats *s)
+{
+	uint64_t chunk = s->chunks_written ? s->bytes_written / s->chunks_written : 0;
+	uint64_t discarded = MIN(s->chunks_discarded, UINT32_MAX);
+
+	return MAX(s->size * 2, s->size + discarded * MIN(chunk, LARGEST_CHUNK));
 }
 
 static void one_buffer(const struct record_facts *f, size_t i, const struct buffer_stats *s,
@@ -403,7 +447,8 @@ static void one_buffer(const struct record_facts *f, size_t i, const struct buff
 		loss = add_buffer(f, i, s->size, s->chunks_discarded, "chunks", ret);
 		strbuf_printf(&loss->text, "full, the newest %s chunks were discarded",
 			      str_thousands(s->chunks_discarded, number));
-		advise_buffer(f, s->size * 2, &loss->advice);
+		put_early_end(f, i, &loss->text);
+		advise_buffer(f, size_for_all(s), &loss->advice);
 	}
 	if (s->patches_failed && s->chunks_discarded) {
 		loss = add_buffer(f, i, s->size, s->patches_failed, "packets", ret);

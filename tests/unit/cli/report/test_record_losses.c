@@ -283,6 +283,41 @@ FIXTURE_TEST(test_what_a_full_buffer_discarded)
 		 "try -b 2mb\n");
 }
 
+/* The size would have held all of it; and what is there ends long before the recording. */
+FIXTURE_TEST(test_the_size_and_the_time_of_a_full_buffer)
+{
+	x.stats.buffers[0].chunks_written = 100; /* of 5,000 bytes */
+	x.stats.buffers[0].chunks_discarded = 1234;
+	x.scan.started_ns = 1000000000;
+	x.scan.disabled_ns = 6000000000;
+	x.scan.ftrace.first_ns = 1100000000;
+	x.scan.ftrace.last_ns = 1400000000;
+	check(1, "central buffer (977 KiB): full, the newest 1,234 chunks were discarded; the "
+		 "events end 0.4 s after the start; try -b 8mb\n");
+}
+
+/* When the events begin is no matter of another buffer, nor of the time that the set-up took. */
+FIXTURE_TEST(test_events_begin_late_in_their_own_buffer_only)
+{
+	facts_deinit(&x);
+	facts_init(&x, "buffers { size_kb: 977 } buffers { name: 'names' size_kb: 64 }"
+		       "data_sources { config { name: 'linux.ftrace' target_buffer_name: 'names' "
+		       "ftrace_config { ftrace_events: 'sched/*' } } }");
+	x.scan.started_ns = 1000000000;
+	x.scan.all_started_ns = 1800000000;
+	x.scan.ftrace.first_ns = 1850000000;
+	x.stats.n_buffers = 2;
+	x.stats.buffers[0].bytes_overwritten = 1024;
+	x.stats.buffers[1] = x.stats.buffers[0];
+	check(2,
+	      "central buffer 0 (977 KiB): the oldest 1 KiB were overwritten; try -b 1mb\n"
+	      "central buffer 'names' (977 KiB): the oldest 1 KiB were overwritten; try -b 1mb\n");
+	x.scan.ftrace.first_ns = 2000000000;
+	check(2, "central buffer 0 (977 KiB): the oldest 1 KiB were overwritten; try -b 1mb\n"
+		 "central buffer 'names' (977 KiB): the oldest 1 KiB were overwritten; the events "
+		 "begin 1.0 s after the start; try -b 1mb\n");
+}
+
 /* A patch for a chunk that was discarded or overwritten is no fault of the producer. */
 FIXTURE_TEST(test_packets_that_lost_a_chunk)
 {
