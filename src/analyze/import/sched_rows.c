@@ -329,13 +329,13 @@ void rows_full_switch(struct import *im, struct machine *m, uint32_t cpu, int64_
 	uint32_t next, prev;
 	uint16_t state;
 
+	if (rows_is_early(m, ts))
+		return; /* unlike all other early events, it has no row */
 	read_switch(im->store, data, len, &sw);
 	next = named_thread(m, sw.next_tid, sw.next_comm);
 	prev = named_thread(m, sw.prev_tid, sw.prev_comm);
 	rows_add_ftrace(im, m, cpu, ts, PB_FTRACE_EVENT_SCHED_SWITCH, prev, PAYLOAD_RAW,
 			(uintptr_t)data);
-	if (rows_is_early(m, ts))
-		return;
 	state = state_of(im, m, sw.prev_state);
 	if (c->has_last && c->tid == sw.prev_tid)
 		close_slice(im, c, ts, state);
