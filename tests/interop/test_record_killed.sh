@@ -96,6 +96,10 @@ for who in sonda sondad sonda-probes; do
     kill_one $who $filled
     verdict "kill -9 of $who at $filled bytes: whole packets, no error, and at most a second is missing" $? "$TMP/log"
     case $who in
+    sonda)
+      "$BIN/sonda" info "$TMP/trace" >"$TMP/log" && grep -q '^  end *its consumer went away$' "$TMP/log"
+      verdict "kill -9 of $who: the trace has the reason of its end" $? "$TMP/log"
+      ;;
     sondad)
       [ $status = 1 ] && grep -q 'sondad was killed by signal 9' "$TMP/log" && grep -q '^Recorded ' "$TMP/log" &&
         grep -q 'the newest events may be missing' "$TMP/log" && grep -q '^  end *sondad was killed by signal 9$' "$TMP/log" &&

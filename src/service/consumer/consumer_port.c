@@ -163,15 +163,16 @@ static int disable_tracing(void *endpoint, const struct ipc_call *call, const ui
 	return 0;
 }
 
-/* Detaches the session, which writes its pending data to the file in the background and is freed
- * then. */
+/* Ends the recording as any other, so that the file has all data and the reason. Then the session,
+ * which has no consumer, is freed. */
 static void leave_file(struct consumer_port *c)
 {
 	struct session *s = c->session;
 
 	tracing_ended(c, session_error(s));
 	(void)consumer_port_detach_session(c, NULL); /* without a key it cannot fail */
-	session_disable(s, true);
+	session_set_end(s, "its consumer went away");
+	session_disable(s, false);
 }
 
 static void end_session(struct consumer_port *c)
