@@ -16,6 +16,7 @@ struct unread_fields {
 	uint32_t name;
 	uint32_t error;
 	const char *folder;
+	uint32_t count; /* of failed reads, which may be those of some files only; 0: no field */
 };
 
 static const struct unread_fields of_processes = {
@@ -23,6 +24,7 @@ static const struct unread_fields of_processes = {
 	.name = PB_PROCESS_STATS_UNREAD_FILE_NAME,
 	.error = PB_PROCESS_STATS_UNREAD_FILE_ERROR,
 	.folder = "/proc/PID/",
+	.count = PB_PROCESS_STATS_UNREAD_FILE_COUNT,
 };
 
 static const struct unread_fields of_the_machine = {
@@ -60,6 +62,7 @@ static bool scan_unread(struct source_scan *s, const struct unread_fields *of, c
 {
 	char line[NAME_LIST_MAX_LEN + 64];
 	struct pb_field f, name = {0};
+	bool of_some = false;
 	struct pb_dec d;
 	int error = 0, n;
 
@@ -69,12 +72,15 @@ static bool scan_unread(struct source_scan *s, const struct unread_fields *of, c
 			name = f;
 		else if (f.id == of->error)
 			error = (int)f.u64;
+		else if (of->count && f.id == of->count)
+			of_some = f.u64 != 0;
 	}
 	if (!name.data)
 		return pb_dec_ok(&d);
-	n = snprintf(line, sizeof(line), "%s%.*s: %s", of->folder,
+	n = snprintf(line, sizeof(line), "%s%.*s%s: %s", of->folder,
 		     (int)(name.len < NAME_LIST_MAX_LEN / 2 ? name.len : NAME_LIST_MAX_LEN / 2),
-		     (const char *)name.data, fs_reason(error));
+		     (const char *)name.data, of_some ? " of some processes" : "",
+		     fs_reason(error));
 	if (n > 0)
 		name_list_add(&s->unread, (const uint8_t *)line, strnlen(line, sizeof(line)));
 	return pb_dec_ok(&d);

@@ -18,12 +18,12 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void unread(struct pb_enc *e, const char *name, int error)
+static void unread(struct pb_enc *e, const char *name, int error, uint64_t count)
 {
 	pb_enc_open(e, PB_PROCESS_STATS_UNREAD_FILES);
 	pb_enc_str(e, PB_PROCESS_STATS_UNREAD_FILE_NAME, name);
 	pb_enc_i64(e, PB_PROCESS_STATS_UNREAD_FILE_ERROR, error);
-	pb_enc_u64(e, PB_PROCESS_STATS_UNREAD_FILE_COUNT, 12);
+	pb_enc_u64(e, PB_PROCESS_STATS_UNREAD_FILE_COUNT, count);
 	pb_enc_close(e);
 }
 
@@ -42,14 +42,15 @@ FIXTURE_TEST(test_files_of_processes)
 	for (int i = 0; i < 2; i++) {
 		assert_int_equal(pb_mem_init(&m), 0);
 		pb_enc_open(&m.enc, PB_TRACE_PACKET_PROCESS_STATS);
-		unread(&m.enc, "io", EACCES);
-		unread(&m.enc, "smaps_rollup", ENOENT);
+		unread(&m.enc, "io", EACCES, 12 + i);
+		unread(&m.enc, "smaps_rollup", ENOENT, 0); /* the kernel has none */
 		pb_enc_close(&m.enc);
 		scan(&m);
 	}
 	assert_int_equal(s.bad_packets, 0);
 	assert_int_equal(s.sources.unread.n, 2);
-	assert_string_equal(s.sources.unread.names[0], "/proc/PID/io: Permission denied");
+	assert_string_equal(s.sources.unread.names[0],
+			    "/proc/PID/io of some processes: Permission denied");
 	assert_string_equal(s.sources.unread.names[1],
 			    "/proc/PID/smaps_rollup: No such file or directory");
 }
@@ -148,7 +149,7 @@ FIXTURE_TEST(test_tracks_of_tasks)
 
 	assert_int_equal(pb_mem_init(&m), 0);
 	pb_enc_open(&m.enc, PB_TRACE_PACKET_PROCESS_STATS);
-	unread(&m.enc, "io", EACCES);
+	unread(&m.enc, "io", EACCES, 1);
 	pb_enc_u64(&m.enc, PB_PROCESS_STATS_REFUSED_TRACKS, 12);
 	pb_enc_close(&m.enc);
 	scan(&m);
