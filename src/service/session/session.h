@@ -133,8 +133,8 @@ void session_each_instance(const struct session *s,
 struct trace *session_trace(const struct session *s);
 /* Returns false if the trace goes into a file, or the session waits for a trigger. */
 bool session_is_readable(const struct session *s);
-/* Replaces buffer i of the trace, also for the producers that write to it. Returns the old buffer,
- * which the caller owns. */
+/* Puts another buffer in place of buffer i of the trace, also for the producers that write to it,
+ * which are asked to begin their incremental state anew. Returns the old one, now the caller's. */
 struct trace_buffer *session_replace_buffer(struct session *s, size_t i, struct trace_buffer *with);
 
 /* Borrowed; NULL without write_into_file. */

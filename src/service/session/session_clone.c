@@ -10,6 +10,7 @@
 #include "service/buffer/trace_buffer.h"
 #include "service/producer/producer_port.h"
 #include "service/session/session_internal.h"
+#include "service/session/source_instances.h"
 
 /* Returns the bytes to charge for a buffer: its size, and if it is copied, the operations that wait
  * meanwhile (trace_buffer_clone()). */
@@ -71,6 +72,8 @@ struct trace_buffer *session_replace_buffer(struct session *s, size_t i, struct 
 
 	TAILQ_FOREACH (producer, &s->sessions->producers->list, link)
 		producer_port_regrant(producer, trace_get_buffer_id(s->trace, i), with);
+	/* What sequences said before, and later packets refer to, is in the old buffer. */
+	source_instances_clear_incremental_state(s);
 	return trace_replace_buffer(s->trace, i, with);
 }
 

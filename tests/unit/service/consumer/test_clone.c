@@ -330,6 +330,34 @@ STAGE_TEST(moved_buffer_begins_anew)
 	assert_int_equal(stage_count(g, "first"), 0);
 }
 
+/* Each clone can be read alone: the producer says anew what its packets refer to. */
+TEST(producers_clear_their_state_when_their_buffer_is_moved_or_cleared)
+{
+	struct stage *g = stage_new(DS_CLEARS, false);
+	struct pb_field f;
+	uint64_t id;
+
+	cloner = rig_consumer(&g->rig);
+	stage_start(g, TWO_BUFFERS("transfer_on_clone: true"));
+	make_clone(g);
+	assert_true(peer_command(g->prod, g->stream, CMD(CLEAR_INCREMENTAL_STATE), &f));
+	assert_int_equal(peer_number(&f, CMD(CLEAR_INCREMENTAL_STATE_DATA_SOURCE_IDS)),
+			 g->s.instance);
+	rig_hang_up(&g->rig, cloner);
+	stage_free(g);
+
+	g = stage_new(DS_CLEARS, false);
+	cloner = rig_consumer(&g->rig);
+	stage_start(g, TWO_BUFFERS("clear_before_clone: true"));
+	stage_write(g, 0, 1, 0, "before");
+	id = ask(1);
+	assert_true(peer_command(g->prod, g->stream, CMD(CLEAR_INCREMENTAL_STATE), &f));
+	await_flush(g, CLONE_FLAGS);
+	assert_cloned(cloner, id);
+	rig_hang_up(&g->rig, cloner);
+	stage_free(g);
+}
+
 STAGE_TEST(cleared_buffer_holds_what_the_flush_brings)
 {
 	const char *text = "flushed";
