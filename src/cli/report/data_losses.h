@@ -1,32 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/text/str.h"
+#include "cli/report/loss_list.h"
 #include "cli/report/record_facts.h"
-
-/* Losses of a recording, one entry for each place and kind. */
-
-struct loss {
-	char place[96]; /* "kernel rings"; "": the text names it */
-	uint64_t count; /* of unit; 0 unknown */
-	const char *unit; /* "events"; NULL without a count */
-	struct strbuf text; /* "7 events (cpu1 7)" */
-	struct strbuf advice; /* "try -B 1mb"; empty: none */
-};
-
-/* Zero-initialise; losses_deinit frees. */
-struct losses {
-	struct loss *list; /* owned */
-	size_t n, cap;
-	struct loss spare; /* used when memory is out */
-};
-
-void losses_deinit(struct losses *l);
-/* "kernel rings: 7 events (cpu1 7); try -B 1mb", a line each, ended. */
-void losses_write(const struct losses *l, struct strbuf *lines);
 
 /*
  * Collects the losses of a recording from the three places where data can be lost (kernel rings,
