@@ -5,7 +5,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "analyze/page/page.h"
 #include "base/system/log.h"
@@ -30,13 +29,16 @@ static int write_file(const char *path, struct trace_tables *tables, const struc
 		      struct page_result *ret, struct err_text *e)
 {
 	struct out_path out;
-	struct stat st;
+	FILE *special;
 	int r;
 
 	if (!strcmp(path, "-"))
 		return write_to(stdout, path, tables, o, ret, e);
-	if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
-		return write_to(fopen(path, "we"), path, tables, o, ret, e);
+	r = out_path_special(path, &special, e);
+	if (r < 0)
+		return r;
+	if (special)
+		return write_to(special, path, tables, o, ret, e);
 	r = out_path_create(&out, path, false, true, e);
 	if (r < 0)
 		return r;

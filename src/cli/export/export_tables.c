@@ -172,13 +172,37 @@ static int copy_view(void *ctx, const char *name, const char *sql)
 	return run(c, c->file, query);
 }
 
+/* SQLite resolves the links of a path by name, and opens what it found. Here a link is the
+ * descriptor of a folder, which must stay what it is. */
+static int keep_path(sqlite3_vfs *vfs, const char *path, int size, char *ret)
+{
+	(void)vfs;
+	return snprintf(ret, (size_t)size, "%s", path) < size ? SQLITE_OK : SQLITE_CANTOPEN;
+}
+
+#define VFS_NAME "sonda-path"
+
+static int register_vfs(void)
+{
+	static sqlite3_vfs vfs;
+
+	vfs = *sqlite3_vfs_find(NULL);
+	vfs.zName = VFS_NAME;
+	vfs.xFullPathname = keep_path;
+	return sqlite3_vfs_register(&vfs, 0);
+}
+
 int export_sqlite(sqlite3 *db, const struct out_path *out, struct err_text *e)
 {
 	struct copy c = {.db = db, .out = out, .e = e};
-	char *attach = sqlite3_mprintf("attach %Q as out", out->hidden);
-	int r = attach ? run(&c, db, attach) : err_set(e, -ENOMEM, "no memory");
+	char path[OUT_PATH_INSIDE_MAX], attach[OUT_PATH_INSIDE_MAX + 64];
+	int r;
 
-	sqlite3_free(attach);
+	if (register_vfs() != SQLITE_OK)
+		return err_set(e, -ENOMEM, "no memory");
+	out_path_inside(out, path);
+	snprintf(attach, sizeof(attach), "attach 'file:%s?vfs=" VFS_NAME "' as out", path);
+	r = run(&c, db, attach);
 	if (r == 0)
 		r = run(&c, db,
 			"pragma out.journal_mode = off; pragma out.synchronous = off; "
@@ -189,8 +213,7 @@ int export_sqlite(sqlite3 *db, const struct out_path *out, struct err_text *e)
 		r = export_each_table(db, 't', copy_table, &c);
 	if (r == 0)
 		r = run(&c, db, "commit");
-	if (r == 0 &&
-	    sqlite3_open_v2(out->hidden, &c.file, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK)
+	if (r == 0 && sqlite3_open_v2(path, &c.file, SQLITE_OPEN_READWRITE, VFS_NAME) != SQLITE_OK)
 		r = err_set(e, -EIO, "cannot write %s: %s", out->path, sqlite3_errmsg(c.file));
 	if (r == 0)
 		r = run(&c, c.file, "pragma journal_mode = off; pragma synchronous = off");

@@ -16,35 +16,98 @@
 #include "base/system/fs.h"
 #include "base/text/str.h"
 #include "cli/terminal/sudo_user.h"
+#include "cli/trace/safe_path.h"
 
-/* ---- removal, also by a signal ---- */
+/* The name of a file in the hidden folder, if it is one file that is asked for. */
+#define OUTPUT "output"
+#define SELF_PATH_MAX 32
+
+/* ---- the hidden folder ---- */
+
+/*
+ * The output's folder may be another user's, who can rename what is in it, and put a link in its
+ * place. So the hidden folder is used by its descriptor: it is ours, and nobody else changes it.
+ */
+
+/* Returns "DIR/.NAME.XXXXXX", which the caller frees, or NULL. */
+static char *hidden_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	size_t dir = slash ? (size_t)(slash + 1 - path) : 0;
+	char *name;
+
+	return asprintf(&name, "%.*s.%.200s.XXXXXX", (int)dir, path, path + dir) < 0 ? NULL : name;
+}
+
+/* Returns a descriptor of the folder that mkdtemp(3) has made, or -errno if another took its place. */
+static int open_ours(const char *path)
+{
+	_cleanup_(closep) int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return -errno;
+	if (st.st_uid != geteuid() || st.st_mode & (S_IRWXG | S_IRWXO))
+		return -ESTALE;
+	return TAKE_FD(fd);
+}
+
+static int create_file(int folder, const char *name)
+{
+	int fd = openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+
+	if (fd >= 0)
+		sudo_user_give(fd);
+	return fd;
+}
+
+static void print_self_path(int folder, char buf[static SELF_PATH_MAX])
+{
+	snprintf(buf, SELF_PATH_MAX, "/proc/self/fd/%d", folder);
+}
+
+static int remove_entry(void *folder, const char *name, unsigned char type)
+{
+	(void)type;
+	unlinkat(*(int *)folder, name, 0);
+	return 0;
+}
+
+static void remove_entries(int folder)
+{
+	char self[SELF_PATH_MAX];
+
+	print_self_path(folder, self);
+	fs_each(self, remove_entry, &folder);
+}
+
+/* ---- removal by a signal ---- */
 
 /* What a signal removes. Its handler makes system calls only. */
-static char doomed_file[PATH_MAX], doomed_folder[PATH_MAX];
+static char doomed[PATH_MAX];
+static int doomed_folder;
 
-static void remove_doomed_folder(void)
+static void remove_doomed(void)
 {
 	static _Alignas(struct dirent64) char entries[4096];
-	int fd = open(doomed_folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	ssize_t n;
 
+	lseek(doomed_folder, 0, SEEK_SET);
 	/* The kernel returns each name once, although names before it are removed meanwhile. */
-	while (fd >= 0 && (n = getdents64(fd, entries, sizeof(entries))) > 0)
+	while ((n = getdents64(doomed_folder, entries, sizeof(entries))) > 0)
 		for (ssize_t at = 0; at < n;) {
 			const struct dirent64 *d = (const struct dirent64 *)(entries + at);
 
-			unlinkat(fd, d->d_name, 0);
+			unlinkat(doomed_folder, d->d_name, 0);
 			at += d->d_reclen;
 		}
-	rmdir(doomed_folder);
+	rmdir(doomed);
 }
 
 static void on_signal(int number)
 {
-	if (doomed_file[0])
-		unlink(doomed_file);
-	if (doomed_folder[0])
-		remove_doomed_folder();
+	if (doomed[0])
+		remove_doomed();
 	signal(number, SIG_DFL);
 	raise(number);
 }
@@ -60,37 +123,7 @@ static void watch_signals(void)
 			signal(numbers[i], on_signal);
 }
 
-static int remove_entry(void *ctx, const char *name, unsigned char type)
-{
-	char path[PATH_MAX];
-
-	(void)type;
-	if (fs_join(path, sizeof(path), ctx, name) == 0)
-		unlink(path);
-	return 0;
-}
-
-static void remove_all(const char *path, bool is_folder)
-{
-	if (!is_folder) {
-		unlink(path);
-		return;
-	}
-	fs_each(path, remove_entry, (void *)path);
-	rmdir(path);
-}
-
-/* ---- the hidden neighbour ---- */
-
-/* Returns "DIR/.NAME.XXXXXX", which the caller frees, or NULL. */
-static char *hidden_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	size_t dir = slash ? (size_t)(slash + 1 - path) : 0;
-	char *name;
-
-	return asprintf(&name, "%.*s.%.200s.XXXXXX", (int)dir, path, path + dir) < 0 ? NULL : name;
-}
+/* ---- its life ---- */
 
 static int refuse_taken(const char *path, bool is_folder, bool replace, struct err_text *e)
 {
@@ -109,38 +142,59 @@ static int refuse_taken(const char *path, bool is_folder, bool replace, struct e
 	return 0;
 }
 
+static int create(struct out_path *o)
+{
+	int fd;
+
+	o->hidden = hidden_name(o->path);
+	if (!o->hidden || strlen(o->hidden) >= PATH_MAX)
+		return -ENAMETOOLONG;
+	if (!mkdtemp(o->hidden))
+		return -errno;
+	o->folder = open_ours(o->hidden);
+	if (o->folder < 0)
+		return o->folder;
+	doomed_folder = o->folder;
+	strcpy(doomed, o->hidden);
+	watch_signals();
+	if (o->is_folder)
+		return 0;
+	fd = create_file(o->folder, OUTPUT);
+	if (fd < 0)
+		return -errno;
+	close(fd);
+	return 0;
+}
+
 int out_path_create(struct out_path *o, const char *path, bool is_folder, bool replace,
 		    struct err_text *e)
 {
-	int fd, r = refuse_taken(path, is_folder, replace, e);
+	int r = refuse_taken(path, is_folder, replace, e);
 
 	if (r < 0)
 		return r;
-	*o = (struct out_path){.path = path, .is_folder = is_folder, .replace = replace};
-	o->hidden = hidden_name(path);
-	if (!o->hidden || strlen(o->hidden) >= PATH_MAX)
-		return err_set(e, -ENAMETOOLONG, "cannot write %s: %s", path,
-			       strerror(ENAMETOOLONG));
-	fd = is_folder ? (mkdtemp(o->hidden) ? 0 : -1) : mkostemp(o->hidden, O_CLOEXEC);
-	if (fd < 0) {
-		r = err_set(e, -errno, "cannot write %s: %s", path, strerror(errno));
-		freep(&o->hidden);
-		return r;
+	*o = (struct out_path){
+		.path = path, .folder = -1, .is_folder = is_folder, .replace = replace};
+	r = create(o);
+	if (r < 0) {
+		err_set(e, r, "cannot write %s: %s", path, strerror(-r));
+		out_path_deinit(o);
 	}
-	if (!is_folder)
-		close(fd);
-	strcpy(is_folder ? doomed_folder : doomed_file, o->hidden);
-	watch_signals();
-	return 0;
+	return r;
 }
 
 void out_path_deinit(struct out_path *o)
 {
+	doomed[0] = '\0';
+	if (o->hidden && o->folder >= 0)
+		remove_entries(o->folder);
 	if (o->hidden)
-		remove_all(o->hidden, o->is_folder);
+		rmdir(o->hidden);
+	closep(&o->folder);
 	freep(&o->hidden);
-	doomed_file[0] = doomed_folder[0] = '\0';
 }
+
+/* ---- the name ---- */
 
 /* Only files that an export made are removed: an old folder with anything else stays. */
 static int check_old_entry(void *ctx, const char *name, unsigned char type)
@@ -152,57 +206,90 @@ static int check_old_entry(void *ctx, const char *name, unsigned char type)
 
 static int replace_folder(struct out_path *o)
 {
-	int r = fs_each(o->path, check_old_entry, NULL);
+	_cleanup_(closep) int old = open(o->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	char self[SELF_PATH_MAX];
+	int r;
 
+	if (old < 0)
+		return -errno;
+	print_self_path(old, self);
+	r = fs_each(self, check_old_entry, NULL);
 	if (r < 0)
 		return r;
 	if (renameat2(AT_FDCWD, o->hidden, AT_FDCWD, o->path, RENAME_EXCHANGE) < 0)
 		return -errno;
-	remove_all(o->hidden, true);
+	remove_entries(old);
+	rmdir(o->hidden);
 	return 0;
+}
+
+/* Returns 0, or -errno: -EINVAL also if the file system has no such flags. */
+static int name_it(struct out_path *o, unsigned flags)
+{
+	int from = o->is_folder ? AT_FDCWD : o->folder;
+	const char *name = o->is_folder ? o->hidden : OUTPUT;
+
+	return renameat2(from, name, AT_FDCWD, o->path, flags) < 0 ? -errno : 0;
 }
 
 int out_path_finish(struct out_path *o, struct err_text *e)
 {
-	int r = -EINVAL;
+	bool exchanges = o->replace && o->is_folder && fs_exists(o->path);
+	int r;
 
-	sudo_user_give_path(o->hidden);
-	if (o->replace && o->is_folder && fs_exists(o->path))
-		r = replace_folder(o);
-	else if (!o->replace)
-		r = renameat2(AT_FDCWD, o->hidden, AT_FDCWD, o->path, RENAME_NOREPLACE) < 0 ? -errno
-											    : 0;
-	/* A file system without these flags. */
+	if (o->is_folder)
+		sudo_user_give(o->folder);
+	r = exchanges ? replace_folder(o) : name_it(o, o->replace ? 0 : RENAME_NOREPLACE);
 	if (r == -EINVAL)
-		r = rename(o->hidden, o->path) < 0 ? -errno : 0;
+		r = name_it(o, 0);
 	if (r < 0)
 		err_set(e, r, "cannot name the output %s: %s", o->path,
 			r == -ENOTEMPTY ? "the folder has other files than *.csv" : strerror(-r));
-	else
+	else if (o->is_folder)
 		freep(&o->hidden);
 	out_path_deinit(o);
 	return r;
 }
 
+/* ---- its files ---- */
+
+void out_path_inside(const struct out_path *o, char buf[static OUT_PATH_INSIDE_MAX])
+{
+	snprintf(buf, OUT_PATH_INSIDE_MAX, "/proc/self/fd/%d/" OUTPUT, o->folder);
+}
+
 FILE *out_path_open(const struct out_path *o, const char *name)
 {
-	char path[PATH_MAX];
-	FILE *f;
-	int fd;
+	int fd = name ? create_file(o->folder, name)
+		      : openat(o->folder, OUTPUT, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "w");
 
-	if (!name)
-		return fopen(o->hidden, "we");
-	if (fs_join(path, sizeof(path), o->hidden, name) < 0) {
-		errno = ENAMETOOLONG;
-		return NULL;
-	}
-	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	if (fd >= 0)
-		sudo_user_give(fd);
-	f = fd < 0 ? NULL : fdopen(fd, "w");
 	if (!f && fd >= 0)
 		close(fd);
 	return f;
+}
+
+int out_path_special(const char *path, FILE **ret, struct err_text *e)
+{
+	_cleanup_(freep) char *last = strdup(path);
+	_cleanup_(closep) int found = -1;
+	struct err_text why = {""};
+	struct stat st;
+	int fd, r = last ? safe_path_follow(&last, &found, &st, &why) : -ENOMEM;
+
+	if (why.text[0])
+		return err_set(e, r, "%s", why.text);
+	*ret = NULL;
+	if (r == 0 && (found < 0 || S_ISREG(st.st_mode)))
+		return 0;
+	fd = r < 0 ? r : safe_path_open(found, last, &st);
+	*ret = fd < 0 ? NULL : fdopen(fd, "w");
+	if (*ret)
+		return 0;
+	r = fd < 0 ? fd : -errno;
+	if (fd >= 0)
+		close(fd);
+	return err_set(e, r, "cannot write %s: %s", path, strerror(-r));
 }
 
 int out_close(FILE *f, const char *path, struct err_text *e)

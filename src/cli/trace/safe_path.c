@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/magic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/vfs.h>
@@ -88,4 +89,15 @@ int safe_path_follow(char **path, int *ret_fd, struct stat *ret_st, struct err_t
 		*path = next;
 	}
 	return -ELOOP;
+}
+
+int safe_path_open(int fd, const char *path, const struct stat *st)
+{
+	char self[32];
+	int r;
+
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
+	/* Only a pipe behind a link in /proc is opened by its name. */
+	r = open(S_ISLNK(st->st_mode) ? path : self, O_WRONLY | O_CLOEXEC);
+	return r < 0 ? -errno : r;
 }

@@ -139,17 +139,6 @@ static int name_new(struct trace_file *f, const char *path)
 	return 0;
 }
 
-/* Opens the file of fd (O_PATH), which was checked before. Only a pipe behind a link in /proc is
- * opened by its name. */
-static int open_directly(struct trace_file *f, int fd, const char *path, const struct stat *st)
-{
-	char self[32];
-
-	snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
-	f->fd = open(S_ISLNK(st->st_mode) ? path : self, O_WRONLY | O_CLOEXEC);
-	return f->fd < 0 ? -errno : 0;
-}
-
 static int open_any(struct trace_file *f, const char *path, struct err_text *e)
 {
 	_cleanup_(freep) char *last = strdup(path);
@@ -171,7 +160,8 @@ static int open_any(struct trace_file *f, const char *path, struct err_text *e)
 		return open_beside(f, TAKE_PTR(last));
 	if (S_ISDIR(st.st_mode))
 		return -EISDIR;
-	return open_directly(f, fd, last, &st);
+	f->fd = safe_path_open(fd, last, &st);
+	return MIN(f->fd, 0);
 }
 
 int trace_file_open(const char *path, struct err_text *e, struct trace_file **ret)
