@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/core/mem.h"
 #include "base/text/str.h"
@@ -140,9 +141,35 @@ static void put_csv(const char *s, size_t len, FILE *to)
 	fputc('"', to);
 }
 
+/* Text in memory is for the standard output, too. */
+static bool is_for_terminal(FILE *to)
+{
+	int fd = fileno(to);
+
+	return isatty(fd < 0 ? STDOUT_FILENO : fd);
+}
+
+/* A program gets each byte of a name, a terminal no control characters. */
+static void put_csv_cell(sqlite3_stmt *st, int i, bool is_plain, struct strbuf *copy, FILE *to)
+{
+	const char *s = (const char *)sqlite3_column_text(st, i);
+	size_t len = (size_t)sqlite3_column_bytes(st, i);
+
+	strbuf_clear(copy);
+	if (s && is_plain)
+		strbuf_add(copy, s, len);
+	if (!s || copy->failed)
+		return;
+	if (is_plain)
+		str_make_plain(copy->s, len, "\n\t");
+	put_csv(is_plain ? copy->s : s, len, to);
+}
+
 static int output_csv(sqlite3_stmt *st, FILE *to)
 {
 	int columns = sqlite3_column_count(st), r;
+	bool is_plain = is_for_terminal(to);
+	struct strbuf copy = {0};
 
 	for (int i = 0; i < columns; i++) {
 		put_csv(sqlite3_column_name(st, i), strlen(sqlite3_column_name(st, i)), to);
@@ -150,18 +177,16 @@ static int output_csv(sqlite3_stmt *st, FILE *to)
 	}
 	while ((r = sqlite3_step(st)) == SQLITE_ROW)
 		for (int i = 0; i < columns; i++) {
-			const char *s = (const char *)sqlite3_column_text(st, i);
-
-			if (s)
-				put_csv(s, (size_t)sqlite3_column_bytes(st, i), to);
+			put_csv_cell(st, i, is_plain, &copy, to);
 			fputs(i == columns - 1 ? "\r\n" : ",", to);
 		}
+	strbuf_deinit(&copy);
 	return r;
 }
 
 /* ---- JSON ---- */
 
-/* Control characters stay, as escapes; bytes that are not UTF-8 become '?'. */
+/* Control characters and those that turn text stay, as escapes; bytes that are not UTF-8 become '?'. */
 static void put_json_string(const char *s, size_t len, struct strbuf *b)
 {
 	size_t start = b->len + 1;
@@ -176,7 +201,11 @@ static void put_json_string(const char *s, size_t len, struct strbuf *b)
 			strbuf_printf(b, "\\%c", c);
 		else if (c < 0x20 || c == 0x7f)
 			strbuf_printf(b, "\\u%04x", c);
-		else
+		else if (str_turns_text(s + i, len - i)) {
+			strbuf_printf(b, "\\u%04x",
+				      0x2000 | (s[i + 1] & 0x3f) << 6 | (s[i + 2] & 0x3f));
+			i += 2;
+		} else
 			strbuf_putc(b, (char)c);
 	}
 	if (!b->failed)

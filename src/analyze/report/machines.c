@@ -149,6 +149,8 @@ char *machines_title(sqlite3 *db, int64_t id)
 	sqlite3_bind_int64(st, 1, id);
 	if (sqlite3_step(st) == SQLITE_ROW)
 		title = strdup((const char *)sqlite3_column_text(st, 0));
+	if (title)
+		str_make_plain(title, strlen(title), "");
 	sqlite3_finalize(st);
 	return title;
 }

@@ -132,6 +132,8 @@ bool str_glob(const char *pattern, const char *s)
  *
  *	00..1F 7F         as in ASCII
  *	C2 80 .. C2 9F    the second set, which terminals interpret, too (C2 9B is CSI)
+ *	E2 80 AA .. AE    U+202A to U+202E, which change the direction of the text behind them: it
+ *	E2 81 A6 .. A9    is shown elsewhere in the line. U+2066 to U+2069 as well
  */
 
 struct lead {
@@ -147,6 +149,15 @@ static const struct lead leads[] = {
 	{0xf4, 0xf4, 4, 0x80, 0x8f},
 };
 
+bool str_turns_text(const char *text, size_t len)
+{
+	const uint8_t *s = (const uint8_t *)text;
+
+	return len >= 3 && s[0] == 0xe2 &&
+	       ((s[1] == 0x80 && s[2] >= 0xaa && s[2] <= 0xae) ||
+		(s[1] == 0x81 && s[2] >= 0xa6 && s[2] <= 0xa9));
+}
+
 size_t str_printable_len(const char *text, size_t len)
 {
 	const uint8_t *s = (const uint8_t *)text;
@@ -161,7 +172,7 @@ size_t str_printable_len(const char *text, size_t len)
 		for (size_t k = 2; k < l->len; k++)
 			if ((s[k] & 0xc0) != 0x80)
 				return 0;
-		return l->len;
+		return str_turns_text((const char *)s, len) ? 0 : l->len;
 	}
 	return 0;
 }

@@ -78,11 +78,16 @@ void str_nearest_try_copy(struct str_nearest *n, const char *candidate,
 const char *str_nearest_get(const struct str_nearest *n);
 
 /*
- * Makes text of other processes safe to print: replaces control characters and bytes that are not
- * UTF-8 by '?', in place. ASCII control characters listed in keep ("" or "\n") stay.
+ * Makes text of other processes safe to print: replaces control characters, characters that change
+ * the direction of text, and bytes that are not UTF-8 by '?', in place. ASCII control characters
+ * listed in keep ("" or "\n") stay.
  */
 void str_make_plain(char *s, size_t len, const char *keep);
 
 /* Returns the length in bytes of the printable character (ASCII or UTF-8) that begins at s, in a
  * text of len > 0 bytes; 0 if none begins there. */
 size_t str_printable_len(const char *s, size_t len);
+
+/* Returns true if s begins with one of U+202A to U+202E or U+2066 to U+2069, which are three bytes
+ * and change the direction of text. */
+bool str_turns_text(const char *s, size_t len);

@@ -40,6 +40,14 @@ TEST(test_control_characters_do_not)
 	      "?2J");
 }
 
+/* Nor does what shows text in another order. */
+TEST(test_characters_that_turn_text_do_not)
+{
+	CHECK("\xe2\x80\xaa\xe2\x80\xae\xe2\x81\xa6\xe2\x81\xa9", "????????????");
+	CHECK("\xe2\x80\xa9\xe2\x80\xaf\xe2\x81\xa5\xe2\x81\xaa\xe3\x80\xae",
+	      "\xe2\x80\xa9\xe2\x80\xaf\xe2\x81\xa5\xe2\x81\xaa\xe3\x80\xae");
+}
+
 TEST(test_what_is_no_utf8_does_not)
 {
 	CHECK("\xff\xfe\x80\xbf\xc0\xc1\xf5", "???????");

@@ -1,0 +1,56 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# Names of a trace are other users' text: none of them commands the terminal on which it is shown.
+set -u
+cd "$(dirname "$0")/../.." || exit 2
+SONDA=${BUILD:-build}/bin/sonda
+[ -x "$SONDA" ] || { echo "$SONDA is not built" >&2; exit 77; }
+command -v script >/dev/null || { echo "script is missing" >&2; exit 77; }
+export SONDA_PAGER=cat TERM=xterm-256color
+N=0 BAD=0
+TMP=$(mktemp -d)
+trap '[ "$BASHPID" != $$ ] || rm -rf "$TMP"' EXIT
+python3 tests/system/hostile_trace.py "$TMP/trace" || exit 77
+
+# Shows what stays of the output without the colours of the program, if it has control characters or turns text.
+commands_of() { sed 's/\x1b\[\(0\|1\|2\|3[1-7]\)m//g' "$1" | tr -d '\r' | LC_ALL=C grep -aE $'[\x01-\x08\x0b-\x1f\x7f]|\xc2[\x80-\x9f]|\xe2\x80\xae|\x1b'; }
+shows() { # COMMAND WITH ITS ARGUMENTS
+  local r
+  N=$((N + 1))
+  script -qec "$SONDA $1" /dev/null </dev/null >"$TMP/out" 2>&1
+  r=$?
+  if [ $r = 0 ] && grep -qa 'attack' "$TMP/out" && ! commands_of "$TMP/out" >"$TMP/commands"; then
+    echo "ok $N - a terminal shows sonda $(sed 's/ [^ ]*trace.*//' <<<"$1")"
+    return
+  fi
+  echo "not ok $N - a terminal shows sonda $1"
+  { echo "exit code $r"; head -n 5 "$TMP/commands"; } | cat -v | sed 's/^/#   /'
+  BAD=1
+}
+
+for report in overview cpu sched slices timeline; do
+  shows "report $report $TMP/trace"
+  shows "report --csv $report $TMP/trace"
+  shows "report --json $report $TMP/trace"
+done
+shows "info $TMP/trace"
+for table in thread slice args metadata machine; do
+  shows "sql $TMP/trace 'select * from $table'"
+  shows "sql --csv $TMP/trace 'select * from $table'"
+  shows "sql --json $TMP/trace 'select * from $table'"
+done
+shows "export --json -o - $TMP/trace"
+shows "export --folded slices -o - $TMP/trace"
+shows "export --folded sched -o - $TMP/trace"
+
+N=$((N + 1))
+name() { "$SONDA" sql --csv "$TMP/trace" 'select name from slice limit 1'; }
+if name | LC_ALL=C grep -qaF $'\x1b]0;attack\x07'; then
+  echo "ok $N - a program gets the name as it is"
+else
+  echo "not ok $N - a program gets the name as it is"
+  name | cat -v | sed 's/^/#   /'
+  BAD=1
+fi
+exit $BAD
