@@ -20,7 +20,8 @@ static void check_elf(const uint8_t *data, size_t size)
 	int fd = memfd_create("elf", MFD_CLOEXEC);
 
 	assert(fd >= 0 && write(fd, data, size) == (ssize_t)size);
-	if (elf_symbols_read(fd, &s) == 0) {
+	if (elf_symbols_read(fd, 16u << 20, &s) == 0) {
+		assert(elf_symbols_bytes(&s) <= 16u << 20);
 		assert(s.facts.n_build_id <= ELF_BUILD_ID_MAX);
 		assert(s.facts.n_segments <= ELF_SEGMENTS_MAX && s.n_symbols <= ELF_SYMBOLS_MAX);
 		for (size_t i = 0; i < s.n_symbols; i++) {

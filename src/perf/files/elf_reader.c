@@ -23,6 +23,7 @@
 #define MAPS_MAX 65536 /* lines of maps that are read; the mappings of later lines are unknown */
 
 struct open_file {
+	uid_t owner;
 	dev_t device;
 	ino_t inode;
 	struct timespec changed;
@@ -97,10 +98,26 @@ static bool is_file(const struct open_file *f, const struct stat *st)
 	       f->changed.tv_sec == st->st_ctim.tv_sec && f->changed.tv_nsec == st->st_ctim.tv_nsec;
 }
 
+/* Returns the bytes that symbols of a further file of this user may have; 0: it has its share. */
+static size_t room_for(uid_t owner)
+{
+	size_t n = 0, n_others = 0, bytes = 0, bytes_others = 0, room;
+
+	for (uint32_t i = 0; i < n_files; i++) {
+		bool is_own = files[i].owner == owner;
+
+		*(is_own ? &n : &n_others) += 1;
+		*(is_own ? &bytes : &bytes_others) += elf_symbols_bytes(&files[i].symbols);
+	}
+	room = (ELF_READER_SYMBOLS - bytes_others) / 2;
+	return n < (ELF_READER_FILES - n_others) / 2 && bytes < room ? room - bytes : 0;
+}
+
 static int read_elf(int fd, uint32_t *ret_file)
 {
 	struct open_file *f = &files[n_files];
 	struct stat st;
+	size_t room;
 	int r;
 
 	if (fstat(fd, &st) < 0)
@@ -108,11 +125,13 @@ static int read_elf(int fd, uint32_t *ret_file)
 	for (*ret_file = 0; *ret_file < n_files; (*ret_file)++)
 		if (is_file(&files[*ret_file], &st))
 			return 0;
-	if (n_files == ELF_READER_FILES)
+	room = room_for(st.st_uid);
+	if (n_files == ELF_READER_FILES || room == 0)
 		return -EMFILE;
-	r = elf_symbols_read(fd, &f->symbols);
+	r = elf_symbols_read(fd, room, &f->symbols);
 	if (r < 0)
 		return r;
+	f->owner = st.st_uid;
 	f->device = st.st_dev;
 	f->inode = st.st_ino;
 	f->changed = st.st_ctim;

@@ -6,7 +6,8 @@
  * rights but to read the descriptors that it gets; its memory is limited.
  *
  * Reads requests (struct file_request, and a descriptor) from ctx->requests and writes answers
- * (struct file_answer) to fd. Keeps the symbols of the files until FILE_REQUEST_FORGET.
+ * (struct file_answer) to fd. Keeps the symbols of the files until FILE_REQUEST_FORGET. The files
+ * that one user owns have at most half of what those of others leave, of both limits below.
  */
 struct elf_reader_ctx {
 	int requests; /* borrowed: socket from the first process */
@@ -14,5 +15,6 @@ struct elf_reader_ctx {
 
 #define ELF_READER_MEMORY (1ull << 30) /* bytes of address space, for its files together */
 #define ELF_READER_FILES 4096 /* further ones have no names */
+#define ELF_READER_SYMBOLS (256u << 20) /* bytes of symbols and names of all files */
 
 void elf_reader_run(int fd, void *ctx);

@@ -27,7 +27,7 @@ static void read_notes(Elf_Data *data, struct elf_facts *facts)
 
 static int read_segments(Elf *elf, struct elf_facts *facts)
 {
-	size_t n;
+	size_t n, n_notes = 0, notes_left = ELF_NOTES_MAX;
 
 	if (elf_getphdrnum(elf, &n) < 0)
 		return -ENOEXEC;
@@ -36,10 +36,13 @@ static int read_segments(Elf *elf, struct elf_facts *facts)
 
 		if (!gelf_getphdr(elf, (int)i, &p))
 			return -ENOEXEC;
-		if (p.p_type == PT_NOTE && p.p_filesz <= ELF_NOTES_MAX && !facts->n_build_id)
+		if (p.p_type == PT_NOTE && p.p_filesz <= notes_left && !facts->n_build_id &&
+		    n_notes++ < ELF_NOTE_SEGMENTS_MAX) {
+			notes_left -= p.p_filesz;
 			read_notes(elf_getdata_rawchunk(elf, (int64_t)p.p_offset, p.p_filesz,
 							p.p_align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR),
 				   facts);
+		}
 		if (p.p_type == PT_LOAD && p.p_flags & PF_X && facts->n_segments < ELF_SEGMENTS_MAX)
 			facts->segments[facts->n_segments++] =
 				(struct elf_segment){p.p_offset, p.p_filesz, p.p_vaddr};
@@ -109,6 +112,21 @@ static int by_address(const void *a, const void *b)
 	return x->name < y->name ? -1 : 1;
 }
 
+size_t elf_symbols_bytes(const struct elf_symbols *s)
+{
+	return s->n_symbols * sizeof(*s->symbols) + s->n_names;
+}
+
+/* Gives back what array_reserve() took in advance. */
+static void shrink(struct elf_symbols *s)
+{
+	void *symbols = realloc(s->symbols, MAX(s->n_symbols, 1) * sizeof(*s->symbols));
+	void *names = realloc(s->names, MAX(s->n_names, 1));
+
+	s->symbols = symbols ?: s->symbols;
+	s->names = names ?: s->names;
+}
+
 static void sort_symbols(struct elf_symbols *s)
 {
 	size_t n = 0;
@@ -137,7 +155,7 @@ static const char *string_at(const Elf_Data *strings, size_t at, size_t *ret_len
 	return *ret_len && at + *ret_len < strings->d_size ? s + at : NULL;
 }
 
-static int read_functions(Elf *elf, struct elf_symbols *s)
+static int read_functions(Elf *elf, size_t max_bytes, struct elf_symbols *s)
 {
 	size_t caps[2] = {0, 0}, n, len;
 	GElf_Shdr h;
@@ -161,10 +179,14 @@ static int read_functions(Elf *elf, struct elf_symbols *s)
 		if ((type != STT_FUNC && type != STT_GNU_IFUNC) || sym.st_shndx == SHN_UNDEF)
 			continue;
 		name = string_at(strings, sym.st_name, &len);
-		if (name)
-			r = add_symbol(s, caps, &sym, name, len);
+		if (!name)
+			continue;
+		if (elf_symbols_bytes(s) + sizeof(*s->symbols) + len + 1 > max_bytes)
+			break;
+		r = add_symbol(s, caps, &sym, name, len);
 	}
 	sort_symbols(s);
+	shrink(s);
 	return r;
 }
 
@@ -175,7 +197,7 @@ static void elf_endp(Elf **elf)
 	elf_end(*elf);
 }
 
-int elf_symbols_read(int fd, struct elf_symbols *ret)
+int elf_symbols_read(int fd, size_t max_bytes, struct elf_symbols *ret)
 {
 	struct elf_symbols s = {0};
 	_cleanup_(elf_endp) Elf *elf = NULL;
@@ -188,7 +210,7 @@ int elf_symbols_read(int fd, struct elf_symbols *ret)
 		return -ENOEXEC;
 	r = read_segments(elf, &s.facts);
 	if (r == 0)
-		r = read_functions(elf, &s);
+		r = read_functions(elf, max_bytes, &s);
 	if (r < 0)
 		elf_symbols_deinit(&s);
 	else

@@ -16,7 +16,8 @@
 #define ELF_SEGMENTS_MAX 16 /* executable segments; further ones are ignored */
 #define ELF_SYMBOLS_MAX (4u << 20) /* functions; further ones are ignored */
 #define ELF_NAME_MAX 1024 /* bytes of a name; longer ones are cut */
-#define ELF_NOTES_MAX (64u << 10) /* bytes of a segment of notes; larger ones are ignored */
+#define ELF_NOTES_MAX (64u << 10) /* bytes of notes of a file; further ones are ignored */
+#define ELF_NOTE_SEGMENTS_MAX 16 /* likewise */
 
 struct elf_segment {
 	uint64_t offset, size; /* in the file */
@@ -44,9 +45,12 @@ struct elf_symbols {
 	size_t n_names; /* bytes */
 };
 
-/* Reads the file. The caller keeps fd. Returns 0; -ENOEXEC if it is no ELF file; or -errno. A
- * zeroed *ret is allowed for elf_symbols_deinit. */
-int elf_symbols_read(int fd, struct elf_symbols *ret);
+/* Reads the file. The caller keeps fd. Functions beyond max_bytes of symbols and names are ignored.
+ * Returns 0; -ENOEXEC if it is no ELF file; or -errno. A zeroed *ret is allowed for
+ * elf_symbols_deinit. */
+int elf_symbols_read(int fd, size_t max_bytes, struct elf_symbols *ret);
+/* Bytes of symbols and names. */
+size_t elf_symbols_bytes(const struct elf_symbols *s);
 void elf_symbols_deinit(struct elf_symbols *s);
 
 /* Returns the name of the function at the address, borrowed from s; NULL: unknown. */

@@ -50,7 +50,7 @@ TEST(names_of_functions_are_found_by_address)
 
 	dl_iterate_phdr(load_address, &base);
 	at = (uint64_t)(uintptr_t)function_with_a_name - base;
-	assert_int_equal(elf_symbols_read(fd, &s), 0);
+	assert_int_equal(elf_symbols_read(fd, SIZE_MAX, &s), 0);
 	assert_string_equal(elf_symbols_name(&s, at), "function_with_a_name");
 	assert_string_equal(elf_symbols_name(&s, at + 1), "function_with_a_name");
 	assert_null(elf_symbols_name(&s, 0));
@@ -66,7 +66,7 @@ TEST(the_build_id_is_that_of_the_linker)
 	char text[2 * ELF_BUILD_ID_MAX + 1] = "", command[256], line[256];
 	FILE *f;
 
-	assert_int_equal(elf_symbols_read(fd, &s), 0);
+	assert_int_equal(elf_symbols_read(fd, SIZE_MAX, &s), 0);
 	for (uint32_t i = 0; i < s.facts.n_build_id; i++)
 		sprintf(text + 2 * i, "%02x", s.facts.build_id[i]);
 	snprintf(command, sizeof(command),
@@ -88,10 +88,10 @@ TEST(what_is_no_elf_file_is_refused)
 	struct elf_symbols s = {0};
 	int fd = file_of(script, sizeof(script));
 
-	assert_int_equal(elf_symbols_read(fd, &s), -ENOEXEC);
+	assert_int_equal(elf_symbols_read(fd, SIZE_MAX, &s), -ENOEXEC);
 	close(fd);
 	fd = file_of("", 0);
-	assert_int_equal(elf_symbols_read(fd, &s), -ENOEXEC);
+	assert_int_equal(elf_symbols_read(fd, SIZE_MAX, &s), -ENOEXEC);
 	close(fd);
 }
 
@@ -105,7 +105,7 @@ TEST(a_file_that_was_cut_does_no_harm)
 		struct elf_symbols s = {0};
 		int fd = file_of(bytes, n);
 
-		if (elf_symbols_read(fd, &s) == 0)
+		if (elf_symbols_read(fd, SIZE_MAX, &s) == 0)
 			(void)elf_symbols_name(&s, 4096);
 		elf_symbols_deinit(&s);
 		close(fd);
@@ -124,10 +124,78 @@ TEST(a_file_with_spoiled_headers_does_no_harm)
 
 		bytes[at] = (char)~old;
 		fd = file_of(bytes, len);
-		if (elf_symbols_read(fd, &s) == 0)
+		if (elf_symbols_read(fd, SIZE_MAX, &s) == 0)
 			(void)elf_symbols_name(&s, 4096);
 		elf_symbols_deinit(&s);
 		close(fd);
 		bytes[at] = old;
 	}
+}
+
+TEST(symbols_have_a_limit)
+{
+	_cleanup_(closep) int fd = open("/proc/self/exe", O_RDONLY);
+	struct elf_symbols s = {0};
+
+	assert_int_equal(elf_symbols_read(fd, 1000, &s), 0);
+	assert_in_range(elf_symbols_bytes(&s), 1, 1000);
+	assert_true(s.n_symbols > 1);
+	elf_symbols_deinit(&s);
+	assert_int_equal(elf_symbols_read(fd, 0, &s), 0);
+	assert_int_equal(s.n_symbols, 0);
+	elf_symbols_deinit(&s);
+}
+
+/* A file whose segment of notes number n has a build id. The others have no note that libelf finds. */
+static int file_with_notes(unsigned n, size_t bytes_before)
+{
+	struct {
+		Elf64_Ehdr head;
+		Elf64_Phdr segments[40];
+		Elf64_Nhdr note;
+		char name[4];
+		uint8_t id[8];
+		uint8_t others[ELF_NOTES_MAX + 16];
+	} f = {.head = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
+			.e_type = ET_DYN,
+			.e_machine = EM_X86_64,
+			.e_version = EV_CURRENT,
+			.e_phoff = sizeof(Elf64_Ehdr),
+			.e_ehsize = sizeof(Elf64_Ehdr),
+			.e_phentsize = sizeof(Elf64_Phdr)},
+	       .note = {4, 8, NT_GNU_BUILD_ID},
+	       .name = "GNU",
+	       .id = {1, 2, 3, 4, 5, 6, 7, 8}};
+
+	f.head.e_phnum = (Elf64_Half)n + 1;
+	for (unsigned i = 0; i <= n; i++)
+		f.segments[i] = (Elf64_Phdr){
+			.p_type = PT_NOTE,
+			.p_offset =
+				(size_t)((i < n ? f.others : (uint8_t *)&f.note) - (uint8_t *)&f),
+			.p_filesz = i < n ? bytes_before / n
+					  : sizeof(f.note) + sizeof(f.name) + sizeof(f.id),
+			.p_align = 4};
+	return file_of(&f, sizeof(f));
+}
+
+static uint32_t build_id_bytes(unsigned n, size_t bytes_before)
+{
+	_cleanup_(closep) int fd = file_with_notes(n, bytes_before);
+	struct elf_symbols s = {0};
+	uint32_t bytes;
+
+	assert_int_equal(elf_symbols_read(fd, SIZE_MAX, &s), 0);
+	bytes = s.facts.n_build_id;
+	elf_symbols_deinit(&s);
+	return bytes;
+}
+
+TEST(notes_have_a_limit)
+{
+	assert_int_equal(build_id_bytes(0, 0), 8);
+	assert_int_equal(build_id_bytes(ELF_NOTE_SEGMENTS_MAX - 1, 600), 8);
+	assert_int_equal(build_id_bytes(ELF_NOTE_SEGMENTS_MAX, 640), 0);
+	assert_int_equal(build_id_bytes(2, ELF_NOTES_MAX - 24), 8);
+	assert_int_equal(build_id_bytes(2, ELF_NOTES_MAX - 16), 0);
 }
