@@ -33,8 +33,8 @@ enum sonda_backends {
 struct sonda_init_options {
 	size_t size; /* sizeof(struct sonda_init_options) */
 	unsigned backends; /* enum sonda_backends; 0: SONDA_BACKEND_SYSTEM */
-	/* Address of the service's producer socket. NULL: $PERFETTO_PRODUCER_SOCK_NAME, else the
-	 * default. */
+	/* Address of the service's producer socket. NULL: $PERFETTO_PRODUCER_SOCK_NAME, which
+	 * set-user-id programs ignore, else the default. */
 	const char *producer_socket;
 	const char *producer_name; /* NULL: the first word of /proc/self/cmdline */
 	uint32_t shm_size; /* bytes, a hint to the service; 0: 1 MiB */

@@ -366,26 +366,47 @@ int sock_peer(int fd, uid_t *ret_uid, pid_t *ret_pid)
 	return 0;
 }
 
-static const char *default_address(const char *variable, const char *run, const char *tmp)
+static const char *default_address(const char *set, const char *run, const char *tmp)
 {
-	const char *set = getenv(variable);
-
 	if (set && *set)
 		return set;
 	/* In /tmp any user may listen before the service does; in /run only root permits it. */
 	return geteuid() == 0 || access(SOCK_RUN_FOLDER, X_OK) == 0 ? run : tmp;
 }
 
+#define PRODUCER_VARIABLE "PERFETTO_PRODUCER_SOCK_NAME"
+#define CONSUMER_VARIABLE "PERFETTO_CONSUMER_SOCK_NAME"
+
+static const char *default_producer(const char *set)
+{
+	return default_address(set, SOCK_RUN_FOLDER "traced-producer.sock",
+			       "/tmp/perfetto-producer");
+}
+
+static const char *default_consumer(const char *set)
+{
+	return default_address(set, SOCK_RUN_FOLDER "traced-consumer.sock",
+			       "/tmp/perfetto-consumer");
+}
+
 const char *sock_default_producer(void)
 {
-	return default_address("PERFETTO_PRODUCER_SOCK_NAME",
-			       SOCK_RUN_FOLDER "traced-producer.sock", "/tmp/perfetto-producer");
+	return default_producer(getenv(PRODUCER_VARIABLE));
 }
 
 const char *sock_default_consumer(void)
 {
-	return default_address("PERFETTO_CONSUMER_SOCK_NAME",
-			       SOCK_RUN_FOLDER "traced-consumer.sock", "/tmp/perfetto-consumer");
+	return default_consumer(getenv(CONSUMER_VARIABLE));
+}
+
+const char *sock_default_producer_secure(void)
+{
+	return default_producer(secure_getenv(PRODUCER_VARIABLE));
+}
+
+const char *sock_default_consumer_secure(void)
+{
+	return default_consumer(secure_getenv(CONSUMER_VARIABLE));
 }
 
 /* ---- descriptors with data (SCM_RIGHTS) ---- */

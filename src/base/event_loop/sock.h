@@ -72,6 +72,9 @@ int sock_peer(int fd, uid_t *ret_uid, pid_t *ret_pid);
 #define SOCK_RUN_FOLDER "/run/perfetto/"
 const char *sock_default_producer(void);
 const char *sock_default_consumer(void);
+/* As these, for a library: a set-user-id program ignores the variables (secure_getenv(3)). */
+const char *sock_default_producer_secure(void);
+const char *sock_default_consumer_secure(void);
 
 /* Calls sendmsg(2) without blocking, with fd (-1: none). Returns the bytes sent or -errno. */
 ssize_t sock_send(int sock, const struct iovec *iov, size_t n_iov, int fd);

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <sys/auxv.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -40,8 +41,16 @@ static bool is_of_root(uid_t uid)
 	return uid == 0 || owns_folder(uid) || (getuid() == 0 && is_named_user(uid));
 }
 
-static bool is_trusted(uid_t uid)
+/* As secure_getenv(3) decides. */
+static bool has_more_rights_than_caller(void)
 {
+	return getauxval(AT_SECURE) != 0;
+}
+
+static bool is_trusted(uid_t uid, bool by_library)
+{
+	if (by_library && has_more_rights_than_caller())
+		return is_of_root(uid) || (uid == geteuid() && uid != getuid());
 	return uid == geteuid() || uid == getuid() || is_of_root(uid) || is_named_user(uid);
 }
 
@@ -56,7 +65,7 @@ bool service_trust_speaks_for_root(int fd)
 /* The user whom service_trust_check() rejected last in this thread. */
 static _Thread_local uid_t rejected;
 
-int service_trust_check(int fd)
+static int check(int fd, bool by_library)
 {
 	uid_t uid;
 	pid_t pid;
@@ -66,10 +75,20 @@ int service_trust_check(int fd)
 		return 0;
 	if (r < 0)
 		return r;
-	if (is_trusted(uid))
+	if (is_trusted(uid, by_library))
 		return 0;
 	rejected = uid;
 	return -EKEYREJECTED;
+}
+
+int service_trust_check(int fd)
+{
+	return check(fd, false);
+}
+
+int service_trust_check_secure(int fd)
+{
+	return check(fd, true);
 }
 
 int service_trust_explain(const char *address, struct err_text *e)

@@ -23,6 +23,9 @@
 /* Returns 0 if fd is not a unix socket or its peer is trusted; -EKEYREJECTED if it is not; or
  * -errno. */
 int service_trust_check(int fd);
+/* As above, for a library. A program that has rights which the user who started it has not
+ * (set-user-id, set-group-id, file capabilities) does not trust a service of that user. */
+int service_trust_check_secure(int fd);
 
 /*
  * Returns true if the service's statements are trusted as those of root, such as the uid of a

@@ -398,7 +398,8 @@ static int bind_port(struct channel *c, enum sonda_port port)
 
 static const char *default_address(enum sonda_port port)
 {
-	return port == SONDA_PORT_PRODUCER ? sock_default_producer() : sock_default_consumer();
+	return port == SONDA_PORT_PRODUCER ? sock_default_producer_secure()
+					   : sock_default_consumer_secure();
 }
 
 /* The service behind the program's own connect function is not checked: the program chose it. */
@@ -414,7 +415,7 @@ static int connect_to(const struct channel_target *t, enum sonda_port port, int 
 		return fcntl(r, F_SETFD, FD_CLOEXEC) < 0 ? -errno : 0;
 	}
 	r = sock_connect(t->address ? t->address : default_address(port), ret_fd);
-	return r < 0 ? r : service_trust_check(*ret_fd);
+	return r < 0 ? r : service_trust_check_secure(*ret_fd);
 }
 
 int channel_open(const struct channel_target *target, enum sonda_port port,

@@ -395,7 +395,7 @@ static void try_connect(struct service_producer *p)
 /* PERFETTO_PRODUCER_SOCK_NAME may be a list, for services. A producer uses its first address. */
 static char *first_address(const struct channel_target *t)
 {
-	const char *list = t->address ? t->address : sock_default_producer();
+	const char *list = t->address ? t->address : sock_default_producer_secure();
 
 	return strndup(list, strcspn(list, ","));
 }
