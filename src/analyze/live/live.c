@@ -410,7 +410,8 @@ const char *live_failures(const struct live *l)
 
 bool live_knows_processes(const struct live *l)
 {
-	return l->at[LIVE_ROWS_PROCESSES] || l->at[LIVE_PROCESS_STATS];
+	return l->at[LIVE_ROWS_PROCESSES] || l->at[LIVE_PROCESS_STATS] ||
+	       (l->setup.only_some && l->at[LIVE_EBPF]);
 }
 
 bool live_lacks_processes(const struct live *l)

@@ -39,7 +39,7 @@ const char *live_failures(const struct live *l);
 bool live_lacks_cpu_time(const struct live *l);
 /* Returns true if no eBPF family lists the processes: they must come from linux.process_stats. */
 bool live_lacks_processes(const struct live *l);
-/* Returns true if a source has listed the processes. */
+/* Returns true if a source has listed the processes, or would have if one were not idle. */
 bool live_knows_processes(const struct live *l);
 /* Time of the last value of any source; 0: none yet. */
 uint64_t live_newest(const struct live *l);

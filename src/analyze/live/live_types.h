@@ -69,4 +69,5 @@ struct live_setup {
 	uint64_t began_ns; /* when the session began */
 	uint64_t period_ns; /* between two polls */
 	uint32_t top_n; /* processes of which each family writes counters */
+	bool only_some; /* only chosen processes are recorded; all of them may be idle */
 };

@@ -20,6 +20,7 @@
 #include "base/core/clock.h"
 #include "base/core/mem.h"
 #include "base/event_loop/event_free.h"
+#include "base/event_loop/sock.h"
 #include "cli/terminal/console.h"
 #include "cli/terminal/signals.h"
 #include "cli/terminal/verb.h"
@@ -140,6 +141,7 @@ static void draw(struct top *t)
 static void print(struct top *t)
 {
 	struct top_state s = state_of(t);
+	struct err_text e;
 	int r;
 
 	strbuf_clear(&t->frame);
@@ -153,11 +155,13 @@ static void print(struct top *t)
 	if (!r)
 		r = top_write(STDOUT_FILENO, t->frame.s, t->frame.len,
 			      termination_signals_fd(t->signals));
-	/* The reader of a pipe may end before this program, as head(1) does. */
-	if (r == -EPIPE)
+	/* The reader of a pipe may end first, as head(1) does. */
+	if (r == -EPIPE) {
 		end(t, EXIT_GOOD, NULL);
-	else if (r && r != -EAGAIN)
-		end(t, EXIT_FAILED, strerror(-r));
+	} else if (r && r != -EAGAIN) {
+		err_set(&e, r, "cannot write to standard output: %s", strerror(-r));
+		end(t, EXIT_FAILED, e.text);
+	}
 }
 
 static void show_screen(struct top *t)
@@ -181,6 +185,7 @@ static void on_began(void *ctx, bool has_ebpf)
 		.began_ns = clock_boot_ns(),
 		.period_ns = t->options.period_ms * NS_PER_MS,
 		.top_n = TOP_SESSION_PROCESSES,
+		.only_some = t->options.n_pids > 0,
 	};
 
 	t->has_ebpf = has_ebpf;
@@ -407,10 +412,25 @@ static bool has_terminal(void)
 	return isatty(STDOUT_FILENO) && term && *term && strcmp(term, "dumb") != 0;
 }
 
+/* Processes of this machine must exist. */
+static int check_pids(const struct top_options *o, struct err_text *e)
+{
+	const char *address = o->socket ? o->socket : sock_default_consumer();
+
+	for (size_t i = 0; i < o->n_pids && !sock_is_remote(address); i++)
+		if (kill((pid_t)o->pids[i], 0) < 0 && errno == ESRCH)
+			return err_set(e, -ESRCH, "-p: there is no process %u", o->pids[i]);
+	return 0;
+}
+
 static int prepare(struct top *t, struct err_text *e)
 {
 	const struct top_options *o = &t->options;
 	bool lines = o->batch || o->json || !has_terminal();
+	int r = check_pids(o, e);
+
+	if (r)
+		return r;
 
 	t->view = (struct top_view){
 		.selection = {.sort = o->sort, .pids = o->pids, .n_pids = o->n_pids},
@@ -468,9 +488,8 @@ int cmd_top(int argc, char **argv)
 
 	console_init(&t.console, false);
 	r = top_options_parse(argc, argv, &t.options, &e);
-	if (!r && console_color(&t.console, t.options.color))
-		r = err_set(&e, -EINVAL, "--color %.40s is none of always, never, auto",
-			    t.options.color);
+	if (!r)
+		console_color(&t.console, t.options.color);
 	if (r || t.options.help) {
 		if (!r)
 			top_print_usage();

@@ -344,6 +344,24 @@ TEST(the_longest_latency_of_the_cpus)
 	tear_down(&r);
 }
 
+/* sonda top -p PID: a process that does not run makes no row. */
+TEST(chosen_processes_may_all_be_idle)
+{
+	const struct live_setup setup = {
+		.began_ns = BEGAN, .period_ns = NS_PER_S, .top_n = 16, .only_some = true};
+	struct rig r;
+
+	assert_int_equal(live_new(&setup, &r.live), 0);
+	assert_int_equal(pb_mem_init(&r.packet), 0);
+	assert_false(live_knows_processes(r.live)); /* programs are not loaded yet */
+	describe(&r, GROUP, 0, "eBPF counters", 0);
+	describe(&r, CPU3, GROUP, "CPU 3", 0);
+	describe(&r, P99, CPU3, "runq latency p99", 0);
+	value(&r, AFTER(1), P99, 4711);
+	assert_true(live_knows_processes(r.live));
+	tear_down(&r);
+}
+
 TEST(every_loss_is_counted)
 {
 	const struct live_losses *l;
