@@ -14,6 +14,7 @@
 #include "base/system/log.h"
 #include "cli/report/verb_summary.h"
 #include "cli/terminal/verb.h"
+#include "cli/trace/trace_input.h"
 #include "cli/trace/trace_readback.h"
 
 #define FILES_MAX 4096
@@ -27,7 +28,7 @@ static int scan_file(struct verb_summary *s, const char *path, struct err_text *
 	int r = fd < 0 ? -errno : trace_readback_scan(fd, &s->scan, &bytes);
 
 	if (r == -EBADMSG && s->scan.packets == packets)
-		return err_set(e, r, "%s is not a trace", path);
+		return trace_input_refuse(path, e);
 	if (r == -EBADMSG)
 		s->file_is_cut = true;
 	else if (r < 0)

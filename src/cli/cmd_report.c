@@ -22,6 +22,7 @@
 #include "cli/terminal/pager.h"
 #include "cli/terminal/verb.h"
 #include "cli/trace/newest_trace.h"
+#include "cli/trace/trace_input.h"
 #include "cli/trace_tables.h"
 
 #define BLOCKS_WIDTH 100 /* of a line of blocks where there is no terminal */
@@ -403,6 +404,10 @@ static int run(const struct report_options *o)
 			return EXIT_FAILED;
 		}
 		log_info("report: %s is the newest trace here", newest);
+	}
+	if (o->out && trace_input_is_output(o->file ? o->file : newest, o->out)) {
+		log_error("report: -o %s is the trace itself; choose another name", o->out);
+		return EXIT_USAGE;
 	}
 	if (trace_tables_open(o->file ? o->file : newest, o->memory, &p.tables, &e) < 0) {
 		log_error("report: %s", e.text);

@@ -324,11 +324,9 @@ static int print(int argc, char **argv, bool sessions_only, const char *usage)
 	pb__tracing_service_state__free_unpacked(state, NULL);
 	if (!o.raw && text.s)
 		str_make_plain(text.s, text.len, "\n");
-	code = text.failed || fs_write_all(STDOUT_FILENO, text.s, text.len) < 0;
-	if (code)
-		log_error("cannot write to standard output");
+	code = verb_print(&text);
 	strbuf_deinit(&text);
-	return code ? EXIT_FAILED : EXIT_GOOD;
+	return code;
 }
 
 int cmd_sessions(int argc, char **argv)

@@ -73,10 +73,10 @@ static int take_option(void *ctx, int option, struct err_text *e)
 		o->prompt = true;
 		return 0;
 	case 'c':
-		o->format = SQL_CSV;
-		return 0;
 	case 'j':
-		o->format = SQL_JSON;
+		if (o->format != SQL_TABLE && o->format != (option == 'c' ? SQL_CSV : SQL_JSON))
+			return err_set(e, -EINVAL, "--csv and --json cannot be combined");
+		o->format = option == 'c' ? SQL_CSV : SQL_JSON;
 		return 0;
 	case 'm':
 		return trace_tables_memory(optarg, &o->memory, e);
@@ -89,6 +89,7 @@ static int take_option(void *ctx, int option, struct err_text *e)
 static int parse(int argc, char **argv, struct sql_options *o, struct err_text *e)
 {
 	int r = options_parse(argc, argv, letters, long_options, take_option, o, e);
+	bool is_empty = false;
 
 	if (r > 0)
 		fputs(usage, stdout);
@@ -101,11 +102,12 @@ static int parse(int argc, char **argv, struct sql_options *o, struct err_text *
 	o->n_statements = argc - optind;
 	if (o->prompt && !strcmp(o->file, "-"))
 		return err_set(e, -EINVAL, "-i reads statements from where the trace would come");
-	if (!o->script && !o->n_statements && !o->prompt)
-		return err_set(
-			e, -EINVAL,
-			"STATEMENT is missing; example: 'select * from sched limit 5', or -i for "
-			"a prompt");
+	for (int i = 0; i < o->n_statements; i++)
+		is_empty |= !o->statements[i][strspn(o->statements[i], " ;\t\n")];
+	if ((!o->script && !o->n_statements && !o->prompt) || is_empty)
+		return err_set(e, -EINVAL,
+			       "which statement? for example: 'select * from sched limit 5', or "
+			       "-i for a prompt");
 	return 0;
 }
 

@@ -65,6 +65,10 @@ static int unknown_verb(const char *name)
 {
 	struct str_nearest nearest;
 
+	if (name[0] == '-') {
+		log_error("unknown option %s; a verb comes first: see sonda help", name);
+		return EXIT_USAGE;
+	}
 	str_nearest_init(&nearest, name);
 	for (size_t i = 0; i < ARRAY_SIZE(verbs); i++)
 		str_nearest_try(&nearest, verbs[i].name);

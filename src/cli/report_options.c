@@ -12,6 +12,7 @@
 #include "base/core/mem.h"
 #include "base/text/str.h"
 #include "cli/terminal/verb.h"
+#include "cli/trace/trace_input.h"
 #include "cli/trace_tables.h"
 
 #define DEFAULT_TOP 20
@@ -72,13 +73,6 @@ static void print_usage(void)
 	fputs(usage_tail, stdout);
 }
 
-static int take_time(const char *text, int64_t *ret, struct err_text *e)
-{
-	if (str_to_time_ns(text, ret) == 0)
-		return 0;
-	return err_set(e, -EINVAL, "%.80s is not a time; examples: 1.5, 2s, 200ms", text);
-}
-
 static int take_top(const char *text, int64_t *ret, struct err_text *e)
 {
 	char *end;
@@ -86,7 +80,7 @@ static int take_top(const char *text, int64_t *ret, struct err_text *e)
 	errno = 0;
 	*ret = strtoll(text, &end, 10);
 	if (errno || end == text || *end || *ret < 1 || *ret > INT_MAX)
-		return err_set(e, -EINVAL, "%.80s is not a number of rows", text);
+		return err_set(e, -EINVAL, "--top %.80s: not a number greater than 0", text);
 	return 0;
 }
 
@@ -97,7 +91,7 @@ static int take_machine(const char *text, int64_t *ret, struct err_text *e)
 	errno = 0;
 	*ret = strtoll(text, &end, 10);
 	if (errno || end == text || *end || *ret < 0 || *ret > INT_MAX)
-		return err_set(e, -EINVAL, "--machine %.80s is not a number; example: 1", text);
+		return err_set(e, -EINVAL, "--machine %.80s: not a number; example: 1", text);
 	return 0;
 }
 
@@ -118,11 +112,11 @@ static int take_who(char *text, struct report_options *o, struct err_text *e)
 	return 0;
 }
 
-static int take_color(const char *text, struct report_options *o, struct err_text *e)
+static int take_format(enum report_format format, struct report_options *o, struct err_text *e)
 {
-	if (strcmp(text, "always") != 0 && strcmp(text, "never") != 0 && strcmp(text, "auto") != 0)
-		return err_set(e, -EINVAL, "--color is always, never or auto, not %.80s", text);
-	o->color = text;
+	if (o->format != REPORT_TEXT && o->format != format)
+		return err_set(e, -EINVAL, "use one of --json, --csv and --html");
+	o->format = format;
 	return 0;
 }
 
@@ -134,9 +128,9 @@ static int take_option(void *ctx, int option, struct err_text *e)
 	case 'p':
 		return take_who(optarg, o, e);
 	case 'F':
-		return take_time(optarg, &o->from, e);
+		return trace_input_time("--from", optarg, 0, &o->from, e);
 	case 'T':
-		return take_time(optarg, &o->to, e);
+		return trace_input_time("--to", optarg, 0, &o->to, e);
 	case 'b':
 		o->by = optarg;
 		return 0;
@@ -145,14 +139,11 @@ static int take_option(void *ctx, int option, struct err_text *e)
 	case 'M':
 		return take_machine(optarg, &o->machine, e);
 	case 'j':
-		o->format = REPORT_JSON;
-		return 0;
+		return take_format(REPORT_JSON, o, e);
 	case 'c':
-		o->format = REPORT_CSV;
-		return 0;
+		return take_format(REPORT_CSV, o, e);
 	case 'H':
-		o->format = REPORT_HTML;
-		return 0;
+		return take_format(REPORT_HTML, o, e);
 	case 'o':
 		o->out = optarg;
 		return 0;
@@ -160,7 +151,8 @@ static int take_option(void *ctx, int option, struct err_text *e)
 		o->no_pager = true;
 		return 0;
 	case 'C':
-		return take_color(optarg, o, e);
+		o->color = optarg;
+		return option_when("--color", optarg, e);
 	case 'm':
 		return trace_tables_memory(optarg, &o->memory, e);
 	default:
@@ -168,7 +160,8 @@ static int take_option(void *ctx, int option, struct err_text *e)
 	}
 }
 
-static int refuse_name(const char *name, struct err_text *e)
+/* Returns the name of the report that is nearest, or NULL. */
+static const char *nearest_report(const char *name)
 {
 	struct str_nearest nearest;
 	const struct report *r;
@@ -176,9 +169,18 @@ static int refuse_name(const char *name, struct err_text *e)
 	str_nearest_init(&nearest, name);
 	for (size_t i = 0; (r = report_at(i)); i++)
 		str_nearest_try(&nearest, r->name);
-	if (str_nearest_get(&nearest))
+	return str_nearest_get(&nearest);
+}
+
+static int refuse_name(const char *name, struct err_text *e)
+{
+	const char *nearest = nearest_report(name);
+
+	if (nearest)
 		return err_set(e, -EINVAL, "there is no report %.80s; did you mean %s?", name,
-			       str_nearest_get(&nearest));
+			       nearest);
+	if (access(name, F_OK) == 0)
+		return err_set(e, -EINVAL, "one report and one file at a time");
 	return err_set(e, -EINVAL, "there is no report %.80s", name);
 }
 
@@ -191,6 +193,8 @@ static int take_words(char **words, int n, struct report_options *o, struct err_
 	if (named) {
 		o->report = named;
 		i = 1;
+	} else if (n == 1 && access(words[0], F_OK) < 0 && nearest_report(words[0])) {
+		return refuse_name(words[0], e);
 	} else if (n > 1) {
 		return report_find(words[1]) && access(words[0], F_OK) == 0
 			       ? err_set(e, -EINVAL,

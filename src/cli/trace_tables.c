@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "analyze/import/import_file.h"
@@ -15,6 +16,7 @@
 #include "base/text/str.h"
 #include "cli/terminal/signals.h"
 #include "cli/terminal/verb.h"
+#include "cli/trace/trace_input.h"
 
 int trace_tables_memory(const char *text, uint64_t *ret, struct err_text *e)
 {
@@ -47,7 +49,7 @@ static int explain(const struct trace_tables *t, int r, struct err_text *e)
 
 	switch (r) {
 	case -EBADMSG:
-		return err_set(e, r, "%s is not a Perfetto trace", t->path);
+		return trace_input_refuse(t->path, e);
 	case -EFBIG:
 		return err_set(
 			e, r,
@@ -57,6 +59,20 @@ static int explain(const struct trace_tables *t, int r, struct err_text *e)
 	default:
 		return err_set(e, r, "cannot read %s: %s", t->path, strerror(-r));
 	}
+}
+
+/* A device has no end, and an empty file no trace. */
+static int check_file(const struct trace_tables *t, int fd, struct err_text *e)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return err_set(e, -errno, "cannot read %s: %s", t->path, strerror(errno));
+	if (S_ISCHR(st.st_mode) || S_ISBLK(st.st_mode))
+		return err_set(e, -EINVAL, "cannot read %s: it is a device, not a file or a pipe",
+			       t->path);
+	return S_ISREG(st.st_mode) && !st.st_size ? err_set(e, -EBADMSG, "%s is empty", t->path)
+						  : 0;
 }
 
 int trace_tables_open(const char *path, uint64_t memory, struct trace_tables *ret,
@@ -72,6 +88,9 @@ int trace_tables_open(const char *path, uint64_t memory, struct trace_tables *re
 		if (fd < 0)
 			return err_set(e, -errno, "cannot open %s: %s", path, strerror(errno));
 	}
+	r = check_file(ret, fd, e);
+	if (r < 0)
+		return r;
 	/* Rows are read from the mapped file until the end. */
 	mapped_trace_watch();
 	store_init(&ret->store, memory ? memory : half_of_memory());

@@ -151,7 +151,7 @@ fails "a database on the standard output" 2 'does not go to the standard output'
 fails "the standard input without a name" 2 'needs -o FILE' --json -
 fails "no such trace" 1 'No such file' --json -o "$TMP/x" "$TMP/none"
 echo text >"$TMP/text"
-fails "not a trace" 1 'is not a Perfetto trace' --json -o "$TMP/x" "$TMP/text"
+fails "not a trace" 1 'not a Perfetto trace' --json -o "$TMP/x" "$TMP/text"
 fails "a place that is not there" 1 'cannot write' --json -o "$TMP/no/x" "$TRACE"
 fails "an unknown option" 2 'did you mean --sqlite' --sqlte "$TRACE"
 [ ! -e "$TMP/x" ]

@@ -28,6 +28,9 @@ echo "$sources cmd_trace_start_delay { min_delay_ms: 5 }" >delay.cfg
 echo 'no trace' >text.pftrace
 : >empty.pftrace
 mkdir folder
+gzip -c good.pftrace >good.pftrace.gz
+printf '\377\0\1' >bytes.pftrace
+cp good.pftrace same.pftrace
 
 # One or two lines, the first with the name of the program or of the file, and no more than the answer: no usage.
 answers() { # EXIT_CODE REGEX
@@ -70,6 +73,7 @@ rows <<'END'
 2 | attach | attach: NAME is missing$
 2 | trigger | trigger: NAME is missing$
 2 | doctor traefs | unknown check 'traefs'; did you mean tracefs\?
+2 | --sokcet x | unknown option --sokcet; a verb comes first: see sonda help
 # words, units, numbers
 2 | record | nothing to record
 2 | record -t 5x sched | -t 5x
@@ -93,8 +97,22 @@ rows <<'END'
 2 | record --exit-code sched | --exit-code needs a command
 2 | record --json -o - sched | --json and the trace
 2 | record --detach= sched | --detach needs a name
+2 | record --cpu-stacks 99 | --cpu-stacks 99: write --cpu-stacks=99
+2 | record --cpu-stacks=0 | --cpu-stacks 0: not a number greater than 0
+2 | record --syscalls raed | there is no system call 'raed'; did you mean read\?
+2 | record --syscalls read,zzzzzzzz | there is no system call 'zzzzzzzz'$
+2 | record --app , | --app needs categories; example
+2 | record --txt sched | --txt needs -c
+2 | record -t 0 sched | -t 0: the duration must not be 0; without -t
+2 | record -t 99999999999h sched | a recording may last 7 days at most
+2 | record --function-depth 5 sched | --function-depth needs --function-graph
+2 | record sched_switch --trigger stacktrace:0 | '0' is not a count greater than 0
 # configs
 2 | record -c none.cfg | cannot read the config none.cfg: No such file or directory; see configs/
+2 | record -c good.cfg -c good.cfg | -c: one config at a time
+2 | record -c good.cfg -o ./good.cfg | -o ./good.cfg is the config itself; choose another name
+2 | record -c good.pftrace | good.pftrace is a trace, not a trace config; to read it: sonda report good.pftrace
+2 | record -c /dev/zero | cannot read the config /dev/zero: too large for a trace config
 2 | record -c folder | cannot read the config folder: Is a directory
 2 | record -c empty.cfg | empty.cfg
 2 | record -c nothing.cfg | no data_sources
@@ -102,35 +120,41 @@ rows <<'END'
 2 | record -c delay.cfg | cmd_trace_start_delay needs min_delay_ms and max_delay_ms
 # files
 1 | info none.pftrace | none.pftrace: No such file
-1 | info text.pftrace | text.pftrace
+1 | info text.pftrace | text.pftrace is text, not a Perfetto trace; to record a config: sonda record -c
+1 | info bytes.pftrace | bytes.pftrace is not a Perfetto trace
+1 | info good.pftrace.gz | good.pftrace.gz is compressed with gzip; run: gunzip -k good.pftrace.gz
+1 | report good.pftrace.gz | is compressed with gzip; run: gunzip -k
+1 | report /dev/zero | cannot read /dev/zero: it is a device
+1 | sql /dev/null select(1) | cannot read /dev/null: it is a device
+1 | sql empty.pftrace select(1) | empty.pftrace is empty
 1 | sql none.pftrace select | none.pftrace: No such file
 1 | info folder | cannot read folder: it is not a regular file
 1 | open none.pftrace | cannot open none.pftrace: No such file
 1 | open folder | cannot open folder: it is not a regular file
 1 | open empty.pftrace | empty.pftrace is empty
-1 | open text.pftrace | text.pftrace is not a Perfetto trace
+1 | open text.pftrace | text.pftrace is text, not a Perfetto trace
 1 | export --sqlite none.pftrace | cannot open none.pftrace: No such file
-1 | export --sqlite text.pftrace | text.pftrace is not a Perfetto trace
+1 | export --sqlite text.pftrace | text.pftrace is text, not a Perfetto trace
 1 | export --sqlite -o none/x good.pftrace | cannot write none/x: No such file or directory
 1 | export --csv -o folder good.pftrace | folder exists already; replace it with --force, or choose another name
 1 | cut --to 1 -o x none.pftrace | cannot open none.pftrace: No such file
-1 | cut --to 1 -o x text.pftrace | text.pftrace is not a Perfetto trace
+1 | cut --to 1 -o x text.pftrace | text.pftrace is text, not a Perfetto trace
 1 | cut --to 1 -o x empty.pftrace | empty.pftrace is empty
 1 | cut --to 1 -o x folder | cannot read folder: it is not a regular file
 1 | cut --to 1 -o good.pftrace good.pftrace | exists already; replace it with --force
 1 | cut --from 99 -o x good.pftrace | --from is behind the end of the trace: it has
-1 | split --every 1 text.pftrace | text.pftrace is not a Perfetto trace
+1 | split --every 1 text.pftrace | text.pftrace is text, not a Perfetto trace
 1 | split --every 1 -o none/x good.pftrace | cannot write none/x.000.pftrace: No such file or directory
 1 | report none.pftrace | cannot open none.pftrace: No such file
-1 | report text.pftrace | text.pftrace is not a Perfetto trace
-1 | report empty.pftrace | the trace has nothing with a time
+1 | report text.pftrace | text.pftrace is text, not a Perfetto trace
+1 | report empty.pftrace | empty.pftrace is empty
 1 | report folder | cannot read folder: Is a directory
 1 | report sched --from 99 good.pftrace | nothing of the trace is between --from and --to: it has
 1 | report sched -p nobody good.pftrace | good.pftrace has no process or thread nobody
 1 | report --machine 7 good.pftrace | has no data of a machine 7; sonda sql good.pftrace .select . from machine. lists them
 1 | report --html -o none/x.html good.pftrace | cannot write none/x.html: No such file or directory
 1 | report --memory 1k good.pftrace | needs more than 1 KiB of memory; give more with --memory SIZE
-1 | sql text.pftrace select(1) | text.pftrace is not a Perfetto trace
+1 | sql text.pftrace select(1) | text.pftrace is text, not a Perfetto trace
 1 | sql folder select(1) | cannot read folder: Is a directory
 1 | sql good.pftrace select*from(shced) | no such table: shced; did you mean sched\?
 1 | sql good.pftrace select*from(zzzzzzzz) | no such table: zzzzzzzz; .tables at the prompt of sonda sql -i lists them
@@ -144,17 +168,30 @@ rows <<'END'
 2 | report why good.pftrace | the process or thread is missing; example: sonda report why 4711 good.pftrace
 2 | report sched --by nothing good.pftrace | report sched has no --by nothing; it has thread, process, program, function
 2 | report timeline --by nothing good.pftrace | report timeline has no --by nothing; it has cpu, thread, process, program
-2 | report --top 0 good.pftrace | 0 is not a number of rows
-2 | report --from soon good.pftrace | soon is not a time; examples: 1.5, 2s, 200ms
-2 | report --machine guest good.pftrace | --machine guest is not a number; example: 1
+2 | report --top 0 good.pftrace | --top 0: not a number greater than 0
+2 | report --from soon good.pftrace | --from soon: not a time; examples: 1.5, 2s, 200ms
+2 | cut --from -1 -o x good.pftrace | --from -1: not a time; examples
+2 | split --every 0 good.pftrace | --every 0: not a time; examples
+2 | report --machine guest good.pftrace | --machine guest: not a number; example: 1
 2 | report --html good.pftrace | --html needs the file of the page: -o page.html
+2 | report --html -o ./good.pftrace good.pftrace | -o ./good.pftrace is the trace itself; choose another name
+2 | report --html --json -o x good.pftrace | use one of --json, --csv and --html
+2 | report --json --csv good.pftrace | use one of --json, --csv and --html
+2 | report schde | there is no report schde; did you mean sched\?
+2 | report good.pftrace good.pftrace | one report and one file at a time
+2 | sql --csv --json good.pftrace select(1) | --csv and --json cannot be combined
+2 | export --json --force -o ./good.pftrace good.pftrace | -o ./good.pftrace is the trace itself; choose another name
+2 | split --every 1 --size 1mb good.pftrace | --every and --size cannot be combined
+2 | cut -o --force good.pftrace | the option before '--force' needs a value, not another option
 2 | report -o x.txt good.pftrace | -o is for --html; use > x.txt
-2 | report --color red good.pftrace | --color is always, never or auto, not red
+2 | report --color red good.pftrace | --color red: use always, never or auto
+2 | record --color red sched | --color red: use always, never or auto
+2 | top --color red | --color red: use always, never or auto
 2 | report --jsn good.pftrace | unknown option --jsn; did you mean --json\?
-2 | sql | FILE is missing$
-2 | sql good.pftrace | STATEMENT is missing; example: .select . from sched limit 5., or -i for a prompt
-2 | open | FILE is missing$
-2 | open --port x good.pftrace | --port x is not a port; example: 9001
+2 | sql | which trace\? name a file
+2 | sql good.pftrace | which statement\? for example: .select . from sched limit 5., or -i for a prompt
+2 | open | which trace\? name a file
+2 | open --port x good.pftrace | --port x: not a port; example: 9001
 2 | open good.pftrace good.pftrace | one file at a time
 2 | info | info: FILE is missing$
 2 | info --json | info: FILE is missing$
@@ -170,8 +207,11 @@ rows <<'END'
 2 | report --memory 5000000m good.pftrace | --memory 5000000m: the size must be smaller than 4 TiB
 2 | split --size 0 good.pftrace | --size 0: not a size; examples: 100mb, 2gb
 2 | top extra | unexpected word 'extra'; sonda top takes options only
-2 | top -s size | -s size is not a key; the keys are pid, cpu,
-2 | top -d 0 | -d 0 is not a time from 0.1 to 3600 s
+2 | top -s size | -s size: not a key; the keys are pid, cpu,
+2 | top -d 0 | -d 0: not a time from 0.1 to 3600 s; examples: 1, 0.5, 500ms
+2 | top -n 0 | -n 0: not a number greater than 0
+2 | top -p init | -p init: not a list of process ids; examples: 1234, 1,2
+1 | top -p 4194305 | -p: there is no process 4194305
 # no service
 1 | sessions | no tracing service listens on .*; run: sudo
 1 | status | no tracing service listens on .*; run: sudo
@@ -179,7 +219,14 @@ rows <<'END'
 1 | stop x | no tracing service listens on .*; run: sudo
 1 | attach x | no tracing service listens on .*; run: sudo
 1 | trigger x | no tracing service listens on .*; run: sudo
-1 | record --socket none -c good.cfg | no tracing service listens on none; run: sudo
+1 | record --socket none -c good.cfg | no tracing service listens on none; check the address$
+1 | sessions --socket none/at/all | no tracing service listens on none/at/all; check the address$
+1 | list categories | no tracing service listens on .*; run: sudo
+1 | list evnts | nothing here is called 'evnts'; did you mean events\?
+# addresses
+2 | record --socket 1.2.3.4:99999 sched | --socket 1.2.3.4:99999: not the address of a socket; examples: /
+2 | sessions --socket vsock://3:x | --socket vsock://3:x: not the address of a socket; examples: /
+2 | top --socket @ | --socket @: not the address of a socket; examples: /
 END
 LINES_OF_ANSWER=4 rows <<'END'
 2 | record -c typo.cfg | typo.cfg:1:1: error: .*did you mean "buffers"
@@ -187,6 +234,22 @@ LINES_OF_ANSWER=4 rows <<'END'
 2 | record -c number.cfg | number.cfg:1:.*takes a whole number
 2 | record -c open.cfg | open.cfg:1:.*
 END
+cmp -s good.pftrace same.pftrace
+verdict "a trace that was also named as the output is as it was" $?
+try "the name of a config is empty" 2 '-c needs a file name' sonda record -c ''
+try "a statement is empty" 2 'which statement\?' sonda sql good.pftrace ''
+try "an address is empty" 2 "--socket : not the address of a socket; examples: /" sonda record --socket '' sched
+printf '\357\273\277%s\r\n%s\r\n' "$sources" "duration_ms: 100" >windows.cfg
+sonda record -c windows.cfg --show-config >"$TMP/stdout" 2>"$TMP/log"
+verdict "a config of an editor of another system: a byte order mark and CR LF" $? "$TMP/log"
+# A disk that is full is reported by whatever is printed.
+for words in "info good.pftrace" "info --json good.pftrace" "report good.pftrace" "export --json -o - good.pftrace" \
+  "cut --to 1 -o - good.pftrace" "list presets" "doctor" "help" "version" "record --show-config -c good.cfg"; do
+  read -ra args <<<"$words"
+  timeout 60 sonda "${args[@]}" >/dev/full 2>"$TMP/log" </dev/null
+  [ $? = 1 ] && grep -q 'No space left' "$TMP/log" && [ "$(wc -l <"$TMP/log")" = 1 ]
+  verdict "sonda $words to a full disk" $? "$TMP/log"
+done
 # A reader of a pipe that has enough is no mistake: the command ends by the signal that the shell expects, without a word.
 for words in "report --no-pager" "report --json" "info" "sql --csv"; do
   read -ra args <<<"$words"
@@ -229,6 +292,9 @@ rows <<'END'
 1 | snapshot flight -o folder | cannot write folder: Is a directory
 END
 LINES_OF_ANSWER=3 try "a full disk" 1 'No space left' sonda snapshot flight -o /dev/full
+sonda record -q --json -c short.cfg -o summary.pftrace >/dev/full 2>"$TMP/log"
+[ $? = 1 ] && grep -q 'cannot write to standard output: No space left' "$TMP/log"
+verdict "a full disk for the summary" $? "$TMP/log"
 LINES_OF_ANSWER=6 try "a full disk while it records" 1 'No space left' sonda record -q -c short.cfg -o /dev/full
 sonda snapshot -q flight -o - 2>"$TMP/log" | true
 [ "${PIPESTATUS[0]}" = 1 ] && grep -qE 'Broken pipe|reader' "$TMP/log" && [ "$(wc -l <"$TMP/log")" -le 2 ]
@@ -251,6 +317,7 @@ interrupted() { # NAME SIGNALS CODE REGEX ARGS...
 echo "$sources write_into_file: true" >file.cfg
 UNTIL=int.pftrace interrupted "Ctrl-C while it records: saved" INT 0 'stopped by SIGINT' -c file.cfg
 UNTIL=int.pftrace interrupted "SIGTERM while it records: saved" TERM 0 'stopped by SIGTERM' -c file.cfg
+UNTIL=int.pftrace interrupted "the terminal is closed while it records: saved" HUP 0 'stopped by SIGHUP' -c file.cfg
 rm -f ran
 UNTIL=ran interrupted "Ctrl-C while a command runs: the command gets it" 'INT' 0 'command' -c file.cfg -- sh -c ': >ran; exec sleep 60'
 

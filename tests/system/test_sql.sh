@@ -61,7 +61,7 @@ check "no such table" 1 '' 'no such table: nowhere' "$TRACE" "select * from nowh
 check "the first mistake ends it" 1 $'1\n1' 'syntax error' --csv "$TRACE" "select 1" "selec 2" "select 3"
 check "no such file" 1 '' "cannot open $TMP/none: No such file" "$TMP/none" "select 1"
 echo "this is text, not protobuf" >"$TMP/text"
-check "not a trace" 1 '' 'is not a Perfetto trace' "$TMP/text" "select 1"
+check "not a trace" 1 '' 'not a Perfetto trace' "$TMP/text" "select 1"
 check "a folder" 1 '' 'Is a directory' "$TMP" "select 1"
 check "too little memory" 1 '' 'needs more than 16 KiB of memory; give more with --memory' --memory 16k "$TRACE" "select 1"
 check "no statement" 2 '' 'STATEMENT is missing' "$TRACE"

@@ -35,11 +35,11 @@ check "--help of a verb" 0 '^usage: sonda record' '^$' record --help
 check "help of help" 0 '^sonda help: ' '^$' help help
 check "help of trigger" 0 '^usage: sonda trigger' '^$' help trigger
 check "trigger without a name" 2 '^$' '^sonda: trigger: NAME is missing.*see sonda help trigger' trigger
-check "trigger without a service" 1 '^$' "no tracing service listens on $TMP/none; run: sudo .*sonda-probes" trigger --socket "$TMP/none" x
+check "trigger without a service" 1 '^$' "no tracing service listens on $TMP/none; check the address" trigger --socket "$TMP/none" x
 for verb in sessions status snapshot stop attach; do
   case $verb in stop | attach) name=(x) ;; *) name=() ;; esac
   check "help of $verb" 0 "^usage: sonda $verb" '^$' help $verb
-  check "$verb without a service" 1 '^$' "no tracing service listens on $TMP/none; run: sudo .*sonda-probes" $verb --socket "$TMP/none" "${name[@]}"
+  check "$verb without a service" 1 '^$' "no tracing service listens on $TMP/none; check the address" $verb --socket "$TMP/none" "${name[@]}"
   check "$verb with too many words" 2 '^$' "^sonda: $verb: unexpected argument '[ab]'.*see sonda help $verb" $verb a b
   check "$verb with a typing error" 2 '^$' "^sonda: $verb: unknown option --sokcet; did you mean --socket" $verb --sokcet x
 done

@@ -108,14 +108,12 @@ static int tcp_error(int gai)
 	}
 }
 
-static int tcp_address(const char *text, bool listen, struct address *ret)
+/* Splits HOST:PORT. */
+static int tcp_split(const char *text, char ret_host[static MAX_HOST], const char **ret_port)
 {
 	const char *colon = strrchr(text, ':');
 	size_t len = (size_t)(colon - text);
-	struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *found;
-	char host[MAX_HOST];
 	uint64_t port;
-	int r;
 
 	/* getaddrinfo() would take the port modulo 2^16. */
 	if (str_to_u64(colon + 1, &port) < 0 || port > UINT16_MAX)
@@ -124,13 +122,26 @@ static int tcp_address(const char *text, bool listen, struct address *ret)
 		text++;
 		len -= 2;
 	}
-	if (len >= sizeof(host))
+	if (len >= MAX_HOST)
 		return -ENAMETOOLONG;
-	memcpy(host, text, len);
-	host[len] = '\0';
+	memcpy(ret_host, text, len);
+	ret_host[len] = '\0';
+	*ret_port = colon + 1;
+	return 0;
+}
+
+static int tcp_address(const char *text, bool listen, struct address *ret)
+{
+	struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *found;
+	char host[MAX_HOST];
+	const char *port;
+	int r = tcp_split(text, host, &port);
+
+	if (r < 0)
+		return r;
 	if (listen)
 		hints.ai_flags |= AI_PASSIVE;
-	r = getaddrinfo(len ? host : NULL, colon + 1, &hints, &found);
+	r = getaddrinfo(*host ? host : NULL, port, &hints, &found);
 	if (r != 0)
 		return tcp_error(r);
 	memset(ret, 0, sizeof(*ret));
@@ -153,6 +164,16 @@ static int parse_address(const char *text, bool listen, struct address *ret)
 		break;
 	}
 	return unix_address(text, false, ret);
+}
+
+int sock_check(const char *address)
+{
+	char host[MAX_HOST];
+	struct address a;
+	const char *port;
+
+	return sock_family_of(address) == SOCK_FAMILY_TCP ? tcp_split(address, host, &port)
+							  : parse_address(address, false, &a);
 }
 
 static int new_socket(const struct address *a)

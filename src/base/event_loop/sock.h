@@ -37,6 +37,10 @@ static inline bool sock_is_remote(const char *address)
 	return family == SOCK_FAMILY_TCP || family == SOCK_FAMILY_VSOCK;
 }
 
+/* Checks the form of an address, without a look-up of a host. Returns 0, -EINVAL or
+ * -ENAMETOOLONG. */
+int sock_check(const char *address);
+
 /*
  * Connects. Returns 0 with *ret_fd, or -errno (-ENOENT, -ECONNREFUSED: no listener; -EAGAIN: the
  * server's backlog is full; -ENAMETOOLONG). A unix socket is connected then. The others may still

@@ -23,6 +23,7 @@
 #include "cli/terminal/signals.h"
 #include "cli/terminal/verb.h"
 #include "cli/trace/trace_file.h"
+#include "cli/trace/trace_input.h"
 
 static const char cut_usage[] =
 	"usage: sonda cut [OPTION]... -o OUT FILE\n\n"
@@ -76,17 +77,6 @@ struct cut_options {
 
 /* ---- the command line ---- */
 
-static int take_time(const char *text, int64_t min, int64_t *ret, struct err_text *e)
-{
-	int64_t ns;
-
-	if (str_to_time_ns(text, &ns) == 0 && ns >= min) {
-		*ret = ns;
-		return 0;
-	}
-	return err_set(e, -EINVAL, "%.80s is not a time; examples: 1.5, 2s, 200ms", text);
-}
-
 static int take_option(void *ctx, int option, struct err_text *e)
 {
 	struct cut_options *o = ctx;
@@ -94,11 +84,11 @@ static int take_option(void *ctx, int option, struct err_text *e)
 
 	switch (option) {
 	case 'F':
-		return take_time(optarg, 0, &o->from, e);
+		return trace_input_time("--from", optarg, 0, &o->from, e);
 	case 'T':
-		return take_time(optarg, 0, &o->to, e);
+		return trace_input_time("--to", optarg, 0, &o->to, e);
 	case 'e':
-		return take_time(optarg, 1, &o->every, e);
+		return trace_input_time("--every", optarg, 1, &o->every, e);
 	case 's':
 		if (str_to_size_kb(optarg, &kb) < 0 || !kb)
 			return err_set(e, -EINVAL, "--size %.80s: not a size; examples: 100mb, 2gb",
@@ -123,8 +113,10 @@ static int check(struct cut_options *o, char **words, int n, struct err_text *e)
 	if (n > 1)
 		return err_set(e, -EINVAL, "one file at a time");
 	o->file = words[0];
-	if (o->is_split && !o->every == !o->size)
-		return err_set(e, -EINVAL, "use either --every 10s or --size 100mb");
+	if (o->is_split && o->every && o->size)
+		return err_set(e, -EINVAL, "--every and --size cannot be combined");
+	if (o->is_split && !o->every && !o->size)
+		return err_set(e, -EINVAL, "how large are the parts? --every 10s or --size 100mb");
 	if (!o->is_split && !o->out)
 		return err_set(e, -EINVAL, "the output is missing; name it with -o");
 	if (!o->is_split && o->from < 0 && o->to < 0)
@@ -272,6 +264,12 @@ static int name_outputs(const struct cut_options *o, struct outputs *out, size_t
 	return 0;
 }
 
+static int refuse_to_write(const char *path, int r, struct err_text *e)
+{
+	return err_set(e, r, "cannot write %s: %s",
+		       strcmp(path, "-") != 0 ? path : "to standard output", strerror(-r));
+}
+
 static int write_packet(void *ctx, size_t part, const uint8_t *packet, size_t len)
 {
 	struct outputs *out = ctx;
@@ -281,7 +279,7 @@ static int write_packet(void *ctx, size_t part, const uint8_t *packet, size_t le
 	if (r < 0)
 		return r;
 	r = trace_file_packet(f->file, packet, len);
-	return r < 0 ? err_set(out->e, r, "cannot write %s: %s", f->path, strerror(-r)) : 0;
+	return r < 0 ? refuse_to_write(f->path, r, out->e) : 0;
 }
 
 static int save(struct outputs *out)
@@ -293,8 +291,7 @@ static int save(struct outputs *out)
 	for (size_t i = 0; r == 0 && i < out->n; i++) {
 		r = out->of[i].file ? trace_file_flush(out->of[i].file) : 0;
 		if (r < 0)
-			return err_set(out->e, r, "cannot write %s: %s", out->of[i].path,
-				       strerror(-r));
+			return refuse_to_write(out->of[i].path, r, out->e);
 	}
 	for (size_t i = 0; r == 0 && i < out->n; i++) {
 		if (!out->of[i].file)
@@ -345,7 +342,7 @@ static int explain(const char *path, int r, struct err_text *e)
 {
 	switch (r) {
 	case -EBADMSG:
-		return err_set(e, r, "%s is not a Perfetto trace", path);
+		return trace_input_refuse(path, e);
 	case -EFBIG:
 		return err_set(e, r, "%s has too many sequences, names or tracks", path);
 	}

@@ -136,10 +136,8 @@ int cmd_doctor(int argc, char **argv)
 	code = worst == DOCTOR_FAULT		   ? EXIT_FAILED
 	       : worst == DOCTOR_LIMIT && o.strict ? EXIT_LOSSY
 						   : EXIT_GOOD;
-	if (out.failed || fs_write_all(STDOUT_FILENO, out.s ? out.s : "", out.len)) {
-		log_error("cannot write to standard output");
+	if (verb_print(&out) != EXIT_GOOD)
 		code = EXIT_FAILED;
-	}
 	strbuf_deinit(&out);
 	return code;
 }

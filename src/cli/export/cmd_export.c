@@ -15,6 +15,7 @@
 #include "cli/export/export.h"
 #include "cli/trace/out_path.h"
 #include "cli/terminal/verb.h"
+#include "cli/trace/trace_input.h"
 #include "cli/trace_tables.h"
 
 static const char usage[] =
@@ -145,6 +146,9 @@ static int check(struct export_options *o, char **words, int n, struct err_text 
 	o->file = words[0];
 	if (!o->out)
 		return default_out(o, e);
+	if (trace_input_is_output(o->file, o->out))
+		return err_set(e, -EINVAL, "-o %.80s is the trace itself; choose another name",
+			       o->out);
 	if (!strcmp(o->out, "-") && !o->form->text)
 		return err_set(e, -EINVAL, "--%s does not go to the standard output",
 			       o->form->suffix);
@@ -166,7 +170,7 @@ static int parse(int argc, char **argv, struct export_options *o, struct err_tex
 static int write_text(const struct export_options *o, sqlite3 *db, FILE *to, struct err_text *e)
 {
 	int r = o->form->text(db, to);
-	int closed = out_close(to, o->out, e);
+	int closed = to == stdout ? 0 : out_close(to, o->out, e); /* main() checks stdout */
 
 	if (closed < 0)
 		return closed;

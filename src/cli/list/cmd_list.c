@@ -117,21 +117,25 @@ static int list_kind(struct list *l, const struct list_kind *kind, char **patter
 	return EXIT_GOOD;
 }
 
-/* Lists what matches in all kinds; functions, of which there are many, if nothing else does. */
+/* Lists what matches in all kinds; functions, of which there are many, if nothing else does. A kind
+ * that cannot be read is reported, except for categories: mostly no service runs. */
 static int list_all(struct list *l, const char *pattern, bool *found)
 {
 	size_t before = l->out.n;
 	struct err_text e, first = {""};
+	int r;
 
 	for (const struct list_kind *k = list_kinds; k->name; k++) {
 		if (k->put == list_functions && l->out.n > before)
 			break;
-		if (k->put(l, pattern, &e) && !first.text[0])
+		r = k->put(l, pattern, &e);
+		if (r && r != -ENOTCONN && !first.text[0])
 			first = e;
 	}
 	*found = l->out.n > before;
-	if (!*found && first.text[0])
+	if (first.text[0] && !l->told)
 		log_error("%s", first.text);
+	l->told |= first.text[0] != '\0';
 	return EXIT_GOOD;
 }
 
@@ -140,7 +144,12 @@ static int refuse(struct list *l, const char *word)
 {
 	char buf[TRACEFS_EVENTS_MAX_NAME];
 	const char *nearest = suggest_word(l->events.n ? &l->events : NULL, l->presets, word, buf);
+	struct str_nearest kinds;
 
+	str_nearest_init(&kinds, word);
+	for (const struct list_kind *k = list_kinds; k->name && !nearest; k++)
+		str_nearest_try(&kinds, k->names);
+	nearest = nearest ? nearest : str_nearest_get(&kinds);
 	if (nearest)
 		log_error("nothing here is called '%.80s'; did you mean %s?", word, nearest);
 	else

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "cli/doctor/doctor.h"
 #include "cli/trace/session_client.h"
 
 const struct list_kind list_kinds[] = {
@@ -34,10 +35,12 @@ int list_need_events(struct list *l, struct err_text *e)
 		root = tracefs_events_root(tracefs_roots);
 		l->events_error = root ? tracefs_events_load(root, &l->events) : -EACCES;
 	}
+	if (l->events_error && doctor_explain("tracefs", true, NULL, NULL, e))
+		return l->events_error;
 	if (l->events_error)
 		return err_set(e, l->events_error,
 			       "cannot read the kernel's events (available_events of tracefs): %s; "
-			       "run as root",
+			       "run: sudo sonda list",
 			       strerror(-l->events_error));
 	return 0;
 }
@@ -45,14 +48,13 @@ int list_need_events(struct list *l, struct err_text *e)
 const Pb__TracingServiceState *list_service(struct list *l)
 {
 	struct session_client *client;
-	struct err_text e;
 
 	if (l->state_asked)
 		return l->state;
 	l->state_asked = true;
-	if (session_client_open(l->socket, &client, &e))
+	if (session_client_open(l->socket, &client, &l->no_service))
 		return NULL;
-	if (session_client_query(client, false, &l->state, &e))
+	if (session_client_query(client, false, &l->state, &l->no_service))
 		l->state = NULL;
 	session_client_free(client);
 	return l->state;

@@ -31,6 +31,8 @@ struct list {
 	int events_error; /* of reading it */
 	Pb__TracingServiceState *state; /* owned; NULL: no service, or not asked yet */
 	bool state_asked;
+	struct err_text no_service; /* why there is no state */
+	bool told; /* that a kind cannot be read */
 };
 
 struct list_kind {
@@ -54,5 +56,5 @@ int list_categories(struct list *l, const char *pattern, struct err_text *e);
 bool list_matches(const struct list *l, const char *pattern, const char *name);
 /* Reads the kernel's events, once. Returns 0, or -errno and sets e. */
 int list_need_events(struct list *l, struct err_text *e);
-/* Returns the state of the tracing service, asked once; NULL if none runs. */
+/* Returns the state of the tracing service, asked once; NULL and l->no_service if none runs. */
 const Pb__TracingServiceState *list_service(struct list *l);

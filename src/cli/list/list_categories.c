@@ -47,7 +47,9 @@ int list_categories(struct list *l, const char *pattern, struct err_text *e)
 	const Pb__TracingServiceState *state = list_service(l);
 	size_t n = 0;
 
-	if (state && event_categories(state, &rows, &n) < 0)
+	if (!state)
+		return err_set(e, -ENOTCONN, "%s", l->no_service.text);
+	if (event_categories(state, &rows, &n) < 0)
 		return err_set(e, -ENOMEM, "no memory");
 	for (size_t i = 0, next; i < n; i = next) {
 		for (next = i + 1;

@@ -20,8 +20,7 @@
 #include "cli/open/trace_server.h"
 #include "cli/terminal/signals.h"
 #include "cli/terminal/verb.h"
-#include "gen/fields.h"
-#include "wire/pb_dec.h"
+#include "cli/trace/trace_input.h"
 
 #define DEFAULT_UI "https://ui.perfetto.dev"
 #define DEFAULT_PORT 9001 /* the only one that the Perfetto UI's content security policy allows */
@@ -90,8 +89,7 @@ static int take_option(void *ctx, int option, struct err_text *e)
 		return take_ui(optarg, o, e);
 	case 'p':
 		if (str_to_u32(optarg, &port) < 0 || port > UINT16_MAX)
-			return err_set(e, -EINVAL, "--port %.80s is not a port; example: 9001",
-				       optarg);
+			return err_set(e, -EINVAL, "--port %.80s: not a port; example: 9001", optarg);
 		o->port = (uint16_t)port;
 		return 0;
 	default:
@@ -170,45 +168,17 @@ static void invite(const struct open_options *o, const char *name, unsigned port
 
 /* ---- the file and the server ---- */
 
-/* Returns true if the first record of the file is a whole TracePacket, of which the fields in these
- * bytes are valid. */
-static bool begins_with_packet(const uint8_t *head, size_t n, uint64_t file_size)
-{
-	const uint8_t *at, *end = head + n;
-	uint64_t tag, len;
-	struct pb_field f;
-	struct pb_dec d;
-
-	at = pb_get_varint(head, end, &tag);
-	at = at && tag == (PB_TRACE_PACKET << 3 | 2) ? pb_get_varint(at, end, &len) : NULL;
-	if (!at || len > file_size - (uint64_t)(at - head))
-		return false;
-	if (len > (uint64_t)(end - at))
-		return true;
-	pb_dec_init(&d, at, (size_t)len);
-	while (pb_dec_next(&d, &f))
-		;
-	return pb_dec_ok(&d);
-}
-
 static int open_trace(const char *path, int *ret_fd, struct err_text *e)
 {
 	_cleanup_(closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	uint8_t head[4096];
 	struct stat st;
-	ssize_t n;
 
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return err_set(e, -errno, "cannot open %s: %s", path, strerror(errno));
 	if (!S_ISREG(st.st_mode))
 		return err_set(e, -EINVAL, "cannot open %s: it is not a regular file", path);
-	if (st.st_size == 0)
-		return err_set(e, -EINVAL, "%s is empty", path);
-	n = pread(fd, head, sizeof(head), 0);
-	if (n < 0)
-		return err_set(e, -errno, "cannot read %s: %s", path, strerror(errno));
-	if (!begins_with_packet(head, (size_t)n, (uint64_t)st.st_size))
-		return err_set(e, -EBADMSG, "%s is not a Perfetto trace", path);
+	if (!trace_input_is_trace(path))
+		return trace_input_refuse(path, e);
 	*ret_fd = TAKE_FD(fd);
 	return 0;
 }

@@ -8,6 +8,7 @@
 
 #include "base/system/fs.h"
 #include "cli/terminal/programs.h"
+#include "cli/trace/trace_input.h"
 #include "config/trace_config.h"
 
 /* Returns the first field that requests an action of the consumer that sonda record does not
@@ -45,6 +46,14 @@ static void suggest_sample(const char *path, struct strbuf *errors)
 		strbuf_printf(errors, "; see %s for examples", folder);
 }
 
+static int refuse_trace(const char *path, struct strbuf *errors)
+{
+	strbuf_clear(errors);
+	strbuf_printf(errors, "%s is a trace, not a trace config; to read it: sonda report %s\n",
+		      path, path);
+	return -EINVAL;
+}
+
 int record_config_file_read(const char *path, bool is_text, struct strbuf *errors,
 			    Pb__TraceConfig **ret)
 {
@@ -54,6 +63,10 @@ int record_config_file_read(const char *path, bool is_text, struct strbuf *error
 	int r;
 
 	r = read_config(path, &text);
+	if (r == -EFBIG && trace_input_is_trace(path)) {
+		strbuf_deinit(&text);
+		return refuse_trace(path, errors);
+	}
 	if (r) {
 		strbuf_printf(errors, "cannot read the config %s: %s", path,
 			      r == -EFBIG ? "too large for a trace config" : strerror(-r));
@@ -64,6 +77,8 @@ int record_config_file_read(const char *path, bool is_text, struct strbuf *error
 	}
 	r = trace_config_load(path, text.s ? text.s : "", text.len, is_text, errors, &config);
 	strbuf_deinit(&text);
+	if (r && !is_text && trace_input_is_trace(path))
+		return refuse_trace(path, errors);
 	if (r)
 		return r;
 	field = refused_field(config);

@@ -105,6 +105,7 @@ static int write_summary(struct record_command *c, bool file_is_cut)
 	struct record_verdict verdict;
 	struct strbuf text = {0};
 	int command = c->options.exit_code ? command_child_exit_code(c->child) : 0;
+	int printed = EXIT_GOOD;
 
 	if (c->child)
 		command_child_describe(c->child, &command_end);
@@ -114,16 +115,16 @@ static int write_summary(struct record_command *c, bool file_is_cut)
 		record_summary_json(&facts, &text, &verdict);
 	else
 		record_summary_with_next_step(&facts, &text, &verdict);
-	if (text.s && c->options.json)
-		fs_write_all(STDOUT_FILENO, text.s, text.len);
+	if (c->options.json)
+		printed = verb_print(&text);
 	else if (text.s)
 		console_block(&c->console, text.s);
 	if (c->is_local && !c->options.json)
 		obstacles_print(&facts, c->result.started_daemons, c->options.socket, &c->console);
 	strbuf_deinit(&text);
 	strbuf_deinit(&command_end);
-	if (command > 0)
-		return command;
+	if (command > 0 || printed != EXIT_GOOD)
+		return command > 0 ? command : printed;
 	return c->options.strict && (verdict.lost || verdict.missing) ? EXIT_LOSSY : EXIT_GOOD;
 }
 

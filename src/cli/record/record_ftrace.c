@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "base/core/mem.h"
+#include "base/event_loop/sock.h"
+#include "base/system/syscall_names.h"
 #include "base/text/str.h"
 #include "cli/record/message_parts.h"
 #include "cli/record/option_values.h"
@@ -127,9 +129,29 @@ static bool begins(const char *name, size_t len, const char *with)
 	return len >= strlen(with) && !memcmp(name, with, strlen(with));
 }
 
+/* Both sides know the same names, unless the service runs on another machine. */
+static int check_syscall(const struct record_options *o, const char *name, size_t typed,
+			 struct err_text *e)
+{
+	const char *address = o->socket ? o->socket : sock_default_consumer();
+	char nearest[SYSCALL_NAME_MAX];
+	size_t added = strlen(name) - typed;
+	uint32_t number;
+
+	if (sock_is_remote(address) || syscall_name_resolve(name, &number, nearest) == 0)
+		return 0;
+	if (strlen(nearest) <= added)
+		return err_set(e, -EINVAL, "--syscalls: there is no system call '%.80s'",
+			       name + added);
+	return err_set(e, -EINVAL,
+		       "--syscalls: there is no system call '%.80s'; did you mean %s?",
+		       name + added, nearest + added);
+}
+
 /* Names of system calls in the config begin with "sys_", or with "compat_sys_" for 32-bit
  * programs. */
-static int add_syscall(Pb__FtraceConfig *f, const char *name, size_t len, struct err_text *e)
+static int add_syscall(const struct record_options *o, Pb__FtraceConfig *f, const char *name,
+		       size_t len, struct err_text *e)
 {
 	struct strbuf b = {0};
 	int r;
@@ -140,8 +162,9 @@ static int add_syscall(Pb__FtraceConfig *f, const char *name, size_t len, struct
 	if (!len)
 		r = err_set(e, -EINVAL, "--syscalls: a name is empty");
 	else
-		r = b.failed ? -ENOMEM
-			     : message_add_string(&f->n_syscall_events, &f->syscall_events, b.s);
+		r = b.failed ? -ENOMEM : check_syscall(o, b.s, len, e);
+	if (!r)
+		r = message_add_string(&f->n_syscall_events, &f->syscall_events, b.s);
 	strbuf_deinit(&b);
 	return r;
 }
@@ -154,7 +177,7 @@ static int put_syscalls(const struct record_options *o, Pb__FtraceConfig *f, str
 	for (size_t i = 0; i < o->syscalls.n; i++)
 		for (name = o->syscalls.args[i]; !r; name = end + 1) {
 			end = strchrnul(name, ',');
-			r = add_syscall(f, name, (size_t)(end - name), e);
+			r = add_syscall(o, f, name, (size_t)(end - name), e);
 			if (!*end)
 				break;
 		}

@@ -10,6 +10,7 @@
 #include "base/text/str.h"
 #include "cli/terminal/event_patterns.h"
 #include "cli/terminal/verb.h"
+#include "cli/trace/trace_input.h"
 
 const char record_usage[] =
 	"usage: sonda record [OPTION]... [-c FILE] WORD... [-- COMMAND [ARG]...]\n"
@@ -151,6 +152,7 @@ static const struct option long_options[] = {
 struct pass {
 	struct record_options o;
 	bool after_word; /* --filter and --trigger have a word to apply to */
+	bool after_stacks; /* the last argument was --cpu-stacks without a value */
 };
 
 void record_options_deinit(struct record_options *o)
@@ -246,12 +248,8 @@ static int take_graph(struct record_options *o)
 
 static int take_stacks(struct record_options *o, struct err_text *e)
 {
-	int r = 0;
-
 	o->stack_hz = DEFAULT_STACK_HZ;
-	if (optarg)
-		r = option_number("--cpu-stacks", optarg, &o->stack_hz, e);
-	return r || o->stack_hz ? r : err_set(e, -EINVAL, "--cpu-stacks=0: not a frequency");
+	return optarg ? option_number("--cpu-stacks", optarg, &o->stack_hz, e) : 0;
 }
 
 static int take_cpus(struct record_options *o, struct err_text *e)
@@ -318,8 +316,6 @@ static int take_shorthand(int option, struct pass *p, struct err_text *e)
 		return 0;
 	case OPT_STACKS:
 		return take_stacks(o, e);
-	case OPT_APP:
-		return arg_list_add(&o->apps, optarg);
 	case 'p':
 		return option_pids("-p", optarg, &o->pids, e);
 	case 'C':
@@ -346,12 +342,19 @@ static int take_shorthand(int option, struct pass *p, struct err_text *e)
 	return -ENOENT;
 }
 
-static int take_color(struct record_options *o, struct err_text *e)
+static int take_config(struct record_options *o, struct err_text *e)
 {
-	o->color = optarg;
-	if (strcmp(optarg, "always") && strcmp(optarg, "never") && strcmp(optarg, "auto"))
-		return err_set(e, -EINVAL, "--color %.80s: use always, never or auto", optarg);
-	return 0;
+	if (o->config)
+		return err_set(e, -EINVAL, "-c: one config at a time");
+	o->config = optarg;
+	return *optarg ? 0 : err_set(e, -EINVAL, "-c needs a file name");
+}
+
+static int take_app(struct record_options *o, struct err_text *e)
+{
+	if (!optarg[strspn(optarg, ", ")])
+		return err_set(e, -EINVAL, "--app needs categories; example: 'net*,disk'");
+	return arg_list_add(&o->apps, optarg);
 }
 
 static int take_option(int option, struct pass *p, struct err_text *e)
@@ -364,8 +367,7 @@ static int take_option(int option, struct pass *p, struct err_text *e)
 		o->all = true;
 		return 0;
 	case 'c':
-		o->config = optarg;
-		return 0;
+		return take_config(o, e);
 	case 'o':
 		o->output = optarg;
 		return 0;
@@ -376,13 +378,16 @@ static int take_option(int option, struct pass *p, struct err_text *e)
 		o->verbose = true;
 		return 0;
 	case OPT_COLOR:
-		return take_color(o, e);
+		o->color = optarg;
+		return option_when("--color", optarg, e);
+	case OPT_APP:
+		return take_app(o, e);
 	case OPT_TXT:
 		o->config_is_text = true;
 		return 0;
 	case OPT_SOCKET:
 		o->socket = optarg;
-		return 0;
+		return option_socket(optarg, e);
 	case OPT_STRICT:
 		o->strict = true;
 		return 0;
@@ -398,6 +403,10 @@ static int take_option(int option, struct pass *p, struct err_text *e)
 	case OPT_SHOW_CONFIG:
 		return take_show_config(o, e);
 	}
+	if (option == OPT_WORD && p->after_stacks && !optarg[strspn(optarg, "0123456789")])
+		return err_set(e, -EINVAL, "--cpu-stacks %.20s: write --cpu-stacks=%.20s", optarg,
+			       optarg);
+	p->after_stacks = option == OPT_STACKS && !optarg;
 	r = take_shorthand(option, p, e);
 	/* Filters do not apply to options that create events. */
 	if (option >= OPT_SYSCALLS && option <= OPT_GRAPH)
@@ -483,6 +492,9 @@ static int check(const struct pass *p, struct err_text *e)
 		return r;
 	if (o->output && !*o->output)
 		return err_set(e, -EINVAL, "-o needs a file name");
+	if (o->output && o->config && trace_input_is_output(o->config, o->output))
+		return err_set(e, -EINVAL, "-o %.80s is the config itself; choose another name",
+			       o->output);
 	if (!r && o->detach)
 		r = check_detach(o, e);
 	if (r)

@@ -124,7 +124,9 @@ static void on_signal(void *ctx, int number, bool by_terminal)
 			       : "aborted: nothing was saved");
 		return;
 	}
-	note_end(r, number == SIGINT ? "stopped by SIGINT (Ctrl-C)" : "stopped by SIGTERM");
+	note_end(r, number == SIGINT   ? "stopped by SIGINT (Ctrl-C)"
+		    : number == SIGHUP ? "stopped by SIGHUP (the terminal was closed)"
+				       : "stopped by SIGTERM");
 	if (r->stopped_ns)
 		console_say(r->setup->console,
 			    "saving the trace; press Ctrl-C again to discard it");

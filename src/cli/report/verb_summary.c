@@ -59,17 +59,19 @@ void verb_summary_sources(struct verb_summary *s, const Pb__TracingServiceState 
 	missing_sources(config_of(s), state, &s->sources.missing, &s->sources.left_out);
 }
 
-static void print_text(const struct verb_summary_form *form, const struct strbuf *text)
+/* Returns an exit code. */
+static int say(const struct verb_summary_form *form, const struct strbuf *text)
 {
 	struct console c;
 
+	if (form->json || form->to_stdout)
+		return verb_print(text);
 	console_init(&c, form->quiet);
-	if (!text->s)
-		log_error("no memory for the summary");
-	else if (form->json || form->to_stdout)
-		fs_write_all(STDOUT_FILENO, text->s, text->len);
-	else
+	if (text->s)
 		console_block(&c, text->s);
+	else
+		log_error("no memory for the summary");
+	return EXIT_GOOD;
 }
 
 int verb_summary_print(struct verb_summary *s, const struct verb_summary_form *form)
@@ -94,6 +96,7 @@ int verb_summary_print(struct verb_summary *s, const struct verb_summary_form *f
 	const struct service_stats *stats;
 	struct record_verdict verdict;
 	struct strbuf text = {0};
+	int code;
 
 	if (s->scan.ftrace.counts.total)
 		move_gone(s);
@@ -109,7 +112,9 @@ int verb_summary_print(struct verb_summary *s, const struct verb_summary_form *f
 		record_summary_with_next_step(&f, &text, &verdict);
 	if (f.contents && !form->json)
 		trace_contents_write(f.contents, &f, &text);
-	print_text(form, &text);
+	code = say(form, &text);
 	strbuf_deinit(&text);
+	if (code != EXIT_GOOD)
+		return code;
 	return form->strict && (verdict.lost || verdict.missing) ? EXIT_LOSSY : EXIT_GOOD;
 }

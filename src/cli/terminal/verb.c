@@ -7,8 +7,11 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/core/mem.h"
+#include "base/event_loop/sock.h"
+#include "base/system/fs.h"
 #include "base/system/log.h"
 #include "base/text/str.h"
 
@@ -84,11 +87,31 @@ int options_parse(int argc, char **argv, const char *letters, const struct optio
 	while (r == 0 && (option = getopt_long(argc, argv, letters, long_options, NULL)) != -1) {
 		if (option == 'h')
 			return 1;
-		r = option == ':' || option == '?'
-			    ? option_refuse(option, argv[optind - 1], letters, long_options, e)
-			    : take(ctx, option, e);
+		if (option == ':' || option == '?')
+			return option_refuse(option, argv[optind - 1], letters, long_options, e);
+		r = option_refuse_swallowed(argv[optind - 1], optarg, letters, long_options, e);
+		if (r == 0)
+			r = take(ctx, option, e);
 	}
 	return r;
+}
+
+int option_when(const char *option, const char *when, struct err_text *e)
+{
+	if (strcmp(when, "always") != 0 && strcmp(when, "never") != 0 && strcmp(when, "auto") != 0)
+		return err_set(e, -EINVAL, "%s %.80s: use always, never or auto", option, when);
+	return 0;
+}
+
+int option_socket(const char *address, struct err_text *e)
+{
+	if (sock_check(address) < 0)
+		return err_set(e, -EINVAL,
+			       "--socket %.80s: not the address of a socket; examples: "
+			       "/run/perfetto/traced-consumer.sock, 10.0.0.1:20002, "
+			       "vsock://2:20002",
+			       address);
+	return 0;
 }
 
 static const struct option all[] = {
@@ -117,38 +140,37 @@ static void choose(const char *letters, struct option chosen[static ARRAY_SIZE(a
 		strcat(short_options, "q");
 }
 
-static int take(int option, const char *usage, struct verb_options *o)
+static int take(void *ctx, int option, struct err_text *e)
 {
+	struct verb_options *o = ctx;
+
 	switch (option) {
 	case 's':
 		o->socket = optarg;
-		return -1;
+		return option_socket(optarg, e);
 	case 'o':
 		o->output = optarg;
-		return -1;
+		return *optarg ? 0 : err_set(e, -EINVAL, "-o needs a file name");
 	case 'q':
 		o->quiet = true;
-		return -1;
+		return 0;
 	case 'r':
 		o->raw = true;
-		return -1;
+		return 0;
 	case 'j':
 		o->json = true;
-		return -1;
+		return 0;
 	case 'x':
 		o->strict = true;
-		return -1;
+		return 0;
 	case 'b':
 		o->bugreport = true;
-		return -1;
+		return 0;
 	case 'f':
 		o->fields = true;
-		return -1;
-	case 'h':
-		fputs(usage, stdout);
-		return EXIT_GOOD;
+		return 0;
 	}
-	return EXIT_USAGE;
+	return -EINVAL;
 }
 
 static int refuse(const char *verb, const char *why)
@@ -193,8 +215,6 @@ static int check(const char *verb, const char *usage, const struct verb_options 
 		err_set(&e, 0, "unexpected argument '%.80s'", o->words[max_words]);
 		return refuse(verb, e.text);
 	}
-	if (o->output && !*o->output)
-		return refuse(verb, "-o needs a file name");
 	return -1;
 }
 
@@ -204,27 +224,31 @@ int verb_options_parse(int argc, char **argv, const char *letters, size_t min_wo
 	struct option chosen[ARRAY_SIZE(all) + 1];
 	struct verb_options o = {0};
 	char short_options[8];
-	int option, code = -1;
 	struct err_text e;
+	int code;
 
 	choose(letters, chosen, short_options);
-	opterr = 0;
-	optind = 0;
-	while (code < 0 && (option = getopt_long(argc, argv, short_options, chosen, NULL)) >= 0) {
-		if (option == ':' || option == '?') {
-			option_refuse(option, argv[optind - 1], short_options, chosen, &e);
-			return refuse(argv[0], e.text);
-		}
-		if (option_refuse_swallowed(argv[optind - 1], optarg, short_options, chosen, &e))
-			return refuse(argv[0], e.text);
-		code = take(option, usage, &o);
+	code = options_parse(argc, argv, short_options, chosen, take, &o, &e);
+	if (code < 0)
+		return refuse(argv[0], e.text);
+	if (code > 0) {
+		fputs(usage, stdout);
+		return EXIT_GOOD;
 	}
-	if (code >= 0)
-		return code;
 	o.words = argv + optind;
 	o.n_words = (size_t)(argc - optind);
 	code = check(argv[0], usage, &o, min_words, max_words);
 	if (code < 0)
 		*ret = o;
 	return code;
+}
+
+int verb_print(const struct strbuf *text)
+{
+	int r = text->failed ? -ENOMEM : fs_write_all(STDOUT_FILENO, text->s, text->len);
+
+	if (r == 0)
+		return EXIT_GOOD;
+	log_error("cannot write to standard output: %s", strerror(-r));
+	return EXIT_FAILED;
 }

@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #include "base/core/err.h"
+#include "base/text/str.h"
 
 /* Explains an option that getopt_long rejected (called with opterr 0 and ':' as first letter).
  * option is its result, ':' or '?'; typed is the argument where it stopped. Returns -EINVAL and
@@ -26,6 +27,12 @@ int options_parse(int argc, char **argv, const char *letters, const struct optio
  * forgotten and getopt_long took the next option instead. Returns 0, or -EINVAL and sets e. */
 int option_refuse_swallowed(const char *last_arg, const char *value, const char *letters,
 			    const struct option *long_options, struct err_text *e);
+
+/* Checks the value of an option that is always, never or auto. Returns 0, or -EINVAL and sets e. */
+int option_when(const char *option, const char *when, struct err_text *e);
+
+/* Checks the value of --socket. Returns 0, or -EINVAL and sets e. */
+int option_socket(const char *address, struct err_text *e);
 
 /* The command line of the verbs that have few options. Strings are borrowed from argv. */
 struct verb_options {
@@ -48,6 +55,10 @@ struct verb_options {
  */
 int verb_options_parse(int argc, char **argv, const char *letters, size_t min_words,
 		       size_t max_words, const char *usage, struct verb_options *ret);
+
+/* Writes text, which may have failed, to standard output. Returns EXIT_GOOD, or EXIT_FAILED after
+ * logging the reason. */
+int verb_print(const struct strbuf *text);
 
 /* The verbs of the command line: one file and one row in main.c each. */
 

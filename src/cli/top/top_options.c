@@ -62,7 +62,7 @@ static int take_delay(const char *text, struct top_options *o, struct err_text *
 
 	if (str_to_duration_ms(text, &ms) < 0 || ms < PERIOD_MIN_MS || ms > PERIOD_MAX_MS)
 		return err_set(e, -EINVAL,
-			       "-d %.40s is not a time from 0.1 to 3600 s; examples: 1, 0.5", text);
+			       "-d %.40s: not a time from 0.1 to 3600 s; examples: 1, 0.5, 500ms", text);
 	o->period_ms = ms;
 	return 0;
 }
@@ -77,7 +77,7 @@ static int take_sort(const char *text, struct top_options *o, struct err_text *e
 		return 0;
 	}
 	top_keys(&keys);
-	err_set(e, -EINVAL, "-s %.40s is not a key; the keys are %s", text, keys.s ? keys.s : "");
+	err_set(e, -EINVAL, "-s %.40s: not a key; the keys are %s", text, keys.s ? keys.s : "");
 	strbuf_deinit(&keys);
 	return -EINVAL;
 }
@@ -86,7 +86,7 @@ static int take_number(const char *option, const char *text, uint64_t max, uint6
 		       struct err_text *e)
 {
 	if (str_to_u64(text, ret) < 0 || !*ret || *ret > max)
-		return err_set(e, -EINVAL, "%s %.40s is not a number above 0", option, text);
+		return err_set(e, -EINVAL, "%s %.40s: not a number greater than 0", option, text);
 	return 0;
 }
 
@@ -115,16 +115,16 @@ static int take_pids(const char *text, struct top_options *o, struct err_text *e
 		end = strchrnul(at, ',');
 		r = add_pid(o, at, (size_t)(end - at));
 		if (r)
-			return err_set(e, r,
-				       "-p %.40s is not a list of process numbers; example: 12,34",
+			return err_set(e, r, "-p %.40s: not a list of process ids; examples: 1234, 1,2",
 				       text);
 		if (!*end)
 			return 0;
 	}
 }
 
-static int take_option(int option, const char *typed, struct top_options *o, struct err_text *e)
+static int take_option(void *ctx, int option, struct err_text *e)
 {
+	struct top_options *o = ctx;
 	uint64_t n;
 	int r;
 
@@ -149,31 +149,28 @@ static int take_option(int option, const char *typed, struct top_options *o, str
 		return 0;
 	case 'C':
 		o->color = optarg;
-		return 0;
+		return option_when("--color", optarg, e);
 	case 'S':
 		o->socket = optarg;
-		return 0;
-	case 'h':
-		o->help = true;
-		return 0;
+		return option_socket(optarg, e);
 	default:
-		return option_refuse(option, typed, letters, long_options, e);
+		return -EINVAL;
 	}
 }
 
 int top_options_parse(int argc, char **argv, struct top_options *ret, struct err_text *e)
 {
-	int option, r = 0;
+	int r;
 
 	ret->period_ms = PERIOD_MS;
 	ret->color = "auto";
 	ret->sort = (size_t)top_column("cpu");
-	opterr = 0;
-	optind = 1;
-	while (!r && !ret->help &&
-	       (option = getopt_long(argc, argv, letters, long_options, NULL)) != -1)
-		r = take_option(option, argv[optind - 1], ret, e);
-	if (!r && !ret->help && optind < argc)
+	r = options_parse(argc, argv, letters, long_options, take_option, ret, e);
+	if (r > 0) {
+		ret->help = true;
+		return 0;
+	}
+	if (!r && optind < argc)
 		r = err_set(e, -EINVAL, "unexpected word '%.80s'; sonda top takes options only",
 			    argv[optind]);
 	return r;

@@ -88,6 +88,12 @@ static void refused(const char *address, struct err_text *text, struct err_text 
 	err_set(remedy, 0, "sudo -E sonda ...");
 }
 
+static bool is_default(const char *address)
+{
+	return !strcmp(address, sock_default_consumer()) ||
+	       !strcmp(address, sock_default_producer());
+}
+
 bool service_problem(const char *address, int error, struct err_text *text, struct err_text *remedy)
 {
 	switch (error) {
@@ -97,8 +103,21 @@ bool service_problem(const char *address, int error, struct err_text *text, stru
 		return true;
 	case -ENOENT:
 	case -ECONNREFUSED:
-		err_set(text, 0, "no tracing service listens on %s", address);
-		err_set(remedy, 0, "%s", service_start());
+		err_set(text, 0, "no tracing service listens on %s%s", address,
+			is_default(address) ? "" : "; check the address");
+		err_set(remedy, 0, "%s", is_default(address) ? service_start() : "");
+		return true;
+	case -EINVAL:
+	case -ENAMETOOLONG:
+		err_set(text, 0,
+			"'%.80s' is not the address of a socket; examples: "
+			"/run/perfetto/traced-consumer.sock, 10.0.0.1:20002, vsock://2:20002",
+			address);
+		err_set(remedy, 0, "%s", "");
+		return true;
+	case -EADDRNOTAVAIL:
+		err_set(text, 0, "the host of %.80s is not known; check the address", address);
+		err_set(remedy, 0, "%s", "");
 		return true;
 	case -EAGAIN:
 		err_set(text, 0, "the tracing service on %s accepts no connection: it hangs",

@@ -232,9 +232,19 @@ TEST(addresses_that_are_none)
 		if (r != bad[i].error && !(str_ends(bad[i].address, ":80") && r < 0))
 			fail_msg("\"%s\": %d", bad[i].address, r);
 		assert_true(sock_connect(bad[i].address, &fd) < 0);
+		assert_int_equal(sock_check(bad[i].address), bad[i].error == -EINVAL ? -EINVAL : 0);
 		assert_int_equal(fd, 77);
 		assert_non_null(strstr(e.text, bad[i].address));
 	}
+}
+
+TEST(addresses_of_a_good_form)
+{
+	static const char *const good[] = {"@x", "/a/b:1", "a", "[::1]:80", "no.such.host:1",
+					   "vsock://2:20002"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(good); i++)
+		assert_int_equal(sock_check(good[i]), 0);
 }
 
 IN_DIR(long_names)

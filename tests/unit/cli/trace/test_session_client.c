@@ -2,6 +2,7 @@
 
 #include "unit/test.h"
 #include "analyze/trace_scan.h"
+#include "base/event_loop/sock.h"
 #include "base/text/str.h"
 #include "cli/trace/service_help.h"
 #include "cli/trace/session_client.h"
@@ -67,9 +68,16 @@ TEST(nobody_listens)
 	struct err_text e;
 
 	assert_int_equal(session_client_open("/nonexistent/socket", &c, &e), -ENOENT);
-	assert_true(str_starts(e.text,
-			       "no tracing service listens on /nonexistent/socket; run: sudo "));
+	assert_string_equal(e.text, "no tracing service listens on /nonexistent/socket; check the "
+				    "address");
+	/* The commands start a service on the default address. */
+	service_explain(sock_default_consumer(), -ENOENT, &e);
+	assert_non_null(strstr(e.text, "; run: sudo "));
 	assert_non_null(strstr(e.text, "sonda-probes")); /* a service alone records nothing */
+	service_explain("1.2.3.4:99999", -EINVAL, &e);
+	assert_non_null(strstr(e.text, "is not the address of a socket; examples: "));
+	service_explain("no.such.host:1", -EADDRNOTAVAIL, &e);
+	assert_non_null(strstr(e.text, "the host of no.such.host:1 is not known"));
 	service_explain("here", -EACCES, &e);
 	assert_non_null(strstr(e.text, "here: permission denied"));
 }
