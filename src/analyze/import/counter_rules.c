@@ -259,7 +259,7 @@ const struct event_rule counter_rules[] = {
 	{PB_FTRACE_EVENT_DEVFREQ_FREQUENCY, devfreq_frequency, NULL},
 	{PB_FTRACE_EVENT_NETIF_RECEIVE_SKB, received, NULL},
 	{PB_FTRACE_EVENT_NET_DEV_XMIT, transmitted, NULL},
-	{PB_FTRACE_EVENT_KFREE_SKB, packet_dropped, NULL},
+	{PB_FTRACE_EVENT_KFREE_SKB, packet_dropped, "location"},
 	{PB_FTRACE_EVENT_GPU_FREQUENCY, gpu_frequency, NULL},
 	{PB_FTRACE_EVENT_GPU_MEM_TOTAL, gpu_memory_total, NULL},
 	{0, NULL, NULL},

@@ -127,6 +127,5 @@ const struct event_rule task_rules[] = {
 	{PB_FTRACE_EVENT_SCHED_BLOCKED_REASON, blocked_reason, "caller"},
 	{PB_FTRACE_EVENT_WORKQUEUE_QUEUE_WORK, NULL, "function"},
 	{PB_FTRACE_EVENT_WORKQUEUE_ACTIVATE_WORK, NULL, "function"},
-	{PB_FTRACE_EVENT_KFREE_SKB, NULL, "location"},
 	{0, NULL, NULL},
 };
