@@ -179,11 +179,11 @@ static void sys_exit(struct import *im, struct machine *m, const struct ftrace_e
 		return;
 	name = cached_syscall(im, m, f.u64);
 	if (name == intern(im, "sys_write")) {
-		if (info->in_write == WRITE_CUT) {
-			info->in_write = NULL_U32;
-			return;
-		}
+		bool ended = info->in_write == NULL_U32 || info->in_write == WRITE_CUT;
+
 		info->in_write = NULL_U32;
+		if (ended)
+			return;
 	}
 	slices_end_call(im, e->ts, slice_rules_thread_track(im, m, e->utid), name,
 			row_of_event(im));
