@@ -40,7 +40,7 @@ static const struct report_section sections[] = {
 	 .sql = SQL_SPENT_BY(SQL_BY_PROGRAM, SQL_PROGRAM, " ")},
 	{.by = "function",
 	 .title = "Blocked in",
-	 .sql = "SELECT coalesce(function, '(not recorded: sched_blocked_reason with symbols)') AS "
+	 .sql = "SELECT coalesce(function, '(not recorded)') AS "
 		"function, " SQL_WHO ", time AS blocked_ns, n AS times, longest AS longest_ns, "
 		"iif(io, 'yes', '') AS io FROM blocked" SQL_WHO_FROM "ORDER BY time DESC, utid, "
 		"function LIMIT :top + :more"},
