@@ -111,7 +111,7 @@ struct process_poll {
 	struct pid_list processes; /* open while the tasks are walked */
 	struct process_table table;
 	struct process_tracks tracks; /* disabled unless the owner has initialised it */
-	struct pid_map unknown; /* since which second of CLOCK_BOOTTIME a task has no row; 0: none */
+	struct pid_map unknown; /* s of CLOCK_BOOTTIME: a task without a row was seen; 0: none */
 	uint32_t pass;
 };
 

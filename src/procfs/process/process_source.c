@@ -134,9 +134,9 @@ static bool knows_starts(const struct process_source *ds)
 /* Returns until when it has reported every start; CLOCK_BOOTTIME. */
 static uint64_t reported_until(const struct process_source *ds)
 {
-	return ds->subscribed ? metadata_bus_published_until(ds->bus, ds_session_id(ds->h),
-							     METADATA_TASKS)
-			      : 0;
+	if (!ds->subscribed)
+		return 0;
+	return metadata_bus_published_until(ds->bus, ds_session_id(ds->h), METADATA_TASKS);
 }
 
 static void answer_stop(struct process_source *ds)
@@ -219,7 +219,8 @@ static void read_again_later(struct process_source *ds)
 {
 	static const struct timeval wait = {.tv_usec = READ_AGAIN_US};
 
-	if ((ds->tree.n_unread || ds->fds.n_unread) && !ds->stopping && !evtimer_pending(ds->again, NULL))
+	if ((ds->tree.n_unread || ds->fds.n_unread) && !ds->stopping &&
+	    !evtimer_pending(ds->again, NULL))
 		evtimer_add(ds->again, &wait);
 }
 

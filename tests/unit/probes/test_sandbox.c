@@ -87,7 +87,8 @@ static bool reads_io_of_its_parent(void)
 	if (n <= 0 || !memmem(text, (size_t)n, "rchar: ", 7))
 		return false;
 	snprintf(path, sizeof(path), "/proc/%d/fd/0", (int)getppid());
-	return outside_readlink(path, link, sizeof(link), OUTSIDE_READ_LONG_MS) > 0 && outside_stat(path, &st) == 0 &&
+	return outside_readlink(path, link, sizeof(link), OUTSIDE_READ_LONG_MS) > 0 &&
+	       outside_stat(path, &st) == 0 &&
 	       outside_read("/proc/self/nothing", text, sizeof(text), OUTSIDE_READ_LONG_MS) ==
 		       -ENOENT;
 }
