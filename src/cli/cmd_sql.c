@@ -105,9 +105,10 @@ static int parse(int argc, char **argv, struct sql_options *o, struct err_text *
 	for (int i = 0; i < o->n_statements; i++)
 		is_empty |= !o->statements[i][strspn(o->statements[i], " ;\t\n")];
 	if ((!o->script && !o->n_statements && !o->prompt) || is_empty)
-		return err_set(e, -EINVAL,
-			       "STATEMENT is missing; example: 'select * from sched limit 5', or -i "
-			       "for a prompt");
+		return err_set(
+			e, -EINVAL,
+			"STATEMENT is missing; example: 'select * from sched limit 5', or -i "
+			"for a prompt");
 	return 0;
 }
 

@@ -11,9 +11,9 @@
  *	destroy  the same immediately, without reading the rest
  *
  * To set tracing_on the kernel takes a lock that it also holds while it makes or removes another
- * session's instance. During setup there is nothing to flush. A stop waits for the setup, and for the symbols, but
- * only for a limited time. A flush does not wait for symbols; if a stop follows, the stop reads
- * the rest.
+ * session's instance. During setup there is nothing to flush. A stop waits for the setup, and for
+ * the symbols, but only for a limited time. A flush does not wait for symbols; if a stop follows,
+ * the stop reads the rest.
  */
 #include <errno.h>
 #include <linux/capability.h>
