@@ -107,8 +107,8 @@ static int parse(int argc, char **argv, struct sql_options *o, struct err_text *
 	if ((!o->script && !o->n_statements && !o->prompt) || is_empty)
 		return err_set(
 			e, -EINVAL,
-			"STATEMENT is missing; example: 'select * from sched limit 5', or -i "
-			"for a prompt");
+			"STATEMENT is missing; example: 'select * from sched limit 5', or -i for "
+			"a prompt");
 	return 0;
 }
 

@@ -80,7 +80,7 @@ static int take_top(const char *text, int64_t *ret, struct err_text *e)
 	errno = 0;
 	*ret = strtoll(text, &end, 10);
 	if (errno || end == text || *end || *ret < 1 || *ret > INT_MAX)
-		return err_set(e, -EINVAL, "--top %.80s: not a number greater than 0", text);
+		return err_set(e, -EINVAL, "--top %.80s is not a number above 0", text);
 	return 0;
 }
 
@@ -91,7 +91,7 @@ static int take_machine(const char *text, int64_t *ret, struct err_text *e)
 	errno = 0;
 	*ret = strtoll(text, &end, 10);
 	if (errno || end == text || *end || *ret < 0 || *ret > INT_MAX)
-		return err_set(e, -EINVAL, "--machine %.80s: not a number; example: 1", text);
+		return err_set(e, -EINVAL, "--machine %.80s is not a number; example: 1", text);
 	return 0;
 }
 

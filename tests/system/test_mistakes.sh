@@ -168,11 +168,11 @@ rows <<'END'
 2 | report why good.pftrace | the process or thread is missing; example: sonda report why 4711 good.pftrace
 2 | report sched --by nothing good.pftrace | report sched has no --by nothing; it has thread, process, program, function
 2 | report timeline --by nothing good.pftrace | report timeline has no --by nothing; it has cpu, thread, process, program
-2 | report --top 0 good.pftrace | --top 0: not a number greater than 0
-2 | report --from soon good.pftrace | --from soon: not a time; examples: 1.5, 2s, 200ms
-2 | cut --from -1 -o x good.pftrace | --from -1: not a time; examples
-2 | split --every 0 good.pftrace | --every 0: not a time; examples
-2 | report --machine guest good.pftrace | --machine guest: not a number; example: 1
+2 | report --top 0 good.pftrace | --top 0 is not a number above 0
+2 | report --from soon good.pftrace | --from soon is not a time; examples: 1.5, 2s, 200ms
+2 | cut --from -1 -o x good.pftrace | --from -1 is not a time; examples
+2 | split --every 0 good.pftrace | --every 0 is not a time; examples
+2 | report --machine guest good.pftrace | --machine guest is not a number; example: 1
 2 | report --html good.pftrace | --html needs the file of the page: -o page.html
 2 | report --html -o ./good.pftrace good.pftrace | -o ./good.pftrace is the trace itself; choose another name
 2 | report --html --json -o x good.pftrace | use one of --json, --csv and --html
@@ -181,17 +181,17 @@ rows <<'END'
 2 | report good.pftrace good.pftrace | one report and one file at a time
 2 | sql --csv --json good.pftrace select(1) | --csv and --json cannot be combined
 2 | export --json --force -o ./good.pftrace good.pftrace | -o ./good.pftrace is the trace itself; choose another name
-2 | split --every 1 --size 1mb good.pftrace | --every and --size cannot be combined
+2 | split --every 1 --size 1mb good.pftrace | use either --every 10s or --size 100mb
 2 | cut -o --force good.pftrace | the option before '--force' needs a value, not another option
 2 | report -o x.txt good.pftrace | -o is for --html; use > x.txt
 2 | report --color red good.pftrace | --color red: use always, never or auto
 2 | record --color red sched | --color red: use always, never or auto
 2 | top --color red | --color red: use always, never or auto
 2 | report --jsn good.pftrace | unknown option --jsn; did you mean --json\?
-2 | sql | which trace\? name a file
-2 | sql good.pftrace | which statement\? for example: .select . from sched limit 5., or -i for a prompt
-2 | open | which trace\? name a file
-2 | open --port x good.pftrace | --port x: not a port; example: 9001
+2 | sql | FILE is missing$
+2 | sql good.pftrace | STATEMENT is missing; example: .select . from sched limit 5., or -i for a prompt
+2 | open | FILE is missing$
+2 | open --port x good.pftrace | --port x is not a port; example: 9001
 2 | open good.pftrace good.pftrace | one file at a time
 2 | info | info: FILE is missing$
 2 | info --json | info: FILE is missing$
@@ -207,10 +207,10 @@ rows <<'END'
 2 | report --memory 5000000m good.pftrace | --memory 5000000m: the size must be smaller than 4 TiB
 2 | split --size 0 good.pftrace | --size 0: not a size; examples: 100mb, 2gb
 2 | top extra | unexpected word 'extra'; sonda top takes options only
-2 | top -s size | -s size: not a key; the keys are pid, cpu,
-2 | top -d 0 | -d 0: not a time from 0.1 to 3600 s; examples: 1, 0.5, 500ms
-2 | top -n 0 | -n 0: not a number greater than 0
-2 | top -p init | -p init: not a list of process ids; examples: 1234, 1,2
+2 | top -s size | -s size is not a key; the keys are pid, cpu,
+2 | top -d 0 | -d 0 is not a time from 0.1 to 3600 s; examples: 1, 0.5
+2 | top -n 0 | -n 0 is not a number above 0
+2 | top -p init | -p init is not a list of process numbers; example: 12,34
 1 | top -p 4194305 | -p: there is no process 4194305
 # no service
 1 | sessions | no tracing service listens on .*; run: sudo
@@ -237,7 +237,7 @@ END
 cmp -s good.pftrace same.pftrace
 verdict "a trace that was also named as the output is as it was" $?
 try "the name of a config is empty" 2 '-c needs a file name' sonda record -c ''
-try "a statement is empty" 2 'which statement\?' sonda sql good.pftrace ''
+try "a statement is empty" 2 'STATEMENT is missing' sonda sql good.pftrace ''
 try "an address is empty" 2 "--socket : not the address of a socket; examples: /" sonda record --socket '' sched
 printf '\357\273\277%s\r\n%s\r\n' "$sources" "duration_ms: 100" >windows.cfg
 sonda record -c windows.cfg --show-config >"$TMP/stdout" 2>"$TMP/log"

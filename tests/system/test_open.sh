@@ -265,9 +265,9 @@ for file in page.html text part trace.gz; do
   [ "$(wc -l <"$TMP/err")" = 1 ] && [ ! -s "$TMP/out" ]
   verdict "in one sentence ($file)" $?
 done
-fails "a wrong port" 2 'not a port' --port 70000 "$TRACE"
-fails "a wrong address" 2 'no address of a page' --ui ui.perfetto.dev "$TRACE"
-fails "an address with a path" 2 'no address of a page' --ui https://example.com/x "$TRACE"
+fails "a wrong port" 2 'is not a port' --port 70000 "$TRACE"
+fails "a wrong address" 2 'is not the address of a page' --ui ui.perfetto.dev "$TRACE"
+fails "an address with a path" 2 'is not the address of a page' --ui https://example.com/x "$TRACE"
 fails "an unknown option" 2 'did you mean --no-browser' --no-browsr "$TRACE"
 echo "1..$N"
 exit $BAD

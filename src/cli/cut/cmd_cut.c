@@ -113,11 +113,8 @@ static int check(struct cut_options *o, char **words, int n, struct err_text *e)
 	if (n > 1)
 		return err_set(e, -EINVAL, "one file at a time");
 	o->file = words[0];
-	if (o->is_split && o->every && o->size)
-		return err_set(e, -EINVAL, "--every and --size cannot be combined");
-	if (o->is_split && !o->every && !o->size)
-		return err_set(e, -EINVAL,
-			       "the size of the parts is missing; use --every 10s or --size 100mb");
+	if (o->is_split && !o->every == !o->size)
+		return err_set(e, -EINVAL, "use either --every 10s or --size 100mb");
 	if (!o->is_split && !o->out)
 		return err_set(e, -EINVAL, "the output is missing; name it with -o");
 	if (!o->is_split && o->from < 0 && o->to < 0)

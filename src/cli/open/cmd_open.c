@@ -89,7 +89,8 @@ static int take_option(void *ctx, int option, struct err_text *e)
 		return take_ui(optarg, o, e);
 	case 'p':
 		if (str_to_u32(optarg, &port) < 0 || port > UINT16_MAX)
-			return err_set(e, -EINVAL, "--port %.80s: not a port; example: 9001", optarg);
+			return err_set(e, -EINVAL, "--port %.80s is not a port; example: 9001",
+				       optarg);
 		o->port = (uint16_t)port;
 		return 0;
 	default:

@@ -143,8 +143,7 @@ static int check_syscall(const struct record_options *o, const char *name, size_
 	if (strlen(nearest) <= added)
 		return err_set(e, -EINVAL, "--syscalls: there is no system call '%.80s'",
 			       name + added);
-	return err_set(e, -EINVAL,
-		       "--syscalls: there is no system call '%.80s'; did you mean %s?",
+	return err_set(e, -EINVAL, "--syscalls: there is no system call '%.80s'; did you mean %s?",
 		       name + added, nearest + added);
 }
 

@@ -60,7 +60,7 @@ void verb_summary_sources(struct verb_summary *s, const Pb__TracingServiceState 
 }
 
 /* Returns an exit code. */
-static int say(const struct verb_summary_form *form, const struct strbuf *text)
+static int print_text(const struct verb_summary_form *form, const struct strbuf *text)
 {
 	struct console c;
 
@@ -112,7 +112,7 @@ int verb_summary_print(struct verb_summary *s, const struct verb_summary_form *f
 		record_summary_with_next_step(&f, &text, &verdict);
 	if (f.contents && !form->json)
 		trace_contents_write(f.contents, &f, &text);
-	code = say(form, &text);
+	code = print_text(form, &text);
 	strbuf_deinit(&text);
 	if (code != EXIT_GOOD)
 		return code;

@@ -155,7 +155,7 @@ static void print(struct top *t)
 	if (!r)
 		r = top_write(STDOUT_FILENO, t->frame.s, t->frame.len,
 			      termination_signals_fd(t->signals));
-	/* The reader of a pipe may end first, as head(1) does. */
+	/* The reader of a pipe may end before this program, as head(1) does. */
 	if (r == -EPIPE) {
 		end(t, EXIT_GOOD, NULL);
 	} else if (r && r != -EAGAIN) {

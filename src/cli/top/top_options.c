@@ -62,7 +62,7 @@ static int take_delay(const char *text, struct top_options *o, struct err_text *
 
 	if (str_to_duration_ms(text, &ms) < 0 || ms < PERIOD_MIN_MS || ms > PERIOD_MAX_MS)
 		return err_set(e, -EINVAL,
-			       "-d %.40s: not a time from 0.1 to 3600 s; examples: 1, 0.5, 500ms", text);
+			       "-d %.40s is not a time from 0.1 to 3600 s; examples: 1, 0.5", text);
 	o->period_ms = ms;
 	return 0;
 }
@@ -77,7 +77,7 @@ static int take_sort(const char *text, struct top_options *o, struct err_text *e
 		return 0;
 	}
 	top_keys(&keys);
-	err_set(e, -EINVAL, "-s %.40s: not a key; the keys are %s", text, keys.s ? keys.s : "");
+	err_set(e, -EINVAL, "-s %.40s is not a key; the keys are %s", text, keys.s ? keys.s : "");
 	strbuf_deinit(&keys);
 	return -EINVAL;
 }
@@ -86,7 +86,7 @@ static int take_number(const char *option, const char *text, uint64_t max, uint6
 		       struct err_text *e)
 {
 	if (str_to_u64(text, ret) < 0 || !*ret || *ret > max)
-		return err_set(e, -EINVAL, "%s %.40s: not a number greater than 0", option, text);
+		return err_set(e, -EINVAL, "%s %.40s is not a number above 0", option, text);
 	return 0;
 }
 
@@ -115,7 +115,8 @@ static int take_pids(const char *text, struct top_options *o, struct err_text *e
 		end = strchrnul(at, ',');
 		r = add_pid(o, at, (size_t)(end - at));
 		if (r)
-			return err_set(e, r, "-p %.40s: not a list of process ids; examples: 1234, 1,2",
+			return err_set(e, r,
+				       "-p %.40s is not a list of process numbers; example: 12,34",
 				       text);
 		if (!*end)
 			return 0;

@@ -96,8 +96,8 @@ int trace_input_time(const char *option, const char *text, int64_t min, int64_t 
 	int64_t ns;
 
 	if (str_to_time_ns(text, &ns) < 0 || ns < min)
-		return err_set(e, -EINVAL, "%s %.80s: not a time; examples: 1.5, 2s, 200ms", option,
-			       text);
+		return err_set(e, -EINVAL, "%s %.80s is not a time; examples: 1.5, 2s, 200ms",
+			       option, text);
 	*ret = ns;
 	return 0;
 }

@@ -240,8 +240,8 @@ TEST(addresses_that_are_none)
 
 TEST(addresses_of_a_good_form)
 {
-	static const char *const good[] = {"@x", "/a/b:1", "a", "[::1]:80", "no.such.host:1",
-					   "vsock://2:20002"};
+	static const char *const good[] = {"@x",       "/a/b:1",	 "a",
+					   "[::1]:80", "no.such.host:1", "vsock://2:20002"};
 
 	for (size_t i = 0; i < ARRAY_SIZE(good); i++)
 		assert_int_equal(sock_check(good[i]), 0);

@@ -272,7 +272,8 @@ FIXTURE_TEST(test_nobody_listens)
 	assert_int_equal(record_session_start(x->loop, "/nonexistent/socket", &x->config, &ops, x,
 					      &e, &x->session),
 			 -ENOENT);
-	assert_true(str_starts(e.text, "no tracing service listens on /nonexistent/socket; check the address"));
+	assert_true(str_starts(
+		e.text, "no tracing service listens on /nonexistent/socket; check the address"));
 	assert_null(x->session);
 }
 
