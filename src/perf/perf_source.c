@@ -450,7 +450,8 @@ const struct data_source perf_data_source = {
 	/* CAP_SYS_ADMIN: for kernels before 5.8, and to lower kptr_restrict; CAP_DAC_READ_SEARCH:
 	 * the numbers of tracepoints. */
 	.capabilities = 1ull << CAP_PERFMON | 1ull << CAP_SYSLOG | 1ull << CAP_SYS_ADMIN |
-			1ull << CAP_DAC_READ_SEARCH,
+			1ull << CAP_DAC_READ_SEARCH | 1ull << CAP_SYS_NICE,
+	.is_timely = true,
 	.create = perf_create,
 	.start = perf_start,
 	.flush = perf_flush,
