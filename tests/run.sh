@@ -34,6 +34,9 @@ shift
 [ $# -gt 0 ] || set -- rules unit fuzz system root interop
 tracing=/sys/kernel/tracing
 
+# A job in the background of a script ignores SIGINT, and so would its tests of Ctrl-C. A shell cannot undo that for itself.
+[ $((0x$(awk '$1 == "SigIgn:" { print $2 }' /proc/$$/status) & 2)) = 0 ] || exec env --default-signal=INT "$PWD/tests/run.sh" "$B" "$@"
+
 # A tracefs that has to be mounted is mounted for this run only: all of it is in a mount namespace of its own then.
 if [ "$(id -u)" = 0 ] && [ ! -e $tracing/trace ] && [ -z "${RUN_IN_NAMESPACE:-}" ]; then
   export RUN_IN_NAMESPACE=1
