@@ -82,8 +82,8 @@ static void usage(FILE *out)
 	fputs("usage: sonda-probes [--verbose] [--bpf-dir DIRECTORY] [--no-priority] "
 	      "[--trust-consumers]\n"
 	      "\n"
-	      "Registers these data sources of this machine with the tracing service and runs them\n"
-	      "until a signal ends it:\n"
+	      "Registers these data sources of this machine with the tracing service and runs\n"
+	      "them until a signal ends it:\n"
 	      "\n",
 	      out);
 	for (const struct data_source *const *s = probes_data_sources; *s; s++)

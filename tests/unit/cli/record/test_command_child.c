@@ -188,7 +188,8 @@ FIXTURE_TEST(test_one_that_is_killed_before_it_runs)
 	fork_sh("exit 0");
 	kill(command_child_pid(child), SIGKILL);
 	siginfo_t info;
-	assert_int_equal(waitid(P_PID, (id_t)command_child_pid(child), &info, WEXITED | WNOWAIT), 0);
+	assert_int_equal(waitid(P_PID, (id_t)command_child_pid(child), &info, WEXITED | WNOWAIT),
+			 0);
 	assert_int_equal(command_child_run(child, NULL, &why), -ESRCH);
 	wait_for_end();
 }
