@@ -185,7 +185,8 @@ uint32_t event_symbol(struct machine *m, const struct ftrace_event *e, uint64_t 
 		return NULL_U32;
 	name = sequences_string(&m->sequences, e->sequence_state, PB_INTERNED_DATA_KERNEL_SYMBOLS,
 				iid);
-	if (name == NULL_U32)
+	/* trace_processor does not look for the function that dropped a packet. */
+	if (name == NULL_U32 && e->number != PB_FTRACE_EVENT_KFREE_SKB)
 		stats_add(m->sequences.store, STAT_INTERNED_DATA_TOKENIZER_ERRORS, STAT_NO_INDEX,
 			  1);
 	return name;
