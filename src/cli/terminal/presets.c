@@ -303,7 +303,7 @@ static int add_name(struct names *l, const char *name, size_t len)
 	char copy[PRESET_MAX_NAME];
 
 	if (!read_name(name, len, copy) || strlen(copy) != len || memcmp(copy, name, len) != 0)
-		return 0; /* a file that no word finds */
+		return 0; /* the name of the file is not a valid preset name */
 	for (size_t i = 0; i < l->n; i++)
 		if (!strcmp(l->list[i], copy))
 			return 0;

@@ -25,7 +25,7 @@ struct file_writer_ops {
 	void (*closed)(void *ctx);
 };
 
-/* The session of a file writer. Everything is borrowed from it. */
+/* What a file writer uses of its session. The session owns all of it. */
 struct file_owner {
 	const struct file_writer_ops *ops;
 	void *ctx;
