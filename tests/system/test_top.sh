@@ -44,9 +44,9 @@ mistake() { # NAME REGEX ARGUMENT...
   verdict "$name" $? "$TMP/err"
 }
 mistake "an unknown key" 'the keys are pid, cpu, runq' -s latency
-mistake "no time" '-d 0: not a time' -d 0
-mistake "no number" '-n x: not a number' -n x
-mistake "no process" '-p 12,x: not a list' -p 12,x
+mistake "no time" '-d 0 is not a time' -d 0
+mistake "no number" '-n x is not a number' -n x
+mistake "no process" '-p 12,x is not a list' -p 12,x
 mistake "an unknown option" 'did you mean --batch' --bach
 mistake "a word" "unexpected word 'cpu'" cpu
 "$SONDA" top --socket "$TMP/nowhere" -b >"$TMP/out" 2>"$TMP/err"
