@@ -62,10 +62,10 @@ record
 [ "$(stat -c '%a %u' "$TMP/mine")" = "600 $(id -u)" ]
 verdict "a file has mode 0600 and belongs to the consumer's user" $? "$TMP/record.log"
 if [ "$(id -u)" = 0 ]; then
-  chmod 711 "$TMP" && chown 4242 "$TMP/consumer"
+  chmod 711 "$TMP" && chown 4242 "$TMP/consumer" && cp "$B/bin/sonda" "$TMP/sonda" # others may not reach the build folder
   config 300 "output_path: \"$TMP/of4242\""
   chmod 644 "$TMP/config"
-  timeout 60 setpriv --reuid 4242 --clear-groups env SONDA_SERVICE_USER=0 "$B/bin/sonda" record -c "$TMP/config" >"$TMP/record.log" 2>&1 &&
+  timeout 60 setpriv --reuid 4242 --clear-groups env SONDA_SERVICE_USER=0 "$TMP/sonda" record -c "$TMP/config" >"$TMP/record.log" 2>&1 &&
     [ "$(stat -c '%a %u' "$TMP/of4242")" = "600 4242" ] && setpriv --reuid 4242 --clear-groups test -r "$TMP/of4242"
   verdict "the file of another user has mode 0600 and belongs to that user" $? "$TMP/record.log"
 fi
