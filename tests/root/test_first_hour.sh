@@ -39,11 +39,7 @@ printf reader >/proc/$$/comm
 read -r x <line
 READER
 chmod +x reader.sh
-sonda record -a -o why.pftrace sched -- ./reader.sh 2>log
-verdict "2: a program that waits" $? log
-# Of the waits the first is the longest, and the chain behind it ends with the waker's sleep.
-sonda report why --json reader why.pftrace >why.json 2>>log
-python3 - >said 2>&1 <<'PYTHON'
+cat >chain.py <<'PYTHON'
 import json
 tables = json.load(open("why.json"))
 wait = next(rows for title, rows in tables.items() if title.startswith("Waits for something else"))[0]
@@ -52,7 +48,17 @@ assert wait["wait_ns"] >= 3e8, wait
 assert any("reader.sh" in str(row) for row in chain[:2]), chain
 assert any("sleep" in str(row) for row in chain[1:4]), chain
 PYTHON
-verdict "2: it waited for the writer, which waited for a sleep" $? said
+# Of the waits the first is the longest, and the chain behind it ends with the waker's sleep. A kernel in a virtual machine may
+# leave out switches from threads of PID 1; a chain that lacks one of them is recorded again.
+recorded=0 explained=1
+for _ in 1 2 3; do
+  sonda record -a -o why.pftrace sched -- ./reader.sh 2>log || recorded=1
+  sonda report why --json reader why.pftrace >why.json 2>>log
+  python3 chain.py >said 2>&1 && explained=0 && break
+  rm -f why.pftrace
+done
+verdict "2: a program that waits" $recorded log
+verdict "2: it waited for the writer, which waited for a sleep" $explained said
 
 # ---- 3. Which process does the I/O?
 cat >write.py <<'WRITE'
