@@ -86,4 +86,3 @@ FIXTURE_TEST(a_refused_event_can_be_ignored)
 	assert_int_equal(perf_data_source.create(NULL, &env, &config, &instance), 0);
 	assert_int_not_equal(fcntl(first_fd, F_GETFD), -1);
 }
-

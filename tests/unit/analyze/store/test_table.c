@@ -184,4 +184,3 @@ TEST(test_rows_without_memory_are_not_added)
 	assert_true(t.rows > 0 && t.rows < ROWS && t.rows % TABLE_CHUNK_ROWS == 0);
 	table_deinit(&t);
 }
-
