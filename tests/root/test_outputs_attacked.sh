@@ -78,5 +78,5 @@ page_is_not_written() { # NAME PLACE
 page_is_not_written "a page is not written into a stranger's pipe" "$TMP/shared/pipe"
 page_is_not_written "a page is not written into a stranger's link" "$TMP/shared/link"
 "$SONDA" report --html -o /dev/stdout "$TMP/trace" 2>"$TMP/log" | grep -q '</html>'
-verdict "a page may be written to a pipe of one's own" $? "$TMP/log"
+verdict "root may write a page to a pipe of its own" $? "$TMP/log"
 exit $BAD

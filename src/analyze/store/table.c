@@ -8,6 +8,12 @@
 #include "base/core/hash_table.h"
 #include "base/core/mem.h"
 
+/* A run of rows whose time stamps share the upper half. */
+struct epoch {
+	uint32_t row; /* the first one */
+	uint32_t high;
+};
+
 struct long_duration {
 	uint32_t row;
 	int64_t dur;
@@ -61,6 +67,15 @@ void table_init(struct table *t, const struct table_def *def, struct budget *bud
 	*t = (struct table){.def = def, .budget = budget, .last_ts = INT64_MIN};
 	for (unsigned i = 0; i < def->n_columns; i++)
 		t->widths[i] = width_of[def->columns[i].kind];
+}
+
+static void row_index_free(struct row_index *x)
+{
+	if (!x)
+		return;
+	free(x->starts);
+	free(x->rows);
+	free(x);
 }
 
 void table_deinit(struct table *t)
@@ -283,6 +298,12 @@ uint32_t table_lower_bound(const struct table *t, int64_t ts)
 	return lo;
 }
 
+/* The number of a value in starts. */
+static uint32_t row_index_place(const struct row_index *x, uint32_t v)
+{
+	return v < TABLE_HIGH_VALUES ? v : x->n_values - x->n_high + (v - TABLE_HIGH_VALUES);
+}
+
 /* Counts the rows of each value, then gives each row its place. */
 static bool fill_index(const struct table *t, unsigned column, struct row_index *x)
 {
@@ -339,4 +360,19 @@ const struct row_index *table_index(struct table *t, unsigned column)
 		return NULL;
 	}
 	return t->indexes[column] = x;
+}
+
+bool row_index_find(const struct row_index *x, int64_t value, uint32_t *ret_begin,
+		    uint32_t *ret_end)
+{
+	uint32_t n_low = x->n_values - x->n_high, v;
+
+	if (value < 0 ||
+	    value >= (value < TABLE_HIGH_VALUES ? (int64_t)n_low
+						: (int64_t)TABLE_HIGH_VALUES + x->n_high))
+		return false;
+	v = row_index_place(x, (uint32_t)value);
+	*ret_begin = x->starts[v];
+	*ret_end = x->starts[v + 1];
+	return true;
 }

@@ -6,7 +6,6 @@
 #include <stdint.h>
 
 #include "analyze/store/budget.h"
-#include "analyze/store/row_index.h"
 #include "analyze/store/table_chunk.h"
 
 /*
@@ -16,15 +15,14 @@
  *	chunk 1   ts ts ts ... | dur dur dur ... | utid utid utid ...
  *
  * Chunks that are full are packed (table_chunk.h), but for the last one of them, whose rows still
- * change. Rows are only appended. A time stamp takes 4 bytes: its upper half stands in the list of epochs,
- * once for each run of rows that share it (4.3 s of a trace). A duration takes 4 bytes, too; the
- * few that are longer are in a hash by row. Strings are ids of struct strings.
+ * change. Rows are only appended. A time stamp takes 4 bytes: its upper half is in the list of
+ * epochs, once for each run of rows that share it (4.3 s of a trace). A duration takes 4 bytes,
+ * too; longer ones are in a hash by row. Strings are ids of struct strings.
  *
  * Without memory the table keeps its error in *budget and overwrites its last row (importer.h).
  */
 
 #define TABLE_MAX_ROWS (UINT32_MAX - 16)
-
 #define NULL_U32 UINT32_MAX
 #define NULL_U16 UINT16_MAX
 #define NULL_U8 UINT8_MAX
@@ -73,11 +71,7 @@ struct table_def {
 	uint8_t ts; /* the column of time by which rows are sorted mostly; 0: none */
 };
 
-struct epoch {
-	uint32_t row; /* the first one */
-	uint32_t high;
-};
-
+struct epoch;
 struct long_duration;
 
 struct table {
@@ -147,6 +141,20 @@ int64_t table_dur(const struct table *t, unsigned column, uint32_t row);
 /* Returns the number of rows with a time below ts. The table is sorted. */
 uint32_t table_lower_bound(const struct table *t, int64_t ts);
 
-/* Returns the index of a 32-bit column, made when a query first asks for it, or NULL if it takes
- * too much memory. */
+/* A column may have two ranges of values: from 0, and from here on. */
+#define TABLE_HIGH_VALUES (UINT32_C(1) << 31)
+
+/* Row numbers by value of one column, made when a query first asks for it. */
+struct row_index {
+	uint32_t *starts; /* owned: of value v starts[v] to starts[v + 1] in rows */
+	uint32_t *rows; /* owned; ascending for each value */
+	uint32_t n_values; /* with n_high */
+	uint32_t n_high; /* from TABLE_HIGH_VALUES on: their starts follow those of the others */
+	uint32_t n_rows; /* rows of the table when it was made */
+};
+
+/* Returns the index of a 32-bit column, or NULL if it takes too much memory. */
 const struct row_index *table_index(struct table *t, unsigned column);
+
+/* Sets where in x->rows the rows of a value are. Returns false if there are none. */
+bool row_index_find(const struct row_index *x, int64_t v, uint32_t *ret_begin, uint32_t *ret_end);

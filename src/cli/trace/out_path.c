@@ -25,8 +25,9 @@
 /* ---- the hidden folder ---- */
 
 /*
- * The output's folder may be another user's, who can rename what is in it, and put a link in its
- * place. So the hidden folder is used by its descriptor: it is ours, and nobody else changes it.
+ * The output's folder may belong to another user, who can rename the hidden folder and put a link
+ * in its place. So this file uses the hidden folder by its descriptor; only the user of this
+ * process can change what is in it.
  */
 
 /* Returns "DIR/.NAME.XXXXXX", which the caller frees, or NULL. */

@@ -221,7 +221,7 @@ static void end_file(struct file_writer *f)
 		close_file(f);
 }
 
-/* Returns true if the file was removed from its folder, so nobody could open the trace. */
+/* Returns true if the file was removed from its folder: the trace has no name to open it by. */
 static bool is_removed(const struct file_writer *f)
 {
 	return (f->parts.path || f->parts.rotation.path) && f->parts.removed;

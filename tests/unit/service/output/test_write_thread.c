@@ -344,8 +344,8 @@ static void free_and_await(struct write_thread *w)
 	close(fds[0]);
 }
 
-/* Of a pipe that nobody reads, so that the thread of the source comes to the mark when the test
- * wants it. */
+/* The source writes to a pipe without a reader, so its thread reaches the mark when the test reads
+ * the pipe. */
 WRITER_TEST(a_copy_waits_for_its_mark)
 {
 	struct write_thread *source = new_writer();
