@@ -3,10 +3,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 #include <event2/event.h>
 
@@ -23,7 +25,8 @@
  * A process with CAP_SYSLOG sees them if kptr_restrict is 0 or 1. With 2 no process does. Then the
  * value is lowered while the file is opened, because the kernel decides at that moment, and
  * restored before the first byte is read. It stays lowered only if the process is killed between
- * these two writes.
+ * these two writes. A lock on the file keeps a second sonda-probes from taking the lowered value
+ * for the one to restore.
  */
 
 /*
@@ -91,6 +94,33 @@ static int write_restrict(const char *proc_root, int value)
 	return fs_write_file(path, text, false);
 }
 
+#define LOCK_TRIES 20
+#define LOCK_PAUSE_MS 1
+
+/*
+ * Locks kptr_restrict until the descriptor is closed. Others hold the lock for a few system calls;
+ * who holds it for longer, which any user can do, does not stop the event loop. Returns the
+ * descriptor or -errno, -EWOULDBLOCK if another process holds the lock.
+ */
+static int lock_restrict(const char *proc_root)
+{
+	_cleanup_(closep) int fd = -1;
+	char path[4096];
+
+	restrict_path(proc_root, path, sizeof(path));
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	for (int i = 0; i < LOCK_TRIES; i++) {
+		if (!flock(fd, LOCK_EX | LOCK_NB))
+			return TAKE_FD(fd);
+		if (errno != EWOULDBLOCK && errno != EINTR)
+			break;
+		poll(NULL, 0, LOCK_PAUSE_MS);
+	}
+	return -errno;
+}
+
 /* Opens the file while the value is lowered. Nothing may happen in between. */
 static int open_lowered(const char *proc_root, int value, int lower, bool *ret_is_back)
 {
@@ -114,11 +144,17 @@ static int hidden(struct err_text *e, int value)
 
 static int open_hidden(const char *proc_root, struct err_text *e)
 {
+	_cleanup_(closep) int lock = lock_restrict(proc_root);
 	int value = read_restrict(proc_root), fd, r;
 	bool is_back = true;
 
 	if (value < 0)
 		return err_set(e, -EACCES, "/proc/kallsyms shows no addresses");
+	if (lock < 0)
+		return err_set(e, -EACCES,
+			       "/proc/kallsyms shows no addresses: kptr_restrict is %d and cannot "
+			       "be locked: %s",
+			       value, strerror(-lock));
 	for (int lower = value - 1; lower >= 0; lower--) {
 		fd = open_lowered(proc_root, value, lower, &is_back);
 		if (fd < 0)

@@ -50,6 +50,23 @@ FOLDER_TEST(test_hidden_ones_leave_the_setting_as_it_was)
 	}
 }
 
+FOLDER_TEST(test_a_setting_that_another_process_changes_is_left_alone)
+{
+	struct err_text e = {""};
+	int fd;
+
+	fake_text("kallsyms", hidden_text);
+	fake_text("sys/kernel/kptr_restrict", "2\n");
+	fd = open(fake_path("sys/kernel/kptr_restrict"), O_RDONLY | O_CLOEXEC);
+	assert_true(fd >= 0 && flock(fd, LOCK_EX) == 0);
+	assert_int_equal(kallsyms_open(fake_root, &e), -EACCES);
+	assert_non_null(strstr(e.text, "cannot be locked"));
+	close(fd);
+	assert_int_equal(kallsyms_open(fake_root, &e), -EACCES);
+	assert_null(strstr(e.text, "cannot be locked"));
+	assert_string_equal(restrict_of(), "2\n");
+}
+
 FOLDER_TEST(test_what_is_not_there)
 {
 	struct err_text e = {""};
