@@ -91,9 +91,9 @@ start_probes() { # sonda|perfetto FOLDER
   esac
 }
 
-record() { # sonda|perfetto CONFIG OUT LOG
+record() { # sonda|perfetto CONFIG OUT LOG [COMMAND...]: the command of sonda starts when all data sources have
   case $1 in
-  sonda) timeout 60 "$BIN/sonda" record -c "$2" -o "$3" >"$4" 2>&1 ;;
+  sonda) timeout 60 "$BIN/sonda" record -c "$2" -o "$3" "${@:5}" >"$4" 2>&1 ;;
   perfetto) timeout 60 "$PEERS/run" perfetto --txt -c "$2" -o "$3" >"$4" 2>&1 ;;
   esac
 }

@@ -22,12 +22,12 @@ put() { # FILE TEXT
 errors="select name, idx, value from stats where severity = 'error' and value > 0"
 
 # Records with our service and one family's probes; the rows of a query are then in $TMP/FAMILY.rows.
-record_one() { # FAMILY WHAT CONFIG SQL
+record_one() { # FAMILY WHAT CONFIG SQL [COMMAND...]
   local family=$1
   mkdir -p "$TMP/$family"
   use_sockets "$TMP/$family"
   start_service sonda "$TMP/$family" && start_probes "$family" "$TMP/$family" &&
-    record sonda "$3" "$TMP/$family.trace" "$TMP/$family.log"
+    record sonda "$3" "$TMP/$family.trace" "$TMP/$family.log" "${@:5}"
   verdict "$2: $family records" $? "$TMP/$family.log"
   stop_all
   query "$TMP/$family.trace" "$errors" "$4" >"$TMP/$family.rows"
@@ -74,8 +74,7 @@ if mkdir "$supplies" && mount --bind "$supplies" /sys/class/power_supply 2>/dev/
 
   # The average is a value of its own; upstream writes it over the current.
   put "$supplies/BAT1/current_avg" 240000
-  (sleep 0.6 && rm -r "$supplies/BAT0") &
-  record_one sonda "one goes" "$TMP/power.cfg" "$batteries"
+  record_one sonda "one goes" "$TMP/power.cfg" "$batteries" -- sh -c 'sleep 0.6 && rm -r "$1" && sleep 0.6' sh "$supplies/BAT0"
   grep -q 'BAT1.current_ua","low":250000,"high":250000' "$TMP/sonda.rows" &&
     grep -q 'BAT1.current.avg_ua","low":240000' "$TMP/sonda.rows"
   verdict "one goes: an average current beside the current" $? "$TMP/sonda.rows"
