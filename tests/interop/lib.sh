@@ -24,7 +24,8 @@ stop_all() {
 
 leave() {
   stop_all
-  [ -z "${TPQ:-}" ] || { kill "$TPQ" && wait "$TPQ"; } 2>/dev/null
+  # A process that has just been made may lose another signal.
+  [ -z "${TPQ:-}" ] || { kill -KILL "$TPQ" && wait "$TPQ"; } 2>/dev/null
   [ -z "${MOUNTED:-}" ] || umount /sys/kernel/tracing
   rm -rf "$TMP"
 }
