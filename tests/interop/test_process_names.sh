@@ -22,10 +22,11 @@ load() { # until it is stopped
 load &
 PIDS+=($!)
 
-# A twin is a process beside another one of the same number that did not end before it began. One without a beginning
-# may have ended while the session began, before its name could be read.
+# A twin is a process beside another one of the same number that did not end before it began. A process without a
+# beginning was there before the session; it may have ended while the session began, before its name could be read.
 twins="select pid, name, start_ts, end_ts from process p where exists (select 1 from process q
-  where q.pid = p.pid and q.upid != p.upid and (p.start_ts is null or q.start_ts is null))"
+  where q.pid = p.pid and q.upid != p.upid and (p.start_ts is null or q.start_ts is null)
+    and not ifnull(p.end_ts <= q.start_ts, 0) and not ifnull(q.end_ts <= p.start_ts, 0))"
 nameless="select pid, start_ts, end_ts from process where name is null and start_ts is not null and pid > 0"
 
 use_sockets "$TMP"
