@@ -2,13 +2,18 @@
 /*
  * sonda stop, sonda attach: end a session that sonda record --detach has left in the service.
  *
- *	attach --> (wait for its end, or a signal) --> flush, disable --> read, or the file is written
+ *	attach --> (wait for its end, or a signal) --> flush, disable --> clone --> read
  *	      \-- the output cannot be opened --> detach
+ *
+ * Reading takes the data out of a session. If the output cannot take all of it, the clone is
+ * detached under the key of the session, and the next sonda stop reads that. A session for which
+ * the service writes a file is not read.
  */
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,19 +30,69 @@
 /* State of one run of the verb. */
 struct ending {
 	struct session_client *client;
+	struct session_client *backup; /* owned; has a clone of the ended session, or NULL */
 	const struct verb_options *o;
 	bool at_once; /* true: stop, false: attach */
+	bool has_id; /* of the session */
+	uint64_t id;
+	bool is_clone; /* the session is the backup of an earlier run: it has ended */
 	struct session_end end;
 	struct output_name name;
 	char written[PATH_MAX + 32]; /* name of the service's file, for the user */
 	struct verb_summary summary;
 };
 
+/* Returns true if a clone leaves the buffers of the session as they are. */
+static bool is_kept_when_cloned(const Pb__TraceConfig *config)
+{
+	for (size_t i = 0; i < config->n_buffers; i++)
+		if (config->buffers[i]->transfer_on_clone || config->buffers[i]->clear_before_clone)
+			return false;
+	return true;
+}
+
+/* Clones the ended session on a connection of its own. The service may lack the memory for it: the
+ * session is saved without a backup then. */
+static void make_backup(struct ending *x)
+{
+	const struct consumer_clone_request request = {.session_id = x->id};
+	struct err_text ignored;
+	bool written;
+
+	if (!x->has_id || !is_kept_when_cloned(x->summary.config) ||
+	    session_client_open(x->o->socket, &x->backup, &ignored) < 0)
+		return;
+	if (session_client_clone(x->backup, &request, -1, &written, &ignored) < 0) {
+		session_client_free(x->backup);
+		x->backup = NULL;
+	}
+}
+
+/* Leaves the backup in the service after a failure. The session is freed before: Perfetto's service
+ * waits for a consumer that does not read what it has requested. */
+static int keep_backup(struct ending *x, int error, struct err_text *e)
+{
+	const char *name = x->o->words[0];
+	struct err_text why = *e, ignored;
+
+	if (!x->backup)
+		return error;
+	session_client_free(TAKE_PTR(x->client));
+	if (session_client_detach(x->backup, name, &ignored) < 0)
+		return error;
+	return err_set(e, error,
+		       "%s; the session has ended, and the service keeps its data; save it with "
+		       "sonda stop %s -o OTHER-FILE",
+		       why.text, name);
+}
+
 static int save(struct ending *x, struct trace_file *file, struct err_text *e)
 {
 	const Pb__TraceConfig *config = x->summary.config;
-	int r = session_client_save(x->client, file, &x->summary.scan, e);
+	int r;
 
+	make_backup(x);
+	r = session_client_save(x->client, file, &x->summary.scan, e);
 	x->summary.file_is_cut = trace_file_error(file) != 0;
 	if (r == -ENODATA && config->trigger_config)
 		return err_set(e, r, "the trace is empty: no trigger was activated");
@@ -64,6 +119,8 @@ static void ask_counters(struct ending *x)
 	struct err_text ignored;
 
 	s->has_stats = session_client_stats(x->client, &s->stats, &ignored) == 0;
+	if (x->is_clone)
+		s->stats.final_flush_failed = false; /* Perfetto's service sets it in each clone */
 }
 
 static void explain_end(struct ending *x)
@@ -84,7 +141,8 @@ static int end_and_save(struct ending *x, struct err_text *e)
 	struct trace_file *file = NULL;
 	int r = open_output(x, &file, e);
 
-	if (r == 0)
+	/* Perfetto's service never reports the end of a clone. */
+	if (r == 0 && !x->is_clone)
 		r = session_client_end(x->client, x->summary.config, x->at_once, &x->end, e);
 	if (r == 0)
 		r = save(x, file, e);
@@ -94,7 +152,7 @@ static int end_and_save(struct ending *x, struct err_text *e)
 		ask_counters(x);
 	}
 	trace_file_free(file);
-	return r;
+	return r < 0 && r != -ENODATA ? keep_backup(x, r, e) : r;
 }
 
 /* Scans the service's file, or all files of a rotation, if this process may read them. -o has no
@@ -131,6 +189,26 @@ static int end_written(struct ending *x, struct err_text *e)
 	return 0;
 }
 
+/* Finds the session by its unique_session_name. Clones have the name of their source: the session
+ * is one, left by an earlier run, if no other session has the name. */
+static void find_session(struct ending *x, const Pb__TracingServiceState *state)
+{
+	const char *name = x->summary.config->unique_session_name;
+	size_t n = 0, n_clones = 0;
+
+	for (size_t i = 0; name && *name && i < state->n_tracing_sessions; i++) {
+		const Pb__TracingServiceState__TracingSession *s = state->tracing_sessions[i];
+
+		if (!s->unique_session_name || strcmp(s->unique_session_name, name) != 0)
+			continue;
+		x->id = s->id;
+		n++;
+		n_clones += s->state && !strcmp(s->state, "CLONED_READ_ONLY");
+	}
+	x->has_id = n == 1;
+	x->is_clone = n > 0 && n == n_clones;
+}
+
 static int end_session(struct ending *x, struct err_text *e)
 {
 	const struct verb_summary_form form = {
@@ -146,6 +224,7 @@ static int end_session(struct ending *x, struct err_text *e)
 		return r;
 	if (session_client_query(x->client, false, &state, &ignored) == 0) {
 		verb_summary_sources(&x->summary, state);
+		find_session(x, state);
 		pb__tracing_service_state__free_unpacked(state, NULL);
 	}
 	r = x->summary.config->write_into_file ? end_written(x, e) : end_and_save(x, e);
@@ -175,12 +254,15 @@ static int run(int argc, char **argv, bool at_once, const char *usage)
 
 	if (code >= 0)
 		return code;
+	signal(SIGPIPE, SIG_IGN); /* write(2) reports EPIPE and EFBIG */
+	signal(SIGXFSZ, SIG_IGN);
 	x.o = &o;
 	r = refuse(&o, &e);
 	if (r == 0)
 		r = session_client_open(o.socket, &x.client, &e);
 	if (r == 0)
 		r = end_session(&x, &e);
+	session_client_free(x.backup);
 	session_client_free(x.client);
 	verb_summary_deinit(&x.summary);
 	if (r >= 0)

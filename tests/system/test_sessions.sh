@@ -93,6 +93,36 @@ verdict "stop: the whole trace" $?
 sonda 1 stop flight && says "this user has no detached session named 'flight'"
 verdict "stop: once" $?
 
+# ---- an output that cannot take all data
+
+sonda 0 record --detach kept -c "$TMP/ring"
+filled() { "$B/bin/sonda" snapshot kept -q -o c.pftrace 2>"$TMP/log" && [ "$(stat -c %s c.pftrace)" -gt 200000 ]; }
+soon filled
+keeps() { # FILE REASON
+  says "file: the rest of the trace was not written" &&
+    says "cannot write all of $1: $2; the session has ended, and the service keeps its data; save it with sonda stop kept -o OTHER-FILE"
+}
+(ulimit -f 64 && sonda 1 stop kept -o part.pftrace) && keeps part.pftrace 'File too large' && [ "$(stat -c %s part.pftrace)" -gt 32768 ]
+verdict "stop: the limit of a file's size leaves a part of the trace, and the data in the service" $?
+(ulimit -f 64 && sonda 1 stop kept -o part.pftrace) && keeps part.pftrace 'File too large'
+verdict "stop: once more" $?
+if unshare -rm true 2>/dev/null; then
+  mkdir small
+  # shellcheck disable=SC2016
+  timeout 60 unshare -rm sh -c 'mount -t tmpfs -o size=64k none small && "$@"; s=$?; cp small/* part.pftrace; exit $s' \
+    - "$B/bin/sonda" stop kept -o small/x >"$TMP/stdout" 2>"$TMP/log"
+  [ $? = 1 ] && keeps small/x 'No space left on device' && [ "$(stat -c %s part.pftrace)" -gt 32768 ]
+  verdict "stop: likewise a full disk" $?
+fi
+"$B/bin/sonda" stop kept -o - 2>"$TMP/log" | true
+keeps 'the output' 'Broken pipe'
+verdict "stop: likewise a pipe that is closed" $?
+sonda 1 record --detach kept -c "$TMP/ring"
+verdict "record --detach: the name is taken meanwhile" $?
+sonda 0 stop kept -o whole.pftrace && complete whole.pftrace && [ "$(stat -c %s whole.pftrace)" -ge "$(stat -c %s c.pftrace)" ] &&
+  sonda 0 sessions && lists 'there are no sessions'
+verdict "stop: the whole trace of the session in another file" $?
+
 # ---- one that the service writes into a file
 
 config file "write_into_file: true output_path: \"$TMP/out/file.pftrace\" file_write_period_ms: 100"
