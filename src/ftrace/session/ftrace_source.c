@@ -18,7 +18,6 @@
 #include <errno.h>
 #include <linux/capability.h>
 #include <stdlib.h>
-#include <limits.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -27,19 +26,17 @@
 
 #include "base/core/clock.h"
 #include "base/event_loop/event_free.h"
-#include "base/system/fs.h"
 #include "base/system/log.h"
-#include "base/core/mem.h"
 #include "base/event_loop/coroutine.h"
 #include "config/limits.h"
 #include "ftrace/session/metadata_publisher.h"
 #include "ftrace/session/data_sources.h"
 #include "ftrace/session/ftrace_session.h"
 #include "ftrace/tracefs/override.h"
-#include "ftrace/tracefs/setting_file.h"
 #include "ftrace/tracefs/undo_log.h"
 #include "ftrace/session/session_refresh.h"
 #include "ftrace/session/session_stats.h"
+#include "ftrace/session/top_level_markers.h"
 #include "gen/fields.h"
 
 /* Part of the service's stop timeout that may be spent before the rest is read. */
@@ -58,7 +55,7 @@ struct ftrace_source {
 	struct writer *writer; /* owned */
 	struct ftrace_session session;
 	struct session_stats stats;
-	struct override *top_markers; /* owned; NULL: the top level gets markers as ever */
+	struct override *top_markers_off; /* owned; NULL: the top level gets copies of markers */
 	/* owned: the timer of session_refresh; or of the wait for setting_up after a stop */
 	struct event *timer;
 	bool started; /* ds_started was sent */
@@ -131,39 +128,9 @@ static void set_timer(struct ftrace_source *ds, uint32_t ms)
 	event_add(ds->timer, &tv);
 }
 
-static void look_again(struct ftrace_source *ds)
+static void start_refresh_timer(struct ftrace_source *ds)
 {
 	set_timer(ds, clock_ms_to_tick(SESSION_REFRESH_MS));
-}
-
-/*
- * The kernel copies a marker to one instance after the other. At the first instance that does not
- * record, it stops and the write to trace_marker fails with EBADF, although this session has the
- * marker. So the top level gets no copies while its tracing_on is 0. Errors are ignored: this
- * session loses nothing.
- */
-static void spare_top_level(struct ftrace_source *ds)
-{
-	const struct setup *s = &ds->session.setup;
-	const struct override_target top = {
-		.root = s->root,
-		.place = "",
-		.state = s->state_root,
-		.reads_nothing = true,
-	};
-	char path[PATH_MAX];
-	struct err_text e;
-	bool is_off;
-
-	if (!ds->session.instance.copies_markers ||
-	    fs_join(path, sizeof(path), s->root, "tracing_on") < 0)
-		return;
-	_cleanup_(freep) char *on = setting_read(path);
-	is_off = on && *on == '0';
-	if (!is_off)
-		ds->top_markers = override_free(ds->top_markers);
-	else if (!ds->top_markers && override_new(&top, &ds->top_markers, &e) == 0)
-		(void)override_write(ds->top_markers, "options/copy_trace_marker", "0");
 }
 
 static void on_timer(evutil_socket_t fd, short what, void *arg)
@@ -177,8 +144,8 @@ static void on_timer(evutil_socket_t fd, short what, void *arg)
 		return;
 	}
 	session_refresh(&ds->session);
-	spare_top_level(ds);
-	look_again(ds);
+	top_level_markers_update(&ds->session, &ds->top_markers_off);
+	start_refresh_timer(ds);
 }
 
 static void wind_down(void *ctx)
@@ -315,7 +282,7 @@ static void ftrace_destroy(void *instance)
 	coroutine_finish(ds->setting_up);
 	coroutine_finish(ds->winding_down);
 	leave_bus(ds);
-	ds->top_markers = override_free(ds->top_markers);
+	ds->top_markers_off = override_free(ds->top_markers_off);
 	ftrace_session_close(&ds->session);
 	event_freep(&ds->timer);
 	writer_free(ds->writer);
@@ -354,7 +321,7 @@ static void switch_on(void *ctx)
 	}
 	top_level_start(&s->top);
 	if (instance_is_made(&s->instance))
-		spare_top_level(ds);
+		top_level_markers_update(s, &ds->top_markers_off);
 }
 
 static void was_switched_on(void *ctx)
@@ -365,7 +332,7 @@ static void was_switched_on(void *ctx)
 
 	event_del(ds->timer);
 	if (instance_is_made(&s->instance))
-		look_again(ds);
+		start_refresh_timer(ds);
 	attach(ds);
 	session_stats_write_start(&ds->stats, s, ds->writer);
 	writer_flush(ds->writer);
@@ -431,7 +398,7 @@ static void switch_off(void *ctx)
 
 	if (instance_is_made(&ds->session.instance))
 		event_triggers_stop(&ds->session.triggers, &ds->session.instance);
-	ds->top_markers = override_free(ds->top_markers);
+	ds->top_markers_off = override_free(ds->top_markers_off);
 	top_level_stop(&ds->session.top);
 }
 
