@@ -29,8 +29,9 @@ static const uint8_t width_of[] = {
 	[COLUMN_STRING] = 4, [COLUMN_STATE] = 2, [COLUMN_COMPUTED] = 0,
 };
 
-/* A chunk that nothing reads stands in for the first one that there is no memory for: each column
- * has one cell, which is after the columns. */
+/* table_append() returns its row 0 if there is no memory for the first chunk of a table, so callers
+ * may write the row without a check. The table has no rows then, and no reader uses the values.
+ * Each column has one cell, behind the headers of the columns. */
 static union {
 	struct table_chunk chunk;
 	uint64_t words[1 +

@@ -54,26 +54,26 @@ struct daemon_process {
 /* ---- its log lines ---- */
 
 /* Returns the text of "<4>text" and sets its priority; without a prefix the priority is warning. */
-static const char *weigh(const char *line, int *weight)
+static const char *parse_priority(const char *line, int *ret_priority)
 {
-	*weight = LOG_LEVEL_WARN;
+	*ret_priority = LOG_LEVEL_WARN;
 	if (line[0] != '<' || line[1] < '0' || line[1] > '7' || line[2] != '>')
 		return line;
-	*weight = line[1] - '0';
+	*ret_priority = line[1] - '0';
 	return line + 3;
 }
 
 static void take_line(struct daemon_process *d)
 {
 	const char *text;
-	int weight;
+	int priority;
 
 	d->line[d->line_len] = '\0';
 	d->line_len = 0;
-	text = weigh(d->line, &weight);
+	text = parse_priority(d->line, &priority);
 	if (!*text)
 		return;
-	if (weight > LOG_LEVEL_WARN)
+	if (priority > LOG_LEVEL_WARN)
 		return;
 	snprintf(d->last, sizeof(d->last), "%s", text);
 	d->ops->on_line(d->ctx, text);
