@@ -138,6 +138,24 @@ sonda 0 stop file -o e.pftrace && says " to $TMP/out/file.pftrace" && [ ! -e e.p
   complete file.pftrace
 verdict "stop: what is in a file is there already" $?
 
+# ---- bug reports
+
+# The config in a trace has the name of its session.
+ln -s "$B/bin/sonda" perfetto
+mkdir reports
+reports=(trace.pftrace trace.pftrace trace_1.pftrace trace.pftrace)
+for k in "${!reports[@]}"; do
+  config report "bugreport_score: $((9 - k)) bugreport_filename: \"${reports[k]}\" unique_session_name: \"report$k\""
+  sonda 0 record --detach "report$k" -c "$TMP/report"
+done
+TMPDIR=$PWD/reports ./perfetto --save-all-for-bugreport >"$TMP/stdout" 2>"$TMP/log"
+saved=$(grep -oa 'report[0-3]' reports/{trace,trace_1,trace_1_1,trace_2}.pftrace | uniq | sed 's|.*/||' | tr '\n' ' ')
+[ "$saved" = 'trace.pftrace:report0 trace_1.pftrace:report1 trace_1_1.pftrace:report2 trace_2.pftrace:report3 ' ] ||
+  { echo "saved: $saved" >>"$TMP/log"; false; }
+verdict "perfetto --save-all-for-bugreport: each session has a file of its own" $?
+for k in "${!reports[@]}"; do sonda 0 stop "report$k" -o e.pftrace; done
+rm e.pftrace
+
 # ---- until its end
 
 # On a busy machine the signal may come before it has attached, which leaves the session as it was.

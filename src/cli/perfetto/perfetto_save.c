@@ -162,9 +162,16 @@ int perfetto_save_for_bugreport(void)
 
 typedef Pb__TracingServiceState__TracingSession session;
 
+/* A session with a score, and its file. */
+struct report {
+	const session *session; /* borrowed */
+	char path[PATH_MAX];
+};
+
 static int by_score(const void *a, const void *b)
 {
-	const session *x = *(session *const *)a, *y = *(session *const *)b;
+	const session *x = ((const struct report *)a)->session;
+	const session *y = ((const struct report *)b)->session;
 
 	return (x->bugreport_score < y->bugreport_score) -
 	       (x->bugreport_score > y->bugreport_score);
@@ -178,34 +185,46 @@ static const char *file_name(const session *s)
 	return !name || !*name || strchr(name, '/') || *name == '.' ? BUGREPORT_NAME : name;
 }
 
-/* Returns how many of the first n sessions have the file name of session n. */
-static unsigned same_names(session *const *list, size_t n)
+static bool is_taken(const struct report *list, size_t n, const char *path)
 {
-	unsigned same = 0;
-
 	for (size_t i = 0; i < n; i++)
-		same += !strcmp(file_name(list[i]), file_name(list[n]));
-	return same;
+		if (!strcmp(list[i].path, path))
+			return true;
+	return false;
 }
 
-static int clone_scored(session *const *list, size_t i)
+/* Sets the path of report n to one that no report before it has: its name, or the name with the
+ * lowest number that makes it unique. Returns 0 or -ENAMETOOLONG. */
+static int choose_path(struct report *list, size_t n)
 {
+	struct report *r = &list[n];
+	unsigned number = 0;
+	int error;
+
+	do
+		error = bugreport_path(r->path, file_name(r->session), number++);
+	while (!error && is_taken(list, n, r->path));
+	return error;
+}
+
+static int clone_scored(struct report *list, size_t i)
+{
+	const session *s = list[i].session;
 	const struct consumer_clone_request request = {
-		.session_id = list[i]->id,
+		.session_id = s->id,
 		.skip_filter = true,
 	};
-	char path[PATH_MAX];
 
-	if (bugreport_path(path, file_name(list[i]), same_names(list, i)))
+	if (choose_path(list, i))
 		return fail("The path of TMPDIR is too long");
 	perfetto_say("Cloning tracing session %llu with score %d into %s",
-		     (unsigned long long)list[i]->id, list[i]->bugreport_score, path);
-	return clone_to(&request, path);
+		     (unsigned long long)s->id, s->bugreport_score, list[i].path);
+	return clone_to(&request, list[i].path);
 }
 
 int perfetto_save_all_for_bugreport(void)
 {
-	_cleanup_(freep) session **list = NULL;
+	_cleanup_(freep) struct report *list = NULL;
 	Pb__TracingServiceState *state;
 	struct session_client *client = NULL;
 	struct err_text e;
@@ -222,7 +241,7 @@ int perfetto_save_all_for_bugreport(void)
 	for (size_t i = 0; list && i < state->n_tracing_sessions; i++)
 		if (state->tracing_sessions[i]->is_started &&
 		    state->tracing_sessions[i]->bugreport_score > 0)
-			list[n++] = state->tracing_sessions[i];
+			list[n++].session = state->tracing_sessions[i];
 	if (n)
 		qsort(list, n, sizeof(*list), by_score);
 	else
