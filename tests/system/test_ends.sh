@@ -95,6 +95,14 @@ sonda 0 record --detach lost -c "$TMP/ring" && kill "$SERVICE" && gone && grep -
 verdict "sondad: warns of a session that nobody is attached to" $?
 leave
 begin
+sonda 0 record --detach kept -c "$TMP/ring"
+filled() { "$B/bin/sonda" snapshot kept -q -o b.pftrace 2>"$TMP/log" && [ "$(stat -c %s b.pftrace)" -gt 100000 ]; }
+soon filled
+(ulimit -f 16 && sonda 1 stop kept -o b.pftrace)
+kill "$SERVICE" && gone && grep -q 'session [0-9]* kept ends with the service' "$TMP/service.log"
+verdict "sondad: and of one whose data sonda stop left there" $?
+leave
+begin
 kill "$SERVICE" && gone
 verdict "sondad: without sessions it ends at once" $?
 leave

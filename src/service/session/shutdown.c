@@ -14,7 +14,7 @@
 
 static void warn_if_lost(const struct session *s)
 {
-	if (!session_is_detached(s) || s->file || s->state == SESSION_CLONED)
+	if (!session_is_detached(s) || s->file)
 		return;
 	log_warn(
 		"session %llu%s%s ends with the service: no consumer is attached to read its trace",
