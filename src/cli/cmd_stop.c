@@ -2,12 +2,12 @@
 /*
  * sonda stop, sonda attach: end a session that sonda record --detach has left in the service.
  *
- *	attach --> (wait for its end, or a signal) --> flush, disable --> clone --> read
+ *	attach --> (wait for its end, or a signal) --> flush, disable --> (clone) --> read
  *	      \-- the output cannot be opened --> detach
  *
- * Reading takes the data out of a session. If the output cannot take all of it, the clone is
- * detached under the key of the session, and the next sonda stop reads that. A session for which
- * the service writes a file is not read.
+ * Reading takes the data out of a session. So the session is cloned first if the output may not have
+ * room for all of it. If it had not, the clone is detached under the key of the session, and the next
+ * sonda stop reads that. A session for which the service writes a file is not read.
  */
 
 #include <errno.h>
@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/core/mem.h"
@@ -49,6 +50,19 @@ static bool is_kept_when_cloned(const Pb__TraceConfig *config)
 		if (config->buffers[i]->transfer_on_clone || config->buffers[i]->clear_before_clone)
 			return false;
 	return true;
+}
+
+/* Returns true if the output has room for full buffers, twice: packets are larger in a file than in
+ * a buffer, and others may write there, too. */
+static bool has_room(const struct trace_file *file, const Pb__TraceConfig *config)
+{
+	struct rlimit limit;
+	uint64_t need = 0;
+
+	for (size_t i = 0; i < config->n_buffers; i++)
+		need += (uint64_t)config->buffers[i]->size_kb * 1024;
+	return trace_file_is_regular(file) && trace_file_room(file) / 2 >= need &&
+	       getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur == RLIM_INFINITY;
 }
 
 /* Clones the ended session on a connection of its own. The service may lack the memory for it: the
@@ -91,7 +105,8 @@ static int save(struct ending *x, struct trace_file *file, struct err_text *e)
 	const Pb__TraceConfig *config = x->summary.config;
 	int r;
 
-	make_backup(x);
+	if (!has_room(file, config))
+		make_backup(x);
 	r = session_client_save(x->client, file, &x->summary.scan, e);
 	x->summary.file_is_cut = trace_file_error(file) != 0;
 	if (r == -ENODATA && config->trigger_config)
