@@ -52,17 +52,42 @@ with open(sys.argv[1], "w") as out:
 LOAD
 chmod +x "$TMP/two_loads"
 perf=()
-perf sched record -o "$TMP/perf.probe" -- true >"$TMP/log" 2>&1 && perf=(perf sched record -o "$TMP/perf.data" --)
-# On a busy machine perf lacks switches, also without a word. Then a thread ran in the middle of its longest wait.
-perf_is_whole() { # START END: of the longest wait, in seconds
-  ! grep -qE 'INFO:.*lost' "$TMP/latency" && perf script -i "$TMP/perf.data" -F time,event,trace 2>/dev/null |
-    awk -v start="$1" -v end="$2" '
-      { time = $1 + 0; match($0, /pid=[0-9]+/); pid = substr($0, RSTART + 4, RLENGTH - 4) }
-      /sched_stat_runtime/ && time > start && time < end { ran[pid] = 1 }
-      /sched_switch/ && $1 == end ":" { match($0, /next_pid=[0-9]+/); woken = substr($0, RSTART + 9, RLENGTH - 9) }
-      END { exit !(woken && !(woken in ran)) }'
+perf sched record -k CLOCK_MONOTONIC -o "$TMP/perf.probe" -- true >"$TMP/log" 2>&1 &&
+  perf=(perf sched record -k CLOCK_MONOTONIC -o "$TMP/perf.data" --)
+boot=$(python3 -c 'import time; print(time.clock_gettime_ns(time.CLOCK_BOOTTIME) - time.clock_gettime_ns(time.CLOCK_MONOTONIC))')
+longest_wait() { # FIELD...: of the longest wait of both
+  report latency --top 100000 "$TMP/sched" | rows "Longest waits" thread wait_ns "$@" |
+    awk '$1 == "load" && $2 > max { max = $2; $1 = ""; row = $0 } END { print row }'
 }
-timeout 120 "${perf[@]}" "$BIN/sonda" record -a -o "$TMP/sched" sched -- taskset -c 0 "$TMP/two_loads" "$TMP/ran" 20000000 >"$TMP/log" 2>&1
+# A busy machine's perf lacks switches, and the kernels of some virtual machines leave some out: then a CPU leaves another thread
+# than it went to before. A wait in which that was says nothing.
+is_whole() { # START END: of a wait, in ns of CLOCK_MONOTONIC
+  awk -v start="$1" -v end="$2" '/sched_switch/ {
+      sub(/:$/, "", $2); time = $2 * 1000000000; last = ended[$1]; ended[$1] = time
+      match($0, /prev_pid=[0-9]+/); prev = substr($0, RSTART + 9, RLENGTH - 9)
+      match($0, /next_pid=[0-9]+/); went = to[$1]; to[$1] = substr($0, RSTART + 9, RLENGTH - 9)
+      if (went != "" && went != prev && time > start && last < end) { bad = 1; print }
+    } END { exit bad }' "$TMP/switches" >>"$TMP/broken"
+}
+# perf merges tasks of a name, so its longest wait is that of both; it counts from sched_wakeup on, we from sched_waking on.
+# Where perf lacks events, a wait goes on to the next event of the thread that it has.
+both_are_whole() {
+  local begins ends
+  perf sched latency -i "$TMP/perf.data" >"$TMP/latency" 2>/dev/null
+  ! grep -qE 'INFO:.*lost' "$TMP/latency" || return
+  perf script -i "$TMP/perf.data" --ns -F cpu,time,event,trace >"$TMP/switches" 2>/dev/null
+  read -r begins ends < <(awk '/ load:/ { sub(/.*max start: */, ""); sub(/ s .*max end: */, " "); print $1 * 1e9, $2 * 1e9 }' \
+    OFMT=%.0f "$TMP/latency")
+  is_whole "$begins" "$ends" || return
+  read -r ours at < <(longest_wait at_ts)
+  is_whole "$((at - boot))" "$((at - boot + ours))"
+}
+for _ in 1 2 3 4 5 6; do
+  timeout 120 "${perf[@]}" "$BIN/sonda" record -a -o "$TMP/sched" sched -- taskset -c 0 "$TMP/two_loads" "$TMP/ran" 20000000 >"$TMP/log" 2>&1
+  [ ${#perf[@]} != 0 ] || break
+  is_compared=
+  both_are_whole && is_compared=1 && break
+done
 [ -s "$TMP/ran" ]
 verdict "a load is recorded" $? "$TMP/log"
 grep -q "sonda report $TMP/sched" "$TMP/log"
@@ -80,16 +105,11 @@ read -r longest at < <(report latency -p "$pid" --top 1000 "$TMP/sched" | rows "
 behind=$(report latency -p "$pid" --top 1 "$TMP/sched" | rows "Longest waits" behind)
 [ -n "$behind" ] && [ "$behind" != None ]
 verdict "report latency: another thread had the CPU meanwhile" $? "$TMP/report.err"
-# perf merges tasks of a name, so its longest wait is that of both; it counts from sched_wakeup on, we from sched_waking on.
-# Where perf lacks events, a wait goes on to the next event of the thread that it has.
-[ ${#perf[@]} = 0 ] || perf sched latency -i "$TMP/perf.data" >"$TMP/latency" 2>/dev/null
-read -r begins ends < <(awk '/ load:/ { sub(/.*max start: */, ""); sub(/ s .*max end: */, " "); print $1, $2 }' "$TMP/latency")
-if [ ${#perf[@]} -gt 0 ] && ! perf_is_whole "$begins" "$ends"; then
+if [ ${#perf[@]} -gt 0 ] && [ -z "$is_compared" ]; then
   echo "# perf lacks events: its longest wait is not compared"
 elif [ ${#perf[@]} -gt 0 ]; then
   theirs=$(awk -F'|' '/ load:/ { sub(/.*max: */, "", $5); print $5 * 1000000 }' "$TMP/latency")
-  both=$(report latency --top 100000 "$TMP/sched" | rows "Waits for a CPU, by thread" thread max_ns | awk '$1 == "load" && $2 > m { m = $2 } END { print m }')
-  near "${both:-0}" "${theirs:-0}" 2
+  near "$(longest_wait)" "${theirs:-0}" 2
   verdict "report latency: the longest wait is that of perf sched latency, within 2 %" $? "$TMP/near"
 fi
 [ -n "${longest:-}" ] && [ "${at:-0}" -gt 0 ]
