@@ -39,7 +39,7 @@ static int32_t process_with(const struct perf_session *s, const struct stack_map
 static bool ask_file(struct perf_session *s, const struct stack_mapping *m)
 {
 	struct mapped_file *f = &s->files.items[m->file];
-	struct file_mapping where = {.inode = f->inode};
+	struct file_mapping where = {.inode = f->inode, .major = f->major, .minor = f->minor};
 	int32_t pid = process_with(s, m, &where);
 
 	if (!file_reader_ask_elf(&s->reader, m->file, pid, &where, f->path)) {

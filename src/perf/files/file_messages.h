@@ -27,7 +27,8 @@ struct file_request {
 	uint64_t id;
 	int32_t pid, tid; /* MAPS: both; ELF: a process that maps the file, 0: none */
 	uint64_t start, end; /* ELF: where it is mapped */
-	uint64_t inode; /* ELF: of the mapped file */
+	uint64_t inode; /* ELF: of the mapped file, as are major and minor */
+	uint32_t major, minor;
 	uint32_t file; /* NAMES: from the answer of ELF */
 	uint32_t n; /* NAMES: number of addresses. ELF: bytes of the path with its NUL */
 	union {

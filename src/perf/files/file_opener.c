@@ -6,20 +6,23 @@
  *	/proc/PID/root/PATH             the path as the process sees it
  *	/PATH                           the path as this process sees it, if the process has ended
  *
- * It must be a regular file with the inode of the mapping. It is opened with O_PATH first, which
- * has no effect on a device in the place of the file.
+ * It must be a regular file with the inode and the device of the mapping. It is opened with O_PATH
+ * first, which has no effect on a device in the place of the file.
  */
 #include "perf/files/file_opener.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
+#include <linux/magic.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/core/mem.h"
@@ -34,8 +37,21 @@
 
 #define PLACE_MAX (FILE_PATH_MAX + 64)
 
+/*
+ * Overlayfs and btrfs return other device numbers from stat(2) than the kernel has in mappings. Of
+ * their files only the inode is compared.
+ */
+static bool is_on_device(int fd, const struct stat *st, const struct file_request *q)
+{
+	struct statfs fs;
+
+	return st->st_dev == makedev(q->major, q->minor) ||
+	       (fstatfs(fd, &fs) == 0 && ((unsigned long)fs.f_type == OVERLAYFS_SUPER_MAGIC ||
+					  (unsigned long)fs.f_type == BTRFS_SUPER_MAGIC));
+}
+
 /* Returns a descriptor or -errno. */
-static int open_checked(const char *place, uint64_t inode)
+static int open_checked(const char *place, const struct file_request *q)
 {
 	_cleanup_(closep) int found = open(place, O_PATH | O_CLOEXEC);
 	char again[64];
@@ -44,7 +60,7 @@ static int open_checked(const char *place, uint64_t inode)
 
 	if (found < 0 || fstat(found, &st) < 0)
 		return -errno;
-	if (!S_ISREG(st.st_mode) || st.st_ino != inode)
+	if (!S_ISREG(st.st_mode) || st.st_ino != q->inode || !is_on_device(found, &st, q))
 		return -ESTALE;
 	snprintf(again, sizeof(again), "/proc/self/fd/%d", found);
 	fd = open(again, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
@@ -59,13 +75,13 @@ static int open_elf(const struct file_request *q)
 	if (q->pid) {
 		snprintf(place, sizeof(place), "/proc/%d/map_files/%llx-%llx", q->pid,
 			 (unsigned long long)q->start, (unsigned long long)q->end);
-		fd = open_checked(place, q->inode);
+		fd = open_checked(place, q);
 	}
 	if (fd < 0 && q->pid) {
 		snprintf(place, sizeof(place), "/proc/%d/root%s", q->pid, q->path);
-		fd = open_checked(place, q->inode);
+		fd = open_checked(place, q);
 	}
-	return fd < 0 ? open_checked(q->path, q->inode) : fd;
+	return fd < 0 ? open_checked(q->path, q) : fd;
 }
 
 static int open_maps(const struct file_request *q)
@@ -107,8 +123,8 @@ static void confine(void)
 	static const unsigned needed[] = {CAP_CHECKPOINT_RESTORE, CAP_DAC_READ_SEARCH,
 					  CAP_SYS_PTRACE};
 	static const char *const calls[] = {
-		"close",	"exit_group", "fstat", "newfstatat", "recvfrom",
-		"rt_sigreturn", "sendmsg",    "statx", "write",	     NULL,
+		"close",	"exit_group", "fstat", "fstatfs", "newfstatat", "recvfrom",
+		"rt_sigreturn", "sendmsg",    "statx", "write",	  NULL,
 	};
 	static const struct syscall_without reading[] = {
 		{"open", 1, O_ACCMODE | O_CREAT | O_TRUNC},

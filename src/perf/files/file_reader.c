@@ -213,7 +213,9 @@ bool file_reader_ask_elf(const struct file_reader_user *u, uint64_t id, int32_t 
 				 .pid = pid,
 				 .start = m->start,
 				 .end = m->end,
-				 .inode = m->inode};
+				 .inode = m->inode,
+				 .major = m->major,
+				 .minor = m->minor};
 	size_t len = strnlen(path, sizeof(q.path) - 1);
 
 	memcpy(q.path, path, len);
