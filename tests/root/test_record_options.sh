@@ -130,9 +130,15 @@ record 3 --strict 'raw_syscalls:*' --filter 'id == 1 && nosuch == 2' sched_switc
   said '^             id == 1 && nosuch == 2$' && said '^ +\^$' && [ "$(count '^(event sched_|)switch')" -gt 0 ]
 check "a filter that the kernel refuses: its words, its place, and the rest records" $?
 
-record 3 --strict sched_switch --filter 'prev_pid ===' -- true && said 'event sched/sched_switch could not be recorded' &&
-  said 'events +none: none of the requested events could be recorded'
-check "nothing else was asked for: that is why there is nothing" $?
+record 1 sched_switch --filter 'prev_pid ===' -- true && said 'event sched/sched_switch could not be recorded' &&
+  said 'events +none: none of the requested events could be recorded' && said '^sonda: nothing was recorded: all requested events were refused$'
+check "nothing else was asked for: that is why there is nothing, and it is a failure" $?
+record 1 --strict -q 'raw_syscalls:*' --filter 'nosuch == 2' -- true && said '^sonda: nothing was recorded'
+check "all events of a pattern are refused: likewise" $?
+record 1 --json sched_switch --filter 'prev_pid ===' -- true && grep -q '"lossy":true' "$TMP/out"
+check "--json: likewise" $?
+record 0 sched_switch --filter 'prev_pid ===' sched_waking -- true && said 'event sched/sched_switch could not be recorded'
+check "a refused event beside others is no failure without --strict" $?
 
 # Triggers of an instance are the session's own, but where a kernel has them for everybody.
 own_or_told() { [ "$1" = 0 ] || said 'missing +ftrace option event_triggers: .*act on all tracers'; }
@@ -219,9 +225,13 @@ if [ -e $TRACEFS/kprobe_events ]; then
   check "--kprobe and --kretprobe of a function" $?
   record 3 --strict --kprobe 'p:mine vfs_read x=nosuch' sched_switch -- true && said 'kprobe_events' && said '^ +\^$'
   check "a probe that the kernel refuses: its words and its place" $?
+  record 1 --kprobe 'p:mine vfs_read x=nosuch' -- true && said 'nothing was recorded: all requested events were refused'
+  check "and nothing else: a failure" $?
 else
   record 3 --strict --kprobe vfs_read sched_switch -- true && said 'ftrace option kprobe_events: the kernel has no kprobe_events'
   check "--kprobe: told that the kernel cannot" $?
+  record 1 --kprobe vfs_read -- true && said 'nothing was recorded: all requested events were refused'
+  check "--kprobe and nothing else: a failure" $?
 fi
 if [ -e $TRACEFS/uprobe_events ]; then
   # Its entry point: every program comes along there once.
@@ -235,6 +245,8 @@ if [ -e $TRACEFS/uprobe_events ]; then
   record 3 --strict --uprobe "p:entry $program:main" --uprobe "p:past $program:0x7fffffff" sched_switch -- true &&
     said "uprobe_events: '$program:main' is not a place in a program" && said 'past could not be recorded: no instruction of the program begins'
   check "--uprobe of a name, and of a place behind the file's end" $?
+  record 1 --uprobe "p:entry $program:main" --uprobe "p:past $program:0x7fffffff" -- true && said 'nothing was recorded: all requested events were refused'
+  check "and nothing else: a failure" $?
 else
   skip "--uprobe" "the kernel has none"
 fi

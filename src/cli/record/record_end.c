@@ -123,6 +123,11 @@ static int write_summary(struct record_command *c, bool file_is_cut)
 		obstacles_print(&facts, c->result.started_daemons, c->options.socket, &c->console);
 	strbuf_deinit(&text);
 	strbuf_deinit(&command_end);
+	if (verdict.refused && record_needs_ftrace(c)) {
+		console_error(&c->console,
+			      "nothing was recorded: all requested events were refused");
+		return EXIT_FAILED;
+	}
 	if (command > 0 || printed != EXIT_GOOD)
 		return command > 0 ? command : printed;
 	return c->options.strict && (verdict.lost || verdict.missing) ? EXIT_LOSSY : EXIT_GOOD;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/report/summary.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -79,8 +80,8 @@ static const Pb__FtraceConfig *first_ftrace(const struct record_facts *f)
 	return c->data_sources[i]->config->ftrace_config;
 }
 
-/* "group/event (why)" matches "group/event" and "event". An entry about a trigger does not
- * match. */
+/* "group/event (why)" matches "group/event" and "event". Entries about a trigger and about a limit
+ * do not match. */
 static bool is_about(const char *failed, const char *what)
 {
 	const char *bare = strchr(failed, '/');
@@ -90,38 +91,105 @@ static bool is_about(const char *failed, const char *what)
 	if (!str_starts(failed, what))
 		return false;
 	failed += strlen(what);
-	return str_starts(failed, " (") && !str_starts(failed, " (trigger");
+	return str_starts(failed, " (") && !str_starts(failed, " (trigger") &&
+	       !str_starts(failed, " (limited by ");
+}
+
+static size_t count_failed(const struct ftrace_scan *s, const char *what)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->failed.n; i++)
+		n += is_about(s->failed.names[i], what);
+	return n;
 }
 
 static bool has_failed(const struct ftrace_scan *s, const char *what)
 {
-	for (size_t i = 0; i < s->failed.n; i++)
-		if (is_about(s->failed.names[i], what))
-			return true;
-	return false;
+	return count_failed(s, what);
 }
 
-/* Returns true if every option that creates events was rejected. */
-static bool all_refused(const Pb__FtraceConfig *c, const struct ftrace_scan *s)
+/* Returns true if the kernel's list of events is known, and each event of the pattern was rejected. */
+static bool pattern_has_failed(const struct record_facts *f, const char *pattern)
 {
-	const struct {
-		bool is_set;
-		const char *option;
-	} makers[] = {
-		{c->n_syscall_events, "option:syscall_events"},
-		{c->n_kprobe_events, "option:kprobe_events"},
-		{c->n_uprobe_events, "option:uprobe_events"},
-		{c->enable_function_graph, "option:enable_function_graph"},
-	};
+	size_t n = 0;
 
+	for (size_t i = 0; f->events && i < f->events->n; i++) {
+		const char *event = f->events->names[i];
+
+		if (!tracefs_event_matches(event, pattern))
+			continue;
+		if (!has_failed(&f->scan->ftrace, event))
+			return false;
+		n++;
+	}
+	return n;
+}
+
+/* Returns 1 if the event of a probe was rejected that its definition names: "p:NAME PLACE". */
+static size_t probe_has_failed(const struct ftrace_scan *s, const char *definition)
+{
+	const char *colon = definition ? strchr(definition, ':') : NULL;
+	char name[TRACEFS_EVENTS_MAX_NAME];
+
+	if (!colon)
+		return 0;
+	snprintf(name, sizeof(name), "%.*s", (int)strcspn(colon + 1, " \t"), colon + 1);
+	return *name && has_failed(s, name);
+}
+
+/* Returns true if all n probes were rejected: one entry for each probe, or one if the kernel has no
+ * such probes. n_events: rejected events of probes. */
+static bool probes_have_failed(const struct ftrace_scan *s, const char *option, size_t n,
+			       size_t n_events)
+{
+	char lacking[80];
+
+	snprintf(lacking, sizeof(lacking), "%s (the kernel has no ", option);
+	for (size_t i = 0; i < s->failed.n; i++)
+		if (str_starts(s->failed.names[i], lacking))
+			return true;
+	return count_failed(s, option) + n_events >= n;
+}
+
+/* Returns true if every event, probe, system call and tracer was rejected. */
+static bool all_refused(const struct record_facts *f, const Pb__FtraceConfig *c)
+{
+	const struct ftrace_scan *s = &f->scan->ftrace;
+	size_t kprobes = 0, uprobes = 0;
+
+	if (c->n_atrace_categories || c->n_atrace_apps)
+		return false;
 	for (size_t i = 0; i < c->n_ftrace_events; i++)
 		if (!name_list_has(&s->unknown, c->ftrace_events[i]) &&
-		    !has_failed(s, c->ftrace_events[i]))
+		    !has_failed(s, c->ftrace_events[i]) &&
+		    !pattern_has_failed(f, c->ftrace_events[i]))
 			return false;
-	for (size_t i = 0; i < ARRAY_SIZE(makers); i++)
-		if (makers[i].is_set && !has_failed(s, makers[i].option))
+	for (size_t i = 0; i < c->n_kprobe_events; i++)
+		kprobes += probe_has_failed(s, c->kprobe_events[i]->definition);
+	for (size_t i = 0; i < c->n_uprobe_events; i++)
+		uprobes += probe_has_failed(s, c->uprobe_events[i]);
+	if (!probes_have_failed(s, "option:kprobe_events", c->n_kprobe_events, kprobes) ||
+	    !probes_have_failed(s, "option:uprobe_events", c->n_uprobe_events, uprobes) ||
+	    (c->n_syscall_events && !has_failed(s, "raw_syscalls/sys_enter")) ||
+	    (c->enable_function_graph && !has_failed(s, "option:enable_function_graph")))
+		return false;
+	return c->n_ftrace_events || c->n_kprobe_events || c->n_uprobe_events ||
+	       c->n_syscall_events || c->enable_function_graph;
+}
+
+bool record_is_refused(const struct record_facts *f)
+{
+	if (f->scan->ftrace.counts.total || !ftrace_scan_has_rings(&f->scan->ftrace) ||
+	    !asks_for_ftrace(f->config))
+		return false;
+	for (size_t i = 0; i < f->config->n_data_sources; i++) {
+		const Pb__FtraceConfig *c = requested_ftrace(f->config->data_sources[i]);
+
+		if (c && !all_refused(f, c))
 			return false;
-	return s->unknown.n || s->failed.n;
+	}
+	return true;
 }
 
 /* Returns true if some events were rejected. For a pattern that may be all of them. */
@@ -145,7 +213,7 @@ static void write_no_events(const struct record_facts *f, bool lost, struct strb
 					       : "no producer recorded any\n");
 	} else if (lost) {
 		strbuf_puts(out, "all events were lost\n");
-	} else if (all_refused(c, s)) {
+	} else if (record_is_refused(f)) {
 		strbuf_puts(out, "none of the requested events could be recorded\n");
 	} else {
 		strbuf_printf(out, "no requested event occurred%s%s%s%s\n",
@@ -484,6 +552,7 @@ static void write_trace(const struct record_facts *f, struct strbuf *out,
 	losses_collect(f, &losses);
 	write_head(f, out);
 	ret->missing = !write_events(f, losses.n, out);
+	ret->refused = ret->missing && record_is_refused(f);
 	write_samples(&f->scan->samples, out);
 	if (f->command_end)
 		write_lines("command", f->command_end, out);

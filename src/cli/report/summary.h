@@ -13,6 +13,7 @@
 struct record_verdict {
 	bool lost; /* recorded data, or data that should have been recorded, is not in the trace */
 	bool missing; /* a requested event or data source does not exist */
+	bool refused; /* there are no events, since no requested one could be recorded */
 };
 
 /* Appends the summary: a few lines for a person, each ended. */
@@ -30,3 +31,5 @@ void record_summary_json(const struct record_facts *f, struct strbuf *out,
 /* Appends a line for each requested item that is missing. A line that begins with a blank continues
  * the line before. Returns the number of items. */
 size_t record_missing(const struct record_facts *f, struct strbuf *ret);
+/* Returns true if the trace has no events because none of the requested ones could be recorded. */
+bool record_is_refused(const struct record_facts *f);

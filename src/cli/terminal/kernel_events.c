@@ -130,7 +130,7 @@ static size_t group_len(const char *word)
 }
 
 /* Matches like sonda-probes. */
-static bool matches(const char *event, const char *word)
+bool tracefs_event_matches(const char *event, const char *word)
 {
 	char copy[TRACEFS_EVENTS_MAX_NAME];
 	char *colon;
@@ -179,7 +179,7 @@ static bool has_folder(const struct tracefs_events *t, const char *word)
 bool tracefs_events_has(const struct tracefs_events *t, const char *word)
 {
 	for (size_t i = 0; i < t->n; i++)
-		if (matches(t->names[i], word))
+		if (tracefs_event_matches(t->names[i], word))
 			return true;
 	return has_folder(t, word);
 }

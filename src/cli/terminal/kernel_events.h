@@ -32,8 +32,11 @@ bool tracefs_event_exists(const char *root, const char *name);
 int tracefs_events_load(const char *root, struct tracefs_events *ret);
 void tracefs_events_deinit(struct tracefs_events *t);
 
-/* Returns true if the event exists. word: "group/name", "group:name" or "name", or a pattern of
- * that form. */
+/* word: "group/name", "group:name" or "name", or a pattern of that form. */
+
+/* Returns true if the word means the event, "group/name". */
+bool tracefs_event_matches(const char *event, const char *word);
+/* Returns true if the word means an event that exists. */
 bool tracefs_events_has(const struct tracefs_events *t, const char *word);
 
 /* Returns the nearest event name as "group/name", or "group/ *" if word resembles a group; else
