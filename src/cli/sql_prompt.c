@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include <wchar.h>
 
@@ -19,6 +18,7 @@
 #include "base/system/log.h"
 #include "base/text/str.h"
 #include "cli/sql_complete.h"
+#include "cli/sql_history.h"
 #include "cli/terminal/verb.h"
 
 #define HISTORY_LINES 1000
@@ -30,7 +30,7 @@ struct sql_prompt {
 	struct strbuf text; /* lines of a statement without its ';' */
 	EditLine *el; /* NULL: the input is no terminal */
 	History *history;
-	char history_file[4096]; /* "": none */
+	int history_folder; /* -errno: none */
 	bool quit, failed;
 };
 
@@ -378,30 +378,6 @@ static unsigned char complete(EditLine *el, int key)
 	return result;
 }
 
-/* $XDG_STATE_HOME/sonda/sql_history, in ~/.local/state by default. */
-static void find_history_file(struct sql_prompt *p)
-{
-	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
-	char folder[3072];
-	int n;
-
-	if (state && *state)
-		n = snprintf(folder, sizeof(folder), "%s/sonda", state);
-	else if (home && *home)
-		n = snprintf(folder, sizeof(folder), "%s/.local/state/sonda", home);
-	else
-		return;
-	if (n < 0 || (size_t)n >= sizeof(folder))
-		return;
-	for (char *s = folder + 1; (s = strchr(s, '/')); s++) {
-		*s = '\0';
-		mkdir(folder, 0700);
-		*s = '/';
-	}
-	mkdir(folder, 0700);
-	snprintf(p->history_file, sizeof(p->history_file), "%s/sql_history", folder);
-}
-
 static int open_terminal(struct sql_prompt *p)
 {
 	HistEvent event;
@@ -411,11 +387,9 @@ static int open_terminal(struct sql_prompt *p)
 	p->history = history_init();
 	if (!p->el || !p->history)
 		return -ENOMEM;
-	find_history_file(p);
 	history(p->history, &event, H_SETSIZE, HISTORY_LINES);
 	history(p->history, &event, H_SETUNIQUE, 1);
-	if (p->history_file[0])
-		history(p->history, &event, H_LOAD, p->history_file);
+	p->history_folder = sql_history_load(p->history);
 	el_set(p->el, EL_CLIENTDATA, p);
 	el_set(p->el, EL_PROMPT, prompt_text);
 	el_set(p->el, EL_EDITOR, "emacs");
@@ -432,14 +406,11 @@ static int open_terminal(struct sql_prompt *p)
 
 static void close_terminal(struct sql_prompt *p)
 {
-	HistEvent event;
-	mode_t mask = umask(0077);
-
-	if (p->history && p->history_file[0])
-		history(p->history, &event, H_SAVE, p->history_file);
-	umask(mask);
-	if (p->history)
+	if (p->history) {
+		sql_history_save(p->history, p->history_folder);
 		history_end(p->history);
+	}
+	closep(&p->history_folder);
 	if (p->el)
 		el_end(p->el);
 }
@@ -487,7 +458,7 @@ static void read_lines(struct sql_prompt *p)
 
 int sql_prompt(sqlite3 *db, enum sql_format format)
 {
-	struct sql_prompt p = {.db = db, .format = format};
+	struct sql_prompt p = {.db = db, .format = format, .history_folder = -1};
 	bool is_terminal = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
 	struct sigaction saved[2];
 	int r = 0;

@@ -4,7 +4,7 @@
 # kernels: none
 #
 # Root writes exports and pages into folders where user 4242 may write, too. While they are written, that user puts
-# links in their place, or has put a pipe there before.
+# links in their place, or has put a pipe there before. The history of root's prompt is in that user's HOME, as under sudo.
 set -u
 . "$(dirname "$0")/lib.sh"
 command -v setpriv >/dev/null || { echo "setpriv is missing" >&2; exit 77; }
@@ -79,4 +79,27 @@ page_is_not_written "a page is not written into a stranger's pipe" "$TMP/shared/
 page_is_not_written "a page is not written into a stranger's link" "$TMP/shared/link"
 "$SONDA" report --html -o /dev/stdout "$TMP/trace" 2>"$TMP/log" | grep -q '</html>'
 verdict "root may write a page to a pipe of its own" $? "$TMP/log"
+
+# The history of sonda sql -i. HOME is a folder of 4242, or one of root with a link in it.
+prompt() { # NAME=VALUE...: a statement at a terminal
+  env -u XDG_STATE_HOME "$@" script -qec "$SONDA sql -i $TRACE" /dev/null <<<'select 40 + 2 as answer;' >"$TMP/log" 2>&1
+  grep -q '42' "$TMP/log"
+}
+if command -v script >/dev/null; then
+  rm -f "$TMP/own"
+  mkdir -m 755 "$TMP/home" "$TMP/linked" "$TMP/own"
+  chown 4242:4242 "$TMP/home"
+  echo secret >"$TMP/file"
+  stranger mkdir -p "$TMP/home/.local/state/sonda" && stranger ln -s "$TMP/file" "$TMP/home/.local/state/sonda/sql_history"
+  prompt HOME="$TMP/home" && [ "$(cat "$TMP/file")" = secret ]
+  verdict "the history of root's prompt is not written through a stranger's link" $? "$TMP/log"
+  rm -r "$TMP/home/.local"
+  prompt HOME="$TMP/home" && [ -z "$(ls -A "$TMP/home")" ]
+  verdict "nor into a stranger's folder" $? "$TMP/log"
+  ln -s "$TMP/own" "$TMP/linked/.local"
+  prompt HOME="$TMP/linked" && [ -z "$(ls -A "$TMP/own")" ]
+  verdict "nor through a link to a folder" $? "$TMP/log"
+  prompt HOME="$TMP/own" && grep -q 40 "$TMP/own/.local/state/sonda/sql_history"
+  verdict "it is written in root's own folder" $? "$TMP/log"
+fi
 exit $BAD
