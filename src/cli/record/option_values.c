@@ -93,19 +93,24 @@ static int add_pid(struct pid_list *l, uint32_t pid)
 
 int option_pids(const char *option, const char *text, struct pid_list *l, struct err_text *e)
 {
-	const char *end;
-	char number[16];
-	uint32_t pid;
-	int r;
+	for (const char *end;; text = end + 1) {
+		char number[16] = ""; /* stays empty if there are more digits */
+		uint32_t pid;
+		size_t len;
+		int r;
 
-	for (;; text = end + 1) {
 		end = strchrnul(text, ',');
-		snprintf(number, sizeof(number), "%.*s",
-			 (int)MIN((size_t)(end - text), sizeof(number)), text);
-		if (str_to_u32(number, &pid) || !pid || pid > INT32_MAX)
-			return err_set(e, -EINVAL,
-				       "%s: '%.*s' is not a process id; examples: 1234, 1,2",
-				       option, (int)MIN(end - text, (ptrdiff_t)80), text);
+		len = (size_t)(end - text);
+		if (len < sizeof(number))
+			memcpy(number, text, len);
+		if (str_to_u32(number, &pid) || !pid || pid > INT32_MAX) {
+			bool is_number = len && strspn(text, "0123456789") == len;
+
+			return err_set(e, -EINVAL, "%s: '%.*s' is not a process id; %s", option,
+				       (int)MIN(len, (size_t)80), text,
+				       is_number ? "the range is 1 to 2147483647"
+						 : "examples: 1234, 1,2");
+		}
 		r = add_pid(l, pid);
 		if (r == -E2BIG)
 			return err_set(e, -EINVAL, "%s: more than %d processes", option,

@@ -78,6 +78,23 @@ TEST(test_what_is_no_process)
 	}
 }
 
+TEST(test_a_number_out_of_range_is_named)
+{
+	static const char *const numbers[] = {"0", "2147483648", "1234567890123456",
+					      "0000000000000012345"};
+	char expected[128];
+
+	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++) {
+		struct pid_list l = {0};
+
+		assert_int_equal(option_pids("-p", numbers[i], &l, &why), -EINVAL);
+		snprintf(expected, sizeof(expected),
+			 "-p: '%s' is not a process id; the range is 1 to 2147483647", numbers[i]);
+		assert_string_equal(why.text, expected);
+		free(l.pids);
+	}
+}
+
 TEST(test_processes_have_a_limit)
 {
 	struct pid_list l = {0};
