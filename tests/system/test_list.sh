@@ -35,6 +35,8 @@ sonda 0 list sources && shows '^linux.ftrace ' && shows '^ +example +sonda recor
 verdict "data sources with their options and an example" $?
 sonda 0 list families && shows '^RUNQ +Waits for a CPU' && sonda 0 list --json families && json 'len(items) == 11 and all(i["example"] for i in items)'
 verdict "families of eBPF counters" $?
+sonda 0 list families runq 'Cpu*' && shows '^RUNQ ' && shows '^CPU_TIME ' && sonda 0 describe runq && shows '^preset +runq ' && shows '^family +RUNQ '
+verdict "families in any case" $?
 for kind in presets sources families; do
   sonda 0 list --json $kind && json 'all(i["kind"] and i["name"] and i["title"] for i in items)' || break
 done

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -266,6 +267,20 @@ int list_sources(struct list *l, const char *pattern, struct err_text *e)
 
 /* ---- families of eBPF counters ---- */
 
+/* Matches in any case: names of families are in capitals, and the presets of that name are not. */
+static bool matches_family(const struct list *l, const char *pattern, const char *name)
+{
+	char capitals[64];
+	size_t i;
+
+	if (!pattern)
+		return true;
+	for (i = 0; pattern[i] && i < sizeof(capitals) - 1; i++)
+		capitals[i] = (char)toupper((unsigned char)pattern[i]);
+	capitals[i] = '\0';
+	return !pattern[i] && list_matches(l, capitals, name);
+}
+
 int list_families(struct list *l, const char *pattern, struct err_text *e)
 {
 	const ProtobufCEnumDescriptor *families = &pb__ebpf_counters_config__family__descriptor;
@@ -282,7 +297,7 @@ int list_families(struct list *l, const char *pattern, struct err_text *e)
 		if (u.names.n &&
 		    presets_find(l->presets, u.names.names[0], strlen(u.names.names[0]), &s, e))
 			s = NULL;
-		if (list_matches(l, pattern, name)) {
+		if (matches_family(l, pattern, name)) {
 			list_out_item(&l->out, "family", name, s ? s->title : NULL);
 			strbuf_printf(&example, "sonda record -t 10s %s", s ? s->name : "ebpf");
 			if (l->detail != LIST_NAMES)
