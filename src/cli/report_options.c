@@ -22,7 +22,7 @@ static const char usage_head[] =
 	"       sonda report [OPTION]... why PID|NAME [FILE]\n\n"
 	"Answers the common questions about a trace; without a NAME on one screen. Without a FILE "
 	"it reads\n"
-	"the newest trace of the current folder. Names:\n\n";
+	"the newest trace of the current folder; - is the standard input. Names:\n\n";
 
 static const char usage_tail[] =
 	"\n"
