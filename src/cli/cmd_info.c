@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -14,6 +15,7 @@
 #include "base/system/log.h"
 #include "cli/report/verb_summary.h"
 #include "cli/terminal/verb.h"
+#include "cli/trace/newest_trace.h"
 #include "cli/trace/trace_input.h"
 #include "cli/trace/trace_readback.h"
 
@@ -60,22 +62,31 @@ static int print_info(const struct verb_options *o, struct err_text *e)
 int cmd_info(int argc, char **argv)
 {
 	static const char usage[] =
-		"usage: sonda info [OPTION]... FILE...\n\n"
+		"usage: sonda info [OPTION]... [FILE]...\n\n"
 		"Prints the summary of a trace: events, losses, holes, what is missing, why the "
 		"session\n"
 		"ended; the machines, the config, the buffers, and what the bytes of the trace "
 		"are. "
 		"Several\n"
-		"files are those of one rotation, in their order.\n\n"
+		"files are those of one rotation, in their order. Without a FILE it reads the "
+		"newest trace\n"
+		"of the current folder.\n\n"
 		"      --strict           exit with 3 if data was lost or something is missing\n"
 		"      --json             print the summary as JSON\n"
 		"  -h, --help         print this help\n";
 	struct verb_options o;
 	struct err_text e;
-	int r = verb_options_parse(argc, argv, "jx", 1, FILES_MAX, usage, &o);
+	char newest[NAME_MAX + 1], *words[] = {newest};
+	int r = verb_options_parse(argc, argv, "jx", 0, FILES_MAX, usage, &o);
 
 	if (r >= 0)
 		return r;
+	if (!o.n_words) {
+		if (newest_trace_choose("info", newest) < 0)
+			return EXIT_FAILED;
+		o.words = words;
+		o.n_words = 1;
+	}
 	r = print_info(&o, &e);
 	if (r >= 0)
 		return r;

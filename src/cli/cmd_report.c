@@ -396,15 +396,8 @@ static int run(const struct report_options *o)
 	struct err_text e;
 	int r;
 
-	if (!o->file) {
-		r = newest_trace_find(newest);
-		if (r < 0) {
-			log_error("report: no trace in this folder%s%s; name a file",
-				  r == -ENOENT ? "" : ": ", r == -ENOENT ? "" : strerror(-r));
-			return EXIT_FAILED;
-		}
-		log_info("report: %s is the newest trace here", newest);
-	}
+	if (!o->file && newest_trace_choose("report", newest) < 0)
+		return EXIT_FAILED;
 	if (o->out && trace_input_is_output(o->file ? o->file : newest, o->out)) {
 		log_error("report: -o %s is the trace itself; choose another name", o->out);
 		return EXIT_USAGE;

@@ -4,9 +4,9 @@
 # sonda info: what a trace consists of. The summary before it is that of sonda record (tests/root/test_ends.sh).
 set -u
 cd "$(dirname "$0")/../.." || exit 2
-SONDA=${BUILD:-build}/bin/sonda
+SONDA=$(realpath "${BUILD:-build}/bin/sonda")
 [ -x "$SONDA" ] || { echo "$SONDA is not built" >&2; exit 77; }
-TRACE=tests/data/traces/ring_losses.pftrace
+TRACE=$PWD/tests/data/traces/ring_losses.pftrace
 N=0 BAD=0
 TMP=$(mktemp -d)
 trap '[ "$BASHPID" != $$ ] || rm -rf "$TMP"' EXIT
@@ -63,5 +63,14 @@ shows "a name of another machine is printed without control characters" '^  mach
 shows "packets by kind" '^track_event +2 '
 shows "columns of the scheduler are events" '^sched_switch +2 '
 shows "events of the kernel" '^print +1 '
+
+mkdir "$TMP/folder" && cd "$TMP/folder" || exit 2
+"$SONDA" info >"$TMP/out" 2>"$TMP/err"
+[ $? = 1 ] && grep -q '^sonda: info: no trace in this folder; name a file$' "$TMP/err"
+verdict "a folder without a trace" $?
+cp "$TRACE" older && touch -d yesterday older && cp "$TRACE" newer
+"$SONDA" info >"$TMP/out" 2>"$TMP/err" && grep -q '^sonda: info: newer is the newest trace here$' "$TMP/err"
+verdict "without FILE: the newest trace of the folder" $?
+shows "its summary" '^Recorded .* to newer$'
 echo "1..$N"
 exit $BAD

@@ -193,8 +193,6 @@ rows <<'END'
 2 | open | FILE is missing$
 2 | open --port x good.pftrace | --port x is not a port; example: 9001
 2 | open good.pftrace good.pftrace | one file at a time
-2 | info | info: FILE is missing$
-2 | info --json | info: FILE is missing$
 2 | describe | describe: WORD is missing$
 2 | export good.pftrace | the form is missing; use --json, --csv, --sqlite or --folded slices
 2 | export --csv --json good.pftrace | one form at a time

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/core/mem.h"
+#include "base/system/log.h"
 #include "gen/fields.h"
 #include "wire/pb_dec.h"
 
@@ -111,5 +112,17 @@ int newest_trace_find(char ret_name[static NAME_MAX + 1])
 out:
 	free(files.list);
 	free(head);
+	return r;
+}
+
+int newest_trace_choose(const char *verb, char ret_name[static NAME_MAX + 1])
+{
+	int r = newest_trace_find(ret_name);
+
+	if (r < 0)
+		log_error("%s: no trace in this folder%s%s; name a file", verb,
+			  r == -ENOENT ? "" : ": ", r == -ENOENT ? "" : strerror(-r));
+	else
+		log_info("%s: %s is the newest trace here", verb, ret_name);
 	return r;
 }

@@ -10,3 +10,5 @@
  * Returns 0 and the name, or -ENOENT if there is none, or -errno.
  */
 int newest_trace_find(char ret_name[static NAME_MAX + 1]);
+/* The same for a verb whose command line names no FILE. Logs the name, or why there is none. */
+int newest_trace_choose(const char *verb, char ret_name[static NAME_MAX + 1]);
