@@ -9,7 +9,7 @@
 # libsonda-service0 (record_itself of FOLDER, which installed.sh leaves there), and all of it is upgraded and purged
 # (booted-guest.sh). Speaks TAP. Takes some ten minutes on a machine without KVM, and root for debootstrap.
 #
-# Exit codes: 0 all good, 1 one failed, 77 it cannot run here (the reason on stderr).
+# Exit codes: 0 all good, 1 one failed, 2 the command line or FOLDER is wrong, 77 it cannot run here (the reason on stderr).
 #
 #     host                          guest
 #     stdout          <-- ttyS1 --- booted-guest.sh
@@ -28,7 +28,10 @@ case ${1:-} in
 sid) suite=sid kernel=newest smp=2 ;;
 *) sed -n '/^# usage/,/^set -u/{/^#/s/^# \{0,1\}//p}' "$0" >&2; exit 2 ;;
 esac
-debs=$(realpath "$2") || exit 2
+debs=$(realpath "${2:-}") || exit 2
+for package in sonda libsonda0 libsonda-service0; do
+  compgen -G "$debs/${package}_*.deb" >/dev/null || { echo "booted: $debs has no ${package}_*.deb; run: make deb" >&2; exit 2; }
+done
 [ "$(id -u)" = 0 ] || give_up "debootstrap needs root"
 PATH=$PATH:/usr/sbin:/sbin
 for program in debootstrap qemu-system-x86_64 busybox cpio modprobe mkfs.ext4 xz; do
