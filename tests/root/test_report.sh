@@ -166,6 +166,16 @@ if truncate -s 32M "$TMP/disk" && loop=$(losetup -f --show "$TMP/disk" 2>"$TMP/l
   report io -p dd --by device --top 1000 "$TMP/io" | rows Devices op size_bytes | sort >"$TMP/ours"
   printf 'read %s\nwrite %s\n' $((150 * 32768)) $((100 * 65536)) | diff - <(grep -E ' (4915200|6553600)$' "$TMP/ours") >"$TMP/diff"
   verdict "report io -p: they belong to the process that asked for them" $? "$TMP/ours"
+  # The kernel's counters are read each second: the second time has the requests.
+  timeout 120 "$BIN/sonda" record -a -o "$TMP/named" io -- \
+    sh -c "dd if=/dev/zero of=$loop bs=64k count=10 oflag=direct; sleep 2.5" >"$TMP/log" 2>&1
+  name=$(lsblk -nro NAME "$loop")
+  "$BIN/sonda" report io --top 1000 "$TMP/named" >"$TMP/ours" 2>&1
+  [ "$(report io --by device --top 1000 "$TMP/named" | rows Devices device op | grep -cx "$name write")" = 1 ] &&
+    report io --top 1000 "$TMP/named" | rows "Slowest requests" device | grep -qx "$name" &&
+    report io --by disk --top 1000 "$TMP/named" | rows "Disks, by the kernel's counters" disk | grep -qx "$name" &&
+    ! grep -q " $(lsblk -nro MAJ:MIN "$loop") \|^$(lsblk -nro MAJ:MIN "$loop") " "$TMP/ours"
+  verdict "report io: a device has the same name in all tables, if the trace has its counters" $? "$TMP/ours" "$TMP/log"
   losetup -d "$loop"
   LOOP=
 else

@@ -2,7 +2,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -58,7 +60,7 @@ static const struct column {
 #define IN_FLIGHT 4
 
 struct sys_disk {
-	char *name; /* owned */
+	char *name, *number; /* owned; number: "254:0", as lsblk(8) prints it */
 	uint32_t group;
 	uint32_t counters[COLUMNS]; /* slots of extra_counters_put */
 	uint32_t pass; /* last pass that met the disk */
@@ -67,8 +69,10 @@ struct sys_disk {
 
 static void sys_disks_deinit(struct sys_disks *d)
 {
-	for (size_t i = 0; i < d->n; i++)
+	for (size_t i = 0; i < d->n; i++) {
 		free(d->all[i].name);
+		free(d->all[i].number);
+	}
 	free(d->all);
 	*d = (struct sys_disks){0};
 }
@@ -83,7 +87,8 @@ static void sys_disks_begin(struct sys_disks *d)
 	d->next = 0;
 }
 
-static int add(struct sys_disks *d, struct sys_packet *p, struct span name, struct sys_disk **ret)
+static int add(struct sys_disks *d, struct sys_packet *p, struct span name, const uint64_t *device,
+	       struct sys_disk **ret)
 {
 	struct sys_disk k = {0};
 
@@ -92,15 +97,20 @@ static int add(struct sys_disks *d, struct sys_packet *p, struct span name, stru
 	if (array_reserve(&d->all, &d->cap, d->n + 1, sizeof(*d->all)) < 0 ||
 	    !(k.name = strndup(name.p, name.len)))
 		return -ENOMEM;
+	if (asprintf(&k.number, "%" PRIu64 ":%" PRIu64, device[0], device[1]) < 0) {
+		free(k.name);
+		return -ENOMEM;
+	}
 	if (d->n == 0)
 		d->group = extra_counters_group(&p->extras, "diskstats");
-	k.group = extra_counters_subgroup(&p->extras, d->group, k.name);
+	k.group = extra_counters_subgroup(&p->extras, d->group, k.name, k.number);
 	d->all[d->n] = k;
 	*ret = &d->all[d->n++];
 	return 0;
 }
 
-static int find(struct sys_disks *d, struct sys_packet *p, struct span name, struct sys_disk **ret)
+static int find(struct sys_disks *d, struct sys_packet *p, struct span name, const uint64_t *device,
+		struct sys_disk **ret)
 {
 	for (size_t i = 0; i < d->n; i++) {
 		if (d->next >= d->n)
@@ -109,15 +119,16 @@ static int find(struct sys_disks *d, struct sys_packet *p, struct span name, str
 		if (span_is(name, (*ret)->name))
 			return 0;
 	}
-	return add(d, p, name, ret);
+	return add(d, p, name, device, ret);
 }
 
-/* Sets the n numbers of one disk. Returns 0, -E2BIG or -ENOMEM. */
+/* Sets the n numbers of one disk. device: its major and minor number. Returns 0, -E2BIG or
+ * -ENOMEM. */
 static int sys_disks_set(struct sys_disks *d, struct sys_packet *p, struct span name,
-			 const uint64_t *v, size_t n)
+			 const uint64_t *device, const uint64_t *v, size_t n)
 {
 	struct sys_disk *k;
-	int r = find(d, p, name, &k);
+	int r = find(d, p, name, device, &k);
 
 	if (r < 0)
 		return r;
@@ -170,12 +181,13 @@ static const uint8_t disk_fields[SYS_DISK_COLUMNS] = {
 /* Parses "259 0 nvme0n1 NUMBERS", as many numbers as are known. */
 static int parse_disk(struct sys_diskstats *s, struct sys_packet *p, struct span line)
 {
-	uint64_t v[sizeof(disk_fields)];
+	uint64_t device[2], v[sizeof(disk_fields)];
 	struct span name;
 	struct pb_enc *e;
 	size_t n = 0;
 
-	if (!number_table_skip(&line, 2) || !span_next_word(&line, &name))
+	if (!number_table_u64(&line, &device[0]) || !number_table_u64(&line, &device[1]) ||
+	    !span_next_word(&line, &name))
 		return -EBADMSG;
 	while (n < sizeof(disk_fields) && number_table_u64(&line, &v[n]))
 		n++;
@@ -189,7 +201,7 @@ static int parse_disk(struct sys_diskstats *s, struct sys_packet *p, struct span
 		if (disk_fields[i])
 			pb_enc_u64(e, disk_fields[i], v[i]);
 	pb_enc_close(e);
-	return sys_disks_set(&s->disks, p, name, v, n);
+	return sys_disks_set(&s->disks, p, name, device, v, n);
 }
 
 static int diskstats_parse(void *state, struct sys_packet *p, struct span text)

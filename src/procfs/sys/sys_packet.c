@@ -29,12 +29,14 @@ static void extra_counters_deinit(struct extra_counters *x)
 
 uint32_t extra_counters_group(struct extra_counters *x, const char *name)
 {
-	return extra_counters_subgroup(x, TRACK_ROOT, name);
+	return extra_counters_subgroup(x, TRACK_ROOT, name, NULL);
 }
 
-uint32_t extra_counters_subgroup(struct extra_counters *x, uint32_t group, const char *name)
+uint32_t extra_counters_subgroup(struct extra_counters *x, uint32_t group, const char *name,
+				 const char *description)
 {
-	const struct track_spec spec = {.kind = TRACK_GROUP, .parent = group, .name = name};
+	const struct track_spec spec = {
+		.kind = TRACK_GROUP, .parent = group, .name = name, .description = description};
 
 	return x->tracks ? tracks_add(x->tracks, &spec) : TRACK_VOID;
 }

@@ -44,8 +44,9 @@ int extra_counters_init(struct extra_counters *x, const char *source, struct wri
 
 /* Returns the group of a file, such as "vmstat". */
 uint32_t extra_counters_group(struct extra_counters *x, const char *name);
-/* Returns a group in a group, such as a disk or a CPU. */
-uint32_t extra_counters_subgroup(struct extra_counters *x, uint32_t group, const char *name);
+/* Returns a group in a group, such as a disk or a CPU. description: of a track_spec. */
+uint32_t extra_counters_subgroup(struct extra_counters *x, uint32_t group, const char *name,
+				 const char *description);
 uint32_t extra_counters_cpu(struct extra_counters *x, uint32_t group, uint32_t cpu);
 /*
  * Returns the counter of that name in the group. It is created if it is new, with the unit,

@@ -22,11 +22,12 @@ static int teardown(void **state)
 
 static int set(const char *name, uint64_t first, size_t n)
 {
+	static const uint64_t device[2] = {8, 16};
 	uint64_t v[SYS_DISK_COLUMNS];
 
 	for (size_t i = 0; i < SYS_DISK_COLUMNS; i++)
 		v[i] = first + i;
-	return sys_disks_set(&disks, &poll_state, (struct span){name, strlen(name)}, v, n);
+	return sys_disks_set(&disks, &poll_state, (struct span){name, strlen(name)}, device, v, n);
 }
 
 static void write_at(uint64_t ns)
@@ -51,6 +52,8 @@ DISK_TEST(units_and_groups)
 	assert_int_equal(read_last("diskstats/sda/discard merges"), 13);
 	assert_int_equal(read_last("diskstats/dm-0/in_flight"), 109);
 	assert_null(read_find("diskstats/dm-0/discard I/Os"));
+	assert_true(fake_str_is(read_find("diskstats/sda")->descriptor,
+				PB_TRACK_DESCRIPTOR_DESCRIPTION, 0, "8:16"));
 	assert_int_equal(rd.n_values, 9 + 7);
 	/* Milliseconds, which readers make nanoseconds of. */
 	assert_true(read_sub(read_find("diskstats/sda/io_ticks")->descriptor,
