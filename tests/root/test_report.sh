@@ -176,6 +176,13 @@ if truncate -s 32M "$TMP/disk" && loop=$(losetup -f --show "$TMP/disk" 2>"$TMP/l
     report io --by disk --top 1000 "$TMP/named" | rows "Disks, by the kernel's counters" disk | grep -qx "$name" &&
     ! grep -q " $(lsblk -nro MAJ:MIN "$loop") \|^$(lsblk -nro MAJ:MIN "$loop") " "$TMP/ours"
   verdict "report io: a device has the same name in all tables, if the trace has its counters" $? "$TMP/ours" "$TMP/log"
+  # The command begins these requests, and a thread of the kernel ends them.
+  timeout 120 "$BIN/sonda" record -o "$TMP/begun" 'block:block_rq_*' -- \
+    dd if=/dev/zero of="$loop" bs=64k count=100 oflag=direct >"$TMP/log" 2>&1
+  grep -q 'note .*disk requests end .* in interrupts; .* (--all: all)' "$TMP/log"
+  verdict "the summary of a recording of a command: ends of requests are not in it" $? "$TMP/log"
+  report io "$TMP/begun" | rows "Requests without an end" op requests size_bytes | grep -x "write 100 $((100 * 65536))" >"$TMP/ours"
+  verdict "report io: requests whose end is not recorded are shown" $? "$TMP/report.err"
   losetup -d "$loop"
   LOOP=
 else

@@ -62,6 +62,7 @@ void pass_calls(const struct pass_input *in, struct pass_rows *ret);
 void pass_requests(const struct pass_input *in, struct pass_rows *ret);
 void request_list_free(struct request_list *l);
 void pass_longest_requests(const struct pass_input *in, struct pass_rows *ret);
+void pass_unfinished_requests(const struct pass_input *in, struct pass_rows *ret);
 void pass_events(const struct pass_input *in, struct pass_rows *ret);
 void pass_interrupts(const struct pass_input *in, struct pass_rows *ret);
 void pass_longest_calls(const struct pass_input *in, struct pass_rows *ret);

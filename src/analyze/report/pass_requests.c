@@ -2,7 +2,8 @@
 /*
  * requests_by, longest_requests: requests to block devices. A request is a block_rq_issue and the
  * block_rq_complete of the same device and sector that follows; a block_rq_insert right before it
- * has the thread that asked for it.
+ * has the thread that asked for it. unfinished_requests: each block_rq_issue that no
+ * block_rq_complete follows before the next block_rq_insert.
  */
 #include "analyze/report/pass.h"
 
@@ -18,9 +19,19 @@ enum operation { OP_READ, OP_WRITE, OP_DISCARD, OP_FLUSH, OP_OTHER, OPS };
 
 struct request {
 	int64_t dev, sector, bytes;
-	int64_t ts, dur, queued;
+	int64_t ts, dur, queued; /* dur: 0 without an end */
 	enum operation op;
 	uint32_t utid;
+};
+
+struct request_array {
+	struct request *list; /* owned */
+	size_t n, cap;
+};
+
+/* All requests that count. */
+struct request_list {
+	struct request_array done, unfinished;
 };
 
 /* The last events of a device and sector that no block_rq_complete followed. */
@@ -29,6 +40,7 @@ struct open_request {
 		int64_t dev, sector;
 	} key;
 	bool inserted, issued;
+	enum operation op;
 	int64_t insert_ts, issue_ts, bytes;
 	uint32_t insert_utid, issue_utid;
 	UT_hash_handle hh;
@@ -37,7 +49,7 @@ struct open_request {
 struct requests {
 	const struct pass_input *in;
 	struct open_request *open; /* owned hash */
-	uint32_t next; /* row of ftrace_event */
+	struct request_list *list; /* what is complete and what is not; owned by the caller */
 	size_t at; /* see table_next_ts() */
 	bool failed;
 };
@@ -100,28 +112,6 @@ static struct open_request *find_open(struct requests *r, const struct block_eve
 	return NULL;
 }
 
-static void begin(struct requests *r, const struct block_event *e, bool issued, int64_t ts,
-		  uint32_t utid)
-{
-	struct open_request *o = find_open(r, e, true);
-
-	if (!o)
-		return;
-	if (issued) {
-		/* An issue right after an issue has no insert. */
-		o->inserted &= !o->issued;
-		o->issued = true;
-		o->issue_ts = ts;
-		o->issue_utid = utid;
-		o->bytes = (int64_t)(512 * (uint64_t)e->sectors);
-	} else {
-		o->inserted = true;
-		o->issued = false;
-		o->insert_ts = ts;
-		o->insert_utid = utid;
-	}
-}
-
 static bool is_counted(const struct pass_input *in, const struct request *q)
 {
 	const struct table *threads = &in->s->tables[TABLE_THREAD];
@@ -131,36 +121,74 @@ static bool is_counted(const struct pass_input *in, const struct request *q)
 		(!in->some && table_u8(threads, THREAD_IS_IDLE, q->utid) == 1));
 }
 
-/* Ends what is open. Returns false if it is no request that counts. */
-static bool end(struct requests *r, const struct block_event *e, int64_t ts, struct request *ret)
+/* Adds an issued request to one of the lists, if it counts. */
+static void add(struct requests *r, const struct open_request *o, int64_t dur,
+		struct request_array *to)
 {
-	struct open_request *o = find_open(r, e, false);
-	bool issued = o && o->issued;
-
-	if (!o)
-		return false;
-	*ret = (struct request){
-		.dev = e->dev,
-		.sector = e->sector,
+	struct request q = {
+		.dev = o->key.dev,
+		.sector = o->key.sector,
 		.bytes = o->bytes,
 		.ts = o->issue_ts,
-		.dur = (int64_t)((uint64_t)ts - (uint64_t)o->issue_ts),
+		.dur = dur,
 		.queued =
 			o->inserted ? (int64_t)((uint64_t)o->issue_ts - (uint64_t)o->insert_ts) : 0,
-		.op = e->op,
+		.op = o->op,
 		.utid = o->inserted ? o->insert_utid : o->issue_utid};
-	HASH_DEL(r->open, o);
-	free(o);
-	return issued && is_counted(r->in, ret);
+
+	if (!is_counted(r->in, &q))
+		return;
+	if (array_reserve(&to->list, &to->cap, to->n + 1, sizeof(q)))
+		r->failed = true;
+	else
+		to->list[to->n++] = q;
 }
 
-/* Finds the next request that is complete. */
-static bool next_request(struct requests *r, struct request *ret)
+static void begin(struct requests *r, const struct block_event *e, bool issued, int64_t ts,
+		  uint32_t utid)
+{
+	struct open_request *o = find_open(r, e, true);
+
+	if (!o)
+		return;
+	if (issued) {
+		/* An issue right after an issue has no insert: the driver did not take the
+		 * request the first time. */
+		o->inserted &= !o->issued;
+		o->issued = true;
+		o->op = e->op;
+		o->issue_ts = ts;
+		o->issue_utid = utid;
+		o->bytes = (int64_t)(512 * (uint64_t)e->sectors);
+	} else {
+		if (o->issued)
+			add(r, o, 0, &r->list->unfinished);
+		o->inserted = true;
+		o->issued = false;
+		o->insert_ts = ts;
+		o->insert_utid = utid;
+	}
+}
+
+static void end(struct requests *r, const struct block_event *e, int64_t ts)
+{
+	struct open_request *o = find_open(r, e, false);
+
+	if (!o)
+		return;
+	o->op = e->op;
+	if (o->issued)
+		add(r, o, (int64_t)((uint64_t)ts - (uint64_t)o->issue_ts), &r->list->done);
+	HASH_DEL(r->open, o);
+	free(o);
+}
+
+static void read_requests(struct requests *r)
 {
 	const struct table *t = &r->in->s->tables[TABLE_FTRACE];
+	struct open_request *o, *next;
 
-	while (r->next < t->rows && !r->failed) {
-		uint32_t row = r->next++;
+	for (uint32_t row = 0; row < t->rows && !r->failed; row++) {
 		uint16_t kind = table_u16(t, FTRACE_KIND, row);
 		struct block_event e;
 		int64_t ts;
@@ -175,17 +203,12 @@ static bool next_request(struct requests *r, struct request *ret)
 		if (kind != PB_FTRACE_EVENT_BLOCK_RQ_COMPLETE)
 			begin(r, &e, kind == PB_FTRACE_EVENT_BLOCK_RQ_ISSUE, ts,
 			      table_u32(t, FTRACE_UTID, row));
-		else if (end(r, &e, ts, ret))
-			return true;
+		else
+			end(r, &e, ts);
 	}
-	return false;
-}
-
-static void requests_deinit(struct requests *r)
-{
-	struct open_request *o, *next;
-
 	HASH_ITER (hh, r->open, o, next) {
+		if (o->issued)
+			add(r, o, 0, &r->list->unfinished);
 		HASH_DEL(r->open, o);
 		free(o);
 	}
@@ -193,48 +216,38 @@ static void requests_deinit(struct requests *r)
 
 /* ---- the passes ---- */
 
-/* All requests that count. */
-struct request_list {
-	struct request *list; /* owned */
-	size_t n, cap;
-};
-
 void request_list_free(struct request_list *l)
 {
-	if (l)
-		free(l->list);
+	if (!l)
+		return;
+	free(l->done.list);
+	free(l->unfinished.list);
 	free(l);
 }
 
 /* Returns the requests, which the passes share, or NULL without memory. */
 static const struct request_list *list_requests(const struct pass_input *in)
 {
-	struct request_list *l = *in->requests;
 	struct requests r = {.in = in};
-	struct request q;
 
-	if (l)
-		return l;
-	l = calloc(1, sizeof(*l));
-	while (l && next_request(&r, &q)) {
-		if (array_reserve(&l->list, &l->cap, l->n + 1, sizeof(q)))
-			r.failed = true;
-		else
-			l->list[l->n++] = q;
-	}
-	requests_deinit(&r);
+	if (*in->requests)
+		return *in->requests;
+	r.list = calloc(1, sizeof(*r.list));
+	if (!r.list)
+		return NULL;
+	read_requests(&r);
 	if (r.failed) {
-		request_list_free(l);
-		l = NULL;
+		request_list_free(r.list);
+		r.list = NULL;
 	}
-	*in->requests = l;
-	return l;
+	*in->requests = r.list;
+	return r.list;
 }
 
 enum request_key { BY_DEVICE, BY_LENGTH, BY_WHO };
 
 /* flagged: the time in the queue; other: bytes. */
-static void add_requests(const struct request_list *l, enum request_key by,
+static void add_requests(const struct request_array *l, enum request_key by,
 			 const struct pass_who *who, struct groups *g)
 {
 	for (size_t i = 0; i < l->n; i++) {
@@ -263,9 +276,9 @@ void pass_requests(const struct pass_input *in, struct pass_rows *ret)
 	bool good = pass_who_init(&who, in) && l;
 
 	if (good)
-		add_requests(l, by, &who, &g);
+		add_requests(&l->done, by, &who, &g);
 	if (good && groups_place(&g))
-		add_requests(l, by, &who, &g);
+		add_requests(&l->done, by, &who, &g);
 	for (size_t i = 0; i < g.n && good; i++) {
 		const struct group *e = &g.list[i];
 		int64_t key = by == BY_LENGTH	? (int64_t)e->key
@@ -294,16 +307,28 @@ void pass_longest_requests(const struct pass_input *in, struct pass_rows *ret)
 	struct largest l = {.most = (size_t)in->top};
 	const struct request_list *all = list_requests(in);
 
-	for (size_t i = 0; all && i < all->n; i++)
-		largest_add(&l, all->list[i].dur, (uint32_t)i, 0);
+	for (size_t i = 0; all && i < all->done.n; i++)
+		largest_add(&l, all->done.list[i].dur, (uint32_t)i, 0);
 	if (l.n)
 		qsort(l.items, l.n, sizeof(*l.items), by_row);
 	for (size_t i = 0; i < l.n; i++) {
-		const struct request *q = &all->list[l.items[i].row];
+		const struct request *q = &all->done.list[l.items[i].row];
 
 		PASS_ROW(ret, q->dev, q->op, q->bytes, q->sector, q->utid, q->queued, q->ts,
 			 q->dur);
 	}
 	ret->failed |= !all || l.failed;
 	free(l.items);
+}
+
+void pass_unfinished_requests(const struct pass_input *in, struct pass_rows *ret)
+{
+	const struct request_list *all = list_requests(in);
+
+	for (size_t i = 0; all && i < all->unfinished.n; i++) {
+		const struct request *q = &all->unfinished.list[i];
+
+		PASS_ROW(ret, q->dev, q->op, q->bytes, q->utid);
+	}
+	ret->failed |= !all;
 }

@@ -33,6 +33,7 @@ static const struct pass passes[] = {
 	{"requests_by", "who, op, n, bytes, queued, total, p50, p99, worst", pass_requests},
 	{"longest_requests", "dev, op, bytes, sector, utid, queued, ts, dur",
 	 pass_longest_requests},
+	{"unfinished_requests", "dev, op, bytes, utid", pass_unfinished_requests},
 };
 
 /* Shared by the tables of a database. */

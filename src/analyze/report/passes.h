@@ -56,6 +56,8 @@
  *		device and operation (see io_sql.h), by thread or process and operation, or by length (as waits_by)
  *	longest_requests(by, top)(dev, op, bytes, sector, utid, queued, ts, dur)
  *		the longest of these
+ *	unfinished_requests(dev, op, bytes, utid)
+ *		requests of the same threads whose completion the trace does not have
  *
  * Times are ns. An interval that did not end lasts to the end of the window, and one that reaches
  * out of it is cut. An interval without an end is counted only if it is the last one of its CPU or

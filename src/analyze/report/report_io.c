@@ -24,6 +24,13 @@ static const struct report_section sections[] =
 	 .title = "Devices",
 	 .sql = "SELECT " SQL_DEVICE " AS device" SQL_IO_COLUMNS "(SELECT who AS dev, * FROM "
 		"requests_by('device')) " SQL_IO_ORDER},
+	{.title = "Requests without an end",
+	 .note = "not counted in the other tables; a recording of one command lacks the "
+		 "interrupts that end its requests (sonda record --all)",
+	 .sql = "SELECT " SQL_DEVICE " AS device, " SQL_OP ", n AS requests, bytes AS size_bytes "
+		"FROM (SELECT dev, op, count(*) AS n, sum(bytes) AS bytes FROM "
+		"unfinished_requests GROUP BY 1, 2) ORDER BY n DESC, bytes DESC LIMIT :top + "
+		":more"},
 	{.by = "process",
 	 .title = "Processes",
 	 .sql = "SELECT " SQL_PROCESS SQL_IO_COLUMNS "requests_by('process')"

@@ -9,6 +9,7 @@
 #include "cli/report/config_sources.h"
 #include "cli/report/data_losses.h"
 #include "cli/report/missing_events.h"
+#include "cli/report/record_notes.h"
 #include "cli/report/snapshot_report.h"
 
 /*
@@ -516,29 +517,11 @@ static void write_cost(const struct source_scan *s, struct strbuf *out)
 	strbuf_deinit(&line);
 }
 
-static bool overwritten(const struct trace_scan *s)
-{
-	for (size_t i = 0; i < s->stats.n_buffers; i++)
-		if (s->stats.buffers[i].bytes_overwritten)
-			return true;
-	return false;
-}
-
 static void write_notes(const struct record_facts *f, struct strbuf *out)
 {
-	const struct trace_scan *s = f->scan;
 	struct strbuf lines = {0};
 
-	if (s->compressed_packets)
-		strbuf_printf(&lines, "compressed packets that this summary does not read: %llu\n",
-			      (unsigned long long)s->compressed_packets);
-	if (triggers_end_a_ring(f->config) && !f->snapshots && s->ftrace.first_ns &&
-	    s->disabled_ns > s->ftrace.first_ns && overwritten(s))
-		strbuf_printf(&lines, "the ring buffer wrapped: the trace covers the last %.1f s\n",
-			      (double)(s->disabled_ns - s->ftrace.first_ns) / 1e9);
-	if (s->bad_packets)
-		strbuf_printf(&lines, "packets that this summary could not read: %llu\n",
-			      (unsigned long long)s->bad_packets);
+	record_notes(f, &lines);
 	if (lines.s)
 		write_lines("note", lines.s, out);
 	strbuf_deinit(&lines);
