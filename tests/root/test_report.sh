@@ -177,10 +177,11 @@ if truncate -s 32M "$TMP/disk" && loop=$(losetup -f --show "$TMP/disk" 2>"$TMP/l
     ! grep -q " $(lsblk -nro MAJ:MIN "$loop") \|^$(lsblk -nro MAJ:MIN "$loop") " "$TMP/ours"
   verdict "report io: a device has the same name in all tables, if the trace has its counters" $? "$TMP/ours" "$TMP/log"
   # The command begins these requests, and a thread of the kernel ends them.
-  timeout 120 "$BIN/sonda" record -o "$TMP/begun" 'block:block_rq_*' -- \
+  timeout 120 "$BIN/sonda" record -o "$TMP/begun" io -- dd if=/dev/zero of="$loop" bs=64k count=100 oflag=direct >"$TMP/log" 2>&1
+  report io "$TMP/begun" | rows Devices op requests size_bytes | grep -x "write 100 $((100 * 65536))" >"$TMP/ours"
+  verdict "a recording of a command: all its requests are there, with their ends" $? "$TMP/log"
+  timeout 120 "$BIN/sonda" record -o "$TMP/begun" block:block_rq_insert block:block_rq_issue -- \
     dd if=/dev/zero of="$loop" bs=64k count=100 oflag=direct >"$TMP/log" 2>&1
-  grep -q 'note .*disk requests end .* in interrupts; .* (--all: all)' "$TMP/log"
-  verdict "the summary of a recording of a command: ends of requests are not in it" $? "$TMP/log"
   report io "$TMP/begun" | rows "Requests without an end" op requests size_bytes | grep -x "write 100 $((100 * 65536))" >"$TMP/ours"
   verdict "report io: requests whose end is not recorded are shown" $? "$TMP/report.err"
   losetup -d "$loop"
@@ -212,6 +213,9 @@ SEND
   verdict "report net: packets and bytes of an interface are those of /proc/net/dev" $? "$TMP/diff"
   report net --by process -p python3 "$TMP/net" | rows "Packets, by the process that sent them" packets | grep -qx 300
   verdict "report net: the process that sent them" $?
+  timeout 120 "$BIN/sonda" record -o "$TMP/sent" net -- unshare -n sh "$TMP/send" >"$TMP/log" 2>&1
+  grep -q 'note .*packets arrive in interrupts; .* (--all: all)' "$TMP/log"
+  verdict "the summary of a recording of a command says which packets it has" $? "$TMP/log"
 else
   echo "# no network namespace with veth here"
 fi

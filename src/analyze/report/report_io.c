@@ -25,8 +25,7 @@ static const struct report_section sections[] =
 	 .sql = "SELECT " SQL_DEVICE " AS device" SQL_IO_COLUMNS "(SELECT who AS dev, * FROM "
 		"requests_by('device')) " SQL_IO_ORDER},
 	{.title = "Requests without an end",
-	 .note = "not counted in the other tables; a recording of one command lacks the "
-		 "interrupts that end its requests (sonda record --all)",
+	 .note = "not counted in the other tables",
 	 .sql = "SELECT " SQL_DEVICE " AS device, " SQL_OP ", n AS requests, bytes AS size_bytes "
 		"FROM (SELECT dev, op, count(*) AS n, sum(bytes) AS bytes FROM "
 		"unfinished_requests GROUP BY 1, 2) ORDER BY n DESC, bytes DESC LIMIT :top + "

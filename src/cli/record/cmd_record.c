@@ -28,6 +28,7 @@
 #include "cli/record/record_end.h"
 #include "cli/record/record_options.h"
 #include "cli/record/record_presets.h"
+#include "cli/record/record_threads.h"
 #include "cli/record/recording.h"
 #include "cli/record/show_config.h"
 #include "cli/record/snapshots.h"
@@ -88,9 +89,9 @@ static int set_threads(struct record_command *c, struct err_text *e)
 	uint32_t tid = c->child ? (uint32_t)command_child_pid(c->child) : 0;
 
 	if (o->pids.n)
-		return record_config_set_pids(c->config, &o->pids, e);
+		return record_threads_set_pids(c->config, &o->pids, e);
 	/* A config selects its processes itself. */
-	return c->child && !o->all && !o->config ? record_config_set_tids(c->config, &tid, 1) : 0;
+	return c->child && !o->all && !o->config ? record_threads_set(c->config, &tid, 1) : 0;
 }
 
 #define EVENTS_LISTED 20 /* of the missing events */

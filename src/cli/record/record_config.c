@@ -32,7 +32,8 @@
 
 enum { EVENTS_BUFFER, NAMES_BUFFER };
 
-static Pb__DataSourceConfig *add_source(Pb__TraceConfig *config, const char *name, uint32_t buffer)
+Pb__DataSourceConfig *record_config_add_source(Pb__TraceConfig *config, const char *name,
+					       uint32_t buffer)
 {
 	Pb__TraceConfig__DataSource *s = message_add(&config->n_data_sources, &config->data_sources,
 						     &pb__trace_config__data_source__descriptor);
@@ -90,7 +91,7 @@ static int put_names_again(Pb__TraceConfig *config)
 }
 
 /* Requests that the daemons keep their priority while they record. */
-static Pb__PriorityBoostConfig *no_boost(void)
+Pb__PriorityBoostConfig *record_config_no_boost(void)
 {
 	Pb__PriorityBoostConfig *b = malloc(sizeof(*b));
 
@@ -262,7 +263,7 @@ static int ensure_ftrace(Pb__TraceConfig *config, Pb__FtraceConfig **ret)
 	Pb__DataSourceConfig *source = config_find_ftrace(config);
 
 	if (!source)
-		source = add_source(config, "linux.ftrace", events_buffer(config));
+		source = record_config_add_source(config, "linux.ftrace", events_buffer(config));
 	if (!source)
 		return -ENOMEM;
 	if (!source->ftrace_config) {
@@ -318,7 +319,7 @@ static int put_event_options(const struct record_options *o, const struct tracef
 					 unused);
 	r = ensure_ftrace(config, &f);
 	if (!r && o->no_priority && !source->priority_boost &&
-	    !(source->priority_boost = no_boost()))
+	    !(source->priority_boost = record_config_no_boost()))
 		r = -ENOMEM;
 	return r ? r : record_ftrace_put_options(o, events, presets, f, e);
 }
@@ -338,7 +339,7 @@ static int build(const struct record_options *o, const struct tracefs_events *ev
 	if (!r)
 		r = put_event_options(o, events, presets, config, e);
 	if (!r && o->no_priority && !config->priority_boost &&
-	    !(config->priority_boost = no_boost()))
+	    !(config->priority_boost = record_config_no_boost()))
 		r = -ENOMEM;
 	if (o->all_machines)
 		config->has_trace_all_machines = config->trace_all_machines = true;
@@ -358,89 +359,6 @@ int record_config_build(const struct record_options *o, const struct tracefs_eve
 		pb__trace_config__init(*config);
 	}
 	return build(o, events, presets, e, ret_idle, *config);
-}
-
-/* ---- whose events ---- */
-
-static int set_numbers(size_t *n, uint32_t **list, const uint32_t *numbers, size_t count)
-{
-	uint32_t *copy = malloc(count * sizeof(*copy) + 1);
-
-	if (!copy)
-		return -ENOMEM;
-	memcpy(copy, numbers, count * sizeof(*copy));
-	free(*list);
-	*list = copy;
-	*n = count;
-	return 0;
-}
-
-int record_config_set_tids(Pb__TraceConfig *config, const uint32_t *tids, size_t n)
-{
-	Pb__DataSourceConfig *source = config_find_ftrace(config);
-	Pb__FtraceConfig *f = source ? source->ftrace_config : NULL;
-
-	if (!f)
-		return 0;
-	f->has_follow_children = f->follow_children = true;
-	return set_numbers(&f->n_tids_to_trace, &f->tids_to_trace, tids, n);
-}
-
-/* Restricts the counters of eBPF programs, which count by process. */
-static int set_counted_pids(Pb__TraceConfig *config, const struct pid_list *pids)
-{
-	int r = 0;
-
-	for (size_t i = 0; i < config->n_data_sources && !r; i++) {
-		const Pb__DataSourceConfig *c = config->data_sources[i]->config;
-		Pb__EbpfCountersConfig *b = c ? c->ebpf_counters_config : NULL;
-
-		if (b)
-			r = set_numbers(&b->n_pids, &b->pids, pids->pids, pids->n);
-	}
-	return r;
-}
-
-/* Restricts the samples of call stacks; those of later children of the processes are not
- * recorded. */
-static int set_sampled_pids(Pb__TraceConfig *config, const struct pid_list *pids)
-{
-	int r = 0;
-
-	for (size_t i = 0; i < config->n_data_sources && !r; i++) {
-		const Pb__DataSourceConfig *c = config->data_sources[i]->config;
-		Pb__PerfEventConfig *p = c ? c->perf_event_config : NULL;
-
-		if (p)
-			r = set_numbers(&p->n_target_pid, (uint32_t **)&p->target_pid, pids->pids,
-					pids->n);
-	}
-	return r;
-}
-
-/* sonda-probes follows threads that are created from here on. A producer that does not support
- * pids_to_trace records only the threads that exist now. */
-int record_config_set_pids(Pb__TraceConfig *config, const struct pid_list *pids, struct err_text *e)
-{
-	_cleanup_(freep) uint32_t *tids = NULL;
-	Pb__DataSourceConfig *source;
-	Pb__FtraceConfig *f;
-	size_t n;
-	int r = pid_tasks_list("/proc", pids, &tids, &n, e);
-
-	if (!r)
-		r = record_config_set_tids(config, tids, n);
-	if (!r)
-		r = set_counted_pids(config, pids);
-	if (!r)
-		r = set_sampled_pids(config, pids);
-	if (!r) {
-		source = config_find_ftrace(config);
-		f = source ? source->ftrace_config : NULL;
-		r = !f ? 0
-		       : set_numbers(&f->n_pids_to_trace, &f->pids_to_trace, pids->pids, pids->n);
-	}
-	return r == -ENOMEM ? err_set(e, r, "no memory") : r;
 }
 
 void record_config_stream(Pb__TraceConfig *config, uint64_t max_bytes)

@@ -17,7 +17,7 @@
 /*
  * Builds the config: a new one if *config is NULL; else adds to the config of -c, and overrides its
  * settings. Patterns are matched against events (may be NULL); presets may be NULL. Patterns with
- * '!' that exclude nothing are added to ret_idle. record_config_set_tids() selects the threads.
+ * '!' that exclude nothing are added to ret_idle. record_threads_set() selects the threads.
  *
  * Returns 0, -EINVAL and sets e, or -ENOMEM. In any case the caller frees *config, if it is not
  * NULL, with pb__trace_config__free_unpacked.
@@ -26,14 +26,11 @@ int record_config_build(const struct record_options *o, const struct tracefs_eve
 			struct presets *presets, struct err_text *e,
 			struct event_requests *ret_idle, Pb__TraceConfig **config);
 
-/* Restricts the config's kernel events to these threads and their future children; replaces those
- * of an earlier call. Returns 0 or -ENOMEM. */
-int record_config_set_tids(Pb__TraceConfig *config, const uint32_t *tids, size_t n);
-/* As record_config_set_tids(), with the current threads of processes of this machine; restricts the
- * counters of eBPF programs to these processes, too. Returns 0, or -errno and sets e (-ESRCH: a
- * process does not exist). */
-int record_config_set_pids(Pb__TraceConfig *config, const struct pid_list *pids,
-			   struct err_text *e);
+/* Adds a data source. buffer: index of its target buffer. Returns NULL without memory. */
+Pb__DataSourceConfig *record_config_add_source(Pb__TraceConfig *config, const char *name,
+					       uint32_t buffer);
+/* Returns a new priority of --no-priority, or NULL without memory. */
+Pb__PriorityBoostConfig *record_config_no_boost(void);
 
 /* Makes the service stream the trace into the file that is passed to it. max_bytes: limit of the
  * file; 0: none. */

@@ -31,6 +31,7 @@
 #include "cli/record/progress.h"
 #include "cli/record/record_config.h"
 #include "cli/record/record_session.h"
+#include "cli/record/record_threads.h"
 #include "cli/record/snapshots.h"
 #include "cli/report/summary.h"
 #include "cli/terminal/signals.h"
@@ -308,7 +309,7 @@ static int before_recording(void *ctx, struct err_text *why)
 		return err_set(why, r->refused, "%s", r->refusal.text);
 	/* The threads are listed as late as possible: some producers do not follow new threads. */
 	if (pids && pids->n)
-		error = record_config_set_pids(r->setup->config, pids, why);
+		error = record_threads_set_pids(r->setup->config, pids, why);
 	return error ? error : check_for_command(r, why);
 }
 

@@ -24,14 +24,10 @@ static bool is_of_some_threads(const Pb__TraceConfig *config)
 	return false;
 }
 
-/* Returns true if the threads use devices whose interrupts end what the threads begin: packets, and
- * disk requests most of which have no end. */
-static bool needs_interrupts(const struct event_counts *c)
+static bool has_packets(const struct event_counts *c)
 {
 	return c->known && (c->known[PB_FTRACE_EVENT_NET_DEV_XMIT] ||
-			    c->known[PB_FTRACE_EVENT_NETIF_RECEIVE_SKB] ||
-			    c->known[PB_FTRACE_EVENT_BLOCK_RQ_ISSUE] >
-				    2 * c->known[PB_FTRACE_EVENT_BLOCK_RQ_COMPLETE]);
+			    c->known[PB_FTRACE_EVENT_NETIF_RECEIVE_SKB]);
 }
 
 void record_notes(const struct record_facts *f, struct strbuf *lines)
@@ -48,9 +44,9 @@ void record_notes(const struct record_facts *f, struct strbuf *lines)
 	if (s->bad_packets)
 		strbuf_printf(lines, "packets that this summary could not read: %llu\n",
 			      (unsigned long long)s->bad_packets);
-	if (is_of_some_threads(f->config) && needs_interrupts(&s->ftrace.counts))
+	if (is_of_some_threads(f->config) && has_packets(&s->ftrace.counts))
 		strbuf_printf(lines,
-			      "disk requests end and packets arrive in interrupts; the recording "
-			      "has only those that interrupted its threads%s\n",
+			      "packets arrive in interrupts; the recording has only those that "
+			      "interrupted its threads%s\n",
 			      f->from_words ? " (--all: all)" : "");
 }

@@ -6,6 +6,8 @@
 
 #include "unit/test.h"
 #include "cli/record/record_config.h"
+#include "cli/record/record_threads.h"
+#include "config/source_merge.h"
 #include "config/text.h"
 #include "config/trace_config.h"
 #include "unit/cli/kernel_events.h"
@@ -256,8 +258,8 @@ TEST(test_threads_may_be_set_again)
 	static const uint32_t first[] = {7, 8, 9}, second[] = {7};
 
 	build(ARGS("irq/*"));
-	assert_int_equal(record_config_set_tids(config, first, 3), 0);
-	assert_int_equal(record_config_set_tids(config, second, 1), 0);
+	assert_int_equal(record_threads_set(config, first, 3), 0);
+	assert_int_equal(record_threads_set(config, second, 1), 0);
 	assert_proto(&config->data_sources[0]->config->ftrace_config->base,
 		     "ftrace_events: 'irq/*' tids_to_trace: 7 follow_children: true");
 }
@@ -271,7 +273,7 @@ TEST(test_threads_of_a_process)
 
 	build(ARGS("irq/*"));
 	f = config->data_sources[0]->config->ftrace_config;
-	assert_int_equal(record_config_set_pids(config, &pids, &why), 0);
+	assert_int_equal(record_threads_set_pids(config, &pids, &why), 0);
 	for (size_t i = 0; i < f->n_tids_to_trace; i++)
 		found |= f->tids_to_trace[i] == me;
 	assert_true(found);
@@ -279,7 +281,7 @@ TEST(test_threads_of_a_process)
 	assert_int_equal(f->n_pids_to_trace, 1);
 	assert_int_equal(f->pids_to_trace[0], me);
 	pids.pids = &nobody;
-	assert_int_equal(record_config_set_pids(config, &pids, &why), -ESRCH);
+	assert_int_equal(record_threads_set_pids(config, &pids, &why), -ESRCH);
 	assert_string_equal(why.text, "-p: there is no process 1073741824");
 }
 
@@ -328,7 +330,43 @@ TEST(test_events_of_programs_alone_need_no_kernel)
 	build(ARGS("--app", "*"));
 	for (size_t i = 0; i < config->n_data_sources; i++)
 		assert_null(config->data_sources[i]->config->ftrace_config);
-	assert_int_equal(record_config_set_tids(config, tids, 1), 0);
+	assert_int_equal(record_threads_set(config, tids, 1), 0);
+}
+
+static const Pb__FtraceConfig *ftrace_at(size_t i)
+{
+	assert_in_range(i, 0, config->n_data_sources - 1);
+	assert_string_equal(config->data_sources[i]->config->name, "linux.ftrace");
+	return config->data_sources[i]->config->ftrace_config;
+}
+
+TEST(test_ends_of_disk_requests_are_those_of_all_threads)
+{
+	static const uint32_t tids[] = {7};
+	const Pb__FtraceConfig *f;
+	size_t last;
+
+	build(ARGS("block:block_rq_issue", "block:block_rq_complete", "block:block_io_done"));
+	for (int again = 0; again < 2; again++) {
+		assert_int_equal(record_threads_set(config, tids, 1), 0);
+		last = config->n_data_sources - 1;
+		f = ftrace_at(last);
+		assert_int_equal(f->n_tids_to_trace, 0);
+		assert_int_equal(f->n_ftrace_events, 2);
+		assert_string_equal(f->ftrace_events[0], "block/block_rq_complete");
+		assert_string_equal(f->ftrace_events[1], "block/block_io_done");
+		f = config_find_ftrace(config)->ftrace_config;
+		assert_int_equal(f->n_tids_to_trace, 1);
+		assert_int_equal(f->n_ftrace_events, 1);
+		assert_string_equal(f->ftrace_events[0], "block/block_rq_issue");
+	}
+	/* An event with a filter stays where the filter is, and so does one that is alone. */
+	build(ARGS("block:block_rq_issue", "block:block_rq_complete", "--filter", "nr_sector > 8"));
+	last = config->n_data_sources;
+	assert_int_equal(record_threads_set(config, tids, 1), 0);
+	build(ARGS("block:block_rq_complete"));
+	assert_int_equal(record_threads_set(config, tids, 1), 0);
+	assert_int_equal(config->n_data_sources, last);
 }
 
 /* ---- presets ---- */

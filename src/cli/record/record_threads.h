@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/core/err.h"
+#include "cli/record/option_values.h"
+#include "config/trace_config.pb-c.h"
+
+/*
+ * The kernel's events of some threads only. An event is of the thread that runs when it happens. A
+ * disk request is begun by a thread and ended in an interrupt, when any thread may run: the events
+ * of such ends, if the config names them, become a data source of their own, of all threads.
+ */
+
+/* Restricts the config's kernel events to these threads and their future children; replaces those
+ * of an earlier call. Returns 0 or -ENOMEM. */
+int record_threads_set(Pb__TraceConfig *config, const uint32_t *tids, size_t n);
+/* As record_threads_set(), with the current threads of processes of this machine; restricts the
+ * counters of eBPF programs to these processes, too. Returns 0, or -errno and sets e (-ESRCH: a
+ * process does not exist). */
+int record_threads_set_pids(Pb__TraceConfig *config, const struct pid_list *pids,
+			    struct err_text *e);
