@@ -55,7 +55,7 @@ while IFS= read -r example; do
   )
   status=$?
   # What this kernel cannot do is told, and that a slow machine had not set the session up in 200 ms; then there is nothing.
-  [ $status = 0 ] || { [ $status = 1 ] && grep -qE 'nothing is recorded: the (kernel|session ended while)' "$TMP/log"; }
+  [ $status = 0 ] || { [ $status = 1 ] && grep -qE 'nothing is recorded: the (kernel|session ended while)|the kernel lacks CONFIG_' "$TMP/log"; }
   verdict "${example%% #*}" $? "$TMP/log"
   rm -f "$TMP"/work/*
 done < <(examples)
