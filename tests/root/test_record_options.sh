@@ -139,6 +139,11 @@ record 1 --json sched_switch --filter 'prev_pid ===' -- true && grep -q '"lossy"
 check "--json: likewise" $?
 record 0 sched_switch --filter 'prev_pid ===' sched_waking -- true && said 'event sched/sched_switch could not be recorded'
 check "a refused event beside others is no failure without --strict" $?
+# shellcheck disable=SC2016 # the command's
+record 0 sched_switch --filter 'prev_pid ===' sched_waking -- sh -c 'for _ in $(seq 150); do
+  grep -q "^sonda: event sched/sched_switch could not be recorded: filter refused" "$0" && echo told && break; sleep 0.1; done' "$TMP/log" &&
+  grep -qx told "$TMP/out"
+check "what the kernel refuses is reported while the recording runs" $?
 
 # Triggers of an instance are the session's own, but where a kernel has them for everybody.
 own_or_told() { [ "$1" = 0 ] || said 'missing +ftrace option event_triggers: .*act on all tracers'; }

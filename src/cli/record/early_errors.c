@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/record/early_errors.h"
 
+#include "cli/report/config_sources.h"
 #include "cli/report/missing_events.h"
 #include "cli/terminal/console.h"
 #include "cli/trace/trace_file.h"
@@ -17,21 +18,37 @@ static bool has_start(const struct ftrace_scan *f)
 	return false;
 }
 
+/* Returns true if the kernel may refuse what the config says of events that exist. */
+static bool may_be_refused(const Pb__TraceConfig *config)
+{
+	for (size_t i = 0; i < config->n_data_sources; i++) {
+		const Pb__FtraceConfig *f = requested_ftrace(config->data_sources[i]);
+
+		if (f && (f->n_event_filters || f->n_event_triggers || f->n_kprobe_events ||
+			  f->n_uprobe_events || f->enable_function_graph))
+			return true;
+	}
+	return false;
+}
+
 /*
  * Returns true if the first statistics of the producer were read, which is the end of the search.
  */
 static bool report(const struct recording_setup *setup, const struct trace_scan *scan)
 {
-	const struct ftrace_scan *f = &scan->ftrace;
+	struct ftrace_scan f = scan->ftrace; /* borrows its lists */
 	struct strbuf lines = {0};
-	bool any = f->unknown.n || f->failed.n || f->problems.n;
+	bool any;
 
+	if (setup->events) /* unknown names were reported before the start */
+		f.unknown = (struct name_list){0};
+	any = f.unknown.n || f.failed.n || f.problems.n;
 	if (any)
-		missing_events(setup->config, f, NULL, &lines);
+		missing_events(setup->config, &f, NULL, &lines);
 	if (lines.s)
 		console_say_lines(setup->console, lines.s);
 	strbuf_deinit(&lines);
-	return any || has_start(f);
+	return any || has_start(&scan->ftrace);
 }
 
 void early_errors_report(struct early_errors *e, const struct recording_setup *setup,
@@ -39,7 +56,7 @@ void early_errors_report(struct early_errors *e, const struct recording_setup *s
 {
 	struct trace_scan begin = {0};
 
-	if (e->done || setup->events || !setup->needs_ftrace)
+	if (e->done || !setup->needs_ftrace || (setup->events && !may_be_refused(setup->config)))
 		return;
 	if (setup->passes_file) {
 		trace_readback_peek(trace_file_fd(setup->file), LOOK_BYTES, &begin);
