@@ -28,9 +28,12 @@ settle() {
   n=$(wc -l <"$TMP/screens")
   wait_for eval "[ \$(wc -l <'$TMP/screens') -ge $((n + 3)) ]"
 }
-near() { # NAME OURS THEIRS PER_CENT MORE: less than that apart
-  echo "ours ${2:-none}, theirs $3" >"$TMP/near"
-  awk -v a="${2:-0}" -v b="$3" -v p="$4" -v more="$5" 'BEGIN { d = a - b; exit !(a > 0 && b > 0 && (d < 0 ? -d : d) <= b * p / 100 + more) }'
+is_near() { # OURS THEIRS PER_CENT MORE: less than that apart
+  echo "ours ${1:-none}, theirs $2" >"$TMP/near"
+  awk -v a="${1:-0}" -v b="$2" -v p="$3" -v more="$4" 'BEGIN { d = a - b; exit !(a > 0 && b > 0 && (d < 0 ? -d : d) <= b * p / 100 + more) }'
+}
+near() { # NAME OURS THEIRS PER_CENT MORE
+  is_near "${@:2}"
   verdict "$1" $? "$TMP/near"
 }
 is_asleep() { [ "$(cut -d ' ' -f 3 "/proc/$1/stat" 2>/dev/null)" = S ]; }
@@ -51,19 +54,25 @@ LOAD
 chmod +x "$TMP/load"
 # Interrupts and what the hypervisor took, in ns: the kernel does not count them as the process's time, the switches do.
 others() { awk -v hz="$(getconf CLK_TCK)" '/^cpu0 / { printf "%.0f", ($7 + $8 + $9 + 1) * 1e9 / hz }' /proc/stat; }
-before=$(others)
+# Kernels of some virtual machines leave out switches of the first process's threads. Then the load has their time, too: another
+# one is run, at most twice.
 mkfifo "$TMP/line"
-taskset -c 0 "$TMP/load" "$(scaled 300000)" <"$TMP/line" &
-load=$!
-PIDS+=("$load")
-exec 5>"$TMP/line"
-wait_for eval "is_asleep $load && ! pgrep -P $load"
-settle
-read -r ran waited _ <"/proc/$load/schedstat"
-more=$(($(others) - before))
-near "CPU time is that of schedstat, within 2 %" "$(value "$load" cpu_ns)" "$ran" 2 "$more"
-near "the wait for a CPU is that of schedstat, within 5 %" "$(value "$load" runq_ns)" "$waited" 5 $((more + 10000000))
-exec 5>&-
+for _ in 1 2 3; do
+  before=$(others)
+  taskset -c 0 "$TMP/load" "$(scaled 300000)" <"$TMP/line" &
+  load=$!
+  PIDS+=("$load")
+  exec 5>"$TMP/line"
+  wait_for eval "is_asleep $load && ! pgrep -P $load"
+  settle
+  read -r ran waited _ <"/proc/$load/schedstat"
+  more=$(($(others) - before))
+  ours=$(value "$load" cpu_ns) ours_waited=$(value "$load" runq_ns)
+  exec 5>&-
+  is_near "$ours" "$ran" 2 "$more" && is_near "$ours_waited" "$waited" 5 $((more + 10000000)) && break
+done
+near "CPU time is that of schedstat, within 2 %" "$ours" "$ran" 2 "$more"
+near "the wait for a CPU is that of schedstat, within 5 %" "$ours_waited" "$waited" 5 $((more + 10000000))
 
 # ---- a known number of system calls
 mkfifo "$TMP/steps"
