@@ -137,13 +137,31 @@ if command -v strace >/dev/null; then
 fi
 
 # ---- a recording of the command alone: switches between other threads are missing
-timeout 120 "$BIN/sonda" record -o "$TMP/alone" sched -- taskset -c 0 "$TMP/two_loads" "$TMP/ran" 5000000 >"$TMP/log" 2>&1
-read -r pid ran others <"$TMP/ran"
-report cpu --by process --top 1000 "$TMP/alone" | rows Processes pid run_ns >"$TMP/processes"
-near "$(awk -v p="$pid" '$1 == p { print $2 }' "$TMP/processes")" "$ran" 1 $((others * 1000000000 / $(getconf CLK_TCK)))
+# Kernels of some virtual machines leave out switches of the first process's threads: then it is recorded again, at most twice.
+alone() { # PER_CENT EVENTS: is the time of the process that of the scheduler?
+  for _ in 1 2 3; do
+    # Words are meant; and a child that no event of its beginning tells of.
+    # shellcheck disable=SC2086
+    timeout 120 "$BIN/sonda" record -o "$TMP/alone" $2 -- sh -c 'taskset -c 0 "$0" "$1" 5000000; :' "$TMP/two_loads" "$TMP/ran" >"$TMP/log" 2>&1
+    read -r pid ran others <"$TMP/ran"
+    report cpu --by process --top 1000 "$TMP/alone" | rows Processes pid run_ns >"$TMP/processes"
+    near "$(awk -v p="$pid" '$1 == p { print $2 }' "$TMP/processes")" "$ran" "$1" $((others * 1000000000 / $(getconf CLK_TCK))) && return
+  done
+  return 1
+}
+alone 1 sched
 verdict "a recording of the command alone: the time of its process is the scheduler's account of it, within 1 %" $? "$TMP/near"
 [ "$(wc -l <"$TMP/processes")" -lt 20 ] && report cpu "$TMP/alone" | rows CPUs busy_pct | awk '$1 > 100 { exit 1 }'
 verdict "the report is about its processes only, and no CPU is busy for longer than the recording" $? "$TMP/processes"
+
+# Children are the command's, also if no event tells of their beginning, and if the source of disk requests is of all threads.
+for events in sched_switch "sched io" "sched_switch syscalls"; do
+  alone 2 "$events" && [ "$(wc -l <"$TMP/processes")" -lt 20 ]
+  verdict "a recording of the command alone ($events): its children are in the report, and no other process" $? "$TMP/processes"
+done
+timeout 120 "$BIN/sonda" record -o "$TMP/calls" syscalls -- sh -c 'for i in 1 2 3; do dd if=/dev/zero of=/dev/null bs=1 count=2000; done' >"$TMP/log" 2>&1
+report syscalls --top 1000 "$TMP/calls" | rows "System calls" syscall calls | grep -x 'write 600[0-9]' >"$TMP/ours"
+verdict "report syscalls: without switches, the calls of the command's children count" $? "$TMP/report.err"
 
 # ---- disks: a loop device of our own has no other user
 if truncate -s 32M "$TMP/disk" && loop=$(losetup -f --show "$TMP/disk" 2>"$TMP/log"); then
@@ -166,9 +184,9 @@ if truncate -s 32M "$TMP/disk" && loop=$(losetup -f --show "$TMP/disk" 2>"$TMP/l
   report io -p dd --by device --top 1000 "$TMP/io" | rows Devices op size_bytes | sort >"$TMP/ours"
   printf 'read %s\nwrite %s\n' $((150 * 32768)) $((100 * 65536)) | diff - <(grep -E ' (4915200|6553600)$' "$TMP/ours") >"$TMP/diff"
   verdict "report io -p: they belong to the process that asked for them" $? "$TMP/ours"
-  # The kernel's counters are read each second: the second time has the requests.
+  # The kernel's counters are read each second: there are requests between two times.
   timeout 120 "$BIN/sonda" record -a -o "$TMP/named" io -- \
-    sh -c "dd if=/dev/zero of=$loop bs=64k count=10 oflag=direct; sleep 2.5" >"$TMP/log" 2>&1
+    sh -c "for _ in 1 2 3 4; do dd if=/dev/zero of=$loop bs=64k count=10 oflag=direct; sleep 0.8; done" >"$TMP/log" 2>&1
   name=$(lsblk -nro NAME "$loop")
   "$BIN/sonda" report io --top 1000 "$TMP/named" >"$TMP/ours" 2>&1
   [ "$(report io --by device --top 1000 "$TMP/named" | rows Devices device op | grep -cx "$name write")" = 1 ] &&

@@ -26,12 +26,17 @@ static const char choose_name[] =
 
 static const char record_all[] = "INSERT INTO recorded SELECT utid FROM thread WHERE NOT is_idle";
 
-/* Children are those that began in the trace. */
+/*
+ * The selected threads, and those of all later descendants. A descendant that began before the trace is
+ * a later one if a command was recorded (?1 is 0), which had none before, or if it made system calls:
+ * of a thread that is not recorded, the kernel writes switches with recorded ones only.
+ */
 static const char record_selected[] =
 	"WITH RECURSIVE tree(upid) AS (SELECT upid FROM thread WHERE tid IN selected AND upid IS "
 	"NOT NULL UNION SELECT p.upid FROM process p JOIN tree ON p.parent_upid = tree.upid WHERE "
-	"p.start_ts IS NOT NULL) INSERT INTO recorded SELECT utid FROM thread WHERE (tid IN "
-	"selected OR upid IN tree) AND NOT is_idle";
+	"p.start_ts IS NOT NULL OR NOT ?1 OR EXISTS (SELECT 1 FROM thread t JOIN thread_track k "
+	"USING (utid) JOIN slice s ON s.track_id = k.id WHERE t.upid = p.upid)) INSERT INTO "
+	"recorded SELECT utid FROM thread WHERE (tid IN selected OR upid IN tree) AND NOT is_idle";
 
 static const char choose_recorded[] = "INSERT INTO chosen SELECT utid FROM recorded";
 
@@ -59,10 +64,50 @@ static int run(sqlite3 *db, const char *sql, const char *word, int64_t number)
 	return sqlite3_finalize(st);
 }
 
+static bool has_switches(sqlite3 *db, int *r)
+{
+	sqlite3_stmt *st;
+	bool has;
+
+	if (*r == SQLITE_OK)
+		*r = sqlite3_prepare_v2(db, "SELECT 1 FROM sched LIMIT 1", -1, &st, NULL);
+	if (*r != SQLITE_OK)
+		return false;
+	has = sqlite3_step(st) == SQLITE_ROW;
+	*r = sqlite3_finalize(st);
+	return has;
+}
+
 /* ---- the selection of the config ---- */
 
+/* What the config says. */
+struct limits {
+	size_t sources; /* with events of the kernel */
+	size_t limited; /* of them, to some threads */
+	bool of_processes; /* those of -p; else of a command */
+};
+
+/* Returns true if the source has the events of disk requests only, which are of all threads also where
+ * others are not (cli/record/record_threads.h): requests are counted by the thread that made them. */
+static bool is_of_requests(const struct pb_field *ftrace)
+{
+	static const char block[] = "block/";
+	size_t n = 0, of_requests = 0;
+	struct pb_field f;
+	struct pb_dec d;
+
+	pb_dec_init(&d, ftrace->data, ftrace->len);
+	while (pb_dec_next(&d, &f)) {
+		if (f.id != PB_FTRACE_CONFIG_FTRACE_EVENTS || !f.data)
+			continue;
+		n++;
+		of_requests += f.len >= strlen(block) && !memcmp(f.data, block, strlen(block));
+	}
+	return n && n == of_requests;
+}
+
 /* Adds the numbers that linux.ftrace is limited to. Returns false if it is not limited. */
-static bool add_selected(sqlite3 *db, const struct pb_field *ftrace, int *r)
+static bool add_selected(sqlite3 *db, const struct pb_field *ftrace, struct limits *l, int *r)
 {
 	bool some = false;
 	struct pb_field f;
@@ -74,6 +119,7 @@ static bool add_selected(sqlite3 *db, const struct pb_field *ftrace, int *r)
 		if (f.id != PB_FTRACE_CONFIG_TIDS_TO_TRACE &&
 		    f.id != PB_FTRACE_CONFIG_PIDS_TO_TRACE)
 			continue;
+		l->of_processes |= f.id == PB_FTRACE_CONFIG_PIDS_TO_TRACE;
 		for (struct pb_packed p = pb_packed_of(&f);
 		     *r == SQLITE_OK && pb_packed_next(&p, &v); some = true)
 			*r = run(db, "INSERT OR IGNORE INTO selected VALUES (?)", NULL, (int64_t)v);
@@ -96,10 +142,9 @@ static struct pb_field inner_field(const struct pb_field *outer, uint32_t id)
 	return found;
 }
 
-/* Returns true if each data source with kernel events is limited to some threads. */
-static bool read_config(sqlite3 *db, const struct chosen_from *from, int *r)
+static struct limits read_config(sqlite3 *db, const struct chosen_from *from, int *r)
 {
-	size_t sources = 0, limited = 0;
+	struct limits l = {.sources = 0};
 	struct pb_field f;
 	struct pb_dec d;
 
@@ -113,10 +158,13 @@ static bool read_config(sqlite3 *db, const struct chosen_from *from, int *r)
 		ftrace = inner_field(&source, PB_DATA_SOURCE_CONFIG_FTRACE_CONFIG);
 		if (!ftrace.id)
 			continue;
-		sources++;
-		limited += add_selected(db, &ftrace, r);
+		if (add_selected(db, &ftrace, &l, r))
+			l.limited++;
+		else if (is_of_requests(&ftrace))
+			continue;
+		l.sources++;
 	}
-	return sources && sources == limited;
+	return l;
 }
 
 /* Chooses the threads of each word. */
@@ -138,7 +186,9 @@ static int choose_words(sqlite3 *db, const struct chosen_from *from, const char 
 int chosen_create(sqlite3 *db, const struct chosen_from *from, const char **ret_missing)
 {
 	int r = sqlite3_exec(db, create, NULL, NULL, NULL);
-	bool limited = r == SQLITE_OK && read_config(db, from, &r);
+	struct limits l = r == SQLITE_OK ? read_config(db, from, &r) : (struct limits){0};
+	/* Without switches, all events are of recorded threads. */
+	bool limited = l.limited && l.limited == l.sources && has_switches(db, &r);
 
 	*ret_missing = NULL;
 	if (r == SQLITE_OK)
@@ -147,7 +197,7 @@ int chosen_create(sqlite3 *db, const struct chosen_from *from, const char **ret_
 				: "INSERT INTO asked VALUES (?, 0)",
 			NULL, from->n_words > 0);
 	if (r == SQLITE_OK)
-		r = run(db, limited ? record_selected : record_all, NULL, 0);
+		r = run(db, limited ? record_selected : record_all, NULL, l.of_processes);
 	if (r != SQLITE_OK)
 		return r;
 	return from->n_words ? choose_words(db, from, ret_missing)
