@@ -34,9 +34,9 @@ static const char record_all[] = "INSERT INTO recorded SELECT utid FROM thread W
 static const char record_selected[] =
 	"WITH RECURSIVE tree(upid) AS (SELECT upid FROM thread WHERE tid IN selected AND upid IS "
 	"NOT NULL UNION SELECT p.upid FROM process p JOIN tree ON p.parent_upid = tree.upid WHERE "
-	"p.start_ts IS NOT NULL OR NOT ?1 OR EXISTS (SELECT 1 FROM thread t JOIN thread_track k "
-	"USING (utid) JOIN slice s ON s.track_id = k.id WHERE t.upid = p.upid)) INSERT INTO "
-	"recorded SELECT utid FROM thread WHERE (tid IN selected OR upid IN tree) AND NOT is_idle";
+	"p.start_ts IS NOT NULL OR NOT ?1 OR p.upid IN (SELECT t.upid FROM slice s JOIN "
+	"thread_track k ON s.track_id = k.id JOIN thread t USING (utid))) INSERT INTO recorded "
+	"SELECT utid FROM thread WHERE (tid IN selected OR upid IN tree) AND NOT is_idle";
 
 static const char choose_recorded[] = "INSERT INTO chosen SELECT utid FROM recorded";
 
