@@ -67,6 +67,11 @@ rows "wakeups: -p has those of and by the thread" $'(interrupt)|server 20\nserve
 rows "wakeups --by program" $'(interrupt)|app\n(interrupt)|server\nserver|app' "Which program wakes which" "waker wakes" \
   wakeups --by program
 
+# ---- system calls: a read from 9 to 31 ms
+rows "syscalls: a call that began before the window and returned in it has all its time" 'read|1|22ms|0' \
+  "System calls" "syscall calls total_ns errors" syscalls --from 20ms --to 40ms
+rows "syscalls: and it is one of the slowest" 'read|22ms|5009ms|1' "Slowest calls" "syscall took_ns at_ts ret" syscalls --from 20ms --to 40ms
+
 # ---- timeline: 100 blocks of 1 ms
 repeat() { printf "%$1s" "" | tr ' ' "$2"; }
 rows "timeline: a line for each CPU" "$(repeat 55 '#')$(repeat 6 ' ')$(repeat 9 '#')$(repeat 10 ' ')$(repeat 20 '#')|CPU 0
@@ -153,6 +158,8 @@ run "a list that was cut says so" 0 $'\\.\\.\\. and more: --top N$' '^$' cpu --t
 run "without a terminal there are no colours" 0 '^CPUs' '^$' cpu "$TRACE"
 run "--color always" 0 $'^\e\[1mCPUs' '^$' cpu --color always "$TRACE"
 run "a report without data says what to record" 0 '^the trace has no data for this report; it needs: sonda record stacks$' '^$' functions "$TRACE"
+
+run "syscalls: a call that returned after the window is none of its calls" 0 '^the trace has no data' '^$' syscalls --to 30ms "$TRACE"
 
 # ---- which file
 (cd "$TMP" && cp trace.pf newest && printf '\nno trace\n' >later && mkdir folder)

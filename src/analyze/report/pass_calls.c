@@ -56,7 +56,7 @@ static int64_t result_of(const struct calls *c, uint32_t row)
 	return NULL_I64;
 }
 
-/* Finds the next call that began and returned within the window. */
+/* Finds the next call that returned within the window. It may have begun before. */
 static bool next_call(struct calls *c, struct call *ret)
 {
 	const struct table *t = &c->in->s->tables[TABLE_SLICE];
@@ -67,8 +67,9 @@ static bool next_call(struct calls *c, struct call *ret)
 		int64_t dur = table_dur(t, SLICE_DUR, row), end;
 		uint32_t name = table_u32(t, SLICE_NAME, row);
 
-		if (utid == NULL_U32 || dur < 0 || ts < c->in->from || name == NULL_U32 ||
-		    __builtin_add_overflow(ts, dur, &end) || end > c->in->to ||
+		if (utid == NULL_U32 || dur < 0 || name == NULL_U32 ||
+		    __builtin_add_overflow(ts, dur, &end) || end < c->in->from ||
+		    end > c->in->to ||
 		    strncmp(strings_get(&c->in->s->strings, name), "sys_", 4) != 0)
 			continue;
 		*ret = (struct call){row, utid, ts, dur, result_of(c, row)};

@@ -41,8 +41,9 @@
  *		slices within the window; by name, or by track: by name and track; by thread or
  *		process (as waits_by, in the column track_id): without a name
  *	calls_by(by)(who, n, total, worst, errors)
- *		system calls of the chosen threads within the window, and those that returned -4095 to -1,
- *		NULL if no result is known; by name: the name of the slice, by thread, by process
+ *		system calls of the chosen threads that returned within the window, with the time before it,
+ *		and those that returned -4095 to -1, NULL if no result is known; by name: the name of the
+ *		slice, by thread, by process
  *	longest_calls(by, top)(id, result)
  *		the longest of these: rows of slice, and what they returned
  *	events_by(by)(first, utid, n, total, first_ts, last_ts)
