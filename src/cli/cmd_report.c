@@ -69,6 +69,12 @@ static void bind_all(sqlite3_stmt *st, struct output *p)
 		sqlite3_bind_text(st, i, report_blocks(&p->style), -1, SQLITE_STATIC);
 }
 
+/* What the title says of a table that -p does not limit. */
+static const char *of_machine(const struct report_section *s, const struct output *p)
+{
+	return s->of_machine && p->o->n_words ? ", of the whole machine" : "";
+}
+
 /* The command that says more about a table. A report of a thread has it as a word. */
 static void put_command(const struct report_section *s, const struct output *p, struct strbuf *b)
 {
@@ -77,7 +83,7 @@ static void put_command(const struct report_section *s, const struct output *p, 
 	bool is_word = more && more->of_thread;
 
 	strbuf_printf(b, "(sonda report %s%s", s->more, is_word && !o->n_words ? " PID" : "");
-	for (size_t i = 0; i < o->n_words; i++)
+	for (size_t i = 0; i < o->n_words && !s->of_machine; i++)
 		strbuf_printf(b, "%s%s", i ? "," : is_word ? " " : " -p ", o->words[i]);
 	if (p->several && !p->of_trace)
 		strbuf_printf(b, " --machine %" PRId64, p->machine);
@@ -91,9 +97,11 @@ static void put_command(const struct report_section *s, const struct output *p, 
 static void print_title(const struct report_section *s, const struct output *p)
 {
 	struct strbuf more = {0};
-	int room = (p->style.width ?: INT_MAX) - report_width_of(s->title);
+	int room = (p->style.width ?: INT_MAX) - report_width_of(s->title) -
+		   report_width_of(of_machine(s, p));
 
-	fprintf(p->out, "%s%s%s", report_bold(&p->style), s->title, report_plain(&p->style));
+	fprintf(p->out, "%s%s%s%s", report_bold(&p->style), s->title, of_machine(s, p),
+		report_plain(&p->style));
 	if (s->note && room >= report_width_of(s->note) + 2) {
 		fprintf(p->out, ": %s", s->note);
 		room -= report_width_of(s->note) + 2;
@@ -135,7 +143,7 @@ static int print_section(sqlite3_stmt *st, const struct report_section *s, struc
 {
 	switch (p->o->format) {
 	case REPORT_CSV:
-		fprintf(p->out, "# %s", s->title);
+		fprintf(p->out, "# %s%s", s->title, of_machine(s, p));
 		if (p->several && !p->of_trace)
 			fprintf(p->out, ", machine %" PRId64, p->machine);
 		fputc('\n', p->out);

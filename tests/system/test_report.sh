@@ -154,6 +154,18 @@ run() { # NAME EXIT_CODE STDOUT_REGEX STDERR_REGEX ARGS...
 }
 run "each part of the overview names the command that says more" 0 "Disks   \(sonda report io $TRACE\)" '^$' "$TRACE"
 run "the commands repeat -p" 0 "\(sonda report why app $TRACE\)" '^$' -p app "$TRACE"
+run "a table that -p does not limit says so, and the command that says more has no -p" 0 \
+  $'\nInterrupts, of the whole machine   \\(sonda report irq '"$TRACE\)" '^$' -p app "$TRACE"
+machine_wide=(
+  'Interrupts' 'Softirqs' 'Packets that the kernel dropped' 'TCP: retransmissions and resets'
+  'Sockets: changes of their state' 'Stalls' 'Processes that the kernel killed for memory'
+)
+for report in irq net mem; do "$SONDA" report $report -p hog --csv "$TRACE"; done | tr -d '\r' >"$TMP/out" 2>"$TMP/err"
+lack=
+for title in "${machine_wide[@]}"; do grep -qx "# $title, of the whole machine" "$TMP/out" || lack+=" $title;"; done
+[ -z "$lack" ] && grep -qx '# Processes, by their largest size' "$TMP/out"
+verdict "of irq, net and mem, too (lacking:${lack:- none})" $? "$TMP/out" "$TMP/err"
+run "without -p no table says that" 0 $'\nInterrupts   \\(' '^$' "$TRACE"
 run "a list that was cut says so" 0 $'\\.\\.\\. and more: --top N$' '^$' cpu --top 1 "$TRACE"
 run "without a terminal there are no colours" 0 '^CPUs' '^$' cpu "$TRACE"
 run "--color always" 0 $'^\e\[1mCPUs' '^$' cpu --color always "$TRACE"

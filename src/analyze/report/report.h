@@ -25,6 +25,7 @@ struct report_section {
 	const char *sql;
 	const char *by; /* what a row is, for --by; NULL: nothing that can be chosen */
 	bool on_request; /* only with --by */
+	bool of_machine; /* its rows are of the whole machine, whatever threads are chosen */
 	bool of_trace; /* its rows are not of one machine */
 };
 

@@ -48,6 +48,7 @@ static const struct report_section sections[] =
 		SQL_HISTOGRAM("requests")},
 	{.by = "disk",
 	 .title = "Disks, by the kernel's counters",
+	 .of_machine = true,
 	 .more = "counters",
 	 .sql = "WITH d AS (SELECT substr(t.name, 11, instr(t.name, '].') - 11) AS disk, "
 		SQL_DISKSTAT("read_amount") " AS r, " SQL_DISKSTAT("write_amount") " AS w, "
@@ -59,6 +60,7 @@ static const struct report_section sections[] =
 		"INTEGER) AS flushes FROM d WHERE r + w + d + f > 0 ORDER BY r + w DESC LIMIT "
 		":top + :more"},
 	{.title = "Stalls",
+	 .of_machine = true,
 	 .note = "time in which threads waited for I/O",
 	 .sql = SQL_PRESSURE("psi.io.*")},
 };

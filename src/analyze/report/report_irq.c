@@ -17,16 +17,18 @@
 	" LIMIT :top + :more"
 
 static const struct report_section sections[] = {
-	{.title = "Interrupts", .sql = SQL_INTERRUPTS("'cpu_irq'")},
-	{.title = "Softirqs", .sql = SQL_INTERRUPTS("'cpu_softirq'")},
-	{.title = "Timers", .sql = SQL_INTERRUPTS("'cpu_hrtimer'")},
+	{.title = "Interrupts", .of_machine = true, .sql = SQL_INTERRUPTS("'cpu_irq'")},
+	{.title = "Softirqs", .of_machine = true, .sql = SQL_INTERRUPTS("'cpu_softirq'")},
+	{.title = "Timers", .of_machine = true, .sql = SQL_INTERRUPTS("'cpu_hrtimer'")},
 	{.by = "name",
 	 .on_request = true,
 	 .title = "Interrupts of all CPUs",
+	 .of_machine = true,
 	 .sql = SQL_INTERRUPTS_BY("i.name", "", "total_ns DESC")},
 	{.by = "cpu",
 	 .on_request = true,
 	 .title = "CPUs in interrupts",
+	 .of_machine = true,
 	 .sql = SQL_INTERRUPTS_BY("t.cpu", " AS cpu", "t.cpu")},
 };
 

@@ -79,6 +79,7 @@ static const struct report_section sections[] = {
 		SQL_WHO_FROM "ORDER BY total DESC LIMIT :top + :more"},
 	{.by = "reclaim",
 	 .title = "Work of the memory management",
+	 .of_machine = true,
 	 .more = "counters",
 	 .sql = "WITH v AS (SELECT t.name, max(c.value) - min(c.value) AS n FROM __intrinsic_track t "
 		"CROSS JOIN counter c ON c.track_id = t.id WHERE t.type = 'vmstat' AND (t.name "
@@ -90,10 +91,12 @@ static const struct report_section sections[] = {
 		"AS grew_value, 1e9 * n / (:to - :from) AS per_s FROM v WHERE n > 0 ORDER BY n "
 		"DESC LIMIT :top + :more"},
 	{.title = "Stalls",
+	 .of_machine = true,
 	 .note = "time in which threads waited for memory",
 	 .sql = SQL_PRESSURE("psi.mem.*")},
 	{.by = "oom",
 	 .title = "Processes that the kernel killed for memory",
+	 .of_machine = true,
 	 .sql = "WITH v AS (SELECT ts, utid, extract_arg(arg_set_id, 'pid') AS pid FROM ftrace_event "
 		"WHERE name = 'mark_victim' AND ts >= :from AND ts <= :to) SELECT v.ts AS at_ts, "
 		"v.pid, coalesce((SELECT name FROM thread WHERE tid = v.pid ORDER BY utid DESC "

@@ -49,6 +49,7 @@ static const struct report_section sections[] = {
 		"DESC LIMIT :top + :more"},
 	{.by = "drop",
 	 .title = "Packets that the kernel dropped",
+	 .of_machine = true,
 	 .sql = "WITH d AS (SELECT " SQL_ARG("location") " AS place, " SQL_ARG("protocol")
 		" AS protocol, e.n FROM " SQL_EVENTS("drops") ") SELECT CASE WHEN typeof(place) != "
 		"'integer' THEN place WHEN place BETWEEN 0 AND 0xffffffff THEN printf('(function "
@@ -57,12 +58,14 @@ static const struct report_section sections[] = {
 		"protocol ORDER BY 3 DESC, 1 LIMIT :top + :more"},
 	{.by = "tcp",
 	 .title = "TCP: retransmissions and resets",
+	 .of_machine = true,
 	 .sql = "SELECT replace(substr(f.name, 5), '_', ' ') AS what, " SQL_ARG("sport") " AS "
 		"sport, " SQL_ARG("dport") " AS dport, sum(e.n) AS times, min(e.first_ts) AS "
 		"first_ts, max(e.last_ts) AS last_ts FROM " SQL_EVENTS("tcp") " GROUP BY 1, 2, 3 "
 		"ORDER BY 4 DESC LIMIT :top + :more"},
 	{.by = "tcp",
 	 .title = "Sockets: changes of their state",
+	 .of_machine = true,
 	 .sql = "WITH s AS (SELECT " SQL_ARG("protocol") " AS protocol, " SQL_ARG("newstate")
 		" AS state, e.n FROM " SQL_EVENTS("sockets") ") SELECT CASE protocol WHEN "
 		"6 THEN 'TCP' WHEN 132 THEN 'SCTP' WHEN 262 THEN 'MPTCP' ELSE protocol END AS "
@@ -74,6 +77,7 @@ static const struct report_section sections[] = {
 		"times DESC LIMIT :top + :more"},
 	{.by = "napi",
 	 .title = "Polls of devices (NAPI)",
+	 .of_machine = true,
 	 .more = "irq",
 	 .sql = "WITH p AS (SELECT " SQL_ARG("dev_name") " AS device, " SQL_ARG("work") " AS "
 		"work, " SQL_ARG("budget") " AS budget, e.n FROM " SQL_EVENTS("polls") ") SELECT "
@@ -82,6 +86,7 @@ static const struct report_section sections[] = {
 		"LIMIT :top + :more"},
 	{.by = "interface",
 	 .title = "Interfaces, by the kernel's counters",
+	 .of_machine = true,
 	 .more = "counters",
 	 .sql = "WITH " SQL_COUNTS("interfaces") ", i AS (SELECT device, " SQL_COUNT("rx bytes")
 		" AS rx, " SQL_COUNT("rx packets") " AS rxp, " SQL_COUNT("tx bytes") " AS tx, "
@@ -93,12 +98,14 @@ static const struct report_section sections[] = {
 		"DESC LIMIT :top + :more"},
 	{.by = "protocol",
 	 .title = "Protocols: counters that grew",
+	 .of_machine = true,
 	 .more = "counters",
 	 .sql = "WITH " SQL_COUNTS("protocols") " SELECT device || ' ' || name AS counter, "
 		"CAST(grew AS INTEGER) AS grew, 1e9 * grew / (:to - :from) AS per_s FROM counts "
 		"WHERE grew > 0 ORDER BY grew DESC LIMIT :top + :more"},
 	{.by = "protocol",
 	 .title = "Counted in the kernel",
+	 .of_machine = true,
 	 .sql = "WITH g AS ("
 		SQL_GROWN("(t.name GLOB 'TCP *' OR t.name = 'dropped packets' OR t.parent_id IN (SELECT id FROM __intrinsic_track WHERE name = 'dropped packets'))")
 		") SELECT name AS counter, CAST(grown AS INTEGER) AS grew, 1e9 * grown / (:to - "

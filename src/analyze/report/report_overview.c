@@ -63,12 +63,14 @@ static const struct report_section sections[] = {
 		"max(worst) AS max_ns FROM r GROUP BY dev ORDER BY sum(bytes) DESC LIMIT min(:top, "
 		"3)"},
 	{.title = "Interrupts",
+	 .of_machine = true,
 	 .more = "irq",
 	 .sql = "SELECT i.name, sum(i.total) AS total_ns, sum(i.n) AS times, max(i.worst) AS "
 		"max_ns FROM interrupts i JOIN cpu_track t ON t.id = i.track_id WHERE t.type IN "
 		"('cpu_irq', 'cpu_softirq') GROUP BY i.name ORDER BY total_ns DESC LIMIT "
 		"min(:top, 3)"},
 	{.title = "Pressure",
+	 .of_machine = true,
 	 .note = "time in which threads waited for CPUs, I/O or memory",
 	 .more = "mem",
 	 .sql = "SELECT substr(name, 5) AS waits, stalled_ns, share_pct FROM ("
