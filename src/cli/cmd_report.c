@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "analyze/report/chosen.h"
+#include "analyze/report/limits_of_trace.h"
 #include "analyze/report/machines.h"
 #include "analyze/report/passes.h"
 #include "analyze/report/report.h"
@@ -294,10 +295,28 @@ static int print_machines(struct output *p, const struct machine_list *list)
 	return r;
 }
 
+/* Says why times of threads are wrong: before the tables of a text, else on stderr. */
+static void print_limits(const struct output *p)
+{
+	const struct import_result *of = &p->tables.result;
+	struct strbuf lines = {0};
+
+	limits_of_trace(of->config, of->config_len, &lines);
+	for (char *line = lines.s, *end; line && (end = strchr(line, '\n')); line = end + 1) {
+		*end = '\0';
+		if (p->o->format == REPORT_TEXT)
+			fprintf(p->out, "%s\n%s", line, end[1] ? "" : "\n");
+		else
+			log_warn("report: %s", line);
+	}
+	strbuf_deinit(&lines);
+}
+
 static int print_all(struct output *p)
 {
 	const struct machine_list *list = &p->machines;
 
+	print_limits(p);
 	return list->of_trace > 1 && list->n ? print_machines(p, list) : print_report(p);
 }
 
@@ -422,6 +441,7 @@ static int run(const struct report_options *o)
 		log_error("report: %s", e.text);
 		r = EXIT_FAILED;
 	} else if (o->format == REPORT_HTML) {
+		print_limits(&p);
 		/* The last event is in the page, too. */
 		r = report_page(&p.tables, p.from, o->to >= 0 ? p.to : p.to + 1, o->out);
 	} else {

@@ -163,6 +163,14 @@ timeout 120 "$BIN/sonda" record -o "$TMP/calls" syscalls -- sh -c 'for i in 1 2 
 report syscalls --top 1000 "$TMP/calls" | rows "System calls" syscall calls | grep -x 'write 600[0-9]' >"$TMP/ours"
 verdict "report syscalls: without switches, the calls of the command's children count" $? "$TMP/report.err"
 
+# ---- a recording of one CPU, and one with a filter
+timeout 120 "$BIN/sonda" record -o "$TMP/one_cpu" -C 0 sched io -- true >"$TMP/log" 2>&1
+"$BIN/sonda" report sched "$TMP/one_cpu" 2>&1 | head -n 1 | grep -x 'only CPU 0 is recorded: a thread that leaves it seems to wait' >"$TMP/ours"
+verdict "a report of a recording with -C says that other CPUs are missing" $? "$TMP/log"
+timeout 120 "$BIN/sonda" record -a -o "$TMP/filtered" sched_switch --filter 'next_pid > 1' -- sleep 0.1 >"$TMP/log" 2>&1
+"$BIN/sonda" report sched "$TMP/filtered" 2>&1 | head -n 1 | grep -x 'sched_switch has a filter: times of threads are not complete' >"$TMP/ours"
+verdict "a report of a recording with --filter says that switches are missing" $? "$TMP/log"
+
 # ---- disks: a loop device of our own has no other user
 if truncate -s 32M "$TMP/disk" && loop=$(losetup -f --show "$TMP/disk" 2>"$TMP/log"); then
   LOOP=$loop

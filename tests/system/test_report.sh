@@ -195,6 +195,39 @@ run "why without a process" 2 '^$' 'the process or thread is missing' why
 run "a window without data" 1 '^$' 'nothing of the trace is between --from and --to' --from 5 "$TRACE"
 printf '\n\0' >"$TRACE.bare" # one packet, empty
 run "a trace without any time" 1 '^$' 'the trace has nothing with a time' "$TRACE.bare"
+
+# ---- traces of some CPUs, or with filters: times of threads are wrong, and every report says so
+limited() { # NAME EXPECTED_LINES FTRACE_CONFIG...: of a linux.ftrace each
+  local name=$1 expected=$2
+  shift 2
+  {
+    printf 'packet { trace_config {\n'
+    printf 'data_sources { config { name: "linux.ftrace" ftrace_config { %s } } }\n' "$@"
+    printf '} }\n'
+  } | protoc -Iprotos --encode=perfetto.protos.Trace protos/trace/trace.proto | cat - "$ALL" >"$TMP/limited"
+  "$SONDA" report cpu "$TMP/limited" 2>&1 | sed '/^CPUs/,$d' >"$TMP/got"
+  printf '%s' "${expected:+$expected$'\n\n'}" | diff - "$TMP/got" >"$TMP/diff"
+  verdict "$name" $? "$TMP/diff"
+}
+limited "a trace of one CPU" 'only CPU 0 is recorded: a thread that leaves it seems to wait' \
+  'ftrace_events: "sched/sched_switch" tracing_cpumask: "1"'
+"$SONDA" report overview --json "$TMP/limited" 2>"$TMP/err" | python3 -c 'import json, sys; json.load(sys.stdin)' &&
+  grep -q '^sonda: report: only CPU 0 is recorded' "$TMP/err"
+verdict "with --json that is on standard error" $? "$TMP/err"
+limited "a trace of some CPUs" 'only CPUs 0-2, 4, 39 are recorded: a thread that leaves them seems to wait' \
+  'tracing_cpumask: "80,00000017"'
+limited "other events of some CPUs are no limit" '' \
+  'ftrace_events: "sched/*"' 'ftrace_events: "irq/*" tracing_cpumask: "1"'
+limited "sched_switch with a filter" 'sched_switch has a filter: times of threads are not complete' \
+  'ftrace_events: "sched_switch" event_filters { event: "sched_switch" filter: "next_pid == 5" }'
+limited "filters of patterns" \
+  $'sched_waking has a filter: wakeups, and waits after them, are not complete
+sys_enter has a filter: system calls are not complete
+sys_exit has a filter: system calls are not complete' 'event_filters { event: "raw_syscalls/*" filter: "id == 0" }
+    event_filters { event: "sched/sched_wak*" filter: "pid == 5" } event_filters { event: "irq/*" filter: "irq == 5" }'
+limited "no filter, and one beside a source without it" '' 'event_filters { event: "sched/sched_switch" filter: "0" }' \
+  'event_filters { event: "sched/sched_waking" filter: "pid == 5" }' 'ftrace_events: "sched/sched_waking"'
+
 # ---- several machines ----
 
 protoc -Iprotos --encode=perfetto.protos.Trace protos/trace/trace.proto <tests/interop/sql_traces/machines.txtpb >"$TMP/machines"

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analyze/report/limits_of_trace.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/core/mem.h"
+#include "gen/fields.h"
+#include "wire/pb_dec.h"
+
+#define CPUS_MAX 4096u
+#define REQUEST_MAX 200u /* characters; a longer one is no name of an event */
+
+/* Events that times are computed from. */
+static const struct watched {
+	const char *group, *name;
+	const char *line;
+} watched[] = {
+	{"sched", "sched_switch", "sched_switch has a filter: times of threads are not complete\n"},
+	{"sched", "sched_waking",
+	 "sched_waking has a filter: wakeups, and waits after them, are not complete\n"},
+	{"raw_syscalls", "sys_enter", "sys_enter has a filter: system calls are not complete\n"},
+	{"raw_syscalls", "sys_exit", "sys_exit has a filter: system calls are not complete\n"},
+};
+
+#define SWITCH 0u /* in watched */
+
+struct limits {
+	bool cpus[CPUS_MAX];
+	bool some_cpus, all_cpus; /* some source has a mask; one without records switches */
+	bool filtered[ARRAY_SIZE(watched)], whole[ARRAY_SIZE(watched)];
+};
+
+/* Of one data source. */
+struct source_limits {
+	bool has_mask;
+	bool recorded[ARRAY_SIZE(watched)], filtered[ARRAY_SIZE(watched)];
+};
+
+/* Sets the flags of the events that a request means: GROUP/NAME or NAME, either with patterns. */
+static void set_requested(const struct pb_field *request, bool flags[static ARRAY_SIZE(watched)])
+{
+	char text[REQUEST_MAX + 1];
+	char *slash;
+
+	if (!request->data || request->len > REQUEST_MAX)
+		return;
+	memcpy(text, request->data, request->len);
+	text[request->len] = '\0';
+	slash = strchr(text, '/');
+	if (slash)
+		*slash = '\0';
+	for (size_t i = 0; i < ARRAY_SIZE(watched); i++)
+		flags[i] |= (!slash || str_glob(text, watched[i].group)) &&
+			    str_glob(slash ? slash + 1 : text, watched[i].name);
+}
+
+/* The field of a message in the field of a message; id 0: none. */
+static struct pb_field inner_field(const struct pb_field *outer, uint32_t id)
+{
+	struct pb_field f, found = {.id = 0};
+	struct pb_dec d;
+
+	if (!outer->data)
+		return found;
+	pb_dec_init(&d, outer->data, outer->len);
+	while (pb_dec_next(&d, &f))
+		if (f.id == id && f.data)
+			found = f;
+	return found;
+}
+
+/* Adds the CPUs of a mask: words of 32 bits in hex, the last one has the lowest CPUs. */
+static void add_cpus(const struct pb_field *mask, bool cpus[static CPUS_MAX])
+{
+	unsigned word = 0, digit = 0;
+
+	for (size_t i = mask->len; i-- > 0;) {
+		unsigned char c = mask->data[i];
+		const char *hex = "0123456789abcdef", *at;
+
+		if (c == ',') {
+			word++;
+			digit = 0;
+			continue;
+		}
+		at = c ? strchr(hex, c >= 'A' && c <= 'F' ? c - 'A' + 'a' : c) : NULL;
+		for (unsigned bit = 0; at && digit < 8 && bit < 4; bit++)
+			if ((at - hex) & 1 << bit && word < CPUS_MAX / 32)
+				cpus[word * 32 + digit * 4 + bit] = true;
+		digit++;
+	}
+}
+
+static void add_source(const struct pb_field *ftrace, struct limits *l)
+{
+	struct source_limits s = {.has_mask = false};
+	struct pb_field f;
+	struct pb_dec d;
+
+	pb_dec_init(&d, ftrace->data, ftrace->len);
+	while (pb_dec_next(&d, &f)) {
+		struct pb_field event, filter;
+
+		if (!f.data)
+			continue;
+		switch (f.id) {
+		case PB_FTRACE_CONFIG_FTRACE_EVENTS:
+			set_requested(&f, s.recorded);
+			break;
+		case PB_FTRACE_CONFIG_TRACING_CPUMASK:
+			s.has_mask = true;
+			add_cpus(&f, l->cpus);
+			break;
+		case PB_FTRACE_CONFIG_EVENT_FILTERS:
+			event = inner_field(&f, PB_FTRACE_CONFIG_EVENT_FILTER_EVENT);
+			filter = inner_field(&f, PB_FTRACE_CONFIG_EVENT_FILTER_FILTER);
+			if (!pb_field_is(&filter, "0")) /* no filter */
+				set_requested(&event, s.filtered);
+			break;
+		}
+	}
+	l->some_cpus |= s.has_mask;
+	l->all_cpus |= !s.has_mask && s.recorded[SWITCH];
+	for (size_t i = 0; i < ARRAY_SIZE(watched); i++) {
+		l->filtered[i] |= s.filtered[i];
+		l->whole[i] |= s.recorded[i] && !s.filtered[i];
+	}
+}
+
+/* Writes CPUs as "0-3, 5". Returns how many there are. */
+static unsigned put_cpus(const bool cpus[static CPUS_MAX], struct strbuf *out)
+{
+	unsigned n = 0;
+
+	for (unsigned c = 0, last; c < CPUS_MAX; c = last + 1) {
+		last = c;
+		if (!cpus[c])
+			continue;
+		while (last + 1 < CPUS_MAX && cpus[last + 1])
+			last++;
+		strbuf_printf(out, "%s%u", n ? ", " : "", c);
+		if (last > c)
+			strbuf_printf(out, "-%u", last);
+		n += last - c + 1;
+	}
+	return n;
+}
+
+void limits_of_trace(const uint8_t *config, size_t len, struct strbuf *out)
+{
+	struct limits l = {.some_cpus = false};
+	struct strbuf list = {0};
+	struct pb_field f;
+	struct pb_dec d;
+
+	pb_dec_init(&d, config, len);
+	while (pb_dec_next(&d, &f)) {
+		struct pb_field source, ftrace;
+
+		if (f.id != PB_TRACE_CONFIG_DATA_SOURCES)
+			continue;
+		source = inner_field(&f, PB_TRACE_CONFIG_DATA_SOURCE_CONFIG);
+		ftrace = inner_field(&source, PB_DATA_SOURCE_CONFIG_FTRACE_CONFIG);
+		if (ftrace.id)
+			add_source(&ftrace, &l);
+	}
+	if (l.some_cpus && !l.all_cpus) {
+		unsigned n = put_cpus(l.cpus, &list);
+
+		if (n)
+			strbuf_printf(out,
+				      "only CPU%s %s %s recorded: a thread that leaves %s "
+				      "seems to wait\n",
+				      n > 1 ? "s" : "", list.s ? list.s : "", n > 1 ? "are" : "is",
+				      n > 1 ? "them" : "it");
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(watched); i++)
+		if (l.filtered[i] && !l.whole[i])
+			strbuf_puts(out, watched[i].line);
+	strbuf_deinit(&list);
+}
