@@ -152,6 +152,12 @@ static void show(struct top_n *t, struct process *p)
 	t->n_shown++;
 }
 
+static void set_values(struct top_n *t, const struct process *p)
+{
+	for (size_t i = 0; i < t->n_columns; i++)
+		tracks_set(t->tracks, p->columns[i], (int64_t)p->values[i]);
+}
+
 static void hide(struct top_n *t, struct process *p)
 {
 	if (!p->is_shown)
@@ -222,6 +228,15 @@ static struct process *weakest(const struct top_n *t)
 	return worst;
 }
 
+/* Hides the shown process that grew least. Its tracks end with its values of this period. */
+static void displace_weakest(struct top_n *t)
+{
+	struct process *p = weakest(t);
+
+	set_values(t, p);
+	hide(t, p);
+}
+
 void top_n_end(struct top_n *t)
 {
 	size_t n = MIN(sort_out(t), t->top_n);
@@ -233,10 +248,10 @@ void top_n_end(struct top_n *t)
 			continue;
 		}
 		if (t->n_shown >= t->top_n)
-			hide(t, weakest(t));
+			displace_weakest(t);
 		show(t, t->order[i]);
 	}
 	HASH_ITER (hh, t->all, p, next)
-		for (size_t i = 0; p->is_shown && i < t->n_columns; i++)
-			tracks_set(t->tracks, p->columns[i], (int64_t)p->values[i]);
+		if (p->is_shown)
+			set_values(t, p);
 }

@@ -68,6 +68,18 @@ FIXTURE_TEST(growth_counts_not_size)
 	assert_int_equal(tracks_counts(tracks).tracks, 6);
 }
 
+FIXTURE_TEST(who_gives_up_its_place_has_what_it_grew_until_then)
+{
+	PERIOD(10, 30, 20);
+	PERIOD(100, 31, 25);
+	assert_int_equal(read_last("process 1/calls"), 100);
+	assert_int_equal(read_last("process 2/calls"), 31);
+	assert_int_equal(read_last("process 2/time"), 62);
+	/* It comes back. */
+	PERIOD(100, 90, 30);
+	assert_int_equal(read_last("process 2/calls"), 90);
+}
+
 FIXTURE_TEST(an_idle_process_keeps_its_place_until_it_is_needed)
 {
 	PERIOD(10, 20);
