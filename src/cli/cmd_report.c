@@ -16,6 +16,7 @@
 #include "base/core/mem.h"
 #include "base/system/log.h"
 #include "base/text/str.h"
+#include "cli/report_losses.h"
 #include "cli/report_options.h"
 #include "cli/report_page.h"
 #include "cli/report_table.h"
@@ -35,6 +36,7 @@ struct output {
 	const struct report_options *o;
 	struct report_style style;
 	struct trace_tables tables;
+	struct report_losses losses;
 	int64_t from, to; /* the window in the trace's clock */
 	FILE *out;
 	bool some; /* a table was printed */
@@ -65,6 +67,8 @@ static void bind_all(sqlite3_stmt *st, struct output *p)
 	bind(st, ":top", p->o->top);
 	bind(st, ":more", p->o->format == REPORT_TEXT);
 	bind(st, ":width", width);
+	if (p->losses.events) /* else NULL */
+		bind(st, ":lost", (int64_t)p->losses.events);
 	p->style.top = sqlite3_bind_parameter_index(st, ":more") ? p->o->top : INT64_MAX;
 	if (i)
 		sqlite3_bind_text(st, i, report_blocks(&p->style), -1, SQLITE_STATIC);
@@ -190,13 +194,22 @@ static void print_nothing(const struct output *p)
 	const struct report *r = p->o->report;
 
 	if (r == &report_loss)
-		fputs("nothing is missing\n", p->out);
+		fputs(report_losses_any(&p->losses) ? "" : "nothing is missing\n", p->out);
 	else if (r->records)
 		fprintf(p->out,
 			"the trace has no data for this report; it needs: sonda record %s\n",
 			r->records);
 	else
 		fputs("the trace has no data for this report\n", p->out);
+}
+
+/* What was lost, in an object that has other keys. Returns an SQLite result code. */
+static int print_lost_key(struct output *p)
+{
+	if (!report_losses_any(&p->losses))
+		return SQLITE_OK;
+	fputs(", \"Lost\": ", p->out);
+	return report_losses_json(&p->losses, p->tables.db, p->out);
 }
 
 /* Returns an SQLite result code. */
@@ -210,6 +223,8 @@ static int print_report(struct output *p)
 	for (size_t i = 0; i < report->n_sections && r == SQLITE_OK; i++)
 		if (is_wanted(&report->sections[i], p))
 			r = run_section(&report->sections[i], p);
+	if (p->o->format == REPORT_JSON && !p->several)
+		r = r == SQLITE_OK ? print_lost_key(p) : r;
 	if (p->o->format == REPORT_JSON)
 		fputs("}\n", p->out);
 	if (!p->some && r == SQLITE_OK && p->o->format == REPORT_TEXT)
@@ -290,8 +305,10 @@ static int print_machines(struct output *p, const struct machine_list *list)
 	p->scope.changes++;
 	if (p->several && r == SQLITE_OK && has_tables(p))
 		r = print_part(p, "All machines", "all machines", n++);
-	if (n && p->o->format == REPORT_JSON)
+	if (n && p->o->format == REPORT_JSON) {
+		r = r == SQLITE_OK ? print_lost_key(p) : r;
 		fputs("}\n", p->out);
+	}
 	return r;
 }
 
@@ -317,6 +334,8 @@ static int print_all(struct output *p)
 	const struct machine_list *list = &p->machines;
 
 	print_limits(p);
+	if (p->o->format == REPORT_TEXT)
+		report_losses_print(&p->losses, &p->style, p->out);
 	return list->of_trace > 1 && list->n ? print_machines(p, list) : print_report(p);
 }
 
@@ -434,6 +453,9 @@ static int run(const struct report_options *o)
 		return EXIT_FAILED;
 	}
 	trace_tables_warn(&p.tables);
+	report_losses_find(&p.tables, o->file, &p.losses);
+	if (o->format == REPORT_CSV || o->format == REPORT_HTML)
+		report_losses_warn(&p.losses);
 	r = set_window(&p, &e);
 	if (r == 0 && o->format != REPORT_HTML)
 		r = make_tables(&p, &e);
@@ -447,6 +469,7 @@ static int run(const struct report_options *o)
 	} else {
 		r = print_to_user(&p);
 	}
+	report_losses_deinit(&p.losses);
 	trace_tables_close(&p.tables);
 	return r;
 }

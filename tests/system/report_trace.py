@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""usage: report_trace.py FIELDS_H OUT [only-app]
+"""usage: report_trace.py FIELDS_H OUT [only-app|lost|counted]
 
 Writes a trace of 100 ms whose every answer is known. FIELDS_H has the numbers of the fields. Times are ms.
 
@@ -11,12 +11,17 @@ Writes a trace of 100 ms whose every answer is known. FIELDS_H has the numbers o
 
 With only-app it is as sonda record -p writes it: switches between other threads are missing, so that it is not known how long
 hog runs after 70. app runs again 95-98.
+
+With lost the rings of both CPUs lost events before their first one; with counted also their counters are in the trace: 1000 of CPU 0,
+234 of CPU 1.
 """
 import re
 import struct
 import sys
 
 ONLY_APP = sys.argv[3:] == ["only-app"]
+COUNTED = sys.argv[3:] == ["counted"]
+LOST = COUNTED or sys.argv[3:] == ["lost"]
 START = 5_000_000_000
 ID = {}
 with open(sys.argv[1], encoding="ascii") as f:
@@ -177,6 +182,11 @@ for at, rss in ((0, 300), (50, 500), (99, 400)):
 symbols = message("INTERNED_DATA", kernel_symbols=[message("INTERNED_STRING", iid=5, str="tcp_v4_rcv")])
 for cpu, of in events.items():
     bundle = field("FTRACE_EVENT_BUNDLE_CPU", cpu) + b"".join(e for _, e in sorted(of, key=lambda e: e[0]))
+    if LOST:
+        bundle += field("FTRACE_EVENT_BUNDLE_LOST_EVENTS", 1)
     packet(field("TRACE_PACKET_FTRACE_EVENTS", bundle), sequence_flags=1, interned_data=symbols)
+for phase, overrun, dropped in ((1, 7, 0), (2, 1007, 234)) if COUNTED else ():
+    rings = [message("FTRACE_CPU_STATS", cpu=0, overrun=overrun), message("FTRACE_CPU_STATS", cpu=1, dropped_events=dropped)]
+    packet(field("TRACE_PACKET_FTRACE_STATS", message("FTRACE_STATS", phase=phase, cpu_stats=rings)))
 with open(sys.argv[2], "wb") as f:
     f.write(trace)

@@ -172,6 +172,25 @@ run "--color always" 0 $'^\e\[1mCPUs' '^$' cpu --color always "$TRACE"
 run "a report without data says what to record" 0 '^the trace has no data for this report; it needs: sonda record stacks$' '^$' functions "$TRACE"
 
 run "syscalls: a call that returned after the window is none of its calls" 0 '^the trace has no data' '^$' syscalls --to 30ms "$TRACE"
+# ---- losses
+for kind in lost counted; do python3 tests/system/report_trace.py "$B/gen/fields.h" "$TMP/$kind.pf" $kind || exit 1; done
+run "a report says how many events were lost, and what says more" 0 \
+  "^Lost: 1,234 events, which this report lacks   \(sonda info $TMP/counted.pf\)"$'\n\nCPUs' '^$' cpu "$TMP/counted.pf"
+run "without their number it says that some were" 0 '^Lost: some events, which this report lacks   \(sonda info ' '^$' why app "$TMP/lost.pf"
+run "also where it has nothing else" 0 $'^Lost: some events.*\n\nthe trace has no data for this report' '^$' functions "$TMP/lost.pf"
+run "the overview says on how many CPUs, and how many events" 0 $'rings lost events on 2 CPUs +data_loss +1234\n' '^$' "$TMP/counted.pf"
+run "a flag of a CPU is no number of events" 0 $'rings lost events on 2 CPUs +data_loss +-\n' '^$' "$TMP/lost.pf"
+run "--csv: on stderr" 0 '^# CPUs' "^sonda: the trace lost 1,234 events, which the report lacks; see sonda info $TMP/counted.pf$" --csv cpu "$TMP/counted.pf"
+run "--html: on stderr" 0 '^$' 'the trace lost some events, which the report lacks; see sonda info' --html "$TMP/lost.pf" -o "$TMP/lost.html"
+"$SONDA" report --html "$TMP/counted.pf" -o "$TMP/counted.html" 2>"$TMP/err"
+grep -o '"losses":[^"]*' "$TMP/counted.html" >"$TMP/out" && grep -q ',1000,' "$TMP/out" && grep -q ',234,' "$TMP/out"
+verdict "the page has the number of each CPU" $? "$TMP/out"
+TRACE=$TMP/counted.pf rows "--json: a key" "1234|0|sonda info $TMP/counted.pf" Lost "events more see" cpu
+TRACE=$TMP/lost.pf rows "--json: the number is null where it is not known" 'None|1' Lost "events more" cpu
+run "without losses it says nothing of them" 0 '^CPUs' '^$' cpu "$TRACE"
+"$SONDA" report --json cpu "$TRACE" | grep -q Lost
+[ $? = 1 ]
+verdict "and has no key" $?
 
 # ---- which file
 (cd "$TMP" && cp trace.pf newest && printf '\nno trace\n' >later && mkdir folder)
@@ -244,6 +263,11 @@ of_machines "and their own threads, also with equal numbers" \
 of_machines "losses are of the trace" 'list(r) == ["all machines"]' loss
 of_machines "a machine that has none of the threads is left out" 'list(r) == ["machine 1"]' cpu -p helper
 of_machines "--machine shows one" '[t["thread"] for t in r["Threads"]] == ["helper", "third"]' cpu --machine 1
+{ cat "$TMP/machines" && printf 'packet { ftrace_events { cpu: 0 lost_events: true } }' |
+  protoc -Iprotos --encode=perfetto.protos.Trace protos/trace/trace.proto; } >"$TMP/lossy_machines"
+"$SONDA" report --json cpu "$TMP/lossy_machines" 2>"$TMP/err" | python3 -c 'import json, sys
+sys.exit(list(json.load(sys.stdin)) != ["machine 0", "machine 1", "Lost"])' 2>>"$TMP/err"
+verdict "what was lost is said once, of all machines" $? "$TMP/err"
 bad=
 for report in overview cpu sched latency wakeups timeline syscalls io irq mem net counters slices loss; do
   name=$report

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "analyze/page/page_rows.h"
+#include "analyze/store/stat_numbers.h"
 #include "base/core/mem.h"
 
 /* page.html with the program and the style in it, made by tools/page_parts.sh. */
@@ -57,6 +58,16 @@ static int64_t end_for(const struct store *s, const struct page_options *o)
 
 /* ---- the facts ---- */
 
+/* trace_processor takes the number of events that a ring has overwritten for an information. */
+static bool is_loss(const struct page *p, uint32_t row)
+{
+	const struct table *t = &p->store->tables[TABLE_STATS];
+	const char *s = strings_get(&p->store->strings, table_u32(t, STATS_SEVERITY, row));
+
+	return !strcmp(s, "error") || !strcmp(s, "data_loss") ||
+	       table_u32(t, STATS_KEY, row) == STAT_FTRACE_CPU_OVERRUN_DELTA;
+}
+
 /* Counts of what the importer or the recorder lost, as [name, value, description]. */
 static void put_losses(struct page *p, FILE *to)
 {
@@ -65,11 +76,9 @@ static void put_losses(struct page *p, FILE *to)
 
 	fputs("\"losses\":[", to);
 	for (uint32_t row = 0; row < t->rows && n < MAX_LOSSES; row++) {
-		uint32_t severity = table_u32(t, STATS_SEVERITY, row);
 		int64_t value = table_i64(t, STATS_VALUE, row);
-		const char *s = strings_get(&p->store->strings, severity);
 
-		if (value <= 0 || (strcmp(s, "error") != 0 && strcmp(s, "data_loss") != 0))
+		if (value <= 0 || !is_loss(p, row))
 			continue;
 		fprintf(to, "%s[%" PRIu32 ",%" PRId64 ",%" PRIu32 "]", n++ ? "," : "",
 			page_string(p, table_u32(t, STATS_NAME, row)), value,

@@ -11,6 +11,7 @@
  *	chosen(utid)	the threads that were asked for		:more	1 if one more row tells that there are more
  *	asked(some, limited)	see chosen.h			:width	characters of a line of blocks
  *	:blocks		eight characters, from the lowest to the full block
+ *	:lost		events that the rings of the kernel lost; NULL: none, or not known
  *	used, waits_by('thread') and others: see passes.h
  *
  * A column's name says how people read it: _ns is a duration, _ts a time since the trace's start,

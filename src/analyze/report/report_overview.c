@@ -79,8 +79,10 @@ static const struct report_section sections[] = {
 	{.title = "Losses and errors",
 	 .more = "loss",
 	 .of_trace = true,
-	 .sql = "SELECT description, severity, sum(value) AS value FROM stats WHERE severity != "
-		"'info' AND value > 0 AND NOT (name = 'mismatched_sched_switch_tids' AND (SELECT "
+	 .sql = "SELECT iif(name = 'ftrace_cpu_has_data_loss', printf('rings lost events on %d "
+		"CPU%s', count(*), iif(count(*) > 1, 's', '')), description) AS description, severity, iif(name = "
+		"'ftrace_cpu_has_data_loss', :lost, sum(value)) AS value FROM stats WHERE severity "
+		"!= 'info' AND value > 0 AND NOT (name = 'mismatched_sched_switch_tids' AND (SELECT "
 		"limited FROM asked)) GROUP BY name ORDER BY severity, value DESC LIMIT "
 		"min(:top, 5)"},
 };

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <sqlite3.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/text/str.h"
+#include "cli/report_table.h"
+#include "cli/trace_tables.h"
+
+/* What the trace of a report lost, by the table stats. sonda info says where, and what would help. */
+struct report_losses {
+	uint64_t events; /* that rings of the kernel lost; 0: none, or their number is unknown */
+	bool more; /* and an unknown number, or data of other sources */
+	struct strbuf see; /* the command that says more; owned */
+};
+
+/* file: as the user named it; NULL: not at all. report_losses_deinit frees. */
+void report_losses_find(const struct trace_tables *tables, const char *file,
+			struct report_losses *ret);
+void report_losses_deinit(struct report_losses *l);
+
+/* Nothing was lost: they print nothing. */
+bool report_losses_any(const struct report_losses *l);
+/* A line before the tables, and an empty one. */
+void report_losses_print(const struct report_losses *l, const struct report_style *style, FILE *to);
+/* A message on stderr. */
+void report_losses_warn(const struct report_losses *l);
+/* The value of a key of an object: a list with one row. Returns an SQLite result code. */
+int report_losses_json(const struct report_losses *l, sqlite3 *db, FILE *to);
