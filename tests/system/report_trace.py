@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""usage: report_trace.py FIELDS_H OUT [only-app|lost|counted]
+"""usage: report_trace.py FIELDS_H OUT [only-app|lost|counted|ended]
 
 Writes a trace of 100 ms whose every answer is known. FIELDS_H has the numbers of the fields. Times are ms.
 
@@ -14,12 +14,16 @@ hog runs after 70. app runs again 95-98.
 
 With lost the rings of both CPUs lost events before their first one; with counted also their counters are in the trace: 1000 of CPU 0,
 234 of CPU 1.
+
+With ended the last switches of threads that ended are missing: late 50 is woken at 40 and ends at 44, worker 21 of server is woken at 50 and
+has no end, and server ends at 95.
 """
 import re
 import struct
 import sys
 
 ONLY_APP = sys.argv[3:] == ["only-app"]
+ENDED = sys.argv[3:] == ["ended"]
 COUNTED = sys.argv[3:] == ["counted"]
 LOST = COUNTED or sys.argv[3:] == ["lost"]
 START = 5_000_000_000
@@ -80,7 +84,7 @@ def event(cpu, ms, tid, kind, flags=0, **fields):
     events[cpu].append((ms, field("FTRACE_EVENT_BUNDLE_EVENT", body)))
 
 
-NAMES = {0: "swapper", 10: "app", 20: "server", 30: "hog", 40: "kworker/0:1"}
+NAMES = {0: "swapper", 10: "app", 20: "server", 30: "hog", 40: "kworker/0:1", 21: "worker", 50: "late"}
 
 
 def switch(cpu, ms, prev, state, to):
@@ -118,6 +122,11 @@ switch(1, 13, 0, RUN, 20)
 waking(1, 20, 20, 10)
 switch(1, 21, 20, SLEEP, 0)
 switch(1, 90, 0, RUN, 20)
+if ENDED:
+    waking(0, 40, 10, 50)
+    event(0, 44, 10, "SCHED_PROCESS_FREE", comm="late", pid=50)
+    waking(0, 50, 10, 21)
+    event(1, 95, 20, "SCHED_PROCESS_FREE", comm="server", pid=20)
 event(0, 100, 30, "PRINT", buf="the end")
 
 event(0, 9, 10, "SYS_ENTER", id=0)
@@ -171,7 +180,8 @@ if ONLY_APP:
 utsname = message("UTSNAME", sysname="Linux", release="6.1.0", machine="x86_64")
 packet(field("TRACE_PACKET_SYSTEM_INFO", message("SYSTEM_INFO", utsname=utsname)))
 processes = [message("PROCESS_TREE_PROCESS", pid=p, ppid=1, cmdline=f"/usr/bin/{NAMES[p]}") for p in (10, 20, 30)]
-packet(field("TRACE_PACKET_PROCESS_TREE", message("PROCESS_TREE", processes=processes)), timestamp=0)
+threads = [message("PROCESS_TREE_THREAD", tid=21, tgid=20)] if ENDED else []
+packet(field("TRACE_PACKET_PROCESS_TREE", message("PROCESS_TREE", processes=processes, threads=threads)), timestamp=0)
 for at, free, forks, stalled in ((0, 1000, 100, 0), (100, 600, 150, 20_000_000)):
     stats = message("SYS_STATS", meminfo=[message("SYS_STATS_MEMINFO_VALUE", key=k, value=v) for k, v in ((1, 2000), (2, free))],
                     num_forks=forks, psi=[message("SYS_STATS_PSI_SAMPLE", resource=5, total_ns=stalled)])

@@ -172,6 +172,18 @@ run "--color always" 0 $'^\e\[1mCPUs' '^$' cpu --color always "$TRACE"
 run "a report without data says what to record" 0 '^the trace has no data for this report; it needs: sonda record stacks$' '^$' functions "$TRACE"
 
 run "syscalls: a call that returned after the window is none of its calls" 0 '^the trace has no data' '^$' syscalls --to 30ms "$TRACE"
+# ---- threads that ended
+python3 tests/system/report_trace.py "$B/gen/fields.h" "$TMP/ended.pf" ended || exit 1
+TRACE=$TMP/ended.pf
+rows "sched: without a last switch a thread waits for a CPU, or runs, until it or its process ended" \
+  $'worker|21|0|45ms\nserver|20|14ms|1ms\nlate|50|0|4ms' Threads "thread tid run_ns runnable_ns" sched -p worker,server,late
+rows "cpu: also the time of its CPU" $'0|0\n1|14ms' CPUs "cpu busy_ns" cpu -p server
+rows "timeline: the wait ends with the thread" "$(repeat 40 ' ')wwww$(repeat 56 ' ')|late 50" Threads "time_bar thread" timeline -p late
+"$SONDA" sql --csv "$TRACE" 'select dur from thread_state join thread using (utid) where tid = 50' | tr -d '\r' >"$TMP/got"
+printf 'dur\n-1\n' | diff - "$TMP/got" >"$TMP/diff"
+verdict "sql: the interval has no end" $? "$TMP/diff"
+TRACE=$ALL
+
 # ---- losses
 for kind in lost counted; do python3 tests/system/report_trace.py "$B/gen/fields.h" "$TMP/$kind.pf" $kind || exit 1; done
 run "a report says how many events were lost, and what says more" 0 \

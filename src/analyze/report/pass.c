@@ -40,11 +40,27 @@ uint32_t *pass_last_rows(const struct table *t, unsigned column)
 	return last;
 }
 
-static int64_t end_of(int64_t ts, int64_t dur, int64_t to)
+/* An interval without an end lasts to the end of the thread or of its process, if it is known. */
+static int64_t open_end(const struct store *s, uint32_t utid, int64_t ts)
+{
+	const struct table *threads = &s->tables[TABLE_THREAD];
+	int64_t end = table_i64(threads, THREAD_END_TS, utid);
+	uint32_t upid = table_u32(threads, THREAD_UPID, utid);
+
+	if (end == NULL_I64 && upid != NULL_U32)
+		end = table_i64(&s->tables[TABLE_PROCESS], PROCESS_END_TS, upid);
+	return end == NULL_I64 ? INT64_MAX : MAX(end, ts);
+}
+
+static int64_t end_of(const struct pass_input *in, uint32_t utid, int64_t ts, int64_t dur)
 {
 	int64_t end;
 
-	return dur < 0 || __builtin_add_overflow(ts, dur, &end) ? to : MIN(end, to);
+	if (dur < 0)
+		end = open_end(in->s, utid, ts);
+	else if (__builtin_add_overflow(ts, dur, &end))
+		return in->to;
+	return MIN(end, in->to);
 }
 
 bool pass_next(struct pass_walk *w, struct pass_span *ret)
@@ -58,11 +74,11 @@ bool pass_next(struct pass_walk *w, struct pass_span *ret)
 		int64_t ts = table_next_ts(t, c.ts, row, &w->at);
 		int64_t dur = table_dur(t, c.dur, row), end;
 
-		if (dur < 0 && last[table_u32(t, c.key, row)] != row)
+		if (utid >= w->in->s->tables[TABLE_THREAD].rows ||
+		    (dur < 0 && last[table_u32(t, c.key, row)] != row))
 			continue;
-		end = end_of(ts, dur, w->in->to);
-		if (ts >= w->in->to || end <= w->in->from ||
-		    utid >= w->in->s->tables[TABLE_THREAD].rows)
+		end = end_of(w->in, utid, ts, dur);
+		if (ts >= w->in->to || end <= w->in->from)
 			continue;
 		*ret = (struct pass_span){
 			.row = row, .utid = utid, .begin = MAX(ts, w->in->from), .end = end};

@@ -4,8 +4,8 @@
 /* It cannot break statements that have macros in them: */
 /* clang-format off */
 
-/* Parts of the statements that several reports have. An interval that did not end lasts to the
- * end of the window; one that reaches out of the window is cut. */
+/* Parts of the statements that several reports have. See passes.h for intervals that
+ * did not end, or that reach out of the window. */
 
 /* Columns of the rows of thread_state w that are waits for a CPU: from the wakeup or the preemption
  * until the thread ran. The waker is NULL if an interrupt woke it. */
