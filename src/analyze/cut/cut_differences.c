@@ -22,6 +22,9 @@ struct cut_sum {
 struct cut_counter {
 	uint64_t uuid;
 	bool incremental;
+	bool has_last; /* the last value, if it is not incremental: */
+	int64_t last_ts;
+	struct pb_field last;
 	UT_hash_handle hh;
 };
 
@@ -81,7 +84,7 @@ static bool is_incremental(const struct pb_field *counter)
 	return incremental;
 }
 
-static const struct cut_counter *find_counter(const struct cut_counters *c, uint64_t uuid)
+static struct cut_counter *find_counter(const struct cut_counters *c, uint64_t uuid)
 {
 	struct cut_counter *e;
 
@@ -242,14 +245,18 @@ static size_t list_tracks(const struct pb_field *event, const struct cut_values_
 static bool take_value(const struct cut_values_of *of, uint64_t track, const struct pb_field *field,
 		       struct cut_differences *ret, int *ret_error)
 {
-	const struct cut_counter *counter = find_counter(of->counters, track);
+	struct cut_counter *counter = find_counter(of->counters, track);
 	struct cut_value *v = &ret->values[ret->n_values];
 	double *sum;
 
 	if (!counter)
 		return false;
 	*v = (struct cut_value){
-		.track = track, .field = *field, .incremental = counter->incremental};
+		.track = track,
+		.field = *field,
+		.incremental = counter->incremental,
+		.counter = counter,
+	};
 	ret->n_values++;
 	if (!v->incremental)
 		return true;
@@ -439,4 +446,34 @@ int cut_differences_build(const struct pb_field *event, const struct cut_differe
 		differs |= r;
 	}
 	return r < 0 ? r : ret->failed ? -ENOMEM : differs;
+}
+
+/* ---- the value at the begin of a part ---- */
+
+bool cut_value_before(const struct cut_value *v, int64_t from, struct strbuf *ret)
+{
+	const struct cut_counter *counter = v->counter;
+	struct pb_field value = counter->last;
+
+	if (!counter->has_last || counter->last_ts >= from)
+		return false;
+	value.id = value.wire_type == PB_WIRE_FIXED64 ? PB_TRACK_EVENT_DOUBLE_COUNTER_VALUE
+						      : PB_TRACK_EVENT_COUNTER_VALUE;
+	cut_put_number(ret, PB_TRACK_EVENT_TYPE, TYPE_COUNTER);
+	cut_put_number(ret, PB_TRACK_EVENT_TRACK_UUID, v->track);
+	put_field(ret, &value);
+	return true;
+}
+
+void cut_differences_note(const struct cut_differences *d, int64_t ts)
+{
+	for (size_t i = 0; i < d->n_values; i++) {
+		struct cut_counter *counter = d->values[i].counter;
+
+		if (counter->incremental || (counter->has_last && counter->last_ts > ts))
+			continue;
+		counter->has_last = true;
+		counter->last_ts = ts;
+		counter->last = d->values[i].field;
+	}
 }

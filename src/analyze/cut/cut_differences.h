@@ -13,6 +13,9 @@
  * Values of track events that are differences to earlier events of their sequence: values of
  * incremental counters, and the times of programs before 2020. A part does not have the earlier
  * events. So times become absolute, and the first value of a counter in a part is its sum so far.
+ *
+ * A value of another counter holds until the next one. A part that has a later value of the counter
+ * begins with it.
  */
 
 /* Sums of incremental counters since the sequence's last clear, by track. Zero-initialise. */
@@ -47,6 +50,7 @@ struct cut_value {
 	struct pb_field field;
 	bool incremental;
 	double before, after; /* the sum, if incremental */
+	struct cut_counter *counter; /* borrowed */
 };
 
 struct cut_differences {
@@ -75,3 +79,9 @@ int cut_differences_read(const struct pb_field *event, const struct cut_values_o
  * differs, or -ENOMEM. */
 int cut_differences_build(const struct pb_field *event, const struct cut_differences *d,
 			  struct cut_sums *part, struct strbuf *ret);
+
+/* Appends a TrackEvent with the value that the counter of v had before `from`. Returns false if it
+ * had none, a later one, or is incremental. */
+bool cut_value_before(const struct cut_value *v, int64_t from, struct strbuf *ret);
+/* Remembers the values of an event at a time as the last ones of their counters. */
+void cut_differences_note(const struct cut_differences *d, int64_t ts);

@@ -456,11 +456,57 @@ static int on_bundle(struct parts *p, const struct cut_packet *c)
 
 /* ---- all packets ---- */
 
+/* Appends the fields of a packet of the same sequence at another time of the service's machine.
+ * Returns false for a clock that cannot be converted. */
+static bool put_head(const struct cut_packet *c, int64_t ts, struct strbuf *out)
+{
+	uint32_t clock = c->p.has_clock ? c->p.clock : c->seq->default_clock;
+
+	if (!c->p.has_timestamp || (clock && clock != c->m->clocks.trace && !c->converted))
+		return false;
+	if (c->p.machine)
+		cut_put_number(out, PB_TRACE_PACKET_MACHINE_ID, c->p.machine);
+	cut_put_number(out, PB_TRACE_PACKET_TRUSTED_PACKET_SEQUENCE_ID, c->p.sequence);
+	cut_put_number(out, PB_TRACE_PACKET_TIMESTAMP, (uint64_t)(c->own_ts - (c->ts - ts)));
+	if (clock)
+		cut_put_number(out, PB_TRACE_PACKET_TIMESTAMP_CLOCK_ID, c->m->clocks.trace);
+	return true;
+}
+
+/* Behind the first value of a counter in a part comes the value that it had when the part begins.
+ * Readers sort them. */
+static int write_values_before(struct parts *p, size_t i, const struct cut_packet *c)
+{
+	const struct cut_differences *d = &c->differences;
+	int64_t from = p->config->ranges[i].from;
+	int r = 0;
+
+	for (size_t k = 0; r == 0 && c->ts > from && k < d->n_values; k++) {
+		strbuf_clear(&p->out);
+		strbuf_clear(&p->payload);
+		if (!cut_value_before(&d->values[k], from, &p->payload) ||
+		    !put_head(c, from, &p->out))
+			continue;
+		cut_put_bytes(&p->out, PB_TRACE_PACKET_TRACK_EVENT, p->payload.s, p->payload.len);
+		if (p->out.failed || p->payload.failed)
+			return -ENOMEM;
+		r = p->config->write(p->config->ctx, i, (const uint8_t *)p->out.s, p->out.len);
+	}
+	return r;
+}
+
 static int on_event(struct parts *p, const struct cut_packet *c)
 {
 	size_t part = part_of(p, c->ts);
+	int r = 0;
 
-	return part < p->config->n_ranges ? write_event(p, part, c, &(struct cut_changes){0}) : 0;
+	if (part < p->config->n_ranges) {
+		r = write_event(p, part, c, &(struct cut_changes){0});
+		if (r == 0)
+			r = write_values_before(p, part, c);
+	}
+	cut_differences_note(&c->differences, c->ts);
+	return r;
 }
 
 static int on_packet(void *ctx, const struct cut_packet *c)
