@@ -94,6 +94,17 @@ rows "mem: processes by their largest size" '/usr/bin/app|10|512000' "Processes,
 rows "mem: reclaim" 'direct reclaim|hog|4ms|1' "Time spent to free memory" "what thread total_ns times" mem
 rows "mem: stalls" 'some threads|20ms|20' "Stalls" "who stalled_ns share_pct" mem
 rows "mem: OOM kills" '30|hog|app 10' "Processes that the kernel killed for memory" "pid process asked_for_memory" mem
+{
+  for track in '70 parent_uuid: 10' '71 parent_uuid: 20' '72'; do
+    case $track in *10) echo 'packet { trusted_packet_sequence_id: 1 timestamp: 100 track_descriptor { uuid: 10 process { pid: 10 process_name: "app" } } }' ;;
+    *20) echo 'packet { trusted_packet_sequence_id: 1 timestamp: 100 track_descriptor { uuid: 20 process { pid: 20 } } }' ;; esac
+    echo "packet { trusted_packet_sequence_id: 1 timestamp: 100 track_descriptor { uuid: $track name: \"page faults\" counter { } } }"
+    echo "packet { trusted_packet_sequence_id: 1 timestamp: 100 sequence_flags: 1 track_event { type: 3 name: \"begin\" track_uuid: 9 } }"
+    echo "packet { trusted_packet_sequence_id: 1 timestamp: 300 track_event { type: 4 track_uuid: ${track%% *} counter_value: ${track%% *} } }"
+  done
+} | protoc -Iprotos --encode=perfetto.protos.Trace protos/trace/trace.proto >"$TMP/faults"
+TRACE=$TMP/faults rows "mem: a process without a name is not the sum of all processes" $'(all)|None|72\n|20|71\napp|10|70' \
+  "Page faults, counted in the kernel" "process pid faults" mem
 
 # ---- network
 rows "net: packets by device; refused ones are none" $'eth0|sent|2|2000|1\neth0|received|1|60|0' \

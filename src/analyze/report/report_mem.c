@@ -65,9 +65,10 @@ static const struct report_section sections[] = {
 	{.by = "faults",
 	 .title = "Page faults, counted in the kernel",
 	 .sql = "WITH g AS (" SQL_GROWN("t.name IN ('page faults', 'major page faults')") ") "
-		"SELECT coalesce(process.name, '(all)') AS process, pid, CAST(sum(iif(g.name = "
-		"'page faults', grown, 0)) AS INTEGER) AS faults, CAST(sum(iif(g.name != 'page "
-		"faults', grown, 0)) AS INTEGER) AS major FROM g LEFT JOIN process USING (upid) "
+		"SELECT iif(upid IS NULL, '(all)', coalesce(process.name, '')) AS process, pid, "
+		"CAST(sum(iif(g.name = 'page faults', grown, 0)) AS INTEGER) AS faults, "
+		"CAST(sum(iif(g.name != 'page faults', grown, 0)) AS INTEGER) AS major FROM g "
+		"LEFT JOIN process USING (upid) "
 		"WHERE NOT (SELECT some FROM asked) OR upid IN (SELECT upid FROM thread WHERE "
 		"utid IN chosen) GROUP BY upid HAVING sum(grown) > 0 ORDER BY faults DESC LIMIT "
 		":top + :more"},
