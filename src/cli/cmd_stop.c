@@ -40,6 +40,7 @@ struct ending {
 	struct session_end end;
 	struct output_name name;
 	char written[PATH_MAX + 32]; /* name of the service's file, for the user */
+	char first_file[PATH_MAX]; /* of a rotation; "": one file */
 	struct verb_summary summary;
 };
 
@@ -177,15 +178,18 @@ static int scan_written(struct ending *x)
 	const Pb__TraceConfig *config = x->summary.config;
 	struct verb_summary *s = &x->summary;
 	_cleanup_(closep) int fd = -1;
-	size_t n;
+	int r;
 
 	if (!config->output_path || !*config->output_path)
 		return -ENOENT;
-	trace_readback_name(config, x->written, sizeof(x->written));
-	if (config->rotate)
-		return trace_readback_scan_files(config, &s->scan, &s->file_bytes, &n);
-	fd = open(config->output_path, O_RDONLY | O_CLOEXEC);
-	return fd < 0 ? -errno : trace_readback_scan(fd, &s->scan, &s->file_bytes);
+	if (config->rotate) {
+		r = trace_readback_scan_files(config, &s->scan, &s->file_bytes, x->first_file);
+	} else {
+		fd = open(config->output_path, O_RDONLY | O_CLOEXEC);
+		r = fd < 0 ? -errno : trace_readback_scan(fd, &s->scan, &s->file_bytes);
+	}
+	trace_readback_name(config, x->first_file, x->written, sizeof(x->written));
+	return r;
 }
 
 static int end_written(struct ending *x, struct err_text *e)
@@ -199,6 +203,7 @@ static int end_written(struct ending *x, struct err_text *e)
 	snprintf(x->written, sizeof(x->written), "the file that it was passed");
 	r = scan_written(x);
 	s->output = x->written;
+	s->first_file = x->first_file;
 	s->file_is_cut = r == -EBADMSG;
 	s->unread = r < 0 && r != -EBADMSG;
 	return 0;

@@ -95,6 +95,7 @@ static int write_summary(struct record_command *c, bool file_is_cut)
 		.file_is_cut = file_is_cut,
 		.unread = c->unread,
 		.output = c->output.text,
+		.first_file = c->first_file,
 		.file_bytes = c->written ? c->written
 			      : c->file	 ? trace_file_bytes(c->file)
 					 : 0,
@@ -197,10 +198,9 @@ static int open_written(const struct record_command *c)
 /* Scans the output of the service: one file, or the remaining files of a rotation. */
 static int scan_written(struct record_command *c, int fd)
 {
-	size_t files;
-
 	if (c->is_local && c->config->rotate)
-		return trace_readback_scan_files(c->config, &c->result.scan, &c->written, &files);
+		return trace_readback_scan_files(c->config, &c->result.scan, &c->written,
+						 c->first_file);
 	return fd < 0 ? -EBADF : trace_readback_scan(fd, &c->result.scan, &c->written);
 }
 
@@ -226,9 +226,10 @@ static int end_written(struct record_command *c, int error)
 	struct err_text why;
 	int r;
 
-	if (!c->passes_file)
-		trace_readback_name(c->config, c->output.text, sizeof(c->output.text));
 	r = scan_written(c, fd);
+	if (!c->passes_file)
+		trace_readback_name(c->config, c->first_file, c->output.text,
+				    sizeof(c->output.text));
 	if (r == -EBADMSG && error)
 		r = cut_written(c);
 	if (r == 0 && c->streams && c->result.scan.packets == 0)
@@ -277,7 +278,7 @@ static int print_detached(struct record_command *c)
 	if (!c->result.all_started)
 		console_say(&c->console, "not all data sources have started yet");
 	if (record_service_has_path(c))
-		trace_readback_name(c->config, c->output.text, sizeof(c->output.text));
+		trace_readback_name(c->config, "", c->output.text, sizeof(c->output.text));
 	if (c->config->write_into_file)
 		console_say(&c->console, "the service writes the trace to %s", c->output.text);
 	console_say(&c->console, "the recording continues; use sonda snapshot %s and sonda stop %s",

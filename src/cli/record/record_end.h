@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -33,6 +34,7 @@ struct record_command {
 	struct tracefs_events events; /* of this kernel; n is 0 if unreadable or not needed */
 	bool is_local; /* the service runs on this machine */
 	struct output_name output; /* as shown to the user */
+	char first_file[PATH_MAX]; /* of a rotation; "": one file */
 	bool passes_file; /* the service writes into our file, not into one of its own */
 	bool streams; /* the trace is written to the file during the recording */
 	uint64_t max_bytes; /* of that file; 0: no limit */

@@ -39,6 +39,7 @@ struct record_facts {
 	const struct snapshot_log *snapshots; /* saved snapshots; NULL: one trace was saved */
 	const char *command_end; /* how the command ended; NULL: there was none */
 	const char *output; /* name for the user */
+	const char *first_file; /* path of the first file of a rotation; NULL or "": one file */
 	uint64_t file_bytes;
 	uint64_t elapsed_ms; /* by our clock; used if the trace has no duration */
 	unsigned cpus; /* 0 unknown */

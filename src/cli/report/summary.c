@@ -572,5 +572,6 @@ void record_summary_with_next_step(const struct record_facts *f, struct strbuf *
 	record_summary_write(f, text, ret);
 	if (f->output && *f->output && f->file_bytes && !f->snapshots && !f->unread &&
 	    strcmp(f->output, "standard output") != 0)
-		strbuf_printf(text, "next      sonda report %s\n", f->output);
+		strbuf_printf(text, "next      sonda report %s\n",
+			      f->first_file && *f->first_file ? f->first_file : f->output);
 }

@@ -90,6 +90,7 @@ int verb_summary_print(struct verb_summary *s, const struct verb_summary_form *f
 		.unread = s->unread,
 		.goes_on = s->goes_on,
 		.output = s->output,
+		.first_file = s->first_file,
 		.file_bytes = s->file_bytes,
 		.elapsed_ms = s->elapsed_ms,
 	};

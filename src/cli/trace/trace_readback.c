@@ -339,7 +339,7 @@ static void keep_last_session(struct row *row)
 }
 
 int trace_readback_scan_files(const Pb__TraceConfig *config, struct trace_scan *scan,
-			      uint64_t *ret_bytes, size_t *ret_files)
+			      uint64_t *ret_bytes, char ret_first[PATH_MAX])
 {
 	struct row row = {.path = config->output_path};
 	uint64_t bytes, sum = 0;
@@ -352,6 +352,7 @@ int trace_readback_scan_files(const Pb__TraceConfig *config, struct trace_scan *
 		return error;
 	}
 	keep_last_session(&row);
+	error = fs_numbered(ret_first, PATH_MAX, row.path, row.numbers[0], ROTATION_DIGITS);
 	for (size_t i = 0; i < row.n && !error; i++) {
 		_cleanup_(closep) int fd = open_number(&row, i);
 
@@ -359,18 +360,17 @@ int trace_readback_scan_files(const Pb__TraceConfig *config, struct trace_scan *
 		sum += error ? 0 : bytes;
 	}
 	*ret_bytes = sum;
-	*ret_files = row.n;
 	free(row.numbers);
 	return error;
 }
 
-void trace_readback_name(const Pb__TraceConfig *config, char *buf, size_t size)
+void trace_readback_name(const Pb__TraceConfig *config, const char *first, char *buf, size_t size)
 {
-	char first[PATH_MAX];
+	char number_1[PATH_MAX];
 
 	if (!config->rotate ||
-	    fs_numbered(first, sizeof(first), config->output_path, 1, ROTATION_DIGITS))
+	    fs_numbered(number_1, sizeof(number_1), config->output_path, 1, ROTATION_DIGITS))
 		snprintf(buf, size, "%s", config->output_path);
 	else
-		snprintf(buf, size, "files from %s on", first);
+		snprintf(buf, size, "files from %s on", *first ? first : number_1);
 }

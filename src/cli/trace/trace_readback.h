@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -70,12 +71,12 @@ void trace_readback_rescan(struct trace_file *f, struct trace_scan *scan);
  * effort. */
 void trace_readback_peek(int fd, uint64_t max, struct trace_scan *scan);
 
-/* As trace_readback_scan(), over the files of a session with rotate as one trace; *ret_files is
- * their number. The session is that of the file that was written last; files of other sessions (by
- * uuid) are skipped. Returns -ENOENT if there are none. */
+/* As trace_readback_scan(), over the files of a session with rotate as one trace; ret_first is the
+ * path of the first one that is left. The session is that of the file that was written last; files
+ * of other sessions (by uuid) are skipped. Returns -ENOENT if there are none. */
 int trace_readback_scan_files(const Pb__TraceConfig *config, struct trace_scan *scan,
-			      uint64_t *ret_bytes, size_t *ret_files);
+			      uint64_t *ret_bytes, char ret_first[PATH_MAX]);
 
-/* Writes the name of the file that the service created: output_path, or the first name of a
- * series. */
-void trace_readback_name(const Pb__TraceConfig *config, char *buf, size_t size);
+/* Writes the name of the file that the service created: output_path, or of a series that begins
+ * with the path first; "": with its first name. */
+void trace_readback_name(const Pb__TraceConfig *config, const char *first, char *buf, size_t size);

@@ -113,11 +113,13 @@ TEST(a_row_of_files_has_other_names)
 	char name[64];
 
 	config.output_path = (char *)"/a/x.pftrace";
-	trace_readback_name(&config, name, sizeof(name));
+	trace_readback_name(&config, "", name, sizeof(name));
 	assert_string_equal(name, "/a/x.pftrace");
 	config.rotate = &rotate;
-	trace_readback_name(&config, name, sizeof(name));
+	trace_readback_name(&config, "", name, sizeof(name));
 	assert_string_equal(name, "files from /a/x.000001.pftrace on");
+	trace_readback_name(&config, "/a/x.000002.pftrace", name, sizeof(name));
+	assert_string_equal(name, "files from /a/x.000002.pftrace on");
 }
 
 /* A file of one packet: TracePacket.trace_uuid with TraceUuid.lsb. */
@@ -144,7 +146,7 @@ IN_DIR(row_of_files_is_that_of_the_session_that_wrote_last)
 	for (size_t i = 0; i < ARRAY_SIZE(last); i++) {
 		struct trace_scan scan = {0};
 		uint64_t bytes;
-		size_t files;
+		char first[PATH_MAX];
 
 		write_file(state, "x.000001.pftrace", 7, 1); /* of an earlier session */
 		write_file(state, "x.000002.pftrace", 8, last[i] == 3 ? 9 : 3);
@@ -152,8 +154,8 @@ IN_DIR(row_of_files_is_that_of_the_session_that_wrote_last)
 		write_file(state, "x.000004.pftrace", 8, last[i] == 4 ? 9 : 4);
 		write_file(state, "x.000005.pftrace", 8, last[i] == 5 ? 9 : 5);
 		write_file(state, "x.000006.pftrace", 7, 2); /* of the earlier session, too */
-		assert_int_equal(trace_readback_scan_files(&config, &scan, &bytes, &files), 0);
-		assert_int_equal(files, 3);
+		assert_int_equal(trace_readback_scan_files(&config, &scan, &bytes, first), 0);
+		assert_string_equal(first, temp_dir_path(state, 0, "x.000002.pftrace"));
 		assert_int_equal(bytes, 3 * 7);
 		trace_scan_deinit(&scan);
 	}
