@@ -63,8 +63,8 @@ struct session {
 	char *error; /* owned; the error that ended it, or NULL */
 	char *end_reason; /* owned; the reason of any end; NULL: it has not ended */
 
-	struct loop_timer duration, flush_tick, clear_tick, snapshot_tick, slow_start, stop_timeout,
-		abandoned;
+	struct loop_timer duration, flush_tick, clear_tick, ring_tick, snapshot_tick, slow_start,
+		stop_timeout, abandoned;
 
 	uint64_t flushes_requested, flushes_succeeded, flushes_failed;
 	enum final_flush final_flush;

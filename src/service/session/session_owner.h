@@ -42,6 +42,7 @@ struct source_instance {
 	bool will_notify_on_start, will_notify_on_stop;
 	bool handles_incremental_state_clear;
 	bool no_flush;
+	uint64_t cleared_at; /* bytes_written of its buffer at the last ClearIncrementalState */
 };
 
 /* Callbacks to the owner of a session, a consumer. */

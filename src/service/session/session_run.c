@@ -6,6 +6,7 @@
  *					DURATION_START_WAIT_MS after the start at the latest
  *	flush_tick	start .. disable	file_config_flush_period_ms
  *	clear_tick	start .. disable	config.incremental_state_config
+ *	ring_tick	start .. disable	RING_TICK_MS, with clear_tick and without a file
  *	snapshot_tick	start .. disable	builtin_data_sources.snapshot_interval_ms
  *	slow_start	start .. all started	20 s
  *	stop_timeout	disable .. DISABLED	config.data_source_stop_timeout_ms
@@ -24,6 +25,9 @@
 #include "service/session/trigger_config.h"
 #include "service/session/triggers.h"
 #include "wire/pb_mem.h"
+
+/* How often the rings of a session are checked for descriptions that they will overwrite. */
+#define RING_TICK_MS 250
 
 /* ---- timers ---- */
 
@@ -44,6 +48,11 @@ static void on_flush_tick(void *ctx)
 static void on_clear_tick(void *ctx)
 {
 	source_instances_clear_incremental_state(ctx);
+}
+
+static void on_ring_tick(void *ctx)
+{
+	source_instances_clear_overwritten(ctx);
 }
 
 static void final_flush_done(void *ctx, const struct ipc_call *call, bool success)
@@ -119,10 +128,10 @@ int session_init_timers(struct session *s)
 		struct loop_timer *timer;
 		void (*fire)(void *ctx);
 	} timers[] = {
-		{&s->duration, on_duration},	 {&s->flush_tick, on_flush_tick},
-		{&s->clear_tick, on_clear_tick}, {&s->snapshot_tick, on_snapshot_tick},
-		{&s->slow_start, on_slow_start}, {&s->stop_timeout, on_stop_timeout},
-		{&s->abandoned, on_abandoned},
+		{&s->duration, on_duration},	       {&s->flush_tick, on_flush_tick},
+		{&s->clear_tick, on_clear_tick},       {&s->ring_tick, on_ring_tick},
+		{&s->snapshot_tick, on_snapshot_tick}, {&s->slow_start, on_slow_start},
+		{&s->stop_timeout, on_stop_timeout},   {&s->abandoned, on_abandoned},
 	};
 	int r = 0;
 
@@ -136,6 +145,7 @@ static void stop_timers(struct session *s)
 	loop_timer_stop(&s->duration);
 	loop_timer_stop(&s->flush_tick);
 	loop_timer_stop(&s->clear_tick);
+	loop_timer_stop(&s->ring_tick);
 	loop_timer_stop(&s->snapshot_tick);
 	loop_timer_stop(&s->slow_start);
 	triggers_end(s);
@@ -146,6 +156,7 @@ void session_deinit_timers(struct session *s)
 	loop_timer_deinit(&s->duration);
 	loop_timer_deinit(&s->flush_tick);
 	loop_timer_deinit(&s->clear_tick);
+	loop_timer_deinit(&s->ring_tick);
 	loop_timer_deinit(&s->snapshot_tick);
 	loop_timer_deinit(&s->slow_start);
 	loop_timer_deinit(&s->stop_timeout);
@@ -172,9 +183,12 @@ static void start_timers(struct session *s)
 	start_duration(s, trigger_mode(c) == TRIGGER_NONE ? DURATION_START_WAIT_MS : 0);
 	if (file_config_flush_period_ms(c))
 		loop_timer_every(&s->flush_tick, file_config_flush_period_ms(c), false);
-	if (c->incremental_state_config && c->incremental_state_config->clear_period_ms)
+	if (c->incremental_state_config && c->incremental_state_config->clear_period_ms) {
 		loop_timer_every(&s->clear_tick, c->incremental_state_config->clear_period_ms,
 				 false);
+		if (!s->file)
+			loop_timer_every(&s->ring_tick, RING_TICK_MS, false);
+	}
 	loop_timer_every(&s->snapshot_tick, interval, b && b->prefer_suspend_clock_for_snapshot);
 	on_snapshot_tick(s);
 	loop_timer_once(&s->slow_start, ALL_STARTED_TIMEOUT_MS, false);

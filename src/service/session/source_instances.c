@@ -363,23 +363,59 @@ void source_instances_put_source(const struct source_instance *i, struct pb_enc 
 	pb_enc_close(e);
 }
 
-void source_instances_clear_incremental_state(struct session *s)
+/* Returns how many bytes the instance's buffer has received. */
+static uint64_t bytes_written(const struct source_instance *i, size_t *ret_size)
+{
+	const struct trace *t = i->session->trace;
+	int index = trace_find_buffer(t, i->buffer_id);
+	const struct trace_buffer *b = index < 0 ? NULL : trace_get_buffer(t, (size_t)index);
+
+	*ret_size = b ? trace_buffer_size(b) : 0;
+	return b ? trace_buffer_stats(b)->bytes_written : 0;
+}
+
+/* A buffer that was replaced begins with 0 again. */
+static bool is_overwritten_soon(struct source_instance *i)
+{
+	size_t size;
+	uint64_t written = bytes_written(i, &size);
+
+	i->cleared_at = MIN(i->cleared_at, written);
+	return size && written - i->cleared_at >= size / 2;
+}
+
+static void clear_instances(struct session *s, bool (*is_due)(struct source_instance *i))
 {
 	_cleanup_(freep) uint64_t *ids = calloc(s->n_instances + 1, sizeof(*ids));
-	const struct source_instance *i;
+	struct source_instance *i;
 	struct producer_port *p;
+	size_t size;
 
 	if (!ids)
 		return;
 	TAILQ_FOREACH (p, &s->sessions->producers->list, link) {
 		size_t n = 0;
 
-		TAILQ_FOREACH (i, &p->instances, of_producer)
-			if (i->session == s && i->handles_incremental_state_clear)
-				ids[n++] = i->id;
+		TAILQ_FOREACH (i, &p->instances, of_producer) {
+			if (i->session != s || !i->handles_incremental_state_clear ||
+			    (is_due && !is_due(i)))
+				continue;
+			i->cleared_at = bytes_written(i, &size);
+			ids[n++] = i->id;
+		}
 		if (n > 0)
 			producer_port_send_clear(p, ids, n);
 	}
+}
+
+void source_instances_clear_incremental_state(struct session *s)
+{
+	clear_instances(s, NULL);
+}
+
+void source_instances_clear_overwritten(struct session *s)
+{
+	clear_instances(s, is_overwritten_soon);
 }
 
 /* ---- notifications of producers ---- */

@@ -32,6 +32,9 @@ void source_instances_deinit(struct session *s);
 bool source_instances_all_in(const struct session *s, enum instance_state state);
 /* Sends ClearIncrementalState to the producers of all instances that support it. */
 void source_instances_clear_incremental_state(struct session *s);
+/* The same for the instances whose buffer has received half of its size since their last one: a
+ * ring will overwrite their descriptions. */
+void source_instances_clear_overwritten(struct session *s);
 
 /* Writes one entry of TracingServiceEvent.DataSources: producer and name. */
 void source_instances_put_source(const struct source_instance *i, struct pb_enc *e);

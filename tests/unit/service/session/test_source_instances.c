@@ -225,6 +225,31 @@ TEST(finding_the_producers_has_an_end)
 	stage_free(g);
 }
 
+/* Descriptions are written again before a ring overwrites them, and not more often. */
+TEST(clearing_comes_when_half_of_a_ring_is_written)
+{
+	struct stage *g = stage_new(DS_CLEARS, false);
+	struct pb_field f;
+	uint32_t chunk = 0;
+
+	stage_start(g, STAGE_CONFIG " incremental_state_config { clear_period_ms: 1000000 }");
+	for (int round = 1; round <= 2; round++) {
+		for (uint64_t at = chunk + 7; chunk < at; chunk++)
+			stage_write(g, chunk % 4, 1, chunk, stage_text('x', 2000));
+		source_instances_clear_overwritten(rig_session(&g->rig));
+		assert_true(peer_is_quiet(g->prod));
+		for (uint64_t at = chunk + 20; chunk < at; chunk++)
+			stage_write(g, chunk % 4, 1, chunk, stage_text('x', 2000));
+		if (round == 1)
+			source_instances_clear_overwritten(rig_session(&g->rig));
+		/* In the second round the session's own timer does it. */
+		assert_true(peer_command(g->prod, g->stream, CMD(CLEAR_INCREMENTAL_STATE), &f));
+		assert_int_equal(peer_number(&f, CMD(CLEAR_INCREMENTAL_STATE_DATA_SOURCE_IDS)),
+				 g->s.instance);
+	}
+	stage_free(g);
+}
+
 TEST(clearing_goes_to_those_that_can)
 {
 	struct stage *g = stage_new(DS_CLEARS, false);
