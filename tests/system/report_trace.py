@@ -97,7 +97,7 @@ def waking(cpu, ms, by, tid):
 
 
 def request(kind, cpu, ms, tid, dev, sector, sectors, rwbs):
-    size = {} if kind == "COMPLETE" else {"bytes": sectors * 512}
+    size = {} if kind in ("COMPLETE", "REQUEUE") else {"bytes": sectors * 512}
     event(cpu, ms, tid, f"BLOCK_RQ_{kind}", dev=dev, sector=sector, nr_sector=sectors, rwbs=rwbs, **size)
 
 
@@ -138,9 +138,13 @@ for at, line in ((32, "B|10|outer"), (33, "B|10|inner"), (36, "E|10"), (37, "B|1
                  (54, "B|10|open")):
     event(0, at, 10, "PRINT", buf=line)
 
-# Requests: a write of app that kworker issues, two reads of hog, one that does not complete. 259:300 and 8:0.
+# Requests: a write of app that kworker issues, as the driver does not take it from app; two reads of hog, one that does not
+# complete. 259:300 and 8:0.
 NVME = 44 | 259 << 8 | 256 << 12
 request("INSERT", 0, 1, 10, NVME, 100, 8, "W")
+request("ISSUE", 0, 1.5, 10, NVME, 100, 8, "W")
+request("REQUEUE", 0, 2, 10, NVME, 100, 8, "W")
+request("INSERT", 0, 2.5, 40, NVME, 100, 8, "W")
 request("ISSUE", 0, 3, 40, NVME, 100, 8, "W")
 request("COMPLETE", 0, 7, 10, NVME, 100, 8, "W")
 request("ISSUE", 0, 14, 30, 8 << 8, 200, 16, "R")

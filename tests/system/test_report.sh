@@ -83,7 +83,7 @@ rows "timeline: a line for each thread: # ran, w waited for a CPU, D blocked" \
 # ---- disks
 rows "io: devices, in the numbers of user space" $'8:0|read|2|16384|0|1ms|3ms|3ms\n259:300|write|1|4096|2ms|4ms|4ms|4ms' \
   Devices "device op requests size_bytes queued_ns p50_ns p99_ns max_ns" io
-rows "io: a request belongs to the process that queued it, not to the worker that issued it" \
+rows "io: a request belongs to the process that queued it, not to the worker that queued it again and issued it" \
   $'/usr/bin/hog|2|16384\n/usr/bin/app|1|4096' Processes "process requests size_bytes" io
 rows "io -p" '259:300|write|1' Devices "device op requests" io -p app
 rows "io: a window has the requests that are wholly in it" '8:0|read|1' Devices "device op requests" io --from 2ms --to 15.5ms -p hog

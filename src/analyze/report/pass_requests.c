@@ -2,7 +2,8 @@
 /*
  * requests_by, longest_requests: requests to block devices. A request is a block_rq_issue and the
  * block_rq_complete of the same device and sector that follows; a block_rq_insert right before it
- * has the thread that asked for it. unfinished_requests: each block_rq_issue that no
+ * has the thread that asked for it, also if the driver did not take the request the first time
+ * (block_rq_requeue). unfinished_requests: each block_rq_issue that no
  * block_rq_complete follows before the next block_rq_insert.
  */
 #include "analyze/report/pass.h"
@@ -39,7 +40,7 @@ struct open_request {
 	struct {
 		int64_t dev, sector;
 	} key;
-	bool inserted, issued;
+	bool inserted, issued, requeued;
 	enum operation op;
 	int64_t insert_ts, issue_ts, bytes;
 	uint32_t insert_utid, issue_utid;
@@ -54,8 +55,7 @@ struct requests {
 	bool failed;
 };
 
-/* The fields of block_rq_insert, block_rq_issue and block_rq_complete, which have the same
- * numbers. */
+/* The fields of the events of requests, which have the same numbers. */
 struct block_event {
 	int64_t dev, sector, sectors;
 	enum operation op;
@@ -156,11 +156,12 @@ static void begin(struct requests *r, const struct block_event *e, bool issued, 
 		 * request the first time. */
 		o->inserted &= !o->issued;
 		o->issued = true;
+		o->requeued = false;
 		o->op = e->op;
 		o->issue_ts = ts;
 		o->issue_utid = utid;
 		o->bytes = (int64_t)(512 * (uint64_t)e->sectors);
-	} else {
+	} else if (!o->requeued) { /* else the kernel puts it into the queue again */
 		if (o->issued)
 			add(r, o, 0, &r->list->unfinished);
 		o->inserted = true;
@@ -168,6 +169,16 @@ static void begin(struct requests *r, const struct block_event *e, bool issued, 
 		o->insert_ts = ts;
 		o->insert_utid = utid;
 	}
+}
+
+static void requeue(struct requests *r, const struct block_event *e)
+{
+	struct open_request *o = find_open(r, e, false);
+
+	if (!o || !o->issued)
+		return;
+	o->issued = false;
+	o->requeued = o->inserted;
 }
 
 static void end(struct requests *r, const struct block_event *e, int64_t ts)
@@ -195,12 +206,15 @@ static void read_requests(struct requests *r)
 
 		if ((kind != PB_FTRACE_EVENT_BLOCK_RQ_INSERT &&
 		     kind != PB_FTRACE_EVENT_BLOCK_RQ_ISSUE &&
+		     kind != PB_FTRACE_EVENT_BLOCK_RQ_REQUEUE &&
 		     kind != PB_FTRACE_EVENT_BLOCK_RQ_COMPLETE) ||
 		    !pass_cpu_counts(r->in, table_u32(t, FTRACE_CPU, row)))
 			continue;
 		ts = table_next_ts(t, FTRACE_TS, row, &r->at);
 		e = read_event(r->in->s, row);
-		if (kind != PB_FTRACE_EVENT_BLOCK_RQ_COMPLETE)
+		if (kind == PB_FTRACE_EVENT_BLOCK_RQ_REQUEUE)
+			requeue(r, &e);
+		else if (kind != PB_FTRACE_EVENT_BLOCK_RQ_COMPLETE)
 			begin(r, &e, kind == PB_FTRACE_EVENT_BLOCK_RQ_ISSUE, ts,
 			      table_u32(t, FTRACE_UTID, row));
 		else
