@@ -210,6 +210,19 @@ if truncate -s 32M "$TMP/disk" && loop=$(losetup -f --show "$TMP/disk" 2>"$TMP/l
     dd if=/dev/zero of="$loop" bs=64k count=100 oflag=direct >"$TMP/log" 2>&1
   report io "$TMP/begun" | rows "Requests without an end" op requests size_bytes | grep -x "write 100 $((100 * 65536))" >"$TMP/ours"
   verdict "report io: requests whose end is not recorded are shown" $? "$TMP/report.err"
+  # With a short queue a thread of the kernel issues most of them. Of those of another process, the command may issue some.
+  echo mq-deadline >"/sys/block/${loop#/dev/}/queue/scheduler" && echo 4 >"/sys/block/${loop#/dev/}/queue/nr_requests"
+  while dd if="$loop" of=/dev/null bs=32k skip=800 iflag=direct 2>/dev/null; do :; done &
+  PIDS+=($!)
+  timeout 120 "$BIN/sonda" record -o "$TMP/begun" io -- sh -c "sleep 0.3; dd if=/dev/zero of=$loop bs=64k count=400 conv=fsync" >"$TMP/log" 2>&1
+  kill "${PIDS[-1]}"
+  wait "${PIDS[-1]}" 2>/dev/null
+  unset 'PIDS[-1]'
+  report io --by device --top 1000 "$TMP/begun" | rows Devices device op size_bytes | grep -E "^($name|$(lsblk -nro MAJ:MIN "$loop")) " >"$TMP/ours"
+  "$BIN/sonda" sql "$TMP/begun" "select thread.name, count(*) from ftrace_event join thread using (utid)
+    where ftrace_event.name = 'block_rq_issue' group by 1" >"$TMP/issued"
+  grep -q kworker "$TMP/issued" && grep -q " write $((400 * 65536))$" "$TMP/ours" && awk '$2 == "read" && $3 > 1000000 { exit 1 }' "$TMP/ours"
+  verdict "a recording of a command: its requests that others issue are there, and those of others are not" $? "$TMP/ours" "$TMP/issued"
   losetup -d "$loop"
   LOOP=
 else

@@ -9,17 +9,13 @@
 #include "cli/record/record_config.h"
 #include "config/source_merge.h"
 
-/* ---- what ends in interrupts ---- */
+/* ---- what happens while any thread runs ---- */
 
-static bool is_end(const char *event)
+static bool is_one_of(const char *event, const char *const *list)
 {
-	static const char *const ends[] = {"block/block_rq_complete", "block/block_bio_complete",
-					   "block/block_io_done"};
-
-	for (size_t i = 0; i < ARRAY_SIZE(ends); i++)
-		if (!strcmp(event, ends[i]))
-			return true;
-	return false;
+	while (*list && strcmp(event, *list) != 0)
+		list++;
+	return *list;
 }
 
 /* Returns true if the event has a filter or a trigger, which stays with it in its data source. */
@@ -34,13 +30,29 @@ static bool has_extras(const Pb__FtraceConfig *f, const char *event)
 	return false;
 }
 
-static size_t count_ends(const Pb__FtraceConfig *f)
+/* Returns true if the source requests the event, without a filter and a trigger. */
+static bool has_plain(const Pb__FtraceConfig *f, const char *event)
 {
-	size_t n = 0;
-
 	for (size_t i = 0; i < f->n_ftrace_events; i++)
-		n += is_end(f->ftrace_events[i]) && !has_extras(f, f->ftrace_events[i]);
-	return n;
+		if (!strcmp(f->ftrace_events[i], event))
+			return !has_extras(f, event);
+	return false;
+}
+
+/* Returns true if the event of a disk request may be of any thread. A request belongs to the thread
+ * of its block_rq_insert; another thread may pass it to the driver. Reports need all three events
+ * of a request. */
+static bool is_of_any_thread(const Pb__FtraceConfig *f, const char *event)
+{
+	static const char *const ends[] = {"block/block_rq_complete", "block/block_bio_complete",
+					   "block/block_io_done", NULL};
+	static const char *const issues[] = {"block/block_rq_issue", "block/block_rq_requeue",
+					     NULL};
+
+	if (is_one_of(event, issues) &&
+	    !(has_plain(f, "block/block_rq_insert") && has_plain(f, "block/block_rq_complete")))
+		return false;
+	return (is_one_of(event, ends) || is_one_of(event, issues)) && !has_extras(f, event);
 }
 
 /* Adds a source like the other one, without events. */
@@ -59,25 +71,27 @@ static Pb__FtraceConfig *add_source_like(Pb__TraceConfig *config, const Pb__Data
 	return source->ftrace_config;
 }
 
-/* Moves events of ends to a source that records them of all threads, if others remain. */
-static int record_all_ends(Pb__TraceConfig *config, const Pb__DataSourceConfig *source)
+/* Moves the events of any thread to a source that records them of all, if others remain. */
+static int split_source(Pb__TraceConfig *config, const Pb__DataSourceConfig *source)
 {
 	Pb__FtraceConfig *from = source->ftrace_config, *to;
-	size_t n = count_ends(from), kept = 0;
+	_cleanup_(freep) bool *moves = calloc(from->n_ftrace_events + 1, sizeof(*moves));
+	size_t n = 0, kept = 0;
 
+	if (!moves)
+		return -ENOMEM;
+	for (size_t i = 0; i < from->n_ftrace_events; i++)
+		n += moves[i] = is_of_any_thread(from, from->ftrace_events[i]);
 	if (n == 0 || n == from->n_ftrace_events)
 		return 0;
 	to = add_source_like(config, source);
 	if (!to || !(to->ftrace_events = calloc(n, sizeof(*to->ftrace_events))))
 		return -ENOMEM;
-	for (size_t i = 0; i < from->n_ftrace_events; i++) {
-		char *event = from->ftrace_events[i];
-
-		if (is_end(event) && !has_extras(from, event))
-			to->ftrace_events[to->n_ftrace_events++] = event;
+	for (size_t i = 0; i < from->n_ftrace_events; i++)
+		if (moves[i])
+			to->ftrace_events[to->n_ftrace_events++] = from->ftrace_events[i];
 		else
-			from->ftrace_events[kept++] = event;
-	}
+			from->ftrace_events[kept++] = from->ftrace_events[i];
 	from->n_ftrace_events = kept;
 	return 0;
 }
@@ -107,7 +121,7 @@ int record_threads_set(Pb__TraceConfig *config, const uint32_t *tids, size_t n)
 		return 0;
 	f->has_follow_children = f->follow_children = true;
 	r = set_numbers(&f->n_tids_to_trace, &f->tids_to_trace, tids, n);
-	return r ? r : record_all_ends(config, source);
+	return r ? r : split_source(config, source);
 }
 
 /* Restricts the counters of eBPF programs, which count by process. */

@@ -10,8 +10,9 @@
 
 /*
  * The kernel's events of some threads only. An event is of the thread that runs when it happens. A
- * disk request is begun by a thread and ended in an interrupt, when any thread may run: the events
- * of such ends, if the config names them, become a data source of their own, of all threads.
+ * thread puts a disk request into the queue (block_rq_insert); any thread may run when the driver
+ * gets it (block_rq_issue) and when it ends, in an interrupt (block_rq_complete). Of these events,
+ * those that the config names become a data source of their own, of all threads.
  */
 
 /* Restricts the config's kernel events to these threads and their future children; replaces those

@@ -369,6 +369,35 @@ TEST(test_ends_of_disk_requests_are_those_of_all_threads)
 	assert_int_equal(config->n_data_sources, last);
 }
 
+static void check_events(const Pb__FtraceConfig *f, const char *expected)
+{
+	struct strbuf names = {0};
+
+	for (size_t i = 0; i < f->n_ftrace_events; i++)
+		strbuf_printf(&names, "%s%s", i ? " " : "", strchr(f->ftrace_events[i], '_') + 1);
+	assert_string_equal(names.s, expected);
+	strbuf_deinit(&names);
+}
+
+TEST(test_requests_that_others_issue_are_recorded_with_their_ends)
+{
+	static const uint32_t tids[] = {7};
+
+	build(ARGS("block:block_rq_insert", "block:block_rq_issue", "block:block_rq_requeue",
+		   "block:block_rq_complete"));
+	assert_int_equal(record_threads_set(config, tids, 1), 0);
+	check_events(config_find_ftrace(config)->ftrace_config, "rq_insert");
+	check_events(ftrace_at(config->n_data_sources - 1), "rq_issue rq_requeue rq_complete");
+	/* Without their ends, or with a filter of these, they stay. */
+	build(ARGS("block:block_rq_insert", "block:block_rq_issue", "block:block_io_done"));
+	assert_int_equal(record_threads_set(config, tids, 1), 0);
+	check_events(config_find_ftrace(config)->ftrace_config, "rq_insert rq_issue");
+	build(ARGS("block:block_rq_insert", "block:block_rq_issue", "block:block_rq_complete",
+		   "--filter", "nr_sector > 8"));
+	assert_int_equal(record_threads_set(config, tids, 1), 0);
+	check_events(config_find_ftrace(config)->ftrace_config, "rq_insert rq_issue rq_complete");
+}
+
 /* ---- presets ---- */
 
 static void check_sources(const char *const *argv, const char *expected)
