@@ -205,6 +205,17 @@ last=$(sed 's/.*[-,]//' /sys/devices/system/cpu/present)
 record 0 -a -C "$last" sched_switch raw_syscalls:sys_enter -- sh -c "'$TMP/look' tracing_cpumask; sleep 0.5"
 [ "$(count '^(event|switch)')" -gt 0 ] && ! grep -E '^(event|switch)' "$TMP/lines" | grep -qvF " cpu $last "
 check "-C: that CPU and no other" $?
+cat >"$TMP/two.cfg" <<'CONFIG'
+buffers { size_kb: 8192 }
+data_sources { config { name: "linux.ftrace" ftrace_config { ftrace_events: "sched/sched_switch" } } }
+data_sources { config { name: "linux.ftrace" ftrace_config { ftrace_events: "raw_syscalls/sys_enter" } } }
+CONFIG
+record 0 -c "$TMP/two.cfg" -C "$last" -- sleep 0.5
+[ "$(count '^event sys_enter')" -gt 0 ] && ! grep -E '^(event|switch)' "$TMP/lines" | grep -qvF " cpu $last "
+check "-C with a config: of each linux.ftrace" $?
+record 0 -c "$TMP/two.cfg" -p $$ -- sleep 0.5
+! grep -E '^event sys_enter' "$TMP/lines" | grep -qvF " pid $$ "
+check "-p with a config: of each linux.ftrace" $?
 record 1 -C 0,8191 sched && said '-C: this machine has no CPU 8191; it has 0' && [ ! -e "$TMP/trace" ]
 check "-C: a CPU that is not there" $?
 

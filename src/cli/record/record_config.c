@@ -32,8 +32,7 @@
 
 enum { EVENTS_BUFFER, NAMES_BUFFER };
 
-Pb__DataSourceConfig *record_config_add_source(Pb__TraceConfig *config, const char *name,
-					       uint32_t buffer)
+static Pb__DataSourceConfig *add_source(Pb__TraceConfig *config, const char *name, uint32_t buffer)
 {
 	Pb__TraceConfig__DataSource *s = message_add(&config->n_data_sources, &config->data_sources,
 						     &pb__trace_config__data_source__descriptor);
@@ -91,7 +90,7 @@ static int put_names_again(Pb__TraceConfig *config)
 }
 
 /* Requests that the daemons keep their priority while they record. */
-Pb__PriorityBoostConfig *record_config_no_boost(void)
+static Pb__PriorityBoostConfig *no_boost(void)
 {
 	Pb__PriorityBoostConfig *b = malloc(sizeof(*b));
 
@@ -263,7 +262,7 @@ static int ensure_ftrace(Pb__TraceConfig *config, Pb__FtraceConfig **ret)
 	Pb__DataSourceConfig *source = config_find_ftrace(config);
 
 	if (!source)
-		source = record_config_add_source(config, "linux.ftrace", events_buffer(config));
+		source = add_source(config, "linux.ftrace", events_buffer(config));
 	if (!source)
 		return -ENOMEM;
 	if (!source->ftrace_config) {
@@ -303,25 +302,43 @@ static int put_events(const struct record_options *o, const struct tracefs_event
 	return r;
 }
 
+/* Adds the options of all linux.ftrace: of their rings, and their daemon's priority. */
+static int put_options_of_all(const struct record_options *o, Pb__TraceConfig *config)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < config->n_data_sources && !r; i++) {
+		Pb__DataSourceConfig *source = config->data_sources[i]->config;
+
+		if (!requested_ftrace(config->data_sources[i]))
+			continue;
+		r = record_ftrace_put_rings(o, source->ftrace_config);
+		if (!r && o->no_priority && !source->priority_boost &&
+		    !(source->priority_boost = no_boost()))
+			r = -ENOMEM;
+	}
+	return r;
+}
+
 /* Adds the options of kernel events, after everything that may have options of its own. */
 static int put_event_options(const struct record_options *o, const struct tracefs_events *events,
 			     struct presets *presets, Pb__TraceConfig *config, struct err_text *e)
 {
-	Pb__DataSourceConfig *source = config_find_ftrace(config);
 	const char *unused = record_options_of_rings(o);
 	Pb__FtraceConfig *f;
-	int r;
+	int r = 0;
 
-	if (!source)
+	if (!asks_for_source(config, "linux.ftrace"))
 		return !unused ? 0
 			       : err_set(e, -EINVAL,
 					 "%s is about events of the kernel, and there are none",
 					 unused);
-	r = ensure_ftrace(config, &f);
-	if (!r && o->no_priority && !source->priority_boost &&
-	    !(source->priority_boost = record_config_no_boost()))
-		r = -ENOMEM;
-	return r ? r : record_ftrace_put_options(o, events, presets, f, e);
+	if (config_find_ftrace(config)) {
+		r = ensure_ftrace(config, &f);
+		if (!r)
+			r = record_ftrace_put_options(o, events, presets, f, e);
+	}
+	return r ? r : put_options_of_all(o, config);
 }
 
 static int build(const struct record_options *o, const struct tracefs_events *events,
@@ -339,7 +356,7 @@ static int build(const struct record_options *o, const struct tracefs_events *ev
 	if (!r)
 		r = put_event_options(o, events, presets, config, e);
 	if (!r && o->no_priority && !config->priority_boost &&
-	    !(config->priority_boost = record_config_no_boost()))
+	    !(config->priority_boost = no_boost()))
 		r = -ENOMEM;
 	if (o->all_machines)
 		config->has_trace_all_machines = config->trace_all_machines = true;

@@ -26,12 +26,6 @@ int record_config_build(const struct record_options *o, const struct tracefs_eve
 			struct presets *presets, struct err_text *e,
 			struct event_requests *ret_idle, Pb__TraceConfig **config);
 
-/* Adds a data source. buffer: index of its target buffer. Returns NULL without memory. */
-Pb__DataSourceConfig *record_config_add_source(Pb__TraceConfig *config, const char *name,
-					       uint32_t buffer);
-/* Returns a new priority of --no-priority, or NULL without memory. */
-Pb__PriorityBoostConfig *record_config_no_boost(void);
-
 /* Makes the service stream the trace into the file that is passed to it. max_bytes: limit of the
  * file; 0: none. */
 void record_config_stream(Pb__TraceConfig *config, uint64_t max_bytes);

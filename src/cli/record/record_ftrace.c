@@ -276,7 +276,7 @@ static void set_number(protobuf_c_boolean *has, uint32_t *field, uint32_t number
 	*field = number;
 }
 
-static int put_ring(const struct record_options *o, Pb__FtraceConfig *f)
+int record_ftrace_put_rings(const struct record_options *o, Pb__FtraceConfig *f)
 {
 	struct strbuf mask = {0};
 	int r = 0;
@@ -309,5 +309,5 @@ int record_ftrace_put_options(const struct record_options *o, const struct trace
 		r = put_graph(o, f);
 	if (wants_symbols(o))
 		f->has_symbolize_ksyms = f->symbolize_ksyms = true;
-	return r ? r : put_ring(o, f);
+	return r;
 }

@@ -7,7 +7,7 @@
 #include "config/ftrace/ftrace_config.pb-c.h"
 
 /* Converts the options about kernel events to the config of linux.ftrace. events and presets
- * may be NULL. Both functions return 0, -EINVAL and set e, or -ENOMEM. */
+ * may be NULL. The functions return 0, -EINVAL and set e, or -ENOMEM. */
 
 /* Replaces the events of the config by those that it and the words select together. Words with '!'
  * that exclude nothing are added to ret_idle. */
@@ -15,6 +15,8 @@ int record_ftrace_put_events(const struct record_options *o, const struct tracef
 			     struct presets *presets, struct event_requests *ret_idle,
 			     Pb__FtraceConfig *f, struct err_text *e);
 
-/* Adds filters and triggers of the words, options that create events, and options of the rings. */
+/* Adds filters and triggers of the words, and options that create events. */
 int record_ftrace_put_options(const struct record_options *o, const struct tracefs_events *events,
 			      struct presets *presets, Pb__FtraceConfig *f, struct err_text *e);
+/* Adds the options of the rings, -C among them. */
+int record_ftrace_put_rings(const struct record_options *o, Pb__FtraceConfig *f);

@@ -6,10 +6,13 @@
 #include <string.h>
 
 #include "base/core/mem.h"
-#include "cli/record/record_config.h"
-#include "config/source_merge.h"
+#include "cli/report/config_sources.h"
 
 /* ---- what happens while any thread runs ---- */
+
+static const char *const ends[] = {"block/block_rq_complete", "block/block_bio_complete",
+				   "block/block_io_done", NULL};
+static const char *const issues[] = {"block/block_rq_issue", "block/block_rq_requeue", NULL};
 
 static bool is_one_of(const char *event, const char *const *list)
 {
@@ -44,56 +47,104 @@ static bool has_plain(const Pb__FtraceConfig *f, const char *event)
  * of a request. */
 static bool is_of_any_thread(const Pb__FtraceConfig *f, const char *event)
 {
-	static const char *const ends[] = {"block/block_rq_complete", "block/block_bio_complete",
-					   "block/block_io_done", NULL};
-	static const char *const issues[] = {"block/block_rq_issue", "block/block_rq_requeue",
-					     NULL};
-
 	if (is_one_of(event, issues) &&
 	    !(has_plain(f, "block/block_rq_insert") && has_plain(f, "block/block_rq_complete")))
 		return false;
 	return (is_one_of(event, ends) || is_one_of(event, issues)) && !has_extras(f, event);
 }
 
-/* Adds a source like the other one, without events. */
-static Pb__FtraceConfig *add_source_like(Pb__TraceConfig *config, const Pb__DataSourceConfig *other)
+/* Adds a source with these events, with the rings, CPUs and producers of the other one. */
+static int add_source_like(Pb__TraceConfig *config, const Pb__TraceConfig__DataSource *other,
+			   char **events, size_t n)
 {
-	Pb__DataSourceConfig *source =
-		record_config_add_source(config, "linux.ftrace", other->target_buffer);
+	const Pb__FtraceConfig *f = other->config->ftrace_config;
+	Pb__FtraceConfig ftrace = PB__FTRACE_CONFIG__INIT;
+	Pb__DataSourceConfig source = *other->config;
+	Pb__TraceConfig__DataSource added = *other, *copy, **longer;
+	_cleanup_(freep) uint8_t *bytes = NULL;
 
-	if (!source)
-		return NULL;
-	if (other->priority_boost && !(source->priority_boost = record_config_no_boost()))
-		return NULL;
-	source->ftrace_config = malloc(sizeof(*source->ftrace_config));
-	if (source->ftrace_config)
-		pb__ftrace_config__init(source->ftrace_config);
-	return source->ftrace_config;
+	ftrace.n_ftrace_events = n;
+	ftrace.ftrace_events = events;
+	ftrace.tracing_cpumask = f->tracing_cpumask;
+	ftrace.has_use_monotonic_raw_clock = f->has_use_monotonic_raw_clock;
+	ftrace.use_monotonic_raw_clock = f->use_monotonic_raw_clock;
+	ftrace.has_buffer_size_kb = f->has_buffer_size_kb;
+	ftrace.buffer_size_kb = f->buffer_size_kb;
+	ftrace.has_buffer_size_lower_bound = f->has_buffer_size_lower_bound;
+	ftrace.buffer_size_lower_bound = f->buffer_size_lower_bound;
+	ftrace.has_subbuf_size_kb = f->has_subbuf_size_kb;
+	ftrace.subbuf_size_kb = f->subbuf_size_kb;
+	ftrace.has_drain_period_ms = f->has_drain_period_ms;
+	ftrace.drain_period_ms = f->drain_period_ms;
+	ftrace.has_drain_buffer_percent = f->has_drain_buffer_percent;
+	ftrace.drain_buffer_percent = f->drain_buffer_percent;
+	source.ftrace_config = &ftrace;
+	added.config = &source;
+	bytes = malloc(protobuf_c_message_get_packed_size(&added.base) + 1);
+	longer = realloc(config->data_sources, (config->n_data_sources + 1) * sizeof(*longer));
+	if (longer)
+		config->data_sources = longer;
+	if (!bytes || !longer)
+		return -ENOMEM;
+	copy = (Pb__TraceConfig__DataSource *)protobuf_c_message_unpack(
+		added.base.descriptor, NULL, protobuf_c_message_pack(&added.base, bytes), bytes);
+	if (!copy)
+		return -ENOMEM;
+	longer[config->n_data_sources++] = copy;
+	return 0;
 }
 
-/* Moves the events of any thread to a source that records them of all, if others remain. */
-static int split_source(Pb__TraceConfig *config, const Pb__DataSourceConfig *source)
+/* Returns the config of linux.ftrace, or NULL. */
+static Pb__FtraceConfig *ftrace_of(const Pb__TraceConfig__DataSource *s)
 {
-	Pb__FtraceConfig *from = source->ftrace_config, *to;
-	_cleanup_(freep) bool *moves = calloc(from->n_ftrace_events + 1, sizeof(*moves));
-	size_t n = 0, kept = 0;
+	return requested_ftrace(s) ? s->config->ftrace_config : NULL;
+}
 
-	if (!moves)
+/* Moves the events of any thread to a source that records them of all, if others remain. An
+ * instance of the user stays with one source, as a filter by thread is the instance's. */
+static int split_source(Pb__TraceConfig *config, const Pb__TraceConfig__DataSource *source)
+{
+	Pb__FtraceConfig *from = ftrace_of(source);
+	size_t n = from->n_ftrace_events, moved = 0, kept = 0;
+	_cleanup_(freep) char **events = calloc(2 * n + 1, sizeof(*events));
+	char **others = events + n;
+	int r;
+
+	if (!events)
 		return -ENOMEM;
-	for (size_t i = 0; i < from->n_ftrace_events; i++)
-		n += moves[i] = is_of_any_thread(from, from->ftrace_events[i]);
-	if (n == 0 || n == from->n_ftrace_events)
-		return 0;
-	to = add_source_like(config, source);
-	if (!to || !(to->ftrace_events = calloc(n, sizeof(*to->ftrace_events))))
-		return -ENOMEM;
-	for (size_t i = 0; i < from->n_ftrace_events; i++)
-		if (moves[i])
-			to->ftrace_events[to->n_ftrace_events++] = from->ftrace_events[i];
+	for (size_t i = 0; i < n; i++)
+		if (is_of_any_thread(from, from->ftrace_events[i]))
+			events[moved++] = from->ftrace_events[i];
 		else
-			from->ftrace_events[kept++] = from->ftrace_events[i];
+			others[kept++] = from->ftrace_events[i];
+	if (!moved || !kept || from->instance_name || from->preserve_ftrace_buffer)
+		return 0;
+	r = add_source_like(config, source, events, moved);
+	if (r)
+		return r;
+	for (size_t i = 0; i < moved; i++)
+		free(events[i]);
+	memcpy(from->ftrace_events, others, kept * sizeof(*others));
 	from->n_ftrace_events = kept;
 	return 0;
+}
+
+/* Returns true if the source is of all threads and has only ends and what comes with them: one that
+ * split_source() has added, or one like it. */
+static bool is_of_all_ends(const Pb__FtraceConfig *f)
+{
+	bool has_end = false;
+
+	for (size_t i = 0; i < f->n_ftrace_events; i++) {
+		bool is_end = is_one_of(f->ftrace_events[i], ends);
+
+		if (!is_end && !is_one_of(f->ftrace_events[i], issues))
+			return false;
+		has_end |= is_end;
+	}
+	return has_end && !f->n_tids_to_trace && !f->n_pids_to_trace && !f->n_event_filters &&
+	       !f->n_event_triggers && !f->n_syscall_events && !f->n_kprobe_events &&
+	       !f->n_uprobe_events && !f->enable_function_graph;
 }
 
 /* ---- whose events ---- */
@@ -111,17 +162,54 @@ static int set_numbers(size_t *n, uint32_t **list, const uint32_t *numbers, size
 	return 0;
 }
 
+/* Returns true if the source is to be restricted: not that of all ends, unless there is no other. */
+static bool is_restricted(const Pb__TraceConfig *config, const Pb__FtraceConfig *f)
+{
+	if (!f || !is_of_all_ends(f))
+		return f;
+	for (size_t i = 0; i < config->n_data_sources; i++) {
+		const Pb__FtraceConfig *other = ftrace_of(config->data_sources[i]);
+
+		if (other && !is_of_all_ends(other))
+			return false;
+	}
+	return true;
+}
+
+/* Restricts a source to these threads, and to the processes if there are any. */
+static int restrict_source(Pb__FtraceConfig *f, const uint32_t *tids, size_t n,
+			   const struct pid_list *pids)
+{
+	int r = set_numbers(&f->n_tids_to_trace, &f->tids_to_trace, tids, n);
+
+	f->has_follow_children = f->follow_children = true;
+	return r || !pids
+		       ? r
+		       : set_numbers(&f->n_pids_to_trace, &f->pids_to_trace, pids->pids, pids->n);
+}
+
+static int set_threads(Pb__TraceConfig *config, const uint32_t *tids, size_t n,
+		       const struct pid_list *pids)
+{
+	size_t n_sources = config->n_data_sources; /* without those that are added */
+	_cleanup_(freep) bool *restricted = calloc(n_sources + 1, sizeof(*restricted));
+	int r = restricted ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < n_sources && !r; i++)
+		restricted[i] = is_restricted(config, ftrace_of(config->data_sources[i]));
+	for (size_t i = 0; i < n_sources && !r; i++) {
+		if (!restricted[i])
+			continue;
+		r = restrict_source(ftrace_of(config->data_sources[i]), tids, n, pids);
+		if (!r)
+			r = split_source(config, config->data_sources[i]);
+	}
+	return r;
+}
+
 int record_threads_set(Pb__TraceConfig *config, const uint32_t *tids, size_t n)
 {
-	Pb__DataSourceConfig *source = config_find_ftrace(config);
-	Pb__FtraceConfig *f = source ? source->ftrace_config : NULL;
-	int r;
-
-	if (!f)
-		return 0;
-	f->has_follow_children = f->follow_children = true;
-	r = set_numbers(&f->n_tids_to_trace, &f->tids_to_trace, tids, n);
-	return r ? r : split_source(config, source);
+	return set_threads(config, tids, n, NULL);
 }
 
 /* Restricts the counters of eBPF programs, which count by process. */
@@ -162,22 +250,14 @@ int record_threads_set_pids(Pb__TraceConfig *config, const struct pid_list *pids
 			    struct err_text *e)
 {
 	_cleanup_(freep) uint32_t *tids = NULL;
-	Pb__DataSourceConfig *source;
-	Pb__FtraceConfig *f;
 	size_t n;
 	int r = pid_tasks_list("/proc", pids, &tids, &n, e);
 
 	if (!r)
-		r = record_threads_set(config, tids, n);
+		r = set_threads(config, tids, n, pids);
 	if (!r)
 		r = set_counted_pids(config, pids);
 	if (!r)
 		r = set_sampled_pids(config, pids);
-	if (!r) {
-		source = config_find_ftrace(config);
-		f = source ? source->ftrace_config : NULL;
-		r = !f ? 0
-		       : set_numbers(&f->n_pids_to_trace, &f->pids_to_trace, pids->pids, pids->n);
-	}
 	return r == -ENOMEM ? err_set(e, r, "no memory") : r;
 }

@@ -557,6 +557,47 @@ TEST(test_what_does_not_fit_a_config_is_refused)
 	assert_non_null(strstr(why.text, "no event is left"));
 }
 
+#define TWO(cpus, more)                                                                            \
+	"buffers { size_kb: 4 } " EVENTS("ftrace_events: 'irq/*' " more cpus)                      \
+		EVENTS("ftrace_events: 'block/block_rq_insert' " more cpus)
+#define ENDS(cpus)                                                                                 \
+	EVENTS("ftrace_events: 'block/block_rq_complete' use_monotonic_raw_clock: true " cpus)
+#define THREAD "tids_to_trace: 7 follow_children: true "
+#define CPUS "tracing_cpumask: '5' "
+
+TEST(test_threads_and_cpus_are_those_of_all_linux_ftrace)
+{
+	static const uint32_t tids[] = {7};
+	static const char *const base = "buffers { size_kb: 4 } " EVENTS("ftrace_events: 'irq/*'")
+		EVENTS("ftrace_events: 'block/block_rq_insert' "
+		       "ftrace_events: 'block/block_rq_complete'");
+
+	/* The CPUs are chosen first. Set again, the source of the ends is still of all threads. */
+	assert_int_equal(add_to(base, ARGS("-C", "0,2", "--clock", "mono_raw")), 0);
+	for (int again = 0; again < 2; again++) {
+		assert_int_equal(record_threads_set(config, tids, 1), 0);
+		assert_proto(&config->base,
+			     TWO(CPUS, "use_monotonic_raw_clock: true " THREAD) ENDS(CPUS));
+	}
+	/* A source of ends only, beside one of other events, is like one that is added. */
+	check_added(TWO("", "") ENDS(""), ARGS("-C", "0,2"), TWO(CPUS, "") ENDS(CPUS));
+	assert_int_equal(record_threads_set(config, tids, 1), 0);
+	assert_proto(&config->base, TWO(CPUS, THREAD) ENDS(CPUS));
+	/* Alone it is restricted. */
+	check_added(ENDS(""), ARGS("-t", "9ms"),
+		    "duration_ms: 9 buffers { size_kb: 32768 fill_policy: RING_BUFFER } " ENDS(""));
+	assert_int_equal(record_threads_set(config, tids, 1), 0);
+	assert_int_equal(ftrace_at(0)->n_tids_to_trace, 1);
+	/* An instance of the user has one source. */
+	assert_int_equal(add_to(EVENTS("instance_name: 'x' ftrace_events: 'block/block_rq_insert' "
+				       "ftrace_events: 'block/block_rq_complete'"),
+				ARGS("-C", "0,2")),
+			 0);
+	assert_int_equal(record_threads_set(config, tids, 1), 0);
+	assert_int_equal(config->n_data_sources, 1);
+	assert_int_equal(ftrace_at(0)->n_tids_to_trace, 1);
+}
+
 TEST(test_packed_and_unpacked_it_is_the_same)
 {
 	Pb__TraceConfig *copy;
