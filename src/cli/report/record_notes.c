@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/report/record_notes.h"
 
+#include <string.h>
+
+#include "base/core/mem.h"
 #include "cli/report/config_sources.h"
-#include "gen/fields.h"
 
 static bool overwritten(const struct trace_scan *s)
 {
@@ -12,22 +14,34 @@ static bool overwritten(const struct trace_scan *s)
 	return false;
 }
 
-/* Returns true if the kernel records events only while some threads run. */
-static bool is_of_some_threads(const Pb__TraceConfig *config)
+/* Returns true if the event, which may be a pattern, is of what interrupts and threads of the kernel
+ * do, mostly on idle CPUs. */
+static bool is_of_kernel(const char *event)
+{
+	static const char *const groups[] = {"irq",   "irq_vectors", "workqueue", "power",
+					     "timer", "napi",	     "net",	  "skb"};
+	const char *slash = strchr(event, '/');
+	_cleanup_(freep) char *group = slash ? strndup(event, (size_t)(slash - event)) : NULL;
+
+	for (size_t i = 0; group && i < ARRAY_SIZE(groups); i++)
+		if (str_glob(group, groups[i]))
+			return true;
+	return false;
+}
+
+/* Returns true if such events are requested and recorded only while some threads run. */
+static bool lacks_kernel(const Pb__TraceConfig *config)
 {
 	for (size_t i = 0; i < config->n_data_sources; i++) {
 		const Pb__FtraceConfig *c = requested_ftrace(config->data_sources[i]);
 
-		if (c && (c->n_tids_to_trace || c->n_pids_to_trace))
-			return true;
+		if (!c || (!c->n_tids_to_trace && !c->n_pids_to_trace))
+			continue;
+		for (size_t j = 0; j < c->n_ftrace_events; j++)
+			if (is_of_kernel(c->ftrace_events[j]))
+				return true;
 	}
 	return false;
-}
-
-static bool has_packets(const struct event_counts *c)
-{
-	return c->known && (c->known[PB_FTRACE_EVENT_NET_DEV_XMIT] ||
-			    c->known[PB_FTRACE_EVENT_NETIF_RECEIVE_SKB]);
 }
 
 void record_notes(const struct record_facts *f, struct strbuf *lines)
@@ -44,9 +58,10 @@ void record_notes(const struct record_facts *f, struct strbuf *lines)
 	if (s->bad_packets)
 		strbuf_printf(lines, "packets that this summary could not read: %llu\n",
 			      (unsigned long long)s->bad_packets);
-	if (is_of_some_threads(f->config) && has_packets(&s->ftrace.counts))
+	if (lacks_kernel(f->config))
 		strbuf_printf(lines,
-			      "packets arrive in interrupts; the recording has only those that "
-			      "interrupted its threads%s\n",
+			      "interrupts, received packets, work queues and idle CPUs are not of "
+			      "the recorded threads: the trace has only what happened while these "
+			      "ran%s\n",
 			      f->from_words ? " (--all: all)" : "");
 }

@@ -42,6 +42,37 @@ FIXTURE_TEST(test_a_good_recording)
 	      false, false);
 }
 
+static void check_note(const char *ftrace, bool expected)
+{
+	char text[500];
+	struct record_verdict verdict;
+	struct strbuf out = {0};
+
+	snprintf(text, sizeof(text),
+		 "data_sources { config { name: 'linux.ftrace' ftrace_config { %s } } }", ftrace);
+	facts_deinit(&x);
+	facts_init(&x, text);
+	record_summary_write(&x.f, &out, &verdict);
+	assert_int_equal(!!strstr(out.s, "note     interrupts, received packets, work queues and "
+					 "idle CPUs are not of "
+					 "the recorded threads: "),
+			 expected);
+	strbuf_deinit(&out);
+}
+
+FIXTURE_TEST(test_events_that_are_not_of_the_recorded_threads)
+{
+	check_note("ftrace_events: 'irq/*' tids_to_trace: 1", true);
+	check_note("ftrace_events: 'sched/sched_switch' ftrace_events: 'power/cpu_idle' "
+		   "pids_to_trace: 1",
+		   true);
+	check_note("ftrace_events: '*/*' tids_to_trace: 1", true);
+	check_note("ftrace_events: 'irq/*'", false);
+	check_note("ftrace_events: 'sched/*' ftrace_events: 'block/block_rq_insert' "
+		   "tids_to_trace: 1",
+		   false);
+}
+
 FIXTURE_TEST(test_files_that_could_not_be_read)
 {
 	static const char file[] = "/proc/PID/io: Permission denied";
