@@ -277,6 +277,21 @@ void cpu_list_mask(const struct cpu_list *l, struct strbuf *b)
 		strbuf_printf(b, ",%08x", l->words[i]);
 }
 
+int cpu_list_numbers(const struct cpu_list *l, uint32_t **ret_cpus, size_t *ret_n)
+{
+	uint32_t *cpus = malloc(CPU_LIST_MAX * sizeof(*cpus));
+	size_t n = 0;
+
+	if (!cpus)
+		return -ENOMEM;
+	for (uint32_t c = 0; c < CPU_LIST_MAX; c++)
+		if (l->words[c / 32] & 1u << c % 32)
+			cpus[n++] = c;
+	*ret_cpus = cpus;
+	*ret_n = n;
+	return 0;
+}
+
 struct tids {
 	uint32_t *tids; /* owned */
 	size_t n;

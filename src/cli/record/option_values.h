@@ -62,6 +62,8 @@ int cpu_list_check(const struct cpu_list *l, const char *sys_root, struct err_te
 /* Appends the mask in the format of tracing_cpumask: words of 32 bits in hex with commas between,
  * the highest CPUs first: "3d", "1,00000000". */
 void cpu_list_mask(const struct cpu_list *l, struct strbuf *b);
+/* Lists the CPUs in *ret_cpus, which the caller frees. Returns 0 or -ENOMEM. */
+int cpu_list_numbers(const struct cpu_list *l, uint32_t **ret_cpus, size_t *ret_n);
 
 /*
  * Lists the current threads of the processes in *ret_tids, which the caller frees. proc_root: mount

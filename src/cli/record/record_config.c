@@ -302,7 +302,26 @@ static int put_events(const struct record_options *o, const struct tracefs_event
 	return r;
 }
 
-/* Adds the options of all linux.ftrace: of their rings, and their daemon's priority. */
+/* Restricts the samples of call stacks to the CPUs of -C. */
+static int put_sampled_cpus(const struct record_options *o, Pb__DataSourceConfig *source)
+{
+	Pb__PerfEventConfig *perf = source->perf_event_config;
+
+	if (!o->has_cpus)
+		return 0;
+	if (!perf) {
+		perf = source->perf_event_config = malloc(sizeof(*perf));
+		if (!perf)
+			return -ENOMEM;
+		pb__perf_event_config__init(perf);
+	}
+	free(TAKE_PTR(perf->target_cpu));
+	perf->n_target_cpu = 0;
+	return cpu_list_numbers(&o->cpus, &perf->target_cpu, &perf->n_target_cpu);
+}
+
+/* Adds the options of all linux.ftrace and linux.perf: of their rings, their CPUs, and their daemon's
+ * priority. */
 static int put_options_of_all(const struct record_options *o, Pb__TraceConfig *config)
 {
 	int r = 0;
@@ -310,6 +329,8 @@ static int put_options_of_all(const struct record_options *o, Pb__TraceConfig *c
 	for (size_t i = 0; i < config->n_data_sources && !r; i++) {
 		Pb__DataSourceConfig *source = config->data_sources[i]->config;
 
+		if (source && source->name && !strcmp(source->name, "linux.perf"))
+			r = put_sampled_cpus(o, source);
 		if (!requested_ftrace(config->data_sources[i]))
 			continue;
 		r = record_ftrace_put_rings(o, source->ftrace_config);
@@ -324,15 +345,15 @@ static int put_options_of_all(const struct record_options *o, Pb__TraceConfig *c
 static int put_event_options(const struct record_options *o, const struct tracefs_events *events,
 			     struct presets *presets, Pb__TraceConfig *config, struct err_text *e)
 {
+	bool has_events = asks_for_source(config, "linux.ftrace");
 	const char *unused = record_options_of_rings(o);
 	Pb__FtraceConfig *f;
 	int r = 0;
 
-	if (!asks_for_source(config, "linux.ftrace"))
-		return !unused ? 0
-			       : err_set(e, -EINVAL,
-					 "%s is about events of the kernel, and there are none",
-					 unused);
+	if (unused && !has_events &&
+	    !(!strcmp(unused, "-C") && asks_for_source(config, "linux.perf")))
+		return err_set(e, -EINVAL, "%s is about events of the kernel, and there are none",
+			       unused);
 	if (config_find_ftrace(config)) {
 		r = ensure_ftrace(config, &f);
 		if (!r)
@@ -353,6 +374,8 @@ static int build(const struct record_options *o, const struct tracefs_events *ev
 		r = record_presets_put(o, presets, ret_idle, events_buffer(config), config, e);
 	if (!r && record_options_name_something(o))
 		r = put_names(o, config);
+	if (!r && o->stack_hz)
+		r = put_stacks(o, config);
 	if (!r)
 		r = put_event_options(o, events, presets, config, e);
 	if (!r && o->no_priority && !config->priority_boost &&
@@ -360,8 +383,6 @@ static int build(const struct record_options *o, const struct tracefs_events *ev
 		r = -ENOMEM;
 	if (o->all_machines)
 		config->has_trace_all_machines = config->trace_all_machines = true;
-	if (!r && o->stack_hz)
-		r = put_stacks(o, config);
 	return r || !o->apps.n ? r : put_apps(o, config);
 }
 

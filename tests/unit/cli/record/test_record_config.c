@@ -7,6 +7,7 @@
 #include "unit/test.h"
 #include "cli/record/record_config.h"
 #include "cli/record/record_threads.h"
+#include "cli/report/config_sources.h"
 #include "config/source_merge.h"
 #include "config/text.h"
 #include "config/trace_config.h"
@@ -451,6 +452,26 @@ TEST(call_stacks_have_their_frequency_and_processes)
 	free(text);
 	check_sources(ARGS("--cpu-stacks"), "linux.process_stats linux.system_info linux.perf");
 	check_sources(ARGS("stacks"), "linux.perf linux.process_stats linux.system_info");
+}
+
+static void check_sampled_cpus(const char *const *argv)
+{
+	const Pb__PerfEventConfig *perf;
+
+	build(argv);
+	perf = requested_perf(config);
+	assert_int_equal(perf->n_target_cpu, 2);
+	assert_int_equal(perf->target_cpu[0], 0);
+	assert_int_equal(perf->target_cpu[1], 33);
+}
+
+TEST(call_stacks_are_of_the_chosen_cpus)
+{
+	check_sampled_cpus(ARGS("-C", "0,33", "stacks"));
+	check_sampled_cpus(ARGS("-C", "0,33", "stacks", "runq", "irq"));
+	check_sampled_cpus(ARGS("-C", "33,0", "--cpu-stacks"));
+	assert_int_equal(config_of(ARGS("stacks", "-B", "1mb", "-C", "0")), -EINVAL);
+	assert_string_equal(why.text, "-B is about events of the kernel, and there are none");
 }
 
 TEST(test_a_preset_is_taken_back)
