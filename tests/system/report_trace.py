@@ -10,7 +10,7 @@ Writes a trace of 100 ms whose every answer is known. FIELDS_H has the numbers o
  server  2 asleep, 12 woken by an interrupt, 13 runs, 21 asleep
 
 With only-app it is as sonda record -p writes it: switches between other threads are missing, so that it is not known how long
-hog runs after 70. app runs again 95-98.
+hog runs after 70. app runs again 95-98. Requests to disks are those of all threads, of which the idle thread issues one.
 
 With lost the rings of both CPUs lost events before their first one; with counted also their counters are in the trace: 1000 of CPU 0,
 234 of CPU 1.
@@ -152,6 +152,9 @@ request("COMPLETE", 0, 15, 30, 8 << 8, 200, 16, "R")
 request("ISSUE", 0, 16, 30, 8 << 8, 216, 16, "RA")
 request("COMPLETE", 0, 19, 30, 8 << 8, 216, 16, "RA")
 request("ISSUE", 0, 20, 30, 8 << 8, 232, 16, "R")
+if ONLY_APP:
+    request("ISSUE", 0, 56, 0, 8 << 8, 248, 16, "R")
+    request("COMPLETE", 0, 57, 0, 8 << 8, 248, 16, "R")
 
 for at, rc in ((4, 0), (5, 0), (6, 1)):
     event(0, at, 10, "NET_DEV_XMIT", name="eth0", len=1000, rc=rc)
@@ -177,9 +180,12 @@ event(0, 45, 10, "MARK_VICTIM", pid=30)
 
 if ONLY_APP:
     events[1].clear()
-    ftrace = message("FTRACE_CONFIG", tids_to_trace=10, follow_children=1)
-    source = message("DATA_SOURCE_CONFIG", name="linux.ftrace", ftrace_config=ftrace)
-    config = field("TRACE_CONFIG_DATA_SOURCES", field("TRACE_CONFIG_DATA_SOURCE_CONFIG", source))
+    of_app = message("FTRACE_CONFIG", ftrace_events=["sched/*", "block/block_rq_insert"], tids_to_trace=10, follow_children=1)
+    of_all = message("FTRACE_CONFIG", ftrace_events=["block/block_rq_issue", "block/block_rq_complete"])
+    config = b""
+    for ftrace in of_app, of_all:
+        source = message("DATA_SOURCE_CONFIG", name="linux.ftrace", ftrace_config=ftrace)
+        config += field("TRACE_CONFIG_DATA_SOURCES", field("TRACE_CONFIG_DATA_SOURCE_CONFIG", source))
     packet(field("TRACE_PACKET_TRACE_CONFIG", config))
 utsname = message("UTSNAME", sysname="Linux", release="6.1.0", machine="x86_64")
 packet(field("TRACE_PACKET_SYSTEM_INFO", message("SYSTEM_INFO", utsname=utsname)))

@@ -148,6 +148,7 @@ rows "a recording of a process is reported as that; runs of others without an en
   CPUs "cpu busy_ns others_ns" cpu
 rows "threads outside of it are not reported" 'app|47ms' Threads "thread run_ns" cpu
 rows "unless they are asked for" 'hog|20ms' Threads "thread run_ns" cpu -p hog
+rows "of requests of all threads, those of the process are" '259:300|write|1' Devices "device op requests" io
 
 "$SONDA" report loss "$TRACE" >"$TMP/out" 2>&1
 ! grep -q 'switches from another thread' "$TMP/out" && "$SONDA" sql "$TRACE" 'select name from stats where value > 0' | grep -q mismatched_sched

@@ -82,8 +82,9 @@ static bool has_switches(sqlite3 *db, int *r)
 
 /* What the config says. */
 struct limits {
-	size_t sources; /* with events of the kernel */
-	size_t limited; /* of them, to some threads */
+	size_t unlimited; /* sources with events of the kernel, of all threads */
+	size_t limited; /* of some threads */
+	bool has_requests; /* the source with requests of all threads, beside them */
 	bool of_processes; /* those of -p; else of a command */
 };
 
@@ -144,7 +145,7 @@ static struct pb_field inner_field(const struct pb_field *outer, uint32_t id)
 
 static struct limits read_config(sqlite3 *db, const struct chosen_from *from, int *r)
 {
-	struct limits l = {.sources = 0};
+	struct limits l = {.unlimited = 0};
 	struct pb_field f;
 	struct pb_dec d;
 
@@ -161,8 +162,9 @@ static struct limits read_config(sqlite3 *db, const struct chosen_from *from, in
 		if (add_selected(db, &ftrace, &l, r))
 			l.limited++;
 		else if (is_of_requests(&ftrace))
-			continue;
-		l.sources++;
+			l.has_requests = true;
+		else
+			l.unlimited++;
 	}
 	return l;
 }
@@ -187,8 +189,8 @@ int chosen_create(sqlite3 *db, const struct chosen_from *from, const char **ret_
 {
 	int r = sqlite3_exec(db, create, NULL, NULL, NULL);
 	struct limits l = r == SQLITE_OK ? read_config(db, from, &r) : (struct limits){0};
-	/* Without switches, all events are of recorded threads. */
-	bool limited = l.limited && l.limited == l.sources && has_switches(db, &r);
+	/* Without switches and requests, all events are of recorded threads. */
+	bool limited = l.limited && !l.unlimited && (l.has_requests || has_switches(db, &r));
 
 	*ret_missing = NULL;
 	if (r == SQLITE_OK)

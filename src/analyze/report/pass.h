@@ -24,6 +24,7 @@ struct pass_input {
 	int64_t from, to; /* the window */
 	const bool *chosen; /* by utid */
 	bool some; /* threads were asked for */
+	bool limited; /* the config selects threads */
 	int64_t machine; /* a row of machine, or MACHINES_ALL */
 	/* The last row of each CPU in sched, of each thread in thread_state. */
 	const uint32_t *last_of_cpu, *last_of_thread;

@@ -118,7 +118,7 @@ static bool is_counted(const struct pass_input *in, const struct request *q)
 
 	return q->ts >= in->from && q->ts <= in->to && q->utid < threads->rows &&
 	       (in->chosen[q->utid] ||
-		(!in->some && table_u8(threads, THREAD_IS_IDLE, q->utid) == 1));
+		(!in->some && !in->limited && table_u8(threads, THREAD_IS_IDLE, q->utid) == 1));
 }
 
 /* Adds an issued request to one of the lists, if it counts. */

@@ -45,7 +45,7 @@ struct context {
 	/* Read by the first pass. */
 	bool *chosen; /* owned */
 	unsigned changes; /* of the scope, when chosen was read */
-	bool some;
+	bool some, limited;
 	uint32_t *last_of_cpu, *last_of_thread; /* owned */
 	struct request_list *requests; /* owned */
 };
@@ -189,8 +189,8 @@ static int prepare(struct context *ctx)
 	ctx->last_of_thread = pass_last_rows(&ctx->s->tables[TABLE_THREAD_STATE], STATE_UTID);
 	if (!ctx->chosen || !ctx->last_of_cpu || !ctx->last_of_thread)
 		return SQLITE_NOMEM;
-	r = sqlite3_prepare_v2(ctx->db, "SELECT utid, (SELECT some FROM asked) FROM chosen", -1,
-			       &st, NULL);
+	r = sqlite3_prepare_v2(ctx->db, "SELECT utid, some, limited FROM chosen, asked", -1, &st,
+			       NULL);
 	if (r != SQLITE_OK)
 		return r;
 	while (sqlite3_step(st) == SQLITE_ROW) {
@@ -199,6 +199,7 @@ static int prepare(struct context *ctx)
 		if (utid >= 0 && utid < n)
 			ctx->chosen[utid] = true;
 		ctx->some = sqlite3_column_int(st, 1);
+		ctx->limited = sqlite3_column_int(st, 2);
 	}
 	return sqlite3_finalize(st);
 }
@@ -236,6 +237,7 @@ static int run(struct pass_table *t, const char *by, int64_t top, int64_t width,
 		in.by = last->by;
 		in.chosen = t->ctx->chosen;
 		in.some = t->ctx->some;
+		in.limited = t->ctx->limited;
 		in.last_of_cpu = t->ctx->last_of_cpu;
 		in.last_of_thread = t->ctx->last_of_thread;
 		in.requests = &t->ctx->requests;
