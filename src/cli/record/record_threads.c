@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/core/mem.h"
+#include "base/text/str.h"
 #include "cli/report/config_sources.h"
 
 /* ---- what happens while any thread runs ---- */
@@ -21,14 +22,23 @@ static bool is_one_of(const char *event, const char *const *list)
 	return *list;
 }
 
+/* Returns true if a name or a pattern, with its group or without, may be about "block/NAME". NULL: none.
+ */
+static bool is_about(const char *pattern, const char *event)
+{
+	const char *bare = pattern ? strpbrk(pattern, "/:") : NULL;
+
+	return pattern && str_glob(bare ? bare + 1 : pattern, strchr(event, '/') + 1);
+}
+
 /* Returns true if the event has a filter or a trigger, which stays with it in its data source. */
 static bool has_extras(const Pb__FtraceConfig *f, const char *event)
 {
 	for (size_t i = 0; i < f->n_event_filters; i++)
-		if (!strcmp(f->event_filters[i]->event, event))
+		if (is_about(f->event_filters[i]->event, event))
 			return true;
 	for (size_t i = 0; i < f->n_event_triggers; i++)
-		if (!strcmp(f->event_triggers[i]->event, event))
+		if (is_about(f->event_triggers[i]->event, event))
 			return true;
 	return false;
 }

@@ -361,6 +361,11 @@ TEST(test_ends_of_disk_requests_are_those_of_all_threads)
 		assert_int_equal(f->n_ftrace_events, 1);
 		assert_string_equal(f->ftrace_events[0], "block/block_rq_issue");
 	}
+	build(ARGS("block:block_rq_issue", "block:block_rq_complete", "block:block_rq_*",
+		   "--filter", "nr_sector > 8"));
+	last = config->n_data_sources;
+	assert_int_equal(record_threads_set(config, tids, 1), 0);
+	assert_int_equal(config->n_data_sources, last);
 	/* An event with a filter stays where the filter is, and so does one that is alone. */
 	build(ARGS("block:block_rq_issue", "block:block_rq_complete", "--filter", "nr_sector > 8"));
 	last = config->n_data_sources;
