@@ -65,8 +65,8 @@ query "$TMP/trace" "$twins and name = 'sleep'" "select count(*) >= 30 as many fr
 [ "$(cat "$TMP/rows")" = '[]
 [{"many":1}]' ]
 verdict "sonda-probes did not run for three seconds: no process is there twice" $? "$TMP/rows"
-# The rings are read after a time in which polls have seen each process several times.
-sed 's/buffer_size_kb: 8192/& drain_period_ms: 5000/' "$TMP/counters.cfg" >"$TMP/late.cfg"
+# The rings are read after a time in which polls have seen each process several times; they hold that without switches, too.
+sed 's/buffer_size_kb: 8192/& drain_period_ms: 5000/' "$TMP/stopped.cfg" >"$TMP/late.cfg"
 timeout 60 "$BIN/sonda" record -c "$TMP/late.cfg" -o "$TMP/trace" -- \
   bash -c 'for i in {1..10}; do (sleep 7 &); sleep 0.1; done; sleep 4.5' >"$TMP/log" 2>&1
 query "$TMP/trace" "$twins and name = 'sleep'" "select count(*) >= 10 as many from process where name = 'sleep'" >"$TMP/rows"
