@@ -28,15 +28,15 @@ static const char record_all[] = "INSERT INTO recorded SELECT utid FROM thread W
 
 /*
  * The selected threads, and those of all later descendants. A descendant that began before the trace is
- * a later one if a command was recorded (?1 is 0), which had none before, or if it made system calls:
- * of a thread that is not recorded, the kernel writes switches with recorded ones only.
+ * taken for a later one if ?1 is 0. Threads that made system calls are recorded ones: of others, the
+ * kernel writes no more than the switches from and to recorded ones.
  */
 static const char record_selected[] =
 	"WITH RECURSIVE tree(upid) AS (SELECT upid FROM thread WHERE tid IN selected AND upid IS "
 	"NOT NULL UNION SELECT p.upid FROM process p JOIN tree ON p.parent_upid = tree.upid WHERE "
-	"p.start_ts IS NOT NULL OR NOT ?1 OR p.upid IN (SELECT t.upid FROM slice s JOIN "
-	"thread_track k ON s.track_id = k.id JOIN thread t USING (utid))) INSERT INTO recorded "
-	"SELECT utid FROM thread WHERE (tid IN selected OR upid IN tree) AND NOT is_idle";
+	"p.start_ts IS NOT NULL OR NOT ?1) INSERT INTO recorded SELECT utid FROM thread WHERE (tid "
+	"IN selected OR upid IN tree OR utid IN (SELECT k.utid FROM slice s JOIN thread_track k ON "
+	"s.track_id = k.id WHERE s.name GLOB 'sys_*')) AND NOT is_idle";
 
 static const char choose_recorded[] = "INSERT INTO chosen SELECT utid FROM recorded";
 
@@ -189,8 +189,9 @@ int chosen_create(sqlite3 *db, const struct chosen_from *from, const char **ret_
 {
 	int r = sqlite3_exec(db, create, NULL, NULL, NULL);
 	struct limits l = r == SQLITE_OK ? read_config(db, from, &r) : (struct limits){0};
+	bool switches = has_switches(db, &r);
 	/* Without switches and requests, all events are of recorded threads. */
-	bool limited = l.limited && !l.unlimited && (l.has_requests || has_switches(db, &r));
+	bool limited = l.limited && !l.unlimited && (l.has_requests || switches);
 
 	*ret_missing = NULL;
 	if (r == SQLITE_OK)
@@ -199,7 +200,8 @@ int chosen_create(sqlite3 *db, const struct chosen_from *from, const char **ret_
 				: "INSERT INTO asked VALUES (?, 0)",
 			NULL, from->n_words > 0);
 	if (r == SQLITE_OK)
-		r = run(db, limited ? record_selected : record_all, NULL, l.of_processes);
+		r = run(db, limited ? record_selected : record_all, NULL,
+			l.of_processes && switches);
 	if (r != SQLITE_OK)
 		return r;
 	return from->n_words ? choose_words(db, from, ret_missing)

@@ -22,6 +22,7 @@ struct request {
 	int64_t dev, sector, bytes;
 	int64_t ts, dur, queued; /* dur: 0 without an end */
 	enum operation op;
+	bool inserted;
 	uint32_t utid;
 };
 
@@ -51,6 +52,8 @@ struct requests {
 	const struct pass_input *in;
 	struct open_request *open; /* owned hash */
 	struct request_list *list; /* what is complete and what is not; owned by the caller */
+	int64_t *inserting; /* owned; devices with block_rq_insert */
+	size_t n_inserting, inserting_cap;
 	size_t at; /* see table_next_ts() */
 	bool failed;
 };
@@ -134,6 +137,7 @@ static void add(struct requests *r, const struct open_request *o, int64_t dur,
 		.queued =
 			o->inserted ? (int64_t)((uint64_t)o->issue_ts - (uint64_t)o->insert_ts) : 0,
 		.op = o->op,
+		.inserted = o->inserted,
 		.utid = o->inserted ? o->insert_utid : o->issue_utid};
 
 	if (!is_counted(r->in, &q))
@@ -194,6 +198,37 @@ static void end(struct requests *r, const struct block_event *e, int64_t ts)
 	free(o);
 }
 
+static bool has_inserts(const struct requests *r, int64_t dev)
+{
+	for (size_t i = 0; i < r->n_inserting; i++)
+		if (r->inserting[i] == dev)
+			return true;
+	return false;
+}
+
+static void note_insert(struct requests *r, int64_t dev)
+{
+	if (has_inserts(r, dev))
+		return;
+	if (array_reserve(&r->inserting, &r->inserting_cap, r->n_inserting + 1,
+			  sizeof(*r->inserting)))
+		r->failed = true;
+	else
+		r->inserting[r->n_inserting++] = dev;
+}
+
+/* A recorded thread may issue the requests of others, of which block_rq_insert is not recorded. So of a
+ * device with inserts, those without one are dropped. */
+static void drop_foreign(const struct requests *r, struct request_array *a)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < a->n; i++)
+		if (a->list[i].inserted || !has_inserts(r, a->list[i].dev))
+			a->list[n++] = a->list[i];
+	a->n = n;
+}
+
 static void read_requests(struct requests *r)
 {
 	const struct table *t = &r->in->s->tables[TABLE_FTRACE];
@@ -212,6 +247,8 @@ static void read_requests(struct requests *r)
 			continue;
 		ts = table_next_ts(t, FTRACE_TS, row, &r->at);
 		e = read_event(r->in->s, row);
+		if (kind == PB_FTRACE_EVENT_BLOCK_RQ_INSERT)
+			note_insert(r, e.dev);
 		if (kind == PB_FTRACE_EVENT_BLOCK_RQ_REQUEUE)
 			requeue(r, &e);
 		else if (kind != PB_FTRACE_EVENT_BLOCK_RQ_COMPLETE)
@@ -226,6 +263,11 @@ static void read_requests(struct requests *r)
 		HASH_DEL(r->open, o);
 		free(o);
 	}
+	if (r->in->limited) {
+		drop_foreign(r, &r->list->done);
+		drop_foreign(r, &r->list->unfinished);
+	}
+	free(r->inserting);
 }
 
 /* ---- the passes ---- */
