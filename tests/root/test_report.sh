@@ -159,6 +159,11 @@ for events in sched_switch "sched io" "sched_switch syscalls"; do
   alone 2 "$events" && [ "$(wc -l <"$TMP/processes")" -lt 20 ]
   verdict "a recording of the command alone ($events): its children are in the report, and no other process" $? "$TMP/processes"
 done
+timeout 120 "$BIN/sonda" record -o "$TMP/alone" sched stacks -- sh -c 'for i in 1 2 3 4 5 6 7 8 9 10; do env readlink /proc/self; done; sleep 0.5' >"$TMP/log" 2>&1
+"$BIN/sonda" sql --csv "$TMP/alone" "select count(*), count(distinct pid) from process where name glob '*readlink' and pid in (select pid from process
+  where parent_upid in (select upid from process where name = 'sh'))" | tr -d '\r' >"$TMP/ours"
+[ "$(tail -n 1 "$TMP/ours")" = 10,10 ]
+verdict "children of a command whose call stacks are sampled are one process each" $? "$TMP/ours"
 timeout 120 "$BIN/sonda" record -o "$TMP/calls" syscalls -- sh -c 'for i in 1 2 3; do dd if=/dev/zero of=/dev/null bs=1 count=2000; done' >"$TMP/log" 2>&1
 report syscalls --top 1000 "$TMP/calls" | rows "System calls" syscall calls | grep -x 'write 600[0-9]' >"$TMP/ours"
 verdict "report syscalls: without switches, the calls of the command's children count" $? "$TMP/report.err"

@@ -174,6 +174,7 @@ void metadata_publisher_begin(struct metadata_publisher *t, const struct setup *
 	else
 		report_missing_files(wanted, table, s->errors);
 	set_complete_kinds(t, wanted, s, table);
+	metadata_bus_set_published_until(t->bus, t->session_id, t, 1);
 	t->wanted = wanted;
 }
 

@@ -143,6 +143,7 @@ static void merge_event(struct process_events *q, struct task_state *t,
 		t->has_ended = true;
 		return;
 	}
+	t->awaits_start = f->awaits_start;
 	/*
 	 * A later name or program means that another thread of the process took over the id. A NEW
 	 * event that comes here is older than the entry (process_events_add), so the task has

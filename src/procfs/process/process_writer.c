@@ -365,7 +365,14 @@ static void describe_past_process(struct process_writer *n, const struct task_st
 		s->kthread = true;
 		s->has |= 1u << PROC_STATUS_KTHREAD;
 	}
-	/* If only the name of a written process changed, the row stays as it is. */
+	/*
+	 * Readers that know the parent take a row without one for another process of the same id. If
+	 * only the name of a written process changed, the row stays as it is.
+	 */
+	if (t->awaits_start && !proc_status_has(s, PROC_STATUS_PPID)) {
+		describe_task(n, s);
+		return;
+	}
 	if (t->is_new || t->file || !pid_set_has(&n->seen, s->pid) ||
 	    pid_set_has(&n->by_name, s->pid))
 		write_in_time(n, &row, s, PID_NO_PARENT, t->is_new ? t->began_ns : 0);

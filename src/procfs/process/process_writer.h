@@ -87,6 +87,7 @@ struct task_state {
 	bool is_new;
 	bool is_thread; /* likewise */
 	bool is_sibling; /* it started as a sibling of its creator (CLONE_PARENT) */
+	bool awaits_start; /* another publisher may report its start */
 	bool has_name;
 	bool has_ended;
 	/* write it without reading /proc: the id was reused, or the queue is too long */
