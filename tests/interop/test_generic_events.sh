@@ -10,9 +10,9 @@ set -u
 need_tracefs
 tests=${BUILD:-build}/tests
 
-timeout 60 "$tests/root/mixed_load" "$TMP" 4 >/dev/null 2>&1 &
+timeout 60 "$tests/root/mixed_load" "$TMP" 6 >/dev/null 2>&1 &
 PIDS+=($!)
-timeout 60 "$tests/interop/generic_events" /sys/kernel/tracing "$TMP" 1 \
+timeout 60 "$tests/interop/generic_events" /sys/kernel/tracing "$TMP" 3 \
   io_uring writeback ipi csd rcu filelock mmap tcp sock net qdisc napi udp icmp fib6 jbd2 readahead \
   sched/sched_stat_runtime sched/sched_prepare_exec syscalls/sys_enter_openat syscalls/sys_exit_openat \
   syscalls/sys_enter_mmap 2>"$TMP/err"
