@@ -7,13 +7,17 @@
 /* It cannot break statements that have macros in them: */
 /* clang-format off */
 
+/* The last value of track t that is not later than the window's begin; NULL: there is none. */
+#define SQL_VALUE_BEFORE                                                                           \
+	"(SELECT b.value FROM counter b WHERE b.track_id = t.id AND b.ts <= :from ORDER BY b.ts "  \
+	"DESC LIMIT 1)"
+
 /* The growth of totals that begin with the recording (eBPF), in the window: name, upid, grown;
  * condition is on track t. A part of a trace has at its begin the values of totals that began
  * before it; a total without a value there began with 0 later. */
 #define SQL_GROWN(condition)                                                                       \
-	"SELECT t.name, t.upid, max(c.value) - coalesce((SELECT b.value FROM counter b WHERE "     \
-	"b.track_id = t.id AND b.ts <= :from ORDER BY b.ts DESC LIMIT 1), 0) AS grown FROM "        \
-	"__intrinsic_track t CROSS JOIN counter c ON c.track_id = t.id WHERE t.type GLOB "               \
+	"SELECT t.name, t.upid, max(c.value) - coalesce(" SQL_VALUE_BEFORE ", 0) AS grown FROM "   \
+	"__intrinsic_track t CROSS JOIN counter c ON c.track_id = t.id WHERE t.type GLOB "         \
 	"'*_counter_track_event' AND " condition " AND c.ts >= :from AND c.ts <= :to GROUP BY "    \
 	"t.id"
 

@@ -28,7 +28,8 @@
 
 /* counts(device, name, grew): of the tracks below the group that is below network. */
 #define SQL_COUNTS(group)                                                                          \
-	"counts AS (SELECT i.name AS device, t.name, max(c.value) - min(c.value) AS grew, "        \
+	"counts AS (SELECT i.name AS device, t.name, max(c.value) - coalesce(" SQL_VALUE_BEFORE    \
+	", min(c.value)) AS grew, "                                                                \
 	"max(c.value) AS last FROM counter c JOIN __intrinsic_track t ON t.id = c.track_id "       \
 	"JOIN __intrinsic_track i ON i.id = t.parent_id JOIN __intrinsic_track g ON g.id = "       \
 	"i.parent_id WHERE g.name = '" group "' AND c.ts >= :from AND c.ts <= :to GROUP BY t.id)"
