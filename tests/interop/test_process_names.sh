@@ -64,7 +64,7 @@ timeout 60 "$BIN/sonda" record -c "$TMP/stopped.cfg" -o "$TMP/trace" -- bash -c 
 query "$TMP/trace" "$twins and name = 'sleep'" "select count(*) >= 30 as many from process where name = 'sleep'" >"$TMP/rows"
 [ "$(cat "$TMP/rows")" = '[]
 [{"many":1}]' ]
-verdict "sonda-probes did not run for three seconds: no process is there twice" $? "$TMP/rows"
+verdict "sonda-probes did not run for three seconds: no process is there twice" $? <(cat "$TMP/rows" "$TMP/log")
 # The rings are read after a time in which polls have seen each process several times; they hold that without switches, too.
 sed 's/buffer_size_kb: 8192/& drain_period_ms: 5000/' "$TMP/stopped.cfg" >"$TMP/late.cfg"
 timeout 60 "$BIN/sonda" record -c "$TMP/late.cfg" -o "$TMP/trace" -- \
@@ -72,7 +72,7 @@ timeout 60 "$BIN/sonda" record -c "$TMP/late.cfg" -o "$TMP/trace" -- \
 query "$TMP/trace" "$twins and name = 'sleep'" "select count(*) >= 10 as many from process where name = 'sleep'" >"$TMP/rows"
 [ "$(cat "$TMP/rows")" = '[]
 [{"many":1}]' ]
-verdict "the rings are read every five seconds: no process is there twice" $? "$TMP/rows"
+verdict "the rings are read every five seconds: no process is there twice" $? <(cat "$TMP/rows" "$TMP/log")
 stop_all
 load &
 PIDS+=($!)
