@@ -2,7 +2,7 @@
 /*
  * A record ends with the fields of sample_id_all. A sample has these fields at its beginning:
  *
- *	sample     header | pid tid | time | cpu 0 | count | n, n addresses
+ *	sample     header | pid tid | time | cpu 0 | count | (lost) | n, n addresses
  *	others     header | ... | pid tid | time | cpu 0
  */
 #include "perf/cpu_ring.h"
@@ -44,9 +44,25 @@ int cpu_ring_open(struct cpu_ring *r, struct perf_event_attr *attr, unsigned cpu
 {
 	int error;
 
-	while ((error = open_sized(r, attr, cpu, *pages)) == -ENOMEM && *pages > 1)
-		*pages /= 2;
+	attr->read_format = PERF_FORMAT_LOST;
+	while ((error = open_sized(r, attr, cpu, *pages)) < 0)
+		if (error == -EINVAL && attr->read_format)
+			attr->read_format = 0;
+		else if (error == -ENOMEM && *pages > 1)
+			*pages /= 2;
+		else
+			break;
+	r->counts_lost = attr->read_format != 0;
 	return error;
+}
+
+uint64_t cpu_ring_untold_lost(const struct cpu_ring *r)
+{
+	uint64_t values[2]; /* count, lost */
+
+	if (!r->counts_lost || read(r->fd, values, sizeof(values)) != sizeof(values))
+		return 0;
+	return values[1] > r->told_lost ? values[1] - r->told_lost : 0;
 }
 
 void cpu_ring_close(struct cpu_ring *r)

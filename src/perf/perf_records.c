@@ -27,8 +27,8 @@ struct sample_record {
 	uint64_t time;
 	uint32_t cpu, unused;
 	uint64_t count;
-	uint64_t n; /* only with CALLCHAIN, as the next */
-	uint64_t addresses[];
+	/* The number of lost records if the ring counts them; with CALLCHAIN n, and n addresses. */
+	uint64_t rest[];
 };
 
 struct mmap_record {
@@ -190,14 +190,14 @@ static bool add_user(struct perf_session *s, struct walk *w, const struct addres
  * Format: perf_event_open(2), PERF_SAMPLE_CALLCHAIN; a marker announces addresses of the kernel or
  * of the user.
  */
-static void walk_addresses(struct perf_session *s, const struct sample_record *r, size_t n,
+static void walk_addresses(struct perf_session *s, const uint64_t *addresses, size_t n,
 			   const struct address_space *a, struct walk *w)
 {
 	uint64_t context = 0;
 	bool is_caller = false;
 
 	for (size_t i = 0; i < n; i++) {
-		uint64_t address = r->addresses[i];
+		uint64_t address = addresses[i];
 
 		if (address >= (uint64_t)PERF_CONTEXT_MAX) {
 			context = address;
@@ -215,15 +215,14 @@ static void walk_addresses(struct perf_session *s, const struct sample_record *r
 	}
 }
 
-static uint32_t stack_of(struct perf_session *s, const struct sample_record *r,
+/* chain: n, and room for this many addresses. */
+static uint32_t stack_of(struct perf_session *s, const uint64_t *chain, size_t room,
 			 const struct address_space *a, uint8_t *ret_error)
 {
-	size_t room =
-		(r->header.size - offsetof(struct sample_record, addresses)) / sizeof(uint64_t);
 	struct walk w = {.n = 0};
 	int number;
 
-	walk_addresses(s, r, MIN((size_t)r->n, room), a, &w);
+	walk_addresses(s, chain + 1, MIN((size_t)chain[0], room), a, &w);
 	*ret_error = w.error;
 	for (uint32_t i = 0; i < w.n / 2; i++) {
 		uint32_t frame = w.frames[i];
@@ -254,19 +253,21 @@ static uint8_t mode_of(uint16_t misc)
 }
 
 /* Returns false if the record has to wait for an answer. */
-static bool take_sample(struct perf_session *s, unsigned cpu, const struct sample_record *r)
+static bool take_sample(struct perf_session *s, const struct cpu_ring *ring,
+			const struct sample_record *r)
 {
-	size_t min = s->perf.has_stacks ? offsetof(struct sample_record, addresses)
-					: offsetof(struct sample_record, n);
+	size_t before = ring->counts_lost ? 1 : 0, min = before + (s->perf.has_stacks ? 1 : 0),
+	       room;
 	struct address_space *a;
 	struct perf_sample sample;
 
-	if (r->header.size < min)
+	if (r->header.size < offsetof(struct sample_record, rest) + min * sizeof(*r->rest))
 		return true;
+	room = (r->header.size - offsetof(struct sample_record, rest)) / sizeof(*r->rest) - min;
 	a = address_spaces_get(&s->spaces, (int32_t)r->pid);
 	if (!a ||
 	    array_reserve(&s->samples, &s->cap_samples, s->n_samples + 1, sizeof(sample)) < 0) {
-		perf_packet_lost(s, cpu, 1);
+		perf_packet_lost(s, ring->cpu, 1);
 		return true;
 	}
 	if (!is_wanted(s, a))
@@ -280,7 +281,7 @@ static bool take_sample(struct perf_session *s, unsigned cpu, const struct sampl
 				      .tid = r->tid,
 				      .mode = mode_of(r->header.misc)};
 	if (s->perf.has_stacks)
-		sample.stack = stack_of(s, r, a, &sample.unwind_error);
+		sample.stack = stack_of(s, r->rest + before, room, a, &sample.unwind_error);
 	s->samples[s->n_samples++] = sample;
 	return true;
 }
@@ -316,21 +317,21 @@ static void take_comm(struct perf_session *s, uint64_t time, const struct perf_e
 }
 
 /* Returns false if the record has to wait for an answer. */
-static bool take_record(struct perf_session *s, unsigned cpu, uint64_t time,
+static bool take_record(struct perf_session *s, struct cpu_ring *ring,
 			const struct perf_event_header *h)
 {
 	const struct task_record *task = (const struct task_record *)h;
 
 	switch (h->type) {
 	case PERF_RECORD_SAMPLE:
-		return take_sample(s, cpu, (const struct sample_record *)h);
+		return take_sample(s, ring, (const struct sample_record *)h);
 	case PERF_RECORD_MMAP2:
 		if (h->size >= offsetof(struct mmap_record, path) + 24)
 			take_mmap(s, (const struct mmap_record *)h);
 		break;
 	case PERF_RECORD_COMM:
 		if (h->size >= sizeof(struct comm_record) + 24)
-			take_comm(s, time, h);
+			take_comm(s, ring->time, h);
 		break;
 	case PERF_RECORD_FORK:
 		if (h->size >= sizeof(*task) && task->pid != task->parent)
@@ -342,7 +343,8 @@ static bool take_record(struct perf_session *s, unsigned cpu, uint64_t time,
 		break;
 	case PERF_RECORD_LOST:
 		if (h->size >= sizeof(struct lost_record)) {
-			perf_packet_lost(s, cpu, ((const struct lost_record *)h)->lost);
+			ring->told_lost += ((const struct lost_record *)h)->lost;
+			perf_packet_lost(s, ring->cpu, ((const struct lost_record *)h)->lost);
 			address_spaces_forget(&s->spaces); /* mappings may have been lost */
 		}
 		break;
@@ -385,7 +387,7 @@ bool perf_records_read(struct perf_session *s)
 		cpu_ring_refresh(&s->rings[i]);
 	while (at_end && s->n_samples < PERF_SAMPLES_MAX && !stacks_is_full(&s->stacks) &&
 	       (r = earliest(s, until))) {
-		at_end = take_record(s, r->cpu, r->time, cpu_ring_peek(r));
+		at_end = take_record(s, r, cpu_ring_peek(r));
 		if (at_end)
 			cpu_ring_take(r);
 	}

@@ -79,8 +79,19 @@ static void leave_bus(struct perf_session *s)
 	s->is_publisher = false;
 }
 
+static void report_untold_losses(struct perf_session *s)
+{
+	for (unsigned i = 0; i < s->n_rings; i++) {
+		uint64_t n = cpu_ring_untold_lost(&s->rings[i]);
+
+		if (n)
+			perf_packet_lost(s, s->rings[i].cpu, n);
+	}
+}
+
 static void finish(struct perf_session *s)
 {
+	report_untold_losses(s);
 	log_debug("linux.perf: %llu samples", (unsigned long long)s->n_written);
 	if (s->n_lost)
 		log_warn("linux.perf: the kernel dropped %llu records because its rings were full; "
