@@ -73,42 +73,51 @@ static inline int32_t pid_relations_parent(const struct pid_relations *k, int32_
 }
 
 /*
- * When the task of an id began or, after its end, when it ended; CLOCK_BOOTTIME. Zero-initialise. A
- * time is stored in two maps, because a value of one map has 31 bits. The sign of high tells which:
- * it is negative for the beginning of a task. Times of the first two seconds after boot are
- * unknown.
+ * When the last task of an id began and when it ended; CLOCK_BOOTTIME. Zero-initialise. A time is
+ * stored in two maps, because a value of one map has 31 bits. Times of the first two seconds after
+ * boot are unknown.
  */
 struct pid_times {
-	struct pid_map high, low;
+	struct pid_map began_high, began_low, ended_high, ended_low;
 };
 
 /* If memory runs out, the time is not stored. */
 static inline void pid_times_put(struct pid_times *t, int32_t tid, uint64_t ns, bool ended)
 {
-	if (pid_map_set(&t->low, tid, (int32_t)(ns & INT32_MAX)) < 0)
+	struct pid_map *high = ended ? &t->ended_high : &t->began_high;
+	struct pid_map *low = ended ? &t->ended_low : &t->began_low;
+
+	if (pid_map_set(low, tid, (int32_t)(ns & INT32_MAX)) < 0)
 		ns = 0;
-	(void)pid_map_set(&t->high, tid, ended ? (int32_t)(ns >> 31) : -(int32_t)(ns >> 31));
+	(void)pid_map_set(high, tid, (int32_t)(ns >> 31));
+	if (!ended)
+		(void)pid_map_set(&t->ended_high, tid, 0);
 }
 
-static inline uint64_t pid_times_of(const struct pid_times *t, int32_t tid, int32_t high)
+static inline uint64_t pid_times_of(const struct pid_map *high, const struct pid_map *low,
+				    int32_t tid)
 {
-	return high > 0 ? (uint64_t)high << 31 | (uint64_t)pid_map_get(&t->low, tid) : 0;
+	uint64_t above = (uint64_t)pid_map_get(high, tid);
+
+	return above ? above << 31 | (uint64_t)pid_map_get(low, tid) : 0;
 }
 
 /* Returns 0 if the time is unknown, or the task has not ended. */
 static inline uint64_t pid_times_ended(const struct pid_times *t, int32_t tid)
 {
-	return pid_times_of(t, tid, pid_map_get(&t->high, tid));
+	return pid_times_of(&t->ended_high, &t->ended_low, tid);
 }
 
-/* Returns 0 if the time is unknown, or the task has ended. */
+/* Returns 0 if the time is unknown. */
 static inline uint64_t pid_times_began(const struct pid_times *t, int32_t tid)
 {
-	return pid_times_of(t, tid, -pid_map_get(&t->high, tid));
+	return pid_times_of(&t->began_high, &t->began_low, tid);
 }
 
 static inline void pid_times_clear(struct pid_times *t)
 {
-	pid_map_clear(&t->high);
-	pid_map_clear(&t->low);
+	pid_map_clear(&t->began_high);
+	pid_map_clear(&t->began_low);
+	pid_map_clear(&t->ended_high);
+	pid_map_clear(&t->ended_low);
 }

@@ -94,18 +94,21 @@ static bool is_sorted_in(const struct process_writer *n, uint64_t ns)
  * packet.
  *
  * The time is that of the parent's exit. If /proc has another parent by now (parent_now), but no
- * event has reported the exit, the event is still in a kernel ring: the time is that of the fork.
+ * event has reported the exit, the event is still in a kernel ring: the time is just behind the
+ * fork. It also is if the id of the parent has begun another task since.
  */
 static uint64_t time_of_parent(const struct process_writer *n, const struct proc_status *s,
 			       int32_t parent_now, uint64_t began_ns)
 {
-	uint64_t ns;
+	uint64_t fork_ns = pid_times_began(&n->times, s->pid), ns;
+	bool has_other;
 
 	if (!proc_status_has(s, PROC_STATUS_PPID))
 		return 0;
 	ns = pid_times_ended(&n->times, s->ppid);
-	if (!ns && parent_now != PID_NO_PARENT && parent_now != s->ppid)
-		ns = pid_times_began(&n->times, s->pid);
+	has_other = !ns && parent_now != PID_NO_PARENT && parent_now != s->ppid;
+	if (fork_ns && (has_other || pid_times_began(&n->times, s->ppid) > fork_ns))
+		ns = fork_ns;
 	if (!ns || ns >= n->packet->task_ns || ns < began_ns || !is_sorted_in(n, ns))
 		return 0;
 	return ns;

@@ -139,6 +139,22 @@ FIXTURE_TEST(an_ended_task_is_not_read)
 	assert_int_equal(fake.n, 1);
 }
 
+/* The id of the parent belongs to another task by now, which ended too. */
+FIXTURE_TEST(a_parent_whose_id_was_used_again)
+{
+	uint64_t began = clock_boot_ns() - NS_PER_S;
+
+	proc_put_task((struct proc_task){.pid = 70, .name = "new"});
+	hear_new(began, 70, 7);
+	hear_end(began + 100, 7);
+	hear_new(began + 200, 7, 8);
+	hear_end(began + 300, 7);
+	while (one_slice())
+		;
+	assert_int_equal(fake_process(70, NULL), 1);
+	assert_int_equal(time_of(0), began + 1);
+}
+
 /* /proc has another parent already. The row has a time at which readers know the parent. */
 FIXTURE_TEST(a_parent_whose_exit_is_not_reported_yet)
 {
