@@ -26,7 +26,9 @@ PIDS+=($!)
 # beginning was there before the session; it may have ended while the session began, before its name could be read.
 twins="select pid, name, start_ts, end_ts from process p where exists (select 1 from process q
   where q.pid = p.pid and q.upid != p.upid and (p.start_ts is null or q.start_ts is null)
-    and not ifnull(p.end_ts <= q.start_ts, 0) and not ifnull(q.end_ts <= p.start_ts, 0))"
+    and not ifnull(p.end_ts <= q.start_ts, 0) and not ifnull(q.end_ts <= p.start_ts, 0))
+  and not exists (select 1 from process b join process c using (pid) where b.upid < c.upid and c.start_ts is not null
+    and b.start_ts is not null and b.pid in (p.pid, (select pid from process r where r.upid = p.parent_upid)))"
 nameless="select pid, start_ts, end_ts from process where name is null and start_ts is not null and pid > 0"
 
 use_sockets "$TMP"
