@@ -30,7 +30,7 @@ files_of() { # PID: schedstat of all threads of a process and of those that it s
   for child in $(pgrep -P "$1"); do files_of "$child"; done
 }
 us_of() { # PID: their CPU time so far
-  # Words are meant.
+  # Word splitting is intended.
   # shellcheck disable=SC2046
   awk '{ ns += $1 } END { printf "%d", ns / 1000 }' $(files_of "$1")
 }

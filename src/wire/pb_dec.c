@@ -120,3 +120,17 @@ struct pb_packed pb_packed_of(const struct pb_field *f)
 	}
 	return p;
 }
+
+struct pb_field pb_inner_field(const struct pb_field *outer, uint32_t id)
+{
+	struct pb_field f, found = {.id = 0};
+	struct pb_dec d;
+
+	if (!outer->data)
+		return found;
+	pb_dec_init(&d, outer->data, outer->len);
+	while (pb_dec_next(&d, &f))
+		if (f.id == id && f.data)
+			found = f;
+	return found;
+}

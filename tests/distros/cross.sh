@@ -14,7 +14,7 @@ apt-get update
 packages() { sed -n "/^Build-Depends:/,/^[A-Z]/s/^ \([a-z0-9.+-]*\).*/\1/p" debian/control; }
 native=$(packages | grep -vE -- '-dev$|^debhelper' | paste -sd' ')
 foreign=$(packages | grep -E -- '-dev$' | grep -vE 'uthash|cmocka' | sed 's/$/:arm64/' | paste -sd' ')
-# Words are meant.
+# Word splitting is intended.
 # shellcheck disable=SC2086
 apt-get install -y --no-install-recommends make gcc libc6-dev gcc-aarch64-linux-gnu libc6-dev-arm64-cross uthash-dev kmod $native $foreign
 make -j"$(nproc)" CROSS=aarch64-linux-gnu- B=build/arm64 EBPF=yes programs static

@@ -29,7 +29,7 @@ has_pages() {
 }
 compiles() {
   printf '#include <sonda/sonda.h>\n#include <stdio.h>\nint main(void) { return puts(sonda_version()) < 0; }\n' >"$tmp/x.c"
-  # Words are meant.
+  # Word splitting is intended.
   # shellcheck disable=SC2046
   gcc "$tmp/x.c" $(pkg-config --cflags --libs sonda) -o "$tmp/x" && "$tmp/x" | grep -E '^[0-9.]+$'
 }
@@ -73,7 +73,7 @@ apt-get update >/dev/null 2>&1
 # What the packages need and what the checks need is there before, so that the difference is theirs alone. Debian's
 # minimal systems have no manual: the pages of packages are left out.
 rm -f /etc/dpkg/dpkg.cfg.d/docker /etc/dpkg/dpkg.cfg.d/excludes
-# Words are meant.
+# Word splitting is intended.
 # shellcheck disable=SC2046
 install man-db passwd procps sudo bash-completion gcc libc6-dev pkg-config $(needs_of "$debs") >"$tmp/out" 2>&1 || { tail -n 5 "$tmp/out"; exit 1; }
 useradd -m person && useradd -m other && chmod 755 "$tmp" "$debs"

@@ -216,7 +216,7 @@ details() { # PROGRAM OPTION...
   $1 --query "${@:2}" 2>/dev/null | grep -E '^(track_event|linux\.ftrace) '
 }
 for long in '' --long; do
-  # Words are meant.
+  # Word splitting is intended.
   # shellcheck disable=SC2086
   diff <(details "$theirs perfetto" $long) <(details "$ours" $long) >"$TMP/log" && details "$ours" $long | grep -q cases
   verdict "both print the same categories ${long:-cut}" $? "$TMP/log"

@@ -42,7 +42,7 @@ ctl start sonda-probes.service && answers
 verdict "the probes start, and the service answers" $? "$TMP/log"
 
 for time in first second; do
-  # Words are meant.
+  # Word splitting is intended.
   # shellcheck disable=SC2086
   ctl start traced-probes.service && all_are active $theirs && all_are inactive $ours
   verdict "the start of Perfetto's stops ours, for the $time time" $? "$TMP/log"

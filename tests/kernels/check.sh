@@ -124,7 +124,7 @@ one_kernel() { # KERNEL
   local t began=$SECONDS options together alone
   mkdir -p "$tmp/$1"
   tests_for "$1"
-  # Words are meant.
+  # Word splitting is intended.
   # shellcheck disable=SC2046
   [ ${#together[@]} = 0 ] ||
     boot "$1" tests $(module_options "${together[@]/#/$root/}") -- "${together[@]}" || return

@@ -43,7 +43,7 @@ rm -rf "${dir:?}"/{lib,boot,usr}
 packages_open "$dir" "$suite"
 image=$(package_needs linux-image-amd64 linux-image- | head -n 1)
 [ -n "$image" ] || give_up "$suite has no linux-image-amd64"
-# Newer packages are in parts. Words are meant.
+# Newer packages are in parts. Word splitting is intended.
 # shellcheck disable=SC2046
 packages_fetch "$image" $(package_needs "$image" 'linux-(base|binary|modules)-[0-9]')
 

@@ -41,7 +41,7 @@ fetch_headers() {
   packages_open "$dir" "$suite"
   [ -n "$(package_field "linux-headers-$version" Version)" ] || give_up "$suite has no headers of $version any more"
   build=$(package_needs "linux-headers-$version" linux-kbuild)
-  # Words are meant.
+  # Word splitting is intended.
   # shellcheck disable=SC2046
   packages_fetch "linux-headers-$version" "$build" $(package_needs "linux-headers-$version" linux-headers) \
     $(package_needs "$build" 'libc6|libelf|libssl|zlib')

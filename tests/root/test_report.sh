@@ -140,7 +140,7 @@ fi
 # Kernels of some virtual machines leave out switches of the first process's threads: then it is recorded again, at most twice.
 alone() { # PER_CENT EVENTS: is the time of the process that of the scheduler?
   for _ in 1 2 3; do
-    # Words are meant; and a child that no event of its beginning tells of.
+    # $2 is a list of events. The load is a child of sh, and its start may not be recorded.
     # shellcheck disable=SC2086
     timeout 120 "$BIN/sonda" record -o "$TMP/alone" $2 -- sh -c 'taskset -c 0 "$0" "$1" 5000000; :' "$TMP/two_loads" "$TMP/ran" >"$TMP/log" 2>&1
     read -r pid ran others <"$TMP/ran"
@@ -154,7 +154,7 @@ verdict "a recording of the command alone: the time of its process is the schedu
 [ "$(wc -l <"$TMP/processes")" -lt 20 ] && report cpu "$TMP/alone" | rows CPUs busy_pct | awk '$1 > 100 { exit 1 }'
 verdict "the report is about its processes only, and no CPU is busy for longer than the recording" $? "$TMP/processes"
 
-# Children are the command's, also if no event tells of their beginning, and if the source of disk requests is of all threads.
+# Reports include the command's children even if no event of their start is recorded, and if the disk requests of all threads are.
 for events in sched_switch "sched io" "sched_switch syscalls"; do
   alone 2 "$events" && [ "$(wc -l <"$TMP/processes")" -lt 20 ]
   verdict "a recording of the command alone ($events): its children are in the report, and no other process" $? "$TMP/processes"

@@ -65,7 +65,7 @@ case $(make -s --no-print-directory B="$BUILD" flags) in
 esac
 verdict "FORTIFY_SOURCE has level 3" $?
 for option in fstack-protector-strong fstack-clash-protection fcf-protection=full; do
-  # Words are meant. clang says less in the debug information.
+  # Word splitting is intended. clang says less in the debug information.
   # shellcheck disable=SC2086
   if [[ $producers = *clang* ]] || ! ${CC:-gcc} -Werror "-$option" -c -o /dev/null -xc /dev/null 2>/dev/null; then
     n=$((n + 1))

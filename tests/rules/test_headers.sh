@@ -13,7 +13,7 @@ export CFLAGS
 # shellcheck disable=SC2317
 compile_alone() { # HEADER: a line, and behind it what the compiler says
   local err
-  # Words are meant.
+  # Word splitting is intended.
   # shellcheck disable=SC2086
   err=$(gcc -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -iquote . -Isrc -Iinclude -I"$BUILD" -I"$BUILD/gen/pb" $CFLAGS \
     -fsyntax-only -include "$1" -xc /dev/null 2>&1) && [ -z "$err" ]

@@ -49,7 +49,7 @@ has_line() { # OPTION PAGE_TEXT
 }
 
 missing=
-# Words are meant.
+# Word splitting is intended.
 # shellcheck disable=SC2046
 options=$(options_of $(find src/cli -name '*.c'))
 for verb in $(verbs_of "$bin"); do

@@ -100,7 +100,7 @@ files_of() { # PROGRAM
   rows_of "$programs" sonda | roff help_page.awk -v rows=VERBS
   printf '.PP\nEach verb has a page of its own, such as\n.BR sonda\\-record (1).\n'
   roff markdown.awk -v depth=0 -v only="The first recording" README.md | sed 's|build/bin/||g; 1i.SH EXAMPLES'
-  # Words are meant.
+  # Word splitting is intended.
   # shellcheck disable=SC2086
   exit_codes $verbs
   # shellcheck disable=SC2086
@@ -160,7 +160,7 @@ END
   head_of sonda.cfg 5 "File Formats"
   name_of sonda.cfg "trace config: what to record, for how long, into what"
   roff markdown.awk $tools/sonda.cfg.md
-  # Words are meant.
+  # Word splitting is intended.
   # shellcheck disable=SC2046
   roff config_page.awk $(find protos/config protos/common -name '*.proto' | LC_ALL=C sort)
   see_also "sonda-record(1)" "sonda-trace(7)"

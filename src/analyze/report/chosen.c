@@ -27,9 +27,9 @@ static const char choose_name[] =
 static const char record_all[] = "INSERT INTO recorded SELECT utid FROM thread WHERE NOT is_idle";
 
 /*
- * The selected threads, and those of all later descendants. A descendant that began before the trace is
- * taken for a later one if ?1 is 0. Threads that made system calls are recorded ones: of others, the
- * kernel writes no more than the switches from and to recorded ones.
+ * The selected threads, and those of all later descendants. A descendant that began before the
+ * trace is taken for a later one if ?1 is 0. Threads that made system calls are recorded ones: of
+ * others, the kernel writes no more than the switches from and to recorded ones.
  */
 static const char record_selected[] =
 	"WITH RECURSIVE tree(upid) AS (SELECT upid FROM thread WHERE tid IN selected AND upid IS "
@@ -88,8 +88,8 @@ struct limits {
 	bool of_processes; /* those of -p; else of a command */
 };
 
-/* Returns true if the source has the events of disk requests only, which are of all threads also where
- * others are not (cli/record/record_threads.h): requests are counted by the thread that made them. */
+/* Returns true if the source has the events of disk requests only. They are of all threads also where
+ * others are not (cli/record/record_threads.h), and counted by the thread that made the request. */
 static bool is_of_requests(const struct pb_field *ftrace)
 {
 	static const char block[] = "block/";
@@ -128,21 +128,6 @@ static bool add_selected(sqlite3 *db, const struct pb_field *ftrace, struct limi
 	return some;
 }
 
-/* The field of a message in the field of a message; id 0: none. */
-static struct pb_field inner_field(const struct pb_field *outer, uint32_t id)
-{
-	struct pb_field f, found = {.id = 0};
-	struct pb_dec d;
-
-	if (!outer->data)
-		return found;
-	pb_dec_init(&d, outer->data, outer->len);
-	while (pb_dec_next(&d, &f))
-		if (f.id == id && f.data)
-			found = f;
-	return found;
-}
-
 static struct limits read_config(sqlite3 *db, const struct chosen_from *from, int *r)
 {
 	struct limits l = {.unlimited = 0};
@@ -155,8 +140,8 @@ static struct limits read_config(sqlite3 *db, const struct chosen_from *from, in
 
 		if (f.id != PB_TRACE_CONFIG_DATA_SOURCES || !f.data)
 			continue;
-		source = inner_field(&f, PB_TRACE_CONFIG_DATA_SOURCE_CONFIG);
-		ftrace = inner_field(&source, PB_DATA_SOURCE_CONFIG_FTRACE_CONFIG);
+		source = pb_inner_field(&f, PB_TRACE_CONFIG_DATA_SOURCE_CONFIG);
+		ftrace = pb_inner_field(&source, PB_DATA_SOURCE_CONFIG_FTRACE_CONFIG);
 		if (!ftrace.id)
 			continue;
 		if (add_selected(db, &ftrace, &l, r))

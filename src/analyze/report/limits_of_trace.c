@@ -55,21 +55,6 @@ static void set_requested(const struct pb_field *request, bool flags[static ARRA
 			    str_glob(slash ? slash + 1 : text, watched[i].name);
 }
 
-/* The field of a message in the field of a message; id 0: none. */
-static struct pb_field inner_field(const struct pb_field *outer, uint32_t id)
-{
-	struct pb_field f, found = {.id = 0};
-	struct pb_dec d;
-
-	if (!outer->data)
-		return found;
-	pb_dec_init(&d, outer->data, outer->len);
-	while (pb_dec_next(&d, &f))
-		if (f.id == id && f.data)
-			found = f;
-	return found;
-}
-
 /* Adds the CPUs of a mask: words of 32 bits in hex, the last one has the lowest CPUs. */
 static void add_cpus(const struct pb_field *mask, bool cpus[static CPUS_MAX])
 {
@@ -113,8 +98,8 @@ static void add_source(const struct pb_field *ftrace, struct limits *l)
 			add_cpus(&f, l->cpus);
 			break;
 		case PB_FTRACE_CONFIG_EVENT_FILTERS:
-			event = inner_field(&f, PB_FTRACE_CONFIG_EVENT_FILTER_EVENT);
-			filter = inner_field(&f, PB_FTRACE_CONFIG_EVENT_FILTER_FILTER);
+			event = pb_inner_field(&f, PB_FTRACE_CONFIG_EVENT_FILTER_EVENT);
+			filter = pb_inner_field(&f, PB_FTRACE_CONFIG_EVENT_FILTER_FILTER);
 			if (!pb_field_is(&filter, "0")) /* no filter */
 				set_requested(&event, s.filtered);
 			break;
@@ -160,8 +145,8 @@ void limits_of_trace(const uint8_t *config, size_t len, struct strbuf *out)
 
 		if (f.id != PB_TRACE_CONFIG_DATA_SOURCES)
 			continue;
-		source = inner_field(&f, PB_TRACE_CONFIG_DATA_SOURCE_CONFIG);
-		ftrace = inner_field(&source, PB_DATA_SOURCE_CONFIG_FTRACE_CONFIG);
+		source = pb_inner_field(&f, PB_TRACE_CONFIG_DATA_SOURCE_CONFIG);
+		ftrace = pb_inner_field(&source, PB_DATA_SOURCE_CONFIG_FTRACE_CONFIG);
 		if (ftrace.id)
 			add_source(&ftrace, &l);
 	}

@@ -22,8 +22,8 @@ static bool is_one_of(const char *event, const char *const *list)
 	return *list;
 }
 
-/* Returns true if a name or a pattern, with its group or without, may be about "block/NAME". NULL: none.
- */
+/* Returns true if a name or a pattern, with its group or without, may mean "block/NAME". pattern may
+ * be NULL. */
 static bool is_about(const char *pattern, const char *event)
 {
 	const char *bare = pattern ? strpbrk(pattern, "/:") : NULL;

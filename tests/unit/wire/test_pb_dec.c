@@ -242,6 +242,20 @@ TEST(broken_packed_field_ends_there)
 	assert_false(pb_packed_next(&p, v));
 }
 
+TEST(the_last_inner_field_with_bytes_is_found)
+{
+	/* 1: "a"  2: 7  1: "bc"  1: 5 */
+	static const uint8_t message[] = {0x0a, 1, 'a', 0x10, 7, 0x0a, 2, 'b', 'c', 0x08, 5};
+	const struct pb_field outer = {.id = 9, .data = message, .len = sizeof(message)};
+	const struct pb_field number = {.id = 9};
+
+	assert_int_equal(pb_inner_field(&outer, 1).len, 2);
+	assert_ptr_equal(pb_inner_field(&outer, 1).data, message + 7);
+	assert_int_equal(pb_inner_field(&outer, 2).id, 0); /* a number */
+	assert_int_equal(pb_inner_field(&outer, 3).id, 0);
+	assert_int_equal(pb_inner_field(&number, 1).id, 0);
+}
+
 TEST(zigzag_goes_both_ways)
 {
 	static const int64_t values[] = {0,   -1,	 1,	    -2,	       63,
