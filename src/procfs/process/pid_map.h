@@ -8,15 +8,26 @@
 #include "base/core/pid_set.h"
 
 /*
- * A map from task ids to numbers; every number is 0 at first. It takes at most 16 MiB, and 4 KiB
- * for each 1024 ids in use.
+ * Values by task id, all 0 at first. They are in leaves of PID_LEAF neighbours, each allocated when
+ * the first of its values is stored. Zero-initialise.
  */
-#define PID_MAP_LEAF 1024 /* values in a leaf of 4 KiB */
+#define PID_LEAF 1024
 
-/* Zero-initialise. */
+struct pid_leaves {
+	void *of[PID_LIMIT / PID_LEAF]; /* owned; NULL: all values are 0 */
+	size_t n; /* up to the last one that is not NULL */
+};
+
+/* size: bytes of a value, the same in all calls. Returns the value of an id, which is valid until the
+ * leaves are cleared, or NULL if it has no leaf or is outside of 0 < tid < PID_LIMIT. */
+void *pid_leaves_find(const struct pid_leaves *l, int32_t tid, size_t size);
+/* Likewise, but allocates the leaf. Returns NULL for ids outside of the range, or without memory. */
+void *pid_leaves_add(struct pid_leaves *l, int32_t tid, size_t size);
+void pid_leaves_clear(struct pid_leaves *l);
+
+/* A map from task ids to numbers; every number is 0 at first. Zero-initialise. */
 struct pid_map {
-	int32_t *leaf[PID_LIMIT / PID_MAP_LEAF]; /* owned; NULL: all values are 0 */
-	size_t n_leaves; /* up to the last one that is not NULL */
+	struct pid_leaves leaves; /* int32_t */
 };
 
 /* Returns 0 for ids outside of 0 < tid < PID_LIMIT. */
@@ -72,52 +83,18 @@ static inline int32_t pid_relations_parent(const struct pid_relations *k, int32_
 	return v < 0 ? -1 - v : PID_NO_PARENT;
 }
 
-/*
- * When the last task of an id began and when it ended; CLOCK_BOOTTIME. Zero-initialise. A time is
- * stored in two maps, because a value of one map has 31 bits. Times of the first two seconds after
- * boot are unknown.
- */
+/* When the last task of an id began, and when it ended; CLOCK_BOOTTIME, 0: unknown, or not yet. */
+struct task_times {
+	uint64_t began_ns, ended_ns;
+};
+
+/* Zero-initialise. */
 struct pid_times {
-	struct pid_map began_high, began_low, ended_high, ended_low;
+	struct pid_leaves leaves; /* struct task_times */
 };
 
 /* If memory runs out, the time is not stored. */
-static inline void pid_times_put(struct pid_times *t, int32_t tid, uint64_t ns, bool ended)
-{
-	struct pid_map *high = ended ? &t->ended_high : &t->began_high;
-	struct pid_map *low = ended ? &t->ended_low : &t->began_low;
-
-	if (pid_map_set(low, tid, (int32_t)(ns & INT32_MAX)) < 0)
-		ns = 0;
-	(void)pid_map_set(high, tid, (int32_t)(ns >> 31));
-	if (!ended)
-		(void)pid_map_set(&t->ended_high, tid, 0);
-}
-
-static inline uint64_t pid_times_of(const struct pid_map *high, const struct pid_map *low,
-				    int32_t tid)
-{
-	uint64_t above = (uint64_t)pid_map_get(high, tid);
-
-	return above ? above << 31 | (uint64_t)pid_map_get(low, tid) : 0;
-}
-
-/* Returns 0 if the time is unknown, or the task has not ended. */
-static inline uint64_t pid_times_ended(const struct pid_times *t, int32_t tid)
-{
-	return pid_times_of(&t->ended_high, &t->ended_low, tid);
-}
-
-/* Returns 0 if the time is unknown. */
-static inline uint64_t pid_times_began(const struct pid_times *t, int32_t tid)
-{
-	return pid_times_of(&t->began_high, &t->began_low, tid);
-}
-
-static inline void pid_times_clear(struct pid_times *t)
-{
-	pid_map_clear(&t->began_high);
-	pid_map_clear(&t->began_low);
-	pid_map_clear(&t->ended_high);
-	pid_map_clear(&t->ended_low);
-}
+void pid_times_put_begin(struct pid_times *t, int32_t tid, uint64_t ns);
+void pid_times_put_end(struct pid_times *t, int32_t tid, uint64_t ns);
+struct task_times pid_times_get(const struct pid_times *t, int32_t tid);
+void pid_times_clear(struct pid_times *t);

@@ -100,14 +100,15 @@ static bool is_sorted_in(const struct process_writer *n, uint64_t ns)
 static uint64_t time_of_parent(const struct process_writer *n, const struct proc_status *s,
 			       int32_t parent_now, uint64_t began_ns)
 {
-	uint64_t fork_ns = pid_times_began(&n->times, s->pid), ns;
+	uint64_t fork_ns = pid_times_get(&n->times, s->pid).began_ns, ns;
+	struct task_times parent = pid_times_get(&n->times, s->ppid);
 	bool has_other;
 
 	if (!proc_status_has(s, PROC_STATUS_PPID))
 		return 0;
-	ns = pid_times_ended(&n->times, s->ppid);
+	ns = parent.ended_ns;
 	has_other = !ns && parent_now != PID_NO_PARENT && parent_now != s->ppid;
-	if (fork_ns && (has_other || pid_times_began(&n->times, s->ppid) > fork_ns))
+	if (fork_ns && (has_other || parent.began_ns > fork_ns))
 		ns = fork_ns;
 	if (!ns || ns >= n->packet->task_ns || ns < began_ns || !is_sorted_in(n, ns))
 		return 0;
@@ -131,7 +132,7 @@ static void write_in_time(struct process_writer *n, const struct process_row *ro
 		return;
 	}
 	if (parent_now != PID_NO_PARENT && !pid_set_has(&n->seen, s->pid) &&
-	    pid_times_ended(&n->times, s->ppid)) {
+	    pid_times_get(&n->times, s->ppid).ended_ns) {
 		pid_relations_put_process(&n->relations, s->pid, parent_now);
 		s->ppid = parent_now;
 	}
@@ -455,12 +456,12 @@ static bool is_known_thread(const struct process_writer *n, const struct task_st
 
 void process_writer_task_began(struct process_writer *n, int32_t tid, uint64_t ns)
 {
-	pid_times_put(&n->times, tid, ns, false);
+	pid_times_put_begin(&n->times, tid, ns);
 }
 
 void process_writer_task_ended(struct process_writer *n, int32_t tid, uint64_t ns)
 {
-	pid_times_put(&n->times, tid, ns, true);
+	pid_times_put_end(&n->times, tid, ns);
 }
 
 void process_writer_write_state(struct process_writer *n, const struct task_state *t)

@@ -5,8 +5,7 @@
 
 TEST(a_number_for_each)
 {
-	static const int32_t tids[] = {1,    2,	    PID_MAP_LEAF - 1, PID_MAP_LEAF,
-				       5000, 70000, PID_LIMIT - 1};
+	static const int32_t tids[] = {1, 2, PID_LEAF - 1, PID_LEAF, 5000, 70000, PID_LIMIT - 1};
 	static struct pid_map m;
 
 	for (size_t i = 0; i < ARRAY_SIZE(tids); i++) {
@@ -24,7 +23,7 @@ TEST(a_number_for_each)
 	assert_int_equal(pid_map_get(&m, 1), 0);
 	/* A zero takes no room. */
 	assert_int_equal(pid_map_set(&m, 1, 0), 0);
-	assert_null(m.leaf[0]);
+	assert_null(m.leaves.of[0]);
 	pid_map_clear(&m);
 }
 
@@ -60,4 +59,24 @@ TEST(threads_map_to_processes_and_processes_to_parents)
 	pid_relations_forget(&k, 70);
 	assert_int_equal(pid_relations_tgid(&k, 70), 0);
 	pid_map_clear(&k.map);
+}
+
+TEST(a_task_begins_and_ends_and_another_begins)
+{
+	static struct pid_times t;
+
+	assert_int_equal(pid_times_get(&t, 70).began_ns, 0);
+	assert_int_equal(pid_times_get(&t, PID_LIMIT).ended_ns, 0);
+	pid_times_put_end(&t, 70, 5);
+	assert_int_equal(pid_times_get(&t, 70).began_ns, 0);
+	assert_int_equal(pid_times_get(&t, 70).ended_ns, 5);
+	pid_times_put_begin(&t, 71, UINT64_MAX - 1);
+	pid_times_put_end(&t, 71, UINT64_MAX);
+	assert_int_equal(pid_times_get(&t, 71).began_ns, UINT64_MAX - 1);
+	assert_int_equal(pid_times_get(&t, 71).ended_ns, UINT64_MAX);
+	pid_times_put_begin(&t, 70, 9);
+	assert_int_equal(pid_times_get(&t, 70).began_ns, 9);
+	assert_int_equal(pid_times_get(&t, 70).ended_ns, 0);
+	pid_times_clear(&t);
+	assert_int_equal(pid_times_get(&t, 71).ended_ns, 0);
 }
