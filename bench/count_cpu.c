@@ -2,8 +2,9 @@
 /*
  * usage: count_cpu OUT COMMAND...
  *
- * Runs COMMAND, hands SIGTERM and SIGINT on to it, and writes to OUT when it has ended: "CPU-ns WALL-ns", the CPU time
- * of its process and of those that it waited for, and the time from the first of these signals to its end.
+ * Runs COMMAND, hands SIGTERM and SIGINT on to it, and writes to OUT when it has ended: "CPU-ns
+ * WALL-ns", the CPU time of its process and of those that it waited for, and the time from the
+ * first of these signals to its end.
  */
 #include <errno.h>
 #include <inttypes.h>

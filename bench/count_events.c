@@ -2,9 +2,9 @@
 /*
  * usage: count_events TRACE
  *
- * Prints how many ftrace events a trace holds, in either encoding (FtraceEvent messages and the arrays of compact
- * sched), the bytes of the packets that carry them, how many events the kernel's rings lost, and how many chunks were
- * lost behind them, or gaps there are in its sequences.
+ * Prints how many ftrace events a trace holds, in either encoding (FtraceEvent messages and the
+ * arrays of compact sched), the bytes of the packets that carry them, how many events the kernel's
+ * rings lost, and how many chunks were lost behind them, or gaps there are in its sequences.
  */
 #include <fcntl.h>
 #include <inttypes.h>
@@ -86,8 +86,8 @@ static void add_gaps(void *ctx, const struct sequence *s)
 	*(uint64_t *)ctx += s->gaps;
 }
 
-/* By the counters of the service, or by packets that say that others are missing before them, where its
- * last counters are not in the file. */
+/* By the counters of the service, or by packets that say that others are missing before them, where
+ * its last counters are not in the file. */
 static uint64_t lost_chunks(const struct trace_scan *scan)
 {
 	const struct service_stats *s = &scan->stats;

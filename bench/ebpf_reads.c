@@ -5,8 +5,8 @@
  * What it takes to read the maps of each family of linux.ebpf_counters at the end of a period, on a
  * machine of so many CPUs (64): CPU time of a read, and what that is of one CPU every 100 ms. The
  * families are loaded into this kernel, and their maps read from it as ever; each CPU's values grow
- * between reads. Where this machine has fewer CPUs than asked, the values of a per-CPU array are those
- * of a plain one of the same bytes: a stand-in, which the system call below changes for it.
+ * between reads. Where this machine has fewer CPUs than asked, the values of a per-CPU array are
+ * those of a plain one of the same bytes: a stand-in, which the system call below changes for it.
  *
  * -p: processes with sums (1000), a quarter of which did something in the period, each on 8 of the
  * CPUs. -e: instead of that, so many percent of the elements that hashes have room for.
@@ -208,7 +208,8 @@ static uint64_t *place_of(const struct per_process *p, uint32_t cpu, uint64_t ke
 	return &keys[i];
 }
 
-/* Sums by process, of each CPU that it ran on. Only those that grow are written, after the first. */
+/* Sums by process, of each CPU that it ran on. Only those that grow are written, after the
+ * first. */
 static uint32_t grow_processes(const struct ebpf_run *r, uint32_t period)
 {
 	bool has_calls = r->family->id == PB__EBPF_COUNTERS_CONFIG__FAMILY__SYSCALLS;
@@ -269,7 +270,8 @@ static uint32_t grow_block(const struct ebpf_run *r, uint32_t period)
 
 static struct ebpf_features features;
 
-/* ns of a read, on average without the first, which makes tracks; 0: the family does not run here. */
+/* ns of a read, on average without the first, which makes tracks; 0: the family does not run
+ * here. */
 static double measure(struct ebpf_run *r)
 {
 	const struct ebpf_scope scope = {.own_pid = (uint32_t)getpid()};

@@ -2,9 +2,9 @@
 /*
  * usage: file_ways FOLDER [MEGABYTES]
  *
- * What it costs to take a trace out of shared memory, through a buffer, into a file of FOLDER, by each of the ways that the
- * kernel has. CPU time for each MB, the best of 5. A chunk has 32 KB; every 8 KB
- * of it are a packet, in front of which 4 bytes are written, and behind it 12.
+ * What it costs to take a trace out of shared memory, through a buffer, into a file of FOLDER, by
+ * each of the ways that the kernel has. CPU time for each MB, the best of 5. A chunk has 32 KB;
+ * every 8 KB of it are a packet, in front of which 4 bytes are written, and behind it 12.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -2,8 +2,8 @@
 /*
  * usage: pieces MEGABYTES PROC_ROOT SCANS
  *
- * The way of a packet from a writer into a file, in one process and without sockets, for bench/cost.sh, which counts the
- * instructions of each piece_...():
+ * The way of a packet from a writer into a file, in one process and without sockets, for
+ * bench/cost.sh, which counts the instructions of each piece_...():
  *
  *	piece_write    packets of 100 bytes, in 12 fields -> chunks of the shared memory: encoder, writer, arbiter
  *	piece_send     what the arbiter has kept until the end of a batch

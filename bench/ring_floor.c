@@ -2,10 +2,11 @@
 /*
  * usage: ring_floor BUFFER_KB SUBBUF_KB GROUP/EVENT|GROUP/...
  *
- * The least that a recorder of kernel events can cost: an instance with these events, whose rings are read every 100 ms
- * and whose records are walked, and nothing else. Writes a line "ready" to stdout when it records; at SIGTERM reads what
- * is left, removes the instance, and prints "CPU-ns EVENTS LOST SESSION-CPU-ns". The CPU time is from the first line to
- * the last read; that of the session is all of the process, with the instance made and removed.
+ * The least that a recorder of kernel events can cost: an instance with these events, whose rings
+ * are read every 100 ms and whose records are walked, and nothing else. Writes a line "ready" to
+ * stdout when it records; at SIGTERM reads what is left, removes the instance, and prints "CPU-ns
+ * EVENTS LOST SESSION-CPU-ns". The CPU time is from the first line to the last read; that of the
+ * session is all of the process, with the instance made and removed.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -5,7 +5,8 @@
 
 /* The family "memory": what memory.bpf.c counts and src/ebpf/families/memory.c reads. */
 
-/* A bit of sonda_settings.switches: events where reclaim begins have the order as their second argument. */
+/* A bit of sonda_settings.switches: events where reclaim begins have the order as their second
+ * argument. */
 #define MEMORY_ORDER_IS_SECOND 1u
 
 /* Indices in sonda_settings.fields; events of control groups have the same offsets. */

@@ -115,9 +115,9 @@ static __always_inline void set_time(__u32 element)
 }
 
 /*
- * Returns the index of an element of this CPU; creates it if it is new. All places where a key can be
- * lead to the same code with an index that no branch depends on, so that the verifier follows what
- * comes then once, and not for each place.
+ * Returns the index of an element of this CPU; creates it if it is new. All places where a key can
+ * be lead to the same code with an index that no branch depends on, so that the verifier follows
+ * what comes then once, and not for each place.
  */
 static __always_inline __u32 element_of(__u64 key)
 {

@@ -10,7 +10,8 @@
 
 #include "processes.h"
 
-/* Before 6.2 the verifier does not follow an array of atomic_long_t, so a helper reads the counter. */
+/* Before 6.2 the verifier does not follow an array of atomic_long_t, so a helper reads the
+ * counter. */
 static __always_inline __u64 read_pages(const void *counter)
 {
 	long n = 0;

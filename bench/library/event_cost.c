@@ -3,9 +3,10 @@
  * usage: event_cost [THREADS [EVENTS]]      while a session records category "bench"
  *        event_cost disabled EVENTS         for callgrind: functions with_events() and without()
  *
- * Prints ns an event, the least of several rounds: a disabled event, a reading of the clock, an instant, one with two
- * annotations, a slice (two events), a counter, an event on a track of its own. With THREADS: CPU time of an instant, when
- * each thread writes EVENTS at once, from its start to its end.
+ * Prints ns an event, the least of several rounds: a disabled event, a reading of the clock, an
+ * instant, one with two annotations, a slice (two events), a counter, an event on a track of its
+ * own. With THREADS: CPU time of an instant, when each thread writes EVENTS at once, from its start
+ * to its end.
  */
 #include <pthread.h>
 #include <stdio.h>

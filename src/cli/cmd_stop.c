@@ -5,9 +5,9 @@
  *	attach --> (wait for its end, or a signal) --> flush, disable --> (clone) --> read
  *	      \-- the output cannot be opened --> detach
  *
- * Reading takes the data out of a session. So the session is cloned first if the output may not have
- * room for all of it. If it had not, the clone is detached under the key of the session, and the next
- * sonda stop reads that. A session for which the service writes a file is not read.
+ * Reading takes the data out of a session. So the session is cloned first if the output may not
+ * have room for all of it. If it had not, the clone is detached under the key of the session, and
+ * the next sonda stop reads that. A session for which the service writes a file is not read.
  */
 
 #include <errno.h>

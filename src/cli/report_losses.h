@@ -10,7 +10,8 @@
 #include "cli/report_table.h"
 #include "cli/trace_tables.h"
 
-/* What the trace of a report lost, by the table stats. sonda info says where, and what would help. */
+/* What the trace of a report lost, by the table stats. sonda info says where, and what would
+ * help. */
 struct report_losses {
 	uint64_t events; /* that rings of the kernel lost; 0: none, or their number is unknown */
 	bool more; /* and an unknown number, or data of other sources */

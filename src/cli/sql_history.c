@@ -20,7 +20,8 @@ static bool is_trusted(uid_t owner)
 	return owner == 0 || owner == geteuid();
 }
 
-/* Replaces *folder by its subfolder `name`, which is created if it is missing. Returns 0 or -errno. */
+/* Replaces *folder by its subfolder `name`, which is created if it is missing. Returns 0 or
+ * -errno. */
 static int enter(int *folder, const char *name)
 {
 	_cleanup_(closep) int fd = -1;

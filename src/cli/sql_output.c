@@ -186,7 +186,8 @@ static int output_csv(sqlite3_stmt *st, FILE *to)
 
 /* ---- JSON ---- */
 
-/* Control characters and those that turn text stay, as escapes; bytes that are not UTF-8 become '?'. */
+/* Control characters and those that turn text stay, as escapes; bytes that are not UTF-8 become
+ * '?'. */
 static void put_json_string(const char *s, size_t len, struct strbuf *b)
 {
 	size_t start = b->len + 1;

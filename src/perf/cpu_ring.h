@@ -14,8 +14,8 @@
  *	cpu_ring_take       advances to the record after it
  *	cpu_ring_release    returns the space of taken records to the kernel
  *
- * sample_type is TID | TIME | CPU | READ, and CALLCHAIN or not; sample_id_all is set; read_format is
- * LOST where the kernel has it (6.0).
+ * sample_type is TID | TIME | CPU | READ, and CALLCHAIN or not; sample_id_all is set; read_format
+ * is LOST where the kernel has it (6.0).
  */
 #define CPU_RING_RECORD_MAX 65536 /* bytes of a record: its size is a uint16_t */
 
@@ -38,8 +38,8 @@ int cpu_ring_open(struct cpu_ring *r, struct perf_event_attr *attr, unsigned cpu
 void cpu_ring_close(struct cpu_ring *r);
 int cpu_ring_filter(struct cpu_ring *r, const char *filter);
 int cpu_ring_enable(struct cpu_ring *r, bool yes);
-/* Returns how many records were lost that no PERF_RECORD_LOST has told: the kernel writes it with the
- * next record that has room, so the last one may be missing. 0 if the kernel does not count. */
+/* Returns how many records were lost that no PERF_RECORD_LOST has told: the kernel writes it with
+ * the next record that has room, so the last one may be missing. 0 if the kernel does not count. */
 uint64_t cpu_ring_untold_lost(const struct cpu_ring *r);
 
 void cpu_ring_refresh(struct cpu_ring *r);

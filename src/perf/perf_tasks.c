@@ -36,7 +36,8 @@ static void publish_renamed(struct perf_session *s)
 	_cleanup_(freep) struct metadata_task *tasks =
 		malloc(2 * s->n_renamed * sizeof(*tasks) + 1);
 	struct metadata_batch batch = {.tasks = tasks};
-	/* linux.ftrace reports the starts of the tasks that it is limited to, and later than these. */
+	/* linux.ftrace reports the starts of the tasks that it is limited to, and later than
+	 * these. */
 	bool awaits_start = metadata_bus_published_until(s->bus, ds_session_id(s->h), 0);
 
 	for (size_t i = 0; tasks && i < s->n_renamed; i++) {

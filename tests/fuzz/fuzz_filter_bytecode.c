@@ -10,8 +10,8 @@
 /*
  *	input	| len | len bytes of overlay | bytecode |	len: 1 byte
  *
- * What is accepted must say of each field that its words name, and of those beside it, what they say
- * when they are read one after the other; with an overlay, it must only answer.
+ * What is accepted must say of each field that its words name, and of those beside it, what they
+ * say when they are read one after the other; with an overlay, it must only answer.
  */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -15,8 +15,8 @@
  *	input	| len | len bytes of bytecode | len | len bytes of a StringFilterChain | packet |
  *								each len: 1 byte
  *
- * The packet comes out the same in place and not, no longer than it was, and as a message that can be
- * filtered again.
+ * The packet comes out the same in place and not, no longer than it was, and as a message that can
+ * be filtered again.
  */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -9,7 +9,8 @@
 #include "wire/pb_dec.h"
 #include "wire/pb_mem.h"
 
-/* The text of /proc/self/mountinfo; what comes out is a list of names, none longer than its line. */
+/* The text of /proc/self/mountinfo; what comes out is a list of names, none longer than its
+ * line. */
 
 #define FIELD 2
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * A ring page of any bytes and of any size up to 64 KiB, translated by the rows of recorded kernels'
- * events and of a made-up one with the rarer kinds of fields. Whatever comes in, what comes out is a
- * whole trace, and every record is within its bound.
+ * A ring page of any bytes and of any size up to 64 KiB, translated by the rows of recorded
+ * kernels' events and of a made-up one with the rarer kinds of fields. Whatever comes in, what
+ * comes out is a whole trace, and every record is within its bound.
  *
  * The first byte chooses how: bit 0 columns, bit 1 the older encoding of generic events, bit 2
  * chunks of 64 bytes, bit 3 somebody wants to know the threads, bit 4 a 32-bit kernel's page, bit 5

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Events of somebody's own program of the kernel, any bytes, one after another: 8 bytes of time, then
- * one event of a size that the first byte says. Whatever they say, slices of a lane do not lie across
- * each other, and each event is counted as one of three. */
+/* Events of somebody's own program of the kernel, any bytes, one after another: 8 bytes of time,
+ * then one event of a size that the first byte says. Whatever they say, slices of a lane do not lie
+ * across each other, and each event is counted as one of three. */
 #include "base/core/mem.h"
 #include "ebpf/tracks/event_tracks.c"
 
@@ -68,7 +68,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	    event_tracks_new(tracks, TRACK_ROOT, "fuzz", &lanes) < 0)
 		abort();
 	for (; size >= step && given < EVENTS; size -= step, data += step, given++) {
-		/* What the ring gives for an event of another size than ours; not beyond the input. */
+		/* What the ring gives for an event of another size than ours; not beyond the
+		 * input. */
 		size_t len = data[0] % 8 ? sizeof(struct sonda_event)
 					 : MIN(data[0], size - 1 - sizeof(uint64_t));
 		uint64_t now;

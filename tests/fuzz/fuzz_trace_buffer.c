@@ -12,8 +12,8 @@
 
 /*
  * The bytes of the input are a program: each operation takes its operands from the bytes that
- * follow. One live buffer of one to four pages, large as it may be told, serves three kinds of writers
- * at the same time:
+ * follow. One live buffer of one to four pages, large as it may be told, serves three kinds of
+ * writers at the same time:
  *
  *   honest   (fuzz_trace_buffer_writer.h) numbered packets over as many chunks as it takes, which
  *            are committed early, late, twice, never, scraped at any moment, and patched
@@ -384,7 +384,8 @@ static void (*const operations[])(struct world *w) = {
 	do_raw_commit,		do_raw_scrape,	  do_begin_read,     do_read,
 };
 
-/* For some operations another buffer takes the place of the live one, and is appended to it then. */
+/* For some operations another buffer takes the place of the live one, and is appended to it
+ * then. */
 static void stand_in(struct world *w, unsigned n)
 {
 	static void (*const for_a_while[])(struct world * w) = {

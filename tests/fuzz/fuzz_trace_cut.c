@@ -46,7 +46,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 				.from = o.start + (int64_t)i * step,
 				.to = o.start + (int64_t)(i + 1) * step,
 			};
-		/* Also of traces that the program refuses: their bytes are handled, though not their meaning. */
+		/* Also of traces that the program refuses: their bytes are handled, though not
+		 * their meaning. */
 		cut_overview_refusal(&o);
 		cut_parts_write(&o, data, size, false, &config, &result);
 	}

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A trace file of any bytes, imported; then every cell of every table and every set of arguments is read. */
+/* A trace file of any bytes, imported; then every cell of every table and every set of arguments is
+ * read. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>

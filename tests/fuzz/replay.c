@@ -31,7 +31,8 @@ static void on_death(int number)
 	raise(number);
 }
 
-/* Gives the input to the target at the end of a mapping: reading behind it is a fault in every build. */
+/* Gives the input to the target at the end of a mapping: reading behind it is a fault in every
+ * build. */
 static bool replay_bytes(FILE *f, size_t size)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE), readable = (size + page - 1) / page * page;

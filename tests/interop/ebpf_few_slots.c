@@ -7,8 +7,8 @@
 /*
  * usage: ebpf_few_slots [OPTION]...        SLOTS=N, a power of two
  *
- * sonda-probes itself, whose programs in the kernel have so few slots for threads (bpf/slots.h): where
- * there are more threads they meet in them, as they else rarely do.
+ * sonda-probes itself, whose programs in the kernel have so few slots for threads (bpf/slots.h):
+ * where there are more threads they meet in them, as they else rarely do.
  */
 #include "probes/main.c"
 

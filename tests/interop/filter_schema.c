@@ -6,8 +6,8 @@
  * Prints the bytecode of a trace filter, as a string of a config's text. The first form makes it of
  * a FileDescriptorSet (protoc --descriptor_set_out --include_imports): all fields of all messages
  * that a perfetto.protos.Trace leads to stay, but for those with a minus; of a message with a plus
- * only those. Strings are marked for the rules. The second one takes the words as they are, and adds
- * the sum.
+ * only those. Strings are marked for the rules. The second one takes the words as they are, and
+ * adds the sum.
  */
 #include <stdbool.h>
 #include <stdio.h>

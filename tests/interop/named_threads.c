@@ -2,8 +2,8 @@
 /*
  * usage: named_threads COUNT SECONDS
  *
- * A process of COUNT threads named sonda-t0, sonda-t1, ... that wake each other in a ring, so that each of them is
- * certain to be scheduled many times. Prints "PID TID..." first.
+ * A process of COUNT threads named sonda-t0, sonda-t1, ... that wake each other in a ring, so that
+ * each of them is certain to be scheduled many times. Prints "PID TID..." first.
  */
 #include <pthread.h>
 #include <signal.h>

@@ -2,8 +2,8 @@
 /*
  * usage: process_load [STEP...]
  *
- * A process that does a known amount of what is counted by process. Takes the steps, and prints its pid
- * and its page faults, all and major ones:
+ * A process that does a known amount of what is counted by process. Takes the steps, and prints its
+ * pid and its page faults, all and major ones:
  *
  *	cpu=N          runs on that CPU alone
  *	spin=MS        computes so long, by the clock

@@ -2,9 +2,10 @@
 /*
  * usage: alloc OUT [in-process]
  *
- * Uses the library from sonda_init() to sonda_shutdown(), with a session of its own: for a run in which one
- * allocation fails (tests/system/test_nth_alloc.sh); or with the service in this process and a config of text. Ends with 0; with 3 if a call has failed, after
- * which the rest is done all the same; never with a signal.
+ * Uses the library from sonda_init() to sonda_shutdown(), with a session of its own: for a run in
+ * which one allocation fails (tests/system/test_nth_alloc.sh); or with the service in this process
+ * and a config of text. Ends with 0; with 3 if a call has failed, after which the rest is done all
+ * the same; never with a signal.
  */
 #include <errno.h>
 #include <fcntl.h>

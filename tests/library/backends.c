@@ -2,8 +2,9 @@
 /*
  * usage: backends MODE OUT...
  *
- * A program with further services than the system's. It writes numbered packets (numbers.h) while a session of each
- * records, and writes the traces of the sessions into OUT. Prints "called N dropped N".
+ * A program with further services than the system's. It writes numbered packets (numbers.h) while a
+ * session of each records, and writes the traces of the sessions into OUT. Prints "called N dropped
+ * N".
  *
  *	in-process OUT		the service in this process alone, in a sandbox without sockets, files and processes
  *	attacked PROGRAM OUT	the same without a sandbox, while PROGRAM attacks four of the service's connections

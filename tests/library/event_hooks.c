@@ -2,9 +2,9 @@
 /*
  * usage: event_hooks
  *
- * Writes track events where the library itself is on the stack: in every callback of a data source, and
- * in hooks of the allocator, whatever allocates. None may deadlock, and each is written or dropped.
- * Runs for one session that records category "hooks" and data source "sonda.test.hooks".
+ * Writes track events where the library itself is on the stack: in every callback of a data source,
+ * and in hooks of the allocator, whatever allocates. None may deadlock, and each is written or
+ * dropped. Runs for one session that records category "hooks" and data source "sonda.test.hooks".
  */
 #include <errno.h>
 #include <pthread.h>

@@ -2,11 +2,11 @@
 /*
  * usage: event_life flood | fork | ring | steady
  *
- * flood: says "enabled" and waits for a line; writes far more events than the shared memory holds, says
- * "flooded" and waits for a line; then writes ten events "after". fork: a child writes events before and
- * after it starts the library, while its parent goes on. ring: writes far more than a buffer of 1 MiB, with
- * clears of the incremental state between. steady: writes until there is a line to read; says
- * "recorded" after a thousand events of each session.
+ * flood: says "enabled" and waits for a line; writes far more events than the shared memory holds,
+ * says "flooded" and waits for a line; then writes ten events "after". fork: a child writes events
+ * before and after it starts the library, while its parent goes on. ring: writes far more than a
+ * buffer of 1 MiB, with clears of the incremental state between. steady: writes until there is a
+ * line to read; says "recorded" after a thousand events of each session.
  */
 #include <pthread.h>
 #include <stdbool.h>

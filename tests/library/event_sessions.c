@@ -2,9 +2,9 @@
 /*
  * usage: event_sessions FOLDER [PLUGIN]
  *
- * A program that records its own track events through sessions of its own, so that it knows what each
- * of them must have. tests/interop/test_event_sessions.sh reads the traces that are left in FOLDER.
- * PLUGIN has a second copy of the library.
+ * A program that records its own track events through sessions of its own, so that it knows what
+ * each of them must have. tests/interop/test_event_sessions.sh reads the traces that are left in
+ * FOLDER. PLUGIN has a second copy of the library.
  */
 #define _GNU_SOURCE 1
 #include <sonda/sonda.h>
@@ -116,8 +116,8 @@ static void finish(struct sonda_session *s, const char *name)
 
 /* ---- the cases ---- */
 
-/* There are eight instances. Four sessions of two have them all (a user can have five sessions); the
- * fifth starts and ends without a wait for one. */
+/* There are eight instances. Four sessions of two have them all (a user can have five sessions);
+ * the fifth starts and ends without a wait for one. */
 static void nine_instances(void)
 {
 	struct sonda_session *s[5];

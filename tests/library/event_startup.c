@@ -2,9 +2,9 @@
 /*
  * usage: event_startup EVENTS [MS]
  *
- * Writes events from the start on, of two threads, before there is a service. Says "written", and goes on
- * with one event a millisecond until a session has come and ended, or the time of MS is over. Prints how many
- * events were written and dropped.
+ * Writes events from the start on, of two threads, before there is a service. Says "written", and
+ * goes on with one event a millisecond until a session has come and ended, or the time of MS is
+ * over. Prints how many events were written and dropped.
  */
 #include <pthread.h>
 #include <stdbool.h>

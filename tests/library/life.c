@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * usage: life short-threads|cancel|cancel-inside|fork|fork-inside|exit|kill|kill-at-start|signals|late-answers|reregister|nine
+ * usage: life
+ * short-threads|cancel|cancel-inside|fork|fork-inside|exit|kill|kill-at-start|signals|late-answers|reregister|nine
  *
  * What happens to a program that traces. Says "ready" before the session, "done" after its events,
  * and what it expects of the trace: "expect N" packets.

@@ -12,8 +12,9 @@
 #include <unistd.h>
 
 /*
- * A data source of numbered packets, for the programs of this folder. They use the installed headers
- * and the library, and nothing else of this tree. tests/system/library_check.c reads what they write:
+ * A data source of numbered packets, for the programs of this folder. They use the installed
+ * headers and the library, and nothing else of this tree. tests/system/library_check.c reads what
+ * they write:
  *
  *	TracePacket { timestamp = 8, for_testing = 900 { writer = 2, number = 3, payload = 5 } }
  */

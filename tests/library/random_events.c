@@ -2,8 +2,8 @@
 /*
  * usage: random_events SEED FILE
  *
- * 8 threads write 10,000 events of every kind, chosen by the seed, and FILE gets what a reader of the
- * trace must find, a line each in any order:
+ * 8 threads write 10,000 events of every kind, chosen by the seed, and FILE gets what a reader of
+ * the trace must find, a line each in any order:
  *
  *	S|TRACK|NAME|CATEGORY|TIME|DURATION|DEPTH|ARGUMENTS     slices and instants
  *	C|TRACK|TIME|VALUE                                      counters

@@ -2,8 +2,9 @@
 /*
  * usage: sessions OUT
  *
- * A program that records itself through the service: starts a session, writes numbered packets, flushes,
- * detaches and attaches, reads, asks for statistics and the service's state, clones and stops. OUT gets the trace.
+ * A program that records itself through the service: starts a session, writes numbered packets,
+ * flushes, detaches and attaches, reads, asks for statistics and the service's state, clones and
+ * stops. OUT gets the trace.
  */
 #define _GNU_SOURCE 1
 #include <sonda/session.h>
@@ -31,8 +32,9 @@
 		}                                                                                  \
 	} while (0)
 
-/* TraceConfig { buffers { size_kb, fill_policy DISCARD } data_sources { config { name } } }, with a unique_session_name, or
- * with trigger_config { STOP_TRACING, triggers { name, stop_delay_ms }, trigger_timeout_ms }. */
+/* TraceConfig { buffers { size_kb, fill_policy DISCARD } data_sources { config { name } } }, with a
+ * unique_session_name, or with trigger_config { STOP_TRACING, triggers { name, stop_delay_ms },
+ * trigger_timeout_ms }. */
 static const void *make_config(struct sonda_packet *m, const char *name, const char *trigger,
 			       size_t *ret_len)
 {

@@ -2,9 +2,10 @@
 /*
  * usage: crowd GROUPS MESSAGES
  *
- * A machine with more to do than it has CPUs for: GROUPS of 20 processes that send and 20 that receive, each
- * sender MESSAGES of 100 bytes to each receiver of its group. When all are through, all begin again as new
- * processes, until a signal ends this one, and them with it. Four more processes only use the CPU.
+ * A machine with more to do than it has CPUs for: GROUPS of 20 processes that send and 20 that
+ * receive, each sender MESSAGES of 100 bytes to each receiver of its group. When all are through,
+ * all begin again as new processes, until a signal ends this one, and them with it. Four more
+ * processes only use the CPU.
  */
 #include <signal.h>
 #include <stdio.h>

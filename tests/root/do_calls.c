@@ -2,7 +2,8 @@
 /*
  * usage: do_calls [STEP...]
  *
- * A process that does just what a test wants to find in a trace. Prints its pid, and then takes the steps:
+ * A process that does just what a test wants to find in a trace. Prints its pid, and then takes the
+ * steps:
  *
  *	wait           until a line or the end of standard input
  *	name=NAME      takes a name

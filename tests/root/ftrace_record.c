@@ -12,9 +12,9 @@
  *
  *	cpu 0 events 5462 read 5462 left 0 overrun 0 lost 0 gaps 0 errors 0 bundles 3 counted 0 ranged 0
  *
- * (counted: gaps with their number; ranged: events of lost ranges), "ranges N wrong N", "tids N tasks N" of the feed, "pages N" of a ring, and the
- * reports ("unknown ...", "failed ...", "problem ..."). Exits with 1 when the source did not start,
- * flush and stop as it should.
+ * (counted: gaps with their number; ranged: events of lost ranges), "ranges N wrong N", "tids N
+ * tasks N" of the feed, "pages N" of a ring, and the reports ("unknown ...", "failed ...", "problem
+ * ..."). Exits with 1 when the source did not start, flush and stop as it should.
  */
 #include <errno.h>
 #include <inttypes.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * hot_functions MS [FILE]: a load with known hot functions, for MS milliseconds of CPU time. With FILE it makes this
- * file then, and waits to be killed. Compiled with frame pointers (Makefile). Of the time in this program hot_three()
- * takes three times as much as hot_one(), both in hot_leaf(); hot_kernel() is in the kernel, in write() and read() of
- * a pipe.
+ * hot_functions MS [FILE]: a load with known hot functions, for MS milliseconds of CPU time. With
+ * FILE it makes this file then, and waits to be killed. Compiled with frame pointers (Makefile). Of
+ * the time in this program hot_three() takes three times as much as hot_one(), both in hot_leaf();
+ * hot_kernel() is in the kernel, in write() and read() of a pipe.
  */
 #include <fcntl.h>
 #include <stdlib.h>

@@ -2,8 +2,8 @@
 /*
  * usage: ping_pong ROUNDS [ROUNDS_PER_SECOND]
  *
- * A load of the scheduler: two processes that hand a byte to each other and back, ROUNDS times, without a rate as fast as
- * they can. Ends early when either is killed.
+ * A load of the scheduler: two processes that hand a byte to each other and back, ROUNDS times,
+ * without a rate as fast as they can. Ends early when either is killed.
  */
 #include <stdlib.h>
 #include <sys/socket.h>

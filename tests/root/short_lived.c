@@ -2,14 +2,14 @@
 /*
  * usage: short_lived FOLDER LOG COUNT PARALLEL [storm]
  *
- * Runs COUNT jobs, PARALLEL at a time, each of a few tasks that live 1 to 5 ms: processes and threads that take names,
- * change them, run other programs (this one, by the names x0 ... x31 in FOLDER), and lose their parents. Each task
- * writes a line to LOG, while it runs:
+ * Runs COUNT jobs, PARALLEL at a time, each of a few tasks that live 1 to 5 ms: processes and
+ * threads that take names, change them, run other programs (this one, by the names x0 ... x31 in
+ * FOLDER), and lose their parents. Each task writes a line to LOG, while it runs:
  *
  *	KIND TID PID PPID TIME NAME PROGRAM        TIME of CLOCK_BOOTTIME in ns; PROGRAM: what it executed, or "-"
  *
- * NAME is its last one, PPID who made it. In a storm all are processes that end at once. With FOLDER alone it makes
- * the x0 ... x31.
+ * NAME is its last one, PPID who made it. In a storm all are processes that end at once. With
+ * FOLDER alone it makes the x0 ... x31.
  */
 #include <fcntl.h>
 #include <pthread.h>

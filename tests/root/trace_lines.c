@@ -2,7 +2,8 @@
 /*
  * usage: trace_lines TRACE
  *
- * The ftrace events of a trace, a line each, in the order of the file, and what FtraceStats say at the start:
+ * The ftrace events of a trace, a line each, in the order of the file, and what FtraceStats say at
+ * the start:
  *
  *	event sched_switch cpu 0 time 1234 pid 56 1=bash 2=56 3=120 ...      fields by their numbers; text in one word
  *	switch cpu 0 time 1234 pid 56                                        of columns: who comes next

@@ -6,7 +6,8 @@
  *
  *	TIME VALUE PATH		9012345678 4096 cgroups/system.slice/memory.current
  *
- * with the names on the way from the root, that of a process being "process 71 dd". Values that lack their track are an error.
+ * with the names on the way from the root, that of a process being "process 71 dd". Values that
+ * lack their track are an error.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -349,7 +349,8 @@ static bool end_consumers(void)
 /* ---- the soak ---- */
 
 static struct peer ring;
-/* The service keeps the pipe in which its file writers say that they end, from the first file on. */
+/* The service keeps the pipe in which its file writers say that they end, from the first file
+ * on. */
 #define FDS_KEPT 2
 
 static struct weight at_first, at_last;

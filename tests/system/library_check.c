@@ -3,8 +3,8 @@
  * usage: library_check TRACE
  *
  * Reads the packets of tests/library/numbers.h. Prints how many there are, how many are missing
- * between others of their writer, and how many the writers say they have dropped. Fails if one is broken, comes twice or out of order, or if packets
- * are missing in a sequence and none tells.
+ * between others of their writer, and how many the writers say they have dropped. Fails if one is
+ * broken, comes twice or out of order, or if packets are missing in a sequence and none tells.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -76,8 +76,8 @@ static void read_packet(const struct pb_field *m)
 	is_first = sequence < WRITERS && !has_begun[sequence];
 	if (sequence < WRITERS)
 		has_begun[sequence] = true;
-	/* traced marks the first packet of each sequence, whatever came before it; only the producer's
-	 * mark tells a loss there. */
+	/* traced marks the first packet of each sequence, whatever came before it; only the
+	 * producer's mark tells a loss there. */
 	told += loss != 0 && !(is_first && loss == PRESENT);
 }
 

@@ -7,9 +7,9 @@
  * is the daemon DAEMON_PID, or COMMAND itself if that is 0. n grows by one up to 8, then by
  * FACTOR percent of itself (0: always by one).
  *
- * COMMAND may fail, but must not be killed by a signal or take longer than a minute; the daemon must
- * live, and must not keep more blocks each time that the same allocation fails. Prints the sum, and
- * each n that is to blame. Exit code 1 if there is one.
+ * COMMAND may fail, but must not be killed by a signal or take longer than a minute; the daemon
+ * must live, and must not keep more blocks each time that the same allocation fails. Prints the
+ * sum, and each n that is to blame. Exit code 1 if there is one.
  */
 #include "system/nth_alloc.h"
 

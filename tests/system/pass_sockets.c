@@ -3,8 +3,8 @@
  * usage: pass_sockets systemd|android PRODUCER CONSUMER COMMAND [ARGUMENT...]
  *
  * Opens the two sockets (paths) as systemd or Android's init would, starts the command with them,
- * and prints what it says on NOTIFY_SOCKET when it is ready. Then waits for its end, which a SIGTERM
- * asks it for, and ends as it does. The sockets stay.
+ * and prints what it says on NOTIFY_SOCKET when it is ready. Then waits for its end, which a
+ * SIGTERM asks it for, and ends as it does. The sockets stay.
  */
 #include <errno.h>
 #include <signal.h>

@@ -217,8 +217,8 @@ static inline void go_on(void)
 		push_all();
 }
 
-/* Runs the attack, which never returns, in a process of its own, and waits until it has begun. Returns -1
- * if it has not; the process has ended then, with *ret_status. */
+/* Runs the attack, which never returns, in a process of its own, and waits until it has begun.
+ * Returns -1 if it has not; the process has ended then, with *ret_status. */
 static inline pid_t attack_try(void (*attack)(void), int *ret_status)
 {
 	int fds[2];
@@ -270,8 +270,8 @@ static inline unsigned connections_to_both(void)
 
 static unsigned others; /* connections before the attack, such as that of sonda-probes */
 
-/* Kills the attacker, and waits until the service has handled the requests that its connections still
- * have. Returns false if the service does not end them. */
+/* Kills the attacker, and waits until the service has handled the requests that its connections
+ * still have. Returns false if the service does not end them. */
 static inline bool attack_end(pid_t pid)
 {
 	uint64_t end =
@@ -287,8 +287,8 @@ static inline bool attack_end(pid_t pid)
 	return true;
 }
 
-/* The same, again while the service refuses the requests: it has sessions of the attack before, which it ends
- * a while after their connections. The caller has no connection of its own. */
+/* The same, again while the service refuses the requests: it has sessions of the attack before,
+ * which it ends a while after their connections. The caller has no connection of its own. */
 static inline pid_t attack_start(void (*attack)(void))
 {
 	uint64_t end = clock_mono_ns() + PEER_TIMEOUT_MS * NS_PER_MS;

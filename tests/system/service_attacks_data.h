@@ -76,8 +76,8 @@ static void clones(void)
 	go_on();
 }
 
-/* Copies of a buffer that is so large that a copy of it takes longer than an answer may, each kept until
- * it is made. */
+/* Copies of a buffer that is so large that a copy of it takes longer than an answer may, each kept
+ * until it is made. */
 static void large_clones(void)
 {
 	struct pb_mem all =
@@ -263,7 +263,8 @@ static void comings_and_goings(void)
 	}
 }
 
-/* A commit that names the same chunks over and over, which another thread makes complete meanwhile. */
+/* A commit that names the same chunks over and over, which another thread makes complete
+ * meanwhile. */
 static void commits_without_end(void)
 {
 	struct pb_mem all = {0}, args = nothing();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What comes out, by the message sequences of the protocol: the bytes of a trace, over the socket and
- * in a file, and what of it outlives those that wrote it. Frame by frame against the service on the
- * sockets of the environment.
+ * What comes out, by the message sequences of the protocol: the bytes of a trace, over the socket
+ * and in a file, and what of it outlives those that wrote it. Frame by frame against the service on
+ * the sockets of the environment.
  */
 #include <stdio.h>
 #include <stdlib.h>

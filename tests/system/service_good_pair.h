@@ -30,8 +30,8 @@ static inline bool good_pair_steps(struct peer *p, struct peer *c)
 	return true;
 }
 
-/* Connections of a user count until the service has read their end, for which it may take its time. So
- * one that is refused is tried again. */
+/* Connections of a user count until the service has read their end, for which it may take its time.
+ * So one that is refused is tried again. */
 static inline void good_consumer_connect(struct peer *c)
 {
 	uint64_t end = clock_mono_ns() + PEER_TIMEOUT_MS * NS_PER_MS;

@@ -3,11 +3,11 @@
  * usage: service_hostile_attacks PID
  *
  * Attacks on the time and the memory of the service, the process PID, on the sockets of the
- * environment: each of them would keep it from serving others, or make it keep more than is charged.
- * Where we are root the attacker is uid 4242, else another process of our own user.
+ * environment: each of them would keep it from serving others, or make it keep more than is
+ * charged. Where we are root the attacker is uid 4242, else another process of our own user.
  *
- * Times are not asserted: a query of another consumer is answered while an attack cannot end, or the
- * CPU time of the service is compared with that for harmless requests of the same number.
+ * Times are not asserted: a query of another consumer is answered while an attack cannot end, or
+ * the CPU time of the service is compared with that for harmless requests of the same number.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -98,8 +98,8 @@ static int open_file(void)
 	return fd;
 }
 
-/* The kernel gives a lock of the file to a peer for as long as the peer likes: nothing that the service does
- * with the file may wait for it in the loop. */
+/* The kernel gives a lock of the file to a peer for as long as the peer likes: nothing that the
+ * service does with the file may wait for it in the loop. */
 static bool file_whose_locks_a_peer_holds(void)
 {
 	static struct peer cloner; /* large */
@@ -195,7 +195,8 @@ static unsigned register_many(struct peer *peer, unsigned connection)
 	return n;
 }
 
-/* CPU time of the service for one batch of registrations, each of which is taken back; 0: no answer. */
+/* CPU time of the service for one batch of registrations, each of which is taken back; 0: no
+ * answer. */
 static uint64_t cost_of_batch(struct peer *peer)
 {
 	uint64_t before = cpu_ns();
@@ -245,7 +246,8 @@ static bool many_data_sources_are_charged_and_not_walked(void)
 	} while (n < MANY_CONNECTIONS && one > 0);
 	printf("# %u data sources: %lu kB\n", total, resident_kb() - before_kb);
 	CHECK(total > 10000);
-	/* A quarter is for one user; half of that is for the allocator, and 16 kB for a connection. */
+	/* A quarter is for one user; half of that is for the allocator, and 16 kB for a
+	 * connection. */
 	if (!BUILT_WITH_SANITIZER)
 		CHECK(resident_kb() - before_kb < MAX_DESCRIPTOR_BYTES_ALL / 8 * 3 / 1024 + n * 16);
 	for (int i = 0; i < 2; i++) { /* room for the pairs */
@@ -256,7 +258,8 @@ static bool many_data_sources_are_charged_and_not_walked(void)
 	among_many = cost_of_pairs(&p);
 	printf("# %d pairs: %" PRIu64 " us alone, %" PRIu64 " us among many\n", BATCH, alone / 1000,
 	       among_many / 1000);
-	/* Cold caches cost several times as much beside other programs, a walk over all 50 times. */
+	/* Cold caches cost several times as much beside other programs, a walk over all 50
+	 * times. */
 	CHECK(alone > 0 && among_many > 0 && among_many < 12 * alone);
 	while (n > 0) {
 		peer_close(peers[--n]);

@@ -2,11 +2,11 @@
 /*
  * usage: service_hostile_descriptors PID
  *
- * Peers pass descriptors to the service, the process PID, that take long to close. Where we are root the
- * attacker is uid 4242, else another process of our own user.
+ * Peers pass descriptors to the service, the process PID, that take long to close. Where we are
+ * root the attacker is uid 4242, else another process of our own user.
  *
- * The last close(2) of such a descriptor waits. So the service stands still (SIGSTOP) while a test sends
- * it the descriptor and closes its own copy: the service then has the last one.
+ * The last close(2) of such a descriptor waits. So the service stands still (SIGSTOP) while a test
+ * sends it the descriptor and closes its own copy: the service then has the last one.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -181,8 +181,8 @@ static bool several_at_once_are_closed_aside(void)
 
 enum { ALL = MAX_CONSUMER_CONNECTIONS / 4, REFUSED = 12 };
 
-/* Consumers of the attacker beyond its share: the service closes their sockets, and what it has not read of
- * them, which lingers also if the service has asked for a close at once. */
+/* Consumers of the attacker beyond its share: the service closes their sockets, and what it has not
+ * read of them, which lingers also if the service has asked for a close at once. */
 struct refused_peers {
 	struct peer *admitted[ALL], *refused[REFUSED];
 	struct slow_socket sockets[REFUSED];

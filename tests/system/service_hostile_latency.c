@@ -3,9 +3,9 @@
  * usage: service_hostile_latency PID [ATTACK]
  *
  * How long another consumer waits for an answer of the service, the process PID, while a process of
- * another user does its worst (service_attacker.h). What is judged is each answer's time without waiting
- * for a CPU (service_latency.h): the time on the clock, which is printed too, is also that of a
- * busy machine.
+ * another user does its worst (service_attacker.h). What is judged is each answer's time without
+ * waiting for a CPU (service_latency.h): the time on the clock, which is printed too, is also that
+ * of a busy machine.
  */
 #include <stdio.h>
 #include <stdlib.h>

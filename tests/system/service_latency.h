@@ -20,11 +20,12 @@
  *	for a CPU                                                         for a CPU
  *
  * What has a limit is the time on the clock without what both processes waited for a
- * CPU: it does not depend on what else runs on the machine, and includes the time in which a call, a
- * lock or another thread blocks the service's loop. The kernel counts the waits (schedstat), and what a
- * hypervisor took (steal).
+ * CPU: it does not depend on what else runs on the machine, and includes the time in which a call,
+ * a lock or another thread blocks the service's loop. The kernel counts the waits (schedstat), and
+ * what a hypervisor took (steal).
  *
- * So that the service's answer is seen when it comes, this process should run with a real-time priority.
+ * So that the service's answer is seen when it comes, this process should run with a real-time
+ * priority.
  */
 
 struct latency {
@@ -39,7 +40,8 @@ struct latency_sample {
 	uint64_t clock;
 };
 
-/* Sets the CPU time of a process' first thread, and the time that it has waited for a CPU, in ns. */
+/* Sets the CPU time of a process' first thread, and the time that it has waited for a CPU, in
+ * ns. */
 static inline void latency_read_times(int pid, uint64_t *ret_run, uint64_t *ret_wait)
 {
 	char path[64];
@@ -62,7 +64,8 @@ static inline uint64_t latency_cpu_ns(const struct latency *l)
 	return run;
 }
 
-/* Without a real-time priority this process runs late, before it asks and after the answer has come. */
+/* Without a real-time priority this process runs late, before it asks and after the answer has
+ * come. */
 static inline uint64_t latency_own_wait_ns(void)
 {
 	uint64_t run, wait;

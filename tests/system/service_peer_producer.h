@@ -189,7 +189,8 @@ static inline void peer_write_chunk(const struct smb *m, uint32_t page, uint16_t
 	(void)good;
 }
 
-/* A complete chunk in a free page that is divided in one, with a header and a payload of any kind. */
+/* A complete chunk in a free page that is divided in one, with a header and a payload of any
+ * kind. */
 static inline void peer_write_raw(const struct smb *m, uint32_t page,
 				  const struct smb_chunk_header *h, const void *payload, size_t len)
 {

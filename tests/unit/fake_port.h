@@ -20,8 +20,8 @@
 #include "wire/pb_mem.h"
 
 /*
- * The service's end of a protocol socket, on the same loop as its client: answers the bind and hands
- * each call to the test, which answers what and when it likes. One client at a time.
+ * The service's end of a protocol socket, on the same loop as its client: answers the bind and
+ * hands each call to the test, which answers what and when it likes. One client at a time.
  */
 
 struct fake_port {
@@ -29,7 +29,8 @@ struct fake_port {
 	const struct frame_method *methods;
 	size_t n_methods;
 	bool refuse_bind;
-	/* A call came; args live during the call. Answer with fake_reply*, now or later, or never. */
+	/* A call came; args live during the call. Answer with fake_reply*, now or later, or
+	 * never. */
 	void (*on_call)(struct fake_port *p, const char *method, uint64_t id, const uint8_t *args,
 			size_t len);
 	void *ctx; /* the test's */

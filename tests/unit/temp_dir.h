@@ -33,8 +33,8 @@ static inline int temp_dir_teardown(void **state)
 	return 0;
 }
 
-/* "dir/name" in memory that the next call with the same slot (0..3) overwrites. Not inline: compilers would
- * take the size of the memory for the length of each path, and warn of it. */
+/* "dir/name" in memory that the next call with the same slot (0..3) overwrites. Not inline:
+ * compilers would take the size of the memory for the length of each path, and warn of it. */
 __attribute__((noinline, unused)) static const char *temp_dir_path(void *const *state,
 								   unsigned slot, const char *name)
 {

@@ -63,7 +63,8 @@ static __attribute__((unused)) void test_register(const char *name, CMUnitTestFu
 /* A test without them. */
 #define TEST(name) TEST_WITH(name, NULL, NULL)
 
-/* A test that gets what setup has set as a pointer of its own type: TEST_STATE(name, setup, teardown, struct rig *r). */
+/* A test that gets what setup has set as a pointer of its own type: TEST_STATE(name, setup,
+ * teardown, struct rig *r). */
 #define TEST_STATE(name, setup, teardown, declaration)                                             \
 	static void name##_test(declaration);                                                      \
 	static void name(void **state)                                                             \

@@ -88,8 +88,9 @@ struct limits {
 	bool of_processes; /* those of -p; else of a command */
 };
 
-/* Returns true if the source has the events of disk requests only. They are of all threads also where
- * others are not (cli/record/record_threads.h), and counted by the thread that made the request. */
+/* Returns true if the source has the events of disk requests only. They are of all threads also
+ * where others are not (cli/record/record_threads.h), and counted by the thread that made the
+ * request. */
 static bool is_of_requests(const struct pb_field *ftrace)
 {
 	static const char block[] = "block/";

@@ -217,8 +217,8 @@ static void note_insert(struct requests *r, int64_t dev)
 		r->inserting[r->n_inserting++] = dev;
 }
 
-/* A recorded thread may issue the requests of others, of which block_rq_insert is not recorded. So of
- * a device with inserts, those without one are dropped. */
+/* A recorded thread may issue the requests of others, of which block_rq_insert is not recorded. So
+ * of a device with inserts, those without one are dropped. */
 static void drop_foreign(const struct requests *r, struct request_array *a)
 {
 	size_t n = 0;

@@ -62,8 +62,8 @@
  *
  * Times are ns. An interval that did not end lasts to the end of its thread or process, or else of
  * the window, and one that reaches out of the window is cut. An interval without an end is counted
- * only if it is the last one of its CPU or thread: of others the next event is missing, so it is not
- * known how long they were. Percentiles are by nearest rank.
+ * only if it is the last one of its CPU or thread: of others the next event is missing, so it is
+ * not known how long they were. Percentiles are by nearest rank.
  *
  * The window is from from to to. The scope is borrowed until the database is closed, and the store
  * must live as long as the database. The tables of chosen.h must exist. Returns an SQLite result

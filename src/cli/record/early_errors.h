@@ -10,8 +10,8 @@
  * Reports, during a streaming recording, what its producer of linux.ftrace could not record. The
  * first statistics of the producer list it. So a user is informed at once of a filter or a probe
  * that the kernel refuses, and of a typing error if this process cannot read the kernel's list of
- * events. sonda-probes commits these statistics before the first event; Perfetto's producer with the
- * first flush.
+ * events. sonda-probes commits these statistics before the first event; Perfetto's producer with
+ * the first flush.
  */
 
 /* Zero-initialise. */

@@ -320,8 +320,8 @@ static int put_sampled_cpus(const struct record_options *o, Pb__DataSourceConfig
 	return cpu_list_numbers(&o->cpus, &perf->target_cpu, &perf->n_target_cpu);
 }
 
-/* Adds the options of all linux.ftrace and linux.perf: of their rings, their CPUs, and their daemon's
- * priority. */
+/* Adds the options of all linux.ftrace and linux.perf: of their rings, their CPUs, and their
+ * daemon's priority. */
 static int put_options_of_all(const struct record_options *o, Pb__TraceConfig *config)
 {
 	int r = 0;

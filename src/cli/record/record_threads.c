@@ -22,8 +22,8 @@ static bool is_one_of(const char *event, const char *const *list)
 	return *list;
 }
 
-/* Returns true if a name or a pattern, with its group or without, may mean "block/NAME". pattern may
- * be NULL. */
+/* Returns true if a name or a pattern, with its group or without, may mean "block/NAME". pattern
+ * may be NULL. */
 static bool is_about(const char *pattern, const char *event)
 {
 	const char *bare = pattern ? strpbrk(pattern, "/:") : NULL;
@@ -172,7 +172,8 @@ static int set_numbers(size_t *n, uint32_t **list, const uint32_t *numbers, size
 	return 0;
 }
 
-/* Returns true if the source is to be restricted: not that of all ends, unless there is no other. */
+/* Returns true if the source is to be restricted: not that of all ends, unless there is no
+ * other. */
 static bool is_restricted(const Pb__TraceConfig *config, const Pb__FtraceConfig *f)
 {
 	if (!f || !is_of_all_ends(f))

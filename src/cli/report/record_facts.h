@@ -47,8 +47,8 @@ struct record_facts {
 
 /* Returns the service's counters: those at the end, else those in the trace, else NULL. */
 const struct service_stats *record_stats(const struct record_facts *f);
-/* Returns true if a trace file lacks the end of the recording: it was cut off, or the recording goes
- * on in another file. */
+/* Returns true if a trace file lacks the end of the recording: it was cut off, or the recording
+ * goes on in another file. */
 bool record_lacks_end(const struct record_facts *f);
 /* Returns the duration of tracing in seconds; of a trace that lacks its end, that of its data. */
 double record_seconds(const struct record_facts *f);

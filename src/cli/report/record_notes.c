@@ -14,8 +14,8 @@ static bool overwritten(const struct trace_scan *s)
 	return false;
 }
 
-/* Returns true if the event, which may be a pattern, is of what interrupts and threads of the kernel
- * do, mostly on idle CPUs. */
+/* Returns true if the event, which may be a pattern, is of what interrupts and threads of the
+ * kernel do, mostly on idle CPUs. */
 static bool is_of_kernel(const char *event)
 {
 	static const char *const groups[] = {"irq",   "irq_vectors", "workqueue", "power",

@@ -110,7 +110,8 @@ static bool has_failed(const struct ftrace_scan *s, const char *what)
 	return count_failed(s, what);
 }
 
-/* Returns true if the kernel's list of events is known, and each event of the pattern was rejected. */
+/* Returns true if the kernel's list of events is known, and each event of the pattern was
+ * rejected. */
 static bool pattern_has_failed(const struct record_facts *f, const char *pattern)
 {
 	size_t n = 0;

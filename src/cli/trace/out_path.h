@@ -33,8 +33,8 @@ void out_path_deinit(struct out_path *o);
 #define OUT_PATH_INSIDE_MAX 64
 void out_path_inside(const struct out_path *o, char buf[static OUT_PATH_INSIDE_MAX]);
 
-/* Opens a file for writing: the hidden one (name NULL), or a new one in the hidden folder. Returns NULL
- * with errno. */
+/* Opens a file for writing: the hidden one (name NULL), or a new one in the hidden folder. Returns
+ * NULL with errno. */
 FILE *out_path_open(const struct out_path *o, const char *name);
 
 /* Opens the pipe or device at the path for writing; *ret is NULL if there is none. Returns 0, or

@@ -18,7 +18,8 @@
  */
 int safe_path_follow(char **path, int *ret_fd, struct stat *ret_st, struct err_text *e);
 
-/* Opens what safe_path_follow() has found and checked, for writing. Returns a descriptor or -errno. */
+/* Opens what safe_path_follow() has found and checked, for writing. Returns a descriptor or
+ * -errno. */
 int safe_path_open(int fd, const char *path, const struct stat *st);
 
 /* Opens the directory of path with open(2) flags (close-on-exec, mode 0600 for O_TMPFILE). Returns

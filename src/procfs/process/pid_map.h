@@ -18,10 +18,11 @@ struct pid_leaves {
 	size_t n; /* up to the last one that is not NULL */
 };
 
-/* size: bytes of a value, the same in all calls. Returns the value of an id, which is valid until the
- * leaves are cleared, or NULL if it has no leaf or is outside of 0 < tid < PID_LIMIT. */
+/* size: bytes of a value, the same in all calls. Returns the value of an id, which is valid until
+ * the leaves are cleared, or NULL if it has no leaf or is outside of 0 < tid < PID_LIMIT. */
 void *pid_leaves_find(const struct pid_leaves *l, int32_t tid, size_t size);
-/* Likewise, but allocates the leaf. Returns NULL for ids outside of the range, or without memory. */
+/* Likewise, but allocates the leaf. Returns NULL for ids outside of the range, or without
+ * memory. */
 void *pid_leaves_add(struct pid_leaves *l, int32_t tid, size_t size);
 void pid_leaves_clear(struct pid_leaves *l);
 

@@ -370,8 +370,8 @@ static void describe_past_process(struct process_writer *n, const struct task_st
 		s->has |= 1u << PROC_STATUS_KTHREAD;
 	}
 	/*
-	 * Readers that know the parent take a row without one for another process of the same id. If
-	 * only the name of a written process changed, the row stays as it is.
+	 * Readers that know the parent take a row without one for another process of the same id.
+	 * If only the name of a written process changed, the row stays as it is.
 	 */
 	if (t->awaits_start && !proc_status_has(s, PROC_STATUS_PPID)) {
 		describe_task(n, s);

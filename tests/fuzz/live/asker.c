@@ -2,9 +2,9 @@
 /*
  * usage: asker PID SECONDS
  *
- * A consumer of the service, the process PID, that sends queries for that long, each second one over a
- * new connection, while other peers attack the service. It fails if one answer takes 100 ms, without
- * what both processes waited for a CPU (service_latency.h).
+ * A consumer of the service, the process PID, that sends queries for that long, each second one
+ * over a new connection, while other peers attack the service. It fails if one answer takes 100 ms,
+ * without what both processes waited for a CPU (service_latency.h).
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -2,10 +2,10 @@
 /*
  * usage: proxy SEED LISTEN CONNECT [LISTEN CONNECT]...
  *
- * Stands between clients and a service, and is hostile to both: it passes their messages on, some of
- * them changed, doubled, exchanged, cut or left out, other descriptors in place of theirs, and
- * scribbles in the memory that they share. Each connection is a process of its own; of the seed, and
- * of how many connections there were before, follows all that it does.
+ * Stands between clients and a service, and is hostile to both: it passes their messages on, some
+ * of them changed, doubled, exchanged, cut or left out, other descriptors in place of theirs, and
+ * scribbles in the memory that they share. Each connection is a process of its own; of the seed,
+ * and of how many connections there were before, follows all that it does.
  *
  *	client ===== LISTEN [proxy] CONNECT ===== service
  *	   \________________ memory ________________/

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * LD_PRELOAD: each process, when it waits for work within its sandbox for the first time, tries what an
- * attacker in it would try. The results are lines in the file SANDBOX_TRIES, which has to be
- * SANDBOX_TRIES_BYTES long; the rest of it stays NUL:
+ * LD_PRELOAD: each process, when it waits for work within its sandbox for the first time, tries
+ * what an attacker in it would try. The results are lines in the file SANDBOX_TRIES, which has to
+ * be SANDBOX_TRIES_BYTES long; the rest of it stays NUL:
  *
  *	sondad read EACCES
  *	sonda-reads write EPERM

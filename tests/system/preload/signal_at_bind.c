@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * LD_PRELOAD: sends SIGTERM to the process as soon as it has bound its nth socket to an address of the
- * file system (SIGNAL_AT_BIND=N), which is before it has set a handler.
+ * LD_PRELOAD: sends SIGTERM to the process as soon as it has bound its nth socket to an address of
+ * the file system (SIGNAL_AT_BIND=N), which is before it has set a handler.
  */
 #include <dlfcn.h>
 #include <signal.h>

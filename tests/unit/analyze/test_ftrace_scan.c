@@ -531,8 +531,8 @@ static void check_event(struct fixture *x, const uint8_t *event, size_t len)
 	ftrace_scan_deinit(&x->s);
 }
 
-/* An event in the usual order takes a way of its own. Whatever is cut off, changed or added, both ways
- * say the same. */
+/* An event in the usual order takes a way of its own. Whatever is cut off, changed or added, both
+ * ways say the same. */
 TEST_WITH(test_usual_events_and_others_are_told_alike, setup, teardown)
 {
 	static const uint8_t usual[] = {

@@ -17,9 +17,10 @@
 #include <unistd.h>
 
 /*
- * A kernel that takes every BPF program and runs none: what bpf() does for libbpf, in this process, for
- * anybody. Maps are there with all that is in them, for the test to fill; what is to fail does so with
- * the errno that the test says. Include it once in a test; fake_bpf_reset() before each one.
+ * A kernel that takes every BPF program and runs none: what bpf() does for libbpf, in this process,
+ * for anybody. Maps are there with all that is in them, for the test to fill; what is to fail does
+ * so with the errno that the test says. Include it once in a test; fake_bpf_reset() before each
+ * one.
  *
  * A descriptor is a file in memory, told by its inode, as libbpf makes copies of it.
  */

@@ -7,8 +7,8 @@
 #include "ebpf/engine/errors.h"
 
 /*
- * One family in a kernel that is not one (fake_bpf.h), of which the test tells the facts: rig_start(),
- * fill maps, rig_read() and see tracks, below "eBPF". rig_end() in the teardown.
+ * One family in a kernel that is not one (fake_bpf.h), of which the test tells the facts:
+ * rig_start(), fill maps, rig_read() and see tracks, below "eBPF". rig_end() in the teardown.
  */
 #define RIG_CPUS 4u
 

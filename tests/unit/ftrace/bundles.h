@@ -178,7 +178,8 @@ static inline struct pb_field bundle_name(const struct bundle_view *b, unsigned 
 }
 
 /* All bundles as text, what is 0 left out:
- * "cpu 1 after 1000 lost 77 events 2 | cpu 1 after 2000 gap 1200-2000 (77) errors 2 at 3000 ...". */
+ * "cpu 1 after 1000 lost 77 events 2 | cpu 1 after 2000 gap 1200-2000 (77) errors 2 at 3000
+ * ...". */
 static inline const char *bundles_text(void)
 {
 	static char text[4096];

@@ -366,7 +366,8 @@ static inline bool oracle_check_stack(struct oracle *o, struct tep_format_field 
 	return line == end || oracle_fail(o, "a frame too many");
 }
 
-/* NAME_symbol is there where the session has names, the kernel would print one, and one is known. */
+/* NAME_symbol is there where the session has names, the kernel would print one, and one is
+ * known. */
 static inline bool oracle_check_symbol(struct oracle *o, struct oracle_event *e,
 				       struct tep_format_field *f)
 {

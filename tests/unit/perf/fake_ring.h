@@ -7,7 +7,8 @@
 #include "perf/cpu_ring.h"
 #include "unit/test.h"
 
-/* A ring of a perf event in plain memory. The test writes records as the kernel does, at data_head. */
+/* A ring of a perf event in plain memory. The test writes records as the kernel does, at
+ * data_head. */
 #define FAKE_RING_BYTES 4096u
 
 static inline struct cpu_ring fake_ring_new(unsigned cpu)

@@ -9,8 +9,8 @@
 #include "unit/procfs/fake_proc.h"
 #include "unit/procfs/fake_producer.h"
 
-/* One instance of a source of counter tracks, with folders for /proc (proc_root) and /sys (the same)
- * and a loop; its passes run one by one. */
+/* One instance of a source of counter tracks, with folders for /proc (proc_root) and /sys (the
+ * same) and a loop; its passes run one by one. */
 
 static Pb__DataSourceConfig config;
 static struct ds_env env;
@@ -78,15 +78,15 @@ static inline void pass_at_once(void)
 	fake_reset_packets();
 }
 
-/* The next flush or stop starts no extra pass, which it does COUNTER_NEW_MS after the last one: a slow
- * machine takes that long between two lines of a test. */
+/* The next flush or stop starts no extra pass, which it does COUNTER_NEW_MS after the last one: a
+ * slow machine takes that long between two lines of a test. */
 static inline void make_pass_new(void)
 {
 	rig_poll()->pass_began = clock_mono_ns();
 }
 
-/* A flush and the stop may be answered in a later loop iteration: after an extra pass, or after values that
- * take more than one time slice. */
+/* A flush and the stop may be answered in a later loop iteration: after an extra pass, or after
+ * values that take more than one time slice. */
 static inline void flush_source(uint64_t flush_id)
 {
 	source->flush(instance, flush_id);

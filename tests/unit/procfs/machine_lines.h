@@ -9,8 +9,8 @@
 
 /*
  * What sources made of the files of a whole machine, a line a value, against the list of what must
- * come out. tests/data/procfs/machines has the files of each machine, and one list for all machines. The
- * lists were made from the files by other means than the code under test.
+ * come out. tests/data/procfs/machines has the files of each machine, and one list for all
+ * machines. The lists were made from the files by other means than the code under test.
  */
 
 #define MACHINES "tests/data/procfs/machines/"

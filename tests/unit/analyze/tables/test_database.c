@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Traces made by hand, a few packets each, and what SQL says of them: the expected rows are those of
- * trace_processor 55.3 for the same packets.
+ * Traces made by hand, a few packets each, and what SQL says of them: the expected rows are those
+ * of trace_processor 55.3 for the same packets.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -35,8 +35,8 @@ static void assert_closed(int reader)
 	close(reader);
 }
 
-/* close_aside.c calls setsockopt(2) before each close(2). This one waits for the pipes of which the test
- * says so, as close(2) waits for some files. */
+/* close_aside.c calls setsockopt(2) before each close(2). This one waits for the pipes of which the
+ * test says so, as close(2) waits for some files. */
 static atomic_bool is_slow[1024];
 static atomic_uint n_slow; /* threads that wait */
 static sem_t go_on;
@@ -126,8 +126,8 @@ static size_t list_threads(pid_t pid, pid_t tids[MAX_TIDS])
 	return n;
 }
 
-/* Returns a process that keeps all threads from running that the caller has not started: the last eight.
- * 0: it may not. They go on when it ends. */
+/* Returns a process that keeps all threads from running that the caller has not started: the last
+ * eight. 0: it may not. They go on when it ends. */
 static pid_t stop_threads(void)
 {
 	pid_t pid, parent = getpid(), tids[MAX_TIDS];

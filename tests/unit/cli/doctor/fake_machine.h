@@ -6,7 +6,8 @@
 #include "unit/temp_dir.h"
 #include "cli/doctor/doctor_check.h"
 
-/* A machine whose files a test writes: proc, sys, boot and tracefs are folders of a temporary one. */
+/* A machine whose files a test writes: proc, sys, boot and tracefs are folders of a temporary
+ * one. */
 struct fake_machine {
 	void *dir;
 	char proc[128], sys[128], boot[128], tracefs[128];

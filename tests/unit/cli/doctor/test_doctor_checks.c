@@ -191,7 +191,8 @@ FIXTURE_TEST(test_other_tracers_are_named)
 
 #define CAPS(mask) "Name:\tx\nCapEff:\t" mask "\n"
 
-/* Bits: 1 CAP_DAC_OVERRIDE, 2 CAP_DAC_READ_SEARCH, 19 CAP_SYS_PTRACE, 21 CAP_SYS_ADMIN, 34 CAP_SYSLOG. */
+/* Bits: 1 CAP_DAC_OVERRIDE, 2 CAP_DAC_READ_SEARCH, 19 CAP_SYS_PTRACE, 21 CAP_SYS_ADMIN, 34
+ * CAP_SYSLOG. */
 FIXTURE_TEST(test_who_sees_names_of_kernel_functions)
 {
 	static const struct {

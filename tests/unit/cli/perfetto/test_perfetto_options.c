@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What the command line of perfetto makes; the programs together are in tests/interop/test_perfetto_cli.sh. */
+/* What the command line of perfetto makes; the programs together are in
+ * tests/interop/test_perfetto_cli.sh. */
 #include "unit/test.h"
 #include "cli/perfetto/perfetto_config.h"
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The tables of perfetto --query; those of Perfetto are compared in tests/interop/test_perfetto_cli.sh. */
+/* The tables of perfetto --query; those of Perfetto are compared in
+ * tests/interop/test_perfetto_cli.sh. */
 #include "unit/test.h"
 #include "unit/proto_text.h"
 #include "cli/perfetto/perfetto_query.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The verb as a person calls it, in a child process, against a service in this one: exit codes, what
- * is said, and which files remain.
+ * The verb as a person calls it, in a child process, against a service in this one: exit codes,
+ * what is said, and which files remain.
  */
 #include <event2/event.h>
 #include <sys/resource.h>
@@ -207,8 +207,8 @@ static uint64_t packets_in(const char *name)
 	return packets;
 }
 
-/* Runs `sonda record LINE`: its exit code, the files that it leaves (NULL: not checked), and the words of its messages
- * up to NULL. */
+/* Runs `sonda record LINE`: its exit code, the files that it leaves (NULL: not checked), and the
+ * words of its messages up to NULL. */
 static void expect(const char *line, int code, const char *files, ...) __attribute__((sentinel));
 static void expect(const char *line, int code, const char *files, ...)
 {

@@ -176,7 +176,8 @@ TEST(test_every_event_is_missing)
 
 /* ---- data sources ---- */
 
-/* Which sources of a config are missing at a service, or NULL, and which it leaves out; at most one of each. */
+/* Which sources of a config are missing at a service, or NULL, and which it leaves out; at most one
+ * of each. */
 static void check_sources(const char *source, const char *state, const char *missing_one,
 			  const char *left_out_one)
 {

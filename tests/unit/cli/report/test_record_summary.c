@@ -409,7 +409,8 @@ FIXTURE_TEST(test_no_events_are_explained)
 		 {"irq/softirq_entry (no)"},
 		 "none of the requested events could be recorded",
 		 "event irq/softirq_entry could not be recorded: no\n"},
-		/* Whether all of a pattern was refused is not known here; an option says nothing of it. */
+		/* Whether all of a pattern was refused is not known here; an option says nothing of
+		 * it. */
 		{WITH("ftrace_events: 'irq/*'"),
 		 NULL,
 		 {"option:subbuf_size_kb (no)", "irq/softirq_entry (no)"},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Presets of the program and of folders: which wins, which are refused; and that the shipped ones are
- * good. */
+/* Presets of the program and of folders: which wins, which are refused; and that the shipped ones
+ * are good. */
 
 #include "unit/test.h"
 #include "cli/terminal/presets.h"

@@ -234,7 +234,8 @@ FIXTURE_TEST(service_that_goes_away_is_told)
 	assert_non_null(strstr(e.text, "disconnected"));
 }
 
-/* A service that is stopped gives its reason, and its counters with the producers that went away. */
+/* A service that is stopped gives its reason, and its counters with the producers that went
+ * away. */
 FIXTURE_TEST(counters_are_read)
 {
 	struct service_stats stats;

@@ -134,7 +134,8 @@ static void write_file(void **state, const char *name, uint8_t lsb, time_t writt
 	assert_int_equal(futimens(fd, times), 0);
 }
 
-/* The oldest of a session's files may be the last that is written, and the service leaves out numbers that are taken. */
+/* The oldest of a session's files may be the last that is written, and the service leaves out
+ * numbers that are taken. */
 IN_DIR(row_of_files_is_that_of_the_session_that_wrote_last)
 {
 	Pb__TraceConfig__Rotate rotate = PB__TRACE_CONFIG__ROTATE__INIT;

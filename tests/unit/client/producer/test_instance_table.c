@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What happens is written into one line of text, in its order: what instances ask of a source ("start:7") and what they
- * answer to the service ("[started:7]"). Most tests are text as well: what the service and the sources do, a step a line,
- * and what comes of it, compared where there is an arrow (with nothing behind it: nothing came).
+ * What happens is written into one line of text, in its order: what instances ask of a source
+ * ("start:7") and what they answer to the service ("[started:7]"). Most tests are text as well:
+ * what the service and the sources do, a step a line, and what comes of it, compared where there is
+ * an arrow (with nothing behind it: nothing came).
  *
  *	setup, start SOURCE ID	  of a source of `sources` (other names: there is none) and an instance
  *	boosted ID POLICY PRIO	  the setup of an instance of "plain" with a priority boost
@@ -445,7 +446,8 @@ STORY(the_strongest_boost_counts, "start plain 1 -> create:1 start:1 [started:1]
 				  "stop 4 -> destroy:4 [boost:1/5] [stopped:4]\n"
 				  "stop 3 -> destroy:3 [boost:0/0] [stopped:3]")
 
-/* Events are lost while it waits: such a source has priority where its config does not say which. */
+/* Events are lost while it waits: such a source has priority where its config does not say
+ * which. */
 STORY(a_timely_source_is_boosted, "setup timely 1 -> create:1 [boost:2/0]\n"
 				  "boosted 2 1 3 -> create:2\n"
 				  "stop 1 -> destroy:1 [boost:1/3] [stopped:1]")

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fields of events by their format files, of a tracefs that the test writes and of this machine's. */
+/* Fields of events by their format files, of a tracefs that the test writes and of this
+ * machine's. */
 
 #include "unit/test.h"
 #include "ebpf/engine/object.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which programs of a family a kernel gets, for kernels that are not this one: some of its facts are
- * told otherwise. Where we may load programs, what was chosen is loaded too.
+ * Which programs of a family a kernel gets, for kernels that are not this one: some of its facts
+ * are told otherwise. Where we may load programs, what was chosen is loaded too.
  */
 #include <arpa/inet.h>
 #include <fnmatch.h>
@@ -368,7 +368,8 @@ static void compare(const struct ebpf_family *f, const char *name, void (*load)(
 		if (ebpf_run_start(&runs[i], &told, &scope, &why))
 			fail_msg("%s, %s: %s", f->name, f->variants[i].name, why.text);
 	}
-	/* The machine goes on between two looks: the first is looked at before and after the others. */
+	/* The machine goes on between two looks: the first is looked at before and after the
+	 * others. */
 	for (int i = 0; i < f->n_variants; i++)
 		before[i] = figure(&runs[i], name);
 	first = figure(&runs[0], name);

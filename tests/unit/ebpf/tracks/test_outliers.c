@@ -40,8 +40,8 @@ static void start(const struct ebpf_family *f)
 		fail_msg("%s", rig.why.text);
 }
 
-/* What a reader has to know of a slice's track is in the trace again after a clear: read_tracks() lets
- * no event pass whose track is not described in its state. */
+/* What a reader has to know of a slice's track is in the trace again after a clear: read_tracks()
+ * lets no event pass whose track is not described in its state. */
 static void assert_told_again(const struct ebpf_family *f, const char *track)
 {
 	start(f);

@@ -74,7 +74,8 @@ FIXTURE_TEST(exited_processes_make_room)
 	v = add_element(1, (uint32_t)child, 0);
 	v[0] = 7;
 	rig_read();
-	/* Only what has not grown is looked for, some at a time; then its element is emptied, then free. */
+	/* Only what has not grown is looked for, some at a time; then its element is emptied, then
+	 * free. */
 	for (int i = 0; i < 14 && count_elements(); i++)
 		rig_read();
 	assert_int_equal(count_elements(), 0);

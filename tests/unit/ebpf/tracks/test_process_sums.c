@@ -146,7 +146,8 @@ FIXTURE_TEST(totals_do_not_fall)
 	assert_int_equal(find(7)->totals[0], 600);
 }
 
-/* A thread that sleeps on one CPU and is woken by others, more often than a number of 16 bits holds. */
+/* A thread that sleeps on one CPU and is woken by others, more often than a number of 16 bits
+ * holds. */
 FIXTURE_TEST(spans_that_begin_and_end_on_different_cpus)
 {
 	uint64_t here = 0, there = 0, elsewhere = 0;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* From requests to rows and switches. On a kernel: tests/root/test_filters.sh, test_attached_instance.sh. */
+/* From requests to rows and switches. On a kernel: tests/root/test_filters.sh,
+ * test_attached_instance.sh. */
 
 #include "ftrace/options/event_enable.h"
 #include "unit/ftrace/setups.h"

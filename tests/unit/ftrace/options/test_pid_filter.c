@@ -27,7 +27,8 @@ TEARDOWN
 	setup_remove();
 }
 
-/* The config is accepted, and these are the lists of threads; fork: of events, then of functions. */
+/* The config is accepted, and these are the lists of threads; fork: of events, then of
+ * functions. */
 static void expect_lists(const char *config, const char *events, const char *functions,
 			 const char *fork, const char *file, int line)
 {

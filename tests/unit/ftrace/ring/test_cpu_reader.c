@@ -249,8 +249,8 @@ FIXTURE_TEST(test_no_pass_is_longer_than_a_ring)
 	assert_int_equal(run(0, 10000, false), 13);
 }
 
-/* Three pages, the second behind a gap: so many records as flags and number say, and what the counter
- * says; the third has no gap before it. */
+/* Three pages, the second behind a gap: so many records as flags and number say, and what the
+ * counter says; the third has no gap before it. */
 static void run_gap(uint32_t flags, uint64_t number, const char *overrun, const char *want)
 {
 	static const uint8_t payload[12] = {1};

@@ -252,7 +252,8 @@ FIXTURE_TEST(test_requests_during_a_pass_share_the_next_pass)
 	assert_int_equal(ring_poll_read_all(d), 1);
 	assert_int_equal(ring_poll_read_all(d), 1); /* nothing has been read yet */
 	run_until(&slices, 2);
-	/* The pass that is on may have gone by what is asked for now; the first one need not wait. */
+	/* The pass that is on may have gone by what is asked for now; the first one need not
+	 * wait. */
 	assert_int_equal(ring_poll_read_all(d), 2);
 	assert_int_equal(ring_poll_read_all(d), 2);
 	run_until(&passes, 1);

@@ -441,7 +441,8 @@ FIXTURE_TEST(test_flushes_without_end)
 	destroy_with_ring();
 }
 
-/* ---- with symbols that take many turns: millions of lines that are none, in 0.2 s and more ---- */
+/* ---- with symbols that take many turns: millions of lines that are none, in 0.2 s and more
+ * ---- */
 
 static void write_slow_symbols(void)
 {
@@ -516,7 +517,8 @@ FIXTURE_TEST(test_a_flush_does_not_wait_for_symbols)
 	destroy_with_ring();
 }
 
-/* ---- while it is being set up: the kernel's call ends when the FIFO is opened by its reader ---- */
+/* ---- while it is being set up: the kernel's call ends when the FIFO is opened by its reader
+ * ---- */
 
 static void block_writes(const char *file)
 {

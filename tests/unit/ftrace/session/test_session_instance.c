@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Lent places in plain files; what a kernel does with them is in tests/root/test_attached_instance.sh. */
+/* Lent places in plain files; what a kernel does with them is in
+ * tests/root/test_attached_instance.sh. */
 
 #include "unit/ftrace/fake_tracefs.h"
 #include "ftrace/session/session_instance.h"

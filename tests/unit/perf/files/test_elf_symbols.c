@@ -146,7 +146,8 @@ TEST(symbols_have_a_limit)
 	elf_symbols_deinit(&s);
 }
 
-/* A file whose segment of notes number n has a build id. The others have no note that libelf finds. */
+/* A file whose segment of notes number n has a build id. The others have no note that libelf
+ * finds. */
 static int file_with_notes(unsigned n, size_t bytes_before)
 {
 	struct {

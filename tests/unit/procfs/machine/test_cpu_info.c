@@ -97,8 +97,8 @@ FIXTURE_TEST(processors_of_a_pc)
 	assert_cpu(1, "processor AMD EPYC");
 }
 
-/* Of the second and the fifth one key is missing, or no number. Features are whole words. Part 3333 is
- * 0xd05, implementer 65 is 0x41. */
+/* Of the second and the fifth one key is missing, or no number. Features are whole words. Part 3333
+ * is 0xd05, implementer 65 is 0x41. */
 FIXTURE_TEST(identifiers_of_arm)
 {
 	encode_file(DATA "cpuinfo.arm64");

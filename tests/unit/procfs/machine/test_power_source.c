@@ -211,7 +211,8 @@ FIXTURE_TEST(more_than_are_known)
 	source->stop(instance);
 }
 
-/* Ten hours, with a battery that is taken out and put in again, and with what is plugged in once. */
+/* Ten hours, with a battery that is taken out and put in again, and with what is plugged in
+ * once. */
 FIXTURE_TEST(memory_does_not_grow_with_the_passes)
 {
 	size_t used = 0, packets = 0;

@@ -206,7 +206,8 @@ FIXTURE_TEST(dropped_descriptors_are_written_again)
 	assert_int_equal(fake.n, n);
 }
 
-/* Not with the writer of the names, whose packets say that the state is new; see tracks_set_thread_writer. */
+/* Not with the writer of the names, whose packets say that the state is new; see
+ * tracks_set_thread_writer. */
 FIXTURE_TEST(our_own_counters)
 {
 	struct pb_field f;

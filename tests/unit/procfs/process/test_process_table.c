@@ -69,7 +69,8 @@ FIXTURE_TEST(changes_since_the_last_pass)
 	more.has |= 1u << COUNTER_OOM_SCORE_ADJ;
 	assert_int_equal(look(5, more), 1u << COUNTER_OOM_SCORE_ADJ);
 	end_pass();
-	/* What cannot be read this time has not changed, and is compared with what was last read. */
+	/* What cannot be read this time has not changed, and is compared with what was last
+	 * read. */
 	more.has = size;
 	assert_int_equal(look(5, more), 0);
 	end_pass();

@@ -246,7 +246,8 @@ TEST_SETUP(a_clear_begins_anew)
 	assert_true(fake_has(fake_packet_field(1), PB_TRACE_PACKET_INCREMENTAL_STATE_CLEARED));
 }
 
-/* Who reads it waits for a lock of the process: the child is stopped. The last test, as the child stays. */
+/* Who reads it waits for a lock of the process: the child is stopped. The last test, as the child
+ * stays. */
 FIXTURE_TEST(a_command_line_that_cannot_be_read_in_time_is_read_again)
 {
 	struct time_slice slice = time_slice_start(clock_mono_ns);

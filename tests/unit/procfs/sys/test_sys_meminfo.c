@@ -5,8 +5,8 @@
 
 /* Which names of /proc/meminfo and /proc/vmstat have which number, and what the others become. */
 
-/* The first and the last, and those whose names have more than letters. What has no number is in bytes
- * where the kernel says kB. */
+/* The first and the last, and those whose names have more than letters. What has no number is in
+ * bytes where the kernel says kB. */
 FIXTURE_TEST(meminfo_has_its_numbers)
 {
 	rig_file("meminfo", "MemTotal:       8052220 kB\nActive(anon):   12 kB\n"

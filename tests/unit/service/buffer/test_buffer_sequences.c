@@ -278,8 +278,8 @@ static uint64_t cpu_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* CPU time of finding these writers of producer 1, in the cheapest round: on a busy machine some cost
- * several times as much. */
+/* CPU time of finding these writers of producer 1, in the cheapest round: on a busy machine some
+ * cost several times as much. */
 static uint64_t cost_of(struct trace_buffer *b, const uint16_t *writers)
 {
 	uint64_t least = UINT64_MAX;

@@ -40,7 +40,8 @@ STAGE_TEST(further_producer_is_started)
 	rig_hang_up(&g->rig, late);
 }
 
-/* A producer that offers the name twice has two instances, whether the session begins or changes. */
+/* A producer that offers the name twice has two instances, whether the session begins or
+ * changes. */
 STAGE_TEST(each_registration_of_a_name_is_started)
 {
 	struct peer *late = rig_producer(&g->rig);

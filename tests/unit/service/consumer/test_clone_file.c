@@ -313,7 +313,8 @@ STAGE_TEST(full_disk_leaves_nothing)
 	await_size(g, 0);
 }
 
-/* Asks for a clone into a pipe that nobody reads, of more than it holds. ret_reader is the other end. */
+/* Asks for a clone into a pipe that nobody reads, of more than it holds. ret_reader is the other
+ * end. */
 static uint64_t ask_for_a_long_one(struct stage *g, int *ret_reader)
 {
 	char text[4001] = "";
@@ -373,8 +374,8 @@ static void turn(void *ctx)
 }
 
 /*
- * Asks for a clone of a file whose thread does not come to its mark: it writes into a pipe that nobody reads,
- * which stands in for a file system that hangs.
+ * Asks for a clone of a file whose thread does not come to its mark: it writes into a pipe that
+ * nobody reads, which stands in for a file system that hangs.
  */
 static uint64_t ask_while_the_source_hangs(struct stage *g, int *ret_reader)
 {

@@ -9,7 +9,8 @@
 #include "service/filter/filter_strings.h"
 #include "service/ipc/limits.h"
 
-/* A packet: 900 a node, 901 anything, 902 a string. A node: 1 and 2 anything, 3 a node, 4 a string. */
+/* A packet: 900 a node, 901 anything, 902 a string. A node: 1 and 2 anything, 3 a node, 4 a
+ * string. */
 static struct filter_bytecode *code;
 static struct filter_strings *strings; /* of "secret: x" only the first part stays */
 

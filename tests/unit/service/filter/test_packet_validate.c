@@ -253,7 +253,8 @@ static void check_trailer(const struct trace_packet *p, uint32_t sequence_id, co
 	free(buf);
 }
 
-/* trusted_uid 3, trusted_packet_sequence_id 10, trusted_pid 79, machine_id 98, previous_packet_dropped 42 */
+/* trusted_uid 3, trusted_packet_sequence_id 10, trusted_pid 79, machine_id 98,
+ * previous_packet_dropped 42 */
 TEST(trailers_tell_who_wrote_and_what_is_lost)
 {
 	static const struct {

@@ -307,8 +307,8 @@ STAGE_TEST(producers_are_flushed_before_a_write)
 	assert_int_equal(count_in_file(path_of(g), "flushed"), 1);
 }
 
-/* 3.2 MB through a buffer of 64 KB, between two periods: it is read when it is half full, and nothing is
- * overwritten. */
+/* 3.2 MB through a buffer of 64 KB, between two periods: it is read when it is half full, and
+ * nothing is overwritten. */
 STAGE_TEST(small_buffer_is_written_when_it_fills)
 {
 	char text[1024], packet[3200] = "";

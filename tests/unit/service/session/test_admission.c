@@ -119,8 +119,8 @@ FIXTURE_TEST(guardrail_keeps_sessions_apart_in_time)
 	assert_int_equal(admit(r, "enable_extra_guardrails: true", 1), -EBUSY);
 }
 
-/* What admit() gives so many seconds later, in a child whose clock is ahead; skips where that is not
- * to be had. */
+/* What admit() gives so many seconds later, in a child whose clock is ahead; skips where that is
+ * not to be had. */
 static int admit_later(struct rig *r, const char *text, unsigned seconds)
 {
 	char offset[32];

@@ -87,8 +87,8 @@ static uint64_t cpu_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* CPU time of the cheapest round with these writers of producer 1: on a busy machine some cost several
- * times as much. */
+/* CPU time of the cheapest round with these writers of producer 1: on a busy machine some cost
+ * several times as much. */
 static uint64_t cost_of(const uint16_t *writers)
 {
 	uint64_t least = UINT64_MAX;

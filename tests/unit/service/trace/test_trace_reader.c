@@ -190,7 +190,8 @@ STAGE_TEST(buffers_are_read_in_their_order)
 	rig_hang_up(&g->rig, second);
 }
 
-/* There is one kind of buffer: what asks for the other one gets the same, and is told as it asked. */
+/* There is one kind of buffer: what asks for the other one gets the same, and is told as it
+ * asked. */
 STAGE_TEST(experimental_mode_changes_nothing)
 {
 	static const char *const modes[] = {"", "experimental_mode: TRACE_BUFFER_V2"};
