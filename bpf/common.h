@@ -15,9 +15,10 @@ typedef _Bool bool;
 #include "settings.h"
 
 /*
- * A program is attached by SEC(HOOK(irq, softirq_exit)). An object that reads no field of a struct
- * is compiled again for kernels without BTF, by a file that defines one of these and includes the
- * first:
+ * A program is attached by SEC(HOOK(irq, softirq_exit)). For kernels without BTF, NAME_raw.bpf.c
+ * and NAME_tp.bpf.c compile the programs again: each defines one of the macros below and includes
+ * NAME.bpf.c, which then reads no field of the kernel's structs (runq_tp.bpf.c has programs of its
+ * own).
  *
  *	SONDA_RAW       arguments are numbers: NAME_raw.bpf.c
  *	SONDA_RECORDS   the record of the event, at the offsets in the settings: NAME_tp.bpf.c

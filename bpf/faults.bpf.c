@@ -24,7 +24,8 @@ SONDA_PROCESSES(struct faults)
 SONDA_THREADS(struct thread)
 
 #ifdef SONDA_NO_BTF
-/* Only the start of a fault is known: each counts, of any kind. */
+/* Without BTF the counts in task_struct cannot be read. Each fault is counted at its start, in
+ * `all` only: whether it is a major one, or fails, is not known then. */
 static __always_inline void begin_fault(void)
 {
 	__u32 tgid = current_tgid();

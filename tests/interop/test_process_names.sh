@@ -87,15 +87,16 @@ last_step="(p.pid is null and not exists (select 1 from sched s where s.utid = t
   and exists (select 1 from thread u join process q using (upid) where u.tid = t.tid
     and q.end_ts <= (select min(ts) from sched s where s.utid = t.utid)))"
 # The first event is later than the start, and all that ran after it and before the trace was requested is named. Tasks
-# that ended while the session began may have no name. Events of the time between the flush and the copy of the buffers
-# are in a trace, too: their threads may have no name yet.
-started=0 requested=0
+# that began before the session and ended while /proc was scanned may have no process. Events of the time between the
+# flush and the copy of the buffers are in a trace, too: their threads may have no name yet.
+started=0 requested=0 scan_ns=500000000
 wrapped() { # TRACE
   query "$1" "select idx from stats where name = 'traced_buf_bytes_overwritten' and value > 0" \
     "select count(*) > 0 as before from sched where ts between $started and $requested" \
-    "select tid, t.name, p.pid from thread t left join process p using (upid)
+    "select tid, t.name, p.pid, t.start_ts - $started as begin_ns, (select max(ts) - $started from sched s where s.utid = t.utid
+        and s.end_state glob 'X*') as end_ns from thread t left join process p using (upid)
       where utid in (select utid from sched where ts between $started and $requested) and tid > 0
-        and (t.name is null or p.name is null) and not $last_step" >"$TMP/rows"
+        and (t.name is null or p.name is null) and not $last_step and not ifnull(begin_ns is null and end_ns < $scan_ns, 0)" >"$TMP/rows"
   [ "$(cat "$TMP/rows")" = '[{"idx":0}]
 [{"before":1}]
 []' ]

@@ -255,8 +255,9 @@ SEND
     awk -v r="sr$$" -v p="sp$$" '$1 == r && $2 == "sent"; $1 == p && $2 == "received" { print $1, $2, $3 }' | sort >"$TMP/ours"
   diff "$TMP/theirs" "$TMP/ours" >"$TMP/diff" && [ "$(wc -l <"$TMP/ours")" = 2 ]
   verdict "report net: packets and bytes of an interface are those of /proc/net/dev" $? "$TMP/diff"
+  report net --by process "$TMP/net" | rows "Packets, by the process that sent them" process packets >"$TMP/senders"
   report net --by process -p python3 "$TMP/net" | rows "Packets, by the process that sent them" packets | grep -qx 300
-  verdict "report net: the process that sent them" $?
+  verdict "report net: the process that sent them" $? "$TMP/senders" "$TMP/report.err"
 else
   echo "# no network namespace with veth here"
 fi

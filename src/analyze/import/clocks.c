@@ -412,7 +412,7 @@ static uint64_t reading_of(const struct clock_reading *r, size_t n, clock_key cl
 	return v;
 }
 
-/* The sum and the number of the estimates so far. */
+/* Estimates of how far the client's clock is ahead of the host's, in ns: their sum and number. */
 struct sync_estimate {
 	uint64_t sum;
 	int64_t n;

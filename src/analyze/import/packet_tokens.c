@@ -106,7 +106,7 @@ static void unpack(struct import *im, const struct pb_field *f)
 	bytes.data = (uint8_t *)strbuf_take(&b);
 	if (!bytes.data)
 		return;
-	/* The strbuf grew by doubling; the bytes stay until the end. */
+	/* Frees the unused capacity of the strbuf: the store keeps the bytes until it is freed. */
 	bytes.data = realloc(bytes.data, bytes.len + 1) ?: bytes.data;
 	if (store_keep(im->store, bytes) < 0)
 		return;

@@ -53,7 +53,7 @@ static const struct stat_field trace_fields[] = {
 #define FINAL_FLUSH_FAILED 2
 #define MAX_BUFFERS 1024
 
-/* Sets the stats of all rows; absent fields are 0. */
+/* Sets the stat of each element of fields; 0 if the message lacks the field. */
 static void set_fields(struct store *s, const struct stat_field *fields, size_t n, int64_t index,
 		       const uint8_t *data, size_t len)
 {

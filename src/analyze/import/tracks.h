@@ -30,7 +30,7 @@ extern const struct track_type track_cpu_frequency, track_gpu_frequency, track_c
  * keeps its name. */
 uint32_t tracks_get(struct import *im, struct machine *m, const struct track_type *type,
 		    uint32_t name, const int64_t *values);
-/* Makes a track whose identity the caller keeps. */
+/* Makes a new track, which tracks_get() does not find, and returns it. */
 uint32_t tracks_make(struct import *im, struct machine *m, const struct track_type *type,
 		     uint32_t name, const int64_t *values);
 void tracks_deinit(struct import *im);

@@ -5,7 +5,7 @@
 #include "analyze/packets.h"
 #include "base/core/hash_table.h"
 
-/* Private to the room: the state that its files share. */
+/* Private to src/analyze/live: the state that its files share. */
 
 #define LIVE_TRACKS_MAX (1u << 20)
 #define LIVE_CPUS_MAX 4096u

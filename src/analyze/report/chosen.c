@@ -27,9 +27,10 @@ static const char choose_name[] =
 static const char record_all[] = "INSERT INTO recorded SELECT utid FROM thread WHERE NOT is_idle";
 
 /*
- * The selected threads, and those of all later descendants. A descendant that began before the
- * trace is taken for a later one if ?1 is 0. Threads that made system calls are recorded ones: of
- * others, the kernel writes no more than the switches from and to recorded ones.
+ * Inserts the selected threads, the other threads of their processes, and the threads of all
+ * descendants of these processes; if ?1 is 1, only of descendants that began during the trace.
+ * Threads that made system calls are inserted, too: of a thread that is not recorded, the kernel
+ * writes only the switches from and to recorded threads.
  */
 static const char record_selected[] =
 	"WITH RECURSIVE tree(upid) AS (SELECT upid FROM thread WHERE tid IN selected AND upid IS "

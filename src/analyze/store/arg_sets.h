@@ -27,7 +27,8 @@ void arg_builder_add(struct store *s, struct arg_builder *b, const struct stored
 void arg_builder_int(struct store *s, struct arg_builder *b, const char *key, enum arg_type type,
 		     int64_t v);
 
-/* Stores the set and empties the builder. Returns its id, or NULL_U32 for an empty one. */
+/* Stores the set and empties the builder. Returns the id of the set, or NULL_U32 if it is empty, if
+ * the trace has too many arguments, or without memory. */
 uint32_t arg_sets_add(struct store *s, struct arg_builder *b);
 
 /* Lists the arguments of any set, of kernel events as well. The list is emptied first. Returns 0 or

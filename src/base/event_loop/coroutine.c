@@ -210,7 +210,7 @@ static void on_wake(evutil_socket_t fd, short what, void *arg)
 		resume_once(w);
 }
 
-/* The thread blocks all signals, so that the loop's thread handles them. */
+/* The thread blocks all signals except SIGSYS, so that the loop's thread handles them. */
 static int start_thread(struct coroutine *w)
 {
 	sigset_t all, before;

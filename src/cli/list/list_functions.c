@@ -62,7 +62,8 @@ static char *read_line(char *line, bool is_kallsyms, char **ret_module)
 	*end = '\0';
 	if (*ret_module)
 		(*ret_module)[strcspn(*ret_module, "]")] = '\0';
-	/* Parts and prologues of functions, which the compiler names so. */
+	/* NAME.cold and NAME.isra.0 are parts and copies of functions that the compiler makes;
+	 * __pfx_NAME is the padding before a function. */
 	return strchr(name, '.') || str_starts(name, "__pfx_") ? NULL : name;
 }
 

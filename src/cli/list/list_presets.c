@@ -18,20 +18,25 @@ static void add(struct name_list *l, const char *name)
 	name_list_add(l, (const uint8_t *)name, strlen(name));
 }
 
-/* Adds the events of this kernel that a request of a preset stands for, else the request to
- * missing. Without the kernel's list the request stands for itself. */
+/*
+ * Adds the events of this kernel that match a request of a preset to found. If none does, adds the
+ * request itself: to found if it means an existing event (a name without a group, an event that
+ * available_events lacks) or if the kernel's list is unknown, else to missing.
+ */
 static void expand(const struct tracefs_events *events, const char *request,
 		   struct name_list *found, struct name_list *missing)
 {
-	size_t before = found->n;
+	bool has_match = false;
 
-	for (size_t i = 0; i < events->n; i++)
-		if (str_glob(request, events->names[i]))
-			add(found, events->names[i]);
-	if (!events->n || (found->n == before && tracefs_events_has(events, request)))
-		add(found, request);
-	else if (found->n == before && !name_list_has(found, request))
-		add(missing, request);
+	for (size_t i = 0; i < events->n; i++) {
+		if (!str_glob(request, events->names[i]))
+			continue;
+		add(found, events->names[i]);
+		has_match = true;
+	}
+	if (has_match)
+		return;
+	add(!events->n || tracefs_events_has(events, request) ? found : missing, request);
 }
 
 static void put_events(struct list *l, const struct preset *s)

@@ -28,7 +28,12 @@ static bool ends_with(const char *text, const char *address)
 	return len >= n && !strcmp(text + len - n, address);
 }
 
-/* "  sl  local_address rem_address   st tx_queue:rx_queue tr:tm->when retrnsmt   uid timeout inode ..." */
+/*
+ * Finds the user of the socket with these two addresses in /proc/net/tcp or tcp6. Returns 0,
+ * -ENOENT or -errno. The first line of the file names its columns:
+ *
+ *	sl local_address rem_address st tx_queue:rx_queue tr:tm->when retrnsmt uid timeout inode
+ */
 static int find_in(const char *path, const char *from, const char *to, uid_t *ret_uid)
 {
 	_cleanup_(close_file) FILE *f = fopen(path, "re");

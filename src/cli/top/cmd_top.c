@@ -379,7 +379,7 @@ static void on_signal(void *ctx, int number, bool by_terminal)
 	end(ctx, EXIT_GOOD, NULL);
 }
 
-/* ---- the whole ---- */
+/* ---- start and end of the verb ---- */
 
 static int take_terminal(struct top *t)
 {

@@ -6,7 +6,7 @@
 #include "analyze/live/live_types.h"
 #include "base/text/str.h"
 
-/* The columns of sonda top. A row adds one: its key, its title, its value and its name in JSON. */
+/* The columns of sonda top. To add one, add an element to top_columns[] and raise TOP_COLUMNS. */
 
 enum top_unit {
 	TOP_PERCENT, /* of one CPU: ns per second */
@@ -20,7 +20,7 @@ enum top_unit {
 struct top_column_spec {
 	const char *key; /* of -s */
 	const char *title;
-	int width; /* negative: to the left */
+	int width; /* characters; negative: to the left */
 	unsigned rank; /* the highest is left out first if the terminal is narrow */
 	enum top_unit unit;
 	enum live_metric metric; /* if the unit is one of the first three */

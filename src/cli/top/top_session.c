@@ -114,7 +114,8 @@ static int replace_config(struct top_session *s)
 
 	if (r)
 		return r;
-	/* The session borrows the struct, not what is in it. */
+	/* s->session keeps a pointer to *s->config, but none into it: its members can be
+	 * replaced. */
 	if (s->config) {
 		Pb__TraceConfig old = *s->config;
 

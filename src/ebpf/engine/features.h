@@ -12,7 +12,7 @@
  * best first. Each variant is an object of bpf/ with its requirements:
  *
  *	tp_btf        arguments typed by BTF: fields of structs by CO-RE
- *	raw_tp        arguments as numbers, for programs that read no field of a struct
+ *	raw_tp        arguments as numbers, for programs that read no field of the kernel's structs
  *	tp            the record of the event, with field offsets from its format file
  *
  * Kprobes are not used: their functions are no stable interface. The features are callbacks, so
