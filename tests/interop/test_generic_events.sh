@@ -10,13 +10,16 @@ set -u
 need_tracefs
 tests=${BUILD:-build}/tests
 
-timeout 60 "$tests/root/mixed_load" "$TMP" 6 >/dev/null 2>&1 &
+"$tests/root/mixed_load" "$TMP" 60 >/dev/null 2>&1 & # while events are enabled, too: that may take seconds
 PIDS+=($!)
 timeout 60 "$tests/interop/generic_events" /sys/kernel/tracing "$TMP" 3 \
   io_uring writeback ipi csd rcu filelock mmap tcp sock net qdisc napi udp icmp fib6 jbd2 readahead \
   sched/sched_stat_runtime sched/sched_prepare_exec syscalls/sys_enter_openat syscalls/sys_exit_openat \
   syscalls/sys_enter_mmap 2>"$TMP/err"
 status=$?
+kill "${PIDS[-1]}"
+wait "${PIDS[-1]}"
+unset 'PIDS[-1]'
 [ $status != 77 ] || { tail -n 1 "$TMP/err" >&2; exit 77; }
 [ $status = 0 ] && [ "$(wc -l <"$TMP/values")" -gt 500 ]
 verdict "recorded" $? "$TMP/err"

@@ -5,6 +5,7 @@
  * A bit of everything that kernels have tracepoints for, again and again, with a rest in between so
  * that no kind drowns the others: processes, signals, files, locks, pipes, sockets, memory, timers,
  * futexes, epoll, io_uring. Works in a folder of its own below DIR, and leaves nothing there.
+ * SIGTERM ends it sooner.
  */
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -31,9 +32,11 @@
 #include <time.h>
 #include <unistd.h>
 
+static volatile sig_atomic_t is_ended;
+
 static void on_signal(int number)
 {
-	(void)number;
+	is_ended |= number == SIGTERM;
 }
 
 static void rest(long us)
@@ -59,7 +62,7 @@ static void processes(void)
 	}
 	if (child > 0) {
 		setpriority(PRIO_PROCESS, (id_t)child, 5);
-		kill(child, SIGTERM);
+		kill(child, SIGUSR1);
 		waitpid(child, NULL, 0);
 	}
 }
@@ -275,8 +278,9 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	signal(SIGALRM, on_signal);
+	signal(SIGTERM, on_signal);
 	signal(SIGPIPE, SIG_IGN);
-	for (end = time(NULL) + atoi(argv[2]); time(NULL) < end; rest(2000))
+	for (end = time(NULL) + atoi(argv[2]); !is_ended && time(NULL) < end; rest(2000))
 		for (unsigned i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
 			kinds[i]();
 	if (chdir("..") || rmdir(folder))
