@@ -4,7 +4,7 @@
  * gets one end, and the service adopts the other end like an accepted connection.
  *
  *	sonda_service_connect() --fd, in a list--> wake (eventfd) --> service_adopt_*()
- *	sonda_service_stop() ------- stop -------> wake ------------> shutdown_begin() --> the thread ends
+ *	sonda_service_stop() ------- stop -------> wake ------------> shutdown_begin(), thread ends
  *
  * The libraries do not call each other directly, so that commands, limits, accounts and the checks
  * of each frame are those of sondad, and the kernel wakes the other thread. Trace data goes through
@@ -41,12 +41,13 @@ struct connection {
 
 struct sonda_service {
 	pthread_t thread;
-	struct event_base *loop; /* owned; used by the thread, as service, wakeup, shutdown */
+	/* While the thread runs, only it uses loop, service, wakeup and shutdown. */
+	struct event_base *loop; /* owned */
 	struct service *service; /* owned */
 	struct event *wakeup; /* owned */
 	struct shutdown shutdown;
 	int wake; /* owned: eventfd */
-	pthread_mutex_t lock; /* of the following */
+	pthread_mutex_t lock; /* protects the fields below */
 	struct connection *connections; /* owned: not adopted yet */
 	bool stop;
 };

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The three programs in one file, for a static build (make static). The name that the file was
- * called by chooses the program; a first argument "sondad" or "sonda-probes" does as well:
+ * The three programs in one file, for a static build (make static). The name by which the file is
+ * called chooses the program. Under the name "sonda" or an unknown one, the first argument may name
+ * the program; otherwise it is sonda:
  *
  *	sonda record ...	sonda
  *	sondad			sondad, by a link to the file

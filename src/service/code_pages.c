@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Drops the pages of the read-only segments of one program or library: they equal the file. */
+/* Drops the pages of the read-only segments of one program or library. They equal the file. */
 static int release_object(struct dl_phdr_info *object, size_t size, void *ctx)
 {
 	uintptr_t page = *(const uintptr_t *)ctx;

@@ -168,7 +168,7 @@ static bool next_is_consumer(char **names)
 	return name && strcmp(name, CONSUMER_NAME) == 0;
 }
 
-/* Returns the index of the consumers' socket: the last one if none is marked. */
+/* Returns the index of the consumers' socket: the last one if no name or address marks one. */
 static size_t find_consumer(const struct inherited *s, char *names)
 {
 	for (size_t i = 0; i < s->n; i++)
@@ -197,7 +197,7 @@ static int from_systemd(struct inherited *s, struct err_text *e)
 	int r = 0;
 
 	if (!pid || !count || str_to_u32(pid, &number) < 0 || number != (uint32_t)getpid())
-		return 0; /* for another process, or for none */
+		return 0; /* the variables are for another process, or not set */
 	if (str_to_u32(count, &n) < 0 || n < 2 || n > INHERITED_MAX)
 		return err_set(e, -EINVAL,
 			       "LISTEN_FDS=%.20s: 2 to %d sockets can be passed, one of them "
@@ -237,8 +237,8 @@ static int from_android(struct inherited *s, struct err_text *e)
 	return r;
 }
 
-/* Finds the sockets and removes them from the environment. Returns 0, or -errno and sets e if a
- * passed descriptor cannot be used. */
+/* Finds the passed sockets, and removes the variables of systemd from the environment. Returns 0,
+ * or -errno and sets e if a variable is malformed or a passed descriptor cannot be used. */
 static int inherited_find(struct inherited *ret, struct err_text *e)
 {
 	struct inherited found = {.n = 0};
@@ -347,8 +347,8 @@ static int listen_for_consumers(struct sockets *s, const struct socket_options *
 			 o->has_permissions ? &o->permissions[SOCKET_OF_CONSUMERS] : NULL, true, e);
 }
 
-/* As root, creates the directory of the default addresses if no systemd unit has. listen() reports
- * a failure. */
+/* As root, creates the directory of the default addresses, unless a systemd unit has created it. If
+ * this fails, sock_listen() reports the error. */
 static void make_run_folder(const char *address)
 {
 	mode_t before;

@@ -18,7 +18,7 @@ struct socket_permissions {
 enum { SOCKET_OF_PRODUCERS, SOCKET_OF_CONSUMERS };
 
 /* Parses PGROUP:PMODE:CGROUP:CMODE. A group is a name or a number; a mode is four octal digits.
- * Returns 0, or -EINVAL or -ENOENT (no such group) and sets e. */
+ * Returns 0, or -EINVAL, -ENOENT (no such group) or -ENOMEM and sets e. */
 int socket_permissions_parse(const char *text, struct socket_permissions ret[static 2],
 			     struct err_text *e);
 
@@ -33,11 +33,11 @@ struct service;
 
 struct socket_options {
 	struct remote_allow allow; /* addresses of producers on TCP and vsock */
-	bool relay; /* RelayPort on every producer socket */
+	bool relay; /* offers RelayPort on every producer socket */
 	const char *relay_on[MAX_SOCKETS]; /* borrowed from argv: addresses with RelayPort */
 	size_t n_relay_on;
 	bool has_permissions;
-	struct socket_permissions permissions[2]; /* by SOCKET_OF_... */
+	struct socket_permissions permissions[2]; /* index: SOCKET_OF_... */
 };
 
 struct sockets {
@@ -49,17 +49,16 @@ struct sockets {
 		bool is_relay; /* offers RelayPort */
 	} list[MAX_SOCKETS];
 	size_t n;
-	size_t n_producers; /* they come first */
+	size_t n_producers; /* the first ones of the list are for producers */
 	bool files_are_given; /* the file helper removes them, sockets_close() does not */
 };
 
 /* Returns 0, or -errno and sets e. Call sockets_close() in either case. */
 int sockets_open(struct sockets *s, const struct socket_options *o, struct err_text *e);
-/* Gives the sockets to the service, which borrows the rules of o for its life. Returns 0 or
- * -errno. */
+/* Gives the sockets to the service, which borrows o->allow for its life. Returns 0 or -errno. */
 int sockets_give(struct sockets *s, const struct socket_options *o, struct service *service);
-/* Adds the files of the sockets to the list of o. The paths are borrowed from s. */
+/* Adds the files of the sockets to o->remove. The paths are borrowed from s. */
 void sockets_give_files(struct sockets *s, struct file_helper_options *o);
-/* Closes the sockets that the service did not take, and removes the files of all sockets, so that a
- * later connect() fails at once. */
+/* Closes the sockets that the service did not take. Unless the file helper does it, removes the
+ * files of all sockets, so that a later connect() fails at once. */
 void sockets_close(struct sockets *s);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sondad: listens on the two sockets of the tracing protocol and runs the loop until SIGINT or
+ * sondad: listens on the sockets of producers and consumers, and runs the loop until SIGINT or
  * SIGTERM.
  */
 #include <errno.h>
@@ -131,8 +131,9 @@ static int run_loop(struct event_base *loop, struct service *service)
 }
 
 /*
- * Blocks the signals from the creation of the sockets' files to the start of the loop, which
- * removes the files when it gets a signal.
+ * Blocks or unblocks SIGINT and SIGTERM (how: SIG_BLOCK or SIG_UNBLOCK). They are blocked while the
+ * sockets' files exist but the loop does not handle signals yet: a signal would end the process
+ * without the removal of the files.
  */
 static void block_signals(int how)
 {
@@ -186,7 +187,7 @@ static int run(struct event_base *loop, struct sockets *sockets, const struct op
 	notify_close(&notify);
 	shutdown_deinit(&shutdown);
 	service_free(service);
-	block_signals(SIG_BLOCK); /* the files are still there */
+	block_signals(SIG_BLOCK); /* the sockets' files still exist */
 	event_freep(&sigint);
 	event_freep(&sigterm);
 	return r;
@@ -201,7 +202,7 @@ static int start_helper(struct sockets *sockets, const struct options *o, struct
 
 	sockets_give_files(sockets, &helper);
 	if (helper.n_remove == 0 && !helper.output_dir)
-		return 0; /* sockets of systemd: it has nothing to do */
+		return 0; /* the sockets have no files: nothing to do */
 	r = file_helper_start(&helper, e);
 	sockets->files_are_given = r == 0;
 	return r;

@@ -21,7 +21,8 @@
 #define RLIMIT_NICE_MOST 40 /* nice -20 */
 #define RLIMIT_RTPRIO_MOST 99
 
-/* For connections, and for the files of sessions, which other processes have opened. */
+/* The system calls for connections, shared memory, the files of sessions (which other processes
+ * open), and the end of the file helper. */
 static const char *const own_calls[] = {
 	"accept",	"accept4",  "fdatasync", "ftruncate", "ftruncate64",
 	"memfd_create", "pwritev2", "wait4",	 NULL,
@@ -31,7 +32,8 @@ static const char *const own_calls[] = {
 static const char *const own_users[] = {"sonda", "nobody"};
 #define NOBODY 65534
 
-/* Sets the limit to n and returns true; if that is not permitted, sets it to the hard limit. */
+/* Raises the limit to n or, if that is not permitted, to the hard limit. Returns true if the limit
+ * is n or more then. */
 static bool raise_limit(__rlimit_resource_t which, rlim_t n)
 {
 	struct rlimit l = {n, n};
@@ -55,8 +57,8 @@ static void find_user(uid_t *ret_uid, gid_t *ret_gid)
 	*ret_gid = p && p->pw_uid != 0 ? p->pw_gid : NOBODY;
 }
 
-/* Root owns many files, so it has many rights even without capabilities. A container may have no
- * other user; then the process stays root. */
+/* Changes from root to the service's own user: root owns many files, so it has many rights even
+ * without capabilities. A container may have no other user; then the process stays root. */
 static void change_user(void)
 {
 	uid_t uid;
@@ -72,9 +74,9 @@ static void change_user(void)
 			 (unsigned)uid, strerror(-r));
 }
 
-/* Keeps the right to raise the own priority: through resource limits or, if they are too low
- * (a container without CAP_SYS_RESOURCE), through the capability, which the filter restricts
- * to this process. */
+/* Drops all rights except that to raise the own priority. The process keeps this right through
+ * resource limits or, if they are too low (a container without CAP_SYS_RESOURCE), through
+ * CAP_SYS_NICE, which the system call filter restricts to this process. */
 static int give_up_rights(void)
 {
 	static const unsigned nice_capability[] = {CAP_SYS_NICE};
@@ -122,7 +124,7 @@ int sandbox_enter(struct err_text *e)
 	r = give_up_files(e);
 	if (r < 0)
 		return r;
-	/* Drops the privileges of this thread; threads that it starts later inherit that. */
+	/* The threads that this call starts inherit what this thread has dropped so far. */
 	r = sandbox_skip(e);
 	if (r < 0)
 		return r;

@@ -29,7 +29,7 @@ struct service {
 	struct quota quota;
 	struct ipc_host *producer_host; /* owned, and with it the connected producer_ports */
 	struct ipc_host *consumer_host; /* owned, and with it the connected consumer_ports */
-	struct ipc_entrance entrances[2]; /* of producers: [1] with RelayPort */
+	struct ipc_entrance entrances[2]; /* of producers: [0] without, [1] with RelayPort */
 
 	struct remote_machines machines; /* owned */
 	struct producers producers; /* owned */
@@ -57,7 +57,7 @@ struct event_base *service_loop_new(void)
 	return loop;
 }
 
-/* PERFETTO_MACHINE_NAME, or the name of the kernel. */
+/* Returns PERFETTO_MACHINE_NAME of the environment, or the name of the kernel ("Linux"). */
 static const char *machine_name(struct service *s)
 {
 	const char *name = getenv("PERFETTO_MACHINE_NAME");

@@ -23,7 +23,7 @@ struct service;
 struct service_options {
 	const struct extensions *extensions; /* for the head of each trace; NULL: none */
 	bool is_timely; /* sessions without a priority_boost have PRIORITY_BOOST_BUDGETED */
-	const uid_t *system_users; /* may register data sources of the system, as root may */
+	const uid_t *system_users; /* users that may register data sources of the system */
 	size_t n_system_users;
 };
 
@@ -37,8 +37,9 @@ int service_new(struct event_base *loop, const struct service_options *options,
 void service_free(struct service *s);
 
 /*
- * Listening sockets, taken also on failure; several of each kind are allowed. Consumers connect by
- * AF_UNIX. An abstract socket has no permissions, so it serves root and our own user only.
+ * Each call takes a listening socket, also on failure; several of each kind are allowed. Consumers
+ * connect by AF_UNIX. An abstract socket has no permissions, so it serves root and our own user
+ * only.
  * Producers may connect by TCP and vsock from the addresses in allow (borrowed for the service's
  * life; NULL: none). relay: RelayPort is offered beside ProducerPort. Returns 0 or -errno.
  */
@@ -46,12 +47,12 @@ int service_listen_producers(struct service *s, int fd, const struct remote_allo
 			     bool relay);
 int service_listen_consumers(struct service *s, int fd);
 
-/* Connected unix sockets, taken also on failure. Returns 0, -EDQUOT (a limit), -ENOMEM or
- * -errno. */
+/* Each call takes a connected unix socket, also on failure. Returns 0, -EDQUOT (a limit), -ENOMEM
+ * or -errno. */
 int service_adopt_producer(struct service *s, int fd);
 int service_adopt_consumer(struct service *s, int fd);
 
-/* For the shutdown of the service. */
+/* Returns the sessions (borrowed), for the shutdown of the service. */
 struct sessions *service_sessions(struct service *s);
 /* Call before each iteration of the loop: applies the budget of the real-time priority. */
 void service_tick(struct service *s);

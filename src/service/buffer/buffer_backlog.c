@@ -18,7 +18,7 @@
  */
 
 #define PAID 4u
-#define APPEND_STEPS 4096u /* done within the call, as much as for a clone */
+#define APPEND_STEPS 4096u /* steps of trace_buffer_append() itself, as many as of a clone */
 
 enum kind { COMMIT, PATCHES, END_WRITER, BEGIN_READ, APPEND };
 
@@ -27,7 +27,7 @@ struct tb_operation {
 	enum kind kind;
 	bool flag; /* of a commit: complete; of patches: more */
 	uint16_t producer_id, writer_id; /* not for a commit */
-	size_t n; /* bytes of the payload; patches */
+	size_t n; /* bytes of the payload, or number of patches */
 	union {
 		struct {
 			struct trace_buffer_writer writer;
@@ -36,7 +36,7 @@ struct tb_operation {
 		uint32_t chunk_id;
 		struct {
 			struct trace_buffer *from; /* owned */
-			tb_place place; /* everything before it is appended */
+			tb_place place; /* in `from`: everything before it is appended */
 		};
 	};
 	_Alignas(struct trace_buffer_patch) uint8_t data[]; /* payload, or patches */
@@ -119,7 +119,7 @@ void trace_buffer_append(struct trace_buffer *to, struct trace_buffer *from)
 	size_t steps = APPEND_STEPS;
 	tb_place place = 0;
 
-	trace_buffer_settle(from, NULL); /* a backlog buffer is never cloned */
+	trace_buffer_settle(from, NULL); /* the ring of `from` must have all data */
 	if (!op) {
 		size_t all = SIZE_MAX;
 

@@ -29,7 +29,7 @@ bool tb_backlog_begin_read(struct trace_buffer *b);
 
 void tb_backlog_drop(struct trace_buffer *b);
 
-/* Part of trace_buffer_append(): continues at *place of `from`, for up to *steps. Returns true at
- * the end. */
+/* Part of trace_buffer_append(): continues at *place of `from`, for up to *steps. Returns true when
+ * all of `from` is appended. */
 bool tb_append_some(struct trace_buffer *to, struct trace_buffer *from, tb_place *place,
 		    size_t *steps);

@@ -3,8 +3,8 @@
 
 #include <stddef.h>
 
-/* A copy of a trace buffer, in time slices. Internal: only service/buffer includes it. The public
- * half is trace_buffer_clone(). */
+/* Copies a trace buffer in time slices. Internal: only service/buffer includes this header. The
+ * public part is trace_buffer_clone(). */
 
 struct tb_clone;
 struct tb_seqs;

@@ -31,7 +31,7 @@ struct tb_seq {
 	uint32_t loss; /* enum data_loss, since the last packet */
 	enum tb_stall stall;
 	bool ended; /* by trace_buffer_end_writer */
-	bool unordered; /* some ref may lie before the head's in the ring */
+	bool unordered; /* in the ring, some record may lie before that of the first ref */
 	/* The last chunk that was read or dropped, with what was committed of it: */
 	bool has_last;
 	bool last_complete;
@@ -61,7 +61,7 @@ struct tb_seqs {
 	union tb_slot *slots; /* slot 0 is not used */
 	size_t n_slots, cap_slots;
 	uintptr_t free_slot; /* 0: none */
-	size_t n; /* all of them */
+	size_t n; /* number of sequences, with or without unread records */
 	struct tb_seq_list empty; /* in the order in which they became empty */
 	size_t n_empty;
 };
@@ -79,12 +79,12 @@ struct trace_buffer {
 	size_t work; /* steps taken by the current call of trace_buffer_next_packet() */
 	struct trace_buffer_stats stats;
 	bool held; /* operations wait: there is a clone or a backlog */
-	struct tb_clone *clone; /* in progress, from or into this buffer. Both own it; NULL: none */
+	struct tb_clone *clone; /* owned by both buffers: from or into this one; NULL: none */
 	STAILQ_HEAD(, tb_operation) backlog; /* owned */
 };
 
-/* Returns the bytes of records that TRACE_BUFFER_DISCARD still accepts. They only decrease,
- * although memory that was read is written again. */
+/* Returns how many bytes of records a buffer with TRACE_BUFFER_DISCARD still accepts. The number
+ * never grows, although the ring writes again to memory that was read. */
 static inline size_t tb_room_left(const struct trace_buffer *b)
 {
 	return b->ring.size - (size_t)(b->stats.bytes_written + b->stats.padding_bytes_written);
@@ -113,16 +113,18 @@ static inline struct tb_seq *tb_seq_of(const struct trace_buffer *b, const struc
 	return b->seqs.slots[rec->seq].seq;
 }
 
-/* Makes the record at an offset of the ring ref i of the sequence. Returns 0 or -ENOMEM. */
+/* Inserts a ref to the record at `offset` of the ring as number i of the sequence. Returns 0 or
+ * -ENOMEM. */
 int tb_seq_insert(struct trace_buffer *b, struct tb_seq *s, uint32_t i, uint32_t chunk_id,
 		  size_t offset);
 /* Updates the ref of an unread record that was moved in the ring. */
 void tb_seq_moved(struct trace_buffer *b, const struct tb_record *rec, size_t from, size_t to);
-/* Removes the first ref; its record is free or will be. */
+/* Removes the first ref. The caller makes its record a free run. */
 void tb_seq_pop(struct trace_buffer *b, struct tb_seq *s);
-/* Makes the sequence take room in the ring for its own memory, at the write cursor, if it must. */
+/* If there are very many sequences, takes room for the memory of this one at the write cursor of
+ * the ring (the head of buffer_sequences.c). */
 void tb_seq_pay(struct trace_buffer *b, struct tb_seq *s);
-/* Ends a stall: data was committed for which the sequence may wait. */
+/* Ends a stall: what the sequence waits for may be there, or will not come any more. */
 void tb_seq_wake(struct trace_buffer *b, struct tb_seq *s);
 
 /* ---- buffer_read.c: removes records from the head of their sequence ---- */

@@ -91,7 +91,7 @@ void tb_ring_deinit(struct tb_ring *r);
 tb_place tb_ring_place(const struct tb_ring *r, size_t offset);
 /* Returns the first unread record at *place or after and sets *place to it; NULL at the end. */
 struct tb_record *tb_ring_seek(struct tb_ring *r, tb_place *place);
-/* Drops unread records in [wr, limit), so that it can be written. */
+/* Drops the records of the previous lap in [wr, limit), so that this range can be written. */
 void tb_ring_make_room(struct trace_buffer *b, size_t limit);
 /* Wraps: continues at 0, and drops the remaining records of the previous lap. */
 void tb_ring_wrap(struct trace_buffer *b);

@@ -104,8 +104,9 @@ tb_place tb_ring_place(const struct tb_ring *r, size_t offset)
 	return r->lap * r->size + offset;
 }
 
-/* Returns a place as an offset, with the end of the records of its lap. A place before the oldest
- * record is moved to it, one behind the records of the previous lap to the current lap. */
+/* Returns a place as an offset, with the end of the records of its lap. Moves a place before the
+ * oldest record to that record, and a place behind the records of the previous lap to the current
+ * lap. */
 static void stretch_of(const struct tb_ring *r, tb_place *place, size_t *ret_offset,
 		       size_t *ret_end)
 {
@@ -197,8 +198,8 @@ void tb_ring_wrap(struct trace_buffer *b)
 
 /* ---- restart at 0 ---- */
 
-/* A restart needs so many bytes written since the last one; in a small ring, 1/RESTARTS_IN_RING of
- * it. */
+/* A restart that moves records needs this many bytes written since the last restart; in a small
+ * ring, 1/RESTARTS_IN_RING of the ring. */
 #define MIN_RESTART ((size_t)512 << 10)
 #define RESTARTS_IN_RING 8
 /* A restart moves at most 1/MOVED_OF_WRITTEN of the bytes written, and at most MAX_MOVED

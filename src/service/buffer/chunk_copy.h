@@ -9,8 +9,8 @@
  * rings. */
 bool copy_nontemporal_is_supported(void);
 
-/* The only code that reads memory which producers can change. Internal: only service/buffer
- * includes it. */
+/* tb_chunk_copy() is the only code that reads the payload of a chunk in shared memory, which the
+ * producer can change meanwhile. Internal: only service/buffer includes this header. */
 
 struct trace_buffer;
 

@@ -30,9 +30,9 @@ static inline uint32_t tb_refs_moves(const struct tb_refs *r, uint32_t i)
 }
 
 void tb_refs_deinit(struct tb_refs *r);
-/* Returns true if the order of the ids stays unambiguous with this one. */
+/* Returns true if the order of the ids stays unambiguous with chunk_id. */
 bool tb_refs_admits(const struct tb_refs *r, uint32_t chunk_id);
-/* Returns the number of refs whose id is not after this one, which must be admitted. */
+/* Returns the number of refs whose id is not after chunk_id. tb_refs_admits() must be true. */
 uint32_t tb_refs_upper(const struct tb_refs *r, uint32_t chunk_id);
 /* Inserts a ref as number i, which moves tb_refs_moves(r, i) others. Returns 0 or -ENOMEM. */
 int tb_refs_insert(struct tb_refs *r, uint32_t i, struct tb_ref ref);

@@ -32,7 +32,7 @@ enum trace_buffer_policy {
 	TRACE_BUFFER_DISCARD, /* if full, refuses all later chunks */
 };
 
-/* size in bytes, 1..2^32-1, is rounded up to 4096. Returns 0, -ENOMEM or -EINVAL. */
+/* size in bytes, 1..2^32-1, is rounded up to a multiple of 4096. Returns 0, -ENOMEM or -EINVAL. */
 int trace_buffer_new(size_t size, enum trace_buffer_policy policy, struct trace_buffer **ret);
 /* No-op for NULL. */
 void trace_buffer_free(struct trace_buffer *b);
@@ -47,7 +47,8 @@ int trace_buffer_new_like(const struct trace_buffer *b, struct trace_buffer **re
  *	b       frozen. Operations on it are queued, and done in their order afterwards; the queue
  *	        takes at most a quarter of the memory to copy. Its statistics are of the moment of
  *	        the clone
- *	*ret    must not be read; its statistics and writers are complete
+ *	*ret    a read only continues the copy and returns no packet; the statistics and the writers
+ *	        are complete
  *
  * Either buffer may be freed at any time: if b is freed first, the copy takes over its memory. If
  * memory runs out in the middle, all data of the copy is dropped and counted as overwritten. b must
@@ -62,8 +63,8 @@ void trace_buffer_append(struct trace_buffer *to, struct trace_buffer *from);
 
 /* Returns true while operations on the buffer wait for a clone or an append. */
 bool trace_buffer_is_held(const struct trace_buffer *b);
-/* Continues the work that the buffer is held for. Reduces *steps, of about 100 ns, to 0 at least;
- * NULL: no limit. Returns true if the buffer is not held any more. */
+/* Continues the work that the buffer is held for, for *steps of about 100 ns each, and reduces
+ * *steps by those taken. NULL: no limit. Returns true if the buffer is not held any more. */
 bool trace_buffer_settle(struct trace_buffer *b, size_t *steps);
 
 /*
@@ -86,9 +87,9 @@ void trace_buffer_apply_patches(struct trace_buffer *b, uint16_t producer_id, ui
 				uint32_t chunk_id, const struct trace_buffer_patch *patches,
 				size_t n, bool more);
 
-/* The writer has ended: it was unregistered, or its producer disconnected and was scraped. Reading
- * does not wait for its unfinished packet, and a later writer with the same id begins a new
- * sequence with its own chunk ids. Optional. */
+/* Call when the writer can commit no more: its producer disconnected and was scraped. Reading does
+ * not wait for its unfinished packet, and a later writer with the same id begins a new sequence
+ * with its own chunk ids. Optional. */
 void trace_buffer_end_writer(struct trace_buffer *b, uint16_t producer_id, uint16_t writer_id);
 
 /* ---- reading: destructive, one reader ---- */

@@ -26,13 +26,13 @@
 #include "service/buffer/trace_buffer.h"
 #include "wire/pb_mem.h"
 
-#define BUGREPORT_SESSION UINT64_MAX /* the one with the highest bugreport_score */
+#define BUGREPORT_SESSION UINT64_MAX /* requests the session with the highest bugreport_score */
 
 /* ---- the request ---- */
 
 struct clone_request {
 	uint64_t session_id;
-	char *unique_name; /* owned; NULL: by number */
+	char *unique_name; /* owned; NULL: session_id selects the source */
 	bool for_bugreport;
 	bool skip_trace_filter;
 	bool has_trigger;
@@ -136,7 +136,7 @@ struct pending_clone {
 	struct session *source; /* borrowed; its end cancels the clone */
 	struct consumer_port *consumer; /* borrowed: it owns us */
 	struct ipc_call call;
-	struct passed_file file; /* owned; output if the source writes into a file, else none */
+	struct passed_file file; /* owned; of the clone, if the source has a file; else none */
 	struct session_clone result; /* owned; incomplete */
 	struct clone_flush {
 		struct pending_clone *clone;

@@ -10,8 +10,8 @@ struct consumer_port;
 struct session;
 
 /*
- * CloneSession: a snapshot of a session becomes a session of the calling consumer, which can only
- * be read. The source continues.
+ * CloneSession: a snapshot of a session becomes the session of the calling consumer. That session
+ * can only be read. The source continues.
  *
  *	call --> flush of transfer_on_clone buffers --> moved  --+--> all there: new session, reply
  *	    \--> flush of the others -----------------> copied --+
@@ -26,7 +26,7 @@ int clone_call(void *endpoint, const struct ipc_call *call, const uint8_t *args,
 
 /* The file of the consumer's clone is complete, or failed: answers the call. */
 void clone_is_written(struct consumer_port *c);
-/* The consumer's session is freed before its file is complete: rejects the call. */
+/* The consumer's session is freed or detached before its file is complete: rejects the call. */
 void clone_give_up_file(struct consumer_port *c);
 /* Cancels a clone in progress and rejects its call. */
 void clone_cancel(struct consumer_port *c);

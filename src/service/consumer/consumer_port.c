@@ -163,8 +163,8 @@ static int disable_tracing(void *endpoint, const struct ipc_call *call, const ui
 	return 0;
 }
 
-/* Ends the recording as any other, so that the file has all data and the reason. Then the session,
- * which has no consumer, is freed. */
+/* Detaches the session and stops it, so that its file gets all data and the reason for the end. The
+ * session frees itself when the file is complete. */
 static void leave_file(struct consumer_port *c)
 {
 	struct session *s = c->session;

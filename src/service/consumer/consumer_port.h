@@ -9,8 +9,8 @@
 
 extern const struct ipc_service consumer_port_service;
 
-/* Detaches the session, which continues without a consumer. Rejects the pending calls of this one.
- * Returns as session_detach(). */
+/* Detaches the session, which continues without a consumer. On success, rejects the consumer's
+ * pending ReadBuffers, CloneSession and Flush. Returns as session_detach(). */
 int consumer_port_detach_session(struct consumer_port *c, const char *key);
 
 /* ---- consumer_requests.c ---- */

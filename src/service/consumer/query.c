@@ -89,8 +89,8 @@ static void add_source(struct answer *a, const struct registered_source *r)
 		pb_enc_bytes(e, PB_TRACING_SERVICE_STATE_DATA_SOURCE_DS_DESCRIPTOR, r->descriptor,
 			     r->descriptor_len);
 	} else {
-		/* It arrived in one frame, but the reply with its surrounding fields would
-		 * exceed a frame. */
+		/* The descriptor arrived in one frame, but the reply with the fields around it
+		 * would exceed a frame. */
 		pb_enc_open(e, PB_TRACING_SERVICE_STATE_DATA_SOURCE_DS_DESCRIPTOR);
 		pb_enc_str(e, PB_DATA_SOURCE_DESCRIPTOR_NAME, r->name);
 		pb_enc_close(e);

@@ -102,7 +102,7 @@ static bool next_word(struct words *w, uint32_t *ret)
 
 struct rules {
 	packed_action low[LOW_FIELDS];
-	uint32_t n_low; /* above the highest field with a rule */
+	uint32_t n_low; /* 1 above the highest field of low with a rule */
 	struct filter_range *high; /* owned */
 	size_t n_high, cap_high;
 	size_t n; /* number of rules */

@@ -45,8 +45,8 @@ struct filter_range {
 };
 
 struct filter_table {
-	uint32_t direct, n_direct; /* in actions: fields below n_direct */
-	uint32_t ranges, n_ranges; /* in ranges: all other fields, in order */
+	uint32_t direct, n_direct; /* fields below n_direct: actions[direct + field] */
+	uint32_t ranges, n_ranges; /* other fields, in order: index of the first range, number */
 };
 
 struct filter_bytecode {

@@ -40,7 +40,7 @@ struct pass {
 	struct level *levels, *level; /* all, and the innermost */
 };
 
-/* Copies the bytes between the last copied field and `to`. */
+/* Copies the bytes from p->run to `to`. The next run begins at p->in. */
 static void copy_run(struct pass *p, const uint8_t *to)
 {
 	size_t len = (size_t)(to - p->run);
@@ -147,7 +147,7 @@ static bool skip_number(struct pass *p, unsigned wire_type)
 	}
 }
 
-/* For tags and lengths, most of which have one or two bytes. */
+/* As pb_get_varint(), but faster for two bytes: most tags and lengths have one or two. */
 static const uint8_t *get_short_varint(const uint8_t *p, const uint8_t *end, uint64_t *ret)
 {
 	if (end - p >= 2 && p[0] >= 0x80 && p[1] < 0x80) {

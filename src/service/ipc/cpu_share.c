@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The users that took the most time lately, with a leaky bucket each. If the table is full, a new
- * user replaces the one that took the least.
+ * A table of the users that took the most time lately, with a leaky bucket for each. If the table
+ * is full, a new user replaces the one that took the least.
  */
 #include <stddef.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Only accept creates a connection, and only on_close, which the loop calls, frees it. So a method
- * can send to any connection, including its own, and no connection is freed meanwhile.
+ * Only on_close, which the loop calls, frees a connection while the host exists. So a method can
+ * send to any connection, including its own, and no connection is freed meanwhile.
  *
  * The host's service has number 1, the extra service of an entrance number 2.
  */
@@ -52,7 +52,7 @@ struct ipc_host {
 	struct quota *quota; /* borrowed */
 	LIST_HEAD(, ipc_conn) conns;
 	struct listeners listeners;
-	bool refuses_descriptors; /* connections refuse them before they are bound */
+	bool refuses_descriptors; /* connections refuse descriptors before they bind a service */
 };
 
 /* ---- replies ---- */
@@ -305,8 +305,8 @@ static int on_memory(void *ctx, size_t before, size_t now)
 	return 0;
 }
 
-/* Closes a descriptor in the background. Disconnects the peer if too many of its user wait for
- * that. */
+/* Closes a descriptor in the background. Disconnects the peer if too many descriptors of its user
+ * wait to be closed. */
 static void close_fd(void *ctx, int fd)
 {
 	struct ipc_conn *c = ctx;

@@ -47,8 +47,8 @@ struct ipc_service {
 	const char *name;
 	const struct ipc_method *methods;
 	size_t n_methods; /* <= IPC_MAX_METHODS */
-	/* Creates the endpoint that methods get, at the first call. It is closed with the
-	 * connection. */
+	/* Creates the endpoint that methods get, at the first call. Returns 0 or -errno. The
+	 * endpoint is closed with the connection. */
 	int (*open)(void *ctx, struct ipc_conn *conn, void **ret_endpoint);
 	void (*close)(void *endpoint);
 	/* Optional: all queued replies of the connection were sent. */
@@ -61,8 +61,8 @@ struct ipc_service {
 	bool descriptors_when_bound;
 	bool is_urgent; /* served before others while its requests are short
 			   (msgsock_set_time_slice) */
-	enum quota_kind connections; /* the quota of a connection */
-	unsigned max_remote_conns; /* of them from other machines */
+	enum quota_kind connections; /* the quota that a connection is charged to */
+	unsigned max_remote_conns; /* connections from other machines */
 	unsigned max_conns_per_address;
 };
 

@@ -36,7 +36,7 @@ static void take_ipv6(struct remote_address *a, const struct in6_addr *ip)
 	memcpy(a->ip, ip, sizeof(a->ip));
 }
 
-/* Returns the address of a connected socket's peer without the port. Returns 0 or -errno. */
+/* Sets *ret to the address, without the port, of a connected socket's peer. Returns 0 or -errno. */
 static int remote_address_of_peer(int fd, struct remote_address *ret)
 {
 	union {

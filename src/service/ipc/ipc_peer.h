@@ -10,8 +10,8 @@
 #include "base/core/err.h"
 
 /*
- * The addresses that may connect to a producer socket on TCP or vsock. These do not authenticate
- * the peer; only its address is known.
+ * The addresses that may connect to a producer socket on TCP or vsock. These protocols do not
+ * authenticate the peer; only its address is known.
  *
  *	127.0.0.1   10.0.0.0/8   ::1   fd00::/8   vsock://3
  *
@@ -35,7 +35,7 @@ struct remote_allow {
 	} rules[REMOTE_ALLOW_MAX];
 };
 
-/* Adds the rules of a comma-separated list. Returns 0, or -EINVAL or -E2BIG and sets e. */
+/* Adds the rules of a comma-separated list. Returns 0, -ENOMEM, or -EINVAL or -E2BIG and sets e. */
 int remote_allow_add(struct remote_allow *a, const char *list, struct err_text *e);
 
 bool remote_address_same(const struct remote_address *a, const struct remote_address *b);
@@ -49,7 +49,7 @@ bool remote_address_same(const struct remote_address *a, const struct remote_add
  *	TCP, vsock   the address, if it is allowed; and the identity that the peer sends once
  *	             before its first call, which is written into traces and never trusted
  *
- * The user of a remote peer is never root, who would be root of another machine, or a lie.
+ * The uid of a remote peer is never that of root: it would be root of another machine, or a lie.
  */
 struct ipc_peer {
 	bool is_remote;
@@ -71,7 +71,8 @@ void ipc_peer_deinit(struct ipc_peer *p);
 /* Returns the user for quotas: a uid of this machine, or a number above all uids for a remote
  * address. */
 uint64_t ipc_peer_user(const struct ipc_peer *p);
-/* Takes the identity of a SetPeerIdentity frame. No-op for a local peer and after the first one. */
+/* Takes the identity of a SetPeerIdentity frame. No-op for a local peer, and after the first such
+ * frame. */
 void ipc_peer_introduce(struct ipc_peer *p, const uint8_t *identity, size_t len);
 
 /* Writes the peer's name for messages: "process 12 of uid 1000", "10.0.0.1". */

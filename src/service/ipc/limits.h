@@ -2,8 +2,9 @@
 #pragma once
 
 /*
- * Limits of the service. Limits that clients need as well are in config/limits.h. MAX_X applies to
- * all users together; one user may have a quarter of it (quota.h). docs/security.md lists them.
+ * Limits of the service. Limits that clients need as well are in config/limits.h. A limit of one
+ * object names that object. All other limits MAX_X apply to all users together; one user may have a
+ * quarter of them (quota.h). docs/security.md lists them.
  */
 
 /* Limits of memory are lower if the machine or the control group has little memory: see quota.c. */
@@ -11,14 +12,14 @@
 /* ---- connections; a further one is accepted and closed ---- */
 
 #define MAX_PRODUCER_CONNECTIONS 4096
-#define MAX_REMOTE_PRODUCER_CONNECTIONS 512 /* on TCP and vsock, relays too; of the above */
+#define MAX_REMOTE_PRODUCER_CONNECTIONS 512 /* of these, on TCP and vsock, with relays */
 #define MAX_PRODUCER_CONNECTIONS_PER_ADDRESS 128
 #define MAX_CONSUMER_CONNECTIONS 256
 /* Descriptors of the process that are reserved for other uses than connections. */
 #define OTHER_DESCRIPTORS 1024u
 
 /* Descriptors of a user that wait to be closed (base/system/close_aside.h). Above the limit, a
- * connection of the user ends when it sends another one, and new connections are refused. */
+ * connection of the user ends when it sends another descriptor, and new connections are refused. */
 #define MAX_CLOSING 2048u
 
 /* Queued bytes for a peer that does not read; above it the connection is closed. A producer
@@ -26,8 +27,8 @@
  * and at most one batch of its trace. */
 #define PRODUCER_SEND_LIMIT (4u << 20)
 #define CONSUMER_SEND_LIMIT (48u << 20)
-/* Incomplete frames and queued replies of all connections. A connection that would exceed it is
- * closed. */
+/* Bytes of incomplete frames and queued replies of all connections. A connection that would exceed
+ * the limit is closed. */
 #define MAX_CONN_BYTES (512ull << 20)
 /* While more is queued for a consumer, its requests are not read. Requests of producers are always
  * read: a producer that sends may not read commands, and both sides would wait for each other. */
@@ -37,7 +38,7 @@
 
 #define MAX_NAME_BYTES 1024 /* of a producer, a data source, an SDK version */
 #define MAX_SOURCES_PER_PRODUCER 512 /* registered data sources */
-#define MAX_DESCRIPTOR_BYTES (128u << 10) /* of one: the limit of a frame */
+#define MAX_DESCRIPTOR_BYTES (128u << 10) /* of one data source: the limit of a frame */
 #define MAX_DESCRIPTOR_BYTES_PER_PRODUCER (512u << 10)
 #define MAX_DESCRIPTOR_BYTES_ALL (32u << 20)
 /* Shared memory of producers; above it a producer gets DEFAULT_SMB_BYTES. All memory of a user may
@@ -52,28 +53,28 @@
 #define MAX_MACHINES_PER_ADDRESS (MAX_MACHINES / 4)
 #define MAX_SYSTEM_INFO_BYTES (16u << 10) /* of InitRelay; one that is larger is rejected */
 #define MAX_SYNC_CLOCKS 16 /* in one SyncClock; one with more is rejected */
-#define MAX_CLOCK_SYNCS 5 /* of a machine: the newest */
+#define MAX_CLOCK_SYNCS 5 /* of a machine: the newest are kept */
 
 /* ---- a session ---- */
 
-#define MAX_CONFIG_BYTES (8u << 20) /* one, decoded */
+#define MAX_CONFIG_BYTES (8u << 20) /* of one config, decoded */
 #define MAX_CONFIG_BYTES_ALL (192u << 20)
 #define MAX_CONFIG_SOURCES 1024u /* data_sources of a config */
 
 #define MAX_SESSIONS                                                                               \
-	(LIMIT_SESSIONS / 3 * 4) /* without root's: LIMIT_SESSIONS (config/limits.h)  \
+	(LIMIT_SESSIONS / 3 * 4) /* LIMIT_SESSIONS for all users other than root      \
 					       */
 #define MAX_BUFFERS 4096
-#define MAX_INSTANCES 4096 /* data sources running for it */
-/* Steps of work to set up the data sources of a session, and to offer one that is registered later
- * to the sessions. Data sources that need more are left out. A step is one of a regular expression,
- * about 10 ns. */
+#define MAX_INSTANCES 4096 /* data source instances of one session */
+/* Steps of work to set up the data sources of a session, and to offer a data source that is
+ * registered later to one session. Data sources that need more are left out. A step is one of a
+ * regular expression, about 10 ns. */
 #define MAX_SETUP_STEPS (4u << 20)
 #define MAX_OFFER_STEPS (512u << 10)
 #define MAX_SEQUENCES                                                                              \
-	(1u << 20) /* writers seen; packets of further ones are dropped as invalid   \
+	(1u << 20) /* writers of a session; packets of further ones are dropped       \
 				  */
-#define MAX_SOURCE_CONFIG_BYTES (127u << 10) /* one data source; its copy must fit a frame */
+#define MAX_SOURCE_CONFIG_BYTES (127u << 10) /* of one data source; its copy must fit a frame */
 
 /* ---- reading ---- */
 
@@ -89,7 +90,8 @@
 #define MAX_TRIGGER_STEPS (1u << 20)
 #define MAX_RECEIVED_TRIGGERS 1024u /* of a session, not yet written; the oldest is dropped */
 #define MAX_DUE_TRIGGERS 64u /* of a session: clones that wait for their delay */
-/* Activations that are remembered for 24 hours. A max_per_24_h above the first is no limit. */
+/* Activations that are remembered for 24 hours: of one trigger name, and of all names. A
+ * max_per_24_h above MAX_TRIGGER_HITS_PER_NAME is no limit. */
 #define MAX_TRIGGER_HITS_PER_NAME 2048u
 #define MAX_TRIGGER_HITS 16384u
 
@@ -127,7 +129,7 @@
 
 /* ---- a trace filter ---- */
 
-#define MAX_FILTER_WORDS (1u << 17) /* of its bytecode, and of the overlay; a frame has fewer */
+#define MAX_FILTER_WORDS (1u << 17) /* varints of bytecode and of overlay; a frame has fewer */
 #define MAX_FILTER_RULES 128u /* for strings */
 #define MAX_FILTER_DEPTH 512u /* messages in messages; a deeper packet is dropped */
 /* Steps of regular expressions for one packet; a packet that needs more is dropped. */

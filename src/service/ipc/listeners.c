@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The loop handles no other event while urgent ones are due. So after each batch of accepts the
- * sockets pause, until all other due events are handled, or have had as much time as the batch
- * took:
+ * sockets of an urgent host pause, until all other due events are handled, or have had as much time
+ * as the batch took:
  *
  *	accept 16 --> pause --+-- others_ran: the other events are handled ----+--> resume
  *	                      +-- resume: they had as much time as the batch --+

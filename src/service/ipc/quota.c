@@ -65,7 +65,7 @@ static void set_memory_limits(struct quota *q, uint64_t memory)
 	l[QUOTA_WRITERS] = make_limit(MIN(MAX_WRITERS, memory / 256), UINT64_MAX);
 }
 
-/* Each connection needs a descriptor. The others are for files and shared memory. */
+/* Each connection needs a descriptor. OTHER_DESCRIPTORS are for files and shared memory. */
 static void set_connection_limits(struct quota *q, uint64_t descriptors)
 {
 	uint64_t usable = descriptors - MIN(OTHER_DESCRIPTORS, descriptors / 2);
@@ -159,14 +159,14 @@ uint64_t quota_max_of_user(const struct quota *q, uint64_t user, enum quota_kind
 }
 
 /*
- * Returns how much a user may hold, given what others hold now:
+ * Returns how much a user may hold in total, given what others hold now:
  *
- *	|  for root  |  others of root  |  user  | half of the rest | the other half |
- *	0           1/4 of all                                                      all
+ *	|  for root  |  held by other users  |  for this user: half  |  for further users  |
+ *	0           1/4 of all                                                            all
  *
  * As in dbus-broker, a user may hold only a part of what the others leave. So a user that takes all
- * it can get still leaves something for the next one. Root may hold all that is left, at least a
- * quarter.
+ * it can get still leaves something for the next one. Root may hold of_root, or all that the others
+ * leave if that is less: at least a quarter of all.
  */
 static uint64_t fair_share(const struct quota *q, uint64_t user, enum quota_kind kind)
 {

@@ -12,8 +12,8 @@
  * charges the account before it allocates, and releases the charge afterwards; closing the account
  * releases the rest. TraceStats reports the number of refusals.
  *
- * A quarter of each resource is reserved for root. A user gets at most per_user, and only a part of
- * what the others leave. So each other user and root can always have a quarter.
+ * A quarter of each resource is reserved for root. Another user gets at most per_user, and only a
+ * half of what the others leave. So there is always something left for a further user.
  *
  * A user is a uid of this machine, or an address of another one (ipc_peer_user()).
  */
@@ -28,7 +28,7 @@ enum quota_kind {
 	QUOTA_BUFFER_BYTES, /* their sizes, used or not */
 	QUOTA_SMB_BYTES, /* memory shared with producers */
 	QUOTA_DESCRIPTOR_BYTES, /* of registered data sources */
-	QUOTA_WRITERS, /* registered: entries of tables by writer id, up to the highest */
+	QUOTA_WRITERS, /* entries of the producers' tables of registered writers */
 	QUOTA_CONN_BYTES, /* incomplete frames and queued replies */
 	QUOTA_CONFIG_BYTES, /* of sessions, decoded */
 	QUOTA_MACHINES, /* reported by relays */
@@ -88,7 +88,7 @@ struct cpu_share {
 	uint64_t without_cpu_ns; /* total time of requests in which the service had no CPU */
 	struct {
 		uint64_t user;
-		uint64_t ns, at_ns; /* level of the bucket at at_ns (less without_cpu_ns) */
+		uint64_t ns, at_ns; /* bucket's level at at_ns: CLOCK_MONOTONIC - without_cpu_ns */
 	} users[CPU_SHARE_USERS];
 };
 

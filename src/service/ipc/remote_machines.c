@@ -14,8 +14,7 @@
 #include <x86intrin.h>
 #endif
 
-/* The clocks in the order of reading: the reference first, then those that need no system
- * call. */
+/* The clocks in the order of reading: the reference first, then those that take the least time. */
 static const struct {
 	uint32_t id; /* BuiltinClock */
 	clockid_t clock;
@@ -112,7 +111,7 @@ static void forget(struct remote_machines *ms, struct remote_machine *m)
 
 /* ---- room for one more ---- */
 
-/* Returns the machine of the user whose report is the oldest. There must be one. */
+/* Returns the user's machine with the oldest report. The user must have a machine. */
 static struct remote_machine *oldest_of(const struct remote_machines *ms, uint64_t user)
 {
 	struct remote_machine *m;
@@ -128,8 +127,8 @@ static uint64_t count_of(const struct remote_machines *ms, uint64_t user)
 	return quota_of_user(ms->quota, user, QUOTA_MACHINES);
 }
 
-/* Returns the user with the most machines; of several, the one whose last report is the
- * oldest. */
+/* Returns the user with the most machines; of several, the one whose machine was reported longest
+ * ago. */
 static uint64_t user_with_most(const struct remote_machines *ms)
 {
 	const struct remote_machine *m, *most = TAILQ_FIRST(&ms->list);

@@ -40,8 +40,8 @@ void clock_snapshot_take(struct clock_snapshot *ret);
 #define CLOCK_SNAPSHOT_REALTIME 3
 
 /* Adds a snapshot to the ring if a clock has drifted against CLOCK_BOOTTIME by
- * CLOCK_SNAPSHOT_MIN_DRIFT_NS since the newest one, or if the ring is empty. A full ring drops the
- * oldest one. */
+ * CLOCK_SNAPSHOT_MIN_DRIFT_NS since the newest one (of the ring, else the initial one), or if there
+ * is none. A full ring drops its oldest one. */
 void clock_snapshots_add(struct clock_snapshots *c, const struct clock_snapshot *now);
 void clock_snapshots_clear(struct clock_snapshots *c);
 

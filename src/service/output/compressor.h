@@ -30,7 +30,8 @@ int compressor_new(const Pb__TraceConfig *config, struct compressor **ret);
 /* Drops the collected group. No-op for NULL. */
 void compressor_free(struct compressor *c);
 
-/* Returns the sink for packets. next (borrowed) receives the output until the next call of this. */
+/* Returns the sink for packets. next (borrowed) receives the output until the next call of
+ * compressor_sink(). */
 struct packet_sink *compressor_sink(struct compressor *c, struct packet_sink *next);
 /* Compresses and passes on the collected group. */
 void compressor_end(struct compressor *c);

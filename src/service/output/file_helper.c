@@ -8,7 +8,7 @@
  *	                          <--- answer ---
  *	CLOSED file               ---- request -->              close
  *	END                       ---- request -->              unlink of the sockets' files
- *	the service is killed     ---- end of file -->          ftruncate: service/output/file_ends.h
+ *	the service is killed     ---- end of file -->          ftruncate (output/file_ends.h)
  *
  * The child does not trust the service. With a forged request, an attacker who controls the service
  * can create a new file below the folder for any user, or remove a file whose inode it knows.
@@ -197,7 +197,7 @@ static void run_child(int fd, void *ctx)
 	const struct child_start *s = ctx;
 	struct answer a = {0};
 
-	/* The child must outlive the service, and notices its end by the end of the socket. */
+	/* The child must outlive the service, and learns the service's end from its socket. */
 	(void)prctl(PR_SET_PDEATHSIG, 0);
 	if (!s->options->no_sandbox && !BUILT_WITH_SANITIZER)
 		a.result = confine(s->options, s->folder, &a.reason);

@@ -22,7 +22,7 @@ struct file_rotation {
 	uid_t user; /* the user of the session */
 	uint64_t max_bytes; /* of a file; UINT64_MAX: no limit */
 	uint32_t period_ms; /* 0: size only */
-	uint32_t keep; /* files; 0: all */
+	uint32_t keep; /* number of files to keep; 0: all */
 	uint32_t last; /* number of the newest file */
 	struct output_file newest;
 	struct kept_file {
@@ -34,7 +34,7 @@ struct file_rotation {
 	size_t n_homes;
 };
 
-/* No-op for a config without rotate. Returns 0 or -ENOMEM. Call deinit after both. */
+/* No-op for a config without rotate. Returns 0 or -ENOMEM. Call deinit in both cases. */
 int file_rotation_init(struct file_rotation *r, const Pb__TraceConfig *config, uid_t user);
 void file_rotation_deinit(struct file_rotation *r);
 

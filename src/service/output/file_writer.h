@@ -33,7 +33,8 @@ uint32_t file_config_flush_period_ms(const Pb__TraceConfig *config);
  * One iteration of the loop reads and writes about FILE_BATCH_BYTES, which bounds the delay of
  * other peers. Data that a slow reader of a pipe has not taken stays in the session's buffers.
  *
- * An error ends the session with its reason; so does max_file_size_bytes.
+ * A write error ends the session with an error. A file that reaches max_file_size_bytes ends it
+ * without one.
  */
 struct file_writer;
 

@@ -151,7 +151,7 @@ static int new_mark(struct out_file *o, int *ret)
 
 	if (r == 0 && o->marks >= MAX_FILE_MARKS)
 		r = -EBUSY;
-	/* The writer may have a second buffer then. A third one waits until both are written. */
+	/* The writer then may have two buffers. The next one waits until both are written. */
 	if (r == 0 && o->used > 0)
 		r = give_buffer(o);
 	if (r < 0)

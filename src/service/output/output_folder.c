@@ -34,7 +34,7 @@ static int fail(struct err_text *e, int error)
 	return err_set(e, -error, "%s", strerror(error));
 }
 
-/* Replaces *folder by its folder of this name. */
+/* Replaces *folder by its sub-folder of this name. */
 static int step(int *folder, const char *name, size_t len)
 {
 	char one[NAME_MAX + 1];

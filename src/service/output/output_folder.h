@@ -10,8 +10,8 @@
  *
  * The path is relative to that folder and cannot leave it: components "." and ".." are refused, and
  * symbolic links are not followed. Every consumer may create files in the folder itself. In a
- * folder below it these may: root, the service's user, its owner, and every user if others may
- * write there.
+ * folder below it, these users may create files: root, the user that started the service, the
+ * owner of that folder, and every user if others may write there.
  */
 
 /* The identity of a file, independent of its path. */

@@ -58,7 +58,7 @@ static bool has_valid_type(const struct statx *st)
 		(st->stx_rdev_minor == NULL_MINOR || st->stx_rdev_minor == FULL_MINOR));
 }
 
-/* "fuse", "fuse.NAME", "fuseblk"; but not "fusectl". */
+/* Returns true for "fuse", "fuse.NAME" and "fuseblk", but not for "fusectl". */
 static bool is_fuse_type(const char *type)
 {
 	return !strncmp(type, "fuse", strlen("fuse")) &&

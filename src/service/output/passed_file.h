@@ -34,8 +34,8 @@ int passed_file_stat(int fd, struct statx *ret);
  * Takes the file that came with the current request of the connection. Returns none if none came (e
  * is "") or if the file is refused (e has the reason). These are refused:
  *
- *	- other types than a regular file, a pipe, /dev/null and /dev/full: a write may block, and the
- *	  receiver of a socket would get the uid and pid of the service with the data
+ *	- other types than a regular file, a pipe, /dev/null and /dev/full: a write may block, and
+ *	  the receiver of a socket would get the uid and pid of the service with the data
  *	  (SCM_CREDENTIALS)
  *	- files of FUSE, unless the peer is root: the process that serves the file system can block
  *	  each call on them, also close(2)

@@ -68,7 +68,7 @@ const char *trace_files_name(const struct trace_files *f);
 /* Begins the next file, unless the newest has no data or MAX_FILE_PARTS are open. An error is
  * kept in f->error. */
 void trace_files_rotate(struct trace_files *f);
-/* Writes one piece of each file. Returns their common enum out_file_state, or -errno. */
+/* Writes one piece of each file. Returns the highest enum out_file_state of them, or -errno. */
 int trace_files_write(struct trace_files *f);
 /* Returns a number that grows whenever data was written. */
 uint64_t trace_files_progress(const struct trace_files *f);
@@ -86,6 +86,6 @@ int trace_files_end_older(struct trace_files *f, uint32_t below);
  * sets e. */
 int trace_files_check_copy(const struct trace_files *f, int to, struct err_text *e);
 /* Appends everything that was put into the open files of f to the newest file of `to`. The writers
- * copy it; the files may grow or be removed meanwhile. Returns 0, or -errno and sets e: a part may
- * be copied. */
+ * copy it; the files may grow or be removed meanwhile. Returns 0, or -errno and sets e; then a part
+ * may have been copied. */
 int trace_files_copy(struct trace_files *to, struct trace_files *f, struct err_text *e);

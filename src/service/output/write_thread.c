@@ -67,8 +67,8 @@ struct worker {
 	uint8_t place; /* of the thread */
 	struct priority_boost boost;
 	struct priority_boost_state boost_state;
-	/* The offset of a descriptor is shared with the process that passed it, so it may
-	 * differ. */
+	/* The offset of a descriptor may differ from begin + written: the process that passed the
+	 * file shares it and may move it. */
 	struct open_file {
 		int fd; /* -1: free */
 		off_t begin; /* of the trace; earlier data is not ours */

@@ -24,7 +24,7 @@ static int free_ended(void)
 	int p[2];
 
 	if (threads.ended < 0) {
-		/* It has room for a byte of each thread, so a write does not wait. */
+		/* The pipe has room for a byte of each thread, so no thread waits to write. */
 		if (pipe2(p, O_CLOEXEC | O_NONBLOCK) < 0)
 			return -errno;
 		threads.ended = p[0];

@@ -173,7 +173,7 @@ static void move_shared(struct producer_port *p, const struct move *m, size_t *l
 	*left -= MIN(*left, chunk.payload_size);
 	header = smb_header_load(chunk.header);
 	commit_chunk(p, m->target_buffer, &header, chunk.payload, chunk.payload_size, true);
-	/* Fails only if the producer rewrites the page meanwhile. Then it loses this chunk. */
+	/* Fails only if the producer rewrites the page meanwhile. Then the chunk is not freed. */
 	smb_release_free(&p->smb, &chunk);
 }
 

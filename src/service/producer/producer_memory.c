@@ -56,7 +56,8 @@ static struct geometry choose_geometry(const struct producer_port *p, const Pb__
 		g.page_size = bytes_of_kb(c->page_size_kb);
 	g.size = MIN(g.size ? g.size : DEFAULT_SMB_BYTES, SMB_MAX_SIZE);
 	g.page_size = MIN(g.page_size ? g.page_size : DEFAULT_SMB_PAGE_BYTES, SMB_MAX_PAGE);
-	/* If size and page size do not match, both are replaced by the defaults. */
+	/* If size and page size do not match, or the quota refuses the size, both are replaced by
+	 * the defaults. */
 	if (!is_legal(g) || quota_check(&p->account, QUOTA_SMB_BYTES, g.size, NULL) < 0)
 		return default_geometry;
 	return g;

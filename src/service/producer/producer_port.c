@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Each method decodes and checks its arguments, replies, and then acts. So the commands that it
- * causes follow the reply. Before InitializeConnection, all other methods are rejected.
+ * Each method decodes and checks its arguments, replies, and only then reports an event to the
+ * sessions. So the commands that they send follow the reply. Before InitializeConnection, all other
+ * methods are rejected.
  */
 #include "service/producer/producer_port.h"
 

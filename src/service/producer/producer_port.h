@@ -111,15 +111,15 @@ int producer_port_commit_data(void *endpoint, const struct ipc_call *call, const
 			      size_t len);
 
 /* Commits uncommitted chunks of the shared memory to the buffers that includes() accepts (NULL:
- * all). No-op unless the producer enabled scraping. A chunk that the producer commits later is
- * written to its buffer a second time. */
+ * all). No-op unless the producer enabled scraping. When the producer commits such a chunk later,
+ * the buffer stores only what is new in it. */
 void producer_port_scrape(const struct producer_port *p,
 			  bool (*includes)(void *ctx, uint16_t buffer_id), void *ctx);
 
 /* ---- producer_commands.c ---- */
 
-/* A command is sent at once. It is dropped before the producer has called GetAsyncCommand; only
- * SetupTracing is sent later then. */
+/* A command is sent at once. Before the producer has called GetAsyncCommand, a command is dropped;
+ * only SetupTracing is sent when that call comes. */
 
 void producer_port_send_setup_tracing(struct producer_port *p);
 /* config: a packed DataSourceConfig. */

@@ -15,8 +15,8 @@ struct quota;
 
 TAILQ_HEAD(producer_list, producer_port);
 
-/* Events of producers for the sessions. Called from the loop, after the producer's call was
- * answered. */
+/* Events of producers for the sessions. Called from the loop; all but committed() after the
+ * producer's call was answered. */
 struct producer_events {
 	void (*source_registered)(void *ctx, const struct registered_source *source);
 	/* Called after the data source was removed from the registry. */

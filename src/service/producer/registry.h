@@ -64,8 +64,9 @@ struct registered_source *registry_first(const struct registry *r, const char *n
 /*
  * Adds a data source. descriptor: a serialized DataSourceDescriptor, which is copied. trusted:
  * names of the system are allowed. Returns 0 and sets *ret_source; -EBADMSG (malformed), -EINVAL
- * (no valid name), -EEXIST (the producer has another source with this id), -ENOBUFS (a limit is
- * reached) or -ENOMEM. Sets e, except for -ENOMEM.
+ * (no valid name), -EEXIST (the producer has another source with this id), -ENOBUFS (a limit of the
+ * producer), -EDQUOT (a limit of the user), -E2BIG (too large in memory) or -ENOMEM. Sets e, except
+ * for -E2BIG and -ENOMEM.
  */
 int registry_add(struct registry *r, struct source_offer *o, bool trusted,
 		 const uint8_t *descriptor, size_t len, struct err_text *e,

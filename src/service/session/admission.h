@@ -23,7 +23,8 @@ struct priority_boost priority_of(const struct sessions *s, const Pb__TraceConfi
 int priority_check(const Pb__TraceConfig *config, struct err_text *e);
 
 /* Applies the strongest request of all sessions and of `also` (may be NULL); without any session,
- * the original priority. Returns 0, or -errno of the kernel and changes nothing. */
+ * the original priority. If the kernel refuses PRIORITY_BOOST_BUDGETED, clears is_timely and goes
+ * on without it. Returns 0, or -errno of the kernel if it refuses the request of a config. */
 int priority_apply(struct sessions *s, const Pb__TraceConfig *also);
 
 /* Checks the limits of the service for another session of this config and user. Returns 0, -EBUSY,
@@ -31,7 +32,8 @@ int priority_apply(struct sessions *s, const Pb__TraceConfig *also);
 int admission_check(struct sessions *s, const Pb__TraceConfig *config, uid_t uid,
 		    struct err_text *e);
 
-/* Call when a session of this config begins: with exclusive_prio ends all others, except clones. */
+/* Call when a session of this config begins. If the config has exclusive_prio, ends all other
+ * sessions, except clones. */
 void admission_stop_others(struct sessions *s, const Pb__TraceConfig *config);
 /* Records the start of a session with enable_extra_guardrails: another such session with the same
  * unique_session_name is refused for GUARDRAIL_RESTART_S. */

@@ -4,9 +4,9 @@
  * acknowledges it in a CommitData request. When all have done so, or at the timeout, the service
  * scrapes the rest from the shared memories, and the flush is done.
  *
- *	flush_begin --> waiting for { producer, ... } --acked by all--> timer at 0 --> done
- *	                               |
- *	                               +--timeout----------------------------------> done
+ *	session_flush --> waiting for { producer, ... } --acked by all--> timer at 0 --> done
+ *	                                 |
+ *	                                 +--timeout----------------------------------> done
  *
  * A flush always ends from its own timer, so that no request of a producer changes a session while
  * a caller walks over its fields.

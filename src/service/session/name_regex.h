@@ -6,7 +6,7 @@
 
 #include "base/core/err.h"
 
-/* Regular expressions for names of a peer, in the syntax of base/text/regex.h. */
+/* Regular expressions for names that peers choose, in the syntax of base/text/regex.h. */
 
 /* Returns 0, -EINVAL if the expression is invalid or unsupported, or -ENOMEM. Sets e to the
  * expression and the reason. */

@@ -131,7 +131,8 @@ void session_each_instance(const struct session *s,
 
 /* Borrowed. */
 struct trace *session_trace(const struct session *s);
-/* Returns false if the trace goes into a file, or the session waits for a trigger. */
+/* Returns false if the trace goes into a file, or the session waits for a trigger or is only for
+ * clones. */
 bool session_is_readable(const struct session *s);
 /* Puts another buffer in place of buffer i of the trace, also for the producers that write to it,
  * which are asked to begin their incremental state anew. Returns the old one, now the caller's. */
@@ -145,7 +146,8 @@ bool session_writes_file(const struct session *s);
 /* Sets the file of a clone, which the session takes. */
 void session_take_file(struct session *s, struct file_writer *file);
 
-/* Writes the fields of TraceStats of a session; begins no entry of a writer past max_bytes. */
+/* Writes the fields of TraceStats of a struct session. After max_bytes it begins no further
+ * writer_stats. */
 void session_put_stats(void *session, struct pb_enc *e, size_t max_bytes);
 /* Writes a SourceDeparture under this field for each data source that lost its producer. */
 void session_put_departures(const struct session *s, uint32_t field, struct pb_enc *e);

@@ -17,7 +17,7 @@ struct session_clone {
 	size_t n_buffers;
 	uint64_t begun_boot_ns;
 	bool unfiltered; /* the trace filter of the config is not applied */
-	bool flush_failed, flush_succeeded; /* neither: that of the source's final flush applies */
+	bool flush_failed, flush_succeeded; /* neither: the source's final flush counts */
 	struct received_trigger trigger; /* owned; name NULL: the consumer requested the clone */
 	struct quota_account account; /* of the user who clones */
 	uid_t uid; /* of that user */

@@ -89,7 +89,7 @@ static int check_duration(const Pb__TraceConfig *c, struct err_text *e)
 	return 0;
 }
 
-/* QueryServiceState sends the name to every consumer. */
+/* The name is sent to other consumers: QueryServiceState, ConcurrentSessionEvent. */
 static int check_unique_name(const Pb__TraceConfig *c, struct err_text *e)
 {
 	if (c->unique_session_name && strlen(c->unique_session_name) > MAX_NAME_BYTES)
@@ -238,8 +238,8 @@ static int check_buffer_count(const Pb__TraceConfig *c, struct err_text *e)
 	return config_limit_check(c, CONFIG_BUFFERS, e);
 }
 
-/* In the order of Perfetto's service, so that a config with several errors is refused for the same
- * reason. */
+/* The checks have the order of Perfetto's service, so that a config with several errors is refused
+ * for the same reason. */
 static int (*const checks[])(const Pb__TraceConfig *c, struct err_text *e) = {
 	check_built,
 	check_duration,

@@ -35,7 +35,7 @@ bool source_filter_matches(const Pb__TraceConfig *config, const Pb__TraceConfig_
  */
 int session_config_check(const Pb__TraceConfig *config, struct err_text *e);
 
-/* Sets *ret_index to the index in config->buffers that a data source writes to. Returns 0 or
- * -EINVAL. */
+/* Sets *ret_index to the index in config->buffers that a data source writes to. Returns 0, or
+ * -EINVAL and sets e (may be NULL). */
 int session_config_target_buffer(const Pb__TraceConfig *config, const Pb__DataSourceConfig *source,
 				 uint32_t *ret_index, struct err_text *e);

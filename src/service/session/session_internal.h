@@ -107,11 +107,12 @@ void session_deinit_timers(struct session *s);
 
 /* Returns why the session ended, or NULL while it runs. */
 const char *session_end_reason(const struct session *s);
-/* DISABLED or CLONED, and its file, if any, is closed: reports to the owner. Frees a clone whose
- * file could not be written. */
+/* Call when the session is DISABLED or CLONED, and its file, if any, is closed: reports to the
+ * owner, which frees a clone whose file could not be written. Without an owner, a session with a
+ * file is freed from the loop. */
 void session_ended(struct session *s);
-/* Flushes the session, then stops it, or frees it if it is detached. All of that happens after the
- * return, unless the flush is refused. */
+/* Flushes the session, then stops it, or frees it if it is detached and has no file. All of that
+ * happens after the return, unless the flush is refused. */
 void session_flush_and_end(struct session *s);
 
 /* An instance was started, stopped or withdrawn: checks whether the session waited for that. */
@@ -131,7 +132,7 @@ void flush_cancel_all(struct session *s);
 
 /* Call when an instance is withdrawn. Records it if it was started and not stopped. */
 void departures_note(struct session *s, const struct source_instance *i);
-/* Call when an instance is started. Ends the departure of an earlier one. */
+/* Call when an instance is started. Ends the departure of the same data source, if any. */
 void departures_note_start(struct session *s, const struct source_instance *i);
 /* Writes each departure under this field. */
 void departures_put(const struct session *s, uint32_t field, struct pb_enc *e);

@@ -68,7 +68,7 @@ void session_put_departures(const struct session *s, uint32_t field, struct pb_e
 }
 
 /* The consumer cannot read packets that go into a file. It can read a clone after its file is
- * written: the service's events of that time are left. */
+ * written: the events that the service has recorded meanwhile. */
 bool session_is_readable(const struct session *s)
 {
 	if (triggers_withhold_data(s))

@@ -26,7 +26,7 @@
 #include "service/session/triggers.h"
 #include "wire/pb_mem.h"
 
-/* How often the rings of a session are checked for descriptions that they will overwrite. */
+/* How often the buffers of a session are checked for incremental state that they will overwrite. */
 #define RING_TICK_MS 250
 
 /* ---- timers ---- */
@@ -89,7 +89,7 @@ static void on_duration(void *ctx)
 	session_flush_and_end(s);
 }
 
-/* Records the data sources that have not started in the trace, to explain missing data. */
+/* Records in the trace which data sources have not started, to explain missing data. */
 static void on_slow_start(void *ctx)
 {
 	struct session *s = ctx;

@@ -58,7 +58,7 @@ void sessions_settle(struct sessions *ss);
 /* Returns 0 if all ids are in use. An id is reused as late as possible. */
 uint16_t sessions_new_buffer_id(struct sessions *ss);
 
-/* The first session (s NULL), or the one after s; NULL: there is none. */
+/* Returns the first session (s NULL) or the one after s, or NULL if there is none. */
 struct session *sessions_next(const struct sessions *ss, const struct session *s);
 size_t sessions_count(const struct sessions *ss);
 size_t sessions_count_buffers(const struct sessions *ss);

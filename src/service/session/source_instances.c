@@ -141,8 +141,8 @@ static struct source_instance *new_instance(struct session *s,
 
 /* ---- new instances ---- */
 
-/* The cost of: a look at a registered data source, a look at an instance of its producer, a config
- * that is sent, and its bytes. */
+/* The cost in steps of a look at a registered data source, a look at an instance of its producer,
+ * and a config that is sent. BYTES_PER_STEP bytes of the config cost one step more. */
 #define LOOK_STEPS 16u
 #define INSTANCE_STEPS 4u
 #define CONFIG_STEPS 900u

@@ -32,8 +32,8 @@ void source_instances_deinit(struct session *s);
 bool source_instances_all_in(const struct session *s, enum instance_state state);
 /* Sends ClearIncrementalState to the producers of all instances that support it. */
 void source_instances_clear_incremental_state(struct session *s);
-/* The same for the instances whose buffer has received half of its size since their last one: a
- * ring will overwrite their descriptions. */
+/* The same for the instances whose buffer has received half of its size since their last
+ * ClearIncrementalState: a ring buffer will soon overwrite their incremental state. */
 void source_instances_clear_overwritten(struct session *s);
 
 /* Writes one entry of TracingServiceEvent.DataSources: producer and name. */

@@ -23,8 +23,8 @@ enum trigger_mode trigger_mode(const Pb__TraceConfig *config);
 const Pb__TraceConfig__TriggerConfig__Trigger *trigger_find(const Pb__TraceConfig *config,
 							    const char *name);
 
-/* Check the mode and the times, and later (as the protocol orders its errors) the triggers. Return
- * 0, or -EINVAL and set e. */
+/* The first function checks the mode and the times, the second the triggers. session_config_check()
+ * makes other checks between them, as Perfetto does. Return 0, or -EINVAL and set e. */
 int trigger_config_check_times(const Pb__TraceConfig *config, struct err_text *e);
 int trigger_config_check_triggers(const Pb__TraceConfig *config, struct err_text *e);
 
@@ -40,6 +40,6 @@ struct trigger_history {
 
 void trigger_history_deinit(struct trigger_history *h);
 /* Adds a hit. boot_ns: CLOCK_BOOTTIME, not less than in an earlier call. Without memory the hit is
- * dropped. Returns true if an older hit was dropped for it. */
+ * dropped. Returns true if this or an older hit was dropped. */
 bool trigger_history_add(struct trigger_history *h, const char *name, uint64_t boot_ns);
 size_t trigger_history_count(struct trigger_history *h, const char *name, uint64_t boot_ns);

@@ -50,8 +50,8 @@ static void put_remote_info(struct pb_enc *e, const struct remote_machine *m)
 {
 	pb_enc_open(e, PB_TRACE_PACKET_SYSTEM_INFO);
 	pb_enc_raw(e, m->system_info, m->system_info_len);
-	/* The name for machine_name_filter. It follows the relay's fields, so it replaces their
-	 * name. */
+	/* The name that machine_name_filter compares. The last value of a field counts, so it
+	 * replaces a name in the relay's fields. */
 	if (m->name)
 		pb_enc_str(e, PB_SYSTEM_INFO_MACHINE_NAME, m->name);
 	pb_enc_close(e);
@@ -399,7 +399,7 @@ static size_t make_stats(struct writer_state *w)
 	return w->mem.failed ? 0 : pb_mem_len(&w->mem);
 }
 
-#define MAX_STATS_TRIES 4 /* a count may get a byte longer, once or twice */
+#define MAX_STATS_TRIES 4 /* the varint of a count may get a byte longer, once or twice */
 
 static void put_stats(struct writer_state *w)
 {

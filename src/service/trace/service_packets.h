@@ -10,9 +10,10 @@ struct trace;
 #define SERVICE_VERSION "sondad " SONDA_VERSION
 
 /*
- * The service's own packets in a trace, on sequence 1:
+ * The service's own packets in a trace, on sequence 1 (those of remote machines have no sequence):
  *
- *	head	clock snapshots, sync marker, config, uuid, provenance, system info, events
+ *	head	clock snapshots, sync marker, config, triggers, uuid, extension descriptors,
+ *		provenance, system info, events, remote machines
  *		(the packets of the producers)
  *	tail	the read_tracing_buffers_completed event, and statistics
  *

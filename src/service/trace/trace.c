@@ -197,7 +197,8 @@ int64_t trace_start_realtime_ns(const struct trace *t)
 
 /* ---- the uuid ---- */
 
-/* Deprecated in configs; Perfetto's command line still sets them in every config. */
+/* trace_uuid_msb and trace_uuid_lsb are deprecated, but Perfetto's command line still sets them in
+ * every config. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 static void take_config_uuid(struct trace *t)
@@ -207,7 +208,7 @@ static void take_config_uuid(struct trace *t)
 }
 #pragma GCC diagnostic pop
 
-/* Version 4 (RFC 4122). */
+/* Sets a random uuid of version 4 (RFC 4122). */
 static void random_uuid(struct trace *t)
 {
 	uint64_t half[2] = {0};
@@ -220,7 +221,8 @@ static void random_uuid(struct trace *t)
 	t->uuid_lsb = (int64_t)((half[1] & ~(3ull << 62)) | 2ull << 62);
 }
 
-/* The first half, random, identifies the trace; the second half identifies its recording. */
+/* Sets a uuid with a random first half, which identifies the trace, and the second half lsb, which
+ * all traces of one recording share. */
 static void make_uuid_with(struct trace *t, int64_t lsb)
 {
 	random_uuid(t);

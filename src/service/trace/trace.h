@@ -16,8 +16,8 @@ struct trace_buffer;
  * The trace of one session: its buffers, the packets of the service itself, and the position of the
  * reader. Producers fill the buffers; service/trace/trace_reader.h reads everything in batches.
  *
- *	session --trace_record(), trace_mark_due() ...--> struct trace --trace_read_batch()--> packets
- *	producers --chunks--> trace_buffers ------------------^
+ *	session --trace_record(), ...--> struct trace --trace_read_batch()--> packets
+ *	producers --chunks--> trace_buffers --^
  *
  * All functions are called from the loop's thread.
  */
@@ -70,7 +70,7 @@ void trace_record_sources(struct trace *t, enum service_event_kind kind, const v
 /* Drops the events of this kind that are not written yet. */
 void trace_drop_events(struct trace *t, enum service_event_kind kind);
 
-/* Takes a snapshot of the clocks, unless the config disables them. */
+/* Takes a snapshot of the clocks, unless the config disables such snapshots. */
 void trace_snapshot_clocks(struct trace *t);
 /* Call when the session starts. Takes the first snapshot of the clocks. */
 void trace_start(struct trace *t);
@@ -90,7 +90,7 @@ void trace_mark_due(struct trace *t, unsigned due);
 void trace_add_trigger(struct trace *t, const struct received_trigger *trigger);
 /* Moves the unwritten triggers to `to`, which has none. */
 void trace_move_triggers(struct trace *from, struct trace *to);
-/* Takes the trigger that caused this clone. */
+/* Moves *trigger, which caused this clone, into the trace. */
 void trace_set_clone_trigger(struct trace *t, struct received_trigger *trigger);
 
 /* Adds the change of state of another session. Copies the event; its name may be NULL. Above

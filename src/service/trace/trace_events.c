@@ -9,8 +9,8 @@
 #include "service/ipc/limits.h"
 
 /*
- * One array in the order of time. A new event is nearly always the last one. It replaces the oldest
- * event of its kind if there are as many as the limit.
+ * The events are in one array, in the order of time. A new event is nearly always the last one. If
+ * its kind has max_of() events already, it replaces the oldest of them.
  */
 
 static size_t max_of(enum service_event_kind kind)

@@ -81,7 +81,8 @@ struct concurrent_events {
 	size_t n, cap;
 };
 
-/* Copies the event. Returns false if the list has MAX_CONCURRENT_EVENTS. */
+/* Copies the event. Returns false if the list has MAX_CONCURRENT_EVENTS. Without memory the event
+ * is dropped, and the call returns true. */
 bool concurrent_add(struct concurrent_events *c, const struct concurrent_event *event);
 void concurrent_clear(struct concurrent_events *c);
 void concurrent_deinit(struct concurrent_events *c);

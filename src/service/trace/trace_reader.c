@@ -90,7 +90,8 @@ bool trace_read_batch(struct trace *t, struct packet_sink *sink, size_t batch)
 	struct trace_packet packet;
 	size_t size = 0, steps = READ_PASS_STEPS;
 
-	/* The statistics in the head count all packets of the trace. */
+	/* The provenance in the head lists all writers, and the statistics count all packets, also
+	 * of the operations that wait while a buffer is held. */
 	if (!trace_settle(t, &steps))
 		return true;
 	service_packets_put_head(t, sink);

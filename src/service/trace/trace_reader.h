@@ -16,8 +16,8 @@ struct trace;
  *		;
  *
  * Each batch has the pending packets of the service, then packets of producers, buffer by buffer.
- * It ends after about `batch` bytes, or after READ_PASS_STEPS; then it may be empty. Each packet is
- * checked, and the trusted fields are appended. Reading removes the data from the buffers.
+ * It ends after about `batch` bytes, or after READ_PASS_STEPS; then it may be empty. A producer's
+ * packet is checked and gets the trusted fields. Reading removes the data from the buffers.
  */
 void trace_read_begin(struct trace *t);
 /* Returns true if more data remains. */
