@@ -31,7 +31,7 @@ struct departure_stats {
 	int32_t pid; /* of the producer; 0 unknown */
 	uint64_t gone_ns;
 	uint64_t back_ns; /* when another producer replaced it; 0: none did */
-	uint32_t times;
+	uint32_t times; /* how often a producer of the source disconnected */
 };
 
 #define DEPARTURE_STATS_MAX 32 /* further data sources are omitted */

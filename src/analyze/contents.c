@@ -67,7 +67,7 @@ static void add(struct contents *c, const char *name, uint64_t count, uint64_t b
 	r->bytes += bytes;
 }
 
-/* Events without a message are counted by number, as their description may come behind them. */
+/* Events without a message are counted by number: their description may come after them. */
 #define NUMBERED "kernel event "
 
 static void name_described(const struct contents *c, struct content_row *row)
@@ -122,7 +122,7 @@ static void copy_text(char *to, size_t size, const struct pb_field *f)
 	str_make_plain(to, strlen(to), "");
 }
 
-/* A GenericEventDescriptor: the number of an event without a message, and its name. */
+/* Stores the name of an event without a message, by its number. */
 static void describe(struct contents *c, const struct pb_field *descriptor)
 {
 	struct pb_field f, message = {.id = 0};

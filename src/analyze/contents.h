@@ -6,12 +6,12 @@
 
 /*
  * What the bytes of a trace are spent on: kernel events by name, other packets by kind; and the
- * machines that it is of. Packets are untrusted; names are copied without control characters.
+ * machines that were recorded. Packets are untrusted; names are copied without control characters.
  */
 
 #define CONTENTS_MAX_NAME 96
 #define CONTENTS_MAX_KINDS 4096 /* further ones are "other" */
-#define CONTENTS_MAX_MACHINES 64
+#define CONTENTS_MAX_MACHINES 64 /* further ones are not listed */
 
 struct content_row {
 	char name[CONTENTS_MAX_NAME];
@@ -33,7 +33,7 @@ struct content_node;
 struct contents {
 	struct content_node *by_name; /* owned hash */
 	struct content_node *by_number; /* owned hash: kernel events that the trace describes */
-	struct content_row other; /* past the limit, or without memory */
+	struct content_row other; /* sum of the kinds past the limit, or without memory */
 	struct content_row *by_event[CONTENTS_EVENTS]; /* by field number; NULL: none yet */
 	struct content_machine machines[CONTENTS_MAX_MACHINES];
 	size_t n_machines;

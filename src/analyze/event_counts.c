@@ -194,7 +194,7 @@ static void each_known(const struct event_counts *c,
 }
 
 /* Calls fn for each kind of event in the trace, in no order. The strings are valid during the call.
- * An event without a group has "", one without a name "#NUMBER". */
+ * An event without a group has "", one without a name "#NUMBER"; both are "" for c->unnamed. */
 static void event_counts_each(const struct event_counts *c,
 			      void (*fn)(void *ctx, const char *group, const char *name,
 					 uint64_t count),
@@ -275,8 +275,8 @@ int event_counts_by_group(const struct event_counts *c, struct group_count **ret
 }
 
 /*
- * Compares the bytes one after another with those of an event of this form, without decoder state
- * and without field lookups. An event that differs ends the loop before any part of it is counted.
+ * plain_events_count() compares the bytes of an event with the plain form, without decoder state
+ * and without field lookups. It stops before an event that differs.
  *
  *	12 len | 08 timestamp ... | 10 pid ... | tag len | message |
  *	        ^ body                                     ^ must end where the event ends
@@ -287,7 +287,7 @@ int event_counts_by_group(const struct event_counts *c, struct group_count **ret
 #define TAG_PID (PB_FTRACE_EVENT_PID << 3 | PB_WIRE_VARINT)
 _Static_assert(TAG_EVENT < 0x80 && TAG_TIMESTAMP < 0x80 && TAG_PID < 0x80, "tags of one byte");
 
-/* Returns the bytes of the varint at p; 0: it has more than 8, or the event ends within 8. */
+/* Returns the length of the varint at p; 0: more than 8 bytes, or the event ends within 8. */
 static inline size_t varint_len(const uint8_t *p, const uint8_t *end)
 {
 	uint64_t word, last;
@@ -308,7 +308,7 @@ static inline bool is_message_of_event(uint64_t tag)
 	       field <= PB_MAX_FIELD_ID;
 }
 
-/* Returns the field number of the event with the body [p, end); 0: another form. */
+/* Returns the field number of the event with the body [p, end), 0 if the form is another. */
 static inline uint32_t field_of(const uint8_t *p, const uint8_t *end, uint64_t *ret_ns)
 {
 	uint64_t tag, size;
@@ -352,7 +352,7 @@ const uint8_t *plain_events_count(const uint8_t *p, const uint8_t *end, struct e
 		if (!field)
 			break;
 		count(counts, field, known);
-		/* 0 is not a time; minus 1, unsigned, it is larger than all times */
+		/* a time of 0 means none: 0 - 1 is larger than any other time - 1 */
 		first = ns - 1 < first - 1 ? ns : first;
 		last = ns > last ? ns : last;
 		p = body + size;

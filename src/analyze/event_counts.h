@@ -26,7 +26,7 @@ uint32_t event_names_end(void);
 
 #define EVENT_COUNTS_MAX_GENERIC 16384 /* kinds without a message; the rest is unnamed */
 #define EVENT_COUNTS_MAX_NAME 127 /* stored bytes of a name */
-#define EVENT_COUNTS_MAX_GROUPS 512 /* sums by group; further groups are omitted */
+#define EVENT_COUNTS_MAX_GROUPS 512 /* sums by group; further groups are summed as "" */
 
 struct generic_count;
 
@@ -46,12 +46,12 @@ void event_counts_deinit(struct event_counts *c);
 void event_counts_add(struct event_counts *c, uint32_t field, uint64_t n);
 /* Counts one old generic event. Names are bytes of the trace, not NUL-terminated. */
 void event_counts_add_named(struct event_counts *c, const uint8_t *name, size_t len);
-/* Handles a descriptor: the group and name of the events with this number. */
+/* Stores the group and name of the events with this number, from their descriptor. */
 void event_counts_describe(struct event_counts *c, uint32_t field, const uint8_t *group,
 			   size_t group_len, const uint8_t *name, size_t name_len);
 
 struct group_count {
-	char group[EVENT_COUNTS_MAX_NAME + 1]; /* "": none */
+	char group[EVENT_COUNTS_MAX_NAME + 1]; /* "": no group, or past the limit */
 	uint64_t count;
 };
 

@@ -303,7 +303,7 @@ static struct ring *find_ring(struct ftrace_scan *s, uint32_t sequence, uint32_t
 	return r;
 }
 
-/* What is read of the whole message before its rings: these fields may come after them. */
+/* Fields that are read first, as they may come after the rings of the message. */
 struct stats_head {
 	uint32_t sequence;
 	uint64_t phase;
@@ -451,7 +451,8 @@ static bool scan_probe_stats(struct ftrace_scan *s, const uint8_t *data, size_t 
 	return pb_dec_ok(&d);
 }
 
-/* Reads "and 57 more" at the end of a list. Each flush reports it again; the numbers only grow. */
+/* Returns true for "and 57 more", the end of a list, and stores the number. Each flush reports the
+ * list again; the number only grows. */
 static bool is_more(const struct pb_field *f, uint64_t *more)
 {
 	unsigned long long n;
@@ -551,7 +552,7 @@ static bool same_ring(const struct ring *x, const struct ring *y)
 
 #define COMPARE(x, y) ((x) < (y) ? -1 : (x) > (y))
 
-/* By CPU; reports of one ring are neighbours, the one with most losses first. */
+/* Sorts by CPU; reports of one ring are neighbours, the one with most losses first. */
 static int by_cpu_and_ring(const void *a, const void *b)
 {
 	const struct ring *x = *(const struct ring *const *)a, *y = *(const struct ring *const *)b;

@@ -39,7 +39,7 @@ struct ring {
 	uint32_t sequence; /* trusted_packet_sequence_id of the report */
 	uint32_t cpu;
 	uint32_t machine;
-	uint64_t instance; /* whose rings these are, as a number; 0 unknown */
+	uint64_t instance; /* hash of the tracefs instance's name; 0 unknown */
 	bool has_start;
 	bool has_end;
 	struct ring_counters start;
@@ -73,20 +73,20 @@ struct ftrace_scan {
 	uint64_t bad_pages; /* pages that the producer could not parse completely */
 	uint64_t statuses[FTRACE_STATUSES + 1]; /* bad pages by reason; the last: unknown reasons */
 	uint32_t reported_statuses; /* bit mask: reasons in FtraceStats, which has no counts */
-	uint64_t kprobe_misses; /* sum over all probes in the kernel */
+	uint64_t kprobe_misses; /* of all probes in the kernel, during the recording */
 	struct probe_loss *probes; /* owned; probes with misses, by the last report */
 	size_t n_probes;
 	size_t cap_probes;
 	struct name_list unknown; /* requested events that do not exist in the kernel */
 	struct name_list failed; /* requested events that could not be enabled, with a reason */
-	uint64_t unknown_more; /* further ones of one data source, reported as a number only */
-	uint64_t failed_more;
+	uint64_t unknown_more; /* further ones of a data source that only reports their number */
+	uint64_t failed_more; /* likewise */
 	struct name_list problems; /* other errors of the producer: rejected features */
 	struct ring *rings; /* owned */
 	size_t n_rings;
 	size_t cap_rings;
 	uint32_t pages_per_cpu; /* kernel ring size as read back; 0 unknown */
-	uint64_t start_misses; /* of probes, in the last report at a start */
+	uint64_t start_misses; /* of all probes in the kernel, in the last report at a start */
 };
 
 void ftrace_scan_deinit(struct ftrace_scan *s);

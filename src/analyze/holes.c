@@ -12,8 +12,8 @@
 struct hole_cpu {
 	uint32_t sequence, cpu;
 	uint64_t end_ns; /* of the last bundle with events */
-	bool after_gap; /* packets of the sequence are missing since then */
-	uint64_t unnumbered; /* holes for which a range may still supply the count */
+	bool after_gap; /* packets of the sequence are missing since that bundle */
+	uint64_t unnumbered; /* holes whose number of events a later range may supply */
 };
 
 void holes_deinit(struct holes *h)
@@ -101,7 +101,7 @@ static bool decode_range(const uint8_t *data, size_t len, struct hole *ret)
 	return pb_dec_ok(&d) && ret->to_ns >= ret->from_ns;
 }
 
-/* Removes the holes of unknown size that the range covers: the range replaces them. */
+/* Removes the holes with an unknown number of events that the range covers and replaces. */
 static void remove_unnumbered(struct holes *h, struct hole_cpu *c, const struct hole *range)
 {
 	size_t kept = 0;

@@ -9,20 +9,21 @@
  * Intervals of a trace without kernel events, per CPU: from the last event before a loss to the
  * first one after it. Three marks show a loss:
  *
- *	lost_ranges		of a bundle of sonda-probes: the kernel's ring overwrote events, in
- *				this bundle or an earlier one that has lost_events only; with their
- *				number
- *	lost_events		of a bundle: the kernel's ring overwrote events before it, how many
- *				is in lost_event_count where the kernel knows
- *	previous_packet_dropped	of a packet: packets of its sequence are missing before it. A bundle
- *				was among them if the next bundle of a CPU names another
- *				previous_bundle_end_timestamp than the last one here ended with
+ *	lost_ranges		of a bundle of sonda-probes: times and number of the events that the
+ *				kernel's ring overwrote before this bundle, or before an earlier
+ *				bundle that has only lost_events
+ *	lost_events		of a bundle: the kernel's ring overwrote events before the bundle.
+ *				lost_event_count is their number, where the kernel knows it
+ *	previous_packet_dropped	of a packet: packets of its sequence are missing before it. Bundles
+ *				were among them if the next bundle of a CPU has a
+ *				previous_bundle_end_timestamp that is later than the end of the last
+ *				bundle of that CPU
  *
  * Format: FtraceEventBundle of protos/trace/ftrace/ftrace_event_bundle.proto.
  */
 
 #define HOLES_MAX 256u /* the longest holes; the others are only counted */
-#define HOLES_MAX_CPUS 8192u /* CPUs x sequences that are distinguished */
+#define HOLES_MAX_CPUS 8192u /* CPUs x sequences; bundles of further ones are ignored */
 
 struct hole {
 	uint32_t cpu;
@@ -47,13 +48,13 @@ void holes_deinit(struct holes *h);
 struct bundle_span {
 	uint32_t cpu;
 	bool has_ranges; /* the bundle has lost_ranges */
-	bool lost;
+	bool lost; /* lost_events */
 	uint64_t lost_count;
 	uint64_t previous_end_ns;
 	uint64_t first_ns, last_ns; /* of its events */
 };
 
-/* Notes that packets of this sequence are missing before the next one. */
+/* Notes that packets of this sequence are missing before its next packet. */
 void holes_gap(struct holes *h, uint32_t sequence);
 /* Adds a bundle. Call it after holes_range() for its ranges. */
 void holes_bundle(struct holes *h, uint32_t sequence, const struct bundle_span *b);

@@ -21,7 +21,7 @@ struct name_list {
 
 void name_list_deinit(struct name_list *l);
 /* Adds a copy (cut, without control characters as by str_make_plain) unless the list has the name.
- * The second function keeps tabs and line ends. */
+ * name_list_add_text() keeps tabs and line ends. */
 void name_list_add(struct name_list *l, const uint8_t *name, size_t len);
 void name_list_add_text(struct name_list *l, const uint8_t *text, size_t len);
 bool name_list_has(const struct name_list *l, const char *name);

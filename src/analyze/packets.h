@@ -19,7 +19,7 @@ struct packet {
 	uint64_t timestamp;
 	uint32_t clock; /* timestamp_clock_id */
 	uint32_t sequence;
-	uint32_t flags; /* sequence_flags; the older incremental_state_cleared is its bit */
+	uint32_t flags; /* sequence_flags; the older incremental_state_cleared sets its bit */
 	uint32_t dropped; /* previous_packet_dropped */
 	uint64_t n_dropped; /* packets_dropped; 0 unknown */
 	uint32_t machine;
@@ -29,9 +29,9 @@ struct packet {
 };
 
 /*
- * Splits a packet. wants: returns true for the number of a payload field that the caller reads; of
- * several the last counts. Returns false if the packet violates protobuf's rules; *ret then has the
- * fields before the error.
+ * Splits a packet. wants: returns true for the number of a payload field that the caller reads; the
+ * last such field becomes the payload. Returns false if the packet violates protobuf's rules; *ret
+ * then has the fields before the error.
  */
 bool packet_read(struct packet *ret, const uint8_t *data, size_t len,
 		 bool (*wants)(uint32_t field));

@@ -16,7 +16,7 @@ struct unread_fields {
 	uint32_t name;
 	uint32_t error;
 	const char *folder;
-	uint32_t count; /* of failed reads, which may be those of some files only; 0: no field */
+	uint32_t count; /* how many reads failed (0: the kernel has no such file); 0: no field */
 };
 
 static const struct unread_fields of_processes = {
@@ -120,7 +120,7 @@ static void take_text(char *to, size_t size, const struct pb_field *f)
 	str_make_plain(to, strlen(to), "");
 }
 
-/* Stores a counter of a family. It is reported repeatedly and only grows. */
+/* Stores a counter of a family that is reported repeatedly and only grows. */
 static void keep_counted(struct source_scan *s, const struct pb_field *family,
 			 const struct pb_field *what, uint64_t n)
 {
@@ -245,7 +245,7 @@ static bool scan_polled(struct source_scan *s, const uint8_t *data, size_t len)
 	return scan_list(s, &of, data, len) && pb_dec_ok(&d);
 }
 
-/* Each packet has those since the one before. */
+/* Each packet has the number of records that were lost since the packet before. */
 static bool scan_perf(struct source_scan *s, const uint8_t *data, size_t len)
 {
 	struct pb_field f;

@@ -11,9 +11,9 @@
  * Losses and costs reported by the sources that poll /proc, /sys, the journal and BPF maps, and by
  * linux.perf.
  *
- * Format: ProcessStats.unread_files and refused_tracks, SysStats.read_failures,
- * SystemdJournaldEvent.num_dropped, PerfSample.kernel_records_lost, our own fields of those
- * messages; EbpfCountersStats and PolledCountersStats, ours.
+ * Format: SystemdJournaldEvent.num_failed and PerfSample.kernel_records_lost of Perfetto;
+ * ProcessStats.unread_files and refused_tracks, SysStats.read_failures,
+ * SystemdJournaldEvent.num_dropped, EbpfCountersStats and PolledCountersStats of sonda.
  */
 
 /* Data sources whose refused tracks are counted; further sources are omitted. */
@@ -24,7 +24,7 @@ struct source_refusals {
 	uint64_t tracks;
 };
 
-/* Counters of the eBPF families, by family and kind; further ones are omitted. */
+/* Counted losses of the eBPF families, by family and kind; further ones are omitted. */
 #define SOURCE_SCAN_COUNTED 32u
 
 struct source_counted {
@@ -35,17 +35,17 @@ struct source_counted {
 
 /* Zero-initialise; source_scan_deinit frees. */
 struct source_scan {
-	struct name_list unread; /* "/proc/PID/io: Permission denied" */
-	struct name_list uncounted; /* "runq: the kernel has no BTF ..." */
+	struct name_list unread; /* files: "/proc/PID/io: Permission denied" */
+	struct name_list uncounted; /* families that do not run: "runq: the kernel has no BTF" */
 	struct source_counted counted[SOURCE_SCAN_COUNTED]; /* losses of the eBPF counters */
 	size_t n_counted;
 	struct name_list ebpf_costs; /* "runq 0.212 %", of the machine's CPU time */
-	uint64_t ebpf_ppm; /* sum over all families */
-	uint64_t journal_dropped; /* lines */
+	uint64_t ebpf_ppm; /* of the machine's CPU time; sum over all families */
+	uint64_t journal_dropped; /* lines beyond the recorded number per second */
 	uint64_t journal_failed; /* lines that could not be read */
 	uint64_t perf_dropped; /* records of linux.perf */
-	uint64_t refused_tracks; /* tracks of tasks */
-	struct source_refusals refused[SOURCE_SCAN_SOURCES]; /* tracks of polled counters */
+	uint64_t refused_tracks; /* of tasks, by linux.process_stats: there was no room */
+	struct source_refusals refused[SOURCE_SCAN_SOURCES]; /* by sources of polled counters */
 	size_t n_refused;
 };
 

@@ -65,9 +65,9 @@ static void count_gap(struct sequence *s, uint32_t dropped)
 }
 
 /*
- * Adds one packet. first: it is its writer's first (first_packet_on_sequence). A bare 1 on the
- * first packet of a sequence is ignored: one kind of buffer sets it on each first packet, and
- * overwritten data is in the buffer's own counters.
+ * Adds one packet to its sequence. first: the packet has first_packet_on_sequence. A mark without a
+ * reason (dropped is 1) on the first packet of a sequence is ignored: one kind of central buffer
+ * marks each first packet, and its own counters have the overwritten data.
  */
 static void sequence_table_packet(struct sequence_table *t, uint32_t id, int32_t pid,
 				  uint32_t dropped, bool first)
@@ -85,8 +85,8 @@ static void sequence_table_packet(struct sequence_table *t, uint32_t id, int32_t
 	n->s.packets++;
 }
 
-/* The writer says how many packets are missing before a packet that sequence_table_packet() was
- * called for. */
+/* Adds the number of packets that the writer says are missing before a packet. Call
+ * sequence_table_packet() for the packet first. */
 static void sequence_table_dropped(struct sequence_table *t, uint32_t id, uint64_t packets)
 {
 	struct sequence_node *n = find(t, id);
@@ -162,7 +162,7 @@ static uint64_t counter_values(const uint8_t *data, size_t len)
 	return is_counter ? n : 0;
 }
 
-/* Others report what the journal has lost. */
+/* Returns false for a JournaldEvent that only reports how many lines were lost. */
 static bool is_journal_line(const uint8_t *data, size_t len)
 {
 	struct pb_field f;
@@ -175,7 +175,7 @@ static bool is_journal_line(const uint8_t *data, size_t len)
 	return false;
 }
 
-/* PerfSample.callstack_iid or timebase_count: others only report a loss. */
+/* Returns false for a PerfSample that only reports a loss. */
 static bool is_perf_sample(const uint8_t *data, size_t len)
 {
 	struct pb_field f;
@@ -245,7 +245,7 @@ void trace_scan_deinit(struct trace_scan *s)
 
 /* ---- processes ---- */
 
-/* Returns false if the pid was seen before, or is invalid. */
+/* Returns false if the pid was seen before or is invalid, or if memory is out. */
 static bool first_time(struct trace_scan *s, uint64_t pid)
 {
 	uint8_t *grown;
@@ -345,7 +345,8 @@ static bool reads_payload(uint32_t field)
 	return source_scan_reads(field) || sample_counts_reads(field);
 }
 
-/* Counts the packets inside, not the packet around them. */
+/* Scans the packets in a compressed packet; they are counted instead of it. Returns false if the
+ * packet is invalid. */
 static bool scan_compressed(struct trace_scan *s, const struct pb_field *f, size_t packet_len)
 {
 	int r = s->is_unpacking ? -EFBIG : packets_unpack(f->id, f->data, f->len, &s->unpacked);

@@ -11,16 +11,16 @@
 #include "base/text/str.h"
 
 /*
- * The packet sequences of a trace (one per writer), and their gaps. A gap is marked by
- * previous_packet_dropped of the packet after it. Newer services and writers give reasons as bits,
- * older ones only 1.
+ * The packet sequences of a trace (one per writer), and their gaps. The packet after a gap has
+ * previous_packet_dropped. Newer services and writers set a bit for each reason in it, older ones
+ * only write 1.
  */
 
-#define SEQUENCE_TABLE_MAX 65536 /* packets of further sequences are ignored */
+#define SEQUENCE_TABLE_MAX 65536 /* further sequences are not listed */
 
 /* Bits of TracePacket.previous_packet_dropped. */
 enum gap_reason {
-	GAP_PRESENT, /* marked without a reason */
+	GAP_PRESENT, /* marked without a reason, or with an unknown one */
 	GAP_READ_GAP, /* chunks are missing in the central buffer */
 	GAP_CHUNK_CORRUPTED,
 	GAP_ORPHAN_CONTINUATION,
@@ -39,24 +39,23 @@ struct sequence {
 	uint64_t gaps; /* packets with missing packets before them */
 	uint64_t by_reason[GAP_REASONS]; /* a gap may have several */
 	uint64_t counted_gaps; /* gaps of which the writer says how many packets it has dropped */
-	uint64_t dropped; /* the sum of these */
+	uint64_t dropped; /* packets that the writer dropped at counted_gaps */
 };
 
 struct contents;
 struct sequence_node;
 
-/* Zero-initialise; sequence_table_deinit frees. */
+/* Zero-initialise; trace_scan_deinit frees. */
 struct sequence_table {
 	struct sequence_node *by_id; /* hash */
-	uint64_t left_out; /* packets of further sequences */
+	uint64_t left_out; /* packets of sequences past the limit, or without memory */
 };
 
 /* Calls fn for each sequence in the order of first use. */
 void sequence_table_each(const struct sequence_table *t,
 			 void (*fn)(void *ctx, const struct sequence *s), void *ctx);
 
-/* Counts packets of polled and counted data and of programs' own events, for recordings without
- * kernel events. */
+/* Numbers of samples and of track events, which sum up recordings without kernel events. */
 
 enum sample_kind {
 	SAMPLES_SYS_STATS, /* polls of linux.sys_stats */
@@ -74,7 +73,7 @@ struct sample_counts {
 	uint64_t of[SAMPLES_KINDS];
 };
 
-/* Counts one payload of any kind. */
+/* Returns the sum over all kinds. */
 uint64_t sample_counts_total(const struct sample_counts *c);
 /* Returns a name such as "sys_stats", for display and programs. */
 const char *sample_counts_name(enum sample_kind kind);
@@ -89,15 +88,16 @@ struct trace_scan {
 	uint64_t packets; /* a compressed packet counts as the packets in it */
 	uint64_t bytes; /* of the packets, without the file's framing */
 	uint64_t bad_packets; /* violate protobuf's rules; fields before the error are used */
-	uint64_t compressed_packets; /* not scanned: too large, or inside another one */
+	uint64_t compressed_packets; /* not scanned: too large, inside another one, or no memory */
 	uint64_t started_ns; /* start and end of tracing as reported by the service; 0 unknown */
 	uint64_t disabled_ns;
 	uint64_t all_started_ns; /* all data sources have answered their start; 0 unknown */
-	uint64_t oldest_ns; /* of polls of /proc and of the service's events; 0: there are none */
+	/* Time span of process trees, polls of /proc and service events; 0: there are none. */
+	uint64_t oldest_ns;
 	uint64_t newest_ns;
 	bool has_uuid;
 	uint64_t uuid_lsb; /* of the last TraceUuid: the same in all files of a session */
-	uint32_t processes; /* distinct pids with a name */
+	uint32_t processes; /* distinct pids in process trees */
 	struct ftrace_scan ftrace;
 	struct source_scan sources;
 	struct sample_counts samples;
@@ -108,7 +108,7 @@ struct trace_scan {
 	size_t pids_cap; /* bytes */
 	struct strbuf
 		config; /* owned: the first TraceConfig in the trace, serialized; empty: none */
-	struct contents *contents; /* borrowed: counts bytes as well; NULL: they are not counted */
+	struct contents *contents; /* borrowed: gets each packet, to count its bytes; may be NULL */
 	struct strbuf unpacked; /* owned: contents of the current compressed packet */
 	bool is_unpacking;
 };

@@ -36,7 +36,7 @@ static void set_clock(struct cut_bundle *b, const struct bundle_clock *c)
 		clocks_snapshot(&m->clocks, pair, 2);
 }
 
-/* Converts to the trace's clock of the bundle's machine. */
+/* Converts to the trace clock of the bundle's machine. Returns false if the clock is unknown. */
 static bool own_time_of(const struct cut_bundle *b, uint64_t ts, int64_t *ret)
 {
 	if (b->clock != b->packet->m->clocks.trace)
@@ -170,7 +170,7 @@ static bool is_in(const struct cut_piece *piece, int64_t ts)
 	return ts >= piece->from && ts < piece->to;
 }
 
-/* An event whose time becomes that of another clock. */
+/* Appends an event with another time. */
 static void put_event_at(const struct pb_field *event, uint64_t ts, struct strbuf *ret)
 {
 	const uint8_t *at = event->data;
@@ -198,7 +198,7 @@ static void put_event(const struct cut_bundle *b, struct cut_piece *piece,
 	uint64_t own = 0;
 	int64_t ts = 0;
 
-	/* Without a time it is in the first piece, as an error that readers count. */
+	/* An event without a time is in the first piece: readers count it as an error. */
 	if (!timestamp_of(event, &own) || !own_time_of(b, own, &ts)) {
 		if (piece->leads)
 			strbuf_add(ret, raw, len);
@@ -213,7 +213,7 @@ static void put_event(const struct cut_bundle *b, struct cut_piece *piece,
 	piece->last = MAX(piece->last, b->rewrites ? (uint64_t)ts : own);
 }
 
-/* A range of lost events is where it ends. */
+/* Returns true if a range of lost events ends in the piece. */
 static bool is_range_in(const struct cut_bundle *b, const struct cut_piece *piece,
 			const struct pb_field *range)
 {
@@ -228,7 +228,8 @@ static bool is_range_in(const struct cut_bundle *b, const struct cut_piece *piec
 			end = f.u64;
 	if (!time_of(b, end, &ts))
 		return piece->leads;
-	/* It may end behind the bundle, or before it: the first and last piece have these. */
+	/* A range that ends before the events of the bundle is in the first piece, one that ends
+	 * after them in the last piece. */
 	if (ts < b->first && piece->leads)
 		return true;
 	if (ts > b->last && b->last < piece->to && b->last >= piece->from)
@@ -308,7 +309,7 @@ static void put_field(const struct cut_bundle *b, struct cut_piece *piece, const
 	case PB_FTRACE_EVENT_BUNDLE_CPU:
 		strbuf_add(ret, raw, len);
 		return;
-	/* The caller's. */
+	/* The piece has its own previous_end; the caller adds the descriptors. */
 	case PB_FTRACE_EVENT_BUNDLE_LAST_READ_EVENT_TIMESTAMP:
 	case PB_FTRACE_EVENT_BUNDLE_PREVIOUS_BUNDLE_END_TIMESTAMP:
 	case PB_FTRACE_EVENT_BUNDLE_GENERIC_EVENT_DESCRIPTORS:
@@ -337,7 +338,7 @@ int cut_bundle_build(const struct cut_bundle *b, struct cut_piece *piece, struct
 	return ret->failed ? -ENOMEM : 0;
 }
 
-/* The thread that the CPU was switched to may have another name now. */
+/* Stores the new name of the thread that the CPU was switched to last, if the event has one. */
 static void note_rename(const struct cut_bundle *b, const struct pb_field *event)
 {
 	struct cut_switch *last = &b->state->last;

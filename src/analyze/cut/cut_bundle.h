@@ -7,9 +7,9 @@
 #include "analyze/cut/cut_reader.h"
 
 /*
- * A FtraceEventBundle is cut at times: each event is in one piece. Times of other clocks become
- * those of CLOCK_BOOTTIME where the clocks are known, so that a piece needs no pair of clocks of an
- * earlier bundle.
+ * A FtraceEventBundle is cut at times: each event is in one piece. Times of other clocks are
+ * converted to CLOCK_BOOTTIME where the clocks are known, so that a piece does not need the clock
+ * readings of an earlier bundle.
  */
 struct cut_bundle {
 	const struct cut_packet *packet; /* borrowed */
@@ -20,35 +20,36 @@ struct cut_bundle {
 	bool rewrites; /* times become CLOCK_BOOTTIME */
 	bool any; /* it has events: */
 	int64_t first, last; /* in the trace's clock */
-	int64_t previous_end;
+	int64_t previous_end; /* previous_bundle_end_timestamp, in the bundle's clock */
 	bool has_previous_end;
 	bool has_descriptors, has_columns;
 };
 
-/* Reads times and marks; adds the clocks that the bundle names to its machine's. */
+/* Reads times and marks; adds the clock readings of the bundle to the clocks of its machine. */
 void cut_bundle_read(struct cut_reader *r, const struct cut_packet *c, struct cut_bundle *ret);
 
-/* For the first pass: calls fn with the first and last time, *ts is the bundle's time (unchanged if
- * it has none). */
+/* For the first pass: calls fn with the times of the first and of the last event, and sets *ts to
+ * the first. Does neither if the bundle has no event. */
 void cut_bundle_times(struct cut_reader *r, const struct cut_packet *c, int64_t *ts,
 		      void (*fn)(void *ctx, int64_t ts), void *ctx);
 
 struct cut_piece {
 	int64_t from, to; /* events with from <= time < to */
-	bool leads; /* it has the marks of losses and everything that is no event */
-	uint64_t previous_end; /* of the piece, in its clock; 0: none */
-	bool seeded; /* columns need no switch before the first one */
+	bool leads; /* the first piece: it has the mark of a loss, and all that is no event */
+	uint64_t previous_end; /* previous_bundle_end_timestamp of the piece; 0: none */
+	bool seeded; /* the part has a switch of this CPU: columns need none before the first */
 	/* Filled by cut_bundle_build(): */
-	uint64_t last; /* time of its last event, in its clock; 0: none */
+	uint64_t last; /* time of its last event, as written; 0: none */
 	bool has_columns;
 };
 
 /* Appends the fields of a piece. Returns 0 or -ENOMEM. */
 int cut_bundle_build(const struct cut_bundle *b, struct cut_piece *piece, struct strbuf *ret);
 
-/* After the last piece: remembers the CPU's last switch. */
+/* After the last piece: remembers the CPU's last switch in columns, for later bundles. */
 void cut_bundle_finish(const struct cut_bundle *b);
 
-/* Calls fn for each description of events that have no message, whole fields. */
+/* Calls fn with each field that describes events without a message, or fields that a message lacks;
+ * with its tag. What fn returns is ignored. */
 void cut_bundle_descriptors(const struct cut_bundle *b,
 			    int (*fn)(void *ctx, const uint8_t *field, size_t len), void *ctx);

@@ -67,7 +67,7 @@ static void put_value(struct strbuf *b, uint64_t v)
 		b->len = (size_t)((char *)pb_put_varint(p, v) - b->s);
 }
 
-/* Times that go back wrap around, as readers add them up. */
+/* The difference to an earlier time wraps around, and so does the sum of the reader. */
 static void copy_row(struct rows *r, uint64_t ts)
 {
 	for (size_t i = 0; i < COLUMNS_MAX && r->fields[i]; i++)
@@ -176,7 +176,8 @@ static bool time_of(const struct cut_columns_window *w, uint64_t ts, int64_t *re
 	return true;
 }
 
-/* Copies the rows of the window. before: the last one ahead of it. */
+/* Copies the rows of the window. before (NULL: unwanted) becomes the last row ahead of the window,
+ * and is copied first. *ret_any: before has a row. */
 static void select_rows(struct rows *r, struct cut_columns_window *w, uint64_t *before,
 			bool *ret_any)
 {
@@ -231,7 +232,7 @@ bool cut_columns_build(const struct pb_field *columns, struct cut_columns_window
 	select_rows(&switches, w, w->before ? before : NULL, &has_before);
 	select_rows(&wakings, w, NULL, NULL);
 	any = switches.some || wakings.some;
-	/* A waking is by the thread that the CPU was switched to. */
+	/* The waker is the thread that the CPU was switched to: without a switch, copy the last. */
 	if (wakings.some && !switches.some && has_before && w->before) {
 		memcpy(switches.row, before, sizeof(before));
 		copy_row(&switches, before[TIME]);

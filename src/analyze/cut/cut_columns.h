@@ -18,11 +18,11 @@ struct cut_columns_window {
 	bool rewrites; /* times become those of the trace's clock */
 	int64_t from, to; /* in the trace's clock */
 	const struct cut_switch
-		*before; /* of earlier bundles, its time rewritten; NULL: none is needed */
-	uint64_t last; /* filled: time of the last row, in the window's clock */
+		*before; /* of earlier bundles, its time as written; NULL: none is needed */
+	uint64_t last; /* filled: time of the last row, as written */
 };
 
-/* Calls fn with the time of each row. */
+/* Calls fn with the time of each row, in the clock of the columns. */
 void cut_columns_times(const struct pb_field *columns, void (*fn)(void *ctx, uint64_t ts),
 		       void *ctx);
 
@@ -30,5 +30,5 @@ void cut_columns_times(const struct pb_field *columns, void (*fn)(void *ctx, uin
 bool cut_columns_build(const struct pb_field *columns, struct cut_columns_window *w,
 		       struct strbuf *ret);
 
-/* Copies the last switch; its time is that of the columns. Returns false if there is none. */
+/* Copies the last switch, with its time in the clock of the columns. Returns false without one. */
 bool cut_columns_last(const struct pb_field *columns, struct cut_switch *ret);

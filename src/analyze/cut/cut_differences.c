@@ -184,8 +184,8 @@ static double number_of(const struct pb_field *f)
 	return v;
 }
 
-/* The values of a repeated field, packed or not: 8 bytes each, or varints. Returns how many of max
- * there are. */
+/* Lists the values of a repeated field, packed or not: of 8 bytes each if fixed, else varints.
+ * Returns their number, at most max. */
 static size_t list_values(const void *message, size_t len, uint32_t field, bool fixed,
 			  struct pb_field *ret, size_t max)
 {
@@ -215,7 +215,7 @@ static size_t list_values(const void *message, size_t len, uint32_t field, bool 
 	return n;
 }
 
-/* TrackEventDefaults within TracePacketDefaults; empty without. */
+/* Returns the TrackEventDefaults within TracePacketDefaults; id 0: there are none. */
 static struct pb_field event_defaults(const struct strbuf *defaults)
 {
 	struct pb_field f, found = {.id = 0};
@@ -228,7 +228,8 @@ static struct pb_field event_defaults(const struct strbuf *defaults)
 	return found;
 }
 
-/* Values of a field of the event or of the defaults, which have the same numbers. */
+/* Lists the values of a field of the event, or else of the defaults, whose fields have the same
+ * numbers. Returns their number, at most max. */
 static size_t list_tracks(const struct pb_field *event, const struct cut_values_of *of,
 			  uint32_t field, struct pb_field *ret, size_t max)
 {
@@ -241,7 +242,7 @@ static size_t list_tracks(const struct pb_field *event, const struct cut_values_
 	return list_values(defaults.data, defaults.len, field, false, ret, max);
 }
 
-/* Returns false if readers drop the event from here on. */
+/* Adds a value. Returns false if readers drop it and the values after it, or on an error. */
 static bool take_value(const struct cut_values_of *of, uint64_t track, const struct pb_field *field,
 		       struct cut_differences *ret, int *ret_error)
 {
@@ -303,7 +304,7 @@ static const struct {
 	 PB_TRACK_EVENT_EXTRA_DOUBLE_COUNTER_TRACK_UUIDS, true},
 };
 
-/* Events with more values than tracks, or than readers take, are dropped by these. */
+/* Readers drop the values of an event that has more values than tracks, or than they take. */
 static void read_extras(const struct pb_field *event, const struct cut_values_of *of,
 			struct cut_differences *ret, int *ret_error)
 {
@@ -360,8 +361,8 @@ static void put_number(struct strbuf *ret, const struct pb_field *f, double v)
 	put_field(ret, &new);
 }
 
-/* Appends all values of a field. Returns 1 if a sum of the part is not that of the whole, 0 or
- * -ENOMEM. */
+/* Appends all values of a field. Returns 1 if a sum of the part differs from that of the trace, 0,
+ * or -ENOMEM. */
 static int put_values(const struct cut_differences *d, uint32_t field, struct cut_sums *part,
 		      struct strbuf *ret)
 {
@@ -448,7 +449,7 @@ int cut_differences_build(const struct pb_field *event, const struct cut_differe
 	return r < 0 ? r : ret->failed ? -ENOMEM : differs;
 }
 
-/* ---- the value at the begin of a part ---- */
+/* ---- the value at the beginning of a part ---- */
 
 bool cut_value_before(const struct cut_value *v, int64_t from, struct strbuf *ret)
 {

@@ -14,8 +14,8 @@
  * incremental counters, and the times of programs before 2020. A part does not have the earlier
  * events. So times become absolute, and the first value of a counter in a part is its sum so far.
  *
- * A value of another counter holds until the next one. A part that has a later value of the counter
- * begins with it.
+ * The value of any other counter holds until its next value. So a part with values of such a
+ * counter begins with the last value before the part.
  */
 
 /* Sums of incremental counters since the sequence's last clear, by track. Zero-initialise. */
@@ -34,12 +34,12 @@ void cut_counters_deinit(struct cut_counters *c);
 /* Reads a TrackDescriptor. Returns 0 or -ENOMEM. */
 int cut_counters_describe(struct cut_counters *c, const struct pb_field *descriptor);
 
-/* Times of the sequence's last event; all are 0 before the first thread descriptor. */
+/* Times of the sequence's last event, as the sum of the differences so far. */
 struct cut_times {
-	bool known; /* a ThreadDescriptor gave them */
+	bool known; /* a ThreadDescriptor gave the start */
 	int64_t us, thread_us, instructions;
 };
-/* Reads a ThreadDescriptor. */
+/* Sets the times to those of a ThreadDescriptor. */
 void cut_times_begin(struct cut_times *t, const struct pb_field *descriptor);
 
 #define CUT_VALUES_MAX 9 /* the event's own counter, and 8 more */
@@ -49,20 +49,20 @@ struct cut_value {
 	uint64_t track;
 	struct pb_field field;
 	bool incremental;
-	double before, after; /* the sum, if incremental */
+	double before, after; /* sum before and after the event, if incremental */
 	struct cut_counter *counter; /* borrowed */
 };
 
 struct cut_differences {
-	bool any;
-	bool has_time; /* of its own, in us of CLOCK_MONOTONIC: */
+	bool any; /* some time or value of the event is a difference, or its time is in us */
+	bool has_time; /* us is set: CLOCK_MONOTONIC */
 	int64_t us, thread_us, instructions; /* absolute */
 	bool has_counter; /* values[0] is the event's own */
 	size_t n_values;
 	struct cut_value values[CUT_VALUES_MAX];
 };
 
-/* What differences refer to. All are borrowed. */
+/* State of the sequence that differences refer to. All are borrowed. */
 struct cut_values_of {
 	const struct cut_counters *counters;
 	const struct strbuf *defaults; /* TracePacketDefaults */
@@ -70,18 +70,18 @@ struct cut_values_of {
 	struct cut_sums *sums;
 };
 
-/* Reads a TrackEvent in the file's order, and adds its values to sums and times. Returns 0 or
- * -ENOMEM. */
+/* Reads a TrackEvent, and adds its values to sums and times: call it in the order of the file.
+ * Returns 0 or -ENOMEM. */
 int cut_differences_read(const struct pb_field *event, const struct cut_values_of *of,
 			 struct cut_differences *ret);
 
-/* Appends the event's fields with what a part with these sums needs. Returns 1, 0 if nothing
- * differs, or -ENOMEM. */
+/* Appends the event's fields with values that fit `part`, the sums of the part so far, and updates
+ * `part`. Returns 1 if the fields differ from those of the trace, 0 if not, or -ENOMEM. */
 int cut_differences_build(const struct pb_field *event, const struct cut_differences *d,
 			  struct cut_sums *part, struct strbuf *ret);
 
-/* Appends a TrackEvent with the value that the counter of v had before `from`. Returns false if it
- * had none, a later one, or is incremental. */
+/* Appends the fields of a TrackEvent with the value that the counter of v had before `from`.
+ * Returns false if the counter is incremental, had no value yet, or had one at `from` or later. */
 bool cut_value_before(const struct cut_value *v, int64_t from, struct strbuf *ret);
-/* Remembers the values of an event at a time as the last ones of their counters. */
+/* Remembers the values of an event as the last ones of their counters. ts: time of the event. */
 void cut_differences_note(const struct cut_differences *d, int64_t ts);

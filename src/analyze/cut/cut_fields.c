@@ -31,7 +31,7 @@ void cut_put_bytes(struct strbuf *b, uint32_t field, const void *data, size_t le
 	cut_put_number(b, field, len);
 	if (b->failed)
 		return;
-	/* The tag's wire type is that of bytes. */
+	/* cut_put_number() has written a tag for a varint: change its wire type to bytes. */
 	b->s[b->len - pb_varint_len(len) - pb_varint_len(pb_tag(field, PB_WIRE_BYTES))] |=
 		PB_WIRE_BYTES;
 	strbuf_add(b, data, len);

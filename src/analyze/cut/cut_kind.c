@@ -28,7 +28,7 @@ static uint64_t number_in(const struct pb_field *message, uint32_t field)
 	return v;
 }
 
-/* That tracing started says which events are older. */
+/* Each part needs the start of tracing: it tells readers which events are older. */
 static enum cut_kind kind_of_service_event(const struct pb_field *event)
 {
 	return number_in(event, PB_TRACING_SERVICE_EVENT_TRACING_STARTED) ||

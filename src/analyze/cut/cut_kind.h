@@ -6,23 +6,26 @@
 
 #include "analyze/cut/cut_reader.h"
 
-/* What a packet is to the parts of a trace. */
+/* Which parts of a trace get a packet. */
 enum cut_kind {
-	CUT_NOTHING, /* in none: it only has state of its sequence, or marks a place in the file */
-	CUT_EVENT, /* in the part of its time */
-	CUT_BUNDLE, /* kernel events: each in the part of its time */
-	CUT_STATE, /* in all parts: the config, the machine, tracks */
-	CUT_PROCESS_TREE, /* in the part of its time and those behind */
-	CUT_SNAPSHOT, /* clocks: the first in all parts, others in that of their time */
+	CUT_NOTHING, /* none: it only has state of its sequence, or marks a place in the file */
+	CUT_EVENT, /* the part of its time */
+	CUT_BUNDLE, /* kernel events: for each event the part of its time */
+	CUT_STATE, /* all parts: the config, the machine, tracks */
+	CUT_PROCESS_TREE, /* the part of its time, those after it, and those shortly before it */
+	/* Clocks. The first snapshot: all parts; others: the part of their time. Each part begins
+	 * with the last snapshot before it, too. */
+	CUT_SNAPSHOT,
 };
 
 enum cut_kind cut_kind_of(const struct cut_packet *c);
 
-/* True for the service's event that tracing has started. Older kernel events become no rows. */
+/* True for the service event tracing_started. Importers ignore kernel events before its time. */
 bool cut_is_start_of_tracing(const struct cut_packet *c);
 
-/* True for a payload that becomes rows with a time: the trace begins with the first of them. */
+/* True for a payload that becomes rows with a time. The earliest of these and of the kernel events
+ * is the start of the trace. */
 bool cut_is_row(uint32_t payload);
 
-/* True if a packet of this kind is the same as an earlier one only at the same time. */
+/* True if packets with equal payloads are only duplicates if their times are equal, too. */
 bool cut_has_own_time(uint32_t payload);

@@ -14,7 +14,7 @@ static int64_t bucket_of(const struct cut_overview *o, int64_t ts)
 	return ts / o->width - (ts % o->width < 0) - o->base;
 }
 
-/* Doubles the width of the buckets. The first one begins at base then. */
+/* Doubles the width of the buckets. base: the new one, in the new width. */
 static void widen(struct cut_overview *o, int64_t base)
 {
 	uint64_t old[CUT_BUCKETS];

@@ -15,15 +15,15 @@
 #define CUT_BUCKETS 16384u
 
 struct cut_overview {
-	struct cut_reader reader; /* with all clocks */
-	int64_t started; /* by the service; INT64_MIN: unknown. Older kernel events are no rows */
+	struct cut_reader reader; /* has all clocks after the pass */
+	int64_t started; /* of tracing_started; INT64_MIN: unknown. Ignores older kernel events */
 	int64_t start, end; /* of the events; start > end: there are none */
 	int64_t width, base; /* bucket i: bytes of [(base + i) * width, (base + i + 1) * width) */
 	uint64_t bytes[CUT_BUCKETS];
-	uint64_t state_bytes; /* of packets that each part has */
+	uint64_t state_bytes; /* of the packets that each part gets */
 };
 
-/* Returns 0, or -errno as cut_reader_run(). Deinit in either case. */
+/* Reads a trace as cut_reader_run(), and returns the same. Deinit in either case. */
 int cut_overview_read(struct cut_overview *o, const uint8_t *data, size_t len, bool mapped);
 /* Returns why a trace with this overview cannot be cut, or NULL. */
 const char *cut_overview_refusal(const struct cut_overview *o);

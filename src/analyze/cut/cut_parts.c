@@ -34,7 +34,7 @@ struct view {
 /* What a part has of a CPU. */
 struct cpu_view {
 	bool had_bundle, had_columns;
-	uint64_t last; /* the last event's time, in its bundles' clock */
+	uint64_t last; /* the last event's time, as written */
 };
 
 struct cpu_views {
@@ -44,7 +44,7 @@ struct cpu_views {
 
 struct part {
 	bool open; /* has packets */
-	size_t n_state; /* of parts.state, written */
+	size_t n_state; /* how many entries of parts.state are written */
 	struct view *views; /* owned, by the sequence's number */
 	size_t n_views, cap_views;
 	struct cpu_views cpus[CUT_MACHINES_MAX];
@@ -155,7 +155,7 @@ static int add_missing_state(struct part *part, const struct cut_packet *c, stru
 	if (!v)
 		return -ENOMEM;
 	if (!s->valid) {
-		/* The gap is in another part, or outside of all. */
+		/* The packet with the mark of the gap is in another part, or in none. */
 		w->adds_gap = v->valid && (w->follows || !c->p.dropped);
 		v->valid = false;
 		return 0;
@@ -175,7 +175,8 @@ static int add_missing_state(struct part *part, const struct cut_packet *c, stru
 	return 0;
 }
 
-/* The sequence's thread is forgotten at a clear, so that it follows in a packet of its own. */
+/* Readers forget the thread of a sequence at a clear. So the clear comes in a packet of its own,
+ * and the thread descriptor in the next one. */
 static int write_thread(struct parts *p, size_t i, const struct cut_packet *c,
 			struct cut_changes *w)
 {
@@ -248,7 +249,7 @@ static int write_event(struct parts *p, size_t i, const struct cut_packet *c, st
 
 /* ---- what all parts have ---- */
 
-/* Two packets with the same machine, sequence and payload are the same. */
+/* Packets with the same machine, sequence and payload (and time, cut_has_own_time()) are equal. */
 static int state_key(const struct cut_packet *c, const struct pb_field *payload, struct strbuf *ret)
 {
 	uint64_t head[] = {c->p.machine, c->p.sequence, payload->id,
@@ -260,7 +261,7 @@ static int state_key(const struct cut_packet *c, const struct pb_field *payload,
 	return ret->failed ? -ENOMEM : 0;
 }
 
-/* Adds a packet to the state and to the parts from `first` on that are open already. */
+/* Adds a packet to the state and, if it is new there, to the open parts from `first` on. */
 static int add_to_all(struct parts *p, const struct cut_packet *c, const struct pb_field *key_of,
 		      const struct cut_changes *w, size_t first)
 {
@@ -295,8 +296,8 @@ static int on_state(struct parts *p, const struct cut_packet *c)
 #define NAMES_COME_LATE_NS INT64_C(10000000000)
 
 /*
- * Each process and thread is an entry of its own, as a later tree may repeat some of them. It is
- * for the parts behind it, and for those shortly ahead of it.
+ * Each process and thread is an entry of its own, as a later tree may repeat some of them. The
+ * parts after the tree get it, and those that end less than NAMES_COME_LATE_NS before the tree.
  */
 static int on_process_tree(struct parts *p, const struct cut_packet *c)
 {
@@ -369,8 +370,8 @@ static int add_descriptors(struct parts *p, struct part *part, const struct cut_
 }
 
 /*
- * In a part the first bundle of a CPU says from when on the data of the whole trace is complete.
- * Later ones say where the one before it in the part ended.
+ * Returns the previous_bundle_end_timestamp of a piece. The first bundle of a CPU in a part has the
+ * time from which on all CPUs of the trace have data; a later one has the end of the bundle before.
  */
 static uint64_t previous_end(const struct parts *p, const struct cut_bundle *b,
 			     const struct cpu_view *cpu, bool leads)
@@ -418,8 +419,8 @@ static int write_piece(struct parts *p, const struct cut_bundle *b, size_t i, bo
 	return r;
 }
 
-/* An event before or behind all parts is in none; marks of losses without an event are where the
- * packets are. */
+/* Events outside of all parts are dropped. A bundle that has no event, only marks of losses, goes
+ * to the part of its packet's time. */
 static int on_bundle(struct parts *p, const struct cut_packet *c)
 {
 	size_t n = p->config->n_ranges, first, last;
@@ -438,7 +439,7 @@ static int on_bundle(struct parts *p, const struct cut_packet *c)
 	if (!b.state)
 		return first < n ? write_event(p, first, c, &(struct cut_changes){0}) : 0;
 	if (b.any && first == n) {
-		/* It begins before the parts: losses before it are not theirs. */
+		/* The bundle begins outside of the parts, and so do the losses before it. */
 		leads = false;
 		for (first = 0; first < n && p->config->ranges[first].to <= b.first;)
 			first++;
@@ -456,8 +457,8 @@ static int on_bundle(struct parts *p, const struct cut_packet *c)
 
 /* ---- all packets ---- */
 
-/* Appends the fields of a packet of the same sequence at another time of the service's machine.
- * Returns false for a clock that cannot be converted. */
+/* Appends the machine, sequence and time of a packet of the sequence of c. ts: in the service's
+ * trace clock. Returns false if c has no time, or one of a clock that cannot be converted. */
 static bool put_head(const struct cut_packet *c, int64_t ts, struct strbuf *out)
 {
 	uint32_t clock = c->p.has_clock ? c->p.clock : c->seq->default_clock;
@@ -473,8 +474,8 @@ static bool put_head(const struct cut_packet *c, int64_t ts, struct strbuf *out)
 	return true;
 }
 
-/* Behind the first value of a counter in a part comes the value that it had when the part begins.
- * Readers sort them. */
+/* Writes, after the first value of a counter in a part, the value that the counter had when the
+ * part begins. Readers sort both by time. */
 static int write_values_before(struct parts *p, size_t i, const struct cut_packet *c)
 {
 	const struct cut_differences *d = &c->differences;
@@ -517,7 +518,7 @@ static int on_packet(void *ctx, const struct cut_packet *c)
 
 	if (kind == CUT_BUNDLE)
 		return on_bundle(p, c);
-	/* A packet that readers drop is no state. */
+	/* Readers drop a packet that lacks the state of its sequence: not all parts need it. */
 	if (kind == CUT_EVENT || (c->p.flags & PACKET_NEEDS_STATE && (!c->seq || !c->seq->valid)))
 		return on_event(p, c);
 	if (kind == CUT_STATE)
@@ -526,7 +527,7 @@ static int on_packet(void *ctx, const struct cut_packet *c)
 		r = on_process_tree(p, c);
 	else if (kind == CUT_SNAPSHOT)
 		r = on_snapshot(p, c);
-	/* The mark of a gap is in the part of its time; a sequence does not begin with one. */
+	/* The part of its time gets the mark of a gap, too; on a first packet it means nothing. */
 	return r == 0 && c->p.dropped && c->seq && c->seq->packets > 1 ? on_event(p, c) : r;
 }
 

@@ -22,8 +22,8 @@ struct cut_range {
 struct cut_parts_config {
 	const struct cut_range *ranges; /* borrowed */
 	size_t n_ranges;
-	/* Writes a packet of a part. Called in the order of the file; parts without packets are not
-	 * called. Returns 0 or -errno, which ends it. */
+	/* Writes a packet (borrowed) of a part. Called in the order of the file, and not for a part
+	 * without packets of its time. Returns 0 or -errno, which ends cut_parts_write(). */
 	int (*write)(void *ctx, size_t part, const uint8_t *packet, size_t len);
 	void *ctx;
 };

@@ -14,7 +14,7 @@
 #include "gen/fields.h"
 
 #define PROTOVMS                                                                                   \
-	125 /* TracePacket.protovms: packets of an instance change what its program keeps */
+	125 /* TracePacket.protovms: programs (ProtoVM) with a state, which later packets patch */
 
 void cut_reader_init(struct cut_reader *r)
 {
@@ -222,7 +222,7 @@ static bool knows_clocks(const struct cut_machine *m)
 	return m->has_snapshot || m->clocks.n_snapshots;
 }
 
-/* A packet without a time, or of an unknown clock, has that of the packets before it. */
+/* A packet without a time, or of an unknown clock, gets the latest time of those before it. */
 static void set_time(struct cut_reader *r, struct cut_packet *c)
 {
 	const struct packet *p = &c->p;

@@ -21,13 +21,13 @@
 #define CUT_CPUS_MAX 4096u
 #define CUT_MACHINES_MAX 64u
 #define CUT_SEQUENCES_MAX (1u << 20)
-#define CUT_INTERNED_MAX (256u << 20) /* bytes of one sequence's state */
+#define CUT_INTERNED_MAX (256u << 20) /* bytes of interned data of one sequence */
 
 struct cut_sequence {
 	uint64_t key; /* machine and sequence */
 	size_t number; /* from 0 */
 	uint64_t packets;
-	bool valid; /* its state; else packets are missing */
+	bool valid; /* no packet is missing since the last clear: the state is complete */
 	uint64_t generation; /* clears so far */
 	uint64_t defaults_version;
 	struct strbuf defaults; /* TracePacketDefaults since the last clear; empty: none */
@@ -39,10 +39,10 @@ struct cut_sequence {
 	UT_hash_handle hh;
 };
 
-/* The last switch of a CPU in columns: the importer skips the first one that it sees. */
+/* The last switch of a CPU in columns. Each part needs it: importers skip the first switch. */
 struct cut_switch {
 	bool known;
-	uint64_t ts; /* of the bundle's clock */
+	uint64_t ts; /* as the pieces of its bundle have it */
 	uint64_t prev_state, next_pid, next_prio;
 	uint8_t comm[32];
 	size_t comm_len;
@@ -58,8 +58,8 @@ struct cut_machine {
 	struct clocks clocks;
 	struct cut_counters counters;
 	bool has_snapshot;
-	int64_t latest; /* of its packets, of the service's machine */
-	uint64_t first_data; /* the latest previous end of the first bundles; 0: none */
+	int64_t latest; /* time of its packets, in the service's trace clock */
+	uint64_t first_data; /* the latest previous_end of the first bundle of each CPU; 0: none */
 	struct cut_cpu *cpus; /* owned */
 	size_t n_cpus, cap_cpus;
 };
@@ -69,10 +69,10 @@ struct cut_packet {
 	size_t len;
 	struct packet p;
 	struct cut_machine *m;
-	struct cut_sequence *seq; /* NULL: of none */
-	int64_t ts; /* of the service's machine, in the trace's clock; of a bundle its packet's */
-	int64_t own_ts; /* the same in the trace's clock of its machine, if converted: */
-	bool converted; /* own_ts is not the packet's own number */
+	struct cut_sequence *seq; /* NULL: the packet has no sequence */
+	int64_t ts; /* in the service's trace clock; of a bundle that of its packet */
+	int64_t own_ts; /* in the trace clock of its machine */
+	bool converted; /* own_ts was converted from the packet's timestamp of another clock */
 	struct cut_differences differences; /* of a track event */
 };
 
@@ -81,7 +81,7 @@ struct cut_reader {
 	struct cut_machine *machines[CUT_MACHINES_MAX]; /* owned */
 	size_t n_machines;
 	struct cut_sequence *sequences; /* owned hash */
-	struct cut_reader *whole; /* of the first pass: clocks that are not known yet; or NULL */
+	struct cut_reader *whole; /* borrowed: of the first pass, with all clocks; or NULL */
 	struct strbuf unpacked;
 	bool unpacking, cut_off;
 	bool programs; /* has packets that are patches for a ProtoVM */
@@ -95,17 +95,19 @@ void cut_reader_init(struct cut_reader *r);
 void cut_reader_deinit(struct cut_reader *r);
 
 /*
- * Reads a trace. Releases the pages of a mapping after they were read. Returns 0, -EBADMSG if it is
- * no trace, -EFBIG if the state of its sequences is larger than the limits above, -ENOMEM, or the
- * error of on_packet.
+ * Reads a trace. mapped: data is a mapping, whose pages are released after they were read. Returns
+ * 0 (with cut_off if the trace is truncated), -EBADMSG if it is no trace, -EFBIG if the state of
+ * its sequences is larger than the limits above, -ENOMEM, or the error of on_packet.
  */
 int cut_reader_run(struct cut_reader *r, const uint8_t *data, size_t len, bool mapped);
 
-/* Converts a time of a clock to the trace's clock of its machine. Returns false if the clock is not
+/* Converts a time of a clock to the trace clock of the machine. Returns false if the clock is not
  * known. */
 bool cut_reader_convert(struct cut_reader *r, struct cut_machine *m, clock_key clock, int64_t ts,
 			int64_t *ret);
 
-/* Returns the CPU, or NULL if its number is too large or memory is out. */
+/* Returns the CPU, valid until the next call, or NULL if its number is too large or memory is
+ * out. */
 struct cut_cpu *cut_machine_cpu(struct cut_machine *m, uint64_t cpu);
+/* Returns the machine, created if needed; NULL if there are too many or memory is out. */
 struct cut_machine *cut_reader_machine(struct cut_reader *r, uint32_t id);

@@ -19,7 +19,7 @@
 
 /* A process has ended if it has had no packet for this number of periods and of polls of /proc. */
 #define GONE_PERIODS 3
-/* A value older than this part of a period, compared with others of its source, did not change. */
+/* A value that is older than the newest of its source by this part of a period did not change. */
 #define STALE_DIVISOR 2
 
 int live_new(const struct live_setup *setup, struct live **ret)
@@ -109,7 +109,7 @@ void live_grow(struct live_value *v, uint64_t more, uint64_t at, uint64_t since)
 
 void live_rate(struct live_value *v, uint64_t before)
 {
-	/* A value is written when it changes: until the poll before it was the last one. */
+	/* Values are only written when they change: this one grew after the poll at `before`. */
 	v->base_at = MAX(v->base_at, MIN(before, v->at));
 	if (!v->has_total || v->at <= v->base_at)
 		return;
@@ -150,10 +150,10 @@ void live_packet(struct live *l, const uint8_t *data, size_t len)
 		l->losses.bad_packets++;
 		return;
 	}
-	/* The first packet of a sequence is marked: earlier packets are unknown. */
+	/* The first packet of a sequence may have the mark without a loss. */
 	if (p.dropped && !p.first)
 		l->losses.packets++;
-	/* Counters of other machines have the same pids. */
+	/* Processes of other machines may have the same pids. */
 	if (p.machine)
 		return;
 	for (size_t i = 0; i < ARRAY_SIZE(readers); i++)
@@ -296,7 +296,7 @@ static void count_no_calls(const struct live *l, struct live_entry *p)
 	}
 }
 
-/* Computes the rates of a process. A counter that its source does not write any more is 0. */
+/* Computes the rates of a process; 0 for a counter that its source does not write any more. */
 static void rate_process(const struct live *l, struct live_entry *p)
 {
 	count_no_calls(l, p);
@@ -311,9 +311,9 @@ static void rate_process(const struct live *l, struct live_entry *p)
 }
 
 /*
- * Hides a process that has ended, although its last values are still written: the last poll of
- * /proc did not meet it. A process that no poll met, or a kernel thread, is shown while it does
- * something.
+ * Returns true if the last list of processes does not have the process: rows of the family
+ * "processes" or, without them, the last poll of /proc. Polls may omit kernel threads, which do not
+ * count as ended then.
  */
 static bool has_ended(const struct live *l, const struct live_entry *p)
 {
@@ -325,6 +325,7 @@ static bool has_ended(const struct live *l, const struct live_entry *p)
 	       p->polled_at + l->setup.period_ns + l->setup.period_ns / STALE_DIVISOR < polled;
 }
 
+/* Hides a process that has ended, unless it did something in the period: last values come late. */
 static void hide_ended(const struct live *l, struct live_entry *p)
 {
 	p->is_hidden = has_ended(l, p);
@@ -334,8 +335,8 @@ static void hide_ended(const struct live *l, struct live_entry *p)
 }
 
 /*
- * The name is written once, so the row of a living process must be kept. On a busy machine the poll
- * of /proc may be late by many periods.
+ * Returns true if the process can be forgotten. Its name is written once, so that the entry of a
+ * living process must be kept. On a busy machine the poll of /proc may be late by many periods.
  */
 static bool is_gone(const struct live *l, const struct live_entry *p, uint64_t newest)
 {
@@ -349,7 +350,7 @@ static bool is_gone(const struct live *l, const struct live_entry *p, uint64_t n
 	return !l->at[LIVE_PROCESS_STATS] || l->polls - p->seen_in >= GONE_PERIODS;
 }
 
-/* The tracks of a process that is gone are not referred to any more. */
+/* Frees the tracks of processes that are gone: no packet refers to them any more. */
 static void forget_tracks(struct live *l)
 {
 	struct live_track *t, *next;

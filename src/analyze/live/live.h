@@ -12,7 +12,7 @@
  * live_screen() computes the rates since the last screen.
  *
  *	live_new(&setup, &l)
- *	live_packet(l, data, len) ...     packets of linux.ebpf_counters, process_stats and sys_stats
+ *	live_packet(l, data, len) ...     of linux.ebpf_counters, process_stats and sys_stats
  *	live_screen(l)                    rates of live_machine() and live_each()
  *
  * Times are CLOCK_BOOTTIME in ns, as in the packets. Not thread-safe.
@@ -39,11 +39,12 @@ const char *live_failures(const struct live *l);
 bool live_lacks_cpu_time(const struct live *l);
 /* Returns true if no eBPF family lists the processes: they must come from linux.process_stats. */
 bool live_lacks_processes(const struct live *l);
-/* Returns true if a source has listed the processes, or would have if one were not idle. */
+/* Returns true if a source has listed the processes. With only_some all of them may be idle, and so
+ * in no list: then any value of linux.ebpf_counters suffices. */
 bool live_knows_processes(const struct live *l);
-/* Time of the last value of any source; 0: none yet. */
+/* Returns the time of the last value of any source; 0: none yet. */
 uint64_t live_newest(const struct live *l);
 
-/* Calls fn with each process that exists, in no order. */
+/* Calls fn with each process that exists, in no order. p is valid during the call. */
 void live_each(const struct live *l, void (*fn)(void *ctx, const struct live_process *p),
 	       void *ctx);

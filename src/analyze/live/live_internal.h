@@ -31,8 +31,8 @@ struct live_entry {
 	uint64_t listed_at; /* time of the last list of all processes that has it */
 	uint64_t start_ns; /* of the process; 0 unknown */
 	enum live_source source[LIVE_METRICS]; /* of each value */
-	uint64_t last[LIVE_METRICS]; /* the last number of a row */
-	uint32_t has_last; /* bits of these */
+	uint64_t last[LIVE_METRICS]; /* the last number in rows of an eBPF family */
+	uint32_t has_last; /* bit i: last[i] is set */
 	bool is_kthread;
 	bool is_hidden; /* it has ended */
 };
@@ -90,7 +90,7 @@ struct live {
 	struct strbuf failures;
 	uint64_t at[LIVE_SOURCES]; /* time of the last value */
 	uint64_t before[LIVE_SOURCES]; /* the same at the last screen, or when the session began */
-	uint32_t polls; /* of /proc; one begins with a process that the last one met */
+	uint32_t polls; /* of /proc; a process that the current poll has met begins the next poll */
 	uint64_t screens;
 	uint64_t screen_at; /* newest value at the last screen */
 	uint64_t cpu_times[LIVE_CPU_TIMES], cpu_base[LIVE_CPU_TIMES];
@@ -98,27 +98,28 @@ struct live {
 	bool counts_calls; /* the family of system calls runs */
 	bool has_rows; /* families write rows, of all processes */
 	bool lacks_processes; /* no family lists the processes */
-	bool lacks_cpu_time; /* linux.ebpf_counters said that this family does not run */
-	struct live_value psi[3]; /* time in which some waited for: cpu, io, memory */
+	bool lacks_cpu_time; /* linux.ebpf_counters reported that cpu_time does not run */
+	struct live_value psi[3]; /* time in which a task waited for CPU, I/O, memory */
 };
 
 /* Returns the process, created if needed; NULL if there are too many (counted) or memory is out. */
 struct live_entry *live_process_of(struct live *l, int32_t pid);
 struct live_track *live_find_track(struct live *l, uint64_t uuid);
 
-/* A packet of this time is about the process. */
+/* Notes that a packet of the time `at` is about the process. */
 void live_see(const struct live *l, struct live_entry *p, uint64_t at);
 void live_set_name(struct live_entry *p, const void *name, size_t len);
 
-/* Starts the counters of a process anew, if it began at another time. */
+/* Sets the start of a process; 0: unknown. If the start was another one, another process has the
+ * pid: its counters start anew. */
 void live_set_start(struct live *l, struct live_entry *p, uint64_t start_ns);
 
-/* Adds to a total. at: time of the value; since: from when on the first growth of v counts. */
+/* Adds to a total. at: time of the value; since: begin of the first growth of v. */
 void live_grow(struct live_value *v, uint64_t more, uint64_t at, uint64_t since);
-/* Computes the rate since the last screen; before: time of its source's last poll before that. */
+/* Computes the rate since the last screen. before: the source's last poll before that screen. */
 void live_rate(struct live_value *v, uint64_t before);
 
-/* Payloads of packets; data is untrusted. */
+/* Each reads one kind of payload. Its bytes are untrusted. */
 void live_read_descriptor(struct live *l, const struct packet *p);
 void live_read_values(struct live *l, const struct packet *p);
 void live_read_failures(struct live *l, const struct packet *p);

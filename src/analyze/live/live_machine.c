@@ -126,7 +126,7 @@ static void read_failure(struct live *l, const struct pb_field *message)
 	}
 	if (!what.data || !reason.data)
 		return;
-	/* With a count it is something that happened to a family that runs. */
+	/* A failure with a count is a loss of a family that runs. */
 	l->lacks_cpu_time |= !is_count && pb_field_is(&what, "cpu_time");
 	if (!is_count && pb_field_is(&what, "processes")) {
 		l->lacks_processes = true;
@@ -137,7 +137,7 @@ static void read_failure(struct live *l, const struct pb_field *message)
 	strbuf_add(&line, reason.data, reason.len);
 	if (line.s)
 		str_make_plain(line.s, line.len, "");
-	/* Each is reported again after the state was cleared. */
+	/* Each failure is reported again after the state was cleared. */
 	if (line.s && (!l->failures.s || !strstr(l->failures.s, line.s))) {
 		strbuf_puts(&l->failures, line.s);
 		strbuf_putc(&l->failures, '\n');

@@ -8,7 +8,7 @@
 #define COLUMNS_MAX 16u
 #define NOT_SHOWN LIVE_METRICS
 
-/* The family "processes" has its values after the start and the memory of the process. */
+/* The first values of a row of the family "processes". */
 enum { PROCESSES_START, PROCESSES_RSS };
 
 static const struct family {
@@ -36,8 +36,8 @@ static const struct family *family_of(const struct pb_field *name)
 	return NULL;
 }
 
-/* The counters of processes count from the start of the process, others from that of the
- * session. */
+/* Returns true if the counters began at 0 during the session: the family "processes" counts from
+ * the start of the process, the others from the start of the session. */
 static bool began_here(const struct live *l, const struct live_entry *p, enum live_source source)
 {
 	return source != LIVE_ROWS_PROCESSES || p->start_ns >= l->setup.began_ns;

@@ -169,7 +169,7 @@ static void describe_named(struct live *l, struct live_track *t, const struct de
 		t->cpu = parent->cpu;
 		describe_counter_of_cpu(t, &d->name);
 	} else if (parent && parent->pid) {
-		t->pid = parent->pid; /* of a group of the process: forgotten with it */
+		t->pid = parent->pid; /* below a group of the process: forgotten with it */
 	} else if (ends_with_lost(&d->name)) {
 		t->kind = LIVE_TRACK_LOST;
 		snprintf(t->name, sizeof(t->name), "%.*s", (int)d->name.len, d->name.data);
@@ -204,8 +204,8 @@ void live_read_descriptor(struct live *l, const struct packet *p)
 /* ---- values ---- */
 
 /*
- * Returns true if the counter began at 0 in this session, or in this process that began in it: then
- * its first value is growth. Else an unknown part of it is older.
+ * Returns true if the counter began at 0 during the session: then all of its first value is growth.
+ * Otherwise an unknown part of that value is older.
  */
 static bool began_here(const struct live *l, const struct live_track *t, const struct live_entry *p)
 {
@@ -267,7 +267,7 @@ static void set_value(struct live *l, uint64_t uuid, double v, uint64_t at)
 	struct live_track *t = live_find_track(l, uuid);
 	uint64_t whole = v > 0 ? (uint64_t)v : 0;
 
-	/* Without a gap every track was described: it is one of a process that has ended. */
+	/* Without a gap all tracks were described: the process of an unknown one has ended. */
 	if (!t) {
 		l->losses.unknown_values += l->losses.packets > 0;
 		return;

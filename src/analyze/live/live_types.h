@@ -8,7 +8,7 @@
 
 /* The processes and the machine of a live session (analyze/live/live.h). */
 
-/* What a process used. Those in ns are sums over its threads. */
+/* What a process used. Values in ns are sums over its threads. */
 enum live_metric {
 	LIVE_CPU, /* ns on a CPU */
 	LIVE_RUNQ, /* ns ready to run, without a CPU */
@@ -27,7 +27,7 @@ struct live_value {
 	double rate; /* per second, in the period of the last screen */
 	bool has_total, has_rate;
 	uint64_t at; /* time of the last value */
-	uint64_t base, base_at; /* total and time at the last screen */
+	uint64_t base, base_at; /* total and its time, from which the next rate is computed */
 };
 
 #define LIVE_NAME_SIZE 128
@@ -46,8 +46,8 @@ struct live_machine {
 	unsigned cpus;
 	double user, system, irq, iowait, steal, idle;
 	uint64_t memory_total, memory_available, swap_total, swap_free; /* bytes */
-	double pressure_cpu, pressure_io, pressure_memory; /* share of time in which some waited */
-	/* Of the period: the sum of the depths of all CPUs, and the most at any CPU. */
+	double pressure_cpu, pressure_io, pressure_memory; /* share of time with a waiting task */
+	/* Threads in the run queues: the sum of the mean depths, and the largest depth of a CPU. */
 	double depth, depth_max;
 	double runq_p99_ns, runq_max_ns; /* of the CPU where it is longest */
 	unsigned runq_p99_cpu, runq_max_cpu;
@@ -56,7 +56,7 @@ struct live_machine {
 
 /* What was not counted. */
 struct live_losses {
-	uint64_t packets; /* gaps: packets before this one of its sequence are missing */
+	uint64_t packets; /* packets before which others of their sequence are missing */
 	uint64_t bad_packets; /* that violate protobuf's rules */
 	uint64_t unknown_values; /* of tracks whose description was lost */
 	uint64_t processes; /* values of processes beyond LIVE_PROCESSES_MAX */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The file: the part of page.html before the data, the facts of the trace as one JSON object of
- * numbers, the columns, and the part behind them. Names of the trace are in the columns only, so
- * none of them can become markup.
+ * numbers, the columns, and the part of page.html after the data. Names of the trace are in the
+ * columns only, so none of them can become markup.
  */
 #include "analyze/page/page.h"
 
@@ -38,7 +38,7 @@ static uint64_t rows_between(const struct store *s, int64_t from, int64_t to)
 	return n;
 }
 
-/* Returns the latest end of the window with at most this many rows. */
+/* Returns the latest end of the window with which it has at most o->max_rows rows. */
 static int64_t end_for(const struct store *s, const struct page_options *o)
 {
 	int64_t lo = o->from, hi = o->to;
@@ -58,7 +58,8 @@ static int64_t end_for(const struct store *s, const struct page_options *o)
 
 /* ---- the facts ---- */
 
-/* trace_processor takes the number of events that a ring has overwritten for an information. */
+/* The number of events that a ring overwrote is a loss here, though trace_processor gives it the
+ * severity "info". */
 static bool is_loss(const struct page *p, uint32_t row)
 {
 	const struct table *t = &p->store->tables[TABLE_STATS];
@@ -142,7 +143,7 @@ int page_write(struct store *s, const struct page_options *o, FILE *to, struct p
 	struct page p = {.store = s, .start = s->start_ts, .from = o->from, .to = end_for(s, o)};
 	int r = page_columns_init(&p.columns);
 
-	/* One more: the title becomes a string of the store. */
+	/* One more element: put_facts() adds the title to the strings of the store. */
 	p.string_numbers = calloc(s->strings.n + 1, sizeof(*p.string_numbers));
 	if (r == 0 && !p.string_numbers)
 		r = -ENOMEM;

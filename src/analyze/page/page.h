@@ -11,24 +11,24 @@
  * of the trace as compressed columns (page_columns.h), and the program that draws them (*.js).
  */
 
-/* A page of a longer trace ends earlier: a browser would take too much memory. */
+/* The page of a trace with more rows ends earlier: a browser would take too much memory. */
 #define PAGE_MAX_ROWS 24000000u
 
 struct page_options {
 	const char *title; /* of the page, borrowed */
 	int64_t from, to; /* the window, in the trace's clock */
-	uint64_t max_rows; /* of runs, states, slices and samples; PAGE_MAX_ROWS */
+	uint64_t max_rows; /* of runs, states, slices and samples; by default PAGE_MAX_ROWS */
 };
 
 struct page_result {
 	uint64_t rows; /* in the page */
-	uint64_t left_out; /* rows of the window behind to */
+	uint64_t left_out; /* rows of the window after `to` */
 	int64_t to; /* where the page ends: options.to, or earlier if there were too many rows */
 	uint64_t bytes; /* of the file */
 };
 
 /*
- * Writes the page. The store gets indexes of its tables, and the title as a string. Returns 0,
+ * Writes the page. Adds indexes of the tables, and the title as a string, to the store. Returns 0,
  * -ENOMEM, or -errno of a failed write.
  */
 int page_write(struct store *s, const struct page_options *o, FILE *to, struct page_result *ret);

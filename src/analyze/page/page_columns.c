@@ -7,8 +7,8 @@
 
 #include "base/core/mem.h"
 
-/* Most of the bytes are the low ones of durations, which zlib cannot compress: a higher level takes
- * longer for hardly less. */
+/* Most bytes are the low bytes of durations, which zlib cannot compress: a higher level takes
+ * longer and saves hardly anything. */
 #define LEVEL 5
 
 static const char *const names[PAGE_COLUMNS] = {

@@ -14,13 +14,14 @@
  * Numbers that may be negative are zigzag-encoded; "+1" is a number whose 0 is NULL. Times are ns
  * since the trace's start.
  *
- * Rows are in groups, sorted by time: runs by CPU, states by thread, slices and samples by track.
+ * Rows are grouped (runs by CPU, states by thread, slices and samples by track), and sorted by time
+ * within a group.
  */
 
 /* X(identifier, name): page_columns.c and the program of the page list them in this order. */
 #define PAGE_COLUMN_LIST(X)                                                                        \
 	X(STRING, "string") /* a varint length and the bytes of each */                            \
-	X(STATE_NAME, "state.name") /* string of each state number */                              \
+	X(STATE_NAME, "state.name") /* string +1, by state number */                               \
 	X(PROCESS_PID, "process.pid")                                                              \
 	X(PROCESS_NAME, "process.name") /* string +1 */                                            \
 	X(PROCESS_MACHINE, "process.machine")                                                      \
@@ -30,17 +31,17 @@
 	X(THREAD_IDLE, "thread.idle")                                                              \
 	X(THREAD_MACHINE, "thread.machine")                                                        \
 	X(THREAD_STATES, "thread.states") /* how many states it has */                             \
-	X(CPU_ID, "cpu.id") /* 4096 times the machine, and the CPU */                              \
+	X(CPU_ID, "cpu.id") /* 4096 * machine + CPU */                                             \
 	X(CPU_RUNS, "cpu.runs") /* how many runs it has */                                         \
 	X(RUN_GAP, "run.gap") /* from the end of the run before; zigzag */                         \
 	X(RUN_DUR, "run.dur") /* +1; 0: it did not end */                                          \
 	X(RUN_THREAD, "run.thread")                                                                \
 	X(RUN_END_STATE, "run.end") /* state +1 */                                                 \
-	X(RUN_PRIORITY, "run.priority") /* minus that of the thread's last run here; zigzag */     \
+	X(RUN_PRIORITY, "run.priority") /* minus the thread's last one in this column; zigzag */   \
 	X(STATE_GAP, "state.gap") /* as run.gap */                                                 \
 	X(STATE_END, "state.end") /* see page_tasks.c */                                           \
 	X(STATE_STATE, "state.state") /* +1 */                                                     \
-	X(STATE_CPU, "state.cpu") /* of running: 0 as its run, else CPU +2; 1: NULL */             \
+	X(STATE_CPU, "state.cpu") /* if running: CPU +2; 0: as its run, 1: NULL */                 \
 	X(STATE_WAKER, "state.waker") /* of runnable: thread +1 */                                 \
 	X(STATE_IRQ, "state.irq") /* of runnable: whether it was woken in an interrupt; +1 */      \
 	X(STATE_BLOCKED, "state.blocked") /* of others: 0, or 1 + io_wait + 2 * (function +1) */   \
@@ -91,7 +92,8 @@ struct page_columns {
 int page_columns_init(struct page_columns *c);
 void page_columns_deinit(struct page_columns *c);
 
-/* Compresses what is pending. Errors stay in c->error. */
+/* Compresses the pending bytes of a column. flush: Z_NO_FLUSH, or Z_FINISH after its last byte.
+ * Errors stay in c->error. */
 void page_column_compress(struct page_columns *c, enum page_column_id id, int flush);
 
 /* Appends a number. */

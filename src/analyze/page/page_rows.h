@@ -31,7 +31,8 @@ int page_rows(const struct page *p, enum store_table table, unsigned column, uin
 	      unsigned dur, struct row_list *ret);
 void row_list_deinit(struct row_list *l);
 
-/* Returns the page's number of a string of the store + 1, or 0 for NULL. */
+/* Returns the page's number of a string of the store + 1; 0 for NULL, and without memory, which is
+ * in columns.error. */
 uint32_t page_string(struct page *p, uint32_t id);
 void page_put_string(struct page *p, enum page_column_id column, uint32_t id);
 

@@ -3,9 +3,9 @@
  * Processes, threads, the runs on the CPUs, and the states of threads.
  *
  * The runs determine most of the table thread_state: a run is the state Running until its end, and
- * the state before a run ends when the run begins. So the page has the difference between this
- * expected end and the real one. It is 0 for all states but sleeps, for which it is the wait for a
- * CPU that followed.
+ * the state before a run ends when the run begins. So the column state.end has this expected end
+ * minus the real one, zigzag +1; 0: the state did not end. The difference is mostly 0, and for a
+ * sleep it is the wait for a CPU that followed.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -58,7 +58,7 @@ static void put_state_names(struct page *p)
 		page_put_string(p, PAGE_COLUMN_STATE_NAME, p->store->states[i]);
 }
 
-/* States are 16 bits; NULL is 0 here. */
+/* Returns a state of a column of 16 bits, + 1; 0: NULL. */
 static uint64_t state_plus_1(const struct table *t, unsigned column, uint32_t row)
 {
 	uint16_t state = table_u16(t, column, row);
@@ -117,7 +117,7 @@ static int put_runs(struct page *p)
 
 /* ---- states ---- */
 
-/* The next run of a thread, of those that begin at or behind a time that only grows. */
+/* The runs of a thread. next: the first one at or after the time of seek(), which only grows. */
 struct run_cursor {
 	const struct table *sched;
 	struct row_list runs;
@@ -211,7 +211,7 @@ static void put_state(struct page *p, struct run_cursor *c, uint32_t row, int64_
 	*end = ts + MAX(dur, 0);
 }
 
-/* By time and, for runs that begin together, by CPU: as the page merges the runs of the CPUs. */
+/* By time and, for runs that begin together, by CPU: the page merges runs in this order. */
 static int by_time_and_cpu(const void *a, const void *b, void *table)
 {
 	const struct table *t = table;

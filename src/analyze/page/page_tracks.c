@@ -65,9 +65,7 @@ static bool all_whole(const struct page *p, const struct row_list *l)
 	for (uint32_t i = 0; i < l->n; i++) {
 		double v = sample(p, l->rows[i]);
 
-		/*
-		 * The comparisons are false for NaN. The sign of minus zero is in the bytes only.
-		 */
+		/* The comparisons are false for NaN. Whole numbers have no sign of minus zero. */
 		if (!(v > -EXACT && v < EXACT) || v != floor(v) || (v == 0 && signbit(v)))
 			return false;
 	}
@@ -110,7 +108,7 @@ static void put_samples(struct page *p, const struct row_list *l)
 	}
 }
 
-/* Tracks with nothing on them in the window are left out, unless another one is below them. */
+/* Leaves out a track without slices and samples in the window, unless it is a parent. */
 static int put_track_and_rows(struct page *p, uint32_t row, bool is_parent)
 {
 	struct row_list slices, samples;

@@ -41,7 +41,7 @@ static const char record_selected[] =
 
 static const char choose_recorded[] = "INSERT INTO chosen SELECT utid FROM recorded";
 
-/* A name that some recorded thread has is not one of the others. */
+/* If some of the chosen threads are recorded, the others are not meant. */
 static const char prefer_recorded[] =
 	"DELETE FROM chosen WHERE utid NOT IN recorded AND EXISTS (SELECT 1 FROM chosen WHERE utid "
 	"IN recorded)";
@@ -49,7 +49,7 @@ static const char prefer_recorded[] =
 static const char names[] =
 	"SELECT name FROM thread WHERE NOT is_idle UNION SELECT name FROM process";
 
-/* Runs a statement with one parameter. */
+/* Runs a statement. Its parameter, if it has one, is word, or number if word is NULL. */
 static int run(sqlite3 *db, const char *sql, const char *word, int64_t number)
 {
 	sqlite3_stmt *st;
@@ -85,13 +85,13 @@ static bool has_switches(sqlite3 *db, int *r)
 struct limits {
 	size_t unlimited; /* sources with events of the kernel, of all threads */
 	size_t limited; /* of some threads */
-	bool has_requests; /* the source with requests of all threads, beside them */
-	bool of_processes; /* those of -p; else of a command */
+	bool has_requests; /* there is a source with only disk requests, of all threads */
+	bool of_processes; /* the threads are those of processes (-p); else those of a command */
 };
 
-/* Returns true if the source has the events of disk requests only. They are of all threads also
- * where others are not (cli/record/record_threads.h), and counted by the thread that made the
- * request. */
+/* Returns true if the source only has events of disk requests. sonda records them of all threads
+ * even where it records other events of some threads (cli/record/record_threads.h), and reports
+ * count them by the thread that made the request. */
 static bool is_of_requests(const struct pb_field *ftrace)
 {
 	static const char block[] = "block/";
@@ -109,7 +109,7 @@ static bool is_of_requests(const struct pb_field *ftrace)
 	return n && n == of_requests;
 }
 
-/* Adds the numbers that linux.ftrace is limited to. Returns false if it is not limited. */
+/* Adds the processes and threads that a source is limited to. Returns false if there are none. */
 static bool add_selected(sqlite3 *db, const struct pb_field *ftrace, struct limits *l, int *r)
 {
 	bool some = false;

@@ -20,10 +20,10 @@ struct chosen_from {
 /*
  * Makes the tables that the statements of reports read:
  *
- *	chosen(utid)	the threads that the words name. Without words, those that were recorded: all
- *			threads, or the processes that the config selects, with their children. Of
- *			other threads such a trace has only what they have to do with these. Never
- *			the idle threads.
+ *	chosen(utid)	the threads that the words name. Without words, those that were recorded:
+ *			all threads, or the processes that the config selects, with their children.
+ *			Of other threads such a trace only has events that involve recorded threads.
+ *			Never the idle threads.
  *	asked		one row; some: 1 if there are words; limited: 1 if the config selects
  *			processes, so that switches between others are missing
  *

@@ -4,7 +4,7 @@
 /* Parts of statements about counters. They take the tracks first: only the index of counter by
  * track_id finds the values of a few tracks without a walk over all. */
 
-/* It cannot break statements that have macros in them: */
+/* clang-format cannot break statements that contain macros. */
 /* clang-format off */
 
 /* The last value of track t that is not later than the window's begin; NULL: there is none. */
@@ -13,8 +13,8 @@
 	"DESC LIMIT 1)"
 
 /* The growth of totals that begin with the recording (eBPF), in the window: name, upid, grown;
- * condition is on track t. A part of a trace has at its begin the values of totals that began
- * before it; a total without a value there began with 0 later. */
+ * condition is on track t. A part of a trace begins with the values of the totals that began before
+ * it; a total without a value there began later, with 0. */
 #define SQL_GROWN(condition)                                                                       \
 	"SELECT t.name, t.upid, max(c.value) - coalesce(" SQL_VALUE_BEFORE ", 0) AS grown FROM "   \
 	"__intrinsic_track t CROSS JOIN counter c ON c.track_id = t.id WHERE t.type GLOB "         \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* It cannot break statements that have macros in them: */
+/* clang-format cannot break statements that contain macros. */
 /* clang-format off */
 
 /* samples(utid, site, cpu_mode): those of the chosen threads within the window. */
@@ -12,8 +12,10 @@
 /*
  * Rows by function, the one with most samples of its own first.
  *
- *	hits	samples of each innermost call site	up	the call sites above it, and itself
- *	named	function and file of each frame		seen	the functions of each stack, each once
+ *	hits	number of samples of each innermost call site
+ *	up	this call site and those above it
+ *	named	function and file of each frame
+ *	seen	the functions of each stack, each once
  */
 #define SQL_FUNCTIONS                                                                              \
 	"WITH RECURSIVE " SQL_SAMPLES ", hits AS MATERIALIZED (SELECT site, count(*) AS n FROM "   \

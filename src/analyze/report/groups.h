@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 /*
- * Numbers of ns in groups: how many, their sum, the largest, percentiles. For percentiles the same
+ * Groups of samples in ns: their number, sum, largest one and percentiles. For percentiles the same
  * samples are added twice: the first time they are counted, the second time each gets its place in
  * one array.
  */
@@ -14,7 +14,7 @@
 struct group {
 	uint64_t key;
 	uint64_t n, flagged; /* flagged: of n */
-	uint64_t total, other; /* ns; wrap around with times that no clock has */
+	uint64_t total, other; /* ns; wraps around for impossible times. other: the caller's */
 	int64_t longest, longest_ts; /* the last one of equals */
 	size_t first; /* of its samples in struct groups */
 	uint64_t placed;
@@ -37,7 +37,7 @@ struct group_sample {
 	bool flagged;
 };
 
-/* Returns the group, or NULL without memory. */
+/* Adds a sample. Returns its group, valid until the next call, or NULL without memory. */
 struct group *groups_add(struct groups *g, const struct group_sample *s);
 
 /* Returns the group of a key, or NULL. */
@@ -46,7 +46,7 @@ struct group *groups_find(struct groups *g, uint64_t key);
 /* Begins the second time. Returns false without memory. */
 bool groups_place(struct groups *g);
 
-/* Returns the sample of a rank from 1 to n. The samples change their order. */
+/* Returns the sample of a rank from 1 to n; 0 before groups_place(). Reorders the samples. */
 int64_t groups_ranked(struct groups *g, const struct group *group, uint64_t rank);
 
 static inline int64_t groups_p50(struct groups *g, const struct group *group)

@@ -27,11 +27,11 @@ static const struct watched {
 
 struct limits {
 	bool cpus[CPUS_MAX];
-	bool some_cpus, all_cpus; /* some source has a mask; one without records switches */
+	bool some_cpus, all_cpus; /* a source has a mask; one without records switches */
 	bool filtered[ARRAY_SIZE(watched)], whole[ARRAY_SIZE(watched)];
 };
 
-/* Of one data source. */
+/* The limits of one data source. */
 struct source_limits {
 	bool has_mask;
 	bool recorded[ARRAY_SIZE(watched)], filtered[ARRAY_SIZE(watched)];

@@ -41,7 +41,7 @@ static const char *const views[][2] = {
 	{"spent", "* FROM main.spent WHERE utid IN " THREADS},
 };
 
-/* The same for the tables of the reports, which are out of the way under another name. */
+/* The same for the tables of chosen.h: machines_show_only() renames NAME to NAME_of_all. */
 static const char *const own_views[][2] = {
 	{"chosen", "utid FROM chosen_of_all WHERE utid IN " THREADS},
 	{"recorded", "utid FROM recorded_of_all WHERE utid IN " THREADS},

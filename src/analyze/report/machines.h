@@ -16,7 +16,7 @@
 /* Which rows the passes of passes.h count. They read the table chosen anew after a change. */
 struct machine_scope {
 	int64_t machine; /* a row of the table machine, or MACHINES_ALL */
-	unsigned changes;
+	unsigned changes; /* the caller increments it after a change */
 };
 
 struct machine_list {
@@ -31,6 +31,6 @@ int machines_list(sqlite3 *db, struct machine_list *ret);
 /* Hides the rows of all machines but one. Replaces the views of an earlier call. */
 int machines_show_only(sqlite3 *db, int64_t id);
 
-/* Returns a line with the number and the kernel of a machine, owned by the caller, or NULL without
- * memory. */
+/* Returns a line with the number and the kernel of a machine, owned by the caller, or NULL for an
+ * unknown id or without memory. */
 char *machines_title(sqlite3 *db, int64_t id);

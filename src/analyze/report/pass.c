@@ -40,7 +40,8 @@ uint32_t *pass_last_rows(const struct table *t, unsigned column)
 	return last;
 }
 
-/* An interval without an end lasts to the end of the thread or of its process, if it is known. */
+/* Returns the end of an interval without an end: that of the thread or else of its process;
+ * INT64_MAX if both are unknown. */
 static int64_t open_end(const struct store *s, uint32_t utid, int64_t ts)
 {
 	const struct table *threads = &s->tables[TABLE_THREAD];

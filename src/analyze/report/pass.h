@@ -11,8 +11,8 @@
 #include "analyze/store/table_defs.h"
 #include "base/core/mem.h"
 
-/* What the passes share. A pass reads the columns of the store and adds rows; see passes.h for what
- * they are. */
+/* What the passes share. A pass reads the columns of the store and adds rows, which passes.h
+ * describes. */
 
 #define PASS_COLUMNS_MAX 10
 #define PASS_CPUS_OF_A_MACHINE 4096u /* ucpu is machine * 4096 + cpu */
@@ -36,7 +36,7 @@ struct pass_input {
 
 struct pass_rows {
 	unsigned columns;
-	unsigned texts; /* a bit a column: texts, beside those of the pass */
+	unsigned texts; /* bit i: column i has texts, besides the TEXT columns of the pass */
 	int64_t *cells; /* owned; NULL_I64 is NULL; texts are ids of strings */
 	size_t n, cap; /* cells */
 	bool failed; /* out of memory */
@@ -44,7 +44,7 @@ struct pass_rows {
 
 struct pass {
 	const char *name;
-	const char *columns; /* names; of texts with TEXT behind */
+	const char *columns; /* their names; TEXT follows the name of a text */
 	void (*run)(const struct pass_input *in, struct pass_rows *ret);
 };
 
@@ -68,11 +68,11 @@ void pass_events(const struct pass_input *in, struct pass_rows *ret);
 void pass_interrupts(const struct pass_input *in, struct pass_rows *ret);
 void pass_longest_calls(const struct pass_input *in, struct pass_rows *ret);
 
-/* Adds a row of so many values as the pass has columns. */
+/* Adds a row: a value for each column of the pass. */
 void pass_row(struct pass_rows *rows, const int64_t *values);
 #define PASS_ROW(rows, ...) pass_row(rows, (const int64_t[]){__VA_ARGS__})
 
-/* The number of the power of two of us: 0 below 1 us, 1 below 2 us, 2 below 4 us. */
+/* Returns a class of lengths: 0 below 1 us, 1 below 2 us, 2 below 4 us, and so on. */
 static inline uint32_t pass_length(int64_t ns)
 {
 	uint64_t us = (uint64_t)ns / 1000;
@@ -98,8 +98,8 @@ struct pass_span {
 	int64_t begin, end; /* end >= begin */
 };
 
-/* A walk over the rows of sched or thread_state that are within the window. Zero-initialized but
- * for in and table. */
+/* A walk over the rows of sched or thread_state that overlap the window. Set in and table, and
+ * zero-initialise the rest. */
 struct pass_walk {
 	const struct pass_input *in;
 	enum store_table table;
@@ -121,13 +121,14 @@ struct pass_who {
 	enum { WHO_THREAD, WHO_PROCESS, WHO_PROGRAM } kind;
 };
 
+/* Maps by in->by. Returns false without memory. Deinit in either case. */
 bool pass_who_init(struct pass_who *w, const struct pass_input *in);
 void pass_who_deinit(struct pass_who *w);
 
-/* Returns the value of the column "who". who: NULL_U32 for none. */
+/* Returns the value of the column "who". who: an element of w->of; NULL_U32 becomes NULL. */
 int64_t pass_who_value(const struct pass_who *w, uint32_t who);
 
-/* True for "R" and "R+"; for states that begin with D. */
+/* Returns true for "R" and "R+"; the second function for states that begin with D. */
 bool pass_is_runnable(const struct store *s, uint16_t state);
 bool pass_is_blocked(const struct store *s, uint16_t state);
 

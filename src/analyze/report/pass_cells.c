@@ -11,9 +11,9 @@ struct lines {
 	const struct pass_input *in;
 	enum store_table table;
 	struct pass_who who;
-	struct groups g; /* a group a line; other: of its time, what it ran */
+	struct groups g; /* one for each possible line; other: of its time, the time it ran */
 	uint32_t *line_of; /* owned; by group: number of the line, or NULL_U32 */
-	int64_t (*cells)[KINDS]; /* owned; width a line */
+	int64_t (*cells)[KINDS]; /* owned: in->width for each line; ns */
 	bool failed;
 };
 
@@ -65,7 +65,7 @@ static void sum_lines(struct lines *l)
 	}
 }
 
-/* Of threads the top ones have a line, of CPUs all. */
+/* All CPUs have a line; of threads, processes and programs the top ones have. */
 static void choose_lines(struct lines *l)
 {
 	struct largest top = {.most = l->table == TABLE_SCHED ? SIZE_MAX : (size_t)l->in->top};

@@ -56,7 +56,7 @@ struct field_value {
 	size_t len;
 };
 
-/* What the numbers of a group's values mean. */
+/* Gives each value of a key a number; equal values have the same one. */
 struct numbering {
 	struct groups ints;
 	struct budget budget;
@@ -74,14 +74,14 @@ struct events {
 	struct kind *kinds; /* owned; by FTRACE_KIND */
 	struct arg_list list; /* owned */
 	struct numbering numberings[KEYS_MAX];
-	struct groups pairs, triples, threads; /* of the keys; of a triple and a thread */
+	struct groups pairs, triples, threads; /* of keys; threads: of a triple and a thread */
 	struct groups g;
 	struct event_group {
 		uint32_t first; /* row of ftrace_event */
 		uint64_t n;
 		int64_t first_ts, last_ts;
-		uint64_t n_sum, sum; /* values that were there */
-	} * groups; /* owned; as in g */
+		uint64_t n_sum, sum; /* of the values of subject.sum */
+	} * groups; /* owned; by number in g */
 	size_t cap;
 	struct {
 		uint32_t numbers[KEYS_MAX], utid;
@@ -163,7 +163,7 @@ static void read_values(struct events *e, const struct kind *k, uint32_t row,
 
 /* ---- groups ---- */
 
-/* The number of a key: that of its first sample. */
+/* Returns the number of a key: keys are numbered from 0 in the order of their first use. */
 static uint32_t number_of(struct events *e, struct groups *g, uint64_t key)
 {
 	const struct group *found = groups_add(g, &(struct group_sample){.key = key});
@@ -178,7 +178,7 @@ static bool are_equal(const struct field_value *a, const struct field_value *b)
 	       (a->type != TEXT || !a->len || !memcmp(a->s, b->s, a->len));
 }
 
-/* Equal values have one number, within 32 bits. */
+/* Returns the number of a value: equal values have the same one; 0: no value. */
 static uint32_t number_of_value(struct events *e, struct numbering *n, uint8_t event,
 				const struct field_value *v)
 {

@@ -47,8 +47,8 @@ static bool find_run(const struct store *s, uint32_t row, struct held_wait *ret)
 	return false;
 }
 
-/* Returns the time of the last run on the CPU that began before the wait or with it, or else that
- * of the wait. */
+/* Returns when the last run on the CPU that began before the wait or with it began; without such a
+ * run, when the wait began. */
 static int64_t begin_of_holder(const struct table *t, const struct held_wait *w)
 {
 	uint32_t end = t->unsorted ? t->rows : table_lower_bound(t, w->begin + 1);
@@ -63,7 +63,7 @@ static int64_t begin_of_holder(const struct table *t, const struct held_wait *w)
 	return last == INT64_MIN ? w->begin : last;
 }
 
-/* Adds the time that each other thread had the CPU. other: the first time. */
+/* Adds how long each other thread had the CPU during the wait. other: since when. */
 static void add_holders(const struct pass_input *in, const struct held_wait *w, uint64_t number,
 			struct groups *g)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * requests_by, longest_requests: requests to block devices. A request is a block_rq_issue and the
- * block_rq_complete of the same device and sector that follows; a block_rq_insert right before it
- * has the thread that asked for it, also if the driver did not take the request the first time
- * (block_rq_requeue). unfinished_requests: each block_rq_issue that no
- * block_rq_complete follows before the next block_rq_insert.
+ * next block_rq_complete of the same device and sector. A block_rq_insert right before the issue is
+ * of the thread that made the request, even if the driver did not take the request the first time
+ * (block_rq_requeue). unfinished_requests: each block_rq_issue that no block_rq_complete follows
+ * before the next block_rq_insert.
  */
 #include "analyze/report/pass.h"
 
@@ -51,14 +51,14 @@ struct open_request {
 struct requests {
 	const struct pass_input *in;
 	struct open_request *open; /* owned hash */
-	struct request_list *list; /* what is complete and what is not; owned by the caller */
+	struct request_list *list; /* the result; owned by the caller */
 	int64_t *inserting; /* owned; devices with block_rq_insert */
 	size_t n_inserting, inserting_cap;
 	size_t at; /* see table_next_ts() */
 	bool failed;
 };
 
-/* The fields of the events of requests, which have the same numbers. */
+/* The fields that all events of requests have, with the same numbers. */
 struct block_event {
 	int64_t dev, sector, sectors;
 	enum operation op;
@@ -165,7 +165,7 @@ static void begin(struct requests *r, const struct block_event *e, bool issued, 
 		o->issue_ts = ts;
 		o->issue_utid = utid;
 		o->bytes = (int64_t)(512 * (uint64_t)e->sectors);
-	} else if (!o->requeued) { /* else the kernel puts it into the queue again */
+	} else if (!o->requeued) { /* else the kernel queues the request again */
 		if (o->issued)
 			add(r, o, 0, &r->list->unfinished);
 		o->inserted = true;
@@ -217,8 +217,8 @@ static void note_insert(struct requests *r, int64_t dev)
 		r->inserting[r->n_inserting++] = dev;
 }
 
-/* A recorded thread may issue the requests of others, of which block_rq_insert is not recorded. So
- * of a device with inserts, those without one are dropped. */
+/* A recorded thread may issue the requests of other threads, whose block_rq_insert is not recorded.
+ * So on a device with inserts, requests without an insert are dropped. */
 static void drop_foreign(const struct requests *r, struct request_array *a)
 {
 	size_t n = 0;
@@ -302,7 +302,7 @@ static const struct request_list *list_requests(const struct pass_input *in)
 
 enum request_key { BY_DEVICE, BY_LENGTH, BY_WHO };
 
-/* flagged: the time in the queue; other: bytes. */
+/* Of a group, flagged is the sum of the times in the queue, other the sum of the bytes. */
 static void add_requests(const struct request_array *l, enum request_key by,
 			 const struct pass_who *who, struct groups *g)
 {

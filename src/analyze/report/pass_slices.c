@@ -74,7 +74,7 @@ static bool counts(const struct slice_groups *sg, uint32_t row, uint64_t *ret_ke
 	return true;
 }
 
-/* Adds all slices. other: the time of the slices inside. */
+/* Adds all slices. other: the time of the slices directly inside of them. */
 static void add_slices(struct slice_groups *sg)
 {
 	const struct table *t = &sg->in->s->tables[TABLE_SLICE];
@@ -139,7 +139,7 @@ void pass_slices(const struct pass_input *in, struct pass_rows *ret)
 
 /* ---- interrupt_wakes ---- */
 
-/* A track of interrupts, and its last slice at the time of a walk. */
+/* A track of interrupts, and its last slice that has begun at the time of a walk. */
 struct irq_track {
 	uint32_t cpu; /* its number among those of all machines */
 	uint32_t slice; /* NULL_U32: none yet */
@@ -180,7 +180,7 @@ static void find_irq_tracks(const struct store *s, struct irq_tracks *ret)
 	}
 }
 
-/* Advances to the slices that had begun at a time. Those of one track come in the order of time. */
+/* Advances to the slices that have begun at a time. Slices of a track are in the order of time. */
 static void advance_to(const struct store *s, struct irq_tracks *tracks, int64_t ts)
 {
 	const struct table *t = &s->tables[TABLE_SLICE];
@@ -196,7 +196,7 @@ static void advance_to(const struct store *s, struct irq_tracks *tracks, int64_t
 	}
 }
 
-/* The interrupt in which a CPU is at a time, the inner one of two: a row of slice, or NULL_U32. */
+/* Returns the innermost interrupt in which a CPU is at a time: a row of slice, or NULL_U32. */
 static uint32_t interrupt_at(const struct store *s, const struct irq_tracks *tracks, uint32_t cpu,
 			     int64_t ts)
 {
@@ -219,7 +219,7 @@ static uint32_t interrupt_at(const struct store *s, const struct irq_tracks *tra
 	return found;
 }
 
-/* The CPU of the row in which a waker ran, or NULL_U32. */
+/* Returns the CPU on which a waker ran, or NULL_U32. */
 static uint32_t cpu_of_waker(const struct store *s, uint32_t waker)
 {
 	const struct table *t = &s->tables[TABLE_THREAD_STATE];
@@ -296,7 +296,7 @@ void pass_interrupts(const struct pass_input *in, struct pass_rows *ret)
 			.ts = table_next_ts(t, SLICE_TS, row, &at)};
 		if (sample.ns < 0 || sample.ts < in->from || sample.ts >= in->to)
 			continue;
-		/* Of equals the first one is shown. */
+		/* Of the longest slices the first one is shown. */
 		known = groups_find(&g, sample.key);
 		if (known && known->longest == sample.ns)
 			sample.ts = known->longest_ts;

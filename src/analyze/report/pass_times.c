@@ -33,7 +33,7 @@ void pass_used(const struct pass_input *in, struct pass_rows *ret)
 	groups_deinit(&g);
 }
 
-/* The reason of a blocked row, or NULL_U32. */
+/* Returns the row of TABLE_BLOCKED of a row of thread_state, or NULL_U32. */
 static uint32_t reason_of(const struct store *s, uint32_t row)
 {
 	const struct table *t = &s->tables[TABLE_THREAD_STATE];

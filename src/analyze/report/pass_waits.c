@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* waits_by, wakes_by, longest_waits, longest_sleeps: what rows of thread_state say of waits and
- * wakeups. Rows are those that began in the window and ended in the trace. */
+ * wakeups. Waits for a CPU began in the window and ended in the trace. */
 #include "analyze/report/pass.h"
 
 #include <stdlib.h>
@@ -12,7 +12,7 @@ struct wait {
 	uint32_t waker; /* a row of TABLE_WAKER, or NULL_U32 */
 };
 
-/* Finds the next row that is runnable (waits for a CPU) and ended. */
+/* Finds the next wait for a CPU: a runnable row that began in the window and ended. */
 static bool next_wait(const struct pass_input *in, struct pass_walk *w, struct wait *ret)
 {
 	const struct table *t = &in->s->tables[TABLE_THREAD_STATE];
@@ -141,7 +141,7 @@ void pass_longest_waits(const struct pass_input *in, struct pass_rows *ret)
 	free(l.items);
 }
 
-/* The last row of each thread, and the last one before the time of that. */
+/* The last row of a thread so far, and its last row with an earlier time. */
 struct before {
 	uint32_t last, before;
 };

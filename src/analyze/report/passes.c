@@ -123,8 +123,8 @@ static int disconnect(sqlite3_vtab *base)
 	return SQLITE_OK;
 }
 
-/* The plan has a bit for each argument. A pass costs as much as many rows, so it is the outer
- * loop. */
+/* The plan has a bit for each argument. The estimated cost is high, so that SQLite runs a pass in
+ * the outer loop. */
 static int best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 {
 	const struct pass_table *t = (const struct pass_table *)base;
@@ -169,7 +169,7 @@ static int close_cursor(sqlite3_vtab_cursor *base)
 
 /* ---- a pass ---- */
 
-/* What all passes need. Returns an SQLite result code. */
+/* Reads what all passes need, once for each state of the scope. Returns an SQLite result code. */
 static int prepare(struct context *ctx)
 {
 	uint32_t n = ctx->s->tables[TABLE_THREAD].rows;

@@ -13,50 +13,57 @@
  * out:
  *
  *	used(utid, cpu, time, n, longest)
- *		runs in sched
+ *		sums of the runs in sched, by thread and CPU
  *	spent(utid, state, io_wait, time, n, empty, longest, woken)
- *		rows of thread_state; n: without those that took no time (empty); woken: of n, those that
- *		a wakeup began
+ *		sums of the rows of thread_state, by thread, state and io_wait; n: without those
+ *		that took no time (empty); woken: of n, those that a wakeup began
  *	blocked(utid, function, time, n, longest, io)
  *		uninterruptible sleep of the chosen threads, by kernel function
  *	waits_by(by)(who, n, woken, total, p50, p99, worst, worst_ts)
- *		waits of the chosen threads for a CPU; by: thread, process, program (grp in report_sql.h), or
- *		length: the number of the power of two of us
+ *		waits of the chosen threads for a CPU; by: thread, process, program (grp in
+ *		report_sql.h), or length (pass_length() in pass.h)
  *	wakes_by(by)(waker, woken, n, total, p50, p99, worst)
- *		wakeups of or by a chosen thread; waker is NULL for interrupts
+ *		wakeups of or by a chosen thread, and the waits for a CPU that followed; waker is
+ *		NULL for interrupts
  *	interrupt_wakes(name, utid, n)
  *		wakeups of the chosen threads by interrupts
  *	longest_waits(by, top)(id)
  *		rows of thread_state: the longest waits of the chosen threads for a CPU
  *	holders(by, top)(id, cpu, holder, time, n, first)
- *		of each of longest_waits that a run ended, a row with the CPU of that run, and a row for each other
- *		thread that had this CPU meanwhile: for how long, in how many runs, and from when on
+ *		of each of longest_waits that a run ended, a row with the CPU of that run, and a row
+ *		for each other thread that had this CPU meanwhile: for how long, in how many runs,
+ *		and from when on
  *	longest_sleeps(by, top)(id, wake_id)
- *		the longest waits of the chosen threads that a wakeup ended, and the row that it began
+ *		rows of thread_state: the longest waits of the chosen threads that a wakeup ended,
+ *		and the row that the wakeup began
  *	cells_by(by, top, width)(key, n, size, run, w, d, busy, ran)
- *		the window in width cells; by cpu: runs of the chosen threads; by thread, process or
- *		program (as waits_by): the chosen ones that ran, waited for a CPU (w) or were blocked
- *		(d) for the longest time (busy)
+ *		the window in width cells, a row for cell n of each key: its size, and how long the
+ *		chosen threads ran in it, waited for a CPU (w) and were blocked (d); busy: all
+ *		three in the whole window; ran: of busy, run. by cpu: only runs, of all CPUs; by
+ *		thread, process or program (as waits_by): the keys with the largest busy
  *	slices_by(by)(name, track_id, n, total, self, p50, p99, worst, worst_ts)
  *		slices within the window; by name, or by track: by name and track; by thread or
  *		process (as waits_by, in the column track_id): without a name
  *	calls_by(by)(who, n, total, worst, errors)
- *		system calls of the chosen threads that returned within the window, with the time before it,
- *		and those that returned -4095 to -1, NULL if no result is known; by name: the name of the
- *		slice, by thread, by process
+ *		system calls of the chosen threads that returned within the window, with their time
+ *		before it; errors: those that returned -4095 to -1, NULL if no result is known; by
+ *		name (of the slice), thread or process
  *	longest_calls(by, top)(id, result)
- *		the longest of these: rows of slice, and what they returned
+ *		the longest of these calls: rows of slice, and what they returned
  *	events_by(by)(first, utid, n, total, first_ts, last_ts)
- *		kernel events within the window, a row for equal values of some arguments, which are those of the row
- *		first of ftrace_event; by packets: of the chosen threads, by device, result and thread; by drops, tcp,
- *		sockets or polls (see pass_events.c): utid is NULL. total: the bytes of packets
+ *		kernel events within the window, a row for the events with equal values of some
+ *		arguments; first: the row of ftrace_event of one of them; by packets: of the chosen
+ *		threads, by device, result and thread; by drops, tcp, sockets or polls (see
+ *		pass_events.c): utid is NULL. total: the bytes of packets
  *	interrupts(track_id, name, n, total, worst, worst_ts)
- *		slices of interrupts, softirqs and timers that began within the window and have an end
+ *		slices of interrupts, softirqs and timers that began within the window and have an
+ *		end
  *	requests_by(by)(who, op, n, bytes, queued, total, p50, p99, worst)
- *		requests to block devices that the chosen threads, or unknown ones, issued within the window; by
- *		device and operation (see io_sql.h), by thread or process and operation, or by length (as waits_by)
+ *		requests to block devices that the chosen threads, or unknown ones, made and that
+ *		were issued within the window; by device and operation (see io_sql.h), by thread or
+ *		process and operation, or by length (as waits_by)
  *	longest_requests(by, top)(dev, op, bytes, sector, utid, queued, ts, dur)
- *		the longest of these
+ *		the longest of these requests
  *	unfinished_requests(dev, op, bytes, utid)
  *		requests of the same threads whose completion the trace does not have
  *
@@ -65,9 +72,9 @@
  * only if it is the last one of its CPU or thread: of others the next event is missing, so it is
  * not known how long they were. Percentiles are by nearest rank.
  *
- * The window is from from to to. The scope is borrowed until the database is closed, and the store
- * must live as long as the database. The tables of chosen.h must exist. Returns an SQLite result
- * code.
+ * The window begins at `from` and ends at `to`. The scope is borrowed until the database is closed,
+ * and the store must live as long as the database. The tables of chosen.h must exist when a
+ * statement reads one of these. Returns an SQLite result code.
  */
 int passes_register(sqlite3 *db, const struct store *s, int64_t from, int64_t to,
 		    const struct machine_scope *scope);

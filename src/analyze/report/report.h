@@ -5,12 +5,16 @@
 #include <stddef.h>
 
 /*
- * Reports: questions about a trace that have an SQL statement each. The statements refer to
+ * A report answers questions about a trace: each of its sections has an SQL statement, which makes
+ * one table. The statements refer to
  *
- *	:from, :to	the window, in the trace's clock	:top	at most this many rows of a list
- *	chosen(utid)	the threads that were asked for		:more	1 if one more row tells that there are more
- *	asked(some, limited)	see chosen.h			:width	characters of a line of blocks
+ *	:from, :to	the window, in the trace's clock
+ *	:top		at most this many rows of a list
+ *	:more		1: one row more, by which the caller sees that rows are left out; else 0
+ *	:width		characters of a line of blocks
  *	:blocks		eight characters, from the lowest to the full block
+ *	chosen(utid)	the threads that were asked for
+ *	asked(some, limited)	see chosen.h
  *	:lost		events that the rings of the kernel lost; NULL: none, or not known
  *	used, waits_by('thread') and others: see passes.h
  *
@@ -24,7 +28,7 @@ struct report_section {
 	const char *note; /* an explanation of the rows; NULL: none */
 	const char *more; /* the report with more detail; NULL: none */
 	const char *sql;
-	const char *by; /* what a row is, for --by; NULL: nothing that can be chosen */
+	const char *by; /* what a row is: the word of --by that shows the section; NULL: none */
 	bool on_request; /* only with --by */
 	bool of_machine; /* its rows are of the whole machine, whatever threads are chosen */
 	bool of_trace; /* its rows are not of one machine */

@@ -8,9 +8,9 @@
 
 /*
  * A counter is a total if its type says so, or if the kernel's counters of that name are totals.
- * Counter tracks do not say it: those whose values never fell are taken for totals. A rate is the
- * growth by the time between the first and the last value. Means are by time: a value holds until
- * the next one.
+ * Counters of track events do not say it: those whose values never fell count as totals. A rate is
+ * the growth divided by the time between the first and the last value. Means are by time: a value
+ * holds until the next one.
  */
 #define SQL_IS_TOTAL                                                                               \
 	"(t.type IN ('cpustat', 'num_irq', 'num_softirq', 'num_forks', 'num_irq_total', "          \

@@ -15,7 +15,7 @@
 
 #define SQL_IO_ORDER "ORDER BY bytes DESC, n DESC LIMIT :top + :more"
 
-/* Of the counters diskstat.[DEVICE].NAME the name's end. */
+/* The sum of the counters diskstat.[DEVICE].NAME whose NAME is this one. */
 #define SQL_DISKSTAT(name) "sum(iif(t.name GLOB '*." name "', c.value, 0))"
 
 static const struct report_section sections[] =

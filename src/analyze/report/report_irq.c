@@ -2,7 +2,7 @@
 /* sonda report irq: time in interrupts. */
 #include "analyze/report/report.h"
 
-/* Of rows of the pass interrupts. */
+/* Sums of rows of the pass interrupts. */
 #define SQL_TIMES                                                                                  \
 	"sum(i.total) AS total_ns, 100.0 * sum(i.total) / (:to - :from) AS cpu_pct, sum(i.n) AS "  \
 	"times, sum(i.total) / sum(i.n) AS mean_ns, max(i.worst) AS max_ns, i.worst_ts AS "        \

@@ -7,12 +7,13 @@
 /* clang-format cannot break statements that contain macros. */
 /* clang-format off */
 
-/* The largest and the last value of a counter of each process. */
+/* The largest value of a counter of each process. */
 #define SQL_LARGEST(name) "max(iif(t.name = '" name "', c.value, NULL))"
 
 #define SQL_RECLAIM(of) "'mm_vmscan_" of "_reclaim_begin', 'mm_vmscan_" of "_reclaim_end', "
 
-/* Pairs of events of a thread that begin and end something: what(begin, end). */
+/* stalls(utid, ts, dur, what): from pairs of events of a thread that begin and end reclaim or
+ * compaction. */
 #define SQL_STALLS                                                                                 \
 	"ev AS (SELECT ts, utid, name, lead(name) OVER w AS next_name, lead(ts) OVER w AS "        \
 	"next_ts FROM ftrace_event WHERE name IN (" SQL_RECLAIM("direct") SQL_RECLAIM("memcg")     \

@@ -12,8 +12,8 @@
 #define SQL_EVENTS(subject) "events_by('" subject "') e CROSS JOIN ftrace_event f ON f.id = e.first"
 #define SQL_ARG(name) "extract_arg(f.arg_set_id, '" name "')"
 
-/* packets(way, device, n, len, good, utid): those that were given to a device, and those that
- * came from one. */
+/* packets(way, device, n, len, good, utid): n packets that were given to a device, or that came
+ * from one; good: the device took them. */
 #define SQL_PACKETS                                                                                \
 	"packets AS (SELECT iif(f.name = 'net_dev_xmit', 'sent', 'received') AS way, "             \
 	SQL_ARG("name") " AS device, e.n, e.total AS len, f.name != 'net_dev_xmit' OR "            \
@@ -26,7 +26,7 @@
 	"packets, bytes AS size_bytes, CAST(1e9 * bytes / (:to - :from) AS INTEGER) AS "           \
 	"per_s_bytes, refused"
 
-/* counts(device, name, grew): of the tracks below the group that is below network. */
+/* counts(device, name, grew, last): counters of devices or protocols below a group of tracks. */
 #define SQL_COUNTS(group)                                                                          \
 	"counts AS (SELECT i.name AS device, t.name, max(c.value) - coalesce(" SQL_VALUE_BEFORE    \
 	", min(c.value)) AS grew, "                                                                \

@@ -1,30 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* It cannot break statements that have macros in them: */
+/* clang-format cannot break statements that contain macros. */
 /* clang-format off */
 
 /* Parts of the statements that several reports have. See passes.h for intervals that
  * did not end, or that reach out of the window. */
 
 /* Columns of the rows of thread_state w that are waits for a CPU: from the wakeup or the preemption
- * until the thread ran. The waker is NULL if an interrupt woke it. */
+ * until the thread ran. The waker is NULL if an interrupt woke the thread. */
 #define SQL_WAIT_COLUMNS                                                                           \
 	"w.id, w.utid, w.ts, w.dur, w.waker_utid IS NOT NULL AS woken, iif(w.irq_context = 1 "     \
 	"OR w.waker_utid IN (SELECT utid FROM thread WHERE is_idle), NULL, w.waker_utid) AS "      \
 	"waker_utid"
 
-/* Columns that say which thread it is; of the tables thread and process. */
+/* Columns that name a thread and its process, from the tables thread and process. */
 #define SQL_WHO                                                                                    \
 	"iif(thread.is_idle, '(idle)', coalesce(thread.name, process.name, '')) AS thread, "       \
 	"thread.tid, coalesce(process.name, '') AS process"
 
 #define SQL_WHO_FROM " JOIN thread USING (utid) LEFT JOIN process USING (upid) "
 
-/* Which other thread it is, in one column; of the table thread under another name. */
+/* One column that names a thread. t: alias of the table thread. */
 #define SQL_THREAD(t) "iif(" t ".is_idle, '(idle)', coalesce(" t ".name, '') || ' ' || " t ".tid)"
 
-/* grp(utid, who): the process of each thread, and the columns of it. */
+/* grp(utid, who): the upid of each thread's process, or -1 - utid; and columns that name who. */
 #define SQL_BY_PROCESS "grp AS (SELECT utid, coalesce(upid, -1 - utid) AS who FROM thread)"
 #define SQL_PROCESS                                                                                \
 	"coalesce(process.name, thread.name, '') AS process, coalesce(process.pid, thread.tid) "   \
@@ -43,7 +43,7 @@
 	"replace(printf('%.*c', max(1, 40 * " number " / max(1, " largest ")), '#'), '#', "        \
 	"substr(:blocks, 8, 1))"
 
-/* Rows of the table h(length, n) as a histogram. */
+/* Rows of the table h(length, n) as a histogram; length: pass_length() in pass.h. */
 #define SQL_HISTOGRAM(what)                                                                        \
 	"SELECT iif(length = 0, 0, 1000 << (length - 1)) AS from_ns, 1000 << length AS to_ns, n "  \
 	"AS " what ", " SQL_BAR("n", "(SELECT max(n) FROM h)") " AS share_bar FROM h ORDER BY "    \

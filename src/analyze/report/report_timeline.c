@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * sonda report timeline: a line of blocks for each CPU and thread. The window is divided into
- * :width cells; cells_by has how much of each cell a row has.
+ * :width cells; cells_by tells how long a CPU or thread ran, waited and was blocked in each.
  */
 #include "analyze/report/report.h"
 #include "analyze/report/report_sql.h"
@@ -9,8 +9,8 @@
 /* clang-format cannot break statements that contain macros. */
 /* clang-format off */
 
-/* line(key, line, busy, ran): eighths of each cell; waits (w) and blocks (D) have a letter where
- * they have more of the cell. */
+/* line(key, line, busy, ran): a character for each cell: a block for the eighths in which the key
+ * ran, or 'w' or 'D' if it waited for a CPU or was blocked for longer than it ran. */
 #define SQL_LINES(cells)                                                                           \
 	"line AS (SELECT key, group_concat(CASE WHEN w > run AND w >= d THEN 'w' WHEN d > run "    \
 	"THEN 'D' WHEN run <= 0 THEN ' ' ELSE substr(:blocks, max(1, min(8, CAST(round(8.0 * "     \

@@ -9,7 +9,7 @@
 /* clang-format cannot break statements that contain macros. */
 /* clang-format off */
 
-/* The columns of a pair, of the table p. */
+/* The columns of a pair of waker and woken: a row p of wakes_by. */
 #define SQL_PAIR_COLUMNS                                                                           \
 	", n AS wakeups, 1e9 * n / (:to - :from) AS per_s, total / n AS wait_mean_ns, p50 AS "     \
 	"wait_p50_ns, p99 AS wait_p99_ns, worst AS wait_max_ns FROM "

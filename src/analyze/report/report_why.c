@@ -59,7 +59,7 @@
 	"= e.id ORDER BY o.dur DESC, e.wake_id)"
 
 /*
- * chain(step, wake_id, until): the wakeup of the longest wait, the last wakeup of its waker before
+ * chain(step, wake_id, since): the wakeup of the longest wait, the last wakeup of its waker before
  * that, and so on, as long as the waker was woken while the first thread waited.
  */
 #define SQL_CHAIN                                                                                  \

@@ -19,13 +19,13 @@ int export_folded_sched(sqlite3 *db, FILE *to); /* "process;thread;state ns" */
 
 struct out_path;
 
-/* One file for each table, in the hidden folder. Returns 0, or -errno and sets e. */
+/* Writes a file for each table into the hidden folder. Returns 0, or -errno and sets e. */
 int export_csv(sqlite3 *db, const struct out_path *out, struct err_text *e);
-/* All tables in the hidden file, an SQLite database. Returns 0, or -errno and sets e. */
+/* Writes all tables into the hidden file, an SQLite database. Returns 0, or -errno and sets e. */
 int export_sqlite(sqlite3 *db, const struct out_path *out, struct err_text *e);
 
 /*
- * Names of the trace's tables. kinds: 't' tables, 'v' views. Calls fn with each until it returns
+ * Calls fn with the name of each table (kind 't') or view (kind 'v') of the trace, until fn returns
  * non-zero, which is returned. sql is a view's statement, NULL for a table. Returns 0, or -ENOMEM.
  */
 int export_each_table(sqlite3 *db, char kind,

@@ -68,7 +68,7 @@ static void write_sums(struct folding *f, FILE *to)
 	strbuf_deinit(&f->text);
 }
 
-/* ';' separates frames, and a line ends a stack. */
+/* Appends a frame. In its name ';', which separates frames, and line ends are replaced. */
 static void add_frame(struct strbuf *b, const char *name, bool first)
 {
 	size_t at = b->len + !first;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Chrome's JSON ("Trace Event Format"). Its threads have numbers only, so that a number which the
- * kernel used again becomes another one:
+ * Chrome's JSON ("Trace Event Format"). It identifies processes and threads by their numbers only.
+ * So a process or thread gets another number if the kernel used its number before. Phases:
  *
- *	thread tracks	X, B without an end, i		scheduler	X in a process "CPUs", a thread a CPU
- *	other tracks	b, e, n with the track's id	counters	C
- *	names		M				flows		s, f
+ *	thread tracks	X; B without an end; i		other tracks	b, e, n with the track's id
+ *	scheduler	X in a process "CPUs",		counters	C
+ *			with a thread for each CPU	flows		s, f
+ *	names		M
  */
 #include <inttypes.h>
 #include <math.h>
@@ -19,7 +20,7 @@
 
 #define CPUS_PID "2147480000" /* above every number of the kernel */
 
-/* PID_MAX_LIMIT is 2^22: the n-th user of a number, and machines, have numbers above. */
+/* PID_MAX_LIMIT is 2^22: each further use of a number adds 2^22, a machine adds 2^28 * its id. */
 static const char numbers[] =
 	"create temp table json_process as select upid, pid + 4194304 * (row_number() over "
 	"(partition by machine_id, pid order by upid) - 1) + 268435456 * ifnull(machine_id, 0) as "
@@ -141,7 +142,7 @@ static void put_ids(struct json *j, int64_t pid, int64_t tid)
 	fprintf(j->to, ",\"pid\":%" PRId64 ",\"tid\":%" PRId64, pid, tid);
 }
 
-/* phase, pid, tid, name: M events. */
+/* kind of the name, pid, tid, name: M events. */
 static void put_name(struct json *j, sqlite3_stmt *st)
 {
 	begin_event(j, "M");
@@ -225,7 +226,7 @@ static void put_flow(struct json *j, sqlite3_stmt *st)
 
 struct open_slice {
 	int64_t end; /* INT64_MAX: none */
-	int64_t until; /* it is on the stack: as its parents */
+	int64_t until; /* leaves the stack then: at its end, or that of a parent */
 	char *name, *category; /* owned */
 };
 
@@ -247,7 +248,7 @@ static void put_async(struct json *j, const struct async_track *t, const char *p
 	put_text(j->to, category ? category : "slice");
 }
 
-/* Ends the slices that end until ts, the innermost first; those without an end stay without. */
+/* Ends the slices that end until ts, the innermost first. A slice without an end gets no event. */
 static void end_slices(struct json *j, struct async_track *t, int64_t ts)
 {
 	while (t->n && t->open[t->n - 1].until <= ts) {
@@ -304,7 +305,7 @@ static void put_track_slice(struct json *j, struct async_track *t, sqlite3_stmt 
 
 /* ---- the file ---- */
 
-/* Each row of the statement is an event. */
+/* Calls put with each row of the statement. Stops after a write error. Returns an SQLite code. */
 static int put_rows(struct json *j, const char *sql, void (*put)(struct json *j, sqlite3_stmt *st))
 {
 	sqlite3_stmt *st;

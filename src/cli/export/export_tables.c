@@ -15,7 +15,7 @@ static void finalizep(sqlite3_stmt **st)
 	sqlite3_finalize(*st);
 }
 
-/* The views that the program makes are tables of the trace; sonda_tables lists the tables. */
+/* Temporary views are the views of the trace, but for sonda_tables, which lists the tables. */
 int export_each_table(sqlite3 *db, char kind,
 		      int (*fn)(void *ctx, const char *name, const char *sql), void *ctx)
 {
@@ -45,7 +45,7 @@ struct csv {
 	struct err_text *e;
 };
 
-/* Other names of tables that have a file. */
+/* Returns true for the name of a table whose rows are in the file of another name. */
 static bool is_second_name(const char *name)
 {
 	static const char *const names[] = {"raw", "slices", "sched_slice"};
@@ -112,7 +112,7 @@ static int run(struct copy *c, sqlite3 *db, const char *sql)
 		       r == SQLITE_FULL ? strerror(ENOSPC) : sqlite3_errmsg(db));
 }
 
-/* Runs a statement that has the table's name in some places. */
+/* Runs a statement. The arguments of format: name, column (name if it is NULL), name, column. */
 static int run_on(struct copy *c, const char *format, const char *name, const char *column)
 {
 	char *sql = sqlite3_mprintf(format, name, column ? column : name, name, column);
@@ -173,7 +173,7 @@ static int copy_view(void *ctx, const char *name, const char *sql)
 }
 
 /* SQLite resolves the links of a path by name, and opens what it found. Here a link is the
- * descriptor of a folder, which must stay what it is. */
+ * descriptor of a folder (/proc/self/fd/N), which must not be looked up by name again. */
 static int keep_path(sqlite3_vfs *vfs, const char *path, int size, char *ret)
 {
 	(void)vfs;

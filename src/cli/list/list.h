@@ -11,12 +11,12 @@
 
 /*
  * The things that can be recorded here. Each kind has a row in the table of list.c, and a function
- * that adds those that match a pattern to the list. The verbs list and describe call it.
+ * that adds the things that match a pattern to the list. The verbs list and describe call it.
  */
 
 enum list_detail {
 	LIST_NAMES, /* name and title */
-	LIST_CONTENTS, /* what it expands to, in a list of its kind */
+	LIST_CONTENTS, /* and what it expands to: for a list of one kind */
 	LIST_ALL, /* everything, for describe and --fields */
 };
 
@@ -26,13 +26,13 @@ struct list {
 	bool exact; /* patterns are names: describe */
 	const char *socket; /* NULL: the default */
 	struct presets *presets; /* owned */
-	struct tracefs_events events; /* owned; n is 0 if it cannot be read, or is not read yet */
+	struct tracefs_events events; /* owned; n is 0 before they are read, or if they cannot be */
 	bool events_read;
-	int events_error; /* of reading it */
+	int events_error; /* of reading events: 0 or -errno */
 	Pb__TracingServiceState *state; /* owned; NULL: no service, or not asked yet */
 	bool state_asked;
 	struct err_text no_service; /* why there is no state */
-	bool told; /* that a kind cannot be read */
+	bool told; /* list_all() has reported that a kind cannot be read */
 };
 
 struct list_kind {
@@ -56,5 +56,6 @@ int list_categories(struct list *l, const char *pattern, struct err_text *e);
 bool list_matches(const struct list *l, const char *pattern, const char *name);
 /* Reads the kernel's events, once. Returns 0, or -errno and sets e. */
 int list_need_events(struct list *l, struct err_text *e);
-/* Returns the state of the tracing service, asked once; NULL and l->no_service if none runs. */
+/* Returns the state of the tracing service (borrowed), asked once; NULL, and sets l->no_service, if
+ * no service answers. */
 const Pb__TracingServiceState *list_service(struct list *l);

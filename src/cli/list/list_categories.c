@@ -10,7 +10,7 @@
 #include "cli/list/list.h"
 #include "cli/trace/event_categories.h"
 
-/* n rows with the same category. */
+/* Puts the programs of n rows, which have the same category. */
 static void put_programs(struct list *l, const struct event_category *rows, size_t n)
 {
 	struct name_list names = {0};

@@ -17,8 +17,8 @@
 
 #define FORMAT_MAX_BYTES (1u << 20)
 
-/* A pattern with a group matches both forms, "group:name" and "group/name"; one without, the name,
- * or the group whose events all match. */
+/* A pattern with a group has the form "group:name" or "group/name". A pattern without a group
+ * matches names of events; in sonda list the name of a group stands for all its events. */
 static bool matches(const struct list *l, const char *pattern, const char *event)
 {
 	char copy[TRACEFS_EVENTS_MAX_NAME], group[TRACEFS_EVENTS_MAX_NAME];

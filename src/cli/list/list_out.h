@@ -9,12 +9,15 @@
 /*
  * Items of sonda list and sonda describe, as lines for a person or as one JSON array:
  *
- *	mem      Memory: counters of its use ...        [{"kind":"preset","name":"mem","title":"Memory ...",
- *	         events   vmscan/mm_..., oom/...          "events":["vmscan/mm_...","oom/..."],
- *	         fields   name     type    comment        "fields":[{"name":"x","type":"int","comment":"..."}]}]
+ *	mem      Memory: counters of its use ...
+ *	    events    vmscan/mm_..., oom/...
+ *	    x         int     comment of the field x
  *
- * Between list_out_item() and the next one come its values. Text of the kernel and of other
- * processes is made safe to print.
+ *	[{"kind":"preset","name":"mem","title":"Memory ...","events":["vmscan/mm_...","oom/..."],
+ *	  "fields":[{"name":"x","type":"int","comment":"..."}]}]
+ *
+ * list_out_item() begins an item; the calls until the next one add its values. Text of the kernel
+ * and of other processes is made safe to print.
  */
 
 struct list_out {

@@ -9,7 +9,7 @@
 #include "cli/list/field_comments.h"
 #include "cli/list/list.h"
 
-/* Data sources of sonda-probes and libsonda; those of other programs are known while they run. */
+/* Data sources of sonda-probes and libsonda. Other programs are asked while they run. */
 static const struct source {
 	const char *name;
 	const char *config; /* its field in DataSourceConfig; NULL: it has no options */
@@ -267,7 +267,7 @@ int list_sources(struct list *l, const char *pattern, struct err_text *e)
 
 /* ---- families of eBPF counters ---- */
 
-/* Matches in any case: names of families are in capitals, and the presets of that name are not. */
+/* Ignores the case: names of families are in capitals, those of their presets in small letters. */
 static bool matches_family(const struct list *l, const char *pattern, const char *name)
 {
 	char capitals[64];

@@ -69,7 +69,8 @@ static void set_path(const char *name, const char *format, uid_t uid)
 	setenv(name, value, 1);
 }
 
-/* sudo drops the variables that programs need to find the desktop of the user. */
+/* Becomes the user, and sets the variables by which programs find the user's desktop: sudo drops
+ * them. */
 static void become(const struct passwd *user)
 {
 	char wayland[64];

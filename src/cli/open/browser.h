@@ -5,25 +5,25 @@
 #include <sys/types.h>
 
 /*
- * Starts the browser of the user who typed the command: under sudo that is the calling user, whose
- * settings and rights it has.
+ * Starts the browser of the user who typed the command: under sudo that is the user who called
+ * sudo. The browser has the settings and rights of this user.
  */
 
 enum browser_result {
 	BROWSER_STARTED,
 	BROWSER_NO_DISPLAY,
 	BROWSER_IS_REMOTE, /* an ssh session: the browser is on the other machine */
-	BROWSER_IS_ROOT, /* root without sudo: a browser does not run as root */
-	BROWSER_NO_PROGRAM, /* xdg-open is not installed, or cannot be started */
+	BROWSER_IS_ROOT, /* root without sudo: a browser does not run as root; or an unknown user */
+	BROWSER_NO_PROGRAM, /* xdg-open is not installed, or no process can be created */
 };
 
-/* Does not wait for the browser. */
+/* Does not wait for the browser: makes this process ignore SIGCHLD. */
 enum browser_result browser_open(const char *url);
 
 #define BROWSER_USERS_MAX 4
 
 /*
- * Writes the users whose browser may connect: this process's, root, and for root those who became
- * it.
+ * Writes the users whose browser may connect: the user of this process and root; if this process
+ * runs as root, also the users who called sudo and who logged in. Returns how many there are.
  */
 size_t browser_users(uid_t ret[static BROWSER_USERS_MAX]);

@@ -9,7 +9,8 @@
  * sockets (proc_pid_net(5), tcp and tcp6). A user who opens a connection cannot choose what stands
  * there.
  *
- * local and peer are the addresses of this end. Returns 0; -ENOENT if the kernel lists no such
- * socket (the other end is in another network namespace) or its process has closed it; or -errno.
+ * local and peer: as getsockname() and getpeername() of this end. Returns 0; -ENOENT if the kernel
+ * lists no such socket (the other end is in another network namespace) or its process has closed
+ * it; or -errno.
  */
 int peer_user(const struct sockaddr_in *local, const struct sockaddr_in *peer, uid_t *ret_uid);

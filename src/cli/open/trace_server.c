@@ -42,7 +42,7 @@ struct trace_server {
 
 /* ---- the client ---- */
 
-/* Returns the user at the other end, or an error as peer_user(). */
+/* Finds the user at the other end. Returns 0, or an error as peer_user(). */
 static int user_of(struct evhttp_request *req, uid_t *ret_uid)
 {
 	struct evhttp_connection *connection = evhttp_request_get_connection(req);
@@ -210,8 +210,8 @@ static void on_pause_over(evutil_socket_t fd, short what, void *listener)
 	evconnlistener_enable(listener);
 }
 
-/* Another user may open connections until this process has no descriptors: it waits for their
- * ends. */
+/* Another user may open connections until this process has no free descriptors: then it accepts no
+ * connection for PAUSE_US. */
 static void on_accept_error(struct evconnlistener *listener, void *http)
 {
 	static const struct timeval pause = {.tv_usec = PAUSE_US};

@@ -12,15 +12,17 @@ struct event_base;
  * Serves one file over HTTP on 127.0.0.1 to the pages of one origin, and calls on_fetched when all
  * of it was sent. It answers GET, HEAD and OPTIONS of that one path. It refuses
  *
- *	a Host header of another name		a page that made its own name point to 127.0.0.1 (DNS rebinding)
- *	an Origin header of another page	and requests that a browser makes for other sites without one
+ *	a Host header of another name		a page may make its own name point to 127.0.0.1 (DNS
+ *						rebinding)
+ *	an Origin header of another page	also a request without this header that a browser
+ *						makes for a page of another site
  *	a connection of another user		other users of this machine reach 127.0.0.1 as well
  */
 struct trace_server;
 
 struct trace_server_config {
 	int fd; /* the file, regular; borrowed */
-	const char *name; /* path of the URL without its '/'; see trace_server_name() */
+	const char *name; /* path of the URL without its '/', of trace_server_name(); borrowed */
 	const char *origin; /* "https://ui.perfetto.dev"; borrowed */
 	uint16_t port; /* 0: the kernel chooses */
 	const uid_t *users; /* users who may fetch; borrowed */
@@ -36,5 +38,6 @@ void trace_server_freep(struct trace_server **s);
 
 uint16_t trace_server_port(const struct trace_server *s);
 
-/* The last component of a path with everything that means something in a URL replaced by '_'. */
+/* Writes the last component of a path, cut to the size, with '_' for all characters but ASCII
+ * letters and digits, '-', '_' and '.'. */
 void trace_server_name(const char *path, char *buf, size_t size);
