@@ -31,7 +31,8 @@ start_service sonda "$TMP" && start_probes sonda "$TMP" || exit 1
 cat >"$TMP/config" <<END
 buffers { size_kb: 65536 fill_policy: DISCARD }
 data_sources { config { name: 'linux.ebpf_counters' ebpf_counters_config {
-  families: SYSCALLS families: CPU_TIME families: RUNQ top_n: 500 period_ms: 20 outliers { runq_us: 1000 max_per_second: 100000 } $scope } } }
+  families: SYSCALLS families: CPU_TIME families: RUNQ top_n: 500 period_ms: 20 outliers { runq_us: 200 max_per_second: 100000 } $scope } } }
+data_sources { config { name: 'linux.ftrace' ftrace_config { ftrace_events: 'sched/sched_switch' compact_sched { enabled: false } } } }
 END
 # Eight at once, that want the same CPU and sleep between; and one after the other, that soon end, and of whose calls getppid
 # is among the five that have tracks (a sanitizer makes many others): "PID FAULTS MAJOR", and "USER SYSTEM" of the shell, and
@@ -54,7 +55,10 @@ query "$TMP/trace" "select p.pid || '|' || t.name || '|' || cast(max(c.value) as
     join process_counter_track t on t.id = c.track_id join process p using (upid)
     where t.name in ('getppid', 'CPU time', 'off CPU: runnable') group by p.pid, t.name" \
   "select h.tid || '|waits|' || sum(s.dur) as x from slice s join thread_track t on t.id = s.track_id join thread h using (utid)
-    where s.name = 'runq wait' group by h.tid" >"$TMP/rows" # a pipe would be cut at 64 KiB
+    where s.name = 'runq wait' group by h.tid" \
+  "with s as (select extract_arg(arg_set_id, 'prev_pid') as prev,
+      lag(extract_arg(arg_set_id, 'next_pid')) over (partition by ucpu order by ts) as last from ftrace_event where name = 'sched_switch')
+    select prev || '|unseen' as x from s where prev != last union select last || '|unseen' from s where prev != last" >"$TMP/rows" # a pipe would be cut at 64 KiB
 tr '{' '\n' <"$TMP/rows" | sed -n 's/.*"x":"\([^"]*\)".*/\1/p' >"$TMP/last"
 for i in 1 2 3 4 5 6 7 8; do tr '\n' ' ' <"$TMP/one.$i"; echo; done >"$TMP/ones"
 
@@ -63,14 +67,17 @@ awk -F'|' 'FILENAME ~ /last$/ { if ($2 == "getppid") told[$1] = $3; next }
   told[pid[1]] != want { print pid[1] " called " want " times, not " told[pid[1]] + 0; bad = 1 }
   END { exit bad || n != 38 }' "$TMP/last" "$TMP/ones" "$TMP/short" >"$TMP/calls"
 verdict "calls are as many as were made" $? "$TMP/calls"
-# In ms, of which the shell tells whole ones.
+# In ms, of which the shell tells whole ones. A kernel in a virtual machine may leave out switches to and from threads of
+# PID 1: it was not seen that the thread before them stopped, and that the thread after them ran. These two are not compared.
 awk -F'|' 'function near(a, b, more) { return a > b * 0.9 - 2 && a < b * 1.1 + 2 + more }
   function in_ms(text, part) { split(text, part, /[ms]/); return part[1] * 60000 + part[2] * 1000 }
+  $2 == "unseen" { unseen[$1]; next }
   FILENAME ~ /last$/ { told[$1, $2] = $3 / 1e6; next }
   FILENAME ~ /taken$/ { split($0, f, " "); taken = f[2] - f[1]; next }
   { split($0, f, " "); pid = f[1]; ms = in_ms(f[6]) + in_ms(f[7]); n++
     waited = told[pid, "waits"]; runnable = told[pid, "off CPU: runnable"]
-    printf "%s ran %d ms, by counters %.1f; was runnable %.1f, waited %.1f; %d ms taken from all\n", pid, ms, told[pid, "CPU time"], runnable, waited, taken
+    printf "%s ran %d ms, by counters %.1f; was runnable %.1f, waited %.1f; %d ms taken from all%s\n", pid, ms, told[pid, "CPU time"], runnable, waited, taken, pid in unseen ? "; a switch to it is missing" : ""
+    if (pid in unseen) next
     if (!near(told[pid, "CPU time"], ms, taken)) bad_times = 1
     all_waited += waited; all_runnable += runnable
     if (waited > runnable * 1.1 + 2 || waited < runnable * 0.75 || waited < 50) bad_waits = 1 }
