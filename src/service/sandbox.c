@@ -124,15 +124,12 @@ int sandbox_enter(struct err_text *e)
 	r = give_up_files(e);
 	if (r < 0)
 		return r;
-	/* The threads that this call starts inherit what this thread has dropped so far. */
-	r = sandbox_skip(e);
-	if (r < 0)
-		return r;
 	r = syscall_filter_install(&(struct syscall_list){
 		.allowed = own_calls, .opens_to_read_only = true, .has_threads = true});
 	if (r == -ENOSYS)
 		log_warn("this kernel has no seccomp; continuing without a filter of system calls");
 	else if (r < 0)
 		return err_set(e, r, "cannot install the system call filter: %s", strerror(-r));
-	return 0;
+	/* Last, so that the threads inherit what this thread has dropped, and the filter. */
+	return sandbox_skip(e);
 }

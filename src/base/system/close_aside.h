@@ -4,19 +4,18 @@
 #include <stdint.h>
 
 /*
- * Closes descriptors that another process passed, in threads of their own: close(2) of a
+ * Closes descriptors that another process passed, in threads made for this: close(2) of a
  * TCP socket with SO_LINGER, or of a file of FUSE, takes as long as that process wants. A unix
  * socket is such a descriptor too, as its queue may hold others that were never received.
  *
  * Each owner (a user) occupies at most two threads, so a slow owner delays only its own
  * descriptors. Before close_aside_start(), and in a child process, descriptors are closed at once.
  *
- * One thread, the loop, makes all these calls. None of them waits for the threads that close.
+ * One thread, the loop, makes all these calls. None of them waits until a descriptor is closed.
  */
 
-/* Starts the threads. They inherit the restrictions of the caller (capabilities, Landlock), and a
- * system call filter with SECCOMP_FILTER_FLAG_TSYNC covers them. Returns 0, or -errno with none
- * started. */
+/* Starts the threads. They inherit the restrictions of the caller (capabilities, Landlock, system
+ * call filter). Returns 0, or -errno with none started. */
 int close_aside_start(void);
 
 /* Returns an eventfd (borrowed; -1: not started) that becomes readable when a thread has closed its
