@@ -35,7 +35,7 @@
 
 struct request_id {
 #ifdef SONDA_RECORDS
-	__u64 sector; /* the first that is not complete */
+	__u64 sector; /* first sector that is not complete */
 	struct block_key key;
 #else
 	__u64 address;
@@ -56,7 +56,7 @@ struct in_flight {
 	__u64 since; /* issue to the driver; 0: not issued */
 	__u32 tgid; /* the process that is charged */
 	__u32 is_counted;
-	__u32 tid, bytes; /* as seen */
+	__u32 tid, bytes; /* tid: the thread that is charged; bytes: as in struct seen */
 	__u64 sector;
 	__u64 alive; /* a CLOCK_BOOTTIME at which tgid existed */
 };
@@ -243,7 +243,7 @@ static __always_inline void report_outlier(const struct in_flight *w, const char
 	outlier_end(e);
 }
 
-/* Completes that many bytes. */
+/* Counts the completion of that many bytes; is_whole: of the last ones of the request. */
 static __always_inline void complete(const struct in_flight *w, __u32 error, __u32 bytes,
 				     int is_whole, __u64 now)
 {
@@ -358,15 +358,18 @@ int BPF_PROG(on_complete, struct request *rq, unsigned char error, unsigned int 
 }
 #else
 /*
- * The letters of an operation; requests without one are not counted (zones, commands of the driver,
- * zeroes that the device writes).
+ * Returns the operation that the letters in the record mean, or -1. Requests without one are not
+ * counted (zones, commands of the driver, zeroes that the device writes).
  */
 static __always_inline int op_in(void *record, __u32 field)
 {
 	char c[2] = {};
 
 	bpf_probe_read_kernel(c, sizeof(c), record + settings.fields[field].offset);
-	/* A flush before what is behind it, or by itself. */
+	/*
+	 * An F before W or D is a flush before a write or discard, which counts; else it is a
+	 * flush.
+	 */
 	if (c[0] == 'F' && (c[1] == 'W' || c[1] == 'D'))
 		c[0] = c[1];
 	switch (c[0]) {
@@ -414,7 +417,7 @@ ONE(block_rq_issue, BLOCK_ISSUE, on_issue)
 ONE(block_rq_requeue, BLOCK_REQUEUE, on_requeue)
 ONE(block_rq_merge, BLOCK_MERGE, on_merge)
 
-/* Completed in parts: the rest starts at a later sector. */
+/* A request may be completed in parts: the rest starts at a later sector. */
 static __always_inline void on_complete(const struct seen *s, __u32 error, __u32 bytes, __u64 now)
 {
 	struct in_flight *w = bpf_map_lookup_elem(&requests, &s->id), rest;

@@ -4,8 +4,9 @@
 #include "thread.h"
 
 /*
- * Registers at a system call, for x86-64 and arm64: by BTF; without it at the offsets of the
- * debugger ABI, except the call number of arm64, which was appended in Linux 4.14.
+ * Registers at a system call, for x86-64 and arm64. With BTF their places are known. Without it
+ * they are read at the offsets that ptrace(2) uses, except the call number of arm64, which is
+ * behind these since Linux 4.14.
  */
 
 #ifdef SONDA_NO_BTF
@@ -29,7 +30,7 @@ struct regs_of_arm64 {
 		v_;                                                                                \
 	})
 
-/* A system call of a 32-bit program, by its code segment. */
+/* Returns true for a system call of a 32-bit program: by its code segment (x86) or mode (arm64). */
 static __always_inline int call_is_compat(void *regs)
 {
 	if (settings.switches & SONDA_ON_X86_64)

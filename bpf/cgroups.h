@@ -4,8 +4,8 @@
 /*
  * Checks whether a thread is in a control group of the scope, or below one. Included by common.h.
  * The ancestors of a control group never change, and its id is not reused. So the ancestors are
- * walked once for each group and the answer is cached. The kernel gets ids only, because the depth
- * of a group depends on the cgroup namespace.
+ * walked once for each group and the answer is cached. Programs get the ids of the groups, not
+ * their depths: a depth depends on the cgroup namespace.
  */
 
 #define CGROUP_LEVELS 32 /* deeper groups are not matched */
@@ -89,7 +89,7 @@ static __always_inline int is_current_in_cgroups(void)
 	return known ? *known : find_above(c, id, BPF_CORE_READ(c, level));
 }
 #else
-/* With helpers, which kernel 5.10 lacks for these programs. */
+/* Uses helpers, which Linux 5.10 lacks for these programs: without BTF fields cannot be read. */
 static __always_inline int is_current_in_cgroups(void)
 {
 	__u64 id = bpf_get_current_cgroup_id(), above;

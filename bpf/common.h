@@ -72,7 +72,7 @@ struct {
 
 #include "cgroups.h"
 
-/* Returns 1: yes, 0: no, -1: depends on the control group. */
+/* Returns 1 if the process counts, 0 if it does not, -1 if its control group decides. */
 static __always_inline int is_process_counted(__u32 tgid)
 {
 	if (tgid == settings.own_pid)
@@ -91,7 +91,7 @@ static __always_inline int is_counted(__u32 tgid, struct task_struct *task)
 	return is < 0 ? is_task_in_cgroups(task) : is;
 }
 
-/* The running thread, for programs whose tracepoint has no task. */
+/* Like is_counted() for the running thread, for programs whose tracepoint has no task. */
 static __always_inline int is_current_counted(__u32 tgid)
 {
 	int is = is_process_counted(tgid);

@@ -73,7 +73,7 @@ static __always_inline int wake(struct task_struct *t)
 	if (!is_counted(t->tgid, t))
 		return 0;
 	h = slot_make(t);
-	/* It may be woken before it has gone to sleep. */
+	/* A thread may be woken before it has gone to sleep. */
 	if (h && h->state != STATE(ON))
 		change(h, t->tgid, STATE(RUNNABLE), bpf_ktime_get_boot_ns());
 	return 0;
@@ -112,7 +112,10 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 	else
 		state = task_state(prev);
 	switch_one(prev, class_of(preempt, state), now);
-	/* Before the next thread: the verifier then follows the paths of that one only once. */
+	/*
+	 * Before switch_one() of the next thread: the verifier then follows the paths of that call
+	 * only once.
+	 */
 	if (!preempt && (state & TASK_DEAD))
 		slot_end(prev);
 	switch_one(next, STATE(ON), now);
@@ -166,7 +169,7 @@ static __always_inline void leave(__u32 pid, __u64 state, __u64 now)
 		bpf_map_delete_elem(&threads_by_pid, &pid);
 }
 
-/* exec() of a thread other than the leader makes it the leader. */
+/* A thread other than the leader that calls exec() becomes the leader. */
 SEC("tp/sched/sched_process_exec")
 int BPF_PROG(on_exec)
 {

@@ -8,7 +8,7 @@
 /* Indices in sonda_settings.fields. */
 #define FAULTS_ADDRESS 0 /* of exceptions/page_fault_kernel */
 
-/* Values of a process, on one CPU; columns. */
+/* Values of a process, on one CPU: a column each. */
 struct faults {
 	__u64 all;
 	__u64 major;

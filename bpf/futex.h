@@ -5,7 +5,7 @@
 
 /* The family "futex": what futex.bpf.c counts and src/ebpf/families/futex.c reads. */
 
-/* Values of a process, on one CPU; columns. */
+/* Values of a process, on one CPU: a column each. */
 struct futex {
 	__u64 ns;
 	__u64 waits;

@@ -68,7 +68,7 @@ static __always_inline __u32 sonda_hist_bucket(__u64 v)
 }
 
 /*
- * For a tracepoint that nothing on this CPU interrupts that updates the same histogram
+ * For a tracepoint that no other update of the same histogram interrupts on this CPU
  * (sched_switch).
  */
 static __always_inline void sonda_hist_add(struct sonda_hist *h, __u64 v)
@@ -82,7 +82,7 @@ static __always_inline void sonda_hist_add_atomic(struct sonda_hist *h, __u64 v)
 	__sync_fetch_and_add(&h->buckets[sonda_hist_bucket(v)], 1);
 }
 
-/* now: the global generation. */
+/* now: the variable `generation` of common.h. */
 static __always_inline void sonda_max_put(struct sonda_max *m, __u64 now, __u64 v)
 {
 	__u32 i = now & 1;

@@ -16,7 +16,7 @@ struct rq;
 struct cfs_rq {
 	struct rq *rq; /* of the CPU; CONFIG_FAIR_GROUP_SCHED */
 	unsigned int h_nr_queued;
-	unsigned int h_nr_runnable; /* the same without those that sleep already, from 6.14 on */
+	unsigned int h_nr_runnable; /* h_nr_queued without sleeping threads; from 6.14 on */
 };
 
 struct rq {
@@ -97,7 +97,7 @@ struct css_set {
 struct task_struct {
 	struct css_set *cgroups;
 	struct thread_info thread_info; /* CONFIG_THREAD_INFO_IN_TASK */
-	void *stack; /* where it begins */
+	void *stack; /* lowest address of the stack */
 	int pid;
 	int tgid;
 	char comm[16];
@@ -128,7 +128,7 @@ struct request {
 	struct request_queue *q;
 	unsigned int cmd_flags;
 	unsigned int __data_len; /* bytes that are not complete */
-	__u64 __sector; /* of 512 bytes, where these begin */
+	__u64 __sector; /* of 512 bytes: the first that is not complete */
 };
 
 struct request___before_5_17 {
@@ -156,5 +156,5 @@ struct pt_regs___arm64 {
 #define TASK_DEAD 0x80
 #define TASK_NOLOAD 0x400 /* with UNINTERRUPTIBLE: idle, for kernel threads */
 
-#define TS_COMPAT 0x2 /* x86, thread_info.status: it is in a call of the 32-bit table */
-#define TIF_32BIT 22 /* arm64, a bit of thread_info.flags: it is a 32-bit program's */
+#define TS_COMPAT 0x2 /* x86, thread_info.status: the thread is in a call of the 32-bit table */
+#define TIF_32BIT 22 /* arm64, a bit of thread_info.flags: the thread is of a 32-bit program */

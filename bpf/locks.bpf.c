@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /*
- * Waits for locks of the kernel. Many contexts wait for spinning locks, including the locks of our
- * maps. So their programs use only a per-CPU stack without locks, on which an interrupt that waits
- * pushes its entry above the interrupted one. A waiter that sleeps may migrate: its entry is kept
- * with the thread.
+ * Waits for locks of the kernel. Any context may wait for a spinning lock, also for the locks of
+ * our maps. So these waits are kept only in a per-CPU stack without locks, on which an interrupt
+ * that waits pushes its entry above the interrupted one. A waiter that sleeps may migrate: its
+ * entry is kept with the thread.
  */
 #include "common.h"
 
@@ -69,7 +69,7 @@ static __always_inline void begin_spin(__u64 lock, __u32 kind)
 		return;
 	i = c->depth;
 	if (i >= LOCKS_NEST) {
-		/* Ends that were missed. */
+		/* The ends of the entries were missed. */
 		c->lost += LOCKS_NEST;
 		i = 0;
 	}
@@ -86,7 +86,7 @@ static __always_inline void add(struct lock_sum *sum, __u64 ns)
 	__sync_fetch_and_add(&sum->count, 1);
 }
 
-/* 0: this CPU does not spin for it. */
+/* Returns 0 if this CPU does not spin for the lock. */
 static __always_inline int end_spin(struct locks_cpu *c, __u64 lock)
 {
 #pragma clang loop unroll(full)
@@ -97,14 +97,14 @@ static __always_inline int end_spin(struct locks_cpu *c, __u64 lock)
 			continue;
 		if (kind < LOCK_KINDS)
 			add(&c->kinds[kind], bpf_ktime_get_boot_ns() - c->spinning[i].since);
-		/* What is above it has ended, too. */
+		/* Entries above it have ended, too. */
 		c->depth = i;
 		return 1;
 	}
 	return 0;
 }
 
-/* A mutex emits the event again when it stops spinning and sleeps: one wait. */
+/* A mutex emits the event again when it stops spinning and sleeps: that is one wait. */
 static __always_inline void begin_sleep(__u64 lock, __u32 kind)
 {
 	struct sleeping *s = current_make();

@@ -38,13 +38,13 @@ struct spinning {
 /* The single value of the per-CPU array "cpus". */
 struct locks_cpu {
 	struct lock_sum kinds[LOCK_KINDS];
-	__u64 lost; /* waits that are not counted: nested deeper than LOCKS_NEST */
-	__u32 depth; /* of the next */
+	__u64 lost; /* waits whose ends were missed: found if more than LOCKS_NEST seem nested */
+	__u32 depth; /* number of active entries of spinning */
 	__u32 reserved;
 	struct spinning spinning[LOCKS_NEST];
 };
 
-/* The hash "processes": waits that sleep, of the threads of each process. */
+/* Values of a process, on one CPU: the waits of its threads that sleep. */
 struct locks_process {
 	__u64 ns, count;
 };

@@ -16,7 +16,7 @@ struct stall {
 
 struct begun {
 	__u64 since;
-	__u64 order; /* of the requested pages; unknown for compaction */
+	__u64 order; /* of the requested pages; 0 for compaction */
 };
 
 struct {
@@ -114,7 +114,7 @@ static __always_inline void end(__u32 kind, __u64 pages)
 	}
 
 #ifdef SONDA_NO_BTF
-/* The place of the flags in a task is known by BTF only. */
+/* Without BTF the flags of a task cannot be read: kcompactd is known by its name. */
 static __always_inline __u32 compaction(void)
 {
 	static const char background[] = "kcompactd";

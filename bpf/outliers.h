@@ -4,14 +4,15 @@
 #include <linux/types.h>
 
 /*
- * Anything above its threshold becomes an event: a slice on its thread. Programs and readers
- * include this file; src/ebpf/tracks/family_run.c reads the events. A rate limit for each CPU
- * bounds the cost and the size of the ring. Without a threshold the verifier removes this code.
+ * A wait, stall or request that takes longer than its threshold becomes an event: a slice on its
+ * thread. Programs and readers include this file; src/ebpf/tracks/family_run.c reads the events. A
+ * rate limit for each CPU bounds the cost and the size of the ring. Without a threshold the
+ * verifier removes this code.
  */
 
 /* The single value of the per-CPU array "outliers". */
 struct sonda_outliers_cpu {
-	__u64 second; /* when it began, ns */
+	__u64 second; /* begin of the second of the rate limit, ns */
 	__u64 in_second;
 	__u64 left_out; /* above the rate limit, or no room in the ring */
 };
@@ -34,8 +35,9 @@ struct {
 } outliers SEC(".maps");
 
 /*
- * Reserves an event of ns on a thread. Tracepoints that interrupt each other may exceed the limit
- * by one. Returns NULL below the threshold or above the limit; otherwise outlier_end() follows.
+ * Reserves the event of a thread that took ns from `since` on. Tracepoints that interrupt each
+ * other may exceed the limit by one. Returns NULL below the threshold or above the limit; otherwise
+ * the caller fills it in and calls outlier_end().
  */
 static __always_inline struct sonda_event_text *outlier_begin(__u64 ns, __u64 since, __u32 tgid,
 							      __u32 tid)
@@ -81,7 +83,7 @@ static __always_inline struct sonda_event_text *outlier_begin(__u64 ns, __u64 si
 		bpf_probe_read_kernel_str((e)->text, sizeof((e)->text), from);                     \
 	} while (0)
 
-/* The reader reads once a period: no wakeup is needed. */
+/* Submits the event without a wakeup: the reader reads once a period. */
 static __always_inline void outlier_end(struct sonda_event_text *e)
 {
 	bpf_ringbuf_submit(e, BPF_RB_NO_WAKEUP);

@@ -9,9 +9,10 @@
  *
  * Each CPU has its own elements for the processes it counts, so nothing is atomic and no cache line
  * has two writers. (As values of a per-CPU hash each element would have room for all CPUs and all
- * of it would be read, though most processes run on a few.) The reader adds them up.
+ * of it would be read, though most processes run on a few.) The reader adds up the elements of a
+ * process.
  *
- * The elements are in two arrays that the reader has mapped: a system call for some hundred
+ * The elements are in three arrays that the reader has mapped: a system call for some hundred
  * elements of a hash takes as long as reading ten times as many here. The index of an element is
  * that of its key:
  *
@@ -23,8 +24,8 @@
  * while it is unknown.
  *
  * A key is in its bucket or one of the next; it takes the first free place. The reader frees the
- * elements of exited processes, which may leave a key with two places: it adds those up as well.
- * What finds no place is counted as lost.
+ * elements of exited processes, which may leave a key with two places: the reader adds up both. A
+ * key that finds no place is counted as lost.
  */
 #define SONDA_PROCESS_WAYS 8
 #define SONDA_PROCESS_PROBES 4 /* number of buckets that are searched */
@@ -43,10 +44,11 @@ struct sonda_process_keys {
 #define SONDA_PROCESS_HASH(key) ((__u32)((key)*0x9e3779b97f4a7c15ull >> 40))
 
 /*
- * Time that threads spend in a state, including threads that are in it now: 48 bits have the sum of
- * ends minus the sum of begins (ns), 16 bits have begins minus ends. At any moment the time until
- * then is sum + number * moment. Sums and numbers of several words add up, each with wrap-around.
- * They share one word, so that a reader between two updates sees both of one update.
+ * Time that threads spend in a state, including threads that are in it now. In 48 bits of a word is
+ * the sum of the ends minus the sum of the begins (ns), in 16 bits the number of begins minus that
+ * of ends. The time spent until any moment is sum + number * moment. Sums and numbers of several
+ * words add up, each with wrap-around. They share one word, so that a reader between two updates
+ * sees both of one update.
  */
 #define SONDA_SPAN_BITS 48
 #define SONDA_SPAN_SUM ((1ull << SONDA_SPAN_BITS) - 1)
@@ -91,7 +93,7 @@ const volatile __u32 process_mask SEC(".rodata.processes") = 0;
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1); /* at the load, by the CPUs */
+	__uint(max_entries, 1); /* resized before the load */
 	__type(key, __u32);
 	__type(value, struct sonda_process_keys);
 } process_keys SEC(".maps");
@@ -99,7 +101,7 @@ struct {
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1); /* at the load, by the CPUs */
+	__uint(max_entries, 1); /* resized before the load */
 	__type(key, __u32);
 	__type(value, __u64);
 } process_times SEC(".maps");
@@ -115,9 +117,9 @@ static __always_inline void set_time(__u32 element)
 }
 
 /*
- * Returns the index of an element of this CPU; creates it if it is new. All places where a key can
- * be lead to the same code with an index that no branch depends on, so that the verifier follows
- * what comes then once, and not for each place.
+ * Returns the index of an element of this CPU; creates it if it is new. All places of a key lead to
+ * the same code, with an index on which no branch depends. So the verifier follows that code once,
+ * and not for each place.
  */
 static __always_inline __u32 element_of(__u64 key)
 {
@@ -152,13 +154,13 @@ made:
 
 /*
  * Defines the array "processes" of values of a type, and process_of(), which returns the value of
- * this CPU, or NULL, which is counted.
+ * this CPU; or NULL, which it counts as lost.
  */
 #define SONDA_PROCESSES(value_t)                                                                   \
 	struct {                                                                                   \
 		__uint(type, BPF_MAP_TYPE_ARRAY);                                                  \
 		__uint(map_flags, BPF_F_MMAPABLE);                                                 \
-		__uint(max_entries, 1); /* at the load, by the CPUs */                             \
+		__uint(max_entries, 1); /* resized before the load */                              \
 		__type(key, __u32);                                                                \
 		__type(value, value_t);                                                            \
 	} processes SEC(".maps");                                                                  \

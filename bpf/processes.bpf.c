@@ -4,7 +4,8 @@
  * files of /proc for each process. It iterates over the pid namespace of its reader.
  *
  * The kernel keeps the resident pages of a process in parts, one for each CPU, and adds a part to
- * the sum when it is large. The sum here lacks these parts; it shows that the memory changed.
+ * the sum when it is large. The sum that is read here lacks these parts; a change shows that the
+ * memory changed.
  */
 #include "common.h"
 

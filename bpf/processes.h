@@ -4,8 +4,9 @@
 #include <linux/types.h>
 
 /*
- * What the iterator of processes.bpf.c writes: a record for each thread. Those of a process add up;
- * what belongs to the process as a whole is in the record of its main thread.
+ * What the iterator of processes.bpf.c writes: a record for each thread. The numbers of a process
+ * are the sums over its records; what belongs to the process as a whole is in the record of its
+ * main thread.
  */
 #define PROCESSES_COMM 16
 
@@ -15,7 +16,7 @@ struct processes_thread {
 	__u64 start_ns; /* CLOCK_BOOTTIME when the thread began */
 	__u64 ran_ns; /* on a CPU; the main thread has that of ended threads as well */
 	__u64 read_bytes, write_bytes; /* from and to storage; likewise */
-	__u64 memory; /* resident pages, roughly; 0: it has no memory */
+	__u64 memory; /* resident pages, roughly, plus 1; 0: no memory, or not the main thread */
 	__u64 is_kthread;
 	char comm[PROCESSES_COMM];
 };

@@ -16,7 +16,7 @@ struct waiting {
 
 SONDA_SLOTS(struct waiting)
 
-/* The previous thread is the cause of the wait, at least the last one. */
+/* The previous thread is the last cause of the wait. */
 static __always_inline void report_outlier(struct task_struct *t, struct task_struct *ran,
 					   __u64 since, __u64 wait)
 {
@@ -58,7 +58,7 @@ static __always_inline void count_depth(struct runq_cpu *c, struct rq *rq, int i
 	if (settings.switches & RUNQ_NO_SLEEPERS)
 		n -= rq->cfs.h_nr_queued - rq->cfs.h_nr_runnable;
 	if (!idle && n)
-		n--; /* the one that runs */
+		n--; /* the thread that runs */
 	c->depth_ns += c->depth * (now - c->clock);
 	c->clock = now;
 	c->depth = n;

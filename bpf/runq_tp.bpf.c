@@ -78,7 +78,7 @@ static __always_inline void report_outlier(const struct waiting *w, __u32 pid, _
 	outlier_end(e);
 }
 
-/* The process of a thread that never ran is unknown. */
+/* The process of a thread that has not run since the start is unknown. */
 static __always_inline int is_waiting_counted(const struct waiting *w)
 {
 	return w->owner.tgid ? w->owner.is_counted : settings.scope == SONDA_SCOPE_ALL;

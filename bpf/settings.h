@@ -10,8 +10,7 @@
  */
 
 /*
- * Bits of scope. Without any, threads of all processes count; otherwise those that one of them
- * selects.
+ * Bits of scope. Without any bit all threads count; otherwise those that one of the bits selects.
  */
 #define SONDA_SCOPE_ALL 0u
 #define SONDA_SCOPE_PIDS 1u /* of the processes in the map sonda_pids */

@@ -24,12 +24,12 @@
 #define SONDA_STACK_BITS 15
 #define SONDA_SLOTS_MAX 32768 /* a power of two */
 
-/* Tests set a smaller one. */
+/* Selects a slot. Tests set a smaller mask. */
 const volatile __u64 slots_mask SEC(".rodata.slots") = SONDA_SLOTS_MAX - 1;
 
 /*
- * The verifier of 6.17 rejects the truncation of an address to 32 bits. It accepts the read of a
- * key from its lower half.
+ * Index of the lower half of a u64. The verifier of 6.17 rejects the truncation of an address to 32
+ * bits; it accepts the read of a key from the lower half.
  */
 #define SONDA_LOW_HALF (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__)
 

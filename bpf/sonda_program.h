@@ -11,15 +11,15 @@
  *	                                or any word, such as % or req/s
  *	__u32 depth SONDA_GAUGE;        goes up and down; without it a value only grows
  *
- * After a map they apply to all of its fields. They need clang 14.
+ * After a map SONDA_UNIT and SONDA_GAUGE apply to all of its fields. They need clang 14.
  */
 #define SONDA_UNIT(unit) __attribute__((btf_decl_tag("sonda:unit=" #unit)))
 #define SONDA_GAUGE __attribute__((btf_decl_tag("sonda:gauge")))
 
 /*
  * An event that a program writes to a ring buffer "sonda_events": an instant or a slice on the
- * track of a thread. The ring is read once a period. The program counts events that find no room in
- * the ring.
+ * track of a thread. The ring is read once a period. Events that find no room in the ring are lost;
+ * the program has to count them itself.
  */
 enum sonda_event_type {
 	SONDA_INSTANT = 1,
@@ -32,7 +32,7 @@ enum sonda_event_type {
 
 struct sonda_event {
 	__u32 type; /* enum sonda_event_type */
-	__u32 tid; /* its thread and process; 0: of no thread */
+	__u32 tid; /* thread of the event, of process tgid; 0: of no thread */
 	__u32 tgid;
 	__u32 n_values;
 	__u64 time; /* time of the instant, or begin of the slice: ns of bpf_ktime_get_boot_ns() */
@@ -46,7 +46,7 @@ struct sonda_event {
 
 #define SONDA_EVENT_TEXT 32
 
-/* The same with another value, which is a text. */
+/* An event with one more value, a text: its name and the text. */
 struct sonda_event_text {
 	struct sonda_event event;
 	char name[SONDA_VALUE_NAME];

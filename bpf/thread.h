@@ -2,10 +2,12 @@
 #pragma once
 
 /*
- * Per-thread data, zero-initialised when it is created. Returns NULL if memory runs out, which
- * count_lost() of the family counts, or if a get finds none. On kernels where task storage cannot
- * be created in the scheduler, or without BTF, it is a hash by thread id, from which thread_end()
- * removes the entry. The functions for the running thread are for tracepoints without a task.
+ * SONDA_THREADS() defines data of each thread. A "get" returns the data of a thread, or NULL if
+ * there is none. A "make" creates it first if needed, zero-initialised; if memory runs out it
+ * returns NULL, which count_lost() of the family counts. The data is in task storage. On kernels
+ * where task storage cannot be created in the scheduler, or without BTF, it is in a hash by thread
+ * id, from which thread_end() removes the entry. current_get() and current_make() are for
+ * tracepoints without a task.
  */
 
 #define SONDA_THREADS_BY_PID(value_t)                                                              \
@@ -98,7 +100,7 @@ static __always_inline __u32 current_tgid(void)
 		return thread_make_by_pid((__u32)bpf_get_current_pid_tgid());                      \
 	}
 
-/* A field of the running thread. */
+/* Reads a field of the running thread. */
 #define CURRENT(field)                                                                             \
 	(settings.switches & SONDA_TYPED_CURRENT                                                   \
 		 ? bpf_get_current_task_btf()->field                                               \

@@ -10,7 +10,7 @@
  *	        exits       how many processes of that name have ended
  *	        lifetime    how long they lived, in sum
  *	    failed          processes that ended with an error, or by a signal
- *	    lost            those that a map had no room for
+ *	    lost            ends that a map or the ring had no room for
  *	Thread 4711
  *	  exits             a slice with the command's name, for as long as it lived; the value
  *	                    "exit code"
@@ -25,7 +25,7 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
-/* The fields that we read; where they are comes from the running kernel. */
+/* The fields that we read; the loader takes their places from the running kernel. */
 struct task_struct {
 	int pid, tgid;
 	int exit_code;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * sonda info: prints the summary of a trace file, which is what sonda record and stop print at the
- * end of a session. A session that wrote its file and ended by itself has no other.
+ * end of a session. No other verb prints it for a session that wrote its file and ended by itself.
  */
 
 #include <errno.h>
@@ -21,8 +21,8 @@
 
 #define FILES_MAX 4096
 
-/* Scans one file as the continuation of those before it. A file that is cut off counts up to
- * there. */
+/* Scans one file as the continuation of the files before it. Of a file that is cut off, the whole
+ * packets count. */
 static int scan_file(struct verb_summary *s, const char *path, struct err_text *e)
 {
 	_cleanup_(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);

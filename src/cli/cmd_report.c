@@ -40,9 +40,9 @@ struct output {
 	int64_t from, to; /* the window in the trace's clock */
 	FILE *out;
 	bool some; /* a table was printed */
-	bool several; /* machines: */
-	bool of_trace; /* only tables that are not of one machine */
-	int64_t machine;
+	bool several; /* the report has a part for each machine */
+	bool of_trace; /* this part: only tables that are not of one machine */
+	int64_t machine; /* of this part */
 	struct machine_list machines;
 	struct machine_scope scope;
 };
@@ -74,13 +74,14 @@ static void bind_all(sqlite3_stmt *st, struct output *p)
 		sqlite3_bind_text(st, i, report_blocks(&p->style), -1, SQLITE_STATIC);
 }
 
-/* What the title says of a table that -p does not limit. */
+/* Returns what the title adds for a table that -p does not limit, else "". */
 static const char *of_machine(const struct report_section *s, const struct output *p)
 {
 	return s->of_machine && p->o->n_words ? ", of the whole machine" : "";
 }
 
-/* The command that says more about a table. A report of a thread has it as a word. */
+/* Appends the command that says more about a table. A report about a thread takes the thread as a
+ * word, other reports take it with -p. */
 static void put_command(const struct report_section *s, const struct output *p, struct strbuf *b)
 {
 	const struct report_options *o = p->o;
@@ -96,8 +97,8 @@ static void put_command(const struct report_section *s, const struct output *p, 
 }
 
 /*
- * The title, the note, and the command that says more. If they do not fit into one line, the
- * command gets a line of its own and the note is omitted.
+ * Prints the title, the note, and the command that says more. A note that does not fit into the
+ * line is omitted. A command that does not fit gets a line of its own.
  */
 static void print_title(const struct report_section *s, const struct output *p)
 {
@@ -143,7 +144,8 @@ static int print_text(sqlite3_stmt *st, const struct report_section *s, struct o
 	return r;
 }
 
-/* Tables without rows are only named in the output for programs. Returns an SQLite result code. */
+/* Prints a table. A table without rows is left out of a text, but not of CSV and JSON. Returns an
+ * SQLite result code. */
 static int print_section(sqlite3_stmt *st, const struct report_section *s, struct output *p)
 {
 	switch (p->o->format) {
@@ -203,7 +205,7 @@ static void print_nothing(const struct output *p)
 		fputs("the trace has no data for this report\n", p->out);
 }
 
-/* What was lost, in an object that has other keys. Returns an SQLite result code. */
+/* Prints what was lost as a further key of the JSON object. Returns an SQLite result code. */
 static int print_lost_key(struct output *p)
 {
 	if (!report_losses_any(&p->losses))

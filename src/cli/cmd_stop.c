@@ -6,8 +6,9 @@
  *	      \-- the output cannot be opened --> detach
  *
  * Reading takes the data out of a session. So the session is cloned first if the output may not
- * have room for all of it. If it had not, the clone is detached under the key of the session, and
- * the next sonda stop reads that. A session for which the service writes a file is not read.
+ * have room for all data. If saving then fails, the clone is detached under the key of the session,
+ * and the next sonda stop reads the clone. A session for which the service writes a file is not
+ * read.
  */
 
 #include <errno.h>
@@ -34,8 +35,8 @@ struct ending {
 	struct session_client *backup; /* owned; has a clone of the ended session, or NULL */
 	const struct verb_options *o;
 	bool at_once; /* true: stop, false: attach */
-	bool has_id; /* of the session */
-	uint64_t id;
+	bool has_id; /* id is known */
+	uint64_t id; /* of the session */
 	bool is_clone; /* the session is the backup of an earlier run: it has ended */
 	struct session_end end;
 	struct output_name name;
@@ -209,8 +210,8 @@ static int end_written(struct ending *x, struct err_text *e)
 	return 0;
 }
 
-/* Finds the session by its unique_session_name. Clones have the name of their source: the session
- * is one, left by an earlier run, if no other session has the name. */
+/* Finds the id of the session by its unique_session_name. A clone has the name of its source: if
+ * all sessions of this name are clones, ours is a clone, left by an earlier run. */
 static void find_session(struct ending *x, const Pb__TracingServiceState *state)
 {
 	const char *name = x->summary.config->unique_session_name;

@@ -105,7 +105,8 @@ static int cmd_version(int argc, char **argv)
 	return EXIT_GOOD;
 }
 
-/* With a link of that name, scripts for Perfetto's command line continue to work. */
+/* Returns true if the program was started as "perfetto". With a link of this name, scripts for
+ * Perfetto's command line continue to work. */
 static bool is_called_perfetto(const char *program)
 {
 	const char *slash = program ? strrchr(program, '/') : NULL;

@@ -12,7 +12,7 @@
 
 /* ---- what was lost ---- */
 
-/* Events that a ring lost. */
+/* Returns true for a count of events that a ring lost. */
 static bool is_ring_count(uint32_t stat)
 {
 	return stat == STAT_FTRACE_CPU_OVERRUN_DELTA ||
@@ -20,7 +20,7 @@ static bool is_ring_count(uint32_t stat)
 	       stat == STAT_FTRACE_CPU_DROPPED_EVENTS_DELTA;
 }
 
-/* Other losses: of these the number of events is unknown. */
+/* Returns true for a count of other losses, whose number of events is unknown. */
 static bool is_other_loss(uint32_t stat)
 {
 	switch (stat) {
@@ -40,7 +40,7 @@ static bool is_other_loss(uint32_t stat)
 }
 
 struct losses_config {
-	size_t rings; /* data sources with a ring a CPU */
+	size_t rings; /* linux.ftrace data sources: each has a ring for each CPU */
 	bool wraps; /* the buffers are meant to wrap */
 };
 
@@ -85,7 +85,7 @@ void report_losses_find(const struct trace_tables *tables, const char *file,
 
 	*ret = (struct report_losses){.more = tables->result.cut_off};
 	add_stats(&tables->store, c.wraps, ret);
-	/* The stats are by CPU: of several rings of a CPU they have the last one only. */
+	/* The stats are by CPU: if a CPU has several rings, they count the last ring only. */
 	if (ret->events && (c.rings > 1 || tables->store.tables[TABLE_MACHINE].rows > 1)) {
 		ret->events = 0;
 		ret->more = true;

@@ -14,20 +14,20 @@
  * help. */
 struct report_losses {
 	uint64_t events; /* that rings of the kernel lost; 0: none, or their number is unknown */
-	bool more; /* and an unknown number, or data of other sources */
+	bool more; /* also an unknown number of events, or data of other sources */
 	struct strbuf see; /* the command that says more; owned */
 };
 
-/* file: as the user named it; NULL: not at all. report_losses_deinit frees. */
+/* file: the trace as the user named it; NULL: the user named none. report_losses_deinit frees. */
 void report_losses_find(const struct trace_tables *tables, const char *file,
 			struct report_losses *ret);
 void report_losses_deinit(struct report_losses *l);
 
-/* Nothing was lost: they print nothing. */
+/* Returns true if something was lost. If not, the next two functions print nothing. */
 bool report_losses_any(const struct report_losses *l);
-/* A line before the tables, and an empty one. */
+/* Prints the loss in a line, to stand before the tables, and an empty line. */
 void report_losses_print(const struct report_losses *l, const struct report_style *style, FILE *to);
-/* A message on stderr. */
+/* Logs the loss on stderr. */
 void report_losses_warn(const struct report_losses *l);
-/* The value of a key of an object: a list with one row. Returns an SQLite result code. */
+/* Writes the loss as a JSON value: a list with one row. Returns an SQLite result code. */
 int report_losses_json(const struct report_losses *l, sqlite3 *db, FILE *to);

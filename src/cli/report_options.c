@@ -95,7 +95,7 @@ static int take_machine(const char *text, int64_t *ret, struct err_text *e)
 	return 0;
 }
 
-/* Numbers and names, with commas between them. The list is cut in place. */
+/* Takes numbers and names with commas between them. Cuts text in place. */
 static int take_who(char *text, struct report_options *o, struct err_text *e)
 {
 	char *rest = text, *word;
@@ -184,7 +184,8 @@ static int refuse_name(const char *name, struct err_text *e)
 	return err_set(e, -EINVAL, "there is no report %.80s", name);
 }
 
-/* [NAME] [PID|NAME] [FILE]. A single word that is no report is a file. */
+/* Takes [NAME] [PID|NAME] [FILE]. A single word that is no report is a file, unless no such file
+ * exists and the word resembles a report. */
 static int take_words(char **words, int n, struct report_options *o, struct err_text *e)
 {
 	const struct report *named = n ? report_find(words[0]) : NULL;
@@ -230,7 +231,7 @@ static bool has_key(const struct report *r, size_t n, const char *key)
 	return false;
 }
 
-/* A key must be that of a table; else the error names those that there are. */
+/* Checks that a table of the report has the key of --by; else the error lists the keys. */
 static int check_by(const struct report_options *o, struct err_text *e)
 {
 	const struct report *r = o->report;
@@ -247,7 +248,7 @@ static int check_by(const struct report_options *o, struct err_text *e)
 	return -EINVAL;
 }
 
-/* A page is of the whole trace. */
+/* Checks the options of --html: only --from and --to limit what a page shows. */
 static int check_page(const struct report_options *o, struct err_text *e)
 {
 	if (o->format != REPORT_HTML)

@@ -11,7 +11,7 @@
 #include "cli/terminal/verb.h"
 #include "cli/trace/out_path.h"
 
-/* to: NULL with errno if it cannot be opened. */
+/* Writes the page to `to` and closes it. to is NULL, with errno, if it could not be opened. */
 static int write_to(FILE *to, const char *path, struct trace_tables *tables,
 		    const struct page_options *o, struct page_result *ret, struct err_text *e)
 {
@@ -24,7 +24,7 @@ static int write_to(FILE *to, const char *path, struct trace_tables *tables,
 	return err_set(e, r, "cannot write %s: %s", path, strerror(-r));
 }
 
-/* Only its owner may read the file, as the trace. */
+/* Writes the page to a file that only its owner may read, like the trace. */
 static int write_file(const char *path, struct trace_tables *tables, const struct page_options *o,
 		      struct page_result *ret, struct err_text *e)
 {

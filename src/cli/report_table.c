@@ -82,7 +82,7 @@ const char *report_blocks(const struct report_style *style)
 	return style->blocks ? "▁▂▃▄▅▆▇█" : ".:-=+*%#";
 }
 
-/* A byte that begins a character of UTF-8. */
+/* Returns true for a byte that begins a character of UTF-8. */
 static bool begins(char c)
 {
 	return ((unsigned char)c & 0xc0) != 0x80;
@@ -156,7 +156,7 @@ static void format_bytes(double v, char *buf, size_t size)
 	snprintf(buf, size, "%s%s", v < 0 ? "-" : "", str_bytes((uint64_t)fabs(v), text));
 }
 
-/* A whole number with its thousands apart, else four digits. */
+/* Large and whole numbers with separators of thousands, others with four digits. */
 static void format_number(double v, char *buf, size_t size)
 {
 	char text[32];
@@ -253,7 +253,8 @@ static int read_rows(sqlite3_stmt *st, const struct report_style *style, struct 
 
 /* ---- lines ---- */
 
-/* Takes what a line has too much from the widest columns of text, then columns from its end. */
+/* Makes the line fit into width (0: any): narrows the widest columns of text, then leaves out
+ * columns at the end of the line. */
 static void fit(struct rows *rows, int width)
 {
 	int total = 2 * (rows->n_columns - 1);

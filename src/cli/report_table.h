@@ -15,30 +15,33 @@ struct report_style {
 	int64_t top; /* at most this many rows are printed; then a line says that there are more */
 };
 
-/* The style of stdout: its terminal's width; colours by "always", "never" or "auto", which is:
- * on a terminal, unless NO_COLOR is set or TERM is "dumb". */
+/* Returns the style of stdout: its terminal's width; colours by "always", "never" or "auto", which
+ * is: on a terminal, unless NO_COLOR is set or TERM is unset or "dumb". The caller sets start_ts
+ * and top. */
 struct report_style report_style_of_stdout(const char *color);
 
-/* Codes of a terminal, or "" without colours. */
+/* Return the code that a terminal needs to begin this style of text, or "" without colours. */
 const char *report_bold(const struct report_style *style);
 const char *report_dim(const struct report_style *style);
 const char *report_plain(const struct report_style *style);
 
-/* Eight characters, from the lowest to the full block. */
+/* Returns eight characters, from the lowest to the full block. */
 const char *report_blocks(const struct report_style *style);
 
-/* Characters that a text takes on a terminal. */
+/* Returns the columns that a text takes on a terminal: its characters of UTF-8. */
 int report_width_of(const char *text);
 
 /*
  * Runs the statement and prints its rows as a table. The end of a column's name says how its
  * numbers are printed:
  *
- *	_ns	duration	_pct	share			_bar	text in the colour of bars
- *	_ts	time since the trace's start			_value	number in the unit that the column "unit" names
- *	_bytes	size
+ *	_ns	duration				_pct	share
+ *	_ts	time since the trace's start		_bytes	size
+ *	_bar	text in the colour of bars
+ *	_value	number in the unit that the column "unit" names
  *
  * Where a line would be too long, texts are cut, then columns at its right end are left out, and
- * the head ends in "+". Returns the number of rows, or -1 after an error of SQLite.
+ * the head ends in "+". Returns the number of rows of the statement, including those beyond
+ * style->top, or -1 after an error of SQLite.
  */
 int report_table_print(sqlite3_stmt *st, const struct report_style *style, FILE *to);

@@ -173,7 +173,7 @@ static bool has_name(const struct sql_words *w, const char *name)
 	return false;
 }
 
-/* The words of a text, in its order. */
+/* Appends the words of a text, in its order. */
 static int split(const char *text, size_t len, struct sql_words *ret)
 {
 	int r = 0;
@@ -193,7 +193,8 @@ static int split(const char *text, size_t len, struct sql_words *ret)
 	return r;
 }
 
-/* The table behind "alias.": a table of this name, or the word before the alias. */
+/* Returns the table that "alias." means: a table of this name, or the table that stands before the
+ * alias in the text. */
 static const char *table_of(const struct sql_words *words, const struct sql_words *tables,
 			    const char *alias)
 {

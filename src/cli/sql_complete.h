@@ -4,9 +4,9 @@
 #include <sqlite3.h>
 #include <stddef.h>
 
-/* What the word before the cursor of an SQL statement may become. */
+/* Completion of the word before the cursor of an SQL statement. */
 
-/* A list of words, sorted, each once. Zero-initialise. */
+/* A list of words, sorted, each once. Zero-initialise; sql_words_deinit frees. */
 struct sql_words {
 	char **words; /* owned, with the strings */
 	size_t n, cap;
@@ -14,13 +14,14 @@ struct sql_words {
 
 void sql_words_deinit(struct sql_words *w);
 
-/* The tables and views of a database, without those that start with two underscores. Returns 0 or
- * -ENOMEM. */
+/* Lists the tables and views of a database, without those that start with two underscores. Returns
+ * 0 or -ENOMEM. */
 int sql_complete_tables(sqlite3 *db, struct sql_words *ret);
 
-/* Lists the words that start as text[0..len) ends: columns of the tables that the text names, or of
- * all if it names none, tables, functions and keywords; after "alias." columns of that table.
- * *ret_typed: bytes of the word that are typed. Returns 0 or -ENOMEM. */
+/* Lists the words that begin with the unfinished word at the end of text[0..len): columns of the
+ * tables that the text names, or of all tables if it names none; tables, functions and keywords.
+ * After "alias." it lists only columns of that table, after FROM and JOIN only tables. *ret_typed:
+ * bytes of the unfinished word. Returns 0 or -ENOMEM. */
 int sql_complete(sqlite3 *db, const char *text, size_t len, struct sql_words *ret,
 		 size_t *ret_typed);
 

@@ -46,7 +46,7 @@ static int enter(int *folder, const char *name)
 	return 0;
 }
 
-/* Returns a descriptor or -errno. */
+/* Returns a descriptor of the folder of the history, or -errno. */
 static int open_folder(void)
 {
 	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");

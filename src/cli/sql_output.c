@@ -141,7 +141,8 @@ static void put_csv(const char *s, size_t len, FILE *to)
 	fputc('"', to);
 }
 
-/* Text in memory is for the standard output, too. */
+/* Returns true if text for `to` reaches a terminal. A stream in memory is printed on the standard
+ * output later. */
 static bool is_for_terminal(FILE *to)
 {
 	int fd = fileno(to);
@@ -149,7 +150,7 @@ static bool is_for_terminal(FILE *to)
 	return isatty(fd < 0 ? STDOUT_FILENO : fd);
 }
 
-/* A program gets each byte of a name, a terminal no control characters. */
+/* Writes a value: to a program each byte of it, to a terminal no control characters. */
 static void put_csv_cell(sqlite3_stmt *st, int i, bool is_plain, struct strbuf *copy, FILE *to)
 {
 	const char *s = (const char *)sqlite3_column_text(st, i);
@@ -238,7 +239,8 @@ static void put_json(sqlite3_stmt *st, int i, struct strbuf *b)
 	}
 }
 
-/* A name that an earlier column has gets a number, since an object has each name once. */
+/* Appends the name of a column. If an earlier column has this name, adds a number: an object has
+ * each name once. */
 static void put_json_name(sqlite3_stmt *st, int column, struct strbuf *b)
 {
 	const char *name = sqlite3_column_name(st, column);
@@ -255,7 +257,8 @@ static void put_json_name(sqlite3_stmt *st, int column, struct strbuf *b)
 	strbuf_deinit(&numbered);
 }
 
-/* The columns' names as they stand in each row; NULL without memory. The caller frees. */
+/* Returns the columns' names with the colon, as each row has them; NULL without memory. The caller
+ * frees the array and its strings. */
 static struct strbuf *json_names(sqlite3_stmt *st, int columns)
 {
 	struct strbuf *names = calloc((size_t)columns, sizeof(*names));

@@ -22,15 +22,15 @@
 #include "cli/terminal/verb.h"
 
 #define HISTORY_LINES 1000
-#define LISTED_MAX 200u /* words that may follow */
+#define LISTED_MAX 200u /* the most words that Tab lists */
 
 struct sql_prompt {
 	sqlite3 *db;
 	enum sql_format format;
-	struct strbuf text; /* lines of a statement without its ';' */
+	struct strbuf text; /* lines of a statement whose ';' was not typed yet */
 	EditLine *el; /* NULL: the input is no terminal */
 	History *history;
-	int history_folder; /* -errno: none */
+	int history_folder; /* owned: descriptor; -errno: none */
 	bool quit, failed;
 };
 
@@ -236,7 +236,7 @@ static void take_line(struct sql_prompt *p, char *line)
 	}
 }
 
-/* What follows the last ';' runs, too. */
+/* Runs what follows the last ';', unless the input is a terminal. */
 static void end_text(struct sql_prompt *p)
 {
 	if (p->text.len && !p->el)
@@ -325,7 +325,7 @@ static int list_commands(const char *line, size_t len, struct sql_words *ret)
 	return 0;
 }
 
-/* The whole statement up to the cursor decides. */
+/* Lists the words that may stand at the cursor, by the whole statement up to there. */
 static int list_words(struct sql_prompt *p, const char *line, size_t len, struct sql_words *ret,
 		      size_t *ret_typed)
 {

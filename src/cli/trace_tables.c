@@ -61,7 +61,7 @@ static int explain(const struct trace_tables *t, int r, struct err_text *e)
 	}
 }
 
-/* A device has no end, and an empty file no trace. */
+/* Refuses a device, which has no end, and an empty file, which has no trace. */
 static int check_file(const struct trace_tables *t, int fd, struct err_text *e)
 {
 	struct stat st;

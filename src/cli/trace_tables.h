@@ -17,7 +17,7 @@ struct trace_tables {
 	sqlite3 *db; /* owned */
 };
 
-/* The value of --memory, as "2g", in bytes. Returns 0, or -EINVAL and sets e. */
+/* Converts the value of --memory, such as "2g", to bytes. Returns 0, or -EINVAL and sets e. */
 int trace_tables_memory(const char *text, uint64_t *ret, struct err_text *e);
 
 /* Reads the trace. path: "-" is the standard input. memory: bytes that it may take; 0: half of the

@@ -15,7 +15,10 @@
 #include "base/system/fs.h"
 #include "base/core/mem.h"
 
-/* Returns -ENOENT if version 2 is not mounted. */
+/*
+ * Opens the mount point of version 2. Returns a descriptor, -ENOENT if it is not mounted, or
+ * -errno.
+ */
 static int open_mount(const char *sys_root)
 {
 	static const char *const places[] = {"fs/cgroup", "fs/cgroup/unified"};
@@ -50,8 +53,8 @@ static bool has_dot_dot(const char *path)
 
 /*
  * Finds the id of a control group of version 2: the inode of its directory, in the mount points
- * fs/cgroup, or fs/cgroup/unified beside version 1. path is below the mount point: "/" is the root.
- * It must stay inside. Returns 0, or -errno and sets e.
+ * fs/cgroup, or fs/cgroup/unified beside version 1. path is below the mount point ("/" is the root)
+ * and must not lead out of it. Returns 0, or -errno and sets e.
  */
 static int cgroup_id(const char *sys_root, const char *path, uint64_t *ret_id, struct err_text *e)
 {
@@ -72,7 +75,7 @@ static int cgroup_id(const char *sys_root, const char *path, uint64_t *ret_id, s
 	return 0;
 }
 
-/* The name as in a config. */
+/* Returns the name of the family as in a config; NULL: unknown id. */
 static const char *name_in_config(Pb__EbpfCountersConfig__Family id)
 {
 	const ProtobufCEnumValue *v = protobuf_c_enum_descriptor_get_value(

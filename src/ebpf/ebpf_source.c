@@ -44,7 +44,10 @@ struct ebpf_counters {
 	bool is_loaded;
 };
 
-/* Returns true if run i has its family; reads the file of a user program. */
+/*
+ * Sets the family of run i; for a user program it reads the file. Returns 0, or -errno and sets
+ * why.
+ */
 static int find_family(struct ebpf_counters *s, size_t i, struct err_text *why)
 {
 	size_t p = i - s->settings.n;
@@ -102,7 +105,10 @@ static void ebpf_begin(struct polled_source *p)
 	s->at = 0;
 }
 
-/* All values of the pass are set first: a session that a trigger stops has them in its trace. */
+/*
+ * Writes all values of the pass before it activates triggers: a session that a trigger stops has
+ * them in its trace.
+ */
 static void fire(struct ebpf_counters *s)
 {
 	const char *const *names;
@@ -126,7 +132,7 @@ static void end_pass(struct ebpf_counters *s)
 	fire(s);
 }
 
-/* Not user programs: events in their rings would be lost. */
+/* User programs do not rest: events in their rings would be lost. */
 static bool may_rest(const struct ebpf_counters *s, const struct ebpf_run *r)
 {
 	return s->at < s->settings.n && !s->poll.is_waited_for && ebpf_run_rests(r);

@@ -17,7 +17,7 @@ void program_cost_deinit(struct program_cost *c)
 	c->stats_fd = -1;
 }
 
-/* It needs more privilege than loading programs. */
+/* The measurement needs more privilege than loading programs. */
 static void report_refused(struct program_cost *c, int error, struct ebpf_errors *errors)
 {
 	if (!c->is_refused)

@@ -7,7 +7,7 @@
 /*
  * The run time of BPF programs, measured by the kernel (bpf_stats). A measurement costs two clock
  * reads for each run of a program, as much as the programs themselves. So one period in COST_EVERY
- * is measured, starting with the second.
+ * is measured, starting with the first one after the load.
  *
  * Tracks: for each family, in the group "own cost", the percentage of one CPU in that period; in
  * "runs missed" how often the kernel skipped a program, if it did.
@@ -32,7 +32,8 @@ void program_cost_deinit(struct program_cost *c);
 void program_cost_pass(struct program_cost *c, struct ebpf_run *runs, size_t n,
 		       struct ebpf_errors *errors);
 /*
- * Updates the tracks of missed runs, as program_cost_pass() does periodically; for the last values.
+ * Updates the tracks of missed runs. program_cost_pass() does so periodically; call this for the
+ * last values.
  */
 void program_cost_set_missed(struct program_cost *c, struct ebpf_run *runs, size_t n);
 /*

@@ -23,8 +23,8 @@ struct threshold {
 struct watched {
 	uint32_t track; /* the key */
 	UT_hash_handle hh;
-	uint32_t by; /* thresholds */
-	uint32_t above; /* bits of those that it is above */
+	uint32_t by; /* bits of the thresholds that apply to it */
+	uint32_t above; /* bits of the thresholds that it is above */
 	double last;
 };
 _Static_assert(THRESHOLDS_MAX <= 32, "a bit each");

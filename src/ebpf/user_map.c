@@ -78,7 +78,7 @@ static int take_tag(struct walk *w, struct btf_field *f, const char *tag)
 	return 0;
 }
 
-/* The tags of a declaration: a variable (component -1), or a member of a struct. */
+/* Takes the tags of a declaration: a variable (component -1), or a member of a struct. */
 static int take_tags(struct walk *w, struct btf_field *f, uint32_t type, int component)
 {
 	uint32_t n = btf__type_cnt(w->btf);
@@ -156,7 +156,7 @@ static int add_member(struct walk *w, const struct btf_field *of, uint32_t id, u
 	return r < 0 ? r : add_type(w, &f, m->type, depth);
 }
 
-/* Recursive, up to DEPTH_MAX. */
+/* Adds the fields of a type. Recursive, up to DEPTH_MAX. */
 static int add_type(struct walk *w, const struct btf_field *of, uint32_t type, int depth)
 {
 	struct btf_field f = *of;
@@ -242,7 +242,7 @@ static void layout_text(const struct map_layout *s, const void *key, struct strb
 	}
 }
 
-#define KEY_BYTES_MAX 64u /* the formats of map.h */
+#define KEY_BYTES_MAX 64u /* KEY_MAX of engine/map.c */
 #define VALUE_BYTES_MAX 4096u
 
 struct user_map_element {

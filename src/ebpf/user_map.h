@@ -24,7 +24,7 @@
 #define BTF_FIELD_NAME_SIZE 64
 
 struct btf_field {
-	char name[BTF_FIELD_NAME_SIZE]; /* "" if the whole is an integer or a text; else "a.b" */
+	char name[BTF_FIELD_NAME_SIZE]; /* "" if the key or value is no struct; else "a.b" */
 	uint32_t offset, size; /* bytes; 1, 2, 4 or 8 for an integer */
 	bool is_signed, is_text;
 	/* from tags */

@@ -11,7 +11,7 @@
  * The executable mappings of every process, at the time of the record that is being read. A process
  * whose start was not recorded is unknown until its /proc/PID/maps is read.
  */
-#define ADDRESS_SPACES_MAX 65536 /* processes; above it all become unknown */
+#define ADDRESS_SPACES_MAX 65536 /* processes; one more removes all, so that all are unknown */
 #define ADDRESS_SPACE_MAPPINGS_MAX 65536 /* of a process; further ones are ignored */
 /*
  * Mappings of all processes. Above it, the next new process makes all processes unknown. Until then
@@ -37,7 +37,7 @@ struct address_space {
 
 struct address_spaces {
 	struct address_space *all; /* owned; by pid */
-	size_t n_mappings; /* of all */
+	size_t n_mappings; /* mappings of all processes */
 	struct mapped_files *files; /* borrowed */
 };
 
@@ -53,6 +53,7 @@ void address_space_map(struct address_spaces *s, struct address_space *a,
 		       const struct file_mapping *m, const char *path);
 /* The process executes another program: it has no mappings. */
 void address_spaces_exec(struct address_spaces *s, int32_t pid);
+/* Gives the child the mappings of its parent, if they are known. */
 void address_spaces_fork(struct address_spaces *s, int32_t parent, int32_t child);
 void address_spaces_exit(struct address_spaces *s, int32_t pid);
 

@@ -29,7 +29,7 @@ struct cpu_ring {
 	bool has_next;
 	bool broken; /* a record was invalid: the ring is not read any further */
 	bool counts_lost; /* each sample has the number of lost records behind its count */
-	uint64_t told_lost; /* records that PERF_RECORD_LOST has told; kept by the reader */
+	uint64_t told_lost; /* lost records that PERF_RECORD_LOST reported; the caller counts */
 };
 
 /* Opens the event on that CPU, disabled. Halves *pages until the kernel has memory. Returns 0 or
@@ -38,12 +38,18 @@ int cpu_ring_open(struct cpu_ring *r, struct perf_event_attr *attr, unsigned cpu
 void cpu_ring_close(struct cpu_ring *r);
 int cpu_ring_filter(struct cpu_ring *r, const char *filter);
 int cpu_ring_enable(struct cpu_ring *r, bool yes);
-/* Returns how many records were lost that no PERF_RECORD_LOST has told: the kernel writes it with
- * the next record that has room, so the last one may be missing. 0 if the kernel does not count. */
+/*
+ * Returns the number of lost records that no PERF_RECORD_LOST has reported: the kernel writes that
+ * record only when the next one has room, so the last may be missing. 0 if the kernel does not
+ * count.
+ */
 uint64_t cpu_ring_untold_lost(const struct cpu_ring *r);
 
 void cpu_ring_refresh(struct cpu_ring *r);
-/* Returns a copy if the record wraps around the end of the ring, in memory that all rings share. */
+/*
+ * Returns the next record, or NULL. A record that wraps around the end of the ring is copied to
+ * memory that all rings share.
+ */
 const struct perf_event_header *cpu_ring_peek(struct cpu_ring *r);
 void cpu_ring_take(struct cpu_ring *r);
 void cpu_ring_release(struct cpu_ring *r);

@@ -8,7 +8,7 @@
  * stays valid until mapped_files_deinit().
  */
 #define MAPPED_FILES_MAX 65536 /* further ones are MAPPED_FILE_UNKNOWN */
-#define MAPPED_FILES_BYTES_MAX (32u << 20) /* of paths; further ones, too */
+#define MAPPED_FILES_BYTES_MAX (32u << 20) /* of paths; files beyond are unknown, too */
 
 enum { MAPPED_FILE_KERNEL, MAPPED_FILE_UNKNOWN, MAPPED_FILES_FIRST };
 
@@ -41,9 +41,15 @@ struct mapped_files {
 /* Returns 0 or -ENOMEM. */
 int mapped_files_init(struct mapped_files *f);
 void mapped_files_deinit(struct mapped_files *f);
-/* Returns the number of the file, which it adds if it is new. path has m->path_len bytes. */
+/*
+ * Returns the number of the file, which it adds if it is new. path has m->path_len bytes.
+ * MAPPED_FILE_UNKNOWN: above a limit, or memory runs out.
+ */
 uint32_t mapped_files_add(struct mapped_files *f, const struct file_mapping *m, const char *path);
 /* Handles an answer of the file reader about file `number`. */
 void mapped_files_answer(struct mapped_files *f, uint32_t number, const struct file_answer *a);
-/* Returns the difference between an address in the ELF file and its offset in the file. */
+/*
+ * Returns the difference between an address in the ELF file and its offset in the file, for the
+ * segment that contains the offset. 0 if that is unknown.
+ */
 uint64_t mapped_file_load_bias(const struct mapped_file *f, uint64_t offset);

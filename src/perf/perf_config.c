@@ -96,8 +96,8 @@ static int set_tracepoint(struct perf_config *c, const Pb__PerfEvents__Tracepoin
 	return 0;
 }
 
-/* Only for root: it can be a probe of a program or of any address of the kernel (the types "uprobe"
- * and "kprobe"), or registers of the CPU. */
+/* A raw event is only for root: it can be a probe of a program or of any address of the kernel (the
+ * types "uprobe" and "kprobe"), or registers of the CPU. */
 static int set_raw_event(struct perf_event_attr *attr, const Pb__PerfEvents__RawEvent *raw,
 			 const struct perf_config_places *places, struct err_text *e)
 {
@@ -141,7 +141,7 @@ static int set_event(struct perf_config *c, const Pb__PerfEvents__Timebase *t,
 	}
 }
 
-/* ---- when, what and where ---- */
+/* ---- interval, modes, stacks, clock and ring ---- */
 
 static int set_interval(struct perf_event_attr *attr, const Pb__PerfEventConfig *m,
 			struct err_text *e)
@@ -194,12 +194,18 @@ static void set_stacks(struct perf_config *c, const Pb__PerfEventConfig *m)
 		c->attr.sample_type |= PERF_SAMPLE_CALLCHAIN;
 	c->attr.exclude_callchain_kernel = !c->has_kernel_frames;
 	c->attr.exclude_callchain_user = !c->has_user_frames;
-	/* Mappings, names and ends of processes: in the same rings, as they happen. */
+	/*
+	 * The kernel writes mappings, names and ends of processes to the same rings, as they
+	 * happen.
+	 */
 	c->attr.mmap = c->attr.mmap2 = c->attr.comm = c->attr.comm_exec = c->attr.task =
 		c->has_user_frames;
 }
 
-/* Only these clocks may be read in an NMI; other events take each. */
+/*
+ * Returns the clock of the config. Default: CLOCK_BOOTTIME for software events. Other events may
+ * sample in an NMI, in which the kernel reads only CLOCK_MONOTONIC and CLOCK_MONOTONIC_RAW.
+ */
 static clockid_t clock_of(const struct perf_event_attr *attr, const Pb__PerfEvents__Timebase *t)
 {
 	switch (t ? t->timestamp_clock : PB__PERF_EVENTS__PERF_CLOCK__UNKNOWN_PERF_CLOCK) {
@@ -267,7 +273,10 @@ static bool has_pid(const int32_t *pids, size_t n, pid_t pid)
 	return false;
 }
 
-/* A pattern is the program's path, or its last component, where '*' matches anything. */
+/*
+ * Returns true if a pattern matches the program's path, or its last component. '*' matches any
+ * text.
+ */
 static bool has_cmdline(char *const *patterns, size_t n, const char *cmdline)
 {
 	const char *slash = strrchr(cmdline, '/');

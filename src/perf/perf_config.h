@@ -26,17 +26,17 @@ struct perf_config {
 	bool has_stacks, has_kernel_frames, has_user_frames;
 	uint32_t ring_pages; /* a power of two */
 	uint32_t read_ms;
-	const Pb__PerfEventConfig *message; /* borrowed: for the scope */
+	const Pb__PerfEventConfig *message; /* borrowed: what the config was read from */
 };
 
 struct perf_config_places {
-	const char *tracefs; /* for the numbers of tracepoints; NULL: there is none */
+	const char *tracefs; /* mount point, for the numbers of tracepoints; NULL: none */
 	const char *sys_root; /* "/sys" */
 	bool for_root; /* the consumer is root: see ds_consumer_is_root */
 };
 
-/* config is borrowed. Returns 0; -EACCES if only root may use what it asks for; or -EINVAL, -ENOENT
- * or another -errno. Sets e on failure. */
+/* config is borrowed as long as *ret is used. Returns 0; -EACCES if only root may use what it asks
+ * for; or -EINVAL, -ENOENT or another -errno. Sets e on failure. */
 int perf_config_read(const Pb__PerfEventConfig *config, const struct perf_config_places *places,
 		     struct perf_config *ret, struct err_text *e);
 

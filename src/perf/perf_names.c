@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * New frames are those from s->named on. Their files are read first, then names are asked for, up
- * to FILE_NAMES_MAX of one file in a request. The id of a request for names is its number in
- * s->asked, that of a request for a file the number of the file.
+ * New frames are those from s->named on. Their files are read first, then names are requested, up
+ * to FILE_NAMES_MAX of one file in a request. The id of a request for names is its index in
+ * s->asked; the id of a request for a file is the number of the file (mapped_files.h).
  */
 #include <string.h>
 
@@ -66,7 +66,7 @@ static bool ask_files(struct perf_session *s)
 
 /*
  * Requests the names of frame `first` and of further frames in its file. Returns false if the
- * reader is busy.
+ * reader is busy or memory runs out.
  */
 static bool ask_names_of(struct perf_session *s, size_t first)
 {

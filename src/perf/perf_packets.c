@@ -11,7 +11,7 @@
 enum { STATE_BEGINS = 1, STATE_NEEDED = 2 };
 #define CLOCK_BOOTTIME_ID 6
 
-/* BuiltinClock */
+/* Returns the number of the clock in BuiltinClock. */
 static uint32_t clock_number(clockid_t clock)
 {
 	return clock == CLOCK_REALTIME	      ? 1
@@ -20,7 +20,7 @@ static uint32_t clock_number(clockid_t clock)
 					      : CLOCK_BOOTTIME_ID;
 }
 
-/* PerfEvents.PerfClock */
+/* Returns the clock as PerfEvents.PerfClock. */
 static Pb__PerfEvents__PerfClock perf_clock_number(clockid_t clock)
 {
 	switch (clock) {
@@ -59,7 +59,7 @@ static void write_timebase(const struct perf_session *s, struct pb_enc *e)
 			     protobuf_c_message_pack(&t.base, bytes));
 }
 
-/* Begins a new state if there is none, or if packets of it were dropped. */
+/* Begins a new incremental state if there is none, or if packets of it were dropped. */
 static void ensure_state(struct perf_session *s)
 {
 	struct pb_enc *e;

@@ -27,7 +27,10 @@ struct sample_record {
 	uint64_t time;
 	uint32_t cpu, unused;
 	uint64_t count;
-	/* The number of lost records if the ring counts them; with CALLCHAIN n, and n addresses. */
+	/*
+	 * The number of lost records if the ring counts them; then, with CALLCHAIN, n and n
+	 * addresses.
+	 */
 	uint64_t rest[];
 };
 
@@ -144,7 +147,7 @@ static bool request_maps(struct perf_session *s, struct address_space *a, uint32
 
 /* ---- samples ---- */
 
-/* Adds frames from the innermost one on. */
+/* The frames of a stack, the innermost first. */
 struct walk {
 	uint32_t frames[STACKS_FRAMES_MAX];
 	uint32_t n;
@@ -215,7 +218,10 @@ static void walk_addresses(struct perf_session *s, const uint64_t *addresses, si
 	}
 }
 
-/* chain: n, and room for this many addresses. */
+/*
+ * Adds the stack of a sample. chain: n and its addresses, of which the record has `room` at most.
+ * Returns the number of the stack + 1; 0: none.
+ */
 static uint32_t stack_of(struct perf_session *s, const uint64_t *chain, size_t room,
 			 const struct address_space *a, uint8_t *ret_error)
 {
@@ -295,7 +301,7 @@ static void take_mmap(struct perf_session *s, const struct mmap_record *r)
 	struct file_mapping m = {
 		.start = r->start,
 		.end = r->start + r->length,
-		/* Without a file it is the address, which other users must not see. */
+		/* Without a file the offset is the address, which other users must not see. */
 		.offset = r->inode ? r->offset : 0,
 		.inode = r->inode,
 		.major = r->major,

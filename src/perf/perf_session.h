@@ -23,8 +23,8 @@
  * when it has the answers, or PERF_ANSWER_MS after the last one.
  */
 #define PERF_SAMPLES_MAX 65536 /* samples of a round; the rest follows in the next one */
-#define PERF_RENAMED_MAX 4096 /* tasks of a round with a new name; further ones keep the old one */
-#define PERF_ANSWER_MS 2000 /* without an answer for this time, the round continues without them */
+#define PERF_RENAMED_MAX 4096 /* tasks of a round with a new name; further ones keep the old name */
+#define PERF_ANSWER_MS 2000 /* if no answer comes for so long, the round continues */
 /*
  * Records become visible up to this time after their time stamp. A round leaves younger ones in the
  * rings, so that it reads the records of all CPUs in order.
@@ -42,7 +42,7 @@ struct perf_sample {
 struct perf_renamed {
 	uint64_t time; /* CLOCK_BOOTTIME; 0: unknown */
 	int32_t tid;
-	bool is_exec; /* by another program */
+	bool is_exec; /* the task executed another program */
 	char name[16];
 };
 
@@ -62,10 +62,10 @@ struct perf_session {
 	bool is_publisher; /* of the threads of samples, for linux.process_stats */
 	struct writer *writer; /* owned */
 	struct cpu_ring *rings; /* owned */
-	struct event **wakeups; /* owned: a ring is half full */
+	struct event **wakeups; /* owned: events at which a ring is half full */
 	unsigned n_rings;
 	struct event *tick; /* owned */
-	struct event *deadline; /* owned: of answers */
+	struct event *deadline; /* owned: timer of the answers */
 	struct symbol_cache_user symbols;
 	struct file_reader_user reader;
 
@@ -89,29 +89,32 @@ struct perf_session {
 	int32_t maps_of; /* the process whose mappings are read; 0: none */
 	bool is_started, is_stopping, has_state;
 	bool reads_all; /* the round reads younger records as well */
-	bool has_read; /* the records of the round were read; it waits for names */
+	bool has_read; /* the records of the round were read; the round waits for names */
 	bool is_broken_reported;
-	int refusal; /* why it does not sample, -errno; 0: it does */
+	int refusal; /* why the source does not sample, -errno; 0: it samples */
 	struct err_text refused; /* what was refused */
 	struct flushes flushes;
 	uint64_t n_written, n_lost, n_throttled; /* for the log */
 };
 
 /*
- * Reads records until the rings are empty, PERF_SAMPLES_MAX is reached or an answer is needed.
- * Returns false if it waits for an answer.
+ * Reads records until the rings are empty (younger ones stay, see PERF_SETTLE_NS), PERF_SAMPLES_MAX
+ * is reached, the stacks are full, or an answer is needed. Returns false if it waits for an answer.
  */
 bool perf_records_read(struct perf_session *s);
 /* Handles an answer with the mappings of a process. */
 void perf_records_answer(struct perf_session *s, const struct file_answer *a);
 
-/* Requests the names of new frames. Returns true if no answer is outstanding. */
+/*
+ * Requests the names of new frames. Returns true if the round need not wait: all were requested and
+ * answered, or nobody will answer.
+ */
 bool perf_names_ask(struct perf_session *s);
 void perf_names_answer(struct perf_session *s, const struct file_answer *a);
 /* Continues without the outstanding answers. */
 void perf_names_give_up(struct perf_session *s);
 
-/* Keeps the new name of a task. name has len bytes. */
+/* Keeps the new name of a task. name has len bytes; time is by the clock of the samples. */
 void perf_tasks_rename(struct perf_session *s, uint64_t time, int32_t tid, const char *name,
 		       size_t len, bool is_exec);
 /* Publishes the tasks of the round, so that linux.process_stats describes them. */

@@ -232,7 +232,10 @@ static const char *advice(int error, const struct perf_config *c)
 	return "";
 }
 
-/* A CPU that is offline has no event. Returns 0 if there is a ring. */
+/*
+ * Opens the rings of the chosen CPUs; a CPU that is offline has no event. Returns 0 if there is a
+ * ring and no CPU failed. With ignore_open_failure some CPUs may fail.
+ */
 static int open_rings(struct perf_session *s)
 {
 	long n = sysconf(_SC_NPROCESSORS_CONF);
@@ -396,7 +399,7 @@ static int perf_create(struct ds_handle *h, const struct ds_env *env,
 	return 0;
 }
 
-/* ---- life ---- */
+/* ---- start, flush, clear and stop ---- */
 
 static void perf_start(void *instance)
 {
@@ -418,8 +421,8 @@ static void perf_start(void *instance)
 }
 
 /*
- * Reads all records from before the flush, young ones too: those of a running CPU are visible at
- * once.
+ * Reads all records from before the flush, also those that PERF_SETTLE_NS would leave: the records
+ * of a running CPU are visible at once.
  */
 static void perf_flush(void *instance, uint64_t flush_id)
 {

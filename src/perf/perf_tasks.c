@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * linux.ftrace publishes names as well. If it reports all tasks, those of this source are not
+ * linux.ftrace publishes names as well. If it reports all tasks, the names of this source are not
  * needed, and would be late.
  */
 #include <stdlib.h>
@@ -30,14 +30,17 @@ void perf_tasks_rename(struct perf_session *s, uint64_t time, int32_t tid, const
 	memcpy(t->name, name, strnlen(name, MIN(len, sizeof(t->name) - 1)));
 }
 
-/* The path of a program is unknown. If the task has ended, its name is used instead. */
+/*
+ * Records do not have the path of a program. If the task has ended, subscribers use its name
+ * instead.
+ */
 static void publish_renamed(struct perf_session *s)
 {
 	_cleanup_(freep) struct metadata_task *tasks =
 		malloc(2 * s->n_renamed * sizeof(*tasks) + 1);
 	struct metadata_batch batch = {.tasks = tasks};
-	/* linux.ftrace reports the starts of the tasks that it is limited to, and later than
-	 * these. */
+	/* If linux.ftrace publishes too, it may report the start of a task later than this batch,
+	 * for the tasks that it is limited to. */
 	bool awaits_start = metadata_bus_published_until(s->bus, ds_session_id(s->h), 0);
 
 	for (size_t i = 0; tasks && i < s->n_renamed; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The number of each thing in a packet (iid) is its number here + 1. */
+/* The iid of a stack, frame, mapping or name in a packet is its number here + 1. */
 #include "perf/stacks.h"
 
 #include <errno.h>
@@ -74,7 +74,7 @@ static uint64_t frame_hash(const struct stack_frame *f)
 	return siphash_keyed(key, sizeof(key));
 }
 
-/* The slots of `index` have twice the room that n + 1 items need. */
+/* Makes room for item n + 1: at most half of the slots of `index` are used. False: no memory. */
 #define RESERVE(index, n, slot, hash)                                                              \
 	(((n) + 1) * 2 <= (index).n_slots ||                                                       \
 	 OPEN_TABLE_GROW((index).slots, (index).n_slots, SLOTS_FIRST, slot, *slot == 0, hash))
@@ -174,7 +174,10 @@ int stacks_unknown_frame(struct stacks *s)
 			 0);
 }
 
-/* The offset is the name's number, so that each function has one frame; it is not written. */
+/*
+ * The offset of a kernel frame is the number of its name, so that each function has one frame. It
+ * is not written.
+ */
 int stacks_kernel_frame(struct stacks *s, const char *name, size_t len)
 {
 	int known = len ? stacks_name(s, name, len) : 0;

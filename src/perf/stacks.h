@@ -33,7 +33,7 @@ struct stack_frame {
 	uint32_t name; /* 0: unknown */
 	uint64_t offset; /* in the file; kernel: the name's number */
 	uint32_t written;
-	bool is_asked; /* for its name */
+	bool is_asked; /* its name was requested */
 };
 
 struct stack_name {
@@ -68,13 +68,16 @@ struct stacks {
 
 void stacks_init(struct stacks *s, struct mapped_files *files, bool hides_addresses);
 void stacks_deinit(struct stacks *s);
-/* Forgets all; a new generation begins. */
+/* Empties all tables; a new generation begins. */
 void stacks_reset(struct stacks *s);
-/* Begins a new generation: all is written again. */
+/* Begins a new generation: everything is written again when it is next used. */
 void stacks_clear_written(struct stacks *s);
 bool stacks_is_full(const struct stacks *s);
 
-/* Each returns a number; or -ENOMEM, also if there are STACKS_NAMES_MAX bytes of names. */
+/*
+ * Each returns the number of a frame, stack or name; or -ENOMEM, also if there are STACKS_NAMES_MAX
+ * bytes of names. len 0: the function is unknown.
+ */
 int stacks_user_frame(struct stacks *s, const struct process_mapping *m, uint64_t address);
 int stacks_kernel_frame(struct stacks *s, const char *name, size_t len);
 int stacks_unknown_frame(struct stacks *s);

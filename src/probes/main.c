@@ -73,7 +73,7 @@ struct probes {
 	struct event *signals[ARRAY_SIZE(termination_signals)];
 	struct priority_boost_state boost;
 	bool no_priority;
-	bool priority_logged; /* the priority of the reader, or that there is none */
+	bool priority_logged; /* the priority, or the failure to set it, was logged */
 	struct notify notify; /* notified when all data sources are registered */
 };
 
@@ -163,7 +163,10 @@ static int parse_options(struct probes *p, int argc, char **argv)
 	}
 }
 
-/* It does not survive a boot, as all of tracefs; only root may write to it. */
+/*
+ * Finds the directory of the undo logs. Like the settings of tracefs, it does not survive a boot.
+ * Only the user of this process may write to it. Leaves path unchanged if there is none.
+ */
 static void find_state(char *path, size_t size)
 {
 	const char *own = getenv("XDG_RUNTIME_DIR");
@@ -199,8 +202,8 @@ static const char *use_tracefs(const char *state)
 	int r;
 
 	/*
-	 * Before the other mount points are tried: debugfs mounts it for everybody, and that mount
-	 * stays.
+	 * Before tracefs_find() tries other mount points: an access below debugfs mounts tracefs
+	 * for everybody, and that mount stays.
 	 */
 	r = tracefs_mount_private(tracefs_places[0]);
 	if (r == 0)
@@ -244,14 +247,14 @@ static void on_error(void *ctx, const char *sentence)
 	log_warn("%s", sentence);
 }
 
-/* Including the child process that reads for us. */
+/* Sets the priority of this thread and of the child that reads files (outside_reads.h). */
 static int take_boost(struct probes *p, struct priority_boost boost)
 {
 	outside_reads_boost(boost);
 	return priority_boost_apply(&p->boost, boost);
 }
 
-/* Nothing was requested. */
+/* Sets the priority for reading rings in time, if no config requests a stronger boost. */
 static void run_in_time(struct probes *p)
 {
 	int r = take_boost(p, (struct priority_boost){PRIORITY_BOOST_BUDGETED, 0});

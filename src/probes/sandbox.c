@@ -23,7 +23,7 @@ static const unsigned kept[] = {
 	CAP_SYS_ADMIN, CAP_SYS_NICE,	 CAP_SYS_PTRACE,      CAP_SYSLOG,
 };
 
-/* In addition to what every program may do. */
+/* System calls in addition to those that every program may make (syscall_filter.h). */
 static const char *const own_calls[] = {
 	/* the service, netlink, the directory of the socket */
 	"bind",
@@ -118,7 +118,7 @@ int sandbox_enter(const struct sandbox_places *places, struct err_text *e)
 		log_warn("linux.perf: cannot start the processes that read files: %s",
 			 strerror(-r));
 	r = caps_keep_only(kept, ARRAY_SIZE(kept));
-	/* It works with more privileges than needed, too. */
+	/* sonda-probes also works with more privileges than it needs. */
 	if (r < 0)
 		log_warn("cannot drop capabilities: %s", strerror(-r));
 	if (BUILT_WITH_SANITIZER) {

@@ -8,7 +8,7 @@
 /*
  * Drops privileges after tracefs was found and cleaned up:
  *
- *	files         it may write to tracefs, its state directory and kptr_restrict only
+ *	files         writes only to tracefs, the state directory and kptr_restrict
  *	              (Landlock); a child reads what a process in a Landlock domain may not
  *	              (base/system/outside_reads.h)
  *	system calls  no new process or program, no mounts, no executable memory
@@ -20,7 +20,7 @@
  */
 struct sandbox_places {
 	const char *tracefs; /* NULL: none */
-	const char *state; /* state directory, created here; NULL: none */
+	const char *state; /* state directory, created by sandbox_enter(); NULL: none */
 };
 
 /* Returns 0, or -errno and sets e; then the process must not continue. */

@@ -20,7 +20,7 @@
 
 const char *const tracefs_places[] = {"/sys/kernel/tracing", "/sys/kernel/debug/tracing", NULL};
 
-/* 0 or -errno. */
+/* Returns 0 if instances can be made in place, or -errno. */
 static int try_place(const char *place)
 {
 	char path[256];
@@ -44,8 +44,8 @@ static int explain(const char *place, int error, struct err_text *e)
 			       "nothing is mounted on %s: run as root: mount -t tracefs tracefs %s",
 			       place, place);
 	/*
-	 * Files that are created in the two directories get the same owner; before Linux 6.6 the
-	 * existing files of the kernel do not.
+	 * Files that are created in tracefs and in instances/ get the owner of the directory;
+	 * before Linux 6.6 the existing files of the kernel do not.
 	 */
 	return err_set(
 		e, -EACCES,

@@ -8,10 +8,10 @@
 
 /*
  * linux.process_stats (process/process_source.c): names, parents and threads of tasks. With
- * scan_all_processes_on_start it describes every existing task, and confirms its start when the
- * scan is complete. Later it describes each task that the metadata bus of the session reports,
- * unless the quirk DISABLE_ON_DEMAND is set. With proc_stats_poll_ms it also polls the counters of
- * every process. Config: protos/config/process_stats/process_stats_config.proto.
+ * scan_all_processes_on_start it describes every existing task, and reports that it has started
+ * when this scan is complete. Later it describes each task that the metadata bus of the session
+ * reports, unless the quirk DISABLE_ON_DEMAND is set. With proc_stats_poll_ms it also polls the
+ * counters of every process. Config: protos/config/process_stats/process_stats_config.proto.
  */
 extern const struct data_source process_stats_data_source;
 
@@ -31,7 +31,7 @@ extern const struct data_source cgroup_stats_data_source;
 
 /*
  * linux.network_stats (counters/network_source.c): counters of network interfaces (/proc/net/dev)
- * and of protocols (/proc/net/snmp, netstat) as counter tracks, for the network namespace of
+ * and of protocols (/proc/net/snmp, snmp6, netstat) as counter tracks, for the network namespace of
  * sonda-probes. Config: NetworkStatsConfig; docs/counters.md.
  */
 extern const struct data_source network_stats_data_source;

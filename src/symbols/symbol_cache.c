@@ -25,8 +25,8 @@
  * A process with CAP_SYSLOG sees them if kptr_restrict is 0 or 1. With 2 no process does. Then the
  * value is lowered while the file is opened, because the kernel decides at that moment, and
  * restored before the first byte is read. It stays lowered only if the process is killed between
- * these two writes. A lock on the file keeps a second sonda-probes from taking the lowered value
- * for the one to restore.
+ * these two writes, or if the second one fails, which is an error. A lock on the file keeps a
+ * second sonda-probes from taking the lowered value for the one to restore.
  */
 
 /*
@@ -98,9 +98,10 @@ static int write_restrict(const char *proc_root, int value)
 #define LOCK_PAUSE_MS 1
 
 /*
- * Locks kptr_restrict until the descriptor is closed. Others hold the lock for a few system calls;
- * who holds it for longer, which any user can do, does not stop the event loop. Returns the
- * descriptor or -errno, -EWOULDBLOCK if another process holds the lock.
+ * Locks kptr_restrict until the descriptor is closed. Another sonda-probes holds the lock for a few
+ * system calls only. But any user can hold it for longer, so this function gives up after
+ * LOCK_TRIES attempts and does not stop the event loop. Returns the descriptor or -errno,
+ * -EWOULDBLOCK if another process holds the lock.
  */
 static int lock_restrict(const char *proc_root)
 {
@@ -121,7 +122,10 @@ static int lock_restrict(const char *proc_root)
 	return -errno;
 }
 
-/* Opens the file while the value is lowered. Nothing may happen in between. */
+/*
+ * Opens the file while the value is lowered, and sets whether the value was restored. Nothing may
+ * happen in between.
+ */
 static int open_lowered(const char *proc_root, int value, int lower, bool *ret_is_back)
 {
 	int fd, r = write_restrict(proc_root, lower);
@@ -243,7 +247,7 @@ static const char *problem_of(const struct symbol_cache *s)
 	return s->table.n_functions ? NULL : s->problem.text;
 }
 
-/* Notifies all users. A callback may drop the last reference. */
+/* Notifies all users. A callback may make the last user leave, which frees the cache. */
 static void notify_users(struct symbol_cache *s)
 {
 	struct symbol_cache_user *u;
@@ -273,7 +277,10 @@ static void finish(struct symbol_cache *s, int error)
 	notify_users(s);
 }
 
-/* One read or one step, less than a millisecond. Returns 1 if there is more to do, 0, or -errno. */
+/*
+ * Does one read or one step, in less than a millisecond. Returns 1 if there is more to do, 0, or
+ * -errno.
+ */
 static int load_some(struct symbol_cache *s)
 {
 	ssize_t n;

@@ -23,7 +23,7 @@
 
 #define STEP_SYMBOLS 16384u
 #define RUN 32u
-#define NO_NAME UINT32_MAX /* not a function; ends the previous one */
+#define NO_NAME UINT32_MAX /* not a function; ends the previous function */
 #define LINE_MAX_BYTES 1024u /* longer lines are not from kallsyms */
 #define MAX_NAME_WORDS (SYMBOL_TABLE_NAME_MAX + 1)
 
@@ -60,11 +60,11 @@ struct symbol_table_build {
 	struct symbol *symbols; /* owned */
 	size_t n_symbols;
 	size_t symbols_cap;
-	bool sorted; /* until now */
-	size_t next; /* of the stage: the next symbol */
+	bool sorted; /* the symbols so far are sorted */
+	size_t next; /* next symbol of the stage */
 	struct symbol *merged; /* owned; used by MERGE */
 	size_t width; /* of the runs to merge */
-	uint32_t *counts; /* owned: counts by word; later its rank */
+	uint32_t *counts; /* counts by word; later the rank of the word */
 	struct symbol_table out;
 	size_t blocks_cap;
 	size_t bytes_cap;
@@ -212,7 +212,10 @@ static bool is_name(const char *s, size_t len, const char *name)
 	return len == strlen(name) && !memcmp(s, name, len);
 }
 
-/* "ADDRESS TYPE NAME", NUL-terminated. */
+/*
+ * Adds the symbol of "ADDRESS TYPE NAME", NUL-terminated. Returns 0, also if it skips the line, or
+ * -ENOMEM.
+ */
 static int take_line(struct symbol_table_build *b, const char *line)
 {
 	uint32_t number = NO_NAME;
@@ -282,7 +285,7 @@ int symbol_table_build_feed(struct symbol_table_build *b, const char *text, size
 
 /* ---- sort ---- */
 
-/* Stable for equal addresses. */
+/* Insertion sort; symbols of one address keep their order. */
 static void sort_run(struct symbol *s, size_t n)
 {
 	struct symbol moved;

@@ -25,7 +25,7 @@
 struct symbol_table_build;
 
 int symbol_table_build_new(struct symbol_table_build **ret); /* returns 0 or -ENOMEM */
-/* NULL is allowed. */
+/* Returns NULL. NULL is allowed. */
 struct symbol_table_build *symbol_table_build_free(struct symbol_table_build *b);
 
 /* Returns 0 or -ENOMEM; after an error b may only be freed. */

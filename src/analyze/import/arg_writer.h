@@ -5,7 +5,7 @@
 #include "base/text/str.h"
 
 /*
- * Arguments of nested messages: the key of each is the path to it.
+ * Writes the arguments of nested messages. The key of an argument is the path to it.
  *
  *	key debug.list[0].name	flat_key debug.list.name
  */
@@ -15,7 +15,7 @@ struct arg_writer {
 	struct strbuf key, flat; /* owned: the path */
 };
 
-/* Where the path was before a part was added. */
+/* Lengths of the path before a part was added. */
 struct arg_mark {
 	size_t key, flat;
 };
@@ -23,7 +23,8 @@ struct arg_mark {
 void arg_writer_init(struct arg_writer *w, struct store *s, struct arg_builder *out);
 void arg_writer_deinit(struct arg_writer *w);
 
-/* Adds a part to the path. clean: '.', '[' and ']' in it become '_', so that paths stay unique. */
+/* Add a part to the path: a name or an index; the index is in `key` only. clean: '.', '[' and ']'
+ * in the name become '_', so that paths stay unique. arg_writer_leave() takes the part away. */
 struct arg_mark arg_writer_enter(struct arg_writer *w, const void *name, size_t len, bool clean);
 struct arg_mark arg_writer_index(struct arg_writer *w, unsigned index);
 void arg_writer_leave(struct arg_writer *w, struct arg_mark mark);
@@ -33,5 +34,5 @@ void arg_writer_int(struct arg_writer *w, enum arg_type type, int64_t v);
 void arg_writer_real(struct arg_writer *w, double v);
 void arg_writer_text(struct arg_writer *w, const void *s, size_t len);
 
-/* Adds the values of a JSON text; of one that is no JSON, nothing. Returns false for that. */
+/* Adds the values of a JSON text. Returns false, and adds nothing, if the text is no JSON. */
 bool arg_writer_json(struct arg_writer *w, const uint8_t *s, size_t len);

@@ -12,11 +12,12 @@ struct edge_ends {
 	uint32_t from, to; /* nodes */
 };
 
-/* Readings of two clocks, ascending by time: values of from[i] and to[i] are of one moment. */
+/* Readings of two clocks in ns, ascending: values[2 * i] of `from` and values[2 * i + 1] of `to`
+ * are of one moment. */
 struct clock_edge {
 	struct edge_ends ends;
-	int64_t *values; /* owned: pairs */
-	size_t n, cap;
+	int64_t *values; /* owned */
+	size_t n, cap; /* numbers in values, two for each moment */
 	UT_hash_handle hh;
 };
 
@@ -25,8 +26,8 @@ struct clock_node {
 	uint16_t number;
 	int64_t unit;
 	bool incremental;
-	bool not_monotonic; /* its readings went back: no source of conversions */
-	int64_t last; /* an incremental clock's last value, ns */
+	bool not_monotonic; /* its readings went back: times of it are not converted */
+	int64_t last; /* ns, the last time; times of an incremental clock are added to it */
 	UT_hash_handle hh;
 };
 
@@ -104,7 +105,7 @@ static struct clock_node *find(struct clocks *c, clock_key clock)
 	return n;
 }
 
-/* Of one sequence, not of the machine. */
+/* Returns true for a clock of one sequence. */
 static bool is_of_sequence(clock_key clock)
 {
 	return clock >> 32 ||
@@ -203,7 +204,8 @@ static void add_pair(struct clocks *c, uint16_t from, uint16_t to, int64_t a, in
 	e->values[e->n++] = b;
 }
 
-/* True if the trace's clock reads less than in an earlier snapshot with one of the other clocks. */
+/* Returns true if the trace clock reads less than in an earlier snapshot that has one of the other
+ * clocks. */
 static bool goes_back(struct clocks *c, const struct clock_reading *r, size_t n)
 {
 	const struct clock_node *trace = find(c, c->trace);
@@ -246,7 +248,7 @@ int64_t clocks_snapshot(struct clocks *c, const struct clock_reading *readings, 
 	return c->n_snapshots++;
 }
 
-/* Converts by the last pair that is not later, or by the first one. */
+/* Converts by the last pair that is not later than ts, or else by the first pair. */
 static int64_t by_edge(const struct clock_edge *e, int64_t ts)
 {
 	size_t lo = 0, hi = e->n / 2;
@@ -268,7 +270,7 @@ static int64_t by_edge(const struct clock_edge *e, int64_t ts)
 struct way {
 	struct clock_node *nodes
 		[CANDIDATES_MAX]; /* the machine's clocks, and those of the source's sequence */
-	uint16_t next[CANDIDATES_MAX]; /* place in nodes, towards the target */
+	uint16_t next[CANDIDATES_MAX]; /* index in nodes of the next clock towards the target */
 	size_t n;
 };
 
@@ -286,8 +288,8 @@ static void list_candidates(struct clocks *c, const struct clock_node *source, s
 	}
 }
 
-/* Breadth first from the target, so that each clock knows its next one on the shortest way. Returns
- * the place of the source, or NO_NODE if there is no way. */
+/* Searches breadth first from the target, so that each clock knows the next clock on its shortest
+ * way. Returns the index of the source in w->nodes, or NO_NODE if there is no way. */
 static uint16_t find_way(struct clocks *c, const struct clock_node *source,
 			 const struct clock_node *target, struct way *w)
 {
@@ -363,8 +365,8 @@ enum clock_result clocks_convert(struct clocks *c, clock_key from, int64_t ts, i
  * s). */
 #define SYNC_ROUND_NS UINT64_C(30000000000)
 
-/* Both machines' readings of their clocks: the client is this machine, the host the service's; 0:
- * not read. */
+/* Readings that both machines made of their clocks. The client is this machine, the host is the
+ * service's machine. */
 struct sync_pair {
 	struct clock_reading client[SNAPSHOT_MAX], host[SNAPSHOT_MAX];
 	size_t n_client, n_host;
@@ -402,6 +404,7 @@ static void read_sync_pair(const struct pb_field *pair, struct sync_pair *ret)
 	}
 }
 
+/* Returns the last reading of a clock; 0: there is none. */
 static uint64_t reading_of(const struct clock_reading *r, size_t n, clock_key clock)
 {
 	uint64_t v = 0;

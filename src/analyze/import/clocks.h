@@ -9,18 +9,19 @@
 #include "wire/pb_dec.h"
 
 /*
- * Conversion between the clocks of one machine, by snapshots: clocks that were read at one moment.
- * A time is converted by the last snapshot before it, over as few snapshots as there need to be.
- * Nothing is interpolated.
+ * Conversion between the clocks of one machine. A snapshot has readings of several clocks at one
+ * moment. A time is converted with the last snapshot before it that has both clocks, or else with
+ * their first one; nothing is interpolated. If no snapshot has both clocks, the time is converted
+ * over as few other clocks as possible.
  */
 
 #define CLOCK_MONOTONIC_ID 3u /* BuiltinClock */
 #define CLOCK_MONOTONIC_RAW_ID 5u
 #define CLOCK_BOOTTIME_ID 6u
-#define CLOCK_SEQUENCE_FIRST 64u /* to 127: of one sequence */
+#define CLOCK_SEQUENCE_FIRST 64u /* ids 64 to 127: clocks of one sequence */
 #define CLOCK_SEQUENCE_END 128u
 
-/* A clock: its number, and the sequence for 64 to 127. */
+/* A clock: its id in the lower half; for ids 64 to 127 the sequence in the upper half. */
 typedef uint64_t clock_key;
 
 static inline clock_key clock_of(uint32_t id, uint32_t sequence)
@@ -31,59 +32,62 @@ static inline clock_key clock_of(uint32_t id, uint32_t sequence)
 
 struct clock_reading {
 	clock_key clock;
-	int64_t value; /* in units of unit */
+	int64_t value; /* in units of `unit` */
 	int64_t unit; /* ns */
-	bool incremental;
+	bool incremental; /* times of the clock are differences from the time before */
 };
 
-/* Reads a ClockSnapshot.Clock. sequence: of its packet. */
+/* Reads a ClockSnapshot.Clock. sequence: of the packet that has it. */
 struct clock_reading clock_reading_read(const struct pb_field *clock, uint32_t sequence);
 
 struct clock_edge;
 struct clock_node;
 
-/* Different clocks of a machine, with those of its sequences and without; others are not
- * converted. */
+/* How many clocks a machine can have: in all, and without those of sequences. Times of further
+ * clocks are not converted. */
 #define CLOCKS_MAX 65000u
 #define CLOCKS_WIDE_MAX 256u
 
 struct clocks {
 	struct store *store;
-	clock_key trace; /* what everything is converted to */
-	bool has_trace; /* a snapshot named it, or something was converted */
-	bool assumed; /* it was converted before the first snapshot */
-	bool is_default; /* of times without a clock: a snapshot says so */
-	/* ns, of another machine: how far its trace clock is ahead of the service's */
-	int64_t ahead;
+	clock_key trace; /* the trace clock, to which times are converted */
+	bool has_trace; /* a time of the trace clock was used: it cannot change any more */
+	bool assumed; /* not used */
+	bool is_default; /* times without a clock are of the trace clock: a snapshot named it */
+	int64_t ahead; /* ns that this machine's trace clock is ahead of the service's machine's */
 	uint32_t n_snapshots;
 	struct clock_node *by_key; /* owned hash */
-	struct clock_node **nodes; /* by number */
+	struct clock_node **nodes; /* owned; by number */
 	size_t n_nodes, cap_nodes;
 	struct clock_edge *by_ends; /* owned hash */
-	struct clock_node *wide[CLOCKS_WIDE_MAX]; /* those of no sequence */
+	struct clock_node *wide[CLOCKS_WIDE_MAX]; /* borrowed: the clocks of no sequence */
 	size_t n_wide;
 };
 
 void clocks_init(struct clocks *c, struct store *store);
 void clocks_deinit(struct clocks *c);
 
-/* Adds a snapshot. Returns its number, or -1 if it contradicts itself or others. */
+/* Adds a snapshot. Returns its number, or -1 if it contradicts itself or others, has too many
+ * clocks, or without memory. */
 int64_t clocks_snapshot(struct clocks *c, const struct clock_reading *readings, size_t n);
 
 enum clock_result { CLOCK_CONVERTED, CLOCK_UNKNOWN_SOURCE, CLOCK_UNKNOWN_TARGET, CLOCK_NO_PATH };
 
-/* Reads a RemoteClockSync: adds the machine's readings as snapshots, and sets how far it is ahead.
- * Returns the number of snapshots that contradict others. */
+/* Reads a RemoteClockSync: adds the machine's readings as snapshots, and sets c->ahead. Returns the
+ * number of snapshots that clocks_snapshot() refused. */
 unsigned clocks_remote_sync(struct clocks *c, const struct pb_field *sync);
 
-/* Converts a time of the clock to the machine's own trace clock. */
+/*
+ * Converts a time of a clock, in the clock's unit, to ns of the machine's own trace clock. Sets
+ * *ret only if it returns CLOCK_CONVERTED. A time of an incremental clock moves that clock forward.
+ */
 enum clock_result clocks_convert(struct clocks *c, clock_key from, int64_t ts, int64_t *ret);
 
-/* Returns the time of the service's machine for one of this machine's trace clock. */
+/* Converts a time of this machine's trace clock to that of the service's machine, both in ns. */
 static inline int64_t clocks_trace_time(const struct clocks *c, int64_t ts)
 {
 	return (int64_t)((uint64_t)ts - (uint64_t)c->ahead);
 }
 
-/* The name of a clock with a number of BuiltinClock, or NULL. */
+/* Returns the name of a clock of BuiltinClock, in static memory, or NULL. */
 const char *clock_name(uint32_t id);

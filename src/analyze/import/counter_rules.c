@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Kernel events that are values of counters: of CPUs, clocks, devices, network interfaces. A row of
- * `counters` says which field of an event is the value, and which says whose it is.
+ * `counters` says which field of an event is the value, and which one names the counter's owner.
  */
 #include <string.h>
 
@@ -39,13 +39,13 @@ static const struct track_type gpu_memory = {
 static const struct track_type process_gpu_memory = {
 	"process_gpu_memory", "bytes", true, {{"ugpu", false}, {"gpu", false}, {"upid", false}}};
 
-/* The counter's name is before, whose it is, and after: "Cpu " 3 " Util". Without `after` it is
- * `before`. */
+/* The counter's name is `before`, its owner (a CPU or a name) and `after`: "Cpu " 3 " Util". If
+ * `after` is NULL, it is `before` alone. */
 static const struct kernel_counter {
 	uint32_t event;
 	const struct track_type *type;
 	const char *before, *after;
-	uint32_t owner, value; /* fields */
+	uint32_t owner, value; /* fields of the event */
 } counters[] = {
 	{PB_FTRACE_EVENT_CPU_FREQUENCY, &track_cpu_frequency, "cpufreq", NULL,
 	 PB_CPU_FREQUENCY_FTRACE_EVENT_CPU_ID, PB_CPU_FREQUENCY_FTRACE_EVENT_STATE},
@@ -113,7 +113,7 @@ static void add_counters(struct import *im, struct machine *m, const struct ftra
 			add_counter(im, m, e, &counters[i]);
 }
 
-/* "17000010.devfreq_mif" is named after its second part, "mif" by itself. */
+/* The counters of the devices "17000010.devfreq_mif" and "mif" are both named "devfreq_mif". */
 static void devfreq_frequency(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
 	struct strings *s = &im->store->strings;

@@ -18,7 +18,7 @@ struct described_node {
 	UT_hash_handle hh;
 };
 
-/* By owner. */
+/* Types of tracks, by owner. */
 static const struct track_type plain_types[] = {
 	[OWNER_NONE] = {"global_track_event", NULL, false, {{"track_uuid", false}}},
 	[OWNER_PROCESS] = {"process_track_event",
@@ -112,8 +112,8 @@ void described_deinit(struct import *im)
 
 /* ---- owners ---- */
 
-/* Notes which uuid a thread or process has. Returns false if it had another one before: its number
- * was used again. */
+/* Notes the uuid of a thread or process. Returns false if it had another uuid before: the kernel
+ * has used its tid or pid again. With `replace`, the new uuid counts. */
 static bool note_uuid(struct import *im, struct seen_uuid **of, size_t *cap, uint32_t id,
 		      uint64_t uuid, bool replace)
 {
@@ -162,8 +162,8 @@ static bool has_own_place(const struct described_track *d)
 	return d->kind == DESCRIBED_THREAD || d->kind == DESCRIBED_PROCESS || !d->parent;
 }
 
-/* Places all ancestors up to the next one that is placed, then those below it. Returns false if
- * there is none. */
+/* Finds the owner of a track: goes up to the first ancestor that is placed or needs no parent, then
+ * places the tracks from there down. Returns false, and counts it, if there is no such ancestor. */
 static bool place(struct import *im, struct machine *m, struct described_track *d)
 {
 	struct described_track *chain[MAX_ANCESTORS];
@@ -268,7 +268,7 @@ static void set_source(struct import *im, const struct described_track *d, uint3
 	free(b.args);
 }
 
-/* Values of a track's dimensions: the owner, if any, then others. */
+/* Sets the first of a track's dimensions to the owner. Returns how many it set: 0 without owner. */
 static size_t owner_value(const struct described_track *d, int64_t values[static 1])
 {
 	values[0] = d->owner_id;
@@ -324,7 +324,7 @@ static struct track_slot *slot_of(struct import *im, struct machine *m, struct d
 	return d->group ? track_group_slot(im, d->group, (int64_t)d->key.uuid) : NULL;
 }
 
-/* The row of a track as it is now, or NULL_U32: it has to be made. */
+/* Returns the track's row; NULL_U32: it is not made yet; 0 without memory. */
 static uint32_t present_row(struct import *im, struct machine *m, struct described_track *d,
 			    uint32_t event_name)
 {
@@ -336,8 +336,11 @@ static uint32_t present_row(struct import *im, struct machine *m, struct describ
 	return slot ? slot->track : 0;
 }
 
-/* Rows of the ancestors are made first; no track has a thread's or process's row as parent. depth:
- * of the recursion, which a thread that names itself as its parent would not end. */
+/*
+ * Returns the track's row; makes it, after the rows of the ancestors. The row of a thread or
+ * process is never a parent. depth: of the recursion, which would not end for a thread that names
+ * itself as its parent.
+ */
 static uint32_t row_of(struct import *im, struct machine *m, struct described_track *d,
 		       uint32_t event_name, int depth)
 {

@@ -4,14 +4,15 @@
 #include "analyze/import/track_groups.h"
 
 /*
- * Tracks that programs describe: a TrackDescriptor gives a uuid its place, an event names the uuid.
- * Descriptors are read in the file's order, before any event; a track becomes a row when the first
- * event needs it.
+ * Tracks that programs describe: a TrackDescriptor says where the track of a uuid belongs, an event
+ * names the uuid. Descriptors are read in the file's order, before any event; a track becomes a row
+ * when the first event needs it. Kinds of tracks:
  *
  *	thread		the thread's own track, which kernel events share
  *	process		a track of the process
- *	counter		of the thread or process that its ancestors lead to, or of none
- *	plain		likewise; those of one name under one parent form a group, unless the descriptor forbids it
+ *	counter		belongs to the thread or process that its ancestors lead to, or to none
+ *	plain		likewise; plain tracks of one name under one parent form a group, unless
+ *			the descriptor forbids it
  */
 
 enum described_kind { DESCRIBED_PLAIN, DESCRIBED_THREAD, DESCRIBED_PROCESS, DESCRIBED_COUNTER };
@@ -33,21 +34,21 @@ struct described_counter {
 
 struct described_track {
 	struct described_key key;
-	uint64_t parent; /* 0: none */
+	uint64_t parent; /* uuid; 0: none */
 	enum described_kind kind;
 	int64_t pid, tid;
 	struct described_counter counter;
 	enum merge_by merge;
 	uint32_t merge_key; /* a string */
 	uint32_t name, description, ordering; /* strings or NULL_U32 */
-	bool own_track; /* a thread's, not shared with kernel events */
-	bool has_rank, has_first, first;
+	bool own_track; /* of a thread: a track that kernel events do not share */
+	bool has_rank, has_first, first; /* first: argument has_first_packet_on_sequence */
 	int32_t rank;
 	bool placed; /* owner and owner_id are known */
 	enum track_owner owner;
 	uint32_t owner_id; /* utid or upid */
 	uint32_t track; /* NULL_U32: not made yet */
-	struct track_group *group; /* of a merged track, after its first event */
+	struct track_group *group; /* borrowed; of a merged track, after its first event */
 };
 
 struct described_node;
@@ -55,24 +56,34 @@ struct described_node;
 /* Reads a descriptor in the file's order. */
 void tokens_track_descriptor(struct import *im, struct machine *m, const struct pb_field *f,
 			     struct packet_sequence_info *seq);
-/* Reads its thread or process in the order of time. */
+/* Reads the thread or process in a descriptor in the order of time. */
 void rows_track_descriptor(struct import *im, struct machine *m, const struct pb_field *f);
-/* A ThreadDescriptor or ProcessDescriptor that is a packet of its own, or part of a track's. */
+/* Read a ThreadDescriptor or ProcessDescriptor, which is a packet or a part of a TrackDescriptor.
+ * rows_*() return the utid or upid, and make the thread or process if necessary. */
 uint32_t rows_thread_descriptor(struct import *im, struct machine *m, const struct pb_field *f);
 uint32_t rows_process_descriptor(struct import *im, struct machine *m, const struct pb_field *f);
 void tokens_thread_descriptor(struct import *im, struct machine *m, const struct pb_field *f,
 			      struct packet_sequence_info *seq);
 
+/* Returns the track with this uuid, valid until the import ends; NULL: none. */
 struct described_track *described_find(struct import *im, const struct machine *m, uint64_t uuid);
+/* Adds a copy of a track whose key is new. Returns it; NULL without memory. */
 struct described_track *described_add(struct import *im, const struct described_track *d);
 
-/* Returns the track that an event names, described or not, with its owner known; NULL, and it is
- * counted, if it has no place. name: of the event. has_first: of its sequence. */
+/*
+ * Returns the track that an event names, and finds its owner. Adds a track that no descriptor
+ * describes; name is the event's, seq the sequence of the event, or NULL. Returns NULL if the owner
+ * cannot be found, which it counts, or without memory.
+ */
 struct described_track *described_of_event(struct import *im, struct machine *m, uint64_t uuid,
 					   uint32_t name, const struct packet_sequence_info *seq);
 
 enum slice_step { STEP_BEGIN, STEP_END, STEP_INSTANT };
-/* Returns the row of the track that a slice of it is on. */
+/*
+ * Return a row of TABLE_TRACK, made at the first use; without memory 0. described_slice_row() takes
+ * the row for one slice of the track: slices of a group's track may be on different rows.
+ * event_name: for a track without a name.
+ */
 uint32_t described_slice_row(struct import *im, struct machine *m, struct described_track *d,
 			     uint32_t event_name, enum slice_step step);
 uint32_t described_counter_row(struct import *im, struct machine *m, struct described_track *d);

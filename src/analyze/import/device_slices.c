@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernel events that are slices of a device, a connection, a CPU, or of the machine's sleep. */
+/* Kernel events that are slices of a device, a connection, a CPU, or the machine's sleep. */
 #include "analyze/import/event_rules.h"
 #include "analyze/import/import_steps.h"
 #include "analyze/import/remembered.h"
@@ -28,7 +28,7 @@ static uint64_t number(const struct ftrace_event *e, uint32_t which)
 
 /* ---- block devices, devices' power, network interfaces ---- */
 
-/* trace_processor lists these tracks with the counters. */
+/* trace_processor lists the tracks of block_io and linux_rpm with the counters. */
 static const struct track_type block_io = {"block_io", NULL, true, {{"block_device", false}}};
 static const struct track_type device_power = {"linux_rpm", NULL, true, {{"linux_device", true}}};
 static const struct track_type napi_gro = {"cpu_napi_gro", NULL, false, {{"cpu", false}}};
@@ -54,7 +54,7 @@ static void block_done(struct import *im, struct machine *m, const struct ftrace
 		   intern(im, "block_io"), &im->args);
 }
 
-/* rpm_status: 0 active, 1 resuming, 2 suspended, 3 suspending. */
+/* The kernel's enum rpm_status: 0 active, 1 resuming, 2 suspended, 3 suspending. */
 static void rpm_status(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
 	int64_t device = event_text(im, e, PB_RPM_STATUS_FTRACE_EVENT_NAME);
@@ -138,7 +138,7 @@ static const struct track_type sleep_minimal = {
 static const struct track_type wakelock = {
 	"wakesource_wakelock", NULL, false, {{"wakelock_event", true}}};
 
-/* Begins a step. cookie: a string that its begin and its end have in common. */
+/* Begins a slice of a step. cookie: a string that the step's begin and its end have in common. */
 static void begin_step(struct import *im, struct machine *m, const struct ftrace_event *e,
 		       uint32_t cookie, uint32_t name)
 {
@@ -196,8 +196,8 @@ static void suspend_resume(struct import *im, struct machine *m, const struct ft
 	}
 }
 
-/* The request to a device: a bit of pm_message_t. Without a level, a suspend prepares and a resume
- * completes. */
+/* Returns the name of a request to a device, which is a bit of the kernel's pm_message_t. Without a
+ * level, a suspend means to prepare, and a resume to complete. */
 static const char *pm_phase(uint64_t event, bool has_level)
 {
 	switch (event) {

@@ -92,7 +92,7 @@ void event_queues_add(struct event_queues *qs, uint32_t queue, const struct queu
 
 /* ---- one queue ---- */
 
-/* The end of the ascending run that begins at i. */
+/* Returns the end of the ascending run that begins at i. */
 static size_t run_end(const struct queued_event *e, size_t i, size_t n)
 {
 	for (i++; i < n && e[i].ts >= e[i - 1].ts; i++)
@@ -188,7 +188,7 @@ static void sift_down(struct event_queues *qs, size_t i)
 	qs->heap[i] = q;
 }
 
-/* The earliest time in the other queues than the first of the heap. */
+/* Returns the earliest time in the queues of the heap without its first one. */
 static int64_t second_ts(const struct event_queues *qs)
 {
 	int64_t ts = INT64_MAX;
@@ -198,7 +198,7 @@ static int64_t second_ts(const struct event_queues *qs)
 	return ts;
 }
 
-/* Takes the first event out of the queue. Returns false if it was the last. */
+/* Takes the first event out of the queue. Returns false if the queue is empty then. */
 static bool advance(struct event_queues *qs, struct event_queue *q)
 {
 	struct event_chunk *c = q->first;

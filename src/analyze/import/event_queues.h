@@ -8,12 +8,11 @@
 #include "analyze/store/budget.h"
 
 /*
- * Sorts the events of a trace by time. Each stream of events has a queue: it arrives nearly sorted.
- * A queue that is not sorted is sorted by merging its runs; then all queues are merged. Equal times
- * keep the order of the file within a queue; between queues the order is that of trace_processor:
- *
- *	the queue with the earliest event, the lowest queue of equals, releases all of its events that are not
- *	later than the earliest one of any other queue
+ * Sorts the events of a trace by time. Each stream of events, which arrive nearly sorted, has a
+ * queue. A queue that is not sorted is sorted by merging its runs; then all queues are merged.
+ * Events of equal times keep the order of the file within a queue. Between queues their order is
+ * that of trace_processor: the queue with the earliest event (of several the one with the lowest
+ * number) releases all of its events that are not later than the earliest event of any other queue.
  */
 
 enum queue_kind {
@@ -26,16 +25,16 @@ enum queue_kind {
 };
 
 struct queued_event {
-	int64_t ts;
+	int64_t ts; /* ns */
 	union {
 		const uint8_t *data; /* PACKETS, TRACK_EVENTS: a packet; FTRACE: a FtraceEvent */
 		struct {
-			uint32_t comm; /* SWITCH: of the next thread; WAKING: of the woken one */
+			uint32_t comm; /* a string; of the thread that runs next or is woken */
 			int32_t tid;
 		};
 	};
 	uint32_t a; /* length of data; SWITCH: next_prio; WAKING: prio */
-	uint32_t b; /* the sequence's state; SWITCH: prev_state; WAKING: cpu, flags << 16 */
+	uint32_t b; /* sequence's state or NULL_U32; SWITCH: prev_state; WAKING: cpu, flags << 16 */
 };
 
 struct event_chunk;
@@ -44,7 +43,7 @@ struct event_queue {
 	enum queue_kind kind;
 	uint32_t machine, cpu;
 	struct event_chunk *first, *last; /* owned */
-	size_t at; /* of the first chunk */
+	size_t at; /* index in the first chunk of the next event to release */
 	int64_t last_ts;
 	bool unsorted;
 };
@@ -55,7 +54,7 @@ struct event_queues {
 	size_t n, cap;
 	uint32_t *heap; /* owned: queues with events, the earliest first */
 	size_t n_heap;
-	int64_t latest; /* of all events that were added */
+	int64_t latest; /* ns, time of the latest event that was added; INT64_MIN: none */
 	uint64_t n_released; /* events */
 };
 
@@ -65,11 +64,12 @@ typedef void (*queue_release_fn)(void *ctx, const struct event_queue *q,
 void event_queues_init(struct event_queues *qs, struct budget *budget);
 void event_queues_deinit(struct event_queues *qs);
 
-/* Makes a queue; returns its number, or 0 without memory. */
+/* Makes a queue and returns its number. Without memory sets the budget's error and returns 0. */
 uint32_t event_queues_new(struct event_queues *qs, enum queue_kind kind, uint32_t machine,
 			  uint32_t cpu);
 
+/* Adds a copy of the event; e->data is borrowed. Without memory sets the budget's error. */
 void event_queues_add(struct event_queues *qs, uint32_t queue, const struct queued_event *e);
 
-/* Calls fn for all events by time, and frees them. Ends early at an error of the budget. */
+/* Calls fn for all events in the order of time, and frees them. Ends early at a budget's error. */
 void event_queues_release(struct event_queues *qs, queue_release_fn fn, void *ctx);

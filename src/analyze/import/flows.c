@@ -8,7 +8,7 @@
 
 struct open_flow {
 	uint64_t id;
-	uint32_t slice; /* the last one */
+	uint32_t slice; /* the last slice of the flow */
 	UT_hash_handle hh;
 };
 

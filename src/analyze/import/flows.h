@@ -3,10 +3,10 @@
 
 #include "analyze/import/importer.h"
 
-/* Flows: arrows between slices that have a number in common, in the order of time. */
+/* Flows: arrows from one slice to the next slice with the same flow id. */
 
-/* The slice is the flow's next one, or its first. */
+/* Adds an arrow from the flow's last slice to this one, or begins the flow with this slice. */
 void flows_step(struct import *im, uint64_t id, uint32_t slice);
-/* The slice is its last one. A flow that has not begun is left alone. */
+/* Adds an arrow to the slice and ends the flow. Does nothing if the flow has not begun. */
 void flows_end(struct import *im, uint64_t id, uint32_t slice);
 void flows_deinit(struct import *im);

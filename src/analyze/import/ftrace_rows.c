@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Makes a row of ftrace_event from each kernel event, and the further rows of its rule. The tables
- * of rules (event_rules.h) have one row an event.
+ * Makes a row of ftrace_event from each kernel event, and the further rows that the event's rule
+ * makes. The tables of rules (event_rules.h) have one row for each kind of event.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@
 /* ---- events that the trace describes ---- */
 
 struct generic_number {
-	uint64_t key; /* machine, number */
+	uint64_t key; /* machine << 32 | number */
 	uint32_t index; /* in store.generic */
 	UT_hash_handle hh;
 };
@@ -75,8 +75,8 @@ void generic_deinit(struct import *im)
 	}
 }
 
-/* Events that name themselves share their number; they are found by their name, above all
- * numbers. */
+/* GenericFtraceEvent: events whose messages have their names share one number. Each name has a key
+ * above all numbers. Returns the index in store.generic, or NULL_U32 without memory. */
 static uint32_t self_named(struct import *im, const struct machine *m, const struct pb_field *event)
 {
 	struct generic_event g = {.name = 0};
@@ -96,8 +96,8 @@ static uint32_t self_named(struct import *im, const struct machine *m, const str
 
 /* ---- rows ---- */
 
-/* The first byte of the length that stands before a message's bytes; the byte before it ends a
- * tag. */
+/* Returns the first byte of the length before a message's bytes. The tag before that ends with a
+ * byte below 0x80. */
 static const uint8_t *length_of(const uint8_t *data)
 {
 	const uint8_t *p = data - 1;
@@ -124,7 +124,8 @@ void rows_add_ftrace(struct import *im, struct machine *m, uint32_t cpu, int64_t
 	import_note_ts(im, ts);
 }
 
-/* Arguments with kernel symbols are stored: their names are in the sequence's state, which ends. */
+/* Stores the arguments of an event if one is a kernel symbol: its name is in the sequence's state,
+ * which no query can read. Returns false if no symbol has a name. */
 static bool store_args(struct import *im, struct machine *m, const struct ftrace_event *e,
 		       const struct event_rule *rule, uint64_t *ret_set)
 {
@@ -185,7 +186,7 @@ uint32_t event_symbol(struct machine *m, const struct ftrace_event *e, uint64_t 
 		return NULL_U32;
 	name = sequences_string(&m->sequences, e->sequence_state, PB_INTERNED_DATA_KERNEL_SYMBOLS,
 				iid);
-	/* trace_processor does not look for the function that dropped a packet. */
+	/* trace_processor does not look up the function that dropped a network packet. */
 	if (name == NULL_U32 && e->number != PB_FTRACE_EVENT_KFREE_SKB)
 		stats_add(m->sequences.store, STAT_INTERNED_DATA_TOKENIZER_ERRORS, STAT_NO_INDEX,
 			  1);
@@ -231,7 +232,7 @@ uint32_t event_function(struct import *im, struct machine *m, const struct ftrac
 
 /* ---- one event ---- */
 
-/* Returns false for a number that neither this version nor the trace describes. */
+/* Sets e->generic. Returns false for an event that neither this version nor the trace describes. */
 static bool find_kind(struct import *im, struct machine *m, struct ftrace_event *e,
 		      const struct pb_field *f)
 {
@@ -261,7 +262,7 @@ static const struct event_rule *find_rule(uint32_t number)
 	return NULL;
 }
 
-/* Looked up once a number: most events have the same few. */
+/* Looks the rule up once for each number, as most events have the same few numbers. */
 static const struct event_rule *rule_of(struct import *im, uint32_t number)
 {
 	if (number >= RULES_MAX)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A bundle of kernel events of one CPU into the queues of that CPU. */
+/* Puts the events of a bundle, which are of one CPU, into the queues of that CPU. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,8 +28,8 @@ struct cpu_state *import_cpu(struct import *im, struct machine *m, uint32_t cpu)
 	return &m->cpus[cpu];
 }
 
-/* The queue of a CPU; queues of lower CPUs are made before it, so that their order is that of the
- * CPUs. */
+/* Returns the queue of a CPU. Makes the queues of lower CPUs first, so that queues are in the order
+ * of the CPUs. */
 static uint32_t queue_of(struct import *im, struct machine *m, uint32_t cpu, enum queue_kind kind)
 {
 	for (size_t i = m->n_queues[kind]; i <= cpu; i++) {
@@ -44,8 +44,8 @@ struct bundle {
 	struct import *im;
 	struct machine *m;
 	struct cpu_state *state;
-	uint32_t cpu, sequence_state;
-	clock_key clock;
+	uint32_t cpu, sequence_state; /* state: NULL_U32 without a sequence */
+	clock_key clock; /* of its events' times */
 };
 
 static bool event_time(const struct bundle *b, int64_t ts, int64_t *ret)
@@ -56,8 +56,8 @@ static bool event_time(const struct bundle *b, int64_t ts, int64_t *ret)
 	return true;
 }
 
-/* Drops an event of a negative time: the clock of its machine is further ahead than the first
- * machine is up. */
+/* Queues an event, or drops and counts it if its time is negative: the event happened on another
+ * machine, before the service's machine was started. */
 static void queue_event(const struct bundle *b, uint32_t queue, const struct queued_event *e)
 {
 	if (e->ts >= 0) {
@@ -70,7 +70,7 @@ static void queue_event(const struct bundle *b, uint32_t queue, const struct que
 
 /* ---- events ---- */
 
-/* The timestamp is the first field, but need not be. */
+/* Reads the timestamp of a FtraceEvent: usually, but not always, the first field. */
 static bool timestamp_of(const uint8_t *data, size_t len, uint64_t *ret)
 {
 	struct pb_field f;
@@ -102,7 +102,7 @@ static void add_event(const struct bundle *b, uint32_t queue, const struct pb_fi
 		queue_event(b, queue, &e);
 }
 
-/* ---- columns of the scheduler's events ---- */
+/* ---- compact sched ---- */
 
 #define COMMS_MAX 4096u
 
@@ -337,7 +337,8 @@ static void set_clock(struct bundle *b, const struct bundle_head *h, uint32_t se
 	clocks_snapshot(&b->m->clocks, pair, 2);
 }
 
-/* Events of the CPU may be missing before the end of the bundle that preceded the trace. */
+/* The trace may lack older events of this CPU: those before the end of the bundle that was written
+ * just before the CPU's first bundle in the trace. */
 static void note_first_bundle(struct bundle *b, const struct bundle_head *h)
 {
 	int64_t ts;
@@ -370,8 +371,8 @@ void tokens_bundle(struct import *im, struct machine *m, const struct packet *p,
 		stats_set(im->store, STAT_FTRACE_CPU_HAS_DATA_LOSS, b.cpu, 1);
 	set_clock(&b, &h, p->sequence);
 	note_first_bundle(&b, &h);
-	/* The scheduler's columns first: of equal times, the queue that was made first comes
-	 * first. */
+	/* Compact sched comes first, as that makes its queues first: of events of equal times,
+	 * those of the queue that was made first come first. */
 	pb_dec_init(&d, p->payload.data, p->payload.len);
 	while (h.has_compact && pb_dec_next(&d, &f))
 		if (f.id == PB_FTRACE_EVENT_BUNDLE_COMPACT_SCHED && f.data)

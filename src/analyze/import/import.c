@@ -16,8 +16,8 @@
 #include "gen/fields.h"
 
 /*
- * Pages of the file are released after so many bytes were read, or so many events in the order of
- * time: the memory is for rows.
+ * The importer releases the file's pages each time that it has read so many bytes in the file's
+ * order, or so many events in the order of time, so that memory is left for rows.
  */
 #define PAGES_KEPT_BYTES (16u << 20)
 #define PAGES_KEPT_EVENTS (1u << 18)
@@ -73,8 +73,8 @@ static void release_packet(struct import *im, struct machine *m, const struct qu
 	}
 }
 
-/* Before the first event of the kernel in the order of time, it is known when the data of all CPUs
- * begins. */
+/* Runs before the machine's first kernel event in the order of time. All bundles were read by then,
+ * so first_data is known: the time from which on all CPUs have data. */
 static void begin_ftrace(struct import *im, struct machine *m)
 {
 	m->ftrace_begun = true;
@@ -87,7 +87,8 @@ static void begin_ftrace(struct import *im, struct machine *m)
 		m->tracing_started = INT64_MIN;
 }
 
-/* Machines whose events all had negative times. */
+/* Calls begin_ftrace() for machines whose kernel events were all dropped, as their times were
+ * negative. */
 static void begin_dropped_ftrace(struct import *im)
 {
 	for (size_t i = 0; i < im->n_machines; i++)
@@ -192,7 +193,8 @@ static void import_deinit(struct import *im)
 	free(im);
 }
 
-/* Returns NULL without memory. The host is the first machine in any trace. */
+/* Returns NULL without memory. The service's machine is the first machine of each trace, even if
+ * the trace has no packet of it. */
 static struct import *import_new(struct store *s)
 {
 	struct import *im = calloc(1, sizeof(*im));
@@ -214,7 +216,7 @@ static struct import *import_new(struct store *s)
 	return im;
 }
 
-/* Returns -EBADMSG if not one packet could be read. */
+/* Returns 0, or -EBADMSG if there are bytes but no packet in them. */
 static int read_packets(struct import *im, const struct trace_bytes *bytes, bool *ret_cut_off)
 {
 	size_t released = 0;

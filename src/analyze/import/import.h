@@ -7,18 +7,18 @@
 
 #include "analyze/store/store.h"
 
-/* What an import could not use, beyond the table `stats`. */
+/* What an import found that the tables do not have. */
 struct import_result {
 	bool cut_off; /* the file ends inside a packet */
-	uint64_t undecodable; /* packets with an error; fields before it are used */
+	uint64_t undecodable; /* packets with an error; the fields before the error are used */
 	uint64_t not_unpacked; /* compressed packets that are invalid, nested or too large */
-	const uint8_t *config; /* the first TraceConfig, of the store's bytes; NULL: none */
+	const uint8_t *config; /* the first TraceConfig, valid as long as the store; NULL: none */
 	size_t config_len;
 };
 
 /*
- * Imports a serialized Trace into the store, which store_init() made and which keeps the bytes,
+ * Imports a serialized Trace into a store that store_init() made. The store takes the bytes over,
  * also on failure. Returns 0; -EBADMSG: no Perfetto trace; -EFBIG: over the store's limit; -ENOMEM.
- * After an error the store holds a part of the trace.
+ * After an error the store has a part of the trace. Sets *ret in any case.
  */
 int trace_import(struct store *s, struct trace_bytes bytes, struct import_result *ret);

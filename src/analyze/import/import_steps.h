@@ -4,21 +4,22 @@
 #include "analyze/import/importer.h"
 
 /*
- * The steps between the files of this room. First, in the file's order (tokens_*): what a packet
- * changes at once, and events into queues. Then, in the order of time (rows_*).
+ * The steps that files of this room call in others. tokens_*() read a packet in the file's order:
+ * they change states at once, and put events into queues. rows_*() make rows, in the order of time.
  */
 
-/* packet_tokens.c: one TracePacket. */
+/* packet_tokens.c: reads one TracePacket. data must stay valid until the store is freed. */
 void tokens_packet(struct import *im, const uint8_t *data, size_t len);
-/* At the end of the file: packets whose clock was not known. */
+/* At the end of the file: reads the packets whose clock was not known before. */
 void tokens_deferred(struct import *im);
-/* Returns the machine, made at its first packet; NULL: too many. */
+/* Returns the machine; makes it at the first use. NULL: too many machines, or no memory. */
 struct machine *import_machine(struct import *im, uint32_t raw_id);
 
 /* ftrace_tokens.c: a FtraceEventBundle. */
 void tokens_bundle(struct import *im, struct machine *m, const struct packet *p,
 		   const struct packet_sequence_info *seq);
-/* Converts an event's time; counts a failure. */
+/* Converts a time of one of the machine's clocks to ns of the service's trace clock. Returns false,
+ * and counts it, if that is not possible. */
 bool tokens_convert(struct import *im, struct machine *m, clock_key clock, int64_t ts,
 		    int64_t *ret);
 
@@ -43,19 +44,19 @@ void rows_sys_stats(struct import *im, struct machine *m, int64_t ts, const stru
 void rows_process_stats(struct import *im, struct machine *m, int64_t ts,
 			const struct pb_field *stats);
 
-/* counter_rules.c: the number of a machine's GPU among those of all machines. */
+/* counter_rules.c: returns the number of a machine's GPU among the GPUs of all machines. */
 int64_t counter_rules_ugpu(struct import *im, const struct machine *m, uint32_t gpu);
 
 /* small_packets.c */
 void rows_battery(struct import *im, struct machine *m, int64_t ts, const struct pb_field *battery);
 void rows_trigger(struct import *im, struct machine *m, int64_t ts, const struct pb_field *trigger);
 
-/* stack_rows.c: a sample of linux.perf. state: of its sequence, or NULL_U32. */
+/* stack_rows.c: a sample of linux.perf. state: of the packet's sequence, or NULL_U32. */
 void rows_perf_sample(struct import *im, struct machine *m, int64_t ts, const struct packet *p,
 		      uint32_t state);
 void stacks_imported_deinit(struct import *im);
 
-/* sched_rows.c: the scheduler's events. prev_state is the kernel's word. */
+/* sched_rows.c: the scheduler's events. prev_state is as in the kernel's record. */
 struct sched_switch {
 	int32_t prev_tid, prev_prio, next_tid, next_prio;
 	int64_t prev_state;
@@ -77,15 +78,19 @@ void rows_blocked_reason(struct import *im, struct machine *m, uint32_t utid, bo
 /* ftrace_rows.c: one FtraceEvent. */
 void rows_ftrace_event(struct import *im, struct machine *m, uint32_t cpu,
 		       const struct queued_event *e);
-/* Adds a row of ftrace_event. payload: see enum payload_kind. */
+/* Adds a row of ftrace_event. payload, value: see enum payload_kind; for PAYLOAD_RAW, value is the
+ * address of the message's bytes, with the message's length before them. */
 void rows_add_ftrace(struct import *im, struct machine *m, uint32_t cpu, int64_t ts, uint32_t kind,
 		     uint32_t utid, enum payload_kind payload, uint64_t value);
-/* True for an event that is older than the data of all CPUs: it only has a row of ftrace_event. */
+/* Returns true for an event from before the time when the data of all CPUs begins. Such an event
+ * only has a row of ftrace_event, and a full sched_switch has not even that. */
 bool rows_is_early(const struct machine *m, int64_t ts);
 
-/* trace_info.c. */
-/* Rows of `metadata`. scope: which of machine_id and trace_id the row has. multi: rows are added,
- * else the row of the name is overwritten. */
+/*
+ * trace_info.c: sets a row of `metadata`. scope: which of machine_id and trace_id the row has; m
+ * may be NULL if it has no machine_id. multi: adds a row; else a row of the same name and machine
+ * is overwritten.
+ */
 enum metadata_scope { SCOPE_GLOBAL, SCOPE_TRACE, SCOPE_MACHINE, SCOPE_BOTH };
 void metadata_int(struct import *im, enum metadata_scope scope, const struct machine *m,
 		  const char *name, bool multi, int64_t v);

@@ -16,17 +16,17 @@
 #include "base/core/mem.h"
 
 /*
- * What the files of this room share while one trace is imported:
+ * What the files of this room share while one trace is imported. The steps:
  *
- *	packet_tokens.c, ftrace_tokens.c	each packet in the file's order: state of its sequence, clock,
- *						then into a queue
- *	event_queues.c				sorts
- *	everything else				each event in the order of time: rows
+ *	tokens_*()	read each packet in the file's order: update the state of its sequence,
+ *			convert its time, and queue its events
+ *	event_queues.c	sorts the queued events by time
+ *	rows_*()	make rows of each event, in the order of time
  */
 
 #define MAX_CPUS 4096u /* of a machine; ucpu = machine * MAX_CPUS + cpu */
 #define MAX_MACHINES 64u
-#define RULES_MAX 1024u /* events above have no rule */
+#define RULES_MAX 1024u /* events of this number and above have no rule */
 
 struct import;
 
@@ -34,16 +34,16 @@ struct import;
 struct cpu_sched {
 	bool has_last; /* a switch was seen */
 	uint32_t slice; /* the open row of sched; NULL_U32: none */
-	uint32_t utid; /* of the thread that was switched to */
+	uint32_t utid; /* the thread that the last switch switched to, as tid and prio */
 	int32_t tid;
 	int32_t prio;
 };
 
 struct cpu_state {
-	uint32_t queues[QUEUE_KINDS]; /* number + 1; 0: not made yet */
+	uint32_t queues[QUEUE_KINDS]; /* numbers of queues; machine.n_queues says which are made */
 	bool seen; /* has a row of the table `cpu` */
 	bool has_first_bundle;
-	bool described; /* by CpuInfo: */
+	bool described; /* CpuInfo set the next three; processor is a string */
 	uint32_t processor, capacity, max_khz;
 	struct cpu_sched sched;
 };
@@ -56,15 +56,15 @@ struct machine {
 	struct tasks tasks;
 	struct cpu_state *cpus; /* owned */
 	size_t n_cpus, cap_cpus;
-	size_t n_queues[QUEUE_KINDS]; /* CPUs that have a queue of the kind */
-	int64_t latest; /* of its packets */
+	size_t n_queues[QUEUE_KINDS]; /* CPUs from 0 that have a queue of the kind */
+	int64_t latest; /* ns, time of its latest packet */
 	unsigned kernel_major, kernel_minor; /* 0: unknown */
 	uint32_t page_size;
 	char arch[32];
-	uint16_t states[512]; /* by the kernel's word: number + 1 in store.states */
+	uint16_t states[512]; /* by prev_state: index in store.states + 1; 0: not looked up yet */
 	uint32_t syscalls[550]; /* names by number: string + 1; 0: not looked up yet */
-	int64_t tracing_started; /* INT64_MIN: unknown */
-	int64_t first_data; /* ftrace events before it only make a row of ftrace_event */
+	int64_t tracing_started; /* ns; INT64_MIN: unknown */
+	int64_t first_data; /* ns; for ftrace events before it see rows_is_early() */
 	bool preserve_ring, ftrace_begun; /* begun: the first ftrace event was released */
 	bool negative_ftrace; /* ftrace events of times below 0 were dropped */
 };
@@ -81,17 +81,17 @@ struct event_value;
 struct proto_field;
 struct remembered;
 
-/* The uuid by which a program described a thread or process. */
+/* The uuid of the TrackDescriptor that described a thread or process. */
 struct seen_uuid {
 	uint64_t uuid;
 	bool seen;
 };
 
-/* A ProcessDescriptor's. */
+/* A label of a process, from its ProcessDescriptor. */
 struct process_label {
 	uint32_t upid;
-	unsigned index;
-	uint32_t text;
+	unsigned index; /* in the descriptor */
+	uint32_t text; /* a string */
 	size_t order; /* among all labels */
 };
 
@@ -101,34 +101,34 @@ struct import {
 	size_t n_machines;
 	struct event_queues queues;
 	struct arg_builder args; /* scratch: the set that is being made */
-	struct arg_list list; /* likewise, for reading one */
+	struct arg_list list; /* scratch: arguments that are read */
 	struct deferred_packet *deferred; /* owned: packets whose clock is not known yet */
 	size_t n_deferred, cap_deferred;
-	bool at_end; /* no snapshot will come */
-	bool compressed; /* inside a compressed packet */
-	uint64_t undecodable; /* packets that violate protobuf's rules */
+	bool at_end; /* the file was read: no further clock snapshot will come */
+	bool compressed; /* tokens_packet() reads packets of a compressed packet */
+	uint64_t undecodable; /* packets, bundles and descriptors that cannot be decoded */
 	uint64_t not_unpacked; /* compressed packets that could not be unpacked */
 	struct pb_field config; /* the first TraceConfig */
 	uint32_t packet_queues[MAX_MACHINES][QUEUE_TRACK_EVENTS + 1];
 	struct task_infos infos;
-	int64_t n_buffers; /* in TraceStats */
+	int64_t n_buffers; /* central buffers in TraceStats */
 	bool has_ring_begin; /* FtraceStats of the start were seen */
 	struct generic_number *generic; /* owned hash */
 	struct track_node *tracks; /* owned hash */
-	const struct event_rule *rules[RULES_MAX]; /* by event, where rules_known */
+	const struct event_rule *rules[RULES_MAX]; /* by event number, where rules_known */
 	bool rules_known[RULES_MAX];
 	struct slice_stack *stacks; /* owned, by track */
 	size_t cap_stacks;
 	struct track_group *groups; /* owned hash */
-	uint32_t n_track_groups; /* those with a track */
+	uint32_t n_track_groups; /* groups that have a track */
 	struct open_flow *flows; /* owned hash */
 	struct described_node *described; /* owned hash */
-	struct event_value *event_values; /* owned hash: whose values are differences */
+	struct event_value *event_values; /* owned hash: see event_value_get() */
 	struct proto_field *proto_fields; /* owned hash: of messages that the trace describes */
-	struct seen_uuid *utid_uuids, *upid_uuids; /* owned */
+	struct seen_uuid *utid_uuids, *upid_uuids; /* owned; by utid, by upid */
 	size_t cap_utid_uuids, cap_upid_uuids;
-	struct remembered *remembered; /* owned hash: what rules keep */
-	uint32_t n_remembered[16]; /* by kind */
+	struct remembered *remembered; /* owned hash: see remembered.h */
+	uint32_t n_remembered[16]; /* keys, by kind */
 	struct late_track *late; /* owned hash: tracks that are made at the end */
 	struct stack_node *stack_nodes; /* owned hash: of call stacks */
 	struct process_label *labels; /* owned */
@@ -140,7 +140,7 @@ static inline struct table *import_table(struct import *im, enum store_table whi
 	return &im->store->tables[which];
 }
 
-/* Returns the state of a CPU, or NULL for a number that is too large. */
+/* Returns the state of a CPU, valid until the next call; NULL: number too large, or no memory. */
 struct cpu_state *import_cpu(struct import *im, struct machine *m, uint32_t cpu);
 
 /* Notes the time of a row for trace_bounds. */
@@ -150,7 +150,7 @@ static inline void import_note_ts(struct import *im, int64_t ts)
 	im->store->end_ts = MAX(im->store->end_ts, ts);
 }
 
-/* Likewise of an interval; an open one (-1) ends before it begins, as in trace_processor. */
+/* Likewise for an interval. An open one (dur -1) ends at ts - 1, as in trace_processor. */
 static inline void import_note_span(struct import *im, int64_t ts, int64_t dur)
 {
 	int64_t end = (int64_t)((uint64_t)ts + (uint64_t)dur);

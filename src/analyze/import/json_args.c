@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* JSON text as arguments: objects and arrays become paths, their members arguments. */
+/* Makes arguments of JSON text: objects and arrays become paths, their members arguments. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -103,7 +103,7 @@ static bool escape(struct json *j, struct strbuf *out)
 	return true;
 }
 
-/* out is cleared first. */
+/* Reads a string into out, which it clears first. */
 static bool text(struct json *j, struct strbuf *out)
 {
 	strbuf_clear(out);

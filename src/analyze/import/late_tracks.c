@@ -7,7 +7,7 @@
 #include "base/core/hash_table.h"
 #include "base/core/mem.h"
 
-#define LATE 0x80000000u /* bit of COUNTER_TRACK: the others are the number of an entry */
+#define LATE 0x80000000u /* bit of COUNTER_TRACK: the other bits are the number of an entry */
 
 struct late_key {
 	const struct track_type *by_process, *by_thread;
@@ -69,7 +69,8 @@ static uint32_t resolve(struct import *im, const struct late_track *t)
 	return tracks_get(im, m, t->key.by_thread, t->name, values);
 }
 
-/* The hash lists entries in the order in which they were made, which is that of the first rows. */
+/* The hash lists entries in the order in which they were made, which is the order of their first
+ * rows. So tracks are made in that order. */
 void late_tracks_finish(struct import *im)
 {
 	struct table *t = import_table(im, TABLE_COUNTER);

@@ -20,7 +20,7 @@
 
 struct legacy {
 	int32_t phase;
-	int64_t dur, thread_dur, instructions; /* ns; NULL_I64: unknown */
+	int64_t dur, thread_dur, instructions; /* times in ns; NULL_I64: unknown */
 	uint64_t scope, bind_id, flow;
 	int64_t pid, tid;
 	bool has_pid, has_tid;
@@ -74,7 +74,7 @@ static void read_legacy(const struct pb_field *message, struct legacy *l)
 		}
 }
 
-/* The thread of the event, or NULL_U32. */
+/* Returns the utid of the event's thread, or NULL_U32. */
 static uint32_t thread_of(struct import *im, struct machine *m, const struct track_event *e,
 			  const struct legacy *l)
 {
@@ -159,7 +159,7 @@ static void add_slice(struct import *im, struct machine *m, struct track_event *
 	add_bound_flow(im, l, slice);
 }
 
-/* The annotation `name` of an event M is the name of its thread or process. */
+/* The annotation `name` of an event M is the new name of the event's thread or process. */
 static void add_name(struct import *im, struct machine *m, const struct track_event *e,
 		     uint32_t utid)
 {
@@ -190,7 +190,7 @@ void rows_legacy_event(struct import *im, struct machine *m, struct track_event 
 
 	read_legacy(&e->legacy, &l);
 	if (l.phase <= 0 || l.phase > 'z' || !strchr("BEXiIM", l.phase))
-		return; /* of a kind that is not imported */
+		return; /* a kind that is not imported */
 	take_track_event_times(im, m, e);
 	utid = thread_of(im, m, e, &l);
 	if (utid == NULL_U32 || (l.phase == 'X' && (l.dur == NULL_I64 || l.dur < 0)))

@@ -77,8 +77,9 @@ static struct rss_stat read_rss_stat(const struct ftrace_event *e)
 }
 
 /*
- * Another process may change a process's memory: the thread that last changed its own says whose it
- * is.
+ * Returns a thread of the process whose memory changed, or NULL_U32. The event may come from a
+ * thread of another process (curr is 0). The owner is then the thread that last changed memory of
+ * the same mm_id as its own.
  */
 static uint32_t rss_thread(struct import *im, const struct machine *m, const struct ftrace_event *e,
 			   const struct rss_stat *r)
@@ -95,7 +96,7 @@ static uint32_t rss_thread(struct import *im, const struct machine *m, const str
 		*known = (int64_t)e->utid + 1;
 		return e->utid;
 	}
-	utid = (uint32_t)(*known - 1); /* NULL_U32 of 0 */
+	utid = (uint32_t)(*known - 1); /* 0, unknown, becomes NULL_U32 */
 	if (utid != NULL_U32 && !tasks_is_alive(&m->tasks, utid)) {
 		*known = 0;
 		return NULL_U32;

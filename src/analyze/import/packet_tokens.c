@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads a packet in the file's order: the state of its sequence, its clock, then it goes into a
- * queue. Packets that later ones depend on are read at once: clock snapshots, statistics, the
- * machine.
+ * Reads a packet in the file's order: updates the state of its sequence, converts its time, and
+ * queues it. Packets that later packets depend on are read at once: clock snapshots, statistics,
+ * descriptions of the machine.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -199,7 +199,8 @@ static void defer(struct import *im, const uint8_t *data, size_t len)
 	im->deferred[im->n_deferred++] = (struct deferred_packet){.data = data, .len = len};
 }
 
-/* Returns false if the packet is put aside until more clocks are known, or dropped. */
+/* Converts the packet's time. Returns false if it deferred the packet until more clocks are known,
+ * or dropped it. */
 static bool packet_time(struct import *im, struct machine *m, const struct packet *p,
 			struct packet_sequence_info *seq, const uint8_t *data, size_t len,
 			int64_t *ret)
@@ -273,7 +274,8 @@ static void queue_packet(struct import *im, struct machine *m, const struct pack
 	event_queues_add(&im->queues, im->packet_queues[m->row][kind], &e);
 }
 
-/* Reads what counts at once. Returns false for what is sorted by time. */
+/* Reads packets, or parts of them, that count before events are sorted. Returns false if the packet
+ * must also be queued. */
 static bool read_now(struct import *im, struct machine *m, const struct packet *p,
 		     struct packet_sequence_info *seq)
 {

@@ -2,11 +2,15 @@
 /*
  * Lines of trace_marker that programs write as Android's atrace does:
  *
- *	B|TGID|NAME		begins a slice of the thread	I|TGID|NAME	an instant of the thread
- *	E			ends it				C|TGID|NAME|N	a value of a counter of the process
- *	S|TGID|NAME|COOKIE	begins an asynchronous slice of the process, which F ends
- *	G|TGID|TRACK|NAME|COOKIE	likewise on a track with a name; H|TGID|TRACK|COOKIE ends it
- *	N|TGID|TRACK|NAME	an instant on such a track
+ *	B|TGID|NAME			begins a slice of the thread
+ *	E				ends the thread's innermost slice
+ *	I|TGID|NAME			an instant of the thread
+ *	C|TGID|NAME|N			a value of a counter of the process
+ *	S|TGID|NAME|COOKIE		begins an asynchronous slice of the process
+ *	F|TGID|NAME|COOKIE		ends that slice
+ *	G|TGID|TRACK|NAME|COOKIE	begins a slice on a track of the process with a name
+ *	H|TGID|TRACK|COOKIE		ends that slice
+ *	N|TGID|TRACK|NAME		an instant on a track with a name
  */
 #include <stdlib.h>
 #include <string.h>
@@ -35,7 +39,7 @@ static const struct track_type named_type = {
 	NULL,
 	false,
 	{{"upid", false}, {"name", true}, {"track_compressor_idx", false}}};
-/* Instants have rows of their own. */
+/* The address of a type is part of a track's identity: instants have tracks of their own. */
 static const struct track_type named_instant_type = {
 	"atrace_async_slice_for_track",
 	NULL,
@@ -52,7 +56,7 @@ struct marker {
 	size_t len;
 	char phase;
 	uint32_t tgid; /* 0: none */
-	struct part rest; /* after TGID; NULL: nothing */
+	struct part rest; /* the text after TGID|; NULL: none */
 	struct part parts[FIELDS_MAX]; /* of `rest`, separated by '|' */
 	size_t n_parts;
 };
@@ -69,8 +73,8 @@ static bool read_number(struct part p, int64_t *ret)
 	return end != text && !*end;
 }
 
-/* A number of 32 bits, as trace_processor reads it: what is below 0 wraps, what is above is the
- * largest. */
+/* Reads a number of 32 bits as trace_processor does: a negative number wraps, one that is too large
+ * becomes UINT32_MAX. */
 static bool read_tgid(struct part p, uint32_t *ret)
 {
 	int64_t v;
@@ -154,8 +158,8 @@ static bool add_counter(struct import *im, struct machine *m, const struct ftrac
 
 /* ---- slices of processes ---- */
 
-/* Returns the row of the track with this name where the cookie's slices are; NULL without
- * memory. */
+/* Returns the slot for slices of the cookie among the process's tracks with the marker's first part
+ * as name. Makes the slot's track. NULL without memory. */
 static struct track_slot *async_slot(struct import *im, struct machine *m,
 				     const struct track_type *type, const struct marker *mark,
 				     int64_t cookie)
@@ -169,7 +173,8 @@ static struct track_slot *async_slot(struct import *im, struct machine *m,
 	return slot;
 }
 
-/* S and F: begins of an open slice are counted only; the track counts on for its next slice. */
+/* S and F. S only counts if the slice of its cookie is open already. F adds the count as an
+ * argument. The count is one of the track, and is not reset for the track's next slice. */
 static bool add_async(struct import *im, struct machine *m, const struct ftrace_event *e,
 		      const struct marker *mark)
 {
@@ -205,7 +210,7 @@ static bool add_async(struct import *im, struct machine *m, const struct ftrace_
 	return true;
 }
 
-/* G, H: slices with one cookie nest. */
+/* G and H. Slices of one cookie nest. */
 static bool add_on_track(struct import *im, struct machine *m, const struct ftrace_event *e,
 			 const struct marker *mark)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ProcessStats to counters of processes: a row of `fields` says which field is which counter. */
+/* Makes counters of processes from ProcessStats. A row of `fields` says which field is which. */
 #include "analyze/import/import_steps.h"
 #include "analyze/import/tracks.h"
 #include "base/core/mem.h"
@@ -14,7 +14,7 @@ static const struct process_field {
 	uint32_t field;
 	const struct track_type *type;
 	const char *name, *key;
-	int64_t scale;
+	int64_t scale; /* the counter's value is the field times this */
 } fields[] = {
 	{PB_PROCESS_STATS_PROCESS_VM_SIZE_KB, &track_process_memory, "mem.virt", "virt", 1024},
 	{PB_PROCESS_STATS_PROCESS_VM_RSS_KB, &track_process_memory, "mem.rss", "rss", 1024},

@@ -63,7 +63,8 @@ static void read_process(const struct pb_field *process, struct tree_process *p)
 		}
 }
 
-/* Where the name of a worker's work begins: it changes, the worker does not. */
+/* Returns the length of a kworker's name without the name of the work that it does now, which
+ * changes; the length of any other name. */
 static size_t worker_len(const uint8_t *name, size_t len)
 {
 	if (len <= strlen(KWORKER) || memcmp(name, KWORKER, strlen(KWORKER)))

@@ -15,7 +15,7 @@
 #define MAX_DEPTH 32
 #define MAX_SET_BYTES (16u << 20)
 
-/* Numbers of descriptor.proto, the description of protobuf in itself. */
+/* Field numbers of descriptor.proto, the messages that describe messages. */
 enum { SET_FILE = 1 };
 enum { FILE_PACKAGE = 2, FILE_MESSAGE = 4, FILE_ENUM = 5, FILE_EXTENSION = 7 };
 enum { MESSAGE_NAME = 1, MESSAGE_FIELD, MESSAGE_NESTED, MESSAGE_ENUM, MESSAGE_EXTENSION = 6 };
@@ -101,7 +101,7 @@ static uint32_t text_of(struct import *im, const struct pb_field *f)
 	return strings_intern(&im->store->strings, f->data, f->data ? f->len : 0);
 }
 
-/* scope: full name of the message that has the field; extensions name theirs. */
+/* scope: full name of the message that has the field; an extension names its message itself. */
 static void add_field(struct import *im, uint32_t scope, const struct pb_field *message)
 {
 	struct proto_field new = {.key.type = scope};
@@ -133,7 +133,7 @@ static void add_field(struct import *im, uint32_t scope, const struct pb_field *
 	add(im, &new);
 }
 
-/* Full name: .package.Outer.Inner */
+/* Returns the full name of a message or enum in a scope: .package.Outer.Inner */
 static uint32_t full_name(struct import *im, uint32_t scope, const struct pb_field *message)
 {
 	struct strings *s = &im->store->strings;
@@ -148,7 +148,7 @@ static uint32_t full_name(struct import *im, uint32_t scope, const struct pb_fie
 	return scope;
 }
 
-/* An enum's values are stored as its fields. */
+/* Stores the values of an enum as if they were its fields. */
 static void add_enum(struct import *im, uint32_t scope, const struct pb_field *message)
 {
 	uint32_t name = full_name(im, scope, message);
@@ -371,7 +371,7 @@ static unsigned width_of(uint32_t type)
 	}
 }
 
-/* Packed numbers, each with its place in the list. */
+/* Adds packed numbers, each with its index in the list. */
 static void put_packed(struct proto_path *p, const struct proto_field *field,
 		       const struct pb_field *f, unsigned *index)
 {
@@ -409,7 +409,8 @@ static void put_value(struct proto_path *p, const struct proto_field *field,
 		put_number(p->im, p->w, field, f->u64);
 }
 
-/* The place of a field's value among those with its number. */
+/* Returns the next index of a repeated field's values in a message. Fields for which there is no
+ * room share the last one. */
 static unsigned *index_of(unsigned *counts, uint32_t *numbers, size_t n, uint32_t number)
 {
 	for (size_t i = 0; i < n; i++)

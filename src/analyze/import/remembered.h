@@ -5,21 +5,22 @@
 
 /* What rules keep from one event to the next: a number for each key. */
 enum remembered_kind {
-	REMEMBER_NET_BYTES, /* by track: sum of the packets' lengths */
-	REMEMBER_DROPPED_PACKETS, /* by track: number of packets */
+	REMEMBER_NET_BYTES, /* by track: sum of the network packets' lengths */
+	REMEMBER_DROPPED_PACKETS, /* by track: number of network packets */
 	REMEMBER_MM_THREAD, /* by mm_id: utid + 1 */
 	REMEMBER_GPU, /* by number of a machine's GPU: number among all machines + 1 */
-	REMEMBER_WAKE_LOCKS, /* by track: times that it is held */
-	REMEMBER_TCP_STREAM, /* by the kernel's socket: number + 1 */
-	REMEMBER_MARKER_BEGINS, /* by track: begins */
-	REMEMBER_MARKER_LAST, /* by track: time of the last one */
-	REMEMBER_DISK, /* by name and field: the last value */
-	REMEMBER_DISK_SEEN, /* by name: number of samples */
+	REMEMBER_WAKE_LOCKS, /* by the lock's name: number of holders */
+	REMEMBER_TCP_STREAM, /* by the socket's address in the kernel: number of the stream */
+	REMEMBER_MARKER_BEGINS, /* by track: number of begins */
+	REMEMBER_MARKER_LAST, /* by track: ns, time of the last begin */
+	REMEMBER_DISK, /* by the disk's name and a field: the last value */
+	REMEMBER_DISK_SEEN, /* by the disk's name: number of samples */
 	REMEMBER_PERF_SESSION, /* by sequence: row of perf_session + 1 */
 	REMEMBERED_KINDS
 };
 
-/* Returns the number, 0 at first; NULL without memory. Valid until the import ends. */
+/* Returns where the number for a key is kept; it is 0 at first. Keys are those of one machine.
+ * Returns NULL without memory. Valid until the import ends. */
 int64_t *import_remembered(struct import *im, const struct machine *m, enum remembered_kind kind,
 			   uint64_t key);
 /* Returns how many keys of the kind there are on all machines. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Switches and wakings to rows of sched and thread_state. Each thread has at most one open row of
- * thread_state; the idle thread of a machine has none. A CPU has one open row of sched.
+ * Makes rows of sched and thread_state from switches and wakings. Each thread has at most one open
+ * row of thread_state; the idle thread of a machine has none. A CPU has at most one open row of
+ * sched.
  */
 #include "analyze/import/import_steps.h"
 #include "analyze/store/table_defs.h"
@@ -18,7 +19,8 @@ bool rows_is_early(const struct machine *m, int64_t ts)
 #define IS_NEW_LAYOUT(m)                                                                           \
 	((m)->kernel_major > 4 || ((m)->kernel_major == 4 && (m)->kernel_minor >= 14))
 
-/* Bits in the order of their letters in the text. Kernels before 4.14 and after. */
+/* Bits of prev_state, before Linux 4.14 and from 4.14 on, in the order of their letters in the
+ * text. */
 static const struct {
 	uint16_t bit;
 	char letter;
@@ -57,7 +59,7 @@ static size_t state_text(const struct machine *m, uint16_t bits, char text[stati
 	return n;
 }
 
-/* Returns the number of the state, NULL_U16 for a word that no kernel has. */
+/* Returns the number of the state (store_state()), NULL_U16 for a value that no kernel has. */
 static uint16_t state_of(struct import *im, struct machine *m, int64_t prev_state)
 {
 	uint16_t bits = (uint16_t)prev_state;
@@ -106,7 +108,7 @@ static void close_state(struct import *im, uint32_t utid, int64_t ts)
 		table_set_dur(t, STATE_DUR, row, ts - table_ts(t, STATE_TS, row));
 }
 
-/* The state of the thread's open row; NULL_U16 also for an unknown one. */
+/* Returns the state of the thread's open row; NULL_U16 if there is no row, or it has no state. */
 static uint16_t open_state_of(struct import *im, uint32_t utid)
 {
 	uint32_t row = im->infos.threads[utid].state_row;
@@ -282,7 +284,7 @@ void rows_compact_waking(struct import *im, struct machine *m, uint32_t cpu,
 	table_set_u16(compact, WAKING_FLAGS, row, flags);
 	rows_add_ftrace(im, m, cpu, e->ts, PB_FTRACE_EVENT_SCHED_WAKING, c->utid, PAYLOAD_WAKING,
 			row);
-	if (!rows_is_early(m, e->ts)) /* TRACE_FLAG_HARDIRQ, TRACE_FLAG_SOFTIRQ */
+	if (!rows_is_early(m, e->ts)) /* 0x18: TRACE_FLAG_HARDIRQ | TRACE_FLAG_SOFTIRQ */
 		rows_waking(im, m, e->ts, tasks_thread(&m->tasks, e->tid), c->utid,
 			    !!(flags & 0x18));
 }
@@ -330,7 +332,7 @@ void rows_full_switch(struct import *im, struct machine *m, uint32_t cpu, int64_
 	uint16_t state;
 
 	if (rows_is_early(m, ts))
-		return; /* unlike all other early events, it has no row */
+		return; /* unlike other early events, a full switch has no row of ftrace_event */
 	read_switch(im->store, data, len, &sw);
 	next = named_thread(m, sw.next_tid, sw.next_comm);
 	prev = named_thread(m, sw.prev_tid, sw.prev_comm);

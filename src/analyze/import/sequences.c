@@ -217,7 +217,7 @@ static struct interned_entry *find(struct sequence_state *s, uint32_t table, uin
 	return e;
 }
 
-/* The first entry with a number counts. */
+/* Keeps the first entry with an iid. */
 static void add_entry(struct sequences *q, struct sequence_state *s, const struct pb_field *entry,
 		      uint64_t iid, const struct pb_field *text)
 {

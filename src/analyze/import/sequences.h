@@ -10,32 +10,32 @@
 
 /*
  * Incremental state of the packet sequences of one machine: what packets leave out because an
- * earlier one of their sequence had it. A clear begins a new state; events that are queued keep the
- * number of theirs.
+ * earlier packet of their sequence had it. A clear begins a new state. A queued event keeps the
+ * number of the state that it was written with.
  */
 
 struct interned_entry;
 struct running_sum;
 
-/* What older programs' events refer to: the thread of the sequence's last descriptor, and times of
- * events. */
+/* What the events of older programs refer to: the thread of the sequence's last descriptor, and the
+ * time of the last event. */
 struct sequence_thread {
 	bool known;
-	bool has_times; /* from a ThreadDescriptor of its own */
+	bool has_times; /* ns, thread_ns and instructions began with a ThreadDescriptor packet */
 	int64_t pid, tid;
-	int64_t ns, thread_ns, instructions; /* of the last event */
+	int64_t ns, thread_ns, instructions; /* of the last event that has a difference */
 };
 
 struct sequence_state {
-	uint32_t base; /* the state whose tables and sums it uses: since the last clear */
+	uint32_t base; /* number of the state whose interned entries and sums this one uses */
 	struct interned_entry *interned; /* owned hash: table and iid to an entry */
 	struct running_sum *sums; /* owned hash: of incremental counters, by track */
 	struct pb_field event_defaults; /* TrackEventDefaults; id 0: none */
 	struct pb_field perf_defaults; /* PerfSampleDefaults; id 0: none */
 	uint32_t default_clock; /* timestamp_clock_id; 0: none */
-	uint64_t default_track;
+	uint64_t default_track; /* uuid */
 	bool has_default_track;
-	bool queued; /* events refer to it: new defaults begin another one */
+	bool queued; /* queued events refer to it: new defaults begin another state */
 	struct sequence_thread thread;
 };
 
@@ -48,41 +48,45 @@ struct sequences {
 	size_t n_states, cap_states;
 };
 
-/* One sequence. The state is valid after a clear, until packets are missing. */
+/* One sequence. Its state is valid from a clear until packets are missing. */
 struct packet_sequence_info {
 	uint32_t id;
 	uint32_t state; /* a number of sequences.states */
 	bool valid;
 	bool seen; /* had a packet before this one */
 	bool has_first_packet; /* first_packet_on_sequence was set */
-	bool told_setup_errors; /* in FtraceStats */
-	uint64_t flagged, skipped; /* packets that need the state; without it */
+	bool told_setup_errors; /* a FtraceStats of it had its setup errors */
+	uint64_t flagged, skipped; /* packets that need the state; those skipped without it */
 	uint64_t drops; /* packets with a gap before them */
 };
 
 void sequences_init(struct sequences *q, struct store *store);
 void sequences_deinit(struct sequences *q);
 
-/* Returns the sequence, made at its first use; NULL without memory. */
+/* Returns the sequence, valid until sequences_deinit(). sequences_get() makes it at its first use,
+ * and returns NULL without memory; sequences_find() returns NULL if it was not made. */
 struct packet_sequence_info *sequences_get(struct sequences *q, uint32_t id);
 struct packet_sequence_info *sequences_find(struct sequences *q, uint32_t id);
 
+/* Begins a new state. */
 void sequences_clear(struct sequences *q, struct packet_sequence_info *s);
+/* Sets the state's defaults from a TracePacketDefaults. */
 void sequences_set_defaults(struct sequences *q, struct packet_sequence_info *s,
 			    const struct pb_field *f);
-/* Stores the entries of an InternedData. */
+/* Stores the entries of an InternedData. Of entries with one iid the first is kept. */
 void sequences_intern(struct sequences *q, struct packet_sequence_info *s,
 		      const struct pb_field *f);
 
+/* Returns the state with this number, which must exist. */
 struct sequence_state *sequences_state(struct sequences *q, uint32_t number);
-/* The one that has the tables of a state. */
+/* Returns the state whose interned entries and sums the state with this number uses. */
 struct sequence_state *sequences_base(struct sequences *q, uint32_t number);
-/* Adds to the sum of a track since the last clear, and returns it. */
+/* Adds v to the sum of a track since the last clear. Returns the sum. */
 double sequences_sum(struct sequences *q, uint32_t state, uint64_t track, double v);
-/* Returns the string of an entry, or NULL_U32. table: the field number in InternedData. */
+/* Returns the string of an interned entry, or NULL_U32. table: a field number of InternedData. */
 uint32_t sequences_string(struct sequences *q, uint32_t state, uint32_t table, uint64_t iid);
-/* Returns true if there is such an entry. */
+/* Returns true if there is an entry with this iid. */
 bool sequences_has(struct sequences *q, uint32_t state, uint32_t table, uint64_t iid);
-/* Returns true and the entry's message. Counts an unknown iid. */
+/* Sets *ret to the entry's message. Returns false, and counts it, for an unknown iid. */
 bool sequences_message(struct sequences *q, uint32_t state, uint32_t table, uint64_t iid,
 		       struct pb_field *ret);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Kernel events that begin and end slices: interrupts, system calls, work items. A row of `rules`
- * says what an event makes; each kind of slice has a track for each CPU or thread.
+ * Kernel events that begin and end slices: interrupts and timers on tracks of their CPU; system
+ * calls and work items on the track of their thread. A row of slice_rules says what an event makes.
  */
 #include "analyze/import/slice_rules.h"
 
@@ -125,7 +125,7 @@ static void hrtimer_exit(struct import *im, struct machine *m, const struct ftra
 
 #define SYSCALLS_END 550
 
-/* Names are those of this machine; a trace of another kind of machine shows numbers. */
+/* Names are those of this machine; calls of another architecture have numbers. */
 static uint32_t syscall_string(struct import *im, const struct machine *m, uint64_t number)
 {
 	char name[SYSCALL_NAME_MAX] = "";
@@ -145,7 +145,7 @@ static uint32_t cached_syscall(struct import *im, struct machine *m, uint64_t nu
 	return m->syscalls[number] - 1;
 }
 
-/* The row of the event itself, which is the last one. */
+/* Returns the event's own row of ftrace_event, which is the last row. */
 static uint32_t row_of_event(const struct import *im)
 {
 	return im->store->tables[TABLE_FTRACE].rows - 1;
@@ -189,7 +189,7 @@ static void sys_exit(struct import *im, struct machine *m, const struct ftrace_e
 			row_of_event(im));
 }
 
-/* A marker is written by write(2): the call's slice ends where the marker is. */
+/* A program writes a marker by write(2); as in trace_processor, that slice ends at the marker. */
 void slice_rules_cut_write(struct import *im, struct machine *m, int64_t ts, uint32_t utid)
 {
 	struct thread_info *info = &im->infos.threads[utid];

@@ -13,7 +13,7 @@
 
 struct open_slice {
 	uint32_t row;
-	int64_t ts, dur; /* -1: open */
+	int64_t ts, dur; /* ns; dur -1: open */
 	struct arg_builder args; /* owned */
 };
 
@@ -43,7 +43,8 @@ static void set_dur(struct import *im, struct open_slice *o, int64_t dur)
 	table_set_dur(import_table(im, TABLE_SLICE), SLICE_DUR, o->row, dur);
 }
 
-/* A system call whose slice got other arguments, too: all are stored, those of the call first. */
+/* For the slice of a system call that also has other arguments: puts all of them into o->args,
+ * those of the call first, so that they are stored. */
 static void store_call_args(struct import *im, struct open_slice *o, uint32_t set)
 {
 	struct strings *strings = &im->store->strings;
@@ -84,8 +85,8 @@ static void pop(struct import *im, struct slice_stack *s)
 }
 
 /*
- * Removes what ended at or before ts. A slice that ended under open ones takes them with it. An
- * instant stays for another one of the same time.
+ * Removes the slices that ended at or before ts from the stack. Open slices inside of such a slice
+ * end with it. for_instant: an instant of the same time stays, so that the next instant is inside.
  */
 static void pop_past(struct import *im, struct slice_stack *s, int64_t ts, bool for_instant)
 {
@@ -203,7 +204,7 @@ void slices_set_thread_durs(struct import *im, uint32_t slice, int64_t thread_du
 		table_set_i64(t, SLICE_TIMES_INSTRUCTION_DELTA, row, instructions);
 }
 
-/* True if a slice ends after the one that is around it. */
+/* Returns true if the slice would end after the slice that is around it. */
 static bool overlaps(const struct slice_stack *s, int64_t ts, int64_t dur)
 {
 	const struct open_slice *top = s->n ? &s->slices[s->n - 1] : NULL;
@@ -250,7 +251,7 @@ static bool matches(const struct table *t, unsigned column, uint32_t row, uint32
 	return wanted == NULL_U32 || has == wanted || (column == SLICE_NAME && has == NULL_U32);
 }
 
-/* Ends the topmost open slice with the name and category. It stays on the stack. */
+/* Ends the innermost open slice with the name and category, and leaves it on the stack. */
 static struct open_slice *end_open(struct import *im, struct slice_stack *s, int64_t ts,
 				   uint32_t category, uint32_t name)
 {
@@ -310,7 +311,7 @@ void slices_end_call(struct import *im, int64_t ts, uint32_t track, uint32_t nam
 	if (!o)
 		return;
 	set = table_u32(t, SLICE_ARGS, o->row);
-	if (o->args.n) /* not the slice of a call: it has its name only */
+	if (o->args.n) /* a slice of another kind that has the call's name */
 		arg_builder_int(im->store, &o->args, "ret", ARG_INT,
 				call_args_returned(im->store, exit));
 	else if (call_args_is_set(set))

@@ -13,7 +13,7 @@
 static const struct track_type battery_type = {
 	"battery_counter", NULL, true, {{"battery_name", true}, {"counter_name", true}}};
 
-/* In the order of their rows. */
+/* The values, in the order in which they become rows. */
 enum battery_value { CHARGE, CAPACITY, CURRENT, CURRENT_AVG, VOLTAGE, POWER, BATTERY_VALUES };
 
 struct battery {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Samples of linux.perf: a row of perf_sample each, with the rows of its call stack, and a value of
- * the counter that made it. Equal frames and call sites have one row. A mapping has one for each of
- * its numbers and processes, since trace_processor takes the same range of two processes for two
- * mappings; one without a range (the kernel) has one for its contents.
+ * Makes rows of linux.perf's samples: a row of perf_sample, rows of the call stack, and a value of
+ * the counter that triggered the sample. Equal frames and call sites have one row. As in
+ * trace_processor, a mapping has a row for each process and each iid; equal mappings without a
+ * range (the kernel) have one row. A hash has two kinds of keys:
  *
- *	interned number of a state, process   ->  row      so that each is decoded once
- *	contents                              ->  row
+ *	state, process, iid	gives the row, so that an interned message is decoded once
+ *	contents		gives the row of equal contents
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -19,17 +19,17 @@
 #include "gen/fields.h"
 
 enum node_kind {
-	NODE_CALLSTACK, /* of a state and a process: its innermost call site */
-	NODE_INTERNED_FRAME, /* as is this */
-	NODE_INTERNED_MAPPING, /* and this */
-	NODE_MAPPING,
+	NODE_CALLSTACK, /* by state, process, iid: the innermost call site */
+	NODE_INTERNED_FRAME, /* by state, process, iid */
+	NODE_INTERNED_MAPPING, /* by state, process, iid */
+	NODE_MAPPING, /* by contents, as the next ones */
 	NODE_CALLSITE,
 	NODE_FRAME,
 };
 
 struct stack_key {
 	uint64_t kind;
-	uint64_t of[7];
+	uint64_t of[7]; /* the rest is 0 */
 };
 
 struct stack_node {
@@ -86,7 +86,7 @@ struct mapping {
 	uint32_t name;
 };
 
-/* Joins the parts of a path with '/', at its beginning, too. */
+/* Appends a part to a path, with a '/' before it, also before the first part. */
 static void add_part(struct strbuf *path, const char *part)
 {
 	if (*part && *part != '/')
@@ -107,7 +107,7 @@ static uint32_t hex(struct import *im, uint32_t string)
 	return id;
 }
 
-/* Returns false if the build id is not known. */
+/* Returns false, and counts it, if the iid of the build id is not known. */
 static bool read_mapping(struct import *im, struct machine *m, uint32_t state,
 			 const struct pb_field *message, struct mapping *ret)
 {
@@ -177,7 +177,7 @@ static uint32_t new_mapping(struct import *im, const struct mapping *m)
 	return row;
 }
 
-/* What interned numbers belong to. */
+/* The state in which iids are looked up, and the process whose stacks they describe. */
 struct owner {
 	struct machine *m;
 	uint32_t state, upid;
@@ -189,7 +189,7 @@ static struct stack_key interned_key(const struct owner *o, enum node_kind kind,
 		kind, {o->m->row, sequences_state(&o->m->sequences, o->state)->base, iid, o->upid}};
 }
 
-/* Returns true and the message of an interned number, or counts it. */
+/* Sets *ret to the message of an iid. Returns false, and counts it, for an unknown iid. */
 static bool interned(struct import *im, const struct owner *o, uint32_t table, uint64_t iid,
 		     enum stat_number missing, struct pb_field *ret)
 {
@@ -537,9 +537,9 @@ void rows_perf_sample(struct import *im, struct machine *m, int64_t ts, const st
 	if (s.has_count)
 		add_count(im, m, ts, state, s.cpu, session, s.count);
 	if (s.is_skipped) {
-		if (s.skipped != 4) /* not in scope */
+		if (s.skipped != 4) /* 4: not in scope */
 			count(im, STAT_PERF_SAMPLES_SKIPPED);
-		if (s.skipped == 3) /* the profiler's queue was full */
+		if (s.skipped == 3) /* 3: the profiler's queue was full */
 			count(im, STAT_PERF_SAMPLES_SKIPPED_DATALOSS);
 		return;
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * SysStats to counters. The table `parts` lists its fields in the order in which their values
- * become rows, whatever their order in the packet.
+ * Makes counters from SysStats. The table `parts` lists the fields of SysStats in the order in
+ * which their values become rows, whatever their order in the packet.
  */
 #include <ctype.h>
 #include <stdlib.h>
@@ -15,12 +15,12 @@
 #include "gen/fields.h"
 #include "wire/meminfo_names.h"
 
-/* One packet. */
+/* One packet, of which a field is read. */
 struct sys_packet_rows {
 	struct import *im;
 	struct machine *m;
 	int64_t ts;
-	unsigned position; /* of a repeated field without a key */
+	unsigned position; /* fields of the same number before this one */
 };
 
 static void add(const struct sys_packet_rows *p, const struct track_type *type, uint32_t name,
@@ -197,8 +197,8 @@ static void disk_row(const struct sys_packet_rows *p, const struct track_type *t
 	    value);
 }
 
-/* What a field has grown by; it is what the kernel counts, which starts again at 0 for a new
- * disk. */
+/* Returns how much a field of a disk has grown since the last sample. It is negative for a new disk
+ * of the same name: the kernel counts from 0 for it. */
 static int64_t disk_delta(const struct sys_packet_rows *p, uint32_t device, uint32_t field,
 			  uint64_t value)
 {

@@ -8,8 +8,8 @@
 #include "base/core/hash_table.h"
 #include "base/core/mem.h"
 
-/* Tids of Linux (PID_MAX_LIMIT) have an array by page; others, as track events invent them, a
- * hash. */
+/* Tids that Linux can have (PID_MAX_LIMIT) are in pages of arrays. Other tids, as track events
+ * invent them, are in a hash. */
 #define ARRAY_TIDS (1u << 22)
 #define PAGE_TIDS 1024u
 #define PAGES (ARRAY_TIDS / PAGE_TIDS)
@@ -21,11 +21,11 @@ struct task_number {
 };
 
 /*
- * An action once the process of a thread is known: `other` is a utid that shares it, or a child's
- * upid.
+ * What to do when the process of a thread becomes known: `other` is the utid of a thread of that
+ * process, or the upid of a child of it (is_child).
  */
 struct task_wait {
-	uint32_t next;
+	uint32_t next; /* index in task_infos.waits; NULL_U32: none */
 	uint32_t other;
 	bool is_child;
 };
@@ -177,7 +177,7 @@ uint32_t tasks_upid(const struct tasks *t, uint32_t utid)
 	return table_u32(threads(t), THREAD_UPID, utid);
 }
 
-/* Replaces what a process tree said: the tree reads 0 for the parent of a process that ends. */
+/* Replaces the parent that a process tree named: a tree names 0 for a process that is ending. */
 static void set_parent(struct tasks *t, uint32_t upid, uint32_t parent)
 {
 	table_set_u32(processes(t), PROCESS_PARENT, upid, parent);
@@ -196,7 +196,7 @@ static bool bind_one(struct tasks *t, uint32_t utid, uint32_t upid)
 	return true;
 }
 
-/* Takes the list of what waits for the thread, and puts `rest` behind it. */
+/* Takes the list of waits from the thread, and appends `rest`. Returns the first wait. */
 static uint32_t take_waits(struct tasks *t, uint32_t utid, uint32_t rest)
 {
 	uint32_t first = t->infos->threads[utid].waits, last = first;
@@ -210,8 +210,8 @@ static uint32_t take_waits(struct tasks *t, uint32_t utid, uint32_t rest)
 	return first;
 }
 
-/* Binds the thread, all threads that wait for its process, those that wait for theirs, and so
- * on. */
+/* Assigns the thread to the process, then the threads that wait for the thread's process, then
+ * those that wait for these, and so on. */
 static void bind(struct tasks *t, uint32_t utid, uint32_t upid)
 {
 	uint32_t wait = bind_one(t, utid, upid) ? take_waits(t, utid, NULL_U32) : NULL_U32;
@@ -357,7 +357,7 @@ uint32_t tasks_thread_of(struct tasks *t, int64_t tid, int64_t pid)
 
 	if (utid != NULL_U32 && tasks_upid(t, utid) != NULL_U32)
 		return utid;
-	upid = tasks_process(t, pid); /* its main thread may be the one */
+	upid = tasks_process(t, pid); /* its main thread may have this tid */
 	utid = find_thread(t, tid, pid);
 	if (utid == NULL_U32)
 		utid = tasks_new_thread(t, tid, NULL_I64);

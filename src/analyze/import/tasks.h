@@ -8,9 +8,9 @@
 #include "analyze/store/store.h"
 
 /*
- * Threads and processes of one machine. A number of the kernel (tid, pid) is used again after its
- * task ended; utid and upid are not. Threads of a tid that may still live form a list, the newest
- * first.
+ * Threads and processes of one machine. The kernel uses a number (tid, pid) again after its task
+ * ended; a utid or upid is used once. Threads of one tid that may still live form a list, the
+ * newest first.
  */
 
 /*
@@ -38,11 +38,11 @@ struct task_wait;
 
 /* By utid, for all machines. */
 struct thread_info {
-	uint32_t older; /* of the same tid; NULL_U32: none */
-	uint32_t state_row; /* open row of thread_state */
-	uint32_t blocked_row; /* its last row while it was blocked */
-	uint32_t waits; /* first of task_infos.waits; NULL_U32: none */
-	uint32_t in_write; /* slice of an open sys_write */
+	uint32_t older; /* utid of the next older thread of its tid; NULL_U32: none */
+	uint32_t state_row; /* its open row of thread_state; NULL_U32: none */
+	uint32_t blocked_row; /* row of thread_state of its last block; NULL_U32 once it runs */
+	uint32_t waits; /* index of the first of task_infos.waits; NULL_U32: none */
+	uint32_t in_write; /* slice of its open sys_write, or WRITE_CUT; NULL_U32: none */
 	uint8_t namer;
 };
 
@@ -57,7 +57,7 @@ struct task_infos {
 	size_t n_threads, cap_threads;
 	struct process_info *processes; /* owned */
 	size_t n_processes, cap_processes;
-	struct task_wait *waits; /* owned: for a thread's process to become known */
+	struct task_wait *waits; /* owned: what to do when a thread's process becomes known */
 	size_t n_waits, cap_waits;
 };
 
@@ -66,8 +66,8 @@ struct tasks {
 	struct task_infos *infos; /* borrowed */
 	uint32_t machine; /* row */
 	uint32_t idle; /* utid of tid 0 */
-	uint32_t **pages; /* owned: utid by tid, for tids of the kernel */
-	struct task_number *tids, *pids; /* owned hashes: other tids; all pids */
+	uint32_t **pages; /* owned: the newest utid by tid, for tids that Linux can have */
+	struct task_number *tids, *pids; /* owned hashes: utid by other tids; upid by pid */
 };
 
 /* Makes the idle process and thread. infos is borrowed. */
@@ -75,38 +75,37 @@ void tasks_init(struct tasks *t, struct store *store, struct task_infos *infos, 
 void tasks_deinit(struct tasks *t);
 void task_infos_deinit(struct task_infos *infos);
 
-/* Returns the utid of the living thread with this tid, which is made if there is none. */
+/* Returns the utid of the living thread with this tid; makes it if there is none. */
 uint32_t tasks_thread(struct tasks *t, int64_t tid);
-/* Returns false if the thread has ended, or if another process has the pid of its process. */
+/* Returns false if the thread or its process ended, or another process has its process's pid. */
 bool tasks_is_alive(const struct tasks *t, uint32_t utid);
 /* Returns the utid of the living thread with this tid, or NULL_U32. */
 uint32_t tasks_find_thread(struct tasks *t, int64_t tid);
-/* Makes a new thread, even if another one with this tid is alive. start: NULL_I64: unknown. */
+/* Makes a new thread, even if another one with this tid is alive. start: ns; NULL_I64: unknown. */
 uint32_t tasks_new_thread(struct tasks *t, int64_t tid, int64_t start);
 /*
  * Returns the upid of the living process with this pid; makes it, with a main thread, if there is
  * none.
  */
 uint32_t tasks_process(struct tasks *t, int64_t pid);
-/* Makes a new process and its main thread. */
+/* Makes a new process, which replaces one with this pid, and its main thread. start: as above. */
 uint32_t tasks_new_process(struct tasks *t, int64_t pid, int64_t start, uint32_t *ret_main);
 /*
- * Returns the thread with this tid in this process. Makes it, or assigns it to the process, if
- * necessary.
+ * Returns the utid of the thread with this tid in this process. Makes the thread, or assigns it to
+ * the process, if necessary.
  */
 uint32_t tasks_thread_of(struct tasks *t, int64_t tid, int64_t pid);
 /* Returns the upid of the thread's process; NULL_U32: unknown. */
 uint32_t tasks_upid(const struct tasks *t, uint32_t utid);
 
+/* Set a name, unless `by` has a lower rank than the name that is there. NULL_U32 sets none. */
 void tasks_name_thread(struct tasks *t, uint32_t utid, uint32_t name, enum thread_namer by);
 void tasks_name_process(struct tasks *t, uint32_t upid, uint32_t name, enum process_namer by);
 
-/*
- * As soon as the process of `thread` is known: makes it the parent of the process upid; assigns the
- * thread utid to it.
- */
+/* Makes the process of `thread` the parent of the process upid, as soon as it is known. */
 void tasks_set_parent_of(struct tasks *t, uint32_t upid, uint32_t thread);
+/* Puts two threads into one process, as soon as the process of either is known. */
 void tasks_share_process(struct tasks *t, uint32_t utid, uint32_t thread);
 
-/* Ends the task with this tid. */
+/* Ends the living thread with this tid at ts (ns), and its process if it is the main thread. */
 void tasks_end(struct tasks *t, int64_t tid, int64_t ts);

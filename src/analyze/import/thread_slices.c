@@ -23,7 +23,7 @@ static const struct slice_step {
 	uint32_t event;
 	enum step_kind kind;
 	const char *name;
-	uint32_t thread; /* field that says whose it is; 0: the event's */
+	uint32_t thread; /* field with the tid of the slice's thread; 0: the event's thread */
 	struct arg_field args[5]; /* ends with a NULL key */
 } steps[] = {
 	{PB_FTRACE_EVENT_MM_VMSCAN_DIRECT_RECLAIM_BEGIN,
@@ -132,7 +132,7 @@ static void shrink_slab(struct import *im, struct machine *m, const struct ftrac
 		     intern(im, "mm_vmscan_shrink_slab"), &im->args);
 }
 
-/* ---- contiguous memory: of kernels from 5.10 on ---- */
+/* ---- contiguous memory (CMA), for kernels from 5.10 on ---- */
 
 static bool has_cma(const struct machine *m)
 {
@@ -159,7 +159,7 @@ static void cma_finish(struct import *im, struct machine *m, const struct ftrace
 	arg_builder_int(im->store, &im->args, "cma_pfn", ARG_UINT, (int64_t)f.u64);
 	event_field(e, PB_CMA_ALLOC_FINISH_FTRACE_EVENT_COUNT, &f);
 	arg_builder_int(im->store, &im->args, "cma_req_pages", ARG_UINT, (int64_t)f.u64);
-	for (size_t i = 0; i < ARRAY_SIZE(others); i++) /* the event does not say */
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++) /* 0: the event does not say */
 		arg_builder_int(im->store, &im->args, others[i], ARG_UINT, 0);
 	slices_end(im, e->ts, slice_rules_thread_track(im, m, e->utid), NULL_U32, NULL_U32,
 		   &im->args);
@@ -167,7 +167,7 @@ static void cma_finish(struct import *im, struct machine *m, const struct ftrace
 
 /* ---- functions ---- */
 
-/* Idle tasks of all CPUs are one thread: their functions are on a track of the CPU. */
+/* The idle tasks of all CPUs are one thread, so their functions are on a track of the CPU. */
 static uint32_t function_track(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
 	static const struct track_type thread = {

@@ -61,7 +61,8 @@ static int64_t scaled(const struct clock_reading *r)
 	return __builtin_mul_overflow(r->value, r->unit, &ns) ? INT64_MAX : ns;
 }
 
-/* A row a clock. Its time is the reading in the trace's clock, else what that clock itself read. */
+/* Adds a row for each clock. Its time is the clock's reading converted to the trace clock, or else
+ * the trace clock's own reading in the snapshot. */
 static void add_clock_rows(struct import *im, struct machine *m, const struct clock_reading *r,
 			   size_t n, uint32_t snapshot)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* TraceStats and FtraceStats into `stats`, by tables: a row says which field is which stat. */
+/* Sets stats from TraceStats and FtraceStats. A row of a table says which field is which stat. */
 #include <string.h>
 
 #include "analyze/import/import_steps.h"
@@ -69,7 +69,7 @@ static void set_fields(struct store *s, const struct stat_field *fields, size_t 
 				stats_set(s, fields[i].stat, index, (int64_t)f.u64);
 }
 
-/* Losses of the sequences that wrote into one buffer. */
+/* Adds the losses of a sequence to those of the buffer that it wrote into. */
 static void add_sequence(struct import *im, struct machine *m, const struct pb_field *writer)
 {
 	const struct packet_sequence_info *seq;
@@ -127,11 +127,12 @@ void tokens_trace_stats(struct import *im, struct machine *m, const struct pb_fi
 #define PHASE_START 1
 #define PHASE_END 2
 
-/* Counters of a CPU's ring, each in three stats; delta STATS: none. */
+/* Counters of a CPU's ring. Each has three stats: at the start, at the end, and the difference;
+ * STATS: no difference. */
 static const struct ring_stat {
 	uint32_t field;
 	enum stat_number begin, end, delta;
-	bool seconds; /* a double */
+	bool seconds; /* the field is a double in seconds, the stat is in ns */
 } ring_stats[] = {
 	{PB_FTRACE_CPU_STATS_ENTRIES, STAT_FTRACE_CPU_ENTRIES_BEGIN, STAT_FTRACE_CPU_ENTRIES_END,
 	 STAT_FTRACE_CPU_ENTRIES_DELTA, false},
@@ -225,7 +226,8 @@ static void set_kprobes(struct import *im, uint64_t phase, const struct pb_field
 			  (int64_t)((uint64_t)misses - (uint64_t)begin));
 }
 
-/* Adds the setup errors, one a line. Each data source reports them once, at its start. */
+/* Adds a text with one setup error a line. Each data source reports its setup errors once, at its
+ * start. */
 static void add_setup_errors(struct import *im, struct machine *m, const struct pb_field *stats)
 {
 	static const struct {

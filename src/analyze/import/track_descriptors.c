@@ -8,7 +8,7 @@
 #include "base/core/mem.h"
 #include "gen/fields.h"
 
-/* Values of TrackDescriptor.ChildTracksOrdering, SiblingMergeBehavior, CounterDescriptor. */
+/* Values of TrackDescriptor.ChildTracksOrdering, CounterDescriptor.Unit, SiblingMergeBehavior. */
 static const char *const orderings[] = {NULL, "lexicographic", "chronological", "explicit"};
 static const char *const units[] = {NULL, "ns", "count", "bytes"};
 #define MERGE_NONE_VALUE 2
@@ -31,7 +31,7 @@ struct task_numbers {
 	bool has_pid, has_tid;
 };
 
-/* Both messages have the pid in field 1; a thread's has the tid in field 2. */
+/* ThreadDescriptor and ProcessDescriptor have the pid in field 1, the former the tid in field 2. */
 static struct task_numbers read_numbers(const struct pb_field *message)
 {
 	struct task_numbers n = {.pid = 0};
@@ -290,7 +290,7 @@ uint32_t rows_thread_descriptor(struct import *im, struct machine *m, const stru
 	return utid;
 }
 
-/* Labels are arguments of the process, which get their set at the end. */
+/* Keeps a label, which becomes an argument of the process at the end. */
 static void add_label(struct import *im, uint32_t upid, unsigned n, const struct pb_field *f)
 {
 	struct process_label label = {
@@ -340,7 +340,7 @@ void rows_track_descriptor(struct import *im, struct machine *m, const struct pb
 		else if (part.id == PB_TRACK_DESCRIPTOR_PROCESS && part.data)
 			process = part;
 	}
-	if (!described_find(im, m, uuid)) /* it was refused when it was read */
+	if (!described_find(im, m, uuid)) /* tokens_track_descriptor() refused it */
 		return;
 	if (!described_of_event(im, m, uuid, NULL_U32, NULL)) {
 		count(im, STAT_TRACK_EVENT_PARSER_ERRORS);

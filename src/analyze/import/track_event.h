@@ -4,7 +4,7 @@
 #include "analyze/import/arg_writer.h"
 #include "analyze/import/described_tracks.h"
 
-/* One TrackEvent, as far as its parts are needed before its kind is known. */
+/* One TrackEvent, with the fields that are read for events of all types. */
 
 enum track_event_type { /* TrackEvent.Type */
 			EVENT_UNSPECIFIED,
@@ -16,50 +16,50 @@ enum track_event_type { /* TrackEvent.Type */
 
 struct track_event {
 	int64_t ts;
-	uint32_t state; /* of its sequence */
+	uint32_t state; /* number of its sequence's state */
 	const struct packet_sequence_info *seq;
-	const uint8_t *packet; /* its identity */
+	const uint8_t *packet; /* first byte of the packet: key of event_value_get() */
 	struct pb_field message; /* TrackEvent */
 	uint64_t type;
 	bool has_track;
 	uint64_t track; /* uuid */
 	struct pb_field legacy; /* id 0: none */
 	struct pb_field counter; /* id 0: none */
-	int64_t thread_ns, instructions; /* NULL_I64: unknown */
+	int64_t thread_ns, instructions; /* of the thread so far; NULL_I64: unknown */
 	uint32_t name, category; /* strings or NULL_U32; set by rows_track_event */
 };
 
-/* Reads the parts that stand in the event's bytes. */
+/* Reads an event whose e->state is set. The track may come from the sequence's defaults. */
 void track_event_read(struct track_event *e, struct sequences *q, const struct pb_field *message);
 
-/* track_event_tokens.c: in the file's order. Returns false if the event is dropped, and counts
- * it. */
+/* track_event_tokens.c: reads an event in the file's order. Returns false, and counts it, if the
+ * event is dropped. */
 bool tokens_track_event(struct import *im, struct machine *m, const struct packet *p,
 			struct packet_sequence_info *seq, const uint8_t *packet);
-/* The time of an older program's event. Returns 1 and the time, 0 if the packet has it, -1 if there
- * is none. */
+/* Reads the time of an older program's event. Returns 1 and sets *ret to ns of the trace clock; 0
+ * if the event has no such time, and the packet's counts; -1 if the time cannot be converted. */
 int tokens_track_event_time(struct import *im, struct machine *m, const struct packet *p,
 			    struct packet_sequence_info *seq, int64_t *ret);
 
-/* Values that depend on the events before: slot 0 is the counter's, 1 to 8 those of extra
- * counters. */
+/* Returns a value that depends on earlier events, as tokens_track_event() kept it. Slots: 0 is the
+ * counter, 1 to 8 are extra counters. Returns false if the event has no such value. */
 #define EXTRA_COUNTERS_MAX 8
 #define SLOT_THREAD_TIME 16
 #define SLOT_INSTRUCTIONS 17
 bool event_value_get(struct import *im, const uint8_t *packet, unsigned slot, double *ret);
 void event_values_deinit(struct import *im);
 
-/* The whole part of a number; NULL_I64 if it does not fit. */
+/* Returns a number without its fraction; NULL_I64 if it does not fit. */
 static inline int64_t whole_number(double v)
 {
 	return v > -9.2e18 && v < 9.2e18 ? (int64_t)v : NULL_I64;
 }
 
-/* A counter's value in an event: its number times the counter's unit. */
+/* Returns the value that an event has for a counter: its number times the counter's multiplier. */
 double counter_value(const struct described_track *d, const struct pb_field *f);
 
-/* Values of further counters, with the tracks that the event or the defaults name. Returns their
- * number, or -1 and counts it if they do not match. */
+/* Lists the values of extra counters, with the tracks that the event or its defaults name. Returns
+ * their number; or -1, and counts it, if there are fewer tracks than values or too many values. */
 struct extra_counter {
 	uint64_t track;
 	struct pb_field value;
@@ -67,22 +67,22 @@ struct extra_counter {
 int track_event_extras(struct import *im, struct machine *m, const struct track_event *e,
 		       struct extra_counter extras[static EXTRA_COUNTERS_MAX]);
 
-/* track_event_rows.c: in the order of time. */
+/* track_event_rows.c: makes the rows of an event, in the order of time. */
 void rows_track_event(struct import *im, struct machine *m, int64_t ts, const struct packet *p,
 		      const uint8_t *packet, uint32_t state);
-/* Times of older programs, which are also counters of their thread. */
+/* Sets the thread times of an older program's event, which are also counters of the thread. */
 void take_track_event_times(struct import *im, struct machine *m, struct track_event *e);
 
-/* track_event_args.c: collects the arguments in im->args. */
+/* track_event_args.c: adds the event's arguments to im->args. */
 void track_event_args(struct import *im, struct machine *m, const struct track_event *e);
 
-/* legacy_events.c: an event of an older program. thread: utid, or NULL_U32. */
+/* legacy_events.c: rows of an older program's event. */
 void rows_legacy_event(struct import *im, struct machine *m, struct track_event *e);
 
 /* proto_fields.c: messages that an ExtensionDescriptor describes. */
 void tokens_extension_descriptor(struct import *im, const struct pb_field *f);
-/* Adds the field as arguments if it is one that the trace describes. type: a message's full
- * name. */
+/* Adds the fields of a message that the trace describes as arguments. type: the message's full
+ * name. skip: returns true for fields to leave out; may be NULL. */
 void proto_field_args(struct import *im, struct arg_writer *w, const char *type,
 		      const struct pb_field *message, bool (*skip)(uint32_t field));
 void proto_fields_deinit(struct import *im);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The arguments of a track event: where it is in the source, what a program's log says, fields that
+ * The arguments of a track event: its place in the source code, its log message, fields that
  * programs added, and annotations (`debug.NAME`).
  */
 #include <stdio.h>
@@ -40,9 +40,9 @@ static void put_int(struct event_args *a, const char *key, enum arg_type type, i
 	arg_writer_leave(&a->w, mark);
 }
 
-/* ---- places in the source ---- */
+/* ---- places in the source code ---- */
 
-/* Paths of Windows have their separators turned. */
+/* Adds a path, in which '\\' becomes '/'. */
 static void put_path(struct event_args *a, const struct pb_field *f)
 {
 	struct strbuf path = {0};
@@ -63,7 +63,7 @@ static void put_place_field(struct event_args *a, const struct pb_field *f, enum
 		put_int(a, "line_number", line_type, (int64_t)f->u64);
 }
 
-/* An interned place. */
+/* Adds an interned place. turn: '\\' in its path becomes '/'. */
 static void put_place(struct event_args *a, const char *key, uint64_t iid, bool turn,
 		      enum arg_type line_type)
 {
@@ -84,7 +84,7 @@ static void put_place(struct event_args *a, const char *key, uint64_t iid, bool 
 	arg_writer_leave(&a->w, mark);
 }
 
-/* A place in the event itself. */
+/* Adds a place that is in the event itself. */
 static void put_inline_place(struct event_args *a, const struct pb_field *place)
 {
 	struct arg_mark mark = enter(a, "source_location");
@@ -151,7 +151,8 @@ static void put_correlation(struct event_args *a, const struct pb_field *f)
 
 /* ---- annotations ---- */
 
-/* Returns true if it made an argument: places in arrays are counted by those. */
+/* Adds a NestedValue. Returns true if it made an argument: the indexes of an array count only
+ * values that did. */
 static bool put_nested(struct event_args *a, const struct pb_field *value)
 {
 	size_t before = a->w.out->n;
@@ -235,7 +236,7 @@ static bool put_string_iid(struct event_args *a, uint64_t iid)
 	return true;
 }
 
-/* A value that is no list. Returns true if it made an argument. */
+/* Adds a value in one field of an annotation. Returns true if it made an argument. */
 static bool put_scalar(struct event_args *a, const struct pb_field *f)
 {
 	double real;
@@ -271,7 +272,7 @@ static bool put_scalar(struct event_args *a, const struct pb_field *f)
 	return false;
 }
 
-/* The message of a type that the trace describes. */
+/* Adds a message of a type that the trace describes. Returns true if it made an argument. */
 static bool put_proto(struct event_args *a, uint32_t type, const struct pb_field *f)
 {
 	size_t before = a->w.out->n;
@@ -347,7 +348,8 @@ static bool annotation_name(struct event_args *a, const struct pb_field *annotat
 	return found;
 }
 
-/* named: a member of a dictionary, or of the event. Returns true if it made an argument. */
+/* Adds an annotation. named: it has a name, as a member of a dictionary or of the event. Returns
+ * true if it made an argument. */
 static bool put_annotation(struct event_args *a, const struct pb_field *annotation, bool named)
 {
 	struct pb_field name;
@@ -378,7 +380,8 @@ static bool is_own_field(uint32_t field)
 	return field < 1000;
 }
 
-/* Two fields that are shown as they stand, beside what is made of them. */
+/* Adds two fields as they are, beside the arguments that are made of them, and the fields that
+ * programs added. */
 static void put_plain_fields(struct event_args *a)
 {
 	struct pb_field f;
@@ -394,7 +397,7 @@ static void put_plain_fields(struct event_args *a)
 	proto_field_args(a->im, &a->w, ".perfetto.protos.TrackEvent", &a->e->message, is_own_field);
 }
 
-/* Parts of the event that come before the annotations, each in its place. */
+/* Fields of the event whose arguments come before the annotations, in this order. */
 struct event_parts {
 	struct pb_field place, task, log, correlation;
 };

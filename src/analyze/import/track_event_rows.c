@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Track events in the order of time: slices, instants, counters, flows. */
+/* Makes rows of track events in the order of time: slices, instants, counters, flows. */
 #include <string.h>
 
 #include "analyze/import/flows.h"
@@ -54,10 +54,10 @@ static uint32_t name_of(struct import *im, struct machine *m, const struct track
 	return name;
 }
 
-/* Adds one category to those before it, separated by commas. */
+/* The categories of an event, separated by commas. */
 struct category_list {
 	struct strbuf text;
-	uint32_t only; /* the string, as long as there is one */
+	uint32_t only; /* the string of the last category: all of the list if n is 1 */
 	unsigned n;
 };
 
@@ -71,7 +71,8 @@ static void add_category(struct import *im, struct category_list *c, uint32_t st
 	c->n++;
 }
 
-/* All numbers first, then all names. A single unknown number is shown. */
+/* Returns the event's categories: interned ones first, then those with a name. An unknown iid is
+ * shown if it is the only category. */
 static uint32_t category_of(struct import *im, struct machine *m, const struct track_event *e)
 {
 	struct strings *s = &im->store->strings;
@@ -110,7 +111,7 @@ static uint32_t category_of(struct import *im, struct machine *m, const struct t
 
 /*
  * Adds the thread that wrote the event as an argument, if the event's track is not the track of a
- * thread, nor that of another process.
+ * thread, nor that of another process, nor the default track.
  */
 static void add_passthrough(struct import *im, struct machine *m, const struct track_event *e,
 			    const struct described_track *d)
@@ -182,7 +183,7 @@ static void add_counter_event(struct import *im, struct machine *m, const struct
 	add_counter(im, m, e, d, &e->counter, 0, arg_sets_add(im->store, &im->args), &v);
 }
 
-/* Times of older programs are also counters of their thread. */
+/* Thread times in events of older programs are also counters of the thread. */
 void take_track_event_times(struct import *im, struct machine *m, struct track_event *e)
 {
 	static const struct track_type types[] = {
@@ -220,7 +221,7 @@ static void add_flow(struct import *im, bool ends, uint64_t id, uint32_t slice)
 		flows_step(im, id, slice);
 }
 
-/* The old fields count if the new ones are absent. */
+/* Adds the flows of `field`; those of `old_field` if there is no `field`. */
 static void add_flows_of(struct import *im, const struct track_event *e, uint32_t field,
 			 uint32_t old_field, bool ends, uint32_t slice)
 {
@@ -263,7 +264,8 @@ static void add_flows(struct import *im, const struct track_event *e, uint32_t s
 
 /* ---- slices ---- */
 
-/* Events without a track are of their sequence's thread, if a descriptor named it. */
+/* Returns the row of the event's track; NULL_U32: there is none. An event without a track is on the
+ * track of its sequence's thread, if a descriptor named the thread; *ret is NULL then. */
 static uint32_t row_of(struct import *im, struct machine *m, const struct track_event *e,
 		       struct described_track **ret)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Track events in the file's order: what depends on the events before them, which are differences
- * of times and of counters. All else is read when the events are in the order of time.
+ * Reads track events in the file's order for what depends on earlier events: times and counters
+ * that are differences. All else is read when the events are in the order of time.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -121,8 +121,8 @@ double counter_value(const struct described_track *d, const struct pb_field *f)
 
 /* ---- extra counters ---- */
 
-/* The values of a repeated field, packed or not, of 8 bytes each or varints. Returns their number,
- * at most max + 1. */
+/* Lists the values of a repeated field, packed or not. fixed: they have 8 bytes each, else they are
+ * varints. Returns their number, at most max + 1. */
 static size_t list_values(const struct pb_field *message, uint32_t field, bool fixed,
 			  struct pb_field *ret, size_t max)
 {
@@ -220,7 +220,7 @@ static struct described_track *counter_of(struct import *im, struct machine *m, 
 	return d && d->kind == DESCRIBED_COUNTER ? d : NULL;
 }
 
-/* Sums a difference, and keeps the sum for the event. */
+/* If the counter is incremental: adds the value to its sum, and keeps the sum for the event. */
 static void sum_value(struct import *im, struct machine *m, const struct track_event *e,
 		      const struct described_track *d, const struct pb_field *value, unsigned slot)
 {

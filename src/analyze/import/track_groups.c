@@ -18,7 +18,7 @@ struct group_key {
 
 struct slot_node {
 	struct track_slot slot;
-	bool queued; /* in the heap of unused slots, maybe open */
+	bool queued; /* in the heap of unused slots; may have open slices nevertheless */
 	UT_hash_handle hh;
 };
 
@@ -26,8 +26,8 @@ struct track_group {
 	struct group_key key;
 	uint32_t number; /* track_group_id, given with the first track */
 	struct slot_node **slots; /* owned; by index */
-	struct slot_node *by_cookie; /* hash of the same */
-	uint32_t *unused; /* owned: heap of indexes; has all slots that are not open */
+	struct slot_node *by_cookie; /* hash of the same nodes */
+	uint32_t *unused; /* owned: heap of indexes; has all slots without open slices */
 	size_t n, cap, n_unused, cap_unused;
 	UT_hash_handle hh;
 };
@@ -72,7 +72,7 @@ struct track_slot *track_group_find(struct track_group *g, int64_t cookie)
 	return node ? &node->slot : NULL;
 }
 
-/* Puts the slot into the heap if it is not there. Its capacity is that of all slots. */
+/* Puts the slot into the heap, which has room for all slots, if it is not there. */
 static void queue_unused(struct track_group *g, struct slot_node *node)
 {
 	size_t i = g->n_unused;
@@ -100,8 +100,8 @@ static void drop_lowest(struct track_group *g)
 	g->unused[i] = last;
 }
 
-/* Returns the unused slot with the lowest index, or NULL. It stays in the heap until it is found
- * open. */
+/* Returns the slot with the lowest index that has no open slices, or NULL. It stays in the heap; a
+ * slot that is found with open slices is removed. */
 static struct slot_node *lowest_unused(struct track_group *g)
 {
 	while (g->n_unused) {

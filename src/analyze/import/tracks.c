@@ -43,7 +43,7 @@ static uint32_t dimension_args(struct import *im, const struct track_type *type,
 			       const int64_t *values)
 {
 	struct arg_builder b = {
-		.n = 0}; /* im->args may hold those of the slice that needs the track */
+		.n = 0}; /* im->args may have the arguments of the slice that needs the track */
 	uint32_t set;
 
 	for (size_t i = 0; i < TRACK_DIMENSIONS_MAX && type->dimensions[i].key; i++)

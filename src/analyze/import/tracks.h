@@ -26,8 +26,11 @@ struct track_type {
 extern const struct track_type track_cpu_frequency, track_gpu_frequency, track_clock_frequency,
 	track_oom_score_adj, track_process_memory;
 
-/* Returns the track. name: a string or NULL_U32. values: of the dimensions. A track that exists
- * keeps its name. */
+/*
+ * Returns the row of the track in TABLE_TRACK; without memory sets the budget's error and returns
+ * 0. name: a string or NULL_U32; a track that exists keeps its name. values: one for each
+ * dimension; may be NULL without dimensions.
+ */
 uint32_t tracks_get(struct import *im, struct machine *m, const struct track_type *type,
 		    uint32_t name, const int64_t *values);
 /* Makes a new track, which tracks_get() does not find, and returns it. */
@@ -35,5 +38,5 @@ uint32_t tracks_make(struct import *im, struct machine *m, const struct track_ty
 		     uint32_t name, const int64_t *values);
 void tracks_deinit(struct import *im);
 
-/* Adds a value of a counter. args: a set, or NULL_U32. */
+/* Adds a value of a counter at ts (ns). args: id of a set, or NULL_U32. */
 void rows_counter(struct import *im, int64_t ts, uint32_t track, double value, uint32_t args);

@@ -70,7 +70,7 @@ static bool is_set(const struct table *t, uint32_t first, const struct arg_build
 	return first + b->n >= t->rows || table_u32(t, ARGS_SET, first + (uint32_t)b->n) != first;
 }
 
-/* Hashes of stored sets are made again when the slots grow. */
+/* Computes the hash of a stored set again, for larger slots. */
 static uint32_t stored_hash(const struct table *t, uint32_t first)
 {
 	struct stored_arg some[32];
@@ -83,7 +83,7 @@ static uint32_t stored_hash(const struct table *t, uint32_t first)
 	if (n > ARRAY_SIZE(some)) {
 		b.args = many = malloc(n * sizeof(*many));
 		if (!many)
-			return 0; /* the set will not be found again, which only costs memory */
+			return 0; /* an equal set will not find this one, which only costs memory */
 	}
 	for (; b.n < n; b.n++)
 		b.args[b.n] = (struct stored_arg){

@@ -11,18 +11,18 @@ enum store_table {
 	TABLE_PROCESS,
 	TABLE_SCHED,
 	TABLE_THREAD_STATE,
-	TABLE_WAKER, /* of runnable rows of thread_state */
-	TABLE_BLOCKED, /* reasons of blocked rows of thread_state */
+	TABLE_WAKER, /* who woke the thread of a runnable row of thread_state */
+	TABLE_BLOCKED, /* why the thread of a blocked row of thread_state waited */
 	TABLE_SPURIOUS_WAKEUP,
 	TABLE_FTRACE,
 	TABLE_COMPACT_SWITCH,
 	TABLE_COMPACT_WAKING,
-	TABLE_ARGS, /* sets of everything but kernel events and system calls */
-	TABLE_CALL, /* events of the slices of system calls */
+	TABLE_ARGS, /* the sets of arguments that are stored (arg_sets.h) */
+	TABLE_CALL, /* sys_enter and sys_exit of the slices of system calls */
 	TABLE_TRACK,
 	TABLE_COUNTER,
 	TABLE_SLICE,
-	TABLE_SLICE_TIMES, /* of the slices whose thread's time is known */
+	TABLE_SLICE_TIMES, /* CPU time and instructions of the thread, for slices with them */
 	TABLE_FLOW,
 	TABLE_METADATA,
 	TABLE_CLOCK_SNAPSHOT,
@@ -93,7 +93,7 @@ enum thread_state_column {
 	STATE_WAKER_ID,
 	STATE_IRQ_CONTEXT,
 	STATE_UCPU,
-	STATE_MORE, /* Running: the ucpu; R: a row of TABLE_WAKER; else of TABLE_BLOCKED */
+	STATE_MORE, /* Running: ucpu; R: row of TABLE_WAKER; else row of TABLE_BLOCKED; or NULL */
 };
 
 enum waker_column { WAKER_UTID, WAKER_ROW, WAKER_IRQ_CONTEXT };
@@ -132,6 +132,6 @@ enum compact_switch_column {
 
 enum compact_waking_column { WAKING_COMM, WAKING_TID, WAKING_PRIO, WAKING_CPU, WAKING_FLAGS };
 
-enum call_column { CALL_ENTER, CALL_EXIT }; /* rows of TABLE_FTRACE, or NULL */
+enum call_column { CALL_ENTER, CALL_EXIT }; /* each a row of TABLE_FTRACE, or NULL */
 
 enum args_column { ARGS_ID, ARGS_SET, ARGS_KEY, ARGS_FLAT_KEY, ARGS_TYPE, ARGS_VALUE };

@@ -9,7 +9,7 @@
 
 struct event_field {
 	uint16_t number;
-	char type; /* tools/ftrace_fields.awk */
+	char type; /* a letter of tools/ftrace_fields.awk */
 	const char *name;
 };
 
@@ -44,7 +44,7 @@ void event_args_name(const struct store *s, uint32_t row, struct value *ret)
 		*ret = (struct value){.kind = VALUE_TEXT, .s = name, .len = strlen(name)};
 }
 
-/* The message of a raw payload: its length stands before it. The importer has checked both. */
+/* Returns a decoder of the message whose length begins at p. The importer has checked both. */
 static struct pb_dec message_at(const uint8_t *p)
 {
 	uint64_t len = 0;
@@ -225,7 +225,7 @@ static void decode_known(const struct event_row *e, struct pb_dec *d, struct arg
 	}
 }
 
-/* FieldDescriptorProto.Type, as the descriptors of the trace have it. */
+/* Returns the letter of a FieldDescriptorProto.Type, 0 for types without arguments. */
 static char type_of_descriptor(uint8_t type)
 {
 	static const char of[] = {0, 'r', 'f', 'i', 'u', 'i', 'u', 'u', 'i', 's',

@@ -5,30 +5,39 @@
 #include "wire/pb_dec.h"
 
 /*
- * Arguments of kernel events, decoded from the bytes of the trace when they are read: most of them
- * never are. Rows are of TABLE_FTRACE.
+ * Arguments of kernel events. They are decoded from the trace when a query reads them: most are
+ * never read. Rows are of TABLE_FTRACE.
  */
 
-/* Returns the name of the event's number, or NULL if this version knows no such event. */
+/* Returns the name of the event whose field in FtraceEvent has this number, or NULL if this version
+ * knows no such event. */
 const char *event_args_known(uint32_t number);
 
+/* Sets the name of a row's event. Leaves *ret if the name is not known. */
 void event_args_name(const struct store *s, uint32_t row, struct value *ret);
 
 /* Returns the row's arg_set_id, or -1 if it has no arguments. */
 int64_t event_args_set(const struct store *s, uint32_t row);
 
-/* Returns the message of a row whose arguments are in the trace, else an empty one. */
+/* Returns a decoder of the event's message if the row has PAYLOAD_RAW, else of an empty message. */
 struct pb_dec event_args_message(const struct store *s, uint32_t row);
 
-/* Sets the number in messages of an argument of an event that this version knows: 0 if the event
- * has none of that name. Returns false if the argument cannot be read from the message by its
- * number. */
+/*
+ * Looks up an argument by name. number: the event's field in FtraceEvent. Sets the number of the
+ * argument's field in the event's message, 0 if the event has no such argument or is not known.
+ * Returns false if the caller must use event_args_list(): for sched_switch, and for a float or
+ * double.
+ */
 bool event_args_field(uint32_t number, const char *name, uint32_t *ret_number, bool *ret_is_text);
 
-/* As arg_sets_list(), for a set of a kernel event. */
+/* As arg_sets_list(), for a set of a kernel event. Returns 0; without memory it leaves arguments
+ * out. */
 int event_args_list(const struct store *s, int64_t set, struct arg_list *ret);
 
-/* Lists the arguments in an event's message. generic: its description; NULL: the event is known by
- * number. */
+/*
+ * Lists the arguments in an event's message, after emptying the list. generic: the event's
+ * description; NULL for an event that this version knows by its number. Returns 0; without memory
+ * it leaves arguments out.
+ */
 int event_args_decode(const struct store *s, uint32_t number, const struct generic_event *generic,
 		      const uint8_t *data, size_t len, struct arg_list *ret);

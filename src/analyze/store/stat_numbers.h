@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* The stats, in the order of the rows in stats.c. */
+/* The stats. The rows of the table `stats` have this order. */
 enum stat_number {
 	STAT_TRACED_BUF_BUFFER_SIZE,
 	STAT_TRACED_BUF_BYTES_WRITTEN,

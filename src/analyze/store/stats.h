@@ -13,10 +13,12 @@
 
 void stats_deinit(struct store *s);
 
-/* index: a buffer, a CPU; STAT_NO_INDEX for a stat without one. */
+/* index: a buffer or a CPU; STAT_NO_INDEX for a stat without an index. Without memory the budget's
+ * error is set. stats_get() returns 0 for what was never set. */
 void stats_add(struct store *s, enum stat_number stat, int64_t index, int64_t n);
 void stats_set(struct store *s, enum stat_number stat, int64_t index, int64_t value);
 int64_t stats_get(const struct store *s, enum stat_number stat, int64_t index);
 
-/* Fills TABLE_STATS: each stat without an index has a row, each with one a row an index. */
+/* Fills TABLE_STATS. A stat without an index has one row, even if it is 0; any other stat has a row
+ * for each index that was set. */
 void stats_fill_table(struct store *s);

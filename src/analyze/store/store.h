@@ -15,20 +15,23 @@
  * number: utid is a row of `thread`, upid of `process`, track_id of `track`.
  */
 
-/* Where the arguments of a kernel event are, in the column FTRACE_PAYLOAD: 62 bits of value, then 2
- * of kind, so that the numbers of nearby events are near each other. */
+/*
+ * The column FTRACE_PAYLOAD says where the arguments of a kernel event are. Its low 2 bits are the
+ * kind, the upper 62 bits the value, so that the numbers of nearby events are near each other.
+ */
 enum payload_kind {
-	PAYLOAD_RAW, /* event's message in the trace: its length, then its bytes (store_payload()) */
+	PAYLOAD_RAW, /* value of store_raw_payload(): the event's message in the trace */
 	PAYLOAD_SWITCH, /* row of TABLE_COMPACT_SWITCH */
 	PAYLOAD_WAKING, /* row of TABLE_COMPACT_WAKING */
-	PAYLOAD_STORED, /* an arg_set_id of TABLE_ARGS; PAYLOAD_NONE: none */
+	PAYLOAD_STORED, /* an arg_set_id of TABLE_ARGS; PAYLOAD_NONE: no arguments */
 };
 
 #define PAYLOAD_BITS 2
 #define PAYLOAD_KIND (((uint64_t)1 << PAYLOAD_BITS) - 1)
 #define PAYLOAD_NONE (UINT64_MAX >> PAYLOAD_BITS)
 
-/* FTRACE_KIND: the event's field in FtraceEvent, or from here on an index of store.generic. */
+/* FTRACE_KIND is the number of the event's field in FtraceEvent, or GENERIC_KINDS plus an index of
+ * store.generic. */
 #define GENERIC_KINDS 4096u
 #define GENERIC_KINDS_MAX 32768u
 
@@ -38,7 +41,8 @@ struct generic_field {
 	uint32_t name; /* a string */
 };
 
-/* An event that a descriptor in the trace describes, or one that names itself (no fields here). */
+/* An event that a descriptor in the trace describes, or one whose messages have its name and the
+ * names of its fields (fields is NULL then). */
 struct generic_event {
 	uint32_t name; /* a string */
 	struct generic_field *fields; /* owned */
@@ -56,7 +60,7 @@ enum arg_type {
 	ARG_JSON
 };
 
-/* One argument. Text is borrowed from the store or the trace. */
+/* One argument. Texts have no NUL at their end; they are valid until store_deinit(). */
 struct arg {
 	const char *key;
 	uint32_t key_len;
@@ -65,7 +69,7 @@ struct arg {
 	enum arg_type type;
 	int64_t i; /* ARG_INT, ARG_UINT, ARG_POINTER, ARG_BOOL */
 	double real;
-	const char *s;
+	const char *s; /* ARG_STRING, ARG_JSON; may be NULL */
 	uint32_t len;
 };
 
@@ -74,10 +78,10 @@ struct arg_list {
 	size_t n, cap;
 };
 
-/* Kernel events have sets of their own, made when they are read: FTRACE_ARGS_BASE + row *
- * STRIDE. */
+/* The arg_set_id of a kernel event, unless its set is stored: FTRACE_ARGS_BASE + its row of
+ * TABLE_FTRACE * FTRACE_ARGS_STRIDE. */
 #define FTRACE_ARGS_BASE ((int64_t)1 << 40)
-#define FTRACE_ARGS_STRIDE 64 /* arguments that are shown of an event */
+#define FTRACE_ARGS_STRIDE 64 /* most arguments of an event; more are left out */
 
 /* The bytes that rows refer to: the file's mapping and unpacked packets. */
 struct trace_bytes {
@@ -99,33 +103,41 @@ struct store {
 	size_t n_generic, cap_generic;
 	struct trace_bytes *bytes; /* owned */
 	size_t n_bytes, cap_bytes;
-	uint32_t *arg_slots; /* owned: sets by their contents; set + 1 */
+	uint32_t *arg_slots; /* owned: hash table of sets by their contents; id + 1, 0: empty */
 	uint32_t n_arg_slots, n_arg_sets;
 	struct stat_count *stats; /* owned hash */
-	int64_t start_ts, end_ts; /* of all events; set by the importer */
+	int64_t start_ts, end_ts; /* ns, of all events; the importer sets them */
 };
 
+/* Unmaps or frees the bytes, not the struct. */
 void trace_bytes_free(struct trace_bytes *b);
 
-/* Gives back the memory of the pages of a mapped file; they are read again when they are needed. */
+/* Gives the pages of a mapped file back to the kernel, which reads them again when they are used.
+ * Does nothing for bytes that are not mapped. */
 void trace_bytes_release_pages(const struct trace_bytes *b);
 
-/* Keeps bytes until the store is freed; they belong to it also on failure. Returns 0 or -errno. */
+/* Takes the bytes over: frees them with the store, or at once on failure. Returns 0, or -EFBIG or
+ * -ENOMEM. */
 int store_keep(struct store *s, struct trace_bytes bytes);
 
-/* Returns the number of a state's string, for columns of states. */
+/* Returns the number that a column of states has for a string; makes it if it is new. Returns
+ * NULL_U16 without memory, or if there are too many states. */
 uint16_t store_state(struct store *s, uint32_t string);
 
-/* The payload of a message: how far it is from the trace's first byte. */
+/* Returns the value of PAYLOAD_RAW: how far the message is from the first byte of s->bytes[0]. The
+ * message begins with its length, as a varint, and may be in any of s->bytes. */
 static inline uint64_t store_raw_payload(const struct store *s, const uint8_t *message)
 {
 	return ((uintptr_t)message - (uintptr_t)s->bytes[0].data) & PAYLOAD_NONE;
 }
 
+/* Returns the message of a value of store_raw_payload(). */
 static inline const uint8_t *store_message(const struct store *s, uint64_t value)
 {
 	return (const uint8_t *)(uintptr_t)(((uintptr_t)s->bytes[0].data + value) & PAYLOAD_NONE);
 }
 
+/* Reads a cell as a value of SQL. Sets ret->kind always, the other members as far as the kind has
+ * them. */
 void store_value(const struct store *s, const struct table *t, uint32_t row, unsigned column,
 		 struct value *ret);

@@ -103,7 +103,7 @@ static const char *store_bytes(struct strings *t, const void *s, size_t len)
 		memcpy(p, s, len);
 	p[len] = '\0';
 	t->block_left -= len + 1;
-	/* A block of its own for a long string has no room left to find. */
+	/* A block that was made for one long string is full. */
 	if (len + 1 > BLOCK_BYTES)
 		t->block_left = 0;
 	return p;

@@ -29,8 +29,11 @@ struct strings {
 void strings_init(struct strings *t, struct budget *budget);
 void strings_deinit(struct strings *t);
 
-/* Returns the id. Without memory it returns 0 and sets the budget's error. s may be NULL if len is
- * 0. */
+/*
+ * Copies the string, unless it is there, and returns its id. Without memory it returns 0 and sets
+ * the budget's error. It also returns 0 for more than 1 GiB. s may be NULL if len is 0.
+ * strings_intern_f() cuts a text after 511 bytes.
+ */
 uint32_t strings_intern(struct strings *t, const void *s, size_t len);
 uint32_t strings_intern_z(struct strings *t, const char *s);
 uint32_t strings_intern_f(struct strings *t, const char *fmt, ...)
@@ -39,5 +42,6 @@ uint32_t strings_intern_f(struct strings *t, const char *fmt, ...)
 /* Returns the id of a string that was interned before, or NULL_U32. */
 uint32_t strings_find(const struct strings *t, const void *s, size_t len);
 
-/* The string of an id; "" for an id that was never given out. */
+/* Returns the string of an id, or "" for NULL_U32 and any other id that was never given out. It is
+ * valid until strings_deinit(). */
 const char *strings_get(const struct strings *t, uint32_t id);

@@ -10,7 +10,7 @@
 
 /* A run of rows whose time stamps share the upper half. */
 struct epoch {
-	uint32_t row; /* the first one */
+	uint32_t row; /* the first row */
 	uint32_t high;
 };
 
@@ -29,9 +29,11 @@ static const uint8_t width_of[] = {
 	[COLUMN_STRING] = 4, [COLUMN_STATE] = 2, [COLUMN_COMPUTED] = 0,
 };
 
-/* table_append() returns its row 0 if there is no memory for the first chunk of a table, so callers
- * may write the row without a check. The table has no rows then, and no reader uses the values.
- * Each column has one cell, behind the headers of the columns. */
+/*
+ * If there is no memory for the first chunk of a table, table_append() gives the table this chunk
+ * and returns row 0, so that callers may write the row without a check. The table has no rows then,
+ * and no reader uses the values. Each column has one cell, behind the headers of the columns.
+ */
 static union {
 	struct table_chunk chunk;
 	uint64_t words[1 +
@@ -97,12 +99,12 @@ void table_deinit(struct table *t)
 	*t = (struct table){0};
 }
 
-/* Puts a copy in the place of a chunk; the old one is returned. */
+/* Puts a copy in the place of a chunk. Returns the old chunk, which the caller frees. */
 static struct table_chunk *replace_chunk(struct table *t, size_t at, struct table_chunk *copy)
 {
 	struct table_chunk *old = t->chunks[at];
 
-	/* A copy that is larger than allowed is an error of the next row. */
+	/* This may exceed the limit: the next budget_take() fails then. */
 	t->budget->used += chunk_size(copy, t->def->n_columns);
 	t->budget->used -= chunk_size(old, t->def->n_columns);
 	t->chunks[at] = copy;
@@ -221,7 +223,8 @@ int64_t table_ts(const struct table *t, unsigned column, uint32_t row)
 {
 	size_t k = row >> TABLE_CHUNK_BITS, lo = t->chunks[k]->epoch, hi = t->n_epochs;
 
-	/* The last epoch that begins at or before the row: not after the next chunk's first one. */
+	/* Finds the last epoch that begins at or before the row: at the latest, that of the next
+	 * chunk's first row. */
 	if (k + 1 < t->n_chunks && t->chunks[k + 1]->epoch < hi)
 		hi = (size_t)t->chunks[k + 1]->epoch + 1;
 	while (hi > lo + 1) {
@@ -299,7 +302,7 @@ uint32_t table_lower_bound(const struct table *t, int64_t ts)
 	return lo;
 }
 
-/* The number of a value in starts. */
+/* Returns the index of a value in x->starts. */
 static uint32_t row_index_place(const struct row_index *x, uint32_t v)
 {
 	return v < TABLE_HIGH_VALUES ? v : x->n_values - x->n_high + (v - TABLE_HIGH_VALUES);
@@ -355,7 +358,7 @@ const struct row_index *table_index(struct table *t, unsigned column)
 			x->n_high = MAX(x->n_high, v - TABLE_HIGH_VALUES + 1);
 	}
 	x->n_values += x->n_high;
-	/* Values that are not dense would take more than the column itself. */
+	/* With sparse values, x->starts would take more memory than the column itself. */
 	if (x->n_values / 4 > t->rows + 65536u || !fill_index(t, column, x)) {
 		row_index_free(x);
 		return NULL;

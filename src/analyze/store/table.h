@@ -12,14 +12,13 @@
  * Columns of integers in memory. A table has chunks of 4096 rows, with an array for each column:
  *
  *	chunk 0   ts ts ts ... | dur dur dur ... | utid utid utid ...
- *	chunk 1   ts ts ts ... | dur dur dur ... | utid utid utid ...
  *
- * Chunks that are full are packed (table_chunk.h), but for the last one of them, whose rows still
- * change. Rows are only appended. A time stamp takes 4 bytes: its upper half is in the list of
- * epochs, once for each run of rows that share it (4.3 s of a trace). A duration takes 4 bytes,
- * too; longer ones are in a hash by row. Strings are ids of struct strings.
+ * Full chunks are packed (table_chunk.h), except the last full one, whose rows still change. Rows
+ * are only appended. A time stamp takes 4 bytes: the list of epochs has its upper half, once for
+ * each run of rows that share it (4.3 s). A duration takes 4 bytes, too; a hash has longer ones by
+ * row. Strings are ids of struct strings.
  *
- * Without memory the table keeps its error in *budget and overwrites its last row (importer.h).
+ * Without memory a table sets budget->error, and table_append() returns the last row again, or 0.
  */
 
 #define TABLE_MAX_ROWS (UINT32_MAX - 16)
@@ -32,21 +31,21 @@ enum column_kind {
 	COLUMN_ID, /* the row's number; not stored */
 	COLUMN_TS,
 	COLUMN_DUR, /* -1: open */
-	COLUMN_I64, /* NULL_I64 is NULL; the other kinds likewise */
+	COLUMN_I64, /* NULL_I64 is NULL; NULL_U32, NULL_U16 and NULL_U8 in the other kinds */
 	COLUMN_I32, /* never NULL */
 	COLUMN_U32,
 	COLUMN_U16,
 	COLUMN_U8,
 	COLUMN_F64, /* never NULL */
-	COLUMN_STRING, /* 32 bits */
-	COLUMN_STATE, /* 16 bits: one of the store's states */
+	COLUMN_STRING, /* 32 bits: a string's id */
+	COLUMN_STATE, /* 16 bits: index of the string in store.states */
 	COLUMN_SAME, /* another name of the column `arg` */
-	COLUMN_COMPUTED, /* by the function; not stored */
+	COLUMN_COMPUTED, /* `compute` returns the value; not stored */
 };
 
 enum value_kind { VALUE_NULL, VALUE_INT, VALUE_REAL, VALUE_TEXT };
 
-/* A value of SQL. Text is borrowed from the store, without a NUL. */
+/* A value of SQL. Text is valid as long as the store, and has no NUL at its end. */
 struct value {
 	enum value_kind kind;
 	int64_t i;
@@ -59,16 +58,16 @@ struct store;
 struct column_def {
 	const char *name; /* NULL: not shown in SQL */
 	enum column_kind kind;
-	uint8_t arg;
+	uint8_t arg; /* SAME: a column; COMPUTED: 1 if the value is text, else 0 */
 	void (*compute)(const struct store *s, uint32_t row, struct value *ret);
-	uint8_t of; /* COMPUTED: the 16-bit column on which alone the value depends; 0: none */
+	uint8_t of; /* COMPUTED: the 16-bit column that alone decides the value; 0: none */
 };
 
 struct table_def {
 	const char *name; /* NULL: not shown in SQL */
 	const struct column_def *columns;
 	uint8_t n_columns;
-	uint8_t ts; /* the column of time by which rows are sorted mostly; 0: none */
+	uint8_t ts; /* the COLUMN_TS by which rows are sorted, unless table.unsorted; 0: none */
 };
 
 struct epoch;
@@ -92,7 +91,7 @@ struct table {
 void table_init(struct table *t, const struct table_def *def, struct budget *budget);
 void table_deinit(struct table *t);
 
-/* Appends a row of unset columns and returns its number. */
+/* Appends a row and returns its number. Its cells are undefined until they are set. */
 uint32_t table_append(struct table *t);
 
 static inline uint64_t table_cell(const struct table *t, unsigned column, uint32_t row)
@@ -100,10 +99,10 @@ static inline uint64_t table_cell(const struct table *t, unsigned column, uint32
 	return chunk_cell(t->chunks[row >> TABLE_CHUNK_BITS], column, row & (TABLE_CHUNK_ROWS - 1));
 }
 
-/* Sets a cell of a packed chunk, which is made wider where needed. */
+/* Sets a cell of a packed chunk. Makes the column wider in this chunk if the value does not fit. */
 void table_set_packed(struct table *t, unsigned column, uint32_t row, uint64_t v);
 
-/* The type has the column's width. */
+/* Reads and sets a cell. The type must have the column's width. */
 #define TABLE_ACCESS(name, type, unsigned_type)                                                    \
 	static inline type table_##name(const struct table *t, unsigned column, uint32_t row)      \
 	{                                                                                          \
@@ -131,30 +130,31 @@ TABLE_ACCESS(i64, int64_t, uint64_t)
 double table_f64(const struct table *t, unsigned column, uint32_t row);
 void table_set_f64(struct table *t, unsigned column, uint32_t row, double v);
 
-/* The time of a row: of the last appended row to set, of any row to read. */
+/* In ns. A time can be set in the last row only. table_next_ts() is fast for ascending rows: it
+ * keeps its place in *at, which is 0 at first. A duration of -1 is open. */
 void table_set_ts(struct table *t, unsigned column, uint32_t row, int64_t ts);
 int64_t table_ts(const struct table *t, unsigned column, uint32_t row);
-int64_t table_next_ts(const struct table *t, unsigned column, uint32_t row, size_t *at); /* up */
+int64_t table_next_ts(const struct table *t, unsigned column, uint32_t row, size_t *at);
 void table_set_dur(struct table *t, unsigned column, uint32_t row, int64_t dur);
 int64_t table_dur(const struct table *t, unsigned column, uint32_t row);
 
-/* Returns the number of rows with a time below ts. The table is sorted. */
+/* Returns the number of rows with a time below ts. The table must be sorted (!t->unsorted). */
 uint32_t table_lower_bound(const struct table *t, int64_t ts);
 
-/* A column may have two ranges of values: from 0, and from here on. */
+/* The values of an indexed column may be in two ranges: one from 0, and one from here. */
 #define TABLE_HIGH_VALUES (UINT32_C(1) << 31)
 
-/* Row numbers by value of one column, made when a query first asks for it. */
+/* The row numbers for each value of one column. A query that needs the index makes it. */
 struct row_index {
-	uint32_t *starts; /* owned: of value v starts[v] to starts[v + 1] in rows */
+	uint32_t *starts; /* owned: value v has rows[starts[v]] to rows[starts[v + 1] - 1] */
 	uint32_t *rows; /* owned; ascending for each value */
-	uint32_t n_values; /* with n_high */
-	uint32_t n_high; /* from TABLE_HIGH_VALUES on: their starts follow those of the others */
-	uint32_t n_rows; /* rows of the table when it was made */
+	uint32_t n_values; /* entries of starts, less one; n_high of them are high values */
+	uint32_t n_high; /* values from TABLE_HIGH_VALUES on; starts has them after the others */
+	uint32_t n_rows; /* rows of the table when the index was made */
 };
 
-/* Returns the index of a 32-bit column, or NULL if it takes too much memory. */
+/* Returns the index of a 32-bit column; NULL: too much memory. Valid until rows are added. */
 const struct row_index *table_index(struct table *t, unsigned column);
 
-/* Sets where in x->rows the rows of a value are. Returns false if there are none. */
+/* Sets the range of x->rows for a value; it may be empty. Returns false if there is no range. */
 bool row_index_find(const struct row_index *x, int64_t v, uint32_t *ret_begin, uint32_t *ret_end);

@@ -15,8 +15,8 @@ static size_t cells_offset(size_t n_columns)
 	return sizeof(struct table_chunk) + n_columns * sizeof(struct chunk_column);
 }
 
-/* Places the columns one after the other, wide ones first, so that those of their own width are
- * aligned. Returns the size. */
+/* Places the columns one after the other, wide ones first, so that columns of their own width are
+ * aligned. Returns the size of the chunk in bytes. */
 static size_t place_columns(struct chunk_column *columns, size_t n)
 {
 	size_t at = cells_offset(n);
@@ -65,13 +65,14 @@ size_t chunk_size(const struct table_chunk *k, size_t n_columns)
 
 /* ---- packing ---- */
 
-/* What the cells of a column are; of all ones are no values. */
+/* The smallest and the largest value of a column's cells, without cells of all ones. */
 struct extent {
 	uint64_t low, high; /* low > high: there are no values */
-	bool has_ones;
+	bool has_ones; /* some cells have all ones */
 };
 
-/* Added to 1, all ones are 0 and do not count as the highest; as the lowest they never count. */
+/* `above` is the largest value + 1. A cell of all ones is 0 there, so it never is the largest; nor
+ * is it the smallest, as `low` begins with all ones. */
 #define EXTENT_OF(type)                                                                            \
 	static struct extent extent_of_##type(const type *cells)                                   \
 	{                                                                                          \
@@ -132,7 +133,7 @@ static void set_packed_width(struct chunk_column *c, const struct extent *e)
 	c->width = width;
 }
 
-/* Each cell is written with 8 bytes, of which the next ones overwrite what is too much. */
+/* Writes 8 bytes for each cell; the cells that follow overwrite those beyond its width. */
 #define COPY_CELLS(type)                                                                           \
 	static void copy_cells_of_##type(uint8_t *to, const struct chunk_column *c,                \
 					 const type *from)                                         \
@@ -167,7 +168,7 @@ __attribute__((noinline)) static void copy_cells(struct table_chunk *to,
 		copy_cells_of_uint64_t(cells, c, from);
 }
 
-/* Calls for each column in the order of their places, as copies write over what follows. */
+/* Visits the columns in the order of their places, as COPY_CELLS writes beyond a column's end. */
 #define FOR_EACH_PLACED(i, k, n)                                                                   \
 	for (unsigned width_ = 8; width_; width_--)                                                \
 		for (size_t i = 0; i < (n); i++)                                                   \

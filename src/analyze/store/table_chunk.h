@@ -8,12 +8,13 @@
 
 /*
  * The cells of 4096 rows, with an array for each column. The chunk that rows are appended to has
- * cells of the column's own width. Once it is full it is packed: a cell takes the bytes that the
- * largest difference from the column's smallest value in this chunk needs, also 3 or none.
+ * cells of the column's own width. A full chunk can be packed: a cell then takes as many bytes as
+ * the largest difference from the column's smallest value in this chunk needs, also 3 or none.
  *
  *	values  1000 1007 NULL 1260	->	base 1000, 2 bytes a cell: 0, 7, 0xffff, 260
  *
- * The value of all ones (NULL, or an open duration) stands for itself at each width.
+ * The value of all ones (NULL of an unsigned column, or an open duration) has all ones at each
+ * width.
  */
 
 #define TABLE_CHUNK_BITS 12
@@ -23,32 +24,33 @@
 struct chunk_column {
 	uint64_t base; /* value of a cell that is 0 */
 	uint64_t ones; /* value of a cell of all ones */
-	uint64_t mask; /* of a cell */
-	uint32_t offset; /* of the cells, from the chunk's start */
+	uint64_t mask; /* all ones, in the width of a cell */
+	uint32_t offset; /* bytes from the chunk's start to the cells */
 	uint8_t width; /* bytes of a cell */
-	uint8_t own_width; /* before it was packed; 0: the column is not stored */
+	uint8_t own_width; /* bytes of a cell that is not packed; 0: the column is not stored */
 };
 
 struct table_chunk {
 	bool packed;
-	uint32_t epoch; /* of its first row, for the table */
-	struct chunk_column columns[]; /* then the cells, then 8 bytes, as cells are read by 8 */
+	uint32_t epoch; /* index of the first row's epoch in table.epochs */
+	struct chunk_column columns[]; /* then the cells, then 8 bytes: a cell is read as 8 bytes */
 };
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "a cell is the lowest bytes of 8");
 
-/* Returns the chunk's size with columns of these own widths, and sets where they are if k is not
- * NULL. */
+/* Returns the size in bytes of a chunk that is not packed, with columns of these widths. Sets up
+ * the columns of k, unless it is NULL. */
 size_t chunk_layout(struct table_chunk *k, size_t n_columns, const uint8_t *own_widths);
 
-/* The bytes that a chunk takes. */
+/* Returns the size of a chunk in bytes. */
 size_t chunk_size(const struct table_chunk *k, size_t n_columns);
 
-/* Returns a packed copy, or NULL without memory. The columns in the mask keep their own width while
- * one of their cells is of all ones. */
+/* Returns a packed copy of a full chunk, which the caller frees, or NULL without memory. A column
+ * whose bit is set in `open` keeps its own width if a cell of it has all ones. */
 struct table_chunk *chunk_pack(const struct table_chunk *k, size_t n_columns, uint32_t open);
 
-/* Returns a copy of a packed chunk in which the column has its own width, or NULL. */
+/* Returns a copy of a packed chunk in which the column has its own width, or NULL without memory.
+ * The caller frees it. */
 struct table_chunk *chunk_widen(const struct table_chunk *k, size_t n_columns, unsigned column);
 
 static inline void *chunk_place(struct table_chunk *k, unsigned column, uint32_t at)
@@ -68,8 +70,8 @@ static inline uint64_t chunk_cell(const struct table_chunk *k, unsigned column, 
 	return v == c->mask ? c->ones : c->base + v;
 }
 
-/* Sets a cell, with a value of the column's own width. Returns false if a packed one is too
- * narrow. */
+/* Sets a cell to a value of the column's own width. Returns false if the value does not fit into
+ * the packed cell. */
 static inline bool chunk_set_cell(struct table_chunk *k, unsigned column, uint32_t at, uint64_t v)
 {
 	const struct chunk_column *c = &k->columns[column];

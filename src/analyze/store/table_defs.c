@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A row a column: its name in SQL, and how it is stored. Names, types and meaning are those of
- * trace_processor's tables, so that scripts run on both.
+ * Each row describes a column: its name in SQL, and how it is stored. Names, types and meaning are
+ * those of trace_processor's tables, so that scripts run on both.
  */
 #include "analyze/store/table_defs.h"
 
@@ -35,7 +35,7 @@ static void set_string(const struct store *s, struct value *ret, uint32_t id)
 			.kind = VALUE_TEXT, .s = s->strings.of[id].s, .len = s->strings.of[id].len};
 }
 
-/* Of what no Linux trace has. */
+/* NULL, for columns about which no Linux trace says anything. */
 static void no_value(const struct store *s, uint32_t row, struct value *ret)
 {
 	(void)s;
@@ -45,7 +45,7 @@ static void no_value(const struct store *s, uint32_t row, struct value *ret)
 
 /* ---- process, sched ---- */
 
-/* uid splits into user and app as Android numbers them. */
+/* Android numbers its uids as user * UIDS_A_USER + app. */
 #define UIDS_A_USER 100000
 
 static void process_appid(const struct store *s, uint32_t row, struct value *ret)
@@ -164,7 +164,7 @@ static void ftrace_flags(const struct store *s, uint32_t row, struct value *ret)
 			     : 0);
 }
 
-/* ---- slices: times of the thread are known of few ---- */
+/* ---- slices: few of them have times of their thread ---- */
 
 uint32_t slice_times_row(const struct table *t, uint32_t slice)
 {

@@ -6,8 +6,8 @@
 /* The tables, by enum store_table. */
 extern const struct table_def table_defs[TABLES];
 
-/* Returns the row of TABLE_SLICE_TIMES with a slice's thread times, or NULL_U32. Rows are in the
- * order of slices. */
+/* Returns the row of t (TABLE_SLICE_TIMES) with the thread times of a slice, or NULL_U32. Its rows
+ * are in the order of slices. */
 uint32_t slice_times_row(const struct table *t, uint32_t slice);
 
 /* States whose numbers are fixed; store_init() makes them. */

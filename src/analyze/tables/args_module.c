@@ -18,7 +18,8 @@ static const char schema[] =
 	"int_value INTEGER, string_value TEXT, real_value REAL, value_type TEXT,"
 	"display_value TEXT)";
 
-/* How rows are found: all arguments of a set; of the set that has an argument. */
+/* How rows are found: PLAN_SET lists the arguments of a set, PLAN_ID those of the set that has the
+ * argument with an id. */
 enum args_plan { PLAN_ALL, PLAN_SET, PLAN_ID };
 
 struct args_vtab {
@@ -28,11 +29,11 @@ struct args_vtab {
 
 struct args_cursor {
 	sqlite3_vtab_cursor base;
-	struct arg_list list; /* of the set */
+	struct arg_list list; /* arguments of `set`; list.args is owned */
 	int64_t set;
 	size_t at; /* in the list */
-	uint32_t row; /* of the next kernel event */
-	bool one, done;
+	uint32_t row; /* of TABLE_FTRACE: the next kernel event */
+	bool one, done; /* one: no further set follows */
 };
 
 static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sqlite3_vtab **ret,
@@ -110,17 +111,15 @@ static bool has_call(const struct store *s, int64_t set)
 	return set - CALL_SETS < s->tables[TABLE_CALL].rows;
 }
 
-/* The id of an argument of a set. */
+/* Returns the id of the argument at a place of a set. */
 static int64_t arg_id(int64_t set, size_t at)
 {
 	return (call_args_is_set(set) ? CALL_ARG_IDS + (set - CALL_SETS) * CALL_ARG_STRIDE : set) +
 	       (int64_t)at;
 }
 
-/*
- * Advances to the next set that has an argument. Sets of events are those that a stored one does
- * not contain.
- */
+/* Advances to the next set that has an argument. Skips kernel events whose set is stored, as it
+ * came before. Returns 0 or -ENOMEM. */
 static int next_set(struct args_cursor *c)
 {
 	const struct store *s = store_of(c);
@@ -151,7 +150,7 @@ static int next_set(struct args_cursor *c)
 	return r;
 }
 
-/* The set that an argument is in. */
+/* Returns the set that has the argument with an id; -1 if there is none. */
 static int64_t set_with(const struct store *s, int64_t id)
 {
 	const struct table *stored = &s->tables[TABLE_ARGS];

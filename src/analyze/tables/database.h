@@ -7,16 +7,17 @@
 #include "base/core/err.h"
 
 /*
- * An SQLite database in memory whose tables are those of the store: virtual tables that read its
- * columns, and views on them. Returns 0 with *ret_db, which the caller closes with sqlite3_close()
- * before the store is freed; or -ENOMEM.
+ * Opens an SQLite database in memory whose tables are those of the store: virtual tables that read
+ * the store's columns, and views on them. Returns 0 with *ret_db, which the caller closes with
+ * sqlite3_close() before it frees the store; or -ENOMEM.
  */
 int database_open(struct store *s, sqlite3 **ret_db);
 
 /*
- * Prepares the first statement of a text, as sqlite3_prepare_v2() does. It also knows INCLUDE
- * PERFETTO MODULE and CREATE PERFETTO TABLE and VIEW. *ret is NULL if there is nothing to run.
- * Returns 0, or -EINVAL and sets e.
+ * Prepares the first statement of a text, as sqlite3_prepare_v2() does; the caller finalizes *ret.
+ * It also knows CREATE PERFETTO TABLE and VIEW, and INCLUDE PERFETTO MODULE, which it runs at once.
+ * *ret is NULL if there is nothing left to run. *ret_rest is the text after the statement. Returns
+ * 0, or -EINVAL or -ENOMEM and sets e.
  */
 int database_prepare(sqlite3 *db, const char *sql, sqlite3_stmt **ret, const char **ret_rest,
 		     struct err_text *e);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * ancestor_slice(id) and descendant_slice(id): the slices around a slice and those inside of it, as
- * tables with the columns of `slice`. A slice that is not there has none.
+ * tables with the columns of __intrinsic_slice. For an id that no slice has they have no rows.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,14 +15,14 @@ struct walk_vtab {
 	sqlite3_vtab base;
 	struct store *store;
 	bool down;
-	int n_columns; /* then the argument */
+	int n_columns; /* of the slices; the hidden column start_id, the argument, follows */
 };
 
 struct walk_cursor {
 	sqlite3_vtab_cursor base;
 	uint32_t *rows; /* owned; ascending */
 	size_t n, cap, at;
-	int64_t of;
+	int64_t of; /* the argument */
 };
 
 static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sqlite3_vtab **ret,
@@ -128,7 +128,7 @@ static bool walk_up(const struct table *t, struct walk_cursor *c, uint32_t row)
 	return true;
 }
 
-/* The rows that were found are also those whose children come next. */
+/* c->rows is the result, and the queue of slices whose children are still to be added. */
 static bool walk_down(struct table *t, struct walk_cursor *c, uint32_t row)
 {
 	const struct row_index *children = table_index(t, SLICE_PARENT);

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * CREATE VIRTUAL TABLE x USING SPAN_JOIN(a PARTITIONED c, b PARTITIONED c): intervals during which
- * a row of both tables lasts. Each table is read once, sorted by partition and time, and the two
- * streams are merged:
+ * CREATE VIRTUAL TABLE x USING SPAN_JOIN(a PARTITIONED c, b PARTITIONED c): x has the intervals
+ * during which a row of a and a row of b last. Each table is read once, sorted by partition and
+ * time, and the two streams are merged:
  *
  *	a	|--- a1 ---|     |--- a2 ---|
  *	b	      |------- b1 -------|
- *	x	      |a1b1|     |a2b1|			SPAN_LEFT_JOIN also has a1 alone, SPAN_OUTER_JOIN both alone
+ *	x	      |a1b1|     |a2b1|
  *
- * For these two a stream also has gaps: intervals between its rows, whose columns are NULL.
+ * SPAN_LEFT_JOIN also has the intervals of a alone, SPAN_OUTER_JOIN those of b alone as well. To
+ * that end the stream of b, or both, also have gaps: intervals between rows, with columns of NULL.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -34,21 +35,21 @@ struct join_vtab {
 	sqlite3_vtab base;
 	sqlite3 *db;
 	struct join_table tables[2];
-	bool gaps[2]; /* the stream has gaps */
+	bool gaps[2]; /* by table: its stream has gaps */
 };
 
 enum span_kind { SPAN_END, SPAN_ROW, SPAN_GAP };
 
-/* The rows of a table, and the span that is looked at. A row of dur -1 ends where it begins. */
+/* The rows of a table as spans, of which one is current. A row of dur -1 ends where it begins. */
 struct stream {
 	sqlite3_stmt *st; /* ts, dur, partition, columns */
 	bool partitioned, gaps;
-	bool has_row; /* of the statement: */
+	bool has_row; /* the statement has a row, with: */
 	int64_t row_partition, row_ts;
-	int64_t partition; /* that is read */
-	int64_t rows_end; /* of the last row in it */
-	enum span_kind kind;
-	int64_t ts, end, literal_end; /* ts + dur, without overflow */
+	int64_t partition; /* current partition */
+	int64_t rows_end; /* end of the last span before the current one */
+	enum span_kind kind; /* of the current span, as ts and the ends */
+	int64_t ts, end, literal_end; /* literal_end: ts + dur, also for dur -1 */
 };
 
 struct join_cursor {
@@ -84,7 +85,7 @@ static int disconnect(sqlite3_vtab *base)
 	return SQLITE_OK;
 }
 
-/* "a" or "a PARTITIONED c". */
+/* Reads "a" or "a PARTITIONED c". Returns false for other texts, or without memory. */
 static bool parse_table(const char *text, struct join_table *t)
 {
 	_cleanup_(freep) char *copy = strdup(text);
@@ -111,7 +112,7 @@ static bool add_column(struct join_table *t, const char *name, const char *type)
 	return t->columns[t->n_columns - 1] && t->types[t->n_columns - 1];
 }
 
-/* Returns an SQLite result code, and sets *error. */
+/* Returns an SQLite result code; *error is a message for the user, if there is one. */
 static int read_columns(sqlite3 *db, struct join_table *t, char **error)
 {
 	char *sql = sqlite3_mprintf("SELECT * FROM \"%w\" LIMIT 0", t->name);
@@ -226,7 +227,7 @@ static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sq
 	return SQLITE_OK;
 }
 
-/* ---- plans: 1 is partition = ? ---- */
+/* ---- plans: plan 1 has the constraint partition = ? ---- */
 
 static int best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 {
@@ -299,7 +300,7 @@ static bool row_is_of(const struct stream *s, int64_t partition)
 	return s->has_row && (!s->partitioned || s->row_partition == partition);
 }
 
-/* Looks at the statement's row, or at the gap before it. */
+/* Makes the statement's row, or the gap before it, the current span. */
 static void stream_settle(struct stream *s)
 {
 	bool in = row_is_of(s, s->partition);
@@ -328,7 +329,8 @@ static void stream_next(struct join_cursor *c, struct stream *s)
 	stream_settle(s);
 }
 
-/* Looks at the first span of a partition. One without partitions starts again for each. */
+/* Makes the first span of a partition the current one. again: a stream without partitions starts
+ * from its first row again. */
 static void stream_begin(struct join_cursor *c, struct stream *s, int64_t partition, bool again)
 {
 	if (!s->partitioned && again) {
@@ -367,7 +369,7 @@ static struct stream *first_to_end(struct stream *a, struct stream *b)
 	return a->kind == SPAN_GAP && b->kind == SPAN_ROW ? a : b;
 }
 
-/* Advances to the next partition that has rows. */
+/* Advances to the next partition that has rows. Returns false if there is none. */
 static bool next_partition(struct join_cursor *c, bool first)
 {
 	struct stream *a = &c->streams[0], *b = &c->streams[1];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Functions of SQL: EXTRACT_ARG, EXTRACT_METADATA, and the bounds of the trace. */
+/* Functions of SQL: EXTRACT_ARG, EXTRACT_METADATA, the bounds of the trace, and units of time. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -106,7 +106,8 @@ static void trace_dur(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 	sqlite3_result_int64(ctx, s->end_ts - s->start_ts);
 }
 
-/* Nanoseconds of a unit, as time_from_ms(n), and the units in a time. */
+/* time_from_ms(n) and its like return n units in ns; time_to_ms(t) and its like return how many
+ * whole units a time in ns has. */
 static void time_from(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
 	(void)argc;

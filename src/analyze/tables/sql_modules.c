@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Modules of trace_processor's library: views by their names and columns, made when a script
- * includes them. */
+/* Modules of trace_processor's library, as views with the same names and columns. A module's views
+ * are made when a script includes it. */
 #include <string.h>
 
 #include "analyze/tables/table_module.h"
@@ -42,7 +42,7 @@ static const struct sql_module {
 	{"time.conversion", ""}, /* its functions are always there */
 };
 
-/* "a.*" is all modules of a package. */
+/* "a.*" matches all modules of the package a. */
 static bool matches(const struct sql_module *m, const char *name)
 {
 	size_t n = strlen(name);

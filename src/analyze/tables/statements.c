@@ -6,8 +6,8 @@
  *	CREATE [OR REPLACE] PERFETTO TABLE t [(types)] AS SELECT ...
  *	CREATE [OR REPLACE] PERFETTO VIEW v [(types)] AS SELECT ...
  *
- * CREATE VIEW makes a temporary view: others cannot read the views of the tables, which are
- * temporary as well.
+ * A plain CREATE VIEW makes a temporary view, as views that are not temporary cannot read the views
+ * on the tables: those are temporary.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -21,7 +21,7 @@
 #include "base/core/mem.h"
 #include "base/text/str.h"
 
-/* A place in a text of SQL. */
+/* Returns the next place that is neither white space nor a comment. */
 static const char *skip_space(const char *s)
 {
 	for (;;) {
@@ -49,7 +49,7 @@ static size_t name_length(const char *s)
 	return n;
 }
 
-/* Skips the words if they are next. Returns true if they are. */
+/* Skips the words, in upper or lower case, if they come next. Returns true if they do. */
 static bool take(const char **s, const char *words)
 {
 	const char *p = *s;
@@ -84,7 +84,8 @@ static void take_brackets(const char **s)
 	}
 }
 
-/* Finds the table, view or module whose name is the nearest to n->word; it is copied. */
+/* Tries the names of all tables, views and virtual tables. n gets the name that is nearest to
+ * n->word; `best` has the copy. */
 static void find_nearest_table(sqlite3 *db, struct str_nearest *n,
 			       char best[static STR_NEAREST_SIZE])
 {
@@ -141,7 +142,7 @@ static int include(sqlite3 *db, const char *s, const char **ret_rest, struct err
 
 /* ---- CREATE ---- */
 
-/* Prepares `head` and the first statement of s as one. */
+/* Prepares `head` and the first statement of s as one statement. */
 static int prepare_with_head(sqlite3 *db, const char *head, const char *s, sqlite3_stmt **ret,
 			     const char **ret_rest, struct err_text *e)
 {
@@ -157,7 +158,8 @@ static int prepare_with_head(sqlite3 *db, const char *head, const char *s, sqlit
 	return r == SQLITE_OK ? 0 : fail(db, e);
 }
 
-/* True for a view without the name of a schema. s: after CREATE VIEW. */
+/* Returns true if the view's name is not quoted and has no name of a schema before it. s: the text
+ * after CREATE VIEW. */
 static bool is_plain_name(const char *s)
 {
 	take(&s, "IF NOT EXISTS");
@@ -165,7 +167,7 @@ static bool is_plain_name(const char *s)
 	return *s != '"' && *s != '`' && *s != '[' && !memchr(s, '.', name_length(s));
 }
 
-/* s: after PERFETTO TABLE or VIEW. */
+/* s: the text after PERFETTO TABLE or VIEW. what: "TABLE" or "VIEW". */
 static int create(sqlite3 *db, const char *s, const char *what, bool replace, sqlite3_stmt **ret,
 		  const char **ret_rest, struct err_text *e)
 {

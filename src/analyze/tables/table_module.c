@@ -5,12 +5,13 @@
  *
  *	id = ?			one row
  *	ts >= ? and ts < ?	a range of rows, found by bisection: rows are sorted by ts
- *	utid = ?		rows of an index that is made at the first use; of a 32-bit column or a string
- *	name = ?		of ftrace_event: the name is looked up once for each kind of event, then
+ *	utid = ?		rows of an index, for a column of 32 bits or strings; its first
+ *				use makes the index
+ *	name = ?		of ftrace_event: the name of each kind of event is compared once,
  *				rows of other kinds are skipped
  *
- * SQLite checks each constraint again. A value of another type than the column's takes part in no
- * plan then.
+ * SQLite checks each constraint again, so a value of another type than the column's need not narrow
+ * the rows.
  */
 #include "analyze/tables/table_module.h"
 
@@ -22,19 +23,20 @@
 #include "base/core/mem.h"
 #include "base/text/str.h"
 
-/* Bits of a plan. Arguments come in the order of plan_order. */
+/* Bits of a plan. xFilter gets its arguments in the order of plan_order. */
 #define PLAN_ID 0x1 /* = */
-#define PLAN_EQUAL 0x2 /* = of the column in bits 16 and up */
+#define PLAN_EQUAL 0x2 /* = for the column whose number is in bits 16 to 23 */
 #define PLAN_TS_EQUAL 0x4
 #define PLAN_TS_FROM 0x8 /* >= or > */
 #define PLAN_TS_TO 0x10 /* <= or < */
 #define PLAN_TS_LESS 0x20 /* with PLAN_TS_TO: < */
 #define PLAN_DESC 0x40
-#define PLAN_MATCH 0x80 /* = of a computed column, in bits 24 and up */
+#define PLAN_MATCH 0x80 /* = for the computed column whose number is in bits 24 and up */
 #define PLAN_COLUMN_SHIFT 16
 #define PLAN_MATCH_SHIFT 24
 
-/* Rows of one time are so few that no index is made to find some of them. */
+/* A step is left out if the plan has a bit of `unless`. Rows with one time are so few that no index
+ * is made to find some of them. */
 static const struct plan_step {
 	int bit;
 	int unless;
@@ -49,14 +51,14 @@ struct store_vtab {
 	sqlite3_vtab base;
 	struct store *store;
 	struct table *table;
-	uint8_t column_of[TABLE_MAX_COLUMNS]; /* columns that SQL sees to those of the table */
+	uint8_t column_of[TABLE_MAX_COLUMNS]; /* by column of SQL: the table's column */
 	int n_columns;
 };
 
-/* The values of the 16-bit column behind a computed one: which are known, and which of them
- * match. */
+/* A text that a computed column must have. Sets of bits say which values of the 16-bit column
+ * behind it were compared, and which of those match. */
 struct match {
-	unsigned column; /* the computed one */
+	unsigned column; /* the computed column */
 	char *text; /* owned */
 	size_t len;
 	uint8_t known[(UINT16_MAX + 1) / 8], good[(UINT16_MAX + 1) / 8];
@@ -135,7 +137,7 @@ static int disconnect(sqlite3_vtab *v)
 
 /* ---- plans ---- */
 
-/* The stored column behind a column of SQL. */
+/* Returns the table's column behind a column of SQL; for COLUMN_SAME the column that it names. */
 static unsigned stored_column(const struct store_vtab *v, int column)
 {
 	unsigned c = v->column_of[column];
@@ -149,7 +151,7 @@ static bool has_index(enum column_kind kind)
 	return kind == COLUMN_U32 || kind == COLUMN_STRING;
 }
 
-/* The bit of a constraint in a plan, or 0. */
+/* Returns the bits of a constraint in a plan, or 0 if no plan uses it. */
 static int bit_of(const struct store_vtab *v, const struct sqlite3_index_constraint *c)
 {
 	const struct table_def *def = v->table->def;
@@ -181,7 +183,8 @@ static int bit_of(const struct store_vtab *v, const struct sqlite3_index_constra
 						    : 0;
 }
 
-/* Rows come by id and by time, up or down. */
+/* Returns true if the rows come in the order that the query wants: by id or by time. Adds PLAN_DESC
+ * to the plan for a descending order. */
 static bool is_sorted_for(const struct store_vtab *v, const sqlite3_index_info *info, int *plan)
 {
 	const struct table_def *def = v->table->def;
@@ -290,7 +293,8 @@ static void narrow(struct store_cursor *c, uint32_t begin, uint32_t end)
 		c->begin = c->end;
 }
 
-/* All rows with a value in an indexed column. */
+/* Narrows to the rows that have a value in an indexed column. Keeps all rows if the value has
+ * another type, or if there is no memory for the index. */
 static void by_value(const struct store_vtab *v, struct store_cursor *c, unsigned column,
 		     sqlite3_value *arg)
 {
@@ -311,7 +315,7 @@ static void by_value(const struct store_vtab *v, struct store_cursor *c, unsigne
 		c->begin = c->end = 0;
 }
 
-/* Narrows to rows from a first one on (index: places whose row is not below it). */
+/* Narrows to the rows from `first` up to the one before `last`. */
 static void by_rows(struct store_cursor *c, uint32_t first, uint32_t last)
 {
 	uint32_t lo = c->begin, hi = c->end;
@@ -362,7 +366,7 @@ static void by_time(const struct store_vtab *v, struct store_cursor *c, int plan
 		by_rows(c, 0, rows_before(v, ts, !(plan & PLAN_TS_LESS)));
 }
 
-/* Returns false without memory. */
+/* Skips rows whose computed column has another text. Returns false without memory. */
 static bool by_match(struct store_cursor *c, unsigned column, sqlite3_value *arg)
 {
 	size_t len;

@@ -5,7 +5,8 @@
 
 #include "analyze/store/store.h"
 
-/* The virtual tables and the functions of a database. Return an SQLite result code. */
+/* Add virtual tables, functions or views to a database. They return an SQLite result code. The
+ * database must be closed before the store is freed. */
 int table_module_register(sqlite3 *db, struct store *s);
 int args_module_register(sqlite3 *db, struct store *s);
 int slice_walk_register(sqlite3 *db, struct store *s);
@@ -15,10 +16,13 @@ int sql_views_create(sqlite3 *db);
 
 int span_join_register(sqlite3 *db);
 
-/* sql_modules.c: includes a module (INCLUDE PERFETTO MODULE). name may end with ".*". */
+/*
+ * sql_modules.c: INCLUDE PERFETTO MODULE. A name may end with ".*", for all modules of a package.
+ * The list has the names of all modules, in static memory. Including returns an SQLite result code.
+ */
 bool sql_module_known(const char *name);
 const char *sql_module_list(void);
 int sql_module_include(sqlite3 *db, const char *name);
 
-/* Gives SQLite a value; text stays valid as long as the store. */
+/* Makes a value the result of a function or column. Its text must be valid as long as the store. */
 void table_module_result(sqlite3_context *ctx, const struct value *v);

@@ -214,7 +214,7 @@ static const char *user_name(uid_t uid, char buf[static 64])
 	return buf;
 }
 
-/* For a user who is not root and has no service: the remedy is a service. */
+/* Reports that this user, who has no service, may not record events: the remedy is a service. */
 static void find_refused(const struct doctor_machine *m, const char *root, struct doctor_finding *f)
 {
 	char user[64];
@@ -227,7 +227,7 @@ static void find_refused(const struct doctor_machine *m, const char *root, struc
 	doctor_mend(f, "%s", service_join_or_sudo());
 }
 
-/* Of a sonda-probes to which setcap(8) gave capabilities. */
+/* Reports the rights of a sonda-probes to which setcap(8) gave capabilities. */
 static void find_given(const char *path, uint64_t mask, bool may_make, struct doctor_finding *f)
 {
 	struct err_text remedy;

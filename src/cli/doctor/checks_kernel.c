@@ -210,7 +210,8 @@ static void find_refused_bpf(const struct doctor_machine *m, int error, struct d
 	doctor_mend(f, "sudo sonda record EVENT...");
 }
 
-/* CAP_SYS_ADMIN contains both. */
+/* Returns true if the file of sonda-probes gives it CAP_BPF and CAP_PERFMON. CAP_SYS_ADMIN contains
+ * both. */
 static bool probes_may_use_bpf(void)
 {
 	uint64_t mask = doctor_probes_capabilities(), both = 1ull << CAP_BPF | 1ull << CAP_PERFMON;

@@ -94,7 +94,8 @@ static uint64_t available(const struct doctor_machine *m)
 	return bytes;
 }
 
-/* Returns the limit of the control groups of what would record; UINT64_MAX: none, or unknown. */
+/* Returns the memory limit of the control groups of this process, in which its daemons would run;
+ * UINT64_MAX: none, unknown, or a service records. */
 static uint64_t limit_of_groups(const struct doctor_machine *m)
 {
 	char groups[512], mounts[512];

@@ -145,7 +145,7 @@ struct journal {
 	bool is_readable; /* one can be read */
 };
 
-/* The journal of the system; others are those of single users. */
+/* Looks for the journal of the system. Other files are the journals of single users. */
 static int look_at_journal(void *ctx, const char *name, unsigned char type)
 {
 	struct journal *j = ctx;

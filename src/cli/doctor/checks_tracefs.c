@@ -107,7 +107,7 @@ void check_tracefs(struct doctor_machine *m, struct doctor_finding *f)
 struct tracers {
 	const char *root; /* tracefs, or an instance */
 	struct strbuf text; /* what was found */
-	struct err_text remedy; /* for the first one */
+	struct err_text remedy; /* for the first tracer that was found */
 	bool costly; /* a tracer of functions */
 };
 

@@ -31,8 +31,8 @@ void check_lockdown(struct doctor_machine *m, struct doctor_finding *f)
 	}
 }
 
-/* Returns the verdict about a policy that confines this process: a fault if tracefs is refused to
- * capabilities that suffice for it. */
+/* Returns the verdict about a policy that confines this process: a fault if tracefs is refused
+ * although the capabilities of this process suffice. */
 static enum doctor_verdict confined(const struct doctor_machine *m)
 {
 	bool suffices = doctor_caps(m, 0, "CapEff") & (1ull << CAP_DAC_OVERRIDE);

@@ -101,7 +101,7 @@ static enum doctor_verdict run_checks(const struct verb_options *o, struct strbu
 		const struct doctor_check *c = &doctor_checks[i];
 		struct doctor_finding f = {0};
 
-		/* Others depend on the service. */
+		/* Other checks depend on what the service answered. */
 		if (!is_chosen(c->name, o) && c->run != check_service)
 			continue;
 		c->run(&m, &f);

@@ -13,9 +13,9 @@ int doctor_may_start(bool kernel_events, struct err_text *e);
 
 /*
  * Makes one check, by its name, after a recording that lacks something. refused: lines about what
- * it lacks; only options of the kernel that these lines are about are checked. own_daemons: the
- * recording has started its own service; otherwise that on socket (NULL: the default) has recorded.
- * Returns 0 if the check finds no limit, or -EACCES and sets e.
+ * it lacks; of the kernel's options only those that the lines are about are checked (NULL: all).
+ * own_daemons: the recording has started its own service; otherwise the service on socket (NULL:
+ * the default) has recorded. Returns 0 if the check finds no limit, or -EACCES and sets e.
  */
 int doctor_explain(const char *check, bool own_daemons, const char *socket, const char *refused,
 		   struct err_text *e);

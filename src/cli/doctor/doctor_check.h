@@ -53,12 +53,12 @@ struct doctor_machine {
 	uid_t uid;
 	enum doctor_service service; /* set by check_service() */
 	bool has_ftrace; /* of a usable service: a producer offers linux.ftrace */
-	pid_t probes; /* of a usable service: that producer, of this machine; 0: unknown */
+	pid_t probes; /* its pid, if it is on this machine; 0: unknown */
 	const char *refused; /* lines about what a recording lacks, which check_options() explains;
 			      * NULL: check_options() checks all options */
 };
 
-/* Set the verdict and the text; set the remedy. */
+/* The first sets the verdict and the text, the second the remedy. */
 void doctor_find(struct doctor_finding *f, enum doctor_verdict verdict, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 void doctor_mend(struct doctor_finding *f, const char *fmt, ...)
@@ -69,13 +69,14 @@ int doctor_read_line(const char *root, const char *name, char *buf, size_t size)
 /* Returns a capability mask (a line of /proc/PID/status such as "CapEff"); 0 if it cannot be read.
  * pid 0: this process. */
 uint64_t doctor_caps(const struct doctor_machine *m, pid_t pid, const char *line);
-/* Returns those that the file of sonda-probes gives to it (program_capabilities()). */
+/* Returns the capabilities that the file of sonda-probes gives to it (program_capabilities()). */
 uint64_t doctor_probes_capabilities(void);
-/* Returns the mount point whose tracefs is mounted; NULL: none. */
+/* Returns the first mount point on which a tracefs is mounted; NULL: none. */
 const char *doctor_tracefs(const struct doctor_machine *m);
 /* Returns true if recordings do not depend on the rights of this process. */
 bool doctor_uses_service(const struct doctor_machine *m);
-/* Returns true if this process may create tracefs instances, or no tracefs is mounted. */
+/* Returns true if this process may create tracefs instances, or if no tracefs is mounted or it is
+ * mounted read-only: rights are not the obstacle then. */
 bool doctor_may_make_instances(const struct doctor_machine *m);
 /* Returns the capabilities of the sonda-probes that would record: that of the service, or the one
  * that this user would start; 0 if they are unknown. */

@@ -13,5 +13,5 @@ struct doctor_check {
 extern const struct doctor_check doctor_checks[];
 extern const size_t doctor_n_checks;
 
-/* This machine, its current directory, and its default service. */
+/* Sets m to this machine, the current directory, and the default service. */
 void doctor_machine_init(struct doctor_machine *m);

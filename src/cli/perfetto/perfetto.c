@@ -124,7 +124,7 @@ static int end_session(struct perfetto *p, const Pb__TraceConfig *config, bool a
 				       : perfetto_save(p->client, p->file, p->o.out);
 }
 
-/* Notifies the process that waits that all data sources have started. */
+/* Tells the process that waits whether all data sources have started. */
 static void notify_start(struct perfetto *p)
 {
 	struct err_text e;
@@ -302,7 +302,7 @@ static int go_to_background(struct perfetto *p)
 	p->notify_fd = p->o.notify_fd;
 	if (!p->o.background)
 		return -1;
-	/* A clone, and the wait of cmd_trace_start_delay, end at once. */
+	/* A signal must end a clone, and the wait of cmd_trace_start_delay, at once. */
 	fd = perfetto_background(p->o.background_wait,
 				 !is_clone(&p->o) && !p->config->cmd_trace_start_delay);
 	if (fd < -1)
@@ -358,7 +358,7 @@ int perfetto_main(int argc, char **argv)
 	code = perfetto_options_parse(argc, argv, &p.o);
 	if (code < 0)
 		code = run(&p);
-	perfetto_notify(&p.notify_fd, PERFETTO_FAILED); /* nothing has started */
+	perfetto_notify(&p.notify_fd, PERFETTO_FAILED); /* unless already notified */
 	session_client_free(p.client);
 	trace_file_free(p.file);
 	if (p.config)

@@ -14,13 +14,13 @@ enum perfetto_started {
 #define PERFETTO_START_TIMEOUT_MS 30000
 
 /*
- * Continues in a child of its own session, with "/" as its directory and without the terminal. The
- * parent prints the child's pid and ends: at once, or, with wait, when the child has called
- * perfetto_notify(), with that as exit code. Returns in the child only: the descriptor to notify,
- * -1 without wait; or -errno below -1.
+ * Continues in a child with a session(7) of its own, with "/" as its directory and without the
+ * terminal. The parent prints the child's pid and ends: at once, or, with wait, when the child has
+ * called perfetto_notify(), whose `how` is the exit code. Returns, in the child, the descriptor to
+ * notify, or -1 without wait; in the parent, only if there is no child, -errno - 1.
  *
  * With hold_signals, SIGINT and SIGTERM are blocked in the child: a program that reads the pid may
- * send one before the child handles it. termination_signals_watch() takes them.
+ * send a signal before the child handles it. termination_signals_watch() takes them.
  */
 int perfetto_background(bool wait, bool hold_signals);
 

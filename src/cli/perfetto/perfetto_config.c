@@ -94,7 +94,7 @@ static void put_ftrace(const struct perfetto_options *o, struct strbuf *b)
 		strbuf_puts(b, " } } }\n");
 }
 
-/* Some words have a data source of their own. */
+/* Appends the data sources of the words that have one of their own. */
 static void put_words(const struct perfetto_options *o, struct strbuf *b)
 {
 	for (size_t i = 0; i < o->words.n; i++) {
@@ -171,7 +171,7 @@ static int64_t random_number(void)
 	return n;
 }
 
-/* Appends to a config as text. */
+/* Appends, as the text of a config, what the command line adds to c. */
 static void put_extras(const struct perfetto_options *o, const Pb__TraceConfig *c, struct strbuf *b)
 {
 	if (!c->trace_uuid_msb && !c->trace_uuid_lsb)
@@ -200,7 +200,8 @@ static void put_extras(const struct perfetto_options *o, const Pb__TraceConfig *
 	}
 }
 
-/* Merges: a serialized message behind another one is that, field by field. */
+/* Merges the extras into *config: protobuf parses two serialized messages in a row as one message,
+ * with the fields of both. */
 static int add_extras(const struct perfetto_options *o, Pb__TraceConfig **config)
 {
 	struct strbuf text = {0}, errors = {0}, bytes = {0};

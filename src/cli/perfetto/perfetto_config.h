@@ -6,6 +6,6 @@
 
 /*
  * Makes the config of the command line: that of -c, or the one that the light flags stand for.
- * Returns -1 and *ret, which the caller frees; else the exit code, after printing the error.
+ * Returns -1 and sets *ret, which the caller frees; else the exit code, after printing the error.
  */
 int perfetto_config(const struct perfetto_options *o, Pb__TraceConfig **ret);

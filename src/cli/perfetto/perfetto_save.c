@@ -177,7 +177,8 @@ static int by_score(const void *a, const void *b)
 	       (x->bugreport_score > y->bugreport_score);
 }
 
-/* The name comes from the config of another user. One that leads out of the folder is not used. */
+/* Returns the name of the report's file. It comes from the config of another user: a name that
+ * leads out of the folder is not used. */
 static const char *file_name(const session *s)
 {
 	const char *name = s->bugreport_filename;

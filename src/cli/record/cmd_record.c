@@ -49,8 +49,8 @@ static int report(struct record_command *c, int error, const struct err_text *e)
 	return error == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
 }
 
-/* Checks that the processes and CPUs exist on this machine; sets e to the first one that does
- * not. */
+/* Checks that the service runs on this machine if the recording is of some processes only, and that
+ * this machine has the CPUs of -C. Returns 0, -EREMOTE or -ENXIO, and sets e. */
 static int check_numbers(struct record_command *c, struct err_text *e)
 {
 	const struct record_options *o = &c->options;

@@ -25,8 +25,8 @@ struct command_child;
 int command_child_fork(char **argv, struct err_text *e, struct command_child **ret);
 pid_t command_child_pid(const struct command_child *c);
 
-/* Calls on_end once, from the loop, when the child has ended, whether it was executed or not.
- * Returns 0 or -ENOMEM. */
+/* Calls on_end once, from the loop, when the child has ended, whether it has executed the command
+ * or not. Returns 0 or -ENOMEM. */
 int command_child_watch(struct command_child *c, struct event_base *loop, void (*on_end)(void *ctx),
 			void *ctx);
 /* Stops watching the child. Must be called before the loop is freed. */
@@ -53,5 +53,6 @@ int command_child_exit_code(const struct command_child *c);
  * (Segmentation fault)", "... is still running (pid 123)". */
 void command_child_describe(const struct command_child *c, struct strbuf *b);
 
-/* Kills the child if it was not executed yet; a running command is left alone. No-op for NULL. */
+/* Ends the child if it has not executed the command yet; a running command is left alone. Frees c.
+ * No-op for NULL. */
 void command_child_free(struct command_child *c);

@@ -30,8 +30,8 @@
  *	stderr  r <--------- pipe ------- w   fd 2; also fd 1
  *
  * The child's messages carry their priority in front ("<4>sondad: ..."), as for the journal: the
- * environment claims that stderr is the journal. Warnings are passed on. The last of them is
- * kept as the reason if the child dies; a child that is killed has told none.
+ * environment claims that stderr is the journal. Warnings are passed on. The last warning is kept
+ * as the reason if the child dies; it is no reason if SIGKILL ended the child.
  */
 
 #define LOOK_AGAIN_MS 10 /* between two checks for its end */
@@ -51,7 +51,7 @@ struct daemon_process {
 	char last[DAEMON_MAX_LINE]; /* the last warning or error */
 };
 
-/* ---- its log lines ---- */
+/* ---- the daemon's log ---- */
 
 /* Returns the text of "<4>text" and sets its priority; without a prefix the priority is warning. */
 static const char *parse_priority(const char *line, int *ret_priority)

@@ -17,7 +17,7 @@ struct event_base;
 struct daemon_process;
 
 #define DAEMON_MAX_ARGS 2
-#define DAEMON_MAX_LINE 512 /* bytes of one of its lines that are kept */
+#define DAEMON_MAX_LINE 512 /* bytes of a line of its log, with a NUL; the rest is cut */
 
 struct daemon_process_ops {
 	/* The daemon wrote its "1". */
@@ -37,17 +37,17 @@ struct daemon_env {
 };
 
 /*
- * Starts the program at path. args are its arguments, NULL-terminated. notify_env is the variable
- * that gets the number of the descriptor. env ends with a NULL name. ops and name are borrowed
- * until daemon_process_free. Returns 0, or -errno and sets e.
+ * Starts the program at path. args are its arguments, at most DAEMON_MAX_ARGS, NULL-terminated.
+ * notify_env is the variable that gets the number of the descriptor. env ends with a NULL name. ops
+ * and name are borrowed until daemon_process_free. Returns 0, or -errno and sets e.
  */
 int daemon_process_start(struct event_base *loop, const char *name, const char *path,
 			 const char *const args[static 1], const char *notify_env,
 			 const struct daemon_env *env, const struct daemon_process_ops *ops,
 			 void *ctx, struct err_text *e, struct daemon_process **ret);
 
-/* Returns true if the daemon has ended; then why (may be NULL) is set to the reason, with its last
- * line. Never blocks. */
+/* Returns true if the daemon has ended; then why (may be NULL) is set to the reason, with the last
+ * line of its log unless SIGKILL ended it. Never blocks. */
 bool daemon_process_has_ended(struct daemon_process *d, struct err_text *why);
 
 /* Ends the daemon with SIGTERM, and with SIGKILL after timeout_ms. Waits for its end, then frees d.

@@ -20,7 +20,8 @@ struct early_errors {
 	bool done;
 };
 
-/* Call it about once a second. Scans the written packets, a few times at most, and prints each
- * rejected option once. */
+/* Call it about once a second. Prints once what the first statistics say was rejected. Looks for
+ * these in read, the scan of the packets that this process has read, or in the file if the service
+ * writes it; gives up after some looks. */
 void early_errors_report(struct early_errors *e, const struct recording_setup *setup,
 			 const struct trace_scan *read);

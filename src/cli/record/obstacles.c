@@ -3,6 +3,7 @@
  *	what the recording lacks            check of sonda doctor
  *	an option of ftrace, an event   ->  options, symbols
  *	eBPF counters                   ->  bpf, btf
+ *	samples of call stacks          ->  stacks
  *	a file of /proc                 ->  options, files
  *	a data source of the config     ->  journal, files, container
  *	what was refused                ->  selinux, apparmor

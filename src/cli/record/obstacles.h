@@ -8,15 +8,15 @@
 
 /*
  * Prints why this machine did not record what a recording lacks, in the sentences of sonda doctor.
- * own_daemons: the recording has started its own service; otherwise that on socket (NULL: the
- * default) has recorded.
+ * own_daemons: the recording has started its own service; otherwise the service on socket (NULL:
+ * the default address) has recorded.
  */
 void obstacles_print(const struct record_facts *f, bool own_daemons, const char *socket,
 		     struct console *console);
 
 /*
- * Prints the reason in the sentence of sonda doctor if the machine made a recording fail with
- * `why`.
+ * Prints the sentence of sonda doctor about memory if a recording failed for lack of memory, as its
+ * message why tells, and the machine is the reason.
  */
 void obstacles_explain_failure(const char *why, bool own_daemons, const char *socket,
 			       struct console *console);

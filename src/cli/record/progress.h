@@ -36,11 +36,12 @@ struct progress {
 /* Zero-initialise. */
 struct stream_watch {
 	uint64_t lost; /* chunks overwritten or discarded at the last check */
-	bool is_behind; /* that was reported */
+	bool is_behind; /* the output does not keep up, which was reported */
 };
 
 #define STREAM_WATCH_TEXT 160
-/* As stream_watch_note() for a session with one buffer; prints the message, even with --quiet. */
+/* Checks the counters of a session with one buffer. Prints a message, also with --quiet, if data is
+ * lost, or if the output begins or ceases to be behind. */
 void stream_watch_say(struct stream_watch *w, const Pb__TraceStats *stats,
 		      const Pb__TraceConfig *config, struct console *console);
 /* Callback for trace_file_watch_stalls(): prints to the console (struct console). */
@@ -76,7 +77,8 @@ void recording_progress_note_stats(struct recording_progress *p, const char *tra
 
 /*
  * Returns a message, once for each cause: the kernel's rings lose events, or a buffer that does not
- * wrap is nearly full. The message has a sufficient size. Returns false if there is no message.
+ * wrap is nearly full. The message names a size that would do. Returns false if there is no
+ * message.
  */
 #define PROGRESS_NOTE 256
 bool recording_progress_note(struct recording_progress *p, const Pb__TraceConfig *config,

@@ -28,7 +28,7 @@
  * each ClearIncrementalState.
  */
 
-/* ---- the whole config ---- */
+/* ---- buffers, and settings of the session ---- */
 
 enum { EVENTS_BUFFER, NAMES_BUFFER };
 
@@ -122,7 +122,8 @@ static int put_frame(const struct record_options *o, Pb__TraceConfig *config)
 
 /* ---- -c with words and options ---- */
 
-/* Returns the buffer of the kernel's events, to which words and options apply, too. */
+/* Returns the index of the buffer of the kernel's events. Data sources that words and options add
+ * use it, too. */
 static uint32_t events_buffer(const Pb__TraceConfig *config)
 {
 	const Pb__DataSourceConfig *ftrace = config_find_ftrace(config);
@@ -213,7 +214,7 @@ static int add_names(size_t *n, char ***list, const char *names)
 	return r;
 }
 
-/* Without the disabled "*", programs record what no name matches. */
+/* Disables "*": else programs would also record categories that no name matches. */
 static int put_apps(const struct record_options *o, Pb__TraceConfig *config)
 {
 	Pb__DataSourceConfig source = PB__DATA_SOURCE_CONFIG__INIT;

@@ -31,7 +31,7 @@ static int read_config(const char *path, struct strbuf *text)
 	return fs_read_file(path, RECORD_CONFIG_FILE_MAX, text);
 }
 
-/* Names the samples: the one of this name, else their folder. */
+/* Appends a hint: the sample config of the same name, else the folder of the samples. */
 static void suggest_sample(const char *path, struct strbuf *errors)
 {
 	const char *slash = strrchr(path, '/');

@@ -45,7 +45,7 @@ static bool is_at_limit(const struct record_command *c)
 	if (!c->passes_file)
 		return trace_file_bytes(c->file) >= c->max_bytes;
 	if (*reason)
-		return !strcmp(reason, "max_file_size_bytes is reached"); /* of sondad */
+		return !strcmp(reason, "max_file_size_bytes is reached"); /* the words of sondad */
 	return c->written + LARGE_PACKET >= c->max_bytes;
 }
 

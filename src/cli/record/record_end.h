@@ -30,8 +30,8 @@ struct record_command {
 	struct presets *presets; /* owned */
 	struct event_requests idle; /* patterns that exclude no event */
 	const char
-		*tracefs_root; /* of this machine; NULL: the service is elsewhere, or unreadable */
-	struct tracefs_events events; /* of this kernel; n is 0 if unreadable or not needed */
+		*tracefs_root; /* of this machine; NULL: unreadable, or the service is elsewhere */
+	struct tracefs_events events; /* of this kernel; n is 0 if not readable or not needed */
 	bool is_local; /* the service runs on this machine */
 	struct output_name output; /* as shown to the user */
 	char first_file[PATH_MAX]; /* of a rotation; "": one file */
@@ -47,8 +47,8 @@ struct record_command {
 };
 
 /*
- * Ends the command after recording_run(), which returned error (0 or -errno) and set why. Prints
- * why, saves or removes the trace, and prints the summary. Returns the exit code.
+ * Ends the run after recording_run(), which returned error (0 or -errno) and set why. Prints why,
+ * saves or removes the trace, and prints the summary. Returns the exit code.
  */
 int record_end(struct record_command *c, int error, const struct err_text *why);
 

@@ -129,7 +129,8 @@ static bool begins(const char *name, size_t len, const char *with)
 	return len >= strlen(with) && !memcmp(name, with, strlen(with));
 }
 
-/* Both sides know the same names, unless the service runs on another machine. */
+/* Checks that a system call exists, unless the service runs on another machine, which may have
+ * other calls. typed: the length of the end of name that the user typed. */
 static int check_syscall(const struct record_options *o, const char *name, size_t typed,
 			 struct err_text *e)
 {

@@ -9,8 +9,8 @@
 /* Converts the options about kernel events to the config of linux.ftrace. events and presets
  * may be NULL. The functions return 0, -EINVAL and set e, or -ENOMEM. */
 
-/* Replaces the events of the config by those that it and the words select together. Words with '!'
- * that exclude nothing are added to ret_idle. */
+/* Replaces the events of f by those that f and the words select together. Words with '!' that
+ * exclude nothing are added to ret_idle. */
 int record_ftrace_put_events(const struct record_options *o, const struct tracefs_events *events,
 			     struct presets *presets, struct event_requests *ret_idle,
 			     Pb__FtraceConfig *f, struct err_text *e);

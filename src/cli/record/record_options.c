@@ -13,7 +13,7 @@
 #include "cli/trace/trace_input.h"
 
 const char record_usage[] =
-	"usage: sonda record [OPTION]... [-c FILE] WORD... [-- COMMAND [ARG]...]\n"
+	"usage: sonda record [OPTION]... {-c FILE | WORD}... [-- COMMAND [ARG]...]\n"
 	"Records until COMMAND ends, the time is over, or Ctrl-C; a second Ctrl-C discards it.\n"
 	"\n"
 	"Words; each may also follow -e (--event), and the order matters:\n"
@@ -283,7 +283,8 @@ static int take_show_config(struct record_options *o, struct err_text *e)
 	return 0;
 }
 
-/* Handles the options that select the data. */
+/* Handles the options about data, scope and buffers. Returns 0, -EINVAL and sets e, -ENOMEM, or
+ * -ENOENT for another option. */
 static int take_shorthand(int option, struct pass *p, struct err_text *e)
 {
 	struct record_options *o = &p->o;

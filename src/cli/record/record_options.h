@@ -44,13 +44,13 @@ struct kprobe_option {
 struct record_options {
 	bool help; /* help was requested; nothing else is set then */
 
-	/* A config file, to which the rest is added, and which it overrides; */
+	/* A config file. The other options are added to it, and override it. */
 	const char *config; /* path, or "-" for stdin; NULL: none */
-	bool config_is_text; /* the config is text; its content is not examined */
+	bool config_is_text; /* --txt: the config is text, whatever it looks like */
 
-	/* what, */
+	/* What is recorded. */
 	struct arg_list words; /* as typed; cli/terminal/event_patterns.h */
-	struct arg_list presets; /* those words that are of -P: each a list of presets */
+	struct arg_list presets; /* the words that -P gave, each a list with commas */
 	struct word_filter *filters;
 	size_t n_filters, cap_filters;
 	struct word_trigger *triggers;
@@ -60,20 +60,20 @@ struct record_options {
 	size_t n_kprobes, cap_kprobes;
 	struct arg_list uprobes; /* lines of uprobe_events */
 	bool function_graph;
-	struct arg_list graph_roots; /* functions below which it records; none: all */
+	struct arg_list graph_roots; /* only calls below these functions are recorded; none: all */
 	struct arg_list graph_filters; /* functions to record; none: all */
 	uint32_t graph_depth; /* 0: without limit */
 	bool ksyms;
 	uint32_t stack_hz; /* call stacks of each CPU a second; 0: none */
 	struct arg_list apps; /* categories of track events, each a list of patterns with commas */
 
-	/* of whom, */
+	/* Of which processes and CPUs. */
 	struct pid_list pids; /* none: all processes, or the command */
 	bool all; /* all processes, even with a command */
 	bool has_cpus;
 	struct cpu_list cpus;
 
-	/* and how. */
+	/* How long, and in which buffers. */
 	uint32_t duration_ms; /* 0: until the command's end or Ctrl-C */
 	uint32_t buffer_kb; /* central ring buffer; 0: the trace streams into its file */
 	uint64_t max_bytes; /* limit of a streamed file; 0: until its file system is full */
@@ -92,7 +92,7 @@ struct record_options {
 	bool strict;
 	bool json; /* the summary, on standard output */
 	bool no_priority; /* do not raise the priority of the daemons */
-	bool all_machines; /* also those that are connected to the service */
+	bool all_machines; /* also record the machines that are connected to the service */
 	bool exit_code; /* exit with the command's exit code */
 	bool quiet;
 	bool verbose;

@@ -65,7 +65,7 @@ static int choose(struct chosen *c, const struct preset *preset)
 	return 0;
 }
 
-/* Removes a word that excluded no event, but a preset. */
+/* Removes from idle a word that has excluded a preset, though no event. */
 static void forget_idle(struct event_requests *idle, const char *word)
 {
 	for (size_t i = 0; i < idle->n; i++)

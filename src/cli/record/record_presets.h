@@ -9,7 +9,8 @@
 #include "cli/terminal/presets.h"
 #include "config/trace_config.pb-c.h"
 
-/* Checks that the words of -P are presets. Returns 0, or -EINVAL and sets e: the nearest one. */
+/* Checks that the words of -P are presets. Returns 0, or -EINVAL and sets e, with the nearest
+ * preset. */
 int record_presets_check(const struct record_options *o, struct presets *presets,
 			 struct err_text *e);
 

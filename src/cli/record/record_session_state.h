@@ -40,13 +40,13 @@ struct record_session {
 	int passed_fd; /* borrowed; -1: none */
 	struct event
 		*pass; /* owned: the next pass of reading while it records; NULL: it does not */
-	bool passing, last_pass; /* a pass is in progress; no data can follow it */
+	bool passing, last_pass; /* a pass is in progress; it is the last pass */
 	bool on_demand; /* passes begin when the owner asks for them */
 	bool catching_up; /* the flush before such a pass is pending */
 	uint64_t pass_bytes; /* bytes that this pass has read */
 	bool stats_asked;
 	bool exists; /* the service has answered with the counters of the session */
-	struct err_text aborted; /* reason why the service aborted it; "": not aborted */
+	struct err_text aborted; /* why the service aborted the session; "": it did not */
 	bool held; /* until all clones of the session are made */
 	bool started; /* all data sources have started, and that was reported */
 	char address[128]; /* of the service, for messages */
@@ -54,8 +54,9 @@ struct record_session {
 
 /* Creates the timer of the deadline. Returns 0 or -ENOMEM. */
 int record_session_new_deadline(struct record_session *s, struct event_base *loop);
-/* Restarts the deadline of the state, because the service has answered. */
+/* Enters the state and starts its deadline. */
 void record_session_enter(struct record_session *s, enum record_session_state state);
+/* Restarts the deadline of the state, because the service has answered. */
 void record_session_arm(struct record_session *s);
 
 /* Ends the session: calls on_end, once. record_session_fail() takes the message from the errno. */

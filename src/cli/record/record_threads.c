@@ -31,7 +31,7 @@ static bool is_about(const char *pattern, const char *event)
 	return pattern && str_glob(bare ? bare + 1 : pattern, strchr(event, '/') + 1);
 }
 
-/* Returns true if the event has a filter or a trigger, which stays with it in its data source. */
+/* Returns true if the event has a filter or a trigger. Such an event stays in its data source. */
 static bool has_extras(const Pb__FtraceConfig *f, const char *event)
 {
 	for (size_t i = 0; i < f->n_event_filters; i++)
@@ -43,7 +43,7 @@ static bool has_extras(const Pb__FtraceConfig *f, const char *event)
 	return false;
 }
 
-/* Returns true if the source requests the event, without a filter and a trigger. */
+/* Returns true if the source requests the event, with neither a filter nor a trigger. */
 static bool has_plain(const Pb__FtraceConfig *f, const char *event)
 {
 	for (size_t i = 0; i < f->n_ftrace_events; i++)
@@ -63,7 +63,7 @@ static bool is_of_any_thread(const Pb__FtraceConfig *f, const char *event)
 	return (is_one_of(event, ends) || is_one_of(event, issues)) && !has_extras(f, event);
 }
 
-/* Adds a source with these events, with the rings, CPUs and producers of the other one. */
+/* Adds a source with these events, and with the rings, CPUs and producers of the other source. */
 static int add_source_like(Pb__TraceConfig *config, const Pb__TraceConfig__DataSource *other,
 			   char **events, size_t n)
 {
@@ -110,8 +110,9 @@ static Pb__FtraceConfig *ftrace_of(const Pb__TraceConfig__DataSource *s)
 	return requested_ftrace(s) ? s->config->ftrace_config : NULL;
 }
 
-/* Moves the events of any thread to a source that records them of all, if others remain. An
- * instance of the user stays with one source, as a filter by thread is the instance's. */
+/* Moves the events that may be of any thread to a new source, which records all threads, if other
+ * events remain. A source with an attached instance is not split: its filter by thread is that of
+ * the instance. */
 static int split_source(Pb__TraceConfig *config, const Pb__TraceConfig__DataSource *source)
 {
 	Pb__FtraceConfig *from = ftrace_of(source);
@@ -139,8 +140,8 @@ static int split_source(Pb__TraceConfig *config, const Pb__TraceConfig__DataSour
 	return 0;
 }
 
-/* Returns true if the source is of all threads and has only ends and what comes with them: one that
- * split_source() has added, or one like it. */
+/* Returns true if the source is like those that split_source() adds: it records all threads, and
+ * only ends of disk requests and perhaps their issues. */
 static bool is_of_all_ends(const Pb__FtraceConfig *f)
 {
 	bool has_end = false;
@@ -172,8 +173,8 @@ static int set_numbers(size_t *n, uint32_t **list, const uint32_t *numbers, size
 	return 0;
 }
 
-/* Returns true if the source is to be restricted: not that of all ends, unless there is no
- * other. */
+/* Returns true if the source is to be restricted: a source of all ends is not, unless all sources
+ * are such. */
 static bool is_restricted(const Pb__TraceConfig *config, const Pb__FtraceConfig *f)
 {
 	if (!f || !is_of_all_ends(f))

@@ -47,7 +47,7 @@ struct recording {
 	struct event_base *loop;
 	struct termination_signals *signals;
 	struct event *tick;
-	struct event *command_timer; /* until all have started; then after its first signal */
+	struct event *command_timer; /* until all sources have started; then after a signal */
 	struct private_daemons *daemons; /* NULL: a service was running */
 	struct record_session_ops session_ops;
 	struct record_session *session;
@@ -539,7 +539,7 @@ static void explain_by_daemons(struct recording *r)
 		r->why = why;
 }
 
-/* ---- the whole recording ---- */
+/* ---- start and clean-up ---- */
 
 static int run(struct recording *r, struct err_text *why)
 {

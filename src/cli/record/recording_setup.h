@@ -23,13 +23,13 @@ struct recording_setup {
 	const struct tracefs_events
 		*events; /* of this machine's kernel; NULL unknown, or not needed */
 	const char
-		*tracefs_root; /* of this machine; NULL: the service is elsewhere, or unreadable */
+		*tracefs_root; /* of this machine; NULL: unreadable, or the service is elsewhere */
 	unsigned same_signal_ms; /* see terminal/signals.h */
-	bool needs_ftrace; /* fails if linux.ftrace is not provided */
+	bool needs_ftrace; /* without linux.ftrace nothing would be recorded */
 	struct trace_file *file; /* NULL: snapshots are saved instead */
 	bool passes_file; /* the service writes into the file; this process reads nothing */
 	bool streams; /* the trace is streamed into the file */
-	uint64_t max_bytes; /* of a file that is read into; 0: no limit */
-	const char *snapshots; /* their path (cli/record/snapshots.h); NULL: the config has none */
+	uint64_t max_bytes; /* of a file that this process writes; 0: no limit */
+	const char *snapshots; /* path of the snapshots (cli/record/snapshots.h); NULL: none */
 	struct console *console;
 };

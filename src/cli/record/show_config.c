@@ -17,7 +17,7 @@
 
 #define OWN_FIELDS 20000 /* the first number of fields that Perfetto does not have */
 
-/* Adds the names of fields that a message and those in it have set. */
+/* Adds the names of set fields from OWN_FIELDS on, of a message and the messages in it. */
 static void find_own_fields(const ProtobufCMessage *m, struct name_list *ret)
 {
 	for (unsigned i = 0; i < m->descriptor->n_fields; i++) {

@@ -41,7 +41,7 @@ typedef void (*session_snapshot_fn)(void *ctx, struct session_snapshot *s, int e
  *	                  |                      ^
  *	                  +--- was written ------+
  *
- * Each state has a deadline, restarted by each slice.
+ * Each state has a deadline. In READING each slice restarts it.
  */
 
 enum state {
@@ -156,7 +156,7 @@ static const struct packet_read_ops read_ops = {on_sign, on_packet, on_read};
 
 /* ---- cloning ---- */
 
-/* Ends the snapshot of a session that writes into a file: the service has written this one. */
+/* Ends the snapshot of a session with write_into_file, which the service has written as well. */
 static void take_written(struct session_snapshot *s)
 {
 	int r = trace_file_note_written(s->file);
@@ -267,8 +267,8 @@ static int session_snapshot_start(struct event_base *loop, const char *address,
 	return 0;
 }
 
-/* For fn: the file and the scan stay owned by the snapshot. The scan is empty if the service wrote
- * the file. */
+/* Return the file and the scan, for fn; the snapshot owns them. The scan is empty if the service
+ * wrote the file. */
 static struct trace_file *session_snapshot_file(struct session_snapshot *s)
 {
 	return s->file;
@@ -279,7 +279,7 @@ static struct trace_scan *session_snapshot_scan(struct session_snapshot *s)
 	return &s->scan;
 }
 
-#define MAX_NUMBERS_TRIED 10000 /* numbers that other processes took */
+#define MAX_NUMBERS_TRIED 10000 /* of existing files */
 
 struct job {
 	TAILQ_ENTRY(job) link;

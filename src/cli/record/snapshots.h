@@ -20,11 +20,11 @@ struct event_base;
  * while a snapshot waits. Up to SNAPSHOTS_WAITING further ones are queued; beyond that they fail.
  */
 #define SNAPSHOTS_AT_ONCE 8
-#define SNAPSHOTS_WAITING 64 /* besides */
+#define SNAPSHOTS_WAITING 64 /* in the queue */
 
 struct snapshots;
 
-/* Borrowed until snapshots_free(), except address, which is copied. */
+/* All pointers are borrowed until snapshots_free(), except address, which is copied. */
 struct snapshots_setup {
 	struct event_base *loop;
 	const char *address; /* of the service's consumer socket */
@@ -32,7 +32,7 @@ struct snapshots_setup {
 	const Pb__TraceConfig *config;
 	struct console *console;
 	struct snapshot_log *log;
-	/* No snapshot is in progress. */
+	/* The last snapshot in progress has ended. */
 	void (*on_idle)(void *ctx);
 	void *ctx;
 };

@@ -255,15 +255,15 @@ static bool is_kernel_source(const char *name)
 	return str_starts(name, "linux.");
 }
 
-/* Returns true if no producer is going to register the name: it is a data source of the kernel, by
- * its prefix or but for a typing error, and another producer than the daemons of the kernel's data
- * sources, which have registered theirs, would not have it. */
+/* Returns true if no producer is going to register the name: it begins with "linux.", or the
+ * nearest name that is offered does. Only the daemons of the kernel's data sources register such
+ * names, and they have done so. */
 static bool is_out_of_reach(const struct name_list *offered, const char *name)
 {
 	const char *meant;
 
 	if (is_kernel_source(name))
-		return strcmp(name, "linux.perf") != 0; /* of a daemon of its own */
+		return strcmp(name, "linux.perf") != 0; /* a daemon of its own registers it */
 	meant = nearest_source(offered, name);
 	return meant && is_kernel_source(meant);
 }

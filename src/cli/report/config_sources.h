@@ -9,11 +9,12 @@
 
 /* The data sources that a config requests, and those that no producer starts. */
 
-/* Returns the ftrace config of a data source; NULL if it is another one or has none. */
+/* Returns the ftrace_config of a data source; NULL if it is not linux.ftrace or has none. */
 const Pb__FtraceConfig *requested_ftrace(const Pb__TraceConfig__DataSource *source);
 /* Returns the config of the first linux.perf that has one, or NULL. */
 const Pb__PerfEventConfig *requested_perf(const Pb__TraceConfig *config);
-/* Return true if the config requests ftrace, and if it requests nothing else. */
+/* The first returns true if the config requests ftrace, the second if it requests ftrace and
+ * nothing else. */
 bool asks_for_ftrace(const Pb__TraceConfig *config);
 bool asks_for_ftrace_only(const Pb__TraceConfig *config);
 bool asks_for_source(const Pb__TraceConfig *config, const char *name);

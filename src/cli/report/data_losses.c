@@ -16,7 +16,7 @@
  *	                         gaps with a reason         chunks_discarded, ...
  */
 
-#define SAME_MOMENT_NS (50 * NS_PER_MS) /* data sources of one producer are reported one by one */
+#define SAME_MOMENT_NS (50 * NS_PER_MS) /* departures of a producer this close are one departure */
 #define LARGEST_CHUNK 65536u /* largest page of shared memory that producers may use */
 
 /* ---- polled data ---- */
@@ -73,7 +73,7 @@ static void perf_rings(const struct record_facts *f, struct losses *ret)
 
 struct gaps {
 	uint64_t packets; /* that writers have dropped: no free chunk */
-	bool some_uncounted; /* writers that say that, but not how many */
+	bool some_uncounted; /* some writers do not say how many they dropped */
 	uint64_t corrupt; /* invalid chunks */
 	uint64_t overwritten; /* reported by the service: the central buffer wrapped */
 	uint64_t other; /* reason unknown, or also in the counters of the buffer */
@@ -136,8 +136,8 @@ static bool has_events(const struct record_facts *f, size_t buffer)
 	       !strcmp(c->buffers[buffer]->name, source->target_buffer_name);
 }
 
-/* The oldest data was overwritten: tells when the events begin. The set-up of the data sources is
- * no loss. */
+/* Appends when the events begin, for a buffer whose oldest data was overwritten. The set-up of the
+ * data sources is no loss. */
 static void put_late_begin(const struct record_facts *f, size_t buffer, struct strbuf *b)
 {
 	const struct trace_scan *s = f->scan;
@@ -150,7 +150,7 @@ static void put_late_begin(const struct record_facts *f, size_t buffer, struct s
 		strbuf_printf(b, "; the events begin %.1f s after the start", begin);
 }
 
-/* The newest data was discarded: tells when the events end. */
+/* Appends when the events end, for a buffer that discarded the newest data. */
 static void put_early_end(const struct record_facts *f, size_t buffer, struct strbuf *b)
 {
 	const struct trace_scan *s = f->scan;

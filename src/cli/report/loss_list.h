@@ -25,7 +25,7 @@ struct losses {
 
 void losses_deinit(struct losses *l);
 /* Appends a loss and returns it (never NULL) for the caller to write text and advice. Valid until
- * the next call. */
+ * the next call. unit is borrowed as long as l. */
 struct loss *losses_add(struct losses *l, const char *place, uint64_t count, const char *unit);
-/* "kernel rings: 7 events (cpu1 7); try -B 1mb", a line each, ended. */
+/* Appends a line for each loss: "kernel rings: 7 events (cpu1 7); try -B 1mb". */
 void losses_write(const struct losses *l, struct strbuf *lines);

@@ -202,8 +202,9 @@ static void failed_events_put(const struct name_list *failed, struct strbuf *lin
 }
 
 /*
- * Only this program reports them. A service starts a session whose data sources do not exist. A
- * producer records the existing events and writes the others into a packet that no viewer shows.
+ * Only this program reports missing events. A service starts a session whose data sources do not
+ * exist. A producer records the existing events and writes the names of the others into a packet
+ * that no viewer shows.
  */
 
 /* ---- events ---- */

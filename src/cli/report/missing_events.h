@@ -10,14 +10,16 @@
 #include "cli/terminal/kernel_events.h"
 #include "config/trace_config.pb-c.h"
 
-/* Events of a config that are not recorded. Each line ends with a newline and has no indent. */
+/* Events of a config that are not recorded. Each line ends with a newline. A line that begins with
+ * a blank continues the line before. */
 
 #define MISSING_NEAREST 20 /* names for which the nearest name is looked up; the search is slow */
 
 /*
- * Missing events and what depends on them: those that the producer reported in the trace (ftrace
- * may be NULL), and those that this kernel does not list (events NULL: unknown, or another
- * machine). Appends one line each, with the nearest name. Returns their number.
+ * Appends a line for each missing event, with the nearest name: events that the producer reported
+ * in the trace (ftrace; may be NULL), and events that this kernel does not list (events NULL:
+ * unknown, or another machine). Also appends lines for events and options that were rejected, and
+ * for other problems of ftrace. Returns the number of all these items.
  */
 size_t missing_events(const Pb__TraceConfig *config, const struct ftrace_scan *ftrace,
 		      const struct tracefs_events *events, struct strbuf *lines);
@@ -25,6 +27,6 @@ size_t missing_events(const Pb__TraceConfig *config, const struct ftrace_scan *f
  * each, as above, and returns true. */
 bool missing_all_events(const Pb__TraceConfig *config, const struct tracefs_events *events,
 			struct strbuf *lines);
-/* Appends the patterns with '!' that excluded no event. */
+/* Appends a line for each pattern with '!' that excluded no event. Returns their number. */
 size_t missing_idle(const struct event_requests *idle, const struct tracefs_events *events,
 		    struct strbuf *lines);

@@ -22,8 +22,8 @@ struct record_facts {
 	const struct service_stats *stats; /* at the end; NULL: those in the trace */
 	const struct service_stats *before; /* at the beginning; NULL unknown */
 	const struct tracefs_events *events; /* of this machine's kernel; NULL unknown */
-	const struct name_list *sources; /* requested, never registered */
-	const struct name_list *left_out; /* registered, but filtered out; sentences */
+	const struct name_list *sources; /* data sources that are requested, but never registered */
+	const struct name_list *left_out; /* data sources that are filtered out; sentences */
 	const struct name_list *skipped; /* fields that a producer does not know; sentences */
 	const struct event_requests *idle; /* patterns with '!' that excluded nothing */
 	const struct name_list *offered; /* data sources that are registered; NULL unknown */
@@ -55,8 +55,8 @@ double record_seconds(const struct record_facts *f);
 /* Converts a time of the events' clock to seconds since the start of tracing, or since the first
  * event if the start is unknown. */
 double record_hole_seconds(const struct trace_scan *s, uint64_t ns);
-/* Returns true if the kernel's rings were requested and their last counters are not in the
- * trace. */
+/* Returns true if there may be losses that are not known: the trace was not read or lacks its end,
+ * or the kernel's rings were requested and their last counters are not in the trace. */
 bool losses_are_unknown(const struct record_facts *f);
 
 /* The triggers of a trace config. */

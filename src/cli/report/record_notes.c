@@ -14,8 +14,8 @@ static bool overwritten(const struct trace_scan *s)
 	return false;
 }
 
-/* Returns true if the event, which may be a pattern, is of what interrupts and threads of the
- * kernel do, mostly on idle CPUs. */
+/* Returns true if the event, which may be a pattern, is in a group of events that happen mostly in
+ * interrupts, in threads of the kernel and on idle CPUs. */
 static bool is_of_kernel(const char *event)
 {
 	static const char *const groups[] = {"irq",   "irq_vectors", "workqueue", "power",
@@ -29,7 +29,7 @@ static bool is_of_kernel(const char *event)
 	return false;
 }
 
-/* Returns true if such events are requested and recorded only while some threads run. */
+/* Returns true if events of the kernel are requested, but recorded only while some threads run. */
 static bool lacks_kernel(const Pb__TraceConfig *config)
 {
 	for (size_t i = 0; i < config->n_data_sources; i++) {

@@ -16,7 +16,6 @@
 #include "common/tracing_service_state.pb-c.h"
 #include "config/trace_config.pb-c.h"
 
-/* Zero-initialise; source_producers_deinit frees. */
 static void source_producers_deinit(struct source_producers *p)
 {
 	free(p->ids);
@@ -67,7 +66,7 @@ static void add_producer(struct source_producers *p,
 		p->ids[p->n++] = producer->id;
 }
 
-/* Call at the start. Entries without memory are skipped. */
+/* Notes the producers at the start of a recording. Skips a producer if memory is out. */
 static void source_producers_note(struct source_producers *p, const Pb__TraceConfig *config,
 				  const Pb__TracingServiceState *state)
 {
@@ -83,7 +82,7 @@ static void source_producers_note(struct source_producers *p, const Pb__TraceCon
 	}
 }
 
-/* Call at the end: adds the producers that are no longer connected. */
+/* Adds to ret, at the end of a recording, the noted producers that are no longer connected. */
 static void source_producers_gone(const struct source_producers *p,
 				  const Pb__TracingServiceState *state, struct name_list *ret)
 {

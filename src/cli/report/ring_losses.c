@@ -15,7 +15,7 @@ static uint64_t ring_bytes(const struct ftrace_scan *s)
 	return (uint64_t)s->pages_per_cpu * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-/* Returns the next power of two above four times the bytes, in MiB. */
+/* Returns, in MiB, the next power of two from four times the bytes on, at most 1024. */
 static unsigned larger_mb(uint64_t bytes)
 {
 	unsigned mb = 1;
@@ -86,8 +86,9 @@ static void exact_ring_losses(const struct record_facts *f, struct losses *ret)
 	advise_ring(f, &loss->advice);
 }
 
-/* Reports holes from the bundles if the final counters are missing. Earlier counters are those of
- * an earlier moment, and of all files of a rotation up to then. */
+/* Reports what the rings lost, by their final counters. If the trace lacks these, the bundles tell
+ * the least that was lost: earlier counters lack later losses, and include those of earlier files
+ * of a rotation. */
 static void ring_losses(const struct record_facts *f, struct losses *ret)
 {
 	const struct ftrace_scan *s = &f->scan->ftrace;

@@ -96,7 +96,7 @@ static void put_holes(const struct trace_scan *scan, struct strbuf *b)
 		strbuf_printf(b, ", %llu shorter ones", (unsigned long long)(h->total - h->n));
 }
 
-/* ---- all of them ---- */
+/* ---- the log ---- */
 
 static const char *keep(struct snapshot_log *log, struct strbuf *line)
 {

@@ -61,7 +61,7 @@ static void write_head(const struct record_facts *f, struct strbuf *out)
 		strbuf_puts(out, ", ");
 	if (samples)
 		write_count(samples, "sample", "s", out);
-	else if (!events) /* of programs */
+	else if (!events) /* only data of programs */
 		write_count(s->packets, "packet", "s", out);
 	if (s->processes) {
 		strbuf_puts(out, ", ");
@@ -128,7 +128,7 @@ static bool pattern_has_failed(const struct record_facts *f, const char *pattern
 	return n;
 }
 
-/* Returns 1 if the event of a probe was rejected that its definition names: "p:NAME PLACE". */
+/* Returns 1 if the definition of a probe, "p:NAME PLACE", names an event that was rejected. */
 static size_t probe_has_failed(const struct ftrace_scan *s, const char *definition)
 {
 	const char *colon = definition ? strchr(definition, ':') : NULL;
@@ -197,7 +197,7 @@ bool record_is_refused(const struct record_facts *f)
 	return true;
 }
 
-/* Returns true if some events were rejected. For a pattern that may be all of them. */
+/* Returns true if some events were rejected: perhaps all events of a pattern. */
 static bool some_refused(const struct ftrace_scan *s)
 {
 	for (size_t i = 0; i < s->failed.n; i++)
@@ -371,7 +371,7 @@ static void write_holes(const struct trace_scan *s, struct strbuf *out)
 
 /* ---- snapshots ---- */
 
-/* Writes the snapshots. Returns true if a snapshot has losses. */
+/* Writes the snapshots. Returns true if a snapshot has losses or was not saved. */
 static bool write_snapshots(const struct record_facts *f, struct strbuf *out)
 {
 	const struct snapshot_log *log = f->snapshots;

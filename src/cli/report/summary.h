@@ -11,8 +11,8 @@
  * of the end. */
 
 struct record_verdict {
-	bool lost; /* recorded data, or data that should have been recorded, is not in the trace */
-	bool missing; /* a requested event or data source does not exist */
+	bool lost; /* data was lost, or the trace does not tell (losses_are_unknown()) */
+	bool missing; /* something that was requested is not recorded */
 	bool refused; /* there are no events, since no requested one could be recorded */
 };
 

@@ -36,7 +36,8 @@ static const Pb__TraceConfig *config_of(struct verb_summary *s)
 	return s->config ? s->config : &none;
 }
 
-/* Moves data sources with events in the trace from missing to disconnected. */
+/* Moves linux.ftrace, of which the trace has events, from the missing sources to the producers that
+ * disconnected. */
 static void move_gone(struct verb_summary *s)
 {
 	static const char name[] = "the producer of linux.ftrace";

@@ -11,8 +11,8 @@
 #include "config/trace_config.pb-c.h"
 
 /*
- * Collects facts about a session that another process has started, for stop, attach and snapshot.
- * They print the same summary as sonda record (cli/report/summary.h).
+ * Collects facts about a session that another process has started, for stop, attach, snapshot and
+ * info. These verbs print the same summary as sonda record (cli/report/summary.h).
  */
 
 /* Zero-initialise; verb_summary_deinit frees. */
@@ -36,16 +36,17 @@ struct verb_summary {
 
 void verb_summary_deinit(struct verb_summary *s);
 
-/* Takes the producers that are connected now. Sources of the config without a producer are missing.
- * linux.ftrace is reported as gone if the trace has its events. */
+/* Takes the producers that are connected now: data sources of the config without a producer are
+ * missing. verb_summary_print() reports linux.ftrace as gone if the trace has events. */
 void verb_summary_sources(struct verb_summary *s, const Pb__TracingServiceState *state);
 
 struct verb_summary_form {
-	bool quiet; /* print nothing */
-	bool to_stdout; /* text on standard output, too */
+	bool quiet; /* print no text on standard error */
+	bool to_stdout; /* print text on standard output, without the next step */
 	bool json; /* print JSON on standard output; else text on standard error */
-	bool strict;
+	bool strict; /* return EXIT_LOSSY if data was lost or is missing */
 };
 
-/* Prints the summary. Returns EXIT_GOOD, or with strict EXIT_LOSSY. */
+/* Prints the summary. Returns EXIT_GOOD, with strict EXIT_LOSSY, or EXIT_FAILED if standard output
+ * cannot be written. */
 int verb_summary_print(struct verb_summary *s, const struct verb_summary_form *form);

@@ -4,18 +4,19 @@
 #include <stdbool.h>
 
 /*
- * Output of a verb on stderr: lines, and below them one progress line that is rewritten in place.
- * Progress is shown on a terminal only.
+ * Output of a verb on stderr: lines, and below them, on a terminal, one progress line that is
+ * rewritten in place. Elsewhere progress is printed as lines, if it is verbose, or not at all.
  */
 struct console {
-	bool tty;
+	bool tty; /* stderr is a terminal */
 	bool quiet; /* only errors */
-	bool verbose; /* progress as lines where it cannot be rewritten */
-	bool color; /* what needs attention is red */
+	bool verbose; /* prints progress as lines where stderr is no terminal */
+	bool color; /* the labels of lines that report a loss are red */
 	bool has_progress; /* a progress line is on the terminal */
 };
 
-/* Colours on a terminal, unless NO_COLOR is set (no-color.org) or TERM is "dumb". */
+/* Sets all of *c. Colours are on if stderr is a terminal, unless NO_COLOR is set (no-color.org), or
+ * TERM is unset or "dumb". */
 void console_init(struct console *c, bool quiet);
 /* Sets colours by "always", "never" or "auto" (as console_init()). Returns 0 or -EINVAL. */
 int console_color(struct console *c, const char *when);
@@ -23,17 +24,18 @@ int console_color(struct console *c, const char *when);
 void console_error(struct console *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Prints "sonda: text". */
 void console_say(struct console *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* Prints one or more lines, each ended, without control characters. The second function prints them
- * also with quiet. */
+/* Print text, lines that end with a newline each, with '?' for its control characters. The second
+ * function prints also with quiet. */
 void console_block(struct console *c, const char *text);
 void console_error_block(struct console *c, const char *text);
 /* As console_block(), with "sonda: " before each line that does not begin with a space. */
 void console_say_lines(struct console *c, const char *text);
-/* As console_block(), for one line without its end. */
+/* As console_block(), for one line without its newline. */
 void console_line(struct console *c, const char *line);
 
 bool console_shows_progress(const struct console *c);
-/* Replaces the progress line, ASCII; cut to the terminal's width. */
+/* Replaces the progress line by line, which is ASCII and is cut to the terminal's width. Where
+ * stderr is no terminal, prints it as a line if verbose. */
 void console_progress(struct console *c, const char *line);
 /* Removes the progress line. */
 void console_clear(struct console *c);

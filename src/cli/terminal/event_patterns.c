@@ -83,7 +83,7 @@ static int add_preset(struct event_requests *ret, const struct preset *preset)
 	return r;
 }
 
-/* Returns true if word is a group and no event has that name; *ret is then "tcp/" with a star. */
+/* Returns true if word is a group and no event has that name; ret is then word, "/" and a star. */
 static bool is_group(const char *word, const struct tracefs_events *events,
 		     char ret[static TRACEFS_EVENTS_MAX_NAME + 2])
 {
@@ -160,12 +160,12 @@ enum mark { OUT, NAMED, MATCHED };
 #define OF_NOBODY SIZE_MAX
 
 struct pick {
-	size_t event; /* of the kernel's list */
-	char *text; /* owned; of OF_NOBODY */
+	size_t event; /* index in the kernel's list, or OF_NOBODY */
+	char *text; /* owned; the request if event is OF_NOBODY, else NULL */
 };
 
 struct selection {
-	const struct tracefs_events *events; /* borrowed; n is 0 if it is unknown */
+	const struct tracefs_events *events; /* borrowed; events->n is 0 if the list is unknown */
 	struct presets *presets; /* borrowed; NULL: none */
 	size_t n_taken; /* events that words with '!' excluded */
 	uint8_t *marks; /* enum mark, of each event of the list */
@@ -225,7 +225,8 @@ static bool has_text(const struct selection *s, const char *text)
 	return false;
 }
 
-/* Selects an event of group ftrace. These are not listed, and need no group in front. */
+/* Keeps a request that the kernel's list does not have as text. An event of group ftrace, which is
+ * never listed and needs no group in front, gets its group. */
 static int pick_unlisted(struct selection *s, const char *request, struct err_text *e)
 {
 	char in_ftrace[TRACEFS_EVENTS_MAX_NAME + sizeof("ftrace/")];
@@ -255,8 +256,8 @@ static int pick(struct selection *s, const char *request, struct err_text *e)
 
 /* ---- exclusions ---- */
 
-/* Refuses an exclusion by pattern from a pattern: the result is unknown without the kernel's
- * list. */
+/* Refuses to exclude request from the pattern text: without the kernel's list nobody knows which
+ * events are left. */
 static int refuse_guess(const char *request, const char *text, struct err_text *e)
 {
 	return err_set(e, -EINVAL,
@@ -389,7 +390,8 @@ static int make_requests(const struct selection *s, struct event_requests *ret)
 	return r;
 }
 
-/* Returns true if events are expected: something was excluded, or nothing else is there. */
+/* Returns true if no event is left and that is an error: words excluded events, or every word is an
+ * exclusion. Words that are presets without events are no error. */
 static bool lacks_events(const struct selection *s, const char *const *words, size_t n)
 {
 	size_t negative = 0;

@@ -9,7 +9,7 @@
 #include "cli/terminal/presets.h"
 
 /*
- * Words of a command line, and the requests of FtraceConfig.ftrace_events that they expand to:
+ * Words of a command line, and the requests in FtraceConfig.ftrace_events that they expand to:
  *
  *	sched irq mem ...      the events of a preset (cli/terminal/presets.h), which may have none
  *	group/name group:name  that event
@@ -33,31 +33,32 @@ void event_requests_deinit(struct event_requests *r);
 /* Returns true if the word excludes events. */
 bool event_pattern_is_negative(const char *word);
 
-/* Returns true if the word names a preset (presets may be NULL), an event or a group. Returns false
- * for patterns and lists. */
+/* Returns true if the word names a preset (presets may be NULL), an event or a group, or is a
+ * pattern that matches an event. Returns false for lists. events must not be NULL. */
 bool event_pattern_is_known(const char *word, const struct tracefs_events *events,
 			    struct presets *presets);
 
-/* Returns the next of the names between commas, and its length; NULL after the last one. *rest is
- * at first the word without its '!'. */
+/* Returns the next of the names between commas, which is not NUL-terminated, and its length; NULL
+ * after the last one. At the first call *rest is the word without its '!'. */
 const char *event_pattern_next(const char **rest, size_t *ret_len);
 
 /*
- * Reads one word by itself, with '/' for ':' and patterns unchanged; a leading '!' is ignored.
- * events: the kernel's list; without it (NULL) groups are unknown. presets may be NULL. Returns 0,
- * -EINVAL and sets e if the word cannot be an event or its preset is bad, or -ENOMEM.
+ * Adds the requests of one word to ret, with '/' for ':'; does not expand patterns, and ignores a
+ * leading '!'. events: the kernel's list; without it (NULL) groups are unknown. presets may be
+ * NULL. Returns 0, -EINVAL and sets e if the word cannot be an event or its preset is bad, or
+ * -ENOMEM.
  */
 int event_pattern_read(const char *word, const struct tracefs_events *events,
 		       struct presets *presets, struct event_requests *ret, struct err_text *e);
 
 /*
- * Reads all words in order. Patterns and bare names become events of the kernel's list. A group
- * that is selected as a whole becomes "group/ *". Names that the list does not have stay unchanged
- * and are reported as missing at the end. Without a list (events NULL) patterns stay unchanged,
- * too.
+ * Reads all words in order and adds their requests to ret. Patterns and bare names become events of
+ * the kernel's list. A group of which patterns select all events becomes "group/ *". Names that the
+ * list does not have stay unchanged; sonda record reports them as missing at its end. Without a
+ * list (events NULL) patterns stay unchanged, too.
  *
  * Words with '!' that exclude nothing are added to ret_idle. Returns 0, -EINVAL and sets e (also if
- * no event is left; but words may be presets that have none), or -ENOMEM.
+ * exclusions leave no event), or -ENOMEM.
  */
 int event_patterns_read(const char *const *words, size_t n, const struct tracefs_events *events,
 			struct presets *presets, struct event_requests *ret,

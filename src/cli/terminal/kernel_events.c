@@ -259,8 +259,7 @@ static const char *nearest_known(const char *word, char buf[static TRACEFS_EVENT
 	return NULL;
 }
 
-/* Returns "group/" and a star if the word is the name of a group, which is not an event; else
- * NULL. */
+/* Returns "group/" and a star if the word is the name of a group; else NULL. */
 static const char *group_of_name(const struct tracefs_events *t, const char *word,
 				 char buf[static TRACEFS_EVENTS_MAX_NAME])
 {
@@ -274,7 +273,8 @@ static const char *group_of_name(const struct tracefs_events *t, const char *wor
 	return NULL;
 }
 
-/* Returns the group whose name is nearest to the word. */
+/* Returns the group whose name is nearest to the word, as "group/" and a star; NULL if none is
+ * near. */
 static const char *nearest_group(const struct tracefs_events *t, const char *word,
 				 char buf[static TRACEFS_EVENTS_MAX_NAME])
 {

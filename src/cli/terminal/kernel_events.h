@@ -20,15 +20,16 @@ struct tracefs_events {
 /* Possible mount points of tracefs, best first; ends with NULL. */
 extern const char *const tracefs_roots[];
 
-/* Returns the first root whose events can be read, else NULL. Borrowed from roots. */
+/* Returns the first root whose events can be read, borrowed from roots, else NULL. roots ends with
+ * NULL. */
 const char *tracefs_events_root(const char *const *roots);
 
-/* Returns true if root has an event of this "group/name". Patterns and bare names are none. Takes
- * one system call, where the list takes a millisecond of the kernel's time. */
+/* Returns true if the tracefs at root has an event of this "group/name"; false for patterns and
+ * bare names. Takes one system call; reading the list takes a millisecond of the kernel's time. */
 bool tracefs_event_exists(const char *root, const char *name);
 
 /* Reads root/available_events, without the events that sessions of sonda-probes have created.
- * Returns 0 or -errno (-EACCES, -ENOENT). */
+ * Returns 0 or -errno (-EACCES, -ENOENT). tracefs_events_deinit() frees *ret. */
 int tracefs_events_load(const char *root, struct tracefs_events *ret);
 void tracefs_events_deinit(struct tracefs_events *t);
 
@@ -40,7 +41,8 @@ bool tracefs_event_matches(const char *event, const char *word);
 bool tracefs_events_has(const struct tracefs_events *t, const char *word);
 
 /* Returns the nearest event name as "group/name", or "group/ *" if word resembles a group; else
- * NULL. t NULL: searches the events that sonda knows by itself. buf may hold the result. */
+ * NULL. t NULL: searches the events that sonda knows by itself, and no groups. The result points
+ * into buf or t. */
 #define TRACEFS_EVENTS_MAX_NAME 256
 const char *tracefs_events_nearest(const struct tracefs_events *t, const char *word,
 				   char buf[static TRACEFS_EVENTS_MAX_NAME]);

@@ -111,7 +111,8 @@ const char *const *presets_folders(const struct presets *p)
 
 /* ---- names ---- */
 
-/* Writes the name as files have it. Returns false for text that is no name of a preset. */
+/* Writes the name with '-' for '_', as in file names. Returns false for text that is no name of a
+ * preset. */
 static bool read_name(const char *name, size_t len, char ret[static PRESET_MAX_NAME])
 {
 	if (!len || len >= PRESET_MAX_NAME)
@@ -155,8 +156,8 @@ bool presets_has(struct presets *p, const char *typed, size_t len)
 
 /* ---- reading ---- */
 
-/* Returns the first comment up to an empty line or the first line that is no comment, as one
- * line. */
+/* Returns the first comment, up to an empty comment line or the first line that is no comment, as
+ * one line and without SPDX lines. */
 static char *read_title(const char *text)
 {
 	struct strbuf b = {0};
@@ -179,7 +180,7 @@ static char *read_title(const char *text)
 	return strbuf_take(&b);
 }
 
-/* Refuses fields that belong to a session: a preset is a part of one. */
+/* Refuses fields that only a whole session has: all but data_sources, and target_buffer. */
 static int check_fields(Pb__TraceConfig *config, const char *path, struct err_text *e)
 {
 	size_t n = config->n_data_sources;
@@ -290,7 +291,7 @@ int presets_find(struct presets *p, const char *typed, size_t len, const struct 
 	return 0;
 }
 
-/* ---- all of them ---- */
+/* ---- all presets ---- */
 
 struct names {
 	char **list; /* owned, each owned */

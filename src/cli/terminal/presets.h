@@ -22,8 +22,8 @@
  *	$XDG_CONFIG_HOME/sonda/presets, or ~/.config/sonda/presets    the user's
  *	/etc/sonda/presets.d                                           the machine's
  *	PREFIX/share/sonda/presets                                     beside the program
- *	(in the program)                                               those of share/sonda/presets when
- *	                                                               it was built
+ *	(in the program)                                               share/sonda/presets at its
+ *	                                                               build
  *
  * In a name '_' means '-'.
  */
@@ -42,8 +42,9 @@ struct preset {
 /* The presets of this machine; each file is read when it is needed first. Not thread-safe. */
 struct presets;
 
-/* Returns the presets of the default folders (folders NULL), or of a list of folders that ends with
- * NULL and those in the program; NULL if memory is out. */
+/* Returns the presets in the program and in folders: a list that ends with NULL, of which the first
+ * PRESET_FOLDERS are used, or NULL for the default folders. presets_free() frees them. Returns NULL
+ * if memory is out. */
 struct presets *presets_new(const char *const *folders);
 void presets_free(struct presets *p);
 

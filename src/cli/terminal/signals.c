@@ -51,7 +51,7 @@ static void on_readable(evutil_socket_t fd, short what, void *ctx)
 	(void)what;
 	if (!take(s, &info) || is_same_wish(s))
 		return;
-	/* Signals that are already pending belong to it. */
+	/* Signals that are already pending belong to this one. */
 	while (s->same_ns && take(s, &more))
 		if (more.ssi_code == SI_KERNEL)
 			info = more;

@@ -16,22 +16,23 @@ struct event_base;
  */
 struct termination_signals;
 
-#define END_SIGNALS_SAME_MS 500 /* shorter than a user needs to react to the first one */
+#define END_SIGNALS_SAME_MS 500 /* less than a user needs to react to the first signal */
 
-/* by_terminal: the terminal sent it to all foreground processes. */
+/* by_terminal: the terminal sent the signal to all foreground processes. The callback may free the
+ * struct termination_signals. */
 typedef void (*termination_signals_fn)(void *ctx, int number, bool by_terminal);
 
 /* same_ms: signals within this time after a reported one are dropped; 0: each is reported. Returns
  * 0 or -errno. */
 int termination_signals_watch(struct event_base *loop, unsigned same_ms, termination_signals_fn fn,
 			      void *ctx, struct termination_signals **ret);
-/* Drops pending signals and restores the previous signal handling. No-op for NULL. */
+/* Drops pending signals and restores the previous signal mask. No-op for NULL. */
 void termination_signals_free(struct termination_signals *s);
 
 /* Returns a descriptor that is readable when a signal is pending, for code that waits without the
  * loop. */
 int termination_signals_fd(const struct termination_signals *s);
 
-/* Sets the handler of SIGBUS, which prints an error and ends the process. The kernel sends SIGBUS
- * for the missing pages of a mapped trace that became shorter. */
+/* Sets a handler of SIGBUS, which prints an error and ends the process with EXIT_FAILED. The kernel
+ * sends SIGBUS for the missing pages of a mapped trace that became shorter. */
 void mapped_trace_watch(void);

@@ -6,9 +6,9 @@
 
 /*
  * Returns what the user may have meant by an unknown word of sonda record: a preset,
- * "group/name", "group/" and a star, or for a pattern a similar pattern that matches; NULL if
- * nothing is similar. events NULL: those that sonda knows by itself. presets may be NULL. buf may
- * hold the result.
+ * "group/name", "group/" and a star, or for a pattern a similar pattern that matches an event;
+ * NULL if nothing is similar. events NULL: compares the events that sonda knows by itself, and
+ * suggests nothing for a pattern. presets may be NULL. The result points into buf or events.
  */
 const char *suggest_word(const struct tracefs_events *events, struct presets *presets,
 			 const char *word, char buf[static TRACEFS_EVENTS_MAX_NAME]);

@@ -28,8 +28,8 @@ static int refuse_long(const char *typed, const struct option *long_options, str
 	return err_set(e, -EINVAL, "unknown option %.80s", typed);
 }
 
-/* Returns true for an unknown letter; else the error is a value for a long option that takes
- * none. */
+/* Returns true for an unknown letter; else the error is an unknown long option, or a value for a
+ * long option that takes none. */
 static bool is_unknown_letter(int option, const char *letters, const struct option *long_options)
 {
 	if (option <= 0 || option > 0x7f || strchr(letters, option))
@@ -180,8 +180,9 @@ static int refuse(const char *verb, const char *why)
 	return EXIT_USAGE;
 }
 
-/* Returns the length of the first argument in the usage that is neither an option nor in brackets,
- * as "FILE" of "usage: sonda info [OPTION]... FILE...", and its start; 0: there is none. */
+/* Finds the first argument in the usage that is neither an option nor in brackets, as "FILE" in
+ * "usage: sonda info [OPTION]... FILE...". Returns its length and sets *ret to its start, or
+ * returns 0 if there is none. */
 static size_t find_argument(const char *usage, const char **ret)
 {
 	size_t len;

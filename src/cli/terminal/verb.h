@@ -9,26 +9,28 @@
 #include "base/text/str.h"
 
 /* Explains an option that getopt_long rejected (called with opterr 0 and ':' as first letter).
- * option is its result, ':' or '?'; typed is the argument where it stopped. Returns -EINVAL and
- * sets e. */
+ * option is the result of getopt_long, ':' or '?'; typed is the argument that it rejected. Returns
+ * -EINVAL and sets e. */
 int option_refuse(int option, const char *typed, const char *letters,
 		  const struct option *long_options, struct err_text *e);
 
 /*
- * Parses the options of a command line with getopt_long; optind is the first word then. Calls take
- * with each option but -h; it returns 0, or -EINVAL and sets e. Returns 0, 1 at -h, or -EINVAL and
- * sets e.
+ * Parses the options of a command line with getopt_long; afterwards optind is the index of the
+ * first word. letters begins with ':'. Calls take with each option but -h; take returns 0, or a
+ * negative errno and sets e. Returns 0, 1 at -h, -EINVAL and sets e, or the error of take.
  */
 int options_parse(int argc, char **argv, const char *letters, const struct option *long_options,
 		  int (*take)(void *ctx, int option, struct err_text *e), void *ctx,
 		  struct err_text *e);
 
-/* Checks after an option whose value is a separate argument, last_arg, whether the value was
- * forgotten and getopt_long took the next option instead. Returns 0, or -EINVAL and sets e. */
+/* Checks whether the user forgot the value of an option, so that getopt_long took the next option
+ * as the value. last_arg: argv[optind - 1] after getopt_long; value: optarg, which may be NULL.
+ * Returns 0, or -EINVAL and sets e. */
 int option_refuse_swallowed(const char *last_arg, const char *value, const char *letters,
 			    const struct option *long_options, struct err_text *e);
 
-/* Checks the value of an option that is always, never or auto. Returns 0, or -EINVAL and sets e. */
+/* Checks that when is "always", "never" or "auto". option: its name, for e. Returns 0, or -EINVAL
+ * and sets e. */
 int option_when(const char *option, const char *when, struct err_text *e);
 
 /* Checks the value of --socket. Returns 0, or -EINVAL and sets e. */
@@ -60,7 +62,7 @@ int verb_options_parse(int argc, char **argv, const char *letters, size_t min_wo
  * logging the reason. */
 int verb_print(const struct strbuf *text);
 
-/* The verbs of the command line: one file and one row in main.c each. */
+/* The verbs of the command line; each has a row in main.c. */
 
 enum exit_code {
 	EXIT_GOOD = 0,

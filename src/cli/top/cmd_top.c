@@ -50,10 +50,10 @@ struct top {
 	struct live *live; /* owned; NULL until the session has begun */
 	struct strbuf lost, note, frame;
 	struct strbuf no_ebpf; /* why there are no eBPF counters */
-	struct err_text why; /* the end, if it is a failure */
+	struct err_text why; /* why sonda top ended, if it failed */
 	uint64_t screens;
 	bool has_ebpf;
-	bool shown; /* live has a screen */
+	bool shown; /* a screen of live was shown */
 	bool ended;
 	int code;
 };
@@ -353,7 +353,7 @@ static void on_resized(evutil_socket_t fd, short what, void *ctx)
 	draw(ctx);
 }
 
-/* Ctrl-Z: the shell gets its terminal back. SIGSTOP returns after SIGCONT. */
+/* Ctrl-Z: the shell gets its terminal back. raise() returns after SIGCONT. */
 static void on_stopped(evutil_socket_t fd, short what, void *ctx)
 {
 	struct top *t = ctx;
@@ -412,7 +412,7 @@ static bool has_terminal(void)
 	return isatty(STDOUT_FILENO) && term && *term && strcmp(term, "dumb") != 0;
 }
 
-/* Processes of this machine must exist. */
+/* Checks that the processes exist, unless the service is on another machine. */
 static int check_pids(const struct top_options *o, struct err_text *e)
 {
 	const char *address = o->socket ? o->socket : sock_default_consumer();

@@ -20,10 +20,10 @@ enum top_unit {
 struct top_column_spec {
 	const char *key; /* of -s */
 	const char *title;
-	int width; /* characters; negative: to the left */
-	unsigned rank; /* the highest is left out first if the terminal is narrow */
+	int width; /* characters; negative: aligned to the left */
+	unsigned rank; /* the highest is left out first if the terminal is narrow; 0: never */
 	enum top_unit unit;
-	enum live_metric metric; /* if the unit is one of the first three */
+	enum live_metric metric; /* if the unit is TOP_PERCENT, TOP_COUNT or TOP_BYTES */
 	const char *json; /* name of the total since the beginning; NULL: none */
 	const char *json_rate; /* name of the rate, or of the value */
 	const char *help;
@@ -43,7 +43,8 @@ struct top_layout {
 	size_t n;
 };
 
-/* Chooses the columns for a width, 0: all. The column that sorts is among them. */
+/* Chooses the columns for a terminal of width characters; 0: all. The column sort, by which the
+ * rows are sorted, is always among them. */
 void top_layout(struct top_layout *l, size_t sort, size_t width);
 
 /* Writes the value of a process as the column shows it; "-" if it is unknown. */

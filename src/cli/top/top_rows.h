@@ -6,7 +6,7 @@
 
 #include "analyze/live/live.h"
 
-/* Which processes, and in which order. */
+/* Which processes are shown, and in which order. */
 struct top_selection {
 	size_t sort; /* index of a column */
 	const uint32_t *pids; /* borrowed; only these processes. n_pids 0: all */

@@ -20,15 +20,14 @@ struct top_session {
 	struct record_session *session; /* owned */
 	struct private_daemons *daemons; /* owned; NULL: a service was running */
 	bool without_ebpf;
-	bool without_processes; /* no eBPF family lists them: linux.process_stats does */
+	bool without_processes; /* linux.process_stats lists the processes, no eBPF family */
 };
 
 /* ---- the config ---- */
 
 /*
  * The buffer holds many periods: a terminal that stops the output for a time loses nothing. Values
- * are written when they change. Descriptions are repeated, in case the
- * buffer wrapped nevertheless.
+ * are written when they change. Descriptions are repeated, in case the buffer wrapped nevertheless.
  */
 static const char frame[] =
 	"buffers { size_kb: 32768 fill_policy: RING_BUFFER }\n"
@@ -128,7 +127,7 @@ static int replace_config(struct top_session *s)
 	return 0;
 }
 
-/* Without a producer of eBPF counters those of /proc are requested instead. */
+/* Requests the counters of /proc instead if no producer offers eBPF counters. */
 static void on_state(void *ctx, bool at_end, const Pb__TracingServiceState *state)
 {
 	struct top_session *s = ctx;

@@ -18,7 +18,8 @@ struct event_base;
  */
 struct top_session;
 
-/* Processes of which each family of eBPF counters writes values; the most that it allows. */
+/* The number of processes of which each family of eBPF counters writes values: the most that a
+ * family allows. */
 #define TOP_SESSION_PROCESSES 1024
 
 struct top_session_setup {
@@ -29,7 +30,7 @@ struct top_session_setup {
 };
 
 struct top_session_ops {
-	/* All data sources count. has_ebpf: false if the counters are those of /proc alone. */
+	/* All data sources have started. has_ebpf: false if all counters are of /proc. */
 	void (*on_began)(void *ctx, bool has_ebpf);
 	void (*on_packet)(void *ctx, const uint8_t *data, size_t len);
 	/* The service's counters of the session. */
@@ -48,15 +49,17 @@ int top_session_start(struct event_base *loop, const struct top_session_setup *s
 		      const struct top_session_ops *ops, void *ctx, struct err_text *e,
 		      struct top_session **ret);
 
-/* Requests all packets until now. flush: also those that a producer has not committed; those of
- * this project commit each poll. Returns false if the last request is not answered yet. */
+/* Requests all packets until now. flush: also packets that a producer has not committed yet;
+ * sonda-probes commits each poll. Returns false if tracing does not run, or the last request is not
+ * answered yet. */
 bool top_session_ask(struct top_session *s, bool flush);
 
 /* Begins a new session with the counters of /proc alone; on_began is called again. Returns 0, or
  * -errno and sets e. */
 int top_session_without_ebpf(struct top_session *s, struct err_text *e);
 
-/* The same with the processes of linux.process_stats, for kernels without their iterator. */
+/* Begins a new session likewise, which keeps the eBPF counters but takes the list of processes from
+ * linux.process_stats: for kernels whose BPF has no iterator of processes. */
 int top_session_without_processes(struct top_session *s, struct err_text *e);
 
 /* Ends the session and the private daemons, and waits for them. No-op for NULL. */

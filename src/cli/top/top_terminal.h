@@ -16,7 +16,8 @@ int top_terminal_new(bool color, struct top_terminal **ret);
 /* Restores the terminal. No-op for NULL. */
 void top_terminal_free(struct top_terminal *t);
 
-/* Restores the terminal, and takes it again, for a process that is stopped in between. */
+/* The first restores the terminal, the second takes it again: for a process that is stopped in
+ * between. */
 void top_terminal_leave(struct top_terminal *t);
 void top_terminal_enter(struct top_terminal *t);
 
@@ -30,5 +31,6 @@ void top_terminal_size(const struct top_terminal *t, size_t *ret_width, size_t *
  */
 int top_terminal_draw(struct top_terminal *t, const char *lines, int signals);
 
-/* Writes data to a pipe, file or terminal, as top_terminal_draw(). */
+/* Writes data to a pipe, file or terminal. signals and result as for top_terminal_draw(); signals
+ * -1: returns -EAGAIN if fd accepts nothing for a second. */
 int top_write(int fd, const char *data, size_t len, int signals);

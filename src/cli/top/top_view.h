@@ -10,8 +10,8 @@
 #include "cli/top/top_rows.h"
 
 /*
- * What sonda top shows, as text: columns of processes, sorted by one of them, below lines about the
- * machine. One table of columns has the keys of -s, the titles, and the names in JSON.
+ * What sonda top shows, as text: lines about the machine, then a row for each process, sorted by
+ * one of the columns. One table of columns has the keys of -s, the titles, and the names in JSON.
  */
 
 enum top_style { /* the first byte of each line */
@@ -38,8 +38,9 @@ struct top_state {
 	uint64_t screens; /* number of this screen */
 };
 
-/* Returns the column that is displayed n columns to the right of the sorted one at this width, or
- * the n-th one of all displayed ones, from 1. */
+/* The first returns the column that stands n columns to the right of the sorted column at this
+ * width (n < 0: to the left), the second the n-th column from the left, from 1; the sorted column
+ * if there is none. */
 size_t top_column_beside(const struct top_view *v, int n, size_t width);
 size_t top_column_at(const struct top_view *v, size_t n, size_t width);
 
@@ -49,5 +50,5 @@ size_t top_column_at(const struct top_view *v, size_t n, size_t width);
  */
 int top_view_lines(const struct top_view *v, const struct top_state *s, size_t width, size_t height,
 		   struct strbuf *out);
-/* Appends a screen as one line of JSON. Returns 0 or -ENOMEM. */
+/* Appends a screen as one line of JSON; s->live must not be NULL. Returns 0 or -ENOMEM. */
 int top_view_json(const struct top_view *v, const struct top_state *s, struct strbuf *out);

@@ -13,6 +13,7 @@ struct event_category {
 	const Pb__TracingServiceState__Producer *producer; /* NULL: the state does not name it */
 };
 
+/* Returns the name of the producer, "?" if the state does not name it. */
 const char *event_category_program(const struct event_category *c);
 
 /* Lists the categories of all producers, sorted by name and program. Returns 0 and sets *ret (owned

@@ -66,7 +66,8 @@ static int read_folder(struct files *f)
 	return 0;
 }
 
-/* A packet whose fields are whole; its last bytes may be past the part that was read. */
+/* Returns true if the data begins with a packet that has one of these fields, as the first packet
+ * of a trace has. The end of the packet may be past len. */
 static bool begins_with_packet(const uint8_t *data, size_t len)
 {
 	struct pb_field f;

@@ -18,7 +18,7 @@
 #include "cli/terminal/sudo_user.h"
 #include "cli/trace/safe_path.h"
 
-/* The name of a file in the hidden folder, if it is one file that is asked for. */
+/* The name of the output in the hidden folder, if the output is a file. */
 #define OUTPUT "output"
 #define SELF_PATH_MAX 32
 
@@ -85,7 +85,7 @@ static void remove_entries(int folder)
 
 /* ---- removal by a signal ---- */
 
-/* What a signal removes. Its handler makes system calls only. */
+/* The hidden folder that a signal removes ("": none). The handler makes system calls only. */
 static char doomed[PATH_MAX];
 static int doomed_folder;
 
@@ -95,7 +95,7 @@ static void remove_doomed(void)
 	ssize_t n;
 
 	lseek(doomed_folder, 0, SEEK_SET);
-	/* The kernel returns each name once, although names before it are removed meanwhile. */
+	/* The kernel skips no name, although the names that it has returned are removed. */
 	while ((n = getdents64(doomed_folder, entries, sizeof(entries))) > 0)
 		for (ssize_t at = 0; at < n;) {
 			const struct dirent64 *d = (const struct dirent64 *)(entries + at);
@@ -125,7 +125,7 @@ static void watch_signals(void)
 			signal(numbers[i], on_signal);
 }
 
-/* ---- its life ---- */
+/* ---- creating and removing ---- */
 
 static int refuse_taken(const char *path, bool is_folder, bool replace, struct err_text *e)
 {
@@ -198,7 +198,7 @@ void out_path_deinit(struct out_path *o)
 
 /* ---- the name ---- */
 
-/* Only files that an export made are removed: an old folder with anything else stays. */
+/* Refuses a file that no export makes: an old folder with such a file must stay. */
 static int check_old_entry(void *ctx, const char *name, unsigned char type)
 {
 	(void)ctx;
@@ -225,7 +225,7 @@ static int replace_folder(struct out_path *o)
 	return 0;
 }
 
-/* Returns 0, or -errno: -EINVAL also if the file system has no such flags. */
+/* Returns 0, or -errno: -EINVAL also if the file system does not support the flags. */
 static int name_it(struct out_path *o, unsigned flags)
 {
 	int from = o->is_folder ? AT_FDCWD : o->folder;
@@ -253,7 +253,7 @@ int out_path_finish(struct out_path *o, struct err_text *e)
 	return r;
 }
 
-/* ---- its files ---- */
+/* ---- files ---- */
 
 void out_path_inside(const struct out_path *o, char buf[static OUT_PATH_INSIDE_MAX])
 {

@@ -8,38 +8,45 @@
 
 /*
  * An output file or folder that gets its name when it is complete. Until then it is a hidden folder
- * beside that name, or a file in it. Only its owner can read it, and a signal that ends the program
- * removes it. Another user who may write to the directory cannot put anything else in its place.
+ * beside that name, or a file in this folder. Only its owner can read it, and SIGINT, SIGTERM and
+ * SIGHUP remove it. Another user who may write to the directory cannot put anything else in its
+ * place.
  */
 struct out_path {
 	const char *path; /* borrowed: the final name */
 	char *hidden; /* owned: name of the hidden folder; NULL: none */
-	int folder; /* owned: the hidden folder */
-	bool is_folder; /* the folder is the output */
-	bool replace; /* an existing one */
+	int folder; /* owned: descriptor of the hidden folder */
+	bool is_folder; /* the output is the folder, not a file in it */
+	bool replace; /* an existing output */
 };
 
-/* Creates the hidden folder (mode 0700) and file (0600). One at a time. Returns 0; -EEXIST and sets
- * e if the name is taken and not to be replaced; else -errno and sets e. */
+/* Creates the hidden folder (mode 0700) and, unless is_folder, the file in it (0600). A process can
+ * have one unfinished output at a time. path is borrowed as long as o. Returns 0; -EEXIST and sets
+ * e if the name is taken and not to be replaced, or is a folder where a file is wanted, or the
+ * reverse; else -errno and sets e. */
 int out_path_create(struct out_path *o, const char *path, bool is_folder, bool replace,
 		    struct err_text *e);
-/* Gives it its name. Returns 0, or -errno and sets e; then it is removed. */
+/* Gives the output its name and frees o. Returns 0, or -errno and sets e; then the output is
+ * removed. An old folder with other files than *.csv is not replaced (-ENOTEMPTY). */
 int out_path_finish(struct out_path *o, struct err_text *e);
-/* Removes what is not finished. No-op otherwise. */
+/* Removes an output that is not finished. No-op after out_path_finish(). */
 void out_path_deinit(struct out_path *o);
 
-/* Writes a path of the hidden file, which holds while o does. Symbolic links in it must not be
- * resolved by name: the descriptor of the folder is one. */
+/* Writes a path of the hidden file, /proc/self/fd/N/output, which is valid as long as o. The caller
+ * must not resolve its links with realpath(3): that would give the name of the hidden folder, which
+ * another user may have replaced. */
 #define OUT_PATH_INSIDE_MAX 64
 void out_path_inside(const struct out_path *o, char buf[static OUT_PATH_INSIDE_MAX]);
 
-/* Opens a file for writing: the hidden one (name NULL), or a new one in the hidden folder. Returns
- * NULL with errno. */
+/* Opens a file for writing: the hidden file (name NULL), or a new file of this name in the hidden
+ * folder. The caller closes it, with out_close(). Returns NULL with errno on failure. */
 FILE *out_path_open(const struct out_path *o, const char *name);
 
-/* Opens the pipe or device at the path for writing; *ret is NULL if there is none. Returns 0, or
- * -errno and sets e: another user's in a world-writable directory is refused. */
+/* Opens the pipe or device at path for writing; sets *ret to NULL if path is a regular file or does
+ * not exist. Follows links. Returns 0, or -errno and sets e: -EACCES for a link, pipe or device of
+ * another user in a world-writable directory. */
 int out_path_special(const char *path, FILE **ret, struct err_text *e);
 
-/* Ends a file. Returns 0, or -errno of any of its writes, and sets e. */
+/* Flushes f, and closes it unless it is stdout. Returns 0, or -errno and sets e if any write to f
+ * failed. */
 int out_close(FILE *f, const char *path, struct err_text *e);

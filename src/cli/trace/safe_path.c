@@ -44,8 +44,8 @@ static int check_owner(const char *path, const struct stat *st, struct err_text 
 		       path, S_ISLNK(st->st_mode) ? "symbolic link" : "special file", st->st_uid);
 }
 
-/* Returns the target of the link fd at path, which the caller frees. Returns NULL if it is not a
- * link, or memory is out. */
+/* Returns the path of the target of the link fd at path, which the caller frees. Returns NULL if
+ * the target has no path or a too long one, or memory is out. */
 static char *link_target(int fd, const char *path)
 {
 	const char *slash = strrchr(path, '/');

@@ -8,9 +8,9 @@
 /* Symbolic links in the path of an output file, followed one by one so that each can be checked. */
 
 /*
- * Follows symbolic links from the last component of *path until a file that is not a link. *path
- * (owned, malloc) becomes the path of that file. Refuses links, pipes and devices of other users in
- * world-writable directories (-EACCES).
+ * Follows symbolic links from the last component of *path until a file that is not a link, or a
+ * link in /proc whose target has no path (a pipe). *path (owned, malloc) becomes the path of that
+ * file. Refuses links, pipes and devices of other users in world-writable directories (-EACCES).
  *
  * Returns 0 or -errno; e is set for -EACCES and if the directory cannot be read. If the file
  * exists, *ret_fd is an O_PATH descriptor of it, which the caller closes, and *ret_st its status.

@@ -19,11 +19,12 @@ int service_lacks_ftrace(struct err_text *e);
 const char *service_join_or_sudo(void);
 
 /*
- * Explains why no service was reached at address: the finding, and the command that helps. Returns
- * false if error is not an obstacle of this kind.
+ * Explains why no service was reached at address. error: -errno of the connection. Sets *ret_text
+ * to the finding and *ret_remedy to the command that helps, "" for none. Returns false and sets
+ * nothing if error is not explained here.
  */
 bool service_problem(const char *address, int error, struct err_text *ret_text,
 		     struct err_text *ret_remedy);
 
-/* Sets e to the same as one sentence, and returns error. */
+/* Sets e to finding and remedy of service_problem(), else to the text of error. Returns error. */
 int service_explain(const char *address, int error, struct err_text *e);

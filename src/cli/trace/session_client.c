@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A request runs the loop until its callback has stored the answer. One request is pending at a
- * time. The session may end during any of them.
+ * time. The session may end during any request.
  */
 #include "cli/trace/session_client.h"
 
@@ -32,7 +32,7 @@ struct session_client {
 	int error;
 	bool lost; /* the connection */
 	bool is_ours; /* the session was started here: its end is reported without a request */
-	bool started; /* all of its data sources */
+	bool started; /* all data sources of our session */
 	bool ended; /* our session */
 	bool observing;
 	void (*on_hit)(void *ctx, const Pb__ObservableEvents__CloneTriggerHit *hit); /* or NULL */
@@ -345,7 +345,7 @@ static void on_observed(void *ctx, int error, const Pb__ObservableEvents *events
 	event_base_loopbreak(c->loop);
 }
 
-/* Another request would replace the first one. */
+/* Subscribes at the first call only: another request would replace the first one. */
 static int observe(struct session_client *c)
 {
 	uint32_t events = PB__OBSERVABLE_EVENTS__TYPE__TYPE_ALL_DATA_SOURCES_STARTED;

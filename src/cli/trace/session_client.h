@@ -17,7 +17,7 @@ struct trace_scan;
  */
 struct session_client;
 
-/* Connects to the service. socket NULL: default address. */
+/* Connects to the service. socket is borrowed as long as the client; NULL: default address. */
 int session_client_open(const char *socket, struct session_client **ret, struct err_text *e);
 /* Disconnects; the service ends our session. No-op for NULL. */
 void session_client_free(struct session_client *c);
@@ -25,7 +25,7 @@ void session_client_free(struct session_client *c);
 int session_client_query(struct session_client *c, bool sessions_only,
 			 Pb__TracingServiceState **ret, struct err_text *e);
 
-/* Copies the name of a session that resembles this one to ret. Returns false if there is none. */
+/* Copies the session name that is nearest to name to ret. Returns false if none resembles it. */
 bool session_client_nearest(struct session_client *c, const char *name,
 			    char ret[static STR_NEAREST_SIZE]);
 
@@ -33,7 +33,8 @@ bool session_client_nearest(struct session_client *c, const char *name,
  * remain to be read. */
 int session_client_clone(struct session_client *c, const struct consumer_clone_request *request,
 			 int fd, bool *ret_written, struct err_text *e);
-/* Why the service refused a clone (-EPROTO), in its own words. Borrowed. */
+/* Returns why the service refused a clone (-EPROTO), in its own words. Borrowed from c until the
+ * next clone. */
 const char *session_client_refusal(const struct session_client *c);
 int session_client_attach(struct session_client *c, const char *key, Pb__TraceConfig **ret,
 			  struct err_text *e);
@@ -42,33 +43,36 @@ int session_client_attach(struct session_client *c, const char *key, Pb__TraceCo
  * refusal. */
 int session_client_enable(struct session_client *c, const Pb__TraceConfig *config, int fd,
 			  struct err_text *e);
-/* Waits until all data sources of our session have started. Returns 0, -ETIMEDOUT, or -EPROTO if it
- * ended before. */
+/* Waits until all data sources of our session have started. Returns 0, -ETIMEDOUT, -EPROTO if the
+ * session or the connection ended before, or the error of the request. */
 int session_client_await_start(struct session_client *c, uint32_t timeout_ms, struct err_text *e);
 
 /* Calls fn for each trigger of CLONE_SNAPSHOT that is hit, from session_client_end() and
- * session_client_await_start(). hit is borrowed during the call, which may use another client. */
+ * session_client_await_start(); call this function before both. hit is borrowed during the call. fn
+ * may use another client. */
 int session_client_watch_hits(struct session_client *c,
 			      void (*fn)(void *ctx,
 					 const Pb__ObservableEvents__CloneTriggerHit *hit),
 			      void *ctx, struct err_text *e);
 
-/* How a session ended. aborted is the error text of the service, "" if it ended normally. */
+/* How a session ended. aborted: the error text, "" if the session ended normally. */
 struct session_end {
 	bool by_signal;
 	bool flush_failed;
 	struct err_text aborted;
 };
 
-/* Waits for the end of our session. at_once, SIGINT or SIGTERM: flushes and ends it. A second
- * signal makes it return -EINTR. config is that of the session. */
+/* Waits for the end of our session. With at_once, or at SIGINT, SIGTERM or SIGHUP, flushes and ends
+ * the session; a signal while the service then ends it makes this function return -EINTR. config:
+ * of the session. */
 int session_client_end(struct session_client *c, const Pb__TraceConfig *config, bool at_once,
 		       struct session_end *ret, struct err_text *e);
 /* Queries the service's counters of our session. */
 int session_client_stats(struct session_client *c, struct service_stats *ret, struct err_text *e);
 /* Detaches our session under this key. */
 int session_client_detach(struct session_client *c, const char *key, struct err_text *e);
-/* Reads all packets of our session into file and scan, and saves the file. Returns -errno if the
- * file could not take all packets (it is saved with the others), -ENODATA if there are none. */
+/* Reads all packets of our session into file and scan, and saves the file. Returns the error of
+ * reading or -ENODATA (no packets) without saving, or the error of trace_file_save(): after a
+ * failed write the file is saved with the packets before. */
 int session_client_save(struct session_client *c, struct trace_file *file, struct trace_scan *scan,
 			struct err_text *e);

@@ -93,7 +93,7 @@ static int open_beside(struct trace_file *f, char *path)
 		free(TAKE_PTR(f->temp)); /* mkstemp failed: no file to remove */
 		return -errno;
 	}
-	sudo_user_give(f->fd); /* whose browser must be able to read it */
+	sudo_user_give(f->fd); /* the user who called sudo must be able to read it */
 	return 0;
 }
 
@@ -117,7 +117,7 @@ static int name_it(struct trace_file *f)
 	temp = temp_name(f->path);
 	if (!temp)
 		return -ENOMEM;
-	/* Unique on this machine: it contains our pid. */
+	/* Almost unique on this machine: it contains the last digits of our pid. */
 	snprintf(temp + strlen(temp) - 6, 7, "%06u", (unsigned)getpid() % 1000000);
 	unlink(temp);
 	r = link_to(f, temp);
@@ -134,7 +134,7 @@ static int name_new(struct trace_file *f, const char *path)
 	if (link(f->temp, path) == 0)
 		unlink(f->temp);
 	else if (errno == EEXIST || renameat2(AT_FDCWD, f->temp, AT_FDCWD, path, RENAME_NOREPLACE))
-		return -errno; /* renameat2: no hard links here */
+		return -errno; /* renameat2: for file systems without hard links */
 	free(TAKE_PTR(f->temp));
 	return 0;
 }
@@ -193,8 +193,9 @@ int trace_file_open(const char *path, struct err_text *e, struct trace_file **re
 /* ---- writing ---- */
 
 /*
- * Waits until a pipe accepts bytes. on_stall reports a reader that does not read. After that a
- * signal ends the wait; no other code reads the signalfd meanwhile. Returns false in that case.
+ * Waits until a pipe accepts bytes, and returns true. on_stall reports a reader that does not read.
+ * After that report a signal ends the wait, and the function returns false; no other code reads the
+ * signalfd meanwhile.
  */
 static bool await_reader(struct trace_file *f)
 {
@@ -213,7 +214,8 @@ static bool await_reader(struct trace_file *f)
 	return true;
 }
 
-/* Writes at most PIPE_BUF bytes: a pipe that poll(2) reports writable accepts them at once. */
+/* To a pipe with on_stall, writes at most PIPE_BUF bytes: a pipe that poll(2) reports writable
+ * accepts these at once. */
 static ssize_t write_piece(struct trace_file *f, const uint8_t *data, size_t len)
 {
 	if (f->path || !f->on_stall)

@@ -21,8 +21,8 @@ struct trace_file;
 /* path is borrowed during the call. Returns 0, or -errno and sets e. */
 int trace_file_open(const char *path, struct err_text *e, struct trace_file **ret);
 
-/* Writes a packet. Returns 0, or -errno (-ENOSPC, -EDQUOT, -EFBIG, -EIO, -EPIPE). After a failure
- * every later call returns the same error. */
+/* Writes a packet. Returns 0, or -errno (-ENOSPC, -EDQUOT, -EFBIG, -EIO, -EPIPE, -ECANCELED). After
+ * a failure every later call returns the same error. */
 int trace_file_packet(struct trace_file *f, const uint8_t *data, size_t len);
 
 /* on_stall reports when a pipe or device stops accepting data, and when it accepts data again. In
@@ -40,7 +40,8 @@ int trace_file_fd(const struct trace_file *f);
  * e. */
 int trace_file_name_now(struct trace_file *f, struct err_text *e);
 bool trace_file_is_named(const struct trace_file *f);
-/* Counts the packets that another process has written. Returns 0 or -errno. */
+/* Counts the bytes that another process has written, as whole packets; 0 for a pipe or device.
+ * Returns 0 or -errno. */
 int trace_file_note_written(struct trace_file *f);
 
 /* Returns true for a regular file, false for a pipe, a device or standard output. */
@@ -54,7 +55,7 @@ uint64_t trace_room(const struct statvfs *st); /* the same of a file system */
 int trace_file_flush(struct trace_file *f);
 /* Truncates the data of another process to this many bytes. Returns 0 or -errno. */
 int trace_file_cut(struct trace_file *f, uint64_t bytes);
-/* Removes a file that already has its name. */
+/* Removes the file if it already has its name, and no other process has replaced it. */
 void trace_file_remove(struct trace_file *f);
 
 /*

@@ -8,8 +8,8 @@
 
 /* The trace file that a verb reads. */
 
-/* Returns true if the first record of the file is a whole TracePacket, of which the fields in the
- * first bytes are valid. */
+/* Returns true if the file begins with the record of a whole TracePacket. Checks its fields only if
+ * it ends within the first 4 KiB of the file. */
 bool trace_input_is_trace(const char *path);
 
 /* Sets e to what the file at path is instead of a trace: empty, compressed, text. Returns

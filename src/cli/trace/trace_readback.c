@@ -106,7 +106,7 @@ struct reading {
 	int fd;
 	off_t at; /* file offset of the end of buf */
 	uint8_t *buf; /* owned */
-	size_t begin, end, cap; /* unread data */
+	size_t begin, end, cap; /* buf[begin] to buf[end - 1] is not scanned yet */
 	bool eof;
 };
 
@@ -191,7 +191,7 @@ void trace_readback_rescan(struct trace_file *f, struct trace_scan *scan)
 	if (!trace_file_flush(f) || !trace_file_is_regular(f))
 		return;
 	*scan = (struct trace_scan){.contents = all.contents};
-	trace_readback_scan(trace_file_fd(f), scan, &bytes); /* up to where it is cut */
+	trace_readback_scan(trace_file_fd(f), scan, &bytes); /* ends at the packet that is cut */
 	scan->started_ns = all.started_ns;
 	scan->disabled_ns = all.disabled_ns;
 	scan->has_stats = all.has_stats;
@@ -302,7 +302,7 @@ static bool peek_uuid(const struct row *row, size_t i, uint64_t *ret)
 	return found;
 }
 
-/* Returns the file that was written last: not always the newest one of its session. */
+/* Returns the index of the file with the latest time of modification. */
 static size_t last_written(const struct row *row)
 {
 	size_t last = row->n - 1;
@@ -324,7 +324,7 @@ static size_t last_written(const struct row *row)
 	return last;
 }
 
-/* Leaves the files of the session that wrote last. Those of earlier sessions can have lower and
+/* Keeps only the files of the session that wrote last. Files of earlier sessions can have lower and
  * higher numbers, and numbers in between: the service takes numbers that are free. */
 static void keep_last_session(struct row *row)
 {

@@ -13,7 +13,7 @@
 
 #define PACKET_JOIN_MAX (1u << 28) /* bytes of a packet: the limit of the protocol */
 
-/* Zero-initialise; packet_join_deinit frees. */
+/* Zero-initialise; packet_read_deinit frees. */
 struct packet_join {
 	uint8_t *buf; /* owned: the slices so far */
 	size_t len;
@@ -63,20 +63,21 @@ int trace_readback_scan(int fd, struct trace_scan *scan, uint64_t *ret_bytes);
 
 struct trace_file;
 
-/* If not all packets could be written, replaces scan, which has all of them, by one of those that
- * are in the file. What is known of the session stays. Call it before trace_file_save(). */
+/* If not all packets could be written to f, replaces scan, which covers all packets, by a scan of
+ * the packets in the file. What scan knows of the session stays: its times, statistics and config.
+ * Call it before trace_file_save(). */
 void trace_readback_rescan(struct trace_file *f, struct trace_scan *scan);
 
-/* Scans the whole packets in the first max bytes of a trace that is still being written. Best
- * effort. */
+/* Scans the first packets of a trace that is still being written, until about max bytes of the file
+ * are read. Best effort. */
 void trace_readback_peek(int fd, uint64_t max, struct trace_scan *scan);
 
 /* As trace_readback_scan(), over the files of a session with rotate as one trace; ret_first is the
- * path of the first one that is left. The session is that of the file that was written last; files
- * of other sessions (by uuid) are skipped. Returns -ENOENT if there are none. */
+ * path of the file with the lowest number. The session is that of the file that was written last;
+ * files of other sessions (by uuid) are skipped. Returns -ENOENT if there are no files. */
 int trace_readback_scan_files(const Pb__TraceConfig *config, struct trace_scan *scan,
 			      uint64_t *ret_bytes, char ret_first[PATH_MAX]);
 
-/* Writes the name of the file that the service created: output_path, or of a series that begins
- * with the path first; "": with its first name. */
+/* Writes to buf what the service created, for the user: output_path, or with rotate "files from
+ * FIRST on". first: the path of the first file of the series; "": the path with number 1. */
 void trace_readback_name(const Pb__TraceConfig *config, const char *first, char *buf, size_t size);

@@ -61,7 +61,7 @@ struct ebpf_family {
 	int n_variants;
 	const struct per_process_spec *processes; /* NULL: no sums by process */
 	const struct per_process_spec
-		*processes_below; /* used by all variants but the first; NULL: the same */
+		*processes_below; /* used by all variants but the first; NULL: processes */
 	uint32_t no_names_switch; /* bit of sonda_settings.switches if no_call_names is set */
 	size_t cpu_size; /* size of a value of "cpus"; 0: no such map */
 	size_t state_size, state_per_cpu; /* bytes; the per-CPU array is the last member */
@@ -88,7 +88,7 @@ struct ebpf_run {
 	const struct ebpf_variant *variant; /* the selected one */
 	struct ebpf_object *object; /* owned; NULL: not running */
 	const struct ebpf_features *features; /* borrowed for the call of begin */
-	struct tracks *tracks; /* borrowed, as the following */
+	struct tracks *tracks; /* borrowed */
 	uint32_t group; /* group of all tracks */
 	uint32_t n_cpus; /* possible CPUs: values of a per-CPU map */
 	uint32_t top_n; /* limit of processes with tracks */
@@ -96,10 +96,10 @@ struct ebpf_run {
 	bool process_rows; /* sums by process are written as rows (tracks/process_rows.h) */
 	struct process_ends *ends; /* borrowed; shared by the runs. NULL: without process_rows */
 	bool is_cleared; /* the incremental state was cleared; the family resets this flag */
-	const char *proc_root;
+	const char *proc_root; /* borrowed */
 	uint64_t generation; /* number of the period that ended (bpf/histogram.h) */
 	struct outliers *outliers; /* owned; NULL: disabled */
-	void *state; /* state of the family, zeroed before begin; owned, as the following */
+	void *state; /* of the family, zeroed before begin; owned, as are cpus and processes */
 	struct map_cpus cpus;
 	struct per_process *processes; /* NULL: no sums by process */
 	struct writer *writer; /* writer of the tracks, for other packets; borrowed */
@@ -117,7 +117,10 @@ struct ebpf_run {
  */
 int ebpf_run_start(struct ebpf_run *r, const struct ebpf_features *f,
 		   const struct ebpf_scope *scope, struct err_text *why);
-/* Ends the period, whose end is the timestamp of its tracks, and sets them. Returns 0 or -errno. */
+/*
+ * Ends the period and sets the tracks; their timestamp is the end of the period. Returns 0 or
+ * -errno.
+ */
 int ebpf_run_read(struct ebpf_run *r);
 /*
  * Returns true if this period is skipped. Periods are longer if the maps are so large that reading

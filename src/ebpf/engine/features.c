@@ -46,7 +46,7 @@ static int lacks_raw(const struct ebpf_features *f, const struct ebpf_need *n, s
 	return r == -EOPNOTSUPP ? 0 : r;
 }
 
-/* Returns 0, or -errno and sets why. */
+/* Returns 0 if the kernel has what n requires, or -errno and sets e. */
 static int lacks(const struct ebpf_features *f, const struct ebpf_need *n, struct err_text *e)
 {
 	switch (n->kind) {
@@ -193,7 +193,10 @@ static bool number_in_line(const char *line, const char *word, uint16_t *ret)
 	return true;
 }
 
-/* "	field:pid_t prev_pid;	offset:24;	size:4;	signed:1;", or an array: "comm[16];" */
+/*
+ * Parses a line of a format file: "field:pid_t prev_pid; offset:24; size:4; signed:1;" with tabs
+ * before its parts, or with an array: "comm[16];".
+ */
 static bool field_in_line(const char *line, const char *field, struct sonda_field *ret)
 {
 	const char *name, *end = strchr(line, ';');
@@ -240,7 +243,7 @@ static int find_field(void *ctx, const char *event, const char *field, struct so
 	return found ? 0 : -ENOENT;
 }
 
-/* "{ 3, "NO_SOCKET" }, { 4, "SOCKET_CLOSE" })": calls fn for each. */
+/* Calls fn for each pair of "{ 3, "NO_SOCKET" }, { 4, "SOCKET_CLOSE" })". */
 static void each_pair(char *list, void (*fn)(void *arg, const char *name, int64_t value), void *arg)
 {
 	for (char *p = list, *name, *end; p && *p != ')'; p = strpbrk(end + 1, "{)")) {

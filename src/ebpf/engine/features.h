@@ -14,6 +14,7 @@
  *	tp_btf        arguments typed by BTF: fields of structs by CO-RE
  *	raw_tp        arguments as numbers, for programs that read no field of the kernel's structs
  *	tp            the record of the event, with field offsets from its format file
+ *	iter          no tracepoint: an iterator, which the reader runs
  *
  * Kprobes are not used: their functions are no stable interface. The features are callbacks, so
  * that tests can describe any kernel.
@@ -114,7 +115,10 @@ struct ebpf_features {
 int ebpf_choose_variant(const struct ebpf_features *f, const struct ebpf_variant *variants, int n,
 			int first, struct err_text *why);
 bool ebpf_has_field(const struct ebpf_features *f, const char *event, const char *field);
-/* Fills in the slots of fields that the variant requires; fields has SONDA_FIELDS elements. */
+/*
+ * Fills in the slots of the fields that the variant requires or may use; fields has SONDA_FIELDS
+ * elements. Slots of fields that the kernel lacks stay as they are.
+ */
 void ebpf_find_fields(const struct ebpf_features *f, const struct ebpf_variant *variant,
 		      struct sonda_field *fields);
 

@@ -130,7 +130,7 @@ static int each_one(struct map_reader *m, map_each_fn fn, void *ctx)
 			return errno == ENOENT ? 0 : -errno;
 		memcpy(key, next, m->key_size);
 		at = key;
-		/* It may have been deleted. */
+		/* The element may have been deleted. */
 		if (bpf_map_lookup_elem(m->fd, key, m->values) == 0)
 			fn(ctx, key, m->values);
 	}

@@ -371,7 +371,7 @@ void ebpf_object_cost(const struct ebpf_object *o, uint64_t *ret_ns, uint64_t *r
 		struct bpf_prog_info info = {0};
 		uint32_t len = sizeof(info);
 
-		/* A program that was left out is not attached. */
+		/* A program that was left out has no descriptor. */
 		if (bpf_obj_get_info_by_fd(bpf_program__fd(o->programs[i]), &info, &len) < 0)
 			continue;
 		*ret_ns += info.run_time_ns;

@@ -20,8 +20,8 @@ struct bpf_map;
 struct btf;
 
 /*
- * The scope: threads that are counted. All threads, or those of the processes or control groups
- * listed.
+ * The scope: which threads are counted. All threads, or those of the listed processes and control
+ * groups.
  */
 struct ebpf_scope {
 	uint32_t own_pid; /* pid of sonda-probes, which is not counted */
@@ -41,10 +41,13 @@ void ebpf_object_leave_out(struct ebpf_object *o, const char *map);
 bool ebpf_object_has_map(const struct ebpf_object *o, const char *map);
 /* Leaves out a program, such as one whose tracepoint the kernel lacks. */
 void ebpf_object_leave_out_program(struct ebpf_object *o, const char *program);
-/* Returns the SONDA_FIELDS slots of its settings, all absent, for the caller to fill in. */
+/*
+ * Returns the SONDA_FIELDS slots of the object's settings, all with size 0, for the caller to fill
+ * in.
+ */
 struct sonda_field *ebpf_object_fields(struct ebpf_object *o);
 
-/* Sets a section of constants, such as ".rodata.x", of that size. */
+/* Sets the constants of a section, such as ".rodata.x"; size is that of the section. */
 void ebpf_object_set_constants(struct ebpf_object *o, const char *section, const void *data,
 			       size_t size);
 
@@ -66,7 +69,8 @@ void ebpf_object_free(struct ebpf_object *o);
 /* Returns the descriptor of a map of a loaded object, owned by the object, or -ENOENT. */
 int ebpf_object_map(const struct ebpf_object *o, const char *map);
 /*
- * Iterates over its maps, from NULL to NULL; and returns its types. Both are owned by the object.
+ * The first returns the map behind `map` (NULL: the first map), or NULL behind the last; the second
+ * returns the BTF. Both are owned by the object.
  */
 const struct bpf_map *ebpf_object_next_map(const struct ebpf_object *o, const struct bpf_map *map);
 const struct btf *ebpf_object_btf(const struct ebpf_object *o);

@@ -31,7 +31,7 @@ static const struct ebpf_need needs_of_tp_btf[] = {
 		NEED_FIELD(event, "sector", BLOCK_SECTOR(number)),                                 \
 		NEED_FIELD(event, "rwbs", BLOCK_RWBS(number))
 
-/* Arguments of raw tracepoints are pointers to structs, which need BTF. */
+/* There is no raw_tp variant: the arguments are pointers to structs, whose fields need BTF. */
 static const struct ebpf_need needs_of_tp[] = {
 	NEED_REQUEST("block/block_rq_insert", BLOCK_INSERT),
 	NEED_REQUEST("block/block_rq_issue", BLOCK_ISSUE),
@@ -77,7 +77,7 @@ struct disk {
 	uint32_t id;
 	uint32_t group, in_flight_track;
 	int64_t in_flight;
-	struct op *ops[BLOCK_OPS]; /* owned; created at its first request */
+	struct op *ops[BLOCK_OPS]; /* created at the first request of the operation */
 };
 
 struct block {
@@ -91,7 +91,7 @@ struct block {
 	uint32_t lost_tracks[3];
 };
 
-/* Each tracepoint has two programs, by the number of arguments. */
+/* Each tracepoint has a program for each number of arguments; the others are left out. */
 static uint32_t prepare(struct ebpf_object *o, const struct ebpf_features *f, uint32_t n_cpus)
 {
 	static const char *const hooks[] = {"block_rq_insert", "block_rq_issue", "block_rq_requeue",
@@ -265,7 +265,7 @@ static int read_disks(struct block *s)
 	return e;
 }
 
-/* ---- processes, and what was lost ---- */
+/* ---- processes and lost requests ---- */
 
 static void on_process(void *ctx, const void *key, const void *value)
 {
@@ -274,7 +274,7 @@ static void on_process(void *ctx, const void *key, const void *value)
 	uint32_t pid;
 
 	memcpy(&pid, key, sizeof(pid));
-	/* A disk that was evicted meanwhile has more ended than begun requests. */
+	/* A process whose element was evicted meanwhile may have more ended than begun requests. */
 	top_n_add(
 		s->top,
 		&(struct top_process){

@@ -17,7 +17,7 @@ static const struct ebpf_need needs_of_tp_btf[] = {
 	NEED_END,
 };
 
-/* Arguments of raw tracepoints are tasks, which need BTF. */
+/* There is no raw_tp variant: the arguments are tasks, whose fields need BTF. */
 static const struct ebpf_need needs_of_tp[] = {NEEDS_OF_SWITCH_RECORDS, NEED_END};
 
 static const struct ebpf_variant variants[] = {

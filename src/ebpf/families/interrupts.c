@@ -49,7 +49,7 @@ static const char *const vectors[INTERRUPTS_SOFTIRQS] = {
 	"IRQ_POLL", "TASKLET", "SCHED",	 "HRTIMER", "RCU",
 };
 
-/* Of softirqs, then handlers, then the timer: each is created at its first event. */
+/* Tracks of softirqs, then handlers, then the timer: each is created at its first event. */
 #define KINDS (INTERRUPTS_SOFTIRQS + 2)
 
 struct cpu {

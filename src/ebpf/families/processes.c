@@ -6,8 +6,8 @@
  *	statm     the exact memory, of a process that ran or whose rough memory changed
  *	cmdline   the name, of a process that is new or executed another program
  *
- * Others can change the memory of a process that does not run, by parts that the rough memory does
- * not have. So each process is read again every READ_AGAIN periods.
+ * Other processes can change the memory of a process that does not run, by amounts that the rough
+ * memory does not show. So each process is read again every READ_AGAIN periods.
  *
  * Ids of the iterator are those of the initial pid namespace. If /proc has others, rows have the
  * rough memory, and names are those of main threads.
@@ -55,9 +55,9 @@ enum { START, RSS, READ, WRITTEN, COLUMNS };
 struct process {
 	uint32_t pid;
 	UT_hash_handle hh;
-	uint32_t period; /* the last one that met it */
+	uint32_t period; /* last period that met it */
 	uint64_t ran_ns, ran_before;
-	uint64_t memory, memory_before; /* rough */
+	uint64_t memory, memory_before; /* the rough memory */
 	uint64_t row[COLUMNS];
 	char comm[PROCESSES_COMM];
 	bool is_kthread;

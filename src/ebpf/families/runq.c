@@ -26,7 +26,7 @@ static const struct ebpf_need needs_of_tp_btf[] = {
 	NEED_END,
 };
 
-/* Arguments of raw tracepoints are tasks, which need BTF. */
+/* There is no raw_tp variant: the arguments are tasks, whose fields need BTF. */
 static const struct ebpf_need needs_of_tp[] = {
 	NEEDS_OF_SWITCH_RECORDS,
 	NEED_FIELD("sched/sched_migrate_task", "dest_cpu", SWITCH_MIGRATED_TO),
@@ -131,7 +131,7 @@ static void set_depth(const struct ebpf_run *r, struct cpu *c, const struct runq
 	uint64_t ns = now->clock - c->last_clock;
 	double mean = (double)now->depth;
 
-	/* Without a switch the value is that of the last one. */
+	/* Without a switch in the period the mean is the depth at the last switch. */
 	if (ns > 0 && c->last_clock)
 		mean = (double)(now->depth_ns - c->last_depth_ns) / (double)ns;
 	tracks_set_double(r->tracks, c->depth, round(mean * 10) / 10);

@@ -42,7 +42,7 @@ struct syscall_id {
 struct syscall_sum {
 	struct syscall_id id;
 	UT_hash_handle hh;
-	uint32_t period; /* last period with it */
+	uint32_t period; /* last period with an element of the call */
 	struct syscalls sum;
 	bool is_shown;
 	uint32_t process, group, count, time, errors; /* tracks; TRACK_ROOT without any errors */
@@ -145,7 +145,8 @@ static void show(struct tracks *t, struct syscall_sum *c)
 {
 	if (!c->is_shown) {
 		/*
-		 * The group belongs to the process tracks too and is removed with the last of them.
+		 * The tracks of the process and of the group are shared, and end with their last
+		 * user.
 		 */
 		c->process = tracks_add(
 			t, &(struct track_spec){.kind = TRACK_PROCESS, .pid = (int32_t)c->id.pid});
@@ -178,7 +179,10 @@ static int by_process_and_count(const void *a, const void *b)
 	return x->id.what < y->id.what ? -1 : x->id.what > y->id.what;
 }
 
-/* Drops calls that do not exist any more, and sorts those of processes with tracks. */
+/*
+ * Drops calls that do not exist any more. Returns the number of calls of processes with tracks;
+ * s->order has them, sorted.
+ */
 static size_t sort_out(struct syscall_sums *s, struct tracks *t, const struct top_n *top)
 {
 	struct syscall_sum *c, *next;
@@ -202,7 +206,7 @@ static size_t sort_out(struct syscall_sums *s, struct tracks *t, const struct to
 	return n;
 }
 
-/* The rank of each call within its process; before: the previous one. */
+/* Returns the rank of call i within its process, from 0; before: the rank of call i - 1. */
 static size_t place_of(struct syscall_sum *const *order, size_t i, size_t before)
 {
 	return i > 0 && order[i - 1]->id.pid == order[i]->id.pid ? before + 1 : 0;

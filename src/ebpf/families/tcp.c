@@ -85,7 +85,7 @@ static int begin(struct ebpf_run *r)
 {
 	struct tcp *s = r->state;
 
-	/* Without BTF the format file of the event has most of them. */
+	/* Without BTF the format file of the event has most of the names. */
 	r->features->each_symbol(r->features->ctx, "skb/kfree_skb", "reason", on_reason, s);
 	r->features->each_enumerator(r->features->ctx, "skb_drop_reason", on_reason, s);
 	snprintf(s->names[TCP_REASONS - 1], REASON_NAME_SIZE, "of a subsystem");

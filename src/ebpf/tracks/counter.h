@@ -36,8 +36,8 @@ uint64_t histogram_max(const struct sonda_max *m, uint64_t generation);
 uint64_t histogram_max_floor(const struct sonda_hist *h);
 
 /*
- * Counters that most families have. Names and descriptions must be literals: they are borrowed for
- * the life of the track.
+ * Counters that most families have. Names are copied. Descriptions must be literals: they are
+ * borrowed for the life of the track.
  */
 
 uint32_t ebpf_add_group(const struct ebpf_run *r, uint32_t parent, const char *name);
@@ -55,8 +55,9 @@ void ebpf_set_timed(const struct ebpf_run *r, const struct ebpf_timed *t, uint64
 void ebpf_remove_timed(const struct ebpf_run *r, const struct ebpf_timed *t);
 
 /*
- * Sets a counter of lost values since the start of the recording. *track is TRACK_ROOT until there
- * are any, which is logged then. The description explains it.
+ * Sets a counter of lost values since the start of the recording, and reports the number as an
+ * error in the trace (ebpf_errors_count). *track is TRACK_ROOT until there are any. The description
+ * explains the loss.
  */
 void ebpf_set_lost(const struct ebpf_run *r, uint32_t *track, const char *name,
 		   const char *description, uint64_t lost);

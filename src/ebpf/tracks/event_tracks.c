@@ -33,7 +33,7 @@ struct event_tracks {
 	uint32_t group;
 	const char *name;
 	struct lanes *threads; /* owned */
-	uint64_t second; /* begin of the last slice */
+	uint64_t second; /* begin of the second of the rate limit, ns */
 	uint32_t in_second;
 	struct event_tracks_counts counts;
 };
@@ -168,7 +168,7 @@ static uint32_t make_lane(struct event_tracks *l, const struct lanes *t, uint32_
 							  .name = i ? numbered : name});
 }
 
-/* Returns the first lane on which it starts after all others; TRACK_VOID: none. */
+/* Returns the first lane on which the event starts after all slices; TRACK_VOID: none. */
 static uint32_t lane_of(struct event_tracks *l, struct lanes *t, const struct sonda_event *e)
 {
 	uint32_t i = 0;
@@ -277,7 +277,7 @@ struct event_ring {
 	struct ring_buffer *ring; /* owned */
 	struct event_tracks *lanes; /* owned */
 	uint64_t read_at; /* CLOCK_BOOTTIME of this read, ns */
-	unsigned n_read; /* in it */
+	unsigned n_read; /* events in this read */
 };
 
 static int on_event(void *ctx, void *untrusted_event, size_t size)

@@ -22,7 +22,7 @@
 struct event_tracks;
 
 #define EVENT_TRACKS_MAX 4u
-#define EVENT_TRACKS_THREADS_MAX 1024u /* threads with lanes at one time; the oldest is evicted */
+#define EVENT_TRACKS_THREADS_MAX 1024u /* threads with lanes; the least recently used is evicted */
 #define EVENT_TRACKS_EVENTS_PER_SECOND 1000u
 
 struct event_tracks_counts {

@@ -16,8 +16,8 @@
 #include "ebpf/tracks/per_process.h"
 
 /*
- * Slices above a threshold (bpf/outliers.h): waits and stalls on the track of the thread, which
- * does nothing else meanwhile; block requests on a track below it.
+ * Slices above a threshold (bpf/outliers.h). Waits and stalls are on the track of the thread, which
+ * does nothing else meanwhile; block requests are on a track below it.
  */
 
 static const struct {
@@ -98,14 +98,14 @@ static const struct per_process_spec *processes_of(const struct ebpf_run *r)
 								   : fam->processes;
 }
 
-/* The maps with per-thread data (bpf/thread.h). */
+/* Keeps one of the two maps with per-thread data (bpf/thread.h). Returns bits of switches. */
 static uint32_t prepare_threads(struct ebpf_object *o, const struct ebpf_features *f)
 {
 	bool typed, storage;
 
 	if (!ebpf_object_has_map(o, "threads_by_pid"))
 		return 0;
-	typed = f->has_map_type(f->ctx, BPF_MAP_TYPE_TASK_STORAGE); /* added in the same version */
+	typed = f->has_map_type(f->ctx, BPF_MAP_TYPE_TASK_STORAGE); /* 5.11 has both */
 	storage = typed && ebpf_object_has_map(o, "threads") &&
 		  f->has_member(f->ctx, "bpf_local_storage_map", "storage_ma");
 	ebpf_object_leave_out(o, storage ? "threads_by_pid" : "threads");
@@ -213,8 +213,8 @@ static int read_period(struct ebpf_run *r)
 	return e < 0 ? e : f;
 }
 
-#define READ_SHARE 200u /* budget: fraction of one CPU for each family */
-#define READS_AVERAGED 8u /* so that the first read, which creates tracks, does not count */
+#define READ_SHARE 200u /* budget of each family: 1/200 of one CPU */
+#define READS_AVERAGED 8u /* so that the first read, which creates tracks, counts little */
 
 int ebpf_run_read(struct ebpf_run *r)
 {

@@ -56,10 +56,11 @@ static uint64_t add_spans(uint64_t a, uint64_t b)
 	return ((a & ~SONDA_SPAN_SUM) + (b & ~SONDA_SPAN_SUM)) | ((a + b) & SONDA_SPAN_SUM);
 }
 
-/* The time until now of everything in one word, in 48 bits. */
+/* Returns the time of all spans of a word until now, in 48 bits. */
 static uint64_t time_of_span(uint64_t word, uint64_t now)
 {
-	int64_t number = (int64_t)word >> SONDA_SPAN_BITS; /* of ends without begins, negative */
+	/* Negative if the begins of some ends are in other words. */
+	int64_t number = (int64_t)word >> SONDA_SPAN_BITS;
 
 	return (word + (uint64_t)number * now) & SONDA_SPAN_SUM;
 }
@@ -85,7 +86,8 @@ static struct process_sum *process_sums_add(struct process_sums *s, uint32_t pid
 }
 
 /*
- * A negative value belongs to an element that was read before another one; it is compensated later.
+ * Returns the growth. A difference is negative if elements were read at different times; then it is
+ * 0, and later reads make up for it.
  */
 static uint64_t grown(const struct process_sums *s, uint64_t raw, uint64_t last)
 {
@@ -132,7 +134,7 @@ static void process_sums_end(struct process_sums *s)
 #define LOOK_EVERY 10u
 #define LOOK_AT_ALL_NS (500 * NS_PER_MS)
 
-/* Number of elements of each CPU. */
+/* Returns the number of elements of each CPU. */
 static uint32_t room_for(const struct per_process_spec *spec, uint32_t n_cpus)
 {
 	uint32_t n = MAX(spec->elements_per_cpu, PROCESSES_PER_CPU);
@@ -198,7 +200,7 @@ static void read_element(struct per_process *p, uint32_t element, uint64_t key)
 	uint64_t values[PROCESS_VALUES_MAX];
 	struct process_sum *sum;
 
-	/* Each is read once, because it changes meanwhile. */
+	/* Each value is read once, because programs change it meanwhile. */
 	for (uint32_t i = 0; i < p->spec->n_values; i++)
 		values[i] = now[i];
 	sum = process_sums_add(&p->sums, SONDA_PROCESS_TGID(key), values);
@@ -266,8 +268,9 @@ static void read_elements(struct per_process *p)
 }
 
 /*
- * Frees the values first, and the key at the next read, so that no CPU finds a free element with
- * old values. Sums are kept until the elements are not seen any more.
+ * Empties the elements of ended processes. free_gone() frees their keys at the next read, so that
+ * no CPU finds a free element with old values. Sums are kept until the elements are not seen any
+ * more.
  */
 static void empty_gone(struct per_process *p)
 {
@@ -343,8 +346,8 @@ static void write_rows(struct per_process *p, const struct ebpf_run *r)
 
 /*
  * A thread that was met is in some state until it ends, so a process whose spans did not grow in a
- * whole period has ended. Its sum would restart at 0 if a thread that was not met yet survived the
- * others: rows may, tracks may not.
+ * whole period has ended. It may go on with a thread that was not met yet; then its sum restarts at
+ * 0. Rows may restart, tracks may not; ends exist only with rows.
  */
 static void find_ended(struct per_process *p, struct process_ends *ends)
 {

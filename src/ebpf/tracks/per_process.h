@@ -21,15 +21,15 @@
  *	process_sums_end(s);
  */
 #define PROCESS_VALUES_MAX 8u
-#define PROCESSES_MAX 65536u /* limit of processes with elements; further ones are ignored */
+#define PROCESSES_MAX 65536u /* limit of processes; further ones are ignored */
 
 struct process_sum {
 	uint32_t pid;
 	UT_hash_handle hh;
 	uint32_t period; /* last period with an element of the process */
-	uint32_t first_period; /* with an element of it */
+	uint32_t first_period; /* first period with an element of the process */
 	bool grew; /* its values grew in that period */
-	bool was_emptied; /* set by the caller: its elements are 0 since the last period */
+	bool was_emptied; /* set by the caller: it emptied the elements since the last period */
 	uint64_t
 		made_ns; /* set by the caller: CLOCK_BOOTTIME when its newest element was created */
 	bool is_gone; /* set by the caller: its elements are to be freed */
@@ -39,7 +39,7 @@ struct process_sum {
 };
 
 struct process_sums {
-	uint32_t n_values; /* u64s of an element; the caller sets it and is_spans */
+	uint32_t n_values; /* u64s of an element; set by the caller, as is is_spans */
 	bool is_spans; /* values are time spans, not sums */
 	uint32_t period;
 	uint64_t now;
@@ -83,7 +83,7 @@ struct per_process {
 };
 
 struct per_process_spec {
-	const struct track_spec *columns; /* n_values; kind and parent are set by this unit */
+	const struct track_spec *columns; /* n_columns; this unit sets kind and parent */
 	uint32_t n_values; /* u64s of an element */
 	uint32_t n_columns; /* number of values, from the first, that have tracks */
 	uint32_t weights; /* bits: columns whose growth ranks the processes */
@@ -105,9 +105,9 @@ void per_process_prepare(struct ebpf_object *o, const struct per_process_spec *s
 /* Call it for a loaded object. Returns 0 or -errno; call per_process_free() in either case. */
 int per_process_new(const struct ebpf_run *r, const struct per_process_spec *spec,
 		    struct per_process **ret);
-/* Returns 0 or -errno. */
+/* Ends a period: reads the elements and sets tracks or writes rows. Returns 0 or -errno. */
 int per_process_read(struct per_process *p, struct ebpf_run *r);
-/* Returns true if half of the elements of a CPU were in use at the last read. */
+/* Returns true if more than half of the elements of a CPU were in use at the last read. */
 bool per_process_is_filling(const struct per_process *p);
 void per_process_hide(struct per_process *p, struct ebpf_run *r);
 /* No-op for NULL. */

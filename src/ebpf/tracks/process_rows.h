@@ -13,7 +13,7 @@
  *	process_rows_add(&rows, pid, values);
  *	process_rows_end(&rows);
  *
- * Format: perfetto.protos.EbpfProcessRows (ours).
+ * Format: perfetto.protos.EbpfProcessRows (an extension of sonda).
  */
 #define PROCESS_ROWS_EACH 512u /* in a packet */
 

@@ -15,7 +15,7 @@
 struct process {
 	uint32_t pid;
 	UT_hash_handle hh;
-	uint32_t period; /* last period with it */
+	uint32_t period; /* last period that added it */
 	uint64_t before; /* weight in the previous period */
 	uint64_t weight;
 	uint64_t values[TOP_COLUMNS_MAX];
@@ -196,7 +196,10 @@ static int by_growth(const void *a, const void *b)
 	return x->pid < y->pid ? -1 : x->pid > y->pid;
 }
 
-/* Drops processes that do not exist any more. Returns the number of those that grew, sorted. */
+/*
+ * Drops processes that do not exist any more. Returns the number of processes that grew; t->order
+ * has them, sorted.
+ */
 static size_t sort_out(struct top_n *t)
 {
 	struct process *p, *next;

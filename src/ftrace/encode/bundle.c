@@ -89,8 +89,8 @@ static void write_description(struct pb_enc *e, const struct compiled_event *ev)
 }
 
 /*
- * Numbers restart in each bundle. So earlier interned data is invalidated even if no address has a
- * name.
+ * The numbers of addresses restart in each bundle. So earlier interned data is invalidated even if
+ * no address has a name.
  */
 static void write_symbols(struct pb_enc *e, const struct bundle *b)
 {

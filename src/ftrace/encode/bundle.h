@@ -30,7 +30,7 @@ struct bundle {
 	const struct symbol_table *symbols; /* borrowed; NULL: addresses have no names */
 	struct compact_sched compact;
 	uint32_t generation; /* incremented for each bundle */
-	uint32_t *described; /* owned: generation by generic_index */
+	uint32_t *described; /* owned: by generic_index: the latest generation that has the event */
 	/* owned array of borrowed events, in order of first use */
 	const struct compiled_event **to_describe;
 	size_t n_to_describe;

@@ -102,8 +102,8 @@ static inline uint64_t compact_s32(const struct ring_record *r, const struct fie
 }
 
 /*
- * Notes the next thread for the metadata bus. The current thread (common_pid) was the next thread
- * of an earlier switch.
+ * Notes the next or the woken thread for the metadata bus. The current thread (common_pid) was the
+ * next thread of an earlier switch.
  */
 static inline void compact_add_tid(struct encode_ctx *ctx, const struct ring_record *r,
 				   const struct field_op *pid)

@@ -33,7 +33,7 @@ struct draft {
 	unsigned n_ops;
 	struct field_op ops[MAX_OPS];
 	struct described_field fields[MAX_OPS]; /* one for each op; names borrowed from event */
-	unsigned n_further; /* those without a field in the message */
+	unsigned n_further; /* fields for which the message has none */
 	uint16_t pid_offset;
 	uint16_t min_len;
 	char elements[FIELD_STRINGS_MAX][4]; /* suffixes "_0", "_1", ... */
@@ -211,7 +211,7 @@ static struct compiled_event *draft_pack(const struct draft *d, const struct pb_
 
 /* ---- descriptors ---- */
 
-/* Describes an event so that readers without a message for it can show its fields by name. */
+/* With a descriptor, readers without a message for the event can show its fields by name. */
 
 static unsigned descriptor_type(enum field_type type)
 {
@@ -481,7 +481,7 @@ int event_compile_probe(const struct tep_event *event, unsigned type, struct com
 	return 0;
 }
 
-/* ---- compact ---- */
+/* ---- compact sched ---- */
 
 struct column {
 	const char *name;

@@ -25,7 +25,7 @@
 #define TAG_PID (PB_FTRACE_EVENT_PID << 3 | PB_WIRE_VARINT)
 _Static_assert(TAG_EVENT < 0x80 && TAG_TIMESTAMP < 0x80 && TAG_PID < 0x80, "one byte each");
 
-/* A task name, char[16]. Always copies 16 bytes, whatever the length of the name. */
+/* Writes a task name, char[16]. Always copies 16 bytes, whatever the length of the name. */
 static inline uint8_t *put_comm(uint8_t *p, const uint8_t *comm)
 {
 	struct comm c = comm_load(comm);

@@ -19,13 +19,13 @@ struct symbol_table;
 struct encode_ctx {
 	struct {
 		uint64_t top; /* bits 28 and up of the previous time; 0: none yet */
-		uint8_t bytes[8]; /* as a varint */
+		uint8_t bytes[8]; /* `top` as a varint */
 		uint8_t len; /* bytes of a complete time; 0: none yet */
 	} time; /* private to the encoder; starts zeroed */
 	struct sym_index *syms;
 	const struct printk_formats *strings;
 	const struct symbol_table *symbols; /* NULL: addresses have no names */
-	struct tid_list *tids; /* set for the time of the record; NULL: no subscriber */
+	struct tid_list *tids; /* the list for the record's time; NULL: no subscriber */
 	struct metadata_events *metadata; /* set with tids, which belong to it */
 	bool bad_field; /* set if a field was outside its record; the event lacks that field */
 };

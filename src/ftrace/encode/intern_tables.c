@@ -7,8 +7,8 @@
 #include "wire/pb_varint.h"
 
 /*
- * A cache of recent tasks in front of a hash table of all names, cut at their NUL: open
- * addressing, at most a quarter full. A new generation clears both.
+ * A comm_table is a cache of recent tasks in front of a hash table of all names, cut at their NUL.
+ * The hash table has open addressing and is at most a quarter full. A new generation clears both.
  */
 
 _Static_assert(sizeof(struct comm) == COMM_LEN, "a name is its 16 bytes");
@@ -58,7 +58,10 @@ const struct comm_task *comm_table_task_slow(struct comm_table *t, int32_t pid, 
 	return task;
 }
 
-/* Open addressing, at most a quarter full. A new generation clears it. */
+/*
+ * A sym_index is a hash table with open addressing, at most a quarter full. A new generation clears
+ * it.
+ */
 
 void sym_index_clear(struct sym_index *s)
 {

@@ -84,8 +84,8 @@ uint32_t comm_table_get(struct comm_table *t, struct comm raw);
 const struct comm_task *comm_table_task_slow(struct comm_table *t, int32_t pid, struct comm raw);
 
 /*
- * Returns the entry of a task, valid until the next call, or NULL if pid is not within 0..2^28.
- * The table must not be full.
+ * Returns the entry of a task, valid until the next call, or NULL if pid is not within 0 to
+ * 2^28 - 1. The table must not be full.
  */
 static inline const struct comm_task *comm_table_task(struct comm_table *t, int32_t pid,
 						      const uint8_t *comm)

@@ -13,7 +13,7 @@
 #include "ftrace/format/metadata_fields.h"
 #include "ftrace/format/unaligned.h"
 
-/* Clearing visits the members of the list, never the whole bitmap. */
+/* tid_list_clear() visits the members of the list, never the whole bitmap. */
 
 static void tid_list_deinit(struct tid_list *s)
 {
@@ -53,7 +53,7 @@ static void tid_list_close_up(struct tid_list *s)
 	s->n = n;
 }
 
-/* Moves all members, as far as there is room. */
+/* Moves all members; drops those for which `to` has no room. */
 static void tid_list_move(struct tid_list *from, struct tid_list *to)
 {
 	for (size_t i = 0; i < from->n; i++)

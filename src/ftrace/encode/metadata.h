@@ -12,7 +12,7 @@
 
 /* The threads seen since the last clear, each once, in the order of their first records. */
 struct tid_list {
-	struct pid_set seen; /* reserved */
+	struct pid_set seen; /* pid_set_reserve() has succeeded */
 	int32_t *tids; /* owned */
 	size_t n;
 	size_t cap;
@@ -36,7 +36,7 @@ struct clock_sync {
  * Collects task and file metadata from the records of a session, for the metadata bus. All memory
  * is reserved at the start as address space; only what fills up is ever touched.
  *
- *	metadata_add(n, &ev->metadata, r)      for each record with metadata fields
+ *	metadata_add(n, &ev->metadata, r, tid)      for each record with metadata fields
  *	metadata_take_batch(n, &sync, until, &batch)
  *	  -> metadata_bus_publish -> metadata_drop_batch(n)
  *
@@ -53,7 +53,7 @@ struct clock_sync {
 struct metadata_events {
 	struct tid_list tids;
 	struct tid_list later; /* threads seen at or after complete_before */
-	uint64_t complete_before; /* trace clock */
+	uint64_t complete_before; /* trace clock; UINT64_MAX: no limit */
 	struct metadata_task *tasks; /* owned; on the trace clock until published */
 	struct metadata_task *spare; /* owned: output of the sort */
 	size_t n_tasks;
@@ -81,14 +81,14 @@ int metadata_init(struct metadata_events *n, unsigned wants);
 void metadata_deinit(struct metadata_events *n);
 
 /*
- * Sets when the current pass over the rings began: threads seen later may be incomplete and belong
- * to the next batch. Call it before each slice of reading. boot_ns UINT64_MAX: there is no such
- * time.
+ * Sets boot_ns, when the current pass over the rings began: other records of threads seen later may
+ * not be read yet, so these threads belong to the next batch. Call it before each slice of reading.
+ * boot_ns UINT64_MAX: all threads belong to the current batch.
  */
 void metadata_complete_before(struct metadata_events *n, const struct clock_sync *sync,
 			      uint64_t boot_ns);
 
-/* Returns the set for threads of a record of this time. */
+/* Returns the list for threads of a record of this time. */
 static inline struct tid_list *metadata_tids(struct metadata_events *n, uint64_t time)
 {
 	return time < n->complete_before ? &n->tids : &n->later;
@@ -106,9 +106,9 @@ static inline bool metadata_is_urgent(const struct metadata_events *n)
 
 /*
  * Returns in *ret all that can be published. Returns false if there is nothing, as when `until`
- * has not changed. sync converts the trace clock; until is on CLOCK_BOOTTIME. If a task has a
- * later event in the next batch, its events are all kept for that batch. The batch is borrowed
- * until metadata_drop_batch.
+ * has not changed. sync converts the trace clock; until is on CLOCK_BOOTTIME. A thread with an
+ * event in the next batch is left out of ret->tids. The batch is borrowed until
+ * metadata_drop_batch.
  */
 bool metadata_take_batch(struct metadata_events *n, const struct clock_sync *sync, uint64_t until,
 			 struct metadata_batch *ret);

@@ -7,8 +7,8 @@
 #include "wire/pb_varint.h"
 
 /*
- * Writes protobuf to plain memory without bounds checks: the caller guarantees the room. The
- * pieces of which one event consists.
+ * Writes the parts of one event as protobuf to plain memory, without bounds checks: the caller
+ * guarantees the room.
  *
  * A nested message reserves one byte for its length. Most events are shorter than 128 bytes;
  * longer ones are moved up by the extra bytes of their length.

@@ -283,7 +283,7 @@ static bool put_pointer(struct out *o, const struct conversion *c, struct args *
 	uint64_t v;
 	int n;
 
-	/* All others were stored as strings. */
+	/* The kernel stores pointers with other letters (%pI4) as strings. */
 	if (c->pointer && !strchr("SsxKe", c->pointer))
 		return put_string(o, c, a);
 	if (!take(a, a->long_size, &v))
@@ -361,7 +361,7 @@ static size_t bprint_format(const char *format, size_t format_len, const struct 
  *
  *	size: 3                           blk_mq_submit_bio
  *	caller: ffffffff8151a2b0 ...      submit_bio_noacct
- *	                                  #4                    no symbol of it is known
+ *	                                  #4                    no symbol is known
  */
 
 #define FRAME_MAX (SYMBOL_TABLE_NAME_MAX + 1) /* bytes of a line */

@@ -12,7 +12,7 @@
  * A kernel address becomes the name of its function if the session has symbols (ctx->symbols),
  * else "#N" with its number in the bundle, which shows equal addresses without revealing them.
  */
-#define EVENT_TEXT_MAX 8192u /* bytes of one text; longer ones are cut and end in "..." */
+#define EVENT_TEXT_MAX 8192u /* bytes of one text; longer texts are cut, stacks with "..." */
 #define EVENT_TEXT_FRAMES 256u /* of a stack; above the kernel's limit */
 
 /*

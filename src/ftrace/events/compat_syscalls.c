@@ -22,13 +22,14 @@
  *	CPU 1   ...  enter 59                                earlier, but read later
  *
  * So each fact about a thread has a time. Number 11 is execve in the 32-bit table and munmap in
- * the 64-bit table; but an munmap also begins with that number. A thread that is wrongly taken for
- * COMPAT is corrected by the first argument of more than 32 bits.
+ * the 64-bit table; an exit with number 11 is a munmap if its entry has that number, too. A thread
+ * that is wrongly taken for COMPAT becomes NATIVE at its first argument of more than 32 bits.
  */
 
 /*
- * Read from /proc if the kernel supports 32-bit programs; not for other architectures. On x86_64,
- * arch/x86/kernel/process_64.c makes a new program return from an execve of its own table.
+ * KERNEL_MARK is a file of /proc that exists if the kernel runs 32-bit programs; "": not checked.
+ * EXEC_SHOWS_SIZE: arch/x86/kernel/process_64.c makes a new program return from an execve with the
+ * number in the program's own table.
  */
 #ifdef __x86_64__
 #define KERNEL_MARK "sys/abi/vsyscall32"
@@ -138,9 +139,10 @@ static bool is_exec(const struct compat_numbers *n, int64_t nr)
 }
 
 /*
- * Handle entry and exit of a call, in the order of the ring. Return true if it belongs to a 32-bit
- * program. An execve that changes the table ends in the table in which it began, with the number
- * that it has there instead of the kernel's.
+ * compat_threads_enter() handles the entry of a call, compat_threads_exit() the exit; call them in
+ * the order of the ring. Both return true if the call belongs to a 32-bit program. The exit of an
+ * execve that changes the table counts for the table of its entry: compat_threads_exit() sets c->nr
+ * to execve's number there.
  */
 static bool compat_threads_enter(struct compat_threads *t, const struct compat_call *c)
 {
@@ -150,7 +152,7 @@ static bool compat_threads_enter(struct compat_threads *t, const struct compat_c
 
 	if (c->time < thread->since)
 		return thread->state != COMPAT;
-	/* The exit of an execve is in another ring and comes later or never. */
+	/* If the last call is an execve, its exit is in another ring and is read later or never. */
 	if (thread->state == UNSEEN ||
 	    is_exec(&t->numbers[thread->state == COMPAT], thread->last)) {
 		now = read_word_size(t, c->tid);
@@ -177,8 +179,8 @@ static bool changes_table(const struct compat_threads *t, struct compat_thread *
 	if (!t->exec_shows_size || c->ret || c->nr == thread->last)
 		return false;
 	if (thread->state == COMPAT && !seen && c->nr == t->numbers[1].execve) {
-		thread->state = NATIVE; /* it was in this table, */
-		return true; /* and is now in the table that was seen */
+		thread->state = NATIVE; /* the state before the execve */
+		return true; /* /proc showed the state after it */
 	}
 	if (thread->state == COMPAT)
 		return c->nr == t->numbers[0].execve;
@@ -277,7 +279,7 @@ static int add_event(struct event_table *table, const char *name, const char *te
 	return event_table_add(table, GROUP, name, format, options, &id);
 }
 
-/* Returns 0, -ENOMEM, or a positive value if the table is full. */
+/* Returns 0, -ENOMEM, or an enum event_table_error; then no event is added. */
 static int add_rows(const struct compat_syscalls *c, struct event_table *table,
 		    const struct event_table_options *options)
 {
@@ -342,7 +344,7 @@ static void store64(uint8_t *at, uint64_t v)
 	memcpy(at, &v, sizeof(v));
 }
 
-/* Copies the common fields from the original. */
+/* Sets the id and copies the other common fields from the original. */
 static const uint8_t *finish_record(struct compat_syscalls *c, const uint8_t *other, uint16_t id)
 {
 	memcpy(c->record, other, 8);

@@ -14,8 +14,9 @@
  * calls are read. The records do not contain this fact. It is known from:
  *
  *	/proc/TID/auxv	word size of the program; read when a thread is first seen
- *	execve		on x86_64 its entry has the number of one table and its exit that of the
- *			other; also known for a program that has ended when its records are read
+ *	execve		on x86_64, if the word size changes, the entry has execve's number in one
+ *			table and the exit its number in the other; shows the size even of a
+ *			program that has ended when its records are read
  *	arguments	a value of more than 32 bits means a 64-bit program
  *
  * A thread that has ended without an execve in the records counts as 64-bit; so do int 0x80 calls
@@ -33,8 +34,8 @@ struct compat_threads {
 	bool exec_shows_size; /* execve shows the word size (see above) */
 };
 
-#define COMPAT_THREADS_MAX 8192u /* the table is cleared when three quarters are used, */
-#define COMPAT_THREADS_NS 60000000000ull /* and after this time, because thread ids are reused */
+#define COMPAT_THREADS_MAX 8192u /* the table is cleared when three quarters are used */
+#define COMPAT_THREADS_NS 60000000000ull /* and cleared so often, because thread ids are reused */
 
 struct compat_call {
 	uint64_t time; /* ns */
@@ -70,7 +71,7 @@ struct compat_syscalls {
 
 /*
  * Adds the events to the table if it has raw_syscalls in the known format. proc_root is borrowed.
- * Returns 0 (*ret is NULL if there is nothing to do) or -ENOMEM.
+ * Returns 0 (*ret stays unchanged if there is nothing to do) or -ENOMEM.
  */
 int compat_syscalls_new(const char *proc_root, const struct event_table_options *options,
 			struct event_table *table, struct compat_syscalls **ret);

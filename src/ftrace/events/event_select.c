@@ -156,7 +156,7 @@ static bool is_private(const char *group, const char *name)
 	return owner_tag_is(group) || owner_tag_is(name);
 }
 
-/* Events of traced_probes. */
+/* Returns true for the groups of the probes that Perfetto's traced_probes makes. */
 static bool is_reserved(const char *group)
 {
 	return !strcmp(group, "perfetto_kprobes") || !strcmp(group, "perfetto_kretprobes");
@@ -257,7 +257,7 @@ bool event_request_matches(const char *request, const char *group, const char *n
 	       str_glob(want_name, name);
 }
 
-/* Returns true for an event that the session has made, which is selected without a request. */
+/* Returns true if the request matches an event that the session has made and selected already. */
 static bool matches_represented(const struct event_selection *s, const char *request)
 {
 	for (size_t i = 0; i < s->n; i++)

@@ -38,8 +38,8 @@ struct event_name *event_selection_find(const struct event_selection *s, const c
 /* No-op if the event is selected already. Returns 0 or -ENOMEM. */
 int event_selection_add(struct event_selection *s, const char *group, const char *name);
 /*
- * Adds an event that the session has made; requests do not match its name in tracefs. repr is
- * borrowed for the lifetime of the selection.
+ * Adds an event that the session has made; requests match its name in the trace, not in tracefs.
+ * repr is borrowed for the lifetime of the selection. Returns 0 or -ENOMEM.
  */
 int event_selection_add_as(struct event_selection *s, const char *group, const char *name,
 			   const struct event_representation *repr);
@@ -82,6 +82,7 @@ static inline bool event_matches_request(const char *request, const struct event
 
 /* Returns true for the events ftrace/ONE and ftrace/OTHER. */
 bool event_is_ftrace(const struct event_name *e, const char *one, const char *other);
-/* Written by trace_marker or trace_marker_raw; written by trace_printk(). */
+/* Returns true for the events that writes to trace_marker and trace_marker_raw make. */
 bool event_is_marker(const struct event_name *e);
+/* Returns true for the events that trace_printk() makes. */
 bool event_is_printk(const struct event_name *e);

@@ -34,12 +34,12 @@ struct entry {
 	UT_hash_handle hh;
 };
 
-/* Of this process. */
+/* All numbers that this process uses. */
 static struct entry *by_shape;
 static struct entry *by_number[GENERIC_NUMBERS]; /* from GENERIC_NUMBER_FIRST on; owned */
 static uint32_t next_number;
 
-/* At least one number is free. Returns NULL if out of memory. */
+/* At least one number must be free. Returns NULL if out of memory. */
 static struct entry *new_entry(uint64_t shape)
 {
 	struct entry *e = calloc(1, sizeof(*e));
@@ -61,7 +61,7 @@ static struct entry *new_entry(uint64_t shape)
 }
 
 /*
- * Returns the number of an event by its shape, a hash of its whole descriptor. Returns 0, -ENOSPC
+ * Takes the number of the event with this shape, a hash of its whole descriptor. Returns 0, -ENOSPC
  * if all numbers are in use, or -ENOMEM.
  */
 static int generic_number_take(uint64_t shape, uint32_t *ret)
@@ -105,7 +105,7 @@ static void generic_number_give(uint32_t number)
  *	by_id     [0][1] ... [7]           b, so b stays until the sweep.
  */
 
-/* Of the print format only the printed functions matter. */
+/* Copies the print format, which parse() cuts out. It shows which fields are function addresses. */
 static char *copy_print_fmt(const char *format)
 {
 	static const char head[] = "print fmt:";
@@ -217,15 +217,15 @@ static int compile_generic(struct event_table *t, const struct tep_event *event,
 
 	if (o->no_generic)
 		return EVENT_TABLE_GENERIC_REFUSED;
-	/* Function names add fields. */
+	/* With function names, the event has other fields and so another number. */
 	if (!o->legacy_generic)
 		r = take_number(t, shape + o->symbols, &number);
 	return r ? r : event_compile_generic(event, ctx, number, o->legacy_generic, ret);
 }
 
 /*
- * Returns true for a marker other than ftrace/print. The kernel copies markers of all threads to
- * every instance.
+ * Returns true for the events of markers and trace_printk() other than ftrace/print. The kernel
+ * records them for all threads, whatever the instance's pid filter is.
  */
 static bool is_copied_marker(const struct tep_event *event)
 {
@@ -276,7 +276,7 @@ static int compile(struct event_table *t, const struct tep_event *event,
 	return compile_generic(t, event, o, ctx, shape, ret);
 }
 
-/* Compiles an event with an unused generic_index; free_event releases it. */
+/* Compiles an event with an unused generic_index, which free_event() releases. */
 static int compile_indexed(struct event_table *t, const struct tep_event *event,
 			   const struct event_representation *repr,
 			   const struct event_table_options *o, const char *print_fmt,
@@ -403,7 +403,7 @@ void event_table_remove(struct event_table *t, uint16_t id)
 		t->by_id[id] = NULL;
 }
 
-/* The array has room for every index. */
+/* free_indices has room for every index. */
 static void free_event(struct event_table *t, struct compiled_event *ev)
 {
 	if (ev->generic_index != COMPILED_NOT_GENERIC)

@@ -20,7 +20,7 @@
 #define EVENT_TABLE_GENERIC_MAX 65000u
 
 struct event_table {
-	/* owned array of borrowed events; NULL: none */
+	/* owned array, indexed by the kernel's id, of borrowed events; an entry may be NULL */
 	const struct compiled_event **by_id;
 	uint32_t n_ids;
 	size_t ids_cap;
@@ -49,7 +49,7 @@ struct event_table_options {
 };
 
 enum event_table_error {
-	EVENT_TABLE_GENERIC_REFUSED = 1, /* the options forbid it */
+	EVENT_TABLE_GENERIC_REFUSED = 1, /* the options forbid generic events */
 	EVENT_TABLE_BAD_FORMAT, /* malformed, or records cannot be decoded */
 	EVENT_TABLE_FULL, /* no field number is left */
 };
@@ -86,10 +86,13 @@ const struct compiled_event *event_table_find(const struct event_table *t, const
 const struct compiled_event *event_table_named(const struct event_table *t, const char *group,
 					       const char *name);
 
-/* Returns true if the event can be encoded in columns: only sched_switch and sched_waking can. */
+/*
+ * Returns true if the event can be encoded in columns: only sched_switch and sched_waking can.
+ * Modifies format.
+ */
 bool event_table_can_compact(const char *group, const char *name, char *format);
 
-/* Returns the most bytes that a record of up to len bytes becomes. */
+/* Returns the most bytes that any event of the table needs for a record of up to len bytes. */
 size_t event_table_bound(const struct event_table *t, uint32_t len);
 
 static inline const struct compiled_event *event_table_get(const struct event_table *t, uint16_t id)

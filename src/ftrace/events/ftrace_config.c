@@ -11,9 +11,7 @@
 #include "base/text/str.h"
 #include "config/limits.h"
 
-/* Lists of strings; each entry is cut to one line. */
-
-#define LINE_MAX_BYTES 512
+#define LINE_MAX_BYTES 512 /* longer texts are cut */
 
 void setup_errors_deinit(struct setup_errors *r)
 {
@@ -90,15 +88,15 @@ void setup_error_notice(struct setup_errors *r, const char *text)
 }
 
 /*
- * The other fields are read by their setup steps. initialize_ksyms_synchronously_for_testing is
- * ignored: it does not change what is recorded.
+ * The setup steps read the fields of FtraceConfig that ftrace_settings_read() does not use.
+ * initialize_ksyms_synchronously_for_testing is ignored: it does not change what is recorded.
  */
 
 #define LEAST_RING_KB 1024u
 #define USUAL_RING_KB 8192u /* about 200,000 events */
 #define FREQUENT_RING_KB 16384u
 
-/* Groups whose events can occur a million times per second on each CPU. */
+/* Returns true if an event of the request can occur a million times per second on each CPU. */
 static bool is_frequent_group(const char *event)
 {
 	static const char *const groups[] = {"exceptions", "irq_vectors", "kmem",    "lock",

@@ -33,9 +33,10 @@ void setup_error_add_once(struct setup_errors *r, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 /* Adds n to the number of failures that are not in the list. */
 void setup_error_add_count(struct setup_errors *r, uint64_t n);
-/* Keeps the first text. */
+/* Sets r->fatal; a second call changes nothing. */
 void setup_error_fatal(struct setup_errors *r, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
+/* Sets r->notice; a second call changes nothing. */
 void setup_error_notice(struct setup_errors *r, const char *text);
 
 /* The effective FtraceConfig: defaults filled in, limits applied. */
@@ -52,8 +53,8 @@ struct ftrace_settings {
 };
 
 /*
- * A session's rings together may take this part of the machine's memory, also if the config does
- * not set a size.
+ * A session's rings together may take 1/RINGS_RAM_SHARE of the machine's memory;
+ * 1/RINGS_PRESET_RAM_SHARE if the config does not set a size.
  */
 #define RINGS_RAM_SHARE 4u
 #define RINGS_PRESET_RAM_SHARE 64u

@@ -138,7 +138,10 @@ static enum ring_page_status too_short(const struct compiled_event *ev)
 		       : RING_PAGE_INVALID_EVENT;
 }
 
-/* Decides for the kinds that are not always written. */
+/*
+ * Returns true if a record of a kind that is not always written is to be written. Takes the
+ * metadata of a record that is not.
+ */
 static __attribute__((noinline)) bool is_wanted(struct page_encoder *t,
 						const struct compiled_event *ev,
 						struct ring_record r)

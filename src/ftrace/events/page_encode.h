@@ -14,8 +14,8 @@
  * Encodes ring pages of one session to bundles: the loop between ring_page.h and the encoders.
  * Allocates memory only in page_encoder_new and page_encoder_refit.
  *
- * A malformed page loses the rest of the page; a malformed record loses that record or field. Both
- * are written to the bundle and counted by reason.
+ * A malformed page loses the rest of the page; a malformed record loses that record or field. The
+ * errors are written to the bundle and counted by reason.
  */
 
 #define BROKEN_PAGES_KEPT 8 /* limit of broken_left, with debug_ftrace_abi */
@@ -61,8 +61,8 @@ struct page_encoder *page_encoder_free(struct page_encoder *t);
 int page_encoder_refit(struct page_encoder *t);
 
 /*
- * Encodes one page. Returns the bytes of its records; len if unknown. If a bundle is open it
- * belongs to this CPU.
+ * Encodes one page. Returns the bytes of its records; len if unknown. An open bundle must be one of
+ * this CPU.
  */
 uint32_t page_encode(struct page_encoder *t, struct cpu_stream *cpu, const void *page, size_t len);
 

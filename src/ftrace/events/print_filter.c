@@ -107,7 +107,7 @@ struct print_filter *print_filter_free(struct print_filter *f)
 	return NULL;
 }
 
-/* Returns the text after the word, or NULL if it does not start with it. */
+/* Returns the text after the word, or NULL if the text does not start with the word. */
 static const uint8_t *skip(const uint8_t *p, const uint8_t *end, const char *word, size_t len)
 {
 	return (size_t)(end - p) >= len && !memcmp(p, word, len) ? p + len : NULL;

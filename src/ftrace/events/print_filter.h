@@ -15,18 +15,18 @@
  *	prefix      the text starts with it
  *	atrace_msg  the text is TYPE|DIGITS|PREFIX...
  *
- * tids_to_trace applies to the thread that wrote the marker. The kernel does not check it: a
- * marker is written at the top level and copied to every instance. If children are traced as well,
- * the threads are not known, and all markers are written.
+ * tids_to_trace applies to the thread that wrote the marker. The kernel does not check the thread:
+ * a marker is written at the top level and copied to every instance. If children are traced as
+ * well, the threads are not known, and markers of all threads are written.
  */
 #define PRINT_FILTER_MAX_RULES 1024u
 
 struct print_filter;
 
 /*
- * follow: the children of tids_to_trace are traced as well, so these do not restrict the prints.
- * Copies what it needs of config. Returns 0 with *ret (NULL: every print is written), -E2BIG or
- * -ENOMEM.
+ * follow: the children of the threads are traced as well, so tids_to_trace does not restrict the
+ * markers. Copies what it needs of config. Returns 0 with *ret (NULL: every marker is written),
+ * -E2BIG (more than PRINT_FILTER_MAX_RULES rules) or -ENOMEM.
  */
 int print_filter_new(const Pb__FtraceConfig *config, bool follow, struct print_filter **ret);
 /* NULL is allowed. */

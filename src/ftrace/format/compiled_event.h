@@ -46,7 +46,7 @@ enum field_type {
 	FIELD_REL_BYTES,
 	FIELD_ULONG32_ARRAY, /* an array of size bytes, one varint for each u32 */
 	FIELD_ULONG64_ARRAY,
-	FIELD_FIRST_TEXT, /* these and the next become text (text_fields.h); omitted if empty */
+	FIELD_FIRST_TEXT, /* up to FIELD_LAST_TEXT: become text (text_fields.h); omitted if empty */
 	/* kernel addresses up to the end of the record, as function names */
 	FIELD_STACK32 = FIELD_FIRST_TEXT,
 	FIELD_STACK64,
@@ -80,7 +80,7 @@ enum compiled_kind {
 	COMPILED_COMPACT_SWITCH, /* CompactSched columns; ops are state, pid, prio, comm */
 	COMPILED_COMPACT_WAKING, /* CompactSched columns; ops are pid, cpu, prio, comm, flags */
 	COMPILED_CONSTANT, /* FtraceEvent whose message is the same for all records */
-	COMPILED_FIRST_FILTERED, /* of these kinds, not every record is written */
+	COMPILED_FIRST_FILTERED, /* of this kind and the following, not every record is written */
 	/* like COMPILED_FIELDS; ftrace/print in a session with a filter */
 	COMPILED_PRINT = COMPILED_FIRST_FILTERED,
 	COMPILED_OF_THREADS, /* like COMPILED_FIELDS; other markers, filtered by thread */

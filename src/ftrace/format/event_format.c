@@ -8,7 +8,8 @@
 #include "base/core/mem.h"
 
 /*
- * A cursor that only moves forward: take_*() skip what they recognize, and return false otherwise.
+ * The functions take_*() move the cursor *at over what they recognize. They return false if the
+ * text at the cursor is something else.
  */
 
 #define MAX_DIGITS 9 /* of any number */
@@ -67,7 +68,7 @@ static bool take_bounds(char **at)
 	return take(at, "]");
 }
 
-/* Skips words and stars. Returns the number of words, and whether the last token is one. */
+/* Skips words and stars. Returns the number of words. *ret_ends: the last token is a word. */
 static unsigned take_words(char **at, bool *ret_ends)
 {
 	unsigned n = 0;
@@ -96,9 +97,9 @@ static bool take_count(char **at)
 }
 
 /*
- * "__rel_loc TYPE NAME[]" means "__rel_loc TYPE[] NAME", the only form that libtraceevent accepts.
- * For user events the kernel prints random memory as bounds; they are blanked. bounds: after the
- * name.
+ * Rewrites "__rel_loc TYPE NAME[]" to "__rel_loc TYPE[] NAME", the only form that libtraceevent
+ * accepts. For user events the kernel prints random memory between the brackets; it is blanked.
+ * bounds: the bracket after the name. end: the text after the bounds.
  */
 static void move_bounds(char *bounds, char *end)
 {
@@ -201,8 +202,8 @@ bool event_format_prepare(char *text)
 }
 
 /*
- * Scans the conversions of the string and the expressions in parallel. A comma outside of
- * parentheses and strings ends an expression:
+ * event_format_prints_symbols() scans the conversions of the string and the expressions in
+ * parallel. A comma outside of parentheses and strings ends an expression:
  *
  *	"dev %d:%d caller %pS", ((unsigned int) ((REC->dev) >> 20)), ..., (void *)REC->caller_ip
  */
@@ -251,7 +252,7 @@ static const char *skip_expression(const char *s)
 	return s;
 }
 
-/* Returns the next expression. Advances *at to the comma after it. */
+/* Sets *ret to the next expression and returns its length. Moves *at to the comma after it. */
 static size_t next_expression(const char **at, const char **ret)
 {
 	const char *begin = *at;

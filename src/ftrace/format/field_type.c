@@ -29,7 +29,7 @@ enum form {
 	FORM_FIXED, /* an array or structure of known size */
 	FORM_TAIL,
 	FORM_LOC,
-	FORM_LOCS, /* several of them, adjacent */
+	FORM_LOCS, /* several FORM_LOC, adjacent */
 	FORM_REL,
 	FORM_STRING_POINTER,
 	FORM_NONE,
@@ -79,7 +79,7 @@ static bool is_pointer(const struct tep_format_field *f)
 	return (f->flags & TEP_FIELD_IS_POINTER) || strchr(f->type, '*');
 }
 
-/* Of any size; encoded as a number only if the message has a number for it. */
+/* Of any size. A structure is encoded as a number only if the message has a number for it. */
 static bool is_structure(const struct tep_format_field *f)
 {
 	return (str_starts(f->type, "struct ") || str_starts(f->type, "union ")) && !is_pointer(f);
@@ -208,7 +208,7 @@ static bool plan_number(struct field_plan *ret, enum proto_type type, struct sha
 struct special {
 	const char *event; /* NULL: any */
 	const char *field;
-	int type_size; /* of the declaration; 0: any */
+	int type_size; /* bytes of the declared unsigned long; 0: any declaration */
 	enum field_type type;
 };
 
@@ -246,7 +246,7 @@ static int long_size(const struct tep_format_field *f)
 	return f->arraylen ? f->size / (int)f->arraylen : f->size;
 }
 
-/* Until Linux 6.14 short and char have their natural size; since then they are stored as int. */
+/* Before Linux 6.14 short and char have their natural size; since then they are stored as int. */
 static unsigned least_int(void)
 {
 	unsigned major = 0, minor = 0;
@@ -304,7 +304,7 @@ static bool field_plan_special(const struct tep_format_field *f, struct field_pl
 	return false;
 }
 
-/* ---- the two plans ---- */
+/* ---- fields of events with and without a message ---- */
 
 static bool kind_fits(enum field_type kind, enum proto_type type)
 {

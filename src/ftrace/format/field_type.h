@@ -23,8 +23,8 @@ struct field_plan {
 };
 
 /*
- * Plans a field of an event that has its own message, whose protobuf type is given. An integer of
- * any width and sign fits any integer type, as a varint. Returns false if the types are
+ * Plans a field of an event that has its own message. type: the field's type in that message. An
+ * integer of any width and sign fits any integer type, as a varint. Returns false if the types are
  * incompatible (a string for a number), so the field cannot be written.
  */
 bool field_plan_typed(const struct tep_format_field *field, enum proto_type type,
@@ -34,7 +34,8 @@ bool field_plan_typed(const struct tep_format_field *field, enum proto_type type
  * Plans a field of an event without a message. Numbers stay numbers, char arrays become strings,
  * arrays of strings become several strings, everything else becomes bytes. addresses_only:
  * pointers are user addresses (system calls), so they become numbers, not strings or function
- * names. Returns false if the field has no content (a gap of size 0).
+ * names. Returns false if the declaration is not supported: a __data_loc or __rel_loc of unexpected
+ * size or element type.
  */
 bool field_plan_generic(const struct tep_format_field *field, bool addresses_only,
 			struct field_plan *ret);

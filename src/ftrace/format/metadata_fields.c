@@ -10,11 +10,11 @@
 #include "base/core/mem.h"
 #include "base/system/syscall_names.h"
 
-/* The events with task metadata, and the required form of their fields. */
+/* The events with metadata of tasks and descriptors, and the required form of their fields. */
 
 struct wanted {
 	const char *name; /* NULL: not needed */
-	uint16_t size; /* 0: of a long, or 64 bits */
+	uint16_t size; /* bytes; 0: 4 or 8 */
 	bool optional; /* if missing, its offset is 0 */
 };
 
@@ -100,7 +100,7 @@ static bool is_inode(const struct tep_format_field *f)
 	       (f->size == 4 || f->size == 8);
 }
 
-/* A device and the first two inodes of equal size: the file and its directory. */
+/* Finds the first device and the first two inodes of equal size: the file and its directory. */
 static struct metadata_fields plan_inode(const struct tep_event *event, uint16_t *ret_min_len)
 {
 	struct metadata_fields p = {.kind = METADATA_INODE};
@@ -145,13 +145,14 @@ struct metadata_fields metadata_fields_find(const struct tep_event *event, uint1
 }
 
 /*
- * A bitmap of system call numbers, filled on first use. The filter consists of ranges, because the
- * kernel evaluates each term at the end of every system call.
+ * `fds` has a bitmap of the system calls that return a descriptor, and a kernel filter for them. It
+ * is filled on first use. The filter consists of ranges, because the kernel evaluates each term at
+ * the end of every system call.
  */
 
 #define NUMBERS 1024u /* above the highest number of Linux */
 
-/* Newer architectures lack some of them. */
+/* Newer architectures lack some of these system calls. */
 static const char *const names[] = {
 	"open",		"openat",	"openat2",	 "open_by_handle_at",
 	"creat",	"socket",	"accept",	 "accept4",

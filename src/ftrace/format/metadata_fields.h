@@ -52,7 +52,7 @@ struct metadata_fields metadata_fields_find(const struct tep_event *event, uint1
 bool fd_syscalls_has(uint64_t nr);
 
 /*
- * Returns a kernel filter for raw_syscalls/sys_exit that passes the successful ones of these
- * calls. The text is never freed.
+ * Returns a kernel filter for raw_syscalls/sys_exit: it passes the successful calls for which
+ * fd_syscalls_has() returns true. The text is never freed.
  */
 const char *fd_syscalls_filter(void);

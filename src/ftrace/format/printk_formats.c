@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * All texts are unescaped into one copy of the file, which is never exceeded. The entries are
- * sorted once.
+ * All texts are unescaped into one buffer of the file's size, because unescaping never makes a text
+ * longer. The entries are sorted once.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -46,8 +46,8 @@ static size_t unescape(const char *from, const char *end, char *to)
 }
 
 /*
- * Finds the text between the first and the last quote of a line. Returns false if there are not
- * two.
+ * Finds the address of a line, and the text between its first and last quote. Returns false if the
+ * line has another form.
  */
 static bool find_text(const char *line, const char *eol, uint64_t *ret_addr, const char **ret_begin,
 		      const char **ret_end)

@@ -10,7 +10,7 @@
  */
 struct printk_format {
 	uint64_t addr;
-	uint32_t at; /* in text */
+	uint32_t at; /* offset in text */
 	uint32_t len;
 };
 

@@ -16,7 +16,7 @@
  *	         30     time extend: u32, the delta's bits 27 and up
  *	         31     absolute time: u32 likewise, of 59 bits
  *
- * The bit-fields are those of a little-endian kernel, and the reader runs on the same one.
+ * The bit-fields are those of a little-endian kernel; the reader runs on the same machine.
  */
 #include <assert.h>
 #include <errno.h>
@@ -36,7 +36,7 @@ enum { TYPE_LONG = 0, TYPE_PADDING = 29, TYPE_TIME_EXTEND = 30, TYPE_TIME_STAMP 
 #define TIME_STAMP_BITS 59
 #define TIME_STAMP_TOP (~0ull << TIME_STAMP_BITS)
 
-/* One line "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;" by the field's name. */
+/* Finds the line "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;" by the field's name. */
 static bool find_field(const char *text, const char *name, unsigned *ret_offset, unsigned *ret_size)
 {
 	size_t len = strlen(name);

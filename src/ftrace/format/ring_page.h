@@ -92,7 +92,7 @@ struct ring_page_facts {
 	bool lost; /* records were lost before this page */
 	uint64_t lost_count; /* number of records; 0 if the kernel did not store it */
 	uint64_t first_ns; /* of its first record */
-	uint64_t last_ns;
+	uint64_t last_ns; /* of its last record */
 };
 
 /* A range of one CPU's ring in which records were lost, between two pages that were read. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Android's category names. Requests have the syntax of ftrace_events; most events are for phones.
+ * Android's category names. Requests have the syntax of ftrace_events. Most of the events exist on
+ * phones only.
  */
 #include "ftrace/options/atrace_categories.h"
 

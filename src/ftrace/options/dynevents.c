@@ -5,8 +5,8 @@
  *	                      ours              the user's
  *
  * Lines are appended: opening such a file with O_TRUNC removes the events of all tracers. Every
- * kernel accepts "-:GROUP/NAME" in the first two files; synthetic events are removed likewise
- * through dynamic_events.
+ * kernel accepts "-:GROUP/NAME" in kprobe_events and uprobe_events; synthetic events are removed
+ * likewise through dynamic_events.
  */
 #include <errno.h>
 #include <stdio.h>

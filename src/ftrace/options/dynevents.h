@@ -11,8 +11,8 @@
 
 /*
  * Dynamic events of a session: probes and synthetic events. They exist at the top level of tracefs
- * and are visible in every instance. So each session's have unique names (owner_tag.h), are
- * enabled in its instance only, and are destroyed when it ends. Events of others are never
+ * and are visible in every instance. So the events of a session have unique names (owner_tag.h),
+ * are enabled in its instance only, and are destroyed when it ends. Events of others are never
  * touched.
  */
 enum dynevent_type {
@@ -32,7 +32,7 @@ struct dynevent {
 
 struct dynevents {
 	char *root; /* owned: of tracefs */
-	/* owned, with the events; events never move because others borrow them */
+	/* owned, with the events; an event never moves, because others borrow its repr */
 	struct dynevent **events;
 	size_t n;
 	size_t cap;
@@ -44,8 +44,8 @@ const char *dynevent_file_name(enum dynevent_type type);
 bool dynevent_supported(const char *root, enum dynevent_type type);
 
 /*
- * Writes a command that creates the event group/name, or adds to it. Records the event before it
- * is created. Returns 0, the kernel's -errno, or -ENOMEM.
+ * Writes a command that creates the event group/name, or adds to it. Adds a copy of event to m
+ * before the kernel creates it. Returns 0, the kernel's -errno, or -ENOMEM; then nothing is added.
  */
 int dynevents_create(struct dynevents *m, const char *root, const struct dynevent *event,
 		     const char *command);

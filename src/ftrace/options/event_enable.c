@@ -21,6 +21,8 @@
 #include "ftrace/options/pid_filter.h"
 
 /*
+ * What a check of event_watch compares:
+ *
  *	/sys/module         name and inode of each entry; a reloaded module has a new inode even if
  *	                    its name and address are the same
  *	dynamic_events      p:mine/read vfs_read a=%di          the text; if mine/read is selected,
@@ -69,8 +71,8 @@ static bool names_of(char *line, char **ret_group, char **ret_name)
 
 /*
  * Reading blocks while any tracer changes events, so a child process does it while rings are read.
- * The first read of a session (begins) has to have the text: it waits. Returns 0, -EAGAIN (not
- * ready) or -errno.
+ * begins: this is the first read of a session, which has to have the text and waits for it. Returns
+ * 0, -EAGAIN (not ready) or -errno.
  */
 static int read_dynamic(const char *root, bool begins, struct strbuf *text)
 {
@@ -95,8 +97,8 @@ static int read_dynamic(const char *root, bool begins, struct strbuf *text)
 }
 
 /*
- * Hashes dynamic_events. With a selection, also checks whether the directory of a selected event
- * has changed. Returns 0 or -EAGAIN.
+ * Hashes dynamic_events. With a selection, also sets *moved if the directory of a selected event
+ * has changed. Returns 0, also if the file cannot be read, or -EAGAIN.
  */
 static int hash_dynamic(const char *root, const struct instance *instance,
 			const struct event_selection *events, uint64_t *ret, bool *moved)
@@ -171,7 +173,7 @@ uint64_t event_folder_id(const struct instance *instance, const char *group, con
 	return path && !stat(path, &st) ? st.st_ino : 0;
 }
 
-/* Events of group ftrace have no enable file: records of tracers and markers. */
+/* Events of group ftrace are records of tracers and markers. They have no `enable` file. */
 
 int event_enable_select(struct event_selection *events, const struct setup *s)
 {
@@ -192,7 +194,7 @@ static char *read_format(const struct setup *s, const char *group, const char *n
 	return tracefs_event_file_read(s->instance->tracefs, group, name, "format", NULL);
 }
 
-/* Returns true if the owner of an attached instance has restricted its switches. */
+/* Returns true if the owner of an attached instance filters sched_switch or the threads. */
 static bool owner_filters_switches(const struct instance *i)
 {
 	static const char *const lists[] = {"set_event_pid", "set_event_notrace_pid"};
@@ -208,9 +210,9 @@ static bool owner_filters_switches(const struct instance *i)
 }
 
 /*
- * CompactSched contains only the next task; the previous task is the next one of the switch
- * before, provided that no switch is missing. Otherwise an unrecorded thread would seem to run
- * until the next recorded one, and a thread would seem to run through a pause of the recording.
+ * Returns true if some switches are not recorded. CompactSched contains only the next task of a
+ * switch; readers take the previous task from the switch before. If that is missing, a thread
+ * seems to run until the next recorded switch, for example through a pause of the recording.
  */
 static bool switches_are_filtered(const struct event_selection *events, const struct setup *s)
 {
@@ -283,8 +285,8 @@ int event_enable_compile(struct event_selection *events, const struct setup *s,
 		int r = -ENOENT;
 
 		/*
-		 * Read first, so that the format of an event that is re-created meanwhile is read
-		 * again.
+		 * Read before the format: if the event is re-created in between, the next check of
+		 * event_watch finds another directory, and the format is read again.
 		 */
 		e->folder = event_folder_id(s->instance, e->group, e->name);
 		format = read_format(s, e->group, e->name);

@@ -11,23 +11,24 @@
 
 /*
  * Detects cheaply whether the kernel's set of events may have changed: modules were loaded or
- * removed, or dynamic events (probes, synthetic and user events). A check lists /sys/module, reads
- * dynamic_events, and calls stat(2) for each selected dynamic event.
+ * removed, or dynamic events (probes, synthetic and user events) were. A check lists /sys/module,
+ * reads dynamic_events, and calls stat(2) for each selected dynamic event.
  *
  * Ignores the dynamic events of our own sessions, which matter to no other session.
  */
 struct event_watch {
 	const char *root; /* borrowed: of tracefs */
 	const char *sys_root; /* borrowed */
-	uint64_t seen;
+	uint64_t seen; /* hash of the state at the latest check */
 	bool again; /* report a change at the next check */
 };
 
 /* Records the current state. Call it before events are selected. */
 void event_watch_begin(struct event_watch *w, const char *root, const char *sys_root);
 /*
- * Returns true if the state has changed since the last check. instance: where the events are
- * enabled, in the directories that they remember (event_name.folder).
+ * Returns true if the state has changed since the last check, or if an event's directory in the
+ * instance is not the one that was compiled (event_name.folder). Returns false if dynamic_events
+ * cannot be read in time; the next check finds the change.
  */
 bool event_watch_changed(struct event_watch *w, const struct instance *instance,
 			 const struct event_selection *events);
@@ -46,9 +47,15 @@ uint64_t event_folder_id(const struct instance *instance, const char *group, con
  * removed from the table.
  */
 
-/* Adds the events that the config requests by name and tracefs has. Returns 0 or -ENOMEM. */
+/*
+ * Adds the events that the config requests by name and tracefs has. Returns 0, -ENOMEM, or
+ * -ECANCELED (base/event_loop/coroutine.h).
+ */
 int event_enable_select(struct event_selection *events, const struct setup *s);
-/* Compiles each event. Returns 0, -ENOMEM, or -ECANCELED (base/event_loop/coroutine.h). */
+/*
+ * Compiles each event. Clears options->compact if these events cannot be written as compact sched.
+ * Returns 0, -ENOMEM or -ECANCELED.
+ */
 int event_enable_compile(struct event_selection *events, const struct setup *s,
 			 struct event_table_options *options, struct event_table *table);
 /*

@@ -14,7 +14,7 @@
 #define GROUP "raw_syscalls"
 static const char *const names[] = {"sys_enter", "sys_exit"};
 
-/* ---- the filter ---- */
+/* ---- the filter of system calls ---- */
 
 static void put_run(struct strbuf *text, uint32_t first, uint32_t last)
 {
@@ -47,7 +47,7 @@ static char *syscall_filter(const uint32_t *numbers, size_t n)
 	return strbuf_take(&text);
 }
 
-/* ---- the numbers ---- */
+/* ---- numbers of system calls ---- */
 
 static int by_number(const void *a, const void *b)
 {
@@ -77,7 +77,10 @@ static void report_unknown_name(const struct setup *s, const char *name, const c
 		setup_error_add(s->errors, "option:syscall_events (%s: no such system call)", name);
 }
 
-/* Resolves the known names. */
+/*
+ * Writes the numbers of the known names to `numbers`, sorted and without duplicates. Reports
+ * unknown names. Returns the number of numbers.
+ */
 static size_t resolve(const struct setup *s, uint32_t *numbers)
 {
 	const Pb__FtraceConfig *c = s->config;
@@ -93,7 +96,7 @@ static size_t resolve(const struct setup *s, uint32_t *numbers)
 	return sort_and_deduplicate(numbers, n);
 }
 
-/* ---- the events ---- */
+/* ---- filters of events ---- */
 
 static void drop_both(struct event_selection *events, const struct setup *s)
 {
@@ -126,7 +129,10 @@ static void refuse(struct event_selection *events, struct event_name *e, const c
 	event_selection_drop(events, e);
 }
 
-/* "0" removes the filter. */
+/*
+ * Combines the filter with the event's filter, if it has one. Ignores "0", the kernel's text for
+ * "no filter".
+ */
 static int write_filter(struct event_name *e, const char *filter, const struct setup *s,
 			struct err_text *why)
 {

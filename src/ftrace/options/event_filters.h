@@ -19,7 +19,7 @@ int syscall_events_apply(struct event_selection *events, const struct setup *s);
 #define EVENT_FILTERS_MAX 1024u /* nothing is recorded if the config has more */
 
 /*
- * Adds the config's filters to the selected events that match. Returns 0, or -errno with a fatal
- * setup error.
+ * Adds the config's filters to the selected events that match. Returns 0, -E2BIG with a fatal
+ * setup error (too many filters), -ENOMEM or -ECANCELED.
  */
 int event_filters_apply(struct event_selection *events, const struct setup *s);

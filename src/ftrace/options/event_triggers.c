@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- *	action  :count        if FILTER
- *	                         |
- *	stacktrace               (filters of the event) && (that of the trigger): the kernel runs a
- *	                         trigger before it filters the record, so the stack would follow
- *	                         another event; the filter of a marker is its threads
- *	traceon, traceoff        that of the trigger; with tids_to_trace a condition that is always
- *	                         true, because the kernel checks the thread only if there is one
+ * A trigger is written as "ACTION[:COUNT] [if FILTER]". FILTER is:
+ *
+ *	stacktrace          (the event's filter) && (the trigger's filter). The kernel runs a
+ *	                    trigger before it filters the record; without the event's filter, the
+ *	                    stack of a record that is left out seems to belong to another event.
+ *	                    For a marker, a condition on its thread replaces the event's filter.
+ *	traceon, traceoff   the trigger's filter. If it has none and tids_to_trace or pids_to_trace
+ *	                    is set, a condition that is always true: the kernel checks the thread
+ *	                    only for triggers with a filter.
  */
 #include "ftrace/options/event_triggers.h"
 
@@ -75,7 +77,7 @@ static void refuse(const struct setup *s, const struct event_name *e, const char
 			event_name_name(e), why);
 }
 
-/* The kernel's filter for every record. */
+/* Returns true for a filter that all records pass: none, or the kernel's "0". */
 static bool is_all(const char *filter)
 {
 	return !*filter || !strcmp(filter, "0");
@@ -98,8 +100,9 @@ static int try_filter(const struct setup *s, const struct event_name *e, const c
 }
 
 /*
- * Markers are filtered by thread when they are read. The stack of a skipped marker would belong to
- * no event. *ret NULL: no restriction.
+ * Sets *ret to a condition that holds for markers of tids_to_trace only, or to NULL: no condition.
+ * Markers of other threads are dropped when they are read, so their stacks would belong to no
+ * event. Returns 0 or -ENOMEM.
  */
 static int make_writers(const struct setup *s, const struct event_name *e, char **ret)
 {
@@ -116,7 +119,10 @@ static int make_writers(const struct setup *s, const struct event_name *e, char 
 	return *ret ? 0 : -ENOMEM;
 }
 
-/* Returns the text after "if"; *ret NULL: none. */
+/*
+ * Sets *ret to the text after "if"; NULL: no condition. Returns 0, -ENOMEM, or the -errno of a
+ * refused filter, which was reported.
+ */
 static int make_condition(const struct setup *s, const config_trigger *c,
 			  const struct event_name *e, char **ret)
 {
@@ -199,7 +205,7 @@ static int prepare_one(const struct setup *s, const config_trigger *c, const str
 	return 0;
 }
 
-/* Of the records without an event directory, only markers can have a stack. */
+/* In group ftrace, only ftrace/print can have a stack. */
 static bool may_have_stack(const struct event_name *e)
 {
 	return e->id != EVENT_NO_ID && (strcmp(e->group, "ftrace") || !strcmp(e->name, "print"));
@@ -227,8 +233,8 @@ static int prepare_for(const struct event_selection *events, const struct setup 
 }
 
 /*
- * Prepares the trigger for all matching events of the kernel and of the session, with the filters
- * of the selected ones.
+ * Prepares the trigger for all matching events of the kernel and dynamic events of the session,
+ * selected or not. Selected events keep their filters, which try_filter() has to restore.
  */
 static int prepare_any(const struct event_selection *events, const struct setup *s,
 		       const config_trigger *c, struct event_triggers *t)
@@ -322,7 +328,7 @@ int event_triggers_prepare(const struct event_selection *events, const struct se
 	return 0;
 }
 
-/* ---- acting ---- */
+/* ---- starting and stopping ---- */
 
 static bool is_traceon(const struct event_trigger *t)
 {
@@ -360,7 +366,7 @@ int event_triggers_start(struct event_triggers *t, const struct instance *i, str
 	return error;
 }
 
-/* Finds the equal trigger of an event that existed before. */
+/* Finds the equal trigger in t: the event was removed and has been created again. */
 static struct event_trigger *find(const struct event_triggers *t, const struct event_trigger *e)
 {
 	for (size_t k = 0; k < t->n; k++)

@@ -26,14 +26,12 @@ struct event_triggers {
 	size_t cap;
 	/* A trigger starts the recording and none pauses it: recording is off until then. */
 	bool begin_paused;
-	bool on_markers; /* one of them acts on ftrace/print */
+	bool on_markers; /* a trigger acts on ftrace/print or ftrace/raw_data */
 };
 
-/*
- * Returns true if the config pauses the recording or delays its start; if it can resume after a
- * pause.
- */
+/* Returns true if a trigger of the config pauses the recording or delays its start. */
 bool event_triggers_pause(const Pb__FtraceConfig *config);
+/* Returns true if the recording can go on after a pause: it has both traceoff and traceon. */
 bool event_triggers_resume(const Pb__FtraceConfig *config);
 
 /*
@@ -52,14 +50,14 @@ int event_triggers_prepare(const struct event_selection *events, const struct se
 			   struct event_triggers *ret);
 
 /*
- * Starts the recording, immediately or with the first traceon, and activates the triggers. Returns
- * 0, or -errno: nothing is recorded.
+ * Starts the recording, immediately or with the first traceon, and activates the triggers. If the
+ * kernel accepts no traceon, starts immediately. Returns 0, or -errno: nothing is recorded.
  */
 int event_triggers_start(struct event_triggers *t, const struct instance *i,
 			 struct setup_errors *r);
 /*
- * Takes over triggers that were prepared for later events and activates them. Returns 0 or
- * -ENOMEM.
+ * Moves the triggers of `more`, which were prepared for events that appeared while recording, to t
+ * and activates them. Returns 0 or -ENOMEM.
  */
 int event_triggers_add(struct event_triggers *t, struct event_triggers *more,
 		       const struct instance *i, struct setup_errors *r);

@@ -28,7 +28,7 @@
 static const char *const event_names[] = {"funcgraph_entry", "funcgraph_exit",
 					  "fgraph_retaddr_entry"};
 
-/* ---- which events ---- */
+/* ---- selecting events ---- */
 
 bool event_is_funcgraph(const struct event_name *e)
 {
@@ -38,7 +38,7 @@ bool event_is_funcgraph(const struct event_name *e)
 	return false;
 }
 
-/* Returns the words of a file, which the caller frees, or NULL if it cannot be read. */
+/* Returns the first line of a file, which the caller frees, or NULL if it cannot be read. */
 static char *read_line(const char *root, const char *file)
 {
 	char path[4096];
@@ -184,7 +184,10 @@ static unsigned add_each(const struct functions *f, const struct instance *i, co
 	return taken;
 }
 
-/* Returns true if the list was set by another process, in a directory that is not our own. */
+/*
+ * Returns true if another process has set the file of an attached instance. idle: the value of a
+ * file that nobody has set.
+ */
 static bool is_foreign(const struct instance *i, const char *file, const char *idle)
 {
 	_cleanup_(freep) char *now = instance_read(i, file);
@@ -312,7 +315,10 @@ static int set_filters(const struct setup *s)
 	return 0;
 }
 
-/* pid_filter.c has set the threads of this session. */
+/*
+ * Makes the kernel trace the functions of all threads, unless the config restricts the threads;
+ * then pid_filter.c has set them.
+ */
 static int set_threads(const struct setup *s)
 {
 	static const char file[] = "set_ftrace_pid";

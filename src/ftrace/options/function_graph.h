@@ -26,10 +26,11 @@ void function_graph_deselect(struct event_selection *events);
 bool event_is_funcgraph(const struct event_name *e);
 
 /*
- * Sets filters, roots, depth and the tracer in s->instance, which must not be recording. Reports
- * filters that match nothing and applies the others. Returns 0, or -errno after reporting; then
- * nothing is traced, because it would be other functions than requested.
+ * Sets the function filters and the tracer in s->instance, which must not be recording, and the
+ * roots and the depth at the top level. Reports filters that match nothing and applies the others.
+ * Returns 0, or -errno after reporting (-ENOMEM may be without); then no function is traced,
+ * because it would be other functions than requested.
  */
 int function_graph_set(struct function_graph *g, const struct setup *s);
-/* Call it after the instance is removed. Zeroed is allowed. */
+/* Restores the global settings. Call it after the instance is removed. Zeroed is allowed. */
 void function_graph_end(struct function_graph *g);

@@ -15,13 +15,11 @@
 #include "ftrace/options/event_triggers.h"
 #include "ftrace/options/pid_filter.h"
 
-/* The files in an instance's directory `options`. */
-
 /* ---- defaults of a new instance ---- */
 
 /*
- * From the kernel's TRACE_DEFAULT_FLAGS. The kernel clears the other options, or they affect only
- * the output of `trace`.
+ * The options that affect records, as in the kernel's TRACE_DEFAULT_FLAGS. The kernel clears the
+ * other options of a new instance, or they affect only the output of `trace`.
  */
 static const struct {
 	const char *name;
@@ -66,7 +64,7 @@ static void tracefs_options_reset(const struct instance *i)
 
 /* ---- tracefs_options ---- */
 
-/* Options of an instance with global effect. */
+/* Options that have a global effect although each instance has a file for them. */
 static const struct {
 	const char *name;
 	const char *why;
@@ -134,8 +132,8 @@ static void set_one(const struct setup *s, const char *name, bool on)
 }
 
 /*
- * FtraceConfig.tracefs_options. Reports unknown names with the nearest one, and options with
- * global effect.
+ * Sets FtraceConfig.tracefs_options. Reports unknown names with the nearest known name, and
+ * options with global effect, which it does not set.
  */
 static void tracefs_options_set(const struct setup *s)
 {
@@ -190,7 +188,7 @@ static int refuse_cpumask(const struct setup *s, const char *why)
 	return -EINVAL;
 }
 
-/* Words of one to eight digits. */
+/* Returns true for hexadecimal words of one to eight digits, separated by commas. */
 static bool is_mask(const char *mask)
 {
 	for (;;) {

@@ -4,9 +4,9 @@
 #include "ftrace/options/setup.h"
 
 /*
- * The options that restrict what a session records, in the required order. They return 0, or
- * -errno with a fatal setup error (-ENOMEM may be without), because other records than requested
- * would be recorded.
+ * Apply the options that restrict what a session records. Call both functions in this order. They
+ * return 0, or -errno with a fatal setup error, because other records than requested would be
+ * recorded. -ENOMEM and -ECANCELED may be without a fatal setup error.
  */
 
 /* Applies the options of the whole instance: tracefs_options, CPUs, pid filter. */

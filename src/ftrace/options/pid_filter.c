@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * set_event_pid takes numbers separated by spaces. Each write(2) adds to the list since the file
- * was opened with O_TRUNC, and costs the kernel a grace period, so the writes are large.
+ * set_event_pid takes numbers separated by spaces. An open with O_TRUNC empties the list. Each
+ * write(2) adds to it and costs the kernel an RCU grace period, so the writes are large.
  *
  * Threads of a process are created while its list is read and written. Once event-fork is on, the
  * kernel adds the children of listed threads and removes threads that end. So the list is complete
- * when a scan of /proc finds no thread that was missing both before and after it; until then
- * missing threads are added and the scan is repeated.
+ * when a scan of /proc finds no thread that the list lacks both before and after the scan; until
+ * then missing threads are added and the scan is repeated.
  */
 #include "ftrace/options/pid_filter.h"
 
@@ -23,8 +23,8 @@
 #include "base/text/str.h"
 
 #define WRITE_BYTES 32768
-#define NAMED_MAX 20 /* missing threads that are named; the others are counted */
-#define SCANS_MAX 100 /* of scanning; usually 2 or 3 */
+#define NAMED_MAX 20 /* nonexistent threads that are reported by id; the others are counted */
+#define SCANS_MAX 100 /* usually 2 or 3 are enough */
 
 bool pid_filter_wanted(const Pb__FtraceConfig *config)
 {
@@ -71,7 +71,7 @@ struct named {
 	bool may_be_gone; /* not reported if it has ended */
 };
 
-/* Keeps valid thread ids; reports the others. */
+/* Appends the valid ids to ret_list. Reports the others, and valid ids that do not exist. */
 static void check(const struct named *l, const char *proc_root, struct setup_errors *errors,
 		  struct strbuf *ret_list)
 {
@@ -156,7 +156,7 @@ static void add_process(const char *proc_root, uint32_t pid, struct pid_set *to)
 	fs_each(path, add_thread, to);
 }
 
-/* Adds the kernel's current list. An empty file contains no text. */
+/* Adds the threads that the kernel's list has now. */
 static void add_listed(const struct instance *i, const char *file, struct pid_set *to)
 {
 	_cleanup_(freep) char *text = instance_read(i, file);
@@ -172,8 +172,8 @@ static void add_listed(const struct instance *i, const char *file, struct pid_se
 }
 
 /*
- * Lists the threads in `all` that are not in `listed`; skips those that have ended. Returns false
- * if there are none.
+ * Appends to ret the threads in `all` that are not in `listed`, except those that have ended.
+ * Returns true if any thread is not in `listed`, even if it has ended.
  */
 static bool list_missing(const struct pid_set *all, const struct pid_set *listed,
 			 const char *proc_root, struct strbuf *ret)
@@ -232,7 +232,7 @@ static int add_processes(const struct setup *s, const char *proc_root, const cha
 	return r;
 }
 
-/* ---- all of them ---- */
+/* ---- the lists of the kernel ---- */
 
 static const struct list {
 	const char *file;
@@ -241,7 +241,7 @@ static const struct list {
 } of_events = {"set_event_pid", "options/event-fork"},
   of_functions = {"set_ftrace_pid", "options/function-fork"};
 
-/* Enables children first: they are added from the moment their parent is listed. */
+/* Sets l->fork first: then children are added from the moment their parent is listed. */
 static int set_list(const struct setup *s, const char *proc_root, const struct strbuf *tids,
 		    const struct list *l)
 {

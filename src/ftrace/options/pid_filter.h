@@ -9,15 +9,17 @@
  * out. Threads that do not exist now are reported and stay in the filter. For processes, all
  * threads are included, even those created during the setup.
  *
- * proc_root: "/proc". Returns 0, or -errno with a fatal setup error, because all threads would be
- * recorded.
+ * proc_root: "/proc". Returns 0, -ENOMEM, or another -errno with a fatal setup error, because all
+ * threads would be recorded.
  */
 int pid_filter_set(const struct setup *s, const char *proc_root);
-/* Return true if the config restricts the threads; if it includes their children. */
+/* Returns true if the config restricts the threads. */
 bool pid_filter_wanted(const Pb__FtraceConfig *config);
+/* Returns true if the config also records threads that the restricted threads create. */
 bool pid_filter_follows_children(const Pb__FtraceConfig *config);
 /*
- * Sets the filter of functions that are traced in another instance than the session's:
- * s->instance. Reports nothing twice. Returns 0 or -errno.
+ * Restricts the threads whose functions are traced in s->instance: the top level, for a session
+ * that traces functions there. Reports nothing, because pid_filter_set() has reported it. Returns 0
+ * or -errno.
  */
 int pid_filter_set_functions(const struct setup *s);

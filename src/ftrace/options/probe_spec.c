@@ -17,8 +17,8 @@
 
 #define NAME_MAX_BYTES 63 /* MAX_EVENT_NAME_LEN of the kernel */
 /*
- * Concurrent calls of a return probe, unless the definition sets it. The kernel's default is twice
- * the number of CPUs; it drops the returns of further calls.
+ * Concurrent calls that a return probe tracks, unless its definition sets the number. The kernel
+ * drops the returns of further calls. Its default is twice the number of CPUs.
  */
 #define MAX_ACTIVE "1024"
 
@@ -224,7 +224,7 @@ static bool is_plain_place(const char *place, size_t len)
 	return colon > place && is_symbol(colon + 1, len - (size_t)(colon + 1 - place));
 }
 
-/* Accepts an argument or the return value of the function, but no memory access. */
+/* Accepts an argument or the return value of the function, $comm or a register, but no memory. */
 static bool is_plain_value(const char *s, size_t len)
 {
 	static const char arg[] = "$arg";

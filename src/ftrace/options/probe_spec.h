@@ -50,7 +50,7 @@ int probe_spec_check_plain(const struct probe_spec *l, enum probe_kind kind, str
 /* Zeroed is allowed. */
 void probe_spec_deinit(struct probe_spec *l);
 
-/* Writes the command that creates it as group/name. Sets b->failed if out of memory. */
+/* Appends the command that creates the probe as group/name. Sets b->failed if out of memory. */
 void probe_spec_command(const struct probe_spec *l, const char *group, struct strbuf *b);
-/* Returns the offset in `written` of a byte of that command. */
+/* Returns the offset in `written` of byte `at` of that command; 0 for a byte before its place. */
 size_t probe_spec_written_at(const struct probe_spec *l, const char *group, size_t at);

@@ -26,8 +26,6 @@ struct function_names {
 	bool is_read;
 };
 
-/* Lines of "vfs_read" or "xfs_iget [xfs]". */
-
 #define MAX_TEXT (32 << 20)
 
 static void function_names_deinit(struct function_names *f)
@@ -36,6 +34,7 @@ static void function_names_deinit(struct function_names *f)
 	f->is_read = false;
 }
 
+/* The lines of the file are "vfs_read" or "xfs_iget [xfs]". */
 static void read_names(struct function_names *f, const char *root)
 {
 	char path[4096];
@@ -83,9 +82,12 @@ static const char *function_names_nearest(struct function_names *f, const char *
 
 #define SYMBOL_SIZE 256
 
-/* Two events of the same name need different groups. */
+/*
+ * Events of the same group, type and representation share a group in tracefs. Others have groups
+ * of their own, so that equal names do not collide.
+ */
 struct group {
-	char *written; /* owned */
+	char *written; /* owned: the group in the config */
 	enum dynevent_type type;
 	enum event_represented_as as;
 	char name[OWNER_NAME_SIZE]; /* in tracefs */
@@ -121,11 +123,11 @@ static const struct group *group_for(struct making *m, enum dynevent_type type,
 	return g;
 }
 
-/* ---- one definition ---- */
+/* ---- probes by definition ---- */
 
 /*
- * Returns the function of a place "[MODULE:]SYMBOL[+OFFSET][%return] ...", or false for an
- * address.
+ * Copies SYMBOL of a place "[MODULE:]SYMBOL[+OFFSET][%return] ...". Returns false for an address or
+ * a symbol that is too long.
  */
 static bool function_at(const char *place, char function[static SYMBOL_SIZE])
 {
@@ -142,7 +144,7 @@ static bool function_at(const char *place, char function[static SYMBOL_SIZE])
 	return true;
 }
 
-/* Reports the kernel's reason for a refused command, in terms of the user's definition. */
+/* Sets e to the kernel's reason for a refused command, in terms of the user's definition. */
 static void explain(struct making *m, enum dynevent_type type, const struct probe_spec *line,
 		    const char *group, const char *command, int error, struct err_text *e)
 {
@@ -212,7 +214,7 @@ static int make_line(struct making *m, enum dynevent_type type, const char *text
 	return r;
 }
 
-/* Returns true if there is room for one more and the kernel supports it; reports once if not. */
+/* Returns true if the session may have one more probe; if not, reports it once. */
 static bool may_make(struct making *m, enum dynevent_type type, size_t n_requested)
 {
 	if (m->n_probes < PROBES_MAX) {
@@ -236,7 +238,7 @@ static int report(const struct making *m, enum dynevent_type type, int r, const 
 	return 0;
 }
 
-/* ---- by the name of a function ---- */
+/* ---- probes by function name ---- */
 
 static bool is_function(const char *name)
 {
@@ -310,7 +312,7 @@ static int make_kprobe(struct making *m, const Pb__FtraceConfig__KprobeEvent *k,
 	return make_by_type(m, k, e);
 }
 
-/* ---- all of them ---- */
+/* ---- all probes of the config ---- */
 
 static bool is_there(const struct making *m, enum dynevent_type type, size_t n_requested)
 {

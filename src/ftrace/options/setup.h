@@ -12,8 +12,8 @@
 /*
  * The input of every step of a session's setup (ftrace_session.c has their order). A step applies
  * one option of the config. It reports a failure to errors, and the other steps continue. A step
- * returns 0, or -errno if the session would record something else than requested without it; then
- * errors->fatal has the reason, and nothing is recorded.
+ * returns 0, or -errno if the session would record something else than requested without that
+ * option; then errors->fatal has the reason, and nothing is recorded.
  */
 struct setup {
 	const char *root; /* of tracefs; NULL: not available */

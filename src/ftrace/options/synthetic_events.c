@@ -177,7 +177,10 @@ static int make(const struct setup *s, const struct recipe *r, struct dynevents 
 	return error;
 }
 
-/* Returns 1 if the event was created, 0, or -ENOMEM. consequence: what happens otherwise. */
+/*
+ * Returns 1 if the event was created, 0 after reporting a failure, or -ENOMEM. consequence: the end
+ * of that report.
+ */
 static int try_to_make(const struct setup *s, const struct recipe *r, struct dynevents *made,
 		       const char *option, const char *consequence)
 {
@@ -214,7 +217,7 @@ int synthetic_events_make(struct event_selection *events, const struct setup *s,
 	return r < 0 ? r : 0;
 }
 
-/* The kernel identifies a trigger by the line that it shows for it. */
+/* A trigger is removed by the line that the kernel shows for it. */
 static void remove_histograms(const char *path)
 {
 	static const char state[] = " [active]";
@@ -222,7 +225,7 @@ static void remove_histograms(const char *path)
 	char *line, *next;
 	int r;
 
-	/* It waits for locks of tracefs. */
+	/* The read waits for locks of tracefs. */
 	coroutine_block_begin();
 	r = fs_read_file(path, MAX_TRIGGERS, &text);
 	coroutine_block_end();

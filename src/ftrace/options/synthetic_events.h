@@ -8,11 +8,11 @@
  * Synthetic events that the kernel generates for this session with a histogram trigger in its
  * instance:
  *
- *	synthetic/rss_stat_throttled        kmem/rss_stat, when a size enters another 512 KiB
+ *	synthetic/rss_stat_throttled        kmem/rss_stat, when a size enters another 512 KiB range
  *	synthetic/suspend_resume_minimal    power/suspend_resume, of the whole machine only
  *
- * throttle_rss_stat replaces kmem/rss_stat by the first one. If another process has made an event
- * of that name, the request still means ours.
+ * throttle_rss_stat replaces kmem/rss_stat by synthetic/rss_stat_throttled. If another process has
+ * made an event with such a name, the request still means the session's event.
  */
 
 /*

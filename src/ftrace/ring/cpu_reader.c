@@ -167,7 +167,7 @@ static uint64_t read_overrun(const struct cpu_readers *r, struct cpu_reader *cpu
 	return cpu_reader_stats(r, cpu, &stats) ? UINT64_MAX : stats.overrun;
 }
 
-/* Excludes what was overwritten before, or read by others. */
+/* Excludes records that were overwritten before this call, or that others have read. */
 static void begin_ranges(struct cpu_readers *r)
 {
 	uint64_t overrun;
@@ -293,7 +293,7 @@ static void note_page(struct cpu_readers *r, struct cpu_reader *cpu, struct page
 		page_encode_lost_range(to, n, &range);
 }
 
-/* A flush writes all ranges that are complete by then. */
+/* Ends the open range if the ring is empty. A flush (to_the_end) ends it even if it is not. */
 static void note_end(struct cpu_reader *cpu, struct page_encode_target *to, unsigned n,
 		     bool is_empty, bool to_the_end)
 {
@@ -325,7 +325,7 @@ uint32_t cpu_reader_run(struct cpu_readers *r, struct cpu_reader *cpu,
 		cpu->pass_bytes += r->page_size;
 		if (cpu->pass_bytes >= r->pass_max)
 			cpu->done = true;
-		/* The first page may be the rest of one that was read before. */
+		/* The first page may be the rest of a page whose beginning was read before. */
 		nearly_empty = page.used < r->page_size / 2 && cpu->pass_bytes > r->page_size;
 		if (nearly_empty && (!to_the_end || cpu->nearly_empty))
 			cpu->done = true;

@@ -40,9 +40,9 @@ struct cpu_reader {
 struct cpu_readers {
 	struct cpu_reader *cpus; /* owned: one for each possible CPU, by number */
 	unsigned n;
-	uint8_t *page; /* owned: buffer for one sub-buffer */
-	uint32_t page_size; /* of so many bytes */
-	uint32_t pass_max; /* bytes after which a pass ends: a whole ring and its ends */
+	uint8_t *page; /* owned: memory for one sub-buffer */
+	uint32_t page_size; /* bytes of a sub-buffer */
+	uint32_t pass_max; /* bytes after which a pass ends: a whole ring and 3 sub-buffers */
 	char *dir; /* owned: the directory per_cpu */
 	const char *sys_root; /* borrowed until cpu_readers_close */
 	struct cpu_presence presence;
@@ -51,8 +51,8 @@ struct cpu_readers {
 };
 
 /*
- * Opens the rings of an instance. sys_root is "/sys". r must be zeroed. Returns 0 or -errno; sets
- * e on failure.
+ * Opens the rings of an instance. sys_root is "/sys". buffer_kb: KiB of a ring. r must be zeroed.
+ * Returns 0 or -errno; sets e on failure.
  */
 int cpu_readers_open(struct cpu_readers *r, const struct instance *i, const char *sys_root,
 		     const struct ring_page_layout *layout, uint32_t buffer_kb, struct err_text *e);

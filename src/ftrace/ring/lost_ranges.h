@@ -9,8 +9,8 @@
 /*
  * Finds ranges of one CPU's ring in which records were lost between two pages, and the exact
  * number of records. The kernel stores the number in the page after the gap, unless that page is
- * full. Then the number is the difference of the kernel's counter of overwritten records
- * (`overrun`), which is final once the next page has no gap before it.
+ * full. Then the number is the increase of the kernel's counter of overwritten records (`overrun`),
+ * which is final once the next page has no gap before it.
  *
  *	page, no gap          page behind a gap,           page, no gap before it
  *	time t1 ... t2        time t3 ..., no number       nothing was overwritten since
@@ -25,7 +25,7 @@ struct lost_ranges {
 	/* part of the counter that belongs to earlier ranges */
 	uint64_t accounted;
 	uint64_t read_ns; /* last record of the pages so far; 0: none */
-	struct lost_range open; /* its number is not known yet; end_ns 0: none */
+	struct lost_range open; /* a range whose number is not known yet; end_ns 0: none */
 	uint64_t overrun; /* the counter after the last page of the open range was read */
 	bool loose; /* `accounted` may include records of the next range */
 };
@@ -36,8 +36,8 @@ struct lost_ranges {
  */
 bool lost_ranges_want_overrun(const struct lost_ranges *l, const struct ring_page_facts *page);
 /*
- * Adds a page. overrun: the counter, if needed; UINT64_MAX: unreadable. Returns true if *ret is a
- * complete range.
+ * Adds a page. overrun: the counter, if lost_ranges_want_overrun() needs it; UINT64_MAX:
+ * unreadable. Returns true if *ret is a complete range.
  */
 bool lost_ranges_add(struct lost_ranges *l, const struct ring_page_facts *page, uint64_t overrun,
 		     struct lost_range *ret);

@@ -56,7 +56,7 @@ static uint64_t parse_now(const char *stats)
 	return s * NS_PER_S + us * 1000;
 }
 
-/* Returns one moment on both clocks. Trivial for the boot clock. */
+/* Returns the present time on both clocks; zeros if the trace clock is the boot clock. */
 static struct clock_sync sync_now(const struct ring *r)
 {
 	struct clock_sync sync = {.clock = r->clock};

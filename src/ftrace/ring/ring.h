@@ -63,7 +63,7 @@ struct ring_listener {
 	bool held;
 	bool reading_all; /* all_read will be called */
 	uint64_t read_all_pass; /* the pass after which all_read is called */
-	uint64_t pass_began; /* CLOCK_BOOTTIME; UINT64_MAX: no pass over all rings */
+	uint64_t pass_began; /* CLOCK_BOOTTIME: the pass over all rings; UINT64_MAX: none */
 	uint64_t read_until; /* CLOCK_BOOTTIME: all earlier records have been encoded */
 	TAILQ_ENTRY(ring_listener) link;
 };
@@ -80,8 +80,8 @@ void ring_close(struct ring_listener *l);
 /* Starts passing records to the listener. No-op if it is attached. */
 void ring_attach(struct ring_listener *l);
 /*
- * Suspends reading for this listener: records stay in the kernel unless another listener reads
- * them; then both get them.
+ * hold true: suspends reading for this listener. Records stay in the kernel unless another listener
+ * reads them; then both get them. hold false: resumes.
  */
 void ring_hold(struct ring_listener *l, bool hold);
 /* Stops records, ticks and callbacks for the listener. */
@@ -99,11 +99,11 @@ void ring_read_all(struct ring_listener *l);
  */
 int ring_can_watch(struct ring_listener *l);
 
-/* Returns the layout of its pages. */
+/* Returns the layout of the ring's pages. */
 const struct ring_page_layout *ring_layout(const struct ring *r);
 /*
- * Reads the kernel's counters of all its rings; skips those that cannot be read. Returns 0 or
- * -ENOMEM.
+ * Reads the kernel's counters of all rings of the instance; skips those that cannot be read. The
+ * caller frees *ret with ring_stats_deinit(). Returns 0 or -ENOMEM.
  */
 int ring_read_stats(const struct ring_listener *l, struct ring_stats_all *ret);
 /* Returns the number of records encoded for the listener. */

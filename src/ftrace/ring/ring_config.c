@@ -29,14 +29,14 @@ static uint32_t page_kb(void)
 }
 
 /*
- * Returns the size of sub-buffers for rings of buffer_kb: a power of two, at least a page of the
- * machine. watermark: drain_buffer_percent; 0: none.
+ * Returns the KiB of a sub-buffer for rings of buffer_kb: a power of two, at least `page`, the KiB
+ * of a page of the machine. watermark: drain_buffer_percent; 0: none.
  */
 static uint32_t ring_size_choose(uint32_t buffer_kb, uint32_t watermark, uint32_t page)
 {
 	/*
-	 * The kernel counts the sub-buffer being written as full. With fewer than two to a
-	 * watermark, any record would reach it.
+	 * The kernel counts the sub-buffer being written as full. If the watermark were less than
+	 * two sub-buffers, any record would reach it.
 	 */
 	uint32_t pieces = watermark ? MAX(RING_MIN_SUBBUFS, 200 / watermark + 1) : RING_MIN_SUBBUFS;
 	uint32_t kb = RING_SUBBUF_KB;
@@ -54,7 +54,7 @@ static int write_kb(const struct instance *i, const char *file, uint32_t kb)
 	return instance_write(i, file, text);
 }
 
-/* Sets that size or, if memory is short, a smaller one. Returns 0 or -errno. */
+/* Sets sub-buffers of kb or, if memory is short, smaller ones. Returns 0 or -errno. */
 static int set_subbufs(const struct instance *i, uint32_t kb)
 {
 	int r;
@@ -66,7 +66,10 @@ static int set_subbufs(const struct instance *i, uint32_t kb)
 	return r;
 }
 
-/* Sets the configured or the chosen size. Returns the kernel's answer to the first attempt. */
+/*
+ * Sets the configured size; the chosen one if the config sets none or the kernel returns -EINVAL.
+ * Returns 0, or -errno for the configured size.
+ */
 static int set_requested_subbufs(const struct instance *i, const struct ftrace_settings *s)
 {
 	int r = s->subbuf_size_kb ? set_subbufs(i, s->subbuf_size_kb) : -EINVAL;
@@ -91,8 +94,8 @@ static void report_subbufs(uint32_t requested, uint32_t kb, int r, struct setup_
 }
 
 /*
- * While the kernel allocates or frees the memory of one step, no process can open a file of any
- * instance.
+ * Returns the KiB of a CPU's ring by which the rings are resized at a time. While the kernel
+ * allocates or frees the memory of one step, no process can open a file of any instance.
  */
 static uint32_t step_kb(void)
 {
@@ -168,8 +171,8 @@ static bool watermark_kernel_can(const char *release)
 }
 
 /*
- * Returns the percentage to write for a ring of that many sub-buffers: percent, or the smallest
- * value that the kernel can distinguish from zero. A result above 100 means that there is none.
+ * Returns the percentage to write for a ring of that many sub-buffers: percent, but at least that
+ * of two sub-buffers. A result above 100 means that the ring has too few sub-buffers.
  */
 static uint32_t watermark_least(uint32_t percent, uint32_t subbufs)
 {
@@ -178,7 +181,7 @@ static uint32_t watermark_least(uint32_t percent, uint32_t subbufs)
 	return MAX(percent, least);
 }
 
-/* Returns NULL, or the reason why it is unsupported. */
+/* Makes the listener use the watermark. Returns NULL, or the reason why that is unsupported. */
 static const char *start_watching(const struct instance *i, uint32_t percent,
 				  struct ring_listener *l)
 {
@@ -203,7 +206,7 @@ static const char *start_watching(const struct instance *i, uint32_t percent,
 	return NULL;
 }
 
-/* Sets the watermark that the config requests, and reports a failure. */
+/* Sets the watermark that the config requests. Returns NULL, or the reason of a failure. */
 static const char *set_requested_watermark(const struct instance *i, uint32_t requested,
 					   uint32_t subbufs, struct ring_listener *l,
 					   struct setup_errors *errors)

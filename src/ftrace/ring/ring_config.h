@@ -18,7 +18,7 @@
 #define RING_MIN_SUBBUFS 16u /* the fewest in a ring, unless the config sets a size */
 
 #define RING_STEP_KB (128u << 10) /* of all CPUs: step in which rings are resized */
-#define RING_SMALL_KB 1024u
+#define RING_SMALL_KB 1024u /* of a CPU: the smallest step, and the ring before it is restored */
 
 /*
  * Sets the sizes of an instance that does not record yet. If memory is short, first sub-buffers
@@ -37,9 +37,9 @@ void ring_size_release(const struct instance *i);
 
 /*
  * The kernel wakes us when a ring reaches its watermark, so the timer can be slow. Reading nearly
- * empty rings costs several times more CPU per event. This is also the default; a config with
- * drain_period_ms alone reads by the timer. The preset leaves three quarters of a ring for records
- * that arrive before we run.
+ * empty rings costs several times more CPU per event. The watermark is used by default, too; only a
+ * config with drain_period_ms alone reads by the timer. The preset leaves three quarters of a ring
+ * for records that arrive before we run.
  */
 #define WATERMARK_PRESET 25u
 

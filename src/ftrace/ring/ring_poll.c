@@ -14,8 +14,8 @@
 #include "base/core/mem.h"
 
 /*
- * Wakes us when the ring of a CPU reaches the instance's buffer_percent: poll(2) of
- * trace_pipe_raw, one event per ring.
+ * struct poll_events calls `wake` when the ring of a CPU reaches the instance's buffer_percent:
+ * poll(2) of trace_pipe_raw, one event per ring.
  *
  * An event fires once and is re-armed after its ring has been read, so that a file that stays
  * readable does not keep the loop busy.
@@ -43,7 +43,7 @@ struct poll_events {
 	const struct cpu_readers *readers; /* borrowed */
 	void (*wake)(void *ctx, struct cpu_reader *cpu);
 	void *ctx;
-	struct poll_event events[]; /* as many as readers */
+	struct poll_event events[]; /* one for each CPU of readers */
 };
 
 /* wake may be called for several rings in a row. Returns 0 or -ENOMEM. */
@@ -136,7 +136,7 @@ static bool poll_events_can(const struct cpu_readers *readers)
 }
 
 /*
- * One timer drives it:
+ * One timer drives the reading:
  *
  *	          tick, wake-up                a ring is not done yet: continue at once
  *	 waiting ---------> pass: slice, slice, slice -+
@@ -169,12 +169,12 @@ struct ring_poll {
 	uint64_t tick_ns; /* CLOCK_MONOTONIC: when the next tick is due */
 	uint64_t looked_ns;
 	unsigned next_cpu;
-	enum pass pass; /* the current pass, */
-	bool begun; /* and whether it has read anything */
-	uint64_t began_ns; /* when it began */
+	enum pass pass; /* the current pass */
+	bool begun; /* the pass has run a slice */
+	uint64_t began_ns; /* CLOCK_BOOTTIME: when the latest pass over all rings began */
 	bool again; /* another pass to the end follows */
-	bool running; /* on_timer is running, */
-	bool freed; /* and frees this when it returns */
+	bool running; /* on_timer is running */
+	bool freed; /* ring_poll_free was called meanwhile: on_timer frees this struct at its end */
 	uint64_t passes; /* passes to the end that are over */
 };
 
@@ -251,7 +251,7 @@ static void on_wake(void *ctx, struct cpu_reader *cpu)
 	run_at_once(d);
 }
 
-/* Reads up to the bytes of one slice. */
+/* Reads RING_POLL_SLICE_BYTES at most. */
 static void run_slice(struct ring_poll *d)
 {
 	struct cpu_readers *r = d->options.readers;

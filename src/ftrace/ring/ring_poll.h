@@ -18,7 +18,7 @@ struct event_base;
  */
 struct ring_poll;
 
-/* A larger sub-buffer is read all the same. */
+/* Bytes. A sub-buffer that is larger than a limit is read as a whole, though. */
 #define RING_POLL_CPU_BYTES (2 * BUNDLE_MAX_BYTES) /* of one CPU in a row */
 #define RING_POLL_SLICE_BYTES (4 * RING_POLL_CPU_BYTES) /* of all CPUs in a slice */
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * "key: value" lines. Counters are 64 bits wide, as in the kernel:
+ * The file has "key: value" lines. Counters are 64 bits wide, as in the kernel:
  *
  *	entries: 73968
  *	oldest event ts:  3114.613493

@@ -82,8 +82,8 @@ static bool is_loaded(const char *modules, const char *name)
 }
 
 /*
- * Appends the names, separated by commas, of modules that were loaded then and are not now.
- * modules: the text of /proc/modules.
+ * Appends the names, separated by commas, of modules that were loaded in that boot and are not
+ * loaded now. modules: the text of /proc/modules.
  */
 static void last_boot_gone_modules(const char *info, const char *modules, struct strbuf *ret)
 {
@@ -117,8 +117,8 @@ struct boot_trace_source {
 	struct ds_handle *handle;
 	struct ds_env env;
 	char *name; /* owned: of the instance */
-	struct coroutine *setting_up; /* owned by the coroutine; NULL: done */
-	bool start_waits; /* for setting_up */
+	struct coroutine *setting_up; /* the setup; NULL when it has ended */
+	bool start_waits; /* a start command came during the setup */
 	struct writer *writer; /* owned */
 	struct setup_errors errors;
 	struct instance instance; /* not made if errors.fatal is set */

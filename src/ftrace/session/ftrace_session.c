@@ -76,7 +76,10 @@ static int select_events(struct ftrace_session *s, const struct setup *setup)
 	return r ? r : function_graph_select(&s->events, setup);
 }
 
-/* Moves the events that the kernel writes to the top level only. */
+/*
+ * Moves the events that the kernel writes to the top level only to s->top. If the function graph
+ * events stay, sets their tracer in the session's instance.
+ */
 static int place_events(struct ftrace_session *s, struct setup *setup)
 {
 	int r = top_level_split(&s->top, &s->events, setup);
@@ -124,7 +127,7 @@ static int set_up_events(struct ftrace_session *s, const struct ds_env *env, str
 	return r ? r : use_events(s, setup);
 }
 
-/* ---- the whole session ---- */
+/* ---- setting up and closing a session ---- */
 
 static int listen_to_ring(struct ftrace_session *s, const struct ds_env *env, struct writer *writer)
 {
@@ -183,7 +186,7 @@ static int set_up(struct ftrace_session *s, const struct ds_env *env, struct set
 	session_instance_report_conflicts(setup);
 	if (!r)
 		r = listen_to_ring(s, env, writer);
-	/* Not while it records: the open of the file would delay the loop. */
+	/* Read now: while the session records, the open of the file would delay the loop. */
 	s->ring_kb = instance_ring_kb(&s->instance);
 	return r ? r : listen_to_top(s, env, setup, writer);
 }
@@ -274,7 +277,7 @@ void ftrace_session_set_up(struct ftrace_session *s, const struct ds_env *env,
 
 	if (!r)
 		return;
-	/* Records nothing and says why. */
+	/* The session goes on without recording, and reports why. */
 	if (r == -ECANCELED)
 		setup_error_fatal(&s->errors, "nothing is recorded: the session ended while it was "
 					      "being set up");

@@ -3,12 +3,12 @@
  * The life of a linux.ftrace data source instance, between the producer's commands and its rings:
  *
  *	create   set up tracefs in a coroutine, without recording    ftrace_session_set_up
- *	start    the same: save the ring counters, set tracing_on;
- *	         when the symbols are loaded: ticks                  ds_started
+ *	start    in a coroutine: save the ring counters, set
+ *	         tracing_on; when the symbols are loaded: ticks      ds_started
  *	flush    read all -> FtraceStats -> commit                   ds_flushed
  *	stop     tracing off in a coroutine; when the symbols are
  *	         loaded: read all; restore tracefs in a coroutine    ds_stopped
- *	destroy  the same immediately, without reading the rest
+ *	destroy  stop immediately, without reading the rest
  *
  * To set tracing_on the kernel takes a lock that it also holds while it makes or removes another
  * session's instance. During setup there is nothing to flush. A stop waits for the setup, and for
@@ -46,11 +46,11 @@
 struct ftrace_source {
 	struct ds_handle *handle;
 	struct ds_env env;
-	struct coroutine *setting_up; /* owned by the coroutine, until it records; NULL: done */
-	struct coroutine *winding_down; /* likewise, or not started */
-	bool start_waits; /* for setting_up */
-	uint32_t stop_patience_ms;
-	uint64_t stop_by_ns; /* CLOCK_MONOTONIC: end of that time */
+	struct coroutine *setting_up; /* the setup, then the start; NULL: neither is running */
+	struct coroutine *winding_down; /* the stop, then the close; NULL: neither is running */
+	bool start_waits; /* a start command came during the setup */
+	uint32_t stop_patience_ms; /* how long a stop waits for the setup and the symbols */
+	uint64_t stop_by_ns; /* CLOCK_MONOTONIC: when that time is over */
 	struct metadata_publisher publisher;
 	struct writer *writer; /* owned */
 	struct ftrace_session session;
@@ -73,7 +73,7 @@ struct ftrace_source {
 	bool in_flush_pass;
 	bool once_more;
 	bool is_last_pass;
-	unsigned n_in_flush_pass; /* flushes of this pass, the first ones */
+	unsigned n_in_flush_pass; /* so many of `flushes`, the oldest, belong to this pass */
 };
 
 /* ---- callbacks of the rings ---- */
@@ -87,7 +87,7 @@ static void before_slice(struct ring_listener *l)
 	metadata_publisher_gather(&ds->publisher, l->encoder, is_own ? l->pass_began : 0);
 }
 
-/* Tasks are created and renamed in the session's own instance; other rings only mention them. */
+/* Only records of the session's instance create and rename tasks; other rings mention them. */
 static void after_slice(struct ring_listener *l)
 {
 	struct ftrace_source *ds = l->ctx;
@@ -236,7 +236,7 @@ static void read_everything(struct ftrace_source *ds)
 
 /* ---- commands of the producer ---- */
 
-/* Records stay in the rings, unless another session reads them. */
+/* hold: leaves the records in the rings, unless another session reads them; else reads them. */
 static void hold(struct ftrace_source *ds, bool hold)
 {
 	for (unsigned i = 0; i < ds->session.n_listeners; i++)
@@ -290,7 +290,7 @@ static void ftrace_destroy(void *instance)
 	free(ds);
 }
 
-/* Starts the recording in the session's own instance. Returns 0 or -errno. */
+/* Starts the recording in the session's instance. Returns 0 or -errno. */
 static int begin_instance(struct ftrace_session *s)
 {
 	int r = event_triggers_start(&s->triggers, &s->instance, &s->errors);
@@ -349,7 +349,7 @@ static void begin_recording(struct ftrace_source *ds)
 	coroutine_start(&ds->setting_up, ds->env.loop, &switching_on_ops, ds);
 }
 
-/* Cancels the wait for symbols. */
+/* Cancels the wait for symbols and begins reading without them. */
 static void end_waiting(struct ftrace_source *ds)
 {
 	session_symbols_stop_waiting(&ds->session.symbols);
@@ -378,7 +378,10 @@ static void on_symbols(void *ctx)
 		read_rest(ds);
 }
 
-/* Suspends reading until the symbols are loaded, unless a flush pass has begun. */
+/*
+ * Suspends reading until the symbols are loaded or the stop's time is over, unless a flush pass has
+ * begun. Returns true if on_symbols() will be called.
+ */
 static bool wait_for_symbols(struct ftrace_source *ds)
 {
 	uint64_t now = clock_mono_ns();
@@ -429,7 +432,7 @@ static void set_up(void *ctx)
 	ftrace_session_set_up(&ds->session, &ds->env, ds->writer);
 }
 
-/* If it was stopped meanwhile, it still has to report the result of the setup. */
+/* A session that was stopped during its setup still reports what failed in it. */
 static void was_set_up(void *ctx)
 {
 	struct ftrace_source *ds = ctx;
@@ -528,8 +531,8 @@ static void ftrace_stop(void *instance)
 }
 
 /*
- * The categories in ftrace_descriptor are Android's; the descriptor itself identifies this
- * producer.
+ * The descriptor lists no categories, because they are Android's. knows_own_fields says that this
+ * producer reads sonda's own fields of FtraceConfig.
  */
 static void ftrace_describe(struct pb_enc *e)
 {

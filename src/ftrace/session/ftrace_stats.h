@@ -19,7 +19,7 @@ enum ftrace_stats_phase { FTRACE_STATS_START = 1, FTRACE_STATS_END = 2 };
 struct ftrace_stats_extra {
 	bool preserved; /* the rings were not cleared at the start */
 	int64_t kprobe_hits, kprobe_misses; /* of the session's probes so far */
-	const struct dynevents *probes; /* each of them; NULL: omitted */
+	const struct dynevents *probes; /* hits and misses of each probe; NULL: omitted */
 	uint32_t ksyms_parsed; /* kernel function names in the symbol table */
 	uint32_t ksyms_kb; /* memory of the symbol table */
 };
@@ -30,10 +30,10 @@ struct ftrace_stats_packet {
 	const struct setup_errors *errors; /* NULL: omitted */
 	const uint64_t *status_counts; /* RING_PAGE_STATUS_COUNT entries; NULL: omitted */
 	const struct ftrace_stats_extra *more; /* NULL: omitted */
-	const char *instance; /* name of its folder; NULL: omitted */
-	/* of a ring as allocated, in pages of the machine; 0: unknown */
-	uint32_t buffer_pages;
-	uint32_t requested_pages;
+	const char *instance; /* name of the instance's directory; NULL: omitted */
+	/* sizes of a ring, in pages of the machine; 0: unknown */
+	uint32_t buffer_pages; /* as allocated */
+	uint32_t requested_pages; /* as requested of the kernel */
 };
 
 /* Writes the field ftrace_stats of an open packet. */

@@ -107,8 +107,8 @@ static void enable_events(unsigned wanted, const struct instance *i, struct even
 }
 
 /*
- * Task names are available from /proc as well; descriptors only from here, and a subscriber wants
- * them.
+ * Reports if a subscriber wants descriptors but their event is not recorded. For missing task names
+ * there is /proc; for descriptors there is no other source.
  */
 static void report_missing_files(unsigned wanted, const struct event_table *table,
 				 struct setup_errors *errors)
@@ -126,8 +126,8 @@ static void report_missing_files(unsigned wanted, const struct event_table *tabl
 }
 
 /*
- * Returns true if only some threads, CPUs or times are recorded, or if an owner may have
- * restricted them.
+ * Returns true if only some threads, CPUs or times are recorded, or if the owner of an attached
+ * instance may have restricted them.
  */
 static bool tasks_are_filtered(const struct setup *s)
 {
@@ -137,7 +137,7 @@ static bool tasks_are_filtered(const struct setup *s)
 	       event_triggers_pause(c) || !instance_is_own(s->instance);
 }
 
-/* Returns true if every occurrence of these events is recorded. */
+/* Returns true if every occurrence of this event is recorded. */
 static bool is_whole(const struct setup *s, const struct event_table *table,
 		     const struct metadata_event *e)
 {

@@ -10,9 +10,9 @@
 #include "ftrace/events/page_encode.h"
 
 /*
- * Publishes linux.ftrace's metadata on the bus of its session: enables the events with task
- * metadata, makes the page encoder collect it, and publishes it. Does nothing without a
- * subscriber.
+ * Publishes linux.ftrace's metadata (tasks, descriptors, inodes) on the bus of its session: enables
+ * the events with task and descriptor metadata, makes the page encoder collect all metadata, and
+ * publishes it. Does nothing without a subscriber.
  */
 struct metadata_publisher {
 	struct metadata_bus *bus; /* borrowed; NULL: not registered */
@@ -31,19 +31,19 @@ void metadata_publisher_register(struct metadata_publisher *t, struct metadata_b
 void metadata_publisher_unregister(struct metadata_publisher *t, const struct clock_sync *sync);
 
 /*
- * If there is a subscriber and nothing is collected yet: enables the events with task metadata in
- * the instance. Events that the session did not request are compiled for the bus only. Reports
- * failures. Enables nothing in an attached instance, because others read its records. Announces to
- * the bus that task metadata is complete if all of its events are enabled and nothing filters
- * them. Uses config, instance, events and errors of the setup.
+ * If there is a subscriber and nothing is collected yet: enables the events with task and
+ * descriptor metadata in the instance. Events that the session did not request are compiled for the
+ * bus only. Reports failures. Enables nothing in an attached instance, because others read its
+ * records. Announces to the bus that task metadata is complete if all events with task metadata are
+ * enabled and nothing filters them. Uses config, instance, events and errors of the setup.
  */
 void metadata_publisher_begin(struct metadata_publisher *t, const struct setup *s,
 			      struct event_table *table);
-/* Records were lost, perhaps with task metadata: it is no longer announced as complete. */
+/* Call it when records were lost: task metadata is no longer announced as complete. */
 void metadata_publisher_lost(struct metadata_publisher *t);
 /*
- * Makes the page encoder collect metadata for this publisher, if it has a subscriber. began: when
- * the pass over the instance's rings began (metadata.h); UINT64_MAX: no such pass.
+ * Makes the page encoder collect metadata for this publisher, if it has a subscriber. began:
+ * boot_ns of metadata_complete_before(); 0: all threads belong to the next batch.
  */
 void metadata_publisher_gather(struct metadata_publisher *t, struct page_encoder *page_encoder,
 			       uint64_t began);

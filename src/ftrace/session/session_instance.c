@@ -69,8 +69,9 @@ int named_instance_attach(struct instance *i, const char *root, const char *stat
 
 /*
  * Instances of a killed process are recognized by their name, sonda-PID-SESSION. The owner has
- * ended if no process holds the lock of the directory, and no process has the pid, or one that
- * started after the directory was made. A process of another pid namespace has the lock alone.
+ * ended if no process holds the lock of the directory, and if no process has the pid or the process
+ * with the pid started after the directory was made. Of an owner in another pid namespace, only the
+ * lock tells.
  */
 
 /* Start times have the resolution of ticks, and the two clocks are read one after the other. */
@@ -213,7 +214,7 @@ static int borrow(const struct setup *s, struct instance *i)
 	else
 		r = instance_attach(i, &top, &e);
 	if (!r && instance_others_hold(i, "current_tracer") && !s->config->enable_function_graph) {
-		/* Its tracer could not be reset before our rings were closed. */
+		/* The other session cannot reset its tracer while our rings are open. */
 		instance_remove(i);
 		r = err_set(&e, -EBUSY, "another recording traces functions there");
 	}
@@ -222,7 +223,7 @@ static int borrow(const struct setup *s, struct instance *i)
 	return r;
 }
 
-/* Clearing the rings would destroy the output of a tracer that another process has set there. */
+/* Refuses an instance with a tracer of another process: clearing would destroy its output. */
 static int check_tracer(const struct setup *s, const struct instance *i)
 {
 	_cleanup_(freep) char *tracer = instance_read(i, "current_tracer");
@@ -249,7 +250,7 @@ static void report_other_reader(const struct setup *s, const struct instance *i)
 			other.name, other.pid);
 }
 
-/* Another session records there, or the records must be kept. */
+/* Leaves the rings unchanged: another session records there, or the records must be kept. */
 static void keep_ring(const struct setup *s, const struct ftrace_settings *settings,
 		      struct instance *i, uint32_t *ret_kb)
 {
@@ -281,7 +282,7 @@ static int begin_ring(const struct setup *s, const struct ftrace_settings *setti
 	}
 	set_clock(s, settings, i);
 	*ret_kb = instance_ring_kb(i);
-	/* The owner's sizes are kept unless the config sets some. */
+	/* The owner's sizes are kept if the config sets none and the rings are large enough. */
 	if (s->config->buffer_size_kb || s->config->subbuf_size_kb ||
 	    *ret_kb < settings->buffer_size_kb) {
 		instance_save_sizes(i);

@@ -7,8 +7,8 @@
 
 /*
  * Attaches to the instance that a config names: one of root/instances, or "hyp" and "hypervisor"
- * next to that directory. state: see struct override_target. Returns 0, -EINVAL (no name), -ENOENT
- * (it does not exist) or -errno; e begins with the name.
+ * next to that directory. state: see struct override_target. Returns 0, -EINVAL (not a name that a
+ * session may use), -ENOENT (the instance does not exist) or -errno; sets e on failure.
  */
 int named_instance_attach(struct instance *i, const char *root, const char *state, const char *name,
 			  struct err_text *e);
@@ -23,10 +23,11 @@ int named_instance_attach(struct instance *i, const char *root, const char *stat
  *	preserve_ftrace_buffer alone	attached: the top level
  *
  * The first session of an attached instance stops the recording, clears the rings, and sets clock
- * and size. With preserve_ftrace_buffer all of that stays unchanged, also for further sessions.
+ * and size. Further sessions, and any session with preserve_ftrace_buffer, leave all that
+ * unchanged.
  *
- * Returns 0 with the instance, which does not record unless another session needs it; or -errno
- * with a fatal setup error.
+ * Returns 0 with the instance, which does not record unless it was recording and its rings are
+ * kept; or -errno with a fatal setup error. *ret_buffer_kb: KiB requested for each ring.
  */
 int session_instance_open(const struct setup *s, const struct ftrace_settings *settings,
 			  struct instance *ret, uint32_t *ret_buffer_kb);

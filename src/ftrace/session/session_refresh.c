@@ -74,7 +74,7 @@ static void drop_changed(struct ftrace_session *s, struct event_selection *gone)
 
 /* ---- new events ---- */
 
-/* Records of tracers have no directory that could change. */
+/* Returns true for an event that is selected or replaced, or that cannot appear while recording. */
 static bool is_known(const struct ftrace_session *s, const struct setup *setup,
 		     const struct event_name *e)
 {
@@ -98,7 +98,7 @@ static int select_new(const struct ftrace_session *s, const struct setup *setup,
 	return r;
 }
 
-/* Reads the strings of new modules. Those for which the events were not compiled are cut. */
+/* Reads the strings of new modules. Cuts them to the length for which events were compiled. */
 static void read_strings(struct ftrace_session *s)
 {
 	struct printk_formats *old = &s->table.strings, map = {0};

@@ -33,7 +33,7 @@
 struct profile {
 	const char *events;
 	const char *counts;
-	const char *line; /* of the profile: name, hits, misses */
+	const char *line; /* scanf format of a line of the profile: name, hits, misses */
 	enum dynevent_type type;
 };
 
@@ -189,7 +189,7 @@ static void read_stats(const struct ftrace_session *s, struct ring_stats_all *re
 	ring_stats_deinit(&top);
 }
 
-/* Pages of the machine, independent of the sub-buffer size. */
+/* Converts KiB to pages of the machine, whatever the size of sub-buffers is. */
 static uint32_t pages_of(uint32_t kb)
 {
 	uint32_t size = (uint32_t)sysconf(_SC_PAGESIZE);
@@ -247,7 +247,7 @@ static void read_probes(struct ftrace_session *s)
 		}
 }
 
-/* Increases with every counter of FtraceStats. */
+/* The sum increases whenever a record is written or a loss, an error or a failure is counted. */
 static uint64_t sum_up(const struct ftrace_session *s, const struct ring_stats_all *now)
 {
 	const struct setup_errors *r = &s->errors;

@@ -12,7 +12,7 @@
 struct session_stats {
 	struct ring_stats_all start; /* owned */
 	struct ftrace_stats_extra start_extra;
-	uint64_t written_sum; /* checksum of the pair written last */
+	uint64_t written_sum; /* sum of counters at the latest pair, to detect changes */
 	bool written;
 };
 
@@ -24,7 +24,10 @@ void session_stats_begin(struct session_stats *st, struct ftrace_session *s, str
 /* Writes the counters at the start, and the errors until now. */
 void session_stats_write_start(struct session_stats *st, struct ftrace_session *s,
 			       struct writer *w);
-/* Writes both. always: write even if nothing has changed. */
+/*
+ * Writes the counters at the start and the current ones. always: write even if nothing has changed
+ * since the latest call.
+ */
 void session_stats_write(struct session_stats *st, struct ftrace_session *s, struct writer *w,
 			 bool always);
 void session_stats_deinit(struct session_stats *st);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The table may be ready before or after the timer fires; `done` is called for both. */
+/* If the timer fires first, `done` is called then, and again when the table is ready. */
 #include <errno.h>
 
 #include <event2/event.h>

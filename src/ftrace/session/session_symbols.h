@@ -16,7 +16,8 @@
  *
  *	set up    session_symbols_join
  *	start     session_symbols_wait             true: done will be called when the table is
- *	                                           ready or the time is over
+ *	                                           ready; if that takes longer than ms, after
+ *	                                           that time, too
  *	          session_symbols_apply            to all listeners
  *	read      session_symbols_report_missing   if the table is not ready
  *	stop      session_symbols_wait             again, before the rest is read

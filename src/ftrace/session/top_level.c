@@ -67,7 +67,7 @@ static uint64_t count_records(const char *root)
  * reader, no stopped recording. Reading it would steal records from another tracer. (Markers in
  * rings that are on, without anything else, are not a recording.)
  *
- * Returns 0, or -EBUSY with e.
+ * Returns 0, or -EBUSY or -ENOMEM with e.
  */
 static int top_level_is_free(const char *root, const char *proc_root, struct err_text *e)
 {
@@ -98,11 +98,11 @@ static int top_level_is_free(const char *root, const char *proc_root, struct err
 }
 
 /*
- * The setup is that of a session in small: instance, clock and size, events, tracer, rings.
- * Further sessions find it done.
+ * The setup of the top level is that of a session in small: instance, clock and size, events,
+ * tracer, rings. Only the first session sets clock and size.
  *
  * The kernel cannot reset a tracer while rings are open. So sessions with and without the tracer
- * do not share the top level: the last session without it would keep the tracer on.
+ * do not share the top level: as long as one without it has the rings open, the tracer would stay.
  */
 
 #define MARKERS_KB                                                                                 \
@@ -191,7 +191,7 @@ static void set_size(const struct instance *place, bool markers_alone,
 	ring_size_set(place, &settings, o->setup->errors);
 }
 
-/* Stops it, clears it, and sets a clock that trace readers know. */
+/* Stops the recording, clears the rings, and sets a clock that trace readers know, and the size. */
 static int prepare(const struct instance *place, const struct event_selection *events,
 		   const struct top_level_options *o)
 {
@@ -322,8 +322,8 @@ void top_level_start(const struct top_level *t)
 }
 
 /*
- * Recording may have been on before, and is on again when we leave; the tracer is still set until
- * then.
+ * The last session sets tracing_on to 0 instead of releasing it: the release may restore a 1, while
+ * the tracer is still set. top_level_close() restores both.
  */
 void top_level_stop(const struct top_level *t)
 {

@@ -16,7 +16,7 @@
  */
 struct error_log_entry {
 	char what[160]; /* "Invalid fetch argument" */
-	size_t at; /* byte of the command above the caret */
+	size_t at; /* index of the byte of the command that is above the caret */
 };
 
 /*
@@ -24,7 +24,7 @@ struct error_log_entry {
  * false if the kernel has no such log or no entry for the command.
  */
 bool error_log_read(const char *root, const char *command, struct error_log_entry *ret);
-/* Like error_log_read, in the text of a log. */
+/* Like error_log_read, but searches the text of a log. */
 bool error_log_find(const char *log, const char *command, struct error_log_entry *ret);
 
 /*

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * After a failed write, every kernel has the reason in the file itself:
+ * After a failed write, the file itself contains the reason, on every version of the kernel:
  *
  *	prev_pid == 1 && nopid == 5
  *	                       ^
@@ -16,7 +16,7 @@
 #include "base/core/mem.h"
 #include "ftrace/tracefs/error_log.h"
 
-#define SHOWN 200 /* characters of a refused expression without a known position */
+#define SHOWN 200 /* characters shown of a refused expression if the error's position is unknown */
 
 static int file_of(char *path, size_t size, const char *group, const char *name)
 {
@@ -26,8 +26,8 @@ static int file_of(char *path, size_t size, const char *group, const char *name)
 }
 
 /*
- * Returns the text after the caret's line, and the caret's column in *ret_at. Returns NULL if
- * there is none.
+ * Returns the text after "parse_error: ", which is terminated in place at the end of its line, and
+ * the caret's column in *ret_at. Returns NULL if the text has no reason.
  */
 static const char *find_reason(char *text, size_t *ret_at)
 {
@@ -51,8 +51,8 @@ static const char *find_reason(char *text, size_t *ret_at)
 }
 
 /*
- * Formats the refusal of filter_file_write. left: the text of the file after the write; modified;
- * NULL if it cannot be read. Returns error.
+ * Sets e to the reason why filter_file_write failed. left: the text of the file after the write,
+ * which is modified; NULL if it cannot be read. Returns `error`.
  */
 static int filter_file_explain(char *left, const char *filter, int error, struct err_text *e)
 {
@@ -61,7 +61,7 @@ static int filter_file_explain(char *left, const char *filter, int error, struct
 
 	if (reason)
 		return error_log_format(e, error, reason, filter, at);
-	/* errno is then an internal number of the parser, such as "Operation not permitted". */
+	/* `error` is then an internal number of the parser; as an errno it would mislead. */
 	if (left && strstr(left, "\nError: ("))
 		return err_set(e, error, "the kernel cannot parse it and gives no reason: %.*s",
 			       SHOWN, filter);
@@ -83,7 +83,7 @@ int filter_file_write(const struct instance *i, const char *group, const char *n
 		r = instance_write(i, path, filter);
 	if (!r)
 		return 0;
-	/* errno can be anything: for a missing parenthesis it is the kernel's count. */
+	/* r can be any number: for a missing parenthesis it is the kernel's count of them. */
 	left = instance_read(i, path);
 	if (r == -ENOENT && !left)
 		return err_set(e, r, "the kernel cannot filter this event");

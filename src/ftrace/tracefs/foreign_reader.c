@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * The kernel counts readers but does not name them. Their descriptors are visible in /proc/PID/fd.
- * The link's name is checked first, because most descriptors are something else; then the inode,
- * because tracefs may be mounted in several places.
+ * The link's name is checked first, because it excludes most descriptors; then the inode, because
+ * tracefs may be mounted in several places.
  */
 #include "ftrace/tracefs/foreign_reader.h"
 
@@ -28,8 +28,8 @@ struct search {
 	struct file_id *pipes; /* owned: pipes of the instance */
 	size_t n_pipes;
 	size_t cap;
-	int pid; /* the process that is examined, */
-	char fds[64]; /* and its fd directory */
+	int pid; /* the process that is examined */
+	char fds[64]; /* the path of its fd directory */
 };
 
 /* ---- the pipes ---- */
@@ -68,7 +68,7 @@ static void list_pipes(struct search *s)
 		fs_each(path, add_cpu, s);
 }
 
-/* ---- their readers ---- */
+/* ---- readers of the pipes ---- */
 
 static bool is_pipe(const struct search *s, const struct stat *st)
 {

@@ -13,7 +13,7 @@ struct foreign_reader {
 };
 
 /*
- * Finds a process that has trace_pipe or a trace_pipe_raw of this tracefs directory open. Returns
- * false if there is none that we are permitted to see.
+ * Finds another process that has trace_pipe or a trace_pipe_raw of the tracefs directory `folder`
+ * open. proc_root: "/proc". Returns false if there is none that we are permitted to see.
  */
 bool foreign_reader_find(const char *folder, const char *proc_root, struct foreign_reader *ret);

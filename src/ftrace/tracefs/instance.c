@@ -23,9 +23,9 @@
 
 #define COPY_MARKERS "options/copy_trace_marker"
 
-/* Another sonda-probes makes an instance in less; a stranger may hold the lock for longer. */
+/* Long enough for another sonda-probes to make an instance; an unknown holder may need longer. */
 #define LOCK_TRIES 50
-/* A process that reads all instances has a file of ours open for less, even on a busy machine. */
+/* Long enough for a process that reads the files of all instances, even on a busy machine. */
 #define REMOVE_TRIES 50
 #define PAUSE_NS (10 * 1000 * 1000)
 
@@ -125,7 +125,10 @@ static void release(struct instance *i)
 
 int instance_make(struct instance *i, const char *root, uint64_t session_id, struct err_text *e)
 {
-	/* A stale one is one without a lock. clang does not count the cleanup as a use. */
+	/*
+	 * Held until the new instance has its own lock: without one, other processes take it for
+	 * stale. unused: clang does not count the cleanup as a use.
+	 */
 	_cleanup_(closep) __attribute__((unused)) int others = instances_lock(root);
 	char path[4096];
 	int r;
@@ -294,8 +297,9 @@ char *instance_path_of(const struct instance *i, const char *file)
 }
 
 /*
- * The open waits for locks of tracefs, for seconds while other tracers make and remove instances.
- * An override must not change between a read and what follows from it, so its owner keeps control.
+ * The open waits for locks of tracefs, for seconds while other tracers make and remove instances,
+ * so the event loop runs on. It does not with an override: there, other sessions must not change a
+ * setting between this read and what the caller does with it.
  */
 char *instance_read(const struct instance *i, const char *file)
 {
@@ -328,8 +332,8 @@ int instance_open(const struct instance *i, const char *file, int flags)
 
 struct cpu_sizes {
 	const struct instance *i;
-	unsigned last; /* the highest CPU number so far, */
-	char *of_last; /* owned: the size of its ring, as read */
+	unsigned last; /* the highest CPU number so far */
+	char *of_last; /* owned: the size of the ring of that CPU, as read */
 };
 
 static int find_last_cpu(void *ctx, const char *name, unsigned char d_type)
@@ -364,9 +368,9 @@ static int hold_size_of_cpu(void *ctx, const char *name, unsigned char d_type)
 
 /*
  * Restoring goes in reverse order: first the size of sub-buffers, for which the kernel reallocates
- * the rings; then the common size of the rings; then the sizes of CPUs that differ ("X"). The
- * common size is then that of the last CPU: absent CPUs cannot differ and have the highest
- * numbers.
+ * the rings; then the common size of the rings; then the sizes of the CPUs that differ from it. If
+ * the sizes differ ("X"), the size of the last CPU is taken as the common one: absent CPUs have
+ * the highest numbers, and their size cannot be set alone.
  */
 void instance_save_sizes(const struct instance *i)
 {
@@ -412,7 +416,7 @@ static int add_size_of_cpu(void *ctx, const char *name, unsigned char d_type)
 	return 0;
 }
 
-/* "X": the CPUs have different sizes. */
+/* buffer_size_kb reads "X" if the CPUs have different sizes. */
 uint32_t instance_ring_kb(const struct instance *i)
 {
 	_cleanup_(freep) char *cpus = NULL;
@@ -473,7 +477,7 @@ enum ftrace_clock instance_set_clock(const struct instance *i, bool mono_raw)
 
 /* ---- events ---- */
 
-/* Some kernels refuse one of the two ways. */
+/* Tries the event's `enable` file, then set_event: some kernels refuse one of them. */
 int instance_enable_event(const struct instance *i, const char *group, const char *name)
 {
 	char text[512];

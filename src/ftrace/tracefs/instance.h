@@ -28,9 +28,9 @@ struct instance {
 	struct tracefs_instance *tracefs; /* owned */
 	char *path; /* owned; stored so that removal needs no memory */
 	struct override *override; /* owned; NULL for an own instance */
-	int lock; /* own instance: its directory, locked while the session lives; or -1 */
+	int lock; /* of an own instance: its directory, locked while the session lives; or -1 */
 	bool copies_markers; /* set by instance_copy_markers */
-	bool keeps_ring; /* its records, size and clock must not change */
+	bool keeps_ring; /* set by the caller: records, size and clock must not change */
 };
 
 /*
@@ -52,9 +52,9 @@ bool instance_is_locked(const char *path);
 /* Attaches to an existing directory. Sets e on failure. Returns -ENOENT if it does not exist. */
 int instance_attach(struct instance *i, const struct override_target *target, struct err_text *e);
 /*
- * A zeroed instance is allowed. Returns -EBUSY if the directory stays because another process has a
- * file of it open; or, for an attached instance, if its tracer cannot be reset (the next start
- * resets it).
+ * Removes an own instance, or restores an attached one, and frees i's memory. A zeroed instance is
+ * allowed. Returns -EBUSY if the directory stays because another process has a file of it open; or,
+ * for an attached instance, if its tracer cannot be reset (the next start resets it).
  */
 int instance_remove(struct instance *i);
 static inline bool instance_is_made(const struct instance *i)
@@ -72,7 +72,10 @@ static inline bool instance_is_own(const struct instance *i)
 bool instance_has_other_sessions(const struct instance *i);
 /* Returns true if another session of this process holds the setting. */
 bool instance_others_hold(const struct instance *i, const char *file);
-/* Returns true if this session alone changed the setting and may change it again. */
+/*
+ * Returns true if this session alone changed the setting and may change it again; always for an
+ * own instance.
+ */
 bool instance_has_changed(const struct instance *i, const char *file);
 /*
  * Returns the first file that this session could not set because of another session; NULL if there
@@ -80,12 +83,14 @@ bool instance_has_changed(const struct instance *i, const char *file);
  */
 const char *instance_refused_file(const struct instance *i);
 
-/* Replaces the content of the file. Adds to a `trigger`. */
+/* Replaces the content of the file. Adds a command to a `trigger` file. */
 int instance_write(const struct instance *i, const char *file, const char *text);
 /* Adds to a list that instance_write() has begun. */
 int instance_append(const struct instance *i, const char *file, const char *text);
 /*
- * For an attached instance: its rings keep their content and size; other sessions find it in use.
+ * For an attached instance: holds the settings that other sessions hold, and tracing_on with its
+ * current value. So no other session changes them until this session ends, and other sessions find
+ * the instance in use (instance_has_other_sessions).
  */
 int instance_keep_ring(const struct instance *i);
 /*
@@ -111,12 +116,15 @@ void instance_save_sizes(const struct instance *i);
 uint32_t instance_ring_kb(const struct instance *i);
 /* Returns the KiB of a sub-buffer; of a page if the kernel has no other size (before 6.8). */
 uint32_t instance_subbuf_kb(const struct instance *i);
-/* Returns a descriptor or -errno. */
+/*
+ * Returns a descriptor, which the caller closes, or -errno. Before an attached instance's file is
+ * opened for writing, its value is saved to be restored.
+ */
 int instance_open(const struct instance *i, const char *file, int flags);
 
 /*
  * Sets the best available clock: boot, global, local; first mono_raw if the caller wants it.
- * Returns the clock that is set.
+ * Returns the clock that the instance then has: its old one if another session holds the clock.
  */
 enum ftrace_clock instance_set_clock(const struct instance *i, bool mono_raw);
 enum ftrace_clock instance_clock(const struct instance *i);

@@ -145,7 +145,10 @@ static struct setting_change *find(const struct override *l, const char *file, c
 	return NULL;
 }
 
-/* Returns the latest change that this session holds; file: NULL: of any file. */
+/*
+ * Returns the latest change that this session holds, or NULL. file NULL: of any file. prefix: only
+ * a change whose text begins with it.
+ */
 static struct setting_change *find_mine(const struct override *l, const char *file,
 					const char *prefix)
 {
@@ -192,7 +195,7 @@ static int refuse(struct override *l, const char *file)
 	return -EBUSY;
 }
 
-/* Holds a setting that no session holds yet. was: NULL: the current value. */
+/* Holds a setting that no session holds yet. was: the value to restore; NULL: the current one. */
 static int hold_new(struct override *l, const char *file, const char *was, const char *text,
 		    struct setting_change **ret)
 {
@@ -238,7 +241,7 @@ static int log_old_value(struct override *l, struct setting_change *c)
 {
 	int r = undo_log_old_value(&l->dir->log, c);
 
-	/* Equal triggers cannot be distinguished after the write. */
+	/* A trigger is logged before its write: the file does not show which process added it. */
 	return r || !is_command(c->file) ? r : log_new_value(l, c, NULL);
 }
 
@@ -263,7 +266,10 @@ static int put(struct override *l, struct setting_change *c, const char *text, c
 
 	if (r)
 		return r;
-	/* The kernel needs long to grow rings. Others may not hold a setting before it is set. */
+	/*
+	 * Growing rings takes the kernel long, so the event loop runs on. It waits for a first
+	 * write: no other session may hold a setting that is not set yet.
+	 */
 	if (!first)
 		coroutine_block_begin();
 	r = setting_write(path, text);
@@ -277,7 +283,7 @@ static int put(struct override *l, struct setting_change *c, const char *text, c
 int override_write(struct override *l, const char *file, const char *text)
 {
 	struct setting_change *c = find(l, file, text);
-	/* Any session may switch it on; it is switched off after the last one. */
+	/* Any session may switch tracing_on on; the last one that releases it restores it. */
 	bool is_additive = !strcmp(file, "tracing_on");
 	bool is_new = !c, same = c && c->text && !strcmp(c->text, text);
 	char path[4096];

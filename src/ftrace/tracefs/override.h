@@ -18,6 +18,7 @@
  *	the setting takes records away from other sessions (setting_restricts())
  *	another session has made such a setting, and this one wants to read (override_new())
  *	64 sessions use the directory (override_new())
+ *	another process overrides settings of the directory (override_new())
  *
  * File names are relative to the directory. Functions return 0 or -errno unless stated otherwise.
  */
@@ -33,25 +34,23 @@ struct override_target {
 /* Sets e on failure. */
 int override_new(const struct override_target *target, struct override **ret, struct err_text *e);
 /*
- * Restores the settings that no other session holds. Returns 0 or the first -errno; a setting that
- * could not be restored stays in the undo log for the next process.
+ * Releases all settings of this session and restores those that no other session holds. Returns 0
+ * or the first -errno. After -EBUSY or -ENOMEM the undo log stays for the next process.
  */
 int override_restore(struct override *l);
-/* Restores the settings and frees l. NULL is allowed. */
+/* Restores the settings and frees l. NULL is allowed. Returns NULL. */
 struct override *override_free(struct override *l);
 
 /* Returns true if another session holds the setting. */
 bool override_others_hold(const struct override *l, const char *file);
 /* Returns true if this session changed the setting and no other session holds it. */
 bool override_has_changed(const struct override *l, const char *file);
-/*
- * Returns the file of the first conflict of this session; NULL if there was none.
- */
+/* Returns the file of the first conflict of this session; NULL if there was none. */
 const char *override_refused(const struct override *l);
 
 /*
- * Sets a value. For a list, replaces all of it. For a trigger, adds one; "!traceon" removes those
- * of that kind which this session added.
+ * Sets a value. Replaces a whole list. In a trigger file, adds a command; "!traceon" removes the
+ * commands of this session that begin with "traceon".
  */
 int override_write(struct override *l, const char *file, const char *text);
 /* Adds to a list that this session has started with override_write. */
@@ -61,7 +60,7 @@ int override_append(struct override *l, const char *file, const char *text);
  * current one.
  */
 int override_save(struct override *l, const char *file, const char *was);
-/* Holds all settings of the other sessions except events. */
+/* Makes this session a holder of all settings that other sessions hold, except events. */
 void override_join(struct override *l);
 /* Releases the setting for this session. */
 void override_release(struct override *l, const char *file);

@@ -24,7 +24,7 @@ struct owner_tag owner_tag_parse(int pid)
 		   ") %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d "
 		   "%llu",
 		   &state, &ticks) == 2) {
-		/* A killed process that its parent has not reaped has closed its files. */
+		/* A zombie does not count: it has closed its files already. */
 		o.lives = state != 'Z' && state != 'X';
 		o.start_ticks = ticks;
 	}

@@ -5,14 +5,15 @@
 #include <stdint.h>
 
 /*
- * Whether the process that made an object in tracefs still runs. A pid alone is ambiguous
+ * Tells whether the process that made an object in tracefs still runs. A pid alone is ambiguous
  * because pids are reused, so the tag has the start time as well.
  */
 struct owner_tag {
 	bool lives; /* a process with this pid runs */
-	uint64_t start_ticks; /* since boot, in sysconf(_SC_CLK_TCK); 0: unknown */
+	uint64_t start_ticks; /* since boot, sysconf(_SC_CLK_TCK) ticks per second; 0: unknown */
 };
 
+/* Reads the tag of the process from /proc/PID/stat. */
 struct owner_tag owner_tag_parse(int pid);
 /* Returns the start time in ns of CLOCK_REALTIME, exact to a tick; 0 if unknown. */
 uint64_t owner_tag_start_ns(const struct owner_tag *o);
@@ -26,7 +27,7 @@ uint64_t owner_tag_start_ns(const struct owner_tag *o);
 
 /* Writes a name that this process has not used before. */
 void owner_tag_new(char name[static OWNER_NAME_SIZE]);
-/* Returns true for such a name, or one followed by _ANYTHING. */
+/* Returns true for such a name, and for such a name followed by _ANYTHING. */
 bool owner_tag_is(const char *name);
 /* Returns true for such a name if its process has ended. */
 bool owner_tag_is_stale(const char *name);

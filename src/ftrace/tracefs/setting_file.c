@@ -101,7 +101,7 @@ char *setting_text(const char *file, const char *read)
 	return strndup(read, strcspn(read, "\n"));
 }
 
-/* The size of a ring that is not fully allocated reads as wanted but will change. */
+/* A ring that reads "7 (expanded: 1408)" does not have 1408 KiB yet. */
 bool setting_reads(const char *file, const char *read, const char *text)
 {
 	_cleanup_(freep) char *is = setting_text(file, read);
@@ -116,7 +116,7 @@ bool setting_equal(const char *file, const char *a, const char *b)
 	return !strcmp(a, b) || (x && y && !strcmp(x, y));
 }
 
-/* ---- the file ---- */
+/* ---- reading and writing ---- */
 
 char *setting_read(const char *path)
 {
@@ -129,7 +129,7 @@ char *setting_read(const char *path)
 	return b.s ? strbuf_take(&b) : strdup("");
 }
 
-/* The kernel parses a list word by word. */
+/* The kernel parses a list word by word, so several writes may set it. */
 static int write_list(const char *path, const char *text, int flags)
 {
 	_cleanup_(closep) int fd = open(path, O_WRONLY | O_CLOEXEC | flags);

@@ -15,30 +15,31 @@
 enum setting_kind {
 	SETTING_VALUE, /* a write replaces the value */
 	SETTING_LIST, /* lines or words; opening with O_TRUNC empties it */
-	SETTING_COMMAND, /* a trigger: each write adds one; with '!' in front, removes it */
+	SETTING_COMMAND, /* a trigger file: a write adds a command; with '!' in front, removes it */
 };
 
 enum setting_kind setting_kind_of(const char *file);
 
 /*
- * Returns the text to write so that the file reads like this again; the caller frees it. Returns
- * NULL if no text does that (sizes that differ between CPUs read "X") or out of memory.
+ * read: what a read of the file returned. Returns the text whose write restores that value; the
+ * caller frees it. Returns NULL if no text does (sizes that differ between CPUs read "X") or out
+ * of memory.
  */
 char *setting_text(const char *file, const char *read);
 
-/* Returns true if the file reads as after a write of text. */
+/* Returns true if read is what the file returns after a write of text. */
 bool setting_reads(const char *file, const char *read, const char *text);
 /* Returns true if both texts read from the file mean the same. */
 bool setting_equal(const char *file, const char *a, const char *b);
 
-/* Returns true if the setting removes records for every reader of the instance. */
+/* Returns true if the setting may remove records for every reader of the instance. */
 bool setting_restricts(const char *file);
 
-/* Returns the content, which the caller frees, or NULL if it cannot be read. path: of the file. */
+/* Returns the content, which the caller frees, or NULL if it cannot be read. */
 char *setting_read(const char *path);
-/* Replaces the content; adds a command. Returns 0 or -errno. */
+/* Replaces the content; in a trigger file, adds a command. Returns 0 or -errno. */
 int setting_write(const char *path, const char *text);
 /* Adds to a list. Returns 0 or -errno. */
 int setting_append(const char *path, const char *text);
-/* Removes a command; 0 if it is not there. path: of the file. Returns 0 or -errno. */
+/* Removes a command from a trigger file. Returns 0, also if it is not there, or -errno. */
 int setting_remove_command(const char *path, const char *text);

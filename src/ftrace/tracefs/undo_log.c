@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * flock(2) locks the file, not its name. Meanwhile the owner may have unlinked the file or
- * replaced it by a rewritten one; so the name is checked again after locking.
+ * flock(2) locks the file, not its name. Between open() and flock() the owner may unlink the file
+ * or replace it by a rewritten one; so the name is checked again after locking.
  *
  * Root reads the logs and writes their values to tracefs. So the directory must be ours alone, and
  * a file name in a log must not lead out of the tracefs directory.
@@ -194,7 +194,7 @@ static int parse_entry(struct undo_log *l, bool is_old, const char *file, const 
 	return 0;
 }
 
-/* The last entry is incomplete if the process was killed while writing it. */
+/* Ignores an incomplete entry at the end, which a failed write can leave. */
 static int parse(struct undo_log *l, const char *text, size_t len)
 {
 	const char *at = text, *end = text + len;
@@ -217,7 +217,7 @@ static int parse(struct undo_log *l, const char *text, size_t len)
 	return r;
 }
 
-/* A reboot has reset all settings. */
+/* Ignores the log of an earlier boot: the reboot has reset all settings. */
 static int roll_back(struct undo_log *l)
 {
 	struct strbuf b = {0};

@@ -10,18 +10,19 @@
 /*
  * Undo log of one tracefs directory: the settings that this process changed there, in memory and
  * on disk. If this process is killed, a later one rolls its changes back. A file lock shows that
- * the owner is alive; so one process at a time uses a tracefs directory. Each entry is written
- * before the change is made, with a single write(2) and no fsync: the log has to survive the
- * process, not the machine, because a reboot resets tracefs.
+ * the owner is alive; so one process at a time uses a tracefs directory. An old value is logged
+ * before the change is made. Each entry is a single write(2) without fsync: the log has to survive
+ * the process, not the machine, because a reboot resets tracefs.
  *
  *	STATE/top-level			log of the top level
- *	STATE/instances:NAME		log of an instance; "hyp" is the log of hyp
+ *	STATE/instances:NAME		log of an instance
+ *	STATE/hyp			log of the directory hyp (the hypervisor's events)
  *
  *	sonda-loan 1 BOOT-ID PID
- *	was 26 trace_clock		old value of the file: 26 bytes
+ *	was 25 trace_clock		old value of the file: 25 bytes, with the newline
  *	[local] global boot mono
  *
- *	is 26 trace_clock		new value
+ *	is 25 trace_clock		new value
  *	local global [boot] mono
  */
 struct setting_change {
@@ -39,9 +40,9 @@ struct setting_change {
 struct undo_log {
 	TAILQ_HEAD(setting_changes, setting_change) changes; /* oldest first */
 	char *dir; /* owned: the tracefs directory */
-	char *path; /* owned: of the file; NULL: nothing is logged on disk */
-	int fd; /* owned, with the lock */
-	bool keep; /* a change could not be undone */
+	char *path; /* owned: of the log on disk; NULL: nothing is logged on disk */
+	int fd; /* owned: the log on disk, locked; -1: none */
+	bool keep; /* a change could not be undone now: undo_log_close keeps the file */
 };
 
 #define UNDO_LOG_MAX (16 << 20) /* bytes of a log that are read */
@@ -53,14 +54,18 @@ struct undo_log {
  */
 int undo_log_open(struct undo_log *l, const char *state, const char *root, const char *place,
 		  struct err_text *e);
-/* Deletes the file, or keeps it for the next process if a change could not be undone. */
+/*
+ * Undoes all changes and frees the log. Deletes the file, or keeps it for the next process if the
+ * undo of a change failed with -EBUSY or -ENOMEM.
+ */
 void undo_log_close(struct undo_log *l);
 
 /* Adds a change in memory. The caller may set its text and holders. Returns 0 or -ENOMEM. */
 int undo_log_add(struct undo_log *l, const char *file, const char *old_value,
 		 struct setting_change **ret);
-/* Log the old value before the setting is changed, and the new value. Return 0 or -errno. */
+/* Logs the old value. Call it before the setting is changed. Returns 0 or -errno. */
 int undo_log_old_value(struct undo_log *l, struct setting_change *c);
+/* Logs c->new_value; does nothing if it is NULL. Returns 0 or -errno. */
 int undo_log_new_value(struct undo_log *l, const struct setting_change *c);
 /*
  * Restores the old value of a logged change, unless another process has changed the setting since.

@@ -31,7 +31,7 @@ struct open_file {
 	struct elf_symbols symbols;
 };
 
-/* One process, one thread. */
+/* The process has one thread and one reader. */
 static struct open_file files[ELF_READER_FILES];
 static uint32_t n_files;
 static struct file_request request;
@@ -98,7 +98,10 @@ static bool is_file(const struct open_file *f, const struct stat *st)
 	       f->changed.tv_sec == st->st_ctim.tv_sec && f->changed.tv_nsec == st->st_ctim.tv_nsec;
 }
 
-/* Returns the bytes that symbols of a further file of this user may have; 0: it has its share. */
+/*
+ * Returns the bytes that symbols of a further file of this owner may have; 0: the owner has its
+ * share.
+ */
 static size_t room_for(uid_t owner)
 {
 	size_t n = 0, n_others = 0, bytes = 0, bytes_others = 0, room;

@@ -5,9 +5,10 @@
  * The second process of the file reader: parses what file_opener.h opened, and answers. It has no
  * rights but to read the descriptors that it gets; its memory is limited.
  *
- * Reads requests (struct file_request, and a descriptor) from ctx->requests and writes answers
- * (struct file_answer) to fd. Keeps the symbols of the files until FILE_REQUEST_FORGET. The files
- * that one user owns have at most half of what those of others leave, of both limits below.
+ * It reads requests (struct file_request, and a descriptor) from ctx->requests, writes answers
+ * (struct file_answer) to fd, and keeps the symbols of the files until FILE_REQUEST_FORGET. The
+ * files of one owner may use at most half of what the files of other owners leave of
+ * ELF_READER_FILES and ELF_READER_SYMBOLS.
  */
 struct elf_reader_ctx {
 	int requests; /* borrowed: socket from the first process */

@@ -143,7 +143,8 @@ static void sort_symbols(struct elf_symbols *s)
 }
 
 /*
- * elf_strptr() would search the whole table for a NUL at each call, if the file is made that way.
+ * Returns the string at an offset, cut to ELF_NAME_MAX bytes; NULL: none. elf_strptr() would search
+ * the whole table for a NUL at each call, if the file is made that way.
  */
 static const char *string_at(const Elf_Data *strings, size_t at, size_t *ret_len)
 {
@@ -237,7 +238,7 @@ const char *elf_symbols_name(const struct elf_symbols *s, uint64_t address)
 		else
 			high = middle;
 	}
-	/* If the nearest function has ended, an outer one may contain the address. */
+	/* If the nearest function ends before the address, an outer one may contain it. */
 	for (size_t i = low; i > 0 && low - i < 8; i--)
 		if (address < s->symbols[i - 1].end)
 			return s->names + s->symbols[i - 1].name;

@@ -9,8 +9,7 @@
  * libelf reads it, limits bound what is kept. Used by a process without rights (elf_reader.c).
  *
  * Names come from .symtab if the file has one, otherwise from .dynsym. An address has the name of
- * the function whose range contains it. A symbol without a size ends at the next symbol of its
- * section.
+ * the function whose range contains it. A symbol without a size ends at the next symbol.
  */
 #define ELF_BUILD_ID_MAX 64 /* bytes; the linkers write 8 to 32 */
 #define ELF_SEGMENTS_MAX 16 /* executable segments; further ones are ignored */
@@ -46,11 +45,11 @@ struct elf_symbols {
 };
 
 /* Reads the file. The caller keeps fd. Functions beyond max_bytes of symbols and names are ignored.
- * Returns 0; -ENOEXEC if it is no ELF file; or -errno. A zeroed *ret is allowed for
- * elf_symbols_deinit. */
+ * Returns 0; -ENOEXEC if it is no ELF file; or -errno, and *ret is unchanged. */
 int elf_symbols_read(int fd, size_t max_bytes, struct elf_symbols *ret);
-/* Bytes of symbols and names. */
+/* Returns the bytes of symbols and names. */
 size_t elf_symbols_bytes(const struct elf_symbols *s);
+/* A zeroed struct is allowed. */
 void elf_symbols_deinit(struct elf_symbols *s);
 
 /* Returns the name of the function at the address, borrowed from s; NULL: unknown. */

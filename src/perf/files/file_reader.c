@@ -117,7 +117,9 @@ static void give_up(void)
 	}
 }
 
-/* Returns false if there is none now. */
+/*
+ * Handles one answer. Returns false if none is there, or if the reader or its last user has gone.
+ */
 static bool take_answer(void)
 {
 	ssize_t n = recv(all.reader.fd, &all.answer, sizeof(all.answer), MSG_DONTWAIT);

@@ -15,7 +15,7 @@
 #include "base/core/mem.h"
 #include "procfs/counters/cgroup_tree.h"
 
-/* "NAME KEY" of one line: the name stays, the key changes. */
+/* The names "NAME KEY" of the pairs of a line: NAME stays, KEY changes. */
 struct line_name {
 	char s[COUNTER_KEY_SIZE];
 	size_t len; /* with the blank */
@@ -40,7 +40,7 @@ static bool line_name_with(struct line_name *n, struct span key, struct span *re
 	return true;
 }
 
-/* "key=value" */
+/* Parses "key=value"; returns false if it is invalid. Skips "max". */
 static bool parse_pair(struct line_name *n, struct span word, counter_number_fn fn, void *ctx)
 {
 	const char *eq = memchr(word.p, '=', word.len);
@@ -212,7 +212,7 @@ static void log_missing(struct cgroup_stats *s)
 		return;
 	}
 	counter_patterns_log_unmatched(&s->choice.counters, "linux.cgroup_stats: counters");
-	/* It is unknown which of the files a list of counters needs. */
+	/* If the config lists counters and no files, it is unknown which files they need. */
 	for (size_t i = 0; i < s->choice.files.n; i++)
 		if (!s->kinds[i].seen && (s->choice.files.matched || !s->choice.counters.matched))
 			strbuf_printf(&names, "%s%s", names.len ? ", " : "", s->kinds[i].name);
@@ -286,7 +286,7 @@ static int make_kinds(struct cgroup_stats *s)
 	return 0;
 }
 
-/* If version 1 is mounted at this place, version 2 is mounted beside its hierarchies. */
+/* If version 1 is mounted at fs/cgroup, version 2 may be mounted at fs/cgroup/unified. */
 static int open_tree(struct cgroup_stats *s, const char *sys_root)
 {
 	static const char *const places[] = {"fs/cgroup", "fs/cgroup/unified"};

@@ -88,7 +88,9 @@ static int init_roots(struct cgroup_choice *ch, const Pb__CgroupStatsConfig *c)
 	return r;
 }
 
-/* Returns true for the name of a file in the group: it must not lead out of it. */
+/*
+ * Returns true if name is a file in the directory of a control group and leads to no other place.
+ */
 static bool is_file_of_group(const char *name)
 {
 	return name[0] && name[0] != '.' && !strchr(name, '/') && strlen(name) <= NAME_MAX;
@@ -288,8 +290,8 @@ static void remove_child(struct cgroup_tree *t, struct cgroup *child)
 }
 
 /*
- * The kernel lists groups in the same order each time, so the next one is nearly always the one
- * after the last.
+ * The kernel lists groups in the same order each time, so the child is nearly always the next
+ * sibling of last.
  */
 static struct cgroup *find_child(const struct cgroup *g, struct cgroup *last, const char *name)
 {
@@ -322,7 +324,7 @@ static struct cgroup *add_child(struct cgroup_tree *t, struct cgroup *g, struct 
 	return child;
 }
 
-/* Returns the group of the entry, or last if it is none. */
+/* Returns the group of the entry, or last if the entry is no group. */
 static struct cgroup *found(struct cgroup_tree *t, struct cgroup *g, struct cgroup *last,
 			    const struct dirent *e)
 {
@@ -345,7 +347,7 @@ static struct cgroup *found(struct cgroup_tree *t, struct cgroup *g, struct cgro
 	return child;
 }
 
-/* Returns true if the group or its descendants may be recorded. */
+/* Returns true if descendants of the group may be recorded. */
 static bool may_have_recorded(const struct cgroup_tree *t, const struct cgroup *g)
 {
 	return g->depth < t->choice->levels || (g->recorded && g->below < t->choice->max_depth);

@@ -27,8 +27,8 @@ int cgroup_choice_init(struct cgroup_choice *ch, const Pb__CgroupStatsConfig *c)
 void cgroup_choice_deinit(struct cgroup_choice *ch);
 
 /*
- * Returns true if a counter is selected, and its track. shown: "memory.stat anon",
- * "memory.current".
+ * Returns true if a counter is selected, and sets its unit and whether it is monotonic. shown:
+ * "memory.stat anon", "memory.current".
  */
 bool cgroup_choice_counter(const struct cgroup_choice *ch, const char *shown,
 			   struct track_spec *ret_spec);
@@ -81,7 +81,10 @@ int cgroup_tree_init(struct cgroup_tree *t, const struct cgroup_choice *choice,
 		     struct polled_source *poll, const char *path);
 void cgroup_tree_deinit(struct cgroup_tree *t);
 
-/* Lists the children of g: adds new ones and moves removed ones to lost. */
+/*
+ * Lists the children of g: adds new ones and moves removed ones to lost. No-op if no descendant of
+ * g may be recorded.
+ */
 void cgroup_tree_list(struct cgroup_tree *t, struct cgroup *g);
 /*
  * Frees removed groups, in pieces. Returns true while there are more; call it again before anything

@@ -20,7 +20,7 @@ void counter_file_close(struct counter_file *f, struct polled_source *p)
 	p->fds--;
 }
 
-/* Its object was removed (-ENODEV), or the feature is off. */
+/* Returns true for a missing file: its object was removed (-ENODEV), or the feature is off. */
 static bool is_missing(int r)
 {
 	return r == -ENOENT || r == -ENODEV || r == -ENOTDIR || r == -EOPNOTSUPP;
@@ -39,7 +39,7 @@ static int open_file(struct counter_file *f, struct polled_source *p, int at, co
 	return 0;
 }
 
-/* The number of a truncated line is truncated too. */
+/* Cuts off a truncated last line, because its number is truncated too. */
 static int whole_lines(const struct strbuf *b, struct span *ret)
 {
 	const char *nl = b->len > 0 ? memrchr(b->s, '\n', b->len) : NULL;

@@ -55,9 +55,9 @@ struct counter_key {
 	struct track_spec spec; /* without name and parent */
 };
 
-/* The owner sets the first three; the rest is zero-initialised. */
+/* The owner sets the first three fields; the rest is zero-initialised. */
 struct counter_keys {
-	/* Called for a new name: returns true if it is selected, and its track. */
+	/* Called for a new name: returns true if it is selected, and sets the spec of its track. */
 	bool (*decide)(void *ctx, const char *shown, struct track_spec *ret_spec);
 	void *ctx;
 	const char *prefix; /* prefix of the names in the trace, borrowed; NULL: none */
@@ -66,7 +66,10 @@ struct counter_keys {
 	size_t next; /* index after the key that was found last */
 };
 
-/* Zero-initialise. A handle is TRACK_ROOT if there is no track. */
+/*
+ * Handles of the tracks of one file, by the index of the key; TRACK_ROOT: no track yet.
+ * Zero-initialise.
+ */
 struct counter_tracks {
 	uint32_t *all; /* owned */
 	size_t n, cap;

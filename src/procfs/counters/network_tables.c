@@ -22,7 +22,7 @@ static bool add_columns(struct network_columns *c, const char *direction, struct
 	return true;
 }
 
-/* Cuts off the text up to the bar, and the bar; or all of it. */
+/* Returns the text up to the next '|', or all of it, and cuts it off the line with the '|'. */
 static struct span take_cell(struct span *line)
 {
 	const char *bar = line->len > 0 ? memchr(line->p, '|', line->len) : NULL;
@@ -56,8 +56,9 @@ static int network_columns_parse(struct span *text, struct network_columns *ret)
 }
 
 /*
- * Parse a line " eth0: 1 2 3 ..." (before 2.6.39 without the blank): first the name, then each
- * number with its column. Names have no colon and no blank, but may have any other byte.
+ * Parse a line " eth0: 1 2 3 ..." (before 2.6.39 without the blank): network_dev_name() cuts off
+ * the name, network_dev_parse() calls fn for each number with its column. Names have no colon and
+ * no blank, but may have any other byte.
  */
 static int network_dev_name(struct span *line, struct span *ret_name)
 {
@@ -177,7 +178,7 @@ void network_links_deinit(struct network_links *l)
 	counter_patterns_deinit(&l->except);
 }
 
-/* The kernel lists them in the same order each time. */
+/* The kernel lists interfaces in the same order each time, so the next one is tried first. */
 static struct network_link *link_find(struct network_links *l, struct span name)
 {
 	struct network_link *k = l->last ? TAILQ_NEXT(l->last, entry) : TAILQ_FIRST(&l->list);
@@ -283,7 +284,7 @@ void network_links_end(struct network_links *l)
 	l->last = NULL;
 }
 
-/* All others are monotonic. */
+/* Counters that may go down; all others are monotonic. */
 static const char *const gauges[] = {"CurrEstab", "MaxConn",	"RtoAlgorithm", "RtoMin",
 				     "RtoMax",	  "Forwarding", "DefaultTTL",	"ReasmTimeout"};
 

@@ -9,9 +9,7 @@
 #include "procfs/counters/counter_files.h"
 #include "client/counters/polled_source.h"
 
-/*
- * Parsers of /proc/net. Each returns 0, or -EBADMSG if a part with an invalid format was skipped.
- */
+/* Turns the tables of /proc/net into counter tracks. */
 
 /* Columns of /proc/net/dev, named by its heading: "rx bytes", "tx drop". */
 #define NETWORK_COLUMNS_MAX 32
@@ -24,8 +22,8 @@ struct network_columns {
 
 /*
  * A pair of lines of /proc/net/snmp or netstat: the first has the names, the second the numbers.
- * network_pair_next() cuts the next pair off the text and returns false at its end. protocol is
- * "Tcp".
+ * network_pair_next() cuts the next pair off the text and returns false at its end. protocol is,
+ * for example, "Tcp".
  */
 struct network_pair {
 	struct span protocol;
@@ -61,7 +59,8 @@ void network_links_deinit(struct network_links *l);
 
 /*
  * Each pass calls begin, which parses the heading and cuts it off the text; then line for each
- * line; then end, which removes the interfaces that were not listed. Return 0 or -EBADMSG.
+ * line; then, if the text was complete, end, which removes the interfaces that were not listed.
+ * begin and line return 0 or -EBADMSG.
  */
 int network_links_begin(struct network_links *l, struct span *text);
 int network_links_line(struct network_links *l, struct span line);
@@ -83,6 +82,7 @@ struct network_protocol {
 	struct counter_tracks tracks;
 };
 
+/* The owner sets the first three fields; the rest is zero-initialised. */
 struct network_protocols {
 	struct polled_source *poll; /* borrowed */
 	const struct counter_patterns *counters; /* borrowed */
@@ -91,7 +91,6 @@ struct network_protocols {
 	unsigned n;
 };
 
-/* The owner sets the first three fields; the rest is zero-initialised. */
 void network_protocols_deinit(struct network_protocols *ps);
 
 /* Reads a whole file. Returns 0, or -EBADMSG if a part of it was skipped. */

@@ -67,7 +67,7 @@ struct cpu {
 	uint32_t arm[ARM_KEYS];
 	uint8_t has_arm; /* bits by enum arm_key */
 	uint64_t features;
-	struct span words; /* of which features are some */
+	struct span words; /* all features by name; `features` has bits for some of them */
 	struct span vendor;
 	uint32_t x86[X86_KEYS];
 	uint8_t has_x86; /* bits by enum x86_key */
@@ -103,7 +103,7 @@ static void take_line(struct cpu *c, struct span key, struct span value)
 			c->has_x86 |= (uint8_t)(1u << k);
 }
 
-/* Finds the next group with lines. */
+/* Parses the next group of lines. Returns false at the end of the text. */
 static bool next_cpu(struct span *text, struct cpu *ret)
 {
 	struct span line, key, value;
@@ -153,7 +153,7 @@ static bool read_sys(struct cpu_info *info, const char *dir, const char *file, s
 	return false;
 }
 
-/* Takes the first word of each line, or all words. */
+/* Adds the number in the first word of each line, or those in all words. */
 static void add_numbers(struct khz_list *list, const struct strbuf *text, bool first_only)
 {
 	struct span rest = {text->s, text->len}, line, word;
@@ -180,7 +180,7 @@ static void add_file(struct cpu_info *info, struct khz_list *list, const char *d
 		add_numbers(list, &text, false);
 }
 
-/* "frequency ticks" a line. */
+/* A line of time_in_state is "frequency ticks". */
 static void add_time_in_state(struct cpu_info *info, struct khz_list *list, const char *dir)
 {
 	_cleanup_(strbuf_deinit) struct strbuf text = {0};
@@ -197,7 +197,8 @@ static int by_value(const void *a, const void *b)
 }
 
 /*
- * In ascending order without duplicates. Drivers that accept any frequency of a range have no list.
+ * Writes the frequencies (kHz) in ascending order without duplicates. Drivers that accept any
+ * frequency of a range have no list.
  */
 static void put_frequencies(struct cpu_info *info, struct pb_enc *e, const char *dir)
 {
@@ -232,7 +233,10 @@ static void put_capacity(struct cpu_info *info, struct pb_enc *e, const char *di
 		pb_enc_u64(e, PB_CPU_INFO_CPU_CAPACITY, v);
 }
 
-/* Writes the identifier if all its keys were read: a part of it may be that of another core. */
+/*
+ * Writes the identifier if all its keys were read: an incomplete one may equal that of another
+ * core.
+ */
 static void put_arm(struct pb_enc *e, const struct cpu *c)
 {
 	if (c->has_arm != (1u << ARM_KEYS) - 1)
@@ -255,7 +259,10 @@ static void put_x86(struct pb_enc *e, const struct cpu *c)
 	pb_enc_close(e);
 }
 
-/* Written once for equal processors: with hundreds of them the words are most of the message. */
+/*
+ * Skips words that equal those of the previous processor: with hundreds of processors they are most
+ * of the message.
+ */
 static void put_words(struct cpu_info *info, struct pb_enc *e, struct span words)
 {
 	if (words.len == 0 ||
@@ -336,7 +343,7 @@ bool cpu_info_step(struct cpu_info *info, struct pb_enc *e)
 	if (!c.has_number || c.number < info->next || c.number >= CPU_INFO_MAX)
 		return true;
 	if (c.number > info->next) {
-		info->text = before; /* its entry comes later */
+		info->text = before; /* parsed again: its entry comes later */
 		put_cpu(info, e, NULL);
 		return true;
 	}

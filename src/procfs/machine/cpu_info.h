@@ -25,12 +25,12 @@ struct cpu_info {
 	struct span text; /* borrowed, as all below; the text that was not parsed yet */
 	const char *sys_root;
 	struct span model; /* model name that is stated once for all processors */
-	struct span words; /* features of the previous processor */
+	struct span words; /* feature words of the previous processor */
 	uint32_t next; /* the id of the next entry */
 	uint32_t found; /* processors found in the text */
 	uint32_t end; /* highest present id plus one */
 	uint64_t unreadable; /* existing files of /sys that could not be read */
-	int error; /* -errno of the first of them */
+	int error; /* -errno of the first of these files */
 };
 
 /* cpuinfo: text of /proc/cpuinfo, borrowed until the last step. */

@@ -189,7 +189,10 @@ int inode_roots_configure(struct inode_roots *r, const Pb__InodeFileConfig *c)
 
 /* ---- a device ---- */
 
-/* Returns the directories that the config maps the mount point to, or the mount point. */
+/*
+ * Adds the directories that the config maps the mount point to. Without any it adds the mount
+ * point, unless named->only_these is set.
+ */
 static int add_for(struct inode_roots *r, const struct inode_roots *named, const char *mount_point)
 {
 	bool any = false;

@@ -22,7 +22,7 @@ struct span;
  * thousands.
  */
 #define INODE_MOUNTS_MAX 64
-/* Size of an escaped path. */
+/* Maximum size of an escaped path. */
 #define INODE_MOUNT_BYTES 16384
 
 /*

@@ -23,9 +23,9 @@
 #include "base/event_loop/time_slice.h"
 
 /*
- * Events name inodes. If linux.ftrace is in the session, it publishes the inodes of events. The
- * mount points of their devices are walked, unless the config says otherwise, and only the paths of
- * those inodes are written, once each:
+ * If linux.ftrace is in the session, it publishes the inodes that events name. This source walks
+ * the mount points of their devices, unless the config says otherwise, and writes only the paths of
+ * those inodes, each once:
  *
  *	events --- delay ---> batch --- interval ---> batch --- interval ---> ... end of the pass:
  *	                       |                                                  the rest has no path
@@ -49,19 +49,19 @@ struct inode_source {
 	struct event *next_slice; /* owned */
 	uint32_t delay_ms, interval_ms, batch;
 	struct inode_roots named; /* of the config */
-	struct inode_roots roots; /* of a pass for what events named */
+	struct inode_roots roots; /* of the current pass, if has_publisher */
 	struct inode_requests requests;
 	unsigned next_root;
 	uint32_t left_in_batch;
 	struct inode_walk walk;
 	dev_t device; /* device of the walk, as in events */
 	struct strbuf mountinfo; /* read at the start of a walk */
-	struct pb_enc *packet; /* the open one, or NULL */
+	struct pb_enc *packet; /* the open packet, or NULL */
 	uint64_t written; /* inodes */
 	bool do_not_scan;
-	bool has_publisher; /* which inodes are requested */
+	bool has_publisher; /* linux.ftrace publishes inodes: only those are written */
 	bool active; /* a pass is active or due */
-	bool walking; /* below next_root - 1 */
+	bool walking; /* the walk of directory next_root - 1 is active */
 };
 
 /* The directories of the pass. */
@@ -166,7 +166,7 @@ static void begin_pass(struct inode_source *ds)
 			log_warn("linux.inode_file_map: out of memory; paths are missing");
 }
 
-/* All requests have a path, or no directory is left. */
+/* Called when all requests have a path, or no directory is left. */
 static void end_pass(struct inode_source *ds)
 {
 	close_packet(ds);
@@ -322,7 +322,7 @@ static int inode_create(struct ds_handle *h, const struct ds_env *env,
 	if (!ds->next_slice || !ds->writer)
 		return -ENOMEM;
 	/*
-	 * Before the start of any source: publishers check at their start whether there are
+	 * Subscribe before any source starts: publishers check at their start whether there are
 	 * subscribers.
 	 */
 	if (env->bus && !ds->do_not_scan &&

@@ -117,9 +117,9 @@ void inode_requests_end(struct inode_requests *w)
 }
 
 /*
- * Depth first; the directories from the root to the current one are open. The kernel returns inode
- * and type with the name, so a file costs no system call. A directory is checked before it is
- * opened, because opening it may trigger an automount.
+ * The walk goes depth first; the directories from the root to the current one are open. The kernel
+ * returns inode and type with the name, so a file costs no system call. A directory is checked
+ * before it is opened, because opening it may trigger an automount.
  */
 
 static bool is_dot(const char *name)

@@ -42,7 +42,7 @@ unsigned inode_requests_begin(struct inode_requests *w,
 			      uint64_t ret_devices[static INODE_DEVICES_MAX]);
 /* Returns true if the inode is sought in this pass; it counts as written from then on. */
 bool inode_requests_take(struct inode_requests *w, uint64_t device, uint64_t inode);
-/* Ends a pass: inodes that are still sought do not exist. */
+/* Ends a pass: inodes that are still sought are counted in not_there. */
 void inode_requests_end(struct inode_requests *w);
 
 /*
@@ -75,11 +75,11 @@ struct inode_walk {
 	struct strbuf path;
 	bool root_due; /* the root directory itself was not returned yet */
 	uint64_t root_inode;
-	uint64_t unreadable; /* number of directories, over all walks */
-	uint64_t too_deep; /* likewise */
+	uint64_t unreadable; /* directories that could not be read, in all walks */
+	uint64_t too_deep; /* directories nested deeper than the limit, in all walks */
 };
 
-/* root: an absolute path. Returns 0 and sets walk->device, or -errno. */
+/* Ends an active walk. root: an absolute path. Returns 0 and sets w->device, or -errno. */
 int inode_walk_begin(struct inode_walk *w, const char *root);
 /*
  * Runs the next step. ret_found->inode is 0 if it found nothing. Returns false at the end of the

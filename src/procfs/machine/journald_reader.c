@@ -58,7 +58,7 @@ int journald_library_open(struct journald_library *l, const char *file, struct s
 			dlclose(found.handle);
 			return -ENOSYS;
 		}
-		/* POSIX: a pointer to a function fits one to data. */
+		/* POSIX: a pointer to data can hold a pointer to a function. */
 		memcpy((char *)&found + functions[i].offset, &symbol, sizeof(symbol));
 	}
 	*l = found;
@@ -122,9 +122,9 @@ static void journald_entry_add(struct journald_entry *entry, struct pb_enc *e, c
 
 /*
  * Finds the current end of the journal: the last entry that matches the filter; later entries are
- * new. Without such an entry all future entries are new, and the position is before the first: at
- * the end of an empty journal libsystemd would stay there forever. libsystemd watches the
- * directories that exist at the open. A journal that is created later is found by opening again.
+ * new. If no entry matches, the reader goes before the first entry: at the end of an empty journal
+ * libsystemd would never return a later one. libsystemd watches the directories that exist at the
+ * open. So a journal that is created later is found by opening again.
  */
 
 /* More fields than any entry has; limits the reads of an entry. */
@@ -183,7 +183,7 @@ static int open_journal(struct journald_reader *r)
 		return res;
 	}
 	res = add_matches(r);
-	/* The watch before the position, so that no entry is missed in between. */
+	/* Start the watch before seeking, so that no entry is missed in between. */
 	if (res >= 0)
 		res = r->lib->get_fd(r->journal);
 	if (res >= 0) {
@@ -214,7 +214,10 @@ int journald_reader_fd(const struct journald_reader *r)
 	return r->journal ? r->lib->get_fd(r->journal) : -EBADF;
 }
 
-/* Takes the whole new journal; entries from before the start are skipped later. */
+/*
+ * Opens the journal again and reads it from its first entry; journald_reader_next() skips entries
+ * from before the start.
+ */
 static int open_again(struct journald_reader *r)
 {
 	int res;

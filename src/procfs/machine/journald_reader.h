@@ -58,11 +58,11 @@ struct pb_enc;
 #define JOURNALD_VALUE_MAX (64u << 10)
 
 /*
- * The fields written so far; zero-initialise it for each entry. If a name occurs again, the first
- * value counts.
+ * The fields written so far; zero-initialise it for each entry. If a field of the message gets
+ * several values, the first counts.
  */
 struct journald_entry {
-	uint32_t has; /* bits by field number */
+	uint32_t has; /* bits by field number of SystemdJournaldEvent */
 };
 
 struct pb_enc;
@@ -73,11 +73,11 @@ struct pb_enc;
  * periodically.
  */
 
-/* Only entries that match all of these are read. */
+/* Selects entries: only those that match all members are read. */
 struct journald_filter {
 	/* level of syslog(3); 7 or more, or below 0: all, also entries without a level */
 	int max_priority;
-	/* borrowed; the entry must have one of these, unless the list is empty */
+	/* borrowed; the entry must have one of the identifiers, unless the list is empty */
 	char **identifiers;
 	size_t n_identifiers;
 	char **units; /* likewise */
@@ -98,8 +98,8 @@ int journald_reader_open(struct journald_reader *r, struct journald_library *lib
 void journald_reader_close(struct journald_reader *r);
 
 /*
- * Returns the descriptor that is readable after a change. It is another one after each refresh that
- * returns 1.
+ * Returns the descriptor that is readable after a change, or -EBADF if no journal is open. It is
+ * another one after each refresh that returns 1.
  */
 int journald_reader_fd(const struct journald_reader *r);
 /* Checks the files of the journal. Returns 1 if the journal was opened again, 0, or -errno. */
@@ -107,13 +107,13 @@ int journald_reader_refresh(struct journald_reader *r);
 
 enum journald_read {
 	JOURNALD_END, /* no more entries for now */
-	JOURNALD_LINE, /* the next entry; its time is *ret_time_us */
+	JOURNALD_LINE, /* the next entry; *ret_time_us is its CLOCK_MONOTONIC */
 	JOURNALD_OLD, /* an entry from before the start */
 	JOURNALD_BAD, /* an entry without a valid time */
 };
 
 /*
- * Advances to the next entry. Returns one of the above, or -errno if the journal cannot be read
+ * Advances to the next entry. Returns enum journald_read, or -errno if the journal cannot be read
  * now.
  */
 int journald_reader_next(struct journald_reader *r, uint64_t *ret_time_us);

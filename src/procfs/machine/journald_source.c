@@ -43,16 +43,16 @@ struct journald_source {
 	Pb__SystemdJournaldConfig *config; /* owned; NULL: none */
 	uint64_t second_ends_ns;
 	uint32_t this_second; /* entries recorded in this second */
-	uint64_t total; /* entries; of these: */
+	uint64_t total; /* entries that were read; of these: */
 	uint64_t failed;
 	uint64_t dropped;
-	uint64_t written_total; /* at the last flush */
+	uint64_t written_total; /* value of total in the last statistics packet */
 	struct log_limit errors;
 	bool drop_logged;
 	bool stats_written;
 	bool stopping;
-	uint64_t last_us; /* time of the last entry */
-	uint64_t end_us; /* time of the last flush or stop: later entries are not waited for */
+	uint64_t last_us; /* CLOCK_MONOTONIC of the last entry */
+	uint64_t end_us; /* CLOCK_MONOTONIC of the last flush or stop: it waits for older entries */
 	struct flushes flushes;
 };
 
@@ -218,7 +218,7 @@ static void watch_journal(struct journald_source *ds)
 		event_add(ds->watch, NULL);
 }
 
-/* Starts to read what the journal has. */
+/* Checks the files of the journal; watches its descriptor if it was opened again. */
 static void look(struct journald_source *ds)
 {
 	int r = journald_reader_refresh(&ds->reader);

@@ -109,8 +109,8 @@ static int power_supply_read(const char *dir, enum power_value which, struct str
 }
 
 /*
- * Sets whether the supply stores energy (a battery, an uninterruptible supply) and is present. A
- * supply without "present" is present. Returns 0 or -errno of its type.
+ * Sets *ret_battery: whether the supply stores energy (a battery, an uninterruptible supply) and is
+ * present. A supply without the file "present" is present. Returns 0 or -errno of the file "type".
  */
 static int power_supply_is_battery(const char *dir, struct strbuf *text, bool *ret_battery)
 {
@@ -172,7 +172,7 @@ struct supply {
 	char name[NAME_SIZE];
 	bool listed; /* in this pass */
 	bool is_battery; /* in this pass */
-	bool was_battery; /* ever present; has_name is decided */
+	bool was_battery; /* in any pass so far; has_name is decided */
 	bool has_name; /* in the trace */
 	bool type_error_logged;
 	unsigned logged; /* bits by enum power_value: values whose errors were logged */
@@ -191,11 +191,11 @@ struct power_source {
 	unsigned n_supplies;
 	unsigned n_batteries; /* ever seen */
 	enum step step;
-	unsigned at; /* the supply */
-	enum power_value which; /* of it, comes next */
+	unsigned at; /* index of the current supply */
+	enum power_value which; /* value of that supply that is read next */
 	struct power_values values;
 	uint64_t began_ns; /* time of the values of that supply */
-	uint64_t unreadable; /* values */
+	uint64_t unreadable; /* values that could not be read */
 	bool list_error_logged;
 	bool limit_logged;
 };
@@ -263,7 +263,7 @@ static void look_at_type(struct power_source *ds, struct supply *s)
 		return;
 	if (r == 0)
 		r = power_supply_is_battery(path, &ds->text, &s->is_battery);
-	/* -ENOENT: it was removed since the list. */
+	/* -ENOENT: the supply was removed since the list. */
 	if (r < 0 && r != -ENOENT && !s->type_error_logged) {
 		log_warn("linux.sysfs_power: %s/type: %s", s->name, strerror(-r));
 		s->type_error_logged = true;
@@ -273,7 +273,7 @@ static void look_at_type(struct power_source *ds, struct supply *s)
 }
 
 /*
- * A battery that was the only one stays without a name when others appear, so that its tracks
+ * A battery that was alone at first stays without a name when others appear, so that its tracks
  * continue.
  */
 static void decide_names(struct power_source *ds)
@@ -334,7 +334,7 @@ static void read_value(struct power_source *ds, struct supply *s)
 
 /* ---- time slices ---- */
 
-/* Reads about one file. */
+/* Does one step, which reads about one file. */
 static void do_step(struct power_source *ds)
 {
 	if (ds->at == ds->n_supplies) {

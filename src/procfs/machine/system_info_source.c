@@ -90,7 +90,10 @@ static bool interrupt_info_step(struct span *text, struct pb_enc *e)
  * yields.
  */
 
-/* Enough for 8192 processors with 2 kB each, and for 2000 interrupts with 11 bytes a processor. */
+/*
+ * Enough for 8192 processors with 2 kB each in cpuinfo, and for 2000 interrupts on 1500 processors,
+ * with 11 bytes for each pair.
+ */
 #define FILE_MAX (32u << 20)
 #define READ_SIZE 16384
 
@@ -107,7 +110,7 @@ struct system_info {
 	bool logged; /* an error of the current file */
 };
 
-/* ---- in the coroutine: 0, or -ECANCELED ---- */
+/* ---- in the coroutine; functions return 0, or -ECANCELED to end it ---- */
 
 static void file_error(struct system_info *s, const char *name, int error)
 {
@@ -116,8 +119,8 @@ static void file_error(struct system_info *s, const char *name, int error)
 	s->logged = true;
 }
 
-/* Reads the file into s->text. On an error, which is logged, the text has what was read before
- * it. */
+/* Reads the file into s->text. A read error is logged; s->text then has what was read before the
+ * error. */
 static int read_file(struct system_info *s, const char *name)
 {
 	_cleanup_(closep) int fd = -1;

@@ -8,14 +8,14 @@
 #include "base/core/pid_set.h"
 
 /*
- * Values by task id, all 0 at first. They are in leaves of PID_LEAF neighbours, each allocated when
- * the first of its values is stored. Zero-initialise.
+ * A sparse array of values, indexed by task id; all values are 0 at first. A leaf holds the values
+ * of PID_LEAF consecutive ids and is allocated when the first of them is stored. Zero-initialise.
  */
 #define PID_LEAF 1024
 
 struct pid_leaves {
 	void *of[PID_LIMIT / PID_LEAF]; /* owned; NULL: all values are 0 */
-	size_t n; /* up to the last one that is not NULL */
+	size_t n; /* 1 + the index of the last leaf that is not NULL */
 };
 
 /* size: bytes of a value, the same in all calls. Returns the value of an id, which is valid until
@@ -41,8 +41,8 @@ void pid_map_clear(struct pid_map *m);
  * Maps each thread to its process and each process to its parent. Entries survive the task until
  * its id is reused, because later packets may refer to them.
  *
- * The parent is the one that was known first. When a parent exits, /proc reports a new parent; a
- * reader of the trace would take the child for a new process.
+ * Callers keep the parent of a process that was known first. When a parent exits, /proc reports a
+ * new parent; a reader of the trace would take the child of another parent for a new process.
  */
 
 /* Zero-initialise. Values of the map: the process of a thread, or -1 - parent of a process. */
@@ -84,7 +84,7 @@ static inline int32_t pid_relations_parent(const struct pid_relations *k, int32_
 	return v < 0 ? -1 - v : PID_NO_PARENT;
 }
 
-/* When the last task of an id began, and when it ended; CLOCK_BOOTTIME, 0: unknown, or not yet. */
+/* Start and end of the last task that had an id. CLOCK_BOOTTIME; 0: unknown, or not yet ended. */
 struct task_times {
 	uint64_t began_ns, ended_ns;
 };

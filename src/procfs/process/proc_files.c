@@ -18,8 +18,8 @@
 #include "base/system/outside_reads.h"
 
 /*
- * getdents64(2) into our own buffer: a scan opens a directory for each process that has threads,
- * and opendir(3) makes two more system calls and an allocation for each.
+ * The list calls getdents64(2) with its own buffer: a scan opens a directory for each process that
+ * has threads, and opendir(3) makes two more system calls and an allocation for each.
  */
 
 int pid_list_open(struct pid_list *l, int root, int32_t pid)
@@ -42,7 +42,7 @@ int pid_list_open(struct pid_list *l, int root, int32_t pid)
 	return 0;
 }
 
-/* Returns the task id that the name is, or 0. */
+/* Returns the task id in the name of the entry, or 0 if the name is no id. */
 static int32_t task_of(const struct dirent64 *e)
 {
 	uint32_t v;
@@ -55,7 +55,7 @@ static int32_t task_of(const struct dirent64 *e)
 /*
  * The kernel allocates an inode for each name that it lists. In task/ the directory offset counts
  * names: "." and ".." are 0 and 1, the leader is 2. If a kernel counts differently, fewer tasks
- * than expected are found at the end.
+ * than expected are found at the end, and start_again() lists all.
  */
 #define BEHIND_LEADER 3
 
@@ -99,7 +99,7 @@ bool pid_list_next(struct pid_list *l, int32_t *ret_tid)
 
 		l->at += e->d_reclen;
 		if (tid > 0) {
-			/* The leader counts as listed already. */
+			/* A leader that was skipped is in l->n already. */
 			l->n += !l->skipped || tid != l->pid;
 			*ret_tid = tid;
 			return true;
@@ -122,7 +122,7 @@ void pid_list_close(struct pid_list *l)
  * each one uses kernel memory.
  */
 
-/* "4194304/smaps_rollup", "4194304/task/4194304/status" */
+/* The longest path is "4194304/oom_score_adj". */
 #define PATH_SIZE 48
 /* A status has about 1.5 kB. */
 #define READ_SIZE 4096
@@ -143,7 +143,7 @@ static const char *const names[PROC_FILES] = {
 	[PROC_FILE_CGROUP] = "cgroup",
 };
 
-/* For the whole process, as the limit is. */
+/* Files that all struct proc_files of this process keep open; PROC_KEPT_MAX limits their number. */
 static unsigned n_cached;
 
 const char *proc_file_name(enum proc_file file)
@@ -183,8 +183,7 @@ void proc_files_deinit(struct proc_files *f)
 /* ---- errors ---- */
 
 /*
- * Finds out whether the task has exited or the kernel lacks the file, by looking at our own
- * directory.
+ * Finds out whether the task has exited or the kernel lacks the file, by looking into /proc/self.
  */
 static void find_absence(struct proc_files *f, enum proc_file file)
 {
@@ -218,8 +217,8 @@ static int count_error(struct proc_files *f, enum proc_file file, int r)
 /* ---- reading ---- */
 
 /*
- * Reads up to max bytes; *ret_more: the file has more. A read that returns less than its buffer was
- * the last: /proc generates the whole text before it returns the first byte.
+ * Reads up to max bytes; *ret_more: the file may have more. A read that returns less than its
+ * buffer was the last: /proc generates the whole text before it returns the first byte.
  */
 static int read_fd(struct strbuf *b, int fd, size_t max, bool *ret_more)
 {
@@ -263,7 +262,7 @@ static size_t max_of(enum proc_file file)
 					   : READ_SIZE;
 }
 
-/* The text is truncated at the maximum of the file. A status must be complete. */
+/* Truncates the text at max_of(file). A status must be complete: -EFBIG otherwise. */
 static int read_text(struct proc_files *f, int fd, enum proc_file file)
 {
 	bool more = false;
@@ -284,8 +283,8 @@ static bool has_own_numbers(struct proc_files *f)
 }
 
 /*
- * Files that need ptrace(2) permission, or take a lock of the process
- * (base/system/outside_reads.h).
+ * Returns true for files that need ptrace(2) permission or whose read takes a lock of the process:
+ * another process reads them (base/system/outside_reads.h).
  */
 static bool is_read_outside(enum proc_file file)
 {
@@ -427,7 +426,7 @@ int proc_files_thread_schedstat(struct proc_files *f, const struct pid_list *thr
 				   proc_schedstat_parse(f->text.s, f->text.len, ret));
 }
 
-/* A kernel without CONFIG_SCHED_INFO has no such file, or three zeros in it. */
+/* A kernel without CONFIG_SCHED_INFO has no schedstat file, or one with three zeros. */
 bool proc_files_has_run(struct proc_files *f, int32_t pid, const struct proc_status *s)
 {
 	struct proc_schedstat sched;

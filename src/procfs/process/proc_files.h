@@ -15,7 +15,7 @@
  * slices. The kernel lists by id, so the walk continues although tasks have started or exited.
  */
 
-/* About 80 names at a time: the kernel allocates an inode for each. */
+/* Room for about 80 names: the kernel allocates an inode for each name that it lists. */
 #define PROC_LIST_BYTES (2u << 10)
 
 /* Zero-initialise. */
@@ -33,10 +33,10 @@ struct pid_list {
 
 /* root: descriptor of /proc. pid 0: lists all processes. Returns 0 or -errno. */
 int pid_list_open(struct pid_list *l, int root, int32_t pid);
-/* Sets how many threads to expect and skips the leader, before the first pid_list_next(). The
- * leader, and threads that were listed before, may be listed all the same. */
+/* Sets how many threads to expect and skips the leader; call it before the first pid_list_next().
+ * If fewer threads are found, the list starts again with all tasks. */
 void pid_list_expect(struct pid_list *l, uint32_t threads);
-/* Returns the next task in the order of the kernel; false at the end. */
+/* Returns true and the next task, in the order of the kernel; false at the end. */
 bool pid_list_next(struct pid_list *l, int32_t *ret_tid);
 void pid_list_close(struct pid_list *l); /* no-op if it is not open */
 static inline bool pid_list_is_open(const struct pid_list *l)
@@ -105,8 +105,8 @@ int proc_files_smaps(struct proc_files *f, int32_t pid, struct proc_smaps *ret);
 /* Reads a file that has one number. */
 int proc_files_number(struct proc_files *f, int32_t pid, enum proc_file file, int64_t *ret_v);
 /*
- * *ret_text is borrowed until the next call. It is empty for kernel threads and for processes that
- * exit.
+ * *ret_text, borrowed until the next call, is empty for kernel threads and for processes that exit.
+ * -EAGAIN: it could not be read in time.
  */
 int proc_files_cmdline(struct proc_files *f, int32_t pid, const char **ret_text, size_t *ret_len);
 

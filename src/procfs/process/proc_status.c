@@ -178,11 +178,14 @@ static bool take_line(const char *p, const char *end, struct proc_status *s)
 		return true;
 	if (take_value(&status_lines[k], p + status_lines[k].len + 1, end, s))
 		s->has |= 1u << k;
-	/* The rest of the text is about signals, capabilities and CPUs: half of it. */
+	/* The rest, half of the text, is about signals, capabilities and CPUs. */
 	return k != PROC_STATUS_THREADS;
 }
 
-/* Parses "voluntary_ctxt_switches:" and "nonvoluntary_ctxt_switches:", near the end. */
+/*
+ * Returns true if "voluntary_ctxt_switches:" or "nonvoluntary_ctxt_switches:" is not 0. Both lines
+ * are near the end, and the key occurs in both.
+ */
 static bool has_switched(const char *text, const char *end)
 {
 	static const char key[] = "voluntary_ctxt_switches:";
@@ -226,7 +229,7 @@ int proc_stat_parse(const char *text, size_t len, struct proc_stat *ret)
 
 	if (!p)
 		return -EBADMSG;
-	/* Fields are numbered from 1: pid, (name), state; the following words are 3, 4, ... */
+	/* Fields are numbered from 1: the pid is 1, (name) is 2, the word behind it is 3. */
 	p++;
 	for (unsigned field = 3; field <= 22; field++) {
 		uint64_t *want = field == 14   ? &s.utime

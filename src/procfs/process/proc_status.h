@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 /*
- * Parsers of /proc/PID/{status,stat,cmdline,comm}. A task sets its own name and arguments, so the
- * texts are untrusted.
+ * Parsers of /proc/PID/{status,stat,smaps_rollup,cmdline,comm} and of files with one number. A task
+ * sets its own name and arguments, so the texts are untrusted.
  *
  * Formats: proc(5); fs/proc/array.c of the kernel.
  */
@@ -48,12 +48,12 @@ struct proc_status {
 	int32_t tgid;
 	int32_t pid;
 	int32_t ppid;
-	uint32_t uid; /* the real one */
+	uint32_t uid; /* real user id */
 	uint32_t threads;
 	bool kthread;
 	bool has_switched; /* it was scheduled out at least once */
 	uint8_t n_nspid;
-	int32_t nspid[PROC_NSPID_MAX]; /* inside the namespace of /proc, from the outside in */
+	int32_t nspid[PROC_NSPID_MAX]; /* ids in namespaces below that of /proc, outermost first */
 	struct proc_name name; /* as the task set it; the escapes of the kernel are removed */
 	uint64_t kb[PROC_STATUS_KEYS - PROC_STATUS_VM_SIZE];
 };
@@ -120,7 +120,7 @@ const char *proc_cmdline_next(const char *p, const char *end, const char **ret_a
 			      size_t *ret_len);
 
 /*
- * Parses the decimal number after blanks at *p and advances *p behind it. Returns false if there is
- * none or if it is above max.
+ * Parses the decimal number after blanks at *p and advances *p behind it. Returns false, and leaves
+ * *p, if there is no number or if it is above max.
  */
 bool proc_take_number(const char **p, const char *end, uint64_t max, uint64_t *ret_v);

@@ -41,8 +41,8 @@ struct proc_schedstat {
 int proc_schedstat_parse(const char *text, size_t len, struct proc_schedstat *ret);
 
 /*
- * Finds the cgroup of a process; *ret_path points into text. With several hierarchies, version 2 is
- * preferred unless every process is in its root, as on machines that use version 1; then systemd,
- * then the memory controller, then the first that is not the root. Returns 0 or -EBADMSG.
+ * Finds the cgroup of a process; *ret_path points into text. With several hierarchies it prefers,
+ * among the paths other than "/": version 2, then systemd, then the memory controller, then the
+ * first of the others. Returns 0 or -EBADMSG.
  */
 int proc_cgroup_parse(const char *text, size_t len, struct span *ret_path);

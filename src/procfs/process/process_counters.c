@@ -26,8 +26,8 @@
  */
 
 /*
- * The CPU-time clock adds up all threads, status does not: above this number of threads status is
- * cheaper.
+ * A read of the CPU-time clock adds up all threads, a read of status does not: above this number of
+ * threads status is cheaper.
  */
 #define THREADS_MAX 256
 
@@ -82,7 +82,7 @@ static bool memory_is_unchanged(struct memory_check *q, struct proc_files *f, in
 		return false;
 	}
 	q->checks++;
-	/* Spread over passes, so that not all processes are read again in one pass. */
+	/* Spread these reads over passes, so that not all processes are read again in one pass. */
 	return has_same_pages(q, f, pid) && (q->checks + (unsigned)pid) % MEMORY_CHECK_TIMES != 0;
 }
 
@@ -251,7 +251,7 @@ int process_counters_read(struct proc_files *f, struct process_counter_files *s,
 {
 	bool kept = has_cached(s);
 	int64_t oom;
-	/* The cheapest file first: it shows whether the process exists. */
+	/* Read the cheapest file first: it shows whether the process exists. */
 	int has_oom = proc_files_cached_number(f, &s->oom, s->pid, PROC_FILE_OOM_SCORE_ADJ, &oom);
 
 	*ret = (struct process_counters){0};

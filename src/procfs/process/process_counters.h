@@ -12,7 +12,7 @@
  * processes sleep from one poll to the next. The check costs a third of reading status again.
  */
 
-/* Size of the text of statm: seven page counts. A longer text is always read again. */
+/* Size of the text of statm: seven page counts. With a longer text, status is always read again. */
 #define MEMORY_CHECK_STATM 56
 
 /* Initialise with MEMORY_CHECK_NONE. */
@@ -26,7 +26,7 @@ struct memory_check {
 };
 #define MEMORY_CHECK_NONE ((struct memory_check){.statm = PROC_CACHED_NONE})
 
-/* Safety net: after this many "unchanged" answers in a row status is read again. */
+/* Safety net: after at most this many "unchanged" answers in a row, status is read again. */
 #define MEMORY_CHECK_TIMES 16
 
 struct process_packet;
@@ -85,7 +85,7 @@ struct process_counters {
  */
 struct process_counter_files {
 	int32_t pid;
-	/* reads left for which it is taken for a kernel thread, which has no memory */
+	/* reads left for which the process is taken for a kernel thread, which has no memory */
 	uint8_t kthread;
 	struct proc_cached_file status; /* owned */
 	struct proc_cached_file oom; /* owned */

@@ -36,11 +36,11 @@ enum process_packet_kind { PROCESS_PACKET_TREE, PROCESS_PACKET_STATS };
 struct process_packet {
 	struct writer *w; /* borrowed */
 	struct pb_enc *e; /* encoder of the open packet, or NULL */
-	enum process_packet_kind kind; /* of the open one */
+	enum process_packet_kind kind; /* of the open packet */
 	uint64_t start_pos;
 	uint64_t task_ns; /* before the files of the task were read, or the time of the event */
 	bool single_event; /* the packet has the time of one event and takes nothing else */
-	bool new_state; /* the next packet is marked: incremental state was cleared; set at first */
+	bool new_state; /* mark the next packet with incremental_state_cleared; true at first */
 };
 
 void process_packet_next(struct process_packet *p);

@@ -190,7 +190,7 @@ void process_events_add(struct process_events *q, struct process_writer *n,
 		t->closed = true;
 		t = NULL;
 	}
-	/* The exit of a task that was written needs no entry. */
+	/* The exit of a task that is not waiting needs no entry: it was written already. */
 	if (!t && f->kind != METADATA_TASK_ENDED)
 		t = append(q, n, f->tid);
 	if (t)
@@ -251,7 +251,7 @@ static struct process_fd_entry *place(const struct process_fds *f, int32_t pid, 
 	return &f->table[i];
 }
 
-/* Makes room for one more. Returns false if memory runs out. */
+/* Makes room for one more entry. Returns false if memory runs out. */
 static bool reserve(struct process_fds *f)
 {
 	if (f->n_entries < f->table_cap / 2)
@@ -317,7 +317,7 @@ static void write_fd(struct process_fds *f, struct process_writer *n, int32_t pi
 
 	if (pid != f->written)
 		process_packet_end(
-			n->packet); /* an earlier event, possibly of the previous owner of the id */
+			n->packet); /* the open packet may be about the previous owner of the id */
 	f->written = pid;
 	e = process_packet_row(n->packet, PROCESS_PACKET_STATS, PB_PROCESS_STATS_PROCESSES);
 	pb_enc_i64(e, PB_PROCESS_STATS_PROCESS_PID, pid);

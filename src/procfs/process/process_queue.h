@@ -52,7 +52,7 @@ static inline bool process_queue_is_empty(const struct process_queue *q)
 #define PROCESS_EVENTS_MANY (1u << 15)
 #define PROCESS_EVENTS_MANY_TEXT (1u << 20)
 /*
- * Above these, adding an entry writes the oldest entry first. The limits are larger than what the
+ * Above these limits, adding an entry writes the oldest entry first. They are larger than what the
  * kernel reports at a time.
  */
 #define PROCESS_EVENTS_MAX (1u << 18) /* of 64 bytes */
@@ -70,7 +70,10 @@ struct process_events {
 };
 
 void process_events_deinit(struct process_events *q);
-/* Adds the event; call it in order of time. */
+/*
+ * Adds the event. Call it in order of time; a NEW event that is older than the entry of its task is
+ * merged into that entry. If memory runs out, the event is lost.
+ */
 void process_events_add(struct process_events *q, struct process_writer *n,
 			const struct metadata_task *t);
 /*
@@ -85,13 +88,14 @@ static inline bool process_events_is_empty(const struct process_events *q)
 }
 
 /*
- * File descriptors that events reported as opened: reads their targets and writes them as rows of
- * ProcessStats. Each descriptor is written once for a target and a program.
+ * Reads the targets of file descriptors that events reported as opened, and writes them as rows of
+ * ProcessStats. A descriptor is written again if its target or the program of its process has
+ * changed.
  */
 
 /*
- * Limits: further descriptors are dropped, and when the table is full it is cleared and everything
- * is written again.
+ * Limits of waiting and of unread descriptors: further ones are dropped. PROCESS_FDS_MAX also
+ * limits the table: when it is full it is cleared, so that all descriptors are written again.
  */
 #define PROCESS_FDS_MAX (1u << 16)
 #define PROCESS_FDS_UNREAD_MAX 1024u
@@ -122,12 +126,12 @@ struct process_fds {
 void process_fds_deinit(struct process_fds *f);
 void process_fds_add(struct process_fds *f, const struct metadata_fd *fd);
 /*
- * Runs until the time slice is over (returns true) or none is waiting (returns false). It serves at
- * least one descriptor.
+ * Runs until the time slice is over (returns true) or no descriptor is waiting (returns false). It
+ * serves at least one descriptor.
  */
 bool process_fds_run(struct process_fds *f, struct process_writer *n,
 		     const struct time_slice *slice);
-/* Reads again those that were not read in time, until the time slice is over. */
+/* Reads the unread descriptors again, until the time slice is over. */
 void process_fds_read_again(struct process_fds *f, struct process_writer *n,
 			    const struct time_slice *slice);
 /* The id was reused, or the process executed another program: its descriptors are written again. */

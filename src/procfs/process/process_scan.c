@@ -7,8 +7,8 @@
 #include "base/core/mem.h"
 
 /*
- * Two arrays that are swapped after each pass. A pass walks /proc in order of ids, so the rows it
- * collects are sorted.
+ * A table has two arrays, which are swapped after each pass. A pass walks /proc in order of ids, so
+ * the rows it collects are sorted.
  */
 
 static int by_pid(const void *a, const void *b)
@@ -183,7 +183,7 @@ static void step_process(struct process_scan *s, struct process_writer *n, int32
 	if (proc_status_has(&status, PROC_STATUS_THREADS) && status.threads <= 1)
 		return;
 	s->namespaced = status.n_nspid > 0;
-	/* It may have exited by now. */
+	/* The process may have exited by now. */
 	if (pid_list_open(&s->threads, n->files->root, pid) == 0)
 		pid_list_expect(&s->threads, status.threads);
 }
@@ -217,7 +217,7 @@ static void step_thread(struct process_scan *s, struct process_writer *n, int32_
 		name_waiting(s, n);
 }
 
-/* Returns false after the last one. */
+/* Returns false after the last task. */
 static bool scan_step(struct process_scan *s, struct process_writer *n)
 {
 	int32_t id;
@@ -321,7 +321,7 @@ static void poll_process(struct process_poll *p, struct process_writer *n, int32
 	}
 	if (row->is_new)
 		process_packet_end(
-			n->packet); /* an earlier state, possibly of the previous owner of the id */
+			n->packet); /* the open packet may be about the previous owner of the id */
 	row->is_new = false;
 	changed = polled_change(row, &now);
 	process_counters_write(n->packet, pid, row->v, changed);
@@ -329,7 +329,10 @@ static void poll_process(struct process_poll *p, struct process_writer *n, int32
 		process_tracks_read(&p->tracks, n->files, pid, now.idle, &row->tracks);
 }
 
-/* Exits of threads are not tracked here: a thread whose id is a process now has exited. */
+/*
+ * Exits of threads are not tracked here. But a thread has exited if its id is now that of a
+ * process.
+ */
 static void forget_thread(struct process_poll *p, int32_t pid)
 {
 	int32_t tgid = pid_relations_tgid(&p->writer->relations, pid);
@@ -339,9 +342,10 @@ static void forget_thread(struct process_poll *p, int32_t pid)
 }
 
 /*
- * The report of its start may still be in a kernel ring. It has the time and the parent, which may
- * be another one in /proc by now (pid_map.h). So a task waits until the rings have been read up to
- * this time after it was first seen. Its id appears in /proc before the kernel emits the report.
+ * The report of a task's start may still be in a kernel ring: the id appears in /proc before the
+ * kernel emits the report. The report has the start time and the first parent; /proc may have
+ * another parent by now (pid_map.h). So a task without a row is queued only when the rings have
+ * been read up to REPORT_WAIT_S after the poll first saw it.
  */
 #define REPORT_WAIT_S 2
 
@@ -374,7 +378,7 @@ static void queue_unknown(struct process_poll *p, struct process_writer *n, stru
 		process_queue_add(q, tid);
 }
 
-/* Returns false after the last one. */
+/* Returns false after the last task. */
 static bool step_task(struct process_poll *p, struct process_writer *n, struct process_queue *q)
 {
 	int32_t pid, tid;

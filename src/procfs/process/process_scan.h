@@ -13,8 +13,8 @@
 #include "procfs/process/process_queue.h"
 
 /*
- * What a poll keeps of each process between passes: the files it holds open, and the last counters,
- * to find those that have changed. There is one row per existing process.
+ * Rows that a poll keeps between passes, one for each existing process: the open files of the
+ * process, and its last counters, to find those that have changed.
  *
  * A pass moves the row of each process it meets from the last pass (process_table_take). At its end
  * process_table_drop_exited() drops the rows of processes that it did not meet.
@@ -53,8 +53,8 @@ bool process_table_release(struct process_table *t);
 
 /*
  * Describes every existing task, in time slices. Tasks that start during the walk may be missed;
- * events report them. Those that started before the events began are found by a second walk, which
- * passes over the processes that are written (only_new).
+ * events report them. Tasks that started before the events began are found by a second walk, which
+ * skips the processes that are written already (only_new).
  */
 
 /* Zero-initialise. */
@@ -66,7 +66,7 @@ struct process_scan {
 	struct taskstats_socket taskstats; /* used if the kernel supports it */
 	unsigned n_waiting; /* threads whose names are to be requested; 0 between time slices */
 	struct taskstats_name waiting[TASKSTATS_MAX];
-	int32_t processes_of[TASKSTATS_MAX]; /* the processes of waiting */
+	int32_t processes_of[TASKSTATS_MAX]; /* the process of each thread in waiting */
 };
 
 /* Returns 0 or -errno. */
@@ -85,8 +85,8 @@ static inline bool process_scan_is_active(const struct process_scan *s)
 }
 
 /*
- * Passes over all processes, in time slices. A pass writes the counters that have changed, and
- * queues processes that are not in the trace yet; threads too if their CPU time is read. It forgets
+ * Polls all processes, in time slices. A pass writes the counters that have changed, and queues
+ * processes that are not in the trace yet; threads too if their CPU time is read. It forgets
  * processes that have exited since the last pass.
  */
 
@@ -111,12 +111,16 @@ struct process_poll {
 	struct pid_list processes; /* open while the tasks are walked */
 	struct process_table table;
 	struct process_tracks tracks; /* disabled unless the owner has initialised it */
-	struct pid_map unknown; /* s of CLOCK_BOOTTIME: a task without a row was seen; 0: none */
+	/* when the poll first saw a task that has no row: s of CLOCK_BOOTTIME; 0: it has not */
+	struct pid_map unknown;
 	uint32_t pass;
 };
 
 void process_poll_deinit(struct process_poll *p);
-/* An event has reported the task, which may be new to the id. */
+/*
+ * Call it when an event has reported the task: the poll no longer waits for that report. The id may
+ * belong to a new task.
+ */
 void process_poll_task_reported(struct process_poll *p, int32_t tid);
 /* Returns 0 or -errno. */
 int process_poll_begin(struct process_poll *p, struct process_writer *n);
@@ -128,7 +132,7 @@ bool process_poll_run(struct process_poll *p, struct process_writer *n, struct p
 		      const struct time_slice *slice);
 /* Ends a pass before it is complete. The state of the processes is kept. */
 void process_poll_end(struct process_poll *p);
-/* Forgets which counters were written. */
+/* Forgets which counters and tracks were written: the next pass writes them all. */
 void process_poll_clear(struct process_poll *p);
 static inline bool process_poll_is_active(const struct process_poll *p)
 {

@@ -26,15 +26,15 @@
  *	metadata bus -+--> events: tasks that started, were renamed or executed a program
  *	              +--> queue:  tasks that ran and may exit soon
  *	              +--> fds:    opened files, if the config requests their names
- *	start ----------> scan:   every task of the machine; at its end the start is confirmed. Once
- *	                          more, what is new, when the bus begins to report all starts
+ *	start ----------> scan:   every task of the machine; then the start is confirmed. Once more
+ *	                          for new processes when the bus begins to report all starts
  *	tick -----------> poll:   the counters of every process, if the config requests them
  *
  * A slice has at most one packet open at a time and leaves none open. While there is work the next
  * slice is due at once, after all other due events of the loop.
  *
- * There are three writers: readers drop the interned data of a sequence when a ProcessTree marks
- * new state, so counter tracks (process_tracks.h) use sequences of their own; see also
+ * There are up to three writers: readers drop the interned data of a sequence when a ProcessTree
+ * marks new state, so counter tracks (process_tracks.h) use sequences of their own; see also
  * tracks_set_thread_writer.
  *
  * A flush is answered when everything that the bus published, and the pending metadata of its
@@ -67,9 +67,9 @@ struct process_source {
 	uint32_t poll_ms; /* 0: no polling */
 	struct log_limit poll_errors;
 	struct log_limit loss_errors;
-	uint64_t dropped; /* packets of both writers when everything was last written again */
+	uint64_t dropped; /* dropped packets of all writers when everything was last rewritten */
 	bool scan_on_start;
-	bool scan_again; /* events began after the scan */
+	bool scan_again; /* the bus began to report all starts after the first scan */
 	bool on_demand;
 	bool wants_fds;
 	bool subscribed;
@@ -124,14 +124,14 @@ static bool has_publisher(const struct process_source *ds)
 	return ds->subscribed && metadata_bus_has_publisher(ds->bus, ds_session_id(ds->h));
 }
 
-/* Returns true if it reports every start. */
+/* Returns true if a publisher reports every start. */
 static bool knows_starts(const struct process_source *ds)
 {
 	return ds->subscribed &&
 	       metadata_bus_complete_kinds(ds->bus, ds_session_id(ds->h)) & METADATA_TASKS;
 }
 
-/* Returns until when it has reported every start; CLOCK_BOOTTIME. */
+/* Returns the time (CLOCK_BOOTTIME) until which every start has been reported; 0: of no time. */
 static uint64_t reported_until(const struct process_source *ds)
 {
 	if (!ds->subscribed)
@@ -164,7 +164,7 @@ static void forget_written(struct process_source *ds)
 		pid_map_clear(&ds->tree.relations.map);
 }
 
-/* The content of a dropped packet is unknown. */
+/* Writes everything again if packets were dropped: their content is unknown. */
 static void forget_dropped(struct process_source *ds)
 {
 	uint64_t dropped = writer_dropped(ds->writer);
@@ -179,7 +179,7 @@ static void forget_dropped(struct process_source *ds)
 	forget_written(ds);
 }
 
-/* Releases the open files, which may be thousands. */
+/* Releases the open files, which may be thousands. Returns false if the time slice ended before. */
 static bool release_files(struct process_source *ds, const struct time_slice *slice)
 {
 	while (process_table_release(&ds->poll.table)) {
@@ -356,13 +356,13 @@ static void on_metadata(void *ctx, const struct metadata_batch *batch)
 			"linux.process_stats: events of tasks exceeded the limit; some tasks "
 			"may have an old name or none");
 	ds->fds.dropped = 0;
-	/* Not now: the publisher records from its next step on. */
+	/* No scan yet: the publisher begins to record with its next step. */
 	if (!ds->knew_starts && knows_starts(ds)) {
 		ds->knew_starts = true;
 		ds->scan_again = ds->scan_on_start && !ds->stopping;
 		schedule(ds);
 	}
-	/* At once: the next slice may be too late for a task that is about to exit. */
+	/* Serve tasks at once: the next slice may be too late for a task that is about to exit. */
 	if (has_waiting_metadata(ds) && !evtimer_pending(ds->next_slice, NULL))
 		run_slice(ds);
 	else if (ds->flushes.n || ds->stopping)
@@ -513,7 +513,7 @@ static int process_create(struct ds_handle *h, const struct ds_env *env,
 	if (config->process_stats_config)
 		log_without_effect(config->process_stats_config);
 	/*
-	 * Before the start of any source: publishers check at their start whether there are
+	 * Subscribe before any source starts: publishers check at their start whether there are
 	 * subscribers.
 	 */
 	if (ds->on_demand)
@@ -560,7 +560,7 @@ static void process_flush(void *instance, uint64_t flush_id)
 		answer_flushes(ds);
 		(void)flushes_add(&ds->flushes, flush_id);
 	}
-	/* Not now: other sources of the session, flushed at the same time, may publish tasks. */
+	/* No answer yet: other sources of the session may publish tasks at this flush. */
 	schedule(ds);
 }
 

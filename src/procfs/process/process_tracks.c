@@ -11,10 +11,10 @@
 #include "gen/fields.h"
 
 /*
- * A reused id needs a new track: the track is identified by the id and its incarnation, the time at
- * which the id was first met. The first owner of an id has no incarnation, so that its track equals
- * that of other sources. A thread has exited if a pass does not meet it. If its id is met in
- * another process, or with less CPU time than before, it is another thread.
+ * A reused id needs a new track: a track is identified by the id and its incarnation, the time at
+ * which a pass first met the new owner of the id. The first owner of an id has no incarnation, so
+ * that its track equals that of other sources. A thread has exited if a pass does not meet it. If
+ * its id is met in another process, or with less CPU time than before, it is another thread.
  */
 
 #define EVENT_INSTANT 3 /* TrackEvent.Type */
@@ -181,7 +181,7 @@ void process_tracks_read(struct process_tracks *u, struct proc_files *f, int32_t
 		read_io(u, f, pid, row);
 	if (u->options.cgroup)
 		read_cgroup(u, f, pid, row);
-	/* It may have exited by now. */
+	/* The process may have exited by now. */
 	if (u->options.sched)
 		(void)pid_list_open(&u->threads, f->root, pid);
 }
@@ -299,7 +299,7 @@ bool process_tracks_drop_exited(struct process_tracks *u)
 	return t != NULL;
 }
 
-/* ---- all ---- */
+/* ---- processes and threads ---- */
 
 void process_tracks_end(struct process_tracks *u)
 {

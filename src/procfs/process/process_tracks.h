@@ -11,15 +11,15 @@
 struct writer;
 
 /*
- * Counters without a field in ProcessStats, as tracks below the process or thread:
+ * Writes counters that have no field in ProcessStats as tracks below the process or thread:
  *
  *	process --> "io.rchar" ... "io.cancelled_write_bytes"   /proc/PID/io
  *	        \-> "cgroup": instants, whose name is the path  /proc/PID/cgroup
  *	thread  --> "sched.run_ns", "sched.wait_ns"             /proc/PID/task/TID/schedstat
  *
  * A pass calls for each process process_tracks_read(), then process_tracks_thread() until it
- * returns false. Values are written when they change and at a flush. An instant has the cgroup of a
- * process when the process is new, when it moves to another cgroup, and after the incremental state
+ * returns false. Values are written when they change and at a flush. The cgroup of a process is
+ * written when the process is new, when it moves to another cgroup, and after the incremental state
  * was cleared.
  */
 
@@ -36,7 +36,7 @@ struct process_tracks_row {
 	uint32_t io[PROC_IO_KEYS];
 	bool has_io; /* io was read */
 	uint64_t cgroup_hash; /* hash of the cgroup that was written; 0: none */
-	uint32_t cgroup_clears; /* number of clears at that time */
+	uint32_t cgroup_clears; /* clears of struct process_tracks at that time */
 };
 
 struct thread_usage;
@@ -58,7 +58,7 @@ struct process_tracks {
 	uint32_t clears;
 };
 
-/* thread_writer: NULL if threads have no counters. Returns 0 or -ENOMEM. */
+/* Borrows the writers. thread_writer: NULL if threads have no counters. Returns 0 or -ENOMEM. */
 int process_tracks_init(struct process_tracks *u, struct writer *w, struct writer *thread_writer);
 void process_tracks_deinit(struct process_tracks *u);
 
@@ -69,13 +69,13 @@ static inline bool process_tracks_is_on(const struct process_tracks *u)
 
 /* Call it at the start of a time slice. */
 void process_tracks_begin(struct process_tracks *u);
-/* Reads and writes the tracks of one process. idle: it has not run since the last call, so that its
- * io is unchanged. */
+/* Reads and writes the tracks of one process. idle: the process has not run since the last call, so
+ * its io is unchanged. */
 void process_tracks_read(struct process_tracks *u, struct proc_files *f, int32_t pid, bool idle,
 			 struct process_tracks_row *row);
 /*
- * Reads one thread of that process. Returns true with its id in *ret_tid, or false if there are no
- * more.
+ * Reads one thread of the process of the last process_tracks_read(). Returns true with its id in
+ * *ret_tid, or false if there are no more.
  */
 bool process_tracks_thread(struct process_tracks *u, struct proc_files *f, int32_t *ret_tid);
 /* Removes the tracks of a process that has exited. */

@@ -18,7 +18,8 @@
  *	                                         time at which it was true
  *
  * An id is marked as seen only after its row was written. A reused id is forgotten if events report
- * it; without events the old row stays until the state is cleared.
+ * it; without events the old row stays until a poll finds that the task has exited, or the state is
+ * cleared.
  */
 
 #define KTHREADD 2 /* parent of all kernel threads */
@@ -40,7 +41,7 @@ static void describe_thread(struct process_writer *n, int32_t tgid, int32_t tid,
 	(void)pid_set_add(&n->seen, tid);
 }
 
-/* Writes the thread; for a process, its leader. */
+/* Writes the Thread row of a task, except that of a leader if skip_main_thread is set. */
 static void describe_task(struct process_writer *n, const struct proc_status *s)
 {
 	const struct proc_name *name = proc_status_has(s, PROC_STATUS_NAME) ? &s->name : NULL;
@@ -76,8 +77,8 @@ static void write_process(struct process_writer *n, const struct process_row *ro
 }
 
 /*
- * Readers of streams sort packets that are later than the last flush, however late they come, and
- * others that are not older than this.
+ * Readers that sort while they stream can put a packet in its place if its time is after the last
+ * flush, however late the packet comes, or at most RECENT_NS ago.
  */
 #define RECENT_NS 2000000000ull
 
@@ -89,13 +90,13 @@ static bool is_sorted_in(const struct process_writer *n, uint64_t ns)
 /*
  * A row names a parent, which readers look up at the time of the row. If the parent has exited by
  * then, readers create another process without a name, and the child is detached from its real
- * parent. Returns a time before the row at which the parent was there, if readers sort the row in
- * and the child (began_ns, or 0) is not younger. Returns 0 otherwise: the row has the time of its
- * packet.
+ * parent. So this function returns a time before that of the packet at which the parent existed. It
+ * returns 0 (the row has the time of its packet) if there is none, if readers cannot sort the row
+ * in, or if the child began later (began_ns; 0: unknown).
  *
- * The time is that of the parent's exit. If /proc has another parent by now (parent_now), but no
- * event has reported the exit, the event is still in a kernel ring: the time is just behind the
- * fork. It also is if the id of the parent has begun another task since.
+ * The time is that of the parent's exit. In two cases it is just behind the fork: /proc has another
+ * parent by now (parent_now) although no event has reported the exit, because that event is still
+ * in a kernel ring; or the id of the parent has begun another task since.
  */
 static uint64_t time_of_parent(const struct process_writer *n, const struct proc_status *s,
 			       int32_t parent_now, uint64_t began_ns)
@@ -115,7 +116,11 @@ static uint64_t time_of_parent(const struct process_writer *n, const struct proc
 	return ns;
 }
 
-/* parent_now: the parent in /proc. */
+/*
+ * Writes the row with the time of time_of_parent(). Without such a time a process that is not in
+ * the trace yet gets parent_now, its parent in /proc (or PID_NO_PARENT), if its first parent has
+ * ended.
+ */
 static void write_in_time(struct process_writer *n, const struct process_row *row,
 			  struct proc_status *s, int32_t parent_now, uint64_t began_ns)
 {
@@ -168,7 +173,9 @@ static void read_start(struct process_writer *n, int32_t pid, struct process_row
 	row->start_from_boot_ns = stat.starttime * n->files->ns_per_tick;
 }
 
-/* A process that has exited was written from its events. */
+/*
+ * Writes a process whose command line was missing. An exited process was written from its events.
+ */
 static void describe_again(struct process_writer *n, int32_t pid)
 {
 	struct process_row row = {.cmdline = ""};
@@ -198,8 +205,8 @@ void process_writer_read_again(struct process_writer *n, const struct time_slice
 }
 
 /*
- * began_ns: as in time_of_parent. Returns false if it has no command line and by_name forbids
- * to write the name instead.
+ * Writes a process. began_ns: as in time_of_parent(). Without a command line it writes the name
+ * instead if by_name is true; if by_name is false it returns false and writes nothing.
  */
 static bool describe_process(struct process_writer *n, struct proc_status *s, bool by_name,
 			     uint64_t began_ns)
@@ -370,13 +377,14 @@ static void describe_past_process(struct process_writer *n, const struct task_st
 		s->has |= 1u << PROC_STATUS_KTHREAD;
 	}
 	/*
-	 * Readers that know the parent take a row without one for another process of the same id.
-	 * If only the name of a written process changed, the row stays as it is.
+	 * Readers that know the parent take a row without a parent for another process of the same
+	 * id. So no Process row is written while another publisher may report the parent.
 	 */
 	if (t->awaits_start && !proc_status_has(s, PROC_STATUS_PPID)) {
 		describe_task(n, s);
 		return;
 	}
+	/* If only the name of a written process changed, its Process row stays as it is. */
 	if (t->is_new || t->file || !pid_set_has(&n->seen, s->pid) ||
 	    pid_set_has(&n->by_name, s->pid))
 		write_in_time(n, &row, s, PID_NO_PARENT, t->is_new ? t->began_ns : 0);
@@ -413,13 +421,13 @@ static bool is_other_name(const struct task_state *t, const struct proc_status *
 }
 
 /*
- * Reads the task. Returns false if it has exited or is exiting, or another task has its id; *s has
- * the known values then.
+ * Writes the task from its files. Returns false if it has exited or is exiting, or another task has
+ * its id; *s has the known values then.
  */
 static bool describe_there(struct process_writer *n, const struct task_state *t,
 			   struct proc_status *s)
 {
-	/* The known values of an exited task are sufficient: its files are gone. */
+	/* The files of an exited task are gone: the known values must suffice. */
 	bool is_past = t->closed || (t->has_ended && pid_relations_tgid(&n->relations, t->tid));
 	bool other_name;
 
@@ -439,7 +447,7 @@ static bool describe_there(struct process_writer *n, const struct task_state *t,
 	if (other_name && n->options.thread_names) {
 		take_name(s, t);
 		process_packet_next_at(n->packet, t->last_ns);
-		/* Not its numbers in namespaces: this row is before that of its process. */
+		/* No ids in namespaces: this row is before that of its process. */
 		s->n_nspid = 0;
 		describe_task(n, s);
 	}

@@ -22,7 +22,7 @@ struct process_writer_options {
 };
 
 #define PROCESS_UNREAD_MAX                                                                         \
-	1024u /* above this number the name is written in place of the command line */
+	1024u /* above this number a missing command line is not read again; the name stays */
 
 /* The owner sets options, files and packet; the rest is zero-initialised. */
 struct process_writer {
@@ -45,8 +45,8 @@ struct process_writer {
 void process_writer_deinit(struct process_writer *n);
 
 /*
- * Reads the missing command lines again until the time slice is over, and writes the rows of those
- * it gets.
+ * Reads the missing command lines again until the time slice is over, and writes the rows of the
+ * processes that have one now.
  */
 void process_writer_read_again(struct process_writer *n, const struct time_slice *slice);
 
@@ -75,18 +75,18 @@ void process_writer_write_named_thread(struct process_writer *n, int32_t pid, in
 				       const struct proc_name *name);
 
 /*
- * The state of a task as events reported it, merged over time, starting with its start if that was
- * reported.
+ * The state of a task: what events reported about it, merged, from its start on if an event
+ * reported the start.
  */
 struct task_state {
 	uint64_t began_ns; /* CLOCK_BOOTTIME; 0: no start was reported, or its time is unknown */
 	uint64_t last_ns; /* time of the last event; 0: unknown */
 	int32_t tid;
-	int32_t creator; /* if its start was reported */
-	int32_t was; /* its id before an exec gave it the id of its leader; 0: the same */
+	int32_t creator; /* valid if is_new */
+	int32_t was; /* its id before an exec gave it the id of its leader; 0: no change */
 	bool is_new;
-	bool is_thread; /* likewise */
-	bool is_sibling; /* it started as a sibling of its creator (CLONE_PARENT) */
+	bool is_thread; /* valid if is_new */
+	bool is_sibling; /* valid if is_new: it is a sibling of its creator (CLONE_PARENT) */
 	bool awaits_start; /* another publisher may report its start */
 	bool has_name;
 	bool has_ended;

@@ -18,15 +18,15 @@
  *	answer     | nlmsghdr | genlmsghdr | AGGR_PID: | PID | (NULL) | STATS: struct taskstats |
  *	or         | nlmsghdr | nlmsgerr |				one message each
  *
- * When the request returns, the kernel has put all answers into the socket. Tasks without an answer
- * do not exist.
+ * When sendto() returns, the kernel has put all answers into the socket. Tasks without an answer do
+ * not exist.
  */
 
 /* The needed members of struct taskstats are before this offset; later versions append members. */
 #define STATS_NEEDED                                                                               \
 	(offsetof(struct taskstats, ac_tgid) + sizeof(((struct taskstats *)0)->ac_tgid))
 #define VERSION_MIN 12
-/* This version inserted members in the middle; the next one appends them again. */
+/* Version 15 inserted members in the middle; version 16 appends them instead. */
 #define VERSION_BROKEN 15
 
 /* Longer answers are truncated after the needed part. */
@@ -43,14 +43,17 @@ struct request {
 	};
 };
 
-/* The parts form one message without gaps. */
+/* Bytes of a request that ends with a task id or a family. struct request has no gaps. */
 #define REQUEST_TID_BYTES (offsetof(struct request, tid) + sizeof(uint32_t))
 #define REQUEST_FAMILY_BYTES sizeof(struct request)
 _Static_assert(REQUEST_TID_BYTES % NLMSG_ALIGNTO == 0, "requests are aligned");
 
 /* ---- messages ---- */
 
-/* Returns the payload of an attribute, or what exists of it; NULL: there is none. */
+/*
+ * Returns the payload of the first attribute of the type, or what exists of it, and its end; NULL:
+ * there is none.
+ */
 static const char *find_attr(const char *p, const char *end, unsigned type, const char **ret_end)
 {
 	struct nlattr a;
@@ -68,7 +71,7 @@ static const char *find_attr(const char *p, const char *end, unsigned type, cons
 	return NULL;
 }
 
-/* Returns the attributes of an answer; NULL: it is not an answer. */
+/* Returns the attributes of an answer; NULL: it is too short. */
 static const char *attrs_of(const char *msg, size_t len)
 {
 	return len < NLMSG_HDRLEN + GENL_HDRLEN ? NULL : msg + NLMSG_HDRLEN + GENL_HDRLEN;
@@ -93,8 +96,9 @@ static int parse_stats(const char *p, size_t len, int32_t *ret_tgid, struct proc
 }
 
 /*
- * Parses one answer of the kernel. Returns the index of its request, counted from seq, or -EBADMSG
- * if it answers none of them. *ret_tgid is 0 if the task has exited.
+ * Parses one answer of the kernel to n requests with sequence numbers from seq on. Returns the
+ * index of its request, or -EBADMSG if the answer is invalid or belongs to no request. *ret_tgid is
+ * 0 if the kernel answered with an error: the task has exited.
  */
 static int taskstats_parse(const void *msg, size_t len, uint32_t seq, size_t n, int32_t *ret_tgid,
 			   struct proc_name *ret_name)
@@ -131,7 +135,7 @@ static int send_all(int fd, const void *msg, size_t len)
 	return n < 0 ? -errno : (size_t)n != len ? -EIO : 0;
 }
 
-/* Returns the id of the family in messages. */
+/* Asks the kernel for the id of the taskstats family. Returns 0 or -errno. */
 static int find_family(int fd, uint16_t *ret_family)
 {
 	struct request q = {
@@ -184,7 +188,7 @@ static int ask(struct taskstats_socket *t, const struct taskstats_name *names, s
 	return send_all(t->fd, msg, n * REQUEST_TID_BYTES);
 }
 
-/* Receives some answers. Returns their number or -errno. */
+/* Receives some answers and stores them in names. Returns their number or -errno. */
 static int take_some(struct taskstats_socket *t, struct taskstats_name *names, size_t n,
 		     size_t left)
 {
@@ -258,7 +262,7 @@ int taskstats_open(struct taskstats_socket *t)
 	if (r < 0)
 		return r;
 	*t = (struct taskstats_socket){.open = true, .fd = TAKE_FD(fd), .family = family};
-	/* Checks the permission, and that the answer is understood. */
+	/* This request checks the permission, and that the answer is understood. */
 	r = taskstats_get(t, &self, 1);
 	if (r == 0 && self.tgid != getpid()) {
 		taskstats_close(t);

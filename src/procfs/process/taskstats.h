@@ -9,8 +9,8 @@
 
 /*
  * Reads the names of many tasks with taskstats (generic netlink), at a third of the cost of
- * /proc/PID/task/TID/comm. It needs CONFIG_TASKSTATS version 12 (Linux 5.17), CAP_NET_ADMIN, the
- * initial network namespace, and ids of the own pid namespace.
+ * /proc/PID/task/TID/comm. It needs CONFIG_TASKSTATS with version 12 or later of the format (Linux
+ * 5.17), CAP_NET_ADMIN, the initial network namespace, and task ids of its own pid namespace.
  *
  * Format and source: Documentation/accounting/taskstats.rst, linux/taskstats.h.
  */

@@ -15,8 +15,8 @@ struct sys_buddyinfo {
 };
 
 /*
- * "Node 0, zone   Normal   1 2 3": the number of free blocks of each order. The kernel's configuration
- * sets how many orders there are.
+ * Parses "Node 0, zone   Normal   1 2 3": the number of free blocks of each order. The
+ * configuration of the kernel sets how many orders there are.
  */
 static int parse_zone(struct sys_packet *p, struct span line)
 {

@@ -71,10 +71,10 @@ static bool sys_cpus_have_grown(struct sys_cpus *c, const char *sys_root, uint64
 struct sys_cpufreq {
 	struct sys_file *files; /* owned; one for each CPU up to the highest */
 	size_t cap;
-	uint32_t *khz; /* owned; the same */
+	uint32_t *khz; /* owned; one for each CPU */
 	size_t cap_khz;
 	struct sys_cpus cpus;
-	uint32_t next; /* CPU, of this pass */
+	uint32_t next; /* next CPU of this pass */
 	bool any; /* a value was read in this pass */
 	struct sys_errors errors;
 };
@@ -96,7 +96,7 @@ static void write_all(struct sys_cpufreq *s, struct sys_packet *p)
 {
 	struct pb_enc *e;
 
-	/* No driver: this was logged, and zeros would be wrong. */
+	/* Without a driver no CPU has a value: this was logged, and zeros would be wrong. */
 	if (!s->any)
 		return;
 	e = sys_packet_open(p);
@@ -192,7 +192,7 @@ struct sys_cpuidle {
 	struct idle_cpu *all; /* owned; one for each CPU up to the highest */
 	size_t cap;
 	struct sys_cpus cpus;
-	uint32_t next; /* CPU, of this pass */
+	uint32_t next; /* next CPU of this pass */
 	struct sys_errors errors;
 };
 

@@ -18,7 +18,7 @@
 struct device {
 	struct sys_file file;
 	char *type; /* owned; of a thermal zone */
-	uint32_t extra; /* signed temperature */
+	uint32_t extra; /* extra counter of the temperature, which is signed */
 };
 
 struct sys_devices {
@@ -190,7 +190,7 @@ static int open_kind(struct sys_packet *p, const struct kind *kind, void **ret_s
 	return 0;
 }
 
-/* One device a step, because a sensor may be slow. */
+/* Serves one device a step, because a sensor may be slow. */
 static bool devices_step(void *state, struct sys_packet *p)
 {
 	struct sys_devices *s = state;

@@ -64,7 +64,7 @@ struct sys_disk {
 	uint32_t group;
 	uint32_t counters[COLUMNS]; /* slots of extra_counters_put */
 	uint32_t pass; /* last pass that met the disk */
-	bool is_here; /* last known value */
+	bool is_here; /* it exists, as far as known */
 };
 
 static void sys_disks_deinit(struct sys_disks *d)
@@ -191,7 +191,7 @@ static int parse_disk(struct sys_diskstats *s, struct sys_packet *p, struct span
 		return -EBADMSG;
 	while (n < sizeof(disk_fields) && number_table_u64(&line, &v[n]))
 		n++;
-	/* Every kernel has the numbers up to the time of writing. */
+	/* Every kernel has the first 11 numbers, up to time_in_queue. */
 	if (n < 11)
 		return -EBADMSG;
 	e = sys_packet_open(p);

@@ -82,7 +82,7 @@ bool sys_names_equal(const struct sys_names *a, const struct sys_names *b)
 	return true;
 }
 
-/* Values of /sys are at most a page. */
+/* A value of /sys has at most one page, and pages have up to 64 KiB. */
 #define ONCE_MAX 65536
 
 static char *path_of(const char *root, const char *fmt, va_list ap)
@@ -131,7 +131,7 @@ static bool may_be_shown(const struct stat *st, dev_t public_on)
 	return S_ISREG(st->st_mode) && (st->st_mode & S_IROTH) && st->st_dev == public_on;
 }
 
-/* Checked before the open too, because an open may have side effects. */
+/* open_file() checks the file before the open too, because an open may have side effects. */
 static int check_file(const struct sys_file *f)
 {
 	struct stat st;

@@ -21,11 +21,11 @@
 #define SYS_NAMES_MAX 8192
 
 struct sys_names {
-	char **names; /* owned, as each of them */
+	char **names; /* owned, as are the strings */
 	size_t n;
 };
 
-/* digits: takes only names that are the prefix and a number. Returns 0 or -errno, with no names. */
+/* digits: takes only names that are the prefix and a number. Returns 0, or -errno with s empty. */
 int sys_names_read(struct sys_names *s, const char *folder, const char *prefix, bool digits);
 void sys_names_deinit(struct sys_names *s);
 bool sys_names_equal(const struct sys_names *a, const struct sys_names *b);
@@ -52,7 +52,7 @@ struct sys_file {
 	 */
 	bool whole;
 	uint64_t retry; /* CLOCK_MONOTONIC; the file is not opened before this time */
-	/* Set by the owner or 0: a larger file is -EFBIG. */
+	/* Set by the owner: a larger file is -EFBIG. 0: SYS_FILE_SIZE_MAX. */
 	size_t max;
 	/*
 	 * Set by the owner or 0: a file that is not regular, not on this device, or not readable by

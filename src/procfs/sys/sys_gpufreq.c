@@ -12,8 +12,8 @@
 
 /*
  * The frequency of each GPU in MHz, if its driver reports it: Adreno (kgsl) in Hz, Intel in MHz,
- * AMD as the marked line of a table, "1: 700Mhz *". Values have an order only: Adreno first, then
- * the cards. If a poll finds no file, it searches again every ten seconds.
+ * AMD as the marked line of a table, "1: 700Mhz *". The field has no GPU id, only an order: Adreno
+ * first, then the cards. If a poll finds no file, it searches again every ten seconds.
  */
 
 #define CARDS 16
@@ -29,9 +29,9 @@ struct gpu {
 struct sys_gpufreq {
 	struct gpu gpus[GPUS_MAX];
 	unsigned n;
-	unsigned next; /* GPU, of this pass */
+	unsigned next; /* next GPU of this pass */
 	uint64_t mhz[GPUS_MAX]; /* of this pass */
-	bool any; /* has been read in this pass */
+	bool any; /* a value was read in this pass */
 	uint64_t list_again; /* CLOCK_MONOTONIC */
 	struct sys_errors errors;
 };
@@ -124,7 +124,7 @@ static void write_all(struct sys_gpufreq *s, struct sys_packet *p)
 	struct pb_enc *e;
 
 	if (!s->any) {
-		/* All were removed; others may appear. */
+		/* All GPUs were removed; others may appear. */
 		forget(s, p);
 		return;
 	}

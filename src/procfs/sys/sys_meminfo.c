@@ -32,7 +32,7 @@ struct sys_table_line {
 
 struct sys_table {
 	uint32_t field; /* field of SysStats: repeated {key = 1, value = 2} */
-	uint32_t (*number_of)(struct span name); /* 0: there is none */
+	uint32_t (*number_of)(struct span name); /* the id in SysStats; 0: none */
 	bool (*is_total)(struct span name); /* true if a counter without an id is monotonic */
 	bool all; /* record counters without an id too */
 	uint32_t group; /* group of those counters */
@@ -124,7 +124,10 @@ static uint32_t make_extra(const struct sys_table *t, struct sys_packet *p, stru
 	return extra_counters_find(&p->extras, t->group, name, &kind);
 }
 
-/* This line and all after it are new or have moved. */
+/*
+ * Stores the name of line i: this line and all after it are new or have moved. Returns 0, -EBADMSG
+ * or -ENOMEM.
+ */
 static int learn(struct sys_table *t, struct sys_packet *p, size_t i, struct span line)
 {
 	struct span name = name_of(line);
@@ -184,7 +187,7 @@ static int parse_line(struct sys_table *t, struct sys_packet *p, size_t i, struc
 	return 0;
 }
 
-/* Returns 0, or -EBADMSG if there are lines without a name and a value, or no line at all. */
+/* Returns 0; -EBADMSG if there are lines without a name and a value, or no line; or -ENOMEM. */
 static int sys_table_parse(struct sys_table *t, struct sys_packet *p, struct span text)
 {
 	struct span line;
@@ -218,7 +221,7 @@ static uint32_t meminfo_number(struct span name)
 	return 0;
 }
 
-/* The name of an id is the kernel's name in upper case (enum VmstatCounters). */
+/* The name of an id is "VMSTAT_" and the kernel's name in upper case (enum VmstatCounters). */
 static uint32_t vmstat_number(struct span name)
 {
 	char key[64] = "VMSTAT_";

@@ -87,7 +87,7 @@ uint32_t extra_counters_find(struct extra_counters *x, uint32_t group, struct sp
 	return at != EXTRA_COUNTER_NONE ? at : extra_counters_add(x, group, name, kind);
 }
 
-/* Returns NULL if there is no such counter. */
+/* Notes that the counter is set, and returns it; NULL if there is no such counter. */
 static struct extra_counter *fresh(struct extra_counters *x, uint32_t counter)
 {
 	if (counter >= x->n || x->n_fresh == x->n)

@@ -39,7 +39,9 @@ struct extra_counters {
 	size_t n_fresh, fresh_cap;
 };
 
-/* sys_packet_end() writes the values, sys_packet_deinit() frees the counters. */
+/*
+ * Returns 0 or -ENOMEM. sys_packet_end() writes the values, sys_packet_deinit() frees the counters.
+ */
 int extra_counters_init(struct extra_counters *x, const char *source, struct writer *w);
 
 /* Returns the group of a file, such as "vmstat". */
@@ -57,8 +59,9 @@ uint32_t extra_counters_find(struct extra_counters *x, uint32_t group, struct sp
 /* Sets the value. Call it at most once for each counter between two writes. */
 void extra_counters_set(struct extra_counters *x, uint32_t counter, int64_t value);
 /*
- * Finds and sets a counter. *slot caches it for the caller and is 0 at first. Returns false above
- * the limit of counters.
+ * Adds a counter at the first call, and sets it. *slot identifies the counter for later calls and
+ * is 0 at first. The name must be new in its group. Returns false above the limit of counters, or
+ * if memory runs out.
  */
 bool extra_counters_put(struct extra_counters *x, uint32_t *slot, uint32_t group, struct span name,
 			const struct track_spec *kind, int64_t value);
@@ -78,7 +81,7 @@ void extra_counters_set_double(struct extra_counters *x, uint32_t counter, doubl
 /* Limit of file descriptors that one session keeps open. Files above it are opened at each read. */
 #define SYS_PACKET_FDS_MAX 4096
 
-/* Read errors of one table. Zero-initialise, but for what. */
+/* Read errors of one table. Zero-initialise all but what. */
 struct sys_errors {
 	const char *what; /* name of the table in messages: "slab" */
 	char path[128]; /* the first file that failed */
@@ -98,7 +101,7 @@ struct sys_packet {
 	uint64_t now; /* CLOCK_MONOTONIC at the start of the time slice, ns */
 	uint64_t begun; /* CLOCK_BOOTTIME at the same moment */
 	struct pb_enc *e; /* encoder of the open SysStats, or NULL */
-	struct sys_errors *errors; /* list of all tables; owned by the tables */
+	struct sys_errors *errors; /* list of the tables with errors; owned by the tables */
 	bool has_new_errors;
 };
 
@@ -109,7 +112,8 @@ struct pb_enc *sys_packet_open(struct sys_packet *p);
 void sys_packet_end(struct sys_packet *p);
 
 /*
- * Counts a file that could not be read or parsed, and logs the first one. error: a positive errno.
+ * Counts a file that could not be read or parsed, and logs the first error of a table. error: a
+ * positive errno.
  */
 void sys_packet_error(struct sys_packet *p, struct sys_errors *t, const char *path, int error);
 /* Counts that /sys lists no CPU. */

@@ -25,12 +25,12 @@ static const struct {
 struct sys_psi {
 	struct sys_file files[RESOURCES];
 	struct sys_errors errors[RESOURCES];
-	uint32_t irq_full; /* the counter */
+	uint32_t irq_full; /* extra counter of interrupts */
 	unsigned n; /* number of resources; many kernels lack that of interrupts */
 	unsigned next; /* next resource of this pass */
 };
 
-/* Returns the total in ns, saturated. */
+/* Finds the total of the line, in ns, saturated. Returns 0 or -EBADMSG. */
 static int total_of(struct span line, uint64_t *ret_ns)
 {
 	struct span word;
@@ -54,7 +54,7 @@ static int parse_line(const struct sys_psi *s, struct sys_packet *p, struct span
 	uint64_t ns;
 	int r;
 
-	/* A line of a newer kernel. */
+	/* Skip a line that a newer kernel may have. */
 	if (!some && !number_table_take(&line, "full "))
 		return 0;
 	*known = true;

@@ -14,10 +14,11 @@
  * The slab caches of the kernel. To generate /proc/slabinfo the kernel walks the list of partial
  * slabs of every cache, which takes a millisecond or more. The number of slabs is also in
  * /sys/kernel/slab/CACHE/slabs, at half the cost for all caches together. So slabinfo is read at
- * the first poll and every ten seconds to list the caches, and those files in the polls between.
- * Caches without slabs, half of them on an idle machine, are read once a second only. Before Linux
- * 5.9 a cache was split by memory cgroup and only slabinfo had the sum; and the files need
- * CONFIG_SLUB_DEBUG. Where that applies slabinfo is read in each poll.
+ * the first poll and every ten seconds to list the caches, and the files of the caches in the polls
+ * between. Caches without slabs, half of them on an idle machine, are read once a second only.
+ *
+ * The files need CONFIG_SLUB_DEBUG. Before Linux 5.9 a cache was split by memory cgroup and only
+ * slabinfo had the sum. Without usable files slabinfo is read in each poll.
  */
 
 #define LIST_NS SYS_FILE_RETRY_NS
@@ -30,7 +31,7 @@
 struct cache {
 	char *name; /* owned */
 	uint32_t pages; /* of a slab */
-	bool empty; /* time of the last read */
+	bool empty; /* it had no slabs at the last read */
 	struct sys_file slabs;
 };
 
@@ -43,7 +44,7 @@ struct sys_slab {
 	size_t next; /* next cache of this pass */
 	bool with_empty; /* this pass reads empty caches too */
 	uint64_t list_again; /* CLOCK_MONOTONIC */
-	uint64_t empty_again; /* the same */
+	uint64_t empty_again; /* CLOCK_MONOTONIC, ns */
 };
 
 static void write_cache(struct sys_packet *p, struct span name, uint64_t pages, uint64_t slabs)
@@ -69,8 +70,8 @@ static void forget_from(struct sys_slab *s, struct sys_packet *p, size_t from)
 }
 
 /*
- * Makes cache i the one of that name: keeps it, or replaces it and drops all after it. Returns 0 or
- * -errno.
+ * Makes the cache of that name number i: keeps it, or replaces cache i and drops all after it.
+ * Returns 0 or -errno.
  */
 static int set_cache(struct sys_slab *s, struct sys_packet *p, size_t i, struct span name,
 		     uint64_t pages)
@@ -198,7 +199,7 @@ static bool slab_step(void *state, struct sys_packet *p)
 
 /* ---- the source ---- */
 
-/* Checks that caches are not split by memory cgroup. */
+/* Returns true if caches are not split by memory cgroup. */
 static bool has_whole_caches(const char *proc_root)
 {
 	_cleanup_(strbuf_deinit) struct strbuf release = {0};

@@ -27,7 +27,7 @@ struct sys_source {
 	bool (*step)(void *state, struct sys_packet *p);
 	/*
 	 * Parses the text of the file, which is untrusted, and writes its values. Returns 0, or
-	 * -EBADMSG if a part of it was invalid and skipped.
+	 * -EBADMSG if a part of it was invalid and skipped. May be NULL; step does not need it.
 	 */
 	int (*parse)(void *state, struct sys_packet *p, struct span text);
 	void (*close)(void *state, struct sys_packet *p);
@@ -40,7 +40,7 @@ extern const struct sys_source sys_meminfo, sys_vmstat, sys_stat, sys_buddyinfo,
 /* All tables, terminated by NULL. */
 extern const struct sys_source *const sys_sources[];
 
-/* Small messages of SysStats. */
+/* Helpers that write small messages of SysStats. */
 
 _Static_assert(PB_SYS_STATS_MEMINFO_VALUE_KEY == 1 && PB_SYS_STATS_MEMINFO_VALUE_VALUE == 2 &&
 		       PB_SYS_STATS_VMSTAT_VALUE_KEY == 1 && PB_SYS_STATS_VMSTAT_VALUE_VALUE == 2 &&

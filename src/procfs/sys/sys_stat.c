@@ -17,7 +17,7 @@
  * word; unknown lines are skipped.
  */
 
-/* The id of an interrupt is its position in the line; further ones are skipped. */
+/* The id of an interrupt is its position in the line; higher ids are skipped. */
 #define IRQS_MAX (1u << 20)
 
 /* Lines of one number without a field in SysStats: each is an extra counter. To add one, add a
@@ -38,7 +38,7 @@ struct sys_stat {
 	uint64_t ns_per_tick;
 	/* EXTRA_COUNTER_NONE if they are not selected */
 	uint32_t extras[ARRAY_SIZE(stat_extras)];
-	bool guests; /* theirs are wanted */
+	bool guests; /* times of guests are wanted */
 	uint32_t group; /* group of all extra counters */
 	struct guest_times *of_cpu; /* owned; by CPU */
 	size_t n_cpus, cap_cpus;
@@ -61,7 +61,7 @@ static struct guest_times *guests_of(struct sys_stat *s, uint64_t cpu)
 	return &s->of_cpu[cpu];
 }
 
-/* The columns without a field; kernels before 2.6.33 have none or one. */
+/* Parses the times of guests: columns without a field. Kernels before 2.6.33 have none or one. */
 static int parse_guests(struct sys_stat *s, struct sys_packet *p, uint64_t cpu, struct span line)
 {
 	static const struct span names[GUEST_TIMES] = {{"guest", 5}, {"guest_nice", 10}};
@@ -81,7 +81,7 @@ static int parse_guests(struct sys_stat *s, struct sys_packet *p, uint64_t cpu, 
 	return 0;
 }
 
-/* The columns with a field, in order. */
+/* Parses the columns with a field, in order, then the others. */
 static int parse_cpu(struct sys_stat *s, struct sys_packet *p, struct span line)
 {
 	struct pb_enc *e;
@@ -99,7 +99,7 @@ static int parse_cpu(struct sys_stat *s, struct sys_packet *p, struct span line)
 	return s->guests ? parse_guests(s, p, cpu, line) : 0;
 }
 
-/* "TOTAL COUNT COUNT ...". */
+/* Parses "TOTAL COUNT COUNT ...". zeros: also writes counts of 0. */
 static int parse_counts(struct sys_packet *p, struct span line, uint32_t total_field,
 			uint32_t field, bool zeros)
 {
@@ -111,7 +111,7 @@ static int parse_counts(struct sys_packet *p, struct span line, uint32_t total_f
 	e = sys_packet_open(p);
 	pb_enc_u64(e, total_field, v);
 	for (uint32_t i = 0; i < IRQS_MAX; i++) {
-		/* The common case. */
+		/* The common case: skip a run of zeros. */
 		while (!zeros && line.len >= 3 && memcmp(line.p, " 0 ", 3) == 0) {
 			line = (struct span){line.p + 2, line.len - 2};
 			i++;
@@ -162,7 +162,7 @@ static int parse_line(struct sys_stat *s, struct sys_packet *p, struct span line
 	return 0;
 }
 
-/* Checks whether any is selected. */
+/* Returns true if the line begins with a known word, selected or not. */
 static bool is_known(struct span line)
 {
 	static const char *const words[] = {"cpu", "intr ", "softirq ", "processes "};

@@ -14,7 +14,7 @@
 #include "base/core/mem.h"
 #include "base/event_loop/time_slice.h"
 
-/* Small files first; passes over many files last. */
+/* In the order of a pass: small files first, tables of many files last. */
 const struct sys_source *const sys_sources[] = {
 	&sys_stat,	&sys_meminfo, &sys_vmstat,  &sys_psi,	  &sys_buddyinfo,
 	&sys_diskstats, &sys_cpufreq, &sys_devfreq, &sys_gpufreq, &sys_thermal,
@@ -28,9 +28,9 @@ const struct sys_source *const sys_sources[] = {
  *	                the stop, after a poll of the tables that were not polled just now
  *
  * A table is due at multiples of its period, so that several tables share one packet. There is one
- * timer, set at the end of a pass. A table that is due during a long pass waits for its end; one
- * that was part of the pass waits for the next multiple after it. So a period that is too short for
- * the machine skips polls and never starves the loop.
+ * timer, set at the end of a pass. A table that is due during a long pass waits for its end; a
+ * table that was part of the pass waits for the next multiple after it. So a period that is too
+ * short for the machine skips polls and never starves the loop.
  */
 
 #define PERIOD_MIN_MS 10u
@@ -50,9 +50,9 @@ struct slot {
 	void *state;
 	uint32_t period_ms;
 	uint64_t due; /* CLOCK_MONOTONIC, ms */
-	uint64_t polled_ms; /* start of its last pass; likewise */
+	uint64_t polled_ms; /* start of its last pass; CLOCK_MONOTONIC, ms */
 	bool active; /* has steps left in this pass */
-	bool polled; /* in this pass */
+	bool polled; /* is or was active in this pass */
 };
 
 struct sys_stats {
@@ -74,7 +74,7 @@ static uint64_t now_ms(void)
 	return clock_mono_ns() / NS_PER_MS;
 }
 
-/* ---- when ---- */
+/* ---- timer and steps ---- */
 
 static void set_tick(struct sys_stats *ds)
 {
@@ -185,7 +185,7 @@ static void on_tick(evutil_socket_t fd, short what, void *ctx)
 	run_slice(ds);
 }
 
-/* Uses the active pass, or starts one. */
+/* Adds tables that were not polled for NEW_MS to the active pass, or starts a pass. */
 static void poll_old_tables(struct sys_stats *ds)
 {
 	uint64_t now = now_ms();

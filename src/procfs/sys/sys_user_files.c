@@ -67,7 +67,7 @@ static void add_word(struct name *n, struct span word)
 	n->len += gap + word.len;
 }
 
-/* The words after the last number start a new name, below that of the line. */
+/* The first word after a number starts a new name, which begins with that of the line. */
 static void take_word(struct name *n, struct span word, bool is_first)
 {
 	bool colon = span_ends(word, ":");
@@ -95,7 +95,7 @@ static void report_number(struct parser *p, const struct name *n, const struct c
 	p->fn(p->ctx, (struct span){text, (size_t)len}, v);
 }
 
-/* "key=value" */
+/* Takes "key=value". Returns false if the word is no such pair. */
 static bool take_pair(struct parser *p, struct span word)
 {
 	const char *eq = memchr(word.p, '=', word.len);
@@ -179,7 +179,7 @@ struct user_file {
 struct sys_files {
 	struct user_file *files; /* owned */
 	size_t n;
-	size_t next; /* file, of this pass */
+	size_t next; /* next file of this pass */
 	uint32_t pass;
 	struct sys_packet *p; /* borrowed during a step */
 };
@@ -274,10 +274,7 @@ static bool files_step(void *state, struct sys_packet *p)
 
 /* ---- the config ---- */
 
-/*
- * The file must be below the root and must not belong to a process: that may be one of another
- * user, or this one.
- */
+/* Returns the part of path behind root and its slash, or NULL if path is not below root. */
 static const char *below(const char *path, const char *root)
 {
 	size_t n = strlen(root);
@@ -285,6 +282,10 @@ static const char *below(const char *path, const char *root)
 	return strncmp(path, root, n) == 0 && path[n] == '/' ? path + n + 1 : NULL;
 }
 
+/*
+ * Returns true if rest names a file that belongs to no process: the process may be one of another
+ * user, or this one.
+ */
 static bool is_named_well(const char *rest, bool of_proc)
 {
 	if (!*rest || strstr(rest, "..") || rest[strlen(rest) - 1] == '/')
