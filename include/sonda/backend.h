@@ -49,7 +49,7 @@ struct sonda_backend_options {
 	 */
 	int (*connect)(void *ctx, enum sonda_port port);
 	void *ctx;
-	const char *producer_name; /* NULL: the first word of /proc/self/cmdline */
+	const char *producer_name; /* NULL: the first argument in /proc/self/cmdline */
 	uint32_t shm_size; /* bytes, a hint to the service; 0: 1 MiB */
 	uint32_t shm_page_size; /* 0: 4096 */
 	/* Not 0: this process creates the shared memory, of shm_size bytes, and passes it when it
@@ -65,8 +65,9 @@ struct sonda_backend_options {
  */
 int sonda_backend_add(const struct sonda_backend_options *options, struct sonda_backend **ret);
 
-/* Waits until the service has accepted this process's data sources. Returns 0, -ETIMEDOUT or
- * -ENOTCONN (after sonda_shutdown(), or in a child after fork()). */
+/* Waits until the service has accepted this process's data sources, at most timeout_ms (negative:
+ * does not wait). Returns 0, -ETIMEDOUT or -ENOTCONN (after sonda_shutdown(), or in a child after
+ * fork()). */
 int sonda_backend_wait(struct sonda_backend *b, int timeout_ms);
 
 /* Sends the data of all threads for this service, disconnects and frees b. Sessions of the service

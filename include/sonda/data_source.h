@@ -103,7 +103,7 @@ enum sonda_full_policy {
 struct sonda_data_source_options {
 	size_t size; /* sizeof(struct sonda_data_source_options) */
 	const char *name; /* copied */
-	const struct sonda_data_source_callbacks *callbacks; /* borrowed; NULL: none */
+	const struct sonda_data_source_callbacks *callbacks; /* copied; NULL: none */
 	void *ctx;
 	/* Zeroed memory for each thread in each instance: sonda_writer_state(). */
 	size_t thread_state_size;
@@ -111,15 +111,15 @@ struct sonda_data_source_options {
 	/* The source has an incremental state, which the service may clear. */
 	bool handles_incremental_state_clear;
 	/* Further fields of the DataSourceDescriptor, serialized (track_event_descriptor); copied.
-	 * The library writes name, id and the flags of stop, start, clear and flush itself. */
+	 * The library itself writes name, id and the flags of stop, start and clear. */
 	const void *descriptor;
 	size_t descriptor_len;
 };
 
 /*
  * Registers a data source with every backend, those of a later sonda_init() too. ds must stay valid
- * until it is unregistered. Returns 0; -EEXIST: the name or ds is registered already; -EINVAL;
- * -ENOMEM.
+ * until it is unregistered. Returns 0; -EEXIST: the name or ds is registered already; -ENOSPC: the
+ * process has 64 data sources; -EINVAL; -ENOMEM.
  */
 int sonda_data_source_register(struct sonda_data_source *ds,
 			       const struct sonda_data_source_options *options);
@@ -211,8 +211,9 @@ static inline void sonda_iterator_end(struct sonda_iterator *it)
 		sonda_writer_leave(it->writer);
 }
 
-/* Runs the statement once for each instance that records, with w its writer. break, return and goto
- * may leave it; longjmp() and exceptions from C code may not. */
+/* Runs the statement once for each instance that records, with w its writer. break and continue go
+ * on to the next instance; return and goto may leave the statement. longjmp() and exceptions from C
+ * code may not. */
 #define SONDA_TRACE(data_source, w)                                                                \
 	for (struct sonda_iterator w##_iterator                                                    \
 	     __attribute__((cleanup(sonda_iterator_end))) = sonda_iterator_begin(data_source);     \

@@ -25,13 +25,13 @@ extern "C" {
  * return:
  *	0
  *	-ETIMEDOUT
- *	-EPIPE		the connection is lost, after sonda_shutdown(), or in a child after fork()
+ *	-EPIPE		the connection is lost, also by sonda_shutdown() or fork() (in the child)
  *	-EPROTO		the service refused the call: sonda_session_error()
  *	-EINVAL		the session was not started, or was detached
  *	-EBUSY		the session was started, cloned or attached before
  *	-ENOSYS		the service does not have this call
  *	-EMSGSIZE	the request has more than 128 KiB, or the answer more than 256 MiB
- *	-ENOTCONN	sonda_init() was not called
+ *	-ENOTCONN	sonda_init() was not called, or not again after sonda_shutdown() or fork()
  *	-EDEADLK	called on the library's thread
  *	-ENOMEM
  * A timeout ends the connection and the session, except that of sonda_session_wait().
@@ -39,7 +39,8 @@ extern "C" {
 struct sonda_session;
 
 /* Connects. socket: NULL: $PERFETTO_CONSUMER_SOCK_NAME, or the default. Also returns -errno of the
- * connection (-ENOENT, -ECONNREFUSED: no service), or -EMFILE (the process has 32 sessions). */
+ * connection (-ENOENT, -ECONNREFUSED: no service; -EKEYREJECTED: the listener is not trusted), or
+ * -EMFILE (the process has 32 sessions). */
 int sonda_session_new(const char *socket, int timeout_ms, struct sonda_session **ret);
 /* Ends the session, unless it is detached. The service frees its buffers. No-op for NULL. */
 void sonda_session_free(struct sonda_session *s);
@@ -50,8 +51,8 @@ void sonda_session_free(struct sonda_session *s);
  * the config: sonda_session_error(). After an error, only sonda_session_free() is valid. */
 int sonda_session_start(struct sonda_session *s, const void *config, size_t len, int timeout_ms);
 /* Commits the data of all data sources. The service waits timeout_ms for them (negative or 0: the
- * config's timeout), and then refuses if one has not answered. The call waits 2 s longer for the
- * service. */
+ * config's timeout), and then refuses if one has not answered. The call waits for the service at
+ * most timeout_ms + 2 s (negative: no limit). */
 int sonda_session_flush(struct sonda_session *s, int timeout_ms);
 /* Stops tracing, and waits until all data sources have stopped. */
 int sonda_session_stop(struct sonda_session *s, int timeout_ms);

@@ -36,7 +36,7 @@ struct sonda_init_options {
 	/* Address of the service's producer socket. NULL: $PERFETTO_PRODUCER_SOCK_NAME, which
 	 * set-user-id programs ignore, else the default. */
 	const char *producer_socket;
-	const char *producer_name; /* NULL: the first word of /proc/self/cmdline */
+	const char *producer_name; /* NULL: the first argument in /proc/self/cmdline */
 	uint32_t shm_size; /* bytes, a hint to the service; 0: 1 MiB */
 	uint32_t shm_page_size; /* 0: 4096 */
 	/* Called on the library's thread with a sentence about a problem. NULL: not reported. */
@@ -63,8 +63,8 @@ uint64_t sonda_track_events_dropped(void);
  */
 int sonda_init(const struct sonda_init_options *options);
 
-/* Waits until the system service has accepted this process's data sources. Returns 0, -ETIMEDOUT or
- * -ENOTCONN (sonda_init() was not called). */
+/* Waits until the system service has accepted this process's data sources, at most timeout_ms
+ * (negative: does not wait). Returns 0, -ETIMEDOUT or -ENOTCONN (sonda_init() was not called). */
 int sonda_wait_connected(int timeout_ms);
 
 /*

@@ -73,7 +73,7 @@
 
 /* ---- data sources ---- */
 
-#define DEFAULT_DRAIN_PERIOD_MS 100u /* FtraceConfig.drain_period_ms; also outside the limits */
+#define DEFAULT_DRAIN_PERIOD_MS 100u /* FtraceConfig.drain_period_ms; also for invalid values */
 #define WATERMARK_DRAIN_PERIOD_MS 1000u /* the same, with drain_buffer_percent */
 #define MIN_DRAIN_PERIOD_MS 1u
 #define LIMIT_DRAIN_PERIOD_MS 60000u

@@ -32,7 +32,7 @@ struct text_parser {
 	 * token. */
 	struct text_token token;
 	struct text_report report;
-	struct text_token long_string; /* the last one that spanned several lines; len 0: none */
+	struct text_token long_string; /* the last string of several lines; len 0: none */
 	bool out_of_memory;
 };
 

@@ -76,8 +76,8 @@ static const char *skip_digits(const char *p, const char *end)
 	return p;
 }
 
-/* Classifies the rest of a number. p is after the digits before a point. Valid up to end: .digits
- * e+digits f */
+/* Classifies the rest of a number, from p to end, without the digits before a point. It must have
+ * the form [.[digits]][e[+-]digits][f]. */
 static enum text_token_kind classify_fraction(const char *p, const char *end)
 {
 	if (p < end && *p == '.')

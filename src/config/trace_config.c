@@ -7,8 +7,8 @@
 #include "config/unpack.h"
 
 /*
- * The content decides between text and serialized: a serialized config has bytes below 32 as tags
- * and lengths, which text does not have.
+ * The content decides between text and serialized: the tags and lengths of a serialized config are
+ * in part control characters, which text does not have, except white space.
  */
 
 static int load_text(const char *name, const void *data, size_t len, struct strbuf *errors,

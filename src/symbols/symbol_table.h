@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 /*
- * The kernel's functions by address: /proc/kallsyms, packed into about 10 bytes a function. Built
+ * The kernel's functions by address: /proc/kallsyms, packed into about 11 bytes a function. Built
  * by symbol_table_build.h, then read-only.
  *
  * kallsyms does not contain the size of a function. So an address belongs to the nearest symbol at

@@ -26,7 +26,7 @@ enum frame_kind {
 struct frame {
 	enum frame_kind kind;
 	uint64_t request_id;
-	/* bind, and error text of a request error: not NUL-terminated */
+	/* bind: name of the service; request error: its text. Not NUL-terminated; may be NULL */
 	const char *text;
 	size_t text_len;
 	/* bind reply, invoke */

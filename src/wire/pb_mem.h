@@ -9,7 +9,7 @@
 
 /* A message of any size in one heap buffer. */
 struct pb_mem {
-	struct pb_enc enc; /* valid between init and take/deinit */
+	struct pb_enc enc; /* valid between init and deinit */
 	uint8_t *buf; /* owned; the message is the first pb_enc_pos(&enc) bytes */
 	uint8_t scratch[PB_MIN_RANGE];
 	bool failed; /* memory ran out: the message is invalid. Sticky */

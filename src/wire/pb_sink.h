@@ -34,10 +34,10 @@ struct pb_enc {
 	unsigned depth;
 	struct pb_nest nest[PB_MAX_DEPTH];
 	/*
-	 * Called when the current range is too small for the next element: it is full up to end, or
-	 * up to cur, at most 3 bytes before it. First moves every open size_field that is in the
-	 * old range. Then supplies the next range with pb_enc_set_range(), of at least PB_MIN_RANGE
-	 * bytes. Must not fail.
+	 * Called when the current range is too small for the next element: it is full, or its last
+	 * 1 to 3 bytes are too few for a length. First redirects every open size_field that is in
+	 * the old range. Then supplies the next range with pb_enc_set_range(), of at least
+	 * PB_MIN_RANGE bytes. Must not fail.
 	 */
 	void (*refill)(struct pb_enc *e);
 };

@@ -80,7 +80,7 @@ static inline struct smb_chunk_header smb_header_load(const struct smb_shared_he
 	};
 }
 
-/* Returns the chunk under a layout that contains it; page and index must be in range. */
+/* Returns the view of a chunk in a page of this layout; page and index must be in range. */
 struct smb_chunk smb_chunk_at(const struct smb *m, uint32_t page, uint32_t layout, uint32_t index);
 
 /* ---- state changes; each returns false if the chunk is not in the initial state ---- */

@@ -28,6 +28,6 @@ static inline uint64_t clock_mono_ns(void)
 	return clock_ns(CLOCK_MONOTONIC);
 }
 
-/* How long until the next multiple of period_ms of the monotonic clock, 1..period_ms. Ticks of
- * several programs then fall together and wake the machine once. */
+/* Returns the milliseconds until CLOCK_MONOTONIC reaches the next multiple of period_ms (not 0):
+ * 1..period_ms. Ticks of several programs then coincide and wake the machine once. */
 uint32_t clock_ms_to_tick(uint32_t period_ms);

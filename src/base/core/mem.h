@@ -47,14 +47,14 @@
 #endif
 
 /*
- * Destructors named *p take the address of the handle, release it, and leave the handle empty
- * (NULL, or -1 for a descriptor). They are no-ops for an empty handle, so that one line releases a
- * member whatever its state, and a second call does no harm. libevent's objects:
- * base/event_loop/event_free.h.
+ * Destructors, whose names end in p, take the address of a handle, release what it refers to, and
+ * leave the handle empty (NULL, or -1 for a descriptor). They are no-ops for an empty handle, so
+ * that one line releases a member whatever its state, and a second call does no harm. Those of
+ * libevent's objects are in base/event_loop/event_free.h.
  */
 static inline void freep(void *p)
 {
-	typedef void *pointer __attribute__((may_alias)); /* of whatever type */
+	typedef void *pointer __attribute__((may_alias)); /* p may be the address of any pointer */
 	pointer *ptr = p;
 
 	free(*ptr);

@@ -13,8 +13,8 @@
 
 /*
  * Returns the index of the first slot from hash on for which the expression `found` is true. The
- * expression must be true for the slot of the key and for a free slot, where the key belongs. `at`
- * is the name of the index in the expression.
+ * expression must be true for the slot of the key, and for a free slot: there a key that is not in
+ * the table is to be stored. The expression refers to the index by the name `at`.
  */
 #define OPEN_TABLE_FIND(n_slots, hash, at, found)                                                  \
 	({                                                                                         \

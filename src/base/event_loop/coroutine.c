@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Two semaphores pass control: `go` resumes the coroutine, `back` returns to the loop. Only the
- * side that has control touches the fields, except `is_blocked`, which belongs to the coroutine,
- * and `wake`, by which it asks the loop for control.
+ * side that has control touches the fields, with two exceptions: `is_blocked` and the scheduling of
+ * the thread belong to the coroutine, which asks the loop for control by `wake`.
  *
  *	RUNNING -- yield -------> WAITING   resumes in the next iteration of the loop
  *	        -- block_begin -> AWAY      resumes after block_end

@@ -11,14 +11,14 @@ struct coroutine;
  * exception is the part between coroutine_block_begin() and coroutine_block_end(), where both run
  * at once: a system call that may block for long and touches no shared memory.
  *
- *	loop       start ......... | timer, socket ... | .......... | timer, socket ... | ....... | done
- *	coroutine       run, yield |                   | run, block | (in the kernel)   | return  |
+ *	loop       start ......... | timer, socket ... | .......... | timer, ...  | ....... | done
+ *	coroutine       run, yield |                   | run, block | (in kernel) | return  |
  *
  * coroutine_start() runs the first time slice itself, so short work ends before it returns.
  */
 struct coroutine_ops {
 	void (*run)(void *ctx); /* in the coroutine */
-	void (*done)(void *ctx); /* in the loop, after run has returned; may start another one */
+	void (*done)(void *ctx); /* in the loop, after run has returned; may start a coroutine */
 };
 
 /*
@@ -39,6 +39,6 @@ void coroutine_finish(struct coroutine *w);
 /* Yields to the loop if the time slice is over. Returns 0, or -ECANCELED if the coroutine was
  * cancelled. */
 int coroutine_yield(void);
-/* The loop runs on until coroutine_block_end(). Must not be nested. */
+/* The loop runs on until coroutine_block_end(), which keeps errno. Must not be nested. */
 void coroutine_block_begin(void);
 void coroutine_block_end(void);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A timer of CLOCK_MONOTONIC is a libevent timer. Those of CLOCK_BOOTTIME need a timerfd, since
- * libevent has no timers of this clock. It is created at each start, and closed by stop or when a
- * one-shot timer has fired.
+ * A timer of CLOCK_MONOTONIC is a libevent timer. A timer of CLOCK_BOOTTIME needs a timerfd, since
+ * libevent has no timers of this clock. The timerfd is created at each start, and closed by stop or
+ * when a one-shot timer has fired.
  *
  * libevent counts a timeout from the start of the loop iteration, not from evtimer_add(). Its
  * timers may therefore fire too early. One that fires before due_ns is added again.

@@ -19,8 +19,8 @@ struct loop_timer {
 	void (*fire)(void *ctx);
 	void *ctx;
 	struct event *event; /* owned */
-	struct event *boot_event; /* owned; with boot_fd, only while it runs on CLOCK_BOOTTIME */
-	int boot_fd;
+	struct event *boot_event; /* owned; NULL unless the timer runs on CLOCK_BOOTTIME */
+	int boot_fd; /* owned; valid while boot_event is set */
 	uint32_t period_ms; /* 0: once */
 	uint64_t due_ns; /* of CLOCK_MONOTONIC */
 };
@@ -30,8 +30,8 @@ int loop_timer_init(struct loop_timer *t, struct event_base *loop, void (*fire)(
 		    void *ctx);
 void loop_timer_deinit(struct loop_timer *t);
 
-/* Each start replaces the previous one. fire is called from the loop, never from inside start, and
- * may start, stop or deinit the timer. */
+/* Each start replaces the previous one. period_ms is above 0. fire is called from the loop, never
+ * from inside a start, and may start, stop or deinit the timer. */
 void loop_timer_once(struct loop_timer *t, uint32_t ms, bool boottime);
 void loop_timer_every(struct loop_timer *t, uint32_t period_ms, bool boottime);
 void loop_timer_stop(struct loop_timer *t);

@@ -494,7 +494,8 @@ int msgsock_send(struct msgsock *m, const struct iovec *pieces, int n_pieces, in
 	return r < 0 ? fail(m, r) : 0;
 }
 
-/* The loop finds the end itself; this is for a caller that waits while the loop does not run. */
+/* The loop itself notices that the peer has closed the connection; this is for a caller that waits
+ * while the loop does not run. */
 static bool peer_is_gone(const struct msgsock *m)
 {
 	struct pollfd p = {.fd = m->fd, .events = POLLRDHUP};
@@ -513,7 +514,7 @@ int msgsock_drain(struct msgsock *m, int timeout_ms)
 		if (m->error || m->closed)
 			return -EPIPE;
 		r = flush_queue(m);
-		/* The event stays, so the loop calls on_drained next. */
+		/* on_writable stays added, so the loop calls on_drained next. */
 		if (r == 0)
 			return peer_is_gone(m) ? -EPIPE : 0;
 		if (r != -EAGAIN)

@@ -20,7 +20,7 @@ struct event_base;
  */
 struct msgsock;
 
-/* The protocol receives into 128 KiB, length word included. */
+/* The limit of the protocol: 128 KiB with the length word. */
 #define MSGSOCK_MAX_MESSAGE (131072 - 4)
 
 struct msgsock_ops {
@@ -38,9 +38,9 @@ struct msgsock_ops {
 	/* Optional: the send queue has become empty. Called from the loop. */
 	void (*on_drained)(void *ctx);
 	/*
-	 * Optional: the size of both buffers in bytes has changed; at the end it is 0. If the
-	 * callee returns -errno for an increase, the connection ends with that error. Any function
-	 * of this header may call it.
+	 * Optional: the size of the receive buffer and the send queue in bytes has changed;
+	 * msgsock_free() reports 0. If the callee returns -errno for an increase, the connection
+	 * ends with that error. Any function of this header may call it.
 	 */
 	int (*on_memory)(void *ctx, size_t before, size_t now);
 	/*
@@ -50,8 +50,8 @@ struct msgsock_ops {
 	 */
 	void (*close_fd)(void *ctx, int fd);
 	/*
-	 * Optional, for an urgent socket (msgsock_set_time_slice): called before it is served
-	 * first. Returns false if it must be served like the others this time.
+	 * Optional, for an urgent socket (msgsock_set_time_slice): called each time before the
+	 * socket is served ahead of others. Returns false if this time it must be served like them.
 	 */
 	bool (*may_be_urgent)(void *ctx);
 };
@@ -72,9 +72,9 @@ int msgsock_send(struct msgsock *m, const struct iovec *pieces, int n_pieces, in
 
 /*
  * Backpressure: when more than limit bytes wait to be sent, receiving stops until the queue is
- * empty. For the side that answers, so that a peer which sends requests and does not read replies
- * has to wait. Use it on one side of a connection only; with both sides holding, each can wait for
- * the other.
+ * empty. It is for the side that answers: a peer which sends requests and does not read replies has
+ * to wait. Use it on one side of a connection only; if both sides hold, each can wait for the
+ * other.
  */
 void msgsock_hold_reads(struct msgsock *m, size_t limit);
 

@@ -49,8 +49,8 @@ int send_queue_flush(struct send_queue *q, int sock)
 }
 
 /*
- * Moves the waiting bytes to the front if at least half of the used memory is free by then. A byte
- * is then moved once on average.
+ * Moves the waiting bytes to the front if at least half of the bytes in the buffer are sent. So a
+ * byte is moved at most once on average.
  */
 static void compact(struct send_queue *q)
 {

@@ -33,7 +33,7 @@ static inline size_t send_queue_bytes(const struct send_queue *q)
 void send_queue_clear(struct send_queue *q);
 /* As send_queue_clear(), and frees the memory. */
 void send_queue_deinit(struct send_queue *q);
-/* Makes room for that many bytes. Returns 0 or -ENOMEM. */
+/* Makes room for that many more bytes. Returns 0 or -ENOMEM. */
 int send_queue_reserve(struct send_queue *q, size_t bytes);
 /* Adds a copy of fd, which is sent with the next byte that is added. Returns 0 or -errno. */
 int send_queue_add_fd(struct send_queue *q, int fd);

@@ -501,7 +501,7 @@ ssize_t sock_receive(int sock, void *data, size_t len, size_t max_fds,
 	while (n < 0 && errno == EINTR);
 	if (n < 0)
 		return -errno;
-	/* MSG_CTRUNC: this process has no descriptor left, so the message lacks its own. */
+	/* MSG_CTRUNC: this process has no descriptor left, so some of the message are lost. */
 	if (take_fds(&msg, on_fd, ctx) > max_fds || msg.msg_flags & MSG_CTRUNC)
 		return -ETOOMANYREFS;
 	return n;

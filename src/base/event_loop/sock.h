@@ -54,9 +54,9 @@ int sock_connect_within(const char *address, unsigned wait_ms, int *ret_fd);
 /* How many connections may wait to be accepted. A new one is served after all of them. */
 #define SOCK_BACKLOG 256
 
-/* Listens. A socket file without a live server is removed first. Returns -EADDRINUSE, and sets e
- * (may be NULL), if a server answers or the file is not a socket. If several processes do this at
- * once, one wins. */
+/* Listens. A socket file without a live server is removed first. Returns 0 with *ret_fd, or -errno
+ * and sets e (may be NULL): -EADDRINUSE if a server answers or the file is not a socket. If several
+ * processes do this at once, one wins. */
 int sock_listen(const char *address, int *ret_fd, struct err_text *e);
 
 /* Accepts a connection. Returns 0, -EAGAIN if none waits, else -errno (-EMFILE: the caller should
@@ -76,7 +76,7 @@ int sock_peer(int fd, uid_t *ret_uid, pid_t *ret_pid);
 #define SOCK_RUN_FOLDER "/run/perfetto/"
 const char *sock_default_producer(void);
 const char *sock_default_consumer(void);
-/* As these, for a library: a set-user-id program ignores the variables (secure_getenv(3)). */
+/* The same for a library: a set-user-id program ignores the variables (secure_getenv(3)). */
 const char *sock_default_producer_secure(void);
 const char *sock_default_consumer_secure(void);
 

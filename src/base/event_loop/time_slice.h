@@ -11,8 +11,8 @@
  * meanwhile waits for at most one time slice and one step.
  *
  * If the owner of the loop calls time_slice_loop_iteration() at the start of each iteration, all
- * time slices of one iteration share TIME_SLICE_NS: each gets an equal part, counted by the slices
- * of the previous iteration. A slice that starts after the time is used up does a single step.
+ * time slices of one iteration share TIME_SLICE_NS: it is divided by the number of slices of the
+ * previous iteration. A slice that starts after the time is used up does a single step.
  */
 struct time_slice {
 	uint64_t (*now)(void); /* in ns; clock_mono_ns except in tests */

@@ -37,15 +37,15 @@
 
 struct place {
 	uint64_t owner;
-	int next; /* descriptor; NONE */
+	int next; /* the next descriptor in the queue, or NONE */
 };
 
 /* One thread. fd changes only while the thread waits for work. */
 struct closer {
 	sem_t work, done;
 	int fd; /* owned by the thread between work and done */
-	bool busy; /* the loop's */
-	uint64_t owner; /* the loop's */
+	bool busy; /* only the loop uses this and owner */
+	uint64_t owner; /* of fd */
 };
 
 static struct {

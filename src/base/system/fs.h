@@ -17,12 +17,12 @@ int fs_read_fd(int fd, size_t max, struct strbuf *b);
 
 /* Replaces the content of b by that of an open file, read from its beginning: for files of /proc
  * and /sys, which the kernel generates for each read at offset 0. whole: a read that does not fill
- * the buffer is the whole file, so no further read is needed to detect the end. Returns -EFBIG if
- * it is longer than max. */
+ * the buffer has reached the end of the file, so no further read is needed to detect the end.
+ * Returns -EFBIG if the file is longer than max. After an error the content of b is undefined. */
 int fs_reread(int fd, bool whole, size_t max, struct strbuf *b);
 
-/* Writes the text to an existing file with one write(2), as kernel files require. O_WRONLY, and
- * O_TRUNC only if truncate. */
+/* Writes the text to an existing file with one write(2), as kernel files require. Opens the file
+ * with O_WRONLY, and with O_TRUNC if truncate. Returns -EIO if the file took only a part. */
 int fs_write_file(const char *path, const char *text, bool truncate);
 /* As above, but appends (O_APPEND), for files such as set_event. */
 int fs_append_file(const char *path, const char *text);

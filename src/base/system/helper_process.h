@@ -8,7 +8,8 @@
  * requests: each request and each answer is one message on a pair of sockets (SOCK_SEQPACKET).
  *
  * The child has no descriptors but the socket, those up to stderr, and keep_fd (-1: none). It
- * ignores all signals that it can, since a signal may go to a whole process group or control group.
+ * ignores all signals except SIGKILL, SIGSTOP and SIGSYS, since a signal may go to a whole process
+ * group or control group.
  * The kernel kills it when its parent ends, unless run() changes that (PR_SET_PDEATHSIG).
  */
 struct helper_process {

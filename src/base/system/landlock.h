@@ -5,8 +5,9 @@
 #include <stddef.h>
 
 /*
- * Restricts where this process may open and change files (landlock(7)). Descriptors that are open
- * already or passed by other processes are not affected.
+ * Restricts where the calling thread, and the threads and processes that it starts later, may open
+ * and change files (landlock(7)). Descriptors that are open already or passed by other processes
+ * are not affected.
  *
  * A restricted process has no ptrace(2) access to other processes, which some files of /proc
  * require: see base/system/outside_reads.h.
@@ -21,8 +22,10 @@ struct landlock_place {
 bool landlock_is_there(void);
 
 /*
- * Permanently forbids to write, truncate, create, remove, rename or execute files outside the
- * places. Sets no_new_privs. Returns 0; -ENOSYS if Landlock is unsupported or disabled; or -errno.
+ * Permanently forbids to write, truncate, create, remove or rename files outside the places, and
+ * anywhere to execute files, to move them to another directory, and to create anything but regular
+ * files and directories. Before Linux 6.2 truncate(2) is not restricted. Sets no_new_privs. Returns
+ * 0; -ENOSYS if Landlock is unsupported or disabled; or -errno.
  */
 int landlock_restrict_writes(const struct landlock_place *places, size_t n);
 

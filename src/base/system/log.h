@@ -41,5 +41,5 @@ void log_write_limited(struct log_limit *limit, enum log_level level, const char
 	__attribute__((format(printf, 3, 4)));
 void log_write_limited_va(struct log_limit *limit, enum log_level level, const char *fmt,
 			  va_list ap) __attribute__((format(printf, 3, 0)));
-/* Returns true if a message is allowed again, or none was written yet. */
+/* Returns true if no period of 10 s is running: none has begun yet, or the last one is over. */
 bool log_limit_is_over(const struct log_limit *limit);

@@ -3,6 +3,6 @@
 
 #include <stdbool.h>
 
-/* Returns true if this program's file is also the program of that name: it starts as that program
- * if it is called by the name. Only true in the static build (src/multicall). */
+/* Returns true if the file of this program also contains the program `name`, as which it runs if it
+ * is called by that name. Only true in the static build (src/multicall). */
 bool multicall_contains(const char *name);

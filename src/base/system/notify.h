@@ -6,7 +6,7 @@
 /*
  * Reports readiness to the process that started this one, in two ways:
  *
- *	VARIABLE=FD	of the environment (TRACED_NOTIFY_FD): "1" is written there, and it is
+ *	VARIABLE=FD	of the environment (TRACED_NOTIFY_FD): "1" is written to FD, which is then
  *			closed
  *	NOTIFY_SOCKET	of systemd, for units of Type=notify: READY=1, with our process id
  *
@@ -16,7 +16,7 @@
 struct notify {
 	const char *variable; /* borrowed */
 	int fd; /* owned; -1: not requested, or reported already */
-	int systemd; /* the same */
+	int systemd; /* owned: socket to systemd; -1 as for fd */
 };
 
 /* Returns 0, also if neither is requested; or -errno and sets e if one of them cannot be used. The

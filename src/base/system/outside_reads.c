@@ -143,7 +143,7 @@ static void confine(void)
 		{"open", 1, O_ACCMODE | O_CREAT | O_TRUNC},
 		{"openat", 2, O_ACCMODE | O_CREAT | O_TRUNC},
 		{"sched_setscheduler", 0, UINT32_MAX}, /* of the child itself */
-		{"setpriority", 1, UINT32_MAX}, /* of the child, or of its process group */
+		{"setpriority", 1, UINT32_MAX}, /* of the child, its process group or its user */
 		{NULL, 0, 0},
 	};
 	const struct syscall_list list = {.allowed = calls, .without = reading, .is_whole = true};

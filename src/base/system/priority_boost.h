@@ -18,7 +18,7 @@
 enum priority_boost_policy {
 	PRIORITY_BOOST_NONE,
 	PRIORITY_BOOST_OTHER, /* the usual policy; priority 0 to 20, as nice 0 to -20 */
-	PRIORITY_BOOST_BUDGETED, /* its priority is ignored */
+	PRIORITY_BOOST_BUDGETED, /* priority is ignored */
 	PRIORITY_BOOST_FIFO, /* real time without a budget; priority 1 to 99 */
 };
 

@@ -48,7 +48,8 @@ int shm_create(size_t size, int *ret_fd, void **ret_addr)
 	return 0;
 }
 
-/* Huge pages can be sealed too, but a hole punched there is filled only while there are some. */
+/* Memory of huge pages can be sealed too. But if the peer punches a hole into it and no huge page
+ * is free, a read there ends in SIGBUS. */
 static bool cannot_shrink(int fd)
 {
 	int seals = fcntl(fd, F_GET_SEALS);

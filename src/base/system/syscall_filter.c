@@ -24,7 +24,7 @@
 #include "base/system/log.h"
 #include "base/core/mem.h"
 
-#ifndef SYS_SECCOMP /* glibc leaves it to a header of the kernel that its own excludes */
+#ifndef SYS_SECCOMP /* only in <asm/siginfo.h>, which excludes glibc's <signal.h> */
 #define SYS_SECCOMP 1
 #endif
 
@@ -208,7 +208,7 @@ static int log_blocked(scmp_filter_ctx f)
 
 /* ---- the filter ---- */
 
-/* The action must differ from BLOCKED: libseccomp returns -EACCES for a rule that changes
+/* Adds no rule whose action is BLOCKED: libseccomp returns -EACCES for a rule that changes
  * nothing. */
 static int rule(scmp_filter_ctx f, uint32_t action, const char *name, unsigned n_args,
 		const struct scmp_arg_cmp *args)
@@ -260,8 +260,8 @@ static int allow_threads(scmp_filter_ctx f)
 }
 
 /*
- * Returns EPERM without SIGSYS: a libc may block all signals before it makes these calls (glibc
- * 2.41 in fork), and the kernel kills a process whose SIGSYS is blocked.
+ * The calls fail with EPERM, without SIGSYS: a libc may block all signals before it makes them
+ * (glibc 2.41 in fork), and the kernel kills a process whose SIGSYS is blocked.
  */
 static int refuse_processes(scmp_filter_ctx f, bool has_threads)
 {
@@ -277,8 +277,8 @@ static int refuse_processes(scmp_filter_ctx f, bool has_threads)
 }
 
 /*
- * Returns EPERM without a log message: on Linux before 5.11 libbpf tries to raise the limit of
- * locked memory. The program has raised it before it installed the filter.
+ * The call fails with EPERM, without a log message: on Linux before 5.11 libbpf tries to raise the
+ * limit of locked memory. The program has raised it before it installed the filter.
  */
 static int refuse_locked_memory(scmp_filter_ctx f)
 {

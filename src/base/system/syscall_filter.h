@@ -14,7 +14,7 @@
  * architectures whose registers are unknown here, the kernel logs the call instead.
  */
 
-/* Allowed where the bits of `mask` in argument `arg` are all 0. */
+/* The call is allowed if the bits of `mask` in its argument `arg` (the first is 0) are all 0. */
 struct syscall_without {
 	const char *name;
 	unsigned arg;
@@ -31,6 +31,7 @@ struct syscall_list {
 	bool is_whole; /* the common calls are not allowed, only those listed here */
 };
 
-/* Sets the handler of SIGSYS and no_new_privs. Returns 0; -ENOSYS if the kernel lacks such filters;
- * or -errno. */
+/* Applies the filter to all threads; with has_threads, to the calling thread and those that it
+ * starts later. Sets the handler of SIGSYS and no_new_privs. Returns 0; -ENOSYS if the kernel lacks
+ * such filters; or -errno. */
 int syscall_filter_install(const struct syscall_list *list);

@@ -162,7 +162,7 @@ int syscall_number(const char *name, bool compat)
 	return number_of(compat ? compat_of(native) : native, name);
 }
 
-/* Copies the name, truncated to len; buf is zeroed. */
+/* Copies the name to ret, cut to len bytes. Zeroes the rest of ret. */
 static void name_of(uint32_t arch, uint32_t nr, char *ret, size_t len)
 {
 	_cleanup_(freep) char *name = arch ? seccomp_syscall_resolve_num_arch(arch, (int)nr) : NULL;

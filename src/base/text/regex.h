@@ -35,7 +35,7 @@ struct regex_span {
 	size_t begin, end; /* offsets in the text; REGEX_UNSET: the group has no part */
 };
 
-/* Compiles pattern. Returns 0, -ENOMEM, or -EINVAL and sets e, which quotes the pattern. */
+/* Compiles pattern. Returns 0, or -ENOMEM or -EINVAL and sets e, which quotes the bad pattern. */
 int regex_new(const char *pattern, struct err_text *e, struct regex **ret);
 /* No-op for NULL. */
 void regex_free(struct regex *re);
@@ -49,8 +49,9 @@ enum regex_mode {
 
 /*
  * Searches the text from offset `from`; the bytes before it matter for ^ and \b. spans has one
- * entry for each group, or is NULL. *budget is the number of steps allowed; the steps taken are
- * subtracted. Returns 1 (match), 0 (no match) or -E2BIG (budget used up).
+ * entry for each group, or is NULL; it is only written for a match. *budget is the number of steps
+ * allowed; the steps taken are subtracted. Returns 1 (match), 0 (no match) or -E2BIG (the budget is
+ * used up, or the text has 2 GiB or more).
  *
  * re is not const: it holds the working memory of matching.
  */

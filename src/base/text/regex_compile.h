@@ -55,7 +55,7 @@ struct regex {
 	struct regex_threads now, next; /* owned */
 	uint32_t *seen; /* owned; for each place: number of the list that it was last added to */
 	uint32_t list; /* number of the list that is being made */
-	uint32_t *bounds; /* owned: of groups; of the thread that is added, then of the match */
+	uint32_t *bounds; /* owned: of the groups of the added thread, then of the match */
 };
 
 static inline void regex_set_add(struct regex_set *s, unsigned byte)

@@ -4,7 +4,7 @@
  * match may continue. A place is in the list once, and the preferred ones are first. Each byte
  * turns the list into the next one:
  *
- *	a(b|bc)d on "abcd"	0: BYTE a	1: BYTE b, BYTE b	2: BYTE c, BYTE d ...
+ *	a(b|bc)d on "abcd"	0: BYTE a	1: BYTE b, BYTE b	2: BYTE d, BYTE c ...
  *
  * So a text costs at most one step for each place and byte. Each entry of a list also has the
  * bounds of the groups that were matched on the way to it.

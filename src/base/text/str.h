@@ -29,7 +29,8 @@ void strbuf_printf(struct strbuf *b, const char *fmt, ...) __attribute__((format
 /* Returns room for n bytes and a NUL after the content; the caller writes there and adds to len.
  * Returns NULL if memory is out. */
 char *strbuf_reserve(struct strbuf *b, size_t n);
-/* Returns the string to the caller and empties the buffer. Returns NULL if memory is or was out. */
+/* Empties the buffer and returns its string, which the caller frees. Returns NULL if memory is or
+ * was out. */
 char *strbuf_take(struct strbuf *b);
 
 bool str_starts(const char *s, const char *prefix);
@@ -48,7 +49,8 @@ int str_to_u32(const char *s, uint32_t *ret_v);
  * ("1.5s"); the result is rounded up. Return 0, -EINVAL or -ERANGE. */
 int str_to_duration_ms(const char *s, uint32_t *ret_ms);
 int str_to_size_kb(const char *s, uint32_t *ret_kb);
-/* "1.5" and "1.5s" are seconds; also ns, us, ms, m, h. Rounded down. 0, -EINVAL or -ERANGE. */
+/* "1.5" and "1.5s" are seconds; also ns, us, ms, m, h. The result is rounded down. Returns 0,
+ * -EINVAL or -ERANGE. */
 int str_to_time_ns(const char *s, int64_t *ret_ns);
 
 /* Writes "1,204,331" to buf and returns buf. */

@@ -18,8 +18,9 @@ struct counter_number {
 /* Receives the numbers of a file. name is borrowed during the call. */
 typedef void (*counter_number_fn)(void *ctx, struct span name, const struct counter_number *v);
 
-/* Parses a decimal number with an optional minus and up to 9 digits after the point. Values above
- * INT64_MAX become INT64_MAX. Returns false if s is not such a number. */
+/* Parses a decimal number with an optional minus and up to 9 digits after the point. Integers above
+ * INT64_MAX become INT64_MAX. Returns false if s is not such a number, or its integer part exceeds
+ * 64 bits. */
 bool counter_number_parse(struct span s, struct counter_number *ret);
 
 static inline void counter_number_set(struct tracks *t, uint32_t track,
@@ -41,7 +42,7 @@ struct counter_patterns {
 	char **all; /* owned */
 	size_t n;
 	size_t left_out; /* strings of the config that were ignored */
-	bool *matched; /* owned; for each pattern of a config: true if it has matched */
+	bool *matched; /* owned; for each pattern: true if it has matched. NULL: the fallback */
 };
 
 /* Copies the n strings, or those of fallback (NULL-terminated; may be NULL) if n is 0. Logs how

@@ -12,7 +12,7 @@
  * Read errors of a source of polled counters, for its packet in the trace. New kinds are reported
  * at once, the number of failures at each flush.
  *
- * Format: perfetto.protos.PolledCountersStats (ours).
+ * Format: perfetto.protos.PolledCountersStats, a message of sonda.
  */
 
 /* Kinds of failures that are reported with a path; further ones are counted. */
@@ -53,7 +53,7 @@ struct counter_errors {
 /* A pass that began less than this ago is recent; a pass that took less is short. */
 #define COUNTER_NEW_MS 100
 #define COUNTER_SHORT_MS 50
-/* Files that one instance keeps open; those beyond are opened for each read. */
+/* How many files one instance keeps open at most; further ones are opened for each read. */
 #define COUNTER_FDS_MAX 4096
 
 struct polled_source;
@@ -65,7 +65,7 @@ struct polled_source_ops {
 	void (*begin)(struct polled_source *p);
 	/* Does a short step, such as one file. Returns false at the end of the pass. */
 	bool (*step)(struct polled_source *p);
-	/* Frees the source with its poll. */
+	/* Calls polled_source_deinit() and frees the source that embeds p. */
 	void (*deinit)(struct polled_source *p);
 };
 
@@ -79,7 +79,7 @@ struct polled_source {
 	struct event *tick; /* owned */
 	struct strbuf text; /* the last file read */
 	uint32_t group; /* the track of ops->group */
-	uint32_t failures_track; /* this and the next are created before TRACKS_MAX is reached */
+	uint32_t failures_track; /* this and the next are created first, so never refused */
 	uint32_t refused_track;
 	uint32_t period_ms;
 	uint32_t pass; /* number of the pass */

@@ -73,8 +73,9 @@ struct writer *tracks_writer(const struct tracks *t, uint32_t track);
 uint32_t tracks_add(struct tracks *t, const struct track_spec *spec);
 /* Adds the group of one CPU, "CPU 3", sorted by number. */
 uint32_t tracks_add_cpu(struct tracks *t, uint32_t parent, uint32_t cpu);
-/* Ends the track and, with the last user of a group, all tracks below it: their handles become
- * void. Counters get their last value, at the time of the last tracks_begin. */
+/* Ends the track and all tracks below it; a shared one only when its last user removes it. Their
+ * handles are invalid then, and may be reused. Counters get their last value, at the time of the
+ * last tracks_begin. */
 void tracks_remove(struct tracks *t, uint32_t track);
 /* Updates alive_ns of a process or thread. */
 void tracks_set_alive(struct tracks *t, uint32_t track, uint64_t ns);

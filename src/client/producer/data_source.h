@@ -53,7 +53,8 @@ struct ds_env {
 struct data_source {
 	const char *name; /* the name in a TraceConfig */
 	bool handles_incremental_state_clear;
-	/* Bits 1 << CAP_*: effective from before create until after destroy. */
+	/* Capabilities that it needs, bits 1 << CAP_*: effective from before create until after
+	 * destroy. */
 	uint64_t capabilities;
 	bool is_timely; /* loses data if it runs late; its default is PRIORITY_BOOST_BUDGETED */
 	/* config is borrowed during the call. Returns 0 and *ret_instance, or -errno: then
@@ -65,8 +66,8 @@ struct data_source {
 	void (*clear)(void *instance); /* NULL: not supported */
 	void (*stop)(void *instance);
 	void (*destroy)(void *instance);
-	/* Bytes of a DataSourceDescriptor's further fields (ftrace_descriptor), appended to name
-	 * and flags. NULL: none. */
+	/* Writes further fields of the DataSourceDescriptor (ftrace_descriptor), after its name and
+	 * flags. NULL: none. */
 	void (*describe)(struct pb_enc *e);
 };
 
@@ -82,17 +83,19 @@ bool ds_stop_follows(const struct ds_handle *h);
 /* Activates triggers by name. Data written and flushed before reaches the service before them. */
 void ds_activate_triggers(struct ds_handle *h, const char *const *names, size_t n);
 
-/* Returns true if a trustworthy service states that the consumer of the instance is root. */
+/* Returns true if a trustworthy service states that the consumer of the instance is root, or if all
+ * consumers are treated as root (trusts_consumers). */
 bool ds_consumer_is_root(const struct ds_handle *h);
 
 /* Returns the id of the tracing session. */
 uint64_t ds_session_id(const struct ds_handle *h);
-/* Creates a writer for the instance's buffer, with the policy of its config. The caller owns it. */
+/* Creates a writer for the instance's buffer, with the policy of its config. The caller owns it.
+ * Returns NULL if memory or writer ids are out. */
 struct writer *ds_writer_new(struct ds_handle *h);
 
 /* The flushes of an instance that are not answered yet. */
 
-/* Maximum; when it is reached, the owner answers all before it adds one more. */
+/* Maximum; when it is reached, the instance answers all of them before it adds one more. */
 #define FLUSHES_MAX 16
 
 /* Zero-initialise. */

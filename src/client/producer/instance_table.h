@@ -28,8 +28,8 @@ struct instance_table_ops {
 	void (*failed)(void *ctx, const char *name, int error);
 	/* The strongest priority_boost of all instances has changed; PRIORITY_BOOST_NONE: none. */
 	void (*boosted)(void *ctx, struct priority_boost strongest);
-	/* Capabilities that all sources with instances need, bits 1 << CAP_*. Called before the
-	 * first instance is created and after the last one is destroyed. May be NULL. */
+	/* The capabilities (bits 1 << CAP_*) that all sources with instances need change. Called
+	 * before an instance is created and after one is destroyed. May be NULL. */
 	void (*capabilities)(void *ctx, uint64_t mask);
 	/* A source activates triggers of the session. May be NULL; names are borrowed. */
 	void (*triggered)(void *ctx, const char *const *names, size_t n);

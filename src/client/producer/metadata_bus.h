@@ -33,7 +33,7 @@ struct metadata_task {
 	uint8_t kind; /* enum metadata_task_kind */
 	bool is_thread; /* NEW: of its creator's process, else a process of its own */
 	bool is_sibling; /* NEW: a child of its creator's parent */
-	bool awaits_start; /* not NEW: another publisher may report its start, and the parent with it */
+	bool awaits_start; /* not NEW: another publisher may report its start, with its parent */
 	uint32_t file_len; /* EXEC */
 	union {
 		char name[16]; /* NEW, RENAMED: up to the first NUL; bytes chosen by the task */
@@ -75,8 +75,8 @@ enum metadata_wants {
 	METADATA_INODES = 4,
 };
 
-/* Receives a batch. An empty batch reports that a publisher is no longer busy, reports all events
- * of other kinds than before, or has unregistered. */
+/* Receives a batch. An empty batch reports that a publisher is no longer busy, has changed the
+ * kinds of which it reports all events, or has unregistered. */
 typedef void (*metadata_subscriber_fn)(void *ctx, const struct metadata_batch *batch);
 
 struct metadata_bus *metadata_bus_new(void);
@@ -111,8 +111,8 @@ unsigned metadata_bus_complete_kinds(const struct metadata_bus *f, uint64_t sess
 /* The publisher has published all events that are older than ns (CLOCK_BOOTTIME). */
 void metadata_bus_set_published_until(struct metadata_bus *f, uint64_t session_id, void *publisher,
 				      uint64_t ns);
-/* Until when all events of these kinds have been published; 0: of no time. kinds 0: events of any
- * kinds, of some tasks at least. */
+/* Returns the time (CLOCK_BOOTTIME, ns) until which a publisher that reports all events of these
+ * kinds has published; 0: there is none. kinds 0: any publisher, also one of some tasks only. */
 uint64_t metadata_bus_published_until(const struct metadata_bus *f, uint64_t session_id,
 				      unsigned kinds);
 bool metadata_bus_has_publisher(const struct metadata_bus *f, uint64_t session_id);

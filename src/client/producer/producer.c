@@ -43,7 +43,7 @@
 #define RETRY_MAX_MS 30000u
 /* The service's socket may belong to another user and be closed to others. */
 #define CONNECT_CAPABILITIES (1ull << CAP_DAC_OVERRIDE)
-/* How long producer_free() waits for the last commits to be sent. */
+/* How long producer_free() waits for an empty send queue, before and after the last commit. */
 #define FAREWELL_MS 500
 
 #define SCRAPING(mode)                                                                             \
@@ -96,7 +96,7 @@ static void on_readable(evutil_socket_t fd, short what, void *ctx)
 		w->fn(w->ctx);
 }
 
-/* "dir" and "name" of a path; "." for a bare name. */
+/* Splits a path into its directory ("." for a bare name) and its last part. */
 static int split(const char *path, char dir[static PATH_MAX], char name[static NAME_MAX + 1])
 {
 	const char *slash = strrchr(path, '/');
@@ -285,8 +285,8 @@ static int on_welcome(struct producer *p, const Pb__InitializeConnectionResponse
 	p->emulated = m->use_shmem_emulation;
 	p->o.env.knows_consumers =
 		m->sets_consumer_uid && connection_service_is_privileged(p->conn);
-	/* Best effort: without it the service takes our time stamps as its own. If a relay of this
-	 * machine is between us and the service, the relay does this. */
+	/* Best effort: without the relay client the service takes our time stamps as its own. If a
+	 * relay of this machine is between us and the service, the relay does this instead. */
 	if (sock_is_remote(p->o.socket) && !p->relay)
 		(void)relay_client_new(p->o.env.loop, p->o.socket, &p->relay);
 	p->retry_ms = RETRY_MIN_MS;

@@ -14,8 +14,8 @@
  */
 struct producer;
 
-/* Starts to connect; the rest happens on the loop. Strings are copied. Returns 0, -ENOMEM or
- * -ENAMETOOLONG. */
+/* Starts to connect; the rest happens on the loop. name and socket are copied. A failed attempt is
+ * reported to on_error or on_waiting and repeated. Returns 0 or -ENOMEM. */
 int producer_new(const struct producer_options *options, struct producer **ret);
 /* Stops and destroys every instance, sends their data, disconnects. No-op for NULL. Must not be
  * called from a data source or from on_error. */

@@ -12,7 +12,7 @@
 
 struct producer {
 	struct producer_options o; /* name and socket are owned; env has our arbiter */
-	struct event *retry; /* owned; pending while WAITING */
+	struct event *retry; /* owned; pending until BOUND: next attempt, or time limit */
 	uint32_t retry_ms; /* the next wait */
 	struct socket_watch *watch; /* owned; only while WAITING */
 	int reported_error; /* the last connection error that was reported */
@@ -30,7 +30,7 @@ struct producer {
 void producer_report(struct producer *p, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* Their ctx is the producer. */
+/* The ctx of both is the producer. */
 extern const struct arbiter_ops producer_arbiter_ops;
 extern const struct instance_table_ops producer_ds_ops;
 /* A timer: sends the commits that are due. */

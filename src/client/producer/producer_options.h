@@ -22,9 +22,9 @@ struct producer_options {
 	/* Borrowed for the producer's life; NULL-terminated. */
 	const struct data_source *const *sources;
 	struct ds_env env; /* loop, bus, roots and trust; the producer sets the rest */
-	/* All optional. */
-	/* No service listens; the producer waits for one. Once each time that it begins to wait.
-	 * May be NULL. */
+	/* The callbacks may be NULL. */
+	/* No service listens; the producer waits for one. Called once each time that it begins to
+	 * wait. */
 	void (*on_waiting)(void *ctx, const char *socket);
 	void (*on_connected)(void *ctx); /* all sources are registered (Sync was answered) */
 	void (*on_disconnected)(void *ctx); /* after on_connected; all instances are destroyed */

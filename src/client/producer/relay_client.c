@@ -39,7 +39,7 @@ static const struct {
 	{PB__BUILTIN_CLOCK__BUILTIN_CLOCK_MONOTONIC_RAW, CLOCK_MONOTONIC_RAW},
 };
 
-/* Sends the clocks. On failure the connection is lost, or this synchronisation is skipped. */
+/* Sends the clocks. After a failure no further synchronisation follows. */
 static void send_clocks(struct relay_client *l, uint32_t phase, connection_reply_fn fn)
 {
 	_cleanup_(pb_mem_deinit) struct pb_mem m = {0};

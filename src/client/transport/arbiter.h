@@ -14,7 +14,8 @@
  *
  * One arbiter per connection. It sends through arbiter_ops and uses no sockets and no event loop
  * itself. Its owner calls new, attach, detach and free; several threads may have writers, each
- * writer being used by one thread at a time. Taking a chunk and returning it do not lock.
+ * writer being used by one thread at a time. A chunk is taken, and returned if it needs no patch,
+ * without a lock.
  *
  * Without memory (not attached yet, or connection lost) there are no chunks, so writers drop
  * packets and count them. Only arbiter_new and the attach functions allocate.
@@ -56,6 +57,7 @@ struct arbiter_options {
 	bool keeps; /* nothing is committed before arbiter_retarget() */
 };
 
+/* Returns 0 or -ENOMEM. */
 int arbiter_new(const struct arbiter_options *options, struct arbiter **ret);
 /* Unmaps the memory. All writers must be freed before; uncommitted data is lost. No-op for NULL. */
 void arbiter_free(struct arbiter *a);
@@ -63,7 +65,7 @@ void arbiter_free(struct arbiter *a);
 /*
  * Maps the memory that the service shares (fd is borrowed); then chunks are available. Returns 0;
  * -EALREADY if memory is attached already; -EINVAL or -EFBIG for a size or page size that the ABI
- * forbids; -errno of the kernel.
+ * forbids; -EPERM if its size is not sealed (shm_attach()); or another -errno.
  */
 int arbiter_attach(struct arbiter *a, int fd, uint32_t page_size);
 /*

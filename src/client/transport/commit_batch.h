@@ -34,13 +34,13 @@ struct patch_list {
 /*
  * Called before the encoder leaves a chunk: redirects each open length field of its current range
  * to a slot. proto carries the ids of the chunk; offsets count from payload. Finished slots must
- * have been taken before. Returns true if there were any.
+ * have been taken before. Returns true if a length field was open.
  */
 bool patch_list_detach(struct patch_list *l, struct pb_enc *e, const struct chunk_patch *proto,
 		       const uint8_t *payload);
 
-/* Takes one patch whose message was closed meanwhile, with `more` set. Returns false if there is
- * none. */
+/* Takes one patch whose message was closed meanwhile, and sets its `more`. Returns false if there
+ * is none. */
 bool patch_list_take(struct patch_list *l, struct chunk_patch *ret);
 
 /*
@@ -92,8 +92,9 @@ void commit_batch_add_patch(struct commit_batch *b, const struct chunk_patch *pa
 
 /*
  * Writes the batch as requests of at most max_request bytes: all moves, then all patches, the flush
- * id in the last one. Calls send for each request until one fails. The batch is empty afterwards in
- * either case; the content of moves remains until the next addition.
+ * id in the last one. Calls send for each request until one fails. Returns 0 or the error of send.
+ * The batch is empty afterwards in either case; the content of moves remains until the next
+ * addition.
  */
 int commit_batch_send(struct commit_batch *b,
 		      int (*send)(void *ctx, const void *request, size_t len), void *ctx);

@@ -10,7 +10,8 @@ struct event_base;
 
 /*
  * The client end of one protocol connection: binds one service by name, then calls its methods by
- * name. One thread, one libevent loop; only connection_drain blocks.
+ * name. One thread, one libevent loop. connection_drain blocks; so does connection_new, for up to a
+ * second while the backlog of a unix socket is full, or while a host name is looked up.
  *
  *	connection_new ---> on_bound ---> connection_call ... reply, reply ---> on_lost
  *	                 or on_lost, when the service refuses or disconnects first

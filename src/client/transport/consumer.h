@@ -22,7 +22,8 @@ struct event_base;
  * that returned an error calls nothing: -ENOSYS (the service lacks the method, or is not connected
  * yet), -EMSGSIZE (too large for a frame), -EPIPE, -ENOMEM.
  *
- * Messages passed to callbacks are borrowed during the call. Any callback may free the consumer.
+ * Messages passed to callbacks are borrowed during the call, and NULL with an error. Any callback
+ * may free the consumer.
  */
 struct consumer;
 

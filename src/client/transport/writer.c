@@ -63,7 +63,7 @@ struct writer {
 	uint16_t id;
 	uint16_t target_buffer;
 	uint64_t dropped;
-	uint64_t reported; /* of dropped, in a packet that was written */
+	uint64_t reported; /* how many of dropped a packet that was written reports */
 	uint64_t packets;
 	uint64_t bytes;
 	struct arbiter *arbiter; /* borrowed, outlives us */

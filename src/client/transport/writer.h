@@ -42,8 +42,9 @@ struct pb_enc *writer_begin(struct writer *w);
 void writer_end(struct writer *w);
 
 #define WRITER_SMALL_PACKET 127
-/* As writer_begin(), for a packet of at most WRITER_SMALL_PACKET bytes. writer_end() then moves
- * nothing. Returns NULL, and opens none, if the chunk has not enough room: use writer_begin(). */
+/* As writer_begin(), for a packet of at most WRITER_SMALL_PACKET bytes, which writer_end() does not
+ * have to move. Returns NULL and opens no packet if the chunk has not enough room, or the next
+ * packet must report a loss or is the first: use writer_begin(). */
 struct pb_enc *writer_begin_small(struct writer *w);
 
 /*
@@ -64,7 +65,7 @@ bool writer_recover(struct writer *w);
 /* Adds packets that another writer has dropped and could not report. */
 void writer_adopt_loss(struct writer *w, uint64_t packets);
 /* If the last packet was dropped: writes an empty packet that reports the loss. Waits at most
- * wait_ms for a free chunk. Returns false if there was none. */
+ * wait_ms for a free chunk. Returns false if no chunk was free. */
 bool writer_report_loss(struct writer *w, uint32_t wait_ms);
 
 /* Returns the number of packets dropped since writer_new because no chunk was free. */

@@ -16,13 +16,13 @@ struct service_producer;
 struct trigger;
 
 struct sonda_backend {
-	struct loop_task task; /* begins or ends it */
+	struct loop_task task; /* begins or ends the connection */
 	int result; /* of the task */
 	struct sonda_backend_options o; /* texts are owned */
 	struct service_producer *producer; /* owned; NULL: not begun, or ended */
-	struct trigger *waiting; /* owned: to send after the connection */
+	struct trigger *waiting; /* owned: to send when it is connected */
 	struct sonda_backend *next; /* in the list of those with a producer */
-	bool connected; /* with the lock of backend.c */
+	bool connected; /* guarded by the lock of backend.c */
 };
 
 /* Call once, before all other functions. Any thread. */

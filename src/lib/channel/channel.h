@@ -22,8 +22,8 @@ struct channel;
 
 struct channel_ops {
 	void (*on_bound)(void *ctx);
-	/* The last callback; it closes the channel. Open calls get no reply. error: 0 (the peer has
-	 * closed), -EPROTO (the peer does not have the port) or another -errno. */
+	/* The last callback, which must close the channel. Open calls get no reply. error: 0 (the
+	 * peer has closed), -EPROTO (the peer does not have the port) or another -errno. */
 	void (*on_lost)(void *ctx, int error);
 };
 
@@ -63,11 +63,12 @@ int channel_call(struct channel *c, const char *method, const void *args, size_t
 		 channel_reply_fn fn, void *ctx);
 /* Calls a method without a reply. Any thread. */
 int channel_send(struct channel *c, const char *method, const void *args, size_t len);
-/* Waits at most timeout_ms until the queue is sent. Returns 0, -EAGAIN or -EPIPE. Any thread. */
+/* Sends the queue. If the socket is full, waits for it once, at most timeout_ms. Returns 0, -EAGAIN
+ * (bytes are left) or -EPIPE. Any thread. */
 int channel_drain(struct channel *c, int timeout_ms);
 /* Returns the number of queued bytes. Any thread. */
 size_t channel_queued(struct channel *c);
-/* Stops to read replies, or continues. */
+/* Pauses the reading of replies, or continues it. */
 void channel_pause(struct channel *c, bool pause);
 /* Returns the descriptor that came with a reply, which the caller owns; or -1. */
 int channel_take_fd(struct channel *c);

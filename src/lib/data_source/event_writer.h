@@ -6,8 +6,8 @@
 #include "lib/data_source/source.h"
 #include "lib/threads/thread.h"
 
-/* The writer of one thread in one instance. That thread uses it while it is inside; others while
- * they have claimed the thread. */
+/* The writer of one thread in one instance. That thread uses it while the thread is inside
+ * (lib/threads/thread.h); other threads while they have claimed the thread. */
 struct sonda_writer {
 	struct sonda_packet packet;
 	struct writer *w; /* owned */
@@ -15,7 +15,7 @@ struct sonda_writer {
 	struct instance *instance;
 	uint32_t clears; /* of the instance, at the last clear of the state */
 	bool cleared; /* for the next sonda_writer_was_cleared() */
-	bool lost; /* packets were dropped since then */
+	bool lost; /* packets were dropped since the last sonda_writer_was_cleared() */
 	uint64_t dropped; /* packets of w that are in the source's sum */
 	_Alignas(16) uint8_t state[]; /* the source's thread_state_size */
 };
@@ -24,5 +24,5 @@ struct sonda_writer {
 void event_writer_free(struct thread *t, struct instance *in);
 /* Frees all writers of a thread that ends. */
 void event_writers_free(struct thread *t);
-/* Passes its chunk to the arbiter. The thread must be claimed. */
+/* Passes the open chunk of that writer to the arbiter. The thread must be claimed. */
 void event_writer_flush(struct thread *t, struct instance *in);

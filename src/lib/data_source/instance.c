@@ -87,8 +87,8 @@ static void flush_thread(struct thread *t, void *ctx)
 				event_writer_flush(t, &s->instances[i]);
 }
 
-/* Answers in the order of the requests, because an answer is for all requests before it. Before it,
- * the data of all threads is committed. */
+/* Answers in the order of the requests, because an answer is for all requests before it. Commits
+ * the data of all threads before each answer. */
 static void answer_flushes(void)
 {
 	while (flushes && flushes->open == 0) {

@@ -33,7 +33,7 @@ struct source_host {
 	void (*started)(struct source_host *h, uint64_t id);
 	void (*stopped)(struct source_host *h, uint64_t id);
 	void (*flushed)(struct source_host *h, uint64_t request);
-	/* Sends a CommitDataRequest that has the chunks itself. Returns 0 or -errno. */
+	/* Sends a CommitDataRequest that contains the chunks themselves. Returns 0 or -errno. */
 	int (*commit)(const struct source_host *h, const void *request, size_t len);
 	/* One sentence for the user. */
 	void (*trouble)(struct source_host *h, const char *sentence);

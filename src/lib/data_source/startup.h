@@ -17,7 +17,7 @@
  *	                     |  memory full: drops and counts packets
  *	                     +--- timeout, sonda_shutdown() --> freed, packets counted
  *
- * There is at most one. All functions are for the loop's thread.
+ * There is at most one such instance. All functions are for the loop's thread.
  */
 
 struct startup_options {
@@ -25,7 +25,7 @@ struct startup_options {
 	const void *config; /* DataSourceConfig, serialized; borrowed */
 	size_t config_len;
 	unsigned ms; /* how long to wait for a session */
-	/* Returns true if the session with this object (on_setup) has all that the instance
+	/* Returns true if the session with this object (of on_setup) selects all that the instance
 	 * records. */
 	bool (*may_take_over)(unsigned instance, const void *object);
 	/* Called with a sentence for the user when the instance ends without a session. */

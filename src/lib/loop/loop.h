@@ -52,6 +52,7 @@ void loop_unpost(struct loop_task *t);
  * thread or there is none. */
 void loop_call(struct loop_task *t);
 
+/* The loop polls at most 64 descriptors: the last ones that were added. */
 void loop_add_fd(struct loop_fd *f);
 /* No-op if it was not added. */
 void loop_remove_fd(struct loop_fd *f);

@@ -18,7 +18,7 @@
 
 /* Chunks are collected for this time, so that there are at most 200 commits a second. */
 #define COMMIT_MS 5
-/* If more bytes are queued for the socket, chunks stay in the shared memory. */
+/* If more bytes are queued for the socket, chunks that it would carry stay in the memory. */
 #define CHOKED_BYTES (1u << 20)
 #define MAX_IDS 256 /* data sources of one flush or clear */
 

@@ -365,7 +365,8 @@ SONDA_PUBLIC int sonda_session_clone(struct sonda_session *s, const char *unique
 	return r;
 }
 
-/* Moves the message of a reply to *ret. r: result of the call, which is returned. */
+/* Moves the message of a reply to *ret. r: the result of the call, which is returned if it is an
+ * error. Returns 0 or -errno. */
 static int take_message(struct sonda_session *s, int r, void **ret, size_t *ret_len)
 {
 	if (r == 0)

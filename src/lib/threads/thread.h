@@ -94,8 +94,8 @@ static inline struct thread *thread_enter(void)
 
 /*
  * Calls fn for every thread while it is outside, in any order. Waits for threads that are inside,
- * at most timeout_ms; negative: no limit. fn must not enter or claim. The caller must not be
- * inside.
+ * at most timeout_ms, and then skips them; negative: no limit. fn must not enter or claim. The
+ * caller must not be inside.
  */
 void threads_claim(void (*fn)(struct thread *t, void *ctx), void *ctx, int timeout_ms);
 
@@ -105,7 +105,7 @@ void threads_claim_all(void (*fn)(struct thread *t, void *ctx), void (*last)(voi
 /* Frees the writers of a thread that ends. Set by lib/data_source. */
 extern void (*_Atomic thread_free_writers)(struct thread *t);
 
-/* Call when the library is unloaded or the process ends. Adds no thread any more, and frees the
+/* Call when the library is unloaded or the process ends. No thread is added afterwards. Frees the
  * entry of the caller. Other threads may be inside at exit(), so their entries are not freed. */
 void threads_deinit(void);
 

@@ -42,8 +42,8 @@ struct event {
 	uint8_t type; /* enum sonda_event_type */
 };
 
-/* A counter has no category. An end has none, because it would then close only a slice of the same
- * category. */
+/* A counter has no category. An end has none, because with a category it would close only a slice
+ * of the same category. */
 static inline bool event_has_category(const struct event *ev)
 {
 	return ev->type == SONDA_EVENT_BEGIN || ev->type == SONDA_EVENT_INSTANT;

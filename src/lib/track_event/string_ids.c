@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One hash table for both. The key of a text is its bytes without the NUL. The key of a location is
- * its line in decimal, its file and its function, separated by NULs; so it never equals a text.
+ * One hash table for texts and locations. The key of a text is its bytes without the NUL. The key
+ * of a location is its line in decimal, its file and its function, separated by NULs; so it never
+ * equals a text.
  */
 #include "lib/track_event/string_ids.h"
 
