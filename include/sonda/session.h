@@ -52,7 +52,7 @@ void sonda_session_free(struct sonda_session *s);
 int sonda_session_start(struct sonda_session *s, const void *config, size_t len, int timeout_ms);
 /* Commits the data of all data sources. The service waits timeout_ms for them (negative or 0: the
  * config's timeout), and then refuses if one has not answered. The call waits for the service at
- * most timeout_ms + 2 s (negative: no limit). */
+ * most timeout_ms + 2 s (negative or 0: no limit). */
 int sonda_session_flush(struct sonda_session *s, int timeout_ms);
 /* Stops tracing, and waits until all data sources have stopped. */
 int sonda_session_stop(struct sonda_session *s, int timeout_ms);

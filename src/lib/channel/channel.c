@@ -272,6 +272,10 @@ static void on_frame(struct channel *c, const uint8_t *data, size_t len)
 		on_bind_reply(c, &f);
 	else if (f.kind == FRAME_INVOKE_METHOD_REPLY)
 		on_reply(c, &f);
+	else if (f.kind == FRAME_REQUEST_ERROR && !c->bound)
+		lose(c, -EPROTO);
+	else if (f.kind == FRAME_REQUEST_ERROR)
+		on_reply(c, &f);
 }
 
 static void keep_fd(struct channel *c, struct msghdr *m)

@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -13,7 +14,7 @@
 #include "base/core/clock.h"
 #include "base/core/mem.h"
 
-#define MAX_FDS 64
+#define FEW_FDS 16 /* for these there is always room */
 
 /* The process has one loop. Descriptors and timers are used by its thread only; the lock guards the
  * other fields. */
@@ -26,6 +27,9 @@ static struct loop {
 	int wake; /* eventfd; while runs */
 	struct loop_fd *fds;
 	struct loop_timer *timers;
+	struct pollfd *polled; /* owned, like watched: the arguments of poll(2), without loop.wake */
+	struct loop_fd **watched; /* of polled[1] and the next */
+	size_t polled_cap, watched_cap;
 } loop = {.lock = PTHREAD_MUTEX_INITIALIZER, .ran = PTHREAD_COND_INITIALIZER, .wake = -1};
 
 static __thread bool is_here;
@@ -112,24 +116,44 @@ static bool is_watched(const struct loop_fd *f)
 	return false;
 }
 
+static int reserve_fds(size_t n)
+{
+	int r = array_reserve(&loop.polled, &loop.polled_cap, n + 1, sizeof(*loop.polled));
+
+	return r ? r : array_reserve(&loop.watched, &loop.watched_cap, n, sizeof(*loop.watched));
+}
+
+static void free_fds(void)
+{
+	free(TAKE_PTR(loop.polled));
+	free(TAKE_PTR(loop.watched));
+	loop.polled_cap = loop.watched_cap = 0;
+}
+
+/* Without memory for all descriptors, the newest are polled: their number shrinks as they end. */
 static void wait_for_fds(int timeout_ms)
 {
-	struct pollfd p[MAX_FDS + 1] = {{.fd = loop.wake, .events = POLLIN}};
-	struct loop_fd *of[MAX_FDS];
-	unsigned n = 0;
+	struct pollfd *p;
+	size_t all = 0, n = 0;
 	uint64_t count;
 
-	for (struct loop_fd *f = loop.fds; f && n < MAX_FDS; f = f->next) {
-		p[n + 1] = (struct pollfd){.fd = f->fd, .events = f->events};
-		of[n++] = f;
+	for (struct loop_fd *f = loop.fds; f; f = f->next)
+		all++;
+	if (reserve_fds(all))
+		all = MIN(all, MIN(loop.polled_cap - 1, loop.watched_cap));
+	p = loop.polled;
+	p[0] = (struct pollfd){.fd = loop.wake, .events = POLLIN};
+	for (struct loop_fd *f = loop.fds; f && n < all; f = f->next) {
+		loop.watched[n++] = f;
+		p[n] = (struct pollfd){.fd = f->fd, .events = f->events};
 	}
 	if (poll(p, n + 1, timeout_ms) <= 0)
 		return;
 	if (p[0].revents)
 		(void)!read(loop.wake, &count, sizeof(count));
-	for (unsigned i = 0; i < n; i++)
-		if (p[i + 1].revents && is_watched(of[i])) /* an earlier fn may have removed it */
-			of[i]->fn(of[i], p[i + 1].revents);
+	for (size_t i = 0; i < n; i++)
+		if (p[i + 1].revents && is_watched(loop.watched[i])) /* a fn may have removed it */
+			loop.watched[i]->fn(loop.watched[i], p[i + 1].revents);
 }
 
 /* ---- tasks ---- */
@@ -273,9 +297,12 @@ int loop_start(void)
 		loop.ends = false;
 		loop.wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 		loop.runs = true; /* before the thread can get the lock */
-		r = loop.wake < 0 ? -errno : start_thread();
+		r = loop.wake < 0 ? -errno : reserve_fds(FEW_FDS);
+		if (!r)
+			r = start_thread();
 		if (r < 0) {
 			closep(&loop.wake);
+			free_fds();
 			loop.runs = false;
 		}
 	}
@@ -297,6 +324,7 @@ void loop_stop(void)
 	pthread_join(loop.thread, NULL);
 	pthread_mutex_lock(&loop.lock);
 	closep(&loop.wake);
+	free_fds();
 	loop.runs = false;
 	pthread_mutex_unlock(&loop.lock);
 	run_tasks(); /* tasks that were posted after the thread's last check */

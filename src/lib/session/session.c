@@ -254,8 +254,9 @@ SONDA_PUBLIC int sonda_session_wait(struct sonda_session *s, int timeout_ms)
 
 SONDA_PUBLIC int sonda_session_flush(struct sonda_session *s, int timeout_ms)
 {
+	/* The service ends a flush after the config's timeout, which is not known here. */
 	const struct session_deadline d = session_deadline(
-		timeout_ms < 0 ? -1 : MIN(timeout_ms, INT_MAX - FLUSH_GRACE_MS) + FLUSH_GRACE_MS);
+		timeout_ms <= 0 ? -1 : MIN(timeout_ms, INT_MAX - FLUSH_GRACE_MS) + FLUSH_GRACE_MS);
 	_cleanup_(pb_mem_deinit) struct pb_mem m = {0};
 	int r;
 
