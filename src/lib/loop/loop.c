@@ -27,7 +27,8 @@ static struct loop {
 	int wake; /* eventfd; while runs */
 	struct loop_fd *fds;
 	struct loop_timer *timers;
-	struct pollfd *polled; /* owned, like watched: the arguments of poll(2), without loop.wake */
+	struct pollfd
+		*polled; /* owned, like watched: the arguments of poll(2), without loop.wake */
 	struct loop_fd **watched; /* of polled[1] and the next */
 	size_t polled_cap, watched_cap;
 } loop = {.lock = PTHREAD_MUTEX_INITIALIZER, .ran = PTHREAD_COND_INITIALIZER, .wake = -1};
