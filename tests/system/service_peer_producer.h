@@ -272,3 +272,12 @@ static inline uint64_t peer_register_writer(struct peer *p, uint32_t writer, uin
 	pb_enc_u64(&m.enc, PB_REGISTER_TRACE_WRITER_REQUEST_TARGET_BUFFER, buffer);
 	return peer_call_mem(p, P_REGISTER_WRITER, &m);
 }
+
+static inline uint64_t peer_unregister_writer(struct peer *p, uint32_t writer)
+{
+	struct pb_mem m;
+
+	assert(pb_mem_init(&m) == 0);
+	pb_enc_u64(&m.enc, PB_UNREGISTER_TRACE_WRITER_REQUEST_TRACE_WRITER_ID, writer);
+	return peer_call_mem(p, P_UNREGISTER_WRITER, &m);
+}

@@ -87,9 +87,9 @@ void trace_buffer_apply_patches(struct trace_buffer *b, uint16_t producer_id, ui
 				uint32_t chunk_id, const struct trace_buffer_patch *patches,
 				size_t n, bool more);
 
-/* Call when the writer can commit no more: its producer disconnected and was scraped. Reading does
- * not wait for its unfinished packet, and a later writer with the same id begins a new sequence
- * with its own chunk ids. Optional. */
+/* Call when the writer can commit no more: it was unregistered, or its producer disconnected and
+ * was scraped. Reading does not wait for its unfinished packet, and a later writer with the same id
+ * begins a new sequence with its own chunk ids. Optional. */
 void trace_buffer_end_writer(struct trace_buffer *b, uint16_t producer_id, uint16_t writer_id);
 
 /* ---- reading: destructive, one reader ---- */

@@ -95,6 +95,17 @@ static int reserve_writer(struct producer_port *p, uint32_t writer_id)
 	return 0;
 }
 
+/* Ends a registered writer in its buffer, so that the buffer does not wait for the rest of a
+ * packet, and takes the chunks of a later writer with the same id. */
+static void end_writer(const struct producer_port *p, uint16_t writer_id)
+{
+	uint16_t buffer_id = producer_port_writer_buffer(p, writer_id);
+	struct trace_buffer *b = producer_port_buffer(p, buffer_id);
+
+	if (b)
+		trace_buffer_end_writer(b, p->id, writer_id);
+}
+
 /* ---- InitializeConnection ---- */
 
 /* InitializeConnectionRequest.ProducerSMBScrapingMode; the default is no scraping. */
@@ -389,8 +400,10 @@ static int unregister_trace_writer(void *endpoint, const struct ipc_call *call, 
 		return -EPERM;
 	if (!find_number(args, len, PB_UNREGISTER_TRACE_WRITER_REQUEST_TRACE_WRITER_ID, &writer))
 		return -EBADMSG;
-	if (writer < p->n_writers)
+	if (writer < p->n_writers) {
+		end_writer(p, (uint16_t)writer);
 		p->writer_buffers[writer] = 0;
+	}
 	ipc_reply_empty(p->conn, call);
 	return 0;
 }
@@ -507,15 +520,10 @@ static int producer_port_open(void *ctx, struct ipc_conn *conn, void **ret_endpo
 	return 0;
 }
 
-/* Ends the writers in their buffers, so that a buffer does not wait for the rest of a packet. */
 static void end_writers(const struct producer_port *p)
 {
-	for (size_t i = 0; i < p->n_writers; i++) {
-		struct trace_buffer *b = producer_port_buffer(p, p->writer_buffers[i]);
-
-		if (b)
-			trace_buffer_end_writer(b, p->id, (uint16_t)i);
-	}
+	for (size_t i = 0; i < p->n_writers; i++)
+		end_writer(p, (uint16_t)i);
 }
 
 /* The memory is scraped first, for data that the producer has not committed. */

@@ -121,6 +121,36 @@ STAGE_TEST(writer_keeps_to_its_registered_buffer)
 	rig_hang_up(&g->rig, second);
 }
 
+/* Its chunk ids begin at 0 again. */
+STAGE_TEST(later_writer_may_have_the_id_of_one_that_is_gone)
+{
+	for (uint32_t i = 0; i < 3; i++) {
+		assert_true(peer_accepted(g->prod, peer_register_writer(g->prod, 1, g->s.buffer)));
+		stage_write(g, 0, 1, 0, "one");
+		stage_write(g, 0, 1, 1, "two");
+		assert_true(peer_accepted(g->prod, peer_unregister_writer(g->prod, 1)));
+		assert_int_equal(stage_stats(g, 0)->chunks_written, 2 * i + 2);
+	}
+	stage_read(g);
+	assert_int_equal(peer_count_text(&g->got, "one"), 3);
+	assert_int_equal(peer_count_text(&g->got, "two"), 3);
+}
+
+STAGE_TEST(packets_behind_an_unfinished_one_of_a_writer_that_is_gone_are_read)
+{
+	const char *text = "two";
+
+	assert_true(peer_accepted(g->prod, peer_register_writer(g->prod, 1, g->s.buffer)));
+	peer_write_chunk(&g->s.smb, 0, 1, 0, &text, 1, true);
+	smb_header_store_packets(smb_chunk_at(&g->s.smb, 0, SMB_DIV1, 0).header, 1,
+				 SMB_NEEDS_PATCHING);
+	assert_true(peer_accepted(g->prod, peer_commit(g->prod, 0, 0, g->s.buffer, 0)));
+	stage_write(g, 0, 1, 1, "whole");
+	assert_int_equal(stage_count(g, "whole"), 0);
+	assert_true(peer_accepted(g->prod, peer_unregister_writer(g->prod, 1)));
+	assert_int_equal(stage_count(g, "whole"), 1);
+}
+
 STAGE_TEST(writer_ids_are_checked)
 {
 	const char *text = "w";
