@@ -157,7 +157,8 @@ int cmd_snapshot(int argc, char **argv)
 
 	if (code >= 0)
 		return code;
-	signal(SIGPIPE, SIG_IGN); /* write(2) reports EPIPE */
+	signal(SIGPIPE, SIG_IGN); /* write(2) reports EPIPE and EFBIG */
+	signal(SIGXFSZ, SIG_IGN);
 	r = snapshot(&o, &name, &summary, &e);
 	code = r == 0 ? EXIT_GOOD : r == -EINVAL || r == -ENOTTY ? EXIT_USAGE : EXIT_FAILED;
 	summary.output = name.text;

@@ -98,6 +98,9 @@ verdict "stop: once" $?
 sonda 0 record --detach kept -c "$TMP/ring"
 filled() { "$B/bin/sonda" snapshot kept -q -o c.pftrace 2>"$TMP/log" && [ "$(stat -c %s c.pftrace)" -gt 200000 ]; }
 soon filled
+(ulimit -f 64 && sonda 1 snapshot kept -o part.pftrace) && says 'cannot write all of part.pftrace: File too large' &&
+  [ "$(stat -c %s part.pftrace)" -gt 32768 ]
+verdict "snapshot: the limit of a file's size leaves a part of the trace, and a message" $?
 keeps() { # FILE REASON
   says "file: the rest of the trace was not written" &&
     says "cannot write all of $1: $2; the session has ended, and the service keeps its data; save it with sonda stop kept -o OTHER-FILE"
