@@ -314,13 +314,29 @@ static int print_machines(struct output *p, const struct machine_list *list)
 	return r;
 }
 
+/* Returns how many CPUs the machine has, of several the one with the most; 0 if the trace does not
+ * say it of each. */
+static unsigned cpus_of_trace(sqlite3 *db)
+{
+	static const char sql[] = "SELECT CASE WHEN count(*) = count(num_cpus) THEN max(num_cpus) "
+				  "END FROM machine";
+	sqlite3_stmt *st;
+	unsigned n = 0;
+
+	if (sqlite3_prepare_v2(db, sql, -1, &st, NULL) == SQLITE_OK &&
+	    sqlite3_step(st) == SQLITE_ROW)
+		n = (unsigned)sqlite3_column_int64(st, 0);
+	sqlite3_finalize(st);
+	return n;
+}
+
 /* Says why times of threads are wrong: before the tables of a text, else on stderr. */
 static void print_limits(const struct output *p)
 {
 	const struct import_result *of = &p->tables.result;
 	struct strbuf lines = {0};
 
-	limits_of_trace(of->config, of->config_len, &lines);
+	limits_of_trace(of->config, of->config_len, cpus_of_trace(p->tables.db), &lines);
 	for (char *line = lines.s, *end; line && (end = strchr(line, '\n')); line = end + 1) {
 		*end = '\0';
 		if (p->o->format == REPORT_TEXT)

@@ -247,6 +247,7 @@ limited() { # NAME EXPECTED_LINES FTRACE_CONFIG...: of a linux.ftrace each
     printf 'packet { trace_config {\n'
     printf 'data_sources { config { name: "linux.ftrace" ftrace_config { %s } } }\n' "$@"
     printf '} }\n'
+    [ -z "${CPUS:-}" ] || printf 'packet { system_info { num_cpus: %s } }\n' "$CPUS"
   } | protoc -Iprotos --encode=perfetto.protos.Trace protos/trace/trace.proto | cat - "$ALL" >"$TMP/limited"
   "$SONDA" report cpu "$TMP/limited" 2>&1 | sed '/^CPUs/,$d' >"$TMP/got"
   printf '%s' "${expected:+$expected$'\n\n'}" | diff - "$TMP/got" >"$TMP/diff"
@@ -259,6 +260,10 @@ limited "a trace of one CPU" 'only CPU 0 is recorded: a thread that leaves it se
 verdict "with --json that is on standard error" $? "$TMP/err"
 limited "a trace of some CPUs" 'only CPUs 0-2, 4, 39 are recorded: a thread that leaves them seems to wait' \
   'tracing_cpumask: "80,00000017"'
+CPUS=2 limited "a mask with all CPUs of the machine is no limit" '' \
+  'ftrace_events: "sched/sched_switch" tracing_cpumask: "7"'
+CPUS=4 limited "a mask that leaves a CPU out" 'only CPUs 0-2 are recorded: a thread that leaves them seems to wait' \
+  'ftrace_events: "sched/sched_switch" tracing_cpumask: "7"'
 limited "other events of some CPUs are no limit" '' \
   'ftrace_events: "sched/*"' 'ftrace_events: "irq/*" tracing_cpumask: "1"'
 limited "sched_switch with a filter" 'sched_switch has a filter: times of threads are not complete' \

@@ -132,7 +132,17 @@ static unsigned put_cpus(const bool cpus[static CPUS_MAX], struct strbuf *out)
 	return n;
 }
 
-void limits_of_trace(const uint8_t *config, size_t len, struct strbuf *out)
+/* Returns true if the machine has so many CPUs, and each is in the mask. */
+static bool has_all(const bool mask[static CPUS_MAX], unsigned cpus)
+{
+	unsigned c = 0;
+
+	while (c < CPUS_MAX && mask[c])
+		c++;
+	return cpus > 0 && c >= cpus;
+}
+
+void limits_of_trace(const uint8_t *config, size_t len, unsigned cpus, struct strbuf *out)
 {
 	struct limits l = {.some_cpus = false};
 	struct strbuf list = {0};
@@ -150,7 +160,7 @@ void limits_of_trace(const uint8_t *config, size_t len, struct strbuf *out)
 		if (ftrace.id)
 			add_source(&ftrace, &l);
 	}
-	if (l.some_cpus && !l.all_cpus) {
+	if (l.some_cpus && !l.all_cpus && !has_all(l.cpus, cpus)) {
 		unsigned n = put_cpus(l.cpus, &list);
 
 		if (n)
