@@ -44,6 +44,14 @@ static bool lacks_kernel(const Pb__TraceConfig *config)
 	return false;
 }
 
+/* Returns the time from the oldest event to the end of tracing; 0 if one of them is unknown. */
+static uint64_t covered_ns(const struct trace_scan *s)
+{
+	uint64_t first = s->ftrace.first_ns + (uint64_t)s->ftrace.to_boot_ns;
+
+	return s->ftrace.first_ns && s->disabled_ns > first ? s->disabled_ns - first : 0;
+}
+
 void record_notes(const struct record_facts *f, struct strbuf *lines)
 {
 	const struct trace_scan *s = f->scan;
@@ -51,10 +59,9 @@ void record_notes(const struct record_facts *f, struct strbuf *lines)
 	if (s->compressed_packets)
 		strbuf_printf(lines, "compressed packets that this summary does not read: %llu\n",
 			      (unsigned long long)s->compressed_packets);
-	if (triggers_end_a_ring(f->config) && !f->snapshots && s->ftrace.first_ns &&
-	    s->disabled_ns > s->ftrace.first_ns && overwritten(s))
+	if (triggers_end_a_ring(f->config) && !f->snapshots && covered_ns(s) && overwritten(s))
 		strbuf_printf(lines, "the ring buffer wrapped: the trace covers the last %.1f s\n",
-			      (double)(s->disabled_ns - s->ftrace.first_ns) / 1e9);
+			      (double)covered_ns(s) / 1e9);
 	if (s->bad_packets)
 		strbuf_printf(lines, "packets that this summary could not read: %llu\n",
 			      (unsigned long long)s->bad_packets);

@@ -642,4 +642,12 @@ FIXTURE_TEST(test_a_ring_that_went_round_is_no_loss)
 	      "  lost     nothing\n"
 	      "  note     the ring buffer wrapped: the trace covers the last 8.3 s\n",
 	      false, false);
+	/* With another clock in the trace. */
+	x.scan.ftrace.first_ns += 1000000000000;
+	x.scan.ftrace.to_boot_ns = -1000000000000;
+	check("Recorded 60.00 s on 2 CPUs: 100 events, 1.18 MiB to x.pftrace\n"
+	      "  events   sched 100\n"
+	      "  lost     nothing\n"
+	      "  note     the ring buffer wrapped: the trace covers the last 8.3 s\n",
+	      false, false);
 }
