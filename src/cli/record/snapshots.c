@@ -160,11 +160,14 @@ static const struct packet_read_ops read_ops = {on_sign, on_packet, on_read};
 static void take_written(struct session_snapshot *s)
 {
 	int r = trace_file_note_written(s->file);
+	uint64_t bytes;
 
-	if (r)
+	if (r) {
 		end_failed(s, r);
-	else
-		end(s, 0, "");
+		return;
+	}
+	trace_readback_scan(trace_file_fd(s->file), &s->scan, &bytes); /* ends at an error */
+	end(s, 0, "");
 }
 
 static void on_cloned(void *ctx, int error, const Pb__CloneSessionResponse *answer)
@@ -267,8 +270,7 @@ static int session_snapshot_start(struct event_base *loop, const char *address,
 	return 0;
 }
 
-/* Return the file and the scan, for fn; the snapshot owns them. The scan is empty if the service
- * wrote the file. */
+/* Return the file and the scan, for fn; the snapshot owns them. */
 static struct trace_file *session_snapshot_file(struct session_snapshot *s)
 {
 	return s->file;

@@ -178,6 +178,9 @@ static inline void fake_session_call(struct fake_port *p, const char *method, ui
 	} else if (!strcmp(method, "GetTraceStats")) {
 		fake_answer_stats(s, id);
 	} else if (!strcmp(method, "CloneSession")) {
+		s->file = msgsock_take_fd(p->peer);
+		if (s->file > 0 && s->clone_is_written)
+			fake_write_file(s);
 		fake_answer_clone(s, id, args, len);
 	} else if (!strcmp(method, "ObserveEvents")) {
 		s->observe_id = id;

@@ -87,10 +87,16 @@ FIXTURE_TEST(session_is_cloned_and_read)
 /* Of a session that writes into a file: there is nothing to read. */
 FIXTURE_TEST(service_may_write_it)
 {
+	static const uint8_t packets[] = {0x12, 0x07, 0x0a, 0x03, 't', 'w', 'o', 0x10, 0x01};
+
 	x->service.clone_is_written = true;
+	x->service.slices = packets;
+	x->service.slices_len = sizeof(packets);
 	run(x);
 	assert_string_equal(x->heard, "end(0,)");
 	assert_string_equal(x->service.port.calls, "CloneSession ");
+	assert_int_equal(x->bytes, 2 + 3);
+	assert_int_equal(x->packets, 1);
 }
 
 FIXTURE_TEST(service_says_why_not)
