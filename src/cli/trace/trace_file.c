@@ -42,6 +42,7 @@
 #define BUF_SIZE (256u << 10)
 #define PATIENCE_MS 3000 /* for the reader of a pipe, before on_stall reports it */
 #define MAX_RECORD_HEAD 11 /* a tag of one byte and a varint */
+#define MAX_NAMES_TRIED 100 /* hidden names, which other files may have */
 #define MAX_SPARE_BYTES (1ull << 30) /* kept free on a large file system */
 
 struct trace_file {
@@ -110,17 +111,20 @@ static int link_to(const struct trace_file *f, const char *path)
 static int name_it(struct trace_file *f)
 {
 	_cleanup_(freep) char *temp = NULL;
-	int r;
+	int r = -EEXIST;
+	unsigned random;
 
 	if (f->temp)
 		return 0;
 	temp = temp_name(f->path);
 	if (!temp)
 		return -ENOMEM;
-	/* Almost unique on this machine: it contains the last digits of our pid. */
-	snprintf(temp + strlen(temp) - 6, 7, "%06u", (unsigned)getpid() % 1000000);
-	unlink(temp);
-	r = link_to(f, temp);
+	for (int tries = 0; r == -EEXIST && tries < MAX_NAMES_TRIED; tries++) {
+		if (getrandom(&random, sizeof(random), 0) < 0)
+			return -errno;
+		snprintf(temp + strlen(temp) - 6, 7, "%06x", random & 0xffffff);
+		r = link_to(f, temp);
+	}
 	if (r == 0)
 		f->temp = TAKE_PTR(temp);
 	return r;

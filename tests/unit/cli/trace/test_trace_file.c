@@ -126,6 +126,20 @@ FIXTURE_TEST(test_packets_of_every_size_come_whole)
 	assert_int_equal(st.st_size, bytes);
 }
 
+/* A hidden file may be another process's that saves the same trace at this moment. */
+FIXTURE_TEST(test_files_of_others_stay)
+{
+	char other[128];
+	struct trace_file *f = open_good(path);
+
+	snprintf(other, sizeof(other), "%s/.x.pftrace.%06u", dir, (unsigned)getpid() % 1000000);
+	close(open(other, O_CREAT | O_WRONLY, 0600));
+	assert_int_equal(put(f, 10), 0);
+	save(f);
+	assert_int_equal(files_in_dir(), 2);
+	assert_int_equal(access(other, F_OK), 0);
+}
+
 FIXTURE_TEST(test_the_name_appears_when_it_is_saved)
 {
 	struct trace_file *f = open_good(path);
