@@ -206,6 +206,15 @@ static int check_old_entry(void *ctx, const char *name, unsigned char type)
 	return str_ends(name, ".csv") ? 0 : -ENOTEMPTY;
 }
 
+/* Returns 0, or -errno: -EINVAL also if the file system does not support the flags. */
+static int name_it(struct out_path *o, unsigned flags)
+{
+	int from = o->is_folder ? AT_FDCWD : o->folder;
+	const char *name = o->is_folder ? o->hidden : OUTPUT;
+
+	return renameat2(from, name, AT_FDCWD, o->path, flags) < 0 ? -errno : 0;
+}
+
 static int replace_folder(struct out_path *o)
 {
 	_cleanup_(closep) int old = open(o->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -218,20 +227,14 @@ static int replace_folder(struct out_path *o)
 	r = fs_each(self, check_old_entry, NULL);
 	if (r < 0)
 		return r;
-	if (renameat2(AT_FDCWD, o->hidden, AT_FDCWD, o->path, RENAME_EXCHANGE) < 0)
-		return -errno;
+	r = name_it(o, RENAME_EXCHANGE);
+	if (r < 0 && r != -EINVAL)
+		return r;
 	remove_entries(old);
+	if (r == -EINVAL)
+		return name_it(o, 0); /* it replaces an empty folder only */
 	rmdir(o->hidden);
 	return 0;
-}
-
-/* Returns 0, or -errno: -EINVAL also if the file system does not support the flags. */
-static int name_it(struct out_path *o, unsigned flags)
-{
-	int from = o->is_folder ? AT_FDCWD : o->folder;
-	const char *name = o->is_folder ? o->hidden : OUTPUT;
-
-	return renameat2(from, name, AT_FDCWD, o->path, flags) < 0 ? -errno : 0;
 }
 
 int out_path_finish(struct out_path *o, struct err_text *e)
