@@ -252,20 +252,20 @@ static int by_number(const void *a, const void *b)
 
 static int list_row(struct row *r)
 {
-	char first[PATH_MAX];
-	char *slash, *number;
+	char first[PATH_MAX], second[PATH_MAX];
+	char *slash, *number = first;
 	int error;
 
-	if (fs_numbered(first, sizeof(first), r->path, 1, ROTATION_DIGITS))
+	if (fs_numbered(first, sizeof(first), r->path, 1, ROTATION_DIGITS) ||
+	    fs_numbered(second, sizeof(second), r->path, 2, ROTATION_DIGITS))
 		return -ENAMETOOLONG;
 	slash = strrchr(first, '/');
 	if (!slash)
 		return -ENOENT;
-	number = strstr(slash, "000001");
-	for (char *next = number; next; next = strstr(next + 1, "000001"))
-		number = next; /* the number is the last part before the extension */
-	if (!number)
-		return -ENOENT;
+	/* The names differ in the last digit of the number. */
+	while (*number == second[number - first])
+		number++;
+	number -= ROTATION_DIGITS - 1;
 	snprintf(r->suffix, sizeof(r->suffix), "%s", number + ROTATION_DIGITS);
 	snprintf(r->prefix, sizeof(r->prefix), "%.*s", (int)(number - slash - 1), slash + 1);
 	*slash = '\0';

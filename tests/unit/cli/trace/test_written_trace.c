@@ -161,3 +161,21 @@ IN_DIR(row_of_files_is_that_of_the_session_that_wrote_last)
 		trace_scan_deinit(&scan);
 	}
 }
+
+IN_DIR(digits_in_the_extension_are_no_number)
+{
+	Pb__TraceConfig__Rotate rotate = PB__TRACE_CONFIG__ROTATE__INIT;
+	Pb__TraceConfig config = PB__TRACE_CONFIG__INIT;
+	struct trace_scan scan = {0};
+	char first[PATH_MAX];
+	uint64_t bytes;
+
+	config.rotate = &rotate;
+	config.output_path = (char *)temp_dir_path(state, 1, "x.000001");
+	write_file(state, "x.000001.000001", 7, 1);
+	write_file(state, "x.000002.000001", 7, 2);
+	assert_int_equal(trace_readback_scan_files(&config, &scan, &bytes, first), 0);
+	assert_string_equal(first, temp_dir_path(state, 0, "x.000001.000001"));
+	assert_int_equal(bytes, 2 * 7);
+	trace_scan_deinit(&scan);
+}
