@@ -49,9 +49,26 @@ static void feed(int fd, const char *text, size_t len)
 	}
 }
 
-void pager_show(const char *text, size_t len)
+/* Signals that are for the pager only while it runs. */
+static const int pager_signals[] = {SIGINT, SIGQUIT, SIGPIPE};
+
+static void ignore_signals(struct sigaction old[static ARRAY_SIZE(pager_signals)])
 {
 	static const struct sigaction ignore = {.sa_handler = SIG_IGN};
+
+	for (size_t i = 0; i < ARRAY_SIZE(pager_signals); i++)
+		sigaction(pager_signals[i], &ignore, &old[i]);
+}
+
+static void restore_signals(const struct sigaction old[static ARRAY_SIZE(pager_signals)])
+{
+	for (size_t i = 0; i < ARRAY_SIZE(pager_signals); i++)
+		sigaction(pager_signals[i], &old[i], NULL);
+}
+
+void pager_show(const char *text, size_t len)
+{
+	struct sigaction old[ARRAY_SIZE(pager_signals)];
 	const char *command = pager_command();
 	int ends[2], status = 0;
 	pid_t pid;
@@ -66,14 +83,14 @@ void pager_show(const char *text, size_t len)
 		run_pager(command, ends[0]);
 	close(ends[0]);
 	if (pid > 0) {
-		sigaction(SIGINT, &ignore, NULL);
-		sigaction(SIGQUIT, &ignore, NULL);
-		sigaction(SIGPIPE, &ignore, NULL);
+		ignore_signals(old);
 		feed(ends[1], text, len);
 	}
 	close(ends[1]);
 	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
+	if (pid > 0)
+		restore_signals(old);
 	if (pid < 0 || (WIFEXITED(status) && WEXITSTATUS(status) == NOT_FOUND))
 		fwrite(text, 1, len, stdout);
 }
