@@ -179,6 +179,7 @@ static void give_up(struct tb_clone *c)
 	tb_seqs_init(to);
 	st->chunks_overwritten = st->chunks_written - st->chunks_read;
 	st->bytes_overwritten = st->bytes_written - st->bytes_read;
+	st->padding_bytes_cleared = st->padding_bytes_written;
 	to->n_unread = 0;
 	to->cursor = 0;
 	to->rewind = UINT64_MAX;
