@@ -183,6 +183,8 @@ static int run(struct event_base *loop, struct sockets *sockets, const struct op
 		report_ready(&notify);
 		code_pages_release();
 		r = run_loop(loop, service);
+		if (r < 0)
+			err_set(e, r, "%s", strerror(-r));
 	}
 	notify_close(&notify);
 	shutdown_deinit(&shutdown);

@@ -243,7 +243,9 @@ int perfetto_save_all_for_bugreport(void)
 		if (state->tracing_sessions[i]->is_started &&
 		    state->tracing_sessions[i]->bugreport_score > 0)
 			list[n++].session = state->tracing_sessions[i];
-	if (n)
+	if (!list)
+		code = fail("No memory for the list of sessions");
+	else if (n)
 		qsort(list, n, sizeof(*list), by_score);
 	else
 		perfetto_say("No tracing sessions eligible for bugreport were found.");

@@ -114,6 +114,8 @@ static int take_pids(const char *text, struct top_options *o, struct err_text *e
 
 		end = strchrnul(at, ',');
 		r = add_pid(o, at, (size_t)(end - at));
+		if (r == -ENOMEM)
+			return err_set(e, r, "no memory");
 		if (r)
 			return err_set(e, r,
 				       "-p %.40s is not a list of process numbers; example: 12,34",

@@ -150,7 +150,7 @@ static int add_rule(struct remote_allow *a, const char *text, struct err_text *e
 	int r;
 
 	if (!rule)
-		return -ENOMEM;
+		return err_set(e, -ENOMEM, "no memory");
 	if (a->n == REMOTE_ALLOW_MAX)
 		return err_set(e, -E2BIG, "more than %d addresses", REMOTE_ALLOW_MAX);
 	if (str_starts(rule, VSOCK_PREFIX))
@@ -168,7 +168,7 @@ int remote_allow_add(struct remote_allow *a, const char *list, struct err_text *
 {
 	_cleanup_(freep) char *copy = strdup(list);
 	char *rest = copy, *rule;
-	int r = copy ? 0 : -ENOMEM;
+	int r = copy ? 0 : err_set(e, -ENOMEM, "no memory");
 
 	while (r == 0 && (rule = strsep(&rest, ",")))
 		r = add_rule(a, rule, e);

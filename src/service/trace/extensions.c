@@ -37,9 +37,9 @@ static bool is_set(const uint8_t *data, size_t len)
 	return pb_dec_ok(&d) && n > 0;
 }
 
-/* Returns the decompressed data, which the caller frees; or NULL if it is malformed or too large,
- * or there is no memory. */
-static uint8_t *unzip(uint8_t *data, size_t len, size_t *ret_len)
+/* Sets *ret to the decompressed data, which the caller frees. Returns 0, -EINVAL if it is malformed
+ * or too large, or -ENOMEM. */
+static int unzip(uint8_t *data, size_t len, uint8_t **ret, size_t *ret_len)
 {
 	_cleanup_(freep) uint8_t *out = malloc(MAX_EXTENSION_SET_BYTES);
 	z_stream z = {.next_in = data,
@@ -49,25 +49,32 @@ static uint8_t *unzip(uint8_t *data, size_t len, size_t *ret_len)
 	int r;
 
 	if (!out || inflateInit2(&z, GZIP_WINDOW) != Z_OK)
-		return NULL;
+		return -ENOMEM;
 	r = inflate(&z, Z_FINISH);
 	inflateEnd(&z);
+	if (r == Z_MEM_ERROR)
+		return -ENOMEM;
 	if (r != Z_STREAM_END || z.avail_in > 0)
-		return NULL;
+		return -EINVAL;
 	*ret_len = z.total_out;
-	return TAKE_PTR(out);
+	*ret = TAKE_PTR(out);
+	return 0;
 }
 
-static bool is_descriptor(struct extension_descriptor *d)
+/* Returns 0, -EINVAL if it is no descriptor set, or -ENOMEM. */
+static int check_descriptor(struct extension_descriptor *d)
 {
 	_cleanup_(freep) uint8_t *set = NULL;
 	size_t len;
+	int r;
 
 	d->gzip = is_gzip(d->data, d->len);
 	if (!d->gzip)
-		return is_set(d->data, d->len);
-	set = unzip(d->data, d->len, &len);
-	return set && is_set(set, len);
+		return is_set(d->data, d->len) ? 0 : -EINVAL;
+	r = unzip(d->data, d->len, &set, &len);
+	if (r < 0)
+		return r;
+	return is_set(set, len) ? 0 : -EINVAL;
 }
 
 int extensions_load(struct extensions *x, const char *path, struct err_text *e)
@@ -85,15 +92,16 @@ int extensions_load(struct extensions *x, const char *path, struct err_text *e)
 	}
 	d->len = b.len;
 	d->data = (uint8_t *)strbuf_take(&b);
-	if (d->data && is_descriptor(d)) {
+	r = d->data ? check_descriptor(d) : -ENOMEM;
+	if (r == 0) {
 		x->n++;
 		return 0;
 	}
 	freep(&d->data);
-	return err_set(
-		e, -EINVAL,
-		"%s: not a descriptor set of protoc --descriptor_set_out, with or without gzip",
-		path);
+	return err_set(e, r, "%s: %s", path,
+		       r == -EINVAL ? "not a descriptor set of protoc --descriptor_set_out, with "
+				      "or without gzip"
+				    : strerror(-r));
 }
 
 void extensions_deinit(struct extensions *x)
