@@ -57,4 +57,6 @@ measure() { # NAME SOURCES...
 }
 measure "every source at once" "$processes" "$everything"
 measure "six scans at once" "$processes" "$processes" "$processes" "$processes" "$processes" "$processes"
+kill "${PIDS[0]}"
+wait "${PIDS[0]}"
 exit $BAD

@@ -325,9 +325,11 @@ void polled_source_stop(void *instance)
 	p->stopping = true;
 	evtimer_del(p->next_slice);
 	evtimer_del(p->tick);
-	/* Cancel a long pass. */
-	p->in_pass &= p->is_waited_for;
-	renew(p);
+	/* A pass that has not ended by now is long: another one would be, too. */
+	if (p->in_pass && !p->is_waited_for)
+		p->in_pass = false;
+	else
+		renew(p);
 	run_slice(p);
 }
 
