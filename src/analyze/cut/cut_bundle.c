@@ -385,19 +385,21 @@ void cut_bundle_finish(const struct cut_bundle *b)
 			note_rename(b, &f);
 }
 
-void cut_bundle_descriptors(const struct cut_bundle *b,
-			    int (*fn)(void *ctx, const uint8_t *field, size_t len), void *ctx)
+int cut_bundle_descriptors(const struct cut_bundle *b,
+			   int (*fn)(void *ctx, const uint8_t *field, size_t len), void *ctx)
 {
 	const struct pb_field *payload = &b->packet->p.payload;
 	const uint8_t *at = payload->data;
 	struct pb_field f;
 	struct pb_dec d;
+	int r = 0;
 
 	pb_dec_init(&d, payload->data, payload->len);
-	while (pb_dec_next(&d, &f)) {
+	while (r >= 0 && pb_dec_next(&d, &f)) {
 		if (f.id == PB_FTRACE_EVENT_BUNDLE_GENERIC_EVENT_DESCRIPTORS ||
 		    f.id == PB_FTRACE_EVENT_BUNDLE_FURTHER_FIELD_DESCRIPTORS)
-			fn(ctx, at, (size_t)(d.cur - at));
+			r = fn(ctx, at, (size_t)(d.cur - at));
 		at = d.cur;
 	}
+	return MIN(r, 0);
 }

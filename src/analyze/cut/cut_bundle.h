@@ -50,6 +50,6 @@ int cut_bundle_build(const struct cut_bundle *b, struct cut_piece *piece, struct
 void cut_bundle_finish(const struct cut_bundle *b);
 
 /* Calls fn with each field that describes events without a message, or fields that a message lacks;
- * with its tag. What fn returns is ignored. */
-void cut_bundle_descriptors(const struct cut_bundle *b,
-			    int (*fn)(void *ctx, const uint8_t *field, size_t len), void *ctx);
+ * with its tag. Stops if fn returns a negative value. Returns that value, else 0. */
+int cut_bundle_descriptors(const struct cut_bundle *b,
+			   int (*fn)(void *ctx, const uint8_t *field, size_t len), void *ctx);

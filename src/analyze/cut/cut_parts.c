@@ -432,8 +432,10 @@ static int on_bundle(struct parts *p, const struct cut_packet *c)
 	if (b.any)
 		c->m->latest = MAX(c->m->latest, b.first);
 	if (b.has_descriptors)
-		cut_bundle_descriptors(&b, note_descriptor,
-				       &p->descriptors[machine_number(p, c->m)]);
+		r = cut_bundle_descriptors(&b, note_descriptor,
+					   &p->descriptors[machine_number(p, c->m)]);
+	if (r < 0)
+		return r;
 	first = part_of(p, b.any ? b.first : c->ts);
 	last = b.any ? part_of(p, b.last) : first;
 	if (!b.state)
