@@ -43,6 +43,7 @@ struct context {
 	int64_t from, to;
 	const struct machine_scope *scope; /* borrowed */
 	/* Read by the first pass. */
+	bool ready; /* the rest is complete */
 	bool *chosen; /* owned */
 	unsigned changes; /* of the scope, when chosen was read */
 	bool some, limited;
@@ -176,8 +177,9 @@ static int prepare(struct context *ctx)
 	sqlite3_stmt *st;
 	int r;
 
-	if (ctx->last_of_thread && ctx->changes == ctx->scope->changes)
+	if (ctx->ready && ctx->changes == ctx->scope->changes)
 		return SQLITE_OK;
+	ctx->ready = false;
 	free(ctx->chosen);
 	free(ctx->last_of_cpu);
 	free(ctx->last_of_thread);
@@ -201,48 +203,62 @@ static int prepare(struct context *ctx)
 		ctx->some = sqlite3_column_int(st, 1);
 		ctx->limited = sqlite3_column_int(st, 2);
 	}
-	return sqlite3_finalize(st);
+	r = sqlite3_finalize(st);
+	ctx->ready = r == SQLITE_OK;
+	return r;
 }
 
-/* Runs the pass, or takes the last result if it had the same arguments. by is copied. */
+/* Runs the pass. by is copied. Returns NULL without memory. */
+static struct result *result_new(const struct pass_table *t, const char *by, int64_t top,
+				 int64_t width)
+{
+	struct context *ctx = t->ctx;
+	struct result *ret = calloc(1, sizeof(*ret));
+	struct pass_input in = {.s = ctx->s,
+				.from = ctx->from,
+				.to = ctx->to,
+				.chosen = ctx->chosen,
+				.some = ctx->some,
+				.limited = ctx->limited,
+				.machine = ctx->scope->machine,
+				.last_of_cpu = ctx->last_of_cpu,
+				.last_of_thread = ctx->last_of_thread,
+				.requests = &ctx->requests,
+				.top = top,
+				.width = width};
+
+	if (!ret)
+		return NULL;
+	*ret = (struct result){.users = 1,
+			       .by = strdup(by),
+			       .top = top,
+			       .width = width,
+			       .changes = ctx->scope->changes,
+			       .rows.columns = t->columns};
+	in.by = ret->by;
+	if (ret->by)
+		t->pass->run(&in, &ret->rows);
+	if (!ret->by || ret->rows.failed) {
+		release(ret);
+		return NULL;
+	}
+	return ret;
+}
+
+/* Takes the last result if it had the same arguments, else a new one. */
 static int run(struct pass_table *t, const char *by, int64_t top, int64_t width,
 	       struct result **ret)
 {
 	struct result *last = t->last;
-	unsigned changes = t->ctx->scope->changes;
-	struct pass_input in = {.s = t->ctx->s,
-				.from = t->ctx->from,
-				.to = t->ctx->to,
-				.machine = t->ctx->scope->machine,
-				.top = top,
-				.width = width};
 	int r = prepare(t->ctx);
 
 	if (r != SQLITE_OK)
 		return r;
-	if (!last || last->changes != changes || last->top != top || last->width != width ||
-	    strcmp(last->by, by) != 0) {
+	if (!last || last->changes != t->ctx->scope->changes || last->top != top ||
+	    last->width != width || strcmp(last->by, by) != 0) {
 		release(last);
-		t->last = last = calloc(1, sizeof(*last));
+		t->last = last = result_new(t, by, top, width);
 		if (!last)
-			return SQLITE_NOMEM;
-		*last = (struct result){.users = 1,
-					.by = strdup(by),
-					.top = top,
-					.width = width,
-					.changes = changes};
-		last->rows.columns = t->columns;
-		if (!last->by)
-			return SQLITE_NOMEM;
-		in.by = last->by;
-		in.chosen = t->ctx->chosen;
-		in.some = t->ctx->some;
-		in.limited = t->ctx->limited;
-		in.last_of_cpu = t->ctx->last_of_cpu;
-		in.last_of_thread = t->ctx->last_of_thread;
-		in.requests = &t->ctx->requests;
-		t->pass->run(&in, &last->rows);
-		if (last->rows.failed)
 			return SQLITE_NOMEM;
 	}
 	last->users++;
