@@ -102,6 +102,17 @@ works "folded stacks of slices" --folded slices -o "$TMP/nested.folded" "$TMP/ne
 sed 's/^[^;]*;//' "$TMP/nested.folded" | sort >"$TMP/out"
 printf 'work,er 5;a 45\nwork,er 5;a;b,c 20\n' | cmp - "$TMP/out"
 verdict "a slice's own time is without its children's" $?
+# Slices that an older program wrote with their durations, in us.
+long='legacy_event { phase: 88 duration_us: 9223372036854775 }'
+protoc -Iprotos --encode=perfetto.protos.Trace protos/trace/trace.proto <<END >"$TMP/long" 2>"$TMP/err"
+packet { trusted_packet_sequence_id: 1 sequence_flags: 1 timestamp: 1 track_descriptor { uuid: 1 thread { pid: 5 tid: 5 thread_name: "worker" } } }
+packet { trusted_packet_sequence_id: 1 timestamp: 2000000 track_event { track_uuid: 1 name: "a" $long } }
+packet { trusted_packet_sequence_id: 1 timestamp: 3000000 track_event { track_uuid: 1 name: "b" $long } }
+END
+works "folded stacks of slices whose ends are out of range" --folded slices -o "$TMP/long.folded" "$TMP/long"
+sed 's/^[^;]*;//' "$TMP/long.folded" >"$TMP/out"
+echo 'worker 5;a;b 9223372036854775000' | cmp - "$TMP/out"
+verdict "they end last" $?
 
 # ---- files ----
 

@@ -11,7 +11,7 @@
 
 static bool in_window(const struct page *p, const struct table *t, uint32_t row, unsigned dur)
 {
-	int64_t ts = table_ts(t, t->def->ts, row), d;
+	int64_t ts = table_ts(t, t->def->ts, row), d, end;
 
 	if (ts >= p->to)
 		return false;
@@ -20,7 +20,7 @@ static bool in_window(const struct page *p, const struct table *t, uint32_t row,
 	if (!dur)
 		return false;
 	d = table_dur(t, dur, row);
-	return d < 0 || ts + d > p->from;
+	return d < 0 || __builtin_add_overflow(ts, d, &end) || end > p->from;
 }
 
 static int by_time(const void *a, const void *b, void *table)

@@ -53,7 +53,8 @@ static void add_sum(struct folding *f, int64_t ns)
 			return;
 		}
 	}
-	s->ns += ns;
+	if (__builtin_add_overflow(s->ns, ns, &s->ns))
+		s->ns = INT64_MAX;
 }
 
 static void write_sums(struct folding *f, FILE *to)
@@ -105,7 +106,7 @@ static void end_frames(struct folding *f, int64_t ts, size_t base)
  * of its own. */
 static void add_slice(struct folding *f, sqlite3_stmt *st, int64_t *track, size_t *base)
 {
-	int64_t ts = sqlite3_column_int64(st, 1), dur = sqlite3_column_int64(st, 2);
+	int64_t ts = sqlite3_column_int64(st, 1), dur = sqlite3_column_int64(st, 2), end;
 	bool open = dur < 0;
 
 	if (sqlite3_column_int64(st, 0) != *track) {
@@ -119,12 +120,16 @@ static void add_slice(struct folding *f, sqlite3_stmt *st, int64_t *track, size_
 	end_frames(f, ts, *base);
 	if (f->n == MAX_DEPTH)
 		return;
-	if (f->n && !open)
+	/* Times of a trace are not to be trusted: an end may be out of range, a child longer than its
+	 * parent. */
+	if (f->n && !open && f->open[f->n - 1].self > 0)
 		f->open[f->n - 1].self -= dur;
+	if (open || __builtin_add_overflow(ts, dur, &end))
+		end = INT64_MAX;
 	add_frame(&f->text, (const char *)sqlite3_column_text(st, 3), false);
 	f->open[f->n++] = (struct frame){
 		.len = f->text.len,
-		.end = open ? INT64_MAX : ts + dur,
+		.end = end,
 		.self = open ? 0 : dur,
 	};
 }

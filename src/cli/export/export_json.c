@@ -280,7 +280,7 @@ static char *copy_of(const char *s)
 /* track, pid, ts, dur, name, category, arg_set_id; by track, time and depth */
 static void put_track_slice(struct json *j, struct async_track *t, sqlite3_stmt *st)
 {
-	int64_t ts = number_of(st, 2), dur = number_of(st, 3);
+	int64_t ts = number_of(st, 2), dur = number_of(st, 3), end;
 
 	if (number_of(st, 0) != t->id) {
 		end_track(j, t);
@@ -294,8 +294,10 @@ static void put_track_slice(struct json *j, struct async_track *t, sqlite3_stmt 
 	fputc('}', j->to);
 	if (dur == 0 || t->n == MAX_DEPTH)
 		return;
+	if (dur < 0 || __builtin_add_overflow(ts, dur, &end))
+		end = INT64_MAX;
 	t->open[t->n++] = (struct open_slice){
-		.end = dur < 0 ? INT64_MAX : ts + dur,
+		.end = end,
 		.name = copy_of(text_of(st, 4)),
 		.category = copy_of(text_of(st, 5)),
 	};

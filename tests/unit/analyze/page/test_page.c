@@ -78,6 +78,35 @@ TEST(a_page_has_all_rows_if_they_fit)
 	store_deinit(&s);
 }
 
+TEST(a_slice_whose_end_is_out_of_range_reaches_into_the_window)
+{
+	struct page_options o = {.title = "t", .from = FIRST + EACH, .max_rows = RUNS};
+	struct page_result result;
+	char *text = NULL;
+	struct table *t;
+	struct store s;
+	uint32_t row;
+	size_t len;
+	FILE *f;
+
+	fill(&s);
+	t = &s.tables[TABLE_TRACK];
+	row = table_append(t);
+	table_set_u32(t, TRACK_PARENT, row, NULL_U32);
+	t = &s.tables[TABLE_SLICE];
+	row = table_append(t);
+	table_set_ts(t, SLICE_TS, row, FIRST);
+	table_set_dur(t, SLICE_DUR, row, INT64_MAX);
+	o.to = s.end_ts + 1;
+	f = open_memstream(&text, &len);
+	assert_non_null(f);
+	assert_int_equal(page_write(&s, &o, f, &result), 0);
+	fclose(f);
+	assert_non_null(strstr(text, "\"slices\":1,"));
+	free(text);
+	store_deinit(&s);
+}
+
 TEST(a_page_ends_where_its_rows_are_full_and_says_so)
 {
 	struct page_result result;
