@@ -174,8 +174,10 @@ static int write_text(const struct export_options *o, sqlite3 *db, FILE *to, str
 
 	if (closed < 0)
 		return closed;
+	/* Without memory of ours, the database has no error. */
 	return r == SQLITE_OK ? 0
-			      : err_set(e, -EIO, "cannot read the tables: %s", sqlite3_errmsg(db));
+			      : err_set(e, -EIO, "cannot read the tables: %s",
+					r == SQLITE_NOMEM ? sqlite3_errstr(r) : sqlite3_errmsg(db));
 }
 
 static int write_hidden(const struct export_options *o, const struct out_path *out, sqlite3 *db,

@@ -132,6 +132,7 @@ static void add_slice(struct folding *f, sqlite3_stmt *st, int64_t *track, size_
 		.end = end,
 		.self = open ? 0 : dur,
 	};
+	f->failed |= f->text.failed;
 }
 
 int export_folded_slices(sqlite3 *db, FILE *to)
@@ -181,9 +182,9 @@ int export_folded_sched(sqlite3 *db, FILE *to)
 		strbuf_clear(&b);
 		for (int i = 0; i < 3; i++)
 			add_frame(&b, (const char *)sqlite3_column_text(st, i), i == 0);
-		fprintf(to, "%s %" PRId64 "\n", b.s ? b.s : "",
-			(int64_t)sqlite3_column_int64(st, 3));
-		r = SQLITE_OK;
+		r = b.failed ? SQLITE_NOMEM : SQLITE_OK;
+		if (r == SQLITE_OK)
+			fprintf(to, "%s %" PRId64 "\n", b.s, (int64_t)sqlite3_column_int64(st, 3));
 	}
 	sqlite3_finalize(st);
 	strbuf_deinit(&b);
@@ -283,7 +284,7 @@ static void write_lines(struct folded_lines *l, FILE *to)
 
 static int add_line(struct folded_lines *l, const struct strbuf *b, int64_t samples)
 {
-	char *line = strdup(b->s ? b->s : "");
+	char *line = b->failed ? NULL : strdup(b->s);
 
 	if (!line || array_reserve(&l->of, &l->cap, l->n + 1, sizeof(*l->of)) < 0) {
 		free(line);
