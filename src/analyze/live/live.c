@@ -178,7 +178,9 @@ static void renew(struct live *l, struct live_entry *p)
 
 void live_set_start(struct live *l, struct live_entry *p, uint64_t start_ns)
 {
-	if (p->start_ns && start_ns && p->start_ns != start_ns)
+	if (!start_ns)
+		return;
+	if (p->start_ns && p->start_ns != start_ns)
 		renew(l, p);
 	p->start_ns = start_ns;
 }
