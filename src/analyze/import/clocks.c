@@ -343,16 +343,18 @@ enum clock_result clocks_convert(struct clocks *c, clock_key from, int64_t ts, i
 		return CLOCK_UNKNOWN_TARGET;
 	if (__builtin_mul_overflow(ts, source->unit, &ts))
 		return CLOCK_NO_PATH;
+	direct = source->not_monotonic ? NULL : find_edge(c, source->number, target->number);
+	if (direct && !direct->n)
+		direct = NULL;
+	at = direct ? NO_NODE : find_way(c, source, target, &w);
+	if (!direct && at == NO_NODE)
+		return CLOCK_NO_PATH;
 	if (source->incremental)
 		ts = source->last = (int64_t)((uint64_t)source->last + (uint64_t)ts);
-	direct = find_edge(c, source->number, target->number);
-	if (direct && direct->n && !source->not_monotonic) {
+	if (direct) {
 		*ret = by_edge(direct, ts);
 		return CLOCK_CONVERTED;
 	}
-	at = find_way(c, source, target, &w);
-	if (at == NO_NODE)
-		return CLOCK_NO_PATH;
 	for (; w.nodes[at] != target; at = w.next[at])
 		ts = by_edge(find_edge(c, w.nodes[at]->number, w.nodes[w.next[at]]->number), ts);
 	*ret = ts;

@@ -79,7 +79,8 @@ unsigned clocks_remote_sync(struct clocks *c, const struct pb_field *sync);
 
 /*
  * Converts a time of a clock, in the clock's unit, to ns of the machine's own trace clock. Sets
- * *ret only if it returns CLOCK_CONVERTED. A time of an incremental clock moves that clock forward.
+ * *ret only if it returns CLOCK_CONVERTED. Then a time of an incremental clock moves that clock
+ * forward.
  */
 enum clock_result clocks_convert(struct clocks *c, clock_key from, int64_t ts, int64_t *ret);
 
