@@ -79,7 +79,7 @@ void generic_deinit(struct import *im)
  * above all numbers. Returns the index in store.generic, or NULL_U32 without memory. */
 static uint32_t self_named(struct import *im, const struct machine *m, const struct pb_field *event)
 {
-	struct generic_event g = {.name = 0};
+	struct generic_event g = {.self_named = true};
 	struct pb_field f;
 	struct pb_dec d;
 	uint32_t number;

@@ -338,8 +338,7 @@ int event_args_list(const struct store *s, int64_t set, struct arg_list *ret)
 		}
 		if (kind >= GENERIC_KINDS)
 			g = &s->generic[kind - GENERIC_KINDS];
-		/* An event that names itself has no described fields. */
-		return event_args_decode(s, g && !g->n_fields ? PB_FTRACE_EVENT_GENERIC : kind, g,
+		return event_args_decode(s, g && g->self_named ? PB_FTRACE_EVENT_GENERIC : kind, g,
 					 d.cur, (size_t)(d.end - d.cur), ret);
 	}
 	return 0;

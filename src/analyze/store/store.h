@@ -42,9 +42,10 @@ struct generic_field {
 };
 
 /* An event that a descriptor in the trace describes, or one whose messages have its name and the
- * names of its fields (fields is NULL then). */
+ * names of its fields (self_named). */
 struct generic_event {
 	uint32_t name; /* a string */
+	bool self_named;
 	struct generic_field *fields; /* owned */
 	size_t n_fields, cap_fields;
 };

@@ -333,6 +333,25 @@ TEST(arguments_of_an_event_are_found_by_its_set)
 	strbuf_deinit(&t);
 }
 
+TEST(a_described_event_without_fields_has_no_arguments)
+{
+	struct strbuf t = {0}, b = bundle_of(0), description = {0}, e = {0}, field = {0};
+	static const char descriptor[] = "\n\004mine"; /* DescriptorProto.name */
+
+	put_u64(&description, PB_FTRACE_EVENT_BUNDLE_GENERIC_EVENT_DESCRIPTOR_FIELD_ID, 65540);
+	put_bytes(&description, PB_FTRACE_EVENT_BUNDLE_GENERIC_EVENT_DESCRIPTOR_EVENT_DESCRIPTOR,
+		  descriptor, strlen(descriptor));
+	put_message(&b, PB_FTRACE_EVENT_BUNDLE_GENERIC_EVENT_DESCRIPTORS, &description);
+	/* A message that could be a GenericFtraceEvent. */
+	put_bytes(&field, PB_GENERIC_FTRACE_EVENT_FIELD_NAME, "key", 3);
+	put_u64(&field, PB_GENERIC_FTRACE_EVENT_FIELD_INT_VALUE, 7);
+	put_message(&e, PB_GENERIC_FTRACE_EVENT_FIELD, &field);
+	put_event(&b, 100, 10, 65540, &e);
+	put_packet(&t, 2, PB_TRACE_PACKET_FTRACE_EVENTS, &b);
+	expect(&t, "select name, extract_arg(arg_set_id, 'key') from ftrace_event", "mine|-\n");
+	strbuf_deinit(&t);
+}
+
 TEST(markers_nest_and_bind_their_thread)
 {
 	struct strbuf t = {0}, b = bundle_of(0);
