@@ -41,6 +41,8 @@ head -c 3001 "$TRACE" >"$TMP/cut"
 check "a file that is cut off" 0 $'n\n1' 'cut off' --csv "$TMP/cut" "select count(*) as n from trace_bounds"
 check "a span join" 0 $'ts,dur,x,y\n5,5,1,2' '^$' --csv "$TRACE" "create table a as select 0 as ts, 10 as dur, 1 as x" \
   "create table b as select 5 as ts, 9 as dur, 2 as y" "create virtual table j using span_join(a, b)" "select * from j"
+check "a span join of names with quotes" 0 $'ts,dur,"x""",y\n5,5,1,2' '^$' --csv "$TRACE" 'create table a as select 0 as ts, 10 as dur, 1 as "x"""' \
+  "create table b as select 5 as ts, 9 as dur, 2 as y" "create virtual table j using span_join(a, b)" "select * from j"
 check "a span join of tables without times" 1 '' 'span join: b has no column ts' "$TRACE" "create table a as select 0 as ts, 1 as dur" \
   "create table b as select 1 as y" "create virtual table j using span_join(a, b)"
 check "a span join of one table" 1 '' 'write it as SPAN_JOIN.a PARTITIONED c, b PARTITIONED c.' "$TRACE" "create virtual table j using SPAN_JOIN(a)"

@@ -18,7 +18,6 @@
 
 #include "analyze/tables/table_module.h"
 #include "base/core/mem.h"
-#include "base/text/str.h"
 
 enum join_kind { JOIN_INNER, JOIN_LEFT, JOIN_OUTER };
 
@@ -180,19 +179,21 @@ static const char *partition_of(const struct join_vtab *v)
 
 static int declare(struct join_vtab *v)
 {
-	struct strbuf sql = {0};
+	sqlite3_str *sql = sqlite3_str_new(v->db);
+	char *text;
 	int r;
 
-	strbuf_puts(&sql, "CREATE TABLE x(\"ts\" BIGINT,\"dur\" BIGINT");
+	sqlite3_str_appendall(sql, "CREATE TABLE x(\"ts\" BIGINT,\"dur\" BIGINT");
 	if (partition_of(v))
-		strbuf_printf(&sql, ",\"%s\" BIGINT", partition_of(v));
+		sqlite3_str_appendf(sql, ",\"%w\" BIGINT", partition_of(v));
 	for (int side = 0; side < 2; side++)
 		for (int i = 0; i < v->tables[side].n_columns; i++)
-			strbuf_printf(&sql, ",\"%s\" %s", v->tables[side].columns[i],
-				      v->tables[side].types[i]);
-	strbuf_putc(&sql, ')');
-	r = sql.failed ? SQLITE_NOMEM : sqlite3_declare_vtab(v->db, sql.s);
-	strbuf_deinit(&sql);
+			sqlite3_str_appendf(sql, ",\"%w\" %s", v->tables[side].columns[i],
+					    v->tables[side].types[i]);
+	sqlite3_str_appendall(sql, ")");
+	text = sqlite3_str_finish(sql);
+	r = text ? sqlite3_declare_vtab(v->db, text) : SQLITE_NOMEM;
+	sqlite3_free(text);
 	return r;
 }
 
@@ -448,29 +449,31 @@ static int stream_prepare(struct join_vtab *v, int side, sqlite3_value *partitio
 			  struct stream *ret)
 {
 	const struct join_table *t = &v->tables[side];
-	struct strbuf sql = {0};
+	sqlite3_str *sql = sqlite3_str_new(v->db);
+	char *text;
 	int r;
 
 	sqlite3_finalize(ret->st);
 	*ret = (struct stream){.partitioned = t->partition, .gaps = v->gaps[side]};
-	strbuf_printf(&sql, "SELECT \"ts\",%s,", t->has_dur ? "\"dur\"" : "0");
+	sqlite3_str_appendf(sql, "SELECT \"ts\",%s,", t->has_dur ? "\"dur\"" : "0");
 	if (t->partition)
-		strbuf_printf(&sql, "\"%s\"", t->partition);
+		sqlite3_str_appendf(sql, "\"%w\"", t->partition);
 	else
-		strbuf_puts(&sql, "0");
+		sqlite3_str_appendall(sql, "0");
 	for (int i = 0; i < t->n_columns; i++)
-		strbuf_printf(&sql, ",\"%s\"", t->columns[i]);
-	strbuf_printf(&sql, " FROM \"%s\" WHERE \"ts\" IS NOT NULL", t->name);
+		sqlite3_str_appendf(sql, ",\"%w\"", t->columns[i]);
+	sqlite3_str_appendf(sql, " FROM \"%w\" WHERE \"ts\" IS NOT NULL", t->name);
 	if (t->partition)
-		strbuf_printf(&sql, " AND typeof(\"%s\") = 'integer'", t->partition);
+		sqlite3_str_appendf(sql, " AND typeof(\"%w\") = 'integer'", t->partition);
 	if (t->partition && partition)
-		strbuf_printf(&sql, " AND \"%s\" = ?1", t->partition);
-	strbuf_puts(&sql, " ORDER BY ");
+		sqlite3_str_appendf(sql, " AND \"%w\" = ?1", t->partition);
+	sqlite3_str_appendall(sql, " ORDER BY ");
 	if (t->partition)
-		strbuf_printf(&sql, "\"%s\",", t->partition);
-	strbuf_puts(&sql, "\"ts\"");
-	r = sql.failed ? SQLITE_NOMEM : sqlite3_prepare_v2(v->db, sql.s, -1, &ret->st, NULL);
-	strbuf_deinit(&sql);
+		sqlite3_str_appendf(sql, "\"%w\",", t->partition);
+	sqlite3_str_appendall(sql, "\"ts\"");
+	text = sqlite3_str_finish(sql);
+	r = text ? sqlite3_prepare_v2(v->db, text, -1, &ret->st, NULL) : SQLITE_NOMEM;
+	sqlite3_free(text);
 	if (r == SQLITE_OK && t->partition && partition)
 		r = sqlite3_bind_value(ret->st, 1, partition);
 	return r;
