@@ -40,6 +40,13 @@ check "the columns of a table" lines $'column    type\n--------  -------\nstart_
 check "nothing" lines '' 0 <<<''
 check "a mistake does not end it, but counts" lines $'a\n-\n1' 1 <<<$'selec 1;\nselect 1 as a;'
 check "a mistake is told" grep -q 'sql: near "selec": syntax error' "$TMP/err"
+check "a table whose replacement fails stays" lines $'n\n-\n1\nn\n-\n1' 1 <<'END'
+create or replace perfetto table t as select 1 as n;
+create or replace perfetto table t as select nothing;
+select * from t;
+create or replace perfetto table t as select abs(-9223372036854775807 - 1) as n;
+select * from t;
+END
 check "an unknown command" lines '' 1 <<<'.tabels'
 check "is told" grep -q 'no command .tabels; .help lists them' "$TMP/err"
 check "no such table" lines '' 1 <<<'.schema nowhere'

@@ -167,33 +167,50 @@ static bool is_plain_name(const char *s)
 	return *s != '"' && *s != '`' && *s != '[' && !memchr(s, '.', name_length(s));
 }
 
+/* Drops the table or view, and runs `head` and the first statement of s as one statement. If that
+ * fails, the old table or view stays. */
+static int replace_with(sqlite3 *db, const char *drop, const char *head, const char *s,
+			const char **ret_rest, struct err_text *e)
+{
+	sqlite3_stmt *st = NULL;
+	int r;
+
+	if (sqlite3_exec(db, "SAVEPOINT replacement", NULL, NULL, NULL) != SQLITE_OK)
+		return fail(db, e);
+	if (sqlite3_exec(db, drop, NULL, NULL, NULL) != SQLITE_OK)
+		r = fail(db, e);
+	else
+		r = prepare_with_head(db, head, s, &st, ret_rest, e);
+	if (r == 0 && sqlite3_step(st) != SQLITE_DONE)
+		r = fail(db, e);
+	sqlite3_finalize(st);
+	if (r < 0)
+		sqlite3_exec(db, "ROLLBACK TO replacement", NULL, NULL, NULL);
+	sqlite3_exec(db, "RELEASE replacement", NULL, NULL, NULL);
+	return r;
+}
+
 /* s: the text after PERFETTO TABLE or VIEW. what: "TABLE" or "VIEW". */
 static int create(sqlite3 *db, const char *s, const char *what, bool replace, sqlite3_stmt **ret,
 		  const char **ret_rest, struct err_text *e)
 {
 	_cleanup_(freep) char *head = NULL;
-	int r = SQLITE_OK;
+	_cleanup_(freep) char *drop = NULL;
 	const char *name;
-	size_t n;
+	int n;
 
 	name = skip_space(s);
-	n = name_length(name);
+	n = (int)name_length(name);
 	s = name + n;
 	take_brackets(&s);
 	if (!n || !take(&s, "AS"))
 		return err_set(e, -EINVAL, "write it as CREATE PERFETTO %s name AS SELECT ...",
 			       what);
-	if (replace) {
-		char *drop = sqlite3_mprintf("DROP %s IF EXISTS temp.\"%.*w\"", what, (int)n, name);
-
-		r = drop ? sqlite3_exec(db, drop, NULL, NULL, NULL) : SQLITE_NOMEM;
-		sqlite3_free(drop);
-	}
-	if (r != SQLITE_OK)
-		return fail(db, e);
-	if (asprintf(&head, "CREATE TEMP %s \"%.*s\" AS ", what, (int)n, name) < 0)
+	if (asprintf(&head, "CREATE TEMP %s \"%.*s\" AS ", what, n, name) < 0 ||
+	    asprintf(&drop, "DROP %s IF EXISTS temp.\"%.*s\"", what, n, name) < 0)
 		return err_set(e, -ENOMEM, "out of memory");
-	return prepare_with_head(db, head, s, ret, ret_rest, e);
+	return replace ? replace_with(db, drop, head, s, ret_rest, e)
+		       : prepare_with_head(db, head, s, ret, ret_rest, e);
 }
 
 int database_prepare(sqlite3 *db, const char *sql, sqlite3_stmt **ret, const char **ret_rest,
