@@ -92,7 +92,9 @@ static int unpack_deflate(const uint8_t *data, size_t len, struct strbuf *ret)
 	z_stream z = {.next_in = (uint8_t *)data, .avail_in = (uInt)len};
 	int r = 0, status = Z_OK;
 
-	if (len > UINT_MAX || inflateInit(&z) != Z_OK)
+	if (len > UINT_MAX)
+		return -EFBIG;
+	if (inflateInit(&z) != Z_OK)
 		return -ENOMEM;
 	while (r == 0 && status == Z_OK) {
 		z.next_out = step;
@@ -101,6 +103,8 @@ static int unpack_deflate(const uint8_t *data, size_t len, struct strbuf *ret)
 		r = add(ret, step, sizeof(step) - z.avail_out);
 	}
 	inflateEnd(&z);
+	if (status == Z_MEM_ERROR)
+		return -ENOMEM;
 	return r < 0 || status == Z_STREAM_END ? r : -EBADMSG;
 }
 

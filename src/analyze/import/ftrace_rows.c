@@ -132,7 +132,8 @@ static bool store_args(struct import *im, struct machine *m, const struct ftrace
 	bool named = false;
 	uint32_t set;
 
-	event_args_decode(im->store, e->number, NULL, e->data, e->len, &im->list);
+	if (event_args_decode(im->store, e->number, NULL, e->data, e->len, &im->list) < 0)
+		im->store->budget.error = -ENOMEM;
 	for (size_t i = 0; i < im->list.n; i++) {
 		const struct arg *a = &im->list.args[i];
 		uint32_t key = strings_intern(&im->store->strings, a->key, a->key_len);

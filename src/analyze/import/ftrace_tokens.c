@@ -236,9 +236,12 @@ static void read_field_descriptor(struct store *s, struct generic_event *g,
 		else if (f.id == 5 && f.u64 < UINT8_MAX)
 			new.type = (uint8_t)f.u64;
 	}
-	if (!budget_take(&s->budget, sizeof(*g->fields)) ||
-	    array_reserve(&g->fields, &g->cap_fields, g->n_fields + 1, sizeof(*g->fields)))
+	if (!budget_take(&s->budget, sizeof(*g->fields)))
 		return;
+	if (array_reserve(&g->fields, &g->cap_fields, g->n_fields + 1, sizeof(*g->fields))) {
+		s->budget.error = -ENOMEM;
+		return;
+	}
 	g->fields[g->n_fields++] = new;
 }
 

@@ -96,9 +96,13 @@ static void unpack(struct import *im, const struct pb_field *f)
 	struct trace_bytes bytes;
 	struct pb_field packet;
 	struct pb_dec d;
+	int r = im->compressed ? -EBADMSG : packets_unpack(f->id, f->data, f->len, &b);
 
-	if (im->compressed || packets_unpack(f->id, f->data, f->len, &b) < 0) {
-		im->not_unpacked++;
+	if (r < 0) {
+		if (r == -ENOMEM)
+			im->store->budget.error = r;
+		else
+			im->not_unpacked++;
 		strbuf_deinit(&b);
 		return;
 	}
@@ -108,8 +112,11 @@ static void unpack(struct import *im, const struct pb_field *f)
 		return;
 	/* Frees the unused capacity of the strbuf: the store keeps the bytes until it is freed. */
 	bytes.data = realloc(bytes.data, bytes.len + 1) ?: bytes.data;
-	if (store_keep(im->store, bytes) < 0)
+	r = store_keep(im->store, bytes);
+	if (r < 0) {
+		im->store->budget.error = r;
 		return;
+	}
 	im->compressed = true;
 	pb_dec_init(&d, bytes.data, bytes.len);
 	while (pb_dec_next(&d, &packet) && !im->store->budget.error)

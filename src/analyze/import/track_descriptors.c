@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* TrackDescriptor, ThreadDescriptor, ProcessDescriptor: what programs say of their tracks and
  * themselves. */
+#include <errno.h>
 #include <string.h>
 
 #include "analyze/import/described_tracks.h"
@@ -296,9 +297,12 @@ static void add_label(struct import *im, uint32_t upid, unsigned n, const struct
 	struct process_label label = {
 		.upid = upid, .index = n, .text = text_of(im, f), .order = im->n_labels};
 
-	if (!budget_take(&im->store->budget, sizeof(label)) ||
-	    array_reserve(&im->labels, &im->cap_labels, im->n_labels + 1, sizeof(label)))
+	if (!budget_take(&im->store->budget, sizeof(label)))
 		return;
+	if (array_reserve(&im->labels, &im->cap_labels, im->n_labels + 1, sizeof(label))) {
+		im->store->budget.error = -ENOMEM;
+		return;
+	}
 	im->labels[im->n_labels++] = label;
 }
 

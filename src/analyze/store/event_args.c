@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analyze/store/event_args.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "base/core/mem.h"
@@ -89,9 +90,12 @@ static struct arg *add(struct arg_list *l, const char *key, size_t key_len)
 	for (size_t i = 0; i < l->n; i++)
 		if (l->args[i].key_len == key_len && !memcmp(l->args[i].key, key, key_len))
 			return &l->args[i];
-	if (l->n >= FTRACE_ARGS_STRIDE ||
-	    array_reserve(&l->args, &l->cap, l->n + 1, sizeof(*l->args)))
+	if (l->n >= FTRACE_ARGS_STRIDE)
 		return NULL;
+	if (array_reserve(&l->args, &l->cap, l->n + 1, sizeof(*l->args))) {
+		l->failed = true;
+		return NULL;
+	}
 	a = &l->args[l->n++];
 	*a = (struct arg){.key = key, .key_len = (uint32_t)key_len};
 	return a;
@@ -284,6 +288,7 @@ int event_args_decode(const struct store *s, uint32_t number, const struct gener
 	struct pb_dec d;
 
 	ret->n = 0;
+	ret->failed = false;
 	pb_dec_init(&d, data, len);
 	if (number == PB_FTRACE_EVENT_GENERIC)
 		decode_self_named(&d, ret);
@@ -291,7 +296,7 @@ int event_args_decode(const struct store *s, uint32_t number, const struct gener
 		decode_described(s, generic, &d, ret);
 	else if (event_args_known(number))
 		decode_known(&events[number], &d, ret);
-	return 0;
+	return ret->failed ? -ENOMEM : 0;
 }
 
 /* sched_switch shows all its arguments, those of value 0 as well, in the kernel's order. */
@@ -321,6 +326,7 @@ int event_args_list(const struct store *s, int64_t set, struct arg_list *ret)
 	uint32_t kind;
 
 	ret->n = 0;
+	ret->failed = false;
 	if (row >= t->rows || set != event_args_set(s, (uint32_t)row))
 		return 0;
 	payload = (uint64_t)table_i64(t, FTRACE_PAYLOAD, (uint32_t)row);
@@ -334,12 +340,12 @@ int event_args_list(const struct store *s, int64_t set, struct arg_list *ret)
 		d = message_at(store_message(s, value));
 		if (kind == PB_FTRACE_EVENT_SCHED_SWITCH) {
 			list_full_switch(d, ret);
-			return 0;
+			return ret->failed ? -ENOMEM : 0;
 		}
 		if (kind >= GENERIC_KINDS)
 			g = &s->generic[kind - GENERIC_KINDS];
 		return event_args_decode(s, g && g->self_named ? PB_FTRACE_EVENT_GENERIC : kind, g,
 					 d.cur, (size_t)(d.end - d.cur), ret);
 	}
-	return 0;
+	return ret->failed ? -ENOMEM : 0;
 }

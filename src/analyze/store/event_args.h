@@ -30,14 +30,12 @@ struct pb_dec event_args_message(const struct store *s, uint32_t row);
  */
 bool event_args_field(uint32_t number, const char *name, uint32_t *ret_number, bool *ret_is_text);
 
-/* As arg_sets_list(), for a set of a kernel event. Returns 0; without memory it leaves arguments
- * out. */
+/* As arg_sets_list(), for a set of a kernel event. Returns 0 or -ENOMEM. */
 int event_args_list(const struct store *s, int64_t set, struct arg_list *ret);
 
 /*
  * Lists the arguments in an event's message, after emptying the list. generic: the event's
- * description; NULL for an event that this version knows by its number. Returns 0; without memory
- * it leaves arguments out.
+ * description; NULL for an event that this version knows by its number. Returns 0 or -ENOMEM.
  */
 int event_args_decode(const struct store *s, uint32_t number, const struct generic_event *generic,
 		      const uint8_t *data, size_t len, struct arg_list *ret);

@@ -38,9 +38,12 @@ uint16_t store_state(struct store *s, uint32_t string)
 	for (size_t i = 0; i < s->n_states; i++)
 		if (s->states[i] == string)
 			return (uint16_t)i;
-	if (s->n_states >= NULL_U16 ||
-	    array_reserve(&s->states, &s->cap_states, s->n_states + 1, sizeof(*s->states)))
+	if (s->n_states >= NULL_U16)
 		return NULL_U16;
+	if (array_reserve(&s->states, &s->cap_states, s->n_states + 1, sizeof(*s->states))) {
+		s->budget.error = -ENOMEM;
+		return NULL_U16;
+	}
 	s->states[s->n_states] = string;
 	return (uint16_t)s->n_states++;
 }

@@ -77,6 +77,7 @@ struct arg {
 struct arg_list {
 	struct arg *args; /* owned */
 	size_t n, cap;
+	bool failed; /* no memory: arguments of a kernel event are left out */
 };
 
 /* The arg_set_id of a kernel event, unless its set is stored: FTRACE_ARGS_BASE + its row of
