@@ -59,13 +59,14 @@ static inline int64_t whole_number(double v)
 double counter_value(const struct described_track *d, const struct pb_field *f);
 
 /* Lists the values of extra counters, with the tracks that the event or its defaults name. Returns
- * their number; or -1, and counts it, if there are fewer tracks than values or too many values. */
+ * false, and counts it, if there are fewer tracks than values or too many values: only those before
+ * are listed then. */
 struct extra_counter {
 	uint64_t track;
 	struct pb_field value;
 };
-int track_event_extras(struct import *im, struct machine *m, const struct track_event *e,
-		       struct extra_counter extras[static EXTRA_COUNTERS_MAX]);
+bool track_event_extras(struct import *im, struct machine *m, const struct track_event *e,
+			struct extra_counter extras[static EXTRA_COUNTERS_MAX], size_t *ret_n);
 
 /* track_event_rows.c: makes the rows of an event, in the order of time. */
 void rows_track_event(struct import *im, struct machine *m, int64_t ts, const struct packet *p,

@@ -151,10 +151,11 @@ static void add_counter(struct import *im, struct machine *m, const struct track
 static void add_extras(struct import *im, struct machine *m, struct track_event *e)
 {
 	struct extra_counter extras[EXTRA_COUNTERS_MAX];
-	int n = track_event_extras(im, m, e, extras);
 	double v;
+	size_t n;
 
-	for (int i = 0; i < n; i++) {
+	track_event_extras(im, m, e, extras, &n); /* valid, else the event has no token */
+	for (size_t i = 0; i < n; i++) {
 		struct described_track *d =
 			described_of_event(im, m, extras[i].track, NULL_U32, NULL);
 

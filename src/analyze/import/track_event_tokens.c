@@ -171,8 +171,8 @@ static size_t tracks_of(const struct track_event *e, const struct sequence_state
 	return n;
 }
 
-int track_event_extras(struct import *im, struct machine *m, const struct track_event *e,
-		       struct extra_counter extras[static EXTRA_COUNTERS_MAX])
+bool track_event_extras(struct import *im, struct machine *m, const struct track_event *e,
+			struct extra_counter extras[static EXTRA_COUNTERS_MAX], size_t *ret_n)
 {
 	static const struct {
 		uint32_t values, tracks;
@@ -185,8 +185,8 @@ int track_event_extras(struct import *im, struct machine *m, const struct track_
 	};
 	const struct sequence_state *state = sequences_state(&m->sequences, e->state);
 	struct pb_field values[LIST], tracks[LIST];
-	int n = 0;
 
+	*ret_n = 0;
 	for (size_t k = 0; k < 2; k++) {
 		size_t n_values = list_values(&e->message, kinds[k].values, kinds[k].fixed, values,
 					      EXTRA_COUNTERS_MAX),
@@ -195,20 +195,20 @@ int track_event_extras(struct import *im, struct machine *m, const struct track_
 		if (!n_values)
 			continue;
 		n_tracks = tracks_of(e, state, kinds[k].tracks, tracks);
-		if (!n_tracks)
-			count(im, STAT_TRACK_EVENT_EXTRA_COUNTER_MISSING_TRACK_UUIDS);
-		else if (n_tracks < n_values)
-			count(im, STAT_TRACK_EVENT_EXTRA_COUNTER_TRACK_UUID_MISMATCH);
-		else if ((size_t)n + n_values > EXTRA_COUNTERS_MAX)
-			count(im, STAT_TRACK_EVENT_EXTRA_COUNTER_EXCEEDS_MAX);
-		else
-			for (size_t i = 0; i < n_values; i++)
-				extras[n++] = (struct extra_counter){.track = tracks[i].u64,
-								     .value = values[i]};
-		if (!n_tracks || n_tracks < n_values || !n)
-			return -1;
+		for (size_t i = 0; i < n_values; i++) {
+			if (i == n_tracks || *ret_n == EXTRA_COUNTERS_MAX) {
+				count(im,
+				      !n_tracks ? STAT_TRACK_EVENT_EXTRA_COUNTER_MISSING_TRACK_UUIDS
+				      : i == n_tracks
+					      ? STAT_TRACK_EVENT_EXTRA_COUNTER_TRACK_UUID_MISMATCH
+					      : STAT_TRACK_EVENT_EXTRA_COUNTER_EXCEEDS_MAX);
+				return false;
+			}
+			extras[(*ret_n)++] =
+				(struct extra_counter){.track = tracks[i].u64, .value = values[i]};
+		}
 	}
-	return n;
+	return true;
 }
 
 /* ---- tokens ---- */
@@ -248,9 +248,10 @@ static bool take_counter(struct import *im, struct machine *m, const struct trac
 static bool take_extras(struct import *im, struct machine *m, const struct track_event *e)
 {
 	struct extra_counter extras[EXTRA_COUNTERS_MAX];
-	int n = track_event_extras(im, m, e, extras);
+	size_t n;
+	bool valid = track_event_extras(im, m, e, extras, &n);
 
-	for (int i = 0; i < n; i++) {
+	for (size_t i = 0; i < n; i++) {
 		const struct described_track *d = counter_of(im, m, extras[i].track);
 
 		if (!d) {
@@ -259,7 +260,7 @@ static bool take_extras(struct import *im, struct machine *m, const struct track
 		}
 		sum_value(im, m, e, d, &extras[i].value, (unsigned)i + 1);
 	}
-	return n >= 0;
+	return valid;
 }
 
 static void take_thread_times(struct import *im, const struct track_event *e,
