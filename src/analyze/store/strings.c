@@ -121,7 +121,7 @@ uint32_t strings_intern(struct strings *t, const void *s, size_t len)
 	slot = find_slot(t, s, len, hash);
 	if (t->slots[slot])
 		return t->slots[slot] - 1;
-	if (t->n >= UINT32_MAX / 4 || !budget_take(t->budget, sizeof(*t->of)))
+	if (!budget_take(t->budget, t->n >= UINT32_MAX / 4 ? UINT64_MAX : sizeof(*t->of)))
 		return 0;
 	if (array_reserve(&t->of, &t->cap, t->n + 1, sizeof(*t->of))) {
 		t->budget->error = -ENOMEM;
@@ -142,14 +142,26 @@ uint32_t strings_intern_z(struct strings *t, const char *s)
 
 uint32_t strings_intern_f(struct strings *t, const char *fmt, ...)
 {
-	char text[512];
+	char text[512], *longer;
+	uint32_t id;
 	va_list ap;
 	int n;
 
 	va_start(ap, fmt);
 	n = vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	return n < 0 ? 0 : strings_intern(t, text, MIN((size_t)n, sizeof(text) - 1));
+	if (n >= 0 && (size_t)n < sizeof(text))
+		return strings_intern(t, text, (size_t)n);
+	va_start(ap, fmt);
+	n = vasprintf(&longer, fmt, ap);
+	va_end(ap);
+	if (n < 0) {
+		t->budget->error = -ENOMEM;
+		return 0;
+	}
+	id = strings_intern(t, longer, (size_t)n);
+	free(longer);
+	return id;
 }
 
 uint32_t strings_find(const struct strings *t, const void *s, size_t len)
