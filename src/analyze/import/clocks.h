@@ -52,7 +52,6 @@ struct clocks {
 	struct store *store;
 	clock_key trace; /* the trace clock, to which times are converted */
 	bool has_trace; /* a time of the trace clock was used: it cannot change any more */
-	bool assumed; /* not used */
 	bool is_default; /* times without a clock are of the trace clock: a snapshot named it */
 	int64_t ahead; /* ns that this machine's trace clock is ahead of the service's machine's */
 	uint32_t n_snapshots;

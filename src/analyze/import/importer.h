@@ -43,8 +43,8 @@ struct cpu_state {
 	uint32_t queues[QUEUE_KINDS]; /* numbers of queues; machine.n_queues says which are made */
 	bool seen; /* has a row of the table `cpu` */
 	bool has_first_bundle;
-	bool described; /* CpuInfo set the next three; processor is a string */
-	uint32_t processor, capacity, max_khz;
+	bool described; /* CpuInfo set the next two; processor is a string */
+	uint32_t processor, capacity;
 	struct cpu_sched sched;
 };
 

@@ -48,7 +48,7 @@ static const struct rss_fields {
 struct rss_stat {
 	int64_t size;
 	uint64_t member, mm_id, curr;
-	bool has_size, has_mm_id, has_curr;
+	bool has_mm_id, has_curr;
 };
 
 static struct rss_stat read_rss_stat(const struct ftrace_event *e)

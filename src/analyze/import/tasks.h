@@ -25,13 +25,7 @@ enum thread_namer {
 	THREAD_BY_DESCRIPTOR,
 	THREAD_IDLE
 };
-enum process_namer {
-	PROCESS_UNNAMED,
-	PROCESS_BY_LABEL,
-	PROCESS_BY_DESCRIPTOR,
-	PROCESS_BY_RENDERER,
-	PROCESS_BY_SYSTEM
-};
+enum process_namer { PROCESS_UNNAMED, PROCESS_BY_DESCRIPTOR, PROCESS_BY_SYSTEM };
 
 struct task_number; /* by tid or pid */
 struct task_wait;

@@ -255,8 +255,6 @@ void tokens_cpu_info(struct import *im, struct machine *m, const struct pb_field
 					strings_intern(&im->store->strings, part.data, part.len);
 			else if (part.id == PB_CPU_INFO_CPU_CAPACITY)
 				c->capacity = (uint32_t)part.u64;
-			else if (part.id == PB_CPU_INFO_CPU_FREQUENCIES && !part.data)
-				c->max_khz = MAX(c->max_khz, (uint32_t)part.u64);
 		}
 	}
 }
