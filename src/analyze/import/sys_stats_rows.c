@@ -324,6 +324,7 @@ static void cpufreq(const struct sys_packet_rows *p, const struct pb_field *f)
 		add(p, &track_cpu_frequency, intern(p, "cpufreq"), &cpu, (double)khz);
 }
 
+/* In MHz, on a track whose unit is kHz: trace_processor has the same values. */
 static void gpufreq(const struct sys_packet_rows *p, const struct pb_field *f)
 {
 	int64_t values[] = {counter_rules_ugpu(p->im, p->m, 0), 0};
