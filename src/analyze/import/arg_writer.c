@@ -63,8 +63,8 @@ static void add(struct arg_writer *w, enum arg_type type, int64_t v)
 	struct strings *s = &w->store->strings;
 
 	arg_builder_add(w->store, w->out,
-			&(struct stored_arg){.key = strings_intern(s, w->key.s, w->key.len),
-					     .flat_key = strings_intern(s, w->flat.s, w->flat.len),
+			&(struct stored_arg){.key = strings_intern_buf(s, &w->key),
+					     .flat_key = strings_intern_buf(s, &w->flat),
 					     .type = type,
 					     .value = v});
 }
@@ -85,4 +85,9 @@ void arg_writer_real(struct arg_writer *w, double v)
 void arg_writer_text(struct arg_writer *w, const void *s, size_t len)
 {
 	add(w, ARG_STRING, strings_intern(&w->store->strings, s, len));
+}
+
+void arg_writer_buf(struct arg_writer *w, const struct strbuf *b)
+{
+	add(w, ARG_STRING, strings_intern_buf(&w->store->strings, b));
 }

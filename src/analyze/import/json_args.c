@@ -131,6 +131,8 @@ static bool object(struct json *j)
 		struct arg_mark mark = {.key = 0};
 
 		ok = text(j, &name) && take(j, ':');
+		if (name.failed && j->w)
+			j->w->store->budget.error = -ENOMEM;
 		if (ok && j->w)
 			mark = arg_writer_enter(j->w, name.s, name.len, true);
 		ok = ok && value(j);
@@ -203,7 +205,7 @@ static bool string_value(struct json *j)
 	bool ok = text(j, &s);
 
 	if (ok && j->w)
-		arg_writer_text(j->w, s.s, s.len);
+		arg_writer_buf(j->w, &s);
 	strbuf_deinit(&s);
 	return ok;
 }

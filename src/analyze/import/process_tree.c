@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ProcessTree: names, parents and threads of processes, as /proc shows them. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -108,6 +109,8 @@ static void add_process(struct import *im, struct machine *m, struct tree_proces
 	upid = process_with_parent(im, m, p->pid, tasks_process(&m->tasks, p->ppid));
 	name = strings_intern(strings, p->name, p->name_len);
 	tasks_name_process(&m->tasks, upid, name, PROCESS_BY_SYSTEM);
+	if (p->cmdline.failed)
+		im->store->budget.error = -ENOMEM;
 	cmdline = strings_intern(strings, p->cmdline.s, cmdline_len);
 	table_set_u32(t, PROCESS_CMDLINE, upid, cmdline);
 	if (p->uid != NULL_U32)

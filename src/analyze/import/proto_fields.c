@@ -287,7 +287,7 @@ static void put_base64(struct arg_writer *w, const struct pb_field *f)
 		strbuf_putc(&b, n > 1 ? digits[v >> 6 & 63] : '=');
 		strbuf_putc(&b, n > 2 ? digits[v & 63] : '=');
 	}
-	arg_writer_text(w, b.s, b.len);
+	arg_writer_buf(w, &b);
 	strbuf_deinit(&b);
 }
 

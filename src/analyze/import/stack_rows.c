@@ -102,7 +102,7 @@ static uint32_t hex(struct import *im, uint32_t string)
 
 	for (uint32_t i = 0; i < bytes->len; i++)
 		strbuf_printf(&text, "%02x", (uint8_t)bytes->s[i]);
-	id = strings_intern(&im->store->strings, text.s, text.len);
+	id = strings_intern_buf(&im->store->strings, &text);
 	strbuf_deinit(&text);
 	return id;
 }
@@ -150,7 +150,7 @@ static bool read_mapping(struct import *im, struct machine *m, uint32_t state,
 			break;
 		}
 	}
-	ret->name = strings_intern(&im->store->strings, path.s, path.len);
+	ret->name = strings_intern_buf(&im->store->strings, &path);
 	strbuf_deinit(&path);
 	string = ret->build_id ? sequences_string(&m->sequences, state, PB_INTERNED_DATA_BUILD_IDS,
 						  ret->build_id)

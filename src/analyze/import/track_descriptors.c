@@ -95,7 +95,7 @@ static void read_counter(struct import *im, const struct pb_field *message,
 			break;
 		}
 	if (categories.len)
-		c->categories = strings_intern(s, categories.s, categories.len);
+		c->categories = strings_intern_buf(s, &categories);
 	strbuf_deinit(&categories);
 }
 

@@ -3,6 +3,7 @@
  * The arguments of a track event: its place in the source code, its log message, fields that
  * programs added, and annotations (`debug.NAME`).
  */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -49,6 +50,8 @@ static void put_path(struct event_args *a, const struct pb_field *f)
 
 	for (size_t i = 0; i < f->len; i++)
 		strbuf_putc(&path, f->data[i] == '\\' ? '/' : (char)f->data[i]);
+	if (path.failed)
+		a->w.store->budget.error = -ENOMEM;
 	put_text(a, "file_name", path.s, path.len);
 	strbuf_deinit(&path);
 }

@@ -100,7 +100,7 @@ static uint32_t category_of(struct import *im, struct machine *m, const struct t
 		if (f.id == PB_TRACK_EVENT_CATEGORIES && f.data)
 			add_category(im, &c, strings_intern(s, f.data, f.len));
 	if (c.n > 1)
-		c.only = strings_intern(s, c.text.s, c.text.len);
+		c.only = strings_intern_buf(s, &c.text);
 	else if (!c.n && unknown == 1)
 		c.only = strings_intern_f(s, "unknown(%llu)", (unsigned long long)last);
 	strbuf_deinit(&c.text);

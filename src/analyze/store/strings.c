@@ -164,6 +164,14 @@ uint32_t strings_intern_f(struct strings *t, const char *fmt, ...)
 	return id;
 }
 
+uint32_t strings_intern_buf(struct strings *t, const struct strbuf *b)
+{
+	if (!b->failed)
+		return strings_intern(t, b->s, b->len);
+	t->budget->error = -ENOMEM;
+	return 0;
+}
+
 uint32_t strings_find(const struct strings *t, const void *s, size_t len)
 {
 	uint32_t slot;

@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "analyze/store/table.h"
+#include "base/text/str.h"
 
 /* Interned strings: equal strings have one id. Id 0 is the empty string; NULL_U32 is NULL. */
 
@@ -38,6 +39,8 @@ uint32_t strings_intern(struct strings *t, const void *s, size_t len);
 uint32_t strings_intern_z(struct strings *t, const char *s);
 uint32_t strings_intern_f(struct strings *t, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
+/* The buffer must not be cut: that is an error without memory. */
+uint32_t strings_intern_buf(struct strings *t, const struct strbuf *b);
 
 /* Returns the id of a string that was interned before, or NULL_U32. */
 uint32_t strings_find(const struct strings *t, const void *s, size_t len);
