@@ -48,13 +48,24 @@ struct json {
 	FILE *to;
 	sqlite3_stmt *args; /* owned */
 	bool some; /* an event was written */
+	int error; /* an SQLite result code, of values that are incomplete */
 };
 
 /* ---- values ---- */
 
-static void put_text(FILE *to, const char *s)
+static char *copy_of(struct json *j, const char *s)
 {
-	char *copy = strdup(s ? s : "");
+	char *copy = strdup(s);
+
+	if (!copy)
+		j->error = SQLITE_NOMEM;
+	return copy;
+}
+
+static void put_text(struct json *j, const char *s)
+{
+	char *copy = copy_of(j, s ? s : "");
+	FILE *to = j->to;
 
 	fputc('"', to);
 	if (copy)
@@ -101,23 +112,24 @@ static void put_integer(FILE *to, int64_t v)
 static void put_args(struct json *j, int64_t set)
 {
 	bool some = false;
+	int r;
 
 	fputs(",\"args\":{", j->to);
 	sqlite3_bind_int64(j->args, 1, set);
-	while (sqlite3_step(j->args) == SQLITE_ROW) {
+	while ((r = sqlite3_step(j->args)) == SQLITE_ROW) {
 		const char *type = text_of(j->args, 1);
 
 		if (some)
 			fputc(',', j->to);
 		some = true;
-		put_text(j->to, text_of(j->args, 0));
+		put_text(j, text_of(j->args, 0));
 		fputc(':', j->to);
 		if (!type || !strcmp(type, "null"))
 			fputs("null", j->to);
 		else if (!strcmp(type, "bool"))
 			fputs(number_of(j->args, 2) ? "true" : "false", j->to);
 		else if (sqlite3_column_type(j->args, 4) != SQLITE_NULL)
-			put_text(j->to, text_of(j->args, 4));
+			put_text(j, text_of(j->args, 4));
 		else if (sqlite3_column_type(j->args, 3) == SQLITE_NULL)
 			put_integer(j->to, number_of(j->args, 2));
 		else if (isfinite(sqlite3_column_double(j->args, 3)))
@@ -125,6 +137,8 @@ static void put_args(struct json *j, int64_t set)
 		else
 			fputs("null", j->to);
 	}
+	if (r != SQLITE_DONE)
+		j->error = r;
 	sqlite3_reset(j->args);
 	fputc('}', j->to);
 }
@@ -148,7 +162,7 @@ static void put_name(struct json *j, sqlite3_stmt *st)
 	begin_event(j, "M");
 	put_ids(j, number_of(st, 1), number_of(st, 2));
 	fprintf(j->to, ",\"name\":\"%s\",\"args\":{\"name\":", text_of(st, 0));
-	put_text(j->to, text_of(st, 3));
+	put_text(j, text_of(st, 3));
 	fputs("}}", j->to);
 }
 
@@ -165,10 +179,10 @@ static void put_thread_slice(struct json *j, sqlite3_stmt *st)
 	if (dur == 0)
 		fputs(",\"s\":\"t\"", j->to);
 	fputs(",\"name\":", j->to);
-	put_text(j->to, text_of(st, 4));
+	put_text(j, text_of(st, 4));
 	if (sqlite3_column_type(st, 5) != SQLITE_NULL) {
 		fputs(",\"cat\":", j->to);
-		put_text(j->to, text_of(st, 5));
+		put_text(j, text_of(st, 5));
 	}
 	if (sqlite3_column_type(st, 6) != SQLITE_NULL)
 		put_args(j, number_of(st, 6));
@@ -186,10 +200,10 @@ static void put_sched(struct json *j, sqlite3_stmt *st)
 	if (dur >= 0)
 		put_us(j->to, "dur", dur);
 	fputs(",\"cat\":\"sched\",\"name\":", j->to);
-	put_text(j->to, text_of(st, 3));
+	put_text(j, text_of(st, 3));
 	fprintf(j->to, ",\"args\":{\"tid\":%" PRId64 ",\"prio\":%" PRId64 ",\"end_state\":",
 		number_of(st, 4), number_of(st, 5));
-	put_text(j->to, text_of(st, 6));
+	put_text(j, text_of(st, 6));
 	fputs("}}", j->to);
 }
 
@@ -204,7 +218,7 @@ static void put_counter(struct json *j, sqlite3_stmt *st)
 	put_ids(j, number_of(st, 0), number_of(st, 0));
 	put_us(j->to, "ts", number_of(st, 2));
 	fputs(",\"name\":", j->to);
-	put_text(j->to, text_of(st, 1));
+	put_text(j, text_of(st, 1));
 	fprintf(j->to, ",\"args\":{\"value\":%.17g}}", v);
 }
 
@@ -243,9 +257,9 @@ static void put_async(struct json *j, const struct async_track *t, const char *p
 	put_ids(j, t->pid, t->pid);
 	put_us(j->to, "ts", ts);
 	fprintf(j->to, ",\"id\":%" PRId64 ",\"name\":", t->id);
-	put_text(j->to, name);
+	put_text(j, name);
 	fputs(",\"cat\":", j->to);
-	put_text(j->to, category ? category : "slice");
+	put_text(j, category ? category : "slice");
 }
 
 /* Ends the slices that end until ts, the innermost first. A slice without an end gets no event. */
@@ -272,15 +286,11 @@ static void end_track(struct json *j, struct async_track *t)
 	}
 }
 
-static char *copy_of(const char *s)
-{
-	return s ? strdup(s) : NULL;
-}
-
 /* track, pid, ts, dur, name, category, arg_set_id; by track, time and depth */
 static void put_track_slice(struct json *j, struct async_track *t, sqlite3_stmt *st)
 {
 	int64_t ts = number_of(st, 2), dur = number_of(st, 3), end;
+	const char *name = text_of(st, 4), *category = text_of(st, 5);
 
 	if (number_of(st, 0) != t->id) {
 		end_track(j, t);
@@ -288,7 +298,7 @@ static void put_track_slice(struct json *j, struct async_track *t, sqlite3_stmt 
 		t->pid = number_of(st, 1);
 	}
 	end_slices(j, t, ts);
-	put_async(j, t, dur == 0 ? "n" : "b", ts, text_of(st, 4), text_of(st, 5));
+	put_async(j, t, dur == 0 ? "n" : "b", ts, name, category);
 	if (sqlite3_column_type(st, 6) != SQLITE_NULL)
 		put_args(j, number_of(st, 6));
 	fputc('}', j->to);
@@ -298,8 +308,8 @@ static void put_track_slice(struct json *j, struct async_track *t, sqlite3_stmt 
 		end = INT64_MAX;
 	t->open[t->n++] = (struct open_slice){
 		.end = end,
-		.name = copy_of(text_of(st, 4)),
-		.category = copy_of(text_of(st, 5)),
+		.name = name ? copy_of(j, name) : NULL,
+		.category = category ? copy_of(j, category) : NULL,
 	};
 	t->open[t->n - 1].until =
 		MIN(t->open[t->n - 1].end, t->n > 1 ? t->open[t->n - 2].until : INT64_MAX);
@@ -396,7 +406,7 @@ int export_json(sqlite3 *db, FILE *to)
 			-1, &j.args, NULL);
 	if (r == SQLITE_OK) {
 		fputs("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[", to);
-		r = put_all(&j);
+		r = put_all(&j) ?: j.error;
 		fputs("\n]}\n", to);
 	}
 	sqlite3_finalize(j.args);
