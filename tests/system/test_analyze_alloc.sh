@@ -1,0 +1,43 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# Each allocation in turn fails in sonda while it reads a trace: what it then writes with exit code 0 is complete.
+# EVERY=0: each n; else n grows by EVERY percent.
+set -u
+. "$(dirname "$0")/lib.sh"
+every=${EVERY:-10}
+nth=$B/tests/system/nth_alloc
+preload=$B/tests/system/preload/nth_alloc.so
+[ -x "$nth" ] && [ -e "$preload" ] || { echo "$nth is not built" >&2; exit 77; }
+nm -D "$B/bin/sonda" | grep -q __asan && { echo "a sanitizer has an allocator of its own" >&2; exit 77; }
+
+# An incomplete output ends in a signal, which nth_alloc reports with its n.
+cat >"$TMP/complete" <<END
+LD_PRELOAD='$preload' NTH_ALLOC_FILE='$TMP/numbers' NTH_ALLOC_PROGRAM=sonda ${SHOWS:+NTH_ALLOC_SHOWS=1} "\$@" >"$TMP/out"
+status=\$?
+[ \$status != 0 ] || cmp "$TMP/out" "$TMP/whole" >&2 || kill -ABRT \$\$
+exit \$status
+END
+
+sweep() { # NAME ARGUMENT...: of sonda
+  truncate -s 64 "$TMP/numbers"
+  "$B/bin/sonda" "${@:2}" >"$TMP/whole" 2>"$TMP/err" && [ -s "$TMP/whole" ] &&
+    "$nth" "$TMP/numbers" 0 "$every" -- sh "$TMP/complete" "$B/bin/sonda" "${@:2}" >"$TMP/log" 2>"$TMP/err"
+  verdict "$1" $? "$TMP/log" "$TMP/err"
+  tail -n 1 "$TMP/log" | sed 's/^/# /'
+}
+
+kernel=tests/data/traces/kernel_6.1.pftrace
+generic=tests/data/traces/generic_events.pftrace
+protoc -Iprotos --encode=perfetto.protos.Trace protos/trace/trace.proto <tests/interop/sql_traces/tracks.txtpb >"$TMP/tracks" 2>"$TMP/err"
+verdict "protoc encodes tracks" $? "$TMP/err"
+sweep "sonda export --json of kernel events" export --json -o - "$generic"
+sweep "sonda export --json of track events" export --json -o - "$TMP/tracks"
+sweep "sonda export --folded sched" export --folded sched -o - "$kernel"
+sweep "sonda export --folded slices" export --folded slices -o - "$TMP/tracks"
+sweep "sonda report" report --json "$kernel"
+sweep "sonda report slices" report --json slices "$TMP/tracks"
+sweep "sonda report --html" report --html -o - "$generic"
+sweep "sonda cut" cut --to 50ms -o - "$generic"
+echo "1..$N"
+exit $BAD
