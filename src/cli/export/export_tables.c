@@ -23,18 +23,27 @@ int export_each_table(sqlite3 *db, char kind,
 					 "'view' and name <> 'sonda_tables' order by name"
 				       : "select name, null from sonda_tables order by name";
 	_cleanup_(finalizep) sqlite3_stmt *st = NULL;
-	int r = 0;
+	int r = 0, step = SQLITE_DONE;
 
 	if (sqlite3_prepare_v2(db, list, -1, &st, NULL) != SQLITE_OK)
 		return -ENOMEM;
-	while (r == 0 && sqlite3_step(st) == SQLITE_ROW) {
+	while (r == 0 && (step = sqlite3_step(st)) == SQLITE_ROW) {
 		const char *name = (const char *)sqlite3_column_text(st, 0);
 
 		if (!name)
 			return -ENOMEM;
 		r = fn(ctx, name, (const char *)sqlite3_column_text(st, 1));
 	}
-	return r;
+	return r == 0 && step != SQLITE_DONE ? -ENOMEM : r;
+}
+
+/* As export_each_table(), and sets e on an error, unless fn did. */
+static int each_table(sqlite3 *db, char kind,
+		      int (*fn)(void *ctx, const char *name, const char *sql), void *ctx,
+		      struct err_text *e)
+{
+	err_set(e, -ENOMEM, "no memory");
+	return export_each_table(db, kind, fn, ctx);
 }
 
 /* ---- CSV ---- */
@@ -86,9 +95,9 @@ static int write_csv(void *ctx, const char *name, const char *sql)
 int export_csv(sqlite3 *db, const struct out_path *out, struct err_text *e)
 {
 	struct csv c = {.db = db, .out = out, .e = e};
-	int r = export_each_table(db, 't', write_csv, &c);
+	int r = each_table(db, 't', write_csv, &c, e);
 
-	return r < 0 ? r : export_each_table(db, 'v', write_csv, &c);
+	return r < 0 ? r : each_table(db, 'v', write_csv, &c, e);
 }
 
 /* ---- SQLite ---- */
@@ -122,16 +131,21 @@ static int run_on(struct copy *c, const char *format, const char *name, const ch
 	return r;
 }
 
-static bool has_column(sqlite3 *db, const char *table, const char *column)
+/* Returns 1, 0 if there is no such column, or -EIO and sets the error's text. */
+static int has_column(struct copy *c, const char *table, const char *column)
 {
 	_cleanup_(finalizep) sqlite3_stmt *st = NULL;
+	int r = sqlite3_prepare_v2(c->db, "select 1 from pragma_table_info(?1) where name = ?2", -1,
+				   &st, NULL);
 
-	if (sqlite3_prepare_v2(db, "select 1 from pragma_table_info(?1) where name = ?2", -1, &st,
-			       NULL) != SQLITE_OK)
-		return false;
-	sqlite3_bind_text(st, 1, table, -1, SQLITE_STATIC);
-	sqlite3_bind_text(st, 2, column, -1, SQLITE_STATIC);
-	return sqlite3_step(st) == SQLITE_ROW;
+	if (r == SQLITE_OK) {
+		sqlite3_bind_text(st, 1, table, -1, SQLITE_STATIC);
+		sqlite3_bind_text(st, 2, column, -1, SQLITE_STATIC);
+		r = sqlite3_step(st);
+	}
+	if (r != SQLITE_ROW && r != SQLITE_DONE)
+		return err_set(c->e, -EIO, "table %s: %s", table, sqlite3_errmsg(c->db));
+	return r == SQLITE_ROW;
 }
 
 static int copy_table(void *ctx, const char *name, const char *sql)
@@ -142,10 +156,12 @@ static int copy_table(void *ctx, const char *name, const char *sql)
 	int r = run_on(c, "create table out.\"%w\" as select * from main.\"%w\"", name, NULL);
 
 	(void)sql;
-	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(indexed); i++)
-		if (has_column(c->db, name, indexed[i]))
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(indexed); i++) {
+		r = has_column(c, name, indexed[i]);
+		if (r > 0)
 			r = run_on(c, "create index out.\"%w_%w\" on \"%w\"(\"%w\")", name,
 				   indexed[i]);
+	}
 	return r;
 }
 
@@ -156,15 +172,17 @@ static int copy_view(void *ctx, const char *name, const char *sql)
 	struct copy *c = ctx;
 	sqlite3_stmt *st = NULL;
 	char query[160];
-	bool works;
+	int r;
 
 	if (sqlite3_exec(c->file, sql, NULL, NULL, NULL) != SQLITE_OK)
 		return run(c, c->file, sql);
 	snprintf(query, sizeof(query), "select * from \"%.64s\"", name);
-	works = sqlite3_prepare_v2(c->file, query, -1, &st, NULL) == SQLITE_OK;
+	r = sqlite3_prepare_v2(c->file, query, -1, &st, NULL);
 	sqlite3_finalize(st);
-	if (works)
+	if (r == SQLITE_OK)
 		return 0;
+	if (r == SQLITE_NOMEM)
+		return err_set(c->e, -ENOMEM, "no memory");
 	if (array_reserve(&c->tables, &c->cap_tables, c->n_tables + 1, sizeof(*c->tables)))
 		return err_set(c->e, -ENOMEM, "no memory");
 	snprintf(c->tables[c->n_tables++], sizeof(*c->tables), "%.64s", name);
@@ -210,7 +228,7 @@ int export_sqlite(sqlite3 *db, const struct out_path *out, struct err_text *e)
 	if (r == 0)
 		r = run(&c, db, "begin");
 	if (r == 0)
-		r = export_each_table(db, 't', copy_table, &c);
+		r = each_table(db, 't', copy_table, &c, e);
 	if (r == 0)
 		r = run(&c, db, "commit");
 	if (r == 0 && sqlite3_open_v2(path, &c.file, SQLITE_OPEN_READWRITE, VFS_NAME) != SQLITE_OK)
@@ -218,7 +236,7 @@ int export_sqlite(sqlite3 *db, const struct out_path *out, struct err_text *e)
 	if (r == 0)
 		r = run(&c, c.file, "pragma journal_mode = off; pragma synchronous = off");
 	if (r == 0)
-		r = export_each_table(db, 'v', copy_view, &c);
+		r = each_table(db, 'v', copy_view, &c, e);
 	sqlite3_close(c.file);
 	for (size_t i = 0; r == 0 && i < c.n_tables; i++)
 		r = run_on(&c, "create table out.\"%w\" as select * from temp.\"%w\"", c.tables[i],
