@@ -74,8 +74,10 @@ struct cut_cpu *cut_machine_cpu(struct cut_machine *m, uint64_t cpu)
 	if (cpu >= CUT_CPUS_MAX)
 		return NULL;
 	if (cpu >= m->n_cpus) {
-		if (array_reserve(&m->cpus, &m->cap_cpus, (size_t)cpu + 1, sizeof(*m->cpus)))
+		if (array_reserve(&m->cpus, &m->cap_cpus, (size_t)cpu + 1, sizeof(*m->cpus))) {
+			m->clocks.store->budget.error = -ENOMEM;
 			return NULL;
+		}
 		memset(m->cpus + m->n_cpus, 0, ((size_t)cpu + 1 - m->n_cpus) * sizeof(*m->cpus));
 		m->n_cpus = (size_t)cpu + 1;
 	}
@@ -333,7 +335,9 @@ static int read_packet(struct cut_reader *r, const uint8_t *data, size_t len)
 		clocks_remote_sync(&c.m->clocks, &c.p.payload);
 	if (result == 0)
 		result = r->store.budget.error;
-	return result < 0 ? result : r->on_packet(r->ctx, &c);
+	if (result == 0)
+		result = r->on_packet(r->ctx, &c);
+	return result < 0 ? result : r->store.budget.error;
 }
 
 #define GIVE_BACK_BYTES ((size_t)16 << 20)

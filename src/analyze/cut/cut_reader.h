@@ -106,8 +106,8 @@ int cut_reader_run(struct cut_reader *r, const uint8_t *data, size_t len, bool m
 bool cut_reader_convert(struct cut_reader *r, struct cut_machine *m, clock_key clock, int64_t ts,
 			int64_t *ret);
 
-/* Returns the CPU, valid until the next call, or NULL if its number is too large or memory is
- * out. */
+/* Returns the CPU, valid until the next call, or NULL if its number is too large or memory is out,
+ * which ends cut_reader_run() with -ENOMEM. */
 struct cut_cpu *cut_machine_cpu(struct cut_machine *m, uint64_t cpu);
 /* Returns the machine, created if needed; NULL if there are too many or memory is out. */
 struct cut_machine *cut_reader_machine(struct cut_reader *r, uint32_t id);
