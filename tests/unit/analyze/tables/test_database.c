@@ -352,6 +352,50 @@ TEST(a_described_event_without_fields_has_no_arguments)
 	strbuf_deinit(&t);
 }
 
+static void put_clock(struct strbuf *snapshot, uint64_t clock, uint64_t ts, bool incremental)
+{
+	struct strbuf c = {0};
+
+	put_u64(&c, PB_CLOCK_SNAPSHOT_CLOCK_CLOCK_ID, clock);
+	put_u64(&c, PB_CLOCK_SNAPSHOT_CLOCK_TIMESTAMP, ts);
+	put_u64(&c, PB_CLOCK_SNAPSHOT_CLOCK_IS_INCREMENTAL, incremental);
+	put_message(snapshot, PB_CLOCK_SNAPSHOT_CLOCKS, &c);
+}
+
+static void put_instant(struct strbuf *trace, uint64_t ts, uint64_t clock, const char *name)
+{
+	struct strbuf event = {0}, p = {0};
+
+	put_u64(&event, PB_TRACK_EVENT_TYPE, 3);
+	put_bytes(&event, PB_TRACK_EVENT_NAME, name, strlen(name));
+	put_u64(&event, PB_TRACK_EVENT_TRACK_UUID, 0);
+	put_message(&p, PB_TRACE_PACKET_TRACK_EVENT, &event);
+	put_u64(&p, PB_TRACE_PACKET_TIMESTAMP, ts);
+	put_u64(&p, PB_TRACE_PACKET_TIMESTAMP_CLOCK_ID, clock);
+	put_u64(&p, PB_TRACE_PACKET_TRUSTED_PACKET_SEQUENCE_ID, 2);
+	put_u64(&p, PB_TRACE_PACKET_SEQUENCE_FLAGS, 1);
+	put_message(trace, PB_TRACE_PACKET, &p);
+}
+
+TEST(a_time_that_is_not_converted_does_not_move_its_clock)
+{
+	struct strbuf t = {0}, machine = {0}, own = {0}, both = {0};
+
+	put_clock(&machine, 6, 1000, false);
+	put_clock(&machine, 3, 500, false);
+	put_packet(&t, 1, PB_TRACE_PACKET_CLOCK_SNAPSHOT, &machine);
+	put_clock(&own, 64, 100, true);
+	put_clock(&own, 65, 5, false);
+	put_packet(&t, 2, PB_TRACE_PACKET_CLOCK_SNAPSHOT, &own);
+	put_instant(&t, 10, 64, "before");
+	put_clock(&both, 65, 5, false);
+	put_clock(&both, 6, 2000, false);
+	put_packet(&t, 2, PB_TRACE_PACKET_CLOCK_SNAPSHOT, &both);
+	put_instant(&t, 20, 64, "after");
+	expect(&t, "select ts, name from slice order by ts", "2020|after\n2030|before\n");
+	strbuf_deinit(&t);
+}
+
 TEST(markers_nest_and_bind_their_thread)
 {
 	struct strbuf t = {0}, b = bundle_of(0);
