@@ -12,6 +12,7 @@
 
 #include "base/core/mem.h"
 #include "base/text/str.h"
+#include "cli/sql_output.h"
 
 #define MAX_COLUMNS 16
 #define MIN_TEXT 8 /* a column of text is not cut below this */
@@ -222,7 +223,7 @@ static char *cell(sqlite3_stmt *st, int i, const struct rows *rows, int64_t star
 	else if (type != SQLITE_TEXT)
 		format_cell(st, i, rows, start_ts, buf, sizeof(buf));
 	if (type != SQLITE_NULL && !buf[0])
-		strbuf_add(&b, sqlite3_column_text(st, i), (size_t)sqlite3_column_bytes(st, i));
+		sql_add_text(st, i, &b);
 	strbuf_puts(&b, buf);
 	if (b.s)
 		str_make_plain(b.s, b.len, "");

@@ -31,6 +31,18 @@ static int width_of(const char *s)
 	return n;
 }
 
+void sql_add_text(sqlite3_stmt *st, int i, struct strbuf *b)
+{
+	bool is_null = sqlite3_column_type(st, i) == SQLITE_NULL;
+	const unsigned char *s = sqlite3_column_text(st, i);
+
+	/* The conversion to text comes first: it may change the number of bytes. */
+	if (s)
+		strbuf_add(b, s, (size_t)sqlite3_column_bytes(st, i));
+	else
+		b->failed |= !is_null;
+}
+
 static char *cell(sqlite3_stmt *st, int i)
 {
 	struct strbuf b = {0};
@@ -38,7 +50,7 @@ static char *cell(sqlite3_stmt *st, int i)
 	if (sqlite3_column_type(st, i) == SQLITE_NULL)
 		strbuf_puts(&b, "NULL");
 	else
-		strbuf_add(&b, sqlite3_column_text(st, i), (size_t)sqlite3_column_bytes(st, i));
+		sql_add_text(st, i, &b);
 	strbuf_puts(&b, "");
 	if (b.s)
 		str_make_plain(b.s, b.len, "");
@@ -76,7 +88,7 @@ static void put_head(sqlite3_stmt *st, const struct table_text *t, FILE *to)
 static void put_row(char *const *cells, const struct table_text *t, const bool *right, FILE *to)
 {
 	for (int i = 0; i < t->columns; i++)
-		put_cell(cells[i] ? cells[i] : "", t->widths[i], right[i], i == t->columns - 1, to);
+		put_cell(cells[i], t->widths[i], right[i], i == t->columns - 1, to);
 }
 
 static int output_table(sqlite3_stmt *st, FILE *to)
@@ -94,14 +106,19 @@ static int output_table(sqlite3_stmt *st, FILE *to)
 	while (rows < WIDTH_ROWS && (r = sqlite3_step(st)) == SQLITE_ROW) {
 		if (array_reserve(&t.cells, &t.cap, t.n + columns, sizeof(*t.cells))) {
 			r = SQLITE_NOMEM;
-			break;
+			goto end;
 		}
 		for (int i = 0; i < t.columns; i++) {
+			bool is_right = is_number(st, i);
 			char *s = cell(st, i);
 
-			right[i] |= is_number(st, i);
+			if (!s) {
+				r = SQLITE_NOMEM;
+				goto end;
+			}
+			right[i] |= is_right;
 			t.cells[t.n++] = s;
-			t.widths[i] = MIN(MAX_WIDTH, MAX(t.widths[i], s ? width_of(s) : 0));
+			t.widths[i] = MIN(MAX_WIDTH, MAX(t.widths[i], width_of(s)));
 		}
 		rows++;
 	}
@@ -112,7 +129,11 @@ static int output_table(sqlite3_stmt *st, FILE *to)
 		for (int i = 0; i < t.columns; i++) {
 			_cleanup_(freep) char *s = cell(st, i);
 
-			put_cell(s ? s : "", t.widths[i], right[i], i == t.columns - 1, to);
+			if (!s) {
+				r = SQLITE_NOMEM;
+				break;
+			}
+			put_cell(s, t.widths[i], right[i], i == t.columns - 1, to);
 		}
 end:
 	for (size_t i = 0; i < t.n; i++)
@@ -150,20 +171,21 @@ static bool is_for_terminal(FILE *to)
 	return isatty(fd < 0 ? STDOUT_FILENO : fd);
 }
 
-/* Writes a value: to a program each byte of it, to a terminal no control characters. */
-static void put_csv_cell(sqlite3_stmt *st, int i, bool is_plain, struct strbuf *copy, FILE *to)
+/* Writes a value: to a program each byte of it, to a terminal no control characters. Returns false
+ * without memory. */
+static bool put_csv_cell(sqlite3_stmt *st, int i, bool is_plain, struct strbuf *copy, FILE *to)
 {
-	const char *s = (const char *)sqlite3_column_text(st, i);
-	size_t len = (size_t)sqlite3_column_bytes(st, i);
+	bool is_null = sqlite3_column_type(st, i) == SQLITE_NULL;
 
 	strbuf_clear(copy);
-	if (s && is_plain)
-		strbuf_add(copy, s, len);
-	if (!s || copy->failed)
-		return;
-	if (is_plain)
-		str_make_plain(copy->s, len, "\n\t");
-	put_csv(is_plain ? copy->s : s, len, to);
+	sql_add_text(st, i, copy);
+	if (copy->failed)
+		return false;
+	if (copy->len && is_plain)
+		str_make_plain(copy->s, copy->len, "\n\t");
+	if (!is_null)
+		put_csv(copy->len ? copy->s : "", copy->len, to);
+	return true;
 }
 
 static int output_csv(sqlite3_stmt *st, FILE *to)
@@ -178,7 +200,10 @@ static int output_csv(sqlite3_stmt *st, FILE *to)
 	}
 	while ((r = sqlite3_step(st)) == SQLITE_ROW)
 		for (int i = 0; i < columns; i++) {
-			put_csv_cell(st, i, is_plain, &copy, to);
+			if (!put_csv_cell(st, i, is_plain, &copy, to)) {
+				strbuf_deinit(&copy);
+				return SQLITE_NOMEM;
+			}
 			fputs(i == columns - 1 ? "\r\n" : ",", to);
 		}
 	strbuf_deinit(&copy);
@@ -217,6 +242,7 @@ static void put_json_string(const char *s, size_t len, struct strbuf *b)
 
 static void put_json(sqlite3_stmt *st, int i, struct strbuf *b)
 {
+	const char *text;
 	double real;
 
 	switch (sqlite3_column_type(st, i)) {
@@ -234,8 +260,10 @@ static void put_json(sqlite3_stmt *st, int i, struct strbuf *b)
 		strbuf_puts(b, "null");
 		break;
 	default:
-		put_json_string((const char *)sqlite3_column_text(st, i),
-				(size_t)sqlite3_column_bytes(st, i), b);
+		text = (const char *)sqlite3_column_text(st, i);
+		b->failed |= !text;
+		if (text)
+			put_json_string(text, (size_t)sqlite3_column_bytes(st, i), b);
 	}
 }
 

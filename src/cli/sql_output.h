@@ -4,6 +4,8 @@
 #include <sqlite3.h>
 #include <stdio.h>
 
+#include "base/text/str.h"
+
 /* Rows of a statement as text: a table with aligned columns, CSV (RFC 4180) or JSON (an array of
  * objects). */
 
@@ -12,3 +14,5 @@ enum sql_format { SQL_TABLE, SQL_CSV, SQL_JSON };
 /* Runs the statement and writes its rows. A statement without columns writes nothing. Returns an
  * SQLite result code: SQLITE_OK, or the error, after rows that came before it. */
 int sql_output(sqlite3_stmt *st, enum sql_format format, FILE *to);
+/* Appends the value of a column as text: nothing for NULL. Sets b->failed without memory. */
+void sql_add_text(sqlite3_stmt *st, int column, struct strbuf *b);

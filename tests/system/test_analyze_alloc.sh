@@ -38,6 +38,9 @@ sweep "sonda export --folded slices" export --folded slices -o - "$TMP/tracks"
 sweep "sonda report" report --json "$kernel"
 sweep "sonda report slices" report --json slices "$TMP/tracks"
 sweep "sonda report --html" report --html -o - "$generic"
+for format in --json --csv ""; do
+  sweep "sonda sql ${format:-as a table}" sql $format "$generic" "select e.ts, e.name, e.utid, a.key, a.display_value from ftrace_event e join args a using (arg_set_id)"
+done
 sweep "sonda cut" cut --to 50ms -o - "$generic"
 echo "1..$N"
 exit $BAD
