@@ -77,20 +77,22 @@ static int add_symbol(struct elf_symbols *s, size_t *caps, const GElf_Sym *sym, 
 		      size_t len)
 {
 	struct elf_symbol *to;
+	char *copy;
 
 	if (array_reserve(&s->symbols, &caps[0], s->n_symbols + 1, sizeof(*s->symbols)) < 0 ||
 	    array_reserve(&s->names, &caps[1], s->n_names + len + 1, 1) < 0)
 		return -ENOMEM;
 	if (s->n_names + len + 1 > UINT32_MAX)
 		return -EFBIG;
+	/* In the file, a name that was cut has no NUL. */
+	copy = memcpy(s->names + s->n_names, name, len);
+	copy[len] = '\0';
 	to = &s->symbols[s->n_symbols++];
 	*to = (struct elf_symbol){.address = sym->st_value,
 				  .name = (uint32_t)s->n_names,
-				  .rank = (uint32_t)strspn(name, "_")};
+				  .rank = (uint32_t)strspn(copy, "_")};
 	if (sym->st_size && __builtin_add_overflow(sym->st_value, sym->st_size, &to->end))
 		to->end = UINT64_MAX;
-	memcpy(s->names + s->n_names, name, len);
-	s->names[s->n_names + len] = '\0';
 	s->n_names += len + 1;
 	return 0;
 }

@@ -146,6 +146,47 @@ TEST(symbols_have_a_limit)
 	elf_symbols_deinit(&s);
 }
 
+/* A string table without a NUL, which ends with the file. */
+TEST(a_name_that_was_cut_is_not_read_beyond_its_end)
+{
+	struct {
+		Elf64_Ehdr head;
+		Elf64_Shdr sections[3];
+		Elf64_Sym symbol;
+		char names[2 * ELF_NAME_MAX];
+	} f = {.head = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
+			.e_type = ET_DYN,
+			.e_machine = EM_X86_64,
+			.e_version = EV_CURRENT,
+			.e_shoff = sizeof(Elf64_Ehdr),
+			.e_ehsize = sizeof(Elf64_Ehdr),
+			.e_shentsize = sizeof(Elf64_Shdr),
+			.e_shnum = 3},
+	       .symbol = {.st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC),
+			  .st_shndx = 1,
+			  .st_value = 4096,
+			  .st_size = 16}};
+	struct elf_symbols s = {0};
+	int fd;
+
+	f.sections[1] = (Elf64_Shdr){.sh_type = SHT_SYMTAB,
+				     .sh_offset = (size_t)((char *)&f.symbol - (char *)&f),
+				     .sh_size = sizeof(f.symbol),
+				     .sh_link = 2,
+				     .sh_entsize = sizeof(f.symbol)};
+	f.sections[2] = (Elf64_Shdr){.sh_type = SHT_STRTAB,
+				     .sh_offset = (size_t)(f.names - (char *)&f),
+				     .sh_size = sizeof(f.names)};
+	memset(f.names, '_', sizeof(f.names));
+	fd = file_of(&f, sizeof(f));
+	assert_int_equal(elf_symbols_read(fd, SIZE_MAX, &s), 0);
+	assert_int_equal(s.n_symbols, 1);
+	assert_int_equal(strlen(elf_symbols_name(&s, 4096)), ELF_NAME_MAX);
+	assert_int_equal(s.symbols[0].rank, ELF_NAME_MAX);
+	elf_symbols_deinit(&s);
+	close(fd);
+}
+
 /* A file whose segment of notes number n has a build id. The others have no note that libelf
  * finds. */
 static int file_with_notes(unsigned n, size_t bytes_before)
