@@ -166,7 +166,7 @@ int proc_files_init(struct proc_files *f, const char *root)
 		.ns_per_tick = NS_PER_S / (uint64_t)(hz > 0 ? hz : 100),
 	};
 	if (!f->path) {
-		close(fd);
+		closep(&f->root);
 		return -ENOMEM;
 	}
 	f->own_numbers = has_own_numbers(f);
