@@ -25,7 +25,8 @@
 
 struct override_dir {
 	LIST_ENTRY(override_dir) link;
-	struct undo_log log; /* of the settings that at least one session holds */
+	/* of the settings that a session holds, or that could not be restored yet */
+	struct undo_log log;
 	uint64_t sessions; /* a bit each */
 	uint64_t readers; /* of them, those that read records */
 };
@@ -161,7 +162,7 @@ static struct setting_change *find_mine(const struct override *l, const char *fi
 	return NULL;
 }
 
-/* The last holder restores the setting. */
+/* The last holder restores the setting. If that fails for now, no session holds the change. */
 static int drop(struct override *l, struct setting_change *c)
 {
 	c->holders &= ~l->bit;
@@ -297,7 +298,7 @@ int override_write(struct override *l, const char *file, const char *text)
 		r = hold_new(l, file, NULL, text, &c);
 	if (r)
 		return r;
-	if (!is_new && !same && !is_additive && c->holders != l->bit)
+	if (!is_new && !same && !is_additive && c->holders && c->holders != l->bit)
 		return refuse(l, file);
 	c->holders |= l->bit;
 	if (same || (is_new && !is_command(file) && setting_reads(file, c->old_value, text)))
@@ -334,9 +335,11 @@ int override_save(struct override *l, const char *file, const char *was)
 	struct setting_change *c = find(l, file, "");
 	int r;
 
-	if (c && c->holders != l->bit)
+	if (c && c->holders && c->holders != l->bit)
 		return refuse(l, file);
 	r = c ? 0 : hold_new(l, file, was, NULL, &c);
+	if (!r)
+		c->holders = l->bit;
 	return r || c->logged ? r : log_old_value(l, c);
 }
 

@@ -19,14 +19,26 @@
 #include <unistd.h>
 
 #include "base/system/fs.h"
+#include "base/system/log.h"
 #include "base/core/mem.h"
 #include "base/text/str.h"
 #include "ftrace/tracefs/setting_file.h"
 
 #define HEAD "sonda-loan 1"
 #define TOP_LEVEL "top-level"
+#define SHOWN 200 /* bytes of a value in a message */
 
 /* ---- changes ---- */
+
+static void remove_change(struct undo_log *l, struct setting_change *c)
+{
+	TAILQ_REMOVE(&l->changes, c, link);
+	free(c->file);
+	free(c->old_value);
+	free(c->new_value);
+	free(c->text);
+	free(c);
+}
 
 int undo_log_add(struct undo_log *l, const char *file, const char *old_value,
 		 struct setting_change **ret)
@@ -39,7 +51,7 @@ int undo_log_add(struct undo_log *l, const char *file, const char *old_value,
 	c->file = strdup(file);
 	c->old_value = strdup(old_value);
 	if (!c->file || !c->old_value) {
-		undo_log_undo(l, c);
+		remove_change(l, c);
 		return -ENOMEM;
 	}
 	*ret = c;
@@ -74,27 +86,43 @@ static int restore(const struct setting_change *c, const char *dir)
 	return text ? setting_write(path, text) : 0;
 }
 
+/* Another process may have the file in use, and memory may be free later. */
+static bool may_succeed_later(int r)
+{
+	return r == -EBUSY || r == -ENOMEM;
+}
+
+static void log_failure(const struct undo_log *l, const struct setting_change *c, int r)
+{
+	bool command = setting_kind_of(c->file) == SETTING_COMMAND;
+	const char *value = command ? c->new_value : c->old_value;
+	size_t len = value ? MIN(strcspn(value, "\n"), (size_t)SHOWN) : 0;
+
+	log_warn("%s/%s: cannot %s \"%.*s\": %s", l->dir, c->file,
+		 command ? "remove the trigger" : "restore the value", (int)len, value ?: "",
+		 strerror(-r));
+}
+
 int undo_log_undo(struct undo_log *l, struct setting_change *c)
 {
 	int r = c->logged ? restore(c, l->dir) : 0;
 
-	/* These errors may be temporary. */
-	l->keep = l->keep || r == -EBUSY || r == -ENOMEM;
-	TAILQ_REMOVE(&l->changes, c, link);
-	free(c->file);
-	free(c->old_value);
-	free(c->new_value);
-	free(c->text);
-	free(c);
-	return r;
+	if (may_succeed_later(r))
+		return r;
+	if (r)
+		log_failure(l, c, r);
+	remove_change(l, c);
+	return 0;
 }
 
 static int undo_all(struct undo_log *l)
 {
+	struct setting_change *c, *before;
 	int one, r = 0;
 
-	while (!TAILQ_EMPTY(&l->changes)) {
-		one = undo_log_undo(l, TAILQ_LAST(&l->changes, setting_changes));
+	for (c = TAILQ_LAST(&l->changes, setting_changes); c; c = before) {
+		before = TAILQ_PREV(c, setting_changes, link);
+		one = undo_log_undo(l, c);
 		r = r ? r : one;
 	}
 	return r;
@@ -339,6 +367,8 @@ static int open_file(struct undo_log *l, const char *state, const char *place, s
 
 static void release(struct undo_log *l)
 {
+	while (!TAILQ_EMPTY(&l->changes))
+		remove_change(l, TAILQ_FIRST(&l->changes));
 	if (l->fd >= 0)
 		close(l->fd);
 	free(l->path);
@@ -364,7 +394,9 @@ void undo_log_close(struct undo_log *l)
 {
 	undo_all(l);
 	/* The directory stays: other processes may be confined to it by Landlock. */
-	if (l->path && !l->keep)
+	if (!TAILQ_EMPTY(&l->changes))
+		undo_log_rewrite(l);
+	else if (l->path)
 		unlink(l->path);
 	release(l);
 }

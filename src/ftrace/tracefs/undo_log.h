@@ -42,7 +42,6 @@ struct undo_log {
 	char *dir; /* owned: the tracefs directory */
 	char *path; /* owned: of the log on disk; NULL: nothing is logged on disk */
 	int fd; /* owned: the log on disk, locked; -1: none */
-	bool keep; /* a change could not be undone now: undo_log_close keeps the file */
 };
 
 #define UNDO_LOG_MAX (16 << 20) /* bytes of a log that are read */
@@ -55,8 +54,8 @@ struct undo_log {
 int undo_log_open(struct undo_log *l, const char *state, const char *root, const char *place,
 		  struct err_text *e);
 /*
- * Undoes all changes and frees the log. Deletes the file, or keeps it for the next process if the
- * undo of a change failed with -EBUSY or -ENOMEM.
+ * Undoes all changes and frees the log. Deletes the file, or keeps it with the changes whose undo
+ * failed with -EBUSY or -ENOMEM, for the next process.
  */
 void undo_log_close(struct undo_log *l);
 
@@ -69,8 +68,9 @@ int undo_log_old_value(struct undo_log *l, struct setting_change *c);
 int undo_log_new_value(struct undo_log *l, const struct setting_change *c);
 /*
  * Restores the old value of a logged change, unless another process has changed the setting since.
- * Removes and frees c. Returns 0 or -errno; 0 if the file no longer exists. The change stays on
- * disk until undo_log_rewrite or undo_log_close.
+ * Removes and frees c; it stays on disk until undo_log_rewrite or undo_log_close. Returns 0, also if
+ * the file no longer exists or the kernel refuses the old value, which is logged then. -EBUSY and
+ * -ENOMEM: c stays in the log, so that it can be undone later.
  */
 int undo_log_undo(struct undo_log *l, struct setting_change *c);
 /* Replaces the content of the file by the logged changes. Returns 0 or -errno. */

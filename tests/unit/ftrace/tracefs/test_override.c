@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "unit/ftrace/busy_writes.h"
 #include "unit/ftrace/fake_tracefs.h"
 #include "ftrace/tracefs/override.h"
 #include "ftrace/tracefs/undo_log.h"
@@ -204,6 +205,43 @@ FIXTURE_TEST(test_lists)
 	assert_string_equal(reads("set_ftrace_filter"), "x\ny\n");
 	override_free(b);
 	assert_string_equal(reads("set_ftrace_filter"), "");
+}
+
+/* The other session goes on, so the record on disk is written anew. */
+static struct override *release_busy_clock(void)
+{
+	struct override *a = override(""), *b = override("");
+
+	assert_int_equal(override_write(a, "trace_clock", "boot"), 0);
+	assert_int_equal(override_write(b, "tracing_on", "1"), 0);
+	busy_text = "local";
+	override_free(a);
+	busy_text = NULL;
+	fake_text("t/trace_clock", "boot");
+	assert_non_null(strstr(fake_read("s/top-level"), "[local] boot"));
+	return b;
+}
+
+FIXTURE_TEST(test_a_setting_that_is_busy_is_restored_later)
+{
+	override_free(release_busy_clock());
+	assert_string_equal(reads("trace_clock"), "local");
+	assert_int_equal(access(fake_path("s/top-level"), F_OK), -1);
+}
+
+FIXTURE_TEST(test_a_setting_that_was_busy_may_be_changed)
+{
+	struct override *b, *c;
+
+	fake_text("t/trace_clock", "[local] boot\n");
+	b = release_busy_clock();
+	c = override("");
+	assert_int_equal(override_write(c, "trace_clock", "tai"), 0);
+	assert_string_equal(reads("trace_clock"), "tai");
+	assert_int_equal(override_write(b, "trace_clock", "boot"), -EBUSY);
+	override_free(c);
+	assert_string_equal(reads("trace_clock"), "local");
+	override_free(b);
 }
 
 FIXTURE_TEST(test_a_saved_list_is_restored)

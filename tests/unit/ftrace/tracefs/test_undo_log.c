@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Processes that are killed are children of this one. */
 
+#include "base/system/log.h"
+#include "unit/ftrace/busy_writes.h"
 #include "unit/ftrace/fake_tracefs.h"
 #include "ftrace/tracefs/undo_log.h"
 
@@ -80,6 +82,41 @@ FOLDER_TEST(test_the_next_one_undoes)
 	undo_log_close(&r);
 }
 
+/* The kernel may refuse a value forever; the place is not lost for that. */
+FOLDER_TEST(test_what_cannot_be_undone_is_given_up)
+{
+	struct undo_log r;
+
+	fake_text("t/tracing_on", "1\n");
+	mkdir(fake_path("t/trace_clock"), 0755);
+	killed_after(change_two);
+	log_set_level(LOG_LEVEL_ERROR);
+	assert_int_equal(open_one("", &r, NULL), 0);
+	assert_string_equal(fake_read("t/tracing_on"), "0");
+	assert_true(TAILQ_EMPTY(&r.changes));
+	assert_null(strstr(fake_read("s/top-level"), "trace_clock"));
+	change(&r, "trace_clock", "[local] boot\n", NULL);
+	undo_log_close(&r);
+	assert_int_equal(access(fake_path("s/top-level"), F_OK), -1);
+}
+
+/* What is in use now may be free later. */
+FOLDER_TEST(test_a_place_that_is_busy_keeps_its_record)
+{
+	struct undo_log r;
+
+	fake_text("t/tracing_on", "1\n");
+	fake_text("t/trace_clock", "local [boot] tai\n");
+	killed_after(change_two);
+	busy_text = "0";
+	assert_int_equal(open_one("", &r, NULL), -EBUSY);
+	busy_text = NULL;
+	fake_text("t/tracing_on", "1\n");
+	assert_int_equal(open_one("", &r, NULL), 0);
+	assert_string_equal(fake_read("t/tracing_on"), "0");
+	undo_log_close(&r);
+}
+
 FOLDER_TEST(test_who_lives_keeps_his_place)
 {
 	struct undo_log r, other;
@@ -101,9 +138,10 @@ FOLDER_TEST(test_who_lives_keeps_his_place)
 	undo_log_close(&other);
 	assert_int_equal(access(fake_path("s/instances:x"), F_OK), -1);
 	/* A change that could not be undone keeps the file. */
-	r.keep = true;
-	TAILQ_FIRST(&r.changes)->logged = false;
+	busy_text = "0";
 	undo_log_close(&r);
+	busy_text = NULL;
+	fake_text("t/tracing_on", "1\n");
 	assert_int_equal(undo_logs_roll_back(records(), root()), 1);
 	assert_string_equal(fake_read("t/tracing_on"), "0");
 }
