@@ -305,7 +305,7 @@ static int prepare(const struct event_selection *events, const struct setup *s,
 		return 0;
 	}
 	if (s->later)
-		return prepare_for(events, s, c, t) < 0 ? -ENOMEM : 0;
+		return MIN(prepare_for(events, s, c, t), 0);
 	return c->action == ACTION(STACKTRACE) ? prepare_stacks(events, s, c, t)
 					       : prepare_any(events, s, c, t);
 }
@@ -318,9 +318,10 @@ int event_triggers_prepare(const struct event_selection *events, const struct se
 	for (size_t i = 0; i < s->config->n_event_triggers; i++) {
 		const config_trigger *c = s->config->event_triggers[i];
 		size_t before = ret->n;
+		int r = prepare(events, s, c, ret);
 
-		if (prepare(events, s, c, ret))
-			return -ENOMEM;
+		if (r)
+			return r;
 		on = on || (ret->n > before && c->action == ACTION(TRACEON));
 		off = off || (ret->n > before && c->action == ACTION(TRACEOFF));
 	}

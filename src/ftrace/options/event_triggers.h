@@ -43,8 +43,8 @@ int event_triggers_imply(struct event_selection *events, const struct setup *s);
 /*
  * Prepares the triggers. A stacktrace requires a selected and compiled event, and follows only
  * records that pass the event's filter. traceon and traceoff may use any event of the kernel; with
- * s->later, only those of the selection. Reports triggers that are impossible. Returns 0 or
- * -ENOMEM.
+ * s->later, only those of the selection. Reports triggers that are impossible. Returns 0,
+ * -ENOMEM or -ECANCELED.
  */
 int event_triggers_prepare(const struct event_selection *events, const struct setup *s,
 			   struct event_triggers *ret);

@@ -299,7 +299,7 @@ int top_level_open(struct top_level *t, const struct top_level_options *options)
 
 	if (!top_level_is_open(t) || r)
 		top_level_close(t);
-	return r == -ENOMEM ? r : 0;
+	return r == -ENOMEM || r == -ECANCELED ? r : 0;
 }
 
 int top_level_close(struct top_level *t)

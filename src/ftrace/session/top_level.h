@@ -43,7 +43,7 @@ struct top_level_options {
 
 /*
  * Opens the top level if there are such events; nothing is recorded yet. Reports failures. Returns
- * 0 or -ENOMEM.
+ * 0, -ENOMEM or -ECANCELED.
  */
 int top_level_open(struct top_level *t, const struct top_level_options *options);
 static inline bool top_level_is_open(const struct top_level *t)

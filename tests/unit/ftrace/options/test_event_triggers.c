@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What the kernel itself does with them is in tests/root/test_filters.sh. */
 
+#include <event2/event.h>
+
+#include "base/event_loop/coroutine.h"
 #include "ftrace/options/event_triggers.h"
 #include "unit/ftrace/setups.h"
 
@@ -70,6 +73,27 @@ FIXTURE_TEST(test_commands)
 	/* Nothing acts yet; the filter was tried, and is gone. */
 	assert_string_equal(fake_written("events/sched/sched_waking/trigger"), "");
 	assert_string_equal(fake_written("events/sched/sched_waking/filter"), "0");
+}
+
+static void prepare_when_cancelled(void *ctx)
+{
+	while (coroutine_yield() == 0)
+		;
+	*(int *)ctx = event_triggers_prepare(&events, &setup, &triggers);
+}
+
+FIXTURE_TEST(test_cancelled)
+{
+	static const struct coroutine_ops ops = {.run = prepare_when_cancelled};
+	struct event_base *loop = event_base_new();
+	struct coroutine *work;
+	int r = 0;
+
+	select_events("event_triggers { event: 'softirq' action: ACTION_TRACEOFF }");
+	coroutine_start(&work, loop, &ops, &r);
+	coroutine_finish(work);
+	assert_int_equal(r, -ECANCELED);
+	event_base_free(loop);
 }
 
 FIXTURE_TEST(test_a_stack_is_an_event)

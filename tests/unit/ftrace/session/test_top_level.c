@@ -3,6 +3,7 @@
 
 #include <event2/event.h>
 
+#include "base/event_loop/coroutine.h"
 #include "unit/ftrace/fake_tracefs.h"
 #include "unit/ftrace/fake_writer.h"
 #include "ftrace/session/top_level.h"
@@ -113,7 +114,7 @@ static void want(struct event_selection *events, const char *group, const char *
 	assert_int_equal(event_selection_add(events, group, name), 0);
 }
 
-static bool open_top(struct side *side)
+static int try_top(struct side *side)
 {
 	const struct ds_env env = {.loop = loop, .sys_root = "/nowhere"};
 	const struct top_level_options o = {
@@ -124,7 +125,12 @@ static bool open_top(struct side *side)
 		.graph = &side->graph,
 	};
 
-	assert_int_equal(top_level_open(&side->top, &o), 0);
+	return top_level_open(&side->top, &o);
+}
+
+static bool open_top(struct side *side)
+{
+	assert_int_equal(try_top(side), 0);
 	return top_level_is_open(&side->top);
 }
 
@@ -167,6 +173,27 @@ FIXTURE_TEST(test_which_events)
 	event_selection_deinit(&events);
 	assert_false(open_top(&a)); /* nothing to open */
 	assert_null(a.errors.failed);
+}
+
+static void open_when_cancelled(void *ctx)
+{
+	while (coroutine_yield() == 0)
+		;
+	*(int *)ctx = try_top(&a);
+}
+
+FIXTURE_TEST(test_cancelled)
+{
+	static const struct coroutine_ops ops = {.run = open_when_cancelled};
+	struct coroutine *work;
+	int r = 0;
+
+	want(&a.top.events, "ftrace", "print");
+	coroutine_start(&work, loop, &ops, &r);
+	coroutine_finish(work);
+	assert_int_equal(r, -ECANCELED);
+	assert_false(top_level_is_open(&a.top));
+	assert_string_equal(fake_read("tracing_on"), "1");
 }
 
 FIXTURE_TEST(test_markers)
