@@ -201,7 +201,7 @@ static int know_all_events(struct boot_trace_source *ds, const char *root)
 static int open_instance(struct boot_trace_source *ds)
 {
 	const struct ds_env *env = &ds->env;
-	struct err_text e = {.text = "out of memory"};
+	struct err_text e = {0};
 	int r;
 
 	if (!env->tracefs_root) {
@@ -217,7 +217,8 @@ static int open_instance(struct boot_trace_source *ds)
 		r = know_all_events(ds, env->tracefs_root);
 	if (!r)
 		r = ring_open(&ds->ring, env->loop, env->sys_root, &ds->instance, &e);
-	if (r && r != -ENOMEM)
+	/* open_frozen() reports an error without a text. */
+	if (r && *e.text)
 		setup_error_fatal(&ds->errors, "nothing is recorded: %s", e.text);
 	return r;
 }

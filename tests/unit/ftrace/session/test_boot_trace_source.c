@@ -234,6 +234,19 @@ FIXTURE_TEST(test_nothing_to_read)
 	assert_string_equal(fake_read("instances/x/trace"), "records");
 }
 
+/* Not another error's text. */
+FIXTURE_TEST(test_the_reason_is_the_kernels)
+{
+	static const char reason[] = "nothing is recorded: Permission denied";
+
+	assert_int_equal(unlink(fake_path("instances/x/tracing_on")), 0);
+	mkdir(fake_path("instances/x/tracing_on"), 0755);
+	create(fake_root, "x");
+	start();
+	assert_non_null(
+		memmem(h.writer->begin, fake_writer_len(h.writer), reason, sizeof(reason) - 1));
+}
+
 FIXTURE_TEST(test_destroyed_before_the_start)
 {
 	create(fake_root, "x");
