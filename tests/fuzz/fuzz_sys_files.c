@@ -1,17 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <stdlib.h>
+#include "fuzz_sys_polls.h"
 
-#include "unit/../unit/procfs/fake_proc.h"
-#include "base/system/log.h"
-#include "fuzz_one_file.h"
-#include "fuzz_sys_packets.h"
-#include "procfs/sys/sys_source.h"
-
-/*
- * The same bytes as every small file that linux.sys_stats reads of a device: of /sys, and the
- * pressure of each resource. Their first half, then all of them, as two polls through the files
- * themselves. What comes out must be messages.
- */
+/* Every small file that linux.sys_stats reads of a device: of /sys, and the pressure of each
+ * resource. */
 
 static const char *const paths[] = {
 	"pressure/cpu",
@@ -33,62 +24,3 @@ static const char *const paths[] = {
 static const struct sys_source *const sources[] = {
 	&sys_psi, &sys_thermal, &sys_devfreq, &sys_gpufreq, &sys_cpufreq, &sys_cpuidle, NULL,
 };
-
-int LLVMFuzzerInitialize(int *argc, char ***argv);
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-int LLVMFuzzerInitialize(int *argc, char ***argv)
-{
-	(void)argc;
-	(void)argv;
-	log_init("fuzz");
-	log_set_level(LOG_LEVEL_ERROR);
-	one_file_new(paths);
-	return 0;
-}
-
-static void pass(struct sys_packet *p, const struct sys_source *source, void *state)
-{
-	sys_packet_begin(p);
-	while (source->step(state, p))
-		;
-	sys_packet_end(p);
-	check_packets();
-}
-
-static void polls(struct sys_packet *p, const struct sys_source *source,
-		  const Pb__SysStatsConfig *c, const uint8_t *data, size_t size)
-{
-	void *state = NULL;
-
-	if (source->open(p, c, &state) < 0)
-		abort();
-	one_file_put(data, size / 2);
-	pass(p, source, state);
-	one_file_put(data, size);
-	pass(p, source, state);
-	source->close(state, p);
-	p->errors = NULL; /* they were the source's */
-}
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
-{
-	Pb__SysStatsConfig c = PB__SYS_STATS_CONFIG__INIT;
-	struct sys_packet p = {.proc_root = proc_root, .sys_root = proc_root};
-
-	if (!data)
-		return 0;
-	p.w = writer_new(NULL, 1, WRITER_DROP);
-	if (!p.w || extra_counters_init(&p.extras, "linux.sys_stats", p.w) < 0)
-		abort();
-	for (const struct sys_source *const *s = sources; *s; s++)
-		polls(&p, *s, &c, data, size);
-	if (p.fds != 0)
-		abort();
-	while (sys_packet_flush(&p))
-		;
-	check_packets();
-	sys_packet_deinit(&p);
-	writer_free(p.w);
-	return 0;
-}

@@ -87,6 +87,5 @@ const struct sys_source sys_buddyinfo = {
 	.period = offsetof(Pb__SysStatsConfig, buddyinfo_period_ms),
 	.open = buddyinfo_open,
 	.step = buddyinfo_step,
-	.parse = buddyinfo_parse,
 	.close = buddyinfo_close,
 };

@@ -260,6 +260,5 @@ const struct sys_source sys_diskstats = {
 	.period = offsetof(Pb__SysStatsConfig, diskstat_period_ms),
 	.open = diskstats_open,
 	.step = diskstats_step,
-	.parse = diskstats_parse,
 	.close = diskstats_close,
 };

@@ -72,7 +72,10 @@ void sys_file_deinit(struct sys_file *f, struct sys_packet *p);
  */
 int sys_file_read(struct sys_file *f, struct sys_packet *p, struct span *ret_text);
 
-/* Reads the file and calls the parser. Logs and counts errors of both. */
+/*
+ * Reads the file and calls the parser. Logs and counts errors of both. parse: writes the values of
+ * the text, which is untrusted. Returns 0, or -EBADMSG if a part of it was invalid and skipped.
+ */
 void sys_file_poll(struct sys_file *f, struct sys_packet *p, struct sys_errors *t,
 		   int (*parse)(void *state, struct sys_packet *p, struct span text), void *state);
 

@@ -327,7 +327,6 @@ const struct sys_source sys_meminfo = {
 	.period = offsetof(Pb__SysStatsConfig, meminfo_period_ms),
 	.open = meminfo_open,
 	.step = memory_step,
-	.parse = memory_parse,
 	.close = memory_close,
 };
 
@@ -336,6 +335,5 @@ const struct sys_source sys_vmstat = {
 	.period = offsetof(Pb__SysStatsConfig, vmstat_period_ms),
 	.open = vmstat_open,
 	.step = memory_step,
-	.parse = memory_parse,
 	.close = memory_close,
 };

@@ -129,6 +129,5 @@ const struct sys_source sys_psi = {
 	.period = offsetof(Pb__SysStatsConfig, psi_period_ms),
 	.open = psi_open,
 	.step = psi_step,
-	.parse = psi_parse,
 	.close = psi_close,
 };

@@ -241,6 +241,5 @@ const struct sys_source sys_slab = {
 	.period = offsetof(Pb__SysStatsConfig, slab_period_ms),
 	.open = slab_open,
 	.step = slab_step,
-	.parse = slab_parse,
 	.close = slab_close,
 };

@@ -5,7 +5,6 @@
 #include <stddef.h>
 
 #include "config/data_source_config.pb-c.h"
-#include "base/text/span.h"
 #include "procfs/sys/sys_packet.h"
 #include "gen/fields.h"
 #include "wire/pb_enc.h"
@@ -25,11 +24,6 @@ struct sys_source {
 	int (*open)(struct sys_packet *p, const Pb__SysStatsConfig *c, void **ret_state);
 	/* Runs the next step of a pass. Returns false after the last step. */
 	bool (*step)(void *state, struct sys_packet *p);
-	/*
-	 * Parses the text of the file, which is untrusted, and writes its values. Returns 0, or
-	 * -EBADMSG if a part of it was invalid and skipped. May be NULL; step does not need it.
-	 */
-	int (*parse)(void *state, struct sys_packet *p, struct span text);
 	void (*close)(void *state, struct sys_packet *p);
 };
 

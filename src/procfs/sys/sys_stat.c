@@ -269,6 +269,5 @@ const struct sys_source sys_stat = {
 	.period = offsetof(Pb__SysStatsConfig, stat_period_ms),
 	.open = stat_open,
 	.step = stat_step,
-	.parse = stat_parse,
 	.close = stat_close,
 };
