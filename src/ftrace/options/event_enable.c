@@ -25,8 +25,11 @@
  *
  *	/sys/module         name and inode of each entry; a reloaded module has a new inode even if
  *	                    its name and address are the same
- *	dynamic_events      p:mine/read vfs_read a=%di          the text; if mine/read is selected,
- *	                    s:synthetic/lat u64 lat             the inode of its directory
+ *	dynamic_events      p:mine/read vfs_read a=%di          the text, and the inode of the
+ *	                    s:synthetic/lat u64 lat             directory of each event
+ *
+ * The inodes are needed even for events that are not selected. An event that is removed between the
+ * check and the selection is dropped; if it is made again as it was, the text is equal.
  */
 
 #define MAX_DYNAMIC (16 << 20)
@@ -96,37 +99,44 @@ static int read_dynamic(const char *root, bool begins, struct strbuf *text)
 	return fs_read_file(path, MAX_DYNAMIC, text);
 }
 
-/*
- * Hashes dynamic_events. With a selection, also sets *moved if the directory of a selected event
- * has changed. Returns 0, also if the file cannot be read, or -EAGAIN.
- */
-static int hash_dynamic(const char *root, const struct instance *instance,
-			const struct event_selection *events, uint64_t *ret, bool *moved)
+static uint64_t inode_of(const char *path)
 {
-	char *line, *next, *group, *name;
+	struct stat st;
+
+	return stat(path, &st) ? 0 : st.st_ino;
+}
+
+/* Hashes a line of dynamic_events. Returns h for the event of a session. */
+static uint64_t hash_line(uint64_t h, char *line, const char *root)
+{
+	uint64_t whole = hash(h, line, strlen(line)), folder = 0;
+	char *group, *name, path[4096];
+	int n;
+
+	if (!names_of(line, &group, &name))
+		return whole;
+	if (owner_tag_is(group) || owner_tag_is(name))
+		return h;
+	n = snprintf(path, sizeof(path), "%s/events/%s/%s", root, group, name);
+	if (n > 0 && (size_t)n < sizeof(path))
+		folder = inode_of(path);
+	return hash(whole, &folder, sizeof(folder));
+}
+
+/* Hashes dynamic_events. Returns 0, also if the file cannot be read, or -EAGAIN. */
+static int hash_dynamic(const char *root, bool begins, uint64_t *ret)
+{
 	struct strbuf text = {0};
+	char *line, *next;
 	uint64_t h = 0;
-	int r = read_dynamic(root, !events, &text);
+	int r = read_dynamic(root, begins, &text);
 
 	if (!r && text.s)
 		for (line = text.s; *line; line = next) {
-			const struct event_name *e;
-			uint64_t whole;
-
 			next = strchrnul(line, '\n');
-			whole = hash(h, line, (size_t)(next - line));
 			if (*next)
 				*next++ = '\0';
-			if (!names_of(line, &group, &name)) {
-				h = whole;
-				continue;
-			}
-			if (owner_tag_is(group) || owner_tag_is(name))
-				continue;
-			h = whole;
-			e = events ? event_selection_find(events, group, name) : NULL;
-			if (e && e->folder != event_folder_id(instance, group, name))
-				*moved = true;
+			h = hash_line(h, line, root);
 		}
 	strbuf_deinit(&text);
 	if (r != -EAGAIN)
@@ -137,23 +147,22 @@ static int hash_dynamic(const char *root, const struct instance *instance,
 void event_watch_begin(struct event_watch *w, const char *root, const char *sys_root)
 {
 	*w = (struct event_watch){.root = root, .sys_root = sys_root};
-	if (!hash_dynamic(root, NULL, NULL, &w->seen, NULL))
+	if (!hash_dynamic(root, true, &w->seen))
 		w->seen ^= hash_modules(sys_root);
 }
 
-bool event_watch_changed(struct event_watch *w, const struct instance *instance,
-			 const struct event_selection *events)
+bool event_watch_changed(struct event_watch *w)
 {
-	bool moved = false;
+	bool changed;
 	uint64_t now;
 
-	if (hash_dynamic(w->root, instance, events, &now, &moved))
+	if (hash_dynamic(w->root, false, &now))
 		return false;
 	now ^= hash_modules(w->sys_root);
-	moved = moved || now != w->seen || w->again;
+	changed = now != w->seen || w->again;
 	w->seen = now;
 	w->again = false;
-	return moved;
+	return changed;
 }
 
 void event_watch_again(struct event_watch *w)
@@ -165,12 +174,11 @@ uint64_t event_folder_id(const struct instance *instance, const char *group, con
 {
 	_cleanup_(freep) char *path = NULL;
 	char file[600];
-	struct stat st;
 	int n = snprintf(file, sizeof(file), "events/%s/%s", group, name);
 
 	if (n > 0 && (size_t)n < sizeof(file))
 		path = instance_path_of(instance, file);
-	return path && !stat(path, &st) ? st.st_ino : 0;
+	return path ? inode_of(path) : 0;
 }
 
 /* Events of group ftrace are records of tracers and markers. They have no `enable` file. */

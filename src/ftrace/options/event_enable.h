@@ -12,7 +12,7 @@
 /*
  * Detects cheaply whether the kernel's set of events may have changed: modules were loaded or
  * removed, or dynamic events (probes, synthetic and user events) were. A check lists /sys/module,
- * reads dynamic_events, and calls stat(2) for each selected dynamic event.
+ * reads dynamic_events, and calls stat(2) for each dynamic event.
  *
  * Ignores the dynamic events of our own sessions, which matter to no other session.
  */
@@ -26,12 +26,10 @@ struct event_watch {
 /* Records the current state. Call it before events are selected. */
 void event_watch_begin(struct event_watch *w, const char *root, const char *sys_root);
 /*
- * Returns true if the state has changed since the last check, or if an event's directory in the
- * instance is not the one that was compiled (event_name.folder). Returns false if dynamic_events
- * cannot be read in time; the next check finds the change.
+ * Returns true if the state has changed since the last check, or if an event was removed and made
+ * again. Returns false if dynamic_events cannot be read in time; the next check finds the change.
  */
-bool event_watch_changed(struct event_watch *w, const struct instance *instance,
-			 const struct event_selection *events);
+bool event_watch_changed(struct event_watch *w);
 
 /* Makes the next check return true. */
 void event_watch_again(struct event_watch *w);

@@ -232,8 +232,7 @@ void session_refresh(struct ftrace_session *s)
 	struct setup setup = s->setup;
 	int r;
 
-	if (!s->encoder || s->encoder->bundle.enc ||
-	    !event_watch_changed(&s->watch, &s->instance, &s->events))
+	if (!s->encoder || s->encoder->bundle.enc || !event_watch_changed(&s->watch))
 		return;
 	setup.errors = &again;
 	setup.later = true;

@@ -2,13 +2,11 @@
 #include "unit/ftrace/fake_tracefs.h"
 #include "ftrace/options/event_enable.h"
 
-static struct event_selection events;
 static struct event_watch w;
-static struct instance i;
 
 static bool changed(void)
 {
-	return event_watch_changed(&w, &i, &events);
+	return event_watch_changed(&w);
 }
 
 SETUP
@@ -19,15 +17,12 @@ SETUP
 	snprintf(sys, sizeof(sys), "%s/sys", fake_root);
 	fake_text("sys/module/xfs/initstate", "live");
 	fake_text("dynamic_events", "p:mine/a vfs_read x=%di\n");
-	fake_text("instances/x/events/mine/a/format", "");
-	i = fake_instance();
+	fake_text("events/mine/a/format", "");
 	event_watch_begin(&w, fake_root, sys);
 }
 
 TEARDOWN
 {
-	fake_instance_free(&i);
-	event_selection_deinit(&events);
 	fake_root_remove();
 }
 
@@ -79,22 +74,32 @@ FIXTURE_TEST(test_events_of_sessions_mean_nothing)
 	assert_true(changed());
 }
 
+/* Selected or not: it may have been dropped since the last check. */
 FIXTURE_TEST(test_an_event_that_is_made_anew_as_it_was)
 {
-	struct event_name *e;
+	assert_int_equal(rename(fake_path("events/mine/a"), fake_path("old")), 0);
+	assert_true(changed());
+	assert_false(changed());
+	fake_text("events/mine/a/format", "");
+	assert_true(changed());
+	assert_false(changed());
+}
 
-	assert_int_equal(event_selection_add(&events, "mine", "a"), 0);
-	e = event_selection_find(&events, "mine", "a");
-	e->folder = event_folder_id(&i, "mine", "a");
-	assert_true(e->folder != 0);
-	assert_int_equal(event_folder_id(&i, "mine", "nope"), 0);
-	assert_false(changed());
-	assert_int_equal(rename(fake_path("instances/x/events/mine/a"), fake_path("old")), 0);
-	assert_true(changed());
+FIXTURE_TEST(test_the_folder_of_an_event)
+{
+	struct instance i;
+	uint64_t before;
+
 	fake_text("instances/x/events/mine/a/format", "");
-	assert_true(changed());
-	e->folder = event_folder_id(&i, "mine", "a");
-	assert_false(changed());
+	i = fake_instance();
+	before = event_folder_id(&i, "mine", "a");
+	assert_true(before != 0);
+	assert_int_equal(event_folder_id(&i, "mine", "nope"), 0);
+	assert_int_equal(rename(fake_path("instances/x/events/mine/a"), fake_path("old")), 0);
+	assert_int_equal(event_folder_id(&i, "mine", "a"), 0);
+	fake_text("instances/x/events/mine/a/format", "");
+	assert_true(event_folder_id(&i, "mine", "a") != before);
+	fake_instance_free(&i);
 }
 
 FIXTURE_TEST(test_lines_of_other_forms)

@@ -15,7 +15,7 @@ static const char one_int[] = FIELD("int a", 8, 4, 1);
 static const char two_ints[] = FIELD("int a", 8, 4, 1) FIELD("int b", 12, 4, 1);
 
 /* An event in both places, with a folder that is new. */
-static void make_event(const char *name, unsigned id, const char *fields)
+static void make_folders(const char *name, unsigned id, const char *fields)
 {
 	static unsigned made;
 	char from[300], to[300];
@@ -27,7 +27,15 @@ static void make_event(const char *name, unsigned id, const char *fields)
 	fake_put(format_text(strchr(name, '/') + 1, id, FORMAT_COMMON, fields),
 		 "instances/x/events/%s/format", name);
 	fake_put("0\n", "instances/x/events/%s/enable", name);
-	fake_put("", "sys/module/m%u/x", made);
+}
+
+/* And a module, as a sign that something has changed. */
+static void make_event(const char *name, unsigned id, const char *fields)
+{
+	static unsigned modules;
+
+	make_folders(name, id, fields);
+	fake_put("", "sys/module/m%u/x", modules++);
 }
 
 static void remove_event(const char *name)
@@ -158,6 +166,22 @@ FIXTURE_TEST(test_the_same_event_with_other_fields)
 	assert_int_equal(ev(11)->n_ops, 2);
 	assert_true(is_on("mod/a"));
 	assert_int_equal(tracefs_list_size(s.errors.failed), 1);
+}
+
+/* The list was read before it went, and reads the same again when it is back. */
+FIXTURE_TEST(test_an_event_that_went_while_it_was_looked_for)
+{
+	fake_text("dynamic_events", "p:late/event vfs_read a=%di\n");
+	make_folders("late/event", 13, one_int);
+	session_refresh(&s);
+	assert_true(is_on("late/event"));
+	remove_event("late/event");
+	session_refresh(&s);
+	assert_null(ev(13));
+	make_folders("late/event", 13, one_int);
+	session_refresh(&s);
+	assert_true(is_on("late/event"));
+	assert_non_null(ev(13));
 }
 
 FIXTURE_TEST(test_a_module_of_many_events)
