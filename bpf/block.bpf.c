@@ -243,7 +243,7 @@ static __always_inline void report_outlier(const struct in_flight *w, const char
 	outlier_end(e);
 }
 
-/* Counts the completion of that many bytes; is_whole: of the last ones of the request. */
+/* Counts the completion of that many bytes; is_whole: the completion ends the request. */
 static __always_inline void complete(const struct in_flight *w, __u32 error, __u32 bytes,
 				     int is_whole, __u64 now)
 {

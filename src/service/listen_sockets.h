@@ -26,8 +26,8 @@ struct service;
 
 /*
  * The listening sockets of the service: those that another process has passed to this one (socket
- * activation), else those that the environment names. The last one is for consumers, the others for
- * producers.
+ * activation), else those of the default addresses (sock_default_producer(): of the environment,
+ * else built in). The last one is for consumers, the others for producers.
  */
 #define MAX_SOCKETS 16 /* PERFETTO_PRODUCER_SOCK_NAME may be a list */
 

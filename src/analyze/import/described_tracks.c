@@ -337,9 +337,9 @@ static uint32_t present_row(struct import *im, struct machine *m, struct describ
 }
 
 /*
- * Returns the track's row; makes it, after the rows of the ancestors. The row of a thread or
- * process is never a parent. depth: of the recursion, which would not end for a thread that names
- * itself as its parent.
+ * Returns the track's row; makes it, after the rows of the ancestors. Returns 0 without memory. The
+ * row of a thread or process is never a parent. depth: of the recursion, which would not end for a
+ * thread or process that is its own ancestor.
  */
 static uint32_t row_of(struct import *im, struct machine *m, struct described_track *d,
 		       uint32_t event_name, int depth)
@@ -353,6 +353,9 @@ static uint32_t row_of(struct import *im, struct machine *m, struct described_tr
 	parent = d->parent && depth < MAX_ANCESTORS ? described_find(im, m, d->parent) : NULL;
 	if (parent && (parent->placed || place(im, m, parent)))
 		parent_row = row_of(im, m, parent, NULL_U32, depth + 1);
+	row = present_row(im, m, d, event_name); /* made as one of its own ancestors */
+	if (row != NULL_U32)
+		return row;
 	if (!parent || parent->kind == DESCRIBED_THREAD || parent->kind == DESCRIBED_PROCESS)
 		parent_row = NULL_U32;
 	if (is_merged(d)) {

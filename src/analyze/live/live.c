@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Every counter grows. A value adds its growth since the last value of its track to the total of
- * its owner, and the screen divides what the total grew by the time between the two values:
+ * its owner. The screen divides what the total grew since the last screen by the time from base_at
+ * to the newest value. Values are written only when they change, so base_at is the newest time of
+ * the whole source at the last screen, even if this total did not grow then:
  *
  *	track     4711 ------> 4715 ------> 4730      last value of one track
  *	total       40 ------>   44 ------>   59      sum of growth, of all tracks of the process

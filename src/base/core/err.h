@@ -12,7 +12,8 @@
  * whose failure the user must understand also takes a struct err_text.
  */
 
-/* One sentence for the user: what failed, and the remedy. No newline, no full stop. */
+/* For the user: what failed and, if there is one, the remedy. One sentence, or a part that the
+ * caller puts into its own. No newline. No full stop, except in sentences of the protocol. */
 struct err_text {
 	char text[512];
 };

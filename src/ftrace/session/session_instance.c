@@ -138,7 +138,7 @@ int instance_remove_stale(const char *root)
 	return r ? r : s.removed;
 }
 
-/* ---- rings ---- */
+/* ---- the clock ---- */
 
 static void set_clock(const struct setup *s, const struct ftrace_settings *settings,
 		      const struct instance *i)

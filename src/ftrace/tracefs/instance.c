@@ -204,7 +204,7 @@ int instance_remove(struct instance *i)
 	if (i->override) {
 		r = override_restore(i->override);
 	} else if ((r = remove_folder(i->path))) {
-		/* From now on the instance costs only its directory. */
+		/* From now on the instance should cost little more than its directory. */
 		instance_write(i, "current_tracer", "nop");
 		instance_write(i, "events/enable", "0");
 		instance_write(i, "buffer_size_kb", "1");
