@@ -54,7 +54,8 @@ verdict "records" $? "$TMP/record.log"
 "$helper/process_tree" trace "$TMP/trace" | sort >"$TMP/traced"
 verdict "the trace can be read" $?
 
-comm -12 "$TMP/before" "$TMP/after" >"$TMP/stable"
+# Of a command line that is longer than 128 KiB, the trace has the beginning.
+comm -12 "$TMP/before" "$TMP/after" | awk 'length < 130000' >"$TMP/stable"
 tasks=$(wc -l <"$TMP/stable")
 [ "$tasks" -gt 10 ]
 verdict "there are tasks to compare ($tasks)" $? "$TMP/stable"
