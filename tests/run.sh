@@ -34,9 +34,6 @@ shift
 [ $# -gt 0 ] || set -- rules unit fuzz system root interop
 tracing=/sys/kernel/tracing
 
-# A job in the background of a script ignores SIGINT, and so would its tests of Ctrl-C. A shell cannot undo that for itself.
-[ $((0x$(awk '$1 == "SigIgn:" { print $2 }' /proc/$$/status) & 2)) = 0 ] || exec env --default-signal=INT "$PWD/tests/run.sh" "$B" "$@"
-
 # A tracefs that has to be mounted is mounted for this run only: all of it is in a mount namespace of its own then.
 if [ "$(id -u)" = 0 ] && [ ! -e $tracing/trace ] && [ -z "${RUN_IN_NAMESPACE:-}" ]; then
   export RUN_IN_NAMESPACE=1
@@ -161,8 +158,9 @@ run_one() { # CLASS NAME COMMAND...
     esac
   fi
   began=$SECONDS
-  set -m # a process group of its own, in which SIGINT is not ignored: else no test of Ctrl-C can be right
-  CMOCKA_MESSAGE_OUTPUT=TAP BUILD=$B timeout --kill-after=10 "$limit" "$@" \
+  set -m # a process group of its own
+  # In the background of a script SIGINT is ignored, and under nohup SIGHUP: a test of these signals would wait for ever.
+  CMOCKA_MESSAGE_OUTPUT=TAP BUILD=$B timeout --kill-after=10 "$limit" env --default-signal=HUP,INT,QUIT "$@" \
     >"$lane/out" 2>"$lane/err" </dev/null 8<&- 9<&- &
   group=$!
   set +m

@@ -3,7 +3,8 @@
  * hot_functions MS [FILE]: a load with known hot functions, for MS milliseconds of CPU time. With
  * FILE it makes this file then, and waits to be killed. Compiled with frame pointers (Makefile). Of
  * the time in this program hot_three() takes three times as much as hot_one(), both in hot_leaf();
- * hot_kernel() is in the kernel, in write() and read() of a pipe.
+ * hot_kernel() is in the kernel, in write() and read() of a pipe. Each cycle has another length: a
+ * period near that of the samples would find the same function again and again.
  */
 #include <fcntl.h>
 #include <stdlib.h>
@@ -23,15 +24,15 @@ NOINLINE static void hot_leaf(int n)
 }
 
 /* The addition after the call keeps the caller on the stack: it is no tail call. */
-NOINLINE static void hot_three(void)
+NOINLINE static void hot_three(int n)
 {
-	hot_leaf(300000);
+	hot_leaf(3 * n);
 	sum++;
 }
 
-NOINLINE static void hot_one(void)
+NOINLINE static void hot_one(int n)
 {
-	hot_leaf(100000);
+	hot_leaf(n);
 	sum++;
 }
 
@@ -54,8 +55,10 @@ int main(int argc, char **argv)
 	if (pipe(fds) < 0)
 		return 1;
 	while (clock() < end) {
-		hot_three();
-		hot_one();
+		int n = 50000 + rand() % 100000;
+
+		hot_three(n);
+		hot_one(n);
 		hot_kernel(fds);
 	}
 	if (argc > 2 && open(argv[2], O_CREAT | O_WRONLY, 0600) >= 0)
