@@ -54,7 +54,7 @@ end_copy() { # NAME
 
 record_script "records" 'scope { target_cmdline: "hot_functions" target_cmdline: "deleted" }' <<'SCRIPT'
 start_copy deleted 700
-"$hot" 700 &
+HOT_TIMES="$dir/times" "$hot" 700 &
 echo $! >"$dir/load.pid"
 wait $!
 until_done deleted
@@ -83,6 +83,7 @@ count() { # PID REGEX: samples of the stacks that match; PID is a regular expres
 is_share() { # PART OF SHARE
   awk -v k="$1" -v n="$2" -v p="$3" 'BEGIN { d = k - n * p; exit !(n > 50 && d * d <= 25 * n * p * (1 - p)) }'
 }
+share=$(awk '{ print $1 / ($1 + $2) }' "$dir/times")
 # From 2.41 on, a local function of the C library makes the call, which is not among its symbols.
 caller='(read|write)'
 printf '2.41\n%s\n' "$(getconf GNU_LIBC_VERSION | sed 's/.* //')" | sort -CV && caller='(read|write|[?])'
@@ -91,8 +92,8 @@ for pid in $load $deleted; do
   three=$(count "$pid" ';main;hot_three;hot_leaf;')
   one=$(count "$pid" ';main;hot_one;hot_leaf;')
   leaf=$((three + one))
-  is_share "$three" $leaf 0.75
-  verdict "$name: hot_three has three quarters of hot_leaf ($three of $leaf)" $? "$dir/stacks"
+  is_share "$three" $leaf "$share"
+  verdict "$name: hot_three has its share of hot_leaf ($three of $leaf, by its clock $share)" $? "$dir/stacks"
   # The C library has no frame pointers, so the caller of its read() is not there.
   [ "$(count "$pid" ';main;(hot_kernel;)?'"$caller"';.*;vfs_(read|write);')" -gt 0 ]
   verdict "$name: below read() and write() are functions of the kernel" $? "$dir/stacks"
