@@ -39,9 +39,14 @@ theirs() { # FUNCTION: the same of perf record
     NF { found += $2 == name; next } { n += found > 0; found = 0 }
     END { print n + (found > 0) }'
 }
-# Shares that are less than 5 points apart, of samples that are enough for that.
-near() { # PART OF SHARE
-  awk -v part="$1" -v of="$2" -v share="$3" 'BEGIN { d = of ? 100 * part / of - share : 100; exit !(of >= 500 && d < 5 && d > -5) }'
+# Shares of at least 500 samples, which are apart by less than 5 points, or 5 standard deviations where these are more:
+# of this share, and of the other one if it is that of samples, too.
+near() { # PART OF SHARE [SAMPLES OF THE OTHER]
+  awk -v part="$1" -v of="$2" -v share="$3" -v other="${4:-0}" 'BEGIN {
+    d = of ? 100 * part / of - share : 100
+    limit = of && share > 0 && share < 100 ? 5 * sqrt(share * (100 - share) * (1 / of + (other ? 1 / other : 0))) : 0
+    if (limit < 5) limit = 5
+    exit !(of >= 500 && d < limit && d > -limit) }'
 }
 three=$(ours hot_three) one=$(ours hot_one) leaf=$(ours hot_leaf)
 both=$((three + one))
@@ -53,10 +58,10 @@ verdict "what they call is theirs ($both of $leaf)" $? functions.json
 if [ -n "$has_perf" ]; then
   their_three=$(theirs hot_three) their_one=$(theirs hot_one) their_leaf=$(theirs hot_leaf) their_main=$(theirs main)
   their_both=$((their_three + their_one))
-  near "$three" $both "$(awk "BEGIN { print 100 * $their_three / ($their_both + 1e-9) }")"
+  near "$three" $both "$(awk "BEGIN { print 100 * $their_three / ($their_both + 1e-9) }")" "$their_both"
   verdict "perf record has the same share of hot_three ($their_three of $their_both)" $? functions.json
   main=$(ours main)
-  near "$leaf" "$main" "$(awk "BEGIN { print 100 * $their_leaf / ($their_main + 1e-9) }")"
+  near "$leaf" "$main" "$(awk "BEGIN { print 100 * $their_leaf / ($their_main + 1e-9) }")" "$their_main"
   verdict "and of hot_leaf in main ($their_leaf of $their_main, here $leaf of $main)" $? functions.json
 else
   echo "ok $((N += 1)) - the shares of perf record # SKIP perf is not here, or takes no samples"
