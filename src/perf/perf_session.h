@@ -107,7 +107,7 @@ void perf_records_answer(struct perf_session *s, const struct file_answer *a);
 
 /*
  * Requests the names of new frames. Returns true if the round need not wait: all were requested and
- * answered, or nobody will answer.
+ * answered, or no answer will come.
  */
 bool perf_names_ask(struct perf_session *s);
 void perf_names_answer(struct perf_session *s, const struct file_answer *a);

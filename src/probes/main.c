@@ -203,7 +203,7 @@ static const char *use_tracefs(const char *state)
 
 	/*
 	 * Before tracefs_find() tries other mount points: an access below debugfs mounts tracefs
-	 * for everybody, and that mount stays.
+	 * for all processes, and that mount stays.
 	 */
 	r = tracefs_mount_private(tracefs_places[0]);
 	if (r == 0)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A peer of another machine, which is a producer and a relay, says what the input tells it to,
- * while a session of all machines is read. What must hold: it is another machine's, and nobody of
- * its users is root; every packet that is read parses, and says last which machine it is from; when
- * all have hung up nothing of them is left.
+ * while a session of all machines is read. What must hold: the peer belongs to another machine,
+ * and none of its users is root; every packet that is read parses, and ends with the number of its
+ * machine; when all peers have disconnected, nothing of them is left.
  *
  *	input	| what | len | len bytes | what | len | len bytes | ...		len: 2 bytes
  *	what	bit 7: of RelayPort		bits 5..0: the method; 63: SetPeerIdentity,

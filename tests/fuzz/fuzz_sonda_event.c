@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Events of somebody's own program of the kernel, any bytes, one after another: 8 bytes of time,
- * then one event of a size that the first byte says. Whatever they say, slices of a lane do not lie
- * across each other, and each event is counted as one of three. */
+/* Events of a user's BPF program, one after another, of any bytes: 8 bytes of time, then an event
+ * whose first byte has its size. Slices of a lane must not overlap in part, and each event must be
+ * counted as one of three. */
 #include "base/core/mem.h"
 #include "ebpf/tracks/event_tracks.c"
 

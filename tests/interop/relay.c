@@ -5,9 +5,9 @@
  *
  *	relay LISTEN UPSTREAM HINT NAME [CLOCK_OFFSET_NS]
  *
- * On a connection of its own it tells the service of the machine and, in two rounds, of its clocks,
- * which are ahead of the kernel's by the offset. Writes "1" to TRACED_NOTIFY_FD when all is told
- * and it listens. Runs until SIGTERM.
+ * On a connection of its own it reports the machine to the service and, in two rounds, its clocks,
+ * which are ahead of the kernel's by the offset. Writes "1" to TRACED_NOTIFY_FD when it has reported
+ * all of this and listens. Runs until SIGTERM.
  */
 #include <signal.h>
 #include <time.h>

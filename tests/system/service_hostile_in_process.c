@@ -4,7 +4,7 @@
  *
  * A hostile producer of a service that runs in another program (libsonda-service), on producer
  * connections that this program has handed over: frames of noise, a frame that is too long,
- * descriptors that nobody asked for, and shared memory that changes while its chunks are committed,
+ * unrequested descriptors, and shared memory that changes while its chunks are committed,
  * for the program's buffers too. Fails if the service does not behave as sondad does.
  */
 #include <signal.h>

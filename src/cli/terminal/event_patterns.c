@@ -256,8 +256,8 @@ static int pick(struct selection *s, const char *request, struct err_text *e)
 
 /* ---- exclusions ---- */
 
-/* Refuses to exclude request from the pattern text: without the kernel's list nobody knows which
- * events are left. */
+/* Refuses to exclude request from the pattern text: which events are left is unknown without the
+ * kernel's list. */
 static int refuse_guess(const char *request, const char *text, struct err_text *e)
 {
 	return err_set(e, -EINVAL,

@@ -186,7 +186,7 @@ static unsigned add_each(const struct functions *f, const struct instance *i, co
 
 /*
  * Returns true if another process has set the file of an attached instance. idle: the value of a
- * file that nobody has set.
+ * file that no process has set.
  */
 static bool is_foreign(const struct instance *i, const char *file, const char *idle)
 {

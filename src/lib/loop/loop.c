@@ -27,9 +27,8 @@ static struct loop {
 	int wake; /* eventfd; while runs */
 	struct loop_fd *fds;
 	struct loop_timer *timers;
-	struct pollfd
-		*polled; /* owned, like watched: the arguments of poll(2), without loop.wake */
-	struct loop_fd **watched; /* of polled[1] and the next */
+	struct pollfd *polled; /* owned: the argument of poll(2); the first one is wake */
+	struct loop_fd **watched; /* owned; watched[i] is the descriptor of polled[i + 1] */
 	size_t polled_cap, watched_cap;
 } loop = {.lock = PTHREAD_MUTEX_INITIALIZER, .ran = PTHREAD_COND_INITIALIZER, .wake = -1};
 

@@ -17,12 +17,12 @@
 #include <unistd.h>
 
 /*
- * A kernel that takes every BPF program and runs none: what bpf() does for libbpf, in this process,
- * for anybody. Maps are there with all that is in them, for the test to fill; what is to fail does
- * so with the errno that the test says. Include it once in a test; fake_bpf_reset() before each
- * one.
+ * A fake kernel that accepts every BPF program and runs none: bpf() for libbpf, in this process, and
+ * without privileges. Maps exist with their values, which the test sets. A call fails with the errno
+ * that the test sets for it. Include this file once in a test program, and call fake_bpf_reset()
+ * before each test.
  *
- * A descriptor is a file in memory, told by its inode, as libbpf makes copies of it.
+ * A descriptor is a file in memory. Its inode identifies it, because libbpf duplicates descriptors.
  */
 #define FAKE_MAPS 256
 #define FAKE_PROGRAMS 256

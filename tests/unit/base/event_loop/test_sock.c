@@ -480,8 +480,8 @@ TEST(environment_names_the_sockets)
 	assert_string_equal(sock_default_consumer(), "127.0.0.1:5");
 }
 
-/* In /tmp anybody may listen first: root does not look there, whether /run/perfetto exists or
- * not. */
+/* Any user can be the first to listen in /tmp: root does not look there, whether /run/perfetto
+ * exists or not. */
 TEST(without_environment_root_uses_run_and_others_tmp_too)
 {
 	bool run = geteuid() == 0 || access("/run/perfetto/", X_OK) == 0;

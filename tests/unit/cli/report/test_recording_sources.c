@@ -74,8 +74,8 @@ FIXTURE_TEST(test_a_producer_that_would_record_something_else)
 #define ONLY(name) "data_sources { config { name: '" name "' } }"
 #define PROBES "producers { id: 1 } " SOURCE("linux.ftrace", 1) SOURCE("my.own", 1)
 
-/* Only of what is a kernel's data source, or a typing error of one, is it known that nobody will
- * come. */
+/* A recording is refused only if no producer can ever offer its data sources: names of the kernel's
+ * data sources that do not exist, or typing errors of such a name. */
 FIXTURE_TEST(test_a_recording_of_sources_that_do_not_exist_is_refused)
 {
 	static const char *const refused[] = {ONLY("linx.ftrace"), ONLY("linux.nosuch"),

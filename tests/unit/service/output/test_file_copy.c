@@ -153,8 +153,8 @@ DIR_TEST(file_that_was_cut_is_an_error)
 	trace_files_deinit(&from);
 }
 
-/* The writer of the source does not come to the marks: a pipe that nobody reads stands in for a
- * file system that hangs. */
+/* The writer of the source does not reach the marks: a pipe without a reader stands in for a file
+ * system that hangs. */
 DIR_TEST(copies_that_wait_for_one_file_are_limited)
 {
 	struct trace_files from = parts_of(new_file(state, 0, "from", O_RDWR));
