@@ -85,6 +85,8 @@ static void remove_entries(int folder)
 
 /* ---- removal by a signal ---- */
 
+static const int ending_signals[] = {SIGINT, SIGTERM, SIGHUP};
+
 /* The hidden folder that a signal removes ("": none). The handler makes system calls only. */
 static char doomed[PATH_MAX];
 static int doomed_folder;
@@ -116,13 +118,23 @@ static void on_signal(int number)
 
 static void watch_signals(void)
 {
-	static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
 	struct sigaction old;
 
 	signal(SIGXFSZ, SIG_IGN);
-	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
-		if (!sigaction(numbers[i], NULL, &old) && old.sa_handler != SIG_IGN)
-			signal(numbers[i], on_signal);
+	for (size_t i = 0; i < ARRAY_SIZE(ending_signals); i++)
+		if (!sigaction(ending_signals[i], NULL, &old) && old.sa_handler != SIG_IGN)
+			signal(ending_signals[i], on_signal);
+}
+
+/* Delays the signals while the folder exists and on_signal() does not know it. */
+static void block_signals(sigset_t *ret_before)
+{
+	sigset_t ending;
+
+	sigemptyset(&ending);
+	for (size_t i = 0; i < ARRAY_SIZE(ending_signals); i++)
+		sigaddset(&ending, ending_signals[i]);
+	sigprocmask(SIG_BLOCK, &ending, ret_before);
 }
 
 /* ---- creating and removing ---- */
@@ -172,16 +184,19 @@ int out_path_create(struct out_path *o, const char *path, bool is_folder, bool r
 		    struct err_text *e)
 {
 	int r = refuse_taken(path, is_folder, replace, e);
+	sigset_t before;
 
 	if (r < 0)
 		return r;
 	*o = (struct out_path){
 		.path = path, .folder = -1, .is_folder = is_folder, .replace = replace};
+	block_signals(&before);
 	r = create(o);
 	if (r < 0) {
 		err_set(e, r, "cannot write %s: %s", path, strerror(-r));
 		out_path_deinit(o);
 	}
+	sigprocmask(SIG_SETMASK, &before, NULL);
 	return r;
 }
 
