@@ -40,6 +40,11 @@
 int text_parse(const ProtobufCMessageDescriptor *type, const char *name, const char *text,
 	       size_t len, struct strbuf *errors, ProtobufCMessage **ret_message);
 
+/* As text_parse(), but skips fields and enum values that the descriptors do not have, and
+ * extensions. */
+int text_parse_lossy(const ProtobufCMessageDescriptor *type, const char *name, const char *text,
+		     size_t len, struct strbuf *errors, ProtobufCMessage **ret_message);
+
 /*
  * Appends the message as text, two spaces a level, fields sorted by number. The same message always
  * gives the same text, and text_parse() reads it back. Exception: unknown fields and enum values

@@ -34,6 +34,7 @@ struct text_parser {
 	struct text_report report;
 	struct text_token long_string; /* the last string of several lines; len 0: none */
 	bool out_of_memory;
+	bool lossy; /* unknown names are skipped without an error */
 };
 
 void text_parser_init(struct text_parser *p, const char *name, const char *text, size_t len,

@@ -259,6 +259,8 @@ static void complain_of_name(struct text_parser *p, const struct scope *s,
 {
 	char hint[TEXT_HINT_MAX];
 
+	if (p->lossy)
+		return;
 	text_parser_error(p, name->s, name->len, "no field %s \"%.*s\" in %s%s",
 			  name->kind == TEXT_WORD ? "named" : "numbered",
 			  (int)MIN(name->len, (size_t)TEXT_NAME_MAX), name->s,
@@ -301,7 +303,9 @@ static void read_field_of(struct text_parser *p, struct scope *s,
 /* Rejects "[pkg.extension]" and "[type.googleapis.com/message]". */
 static void read_extension(struct text_parser *p, const struct scope *s)
 {
-	text_parser_error(p, p->token.s, 1, "extensions and Any (a name in [ ]) are not supported");
+	if (!p->lossy)
+		text_parser_error(p, p->token.s, 1,
+				  "extensions and Any (a name in [ ]) are not supported");
 	skip_group(p);
 	skip_field(p, type_of(s));
 }
@@ -384,8 +388,8 @@ static void read_message(struct text_parser *p, struct scope *s)
 	free(s->seen);
 }
 
-int text_parse(const ProtobufCMessageDescriptor *type, const char *name, const char *text,
-	       size_t len, struct strbuf *errors, ProtobufCMessage **ret_message)
+static int parse(const ProtobufCMessageDescriptor *type, const char *name, const char *text,
+		 size_t len, bool lossy, struct strbuf *errors, ProtobufCMessage **ret_message)
 {
 	struct scope whole = {.opener = {TEXT_END, text, 0}};
 	struct text_parser p;
@@ -395,6 +399,7 @@ int text_parse(const ProtobufCMessageDescriptor *type, const char *name, const c
 		return -ENOMEM;
 	protobuf_c_message_init(type, whole.message);
 	text_parser_init(&p, name, len ? text : "", len, errors);
+	p.lossy = lossy;
 	read_message(&p, &whole);
 	if (!p.out_of_memory && !errors->failed && p.report.n_errors == 0) {
 		*ret_message = whole.message;
@@ -402,4 +407,16 @@ int text_parse(const ProtobufCMessageDescriptor *type, const char *name, const c
 	}
 	protobuf_c_message_free_unpacked(whole.message, NULL);
 	return p.out_of_memory || errors->failed ? -ENOMEM : -EINVAL;
+}
+
+int text_parse(const ProtobufCMessageDescriptor *type, const char *name, const char *text,
+	       size_t len, struct strbuf *errors, ProtobufCMessage **ret_message)
+{
+	return parse(type, name, text, len, false, errors, ret_message);
+}
+
+int text_parse_lossy(const ProtobufCMessageDescriptor *type, const char *name, const char *text,
+		     size_t len, struct strbuf *errors, ProtobufCMessage **ret_message)
+{
+	return parse(type, name, text, len, true, errors, ret_message);
 }

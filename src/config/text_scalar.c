@@ -157,6 +157,8 @@ static bool to_enum(struct text_parser *p, const ProtobufCFieldDescriptor *field
 		*ret_v = (uint32_t)value->value;
 		return true;
 	}
+	if (p->lossy)
+		return false;
 	text_parser_error(p, l->at, l->len, "no value %s \"%.*s\" in the enum %s%s",
 			  l->token.kind == TEXT_WORD ? "named" : "numbered",
 			  (int)MIN(l->len, (size_t)TEXT_NAME_MAX), l->at, type->short_name,

@@ -11,10 +11,11 @@
  * in part control characters, which text does not have, except white space.
  */
 
-static int load_text(const char *name, const void *data, size_t len, struct strbuf *errors,
-		     ProtobufCMessage **ret)
+static int load_text(const char *name, const void *data, size_t len, bool lossy,
+		     struct strbuf *errors, ProtobufCMessage **ret)
 {
-	return text_parse(&pb__trace_config__descriptor, name, data, len, errors, ret);
+	return (lossy ? text_parse_lossy : text_parse)(&pb__trace_config__descriptor, name, data,
+						       len, errors, ret);
 }
 
 static int load_bytes(const char *name, const void *data, size_t len, struct strbuf *errors,
@@ -30,12 +31,13 @@ static int load_bytes(const char *name, const void *data, size_t len, struct str
 	return r < 0 ? -EINVAL : 0;
 }
 
-int trace_config_load(const char *name, const void *data, size_t len, bool force_text,
+int trace_config_load(const char *name, const void *data, size_t len, enum trace_config_form form,
 		      struct strbuf *errors, Pb__TraceConfig **ret)
 {
-	bool is_text = force_text || text_looks_like(data, len);
+	bool is_text = form != TRACE_CONFIG_DETECT || text_looks_like(data, len);
 	ProtobufCMessage *config;
-	int r = is_text ? load_text(name, data, len, errors, &config)
+	int r = is_text ? load_text(name, data, len, form == TRACE_CONFIG_TEXT_LOSSY, errors,
+				    &config)
 			: load_bytes(name, data, len, errors, &config);
 
 	if (r == 0 && protobuf_c_message_get_packed_size(config) == 0) {

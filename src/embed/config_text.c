@@ -27,7 +27,8 @@ SONDA_PUBLIC int sonda_config_from_text(const char *text, void **ret, size_t *re
 {
 	struct strbuf errors = {0};
 	Pb__TraceConfig *config = NULL;
-	int r = trace_config_load("config", text, strlen(text), true, &errors, &config);
+	int r = trace_config_load("config", text, strlen(text), TRACE_CONFIG_TEXT, &errors,
+				  &config);
 
 	if (r == 0)
 		r = pack(config, ret, ret_len);

@@ -46,7 +46,7 @@ static uint64_t enable(const uint8_t *data, size_t size)
 	int fd = -1;
 
 	MUST(pb_mem_init(&m) == 0);
-	if (trace_config_load("fuzz", data, size, false, &errors, &config) == 0) {
+	if (trace_config_load("fuzz", data, size, TRACE_CONFIG_DETECT, &errors, &config) == 0) {
 		tame(config);
 		if (config->write_into_file)
 			fd = memfd_create("fuzz", MFD_CLOEXEC);

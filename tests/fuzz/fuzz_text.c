@@ -47,16 +47,16 @@ static void check_printed(const Pb__TraceConfig *config, bool readable)
 	free(a);
 }
 
-static void check(const uint8_t *data, size_t size, bool as_text)
+static void check(const uint8_t *data, size_t size, enum trace_config_form form)
 {
 	struct strbuf errors = {0};
 	Pb__TraceConfig *config;
-	int r = trace_config_load("fuzz", data, size, as_text, &errors, &config);
+	int r = trace_config_load("fuzz", data, size, form, &errors, &config);
 
 	MUST(r == 0 || r == -EINVAL);
 	MUST((r == 0) == (errors.len == 0));
 	if (r == 0) {
-		check_printed(config, as_text);
+		check_printed(config, form == TRACE_CONFIG_TEXT);
 		pb__trace_config__free_unpacked(config, NULL);
 	}
 	strbuf_deinit(&errors);
@@ -64,8 +64,9 @@ static void check(const uint8_t *data, size_t size, bool as_text)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	check(data, size, true);
+	check(data, size, TRACE_CONFIG_TEXT);
+	check(data, size, TRACE_CONFIG_TEXT_LOSSY);
 	if (!text_looks_like(data, size))
-		check(data, size, false);
+		check(data, size, TRACE_CONFIG_DETECT);
 	return 0;
 }

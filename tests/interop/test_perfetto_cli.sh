@@ -40,6 +40,23 @@ report2.cfg buffers { size_kb: 128 } bugreport_score: 9 bugreport_filename: "x" 
 notes.cfg buffers { size_kb: 128 } duration_ms: 50 statsd_metadata { triggering_alert_id: 3 } $sources
 END
 
+# For command lines whose service is killed while it records: lose OPTION...
+cat >"$TMP/lose" <<'END'
+lose() {
+  local service client
+  export PERFETTO_PRODUCER_SOCK_NAME=$PWD/p PERFETTO_CONSUMER_SOCK_NAME=$PWD/c
+  "$SONDAD" 2>/dev/null &
+  service=$!
+  until [ -S c ]; do sleep 0.05; done
+  perfetto "$@" &
+  client=$!
+  until perfetto --query 2>/dev/null | grep -q 'STARTED *(1)'; do sleep 0.05; done
+  kill -KILL $service
+  wait $client
+}
+END
+export SONDAD=$BIN/sondad LOSE=$TMP/lose
+
 # What a command line leaves: its exit code, what kind of file, what kind of output, and the messages without their place.
 run_one() { # PROGRAM COMMAND_LINE
   local dir
@@ -96,6 +113,12 @@ perfetto -t 100ms -b 1024kb -s 1m -o x sched/sched_process_exit
 perfetto -t 100ms -s 10mb -o x sched/sched_process_exit
 perfetto -t 100ms -a app -o x
 perfetto -t 100ms -o x disk
+perfetto -c - -t 100ms -o x
+perfetto -c - --txt -t 100ms -o x sched/sched_process_exit
+perfetto -c - -t 100ms
+perfetto -c - -o x
+perfetto -c :test -t 100ms -o x
+perfetto -c none -t 100ms -o x
 perfetto -t 10 -o x sched
 perfetto -t 1.5s -o x sched
 perfetto -t 1S -o x sched
@@ -139,6 +162,13 @@ perfetto --long
 perfetto --query -t 1s
 perfetto --query -d
 perfetto --query -c short.cfg
+perfetto --query -c -
+perfetto --query -c none
+perfetto --attach none -c -
+perfetto --save-all-for-bugreport -c -
+. "$LOSE"; lose -t 60s -o x
+. "$LOSE"; lose -t 60s -s 1m -o x
+. "$LOSE"; lose --txt -c snap.cfg -o x
 perfetto --clone 99 -o x
 perfetto --clone abc -o x
 perfetto --clone 99
@@ -199,6 +229,8 @@ phrase 'Service error: Failed to clone tracing session 99: ' 'perfetto --clone 9
 phrase 'Service error: Failed to clone tracing session "none": ' 'perfetto --clone-by-name none -o x'
 phrase 'No tracing sessions eligible for bugreport were found' 'perfetto --save-all-for-bugreport'
 phrase 'TTL: 61s' '$P --txt -c snap.cfg -o x 2>said & until grep TTL said; do sleep 0.05; done; kill -TERM $!; wait'
+phrase 'Service error: EnableTracing IPC request rejected' '. "$LOSE"; lose -t 60s -o x'
+phrase 'Disconnected from the traced service' '. "$LOSE"; lose -t 60s -s 1m -o x'
 phrase 'Could not connect to the traced socket .*no. Ensure traced is running' 'PERFETTO_CONSUMER_SOCK_NAME=$PWD/no perfetto --query'
 phrase 'Session re-attach failed. Check service logs for details' 'perfetto --attach none'
 phrase 'Looks like you are passing a textual config' 'perfetto -c short.cfg -o x'

@@ -106,13 +106,30 @@ static int check_output(const struct perfetto *p)
 
 /* ---- a new session ---- */
 
+/* Perfetto does not distinguish a service that is lost from one that refuses the session. A file
+ * keeps what the service wrote; an empty one is removed. */
+static int lose_service(const struct perfetto *p)
+{
+	if (p->file && trace_file_is_named(p->file) && trace_file_note_written(p->file) == 0 &&
+	    trace_file_bytes(p->file) == 0)
+		trace_file_remove(p->file);
+	perfetto_service_error("EnableTracing IPC request rejected. This is likely due to a loss "
+			       "of the traced connection");
+	perfetto_say("Disconnected from the traced service");
+	return 0;
+}
+
 /* Waits for the end. at_once: ends it now. */
 static int end_session(struct perfetto *p, const Pb__TraceConfig *config, bool at_once)
 {
 	struct session_end end;
 	struct err_text e;
+	int r;
 
-	if (session_client_end(p->client, config, at_once, &end, &e) < 0)
+	r = session_client_end(p->client, config, at_once, &end, &e);
+	if (r == -EPIPE)
+		return lose_service(p);
+	if (r < 0)
 		return fail(e.text);
 	if (end.by_signal)
 		perfetto_say("SIGINT/SIGTERM received: disabling tracing.");

@@ -17,8 +17,6 @@
 #include "config/text.h"
 #include "config/trace_config.h"
 
-#define CONFIG_MAX (16u << 20)
-
 struct unit {
 	const char *name;
 	uint64_t factor;
@@ -137,29 +135,6 @@ static bool shorthand(const struct perfetto_options *o, struct strbuf *b)
 	return true;
 }
 
-static const char test_config[] =
-	"buffers { size_kb: 4096 }\nduration_ms: 2000\n"
-	"data_sources { config { name: \"linux.ftrace\" ftrace_config { ftrace_events: "
-	"\"sched_switch\" ftrace_events: \"cpu_idle\" ftrace_events: \"cpu_frequency\" "
-	"ftrace_events: \"gpu_frequency\" } } }\n";
-
-/* Reads -c. Returns -1 or the exit code. */
-static int read_file(const struct perfetto_options *o, struct strbuf *b)
-{
-	int r;
-
-	if (!strcmp(o->config, ":test")) {
-		strbuf_puts(b, test_config);
-		return -1;
-	}
-	r = !strcmp(o->config, "-") ? fs_read_fd(STDIN_FILENO, CONFIG_MAX, b)
-				    : fs_read_file(o->config, CONFIG_MAX, b);
-	if (!r)
-		return -1;
-	perfetto_say("Could not open %s (errno: %d, %s)", o->config, -r, strerror(-r));
-	return 1;
-}
-
 /* ---- what the command line adds ---- */
 
 static int64_t random_number(void)
@@ -212,7 +187,8 @@ static int add_extras(const struct perfetto_options *o, Pb__TraceConfig **config
 
 	put_extras(o, *config, &text);
 	r = text.failed ? -ENOMEM
-			: trace_config_load("extras", text.s, text.len, true, &errors, &extras);
+			: trace_config_load("extras", text.s, text.len, TRACE_CONFIG_TEXT, &errors,
+					    &extras);
 	if (!r) {
 		n = pb__trace_config__get_packed_size(*config);
 		to = strbuf_reserve(&bytes, n + pb__trace_config__get_packed_size(extras));
@@ -239,38 +215,62 @@ static int invalid(void)
 	return 1;
 }
 
-int perfetto_config(const struct perfetto_options *o, Pb__TraceConfig **ret)
+/* Reads the config of -c. Returns -1 or the exit code. */
+static int load_config(const struct perfetto_options *o, Pb__TraceConfig **ret)
 {
-	struct strbuf text = {0}, errors = {0};
-	bool light = o->time || o->buffer || o->size || o->apps.n || o->words.n;
+	const struct strbuf *text = &o->config_text;
+	bool is_text = o->text || o->lossy_text || *o->config == ':';
+	struct strbuf errors = {0};
 	int code = -1;
 
-	if (o->config)
-		code = read_file(o, &text);
-	else if (light && !shorthand(o, &text))
-		code = invalid();
-	if (code < 0 && !text.len) {
-		perfetto_say("The TraceConfig is empty");
-		code = 1;
-	}
-	if (code < 0 && o->config && !o->text && *o->config != ':' &&
-	    text_looks_like(text.s, text.len)) {
+	if (!is_text && text_looks_like(text->s, text->len)) {
 		code = invalid();
 		perfetto_say("Looks like you are passing a textual config but I'm expecting a "
 			     "proto-encoded binary config.");
 		perfetto_say("Try adding --txt to the cmdline.");
-	}
-	if (code < 0 &&
-	    trace_config_load(o->config ? o->config : "flags", text.s, text.len,
-			      o->text || !o->config || *o->config == ':', &errors, ret)) {
+	} else if (trace_config_load(o->config, text->s, text->len,
+				     o->lossy_text ? TRACE_CONFIG_TEXT_LOSSY
+				     : is_text	   ? TRACE_CONFIG_TEXT
+						   : TRACE_CONFIG_DETECT,
+				     &errors, ret)) {
 		fputs(errors.s ? errors.s : "", stderr);
 		code = invalid();
+	}
+	strbuf_deinit(&errors);
+	return code;
+}
+
+/* Makes the config of the light flags. Returns -1 or the exit code. */
+static int load_shorthand(const struct perfetto_options *o, Pb__TraceConfig **ret)
+{
+	struct strbuf text = {0}, errors = {0};
+	int code = -1;
+
+	if (!shorthand(o, &text) ||
+	    trace_config_load("flags", text.s, text.len, TRACE_CONFIG_TEXT, &errors, ret)) {
+		fputs(errors.s ? errors.s : "", stderr);
+		code = invalid();
+	}
+	strbuf_deinit(&text);
+	strbuf_deinit(&errors);
+	return code;
+}
+
+int perfetto_config(const struct perfetto_options *o, Pb__TraceConfig **ret)
+{
+	int code;
+
+	if (o->config_text.len) {
+		code = load_config(o, ret);
+	} else if (perfetto_has_shorthand(o)) {
+		code = load_shorthand(o, ret);
+	} else {
+		perfetto_say("The TraceConfig is empty");
+		return 1;
 	}
 	if (code < 0 && add_extras(o, ret)) {
 		pb__trace_config__free_unpacked(*ret, NULL);
 		code = invalid();
 	}
-	strbuf_deinit(&text);
-	strbuf_deinit(&errors);
 	return code;
 }

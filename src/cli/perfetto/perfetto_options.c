@@ -10,11 +10,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/core/clock.h"
 #include "base/core/mem.h"
 #include "base/core/version.h"
-#include "base/text/str.h"
+#include "base/system/fs.h"
+
+#define CONFIG_MAX (16u << 20)
 
 static const char usage[] =
 	"  --background     -d      : continue in the background, and print the process id,\n"
@@ -29,9 +32,11 @@ static const char usage[] =
 	"  --out            -o      : the trace, - for standard output\n"
 	"  --no-clobber             : do not replace an existing file\n"
 	"  --txt                    : the config is text\n"
+	"  --txt-lossy              : the same; fields and enum values that are not known are\n"
+	"                             skipped\n"
 	"  --query [--long]         : print the state of the service\n"
 	"  --query-raw              : print it as TracingServiceState, serialized\n"
-	"  --add-note key[=value]   : note in the trace\n"
+	"  --add-attribute key[=value]: attribute of the trace (also --add-note)\n"
 	"  --version, --help -h\n\n"
 	"Without a config:\n"
 	"  --time           -t      : N{ms,s,m,h} (default: 10s)\n"
@@ -67,6 +72,7 @@ void perfetto_say(const char *fmt, ...)
 
 enum {
 	OPT_TXT = 256,
+	OPT_TXT_LOSSY,
 	OPT_NO_CLOBBER,
 	OPT_NOTIFY_FD,
 	OPT_CLONE,
@@ -104,6 +110,7 @@ static const struct option long_options[] = {
 	{"size", required_argument, NULL, 's'},
 	{"app", required_argument, NULL, 'a'},
 	{"txt", no_argument, NULL, OPT_TXT},
+	{"txt-lossy", no_argument, NULL, OPT_TXT_LOSSY},
 	{"no-clobber", no_argument, NULL, OPT_NO_CLOBBER},
 	{"notify-fd", required_argument, NULL, OPT_NOTIFY_FD},
 	{"clone", required_argument, NULL, OPT_CLONE},
@@ -157,6 +164,31 @@ static int take_note(struct perfetto_options *o)
 	if (!*optarg || *optarg == '=')
 		return fail("add-note: key must be non-empty");
 	return add(&o->notes, optarg);
+}
+
+static const char test_config[] =
+	"buffers { size_kb: 4096 }\nduration_ms: 2000\n"
+	"data_sources { config { name: \"linux.ftrace\" ftrace_config { ftrace_events: "
+	"\"sched_switch\" ftrace_events: \"cpu_idle\" ftrace_events: \"cpu_frequency\" "
+	"ftrace_events: \"gpu_frequency\" } } }\n";
+
+/* Perfetto reads -c where it stands: a file that is missing is its first error. */
+static int read_config(struct perfetto_options *o)
+{
+	struct strbuf *b = &o->config_text;
+	int r;
+
+	strbuf_clear(b);
+	if (!strcmp(o->config, ":test")) {
+		strbuf_puts(b, test_config);
+		return -1;
+	}
+	r = !strcmp(o->config, "-") ? fs_read_fd(STDIN_FILENO, CONFIG_MAX, b)
+				    : fs_read_file(o->config, CONFIG_MAX, b);
+	if (!r)
+		return -1;
+	perfetto_say("Could not open %s (errno: %d, %s)", o->config, -r, strerror(-r));
+	return 1;
 }
 
 /* The options that end the program, or carry a number. */
@@ -244,7 +276,7 @@ static int take(int option, struct perfetto_options *o)
 	switch (option) {
 	case 'c':
 		o->config = optarg;
-		return -1;
+		return read_config(o);
 	case 'o':
 		o->out = optarg;
 		return -1;
@@ -268,6 +300,9 @@ static int take(int option, struct perfetto_options *o)
 	case OPT_TXT:
 		o->text = true;
 		return -1;
+	case OPT_TXT_LOSSY:
+		o->lossy_text = true;
+		return -1;
 	case OPT_NO_CLOBBER:
 		o->no_clobber = true;
 		return -1;
@@ -277,7 +312,7 @@ static int take(int option, struct perfetto_options *o)
 	return take_session(option, o);
 }
 
-static bool has_shorthand(const struct perfetto_options *o)
+bool perfetto_has_shorthand(const struct perfetto_options *o)
 {
 	return o->time || o->buffer || o->size || o->apps.n || o->words.n;
 }
@@ -294,23 +329,27 @@ static int check(const struct perfetto_options *o)
 		return fail("--long can only be used with --query");
 	if (o->detach && attach)
 		return fail("--attach and --detach are mutually exclusive");
+	if (o->text && o->lossy_text)
+		return fail("--txt and --txt-lossy are mutually exclusive");
 	if (o->detach && o->background)
 		return fail("--detach and --background are mutually exclusive");
 	if (o->stop && !o->attach)
 		return fail("--stop is supported only in combination with --attach");
-	if (bugreport && (attach || o->detach || query || has_shorthand(o) || o->background_wait))
+	if (bugreport &&
+	    (attach || o->detach || query || perfetto_has_shorthand(o) || o->background_wait))
 		return fail("--save-for-bugreport cannot take any other argument");
 	if (o->clone && o->clone_name)
 		return fail("--clone and --clone-by-name are mutually exclusive");
 	if (o->clone_for_bugreport && !o->clone && !o->clone_name)
 		return fail("--clone-for-bugreport requires --clone or --clone-by-name");
-	if ((attach || query || o->save_all_for_bugreport) && (o->config || has_shorthand(o)))
+	if ((attach || query || o->save_all_for_bugreport) &&
+	    (o->config_text.len || perfetto_has_shorthand(o)))
 		return fail("Cannot specify a trace config with this option");
 	if (o->save_all_for_bugreport && o->out)
 		return fail("Can't pass an --out file (or --upload) with this option");
 	if (o->save_for_bugreport && o->out)
 		return fail("The TraceConfig is empty");
-	if (o->config && has_shorthand(o))
+	if (o->config_text.len && perfetto_has_shorthand(o))
 		return fail("Cannot specify both -c/--config and any of --time, --size, --buffer, "
 			    "--app, ATRACE_CAT, FTRACE_EVENT");
 	return -1;
@@ -333,6 +372,7 @@ int perfetto_options_parse(int argc, char **argv, struct perfetto_options *o)
 
 void perfetto_options_deinit(struct perfetto_options *o)
 {
+	strbuf_deinit(&o->config_text);
 	free(o->apps.names);
 	free(o->words.names);
 	free(o->notes.names);

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <stdbool.h>
+
+#include "base/text/str.h"
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,8 +17,9 @@ struct perfetto_list {
 struct perfetto_options {
 	const char *program; /* argv[0] */
 	const char *config; /* -c: a path, "-" or ":test" */
+	struct strbuf config_text; /* what is there; empty counts as no config, as with Perfetto */
 	const char *out; /* -o: a path or "-" */
-	bool text; /* --txt */
+	bool text, lossy_text; /* --txt, --txt-lossy */
 	bool no_clobber;
 	const char *time, *buffer, *size; /* -t, -b, -s: as typed */
 	struct perfetto_list apps, words, notes;
@@ -32,8 +35,10 @@ struct perfetto_options {
 	int64_t alert_id, config_id, config_uid, subscription_id;
 };
 
-/* Parses and checks. Returns -1 to continue, else the exit code; what was wrong is printed. */
+/* Parses, reads the config, and checks. Returns -1 to continue, else the exit code; what was wrong is printed. */
 int perfetto_options_parse(int argc, char **argv, struct perfetto_options *ret);
+/* Returns true if -t, -b, -s, -a or words ask for a session without a config. */
+bool perfetto_has_shorthand(const struct perfetto_options *o);
 void perfetto_options_deinit(struct perfetto_options *o);
 
 /* Prints a line "[123.456] perfetto: text" on stderr, as Perfetto does but for the source line. */

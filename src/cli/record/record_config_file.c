@@ -75,7 +75,8 @@ int record_config_file_read(const char *path, bool is_text, struct strbuf *error
 		strbuf_deinit(&text);
 		return r;
 	}
-	r = trace_config_load(path, text.s ? text.s : "", text.len, is_text, errors, &config);
+	r = trace_config_load(path, text.s ? text.s : "", text.len,
+			      is_text ? TRACE_CONFIG_TEXT : TRACE_CONFIG_DETECT, errors, &config);
 	strbuf_deinit(&text);
 	if (r && !is_text && trace_input_is_trace(path))
 		return refuse_trace(path, errors);

@@ -213,7 +213,7 @@ static int parse(const char *path, const char *text, size_t len, struct preset *
 		 struct err_text *e)
 {
 	struct strbuf errors = {0};
-	int r = trace_config_load(path, text, len, true, &errors, &ret->config);
+	int r = trace_config_load(path, text, len, TRACE_CONFIG_TEXT, &errors, &ret->config);
 
 	/* The first line has the place and a suggestion. */
 	if (r == -EINVAL)

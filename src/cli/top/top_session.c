@@ -87,7 +87,8 @@ static int build_config(const struct top_session *s, Pb__TraceConfig **ret)
 	if (text.failed)
 		r = -ENOMEM;
 	else
-		r = trace_config_load("sonda top", text.s, text.len, true, &errors, ret);
+		r = trace_config_load("sonda top", text.s, text.len, TRACE_CONFIG_TEXT, &errors,
+				      ret);
 	strbuf_deinit(&text);
 	strbuf_deinit(&errors);
 	return r;

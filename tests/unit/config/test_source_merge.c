@@ -12,7 +12,7 @@ static Pb__TraceConfig *config_of(const char *text)
 	struct strbuf errors = {0};
 	Pb__TraceConfig *c = NULL;
 
-	if (trace_config_load("test", text, strlen(text), true, &errors, &c))
+	if (trace_config_load("test", text, strlen(text), TRACE_CONFIG_TEXT, &errors, &c))
 		fail_msg("%s", errors.s);
 	return c;
 }

@@ -430,6 +430,41 @@ TEST(defaults_are_replaced)
 	strbuf_deinit(&errors);
 }
 
+/* The text that text_parse_lossy() makes of a TraceConfig; NULL for an error. */
+static bool lossy_gives(const char *text, const char *expected)
+{
+	struct strbuf errors = {0}, out = {0};
+	ProtobufCMessage *m;
+	bool same = false;
+
+	if (text_parse_lossy(&pb__trace_config__descriptor, "f", text, strlen(text), &errors, &m) ==
+	    0) {
+		text_print(m, &out);
+		protobuf_c_message_free_unpacked(m, NULL);
+		same = errors.len == 0 && !strcmp(out.s ? out.s : "", expected);
+	}
+	if (!same)
+		print_error("%s\n%s\n", errors.s ? errors.s : "", out.s ? out.s : "");
+	strbuf_deinit(&errors);
+	strbuf_deinit(&out);
+	return same;
+}
+
+TEST(lossy_text_loses_only_what_is_not_known)
+{
+	assert_true(lossy_gives("nosuch { a: 1 b < c: 'x' > } duration_ms: 5", "duration_ms: 5\n"));
+	assert_true(lossy_gives("nosuch: [1, 2] 4000: 3 nosuch 'a' 'b'\nduration_ms: 5",
+				"duration_ms: 5\n"));
+	assert_true(lossy_gives("[a.b] { c: 1 } [x.y/z] { } duration_ms: 5", "duration_ms: 5\n"));
+	assert_true(lossy_gives("buffers { fill_policy: NO_SUCH size_kb: 64 }",
+				"buffers {\n  size_kb: 64\n}\n"));
+	assert_true(lossy_gives("buffers { fill_policy: 99 size_kb: 64 }",
+				"buffers {\n  size_kb: 64\n}\n"));
+	assert_false(lossy_gives("duration_ms: x nosuch: 1", ""));
+	assert_false(lossy_gives("buffers { nosuch: 1", ""));
+	bad("buffers { fill_policy: NO_SUCH }", "no value named");
+}
+
 TEST(errors_are_appended)
 {
 	struct strbuf errors = {0};

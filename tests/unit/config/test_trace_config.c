@@ -15,22 +15,22 @@ static int clear_errors(void **state)
 	return 0;
 }
 
-static Pb__TraceConfig *load(const void *data, size_t len, bool force_text)
+static Pb__TraceConfig *load(const void *data, size_t len, enum trace_config_form form)
 {
 	Pb__TraceConfig *c = NULL;
 
-	if (trace_config_load("f", data, len, force_text, &errors, &c) != 0)
+	if (trace_config_load("f", data, len, form, &errors, &c) != 0)
 		fail_msg("%s", errors.s);
 	assert_int_equal(errors.len, 0);
 	return c;
 }
 
-static void refused(const void *data, size_t len, bool force_text, const char *error)
+static void refused(const void *data, size_t len, enum trace_config_form form, const char *error)
 {
 	Pb__TraceConfig *c = NULL;
 
 	strbuf_clear(&errors);
-	assert_int_equal(trace_config_load("f", data, len, force_text, &errors, &c), -EINVAL);
+	assert_int_equal(trace_config_load("f", data, len, form, &errors, &c), -EINVAL);
 	assert_null(c);
 	if (!strstr(errors.s, error))
 		fail_msg("expected: %s\n%s", error, errors.s);
@@ -41,7 +41,7 @@ static void refused(const void *data, size_t len, bool force_text, const char *e
 
 FIXTURE_TEST(text_is_recognised)
 {
-	Pb__TraceConfig *c = load("duration_ms: 5", 14, false);
+	Pb__TraceConfig *c = load("duration_ms: 5", 14, TRACE_CONFIG_DETECT);
 
 	assert_int_equal(c->duration_ms, 5);
 	pb__trace_config__free_unpacked(c, NULL);
@@ -50,7 +50,7 @@ FIXTURE_TEST(text_is_recognised)
 FIXTURE_TEST(bytes_are_recognised)
 {
 	static const uint8_t bytes[] = {0x0a, 0x02, 0x08, 0x40, 0x18, 0x05, 0x98, 0xe2, 0x09, 0x01};
-	Pb__TraceConfig *c = load(bytes, sizeof(bytes), false);
+	Pb__TraceConfig *c = load(bytes, sizeof(bytes), TRACE_CONFIG_DETECT);
 
 	assert_int_equal(c->n_buffers, 1);
 	assert_int_equal(c->duration_ms, 5);
@@ -61,25 +61,27 @@ FIXTURE_TEST(bytes_are_recognised)
 FIXTURE_TEST(what_is_not_text_can_be_read_as_text_all_the_same)
 {
 	static const char text[] = "duration_ms: 5 # caf\xe9"; /* Latin 1 */
-	Pb__TraceConfig *c = load(text, strlen(text), true);
+	Pb__TraceConfig *c = load(text, strlen(text), TRACE_CONFIG_TEXT);
 
 	assert_int_equal(c->duration_ms, 5);
 	pb__trace_config__free_unpacked(c, NULL);
-	refused(text, strlen(text), false, "neither a serialized trace config nor text");
+	refused(text, strlen(text), TRACE_CONFIG_DETECT,
+		"neither a serialized trace config nor text");
 }
 
 FIXTURE_TEST(an_empty_config_is_an_error)
 {
-	refused("", 0, false, "f: error: the config is empty\n");
-	refused(NULL, 0, true, "f: error: the config is empty\n");
-	refused(" # nothing\n", 11, false, "f: error: the config is empty\n");
+	refused("", 0, TRACE_CONFIG_DETECT, "f: error: the config is empty\n");
+	refused(NULL, 0, TRACE_CONFIG_TEXT, "f: error: the config is empty\n");
+	refused(" # nothing\n", 11, TRACE_CONFIG_DETECT, "f: error: the config is empty\n");
 }
 
 FIXTURE_TEST(errors_have_their_place)
 {
-	refused("duration_ms: x", 14, false, "f:1:14: error: field \"duration_ms\" takes");
-	refused("\x0a\x05\x08", 3, false, "f: error: neither");
-	refused("\x0a\x05\x08", 3, true, "f:2:1: error: control character 0x05");
+	refused("duration_ms: x", 14, TRACE_CONFIG_DETECT,
+		"f:1:14: error: field \"duration_ms\" takes");
+	refused("\x0a\x05\x08", 3, TRACE_CONFIG_DETECT, "f: error: neither");
+	refused("\x0a\x05\x08", 3, TRACE_CONFIG_TEXT, "f:2:1: error: control character 0x05");
 }
 
 FIXTURE_TEST(whole_numbers_of_the_largest_size_reach_the_config)
@@ -89,7 +91,7 @@ FIXTURE_TEST(whole_numbers_of_the_largest_size_reach_the_config)
 
 	snprintf(text, sizeof(text), "duration_ms: %u buffers { size_kb: %u }", LIMIT_DURATION_MS,
 		 LIMIT_BUFFER_SIZE_KB);
-	c = load(text, strlen(text), false);
+	c = load(text, strlen(text), TRACE_CONFIG_DETECT);
 	assert_int_equal(c->duration_ms, LIMIT_DURATION_MS);
 	assert_int_equal(c->buffers[0]->size_kb, LIMIT_BUFFER_SIZE_KB);
 	pb__trace_config__free_unpacked(c, NULL);
@@ -107,7 +109,7 @@ static int check_sample(void *ctx, const char *name, unsigned char d_type)
 		return 0;
 	snprintf(path, sizeof(path), "configs/%s", name);
 	assert_int_equal(fs_read_file(path, MAX_CONFIG, &text), 0);
-	if (trace_config_load(path, text.s, text.len, false, &errors, &c) < 0)
+	if (trace_config_load(path, text.s, text.len, TRACE_CONFIG_DETECT, &errors, &c) < 0)
 		fail_msg("%s", errors.s);
 	/* Those end with Ctrl-C, or a trigger, too. */
 	if (!c->write_into_file && !c->trigger_config)

@@ -76,6 +76,19 @@ TEST(test_quotes_do_not_leave_their_string)
 	done();
 }
 
+TEST(test_empty_config_is_none)
+{
+	assert_int_equal(parse("-c /dev/null -t 100ms -o x"), -1);
+	assert_int_equal(config->duration_ms, 100);
+	assert_string_equal(config->data_sources[0]->config->name, "linux.process_stats");
+	done();
+	assert_int_equal(parse("-c /dev/null --txt -o x sched"), -1);
+	assert_string_equal(config->data_sources[0]->config->name, "linux.ftrace");
+	done();
+	assert_int_equal(parse("-c /dev/null -o x"), 1);
+	perfetto_options_deinit(&o);
+}
+
 TEST(test_conflicts_end_with_1)
 {
 	static const char *const lines[] = {
@@ -88,7 +101,9 @@ TEST(test_conflicts_end_with_1)
 		"--clone-for-bugreport",
 		"--save-for-bugreport -t 1s",
 		"--query -t 1s",
-		"-c x -t 1s",
+		"-c :test -t 1s",
+		"--query -c :test",
+		"--txt --txt-lossy -o x sched",
 		"-t 10 -o x sched",
 		"-b 10MB -o x sched",
 		"-o x",

@@ -510,7 +510,7 @@ static int add_to(const char *base, const char *const *argv)
 	if (record_options_parse(argc, copy, &o, &why))
 		fail_msg("refused: %s", why.text);
 	pb__trace_config__free_unpacked(TAKE_PTR(config), NULL);
-	if (trace_config_load("file", base, strlen(base), true, &errors, &config))
+	if (trace_config_load("file", base, strlen(base), TRACE_CONFIG_TEXT, &errors, &config))
 		fail_msg("%s", errors.s);
 	r = record_config_build(&o, &events, presets, &why, &idle, &config);
 	record_options_deinit(&o);
