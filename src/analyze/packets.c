@@ -21,6 +21,7 @@ static void note_part(struct packet *p, const struct pb_field *f, bool (*wants)(
 		break;
 	case PB_TRACE_PACKET_TRUSTED_PACKET_SEQUENCE_ID:
 		p->sequence = (uint32_t)f->u64;
+		p->has_sequence = true;
 		break;
 	case PB_TRACE_PACKET_TRUSTED_PID:
 		p->pid = (int32_t)f->u64;

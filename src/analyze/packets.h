@@ -24,7 +24,7 @@ struct packet {
 	uint64_t n_dropped; /* packets_dropped; 0 unknown */
 	uint32_t machine;
 	int32_t pid;
-	bool has_timestamp, has_clock;
+	bool has_timestamp, has_clock, has_sequence;
 	bool first; /* first_packet_on_sequence */
 };
 

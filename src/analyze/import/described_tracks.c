@@ -209,14 +209,14 @@ static bool place(struct import *im, struct machine *m, struct described_track *
 }
 
 struct described_track *described_of_event(struct import *im, struct machine *m, uint64_t uuid,
-					   uint32_t name, const struct packet_sequence_info *seq)
+					   const struct packet_sequence_info *seq)
 {
 	struct described_track *d = described_find(im, m, uuid);
 
 	if (!d) {
 		struct described_track new = {
 			.key = {uuid, m->row},
-			.name = uuid ? name
+			.name = uuid ? NULL_U32
 				     : strings_intern_z(&im->store->strings, "Default Track"),
 			.description = NULL_U32,
 			.ordering = NULL_U32,
@@ -275,7 +275,8 @@ static size_t owner_value(const struct described_track *d, int64_t values[static
 	return d->owner != OWNER_NONE;
 }
 
-static uint32_t make_row(struct import *im, struct machine *m, const struct described_track *d)
+static uint32_t make_row(struct import *im, struct machine *m, const struct described_track *d,
+			 uint32_t event_name)
 {
 	const struct track_type *type =
 		d->kind == DESCRIBED_COUNTER ? &counter_types[d->owner] : &plain_types[d->owner];
@@ -290,6 +291,8 @@ static uint32_t make_row(struct import *im, struct machine *m, const struct desc
 		return slice_rules_thread_track(im, m, d->owner_id);
 	n = owner_value(d, values);
 	values[n] = (int64_t)d->key.uuid;
+	if (d->kind == DESCRIBED_PLAIN && name == NULL_U32)
+		name = event_name;
 	if (d->kind == DESCRIBED_COUNTER && d->counter.builtin) {
 		if (name == NULL_U32)
 			name = strings_intern_z(&im->store->strings, names[d->counter.builtin]);
@@ -302,7 +305,7 @@ static uint32_t make_row(struct import *im, struct machine *m, const struct desc
 	return row;
 }
 
-static bool is_merged(const struct described_track *d)
+bool described_is_merged(const struct described_track *d)
 {
 	return d->kind == DESCRIBED_PLAIN && d->merge != MERGE_NEVER;
 }
@@ -330,7 +333,7 @@ static uint32_t present_row(struct import *im, struct machine *m, struct describ
 {
 	struct track_slot *slot;
 
-	if (!is_merged(d))
+	if (!described_is_merged(d))
 		return d->track;
 	slot = slot_of(im, m, d, event_name);
 	return slot ? slot->track : 0;
@@ -358,7 +361,7 @@ static uint32_t row_of(struct import *im, struct machine *m, struct described_tr
 		return row;
 	if (!parent || parent->kind == DESCRIBED_THREAD || parent->kind == DESCRIBED_PROCESS)
 		parent_row = NULL_U32;
-	if (is_merged(d)) {
+	if (described_is_merged(d)) {
 		slot = slot_of(im, m, d, event_name);
 		if (!slot)
 			return 0;
@@ -366,7 +369,7 @@ static uint32_t row_of(struct import *im, struct machine *m, struct described_tr
 		row = slot->track;
 		set_source(im, d, row);
 	} else {
-		row = d->track = make_row(im, m, d);
+		row = d->track = make_row(im, m, d, event_name);
 	}
 	if (d->kind != DESCRIBED_THREAD || d->own_track)
 		table_set_u32(import_table(im, TABLE_TRACK), TRACK_PARENT, row, parent_row);
@@ -377,7 +380,7 @@ uint32_t described_slice_row(struct import *im, struct machine *m, struct descri
 			     uint32_t event_name, enum slice_step step)
 {
 	uint32_t row = row_of(im, m, d, event_name, 0);
-	struct track_slot *slot = is_merged(d) ? slot_of(im, m, d, event_name) : NULL;
+	struct track_slot *slot = described_is_merged(d) ? slot_of(im, m, d, event_name) : NULL;
 
 	if (slot && step == STEP_BEGIN)
 		slot->open++;

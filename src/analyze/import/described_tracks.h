@@ -59,10 +59,11 @@ void tokens_track_descriptor(struct import *im, struct machine *m, const struct 
 /* Reads the thread or process in a descriptor in the order of time. */
 void rows_track_descriptor(struct import *im, struct machine *m, const struct pb_field *f);
 /* Read a ThreadDescriptor or ProcessDescriptor, which is a packet or a part of a TrackDescriptor.
- * rows_*() return the utid or upid, and make the thread or process if necessary. */
+ * rows_*() return the utid or upid, and make the thread or process if necessary.
+ * tokens_thread_descriptor() returns false, and counts it, if the packet is dropped. */
 uint32_t rows_thread_descriptor(struct import *im, struct machine *m, const struct pb_field *f);
 uint32_t rows_process_descriptor(struct import *im, struct machine *m, const struct pb_field *f);
-void tokens_thread_descriptor(struct import *im, struct machine *m, const struct pb_field *f,
+bool tokens_thread_descriptor(struct import *im, struct machine *m, const struct pb_field *f,
 			      struct packet_sequence_info *seq);
 
 /* Returns the track with this uuid, valid until the import ends; NULL: none. */
@@ -72,11 +73,13 @@ struct described_track *described_add(struct import *im, const struct described_
 
 /*
  * Returns the track that an event names, and finds its owner. Adds a track that no descriptor
- * describes; name is the event's, seq the sequence of the event, or NULL. Returns NULL if the owner
- * cannot be found, which it counts, or without memory.
+ * describes; seq is the sequence of the event, or NULL. Returns NULL if the owner cannot be found,
+ * which it counts, or without memory.
  */
 struct described_track *described_of_event(struct import *im, struct machine *m, uint64_t uuid,
-					   uint32_t name, const struct packet_sequence_info *seq);
+					   const struct packet_sequence_info *seq);
+/* Returns true if the track's slices may be on tracks that other uuids share. */
+bool described_is_merged(const struct described_track *d);
 
 enum slice_step { STEP_BEGIN, STEP_END, STEP_INSTANT };
 /*

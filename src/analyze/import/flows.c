@@ -8,7 +8,7 @@
 
 struct open_flow {
 	uint64_t id;
-	uint32_t slice; /* the last slice of the flow */
+	uint32_t slice; /* where the next arrow comes from */
 	UT_hash_handle hh;
 };
 
@@ -32,47 +32,49 @@ static void add_row(struct import *im, uint64_t id, uint32_t from, uint32_t to)
 	table_set_u32(t, FLOW_ARGS, row, NULL_U32);
 }
 
-static void begin(struct import *im, uint64_t id, uint32_t slice)
+static struct open_flow *find(struct import *im, uint64_t id)
 {
 	struct open_flow *f;
 
+	HASH_FIND(hh, im->flows, &id, sizeof(id), f);
+	return f;
+}
+
+bool flows_begin(struct import *im, uint64_t id, uint32_t slice)
+{
+	struct open_flow *f;
+
+	if (find(im, id))
+		return false;
 	f = budget_take(&im->store->budget, sizeof(*f)) ? malloc(sizeof(*f)) : NULL;
 	if (!f)
 		goto fail;
 	*f = (struct open_flow){.id = id, .slice = slice};
 	HASH_ADD(hh, im->flows, id, sizeof(f->id), f);
 	if (f->hh.tbl)
-		return;
+		return true;
 	free(f);
 fail:
 	if (!im->store->budget.error)
 		im->store->budget.error = -ENOMEM;
+	return true;
 }
 
-void flows_step(struct import *im, uint64_t id, uint32_t slice)
+bool flows_arrow(struct import *im, uint64_t id, uint32_t slice, enum flow_next next)
 {
-	struct open_flow *f;
+	struct open_flow *f = find(im, id);
 
-	HASH_FIND(hh, im->flows, &id, sizeof(id), f);
-	if (!f) {
-		begin(im, id, slice);
-		return;
-	}
-	add_row(im, id, f->slice, slice);
-	f->slice = slice;
-}
-
-void flows_end(struct import *im, uint64_t id, uint32_t slice)
-{
-	struct open_flow *f;
-
-	HASH_FIND(hh, im->flows, &id, sizeof(id), f);
 	if (!f)
-		return;
+		return false;
 	add_row(im, id, f->slice, slice);
+	if (next == FLOW_FROM_HERE)
+		f->slice = slice;
+	if (next != FLOW_ENDS)
+		return true;
 	HASH_DEL(im->flows, f);
 	free(f);
 	im->store->budget.used -= sizeof(*f);
+	return true;
 }
 
 void flows_deinit(struct import *im)

@@ -3,10 +3,16 @@
 
 #include "analyze/import/importer.h"
 
-/* Flows: arrows from one slice to the next slice with the same flow id. */
+/* Flows: arrows from slices to later slices with the same flow id. */
 
-/* Adds an arrow from the flow's last slice to this one, or begins the flow with this slice. */
-void flows_step(struct import *im, uint64_t id, uint32_t slice);
-/* Adds an arrow to the slice and ends the flow. Does nothing if the flow has not begun. */
-void flows_end(struct import *im, uint64_t id, uint32_t slice);
+/* Begins the flow with a slice. Returns false if the flow has begun. */
+bool flows_begin(struct import *im, uint64_t id, uint32_t slice);
+
+enum flow_next { /* where the flow's next arrow comes from */
+		 FLOW_FROM_HERE, /* from the slice of this arrow */
+		 FLOW_FROM_THERE, /* from the same slice as this arrow */
+		 FLOW_ENDS
+};
+/* Adds an arrow to a slice. Returns false if the flow has not begun, or ended. */
+bool flows_arrow(struct import *im, uint64_t id, uint32_t slice, enum flow_next next);
 void flows_deinit(struct import *im);

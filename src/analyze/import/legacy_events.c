@@ -1,30 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Events of older programs, which say what they are by a letter (LegacyEvent.phase): B and E begin
- * and end a slice, X is a whole one, i and I are instants, M names a thread or a process.
+ * Parts of events of older programs, which say what they are by a letter (LegacyEvent.phase): B and
+ * E begin and end a slice, X is a whole one, i, I and R are instants, M names a thread or a process.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyze/import/flows.h"
 #include "analyze/import/import_steps.h"
-#include "analyze/import/slice_rules.h"
-#include "analyze/import/slices.h"
 #include "analyze/import/track_event.h"
 #include "gen/fields.h"
 
 #define SCOPE_OF_EVERYTHING 1 /* InstantEventScope */
 #define SCOPE_OF_PROCESS 2
-#define FLOW_IN 1 /* FlowDirection */
-#define FLOW_OUT 2
-
-struct legacy {
-	int32_t phase;
-	int64_t dur, thread_dur, instructions; /* times in ns; NULL_I64: unknown */
-	uint64_t scope, bind_id, flow;
-	int64_t pid, tid;
-	bool has_pid, has_tid;
-};
+#define DIRECTION_IN 1 /* FlowDirection */
+#define DIRECTION_OUT 2
+#define DIRECTION_BOTH 3
 
 static int64_t us_to_ns(uint64_t us)
 {
@@ -33,17 +24,21 @@ static int64_t us_to_ns(uint64_t us)
 	return __builtin_mul_overflow((int64_t)us, 1000, &ns) ? NULL_I64 : ns;
 }
 
-static void read_legacy(const struct pb_field *message, struct legacy *l)
+void legacy_event_read(struct track_event *e, const struct pb_field *message)
 {
+	struct legacy_event *l = &e->legacy;
 	struct pb_field f;
 	struct pb_dec d;
 
-	*l = (struct legacy){.dur = NULL_I64, .thread_dur = NULL_I64, .instructions = NULL_I64};
 	pb_dec_init(&d, message->data, message->len);
 	while (pb_dec_next(&d, &f))
 		switch (f.id) {
+		case PB_TRACK_EVENT_LEGACY_EVENT_NAME_IID:
+			e->legacy_name = f.u64;
+			break;
 		case PB_TRACK_EVENT_LEGACY_EVENT_PHASE:
 			l->phase = (int32_t)f.u64;
+			l->has_phase = true;
 			break;
 		case PB_TRACK_EVENT_LEGACY_EVENT_DURATION_US:
 			l->dur = us_to_ns(f.u64);
@@ -59,6 +54,7 @@ static void read_legacy(const struct pb_field *message, struct legacy *l)
 			break;
 		case PB_TRACK_EVENT_LEGACY_EVENT_BIND_ID:
 			l->bind_id = f.u64;
+			l->has_bind_id = true;
 			break;
 		case PB_TRACK_EVENT_LEGACY_EVENT_FLOW_DIRECTION:
 			l->flow = f.u64;
@@ -74,36 +70,30 @@ static void read_legacy(const struct pb_field *message, struct legacy *l)
 		}
 }
 
-/* Returns the utid of the event's thread, or NULL_U32. */
-static uint32_t thread_of(struct import *im, struct machine *m, const struct track_event *e,
-			  const struct legacy *l)
+bool legacy_event_is_scoped(const struct legacy_event *l)
 {
-	const struct sequence_thread *t = &sequences_state(&m->sequences, e->state)->thread;
-	const struct described_track *d;
-
-	if (l->has_pid && l->has_tid)
-		return tasks_thread_of(&m->tasks, l->tid, l->pid);
-	if (e->has_track) {
-		d = described_of_event(im, m, e->track, e->name, e->seq);
-		return d && d->owner == OWNER_THREAD ? d->owner_id : NULL_U32;
-	}
-	return t->known ? tasks_thread_of(&m->tasks, t->tid, t->pid) : NULL_U32;
+	return l->has_phase && (l->phase == 'i' || l->phase == 'I') &&
+	       (l->scope == SCOPE_OF_PROCESS || l->scope == SCOPE_OF_EVERYTHING);
 }
 
-static uint32_t instant_row(struct import *im, struct machine *m, uint32_t utid, uint64_t scope)
+bool legacy_event_is_of_process(const struct legacy_event *l)
+{
+	return l->scope == SCOPE_OF_PROCESS;
+}
+
+uint32_t legacy_event_row(struct import *im, struct machine *m, const struct track_event *e)
 {
 	static const struct track_type process_type = {
 		"chrome_process_instant", NULL, false, {{"upid", false}}};
 	static const struct track_type global_type = {
 		"legacy_chrome_global_instants", NULL, false, {{NULL, false}}};
 	struct arg_builder b = {.n = 0};
-	int64_t upid = tasks_upid(&m->tasks, utid);
+	int64_t upid = e->upid;
 	uint32_t row, key;
 
-	if (scope == SCOPE_OF_PROCESS && upid == NULL_U32)
-		return NULL_U32;
-	row = scope == SCOPE_OF_PROCESS ? tracks_get(im, m, &process_type, NULL_U32, &upid)
-					: tracks_get(im, m, &global_type, NULL_U32, NULL);
+	row = legacy_event_is_of_process(&e->legacy)
+		      ? tracks_get(im, m, &process_type, NULL_U32, &upid)
+		      : tracks_get(im, m, &global_type, NULL_U32, NULL);
 	key = strings_intern_z(&im->store->strings, "source");
 	arg_builder_add(
 		im->store, &b,
@@ -117,86 +107,66 @@ static uint32_t instant_row(struct import *im, struct machine *m, uint32_t utid,
 	return row;
 }
 
-static void add_bound_flow(struct import *im, const struct legacy *l, uint32_t slice)
+void legacy_event_flow(struct import *im, const struct legacy_event *l, uint32_t slice)
 {
-	if (slice == NULL_U32 || !l->bind_id || !l->flow)
+	enum stat_number failure = STAT_FLOW_WITHOUT_DIRECTION;
+	bool added = false;
+
+	if (!l->has_bind_id)
 		return;
-	if (l->flow == FLOW_IN)
-		flows_end(im, l->bind_id, slice);
-	else
-		flows_step(im, l->bind_id, slice);
-}
-
-static void add_slice(struct import *im, struct machine *m, struct track_event *e,
-		      const struct legacy *l, uint32_t utid)
-{
-	uint32_t row = slice_rules_thread_track(im, m, utid), slice;
-	bool other_row = false;
-
-	if ((l->phase == 'i' || l->phase == 'I') &&
-	    (l->scope == SCOPE_OF_PROCESS || l->scope == SCOPE_OF_EVERYTHING)) {
-		row = instant_row(im, m, utid, l->scope);
-		other_row = true;
+	if (l->flow == DIRECTION_OUT) {
+		failure = STAT_FLOW_DUPLICATE_ID;
+		added = flows_begin(im, l->bind_id, slice);
+	} else if (l->flow == DIRECTION_BOTH) {
+		failure = STAT_FLOW_STEP_WITHOUT_START;
+		added = flows_arrow(im, l->bind_id, slice, FLOW_FROM_HERE);
+	} else if (l->flow == DIRECTION_IN) {
+		failure = STAT_FLOW_END_WITHOUT_START;
+		added = flows_arrow(im, l->bind_id, slice, FLOW_FROM_THERE);
 	}
-	im->args.n = 0;
-	track_event_args(im, m, e);
-	if (other_row)
-		arg_builder_int(im->store, &im->args, "legacy_event.passthrough_utid", ARG_UINT,
-				utid);
-	if (row == NULL_U32)
-		return;
-	if (l->phase == 'E')
-		slice = slices_end(im, e->ts, row, e->category, e->name, &im->args);
-	else
-		slice = slices_begin(im, e->ts,
-				     l->phase == 'B'   ? -1
-				     : l->phase == 'X' ? l->dur
-						       : 0,
-				     row, e->category, e->name, &im->args);
-	slices_set_thread_times(im, slice, l->phase == 'E', e->thread_ns, e->instructions);
-	if (l->phase == 'X')
-		slices_set_thread_durs(im, slice, l->thread_dur, l->instructions);
-	add_bound_flow(im, l, slice);
+	if (!added)
+		stats_add(im->store, failure, STAT_NO_INDEX, 1);
 }
 
-/* The annotation `name` of an event M is the new name of the event's thread or process. */
-static void add_name(struct import *im, struct machine *m, const struct track_event *e,
-		     uint32_t utid)
+/* Sets *ret to the text of the event's first annotation, which may be empty. Returns false if the
+ * event has no annotation. */
+static bool first_text(const struct track_event *e, struct pb_field *ret)
+{
+	struct pb_field f, part;
+	struct pb_dec d, inner;
+
+	*ret = (struct pb_field){.id = 0};
+	pb_dec_init(&d, e->message.data, e->message.len);
+	while (pb_dec_next(&d, &f)) {
+		if (f.id != PB_TRACK_EVENT_DEBUG_ANNOTATIONS || !f.data)
+			continue;
+		pb_dec_init(&inner, f.data, f.len);
+		while (pb_dec_next(&inner, &part))
+			if (part.id == PB_DEBUG_ANNOTATION_STRING_VALUE && part.data)
+				*ret = part;
+		return true;
+	}
+	return false;
+}
+
+bool legacy_event_rename(struct import *im, struct machine *m, const struct track_event *e)
 {
 	struct strings *s = &im->store->strings;
 	const char *what = e->name == NULL_U32 ? "" : strings_get(s, e->name);
-	uint32_t key = strings_intern_z(s, "debug.name"), upid = tasks_upid(&m->tasks, utid);
+	bool is_thread = !strcmp(what, "thread_name"), is_process = !strcmp(what, "process_name");
+	struct pb_field text;
 
-	im->args.n = 0;
-	track_event_args(im, m, e);
-	for (size_t i = 0; i < im->args.n; i++) {
-		const struct stored_arg *a = &im->args.args[i];
-
-		if (a->key != key || a->type != ARG_STRING)
-			continue;
-		if (!strcmp(what, "thread_name"))
-			tasks_name_thread(&m->tasks, utid, (uint32_t)a->value, THREAD_BY_TYPE);
-		else if (!strcmp(what, "process_name") && upid != NULL_U32)
-			tasks_name_process(&m->tasks, upid, (uint32_t)a->value,
-					   PROCESS_BY_DESCRIPTOR);
-	}
-	im->args.n = 0;
-}
-
-void rows_legacy_event(struct import *im, struct machine *m, struct track_event *e)
-{
-	struct legacy l;
-	uint32_t utid;
-
-	read_legacy(&e->legacy, &l);
-	if (l.phase <= 0 || l.phase > 'z' || !strchr("BEXiIM", l.phase))
-		return; /* a kind that is not imported */
-	take_track_event_times(im, m, e);
-	utid = thread_of(im, m, e, &l);
-	if (utid == NULL_U32 || (l.phase == 'X' && (l.dur == NULL_I64 || l.dur < 0)))
-		stats_add(im->store, STAT_TRACK_EVENT_PARSER_ERRORS, STAT_NO_INDEX, 1);
-	else if (l.phase == 'M')
-		add_name(im, m, e, utid);
+	if (!is_thread && !is_process)
+		return e->name != NULL_U32; /* a kind that is not imported */
+	if ((is_thread ? e->utid : e->upid) == NULL_U32 || !first_text(e, &text))
+		return false;
+	if (!text.len)
+		return true;
+	if (is_thread)
+		tasks_name_thread(&m->tasks, e->utid, strings_intern(s, text.data, text.len),
+				  THREAD_BY_TYPE);
 	else
-		add_slice(im, m, e, &l, utid);
+		tasks_name_process(&m->tasks, e->upid, strings_intern(s, text.data, text.len),
+				   PROCESS_BY_DESCRIPTOR);
+	return true;
 }

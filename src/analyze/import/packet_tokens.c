@@ -134,7 +134,8 @@ static void count_missing_sequence(struct import *im, const struct packet *p)
 
 	stats_add(s, STAT_INCREMENTAL_STATE_CLEARED_MISSING_SEQUENCE_ID, STAT_NO_INDEX,
 		  !!(p->flags & PACKET_STATE_CLEARED));
-	stats_add(s, STAT_PREVIOUS_PACKET_DROPPED_MISSING_SEQUENCE_ID, STAT_NO_INDEX, !!p->dropped);
+	stats_add(s, STAT_PREVIOUS_PACKET_DROPPED_MISSING_SEQUENCE_ID, STAT_NO_INDEX,
+		  p->dropped && !(p->flags & PACKET_STATE_CLEARED));
 	stats_add(s, STAT_TRACE_PACKET_DEFAULTS_MISSING_SEQUENCE_ID, STAT_NO_INDEX,
 		  !!p->defaults.id);
 	stats_add(s, STAT_INTERNED_DATA_MISSING_SEQUENCE_ID, STAT_NO_INDEX, !!p->interned.id);
@@ -206,6 +207,15 @@ static void defer(struct import *im, const uint8_t *data, size_t len)
 	im->deferred[im->n_deferred++] = (struct deferred_packet){.data = data, .len = len};
 }
 
+/* Returns false, and counts it, for a time before 0. */
+static bool is_sortable(struct import *im, int64_t ts)
+{
+	if (ts < 0)
+		stats_add(im->store, STAT_TRACE_SORTER_NEGATIVE_TIMESTAMP_DROPPED, STAT_NO_INDEX,
+			  1);
+	return ts >= 0;
+}
+
 /* Converts the packet's time. Returns false if it deferred the packet until more clocks are known,
  * or dropped it. */
 static bool packet_time(struct import *im, struct machine *m, const struct packet *p,
@@ -220,11 +230,10 @@ static bool packet_time(struct import *im, struct machine *m, const struct packe
 				      : 0;
 	enum clock_result r;
 
-	if (older) {
-		if (older < 0 || *ret < 0)
-			stats_add(im->store, STAT_TRACK_EVENT_TOKENIZER_ERRORS, STAT_NO_INDEX, 1);
-		return older > 0 && *ret >= 0;
-	}
+	if (older < 0)
+		return false;
+	if (older)
+		return is_sortable(im, *ret);
 	if (!p->has_timestamp) {
 		*ret = MAX(m->latest, im->queues.latest);
 		if (*ret == INT64_MIN)
@@ -251,11 +260,8 @@ static bool packet_time(struct import *im, struct machine *m, const struct packe
 	}
 	if (clock || m->clocks.is_default)
 		*ret = clocks_trace_time(&m->clocks, *ret);
-	if (*ret < 0) {
-		stats_add(im->store, STAT_TRACE_SORTER_NEGATIVE_TIMESTAMP_DROPPED, STAT_NO_INDEX,
-			  1);
+	if (!is_sortable(im, *ret))
 		return false;
-	}
 	m->latest = MAX(m->latest, *ret);
 	return true;
 }
@@ -323,8 +329,7 @@ static bool read_now(struct import *im, struct machine *m, const struct packet *
 		tokens_track_descriptor(im, m, f, seq);
 		return false;
 	case PB_TRACE_PACKET_THREAD_DESCRIPTOR:
-		tokens_thread_descriptor(im, m, f, seq);
-		return false;
+		return !tokens_thread_descriptor(im, m, f, seq);
 	case 0:
 		return true;
 	}
@@ -347,7 +352,7 @@ void tokens_packet(struct import *im, const uint8_t *data, size_t len)
 	m = import_machine(im, p.machine);
 	if (!m)
 		return;
-	if (p.sequence)
+	if (p.has_sequence)
 		seq = sequences_get(&m->sequences, p.sequence);
 	else
 		count_missing_sequence(im, &p);
@@ -376,7 +381,7 @@ void tokens_deferred(struct import *im)
 		m = import_machine(im, p.machine);
 		if (!m)
 			continue;
-		seq = sequences_find(&m->sequences, p.sequence);
+		seq = p.has_sequence ? sequences_find(&m->sequences, p.sequence) : NULL;
 		queue_packet(im, m, &p, seq, f->data, f->len);
 	}
 }

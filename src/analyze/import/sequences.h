@@ -21,7 +21,6 @@ struct running_sum;
  * time of the last event. */
 struct sequence_thread {
 	bool known;
-	bool has_times; /* ns, thread_ns and instructions began with a ThreadDescriptor packet */
 	int64_t pid, tid;
 	int64_t ns, thread_ns, instructions; /* of the last event that has a difference */
 };

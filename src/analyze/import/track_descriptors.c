@@ -204,6 +204,27 @@ static void keep(struct import *im, struct machine *m, const struct described_tr
 		old->name = new->name;
 }
 
+/* Sets what later events of the sequence refer to. message: a ThreadDescriptor. */
+static void set_sequence_thread(struct machine *m, struct packet_sequence_info *seq,
+				const struct pb_field *message)
+{
+	struct sequence_thread *t = &sequences_state(&m->sequences, seq->state)->thread;
+	struct task_numbers n = read_numbers(message);
+	struct pb_field part;
+	struct pb_dec d;
+
+	*t = (struct sequence_thread){.known = true, .pid = n.pid, .tid = n.tid};
+	pb_dec_init(&d, message->data, message->len);
+	while (pb_dec_next(&d, &part)) {
+		if (part.id == PB_THREAD_DESCRIPTOR_REFERENCE_TIMESTAMP_US)
+			t->ns = (int64_t)(part.u64 * 1000);
+		else if (part.id == PB_THREAD_DESCRIPTOR_REFERENCE_THREAD_TIME_US)
+			t->thread_ns = (int64_t)(part.u64 * 1000);
+		else if (part.id == PB_THREAD_DESCRIPTOR_REFERENCE_THREAD_INSTRUCTION_COUNT)
+			t->instructions = (int64_t)part.u64;
+	}
+}
+
 void tokens_track_descriptor(struct import *im, struct machine *m, const struct pb_field *f,
 			     struct packet_sequence_info *seq)
 {
@@ -222,7 +243,7 @@ void tokens_track_descriptor(struct import *im, struct machine *m, const struct 
 		.track = NULL_U32,
 	};
 	bool has_uuid = false, good = true;
-	struct pb_field part;
+	struct pb_field part, thread = {.id = 0};
 	struct pb_dec dec;
 
 	pb_dec_init(&dec, f->data, f->len);
@@ -232,6 +253,8 @@ void tokens_track_descriptor(struct import *im, struct machine *m, const struct 
 				  part.id == PB_TRACK_DESCRIPTOR_COUNTER;
 
 		has_uuid |= part.id == PB_TRACK_DESCRIPTOR_UUID;
+		if (part.id == PB_TRACK_DESCRIPTOR_THREAD && part.data)
+			thread = part;
 		if (!is_message || part.data)
 			good = read_part(im, &d, &part) && good;
 	}
@@ -241,37 +264,20 @@ void tokens_track_descriptor(struct import *im, struct machine *m, const struct 
 		count(im, STAT_TRACK_DESCRIPTOR_DEFAULT_TRACK_WITH_PARENT);
 	else if (good)
 		keep(im, m, &d);
-	if (good && d.kind == DESCRIBED_THREAD && seq && seq->valid) {
-		struct sequence_thread *t = &sequences_state(&m->sequences, seq->state)->thread;
-
-		t->known = true;
-		t->pid = d.pid;
-		t->tid = d.tid;
-	}
+	if (good && d.kind == DESCRIBED_THREAD && seq && seq->valid)
+		set_sequence_thread(m, seq, &thread);
 }
 
-void tokens_thread_descriptor(struct import *im, struct machine *m, const struct pb_field *f,
+bool tokens_thread_descriptor(struct import *im, struct machine *m, const struct pb_field *f,
 			      struct packet_sequence_info *seq)
 {
-	struct task_numbers n = read_numbers(f);
-	struct sequence_thread *t;
-	struct pb_field part;
-	struct pb_dec d;
-
-	(void)im;
-	if (!seq || !seq->valid)
-		return;
-	t = &sequences_state(&m->sequences, seq->state)->thread;
-	*t = (struct sequence_thread){.known = true, .has_times = true, .pid = n.pid, .tid = n.tid};
-	pb_dec_init(&d, f->data, f->len);
-	while (pb_dec_next(&d, &part)) {
-		if (part.id == PB_THREAD_DESCRIPTOR_REFERENCE_TIMESTAMP_US)
-			t->ns = (int64_t)(part.u64 * 1000);
-		else if (part.id == PB_THREAD_DESCRIPTOR_REFERENCE_THREAD_TIME_US)
-			t->thread_ns = (int64_t)(part.u64 * 1000);
-		else if (part.id == PB_THREAD_DESCRIPTOR_REFERENCE_THREAD_INSTRUCTION_COUNT)
-			t->instructions = (int64_t)part.u64;
+	if (!seq || !seq->valid) {
+		count(im, seq ? STAT_THREAD_DESCRIPTOR_SKIPPED_STATE_INVALID
+			      : STAT_THREAD_DESCRIPTOR_MISSING_SEQUENCE_ID);
+		return false;
 	}
+	set_sequence_thread(m, seq, f);
+	return true;
 }
 
 /* ---- the order of time ---- */
@@ -346,7 +352,7 @@ void rows_track_descriptor(struct import *im, struct machine *m, const struct pb
 	}
 	if (!described_find(im, m, uuid)) /* tokens_track_descriptor() refused it */
 		return;
-	if (!described_of_event(im, m, uuid, NULL_U32, NULL)) {
+	if (!described_of_event(im, m, uuid, NULL)) {
 		count(im, STAT_TRACK_EVENT_PARSER_ERRORS);
 		return;
 	}

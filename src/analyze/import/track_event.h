@@ -14,6 +14,16 @@ enum track_event_type { /* TrackEvent.Type */
 			EVENT_COUNTER
 };
 
+/* TrackEvent.LegacyEvent: what events of older programs have. */
+struct legacy_event {
+	bool has_phase, has_bind_id, has_pid, has_tid;
+	int32_t phase;
+	int64_t dur, thread_dur, instructions; /* times in ns; NULL_I64: too large */
+	uint64_t scope; /* InstantEventScope */
+	uint64_t bind_id, flow; /* FlowDirection */
+	int64_t pid, tid; /* instead of those of the sequence's thread */
+};
+
 struct track_event {
 	int64_t ts;
 	uint32_t state; /* number of its sequence's state */
@@ -21,12 +31,19 @@ struct track_event {
 	const uint8_t *packet; /* first byte of the packet: key of event_value_get() */
 	struct pb_field message; /* TrackEvent */
 	uint64_t type;
-	bool has_track;
+	bool has_type;
+	bool has_track, names_track; /* names_track: the event itself has the uuid */
 	uint64_t track; /* uuid */
-	struct pb_field legacy; /* id 0: none */
+	struct legacy_event legacy;
+	uint64_t legacy_name; /* iid; 0: none */
 	struct pb_field counter; /* id 0: none */
 	int64_t thread_ns, instructions; /* of the thread so far; NULL_I64: unknown */
-	uint32_t name, category; /* strings or NULL_U32; set by rows_track_event */
+	/* Set by rows_track_event(). Strings and ids are NULL_U32 where there is none. */
+	uint32_t name, category;
+	struct described_track *described; /* the track of the uuid; NULL: uuid 0 */
+	bool on_thread; /* belongs to the track of thread utid, not to a uuid */
+	uint32_t utid, upid; /* the thread or process that the track belongs to */
+	uint32_t writer; /* utid of the thread that wrote an event of another track */
 };
 
 /* Reads an event whose e->state is set. The track may come from the sequence's defaults. */
@@ -36,8 +53,9 @@ void track_event_read(struct track_event *e, struct sequences *q, const struct p
  * event is dropped. */
 bool tokens_track_event(struct import *im, struct machine *m, const struct packet *p,
 			struct packet_sequence_info *seq, const uint8_t *packet);
-/* Reads the time of an older program's event. Returns 1 and sets *ret to ns of the trace clock; 0
- * if the event has no such time, and the packet's counts; -1 if the time cannot be converted. */
+/* Reads the time of an older program's event. Returns 1 and sets *ret to ns of the trace clock, or of
+ * the event's own clock if no snapshot has both; 0 if the event has no such time, and the packet's
+ * counts; -1, and counts it, if the event is dropped. */
 int tokens_track_event_time(struct import *im, struct machine *m, const struct packet *p,
 			    struct packet_sequence_info *seq, int64_t *ret);
 
@@ -71,14 +89,28 @@ bool track_event_extras(struct import *im, struct machine *m, const struct track
 /* track_event_rows.c: makes the rows of an event, in the order of time. */
 void rows_track_event(struct import *im, struct machine *m, int64_t ts, const struct packet *p,
 		      const uint8_t *packet, uint32_t state);
-/* Sets the thread times of an older program's event, which are also counters of the thread. */
-void take_track_event_times(struct import *im, struct machine *m, struct track_event *e);
+
+/* track_event_place.c: finds the event's track, thread and process. Returns false for an event that
+ * belongs nowhere. */
+bool track_event_place(struct import *im, struct machine *m, struct track_event *e);
+/* Returns the row of the event's track, made at the first use; NULL_U32: there is none. */
+uint32_t track_event_row(struct import *im, struct machine *m, struct track_event *e,
+			 enum slice_step step);
 
 /* track_event_args.c: adds the event's arguments to im->args. */
 void track_event_args(struct import *im, struct machine *m, const struct track_event *e);
 
-/* legacy_events.c: rows of an older program's event. */
-void rows_legacy_event(struct import *im, struct machine *m, struct track_event *e);
+/* legacy_events.c: the parts of an older program's event. */
+void legacy_event_read(struct track_event *e, const struct pb_field *message);
+/* Returns true for an instant of a process or of everything, which has a track of its own. */
+bool legacy_event_is_scoped(const struct legacy_event *l);
+bool legacy_event_is_of_process(const struct legacy_event *l);
+/* Returns the row of the track of a scoped instant. */
+uint32_t legacy_event_row(struct import *im, struct machine *m, const struct track_event *e);
+/* Adds the flow of the event's bind_id to a slice. */
+void legacy_event_flow(struct import *im, const struct legacy_event *l, uint32_t slice);
+/* Renames the thread or process of an event M. Returns false for an event that has no such. */
+bool legacy_event_rename(struct import *im, struct machine *m, const struct track_event *e);
 
 /* proto_fields.c: messages that an ExtensionDescriptor describes. */
 void tokens_extension_descriptor(struct import *im, const struct pb_field *f);

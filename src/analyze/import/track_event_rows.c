@@ -4,7 +4,6 @@
 
 #include "analyze/import/flows.h"
 #include "analyze/import/import_steps.h"
-#include "analyze/import/slice_rules.h"
 #include "analyze/import/slices.h"
 #include "analyze/import/track_event.h"
 #include "gen/fields.h"
@@ -26,21 +25,11 @@ static uint32_t interned(struct import *im, struct machine *m, const struct trac
 	return s;
 }
 
-static uint32_t legacy_name(struct import *im, struct machine *m, const struct track_event *e)
-{
-	struct pb_field f;
-	struct pb_dec d;
-
-	pb_dec_init(&d, e->legacy.data, e->legacy.len);
-	while (e->legacy.id && pb_dec_next(&d, &f))
-		if (f.id == PB_TRACK_EVENT_LEGACY_EVENT_NAME_IID && f.u64)
-			return interned(im, m, e, PB_INTERNED_DATA_EVENT_NAMES, f.u64);
-	return NULL_U32;
-}
-
 static uint32_t name_of(struct import *im, struct machine *m, const struct track_event *e)
 {
-	uint32_t name = legacy_name(im, m, e);
+	uint32_t name = e->legacy_name
+				? interned(im, m, e, PB_INTERNED_DATA_EVENT_NAMES, e->legacy_name)
+				: NULL_U32;
 	struct pb_field f;
 	struct pb_dec d;
 
@@ -109,30 +98,13 @@ static uint32_t category_of(struct import *im, struct machine *m, const struct t
 
 /* ---- arguments ---- */
 
-/*
- * Adds the thread that wrote the event as an argument, if the event's track is not the track of a
- * thread, nor that of another process, nor the default track.
- */
-static void add_passthrough(struct import *im, struct machine *m, const struct track_event *e,
-			    const struct described_track *d)
-{
-	const struct sequence_thread *t = &sequences_state(&m->sequences, e->state)->thread;
-	uint32_t utid;
-
-	if (!d || !t->known || !d->key.uuid || d->owner == OWNER_THREAD)
-		return;
-	utid = tasks_thread_of(&m->tasks, t->tid, t->pid);
-	if (d->owner == OWNER_PROCESS && tasks_upid(&m->tasks, utid) != d->owner_id)
-		return;
-	arg_builder_int(im->store, &im->args, "legacy_event.passthrough_utid", ARG_UINT, utid);
-}
-
-static void collect_args(struct import *im, struct machine *m, const struct track_event *e,
-			 const struct described_track *d)
+static void collect_args(struct import *im, struct machine *m, const struct track_event *e)
 {
 	im->args.n = 0;
 	track_event_args(im, m, e);
-	add_passthrough(im, m, e, d);
+	if (e->writer != NULL_U32)
+		arg_builder_int(im->store, &im->args, "legacy_event.passthrough_utid", ARG_UINT,
+				e->writer);
 }
 
 /* ---- counters ---- */
@@ -156,8 +128,7 @@ static void add_extras(struct import *im, struct machine *m, struct track_event 
 
 	track_event_extras(im, m, e, extras, &n); /* valid, else the event has no token */
 	for (size_t i = 0; i < n; i++) {
-		struct described_track *d =
-			described_of_event(im, m, extras[i].track, NULL_U32, NULL);
+		struct described_track *d = described_of_event(im, m, extras[i].track, NULL);
 
 		if (!d || d->kind != DESCRIBED_COUNTER) {
 			count_error(im);
@@ -173,38 +144,35 @@ static void add_extras(struct import *im, struct machine *m, struct track_event 
 
 static void add_counter_event(struct import *im, struct machine *m, const struct track_event *e)
 {
-	struct described_track *d = described_of_event(im, m, e->track, NULL_U32, NULL);
+	struct described_track *d = e->described;
 	double v;
 
 	if (!d || d->kind != DESCRIBED_COUNTER) {
 		count_error(im);
 		return;
 	}
-	collect_args(im, m, e, d);
+	collect_args(im, m, e);
 	add_counter(im, m, e, d, &e->counter, 0, arg_sets_add(im->store, &im->args), &v);
 }
 
 /* Thread times in events of older programs are also counters of the thread. */
-void take_track_event_times(struct import *im, struct machine *m, struct track_event *e)
+static void add_thread_times(struct import *im, struct machine *m, struct track_event *e)
 {
 	static const struct track_type types[] = {
 		{"thread_time", NULL, true, {{"utid", false}}},
 		{"thread_instructions", NULL, true, {{"utid", false}}},
 	};
 	static const char *const names[] = {"thread_time", "thread_instruction_count"};
-	const struct sequence_thread *t = &sequences_state(&m->sequences, e->state)->thread;
 	int64_t *const to[] = {&e->thread_ns, &e->instructions};
+	int64_t utid = e->utid;
 
 	for (unsigned i = 0; i < 2; i++) {
-		int64_t utid;
 		double v;
 
-		if (!event_value_get(im, e->packet, SLOT_THREAD_TIME + i, &v))
+		if (e->utid == NULL_U32 ||
+		    !event_value_get(im, e->packet, SLOT_THREAD_TIME + i, &v))
 			continue;
 		*to[i] = whole_number(v);
-		if (!t->known)
-			continue;
-		utid = tasks_thread_of(&m->tasks, t->tid, t->pid);
 		rows_counter(im, e->ts,
 			     tracks_get(im, m, &types[i],
 					strings_intern_z(&im->store->strings, names[i]), &utid),
@@ -216,10 +184,8 @@ void take_track_event_times(struct import *im, struct machine *m, struct track_e
 
 static void add_flow(struct import *im, bool ends, uint64_t id, uint32_t slice)
 {
-	if (ends)
-		flows_end(im, id, slice);
-	else
-		flows_step(im, id, slice);
+	if (!flows_arrow(im, id, slice, ends ? FLOW_ENDS : FLOW_FROM_HERE) && !ends)
+		flows_begin(im, id, slice);
 }
 
 /* Adds the flows of `field`; those of `old_field` if there is no `field`. */
@@ -258,6 +224,7 @@ static void add_flows(struct import *im, const struct track_event *e, uint32_t s
 {
 	if (slice == NULL_U32)
 		return;
+	legacy_event_flow(im, &e->legacy, slice);
 	add_flows_of(im, e, PB_TRACK_EVENT_FLOW_IDS, PB_TRACK_EVENT_FLOW_IDS_OLD, false, slice);
 	add_flows_of(im, e, PB_TRACK_EVENT_TERMINATING_FLOW_IDS,
 		     PB_TRACK_EVENT_TERMINATING_FLOW_IDS_OLD, true, slice);
@@ -265,42 +232,89 @@ static void add_flows(struct import *im, const struct track_event *e, uint32_t s
 
 /* ---- slices ---- */
 
-/* Returns the row of the event's track; NULL_U32: there is none. An event without a track is on the
- * track of its sequence's thread, if a descriptor named the thread; *ret is NULL then. */
-static uint32_t row_of(struct import *im, struct machine *m, const struct track_event *e,
-		       struct described_track **ret)
-{
-	const struct sequence_thread *t = &sequences_state(&m->sequences, e->state)->thread;
-	enum slice_step step = e->type == EVENT_BEGIN ? STEP_BEGIN
-			       : e->type == EVENT_END ? STEP_END
-						      : STEP_INSTANT;
+/* Letters of LegacyEvent.phase, also for events that have a type. */
+enum {
+	PHASE_BEGIN = 'B',
+	PHASE_END = 'E',
+	PHASE_WHOLE = 'X',
+	PHASE_INSTANT = 'i',
+	PHASE_MARK = 'R'
+};
 
-	*ret = NULL;
-	if (!e->has_track && t->known)
-		return slice_rules_thread_track(im, m, tasks_thread_of(&m->tasks, t->tid, t->pid));
-	*ret = described_of_event(im, m, e->track, e->name, e->seq);
-	return *ret ? described_slice_row(im, m, *ret, e->name, step) : NULL_U32;
+static int32_t phase_of(const struct track_event *e)
+{
+	if (e->legacy.has_phase)
+		return e->legacy.phase == 'I' ? PHASE_INSTANT : e->legacy.phase;
+	return e->type == EVENT_BEGIN	  ? PHASE_BEGIN
+	       : e->type == EVENT_END	  ? PHASE_END
+	       : e->type == EVENT_INSTANT ? PHASE_INSTANT
+					  : 0;
 }
 
-static void add_slice(struct import *im, struct machine *m, struct track_event *e)
+static void add_mark(struct import *im)
 {
-	struct described_track *d;
-	uint32_t row = row_of(im, m, e, &d), slice;
+	struct strings *s = &im->store->strings;
+	uint32_t key = strings_intern_z(s, "legacy_event.phase");
 
-	if (row == NULL_U32) {
-		count_error(im);
-		return;
-	}
-	take_track_event_times(im, m, e);
-	add_extras(im, m, e);
-	collect_args(im, m, e, d);
-	if (e->type == EVENT_END)
-		slice = slices_end(im, e->ts, row, e->category, e->name, &im->args);
-	else
-		slice = slices_begin(im, e->ts, e->type == EVENT_INSTANT ? 0 : -1, row, e->category,
-				     e->name, &im->args);
-	slices_set_thread_times(im, slice, e->type == EVENT_END, e->thread_ns, e->instructions);
+	arg_builder_add(im->store, &im->args,
+			&(struct stored_arg){.key = key,
+					     .flat_key = key,
+					     .type = ARG_STRING,
+					     .value = strings_intern_z(s, "R")});
+}
+
+static void add_slice(struct import *im, struct machine *m, struct track_event *e, int32_t phase)
+{
+	const struct legacy_event *l = &e->legacy;
+	int64_t dur = phase == PHASE_BEGIN ? -1 : phase == PHASE_WHOLE ? l->dur : 0;
+	bool is_end = phase == PHASE_END;
+	uint32_t row, slice;
+
+	if (l->has_phase && e->utid == NULL_U32 && strchr("BEX", phase))
+		return count_error(im);
+	/* A duration that is too large is NULL_I64. */
+	if (phase == PHASE_WHOLE &&
+	    (dur < 0 || (e->described && described_is_merged(e->described))))
+		return count_error(im);
+	row = track_event_row(im, m, e,
+			      phase == PHASE_BEGIN ? STEP_BEGIN
+			      : is_end		   ? STEP_END
+						   : STEP_INSTANT);
+	if (row == NULL_U32)
+		return count_error(im);
+	collect_args(im, m, e);
+	if (phase == PHASE_MARK)
+		add_mark(im);
+	slice = is_end ? slices_end(im, e->ts, row, e->category, e->name, &im->args)
+		       : slices_begin(im, e->ts, dur, row, e->category, e->name, &im->args);
+	if (e->utid != NULL_U32)
+		slices_set_thread_times(im, slice, is_end, e->thread_ns, e->instructions);
+	if (phase == PHASE_WHOLE)
+		slices_set_thread_durs(im, slice, l->thread_dur, l->instructions);
 	add_flows(im, e, slice);
+}
+
+static void add_event(struct import *im, struct machine *m, struct track_event *e)
+{
+	int32_t phase = phase_of(e);
+
+	switch (phase) {
+	case PHASE_BEGIN:
+	case PHASE_END:
+	case PHASE_WHOLE:
+	case PHASE_INSTANT:
+	case PHASE_MARK:
+		add_slice(im, m, e, phase);
+		break;
+	case 'M':
+		if (!legacy_event_rename(im, m, e))
+			count_error(im);
+		break;
+	default: /* asynchronous slices, flows and others are not imported */
+		if (!e->legacy.has_phase ||
+		    (e->utid == NULL_U32 && (!phase || !strchr("benSTpFstf", phase))))
+			count_error(im);
+	}
 }
 
 void rows_track_event(struct import *im, struct machine *m, int64_t ts, const struct packet *p,
@@ -310,17 +324,18 @@ void rows_track_event(struct import *im, struct machine *m, int64_t ts, const st
 
 	e.seq = sequences_find(&m->sequences, p->sequence);
 	track_event_read(&e, &m->sequences, &p->payload);
-	if (e.type == EVENT_COUNTER) {
-		add_extras(im, m, &e);
-		add_counter_event(im, m, &e);
+	if (e.type != EVENT_COUNTER) {
+		e.name = name_of(im, m, &e);
+		e.category = category_of(im, m, &e);
+	}
+	if ((!e.type && !e.legacy.has_phase) || !track_event_place(im, m, &e)) {
+		count_error(im);
 		return;
 	}
-	e.name = name_of(im, m, &e);
-	e.category = category_of(im, m, &e);
-	if (e.type == EVENT_BEGIN || e.type == EVENT_END || e.type == EVENT_INSTANT)
-		add_slice(im, m, &e);
-	else if (e.legacy.id)
-		rows_legacy_event(im, m, &e);
+	add_thread_times(im, m, &e);
+	add_extras(im, m, &e);
+	if (e.type == EVENT_COUNTER)
+		add_counter_event(im, m, &e);
 	else
-		count_error(im);
+		add_event(im, m, &e);
 }

@@ -85,14 +85,15 @@ void track_event_read(struct track_event *e, struct sequences *q, const struct p
 		switch (f.id) {
 		case PB_TRACK_EVENT_TYPE:
 			e->type = f.u64;
+			e->has_type = true;
 			break;
 		case PB_TRACK_EVENT_TRACK_UUID:
 			e->track = f.u64;
-			e->has_track = true;
+			e->has_track = e->names_track = true;
 			break;
 		case PB_TRACK_EVENT_LEGACY_EVENT:
 			if (f.data)
-				e->legacy = f;
+				legacy_event_read(e, &f);
 			break;
 		case PB_TRACK_EVENT_COUNTER_VALUE:
 		case PB_TRACK_EVENT_DOUBLE_COUNTER_VALUE:
@@ -263,8 +264,9 @@ static bool take_extras(struct import *im, struct machine *m, const struct track
 	return valid;
 }
 
-static void take_thread_times(struct import *im, const struct track_event *e,
-			      struct sequence_thread *t)
+/* Returns false, and counts it, for a difference to a value that is not known. */
+static bool take_thread_times(struct import *im, const struct track_event *e,
+			      struct sequence_thread *t, bool has_thread)
 {
 	struct pb_field f;
 	struct pb_dec d;
@@ -273,6 +275,10 @@ static void take_thread_times(struct import *im, const struct track_event *e,
 	while (pb_dec_next(&d, &f)) {
 		switch (f.id) {
 		case PB_TRACK_EVENT_THREAD_TIME_DELTA_US:
+			if (!has_thread) {
+				count(im, STAT_TRACK_EVENT_SKIPPED_THREAD_TIME_DELTA);
+				return false;
+			}
 			t->thread_ns = (int64_t)((uint64_t)t->thread_ns + f.u64 * 1000);
 			keep_value(im, e->packet, SLOT_THREAD_TIME, (double)t->thread_ns);
 			break;
@@ -281,6 +287,10 @@ static void take_thread_times(struct import *im, const struct track_event *e,
 				   (double)(int64_t)(f.u64 * 1000));
 			break;
 		case PB_TRACK_EVENT_THREAD_INSTRUCTION_COUNT_DELTA:
+			if (!has_thread) {
+				count(im, STAT_TRACK_EVENT_SKIPPED_INSTRUCTION_DELTA);
+				return false;
+			}
 			t->instructions = (int64_t)((uint64_t)t->instructions + f.u64);
 			keep_value(im, e->packet, SLOT_INSTRUCTIONS, (double)t->instructions);
 			break;
@@ -289,16 +299,19 @@ static void take_thread_times(struct import *im, const struct track_event *e,
 			break;
 		}
 	}
+	return true;
 }
 
 bool tokens_track_event(struct import *im, struct machine *m, const struct packet *p,
 			struct packet_sequence_info *seq, const uint8_t *packet)
 {
 	struct track_event e = {.state = seq->state, .packet = packet};
+	struct sequence_state *state = sequences_state(&m->sequences, seq->state);
 
 	track_event_read(&e, &m->sequences, &p->payload);
-	sequences_state(&m->sequences, seq->state)->queued = true;
-	take_thread_times(im, &e, &sequences_state(&m->sequences, seq->state)->thread);
+	state->queued = true;
+	if (!take_thread_times(im, &e, &state->thread, seq->valid && state->thread.known))
+		return false;
 	if (e.type == EVENT_COUNTER && !take_counter(im, m, &e))
 		return false;
 	return take_extras(im, m, &e);
@@ -314,18 +327,23 @@ int tokens_track_event_time(struct import *im, struct machine *m, const struct p
 	pb_dec_init(&d, p->payload.data, p->payload.len);
 	while (pb_dec_next(&d, &f)) {
 		int64_t us = (int64_t)f.u64, ns;
+		bool is_delta = f.id == PB_TRACK_EVENT_TIMESTAMP_DELTA_US;
 
-		if (f.id != PB_TRACK_EVENT_TIMESTAMP_DELTA_US &&
-		    f.id != PB_TRACK_EVENT_TIMESTAMP_ABSOLUTE_US)
+		if (!is_delta && (f.id != PB_TRACK_EVENT_TIMESTAMP_ABSOLUTE_US || !us))
 			continue;
-		if (__builtin_mul_overflow(us, 1000, &ns))
+		if (is_delta && !(seq->valid && t->known)) {
+			count(im, STAT_TRACK_EVENT_SKIPPED_TIMESTAMP_DELTA);
 			return -1;
-		if (f.id == PB_TRACK_EVENT_TIMESTAMP_DELTA_US) {
-			if (!t->has_times || __builtin_add_overflow(t->ns, ns, &t->ns))
-				return -1;
-			ns = t->ns;
 		}
-		return tokens_convert(im, m, CLOCK_MONOTONIC_ID, ns, ret) ? 1 : -1;
+		if (__builtin_mul_overflow(us, 1000, &ns) ||
+		    (is_delta && __builtin_add_overflow(t->ns, ns, &t->ns))) {
+			count(im, STAT_TRACK_EVENT_TOKENIZER_ERRORS);
+			return -1;
+		}
+		ns = is_delta ? t->ns : ns;
+		if (!tokens_convert(im, m, CLOCK_MONOTONIC_ID, ns, ret))
+			*ret = ns;
+		return 1;
 	}
 	return 0;
 }
