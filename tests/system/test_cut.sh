@@ -274,6 +274,25 @@ verdict "a trace begins with its first event after tracing has started, not with
 "$SONDA" split --every 200ns -o "$TMP/late-part" "$TMP/late" >"$TMP/out" 2>"$TMP/err"
 union_is_whole "and no part lacks what is older" "$TMP/late" "$TMP"/late-part.*
 
+# A bundle whose events are far from each other, and one of them at the end of time: a part is of the time of some packet.
+{
+  echo "packet { trusted_packet_sequence_id: 4 ftrace_events { cpu: 0 event { timestamp: 1000 pid: 21 print { ip: 1 buf: \"C|20|level|1\n\" } }
+    lost_ranges { begin_timestamp: 50000000000 end_timestamp: 60000000000 event_count: 9 }
+    event { timestamp: 100000001000 pid: 21 print { ip: 1 buf: \"C|20|level|2\n\" } }
+    event { timestamp: 9223372036854775807 pid: 21 print { ip: 1 buf: \"C|20|level|3\n\" } } } }"
+} | encode "$TMP/far"
+"$SONDA" split --every 1s -o "$TMP/far-part" "$TMP/far" >"$TMP/out" 2>"$TMP/err"
+[ "$(ls "$TMP"/far-part.* | sed 's/.*part\.//')" = "000.pftrace
+100.pftrace
+9223372036.pftrace" ] && (ulimit -n 40 && "$SONDA" split --force --every 1ms -o "$TMP/far-ms" "$TMP/far" >"$TMP/out" 2>"$TMP/err")
+verdict "a corrupt time makes one more part and one more descriptor, and there is no part without a packet" $?
+union_is_whole "and the parts are the whole" "$TMP/far" "$TMP"/far-part.*
+"$SONDA" cut --from 1s -o "$TMP/far-end" "$TMP/far" >"$TMP/out" 2>"$TMP/err" &&
+  [ "$("$SONDA" sql --csv "$TMP/far-end" "select max(ts) from ftrace_event" | tail -n 1 | tr -d '\r')" = 9223372036854775807 ]
+verdict "a part without an end has an event of the last time that there is" $?
+[ "$(for part in "$TMP"/far-part.*; do "$SONDA" info --json "$part" | python3 -c 'import json, sys; print(len(json.load(sys.stdin)["holes"]))'; done | tr '\n' ' ')" = "0 1 0 " ]
+verdict "a hole between the parts is in the part after it" $?
+
 # ---- losses ----
 
 holes() { "$SONDA" info --json "$1" | python3 -c 'import json, sys; print(*[(h["cpu"], h.get("events")) for h in json.load(sys.stdin)["holes"]])'; }
@@ -313,7 +332,8 @@ fails "not a trace" 1 'not a Perfetto trace' cut --to 1 -o "$TMP/x" "$TMP/text"
 fails "a pipe" 1 'not a regular file' cut --to 1 -o "$TMP/x" /dev/null
 fails "no such file" 1 'No such file' cut --to 1 -o "$TMP/x" "$TMP/none"
 fails "behind the end" 1 'behind the end of the trace' cut --from 1h -o "$TMP/x" "$TRACE"
-fails "too many parts" 1 'more than 4096 files' split --every 1ns -o "$TMP/x" "$TRACE"
+for ((i = 0; i < 5000; i++)); do echo "packet { timestamp: $((i * 10)) track_event { type: 3 name: \"a\" } }"; done | encode "$TMP/many"
+fails "too many parts" 1 'more than 4096 files' split --every 1ns -o "$TMP/x" "$TMP/many"
 for at in 1000 9000; do echo "packet { timestamp: $at track_event { type: 3 name: \"a\" } }"; done | encode "$TMP/gap"
 fails "a part without events" 1 'has no events between --from and --to' cut --from 2us --to 3us -o "$TMP/x" "$TMP/gap"
 [ -z "$(find "$TMP" -name 'x*')" ]

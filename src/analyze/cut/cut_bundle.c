@@ -73,20 +73,44 @@ static bool timestamp_of(const struct pb_field *event, uint64_t *ret)
 	return found;
 }
 
-static void note(struct cut_bundle *b, uint64_t raw)
+struct each_time {
+	const struct cut_bundle *b;
+	void (*fn)(void *ctx, int64_t ts);
+	void *ctx;
+};
+
+static void pass_time(void *ctx, uint64_t raw)
 {
+	const struct each_time *e = ctx;
 	int64_t ts;
 
-	if (!time_of(b, raw, &ts))
-		return;
+	if (time_of(e->b, raw, &ts))
+		e->fn(e->ctx, ts);
+}
+
+void cut_bundle_each(const struct cut_bundle *b, void (*fn)(void *ctx, int64_t ts), void *ctx)
+{
+	const struct pb_field *payload = &b->packet->p.payload;
+	struct each_time each = {.b = b, .fn = fn, .ctx = ctx};
+	struct pb_field f;
+	struct pb_dec d;
+	uint64_t ts;
+
+	pb_dec_init(&d, payload->data, payload->len);
+	while (pb_dec_next(&d, &f))
+		if (f.id == PB_FTRACE_EVENT_BUNDLE_EVENT && f.data && timestamp_of(&f, &ts))
+			pass_time(&each, ts);
+		else if (f.id == PB_FTRACE_EVENT_BUNDLE_COMPACT_SCHED && f.data)
+			cut_columns_times(&f, pass_time, &each);
+}
+
+static void note(void *ctx, int64_t ts)
+{
+	struct cut_bundle *b = ctx;
+
 	b->first = b->any ? MIN(b->first, ts) : ts;
 	b->last = b->any ? MAX(b->last, ts) : ts;
 	b->any = true;
-}
-
-static void note_column(void *ctx, uint64_t raw)
-{
-	note(ctx, raw);
 }
 
 static void read_head(struct cut_bundle *b)
@@ -132,18 +156,9 @@ static void read_head(struct cut_bundle *b)
 
 void cut_bundle_read(struct cut_reader *r, const struct cut_packet *c, struct cut_bundle *ret)
 {
-	struct pb_field f;
-	struct pb_dec d;
-	uint64_t ts;
-
 	*ret = (struct cut_bundle){.packet = c, .reader = r};
 	read_head(ret);
-	pb_dec_init(&d, c->p.payload.data, c->p.payload.len);
-	while (pb_dec_next(&d, &f))
-		if (f.id == PB_FTRACE_EVENT_BUNDLE_EVENT && f.data && timestamp_of(&f, &ts))
-			note(ret, ts);
-		else if (f.id == PB_FTRACE_EVENT_BUNDLE_COMPACT_SCHED && f.data)
-			cut_columns_times(&f, note_column, ret);
+	cut_bundle_each(ret, note, ret);
 }
 
 void cut_bundle_times(struct cut_reader *r, const struct cut_packet *c, int64_t *ts,
@@ -167,7 +182,7 @@ void cut_bundle_times(struct cut_reader *r, const struct cut_packet *c, int64_t 
 
 static bool is_in(const struct cut_piece *piece, int64_t ts)
 {
-	return ts >= piece->from && ts < piece->to;
+	return ts >= piece->first && ts <= piece->last;
 }
 
 /* Appends an event with another time. */
@@ -210,7 +225,7 @@ static void put_event(const struct cut_bundle *b, struct cut_piece *piece,
 		put_event_at(event, (uint64_t)ts, ret);
 	else
 		strbuf_add(ret, raw, len);
-	piece->last = MAX(piece->last, b->rewrites ? (uint64_t)ts : own);
+	piece->written_last = MAX(piece->written_last, b->rewrites ? (uint64_t)ts : own);
 }
 
 /* Returns true if a range of lost events ends in the piece. */
@@ -226,15 +241,8 @@ static bool is_range_in(const struct cut_bundle *b, const struct cut_piece *piec
 	while (pb_dec_next(&d, &f))
 		if (f.id == PB_FTRACE_EVENT_BUNDLE_LOST_RANGE_END_TIMESTAMP && !f.data)
 			end = f.u64;
-	if (!time_of(b, end, &ts))
-		return piece->leads;
-	/* A range that ends before the events of the bundle is in the first piece, one that ends
-	 * after them in the last piece. */
-	if (ts < b->first && piece->leads)
-		return true;
-	if (ts > b->last && b->last < piece->to && b->last >= piece->from)
-		return true;
-	return is_in(piece, ts) && b->any && ts >= b->first && ts <= b->last;
+	return time_of(b, end, &ts) ? ts >= piece->lost_first && ts <= piece->lost_last
+				    : piece->leads;
 }
 
 static uint64_t rewritten(const struct cut_bundle *b, uint64_t own)
@@ -273,15 +281,15 @@ static void put_columns(const struct cut_bundle *b, struct cut_piece *piece,
 		.machine = b->packet->m,
 		.clock = b->clock,
 		.rewrites = b->rewrites,
-		.from = piece->from,
-		.to = piece->to,
+		.first = piece->first,
+		.last = piece->last,
 		.before = piece->seeded || !b->state ? NULL : &b->state->last,
 	};
 
 	if (!cut_columns_build(columns, &w, ret))
 		return;
 	piece->has_columns = true;
-	piece->last = MAX(piece->last, w.last);
+	piece->written_last = MAX(piece->written_last, w.written_last);
 }
 
 static void put_field(const struct cut_bundle *b, struct cut_piece *piece, const struct pb_field *f,

@@ -28,18 +28,22 @@ struct cut_bundle {
 /* Reads times and marks; adds the clock readings of the bundle to the clocks of its machine. */
 void cut_bundle_read(struct cut_reader *r, const struct cut_packet *c, struct cut_bundle *ret);
 
+/* Calls fn with the time of each event. */
+void cut_bundle_each(const struct cut_bundle *b, void (*fn)(void *ctx, int64_t ts), void *ctx);
+
 /* For the first pass: calls fn with the times of the first and of the last event, and sets *ts to
  * the first. Does neither if the bundle has no event. */
 void cut_bundle_times(struct cut_reader *r, const struct cut_packet *c, int64_t *ts,
 		      void (*fn)(void *ctx, int64_t ts), void *ctx);
 
 struct cut_piece {
-	int64_t from, to; /* events with from <= time < to */
+	int64_t first, last; /* of its events, both included */
+	int64_t lost_first, lost_last; /* ranges of lost events that end here, both included */
 	bool leads; /* the first piece: it has the mark of a loss, and all that is no event */
 	uint64_t previous_end; /* previous_bundle_end_timestamp of the piece; 0: none */
 	bool seeded; /* the part has a switch of this CPU: columns need none before the first */
 	/* Filled by cut_bundle_build(): */
-	uint64_t last; /* time of its last event, as written; 0: none */
+	uint64_t written_last; /* time of its last event, as written; 0: none */
 	bool has_columns;
 };
 

@@ -190,12 +190,12 @@ static void select_rows(struct rows *r, struct cut_columns_window *w, uint64_t *
 			continue;
 		own = w->rewrites ? (uint64_t)ts : r->row[TIME];
 		ts = clocks_trace_time(&w->machine->clocks, ts);
-		if (ts < w->from && !r->some && before) {
+		if (ts < w->first && !r->some && before) {
 			memcpy(before, r->row, sizeof(r->row));
 			before[TIME] = own;
 			*ret_any = true;
 		}
-		if (ts < w->from || ts >= w->to)
+		if (ts < w->first || ts > w->last)
 			continue;
 		/* The row before the window comes first. */
 		if (before && *ret_any && !r->some) {
@@ -207,7 +207,7 @@ static void select_rows(struct rows *r, struct cut_columns_window *w, uint64_t *
 			memcpy(r->row, row, sizeof(row));
 		}
 		copy_row(r, own);
-		w->last = MAX(w->last, own);
+		w->written_last = MAX(w->written_last, own);
 	}
 }
 

@@ -16,10 +16,10 @@ struct cut_columns_window {
 	struct cut_machine *machine;
 	clock_key clock;
 	bool rewrites; /* times become those of the trace's clock */
-	int64_t from, to; /* in the trace's clock */
+	int64_t first, last; /* both included, in the trace's clock */
 	const struct cut_switch
 		*before; /* of earlier bundles, its time as written; NULL: none is needed */
-	uint64_t last; /* filled: time of the last row, as written */
+	uint64_t written_last; /* filled: time of the last row, as written */
 };
 
 /* Calls fn with the time of each row, in the clock of the columns. */

@@ -19,108 +19,74 @@
 #include "analyze/cut/cut_changes.h"
 #include "analyze/cut/cut_fields.h"
 #include "analyze/cut/cut_kind.h"
+#include "analyze/cut/cut_part.h"
 #include "analyze/cut/cut_state.h"
 #include "base/core/mem.h"
 #include "gen/fields.h"
-
-/* What a part has of a sequence. */
-struct view {
-	uint64_t generation, defaults_version;
-	size_t interned; /* bytes */
-	bool valid;
-	struct cut_sums sums; /* since the last clear */
-};
-
-/* What a part has of a CPU. */
-struct cpu_view {
-	bool had_bundle, had_columns;
-	uint64_t last; /* the last event's time, as written */
-};
-
-struct cpu_views {
-	struct cpu_view *of; /* owned, by CPU */
-	size_t n, cap;
-};
-
-struct part {
-	bool open; /* has packets */
-	size_t n_state; /* how many entries of parts.state are written */
-	struct view *views; /* owned, by the sequence's number */
-	size_t n_views, cap_views;
-	struct cpu_views cpus[CUT_MACHINES_MAX];
-	size_t n_descriptors[CUT_MACHINES_MAX];
-};
 
 struct parts {
 	struct cut_reader reader;
 	struct cut_overview *overview;
 	const struct cut_parts_config *config;
-	struct part *parts; /* owned */
+	struct cut_part_list all; /* owned, and each of them */
+	struct cut_part_list touched; /* owned: those that have an event of a bundle */
+	int touch_error;
 	struct cut_state state; /* packets of all parts */
 	struct cut_state descriptors[CUT_MACHINES_MAX]; /* fields of bundles */
 	struct strbuf last_snapshot; /* a packet; empty: none */
 	struct strbuf out, payload; /* scratch */
 };
 
-static int write_built(struct parts *p, size_t part, const struct cut_packet *c,
+static int write_bytes(struct parts *p, const struct cut_part *part, const struct strbuf *packet)
+{
+	return p->config->write(p->config->ctx, part->number, (const uint8_t *)packet->s,
+				packet->len);
+}
+
+static int write_built(struct parts *p, const struct cut_part *part, const struct cut_packet *c,
 		       const struct cut_changes *w)
 {
 	int r = cut_changes_build(c, w, &p->out);
 
-	return r < 0 ? r
-		     : p->config->write(p->config->ctx, part, (const uint8_t *)p->out.s,
-					p->out.len);
+	return r < 0 ? r : write_bytes(p, part, &p->out);
 }
 
 /* ---- parts ---- */
 
-/* Returns the part of a time, or n_ranges. */
-static size_t part_of(const struct parts *p, int64_t ts)
-{
-	size_t lo = 0, hi = p->config->n_ranges;
-
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-
-		if (ts >= p->config->ranges[mid].to)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < p->config->n_ranges && ts >= p->config->ranges[lo].from ? lo
-									    : p->config->n_ranges;
-}
-
 /* The first packet of a part comes after the state of everything before. */
-static int open_part(struct parts *p, size_t i)
+static int write_state(struct parts *p, struct cut_part *part)
 {
-	struct part *part = &p->parts[i];
 	int r = 0;
 
-	part->open = true;
 	for (; r == 0 && part->n_state < p->state.n; part->n_state++) {
 		size_t len;
 		const void *packet = cut_state_get(&p->state, part->n_state, &len);
 
-		r = p->config->write(p->config->ctx, i, packet, len);
+		r = p->config->write(p->config->ctx, part->number, packet, len);
 	}
-	if (r == 0 && p->last_snapshot.len)
-		r = p->config->write(p->config->ctx, i, (const uint8_t *)p->last_snapshot.s,
-				     p->last_snapshot.len);
-	return r;
+	return r == 0 && p->last_snapshot.len ? write_bytes(p, part, &p->last_snapshot) : r;
 }
 
-static struct view *view_of(struct part *part, const struct cut_sequence *s)
+/* Returns the part of a time, which it begins if there is none yet. Without a part of that time it
+ * returns 0 with NULL. */
+static int part_of(struct parts *p, int64_t ts, struct cut_part **ret)
 {
-	if (s->number >= part->n_views) {
-		if (array_reserve(&part->views, &part->cap_views, s->number + 1,
-				  sizeof(*part->views)))
-			return NULL;
-		memset(part->views + part->n_views, 0,
-		       (s->number + 1 - part->n_views) * sizeof(*part->views));
-		part->n_views = s->number + 1;
+	struct cut_part *part = cut_part_find(&p->all, ts);
+	struct cut_range range;
+	uint64_t number;
+	int r;
+
+	*ret = part;
+	if (part || !p->config->range_of(p->config->ctx, ts, &range, &number))
+		return 0;
+	part = cut_part_new(&range, p->all.n);
+	if (!part || cut_part_add(&p->all, part) < 0) {
+		cut_part_free(part);
+		return -ENOMEM;
 	}
-	return &part->views[s->number];
+	*ret = part;
+	r = p->config->open(p->config->ctx, number);
+	return r < 0 ? r : write_state(p, part);
 }
 
 static size_t machine_number(const struct parts *p, const struct cut_machine *m)
@@ -132,25 +98,12 @@ static size_t machine_number(const struct parts *p, const struct cut_machine *m)
 	return i;
 }
 
-static struct cpu_view *cpu_view_of(const struct parts *p, struct part *part,
-				    const struct cut_machine *m, uint32_t cpu)
-{
-	struct cpu_views *v = &part->cpus[machine_number(p, m)];
-
-	if (cpu >= v->n) {
-		if (array_reserve(&v->of, &v->cap, (size_t)cpu + 1, sizeof(*v->of)))
-			return NULL;
-		memset(v->of + v->n, 0, ((size_t)cpu + 1 - v->n) * sizeof(*v->of));
-		v->n = (size_t)cpu + 1;
-	}
-	return &v->of[cpu];
-}
-
 /* Adds what the part lacks of the sequence's state. */
-static int add_missing_state(struct part *part, const struct cut_packet *c, struct cut_changes *w)
+static int add_missing_state(struct cut_part *part, const struct cut_packet *c,
+			     struct cut_changes *w)
 {
 	struct cut_sequence *s = c->seq;
-	struct view *v = view_of(part, s);
+	struct cut_view *v = cut_part_view(part, s);
 
 	if (!v)
 		return -ENOMEM;
@@ -177,7 +130,7 @@ static int add_missing_state(struct part *part, const struct cut_packet *c, stru
 
 /* Readers forget the thread of a sequence at a clear. So the clear comes in a packet of its own,
  * and the thread descriptor in the next one. */
-static int write_thread(struct parts *p, size_t i, const struct cut_packet *c,
+static int write_thread(struct parts *p, struct cut_part *part, const struct cut_packet *c,
 			struct cut_changes *w)
 {
 	const struct cut_sequence *s = c->seq;
@@ -195,7 +148,7 @@ static int write_thread(struct parts *p, size_t i, const struct cut_packet *c,
 			strbuf_add(out, s->thread.s, s->thread.len);
 		if (out->failed)
 			return -ENOMEM;
-		r = p->config->write(p->config->ctx, i, (const uint8_t *)out->s, out->len);
+		r = write_bytes(p, part, out);
 		if (r < 0)
 			return r;
 	}
@@ -214,10 +167,10 @@ static bool is_unchanged(const struct cut_packet *c, const struct cut_changes *w
 }
 
 /* Replaces values that are differences to events which the part does not have. */
-static int add_absolute_values(struct parts *p, size_t i, const struct cut_packet *c,
+static int add_absolute_values(struct parts *p, struct cut_part *part, const struct cut_packet *c,
 			       struct cut_changes *w)
 {
-	struct view *v = view_of(&p->parts[i], c->seq);
+	struct cut_view *v = cut_part_view(part, c->seq);
 	int r = v ? 0 : -ENOMEM;
 
 	strbuf_clear(&p->payload);
@@ -230,21 +183,20 @@ static int add_absolute_values(struct parts *p, size_t i, const struct cut_packe
 	return MIN(r, 0);
 }
 
-static int write_event(struct parts *p, size_t i, const struct cut_packet *c, struct cut_changes *w)
+static int write_event(struct parts *p, struct cut_part *part, const struct cut_packet *c,
+		       struct cut_changes *w)
 {
-	int r = p->parts[i].open ? 0 : open_part(p, i);
+	int r = c->seq ? add_missing_state(part, c, w) : 0;
 
-	if (r == 0 && c->seq)
-		r = add_missing_state(&p->parts[i], c, w);
 	if (r == 0 && w->clears && c->seq->thread.len)
-		r = write_thread(p, i, c, w);
+		r = write_thread(p, part, c, w);
 	if (r == 0 && c->seq && c->differences.any)
-		r = add_absolute_values(p, i, c, w);
+		r = add_absolute_values(p, part, c, w);
 	if (r < 0)
 		return r;
 	if (is_unchanged(c, w))
-		return p->config->write(p->config->ctx, i, c->data, c->len);
-	return write_built(p, i, c, w);
+		return p->config->write(p->config->ctx, part->number, c->data, c->len);
+	return write_built(p, part, c, w);
 }
 
 /* ---- what all parts have ---- */
@@ -261,9 +213,10 @@ static int state_key(const struct cut_packet *c, const struct pb_field *payload,
 	return ret->failed ? -ENOMEM : 0;
 }
 
-/* Adds a packet to the state and, if it is new there, to the open parts from `first` on. */
+/* Adds a packet to the state and, if it is new there, to the parts so far that end at `from` or
+ * later. */
 static int add_to_all(struct parts *p, const struct cut_packet *c, const struct pb_field *key_of,
-		      const struct cut_changes *w, size_t first)
+		      const struct cut_changes *w, int64_t from)
 {
 	struct strbuf key = {0};
 	int r = state_key(c, key_of, &key);
@@ -273,12 +226,9 @@ static int add_to_all(struct parts *p, const struct cut_packet *c, const struct 
 	if (r == 0)
 		r = cut_state_add(&p->state, c->ts, key.s, key.len, p->out.s, p->out.len);
 	strbuf_deinit(&key);
-	for (size_t i = first; r > 0 && i < p->config->n_ranges; i++) {
-		int written = 0;
+	for (size_t i = cut_part_place(&p->all, from); r > 0 && i < p->all.n; i++) {
+		int written = write_bytes(p, p->all.of[i], &p->out);
 
-		if (p->parts[i].open)
-			written = p->config->write(p->config->ctx, i, (const uint8_t *)p->out.s,
-						   p->out.len);
 		if (written < 0)
 			r = written;
 	}
@@ -289,7 +239,7 @@ static int on_state(struct parts *p, const struct cut_packet *c)
 {
 	const struct cut_changes w = {.stateless = true, .follows = true};
 
-	return add_to_all(p, c, &c->p.payload, &w, 0);
+	return add_to_all(p, c, &c->p.payload, &w, INT64_MIN);
 }
 
 /* linux.process_stats reads /proc a while after the first event of a process. */
@@ -301,16 +251,14 @@ static int on_state(struct parts *p, const struct cut_packet *c)
  */
 static int on_process_tree(struct parts *p, const struct cut_packet *c)
 {
-	size_t first = 0;
 	const uint8_t *at = c->p.payload.data;
 	struct pb_field f;
 	struct pb_dec d;
+	int64_t from;
 	int r = 0;
 
-	while (first < p->config->n_ranges &&
-	       p->config->ranges[first].to < INT64_MAX - NAMES_COME_LATE_NS &&
-	       p->config->ranges[first].to + NAMES_COME_LATE_NS <= c->ts)
-		first++;
+	if (__builtin_sub_overflow(c->ts, NAMES_COME_LATE_NS, &from))
+		from = INT64_MIN;
 	pb_dec_init(&d, c->p.payload.data, c->p.payload.len);
 	while (r == 0 && pb_dec_next(&d, &f)) {
 		struct strbuf entry = {0};
@@ -324,7 +272,7 @@ static int on_process_tree(struct parts *p, const struct cut_packet *c)
 		strbuf_add(&entry, at, (size_t)(d.cur - at));
 		at = d.cur;
 		if (f.data)
-			r = entry.failed ? -ENOMEM : add_to_all(p, c, &f, &w, first);
+			r = entry.failed ? -ENOMEM : add_to_all(p, c, &f, &w, from);
 		strbuf_deinit(&entry);
 	}
 	return r;
@@ -334,16 +282,15 @@ static int on_process_tree(struct parts *p, const struct cut_packet *c)
 static int on_snapshot(struct parts *p, const struct cut_packet *c)
 {
 	const struct cut_changes w = {.stateless = true, .follows = true};
-	size_t own = part_of(p, c->ts);
-	int r = 0;
+	struct cut_part *part = NULL;
+	int r;
 
-	if (!p->last_snapshot.len) {
+	if (!p->last_snapshot.len)
 		r = on_state(p, c);
-	} else if (own < p->config->n_ranges) {
-		r = p->parts[own].open ? 0 : open_part(p, own);
-		if (r == 0)
-			r = write_built(p, own, c, &w);
-	}
+	else
+		r = part_of(p, c->ts, &part);
+	if (r == 0 && part)
+		r = write_built(p, part, c, &w);
 	if (r == 0)
 		r = cut_changes_build(c, &w, &p->last_snapshot);
 	return r;
@@ -356,7 +303,7 @@ static int note_descriptor(void *ctx, const uint8_t *field, size_t len)
 	return cut_state_add(ctx, 0, field, len, field, len);
 }
 
-static int add_descriptors(struct parts *p, struct part *part, const struct cut_machine *m,
+static int add_descriptors(struct parts *p, struct cut_part *part, const struct cut_machine *m,
 			   struct strbuf *payload)
 {
 	size_t i = machine_number(p, m), len;
@@ -374,7 +321,7 @@ static int add_descriptors(struct parts *p, struct part *part, const struct cut_
  * time from which on all CPUs of the trace have data; a later one has the end of the bundle before.
  */
 static uint64_t previous_end(const struct parts *p, const struct cut_bundle *b,
-			     const struct cpu_view *cpu, bool leads)
+			     const struct cut_cpu_view *cpu, bool leads)
 {
 	const struct cut_machine *known =
 		cut_reader_machine(&p->overview->reader, b->packet->m->id);
@@ -386,46 +333,99 @@ static uint64_t previous_end(const struct parts *p, const struct cut_bundle *b,
 	return cpu->last;
 }
 
-static int write_piece(struct parts *p, const struct cut_bundle *b, size_t i, bool leads,
-		       bool whole)
+static int write_piece(struct parts *p, const struct cut_bundle *b, struct cut_part *part,
+		       struct cut_piece *piece)
 {
-	struct part *part = &p->parts[i];
-	struct cpu_view *cpu = cpu_view_of(p, part, b->packet->m, b->cpu);
+	struct cut_cpu_view *cpu = cut_part_cpu(part, machine_number(p, b->packet->m), b->cpu);
 	struct cut_changes w = {
 		.payload_field = PB_TRACE_PACKET_FTRACE_EVENTS,
 		.payload = &p->payload,
-		.follows = !leads,
-	};
-	struct cut_piece piece = {
-		.from = whole ? INT64_MIN : p->config->ranges[i].from,
-		.to = whole ? INT64_MAX : p->config->ranges[i].to,
-		.leads = leads,
+		.follows = !piece->leads,
 	};
 	int r;
 
 	if (!cpu)
 		return -ENOMEM;
-	piece.seeded = cpu->had_columns;
-	piece.previous_end = previous_end(p, b, cpu, leads);
+	piece->seeded = cpu->had_columns;
+	piece->previous_end = previous_end(p, b, cpu, piece->leads);
 	strbuf_clear(&p->payload);
-	r = cut_bundle_build(b, &piece, &p->payload);
+	r = cut_bundle_build(b, piece, &p->payload);
 	if (r == 0)
 		r = add_descriptors(p, part, b->packet->m, &p->payload);
 	if (r == 0)
-		r = write_event(p, i, b->packet, &w);
+		r = write_event(p, part, b->packet, &w);
 	cpu->had_bundle = true;
-	cpu->had_columns |= piece.has_columns;
-	cpu->last = MAX(cpu->last, piece.last);
+	cpu->had_columns |= piece->has_columns;
+	cpu->last = MAX(cpu->last, piece->written_last);
 	return r;
 }
 
-/* Events outside of all parts are dropped. A bundle that has no event, only marks of losses, goes
- * to the part of its packet's time. */
+/* Notes the part of an event's time. */
+static void touch_part(void *ctx, int64_t ts)
+{
+	struct parts *p = ctx;
+	struct cut_part *part;
+
+	if (p->touch_error || cut_part_find(&p->touched, ts))
+		return;
+	p->touch_error = part_of(p, ts, &part);
+	if (!p->touch_error && part)
+		p->touch_error = cut_part_add(&p->touched, part);
+}
+
+/* Writes a piece of the bundle to each part that has an event of it. */
+static int write_pieces(struct parts *p, const struct cut_bundle *b)
+{
+	bool leads;
+	int r;
+
+	p->touched.n = 0;
+	p->touch_error = 0;
+	cut_bundle_each(b, touch_part, p);
+	r = p->touch_error;
+	/* If the bundle begins outside of the parts, so do the losses before it. */
+	leads = p->touched.n && b->first >= p->touched.of[0]->range.first;
+	for (size_t i = 0; r == 0 && i < p->touched.n; i++) {
+		const struct cut_range *range = &p->touched.of[i]->range;
+		struct cut_piece piece = {
+			.first = range->first,
+			.last = range->last,
+			.lost_first = i	      ? p->touched.of[i - 1]->range.last + 1
+				      : leads ? INT64_MIN
+					      : range->first,
+			.lost_last = b->last <= range->last ? INT64_MAX : range->last,
+			.leads = leads && i == 0,
+		};
+
+		r = write_piece(p, b, p->touched.of[i], &piece);
+	}
+	return r;
+}
+
+/* Writes the bundle to the part of its packet's time: it has no event, only marks of losses, or no
+ * CPU. */
+static int write_bundle_whole(struct parts *p, const struct cut_bundle *b)
+{
+	struct cut_piece piece = {
+		.first = INT64_MIN,
+		.last = INT64_MAX,
+		.lost_first = INT64_MIN,
+		.lost_last = INT64_MAX,
+		.leads = true,
+	};
+	struct cut_part *part;
+	int r = part_of(p, b->any ? b->first : b->packet->ts, &part);
+
+	if (r < 0 || !part)
+		return r;
+	return b->state ? write_piece(p, b, part, &piece)
+			: write_event(p, part, b->packet, &(struct cut_changes){0});
+}
+
+/* Events outside of all parts are dropped. */
 static int on_bundle(struct parts *p, const struct cut_packet *c)
 {
-	size_t n = p->config->n_ranges, first, last;
 	struct cut_bundle b;
-	bool leads = true;
 	int r = 0;
 
 	cut_bundle_read(&p->reader, c, &b);
@@ -436,23 +436,7 @@ static int on_bundle(struct parts *p, const struct cut_packet *c)
 					   &p->descriptors[machine_number(p, c->m)]);
 	if (r < 0)
 		return r;
-	first = part_of(p, b.any ? b.first : c->ts);
-	last = b.any ? part_of(p, b.last) : first;
-	if (!b.state)
-		return first < n ? write_event(p, first, c, &(struct cut_changes){0}) : 0;
-	if (b.any && first == n) {
-		/* The bundle begins outside of the parts, and so do the losses before it. */
-		leads = false;
-		for (first = 0; first < n && p->config->ranges[first].to <= b.first;)
-			first++;
-	}
-	for (size_t i = first; r == 0 && i < n && (i <= last || last == n); i++) {
-		if (b.any &&
-		    (b.last < p->config->ranges[i].from || b.first >= p->config->ranges[i].to))
-			break;
-		r = write_piece(p, &b, i, leads, !b.any);
-		leads = false;
-	}
+	r = b.any && b.state ? write_pieces(p, &b) : write_bundle_whole(p, &b);
 	cut_bundle_finish(&b);
 	return r;
 }
@@ -478,10 +462,11 @@ static bool put_head(const struct cut_packet *c, int64_t ts, struct strbuf *out)
 
 /* Writes, after the first value of a counter in a part, the value that the counter had when the
  * part begins. Readers sort both by time. */
-static int write_values_before(struct parts *p, size_t i, const struct cut_packet *c)
+static int write_values_before(struct parts *p, const struct cut_part *part,
+			       const struct cut_packet *c)
 {
 	const struct cut_differences *d = &c->differences;
-	int64_t from = p->config->ranges[i].from;
+	int64_t from = part->range.first;
 	int r = 0;
 
 	for (size_t k = 0; r == 0 && c->ts > from && k < d->n_values; k++) {
@@ -493,21 +478,20 @@ static int write_values_before(struct parts *p, size_t i, const struct cut_packe
 		cut_put_bytes(&p->out, PB_TRACE_PACKET_TRACK_EVENT, p->payload.s, p->payload.len);
 		if (p->out.failed || p->payload.failed)
 			return -ENOMEM;
-		r = p->config->write(p->config->ctx, i, (const uint8_t *)p->out.s, p->out.len);
+		r = write_bytes(p, part, &p->out);
 	}
 	return r;
 }
 
 static int on_event(struct parts *p, const struct cut_packet *c)
 {
-	size_t part = part_of(p, c->ts);
-	int r = 0;
+	struct cut_part *part;
+	int r = part_of(p, c->ts, &part);
 
-	if (part < p->config->n_ranges) {
+	if (r == 0 && part)
 		r = write_event(p, part, c, &(struct cut_changes){0});
-		if (r == 0)
-			r = write_values_before(p, part, c);
-	}
+	if (r == 0 && part)
+		r = write_values_before(p, part, c);
 	cut_differences_note(&c->differences, c->ts);
 	return r;
 }
@@ -535,14 +519,10 @@ static int on_packet(void *ctx, const struct cut_packet *c)
 
 static void deinit(struct parts *p)
 {
-	for (size_t i = 0; p->parts && i < p->config->n_ranges; i++) {
-		for (size_t v = 0; v < p->parts[i].n_views; v++)
-			cut_sums_clear(&p->parts[i].views[v].sums);
-		free(p->parts[i].views);
-		for (size_t m = 0; m < CUT_MACHINES_MAX; m++)
-			free(p->parts[i].cpus[m].of);
-	}
-	free(p->parts);
+	for (size_t i = 0; i < p->all.n; i++)
+		cut_part_free(p->all.of[i]);
+	free(p->all.of);
+	free(p->touched.of);
 	cut_state_deinit(&p->state);
 	for (size_t m = 0; m < CUT_MACHINES_MAX; m++)
 		cut_state_deinit(&p->descriptors[m]);
@@ -556,19 +536,17 @@ int cut_parts_write(struct cut_overview *o, const uint8_t *data, size_t len, boo
 		    const struct cut_parts_config *config, struct cut_result *ret)
 {
 	struct parts *p = calloc(1, sizeof(*p));
-	int r = -ENOMEM;
+	int r;
 
 	if (!p)
-		return r;
+		return -ENOMEM;
 	p->overview = o;
 	p->config = config;
-	p->parts = calloc(config->n_ranges, sizeof(*p->parts));
 	cut_reader_init(&p->reader);
 	p->reader.on_packet = on_packet;
 	p->reader.ctx = p;
 	p->reader.whole = &o->reader;
-	if (p->parts)
-		r = cut_reader_run(&p->reader, data, len, mapped);
+	r = cut_reader_run(&p->reader, data, len, mapped);
 	*ret = (struct cut_result){
 		.cut_off = p->reader.cut_off,
 		.undecodable = p->reader.undecodable,

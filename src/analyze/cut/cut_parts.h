@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "analyze/cut/cut_overview.h"
+#include "analyze/cut/cut_part.h"
 #include "base/core/err.h"
 
 /*
@@ -14,16 +15,15 @@
  * compressed.
  */
 
-/* The parts ascend and do not overlap: events with from <= time < to, in the trace's clock. */
-struct cut_range {
-	int64_t from, to;
-};
-
 struct cut_parts_config {
-	const struct cut_range *ranges; /* borrowed */
-	size_t n_ranges;
-	/* Writes a packet (borrowed) of a part. Called in the order of the file, and not for a part
-	 * without packets of its time. Returns 0 or -errno, which ends cut_parts_write(). */
+	/* Sets the range of the part that has a time, and its number. Returns false if no part has
+	 * it. */
+	bool (*range_of)(void *ctx, int64_t ts, struct cut_range *ret, uint64_t *ret_number);
+	/* Begins the part with this number: it has a packet of its time. The parts count from 0 in
+	 * the order of these calls. */
+	int (*open)(void *ctx, uint64_t number);
+	/* Writes a packet (borrowed) of a part. Called in the order of the file. Both return 0 or
+	 * -errno, which ends cut_parts_write(). */
 	int (*write)(void *ctx, size_t part, const uint8_t *packet, size_t len);
 	void *ctx;
 };
@@ -34,6 +34,6 @@ struct cut_result {
 };
 
 /* o: of the first pass over the same bytes. Returns 0; -EFBIG if the state of the trace is too
- * large; -ENOMEM; or what write returned. */
+ * large; -ENOMEM; or what open or write returned. */
 int cut_parts_write(struct cut_overview *o, const uint8_t *data, size_t len, bool mapped,
 		    const struct cut_parts_config *config, struct cut_result *ret);

@@ -136,54 +136,80 @@ static int parse(int argc, char **argv, struct cut_options *o, struct err_text *
 
 /* ---- the parts' times ---- */
 
-struct ranges {
-	struct cut_range *list; /* owned */
+/* Parts of the same length (every), or those that begin at some times: the first begins with the
+ * trace. */
+struct plan {
+	const struct cut_options *o; /* borrowed */
+	int64_t start, end; /* of the events */
+	int64_t first, last; /* of the only part, for cut */
+	int64_t *begins; /* owned; of all parts but the first, for a size */
 	size_t n, cap;
 };
 
-static int add_range(struct ranges *r, int64_t from, int64_t to, struct err_text *e)
+static bool range_every(const struct plan *p, int64_t ts, struct cut_range *ret,
+			uint64_t *ret_number)
 {
-	if (r->n == PARTS_MAX)
-		return err_set(e, -EINVAL, "that would be more than %d files; take larger parts",
-			       PARTS_MAX);
-	if (array_reserve(&r->list, &r->cap, r->n + 1, sizeof(*r->list)))
-		return err_set(e, -ENOMEM, "no memory");
-	r->list[r->n++] = (struct cut_range){.from = from, .to = to};
-	return 0;
+	int64_t every = p->o->every, most = (p->end - p->start) / every;
+	int64_t number = ts <= p->start ? 0 : MIN((ts - p->start) / every, most);
+
+	*ret_number = (uint64_t)number;
+	ret->first = number ? p->start + number * every : INT64_MIN;
+	ret->last = number < most ? p->start + (number + 1) * every - 1 : INT64_MAX;
+	return true;
 }
 
-static int ranges_every(const struct cut_overview *v, int64_t every, struct ranges *ret,
-			struct err_text *e)
+static bool range_of_begins(const struct plan *p, int64_t ts, struct cut_range *ret,
+			    uint64_t *ret_number)
 {
-	int64_t from = v->start;
-	int r = 0;
+	size_t lo = 0, hi = p->n;
 
-	for (; r == 0 && v->end - from >= every; from += every)
-		r = add_range(ret, from, from + every, e);
-	return r < 0 ? r : add_range(ret, from, INT64_MAX, e);
+	while (lo < hi) {
+		size_t mid = (lo + hi) / 2;
+
+		if (p->begins[mid] <= ts)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	*ret_number = lo;
+	ret->first = lo ? p->begins[lo - 1] : INT64_MIN;
+	ret->last = lo < p->n ? p->begins[lo] - 1 : INT64_MAX;
+	return true;
+}
+
+static bool plan_range(const struct plan *p, int64_t ts, struct cut_range *ret,
+		       uint64_t *ret_number)
+{
+	if (p->o->every)
+		return range_every(p, ts, ret, ret_number);
+	if (p->o->size)
+		return range_of_begins(p, ts, ret, ret_number);
+	*ret = (struct cut_range){.first = p->first, .last = p->last};
+	*ret_number = 0;
+	return ts >= p->first && ts <= p->last;
 }
 
 /* Each part has the state of the whole trace as well. */
-static int ranges_of_size(const struct cut_overview *v, uint64_t size, struct ranges *ret,
-			  struct err_text *e)
+static int plan_sizes(struct plan *p, const struct cut_overview *v, struct err_text *e)
 {
-	uint64_t room = size > 2 * v->state_bytes ? size - v->state_bytes : size / 2, sum = 0;
+	uint64_t size = p->o->size, sum = 0;
+	uint64_t room = size > 2 * v->state_bytes ? size - v->state_bytes : size / 2;
 	int64_t from = v->start;
-	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < CUT_BUCKETS; i++) {
+	for (size_t i = 0; i < CUT_BUCKETS; i++) {
 		int64_t at;
 
 		if (__builtin_mul_overflow(v->base + (int64_t)i, v->width, &at))
 			break;
 		if (sum && sum + v->bytes[i] > room && at > from && at <= v->end) {
-			r = add_range(ret, from, at, e);
-			from = at;
+			if (array_reserve(&p->begins, &p->cap, p->n + 1, sizeof(*p->begins)))
+				return err_set(e, -ENOMEM, "no memory");
+			p->begins[p->n++] = from = at;
 			sum = 0;
 		}
 		sum += v->bytes[i];
 	}
-	return r < 0 ? r : add_range(ret, from, INT64_MAX, e);
+	return 0;
 }
 
 /* Returns the time so many ns after the trace's start; never later than INT64_MAX. */
@@ -194,40 +220,39 @@ static int64_t time_after(const struct cut_overview *v, int64_t ns)
 	return __builtin_add_overflow(v->start, ns, &ts) ? INT64_MAX : ts;
 }
 
-static int make_ranges(const struct cut_options *o, const struct cut_overview *v,
-		       struct ranges *ret, struct err_text *e)
+static int make_plan(const struct cut_options *o, const struct cut_overview *v, struct plan *ret,
+		     struct err_text *e)
 {
-	int r;
-
-	if (!o->is_split) {
-		if (o->from > v->end - v->start)
-			return err_set(e, -EINVAL,
-				       "--from is behind the end of the trace: it has %.3f s",
-				       (double)(v->end - v->start) / 1e9);
-		return add_range(ret, o->from > 0 ? time_after(v, o->from) : INT64_MIN,
-				 o->to >= 0 ? time_after(v, o->to) : INT64_MAX, e);
-	}
-	r = o->every ? ranges_every(v, o->every, ret, e) : ranges_of_size(v, o->size, ret, e);
-	if (r == 0)
-		ret->list[0].from = INT64_MIN;
-	return r;
+	*ret = (struct plan){.o = o, .start = v->start, .end = v->end};
+	if (o->is_split)
+		return o->size ? plan_sizes(ret, v, e) : 0;
+	if (o->from > v->end - v->start)
+		return err_set(e, -EINVAL, "--from is behind the end of the trace: it has %.3f s",
+			       (double)(v->end - v->start) / 1e9);
+	ret->first = o->from > 0 ? time_after(v, o->from) : INT64_MIN;
+	ret->last = o->to >= 0 && o->to <= v->end - v->start ? v->start + o->to - 1 : INT64_MAX;
+	return 0;
 }
 
 /* ---- the files ---- */
 
 struct out_file {
 	char *path; /* owned */
-	struct trace_file *file; /* owned; NULL: no packet yet */
+	struct trace_file *file; /* owned */
+	uint64_t number;
 };
 
+/* The parts that have packets, in the order of their first packets until they are saved. */
 struct outputs {
+	const struct cut_options *o; /* borrowed */
+	struct plan plan; /* owned */
 	struct out_file *of; /* owned */
-	size_t n;
+	size_t n, cap;
 	struct err_text *e;
 };
 
 /* "trace.pftrace" splits into "trace.000.pftrace". */
-static char *part_path(const struct cut_options *o, size_t i)
+static char *part_path(const struct cut_options *o, uint64_t number)
 {
 	const char *name = o->out ? o->out : o->file;
 	const char *slash = strrchr(name, '/'), *dot = strrchr(name, '.');
@@ -237,29 +262,39 @@ static char *part_path(const struct cut_options *o, size_t i)
 
 	if (!o->is_split)
 		return strdup(o->out);
-	return asprintf(&path, "%.*s.%03zu.pftrace", (int)len, name, i) < 0 ? NULL : path;
+	return asprintf(&path, "%.*s.%03" PRIu64 ".pftrace", (int)len, name, number) < 0 ? NULL
+											 : path;
 }
 
-static int name_outputs(const struct cut_options *o, struct outputs *out, size_t n)
+static bool range_of(void *ctx, int64_t ts, struct cut_range *ret, uint64_t *ret_number)
 {
+	const struct outputs *out = ctx;
+
+	return plan_range(&out->plan, ts, ret, ret_number);
+}
+
+static int open_part(void *ctx, uint64_t number)
+{
+	struct outputs *out = ctx;
+	struct out_file *f;
 	struct stat st;
 
-	out->of = calloc(n, sizeof(*out->of));
-	if (!out->of)
+	if (out->n == PARTS_MAX)
+		return err_set(out->e, -EINVAL,
+			       "that would be more than %d files; take larger parts", PARTS_MAX);
+	if (array_reserve(&out->of, &out->cap, out->n + 1, sizeof(*out->of)))
 		return err_set(out->e, -ENOMEM, "no memory");
-	out->n = n;
-	for (size_t i = 0; i < n; i++) {
-		out->of[i].path = part_path(o, i);
-		if (!out->of[i].path)
-			return err_set(out->e, -ENOMEM, "no memory");
-		if (!o->force && strcmp(out->of[i].path, "-") != 0 &&
-		    stat(out->of[i].path, &st) == 0 && S_ISREG(st.st_mode))
-			return err_set(out->e, -EEXIST,
-				       "%s exists already; replace it with --force, or choose "
-				       "another name with -o",
-				       out->of[i].path);
-	}
-	return 0;
+	f = &out->of[out->n++];
+	*f = (struct out_file){.number = number, .path = part_path(out->o, number)};
+	if (!f->path)
+		return err_set(out->e, -ENOMEM, "no memory");
+	if (!out->o->force && strcmp(f->path, "-") != 0 && stat(f->path, &st) == 0 &&
+	    S_ISREG(st.st_mode))
+		return err_set(out->e, -EEXIST,
+			       "%s exists already; replace it with --force, or choose another name "
+			       "with -o",
+			       f->path);
+	return trace_file_open(f->path, out->e, &f->file);
 }
 
 static int refuse_to_write(const char *path, int r, struct err_text *e)
@@ -272,12 +307,16 @@ static int write_packet(void *ctx, size_t part, const uint8_t *packet, size_t le
 {
 	struct outputs *out = ctx;
 	struct out_file *f = &out->of[part];
-	int r = f->file ? 0 : trace_file_open(f->path, out->e, &f->file);
+	int r = trace_file_packet(f->file, packet, len);
 
-	if (r < 0)
-		return r;
-	r = trace_file_packet(f->file, packet, len);
 	return r < 0 ? refuse_to_write(f->path, r, out->e) : 0;
+}
+
+static int by_number(const void *a, const void *b)
+{
+	const struct out_file *x = a, *y = b;
+
+	return (x->number > y->number) - (x->number < y->number);
 }
 
 static int save(struct outputs *out)
@@ -285,15 +324,14 @@ static int save(struct outputs *out)
 	char size[32];
 	int r = 0;
 
+	qsort(out->of, out->n, sizeof(*out->of), by_number);
 	/* No part gets its name if one cannot be written. */
 	for (size_t i = 0; r == 0 && i < out->n; i++) {
-		r = out->of[i].file ? trace_file_flush(out->of[i].file) : 0;
+		r = trace_file_flush(out->of[i].file);
 		if (r < 0)
 			return refuse_to_write(out->of[i].path, r, out->e);
 	}
 	for (size_t i = 0; r == 0 && i < out->n; i++) {
-		if (!out->of[i].file)
-			continue;
 		r = trace_file_save(out->of[i].file, out->e);
 		if (r == 0 && strcmp(out->of[i].path, "-") != 0)
 			printf("%s  %s\n", out->of[i].path,
@@ -309,6 +347,7 @@ static void outputs_deinit(struct outputs *out)
 		free(out->of[i].path);
 	}
 	free(out->of);
+	free(out->plan.begins);
 }
 
 /* ---- the trace ---- */
@@ -355,45 +394,39 @@ static void warn(const char *path, const struct cut_result *r)
 		log_warn("%s: %" PRIu64 " packets are not valid protobuf; no part has them", path,
 			 r->undecodable);
 	if (r->not_unpacked)
-		log_warn("%s: %" PRIu64 " compressed packets cannot be unpacked; no part has them",
+		log_warn("%s: %" PRIu64 " compressed packets cannot be unpacked to their end; no "
+			 "part has what is missing of them",
 			 path, r->not_unpacked);
 }
 
-static int write_parts(const struct cut_options *o, const struct input *in, struct cut_overview *v,
-		       const struct ranges *ranges, struct err_text *e)
+/* Writes the parts of out->plan. */
+static int write_parts(const struct input *in, struct cut_overview *v, struct outputs *out)
 {
-	struct outputs out = {.e = e};
 	const struct cut_parts_config config = {
-		.ranges = ranges->list,
-		.n_ranges = ranges->n,
+		.range_of = range_of,
+		.open = open_part,
 		.write = write_packet,
-		.ctx = &out,
+		.ctx = out,
 	};
 	struct cut_result result;
-	int r = name_outputs(o, &out, ranges->n);
+	int r;
 
-	if (r == 0) {
-		fs_raise_file_limit((unsigned)ranges->n + 64);
-		e->text[0] = '\0';
-		r = cut_parts_write(v, in->data, in->len, true, &config, &result);
-		if (r < 0 && !e->text[0])
-			explain(o->file, r, e);
-	}
-	if (r == 0) {
-		warn(o->file, &result);
-		r = o->is_split || out.of[0].file
-			    ? save(&out)
-			    : err_set(e, -ENODATA, "%s has no events between --from and --to",
-				      o->file);
-	}
-	outputs_deinit(&out);
-	return r;
+	fs_raise_file_limit(PARTS_MAX + 64);
+	out->e->text[0] = '\0';
+	r = cut_parts_write(v, in->data, in->len, true, &config, &result);
+	if (r < 0)
+		return out->e->text[0] ? r : explain(out->o->file, r, out->e);
+	warn(out->o->file, &result);
+	if (!out->n && !out->o->is_split)
+		return err_set(out->e, -ENODATA, "%s has no events between --from and --to",
+			       out->o->file);
+	return save(out);
 }
 
 static int run(const struct cut_options *o, struct err_text *e)
 {
 	struct cut_overview *v = calloc(1, sizeof(*v));
-	struct ranges ranges = {0};
+	struct outputs out = {.o = o, .e = e};
 	struct input in = {0};
 	int r = v ? map_input(o->file, &in, e) : err_set(e, -ENOMEM, "no memory");
 
@@ -409,12 +442,12 @@ static int run(const struct cut_options *o, struct err_text *e)
 	else if (cut_overview_refusal(v))
 		r = err_set(e, -EINVAL, "cannot cut %s: %s", o->file, cut_overview_refusal(v));
 	if (r == 0)
-		r = make_ranges(o, v, &ranges, e);
+		r = make_plan(o, v, &out.plan, e);
 	if (r == 0)
-		r = write_parts(o, &in, v, &ranges, e);
+		r = write_parts(&in, v, &out);
 	cut_overview_deinit(v);
 	free(v);
-	free(ranges.list);
+	outputs_deinit(&out);
 	munmap(in.data, in.len);
 	return r;
 }
