@@ -483,7 +483,8 @@ static int run(const struct report_options *o)
 	} else if (o->format == REPORT_HTML) {
 		print_limits(&p);
 		/* The last event is in the page, too. */
-		r = report_page(&p.tables, p.from, o->to >= 0 ? p.to : p.to + 1, o->out);
+		r = report_page(&p.tables, p.from, o->to >= 0 ? p.to : p.to + (p.to < INT64_MAX),
+				o->out);
 	} else {
 		r = print_to_user(&p);
 	}

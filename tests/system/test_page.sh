@@ -52,6 +52,12 @@ for trace in ring_losses generic_events; do
   "$SONDA" report --html "tests/data/traces/$trace.pftrace" -o "$TMP/page.html" 2>"$TMP/err"
   same "$trace" "tests/data/traces/$trace.pftrace" "$TMP/page.html"
 done
+for ts in 1000 2000 9223372036854775807; do
+  echo "packet { trusted_packet_sequence_id: 2 ftrace_events { cpu: 0 event { timestamp: $ts pid: 5 sched_switch {
+    prev_comm: \"a\" prev_pid: $((ts % 2 + 5)) prev_state: 1 next_comm: \"b\" next_pid: $((6 - ts % 2)) } } } }"
+done | protoc -Iprotos --encode=perfetto.protos.Trace protos/trace/trace.proto >"$TMP/last" 2>"$TMP/err"
+"$SONDA" report --html "$TMP/last" -o "$TMP/last.html" 2>"$TMP/err"
+same "a trace with an event at the last time that there is" "$TMP/last" "$TMP/last.html"
 echo before >"$TMP/kept"
 "$SONDA" report --html "$TMP/nothing" -o "$TMP/kept" >"$TMP/out" 2>&1
 [ $? = 1 ] && [ "$(<"$TMP/kept")" = before ]

@@ -156,6 +156,8 @@ static void add_bounds(struct store *s)
 
 	if (s->start_ts > s->end_ts)
 		s->start_ts = s->end_ts = 0;
+	else if (s->start_ts == s->end_ts && s->end_ts == INT64_MAX)
+		s->start_ts--;
 	else if (s->start_ts == s->end_ts)
 		s->end_ts++;
 	table_set_i64(t, BOUNDS_START, row, s->start_ts);

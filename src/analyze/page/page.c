@@ -30,8 +30,9 @@ static uint64_t rows_between(const struct store *s, int64_t from, int64_t to)
 	uint64_t n = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(tables); i++) {
-		uint32_t end = table_lower_bound(&s->tables[tables[i]], to);
-		uint32_t begin = table_lower_bound(&s->tables[tables[i]], from);
+		const struct table *t = &s->tables[tables[i]];
+		uint32_t end = to == INT64_MAX ? t->rows : table_lower_bound(t, to);
+		uint32_t begin = table_lower_bound(t, from);
 
 		n += end > begin ? end - begin : 0;
 	}
@@ -147,7 +148,9 @@ int page_write(struct store *s, const struct page_options *o, FILE *to, struct p
 	p.string_numbers = calloc(s->strings.n + 1, sizeof(*p.string_numbers));
 	if (r == 0 && !p.string_numbers)
 		r = -ENOMEM;
-	*ret = (struct page_result){.to = p.to, .left_out = rows_between(s, p.to, o->to)};
+	*ret = (struct page_result){.to = p.to};
+	if (p.to < o->to)
+		ret->left_out = rows_between(s, p.to, o->to);
 	if (r == 0)
 		r = page_put_tasks(&p);
 	if (r == 0)

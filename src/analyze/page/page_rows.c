@@ -13,7 +13,7 @@ static bool in_window(const struct page *p, const struct table *t, uint32_t row,
 {
 	int64_t ts = table_ts(t, t->def->ts, row), d, end;
 
-	if (ts >= p->to)
+	if (ts >= p->to && p->to != INT64_MAX)
 		return false;
 	if (ts >= p->from)
 		return true;
@@ -53,7 +53,8 @@ int page_rows(const struct page *p, enum store_table table, unsigned column, uin
 {
 	struct table *t = &p->store->tables[table];
 	const struct row_index *x = table_index(t, column);
-	bool whole = p->from <= p->store->start_ts && p->to > p->store->end_ts;
+	bool whole = p->from <= p->store->start_ts &&
+		     (p->to > p->store->end_ts || p->to == INT64_MAX);
 
 	*ret = (struct row_list){0};
 	if (!x)

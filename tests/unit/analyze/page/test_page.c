@@ -78,6 +78,36 @@ TEST(a_page_has_all_rows_if_they_fit)
 	store_deinit(&s);
 }
 
+TEST(a_page_has_an_event_at_the_last_time_that_there_is)
+{
+	struct page_options o = {.title = "t", .from = FIRST, .to = INT64_MAX, .max_rows = 1000};
+	struct page_result result;
+	char *text = NULL;
+	struct table *t;
+	struct store s;
+	size_t len;
+	uint32_t row;
+	FILE *f;
+
+	fill(&s);
+	t = &s.tables[TABLE_SCHED];
+	row = table_append(t);
+	table_set_ts(t, SCHED_TS, row, INT64_MAX);
+	table_set_dur(t, SCHED_DUR, row, -1);
+	table_set_u32(t, SCHED_CPU, row, 0);
+	table_set_u32(t, SCHED_UTID, row, 1);
+	table_set_u16(t, SCHED_END_STATE, row, NULL_U16);
+	s.end_ts = INT64_MAX;
+	f = open_memstream(&text, &len);
+	assert_non_null(f);
+	assert_int_equal(page_write(&s, &o, f, &result), 0);
+	fclose(f);
+	assert_int_equal(result.rows, RUNS + 1);
+	assert_int_equal(result.left_out, 0);
+	free(text);
+	store_deinit(&s);
+}
+
 TEST(a_slice_whose_end_is_out_of_range_reaches_into_the_window)
 {
 	struct page_options o = {.title = "t", .from = FIRST + EACH, .max_rows = RUNS};
