@@ -3,9 +3,11 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <string.h>
 #include <zlib.h>
 #include <zstd.h>
 
+#include "base/core/mem.h"
 #include "gen/fields.h"
 
 static void note_part(struct packet *p, const struct pb_field *f, bool (*wants)(uint32_t field))
@@ -87,7 +89,9 @@ static int add(struct strbuf *ret, const uint8_t *step, size_t n)
 	return ret->failed ? -ENOMEM : 0;
 }
 
-static int unpack_deflate(const uint8_t *data, size_t len, struct strbuf *ret)
+/* Unpacks streams up to the end of the data. *ret_whole is the length of ret after the last whole
+ * stream; 0 before the first, which the caller sets. */
+static int unpack_deflate(const uint8_t *data, size_t len, struct strbuf *ret, size_t *ret_whole)
 {
 	uint8_t step[STEP_BYTES];
 	z_stream z = {.next_in = (uint8_t *)data, .avail_in = (uInt)len};
@@ -102,6 +106,10 @@ static int unpack_deflate(const uint8_t *data, size_t len, struct strbuf *ret)
 		z.avail_out = sizeof(step);
 		status = inflate(&z, Z_NO_FLUSH);
 		r = add(ret, step, sizeof(step) - z.avail_out);
+		if (r == 0 && status == Z_STREAM_END)
+			*ret_whole = ret->len;
+		if (status == Z_STREAM_END && z.avail_in)
+			status = inflateReset(&z);
 	}
 	inflateEnd(&z);
 	if (status == Z_MEM_ERROR)
@@ -109,7 +117,8 @@ static int unpack_deflate(const uint8_t *data, size_t len, struct strbuf *ret)
 	return r < 0 || status == Z_STREAM_END ? r : -EBADMSG;
 }
 
-static int unpack_zstd(const uint8_t *data, size_t len, struct strbuf *ret)
+/* The same of zstd's frames. */
+static int unpack_zstd(const uint8_t *data, size_t len, struct strbuf *ret, size_t *ret_whole)
 {
 	uint8_t step[STEP_BYTES];
 	ZSTD_DStream *z = ZSTD_createDStream();
@@ -119,7 +128,7 @@ static int unpack_zstd(const uint8_t *data, size_t len, struct strbuf *ret)
 
 	if (!z)
 		return -ENOMEM;
-	while (r == 0 && left > 0) {
+	while (r == 0 && (left > 0 || in.pos < in.size)) {
 		ZSTD_outBuffer out = {.dst = step, .size = sizeof(step)};
 
 		left = ZSTD_decompressStream(z, &out, &in);
@@ -127,6 +136,8 @@ static int unpack_zstd(const uint8_t *data, size_t len, struct strbuf *ret)
 			r = -EBADMSG;
 		else
 			r = add(ret, step, out.pos);
+		if (r == 0 && left == 0)
+			*ret_whole = ret->len;
 	}
 	ZSTD_freeDStream(z);
 	return r;
@@ -134,7 +145,53 @@ static int unpack_zstd(const uint8_t *data, size_t len, struct strbuf *ret)
 
 int packets_unpack(uint32_t field, const uint8_t *data, size_t len, struct strbuf *ret)
 {
+	size_t whole = 0;
+	int r;
+
 	strbuf_clear(ret);
-	return field == PB_TRACE_PACKET_ZSTD_COMPRESSED_PACKETS ? unpack_zstd(data, len, ret)
-								: unpack_deflate(data, len, ret);
+	r = field == PB_TRACE_PACKET_ZSTD_COMPRESSED_PACKETS
+		    ? unpack_zstd(data, len, ret, &whole)
+		    : unpack_deflate(data, len, ret, &whole);
+	if (r != -EBADMSG || !whole)
+		return r;
+	ret->len = whole;
+	return 1;
+}
+
+/* ---- text ---- */
+
+#define HEAD_BYTES 4096u
+
+static bool is_plain(const uint8_t *head, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (head[i] == 0x7f || (head[i] < ' ' && !strchr("\t\n\r\f", head[i])) || !head[i])
+			return false;
+	return true;
+}
+
+/* The tag of Trace.packet is a line feed. */
+bool packets_begin(const uint8_t *data, size_t len, uint64_t size)
+{
+	const uint8_t *at, *end = data + len;
+	uint64_t tag, packet;
+	struct pb_field f;
+	struct pb_dec d;
+
+	at = len ? pb_get_varint(data, end, &tag) : NULL;
+	at = at && tag == (PB_TRACE_PACKET << 3 | 2) ? pb_get_varint(at, end, &packet) : NULL;
+	if (!at || packet > size - (uint64_t)(at - data))
+		return false;
+	if (packet > (uint64_t)(end - at))
+		return true;
+	pb_dec_init(&d, at, (size_t)packet);
+	while (pb_dec_next(&d, &f))
+		;
+	return pb_dec_ok(&d);
+}
+
+bool packets_are_text(const uint8_t *data, size_t len, uint64_t size)
+{
+	len = MIN(len, HEAD_BYTES);
+	return len && is_plain(data, len) && !packets_begin(data, len, size);
 }

@@ -346,10 +346,11 @@ static bool reads_payload(uint32_t field)
 }
 
 /* Scans the packets in a compressed packet; they are counted instead of it. Returns false if the
- * packet is invalid. */
+ * packet is invalid, or the end of it. */
 static bool scan_compressed(struct trace_scan *s, const struct pb_field *f, size_t packet_len)
 {
 	int r = s->is_unpacking ? -EFBIG : packets_unpack(f->id, f->data, f->len, &s->unpacked);
+	bool whole;
 
 	if (r < 0) {
 		s->compressed_packets += r != -EBADMSG;
@@ -358,9 +359,9 @@ static bool scan_compressed(struct trace_scan *s, const struct pb_field *f, size
 	s->packets--;
 	s->bytes -= packet_len;
 	s->is_unpacking = true;
-	r = trace_scan_file(s, (const uint8_t *)s->unpacked.s, s->unpacked.len);
+	whole = trace_scan_file(s, (const uint8_t *)s->unpacked.s, s->unpacked.len) == 0;
 	s->is_unpacking = false;
-	return r == 0;
+	return whole && r == 0;
 }
 
 /* Notes the time of a packet that is always stamped with CLOCK_BOOTTIME. */

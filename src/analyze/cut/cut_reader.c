@@ -289,6 +289,7 @@ static int read_all(struct cut_reader *r, const uint8_t *data, size_t len, bool 
 static int unpack(struct cut_reader *r, const struct pb_field *f)
 {
 	int result = r->unpacking ? -EBADMSG : packets_unpack(f->id, f->data, f->len, &r->unpacked);
+	bool cut_off;
 
 	if (result == -ENOMEM)
 		return result;
@@ -296,13 +297,12 @@ static int unpack(struct cut_reader *r, const struct pb_field *f)
 		r->not_unpacked++;
 		return 0;
 	}
+	cut_off = result > 0;
 	r->unpacking = true;
 	result = read_all(r, (const uint8_t *)r->unpacked.s, r->unpacked.len, false);
 	r->unpacking = false;
-	if (result != -EBADMSG)
-		return result;
-	r->not_unpacked++;
-	return 0;
+	r->not_unpacked += cut_off || result == -EBADMSG;
+	return result == -EBADMSG ? 0 : result;
 }
 
 static int read_packet(struct cut_reader *r, const uint8_t *data, size_t len)

@@ -11,7 +11,8 @@
 struct import_result {
 	bool cut_off; /* the file ends inside a packet */
 	uint64_t undecodable; /* packets with an error; the fields before the error are used */
-	uint64_t not_unpacked; /* compressed packets that are invalid, nested or too large */
+	uint64_t
+		not_unpacked; /* compressed packets that are invalid (or their ends), nested or too large */
 	const uint8_t *config; /* the first TraceConfig, valid as long as the store; NULL: none */
 	size_t config_len;
 };

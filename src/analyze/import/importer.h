@@ -107,7 +107,7 @@ struct import {
 	bool at_end; /* the file was read: no further clock snapshot will come */
 	bool compressed; /* tokens_packet() reads packets of a compressed packet */
 	uint64_t undecodable; /* packets, bundles and descriptors that cannot be decoded */
-	uint64_t not_unpacked; /* compressed packets that could not be unpacked */
+	uint64_t not_unpacked; /* compressed packets that could not be unpacked to their end */
 	struct pb_field config; /* the first TraceConfig */
 	uint32_t packet_queues[MAX_MACHINES][QUEUE_TRACK_EVENTS + 1];
 	struct task_infos infos;

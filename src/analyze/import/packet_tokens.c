@@ -96,7 +96,7 @@ static void unpack(struct import *im, const struct pb_field *f)
 	struct trace_bytes bytes;
 	struct pb_field packet;
 	struct pb_dec d;
-	int r = im->compressed ? -EBADMSG : packets_unpack(f->id, f->data, f->len, &b);
+	int r = im->compressed ? -EBADMSG : packets_unpack(f->id, f->data, f->len, &b), error;
 
 	if (r < 0) {
 		if (r == -ENOMEM)
@@ -112,9 +112,9 @@ static void unpack(struct import *im, const struct pb_field *f)
 		return;
 	/* Frees the unused capacity of the strbuf: the store keeps the bytes until it is freed. */
 	bytes.data = realloc(bytes.data, bytes.len + 1) ?: bytes.data;
-	r = store_keep(im->store, bytes);
-	if (r < 0) {
-		im->store->budget.error = r;
+	error = store_keep(im->store, bytes);
+	if (error < 0) {
+		im->store->budget.error = error;
 		return;
 	}
 	im->compressed = true;
@@ -123,7 +123,7 @@ static void unpack(struct import *im, const struct pb_field *f)
 		if (packet.id == PB_TRACE_PACKET && packet.data)
 			tokens_packet(im, packet.data, packet.len);
 	im->compressed = false;
-	im->not_unpacked += !pb_dec_ok(&d);
+	im->not_unpacked += r > 0 || !pb_dec_ok(&d);
 }
 
 /* ---- the state of the sequence ---- */

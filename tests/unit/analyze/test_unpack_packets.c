@@ -66,6 +66,82 @@ TEST(what_is_cut_off_or_something_else_is_refused)
 	strbuf_deinit(&b);
 }
 
+/* Packs texts one after the other; returns the length. */
+static size_t pack_all(uint32_t format, const char *const *texts, size_t n, uint8_t *ret)
+{
+	size_t at = 0, len;
+
+	for (size_t i = 0; i < n; i++) {
+		uint8_t *packed = pack(format, texts[i], strlen(texts[i]), &len);
+
+		memcpy(ret + at, packed, len);
+		at += len;
+		free(packed);
+	}
+	return at;
+}
+
+TEST(all_streams_of_a_packet_come_out)
+{
+	static const char *const texts[] = {"one", "", "two"};
+	struct strbuf b = {0};
+	uint8_t packed[1024];
+
+	for (size_t f = 0; f < 2; f++) {
+		size_t len = pack_all(formats[f], texts, 3, packed);
+
+		assert_int_equal(packets_unpack(formats[f], packed, len, &b), 0);
+		assert_int_equal(b.len, 6);
+		assert_memory_equal(b.s, "onetwo", 6);
+	}
+	strbuf_deinit(&b);
+}
+
+TEST(an_invalid_rest_is_reported_and_what_is_before_it_comes_out)
+{
+	static const char *const texts[] = {"some text, some text", "more of it, more of it"};
+	struct strbuf b = {0};
+	uint8_t packed[1024];
+
+	for (size_t f = 0; f < 2; f++) {
+		size_t one = pack_all(formats[f], texts, 1, packed);
+		size_t len = pack_all(formats[f], texts, 2, packed);
+
+		for (size_t cut = one + 1; cut < len; cut++) {
+			assert_int_equal(packets_unpack(formats[f], packed, cut, &b), 1);
+			assert_int_equal(b.len, 20);
+		}
+		memset(packed + one, 'x', 9);
+		assert_int_equal(packets_unpack(formats[f], packed, one + 9, &b), 1);
+		assert_int_equal(b.len, 20);
+		assert_memory_equal(b.s, texts[0], 20);
+	}
+	strbuf_deinit(&b);
+}
+
+TEST(text_may_begin_with_the_byte_of_a_packet)
+{
+	static const struct {
+		const char *data;
+		size_t len;
+		bool is_text;
+	} cases[] = {
+		{"\n", 1, true},
+		{"\n\n\n\n", 4, true},
+		{"\n{ \"traceEvents\": [] }", 22, true},
+		{"\n# tracer: nop\n", 15, true},
+		{"# tracer: nop\n", 14, true},
+		{"\n\x02P!", 4, false}, /* sequence 33 */
+		{"\n\x04P!", 4, false}, /* cut off, but no text */
+		{"", 0, false},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		assert_int_equal(packets_are_text((const uint8_t *)cases[i].data, cases[i].len,
+						  cases[i].len),
+				 cases[i].is_text);
+}
+
 /* Thirty kilobytes may be gigabytes of nothing. */
 TEST(what_grows_without_end_is_refused)
 {
