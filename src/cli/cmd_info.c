@@ -27,8 +27,12 @@ static int scan_file(struct verb_summary *s, const char *path, struct err_text *
 {
 	_cleanup_(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
 	uint64_t bytes = 0, packets = s->scan.packets;
-	int r = fd < 0 ? -errno : trace_readback_scan(fd, &s->scan, &bytes);
+	int r = fd < 0 ? -errno : 0;
 
+	if (r == 0 && trace_input_is_text(path))
+		return trace_input_refuse(path, e);
+	if (r == 0)
+		r = trace_readback_scan(fd, &s->scan, &bytes);
 	if (r == -EBADMSG && s->scan.packets == packets)
 		return trace_input_refuse(path, e);
 	if (r == -EBADMSG)

@@ -26,6 +26,7 @@ echo "$sources write_into_file: true output_path: \"relative\" duration_ms: 100"
 echo "$sources cmd_trace_start_delay { min_delay_ms: 5 }" >delay.cfg
 : >empty.cfg
 echo 'no trace' >text.pftrace
+printf '\n\n{"traceEvents":[]}\n' >blank.pftrace
 : >empty.pftrace
 mkdir folder
 gzip -c good.pftrace >good.pftrace.gz
@@ -121,6 +122,12 @@ rows <<'END'
 # files
 1 | info none.pftrace | none.pftrace: No such file
 1 | info text.pftrace | text.pftrace is text, not a Perfetto trace; to record a config: sonda record -c
+1 | info blank.pftrace | blank.pftrace is text, not a Perfetto trace: it looks like JSON, as Chrome's tracing writes it
+1 | sql blank.pftrace select(1) | blank.pftrace is text, not a Perfetto trace: it looks like JSON
+1 | report blank.pftrace | blank.pftrace is text, not a Perfetto trace: it looks like JSON
+1 | export --sqlite blank.pftrace | blank.pftrace is text, not a Perfetto trace: it looks like JSON
+1 | cut --to 1 -o x blank.pftrace | blank.pftrace is text, not a Perfetto trace: it looks like JSON
+1 | open blank.pftrace | blank.pftrace is text, not a Perfetto trace: it looks like JSON
 1 | info bytes.pftrace | bytes.pftrace is not a Perfetto trace
 1 | info good.pftrace.gz | good.pftrace.gz is compressed with gzip; run: gunzip -k good.pftrace.gz
 1 | report good.pftrace.gz | is compressed with gzip; run: gunzip -k

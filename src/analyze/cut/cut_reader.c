@@ -373,8 +373,10 @@ static int read_all(struct cut_reader *r, const uint8_t *data, size_t len, bool 
 
 int cut_reader_run(struct cut_reader *r, const uint8_t *data, size_t len, bool mapped)
 {
-	int result = len && data[0] == (PB_TRACE_PACKET << 3 | 2) ? read_all(r, data, len, mapped)
-								  : -EBADMSG;
+	int result =
+		len && data[0] == (PB_TRACE_PACKET << 3 | 2) && !packets_are_text(data, len, len)
+			? read_all(r, data, len, mapped)
+			: -EBADMSG;
 
 	/* A truncated trace is valid up to its end. */
 	if (result == -EBADMSG && r->packets) {

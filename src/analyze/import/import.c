@@ -218,7 +218,7 @@ static struct import *import_new(struct store *s)
 	return im;
 }
 
-/* Returns 0, or -EBADMSG if there are bytes but no packet in them. */
+/* Returns 0, or -EBADMSG if there are bytes but no packet in them, or text. */
 static int read_packets(struct import *im, const struct trace_bytes *bytes, bool *ret_cut_off)
 {
 	size_t released = 0;
@@ -226,6 +226,8 @@ static int read_packets(struct import *im, const struct trace_bytes *bytes, bool
 	bool found = false;
 	struct pb_dec d;
 
+	if (packets_are_text(bytes->data, bytes->len, bytes->len))
+		return -EBADMSG;
 	pb_dec_init(&d, bytes->data, bytes->len);
 	while (!im->store->budget.error && pb_dec_next(&d, &f)) {
 		if (f.id != PB_TRACE_PACKET || !f.data)

@@ -8,10 +8,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "analyze/packets.h"
 #include "base/core/mem.h"
 #include "base/text/str.h"
-#include "gen/fields.h"
-#include "wire/pb_dec.h"
 
 #define HEAD_BYTES 4096
 
@@ -40,31 +39,50 @@ static ssize_t read_head(const char *path, uint8_t *head, uint64_t *ret_size)
 
 bool trace_input_is_trace(const char *path)
 {
-	uint64_t tag, len, size;
 	uint8_t head[HEAD_BYTES];
+	uint64_t size;
 	ssize_t n = read_head(path, head, &size);
-	const uint8_t *at, *end = head + MAX(n, 0);
-	struct pb_field f;
-	struct pb_dec d;
 
-	at = n > 0 ? pb_get_varint(head, end, &tag) : NULL;
-	at = at && tag == (PB_TRACE_PACKET << 3 | 2) ? pb_get_varint(at, end, &len) : NULL;
-	if (!at || len > size - (uint64_t)(at - head))
-		return false;
-	if (len > (uint64_t)(end - at))
-		return true;
-	pb_dec_init(&d, at, (size_t)len);
-	while (pb_dec_next(&d, &f))
-		;
-	return pb_dec_ok(&d);
+	return n > 0 && packets_begin(head, (size_t)n, size);
 }
 
-static bool is_text(const uint8_t *head, size_t n)
+bool trace_input_is_text(const char *path)
 {
-	for (size_t i = 0; i < n; i++)
-		if (head[i] == 0x7f || (head[i] < ' ' && !strchr("\t\n\r\f", head[i])) || !head[i])
-			return false;
-	return true;
+	uint8_t head[HEAD_BYTES];
+	uint64_t size;
+	ssize_t n = read_head(path, head, &size);
+
+	return n > 0 && packets_are_text(head, (size_t)n, size);
+}
+
+/* Other formats of traces, by the begin of the text after its blanks. */
+static const struct text_format {
+	const char *begin, *what;
+} text_formats[] = {
+	{"{", "JSON, as Chrome's tracing writes it; to see it: https://ui.perfetto.dev"},
+	{"[", "JSON, as Chrome's tracing writes it; to see it: https://ui.perfetto.dev"},
+	{"<", "HTML, as systrace writes it; to see it, open it in a browser"},
+	{"# tracer:", "the text of ftrace or systrace; to see it: https://ui.perfetto.dev"},
+	{"TRACE:", "the text of systrace; to see it: https://ui.perfetto.dev"},
+};
+
+static int refuse_text(const char *path, const uint8_t *head, size_t n, struct err_text *e)
+{
+	size_t at = 0;
+
+	while (at < n && strchr(" \t\r\n\f", head[at]))
+		at++;
+	for (size_t i = 0; i < ARRAY_SIZE(text_formats); i++) {
+		const struct text_format *t = &text_formats[i];
+
+		if (n - at >= strlen(t->begin) && !memcmp(head + at, t->begin, strlen(t->begin)))
+			return err_set(e, -EBADMSG,
+				       "%s is text, not a Perfetto trace: it looks like %s", path,
+				       t->what);
+	}
+	return err_set(e, -EBADMSG,
+		       "%s is text, not a Perfetto trace; to record a config: sonda record -c FILE",
+		       path);
 }
 
 int trace_input_refuse(const char *path, struct err_text *e)
@@ -82,11 +100,8 @@ int trace_input_refuse(const char *path, struct err_text *e)
 			return err_set(e, -EBADMSG, "%s is compressed with %s; run: %s %s", path,
 				       c->name, c->unpack, path);
 	}
-	if (n > 0 && is_text(head, (size_t)n))
-		return err_set(e, -EBADMSG,
-			       "%s is text, not a Perfetto trace; to record a config: sonda record "
-			       "-c FILE",
-			       path);
+	if (n > 0 && packets_are_text(head, (size_t)n, size))
+		return refuse_text(path, head, (size_t)n, e);
 	return err_set(e, -EBADMSG, "%s is not a Perfetto trace", path);
 }
 

@@ -12,6 +12,10 @@
  * it ends within the first 4 KiB of the file. */
 bool trace_input_is_trace(const char *path);
 
+/* Returns true if the file is text: no trace, though a trace may begin with the byte of an empty
+ * line. */
+bool trace_input_is_text(const char *path);
+
 /* Sets e to what the file at path is instead of a trace: empty, compressed, text. Returns
  * -EBADMSG. */
 int trace_input_refuse(const char *path, struct err_text *e);

@@ -34,6 +34,14 @@ DIR_TEST(names_what_is_no_trace)
 		{"buffers {\r\n\tsize_kb: 1 }\n", 24,
 		 " is text, not a Perfetto trace; to record a "},
 		{"text\0", 5, " is not a Perfetto trace"},
+		{"\n\nbuffers {", 11, " is text, not a Perfetto trace; to record a "},
+		{"\n{\"traceEvents\":[]}", 19,
+		 " is text, not a Perfetto trace: it looks like JSON, as Chrome's"},
+		{"[{\"ph\":\"X\"}]", 12, " is text, not a Perfetto trace: it looks like JSON"},
+		{"\n# tracer: nop\n", 15,
+		 " is text, not a Perfetto trace: it looks like the text of ftrace or systrace"},
+		{"<!DOCTYPE html>", 15,
+		 " is text, not a Perfetto trace: it looks like HTML, as systrace"},
 		{"\xff\xfe", 2, " is text, not"}, /* not ASCII, but no control character */
 	};
 	struct err_text e;
