@@ -6,7 +6,8 @@
 #	fields    {1, 's', "prev_comm"},            all fields of all events, an event's together
 #	events    [4] = {"sched_switch", 17, 7},    by the event's number: its name, first field, number of fields
 #
-# Types: s(tring), i(nt), u(nsigned), r(eal), b(ool). Fields that are messages are left out.
+# Types: s(tring), i(nt), u(nsigned), r(eal), b(ool). Fields that are messages are left out, and so are extensions of
+# sonda (from 2000 on), which are not arguments of the event.
 
 BEGIN {
 	split("string bytes", a, " "); for (i in a) type["" a[i]] = "s"
@@ -53,7 +54,7 @@ END {
 		for (i = 0; i < n_fields[m]; i++) {
 			t = field_type[m, i]
 			c = t in type ? type[t] : t in is_enum ? "i" : ""
-			if (c == "")
+			if (c == "" || field_number[m, i] >= 2000)
 				continue
 			if (list == "fields")
 				printf "{%d, '%s', \"%s\"},\n", field_number[m, i], c, field_name[m, i]

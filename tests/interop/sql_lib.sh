@@ -25,7 +25,7 @@ kernel_tables=(
   "select id, ts, dur, cpu, utid, end_state, priority, ucpu, ts_end from sched order by id"
   "select id, ts, dur, cpu, utid, state, io_wait, blocked_function, waker_utid, waker_id, irq_context, ucpu
    from thread_state order by id"
-  "select * from spurious_sched_wakeup order by id"
+  "select id, ts, thread_state_id, irq_context, utid, waker_utid from spurious_sched_wakeup order by id"
   "select utid, tid, name, start_ts, end_ts, upid, is_main_thread, is_idle, machine_id from thread order by utid"
   "select upid, pid, name, start_ts, end_ts, parent_upid, uid, android_appid, android_user_id, cmdline, machine_id
    from process order by upid"

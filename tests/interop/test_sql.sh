@@ -65,8 +65,11 @@ for name in compact full deflated lossy counters; do
 done
 kill "$load" "$markers"
 leave_top_level
-for name in compact full deflated lossy counters; do equal "$name" "$dir/$name.trace" "${kernel_tables[@]}"; done
-
+for name in compact deflated lossy counters; do equal "$name" "$dir/$name.trace" "${kernel_tables[@]}"; done
+# trace_processor does not know the flags of a sched_waking that is not in columns.
+without_flags=("${kernel_tables[@]//irq_context, /}")
+without_flags=("${without_flags[@]//common_flags, /}")
+equal full "$dir/full.trace" "${without_flags[@]}"
 head -c "$(($(stat -c %s "$dir/full.trace") * 2 / 3))" "$dir/full.trace" >"$dir/cut.trace"
-equal "cut off" "$dir/cut.trace" "${kernel_tables[@]}"
+equal "cut off" "$dir/cut.trace" "${without_flags[@]}"
 exit $BAD

@@ -197,6 +197,23 @@ record 0 --strict -p "$pid" raw_syscalls:sys_enter --filter "id == $GETPPID" -- 
 same "$TMP/expected" <(pids_in_trace) && [ "$(count '^event sys_enter ')" = 23 ]
 check "-p: a process and the children that it gets, not the command" $?
 
+# Timers end the naps, whomever they interrupt.
+cp "$(command -v sleep)" "$TMP/my_nap"
+naps="for _ in 1 2 3 4 5 6; do '$TMP/my_nap' 0.01; done"
+in_interrupts() { # the wakeups from naps, by irq_context
+  "$BIN/sonda" sql --csv "$TMP/trace" "select r.irq_context, count(*) from thread_state r join thread_state s on s.utid = r.utid and
+    s.ts + s.dur = r.ts and s.state = 'S' join thread t on t.utid = r.utid where t.name = 'my_nap' and r.state = 'R' group by 1" 2>>"$TMP/log"
+}
+record 0 -a sched -- sh -c "$naps" && in_interrupts >"$TMP/expected" && grep -q ^1,6 "$TMP/expected"
+check "-a: interrupts end the naps of a command" $?
+record 0 sched -- sh -c "$naps" && same "$TMP/expected" <(in_interrupts)
+check "of a command alone: its wakeups by interrupts are the same" $?
+"$BIN/sonda" report why --json my_nap "$TMP/trace" 2>>"$TMP/log" | python3 -c '
+import json, sys
+chain = json.load(sys.stdin)["Chain of wakers"]
+sys.exit([c["woken_by"] for c in chain] != ["interrupt"])' 2>>"$TMP/log"
+check "report why: its chain of wakers ends at the interrupt" $?
+
 record 1 -p 2147483647 sched -- touch "$TMP/ran" && said '^sonda: -p: there is no process 2147483647$' &&
   [ ! -e "$TMP/trace" ] && [ ! -e "$TMP/ran" ]
 check "-p: a process that is not there: nothing begins, nothing is left" $?

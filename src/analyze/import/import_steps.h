@@ -68,6 +68,13 @@ void rows_compact_waking(struct import *im, struct machine *m, uint32_t cpu,
 			 const struct queued_event *e);
 void rows_full_switch(struct import *im, struct machine *m, uint32_t cpu, int64_t ts,
 		      const uint8_t *data, size_t len);
+/* Returns true if a record with these common_flags is of an interrupt: TRACE_FLAG_HARDIRQ or
+ * TRACE_FLAG_SOFTIRQ. */
+static inline bool rows_in_interrupt(uint64_t common_flags)
+{
+	return common_flags & 0x18;
+}
+/* irq: 1 if an interrupt woke the thread, 0 if not, NULL_U8: not known. */
 void rows_waking(struct import *im, struct machine *m, int64_t ts, uint32_t utid, uint32_t waker,
 		 uint8_t irq);
 void rows_new_task(struct import *im, struct machine *m, int64_t ts, uint32_t utid,

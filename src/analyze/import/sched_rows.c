@@ -284,9 +284,9 @@ void rows_compact_waking(struct import *im, struct machine *m, uint32_t cpu,
 	table_set_u16(compact, WAKING_FLAGS, row, flags);
 	rows_add_ftrace(im, m, cpu, e->ts, PB_FTRACE_EVENT_SCHED_WAKING, c->utid, PAYLOAD_WAKING,
 			row);
-	if (!rows_is_early(m, e->ts)) /* 0x18: TRACE_FLAG_HARDIRQ | TRACE_FLAG_SOFTIRQ */
+	if (!rows_is_early(m, e->ts))
 		rows_waking(im, m, e->ts, tasks_thread(&m->tasks, e->tid), c->utid,
-			    !!(flags & 0x18));
+			    rows_in_interrupt(flags));
 }
 
 /* ---- sched_switch with all of its fields ---- */

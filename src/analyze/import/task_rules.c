@@ -84,6 +84,7 @@ static void process_free(struct import *im, struct machine *m, const struct ftra
 static void waking(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
 	struct task_fields t = {.comm = NULL_U32};
+	uint8_t irq = NULL_U8; /* other producers do not write the flags */
 	struct pb_field f;
 	struct pb_dec d;
 	uint32_t utid;
@@ -94,10 +95,12 @@ static void waking(struct import *im, struct machine *m, const struct ftrace_eve
 			t.tid = (int32_t)f.u64;
 		else if (f.id == PB_SCHED_WAKING_FTRACE_EVENT_COMM)
 			t.comm = strings_intern(&im->store->strings, f.data, f.len);
+		else if (f.id == PB_SCHED_WAKING_FTRACE_EVENT_COMMON_FLAGS)
+			irq = rows_in_interrupt(f.u64);
 	}
 	utid = tasks_thread(&m->tasks, t.tid);
 	tasks_name_thread(&m->tasks, utid, t.comm, THREAD_BY_FTRACE);
-	rows_waking(im, m, e->ts, utid, e->utid, NULL_U8);
+	rows_waking(im, m, e->ts, utid, e->utid, irq);
 }
 
 static void blocked_reason(struct import *im, struct machine *m, const struct ftrace_event *e)

@@ -8,6 +8,7 @@
 #include "analyze/store/event_args.h"
 #include "analyze/store/stack_columns.h"
 #include "base/core/mem.h"
+#include "gen/fields.h"
 
 /* Most columns leave out the last member, of which clang warns. */
 #pragma GCC diagnostic ignored "-Wmissing-field-initializers"
@@ -154,14 +155,22 @@ static void ftrace_args(const struct store *s, uint32_t row, struct value *ret)
 		set_int(ret, set);
 }
 
+/* Of sched_waking only: other events are recorded without their flags. */
 static void ftrace_flags(const struct store *s, uint32_t row, struct value *ret)
 {
-	uint64_t payload = (uint64_t)table_i64(table_of(s, TABLE_FTRACE), FTRACE_PAYLOAD, row);
+	const struct table *t = table_of(s, TABLE_FTRACE);
+	uint64_t payload = (uint64_t)table_i64(t, FTRACE_PAYLOAD, row), flags = 0;
+	struct pb_dec d = event_args_message(s, row);
+	struct pb_field f;
 
-	set_int(ret, (payload & PAYLOAD_KIND) == PAYLOAD_WAKING
-			     ? table_u16(table_of(s, TABLE_COMPACT_WAKING), WAKING_FLAGS,
-					 (uint32_t)(payload >> PAYLOAD_BITS))
-			     : 0);
+	if ((payload & PAYLOAD_KIND) == PAYLOAD_WAKING)
+		flags = table_u16(table_of(s, TABLE_COMPACT_WAKING), WAKING_FLAGS,
+				  (uint32_t)(payload >> PAYLOAD_BITS));
+	else if (table_u16(t, FTRACE_KIND, row) == PB_FTRACE_EVENT_SCHED_WAKING)
+		while (pb_dec_next(&d, &f))
+			if (f.id == PB_SCHED_WAKING_FTRACE_EVENT_COMMON_FLAGS)
+				flags = f.u64;
+	set_int(ret, (int64_t)flags);
 }
 
 /* ---- slices: few of them have times of their thread ---- */

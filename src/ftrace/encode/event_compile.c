@@ -347,6 +347,17 @@ static void add_known(struct draft *d, const struct tep_format_field *f,
 		add_further(d, f, &plan, "_symbol");
 }
 
+/* What all events have is written only if the message has it: common_flags of sched_waking. */
+static void add_common(struct draft *d, const struct tep_format_field *f,
+		       const struct proto_event *message)
+{
+	struct proto_field field;
+	struct field_plan plan;
+
+	if (proto_events_field(message, f->name, &field) && field_plan_typed(f, field.type, &plan))
+		draft_add(d, f, field.number, &plan, "");
+}
+
 static struct compiled_event *pack_known(const struct draft *d, uint32_t number, uint16_t index)
 {
 	struct described_field further[MAX_OPS];
@@ -354,7 +365,8 @@ static struct compiled_event *pack_known(const struct draft *d, uint32_t number,
 	unsigned n = 0;
 
 	for (unsigned i = 0; i < d->n_ops; i++)
-		if (d->fields[i].number >= COMPILE_FURTHER)
+		if (d->fields[i].number >= COMPILE_FURTHER &&
+		    d->fields[i].number < COMPILE_EXTENSIONS)
 			further[n++] = d->fields[i];
 	if (!n)
 		return draft_pack(d, NULL, NULL);
@@ -380,6 +392,9 @@ int event_compile_known(const struct tep_event *event, const struct compile_cont
 	for (const struct tep_format_field *f = event->format.fields; f; f = f->next)
 		if (fits_record(f) && !is_left_out(event, f))
 			add_known(&d, f, &message, ctx);
+	for (const struct tep_format_field *f = event->format.common_fields; f; f = f->next)
+		if (fits_record(f))
+			add_common(&d, f, &message);
 	ev = pack_known(&d, message.number, ctx->index);
 	if (!ev)
 		return -ENOMEM;

@@ -27,9 +27,10 @@ struct compile_context {
 /*
  * Compiles an event that proto_events knows. Fields that its message lacks, or has with an
  * incompatible type, get field numbers from COMPILE_FURTHER on, which no message uses; ev->further
- * describes them.
+ * describes them. From COMPILE_EXTENSIONS on are fields that our messages add to Perfetto's.
  */
 #define COMPILE_FURTHER 1000u
+#define COMPILE_EXTENSIONS 2000u
 int event_compile_known(const struct tep_event *event, const struct compile_context *ctx,
 			struct compiled_event **ret);
 

@@ -90,9 +90,12 @@ static __attribute__((noinline)) uint8_t *put_other(uint8_t *p, const struct fie
 static inline uint8_t *put_field(uint8_t *p, const struct field_op *op, const struct ring_record *r,
 				 struct encode_ctx *ctx)
 {
+	/* The value is read before a store, so that the compiler knows the type of the op still. */
 	if (field_is_plain(op->type)) {
+		uint64_t value = field_plain(op, r->payload, ctx);
+
 		p = unchecked_put_tag(p, op->tag, op->tag_len);
-		return unchecked_put_varint(p, field_plain(op, r->payload, ctx));
+		return unchecked_put_varint(p, value);
 	}
 	if (op->type == FIELD_COMM) {
 		p = unchecked_put_tag(p, op->tag, op->tag_len);

@@ -502,6 +502,11 @@ static inline bool oracle_check(struct oracle *o, struct tep_event *event, struc
 		where = f->name;
 		ok = oracle_check_field(o, &e, f);
 	}
+	/* Of what all records have, the message has little: the flags of sched_waking. */
+	for (struct tep_format_field *f = event->format.common_fields; ok && f; f = f->next) {
+		where = f->name;
+		ok = e.legacy || !oracle_field(e.message, f->name) || oracle_check_field(o, &e, f);
+	}
 	for (unsigned i = 0; ok && i < e.n; i++) {
 		if (e.values[i].taken)
 			continue;

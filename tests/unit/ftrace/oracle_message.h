@@ -162,20 +162,28 @@ static inline bool oracle_describe(struct oracle *o, const struct pb_field *desc
 	return oracle_read_descriptor(o, m, &bytes);
 }
 
+static inline void oracle_add_known(struct oracle_message *m, const struct proto_event *message,
+				    const struct tep_format_field *f)
+{
+	struct proto_field field;
+
+	for (; f; f = f->next)
+		if (!oracle_field(m, f->name) && proto_events_field(message, f->name, &field))
+			oracle_add_field(m, f->name, field.number, field.type, false);
+}
+
 /* The event's own message, with what the bundle adds to it. */
 static inline struct oracle_message *oracle_message_of(struct oracle *o, struct tep_event *event,
 						       uint32_t number)
 {
 	struct oracle_message *m = oracle_message(o, number);
 	struct proto_event message;
-	struct proto_field field;
 
 	if (!m || !proto_events_find(event->system, event->name, &message))
 		return m;
 	if (message.number != number)
 		return NULL;
-	for (struct tep_format_field *f = event->format.fields; f; f = f->next)
-		if (!oracle_field(m, f->name) && proto_events_field(&message, f->name, &field))
-			oracle_add_field(m, f->name, field.number, field.type, false);
+	oracle_add_known(m, &message, event->format.fields);
+	oracle_add_known(m, &message, event->format.common_fields);
 	return m;
 }

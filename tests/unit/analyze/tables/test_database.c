@@ -190,6 +190,36 @@ static void expect(const struct strbuf *trace, const char *sql, const char *expe
 	strbuf_deinit(&got);
 }
 
+/* flags: -1 for a producer that does not write them. */
+static void put_waking(struct strbuf *bundle, uint64_t ts, int tid, int woken, int flags)
+{
+	struct strbuf e = {0};
+
+	put_bytes(&e, PB_SCHED_WAKING_FTRACE_EVENT_COMM, "w", 1);
+	put_u64(&e, PB_SCHED_WAKING_FTRACE_EVENT_PID, (uint64_t)woken);
+	if (flags >= 0)
+		put_u64(&e, PB_SCHED_WAKING_FTRACE_EVENT_COMMON_FLAGS, (uint64_t)flags);
+	put_event(bundle, ts, tid, PB_FTRACE_EVENT_SCHED_WAKING, &e);
+}
+
+TEST(a_waking_out_of_columns_says_whether_an_interrupt_woke_the_thread)
+{
+	struct strbuf t = {0}, b = bundle_of(0);
+
+	put_switch(&b, 10, 0, 0, 11);
+	put_waking(&b, 20, 11, 12, 0x81);
+	put_waking(&b, 30, 11, 13, 0x08);
+	put_waking(&b, 40, 11, 14, 0x11);
+	put_waking(&b, 50, 11, 15, -1);
+	put_packet(&t, 1, PB_TRACE_PACKET_FTRACE_EVENTS, &b);
+	expect(&t, "SELECT ts, irq_context FROM thread_state WHERE state = 'R' ORDER BY ts",
+	       "20|0\n30|1\n40|1\n50|-\n");
+	expect(&t, "SELECT ts, common_flags FROM ftrace_event ORDER BY ts",
+	       "10|0\n20|129\n30|8\n40|17\n50|0\n");
+	expect(&t, "SELECT count(*) FROM args WHERE key = 'common_flags'", "0\n");
+	strbuf_deinit(&t);
+}
+
 TEST(equal_times_of_two_cpus_come_in_bursts)
 {
 	struct strbuf t = {0}, a = bundle_of(0), b = bundle_of(1), c = bundle_of(0);

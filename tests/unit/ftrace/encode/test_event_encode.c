@@ -179,6 +179,30 @@ TEST(test_recorded_events_against_libtraceevent)
 	assert_in_range(check_set("lossy", &plain), 100, 10000);
 }
 
+TEST(the_flags_of_a_waking_are_a_field_of_its_message)
+{
+	static const struct event_table_options plain;
+	static const uint8_t payload[64] = {9, 0, 0x98};
+	struct ring_record r = {.time = 5, .payload = payload, .len = sizeof(payload)};
+	char *format = format_text("sched_waking", 9, FORMAT_COMMON,
+				   FIELD("char comm[16]", 8, 16, 0) FIELD("pid_t pid", 24, 4, 1));
+	struct event_table table = {0};
+	const struct compiled_event *ev;
+	struct decoded d;
+	uint8_t out[512];
+	uint16_t id;
+
+	assert_int_equal(event_table_add(&table, "sched", "sched_waking", format, &plain, &id), 0);
+	ev = event_table_get(&table, id);
+	assert_int_equal(ev->further_len, 0);
+	t.ctx = (struct encode_ctx){.syms = &t.syms};
+	d = decode(out, (size_t)(event_encode(ev, &r, &t.ctx, out) - out));
+	assert_int_equal(d.event, PB_FTRACE_EVENT_SCHED_WAKING);
+	assert_non_null(find(&d, PB_SCHED_WAKING_FTRACE_EVENT_COMMON_FLAGS));
+	assert_int_equal(find(&d, PB_SCHED_WAKING_FTRACE_EVENT_COMMON_FLAGS)->u64, 0x98);
+	event_table_deinit(&table);
+}
+
 TEST(test_the_comparison_notices)
 {
 	static const struct event_table_options plain, legacy = {.legacy_generic = true};
