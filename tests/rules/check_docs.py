@@ -156,8 +156,8 @@ verdict('make targets exist', offenders)
 programs = [f'{build}/bin/{name}' for name in ('sonda', 'sondad', 'sonda-probes')]
 
 
-def output(*command):
-    done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=60)
+def output(*command, program=None):
+    done = subprocess.run(command, executable=program, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=60)
     return done.returncode, done.stdout + done.stderr
 
 
@@ -171,6 +171,7 @@ if all(os.access(p, os.X_OK) for p in programs):
         if code:
             offenders.append(f'sonda help {verb}: exit code {code}')
     known += ''.join(output(p, '--help')[1] for p in programs)
+    known += output('perfetto', '--help', program=programs[0])[1]
     verdict('each verb has a help', offenders)
     options = set(re.findall(r'--[a-z][a-z-]+', known)) | {'--help', '--version'}
     # Those of other programs, and of scripts here.
