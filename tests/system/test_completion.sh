@@ -13,9 +13,14 @@ trap '[ "$BASHPID" != $$ ] || rm -rf "$tmp"' EXIT
 cat >"$tmp/sonda" <<'SONDA'
 #!/bin/sh
 case "$1 $2" in
-'list events') printf '[{"kind":"event","name":"sched:sched_switch"},\n{"kind":"event","name":"irq:softirq_entry"}]\n' ;;
-'list presets') printf '[{"kind":"preset","name":"net"}]\n' ;;
+'list events')
+  case $3 in
+  syscalls:*) printf '[{"kind":"event","name":"syscalls:sys_enter_read"},\n{"kind":"event","name":"syscalls:sys_enter_openat"}]\n' && exit ;;
+  esac
+  printf '[{"kind":"event","name":"sched:sched_switch"},\n{"kind":"event","name":"irq:softirq_entry"}]\n' ;;
+'list presets') printf '[{"kind":"preset","name":"net","title":"Network: packets."},\n{"kind":"preset","name":"io"}]\n' ;;
 'list categories') printf '[{"kind":"category","name":"rendering"}]\n' ;;
+'report latency') [ "$3 $4" = '--by .' ] && echo 'sonda: report latency has no --by .; it has thread, program' >&2 && exit 2 ;;
 'sessions --json') echo '{"tracing_sessions":[{"id":1,"unique_session_name":"flight"},{"id":2,"unique_session_name":"other"}]}' ;;
 *) exit 1 ;;
 esac
@@ -48,7 +53,7 @@ line() { # LINE: what is in it then
   rm -f line
   zpty -w -n shell "$1"$'\a'
   for ((i = 0; i < 3000; i++)); do
-    while zpty -r shell text; do :; done
+    while zpty -r shell text; do shown+=$text; done
     [[ ! -e line ]] || break
     zselect -t 1
   done
@@ -58,7 +63,9 @@ zpty -b shell zsh -f -i
 zpty -w shell "fpath=(${(q)1} \$fpath); autoload -Uz compinit; compinit -u -D"
 zpty -w shell 'say() { print -r -- $BUFFER >new && mv new line; BUFFER= }; zle -N say; bindkey ^G say'
 line "" >/dev/null
+shown=
 line "$2"$'\t'
+[[ -z $3 ]] || print -r -- $shown
 zpty -d shell
 ZSH
 in_zsh() {
@@ -88,9 +95,44 @@ for shell in bash fish zsh; do
   offers $shell other sonda snapshot ot
   offers $shell here.cfg sonda record -c he
   offers $shell report sonda help rep
+  offers $shell latency sonda report lat
+  offers $shell here.cfg sonda report he
+  offers $shell sched_switch sonda record sched_sw
+  offers $shell openat sonda record --syscalls op
+  offers $shell read,openat sonda record --syscalls read,op
+  offers $shell program sonda report latency --by pro
+  offers $shell runq sonda top --sort ru
+  offers $shell never sonda report --color n
+done
+for shell in bash fish; do # zsh completes to what all candidates begin with
+  offers $shell $$ sonda record -p ${$%?}
 done
 for shell in fish zsh; do # bash does it with bash-completion only
   offers $shell here.cfg sonda record sched -- cat her
+done
+# What fish and zsh show beside a word.
+explains() { # SHELL WORD TEXT WORD_OF_LINE...
+  local shell=$1 word=$2 text=$3 said
+  shift 3
+  if ! command -v "$shell" >/dev/null; then
+    n=$((n + 1))
+    echo "ok $n - $shell: $word is explained # SKIP no $shell here"
+    return
+  fi
+  said=$("explain_$shell" "$@")
+  grep -q -e "^$word .*$text" <<<"$said"
+  verdict "$shell: $word is explained" $? "$said"
+}
+explain_fish() {
+  HOME=$tmp fish --no-config -c 'source $argv[1]; complete -C "$argv[2]"' "$files/sonda.fish" "$*" | tr '\t' ' '
+}
+explain_zsh() { # what Tab writes on the terminal
+  HOME=$tmp TERM=dumb zsh -f "$tmp/line.zsh" "$files" "$*" shown | tr -d '\r'
+}
+for shell in fish zsh; do
+  explains $shell latency 'how long threads waited for a CPU: p50' sonda report l
+  explains $shell net 'Network: packets' sonda record -P ''
+  explains $shell --sort 'sort by: pid' sonda top --s
 done
 # Each option of the manual is one of zsh's.
 missing=$(sed -n 's/^ *options=.\(.*\).$/\1/p' "$files/sonda.bash" | tr ' ' '\n' | grep '^--' | sort -u | while read -r option; do

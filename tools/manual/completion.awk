@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Writes the completion of sonda for one shell (-v shell=bash|zsh|fish) from the table of completion.sh.
+# Writes the completion of sonda for one shell (-v shell=bash|zsh|fish) from completion_names.sh and the table of
+# completion.sh.
 
 # For a text between single quotes.
 function quoted(text) {
@@ -9,9 +10,19 @@ function quoted(text) {
 }
 
 BEGIN { FS = "\t" }
+FILENAME ~ /completion_names.sh$/ {
+	if (!/^ *#/)
+		names = names $0 "\n"
+	next
+}
 $1 == "verb" { verbs[++n_verbs] = $2; what[$2] = $5; next }
 $2 == "words" { words[$1] = $4; next }
-$2 == "word" { fixed[$1] = fixed[$1] " " $4; next }
+$2 == "word" {
+	fixed[$1] = fixed[$1] " " $4
+	word[$1, ++n_words[$1]] = $4
+	word_text[$1, n_words[$1]] = $5
+	next
+}
 {
 	n = ++n_options[$1]
 	long[$1, n] = $2
@@ -20,15 +31,13 @@ $2 == "word" { fixed[$1] = fixed[$1] " " $4; next }
 	text[$1, n] = $5
 }
 
-# The names of this machine, one a line. Names of events are GROUP/NAME, as shells take ':' for an end of a word.
-function print_names(    q) {
-	print "_sonda_names() { # KIND"
-	print "  case $1 in"
-	print "  recordable) _sonda_names presets; _sonda_names groups; _sonda_names events ;;"
-	print "  describable) _sonda_names recordable; _sonda_names sources; _sonda_names families ;;"
-	print "  sessions) sonda sessions --json 2>/dev/null | grep -o '\"unique_session_name\":\"[^\"]*\"' | cut -d '\"' -f 4 ;;"
-	print "  *) sonda list \"$1\" --json 2>/dev/null | sed -n 's/.*\"name\":\"\\([^\"]*\\)\".*/\\1/p' | tr : / ;;"
-	print "  esac"
+# What completes a choice of values: "" for another kind.
+function choice(kind) {
+	return kind ~ /^=/ ? substr(kind, 3) : ""
+}
+function print_names() {
+	print "_sonda_names() { # KIND [WORD]..."
+	print "  sh -c " quoted(names) " sh \"$@\""
 	print "}"
 }
 
@@ -66,7 +75,8 @@ function bash(    v, i, name, list) {
 			if (kind[name, i] == "-")
 				continue
 			list = (long[name, i] == "-" ? "" : "--" long[name, i]) (short[name, i] == "-" ? "" : (long[name, i] == "-" ? "" : " | ") "-" short[name, i])
-			print "    " list ") kind=" kind[name, i] " words= options= ;;"
+			print "    " list ") kind=" (choice(kind[name, i]) == "" ? kind[name, i] : "any") \
+				" words='" choice(kind[name, i]) "' options= ;;"
 		}
 		print "    esac"
 		print "    ;;"
@@ -76,10 +86,17 @@ function bash(    v, i, name, list) {
 	print "  -*) mapfile -t COMPREPLY < <(compgen -W \"$options\" -- \"$cur\") ;;"
 	print "  *)"
 	print "    case $kind in"
-	print "    files) mapfile -t COMPREPLY < <(compgen -f -- \"$cur\") && compopt -o filenames 2>/dev/null ;;"
+	print "    files) mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$cur\"; compgen -f -- \"$cur\") && compopt -o filenames 2>/dev/null ;;"
 	print "    folders) mapfile -t COMPREPLY < <(compgen -d -- \"$cur\") && compopt -o filenames 2>/dev/null ;;"
 	print "    any | - | '') mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$cur\") ;;"
-	print "    *) mapfile -t COMPREPLY < <(compgen -W \"$words $(_sonda_names $kind)\" -- \"$cur\") ;;"
+	print "    *)"
+	print "      words+=\" $(_sonda_names $kind \"${COMP_WORDS[@]:2}\" | cut -f 1)\""
+	print "      if [[ $cur = *,* ]]; then"
+	print "        mapfile -t COMPREPLY < <(compgen -P \"${cur%,*},\" -W \"$words\" -- \"${cur##*,}\")"
+	print "      else"
+	print "        mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$cur\")"
+	print "      fi"
+	print "      ;;"
 	print "    esac"
 	print "    ;;"
 	print "  esac"
@@ -87,15 +104,28 @@ function bash(    v, i, name, list) {
 	print "complete -F _sonda sonda"
 }
 
-function zsh(    v, i, name, action, names) {
+function zsh(    v, i, name, action) {
 	print "#compdef sonda"
 	print "# Completion of sonda for zsh; made from sonda's --help."
 	print_names()
 	print "_sonda_complete_names() { # OPTION_OF_COMPADD... KIND, as _arguments calls it"
-	print "  local -a names"
-	print "  names=(${(f)\"$(_sonda_names $@[-1])\"})"
-	print "  compadd \"$@[1,-2]\" -a names"
+	print "  local line ret=1"
+	print "  local -a plain described"
+	print "  for line in ${(f)\"$(_sonda_names $@[-1] $words)\"}; do"
+	print "    if [[ $line = *$'\\t'?* ]]; then"
+	print "      described+=(\"${${line%%$'\\t'*}//:/\\\\:}:${line#*$'\\t'}\")"
+	print "    else"
+	print "      plain+=(${line%$'\\t'})"
+	print "    fi"
+	print "  done"
+	print "  compset -P '*,'"
+	print "  (( $#described )) && _describe -t $@[-1] $@[-1] described \"$@[1,-2]\" && ret=0"
+	print "  (( $#plain )) && compadd \"$@[1,-2]\" -a plain && ret=0"
+	print "  return ret"
 	print "}"
+	for (v = 1; v <= n_verbs; v++)
+		if (n_words[verbs[v]])
+			zsh_words(verbs[v])
 	print "_sonda() {"
 	print "  local -a verbs options"
 	print "  verbs=("
@@ -126,18 +156,35 @@ function zsh(    v, i, name, action, names) {
 			if (short[name, i] != "-")
 				print "      " quoted("*-" short[name, i] "[" zsh_text(text[name, i]) "]" action) " \\"
 		}
-		names = fixed[name] == "" ? "" : "(" substr(fixed[name], 2) ")"
 		action = zsh_action(words[name])
 		sub(/^:[^:]*:/, "", action)
-		print "      " quoted("*:word:" (names != "" ? names : action))
+		print "      " quoted("*:word:" (n_words[name] ? "_sonda_words_" name : action))
 		print "    ;;"
 	}
 	print "  esac"
 	print "}"
 	print "_sonda \"$@\""
 }
+# The words of a verb that its help explains, and what else may stand there.
+function zsh_words(name,    i, action) {
+	print "_sonda_words_" name "() { # OPTION_OF_COMPADD..."
+	print "  local ret=1"
+	print "  local -a list"
+	print "  list=("
+	for (i = 1; i <= n_words[name]; i++)
+		print "    " quoted(word[name, i] ":" word_text[name, i])
+	print "  )"
+	print "  _describe -t words word list \"$@\" && ret=0"
+	action = zsh_action(words[name])
+	if (sub(/^:[^:]*:/, "", action) && action != " ") {
+		sub(/^[^ ]*/, "& \"$@\"", action)
+		print "  " action " && ret=0"
+	}
+	print "  return ret"
+	print "}"
+}
 function zsh_text(t) {
-	gsub(/\[|\]|:/, " ", t)
+	gsub(/[]\\]/, "\\\\&", t)
 	return t
 }
 function zsh_action(k) {
@@ -149,22 +196,15 @@ function zsh_action(k) {
 		return ":folder:_files -/"
 	if (k == "any")
 		return ":value: "
+	if (choice(k) != "")
+		return ":value:(" choice(k) ")"
 	return ":" k ":_sonda_complete_names " k
 }
 
 function fish(    v, i, name, line, all) {
 	print "# Completion of sonda for fish; made from sonda's --help."
 	print "function __sonda_names"
-	print "  switch $argv[1]"
-	print "    case recordable"
-	print "      __sonda_names presets; __sonda_names groups; __sonda_names events"
-	print "    case describable"
-	print "      __sonda_names recordable; __sonda_names sources; __sonda_names families"
-	print "    case sessions"
-	print "      sonda sessions --json 2>/dev/null | grep -o '\"unique_session_name\":\"[^\"]*\"' | cut -d '\"' -f 4"
-	print "    case '*'"
-	print "      sonda list $argv[1] --json 2>/dev/null | sed -n 's/.*\"name\":\"\\([^\"]*\\)\".*/\\1/p' | tr : /"
-	print "  end"
+	print "  sh -c " quoted(names) " sh $argv"
 	print "end"
 	print "function __sonda_in_command"
 	print "  contains -- -- (commandline -opc)"
@@ -197,8 +237,8 @@ function fish(    v, i, name, line, all) {
 			print line fish_values(kind[name, i], 1) " -d " quoted(text[name, i])
 		}
 		line = "complete -c sonda -n '__sonda_verb " name "'"
-		if (fixed[name] != "")
-			print line " -a " quoted(substr(fixed[name], 2))
+		for (i = 1; i <= n_words[name]; i++)
+			print line " -a " word[name, i] " -d " quoted(word_text[name, i])
 		if (words[name] != "-")
 			print line fish_values(words[name], 0)
 	}
@@ -210,7 +250,13 @@ function fish_values(k, is_option) {
 		return is_option ? " -r -F" : " -F"
 	if (k == "any")
 		return " -x"
-	return (is_option ? " -x" : "") " -a '(__sonda_names " k ")'"
+	if (choice(k) != "")
+		return " -x -a " quoted(choice(k))
+	if (k == "keys")
+		return " -x -a '(__sonda_names keys (commandline -opc)[3..-1])'"
+	if (!is_option)
+		return " -a '(__sonda_names " k ")'"
+	return " -x -a '(__fish_complete_list , \"__sonda_names " k "\")'"
 }
 
 END {

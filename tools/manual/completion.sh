@@ -14,7 +14,7 @@ programs=$1 to=$2
 rm -rf "$to"
 mkdir -p "$to"
 # One line an option: verb, long name, short name, what it takes, explanation; one a verb: "verb", name, -, -, what it is;
-# one for what may stand without an option: verb, "words", -, what, -.
+# one for what may stand without an option: verb, "words", -, what, -; one for each fixed word: verb, "word", -, it, what.
 {
   for verb in $(verbs_of "$programs"); do
     printf 'verb\t%s\t-\t-\t%s\n' "$verb" "$(what_is "$programs" "$verb")"
@@ -23,6 +23,6 @@ mkdir -p "$to"
 } >"$to/table"
 for shell in bash zsh fish; do
   case $shell in bash) file=sonda.bash ;; zsh) file=_sonda ;; fish) file=sonda.fish ;; esac
-  awk -v shell=$shell -f tools/manual/completion.awk "$to/table" >"$to/$file"
+  awk -v shell=$shell -f tools/manual/completion.awk tools/manual/completion_names.sh "$to/table" >"$to/$file"
 done
 rm "$to/table"

@@ -2,8 +2,17 @@
 #
 # Rows of help_rows.awk become lines of the table of completion.sh.
 
-# What an argument is, by its name in the help.
-function kind_of(argument, option) {
+# The values that the text of an option lists, as "boot (default) or mono_raw"; "" if it begins otherwise.
+function values_in(text,    list, n, i, values) {
+	sub(/^.* by: /, "", text)
+	gsub(/ \(default\)/, "", text)
+	n = split(text, list, /, | or /)
+	for (i = 1; i <= n && list[i] ~ /^[a-z_]+$/; i++)
+		values = values " " list[i]
+	return values
+}
+# What an argument is, by its name in the help; for a choice "=" and its values.
+function kind_of(argument, option, text) {
 	if (argument == "")
 		return "-"
 	if (option == "preset")
@@ -22,10 +31,18 @@ function kind_of(argument, option) {
 		return "recordable"
 	if (argument ~ /^SESSION/)
 		return "sessions"
+	if (argument ~ /^PID/)
+		return "pids"
+	if (option == "syscalls")
+		return "syscalls"
+	if (option == "by")
+		return "keys"
+	if (argument ~ /^(KEY|WHEN|CLOCK|ACTION)/)
+		return "=" values_in(text)
 	return "any"
 }
 function put_option(long, short, argument, text) {
-	print verb "\t" long "\t" short "\t" kind_of(argument, long) "\t" text
+	print verb "\t" long "\t" short "\t" kind_of(argument, long, text) "\t" text
 }
 function option(left, text,    argument, long, short) {
 	long = short = "-"
