@@ -3,8 +3,8 @@
 #
 # tracefs: none
 #
-# sonda sql on track events: tracks, slices, counters, flows and their arguments are trace_processor's, of packets
-# made by hand and of the programs of examples/.
+# sonda sql on tracks: tracks, slices, counters, flows and their arguments are trace_processor's, of packets made by hand
+# and of the track events of the programs of examples/; of these packets also CPUs and samples.
 set -u
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/sql_lib.sh"
@@ -20,7 +20,11 @@ for text in tests/interop/sql_traces/*.txtpb; do
   protoc -Iprotos --encode=perfetto.protos.Trace protos/trace/trace.proto <"$text" >"$dir/$name" 2>"$dir/log"
   verdict "protoc encodes $name" $? "$dir/log"
   equal "$name" "$dir/$name" "${track_tables[@]}" "select id, ts, name from ftrace_event order by id" \
-    "select name, key_type, int_value, machine_id from metadata where name = 'ftrace_latest_data_start_ns' order by machine_id"
+    "select name, key_type, int_value, machine_id from metadata where name = 'ftrace_latest_data_start_ns' order by machine_id" \
+    "select id, ucpu, cpu, cluster_id, processor, machine_id, capacity from cpu order by id" \
+    "select c.id, a.key, a.value_type, a.display_value from cpu c join args a using (arg_set_id) order by c.id, a.id" \
+    "select * from perf_sample order by id" "select * from perf_session" \
+    "select id, name, type, machine_id, unit, perf_session_id, cpu, is_timebase from perf_counter_track order by id"
 done
 
 # A field that the producer's own descriptor explains.

@@ -9,25 +9,6 @@
 #include "base/core/mem.h"
 #include "gen/fields.h"
 
-struct cpu_state *import_cpu(struct import *im, struct machine *m, uint32_t cpu)
-{
-	if (cpu >= MAX_CPUS)
-		return NULL;
-	if (cpu >= m->n_cpus) {
-		size_t n = m->n_cpus;
-
-		if (array_reserve(&m->cpus, &m->cap_cpus, (size_t)cpu + 1, sizeof(*m->cpus))) {
-			im->store->budget.error = -ENOMEM;
-			return NULL;
-		}
-		memset(m->cpus + n, 0, ((size_t)cpu + 1 - n) * sizeof(*m->cpus));
-		for (; n <= cpu; n++)
-			m->cpus[n].sched.slice = NULL_U32;
-		m->n_cpus = (size_t)cpu + 1;
-	}
-	return &m->cpus[cpu];
-}
-
 /* Returns the queue of a CPU. Makes the queues of lower CPUs first, so that queues are in the order
  * of the CPUs. */
 static uint32_t queue_of(struct import *im, struct machine *m, uint32_t cpu, enum queue_kind kind)

@@ -123,32 +123,6 @@ static void release(void *ctx, const struct event_queue *q, const struct queued_
 
 /* ---- the end ---- */
 
-static void add_cpus(struct import *im)
-{
-	struct table *t = import_table(im, TABLE_CPU);
-
-	for (size_t i = 0; i < im->n_machines; i++) {
-		const struct machine *m = im->machines[i];
-
-		for (uint32_t cpu = 0; cpu < m->n_cpus; cpu++) {
-			const struct cpu_state *c = &m->cpus[cpu];
-			uint32_t row;
-
-			if (!c->seen)
-				continue;
-			row = table_append(t);
-			table_set_u32(t, CPU_ID, row, m->row * MAX_CPUS + cpu);
-			table_set_u32(t, CPU_CPU, row, cpu);
-			table_set_u32(t, CPU_CLUSTER, row, 0);
-			table_set_u32(t, CPU_PROCESSOR, row,
-				      c->described ? c->processor : NULL_U32);
-			table_set_u32(t, CPU_MACHINE, row, m->row);
-			table_set_u32(t, CPU_CAPACITY, row, c->described ? c->capacity : NULL_U32);
-			table_set_u32(t, CPU_ARGS, row, NULL_U32);
-		}
-	}
-}
-
 static void add_bounds(struct store *s)
 {
 	struct table *t = &s->tables[TABLE_TRACE_BOUNDS];
@@ -264,7 +238,7 @@ int trace_import(struct store *s, struct trace_bytes bytes, struct import_result
 		rows_process_args(im);
 		metadata_string(im, SCOPE_TRACE, NULL, "trace_type", false, "proto", 5);
 		metadata_int(im, SCOPE_TRACE, NULL, "trace_size_bytes", false, (int64_t)bytes.len);
-		add_cpus(im);
+		rows_cpus(im);
 	}
 	add_bounds(s);
 	stats_fill_table(s);

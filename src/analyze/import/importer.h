@@ -43,8 +43,8 @@ struct cpu_state {
 	uint32_t queues[QUEUE_KINDS]; /* numbers of queues; machine.n_queues says which are made */
 	bool seen; /* has a row of the table `cpu` */
 	bool has_first_bundle;
-	bool described; /* CpuInfo set the next two; processor is a string */
-	uint32_t processor, capacity;
+	uint32_t processor, capacity; /* of CpuInfo, as the next ones; processor is a string */
+	uint32_t max_khz, cluster, args; /* args: id of a set */
 	struct cpu_sched sched;
 };
 
@@ -140,7 +140,7 @@ static inline struct table *import_table(struct import *im, enum store_table whi
 	return &im->store->tables[which];
 }
 
-/* Returns the state of a CPU, valid until the next call; NULL: number too large, or no memory. */
+/* cpus.c: returns the state of a CPU, valid until the next call; NULL: number too large, or no memory. */
 struct cpu_state *import_cpu(struct import *im, struct machine *m, uint32_t cpu);
 
 /* Notes the time of a row for trace_bounds. */

@@ -231,34 +231,6 @@ void tokens_system_info(struct import *im, struct machine *m, const struct pb_fi
 		}
 }
 
-void tokens_cpu_info(struct import *im, struct machine *m, const struct pb_field *info)
-{
-	uint32_t cpu = 0;
-	struct pb_field f, part;
-	struct pb_dec d, e;
-
-	pb_dec_init(&d, info->data, info->len);
-	while (pb_dec_next(&d, &f)) {
-		struct cpu_state *c;
-
-		if (f.id != PB_CPU_INFO_CPUS || !f.data)
-			continue;
-		c = import_cpu(im, m, cpu++);
-		if (!c)
-			return;
-		c->seen = c->described = true;
-		c->processor = c->capacity = NULL_U32;
-		pb_dec_init(&e, f.data, f.len);
-		while (pb_dec_next(&e, &part)) {
-			if (part.id == PB_CPU_INFO_CPU_PROCESSOR && part.data)
-				c->processor =
-					strings_intern(&im->store->strings, part.data, part.len);
-			else if (part.id == PB_CPU_INFO_CPU_CAPACITY)
-				c->capacity = (uint32_t)part.u64;
-		}
-	}
-}
-
 void tokens_trace_uuid(struct import *im, const struct pb_field *uuid)
 {
 	uint64_t msb = 0, lsb = 0;
