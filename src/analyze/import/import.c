@@ -8,6 +8,7 @@
 #include "analyze/import/flows.h"
 #include "analyze/import/import_steps.h"
 #include "analyze/import/late_tracks.h"
+#include "analyze/import/perf_counters.h"
 #include "analyze/import/remembered.h"
 #include "analyze/import/slices.h"
 #include "analyze/import/track_event.h"
@@ -162,6 +163,7 @@ static void import_deinit(struct import *im)
 	remembered_deinit(im);
 	late_tracks_deinit(im);
 	stacks_imported_deinit(im);
+	perf_streams_deinit(im);
 	free(im->labels);
 	free(im->args.args);
 	free(im->list.args);

@@ -133,6 +133,7 @@ struct import {
 	struct stack_node *stack_nodes; /* owned hash: of call stacks */
 	struct process_label *labels; /* owned */
 	size_t n_labels, cap_labels;
+	struct perf_stream *perf_streams; /* owned hash */
 };
 
 static inline struct table *import_table(struct import *im, enum store_table which)

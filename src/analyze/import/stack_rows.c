@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Makes rows of linux.perf's samples: a row of perf_sample, rows of the call stack, and a value of
- * the counter that triggered the sample. Equal frames and call sites have one row. As in
+ * Makes rows of linux.perf's samples: a row of perf_sample, rows of the call stack, and values of
+ * counters (perf_counters.h). Equal frames and call sites have one row. As in
  * trace_processor, a mapping has a row for each process and each iid; equal mappings without a
  * range (the kernel) have one row. A hash has two kinds of keys:
  *
@@ -12,8 +12,7 @@
 #include <stdlib.h>
 
 #include "analyze/import/import_steps.h"
-#include "analyze/import/remembered.h"
-#include "analyze/import/tracks.h"
+#include "analyze/import/perf_counters.h"
 #include "analyze/store/stack_columns.h"
 #include "base/core/hash_table.h"
 #include "gen/fields.h"
@@ -77,6 +76,13 @@ static uint32_t add(struct import *im, const struct stack_key *key, uint32_t row
 static void count(struct import *im, enum stat_number stat)
 {
 	stats_add(im->store, stat, STAT_NO_INDEX, 1);
+}
+
+/* Counts an iid that is not in the interned data. stat: of its table. */
+static void count_unknown_iid(struct import *im, enum stat_number stat)
+{
+	count(im, STAT_INTERNED_DATA_TOKENIZER_ERRORS);
+	count(im, stat);
 }
 
 /* ---- mappings ---- */
@@ -143,7 +149,7 @@ static bool read_mapping(struct import *im, struct machine *m, uint32_t state,
 			string = sequences_string(&m->sequences, state,
 						  PB_INTERNED_DATA_MAPPING_PATHS, f.u64);
 			if (string == NULL_U32 && !ends)
-				count(im, STAT_STACKPROFILE_INVALID_STRING_ID);
+				count_unknown_iid(im, STAT_STACKPROFILE_INVALID_STRING_ID);
 			ends |= string == NULL_U32;
 			if (!ends)
 				add_part(&path, strings_get(&im->store->strings, string));
@@ -156,7 +162,7 @@ static bool read_mapping(struct import *im, struct machine *m, uint32_t state,
 						  ret->build_id)
 			       : 0;
 	if (string == NULL_U32)
-		count(im, STAT_STACKPROFILE_INVALID_STRING_ID);
+		count_unknown_iid(im, STAT_STACKPROFILE_INVALID_STRING_ID);
 	else
 		ret->build_id = hex(im, string);
 	return string != NULL_U32;
@@ -195,7 +201,7 @@ static bool interned(struct import *im, const struct owner *o, uint32_t table, u
 {
 	if (sequences_has(&o->m->sequences, o->state, table, iid))
 		return sequences_message(&o->m->sequences, o->state, table, iid, ret);
-	count(im, missing);
+	count_unknown_iid(im, missing);
 	return false;
 }
 
@@ -278,7 +284,7 @@ static uint32_t interned_frame(struct import *im, const struct owner *o, uint64_
 		string = sequences_string(&o->m->sequences, o->state,
 					  PB_INTERNED_DATA_FUNCTION_NAMES, name);
 		if (string == NULL_U32) {
-			count(im, STAT_STACKPROFILE_INVALID_STRING_ID);
+			count_unknown_iid(im, STAT_STACKPROFILE_INVALID_STRING_ID);
 			return NULL_U32;
 		}
 	}
@@ -329,113 +335,14 @@ static uint32_t interned_callstack(struct import *im, const struct owner *o, uin
 	return site;
 }
 
-/* ---- the counter ---- */
-
-static const struct track_type perf_type = {
-	"perf_cpu_counter",
-	NULL,
-	true,
-	{{"cpu", false}, {"perf_session_id", false}, {"name", true}}};
-
-static const char *const counter_names[] = {
-	[1] = "cpu-clock",
-	"page-faults",
-	"task-clock",
-	"context-switches",
-	"cpu-migrations",
-	"minor-faults",
-	"major-faults",
-	"alignment-faults",
-	"emulation-faults",
-	"cpu-cycles",
-	"instructions",
-	"cache-references",
-	"cache-misses",
-	"branch-instructions",
-	"branch-misses",
-	"bus-cycles",
-	"stalled-cycles-frontend",
-	"stalled-cycles-backend",
-	"ref-cycles",
-	[20] = "dummy",
-};
-
-enum { TIMEBASE_TRACEPOINT = 3, TIMEBASE_COUNTER = 4, TIMEBASE_NAME = 10, TRACEPOINT_NAME = 1 };
-
-static uint32_t counter_name(struct import *im, const struct pb_field *timebase)
-{
-	struct strings *s = &im->store->strings;
-	uint32_t event = NULL_U32;
-	struct pb_field f, g;
-	struct pb_dec d, e;
-
-	pb_dec_init(&d, timebase->data, timebase->len);
-	while (pb_dec_next(&d, &f)) {
-		if (f.id == TIMEBASE_NAME && f.data)
-			return strings_intern(s, f.data, f.len);
-		if (f.id == TIMEBASE_COUNTER && f.u64 && f.u64 < ARRAY_SIZE(counter_names))
-			event = strings_intern_z(s, counter_names[f.u64]);
-		if (f.id != TIMEBASE_TRACEPOINT || !f.data)
-			continue;
-		pb_dec_init(&e, f.data, f.len);
-		while (pb_dec_next(&e, &g))
-			if (g.id == TRACEPOINT_NAME && g.data)
-				event = strings_intern(s, g.data, g.len);
-	}
-	return event;
-}
-
-static uint32_t name_of(struct import *im, struct machine *m, uint32_t state)
-{
-	const struct pb_field *defaults = &sequences_state(&m->sequences, state)->perf_defaults;
-	uint32_t name = NULL_U32;
-	struct pb_field f;
-	struct pb_dec d;
-
-	pb_dec_init(&d, defaults->data, defaults->data ? defaults->len : 0);
-	while (pb_dec_next(&d, &f))
-		if (f.id == PB_PERF_SAMPLE_DEFAULTS_TIMEBASE && f.data)
-			name = counter_name(im, &f);
-	return name != NULL_U32 ? name : strings_intern_z(&im->store->strings, "cpu-clock");
-}
-
-static uint32_t session_row(struct import *im, struct machine *m, uint32_t sequence)
-{
-	int64_t *known = import_remembered(im, m, REMEMBER_PERF_SESSION, sequence);
-	struct table *t = import_table(im, TABLE_PERF_SESSION);
-	uint32_t row;
-
-	if (known && *known)
-		return (uint32_t)*known - 1;
-	row = table_append(t);
-	table_set_u32(t, PERF_SESSION_CMDLINE, row, NULL_U32);
-	if (known)
-		*known = (int64_t)row + 1;
-	return row;
-}
-
-static void add_count(struct import *im, struct machine *m, int64_t ts, uint32_t state,
-		      uint32_t cpu, uint32_t session, uint64_t n)
-{
-	uint32_t name = name_of(im, m, state);
-	const int64_t values[] = {cpu, session, name};
-	uint32_t track = tracks_get(im, m, &perf_type, name, values);
-	struct table *t = import_table(im, TABLE_TRACK);
-
-	if (table_u32(t, TRACK_SOURCE_ARGS, track) == NULL_U32) {
-		arg_builder_int(im->store, &im->args, "is_timebase", ARG_BOOL, 1);
-		table_set_u32(t, TRACK_SOURCE_ARGS, track, arg_sets_add(im->store, &im->args));
-	}
-	rows_counter(im, ts, track, (double)n, NULL_U32);
-}
-
 /* ---- samples ---- */
 
 struct sample {
 	uint32_t cpu;
 	int64_t pid, tid;
-	uint64_t callstack, count, lost, mode, error, skipped;
-	bool has_callstack, has_count, has_lost, has_mode, has_error, is_skipped, has_event;
+	uint64_t callstack, lost, mode, error, skipped;
+	bool has_callstack, has_error;
+	struct pb_field event; /* ProducerEvent */
 };
 
 static void read_sample(const struct pb_field *message, struct sample *s)
@@ -461,11 +368,6 @@ static void read_sample(const struct pb_field *message, struct sample *s)
 			break;
 		case PB_PERF_SAMPLE_CPU_MODE:
 			s->mode = f.u64;
-			s->has_mode = true;
-			break;
-		case PB_PERF_SAMPLE_TIMEBASE_COUNT:
-			s->count = f.u64;
-			s->has_count = true;
 			break;
 		case PB_PERF_SAMPLE_UNWIND_ERROR:
 			s->error = f.u64;
@@ -473,14 +375,13 @@ static void read_sample(const struct pb_field *message, struct sample *s)
 			break;
 		case PB_PERF_SAMPLE_KERNEL_RECORDS_LOST:
 			s->lost = f.u64;
-			s->has_lost = true;
 			break;
 		case PB_PERF_SAMPLE_SAMPLE_SKIPPED_REASON:
 			s->skipped = f.u64;
-			s->is_skipped = true;
 			break;
 		case PB_PERF_SAMPLE_PRODUCER_EVENT:
-			s->has_event = true;
+			if (f.data)
+				s->event = f;
 			break;
 		}
 	}
@@ -503,7 +404,7 @@ static void add_sample(struct import *im, struct machine *m, int64_t ts, uint32_
 		"bad_arch",    "maps_parse",  "invalid_parameter",   "ptrace_call"};
 	uint32_t utid = tasks_thread_of(&m->tasks, s->tid, s->pid);
 	const struct owner owner = {m, state, tasks_upid(&m->tasks, utid)};
-	uint32_t site = interned_callstack(im, &owner, s->callstack);
+	uint32_t site = s->has_callstack ? interned_callstack(im, &owner, s->callstack) : NULL_U32;
 	struct table *t = import_table(im, TABLE_PERF_SAMPLE);
 	uint32_t row = table_append(t);
 
@@ -520,29 +421,51 @@ static void add_sample(struct import *im, struct machine *m, int64_t ts, uint32_
 	import_note_ts(im, ts);
 }
 
+/* Values of PerfSample.SampleSkipReason and of ProducerEvent.DataSourceStopReason. */
+enum { SKIP_READ = 1, SKIP_UNWIND = 2, SKIP_QUEUE_FULL = 3, STOP_GUARDRAIL = 1 };
+
+/* Counts a sample without a call stack. Its counters and its thread are known. */
+static void count_skipped(struct import *im, uint64_t reason)
+{
+	if (reason == SKIP_READ || reason == SKIP_UNWIND)
+		count(im, STAT_PERF_SAMPLES_SKIPPED);
+	else if (reason == SKIP_QUEUE_FULL)
+		count(im, STAT_PERF_SAMPLES_SKIPPED_DATALOSS);
+}
+
+static bool is_guardrail(const struct pb_field *event)
+{
+	struct pb_field f;
+	struct pb_dec d;
+	bool is = false;
+
+	pb_dec_init(&d, event->data, event->len);
+	while (pb_dec_next(&d, &f))
+		if (f.id == PB_PERF_SAMPLE_PRODUCER_EVENT_SOURCE_STOP_REASON)
+			is = f.u64 == STOP_GUARDRAIL;
+	return is;
+}
+
 void rows_perf_sample(struct import *im, struct machine *m, int64_t ts, const struct packet *p,
 		      uint32_t state)
 {
+	const struct perf_stream *stream;
 	struct sample s = {0};
-	uint32_t session;
 
 	read_sample(&p->payload, &s);
-	if (s.has_lost) {
+	if (state == NULL_U32 || s.cpu >= MAX_CPUS)
+		return;
+	stream = perf_stream_get(im, m, state, p->sequence, s.cpu);
+	if (!stream)
+		return;
+	if (s.lost) {
 		stats_add(im->store, STAT_PERF_CPU_LOST_RECORDS, s.cpu, (int64_t)s.lost);
-		return;
+	} else if (s.event.id) {
+		if (is_guardrail(&s.event))
+			stats_set(im->store, STAT_PERF_GUARDRAIL_STOP_TS, stream->session, ts);
+	} else {
+		count_skipped(im, s.skipped);
+		perf_stream_counts(im, stream, ts, &p->payload);
+		add_sample(im, m, ts, stream->session, state, &s);
 	}
-	if (state == NULL_U32 || s.has_event || s.cpu >= MAX_CPUS)
-		return;
-	session = session_row(im, m, p->sequence);
-	if (s.has_count)
-		add_count(im, m, ts, state, s.cpu, session, s.count);
-	if (s.is_skipped) {
-		if (s.skipped != 4) /* 4: not in scope */
-			count(im, STAT_PERF_SAMPLES_SKIPPED);
-		if (s.skipped == 3) /* 3: the profiler's queue was full */
-			count(im, STAT_PERF_SAMPLES_SKIPPED_DATALOSS);
-		return;
-	}
-	if (s.has_callstack)
-		add_sample(im, m, ts, session, state, &s);
 }

@@ -4,10 +4,11 @@
 /* clang-format cannot break statements that contain macros. */
 /* clang-format off */
 
-/* samples(utid, site, cpu_mode): those of the chosen threads within the window. */
+/* samples(utid, site, cpu_mode): those of the chosen threads within the window. Samples without a
+ * call stack only have values of counters. */
 #define SQL_SAMPLES                                                                                \
 	"samples AS (SELECT utid, callsite_id AS site, cpu_mode FROM perf_sample WHERE ts >= "     \
-	":from AND ts < :to AND utid IN chosen)"
+	":from AND ts < :to AND utid IN chosen AND callsite_id IS NOT NULL)"
 
 /*
  * Rows by function, the one with most samples of its own first.
@@ -19,7 +20,7 @@
  */
 #define SQL_FUNCTIONS                                                                              \
 	"WITH RECURSIVE " SQL_SAMPLES ", hits AS MATERIALIZED (SELECT site, count(*) AS n FROM "   \
-	"samples WHERE site IS NOT NULL GROUP BY site), up(site, at) AS (SELECT site, site FROM "  \
+	"samples GROUP BY site), up(site, at) AS (SELECT site, site FROM "  \
 	"hits UNION ALL SELECT up.site, c.parent_id FROM up JOIN stack_profile_callsite c ON "     \
 	"c.id = up.at WHERE c.parent_id IS NOT NULL), named AS MATERIALIZED (SELECT f.id AS "      \
 	"frame, coalesce(f.name, '(no name)') AS function, replace(m.name, "               \
