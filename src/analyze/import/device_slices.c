@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Kernel events that are slices of a device, a connection, a CPU, or the machine's sleep. */
+#include <string.h>
+
 #include "analyze/import/event_rules.h"
 #include "analyze/import/import_steps.h"
 #include "analyze/import/remembered.h"
@@ -178,22 +180,44 @@ static void add_step_args(struct import *im, const struct ftrace_event *e, const
 	add_text(im, "callback_phase", phase);
 }
 
+/*
+ * A suspend that fails early leaves suspend_enter open: the kernel freezes the processes, thaws
+ * them and returns, without the event of its end. As only this order of events is a failed suspend,
+ * the step ends with the thawing.
+ */
+static void follow_suspend(struct import *im, struct machine *m, const struct ftrace_event *e,
+			   const char *action, bool starts, uint32_t name)
+{
+	if (!strcmp(action, "suspend_enter")) {
+		m->suspend = starts ? SUSPEND_ENTERED : SUSPEND_NONE;
+		m->suspend_step = name;
+	} else if (!strcmp(action, "freeze_processes") && starts && m->suspend == SUSPEND_ENTERED) {
+		m->suspend = SUSPEND_FREEZING;
+	} else if (!strcmp(action, "thaw_processes") && !starts && m->suspend == SUSPEND_FREEZING) {
+		end_step(im, m, e, m->suspend_step);
+		m->suspend = SUSPEND_NONE;
+	}
+}
+
 static void suspend_resume(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
 	struct strings *s = &im->store->strings;
-	uint32_t action = event_text(im, e, PB_SUSPEND_RESUME_FTRACE_EVENT_ACTION), name;
+	const char *action =
+		strings_get(s, event_text(im, e, PB_SUSPEND_RESUME_FTRACE_EVENT_ACTION));
 	int32_t val = (int32_t)number(e, PB_SUSPEND_RESUME_FTRACE_EVENT_VAL);
+	bool starts = number(e, PB_SUSPEND_RESUME_FTRACE_EVENT_START);
+	uint32_t name;
 
-	if (action ==
-	    intern(im, "timekeeping_freeze")) /* its begin and its end have different values */
+	if (!strcmp(action, "timekeeping_freeze")) /* its begin and its end have other values */
 		val = 0;
-	name = strings_intern_f(s, "%.200s(%d)", strings_get(s, action), (int)val);
-	if (number(e, PB_SUSPEND_RESUME_FTRACE_EVENT_START)) {
+	name = strings_intern_f(s, "%.200s(%d)", action, (int)val);
+	if (starts) {
 		add_step_args(im, e, "Main Kernel Suspend Event", NULL_U32, NULL_U32, NULL_U32);
 		begin_step(im, m, e, name, name);
 	} else {
 		end_step(im, m, e, name);
 	}
+	follow_suspend(im, m, e, action, starts, name);
 }
 
 /* Returns the name of a request to a device, which is a bit of the kernel's pm_message_t. Without a

@@ -65,6 +65,8 @@ struct machine {
 	uint32_t syscalls[550]; /* names by number: string + 1; 0: not looked up yet */
 	int64_t tracing_started; /* ns; INT64_MIN: unknown */
 	int64_t first_data; /* ns; for ftrace events before it see rows_is_early() */
+	enum { SUSPEND_NONE, SUSPEND_ENTERED, SUSPEND_FREEZING } suspend;
+	uint32_t suspend_step; /* cookie of the last suspend_enter: see device_slices.c */
 	bool preserve_ring, ftrace_begun; /* begun: the first ftrace event was released */
 	bool negative_ftrace; /* ftrace events of times below 0 were dropped */
 };
