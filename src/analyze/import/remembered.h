@@ -16,6 +16,7 @@ enum remembered_kind {
 	REMEMBER_DISK, /* by the disk's name and a field: the last value */
 	REMEMBER_DISK_SEEN, /* by the disk's name: number of samples */
 	REMEMBER_PERF_SESSION, /* by sequence: row of perf_session + 1 */
+	REMEMBER_CMA, /* by thread and enum cma_number: of the thread's current allocation */
 	REMEMBERED_KINDS
 };
 

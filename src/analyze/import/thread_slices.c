@@ -5,6 +5,7 @@
  */
 #include "analyze/import/event_rules.h"
 #include "analyze/import/import_steps.h"
+#include "analyze/import/remembered.h"
 #include "analyze/import/slice_rules.h"
 #include "analyze/import/slices.h"
 #include "analyze/import/tracks.h"
@@ -132,35 +133,119 @@ static void shrink_slab(struct import *im, struct machine *m, const struct ftrac
 		     intern(im, "mm_vmscan_shrink_slab"), &im->args);
 }
 
-/* ---- contiguous memory (CMA), for kernels from 5.10 on ---- */
+/* ---- contiguous memory (CMA) ---- */
 
-static bool has_cma(const struct machine *m)
+/* The kernels with cma_alloc_info, which ends the slice, are those from 5.10 to 6.0. Later ones
+ * have cma_alloc_finish, and tell what was migrated in an event of its own. */
+enum cma_events { CMA_NONE, CMA_INFO, CMA_FINISH };
+
+static enum cma_events cma_events(const struct machine *m)
 {
-	return m->kernel_major > 5 || (m->kernel_major == 5 && m->kernel_minor >= 10);
+	if (m->kernel_major < 5 || (m->kernel_major == 5 && m->kernel_minor < 10))
+		return CMA_NONE;
+	return m->kernel_major < 6 || (m->kernel_major == 6 && m->kernel_minor < 1) ? CMA_INFO
+										    : CMA_FINISH;
+}
+
+enum cma_number { CMA_MIGRATED, CMA_RECLAIMED, CMA_MAPPED, CMA_NUMBERS };
+
+/* Returns where a number of the thread's current allocation is kept; NULL without memory. */
+static int64_t *cma_number(struct import *im, const struct machine *m, uint32_t utid,
+			   enum cma_number which)
+{
+	return import_remembered(im, m, REMEMBER_CMA, (uint64_t)utid * CMA_NUMBERS + which);
 }
 
 static void cma_start(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
-	if (has_cma(m))
-		slices_begin(im, e->ts, -1, slice_rules_thread_track(im, m, e->utid), NULL_U32,
-			     intern(im, "mm_cma_alloc"), NULL);
+	if (cma_events(m) == CMA_NONE)
+		return;
+	for (unsigned i = 0; i < CMA_NUMBERS; i++) {
+		int64_t *number = cma_number(im, m, e->utid, i);
+
+		if (number)
+			*number = 0;
+	}
+	slices_begin(im, e->ts, -1, slice_rules_thread_track(im, m, e->utid), NULL_U32,
+		     intern(im, "mm_cma_alloc"), NULL);
+}
+
+static void cma_migrated(struct import *im, struct machine *m, const struct ftrace_event *e)
+{
+	static const uint32_t fields[CMA_NUMBERS] = {
+		PB_MM_ALLOC_CONTIG_MIGRATE_RANGE_INFO_FTRACE_EVENT_NR_MIGRATED,
+		PB_MM_ALLOC_CONTIG_MIGRATE_RANGE_INFO_FTRACE_EVENT_NR_RECLAIMED,
+		PB_MM_ALLOC_CONTIG_MIGRATE_RANGE_INFO_FTRACE_EVENT_NR_MAPPED};
+	struct pb_field f;
+
+	for (unsigned i = 0; i < CMA_NUMBERS; i++) {
+		int64_t *number = cma_number(im, m, e->utid, i);
+
+		event_field(e, fields[i], &f);
+		if (number)
+			*number = (int64_t)f.u64;
+	}
+}
+
+static void add_cma_numbers(struct import *im, uint64_t pfn, uint64_t pages,
+			    const int64_t numbers[CMA_NUMBERS])
+{
+	static const char *const keys[CMA_NUMBERS] = {"cma_nr_migrated", "cma_nr_reclaimed",
+						      "cma_nr_mapped"};
+
+	arg_builder_int(im->store, &im->args, "cma_pfn", ARG_UINT, (int64_t)pfn);
+	arg_builder_int(im->store, &im->args, "cma_req_pages", ARG_UINT, (int64_t)pages);
+	for (unsigned i = 0; i < CMA_NUMBERS; i++)
+		arg_builder_int(im->store, &im->args, keys[i], ARG_UINT, numbers[i]);
 }
 
 static void cma_finish(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
-	static const char *const others[] = {"cma_nr_migrated", "cma_nr_reclaimed",
-					     "cma_nr_mapped"};
-	struct pb_field f;
+	int64_t numbers[CMA_NUMBERS] = {0};
+	struct pb_field pfn, pages;
 
-	if (!has_cma(m))
+	if (cma_events(m) != CMA_FINISH)
 		return;
+	for (unsigned i = 0; i < CMA_NUMBERS; i++) {
+		const int64_t *number = cma_number(im, m, e->utid, i);
+
+		numbers[i] = number ? *number : 0;
+	}
 	add_text(im, "cma_name", event_text(im, e, PB_CMA_ALLOC_FINISH_FTRACE_EVENT_NAME));
-	event_field(e, PB_CMA_ALLOC_FINISH_FTRACE_EVENT_PFN, &f);
-	arg_builder_int(im->store, &im->args, "cma_pfn", ARG_UINT, (int64_t)f.u64);
-	event_field(e, PB_CMA_ALLOC_FINISH_FTRACE_EVENT_COUNT, &f);
-	arg_builder_int(im->store, &im->args, "cma_req_pages", ARG_UINT, (int64_t)f.u64);
-	for (size_t i = 0; i < ARRAY_SIZE(others); i++) /* 0: the event does not say */
-		arg_builder_int(im->store, &im->args, others[i], ARG_UINT, 0);
+	event_field(e, PB_CMA_ALLOC_FINISH_FTRACE_EVENT_PFN, &pfn);
+	event_field(e, PB_CMA_ALLOC_FINISH_FTRACE_EVENT_COUNT, &pages);
+	add_cma_numbers(im, pfn.u64, pages.u64, numbers);
+	slices_end(im, e->ts, slice_rules_thread_track(im, m, e->utid), NULL_U32, NULL_U32,
+		   &im->args);
+}
+
+static void cma_info(struct import *im, struct machine *m, const struct ftrace_event *e)
+{
+	static const uint32_t fields[CMA_NUMBERS] = {PB_CMA_ALLOC_INFO_FTRACE_EVENT_NR_MIGRATED,
+						     PB_CMA_ALLOC_INFO_FTRACE_EVENT_NR_RECLAIMED,
+						     PB_CMA_ALLOC_INFO_FTRACE_EVENT_NR_MAPPED};
+	static const struct arg_field failures[] = {
+		{PB_CMA_ALLOC_INFO_FTRACE_EVENT_ERR_ISO, "cma_nr_isolate_fail", ARG_UINT},
+		{PB_CMA_ALLOC_INFO_FTRACE_EVENT_ERR_MIG, "cma_nr_migrate_fail", ARG_UINT},
+		{PB_CMA_ALLOC_INFO_FTRACE_EVENT_ERR_TEST, "cma_nr_test_fail", ARG_UINT}};
+	int64_t numbers[CMA_NUMBERS];
+	struct pb_field pfn, pages, f;
+
+	if (cma_events(m) != CMA_INFO)
+		return;
+	for (unsigned i = 0; i < CMA_NUMBERS; i++) {
+		event_field(e, fields[i], &f);
+		numbers[i] = (int64_t)f.u64;
+	}
+	add_text(im, "cma_name", event_text(im, e, PB_CMA_ALLOC_INFO_FTRACE_EVENT_NAME));
+	event_field(e, PB_CMA_ALLOC_INFO_FTRACE_EVENT_PFN, &pfn);
+	event_field(e, PB_CMA_ALLOC_INFO_FTRACE_EVENT_COUNT, &pages);
+	add_cma_numbers(im, pfn.u64, pages.u64, numbers);
+	for (size_t i = 0; i < ARRAY_SIZE(failures); i++) {
+		event_field(e, failures[i].field, &f);
+		arg_builder_int(im->store, &im->args, failures[i].key, failures[i].type,
+				(int64_t)f.u64);
+	}
 	slices_end(im, e->ts, slice_rules_thread_track(im, m, e->utid), NULL_U32, NULL_U32,
 		   &im->args);
 }
@@ -220,7 +305,9 @@ const struct event_rule thread_slice_rules[] = {
 	{PB_FTRACE_EVENT_SIGNAL_DELIVER, step, NULL},
 	{PB_FTRACE_EVENT_MARK_VICTIM, step, NULL},
 	{PB_FTRACE_EVENT_CMA_ALLOC_START, cma_start, NULL},
+	{PB_FTRACE_EVENT_MM_ALLOC_CONTIG_MIGRATE_RANGE_INFO, cma_migrated, NULL},
 	{PB_FTRACE_EVENT_CMA_ALLOC_FINISH, cma_finish, NULL},
+	{PB_FTRACE_EVENT_CMA_ALLOC_INFO, cma_info, NULL},
 	{PB_FTRACE_EVENT_FUNCGRAPH_ENTRY, function_entry, "func"},
 	{PB_FTRACE_EVENT_FUNCGRAPH_EXIT, function_exit, "func"},
 	{PB_FTRACE_EVENT_KPROBE_EVENT, kprobe, NULL},
