@@ -133,9 +133,9 @@ struct import {
 	uint32_t n_remembered[16]; /* keys, by kind */
 	struct late_track *late; /* owned hash: tracks that are made at the end */
 	struct stack_node *stack_nodes; /* owned hash: of call stacks */
+	struct perf_stream *perf_streams; /* owned hash */
 	struct process_label *labels; /* owned */
 	size_t n_labels, cap_labels;
-	struct perf_stream *perf_streams; /* owned hash */
 };
 
 static inline struct table *import_table(struct import *im, enum store_table which)

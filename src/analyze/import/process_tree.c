@@ -76,18 +76,17 @@ static size_t worker_len(const uint8_t *name, size_t len)
 	return len;
 }
 
-/* A process with another parent than before is another process with the same pid. */
-static uint32_t process_with_parent(struct import *im, struct machine *m, int32_t pid,
-				    uint32_t parent)
+/* A process keeps its first parent: it gets another one when this parent ends. */
+static uint32_t process_with_parent(struct import *im, struct machine *m, int32_t pid, int32_t ppid)
 {
-	uint32_t upid = tasks_process(&m->tasks, pid), main_thread;
+	uint32_t parent = tasks_process(&m->tasks, ppid), upid = tasks_process(&m->tasks, pid);
 	struct table *t = import_table(im, TABLE_PROCESS);
 	uint32_t known = table_u32(t, PROCESS_PARENT, upid);
 
-	if (known != NULL_U32 && known != parent)
-		upid = tasks_new_process(&m->tasks, pid, NULL_I64, &main_thread);
-	if (upid != parent || pid == 0)
+	if (known == NULL_U32 && (upid != parent || pid == 0))
 		table_set_u32(t, PROCESS_PARENT, upid, parent);
+	else if (known != NULL_U32 && known != parent)
+		stats_add(im->store, STAT_PROCESS_TRACKER_PARENT_PID_CHANGED, STAT_NO_INDEX, 1);
 	return upid;
 }
 
@@ -106,7 +105,7 @@ static void add_process(struct import *im, struct machine *m, struct tree_proces
 	if (p->n_words == 1 && memchr(p->name, ' ', p->name_len))
 		p->name_len =
 			(size_t)((const uint8_t *)memchr(p->name, ' ', p->name_len) - p->name);
-	upid = process_with_parent(im, m, p->pid, tasks_process(&m->tasks, p->ppid));
+	upid = process_with_parent(im, m, p->pid, p->ppid);
 	name = strings_intern(strings, p->name, p->name_len);
 	tasks_name_process(&m->tasks, upid, name, PROCESS_BY_SYSTEM);
 	if (p->cmdline.failed)
@@ -125,11 +124,19 @@ static void add_process(struct import *im, struct machine *m, struct tree_proces
 				  THREAD_BY_TREE);
 }
 
+static bool is_kthread(struct import *im, uint32_t upid)
+{
+	struct table *t = import_table(im, TABLE_PROCESS);
+	uint32_t parent = upid == NULL_U32 ? upid : table_u32(t, PROCESS_PARENT, upid);
+
+	return parent != NULL_U32 && table_i64(t, PROCESS_PID, parent) == KTHREADD_PID;
+}
+
 static void add_thread(struct import *im, struct machine *m, const struct pb_field *thread)
 {
 	int32_t tid = 0, tgid = 0;
-	uint32_t name = NULL_U32, utid;
-	struct pb_field f;
+	struct pb_field name = {0}, f;
+	uint32_t utid;
 	struct pb_dec d;
 
 	pb_dec_init(&d, thread->data, thread->len);
@@ -139,10 +146,15 @@ static void add_thread(struct import *im, struct machine *m, const struct pb_fie
 		else if (f.id == PB_PROCESS_TREE_THREAD_TGID)
 			tgid = (int32_t)f.u64;
 		else if (f.id == PB_PROCESS_TREE_THREAD_NAME && f.data)
-			name = strings_intern(&im->store->strings, f.data, f.len);
+			name = f;
 	}
 	utid = tasks_thread_of(&m->tasks, tid, tgid);
-	tasks_name_thread(&m->tasks, utid, name, THREAD_BY_TREE);
+	if (!name.data)
+		return;
+	if (tid == tgid && is_kthread(im, tasks_upid(&m->tasks, utid)))
+		name.len = worker_len(name.data, name.len);
+	tasks_name_thread(&m->tasks, utid, strings_intern(&im->store->strings, name.data, name.len),
+			  THREAD_BY_TREE);
 }
 
 void rows_process_tree(struct import *im, struct machine *m, const struct pb_field *tree)

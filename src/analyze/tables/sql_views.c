@@ -18,7 +18,7 @@ static const char views[] =
 	"CREATE TEMP VIEW cpu_track AS SELECT id, name, type, parent_id, source_arg_set_id, "
 	"machine_id, cpu"
 	" FROM __intrinsic_track WHERE event_type = 'slice' AND cpu IS NOT NULL;"
-	"CREATE TEMP VIEW counter_track AS SELECT id, name, NULL AS parent_id, type, "
+	"CREATE TEMP VIEW counter_track AS SELECT id, name, parent_id, type, "
 	"dimension_arg_set_id,"
 	" source_arg_set_id, machine_id, counter_unit AS unit, extract_arg(source_arg_set_id, "
 	"'description') AS"

@@ -1,0 +1,65 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# sonda sql: rows that trace_processor 58 has and 55 has not, so that tests/interop cannot compare them.
+set -u
+cd "$(dirname "$0")/../.." || exit 2
+SONDA=${BUILD:-build}/bin/sonda
+[ -x "$SONDA" ] || { echo "$SONDA is not built" >&2; exit 77; }
+N=0 BAD=0
+TMP=$(mktemp -d)
+trap '[ "$BASHPID" != $$ ] || rm -rf "$TMP"' EXIT
+
+# rows NAME EXPECTED STATEMENT: of the trace that is text on the standard input. EXPECTED is CSV without the head.
+rows() {
+  local status=1
+  protoc -Iprotos --encode=perfetto.protos.Trace protos/trace/trace.proto >"$TMP/trace" 2>"$TMP/err" &&
+    "$SONDA" sql --csv "$TMP/trace" "$3" 2>"$TMP/err" | tr -d '\r' | tail -n +2 >"$TMP/out" &&
+    [ "$(<"$TMP/out")" = "$2" ] && status=0
+  N=$((N + 1))
+  if [ $status = 0 ]; then
+    echo "ok $N - $1"
+  else
+    echo "not ok $N - $1"
+    cat "$TMP/out" "$TMP/err" | sed 's/^/#   /'
+    BAD=1
+  fi
+}
+
+rows "a counter track has its parent" "group,value" \
+  "select p.name, c.name from counter_track c join track p on p.id = c.parent_id" <<'TEXT'
+packet { trusted_packet_sequence_id: 2 sequence_flags: 1 track_descriptor { uuid: 1 name: "root" } }
+packet { trusted_packet_sequence_id: 2 track_descriptor { uuid: 2 parent_uuid: 1 name: "group" } }
+packet { trusted_packet_sequence_id: 2 track_descriptor { uuid: 3 parent_uuid: 2 name: "value" counter { } } }
+packet { trusted_packet_sequence_id: 2 timestamp: 2000 track_event { type: TYPE_COUNTER track_uuid: 3 counter_value: 3 } }
+TEXT
+
+rows "a CPU has its features" "1,cpu_features.mte3,bool,true
+1,cpu_features.raw_bitmap,uint,6" \
+  "select cpu, key, value_type, display_value from cpu join args using (arg_set_id) order by args.id" <<'TEXT'
+packet { trusted_packet_sequence_id: 1 timestamp: 1000 cpu_info { cpus { processor: "a" } cpus { processor: "b" features: 6 } } }
+TEXT
+
+rows "a process that gets another parent is the same process" "500,late,1,500
+1,,," \
+  "select p.pid, p.name, q.pid, t.tid from process p left join process q on q.upid = p.parent_upid
+   left join thread t on t.upid = p.upid and t.tid = 500 where p.pid in (1, 500) order by 1 desc" <<'TEXT'
+packet { trusted_packet_sequence_id: 1 timestamp: 10 process_tree { processes { pid: 500 ppid: 1 cmdline: "early" } } }
+packet { trusted_packet_sequence_id: 1 timestamp: 20 process_tree { processes { pid: 500 ppid: 7 cmdline: "late" } } }
+TEXT
+
+rows "the main thread of a kworker has no work in its name" "9,kworker/0:1
+10,kworker/1:2-x
+11,kworker/0:3-y
+12,irq/5-eth0" \
+  "select tid, name from thread where tid >= 9 order by tid" <<'TEXT'
+packet { trusted_packet_sequence_id: 1 timestamp: 10 process_tree {
+  processes { pid: 9 ppid: 2 cmdline: "kworker/0:1-events" }
+  processes { pid: 10 ppid: 1 cmdline: "kworker/1:2-x" }
+  processes { pid: 12 ppid: 2 cmdline: "irq/5-eth0" }
+  threads { tid: 9 tgid: 9 name: "kworker/0:1-events" }
+  threads { tid: 10 tgid: 10 name: "kworker/1:2-x" }
+  threads { tid: 11 tgid: 9 name: "kworker/0:3-y" }
+  threads { tid: 12 tgid: 12 name: "irq/5-eth0" } } }
+TEXT
+exit $BAD
