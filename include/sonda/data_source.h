@@ -62,6 +62,8 @@ struct sonda_answer;
  *
  *	on_setup -> on_start -> (on_flush | on_clear)* -> on_stop -> on_destroy
  *	on_setup -> on_destroy				(a session that never starts)
+ *
+ * This struct never grows: later callbacks will be members of the options.
  */
 struct sonda_data_source_callbacks {
 	/* Returns 0, and may set *ret_instance; or -errno: then the instance records nothing and

@@ -20,6 +20,11 @@ extern "C" {
  *
  * Functions return 0 or a negative errno. Loading the library starts nothing; sonda_init() starts
  * one thread, which owns the connections and runs all callbacks.
+ *
+ * The first member of a struct of options is its size. Later versions append members, so a program
+ * runs with a library that is older or newer than the headers it was compiled with. A member that
+ * the program does not know is 0. A member that the library does not know must be 0, otherwise the
+ * call returns -EINVAL.
  */
 
 #define SONDA_VERSION_MAJOR 0

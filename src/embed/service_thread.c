@@ -26,6 +26,7 @@
 
 #include "base/core/cancel.h"
 #include "base/core/mem.h"
+#include "base/core/sized_struct.h"
 #include "base/event_loop/event_free.h"
 #include "base/system/log.h"
 #include "lib/public.h"
@@ -174,14 +175,15 @@ SONDA_PUBLIC int sonda_service_start(const struct sonda_service_options *o,
 				     struct sonda_service **ret)
 {
 	NO_CANCEL();
+	struct sonda_service_options copy = {0};
 	struct sonda_service *s;
 	int r;
 
-	if (o && o->size < sizeof(*o))
+	if (o && sized_struct_copy(&copy, sizeof(copy), o) < 0)
 		return -EINVAL;
 	if (atomic_flag_test_and_set(&is_taken))
 		return -EBUSY;
-	init_process(o && o->log_to_stderr);
+	init_process(copy.log_to_stderr);
 	s = calloc(1, sizeof(*s));
 	if (!s) {
 		atomic_flag_clear(&is_taken);

@@ -31,6 +31,8 @@ recorded "a program records itself: no daemon, and what makes a socket, a file o
 recorded "a hostile producer of a program's own service takes nothing from the program" attacked "$B/tests/system/service_hostile_in_process"
 timeout 100 "$P" life >"$TMP/said" 2>"$TMP/errors"
 verdict "mistakes have errors, services start and end in either order, a child has none" $? "$TMP/errors"
+timeout 100 "$B/tests/library/struct_sizes" 2>"$TMP/errors"
+verdict "options_of_programs_built_with_an_earlier_or_later_header_are_accepted" $? "$TMP/errors"
 
 port=$(free_port)
 PERFETTO_PRODUCER_SOCK_NAME=$PERFETTO_PRODUCER_SOCK_NAME,127.0.0.1:$port \

@@ -14,6 +14,7 @@
 #include "base/core/cancel.h"
 #include "base/core/clock.h"
 #include "base/core/mem.h"
+#include "base/core/sized_struct.h"
 #include "lib/producer/producer.h"
 #include "lib/public.h"
 #include "lib/session/sessions.h"
@@ -294,18 +295,19 @@ static void on_remove(struct loop_task *t)
 	backend_end(container_of(t, struct sonda_backend, task));
 }
 
-SONDA_PUBLIC int sonda_backend_add(const struct sonda_backend_options *o,
+SONDA_PUBLIC int sonda_backend_add(const struct sonda_backend_options *options,
 				   struct sonda_backend **ret)
 {
+	struct sonda_backend_options o;
 	struct sonda_backend *b;
 	int r;
 
-	if (!o || o->size < sizeof(*o))
+	if (!options || sized_struct_copy(&o, sizeof(o), options) < 0)
 		return -EINVAL;
 	if (!loop_runs())
 		return -ENOTCONN;
 	b = calloc(1, sizeof(*b));
-	r = b ? backend_set_up(b, o) : -ENOMEM;
+	r = b ? backend_set_up(b, &o) : -ENOMEM;
 	if (r < 0) {
 		free(b);
 		return r;

@@ -13,6 +13,7 @@
 
 #include "base/core/cancel.h"
 #include "base/core/mem.h"
+#include "base/core/sized_struct.h"
 #include "lib/api/backend.h"
 #include "lib/data_source/source.h"
 #include "lib/data_source/startup.h"
@@ -148,14 +149,16 @@ static int start(void)
 SONDA_PUBLIC int sonda_init(const struct sonda_init_options *o)
 {
 	NO_CANCEL();
+	struct sonda_init_options copy = {0};
 	int r = 0;
 
-	if (o && (o->size < sizeof(*o) || (o->backends & ~(unsigned)BACKENDS)))
+	if (o && (sized_struct_copy(&copy, sizeof(copy), o) < 0 ||
+		  (copy.backends & ~(unsigned)BACKENDS)))
 		return -EINVAL;
 	pthread_once(&once, init_once);
 	pthread_mutex_lock(&lock);
 	if (!initialized) {
-		options = o ? *o : (struct sonda_init_options){0};
+		options = copy;
 		r = start();
 		initialized = r == 0;
 	}

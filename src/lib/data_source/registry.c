@@ -6,6 +6,7 @@
 
 #include "base/core/clock.h"
 #include "base/core/mem.h"
+#include "base/core/sized_struct.h"
 #include "gen/fields.h"
 #include "lib/data_source/event_writer.h"
 #include "lib/data_source/instance.h"
@@ -130,17 +131,17 @@ static int add(struct source *s)
 SONDA_PUBLIC int sonda_data_source_register(struct sonda_data_source *ds,
 					    const struct sonda_data_source_options *options)
 {
+	struct sonda_data_source_options o;
 	struct source *s;
 	int r;
 
-	if (!ds || !options || options->size < sizeof(*options) || !options->name ||
-	    !*options->name)
+	if (!ds || !options || sized_struct_copy(&o, sizeof(o), options) < 0 || !o.name || !*o.name)
 		return -EINVAL;
-	s = source_new(ds, options);
+	s = source_new(ds, &o);
 	if (!s)
 		return -ENOMEM;
 	pthread_mutex_lock(&lock);
-	r = set_descriptor(s, options->descriptor, options->descriptor_len);
+	r = set_descriptor(s, o.descriptor, o.descriptor_len);
 	if (r == 0)
 		r = add(s);
 	pthread_mutex_unlock(&lock);
