@@ -62,7 +62,7 @@ install_one() { # MODE SOURCE PLACE
   fi
   install -D -m "$1" "$2" "$to/$3"
   case $3 in
-  lib/systemd/* | */pkgconfig/*) sed -i "s|@PREFIX@|$prefix|g; s|@LIBDIR@|$libdir|g" "$to/$3" ;;
+  lib/systemd/* | */pkgconfig/*) sed -i "s|@PREFIX@|$prefix|g; s|@LIBDIR@|$libdir|g; s|@VERSION@|$version|g" "$to/$3" ;;
   share/doc/sonda/*.md) sed -i -f "$docs_script" "$to/$3" ;;
   share/man/*) # names of docs, too
     sed -i -f "$docs_script" -e 's#\(^\|[( ]\)\(docs/\)\{0,1\}\([a-z\\-]*\.md\)#\1'"$prefix/share/doc/sonda/docs/\\3#g" "$to/$3"
@@ -71,6 +71,7 @@ install_one() { # MODE SOURCE PLACE
   case $3 in *.so.0) ln -sf "${3##*/}" "$to/${3%.0}" ;; esac
 }
 
+version=$(awk '$2 ~ /^SONDA_VERSION_(MAJOR|MINOR|PATCH)$/ { printf "%s%s", sep, $3; sep = "." }' include/sonda/version.h)
 docs_script=$(mktemp)
 trap 'rm -f "$docs_script"' EXIT
 sed "s|@PREFIX@|$prefix|g; s|@EXAMPLES@|$prefix/$EXAMPLES|g" tools/installed_docs.sed >"$docs_script"

@@ -10,6 +10,7 @@
 #include <sonda/packet.h>
 #include <sonda/session.h>
 #include <sonda/track_event.h>
+#include <sonda/version.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -26,9 +27,6 @@ extern "C" {
  * the program does not know is 0. A member that the library does not know must be 0, otherwise the
  * call returns -EINVAL.
  */
-
-#define SONDA_VERSION_MAJOR 0
-#define SONDA_VERSION_MINOR 1
 
 enum sonda_backends {
 	SONDA_BACKEND_SYSTEM = 1 << 0, /* sondad, or Perfetto's traced */

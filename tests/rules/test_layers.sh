@@ -9,7 +9,7 @@ cd "$(dirname "$0")/../.." || exit 2
 
 allowed() {
   case $1 in
-  base) echo "base" ;;
+  base) echo "base include" ;; # base/core/version.h: the number of the public header
   wire) echo "wire base" ;;
   config) echo "config wire base" ;;
   client | service) echo "$1 config wire base" ;;

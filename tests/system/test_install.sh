@@ -66,6 +66,9 @@ for f in examples/*.c; do
   check "$f builds against the installed library" builds cc gnu11 "${f##*/}"
   check "$f builds with libsonda.a" builds_static "${f##*/}"
 done
+version=$("$BUILD/bin/sonda" version | sed 's/.* //')
+check "pkg-config has the version of the programs" test "$(pkg-config --modversion sonda)" = "$version"
+check "the Debian package has the version of the programs" grep -q "^sonda ($version)" debian/changelog
 check "it uninstalls" tools/install.sh uninstall "$BUILD" "" "$tmp/usr"
 check "uninstall leaves nothing" test ! -e "$tmp/usr"
 exit $bad

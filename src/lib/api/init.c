@@ -14,6 +14,7 @@
 #include "base/core/cancel.h"
 #include "base/core/mem.h"
 #include "base/core/sized_struct.h"
+#include "base/core/version.h"
 #include "lib/api/backend.h"
 #include "lib/data_source/source.h"
 #include "lib/data_source/startup.h"
@@ -34,7 +35,7 @@ static struct sonda_backend system_service; /* zeroed: none */
 
 SONDA_PUBLIC const char *sonda_version(void)
 {
-	return "0.1.0";
+	return SONDA_VERSION;
 }
 
 SONDA_PUBLIC int sonda_wait_connected(int timeout_ms)
