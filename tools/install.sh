@@ -56,6 +56,11 @@ files() {
 
 # Units and pkg-config name the place of the programs and of the library, docs that of samples.
 install_one() { # MODE SOURCE PLACE
+  folder=$(dirname "$to/$3")
+  while [ ! -d "$folder" ]; do
+    echo "$folder" >>"$made"
+    folder=$(dirname "$folder")
+  done
   if [ -L "$2" ]; then # a page of the manual with another name
     mkdir -p "$to/${3%/*}" && cp -P "$2" "$to/$3"
     return
@@ -72,8 +77,8 @@ install_one() { # MODE SOURCE PLACE
 }
 
 version=$(awk '$2 ~ /^SONDA_VERSION_(MAJOR|MINOR|PATCH)$/ { printf "%s%s", sep, $3; sep = "." }' include/sonda/version.h)
-docs_script=$(mktemp)
-trap 'rm -f "$docs_script"' EXIT
+docs_script=$(mktemp) made=$(mktemp)
+trap 'rm -f "$docs_script" "$made"' EXIT
 sed "s|@PREFIX@|$prefix|g; s|@EXAMPLES@|$prefix/$EXAMPLES|g" tools/installed_docs.sed >"$docs_script"
 files | while read -r mode from place; do
   case $action in
@@ -81,9 +86,21 @@ files | while read -r mode from place; do
   uninstall) rm -f "$to/$place" "$to/${place%.so.0}.so" ;;
   esac
 done
-# Folders that nothing else is in go too.
-[ "$action" = install ] || rmdir -p --ignore-fail-on-non-empty \
-  "$to/share/sonda/configs" "$to/share/sonda/presets" "$to/share/doc/sonda/docs" "$to/$EXAMPLES/bpf/examples" \
-  "$to/$EXAMPLES/examples" "$to/include/sonda" "$to/$libdir/pkgconfig" "$to"/share/man/man[1-8] \
-  "$to/share/bash-completion/completions" "$to/${ZSH_FUNCTIONS:-share/zsh/site-functions}" "$to/share/fish/vendor_completions.d" \
-  "$to/lib/systemd/system" "$to/lib/sysusers.d" "$to/bin" 2>/dev/null || :
+
+# Installing adds to the list of folders that it has made, and uninstalling removes those of them that are empty. A package
+# (DESTDIR) has no list: its manager removes the folders.
+list=$to/share/sonda/made_folders
+if [ "$action" = install ] && [ -z "$3" ]; then
+  cat "$made" >>"$list"
+elif [ "$action" = uninstall ]; then
+  {
+    for own in share/sonda/configs share/sonda/presets share/sonda include/sonda share/doc/sonda/docs share/doc/sonda; do
+      echo "$to/$own"
+    done
+    [ ! -e "$list" ] || cat "$list"
+  } | sort -ru >"$made"
+  rm -f "$list"
+  while read -r folder; do
+    [ ! -d "$folder" ] || rmdir --ignore-fail-on-non-empty "$folder"
+  done <"$made"
+fi

@@ -71,4 +71,9 @@ check "pkg-config has the version of the programs" test "$(pkg-config --modversi
 check "the Debian package has the version of the programs" grep -q "^sonda ($version)" debian/changelog
 check "it uninstalls" tools/install.sh uninstall "$BUILD" "" "$tmp/usr"
 check "uninstall leaves nothing" test ! -e "$tmp/usr"
+mkdir -p "$tmp/usr/bin" "$tmp/usr/include" "$tmp/usr/share/man/man1"
+tools/install.sh install "$BUILD" "" "$tmp/usr" && tools/install.sh install "$BUILD" "" "$tmp/usr"
+tools/install.sh uninstall "$BUILD" "" "$tmp/usr"
+check "uninstall_leaves_the_folders_that_were_there_before" test "$(cd "$tmp/usr" && find . | sort | tr '\n' ' ')" = \
+  ". ./bin ./include ./share ./share/man ./share/man/man1 "
 exit $bad
