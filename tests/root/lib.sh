@@ -85,6 +85,10 @@ settings_of() { # FOLDER
   ) 2>/dev/null | grep -v 'sonda_'
 }
 
+# Can a command have mounts of its own? Not below a root directory that is not a mount point, which most chroots are.
+has_own_mounts() { unshare --mount --propagation private true 2>/dev/null; }
+needs_own_mounts() { has_own_mounts || { echo "the root directory is not a mount point: no mounts of the test's own" >&2; exit 77; }; }
+
 # How much of a load: SLOWNESS is how many times this machine is slower than a real one (guests of tests/kernels).
 scaled() { # NUMBER
   echo $(($1 / ${SLOWNESS:-1}))

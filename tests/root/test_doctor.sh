@@ -52,8 +52,15 @@ mount --bind "$TMP/empty" /sys/kernel/btf || exit 77
 "$TMP/open/sonda" doctor -q --strict tracefs btf >/dev/null; echo "strict $?"
 setpriv --reuid 65534 --regid 65534 --clear-groups "$TMP/open/sonda" record -t 1s -o x sched; echo "record $?"
 END
-unshare --mount --propagation private bash "$TMP/without" >"$TMP/log" 2>&1 </dev/null
-if [ $? != 77 ] && [ -e /sys/kernel/btf ]; then
+status=77
+if has_own_mounts; then
+  unshare --mount --propagation private bash "$TMP/without" >"$TMP/log" 2>&1 </dev/null
+  status=$?
+fi
+if [ $status = 77 ]; then
+  N=$((N + 1))
+  echo "ok $N - without tracefs and BTF # SKIP no mounts of the test's own here, or tracefs cannot be unmounted"
+elif [ -e /sys/kernel/btf ]; then
   says '^limit +tracefs +no tracefs is mounted.*sonda-probes mounts it for itself' && says 'run: sudo mount -t tracefs tracefs /sys/kernel/tracing$' &&
     says '^root 0' && says '^strict 3'
   verdict "without tracefs: root records, and sees what is limited" $? "$TMP/log"

@@ -7,6 +7,7 @@
 # capabilities: sonda record, which it stops or limits, says the sentence of sonda doctor.
 set -u
 . "$(dirname "$0")/lib.sh"
+needs_own_mounts
 for program in setpriv unshare python3; do
   command -v $program >/dev/null || { echo "$program is missing" >&2; exit 77; }
 done

@@ -8,6 +8,7 @@
 # of the three programs, records with daemons that are itself, and has every verb that reads traces.
 set -u
 . "$(dirname "$0")/lib.sh"
+needs_own_mounts
 static=${BIN%/bin}/static/sonda
 [ -x "$static" ] || { echo "$static is not built (make static)" >&2; exit 77; }
 if command -v readelf >/dev/null; then

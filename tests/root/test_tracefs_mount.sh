@@ -6,6 +6,7 @@
 # else sees a mount of tracefs: not while it records, not afterwards, not after SIGKILL.
 set -u
 . "$(dirname "$0")/lib.sh"
+needs_own_mounts
 export BIN TMP
 
 cat >"$TMP/without" <<'END'
