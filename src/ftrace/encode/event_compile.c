@@ -34,6 +34,7 @@ struct draft {
 	struct field_op ops[MAX_OPS];
 	struct described_field fields[MAX_OPS]; /* one for each op; names borrowed from event */
 	unsigned n_further; /* fields for which the message has none */
+	uint16_t n_left_out; /* fields beyond MAX_OPS */
 	uint16_t pid_offset;
 	uint16_t min_len;
 	char elements[FIELD_STRINGS_MAX][4]; /* suffixes "_0", "_1", ... */
@@ -67,6 +68,7 @@ static int draft_init(struct draft *d, const struct tep_event *event)
 	d->event = event;
 	d->n_ops = 0;
 	d->n_further = 0;
+	d->n_left_out = 0;
 	d->min_len = sizeof(uint16_t);
 	d->pid_offset = (uint16_t)pid->offset;
 	require_len(d, pid->offset + 4);
@@ -85,8 +87,10 @@ static void draft_add(struct draft *d, const struct tep_format_field *f, uint32_
 	bool is_varint = field_is_int(plan->type) || field_is_array(plan->type);
 	uint32_t tag;
 
-	if (d->n_ops == MAX_OPS)
+	if (d->n_ops == MAX_OPS) {
+		d->n_left_out++;
 		return;
+	}
 	op->tag_len = unchecked_tag(number, is_varint ? PB_WIRE_VARINT : PB_WIRE_BYTES, &tag);
 	op->tag = (uint16_t)tag;
 	op->offset = (uint16_t)f->offset;
@@ -202,6 +206,7 @@ static struct compiled_event *draft_pack(const struct draft *d, const struct pb_
 		names[i] = copy_name(&text, d->fields[i].name, d->fields[i].suffix);
 
 	ev->n_ops = (uint8_t)d->n_ops;
+	ev->n_left_out = d->n_left_out;
 	ev->min_len = d->min_len;
 	ev->pid_offset = d->pid_offset;
 	ev->generic_index = COMPILED_NOT_GENERIC;

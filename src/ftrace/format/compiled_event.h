@@ -114,6 +114,7 @@ struct compiled_event {
 	const uint8_t *further; /* descriptor of the fields that the message lacks */
 	uint32_t further_len; /* 0: the message has all fields */
 	uint64_t shape; /* hash of the inputs of the compilation */
+	uint16_t n_left_out; /* fields that are not written, because n_ops cannot count them */
 	uint16_t id; /* the kernel's event id */
 };
 

@@ -280,6 +280,7 @@ TEST(test_more_fields_than_a_row_has)
 					       false, &ev),
 			 0);
 	assert_int_equal(ev->n_ops, 255);
+	assert_int_equal(ev->n_left_out, 45);
 	assert_int_equal(ev->kind, COMPILED_LEGACY);
 	free(ev);
 	tep_free(tep);

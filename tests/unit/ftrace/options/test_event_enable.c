@@ -87,6 +87,23 @@ FIXTURE_TEST(test_rows)
 	assert_int_equal(n_failed(), 0);
 }
 
+FIXTURE_TEST(test_fields_that_a_row_has_no_room_for_are_reported)
+{
+	static char fields[16000];
+	size_t at = 0;
+
+	for (unsigned i = 0; i < 257; i++)
+		at += (size_t)snprintf(fields + at, sizeof(fields) - at,
+				       "\tfield:u8 f%u;\toffset:%u;\tsize:1;\tsigned:0;\n", i,
+				       8 + i);
+	fake_formatted_event("mine/event", 4, fields);
+	begin("ftrace_events: 'mine/event'");
+	compile((struct event_table_options){0});
+	assert_int_equal(id_of("mine", "event"), 4);
+	assert_int_equal(n_failed(), 1);
+	assert_string_equal(errors.failed[0], "mine/event (2 of its fields are not recorded)");
+}
+
 FIXTURE_TEST(test_events_that_have_no_row_are_reported)
 {
 	fake_formatted_event("irq/softirq_entry", 3, FIELD("unsigned int vec", 8, 4, 0));
