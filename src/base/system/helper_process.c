@@ -2,20 +2,33 @@
 #include "base/system/helper_process.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/core/mem.h"
 
+static void close_from_to(unsigned first, unsigned last)
+{
+	if (first > last || syscall(SYS_close_range, first, last, 0) == 0)
+		return;
+	/* Linux before 5.9. */
+	last = MIN(last, (unsigned)sysconf(_SC_OPEN_MAX));
+	for (unsigned fd = first; fd <= last; fd++)
+		close((int)fd);
+}
+
+/* Closes all descriptors from 3 on except these two; keep_fd is a descriptor or -1. */
 static void close_all_but(int fd, int keep_fd)
 {
-	long max = sysconf(_SC_OPEN_MAX);
+	int low = keep_fd < 0 ? fd : MIN(fd, keep_fd), high = MAX(fd, keep_fd);
 
-	for (int i = STDERR_FILENO + 1; i < (int)MIN(max, 4096); i++)
-		if (i != fd && i != keep_fd)
-			close(i);
+	close_from_to(STDERR_FILENO + 1, (unsigned)low - 1);
+	close_from_to((unsigned)low + 1, (unsigned)high - 1);
+	close_from_to((unsigned)high + 1, UINT_MAX);
 }
 
 int helper_process_start(const char *name, void (*run)(int fd, void *ctx), void *ctx, int keep_fd,

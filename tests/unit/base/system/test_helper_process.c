@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "unit/test.h"
+#include "base/system/helper_process.h"
+
+#define LOW 40
+#define KEPT 41
+#define HIGH 5000
+
+/* Sends which of three descriptors are open in the child: bits 0 to 2. */
+static void send_open(int fd, void *ctx)
+{
+	static const int fds[] = {LOW, KEPT, HIGH};
+	unsigned char open = 0;
+
+	(void)ctx;
+	for (unsigned i = 0; i < 3; i++)
+		open |= (unsigned char)((fcntl(fds[i], F_GETFD) >= 0) << i);
+	(void)!write(fd, &open, 1);
+}
+
+static unsigned open_in_child(int keep_fd)
+{
+	struct helper_process child;
+	unsigned char open = 0xff;
+
+	assert_int_equal(helper_process_start("test", send_open, NULL, keep_fd, &child), 0);
+	assert_int_equal(read(child.fd, &open, 1), 1);
+	close(child.fd);
+	assert_int_equal(waitpid(child.pid, NULL, 0), child.pid);
+	return open;
+}
+
+TEST(test_a_child_has_no_descriptors_but_its_socket_and_the_one_to_keep)
+{
+	struct rlimit l;
+
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &l), 0);
+	if (l.rlim_max <= HIGH)
+		skip();
+	l.rlim_cur = l.rlim_max;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &l), 0);
+	assert_int_equal(dup2(STDERR_FILENO, LOW), LOW);
+	assert_int_equal(dup2(STDERR_FILENO, KEPT), KEPT);
+	assert_int_equal(dup2(STDERR_FILENO, HIGH), HIGH);
+	assert_int_equal(open_in_child(KEPT), 2);
+	assert_int_equal(open_in_child(-1), 0);
+	close(LOW);
+	close(KEPT);
+	close(HIGH);
+}
