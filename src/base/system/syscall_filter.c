@@ -284,7 +284,7 @@ static int refuse_locked_memory(scmp_filter_ctx f)
 {
 	const struct scmp_arg_cmp set[] = {
 		SCMP_A1_64(SCMP_CMP_MASKED_EQ, UINT32_MAX, RLIMIT_MEMLOCK),
-		SCMP_A2_64(SCMP_CMP_NE, 0),
+		SCMP_A2_64(SCMP_CMP_NE, 0, 0),
 	};
 
 	return rule(f, SCMP_ACT_ERRNO(EPERM), "prlimit64", ARRAY_SIZE(set), set);
