@@ -183,7 +183,7 @@ SUBMAKE = $(MAKE) --no-print-directory $(if $(filter -j% --jobserver%,$(MAKEFLAG
 all: ## build the three programs into build/bin; installs nothing
 	$(Q)tools/deps.sh --check $(BUILD_PACKAGES)
 	+$(Q)$(SUBMAKE) programs
-programs: $(PROGRAMS) $(B)/obj/multicall/main.o $(LIBSONDA) $(BPF_EXAMPLES) $(MANUAL)
+programs: $(PROGRAMS) $(patsubst src/%.c,$(B)/obj/%.o,$(wildcard src/multicall/*.c)) $(LIBSONDA) $(BPF_EXAMPLES) $(MANUAL)
 	$(if $(filter yes no,$(EBPF)),,@echo "  NOTE    without eBPF counters: they need clang and libbpf-dev 1.0 (make deps)")
 	$(if $(MANUAL),,@echo "  NOTE    without the manual and completion: HELP_FROM=FOLDER names programs that run here")
 
@@ -371,11 +371,14 @@ $(eval $(call static_rule,sonda,cli,sonda))
 
 STATIC_LIBS = $(foreach l,$(filter-out service probes cli,$(LAYERS)),$(B)/lib$(l).a)
 STATIC_PKGS := $(PKGS) libevent_extra zlib libzstd sqlite3 libedit libmd $(if $(filter yes,$(EBPF)),libbpf) libelf
+$(B)/static/libelf_search_tree.a: $(B)/obj/multicall/libelf_search_tree.o
+	$(Q)mkdir -p $(@D) && rm -f $@ && $(AR) rcs $@ $<
+
 # The linker names functions that need shared libraries for users and hosts in other places than files.
-$(B)/static/sonda: $(B)/obj/multicall/main.o $(B)/static/cli.o $(B)/static/service.o $(B)/static/probes.o $(STATIC_LIBS)
+$(B)/static/sonda: $(B)/obj/multicall/main.o $(B)/static/cli.o $(B)/static/service.o $(B)/static/probes.o $(STATIC_LIBS) $(B)/static/libelf_search_tree.a
 	@echo "  LD      $@"
 	$(Q)$(CC) $(filter-out -pie,$(LDFLAGS_ALL)) -static-pie -s $(call linker_has,-Wl,--no-warnings) -o $@ \
-		$(filter %.o,$^) -Wl,--start-group $(STATIC_LIBS) $(shell $(PKG_CONFIG) --static --libs $(STATIC_PKGS)) -lm -Wl,--end-group
+		$(filter %.o,$^) -Wl,--start-group $(STATIC_LIBS) $(shell $(PKG_CONFIG) --static --libs $(STATIC_PKGS)) $(B)/static/libelf_search_tree.a -lm -Wl,--end-group
 static: $(B)/static/sonda ## build/static/sonda, the three programs as one file that needs no library
 
 # ---- the manual ----------------------------------------------------------------------------------
@@ -415,7 +418,7 @@ LIBRARY_TESTS := $(patsubst %.c,$(B)/%,$(wildcard tests/library/*.c bench/librar
 $(LIBRARY_TESTS): $(B)/%: %.c $(wildcard tests/library/*.h include/sonda/*.h) $(LIBSONDA) Makefile
 	@echo "  TEST    $@"
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) -std=gnu11 -O1 -g $(SAN_FLAGS) $(WARN) -O2 -Iinclude -o $@ $< -L$(B)/lib -Wl,--as-needed -lsonda -lsonda-service -Wl,-rpath,'$$ORIGIN/../../lib' -pthread $(LDFLAGS)
+	$(Q)$(CC) -std=gnu11 -O2 -g $(SAN_FLAGS) $(WARN) -Iinclude -o $@ $< -L$(B)/lib -Wl,--as-needed -lsonda -lsonda-service -Wl,-rpath,'$$ORIGIN/../../lib' -pthread $(LDFLAGS)
 
 LIBRARY_PLUGINS := $(patsubst %.c,$(B)/%.so,$(wildcard tests/library/plugin/*.c))
 $(LIBRARY_PLUGINS): $(B)/%.so: %.c $(wildcard tests/library/*.h include/sonda/*.h) $(LIBSONDA) Makefile
@@ -440,9 +443,11 @@ $(B)/tests/unit/%.o: OPT := $(patsubst -O2,-O0,$(OPT))
 # Its stacks are what a test expects.
 $(B)/tests/root/hot_functions.o: CFLAGS_ALL += -fno-omit-frame-pointer
 $(B)/tests/%.o: tests/%.c $(GEN_HEADERS) Makefile
+	@echo "  CC      $<"
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS_ALL) $(WARN) -Wno-unused-parameter -Itests -Iinclude -MMD -MP -c -o $@ $<
 $(B)/bench/%.o: bench/%.c $(GEN_HEADERS) Makefile
+	@echo "  CC      $<"
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS_ALL) $(WARN) -Wno-unused-parameter -MMD -MP -c -o $@ $<
 
@@ -459,7 +464,7 @@ check-long: deps deps-cost ## what takes longer: the root tests on Debian's kern
 check-all: deps deps-cost ## check and check-long side by side
 	+$(Q)$(SUBMAKE) programs tests static
 	$(Q)tests/run.sh $(B) rules unit fuzz system root interop long kernels
-check-distros: ## make demo and make check in clean chroots of Debian 12, 13 and sid (or DISTROS='...'), as root
+check-distros: ## make demo, make check and make static in clean chroots of Debian 12, 13 and sid (or DISTROS='...'), as root
 	$(Q)tools/deps.sh $(DISTRO_TEST_PACKAGES)
 	$(Q)tests/distros/run.sh $(DISTROS)
 check-packages: ## make deb, install and purge them in clean chroots and booted guests of Debian 12, 13 and sid (or DISTROS='...'), as root

@@ -24,6 +24,7 @@ export SOURCE_DATE_EPOCH
 tar --create --null --files-from "$to/files" --ignore-failed-read 2>/dev/null | tar --extract --directory "$to/sonda"
 rm "$to/files"
 
+echo "  DEB     dpkg-buildpackage compiles, which takes some minutes, and logs into $to/build.log"
 cd "$to/sonda"
 : "${DEB_BUILD_OPTIONS:=parallel=$(nproc)}"
 export DEB_BUILD_OPTIONS

@@ -14,7 +14,7 @@ if [ "${1-}" = --check ]; then
 fi
 
 command -v dpkg-query >/dev/null || {
-  [ -n "$check" ] || echo "deps: not a Debian machine; please install the equivalents of: $*" >&2
+  echo "deps: not a Debian machine; the build needs the equivalents of: $*" >&2
   exit 0
 }
 missing=
@@ -37,7 +37,7 @@ if [ "$(id -u)" != 0 ]; then
   }
   as_root=sudo
 fi
-echo "  DEPS   $missing"
+echo "  DEPS    apt-get installs, which takes some minutes:$missing"
 export DEBIAN_FRONTEND=noninteractive
 # Word splitting is meant: $missing is a list.
 # shellcheck disable=SC2086

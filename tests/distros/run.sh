@@ -3,8 +3,8 @@
 #
 # usage: tests/distros/run.sh [12|13|sid]... [-- COMMAND [ARGUMENT...]]        all three without a list
 #
-# Builds and tests the last commit in a clean chroot of each Debian release: make demo, then make check. COMMAND replaces
-# both; one word is a shell line:
+# Builds and tests the last commit in a clean chroot of each Debian release: make demo, make check, make static. COMMAND replaces
+# these; one word is a shell line:
 #
 #     tests/distros/run.sh 13 -- 'make deps programs tests && BUILD=build tests/root/test_record.sh'
 #
@@ -48,7 +48,7 @@ if [ -z "${SONDA_DISTROS_NAMESPACE:-}" ]; then
 fi
 unset SONDA_DISTROS_NAMESPACE
 case $# in
-0 | 1) command='make demo && make check' ;;
+0 | 1) command='make demo && make check && make static && BUILD=build tests/root/test_static.sh' ;;
 2) command=$2 ;;
 *) command=$(printf '%q ' "${@:2}") ;;
 esac
