@@ -5,9 +5,11 @@
  * alike print the same.
  *
  *	NAME producer [scrape]            a connection that has introduced itself
+ *	NAME producer exact               the same; what it hears is printed as bytes
  *	NAME consumer
  *	NAME register SOURCE [FLAG...]    start, stop, no_flush, clear: DataSourceDescriptor
  *	NAME config TEXT                  EnableTracing
+ *	NAME source HEX                   EnableTracing with these bytes as a DataSourceConfig
  *	NAME change TEXT                  ChangeTraceConfig
  *	NAME METHOD [FIELD=VALUE...]      a call; values are numbers, or text in quotes
  *	NAME put WRITER BUFFER TEXT...    commits a chunk with a packet for each text
@@ -67,7 +69,7 @@ static const char *const consumer_methods[] = {
 
 static struct party {
 	char name[16];
-	bool producer, closed;
+	bool producer, closed, exact;
 	struct peer p;
 	uint64_t stream, flush;
 	struct peer_session s;
@@ -156,6 +158,13 @@ static bool tell_flush(struct party *a)
 	return true;
 }
 
+static void tell_bytes(struct strbuf *to, const struct frame *f)
+{
+	strbuf_printf(to, " ");
+	for (size_t i = 0; i < f->payload_len; i++)
+		strbuf_printf(to, "%02x", f->payload[i]);
+}
+
 static void tell_frame(struct party *a)
 {
 	const struct frame *f = &a->p.f;
@@ -171,7 +180,9 @@ static void tell_frame(struct party *a)
 		assert(peer_map(&a->p, &setup, &a->s));
 		strbuf_printf(&a->said, ", memory of %zu", a->s.smb_size);
 	}
-	if (!a->producer || !tell_flush(a))
+	if (a->exact)
+		tell_bytes(&a->said, f);
+	else if (!a->producer || !tell_flush(a))
 		tell_message(&a->said, f->payload, f->payload_len, !own_words);
 	strbuf_printf(&a->said, "\n");
 }
@@ -270,6 +281,30 @@ static void do_config(struct party *a, uint32_t method, const char *text)
 	free(packed);
 }
 
+/* A session with one buffer, and one data source whose config has these bytes. */
+static void do_source(struct party *a, const char *hex)
+{
+	uint8_t config[256];
+	size_t len = strlen(hex) / 2;
+	struct pb_mem m;
+	unsigned byte;
+
+	assert(len <= sizeof(config) && pb_mem_init(&m) == 0);
+	for (size_t i = 0; i < len; i++) {
+		assert(sscanf(hex + 2 * i, "%2x", &byte) == 1);
+		config[i] = (uint8_t)byte;
+	}
+	pb_enc_open(&m.enc, PB_ENABLE_TRACING_REQUEST_TRACE_CONFIG);
+	pb_enc_open(&m.enc, PB_TRACE_CONFIG_BUFFERS);
+	pb_enc_u64(&m.enc, PB_TRACE_CONFIG_BUFFER_CONFIG_SIZE_KB, 64);
+	pb_enc_close(&m.enc);
+	pb_enc_open(&m.enc, PB_TRACE_CONFIG_DATA_SOURCES);
+	pb_enc_bytes(&m.enc, PB_TRACE_CONFIG_DATA_SOURCE_CONFIG, config, len);
+	pb_enc_close(&m.enc);
+	pb_enc_close(&m.enc);
+	call(a, C_ENABLE, &m);
+}
+
 static void do_put(struct party *a, char **words, size_t n)
 {
 	uint32_t writer = (uint32_t)atoi(words[1]), buffer = (uint32_t)atoi(words[2]);
@@ -318,18 +353,24 @@ static void do_read(struct party *a)
 	peer_packets_free(&t);
 }
 
-static struct party *join(const char *name, bool producer, bool scraping)
+static struct party *join(const char *name, bool producer, const char *how)
 {
 	struct party *a = &parties[n_parties++];
 
 	assert(n_parties <= MAX_PARTIES);
 	snprintf(a->name, sizeof(a->name), "%s", name);
 	a->producer = producer;
+	a->exact = !strcmp(how, "exact");
 	peer_connect(&a->p, producer ? sock_default_producer() : sock_default_consumer());
 	peer_bind(&a->p, producer ? "ProducerPort" : "ConsumerPort");
 	assert(peer_next(&a->p));
 	if (producer) {
-		assert(peer_accepted(&a->p, peer_initialize(&a->p, name, scraping)));
+		assert(peer_accepted(&a->p, peer_initialize(&a->p, name, !strcmp(how, "scrape"))));
+		if (a->exact) {
+			strbuf_printf(&a->said, "  InitializeConnection");
+			tell_bytes(&a->said, &a->p.f);
+			strbuf_printf(&a->said, "\n");
+		}
 		a->stream = call(a, P_GET_ASYNC, NULL);
 	}
 	return a;
@@ -339,6 +380,8 @@ static void do_line(struct party *a, char **words, size_t n, const char *rest)
 {
 	if (!strcmp(words[0], "config"))
 		do_config(a, C_ENABLE, rest);
+	else if (!strcmp(words[0], "source"))
+		do_source(a, words[1]);
 	else if (!strcmp(words[0], "change"))
 		do_config(a, C_CHANGE_CONFIG, rest);
 	else if (!strcmp(words[0], "register"))
@@ -377,7 +420,7 @@ static void run_line(char *line)
 	if (a)
 		do_line(a, words + 1, n - 1, rest);
 	else
-		join(words[0], !strcmp(words[1], "producer"), n > 2);
+		join(words[0], !strcmp(words[1], "producer"), n > 2 ? words[2] : "");
 	free(rest);
 	for (size_t i = 0; i < 2 * n_parties; i++)
 		hear(&parties[i % n_parties]);

@@ -51,6 +51,18 @@ c config $source
 c FreeBuffers
 END
 
+# The config: a field of a high number first; a message whose fields have neither the order of their numbers nor numbers that
+# each service knows; fields that no service knows, or only one, among them the one in which sondad names the user.
+alike "a producer gets the config byte for byte" <<END
+p producer exact
+p register s start stop
+c consumer
+c source c23e0161d20600f206008a07091201620a0161a01f05807d07897d0102030405060708a0e209058ae20902080148010a0173
+c DisableTracing
+c FreeBuffers
+c source 0a0173
+END
+
 alike "calls without a session, and before there is anything" <<END
 c consumer
 c DisableTracing

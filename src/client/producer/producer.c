@@ -334,6 +334,7 @@ static int introduce(struct producer *p)
 	m.producer_name = (char *)p->o.name;
 	m.has_smb_scraping_mode = true;
 	m.smb_scraping_mode = p->o.scraping ? SCRAPING(ENABLED) : SCRAPING(DISABLED);
+	m.has_reads_consumer_uid = m.reads_consumer_uid = true;
 	r = connection_call_msg(p->conn, "InitializeConnection", &m.base, on_initialized, p);
 	/* Sent at once: the service does not queue commands for a producer that has not requested
 	 * them. */

@@ -58,39 +58,84 @@ static void tracing_ended(struct consumer_port *c, const char *error)
 	reply_disabled(c, &c->enable, error);
 }
 
+struct enable_request {
+	struct pb_field packed; /* trace_config; its id is 0 without one */
+	bool attach_notification_only;
+	Pb__TraceConfig *config; /* packed, decoded; owned until a session takes it */
+	size_t config_bytes; /* of config, in memory */
+};
+
+static void enable_request_deinit(struct enable_request *r)
+{
+	if (r->config)
+		pb__trace_config__free_unpacked(r->config, NULL);
+}
+
+/* Returns 0, -EBADMSG, -E2BIG (the config is too large) or -ENOMEM. */
+static int enable_request_decode(struct enable_request *r, const uint8_t *args, size_t len)
+{
+	ProtobufCMessage *m;
+	struct pb_field f;
+	struct pb_dec d;
+	int error;
+
+	pb_dec_init(&d, args, len);
+	while (pb_dec_next(&d, &f))
+		switch (FIELD_KEY(f)) {
+		case KEY_BYTES(PB_ENABLE_TRACING_REQUEST_TRACE_CONFIG):
+			r->packed = f;
+			break;
+		case KEY_VARINT(PB_ENABLE_TRACING_REQUEST_ATTACH_NOTIFICATION_ONLY):
+			r->attach_notification_only = f.u64 != 0;
+			break;
+		}
+	if (!pb_dec_ok(&d))
+		return -EBADMSG;
+	if (!r->packed.id)
+		return 0;
+	error = unpack_limited(&pb__trace_config__descriptor, r->packed.data, r->packed.len,
+			       MAX_CONFIG_BYTES, &m, &r->config_bytes);
+	if (error == 0)
+		r->config = (Pb__TraceConfig *)m;
+	return error;
+}
+
 /* Creates the session, which takes the config out of the request. */
-static int make_session(struct consumer_port *c, Pb__EnableTracingRequest *request, size_t bytes,
+static int make_session(struct consumer_port *c, struct enable_request *request,
 			struct passed_file file, struct err_text *e)
 {
 	const struct session_request r = {.owner = c->owner,
 					  .uid = c->uid,
-					  .config = request->trace_config,
-					  .config_bytes = bytes,
+					  .config = request->config,
+					  .config_bytes =
+						  request->config_bytes + request->packed.len,
+					  .packed = request->packed.data,
+					  .packed_len = request->packed.len,
 					  .file = file};
 	int error = session_new(c->sessions, &r, e, &c->session);
 
 	if (error == 0)
-		request->trace_config = NULL; /* the session owns it */
+		request->config = NULL; /* the session owns it */
 	return error;
 }
 
 static void begin_session(struct consumer_port *c, const struct ipc_call *call,
-			  Pb__EnableTracingRequest *request, size_t bytes)
+			  struct enable_request *request)
 {
 	struct err_text e;
 	_cleanup_(passed_file_closep) struct passed_file file = passed_file_take(c->conn, &e);
 	int r = -EBUSY;
 
-	if (e.text[0] && request->trace_config && request->trace_config->write_into_file)
+	if (e.text[0] && request->config && request->config->write_into_file)
 		r = -EINVAL;
 	else if (c->sessions->is_stopping)
 		err_set(&e, r, "%s", SERVICE_STOPPED);
 	else if (c->session)
 		err_set(&e, r, "this connection has a tracing session already");
-	else if (!request->trace_config)
+	else if (!request->config)
 		r = err_set(&e, -EINVAL, "EnableTracing without a trace_config");
 	else
-		r = make_session(c, request, bytes, passed_file_release(&file), &e);
+		r = make_session(c, request, passed_file_release(&file), &e);
 	if (r < 0) {
 		quota_log(c->sessions->quota, c->uid, LOG_LEVEL_INFO,
 			  "a tracing session of uid %u is refused: %s", (unsigned)c->uid, e.text);
@@ -106,11 +151,8 @@ static int enable_tracing(void *endpoint, const struct ipc_call *call, const uin
 			  size_t len)
 {
 	struct consumer_port *c = endpoint;
-	Pb__EnableTracingRequest *request;
-	ProtobufCMessage *m;
-	size_t bytes;
-	int r = unpack_limited(&pb__enable_tracing_request__descriptor, args, len, MAX_CONFIG_BYTES,
-			       &m, &bytes);
+	_cleanup_(enable_request_deinit) struct enable_request request = {0};
+	int r = enable_request_decode(&request, args, len);
 
 	if (r == -E2BIG) {
 		c->sessions->quota->refused[QUOTA_CONFIG_BYTES]++;
@@ -119,9 +161,8 @@ static int enable_tracing(void *endpoint, const struct ipc_call *call, const uin
 	}
 	if (r < 0)
 		return r;
-	request = (Pb__EnableTracingRequest *)m;
-	if (!request->attach_notification_only)
-		begin_session(c, call, request, bytes);
+	if (!request.attach_notification_only)
+		begin_session(c, call, &request);
 	else if (c->session && session_has_ended(c->session))
 		reply_disabled(c, call, session_error(c->session));
 	else if (c->session)
@@ -129,7 +170,6 @@ static int enable_tracing(void *endpoint, const struct ipc_call *call, const uin
 	else
 		reply_disabled(c, call,
 			       "attach_notification_only: this connection has no tracing session");
-	pb__enable_tracing_request__free_unpacked(request, NULL);
 	return 0;
 }
 

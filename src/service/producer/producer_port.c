@@ -119,7 +119,7 @@ static int decode_initialize(struct producer_port *p, const uint8_t *args, size_
 	int r = 0;
 
 	p->page_size_hint = p->size_hint = 0;
-	p->wants_scraping = false;
+	p->wants_scraping = p->reads_consumer_uid = false;
 	pb_dec_init(&d, args, len);
 	while (r == 0 && pb_dec_next(&d, &f))
 		switch (FIELD_KEY(f)) {
@@ -141,6 +141,9 @@ static int decode_initialize(struct producer_port *p, const uint8_t *args, size_
 			break;
 		case KEY_VARINT(PB_INITIALIZE_CONNECTION_REQUEST_PRODUCER_PROVIDED_SHMEM):
 			*brings_memory = f.u64 != 0;
+			break;
+		case KEY_VARINT(PB_INITIALIZE_CONNECTION_REQUEST_READS_CONSUMER_UID):
+			p->reads_consumer_uid = f.u64 != 0;
 			break;
 		}
 	if (r < 0)
@@ -183,9 +186,10 @@ static int initialize_with(struct producer_port *p, const struct ipc_call *call,
 	pb_enc_bool(&m.enc, PB_INITIALIZE_CONNECTION_RESPONSE_USING_SHMEM_PROVIDED_BY_PRODUCER,
 		    uses_it);
 	pb_enc_bool(&m.enc, PB_INITIALIZE_CONNECTION_RESPONSE_DIRECT_SMB_PATCHING_SUPPORTED, true);
-	pb_enc_bool(&m.enc, PB_INITIALIZE_CONNECTION_RESPONSE_SETS_CONSUMER_UID, true);
 	pb_enc_bool(&m.enc, PB_INITIALIZE_CONNECTION_RESPONSE_USE_SHMEM_EMULATION,
 		    p->peer->is_remote);
+	if (p->reads_consumer_uid)
+		pb_enc_bool(&m.enc, PB_INITIALIZE_CONNECTION_RESPONSE_SETS_CONSUMER_UID, true);
 	/* Before the reply, because the producer may send the next request after it. */
 	ipc_conn_take_descriptors(p->conn, false);
 	ipc_reply(p->conn, call, false, m.buf, pb_mem_len(&m), -1);

@@ -46,6 +46,7 @@ struct producer_port {
 	const struct ipc_peer *peer; /* borrowed: of the connection */
 	char *name; /* owned */
 	char *sdk_version; /* owned */
+	bool reads_consumer_uid; /* it gets fields that only sonda has */
 	bool wants_scraping; /* its uncommitted chunks may be read */
 
 	/* The shared memory; base is NULL until it exists. A remote producer has a page size only:

@@ -23,15 +23,12 @@ struct departure {
 static struct departure *departure_of(struct session *s, const struct source_instance *i)
 {
 	const Pb__TraceConfig *c = s->config;
-	size_t at = 0;
 
-	while (at < c->n_data_sources && c->data_sources[at] != i->config)
-		at++;
 	if (!s->departures.list) {
 		s->departures.list = calloc(c->n_data_sources + 1, sizeof(struct departure));
 		s->departures.n = s->departures.list ? c->n_data_sources : 0;
 	}
-	return at < s->departures.n ? &s->departures.list[at] : NULL;
+	return s->departures.list ? &s->departures.list[i->config_index] : NULL;
 }
 
 void departures_note(struct session *s, const struct source_instance *i)

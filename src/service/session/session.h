@@ -49,6 +49,8 @@ struct session_request {
 	struct session_owner owner;
 	uid_t uid; /* of the consumer */
 	Pb__TraceConfig *config; /* taken on success; with its unknown fields */
+	const uint8_t *packed; /* the same config as it came; copied */
+	size_t packed_len;
 	size_t config_bytes; /* in memory, for the quota */
 	struct passed_file file; /* came with the config; taken also on failure */
 };

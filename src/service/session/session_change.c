@@ -115,7 +115,7 @@ static void change(struct session *s, const Pb__TraceConfig *with)
 				 new->n_producer_name_regex_filter) < 0)
 			quota_log(s->account.quota, s->account.user, LOG_LEVEL_ERROR,
 				  "out of memory: some filters are not changed");
-		source_instances_setup_new(s, d, &steps);
+		source_instances_setup_new(s, i, &steps);
 	}
 }
 

@@ -8,6 +8,7 @@
 #include "service/session/session.h"
 #include "service/ipc/quota.h"
 #include "service/session/sessions.h"
+#include "service/session/source_configs.h"
 #include "service/trace/trace.h"
 
 /* The fields of struct session, and the functions that its files share. Only for
@@ -48,6 +49,7 @@ struct session {
 	enum session_state state; /* session_set_state changes it */
 	uint64_t state_boot_ns; /* since when */
 	Pb__TraceConfig *config; /* owned; with its unknown fields */
+	struct source_configs source_configs; /* owned: of the same config, for the producers */
 	struct trace *trace; /* owned */
 	struct instance_list instances; /* owned */
 	size_t n_instances;

@@ -234,6 +234,7 @@ static void session_destroy(struct session *s)
 	free(s->error);
 	free(s->end_reason);
 	departures_deinit(&s->departures);
+	source_configs_deinit(&s->source_configs);
 	if (s->config)
 		pb__trace_config__free_unpacked(s->config, NULL);
 	free(s);
@@ -370,6 +371,9 @@ int session_new(struct sessions *sessions, const struct session_request *request
 		return r;
 	if (session_alloc(sessions, request->owner, request->uid, &s) < 0)
 		return err_set(e, -ENOMEM, "out of memory");
+	r = source_configs_init(&s->source_configs, request->packed, request->packed_len);
+	if (r < 0)
+		return err_set(e, r, "the configs of the data sources: %s", strerror(-r));
 	r = trace_new(&sessions->trace_env,
 		      &(struct trace_owner){config, &s->account, session_put_stats, s}, e,
 		      &s->trace);

@@ -26,49 +26,27 @@
 
 /* ---- the config for the producer ---- */
 
-struct packed_config {
-	uint8_t *bytes;
-	size_t len;
-};
-
-static void packed_config_deinit(struct packed_config *c)
+/* Packs the data source's config with the fields that the service sets. Returns 0 or -ENOMEM; m is
+ * to be freed in both cases. */
+static int pack_config(const struct session *s, const struct source_instance *i, struct pb_mem *m)
 {
-	free(c->bytes);
-}
+	const struct source_settings set = {
+		.target_buffer = i->buffer_id,
+		/* A session with triggers has no duration: a trigger ends it. */
+		.trace_duration_ms =
+			trigger_mode(s->config) == TRIGGER_NONE ? s->config->duration_ms : 0,
+		.tracing_session_id = s->id,
+		.enable_extra_guardrails = s->config->enable_extra_guardrails,
+		.stop_timeout_ms = session_stop_timeout_ms(s),
+		.prefer_suspend_clock_for_duration = s->config->prefer_suspend_clock_for_duration,
+		.sets_consumer_uid = i->producer->reads_consumer_uid,
+		.consumer_uid = s->uid,
+	};
 
-/* Packs the data source's config, with its unknown fields, and the fields that the service sets.
- * Returns 0 or -ENOMEM. */
-static int pack_config(const struct session *s, const struct source_instance *i,
-		       struct packed_config *ret)
-{
-	Pb__DataSourceConfig c = *i->config->config;
-
-	c.has_target_buffer = true;
-	c.target_buffer = i->buffer_id;
-	c.has_trace_duration_ms = true;
-	/* A session with triggers has no duration: a trigger ends it. */
-	c.trace_duration_ms = trigger_mode(s->config) == TRIGGER_NONE ? s->config->duration_ms : 0;
-	c.has_tracing_session_id = true;
-	c.tracing_session_id = s->id;
-	c.has_enable_extra_guardrails = true;
-	c.enable_extra_guardrails = s->config->enable_extra_guardrails;
-	c.has_stop_timeout_ms = true;
-	c.stop_timeout_ms = session_stop_timeout_ms(s);
-	c.has_session_initiator = true;
-	c.session_initiator =
-		PB__DATA_SOURCE_CONFIG__SESSION_INITIATOR__SESSION_INITIATOR_UNSPECIFIED;
-	c.has_consumer_uid = true;
-	c.consumer_uid = s->uid;
-	if (s->config->prefer_suspend_clock_for_duration) {
-		c.has_prefer_suspend_clock_for_duration = true;
-		c.prefer_suspend_clock_for_duration = true;
-	}
-	ret->len = pb__data_source_config__get_packed_size(&c);
-	ret->bytes = malloc(ret->len);
-	if (!ret->bytes)
+	if (pb_mem_init(m) < 0)
 		return -ENOMEM;
-	pb__data_source_config__pack(&c, ret->bytes);
-	return 0;
+	source_configs_put(&s->source_configs, i->config_index, &set, &m->enc);
+	return m->failed ? -ENOMEM : 0;
 }
 
 /* ---- one instance ---- */
@@ -81,7 +59,7 @@ static void notify_owner(const struct session *s, const struct source_instance *
 
 static void start_instance(struct session *s, struct source_instance *i)
 {
-	_cleanup_(packed_config_deinit) struct packed_config config = {0};
+	_cleanup_(pb_mem_deinit) struct pb_mem config = {0};
 
 	if (pack_config(s, i, &config) < 0) {
 		quota_log(s->account.quota, s->account.user, LOG_LEVEL_ERROR,
@@ -91,7 +69,7 @@ static void start_instance(struct session *s, struct source_instance *i)
 	}
 	i->state = i->will_notify_on_start ? INSTANCE_STARTING : INSTANCE_STARTED;
 	departures_note_start(s, i);
-	producer_port_send_start(i->producer, i->id, config.bytes, config.len);
+	producer_port_send_start(i->producer, i->id, config.buf, pb_mem_len(&config));
 	notify_owner(s, i);
 }
 
@@ -112,10 +90,10 @@ static void free_instance(struct session *s, struct source_instance *i)
 	free(i);
 }
 
-static struct source_instance *new_instance(struct session *s,
-					    const Pb__TraceConfig__DataSource *config,
+static struct source_instance *new_instance(struct session *s, size_t config_index,
 					    const struct registered_source *source)
 {
+	const Pb__TraceConfig__DataSource *config = s->config->data_sources[config_index];
 	struct source_instance *i = calloc(1, sizeof(*i));
 	uint32_t index;
 
@@ -129,6 +107,7 @@ static struct source_instance *new_instance(struct session *s,
 		.state = INSTANCE_CONFIGURED,
 		.producer = source->producer,
 		.config = config,
+		.config_index = config_index,
 		.source_serial = source->serial,
 		.buffer_id = trace_get_buffer_id(s->trace, index),
 		.will_notify_on_start = source->will_notify_on_start,
@@ -168,23 +147,23 @@ static void log_skipped_sources(const struct session *s)
 static int set_up(struct session *s, struct source_instance *i, uint64_t *steps)
 {
 	int index = trace_find_buffer(s->trace, i->buffer_id), r;
-	_cleanup_(packed_config_deinit) struct packed_config config = {0};
+	_cleanup_(pb_mem_deinit) struct pb_mem config = {0};
 	struct producer_port *p = i->producer;
 
 	r = producer_memory_ensure(p, s->config);
 	if (r == 0)
 		r = pack_config(s, i, &config);
-	spend(steps, CONFIG_STEPS + config.len / BYTES_PER_STEP);
+	spend(steps, CONFIG_STEPS + s->source_configs.list[i->config_index].len / BYTES_PER_STEP);
 	if (r == 0)
 		r = producer_port_grant(p, i->buffer_id, trace_get_buffer(s->trace, (size_t)index));
 	if (r < 0)
 		return r;
 	producer_port_send_setup_tracing(p);
-	producer_port_send_setup(p, i->id, config.bytes, config.len);
+	producer_port_send_setup(p, i->id, config.buf, pb_mem_len(&config));
 	return 0;
 }
 
-static void add_instance(struct session *s, const Pb__TraceConfig__DataSource *config,
+static void add_instance(struct session *s, size_t config_index,
 			 const struct registered_source *source, uint64_t *steps)
 {
 	struct source_instance *i;
@@ -199,7 +178,7 @@ static void add_instance(struct session *s, const Pb__TraceConfig__DataSource *c
 			  MAX_INSTANCES);
 		return;
 	}
-	i = new_instance(s, config, source);
+	i = new_instance(s, config_index, source);
 	r = i ? set_up(s, i, steps) : -ENOMEM;
 	if (r < 0) {
 		quota_log(s->account.quota, s->account.user, LOG_LEVEL_ERROR,
@@ -251,7 +230,7 @@ void source_instances_offer(struct session *s, const struct registered_source *s
 
 	for (size_t i = 0; i < s->config->n_data_sources && steps > 0; i++)
 		if (wants(s, s->config->data_sources[i], source, &steps))
-			add_instance(s, s->config->data_sources[i], source, &steps);
+			add_instance(s, i, source, &steps);
 	if (steps == 0)
 		log_skipped_sources(s);
 }
@@ -273,7 +252,7 @@ void source_instances_setup_all(struct session *s)
 		for (r = first_of_name(s, s->config->data_sources[i]); r && steps > 0;
 		     r = TAILQ_NEXT(r, of_name))
 			if (wants(s, s->config->data_sources[i], r, &steps))
-				add_instance(s, s->config->data_sources[i], r, &steps);
+				add_instance(s, i, r, &steps);
 	if (steps == 0)
 		log_skipped_sources(s);
 }
@@ -291,15 +270,15 @@ static bool has_instance(const struct session *s, const Pb__TraceConfig__DataSou
 	return false;
 }
 
-void source_instances_setup_new(struct session *s, const Pb__TraceConfig__DataSource *config,
-				uint64_t *steps)
+void source_instances_setup_new(struct session *s, size_t config_index, uint64_t *steps)
 {
+	const Pb__TraceConfig__DataSource *config = s->config->data_sources[config_index];
 	bool any_left = *steps > 0;
 	const struct registered_source *r;
 
 	for (r = first_of_name(s, config); r && *steps > 0; r = TAILQ_NEXT(r, of_name))
 		if (wants(s, config, r, steps) && !has_instance(s, config, r, steps))
-			add_instance(s, config, r, steps);
+			add_instance(s, config_index, r, steps);
 	if (any_left && *steps == 0)
 		log_skipped_sources(s);
 }

@@ -22,8 +22,7 @@ void source_instances_setup_all(struct session *s);
 void source_instances_offer(struct session *s, const struct registered_source *source);
 /* Call when the filters of one data source of the config have changed. Sets up instances of
  * matching registrations that have none. *steps: remaining steps, initially MAX_SETUP_STEPS. */
-void source_instances_setup_new(struct session *s, const Pb__TraceConfig__DataSource *config,
-				uint64_t *steps);
+void source_instances_setup_new(struct session *s, size_t config_index, uint64_t *steps);
 void source_instances_start_all(struct session *s);
 /* at_once: does not wait for acknowledgements. */
 void source_instances_stop_all(struct session *s, bool at_once);

@@ -421,7 +421,7 @@ STARTED_TEST(it_introduces_itself_as_the_protocol_wants)
 		r, INITIALIZE, &pb__initialize_connection_request__descriptor,
 		"producer_name: 'test.producer' smb_scraping_mode: SMB_SCRAPING_DISABLED "
 		"shared_memory_page_size_hint_bytes: 32768 "
-		"shared_memory_size_hint_bytes: 2097152");
+		"shared_memory_size_hint_bytes: 2097152 reads_consumer_uid: true");
 	assert_false(expect_call(r, GET_COMMAND)->drop_reply);
 	spin_idle(r->loop);
 	assert_int_equal(r->host.n, r->host.next); /* and waits for the welcome */
@@ -456,7 +456,7 @@ RIG_TEST(options_are_passed_on)
 	expect_arguments(r, INITIALIZE, &pb__initialize_connection_request__descriptor,
 			 "producer_name: 'test.producer' smb_scraping_mode: SMB_SCRAPING_ENABLED "
 			 "shared_memory_page_size_hint_bytes: 8192 "
-			 "shared_memory_size_hint_bytes: 1048576");
+			 "shared_memory_size_hint_bytes: 1048576 reads_consumer_uid: true");
 }
 
 TEST(a_service_without_a_working_sync_will_do)

@@ -67,6 +67,72 @@ STAGE_TEST(unknown_fields_reach_the_producer)
 	assert_memory_equal(v.data, "from the future", v.len);
 }
 
+/* EnableTracing with a config that says whose it is. */
+static void enable_as_somebody(struct peer *cons, uint32_t uid)
+{
+	char text[160];
+
+	snprintf(text, sizeof(text),
+		 "buffers { size_kb: 64 } data_sources { config { name: 'src' consumer_uid: %u } }",
+		 uid);
+	peer_enable(cons, text);
+}
+
+static bool next_uid(struct peer *p, uint64_t stream, uint32_t command, struct pb_field *ret)
+{
+	struct pb_field f, config;
+
+	return peer_command(p, stream, command, &f) &&
+	       peer_subfield(&f, CMD(SETUP_DATA_SOURCE_CONFIG), &config) &&
+	       peer_subfield(&config, PB_DATA_SOURCE_CONFIG_CONSUMER_UID, ret);
+}
+
+STAGE_TEST(user_of_the_consumer_is_told_to_a_producer_that_reads_it)
+{
+	struct peer *p = rig_producer(&g->rig);
+	struct pb_field f;
+	uint64_t stream;
+	struct pb_mem m;
+
+	assert_int_equal(pb_mem_init(&m), 0);
+	pb_enc_bool(&m.enc, PB_INITIALIZE_CONNECTION_REQUEST_READS_CONSUMER_UID, true);
+	assert_true(peer_accepted(p, peer_call_mem(p, P_INITIALIZE, &m)));
+	assert_true(peer_field(p, PB_INITIALIZE_CONNECTION_RESPONSE_SETS_CONSUMER_UID, &f));
+	assert_int_equal(f.u64, 1);
+	stream = peer_call(p, P_GET_ASYNC, NULL, 0);
+	assert_true(peer_accepted(p, peer_register(p, "src", 0)));
+	enable_as_somebody(g->cons, 77);
+	assert_true(peer_command(p, stream, CMD(SETUP_TRACING), &f));
+	assert_true(next_uid(p, stream, CMD(SETUP_DATA_SOURCE), &f));
+	assert_int_equal(f.u64, getuid());
+	assert_true(next_uid(p, stream, CMD(START_DATA_SOURCE), &f));
+	assert_int_equal(f.u64, getuid());
+	rig_hang_up(&g->rig, p);
+}
+
+/* It gets what the consumer wrote, and nothing says that it may believe that. */
+STAGE_TEST(other_producers_get_the_config_of_the_consumer)
+{
+	struct peer *p = rig_producer(&g->rig);
+	struct pb_field f;
+	uint64_t stream;
+
+	assert_true(peer_accepted(p, peer_initialize(p, "other", false)));
+	assert_false(peer_field(p, PB_INITIALIZE_CONNECTION_RESPONSE_SETS_CONSUMER_UID, &f));
+	stream = peer_call(p, P_GET_ASYNC, NULL, 0);
+	assert_true(peer_accepted(p, peer_register(p, "src", 0)));
+	enable_as_somebody(g->cons, 77);
+	assert_true(peer_command(p, stream, CMD(SETUP_TRACING), &f));
+	assert_true(next_uid(p, stream, CMD(SETUP_DATA_SOURCE), &f));
+	assert_int_equal(f.u64, 77);
+	peer_call(g->cons, C_FREE, NULL, 0);
+	assert_true(peer_command(p, stream, CMD(START_DATA_SOURCE), &f));
+	assert_true(peer_command(p, stream, CMD(STOP_DATA_SOURCE), &f));
+	peer_enable(g->cons, STAGE_CONFIG);
+	assert_false(next_uid(p, stream, CMD(SETUP_DATA_SOURCE), &f));
+	rig_hang_up(&g->rig, p);
+}
+
 STAGE_TEST(memory_is_sent_once_a_connection)
 {
 	struct peer *second = rig_consumer(&g->rig);
