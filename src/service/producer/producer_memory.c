@@ -3,6 +3,8 @@
  * A producer has one shared memory for the life of its connection. It may pass one with
  * InitializeConnection. Otherwise the service creates it for the first session that uses the
  * producer; its size is that of the session's config, else the producer's hint, else the default.
+ * All later sessions depend on that size, so only root's config may make it smaller than the hint,
+ * and configs of users other than the producer's are ignored.
  *
  * A remote producer has no shared memory: it sends its chunks. The service sends it the page size.
  */
@@ -45,19 +47,29 @@ static const Pb__TraceConfig__ProducerConfig *config_of(const Pb__TraceConfig *c
 	return NULL;
 }
 
-static struct geometry choose_geometry(const struct producer_port *p, const Pb__TraceConfig *config)
+/* Returns the hints as changed by the config of a consumer of this user. */
+static struct geometry requested_geometry(const struct producer_port *p,
+					  const Pb__TraceConfig *config, uid_t uid)
 {
 	const Pb__TraceConfig__ProducerConfig *c = config_of(config, p->name);
+	bool is_root = quota_is_root(p->account.quota, uid);
 	struct geometry g = {p->size_hint, p->page_size_hint};
 
-	if (c && c->shm_size_kb)
+	if (!c || (!is_root && (p->peer->is_remote || p->peer->uid != uid)))
+		return g;
+	if (c->shm_size_kb && (is_root || bytes_of_kb(c->shm_size_kb) > g.size))
 		g.size = bytes_of_kb(c->shm_size_kb);
-	if (c && c->page_size_kb)
+	if (c->page_size_kb && (is_root || bytes_of_kb(c->page_size_kb) > g.page_size))
 		g.page_size = bytes_of_kb(c->page_size_kb);
+	return g;
+}
+
+/* If size and page size do not match, or the quota refuses the size, both are replaced by the
+ * defaults. */
+static struct geometry choose_geometry(const struct producer_port *p, struct geometry g)
+{
 	g.size = MIN(g.size ? g.size : DEFAULT_SMB_BYTES, SMB_MAX_SIZE);
 	g.page_size = MIN(g.page_size ? g.page_size : DEFAULT_SMB_PAGE_BYTES, SMB_MAX_PAGE);
-	/* If size and page size do not match, or the quota refuses the size, both are replaced by
-	 * the defaults. */
 	if (!is_legal(g) || quota_check(&p->account, QUOTA_SMB_BYTES, g.size, NULL) < 0)
 		return default_geometry;
 	return g;
@@ -92,7 +104,7 @@ bool producer_memory_is_ready(const struct producer_port *p)
 	return p->smb.base || p->emulated_page_size;
 }
 
-int producer_memory_ensure(struct producer_port *p, const Pb__TraceConfig *config)
+int producer_memory_ensure(struct producer_port *p, const Pb__TraceConfig *config, uid_t uid)
 {
 	struct geometry g;
 	void *addr;
@@ -100,7 +112,7 @@ int producer_memory_ensure(struct producer_port *p, const Pb__TraceConfig *confi
 
 	if (producer_memory_is_ready(p))
 		return 0;
-	g = choose_geometry(p, config);
+	g = choose_geometry(p, requested_geometry(p, config, uid));
 	if (p->peer->is_remote) {
 		p->emulated_page_size = g.page_size;
 		return 0;

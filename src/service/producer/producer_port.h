@@ -85,8 +85,8 @@ extern const struct ipc_service producer_port_service;
  * caller's. Returns false if it is refused. */
 bool producer_memory_adopt(struct producer_port *p, int fd);
 /* Creates the memory, or sets the page size of a remote producer, if it has none. The size is that
- * of the config, else of the hints. Returns 0 or -errno. */
-int producer_memory_ensure(struct producer_port *p, const Pb__TraceConfig *config);
+ * of the config, if its consumer (uid) may choose it, else of the hints. Returns 0 or -errno. */
+int producer_memory_ensure(struct producer_port *p, const Pb__TraceConfig *config, uid_t uid);
 /* Returns true if the producer can send data. */
 bool producer_memory_is_ready(const struct producer_port *p);
 void producer_memory_deinit(struct producer_port *p);

@@ -150,7 +150,7 @@ static int set_up(struct session *s, struct source_instance *i, uint64_t *steps)
 	_cleanup_(pb_mem_deinit) struct pb_mem config = {0};
 	struct producer_port *p = i->producer;
 
-	r = producer_memory_ensure(p, s->config);
+	r = producer_memory_ensure(p, s->config, s->uid);
 	if (r == 0)
 		r = pack_config(s, i, &config);
 	spend(steps, CONFIG_STEPS + s->source_configs.list[i->config_index].len / BYTES_PER_STEP);

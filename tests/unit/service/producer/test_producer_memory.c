@@ -11,6 +11,7 @@ struct fixture {
 	struct service service;
 	struct ipc_peer peer;
 	struct producer_port p;
+	uid_t uid; /* of the consumer */
 };
 
 static int setup(void **state)
@@ -42,7 +43,7 @@ static void ensure(struct fixture *f, const char *config_text, uint32_t size, ui
 {
 	Pb__TraceConfig *c = peer_parse_config(config_text);
 
-	assert_int_equal(producer_memory_ensure(&f->p, c), 0);
+	assert_int_equal(producer_memory_ensure(&f->p, c, f->uid), 0);
 	assert_int_equal(f->p.smb_size, size);
 	assert_int_equal(f->p.smb.page_size, page);
 	assert_int_equal(f->p.smb.n_pages, size / page);
@@ -60,7 +61,7 @@ TEST_STATE(remote_producer_has_a_page_size_and_no_memory, setup, teardown, struc
 
 	f->peer.is_remote = true;
 	assert_false(producer_memory_is_ready(&f->p));
-	assert_int_equal(producer_memory_ensure(&f->p, c), 0);
+	assert_int_equal(producer_memory_ensure(&f->p, c, f->uid), 0);
 	assert_true(producer_memory_is_ready(&f->p));
 	assert_int_equal(f->p.emulated_page_size, 8192);
 	assert_null(f->p.smb.base);
@@ -83,6 +84,32 @@ TEST_STATE(sizes_come_from_config_then_hints_then_default, setup, teardown, stru
 	ensure(f, config, 512 << 10, 16384);
 	ensure(f, "producers { producer_name: 'prod' shm_size_kb: 1024 }", 1 << 20, 32768);
 	ensure(f, "producers { producer_name: 'prod' page_size_kb: 8 }", 2 << 20, 8192);
+}
+
+#define SIZE_4K "producers { producer_name: 'prod' shm_size_kb: 4 page_size_kb: 4 }"
+#define SIZE_4M "producers { producer_name: 'prod' shm_size_kb: 4096 page_size_kb: 32 }"
+
+/* The size stays for the sessions of all users, until the producer connects again. */
+TEST_STATE(no_other_user_chooses_the_size, setup, teardown, struct fixture *f)
+{
+	f->uid = 4242;
+	f->p.size_hint = 2 << 20;
+	f->p.page_size_hint = 16384;
+	ensure(f, SIZE_4K, 2 << 20, 16384);
+	ensure(f, SIZE_4M, 2 << 20, 16384);
+	f->p.size_hint = f->p.page_size_hint = 0;
+	ensure(f, SIZE_4K, DEFAULT_SMB_BYTES, DEFAULT_SMB_PAGE_BYTES);
+}
+
+TEST_STATE(own_user_makes_it_larger_only, setup, teardown, struct fixture *f)
+{
+	f->uid = f->peer.uid = 4242;
+	f->p.size_hint = 2 << 20;
+	f->p.page_size_hint = 16384;
+	ensure(f, SIZE_4K, 2 << 20, 16384);
+	ensure(f, SIZE_4M, 4 << 20, 32768);
+	f->uid = 0;
+	ensure(f, SIZE_4K, 4 << 10, 4 << 10);
 }
 
 TEST_STATE(illegal_geometry_becomes_the_default, setup, teardown, struct fixture *f)
@@ -114,7 +141,7 @@ TEST_STATE(memory_of_all_has_a_limit, setup, teardown, struct fixture *f)
 
 	f->service.quota.limits[QUOTA_SMB_BYTES].all = 1 << 20;
 	f->p.size_hint = 2 << 20;
-	assert_int_equal(producer_memory_ensure(&f->p, c), 0);
+	assert_int_equal(producer_memory_ensure(&f->p, c, f->uid), 0);
 	assert_int_equal(f->p.smb_size, DEFAULT_SMB_BYTES);
 	assert_int_equal(f->service.quota.refused[QUOTA_SMB_BYTES], 1);
 	producer_memory_deinit(&f->p);
@@ -126,10 +153,10 @@ TEST_STATE(memory_is_made_once, setup, teardown, struct fixture *f)
 	Pb__TraceConfig *c = peer_parse_config("");
 	uint8_t *base;
 
-	assert_int_equal(producer_memory_ensure(&f->p, c), 0);
+	assert_int_equal(producer_memory_ensure(&f->p, c, f->uid), 0);
 	base = f->p.smb.base;
 	f->p.size_hint = 1 << 20;
-	assert_int_equal(producer_memory_ensure(&f->p, c), 0);
+	assert_int_equal(producer_memory_ensure(&f->p, c, f->uid), 0);
 	assert_ptr_equal(f->p.smb.base, base);
 	pb__trace_config__free_unpacked(c, NULL);
 }
