@@ -130,6 +130,8 @@ struct sessions *service_sessions(struct service *s)
 
 void service_tick(struct service *s)
 {
+	/* A flood of requests of other users' producers deserves no priority. */
+	s->sessions.boost.ordinary_ns = s->quota.producers_ns;
 	priority_boost_tick(&s->sessions.boost);
 }
 

@@ -2,7 +2,7 @@
 /*
  *	|<------- window, 100 ms ------->|<------- window
  *	| SCHED_FIFO ....... | nice -20  | SCHED_FIFO ...
- *	  50 ms of CPU used  ^
+ *	  50 ms of CPU used  ^ or the original priority
  *
  * The CPU time is checked every few ms, between two callbacks of the loop. The kernel sends SIGXCPU
  * if the thread has run with SCHED_FIFO for 200 ms without blocking (RLIMIT_RTTIME).
@@ -84,19 +84,41 @@ static void begin_window(struct priority_boost_state *s, uint64_t now)
 {
 	s->window_ns = now;
 	s->window_cpu_ns = cpu_ns();
+	s->window_ordinary_ns = s->ordinary_ns;
 	s->spent = false;
 }
 
-static int run_on_budget(struct priority_boost_state *s)
+static int run_in_window(const struct priority_boost_state *s)
 {
-	/* The administrator started this process as a real-time task. */
+	return run_as(SCHED_FIFO, s->fifo_priority, s->nice);
+}
+
+static int run_on_budget(struct priority_boost_state *s, uint32_t priority)
+{
+	int r;
+
+	s->fifo_priority = (int)priority;
+	r = run_in_window(s);
+	/* The administrator may have started this process as a real-time task: it has no budget. */
+	s->has_budget = r == 0 && !is_real_time(s->policy);
+	begin_window(s, clock_mono_ns());
+	return r;
+}
+
+static int run_in_time(struct priority_boost_state *s)
+{
 	if (is_real_time(s->policy))
 		return run_as_found(s);
-	if (run_as(SCHED_FIFO, PRIORITY_BOOST_FIFO_MIN, s->nice) < 0)
-		return run_with_others();
-	s->has_budget = true;
-	begin_window(s, clock_mono_ns());
-	return 0;
+	return run_on_budget(s, PRIORITY_BOOST_FIFO_MIN) < 0 ? run_with_others() : 0;
+}
+
+/* After the budget. */
+static void run_with_the_rest(const struct priority_boost_state *s)
+{
+	bool ordinary = s->ordinary_ns - s->window_ordinary_ns >= PRIORITY_BOOST_BUDGET_NS / 2;
+
+	if (ordinary || run_with_others() < 0)
+		run_as_found(s);
 }
 
 /*
@@ -146,14 +168,13 @@ void priority_boost_tick(struct priority_boost_state *s)
 	s->looked_ns = now;
 	if (now - s->window_ns >= PRIORITY_BOOST_WINDOW_NS) {
 		/* Nothing else restores the priority after on_runaway() lowered it. */
-		run_as(SCHED_FIFO, PRIORITY_BOOST_FIFO_MIN, s->nice);
+		run_in_window(s);
 		if (cpu_ns() - s->window_cpu_ns >= PRIORITY_BOOST_BUDGET_NS / 2)
 			wait_once();
 		begin_window(s, now);
 	} else if (!s->spent && cpu_ns() - s->window_cpu_ns >= PRIORITY_BOOST_BUDGET_NS) {
 		s->spent = true;
-		if (run_with_others() < 0)
-			run_as_found(s);
+		run_with_the_rest(s);
 	}
 }
 
@@ -173,10 +194,10 @@ int priority_boost_apply(struct priority_boost_state *s, struct priority_boost b
 	s->has_budget = false;
 	switch (boost.policy) {
 	case PRIORITY_BOOST_FIFO:
-		r = run_as(SCHED_FIFO, (int)boost.priority, s->nice);
+		r = run_on_budget(s, boost.priority);
 		break;
 	case PRIORITY_BOOST_BUDGETED:
-		r = run_on_budget(s);
+		r = run_in_time(s);
 		break;
 	case PRIORITY_BOOST_OTHER:
 		r = run_as(SCHED_OTHER, 0, -(int)boost.priority);

@@ -262,9 +262,19 @@ static void choose_boost(struct instance_table *s)
 
 static void take_boost(struct ds_handle *h, const Pb__DataSourceConfig *config)
 {
+	static const struct priority_boost least = {PRIORITY_BOOST_OTHER, 0};
+	bool is_asked = config->priority_boost != NULL;
+
 	if (priority_boost_read(config->priority_boost, &h->boost) < 0)
-		h->all->ops->bad_boost(h->all->ctx, h->source->name);
-	else if (!config->priority_boost && h->source->is_timely)
+		h->all->ops->bad_boost(h->all->ctx, h->source->name,
+				       "must be POLICY_SCHED_OTHER with a priority of 0 to 20, or "
+				       "POLICY_SCHED_FIFO with 1 to 99");
+	else if (is_asked && !h->consumer_is_root && priority_boost_is_stronger(h->boost, least)) {
+		h->boost = (struct priority_boost){PRIORITY_BOOST_NONE, 0};
+		h->all->ops->bad_boost(h->all->ctx, h->source->name, "needs root");
+		is_asked = false;
+	}
+	if (!is_asked && h->source->is_timely)
 		h->boost = (struct priority_boost){PRIORITY_BOOST_BUDGETED, 0};
 	choose_boost(h->all);
 }

@@ -33,9 +33,9 @@ struct instance_table_ops {
 	void (*capabilities)(void *ctx, uint64_t mask);
 	/* A source activates triggers of the session. May be NULL; names are borrowed. */
 	void (*triggered)(void *ctx, const char *const *names, size_t n);
-	/* The priority_boost of a source is invalid; the source continues without it. name is
-	 * borrowed. */
-	void (*bad_boost)(void *ctx, const char *name);
+	/* The priority_boost of a source is refused; the source continues without it. why: the rest
+	 * of a sentence that begins with "priority_boost". Both are borrowed. */
+	void (*bad_boost)(void *ctx, const char *name, const char *why);
 };
 
 /* Returns NULL if memory is out. sources, env and ops are borrowed until free. */

@@ -200,13 +200,9 @@ static void triggers_fired(void *ctx, const char *const *names, size_t n)
 				n > 1 ? ", and others," : "", strerror(-r));
 }
 
-static void boost_is_bad(void *ctx, const char *name)
+static void boost_is_bad(void *ctx, const char *name, const char *why)
 {
-	producer_report(ctx,
-			"data source %s: priority_boost must be POLICY_SCHED_OTHER with a "
-			"priority of 0 to 20, or POLICY_SCHED_FIFO with 1 to 99; recording without "
-			"it",
-			name);
+	producer_report(ctx, "data source %s: priority_boost %s; recording without it", name, why);
 }
 
 const struct instance_table_ops producer_ds_ops = {

@@ -435,14 +435,24 @@ static struct session *find_for_bugreport(const struct consumer_port *c)
 	return best;
 }
 
-static bool is_selected(const struct session *s, const struct clone_request *r)
+static bool has_name(const struct session *s, const char *name)
 {
-	const char *name = session_config(s)->unique_session_name;
+	const char *own = session_config(s)->unique_session_name;
 
-	if (!r->unique_name)
-		return session_id(s) == r->session_id;
-	return session_state(s) != SESSION_CLONED && name && name[0] &&
-	       !strcmp(name, r->unique_name);
+	return session_state(s) != SESSION_CLONED && own && own[0] && !strcmp(own, name);
+}
+
+/* Each user has names of its own, so its session comes before those of others. */
+static struct session *find_by_name(const struct consumer_port *c, const char *name)
+{
+	struct session *s = NULL, *of_other = NULL;
+
+	while ((s = sessions_next(c->sessions, s)))
+		if (has_name(s, name) && session_uid(s) == c->uid)
+			return s;
+		else if (has_name(s, name))
+			of_other = s;
+	return of_other;
 }
 
 static struct session *find_source(const struct consumer_port *c, const struct clone_request *r,
@@ -455,7 +465,9 @@ static struct session *find_source(const struct consumer_port *c, const struct c
 		return find_for_bugreport(c);
 	}
 	*ret_error = "Tracing session not found";
-	while ((s = sessions_next(c->sessions, s)) && !is_selected(s, r))
+	if (r->unique_name)
+		return find_by_name(c, r->unique_name);
+	while ((s = sessions_next(c->sessions, s)) && session_id(s) != r->session_id)
 		;
 	return s;
 }

@@ -213,16 +213,31 @@ struct work_begin {
 	uint64_t cpu_ns, clock_ns;
 };
 
-static struct work_begin work_begin(void)
+static struct work_begin work_begin(const struct ipc_host *h)
 {
+	/* The CPU time is needed for consumers only, and takes a system call. */
+	if (!h->service->is_urgent)
+		return (struct work_begin){.clock_ns = clock_mono_ns()};
 	return (struct work_begin){clock_ns(CLOCK_THREAD_CPUTIME_ID), clock_mono_ns()};
+}
+
+/* Returns true if the time of the service for this user is measured: not for root's producers, which
+ * may send most of all data. */
+static bool is_charged(const struct ipc_host *h, uint64_t user)
+{
+	return h->service->is_urgent || !quota_is_root(h->quota, user);
 }
 
 /* Charges the user for the work since `begin`. */
 static void charge_time(struct ipc_host *h, uint64_t user, struct work_begin begin)
 {
-	struct work_begin now = work_begin();
+	struct work_begin now;
 
+	if (!h->service->is_urgent) {
+		h->quota->producers_ns += clock_mono_ns() - begin.clock_ns;
+		return;
+	}
+	now = work_begin(h);
 	cpu_share_charge(h->quota, user, now.cpu_ns - begin.cpu_ns, now.clock_ns - begin.clock_ns,
 			 now.clock_ns);
 }
@@ -231,13 +246,13 @@ static void charge_time(struct ipc_host *h, uint64_t user, struct work_begin beg
 static void on_message(void *ctx, const uint8_t *data, size_t len)
 {
 	struct ipc_conn *c = ctx;
-	bool is_charged = c->host->service->is_urgent;
+	bool charged = is_charged(c->host, c->account.user);
 	struct work_begin begin = {0};
 
-	if (is_charged)
-		begin = work_begin();
+	if (charged)
+		begin = work_begin(c->host);
 	act_on(c, data, len);
-	if (is_charged)
+	if (charged)
 		charge_time(c->host, c->account.user, begin);
 }
 
@@ -267,7 +282,7 @@ static void on_close(void *ctx, int error)
 	struct ipc_conn *c = ctx;
 	struct ipc_host *h = c->host;
 	uint64_t user = c->account.user;
-	struct work_begin begin = work_begin();
+	struct work_begin begin = work_begin(h);
 	const char *why = error == -ENOBUFS    ? "does not read its socket"
 			  : error == -EDQUOT   ? "makes the service hold too many bytes"
 			  : error == -EMSGSIZE ? "sent a frame that is too long"
@@ -283,7 +298,7 @@ static void on_close(void *ctx, int error)
 			  "%s: %s %s; disconnected", c->host->service->name, who, why);
 	}
 	connection_free(c);
-	if (h->service->is_urgent)
+	if (is_charged(h, user))
 		charge_time(h, user, begin);
 }
 

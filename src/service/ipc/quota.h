@@ -101,6 +101,8 @@ struct quota {
 	struct quota_user *users; /* owned: all users that hold something */
 	struct quota_log log;
 	struct cpu_share cpu;
+	/* Time of the service for producers that are not root's, on the clock. */
+	uint64_t producers_ns;
 };
 
 struct quota_account {

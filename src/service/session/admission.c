@@ -77,6 +77,7 @@ int priority_apply(struct sessions *s, const Pb__TraceConfig *also)
 struct recent_sessions {
 	size_t n;
 	struct {
+		uid_t uid;
 		char *name; /* owned; "" for sessions without one */
 		uint64_t boot_ns; /* start, CLOCK_BOOTTIME */
 	} list[MAX_RECENT]; /* the oldest first */
@@ -103,18 +104,19 @@ static void forget_oldest(struct recent_sessions *r)
 	memmove(&r->list[0], &r->list[1], --r->n * sizeof(r->list[0]));
 }
 
-static bool began_recently(const struct recent_sessions *r, const char *name)
+static bool began_recently(const struct recent_sessions *r, uid_t uid, const char *name)
 {
 	uint64_t now = clock_boot_ns();
 
 	for (size_t i = 0; r && i < r->n; i++)
-		if (now - r->list[i].boot_ns < GUARDRAIL_RESTART_S * NS_PER_S &&
+		if (r->list[i].uid == uid &&
+		    now - r->list[i].boot_ns < GUARDRAIL_RESTART_S * NS_PER_S &&
 		    !strcmp(r->list[i].name, name))
 			return true;
 	return false;
 }
 
-void admission_remember(struct sessions *s, const Pb__TraceConfig *config)
+void admission_remember(struct sessions *s, const Pb__TraceConfig *config, uid_t uid)
 {
 	char *name;
 
@@ -129,20 +131,23 @@ void admission_remember(struct sessions *s, const Pb__TraceConfig *config)
 	}
 	if (s->recent->n == MAX_RECENT)
 		forget_oldest(s->recent);
+	s->recent->list[s->recent->n].uid = uid;
 	s->recent->list[s->recent->n].name = name;
 	s->recent->list[s->recent->n++].boot_ns = clock_boot_ns();
 }
 
 /* ---- the check ---- */
 
-static int check_unique_name(const struct sessions *s, const char *name, struct err_text *e)
+static int check_unique_name(const struct sessions *s, const char *name, uid_t uid,
+			     struct err_text *e)
 {
 	const struct session *other;
 
 	if (!name[0])
 		return 0;
 	TAILQ_FOREACH (other, &s->list, link)
-		if (other->state != SESSION_CLONED && !strcmp(name_of(other->config), name))
+		if (other->uid == uid && other->state != SESSION_CLONED &&
+		    !strcmp(name_of(other->config), name))
 			return err_set(e, -EBUSY,
 				       "a session with unique_session_name \"%s\" exists already",
 				       name);
@@ -155,6 +160,28 @@ static int check_counts(struct sessions *s, uid_t uid, struct err_text *e)
 
 	quota_open(&account, s->quota, uid);
 	return quota_check(&account, QUOTA_SESSIONS, 1, e);
+}
+
+/* ---- what is root's ---- */
+
+/* A priority takes CPU time from all programs of the machine, and a lockdown shuts producers out of
+ * the sessions of all users. priority 0 is none: it is a wish of less. */
+static int check_rights(const struct sessions *s, const Pb__TraceConfig *config, uid_t uid,
+			struct err_text *e)
+{
+	static const struct priority_boost least = {PRIORITY_BOOST_OTHER, 0};
+	struct priority_boost boost = least;
+
+	if (quota_is_root(s->quota, uid))
+		return 0;
+	if (config->priority_boost)
+		(void)priority_boost_read(config->priority_boost, &boost); /* was checked */
+	if (priority_boost_is_stronger(boost, least))
+		return err_set(e, -EPERM, "priority_boost needs root");
+	if (config->lockdown_mode != PB__TRACE_CONFIG__LOCKDOWN_MODE_OPERATION__LOCKDOWN_UNCHANGED)
+		return err_set(e, -EPERM,
+			       "lockdown_mode is for the producers of all users, and needs root");
+	return 0;
 }
 
 /* ---- exclusive_prio ---- */
@@ -220,9 +247,10 @@ static const semaphore *find_semaphore(const struct session *s, const char *name
 	return NULL;
 }
 
-/* The smallest max_other_session_count of all sessions with this semaphore, the new one included,
- * is the limit. */
-static int check_semaphore(const struct sessions *s, const semaphore *m, struct err_text *e)
+/* The smallest max_other_session_count of all sessions of the user with this semaphore, the new one
+ * included, is the limit. */
+static int check_semaphore(const struct sessions *s, const semaphore *m, uid_t uid,
+			   struct err_text *e)
 {
 	uint64_t others = 0, max = m->max_other_session_count;
 	const struct session *other;
@@ -230,7 +258,8 @@ static int check_semaphore(const struct sessions *s, const semaphore *m, struct 
 	TAILQ_FOREACH (other, &s->list, link) {
 		const semaphore *theirs = find_semaphore(other, semaphore_name(m));
 
-		if (!theirs || other->state == SESSION_CLONED || other->state == SESSION_DISABLED)
+		if (!theirs || other->uid != uid || other->state == SESSION_CLONED ||
+		    other->state == SESSION_DISABLED)
 			continue;
 		others++;
 		max = MIN(max, theirs->max_other_session_count);
@@ -243,13 +272,13 @@ static int check_semaphore(const struct sessions *s, const semaphore *m, struct 
 	return 0;
 }
 
-static int check_semaphores(const struct sessions *s, const Pb__TraceConfig *config,
+static int check_semaphores(const struct sessions *s, const Pb__TraceConfig *config, uid_t uid,
 			    struct err_text *e)
 {
 	int r = 0;
 
 	for (size_t i = 0; i < config->n_session_semaphores && r == 0; i++)
-		r = check_semaphore(s, config->session_semaphores[i], e);
+		r = check_semaphore(s, config->session_semaphores[i], uid, e);
 	return r;
 }
 
@@ -259,15 +288,17 @@ int admission_check(struct sessions *s, const Pb__TraceConfig *config, uid_t uid
 		    struct err_text *e)
 {
 	bool alone = config->exclusive_prio > 0; /* the other sessions are stopped */
-	int r = check_exclusive(s, config, uid, e);
+	int r = check_rights(s, config, uid, e);
 
+	if (r == 0)
+		r = check_exclusive(s, config, uid, e);
 	if (r == 0 && !alone)
-		r = check_unique_name(s, name_of(config), e);
+		r = check_unique_name(s, name_of(config), uid, e);
 	if (r == 0 && !alone)
-		r = check_semaphores(s, config, e);
+		r = check_semaphores(s, config, uid, e);
 	if (r < 0)
 		return r;
-	if (config->enable_extra_guardrails && began_recently(s->recent, name_of(config)))
+	if (config->enable_extra_guardrails && began_recently(s->recent, uid, name_of(config)))
 		return err_set(e, -EBUSY,
 			       "guardrail: a session with unique_session_name \"%s\" began less "
 			       "than %d s ago",

@@ -27,17 +27,18 @@ int priority_check(const Pb__TraceConfig *config, struct err_text *e);
  * on without it. Returns 0, or -errno of the kernel if it refuses the request of a config. */
 int priority_apply(struct sessions *s, const Pb__TraceConfig *also);
 
-/* Checks the limits of the service for another session of this config and user. Returns 0, -EBUSY,
- * -EDQUOT or -EPERM and sets e. */
+/* Checks the limits of the service, and the user's rights, for another session of this config. Each
+ * user has names of sessions, of semaphores and of guardrails of its own. Returns 0, -EBUSY, -EDQUOT
+ * or -EPERM and sets e. */
 int admission_check(struct sessions *s, const Pb__TraceConfig *config, uid_t uid,
 		    struct err_text *e);
 
 /* Call when a session of this config begins. If the config has exclusive_prio, ends all other
  * sessions, except clones. */
 void admission_stop_others(struct sessions *s, const Pb__TraceConfig *config);
-/* Records the start of a session with enable_extra_guardrails: another such session with the same
- * unique_session_name is refused for GUARDRAIL_RESTART_S. */
-void admission_remember(struct sessions *s, const Pb__TraceConfig *config);
+/* Records the start of a session with enable_extra_guardrails: another such session of the user with
+ * the same unique_session_name is refused for GUARDRAIL_RESTART_S. */
+void admission_remember(struct sessions *s, const Pb__TraceConfig *config, uid_t uid);
 
 /* The recorded starts. No-op for NULL; returns NULL. */
 struct recent_sessions;

@@ -407,7 +407,7 @@ int session_new(struct sessions *sessions, const struct session_request *request
 				       : "");
 	}
 	admission_stop_others(sessions, config);
-	admission_remember(sessions, config);
+	admission_remember(sessions, config, request->uid);
 	TAILQ_INSERT_TAIL(&sessions->list, s, link);
 	/* The end of other sessions may have ended the priority boost, so it is applied again. */
 	(void)priority_apply(sessions, NULL);

@@ -80,9 +80,33 @@ static void on_a_budget(int nice)
 	STEP(3, runs_as(SCHED_FIFO, 1, nice));
 	work_while(&p, SCHED_FIFO);
 	STEP(4, priority_boost_apply(&p, none) == 0 && runs_as(SCHED_OTHER, 0, nice));
-	STEP(5, priority_boost_apply(&p, fifo7) == 0 && runs_as(SCHED_FIFO, 7, nice));
-	priority_boost_tick(&p);
-	STEP(6, runs_as(SCHED_FIFO, 7, nice));
+}
+
+static void each_priority_on_a_budget(int nice)
+{
+	struct priority_boost_state p = {0};
+
+	STEP(1, priority_boost_apply(&p, fifo7) == 0 && runs_as(SCHED_FIFO, 7, nice));
+	work_while(&p, SCHED_FIFO);
+	STEP(2, runs_as(SCHED_OTHER, 0, -20));
+	work_while(&p, SCHED_OTHER);
+	STEP(3, runs_as(SCHED_FIFO, 7, nice));
+	STEP(4, priority_boost_apply(&p, none) == 0 && runs_as(SCHED_OTHER, 0, nice));
+}
+
+/* The work of the next window deserves priority again. */
+static void ordinary_work(int nice)
+{
+	struct priority_boost_state p = {0};
+
+	STEP(1, priority_boost_apply(&p, budgeted) == 0);
+	p.ordinary_ns = PRIORITY_BOOST_BUDGET_NS / 2;
+	work_while(&p, SCHED_FIFO);
+	STEP(2, runs_as(SCHED_OTHER, 0, nice));
+	work_while(&p, SCHED_OTHER);
+	STEP(3, runs_as(SCHED_FIFO, 1, nice));
+	work_while(&p, SCHED_FIFO);
+	STEP(4, runs_as(SCHED_OTHER, 0, -20));
 }
 
 /* A callback that does not come back to the loop. */
@@ -109,7 +133,9 @@ static void found_in_real_time(int nice)
 	STEP(1, sched_setscheduler(0, SCHED_RR, &(struct sched_param){42}) == 0);
 	STEP(2, priority_boost_apply(&p, budgeted) == 0 && runs_as(SCHED_RR, 42, nice));
 	STEP(3, !p.has_budget);
-	STEP(4, priority_boost_apply(&p, none) == 0 && runs_as(SCHED_RR, 42, nice));
+	STEP(4, priority_boost_apply(&p, fifo7) == 0 && runs_as(SCHED_FIFO, 7, nice));
+	STEP(5, !p.has_budget);
+	STEP(6, priority_boost_apply(&p, none) == 0 && runs_as(SCHED_RR, 42, nice));
 }
 
 /* As in a control group without real time. */
@@ -198,6 +224,15 @@ TEST(real_time_ends_with_its_budget)
 		skip();
 	in_a_child(on_a_budget, 0);
 	in_a_child(on_a_budget, 3);
+	in_a_child(each_priority_on_a_budget, 3);
+}
+
+TEST(ordinary_work_has_no_priority_after_the_budget)
+{
+	if (!may_boost())
+		skip();
+	in_a_child(ordinary_work, 0);
+	in_a_child(ordinary_work, 3);
 }
 
 TEST(what_does_not_end_is_cut_off)

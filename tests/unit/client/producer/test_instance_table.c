@@ -7,6 +7,7 @@
  *
  *	setup, start SOURCE ID	  of a source of `sources` (other names: there is none) and an instance
  *	boosted ID POLICY PRIO	  the setup of an instance of "plain" with a priority boost
+ *	wished ID POLICY PRIO	  the same, for a consumer that is not root
  *	stop ID
  *	flush FLUSH ID...	  the service asks for it; "last": before a stop, "clone": for a clone
  *	clear ID...
@@ -178,9 +179,9 @@ static void on_boosted(void *ctx, struct priority_boost strongest)
 	note("[boost:%u/%u]", (unsigned)strongest.policy, strongest.priority);
 }
 
-static void on_bad_boost(void *ctx, const char *name)
+static void on_bad_boost(void *ctx, const char *name, const char *why)
 {
-	note("[bad boost:%s]", name);
+	note("[bad boost:%s %.4s]", name, why);
 }
 
 static void on_triggered(void *ctx, const char *const *names, size_t n)
@@ -259,7 +260,7 @@ FIXTURE_TEST(a_consumer_is_root_only_by_a_word_that_can_be_believed)
 
 /* ---- tests as text ---- */
 
-static void set_up_boosted(unsigned id, int policy, unsigned priority)
+static void set_up_boosted(unsigned id, int policy, unsigned priority, uint32_t uid)
 {
 	Pb__PriorityBoostConfig b = PB__PRIORITY_BOOST_CONFIG__INIT;
 	Pb__DataSourceConfig c = config_of("plain", id);
@@ -268,7 +269,11 @@ static void set_up_boosted(unsigned id, int policy, unsigned priority)
 	b.policy = (Pb__PriorityBoostConfig__BoostPolicy)policy;
 	b.priority = priority;
 	c.priority_boost = &b;
+	c.has_consumer_uid = true;
+	c.consumer_uid = uid;
+	env.knows_consumers = true;
 	instance_table_setup(all, id, &c);
+	env.knows_consumers = false;
 }
 
 /* Reads the numbers that stand in the text. */
@@ -298,7 +303,9 @@ static void step(const char *what, const char *rest)
 		return;
 	}
 	if (!strcmp(what, "boosted"))
-		set_up_boosted(a, (int)ids[1], c);
+		set_up_boosted(a, (int)ids[1], c, 0);
+	else if (!strcmp(what, "wished"))
+		set_up_boosted(a, (int)ids[1], c, 4242);
 	else if (!strcmp(what, "stop"))
 		instance_table_stop(all, a);
 	else if (!strcmp(what, "flush"))
@@ -452,9 +459,15 @@ STORY(a_timely_source_is_boosted, "setup timely 1 -> create:1 [boost:2/0]\n"
 				  "boosted 2 1 3 -> create:2\n"
 				  "stop 1 -> destroy:1 [boost:1/3] [stopped:1]")
 
-STORY(a_boost_without_an_instance_is_none, "boosted 1 1 21 -> create:1 [bad boost:plain]\n"
+STORY(a_boost_without_an_instance_is_none, "boosted 1 1 21 -> create:1 [bad boost:plain must]\n"
 					   "fail 5\n"
 					   "boosted 2 2 50 -> [failed:plain:-5]")
+
+STORY(a_boost_is_for_root_only, "boosted 1 1 3 -> create:1 [boost:1/3]\n"
+				"wished 2 2 99 -> create:2 [bad boost:plain need]\n"
+				"wished 3 1 20 -> create:3 [bad boost:plain need]\n"
+				"wished 4 1 0 -> create:4\n"
+				"stop 1 -> destroy:1 [boost:1/0] [stopped:1]")
 
 STORY(a_boost_ends_with_the_connection, "boosted 1 2 50 -> create:1 [boost:3/50]\n"
 					"boosted 2 1 20 -> create:2\n"

@@ -184,6 +184,32 @@ STAGE_TEST(highest_score_is_for_bugreports)
 	rig_hang_up(&g->rig, other);
 }
 
+static struct consumer_port *port_of_cloner(struct stage *g);
+
+/* Another user may have the same name: root clones its own first, others never that one. */
+STAGE_TEST(by_a_name_that_another_user_has_too)
+{
+	struct peer *other = rig_consumer(&g->rig);
+	struct consumer_port *port;
+	uint64_t id;
+
+	peer_enable(other, "buffers { size_kb: 4 } unique_session_name: 'mine'");
+	assert_true(peer_is_quiet(other));
+	rig_session(&g->rig)->uid = 1001; /* as if another user had connected */
+	port = port_of_cloner(g);
+	port->uid = 1000;
+	assert_not_cloned(cloner, ask_by_name("mine"), "another UID");
+	port->uid = 0;
+	stage_start(g, STAGE_CONFIG " unique_session_name: 'mine'");
+	rig_session(&g->rig)->uid = 0;
+	stage_write(g, 0, 1, 0, "data");
+	id = ask_by_name("mine");
+	await_flush(g, CLONE_FLAGS);
+	assert_cloned(cloner, id);
+	assert_int_equal(count_in_clone("data"), 1);
+	rig_hang_up(&g->rig, other);
+}
+
 static struct consumer_port *port_of_cloner(struct stage *g)
 {
 	struct consumer_port *port;

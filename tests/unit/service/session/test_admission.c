@@ -41,7 +41,7 @@ static void remember(struct rig *r, const char *text)
 {
 	Pb__TraceConfig *c = peer_parse_config(text);
 
-	admission_remember(&r->service->sessions, c);
+	admission_remember(&r->service->sessions, c, 1);
 	pb__trace_config__free_unpacked(c, NULL);
 }
 
@@ -93,14 +93,14 @@ FIXTURE_TEST(unique_name_is_unique_in_any_state)
 {
 	struct peer *p = other_session(r, "unique_session_name: 'one' buffers { size_kb: 4 }");
 
-	assert_int_equal(admit(r, "unique_session_name: 'one'", 99), -EBUSY);
+	assert_int_equal(admit(r, "unique_session_name: 'one'", getuid()), -EBUSY);
 	assert_non_null(strstr(e.text, "one"));
-	assert_int_equal(admit(r, "unique_session_name: 'two'", 99), 0);
-	assert_int_equal(admit(r, "unique_session_name: ''", 99), 0);
+	assert_int_equal(admit(r, "unique_session_name: 'two'", getuid()), 0);
+	assert_int_equal(admit(r, "unique_session_name: ''", getuid()), 0);
 	session_disable(rig_session(r), true);
-	assert_int_equal(admit(r, "unique_session_name: 'one'", 99), -EBUSY);
+	assert_int_equal(admit(r, "unique_session_name: 'one'", getuid()), -EBUSY);
 	rig_hang_up(r, p);
-	assert_int_equal(admit(r, "unique_session_name: 'one'", 99), 0);
+	assert_int_equal(admit(r, "unique_session_name: 'one'", getuid()), 0);
 }
 
 FIXTURE_TEST(guardrail_keeps_sessions_apart_in_time)
@@ -178,18 +178,62 @@ FIXTURE_TEST(strictest_semaphore_holds)
 	struct peer *p[2];
 
 	p[0] = other_session(r, SEMAPHORE("a", "2") "buffers { size_kb: 4 }");
-	assert_int_equal(admit(r, SEMAPHORE("a", "1"), 99), 0);
-	assert_int_equal(admit(r, SEMAPHORE("a", "0"), 99), -EBUSY);
+	assert_int_equal(admit(r, SEMAPHORE("a", "1"), getuid()), 0);
+	assert_int_equal(admit(r, SEMAPHORE("a", "0"), getuid()), -EBUSY);
 	assert_non_null(strstr(e.text, "\"a\""));
-	assert_int_equal(admit(r, SEMAPHORE("b", "0"), 99), 0);
-	assert_int_equal(admit(r, SEMAPHORE("b", "0") SEMAPHORE("a", "0"), 99), -EBUSY);
+	assert_int_equal(admit(r, SEMAPHORE("b", "0"), getuid()), 0);
+	assert_int_equal(admit(r, SEMAPHORE("b", "0") SEMAPHORE("a", "0"), getuid()), -EBUSY);
 	p[1] = other_session(r, SEMAPHORE("a", "1") "buffers { size_kb: 4 }");
-	assert_int_equal(admit(r, SEMAPHORE("a", "9"), 99), -EBUSY); /* theirs allows one */
-	assert_int_equal(admit(r, "", 99), 0);
+	assert_int_equal(admit(r, SEMAPHORE("a", "9"), getuid()), -EBUSY); /* theirs allows one */
+	assert_int_equal(admit(r, "", getuid()), 0);
 	session_disable(rig_session(r), true);
-	assert_int_equal(admit(r, SEMAPHORE("a", "9"), 99), 0); /* it runs no more */
+	assert_int_equal(admit(r, SEMAPHORE("a", "9"), getuid()), 0); /* it runs no more */
 	rig_hang_up(r, p[0]);
 	rig_hang_up(r, p[1]);
+}
+
+/* ---- rights ---- */
+
+FIXTURE_TEST(each_user_has_names_of_its_own)
+{
+	struct peer *p = other_session(
+		r, "unique_session_name: 'one' " SEMAPHORE("a", "0") "buffers { size_kb: 4 }");
+	uid_t other = getuid() + 1;
+
+	assert_int_equal(admit(r, "unique_session_name: 'one'", getuid()), -EBUSY);
+	assert_int_equal(admit(r, "unique_session_name: 'one'", other), 0);
+	assert_int_equal(admit(r, SEMAPHORE("a", "0"), getuid()), -EBUSY);
+	assert_int_equal(admit(r, SEMAPHORE("a", "0"), other), 0);
+	remember(r, "unique_session_name: 'x' enable_extra_guardrails: true");
+	assert_int_equal(admit(r, "unique_session_name: 'x' enable_extra_guardrails: true", 1),
+			 -EBUSY);
+	assert_int_equal(admit(r, "unique_session_name: 'x' enable_extra_guardrails: true", 2), 0);
+	rig_hang_up(r, p);
+}
+
+/* Less than the usual priority is for everybody. */
+FIXTURE_TEST(priority_needs_root)
+{
+	static const char *const more[] = {
+		"priority_boost { policy: POLICY_SCHED_FIFO priority: 1 }",
+		"priority_boost { policy: POLICY_SCHED_OTHER priority: 1 }",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(more); i++) {
+		assert_int_equal(admit(r, more[i], 4242), -EPERM);
+		assert_non_null(strstr(e.text, "priority_boost"));
+		assert_int_equal(admit(r, more[i], 0), 0);
+	}
+	assert_int_equal(admit(r, "priority_boost { policy: POLICY_SCHED_OTHER }", 4242), 0);
+}
+
+FIXTURE_TEST(lockdown_needs_root)
+{
+	assert_int_equal(admit(r, "lockdown_mode: LOCKDOWN_SET", 4242), -EPERM);
+	assert_non_null(strstr(e.text, "lockdown_mode"));
+	assert_int_equal(admit(r, "lockdown_mode: LOCKDOWN_CLEAR", 4242), -EPERM);
+	assert_int_equal(admit(r, "lockdown_mode: LOCKDOWN_UNCHANGED", 4242), 0);
+	assert_int_equal(admit(r, "lockdown_mode: LOCKDOWN_SET", 0), 0);
 }
 
 /* ---- exclusive_prio ---- */
