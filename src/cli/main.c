@@ -8,6 +8,7 @@
 
 #include "base/core/mem.h"
 #include "base/core/version.h"
+#include "base/system/fs.h"
 #include "base/system/log.h"
 #include "base/text/str.h"
 #include "cli/perfetto/perfetto.h"
@@ -135,6 +136,7 @@ int main(int argc, char **argv)
 {
 	int code;
 
+	fs_take_standard_descriptors();
 	if (is_called_perfetto(argv[0]))
 		return perfetto_main(argc, argv);
 	log_init("sonda");

@@ -407,6 +407,7 @@ int main(int argc, char **argv)
 	struct err_text e;
 	int code, r;
 
+	fs_take_standard_descriptors();
 	log_init("sonda-probes");
 	code = parse_options(&p, argc, argv);
 	if (code >= 0)

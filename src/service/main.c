@@ -397,6 +397,7 @@ int main(int argc, char **argv)
 	static struct options opts;
 	int o;
 
+	fs_take_standard_descriptors();
 	log_init("sondad");
 	while ((o = getopt_long(argc, argv, "h", options, NULL)) != -1) {
 		int code = take_option(&opts, o);

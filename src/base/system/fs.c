@@ -145,6 +145,20 @@ int fs_join(char *buf, size_t size, const char *dir, const char *name)
 	return n < 0 || (size_t)n >= size ? -ENAMETOOLONG : 0;
 }
 
+void fs_take_standard_descriptors(void)
+{
+	int fd;
+
+	/* open() returns the lowest free number. */
+	for (int n = STDIN_FILENO; n <= STDERR_FILENO; n++) {
+		if (fcntl(n, F_GETFD) >= 0)
+			continue;
+		fd = open("/dev/null", n == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+		if (fd < 0)
+			(void)!open("/", O_PATH);
+	}
+}
+
 void fs_raise_file_limit(unsigned n)
 {
 	struct rlimit l;

@@ -43,6 +43,11 @@ int fs_join(char *buf, size_t size, const char *dir, const char *name);
  * -ENAMETOOLONG if it does not fit. */
 int fs_numbered(char *buf, size_t size, const char *path, unsigned number, int digits);
 
+/* Opens each of the descriptors 0 to 2 that is closed, the wrong way round: reads from 0 and writes to
+ * 1 and 2 fail with EBADF, as if it were closed. But the number is taken, so that no file or socket
+ * that is opened later gets what the program prints. A program calls this before it opens anything. */
+void fs_take_standard_descriptors(void);
+
 /* Raises the soft limit of open descriptors to n, or to the hard limit if that is lower. The usual
  * soft limit of 1024 exists for select(). */
 void fs_raise_file_limit(unsigned n);

@@ -2,6 +2,7 @@
 #include <dirent.h>
 #include <pthread.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 
 #include "unit/test.h"
 #include "base/system/fs.h"
@@ -283,6 +284,35 @@ TEST(raises_the_file_limit_as_far_as_it_goes)
 	getrlimit(RLIMIT_NOFILE, &l);
 	assert_true(l.rlim_cur == MIN(before.rlim_max, UINT32_MAX));
 	setrlimit(RLIMIT_NOFILE, &before);
+}
+
+/* In a child, which has no output of its own to lose. Returns its exit code. */
+static int take_descriptors_of_child(unsigned closed)
+{
+	pid_t pid = fork();
+	int code, next;
+
+	if (pid == 0) {
+		for (int fd = 0; fd <= STDERR_FILENO; fd++)
+			if (closed & 1u << fd)
+				close(fd);
+		fs_take_standard_descriptors();
+		next = open("/dev/zero", O_RDONLY);
+		for (int fd = 0; fd <= STDERR_FILENO; fd++)
+			if ((closed & 1u << fd) &&
+			    (fd ? write(fd, "", 1) : read(fd, &code, 1)) >= 0)
+				_exit(100);
+		_exit(next);
+	}
+	assert_int_equal(waitpid(pid, &code, 0), pid);
+	assert_true(WIFEXITED(code));
+	return WEXITSTATUS(code);
+}
+
+TEST(closed_standard_descriptors_stay_unusable_and_their_numbers_are_taken)
+{
+	for (unsigned closed = 0; closed < 8; closed++)
+		assert_in_range(take_descriptors_of_child(closed), STDERR_FILENO + 1, 99);
 }
 
 TEST(number_goes_before_the_extension)
