@@ -129,7 +129,7 @@ GEN_EBPF := $(if $(filter yes,$(EBPF)),$(B)/gen/bpf/objects.o)
 BPF_EXAMPLES := $(if $(filter yes,$(EBPF)),$(patsubst %.c,$(B)/gen/%.o,$(wildcard bpf/examples/*.bpf.c)))
 # The presets that the program has in it, for where none are installed.
 PRESETS := $(sort $(wildcard share/sonda/presets/*.cfg))
-COMMENTED_PROTOS := $(sort $(wildcard $(addprefix protos/config/,ftrace/*.proto inode_file/*.proto linux/*.proto \
+COMMENTED_PROTOS := $(sort $(wildcard $(addprefix protos/config/,ftrace/*.proto linux/*.proto \
 	process_stats/*.proto sys_stats/*.proto system_info/*.proto track_event/*.proto)))
 GEN_CLI := $(B)/gen/presets.o $(B)/gen/field_comments.o
 # The page of sonda report --html: its program is one script, in the order of this list.

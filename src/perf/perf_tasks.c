@@ -12,7 +12,7 @@
 
 static bool wants_tasks(const struct perf_session *s)
 {
-	return s->is_publisher && metadata_bus_wanted(s->bus, ds_session_id(s->h)) & METADATA_TASKS;
+	return s->is_publisher && metadata_bus_wanted(s->bus, ds_session_id(s->h));
 }
 
 void perf_tasks_rename(struct perf_session *s, uint64_t time, int32_t tid, const char *name,
@@ -21,7 +21,7 @@ void perf_tasks_rename(struct perf_session *s, uint64_t time, int32_t tid, const
 	struct perf_renamed *t;
 
 	if (s->n_renamed >= PERF_RENAMED_MAX || !wants_tasks(s) ||
-	    metadata_bus_complete_kinds(s->bus, ds_session_id(s->h)) & METADATA_TASKS ||
+	    metadata_bus_is_complete(s->bus, ds_session_id(s->h)) ||
 	    array_reserve(&s->renamed, &s->cap_renamed, s->n_renamed + 1, sizeof(*t)) < 0)
 		return;
 	t = &s->renamed[s->n_renamed++];
@@ -41,7 +41,7 @@ static void publish_renamed(struct perf_session *s)
 	struct metadata_batch batch = {.tasks = tasks};
 	/* If linux.ftrace publishes too, it may report the start of a task later than this batch,
 	 * for the tasks that it is limited to. */
-	bool awaits_start = metadata_bus_published_until(s->bus, ds_session_id(s->h), 0);
+	bool awaits_start = metadata_bus_published_until(s->bus, ds_session_id(s->h), false);
 
 	for (size_t i = 0; tasks && i < s->n_renamed; i++) {
 		const struct perf_renamed *from = &s->renamed[i];

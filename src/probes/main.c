@@ -15,7 +15,7 @@
  *	/proc of others    none if it is mounted without hidepid; else CAP_SYS_PTRACE
  *	names of threads   none; with CAP_NET_ADMIN many names are read with one request
  *	names of symbols   CAP_SYSLOG; with kptr_restrict 2 also CAP_SYS_ADMIN, to lower it
- *	files of others    CAP_DAC_READ_SEARCH: paths of inodes, the journal
+ *	files of others    CAP_DAC_READ_SEARCH: the journal
  *	eBPF counters      CAP_BPF and CAP_PERFMON, or CAP_SYS_ADMIN
  *	call stacks        CAP_PERFMON; names of functions of others CAP_SYS_PTRACE and
  *	                   CAP_DAC_READ_SEARCH, of deleted files CAP_CHECKPOINT_RESTORE

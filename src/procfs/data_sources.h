@@ -54,9 +54,3 @@ extern const struct data_source sysfs_power_data_source;
  * the session. Config: protos/config/linux/journald_config.proto.
  */
 extern const struct data_source systemd_journald_data_source;
-
-/*
- * linux.inode_file_map (machine/inode_source.c): the paths of inodes on the mount points that the
- * config names. Config: protos/config/inode_file/inode_file_config.proto.
- */
-extern const struct data_source inode_file_map_data_source;

@@ -70,7 +70,7 @@ static void load_all(void)
 {
 	writers[0] = fake_writer_new(4096);
 	writers[1] = fake_writer_new(100);
-	assert(metadata_init(&news, METADATA_TASKS | METADATA_FDS | METADATA_INODES) == 0);
+	assert(metadata_init(&news) == 0);
 	for (unsigned i = 0; i < ARRAY_SIZE(ways); i++)
 		load(&ways[i],
 		     &(struct event_table_options){.compact = i & 1, .legacy_generic = i & 2});

@@ -47,7 +47,6 @@ linux.sys_stats+
 linux.system_info
 linux.sysfs_power
 linux.systemd_journald
-linux.inode_file_map
 linux.cgroup_stats+
 linux.network_stats+
 linux.ebpf_counters+

@@ -345,7 +345,7 @@ int main(int argc, char **argv)
 	r->handle.session_id = 1;
 	r->handle.on_answer = on_answer;
 	if (getenv("NEWS"))
-		assert(metadata_bus_subscribe(env.bus, 1, METADATA_TASKS, on_news, r) == 0);
+		assert(metadata_bus_subscribe(env.bus, 1, on_news, r) == 0);
 	ftrace_remove_stale_instances(env.tracefs_root ? env.tracefs_root : "/nowhere");
 	if (env.state_root && env.tracefs_root)
 		ftrace_undo_stale_overrides(env.tracefs_root, env.state_root);

@@ -91,12 +91,6 @@ verdict_of "no journal" "mount -t tmpfs none /run; mount -t tmpfs none /var/log;
 verdict_of "a journal of others" "mount -t tmpfs none /run; mount -t tmpfs none /var/log; mkdir -p /var/log/journal/0123
   touch /var/log/journal/0123/system.journal; chmod 640 /var/log/journal/0123/system.journal
   exec $nobody bash -c 'says_it journal $briefly journal'"
-cat >"$TMP/open/inodes.cfg" <<'END'
-buffers { size_kb: 4096 }
-data_sources { config { name: "linux.inode_file_map" inode_file_config { scan_mount_points: "/root" } } }
-duration_ms: 300
-END
-verdict_of "files that this user may not read" "exec $nobody bash -c 'says_it files -c $TMP/open/inodes.cfg'"
 verdict_of "files of processes that this user may not read" "exec $nobody bash -c 'says_it files $briefly processes'"
 
 verdict_of "SELinux, where something is refused" "mount -t tmpfs none /sys/fs && mkdir /sys/fs/selinux && echo 1 >/sys/fs/selinux/enforce

@@ -57,9 +57,8 @@ sweep "linux.ftrace with options" "$(source_of linux.ftrace 'ftrace_config { ftr
 sweep "process_stats, sys_stats" "$(
   source_of linux.process_stats 'process_stats_config { scan_all_processes_on_start: true proc_stats_poll_ms: 100 }'
   source_of linux.sys_stats 'sys_stats_config { meminfo_period_ms: 10 stat_period_ms: 10 psi_period_ms: 10 }')"
-sweep "system_info, sysfs_power, journald, inode_file_map, cgroup_stats, network_stats" "$(
+sweep "system_info, sysfs_power, journald, cgroup_stats, network_stats" "$(
   source_of linux.system_info 'system_info_config { irq_names: true }'
-  source_of linux.inode_file_map 'inode_file_config { scan_mount_points: "/dev" }'
   for source in sysfs_power systemd_journald cgroup_stats network_stats; do source_of linux.$source ''; done)"
 sweep ebpf_counters "$(source_of linux.ebpf_counters 'ebpf_counters_config { families: CPU_TIME families: TCP }')"
 

@@ -177,24 +177,6 @@ verdict "DISABLE_ON_DEMAND: records" $? "$TMP/record.log"
 ! grep -q ' 1$' "$TMP/on"
 verdict "DISABLE_ON_DEMAND: nothing is turned on" $? "$TMP/on"
 
-# ---- files
-
-echo x >"$TMP/one opened file"
-open_files() {
-  # Its command line, which is in the trace, has no such name.
-  FILE="$TMP/one opened file" bash -c 'exec 7<"$FILE"; sleep 1.5' &
-  wait $!
-}
-record "$TMP/trace" "drain_period_ms: 100" "resolve_process_fds: true" open_files
-verdict "files: records" $? "$TMP/record.log"
-grep -q 'sys_exit 1$' "$TMP/on"
-verdict "files: the end of system calls is on" $? "$TMP/on"
-grep -qaF "$TMP/one opened file" "$TMP/trace"
-verdict "files: one that was opened is named" $?
-record "$TMP/trace" "drain_period_ms: 100" "" open_files
-! grep -q 'sys_exit 1$' "$TMP/on" && ! grep -qaF "$TMP/one opened file" "$TMP/trace"
-verdict "files: not where nobody asked" $? "$TMP/on"
-
 no_instances
 verdict "no instance is left" $?
 complains_of_nothing "$TMP/probes.log"

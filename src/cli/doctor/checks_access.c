@@ -139,7 +139,8 @@ static const struct capability {
 	{CAP_PERFMON, "CAP_PERFMON", "eBPF counters"},
 	{CAP_SYSLOG, "CAP_SYSLOG", "names of kernel functions"},
 	{CAP_SYS_PTRACE, "CAP_SYS_PTRACE", "details of other users' processes"},
-	{CAP_DAC_READ_SEARCH, "CAP_DAC_READ_SEARCH", "paths of inodes, the journal"},
+	{CAP_DAC_READ_SEARCH, "CAP_DAC_READ_SEARCH",
+	 "the journal, details of other users' processes"},
 	{CAP_SYS_NICE, "CAP_SYS_NICE", "real-time priority of the reader"},
 	{CAP_NET_ADMIN, "CAP_NET_ADMIN", "fast names of threads"},
 };

@@ -112,27 +112,25 @@ void check_stacks(struct doctor_machine *m, struct doctor_finding *f)
 	}
 }
 
-/* ---- files of other users ---- */
+/* ---- files of the processes of other users ---- */
 
 #define READS_FILES (1ull << CAP_DAC_READ_SEARCH | 1ull << CAP_DAC_OVERRIDE)
 
 void check_files(struct doctor_machine *m, struct doctor_finding *f)
 {
 	uint64_t caps = doctor_recorder_caps(m);
-	bool folders = caps & READS_FILES, processes = caps & (1ull << CAP_SYS_PTRACE);
+	bool opens = caps & READS_FILES, traces = caps & (1ull << CAP_SYS_PTRACE);
 
 	if (!caps && doctor_uses_service(m)) {
 		find_unknown(f);
-	} else if (folders && processes) {
-		doctor_find(f, DOCTOR_OK, "details of all users' processes and files can be read");
+	} else if (opens && traces) {
+		doctor_find(f, DOCTOR_OK, "details of all users' processes can be read");
 	} else {
 		doctor_find(f, DOCTOR_LIMIT,
-			    "%s has no %s%s%s: %s%s%s of other users are not recorded", recorder(m),
-			    processes ? "" : "CAP_SYS_PTRACE",
-			    processes || folders ? "" : " and no ",
-			    folders ? "" : "CAP_DAC_READ_SEARCH",
-			    processes ? "" : "I/O and memory of processes",
-			    processes || folders ? "" : " and ", folders ? "" : "paths of inodes");
+			    "%s has no %s%s%s: I/O and memory of processes of other users are not "
+			    "recorded",
+			    recorder(m), traces ? "" : "CAP_SYS_PTRACE",
+			    traces || opens ? "" : " and no ", opens ? "" : "CAP_DAC_READ_SEARCH");
 		mend_capabilities(m, f);
 	}
 }

@@ -63,12 +63,6 @@ static bool is_refused(const struct evidence *e)
 	return has_line(e, "Permission denied") || has_line(e, "not permitted");
 }
 
-/* The walk of linux.inode_file_map skips folders that it may not read. */
-static bool lacks_files(const struct evidence *e)
-{
-	return is_refused(e) || asks_for_source(e->facts->config, "linux.inode_file_map");
-}
-
 static bool is_of_memory(const char *text)
 {
 	return strstr(text, "Cannot allocate memory") || strstr(text, "out of memory") ||
@@ -95,7 +89,7 @@ static const struct {
 	bool (*concerns)(const struct evidence *e);
 } obstacles[] = {
 	{"options", lacks_anything},	{"bpf", may_not_use_bpf},  {"btf", lacks_types},
-	{"symbols", lacks_symbols},	{"files", lacks_files},	   {"journal", asks_for_journal},
+	{"symbols", lacks_symbols},	{"files", is_refused},	   {"journal", asks_for_journal},
 	{"container", asks_for_events}, {"stacks", lacks_samples}, {"selinux", is_refused},
 	{"apparmor", is_refused},	{"memory", lacks_memory},
 };

@@ -260,19 +260,9 @@ static void add_text(struct name_list *l, const char *s)
 	name_list_add(l, (const uint8_t *)s, strlen(s));
 }
 
-static bool is_deaf(const Pb__ProcessStatsConfig *c)
-{
-	for (size_t i = 0; i < c->n_quirks; i++)
-		if (c->quirks[i] == PB__PROCESS_STATS_CONFIG__QUIRKS__DISABLE_ON_DEMAND)
-			return true;
-	return false;
-}
-
-/* Reports resolve_process_fds that has no effect: linux.process_stats gets the opened files only
- * from the events of linux.ftrace. */
+/* Reports resolve_process_fds, which sonda-probes does not have. */
 static size_t put_missing_files(const Pb__TraceConfig *config, struct strbuf *lines)
 {
-	const char *why;
 	size_t n = 0;
 
 	for (size_t i = 0; i < config->n_data_sources; i++) {
@@ -281,15 +271,10 @@ static size_t put_missing_files(const Pb__TraceConfig *config, struct strbuf *li
 		if (!c || !c->name || strcmp(c->name, "linux.process_stats") ||
 		    !c->process_stats_config || !c->process_stats_config->resolve_process_fds)
 			continue;
-		if (!asks_for_source(config, "linux.ftrace"))
-			why = "it needs a data source linux.ftrace";
-		else if (is_deaf(c->process_stats_config))
-			why = "quirks DISABLE_ON_DEMAND disables it";
-		else
-			continue;
-		strbuf_printf(lines,
-			      "resolve_process_fds of linux.process_stats resolves no files: %s\n",
-			      why);
+		strbuf_puts(
+			lines,
+			"resolve_process_fds of linux.process_stats has no effect: sonda-probes "
+			"does not record files of processes\n");
 		n++;
 	}
 	return n;

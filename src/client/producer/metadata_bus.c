@@ -16,9 +16,8 @@ struct member {
 	uint64_t session_id;
 	void *ctx;
 	metadata_subscriber_fn fn; /* of a subscriber */
-	unsigned wants; /* of a subscriber */
 	bool busy; /* of a publisher */
-	unsigned complete; /* of a publisher */
+	bool complete; /* of a publisher */
 	uint64_t published_until; /* of a publisher */
 };
 
@@ -71,12 +70,11 @@ static void drop(struct member *m)
 	free(m);
 }
 
-int metadata_bus_subscribe(struct metadata_bus *f, uint64_t session_id, unsigned wants,
-			   metadata_subscriber_fn fn, void *ctx)
+int metadata_bus_subscribe(struct metadata_bus *f, uint64_t session_id, metadata_subscriber_fn fn,
+			   void *ctx)
 {
-	return add(
-		&f->subscribers,
-		&(struct member){.session_id = session_id, .ctx = ctx, .fn = fn, .wants = wants});
+	return add(&f->subscribers,
+		   &(struct member){.session_id = session_id, .ctx = ctx, .fn = fn});
 }
 
 void metadata_bus_unsubscribe(struct metadata_bus *f, uint64_t session_id, void *ctx)
@@ -87,15 +85,21 @@ void metadata_bus_unsubscribe(struct metadata_bus *f, uint64_t session_id, void 
 		drop(m);
 }
 
-unsigned metadata_bus_wanted(const struct metadata_bus *f, uint64_t session_id)
+/* Returns a member of the session; complete: one that reports all events. NULL: there is none. */
+static const struct member *find_any(const struct member_list *list, uint64_t session_id,
+				     bool complete)
 {
 	const struct member *m;
-	unsigned wants = 0;
 
-	LIST_FOREACH (m, &f->subscribers, link)
-		if (m->session_id == session_id)
-			wants |= m->wants;
-	return wants;
+	LIST_FOREACH (m, list, link)
+		if (m->session_id == session_id && (m->complete || !complete))
+			return m;
+	return NULL;
+}
+
+bool metadata_bus_wanted(const struct metadata_bus *f, uint64_t session_id)
+{
+	return find_any(&f->subscribers, session_id, false);
 }
 
 void metadata_bus_publish(struct metadata_bus *f, uint64_t session_id,
@@ -144,25 +148,19 @@ void metadata_bus_set_busy(struct metadata_bus *f, uint64_t session_id, void *pu
 }
 
 void metadata_bus_set_complete(struct metadata_bus *f, uint64_t session_id, void *publisher,
-			       unsigned what)
+			       bool complete)
 {
 	struct member *m = find(&f->publishers, session_id, publisher);
 
-	if (!m || m->complete == what)
+	if (!m || m->complete == complete)
 		return;
-	m->complete = what;
+	m->complete = complete;
 	publish_change(f, session_id);
 }
 
-unsigned metadata_bus_complete_kinds(const struct metadata_bus *f, uint64_t session_id)
+bool metadata_bus_is_complete(const struct metadata_bus *f, uint64_t session_id)
 {
-	const struct member *m;
-	unsigned what = 0;
-
-	LIST_FOREACH (m, &f->publishers, link)
-		if (m->session_id == session_id)
-			what |= m->complete;
-	return what;
+	return find_any(&f->publishers, session_id, true);
 }
 
 void metadata_bus_set_published_until(struct metadata_bus *f, uint64_t session_id, void *publisher,
@@ -175,25 +173,20 @@ void metadata_bus_set_published_until(struct metadata_bus *f, uint64_t session_i
 }
 
 uint64_t metadata_bus_published_until(const struct metadata_bus *f, uint64_t session_id,
-				      unsigned kinds)
+				      bool complete)
 {
 	const struct member *m;
 	uint64_t until = 0;
 
 	LIST_FOREACH (m, &f->publishers, link)
-		if (m->session_id == session_id && (m->complete & kinds) == kinds)
+		if (m->session_id == session_id && (m->complete || !complete))
 			until = MAX(until, m->published_until);
 	return until;
 }
 
 bool metadata_bus_has_publisher(const struct metadata_bus *f, uint64_t session_id)
 {
-	const struct member *m;
-
-	LIST_FOREACH (m, &f->publishers, link)
-		if (m->session_id == session_id)
-			return true;
-	return false;
+	return find_any(&f->publishers, session_id, false);
 }
 
 bool metadata_bus_is_busy(const struct metadata_bus *f, uint64_t session_id)

@@ -7,8 +7,8 @@
 
 /*
  * Publish and subscribe between data sources of one tracing session, which do not know each other.
- * linux.ftrace publishes task and inode events; linux.process_stats and linux.inode_file_map
- * subscribe. A subscriber gets the batches of its own session only.
+ * linux.ftrace and linux.perf publish events of tasks; linux.process_stats subscribes. A subscriber
+ * gets the batches of its own session only.
  *
  *	         subscriber                     publisher
  *	create   subscribe                      register
@@ -41,17 +41,6 @@ struct metadata_task {
 	};
 };
 
-struct metadata_fd {
-	int32_t tid;
-	int32_t fd;
-};
-
-/* A file in an event: device and inode numbers as in stat(2). */
-struct metadata_inode {
-	uint64_t device;
-	uint64_t inode;
-};
-
 /*
  * Everything seen since the previous batch. The memory is valid during the callback only. Tasks are
  * in order of time, across batches too, unless more happened than the publisher could hold.
@@ -61,38 +50,25 @@ struct metadata_batch {
 	size_t n_tasks;
 	const int32_t *tids; /* of tasks that ran or were woken; each once */
 	size_t n_tids;
-	const struct metadata_fd *fds; /* files that were opened */
-	size_t n_fds;
-	uint64_t lost; /* number of dropped tasks and fds */
-	const struct metadata_inode *inodes; /* most of them once */
-	size_t n_inodes;
-	uint64_t lost_inodes;
+	uint64_t lost; /* number of dropped tasks */
 };
 
-enum metadata_wants {
-	METADATA_TASKS = 1, /* tasks and tids */
-	METADATA_FDS = 2,
-	METADATA_INODES = 4,
-};
-
-/* Receives a batch. An empty batch reports that a publisher is no longer busy, has changed the
- * kinds of which it reports all events, or has unregistered. */
+/* Receives a batch. An empty batch reports that a publisher is no longer busy, begins or ceases to
+ * report all events, or has unregistered. */
 typedef void (*metadata_subscriber_fn)(void *ctx, const struct metadata_batch *batch);
 
 struct metadata_bus *metadata_bus_new(void);
 /* Frees the bus. All subscribers and publishers must have left. Returns NULL. */
 struct metadata_bus *metadata_bus_free(struct metadata_bus *f);
 
-/* Adds a subscriber. wants: bits of enum metadata_wants. Returns 0, -EEXIST (same session and ctx)
- * or -ENOMEM. */
-int metadata_bus_subscribe(struct metadata_bus *f, uint64_t session_id, unsigned wants,
-			   metadata_subscriber_fn fn, void *ctx);
+/* Adds a subscriber. Returns 0, -EEXIST (same session and ctx) or -ENOMEM. */
+int metadata_bus_subscribe(struct metadata_bus *f, uint64_t session_id, metadata_subscriber_fn fn,
+			   void *ctx);
 void metadata_bus_unsubscribe(struct metadata_bus *f, uint64_t session_id, void *ctx);
 
-/* Returns what all subscribers of the session want together. A publisher with 0 need not
- * collect. */
-unsigned metadata_bus_wanted(const struct metadata_bus *f, uint64_t session_id);
-/* Calls every subscriber of the session. A subscriber handles tasks first, then tids, then fds. */
+/* Returns true if the session has a subscriber. Without one a publisher need not collect. */
+bool metadata_bus_wanted(const struct metadata_bus *f, uint64_t session_id);
+/* Calls every subscriber of the session. A subscriber handles tasks first, then tids. */
 void metadata_bus_publish(struct metadata_bus *f, uint64_t session_id,
 			  const struct metadata_batch *batch);
 
@@ -103,17 +79,18 @@ void metadata_bus_unregister(struct metadata_bus *f, uint64_t session_id, void *
 /* Marks the publisher busy: it will publish everything that a flush needs. A flush waits until no
  * publisher is busy. */
 void metadata_bus_set_busy(struct metadata_bus *f, uint64_t session_id, void *publisher, bool busy);
-/* The publisher reports all events of these kinds from now on, not only those that it happens to
- * see. kinds: bits of enum metadata_wants, 0 at first. */
+/* complete: the publisher reports all events of tasks from now on, not only those that it happens to
+ * see. At first it does not. */
 void metadata_bus_set_complete(struct metadata_bus *f, uint64_t session_id, void *publisher,
-			       unsigned kinds);
-unsigned metadata_bus_complete_kinds(const struct metadata_bus *f, uint64_t session_id);
+			       bool complete);
+/* Returns true if a publisher of the session reports all events of tasks. */
+bool metadata_bus_is_complete(const struct metadata_bus *f, uint64_t session_id);
 /* The publisher has published all events that are older than ns (CLOCK_BOOTTIME). */
 void metadata_bus_set_published_until(struct metadata_bus *f, uint64_t session_id, void *publisher,
 				      uint64_t ns);
-/* Returns the time (CLOCK_BOOTTIME, ns) until which a publisher that reports all events of these
- * kinds has published; 0: there is none. kinds 0: any publisher, also one of some tasks only. */
+/* Returns the time (CLOCK_BOOTTIME, ns) until which a publisher has published; 0: there is none.
+ * complete: only publishers that report all events count. */
 uint64_t metadata_bus_published_until(const struct metadata_bus *f, uint64_t session_id,
-				      unsigned kinds);
+				      bool complete);
 bool metadata_bus_has_publisher(const struct metadata_bus *f, uint64_t session_id);
 bool metadata_bus_is_busy(const struct metadata_bus *f, uint64_t session_id);

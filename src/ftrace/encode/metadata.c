@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <linux/sched.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/core/mem.h"
 #include "ftrace/format/metadata_fields.h"
@@ -71,9 +70,8 @@ static void tid_list_move(struct tid_list *from, struct tid_list *to)
 
 #define METADATA_MAX_TIDS (1u << 18)
 
-int metadata_init(struct metadata_events *n, unsigned wants)
+int metadata_init(struct metadata_events *n)
 {
-	bool wants_fds = wants & METADATA_FDS, wants_inodes = wants & METADATA_INODES;
 	int r = tid_list_init(&n->tids, METADATA_MAX_TIDS);
 
 	if (!r)
@@ -83,19 +81,7 @@ int metadata_init(struct metadata_events *n, unsigned wants)
 	n->spare = malloc(METADATA_MAX_TASKS * sizeof(*n->spare));
 	n->text = malloc(METADATA_MAX_TEXT);
 	n->spare_text = malloc(METADATA_MAX_TEXT);
-	n->wants = wants;
-	n->self = getpid();
-	if (wants_fds) {
-		n->fds = malloc(METADATA_MAX_FDS * sizeof(*n->fds));
-		n->recent = calloc(METADATA_RECENT, sizeof(*n->recent));
-	}
-	if (wants_inodes) {
-		n->inodes = malloc(METADATA_MAX_INODES * sizeof(*n->inodes));
-		n->recent_inodes = calloc(METADATA_RECENT, sizeof(*n->recent_inodes));
-	}
-	if (!r && n->tasks && n->spare && n->text && n->spare_text &&
-	    (!wants_fds || (n->fds && n->recent)) &&
-	    (!wants_inodes || (n->inodes && n->recent_inodes)))
+	if (!r && n->tasks && n->spare && n->text && n->spare_text)
 		return 0;
 	metadata_deinit(n);
 	return -ENOMEM;
@@ -109,10 +95,6 @@ void metadata_deinit(struct metadata_events *n)
 	free(n->spare);
 	free(n->text);
 	free(n->spare_text);
-	free(n->fds);
-	free(n->recent);
-	free(n->inodes);
-	free(n->recent_inodes);
 	*n = (struct metadata_events){0};
 }
 
@@ -135,57 +117,6 @@ void metadata_complete_before(struct metadata_events *n, const struct clock_sync
 static uint64_t load_long(const uint8_t *at, bool wide)
 {
 	return wide ? load64(at) : (uint64_t)(int32_t)load32(at);
-}
-
-static void add_fd(struct metadata_events *n, int32_t tid, uint64_t fd)
-{
-	struct metadata_fd *recent;
-
-	if (fd > INT32_MAX)
-		return; /* an error, or not a descriptor */
-	recent = &n->recent[((uint32_t)tid * 31 + (uint32_t)fd) % METADATA_RECENT];
-	if (recent->tid == tid && recent->fd == (int32_t)fd)
-		return;
-	if (n->n_fds == METADATA_MAX_FDS) {
-		n->lost++;
-		return;
-	}
-	*recent = (struct metadata_fd){tid, (int32_t)fd};
-	n->fds[n->n_fds++] = *recent;
-}
-
-static void add_inode(struct metadata_events *n, uint64_t device, uint64_t inode)
-{
-	struct metadata_inode *recent;
-
-	if (!inode)
-		return;
-	recent = &n->recent_inodes[(device * 31 + inode) % METADATA_RECENT];
-	if (recent->device == device && recent->inode == inode)
-		return;
-	if (n->n_inodes == METADATA_MAX_INODES) {
-		n->lost_inodes++;
-		return;
-	}
-	*recent = (struct metadata_inode){device, inode};
-	n->inodes[n->n_inodes++] = *recent;
-}
-
-static uint64_t load_inode(const uint8_t *at, bool wide)
-{
-	return wide ? load64(at) : load32(at);
-}
-
-static void add_inodes(struct metadata_events *n, const struct metadata_fields *plan,
-		       const struct ring_record *r, int32_t common_pid)
-{
-	uint64_t device = user_dev(load32(r->payload + plan->subject));
-
-	if (common_pid == n->self)
-		return;
-	add_inode(n, device, load_inode(r->payload + plan->more, plan->wide));
-	if (plan->text)
-		add_inode(n, device, load_inode(r->payload + plan->text, plan->wide));
 }
 
 static void put_file(struct metadata_events *n, const struct metadata_fields *plan,
@@ -211,8 +142,8 @@ static void put_new(const struct metadata_fields *plan, const struct ring_record
 	t->is_sibling = flags & CLONE_PARENT;
 }
 
-static void add_task(struct metadata_events *n, const struct metadata_fields *plan,
-		     const struct ring_record *r, int32_t common_pid)
+void metadata_add(struct metadata_events *n, const struct metadata_fields *plan,
+		  const struct ring_record *r, int32_t common_pid)
 {
 	struct metadata_task *t;
 
@@ -243,23 +174,6 @@ static void add_task(struct metadata_events *n, const struct metadata_fields *pl
 		t->kind = METADATA_TASK_NEW;
 		put_new(plan, r, common_pid, t);
 	}
-}
-
-void metadata_add(struct metadata_events *n, const struct metadata_fields *plan,
-		  const struct ring_record *r, int32_t common_pid)
-{
-	if (plan->kind == METADATA_INODE) {
-		if (n->wants & METADATA_INODES)
-			add_inodes(n, plan, r, common_pid);
-		return;
-	}
-	if (plan->kind != METADATA_SYS_EXIT) {
-		add_task(n, plan, r, common_pid);
-		return;
-	}
-	if (n->wants & METADATA_FDS &&
-	    fd_syscalls_has(load_long(r->payload + plan->subject, plan->wide)))
-		add_fd(n, common_pid, load_long(r->payload + plan->more, plan->wide));
 }
 
 /* ---- batches ---- */
@@ -353,15 +267,9 @@ bool metadata_take_batch(struct metadata_events *n, const struct clock_sync *syn
 		.n_tasks = n->n_published,
 		.tids = n->tids.tids,
 		.n_tids = n->tids.n,
-		.fds = n->fds,
-		.n_fds = n->n_fds,
 		.lost = n->lost,
-		.inodes = n->inodes,
-		.n_inodes = n->n_inodes,
-		.lost_inodes = n->lost_inodes,
 	};
-	return ret->n_tasks || ret->n_tids || ret->n_fds || ret->lost || ret->n_inodes ||
-	       ret->lost_inodes;
+	return ret->n_tasks || ret->n_tids || ret->lost;
 }
 
 static void keep(struct metadata_events *n, struct metadata_task *t)
@@ -395,10 +303,5 @@ void metadata_drop_batch(struct metadata_events *n)
 	n->spare_text = text;
 	tid_list_clear(&n->tids);
 	swap(&n->tids, &n->later);
-	if (n->n_fds)
-		memset(n->recent, 0, METADATA_RECENT * sizeof(*n->recent));
-	n->n_fds = 0;
 	n->lost = 0;
-	n->n_inodes = 0;
-	n->lost_inodes = 0;
 }

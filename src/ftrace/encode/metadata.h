@@ -33,7 +33,7 @@ struct clock_sync {
 };
 
 /*
- * Collects task and file metadata from the records of a session, for the metadata bus. All memory
+ * Collects metadata of tasks from the records of a session, for the metadata bus. All memory
  * is reserved at the start as address space; only what fills up is ever touched.
  *
  *	metadata_add(n, &ev->metadata, r, tid)      for each record with metadata fields
@@ -46,9 +46,6 @@ struct clock_sync {
  */
 #define METADATA_MAX_TASKS (1u << 17) /* 40 bytes each, in two arrays */
 #define METADATA_MAX_TEXT (2u << 20) /* bytes of names of executed files, in two buffers */
-#define METADATA_MAX_FDS 16384u
-#define METADATA_MAX_INODES 16384u
-#define METADATA_RECENT 1024u /* recent fds or inodes, to skip duplicates */
 
 struct metadata_events {
 	struct tid_list tids;
@@ -62,21 +59,11 @@ struct metadata_events {
 	char *text; /* owned: file names of EXEC */
 	char *spare_text; /* owned: names that are kept for the next batch */
 	size_t text_len;
-	unsigned wants; /* bits of enum metadata_wants */
-	int32_t self; /* our own thread; the files it opens to describe others are skipped */
-	struct metadata_fd *fds; /* owned */
-	size_t n_fds;
-	struct metadata_fd *recent; /* owned: hash table by process and fd */
 	uint64_t lost;
-	struct metadata_inode *inodes; /* owned */
-	size_t n_inodes;
-	/* owned: hash table by device and inode; kept across batches */
-	struct metadata_inode *recent_inodes;
-	uint64_t lost_inodes;
 };
 
-/* n must be zeroed. wants: bits of enum metadata_wants. Returns 0 or -ENOMEM. */
-int metadata_init(struct metadata_events *n, unsigned wants);
+/* n must be zeroed. Returns 0 or -ENOMEM. */
+int metadata_init(struct metadata_events *n);
 /* A zeroed n is allowed. */
 void metadata_deinit(struct metadata_events *n);
 

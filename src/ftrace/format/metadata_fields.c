@@ -5,12 +5,10 @@
 #include <string.h>
 #include <event-parse.h>
 #include <stddef.h>
-#include <stdio.h>
 
 #include "base/core/mem.h"
-#include "base/system/syscall_names.h"
 
-/* The events with metadata of tasks and descriptors, and the required form of their fields. */
+/* The events with metadata of tasks, and the required form of their fields. */
 
 struct wanted {
 	const char *name; /* NULL: not needed */
@@ -54,13 +52,6 @@ static const struct metadata_event {
 		.kind = METADATA_ENDED,
 		.subject = {.name = "pid", .size = 4},
 	},
-	{
-		.group = "raw_syscalls",
-		.name = "sys_exit",
-		.kind = METADATA_SYS_EXIT,
-		.subject = {.name = "id"},
-		.more = {.name = "ret"},
-	},
 };
 
 static const struct metadata_event *find(const struct tep_event *event)
@@ -94,126 +85,17 @@ static bool place(const struct tep_event *event, const struct wanted *w, uint16_
 	return true;
 }
 
-static bool is_inode(const struct tep_format_field *f)
-{
-	return (!strcmp(f->type, "ino_t") || !strcmp(f->name, "i_ino")) &&
-	       (f->size == 4 || f->size == 8);
-}
-
-/* Finds the first device and the first two inodes of equal size: the file and its directory. */
-static struct metadata_fields plan_inode(const struct tep_event *event, uint16_t *ret_min_len)
-{
-	struct metadata_fields p = {.kind = METADATA_INODE};
-	uint16_t min_len = 0;
-
-	for (const struct tep_format_field *f = event->format.fields; f; f = f->next) {
-		if (f->offset <= 0 || f->offset > UINT16_MAX - 16)
-			continue;
-		if (!p.subject && !strcmp(f->type, "dev_t") && f->size == 4)
-			p.subject = (uint16_t)f->offset;
-		else if (!p.more && is_inode(f))
-			p.more = (uint16_t)f->offset;
-		else if (!p.text && is_inode(f) && p.wide == (f->size == 8))
-			p.text = (uint16_t)f->offset;
-		else
-			continue;
-		if (p.more == f->offset)
-			p.wide = f->size == 8;
-		min_len = MAX(min_len, (uint16_t)(f->offset + f->size));
-	}
-	if (!p.subject || !p.more)
-		return (struct metadata_fields){0};
-	*ret_min_len = min_len;
-	return p;
-}
-
 struct metadata_fields metadata_fields_find(const struct tep_event *event, uint16_t *ret_min_len)
 {
 	const struct metadata_event *e = find(event);
 	struct metadata_fields p = {0};
 	uint16_t min_len = 0;
 
-	if (!e)
-		return plan_inode(event, ret_min_len);
-	if (!place(event, &e->subject, &p.subject, &p.wide, &min_len) ||
+	if (!e || !place(event, &e->subject, &p.subject, &p.wide, &min_len) ||
 	    !place(event, &e->text, &p.text, &p.wide, &min_len) ||
 	    !place(event, &e->more, &p.more, &p.wide, &min_len))
 		return (struct metadata_fields){0};
 	p.kind = (uint8_t)e->kind;
 	*ret_min_len = min_len;
 	return p;
-}
-
-/*
- * `fds` has a bitmap of the system calls that return a descriptor, and a kernel filter for them. It
- * is filled on first use. The filter consists of ranges, because the kernel evaluates each term at
- * the end of every system call.
- */
-
-#define NUMBERS 1024u /* above the highest number of Linux */
-
-/* Newer architectures lack some of these system calls. */
-static const char *const names[] = {
-	"open",		"openat",	"openat2",	 "open_by_handle_at",
-	"creat",	"socket",	"accept",	 "accept4",
-	"dup",		"dup2",		"dup3",		 "eventfd",
-	"eventfd2",	"epoll_create", "epoll_create1", "signalfd",
-	"signalfd4",	"inotify_init", "inotify_init1", "timerfd_create",
-	"memfd_create", "pidfd_open",
-};
-
-static struct {
-	bool filled;
-	uint64_t bits[NUMBERS / 64];
-	char filter[1024];
-} fds;
-
-static bool has(uint64_t nr)
-{
-	return nr < NUMBERS && fds.bits[nr / 64] >> nr % 64 & 1;
-}
-
-static void write_filter(void)
-{
-	size_t at = (size_t)snprintf(fds.filter, sizeof(fds.filter), "ret >= 0 && (");
-	const char * or = "";
-
-	for (unsigned nr = 0, last; nr < NUMBERS; nr++) {
-		if (!has(nr))
-			continue;
-		for (last = nr; has(last + 1);)
-			last++;
-		at += (size_t)snprintf(fds.filter + at, sizeof(fds.filter) - at,
-				       last > nr ? "%s(id >= %u && id <= %u)" : "%sid == %u", or,
-				       nr, last);
-		or = " || ";
-		nr = last;
-	}
-	snprintf(fds.filter + at, sizeof(fds.filter) - at, ")");
-}
-
-static void fill(void)
-{
-	char nearest[SYSCALL_NAME_MAX];
-	uint32_t nr;
-
-	if (fds.filled)
-		return;
-	fds.filled = true;
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		if (!syscall_name_resolve(names[i], &nr, nearest) && nr < NUMBERS)
-			fds.bits[nr / 64] |= 1ull << nr % 64;
-	write_filter();
-}
-
-bool fd_syscalls_has(uint64_t nr)
-{
-	fill();
-	return has(nr);
-}
-
-const char *fd_syscalls_filter(void)
-{
-	fill();
-	return fds.filter;
 }

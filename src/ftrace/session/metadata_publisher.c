@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Events that the session requested stay unchanged, including their filters. Of system calls only
- * the exits that return a descriptor matter: a kernel filter keeps the others out of the ring.
- */
+/* Events that the session requested stay unchanged, including their filters. */
 #include "ftrace/session/metadata_publisher.h"
 
 #include <errno.h>
@@ -13,20 +10,16 @@
 #include "base/core/mem.h"
 #include "ftrace/options/event_triggers.h"
 #include "ftrace/format/metadata_fields.h"
-#include "ftrace/tracefs/filter_file.h"
 #include "ftrace/options/pid_filter.h"
 
 static const struct metadata_event {
 	const char *group;
 	const char *name;
-	enum metadata_wants wants;
-	const char *(*filter)(void); /* NULL: no filter */
 } events[] = {
-	{"task", "task_newtask", METADATA_TASKS, NULL},
-	{"task", "task_rename", METADATA_TASKS, NULL},
-	{"sched", "sched_process_exec", METADATA_TASKS, NULL},
-	{"sched", "sched_process_exit", METADATA_TASKS, NULL},
-	{"raw_syscalls", "sys_exit", METADATA_FDS, fd_syscalls_filter},
+	{"task", "task_newtask"},
+	{"task", "task_rename"},
+	{"sched", "sched_process_exec"},
+	{"sched", "sched_process_exit"},
 };
 
 /* ---- registration ---- */
@@ -68,7 +61,6 @@ static int enable_event(const struct metadata_event *e, const struct instance *i
 	static const struct event_table_options options = {.metadata_only = true};
 	_cleanup_(freep) char *format =
 		tracefs_event_file_read(i->tracefs, e->group, e->name, "format", NULL);
-	struct err_text why;
 	uint16_t id;
 	int r = -ENOENT;
 
@@ -76,10 +68,7 @@ static int enable_event(const struct metadata_event *e, const struct instance *i
 		r = event_table_add(table, e->group, e->name, format, &options, &id);
 	if (r)
 		return r;
-	if (e->filter)
-		r = filter_file_write(i, e->group, e->name, e->filter(), &why);
-	if (!r)
-		r = instance_enable_event(i, e->group, e->name);
+	r = instance_enable_event(i, e->group, e->name);
 	if (r)
 		event_table_remove(table, id);
 	return r;
@@ -90,38 +79,19 @@ static const char *reason_of(int error)
 	return error > 0 ? "unexpected format" : strerror(-error);
 }
 
-static void enable_events(unsigned wanted, const struct instance *i, struct event_table *table,
+static void enable_events(const struct instance *i, struct event_table *table,
 			  struct setup_errors *errors)
 {
 	for (size_t n = 0; n < ARRAY_SIZE(events); n++) {
 		const struct metadata_event *e = &events[n];
 		int r;
 
-		if (!(wanted & e->wants) || is_on(table, e))
+		if (is_on(table, e))
 			continue;
 		r = enable_event(e, i, table);
 		if (r)
 			setup_error_add(errors, "%s/%s (%s; process_stats records less without it)",
 					e->group, e->name, reason_of(r));
-	}
-}
-
-/*
- * Reports if a subscriber wants descriptors but their event is not recorded. For missing task names
- * there is /proc; for descriptors there is no other source.
- */
-static void report_missing_files(unsigned wanted, const struct event_table *table,
-				 struct setup_errors *errors)
-{
-	for (size_t n = 0; n < ARRAY_SIZE(events); n++) {
-		const struct metadata_event *e = &events[n];
-
-		if (e->wants == METADATA_FDS && (wanted & METADATA_FDS) && !is_on(table, e))
-			setup_error_add(errors,
-					"option:resolve_process_fds (no file names: no event is "
-					"enabled in an instance that is not the session's own, and "
-					"%s/%s is not recorded)",
-					e->group, e->name);
 	}
 }
 
@@ -146,36 +116,34 @@ static bool is_whole(const struct setup *s, const struct event_table *table,
 	return is_on(table, e) && !(requested && requested->filter);
 }
 
-static void set_complete_kinds(struct metadata_publisher *t, unsigned wanted, const struct setup *s,
-			       const struct event_table *table)
+static void set_complete(struct metadata_publisher *t, const struct setup *s,
+			 const struct event_table *table)
 {
 	if (tasks_are_filtered(s))
 		return;
 	for (size_t n = 0; n < ARRAY_SIZE(events); n++)
-		if (events[n].wants == METADATA_TASKS && !is_whole(s, table, &events[n]))
+		if (!is_whole(s, table, &events[n]))
 			return;
-	metadata_bus_set_complete(t->bus, t->session_id, t, wanted & METADATA_TASKS);
+	metadata_bus_set_complete(t->bus, t->session_id, t, true);
 }
 
 void metadata_publisher_begin(struct metadata_publisher *t, const struct setup *s,
 			      struct event_table *table)
 {
-	unsigned wanted = t->bus ? metadata_bus_wanted(t->bus, t->session_id) : 0;
+	bool wanted = t->bus && metadata_bus_wanted(t->bus, t->session_id);
 
 	if (!wanted || t->wanted || !instance_is_made(s->instance))
 		return;
-	if (metadata_init(&t->collected, wanted)) {
+	if (metadata_init(&t->collected)) {
 		setup_error_add(s->errors,
 				"option:process_stats (no memory for metadata of events)");
 		return;
 	}
 	if (instance_is_own(s->instance))
-		enable_events(wanted, s->instance, table, s->errors);
-	else
-		report_missing_files(wanted, table, s->errors);
-	set_complete_kinds(t, wanted, s, table);
+		enable_events(s->instance, table, s->errors);
+	set_complete(t, s, table);
 	metadata_bus_set_published_until(t->bus, t->session_id, t, 1);
-	t->wanted = wanted;
+	t->wanted = true;
 }
 
 /* ---- publishing ---- */
@@ -194,7 +162,7 @@ void metadata_publisher_gather(struct metadata_publisher *t, struct page_encoder
 void metadata_publisher_lost(struct metadata_publisher *t)
 {
 	if (t->wanted)
-		metadata_bus_set_complete(t->bus, t->session_id, t, 0);
+		metadata_bus_set_complete(t->bus, t->session_id, t, false);
 }
 
 void metadata_publisher_publish(struct metadata_publisher *t, const struct clock_sync *sync,

@@ -10,14 +10,13 @@
 #include "ftrace/events/page_encode.h"
 
 /*
- * Publishes linux.ftrace's metadata (tasks, descriptors, inodes) on the bus of its session: enables
- * the events with task and descriptor metadata, makes the page encoder collect all metadata, and
- * publishes it. Does nothing without a subscriber.
+ * Publishes linux.ftrace's metadata of tasks on the bus of its session: enables the events that
+ * have it, makes the page encoder collect it, and publishes it. Does nothing without a subscriber.
  */
 struct metadata_publisher {
 	struct metadata_bus *bus; /* borrowed; NULL: not registered */
 	uint64_t session_id;
-	unsigned wanted; /* kinds wanted at the beginning; 0: nothing is collected */
+	bool wanted; /* at the beginning; false: nothing is collected */
 	struct metadata_events collected;
 };
 
@@ -31,8 +30,8 @@ void metadata_publisher_register(struct metadata_publisher *t, struct metadata_b
 void metadata_publisher_unregister(struct metadata_publisher *t, const struct clock_sync *sync);
 
 /*
- * If there is a subscriber and nothing is collected yet: enables the events with task and
- * descriptor metadata in the instance. Events that the session did not request are compiled for the
+ * If there is a subscriber and nothing is collected yet: enables the events with
+ * metadata of tasks in the instance. Events that the session did not request are compiled for the
  * bus only. Reports failures. Enables nothing in an attached instance, because others read its
  * records. Announces to the bus that task metadata is complete if all events with task metadata are
  * enabled and nothing filters them. Uses config, instance, events and errors of the setup.

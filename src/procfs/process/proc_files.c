@@ -450,14 +450,6 @@ bool proc_files_has_run(struct proc_files *f, int32_t pid, const struct proc_sta
 	return !s && proc_files_status(f, pid, &status) == 0 && status.has_switched;
 }
 
-ssize_t proc_files_fd(const struct proc_files *f, int32_t tid, int32_t fd, char *path, size_t size)
-{
-	char name[PATH_MAX];
-
-	snprintf(name, sizeof(name), "%.200s/%d/fd/%d", f->path, tid, fd);
-	return outside_readlink(name, path, size, OUTSIDE_READ_SHORT_MS);
-}
-
 /* ---- files that stay open ---- */
 
 void proc_cached_close(struct proc_cached_file *k)

@@ -130,12 +130,6 @@ int proc_files_thread_schedstat(struct proc_files *f, const struct pid_list *thr
 				struct proc_schedstat *ret);
 
 /*
- * Reads the target of a file descriptor, truncated to size and not terminated. Returns its length
- * or -errno. -EAGAIN: it could not be read in time, and can be read again later.
- */
-ssize_t proc_files_fd(const struct proc_files *f, int32_t tid, int32_t fd, char *path, size_t size);
-
-/*
  * A file that stays open between reads, which halves the cost of a read. It belongs to the process,
  * not to its id: reads return -ESRCH and close it after the process has exited, even if the id is
  * in use again. Above the limit of open files each read opens the file and closes it.

@@ -25,7 +25,6 @@
  *
  *	metadata bus -+--> events: tasks that started, were renamed or executed a program
  *	              +--> queue:  tasks that ran and may exit soon
- *	              +--> fds:    opened files, if the config requests their names
  *	start ----------> scan:   every task of the machine; then the start is confirmed. Once more
  *	                          for new processes when the bus begins to report all starts
  *	tick -----------> poll:   the counters of every process, if the config requests them
@@ -60,7 +59,6 @@ struct process_source {
 	struct process_writer tree;
 	struct process_events events;
 	struct process_queue queue;
-	struct process_fds fds;
 	struct process_scan scan;
 	struct process_poll poll;
 	struct process_errors errors;
@@ -71,7 +69,6 @@ struct process_source {
 	bool scan_on_start;
 	bool scan_again; /* the bus began to report all starts after the first scan */
 	bool on_demand;
-	bool wants_fds;
 	bool subscribed;
 	bool knew_starts; /* knows_starts() was true before */
 	bool started;
@@ -127,8 +124,7 @@ static bool has_publisher(const struct process_source *ds)
 /* Returns true if a publisher reports every start. */
 static bool knows_starts(const struct process_source *ds)
 {
-	return ds->subscribed &&
-	       metadata_bus_complete_kinds(ds->bus, ds_session_id(ds->h)) & METADATA_TASKS;
+	return ds->subscribed && metadata_bus_is_complete(ds->bus, ds_session_id(ds->h));
 }
 
 /* Returns the time (CLOCK_BOOTTIME) until which every start has been reported; 0: of no time. */
@@ -136,7 +132,7 @@ static uint64_t reported_until(const struct process_source *ds)
 {
 	if (!ds->subscribed)
 		return 0;
-	return metadata_bus_published_until(ds->bus, ds_session_id(ds->h), METADATA_TASKS);
+	return metadata_bus_published_until(ds->bus, ds_session_id(ds->h), true);
 }
 
 static void answer_stop(struct process_source *ds)
@@ -150,14 +146,12 @@ static void answer_stop(struct process_source *ds)
 static bool run_events(struct process_source *ds, const struct time_slice *slice)
 {
 	return process_events_run(&ds->events, &ds->tree, slice) ||
-	       process_queue_run(&ds->queue, &ds->tree, slice) ||
-	       process_fds_run(&ds->fds, &ds->tree, slice);
+	       process_queue_run(&ds->queue, &ds->tree, slice);
 }
 
 static void forget_written(struct process_source *ds)
 {
 	process_writer_clear(&ds->tree);
-	process_fds_clear(&ds->fds);
 	process_poll_clear(&ds->poll);
 	/* Without reports of new tasks a known id may belong to another task by now. */
 	if (!knows_starts(ds))
@@ -219,8 +213,7 @@ static void read_again_later(struct process_source *ds)
 {
 	static const struct timeval wait = {.tv_usec = READ_AGAIN_US};
 
-	if ((ds->tree.n_unread || ds->fds.n_unread) && !ds->stopping &&
-	    !evtimer_pending(ds->again, NULL))
+	if (ds->tree.n_unread && !ds->stopping && !evtimer_pending(ds->again, NULL))
 		evtimer_add(ds->again, &wait);
 }
 
@@ -252,7 +245,6 @@ static void on_again(evutil_socket_t fd, short what, void *ctx)
 	(void)fd;
 	(void)what;
 	process_writer_read_again(&ds->tree, &slice);
-	process_fds_read_again(&ds->fds, &ds->tree, &slice);
 	process_packet_end(&ds->packet);
 	read_again_later(ds);
 }
@@ -326,8 +318,7 @@ static void on_tick(evutil_socket_t fd, short what, void *ctx)
 
 static bool has_waiting_metadata(const struct process_source *ds)
 {
-	return !process_events_is_empty(&ds->events) || !process_queue_is_empty(&ds->queue) ||
-	       !process_fds_is_empty(&ds->fds);
+	return !process_events_is_empty(&ds->events) || !process_queue_is_empty(&ds->queue);
 }
 
 static void on_metadata(void *ctx, const struct metadata_batch *batch)
@@ -341,21 +332,15 @@ static void on_metadata(void *ctx, const struct metadata_batch *batch)
 
 		process_events_add(&ds->events, &ds->tree, t);
 		process_poll_task_reported(&ds->poll, t->tid);
-		if (ds->wants_fds && (t->kind == METADATA_TASK_EXEC ||
-				      (t->kind == METADATA_TASK_NEW && !t->is_thread)))
-			process_fds_renew(&ds->fds, t->tid);
 	}
 	for (size_t i = 0; i < batch->n_tids; i++)
 		if (!pid_set_has(&ds->tree.seen, batch->tids[i]))
 			process_queue_add(&ds->queue, batch->tids[i]);
-	for (size_t i = 0; i < batch->n_fds && ds->wants_fds; i++)
-		process_fds_add(&ds->fds, &batch->fds[i]);
-	if (batch->lost || ds->fds.dropped)
+	if (batch->lost)
 		log_write_limited(
 			&ds->loss_errors, LOG_LEVEL_WARN,
 			"linux.process_stats: events of tasks exceeded the limit; some tasks "
 			"may have an old name or none");
-	ds->fds.dropped = 0;
 	/* No scan yet: the publisher begins to record with its next step. */
 	if (!ds->knew_starts && knows_starts(ds)) {
 		ds->knew_starts = true;
@@ -371,8 +356,7 @@ static void on_metadata(void *ctx, const struct metadata_batch *batch)
 
 static void subscribe(struct process_source *ds)
 {
-	unsigned wants = METADATA_TASKS | (ds->wants_fds ? METADATA_FDS : 0);
-	int r = metadata_bus_subscribe(ds->bus, ds_session_id(ds->h), wants, on_metadata, ds);
+	int r = metadata_bus_subscribe(ds->bus, ds_session_id(ds->h), on_metadata, ds);
 
 	ds->subscribed = r == 0;
 	if (r < 0)
@@ -396,7 +380,6 @@ static void process_destroy(void *instance)
 	process_poll_deinit(&ds->poll);
 	process_events_deinit(&ds->events);
 	process_queue_deinit(&ds->queue);
-	process_fds_deinit(&ds->fds);
 	process_writer_deinit(&ds->tree);
 	proc_files_deinit(&ds->files);
 	writer_free(ds->writer);
@@ -436,7 +419,6 @@ static void configure(struct process_source *ds, const Pb__ProcessStatsConfig *c
 	ds->on_demand = true;
 	if (!c)
 		return;
-	ds->wants_fds = c->resolve_process_fds;
 	ds->scan_on_start = c->scan_all_processes_on_start;
 	ds->tree.options = (struct process_writer_options){
 		.thread_names = c->record_thread_names,
@@ -528,9 +510,6 @@ static void log_missing_sources(const struct process_source *ds)
 		log_warn("linux.process_stats records nothing: there is neither "
 			 "scan_all_processes_on_start nor proc_stats_poll_ms, nor linux.ftrace in "
 			 "the same session");
-	if (ds->wants_fds && !has_publisher(ds))
-		log_warn("linux.process_stats: resolve_process_fds records nothing without "
-			 "linux.ftrace in the same session");
 }
 
 static void process_start(void *instance)

@@ -346,7 +346,7 @@ TEST_STATE(new_names_of_tasks_are_published_before_their_samples, setup, teardow
 	n_renamed = n_tids = 0;
 	s->bus = metadata_bus_new();
 	s->is_publisher = true;
-	assert_int_equal(metadata_bus_subscribe(s->bus, 1, METADATA_TASKS, on_metadata, s), 0);
+	assert_int_equal(metadata_bus_subscribe(s->bus, 1, on_metadata, s), 0);
 	comm(s, 5, PID, "hot", true);
 	comm(s, 6, PID + 1, "thread", false);
 	sample(s, 0, 10, PROGRAM);

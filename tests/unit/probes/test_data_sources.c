@@ -33,7 +33,6 @@ static const struct {
 	{"linux.system_info", false, false},
 	{"linux.sysfs_power", false, false},
 	{"linux.systemd_journald", false, false},
-	{"linux.inode_file_map", false, false},
 	{"linux.cgroup_stats", true, false}, /* ours */
 	{"linux.network_stats", true, false}, /* ours */
 	{"linux.ebpf_counters", true, false}, /* ours */

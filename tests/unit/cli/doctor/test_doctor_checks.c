@@ -247,7 +247,8 @@ FIXTURE_TEST(test_files_of_other_users)
 	fake_machine_file(&x, "proc/self/status", CAPS("0"));
 	finds(check_files, DOCTOR_LIMIT, "no CAP_SYS_PTRACE and no CAP_DAC_READ_SEARCH", "Cap");
 	fake_machine_file(&x, "proc/self/status", CAPS("80000"));
-	finds(check_files, DOCTOR_LIMIT, "no CAP_DAC_READ_SEARCH: paths of inodes", "Cap");
+	finds(check_files, DOCTOR_LIMIT, "no CAP_DAC_READ_SEARCH: I/O and memory of processes",
+	      "Cap");
 	fake_machine_file(&x, "proc/self/status", CAPS("2"));
 	finds(check_files, DOCTOR_LIMIT, "no CAP_SYS_PTRACE: I/O and memory of processes", "Cap");
 	fake_machine_file(&x, "proc/self/status", CAPS("80002"));

@@ -61,31 +61,19 @@ TEST(test_nothing_is_missing)
 	"data_sources { config { name: '" source                                                   \
 	"' process_stats_config { resolve_process_fds: true } } }"
 
-TEST(test_files_that_nobody_sees_opened)
+TEST(test_files_of_processes_are_not_recorded)
 {
-	static const char says[] = "resolve_process_fds of linux.process_stats resolves no files: "
-				   "it needs a data source linux.ftrace\n";
+	static const char says[] = "resolve_process_fds of linux.process_stats has no effect: "
+				   "sonda-probes does not record files of processes\n";
 
 	check_events(FILES("linux.process_stats"), NULL, NULL, 1, says);
-	check_events(FILES("linux.process_stats") FTRACE("'sched/sched_switch'"), NULL, NULL, 0,
-		     "");
-	check_events("data_sources { config { name: 'linux.ftrace' } } "
-		     "data_sources { } " FILES("linux.process_stats"),
-		     NULL, NULL, 0, "");
+	check_events(FILES("linux.process_stats") FTRACE("'sched/sched_switch'"), NULL, NULL, 1,
+		     says);
 	check_events(FILES("other.source"), NULL, NULL, 0, "");
 	check_events("data_sources { config { name: 'linux.process_stats' process_stats_config { "
 		     "resolve_process_fds: false } } } "
 		     "data_sources { config { name: 'linux.process_stats' } }",
 		     NULL, NULL, 0, "");
-}
-
-TEST(test_files_that_the_source_is_told_not_to_hear_of)
-{
-	check_events("data_sources { config { name: 'linux.process_stats' process_stats_config { "
-		     "resolve_process_fds: true quirks: DISABLE_ON_DEMAND } } }" FTRACE("'a/b'"),
-		     NULL, NULL, 1,
-		     "resolve_process_fds of linux.process_stats resolves no files: quirks "
-		     "DISABLE_ON_DEMAND disables it\n");
 }
 
 TEST(test_the_kernels_list_knows)

@@ -29,9 +29,9 @@ TEST(listeners_hear_their_own_session_only)
 
 	assert_false(metadata_bus_wanted(f, 1));
 	metadata_bus_publish(f, 1, &news);
-	assert_int_equal(metadata_bus_subscribe(f, 1, METADATA_TASKS, on_news, &a), 0);
-	assert_int_equal(metadata_bus_subscribe(f, 1, METADATA_TASKS, on_news, &b), 0);
-	assert_int_equal(metadata_bus_subscribe(f, 2, METADATA_TASKS, on_news, &c), 0);
+	assert_int_equal(metadata_bus_subscribe(f, 1, on_news, &a), 0);
+	assert_int_equal(metadata_bus_subscribe(f, 1, on_news, &b), 0);
+	assert_int_equal(metadata_bus_subscribe(f, 2, on_news, &c), 0);
 	assert_true(metadata_bus_wanted(f, 1));
 	assert_true(metadata_bus_wanted(f, 2));
 	assert_false(metadata_bus_wanted(f, 3));
@@ -57,9 +57,9 @@ TEST(one_listener_may_follow_several_sessions)
 	struct metadata_bus *f = metadata_bus_new();
 	struct ear a = {0};
 
-	assert_int_equal(metadata_bus_subscribe(f, 1, METADATA_TASKS, on_news, &a), 0);
-	assert_int_equal(metadata_bus_subscribe(f, 1, METADATA_TASKS, on_news, &a), -EEXIST);
-	assert_int_equal(metadata_bus_subscribe(f, 2, METADATA_TASKS, on_news, &a), 0);
+	assert_int_equal(metadata_bus_subscribe(f, 1, on_news, &a), 0);
+	assert_int_equal(metadata_bus_subscribe(f, 1, on_news, &a), -EEXIST);
+	assert_int_equal(metadata_bus_subscribe(f, 2, on_news, &a), 0);
 	metadata_bus_publish(f, 1, &news);
 	metadata_bus_publish(f, 2, &news);
 	assert_int_equal(a.heard, 2);
@@ -77,8 +77,7 @@ TEST(a_listener_may_leave_while_it_hears)
 	struct ear ears[3] = {{f, 1, 0, 1}, {f, 1, 0, 0}, {f, 1, 0, 1}};
 
 	for (int i = 0; i < 3; i++)
-		assert_int_equal(metadata_bus_subscribe(f, 1, METADATA_TASKS, on_news, &ears[i]),
-				 0);
+		assert_int_equal(metadata_bus_subscribe(f, 1, on_news, &ears[i]), 0);
 	metadata_bus_publish(f, 1, &news);
 	metadata_bus_publish(f, 1, &news);
 	assert_int_equal(ears[0].heard, 1);
@@ -88,26 +87,9 @@ TEST(a_listener_may_leave_while_it_hears)
 	metadata_bus_free(f);
 }
 
-TEST(what_listeners_want)
-{
-	struct metadata_bus *f = metadata_bus_new();
-	struct ear a = {0}, b = {0};
-
-	assert_int_equal(metadata_bus_wanted(f, 1), 0);
-	assert_int_equal(metadata_bus_subscribe(f, 1, METADATA_TASKS, on_news, &a), 0);
-	assert_int_equal(metadata_bus_wanted(f, 1), METADATA_TASKS);
-	assert_int_equal(metadata_bus_subscribe(f, 1, METADATA_FDS, on_news, &b), 0);
-	assert_int_equal(metadata_bus_wanted(f, 1), METADATA_TASKS | METADATA_FDS);
-	assert_int_equal(metadata_bus_wanted(f, 2), 0);
-	metadata_bus_unsubscribe(f, 1, &a);
-	assert_int_equal(metadata_bus_wanted(f, 1), METADATA_FDS);
-	metadata_bus_unsubscribe(f, 1, &b);
-	metadata_bus_free(f);
-}
-
 static void count_calls(void *ctx, const struct metadata_batch *n)
 {
-	assert_int_equal(n->n_tasks + n->n_tids + n->n_fds, 0);
+	assert_int_equal(n->n_tasks + n->n_tids, 0);
 	++*(int *)ctx;
 }
 
@@ -116,7 +98,7 @@ TEST(publishers_say_for_how_long)
 	struct metadata_bus *f = metadata_bus_new();
 	int publisher, other, calls = 0;
 
-	assert_int_equal(metadata_bus_subscribe(f, 1, METADATA_TASKS, count_calls, &calls), 0);
+	assert_int_equal(metadata_bus_subscribe(f, 1, count_calls, &calls), 0);
 	assert_false(metadata_bus_has_publisher(f, 1));
 	metadata_bus_unregister(f, 1, &publisher); /* not there */
 	metadata_bus_set_busy(f, 1, &publisher, true);
@@ -126,22 +108,22 @@ TEST(publishers_say_for_how_long)
 	assert_int_equal(metadata_bus_register(f, 1, &other), 0);
 	assert_true(metadata_bus_has_publisher(f, 1));
 	assert_false(metadata_bus_has_publisher(f, 2));
-	metadata_bus_set_complete(f, 2, &publisher, METADATA_TASKS); /* not there */
-	assert_int_equal(metadata_bus_complete_kinds(f, 1) | metadata_bus_complete_kinds(f, 2), 0);
-	metadata_bus_set_complete(f, 1, &other, METADATA_TASKS);
-	assert_int_equal(metadata_bus_complete_kinds(f, 1), METADATA_TASKS);
-	assert_int_equal(metadata_bus_complete_kinds(f, 2), 0);
+	metadata_bus_set_complete(f, 2, &publisher, true); /* not there */
+	assert_false(metadata_bus_is_complete(f, 1) || metadata_bus_is_complete(f, 2));
+	metadata_bus_set_complete(f, 1, &other, true);
+	assert_true(metadata_bus_is_complete(f, 1));
+	assert_false(metadata_bus_is_complete(f, 2));
 	assert_int_equal(calls, 1);
-	metadata_bus_set_complete(f, 1, &other, METADATA_TASKS); /* no change */
+	metadata_bus_set_complete(f, 1, &other, true); /* no change */
 	assert_int_equal(calls, 1);
 	calls = 0;
 	/* What the other one has published lacks some. */
 	metadata_bus_set_published_until(f, 1, &publisher, 200);
-	assert_int_equal(metadata_bus_published_until(f, 1, METADATA_TASKS), 0);
+	assert_int_equal(metadata_bus_published_until(f, 1, true), 0);
 	metadata_bus_set_published_until(f, 1, &other, 100);
 	metadata_bus_set_published_until(f, 2, &other, 300); /* not there */
-	assert_int_equal(metadata_bus_published_until(f, 1, METADATA_TASKS), 100);
-	assert_int_equal(metadata_bus_published_until(f, 2, METADATA_TASKS), 0);
+	assert_int_equal(metadata_bus_published_until(f, 1, true), 100);
+	assert_int_equal(metadata_bus_published_until(f, 2, true), 0);
 	assert_int_equal(calls, 0);
 
 	metadata_bus_set_busy(f, 1, &publisher, true);
@@ -156,7 +138,7 @@ TEST(publishers_say_for_how_long)
 	assert_true(metadata_bus_is_busy(f, 1));
 	metadata_bus_unregister(f, 1, &other);
 	assert_int_equal(calls, 2);
-	assert_int_equal(metadata_bus_complete_kinds(f, 1), 0);
+	assert_false(metadata_bus_is_complete(f, 1));
 	assert_false(metadata_bus_is_busy(f, 1));
 	assert_true(metadata_bus_has_publisher(f, 1));
 	metadata_bus_unregister(f, 1, &publisher);

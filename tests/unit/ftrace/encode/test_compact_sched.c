@@ -211,7 +211,7 @@ TEST(test_threads_are_told)
 	static const int32_t want[] = {6, 7};
 	struct metadata_events news = {0};
 
-	assert_int_equal(metadata_init(&news, METADATA_TASKS), 0);
+	assert_int_equal(metadata_init(&news), 0);
 	ctx.tids = &news.tids;
 	ctx.metadata = &news;
 	compact_sched_clear(&s);

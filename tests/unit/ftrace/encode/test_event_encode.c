@@ -438,7 +438,7 @@ TEST(test_threads_are_told)
 	struct ring_record r = {.payload = (const uint8_t *)payload, .len = 16};
 	struct metadata_events news = {0};
 
-	assert_int_equal(metadata_init(&news, METADATA_TASKS), 0);
+	assert_int_equal(metadata_init(&news), 0);
 	t.ctx = (struct encode_ctx){
 		.syms = &t.syms, .strings = &made.strings, .tids = &news.tids, .metadata = &news};
 	event_encode(ev, &r, &t.ctx, made_out);

@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <inttypes.h>
-#include <sys/syscall.h>
-#include <sys/sysmacros.h>
-
 #include "unit/fixture.h"
 #include "ftrace/encode/bundle.h"
 #include "ftrace/encode/metadata.h"
@@ -14,7 +10,7 @@ static struct metadata_batch batch;
 
 SETUP
 {
-	assert_int_equal(metadata_init(&news, METADATA_TASKS | METADATA_FDS | METADATA_INODES), 0);
+	assert_int_equal(metadata_init(&news), 0);
 }
 
 TEARDOWN
@@ -27,7 +23,6 @@ TEARDOWN
 static const struct metadata_fields new_plan = {METADATA_NEW, 1, 8, 16, 32};
 static const struct metadata_fields rename_plan = {METADATA_RENAMED, 0, 8, 16, 0};
 static const struct metadata_fields exec_plan = {METADATA_EXEC, 0, 8, 16, 12};
-static const struct metadata_fields exit_plan = {METADATA_SYS_EXIT, 1, 8, 0, 16};
 
 static uint8_t bytes[8192];
 
@@ -89,19 +84,12 @@ static void add_exec(uint64_t time, int32_t tid, int32_t old, const char *file)
 	add(&exec_plan, time, 20 + len, tid);
 }
 
-static void add_exit(int32_t tid, uint64_t nr, uint64_t ret)
-{
-	put64(8, nr);
-	put64(16, ret);
-	add(&exit_plan, 1, 24, tid);
-}
-
 static bool take(uint64_t until)
 {
 	return metadata_take_batch(&news, &boot, until, &batch);
 }
 
-/* A batch as text: "@5 new 70 by 7 name; @6 exec 70 file; fd 70/3; tid 70; inode 8:300/7". */
+/* A batch as text: "@5 new 70 by 7 name; @6 exec 70 file; tid 70". */
 static const char *batch_text(void)
 {
 	static char text[1024];
@@ -122,13 +110,8 @@ static const char *batch_text(void)
 		else if (t->kind == METADATA_TASK_ENDED)
 			fprintf(out, "end %d", t->tid);
 	}
-	for (size_t i = 0; i < batch.n_fds; i++)
-		fprintf(out, "; fd %d/%d", batch.fds[i].tid, batch.fds[i].fd);
 	for (size_t i = 0; i < batch.n_tids; i++)
 		fprintf(out, "; tid %d", batch.tids[i]);
-	for (size_t i = 0; i < batch.n_inodes; i++)
-		fprintf(out, "; inode %u:%u/%" PRIu64, major(batch.inodes[i].device),
-			minor(batch.inodes[i].device), batch.inodes[i].inode);
 	fclose(out);
 	return batch.n_tasks ? text : text + 2;
 }
@@ -210,86 +193,6 @@ FIXTURE_TEST(test_a_program_whose_name_lies_elsewhere)
 	add(&exec_plan, 9, 30, 70);
 	assert_batch(100, "@0 exec 70 was 0 ; @1 exec 70 was 0 ; @2 exec 70 was 0 ; "
 			  "@3 exec 70 was 0 ; @9 exec 70 was 0 0123456789");
-}
-
-FIXTURE_TEST(test_descriptors)
-{
-	add_exit(70, SYS_openat, 3);
-	add_exit(70, SYS_openat, 3); /* the same again */
-	add_exit(70, SYS_read, 100);
-	add_exit(70, SYS_openat, (uint64_t)-2);
-	add_exit(70, SYS_openat, 1ull << 32);
-	add_exit(70, 1u << 30, 3);
-	add_exit(71, SYS_dup, 3);
-	add_exit(70, SYS_dup, 0);
-	assert_batch(100, "fd 70/3; fd 71/3; fd 70/0");
-	add_exit(70, SYS_openat, 3);
-	assert_batch(200, "fd 70/3");
-}
-
-FIXTURE_TEST(test_numbers_of_32_bits)
-{
-	struct metadata_fields plan = {METADATA_SYS_EXIT, 0, 8, 0, 12};
-
-	put32(8, SYS_openat);
-	put32(12, 7);
-	add(&plan, 1, 16, 70);
-	put32(12, (uint32_t)-13);
-	add(&plan, 1, 16, 70);
-	assert_batch(100, "fd 70/7");
-}
-
-FIXTURE_TEST(test_descriptors_that_nobody_wants)
-{
-	metadata_deinit(&news);
-	assert_int_equal(metadata_init(&news, METADATA_TASKS), 0);
-	add_exit(70, SYS_openat, 3);
-	assert_false(take(100));
-}
-
-/* ---- files ---- */
-
-static void add_inode(const struct metadata_fields *plan, uint64_t inode, int32_t common_pid)
-{
-	put32(8, 8u << 20 | 300); /* 8:300 */
-	put64(16, inode);
-	put64(24, 2);
-	add(plan, 1, 32, common_pid);
-}
-
-FIXTURE_TEST(test_files_that_events_name)
-{
-	static const struct metadata_fields file = {METADATA_INODE, 1, 8, 0, 16},
-					    both = {METADATA_INODE, 1, 8, 24, 16},
-					    narrow = {METADATA_INODE, 0, 8, 0, 16};
-
-	add_inode(&file, 1ull << 40 | 7, 70);
-	add_inode(&file, 1ull << 40 | 7, 71);
-	add_inode(&both, 9, 70);
-	add_inode(&narrow, 1ull << 40 | 11, 70);
-	add_inode(&file, 0, 70); /* none */
-	add_inode(&file, 99, getpid()); /* by us */
-	assert_batch(100,
-		     "inode 8:300/1099511627783; inode 8:300/9; inode 8:300/2; inode 8:300/11");
-	/* Once, also when it comes again later. */
-	add_inode(&file, 1ull << 40 | 7, 70);
-	assert_false(take(200));
-	for (uint64_t i = 0; i < METADATA_MAX_INODES + 10; i++)
-		add_inode(&file, 1000 + i, 70);
-	assert_true(take(300));
-	assert_int_equal(batch.n_inodes, METADATA_MAX_INODES);
-	assert_int_equal(batch.lost_inodes, 10);
-	assert_int_equal(batch.lost, 0);
-}
-
-FIXTURE_TEST(test_files_that_nobody_wants)
-{
-	static const struct metadata_fields file = {METADATA_INODE, 1, 8, 0, 16};
-
-	metadata_deinit(&news);
-	assert_int_equal(metadata_init(&news, METADATA_TASKS | METADATA_FDS), 0);
-	add_inode(&file, 7, 70);
-	assert_false(take(100));
 }
 
 /* ---- when it is told ---- */
@@ -467,11 +370,4 @@ FIXTURE_TEST(test_more_than_can_be_held)
 	assert_true(take(UINT64_MAX));
 	assert_int_equal(batch.tasks[0].file_len, sizeof(file) - 1);
 	assert_int_equal(batch.tasks[batch.n_tasks - 1].file_len, 0);
-	metadata_drop_batch(&news);
-
-	for (int i = 0; i < 100000; i++)
-		add_exit(1 + i, SYS_dup, (uint64_t)i);
-	assert_true(take(UINT64_MAX));
-	assert_int_equal(batch.n_fds, METADATA_MAX_FDS);
-	assert_int_equal(batch.lost, 100000 - METADATA_MAX_FDS);
 }

@@ -474,7 +474,7 @@ FIXTURE_TEST(test_threads_of_a_page_are_collected)
 	struct metadata_events news = {0};
 	uint8_t payload[40] = {ID_SWITCH, 0, 0, 0, 7, 0, 0, 0};
 
-	assert_int_equal(metadata_init(&news, METADATA_TASKS), 0);
+	assert_int_equal(metadata_init(&news), 0);
 	payload[32] = 8;
 	translate_record(1, payload, sizeof(payload));
 	assert_int_equal(news.tids.n, 0); /* nobody wants to know */
@@ -497,7 +497,7 @@ FIXTURE_TEST(test_events_for_the_feed_alone)
 	add_row(&table, "task", "task_rename", ID_RENAME,
 		FIELD("pid_t pid", 8, 4, 1) FIELD("char newcomm[16]", 28, 16, 0),
 		(struct event_table_options){.metadata_only = true});
-	assert_int_equal(metadata_init(&news, METADATA_TASKS), 0);
+	assert_int_equal(metadata_init(&news), 0);
 	strcpy((char *)payload + 28, "name");
 	page_begin(&m, 1000);
 	ring_record(&m, 5, payload, sizeof(payload));

@@ -15,16 +15,15 @@ static struct event_selection selected;
 static struct page_encoder encoder;
 static struct {
 	unsigned calls, empty;
-	size_t n_tasks, n_tids, n_fds;
+	size_t n_tasks, n_tids;
 } heard;
 
 static void on_news(void *ctx, const struct metadata_batch *n)
 {
 	heard.calls++;
-	heard.empty += !n->n_tasks && !n->n_tids && !n->n_fds;
+	heard.empty += !n->n_tasks && !n->n_tids;
 	heard.n_tasks += n->n_tasks;
 	heard.n_tids += n->n_tids;
-	heard.n_fds += n->n_fds;
 }
 
 static void begin_setup(const char *config)
@@ -47,8 +46,6 @@ SETUP
 				     FIELD("pid_t pid", 12, 4, 1) FIELD("pid_t old_pid", 16, 4, 1));
 	fake_formatted_event("sched/sched_process_exit", 4,
 			     FIELD("char comm[16]", 8, 16, 0) FIELD("pid_t pid", 24, 4, 1));
-	fake_formatted_event("raw_syscalls/sys_exit", 5,
-			     FIELD("long id", 8, 8, 1) FIELD("long ret", 16, 8, 1));
 	begin_setup("");
 	bus = metadata_bus_new();
 	memset(&heard, 0, sizeof(heard));
@@ -66,9 +63,9 @@ TEARDOWN
 	setup_remove();
 }
 
-static void listen_for(unsigned wants)
+static void listen(void)
 {
-	assert_int_equal(metadata_bus_subscribe(bus, SESSION, wants, on_news, &heard), 0);
+	assert_int_equal(metadata_bus_subscribe(bus, SESSION, on_news, &heard), 0);
 }
 
 static void begin(void)
@@ -141,68 +138,51 @@ FIXTURE_TEST(test_without_a_metadata_bus)
 
 FIXTURE_TEST(test_events_for_a_listener)
 {
-	listen_for(METADATA_TASKS);
+	listen();
 	begin();
 	assert_true(is_on("task/task_newtask"));
 	assert_true(is_on("task/task_rename"));
 	assert_true(is_on("sched/sched_process_exec"));
 	assert_true(is_on("sched/sched_process_exit"));
-	assert_false(is_on("raw_syscalls/sys_exit"));
 	for (uint16_t id = 1; id <= 4; id++)
 		assert_int_equal(kind_of(id), COMPILED_METADATA);
 	assert_ptr_equal(encoder.ctx.tids, &publisher.collected.tids);
 	assert_ptr_equal(encoder.ctx.metadata, &publisher.collected);
-	assert_false(publisher.collected.wants & METADATA_FDS);
-	assert_int_equal(metadata_bus_complete_kinds(bus, SESSION), METADATA_TASKS);
+	assert_true(metadata_bus_is_complete(bus, SESSION));
 	assert_int_equal(n_failed(), 0);
 	/* Once. */
 	begin();
 	assert_int_equal(table.n_events, 4);
 }
 
-FIXTURE_TEST(test_descriptors_for_a_listener)
-{
-	listen_for(METADATA_TASKS | METADATA_FDS);
-	begin();
-	assert_true(is_on("raw_syscalls/sys_exit"));
-	assert_string_equal(fake_written("events/raw_syscalls/sys_exit/filter"),
-			    fd_syscalls_filter());
-	assert_int_equal(kind_of(5), COMPILED_METADATA);
-	assert_true(publisher.collected.wants & METADATA_FDS);
-}
-
 FIXTURE_TEST(test_events_that_are_asked_for_are_left_as_they_are)
 {
-	add_recorded_event("raw_syscalls", "sys_exit");
-	listen_for(METADATA_FDS);
+	add_recorded_event("task", "task_rename");
+	listen();
 	begin();
-	assert_int_equal(table.n_events, 1);
-	assert_int_equal(kind_of(5), COMPILED_FIELDS);
-	assert_int_equal(table.events[0]->metadata.kind, METADATA_SYS_EXIT);
-	assert_string_equal(fake_written("events/raw_syscalls/sys_exit/filter"), "");
-	assert_false(is_on("task/task_newtask")); /* not wanted */
+	assert_int_equal(table.n_events, 4);
+	assert_int_equal(kind_of(2), COMPILED_FIELDS);
+	assert_int_equal(table.events[0]->metadata.kind, METADATA_RENAMED);
+	assert_false(is_on("task/task_rename")); /* the session does that */
+	assert_true(is_on("task/task_newtask"));
 }
 
 FIXTURE_TEST(test_events_that_fail_are_reported)
 {
 	fake_refusal("events/task/task_rename/enable");
-	fake_refusal("events/raw_syscalls/sys_exit/filter");
 	fake_text("instances/x/events/task/task_newtask/format", "noise");
 	unlink(fake_path("instances/x/events/sched/sched_process_exec/format"));
-	listen_for(METADATA_TASKS | METADATA_FDS);
+	listen();
 	begin();
-	assert_int_equal(n_failed(), 4);
+	assert_int_equal(n_failed(), 3);
 	assert_non_null(strstr(errors.failed[0], "task/task_newtask (unexpected format; "));
 	assert_non_null(strstr(errors.failed[1], "task/task_rename ("));
 	assert_non_null(
 		strstr(errors.failed[2], "sched/sched_process_exec (No such file or directory; "));
-	/* Not without its filter. */
-	assert_non_null(strstr(errors.failed[3], "raw_syscalls/sys_exit ("));
-	assert_false(is_on("raw_syscalls/sys_exit"));
-	for (uint16_t id = 1; id <= 5; id++)
+	for (uint16_t id = 1; id <= 4; id++)
 		assert_int_equal(event_table_get(&table, id) != NULL, id == 4);
 	/* What there is, is told. */
-	assert_int_equal(metadata_bus_complete_kinds(bus, SESSION), 0);
+	assert_false(metadata_bus_is_complete(bus, SESSION));
 	assert_ptr_equal(encoder.ctx.tids, &publisher.collected.tids);
 }
 
@@ -210,7 +190,7 @@ FIXTURE_TEST(test_without_an_instance)
 {
 	struct instance none = {0};
 
-	listen_for(METADATA_TASKS);
+	listen();
 	setup.instance = &none;
 	metadata_publisher_begin(&publisher, &setup, &table);
 	metadata_publisher_gather(&publisher, &encoder, UINT64_MAX);
@@ -220,24 +200,24 @@ FIXTURE_TEST(test_without_an_instance)
 
 FIXTURE_TEST(test_somebody_elses_instance)
 {
-	listen_for(METADATA_TASKS);
+	listen();
 	begin_in_override();
 	assert_false(is_on("task/task_newtask"));
 	assert_int_equal(table.n_events, 0);
 	assert_int_equal(n_failed(), 0);
 	/* Of what is on there, all is told. */
-	assert_int_equal(metadata_bus_complete_kinds(bus, SESSION), 0);
+	assert_false(metadata_bus_is_complete(bus, SESSION));
 	assert_ptr_equal(encoder.ctx.tids, &publisher.collected.tids);
 }
 
 /* Even where all of their events are on: its owner may have left some out. */
 FIXTURE_TEST(test_tasks_of_somebody_elses_instance_are_not_promised)
 {
-	listen_for(METADATA_TASKS);
+	listen();
 	begin();
 	register_again();
 	begin_in_override();
-	assert_int_equal(metadata_bus_complete_kinds(bus, SESSION), 0);
+	assert_false(metadata_bus_is_complete(bus, SESSION));
 }
 
 /* All of their events are on, but do not come always. */
@@ -250,68 +230,50 @@ FIXTURE_TEST(test_tasks_are_promised_where_none_is_left_out)
 		"event_triggers { event: 'a' action: ACTION_TRACEON }",
 	};
 
-	listen_for(METADATA_TASKS);
+	listen();
 	for (unsigned i = 0; i < ARRAY_SIZE(restricted); i++) {
 		begin_setup(restricted[i]);
 		begin();
 		assert_int_equal(table.n_events, 4);
-		assert_int_equal(metadata_bus_complete_kinds(bus, SESSION), 0);
+		assert_false(metadata_bus_is_complete(bus, SESSION));
 		register_again();
 	}
 	begin_setup("event_triggers { event: 'a' action: ACTION_STACKTRACE }");
 	begin();
-	assert_int_equal(metadata_bus_complete_kinds(bus, SESSION), METADATA_TASKS);
+	assert_true(metadata_bus_is_complete(bus, SESSION));
 }
 
 FIXTURE_TEST(test_tasks_with_a_filter_are_not_promised)
 {
 	add_recorded_event("task", "task_rename");
 	assert_int_equal(event_selection_add(&selected, "task", "task_rename"), 0);
-	listen_for(METADATA_TASKS);
+	listen();
 	selected.events[0].filter = strdup("pid == 1");
 	begin();
 	assert_int_equal(table.n_events, 4);
-	assert_int_equal(metadata_bus_complete_kinds(bus, SESSION), 0);
+	assert_false(metadata_bus_is_complete(bus, SESSION));
 	/* That event without one is fine. */
 	register_again();
 	free(selected.events[0].filter);
 	selected.events[0].filter = NULL;
 	begin();
-	assert_int_equal(metadata_bus_complete_kinds(bus, SESSION), METADATA_TASKS);
+	assert_true(metadata_bus_is_complete(bus, SESSION));
 }
 
 FIXTURE_TEST(test_a_loss_ends_the_promise)
 {
 	metadata_publisher_lost(&publisher); /* before it began */
-	listen_for(METADATA_TASKS);
+	listen();
 	begin();
-	assert_int_equal(metadata_bus_complete_kinds(bus, SESSION), METADATA_TASKS);
+	assert_true(metadata_bus_is_complete(bus, SESSION));
 	metadata_publisher_lost(&publisher);
-	assert_int_equal(metadata_bus_complete_kinds(bus, SESSION), 0);
+	assert_false(metadata_bus_is_complete(bus, SESSION));
 	assert_ptr_equal(encoder.ctx.tids, &publisher.collected.tids);
-}
-
-FIXTURE_TEST(test_files_in_somebody_elses_instance_are_told_to_have_no_names)
-{
-	listen_for(METADATA_TASKS | METADATA_FDS);
-	begin_in_override();
-	assert_false(is_on("raw_syscalls/sys_exit"));
-	assert_int_equal(n_failed(), 1);
-	assert_non_null(strstr(errors.failed[0], "option:resolve_process_fds (no file names: "));
-	assert_non_null(strstr(errors.failed[0], "raw_syscalls/sys_exit is not recorded"));
-}
-
-FIXTURE_TEST(test_files_in_somebody_elses_instance_that_has_their_event)
-{
-	add_recorded_event("raw_syscalls", "sys_exit");
-	listen_for(METADATA_FDS);
-	begin_in_override();
-	assert_int_equal(n_failed(), 0);
 }
 
 FIXTURE_TEST(test_batches_are_published_when_complete)
 {
-	listen_for(METADATA_TASKS);
+	listen();
 	begin(); /* and it says that it is complete */
 	assert_int_equal(heard.empty, 1);
 	metadata_publisher_publish(&publisher, &boot, 10);
@@ -319,11 +281,11 @@ FIXTURE_TEST(test_batches_are_published_when_complete)
 	tid_list_add(&publisher.collected.tids, 70);
 	metadata_publisher_publish(&publisher, &boot, 20);
 	assert_int_equal(heard.n_tids, 1);
-	assert_int_equal(metadata_bus_published_until(bus, SESSION, METADATA_TASKS), 20);
+	assert_int_equal(metadata_bus_published_until(bus, SESSION, true), 20);
 	metadata_publisher_publish(&publisher, &boot, 30);
 	assert_int_equal(heard.calls, 2);
 	/* Also where nothing happened. */
-	assert_int_equal(metadata_bus_published_until(bus, SESSION, METADATA_TASKS), 30);
+	assert_int_equal(metadata_bus_published_until(bus, SESSION, true), 30);
 	/* The rest when it leaves, and then that it has left. */
 	tid_list_add(&publisher.collected.tids, 70);
 	metadata_publisher_unregister(&publisher, &boot);
@@ -340,7 +302,7 @@ FIXTURE_TEST(test_many_tasks_are_published_early)
 	static const struct metadata_fields plan = {METADATA_RENAMED, 0, 4, 8, 0};
 	static const uint8_t bytes[24] = {0};
 
-	listen_for(METADATA_TASKS);
+	listen();
 	begin();
 	for (unsigned i = 0; i <= METADATA_MAX_TASKS / 2; i++)
 		metadata_add(&publisher.collected, &plan,
@@ -348,12 +310,12 @@ FIXTURE_TEST(test_many_tasks_are_published_early)
 	metadata_publisher_publish(&publisher, &boot, 10);
 	assert_int_equal(heard.n_tasks, METADATA_MAX_TASKS / 2 + 1);
 	/* Other CPUs may have more of the time since then. */
-	assert_int_equal(metadata_bus_published_until(bus, SESSION, METADATA_TASKS), 10);
+	assert_int_equal(metadata_bus_published_until(bus, SESSION, true), 10);
 }
 
 FIXTURE_TEST(test_a_listener_that_leaves)
 {
-	listen_for(METADATA_TASKS);
+	listen();
 	begin();
 	metadata_bus_unsubscribe(bus, SESSION, &heard);
 	metadata_publisher_gather(&publisher, &encoder, UINT64_MAX);

@@ -138,7 +138,7 @@ FIXTURE_TEST(destroyed_at_any_time)
 {
 	put_processes(3000);
 	assert_int_equal(source->create(NULL, &env, &config, &instance), 0);
-	assert_int_equal(metadata_bus_wanted(env.bus, FAKE_SESSION), METADATA_TASKS);
+	assert_true(metadata_bus_wanted(env.bus, FAKE_SESSION));
 	tell_tid(2); /* not yet */
 	source->destroy(instance);
 	assert_int_equal(metadata_bus_wanted(env.bus, FAKE_SESSION), 0);

@@ -113,53 +113,6 @@ FIXTURE_TEST(ten_thousand_new_tasks_at_once)
 	free(tasks);
 }
 
-FIXTURE_TEST(files_that_were_opened)
-{
-	static const struct metadata_fd fd = {.tid = 2, .fd = 3};
-	static const struct metadata_task exec = {.kind = METADATA_TASK_EXEC, .tid = 2, .file = ""};
-	static const int32_t tid = 2;
-	static const struct metadata_batch batch = {
-		.tids = &tid, .n_tids = 1, .fds = &fd, .n_fds = 1};
-	char to[256];
-	struct pb_field f;
-
-	put_processes(3);
-	proc_put("", 0, "2/fd/x");
-	snprintf(to, sizeof(to), "%s/2/fd/3", proc_root);
-	assert_int_equal(symlink("/etc/passwd", to), 0);
-	create_and_start();
-	assert_int_equal(metadata_bus_wanted(env.bus, FAKE_SESSION), METADATA_TASKS);
-	run_loop();
-	fake_reset_packets();
-	metadata_bus_publish(env.bus, FAKE_SESSION, &batch);
-	run_loop();
-	assert_int_equal(fake.n, 0); /* nobody checks for them */
-	source->destroy(instance);
-
-	stats.resolve_process_fds = true;
-	create_and_start();
-	assert_int_equal(metadata_bus_wanted(env.bus, FAKE_SESSION), METADATA_TASKS | METADATA_FDS);
-	run_loop();
-	fake_reset_packets();
-	metadata_bus_publish(env.bus, FAKE_SESSION, &batch);
-	metadata_bus_publish(env.bus, FAKE_SESSION, &batch);
-	run_loop();
-	assert_int_equal(fake.n, 1);
-	assert_true(fake_field(fake.packets[0].data, fake.packets[0].len,
-			       PB_TRACE_PACKET_PROCESS_STATS, 0, &f));
-	source->clear(instance);
-	metadata_bus_publish(env.bus, FAKE_SESSION, &batch);
-	run_loop();
-	assert_int_equal(fake.n, 3); /* and who it is */
-	/* Another program has opened it anew. */
-	tell(&exec, 1, NULL, 0);
-	run_loop();
-	fake_reset_packets();
-	metadata_bus_publish(env.bus, FAKE_SESSION, &batch);
-	run_loop();
-	assert_int_equal(fake.n, 1);
-}
-
 FIXTURE_TEST(more_than_could_be_held)
 {
 	log_set_level(LOG_LEVEL_ERROR);
@@ -194,7 +147,7 @@ FIXTURE_TEST(the_quirk_disable_on_demand)
 	stats.scan_all_processes_on_start = false;
 	put_processes(3);
 	create_and_start();
-	assert_int_equal(metadata_bus_wanted(env.bus, FAKE_SESSION), 0);
+	assert_false(metadata_bus_wanted(env.bus, FAKE_SESSION));
 	tell_tid(2);
 	run_loop();
 	assert_int_equal(fake.n, 0);
@@ -293,7 +246,7 @@ FIXTURE_TEST(a_stop_waits_for_the_last_events)
 	metadata_bus_unregister(env.bus, FAKE_SESSION, &publisher);
 	run_loop();
 	assert_int_equal(fake.stopped, 1);
-	assert_int_equal(metadata_bus_wanted(env.bus, FAKE_SESSION), 0);
+	assert_false(metadata_bus_wanted(env.bus, FAKE_SESSION));
 }
 
 static void two_polls(void)
@@ -315,15 +268,15 @@ FIXTURE_TEST(events_that_begin_after_the_scan)
 	source->start(instance);
 	run_loop();
 	proc_put_task((struct proc_task){.pid = 70, .name = "between"});
-	metadata_bus_set_complete(env.bus, FAKE_SESSION, &publisher, METADATA_TASKS);
+	metadata_bus_set_complete(env.bus, FAKE_SESSION, &publisher, true);
 	assert_int_equal(fake_process(70, NULL), 0); /* the publisher is not recording yet */
 	run_loop();
 	assert_process(70, 1, "ppid 1 cmdline between|arg uid 1000 kthread 0");
 	assert_int_equal(fake_process(2, NULL), 1);
 	/* Later, events report them. */
 	proc_put_task((struct proc_task){.pid = 71, .name = "later"});
-	metadata_bus_set_complete(env.bus, FAKE_SESSION, &publisher, 0);
-	metadata_bus_set_complete(env.bus, FAKE_SESSION, &publisher, METADATA_TASKS);
+	metadata_bus_set_complete(env.bus, FAKE_SESSION, &publisher, false);
+	metadata_bus_set_complete(env.bus, FAKE_SESSION, &publisher, true);
 	run_loop();
 	assert_int_equal(fake_process(71, NULL), 0);
 	metadata_bus_unregister(env.bus, FAKE_SESSION, &publisher);
@@ -337,7 +290,7 @@ FIXTURE_TEST(a_publisher_that_is_incomplete)
 	stats.proc_stats_poll_ms = 100;
 	proc_put_task((struct proc_task){.pid = 1, .name = "x", .more = "VmSize:\t1 kB\n"});
 	assert_int_equal(metadata_bus_register(env.bus, FAKE_SESSION, &publisher), 0);
-	for (unsigned promised = 0; promised <= METADATA_TASKS; promised++) {
+	for (unsigned promised = 0; promised <= 1; promised++) {
 		metadata_bus_set_complete(env.bus, FAKE_SESSION, &publisher, promised);
 		proc_put_task((struct proc_task){.pid = 70, .name = "x"});
 		create_and_start();
