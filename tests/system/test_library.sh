@@ -109,6 +109,14 @@ leave
 rm -f "$TMP/said"
 "$P/life" exit >"$TMP/said" 2>"$TMP/errors" &
 program=$!
+wakeups() { # how often its threads have waited
+  cat "/proc/$program"/task/*/status | awk '/^voluntary_ctxt/ { n += $2 } END { print n }'
+}
+before=$(wakeups)
+for i in $(seq 2000); do : >"$TMP/flood$i"; done
+[ "$before" ] && woken=$(($(wakeups) - before)) && [ $woken -lt 100 ]
+verdict "2,000 new files in the folder of the socket wake a program that waits for a service a few times" $?
+rm -f "$TMP"/flood*
 start TRACED_NOTIFY_FD "$TMP/service.log" "$B/bin/sondad" && said ready "$TMP/said"
 verdict "a program that was there before the service is connected" $? "$TMP/said" "$TMP/errors"
 leave

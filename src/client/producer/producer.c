@@ -3,13 +3,10 @@
 
 #include <errno.h>
 #include <event2/event.h>
-#include <limits.h>
 #include <linux/capability.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/inotify.h>
-#include <unistd.h>
 
 #include "base/core/mem.h"
 #include "base/event_loop/event_free.h"
@@ -35,7 +32,7 @@
  *	   +--------------- tear_down: stop and destroy instances, arbiter, conn
  *
  * The wait starts at 100 ms and doubles up to 30 s. It starts at 100 ms again when a service has
- * accepted InitializeConnection, and when a file appears at the socket's path (socket_watch).
+ * accepted InitializeConnection, and when a file appears at the socket's path (file_watch.h).
  */
 
 #define SERVICE "ProducerPort"
@@ -48,118 +45,6 @@
 
 #define SCRAPING(mode)                                                                             \
 	PB__INITIALIZE_CONNECTION_REQUEST__PRODUCER_SMBSCRAPING_MODE__SMB_SCRAPING_##mode
-
-/* ---- socket_watch: reports that a socket may have appeared at a path ---- */
-
-/*
- * One inotify descriptor watches the directory of the path. A service binds (the file appears),
- * changes the mode, then listens. A connect() in between is refused, so the caller retries soon.
- */
-
-#define WATCHED (IN_CREATE | IN_MOVED_TO | IN_ATTRIB)
-
-struct socket_watch {
-	int fd;
-	struct event *readable; /* owned */
-	void (*fn)(void *ctx);
-	void *ctx;
-	char name[NAME_MAX + 1]; /* last part of the path */
-};
-
-/* Reads all pending events. Returns true if one of them names our file. */
-static bool read_events(struct socket_watch *w)
-{
-	union {
-		struct inotify_event align;
-		char bytes[4096];
-	} buf;
-	bool hit = false;
-	ssize_t n;
-
-	while ((n = read(w->fd, &buf, sizeof(buf))) > 0) {
-		for (ssize_t at = 0; at < n;) {
-			const struct inotify_event *e = (const void *)(buf.bytes + at);
-
-			hit = hit || (e->len > 0 && strcmp(e->name, w->name) == 0);
-			at += (ssize_t)sizeof(*e) + e->len;
-		}
-	}
-	return hit;
-}
-
-static void on_readable(evutil_socket_t fd, short what, void *ctx)
-{
-	struct socket_watch *w = ctx;
-
-	(void)fd, (void)what;
-	if (read_events(w))
-		w->fn(w->ctx);
-}
-
-/* Splits a path into its directory ("." for a bare name) and its last part. */
-static int split(const char *path, char dir[static PATH_MAX], char name[static NAME_MAX + 1])
-{
-	const char *slash = strrchr(path, '/');
-	const char *base = slash ? slash + 1 : path;
-	size_t dir_len = slash ? MAX((size_t)(slash - path), 1u) : 1;
-
-	if (!*base)
-		return -EINVAL;
-	if (dir_len >= PATH_MAX || strlen(base) > NAME_MAX)
-		return -ENAMETOOLONG;
-	memcpy(dir, slash ? path : ".", dir_len);
-	dir[dir_len] = '\0';
-	strcpy(name, base);
-	return 0;
-}
-
-static int start_watch(struct socket_watch *w, struct event_base *loop, const char *path)
-{
-	char dir[PATH_MAX];
-	int r = split(path, dir, w->name);
-
-	if (r < 0)
-		return r;
-	w->fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-	if (w->fd < 0 || inotify_add_watch(w->fd, dir, WATCHED | IN_ONLYDIR) < 0)
-		return -errno;
-	w->readable = event_new(loop, w->fd, EV_READ | EV_PERSIST, on_readable, w);
-	if (!w->readable || event_add(w->readable, NULL) < 0)
-		return -ENOMEM;
-	return 0;
-}
-
-/* No-op for NULL. fn may call it. */
-static void socket_watch_free(struct socket_watch *w)
-{
-	if (!w)
-		return;
-	event_freep(&w->readable);
-	closep(&w->fd);
-	free(w);
-}
-
-/*
- * Calls fn, from the loop, each time a file of this path is created, moved there or changes its
- * mode. Returns 0, or -errno of inotify(7) (-ENOENT: the directory does not exist).
- */
-static int socket_watch_new(struct event_base *loop, const char *path, void (*fn)(void *ctx),
-			    void *ctx, struct socket_watch **ret)
-{
-	struct socket_watch *w = calloc(1, sizeof(*w));
-	int r;
-
-	if (!w)
-		return -ENOMEM;
-	*w = (struct socket_watch){.fd = -1, .fn = fn, .ctx = ctx};
-	r = start_watch(w, loop, path);
-	if (r < 0) {
-		socket_watch_free(w);
-		return r;
-	}
-	*ret = w;
-	return 0;
-}
 
 /* ---- waiting ---- */
 
@@ -179,12 +64,58 @@ static void on_retry(evutil_socket_t fd, short what, void *ctx)
 	try_connect(p);
 }
 
-static void on_socket_appears(void *ctx)
+static void end_watch(struct producer *p)
+{
+	event_freep(&p->watched);
+	file_watch_close(&p->watch);
+}
+
+/* Handles what has happened in the socket's folder. */
+static void read_watch(struct producer *p)
+{
+	enum file_watch_event event = file_watch_read(&p->watch);
+	const struct timeval pause = {.tv_sec = p->watch.pause_ms / 1000,
+				      .tv_usec = (long)(p->watch.pause_ms % 1000) * 1000};
+
+	if (event == FILE_WATCH_QUIET) {
+		event_add(p->watched, NULL);
+		return;
+	}
+	evtimer_add(p->watch_pause, &pause);
+	if (event == FILE_WATCH_OTHERS)
+		return;
+	p->retry_ms = RETRY_MIN_MS;
+	try_connect(p);
+}
+
+static void on_watch_readable(evutil_socket_t fd, short what, void *ctx)
+{
+	(void)fd, (void)what;
+	read_watch(ctx);
+}
+
+static void on_watch_pause_over(evutil_socket_t fd, short what, void *ctx)
 {
 	struct producer *p = ctx;
 
-	p->retry_ms = RETRY_MIN_MS;
-	try_connect(p);
+	(void)fd, (void)what;
+	if (p->watched)
+		read_watch(p);
+	else
+		p->watch.pause_ms = 0;
+}
+
+/* If the watch fails (the folder does not exist, for example), only the retries remain. */
+static void begin_watch(struct producer *p)
+{
+	if (p->watched || sock_family_of(p->o.socket) != SOCK_FAMILY_UNIX_PATH ||
+	    file_watch_open(&p->watch, p->o.socket) < 0)
+		return;
+	p->watched = event_new(p->o.env.loop, p->watch.fd, EV_READ, on_watch_readable, p);
+	if (!p->watched)
+		file_watch_close(&p->watch);
+	else if (!evtimer_pending(p->watch_pause, NULL))
+		event_add(p->watched, NULL);
 }
 
 static void wait_for_service(struct producer *p)
@@ -192,10 +123,7 @@ static void wait_for_service(struct producer *p)
 	const struct timeval wait = {.tv_sec = p->retry_ms / 1000,
 				     .tv_usec = (long)(p->retry_ms % 1000) * 1000};
 
-	/* Start the watch before the next attempt, so that no change is missed. If the watch fails
-	 * (the directory is missing, for example), only the retries remain. */
-	if (!p->watch && sock_family_of(p->o.socket) == SOCK_FAMILY_UNIX_PATH)
-		(void)socket_watch_new(p->o.env.loop, p->o.socket, on_socket_appears, p, &p->watch);
+	begin_watch(p); /* before the next attempt, so that no change is missed */
 	evtimer_add(p->retry, &wait);
 	p->retry_ms = MIN(p->retry_ms * 2, RETRY_MAX_MS);
 }
@@ -415,7 +343,7 @@ static void try_connect(struct producer *p)
 		wait_for_service(p);
 		return;
 	}
-	socket_watch_free(TAKE_PTR(p->watch));
+	end_watch(p);
 	evtimer_add(p->retry, &patience);
 }
 
@@ -434,8 +362,10 @@ int producer_new(const struct producer_options *options, struct producer **ret)
 	p->o.shm_size = options->shm_size ? options->shm_size : PROBES_SMB_BYTES;
 	p->o.page_size = options->page_size ? options->page_size : PROBES_SMB_PAGE_BYTES;
 	p->retry_ms = RETRY_MIN_MS;
+	p->watch.fd = -1;
 	p->retry = evtimer_new(options->env.loop, on_retry, p);
-	if (!p->o.name || !p->o.socket || !p->retry) {
+	p->watch_pause = evtimer_new(options->env.loop, on_watch_pause_over, p);
+	if (!p->o.name || !p->o.socket || !p->retry || !p->watch_pause) {
 		producer_free(p);
 		return -ENOMEM;
 	}
@@ -456,7 +386,8 @@ void producer_free(struct producer *p)
 		connection_drain(p->conn, FAREWELL_MS);
 	}
 	tear_down(p);
-	socket_watch_free(p->watch);
+	end_watch(p);
+	event_freep(&p->watch_pause);
 	event_freep(&p->retry);
 	free((char *)p->o.name);
 	free((char *)p->o.socket);

@@ -3,6 +3,7 @@
 
 #include <event2/event.h>
 
+#include "base/system/file_watch.h"
 #include "client/producer/instance_table.h"
 #include "client/producer/producer_options.h"
 #include "client/transport/arbiter.h"
@@ -14,7 +15,9 @@ struct producer {
 	struct producer_options o; /* name and socket are owned; env has our arbiter */
 	struct event *retry; /* owned; pending until BOUND: next attempt, or time limit */
 	uint32_t retry_ms; /* the next wait */
-	struct socket_watch *watch; /* owned; only while WAITING */
+	struct file_watch watch; /* of the socket's path; open only while WAITING */
+	struct event *watched; /* owned: of the watch; NULL if it is not open */
+	struct event *watch_pause; /* owned; pending while the watch is not polled */
 	int reported_error; /* the last connection error that was reported */
 	/* The connection: */
 	struct connection *conn; /* owned; NULL: WAITING */

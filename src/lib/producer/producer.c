@@ -2,13 +2,11 @@
 #include "lib/producer/producer.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/inotify.h>
 #include <unistd.h>
 
 #include "base/core/mem.h"
@@ -58,45 +56,55 @@ static void on_retry(struct loop_timer *t)
 	try_connect(container_of(t, struct service_producer, retry));
 }
 
-/* The socket's folder has changed, so a service may have started. */
-static void on_watch(struct loop_fd *f, short revents)
+static void end_watch(struct service_producer *p)
 {
-	struct service_producer *p = container_of(f, struct service_producer, watch);
-	char events[4096];
+	loop_remove_fd(&p->watched);
+	file_watch_close(&p->watch);
+}
 
-	(void)revents;
-	while (read(f->fd, events, sizeof(events)) > 0)
-		;
+/* Handles what has happened in the socket's folder. */
+static void read_watch(struct service_producer *p)
+{
+	enum file_watch_event event = file_watch_read(&p->watch);
+
+	loop_remove_fd(&p->watched);
+	if (event == FILE_WATCH_QUIET) {
+		loop_add_fd(&p->watched);
+		return;
+	}
+	loop_arm(&p->watch_pause, p->watch.pause_ms);
+	if (event == FILE_WATCH_OTHERS)
+		return;
 	p->retry_ms = RETRY_MIN_MS;
 	try_connect(p);
 }
 
-static void end_watch(struct service_producer *p)
+static void on_watch_readable(struct loop_fd *f, short revents)
 {
-	loop_remove_fd(&p->watch);
-	closep(&p->watch.fd);
+	(void)revents;
+	read_watch(container_of(f, struct service_producer, watched));
+}
+
+static void on_watch_pause_over(struct loop_timer *t)
+{
+	struct service_producer *p = container_of(t, struct service_producer, watch_pause);
+
+	if (p->watch.fd >= 0)
+		read_watch(p);
+	else
+		p->watch.pause_ms = 0;
 }
 
 static void begin_watch(struct service_producer *p)
 {
-	const char *socket = p->o.target.address, *slash;
-	char folder[PATH_MAX] = ".";
+	const char *socket = p->o.target.address;
 
-	if (p->watch.fd >= 0 || !socket || sock_family_of(socket) != SOCK_FAMILY_UNIX_PATH)
+	if (p->watch.fd >= 0 || !socket || sock_family_of(socket) != SOCK_FAMILY_UNIX_PATH ||
+	    file_watch_open(&p->watch, socket) < 0)
 		return;
-	slash = strrchr(socket, '/');
-	if (slash)
-		snprintf(folder, sizeof(folder), "%.*s", (int)MAX(slash - socket, 1), socket);
-	p->watch.fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-	if (p->watch.fd < 0)
-		return;
-	/* A service binds (the file appears), changes its mode, then listens. */
-	if (inotify_add_watch(p->watch.fd, folder,
-			      IN_CREATE | IN_MOVED_TO | IN_ATTRIB | IN_ONLYDIR) < 0) {
-		closep(&p->watch.fd);
-		return;
-	}
-	loop_add_fd(&p->watch);
+	p->watched.fd = p->watch.fd;
+	if (!p->watch_pause.armed)
+		loop_add_fd(&p->watched);
 }
 
 static void wait_for_service(struct service_producer *p)
@@ -414,7 +422,9 @@ int service_producer_new(const struct service_producer_options *o, struct servic
 	p->o.name = strdup(o->name);
 	p->retry_ms = RETRY_MIN_MS;
 	p->retry.fn = on_retry;
-	p->watch = (struct loop_fd){.fd = -1, .events = POLLIN, .fn = on_watch};
+	p->watch.fd = -1;
+	p->watched = (struct loop_fd){.fd = -1, .events = POLLIN, .fn = on_watch_readable};
+	p->watch_pause.fn = on_watch_pause_over;
 	service_host_init(p);
 	if ((!p->o.target.address && !o->target.connect) || !p->o.name) {
 		service_producer_free(p);
@@ -436,6 +446,7 @@ void service_producer_free(struct service_producer *p)
 	}
 	tear_down(p);
 	end_watch(p);
+	loop_disarm(&p->watch_pause);
 	loop_disarm(&p->retry);
 	free((char *)p->o.target.address);
 	free((char *)p->o.name);
@@ -448,7 +459,7 @@ void service_producer_forget(struct service_producer *p)
 		arbiter_forget(p->arbiter);
 	if (p->channel)
 		channel_forget(p->channel);
-	closep(&p->watch.fd);
+	file_watch_close(&p->watch);
 	closep(&p->own_fd);
 }
 

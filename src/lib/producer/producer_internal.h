@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include "base/system/file_watch.h"
 #include "client/transport/arbiter.h"
 #include "lib/channel/channel.h"
 #include "lib/data_source/source.h"
@@ -14,7 +15,9 @@ struct service_producer {
 	char place[128]; /* the target, for messages */
 	struct loop_timer retry; /* armed while there is no connection */
 	unsigned retry_ms;
-	struct loop_fd watch; /* inotify of the socket's folder; fd -1: none */
+	struct file_watch watch; /* of the socket's path; open only while there is no connection */
+	struct loop_fd watched; /* its descriptor */
+	struct loop_timer watch_pause; /* armed while the watch is not polled */
 	/* of the connection: */
 	struct channel *channel; /* owned; NULL: none */
 	struct arbiter *arbiter; /* owned; NULL until the port is bound */

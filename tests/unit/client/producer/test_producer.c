@@ -51,6 +51,7 @@ struct rig {
 	struct producer *p;
 	uint64_t commands; /* request id of GetAsyncCommand */
 	int connected, disconnected;
+	unsigned attempts; /* to connect */
 	char sentence[512];
 	struct strbuf story; /* of the source */
 };
@@ -726,7 +727,31 @@ RIG_TEST(a_service_that_comes_later_is_found_by_its_socket)
 	rig_listen(r);
 	connect_fully(r);
 	assert_int_equal(r->p->retry_ms, 100);
-	assert_null(r->p->watch);
+	assert_null(r->p->watched);
+}
+
+static void count_attempts(void *ctx, uint64_t capabilities)
+{
+	struct rig *r = ctx;
+
+	r->attempts += capabilities != 0;
+}
+
+/* Of 2,000 changes, each of which looks like a new socket. */
+RIG_TEST(a_folder_that_changes_all_the_time_causes_few_attempts)
+{
+	const struct producer_options o = {.on_capabilities = count_attempts};
+
+	rig_start(r, &o);
+	for (int i = 0; i < 1000; i++) {
+		close(open(r->path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+		event_base_loop(r->loop, EVLOOP_NONBLOCK);
+		unlink(r->path);
+		event_base_loop(r->loop, EVLOOP_NONBLOCK);
+	}
+	assert_in_range(r->attempts, 2, 50);
+	rig_listen(r);
+	connect_fully(r);
 }
 
 RIG_TEST(waits_double)
@@ -747,7 +772,7 @@ RIG_TEST(a_folder_that_is_missing_is_waited_for_too)
 
 	snprintf(address, sizeof(address), "%s/later/sock", r->dir);
 	rig_start(r, &o);
-	assert_null(r->p->watch);
+	assert_null(r->p->watched);
 	snprintf(r->path, sizeof(r->path), "%s/later", r->dir);
 	mkdir(r->path, 0700);
 	strcat(r->path, "/sock");
