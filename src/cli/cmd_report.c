@@ -431,11 +431,8 @@ static int refuse_word(struct output *p, const char *word, struct err_text *e)
 /* Makes the tables that statements read beside those of the trace. */
 static int make_tables(struct output *p, struct err_text *e)
 {
-	const struct import_result *of = &p->tables.result;
-	const struct chosen_from from = {.words = p->o->words,
-					 .n_words = p->o->n_words,
-					 .config = of->config,
-					 .config_len = of->config_len};
+	const struct chosen_from from = {
+		.words = p->o->words, .n_words = p->o->n_words, .store = &p->tables.store};
 	const char *missing;
 
 	if (chosen_create(p->tables.db, &from, &missing) != SQLITE_OK)

@@ -3,11 +3,12 @@
 # usage: decode.py SONDA TRACE PAGE [FROM TO]
 #
 # Decodes the columns of a page of sonda report --html, as src/analyze/page/page_columns.h describes them, and compares each
-# row with sonda sql of the trace; with FROM and TO, ns since the trace's start, those that reach into this window. Speaks
-# TAP.
+# row with sonda sql of the trace; with FROM and TO, ns since the trace's start, those that reach into this window. Of the
+# threads of NOT_RECORDED (environment: tids with commas between) the page must have no states. Speaks TAP.
 import base64
 import html.parser
 import json
+import os
 import struct
 import subprocess
 import sys
@@ -153,7 +154,7 @@ QUERIES = {
     'thread': 'select tid, name, upid, is_idle = 1, coalesce(machine_id, 0) from thread order by utid',
     'sched': 'select cpu, ts, dur, utid, end_state, priority from sched where {window} order by cpu, ts, id',
     'state': 'select utid, ts, dur, state, ucpu, waker_utid, irq_context, blocked_function, io_wait from thread_state'
-             ' where {window} order by utid, ts, id',
+             ' where {window} and utid not in (select utid from thread where tid in ({not_recorded})) order by utid, ts, id',
     'track': 'select id, name, type, counter_unit, utid, upid, cpu, parent_id, coalesce(machine_id, 0) from __intrinsic_track'
              ' where id in (select track_id from slice where {window}) or id in (select track_id from counter where {samples})'
              ' or id in (select parent_id from __intrinsic_track) order by id',
@@ -166,7 +167,8 @@ def ask(sonda, trace, window, samples):
     """Each table as rows; values as JSON has them, text as sonda writes it."""
     answers = {}
     for name, query in QUERIES.items():
-        done = subprocess.run([sonda, 'sql', '--json', trace, query.format(window=window, samples=samples)], capture_output=True)
+        done = subprocess.run([sonda, 'sql', '--json', trace, 
+                               query.format(window=window, samples=samples, not_recorded=os.environ.get('NOT_RECORDED', ''))], capture_output=True)
         rows = json.loads(done.stdout.decode(errors='replace'), object_pairs_hook=lambda pairs: tuple(v for _, v in pairs))
         answers[name] = [tuple(row) for row in rows]
     return answers

@@ -58,6 +58,20 @@ for ts in 1000 2000 9223372036854775807; do
 done | protoc -Iprotos --encode=perfetto.protos.Trace protos/trace/trace.proto >"$TMP/last" 2>"$TMP/err"
 "$SONDA" report --html "$TMP/last" -o "$TMP/last.html" 2>"$TMP/err"
 same "a trace with an event at the last time that there is" "$TMP/last" "$TMP/last.html"
+# Of the thread 5: 6 comes and leaves its CPU unseen, 8 comes last.
+protoc -Iprotos --encode=perfetto.protos.Trace protos/trace/trace.proto >"$TMP/of_thread" 2>"$TMP/err" <<'TRACE'
+packet { trace_config { data_sources { config { name: "linux.ftrace" ftrace_config { tids_to_trace: 5 } } } } }
+packet { trusted_packet_sequence_id: 2 ftrace_events { cpu: 0
+  event { timestamp: 10 pid: 5 sched_switch { prev_comm: "five" prev_pid: 5 prev_state: 1 next_comm: "six" next_pid: 6 } }
+  event { timestamp: 50 pid: 7 sched_switch { prev_comm: "seven" prev_pid: 7 prev_state: 0 next_comm: "five" next_pid: 5 } }
+  event { timestamp: 60 pid: 5 sched_switch { prev_comm: "five" prev_pid: 5 prev_state: 1 next_comm: "eight" next_pid: 8 } }
+  event { timestamp: 90 pid: 5 task_rename { pid: 5 oldcomm: "five" newcomm: "five" } } } }
+TRACE
+"$SONDA" report --html "$TMP/of_thread" -o "$TMP/of_thread.html" 2>"$TMP/err"
+NOT_RECORDED=6,7,8 same "a trace of one thread" "$TMP/of_thread" "$TMP/of_thread.html"
+"$SONDA" sql "$TMP/of_thread" 'select tid, dur from sched join thread using (utid) order by ts' | awk 'NR > 2' >"$TMP/err"
+[ "$(awk '{ print $1, $2 }' "$TMP/err" | tr '\n' ,)" = '6 0,5 10,8 0,' ] && grep -qF '"losses":[],' "$TMP/of_thread.html"
+verdict "a trace of one thread: no other thread runs to the end, and its switches are not lost" $? "$TMP/err"
 echo before >"$TMP/kept"
 "$SONDA" report --html "$TMP/nothing" -o "$TMP/kept" >"$TMP/out" 2>&1
 [ $? = 1 ] && [ "$(<"$TMP/kept")" = before ]

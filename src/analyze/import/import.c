@@ -9,6 +9,7 @@
 #include "analyze/import/import_steps.h"
 #include "analyze/import/late_tracks.h"
 #include "analyze/import/perf_counters.h"
+#include "analyze/import/recorded_threads.h"
 #include "analyze/import/remembered.h"
 #include "analyze/import/slices.h"
 #include "analyze/import/track_event.h"
@@ -238,6 +239,7 @@ int trace_import(struct store *s, struct trace_bytes bytes, struct import_result
 		slices_finish(im);
 		late_tracks_finish(im);
 		rows_process_args(im);
+		recorded_threads_finish(im);
 		metadata_string(im, SCOPE_TRACE, NULL, "trace_type", false, "proto", 5);
 		metadata_int(im, SCOPE_TRACE, NULL, "trace_size_bytes", false, (int64_t)bytes.len);
 		rows_cpus(im);

@@ -60,14 +60,17 @@ static int64_t end_for(const struct store *s, const struct page_options *o)
 /* ---- the facts ---- */
 
 /* The number of events that a ring overwrote is a loss here, though trace_processor gives it the
- * severity "info". */
+ * severity "info". Switches of threads that are not to be recorded are none. */
 static bool is_loss(const struct page *p, uint32_t row)
 {
 	const struct table *t = &p->store->tables[TABLE_STATS];
 	const char *s = strings_get(&p->store->strings, table_u32(t, STATS_SEVERITY, row));
+	uint32_t key = table_u32(t, STATS_KEY, row);
 
+	if (p->store->recorded && key == STAT_MISMATCHED_SCHED_SWITCH_TIDS)
+		return false;
 	return !strcmp(s, "error") || !strcmp(s, "data_loss") ||
-	       table_u32(t, STATS_KEY, row) == STAT_FTRACE_CPU_OVERRUN_DELTA;
+	       key == STAT_FTRACE_CPU_OVERRUN_DELTA;
 }
 
 /* Counts of what the importer or the recorder lost, as [name, value, description]. */

@@ -244,13 +244,20 @@ static int sort_runs(struct table *t, struct row_list *l)
 	return 0;
 }
 
+/* A thread that is not recorded has no states in the page: of most of them the end is unknown. */
 static int put_states_of(struct page *p, uint32_t utid)
 {
 	struct table *sched = &p->store->tables[TABLE_SCHED];
 	struct run_cursor c = {.sched = sched};
 	struct row_list states;
 	int64_t end = p->start;
-	int r = page_rows(p, TABLE_THREAD_STATE, STATE_UTID, utid, STATE_DUR, &states);
+	int r;
+
+	if (p->store->recorded && !p->store->recorded[utid]) {
+		page_put(&p->columns, PAGE_COLUMN_THREAD_STATES, 0);
+		return 0;
+	}
+	r = page_rows(p, TABLE_THREAD_STATE, STATE_UTID, utid, STATE_DUR, &states);
 
 	if (r == 0)
 		r = page_rows(p, TABLE_SCHED, SCHED_UTID, utid, SCHED_DUR, &c.runs);

@@ -4,14 +4,10 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "gen/fields.h"
-#include "wire/pb_dec.h"
-
 static const char create[] =
 	"CREATE TEMP TABLE chosen(utid INTEGER PRIMARY KEY); "
 	"CREATE TEMP TABLE asked(some INTEGER NOT NULL, limited INTEGER NOT NULL); "
-	"CREATE TEMP TABLE recorded(utid INTEGER PRIMARY KEY); "
-	"CREATE TEMP TABLE selected(tid INTEGER PRIMARY KEY)";
+	"CREATE TEMP TABLE recorded(utid INTEGER PRIMARY KEY)";
 
 static const char choose_number[] =
 	"INSERT OR REPLACE INTO chosen SELECT utid FROM thread LEFT JOIN process USING (upid) "
@@ -26,18 +22,7 @@ static const char choose_name[] =
 
 static const char record_all[] = "INSERT INTO recorded SELECT utid FROM thread WHERE NOT is_idle";
 
-/*
- * Inserts the selected threads, the other threads of their processes, and the threads of all
- * descendants of these processes; if ?1 is 1, only of descendants that began during the trace.
- * Threads that made system calls are inserted, too: of a thread that is not recorded, the kernel
- * writes only the switches from and to recorded threads.
- */
-static const char record_selected[] =
-	"WITH RECURSIVE tree(upid) AS (SELECT upid FROM thread WHERE tid IN selected AND upid IS "
-	"NOT NULL UNION SELECT p.upid FROM process p JOIN tree ON p.parent_upid = tree.upid WHERE "
-	"p.start_ts IS NOT NULL OR NOT ?1) INSERT INTO recorded SELECT utid FROM thread WHERE (tid "
-	"IN selected OR upid IN tree OR utid IN (SELECT k.utid FROM slice s JOIN thread_track k ON "
-	"s.track_id = k.id WHERE s.name GLOB 'sys_*')) AND NOT is_idle";
+static const char record_one[] = "INSERT INTO recorded VALUES (?)";
 
 static const char choose_recorded[] = "INSERT INTO chosen SELECT utid FROM recorded";
 
@@ -65,95 +50,20 @@ static int run(sqlite3 *db, const char *sql, const char *word, int64_t number)
 	return sqlite3_finalize(st);
 }
 
-static bool has_switches(sqlite3 *db, int *r)
+static int record_selected(sqlite3 *db, const struct store *store)
 {
 	sqlite3_stmt *st;
-	bool has;
+	int r = sqlite3_prepare_v2(db, record_one, -1, &st, NULL);
 
-	if (*r == SQLITE_OK)
-		*r = sqlite3_prepare_v2(db, "SELECT 1 FROM sched LIMIT 1", -1, &st, NULL);
-	if (*r != SQLITE_OK)
-		return false;
-	has = sqlite3_step(st) == SQLITE_ROW;
-	*r = sqlite3_finalize(st);
-	return has;
-}
-
-/* ---- the selection of the config ---- */
-
-/* What the config says. */
-struct limits {
-	size_t unlimited; /* sources with events of the kernel, of all threads */
-	size_t limited; /* of some threads */
-	bool has_requests; /* there is a source with only disk requests, of all threads */
-	bool of_processes; /* the threads are those of processes (-p); else those of a command */
-};
-
-/* Returns true if the source only has events of disk requests. sonda records them of all threads
- * even where it records other events of some threads (cli/record/record_threads.h), and reports
- * count them by the thread that made the request. */
-static bool is_of_requests(const struct pb_field *ftrace)
-{
-	static const char block[] = "block/";
-	size_t n = 0, of_requests = 0;
-	struct pb_field f;
-	struct pb_dec d;
-
-	pb_dec_init(&d, ftrace->data, ftrace->len);
-	while (pb_dec_next(&d, &f)) {
-		if (f.id != PB_FTRACE_CONFIG_FTRACE_EVENTS || !f.data)
+	for (uint32_t utid = 0; r == SQLITE_OK && utid < store->tables[TABLE_THREAD].rows; utid++) {
+		if (!store->recorded[utid])
 			continue;
-		n++;
-		of_requests += f.len >= strlen(block) && !memcmp(f.data, block, strlen(block));
+		sqlite3_bind_int64(st, 1, utid);
+		sqlite3_step(st);
+		r = sqlite3_reset(st);
 	}
-	return n && n == of_requests;
-}
-
-/* Adds the processes and threads that a source is limited to. Returns false if there are none. */
-static bool add_selected(sqlite3 *db, const struct pb_field *ftrace, struct limits *l, int *r)
-{
-	bool some = false;
-	struct pb_field f;
-	struct pb_dec d;
-	uint64_t v;
-
-	pb_dec_init(&d, ftrace->data, ftrace->len);
-	while (*r == SQLITE_OK && pb_dec_next(&d, &f)) {
-		if (f.id != PB_FTRACE_CONFIG_TIDS_TO_TRACE &&
-		    f.id != PB_FTRACE_CONFIG_PIDS_TO_TRACE)
-			continue;
-		l->of_processes |= f.id == PB_FTRACE_CONFIG_PIDS_TO_TRACE;
-		for (struct pb_packed p = pb_packed_of(&f);
-		     *r == SQLITE_OK && pb_packed_next(&p, &v); some = true)
-			*r = run(db, "INSERT OR IGNORE INTO selected VALUES (?)", NULL, (int64_t)v);
-	}
-	return some;
-}
-
-static struct limits read_config(sqlite3 *db, const struct chosen_from *from, int *r)
-{
-	struct limits l = {.unlimited = 0};
-	struct pb_field f;
-	struct pb_dec d;
-
-	pb_dec_init(&d, from->config, from->config_len);
-	while (pb_dec_next(&d, &f)) {
-		struct pb_field source, ftrace;
-
-		if (f.id != PB_TRACE_CONFIG_DATA_SOURCES || !f.data)
-			continue;
-		source = pb_inner_field(&f, PB_TRACE_CONFIG_DATA_SOURCE_CONFIG);
-		ftrace = pb_inner_field(&source, PB_DATA_SOURCE_CONFIG_FTRACE_CONFIG);
-		if (!ftrace.id)
-			continue;
-		if (add_selected(db, &ftrace, &l, r))
-			l.limited++;
-		else if (is_of_requests(&ftrace))
-			l.has_requests = true;
-		else
-			l.unlimited++;
-	}
-	return l;
+	sqlite3_finalize(st);
+	return r;
 }
 
 /* Chooses the threads of each word. */
@@ -174,11 +84,8 @@ static int choose_words(sqlite3 *db, const struct chosen_from *from, const char 
 
 int chosen_create(sqlite3 *db, const struct chosen_from *from, const char **ret_missing)
 {
+	bool limited = from->store->recorded;
 	int r = sqlite3_exec(db, create, NULL, NULL, NULL);
-	struct limits l = r == SQLITE_OK ? read_config(db, from, &r) : (struct limits){0};
-	bool switches = has_switches(db, &r);
-	/* Without switches and requests, all events are of recorded threads. */
-	bool limited = l.limited && !l.unlimited && (l.has_requests || switches);
 
 	*ret_missing = NULL;
 	if (r == SQLITE_OK)
@@ -187,8 +94,7 @@ int chosen_create(sqlite3 *db, const struct chosen_from *from, const char **ret_
 				: "INSERT INTO asked VALUES (?, 0)",
 			NULL, from->n_words > 0);
 	if (r == SQLITE_OK)
-		r = run(db, limited ? record_selected : record_all, NULL,
-			l.of_processes && switches);
+		r = limited ? record_selected(db, from->store) : run(db, record_all, NULL, 0);
 	if (r != SQLITE_OK)
 		return r;
 	return from->n_words ? choose_words(db, from, ret_missing)

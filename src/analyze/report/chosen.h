@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analyze/store/store.h"
 #include "base/text/str.h"
 
 /* The threads that a report is about. */
@@ -13,17 +14,14 @@ struct chosen_from {
 	 * process that is named by itself or by its main thread is chosen with all its threads. */
 	char *const *words;
 	size_t n_words;
-	const uint8_t *config; /* a TraceConfig, unchecked; NULL: unknown */
-	size_t config_len;
+	const struct store *store;
 };
 
 /*
  * Makes the tables that the statements of reports read:
  *
  *	chosen(utid)	the threads that the words name. Without words, those that were recorded:
- *			all threads, or the processes that the config selects, with their children.
- *			Of other threads such a trace only has events that involve recorded threads.
- *			Never the idle threads.
+ *			all threads, or those of store->recorded. Never the idle threads.
  *	asked		one row; some: 1 if there are words; limited: 1 if the config selects
  *			processes, so that switches between others are missing
  *

@@ -30,5 +30,6 @@ void store_deinit(struct store *s)
 	free(s->bytes);
 	free(s->states);
 	free(s->arg_slots);
+	free(s->recorded);
 	*s = (struct store){0};
 }

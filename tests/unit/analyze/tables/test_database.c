@@ -220,6 +220,61 @@ TEST(a_waking_out_of_columns_says_whether_an_interrupt_woke_the_thread)
 	strbuf_deinit(&t);
 }
 
+/* Of a recording of the thread 11 and its children: 50 and 52 leave their CPUs unseen. */
+static struct strbuf some_switches(void)
+{
+	struct strbuf t = {0}, a = bundle_of(0), b = bundle_of(1);
+
+	put_switch(&a, 10, 0, 0, 11);
+	put_new_task(&a, 15, 11, 12, 0x10000);
+	put_switch(&a, 20, 11, 1, 50);
+	put_switch(&a, 40, 51, 0, 11);
+	put_switch(&a, 60, 11, 1, 52);
+	put_switch(&b, 50, 12, 1, 50);
+	put_switch(&b, 55, 50, 0, 12);
+	put_process(&t, 5, 11, 1, "p");
+	put_packet(&t, 1, PB_TRACE_PACKET_FTRACE_EVENTS, &a);
+	put_packet(&t, 1, PB_TRACE_PACKET_FTRACE_EVENTS, &b);
+	return t;
+}
+
+static void put_config_of_thread(struct strbuf *trace, uint64_t tid)
+{
+	struct strbuf ftrace = {0}, source = {0}, sources = {0}, config = {0};
+
+	put_u64(&ftrace, PB_FTRACE_CONFIG_TIDS_TO_TRACE, tid);
+	put_message(&source, PB_DATA_SOURCE_CONFIG_FTRACE_CONFIG, &ftrace);
+	put_message(&sources, PB_TRACE_CONFIG_DATA_SOURCE_CONFIG, &source);
+	put_message(&config, PB_TRACE_CONFIG_DATA_SOURCES, &sources);
+	put_packet(trace, 1, PB_TRACE_PACKET_TRACE_CONFIG, &config);
+}
+
+TEST(a_thread_that_is_not_recorded_never_runs_to_the_end)
+{
+	static const char sched[] = "SELECT ts, tid, dur FROM sched JOIN thread USING (utid) "
+				    "ORDER BY ts";
+	static const char states[] = "SELECT ts, tid, dur FROM thread_state JOIN thread USING "
+				     "(utid) WHERE state = 'Running' ORDER BY ts";
+	struct strbuf t = some_switches();
+
+	/* Without a config they may have run. */
+	expect(&t, sched, "10|11|10\n20|50|-1\n40|11|20\n50|50|5\n55|12|-1\n60|52|-1\n");
+	expect(&t, states, "10|11|10\n20|50|30\n40|11|20\n50|50|5\n55|12|-1\n60|52|-1\n");
+	put_config_of_thread(&t, 11);
+	expect(&t, sched, "10|11|10\n20|50|0\n40|11|20\n50|50|5\n55|12|-1\n60|52|0\n");
+	expect(&t, states, "10|11|10\n20|50|0\n40|11|20\n50|50|5\n55|12|-1\n60|52|0\n");
+	strbuf_deinit(&t);
+}
+
+TEST(a_recording_of_no_thread_that_is_there_has_no_end_of_runs)
+{
+	struct strbuf t = some_switches();
+
+	put_config_of_thread(&t, 99);
+	expect(&t, "SELECT count(*) FROM sched WHERE dur < 0", "0\n");
+	strbuf_deinit(&t);
+}
+
 TEST(equal_times_of_two_cpus_come_in_bursts)
 {
 	struct strbuf t = {0}, a = bundle_of(0), b = bundle_of(1), c = bundle_of(0);
