@@ -43,6 +43,18 @@ static const struct track_type counter_types[] = {
 			  {{"utid", false}, {"track_uuid", false}}},
 };
 
+static const struct track_type state_types[] = {
+	[OWNER_NONE] = {"global_state_track_event", NULL, false, {{"track_uuid", false}}},
+	[OWNER_PROCESS] = {"process_state_track_event",
+			   NULL,
+			   false,
+			   {{"upid", false}, {"track_uuid", false}}},
+	[OWNER_THREAD] = {"thread_state_track_event",
+			  NULL,
+			  false,
+			  {{"utid", false}, {"track_uuid", false}}},
+};
+
 static const struct track_type merged_types[] = {
 	[OWNER_NONE] = {"global_merged_track_event",
 			NULL,
@@ -278,8 +290,9 @@ static size_t owner_value(const struct described_track *d, int64_t values[static
 static uint32_t make_row(struct import *im, struct machine *m, const struct described_track *d,
 			 uint32_t event_name)
 {
-	const struct track_type *type =
-		d->kind == DESCRIBED_COUNTER ? &counter_types[d->owner] : &plain_types[d->owner];
+	const struct track_type *type = d->kind == DESCRIBED_COUNTER ? &counter_types[d->owner]
+					: d->kind == DESCRIBED_STATE ? &state_types[d->owner]
+								     : &plain_types[d->owner];
 	static const char *const names[] = {NULL, "thread_time", "thread_instruction_count"};
 	static const char *const units[] = {NULL, "ns", "count"};
 	struct table *t = import_table(im, TABLE_TRACK);
@@ -301,6 +314,9 @@ static uint32_t make_row(struct import *im, struct machine *m, const struct desc
 	row = tracks_make(im, m, type, name, values);
 	if (d->kind == DESCRIBED_COUNTER)
 		table_set_u32(t, TRACK_UNIT, row, unit);
+	if (d->kind == DESCRIBED_STATE)
+		table_set_u32(t, TRACK_EVENT_TYPE, row,
+			      strings_intern_z(&im->store->strings, "state"));
 	set_source(im, d, row);
 	return row;
 }
@@ -389,7 +405,7 @@ uint32_t described_slice_row(struct import *im, struct machine *m, struct descri
 	return row;
 }
 
-uint32_t described_counter_row(struct import *im, struct machine *m, struct described_track *d)
+uint32_t described_own_row(struct import *im, struct machine *m, struct described_track *d)
 {
 	return row_of(im, m, d, NULL_U32, 0);
 }

@@ -11,11 +11,18 @@
  *	thread		the thread's own track, which kernel events share
  *	process		a track of the process
  *	counter		belongs to the thread or process that its ancestors lead to, or to none
+ *	state		likewise
  *	plain		likewise; plain tracks of one name under one parent form a group, unless
  *			the descriptor forbids it
  */
 
-enum described_kind { DESCRIBED_PLAIN, DESCRIBED_THREAD, DESCRIBED_PROCESS, DESCRIBED_COUNTER };
+enum described_kind {
+	DESCRIBED_PLAIN,
+	DESCRIBED_THREAD,
+	DESCRIBED_PROCESS,
+	DESCRIBED_COUNTER,
+	DESCRIBED_STATE
+};
 enum track_owner { OWNER_NONE, OWNER_PROCESS, OWNER_THREAD };
 enum builtin_counter { BUILTIN_NONE, BUILTIN_THREAD_TIME, BUILTIN_THREAD_INSTRUCTIONS };
 enum merge_by { MERGE_BY_NAME, MERGE_NEVER, MERGE_BY_KEY };
@@ -85,9 +92,10 @@ enum slice_step { STEP_BEGIN, STEP_END, STEP_INSTANT };
 /*
  * Return a row of TABLE_TRACK, made at the first use; without memory 0. described_slice_row() takes
  * the row for one slice of the track: slices of a group's track may be on different rows.
- * event_name: for a track without a name.
+ * described_own_row() is for counters and states, which share no row. event_name: for a track
+ * without a name.
  */
 uint32_t described_slice_row(struct import *im, struct machine *m, struct described_track *d,
 			     uint32_t event_name, enum slice_step step);
-uint32_t described_counter_row(struct import *im, struct machine *m, struct described_track *d);
+uint32_t described_own_row(struct import *im, struct machine *m, struct described_track *d);
 void described_deinit(struct import *im);

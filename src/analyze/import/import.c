@@ -12,6 +12,7 @@
 #include "analyze/import/recorded_threads.h"
 #include "analyze/import/remembered.h"
 #include "analyze/import/slices.h"
+#include "analyze/import/states.h"
 #include "analyze/import/track_event.h"
 #include "analyze/import/tracks.h"
 #include "base/core/mem.h"
@@ -156,6 +157,7 @@ static void import_deinit(struct import *im)
 	generic_deinit(im);
 	tracks_deinit(im);
 	slices_deinit(im);
+	states_deinit(im);
 	track_groups_deinit(im);
 	flows_deinit(im);
 	described_deinit(im);
@@ -237,6 +239,7 @@ int trace_import(struct store *s, struct trace_bytes bytes, struct import_result
 		event_queues_release(&im->queues, release, im);
 		begin_dropped_ftrace(im);
 		slices_finish(im);
+		states_finish(im);
 		late_tracks_finish(im);
 		rows_process_args(im);
 		recorded_threads_finish(im);

@@ -75,6 +75,7 @@ struct deferred_packet;
 struct generic_number;
 struct track_node;
 struct slice_stack;
+struct open_state;
 struct event_rule;
 struct track_group;
 struct open_flow;
@@ -121,6 +122,8 @@ struct import {
 	bool rules_known[RULES_MAX];
 	struct slice_stack *stacks; /* owned, by track */
 	size_t cap_stacks;
+	struct open_state *open_states; /* owned, by track */
+	size_t cap_open_states;
 	struct track_group *groups; /* owned hash */
 	uint32_t n_track_groups; /* groups that have a track */
 	struct open_flow *flows; /* owned hash */

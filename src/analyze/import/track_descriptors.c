@@ -150,6 +150,10 @@ static bool read_part(struct import *im, struct described_track *d, const struct
 			d->kind = DESCRIBED_COUNTER;
 		read_counter(im, f, &d->counter);
 		break;
+	case PB_TRACK_DESCRIPTOR_STATE:
+		if (d->kind == DESCRIBED_PLAIN)
+			d->kind = DESCRIBED_STATE;
+		break;
 	case PB_TRACK_DESCRIPTOR_DISALLOW_MERGING_WITH_SYSTEM_TRACKS:
 		d->own_track = f->u64;
 		break;
@@ -250,7 +254,8 @@ void tokens_track_descriptor(struct import *im, struct machine *m, const struct 
 	while (pb_dec_next(&dec, &part)) {
 		bool is_message = part.id == PB_TRACK_DESCRIPTOR_THREAD ||
 				  part.id == PB_TRACK_DESCRIPTOR_PROCESS ||
-				  part.id == PB_TRACK_DESCRIPTOR_COUNTER;
+				  part.id == PB_TRACK_DESCRIPTOR_COUNTER ||
+				  part.id == PB_TRACK_DESCRIPTOR_STATE;
 
 		has_uuid |= part.id == PB_TRACK_DESCRIPTOR_UUID;
 		if (part.id == PB_TRACK_DESCRIPTOR_THREAD && part.data)

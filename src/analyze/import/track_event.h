@@ -11,7 +11,8 @@ enum track_event_type { /* TrackEvent.Type */
 			EVENT_BEGIN,
 			EVENT_END,
 			EVENT_INSTANT,
-			EVENT_COUNTER
+			EVENT_COUNTER,
+			EVENT_STATE
 };
 
 /* TrackEvent.LegacyEvent: what events of older programs have. */

@@ -5,6 +5,7 @@
 #include "analyze/import/flows.h"
 #include "analyze/import/import_steps.h"
 #include "analyze/import/slices.h"
+#include "analyze/import/states.h"
 #include "analyze/import/track_event.h"
 #include "gen/fields.h"
 
@@ -113,7 +114,7 @@ static void add_counter(struct import *im, struct machine *m, const struct track
 			struct described_track *d, const struct pb_field *value, unsigned slot,
 			uint32_t args, double *ret)
 {
-	uint32_t row = described_counter_row(im, m, d);
+	uint32_t row = described_own_row(im, m, d);
 
 	if (!event_value_get(im, e->packet, slot, ret))
 		*ret = counter_value(d, value);
@@ -230,6 +231,18 @@ static void add_flows(struct import *im, const struct track_event *e, uint32_t s
 		     PB_TRACK_EVENT_TERMINATING_FLOW_IDS_OLD, true, slice);
 }
 
+/* ---- states ---- */
+
+static void add_state(struct import *im, struct machine *m, const struct track_event *e)
+{
+	struct described_track *d = e->described;
+
+	if (!d || d->kind != DESCRIBED_STATE)
+		return count_error(im);
+	collect_args(im, m, e);
+	states_set(im, e->ts, described_own_row(im, m, d), e->name, &im->args);
+}
+
 /* ---- slices ---- */
 
 /* Letters of LegacyEvent.phase, also for events that have a type. */
@@ -336,6 +349,8 @@ void rows_track_event(struct import *im, struct machine *m, int64_t ts, const st
 	add_extras(im, m, &e);
 	if (e.type == EVENT_COUNTER)
 		add_counter_event(im, m, &e);
+	else if (e.type == EVENT_STATE)
+		add_state(im, m, &e);
 	else
 		add_event(im, m, &e);
 }

@@ -314,6 +314,10 @@ bool tokens_track_event(struct import *im, struct machine *m, const struct packe
 		return false;
 	if (e.type == EVENT_COUNTER && !take_counter(im, m, &e))
 		return false;
+	if (e.type == EVENT_STATE && !e.has_track) {
+		count(im, STAT_TRACK_EVENT_STATE_MISSING_TRACK_UUID);
+		return false;
+	}
 	return take_extras(im, m, &e);
 }
 

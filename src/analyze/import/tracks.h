@@ -4,7 +4,7 @@
 #include "analyze/import/importer.h"
 
 /*
- * Tracks, on which slices and counters are. A track is made at its first use. Its identity is its
+ * Tracks, which have slices, the values of a counter, or states. A track is made at its first use. Its identity is its
  * machine, its type and the values of its dimensions.
  */
 

@@ -23,6 +23,7 @@ enum store_table {
 	TABLE_COUNTER,
 	TABLE_SLICE,
 	TABLE_SLICE_TIMES, /* CPU time and instructions of the thread, for slices with them */
+	TABLE_STATE,
 	TABLE_FLOW,
 	TABLE_METADATA,
 	TABLE_CLOCK_SNAPSHOT,

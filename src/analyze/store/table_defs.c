@@ -390,6 +390,15 @@ static const struct column_def slice_times_columns[] = {
 	[SLICE_TIMES_INSTRUCTION_DELTA] = {NULL, COLUMN_I64, 0, NULL},
 };
 
+static const struct column_def value_columns[] = {
+	[VALUE_ID] = {"id", COLUMN_ID, 0, NULL},
+	[VALUE_TS] = {"ts", COLUMN_TS, 0, NULL},
+	[VALUE_DUR] = {"dur", COLUMN_DUR, 0, NULL},
+	[VALUE_TRACK] = {"track_id", COLUMN_U32, 0, NULL},
+	[VALUE_VALUE] = {"value", COLUMN_STRING, 0, NULL},
+	[VALUE_ARGS] = {"arg_set_id", COLUMN_U32, 0, NULL},
+};
+
 static const struct column_def flow_columns[] = {
 	[FLOW_ID] = {"id", COLUMN_ID, 0, NULL},
 	[FLOW_OUT] = {"slice_out", COLUMN_U32, 0, NULL},
@@ -526,6 +535,7 @@ const struct table_def table_defs[TABLES] = {
 	[TABLE_COUNTER] = DEF("counter", counter_columns, COUNTER_TS),
 	[TABLE_SLICE] = DEF("__intrinsic_slice", slice_columns, SLICE_TS),
 	[TABLE_SLICE_TIMES] = DEF(NULL, slice_times_columns, 0),
+	[TABLE_STATE] = DEF("__intrinsic_state", value_columns, VALUE_TS),
 	[TABLE_FLOW] = DEF("flow", flow_columns, 0),
 	[TABLE_METADATA] = DEF("metadata", metadata_columns, 0),
 	[TABLE_CLOCK_SNAPSHOT] = DEF("clock_snapshot", clock_columns, 0),

@@ -45,6 +45,8 @@ enum slice_times_column {
 	SLICE_TIMES_INSTRUCTION_DELTA
 };
 
+enum state_column { VALUE_ID, VALUE_TS, VALUE_DUR, VALUE_TRACK, VALUE_VALUE, VALUE_ARGS };
+
 enum flow_column { FLOW_ID, FLOW_OUT, FLOW_IN, FLOW_TRACE_ID, FLOW_ARGS };
 
 enum metadata_column {
