@@ -33,6 +33,7 @@ enum sonda_track_kind {
 	SONDA_TRACK_CUSTOM, /* unnamed: shown by the name of its first event */
 	SONDA_TRACK_NAMED,
 	SONDA_TRACK_COUNTER,
+	SONDA_TRACK_STATE, /* has one state at a time */
 };
 
 enum sonda_unit {
@@ -143,6 +144,15 @@ static inline struct sonda_track sonda_track_counter(const char *name,
 	uint64_t key = sonda_hash_text(name) ^ 0xb1a4a67d7970839eu;
 
 	return sonda_track_make_(SONDA_TRACK_COUNTER, name, key, parent);
+}
+
+/* A track for SONDA_STATE(). Tracks with the same parent, name and id are the same track. */
+static inline struct sonda_track sonda_track_state(const char *name, uint64_t id,
+						   const struct sonda_track *parent)
+{
+	uint64_t key = id ^ sonda_hash_text(name) ^ 0x2e2398ec92e89138u;
+
+	return sonda_track_make_(SONDA_TRACK_STATE, name, key, parent);
 }
 
 /* Returns the uuid that the track has in traces of this process. */

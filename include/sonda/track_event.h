@@ -7,7 +7,7 @@
 #include <sonda/track.h>
 
 /*
- * Track events: slices, instants and counters of a program, on the timeline of a trace.
+ * Track events: slices, instants, counters and states of a program, on the timeline of a trace.
  *
  *	#include <sonda/track_event.h>
  *
@@ -20,6 +20,7 @@
  *	SONDA_SCOPE(net, "parse");              until the end of the block
  *	SONDA_INSTANT(net, "timeout");
  *	SONDA_COUNTER(net, &ram, value);        ram: from sonda_track_counter()
+ *	SONDA_STATE(net, &link, "connected");   link: from sonda_track_state()
  *
  * Any thread may write events at any time, also before sonda_init(). A category that no session
  * records costs one load and one branch, and the arguments are not evaluated. Callbacks of data
@@ -42,6 +43,7 @@ enum sonda_event_type {
 	SONDA_EVENT_END = 2,
 	SONDA_EVENT_INSTANT = 3,
 	SONDA_EVENT_COUNTER = 4,
+	SONDA_EVENT_STATE = 5,
 };
 
 /* Writes an event into each session that records the category. name may be NULL; args end with
@@ -85,6 +87,21 @@ void sonda_event_dynamic(struct sonda_category *category, enum sonda_event_type 
 #define SONDA_COUNTER_DOUBLE(category, track, v)                                                   \
 	SONDA_UNNAMED_(category, SONDA_EVENT_COUNTER, SONDA_TRACK(track),                          \
 		       sonda_arg_d(SONDA_ARG_COUNTER_DOUBLE, NULL, (v)), SONDA_LIST_END_)
+
+/*
+ * The state that a state track has from now on: a name, which is a literal for SONDA_STATE(), and
+ * arguments. An event with the state that the track has adds its arguments to it.
+ * SONDA_STATE_END() ends the state; the track then has none. Writing a state twice is harmless, so
+ * several threads may write the states of one track.
+ */
+#define SONDA_STATE(category, track, ...)                                                          \
+	SONDA_EVENT_(category, SONDA_EVENT_STATE, SONDA_FIRST_(__VA_ARGS__, 0),                    \
+		     SONDA_TRACK(track), SONDA_REST_(__VA_ARGS__, SONDA_LIST_END_))
+#define SONDA_STATE_DYNAMIC(category, track, ...)                                                  \
+	SONDA_DYNAMIC_(category, SONDA_EVENT_STATE, SONDA_FIRST_(__VA_ARGS__, 0),                  \
+		       SONDA_TRACK(track), SONDA_REST_(__VA_ARGS__, SONDA_LIST_END_))
+#define SONDA_STATE_END(category, track)                                                           \
+	SONDA_UNNAMED_(category, SONDA_EVENT_STATE, SONDA_TRACK(track), SONDA_LIST_END_)
 
 /* A slice from here to the end of the enclosing block. It is on the thread's track, so it must have
  * no track argument. */

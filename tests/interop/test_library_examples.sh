@@ -26,7 +26,7 @@ build() { # COMPILER... EXAMPLE
     -Wl,-rpath,"$LIB" -pthread >"$dir/log" 2>&1
 }
 
-for example in thread_pool server counters load_average record_itself sqlite; do
+for example in thread_pool server counters states load_average record_itself sqlite; do
   for compiler in "${compilers[@]}"; do
     command -v "${compiler%% *}" >/dev/null || continue
     # shellcheck disable=SC2086
@@ -44,6 +44,7 @@ void use(int n, const char *text);
 void use(int n, const char *text)
 {
 	struct sonda_track ram = sonda_track_counter("ram", NULL);
+	struct sonda_track link = sonda_track_state("link", 3, NULL);
 	SONDA_SCOPE(net, "one");
 	SONDA_SCOPE(net, "two", SONDA_INT("n", n));
 	SONDA_INSTANT(net, "alone");
@@ -57,6 +58,11 @@ void use(int n, const char *text)
 		SONDA_COUNTER(other, &ram, n);
 	else
 		SONDA_COUNTER_DOUBLE(other, &ram, 1.5);
+	SONDA_STATE(other, &link, "up");
+	SONDA_STATE(other, &link, "up", SONDA_INT("n", n));
+	SONDA_STATE_DYNAMIC(other, &link, text);
+	SONDA_STATE_DYNAMIC(other, &link, text, SONDA_INT("n", n));
+	SONDA_STATE_END(other, &link);
 	SONDA_INSTANT_DYNAMIC(other, text, sonda_arg_named(SONDA_INT_ITEM(3), text));
 }
 C
@@ -101,6 +107,22 @@ check "50 samples of each" "select count() as n, count(distinct track_id) as t f
   where t.name in ('heap', 'load', 'bytes handled')" '[{"n":150,"t":3}]'
 check "the total only grows" "select count() as n from (select value - lag(value) over (order by ts) as d from counter c
   join counter_track t on c.track_id = t.id where t.name = 'bytes handled') where d < 0" '[{"n":0}]'
+run states 'app.*'
+"$BIN/sonda" sql --csv "$dir/trace" "select group_concat(n) from (select count() as n from state s join process_state_track t on t.id = s.track_id
+    where t.name = 'connection' group by track_id order by min(s.ts))" "select value, count(), min(dur) > 0 from state group by 1 order by 1" \
+  "select count() from (select ts + dur != lead(ts) over (partition by track_id order by ts) as gap from state) where gap" >"$dir/got"
+[ "$(tr -d '\r' <"$dir/got")" = 'group_concat(n)
+"9,9,9"
+value,count(),min(dur) > 0
+busy,12,1
+connecting,3,1
+idle,6,1
+waiting,6,1
+count()
+0' ]
+verdict "sonda sql has the 9 states of each connection, without gaps" $? "$dir/got"
+check "trace_processor 55 leaves the states out without an error" "select count() as bad from stats where severity in ('error', 'data_loss')
+  and value > 0" '[{"bad":0}]'
 run counters 'nothing'
 check "what no --app names is not recorded" "select count() as n from counter c join counter_track t on c.track_id = t.id
   where t.name = 'heap'" '[{"n":0}]'

@@ -46,7 +46,7 @@ struct event {
  * of the same category. */
 static inline bool event_has_category(const struct event *ev)
 {
-	return ev->type == SONDA_EVENT_BEGIN || ev->type == SONDA_EVENT_INSTANT;
+	return ev->type != SONDA_EVENT_END && ev->type != SONDA_EVENT_COUNTER;
 }
 
 /* A packet of at most this number of bytes has 1-byte lengths. */

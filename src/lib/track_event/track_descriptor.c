@@ -161,6 +161,8 @@ static void write_custom(struct pb_enc *e, const struct sonda_track *t)
 		pb_enc_u64(e, PB_TRACK_DESCRIPTOR_PARENT_UUID, parent);
 	if (t->kind == SONDA_TRACK_COUNTER)
 		write_counter(e, t);
+	if (t->kind == SONDA_TRACK_STATE)
+		pb_enc_bytes(e, PB_TRACK_DESCRIPTOR_STATE, "", 0);
 	if (!t->dynamic_name)
 		write_text(e, PB_TRACK_DESCRIPTOR_STATIC_NAME, t->name);
 }

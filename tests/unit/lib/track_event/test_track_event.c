@@ -352,6 +352,35 @@ TEST(an_incremental_counter_begins_anew_after_a_clear)
 	assert_int_equal(event_field(PREAMBLE + 1, PB_TRACK_EVENT_COUNTER_VALUE).u64, 8);
 }
 
+TEST(a_state_is_the_name_of_an_event_on_a_state_track)
+{
+	struct sonda_track t = sonda_track_state("link", 7, NULL);
+	struct pb_field f;
+
+	fake_start(NULL, 0);
+	SONDA_STATE(net, &t, "up", SONDA_INT("n", 1));
+	f = packet_field(PREAMBLE, PB_TRACE_PACKET_TRACK_DESCRIPTOR);
+	assert_int_equal(field_of(f.data, f.len, PB_TRACK_DESCRIPTOR_UUID).u64,
+			 sonda_track_uuid(&t));
+	f = field_of(f.data, f.len, PB_TRACK_DESCRIPTOR_STATE);
+	assert_int_equal(f.id, PB_TRACK_DESCRIPTOR_STATE);
+	assert_int_equal(f.len, 0);
+	SONDA_STATE_DYNAMIC(net, &t, "down");
+	SONDA_STATE_END(net, &t);
+	assert_int_equal(fake.n, PREAMBLE + 4);
+	for (size_t i = PREAMBLE + 1; i < fake.n; i++) {
+		assert_int_equal(event_field(i, PB_TRACK_EVENT_TYPE).u64, SONDA_EVENT_STATE);
+		assert_int_equal(event_field(i, PB_TRACK_EVENT_TRACK_UUID).u64,
+				 sonda_track_uuid(&t));
+		assert_int_equal(event_field(i, PB_TRACK_EVENT_CATEGORY_IIDS).u64, 1);
+	}
+	assert_int_equal(event_field(PREAMBLE + 1, PB_TRACK_EVENT_NAME_IID).u64, 1);
+	assert_int_not_equal(event_field(PREAMBLE + 1, PB_TRACK_EVENT_DEBUG_ANNOTATIONS).id, 0);
+	assert_memory_equal(event_field(PREAMBLE + 2, PB_TRACK_EVENT_NAME).data, "down", 4);
+	assert_int_equal(event_field(PREAMBLE + 3, PB_TRACK_EVENT_NAME).id, 0);
+	assert_int_equal(event_field(PREAMBLE + 3, PB_TRACK_EVENT_NAME_IID).id, 0);
+}
+
 TEST(more_tracks_than_a_sequence_remembers_reset_it)
 {
 	unsigned resets = 0;
