@@ -4,7 +4,8 @@
 # tracefs: none
 #
 # sonda sql on tracks: tracks, slices, counters, flows and their arguments are trace_processor's, of packets made by hand
-# and of the track events of the programs of examples/; of these packets also CPUs and samples.
+# and of the track events of the programs of examples/; of these packets also CPUs, samples
+# and metadata. A trace_uuid that begins with zeros is a hash of the first bytes of a trace without one.
 set -u
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/sql_lib.sh"
@@ -20,7 +21,9 @@ for text in tests/interop/sql_traces/*.txtpb; do
   protoc -Iprotos --encode=perfetto.protos.Trace protos/trace/trace.proto <"$text" >"$dir/$name" 2>"$dir/log"
   verdict "protoc encodes $name" $? "$dir/log"
   equal "$name" "$dir/$name" "${track_tables[@]}" "select id, ts, name from ftrace_event order by id" \
-    "select name, key_type, int_value, machine_id from metadata where name = 'ftrace_latest_data_start_ns' order by machine_id" \
+    "select name, key_type, int_value, str_value, machine_id, trace_id from metadata
+     where name not in ('trace_config_pbtxt', 'trace_size_bytes') and (name, substr(str_value, 1, 19)) is not
+     ('trace_uuid', '00000000-0000-0000-') order by name, machine_id, int_value, str_value" \
     "select id, ucpu, cpu, cluster_id, processor, machine_id, capacity from cpu order by id" \
     "select c.id, a.key, a.value_type, a.display_value from cpu c join args a using (arg_set_id) order by c.id, a.id" \
     "select * from perf_sample order by id" "select * from perf_session" \

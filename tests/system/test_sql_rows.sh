@@ -62,4 +62,10 @@ packet { trusted_packet_sequence_id: 1 timestamp: 10 process_tree {
   threads { tid: 11 tgid: 9 name: "kworker/0:3-y" }
   threads { tid: 12 tgid: 12 name: "irq/5-eth0" } } }
 TEXT
+
+rows "a file of sondad is flushed without a period in the config" "0" \
+  "select value from stats where name = 'config_write_into_file_no_flush'" <<'TEXT'
+packet { trusted_packet_sequence_id: 1 timestamp: 1000 trace_config { write_into_file: true } }
+packet { trusted_packet_sequence_id: 1 timestamp: 1001 system_info { tracing_service_version: "sondad 0.1" } }
+TEXT
 exit $BAD

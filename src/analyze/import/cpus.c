@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The CPUs of machines: their states while a trace is imported, CpuInfo, and the table `cpu`. */
+#include "analyze/import/cpus.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/import/import_steps.h"
 #include "base/core/mem.h"
 #include "gen/fields.h"
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/import/cpus.h"
 #include "analyze/import/event_rules.h"
 #include "analyze/import/import_steps.h"
 #include "base/core/mem.h"

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "analyze/import/cpus.h"
 #include "analyze/import/event_rules.h"
 #include "analyze/import/flows.h"
 #include "analyze/import/import_steps.h"
@@ -237,6 +238,7 @@ int trace_import(struct store *s, struct trace_bytes bytes, struct import_result
 	if (r == 0) {
 		tokens_deferred(im);
 		event_queues_release(&im->queues, release, im);
+		trace_info_finish(im);
 		begin_dropped_ftrace(im);
 		slices_finish(im);
 		states_finish(im);

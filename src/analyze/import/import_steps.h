@@ -27,11 +27,12 @@ bool tokens_convert(struct import *im, struct machine *m, clock_key clock, int64
 void tokens_system_info(struct import *im, struct machine *m, const struct pb_field *f);
 void tokens_service_event(struct import *im, struct machine *m, const struct packet *p);
 void tokens_trace_uuid(struct import *im, const struct pb_field *f);
+void tokens_trace_config(struct import *im, const struct pb_field *f);
+void tokens_trace_attributes(struct import *im, struct machine *m, const struct pb_field *f);
+void tokens_trigger(struct import *im, int64_t ts, const struct pb_field *f);
+/* At the end of the file: counts what depends on several packets. */
+void trace_info_finish(struct import *im);
 void tokens_clock_snapshot(struct import *im, struct machine *m, const struct packet *p);
-
-/* cpus.c */
-void tokens_cpu_info(struct import *im, struct machine *m, const struct pb_field *f);
-void rows_cpus(struct import *im);
 
 /* trace_stats.c */
 void tokens_trace_stats(struct import *im, struct machine *m, const struct pb_field *f);

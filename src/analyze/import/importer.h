@@ -29,24 +29,7 @@
 #define RULES_MAX 1024u /* events of this number and above have no rule */
 
 struct import;
-
-/* The scheduler of one CPU. */
-struct cpu_sched {
-	bool has_last; /* a switch was seen */
-	uint32_t slice; /* the open row of sched; NULL_U32: none */
-	uint32_t utid; /* the thread that the last switch switched to, as tid and prio */
-	int32_t tid;
-	int32_t prio;
-};
-
-struct cpu_state {
-	uint32_t queues[QUEUE_KINDS]; /* numbers of queues; machine.n_queues says which are made */
-	bool seen; /* has a row of the table `cpu` */
-	bool has_first_bundle;
-	uint32_t processor, capacity; /* of CpuInfo, as the next ones; processor is a string */
-	uint32_t max_khz, cluster, args; /* args: id of a set */
-	struct cpu_sched sched;
-};
+struct cpu_state;
 
 struct machine {
 	uint32_t raw_id;
@@ -112,6 +95,9 @@ struct import {
 	uint64_t undecodable; /* packets, bundles and descriptors that cannot be decoded */
 	uint64_t not_unpacked; /* compressed packets that could not be unpacked to their end */
 	struct pb_field config; /* the first TraceConfig */
+	bool has_uuid; /* of the trace */
+	bool is_file_without_flush; /* a config writes into a file and has no flush period */
+	bool flushes_files; /* the service flushes sessions that are written into files */
 	uint32_t packet_queues[MAX_MACHINES][QUEUE_TRACK_EVENTS + 1];
 	struct task_infos infos;
 	int64_t n_buffers; /* central buffers in TraceStats */
@@ -145,9 +131,6 @@ static inline struct table *import_table(struct import *im, enum store_table whi
 {
 	return &im->store->tables[which];
 }
-
-/* cpus.c: returns the state of a CPU, valid until the next call; NULL: number too large, or no memory. */
-struct cpu_state *import_cpu(struct import *im, struct machine *m, uint32_t cpu);
 
 /* Notes the time of a row for trace_bounds. */
 static inline void import_note_ts(struct import *im, int64_t ts)

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "analyze/import/cpus.h"
 #include "analyze/import/import_steps.h"
 #include "analyze/import/track_event.h"
 #include "base/core/mem.h"
@@ -31,6 +32,7 @@ static bool wants(uint32_t field)
 	case PB_TRACE_PACKET_REMOTE_CLOCK_SYNC:
 	case PB_TRACE_PACKET_TRACE_CONFIG:
 	case PB_TRACE_PACKET_TRACE_STATS:
+	case PB_TRACE_PACKET_TRACE_ATTRIBUTES:
 	case PB_TRACE_PACKET_TRACE_UUID:
 	case PB_TRACE_PACKET_SYSTEM_INFO:
 	case PB_TRACE_PACKET_CPU_INFO:
@@ -284,6 +286,9 @@ static void queue_packet(struct import *im, struct machine *m, const struct pack
 		return;
 	if (kind == QUEUE_TRACK_EVENTS && !tokens_track_event(im, m, p, seq, data))
 		return;
+	if (p->payload.id == PB_TRACE_PACKET_TRIGGER ||
+	    p->payload.id == PB_TRACE_PACKET_CLONE_SNAPSHOT_TRIGGER)
+		tokens_trigger(im, e.ts, &p->payload);
 	event_queues_add(&im->queues, im->packet_queues[m->row][kind], &e);
 }
 
@@ -313,8 +318,10 @@ static bool read_now(struct import *im, struct machine *m, const struct packet *
 				  clocks_remote_sync(&m->clocks, f));
 		return true;
 	case PB_TRACE_PACKET_TRACE_CONFIG:
-		if (!im->config.data)
-			im->config = *f;
+		tokens_trace_config(im, f);
+		return true;
+	case PB_TRACE_PACKET_TRACE_ATTRIBUTES:
+		tokens_trace_attributes(im, m, f);
 		return true;
 	case PB_TRACE_PACKET_TRACE_UUID:
 		tokens_trace_uuid(im, f);

@@ -17,6 +17,7 @@ enum remembered_kind {
 	REMEMBER_DISK_SEEN, /* by the disk's name: number of samples */
 	REMEMBER_PERF_SESSION, /* by sequence: row of perf_session + 1 */
 	REMEMBER_CMA, /* by thread and enum cma_number: of the thread's current allocation */
+	REMEMBER_METADATA, /* by name: row of a single value of metadata + 1 */
 	REMEMBERED_KINDS
 };
 

@@ -4,6 +4,7 @@
  * row of thread_state; the idle thread of a machine has none. A CPU has at most one open row of
  * sched.
  */
+#include "analyze/import/cpus.h"
 #include "analyze/import/import_steps.h"
 #include "analyze/store/table_defs.h"
 #include "base/core/mem.h"

@@ -128,8 +128,4 @@ void rows_trigger(struct import *im, struct machine *m, int64_t ts, const struct
 	}
 	track = tracks_get(im, m, &trigger_type, strings_intern_z(s, "Trace Triggers"), NULL);
 	slices_begin(im, ts, 0, track, NULL_U32, name, &im->args);
-	metadata_string(im, SCOPE_TRACE, m, "trace_trigger", false, strings_get(s, name),
-			strlen(strings_get(s, name)));
-	if (packet->id == PB_TRACE_PACKET_CLONE_SNAPSHOT_TRIGGER)
-		stats_set(im->store, STAT_TRACED_CLONE_TRIGGER_TIMESTAMP_NS, STAT_NO_INDEX, ts);
 }

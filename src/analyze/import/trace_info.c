@@ -1,37 +1,48 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Packets about the trace and its machines: clocks, kernel, CPUs, the service's events;
  * metadata. */
+#include <ctype.h>
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "analyze/import/import_steps.h"
+#include "analyze/import/remembered.h"
 #include "base/core/mem.h"
 #include "gen/fields.h"
 
 /* ---- metadata ---- */
+
+/* Sets the value of a row to NULL. name: a string. */
+static void clear_row(struct import *im, uint32_t row, enum metadata_scope scope,
+		      const struct machine *m, uint32_t name, const char *key_type)
+{
+	struct table *t = import_table(im, TABLE_METADATA);
+
+	table_set_u32(t, METADATA_NAME, row, name);
+	table_set_u32(t, METADATA_KEY_TYPE, row, strings_intern_z(&im->store->strings, key_type));
+	table_set_i64(t, METADATA_INT, row, NULL_I64);
+	table_set_u32(t, METADATA_STR, row, NULL_U32);
+	table_set_u32(t, METADATA_MACHINE, row,
+		      m && (scope == SCOPE_MACHINE || scope == SCOPE_BOTH) ? m->row : NULL_U32);
+	table_set_u32(t, METADATA_TRACE, row,
+		      scope == SCOPE_TRACE || scope == SCOPE_BOTH ? 0 : NULL_U32);
+}
 
 static uint32_t metadata_row(struct import *im, enum metadata_scope scope, const struct machine *m,
 			     const char *name, bool multi)
 {
 	struct table *t = import_table(im, TABLE_METADATA);
 	uint32_t id = strings_intern_z(&im->store->strings, name), row;
-	uint32_t machine = m && (scope == SCOPE_MACHINE || scope == SCOPE_BOTH) ? m->row : NULL_U32;
+	int64_t *known =
+		multi ? NULL
+		      : import_remembered(im, m ? m : im->machines[0], REMEMBER_METADATA, id);
 
-	for (row = 0; !multi && row < t->rows; row++)
-		if (table_u32(t, METADATA_NAME, row) == id &&
-		    table_u32(t, METADATA_MACHINE, row) == machine)
-			break;
-	if (multi || row == t->rows)
-		row = table_append(t);
-	table_set_u32(t, METADATA_NAME, row, id);
-	table_set_u32(t, METADATA_KEY_TYPE, row,
-		      strings_intern_z(&im->store->strings, multi ? "multi" : "single"));
-	table_set_i64(t, METADATA_INT, row, NULL_I64);
-	table_set_u32(t, METADATA_STR, row, NULL_U32);
-	table_set_u32(t, METADATA_MACHINE, row, machine);
-	table_set_u32(t, METADATA_TRACE, row,
-		      scope == SCOPE_TRACE || scope == SCOPE_BOTH ? 0 : NULL_U32);
+	row = known && *known ? (uint32_t)*known - 1 : table_append(t);
+	if (known)
+		*known = (int64_t)row + 1;
+	clear_row(im, row, scope, m, id, multi ? "multi" : "single");
 	return row;
 }
 
@@ -191,6 +202,26 @@ static void read_utsname(struct import *im, struct machine *m, const struct pb_f
 	}
 }
 
+/* Services before Perfetto v54 only flush a session that is written into a file if its config has a
+ * period. */
+static bool flushes_files(const struct pb_field *version)
+{
+	static const char perfetto[] = "Perfetto v", sonda[] = "sondad ";
+	char text[32];
+	size_t n = MIN(version->len, sizeof(text) - 1);
+	unsigned major;
+	char dot;
+
+	if (n)
+		memcpy(text, version->data, n);
+	text[n] = '\0';
+	if (!strncmp(text, sonda, strlen(sonda)))
+		return true;
+	return !strncmp(text, perfetto, strlen(perfetto)) && isdigit(text[strlen(perfetto)]) &&
+	       sscanf(text + strlen(perfetto), "%3u%c", &major, &dot) == 2 && dot == '.' &&
+	       major >= 54;
+}
+
 void tokens_system_info(struct import *im, struct machine *m, const struct pb_field *info)
 {
 	struct table *t = import_table(im, TABLE_MACHINE);
@@ -209,6 +240,7 @@ void tokens_system_info(struct import *im, struct machine *m, const struct pb_fi
 			if (f.data)
 				metadata_string(im, SCOPE_MACHINE, m, "tracing_service_version",
 						false, f.data, f.len);
+			im->flushes_files = f.data && flushes_files(&f);
 			break;
 		case PB_SYSTEM_INFO_TIMEZONE_OFF_MINS:
 			metadata_int(im, SCOPE_MACHINE, m, "timezone_off_mins", false,
@@ -231,12 +263,23 @@ void tokens_system_info(struct import *im, struct machine *m, const struct pb_fi
 		}
 }
 
+/* ---- the trace ---- */
+
+static void set_uuid(struct import *im, uint64_t msb, uint64_t lsb)
+{
+	char text[40];
+
+	snprintf(text, sizeof(text), "%08x-%04x-%04x-%04x-%012llx", (unsigned)(msb >> 32),
+		 (unsigned)(msb >> 16 & 0xffff), (unsigned)(msb & 0xffff), (unsigned)(lsb >> 48),
+		 (unsigned long long)(lsb & 0xffffffffffff));
+	metadata_string(im, SCOPE_TRACE, NULL, "trace_uuid", false, text, strlen(text));
+}
+
 void tokens_trace_uuid(struct import *im, const struct pb_field *uuid)
 {
 	uint64_t msb = 0, lsb = 0;
 	struct pb_field f;
 	struct pb_dec d;
-	char text[40];
 
 	pb_dec_init(&d, uuid->data, uuid->len);
 	while (pb_dec_next(&d, &f)) {
@@ -245,10 +288,150 @@ void tokens_trace_uuid(struct import *im, const struct pb_field *uuid)
 		else if (f.id == PB_TRACE_UUID_LSB)
 			lsb = f.u64;
 	}
-	snprintf(text, sizeof(text), "%08x-%04x-%04x-%04x-%012llx", (unsigned)(msb >> 32),
-		 (unsigned)(msb >> 16 & 0xffff), (unsigned)(msb & 0xffff), (unsigned)(lsb >> 48),
-		 (unsigned long long)(lsb & 0xffffffffffff));
-	metadata_string(im, SCOPE_TRACE, NULL, "trace_uuid", false, text, strlen(text));
+	im->has_uuid = true;
+	set_uuid(im, msb, lsb);
+}
+
+#define FILL_DISCARD 2 /* TraceConfig.BufferConfig.FillPolicy */
+#define MAX_BUFFERS 1024
+
+static bool discards(const struct pb_field *buffer)
+{
+	struct pb_field f;
+	struct pb_dec d;
+	bool is = false;
+
+	pb_dec_init(&d, buffer->data, buffer->len);
+	while (pb_dec_next(&d, &f))
+		if (f.id == PB_TRACE_CONFIG_BUFFER_CONFIG_FILL_POLICY)
+			is = f.u64 == FILL_DISCARD;
+	return is;
+}
+
+/* Counts the buffers of a session that was written into a file, if they keep what was read. */
+static void count_discard(struct import *im, const struct pb_field *config)
+{
+	int64_t buffer = 0;
+	struct pb_field f;
+	struct pb_dec d;
+
+	pb_dec_init(&d, config->data, config->len);
+	while (pb_dec_next(&d, &f) && buffer < MAX_BUFFERS) {
+		if (f.id != PB_TRACE_CONFIG_BUFFERS || !f.data)
+			continue;
+		if (discards(&f))
+			stats_set(im->store, STAT_CONFIG_WRITE_INTO_FILE_DISCARD, buffer, 1);
+		buffer++;
+	}
+}
+
+void tokens_trace_config(struct import *im, const struct pb_field *config)
+{
+	uint64_t msb = 0, lsb = 0, into_file = 0, flush_ms = 0;
+	struct pb_field f;
+	struct pb_dec d;
+
+	if (!im->config.data)
+		im->config = *config;
+	pb_dec_init(&d, config->data, config->len);
+	while (pb_dec_next(&d, &f)) {
+		if (f.id == PB_TRACE_CONFIG_TRACE_UUID_MSB)
+			msb = f.u64;
+		else if (f.id == PB_TRACE_CONFIG_TRACE_UUID_LSB)
+			lsb = f.u64;
+		else if (f.id == PB_TRACE_CONFIG_WRITE_INTO_FILE)
+			into_file = f.u64;
+		else if (f.id == PB_TRACE_CONFIG_FLUSH_PERIOD_MS)
+			flush_ms = f.u64;
+		else if (f.id == PB_TRACE_CONFIG_UNIQUE_SESSION_NAME && f.data)
+			metadata_string(im, SCOPE_TRACE, NULL, "unique_session_name", false, f.data,
+					f.len);
+	}
+	if ((msb || lsb) && !im->has_uuid) {
+		im->has_uuid = true;
+		set_uuid(im, msb, lsb);
+	}
+	if (into_file)
+		count_discard(im, config);
+	im->is_file_without_flush |= into_file && !flush_ms;
+}
+
+/* Adds a row, also for a key that has one. */
+static void add_attribute(struct import *im, const struct machine *m, const struct pb_field *key,
+			  const struct pb_field *value)
+{
+	struct table *t = import_table(im, TABLE_METADATA);
+	struct strbuf name = {0};
+	uint32_t row = table_append(t);
+
+	strbuf_puts(&name, "trace_attribute.");
+	strbuf_add(&name, key->data, key->len);
+	clear_row(im, row, SCOPE_BOTH, m, strings_intern_buf(&im->store->strings, &name), "single");
+	strbuf_deinit(&name);
+	if (value->data)
+		table_set_u32(t, METADATA_STR, row,
+			      strings_intern(&im->store->strings, value->data, value->len));
+	else
+		table_set_i64(t, METADATA_INT, row, (int64_t)value->u64);
+}
+
+void tokens_trace_attributes(struct import *im, struct machine *m, const struct pb_field *message)
+{
+	struct pb_field attribute, f;
+	struct pb_dec d, e;
+
+	pb_dec_init(&d, message->data, message->len);
+	while (pb_dec_next(&d, &attribute)) {
+		struct pb_field key = {0}, value = {0};
+
+		if (attribute.id != PB_TRACE_ATTRIBUTES_ATTRIBUTE || !attribute.data)
+			continue;
+		pb_dec_init(&e, attribute.data, attribute.len);
+		while (pb_dec_next(&e, &f)) {
+			if (f.id == PB_TRACE_ATTRIBUTES_ATTRIBUTE_KEY && f.data)
+				key = f;
+			else if ((f.id == PB_TRACE_ATTRIBUTES_ATTRIBUTE_LONG_VALUE && !f.data) ||
+				 (f.id == PB_TRACE_ATTRIBUTES_ATTRIBUTE_STRING_VALUE && f.data))
+				value = f;
+		}
+		if (value.id)
+			add_attribute(im, m, &key, &value);
+	}
+}
+
+/* ---- the service ---- */
+
+static void add_slow_source(struct import *im, struct machine *m, const struct pb_field *source)
+{
+	struct pb_field producer = {0}, name = {0}, f;
+	struct strbuf text = {0};
+	struct pb_dec d;
+
+	pb_dec_init(&d, source->data, source->len);
+	while (pb_dec_next(&d, &f)) {
+		if (f.id == PB_TRACING_SERVICE_EVENT_DATA_SOURCES_DATA_SOURCE_PRODUCER_NAME)
+			producer = f;
+		else if (f.id == PB_TRACING_SERVICE_EVENT_DATA_SOURCES_DATA_SOURCE_DATA_SOURCE_NAME)
+			name = f;
+	}
+	strbuf_add(&text, producer.data, producer.data ? producer.len : 0);
+	strbuf_putc(&text, ' ');
+	strbuf_add(&text, name.data, name.data ? name.len : 0);
+	if (text.failed)
+		im->store->budget.error = -ENOMEM;
+	metadata_string(im, SCOPE_BOTH, m, "slow_start_data_source", true, text.s, text.len);
+	strbuf_deinit(&text);
+}
+
+static void add_slow_sources(struct import *im, struct machine *m, const struct pb_field *sources)
+{
+	struct pb_field f;
+	struct pb_dec d;
+
+	pb_dec_init(&d, sources->data, sources->len);
+	while (pb_dec_next(&d, &f))
+		if (f.id == PB_TRACING_SERVICE_EVENT_DATA_SOURCES_DATA_SOURCE && f.data)
+			add_slow_source(im, m, &f);
 }
 
 void tokens_service_event(struct import *im, struct machine *m, const struct packet *p)
@@ -275,5 +458,38 @@ void tokens_service_event(struct import *im, struct machine *m, const struct pac
 		case PB_TRACING_SERVICE_EVENT_TRACING_DISABLED:
 			metadata_int(im, SCOPE_BOTH, m, "tracing_disabled_ns", false, ts);
 			break;
+		case PB_TRACING_SERVICE_EVENT_SLOW_STARTING_DATA_SOURCES:
+			if (f.data)
+				add_slow_sources(im, m, &f);
+			break;
+		case PB_TRACING_SERVICE_EVENT_CLONE_STARTED:
+			stats_set(im->store, STAT_TRACED_CLONE_STARTED_TIMESTAMP_NS, STAT_NO_INDEX,
+				  ts);
+			break;
+		case PB_TRACING_SERVICE_EVENT_BUFFER_CLONED:
+			if (f.u64 < MAX_BUFFERS)
+				stats_set(im->store, STAT_TRACED_BUF_CLONE_DONE_TIMESTAMP_NS,
+					  (int64_t)f.u64, ts);
+			break;
 		}
+}
+
+void tokens_trigger(struct import *im, int64_t ts, const struct pb_field *trigger)
+{
+	struct pb_field name = {0}, f;
+	struct pb_dec d;
+
+	pb_dec_init(&d, trigger->data, trigger->len);
+	while (pb_dec_next(&d, &f))
+		if (f.id == PB_TRIGGER_TRIGGER_NAME && f.data)
+			name = f;
+	metadata_string(im, SCOPE_TRACE, NULL, "trace_trigger", false, name.data, name.len);
+	if (trigger->id == PB_TRACE_PACKET_CLONE_SNAPSHOT_TRIGGER)
+		stats_set(im->store, STAT_TRACED_CLONE_TRIGGER_TIMESTAMP_NS, STAT_NO_INDEX, ts);
+}
+
+void trace_info_finish(struct import *im)
+{
+	if (im->is_file_without_flush && !im->flushes_files)
+		stats_set(im->store, STAT_CONFIG_WRITE_INTO_FILE_NO_FLUSH, STAT_NO_INDEX, 1);
 }

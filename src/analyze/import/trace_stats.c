@@ -49,6 +49,14 @@ static const struct stat_field trace_fields[] = {
 	{PB_TRACE_STATS_FLUSHES_FAILED, STAT_TRACED_FLUSHES_FAILED},
 };
 
+static const struct stat_field filter_fields[] = {
+	{PB_TRACE_STATS_FILTER_STATS_INPUT_PACKETS, STAT_FILTER_INPUT_PACKETS},
+	{PB_TRACE_STATS_FILTER_STATS_INPUT_BYTES, STAT_FILTER_INPUT_BYTES},
+	{PB_TRACE_STATS_FILTER_STATS_OUTPUT_BYTES, STAT_FILTER_OUTPUT_BYTES},
+	{PB_TRACE_STATS_FILTER_STATS_ERRORS, STAT_FILTER_ERRORS},
+	{PB_TRACE_STATS_FILTER_STATS_TIME_TAKEN_NS, STAT_FILTER_TIME_TAKEN_NS},
+};
+
 #define FINAL_FLUSH_SUCCEEDED 1 /* TraceStats.FinalFlushOutcome */
 #define FINAL_FLUSH_FAILED 2
 #define MAX_BUFFERS 1024
@@ -93,6 +101,20 @@ static void add_sequence(struct import *im, struct machine *m, const struct pb_f
 		  seq && seq->flagged && seq->flagged == seq->skipped);
 }
 
+static void set_filter(struct store *s, const struct pb_field *filter)
+{
+	int64_t buffer = 0;
+	struct pb_field f;
+	struct pb_dec d;
+
+	set_fields(s, filter_fields, ARRAY_SIZE(filter_fields), STAT_NO_INDEX, filter->data,
+		   filter->len);
+	pb_dec_init(&d, filter->data, filter->len);
+	while (pb_dec_next(&d, &f) && buffer < MAX_BUFFERS)
+		if (f.id == PB_TRACE_STATS_FILTER_STATS_BYTES_DISCARDED_PER_BUFFER && !f.data)
+			stats_set(s, STAT_TRACED_BUF_BYTES_FILTERED_OUT, buffer++, (int64_t)f.u64);
+}
+
 void tokens_trace_stats(struct import *im, struct machine *m, const struct pb_field *stats)
 {
 	struct store *s = im->store;
@@ -113,6 +135,8 @@ void tokens_trace_stats(struct import *im, struct machine *m, const struct pb_fi
 				   f.len);
 		else if (f.id == PB_TRACE_STATS_WRITER_STATS && f.data)
 			add_sequence(im, m, &f);
+		else if (f.id == PB_TRACE_STATS_FILTER_STATS && f.data)
+			set_filter(s, &f);
 		else if (f.id == PB_TRACE_STATS_FINAL_FLUSH_OUTCOME &&
 			 f.u64 == FINAL_FLUSH_SUCCEEDED)
 			stats_add(s, STAT_TRACED_FINAL_FLUSH_SUCCEEDED, STAT_NO_INDEX, 1);
@@ -124,6 +148,7 @@ void tokens_trace_stats(struct import *im, struct machine *m, const struct pb_fi
 
 /* ---- FtraceStats ---- */
 
+#define ZERO_DATA_LENGTH 12 /* FtraceParseStatus */
 #define PHASE_START 1
 #define PHASE_END 2
 
@@ -280,6 +305,9 @@ void tokens_ftrace_stats(struct import *im, struct machine *m, const struct pack
 			set_ring(im, phase, &f);
 		else if (f.id == PB_FTRACE_STATS_KPROBE_STATS && f.data)
 			set_kprobes(im, phase, &f);
+		else if (f.id == PB_FTRACE_STATS_FTRACE_PARSE_ERRORS && f.u64 == ZERO_DATA_LENGTH)
+			stats_add(im->store, STAT_FTRACE_ABI_ERRORS_SKIPPED_ZERO_DATA_LENGTH,
+				  STAT_NO_INDEX, 1);
 		else if (f.id == PB_FTRACE_STATS_PRESERVE_FTRACE_BUFFER && phase == PHASE_START)
 			m->preserve_ring |= f.u64 != 0;
 	}

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/import/cpus.h"
 #include "base/core/hash_table.h"
 #include "base/core/mem.h"
 
