@@ -9,6 +9,12 @@
  *	switched out dead: none any more
  *
  * A thread counts from its first change. All three tracepoints run with interrupts off.
+ *
+ * The span "on CPU" belongs to the CPU, which has one at most. So the times on CPUs never add up to
+ * more than the CPUs had. A kernel may skip the program at a switch: some virtual machines do so
+ * while a thread of PID 1 is current. Then the next switch on that CPU names another thread as the
+ * one that leaves. When the thread of the span left is unknown, so that switch takes the span back,
+ * counts a lost change, and has the thread off the CPU from then on.
  */
 #include "common.h"
 
@@ -20,11 +26,26 @@
 #endif
 
 struct thread {
-	__u32 state; /* enum cpu_time_state + 1; 0: not known yet, or over */
+	__u16 state; /* enum cpu_time_state + 1; 0: not known yet, or over */
+	__u16 cpu; /* on which it was switched in last */
 #ifdef SONDA_RECORDS
 	struct owner owner;
 #endif
 };
+
+/* The thread that has the span "on CPU" of this CPU. */
+struct running {
+	__u64 who; /* its stack; without BTF its pid; 0: none */
+	__u64 since; /* begin of the span, ns */
+	__u32 tgid, pid;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct running);
+} running SEC(".maps");
 
 SONDA_PROCESSES(struct cpu_time)
 SONDA_SLOTS(struct thread)
@@ -32,24 +53,85 @@ SONDA_SLOTS(struct thread)
 #define NONE 0
 #define STATE(s) (CPU_TIME_##s + 1)
 
-/*
- * Without room the thread keeps its state, because the end of its span must be counted eventually.
- */
-static __always_inline void change(struct thread *h, __u32 tgid, __u32 to, __u64 now)
+static __always_inline struct running *running_here(void)
 {
-	__u32 from = h->state;
-	struct cpu_time *v;
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&running, &zero);
+}
+
+/* Ends the span of a state other than "on CPU", and starts that of another. */
+static __always_inline void change(struct thread *h, struct cpu_time *v, __u32 to, __u64 now)
+{
+	__u32 from = h->state, off = from - STATE(RUNNABLE);
 
 	if (from == to)
 		return;
-	v = process_of(tgid, 0);
-	if (!v)
-		return;
-	if (from && from <= CPU_TIME_STATES)
-		sonda_span_end(&v->in[from - 1], now);
-	if (to)
+	if (off < CPU_TIME_STATES - CPU_TIME_RUNNABLE)
+		sonda_span_end(&v->in[CPU_TIME_RUNNABLE + off], now);
+	if (to > STATE(ON))
 		sonda_span_begin(&v->in[to - 1], now);
 	h->state = to;
+}
+
+/* A thread may be woken before it has gone to sleep. */
+static __always_inline void wake_thread(struct thread *h, __u32 tgid)
+{
+	struct cpu_time *v;
+
+	if (h->state == STATE(ON) || h->state == STATE(RUNNABLE))
+		return;
+	v = process_of(tgid, 0);
+	if (v)
+		change(h, v, STATE(RUNNABLE), bpf_ktime_get_boot_ns());
+}
+
+/*
+ * Without room the thread keeps its state, because the end of its span must be counted eventually.
+ */
+static __always_inline void enter(struct running *r, struct thread *h, __u64 who, __u32 tgid,
+				  __u32 pid, __u64 now)
+{
+	struct cpu_time *v = process_of(tgid, 0);
+
+	if (!v)
+		return;
+	change(h, v, STATE(ON), now);
+	h->cpu = bpf_get_smp_processor_id();
+	sonda_span_begin(&v->in[CPU_TIME_ON], now);
+	r->who = who;
+	r->since = now;
+	r->tgid = tgid;
+	r->pid = pid;
+}
+
+/* h: NULL if there was no memory for it. */
+static __always_inline void leave(struct thread *h, int was_on, __u32 tgid, __u32 to, __u64 now)
+{
+	struct cpu_time *v = process_of(tgid, 0);
+
+	if (!v)
+		return;
+	if (was_on)
+		sonda_span_end(&v->in[CPU_TIME_ON], now);
+	if (h)
+		change(h, v, to, now);
+}
+
+/*
+ * Takes back the span of a thread whose switch away from this CPU was not seen. h: the thread, NULL
+ * if it is not found. It may run on another CPU by now.
+ */
+static __always_inline void end_unseen(const struct running *r, struct thread *h, __u64 now)
+{
+	struct cpu_time *v = process_of(r->tgid, 0);
+
+	count_lost();
+	if (!v)
+		return;
+	sonda_span_end(&v->in[CPU_TIME_ON], r->since);
+	if (h && h->state == STATE(ON) && h->cpu == (__u16)bpf_get_smp_processor_id())
+		change(h, v, STATE(OTHER), now);
 }
 
 #ifndef SONDA_RECORDS
@@ -73,9 +155,8 @@ static __always_inline int wake(struct task_struct *t)
 	if (!is_counted(t->tgid, t))
 		return 0;
 	h = slot_make(t);
-	/* A thread may be woken before it has gone to sleep. */
-	if (h && h->state != STATE(ON))
-		change(h, t->tgid, STATE(RUNNABLE), bpf_ktime_get_boot_ns());
+	if (h)
+		wake_thread(h, t->tgid);
 	return 0;
 }
 
@@ -91,34 +172,50 @@ int BPF_PROG(on_wakeup_new, struct task_struct *task)
 	return wake(task);
 }
 
-static __always_inline void switch_one(struct task_struct *t, __u32 to, __u64 now)
+static __always_inline void switch_out(const struct running *r, struct task_struct *t, __u32 to,
+				       __u64 now)
+{
+	int was_on = r->who == (__u64)t->stack;
+
+	if (r->who && !was_on)
+		end_unseen(r, slot_find(r->who, r->pid), now);
+	if (!t->pid || !is_counted(t->tgid, t)) {
+		if (!was_on)
+			return;
+		to = NONE; /* it left the control groups that count */
+	}
+	leave(slot_make(t), was_on, t->tgid, to, now);
+}
+
+static __always_inline void switch_in(struct running *r, struct task_struct *t, __u64 now)
 {
 	struct thread *h;
 
+	r->who = 0;
 	if (!t->pid || !is_counted(t->tgid, t))
 		return;
 	h = slot_make(t);
 	if (h)
-		change(h, t->tgid, to, now);
+		enter(r, h, (__u64)t->stack, t->tgid, t->pid, now);
 }
 
 SEC("tp_btf/sched_switch")
 int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
 {
 	__u64 now = bpf_ktime_get_boot_ns(), state;
+	struct running *r = running_here();
 
+	if (!r)
+		return 0;
 	if (settings.switches & CPU_TIME_HAS_STATE)
 		state = (unsigned int)ctx[3];
 	else
 		state = task_state(prev);
-	switch_one(prev, class_of(preempt, state), now);
-	/*
-	 * Before switch_one() of the next thread: the verifier then follows the paths of that call
-	 * only once.
-	 */
+	switch_out(r, prev, class_of(preempt, state), now);
+	/* Before switch_in(): the verifier then follows the paths of that call only once. */
 	if (!preempt && (state & TASK_DEAD))
 		slot_end(prev);
-	switch_one(next, STATE(ON), now);
+	switch_in(r, next, now);
 	return 0;
 }
 #else
@@ -139,8 +236,8 @@ static __always_inline int wake(__u32 pid)
 {
 	struct thread *h = thread_get_by_pid(pid);
 
-	if (h && h->owner.is_counted && h->state != STATE(ON))
-		change(h, h->owner.tgid, STATE(RUNNABLE), bpf_ktime_get_boot_ns());
+	if (h && h->owner.is_counted)
+		wake_thread(h, h->owner.tgid);
 	return 0;
 }
 
@@ -156,32 +253,34 @@ int BPF_PROG(on_wakeup_new)
 	return wake(ARG(0, SWITCH_WOKEN_NEW));
 }
 
-static __always_inline void leave(__u32 pid, __u64 state, __u64 now)
+static __always_inline void switch_out(const struct running *r, __u32 pid, __u64 state, __u64 now)
 {
-	struct thread *h = thread_make_by_pid(pid);
+	struct thread *h = pid ? thread_make_by_pid(pid) : NULL;
+	int was_on = r->who == pid;
 
-	if (!h)
-		return;
-	know_owner(&h->owner, current_tgid());
-	if (h->owner.is_counted)
-		change(h, h->owner.tgid, class_of(state), now);
-	if (state & RECORD_DEAD)
+	if (r->who && !was_on)
+		end_unseen(r, thread_get_by_pid(r->pid), now);
+	if (h)
+		know_owner(&h->owner, current_tgid());
+	if (r->who && was_on)
+		leave(h, 1, r->tgid, class_of(state), now);
+	else if (h && h->owner.is_counted)
+		leave(h, 0, h->owner.tgid, class_of(state), now);
+	if (h && (state & RECORD_DEAD))
 		bpf_map_delete_elem(&threads_by_pid, &pid);
 }
 
-/* A thread other than the leader that calls exec() becomes the leader. */
+/* A thread other than the leader that calls exec() becomes the leader. It runs. */
 SEC("tp/sched/sched_process_exec")
 int BPF_PROG(on_exec)
 {
-	__u32 old = ARG(0, SWITCH_EXEC_OLD);
-	struct thread *h;
+	__u32 old = ARG(0, SWITCH_EXEC_OLD), pid = ARG(0, SWITCH_EXEC);
+	struct running *r = running_here();
 
-	if (old == (__u32)ARG(0, SWITCH_EXEC))
+	if (old == pid)
 		return 0;
-	h = thread_get_by_pid(old);
-	if (!h)
-		return 0;
-	change(h, h->owner.tgid, NONE, bpf_ktime_get_boot_ns());
+	if (r && r->who == old)
+		r->who = pid;
 	bpf_map_delete_elem(&threads_by_pid, &old);
 	return 0;
 }
@@ -189,15 +288,18 @@ int BPF_PROG(on_exec)
 SEC("tp/sched/sched_switch")
 int BPF_PROG(on_switch)
 {
-	__u32 prev = ARG(0, SWITCH_PREV), next = ARG(0, SWITCH_NEXT);
+	__u32 next = ARG(0, SWITCH_NEXT);
 	__u64 now = bpf_ktime_get_boot_ns();
+	struct running *r = running_here();
 	struct thread *h;
 
-	if (prev)
-		leave(prev, ARG(0, SWITCH_STATE), now);
+	if (!r)
+		return 0;
+	switch_out(r, ARG(0, SWITCH_PREV), ARG(0, SWITCH_STATE), now);
+	r->who = 0;
 	h = next ? thread_get_by_pid(next) : NULL;
 	if (h && h->owner.is_counted)
-		change(h, h->owner.tgid, STATE(ON), now);
+		enter(r, h, next, h->owner.tgid, next, now);
 	return 0;
 }
 #endif

@@ -74,6 +74,15 @@ const volatile __u64 slots_mask SEC(".rodata.slots") = SONDA_SLOTS_MAX - 1;
                                                                                                    \
 		return s && s->owner == stack ? &s->value : thread_get(t);                         \
 	}                                                                                          \
+	/* By its stack and pid, where its task is not at hand; NULL if it is in task storage. */  \
+	static __always_inline __attribute__((unused)) value_t *slot_find(__u64 stack, __u32 pid)  \
+	{                                                                                          \
+		struct slot *s = slot_of(stack);                                                   \
+                                                                                                   \
+		if (s && s->owner == stack)                                                        \
+			return &s->value;                                                          \
+		return settings.switches & SONDA_TASK_STORAGE ? NULL : thread_get_by_pid(pid);     \
+	}                                                                                          \
 	static __always_inline __attribute__((unused)) value_t *slot_make(struct task_struct *t)   \
 	{                                                                                          \
 		__u64 stack = (__u64)t->stack;                                                     \

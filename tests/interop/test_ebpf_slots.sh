@@ -47,7 +47,7 @@ echo "$before $(taken)" >"$TMP/taken"
 for i in {1..30}; do $load getppid=700; done >"$TMP/short"
 END
 env TMP="$TMP" load="$load" cpu="$cpu" group="${scope:+$groups/$group}" timeout 60 "$BIN/sonda" record -c "$TMP/config" -o "$TMP/trace" -- bash "$TMP/load" >"$TMP/log" 2>&1 &&
-  grep -q '^  lost *nothing' "$TMP/log"
+  grep -qE '^  lost +(nothing$|cpu_time: [0-9,]+ changes of state)' "$TMP/log" && ! grep -A1 '^  lost' "$TMP/log" | grep -qE '^  +[a-z_]+: '
 verdict "recorded, nothing lost" $? "$TMP/log"
 [ "$(grep -c ' has 2 slots$' "$TMP/probes.log")" = 3 ]
 verdict "each family has two slots" $? "$TMP/probes.log"

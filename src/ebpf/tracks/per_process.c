@@ -29,6 +29,7 @@ static void process_sums_deinit(struct process_sums *s)
 static void process_sums_begin(struct process_sums *s, uint64_t now)
 {
 	s->period++;
+	s->cpu_ns = s->now ? (now - s->now) * s->n_cpus : UINT64_MAX;
 	s->now = now;
 }
 
@@ -97,13 +98,36 @@ static uint64_t grown(const struct process_sums *s, uint64_t raw, uint64_t last)
 	return d > 0 ? (uint64_t)d : 0;
 }
 
-static void add_up(struct process_sums *s, struct process_sum *p)
+static uint64_t growth_of(const struct process_sums *s, const struct process_sum *p, uint32_t i)
+{
+	return grown(s, s->is_spans ? time_of_span(p->raw[i], s->now) : p->raw[i], p->last[i]);
+}
+
+/*
+ * Returns which part of the time on CPUs counts in this period, 0 to 1. A program that runs while
+ * the elements are read may end a span in one after `now`, so that all spans together can be longer
+ * than the CPUs had time. Later reads make up for the rest.
+ */
+static double part_of_cpus(const struct process_sums *s)
+{
+	uint64_t more = 0;
+
+	if (!s->is_spans)
+		return 1;
+	for (struct process_sum *p = s->all; p; p = p->hh.next)
+		if (p->period == s->period)
+			more += growth_of(s, p, 0);
+	return more > s->cpu_ns ? (double)s->cpu_ns / (double)more : 1;
+}
+
+static void add_up(struct process_sums *s, struct process_sum *p, double part)
 {
 	p->grew = false;
 	for (uint32_t i = 0; i < s->n_values; i++) {
-		uint64_t raw = s->is_spans ? time_of_span(p->raw[i], s->now) : p->raw[i];
-		uint64_t more = grown(s, raw, p->last[i]);
+		uint64_t more = growth_of(s, p, i);
 
+		if (i == 0 && part < 1)
+			more = (uint64_t)((double)more * part);
 		p->last[i] += more;
 		p->totals[i] += more;
 		s->all_totals[i] += more;
@@ -115,10 +139,11 @@ static void add_up(struct process_sums *s, struct process_sum *p)
 static void process_sums_end(struct process_sums *s)
 {
 	struct process_sum *p, *next;
+	double part = part_of_cpus(s);
 
 	HASH_ITER (hh, s->all, p, next) {
 		if (p->period == s->period) {
-			add_up(s, p);
+			add_up(s, p, part);
 			continue;
 		}
 		HASH_DEL(s->all, p);
@@ -169,6 +194,7 @@ int per_process_new(const struct ebpf_run *r, const struct per_process_spec *spe
 	p->spec = spec;
 	p->sums.n_values = spec->n_values;
 	p->sums.is_spans = spec->is_spans;
+	p->sums.n_cpus = r->n_cpus;
 	p->n_cpus = r->n_cpus;
 	p->n_each = room_for(spec, r->n_cpus);
 	n = (size_t)p->n_cpus * p->n_each;

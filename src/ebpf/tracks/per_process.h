@@ -40,9 +40,11 @@ struct process_sum {
 
 struct process_sums {
 	uint32_t n_values; /* u64s of an element; set by the caller, as is is_spans */
-	bool is_spans; /* values are time spans, not sums */
+	bool is_spans; /* values are time spans, not sums; the first is time on CPUs */
+	uint32_t n_cpus; /* set by the caller; for spans */
 	uint32_t period;
 	uint64_t now;
+	uint64_t cpu_ns; /* time of all CPUs in this period; in the first one unlimited */
 	struct process_sum *all; /* uthash of owned entries; the caller may iterate over it */
 	uint64_t all_totals[PROCESS_VALUES_MAX]; /* including processes that have exited */
 };
@@ -87,7 +89,7 @@ struct per_process_spec {
 	uint32_t n_values; /* u64s of an element */
 	uint32_t n_columns; /* number of values, from the first, that have tracks */
 	uint32_t weights; /* bits: columns whose growth ranks the processes */
-	bool is_spans;
+	bool is_spans; /* the first value is time on CPUs */
 	/* the group of the family has the columns too, summed over all processes */
 	bool has_totals;
 	const char *lost_name; /* name and description of the track of lost values */

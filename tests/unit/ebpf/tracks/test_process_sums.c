@@ -7,7 +7,7 @@ static struct process_sums sums;
 
 SETUP
 {
-	sums = (struct process_sums){.n_values = 2};
+	sums = (struct process_sums){.n_values = 2, .n_cpus = 4};
 }
 
 TEARDOWN
@@ -166,4 +166,19 @@ FIXTURE_TEST(spans_that_begin_and_end_on_different_cpus)
 	add(7, elsewhere, 0);
 	process_sums_end(&sums);
 	assert_int_equal(find(7)->totals[0], 40000);
+}
+
+FIXTURE_TEST(time_on_cpus_is_never_longer_than_the_cpus_had_time)
+{
+	uint64_t a = span_begin(0, 0), b = 0;
+
+	sums.n_cpus = 1;
+	read_spans(1000, a, b);
+	/* One thread gives the CPU to another, which ends before its element is read. */
+	a = span_end(a, 2000);
+	b = span_end(span_begin(b, 2000), 2500);
+	read_spans(2000, a, b);
+	assert_int_equal(find(7)->totals[0], 2000);
+	read_spans(3000, a, b);
+	assert_int_equal(find(7)->totals[0], 2500);
 }
