@@ -31,8 +31,6 @@ int live_new(const struct live_setup *setup, struct live **ret)
 	if (!l)
 		return -ENOMEM;
 	l->setup = *setup;
-	for (size_t i = 0; i < LIVE_SOURCES; i++)
-		l->before[i] = setup->began_ns;
 	*ret = l;
 	return 0;
 }
@@ -100,13 +98,24 @@ void live_set_name(struct live_entry *p, const void *name, size_t len)
 
 /* ---- values ---- */
 
+void live_polled(struct live *l, enum live_source source, uint64_t at)
+{
+	l->at[source] = MAX(l->at[source], at);
+	if (!l->before[source])
+		l->before[source] = at;
+}
+
 void live_grow(struct live_value *v, uint64_t more, uint64_t at, uint64_t since)
 {
-	if (!v->base_at)
-		v->base_at = since;
 	v->total += more;
 	v->has_total = true;
 	v->at = MAX(v->at, at);
+	if (!v->base_at)
+		v->base_at = since;
+	/* Growth that a screen missed, or before the first poll of the source: when it began to
+	 * count is unknown. */
+	if (at <= v->base_at)
+		v->base += more;
 }
 
 void live_rate(struct live_value *v, uint64_t before)
@@ -263,11 +272,11 @@ void live_read_process_stats(struct live *l, const struct packet *p)
 	struct pb_field f;
 	struct pb_dec d;
 
+	live_polled(l, LIVE_PROCESS_STATS, p->timestamp);
 	pb_dec_init(&d, p->payload.data, p->payload.len);
 	while (pb_dec_next(&d, &f))
 		if (f.id == PB_PROCESS_STATS_PROCESSES && f.data)
 			read_usage(l, &f, p->timestamp);
-	l->at[LIVE_PROCESS_STATS] = MAX(l->at[LIVE_PROCESS_STATS], p->timestamp);
 }
 
 /* ---- the screen ---- */
@@ -307,8 +316,11 @@ static void rate_process(const struct live *l, struct live_entry *p)
 	for (size_t i = 0; i < LIVE_METRICS; i++) {
 		struct live_value *v = &p->p.values[i];
 
-		if (v->has_rate && v->at <= v->base_at &&
-		    v->at + l->setup.period_ns / STALE_DIVISOR < l->at[p->source[i]])
+		/* A poll has rows of all processes that did something. */
+		if (v->has_total && p->source[i] >= LIVE_ROWS_CPU_TIME)
+			v->at = MAX(v->at, l->at[p->source[i]]);
+		else if (v->has_rate && v->at <= v->base_at &&
+			 v->at + l->setup.period_ns / STALE_DIVISOR < l->at[p->source[i]])
 			v->rate = 0;
 		live_rate(v, l->before[p->source[i]]);
 	}

@@ -15,7 +15,7 @@ enum live_source {
 	LIVE_PROCESS_STATS,
 	LIVE_PROCESS_TRACKS, /* /proc/PID/io and schedstat */
 	LIVE_SYS_STATS,
-	LIVE_ROWS_CPU_TIME, /* rows of eBPF families, which are read at different times */
+	LIVE_ROWS_CPU_TIME, /* from here on rows of eBPF families, which are read at different times */
 	LIVE_ROWS_SYSCALLS,
 	LIVE_ROWS_PROCESSES,
 	LIVE_SOURCES
@@ -89,7 +89,8 @@ struct live {
 	struct live_losses losses;
 	struct strbuf failures;
 	uint64_t at[LIVE_SOURCES]; /* time of the last value */
-	uint64_t before[LIVE_SOURCES]; /* the same at the last screen, or when the session began */
+	uint64_t before
+		[LIVE_SOURCES]; /* the same at the last screen; before it: of the first value */
 	uint32_t polls; /* of /proc; a process that the current poll has met begins the next poll */
 	uint64_t screens;
 	uint64_t screen_at; /* newest value at the last screen */
@@ -113,6 +114,9 @@ void live_set_name(struct live_entry *p, const void *name, size_t len);
 /* Sets the start of a process; 0: unknown. If the start was another one, another process has the
  * pid: its counters start anew. */
 void live_set_start(struct live *l, struct live_entry *p, uint64_t start_ns);
+
+/* Notes a poll of a source. */
+void live_polled(struct live *l, enum live_source source, uint64_t at);
 
 /* Adds to a total. at: time of the value; since: begin of the first growth of v. */
 void live_grow(struct live_value *v, uint64_t more, uint64_t at, uint64_t since);

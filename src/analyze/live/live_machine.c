@@ -103,7 +103,7 @@ void live_read_sys_stats(struct live *l, const struct packet *p)
 		l->machine.cpus = cpus;
 		l->has_cpu_times = true;
 	}
-	l->at[LIVE_SYS_STATS] = MAX(l->at[LIVE_SYS_STATS], p->timestamp);
+	live_polled(l, LIVE_SYS_STATS, p->timestamp);
 }
 
 /* ---- failures of linux.ebpf_counters ---- */

@@ -138,7 +138,7 @@ void live_read_rows(struct live *l, const struct packet *p)
 	}
 	l->has_rows = true;
 	l->counts_calls |= of->source == LIVE_ROWS_SYSCALLS;
-	l->at[of->source] = MAX(l->at[of->source], p->timestamp);
+	live_polled(l, of->source, p->timestamp);
 	if (rows.data)
 		take_rows(l, of, (uint32_t)columns, &rows, p->timestamp);
 	pb_dec_init(&d, p->payload.data, p->payload.len);

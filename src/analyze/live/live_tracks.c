@@ -225,7 +225,7 @@ static void set_process_value(struct live *l, struct live_track *t, uint64_t v, 
 	live_see(l, p, at);
 	p->source[t->metric] = t->source;
 	l->counts_calls |= t->metric == LIVE_SYSCALLS;
-	l->at[t->source] = MAX(l->at[t->source], at);
+	live_polled(l, t->source, at);
 	if (t->has_last)
 		live_grow(value, v >= t->last ? v - t->last : v, at, l->before[t->source]);
 	else if (began_here(l, t, p))
@@ -255,7 +255,7 @@ static void set_cpu_value(struct live *l, struct live_track *t, double v, uint64
 
 	if (!c)
 		return;
-	l->at[LIVE_EBPF] = MAX(l->at[LIVE_EBPF], at);
+	live_polled(l, LIVE_EBPF, at);
 	c->gauges[t->metric] = v;
 	if (t->metric == LIVE_SWITCHES)
 		live_grow(&c->switches, t->has_last && total >= t->last ? total - t->last : total,

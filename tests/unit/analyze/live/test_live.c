@@ -137,11 +137,38 @@ static void describe_process(struct rig *r)
 	describe(r, READ, PROCESS, "io.read_bytes", 0);
 }
 
+/* The first poll of a source: from then on growth has a rate. */
+static void poll_first(struct rig *r, const char *counter)
+{
+	describe(r, EBPF, 0, NULL, 7);
+	describe(r, GROUP, EBPF, counter, 0);
+	value(r, BEGAN, GROUP, 0);
+	live_screen(r->live);
+}
+
+TEST(what_was_counted_until_the_first_poll_has_no_rate)
+{
+	struct rig r;
+
+	set_up(&r, 16);
+	describe_process(&r);
+	/* Programs count from when they are attached, which is before the session has begun. */
+	value(&r, BEGAN + 1, CPU_TIME, NS_PER_S);
+	live_screen(r.live);
+	assert_false(process(&r)->values[LIVE_CPU].has_rate);
+	assert_int_equal(process(&r)->values[LIVE_CPU].total, NS_PER_S);
+	value(&r, BEGAN + 1 + NS_PER_S, CPU_TIME, NS_PER_S + 9);
+	live_screen(r.live);
+	check_rate(&r, LIVE_CPU, 9, NS_PER_S + 9);
+	tear_down(&r);
+}
+
 TEST(a_rate_is_growth_by_the_time_between_values)
 {
 	struct rig r;
 
 	set_up(&r, 16);
+	poll_first(&r, "CPU time");
 	describe_process(&r);
 	value(&r, AFTER(2), CPU_TIME, NS_PER_S);
 	assert_true(live_screen(r.live));
@@ -191,6 +218,7 @@ TEST(what_a_new_process_did_before_its_first_poll_is_growth)
 	struct rig r;
 
 	set_up(&r, 16);
+	poll_first(&r, "io.read_bytes");
 	name_process(&r, "new", AFTER(1) / 2 + BEGAN / 2);
 	describe_process(&r);
 	value(&r, AFTER(1), READ, 5000);
@@ -222,6 +250,7 @@ TEST(a_process_that_ended_has_rate_0_and_is_forgotten)
 	struct rig r;
 
 	set_up(&r, 16);
+	poll_first(&r, "CPU time");
 	describe_process(&r);
 	value(&r, AFTER(1), CPU_TIME, 100);
 	live_screen(r.live);
@@ -276,6 +305,7 @@ TEST(a_counter_below_a_group_of_the_process_is_not_one_of_its_own)
 	struct rig r;
 
 	set_up(&r, 16);
+	poll_first(&r, "CPU time");
 	describe_process(&r);
 	describe(&r, GROUP, PROCESS, "syscalls by name", 0);
 	describe(&r, BY_NAME, GROUP, "syscalls", 0);
@@ -312,6 +342,7 @@ TEST(several_values_in_one_packet)
 	struct rig r;
 
 	set_up(&r, 16);
+	poll_first(&r, "CPU time");
 	describe_process(&r);
 	e = begin(&r, AFTER(1));
 	pb_enc_open(e, PB_TRACE_PACKET_TRACK_EVENT);
@@ -480,6 +511,9 @@ TEST(rows_of_families_are_rates_of_processes)
 	struct rig r;
 
 	set_up(&r, 1);
+	ROWS(&r, BEGAN, "cpu_time", 5, 7, 0, 0, 0, 0, 0);
+	ROWS(&r, BEGAN, "syscalls", 3, 7, 0, 0, 0);
+	live_screen(r.live);
 	ROWS(&r, AFTER(1), "cpu_time", 5, PID, 100, 0, 900, 0, 0, 7, 1, 1, 1, 1, 1);
 	ROWS(&r, AFTER(1), "syscalls", 3, PID, 10, 500, 1);
 	assert_false(live_knows_processes(r.live));
@@ -505,11 +539,47 @@ TEST(rows_of_families_are_rates_of_processes)
 	tear_down(&r);
 }
 
+TEST(a_process_that_stopped_between_two_polls_has_the_rate_of_both)
+{
+	struct rig r;
+
+	set_up(&r, 1);
+	ROWS(&r, BEGAN, "cpu_time", 5, PID, 0, 0, 0, 0, 0);
+	live_screen(r.live);
+	ROWS(&r, AFTER(1), "cpu_time", 5, PID, 100, 0, 0, 0, 0);
+	ROWS(&r, AFTER(2), "cpu_time", 5, 7, 100, 0, 0, 0, 0);
+	live_screen(r.live);
+	check_rate(&r, LIVE_CPU, 50, 100);
+	/* A short period: it did nothing. */
+	ROWS(&r, AFTER(2) + 1000, "cpu_time", 5, 7, 200, 0, 0, 0, 0);
+	live_screen(r.live);
+	check_rate(&r, LIVE_CPU, 0, 100);
+	tear_down(&r);
+}
+
+TEST(rows_that_arrive_after_the_screen_of_their_poll_do_not_raise_the_next)
+{
+	struct rig r;
+
+	set_up(&r, 1);
+	ROWS(&r, BEGAN, "cpu_time", 5, PID, 0, 0, 0, 0, 0);
+	live_screen(r.live);
+	ROWS(&r, AFTER(1), "cpu_time", 5, 7, 100, 0, 0, 0, 0);
+	live_screen(r.live);
+	ROWS(&r, AFTER(1), "cpu_time", 5, PID, 100, 0, 0, 0, 0);
+	ROWS(&r, AFTER(2), "cpu_time", 5, PID, 130, 0, 0, 0, 0);
+	live_screen(r.live);
+	check_rate(&r, LIVE_CPU, 30, 130);
+	tear_down(&r);
+}
+
 TEST(a_process_that_no_list_has_is_shown_while_it_counts)
 {
 	struct rig r;
 
 	set_up(&r, 1);
+	ROWS(&r, BEGAN, "cpu_time", 5, 7, 0, 0, 0, 0, 0);
+	live_screen(r.live);
 	ROWS(&r, AFTER(1), "cpu_time", 5, PID, 100, 0, 0, 0, 0);
 	ROWS(&r, AFTER(1), "processes", 4, 7, 5, 4096, 0, 0);
 	live_screen(r.live);
