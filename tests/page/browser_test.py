@@ -116,8 +116,12 @@ def compare_tables(p, what):
     verdict(f'{what}: CPU time by thread is that of sonda sql', set(got) == wanted and wanted,
             f'{sorted(set(got) ^ wanted)[:10]}')
 
-    rows = sql(p.trace, f'''with waits as (select utid, ts, dur, row_number() over (partition by utid order by dur) as k,
-        count(*) over (partition by utid) as n from thread_state where state in ('R', 'R+') and dur >= 0 and ts >= {begin} and ts < {end})
+    rows = sql(p.trace, f'''with states as (select utid, ts, dur, state in ('R', 'R+') as runnable,
+        lag(state in ('R', 'R+') and dur >= 0, 1, 0) over (partition by utid order by ts, id) as goes_on,
+        lead(iif(state in ('R', 'R+'), dur, 0), 1, 0) over (partition by utid order by ts, id) as more from thread_state),
+        waits as (select utid, ts, dur + more as dur, row_number() over (partition by utid order by dur + more) as k,
+        count(*) over (partition by utid) as n from states
+        where runnable and not goes_on and dur >= 0 and more >= 0 and ts >= {begin} and ts < {end})
         select tid, n, sum(dur) / n, max(iif(k = (n + 1) / 2, dur, 0)), max(iif(k = (n * 99 + 99) / 100, dur, 0)), max(dur)
         from waits join thread using (utid) group by utid''')
     got = {(t[1],) + t[3:8] for t in p.table('wakeups')}
@@ -703,7 +707,8 @@ def a_page_without_the_end(b, page):
     b.run('document.getElementById("tab-missing").click()')
     b.wait('document.querySelector("#table .about") !== null')
     said = b.run('document.getElementById("table").innerText')
-    verdict('a page that does not hold the end of the trace says so', '1,234,567 rows' in said and '--html --from 0.055' in said, said)
+    end = int(re.search(r'"to":(\d+)', text)[1]) / 1e9
+    verdict('a page that does not hold the end of the trace says so', '1,234,567 rows' in said and f'--html --from {end:.6f} ' in said, said)
     verdict('and does not call itself the whole trace', b.run('document.getElementById("range-text").textContent') == 'whole page')
 
 

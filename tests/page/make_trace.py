@@ -90,7 +90,7 @@ def schedule(events, threads, rng, write):
     """Two CPUs that switch between threads; returns the end."""
     names = ['swapper'] + [t['name'] for t in threads]
     cpus = [{'bundle': Bundle(c, names), 't': START + 1000 * (c + 1), 'thread': None, 'n': 0} for c in range(2)]
-    ready, asleep = list(range(len(threads)))[:20], list(range(20, len(threads)))
+    ready, asleep, preempted = list(range(len(threads)))[:20], list(range(20, len(threads))), set()
     made = 0
     randrange = rng.randrange
     while made < events:
@@ -104,16 +104,25 @@ def schedule(events, threads, rng, write):
                                    120, k + 1, randrange(2) * 0x10))
             ready.append(k)
             made += 1
+        # So does a thread that was preempted when it was about to sleep.
+        elif preempted:
+            k = min(preempted)
+            preempted.remove(k)
+            bundle.wakings.append((t, threads[k]['tid'], cpu['bundle'].cpu, 120, k + 1, 0))
+            made += 1
         state = 0
         if cpu['thread'] is not None:
             state = (0, 1, 1, 2, 0x100)[randrange(5)]
             if state in (0, 0x100):
                 ready.append(cpu['thread'])
+                if state:
+                    preempted.add(cpu['thread'])
             else:
                 asleep.append(cpu['thread'])
         following = None
         if ready and randrange(8):
             following = ready.pop(randrange(len(ready)))
+            preempted.discard(following)
         thread = threads[following] if following is not None else None
         bundle.switches.append((t, state, thread['tid'] if thread else 0, 120 - 20 * (randrange(20) == 0), following + 1 if thread else 0))
         cpu['thread'] = following

@@ -196,6 +196,39 @@ printf 'dur\n-1\n' | diff - "$TMP/got" >"$TMP/diff"
 verdict "sql: the interval has no end" $? "$TMP/diff"
 TRACE=$ALL
 
+# ---- a thread is preempted when it is about to sleep, and woken before it runs again; later it is woken from a sleep
+event() { # MS PID, an event
+  printf 'event { timestamp: %s000000 pid: %s %s }\n' "$@"
+}
+switch() { # MS PREV STATE NEXT
+  event "$1" "$2" "sched_switch { prev_comm: \"t$2\" prev_pid: $2 prev_state: $3 next_comm: \"t$4\" next_pid: $4 next_prio: 120 }"
+}
+waking() { # MS PID WOKEN
+  event "$1" "$2" "sched_waking { comm: \"t$3\" pid: $3 prio: 120 }"
+}
+{
+  printf 'packet { system_info { utsname { sysname: "Linux" release: "6.18.0" } } }\n'
+  printf 'packet { trusted_packet_sequence_id: 1 ftrace_events { cpu: 0\n'
+  switch 10 0 0 5
+  switch 20 5 256 6 # preempted
+  waking 30 6 5
+  switch 60 6 1 5
+  switch 70 5 256 6
+  switch 75 6 1 5
+  switch 80 5 1 6
+  waking 85 6 5
+  switch 90 6 1 5
+  printf '} }\n'
+} | protoc -Iprotos --encode=perfetto.protos.Trace protos/trace/trace.proto >"$TMP/preempted.pf"
+TRACE=$TMP/preempted.pf
+rows "latency: a wait from a preemption until the thread runs is one, though a wakeup is in it" 't5|1|2|40ms|20ms' \
+  "Waits for a CPU, by thread" "thread wakeups preempted max_ns max_at_ts" latency -p 5
+rows "latency: it has its whole length among the longest waits, and who had the CPU" \
+  $'40ms|20ms|preemption|t6 6|40ms|None\n5ms|70ms|preemption|t6 6|5ms|None\n5ms|85ms|wakeup|t6 6|5ms|t6 6' \
+  "Longest waits" "wait_ns at_ts since behind held_ns waker" latency -p 5
+rows "wakeups: such a wakeup is no wait of its own" 't6 6|t5 5|1|5ms' "Who wakes whom" "waker wakes wakeups wait_max_ns" wakeups
+TRACE=$ALL
+
 # ---- losses
 for kind in lost counted; do python3 tests/system/report_trace.py "$B/gen/fields.h" "$TMP/$kind.pf" $kind || exit 1; done
 run "a report says how many events were lost, and what says more" 0 \

@@ -62,21 +62,34 @@ function* threadRows({ from, to }) {
   }
 }
 
+// The wait for a CPU that begins with a state, as its last state; UNKNOWN: none begins there, or it has no end. A preempted
+// thread may be woken before it runs again: both states are one wait.
+function endOfWait(states, i) {
+  const runnable = (j) => j >= 0 && j < states.n && stateClassOf(states.key[j]) === RUNNABLE;
+  if (!runnable(i) || (runnable(i - 1) && !states.open.has(i - 1)))
+    return UNKNOWN;
+  const last = runnable(i + 1) && !states.open.has(i) ? i + 1 : i;
+  return states.open.has(last) ? UNKNOWN : last;
+}
+
 function* waitRows({ from, to }) {
   for (const thread of model.threads) {
     const { states } = thread;
     if (!states || thread.idle)
       continue;
     const waits = [];
-    let sum = 0, longest = -1;
+    let sum = 0, longest = -1, most = -1;
     for (let i = lowerBound(states.start, from, 0, states.n), last = states.last(to); i < last; i++) {
-      if (stateClassOf(states.key[i]) !== RUNNABLE || states.open.has(i))
+      const end = endOfWait(states, i);
+      if (end === UNKNOWN)
         continue;
-      const length = states.end[i] - states.start[i];
+      const length = states.end[end] - states.start[i];
       waits.push(length);
       sum += length;
-      if (longest < 0 || length > states.end[longest] - states.start[longest])
+      if (length > most) {
         longest = i;
+        most = length;
+      }
     }
     const n = waits.length;
     if (!n) {

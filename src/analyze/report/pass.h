@@ -54,7 +54,6 @@ void pass_blocked(const struct pass_input *in, struct pass_rows *ret);
 void pass_waits(const struct pass_input *in, struct pass_rows *ret);
 void pass_wakes(const struct pass_input *in, struct pass_rows *ret);
 void pass_interrupt_wakes(const struct pass_input *in, struct pass_rows *ret);
-void pass_longest_waits(const struct pass_input *in, struct pass_rows *ret);
 void pass_holders(const struct pass_input *in, struct pass_rows *ret);
 void pass_longest_sleeps(const struct pass_input *in, struct pass_rows *ret);
 void pass_cells(const struct pass_input *in, struct pass_rows *ret);
@@ -67,6 +66,10 @@ void pass_unfinished_requests(const struct pass_input *in, struct pass_rows *ret
 void pass_events(const struct pass_input *in, struct pass_rows *ret);
 void pass_interrupts(const struct pass_input *in, struct pass_rows *ret);
 void pass_longest_calls(const struct pass_input *in, struct pass_rows *ret);
+
+/* Adds the waits of the chosen threads for a CPU. Each item has the wait's first row of thread_state,
+ * and its last one in other; a wait of a preempted thread may have two. */
+void pass_longest_waits(const struct pass_input *in, struct largest *ret);
 
 /* Adds a row: a value for each column of the pass. */
 void pass_row(struct pass_rows *rows, const int64_t *values);

@@ -23,14 +23,17 @@ static struct row_range rows_between(const struct table *t, int64_t from, int64_
 		       : (struct row_range){table_lower_bound(t, from), table_lower_bound(t, to)};
 }
 
-/* Finds the run that ended a wait. Returns false if there is none. */
-static bool find_run(const struct store *s, uint32_t row, struct held_wait *ret)
+/* Finds the run that ended a wait, which has a first and a last row. Returns false if there is
+ * none. */
+static bool find_run(const struct store *s, uint32_t row, uint32_t last, struct held_wait *ret)
 {
 	const struct table *t = &s->tables[TABLE_THREAD_STATE];
-	int64_t begin = table_ts(t, STATE_TS, row), end;
 	struct row_range range;
+	int64_t end;
 
-	if (__builtin_add_overflow(begin, table_dur(t, STATE_DUR, row), &end) || end == INT64_MAX)
+	if (__builtin_add_overflow(table_ts(t, STATE_TS, last), table_dur(t, STATE_DUR, last),
+				   &end) ||
+	    end == INT64_MAX)
 		return false;
 	range = rows_between(t, end, end + 1);
 	for (uint32_t i = range.first; i < range.end; i++)
@@ -40,7 +43,7 @@ static bool find_run(const struct store *s, uint32_t row, struct held_wait *ret)
 			*ret = (struct held_wait){.row = row,
 						  .utid = table_u32(t, STATE_UTID, row),
 						  .cpu = table_u32(t, STATE_MORE, i),
-						  .begin = begin,
+						  .begin = table_ts(t, STATE_TS, row),
 						  .end = end};
 			return true;
 		}
@@ -104,7 +107,7 @@ static int by_key(const void *a, const void *b)
 void pass_holders(const struct pass_input *in, struct pass_rows *ret)
 {
 	int64_t first_cpu = in->machine == MACHINES_ALL ? 0 : in->machine * PASS_CPUS_OF_A_MACHINE;
-	struct pass_rows longest = {.columns = 1};
+	struct largest longest = {.most = (size_t)in->top};
 	struct groups g = {.n = 0};
 	struct held_wait w;
 
@@ -112,10 +115,10 @@ void pass_holders(const struct pass_input *in, struct pass_rows *ret)
 	for (size_t i = 0; i < longest.n && !longest.failed && !g.failed; i++) {
 		int64_t cpu;
 
-		if (!find_run(in->s, (uint32_t)longest.cells[i], &w))
+		if (!find_run(in->s, longest.items[i].row, longest.items[i].other, &w))
 			continue;
 		cpu = w.cpu == NULL_U32 ? NULL_I64 : w.cpu - first_cpu;
-		PASS_ROW(ret, w.row, cpu, NULL_I64, NULL_I64, NULL_I64, NULL_I64);
+		PASS_ROW(ret, w.row, cpu, NULL_I64, w.end - w.begin, NULL_I64, w.begin);
 		if (w.cpu == NULL_U32)
 			continue;
 		add_holders(in, &w, w.row, &g);
@@ -128,5 +131,5 @@ void pass_holders(const struct pass_input *in, struct pass_rows *ret)
 			 (int64_t)g.list[i].n, (int64_t)g.list[i].other);
 	ret->failed |= longest.failed || g.failed;
 	groups_deinit(&g);
-	free(longest.cells);
+	free(longest.items);
 }

@@ -1,39 +1,79 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* waits_by, wakes_by, longest_waits, longest_sleeps: what rows of thread_state say of waits and
- * wakeups. Waits for a CPU began in the window and ended in the trace. */
+/* waits_by, wakes_by, longest_sleeps: what rows of thread_state say of waits and wakeups. Waits for
+ * a CPU began in the window and ended in the trace. */
 #include "analyze/report/pass.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 struct wait {
-	uint32_t row, utid;
+	uint32_t row, last, utid; /* its first and last row */
 	int64_t ts, dur;
 	uint32_t waker; /* a row of TABLE_WAKER, or NULL_U32 */
 };
 
-/* Finds the next wait for a CPU: a runnable row that began in the window and ended. */
-static bool next_wait(const struct pass_input *in, struct pass_walk *w, struct wait *ret)
+/*
+ * A walk over the waits for a CPU. A preempted thread that was about to sleep may be woken before
+ * it runs again. Its wait is one, but has two rows:
+ *
+ *	Running | R+ preempted | R woken | Running
+ */
+struct wait_walk {
+	const struct pass_input *in;
+	uint32_t next; /* row */
+	uint32_t *preempted; /* owned; by utid: a row R+ whose next row was not seen, or NULL_U32 */
+};
+
+/* Returns false without memory. Free w->preempted in either case. */
+static bool begin_waits(struct wait_walk *w, const struct pass_input *in)
+{
+	size_t threads = in->s->tables[TABLE_THREAD].rows;
+
+	*w = (struct wait_walk){.in = in,
+				.preempted = malloc((threads + 1) * sizeof(*w->preempted))};
+	if (w->preempted)
+		memset(w->preempted, 0xff, (threads + 1) * sizeof(*w->preempted));
+	return w->preempted;
+}
+
+/* Sets a wait from its rows. Returns false if it began outside of the window or did not end. */
+static bool set_wait(const struct pass_input *in, uint32_t first, uint32_t last, struct wait *ret)
 {
 	const struct table *t = &in->s->tables[TABLE_THREAD_STATE];
+	int64_t ts = table_ts(t, STATE_TS, first), dur = table_dur(t, STATE_DUR, last);
+
+	if (dur < 0 || ts < in->from || ts >= in->to)
+		return false;
+	if (last != first)
+		dur += table_dur(t, STATE_DUR, first);
+	*ret = (struct wait){.row = first,
+			     .last = last,
+			     .utid = table_u32(t, STATE_UTID, first),
+			     .ts = ts,
+			     .dur = dur,
+			     .waker = pass_waker(in->s, first)};
+	return true;
+}
+
+static bool next_wait(struct wait_walk *w, struct wait *ret)
+{
+	const struct table *t = &w->in->s->tables[TABLE_THREAD_STATE];
 
 	while (w->next < t->rows) {
-		uint32_t row = w->next++;
+		uint32_t row = w->next++, utid = table_u32(t, STATE_UTID, row);
 		uint16_t state = table_u16(t, STATE_STATE, row);
-		int64_t dur, ts;
+		bool runnable = state != STORE_STATE_RUNNING && pass_is_runnable(w->in->s, state);
+		uint32_t first = w->preempted[utid];
 
-		if (state == STORE_STATE_RUNNING || !pass_is_runnable(in->s, state))
+		if (first == NULL_U32 && !runnable)
 			continue;
-		dur = table_dur(t, STATE_DUR, row);
-		ts = table_next_ts(t, STATE_TS, row, &w->at);
-		if (dur < 0 || ts < in->from || ts >= in->to)
-			continue;
-		*ret = (struct wait){.row = row,
-				     .utid = table_u32(t, STATE_UTID, row),
-				     .ts = ts,
-				     .dur = dur,
-				     .waker = pass_waker(in->s, row)};
-		return true;
+		w->preempted[utid] = NULL_U32;
+		if (first == NULL_U32 && state != STORE_STATE_RUNNABLE &&
+		    table_dur(t, STATE_DUR, row) >= 0)
+			w->preempted[utid] = row;
+		else if (set_wait(w->in, first == NULL_U32 ? row : first, runnable ? row : first,
+				  ret))
+			return true;
 	}
 	return false;
 }
@@ -41,10 +81,11 @@ static bool next_wait(const struct pass_input *in, struct pass_walk *w, struct w
 static void add_waits(const struct pass_input *in, const struct pass_who *who, bool by_length,
 		      struct groups *g)
 {
-	struct pass_walk walk = {.in = in};
+	struct wait_walk walk;
 	struct wait w;
 
-	while (next_wait(in, &walk, &w)) {
+	g->failed |= !begin_waits(&walk, in);
+	while (!g->failed && next_wait(&walk, &w)) {
 		if (!in->chosen[w.utid])
 			continue;
 		groups_add(g, &(struct group_sample){.key = by_length ? pass_length(w.dur)
@@ -53,6 +94,7 @@ static void add_waits(const struct pass_input *in, const struct pass_who *who, b
 						     .ts = w.ts,
 						     .flagged = w.waker != NULL_U32});
 	}
+	free(walk.preempted);
 }
 
 void pass_waits(const struct pass_input *in, struct pass_rows *ret)
@@ -83,10 +125,11 @@ static void add_wakes(const struct pass_input *in, const struct pass_who *who, s
 {
 	const struct table *wakers = &in->s->tables[TABLE_WAKER];
 	const struct table *threads = &in->s->tables[TABLE_THREAD];
-	struct pass_walk walk = {.in = in};
+	struct wait_walk walk;
 	struct wait w;
 
-	while (next_wait(in, &walk, &w)) {
+	g->failed |= !begin_waits(&walk, in);
+	while (!g->failed && next_wait(&walk, &w)) {
 		uint32_t waker, by = NULL_U32;
 
 		if (w.waker == NULL_U32)
@@ -101,6 +144,7 @@ static void add_wakes(const struct pass_input *in, const struct pass_who *who, s
 						     .ns = w.dur,
 						     .ts = w.ts});
 	}
+	free(walk.preempted);
 }
 
 void pass_wakes(const struct pass_input *in, struct pass_rows *ret)
@@ -126,19 +170,16 @@ void pass_wakes(const struct pass_input *in, struct pass_rows *ret)
 	pass_who_deinit(&who);
 }
 
-void pass_longest_waits(const struct pass_input *in, struct pass_rows *ret)
+void pass_longest_waits(const struct pass_input *in, struct largest *ret)
 {
-	struct largest l = {.most = (size_t)in->top};
-	struct pass_walk walk = {.in = in};
+	struct wait_walk walk;
 	struct wait w;
 
-	while (next_wait(in, &walk, &w))
+	ret->failed |= !begin_waits(&walk, in);
+	while (!ret->failed && next_wait(&walk, &w))
 		if (in->chosen[w.utid])
-			largest_add(&l, w.dur, w.row, 0);
-	for (size_t i = 0; i < l.n; i++)
-		PASS_ROW(ret, l.items[i].row);
-	ret->failed |= l.failed;
-	free(l.items);
+			largest_add(ret, w.dur, w.row, w.last);
+	free(walk.preempted);
 }
 
 /* The last row of a thread so far, and its last row with an earlier time. */

@@ -20,7 +20,6 @@ static const struct pass passes[] = {
 	{"waits_by", "who, n, woken, total, p50, p99, worst, worst_ts", pass_waits},
 	{"wakes_by", "waker, woken, n, total, p50, p99, worst", pass_wakes},
 	{"interrupt_wakes", "name TEXT, utid, n", pass_interrupt_wakes},
-	{"longest_waits", "id INT", pass_longest_waits},
 	{"holders", "id INT, cpu, holder, time, n, first", pass_holders},
 	{"longest_sleeps", "id INT, wake_id INT", pass_longest_sleeps},
 	{"cells_by", "key, n, size, run, w, d, busy, ran", pass_cells},

@@ -20,19 +20,19 @@
  *	blocked(utid, function, time, n, longest, io)
  *		uninterruptible sleep of the chosen threads, by kernel function
  *	waits_by(by)(who, n, woken, total, p50, p99, worst, worst_ts)
- *		waits of the chosen threads for a CPU; by: thread, process, program (grp in
+ *		waits of the chosen threads for a CPU, each from the wakeup or the preemption until
+ *		the thread ran; by: thread, process, program (grp in
  *		report_sql.h), or length (pass_length() in pass.h)
  *	wakes_by(by)(waker, woken, n, total, p50, p99, worst)
  *		wakeups of or by a chosen thread, and the waits for a CPU that followed; waker is
  *		NULL for interrupts
  *	interrupt_wakes(name, utid, n)
  *		wakeups of the chosen threads by interrupts
- *	longest_waits(by, top)(id)
- *		rows of thread_state: the longest waits of the chosen threads for a CPU
  *	holders(by, top)(id, cpu, holder, time, n, first)
- *		of each of longest_waits that a run ended, a row with the CPU of that run, and a row
- *		for each other thread that had this CPU meanwhile: for how long, in how many runs,
- *		and from when on
+ *		the longest waits of the chosen threads for a CPU, of those that a run ended: a row
+ *		with the wait's first row of thread_state, the CPU of that run, the length of the
+ *		wait (time) and when it began (first), without a holder; and a row for each other
+ *		thread that had this CPU meanwhile: for how long, in how many runs, and from when on
  *	longest_sleeps(by, top)(id, wake_id)
  *		rows of thread_state: the longest waits of the chosen threads that a wakeup ended,
  *		and the row that the wakeup began

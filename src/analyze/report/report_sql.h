@@ -7,13 +7,6 @@
 /* Parts of the statements that several reports have. See passes.h for intervals that
  * did not end, or that reach out of the window. */
 
-/* Columns of the rows of thread_state w that are waits for a CPU: from the wakeup or the preemption
- * until the thread ran. The waker is NULL if an interrupt woke the thread. */
-#define SQL_WAIT_COLUMNS                                                                           \
-	"w.id, w.utid, w.ts, w.dur, w.waker_utid IS NOT NULL AS woken, iif(w.irq_context = 1 "     \
-	"OR w.waker_utid IN (SELECT utid FROM thread WHERE is_idle), NULL, w.waker_utid) AS "      \
-	"waker_utid"
-
 /* Columns that name a thread and its process, from the tables thread and process. */
 #define SQL_WHO                                                                                    \
 	"iif(thread.is_idle, '(idle)', coalesce(thread.name, process.name, '')) AS thread, "       \
@@ -52,14 +45,17 @@
 /*
  * The longest waits, with who had the CPU for the longest part of each.
  *
- *	placed	the waits, and the CPU on which each ended
+ *	placed	the waits, each from the wakeup or the preemption until the thread ran, and the CPU
+ *		on which it ended; the waker is NULL if an interrupt woke the thread
  *	held	how long each other thread had it
  */
 #define SQL_PLACED                                                                                 \
-	"placed AS MATERIALIZED (SELECT " SQL_WAIT_COLUMNS ", h.cpu FROM holders('', :top) h "     \
-	"CROSS JOIN thread_state w ON w.id = h.id WHERE h.holder IS NULL ORDER BY w.dur DESC, "    \
-	"w.id), held AS (SELECT id, holder, time, first, n AS times FROM holders('', :top) WHERE " \
-	"holder IS NOT NULL)"
+	"placed AS MATERIALIZED (SELECT w.id, w.utid, h.first AS ts, h.time AS dur, w.waker_utid " \
+	"IS NOT NULL AS woken, iif(w.irq_context = 1 OR w.waker_utid IN (SELECT utid FROM thread " \
+	"WHERE is_idle), NULL, w.waker_utid) AS waker_utid, h.cpu FROM holders('', :top) h CROSS " \
+	"JOIN thread_state w ON w.id = h.id WHERE h.holder IS NULL ORDER BY h.time DESC, w.id), "  \
+	"held AS (SELECT id, holder, time, first, n AS times FROM holders('', :top) WHERE holder " \
+	"IS NOT NULL)"
 
 #define SQL_WORST_WAITS                                                                            \
 	"WITH " SQL_PLACED ", behind AS (SELECT id, holder, max(time) AS time FROM held GROUP "    \
