@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""usage: report_trace.py FIELDS_H OUT [only-app|lost|counted|ended]
+"""usage: report_trace.py FIELDS_H OUT [only-app|lost|counted|ended|titles]
 
 Writes a trace of 100 ms whose every answer is known. FIELDS_H has the numbers of the fields. Times are ms.
 
@@ -17,6 +17,8 @@ With lost the rings of both CPUs lost events before their first one; with counte
 
 With ended the last switches of threads that ended are missing: late 50 is woken at 40 and ends at 44, worker 21 of server is woken at 50 and
 has no end, and server ends at 95.
+
+With titles app and hog have set one, and server is a program in a folder.
 """
 import re
 import struct
@@ -25,6 +27,7 @@ import sys
 ONLY_APP = sys.argv[3:] == ["only-app"]
 ENDED = sys.argv[3:] == ["ended"]
 COUNTED = sys.argv[3:] == ["counted"]
+TITLES = {10: "postgres: bench COMMIT", 20: "/usr/lib/x/server", 30: "postgres: bench/a idle"} if sys.argv[3:] == ["titles"] else {}
 LOST = COUNTED or sys.argv[3:] == ["lost"]
 START = 5_000_000_000
 ID = {}
@@ -189,7 +192,7 @@ if ONLY_APP:
     packet(field("TRACE_PACKET_TRACE_CONFIG", config))
 utsname = message("UTSNAME", sysname="Linux", release="6.1.0", machine="x86_64")
 packet(field("TRACE_PACKET_SYSTEM_INFO", message("SYSTEM_INFO", utsname=utsname)))
-processes = [message("PROCESS_TREE_PROCESS", pid=p, ppid=1, cmdline=f"/usr/bin/{NAMES[p]}") for p in (10, 20, 30)]
+processes = [message("PROCESS_TREE_PROCESS", pid=p, ppid=1, cmdline=TITLES.get(p, f"/usr/bin/{NAMES[p]}")) for p in (10, 20, 30)]
 threads = [message("PROCESS_TREE_THREAD", tid=21, tgid=20)] if ENDED else []
 packet(field("TRACE_PACKET_PROCESS_TREE", message("PROCESS_TREE", processes=processes, threads=threads)), timestamp=0)
 for at, free, forks, stalled in ((0, 1000, 100, 0), (100, 600, 150, 20_000_000)):

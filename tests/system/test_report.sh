@@ -184,6 +184,19 @@ run "--color always" 0 $'^\e\[1mCPUs' '^$' cpu --color always "$TRACE"
 run "a report without data says what to record" 0 '^the trace has no data for this report; it needs: sonda record stacks$' '^$' functions "$TRACE"
 
 run "syscalls: a call that returned after the window is none of its calls" 0 '^the trace has no data' '^$' syscalls --to 30ms "$TRACE"
+# ---- names of processes
+python3 tests/system/report_trace.py "$B/gen/fields.h" "$TMP/titles.pf" titles || exit 1
+TRACE=$TMP/titles.pf
+backends=$'postgres: bench COMMIT\npostgres: bench/a idle'
+rows "the title that a process has set is its name" "$backends" Processes process cpu --by process -p 'postgres*'
+rows "a pattern without a slash is that of the program, without its folder" /usr/lib/x/server Processes process cpu --by process -p 's*r'
+run "not that of a folder" 1 '^$' 'has no process or thread lib\*' cpu -p 'lib*' "$TRACE"
+rows "with a slash it is that of the path" /usr/lib/x/server Processes process cpu --by process -p '/usr/lib/*/server'
+run "and no wildcard matches a slash" 1 '^$' 'has no process or thread /usr/\*/server' cpu -p '/usr/*/server' "$TRACE"
+"$SONDA" export --folded sched -o - "$TRACE" 2>&1 | cut -d';' -f1 | sort -u | grep postgres >"$TMP/got"
+printf '%s\n' "$backends" | diff - "$TMP/got" >"$TMP/diff"
+verdict "folded stacks have the title" $? "$TMP/diff"
+
 # ---- threads that ended
 python3 tests/system/report_trace.py "$B/gen/fields.h" "$TMP/ended.pf" ended || exit 1
 TRACE=$TMP/ended.pf

@@ -21,6 +21,17 @@ static const struct table *table_of(const struct page *p, enum store_table which
 
 /* ---- names ---- */
 
+/* Returns the title of a process that has set one, else its name: see analyze/report/chosen.c. */
+static uint32_t name_of_process(const struct page *p, const struct table *t, uint32_t row)
+{
+	uint32_t name = table_u32(t, PROCESS_NAME, row);
+	uint32_t cmdline = table_u32(t, PROCESS_CMDLINE, row);
+	const char *text = strings_get(&p->store->strings, name);
+	size_t len = strlen(text);
+
+	return len && text[len - 1] == ':' && cmdline != NULL_U32 ? cmdline : name;
+}
+
 static void put_processes(struct page *p)
 {
 	const struct table *t = table_of(p, TABLE_PROCESS);
@@ -28,7 +39,7 @@ static void put_processes(struct page *p)
 	for (uint32_t row = 0; row < t->rows; row++) {
 		page_put_signed(&p->columns, PAGE_COLUMN_PROCESS_PID,
 				table_i64(t, PROCESS_PID, row));
-		page_put_string(p, PAGE_COLUMN_PROCESS_NAME, table_u32(t, PROCESS_NAME, row));
+		page_put_string(p, PAGE_COLUMN_PROCESS_NAME, name_of_process(p, t, row));
 		page_put(&p->columns, PAGE_COLUMN_PROCESS_MACHINE,
 			 table_u32(t, PROCESS_MACHINE, row));
 	}

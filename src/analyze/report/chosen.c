@@ -4,6 +4,15 @@
 #include <stdbool.h>
 #include <string.h>
 
+/*
+ * trace_processor cuts the name of a process at the first blank if its command line is one word.
+ * Programs that set a title ("postgres: bench COMMIT") have such a line: reports keep it.
+ */
+static const char titles[] =
+	"CREATE TEMP VIEW process AS SELECT upid, id, pid, iif(name GLOB '*:', coalesce(cmdline, "
+	"name), name) AS name, start_ts, end_ts, parent_upid, uid, android_appid, "
+	"android_user_id, cmdline, arg_set_id, machine_id FROM main.process";
+
 static const char create[] =
 	"CREATE TEMP TABLE chosen(utid INTEGER PRIMARY KEY); "
 	"CREATE TEMP TABLE asked(some INTEGER NOT NULL, limited INTEGER NOT NULL); "
@@ -14,11 +23,21 @@ static const char choose_number[] =
 	"WHERE "
 	"(pid = CAST(?1 AS INTEGER) OR tid = CAST(?1 AS INTEGER)) AND NOT is_idle";
 
+/*
+ * A pattern with '/' is that of a whole path, whose '/' no wildcard matches; any other is that of a
+ * path's last part. Names of threads and titles are no paths.
+ */
+#define SLASHES(text) "length(replace(" text ", '/', '00')) - length(" text ")"
 static const char choose_name[] =
-	"WITH named AS (SELECT upid FROM process WHERE name GLOB ?1 OR name GLOB '*/' || ?1 UNION "
-	"SELECT upid FROM thread WHERE name GLOB ?1 AND is_main_thread) INSERT OR REPLACE INTO "
-	"chosen SELECT utid FROM thread WHERE (name GLOB ?1 OR upid IN (SELECT upid FROM named "
-	"WHERE upid IS NOT NULL)) AND NOT is_idle";
+	"WITH named AS (SELECT upid FROM process WHERE CASE WHEN instr(?1, '/') THEN name GLOB ?1 "
+	"AND " SLASHES("name") " = " SLASHES(
+		"?1") " WHEN name GLOB '*: *' THEN name GLOB ?1 ELSE "
+		      "replace(name, rtrim(name, replace(name, '/', '')), '') GLOB ?1 END UNION "
+		      "SELECT upid FROM thread WHERE name GLOB ?1 AND is_main_thread) INSERT OR "
+		      "REPLACE INTO "
+		      "chosen SELECT utid FROM thread WHERE (name GLOB ?1 OR upid IN (SELECT upid "
+		      "FROM named "
+		      "WHERE upid IS NOT NULL)) AND NOT is_idle";
 
 static const char record_all[] = "INSERT INTO recorded SELECT utid FROM thread WHERE NOT is_idle";
 
@@ -82,12 +101,19 @@ static int choose_words(sqlite3 *db, const struct chosen_from *from, const char 
 	return r == SQLITE_OK ? run(db, prefer_recorded, NULL, 0) : r;
 }
 
+int chosen_use_titles(sqlite3 *db)
+{
+	return sqlite3_exec(db, titles, NULL, NULL, NULL);
+}
+
 int chosen_create(sqlite3 *db, const struct chosen_from *from, const char **ret_missing)
 {
 	bool limited = from->store->recorded;
-	int r = sqlite3_exec(db, create, NULL, NULL, NULL);
+	int r = chosen_use_titles(db);
 
 	*ret_missing = NULL;
+	if (r == SQLITE_OK)
+		r = sqlite3_exec(db, create, NULL, NULL, NULL);
 	if (r == SQLITE_OK)
 		r = run(db,
 			limited ? "INSERT INTO asked VALUES (?, 1)"

@@ -11,14 +11,19 @@
 /* The threads that a report is about. */
 struct chosen_from {
 	/* The number of a process or thread, or the name of a program or thread, with * and ?. A
-	 * process that is named by itself or by its main thread is chosen with all its threads. */
+	 * process that is named by itself or by its main thread is chosen with all its threads. The
+	 * name of a program is its file without the folder, unless the word has a '/'. */
 	char *const *words;
 	size_t n_words;
 	const struct store *store;
 };
 
+/* From here on process.name is the title that a process has set, "postgres: bench COMMIT", where
+ * trace_processor has its first word only. Returns an SQLite result code. */
+int chosen_use_titles(sqlite3 *db);
+
 /*
- * Makes the tables that the statements of reports read:
+ * Makes the tables that the statements of reports read, and uses titles:
  *
  *	chosen(utid)	the threads that the words name. Without words, those that were recorded:
  *			all threads, or those of store->recorded. Never the idle threads.

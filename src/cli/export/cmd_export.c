@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "analyze/report/chosen.h"
 #include "base/core/mem.h"
 #include "base/system/log.h"
 #include "base/text/str.h"
@@ -55,14 +56,18 @@ struct form {
 	int (*text)(sqlite3 *db, FILE *to); /* one stream */
 	int (*files)(sqlite3 *db, const struct out_path *out, struct err_text *e); /* or a path */
 	bool is_folder;
+	bool is_folded;
 };
 
 static const struct form form_json = {.suffix = "json", .text = export_json};
 static const struct form form_csv = {.suffix = "csv", .files = export_csv, .is_folder = true};
 static const struct form form_sqlite = {.suffix = "sqlite", .files = export_sqlite};
-static const struct form form_slices = {.suffix = "folded", .text = export_folded_slices};
-static const struct form form_stacks = {.suffix = "folded", .text = export_folded_stacks};
-static const struct form form_sched = {.suffix = "folded", .text = export_folded_sched};
+static const struct form form_slices = {
+	.suffix = "folded", .text = export_folded_slices, .is_folded = true};
+static const struct form form_stacks = {
+	.suffix = "folded", .text = export_folded_stacks, .is_folded = true};
+static const struct form form_sched = {
+	.suffix = "folded", .text = export_folded_sched, .is_folded = true};
 
 struct export_options {
 	const struct form *form;
@@ -201,6 +206,8 @@ static int export_to(const struct export_options *o, struct out_path *out, struc
 	if (r < 0)
 		return r;
 	trace_tables_warn(&tables);
+	if (o->form->is_folded)
+		chosen_use_titles(tables.db);
 	r = out->hidden ? write_hidden(o, out, tables.db, e) : write_text(o, tables.db, stdout, e);
 	trace_tables_close(&tables);
 	return r;
