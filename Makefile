@@ -496,6 +496,11 @@ asan: ## all tests under AddressSanitizer and UBSan, some two hours on two CPUs;
 tsan: ## the same under ThreadSanitizer
 	+$(Q)$(SUBMAKE) B=$(B)/tsan SAN=thread OPT='-O1 -g' programs tests
 	$(Q)TEST_TIMEOUT=$(or $(TEST_TIMEOUT),1200) $(NO_ASLR) tests/run.sh $(B)/tsan $(SAN_KINDS)
+coverage: ## lines and branches of each folder that the unit tests and corpora execute; KINDS='unit' are some
+	+$(Q)$(SUBMAKE) B=$(B)/coverage OPT='-O0 -g --coverage' LDFLAGS='--coverage $(LDFLAGS)' programs tests
+	$(Q)find $(B)/coverage -name '*.gcda' -delete
+	$(Q)tests/run.sh $(B)/coverage $(or $(KINDS),unit fuzz)
+	$(Q)tools/coverage.py $(B)/coverage
 fuzz: ## every fuzzer for FUZZ_SECONDS (60) under ASan and UBSan
 	+$(Q)$(SUBMAKE) B=$(B)/fuzz CC=$(CLANG) SAN=fuzzer-no-link,address,undefined OPT='-O1 -g' fuzzers
 	$(Q)$(NO_ASLR) tests/fuzz/run.sh $(B)/fuzz $(or $(FUZZ_SECONDS),60)
@@ -553,6 +558,6 @@ help: ## this list
 		/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
 
 .PHONY: all programs static man deps deps-build deps-check deps-cost check check-long check-all check-distros check-packages check-arm64 check-kernels clean-kernels tests \
-	unit interop asan tsan fuzz fuzz-live fuzzers soak check-cost check-page bench demo install deb uninstall format lint compdb flags clean help
+	unit interop asan tsan coverage fuzz fuzz-live fuzzers soak check-cost check-page bench demo install deb uninstall format lint compdb flags clean help
 
 -include $(shell find $(B)/obj $(B)/pic $(B)/tests $(B)/bench -name '*.d' 2>/dev/null)
