@@ -41,6 +41,12 @@ sweep "sonda report --html" report --html -o - "$generic"
 for format in --json --csv ""; do
   sweep "sonda sql ${format:-as a table}" sql $format "$generic" "select e.ts, e.name, e.utid, a.key, a.display_value from ftrace_event e join args a using (arg_set_id)"
 done
+for name in gpu_jobs devices perf_samples session_facts; do
+  protoc -Iprotos --encode=perfetto.protos.Trace protos/trace/trace.proto <"tests/interop/sql_traces/$name.txtpb" >"$TMP/$name" 2>"$TMP/err"
+  verdict "protoc encodes $name" $? "$TMP/err"
+  sweep "sonda sql of $name" sql "$TMP/$name" "select * from slice" "select * from flow" "select * from counter" \
+    "select * from perf_sample" "select * from metadata"
+done
 sweep "sonda cut" cut --to 50ms -o - "$generic"
 echo "1..$N"
 exit $BAD

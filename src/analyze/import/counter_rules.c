@@ -245,6 +245,34 @@ static void gpu_memory_total(struct import *im, struct machine *m, const struct 
 		     (double)(int64_t)size.u64, NULL_U32);
 }
 
+/* ---- sensors of a Chromebook ---- */
+
+/* The value says how long the kernel had the sensor's data, compared with the sensor's clock. */
+static void sensor_data(struct import *im, struct machine *m, const struct ftrace_event *e)
+{
+	static const struct track_type type = {
+		"cros_ec_sensorhub_data", NULL, true, {{"ec_sensor_num", false}}};
+	struct pb_field sensor, now, sample, fifo;
+	int64_t number;
+	uint32_t track;
+
+	event_field(e, PB_CROS_EC_SENSORHUB_DATA_FTRACE_EVENT_EC_SENSOR_NUM, &sensor);
+	event_field(e, PB_CROS_EC_SENSORHUB_DATA_FTRACE_EVENT_CURRENT_TIME, &now);
+	event_field(e, PB_CROS_EC_SENSORHUB_DATA_FTRACE_EVENT_CURRENT_TIMESTAMP, &sample);
+	event_field(e, PB_CROS_EC_SENSORHUB_DATA_FTRACE_EVENT_FIFO_TIMESTAMP, &fifo);
+	number = (uint32_t)sensor.u64;
+	track = tracks_get(im, m, &type,
+			   strings_intern_f(&im->store->strings,
+					    "cros_ec.cros_ec_sensorhub_data.%u", (unsigned)number),
+			   &number);
+	arg_builder_int(im->store, &im->args, "ec_num", ARG_INT, number);
+	arg_builder_int(im->store, &im->args, "ec_delta", ARG_INT,
+			(int64_t)(fifo.u64 - sample.u64));
+	arg_builder_int(im->store, &im->args, "sample_ts", ARG_INT, (int64_t)sample.u64);
+	rows_counter(im, e->ts, track, (double)(int64_t)(now.u64 - sample.u64),
+		     arg_sets_add(im->store, &im->args));
+}
+
 const struct event_rule counter_rules[] = {
 	{PB_FTRACE_EVENT_CPU_FREQUENCY, add_counters, NULL},
 	{PB_FTRACE_EVENT_CPU_IDLE, add_counters, NULL},
@@ -262,5 +290,6 @@ const struct event_rule counter_rules[] = {
 	{PB_FTRACE_EVENT_KFREE_SKB, packet_dropped, "location"},
 	{PB_FTRACE_EVENT_GPU_FREQUENCY, gpu_frequency, NULL},
 	{PB_FTRACE_EVENT_GPU_MEM_TOTAL, gpu_memory_total, NULL},
+	{PB_FTRACE_EVENT_CROS_EC_SENSORHUB_DATA, sensor_data, NULL},
 	{0, NULL, NULL},
 };

@@ -30,6 +30,8 @@ extern const struct event_rule thread_slice_rules[];
 extern const struct event_rule device_slice_rules[];
 extern const struct event_rule counter_rules[];
 extern const struct event_rule memory_rules[];
+extern const struct event_rule storage_rules[];
+extern const struct event_rule gpu_rules[];
 
 /* Sets *ret to the first field of this number in the message. Returns false, and sets *ret to
  * zeros, if there is none. */

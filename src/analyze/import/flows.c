@@ -13,7 +13,7 @@ struct open_flow {
 };
 
 /* The arrow points from the earlier slice to the later one. */
-static void add_row(struct import *im, uint64_t id, uint32_t from, uint32_t to)
+static void add_row(struct import *im, int64_t id, uint32_t from, uint32_t to)
 {
 	const struct table *slices = import_table(im, TABLE_SLICE);
 	struct table *t = import_table(im, TABLE_FLOW);
@@ -28,7 +28,7 @@ static void add_row(struct import *im, uint64_t id, uint32_t from, uint32_t to)
 	row = table_append(t);
 	table_set_u32(t, FLOW_OUT, row, from);
 	table_set_u32(t, FLOW_IN, row, to);
-	table_set_i64(t, FLOW_TRACE_ID, row, (int64_t)id);
+	table_set_i64(t, FLOW_TRACE_ID, row, id);
 	table_set_u32(t, FLOW_ARGS, row, NULL_U32);
 }
 
@@ -66,7 +66,7 @@ bool flows_arrow(struct import *im, uint64_t id, uint32_t slice, enum flow_next 
 
 	if (!f)
 		return false;
-	add_row(im, id, f->slice, slice);
+	add_row(im, (int64_t)id, f->slice, slice);
 	if (next == FLOW_FROM_HERE)
 		f->slice = slice;
 	if (next != FLOW_ENDS)
@@ -75,6 +75,11 @@ bool flows_arrow(struct import *im, uint64_t id, uint32_t slice, enum flow_next 
 	free(f);
 	im->store->budget.used -= sizeof(*f);
 	return true;
+}
+
+void flows_connect(struct import *im, uint32_t from, uint32_t to)
+{
+	add_row(im, NULL_I64, from, to);
 }
 
 void flows_deinit(struct import *im)

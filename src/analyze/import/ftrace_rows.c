@@ -253,9 +253,9 @@ static bool find_kind(struct import *im, struct machine *m, struct ftrace_event 
 
 static const struct event_rule *find_rule(uint32_t number)
 {
-	static const struct event_rule *const tables[] = {task_rules,	 slice_rules,
-							  counter_rules, thread_slice_rules,
-							  memory_rules,	 device_slice_rules};
+	static const struct event_rule *const tables[] = {
+		task_rules,   slice_rules,	  counter_rules, thread_slice_rules,
+		memory_rules, device_slice_rules, storage_rules, gpu_rules};
 
 	for (size_t i = 0; i < ARRAY_SIZE(tables); i++)
 		for (const struct event_rule *r = tables[i]; r->number; r++)

@@ -7,6 +7,7 @@
 #include "analyze/import/cpus.h"
 #include "analyze/import/event_rules.h"
 #include "analyze/import/flows.h"
+#include "analyze/import/gpu_work.h"
 #include "analyze/import/import_steps.h"
 #include "analyze/import/late_tracks.h"
 #include "analyze/import/perf_counters.h"
@@ -168,6 +169,7 @@ static void import_deinit(struct import *im)
 	late_tracks_deinit(im);
 	stacks_imported_deinit(im);
 	perf_streams_deinit(im);
+	gpu_work_deinit(im);
 	free(im->labels);
 	free(im->args.args);
 	free(im->list.args);

@@ -123,6 +123,8 @@ struct import {
 	struct late_track *late; /* owned hash: tracks that are made at the end */
 	struct stack_node *stack_nodes; /* owned hash: of call stacks */
 	struct perf_stream *perf_streams; /* owned hash */
+	struct gpu_queue *gpu_queues; /* owned hash: see gpu_work.h */
+	struct gpu_note *gpu_notes; /* owned hash */
 	struct process_label *labels; /* owned */
 	size_t n_labels, cap_labels;
 };

@@ -1,0 +1,451 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Kernel events of GPUs: vertical blanks, jobs of the DRM scheduler, fences, commands of virtio
+ * GPUs. A ring (or a timeline of fences) works on one thing after the other: the slice of the next
+ * one begins when that of the one before ends.
+ */
+#include "analyze/import/event_rules.h"
+#include "analyze/import/flows.h"
+#include "analyze/import/gpu_work.h"
+#include "analyze/import/import_steps.h"
+#include "analyze/import/slice_rules.h"
+#include "analyze/import/slices.h"
+#include "analyze/import/track_groups.h"
+#include "base/core/mem.h"
+#include "gen/fields.h"
+
+static uint32_t gpu_string(struct import *im, const char *s)
+{
+	return strings_intern_z(&im->store->strings, s);
+}
+
+/* Returns a field's text; the empty string if there is none. */
+static uint32_t gpu_text(struct import *im, const struct ftrace_event *e, uint32_t which)
+{
+	uint32_t text = event_text(im, e, which);
+
+	return text != NULL_U32 ? text : gpu_string(im, "");
+}
+
+static uint64_t gpu_number(const struct ftrace_event *e, uint32_t which)
+{
+	struct pb_field f;
+
+	event_field(e, which, &f);
+	return f.u64;
+}
+
+static void add_number(struct import *im, const char *key, uint64_t v)
+{
+	arg_builder_int(im->store, &im->args, key, ARG_UINT, (int64_t)v);
+}
+
+/* ---- vertical blanks ---- */
+
+static void add_vblank(struct import *im, struct machine *m, const struct ftrace_event *e,
+		       const char *name, uint64_t crtc, uint64_t seqno)
+{
+	static const struct track_type type = {"drm_vblank", NULL, false, {{"drm_crtc", false}}};
+	int64_t value = (uint32_t)crtc;
+	uint32_t track = tracks_get(
+		im, m, &type, strings_intern_f(&im->store->strings, "vblank-%u", (unsigned)value),
+		&value);
+
+	add_number(im, "vblank seqno", (uint32_t)seqno);
+	slices_begin(im, e->ts, 0, track, NULL_U32, gpu_string(im, name), &im->args);
+}
+
+static void vblank(struct import *im, struct machine *m, const struct ftrace_event *e)
+{
+	add_vblank(im, m, e, "signal", gpu_number(e, PB_DRM_VBLANK_EVENT_FTRACE_EVENT_CRTC),
+		   gpu_number(e, PB_DRM_VBLANK_EVENT_FTRACE_EVENT_SEQ));
+}
+
+static void vblank_delivered(struct import *im, struct machine *m, const struct ftrace_event *e)
+{
+	add_vblank(im, m, e, "deliver",
+		   gpu_number(e, PB_DRM_VBLANK_EVENT_DELIVERED_FTRACE_EVENT_CRTC),
+		   gpu_number(e, PB_DRM_VBLANK_EVENT_DELIVERED_FTRACE_EVENT_SEQ));
+}
+
+/* ---- the DRM scheduler ---- */
+
+/* Jobs have an id in kernels before 6.17, and are known by their fence in later ones. */
+static void add_job_args(struct import *im, const struct gpu_work *w)
+{
+	if (w->is_fence) {
+		add_number(im, "fence context", w->id[0]);
+		add_number(im, "fence seqno", w->id[1]);
+	} else {
+		add_number(im, "gpu sched job", w->id[0]);
+	}
+}
+
+static uint32_t ring_track(struct import *im, struct machine *m, uint32_t name)
+{
+	static const struct track_type type = {"drm_sched_ring", NULL, false, {{"name", true}}};
+	struct strings *s = &im->store->strings;
+	int64_t value = name;
+
+	return tracks_get(im, m, &type, strings_intern_f(s, "sched-%s", strings_get(s, name)),
+			  &value);
+}
+
+/* Begins the slice of the ring's first job, with an arrow from where it was queued. */
+static void begin_job(struct import *im, int64_t ts, uint32_t track)
+{
+	const struct gpu_work *w = gpu_work_first(im, track);
+	uint32_t slice;
+	int64_t queued;
+
+	if (!w)
+		return;
+	add_job_args(im, w);
+	slice = slices_begin(im, ts, -1, track, NULL_U32, gpu_string(im, "job"), &im->args);
+	if (slice != NULL_U32 && gpu_note_take(im, GPU_NOTE_QUEUED, track, w->id, &queued))
+		flows_connect(im, (uint32_t)queued, slice);
+}
+
+static void queue_job(struct import *im, struct machine *m, const struct ftrace_event *e,
+		      uint32_t ring, const struct gpu_work *w)
+{
+	uint32_t track = slice_rules_thread_track(im, m, e->utid), slice;
+
+	arg_builder_int(im->store, &im->args, "gpu sched ring", ARG_STRING, ring);
+	add_job_args(im, w);
+	slice = slices_begin(im, e->ts, 0, track, NULL_U32, gpu_string(im, "drm_sched_job_queue"),
+			     &im->args);
+	if (slice != NULL_U32)
+		gpu_note_set(im, GPU_NOTE_QUEUED, ring_track(im, m, ring), w->id, slice);
+}
+
+/* fence: what the end of the job is known by. */
+static void run_job(struct import *im, struct machine *m, const struct ftrace_event *e,
+		    uint32_t ring, const struct gpu_work *w, const uint64_t fence[2])
+{
+	uint32_t track = ring_track(im, m, ring);
+	int64_t known;
+
+	if (!gpu_note_get(im, GPU_NOTE_RUNS, m->row, fence, &known))
+		gpu_note_set(im, GPU_NOTE_RUNS, m->row, fence, track);
+	if (gpu_work_push(im, track, w) == 1)
+		begin_job(im, e->ts, track);
+}
+
+static void end_job(struct import *im, struct machine *m, const struct ftrace_event *e,
+		    const uint64_t fence[2])
+{
+	int64_t track;
+
+	if (!gpu_note_take(im, GPU_NOTE_RUNS, m->row, fence, &track))
+		return;
+	gpu_work_pop(im, (uint32_t)track);
+	slices_end(im, e->ts, (uint32_t)track, NULL_U32, NULL_U32, NULL);
+	begin_job(im, e->ts, (uint32_t)track);
+}
+
+static void sched_job(struct import *im, struct machine *m, const struct ftrace_event *e)
+{
+	const struct gpu_work w = {{gpu_number(e, PB_DRM_SCHED_JOB_FTRACE_EVENT_ID), 0}, false};
+
+	queue_job(im, m, e, gpu_text(im, e, PB_DRM_SCHED_JOB_FTRACE_EVENT_NAME), &w);
+}
+
+static void run_sched_job(struct import *im, struct machine *m, const struct ftrace_event *e)
+{
+	const struct gpu_work w = {{gpu_number(e, PB_DRM_RUN_JOB_FTRACE_EVENT_ID), 0}, false};
+	const uint64_t fence[2] = {gpu_number(e, PB_DRM_RUN_JOB_FTRACE_EVENT_FENCE), 0};
+
+	run_job(im, m, e, gpu_text(im, e, PB_DRM_RUN_JOB_FTRACE_EVENT_NAME), &w, fence);
+}
+
+static void process_sched_job(struct import *im, struct machine *m, const struct ftrace_event *e)
+{
+	const uint64_t fence[2] = {gpu_number(e, PB_DRM_SCHED_PROCESS_JOB_FTRACE_EVENT_FENCE), 0};
+
+	end_job(im, m, e, fence);
+}
+
+static void job_queue(struct import *im, struct machine *m, const struct ftrace_event *e)
+{
+	const struct gpu_work w = {
+		{gpu_number(e, PB_DRM_SCHED_JOB_QUEUE_FTRACE_EVENT_FENCE_CONTEXT),
+		 gpu_number(e, PB_DRM_SCHED_JOB_QUEUE_FTRACE_EVENT_FENCE_SEQNO)},
+		true};
+
+	queue_job(im, m, e, gpu_text(im, e, PB_DRM_SCHED_JOB_QUEUE_FTRACE_EVENT_NAME), &w);
+}
+
+static void job_run(struct import *im, struct machine *m, const struct ftrace_event *e)
+{
+	const struct gpu_work w = {{gpu_number(e, PB_DRM_SCHED_JOB_RUN_FTRACE_EVENT_FENCE_CONTEXT),
+				    gpu_number(e, PB_DRM_SCHED_JOB_RUN_FTRACE_EVENT_FENCE_SEQNO)},
+				   true};
+
+	run_job(im, m, e, gpu_text(im, e, PB_DRM_SCHED_JOB_RUN_FTRACE_EVENT_NAME), &w, w.id);
+}
+
+static void job_done(struct import *im, struct machine *m, const struct ftrace_event *e)
+{
+	const uint64_t fence[2] = {gpu_number(e, PB_DRM_SCHED_JOB_DONE_FTRACE_EVENT_FENCE_CONTEXT),
+				   gpu_number(e, PB_DRM_SCHED_JOB_DONE_FTRACE_EVENT_FENCE_SEQNO)};
+
+	end_job(im, m, e, fence);
+}
+
+/* ---- fences ---- */
+
+/* Returns the track of a context's timeline, or NULL_U32 without memory. */
+static uint32_t timeline_track(struct import *im, struct machine *m, uint64_t context,
+			       uint32_t name)
+{
+	static const struct track_type type = {
+		"drm_fence", NULL, false, {{"name", true}, {"context", false}}};
+	const uint64_t id[2] = {context, 0};
+	struct strings *s = &im->store->strings;
+	int64_t track;
+
+	if (gpu_note_get(im, GPU_NOTE_TIMELINE, m->row, id, &track))
+		return (uint32_t)track;
+	track = tracks_get(
+		im, m, &type,
+		strings_intern_f(s, "fence-%s-%u", strings_get(s, name), (unsigned)context),
+		(const int64_t[]){name, (int64_t)context});
+	gpu_note_set(im, GPU_NOTE_TIMELINE, m->row, id, track);
+	return (uint32_t)track;
+}
+
+static void begin_fence(struct import *im, int64_t ts, uint32_t track)
+{
+	const struct gpu_work *w = gpu_work_first(im, track);
+
+	if (!w)
+		return;
+	add_number(im, "fence seqno", w->id[0]);
+	slices_begin(im, ts, -1, track, NULL_U32, gpu_string(im, "fence"), &im->args);
+}
+
+/* The events of fences have the same fields with the same numbers. */
+struct fence {
+	uint32_t track; /* of its timeline; NULL_U32: not shown */
+	uint64_t context, seqno;
+};
+
+static struct fence read_fence(struct import *im, struct machine *m, const struct ftrace_event *e)
+{
+	uint32_t timeline = gpu_text(im, e, PB_DMA_FENCE_INIT_FTRACE_EVENT_TIMELINE);
+	struct fence f = {
+		NULL_U32,
+		(uint32_t)gpu_number(e, PB_DMA_FENCE_INIT_FTRACE_EVENT_CONTEXT),
+		(uint32_t)gpu_number(e, PB_DMA_FENCE_INIT_FTRACE_EVENT_SEQNO),
+	};
+
+	/* Fences that consist of others have a timeline each. */
+	if (timeline != gpu_string(im, "unbound"))
+		f.track = timeline_track(im, m, f.context, timeline);
+	return f;
+}
+
+static void push_fence(struct import *im, int64_t ts, const struct fence *f)
+{
+	if (gpu_work_push(im, f->track, &(struct gpu_work){{f->seqno, 0}, true}) == 1)
+		begin_fence(im, ts, f->track);
+}
+
+/* A driver that emits its fences says later than fence_init when the work on one begins. */
+static void fence_init(struct import *im, struct machine *m, const struct ftrace_event *e)
+{
+	struct fence f = read_fence(im, m, e);
+	const bool *emits = f.track != NULL_U32 ? gpu_work_emits(im, f.track) : NULL;
+
+	if (emits && !*emits)
+		push_fence(im, e->ts, &f);
+}
+
+static void fence_emit(struct import *im, struct machine *m, const struct ftrace_event *e)
+{
+	struct fence f = read_fence(im, m, e);
+	bool *emits = f.track != NULL_U32 ? gpu_work_emits(im, f.track) : NULL;
+
+	if (!emits)
+		return;
+	if (!*emits && gpu_work_first(im, f.track)) {
+		slices_end(im, e->ts, f.track, NULL_U32, NULL_U32, NULL);
+		while (gpu_work_first(im, f.track))
+			gpu_work_pop(im, f.track);
+	}
+	*emits = true;
+	push_fence(im, e->ts, &f);
+}
+
+static void fence_signaled(struct import *im, struct machine *m, const struct ftrace_event *e)
+{
+	struct fence f = read_fence(im, m, e);
+	const struct gpu_work *first = f.track != NULL_U32 ? gpu_work_first(im, f.track) : NULL;
+
+	if (!first || f.seqno < first->id[0])
+		return;
+	gpu_work_pop(im, f.track);
+	slices_end(im, e->ts, f.track, NULL_U32, NULL_U32, NULL);
+	begin_fence(im, e->ts, f.track);
+}
+
+static void fence_wait_start(struct import *im, struct machine *m, const struct ftrace_event *e)
+{
+	add_number(im, "fence context",
+		   (uint32_t)gpu_number(e, PB_DMA_FENCE_WAIT_START_FTRACE_EVENT_CONTEXT));
+	add_number(im, "fence seqno",
+		   (uint32_t)gpu_number(e, PB_DMA_FENCE_WAIT_START_FTRACE_EVENT_SEQNO));
+	slices_begin(im, e->ts, -1, slice_rules_thread_track(im, m, e->utid), NULL_U32,
+		     gpu_string(im, "dma_fence_wait"), &im->args);
+}
+
+static void fence_wait_end(struct import *im, struct machine *m, const struct ftrace_event *e)
+{
+	slices_end(im, e->ts, slice_rules_thread_track(im, m, e->utid), NULL_U32, NULL_U32, NULL);
+}
+
+/* ---- virtio GPUs ---- */
+
+#define VIRTIO_DIMENSION                                                                           \
+	{                                                                                          \
+		"virtgpu_name", true                                                               \
+	}
+static const struct track_type virtio_free = {"virtgpu_num_free", NULL, true, {VIRTIO_DIMENSION}};
+static const struct track_type virtio_latency = {"virtgpu_latency", NULL, true, {VIRTIO_DIMENSION}};
+static const struct track_type virtio_queue = {
+	"virtgpu_queue_event", NULL, false, {VIRTIO_DIMENSION, {"track_compressor_idx", false}}};
+
+/* enum virtio_gpu_ctrl_type of the kernel, in its three ranges. */
+static const char *virtio_command(uint64_t type)
+{
+	static const char *const flat[] = {"GET_DISPLAY_INFO",
+					   "RESOURCE_CREATE_2D",
+					   "RESOURCE_UNREF",
+					   "SET_SCANOUT",
+					   "RESOURCE_FLUSH",
+					   "TRANSFER_TO_HOST_2D",
+					   "RESOURCE_ATTACH_BACKING",
+					   "RESOURCE_DETACH_BACKING",
+					   "GET_CAPSET_INFO",
+					   "GET_CAPSET",
+					   "GET_EDID",
+					   "RESOURCE_ASSIGN_UUID",
+					   "RESOURCE_CREATE_BLOB",
+					   "SET_SCANOUT_BLOB"};
+	static const char *const solid[] = {"CTX_CREATE",
+					    "CTX_DESTROY",
+					    "CTX_ATTACH_RESOURCE",
+					    "CTX_DETACH_RESOURCE",
+					    "RESOURCE_CREATE_3D",
+					    "TRANSFER_TO_HOST_3D",
+					    "TRANSFER_FROM_HOST_3D",
+					    "SUBMIT_3D",
+					    "RESOURCE_MAP_BLOB",
+					    "RESOURCE_UNMAP_BLOB"};
+	static const char *const cursor[] = {"UPDATE_CURSOR", "MOVE_CURSOR"};
+
+	if (type >= 0x100 && type < 0x100 + ARRAY_SIZE(flat))
+		return flat[type - 0x100];
+	if (type >= 0x200 && type < 0x200 + ARRAY_SIZE(solid))
+		return solid[type - 0x200];
+	if (type >= 0x300 && type < 0x300 + ARRAY_SIZE(cursor))
+		return cursor[type - 0x300];
+	return "";
+}
+
+/* Adds a value of a counter of a queue. */
+static void virtio_counter(struct import *im, struct machine *m, int64_t ts,
+			   const struct track_type *type, int64_t queue, const char *what,
+			   int64_t v)
+{
+	struct strings *s = &im->store->strings;
+	uint32_t name = strings_intern_f(s, "Virtgpu %s %s", strings_get(s, (uint32_t)queue), what);
+
+	rows_counter(im, ts, tracks_get(im, m, type, name, &queue), (double)v, NULL_U32);
+}
+
+/* The event of a command and that of its answer have the same fields with the same numbers. Returns
+ * the name of the queue; NULL_U32 for an unknown one. */
+static uint32_t virtio_begin(struct import *im, struct machine *m, const struct ftrace_event *e)
+{
+	uint32_t name = gpu_text(im, e, PB_VIRTIO_GPU_CMD_QUEUE_FTRACE_EVENT_NAME), queue;
+
+	if (name == gpu_string(im, "control"))
+		queue = gpu_string(im, "Control");
+	else if (name == gpu_string(im, "cursor"))
+		queue = gpu_string(im, "Cursor");
+	else
+		return NULL_U32;
+	virtio_counter(im, m, e->ts, &virtio_free, queue, "Free",
+		       (uint32_t)gpu_number(e, PB_VIRTIO_GPU_CMD_QUEUE_FTRACE_EVENT_NUM_FREE));
+	return queue;
+}
+
+static void virtio_cmd_queue(struct import *im, struct machine *m, const struct ftrace_event *e)
+{
+	uint32_t queue = virtio_begin(im, m, e);
+	const uint64_t id[2] = {(uint32_t)gpu_number(e, PB_VIRTIO_GPU_CMD_QUEUE_FTRACE_EVENT_SEQNO),
+				queue};
+	struct strings *s = &im->store->strings;
+	struct track_group *g;
+	struct track_slot *slot;
+
+	if (queue == NULL_U32)
+		return;
+	g = track_groups_get(im, m, &virtio_queue, (const int64_t[]){queue});
+	slot = g ? track_group_slot(im, g, (int64_t)id[0]) : NULL;
+	if (!slot)
+		return;
+	if (slot->track == NULL_U32)
+		track_group_make(im, m, g, slot,
+				 strings_intern_f(s, "Virtgpu %s Queue", strings_get(s, queue)));
+	slot->open++;
+	slices_begin(im, e->ts, -1, slot->track, NULL_U32,
+		     gpu_string(im, virtio_command((uint32_t)gpu_number(
+					    e, PB_VIRTIO_GPU_CMD_QUEUE_FTRACE_EVENT_TYPE))),
+		     NULL);
+	/* The answer to a command with a fence waits for the GPU, so it is no latency. */
+	if (!gpu_number(e, PB_VIRTIO_GPU_CMD_QUEUE_FTRACE_EVENT_FENCE_ID))
+		gpu_note_set(im, GPU_NOTE_COMMAND, m->row, id, e->ts);
+}
+
+static void virtio_cmd_response(struct import *im, struct machine *m, const struct ftrace_event *e)
+{
+	uint32_t queue = virtio_begin(im, m, e);
+	const uint64_t id[2] = {
+		(uint32_t)gpu_number(e, PB_VIRTIO_GPU_CMD_RESPONSE_FTRACE_EVENT_SEQNO), queue};
+	struct track_group *g;
+	struct track_slot *slot;
+	int64_t began;
+
+	if (queue == NULL_U32)
+		return;
+	g = track_groups_get(im, m, &virtio_queue, (const int64_t[]){queue});
+	slot = g ? track_group_find(g, (int64_t)id[0]) : NULL;
+	if (slot && slot->open) {
+		track_slot_close(slot, slot->open - 1);
+		slices_end(im, e->ts, slot->track, NULL_U32, NULL_U32, NULL);
+	}
+	if (gpu_note_take(im, GPU_NOTE_COMMAND, m->row, id, &began))
+		virtio_counter(im, m, e->ts, &virtio_latency, queue, "Latency", e->ts - began);
+}
+
+const struct event_rule gpu_rules[] = {
+	{PB_FTRACE_EVENT_DRM_VBLANK_EVENT, vblank, NULL},
+	{PB_FTRACE_EVENT_DRM_VBLANK_EVENT_DELIVERED, vblank_delivered, NULL},
+	{PB_FTRACE_EVENT_DRM_SCHED_JOB, sched_job, NULL},
+	{PB_FTRACE_EVENT_DRM_RUN_JOB, run_sched_job, NULL},
+	{PB_FTRACE_EVENT_DRM_SCHED_PROCESS_JOB, process_sched_job, NULL},
+	{PB_FTRACE_EVENT_DRM_SCHED_JOB_QUEUE, job_queue, NULL},
+	{PB_FTRACE_EVENT_DRM_SCHED_JOB_RUN, job_run, NULL},
+	{PB_FTRACE_EVENT_DRM_SCHED_JOB_DONE, job_done, NULL},
+	{PB_FTRACE_EVENT_DMA_FENCE_INIT, fence_init, NULL},
+	{PB_FTRACE_EVENT_DMA_FENCE_EMIT, fence_emit, NULL},
+	{PB_FTRACE_EVENT_DMA_FENCE_SIGNALED, fence_signaled, NULL},
+	{PB_FTRACE_EVENT_DMA_FENCE_WAIT_START, fence_wait_start, NULL},
+	{PB_FTRACE_EVENT_DMA_FENCE_WAIT_END, fence_wait_end, NULL},
+	{PB_FTRACE_EVENT_VIRTIO_GPU_CMD_QUEUE, virtio_cmd_queue, NULL},
+	{PB_FTRACE_EVENT_VIRTIO_GPU_CMD_RESPONSE, virtio_cmd_response, NULL},
+	{0, NULL, NULL},
+};
