@@ -367,6 +367,7 @@ static int run(struct record_command *c)
 		.events = c->events.n ? &c->events : NULL,
 		.tracefs_root = c->tracefs_root,
 		.same_signal_ms = END_SIGNALS_SAME_MS,
+		.from_words = !c->options.config,
 		.needs_ftrace = record_needs_ftrace(c),
 		.file = c->file,
 		.passes_file = c->passes_file,

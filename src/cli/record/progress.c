@@ -12,7 +12,7 @@
 
 #include "base/core/mem.h"
 #include "base/system/fs.h"
-#include "base/text/str.h"
+#include "cli/report/ring_losses.h"
 
 /* "  12 s of 60 s   1,204,331 events (98,112/s)   21.4 MiB   buffers 12%   0 lost". Returns buf. */
 static char *progress_format(const struct progress *p, char buf[static PROGRESS_MAX])
@@ -277,8 +277,7 @@ static unsigned enough_mb(uint64_t bytes, uint64_t elapsed_ms, uint64_t duration
 }
 
 static bool note_buffer(struct recording_progress *p, const Pb__TraceConfig *config,
-			const Pb__TraceStats *stats, uint64_t elapsed_ms,
-			char ret[static PROGRESS_NOTE])
+			const Pb__TraceStats *stats, uint64_t elapsed_ms, struct strbuf *note)
 {
 	for (size_t i = 0; i < stats->n_buffer_stats && !p->told_buffer; i++) {
 		const Pb__TraceStats__BufferStats *b = stats->buffer_stats[i];
@@ -289,47 +288,52 @@ static bool note_buffer(struct recording_progress *p, const Pb__TraceConfig *con
 			continue;
 		p->told_buffer = true;
 		mb = enough_mb(b->bytes_written, elapsed_ms, config->duration_ms);
-		snprintf(ret, PROGRESS_NOTE,
-			 "buffer %zu (%s) is %u%% full, and data that finds no room is discarded; "
-			 "size_kb: %u would do",
-			 i, str_bytes(b->buffer_size, size), fill_of(b), mb * 1024);
+		strbuf_printf(
+			note,
+			"buffer %zu (%s) is %u%% full, and data that finds no room is discarded; "
+			"size_kb: %u would do",
+			i, str_bytes(b->buffer_size, size), fill_of(b), mb * 1024);
 		return true;
 	}
 	return false;
 }
 
-bool recording_progress_note(struct recording_progress *p, const Pb__TraceConfig *config,
-			     const Pb__TraceStats *stats, uint64_t elapsed_ms,
-			     char ret[static PROGRESS_NOTE])
-{
-	struct ring_totals rings;
-	uint64_t kb = p->ring_kb ? p->ring_kb : 1024;
-	char lost[32];
-	unsigned mb = 1;
-
-	if (p->told_ring || !p->instance || ring_watch_read(p->instance, &rings) || !rings.lost)
-		return note_buffer(p, config, stats, elapsed_ms, ret);
-	p->told_ring = true;
-	while ((uint64_t)mb * 1024 < kb * 4)
-		mb *= 2;
-	snprintf(ret, PROGRESS_NOTE,
-		 "the kernel's rings have lost %s events so far; try -B %umb (buffer_size_kb: %u) "
-		 "or "
-		 "fewer events",
-		 str_thousands(rings.lost, lost), mb, mb * 1024);
-	return true;
-}
-
-/* Reads the size of a ring, once. The file has "1408", or "7 (expanded: 1408)", or "X". */
+/* Reads the size of a ring, until it is known. The file has "1408", or "7 (expanded: 1408)", or "X". */
 static void find_ring_size(struct recording_progress *p)
 {
 	struct strbuf path = {0}, text = {0};
 
+	if (p->ring_kb)
+		return;
 	strbuf_printf(&path, "%s/per_cpu/cpu0/buffer_size_kb", p->instance);
 	if (!path.failed && !fs_read_file(path.s, MAX_STATS_BYTES, &text) && text.s)
 		p->ring_kb = strtoull(text.s, NULL, 10);
 	strbuf_deinit(&path);
 	strbuf_deinit(&text);
+}
+
+/* Appends that the rings lose events, once. */
+static bool note_rings(struct recording_progress *p, const struct recording_setup *setup,
+		       struct strbuf *note)
+{
+	const struct record_facts facts = {.from_words = setup->from_words};
+	struct ring_totals rings;
+	char lost[32];
+
+	if (p->told_ring || !p->instance || ring_watch_read(p->instance, &rings) || !rings.lost)
+		return false;
+	p->told_ring = true;
+	find_ring_size(p);
+	strbuf_printf(note, "the kernel's rings have lost %s events so far; ",
+		      str_thousands(rings.lost, lost));
+	ring_losses_advise(&facts, p->ring_kb << 10, note);
+	return true;
+}
+
+bool recording_progress_note(struct recording_progress *p, const struct recording_setup *setup,
+			     const Pb__TraceStats *stats, uint64_t elapsed_ms, struct strbuf *note)
+{
+	return note_rings(p, setup, note) || note_buffer(p, setup->config, stats, elapsed_ms, note);
 }
 
 void recording_progress_note_stats(struct recording_progress *p, const char *tracefs_root,
@@ -367,8 +371,7 @@ void recording_progress_show(struct recording_progress *p, uint64_t elapsed_ms,
 					: 0;
 		p->shown.events = rings.events;
 		p->shown.lost = rings.lost + p->chunks_lost;
-		if (!p->ring_kb)
-			find_ring_size(p);
+		find_ring_size(p);
 		if (p->ring_kb)
 			p->shown.fill =
 				MAX(p->shown.fill,

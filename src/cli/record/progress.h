@@ -6,6 +6,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/text/str.h"
+#include "cli/record/recording_setup.h"
 #include "cli/terminal/console.h"
 #include "common/trace_stats.pb-c.h"
 #include "common/tracing_service_state.pb-c.h"
@@ -76,13 +78,11 @@ void recording_progress_note_stats(struct recording_progress *p, const char *tra
 				   const Pb__TraceStats *stats);
 
 /*
- * Returns a message, once for each cause: the kernel's rings lose events, or a buffer that does not
+ * Appends a message, once for each cause: the kernel's rings lose events, or a buffer that does not
  * wrap is nearly full. The message names a size that would do. Returns false if there is no
  * message.
  */
-#define PROGRESS_NOTE 256
-bool recording_progress_note(struct recording_progress *p, const Pb__TraceConfig *config,
-			     const Pb__TraceStats *stats, uint64_t elapsed_ms,
-			     char ret[static PROGRESS_NOTE]);
+bool recording_progress_note(struct recording_progress *p, const struct recording_setup *setup,
+			     const Pb__TraceStats *stats, uint64_t elapsed_ms, struct strbuf *note);
 void recording_progress_show(struct recording_progress *p, uint64_t elapsed_ms,
 			     struct console *console);

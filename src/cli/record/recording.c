@@ -329,7 +329,7 @@ static void on_stats(void *ctx, bool at_end, const Pb__TraceStats *stats)
 {
 	struct recording *r = ctx;
 	struct recording_result *result = r->result;
-	char note[PROGRESS_NOTE];
+	struct strbuf note = {0};
 
 	if (at_end) {
 		stats_message_decode(stats, &result->stats);
@@ -343,9 +343,10 @@ static void on_stats(void *ctx, bool at_end, const Pb__TraceStats *stats)
 		result->has_before = true;
 	}
 	recording_progress_note_stats(&r->progress, r->setup->tracefs_root, stats);
-	if (recording_progress_note(&r->progress, r->setup->config, stats,
-				    (clock_mono_ns() - r->started_ns) / NS_PER_MS, note))
-		console_say(r->setup->console, "%s", note);
+	if (recording_progress_note(&r->progress, r->setup, stats,
+				    (clock_mono_ns() - r->started_ns) / NS_PER_MS, &note))
+		console_say(r->setup->console, "%s", note.s ? note.s : "");
+	strbuf_deinit(&note);
 	if (!r->setup->streams)
 		return;
 	stream_watch_say(&r->watch, stats, r->setup->config, r->setup->console);

@@ -25,6 +25,7 @@ struct recording_setup {
 	const char
 		*tracefs_root; /* of this machine; NULL: unreadable, or the service is elsewhere */
 	unsigned same_signal_ms; /* see terminal/signals.h */
+	bool from_words; /* there is no -c: advice names options */
 	bool needs_ftrace; /* without linux.ftrace nothing would be recorded */
 	struct trace_file *file; /* NULL: snapshots are saved instead */
 	bool passes_file; /* the service writes into the file; this process reads nothing */

@@ -25,9 +25,9 @@ static unsigned larger_mb(uint64_t bytes)
 	return mb;
 }
 
-static void advise_ring(const struct record_facts *f, struct strbuf *b)
+void ring_losses_advise(const struct record_facts *f, uint64_t bytes, struct strbuf *b)
 {
-	unsigned mb = larger_mb(ring_bytes(&f->scan->ftrace));
+	unsigned mb = larger_mb(bytes);
 
 	if (f->from_words)
 		strbuf_printf(b, "try -B %umb or fewer events", mb);
@@ -83,7 +83,7 @@ static void exact_ring_losses(const struct record_facts *f, struct losses *ret)
 	if (s->pages_per_cpu)
 		strbuf_printf(&loss->text, "; ring %s a CPU", str_bytes(ring_bytes(s), number));
 	strbuf_putc(&loss->text, ')');
-	advise_ring(f, &loss->advice);
+	ring_losses_advise(f, ring_bytes(s), &loss->advice);
 }
 
 /* Reports what the rings lost, by their final counters. If the trace lacks these, the bundles tell
@@ -105,7 +105,7 @@ static void ring_losses(const struct record_facts *f, struct losses *ret)
 	loss = losses_add(ret, "kernel rings", least, "events");
 	strbuf_printf(&loss->text, "at least %s events, in %llu places",
 		      str_thousands(least, number), (unsigned long long)s->bundles_after_loss);
-	advise_ring(f, &loss->advice);
+	ring_losses_advise(f, ring_bytes(s), &loss->advice);
 }
 
 /* Appends the reasons for which sub-buffers could not be parsed, with their numbers if known. */

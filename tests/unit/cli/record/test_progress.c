@@ -2,7 +2,9 @@
 #include "unit/test.h"
 
 #include <limits.h>
+#include <sys/stat.h>
 
+#include "unit/temp_dir.h"
 #include "cli/record/progress.c"
 
 static void check(struct progress p, const char *expected)
@@ -60,7 +62,8 @@ TEST(test_a_buffer_that_is_nearly_full_is_told_once_with_the_size_that_would_do)
 	Pb__TraceConfig config = PB__TRACE_CONFIG__INIT;
 	Pb__TraceStats stats = PB__TRACE_STATS__INIT;
 	struct recording_progress p = {0};
-	char note[PROGRESS_NOTE];
+	struct recording_setup setup = {.config = &config};
+	struct strbuf note = {0};
 
 	config.n_buffers = stats.n_buffer_stats = 1;
 	config.buffers = buffers;
@@ -70,15 +73,52 @@ TEST(test_a_buffer_that_is_nearly_full_is_told_once_with_the_size_that_would_do)
 	one_stats.buffer_size = 12u << 20;
 	one_stats.bytes_written = 100u << 17;
 	one_stats.bytes_read = 5u << 17; /* 11.9 of 12 MiB are in use */
-	assert_false(recording_progress_note(&p, &config, &stats, 10000, note));
+	assert_false(recording_progress_note(&p, &setup, &stats, 10000, &note));
 	one_buffer.fill_policy = PB__TRACE_CONFIG__BUFFER_CONFIG__FILL_POLICY__DISCARD;
 	one_stats.bytes_read += 3u << 20;
-	assert_false(recording_progress_note(&p, &config, &stats, 10000, note));
+	assert_false(recording_progress_note(&p, &setup, &stats, 10000, &note));
 	one_stats.bytes_read = 5u << 17;
-	assert_true(recording_progress_note(&p, &config, &stats, 10000, note));
-	assert_string_equal(note, "buffer 0 (12 MiB) is 98% full, and data that finds no room is "
-				  "discarded; size_kb: 131072 would do");
-	assert_false(recording_progress_note(&p, &config, &stats, 11000, note));
+	assert_true(recording_progress_note(&p, &setup, &stats, 10000, &note));
+	assert_string_equal(note.s, "buffer 0 (12 MiB) is 98% full, and data that finds no room is "
+				    "discarded; size_kb: 131072 would do");
+	assert_false(recording_progress_note(&p, &setup, &stats, 11000, &note));
 	recording_progress_note_stats(&p, NULL, &stats);
 	assert_int_equal(p.buffer_fill, 98);
+	strbuf_deinit(&note);
+}
+
+static void write_ring_file(void *const *state, const char *name, const char *text)
+{
+	FILE *f = fopen(temp_dir_path(state, 0, name), "w");
+
+	assert_non_null(f);
+	fputs(text, f);
+	fclose(f);
+}
+
+/* The size and the words of the summary. */
+TEST_WITH(test_rings_that_lose_events_are_told_with_the_size_of_now, temp_dir_setup,
+	  temp_dir_teardown)
+{
+	Pb__TraceStats stats = PB__TRACE_STATS__INIT;
+	Pb__TraceConfig config = PB__TRACE_CONFIG__INIT;
+	struct recording_setup setup = {.config = &config, .from_words = true};
+	struct recording_progress p = {.instance = *state};
+	struct strbuf note = {0};
+
+	assert_int_equal(mkdir(temp_dir_path(state, 0, "per_cpu"), 0700), 0);
+	assert_int_equal(mkdir(temp_dir_path(state, 0, "per_cpu/cpu0"), 0700), 0);
+	write_ring_file(state, "per_cpu/cpu0/stats", "overrun: 0\n");
+	write_ring_file(state, "per_cpu/cpu0/buffer_size_kb", "12\n");
+	assert_false(recording_progress_note(&p, &setup, &stats, 1000, &note));
+	write_ring_file(state, "per_cpu/cpu0/stats", "overrun: 5000\n");
+	assert_true(recording_progress_note(&p, &setup, &stats, 2000, &note));
+	assert_string_equal(note.s, "the kernel's rings have lost 5,000 events so far; "
+				    "try -B 1mb or fewer events");
+	assert_false(recording_progress_note(&p, &setup, &stats, 3000, &note));
+	p.told_ring = setup.from_words = false;
+	strbuf_clear(&note);
+	assert_true(recording_progress_note(&p, &setup, &stats, 4000, &note));
+	assert_non_null(strstr(note.s, "try buffer_size_kb: 1024 in ftrace_config"));
+	strbuf_deinit(&note);
 }
