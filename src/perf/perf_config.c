@@ -203,22 +203,23 @@ static void set_stacks(struct perf_config *c, const Pb__PerfEventConfig *m)
 }
 
 /*
- * Returns the clock of the config. Default: CLOCK_BOOTTIME for software events. Other events may
- * sample in an NMI, in which the kernel reads only CLOCK_MONOTONIC and CLOCK_MONOTONIC_RAW.
+ * Returns the clock of the config. Default: CLOCK_BOOTTIME. Events that are no software events may
+ * sample in an NMI, for which the kernel allows only CLOCK_MONOTONIC and CLOCK_MONOTONIC_RAW: they
+ * get CLOCK_MONOTONIC instead, which readers convert.
  */
 static clockid_t clock_of(const struct perf_event_attr *attr, const Pb__PerfEvents__Timebase *t)
 {
+	bool has_all = attr->type == PERF_TYPE_SOFTWARE;
+
 	switch (t ? t->timestamp_clock : PB__PERF_EVENTS__PERF_CLOCK__UNKNOWN_PERF_CLOCK) {
 	case PB__PERF_EVENTS__PERF_CLOCK__PERF_CLOCK_REALTIME:
-		return CLOCK_REALTIME;
+		return has_all ? CLOCK_REALTIME : CLOCK_MONOTONIC;
 	case PB__PERF_EVENTS__PERF_CLOCK__PERF_CLOCK_MONOTONIC:
 		return CLOCK_MONOTONIC;
 	case PB__PERF_EVENTS__PERF_CLOCK__PERF_CLOCK_MONOTONIC_RAW:
 		return CLOCK_MONOTONIC_RAW;
-	case PB__PERF_EVENTS__PERF_CLOCK__PERF_CLOCK_BOOTTIME:
-		return CLOCK_BOOTTIME;
 	default:
-		return attr->type == PERF_TYPE_SOFTWARE ? CLOCK_BOOTTIME : CLOCK_MONOTONIC;
+		return has_all ? CLOCK_BOOTTIME : CLOCK_MONOTONIC;
 	}
 }
 

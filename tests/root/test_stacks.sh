@@ -67,6 +67,17 @@ else
   echo "ok $((N += 1)) - the shares of perf record # SKIP perf is not here, or takes no samples"
 fi
 
+# ---- a tracepoint, for which the kernel refuses the clock of the config
+
+cat >tracepoint <<'CONFIG'
+buffers { size_kb: 8192 }
+data_sources { config { name: "linux.perf" perf_event_config { timebase { period: 1 timestamp_clock: PERF_CLOCK_BOOTTIME
+  tracepoint { name: "sched:sched_switch" } } } } }
+CONFIG
+"$BIN/sonda" record -c tracepoint -o switches -- sh -c 'for i in 1 2 3 4; do true & wait; done' >log 2>&1 &&
+  [ "$("$BIN/sonda" sql --csv switches 'select count(*) > 3 from perf_sample' 2>>log | tail -n 1 | tr -dc 0-9)" = 1 ]
+verdict "a tracepoint is sampled though its clock is to be CLOCK_BOOTTIME" $? log
+
 # ---- rings that are too small: nobody reads them while the load runs
 
 cat >small <<'CONFIG'

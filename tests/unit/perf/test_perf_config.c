@@ -58,6 +58,37 @@ TEST(a_timebase_alone_has_no_stacks)
 	assert_int_equal(c.clock, CLOCK_MONOTONIC); /* may be read in an NMI */
 }
 
+/* perf_event_open() refuses any other clock for events that may sample in an NMI. */
+TEST(a_clock_that_the_event_cannot_have_becomes_monotonic)
+{
+	static const struct {
+		Pb__PerfEvents__PerfClock wanted;
+		clockid_t software, hardware;
+	} rows[] = {
+		{PB__PERF_EVENTS__PERF_CLOCK__PERF_CLOCK_BOOTTIME, CLOCK_BOOTTIME, CLOCK_MONOTONIC},
+		{PB__PERF_EVENTS__PERF_CLOCK__PERF_CLOCK_REALTIME, CLOCK_REALTIME, CLOCK_MONOTONIC},
+		{PB__PERF_EVENTS__PERF_CLOCK__PERF_CLOCK_MONOTONIC, CLOCK_MONOTONIC,
+		 CLOCK_MONOTONIC},
+		{PB__PERF_EVENTS__PERF_CLOCK__PERF_CLOCK_MONOTONIC_RAW, CLOCK_MONOTONIC_RAW,
+		 CLOCK_MONOTONIC_RAW},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		fresh();
+		m.timebase = &t;
+		t.event_case = PB__PERF_EVENTS__TIMEBASE__EVENT_COUNTER;
+		t.has_timestamp_clock = true;
+		t.timestamp_clock = rows[i].wanted;
+		t.counter = PB__PERF_EVENTS__COUNTER__SW_PAGE_FAULTS;
+		assert_int_equal(config_read(), 0);
+		assert_int_equal(c.clock, rows[i].software);
+		t.counter = PB__PERF_EVENTS__COUNTER__HW_CPU_CYCLES;
+		assert_int_equal(config_read(), 0);
+		assert_int_equal(c.clock, rows[i].hardware);
+		assert_int_equal(c.attr.clockid, rows[i].hardware);
+	}
+}
+
 TEST(frames_are_chosen)
 {
 	fresh();
