@@ -43,6 +43,13 @@ sonda 1 '' record -t 1 -o trace sched_switch && says 'may not create instances.*
 verdict "neither: no kernel events are recorded" $? "$TMP/log"
 sonda 0 '' record -t 1 -o trace minimal && says 'sys_stats [1-9]'
 verdict "neither: what /proc has is recorded" $? "$TMP/log"
+! says 'tracefs|linux\.ftrace|chown'
+verdict "neither: nothing is said of tracefs that the recording does not need" $? "$TMP/log"
+sonda 1 '' doctor rights && sentence=$(sed -n 's/^fault *rights *//p' "$TMP/log") && [ -n "$sentence" ] &&
+  sonda 0 '' record -t 1 -o trace sched minimal && grep -qF "sonda: $sentence; run: sudo" "$TMP/log" && ! says chown
+verdict "neither: of kernel events beside others record says what doctor says" $? "$TMP/log"
+sonda 1 '' list sched_switch && says 'cannot read the kernel' && ! says 'matches|did you mean'
+verdict "neither: list says that it cannot read the events, and not that there is none" $? "$TMP/log"
 ebpf=
 if [ -e /sys/kernel/btf/vmlinux ] && ! grep -q 'was built' <("$BIN/sonda" describe runq 2>&1); then ebpf=1; fi
 if [ -n "$ebpf" ]; then

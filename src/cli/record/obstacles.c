@@ -2,6 +2,7 @@
 /*
  *	what the recording lacks            check of sonda doctor
  *	an option of ftrace, an event   ->  options, symbols
+ *	all events of ftrace            ->  rights
  *	eBPF counters                   ->  bpf, btf
  *	samples of call stacks          ->  stacks
  *	a file of /proc                 ->  options, files
@@ -35,6 +36,11 @@ static bool has_line(const struct evidence *e, const char *part)
 static bool lacks_anything(const struct evidence *e)
 {
 	return *e->lines;
+}
+
+static bool lacks_tracefs(const struct evidence *e)
+{
+	return has_line(e, "no tracefs");
 }
 
 static bool lacks_symbols(const struct evidence *e)
@@ -88,10 +94,10 @@ static const struct {
 	const char *check;
 	bool (*concerns)(const struct evidence *e);
 } obstacles[] = {
-	{"options", lacks_anything},	{"bpf", may_not_use_bpf},  {"btf", lacks_types},
-	{"symbols", lacks_symbols},	{"files", is_refused},	   {"journal", asks_for_journal},
-	{"container", asks_for_events}, {"stacks", lacks_samples}, {"selinux", is_refused},
-	{"apparmor", is_refused},	{"memory", lacks_memory},
+	{"rights", lacks_tracefs},     {"options", lacks_anything},    {"bpf", may_not_use_bpf},
+	{"btf", lacks_types},	       {"symbols", lacks_symbols},     {"files", is_refused},
+	{"journal", asks_for_journal}, {"container", asks_for_events}, {"stacks", lacks_samples},
+	{"selinux", is_refused},       {"apparmor", is_refused},       {"memory", lacks_memory},
 };
 
 void obstacles_print(const struct record_facts *f, bool own_daemons, const char *socket,
