@@ -18,6 +18,11 @@ mounts() { grep -w tracefs /proc/self/mounts; }
 ! mounts >/dev/null || exit 77
 mount -t tracefs none "$TMP/probe" && umount "$TMP/probe" || exit 77
 
+echo '== list'
+"$BIN/sonda" list sched_switch
+echo "== list ended with $?"
+"$BIN/sonda" list minimal
+
 echo '== record'
 "$BIN/sonda" record --strict -o "$TMP/trace" sched -- grep -w tracefs /proc/self/mounts
 echo "== record ended with $?"
@@ -41,6 +46,10 @@ unshare --mount --propagation private bash "$TMP/without" >"$TMP/log" 2>&1 </dev
 status=$?
 [ $status != 77 ] || { echo "no mount namespace without tracefs here" >&2; exit 77; }
 
+sed '/^== record/q' "$TMP/log" >"$TMP/list"
+grep -q 'no tracefs is mounted on .*; run: sudo mount -t tracefs' "$TMP/list" && grep -q '^== list ended with 1' "$TMP/list" &&
+  ! grep -q 'matches\|did you mean' "$TMP/list" && grep -q '^preset *minimal ' "$TMP/list"
+verdict "list says that it cannot read the events, and not that there is none" $? "$TMP/list"
 is_whole "$TMP/trace" && [ "$(events_in "$TMP/trace")" -gt 0 ] && grep -q '^== record ended with 0' "$TMP/log"
 verdict "a recording without a mounted tracefs: all of it" $? "$TMP/log"
 ! sed '/^== kill/q' "$TMP/log" | grep -qE '^[^ =]+ /[^ ]* tracefs|still mounted'

@@ -56,8 +56,8 @@ static void find_no_tracefs(const struct doctor_machine *m, struct doctor_findin
 
 		doctor_find(f, mounts ? DOCTOR_LIMIT : DOCTOR_FAULT,
 			    "no tracefs is mounted on %s%s", root,
-			    mounts ? ": sonda-probes mounts it for itself, but sonda cannot look "
-				     "up events by pattern"
+			    mounts ? ": sonda-probes mounts it for itself, but sonda cannot list "
+				     "events or find them by pattern"
 				   : ": no kernel event can be recorded");
 		doctor_mend(f, "sudo mount -t tracefs tracefs %s", root);
 	} else if (fs_join(kernel, sizeof(kernel), m->sys, "kernel") || !fs_exists(kernel)) {

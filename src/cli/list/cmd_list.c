@@ -151,9 +151,10 @@ static int refuse(struct list *l, const char *word)
 		str_nearest_try(&kinds, k->names);
 	nearest = nearest ? nearest : str_nearest_get(&kinds);
 	if (nearest)
-		log_error("nothing here is called '%.80s'; did you mean %s?", word, nearest);
+		log_error("no event, preset or data source matches '%.80s'; did you mean %s?", word,
+			  nearest);
 	else
-		log_error("nothing here is called '%.80s'; see sonda list", word);
+		log_error("no event, preset or data source matches '%.80s'; see sonda list", word);
 	return EXIT_FAILED;
 }
 
@@ -165,7 +166,7 @@ static int list_words(struct list *l, char **words, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		list_all(l, words[i], &found);
 		if (!found)
-			code = refuse(l, words[i]);
+			code = l->told ? EXIT_FAILED : refuse(l, words[i]);
 	}
 	return code;
 }
