@@ -189,7 +189,8 @@ static void clean_tracefs(const char *place, const char *state)
 		log_warn("%s: %s", state, strerror(-r));
 	r = ftrace_remove_stale_instances(place);
 	if (r > 0)
-		log_info("removed %d tracefs instances left behind by a killed process", r);
+		log_info("removed %d tracefs instance%s left behind by a killed process", r,
+			 r == 1 ? "" : "s");
 	else if (r < 0)
 		log_warn("%s/instances: %s", place, strerror(-r));
 }

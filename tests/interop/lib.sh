@@ -102,7 +102,7 @@ record() { # sonda|perfetto CONFIG OUT LOG [COMMAND...]: the command of sonda st
 # The log of sonda-probes without the line that a sanitizer adds, and that of an instance that a test beside this one left,
 # which killed its sonda-probes.
 log_of() { # LOG
-  grep -vE 'built with a sanitizer: no sandbox$|instances left behind by a killed process$' "$1"
+  grep -vE 'built with a sanitizer: no sandbox$|instances? left behind by a killed process$' "$1"
 }
 
 # Makes DIR/extra.set of DIR/extra.proto, which extends TrackEvent, and DIR/protos with a TrackEvent that allows it: the

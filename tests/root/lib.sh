@@ -100,7 +100,7 @@ is_sanitized() { grep -qaE '__[at]san_init' "$BIN/sonda-probes"; }
 # The log of a daemon without the line that a sanitizer adds, and that of an instance that a test beside this one left,
 # which killed its sonda-probes.
 log_of() { # LOG
-  grep -vE 'built with a sanitizer: no sandbox$|instances left behind by a killed process$' "$1"
+  grep -vE 'built with a sanitizer: no sandbox$|instances? left behind by a killed process$' "$1"
 }
 
 # Does the log have only the line that sonda-probes always writes while it records?
