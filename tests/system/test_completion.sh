@@ -102,6 +102,7 @@ for shell in bash fish zsh; do
   offers $shell read,openat sonda record --syscalls read,op
   offers $shell program sonda report latency --by pro
   offers $shell runq sonda top --sort ru
+  offers $shell sched_switch sonda record --cpu-stacks sched_sw
   offers $shell never sonda report --color n
 done
 for shell in bash fish; do # zsh completes to what all candidates begin with

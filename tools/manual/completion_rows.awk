@@ -55,6 +55,8 @@ function option(left, text,    argument, long, short) {
 	}
 	if (left ~ /^-[A-Za-z]/)
 		short = substr(left, 2, 1)
+	if (argument ~ /^\[=/) # the next word is not its value
+		argument = ""
 	gsub(/^[ =[]+/, "", argument)
 	put_option(long, short, argument, text)
 }
