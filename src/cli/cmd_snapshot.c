@@ -10,6 +10,7 @@
 #include "base/text/str.h"
 #include "cli/report/verb_summary.h"
 #include "cli/terminal/verb.h"
+#include "cli/trace/service_help.h"
 #include "cli/trace/session_client.h"
 #include "cli/trace/trace_file.h"
 #include "cli/trace/trace_readback.h"
@@ -137,7 +138,9 @@ static int snapshot(const struct verb_options *o, struct output_name *name,
 	if (o->json && o->output && !strcmp(o->output, "-"))
 		return err_set(e, -EINVAL,
 			       "--json and the trace (-o -) cannot both go to standard output");
-	r = session_client_open(o->socket, &client, e);
+	r = service_has_no_sessions(o->socket, session_client_open(o->socket, &client, e), e,
+				    "there is no session%s%.80s%s to save", o->n_words ? " '" : "",
+				    o->n_words ? o->words[0] : "", o->n_words ? "'" : "");
 	if (r == 0)
 		r = output_open(o->output, "snapshot", name, &file, e);
 	if (r == 0)

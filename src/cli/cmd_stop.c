@@ -25,6 +25,7 @@
 #include "base/system/log.h"
 #include "cli/report/verb_summary.h"
 #include "cli/terminal/verb.h"
+#include "cli/trace/service_help.h"
 #include "cli/trace/session_client.h"
 #include "cli/trace/trace_file.h"
 #include "cli/trace/trace_readback.h"
@@ -280,7 +281,9 @@ static int run(int argc, char **argv, bool at_once, const char *usage)
 	x.o = &o;
 	r = refuse(&o, &e);
 	if (r == 0)
-		r = session_client_open(o.socket, &x.client, &e);
+		r = service_has_no_sessions(o.socket, session_client_open(o.socket, &x.client, &e),
+					    &e, "there is no session '%.80s' to %s", o.words[0],
+					    at_once ? "stop" : "attach to");
 	if (r == 0)
 		r = end_session(&x, &e);
 	session_client_free(x.backup);

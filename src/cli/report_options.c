@@ -181,11 +181,11 @@ static int refuse_name(const char *name, struct err_text *e)
 			       nearest);
 	if (access(name, F_OK) == 0)
 		return err_set(e, -EINVAL, "one report and one file at a time");
-	return err_set(e, -EINVAL, "there is no report %.80s", name);
+	return err_set(e, -EINVAL, "there is no report and no file %.80s", name);
 }
 
 /* Takes [NAME] [PID|NAME] [FILE]. A single word that is no report is a file, unless no such file
- * exists and the word resembles a report. */
+ * exists and the word resembles a report, or no name of a file. */
 static int take_words(char **words, int n, struct report_options *o, struct err_text *e)
 {
 	const struct report *named = n ? report_find(words[0]) : NULL;
@@ -194,7 +194,8 @@ static int take_words(char **words, int n, struct report_options *o, struct err_
 	if (named) {
 		o->report = named;
 		i = 1;
-	} else if (n == 1 && access(words[0], F_OK) < 0 && nearest_report(words[0])) {
+	} else if (n == 1 && access(words[0], F_OK) < 0 &&
+		   (nearest_report(words[0]) || !strpbrk(words[0], "./"))) {
 		return refuse_name(words[0], e);
 	} else if (n > 1) {
 		return report_find(words[1]) && access(words[0], F_OK) == 0
@@ -276,6 +277,8 @@ int report_options_parse(int argc, char **argv, struct report_options *ret, stru
 		print_usage();
 	if (r == 0)
 		r = take_words(argv + optind, argc - optind, ret, e);
+	if (r == 0 && ret->from >= 0 && ret->to >= 0 && ret->to <= ret->from)
+		r = err_set(e, -EINVAL, "--to is not later than --from");
 	if (r == 0)
 		r = check_by(ret, e);
 	return r == 0 ? check_page(ret, e) : r;

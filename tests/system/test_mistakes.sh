@@ -82,6 +82,11 @@ rows <<'END'
 2 | record -t -5 sched | -t -5
 2 | record -b 64xb sched | -b 64xb
 2 | record -b 0 sched | -b 0
+2 | record -b 64 sched | -b 64: the unit is missing; write 64mb, or 64kb
+2 | record --max-size 100 sched | --max-size 100: the unit is missing; write 100mb, or 100kb
+2 | record sched ls -1 | unknown option -1; put a command after --, as in: sonda record EVENT... -- ls \.\.\.
+2 | record sched ls -Zx | unknown option -Z; put a command after --, as in: sonda record EVENT... -- ls \.\.\.
+2 | record -F 0 | -F 0: not a number greater than 0
 2 | record -B 99999gb sched | -B 99999gb
 2 | record --max-size much sched | --max-size much
 2 | record --max-size 1gb -b 64mb sched | --max-size limits a trace
@@ -185,6 +190,10 @@ rows <<'END'
 2 | report --html --json -o x good.pftrace | use one of --json, --csv and --html
 2 | report --json --csv good.pftrace | use one of --json, --csv and --html
 2 | report schde | there is no report schde; did you mean sched\?
+2 | report nosuchreport | there is no report and no file nosuchreport
+2 | report nosuchreport good.pftrace | there is no report and no file nosuchreport
+2 | report --from 2 --to 1 good.pftrace | --to is not later than --from
+2 | report cpu --from 2 --to 2s good.pftrace | --to is not later than --from
 2 | report good.pftrace good.pftrace | one report and one file at a time
 2 | sql --csv --json good.pftrace select(1) | --csv and --json cannot be combined
 2 | export --json --force -o ./good.pftrace good.pftrace | -o ./good.pftrace is the trace itself; choose another name
@@ -220,14 +229,17 @@ rows <<'END'
 # no service
 1 | sessions | no tracing service listens on .*; run: sudo
 1 | status | no tracing service listens on .*; run: sudo
-1 | snapshot x | no tracing service listens on .*; run: sudo
-1 | stop x | no tracing service listens on .*; run: sudo
-1 | attach x | no tracing service listens on .*; run: sudo
-1 | trigger x | no tracing service listens on .*; run: sudo
+1 | snapshot x | no tracing service is running, so there is no session 'x' to save$
+1 | snapshot | no tracing service is running, so there is no session to save$
+1 | stop x | no tracing service is running, so there is no session 'x' to stop$
+1 | attach x | no tracing service is running, so there is no session 'x' to attach to$
+1 | trigger x | no tracing service is running, so no session waits for the trigger 'x'$
+1 | stop x --socket none | no tracing service listens on none; check the address$
+1 | trigger x --socket none | no tracing service listens on none; check the address$
 1 | record --socket none -c good.cfg | no tracing service listens on none; check the address$
 1 | sessions --socket none/at/all | no tracing service listens on none/at/all; check the address$
 1 | list categories | no tracing service listens on .*; run: sudo
-1 | list evnts | nothing here is called 'evnts'; did you mean events\?
+1 | list evnts | (no event, preset or data source matches 'evnts'; did you mean events\?|cannot read the kernel's events|no tracefs is mounted)
 # addresses
 2 | record --socket 1.2.3.4:99999 sched | --socket 1.2.3.4:99999: not the address of a socket; examples: /
 2 | sessions --socket vsock://3:x | --socket vsock://3:x: not the address of a socket; examples: /
@@ -283,6 +295,7 @@ fi
 
 start TRACED_NOTIFY_FD "$TMP/service.log" sondad && start TRACED_PROBES_NOTIFY_FD "$TMP/producer.log" "$COUNTER" run 2000
 verdict "service and producer start" $?
+producer=${PIDS[-1]}
 sonda record --detach flight -c good.cfg 2>"$TMP/log"
 verdict "a session named flight" $? "$TMP/log"
 rows <<'END'
@@ -296,6 +309,14 @@ rows <<'END'
 1 | snapshot flight -o /nonexistent/x | cannot write /nonexistent/x: No such file
 1 | snapshot flight -o folder | cannot write folder: Is a directory
 END
+# A producer that does not answer: the duration is over before it has started.
+echo "$sources duration_ms: 100 flush_timeout_ms: 100 data_source_stop_timeout_ms: 100" >late.cfg
+kill -STOP "$producer"
+try "a command that the recording does not wait for" 1 "'touch' was not run: the recording ended before all data sources had started" \
+  sonda record -q -c late.cfg -o late.pftrace -- touch ran
+kill -CONT "$producer"
+[ ! -e ran ]
+verdict "and it did not run" $?
 LINES_OF_ANSWER=3 try "a full disk" 1 'No space left' sonda snapshot flight -o /dev/full
 sonda record -q --json -c short.cfg -o summary.pftrace >/dev/full 2>"$TMP/log"
 [ $? = 1 ] && grep -q 'cannot write to standard output: No space left' "$TMP/log"

@@ -123,7 +123,7 @@ static int check_events(struct record_command *c)
 	if (!c->events.n || !missing_all_events(c->config, &c->events, &lines))
 		return EXIT_GOOD;
 	print_first(c, &lines);
-	console_error(&c->console, "nothing would be recorded: this kernel has none of the events");
+	console_error(&c->console, "nothing to record: none of the named events exists");
 	strbuf_deinit(&lines);
 	return c->options.config ? EXIT_FAILED : EXIT_USAGE;
 }

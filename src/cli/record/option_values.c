@@ -33,6 +33,18 @@ int option_time(const char *option, const char *text, uint32_t *ret_ms, struct e
 	return 0;
 }
 
+static bool lacks_unit(const char *text)
+{
+	return !text[strspn(text, "0123456789.")];
+}
+
+/* Perfetto takes no number alone, trace-cmd takes KiB, and users mean MiB. */
+static int refuse_unit(const char *option, const char *text, struct err_text *e)
+{
+	return err_set(e, -EINVAL, "%s %.40s: the unit is missing; write %.40smb, or %.40skb",
+		       option, text, text, text);
+}
+
 int option_size(const char *option, const char *text, uint32_t *ret_kb, struct err_text *e)
 {
 	uint32_t kb;
@@ -47,6 +59,8 @@ int option_size(const char *option, const char *text, uint32_t *ret_kb, struct e
 	if (!kb)
 		return err_set(e, -EINVAL, "%s %.80s: the size of a buffer must not be 0", option,
 			       text);
+	if (lacks_unit(text))
+		return refuse_unit(option, text, e);
 	*ret_kb = kb;
 	return 0;
 }
@@ -62,6 +76,8 @@ int option_file_size(const char *option, const char *text, uint64_t *ret_bytes, 
 	if (r || !kb)
 		return err_set(e, -EINVAL, "%s %.80s: not a size; examples: 64mb, 2gb", option,
 			       text);
+	if (lacks_unit(text))
+		return refuse_unit(option, text, e);
 	*ret_bytes = (uint64_t)kb << 10;
 	return 0;
 }

@@ -17,7 +17,7 @@
 /* Parses "10", "500ms", "2m": at most the longest duration of a session. */
 int option_time(const char *option, const char *text, uint32_t *ret_ms, struct err_text *e);
 
-/* Parses "64mb", "512k", "512": more than 0, less than 4 GiB. */
+/* Parses "64mb", "512k", with a unit: more than 0, less than 4 GiB. */
 int option_size(const char *option, const char *text, uint32_t *ret_kb, struct err_text *e);
 /* As option_size(), for a file: less than 4 TiB. */
 int option_file_size(const char *option, const char *text, uint64_t *ret_bytes, struct err_text *e);

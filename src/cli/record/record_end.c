@@ -343,8 +343,22 @@ static bool is_without_command(const struct record_command *c, int error)
 	return error && error != -ECONNABORTED && c->child && !command_child_ran(c->child);
 }
 
+/* Returns true, and says so also with -q, if the recording has ended, as by -t, before all data
+ * sources had started: the command was not run. */
+static bool ended_before_command(struct record_command *c, int error)
+{
+	if (error || !c->child || command_child_ran(c->child))
+		return false;
+	console_error(
+		&c->console,
+		"'%.80s' was not run: the recording ended before all data sources had started",
+		c->options.command[0]);
+	return true;
+}
+
 int record_end(struct record_command *c, int error, const struct err_text *why)
 {
+	bool is_late = ended_before_command(c, error);
 	int code;
 
 	if (error && error != -EINTR && !c->result.write_error)
@@ -354,8 +368,10 @@ int record_end(struct record_command *c, int error, const struct err_text *why)
 	if (error && c->is_local)
 		obstacles_explain_failure(why->text, c->result.started_daemons, c->options.socket,
 					  &c->console);
-	if (c->snapshots)
-		return end_snapshots(c, error);
+	if (c->snapshots) {
+		code = end_snapshots(c, error);
+		return is_late ? EXIT_FAILED : code;
+	}
 	if ((error == -EINTR || is_without_command(c, error)) && c->streams)
 		return remove_file(c, EXIT_FAILED);
 	if (error && !is_kept(c, error))
@@ -363,5 +379,5 @@ int record_end(struct record_command *c, int error, const struct err_text *why)
 	if (!error && c->options.detach)
 		return print_detached(c);
 	code = c->config->write_into_file ? end_written(c, error) : save(c, error);
-	return error ? EXIT_FAILED : report_limit(c, code);
+	return error || is_late ? EXIT_FAILED : report_limit(c, code);
 }

@@ -3,12 +3,14 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/core/mem.h"
 #include "base/text/str.h"
 #include "cli/terminal/event_patterns.h"
+#include "cli/terminal/programs.h"
 #include "cli/terminal/verb.h"
 #include "cli/trace/trace_input.h"
 
@@ -30,7 +32,7 @@ const char record_usage[] =
 	"      --function-graph[=FUNC]   calls of kernel functions, or of those called by FUNC\n"
 	"      --function-filter FUNC    only these functions\n"
 	"      --function-depth N        only N levels of calls\n"
-	"      --cpu-stacks[=HZ]  call stacks of each CPU, HZ (default 99) times a second\n"
+	"  -g, --cpu-stacks[=HZ]  call stacks of each CPU, HZ (default 99) times a second; -F HZ\n"
 	"      --ksyms            resolve kernel addresses (default with stacks and graphs)\n"
 	"      --app CATEGORIES   events of programs that trace themselves: 'net*,disk' or '*'\n"
 	"\n"
@@ -104,7 +106,7 @@ enum {
 	OPT_SHOW_CONFIG,
 };
 
-static const char short_options[] = "-:e:P:p:aC:t:b:B:c:o:qvh";
+static const char short_options[] = "-:e:P:F:gp:aC:t:b:B:c:o:qvh";
 
 static const struct option long_options[] = {
 	{"event", required_argument, NULL, 'e'},
@@ -153,6 +155,7 @@ struct pass {
 	struct record_options o;
 	bool after_word; /* --filter and --trigger have a word to apply to */
 	bool after_stacks; /* the last argument was --cpu-stacks without a value */
+	const char *last_word; /* the last argument if it was a word, else NULL */
 };
 
 void record_options_deinit(struct record_options *o)
@@ -317,6 +320,11 @@ static int take_shorthand(int option, struct pass *p, struct err_text *e)
 		return 0;
 	case OPT_STACKS:
 		return take_stacks(o, e);
+	case 'F':
+		return option_number("-F", optarg, &o->stack_hz, e);
+	case 'g':
+		o->stack_hz = o->stack_hz ? o->stack_hz : DEFAULT_STACK_HZ;
+		return 0;
 	case 'p':
 		return option_pids("-p", optarg, &o->pids, e);
 	case 'C':
@@ -511,6 +519,21 @@ static void take_command(int argc, char **argv, const char *last_value, struct p
 		p->o.command = argv + optind;
 }
 
+/* Refuses an option that does not exist. After the name of a program it is probably one of the
+ * command's: "sonda record sched make -j4". */
+static int refuse_option(int option, const char *typed, const struct pass *p, struct err_text *e)
+{
+	char path[PATH_MAX];
+	struct err_text why;
+	int r = option_refuse(option, typed, short_options, long_options, &why);
+
+	if (option == ':' || !p->last_word || program_find(p->last_word, path, sizeof(path)))
+		return err_set(e, r, "%s", why.text);
+	return err_set(e, r,
+		       "%s; put a command after --, as in: sonda record EVENT... -- %.80s ...",
+		       why.text, p->last_word);
+}
+
 static int read_all(int argc, char **argv, struct pass *p, struct err_text *e)
 {
 	const char *last_value = NULL;
@@ -525,12 +548,12 @@ static int read_all(int argc, char **argv, struct pass *p, struct err_text *e)
 		}
 		last_value = optarg;
 		if (option == ':' || option == '?')
-			return option_refuse(option, argv[optind - 1], short_options, long_options,
-					     e);
+			return refuse_option(option, argv[optind - 1], p, e);
 		r = option_refuse_swallowed(argv[optind - 1], optarg, short_options, long_options,
 					    e);
 		if (!r)
 			r = take_option(option, p, e);
+		p->last_word = option == OPT_WORD ? optarg : NULL;
 	}
 	take_command(argc, argv, last_value, p);
 	return r ? r : check(p, e);

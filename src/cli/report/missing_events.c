@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analyze/name_list.h"
+#include "base/core/mem.h"
 #include "base/text/str.h"
 #include "cli/report/config_sources.h"
 #include "cli/terminal/suggestions.h"
@@ -209,6 +210,22 @@ static void failed_events_put(const struct name_list *failed, struct strbuf *lin
 
 /* ---- events ---- */
 
+/* Returns true for a name that perf list shows, perhaps with modifiers: perf:cycles, cycles:u. */
+static bool is_of_perf(const char *word)
+{
+	static const char *const names[] = {
+		"perf",		"cycles",	 "cpu-cycles",	     "instructions",
+		"cache-misses", "branch-misses", "cache-references", "branches",
+		"cpu-clock",	"task-clock",	 "page-faults",	     "context-switches",
+	};
+	size_t len = strcspn(word, "/:");
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (strlen(names[i]) == len && !memcmp(names[i], word, len))
+			return true;
+	return false;
+}
+
 /* Ends the line with the nearest name, if there is one. */
 static void end_with_nearest(const char *word, const struct tracefs_events *events,
 			     struct strbuf *lines)
@@ -217,8 +234,12 @@ static void end_with_nearest(const char *word, const struct tracefs_events *even
 	struct presets *presets = presets_new(NULL);
 	const char *nearest = suggest_word(events, presets, word, buf);
 
-	if (nearest && strcmp(nearest, word))
+	if (nearest && strcmp(nearest, word) && !is_of_perf(word))
 		strbuf_printf(lines, "; did you mean %s?", nearest);
+	else if (is_of_perf(word))
+		strbuf_puts(lines,
+			    "; call stacks at 99 Hz: --cpu-stacks; counters of perf: a config "
+			    "with linux.perf");
 	else if (!strcmp(word, "help"))
 		strbuf_puts(lines, "; see 'sonda help record'");
 	strbuf_putc(lines, '\n');

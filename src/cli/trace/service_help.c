@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <grp.h>
 #include <pwd.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -149,4 +150,18 @@ int service_explain(const char *address, int error, struct err_text *e)
 		return err_set(e, error, "cannot connect to the tracing service on %s: %s", address,
 			       strerror(-error));
 	return err_set(e, error, "%s%s%s", text.text, remedy.text[0] ? "; run: " : "", remedy.text);
+}
+
+int service_has_no_sessions(const char *address, int error, struct err_text *e, const char *what,
+			    ...)
+{
+	struct err_text text;
+	va_list ap;
+
+	if ((error != -ENOENT && error != -ECONNREFUSED) || (address && !is_default(address)))
+		return error;
+	va_start(ap, what);
+	vsnprintf(text.text, sizeof(text.text), what, ap);
+	va_end(ap);
+	return err_set(e, error, "no tracing service is running, so %s", text.text);
 }

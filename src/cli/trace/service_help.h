@@ -26,5 +26,13 @@ const char *service_join_or_sudo(void);
 bool service_problem(const char *address, int error, struct err_text *ret_text,
 		     struct err_text *ret_remedy);
 
+/*
+ * Sets e to "no tracing service is running, so WHAT" if error says that none listens on the default
+ * address, which address (NULL: the default) must be: to start one would not help a verb for
+ * sessions that exist. Leaves e for another error. Returns error.
+ */
+int service_has_no_sessions(const char *address, int error, struct err_text *e, const char *what,
+			    ...) __attribute__((format(printf, 4, 5)));
+
 /* Sets e to finding and remedy of service_problem(), else to the text of error. Returns error. */
 int service_explain(const char *address, int error, struct err_text *e);

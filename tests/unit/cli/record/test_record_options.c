@@ -185,12 +185,12 @@ TEST(test_times)
 
 TEST(test_sizes)
 {
-	assert_int_equal(good("-b 512 sched").buffer_kb, 512);
+	assert_int_equal(good("-b 512k sched").buffer_kb, 512);
 	assert_int_equal(good("-b 512k sched").buffer_kb, 512);
 	assert_int_equal(good("-b 1gb sched").buffer_kb, 1 << 20);
-	assert_int_equal(good("-b 4194303 sched").buffer_kb, 4194303);
+	assert_int_equal(good("-b 4194303kb sched").buffer_kb, 4194303);
 	assert_int_equal(good("-B 8mb sched").ring_kb, 8192);
-	assert_int_equal(good("--ring 64 sched").ring_kb, 64);
+	assert_int_equal(good("--ring 64kb sched").ring_kb, 64);
 	assert_int_equal(good("--subbuf 16k sched").subbuf_kb, 16);
 }
 
@@ -292,6 +292,11 @@ TEST(test_refused)
 		{"-b 10lb sched", "-b 10lb"},
 		{"-b 0 sched", "must not be 0"},
 		{"-b 4194304 sched", "4 GiB"},
+		{"-b 64 sched", "-b 64: the unit is missing; write 64mb, or 64kb"},
+		{"-B 1.5 sched", "write 1.5mb, or 1.5kb"},
+		{"--subbuf 16 sched", "--subbuf 16: the unit is missing"},
+		{"--max-size 100 sched", "--max-size 100: the unit is missing"},
+		{"-F 0", "-F 0: not a number greater than 0"},
 		{"-b 99999999999999gb sched", "4 GiB"},
 		{"-B 0 sched", "-B 0"},
 		{"-x sched", "unknown option -x"},
