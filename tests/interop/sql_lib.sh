@@ -81,3 +81,14 @@ track_tables=(
    ('parse_trace_duration_ns', 'guess_trace_type_duration_ns', 'clock_sync_cache_miss') order by name, idx"
   "select * from trace_bounds"
 )
+
+# Tables of call stacks and memory mappings.
+# shellcheck disable=SC2034 # for the scripts
+stack_tables=(
+  "select * from __intrinsic_track_event_callstacks order by id"
+  "select * from stack_profile_callsite order by id"
+  "select * from stack_profile_frame order by id"
+  "select * from stack_profile_symbol order by id"
+  "select * from stack_profile_mapping order by id"
+  "select * from profiler_smaps order by id"
+)

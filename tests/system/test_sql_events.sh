@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# sonda sql on packets that trace_processor 55 does not read, as trace_processor 58 reads them: states.
+# sonda sql on packets that trace_processor 55 does not read, as trace_processor 58 reads them: states, the order of processes
+# and threads, packed memory mappings.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 SONDA=${BUILD:-build}/bin/sonda
@@ -65,6 +66,55 @@ track_event_parser_errors,1
 track_event_state_missing_track_uuid,1' "select name, value from stats where value > 0 order by name"
 rows "states count for the bounds of the trace" 'start_ts,end_ts
 2000,2499' "select * from trace_bounds"
+
+trace <<'TEXT'
+packet { trusted_packet_sequence_id: 3 timestamp: 2 track_descriptor { uuid: 0 process_ordering: PROCESS_ORDERING_EXPLICIT } }
+packet { trusted_packet_sequence_id: 3 timestamp: 2 track_descriptor { uuid: 30 sibling_order_rank: 4 process { pid: 600 } } }
+packet { trusted_packet_sequence_id: 3 timestamp: 2 track_descriptor { uuid: 31 process { pid: 700 legacy_sort_index: -7 } } }
+packet { trusted_packet_sequence_id: 3 timestamp: 2 track_descriptor { uuid: 32 sibling_order_rank: 5 thread { pid: 600 tid: 601 } } }
+packet { trusted_packet_sequence_id: 3 timestamp: 2 track_descriptor { uuid: 33 thread { pid: 600 tid: 602 legacy_sort_index: 8 } } }
+TEXT
+rows "the rank of a process counts if the root orders processes" 'pid,rank
+500,
+600,4
+700,-7' "select pid, extract_arg(arg_set_id, 'process_sort_index_hint') as rank from process where pid > 0 order by pid"
+rows "the rank of a thread does not count without an order of threads" 'tid,rank
+601,
+602,8' "select tid, extract_arg(arg_set_id, 'thread_sort_index_hint') as rank from thread where tid in (601, 602) order by tid"
+trace <<'TEXT'
+packet { trusted_packet_sequence_id: 3 timestamp: 2 track_descriptor { uuid: 32 sibling_order_rank: 5 thread { pid: 600 tid: 601 } } }
+packet { trusted_packet_sequence_id: 3 timestamp: 2 track_descriptor { uuid: 0 thread_ordering: THREAD_ORDERING_EXPLICIT } }
+TEXT
+rows "the rank of a thread counts if the root orders threads, also later" 'rank
+5' "select extract_arg(arg_set_id, 'thread_sort_index_hint') as rank from thread where tid = 601"
+
+trace <<'TEXT'
+packet { trusted_packet_sequence_id: 2 timestamp: 3000 smaps_packet { pid: 500 packed_entries { string_table: "" string_table: "/lib/x (deleted)" string_table: "[heap]"
+  aggregate_count: 3 aggregate_count: 2 aggregate_count: 1 size_kb: 30 size_kb: 20 size_kb: 10 rss_kb: 3 rss_kb: 2 rss_kb: 1 } } }
+packet { trusted_packet_sequence_id: 2 timestamp: 4000 smaps_packet { pid: 500 packed_entries { string_table: "a" string_table: "b"
+  name_id: 1 name_id: 0 name_id: 1 name_id: 9 pss_kb: 5 pss_kb: 6 swap_pss_kb: 1 swap_pss_kb: 2 swap_pss_kb: 3 swap_pss_kb: 4 swap_pss_kb: 5 } } }
+TEXT
+rows "packed mappings are rows of process_memory_mappings" 'ts,pid,path,is_deleted,aggregate_count,size_kb,rss_kb,pss_kb,swap_pss_kb
+3000,500,,0,3,30,3,,
+3000,500,/lib/x,1,2,20,2,,
+3000,500,[heap],0,1,10,1,,
+4000,500,b,0,1,,,5,1
+4000,500,a,0,1,,,6,2
+4000,500,b,0,1,,,,3
+4000,500,,0,1,,,,4' "select ts, pid, path, is_deleted, aggregate_count, size_kb, rss_kb, pss_kb, swap_pss_kb from process_memory_mappings
+  join process using (upid) order by process_memory_mappings.id"
+
+trace <<'TEXT'
+packet { trusted_packet_sequence_id: 2 timestamp: 3000 track_event { type: TYPE_INSTANT track_uuid: 11 name: "before" } }
+packet { trusted_packet_sequence_id: 2 timestamp: 4000 previous_packet_dropped: 1 packets_dropped: 7 sequence_flags: 1 }
+packet { trusted_packet_sequence_id: 2 timestamp: 4000 track_event { type: TYPE_INSTANT track_uuid: 11 name: "after" } }
+packet { trusted_packet_sequence_id: 4 timestamp: 4000 previous_packet_dropped: 1 packets_dropped: 9 sequence_flags: 1 }
+packet { trusted_packet_sequence_id: 2 timestamp: 5000 previous_packet_dropped: 1 packets_dropped: 2 sequence_flags: 1 track_event { type: TYPE_INSTANT track_uuid: 11 name: "last" } }
+packet { trusted_packet_sequence_id: 1 timestamp: 6000 trace_stats { buffer_stats { } writer_stats { sequence_id: 2 buffer: 0 } } }
+TEXT
+rows "packets that libsonda dropped are counted, beside the gaps" 'name,value
+sonda_track_events_dropped,9
+traced_buf_sequence_packet_loss,2' "select name, value from stats where name in ('sonda_track_events_dropped', 'traced_buf_sequence_packet_loss') order by name"
 
 echo "1..$N"
 exit $BAD

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "analyze/import/cpus.h"
+#include "analyze/import/call_stacks.h"
 #include "analyze/import/event_rules.h"
 #include "analyze/import/flows.h"
 #include "analyze/import/gpu_work.h"
@@ -35,6 +36,7 @@ static bool reads_sorted(uint32_t field)
 	       field == PB_TRACE_PACKET_THREAD_DESCRIPTOR ||
 	       field == PB_TRACE_PACKET_PROCESS_DESCRIPTOR || field == PB_TRACE_PACKET_BATTERY ||
 	       field == PB_TRACE_PACKET_TRIGGER || field == PB_TRACE_PACKET_PERF_SAMPLE ||
+	       field == PB_TRACE_PACKET_SMAPS_PACKET ||
 	       field == PB_TRACE_PACKET_CLONE_SNAPSHOT_TRIGGER;
 }
 
@@ -67,6 +69,9 @@ static void release_packet(struct import *im, struct machine *m, const struct qu
 		break;
 	case PB_TRACE_PACKET_BATTERY:
 		rows_battery(im, m, e->ts, &p.payload);
+		break;
+	case PB_TRACE_PACKET_SMAPS_PACKET:
+		rows_smaps(im, m, e->ts, &p.payload);
 		break;
 	case PB_TRACE_PACKET_PERF_SAMPLE:
 		rows_perf_sample(im, m, e->ts, &p, e->b);
@@ -167,7 +172,7 @@ static void import_deinit(struct import *im)
 	proto_fields_deinit(im);
 	remembered_deinit(im);
 	late_tracks_deinit(im);
-	stacks_imported_deinit(im);
+	call_stacks_deinit(im);
 	perf_streams_deinit(im);
 	gpu_work_deinit(im);
 	free(im->labels);

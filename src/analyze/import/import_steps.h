@@ -51,14 +51,16 @@ void rows_process_stats(struct import *im, struct machine *m, int64_t ts,
 /* counter_rules.c: returns the number of a machine's GPU among the GPUs of all machines. */
 int64_t counter_rules_ugpu(struct import *im, const struct machine *m, uint32_t gpu);
 
+/* smaps_rows.c: memory mappings of a process. */
+void rows_smaps(struct import *im, struct machine *m, int64_t ts, const struct pb_field *smaps);
+
 /* small_packets.c */
 void rows_battery(struct import *im, struct machine *m, int64_t ts, const struct pb_field *battery);
 void rows_trigger(struct import *im, struct machine *m, int64_t ts, const struct pb_field *trigger);
 
-/* stack_rows.c: a sample of linux.perf. state: of the packet's sequence, or NULL_U32. */
+/* perf_samples.c: a sample of linux.perf. state: of the packet's sequence, or NULL_U32. */
 void rows_perf_sample(struct import *im, struct machine *m, int64_t ts, const struct packet *p,
 		      uint32_t state);
-void stacks_imported_deinit(struct import *im);
 
 /* sched_rows.c: the scheduler's events. prev_state is as in the kernel's record. */
 struct sched_switch {

@@ -44,6 +44,7 @@ static bool wants(uint32_t field)
 	case PB_TRACE_PACKET_EXTENSION_DESCRIPTOR:
 	case PB_TRACE_PACKET_BATTERY:
 	case PB_TRACE_PACKET_PERF_SAMPLE:
+	case PB_TRACE_PACKET_SMAPS_PACKET:
 	case PB_TRACE_PACKET_TRIGGER:
 	case PB_TRACE_PACKET_CLONE_SNAPSHOT_TRIGGER:
 	case PB_TRACE_PACKET_COMPRESSED_PACKETS:
@@ -149,6 +150,7 @@ static bool update_sequence(struct import *im, struct machine *m, const struct p
 {
 	if (p->dropped && seq->seen)
 		seq->drops++;
+	seq->dropped += p->n_dropped;
 	seq->seen = true;
 	seq->has_first_packet |= p->first;
 	if (p->flags & PACKET_STATE_CLEARED)

@@ -190,6 +190,19 @@ static int by_process(const void *a, const void *b)
 	return x->order < y->order ? -1 : x->order > y->order;
 }
 
+static void add_thread_args(struct import *im)
+{
+	struct table *t = import_table(im, TABLE_THREAD);
+
+	for (uint32_t utid = 0; utid < t->rows && utid < im->infos.n_threads; utid++) {
+		if (im->infos.threads[utid].rank == NO_RANK)
+			continue;
+		arg_builder_int(im->store, &im->args, "thread_sort_index_hint", ARG_INT,
+				im->infos.threads[utid].rank);
+		table_set_u32(t, THREAD_ARGS, utid, arg_sets_add(im->store, &im->args));
+	}
+}
+
 void rows_process_args(struct import *im)
 {
 	struct strings *s = &im->store->strings;
@@ -203,6 +216,9 @@ void rows_process_args(struct import *im)
 
 		if (is_kthread != NULL_U8)
 			arg_builder_int(im->store, &im->args, "is_kthread", ARG_BOOL, is_kthread);
+		if (im->infos.processes[upid].rank != NO_RANK)
+			arg_builder_int(im->store, &im->args, "process_sort_index_hint", ARG_INT,
+					im->infos.processes[upid].rank);
 		for (; at < im->n_labels && im->labels[at].upid == upid; at++)
 			arg_builder_add(
 				im->store, &im->args,
@@ -215,4 +231,5 @@ void rows_process_args(struct import *im)
 		if (im->args.n)
 			table_set_u32(t, PROCESS_ARGS, upid, arg_sets_add(im->store, &im->args));
 	}
+	add_thread_args(im);
 }

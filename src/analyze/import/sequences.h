@@ -57,6 +57,7 @@ struct packet_sequence_info {
 	bool told_setup_errors; /* a FtraceStats of it had its setup errors */
 	uint64_t flagged, skipped; /* packets that need the state; those skipped without it */
 	uint64_t drops; /* packets with a gap before them */
+	uint64_t dropped; /* packets_dropped of packets since the last track event */
 };
 
 void sequences_init(struct sequences *q, struct store *store);

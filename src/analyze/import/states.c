@@ -31,16 +31,16 @@ static struct open_state *state_of(struct import *im, uint32_t track)
 static void store_args(struct import *im, struct open_state *o)
 {
 	if (o->open && o->args.n)
-		table_set_u32(import_table(im, TABLE_STATE), VALUE_ARGS, o->row,
+		table_set_u32(import_table(im, TABLE_STATE), TRACK_STATE_ARGS, o->row,
 			      arg_sets_add(im->store, &o->args));
 }
 
 static void close_state(struct import *im, struct open_state *o, int64_t ts)
 {
 	struct table *t = import_table(im, TABLE_STATE);
-	int64_t begin = table_ts(t, VALUE_TS, o->row);
+	int64_t begin = table_ts(t, TRACK_STATE_TS, o->row);
 
-	table_set_dur(t, VALUE_DUR, o->row, ts - begin);
+	table_set_dur(t, TRACK_STATE_DUR, o->row, ts - begin);
 	import_note_span(im, begin, ts - begin);
 	store_args(im, o);
 	o->open = false;
@@ -51,11 +51,11 @@ static uint32_t add_state_row(struct import *im, int64_t ts, uint32_t track, uin
 	struct table *t = import_table(im, TABLE_STATE);
 	uint32_t row = table_append(t);
 
-	table_set_ts(t, VALUE_TS, row, ts);
-	table_set_dur(t, VALUE_DUR, row, -1);
-	table_set_u32(t, VALUE_TRACK, row, track);
-	table_set_u32(t, VALUE_VALUE, row, value);
-	table_set_u32(t, VALUE_ARGS, row, NULL_U32);
+	table_set_ts(t, TRACK_STATE_TS, row, ts);
+	table_set_dur(t, TRACK_STATE_DUR, row, -1);
+	table_set_u32(t, TRACK_STATE_TRACK, row, track);
+	table_set_u32(t, TRACK_STATE_VALUE, row, value);
+	table_set_u32(t, TRACK_STATE_ARGS, row, NULL_U32);
 	import_note_span(im, ts, -1);
 	return row;
 }
@@ -66,7 +66,7 @@ void states_set(struct import *im, int64_t ts, uint32_t track, uint32_t value,
 	const struct table *t = import_table(im, TABLE_STATE);
 	struct open_state *o = state_of(im, track);
 
-	if (o && o->open && table_u32(t, VALUE_VALUE, o->row) != value)
+	if (o && o->open && table_u32(t, TRACK_STATE_VALUE, o->row) != value)
 		close_state(im, o, ts);
 	if (o && !o->open && value != NULL_U32) {
 		o->row = add_state_row(im, ts, track, value);

@@ -143,7 +143,8 @@ static uint32_t add_thread(struct tasks *t, int64_t tid, int64_t start)
 						       .state_row = NULL_U32,
 						       .blocked_row = NULL_U32,
 						       .waits = NULL_U32,
-						       .in_write = NULL_U32};
+						       .in_write = NULL_U32,
+						       .rank = NO_RANK};
 	t->infos->n_threads = MAX(t->infos->n_threads, (size_t)utid + 1);
 	return utid;
 }
@@ -167,7 +168,7 @@ static uint32_t add_process(struct tasks *t, int64_t pid)
 		fail(t);
 		return t->infos->n_processes ? (uint32_t)t->infos->n_processes - 1 : 0;
 	}
-	t->infos->processes[upid] = (struct process_info){.is_kthread = NULL_U8};
+	t->infos->processes[upid] = (struct process_info){.is_kthread = NULL_U8, .rank = NO_RANK};
 	t->infos->n_processes = MAX(t->infos->n_processes, (size_t)upid + 1);
 	return upid;
 }

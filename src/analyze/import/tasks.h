@@ -30,6 +30,8 @@ enum process_namer { PROCESS_UNNAMED, PROCESS_BY_DESCRIPTOR, PROCESS_BY_SYSTEM }
 struct task_number; /* by tid or pid */
 struct task_wait;
 
+#define NO_RANK INT32_MIN
+
 /* By utid, for all machines. */
 struct thread_info {
 	uint32_t older; /* utid of the next older thread of its tid; NULL_U32: none */
@@ -38,12 +40,14 @@ struct thread_info {
 	uint32_t waits; /* index of the first of task_infos.waits; NULL_U32: none */
 	uint32_t in_write; /* slice of its open sys_write, or WRITE_CUT; NULL_U32: none */
 	uint8_t namer;
+	int32_t rank; /* where the program wants it to be shown; NO_RANK: anywhere */
 };
 
 /* By upid, for all machines. */
 struct process_info {
 	uint8_t namer;
 	uint8_t is_kthread; /* NULL_U8: unknown */
+	int32_t rank; /* as of a thread */
 };
 
 struct task_infos {

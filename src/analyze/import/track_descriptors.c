@@ -14,6 +14,7 @@ static const char *const orderings[] = {NULL, "lexicographic", "chronological", 
 static const char *const units[] = {NULL, "ns", "count", "bytes"};
 #define MERGE_NONE_VALUE 2
 #define MERGE_KEY_VALUE 3
+#define ORDERING_EXPLICIT 1 /* ProcessOrdering, ThreadOrdering */
 
 static void count(struct import *im, enum stat_number stat)
 {
@@ -165,6 +166,12 @@ static bool read_part(struct import *im, struct described_track *d, const struct
 		d->rank = (int32_t)f->u64;
 		d->has_rank = true;
 		break;
+	case PB_TRACK_DESCRIPTOR_PROCESS_ORDERING:
+		d->ranks_processes = f->u64 == ORDERING_EXPLICIT;
+		break;
+	case PB_TRACK_DESCRIPTOR_THREAD_ORDERING:
+		d->ranks_threads = f->u64 == ORDERING_EXPLICIT;
+		break;
 	case PB_TRACK_DESCRIPTOR_SIBLING_MERGE_BEHAVIOR:
 		d->merge = f->u64 == MERGE_NONE_VALUE  ? MERGE_NEVER
 			   : f->u64 == MERGE_KEY_VALUE ? MERGE_BY_KEY
@@ -204,6 +211,8 @@ static void keep(struct import *im, struct machine *m, const struct described_tr
 		count(im, STAT_TRACK_DESCRIPTOR_CONFLICTING_RESERVATION);
 		return;
 	}
+	old->ranks_processes |= new->ranks_processes;
+	old->ranks_threads |= new->ranks_threads;
 	if (new->name != NULL_U32 && (old->name == NULL_U32 || old->merge == MERGE_NEVER))
 		old->name = new->name;
 }
@@ -299,6 +308,8 @@ uint32_t rows_thread_descriptor(struct import *im, struct machine *m, const stru
 		if (part.id == PB_THREAD_DESCRIPTOR_THREAD_NAME && part.data && part.len)
 			tasks_name_thread(&m->tasks, utid, text_of(im, &part),
 					  THREAD_BY_DESCRIPTOR);
+		else if (part.id == PB_THREAD_DESCRIPTOR_LEGACY_SORT_INDEX)
+			im->infos.threads[utid].rank = (int32_t)part.u64;
 	return utid;
 }
 
@@ -336,15 +347,19 @@ uint32_t rows_process_descriptor(struct import *im, struct machine *m, const str
 			table_set_i64(t, PROCESS_START_TS, upid, (int64_t)part.u64);
 		else if (part.id == PB_PROCESS_DESCRIPTOR_PROCESS_LABELS && part.data)
 			add_label(im, upid, labels++, &part);
+		else if (part.id == PB_PROCESS_DESCRIPTOR_LEGACY_SORT_INDEX)
+			im->infos.processes[upid].rank = (int32_t)part.u64;
 	}
 	return upid;
 }
 
 void rows_track_descriptor(struct import *im, struct machine *m, const struct pb_field *f)
 {
+	const struct described_track *track, *root = described_find(im, m, 0);
 	struct pb_field part, thread = {.id = 0}, process = {.id = 0};
 	uint64_t uuid = 0;
 	struct pb_dec d;
+	uint32_t id;
 
 	pb_dec_init(&d, f->data, f->len);
 	while (pb_dec_next(&d, &part)) {
@@ -355,14 +370,20 @@ void rows_track_descriptor(struct import *im, struct machine *m, const struct pb
 		else if (part.id == PB_TRACK_DESCRIPTOR_PROCESS && part.data)
 			process = part;
 	}
-	if (!described_find(im, m, uuid)) /* tokens_track_descriptor() refused it */
+	track = described_find(im, m, uuid);
+	if (!track) /* tokens_track_descriptor() refused it */
 		return;
 	if (!described_of_event(im, m, uuid, NULL)) {
 		count(im, STAT_TRACK_EVENT_PARSER_ERRORS);
 		return;
 	}
-	if (thread.id)
-		rows_thread_descriptor(im, m, &thread);
-	else if (process.id)
-		rows_process_descriptor(im, m, &process);
+	if (thread.id) {
+		id = rows_thread_descriptor(im, m, &thread);
+		if (root && root->ranks_threads && track->has_rank)
+			im->infos.threads[id].rank = track->rank;
+	} else if (process.id) {
+		id = rows_process_descriptor(im, m, &process);
+		if (root && root->ranks_processes && track->has_rank)
+			im->infos.processes[id].rank = track->rank;
+	}
 }

@@ -38,6 +38,7 @@ struct track_event {
 	struct legacy_event legacy;
 	uint64_t legacy_name; /* iid; 0: none */
 	struct pb_field counter; /* id 0: none */
+	struct pb_field callstack; /* InlineCallstack, or an iid; id 0: none */
 	int64_t thread_ns, instructions; /* of the thread so far; NULL_I64: unknown */
 	/* Set by rows_track_event(). Strings and ids are NULL_U32 where there is none. */
 	uint32_t name, category;

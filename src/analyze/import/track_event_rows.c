@@ -2,11 +2,13 @@
 /* Makes rows of track events in the order of time: slices, instants, counters, flows. */
 #include <string.h>
 
+#include "analyze/import/call_stacks.h"
 #include "analyze/import/flows.h"
 #include "analyze/import/import_steps.h"
 #include "analyze/import/slices.h"
 #include "analyze/import/states.h"
 #include "analyze/import/track_event.h"
+#include "analyze/store/stack_columns.h"
 #include "gen/fields.h"
 
 static void count_error(struct import *im)
@@ -108,6 +110,43 @@ static void collect_args(struct import *im, struct machine *m, const struct trac
 				e->writer);
 }
 
+/* ---- call stacks ---- */
+
+/* Returns the innermost call site of the event's call stack, or NULL_U32. */
+static uint32_t callsite_of(struct import *im, struct machine *m, const struct track_event *e)
+{
+	const struct stack_owner owner = {m, e->state, e->upid};
+	uint32_t site = NULL_U32;
+
+	if (e->callstack.data)
+		return call_stack_inline(im, &e->callstack);
+	if (!e->callstack.id)
+		return NULL_U32;
+	if (sequences_has(&m->sequences, e->state, PB_INTERNED_DATA_CALLSTACKS, e->callstack.u64))
+		site = call_stack_interned(im, &owner, e->callstack.u64);
+	else
+		stats_add(im->store, STAT_INTERNED_DATA_TOKENIZER_ERRORS, STAT_NO_INDEX, 1);
+	if (site == NULL_U32)
+		count_error(im);
+	return site;
+}
+
+static void add_callstack(struct import *im, struct machine *m, const struct track_event *e,
+			  uint32_t slice, bool is_end)
+{
+	struct table *t = import_table(im, TABLE_EVENT_CALLSTACK);
+	uint32_t site = slice != NULL_U32 ? callsite_of(im, m, e) : NULL_U32, row;
+
+	if (site == NULL_U32)
+		return;
+	row = table_append(t);
+	table_set_u32(t, EVENT_CALLSTACK_SLICE, row, slice);
+	table_set_u32(t, EVENT_CALLSTACK_TRACK, row,
+		      table_u32(import_table(im, TABLE_SLICE), SLICE_TRACK, slice));
+	table_set_u32(t, EVENT_CALLSTACK_SITE, row, is_end ? NULL_U32 : site);
+	table_set_u32(t, EVENT_CALLSTACK_END_SITE, row, is_end ? site : NULL_U32);
+}
+
 /* ---- counters ---- */
 
 static void add_counter(struct import *im, struct machine *m, const struct track_event *e,
@@ -154,6 +193,7 @@ static void add_counter_event(struct import *im, struct machine *m, const struct
 	}
 	collect_args(im, m, e);
 	add_counter(im, m, e, d, &e->counter, 0, arg_sets_add(im->store, &im->args), &v);
+	callsite_of(im, m, e); /* its rows, although no row has the call site of a counter */
 }
 
 /* Thread times in events of older programs are also counters of the thread. */
@@ -304,6 +344,7 @@ static void add_slice(struct import *im, struct machine *m, struct track_event *
 		slices_set_thread_times(im, slice, is_end, e->thread_ns, e->instructions);
 	if (phase == PHASE_WHOLE)
 		slices_set_thread_durs(im, slice, l->thread_dur, l->instructions);
+	add_callstack(im, m, e, slice, is_end);
 	add_flows(im, e, slice);
 }
 

@@ -95,6 +95,11 @@ void track_event_read(struct track_event *e, struct sequences *q, const struct p
 			if (f.data)
 				legacy_event_read(e, &f);
 			break;
+		case PB_TRACK_EVENT_CALLSTACK:
+		case PB_TRACK_EVENT_CALLSTACK_IID:
+			if ((f.id == PB_TRACK_EVENT_CALLSTACK) == !!f.data)
+				e->callstack = f;
+			break;
 		case PB_TRACK_EVENT_COUNTER_VALUE:
 		case PB_TRACK_EVENT_DOUBLE_COUNTER_VALUE:
 			if (!f.data)
@@ -310,6 +315,10 @@ bool tokens_track_event(struct import *im, struct machine *m, const struct packe
 
 	track_event_read(&e, &m->sequences, &p->payload);
 	state->queued = true;
+	if (seq->dropped)
+		stats_add(im->store, STAT_SONDA_TRACK_EVENTS_DROPPED, STAT_NO_INDEX,
+			  (int64_t)seq->dropped);
+	seq->dropped = 0;
 	if (!take_thread_times(im, &e, &state->thread, seq->valid && state->thread.known))
 		return false;
 	if (e.type == EVENT_COUNTER && !take_counter(im, m, &e))

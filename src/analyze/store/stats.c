@@ -265,6 +265,8 @@ static const struct stat_def defs[STATS] = {
 					     "counters without a name"},
 	[STAT_INVALID_CPU_TIMES] = {"invalid_cpu_times", ERROR, ANALYSIS, false,
 				    "counters without a name"},
+	[STAT_SONDA_TRACK_EVENTS_DROPPED] = {"sonda_track_events_dropped", LOSS, TRACE, false,
+					     "packets of track events that libsonda dropped"},
 	[STAT_TRACK_EVENT_MISSING_TIMESTAMP] = {"track_event_missing_timestamp", ERROR, ANALYSIS,
 						false, "malformed track events"},
 	[STAT_TRACK_EVENT_PARSER_ERRORS] = {"track_event_parser_errors", INFO, ANALYSIS, false,

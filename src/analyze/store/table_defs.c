@@ -6,6 +6,7 @@
 #include "analyze/store/table_defs.h"
 
 #include "analyze/store/event_args.h"
+#include "analyze/store/memory_columns.h"
 #include "analyze/store/stack_columns.h"
 #include "base/core/mem.h"
 #include "gen/fields.h"
@@ -390,13 +391,13 @@ static const struct column_def slice_times_columns[] = {
 	[SLICE_TIMES_INSTRUCTION_DELTA] = {NULL, COLUMN_I64, 0, NULL},
 };
 
-static const struct column_def value_columns[] = {
-	[VALUE_ID] = {"id", COLUMN_ID, 0, NULL},
-	[VALUE_TS] = {"ts", COLUMN_TS, 0, NULL},
-	[VALUE_DUR] = {"dur", COLUMN_DUR, 0, NULL},
-	[VALUE_TRACK] = {"track_id", COLUMN_U32, 0, NULL},
-	[VALUE_VALUE] = {"value", COLUMN_STRING, 0, NULL},
-	[VALUE_ARGS] = {"arg_set_id", COLUMN_U32, 0, NULL},
+static const struct column_def track_state_columns[] = {
+	[TRACK_STATE_ID] = {"id", COLUMN_ID, 0, NULL},
+	[TRACK_STATE_TS] = {"ts", COLUMN_TS, 0, NULL},
+	[TRACK_STATE_DUR] = {"dur", COLUMN_DUR, 0, NULL},
+	[TRACK_STATE_TRACK] = {"track_id", COLUMN_U32, 0, NULL},
+	[TRACK_STATE_VALUE] = {"value", COLUMN_STRING, 0, NULL},
+	[TRACK_STATE_ARGS] = {"arg_set_id", COLUMN_U32, 0, NULL},
 };
 
 static const struct column_def flow_columns[] = {
@@ -498,6 +499,23 @@ static const struct column_def stack_mapping_columns[] = {
 	[STACK_MAPPING_NAME] = {"name", COLUMN_STRING, 0, NULL},
 };
 
+static const struct column_def stack_symbol_columns[] = {
+	[STACK_SYMBOL_ID] = {"id", COLUMN_ID, 0, NULL},
+	[STACK_SYMBOL_SET] = {"symbol_set_id", COLUMN_U32, 0, NULL},
+	[STACK_SYMBOL_NAME] = {"name", COLUMN_STRING, 0, NULL},
+	[STACK_SYMBOL_SOURCE] = {"source_file", COLUMN_STRING, 0, NULL},
+	[STACK_SYMBOL_LINE] = {"line_number", COLUMN_U32, 0, NULL},
+	[STACK_SYMBOL_INLINED] = {"inlined", COLUMN_COMPUTED, 0, no_value},
+};
+
+static const struct column_def event_callstack_columns[] = {
+	[EVENT_CALLSTACK_ID] = {"id", COLUMN_ID, 0, NULL},
+	[EVENT_CALLSTACK_SLICE] = {"slice_id", COLUMN_U32, 0, NULL},
+	[EVENT_CALLSTACK_TRACK] = {"track_id", COLUMN_U32, 0, NULL},
+	[EVENT_CALLSTACK_SITE] = {"callsite_id", COLUMN_U32, 0, NULL},
+	[EVENT_CALLSTACK_END_SITE] = {"end_callsite_id", COLUMN_U32, 0, NULL},
+};
+
 static const struct column_def stats_columns[] = {
 	[STATS_NAME] = {"name", COLUMN_STRING, 0, NULL},
 	[STATS_IDX] = {"idx", COLUMN_I64, 0, NULL},
@@ -535,7 +553,7 @@ const struct table_def table_defs[TABLES] = {
 	[TABLE_COUNTER] = DEF("counter", counter_columns, COUNTER_TS),
 	[TABLE_SLICE] = DEF("__intrinsic_slice", slice_columns, SLICE_TS),
 	[TABLE_SLICE_TIMES] = DEF(NULL, slice_times_columns, 0),
-	[TABLE_STATE] = DEF("__intrinsic_state", value_columns, VALUE_TS),
+	[TABLE_STATE] = DEF("__intrinsic_state", track_state_columns, TRACK_STATE_TS),
 	[TABLE_FLOW] = DEF("flow", flow_columns, 0),
 	[TABLE_METADATA] = DEF("metadata", metadata_columns, 0),
 	[TABLE_CLOCK_SNAPSHOT] = DEF("clock_snapshot", clock_columns, 0),
@@ -546,6 +564,11 @@ const struct table_def table_defs[TABLES] = {
 	[TABLE_STACK_CALLSITE] = DEF("stack_profile_callsite", stack_callsite_columns, 0),
 	[TABLE_STACK_FRAME] = DEF("stack_profile_frame", stack_frame_columns, 0),
 	[TABLE_STACK_MAPPING] = DEF("stack_profile_mapping", stack_mapping_columns, 0),
+	[TABLE_STACK_SYMBOL] = DEF("stack_profile_symbol", stack_symbol_columns, 0),
+	[TABLE_EVENT_CALLSTACK] =
+		DEF("__intrinsic_track_event_callstacks", event_callstack_columns, 0),
+	[TABLE_SMAPS] = DEF("profiler_smaps", smaps_columns, SMAPS_TS),
+	[TABLE_MEMORY_MAPPINGS] = DEF("process_memory_mappings", mappings_columns, MAPPINGS_TS),
 	[TABLE_STATS] = DEF("stats", stats_columns, 0),
 	[TABLE_TRACE_BOUNDS] = DEF("trace_bounds", bounds_columns, 0),
 };

@@ -57,6 +57,8 @@ static const char views[] =
 	"CREATE TEMP VIEW thread_state_track AS SELECT id, name, type, parent_id, "
 	"source_arg_set_id, machine_id, utid"
 	" FROM __intrinsic_track WHERE event_type = 'state' AND utid IS NOT NULL;"
+	"CREATE TEMP VIEW track_event_callstacks AS SELECT * FROM "
+	"__intrinsic_track_event_callstacks;"
 	"CREATE TEMP VIEW slices AS SELECT * FROM slice;"
 	"CREATE TEMP VIEW instant AS SELECT ts, track_id, name, arg_set_id FROM __intrinsic_slice "
 	"WHERE dur = 0;";

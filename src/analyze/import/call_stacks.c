@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Makes rows of linux.perf's samples: a row of perf_sample, rows of the call stack, and values of
- * counters (perf_counters.h). Equal frames and call sites have one row. As in
- * trace_processor, a mapping has a row for each process and each iid; equal mappings without a
- * range (the kernel) have one row. A hash has two kinds of keys:
+ * Makes rows of call stacks. Equal frames and call sites have one row. As in trace_processor, a
+ * mapping has a row for each process and each iid; equal mappings without a range (the kernel), or
+ * without a process, have one row. A hash has two kinds of keys:
  *
  *	state, process, iid	gives the row, so that an interned message is decoded once
  *	contents		gives the row of equal contents
  */
+#include "analyze/import/call_stacks.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
-#include "analyze/import/import_steps.h"
-#include "analyze/import/perf_counters.h"
 #include "analyze/store/stack_columns.h"
 #include "base/core/hash_table.h"
 #include "gen/fields.h"
@@ -24,6 +23,7 @@ enum node_kind {
 	NODE_MAPPING, /* by contents, as the next ones */
 	NODE_CALLSITE,
 	NODE_FRAME,
+	NODE_FUNCTION, /* a frame without an address */
 };
 
 struct stack_key {
@@ -37,7 +37,7 @@ struct stack_node {
 	UT_hash_handle hh;
 };
 
-void stacks_imported_deinit(struct import *im)
+void call_stacks_deinit(struct import *im)
 {
 	struct stack_node *n, *next;
 
@@ -183,20 +183,14 @@ static uint32_t new_mapping(struct import *im, const struct mapping *m)
 	return row;
 }
 
-/* The state in which iids are looked up, and the process whose stacks they describe. */
-struct owner {
-	struct machine *m;
-	uint32_t state, upid;
-};
-
-static struct stack_key interned_key(const struct owner *o, enum node_kind kind, uint64_t iid)
+static struct stack_key interned_key(const struct stack_owner *o, enum node_kind kind, uint64_t iid)
 {
 	return (struct stack_key){
 		kind, {o->m->row, sequences_state(&o->m->sequences, o->state)->base, iid, o->upid}};
 }
 
 /* Sets *ret to the message of an iid. Returns false, and counts it, for an unknown iid. */
-static bool interned(struct import *im, const struct owner *o, uint32_t table, uint64_t iid,
+static bool interned(struct import *im, const struct stack_owner *o, uint32_t table, uint64_t iid,
 		     enum stat_number missing, struct pb_field *ret)
 {
 	if (sequences_has(&o->m->sequences, o->state, table, iid))
@@ -205,22 +199,18 @@ static bool interned(struct import *im, const struct owner *o, uint32_t table, u
 	return false;
 }
 
-static uint32_t mapping_row(struct import *im, const struct mapping *m)
+/* Returns the row of a mapping that has one row for all that are equal to it. */
+static uint32_t shared_mapping(struct import *im, const struct mapping *m)
 {
 	const struct stack_key key = {NODE_MAPPING,
 				      {m->build_id, m->exact_offset, m->start_offset, m->start,
 				       m->end, m->load_bias, m->name}};
-	uint32_t row = m->start == m->end ? find(im, &key) : NULL_U32;
+	uint32_t row = find(im, &key);
 
-	if (row == NULL_U32) {
-		row = new_mapping(im, m);
-		if (m->start == m->end)
-			add(im, &key, row);
-	}
-	return row;
+	return row != NULL_U32 ? row : add(im, &key, new_mapping(im, m));
 }
 
-static uint32_t interned_mapping(struct import *im, const struct owner *o, uint64_t iid)
+static uint32_t interned_mapping(struct import *im, const struct stack_owner *o, uint64_t iid)
 {
 	const struct stack_key key = interned_key(o, NODE_INTERNED_MAPPING, iid);
 	uint32_t row = find(im, &key);
@@ -233,62 +223,163 @@ static uint32_t interned_mapping(struct import *im, const struct owner *o, uint6
 		      &f) ||
 	    !read_mapping(im, o->m, o->state, &f, &mapping))
 		return NULL_U32;
-	return add(im, &key, mapping_row(im, &mapping));
+	return add(im, &key,
+		   mapping.start == mapping.end || o->upid == NULL_U32
+			   ? shared_mapping(im, &mapping)
+			   : new_mapping(im, &mapping));
+}
+
+/* Returns the mapping of functions without an address. */
+static uint32_t no_mapping(struct import *im, const char *name)
+{
+	struct strings *s = &im->store->strings;
+	const struct mapping m = {.build_id = strings_intern_z(s, ""),
+				  .end = UINT64_MAX,
+				  .name = strings_intern_z(s, name)};
+
+	return shared_mapping(im, &m);
 }
 
 /* ---- frames and call sites ---- */
 
-static uint32_t frame_row(struct import *im, uint32_t mapping, uint64_t rel_pc, uint32_t name)
+struct frame {
+	uint32_t name, source; /* strings or NULL_U32 */
+	uint32_t line; /* NULL_U32: unknown */
+	uint64_t rel_pc;
+};
+
+static void add_symbol(struct import *im, uint32_t row, const struct frame *f)
 {
-	const struct stack_key key = {NODE_FRAME, {mapping, rel_pc, name}};
+	struct table *t = import_table(im, TABLE_STACK_SYMBOL);
+	uint32_t symbol = table_append(t);
+
+	table_set_u32(t, STACK_SYMBOL_SET, symbol, symbol);
+	table_set_u32(t, STACK_SYMBOL_NAME, symbol, f->name);
+	table_set_u32(t, STACK_SYMBOL_SOURCE, symbol, f->source);
+	table_set_u32(t, STACK_SYMBOL_LINE, symbol, f->line);
+	table_set_u32(import_table(im, TABLE_STACK_FRAME), STACK_FRAME_SYMBOL_SET, row, symbol);
+}
+
+static uint32_t new_frame(struct import *im, uint32_t mapping, const struct frame *f)
+{
 	struct table *t = import_table(im, TABLE_STACK_FRAME);
+	uint32_t row = table_append(t);
+
+	table_set_u32(t, STACK_FRAME_NAME, row, f->name);
+	table_set_u32(t, STACK_FRAME_MAPPING, row, mapping);
+	table_set_i64(t, STACK_FRAME_REL_PC, row, (int64_t)f->rel_pc);
+	table_set_u32(t, STACK_FRAME_SYMBOL_SET, row, NULL_U32);
+	table_set_u32(t, STACK_FRAME_DEOBFUSCATED, row, NULL_U32);
+	return row;
+}
+
+/* A frame at an address of a mapping. The source of the first one with this address counts. */
+static uint32_t frame_row(struct import *im, uint32_t mapping, const struct frame *f)
+{
+	const struct stack_key key = {NODE_FRAME, {mapping, f->rel_pc, f->name}};
 	uint32_t row = find(im, &key);
 
 	if (row != NULL_U32)
 		return row;
-	row = table_append(t);
-	table_set_u32(t, STACK_FRAME_NAME, row, name);
-	table_set_u32(t, STACK_FRAME_MAPPING, row, mapping);
-	table_set_i64(t, STACK_FRAME_REL_PC, row, (int64_t)rel_pc);
-	table_set_u32(t, STACK_FRAME_SYMBOL_SET, row, NULL_U32);
-	table_set_u32(t, STACK_FRAME_DEOBFUSCATED, row, NULL_U32);
+	row = new_frame(im, mapping, f);
+	if (f->source != NULL_U32 || f->line != NULL_U32)
+		add_symbol(im, row, f);
 	return add(im, &key, row);
 }
 
-static uint32_t interned_frame(struct import *im, const struct owner *o, uint64_t iid)
+/* A frame of a function without an address. */
+static uint32_t function_row(struct import *im, uint32_t mapping, struct frame f)
+{
+	const struct stack_key key = {NODE_FUNCTION, {mapping, f.name, f.source, f.line}};
+	uint32_t row = find(im, &key);
+
+	if (row != NULL_U32)
+		return row;
+	f.rel_pc = 0;
+	row = new_frame(im, mapping, &f);
+	add_symbol(im, row, &f);
+	return add(im, &key, row);
+}
+
+/* Sets *ret to an interned string; NULL_U32 for iid 0. Returns false, and counts it, for an unknown
+ * iid. */
+static bool interned_string(struct import *im, const struct stack_owner *o, uint32_t table,
+			    uint64_t iid, uint32_t *ret)
+{
+	*ret = iid ? sequences_string(&o->m->sequences, o->state, table, iid) : NULL_U32;
+	if (!iid || *ret != NULL_U32)
+		return true;
+	count_unknown_iid(im, STAT_STACKPROFILE_INVALID_STRING_ID);
+	return false;
+}
+
+struct interned_ids {
+	uint64_t name, source, mapping;
+};
+
+static void read_frame(const struct pb_field *message, struct frame *ret, struct interned_ids *iids)
+{
+	struct pb_field f;
+	struct pb_dec d;
+
+	*ret = (struct frame){.name = NULL_U32, .source = NULL_U32, .line = NULL_U32};
+	*iids = (struct interned_ids){.name = 0};
+	pb_dec_init(&d, message->data, message->len);
+	while (pb_dec_next(&d, &f)) {
+		if (f.id == PB_FRAME_FUNCTION_NAME_ID)
+			iids->name = f.u64;
+		else if (f.id == PB_FRAME_MAPPING_ID)
+			iids->mapping = f.u64;
+		else if (f.id == PB_FRAME_REL_PC)
+			ret->rel_pc = f.u64;
+		else if (f.id == PB_FRAME_SOURCE_PATH_IID)
+			iids->source = f.u64;
+		else if (f.id == PB_FRAME_LINE_NUMBER && !f.data)
+			ret->line = (uint32_t)f.u64;
+	}
+}
+
+static uint32_t interned_frame(struct import *im, const struct stack_owner *o, uint64_t iid)
 {
 	const struct stack_key key = interned_key(o, NODE_INTERNED_FRAME, iid);
-	uint64_t name = 0, mapping = 0, rel_pc = 0;
-	uint32_t row = find(im, &key), string = NULL_U32;
-	struct pb_field message, f;
-	struct pb_dec d;
+	uint32_t row = find(im, &key), mapping;
+	struct interned_ids iids;
+	struct pb_field message;
+	struct frame frame;
 
 	if (row != NULL_U32)
 		return row;
 	if (!interned(im, o, PB_INTERNED_DATA_FRAMES, iid, STAT_STACKPROFILE_INVALID_FRAME_ID,
 		      &message))
 		return NULL_U32;
-	pb_dec_init(&d, message.data, message.len);
-	while (pb_dec_next(&d, &f)) {
-		if (f.id == PB_FRAME_FUNCTION_NAME_ID)
-			name = f.u64;
-		else if (f.id == PB_FRAME_MAPPING_ID)
-			mapping = f.u64;
-		else if (f.id == PB_FRAME_REL_PC)
-			rel_pc = f.u64;
-	}
-	row = interned_mapping(im, o, mapping);
-	if (row == NULL_U32)
+	read_frame(&message, &frame, &iids);
+	mapping = iids.mapping ? interned_mapping(im, o, iids.mapping) : 0;
+	if (mapping == NULL_U32 ||
+	    !interned_string(im, o, PB_INTERNED_DATA_FUNCTION_NAMES, iids.name, &frame.name) ||
+	    !interned_string(im, o, PB_INTERNED_DATA_SOURCE_PATHS, iids.source, &frame.source))
 		return NULL_U32;
-	if (name) {
-		string = sequences_string(&o->m->sequences, o->state,
-					  PB_INTERNED_DATA_FUNCTION_NAMES, name);
-		if (string == NULL_U32) {
-			count_unknown_iid(im, STAT_STACKPROFILE_INVALID_STRING_ID);
-			return NULL_U32;
-		}
+	return add(im, &key,
+		   iids.mapping ? frame_row(im, mapping, &frame)
+				: function_row(im, no_mapping(im, ""), frame));
+}
+
+static uint32_t inline_frame(struct import *im, const struct pb_field *message)
+{
+	struct frame frame = {.name = NULL_U32, .source = NULL_U32, .line = NULL_U32};
+	struct strings *s = &im->store->strings;
+	struct pb_field f;
+	struct pb_dec d;
+
+	pb_dec_init(&d, message->data, message->len);
+	while (pb_dec_next(&d, &f)) {
+		if (f.id == PB_TRACK_EVENT_INLINE_CALLSTACK_FRAME_FUNCTION_NAME && f.data)
+			frame.name = strings_intern(s, f.data, f.len);
+		else if (f.id == PB_TRACK_EVENT_INLINE_CALLSTACK_FRAME_SOURCE_FILE && f.data)
+			frame.source = strings_intern(s, f.data, f.len);
+		else if (f.id == PB_TRACK_EVENT_INLINE_CALLSTACK_FRAME_LINE_NUMBER && !f.data)
+			frame.line = (uint32_t)f.u64;
 	}
-	return add(im, &key, frame_row(im, row, rel_pc, string));
+	return function_row(im, no_mapping(im, "track_event_inline"), frame);
 }
 
 static uint32_t callsite_row(struct import *im, uint32_t parent, uint32_t frame, uint32_t depth)
@@ -306,8 +397,7 @@ static uint32_t callsite_row(struct import *im, uint32_t parent, uint32_t frame,
 	return add(im, &key, row);
 }
 
-/* Returns the innermost call site, or NULL_U32. */
-static uint32_t interned_callstack(struct import *im, const struct owner *o, uint64_t iid)
+uint32_t call_stack_interned(struct import *im, const struct stack_owner *o, uint64_t iid)
 {
 	const struct stack_key key = interned_key(o, NODE_CALLSTACK, iid);
 	uint32_t site = find(im, &key), depth = 0;
@@ -335,137 +425,15 @@ static uint32_t interned_callstack(struct import *im, const struct owner *o, uin
 	return site;
 }
 
-/* ---- samples ---- */
-
-struct sample {
-	uint32_t cpu;
-	int64_t pid, tid;
-	uint64_t callstack, lost, mode, error, skipped;
-	bool has_callstack, has_error;
-	struct pb_field event; /* ProducerEvent */
-};
-
-static void read_sample(const struct pb_field *message, struct sample *s)
+uint32_t call_stack_inline(struct import *im, const struct pb_field *message)
 {
+	uint32_t site = NULL_U32, depth = 0;
 	struct pb_field f;
 	struct pb_dec d;
 
 	pb_dec_init(&d, message->data, message->len);
-	while (pb_dec_next(&d, &f)) {
-		switch (f.id) {
-		case PB_PERF_SAMPLE_CPU:
-			s->cpu = (uint32_t)f.u64;
-			break;
-		case PB_PERF_SAMPLE_PID:
-			s->pid = (uint32_t)f.u64;
-			break;
-		case PB_PERF_SAMPLE_TID:
-			s->tid = (uint32_t)f.u64;
-			break;
-		case PB_PERF_SAMPLE_CALLSTACK_IID:
-			s->callstack = f.u64;
-			s->has_callstack = true;
-			break;
-		case PB_PERF_SAMPLE_CPU_MODE:
-			s->mode = f.u64;
-			break;
-		case PB_PERF_SAMPLE_UNWIND_ERROR:
-			s->error = f.u64;
-			s->has_error = true;
-			break;
-		case PB_PERF_SAMPLE_KERNEL_RECORDS_LOST:
-			s->lost = f.u64;
-			break;
-		case PB_PERF_SAMPLE_SAMPLE_SKIPPED_REASON:
-			s->skipped = f.u64;
-			break;
-		case PB_PERF_SAMPLE_PRODUCER_EVENT:
-			if (f.data)
-				s->event = f;
-			break;
-		}
-	}
-}
-
-static uint32_t text_of(struct import *im, const char *const *names, size_t n, uint64_t v)
-{
-	return strings_intern_z(&im->store->strings, v < n && names[v] ? names[v] : names[0]);
-}
-
-static void add_sample(struct import *im, struct machine *m, int64_t ts, uint32_t session,
-		       uint32_t state, const struct sample *s)
-{
-	static const char *const modes[] = {"unknown",	  "kernel",	  "user",
-					    "hypervisor", "guest_kernel", "guest_user"};
-	static const char *const errors[] = {
-		"unknown",     "none",	      "memory_invalid",	     "unwind_info",
-		"unsupported", "invalid_map", "max_frames_exceeded", "repeated_frame",
-		"invalid_elf", "system_call", "thread_timeout",	     "thread_does_not_exist",
-		"bad_arch",    "maps_parse",  "invalid_parameter",   "ptrace_call"};
-	uint32_t utid = tasks_thread_of(&m->tasks, s->tid, s->pid);
-	const struct owner owner = {m, state, tasks_upid(&m->tasks, utid)};
-	uint32_t site = s->has_callstack ? interned_callstack(im, &owner, s->callstack) : NULL_U32;
-	struct table *t = import_table(im, TABLE_PERF_SAMPLE);
-	uint32_t row = table_append(t);
-
-	table_set_ts(t, PERF_SAMPLE_TS, row, ts);
-	table_set_u32(t, PERF_SAMPLE_UTID, row, utid);
-	table_set_u32(t, PERF_SAMPLE_CPU, row, s->cpu);
-	table_set_u32(t, PERF_SAMPLE_CPU_MODE, row, text_of(im, modes, ARRAY_SIZE(modes), s->mode));
-	table_set_u32(t, PERF_SAMPLE_CALLSITE, row, site);
-	table_set_u32(t, PERF_SAMPLE_UNWIND_ERROR, row,
-		      s->has_error && s->error != 1
-			      ? text_of(im, errors, ARRAY_SIZE(errors), s->error)
-			      : NULL_U32);
-	table_set_u32(t, PERF_SAMPLE_SESSION, row, session);
-	import_note_ts(im, ts);
-}
-
-/* Values of PerfSample.SampleSkipReason and of ProducerEvent.DataSourceStopReason. */
-enum { SKIP_READ = 1, SKIP_UNWIND = 2, SKIP_QUEUE_FULL = 3, STOP_GUARDRAIL = 1 };
-
-/* Counts a sample without a call stack. Its counters and its thread are known. */
-static void count_skipped(struct import *im, uint64_t reason)
-{
-	if (reason == SKIP_READ || reason == SKIP_UNWIND)
-		count(im, STAT_PERF_SAMPLES_SKIPPED);
-	else if (reason == SKIP_QUEUE_FULL)
-		count(im, STAT_PERF_SAMPLES_SKIPPED_DATALOSS);
-}
-
-static bool is_guardrail(const struct pb_field *event)
-{
-	struct pb_field f;
-	struct pb_dec d;
-	bool is = false;
-
-	pb_dec_init(&d, event->data, event->len);
 	while (pb_dec_next(&d, &f))
-		if (f.id == PB_PERF_SAMPLE_PRODUCER_EVENT_SOURCE_STOP_REASON)
-			is = f.u64 == STOP_GUARDRAIL;
-	return is;
-}
-
-void rows_perf_sample(struct import *im, struct machine *m, int64_t ts, const struct packet *p,
-		      uint32_t state)
-{
-	const struct perf_stream *stream;
-	struct sample s = {0};
-
-	read_sample(&p->payload, &s);
-	if (state == NULL_U32 || s.cpu >= MAX_CPUS)
-		return;
-	stream = perf_stream_get(im, m, state, p->sequence, s.cpu);
-	if (!stream)
-		return;
-	if (s.lost) {
-		stats_add(im->store, STAT_PERF_CPU_LOST_RECORDS, s.cpu, (int64_t)s.lost);
-	} else if (s.event.id) {
-		if (is_guardrail(&s.event))
-			stats_set(im->store, STAT_PERF_GUARDRAIL_STOP_TS, stream->session, ts);
-	} else {
-		count_skipped(im, s.skipped);
-		perf_stream_counts(im, stream, ts, &p->payload);
-		add_sample(im, m, ts, stream->session, state, &s);
-	}
+		if (f.id == PB_TRACK_EVENT_INLINE_CALLSTACK_FRAMES && f.data)
+			site = callsite_row(im, site, inline_frame(im, &f), depth++);
+	return site;
 }

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "analyze/import/importer.h"
+
+/* Call stacks of samples and of track events: rows of mappings, frames, their sources and call
+ * sites. */
+
+/* The state in which iids are looked up, and the process whose code they describe. */
+struct stack_owner {
+	struct machine *m;
+	uint32_t state, upid; /* upid NULL_U32: unknown */
+};
+
+/* Returns the innermost call site of an interned call stack; NULL_U32, and counts it, if parts of it
+ * are unknown or it has no frame. */
+uint32_t call_stack_interned(struct import *im, const struct stack_owner *o, uint64_t iid);
+/* Returns the innermost call site of an InlineCallstack; NULL_U32 if it has no frame. */
+uint32_t call_stack_inline(struct import *im, const struct pb_field *message);
+void call_stacks_deinit(struct import *im);

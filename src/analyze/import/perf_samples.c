@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Makes rows of linux.perf's samples: a row of perf_sample, and values of counters
+ * (perf_counters.h). */
+#include "analyze/import/call_stacks.h"
+#include "analyze/import/import_steps.h"
+#include "analyze/import/perf_counters.h"
+#include "analyze/store/stack_columns.h"
+#include "gen/fields.h"
+
+static void count(struct import *im, enum stat_number stat)
+{
+	stats_add(im->store, stat, STAT_NO_INDEX, 1);
+}
+
+struct sample {
+	uint32_t cpu;
+	int64_t pid, tid;
+	uint64_t callstack, lost, mode, error, skipped;
+	bool has_callstack, has_error;
+	struct pb_field event; /* ProducerEvent */
+};
+
+static void read_sample(const struct pb_field *message, struct sample *s)
+{
+	struct pb_field f;
+	struct pb_dec d;
+
+	pb_dec_init(&d, message->data, message->len);
+	while (pb_dec_next(&d, &f)) {
+		switch (f.id) {
+		case PB_PERF_SAMPLE_CPU:
+			s->cpu = (uint32_t)f.u64;
+			break;
+		case PB_PERF_SAMPLE_PID:
+			s->pid = (uint32_t)f.u64;
+			break;
+		case PB_PERF_SAMPLE_TID:
+			s->tid = (uint32_t)f.u64;
+			break;
+		case PB_PERF_SAMPLE_CALLSTACK_IID:
+			s->callstack = f.u64;
+			s->has_callstack = true;
+			break;
+		case PB_PERF_SAMPLE_CPU_MODE:
+			s->mode = f.u64;
+			break;
+		case PB_PERF_SAMPLE_UNWIND_ERROR:
+			s->error = f.u64;
+			s->has_error = true;
+			break;
+		case PB_PERF_SAMPLE_KERNEL_RECORDS_LOST:
+			s->lost = f.u64;
+			break;
+		case PB_PERF_SAMPLE_SAMPLE_SKIPPED_REASON:
+			s->skipped = f.u64;
+			break;
+		case PB_PERF_SAMPLE_PRODUCER_EVENT:
+			if (f.data)
+				s->event = f;
+			break;
+		}
+	}
+}
+
+static uint32_t text_of(struct import *im, const char *const *names, size_t n, uint64_t v)
+{
+	return strings_intern_z(&im->store->strings, v < n && names[v] ? names[v] : names[0]);
+}
+
+static void add_sample(struct import *im, struct machine *m, int64_t ts, uint32_t session,
+		       uint32_t state, const struct sample *s)
+{
+	static const char *const modes[] = {"unknown",	  "kernel",	  "user",
+					    "hypervisor", "guest_kernel", "guest_user"};
+	static const char *const errors[] = {
+		"unknown",     "none",	      "memory_invalid",	     "unwind_info",
+		"unsupported", "invalid_map", "max_frames_exceeded", "repeated_frame",
+		"invalid_elf", "system_call", "thread_timeout",	     "thread_does_not_exist",
+		"bad_arch",    "maps_parse",  "invalid_parameter",   "ptrace_call"};
+	uint32_t utid = tasks_thread_of(&m->tasks, s->tid, s->pid);
+	const struct stack_owner owner = {m, state, tasks_upid(&m->tasks, utid)};
+	uint32_t site = s->has_callstack ? call_stack_interned(im, &owner, s->callstack) : NULL_U32;
+	struct table *t = import_table(im, TABLE_PERF_SAMPLE);
+	uint32_t row = table_append(t);
+
+	table_set_ts(t, PERF_SAMPLE_TS, row, ts);
+	table_set_u32(t, PERF_SAMPLE_UTID, row, utid);
+	table_set_u32(t, PERF_SAMPLE_CPU, row, s->cpu);
+	table_set_u32(t, PERF_SAMPLE_CPU_MODE, row, text_of(im, modes, ARRAY_SIZE(modes), s->mode));
+	table_set_u32(t, PERF_SAMPLE_CALLSITE, row, site);
+	table_set_u32(t, PERF_SAMPLE_UNWIND_ERROR, row,
+		      s->has_error && s->error != 1
+			      ? text_of(im, errors, ARRAY_SIZE(errors), s->error)
+			      : NULL_U32);
+	table_set_u32(t, PERF_SAMPLE_SESSION, row, session);
+	import_note_ts(im, ts);
+}
+
+/* Values of PerfSample.SampleSkipReason and of ProducerEvent.DataSourceStopReason. */
+enum { SKIP_READ = 1, SKIP_UNWIND = 2, SKIP_QUEUE_FULL = 3, STOP_GUARDRAIL = 1 };
+
+/* Counts a sample without a call stack. Its counters and its thread are known. */
+static void count_skipped(struct import *im, uint64_t reason)
+{
+	if (reason == SKIP_READ || reason == SKIP_UNWIND)
+		count(im, STAT_PERF_SAMPLES_SKIPPED);
+	else if (reason == SKIP_QUEUE_FULL)
+		count(im, STAT_PERF_SAMPLES_SKIPPED_DATALOSS);
+}
+
+static bool is_guardrail(const struct pb_field *event)
+{
+	struct pb_field f;
+	struct pb_dec d;
+	bool is = false;
+
+	pb_dec_init(&d, event->data, event->len);
+	while (pb_dec_next(&d, &f))
+		if (f.id == PB_PERF_SAMPLE_PRODUCER_EVENT_SOURCE_STOP_REASON)
+			is = f.u64 == STOP_GUARDRAIL;
+	return is;
+}
+
+void rows_perf_sample(struct import *im, struct machine *m, int64_t ts, const struct packet *p,
+		      uint32_t state)
+{
+	const struct perf_stream *stream;
+	struct sample s = {0};
+
+	read_sample(&p->payload, &s);
+	if (state == NULL_U32 || s.cpu >= MAX_CPUS)
+		return;
+	stream = perf_stream_get(im, m, state, p->sequence, s.cpu);
+	if (!stream)
+		return;
+	if (s.lost) {
+		stats_add(im->store, STAT_PERF_CPU_LOST_RECORDS, s.cpu, (int64_t)s.lost);
+	} else if (s.event.id) {
+		if (is_guardrail(&s.event))
+			stats_set(im->store, STAT_PERF_GUARDRAIL_STOP_TS, stream->session, ts);
+	} else {
+		count_skipped(im, s.skipped);
+		perf_stream_counts(im, stream, ts, &p->payload);
+		add_sample(im, m, ts, stream->session, state, &s);
+	}
+}
