@@ -40,6 +40,8 @@ struct output {
 	int64_t from, to; /* the window in the trace's clock */
 	FILE *out;
 	bool some; /* a table was printed */
+	bool has_rows; /* a table of this part had a row */
+	bool any; /* a table of any part */
 	bool several; /* the report has a part for each machine */
 	bool of_trace; /* this part: only tables that are not of one machine */
 	int64_t machine; /* of this part */
@@ -138,7 +140,7 @@ static int print_text(sqlite3_stmt *st, const struct report_section *s, struct o
 			fputc('\n', p->out);
 		print_title(s, p);
 		fputs(text, p->out);
-		p->some = true;
+		p->some = p->has_rows = true;
 	}
 	free(text);
 	return r;
@@ -148,20 +150,27 @@ static int print_text(sqlite3_stmt *st, const struct report_section *s, struct o
  * SQLite result code. */
 static int print_section(sqlite3_stmt *st, const struct report_section *s, struct output *p)
 {
+	bool some;
+	int r;
+
 	switch (p->o->format) {
 	case REPORT_CSV:
 		fprintf(p->out, "# %s%s", s->title, of_machine(s, p));
 		if (p->several && !p->of_trace)
 			fprintf(p->out, ", machine %" PRId64, p->machine);
 		fputc('\n', p->out);
-		return sql_output(st, SQL_CSV, p->out);
+		r = sql_output_some(st, SQL_CSV, p->out, &some);
+		break;
 	case REPORT_JSON:
 		fprintf(p->out, "%s\"%s\": ", p->some ? ", " : "", s->title);
 		p->some = true;
-		return sql_output(st, SQL_JSON, p->out);
+		r = sql_output_some(st, SQL_JSON, p->out, &some);
+		break;
 	default:
 		return print_text(st, s, p);
 	}
+	p->has_rows |= some;
+	return r;
 }
 
 static int run_section(const struct report_section *s, struct output *p)
@@ -214,6 +223,15 @@ static int print_lost_key(struct output *p)
 	return report_losses_json(&p->losses, p->tables.db, p->out);
 }
 
+/* Says in a key of the JSON object that no table has a row, and what to record. */
+static void print_nothing_key(const struct output *p)
+{
+	const char *records = p->o->report->records;
+
+	fprintf(p->out, ", \"No data\": \"%s%s\"", records ? "it needs: sonda record " : "",
+		records ? records : "");
+}
+
 /* Returns an SQLite result code. */
 static int print_report(struct output *p)
 {
@@ -225,6 +243,9 @@ static int print_report(struct output *p)
 	for (size_t i = 0; i < report->n_sections && r == SQLITE_OK; i++)
 		if (is_wanted(&report->sections[i], p))
 			r = run_section(&report->sections[i], p);
+	p->any |= p->has_rows;
+	if (p->o->format == REPORT_JSON && !p->has_rows && report != &report_loss)
+		print_nothing_key(p);
 	if (p->o->format == REPORT_JSON && !p->several)
 		r = r == SQLITE_OK ? print_lost_key(p) : r;
 	if (p->o->format == REPORT_JSON)
@@ -259,7 +280,7 @@ static bool has_chosen(sqlite3 *db)
 /* Prints the report with a heading, or as the value of a key. */
 static int print_part(struct output *p, const char *title, const char *key, size_t n)
 {
-	p->some = false;
+	p->some = p->has_rows = false;
 	if (p->o->format == REPORT_TEXT)
 		fprintf(p->out, "%s%s%s%s\n\n", n ? "\n" : "", report_bold(&p->style), title,
 			report_plain(&p->style));
@@ -357,6 +378,14 @@ static int print_all(struct output *p)
 	return list->of_trace > 1 && list->n ? print_machines(p, list) : print_report(p);
 }
 
+/* A report that was asked for by its name fails if the trace has no data for it. */
+static int code_of(const struct output *p)
+{
+	return p->any || p->o->report == &report_loss || p->o->report == &report_overview
+		       ? EXIT_GOOD
+		       : EXIT_FAILED;
+}
+
 /* Prints the report to stdout, or through the pager once it is complete. Returns an exit code. */
 static int print_to_user(struct output *p)
 {
@@ -366,7 +395,7 @@ static int print_to_user(struct output *p)
 
 	p->out = stdout;
 	if (p->o->no_pager || !isatty(STDOUT_FILENO))
-		return print_all(p) == SQLITE_OK ? EXIT_GOOD : EXIT_FAILED;
+		return print_all(p) == SQLITE_OK ? code_of(p) : EXIT_FAILED;
 	p->out = open_memstream(&text, &len);
 	if (!p->out) {
 		log_error("report: %s", strerror(ENOMEM));
@@ -378,7 +407,7 @@ static int print_to_user(struct output *p)
 	else
 		r = SQLITE_NOMEM;
 	free(text);
-	return r == SQLITE_OK ? EXIT_GOOD : EXIT_FAILED;
+	return r == SQLITE_OK ? code_of(p) : EXIT_FAILED;
 }
 
 /* The time so many ns after the trace's start, at most its end. */

@@ -188,7 +188,7 @@ static bool put_csv_cell(sqlite3_stmt *st, int i, bool is_plain, struct strbuf *
 	return true;
 }
 
-static int output_csv(sqlite3_stmt *st, FILE *to)
+static int output_csv(sqlite3_stmt *st, FILE *to, bool *ret_some)
 {
 	int columns = sqlite3_column_count(st), r;
 	bool is_plain = is_for_terminal(to);
@@ -198,7 +198,7 @@ static int output_csv(sqlite3_stmt *st, FILE *to)
 		put_csv(sqlite3_column_name(st, i), strlen(sqlite3_column_name(st, i)), to);
 		fputs(i == columns - 1 ? "\r\n" : ",", to);
 	}
-	while ((r = sqlite3_step(st)) == SQLITE_ROW)
+	for (; (r = sqlite3_step(st)) == SQLITE_ROW; *ret_some = true)
 		for (int i = 0; i < columns; i++) {
 			if (!put_csv_cell(st, i, is_plain, &copy, to)) {
 				strbuf_deinit(&copy);
@@ -298,7 +298,7 @@ static struct strbuf *json_names(sqlite3_stmt *st, int columns)
 	return names;
 }
 
-static int output_json(sqlite3_stmt *st, FILE *to)
+static int output_json(sqlite3_stmt *st, FILE *to, bool *ret_some)
 {
 	int columns = sqlite3_column_count(st), r;
 	struct strbuf b = {0}, *names = json_names(st, columns);
@@ -324,6 +324,7 @@ static int output_json(sqlite3_stmt *st, FILE *to)
 		fwrite(b.s, 1, b.len, to);
 		first = false;
 	}
+	*ret_some = !first;
 	fputs(first ? "]\n" : "\n]\n", to);
 	for (int i = 0; i < columns; i++)
 		strbuf_deinit(&names[i]);
@@ -332,17 +333,25 @@ static int output_json(sqlite3_stmt *st, FILE *to)
 	return r;
 }
 
-int sql_output(sqlite3_stmt *st, enum sql_format format, FILE *to)
+int sql_output_some(sqlite3_stmt *st, enum sql_format format, FILE *to, bool *ret_some)
 {
 	int r;
 
+	*ret_some = false;
 	if (!sqlite3_column_count(st))
 		r = sqlite3_step(st);
 	else if (format == SQL_CSV)
-		r = output_csv(st, to);
+		r = output_csv(st, to, ret_some);
 	else if (format == SQL_JSON)
-		r = output_json(st, to);
+		r = output_json(st, to, ret_some);
 	else
 		r = output_table(st, to);
 	return r == SQLITE_DONE || r == SQLITE_ROW ? SQLITE_OK : r;
+}
+
+int sql_output(sqlite3_stmt *st, enum sql_format format, FILE *to)
+{
+	bool some;
+
+	return sql_output_some(st, format, to, &some);
 }

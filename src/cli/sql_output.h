@@ -2,6 +2,7 @@
 #pragma once
 
 #include <sqlite3.h>
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "base/text/str.h"
@@ -14,5 +15,7 @@ enum sql_format { SQL_TABLE, SQL_CSV, SQL_JSON };
 /* Runs the statement and writes its rows. A statement without columns writes nothing. Returns an
  * SQLite result code: SQLITE_OK, or the error, after rows that came before it. */
 int sql_output(sqlite3_stmt *st, enum sql_format format, FILE *to);
+/* Also sets whether there were rows, of CSV and JSON. */
+int sql_output_some(sqlite3_stmt *st, enum sql_format format, FILE *to, bool *ret_some);
 /* Appends the value of a column as text: nothing for NULL. Sets b->failed without memory. */
 void sql_add_text(sqlite3_stmt *st, int column, struct strbuf *b);

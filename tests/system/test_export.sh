@@ -114,6 +114,10 @@ sed 's/^[^;]*;//' "$TMP/long.folded" >"$TMP/out"
 echo 'worker 5;a;b 9223372036854775000' | cmp - "$TMP/out"
 verdict "they end last" $?
 
+"$SONDA" export --folded stacks -o "$TMP/none.folded" "$TMP/long" >"$TMP/out" 2>"$TMP/err"
+[ $? = 1 ] && [ ! -e "$TMP/none.folded" ] && grep -q 'long has no samples of call stacks; it needs: sonda record stacks' "$TMP/err"
+verdict "a trace without stacks: no file, and exit code 1" $? "$TMP/err"
+
 # ---- files ----
 
 cp "$TRACE" "$TMP/copy.pftrace"

@@ -56,18 +56,31 @@ struct form {
 	int (*text)(sqlite3 *db, FILE *to); /* one stream */
 	int (*files)(sqlite3 *db, const struct out_path *out, struct err_text *e); /* or a path */
 	bool is_folder;
-	bool is_folded;
+	const char *needs; /* folded stacks: a statement that has a row if there are some */
+	const char *lacks; /* what the trace lacks otherwise */
 };
 
 static const struct form form_json = {.suffix = "json", .text = export_json};
 static const struct form form_csv = {.suffix = "csv", .files = export_csv, .is_folder = true};
 static const struct form form_sqlite = {.suffix = "sqlite", .files = export_sqlite};
 static const struct form form_slices = {
-	.suffix = "folded", .text = export_folded_slices, .is_folded = true};
+	.suffix = "folded",
+	.text = export_folded_slices,
+	.needs = "select 1 from __intrinsic_slice limit 1",
+	.lacks = "slices; programs with libsonda write them: sonda record --app NAME",
+};
 static const struct form form_stacks = {
-	.suffix = "folded", .text = export_folded_stacks, .is_folded = true};
+	.suffix = "folded",
+	.text = export_folded_stacks,
+	.needs = "select 1 from perf_sample where callsite_id is not null limit 1",
+	.lacks = "samples of call stacks; it needs: sonda record stacks",
+};
 static const struct form form_sched = {
-	.suffix = "folded", .text = export_folded_sched, .is_folded = true};
+	.suffix = "folded",
+	.text = export_folded_sched,
+	.needs = "select 1 from thread_state where dur > 0 limit 1",
+	.lacks = "states of threads; it needs: sonda record sched",
+};
 
 struct export_options {
 	const struct form *form;
@@ -198,6 +211,22 @@ static int write_hidden(const struct export_options *o, const struct out_path *o
 	return write_text(o, db, to, e);
 }
 
+/* Prepares folded stacks: titles of processes as names. Fails if there would be none. */
+static int prepare_folded(const struct export_options *o, sqlite3 *db, struct err_text *e)
+{
+	sqlite3_stmt *st;
+	int r = chosen_use_titles(db);
+
+	if (r == SQLITE_OK)
+		r = sqlite3_prepare_v2(db, o->form->needs, -1, &st, NULL);
+	if (r != SQLITE_OK)
+		return err_set(e, -EIO, "cannot read the tables: %s", sqlite3_errmsg(db));
+	r = sqlite3_step(st);
+	sqlite3_finalize(st);
+	return r == SQLITE_ROW ? 0
+			       : err_set(e, -ENODATA, "%.200s has no %s", o->file, o->form->lacks);
+}
+
 static int export_to(const struct export_options *o, struct out_path *out, struct err_text *e)
 {
 	struct trace_tables tables;
@@ -206,9 +235,10 @@ static int export_to(const struct export_options *o, struct out_path *out, struc
 	if (r < 0)
 		return r;
 	trace_tables_warn(&tables);
-	if (o->form->is_folded)
-		chosen_use_titles(tables.db);
-	r = out->hidden ? write_hidden(o, out, tables.db, e) : write_text(o, tables.db, stdout, e);
+	r = o->form->needs ? prepare_folded(o, tables.db, e) : 0;
+	if (r == 0)
+		r = out->hidden ? write_hidden(o, out, tables.db, e)
+				: write_text(o, tables.db, stdout, e);
 	trace_tables_close(&tables);
 	return r;
 }
