@@ -45,6 +45,7 @@ cat >"$TMP/lose" <<'END'
 lose() {
   local service client
   export PERFETTO_PRODUCER_SOCK_NAME=$PWD/p PERFETTO_CONSUMER_SOCK_NAME=$PWD/c
+  rm -f p c # of a run before in this folder
   "$SONDAD" 2>/dev/null &
   service=$!
   until [ -S c ]; do sleep 0.05; done
@@ -210,6 +211,27 @@ PERFETTO_CONSUMER_SOCK_NAME=$PWD/no perfetto --query
 PERFETTO_CONSUMER_SOCK_NAME=$PWD/no perfetto --attach k
 PERFETTO_CONSUMER_SOCK_NAME=$PWD/no perfetto -t 1s -o y nosuch/event -D; rm -f y
 END
+
+# A service without a producer: the session has started at once.
+starts_alone() { # SERVICE
+  local pid status
+  mkdir "$TMP/alone.$1"
+  (
+    use_sockets "$TMP/alone.$1"
+    PIDS=()
+    start_service "$1" "$TMP/alone.$1"
+    pid=$(timeout 20 "$ours" --txt -c "$TMP/long.cfg" -o "$TMP/alone.$1/x" -D)
+    status=$?
+    [ -z "$pid" ] || kill "$pid"
+    stop_all
+    [ $status = 0 ]
+  ) >"$TMP/log" 2>&1
+}
+grep '^long.cfg ' "$TMP/files" | cut -d ' ' -f 2- >"$TMP/long.cfg"
+for service in sonda perfetto; do
+  starts_alone $service
+  verdict "-D returns with a service of $service without a producer" $? "$TMP/log"
+done
 
 # Messages that scripts search for.
 phrase() { # PHRASE COMMAND_LINE

@@ -211,6 +211,10 @@ static int run_session(struct perfetto *p)
 	code = perfetto_connect(&p->client);
 	if (code >= 0)
 		return code;
+	if (has_snapshots(p->config) && session_client_watch_hits(p->client, on_hit, p, &e) < 0)
+		return fail(e.text);
+	if (p->notify_fd >= 0 && session_client_watch_start(p->client, &e) < 0)
+		return fail(e.text);
 	if (session_client_enable(p->client, p->config, fd, &e) < 0)
 		return fail(e.text);
 	ms = longest_ms(p->config);
@@ -225,8 +229,6 @@ static int run_session(struct perfetto *p)
 		return p->file && trace_file_save(p->file, &e) ? fail(e.text) : 0;
 	}
 	if (fd >= 0 && trace_file_name_now(p->file, &e))
-		return fail(e.text);
-	if (has_snapshots(p->config) && session_client_watch_hits(p->client, on_hit, p, &e) < 0)
 		return fail(e.text);
 	notify_start(p);
 	return end_session(p, p->config, false);

@@ -373,12 +373,17 @@ int session_client_watch_hits(struct session_client *c,
 	return r < 0 ? describe(c, r, "waiting for triggers", e) : 0;
 }
 
-int session_client_await_start(struct session_client *c, uint32_t timeout_ms, struct err_text *e)
+int session_client_watch_start(struct session_client *c, struct err_text *e)
 {
 	int r = observe(c);
 
-	if (r < 0)
-		return describe(c, r, "waiting for the start", e);
+	return r < 0 ? describe(c, r, "waiting for the start", e) : 0;
+}
+
+int session_client_await_start(struct session_client *c, uint32_t timeout_ms, struct err_text *e)
+{
+	int r;
+
 	give_time(c, timeout_ms);
 	while (!c->started && !c->ended && !c->lost && !c->timed_out)
 		event_base_dispatch(c->loop);

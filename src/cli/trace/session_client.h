@@ -39,16 +39,19 @@ const char *session_client_refusal(const struct session_client *c);
 int session_client_attach(struct session_client *c, const char *key, Pb__TraceConfig **ret,
 			  struct err_text *e);
 
+/* For session_client_await_start(): subscribes to the start of the session that follows. A service
+ * without producers reports it only once, during the enable. */
+int session_client_watch_start(struct session_client *c, struct err_text *e);
 /* Starts a session; fd: as for consumer_enable(). session_client_end() reports its end, and a
  * refusal. */
 int session_client_enable(struct session_client *c, const Pb__TraceConfig *config, int fd,
 			  struct err_text *e);
-/* Waits until all data sources of our session have started. Returns 0, -ETIMEDOUT, -EPROTO if the
+/* Waits until all data sources of our session, which is watched, have started. Returns 0, -ETIMEDOUT, -EPROTO if the
  * session or the connection ended before, or the error of the request. */
 int session_client_await_start(struct session_client *c, uint32_t timeout_ms, struct err_text *e);
 
 /* Calls fn for each trigger of CLONE_SNAPSHOT that is hit, from session_client_end() and
- * session_client_await_start(); call this function before both. hit is borrowed during the call. fn
+ * session_client_await_start(); call this function before session_client_enable(). hit is borrowed during the call. fn
  * may use another client. */
 int session_client_watch_hits(struct session_client *c,
 			      void (*fn)(void *ctx,
