@@ -20,15 +20,10 @@ for text in tests/interop/sql_traces/*.txtpb; do
   name=$(basename "$text" .txtpb)
   protoc -Iprotos --encode=perfetto.protos.Trace protos/trace/trace.proto <"$text" >"$dir/$name" 2>"$dir/log"
   verdict "protoc encodes $name" $? "$dir/log"
-<<<<<<< HEAD
-  equal "$name" "$dir/$name" "${track_tables[@]}" "select id, ts, name from ftrace_event order by id" \
+  equal "$name" "$dir/$name" "${track_tables[@]}" "${stack_tables[@]}" "select id, ts, name from ftrace_event order by id" \
     "select name, key_type, int_value, str_value, machine_id, trace_id from metadata
      where name not in ('trace_config_pbtxt', 'trace_size_bytes') and (name, substr(str_value, 1, 19)) is not
      ('trace_uuid', '00000000-0000-0000-') order by name, machine_id, int_value, str_value" \
-=======
-  equal "$name" "$dir/$name" "${track_tables[@]}" "${stack_tables[@]}" "select id, ts, name from ftrace_event order by id" \
-    "select name, key_type, int_value, machine_id from metadata where name = 'ftrace_latest_data_start_ns' order by machine_id" \
->>>>>>> 9b57850d (analyze: call stacks of track events, sources of frames, memory mappings and orders, as in trace_processor 58)
     "select id, ucpu, cpu, cluster_id, processor, machine_id, capacity from cpu order by id" \
     "select c.id, a.key, a.value_type, a.display_value from cpu c join args a using (arg_set_id) order by c.id, a.id" \
     "select * from perf_sample order by id" "select * from perf_session" \
