@@ -94,7 +94,7 @@ left() { compgen -G "$TRACEFS/instances/sonda-$killed-*" >/dev/null; }
 nothing_left() { ! left; }
 wait_for nothing_left
 verdict "SIGKILL: the next start does" $? "$TMP/probes.log"
-wait_for grep -q 'removed .* left behind by a killed process' "$TMP/probes.log"
+wait_for grep -qE 'removed (1 tracefs instance|([2-9]|[0-9]{2,}) tracefs instances) left behind by a killed process' "$TMP/probes.log"
 verdict "SIGKILL: and says so" $? "$TMP/probes.log"
 
 # ---- a service that goes, and one that comes

@@ -48,6 +48,8 @@ verdict "neither: nothing is said of tracefs that the recording does not need" $
 sonda 1 '' doctor rights && sentence=$(sed -n 's/^fault *rights *//p' "$TMP/log") && [ -n "$sentence" ] &&
   sonda 0 '' record -t 1 -o trace sched minimal && grep -qF "sonda: $sentence; run: sudo" "$TMP/log" && ! says chown
 verdict "neither: of kernel events beside others record says what doctor says" $? "$TMP/log"
+sonda 0 '' top -n 1 -d 0.1 --json && ! says chown
+verdict "neither: top does not say how to run sonda-probes as a service" $? "$TMP/log"
 sonda 1 '' list sched_switch && says 'cannot read the kernel' && ! says 'matches|did you mean'
 verdict "neither: list says that it cannot read the events, and not that there is none" $? "$TMP/log"
 ebpf=

@@ -25,6 +25,7 @@
 #include "base/core/mem.h"
 #include "base/event_loop/event_free.h"
 #include "base/system/fs.h"
+#include "base/text/str.h"
 #include "cli/record/daemon_process.h"
 #include "cli/terminal/programs.h"
 
@@ -155,10 +156,14 @@ static void on_not_ready(void *ctx, struct daemon_process *d)
 	on_child(-1, 0, ctx);
 }
 
+/* Passes a message on, except that sonda-probes may not use tracefs: its advice is for a service. A
+ * user who wants kernel events gets that of sonda doctor. */
 static void on_line(void *ctx, const char *line)
 {
 	struct private_daemons *p = ctx;
 
+	if (str_starts(line, PRODUCER_NAME ": linux.ftrace is off: "))
+		return;
 	p->ops->on_line(p->ctx, line);
 }
 

@@ -497,12 +497,8 @@ static void on_daemons_cut_short(void *ctx, const char *why)
 	record_session_stop(r->session);
 }
 
-/* sonda-probes says at its start, to who runs it as a service, if it may not use tracefs. Of a
- * recording that wants kernel events, the summary and a sentence of sonda doctor say so. */
 static void on_daemons_line(void *recording, const char *line)
 {
-	if (str_starts(line, "sonda-probes: linux.ftrace is off: "))
-		return;
 	console_line(((struct recording *)recording)->setup->console, line);
 }
 
