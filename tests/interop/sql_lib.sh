@@ -87,7 +87,7 @@ track_tables=(
 stack_tables=(
   "select * from __intrinsic_track_event_callstacks order by id"
   "select * from stack_profile_callsite order by id"
-  "select * from stack_profile_frame order by id"
+  "select id, name, mapping, rel_pc, symbol_set_id, deobfuscated_name from stack_profile_frame order by id"
   "select * from stack_profile_symbol order by id"
   "select * from stack_profile_mapping order by id"
   "select * from profiler_smaps order by id"

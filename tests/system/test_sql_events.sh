@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # sonda sql on packets that trace_processor 55 does not read, as trace_processor 58 reads them: states, the order of processes
-# and threads, packed memory mappings.
+# and threads, kinds of frames, packed memory mappings.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 SONDA=${BUILD:-build}/bin/sonda
@@ -87,6 +87,17 @@ packet { trusted_packet_sequence_id: 3 timestamp: 2 track_descriptor { uuid: 0 t
 TEXT
 rows "the rank of a thread counts if the root orders threads, also later" 'rank
 5' "select extract_arg(arg_set_id, 'thread_sort_index_hint') as rank from thread where tid = 601"
+
+trace <<'TEXT'
+packet { trusted_packet_sequence_id: 2 timestamp: 3000 interned_data { function_names { iid: 1 str: "a" } function_names { iid: 2 str: "b" } function_names { iid: 3 str: "c" }
+  frames { iid: 1 function_name_id: 1 kind: KIND_INTERPRETED } frames { iid: 2 function_name_id: 2 kind_str: "wasm" } frames { iid: 3 function_name_id: 3 kind: KIND_UNKNOWN }
+  callstacks { iid: 1 frame_ids: 1 frame_ids: 2 frame_ids: 3 } }
+  track_event { type: TYPE_INSTANT track_uuid: 11 name: "x" callstack_iid: 1 callstack_weight: 4 } }
+TEXT
+rows "a frame has its kind" 'name,type
+a,interpreted
+b,wasm
+c,' "select name, type from stack_profile_frame order by id"
 
 trace <<'TEXT'
 packet { trusted_packet_sequence_id: 2 timestamp: 3000 smaps_packet { pid: 500 packed_entries { string_table: "" string_table: "/lib/x (deleted)" string_table: "[heap]"

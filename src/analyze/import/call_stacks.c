@@ -243,10 +243,13 @@ static uint32_t no_mapping(struct import *im, const char *name)
 /* ---- frames and call sites ---- */
 
 struct frame {
-	uint32_t name, source; /* strings or NULL_U32 */
+	uint32_t name, source, type; /* strings or NULL_U32 */
 	uint32_t line; /* NULL_U32: unknown */
 	uint64_t rel_pc;
 };
+
+static const struct frame no_frame = {
+	.name = NULL_U32, .source = NULL_U32, .type = NULL_U32, .line = NULL_U32};
 
 static void add_symbol(struct import *im, uint32_t row, const struct frame *f)
 {
@@ -270,6 +273,7 @@ static uint32_t new_frame(struct import *im, uint32_t mapping, const struct fram
 	table_set_i64(t, STACK_FRAME_REL_PC, row, (int64_t)f->rel_pc);
 	table_set_u32(t, STACK_FRAME_SYMBOL_SET, row, NULL_U32);
 	table_set_u32(t, STACK_FRAME_DEOBFUSCATED, row, NULL_U32);
+	table_set_u32(t, STACK_FRAME_TYPE, row, NULL_U32);
 	return row;
 }
 
@@ -317,12 +321,22 @@ struct interned_ids {
 	uint64_t name, source, mapping;
 };
 
-static void read_frame(const struct pb_field *message, struct frame *ret, struct interned_ids *iids)
+static uint32_t frame_type(struct import *im, uint64_t kind)
+{
+	static const char *const types[] = {NULL,  "native", "kernel", "interpreted",
+					    "jit", "gc",     "runtime"};
+
+	return kind && kind < ARRAY_SIZE(types) ? strings_intern_z(&im->store->strings, types[kind])
+						: NULL_U32;
+}
+
+static void read_frame(struct import *im, const struct pb_field *message, struct frame *ret,
+		       struct interned_ids *iids)
 {
 	struct pb_field f;
 	struct pb_dec d;
 
-	*ret = (struct frame){.name = NULL_U32, .source = NULL_U32, .line = NULL_U32};
+	*ret = no_frame;
 	*iids = (struct interned_ids){.name = 0};
 	pb_dec_init(&d, message->data, message->len);
 	while (pb_dec_next(&d, &f)) {
@@ -336,6 +350,10 @@ static void read_frame(const struct pb_field *message, struct frame *ret, struct
 			iids->source = f.u64;
 		else if (f.id == PB_FRAME_LINE_NUMBER && !f.data)
 			ret->line = (uint32_t)f.u64;
+		else if (f.id == PB_FRAME_KIND && !f.data)
+			ret->type = frame_type(im, f.u64);
+		else if (f.id == PB_FRAME_KIND_STR && f.data)
+			ret->type = strings_intern(&im->store->strings, f.data, f.len);
 	}
 }
 
@@ -352,21 +370,24 @@ static uint32_t interned_frame(struct import *im, const struct stack_owner *o, u
 	if (!interned(im, o, PB_INTERNED_DATA_FRAMES, iid, STAT_STACKPROFILE_INVALID_FRAME_ID,
 		      &message))
 		return NULL_U32;
-	read_frame(&message, &frame, &iids);
+	read_frame(im, &message, &frame, &iids);
 	mapping = iids.mapping ? interned_mapping(im, o, iids.mapping) : 0;
 	if (mapping == NULL_U32 ||
 	    !interned_string(im, o, PB_INTERNED_DATA_FUNCTION_NAMES, iids.name, &frame.name) ||
 	    !interned_string(im, o, PB_INTERNED_DATA_SOURCE_PATHS, iids.source, &frame.source))
 		return NULL_U32;
-	return add(im, &key,
-		   iids.mapping ? frame_row(im, mapping, &frame)
-				: function_row(im, no_mapping(im, ""), frame));
+	row = iids.mapping ? frame_row(im, mapping, &frame)
+			   : function_row(im, no_mapping(im, ""), frame);
+	if (frame.type != NULL_U32)
+		table_set_u32(import_table(im, TABLE_STACK_FRAME), STACK_FRAME_TYPE, row,
+			      frame.type);
+	return add(im, &key, row);
 }
 
 static uint32_t inline_frame(struct import *im, const struct pb_field *message)
 {
-	struct frame frame = {.name = NULL_U32, .source = NULL_U32, .line = NULL_U32};
 	struct strings *s = &im->store->strings;
+	struct frame frame = no_frame;
 	struct pb_field f;
 	struct pb_dec d;
 

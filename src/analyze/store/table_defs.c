@@ -486,6 +486,7 @@ static const struct column_def stack_frame_columns[] = {
 	[STACK_FRAME_REL_PC] = {"rel_pc", COLUMN_I64, 0, NULL},
 	[STACK_FRAME_SYMBOL_SET] = {"symbol_set_id", COLUMN_U32, 0, NULL},
 	[STACK_FRAME_DEOBFUSCATED] = {"deobfuscated_name", COLUMN_STRING, 0, NULL},
+	[STACK_FRAME_TYPE] = {"type", COLUMN_STRING, 0, NULL},
 };
 
 static const struct column_def stack_mapping_columns[] = {
