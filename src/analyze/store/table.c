@@ -95,7 +95,7 @@ void table_deinit(struct table *t)
 		free(t->chunks);
 	free(t->epochs);
 	for (size_t i = 0; i < TABLE_MAX_COLUMNS; i++)
-		row_index_free(t->indexes[i]);
+		row_index_free(t->indexes[i]), free(t->orders[i].rows);
 	*t = (struct table){0};
 }
 

@@ -86,6 +86,10 @@ struct table {
 	size_t n_epochs, cap_epochs;
 	struct long_duration *longs; /* owned hash */
 	struct row_index *indexes[TABLE_MAX_COLUMNS]; /* owned */
+	struct row_order {
+		uint32_t *rows; /* owned */
+		uint32_t n_rows; /* rows of the table when the order was made */
+	} orders[TABLE_MAX_COLUMNS]; /* of row_order.c */
 };
 
 void table_init(struct table *t, const struct table_def *def, struct budget *budget);

@@ -9,6 +9,7 @@
  *				use makes the index
  *	name = ?		of ftrace_event: the name of each kind of event is compared once,
  *				rows of other kinds are skipped
+ *	group by state		without a comparison: the rows in the order of the column's values
  *
  * SQLite checks each constraint again, so a value of another type than the column's need not narrow
  * the rows.
@@ -20,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/store/row_order.h"
 #include "base/core/mem.h"
 #include "base/text/str.h"
 
@@ -32,6 +34,8 @@
 #define PLAN_TS_LESS 0x20 /* with PLAN_TS_TO: < */
 #define PLAN_DESC 0x40
 #define PLAN_MATCH 0x80 /* = for the computed column whose number is in bits 24 and up */
+#define PLAN_ORDER                                                                                 \
+	0x100 /* sorted by the column whose number is in bits 16 to 23; no other bit but DESC */
 #define PLAN_COLUMN_SHIFT 16
 #define PLAN_MATCH_SHIFT 24
 
@@ -67,8 +71,8 @@ struct match {
 struct store_cursor {
 	sqlite3_vtab_cursor base;
 	struct match *match; /* owned; NULL: all rows */
-	const struct row_index *index; /* NULL: all rows from begin to end */
-	uint32_t begin, end; /* rows, or places of index->rows */
+	const uint32_t *rows; /* of an index or order; NULL: all rows from begin to end */
+	uint32_t begin, end; /* rows, or places of `rows` */
 	uint32_t at; /* counted from begin */
 	bool desc;
 };
@@ -183,8 +187,9 @@ static int bit_of(const struct store_vtab *v, const struct sqlite3_index_constra
 						    : 0;
 }
 
-/* Returns true if the rows come in the order that the query wants: by id or by time. Adds PLAN_DESC
- * to the plan for a descending order. */
+/* Returns true if the rows come in the order that the query wants: by id or by time, or, for all
+ * rows, by a column with an order. SQLite then needs no sorter.
+ * Adds PLAN_ORDER to the plan for such a column, and PLAN_DESC for a descending order. */
 static bool is_sorted_for(const struct store_vtab *v, const sqlite3_index_info *info, int *plan)
 {
 	const struct table_def *def = v->table->def;
@@ -194,8 +199,12 @@ static bool is_sorted_for(const struct store_vtab *v, const sqlite3_index_info *
 		return false;
 	column = stored_column(v, info->aOrderBy[0].iColumn);
 	if (def->columns[column].kind != COLUMN_ID &&
-	    !(def->ts && column == def->ts && !v->table->unsorted))
-		return false;
+	    !(def->ts && column == def->ts && !v->table->unsorted)) {
+		if (*plan || !row_order_exists(v->table, column) ||
+		    !row_order(v->store, v->table, column))
+			return false;
+		*plan = PLAN_ORDER | (int)column << PLAN_COLUMN_SHIFT;
+	}
 	if (info->aOrderBy[0].desc)
 		*plan |= PLAN_DESC;
 	return true;
@@ -282,7 +291,7 @@ static uint32_t row_of(const struct store_cursor *c)
 {
 	uint32_t at = c->desc ? c->end - 1 - c->at : c->begin + c->at;
 
-	return c->index ? c->index->rows[at] : at;
+	return c->rows ? c->rows[at] : at;
 }
 
 static void narrow(struct store_cursor *c, uint32_t begin, uint32_t end)
@@ -310,7 +319,7 @@ static void by_value(const struct store_vtab *v, struct store_cursor *c, unsigne
 	x = table_index(v->table, column);
 	if (!x)
 		return;
-	c->index = x;
+	c->rows = x->rows;
 	if (!row_index_find(x, value, &c->begin, &c->end))
 		c->begin = c->end = 0;
 }
@@ -320,14 +329,14 @@ static void by_rows(struct store_cursor *c, uint32_t first, uint32_t last)
 {
 	uint32_t lo = c->begin, hi = c->end;
 
-	if (!c->index) {
+	if (!c->rows) {
 		narrow(c, first, last);
 		return;
 	}
 	while (lo < hi) {
 		uint32_t mid = lo + (hi - lo) / 2;
 
-		if (c->index->rows[mid] < first)
+		if (c->rows[mid] < first)
 			lo = mid + 1;
 		else
 			hi = mid;
@@ -336,7 +345,7 @@ static void by_rows(struct store_cursor *c, uint32_t first, uint32_t last)
 	for (hi = c->end; lo < hi;) {
 		uint32_t mid = lo + (hi - lo) / 2;
 
-		if (c->index->rows[mid] < last)
+		if (c->rows[mid] < last)
 			lo = mid + 1;
 		else
 			hi = mid;
@@ -419,11 +428,15 @@ static int filter(sqlite3_vtab_cursor *base, int plan, const char *text, int arg
 
 	(void)text;
 	free_match(c);
-	c->index = NULL;
+	c->rows = plan & PLAN_ORDER ? row_order(v->store, v->table,
+						(unsigned)plan >> PLAN_COLUMN_SHIFT & 0xff)
+				    : NULL;
 	c->at = 0;
 	c->begin = 0;
 	c->end = v->table->rows;
 	c->desc = plan & PLAN_DESC;
+	if (plan & PLAN_ORDER && c->end && !c->rows)
+		return SQLITE_NOMEM;
 	for (int i = 0; i < argc; i++)
 		if (sqlite3_value_type(argv[i]) == SQLITE_NULL)
 			c->end = 0; /* a comparison with NULL is never true */
