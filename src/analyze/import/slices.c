@@ -221,7 +221,6 @@ uint32_t slices_begin(struct import *im, int64_t ts, int64_t dur, uint32_t track
 
 	if (!s)
 		return NULL_U32;
-	dur = MIN(dur, INT64_MAX - MAX(ts, 0));
 	pop_past(im, s, ts, dur == 0);
 	if (dur > 0 && overlaps(s, ts, dur)) {
 		stats_add(im->store, STAT_SLICE_DROP_OVERLAPPING_COMPLETE_EVENT, STAT_NO_INDEX, 1);
