@@ -28,6 +28,10 @@ struct clock_node {
 	bool incremental;
 	bool not_monotonic; /* its readings went back: times of it are not converted */
 	int64_t last; /* ns, the last time; times of an incremental clock are added to it */
+	unsigned place; /* in clocks.wide; of a clock of a sequence: its id less the first one */
+	/* Sets of bits: the clocks that share a snapshot with it, by their place. A clock of no
+	 * sequence has those of sequences in their sets only. */
+	uint64_t wide[CLOCKS_WIDE_MAX / 64], own;
 	UT_hash_handle hh;
 };
 
@@ -128,6 +132,8 @@ static struct clock_node *add_node(struct clocks *c, const struct clock_reading 
 	HASH_ADD(hh, c->by_key, clock, sizeof(n->clock), n);
 	if (!n->hh.tbl)
 		goto fail;
+	n->place = is_of_sequence(n->clock) ? (uint32_t)n->clock - CLOCK_SEQUENCE_FIRST
+					    : (unsigned)c->n_wide;
 	if (!is_of_sequence(n->clock))
 		c->wide[c->n_wide++] = n;
 	return c->nodes[c->n_nodes++] = n;
@@ -146,12 +152,21 @@ static struct clock_edge *find_edge(const struct clocks *c, uint16_t from, uint1
 	return e;
 }
 
+static void note_neighbour(struct clock_node *n, const struct clock_node *other)
+{
+	if (is_of_sequence(other->clock))
+		n->own |= UINT64_C(1) << other->place;
+	else
+		n->wide[other->place / 64] |= UINT64_C(1) << other->place % 64;
+}
+
 static struct clock_edge *edge_of(struct clocks *c, uint16_t from, uint16_t to)
 {
 	struct clock_edge *e = find_edge(c, from, to);
 
 	if (e)
 		return e;
+	note_neighbour(c->nodes[from], c->nodes[to]);
 	e = budget_take(&c->store->budget, sizeof(*e)) ? calloc(1, sizeof(*e)) : NULL;
 	if (!e)
 		return NULL;
@@ -188,11 +203,20 @@ static bool is_acceptable(struct clocks *c, const struct clock_reading *r, size_
 	return true;
 }
 
+/* Makes room for a pair of values. Returns false without memory. */
+static bool reserve_pair(struct clocks *c, struct clock_edge *e)
+{
+	size_t cap = e->cap;
+
+	return array_reserve(&e->values, &e->cap, e->n + 2, sizeof(*e->values)) == 0 &&
+	       budget_take(&c->store->budget, (e->cap - cap) * sizeof(*e->values));
+}
+
 static void add_pair(struct clocks *c, uint16_t from, uint16_t to, int64_t a, int64_t b)
 {
 	struct clock_edge *e = edge_of(c, from, to);
 
-	if (!e || array_reserve(&e->values, &e->cap, e->n + 2, sizeof(*e->values))) {
+	if (!e || !reserve_pair(c, e)) {
 		fail(c);
 		return;
 	}
@@ -265,60 +289,99 @@ static int64_t by_edge(const struct clock_edge *e, int64_t ts)
 			 (uint64_t)e->values[2 * lo + 1]);
 }
 
-#define CANDIDATES_MAX (CLOCKS_WIDE_MAX + CLOCK_SEQUENCE_END - CLOCK_SEQUENCE_FIRST)
+#define OWN_MAX (CLOCK_SEQUENCE_END - CLOCK_SEQUENCE_FIRST)
+#define CANDIDATES_MAX (CLOCKS_WIDE_MAX + OWN_MAX)
 
+_Static_assert(OWN_MAX == 64 && CLOCKS_WIDE_MAX % 64 == 0, "sets of clocks are words of 64 bits");
+
+/* The machine's clocks, and behind them those of the source's sequence, by their place. */
 struct way {
-	struct clock_node *nodes
-		[CANDIDATES_MAX]; /* the machine's clocks, and those of the source's sequence */
-	uint16_t next[CANDIDATES_MAX]; /* index in nodes of the next clock towards the target */
-	size_t n;
+	struct clock_node *nodes[CANDIDATES_MAX]; /* of clocks that are visited or left */
+	uint16_t next[CANDIDATES_MAX]; /* of visited clocks: the next clock towards the target */
+	uint64_t wide_left[CLOCKS_WIDE_MAX / 64], own_left; /* clocks that are not visited yet */
+	uint16_t queue[CANDIDATES_MAX];
+	size_t n_queue;
 };
 
+static uint16_t place_in_way(const struct clock_node *n)
+{
+	return (uint16_t)(n->place + (is_of_sequence(n->clock) ? CLOCKS_WIDE_MAX : 0));
+}
+
+/* Times of a clock that went back are not converted, but times can be converted to it. */
 static void list_candidates(struct clocks *c, const struct clock_node *source, struct way *w)
 {
-	w->n = 0;
-	for (size_t i = 0; i < c->n_wide; i++)
-		w->nodes[w->n++] = c->wide[i];
-	for (uint32_t id = CLOCK_SEQUENCE_FIRST;
-	     is_of_sequence(source->clock) && id < CLOCK_SEQUENCE_END; id++) {
-		struct clock_node *node = find(c, (source->clock & ~(uint64_t)UINT32_MAX) | id);
+	for (size_t i = 0; i < c->n_wide; i++) {
+		w->nodes[i] = c->wide[i];
+		if (!c->wide[i]->not_monotonic)
+			w->wide_left[i / 64] |= UINT64_C(1) << i % 64;
+	}
+	for (uint32_t i = 0; is_of_sequence(source->clock) && i < OWN_MAX; i++) {
+		struct clock_node *node = find(c, (source->clock & ~(uint64_t)UINT32_MAX) |
+							  (i + CLOCK_SEQUENCE_FIRST));
 
-		if (node)
-			w->nodes[w->n++] = node;
+		w->nodes[CLOCKS_WIDE_MAX + i] = node;
+		if (node && !node->not_monotonic)
+			w->own_left |= UINT64_C(1) << i;
 	}
 }
 
+/* Visits the clocks of a set, whose first has the place `first`. `to` is the next clock from them. */
+static void visit(struct way *w, uint64_t set, unsigned first, uint16_t to)
+{
+	for (; set; set &= set - 1) {
+		uint16_t at = (uint16_t)(first + (unsigned)__builtin_ctzll(set));
+
+		w->next[at] = to;
+		w->queue[w->n_queue++] = at;
+	}
+}
+
+/* Returns the clocks of the source's sequence that are left and share a snapshot with a clock. */
+static uint64_t own_neighbours(const struct way *w, uint16_t at)
+{
+	uint64_t set = 0;
+
+	if (at >= CLOCKS_WIDE_MAX)
+		return w->nodes[at]->own & w->own_left;
+	for (uint64_t left = w->own_left; left; left &= left - 1) {
+		unsigned i = (unsigned)__builtin_ctzll(left);
+
+		set |= (w->nodes[CLOCKS_WIDE_MAX + i]->wide[at / 64] >> at % 64 & 1) << i;
+	}
+	return set;
+}
+
 /* Searches breadth first from the target, so that each clock knows the next clock on its shortest
- * way. Returns the index of the source in w->nodes, or NO_NODE if there is no way. */
+ * way. Returns the place of the source, or NO_NODE if there is no way. */
 static uint16_t find_way(struct clocks *c, const struct clock_node *source,
 			 const struct clock_node *target, struct way *w)
 {
-	uint16_t queue[CANDIDATES_MAX];
-	size_t n = 0, done = 0;
+	uint16_t from = place_in_way(source), to = place_in_way(target);
 
+	*w = (struct way){.n_queue = 0};
 	list_candidates(c, source, w);
-	for (size_t i = 0; i < w->n; i++) {
-		w->next[i] = NO_NODE;
-		if (w->nodes[i] == target)
-			queue[n++] = (uint16_t)i;
-	}
-	while (done < n) {
-		uint16_t to = queue[done++];
+	if (source->not_monotonic || w->nodes[to] != target)
+		return NO_NODE;
+	if (to < CLOCKS_WIDE_MAX)
+		w->wide_left[to / 64] &= ~(UINT64_C(1) << to % 64);
+	else
+		w->own_left &= ~(UINT64_C(1) << target->place);
+	w->queue[w->n_queue++] = to;
+	for (size_t done = 0; done < w->n_queue; done++) {
+		uint16_t at = w->queue[done];
+		uint64_t set;
 
-		for (size_t i = 0; i < w->n; i++) {
-			const struct clock_edge *e;
-
-			if (w->next[i] != NO_NODE || w->nodes[i] == target ||
-			    w->nodes[i]->not_monotonic)
-				continue;
-			e = find_edge(c, w->nodes[i]->number, w->nodes[to]->number);
-			if (!e || !e->n)
-				continue;
-			w->next[i] = to;
-			if (w->nodes[i] == source)
-				return (uint16_t)i;
-			queue[n++] = (uint16_t)i;
+		if (at == from)
+			return from;
+		for (unsigned i = 0; i < ARRAY_SIZE(w->wide_left); i++) {
+			set = w->nodes[at]->wide[i] & w->wide_left[i];
+			w->wide_left[i] &= ~set;
+			visit(w, set, i * 64, at);
 		}
+		set = own_neighbours(w, at);
+		w->own_left &= ~set;
+		visit(w, set, CLOCKS_WIDE_MAX, at);
 	}
 	return NO_NODE;
 }
