@@ -140,6 +140,8 @@ static uint32_t add_thread(struct tasks *t, int64_t tid, int64_t start)
 		return t->infos->n_threads ? (uint32_t)t->infos->n_threads - 1 : 0;
 	}
 	t->infos->threads[utid] = (struct thread_info){.older = NULL_U32,
+						       .oldest = utid,
+						       .free = NULL_U32,
 						       .state_row = NULL_U32,
 						       .blocked_row = NULL_U32,
 						       .waits = NULL_U32,
@@ -184,6 +186,23 @@ static void set_parent(struct tasks *t, uint32_t upid, uint32_t parent)
 	table_set_u32(processes(t), PROCESS_PARENT, upid, parent);
 }
 
+/* The key of a process's thread in the list of threads that begins with `oldest`. */
+static int64_t member_key(uint32_t oldest, uint32_t upid)
+{
+	return (int64_t)((uint64_t)oldest << 32 | upid);
+}
+
+static void note_member(struct tasks *t, uint32_t utid, uint32_t upid)
+{
+	uint32_t oldest = t->infos->threads[utid].oldest, known;
+
+	if (utid == oldest)
+		return;
+	known = get(&t->members, member_key(oldest, upid));
+	if (known == NULL_U32 || known < utid)
+		put(t, &t->members, member_key(oldest, upid), utid);
+}
+
 static bool bind_one(struct tasks *t, uint32_t utid, uint32_t upid)
 {
 	struct table *rows = threads(t);
@@ -194,6 +213,7 @@ static bool bind_one(struct tasks *t, uint32_t utid, uint32_t upid)
 		return false;
 	table_set_u32(rows, THREAD_UPID, utid, upid);
 	table_set_u8(rows, THREAD_IS_MAIN, utid, tid == pid);
+	note_member(t, utid, upid);
 	return true;
 }
 
@@ -270,40 +290,81 @@ void tasks_share_process(struct tasks *t, uint32_t utid, uint32_t thread)
 
 bool tasks_is_alive(const struct tasks *t, uint32_t utid)
 {
-	uint32_t upid = tasks_upid(t, utid), holder;
+	uint32_t upid = tasks_upid(t, utid);
 
 	if (table_i64(threads(t), THREAD_END_TS, utid) != NULL_I64)
 		return false;
-	if (upid == NULL_U32)
-		return true;
-	holder = get(&t->pids, table_i64(processes(t), PROCESS_PID, upid));
-	return table_i64(processes(t), PROCESS_END_TS, upid) == NULL_I64 &&
-	       (holder == upid || holder == NULL_U32);
+	return upid == NULL_U32 ||
+	       (table_i64(processes(t), PROCESS_END_TS, upid) == NULL_I64 &&
+		!t->infos->processes[upid].replaced);
 }
 
-/* pid: NULL_I64 for any process. */
-static uint32_t find_thread(const struct tasks *t, int64_t tid, int64_t pid)
+/* Returns the newest living thread with a tid. Those that are dead leave the list. */
+static uint32_t newest_alive(struct tasks *t, int64_t tid)
 {
-	uint32_t utid = newest(t, tid);
+	uint32_t first = newest(t, tid), utid = first;
 
-	for (; utid != NULL_U32; utid = t->infos->threads[utid].older) {
-		uint32_t upid = tasks_upid(t, utid);
+	while (utid != NULL_U32 && !tasks_is_alive(t, utid))
+		utid = t->infos->threads[utid].older;
+	if (utid != first)
+		set_newest(t, tid, utid);
+	return utid;
+}
 
-		if (!tasks_is_alive(t, utid))
-			continue;
-		if (pid == NULL_I64 || upid == NULL_U32 ||
-		    table_i64(processes(t), PROCESS_PID, upid) == pid)
-			return utid;
+/* Returns the newest thread of no process in a list, which begins with utid. The threads on the way
+ * get processes, and never lose them, so the next walk skips them. */
+static uint32_t newest_free(struct tasks *t, uint32_t utid)
+{
+	struct thread_info *infos = t->infos->threads;
+	uint32_t found = utid, next;
+
+	while (found != NULL_U32 && tasks_upid(t, found) != NULL_U32)
+		found = infos[found].free;
+	for (; utid != NULL_U32 && utid != found; utid = next) {
+		next = infos[utid].free;
+		infos[utid].free = found;
 	}
-	return NULL_U32;
+	return found;
+}
+
+/* Returns the thread of a living process in a list, or NULL_U32. */
+static uint32_t member(const struct tasks *t, uint32_t oldest, uint32_t upid)
+{
+	uint32_t utid = get(&t->members, member_key(oldest, upid));
+
+	if (utid == NULL_U32 && tasks_upid(t, oldest) == upid)
+		utid = oldest;
+	return utid != NULL_U32 && tasks_is_alive(t, utid) ? utid : NULL_U32;
+}
+
+/* pid: NULL_I64 for any process. Returns the newest living thread with the tid that is of a process
+ * with this pid, or of none. */
+static uint32_t find_thread(struct tasks *t, int64_t tid, int64_t pid)
+{
+	uint32_t utid = newest_alive(t, tid), upid, of_none, of_process = NULL_U32;
+
+	if (utid == NULL_U32 || pid == NULL_I64 || tasks_upid(t, utid) == NULL_U32 ||
+	    table_i64(processes(t), PROCESS_PID, tasks_upid(t, utid)) == pid)
+		return utid;
+	of_none = newest_free(t, utid);
+	upid = get(&t->pids, pid);
+	if (upid != NULL_U32)
+		of_process = member(t, t->infos->threads[utid].oldest, upid);
+	if (of_none == NULL_U32 || of_process == NULL_U32)
+		return MIN(of_none, of_process);
+	return MAX(of_none, of_process);
 }
 
 uint32_t tasks_new_thread(struct tasks *t, int64_t tid, int64_t start)
 {
 	uint32_t older = newest(t, tid), utid = add_thread(t, tid, start);
 
-	if (older != utid)
-		t->infos->threads[utid].older = older;
+	if (older != utid && older != NULL_U32) {
+		struct thread_info *info = &t->infos->threads[utid];
+
+		info->older = info->free = older;
+		info->oldest = t->infos->threads[older].oldest;
+	}
 	set_newest(t, tid, utid);
 	return utid;
 }
@@ -342,6 +403,7 @@ uint32_t tasks_new_process(struct tasks *t, int64_t pid, int64_t start, uint32_t
 
 	HASH_FIND(hh, t->pids, &pid, sizeof(pid), n);
 	if (n) {
+		t->infos->processes[n->id].replaced = true;
 		HASH_DEL(t->pids, n);
 		free(n);
 	}
@@ -431,6 +493,7 @@ void tasks_deinit(struct tasks *t)
 	free(t->pages);
 	free_numbers(&t->tids);
 	free_numbers(&t->pids);
+	free_numbers(&t->members);
 	*t = (struct tasks){0};
 }
 

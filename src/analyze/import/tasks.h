@@ -10,7 +10,7 @@
 /*
  * Threads and processes of one machine. The kernel uses a number (tid, pid) again after its task
  * ended; a utid or upid is used once. Threads of one tid that may still live form a list, the
- * newest first.
+ * newest first. A thread of one process is found without a walk through those of others.
  */
 
 /*
@@ -35,6 +35,8 @@ struct task_wait;
 /* By utid, for all machines. */
 struct thread_info {
 	uint32_t older; /* utid of the next older thread of its tid; NULL_U32: none */
+	uint32_t oldest; /* utid of the oldest thread of this list */
+	uint32_t free; /* utid of an older thread that may be of no process; NULL_U32: none */
 	uint32_t state_row; /* its open row of thread_state; NULL_U32: none */
 	uint32_t blocked_row; /* row of thread_state of its last block; NULL_U32 once it runs */
 	uint32_t waits; /* index of the first of task_infos.waits; NULL_U32: none */
@@ -47,6 +49,7 @@ struct thread_info {
 struct process_info {
 	uint8_t namer;
 	uint8_t is_kthread; /* NULL_U8: unknown */
+	bool replaced; /* another process has its pid */
 	int32_t rank; /* as of a thread */
 };
 
@@ -66,6 +69,7 @@ struct tasks {
 	uint32_t idle; /* utid of tid 0 */
 	uint32_t **pages; /* owned: the newest utid by tid, for tids that Linux can have */
 	struct task_number *tids, *pids; /* owned hashes: utid by other tids; upid by pid */
+	struct task_number *members; /* owned hash: utid by list of threads and process */
 };
 
 /* Makes the idle process and thread. infos is borrowed. */
