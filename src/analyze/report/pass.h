@@ -65,6 +65,7 @@ void pass_longest_requests(const struct pass_input *in, struct pass_rows *ret);
 void pass_unfinished_requests(const struct pass_input *in, struct pass_rows *ret);
 void pass_events(const struct pass_input *in, struct pass_rows *ret);
 void pass_interrupts(const struct pass_input *in, struct pass_rows *ret);
+void pass_functions(const struct pass_input *in, struct pass_rows *ret);
 void pass_longest_calls(const struct pass_input *in, struct pass_rows *ret);
 
 /* Adds the waits of the chosen threads for a CPU. Each item has the wait's first row of thread_state,

@@ -29,6 +29,7 @@ static const struct pass passes[] = {
 	{"longest_calls", "id INT, result", pass_longest_calls},
 	{"events_by", "first, utid, n, total, first_ts, last_ts", pass_events},
 	{"interrupts", "track_id INT, name TEXT, n, total, worst, worst_ts", pass_interrupts},
+	{"functions_by", "frame INT, own, total", pass_functions},
 	{"requests_by", "who, op, n, bytes, queued, total, p50, p99, worst", pass_requests},
 	{"longest_requests", "dev, op, bytes, sector, utid, queued, ts, dur",
 	 pass_longest_requests},
