@@ -31,6 +31,12 @@ static int width_of(const char *s)
 	return n;
 }
 
+/* As sqlite3_step(). If rows cannot be written, as on a full disk, it makes no more. */
+static int next_row(sqlite3_stmt *st, FILE *to)
+{
+	return ferror(to) ? SQLITE_DONE : sqlite3_step(st);
+}
+
 void sql_add_text(sqlite3_stmt *st, int i, struct strbuf *b)
 {
 	bool is_null = sqlite3_column_type(st, i) == SQLITE_NULL;
@@ -103,7 +109,7 @@ static int output_table(sqlite3_stmt *st, FILE *to)
 		goto end;
 	for (int i = 0; i < t.columns; i++)
 		t.widths[i] = width_of(sqlite3_column_name(st, i));
-	while (rows < WIDTH_ROWS && (r = sqlite3_step(st)) == SQLITE_ROW) {
+	while (rows < WIDTH_ROWS && (r = next_row(st, to)) == SQLITE_ROW) {
 		if (array_reserve(&t.cells, &t.cap, t.n + columns, sizeof(*t.cells))) {
 			r = SQLITE_NOMEM;
 			goto end;
@@ -125,7 +131,7 @@ static int output_table(sqlite3_stmt *st, FILE *to)
 	put_head(st, &t, to);
 	for (size_t i = 0; i < t.n; i += columns)
 		put_row(t.cells + i, &t, right, to);
-	while (r == SQLITE_ROW && (r = sqlite3_step(st)) == SQLITE_ROW)
+	while (r == SQLITE_ROW && (r = next_row(st, to)) == SQLITE_ROW)
 		for (int i = 0; i < t.columns; i++) {
 			_cleanup_(freep) char *s = cell(st, i);
 
@@ -198,7 +204,7 @@ static int output_csv(sqlite3_stmt *st, FILE *to, bool *ret_some)
 		put_csv(sqlite3_column_name(st, i), strlen(sqlite3_column_name(st, i)), to);
 		fputs(i == columns - 1 ? "\r\n" : ",", to);
 	}
-	for (; (r = sqlite3_step(st)) == SQLITE_ROW; *ret_some = true)
+	for (; (r = next_row(st, to)) == SQLITE_ROW; *ret_some = true)
 		for (int i = 0; i < columns; i++) {
 			if (!put_csv_cell(st, i, is_plain, &copy, to)) {
 				strbuf_deinit(&copy);
@@ -308,7 +314,7 @@ static int output_json(sqlite3_stmt *st, FILE *to, bool *ret_some)
 		return SQLITE_NOMEM;
 
 	fputc('[', to);
-	while ((r = sqlite3_step(st)) == SQLITE_ROW) {
+	while ((r = next_row(st, to)) == SQLITE_ROW) {
 		strbuf_clear(&b);
 		strbuf_puts(&b, first ? "\n{" : ",\n{");
 		for (int i = 0; i < columns; i++) {

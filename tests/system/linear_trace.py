@@ -3,9 +3,15 @@
 """usage: linear_trace.py FIELDS_H KIND EVENTS OUT
 
 Writes a trace of so many kernel events. KIND: switches (a wakeup and a switch to the thread that it woke, in turn),
-calls (begins and ends of system calls), requests (issues and completions of a block device), or markers (lines of trace_marker that begin asynchronous slices, each with a cookie of its own, and do not end them)."""
+calls (begins and ends of system calls), requests (issues and completions of a block device), or markers (lines of trace_marker that begin asynchronous slices, each with a cookie of its own, and do not end them).
+
+Or a trace of so many packets: tids (threads with one tid, each of another process); clocks (readings of 32 clocks, compressed);
+descriptors (of fields of programs, compressed); way (a chain of so many clocks and 200 events of the last one); stacks (call stacks of
+one function more each, and a sample of each)."""
+import gzip
 import re
 import sys
+import zlib
 
 fields = dict(re.findall(r"(PB_\w+)\s*=?\s*(\d+)", open(sys.argv[1]).read()))
 kind, count, out = sys.argv[2], int(sys.argv[3]), sys.argv[4]
@@ -68,6 +74,75 @@ def requests(i):
                  number(s + "NR_SECTOR", 8) + data(s + "RWBS", "W"))
 
 
+def packet(*parts):
+    body = b"".join(parts)
+    return varint(1 << 3 | 2) + varint(len(body)) + body
+
+
+def on_sequence(*parts):
+    return packet(number("TRACE_PACKET_TRUSTED_PACKET_SEQUENCE_ID", 2), *parts)
+
+
+def compressed(packets):
+    return packet(data("TRACE_PACKET_COMPRESSED_PACKETS", zlib.compress(b"".join(packets))))
+
+
+def snapshot(readings):
+    return on_sequence(data("TRACE_PACKET_CLOCK_SNAPSHOT", b"".join(
+        data("CLOCK_SNAPSHOT_CLOCKS", number("CLOCK_SNAPSHOT_CLOCK_CLOCK_ID", clock) +
+             number("CLOCK_SNAPSHOT_CLOCK_TIMESTAMP", ts)) for clock, ts in readings)))
+
+
+def instant(ts, clock):
+    return on_sequence(number("TRACE_PACKET_TIMESTAMP", ts), number("TRACE_PACKET_TIMESTAMP_CLOCK_ID", clock),
+                       number("TRACE_PACKET_SEQUENCE_FLAGS", 1),
+                       data("TRACE_PACKET_TRACK_EVENT", number("TRACK_EVENT_TYPE", 3) + data("TRACK_EVENT_NAME", "x")))
+
+
+def tids(n):
+    t = "PROCESS_TREE_THREAD_"
+    return [on_sequence(number("TRACE_PACKET_TIMESTAMP", 1000 + i),
+                        data("TRACE_PACKET_PROCESS_TREE", data("PROCESS_TREE_THREADS", number(t + "TID", 5) +
+                                                               number(t + "TGID", 100 + i)))) for i in range(n)]
+
+
+def clocks(n):
+    return [compressed([snapshot([(6, 1000 + i)] + [(200 + c, i) for c in range(31)]) for i in range(n)])]
+
+
+def descriptors(n):
+    message = b"\x0a\x01M" + b"\x12\x05\x0a\x01n\x18\x07" * 500000
+    file = b"\x12\x01p\x22" + varint(len(message)) + message
+    zipped = data("EXTENSION_DESCRIPTOR_EXTENSION_SET_GZIP", gzip.compress(b"\x0a" + varint(len(file)) + file))
+    return [on_sequence(data("TRACE_PACKET_EXTENSION_DESCRIPTOR", zipped))] * n
+
+
+def way(n):
+    chain = [6] + list(range(200, 200 + n))
+    return ([snapshot([(a, 1000), (b, 1000)]) for a, b in zip(chain, chain[1:])] +
+            [instant(2000 + i, chain[-1]) for i in range(200)])
+
+
+def stacks(n):
+    ids = [number("CALLSTACK_FRAME_IDS", i + 1) for i in range(n)]
+    interned = b"".join(data("INTERNED_DATA_FUNCTION_NAMES", number("INTERNED_STRING_IID", i + 1) +
+                             data("INTERNED_STRING_STR", "f%d" % i)) +
+                        data("INTERNED_DATA_FRAMES", number("FRAME_IID", i + 1) + number("FRAME_FUNCTION_NAME_ID", i + 1) +
+                             number("FRAME_MAPPING_ID", 1) + number("FRAME_REL_PC", i)) +
+                        data("INTERNED_DATA_CALLSTACKS", number("CALLSTACK_IID", i + 1) + b"".join(ids[:i + 1]))
+                        for i in range(n)) + data("INTERNED_DATA_MAPPINGS", number("MAPPING_IID", 1))
+    s = "PERF_SAMPLE_"
+    return [on_sequence(number("TRACE_PACKET_SEQUENCE_FLAGS", 1), data("TRACE_PACKET_INTERNED_DATA", interned))] + [
+        on_sequence(number("TRACE_PACKET_SEQUENCE_FLAGS", 2), number("TRACE_PACKET_TIMESTAMP", 1000 + i),
+                    data("TRACE_PACKET_PERF_SAMPLE", number(s + "CPU", 0) + number(s + "PID", 100) + number(s + "TID", 100) +
+                         number(s + "CALLSTACK_IID", i + 1) + number(s + "TIMEBASE_COUNT", 1))) for i in range(n)]
+
+
+of_packets = {"tids": tids, "clocks": clocks, "descriptors": descriptors, "way": way, "stacks": stacks}
+if kind in of_packets:
+    with open(out, "wb") as f:
+        f.write(b"".join(of_packets[kind](count)))
+    sys.exit()
 make = {"switches": switches, "markers": markers, "calls": calls, "requests": requests}[kind]
 with open(out, "wb") as f:
     for first in range(0, count, 500):

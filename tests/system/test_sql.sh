@@ -66,6 +66,16 @@ echo "this is text, not protobuf" >"$TMP/text"
 check "not a trace" 1 '' 'not a Perfetto trace' "$TMP/text" "select 1"
 check "a folder" 1 '' 'Is a directory' "$TMP" "select 1"
 check "too little memory" 1 '' 'needs more than 16 KiB of memory; give more with --memory' --memory 16k "$TRACE" "select 1"
+for kind in clocks:8000 descriptors:24; do
+  python3 tests/system/linear_trace.py "${BUILD:-build}/gen/fields.h" ${kind%:*} ${kind#*:} "$TMP/hostile.pf"
+  check "the memory of compressed ${kind%:*} counts" 1 '' 'needs more than 50 MiB of memory' --memory 50m "$TMP/hostile.pf" "select 1"
+done
+for format in --csv --json ""; do
+  timeout 60 "$SONDA" sql $format "$TRACE" "with recursive t(n) as (select 1 union all select n + 1 from t) select n from t" 2>"$TMP/err" >/dev/full
+  [ $? = 1 ] && grep -q 'No space left on device' "$TMP/err" && ok=ok || ok='not ok' BAD=1
+  N=$((N + 1))
+  echo "$ok $N - a full device ends rows without end${format:+ with $format}"
+done
 check "no statement" 2 '' 'STATEMENT is missing' "$TRACE"
 check "no file" 2 '' 'FILE is missing'
 check "an unknown option" 2 '' 'did you mean --json' --jsn "$TRACE" "select 1"

@@ -14,6 +14,7 @@
 
 #define MAX_DEPTH 32
 #define MAX_SET_BYTES (16u << 20)
+#define MAX_NAME_BYTES 1024u /* of the full name of a message or enum */
 
 /* Field numbers of descriptor.proto, the messages that describe messages. */
 enum { SET_FILE = 1 };
@@ -133,7 +134,8 @@ static void add_field(struct import *im, uint32_t scope, const struct pb_field *
 	add(im, &new);
 }
 
-/* Returns the full name of a message or enum in a scope: .package.Outer.Inner */
+/* Returns the full name of a message or enum in a scope: .package.Outer.Inner. Without a name, or
+ * with one that is too long, returns the scope. */
 static uint32_t full_name(struct import *im, uint32_t scope, const struct pb_field *message)
 {
 	struct strings *s = &im->store->strings;
@@ -142,7 +144,7 @@ static uint32_t full_name(struct import *im, uint32_t scope, const struct pb_fie
 
 	pb_dec_init(&d, message->data, message->len);
 	while (pb_dec_next(&d, &f))
-		if (f.id == MESSAGE_NAME && f.data && f.len < 1024)
+		if (f.id == MESSAGE_NAME && f.data && s->of[scope].len + f.len < MAX_NAME_BYTES)
 			return strings_intern_f(s, "%s.%.*s", strings_get(s, scope), (int)f.len,
 						(const char *)f.data);
 	return scope;
@@ -203,7 +205,7 @@ static void add_file(struct import *im, const struct pb_field *file)
 
 	pb_dec_init(&d, file->data, file->len);
 	while (pb_dec_next(&d, &f))
-		if (f.id == FILE_PACKAGE && f.data && f.len && f.len < 1024)
+		if (f.id == FILE_PACKAGE && f.data && f.len && f.len < MAX_NAME_BYTES)
 			package = strings_intern_f(s, ".%.*s", (int)f.len, (const char *)f.data);
 	pb_dec_init(&d, file->data, file->len);
 	while (pb_dec_next(&d, &f)) {
@@ -229,6 +231,8 @@ static void add_set(struct import *im, const uint8_t *data, size_t len)
 			add_file(im, &f);
 }
 
+/* The unpacked bytes stay in the budget, though they are freed, so that many small packets cannot
+ * unpack without end. */
 static void add_zipped_set(struct import *im, const struct pb_field *f)
 {
 	z_stream z = {.next_in = (uint8_t *)f->data, .avail_in = (uInt)f->len};
@@ -238,7 +242,8 @@ static void add_zipped_set(struct import *im, const struct pb_field *f)
 
 	if (f->len > MAX_SET_BYTES || inflateInit2(&z, 16 + MAX_WBITS) != Z_OK)
 		return;
-	while (status == Z_OK && b.len < MAX_SET_BYTES && !b.failed) {
+	while (status == Z_OK && b.len < MAX_SET_BYTES && !b.failed &&
+	       budget_take(&im->store->budget, sizeof(step))) {
 		z.next_out = step;
 		z.avail_out = sizeof(step);
 		status = inflate(&z, Z_NO_FLUSH);
