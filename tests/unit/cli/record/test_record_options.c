@@ -186,12 +186,18 @@ TEST(test_times)
 TEST(test_sizes)
 {
 	assert_int_equal(good("-b 512k sched").buffer_kb, 512);
-	assert_int_equal(good("-b 512k sched").buffer_kb, 512);
 	assert_int_equal(good("-b 1gb sched").buffer_kb, 1 << 20);
 	assert_int_equal(good("-b 4194303kb sched").buffer_kb, 4194303);
 	assert_int_equal(good("-B 8mb sched").ring_kb, 8192);
 	assert_int_equal(good("--ring 64kb sched").ring_kb, 64);
 	assert_int_equal(good("--subbuf 16k sched").subbuf_kb, 16);
+}
+
+TEST(test_call_stacks_as_perf_record_takes_them)
+{
+	assert_int_equal(good("-F 999 -g").stack_hz, 999);
+	assert_int_equal(good("-g -F 999 -a").stack_hz, 999);
+	assert_int_equal(good("-g sched").stack_hz, good("--cpu-stacks sched").stack_hz);
 }
 
 TEST(test_a_config_and_what_is_added_to_it)
