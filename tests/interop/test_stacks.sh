@@ -177,7 +177,7 @@ verdict "sonda-probes has nothing to complain about" $? "$dir/log"
 # ---- the same tables with sonda sql
 
 equal "tables of samples" "$dir/trace" "select * from perf_sample order by id" "select * from perf_session" \
-  "select * from stack_profile_callsite order by id" "select * from stack_profile_frame order by id" \
+  "select * from stack_profile_callsite order by id" "select id, name, mapping, rel_pc, symbol_set_id, deobfuscated_name from stack_profile_frame order by id" \
   "select * from stack_profile_mapping order by id" "select id, ts, track_id, value from counter order by id" \
   "select id, name, type, parent_id from track order by id" "select * from trace_bounds"
 "$BIN/sonda" report functions "$dir/trace" -p "$spoiled" --top 1 >"$dir/report" 2>&1 && grep -q 'hot_leaf' "$dir/report"
