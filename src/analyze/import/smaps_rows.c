@@ -61,6 +61,8 @@ static void add_path(struct import *im, struct mapping_paths *p, const struct pb
 	bool is_deleted =
 		path->len >= suffix && !memcmp(path->data + path->len - suffix, DELETED, suffix);
 
+	if (!budget_take(&im->store->budget, sizeof(*p->of)))
+		return;
 	if (array_reserve(&p->of, &p->cap, p->n + 1, sizeof(*p->of))) {
 		im->store->budget.error = -ENOMEM;
 		return;
@@ -145,6 +147,7 @@ static void add_packed(struct import *im, int64_t ts, uint32_t upid, const struc
 	if (!im->store->budget.error)
 		set_columns(im, packed, first);
 	free(paths.of);
+	im->store->budget.used -= paths.n * sizeof(*paths.of);
 }
 
 void rows_smaps(struct import *im, struct machine *m, int64_t ts, const struct pb_field *smaps)
