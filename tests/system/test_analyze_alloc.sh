@@ -41,11 +41,20 @@ sweep "sonda report --html" report --html -o - "$generic"
 for format in --json --csv ""; do
   sweep "sonda sql ${format:-as a table}" sql $format "$generic" "select e.ts, e.name, e.utid, a.key, a.display_value from ftrace_event e join args a using (arg_set_id)"
 done
-for name in gpu_jobs devices perf_samples session_facts; do
-  protoc -Iprotos --encode=perfetto.protos.Trace protos/trace/trace.proto <"tests/interop/sql_traces/$name.txtpb" >"$TMP/$name" 2>"$TMP/err"
+cat >"$TMP/states.txtpb" <<'TEXT'
+packet { trusted_packet_sequence_id: 2 timestamp: 1 sequence_flags: 1 track_descriptor { uuid: 20 name: "link" state { } } }
+packet { trusted_packet_sequence_id: 2 timestamp: 2 track_event { type: TYPE_STATE track_uuid: 20 name: "up" debug_annotations { name: "n" int_value: 1 } } }
+packet { trusted_packet_sequence_id: 2 timestamp: 3 track_event { type: TYPE_STATE track_uuid: 20 name: "down" debug_annotations { name: "n" int_value: 2 } } }
+packet { trusted_packet_sequence_id: 2 timestamp: 4 smaps_packet { pid: 5 packed_entries { string_table: "/a" string_table: "/b" size_kb: 1 size_kb: 2 } } }
+TEXT
+for name in gpu_jobs devices perf_samples session_facts callstacks legacy_flows states; do
+  text=tests/interop/sql_traces/$name.txtpb
+  [ -e "$text" ] || text=$TMP/$name.txtpb
+  protoc -Iprotos --encode=perfetto.protos.Trace protos/trace/trace.proto <"$text" >"$TMP/$name" 2>"$TMP/err"
   verdict "protoc encodes $name" $? "$TMP/err"
   sweep "sonda sql of $name" sql "$TMP/$name" "select * from slice" "select * from flow" "select * from counter" \
-    "select * from perf_sample" "select * from metadata"
+    "select * from perf_sample" "select * from metadata" "select * from track_event_callstacks" "select * from stack_profile_symbol" \
+    "select * from profiler_smaps" "select * from process_memory_mappings" "select * from state"
 done
 sweep "sonda cut" cut --to 50ms -o - "$generic"
 echo "1..$N"
