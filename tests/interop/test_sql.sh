@@ -65,6 +65,7 @@ for name in compact full deflated lossy counters; do
 done
 kill "$load" "$markers"
 leave_top_level
+for name in compact full deflated lossy counters; do keep_parents "$dir/$name.trace"; done
 for name in compact deflated lossy counters; do equal "$name" "$dir/$name.trace" "${kernel_tables[@]}"; done
 # trace_processor does not know the flags of a sched_waking that is not in columns.
 without_flags=("${kernel_tables[@]//irq_context, /}")

@@ -55,6 +55,7 @@ for name in compact full deflated lossy counters; do
 done
 stop_all
 leave_top_level
+for name in compact full deflated lossy counters; do keep_parents "$dir/$name.trace"; done
 # A trace that is cut off in the middle of a packet.
 head -c "$(($(stat -c %s "$dir/full.trace") * 2 / 3))" "$dir/full.trace" >"$dir/cut.trace"
 for name in compact full deflated lossy counters cut; do equal "Perfetto's $name" "$dir/$name.trace" "${kernel_tables[@]}"; done
@@ -106,6 +107,7 @@ record_relayed $((($(cut -d. -f1 /proc/uptime) + 3600) * 1000000000)) "$dir/ahea
 verdict "the same with a clock so far ahead that its times are below 0" $? "$dir/log"
 stop_all
 leave_top_level
+for name in ours ahead; do keep_parents "$dir/$name.trace"; done
 "$BIN/sonda" sql --csv "$dir/ahead.trace" "select value > 100 from stats where name = 'trace_sorter_negative_timestamp_dropped'" |
   tr -d '\r' | grep -qx 1
 verdict "events of times below 0 are dropped and counted" $?
@@ -121,6 +123,7 @@ start_ready TRACED_NOTIFY_FD "$dir/service.log" env PERFETTO_PRODUCER_SOCK_NAME=
 verdict "Perfetto's service records its probes and ours of another machine" $? "$dir/log"
 stop_all
 leave_top_level
+keep_parents "$dir/theirs.trace"
 for name in ours theirs; do
   [ "$("$BIN/sonda" sql --csv "$dir/$name.trace" "select count(distinct machine_id) from sched join thread using (utid)" | tail -n 1 | tr -d '\r')" = 2 ]
   verdict "$name: both machines are in the trace" $?
