@@ -107,6 +107,8 @@ verdict "other rooms enter by a door" "$(rooms door)"
 verdict "the arrows between rooms have no circle" "$(rooms circle)"
 verdict "every exception of tests/rules/rooms_exceptions is needed" "$(rooms unused)"
 verdict "no units include each other in a circle" "$(python3 tests/rules/check_circles.py 2>&1)"
+verdict "no files use each other's functions in a circle, as the linker sees them" \
+  "$(python3 tests/rules/check_link_circles.py "${BUILD:-build}" 2>&1)"
 verdict "every global of src/ has a user in another file of src/" \
   "$(python3 tests/rules/check_globals.py "${BUILD:-build}" 2>&1)"
 verdict "no two files of a folder have one name" "$(find src -name '*.c' |
