@@ -300,23 +300,6 @@ FIXTURE_TEST(ids_of_the_pid_namespace)
 	}
 }
 
-FIXTURE_TEST(the_target_of_a_descriptor)
-{
-	char to[256], path[64], small[4];
-	ssize_t n;
-
-	proc_put("", 0, "70/fd/x");
-	snprintf(to, sizeof(to), "%s/70/fd/3", proc_root);
-	assert_int_equal(symlink("/etc/passwd", to), 0);
-	n = proc_files_fd(&files, 70, 3, path, sizeof(path));
-	assert_int_equal(n, 11);
-	assert_memory_equal(path, "/etc/passwd", 11);
-	assert_int_equal(proc_files_fd(&files, 70, 3, small, sizeof(small)), 4);
-	assert_int_equal(proc_files_fd(&files, 70, 4, path, sizeof(path)), -ENOENT);
-	assert_int_equal(proc_files_fd(&files, 71, 3, path, sizeof(path)), -ENOENT);
-	assert_int_equal(proc_files_fd(&files, INT32_MIN, INT32_MIN, path, sizeof(path)), -ENOENT);
-}
-
 TEST(no_such_root)
 {
 	struct proc_files f;
