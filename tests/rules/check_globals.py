@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Finds functions and variables of src/ that have external linkage, but no user in another object of src/.
 
-Usage: check_globals.py BUILD. Reads the objects below BUILD/obj. Prints one line for each symbol that
+Usage: check_globals.py BUILD. Reads the objects below BUILD/obj, of the libraries those below
+BUILD/pic, whose public functions (sonda_*) have their users in programs. Prints one line for each symbol that
 tests/rules/globals_exceptions does not list, and one for each entry of that list that is not needed. Prints nothing if
 src/ was not built completely (a build without libbpf)."""
 import collections
@@ -28,11 +29,11 @@ def read_symbols(objects):
 def main():
     build = sys.argv[1]
     sources = set(glob.glob("src/**/*.c", recursive=True)) - {"src/ebpf/ebpf_none.c"}
-    objects = [f"{build}/obj/{source[4:-2]}.o" for source in sources]
+    objects = [f"{build}/{'pic' if source.startswith(('src/lib/', 'src/embed/')) else 'obj'}/{source[4:-2]}.o" for source in sources]
     if not all(map(os.path.exists, objects)):
         return
     defined, users = read_symbols(objects)
-    unused = {symbol for symbol in defined if not users[symbol] and symbol != "main"}
+    unused = {symbol for symbol in defined if not users[symbol] and symbol != "main" and not symbol.startswith("sonda_")}
     with open("tests/rules/globals_exceptions", encoding="utf-8") as listed:
         known = {line.split()[0] for line in listed if line.strip() and not line.startswith("#")}
     for symbol in sorted(unused - known):

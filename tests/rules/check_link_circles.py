@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Finds files of src/ that use each other's functions or variables in a circle, as the linker sees them.
 
-usage: check_link_circles.py BUILD     reads the objects below BUILD/obj
+usage: check_link_circles.py BUILD     reads the objects below BUILD/obj, of the libraries those below BUILD/pic
 
 Prints a line for each circle that is not within one of tests/rules/link_circles_exceptions, and for each of these
 exceptions that is larger than needed. Prints nothing if src/ was not built completely (a build without libbpf)."""
@@ -13,9 +13,13 @@ import subprocess
 import sys
 
 
+def object_of(build, file):
+    return f"{build}/{'pic' if file.startswith(('lib/', 'embed/')) else 'obj'}/{file}.o"
+
+
 def read_uses(build, files):
     """Returns for each file the files that define what it uses."""
-    objects = {f"{build}/obj/{file}.o": file for file in files}
+    objects = {object_of(build, file): file for file in files}
     definer, used = {}, collections.defaultdict(set)
     for line in subprocess.run(["nm", "-AP", *objects], check=True, capture_output=True, text=True).stdout.splitlines():
         place, _, rest = line.partition(": ")
@@ -40,7 +44,7 @@ def main():
     build = sys.argv[1]
     sources = set(glob.glob("src/**/*.c", recursive=True)) - {"src/ebpf/ebpf_none.c"}
     files = [source[4:-2] for source in sources if not source.endswith("/main.c")]
-    if not all(os.path.exists(f"{build}/obj/{f}.o") for f in files):
+    if not all(os.path.exists(object_of(build, f)) for f in files):
         return
     uses = read_uses(build, files)
     reach = {f: reachable(f, uses) for f in files}

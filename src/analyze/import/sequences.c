@@ -131,7 +131,8 @@ struct sequence_state *sequences_state(struct sequences *q, uint32_t number)
 	return q->states[number];
 }
 
-struct sequence_state *sequences_base(struct sequences *q, uint32_t number)
+/* Returns the state whose interned entries and sums the state with this number uses. */
+static struct sequence_state *sequences_base(struct sequences *q, uint32_t number)
 {
 	return q->states[q->states[number]->base];
 }

@@ -79,8 +79,6 @@ void sequences_intern(struct sequences *q, struct packet_sequence_info *s,
 
 /* Returns the state with this number, which must exist. */
 struct sequence_state *sequences_state(struct sequences *q, uint32_t number);
-/* Returns the state whose interned entries and sums the state with this number uses. */
-struct sequence_state *sequences_base(struct sequences *q, uint32_t number);
 /* Adds v to the sum of a track since the last clear. Returns the sum. */
 double sequences_sum(struct sequences *q, uint32_t state, uint64_t track, double v);
 /* Returns the string of an interned entry, or NULL_U32. table: a field number of InternedData. */

@@ -130,48 +130,6 @@ void live_rate(struct live_value *v, uint64_t before)
 	v->base_at = v->at;
 }
 
-/* ---- packets ---- */
-
-static const struct {
-	uint32_t field;
-	void (*read)(struct live *l, const struct packet *p);
-} readers[] = {
-	{PB_TRACE_PACKET_TRACK_EVENT, live_read_values},
-	{PB_TRACE_PACKET_TRACK_DESCRIPTOR, live_read_descriptor},
-	{PB_TRACE_PACKET_PROCESS_STATS, live_read_process_stats},
-	{PB_TRACE_PACKET_PROCESS_TREE, live_read_tree},
-	{PB_TRACE_PACKET_SYS_STATS, live_read_sys_stats},
-	{PB_TRACE_PACKET_EBPF_COUNTERS_STATS, live_read_failures},
-	{PB_TRACE_PACKET_EBPF_PROCESS_ROWS, live_read_rows},
-};
-
-static bool wants(uint32_t field)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(readers); i++)
-		if (readers[i].field == field)
-			return true;
-	return false;
-}
-
-void live_packet(struct live *l, const uint8_t *data, size_t len)
-{
-	struct packet p;
-
-	if (!packet_read(&p, data, len, wants)) {
-		l->losses.bad_packets++;
-		return;
-	}
-	/* The first packet of a sequence may have the mark without a loss. */
-	if (p.dropped && !p.first)
-		l->losses.packets++;
-	/* Processes of other machines may have the same pids. */
-	if (p.machine)
-		return;
-	for (size_t i = 0; i < ARRAY_SIZE(readers); i++)
-		if (readers[i].field == p.payload.id)
-			readers[i].read(l, &p);
-}
-
 /* ---- processes ---- */
 
 /* Starts all counters of the process anew: another process has its pid, and its tracks. */
@@ -225,7 +183,7 @@ static void read_process(struct live *l, const struct pb_field *message, uint64_
 		live_set_name(p, name.data, name.len);
 }
 
-void live_read_tree(struct live *l, const struct packet *p)
+static void live_read_tree(struct live *l, const struct packet *p)
 {
 	struct pb_field f;
 	struct pb_dec d;
@@ -267,7 +225,7 @@ static void read_usage(struct live *l, const struct pb_field *message, uint64_t 
 	}
 }
 
-void live_read_process_stats(struct live *l, const struct packet *p)
+static void live_read_process_stats(struct live *l, const struct packet *p)
 {
 	struct pb_field f;
 	struct pb_dec d;
@@ -277,6 +235,48 @@ void live_read_process_stats(struct live *l, const struct packet *p)
 	while (pb_dec_next(&d, &f))
 		if (f.id == PB_PROCESS_STATS_PROCESSES && f.data)
 			read_usage(l, &f, p->timestamp);
+}
+
+/* ---- packets ---- */
+
+static const struct {
+	uint32_t field;
+	void (*read)(struct live *l, const struct packet *p);
+} readers[] = {
+	{PB_TRACE_PACKET_TRACK_EVENT, live_read_values},
+	{PB_TRACE_PACKET_TRACK_DESCRIPTOR, live_read_descriptor},
+	{PB_TRACE_PACKET_PROCESS_STATS, live_read_process_stats},
+	{PB_TRACE_PACKET_PROCESS_TREE, live_read_tree},
+	{PB_TRACE_PACKET_SYS_STATS, live_read_sys_stats},
+	{PB_TRACE_PACKET_EBPF_COUNTERS_STATS, live_read_failures},
+	{PB_TRACE_PACKET_EBPF_PROCESS_ROWS, live_read_rows},
+};
+
+static bool wants(uint32_t field)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(readers); i++)
+		if (readers[i].field == field)
+			return true;
+	return false;
+}
+
+void live_packet(struct live *l, const uint8_t *data, size_t len)
+{
+	struct packet p;
+
+	if (!packet_read(&p, data, len, wants)) {
+		l->losses.bad_packets++;
+		return;
+	}
+	/* The first packet of a sequence may have the mark without a loss. */
+	if (p.dropped && !p.first)
+		l->losses.packets++;
+	/* Processes of other machines may have the same pids. */
+	if (p.machine)
+		return;
+	for (size_t i = 0; i < ARRAY_SIZE(readers); i++)
+		if (readers[i].field == p.payload.id)
+			readers[i].read(l, &p);
 }
 
 /* ---- the screen ---- */

@@ -105,7 +105,6 @@ struct live {
 
 /* Returns the process, created if needed; NULL if there are too many (counted) or memory is out. */
 struct live_entry *live_process_of(struct live *l, int32_t pid);
-struct live_track *live_find_track(struct live *l, uint64_t uuid);
 
 /* Notes that a packet of the time `at` is about the process. */
 void live_see(const struct live *l, struct live_entry *p, uint64_t at);
@@ -127,8 +126,6 @@ void live_rate(struct live_value *v, uint64_t before);
 void live_read_descriptor(struct live *l, const struct packet *p);
 void live_read_values(struct live *l, const struct packet *p);
 void live_read_failures(struct live *l, const struct packet *p);
-void live_read_tree(struct live *l, const struct packet *p);
-void live_read_process_stats(struct live *l, const struct packet *p);
 void live_read_sys_stats(struct live *l, const struct packet *p);
 void live_read_rows(struct live *l, const struct packet *p);
 /* Computes what the machine did since the last screen. */

@@ -37,7 +37,7 @@ static const char *const cpu_counters[LIVE_CPU_METRICS] = {
 	[LIVE_SWITCHES] = "context switches",
 };
 
-struct live_track *live_find_track(struct live *l, uint64_t uuid)
+static struct live_track *live_find_track(struct live *l, uint64_t uuid)
 {
 	struct live_track *t;
 

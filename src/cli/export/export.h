@@ -23,10 +23,3 @@ struct out_path;
 int export_csv(sqlite3 *db, const struct out_path *out, struct err_text *e);
 /* Writes all tables into the hidden file, an SQLite database. Returns 0, or -errno and sets e. */
 int export_sqlite(sqlite3 *db, const struct out_path *out, struct err_text *e);
-
-/*
- * Calls fn with the name of each table (kind 't') or view (kind 'v') of the trace, until fn returns
- * non-zero, which is returned. sql is a view's statement, NULL for a table. Returns 0, or -ENOMEM.
- */
-int export_each_table(sqlite3 *db, char kind,
-		      int (*fn)(void *ctx, const char *name, const char *sql), void *ctx);

@@ -16,8 +16,12 @@ static void finalizep(sqlite3_stmt **st)
 }
 
 /* Temporary views are the views of the trace, but for sonda_tables, which lists the tables. */
-int export_each_table(sqlite3 *db, char kind,
-		      int (*fn)(void *ctx, const char *name, const char *sql), void *ctx)
+/*
+ * Calls fn with the name of each table (kind 't') or view (kind 'v') of the trace, until fn returns
+ * non-zero, which is returned. sql is a view's statement, NULL for a table. Returns 0, or -ENOMEM.
+ */
+static int export_each_table(sqlite3 *db, char kind,
+			     int (*fn)(void *ctx, const char *name, const char *sql), void *ctx)
 {
 	const char *list = kind == 'v' ? "select name, sql from sqlite_temp_master where type = "
 					 "'view' and name <> 'sonda_tables' order by name"

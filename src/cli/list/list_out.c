@@ -100,12 +100,6 @@ void list_out_value(struct list_out *o, const char *key, const char *value)
 		put_wrapped(&o->text, value, 4 + KEY_WIDTH, 4 + KEY_WIDTH);
 }
 
-void list_out_number(struct list_out *o, const char *key, unsigned long long number)
-{
-	put_key(o, key);
-	strbuf_printf(&o->text, o->json ? "%llu" : "%llu\n", number);
-}
-
 void list_out_values(struct list_out *o, const char *key, const char *const *values, size_t n)
 {
 	struct strbuf line = {0};

@@ -32,7 +32,6 @@ struct list_out {
 void list_out_item(struct list_out *o, const char *kind, const char *name, const char *title);
 /* Adds a value; nothing for NULL and "". */
 void list_out_value(struct list_out *o, const char *key, const char *value);
-void list_out_number(struct list_out *o, const char *key, unsigned long long number);
 /* Adds a list of texts; nothing for an empty one. */
 void list_out_values(struct list_out *o, const char *key, const char *const *values, size_t n);
 /* Likewise, each in a line of its own. */

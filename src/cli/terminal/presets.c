@@ -104,11 +104,6 @@ void presets_free(struct presets *p)
 	free(p);
 }
 
-const char *const *presets_folders(const struct presets *p)
-{
-	return (const char *const *)p->folders;
-}
-
 /* ---- names ---- */
 
 /* Writes the name with '-' for '_', as in file names. Returns false for text that is no name of a

@@ -62,9 +62,6 @@ int presets_each(struct presets *p, int (*fn)(void *ctx, const char *name), void
 /* Returns the nearest name, copied to buf, or NULL. */
 const char *presets_nearest(struct presets *p, const char *word, char buf[static STR_NEAREST_SIZE]);
 
-/* Returns the folders, ending with NULL. Borrowed from p. */
-const char *const *presets_folders(const struct presets *p);
-
 /* The presets in the program: build/gen/presets.c. The list ends with a NULL name. */
 struct built_in_preset {
 	const char *name;

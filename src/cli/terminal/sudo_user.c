@@ -41,11 +41,3 @@ void sudo_user_give(int fd)
 		/* The file stays root's. This is not an error. */
 	}
 }
-
-void sudo_user_give_path(const char *path)
-{
-	_cleanup_(closep) int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-
-	if (fd >= 0)
-		sudo_user_give(fd);
-}

@@ -97,7 +97,7 @@ static bool is_trace(const char *name, uint8_t *head)
 	return n > 0 && begins_with_packet(head, (size_t)n);
 }
 
-int newest_trace_find(char ret_name[static NAME_MAX + 1])
+static int newest_trace_find(char ret_name[static NAME_MAX + 1])
 {
 	struct files files = {.list = calloc(MAX_FILES, sizeof(*files.list))};
 	uint8_t *head = malloc(HEAD_BYTES);

@@ -33,7 +33,9 @@ static bool has_unit(const char *name)
 	return false;
 }
 
-const char *service_start(void)
+/* Returns the command that starts the service and sonda-probes: through systemd if the units are
+ * installed. */
+static const char *start_command(void)
 {
 	return has_unit("sondad.socket")
 		       ? "sudo systemctl start sondad.socket sondad-consumer.socket sonda-probes"
@@ -106,7 +108,7 @@ bool service_problem(const char *address, int error, struct err_text *text, stru
 	case -ECONNREFUSED:
 		err_set(text, 0, "no tracing service listens on %s%s", address,
 			is_default(address) ? "" : "; check the address");
-		err_set(remedy, 0, "%s", is_default(address) ? service_start() : "");
+		err_set(remedy, 0, "%s", is_default(address) ? start_command() : "");
 		return true;
 	case -EINVAL:
 	case -ENAMETOOLONG:

@@ -8,9 +8,6 @@
 /* What to do when the tracing service or its producer cannot be used: commands for this machine.
  * Strings are static. */
 
-/* Returns the command that starts the service and sonda-probes: through systemd if the units are
- * installed. */
-const char *service_start(void);
 /* Returns the command that starts sonda-probes. */
 const char *service_start_probes(void);
 /* Sets e: no producer of the service offers kernel events, and the remedy. Returns -ENOENT. */

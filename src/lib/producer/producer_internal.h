@@ -42,4 +42,3 @@ void service_producer_give_up(struct service_producer *p);
 extern const struct arbiter_ops service_arbiter_ops;
 void service_host_init(struct service_producer *p);
 void service_on_command(void *ctx, const struct channel_reply *reply);
-void service_commit_now(struct service_producer *p);

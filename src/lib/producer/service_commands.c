@@ -99,7 +99,7 @@ const struct arbiter_ops service_arbiter_ops = {
 	.writer_removed = on_writer_removed,
 };
 
-void service_commit_now(struct service_producer *p)
+static void service_commit_now(struct service_producer *p)
 {
 	if (!p->arbiter)
 		return;

@@ -192,7 +192,8 @@ int session_wait_for(struct sonda_session *s, const bool *what, const struct ses
 	return r;
 }
 
-int session_check_caller(struct sonda_session *s)
+/* Returns 0, -EDEADLK, -ENOTCONN or the error of a lost connection. */
+static int session_check_caller(struct sonda_session *s)
 {
 	int r;
 
@@ -235,7 +236,8 @@ int session_post(struct sonda_session *s, const char *method, const struct pb_me
 	return 0;
 }
 
-int session_end_call(struct sonda_session *s, const struct session_deadline *d)
+/* Waits for session_finish(), and closes the connection at a timeout. */
+static int session_end_call(struct sonda_session *s, const struct session_deadline *d)
 {
 	int r = session_wait_for(s, &s->reply_done, d);
 

@@ -29,7 +29,7 @@ static void copy_text(char to[SONDA_SESSION_TEXT], const struct pb_field *f)
 	to[len] = '\0';
 }
 
-void session_put_event(struct sonda_session *s, const struct sonda_session_event *event)
+static void session_put_event(struct sonda_session *s, const struct sonda_session_event *event)
 {
 	const struct sonda_session_event lost = {.type = SONDA_SESSION_EVENTS_LOST};
 	uint64_t one = 1;

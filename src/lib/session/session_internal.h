@@ -78,8 +78,6 @@ struct session_deadline {
 /* timeout_ms < 0: no deadline. */
 struct session_deadline session_deadline(int timeout_ms);
 
-/* Returns 0, -EDEADLK, -ENOTCONN or the error of a lost connection. */
-int session_check_caller(struct sonda_session *s);
 /* Sleeps until s->changed is signalled. Returns 0 or -ETIMEDOUT. Call with s->lock held. */
 int session_sleep(struct sonda_session *s, const struct session_deadline *d);
 /* Waits until *what, which s->lock protects, is true. Returns 0, -ETIMEDOUT or the error of a lost
@@ -87,13 +85,11 @@ int session_sleep(struct sonda_session *s, const struct session_deadline *d);
 int session_wait_for(struct sonda_session *s, const bool *what, const struct session_deadline *d);
 
 /* The steps of a call: session_reset() clears the results of the last one. session_post() makes the
- * call (args is borrowed), whose replies go to `reply` on the loop's thread. session_end_call()
- * waits for session_finish(), and closes the connection at a timeout. */
+ * call (args is borrowed), whose replies go to `reply` on the loop's thread. */
 void session_reset(struct sonda_session *s);
 int session_post(struct sonda_session *s, const char *method, const struct pb_mem *args,
 		 channel_reply_fn reply);
-int session_end_call(struct sonda_session *s, const struct session_deadline *d);
-/* Makes all three steps. */
+/* Makes both steps, waits for session_finish(), and closes the connection at a timeout. */
 int session_call(struct sonda_session *s, const char *method, const struct pb_mem *args,
 		 channel_reply_fn reply, const struct session_deadline *d);
 /* Sets the result of the call; the first error is kept. Call with s->lock held. */
@@ -102,7 +98,6 @@ void session_finish(struct sonda_session *s, int error);
 int session_give_up(struct sonda_session *s, int error);
 
 /* Events for the program's own loop (events.c). Call with s->lock held. */
-void session_put_event(struct sonda_session *s, const struct sonda_session_event *event);
 void session_put_simple_event(struct sonda_session *s, enum sonda_session_event_type type);
 /* Adds the event of a field of ObservableEvents. */
 void session_put_observed(struct sonda_session *s, const struct pb_field *event);

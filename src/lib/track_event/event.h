@@ -85,9 +85,6 @@ struct event_encoder {
 /* Returns the interning id of a text. A new text is defined in this packet. Returns 0 if the text
  * must be written in full. */
 uint32_t event_intern(struct event_encoder *x, enum intern_field field, struct sonda_string *s);
-uint32_t event_intern_location(struct event_encoder *x, struct sonda_location *l);
-/* Writes InternedData, if the packet has definitions. */
-void event_write_definitions(struct event_encoder *x);
 
 /* Write debug_annotations, and fields by number. */
 void event_write_annotations(struct event_encoder *x, const struct sonda_arg *args);

@@ -54,7 +54,7 @@ uint32_t event_intern(struct event_encoder *x, enum intern_field field, struct s
 	return d->iid;
 }
 
-uint32_t event_intern_location(struct event_encoder *x, struct sonda_location *l)
+static uint32_t event_intern_location(struct event_encoder *x, struct sonda_location *l)
 {
 	uint32_t id = location_id(l);
 	uint32_t iid = intern_map_find(&x->sequence->maps[INTERN_LOCATION], id);
@@ -114,7 +114,8 @@ static void write_definition(struct pb_enc *e, const struct event_definition *d)
 	pb_enc_close(e);
 }
 
-void event_write_definitions(struct event_encoder *x)
+/* Writes InternedData, if the packet has definitions. */
+static void event_write_definitions(struct event_encoder *x)
 {
 	if (x->n_definitions == 0)
 		return;

@@ -17,12 +17,15 @@ static void *value_in(void *leaf, int32_t tid, size_t size)
 	return leaf ? (char *)leaf + (size_t)tid % PID_LEAF * size : NULL;
 }
 
-void *pid_leaves_find(const struct pid_leaves *l, int32_t tid, size_t size)
+/* size: bytes of a value, the same in all calls. Returns the value of an id, which is valid until
+ * the leaves are cleared, or NULL if it has no leaf or is outside of 0 < tid < PID_LIMIT. */
+static void *pid_leaves_find(const struct pid_leaves *l, int32_t tid, size_t size)
 {
 	return is_task(tid) ? value_in(l->of[tid / PID_LEAF], tid, size) : NULL;
 }
 
-void *pid_leaves_add(struct pid_leaves *l, int32_t tid, size_t size)
+/* Likewise, but allocates the leaf. Returns NULL for ids outside of the range, or without memory. */
+static void *pid_leaves_add(struct pid_leaves *l, int32_t tid, size_t size)
 {
 	size_t i = (size_t)tid / PID_LEAF;
 
@@ -35,7 +38,7 @@ void *pid_leaves_add(struct pid_leaves *l, int32_t tid, size_t size)
 	return value_in(l->of[i], tid, size);
 }
 
-void pid_leaves_clear(struct pid_leaves *l)
+static void pid_leaves_clear(struct pid_leaves *l)
 {
 	for (size_t i = 0; i < l->n; i++)
 		free(TAKE_PTR(l->of[i]));

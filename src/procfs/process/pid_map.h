@@ -18,14 +18,6 @@ struct pid_leaves {
 	size_t n; /* 1 + the index of the last leaf that is not NULL */
 };
 
-/* size: bytes of a value, the same in all calls. Returns the value of an id, which is valid until
- * the leaves are cleared, or NULL if it has no leaf or is outside of 0 < tid < PID_LIMIT. */
-void *pid_leaves_find(const struct pid_leaves *l, int32_t tid, size_t size);
-/* Likewise, but allocates the leaf. Returns NULL for ids outside of the range, or without
- * memory. */
-void *pid_leaves_add(struct pid_leaves *l, int32_t tid, size_t size);
-void pid_leaves_clear(struct pid_leaves *l);
-
 /* A map from task ids to numbers; every number is 0 at first. Zero-initialise. */
 struct pid_map {
 	struct pid_leaves leaves; /* int32_t */
