@@ -21,7 +21,7 @@ equal_to() {
 # keep_parents TRACE: gives each process one parent, so that the tables of processes are equal.
 keep_parents() {
   python3 "$HERE/keep_parents.py" "$BIN/sonda" "$1" >"$dir/log" 2>&1
-  verdict "$(basename "$1"): a process has one parent" $? "$dir/log"
+  verdict "${1##*/}: a process has one parent" $? "$dir/log"
 }
 
 # Statements whose rows are equal. Arguments are joined to what has them, since their ids are not equal. docs/sql.md tells

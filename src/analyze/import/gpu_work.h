@@ -3,7 +3,7 @@
 
 #include "analyze/import/importer.h"
 
-/* What gpu_rules.c remembers between the events of a GPU. Memory is that of work that is not done. */
+/* What gpu_rules.c remembers between the events of a GPU, until the work is done. */
 
 /* A job or a fence. */
 struct gpu_work {
