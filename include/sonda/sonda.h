@@ -80,9 +80,6 @@ void sonda_shutdown(void);
  * Returns 0, -ENOMEM or -ENOTCONN (sonda_init() was not called). */
 int sonda_activate_triggers(const char *const *names, size_t n, unsigned ttl_ms);
 
-/* Returns the version of the loaded library, like "0.1.0". */
-const char *sonda_version(void);
-
 #ifdef __cplusplus
 }
 #endif

@@ -2,9 +2,20 @@
 #ifndef SONDA_VERSION_H
 #define SONDA_VERSION_H
 
-/* The version of these headers. sonda_version() returns that of the loaded library. */
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The version of these headers. */
 #define SONDA_VERSION_MAJOR 0
 #define SONDA_VERSION_MINOR 1
 #define SONDA_VERSION_PATCH 0
+
+/* Returns the version of the loaded library, like "0.1.0". */
+const char *sonda_version(void);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -101,8 +101,7 @@ struct quota {
 	struct quota_user *users; /* owned: all users that hold something */
 	struct quota_log log;
 	struct cpu_share cpu;
-	/* Time of the service for producers that are not root's, on the clock. */
-	uint64_t producers_ns;
+	uint64_t producers_ns; /* elapsed, for requests of producers that are not root's */
 };
 
 struct quota_account {
@@ -111,10 +110,8 @@ struct quota_account {
 	uint64_t held[N_QUOTAS];
 };
 
-/* Sets the limits of this machine. */
-void quota_init(struct quota *q);
-/* All accounts must be closed. */
-void quota_deinit(struct quota *q);
+void quota_init(struct quota *q); /* sets the limits of this machine */
+void quota_deinit(struct quota *q); /* all accounts must be closed */
 /* Returns true for root and the service's own user, which may use the part that is reserved
  * for root. */
 bool quota_is_root(const struct quota *q, uint64_t user);
