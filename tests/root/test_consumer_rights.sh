@@ -71,6 +71,47 @@ if [ -e $TRACEFS/kprobe_events ]; then
 else
   echo "ok $((N += 1)) - kprobes # SKIP the kernel has none"
 fi
+# Another tracer's instance, with a record in it.
+theirs=$TRACEFS/instances/rights-test-$$
+mkdir "$theirs" && trap 'rmdir "$theirs" 2>/dev/null; [ "$BASHPID" != $$ ] || leave' EXIT
+echo 1 >"$theirs/options/overwrite"
+echo local >"$theirs/trace_clock"
+echo "a record of theirs" >"$theirs/trace_marker"
+state_of_theirs() { (cd "$theirs" && cat trace tracing_on trace_clock buffer_size_kb && cat events/sched/sched_process_exit/enable); }
+state_of_theirs >"$TMP/before"
+as_they_were() { # WHAT
+  state_of_theirs >"$TMP/after"
+  cmp -s "$TMP/before" "$TMP/after" && grep -q "only root may $1" "$TMP/record.log"
+}
+config "instance_name: '${theirs##*/}' buffer_size_kb: 4096"
+record as_4242
+as_they_were 'use instance_name'
+verdict "uid 4242: instance_name is refused, and another tracer's instance is as it was" $? "$TMP/record.log" "$TMP/after"
+config "instance_name: '${theirs##*/}' preserve_ftrace_buffer: true"
+record as_4242
+as_they_were 'use preserve_ftrace_buffer'
+verdict "uid 4242: preserve_ftrace_buffer is refused, and no record is taken" $? "$TMP/record.log" "$TMP/after"
+cat >"$TMP/config" <<CONFIG
+duration_ms: 500
+buffers { size_kb: 1024 }
+data_sources { config { name: "linux.frozen_ftrace" frozen_ftrace_config { instance_name: "${theirs##*/}" } } }
+CONFIG
+record as_4242
+as_they_were 'read the rings of another boot'
+verdict "uid 4242: frozen_ftrace is refused, and no record is taken" $? "$TMP/record.log" "$TMP/after"
+config "instance_name: '${theirs##*/}'"
+record "$BIN/sonda"
+! grep -q 'only root may' "$TMP/record.log" && ! grep -q 'a record of theirs' "$theirs/trace"
+verdict "root: attaches to it" $? "$TMP/record.log"
+cat >"$TMP/config" <<CONFIG
+duration_ms: 500
+buffers { size_kb: 1024 }
+data_sources { config { name: "linux.inode_file_map" inode_file_config { scan_mount_points: "/root" } } }
+CONFIG
+record as_4242
+grep -q "no producer provides the data source 'linux.inode_file_map'" "$TMP/record.log"
+verdict "uid 4242: there is no linux.inode_file_map that would list folders" $? "$TMP/record.log"
+
 kill "$probes"
 wait "$probes"
 

@@ -208,6 +208,11 @@ static int open_instance(struct boot_trace_source *ds)
 		setup_error_fatal(&ds->errors, "there is no tracefs that this process may use");
 		return -ENOENT;
 	}
+	if (!ds_consumer_is_root(ds->handle)) {
+		setup_error_fatal(&ds->errors, "nothing is recorded: only root may read the rings "
+					       "of another boot");
+		return -EPERM;
+	}
 	r = named_instance_attach(&ds->instance, env->tracefs_root, env->state_root, ds->name, &e);
 	if (!r)
 		r = instance_keep_ring(&ds->instance);

@@ -291,11 +291,26 @@ static int begin_ring(const struct setup *s, const struct ftrace_settings *setti
 	return 0;
 }
 
+/* The rings, clock and events are another tracer's, and its records are for whom it likes. */
+static int check_consumer(const struct setup *s)
+{
+	if (s->for_root)
+		return 0;
+	setup_error_fatal(s->errors,
+			  "nothing is recorded: only root may use %s, because the rings belong to "
+			  "another tracer",
+			  s->config->preserve_ftrace_buffer ? "preserve_ftrace_buffer"
+							    : "instance_name");
+	return -EPERM;
+}
+
 static int use_attached(const struct setup *s, const struct ftrace_settings *settings,
 			struct instance *i, uint32_t *ret_kb)
 {
-	int r = borrow(s, i);
+	int r = check_consumer(s);
 
+	if (!r)
+		r = borrow(s, i);
 	if (r)
 		return r;
 	report_other_reader(s, i);

@@ -24,7 +24,7 @@ int named_instance_attach(struct instance *i, const char *root, const char *stat
  *
  * The first session of an attached instance stops the recording, clears the rings, and sets clock
  * and size. Further sessions, and any session with preserve_ftrace_buffer, leave all that
- * unchanged.
+ * unchanged. Only root may attach to an instance.
  *
  * Returns 0 with the instance, which does not record unless it was recording and its rings are
  * kept; or -errno with a fatal setup error. *ret_buffer_kb: KiB requested for each ring.

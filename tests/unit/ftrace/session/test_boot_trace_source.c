@@ -254,3 +254,17 @@ FIXTURE_TEST(test_destroyed_before_the_start)
 	instance = NULL;
 	assert_string_equal(fake_read("instances/x/trace"), "records");
 }
+
+FIXTURE_TEST(test_only_root_reads_the_boot_before)
+{
+	h.consumer_uid = 4242;
+	put_page(1000, ID);
+	create(fake_root, "x");
+	start();
+	assert_int_equal(read_stats().problems, 1);
+	assert_int_equal(read_stats().cpus, 0);
+	boot_trace_data_source.stop(instance);
+	boot_trace_data_source.destroy(instance);
+	instance = NULL;
+	assert_string_equal(fake_read("instances/x/trace"), "records");
+}

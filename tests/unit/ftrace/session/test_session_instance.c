@@ -10,6 +10,7 @@ struct place {
 	struct ftrace_settings settings;
 	struct instance instance;
 	uint32_t kb;
+	bool not_for_root;
 };
 
 SETUP
@@ -39,6 +40,7 @@ static int open_place(struct place *p, Pb__FtraceConfig *c)
 		.config = c,
 		.instance = &p->instance,
 		.errors = &p->errors,
+		.for_root = !p->not_for_root,
 	};
 
 	ftrace_settings_read(c, &(struct ftrace_machine){1 << 30, 1}, &p->settings, &p->errors);
@@ -176,4 +178,26 @@ FIXTURE_TEST(test_names_that_are_none)
 			    "instance; did you mean foo?");
 	assert_false(instance_is_made(&p.instance));
 	setup_errors_deinit(&p.errors);
+}
+
+FIXTURE_TEST(test_only_root_attaches)
+{
+	Pb__FtraceConfig name = PB__FTRACE_CONFIG__INIT, hyp = name, keep = name;
+	Pb__FtraceConfig *const configs[] = {&name, &hyp, &keep};
+
+	name.instance_name = "foo";
+	hyp.instance_name = "hyp";
+	keep.preserve_ftrace_buffer = true;
+	for (size_t i = 0; i < ARRAY_SIZE(configs); i++) {
+		struct place p = {.not_for_root = true};
+
+		assert_int_equal(open_place(&p, configs[i]), -EPERM);
+		assert_non_null(strstr(p.errors.fatal, "nothing is recorded: only root may use "));
+		assert_false(instance_is_made(&p.instance));
+		leave(&p);
+	}
+	assert_string_equal(fake_read("instances/foo/tracing_on"), "1\n");
+	assert_string_equal(fake_read("instances/foo/trace"), "records");
+	assert_string_equal(fake_read("instances/foo/trace_clock"), "[local] boot\n");
+	assert_string_equal(fake_read("trace"), "records");
 }
