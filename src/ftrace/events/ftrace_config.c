@@ -149,24 +149,6 @@ static uint32_t buffer_size_kb(const Pb__FtraceConfig *c, const struct ftrace_ma
 	return c->buffer_size_lower_bound ? MAX(c->buffer_size_kb, preset) : c->buffer_size_kb;
 }
 
-/*
- * The kernel allocates rings down to the last page. A config with a digit too many would make all
- * other processes wait for memory, or be killed.
- */
-static uint32_t limited_kb(uint32_t kb, const struct ftrace_machine *m, struct setup_errors *errors)
-{
-	uint64_t most = m->ram_bytes / 1024 / RINGS_RAM_SHARE / MAX(m->cpus, 1u);
-
-	most = MAX(most, 2 * LEAST_RING_KB);
-	if (kb <= most)
-		return kb;
-	setup_error_add(errors,
-			"option:buffer_size_kb (%u: the rings of all CPUs may have 1/%u of the "
-			"machine's memory; %u is used)",
-			kb, RINGS_RAM_SHARE, (uint32_t)most);
-	return (uint32_t)most;
-}
-
 static void report_period(uint32_t ms, struct setup_errors *errors)
 {
 	setup_error_add(errors,
@@ -209,8 +191,6 @@ void ftrace_settings_read(const Pb__FtraceConfig *config, const struct ftrace_ma
 				.symbols = c->symbolize_ksyms,
 			},
 	};
-	if (!ret->preserve)
-		ret->buffer_size_kb = limited_kb(ret->buffer_size_kb, machine, errors);
 	if (c->drain_period_ms && !period_is_set)
 		report_period(c->drain_period_ms, errors);
 	report_unknown_fields(c, errors);

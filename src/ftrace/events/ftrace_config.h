@@ -52,11 +52,7 @@ struct ftrace_settings {
 	struct event_table_options events;
 };
 
-/*
- * A session's rings together may take 1/RINGS_RAM_SHARE of the machine's memory;
- * 1/RINGS_PRESET_RAM_SHARE if the config does not set a size.
- */
-#define RINGS_RAM_SHARE 4u
+/* If the config does not set a size, a session's rings together may take this part of the memory. */
 #define RINGS_PRESET_RAM_SHARE 64u
 
 struct ftrace_machine {
@@ -64,9 +60,6 @@ struct ftrace_machine {
 	unsigned cpus;
 };
 
-/*
- * Reads the config (NULL: all defaults) for a machine. Reports unknown fields by number, and rings
- * that are too large for the machine.
- */
+/* Reads the config (NULL: all defaults) for a machine. Reports unknown fields by number. */
 void ftrace_settings_read(const Pb__FtraceConfig *config, const struct ftrace_machine *machine,
 			  struct ftrace_settings *ret, struct setup_errors *errors);

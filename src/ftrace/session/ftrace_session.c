@@ -23,6 +23,7 @@
 #include "ftrace/session/ftrace_session.h"
 #include "ftrace/options/probes.h"
 #include "ftrace/ring/ring_config.h"
+#include "ftrace/ring/ring_share.h"
 #include "ftrace/options/event_enable.h"
 #include "ftrace/options/instance_options.h"
 #include "ftrace/session/session_instance.h"
@@ -134,6 +135,7 @@ static int listen_to_ring(struct ftrace_session *s, const struct ds_env *env, st
 	struct err_text e;
 	int r;
 
+	s->ring.runs_last = !s->setup.for_root;
 	r = ring_open(&s->ring, env->loop, env->sys_root, &s->instance, &e);
 	if (r) {
 		setup_error_fatal(&s->errors, "%s", e.text);
@@ -217,6 +219,7 @@ static void leave_tracefs(struct ftrace_session *s)
 				"linux.ftrace: an empty instance stays in tracefs, because another "
 				"process has a file of it open; the next start removes it");
 	}
+	ring_share_release(&s->share);
 	function_graph_end(&s->graph);
 	if (r)
 		log_warn("linux.ftrace: cannot restore all settings of tracefs, "
@@ -244,7 +247,7 @@ static int copy_config(const Pb__FtraceConfig *from, const Pb__FtraceConfig **re
 }
 
 int ftrace_session_init(struct ftrace_session *s, const struct ds_env *env, uint64_t session_id,
-			bool for_root, const Pb__FtraceConfig *config)
+			uint32_t consumer_uid, const Pb__FtraceConfig *config)
 {
 	const struct ftrace_machine machine = {
 		.ram_bytes = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE),
@@ -259,15 +262,19 @@ int ftrace_session_init(struct ftrace_session *s, const struct ds_env *env, uint
 				.proc_root = env->proc_root,
 				.state_root = env->state_root,
 				.session_id = session_id,
-				.for_root = for_root,
+				.for_root = consumer_uid == 0,
 				.instance = &s->instance,
 				.errors = &s->errors,
 			},
 	};
 	r = copy_config(config, &s->setup.config);
-	if (!r)
-		ftrace_settings_read(s->setup.config, &machine, &s->settings, &s->errors);
-	return r;
+	if (r)
+		return r;
+	ftrace_settings_read(s->setup.config, &machine, &s->settings, &s->errors);
+	if (!s->settings.preserve)
+		ring_share_take(&s->share, consumer_uid, &machine, &s->settings.buffer_size_kb,
+				&s->errors);
+	return 0;
 }
 
 void ftrace_session_set_up(struct ftrace_session *s, const struct ds_env *env,

@@ -11,6 +11,7 @@
 #include "ftrace/options/dynevents.h"
 #include "ftrace/events/ftrace_config.h"
 #include "ftrace/ring/ring.h"
+#include "ftrace/ring/ring_share.h"
 #include "ftrace/session/ftrace_stats.h"
 #include "ftrace/session/session_symbols.h"
 #include "ftrace/options/setup.h"
@@ -28,6 +29,7 @@ struct ftrace_session {
 	struct ftrace_settings settings;
 	struct setup_errors errors;
 	struct instance instance; /* not made if errors.fatal is set */
+	struct ring_share share; /* of the instance's rings */
 	struct setup setup; /* input of the setup steps; its config is the session's own copy */
 	struct dynevents made; /* dynamic events that the config requests */
 	struct event_selection events; /* events to record */
@@ -52,9 +54,12 @@ struct ftrace_session {
 	struct ftrace_stats_extra extra; /* each part of the session updates its fields */
 };
 
-/* Copies the config; changes nothing in tracefs. Returns 0 or -ENOMEM. */
+/*
+ * Copies the config and takes memory for the rings from the share of the consumer's user; changes
+ * nothing in tracefs. consumer_uid: see ds_consumer_uid. Returns 0 or -ENOMEM.
+ */
 int ftrace_session_init(struct ftrace_session *s, const struct ds_env *env, uint64_t session_id,
-			bool for_root, const Pb__FtraceConfig *config);
+			uint32_t consumer_uid, const Pb__FtraceConfig *config);
 /*
  * Makes the instance and enables the config's events in it; nothing is recorded yet. Reports
  * failures to s->errors. Call it once, after ftrace_session_init; writer is borrowed for the

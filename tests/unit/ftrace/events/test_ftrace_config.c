@@ -59,7 +59,7 @@ FIXTURE_TEST(test_ring_size)
 		{"buffer_size_kb: 64", 8 * GIB, 64},
 		{"buffer_size_kb: 64 buffer_size_lower_bound: true", 8 * GIB, 8192},
 		{"buffer_size_kb: 9000 buffer_size_lower_bound: true", 8 * GIB, 9000},
-		{"buffer_size_kb: 524288", 8 * GIB, 524288}, /* of 4 CPUs: a quarter */
+		{"buffer_size_kb: 524288", 8 * GIB, 524288},
 		{"ftrace_events: 'sched/sched_switch'", 8 * GIB, 8192},
 		{"", 2 * GIB, 8192},
 		{"", 2 * GIB - 1, 4096},
@@ -134,19 +134,6 @@ FIXTURE_TEST(test_options_that_ask_for_nothing)
 		"symbolize_ksyms: false print_filter {} instance_name: '' "
 		"ksyms_mem_policy: KSYMS_RETAIN initialize_ksyms_synchronously_for_testing: true",
 		GIB);
-	assert_null(errors.failed);
-}
-
-FIXTURE_TEST(test_rings_leave_memory_to_the_machine)
-{
-	read_config("buffer_size_kb: 4294967295", 8 * GIB);
-	assert_int_equal(s.buffer_size_kb, 524288);
-	assert_int_equal(tracefs_list_size(errors.failed), 1);
-	assert_string_equal(errors.failed[0],
-			    "option:buffer_size_kb (4294967295: the rings of all CPUs may have 1/4 "
-			    "of the machine's memory; 524288 is used)");
-	/* A ring that stays as it is. */
-	read_config("buffer_size_kb: 4294967295 preserve_ftrace_buffer: true", 8 * GIB);
 	assert_null(errors.failed);
 }
 

@@ -24,7 +24,7 @@ static void open_session(const char *root)
 {
 	const struct ds_env env = {.sys_root = "/nowhere", .tracefs_root = root};
 
-	assert_int_equal(ftrace_session_init(&s, &env, 1, true, NULL), 0);
+	assert_int_equal(ftrace_session_init(&s, &env, 1, 0, NULL), 0);
 	ftrace_session_set_up(&s, &env, w);
 }
 
@@ -63,7 +63,7 @@ FIXTURE_TEST(test_the_config_counts_even_then)
 
 	config.has_drain_period_ms = 1;
 	config.drain_period_ms = 7;
-	assert_int_equal(ftrace_session_init(&s, &env, 1, true, &config), 0);
+	assert_int_equal(ftrace_session_init(&s, &env, 1, 0, &config), 0);
 	ftrace_session_set_up(&s, &env, w);
 	assert_int_equal(s.settings.drain_period_ms, 7);
 	ftrace_session_close(&s);
