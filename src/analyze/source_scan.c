@@ -43,6 +43,7 @@ static const struct unread_fields of_counters = {
 void source_scan_deinit(struct source_scan *s)
 {
 	name_list_deinit(&s->unread);
+	name_list_deinit(&s->refusals);
 	name_list_deinit(&s->uncounted);
 	name_list_deinit(&s->ebpf_costs);
 }
@@ -54,7 +55,8 @@ bool source_scan_reads(uint32_t packet_field)
 	       packet_field == PB_TRACE_PACKET_JOURNALD_EVENT ||
 	       packet_field == PB_TRACE_PACKET_PERF_SAMPLE ||
 	       packet_field == PB_TRACE_PACKET_EBPF_COUNTERS_STATS ||
-	       packet_field == PB_TRACE_PACKET_POLLED_COUNTERS_STATS;
+	       packet_field == PB_TRACE_PACKET_POLLED_COUNTERS_STATS ||
+	       packet_field == PB_TRACE_PACKET_SOURCE_REFUSAL;
 }
 
 static bool scan_unread(struct source_scan *s, const struct unread_fields *of, const uint8_t *data,
@@ -169,6 +171,24 @@ static bool scan_failure(struct source_scan *s, const uint8_t *data, size_t len)
 	return pb_dec_ok(&d);
 }
 
+static bool scan_refusal(struct source_scan *s, const uint8_t *data, size_t len)
+{
+	char line[NAME_LIST_MAX_LEN], name[64] = "", reason[160] = "";
+	struct pb_field f;
+	struct pb_dec d;
+
+	pb_dec_init(&d, data, len);
+	while (pb_dec_next(&d, &f)) {
+		if (f.id == PB_SOURCE_REFUSAL_NAME)
+			take_text(name, sizeof(name), &f);
+		else if (f.id == PB_SOURCE_REFUSAL_REASON)
+			take_text(reason, sizeof(reason), &f);
+	}
+	snprintf(line, sizeof(line), "'%s' recorded nothing: %s", name, reason);
+	name_list_add(&s->refusals, (const uint8_t *)line, strlen(line));
+	return pb_dec_ok(&d);
+}
+
 static bool scan_cost(struct source_scan *s, const uint8_t *data, size_t len)
 {
 	char line[NAME_LIST_MAX_LEN];
@@ -278,6 +298,8 @@ bool source_scan_payload(struct source_scan *s, uint32_t packet_field, const uin
 		return scan_ebpf(s, data, len);
 	case PB_TRACE_PACKET_POLLED_COUNTERS_STATS:
 		return scan_polled(s, data, len);
+	case PB_TRACE_PACKET_SOURCE_REFUSAL:
+		return scan_refusal(s, data, len);
 	}
 	return true;
 }

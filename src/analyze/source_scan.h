@@ -13,7 +13,8 @@
  *
  * Format: SystemdJournaldEvent.num_failed and PerfSample.kernel_records_lost of Perfetto;
  * ProcessStats.unread_files and refused_tracks, SysStats.read_failures,
- * SystemdJournaldEvent.num_dropped, EbpfCountersStats and PolledCountersStats of sonda.
+ * SystemdJournaldEvent.num_dropped, EbpfCountersStats, PolledCountersStats and
+ * SourceRefusal of sonda.
  */
 
 /* Data sources whose refused tracks are counted; further sources are omitted. */
@@ -36,6 +37,7 @@ struct source_counted {
 /* Zero-initialise; source_scan_deinit frees. */
 struct source_scan {
 	struct name_list unread; /* files: "/proc/PID/io: Permission denied" */
+	struct name_list refusals; /* "'linux.perf' recorded nothing: Permission denied" */
 	struct name_list uncounted; /* families that do not run: "runq: the kernel has no BTF" */
 	struct source_counted counted[SOURCE_SCAN_COUNTED]; /* losses of the eBPF counters */
 	size_t n_counted;

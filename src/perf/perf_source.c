@@ -216,6 +216,7 @@ static int open_ring(struct perf_session *s, unsigned cpu)
 		return error;
 	}
 	s->wakeups[s->n_rings++] = event_new(s->loop, r->fd, EV_READ | EV_PERSIST, on_half_full, s);
+	ds_yield_to_root(s->h, s->wakeups[s->n_rings - 1]);
 	return s->wakeups[s->n_rings - 1] ? 0 : -ENOMEM;
 }
 
@@ -391,6 +392,8 @@ static int perf_create(struct ds_handle *h, const struct ds_env *env,
 	s->writer = ds_writer_new(h);
 	if (!s->tick || !s->deadline || !s->writer)
 		return -ENOMEM;
+	ds_yield_to_root(h, s->tick);
+	ds_yield_to_root(h, s->deadline);
 	r = prepare(s, env);
 	if (r < 0)
 		return r;

@@ -351,6 +351,24 @@ static int connect_to_service(struct probes *p, const char *tracefs)
 	return producer_new(&options, &p->producer);
 }
 
+/*
+ * Returns a loop whose events have three priorities. The usual one is the middle one; the last one is
+ * for work that waits until nothing else is to be done, and of which one callback runs in a turn.
+ */
+static struct event_base *loop_new(void)
+{
+	struct event_config *config = event_config_new();
+	struct event_base *loop = NULL;
+
+	if (config && event_config_set_max_dispatch_interval(config, NULL, 1, 2) == 0)
+		loop = event_base_new_with_config(config);
+	if (config)
+		event_config_free(config);
+	if (loop && event_base_priority_init(loop, 3) < 0)
+		event_base_freep(&loop);
+	return loop;
+}
+
 static int probes_init(struct probes *p)
 {
 	struct sandbox_places places = {.state = *p->state ? p->state : NULL};
@@ -363,7 +381,7 @@ static int probes_init(struct probes *p)
 		log_error("%s", e.text);
 		return r;
 	}
-	p->loop = event_base_new();
+	p->loop = loop_new();
 	p->bus = metadata_bus_new();
 	if (!p->loop || !p->bus)
 		return -ENOMEM;

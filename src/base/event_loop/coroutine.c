@@ -240,6 +240,13 @@ static int set_up(struct coroutine *w, struct event_base *loop)
 	return start_thread(w);
 }
 
+void coroutine_run_last(struct coroutine *w)
+{
+	if (w && w->event)
+		event_priority_set(w->event,
+				   event_base_get_npriorities(event_get_base(w->event)) - 1);
+}
+
 void coroutine_start(struct coroutine **ret, struct event_base *loop,
 		     const struct coroutine_ops *ops, void *ctx)
 {

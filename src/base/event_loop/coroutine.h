@@ -28,6 +28,8 @@ struct coroutine_ops {
  */
 void coroutine_start(struct coroutine **ret, struct event_base *loop,
 		     const struct coroutine_ops *ops, void *ctx);
+/* Makes the coroutine wait until nothing else is to be done on the loop. No-op for NULL. */
+void coroutine_run_last(struct coroutine *w);
 /* Makes coroutine_yield() return -ECANCELED. The coroutine still runs in time slices until run
  * returns, and done is called. No-op for NULL. */
 void coroutine_cancel(struct coroutine *w);

@@ -129,6 +129,11 @@ static int write_summary(struct record_command *c, bool file_is_cut)
 			      "nothing was recorded: all requested events were refused");
 		return EXIT_FAILED;
 	}
+	if (facts.scan->sources.refusals.n) {
+		console_error(&c->console,
+			      "not everything was recorded: data sources were refused");
+		return EXIT_FAILED;
+	}
 	if (command > 0 || printed != EXIT_GOOD)
 		return command > 0 ? command : printed;
 	return c->options.strict && (verdict.lost || verdict.missing) ? EXIT_LOSSY : EXIT_GOOD;

@@ -474,6 +474,8 @@ size_t record_missing(const struct record_facts *f, struct strbuf *ret)
 		strbuf_printf(&lines, "%s\n", f->left_out->names[i]);
 	for (size_t i = 0; f->skipped && i < f->skipped->n; i++, n++)
 		strbuf_printf(&lines, "%s\n", f->skipped->names[i]);
+	for (size_t i = 0; i < f->scan->sources.refusals.n; i++, n++)
+		strbuf_printf(&lines, "data source %s\n", f->scan->sources.refusals.names[i]);
 	if (f->not_started) {
 		strbuf_puts(&lines, "not all data sources had started when it ended\n");
 		n++;

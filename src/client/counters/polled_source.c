@@ -239,6 +239,8 @@ int polled_source_init(struct polled_source *p, const struct polled_source_ops *
 	if (!p->next_slice || !p->tick || !p->writer ||
 	    (ops->has_thread_tracks && !p->thread_writer))
 		return -ENOMEM;
+	ds_yield_to_root(h, p->next_slice);
+	ds_yield_to_root(h, p->tick);
 	r = tracks_new(ops->name, p->writer, &p->tracks);
 	if (r < 0)
 		return r;

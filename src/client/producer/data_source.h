@@ -8,6 +8,7 @@
 #include "client/transport/writer.h"
 #include "config/data_source_config.pb-c.h"
 
+struct event;
 struct event_base;
 struct metadata_bus;
 
@@ -83,13 +84,23 @@ bool ds_stop_follows(const struct ds_handle *h);
 /* Activates triggers by name. Data written and flushed before reaches the service before them. */
 void ds_activate_triggers(struct ds_handle *h, const char *const *names, size_t n);
 
-/* Returns true if a trustworthy service states that the consumer of the instance is root, or if all
- * consumers are treated as root (trusts_consumers). */
-bool ds_consumer_is_root(const struct ds_handle *h);
+/* Returns the user of the instance's consumer, as a trustworthy service states it. All consumers are
+ * 0 if they are treated as root (trusts_consumers). */
+#define CONSUMER_UNKNOWN UINT32_MAX
+uint32_t ds_consumer_uid(const struct ds_handle *h);
+static inline bool ds_consumer_is_root(const struct ds_handle *h)
+{
+	return ds_consumer_uid(h) == 0;
+}
+
+/* If the consumer is not root: makes the event wait until nothing else is to be done on the loop, so
+ * that it delays root's data sources little. The event must not be active. */
+void ds_yield_to_root(const struct ds_handle *h, struct event *e);
 
 /* Returns the id of the tracing session. */
 uint64_t ds_session_id(const struct ds_handle *h);
-/* Creates a writer for the instance's buffer, with the policy of its config. The caller owns it.
+/* Creates a writer for the instance's buffer, with the policy of its config. It yields to writers of
+ * root (writer_yield) if the consumer is another user. The caller owns it.
  * Returns NULL if memory or writer ids are out. */
 struct writer *ds_writer_new(struct ds_handle *h);
 

@@ -47,7 +47,9 @@ struct ds_handle {
 	uint64_t id;
 	uint64_t session_id;
 	uint16_t target_buffer;
-	bool consumer_is_root;
+	uint32_t consumer_uid; /* see ds_consumer_uid */
+	int error; /* why the set-up failed */
+	char *failed_name; /* owned: of the source whose set-up failed; NULL: no memory */
 	enum writer_policy policy;
 	struct priority_boost boost; /* valid while the instance exists */
 	enum ds_state state;
@@ -74,6 +76,7 @@ struct instance_table {
 	bool closing; /* answers are not reported any more */
 	struct handle_list handles;
 	unsigned n_handles;
+	int n_of_root, n_of_others; /* of them, of consumers that are root, or are not */
 	struct priority_boost boost; /* strongest boost of all instances */
 	uint64_t capabilities; /* of all their sources */
 	struct flush_list flushes; /* oldest first */
@@ -115,7 +118,22 @@ static struct ds_handle *find(const struct instance_table *s, uint64_t id)
 	return NULL;
 }
 
+/* While root records, other users leave it a part of the shared memory. */
+static void count_consumer(struct instance_table *s, uint32_t uid, int n)
+{
+	*(uid == 0 ? &s->n_of_root : &s->n_of_others) += n;
+	if (s->env->arbiter)
+		arbiter_yielding(s->env->arbiter)->reserves = s->n_of_root > 0;
+}
+
 /* ---- flushes ---- */
+
+static void report_nothing(const struct instance_table *s, uint16_t target_buffer, const char *name,
+			   int error)
+{
+	if (s->ops->records_nothing && name)
+		s->ops->records_nothing(s->ctx, target_buffer, name, error);
+}
 
 /* Answers the flushes at the head of the queue that wait for no instance. */
 static void settle_flushes(struct instance_table *s)
@@ -174,6 +192,7 @@ void instance_table_flush(struct instance_table *s, const uint64_t *ids, size_t 
 			  uint64_t flush_id, uint64_t flags)
 {
 	bool before_stop = (flags & FLUSH_REASON_MASK) == FLUSH_REASON_STOP;
+	bool for_clone = (flags & FLUSH_REASON_MASK) == FLUSH_REASON_CLONE;
 
 	struct flush *f = calloc(1, sizeof(*f) + n * sizeof(f->waiting[0]));
 	struct ds_handle *h;
@@ -193,11 +212,16 @@ void instance_table_flush(struct instance_table *s, const uint64_t *ids, size_t 
 	s->n_flushes++;
 	/* From here on a callback may free f. Handles stay valid: they are destroyed in another
 	 * loop iteration. */
-	for (size_t i = 0; i < n; i++)
-		if (can_flush(h = find(s, ids[i]))) {
+	for (size_t i = 0; i < n; i++) {
+		h = find(s, ids[i]);
+		if (can_flush(h)) {
 			h->flush_before_stop = before_stop;
 			h->source->flush(h->instance, flush_id);
+		} else if (h && !h->source && (before_stop || for_clone)) {
+			/* The buffer may have wrapped since the start. */
+			report_nothing(s, h->target_buffer, h->failed_name, h->error);
 		}
+	}
 	settle_flushes(s);
 }
 
@@ -214,9 +238,9 @@ void ds_flushed(struct ds_handle *h, uint64_t flush_id)
 	settle_flushes(s);
 }
 
-bool ds_consumer_is_root(const struct ds_handle *h)
+uint32_t ds_consumer_uid(const struct ds_handle *h)
 {
-	return h->consumer_is_root;
+	return h->consumer_uid;
 }
 
 bool ds_stop_follows(const struct ds_handle *h)
@@ -234,14 +258,20 @@ static const struct data_source *find_source(const struct instance_table *s, con
 	return NULL;
 }
 
+static uint32_t consumer_of(const struct ds_env *env, const Pb__DataSourceConfig *config)
+{
+	if (env->trusts_consumers)
+		return 0;
+	return env->knows_consumers && config->has_consumer_uid ? config->consumer_uid
+								: CONSUMER_UNKNOWN;
+}
+
 /* Stores the parts of the config that are needed later. */
 static void read_config(struct ds_handle *h, const Pb__DataSourceConfig *config)
 {
 	h->session_id = config->tracing_session_id;
 	h->target_buffer = (uint16_t)config->target_buffer;
-	h->consumer_is_root = h->all->env->trusts_consumers ||
-			      (h->all->env->knows_consumers && config->has_consumer_uid &&
-			       config->consumer_uid == 0);
+	h->consumer_uid = consumer_of(h->all->env, config);
 	/* Stalling is the default for our sources: data that we do not read stays in the kernel's
 	 * rings. */
 	h->policy = config->buffer_exhausted_policy == EXHAUSTED_DROP ? WRITER_DROP : WRITER_STALL;
@@ -269,7 +299,7 @@ static void take_boost(struct ds_handle *h, const Pb__DataSourceConfig *config)
 		h->all->ops->bad_boost(h->all->ctx, h->source->name,
 				       "must be POLICY_SCHED_OTHER with a priority of 0 to 20, or "
 				       "POLICY_SCHED_FIFO with 1 to 99");
-	else if (is_asked && !h->consumer_is_root && priority_boost_is_stronger(h->boost, least)) {
+	else if (is_asked && h->consumer_uid && priority_boost_is_stronger(h->boost, least)) {
 		h->boost = (struct priority_boost){PRIORITY_BOOST_NONE, 0};
 		h->all->ops->bad_boost(h->all->ctx, h->source->name, "needs root");
 		is_asked = false;
@@ -294,6 +324,23 @@ static void choose_capabilities(struct instance_table *s, uint64_t more)
 		s->ops->capabilities(s->ctx, s->capabilities);
 }
 
+/* Returns true if the consumer may have one more instance of the source. */
+static bool has_room(const struct ds_handle *h, const struct data_source *source)
+{
+	unsigned of_user = 0, of_others = 0;
+	const struct ds_handle *other;
+
+	TAILQ_FOREACH (other, &h->all->handles, link) {
+		if (other->source != source || other->consumer_uid == 0)
+			continue;
+		of_others++;
+		of_user += other->consumer_uid == h->consumer_uid;
+	}
+	return h->consumer_uid == 0 ||
+	       (of_others < DS_INSTANCES_OF_OTHERS &&
+		(of_user < DS_INSTANCES_OF_USER || h->consumer_uid == CONSUMER_UNKNOWN));
+}
+
 static int create(struct ds_handle *h, const Pb__DataSourceConfig *config)
 {
 	const struct data_source *source = find_source(h->all, config->name ? config->name : "");
@@ -301,6 +348,8 @@ static int create(struct ds_handle *h, const Pb__DataSourceConfig *config)
 
 	if (!source)
 		return -ENOENT;
+	if (!has_room(h, source))
+		return -EDQUOT;
 	choose_capabilities(h->all, source->capabilities);
 	r = source->create(h, h->all->env, config, &h->instance);
 	if (r < 0) {
@@ -312,51 +361,76 @@ static int create(struct ds_handle *h, const Pb__DataSourceConfig *config)
 	return 0;
 }
 
-void instance_table_setup(struct instance_table *s, uint64_t id, const Pb__DataSourceConfig *config)
+static const char *name_in(const Pb__DataSourceConfig *config)
 {
-	static const Pb__DataSourceConfig empty = PB__DATA_SOURCE_CONFIG__INIT;
-	struct ds_handle *h;
-	int r = -ENOMEM;
+	return config->name ? config->name : "";
+}
 
-	if (find(s, id))
-		return;
-	if (!config)
-		config = &empty;
-	h = s->n_handles < DS_INSTANCES_MAX ? calloc(1, sizeof(*h)) : NULL;
+/* Returns true if there may be one more handle, created or not. */
+static bool has_place(const struct instance_table *s, uint32_t uid)
+{
+	return s->n_handles < DS_INSTANCES_MAX &&
+	       (uid == 0 || s->n_of_others < (int)DS_INSTANCES_OF_OTHERS_MAX);
+}
+
+/* Returns 0 or the error that was reported. */
+static int set_up(struct instance_table *s, uint64_t id, const Pb__DataSourceConfig *config)
+{
+	uint32_t uid = consumer_of(s->env, config);
+	bool is_full = !has_place(s, uid);
+	struct ds_handle *h = is_full ? NULL : calloc(1, sizeof(*h));
+	int r = is_full ? -E2BIG : -ENOMEM;
+
 	if (h) {
 		h->all = s;
 		h->id = id;
 		read_config(h, config);
 		TAILQ_INSERT_TAIL(&s->handles, h, link);
 		s->n_handles++;
-		r = create(h, config);
-	} else if (s->n_handles >= DS_INSTANCES_MAX) {
-		r = -E2BIG;
+		count_consumer(s, uid, 1);
+		r = h->error = create(h, config);
+		if (r < 0)
+			h->failed_name = strdup(name_in(config));
 	}
 	if (r < 0)
-		s->ops->failed(s->ctx, config->name ? config->name : "", r);
+		s->ops->failed(s->ctx, name_in(config), r);
+	return r;
+}
+
+static const Pb__DataSourceConfig empty_config = PB__DATA_SOURCE_CONFIG__INIT;
+
+void instance_table_setup(struct instance_table *s, uint64_t id, const Pb__DataSourceConfig *config)
+{
+	if (!find(s, id))
+		set_up(s, id, config ? config : &empty_config);
 }
 
 void instance_table_start(struct instance_table *s, uint64_t id, const Pb__DataSourceConfig *config)
 {
 	struct ds_handle *h = find(s, id);
+	int r = 0;
 
+	if (!config)
+		config = &empty_config;
 	if (!h) {
 		/* Some services start without a set-up. */
-		instance_table_setup(s, id, config);
+		r = set_up(s, id, config);
 		h = find(s, id);
 	}
 	if (!h) {
+		report_nothing(s, (uint16_t)config->target_buffer, name_in(config), r);
 		s->ops->started(s->ctx, id);
 		return;
 	}
 	if (h->state != DS_SET_UP)
 		return;
 	h->state = DS_RUNNING;
-	if (h->source)
+	if (h->source) {
 		h->source->start(h->instance);
-	else
+	} else {
+		report_nothing(s, h->target_buffer, h->failed_name, h->error);
 		ds_started(h);
+	}
 }
 
 void ds_started(struct ds_handle *h)
@@ -394,6 +468,8 @@ static void destroy(struct ds_handle *h)
 		h->source->destroy(h->instance);
 	TAILQ_REMOVE(&s->handles, h, link);
 	s->n_handles--;
+	count_consumer(s, h->consumer_uid, -1);
+	free(h->failed_name);
 	free(h);
 	choose_boost(s);
 	choose_capabilities(s, 0);
@@ -487,7 +563,17 @@ uint64_t ds_session_id(const struct ds_handle *h)
 	return h->session_id;
 }
 
+void ds_yield_to_root(const struct ds_handle *h, struct event *e)
+{
+	if (e && h->consumer_uid != 0)
+		event_priority_set(e, event_base_get_npriorities(event_get_base(e)) - 1);
+}
+
 struct writer *ds_writer_new(struct ds_handle *h)
 {
-	return writer_new(h->all->env->arbiter, h->target_buffer, h->policy);
+	struct writer *w = writer_new(h->all->env->arbiter, h->target_buffer, h->policy);
+
+	if (w && h->consumer_uid != 0)
+		writer_yield(w);
+	return w;
 }

@@ -15,6 +15,11 @@
 struct instance_table;
 
 #define DS_INSTANCES_MAX 1024u /* further ones are answered, but not created */
+/* The same for consumers other than root: instances of one data source, for one user and for all of
+ * them; and of all data sources, created or not. Unknown users have the limits of all. */
+#define DS_INSTANCES_OF_USER 16u
+#define DS_INSTANCES_OF_OTHERS 48u
+#define DS_INSTANCES_OF_OTHERS_MAX (DS_INSTANCES_MAX / 4 * 3)
 #define DS_INSTANCES_MAX_FLUSHES 64u /* open at a time; one more ends the oldest */
 
 struct instance_table_ops {
@@ -23,9 +28,13 @@ struct instance_table_ops {
 	void (*stopped)(void *ctx, uint64_t id);
 	/* This flush, and all before it, are answered or have timed out. */
 	void (*flushed)(void *ctx, uint64_t flush_id);
-	/* A source could not be set up: the error of its create, -ENOENT (unknown name), -E2BIG
-	 * (DS_INSTANCES_MAX) or -ENOMEM. name is borrowed. */
+	/* A source could not be set up: the error of its create, -ENOENT (unknown name), -EDQUOT
+	 * (a limit of users other than root), -E2BIG (DS_INSTANCES_MAX) or -ENOMEM. name is
+	 * borrowed. */
 	void (*failed)(void *ctx, const char *name, int error);
+	/* This source of a session that starts, ends or is cloned records nothing, for the error
+	 * above: the trace should have that. May be NULL. */
+	void (*records_nothing)(void *ctx, uint16_t target_buffer, const char *name, int error);
 	/* The strongest priority_boost of all instances has changed; PRIORITY_BOOST_NONE: none. */
 	void (*boosted)(void *ctx, struct priority_boost strongest);
 	/* The capabilities (bits 1 << CAP_*) that all sources with instances need change. Called

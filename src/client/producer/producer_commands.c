@@ -18,6 +18,7 @@
 
 #include "base/core/mem.h"
 #include "config/unpack.h"
+#include "gen/fields.h"
 #include "ipc/producer_port.pb-c.h"
 
 /* Backpressure: above this many queued bytes, chunks are held back. Together with the held chunks
@@ -151,6 +152,25 @@ static void flush_answered(void *ctx, uint64_t flush_id)
 	arbiter_ack_flush(p->arbiter, flush_id);
 }
 
+struct reason {
+	char text[128];
+};
+
+static struct reason reason_of(int error)
+{
+	struct reason r;
+
+	if (error == -EDQUOT)
+		snprintf(r.text, sizeof(r.text),
+			 "a user other than root may have %u of them, and all of these users %u",
+			 DS_INSTANCES_OF_USER, DS_INSTANCES_OF_OTHERS);
+	else if (error == -E2BIG)
+		snprintf(r.text, sizeof(r.text), "too many data sources are recording");
+	else
+		snprintf(r.text, sizeof(r.text), "%s", strerror(-error));
+	return r;
+}
+
 static void instance_failed(void *ctx, const char *name, int error)
 {
 	struct producer *p = ctx;
@@ -158,7 +178,25 @@ static void instance_failed(void *ctx, const char *name, int error)
 	if (error == -ENOENT)
 		producer_report(p, "the service asks for a data source that is not ours: %s", name);
 	else
-		producer_report(p, "data source %s records nothing: %s", name, strerror(-error));
+		producer_report(p, "data source %s records nothing: %s", name,
+				reason_of(error).text);
+}
+
+/* Writes it into the trace, for the consumer. */
+static void instance_records_nothing(void *ctx, uint16_t target_buffer, const char *name, int error)
+{
+	struct producer *p = ctx;
+	struct writer *w = writer_new(p->arbiter, target_buffer, WRITER_DROP);
+	struct pb_enc *e = w ? writer_begin(w) : NULL;
+
+	if (!e)
+		return;
+	pb_enc_open(e, PB_TRACE_PACKET_SOURCE_REFUSAL);
+	pb_enc_str(e, PB_SOURCE_REFUSAL_NAME, name);
+	pb_enc_str(e, PB_SOURCE_REFUSAL_REASON, reason_of(error).text);
+	pb_enc_close(e);
+	writer_end(w);
+	writer_free(w);
 }
 
 static void boost_changed(void *ctx, struct priority_boost strongest)
@@ -210,6 +248,7 @@ const struct instance_table_ops producer_ds_ops = {
 	.stopped = instance_stopped,
 	.flushed = flush_answered,
 	.failed = instance_failed,
+	.records_nothing = instance_records_nothing,
 	.boosted = boost_changed,
 	.capabilities = capabilities_changed,
 	.triggered = triggers_fired,

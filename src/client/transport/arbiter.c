@@ -93,6 +93,7 @@ struct arbiter {
 	const struct arbiter_ops *ops;
 	void *ctx;
 	uint32_t stall_ms;
+	struct arbiter_yielding yielding;
 };
 
 static bool is_attached(const struct arbiter *a)
@@ -536,6 +537,20 @@ bool arbiter_take(struct arbiter *a, const struct smb_chunk_header *header, uint
 	if (wait_ms && !atomic_load_explicit(&a->starved, memory_order_relaxed))
 		return take_stalling(a, header, wait_ms, ret);
 	return is_attached(a) && take_any(a, header, ret);
+}
+
+struct arbiter_yielding *arbiter_yielding(struct arbiter *a)
+{
+	return &a->yielding;
+}
+
+bool arbiter_has_reserve(const struct arbiter *a)
+{
+	uint32_t n = 0;
+
+	for (uint32_t page = 0; page < a->smb.n_pages; page++)
+		n += smb_load_word(&a->smb, page) == 0;
+	return n > a->smb.n_pages / 4;
 }
 
 /* ---- writer ids ---- */

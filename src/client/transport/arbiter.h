@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/queue.h>
 
 #include "client/transport/commit_batch.h"
 #include "wire/smb_layout.h"
@@ -104,6 +105,20 @@ uint16_t arbiter_add_writer(struct arbiter *a, uint16_t target_buffer);
 /* Unregisters a writer id. Commits first, so that the service knows the writer of all data it
  * receives. */
 void arbiter_remove_writer(struct arbiter *a, uint16_t writer_id);
+
+/*
+ * Writers whose data is less important (writer_yield): when no chunk is free, the chunks that they
+ * hold open are completed. While `reserves` is set, they do not wait for a chunk, and leave a quarter
+ * of the memory to the others. For one thread only.
+ */
+struct writer;
+struct arbiter_yielding {
+	LIST_HEAD(, writer) writers;
+	bool reserves;
+};
+struct arbiter_yielding *arbiter_yielding(struct arbiter *a);
+/* Returns true if more than a quarter of the pages have no chunk in use. */
+bool arbiter_has_reserve(const struct arbiter *a);
 
 #define ARBITER_STALL UINT32_MAX /* as a wait: stall_ms of the options */
 

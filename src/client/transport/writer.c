@@ -67,6 +67,8 @@ struct writer {
 	uint64_t packets;
 	uint64_t bytes;
 	struct arbiter *arbiter; /* borrowed, outlives us */
+	bool yields;
+	LIST_ENTRY(writer) link; /* in arbiter_yielding(), if it yields */
 	struct patch_list patches;
 	uint8_t lost_size[PB_SIZE_FIELD]; /* target for lengths of lost messages */
 	uint8_t scratch[SCRATCH];
@@ -93,6 +95,12 @@ struct writer *writer_new(struct arbiter *a, uint16_t target_buffer, enum writer
 	return w;
 }
 
+void writer_yield(struct writer *w)
+{
+	w->yields = true;
+	LIST_INSERT_HEAD(&arbiter_yielding(w->arbiter)->writers, w, link);
+}
+
 uint64_t writer_free(struct writer *w)
 {
 	uint64_t unreported;
@@ -103,6 +111,8 @@ uint64_t writer_free(struct writer *w)
 	unreported = w->dropped - w->reported;
 	writer_flush(w);
 	arbiter_remove_writer(w->arbiter, w->id);
+	if (w->yields)
+		LIST_REMOVE(w, link);
 	free(w);
 	return unreported;
 }
@@ -124,13 +134,37 @@ uint64_t writer_bytes(const struct writer *w)
 
 /* ---- chunks ---- */
 
+/* Completes the chunks of writers that yield and are between two packets. */
+static void claim_idle_chunks(struct arbiter *a)
+{
+	struct writer *w;
+
+	LIST_FOREACH (w, &arbiter_yielding(a)->writers, link)
+		if (!w->open)
+			writer_flush(w);
+}
+
+static bool take_free_chunk(struct writer *w, const struct smb_chunk_header *header,
+			    struct smb_chunk *ret)
+{
+	if (w->yields && arbiter_yielding(w->arbiter)->reserves) {
+		if (!arbiter_has_reserve(w->arbiter))
+			claim_idle_chunks(w->arbiter);
+		return arbiter_has_reserve(w->arbiter) && arbiter_take(w->arbiter, header, 0, ret);
+	}
+	if (arbiter_take(w->arbiter, header, 0, ret))
+		return true;
+	claim_idle_chunks(w->arbiter);
+	return arbiter_take(w->arbiter, header, w->wait_ms, ret);
+}
+
 static bool take_chunk(struct writer *w, uint8_t flags, struct smb_chunk_header *ret_header,
 		       struct smb_chunk *ret)
 {
 	struct smb_chunk_header h = {
 		.chunk_id = w->next_chunk_id, .writer_id = w->id, .flags = flags};
 
-	if (!arbiter_take(w->arbiter, &h, w->wait_ms, ret))
+	if (!take_free_chunk(w, &h, ret))
 		return false;
 	w->next_chunk_id++;
 	*ret_header = h;

@@ -32,6 +32,9 @@ enum writer_policy {
 /* Creates a writer, with a new sequence, for target_buffer. Returns NULL if memory or writer ids
  * are out. */
 struct writer *writer_new(struct arbiter *a, uint16_t target_buffer, enum writer_policy policy);
+/* Makes the writer yield to those that do not (struct arbiter_yielding). The writers that yield, and
+ * those beside them that need a chunk, must be used by one thread. */
+void writer_yield(struct writer *w);
 /* Commits the written data and frees the writer. No packet may be open. Returns the number of
  * dropped packets that no packet reports, because there is still no room; 0 for NULL. */
 uint64_t writer_free(struct writer *w);

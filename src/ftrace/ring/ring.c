@@ -193,7 +193,7 @@ static void open_clock(struct ring *r, const struct instance *i)
 
 /* Takes ownership of path. */
 static int new_ring(char *path, struct event_base *loop, const char *sys_root,
-		    const struct instance *i, struct ring **ret, struct err_text *e)
+		    const struct instance *i, bool runs_last, struct ring **ret, struct err_text *e)
 {
 	struct ring *r = calloc(1, sizeof(*r));
 	int error;
@@ -216,6 +216,7 @@ static int new_ring(char *path, struct event_base *loop, const char *sys_root,
 				      .readers = &r->readers,
 				      .ops = &ring_poll_ops,
 				      .ctx = r,
+				      .runs_last = runs_last,
 			      },
 			      &r->poll))
 		error = err_set(e, -ENOMEM, "out of memory");
@@ -269,7 +270,7 @@ int ring_open(struct ring_listener *l, struct event_base *loop, const char *sys_
 	if (r) {
 		free(path);
 	} else {
-		error = new_ring(path, loop, sys_root, i, &r, e);
+		error = new_ring(path, loop, sys_root, i, l->runs_last, &r, e);
 		if (error)
 			return error;
 	}

@@ -53,6 +53,7 @@ struct ring_listener {
 	const struct ring_listener_ops *ops;
 	void *ctx;
 	uint32_t period_ms; /* of the ticks; the shortest period of all attached listeners counts */
+	bool runs_last; /* set before ring_open: reading waits until nothing else is to be done */
 	bool watch; /* also wake up at the instance's buffer_percent; requires ring_can_watch */
 
 	/* Set by the ring; read-only for the caller. */

@@ -348,6 +348,8 @@ int ring_poll_new(const struct ring_poll_options *options, struct ring_poll **re
 		free(d);
 		return -ENOMEM;
 	}
+	if (options->runs_last)
+		event_priority_set(d->timer, event_base_get_npriorities(options->loop) - 1);
 	*ret = d;
 	return 0;
 }

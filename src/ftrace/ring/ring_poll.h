@@ -37,6 +37,7 @@ struct ring_poll_options {
 	struct cpu_readers *readers; /* borrowed; at least one is open */
 	const struct ring_poll_ops *ops; /* borrowed */
 	void *ctx;
+	bool runs_last; /* slices wait until nothing else is to be done on the loop */
 };
 
 /* Returns 0 or -ENOMEM. Does nothing until a period is set. */

@@ -162,6 +162,15 @@ static void wound_down(void *ctx)
 	ds_stopped(ds->handle);
 }
 
+/* Work for other users waits until root's is done. */
+static void start_coroutine(struct ftrace_source *ds, struct coroutine **ret,
+			    const struct coroutine_ops *ops)
+{
+	coroutine_start(ret, ds->env.loop, ops, ds);
+	if (!ds_consumer_is_root(ds->handle))
+		coroutine_run_last(*ret);
+}
+
 static const struct coroutine_ops winding_ops = {.run = wind_down, .done = wound_down};
 
 static void finish(struct ftrace_source *ds)
@@ -171,7 +180,7 @@ static void finish(struct ftrace_source *ds)
 	answer_flushes(ds, ds->n_flushes);
 	for (unsigned i = 0; i < ds->session.n_listeners; i++)
 		ring_detach(ds->session.listeners[i]);
-	coroutine_start(&ds->winding_down, ds->env.loop, &winding_ops, ds);
+	start_coroutine(ds, &ds->winding_down, &winding_ops);
 }
 
 static void begin_flush_pass(struct ftrace_source *ds);
@@ -346,7 +355,7 @@ static const struct coroutine_ops switching_on_ops = {.run = switch_on, .done = 
 
 static void begin_recording(struct ftrace_source *ds)
 {
-	coroutine_start(&ds->setting_up, ds->env.loop, &switching_on_ops, ds);
+	start_coroutine(ds, &ds->setting_up, &switching_on_ops);
 }
 
 /* Cancels the wait for symbols and begins reading without them. */
@@ -420,7 +429,7 @@ static const struct coroutine_ops switching_off_ops = {.run = switch_off, .done 
 static void end_recording(struct ftrace_source *ds)
 {
 	event_del(ds->timer);
-	coroutine_start(&ds->winding_down, ds->env.loop, &switching_off_ops, ds);
+	start_coroutine(ds, &ds->winding_down, &switching_off_ops);
 }
 
 /* ---- setup ---- */
@@ -464,13 +473,14 @@ static int ftrace_create(struct ds_handle *h, const struct ds_env *env,
 	metadata_publisher_register(&ds->publisher, env->bus, ds_session_id(h));
 	ds->writer = ds_writer_new(h);
 	ds->timer = evtimer_new(env->loop, on_timer, ds);
-	r = ftrace_session_init(&ds->session, env, ds_session_id(h), ds_consumer_is_root(h),
+	r = ftrace_session_init(&ds->session, env, ds_session_id(h), ds_consumer_uid(h),
 				config->ftrace_config);
 	if (r || !ds->writer || !ds->timer) {
 		ftrace_destroy(ds);
 		return -ENOMEM;
 	}
-	coroutine_start(&ds->setting_up, env->loop, &setting_up_ops, ds);
+	ds_yield_to_root(h, ds->timer);
+	start_coroutine(ds, &ds->setting_up, &setting_up_ops);
 	*ret_instance = ds;
 	return 0;
 }

@@ -488,6 +488,9 @@ static int process_create(struct ds_handle *h, const struct ds_env *env,
 	ds->writer = ds_writer_new(h);
 	if (!ds->next_slice || !ds->tick || !ds->again || !ds->writer)
 		return -ENOMEM;
+	ds_yield_to_root(h, ds->next_slice);
+	ds_yield_to_root(h, ds->tick);
+	ds_yield_to_root(h, ds->again);
 	r = create_tracks(ds);
 	if (r < 0)
 		return r;

@@ -278,6 +278,8 @@ static int sys_stats_create(struct ds_handle *h, const struct ds_env *env,
 	ds->tick = evtimer_new(env->loop, on_tick, ds);
 	if (!ds->writer || !ds->next_slice || !ds->tick)
 		return -ENOMEM;
+	ds_yield_to_root(h, ds->next_slice);
+	ds_yield_to_root(h, ds->tick);
 	ds->poll = (struct sys_packet){
 		.proc_root = env->proc_root,
 		.sys_root = env->sys_root,

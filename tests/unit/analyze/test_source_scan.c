@@ -249,3 +249,20 @@ FIXTURE_TEST(test_what_is_counted_is_kept_once_with_its_number)
 	assert_string_equal(s.sources.counted[0].what, "outliers that have no slice");
 	assert_int_equal(s.sources.counted[0].n, 1234);
 }
+
+FIXTURE_TEST(test_sources_that_record_nothing)
+{
+	struct pb_mem m;
+
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(pb_mem_init(&m), 0);
+		pb_enc_open(&m.enc, PB_TRACE_PACKET_SOURCE_REFUSAL);
+		pb_enc_str(&m.enc, PB_SOURCE_REFUSAL_NAME, i < 2 ? "linux.perf" : "x\ny");
+		pb_enc_str(&m.enc, PB_SOURCE_REFUSAL_REASON, "too many");
+		pb_enc_close(&m.enc);
+		scan(&m);
+	}
+	assert_int_equal(s.sources.refusals.n, 2);
+	assert_string_equal(s.sources.refusals.names[0], "'linux.perf' recorded nothing: too many");
+	assert_null(strchr(s.sources.refusals.names[1], '\n'));
+}

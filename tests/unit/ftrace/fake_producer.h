@@ -12,6 +12,7 @@ struct ds_handle {
 	struct writer *writer; /* the source's, while it lives */
 	size_t range; /* of the writer */
 	uint64_t session_id;
+	uint32_t consumer_uid; /* 0: root */
 	unsigned started;
 	unsigned stopped;
 	unsigned flushed;
@@ -50,9 +51,13 @@ bool ds_stop_follows(const struct ds_handle *h)
 	return h->stop_follows;
 }
 
-bool ds_consumer_is_root(const struct ds_handle *h)
+uint32_t ds_consumer_uid(const struct ds_handle *h)
 {
-	return true;
+	return h->consumer_uid;
+}
+
+void ds_yield_to_root(const struct ds_handle *h, struct event *e)
+{
 }
 
 uint64_t ds_session_id(const struct ds_handle *h)

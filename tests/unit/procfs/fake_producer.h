@@ -145,9 +145,13 @@ void ds_stopped(struct ds_handle *h)
 	fake.stopped++;
 }
 
-bool ds_consumer_is_root(const struct ds_handle *h)
+uint32_t ds_consumer_uid(const struct ds_handle *h)
 {
-	return true;
+	return 0;
+}
+
+void ds_yield_to_root(const struct ds_handle *h, struct event *e)
+{
 }
 
 uint64_t ds_session_id(const struct ds_handle *h)

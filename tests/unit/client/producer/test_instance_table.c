@@ -60,7 +60,7 @@ struct fake {
 	unsigned number; /* the session's id, to be told apart */
 };
 
-static struct fake *fakes[100]; /* by number */
+static struct fake *fakes[100]; /* by number: the last one */
 
 static int fake_create(struct ds_handle *h, const struct ds_env *env,
 		       const Pb__DataSourceConfig *config, void **ret_instance)
@@ -174,6 +174,21 @@ static void on_failed(void *ctx, const char *name, int error)
 	note("[failed:%s:%d]", name, error);
 }
 
+static struct {
+	unsigned n;
+	int error;
+	uint16_t buffer;
+	char name[32];
+} nothing;
+
+static void on_records_nothing(void *ctx, uint16_t target_buffer, const char *name, int error)
+{
+	nothing.n++;
+	nothing.error = error;
+	nothing.buffer = target_buffer;
+	snprintf(nothing.name, sizeof(nothing.name), "%s", name);
+}
+
 static void on_boosted(void *ctx, struct priority_boost strongest)
 {
 	note("[boost:%u/%u]", (unsigned)strongest.policy, strongest.priority);
@@ -195,6 +210,7 @@ static const struct instance_table_ops ops = {
 	.stopped = on_stopped,
 	.flushed = on_flushed,
 	.failed = on_failed,
+	.records_nothing = on_records_nothing,
 	.boosted = on_boosted,
 	.bad_boost = on_bad_boost,
 };
@@ -206,6 +222,7 @@ static int setup(void **state)
 {
 	answer_later = false;
 	create_result = 0;
+	nothing.n = 0;
 	env.loop = event_base_new();
 	all = instance_table_new(sources, &env, &ops, NULL);
 	return all ? 0 : -1;
@@ -477,6 +494,8 @@ FIXTURE_TEST(instances_have_a_limit)
 {
 	Pb__DataSourceConfig c = config_of("nobody's", 8);
 
+	env.trusts_consumers = true;
+
 	for (unsigned i = 1; i <= DS_INSTANCES_MAX; i++)
 		instance_table_setup(all, i, &c);
 	strbuf_clear(&story);
@@ -489,6 +508,81 @@ FIXTURE_TEST(instances_have_a_limit)
 	instance_table_stop(all, 1);
 	instance_table_setup(all, 5001, &c);
 	assert_story("[stopped:1] [failed:nobody's:-2]");
+	env.trusts_consumers = false;
+}
+
+static unsigned next_id = 100;
+
+/* Sets one up and starts it for a user; 0: root. Returns how many record nothing so far. */
+static unsigned record_for(uint32_t uid, const char *source)
+{
+	Pb__DataSourceConfig c = config_of(source, 9);
+
+	c.has_consumer_uid = uid != CONSUMER_UNKNOWN;
+	c.consumer_uid = uid;
+	instance_table_setup(all, ++next_id, &c);
+	instance_table_start(all, next_id, &c);
+	strbuf_clear(&story);
+	return nothing.n;
+}
+
+FIXTURE_TEST(users_have_a_share_of_each_data_source_and_root_is_exempt)
+{
+	env.knows_consumers = true;
+	for (unsigned i = 0; i < DS_INSTANCES_OF_USER; i++)
+		assert_int_equal(record_for(4242, "plain"), 0);
+	assert_int_equal(record_for(4242, "plain"), 1);
+	assert_int_equal(nothing.error, -EDQUOT);
+	assert_int_equal(nothing.buffer, 3);
+	assert_string_equal(nothing.name, "plain");
+	assert_int_equal(record_for(4242, "clearing"), 1); /* another source */
+	assert_int_equal(record_for(0, "plain"), 1);
+	/* What has ended is for the next one. */
+	instance_table_stop(all, 101);
+	assert_int_equal(record_for(4242, "plain"), 1);
+	assert_int_equal(record_for(4242, "plain"), 2);
+	for (unsigned i = DS_INSTANCES_OF_USER; i < DS_INSTANCES_OF_OTHERS; i++)
+		assert_int_equal(record_for(1000 + i, "plain"), 2);
+	assert_int_equal(record_for(5000, "plain"), 3);
+	for (unsigned i = 0; i < 60; i++)
+		assert_int_equal(record_for(0, "plain"), 3);
+	env.knows_consumers = false;
+}
+
+/* At the end of a long session the buffer no longer has what was written at its start. */
+FIXTURE_TEST(a_source_that_records_nothing_is_reported_again_at_the_end)
+{
+	Pb__DataSourceConfig c = config_of("nobody's", 9);
+	const uint64_t id = 7;
+
+	instance_table_start(all, id, &c);
+	assert_int_equal(nothing.n, 1);
+	instance_table_flush(all, &id, 1, 1, FLUSH_REASON_PERIODIC);
+	assert_int_equal(nothing.n, 1);
+	instance_table_flush(all, &id, 1, 2, FLUSH_REASON_CLONE);
+	instance_table_flush(all, &id, 1, 3, FLUSH_REASON_STOP);
+	assert_int_equal(nothing.n, 3);
+	assert_string_equal(nothing.name, "nobody's");
+}
+
+FIXTURE_TEST(unknown_users_share_what_all_users_may_have)
+{
+	for (unsigned i = 0; i < DS_INSTANCES_OF_OTHERS; i++)
+		assert_int_equal(record_for(CONSUMER_UNKNOWN, "plain"), 0);
+	assert_int_equal(record_for(CONSUMER_UNKNOWN, "plain"), 1);
+}
+
+/* A user's session with a thousand sources, of which few are created. */
+FIXTURE_TEST(refused_instances_leave_room_for_those_of_root)
+{
+	env.knows_consumers = true;
+	for (unsigned i = 0; i < 2 * DS_INSTANCES_MAX; i++)
+		record_for(4242, "nobody's");
+	assert_int_equal(nothing.error, -E2BIG);
+	assert_int_equal(nothing.n, 2 * DS_INSTANCES_MAX);
+	for (unsigned i = 0; i < DS_INSTANCES_MAX - DS_INSTANCES_OF_OTHERS_MAX; i++)
+		assert_int_equal(record_for(0, "plain"), 2 * DS_INSTANCES_MAX);
+	env.knows_consumers = false;
 }
 
 /* ---- flushes ---- */

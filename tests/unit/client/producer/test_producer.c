@@ -535,19 +535,39 @@ CONNECTED_TEST(a_session_from_setup_to_stop)
 	assert_int_equal(r->host.n, before);
 }
 
+/* The trace gets a packet that names the source and the reason. */
+static void expect_refusal(struct rig *r, uint16_t writer, const char *name, const char *reason)
+{
+	const struct fake_chunk *c;
+
+	expect_call(r, REGISTER_WRITER);
+	fake_on_added(&r->smb, writer, 4);
+	expect_commit(r);
+	c = &r->smb.chunks[r->smb.n_chunks - 1];
+	assert_non_null(memmem(c->payload, c->size, name, strlen(name)));
+	assert_non_null(memmem(c->payload, c->size, reason, strlen(reason)));
+	expect_call(r, UNREGISTER_WRITER);
+	fake_on_removed(&r->smb, writer);
+}
+
 /* Nobody shall wait for what does not come. */
 CONNECTED_TEST(everything_is_answered)
 {
 	send_setup(r, "test.plain", 50, "legacy_config: 'fail'");
 	send_start(r, 50);
+	expect_refusal(r, 1, "test.plain", strerror(EACCES));
 	expect_notice(r, STARTED, 50);
 	assert_non_null(strstr(r->sentence, "test.plain"));
 	assert_non_null(strstr(r->sentence, strerror(EACCES)));
 	send_setup(r, "somebody.elses", 51, "");
 	send_start(r, 51);
+	expect_refusal(r, 2, "somebody.elses", strerror(ENOENT));
 	expect_notice(r, STARTED, 51);
 	assert_non_null(strstr(r->sentence, "somebody.elses"));
-	send_start(r, 52); /* never heard of */
+	send_command(r, -1,
+		     "start_data_source { new_instance_id: 52 "
+		     "config { name: 'never.set.up' target_buffer: 4 } }");
+	expect_refusal(r, 3, "never.set.up", strerror(ENOENT));
 	expect_notice(r, STARTED, 52);
 	send_flush(r, 50, 3);
 	expect_commit(r);

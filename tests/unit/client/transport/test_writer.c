@@ -890,3 +890,79 @@ TEST(nothing_written_is_nothing_sent)
 	assert_int_equal(r.s.n_commits, 0);
 	rig_deinit(&r);
 }
+
+/* ---- writers that yield ---- */
+
+static struct writer *yielding_writer(struct rig *r)
+{
+	struct writer *w = writer_new(r->a, TARGET, WRITER_DROP);
+
+	assert_non_null(w);
+	writer_yield(w);
+	return w;
+}
+
+static void write_one(struct writer *w)
+{
+	pb_enc_u64(writer_begin(w), 1, 5);
+	writer_end(w);
+}
+
+TEST(chunks_that_yielding_writers_hold_open_are_completed)
+{
+	struct writer *idle[8], *w;
+	struct rig r;
+
+	rig_init(&r, 4096, ARRAY_SIZE(idle), SMB_DIV1, true);
+	r.s.hold = r.s.work_on_drain = true;
+	for (size_t i = 0; i < ARRAY_SIZE(idle); i++) {
+		idle[i] = yielding_writer(&r);
+		write_one(idle[i]);
+		assert_int_equal(writer_dropped(idle[i]), 0);
+	}
+	w = writer_new(r.a, TARGET, WRITER_STALL);
+	write_one(w);
+	assert_int_equal(writer_dropped(w), 0);
+	/* They go on. */
+	for (size_t i = 0; i < ARRAY_SIZE(idle) - 1; i++) {
+		fake_work(&r.s);
+		write_one(idle[i]);
+		assert_int_equal(writer_dropped(idle[i]), 0);
+	}
+	writer_free(w);
+	for (size_t i = 0; i < ARRAY_SIZE(idle); i++)
+		writer_free(idle[i]);
+	fake_work(&r.s);
+	rig_turn(&r);
+	rig_deinit(&r);
+}
+
+TEST(writers_that_yield_leave_a_quarter_of_the_memory)
+{
+	struct writer *others[16], *mine[4];
+	unsigned dropped = 0;
+	struct rig r;
+
+	rig_init(&r, 4096, ARRAY_SIZE(others), SMB_DIV1, true);
+	arbiter_yielding(r.a)->reserves = true;
+	r.s.hold = true;
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
+		others[i] = yielding_writer(&r);
+		write_one(others[i]);
+		dropped += writer_dropped(others[i]) > 0;
+	}
+	assert_int_equal(dropped, 4);
+	/* The service, which does nothing yet, has what they wrote. */
+	for (size_t i = 0; i < ARRAY_SIZE(mine); i++) {
+		mine[i] = writer_new(r.a, TARGET, WRITER_DROP);
+		write_one(mine[i]);
+		assert_int_equal(writer_dropped(mine[i]), 0);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(mine); i++)
+		writer_free(mine[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+		writer_free(others[i]);
+	fake_work(&r.s);
+	rig_turn(&r);
+	rig_deinit(&r);
+}
