@@ -91,11 +91,17 @@ static void put_command(const struct report_section *s, const struct output *p, 
 	bool is_word = more && more->of_thread;
 
 	strbuf_printf(b, "(sonda report %s%s", s->more, is_word && !o->n_words ? " PID" : "");
-	for (size_t i = 0; i < o->n_words && !s->of_machine; i++)
-		strbuf_printf(b, "%s%s", i ? "," : is_word ? " " : " -p ", o->words[i]);
+	for (size_t i = 0; i < o->n_words && !s->of_machine; i++) {
+		strbuf_puts(b, i ? "," : is_word ? " " : " -p ");
+		strbuf_put_word(b, o->words[i]);
+	}
 	if (p->several && !p->of_trace)
 		strbuf_printf(b, " --machine %" PRId64, p->machine);
-	strbuf_printf(b, "%s%s)", o->file ? " " : "", o->file ? o->file : "");
+	if (o->file) {
+		strbuf_putc(b, ' ');
+		strbuf_put_word(b, o->file);
+	}
+	strbuf_putc(b, ')');
 }
 
 /*
@@ -462,6 +468,7 @@ static int make_tables(struct output *p, struct err_text *e)
 {
 	const struct chosen_from from = {
 		.words = p->o->words, .n_words = p->o->n_words, .store = &p->tables.store};
+	char word[STR_WORD_SIZE];
 	const char *missing;
 
 	if (chosen_create(p->tables.db, &from, &missing) != SQLITE_OK)
@@ -474,7 +481,7 @@ static int make_tables(struct output *p, struct err_text *e)
 		return err_set(e, -ENOENT,
 			       "%s has no data of a machine %" PRId64 "; sonda sql %s "
 			       "'select * from machine' lists them",
-			       p->tables.path, p->o->machine, p->tables.path);
+			       p->tables.path, p->o->machine, str_word(p->tables.path, word));
 	return missing ? refuse_word(p, missing, e) : 0;
 }
 

@@ -90,10 +90,9 @@ void report_losses_find(const struct trace_tables *tables, const char *file,
 		ret->events = 0;
 		ret->more = true;
 	}
-	strbuf_printf(&ret->see, "sonda info%s%s", file ? " " : "",
-		      !file		   ? ""
-		      : !strcmp(file, "-") ? "FILE"
-					   : file);
+	strbuf_puts(&ret->see, file ? "sonda info " : "sonda info");
+	if (file)
+		strbuf_put_word(&ret->see, strcmp(file, "-") != 0 ? file : "FILE");
 }
 
 void report_losses_deinit(struct report_losses *l)

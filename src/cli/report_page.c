@@ -8,6 +8,7 @@
 
 #include "analyze/page/page.h"
 #include "base/system/log.h"
+#include "base/text/str.h"
 #include "cli/terminal/verb.h"
 #include "cli/trace/out_path.h"
 
@@ -63,6 +64,7 @@ int report_page(struct trace_tables *tables, int64_t from, int64_t to, const cha
 				 .to = to,
 				 .max_rows = PAGE_MAX_ROWS};
 	struct page_result result = {0};
+	char word[STR_WORD_SIZE];
 	struct err_text e;
 
 	if (write_file(path, tables, &o, &result, &e) < 0) {
@@ -79,6 +81,6 @@ int report_page(struct trace_tables *tables, int64_t from, int64_t to, const cha
 			 "(%" PRIu32
 			 " of the kernel) are in the trace: sonda sql %s \"select * from "
 			 "ftrace_event\"",
-			 s->tables[TABLE_FTRACE].rows, tables->path);
+			 s->tables[TABLE_FTRACE].rows, str_word(tables->path, word));
 	return EXIT_GOOD;
 }

@@ -44,6 +44,24 @@ shows "export --json -o - $TMP/trace"
 shows "export --folded slices -o - $TMP/trace"
 shows "export --folded sched -o - $TMP/trace"
 
+# Names of files, too; a command that is suggested for such a file is one that a shell runs on it.
+NAME=$'attack \e]0;x\a$(touch id)\'.pftrace'
+mkdir "$TMP/names" && cp tests/data/traces/ring_losses.pftrace "$TMP/names/$NAME"
+SONDA=$(realpath "$SONDA")
+cd "$TMP/names" || exit 2
+for command in "info" "report" "report sched" "split --every 1s" "cut --to 1s -o c$(printf %q "$NAME")" "export --json -o e$(printf %q "$NAME")"; do
+  shows "$command $(printf %q "$NAME")"
+done
+N=$((N + 1))
+suggested=$("$SONDA" report "$NAME" | grep -ao 'sonda report timeline [^)]*)[^)]*)')
+if bash -c "sonda() { \"$SONDA\" \"\$@\"; }; ${suggested%)}" >"$TMP/out" 2>&1 && [ ! -e id ] && [[ ${suggested%)} = *"\$'"* ]]; then
+  echo "ok $N - a suggested command is quoted"
+else
+  echo "not ok $N - a suggested command is quoted"
+  { echo "$suggested"; head -5 "$TMP/out"; } | cat -v | sed 's/^/#   /'
+  BAD=1
+fi
+
 N=$((N + 1))
 name() { "$SONDA" sql --csv "$TMP/trace" 'select name from slice limit 1'; }
 if name | LC_ALL=C grep -qaF $'\x1b]0;attack\x07'; then

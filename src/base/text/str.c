@@ -267,3 +267,61 @@ const char *str_nearest_get(const struct str_nearest *n)
 {
 	return n->best;
 }
+
+void strbuf_put_plain(struct strbuf *b, const char *text)
+{
+	size_t start = b->len;
+
+	strbuf_puts(b, text);
+	if (!b->failed)
+		str_make_plain(b->s + start, b->len - start, "");
+}
+
+static bool is_plain(const char *s)
+{
+	struct strbuf copy = {0};
+	bool same;
+
+	strbuf_put_plain(&copy, s);
+	same = !copy.failed && !strcmp(copy.s, s);
+	strbuf_deinit(&copy);
+	return same;
+}
+
+void strbuf_put_word(struct strbuf *b, const char *word)
+{
+	static const char safe[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+				   "_./:=@%+,-";
+	bool plain = is_plain(word);
+
+	if (*word && !word[strspn(word, safe)]) {
+		strbuf_puts(b, word);
+		return;
+	}
+	strbuf_puts(b, plain ? "'" : "$'");
+	for (const char *s = word; *s; s++) {
+		unsigned char c = (unsigned char)*s;
+
+		if (plain && c == '\'')
+			strbuf_puts(b, "'\\''");
+		else if (!plain && (c < ' ' || c > '~'))
+			strbuf_printf(b, "\\x%02x", c);
+		else if (!plain && (c == '\'' || c == '\\'))
+			strbuf_printf(b, "\\%c", c);
+		else
+			strbuf_putc(b, *s);
+	}
+	strbuf_putc(b, '\'');
+}
+
+const char *str_word(const char *word, char buf[static STR_WORD_SIZE])
+{
+	struct strbuf b = {0};
+	bool fits;
+
+	strbuf_put_word(&b, word);
+	fits = !b.failed && b.len < STR_WORD_SIZE;
+	memcpy(buf, fits ? b.s : "FILE", fits ? b.len + 1 : sizeof("FILE"));
+	strbuf_deinit(&b);
+	return buf;
+}

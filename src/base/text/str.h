@@ -85,6 +85,14 @@ const char *str_nearest_get(const struct str_nearest *n);
  * listed in keep ("" or "\n") stay.
  */
 void str_make_plain(char *s, size_t len, const char *keep);
+/* Appends text that str_make_plain() made safe to print. */
+void strbuf_put_plain(struct strbuf *b, const char *text);
+/* Appends a word of a command that the user may copy into a shell. It is quoted if necessary; bytes
+ * that are not safe to print are escapes in $'', which bash and zsh know. */
+void strbuf_put_word(struct strbuf *b, const char *word);
+#define STR_WORD_SIZE 512
+/* The same into buf, which it returns; "FILE" for a word that does not fit. */
+const char *str_word(const char *word, char buf[static STR_WORD_SIZE]);
 
 /* Returns the length in bytes of the printable character (ASCII or UTF-8) that begins at s, in a
  * text of len > 0 bytes; 0 if none begins there. */

@@ -334,8 +334,8 @@ static int save(struct outputs *out)
 	for (size_t i = 0; r == 0 && i < out->n; i++) {
 		r = trace_file_save(out->of[i].file, out->e);
 		if (r == 0 && strcmp(out->of[i].path, "-") != 0)
-			printf("%s  %s\n", out->of[i].path,
-			       str_bytes(trace_file_bytes(out->of[i].file), size));
+			verb_print_file(out->of[i].path,
+					str_bytes(trace_file_bytes(out->of[i].file), size));
 	}
 	return r;
 }

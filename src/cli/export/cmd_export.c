@@ -256,7 +256,7 @@ static int run(const struct export_options *o, struct err_text *e)
 	if (out.hidden)
 		out_path_deinit(&out);
 	if (r == 0 && !is_stdout)
-		printf("%s\n", o->out);
+		verb_print_file(o->out, "");
 	return r;
 }
 

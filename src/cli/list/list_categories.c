@@ -35,7 +35,8 @@ static void put_category(struct list *l, const struct event_category *rows, size
 		return;
 	list_out_values(&l->out, "tags", (const char *const *)c->tags, c->n_tags);
 	put_programs(l, rows, n);
-	strbuf_printf(&example, "sonda record -t 10s --app '%s'", c->name);
+	strbuf_puts(&example, "sonda record -t 10s --app ");
+	strbuf_put_word(&example, c->name);
 	if (l->exact)
 		list_out_value(&l->out, "example", example.s);
 	strbuf_deinit(&example);

@@ -49,8 +49,9 @@ static void suggest_sample(const char *path, struct strbuf *errors)
 static int refuse_trace(const char *path, struct strbuf *errors)
 {
 	strbuf_clear(errors);
-	strbuf_printf(errors, "%s is a trace, not a trace config; to read it: sonda report %s\n",
-		      path, path);
+	strbuf_printf(errors, "%s is a trace, not a trace config; to read it: sonda report ", path);
+	strbuf_put_word(errors, path);
+	strbuf_putc(errors, '\n');
 	return -EINVAL;
 }
 

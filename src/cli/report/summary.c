@@ -52,7 +52,9 @@ static void write_head(const struct record_facts *f, struct strbuf *out)
 	write_time(f, out);
 	strbuf_puts(out, ": ");
 	if (f->unread) {
-		strbuf_printf(out, "the service wrote the trace to %s\n", f->output);
+		strbuf_puts(out, "the service wrote the trace to ");
+		strbuf_put_plain(out, f->output);
+		strbuf_putc(out, '\n');
 		return;
 	}
 	if (events)
@@ -67,7 +69,9 @@ static void write_head(const struct record_facts *f, struct strbuf *out)
 		strbuf_puts(out, ", ");
 		write_count(s->processes, "process", "es", out);
 	}
-	strbuf_printf(out, ", %s to %s\n", str_bytes(f->file_bytes, number), f->output);
+	strbuf_printf(out, ", %s to ", str_bytes(f->file_bytes, number));
+	strbuf_put_plain(out, f->output);
+	strbuf_putc(out, '\n');
 }
 
 /* Returns the config of linux.ftrace, which must exist. */
@@ -577,7 +581,9 @@ void record_summary_with_next_step(const struct record_facts *f, struct strbuf *
 {
 	record_summary_write(f, text, ret);
 	if (f->output && *f->output && f->file_bytes && !f->snapshots && !f->unread &&
-	    strcmp(f->output, "standard output") != 0)
-		strbuf_printf(text, "next      sonda report %s\n",
-			      f->first_file && *f->first_file ? f->first_file : f->output);
+	    strcmp(f->output, "standard output") != 0) {
+		strbuf_puts(text, "next      sonda report ");
+		strbuf_put_word(text, f->first_file && *f->first_file ? f->first_file : f->output);
+		strbuf_putc(text, '\n');
+	}
 }

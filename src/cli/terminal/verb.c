@@ -253,3 +253,15 @@ int verb_print(const struct strbuf *text)
 	log_error("cannot write to standard output: %s", strerror(-r));
 	return EXIT_FAILED;
 }
+
+void verb_print_file(const char *path, const char *more)
+{
+	struct strbuf plain = {0};
+
+	if (isatty(STDOUT_FILENO)) {
+		strbuf_put_plain(&plain, path);
+		path = plain.failed ? "" : plain.s;
+	}
+	printf("%s%s%s\n", path, *more ? "  " : "", more);
+	strbuf_deinit(&plain);
+}

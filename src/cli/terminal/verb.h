@@ -62,6 +62,10 @@ int verb_options_parse(int argc, char **argv, const char *letters, size_t min_wo
  * logging the reason. */
 int verb_print(const struct strbuf *text);
 
+/* Prints the name of a file that was written, and `more` (may be "") behind two blanks, as a line on
+ * standard output. A program gets the name as it is, a terminal safe text. */
+void verb_print_file(const char *path, const char *more);
+
 /* The verbs of the command line; each has a row in main.c. */
 
 enum exit_code {

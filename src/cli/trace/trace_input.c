@@ -87,6 +87,7 @@ static int refuse_text(const char *path, const uint8_t *head, size_t n, struct e
 
 int trace_input_refuse(const char *path, struct err_text *e)
 {
+	char word[STR_WORD_SIZE];
 	uint8_t head[HEAD_BYTES];
 	uint64_t size;
 	ssize_t n = read_head(path, head, &size);
@@ -98,7 +99,7 @@ int trace_input_refuse(const char *path, struct err_text *e)
 
 		if ((size_t)n >= c->len && !memcmp(head, c->magic, c->len))
 			return err_set(e, -EBADMSG, "%s is compressed with %s; run: %s %s", path,
-				       c->name, c->unpack, path);
+				       c->name, c->unpack, str_word(path, word));
 	}
 	if (n > 0 && packets_are_text(head, (size_t)n, size))
 		return refuse_text(path, head, (size_t)n, e);

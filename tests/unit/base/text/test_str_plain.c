@@ -64,3 +64,24 @@ TEST(test_a_character_that_is_cut)
 	check("x\xe2\x82\xac", 3, "", "x??");
 	check("x\xc3\xbc", 2, "", "x?");
 }
+
+TEST(words_of_a_command_are_quoted_if_necessary)
+{
+	static const struct {
+		const char *word, *quoted;
+	} cases[] = {
+		{"trace-1.pftrace", "trace-1.pftrace"},
+		{"", "''"},
+		{"my trace", "'my trace'"},
+		{"~/$(id)", "'~/$(id)'"},
+		{"it's", "'it'\\''s'"},
+		{"\xc3\xa4", "'\xc3\xa4'"},
+		{"a\x1b'\\\xff", "$'a\\x1b\\'\\\\\\xff'"},
+	};
+	char buf[STR_WORD_SIZE], longer[STR_WORD_SIZE + 1] = {0};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		assert_string_equal(str_word(cases[i].word, buf), cases[i].quoted);
+	memset(longer, 'a', STR_WORD_SIZE);
+	assert_string_equal(str_word(longer, buf), "FILE");
+}
