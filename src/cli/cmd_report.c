@@ -165,7 +165,7 @@ static int print_section(sqlite3_stmt *st, const struct report_section *s, struc
 		if (p->several && !p->of_trace)
 			fprintf(p->out, ", machine %" PRId64, p->machine);
 		fputc('\n', p->out);
-		r = sql_output_some(st, SQL_CSV, p->out, &some);
+		r = sql_output_some(st, p->o->csv, p->out, &some);
 		break;
 	case REPORT_JSON:
 		fprintf(p->out, "%s\"%s\": ", p->some ? ", " : "", s->title);

@@ -41,7 +41,9 @@ static const char usage[] =
 	"  -f, --file SCRIPT  run the statements of a file; - is the standard input\n"
 	"  -i, --interactive  read statements from a prompt with history and completion; .help in "
 	"it lists commands\n"
-	"      --csv          print rows as CSV\n"
+	"      --csv[=sheet]  print rows as CSV; sheet: text that a spreadsheet takes for a "
+	"formula "
+	"begins with '\n"
 	"      --json         print rows as JSON: an array of objects for each statement\n"
 	"      --memory SIZE  use at most this much memory for the trace, as 2g; default: half of "
 	"the machine's\n"
@@ -53,7 +55,7 @@ static const char letters[] = ":f:ih";
 
 static const struct option long_options[] = {
 	{"file", required_argument, NULL, 'f'},
-	{"csv", no_argument, NULL, 'c'},
+	{"csv", optional_argument, NULL, 'c'},
 	{"json", no_argument, NULL, 'j'},
 	{"memory", required_argument, NULL, 'm'},
 	{"interactive", no_argument, NULL, 'i'},
@@ -74,10 +76,10 @@ static int take_option(void *ctx, int option, struct err_text *e)
 		return 0;
 	case 'c':
 	case 'j':
-		if (o->format != SQL_TABLE && o->format != (option == 'c' ? SQL_CSV : SQL_JSON))
+		if (o->format != SQL_TABLE && (o->format == SQL_JSON) != (option == 'j'))
 			return err_set(e, -EINVAL, "--csv and --json cannot be combined");
-		o->format = option == 'c' ? SQL_CSV : SQL_JSON;
-		return 0;
+		o->format = SQL_JSON;
+		return option == 'c' ? sql_csv_format(optarg, &o->format, e) : 0;
 	case 'm':
 		return trace_tables_memory(optarg, &o->memory, e);
 	default:

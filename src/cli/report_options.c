@@ -33,7 +33,8 @@ static const char usage_tail[] =
 	"      --machine N    only this one of several machines: its id in the table machine\n"
 	"      --top N        at most N rows of a list; default: 20\n"
 	"      --json         one JSON object, with a list of rows for each table\n"
-	"      --csv          CSV: a line with its title before each table\n"
+	"      --csv[=sheet]  CSV: a line with its title before each table; sheet: text that a "
+	"spreadsheet takes for a formula begins with '\n"
 	"      --html         a page for a browser: a timeline and its tables; with -o FILE\n"
 	"  -o, --out FILE     the file of the page; - is the standard output\n"
 	"      --no-pager     print to the terminal, not through $SONDA_PAGER, $PAGER or less\n"
@@ -52,7 +53,7 @@ static const struct option long_options[] = {
 	{"by", required_argument, NULL, 'b'},
 	{"top", required_argument, NULL, 'n'},
 	{"json", no_argument, NULL, 'j'},
-	{"csv", no_argument, NULL, 'c'},
+	{"csv", optional_argument, NULL, 'c'},
 	{"no-pager", no_argument, NULL, 'P'},
 	{"color", required_argument, NULL, 'C'},
 	{"memory", required_argument, NULL, 'm'},
@@ -141,7 +142,7 @@ static int take_option(void *ctx, int option, struct err_text *e)
 	case 'j':
 		return take_format(REPORT_JSON, o, e);
 	case 'c':
-		return take_format(REPORT_CSV, o, e);
+		return take_format(REPORT_CSV, o, e) ?: sql_csv_format(optarg, &o->csv, e);
 	case 'H':
 		return take_format(REPORT_HTML, o, e);
 	case 'o':

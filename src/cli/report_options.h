@@ -7,6 +7,7 @@
 
 #include "analyze/report/report.h"
 #include "base/core/err.h"
+#include "cli/sql_output.h"
 
 /* The command line of sonda report. Strings are borrowed from argv. */
 
@@ -19,6 +20,7 @@ struct report_options {
 	const char *file; /* NULL: not named */
 	const char *out; /* of the page; NULL: not given */
 	enum report_format format;
+	enum sql_format csv; /* of REPORT_CSV */
 	char *words[REPORT_MAX_WORDS]; /* processes and threads; none: all */
 	size_t n_words;
 	const char *by; /* NULL: not given */

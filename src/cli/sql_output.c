@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/sql_output.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -177,27 +178,44 @@ static bool is_for_terminal(FILE *to)
 	return isatty(fd < 0 ? STDOUT_FILENO : fd);
 }
 
+/* Returns true for text that a spreadsheet takes for a formula. */
+static bool is_formula(sqlite3_stmt *st, int i)
+{
+	const unsigned char *s =
+		sqlite3_column_type(st, i) == SQLITE_TEXT ? sqlite3_column_text(st, i) : NULL;
+
+	return s && *s && strchr("=+-@\t\r", *s);
+}
+
+struct csv_form {
+	bool is_sheet; /* formulas become text: they begin with ' */
+	bool is_plain; /* control characters are replaced */
+};
+
 /* Writes a value: to a program each byte of it, to a terminal no control characters. Returns false
  * without memory. */
-static bool put_csv_cell(sqlite3_stmt *st, int i, bool is_plain, struct strbuf *copy, FILE *to)
+static bool put_csv_cell(sqlite3_stmt *st, int i, const struct csv_form *form, struct strbuf *copy,
+			 FILE *to)
 {
 	bool is_null = sqlite3_column_type(st, i) == SQLITE_NULL;
 
 	strbuf_clear(copy);
+	if (form->is_sheet && is_formula(st, i))
+		strbuf_putc(copy, '\'');
 	sql_add_text(st, i, copy);
 	if (copy->failed)
 		return false;
-	if (copy->len && is_plain)
+	if (copy->len && form->is_plain)
 		str_make_plain(copy->s, copy->len, "\n\t");
 	if (!is_null)
 		put_csv(copy->len ? copy->s : "", copy->len, to);
 	return true;
 }
 
-static int output_csv(sqlite3_stmt *st, FILE *to, bool *ret_some)
+static int output_csv(sqlite3_stmt *st, bool is_sheet, FILE *to, bool *ret_some)
 {
+	const struct csv_form form = {.is_sheet = is_sheet, .is_plain = is_for_terminal(to)};
 	int columns = sqlite3_column_count(st), r;
-	bool is_plain = is_for_terminal(to);
 	struct strbuf copy = {0};
 
 	for (int i = 0; i < columns; i++) {
@@ -206,7 +224,7 @@ static int output_csv(sqlite3_stmt *st, FILE *to, bool *ret_some)
 	}
 	for (; (r = next_row(st, to)) == SQLITE_ROW; *ret_some = true)
 		for (int i = 0; i < columns; i++) {
-			if (!put_csv_cell(st, i, is_plain, &copy, to)) {
+			if (!put_csv_cell(st, i, &form, &copy, to)) {
 				strbuf_deinit(&copy);
 				return SQLITE_NOMEM;
 			}
@@ -339,6 +357,14 @@ static int output_json(sqlite3_stmt *st, FILE *to, bool *ret_some)
 	return r;
 }
 
+int sql_csv_format(const char *value, enum sql_format *ret, struct err_text *e)
+{
+	if (value && strcmp(value, "sheet") != 0)
+		return err_set(e, -EINVAL, "--csv=%.80s: use --csv or --csv=sheet", value);
+	*ret = value ? SQL_CSV_SHEET : SQL_CSV;
+	return 0;
+}
+
 int sql_output_some(sqlite3_stmt *st, enum sql_format format, FILE *to, bool *ret_some)
 {
 	int r;
@@ -346,8 +372,8 @@ int sql_output_some(sqlite3_stmt *st, enum sql_format format, FILE *to, bool *re
 	*ret_some = false;
 	if (!sqlite3_column_count(st))
 		r = sqlite3_step(st);
-	else if (format == SQL_CSV)
-		r = output_csv(st, to, ret_some);
+	else if (format == SQL_CSV || format == SQL_CSV_SHEET)
+		r = output_csv(st, format == SQL_CSV_SHEET, to, ret_some);
 	else if (format == SQL_JSON)
 		r = output_json(st, to, ret_some);
 	else

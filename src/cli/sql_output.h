@@ -5,12 +5,21 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "base/core/err.h"
 #include "base/text/str.h"
 
 /* Rows of a statement as text: a table with aligned columns, CSV (RFC 4180) or JSON (an array of
  * objects). */
 
-enum sql_format { SQL_TABLE, SQL_CSV, SQL_JSON };
+enum sql_format {
+	SQL_TABLE,
+	SQL_CSV,
+	SQL_JSON,
+	SQL_CSV_SHEET, /* text that a spreadsheet takes for a formula begins with ' */
+};
+
+/* Reads the value of --csv, NULL if there is none. Returns 0, or -EINVAL and sets e. */
+int sql_csv_format(const char *value, enum sql_format *ret, struct err_text *e);
 
 /* Runs the statement and writes its rows. A statement without columns writes nothing. Returns an
  * SQLite result code: SQLITE_OK, or the error, after rows that came before it. */

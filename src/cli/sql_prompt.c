@@ -106,7 +106,11 @@ static void run(struct sql_prompt *p, const char *sql)
 /* ---- commands ---- */
 
 static const char *const formats[] = {
-	[SQL_TABLE] = "table", [SQL_CSV] = "csv", [SQL_JSON] = "json"};
+	[SQL_TABLE] = "table",
+	[SQL_CSV] = "csv",
+	[SQL_JSON] = "json",
+	[SQL_CSV_SHEET] = "csv=sheet",
+};
 
 static void show_tables(struct sql_prompt *p, const char *arg)
 {

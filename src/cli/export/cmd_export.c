@@ -18,12 +18,14 @@
 #include "cli/terminal/verb.h"
 #include "cli/trace/trace_input.h"
 #include "cli/trace_tables.h"
+#include "cli/sql_output.h"
 
 static const char usage[] =
 	"usage: sonda export FORM [OPTION]... FILE\n\n"
 	"Writes a trace in the form of other programs. FILE - is the standard input. Forms:\n\n"
 	"      --json           Chrome's JSON: slices, scheduler, counters, flows\n"
-	"      --csv            a folder with a CSV file for each table\n"
+	"      --csv[=sheet]    a folder with a CSV file for each table; sheet: text that a "
+	"spreadsheet takes for a formula begins with '\n"
 	"      --sqlite         an SQLite database with all tables, and indexes\n"
 	"      --folded WHAT    folded stacks, for flame graphs: slices (own time), sched (time "
 	"by\n"
@@ -41,7 +43,7 @@ static const char letters[] = ":o:h";
 
 static const struct option long_options[] = {
 	{"json", no_argument, NULL, 'j'},
-	{"csv", no_argument, NULL, 'c'},
+	{"csv", optional_argument, NULL, 'c'},
 	{"sqlite", no_argument, NULL, 's'},
 	{"folded", required_argument, NULL, 'f'},
 	{"out", required_argument, NULL, 'o'},
@@ -62,6 +64,8 @@ struct form {
 
 static const struct form form_json = {.suffix = "json", .text = export_json};
 static const struct form form_csv = {.suffix = "csv", .files = export_csv, .is_folder = true};
+static const struct form form_sheet = {
+	.suffix = "csv", .files = export_csv_sheet, .is_folder = true};
 static const struct form form_sqlite = {.suffix = "sqlite", .files = export_sqlite};
 static const struct form form_slices = {
 	.suffix = "folded",
@@ -106,12 +110,14 @@ static int take_form(const struct form *form, struct export_options *o, struct e
 static int take_option(void *ctx, int option, struct err_text *e)
 {
 	struct export_options *o = ctx;
+	enum sql_format csv;
 
 	switch (option) {
 	case 'j':
 		return take_form(&form_json, o, e);
 	case 'c':
-		return take_form(&form_csv, o, e);
+		return sql_csv_format(optarg, &csv, e)
+			       ?: take_form(csv == SQL_CSV ? &form_csv : &form_sheet, o, e);
 	case 's':
 		return take_form(&form_sqlite, o, e);
 	case 'f':

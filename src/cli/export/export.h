@@ -21,5 +21,7 @@ struct out_path;
 
 /* Writes a file for each table into the hidden folder. Returns 0, or -errno and sets e. */
 int export_csv(sqlite3 *db, const struct out_path *out, struct err_text *e);
+/* The same for a spreadsheet, which takes none of the texts for a formula. */
+int export_csv_sheet(sqlite3 *db, const struct out_path *out, struct err_text *e);
 /* Writes all tables into the hidden file, an SQLite database. Returns 0, or -errno and sets e. */
 int export_sqlite(sqlite3 *db, const struct out_path *out, struct err_text *e);

@@ -54,6 +54,7 @@ static int each_table(sqlite3 *db, char kind,
 
 struct csv {
 	sqlite3 *db;
+	enum sql_format format;
 	const struct out_path *out;
 	struct err_text *e;
 };
@@ -88,7 +89,7 @@ static int write_csv(void *ctx, const char *name, const char *sql)
 			       strerror(errno));
 	r = sqlite3_prepare_v2(c->db, statement, -1, &st, NULL);
 	if (r == SQLITE_OK)
-		r = sql_output(st, SQL_CSV, to);
+		r = sql_output(st, c->format, to);
 	closed = out_close(to, c->out->path, c->e);
 	if (closed < 0)
 		return closed;
@@ -96,12 +97,23 @@ static int write_csv(void *ctx, const char *name, const char *sql)
 			      : err_set(c->e, -EIO, "table %s: %s", name, sqlite3_errmsg(c->db));
 }
 
-int export_csv(sqlite3 *db, const struct out_path *out, struct err_text *e)
+static int write_all_csv(sqlite3 *db, enum sql_format format, const struct out_path *out,
+			 struct err_text *e)
 {
-	struct csv c = {.db = db, .out = out, .e = e};
+	struct csv c = {.db = db, .format = format, .out = out, .e = e};
 	int r = each_table(db, 't', write_csv, &c, e);
 
 	return r < 0 ? r : each_table(db, 'v', write_csv, &c, e);
+}
+
+int export_csv(sqlite3 *db, const struct out_path *out, struct err_text *e)
+{
+	return write_all_csv(db, SQL_CSV, out, e);
+}
+
+int export_csv_sheet(sqlite3 *db, const struct out_path *out, struct err_text *e)
+{
+	return write_all_csv(db, SQL_CSV_SHEET, out, e);
 }
 
 /* ---- SQLite ---- */
