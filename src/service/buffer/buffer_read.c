@@ -158,7 +158,7 @@ static enum step drop_heads(struct trace_buffer *b, struct tb_seq *s, uint32_t n
 
 /* The largest packet has fewer chunks, even if each is half of the smallest page. A packet with
  * more is dropped: the step that delivers or drops it would take too long. */
-#define MAX_JOINED (PB_MAX_MESSAGE / (SMB_MIN_PAGE / 2))
+#define MAX_JOINED (TRACE_PACKET_MAX / (SMB_MIN_PAGE / 2))
 
 enum link {
 	LINK_GOES_ON,
@@ -214,7 +214,7 @@ static bool join(struct trace_buffer *b, const struct tb_seq *s, uint32_t last,
 		add_slice(b, &f, ret);
 		*ret_end = f.end;
 	}
-	return ret->size <= PB_MAX_MESSAGE;
+	return ret->size <= TRACE_PACKET_MAX;
 }
 
 static enum step deliver_joined(struct trace_buffer *b, struct tb_seq *s, uint32_t last,

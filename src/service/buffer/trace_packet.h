@@ -8,6 +8,9 @@
 
 /* A packet from a central buffer: its bytes, its writer, and the losses before it. */
 
+/* Bytes of the largest packet (Perfetto's ABI); the chunks of a larger one are dropped. */
+#define TRACE_PACKET_MAX (64u << 20)
+
 /* Reasons why packets before this one are missing: TracePacket.previous_packet_dropped. */
 enum data_loss {
 	DATA_LOSS_PRESENT = 1, /* set with any other bit */

@@ -449,7 +449,7 @@ static int consumer_port_open(void *ctx, struct ipc_conn *conn, void **ret_endpo
 	c->owner = owner_of(c);
 	r = observer_init(&c->observer, c->sessions->loop, conn);
 	if (r == 0)
-		r = reader_init(&c->reader, c->sessions->loop, conn);
+		r = reader_init(&c->reader, c->sessions->loop, conn, c->sessions->quota, c->uid);
 	if (r < 0) {
 		consumer_port_close(c);
 		return r;

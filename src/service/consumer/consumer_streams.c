@@ -10,6 +10,7 @@
 #include "config/limits.h"
 #include "gen/fields.h"
 #include "service/output/compressor.h"
+#include "service/ipc/limits.h"
 #include "service/trace/trace_reader.h"
 #include "service/session/session.h"
 #include "wire/frame.h"
@@ -42,12 +43,12 @@ static void put_varint(struct reader *r, uint64_t v)
 	r->reply_len = (size_t)(pb_put_varint(r->reply + r->reply_len, v) - r->reply);
 }
 
-/* Opens the next slice of the packet; its bytes, and nothing else, must follow. */
-static void begin_slice(struct reader *r)
+/* Opens the next slice of the packet; its bytes, and nothing else, must follow. Returns their
+ * number. */
+static size_t open_slice(struct reader *r, size_t left)
 {
-	size_t len = MIN(r->packet_left, LIMIT_SLICE_BYTES);
-	bool last = len == r->packet_left;
-	size_t inner = 1 + pb_varint_len(len) + len + (last ? 2 : 0);
+	size_t len = MIN(left, LIMIT_SLICE_BYTES);
+	size_t inner = 1 + pb_varint_len(len) + len + (len == left ? 2 : 0);
 
 	if (r->reply_len + len + SLICE_OVERHEAD > READER_REPLY_BYTES)
 		send_reply(r, true);
@@ -55,27 +56,81 @@ static void begin_slice(struct reader *r)
 	put_varint(r, inner);
 	put_varint(r, pb_tag(PB_READ_BUFFERS_RESPONSE_SLICE_DATA, PB_WIRE_BYTES));
 	put_varint(r, len);
-	r->slice_left = len;
+	return len;
+}
+
+static void put_bytes(struct reader *r, const void *data, size_t len)
+{
+	memcpy(r->reply + r->reply_len, data, len);
+	r->reply_len += len;
+}
+
+static void end_packet(struct reader *r)
+{
+	put_varint(r, pb_tag(PB_READ_BUFFERS_RESPONSE_SLICE_LAST_SLICE_FOR_PACKET, PB_WIRE_VARINT));
+	put_varint(r, 1);
 }
 
 static void end_slice(struct reader *r)
 {
-	if (r->packet_left > 0) {
-		begin_slice(r);
-		return;
+	if (r->packet_left > 0)
+		r->slice_left = open_slice(r, r->packet_left);
+	else
+		end_packet(r);
+}
+
+/* ---- large packets ---- */
+
+static void drop_large(struct reader *r)
+{
+	free(TAKE_PTR(r->large.bytes));
+	quota_release(&r->account, QUOTA_CONN_BYTES, r->large.len);
+	r->large.len = r->large.sent = 0;
+}
+
+/* Sends up to `most` bytes of the copy. */
+static void send_large(struct reader *r, size_t most)
+{
+	size_t end = MIN(r->large.len, r->large.sent + most);
+
+	while (r->large.sent < end) {
+		size_t len = open_slice(r, r->large.len - r->large.sent);
+
+		put_bytes(r, r->large.bytes + r->large.sent, len);
+		r->large.sent += len;
 	}
-	put_varint(r, pb_tag(PB_READ_BUFFERS_RESPONSE_SLICE_LAST_SLICE_FOR_PACKET, PB_WIRE_VARINT));
-	put_varint(r, 1);
+	if (r->large.sent < r->large.len)
+		return;
+	end_packet(r);
+	drop_large(r);
+}
+
+static void begin_large(struct reader *r, size_t size)
+{
+	if (quota_charge(&r->account, QUOTA_CONN_BYTES, size, NULL) < 0)
+		return;
+	r->large.bytes = malloc(size);
+	r->large.len = size;
+	r->large.sent = 0;
+	if (!r->large.bytes)
+		drop_large(r);
 }
 
 static void sink_begin(struct packet_sink *sink, size_t size)
 {
 	struct reader *r = container_of(sink, struct reader, sink);
 
+	if (r->large.bytes)
+		send_large(r, SIZE_MAX); /* packets stay in order */
 	r->packet_left = size;
-	begin_slice(r);
+	r->large.active = size > LARGE_PACKET_BYTES;
+	if (r->large.active) {
+		begin_large(r, size);
+		return;
+	}
+	r->slice_left = open_slice(r, size);
 	if (size == 0)
-		end_slice(r);
+		end_packet(r);
 }
 
 static void sink_bytes(struct packet_sink *sink, const void *data, size_t len)
@@ -83,11 +138,16 @@ static void sink_bytes(struct packet_sink *sink, const void *data, size_t len)
 	struct reader *r = container_of(sink, struct reader, sink);
 	const uint8_t *p = data;
 
+	if (r->large.active) {
+		if (r->large.bytes)
+			memcpy(r->large.bytes + r->large.len - r->packet_left, p, len);
+		r->packet_left -= len;
+		return;
+	}
 	while (len > 0) {
 		size_t n = MIN(len, r->slice_left);
 
-		memcpy(r->reply + r->reply_len, p, n);
-		r->reply_len += n;
+		put_bytes(r, p, n);
 		r->slice_left -= n;
 		r->packet_left -= n;
 		p += n;
@@ -104,6 +164,7 @@ static void stop(struct reader *r)
 	loop_timer_stop(&r->next_slice);
 	free(TAKE_PTR(r->reply));
 	compressor_free(TAKE_PTR(r->compressor));
+	drop_large(r);
 	r->reply_len = 0;
 	r->session = NULL;
 }
@@ -112,6 +173,10 @@ static bool read_batch(struct reader *r)
 {
 	bool more;
 
+	if (r->large.bytes) {
+		send_large(r, LARGE_PACKET_BYTES);
+		return true;
+	}
 	if (!r->compressor)
 		return trace_read_batch(session_trace(r->session), &r->sink, READ_BATCH_BYTES);
 	more = trace_read_batch(session_trace(r->session), compressor_sink(r->compressor, &r->sink),
@@ -128,6 +193,8 @@ static void on_next_slice(void *ctx)
 	if (ipc_conn_queued(r->conn) > 0)
 		return; /* reader_on_drained() continues */
 	more = read_batch(r);
+	if (!more && r->large.bytes)
+		send_large(r, SIZE_MAX);
 	if (r->reply_len > 0 || !more)
 		send_reply(r, more);
 	if (more)
@@ -169,9 +236,11 @@ int reader_begin(struct reader *r, const struct ipc_call *call, struct session *
 	return 0;
 }
 
-int reader_init(struct reader *r, struct event_base *loop, struct ipc_conn *conn)
+int reader_init(struct reader *r, struct event_base *loop, struct ipc_conn *conn,
+		struct quota *quota, uint64_t user)
 {
 	memset(r, 0, sizeof(*r));
+	quota_open(&r->account, quota, user);
 	r->sink.begin = sink_begin;
 	r->sink.bytes = sink_bytes;
 	r->conn = conn;
@@ -182,6 +251,8 @@ void reader_deinit(struct reader *r)
 {
 	loop_timer_deinit(&r->next_slice);
 	free(r->reply);
+	free(r->large.bytes);
+	quota_close(&r->account);
 	compressor_free(r->compressor);
 }
 

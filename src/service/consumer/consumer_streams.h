@@ -8,6 +8,7 @@
 #include "service/ipc/ipc_host.h"
 #include "base/event_loop/loop_timer.h"
 #include "service/filter/packet_sink.h"
+#include "service/ipc/quota.h"
 #include "wire/pb_mem.h"
 
 struct compressor;
@@ -18,6 +19,10 @@ struct session;
  * ReadBuffers: sends the trace of a session as a stream of replies. It reads one batch in each
  * iteration of the loop, and none while earlier replies are queued. So the queue is bounded by one
  * batch, for buffers of any size.
+ *
+ * A producer chooses how large its packets are. A packet above LARGE_PACKET_BYTES is copied, because
+ * the buffer may overwrite it, and sent in pieces in the same way. It is dropped if the consumer's
+ * user has no share left for the copy.
  */
 struct reader {
 	struct packet_sink sink;
@@ -31,10 +36,18 @@ struct reader {
 	uint8_t *reply; /* owned, of a frame's size; NULL: no stream */
 	size_t reply_len;
 	size_t packet_left, slice_left; /* remaining bytes of the packet and of its slice */
+
+	struct quota_account account; /* of the consumer: for the copy */
+	struct {
+		bool active; /* the current packet is one */
+		uint8_t *bytes; /* owned; NULL: none waits, or it is dropped */
+		size_t len, sent;
+	} large;
 };
 
 /* Returns 0 or -ENOMEM. deinit may be called on zeroed memory. */
-int reader_init(struct reader *r, struct event_base *loop, struct ipc_conn *conn);
+int reader_init(struct reader *r, struct event_base *loop, struct ipc_conn *conn,
+		struct quota *quota, uint64_t user);
 void reader_deinit(struct reader *r);
 
 /* Begins the stream of a ReadBuffers call; rejects an earlier call. session NULL: answers at once

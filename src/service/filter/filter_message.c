@@ -187,6 +187,7 @@ int filter_message(const struct filter_bytecode *code, struct filter_strings *st
 {
 	struct level levels[MAX_FILTER_DEPTH];
 	struct pass p = {.code = code, .strings = strings, .budget = budget};
+	uint32_t n_fields = 0;
 	int r;
 
 	if (len == 0) {
@@ -204,7 +205,7 @@ int filter_message(const struct filter_bytecode *code, struct filter_strings *st
 		}
 		if (p.in == p.level->end)
 			break;
-		r = pass_field(&p);
+		r = n_fields++ < MAX_FILTER_FIELDS ? pass_field(&p) : -E2BIG;
 		if (r < 0)
 			return r;
 	}

@@ -5,6 +5,7 @@
 
 #include "base/core/mem.h"
 #include "gen/fields.h"
+#include "service/ipc/limits.h"
 #include "wire/pb_enc.h"
 
 /*
@@ -116,9 +117,12 @@ static NO_CANARY bool skip_value(struct cursor *c, unsigned wire_type)
 NO_CANARY bool packet_is_valid(const struct iovec *slices, size_t n_slices)
 {
 	struct cursor c = {.next = slices, .last = slices + n_slices};
+	uint32_t n_fields = 0;
 	uint64_t tag;
 
 	while (enter_next_slice(&c)) {
+		if (n_fields++ == MAX_PACKET_FIELDS)
+			return false;
 		/* Some readers of traces stop at field 0, before the trailer. */
 		if (!read_varint(&c, &tag) || tag >> 3 == 0 || tag >> 3 > MAX_FIELD_ID)
 			return false;

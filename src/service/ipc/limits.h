@@ -81,6 +81,10 @@
 /* Fragments and chunks that one read batch examines, whether they yield packets or not. A batch of
  * small packets ends earlier. */
 #define READ_PASS_STEPS 8192u
+/* Fields at the top level of a packet; one with more is dropped. TracePacket has no repeated field. */
+#define MAX_PACKET_FIELDS (1u << 16)
+/* A larger packet is copied, and sent in pieces of this size. */
+#define LARGE_PACKET_BYTES (1u << 20)
 
 /* ---- triggers ---- */
 
@@ -132,5 +136,7 @@
 #define MAX_FILTER_WORDS (1u << 17) /* varints of bytecode and of overlay; a frame has fewer */
 #define MAX_FILTER_RULES 128u /* for strings */
 #define MAX_FILTER_DEPTH 512u /* messages in messages; a deeper packet is dropped */
-/* Steps of regular expressions for one packet; a packet that needs more is dropped. */
+/* Steps of regular expressions for one packet; a packet that needs more is dropped. So is one with
+ * more fields. */
 #define MAX_FILTER_STEPS (4u << 20)
+#define MAX_FILTER_FIELDS (4u << 20)

@@ -253,18 +253,28 @@ BUFFER_TEST(a_huge_packet, 64 << 20, TRACE_BUFFER_RING)
 	assert_int_equal(bytes_in_use(b), 0);
 }
 
-BUFFER_TEST(a_packet_above_the_limit_of_the_format, 512 << 20, TRACE_BUFFER_RING)
+/* Commits a packet of n chunks of 32 KiB from chunk id `first` on. */
+static void commit_large(struct trace_buffer *b, uint32_t first, uint32_t n)
 {
-	enum { SIZE = 65000 };
-	uint32_t n = PB_MAX_MESSAGE / SIZE + 1;
-
 	for (uint32_t i = 0; i < n; i++) {
-		chunk_start(&c, 1, 1, i, (i ? FROM_PREV : 0) | (i < n - 1 ? ON_NEXT : 0));
-		chunk_fill(&c, 'x', SIZE);
+		chunk_start(&c, 1, 1, first + i, (i ? FROM_PREV : 0) | (i < n - 1 ? ON_NEXT : 0));
+		chunk_fill(&c, 'x', 32768);
 		chunk_commit(b, &c);
 	}
-	commit_text(b, 1, 1, n, ON_NEXT, "ne");
-	commit_text(b, 1, 1, n + 1, FROM_PREV, "xt");
+}
+
+BUFFER_TEST(a_packet_above_the_limit_of_the_format, 256 << 20, TRACE_BUFFER_RING)
+{
+	uint32_t n = TRACE_PACKET_MAX / 32768;
+	struct trace_packet p;
+
+	commit_large(b, 0, n);
+	trace_buffer_begin_read(b);
+	assert_true(trace_buffer_next_packet(b, NULL, &p));
+	assert_int_equal(p.size, TRACE_PACKET_MAX);
+	commit_large(b, n, n + 1);
+	commit_text(b, 1, 1, 2 * n + 1, ON_NEXT, "ne");
+	commit_text(b, 1, 1, 2 * n + 2, FROM_PREV, "xt");
 	trace_buffer_begin_read(b);
 	expect_packet(b, 1, 1, "next",
 		      DATA_LOSS_REASSEMBLY_BROKEN_CHAIN | DATA_LOSS_ORPHAN_CONTINUATION);
@@ -363,7 +373,7 @@ IN_64K(chunks_that_wait_are_passed_in_shares)
 /* No packet has so many chunks: waiting for its end would be work that grows with each of them. */
 BUFFER_TEST(a_packet_of_too_many_chunks_is_given_up, 8 << 20, TRACE_BUFFER_RING)
 {
-	enum { MAX_CHUNKS = 131072 };
+	enum { MAX_CHUNKS = TRACE_PACKET_MAX / 2048 };
 	uint32_t id = 0;
 
 	commit_text(b, 1, 1, id++, ON_NEXT, "begin");

@@ -4,6 +4,7 @@
 #define STAGE_SETUP setup
 #include "unit/service/rig.h"
 #include "service/consumer/consumer_port.h"
+#include "service/ipc/limits.h"
 
 #define CONFIG "buffers { size_kb: 16384 } data_sources { config { name: 'src' } }"
 
@@ -76,9 +77,11 @@ STAGE_TEST(large_trace_comes_in_batches)
 /* Slices, packets and replies all end at sizes of their own. */
 STAGE_TEST(packets_of_all_sizes_are_whole)
 {
-	static const size_t sizes[] = {1,      127,    128,	   16383,  16384,
-				       130400, 130530, 130540,	   130550, 130560,
-				       130570, 131000, 2 * 130560, 500000, 1000000};
+	static const size_t sizes[] = {1,	   127,	       128,	16383,
+				       16384,	   130400,     130530,	130540,
+				       130550,	   130560,     130570,	131000,
+				       2 * 130560, 500000,     1000000, LARGE_PACKET_BYTES,
+				       3000000,	   10 * 130560};
 	struct pb_field f;
 
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
@@ -108,6 +111,39 @@ STAGE_TEST(slow_reader_holds_one_batch)
 	assert_true(ipc_conn_queued(conn) <= 2 * READ_BATCH_BYTES);
 	assert_true(peer_read_replies(g->cons, id, &g->got));
 	assert_int_equal(peer_count_text(&g->got, text), 2000);
+}
+
+/* Its size is the producer's choice, and not the reader's. */
+STAGE_TEST(slow_reader_holds_a_piece_of_a_large_packet)
+{
+	struct ipc_conn *conn = rig_consumer_port(rig_session(&g->rig))->conn;
+	uint64_t id;
+
+	write_big(g, 1, 5000000, 'x');
+	stage_write(g, 0, 2, 0, "after");
+	id = peer_call(g->cons, C_READ, NULL, 0);
+	for (int i = 0; i < 200; i++)
+		rig_pump(&g->rig); /* and nobody reads */
+	assert_true(ipc_conn_queued(conn) > 0);
+	assert_true(ipc_conn_queued(conn) <= 2 * LARGE_PACKET_BYTES);
+	assert_true(peer_read_replies(g->cons, id, &g->got));
+	assert_int_equal(peer_count_text(&g->got, "after"), 1);
+	assert_int_equal(g->rig.service->quota.held[QUOTA_CONN_BYTES] < LARGE_PACKET_BYTES, true);
+}
+
+STAGE_TEST(large_packet_without_a_share_is_dropped_and_no_other)
+{
+	struct quota *q = &g->rig.service->quota;
+	struct pb_field f;
+
+	write_big(g, 1, 5000000, 'x');
+	stage_write(g, 0, 2, 0, "after");
+	q->limits[QUOTA_CONN_BYTES] = (struct quota_limit){4 << 20, 4 << 20, 4 << 20};
+	stage_read(g);
+	assert_int_equal(peer_count_text(&g->got, "after"), 1);
+	for (size_t i = 0; i < g->got.n; i++)
+		assert_false(peer_packet_field(&g->got, i, PEER_FIELD, &f) && f.len == 5000000);
+	assert_int_equal(q->refused[QUOTA_CONN_BYTES], 1);
 }
 
 STAGE_TEST(others_have_their_turn_meanwhile)

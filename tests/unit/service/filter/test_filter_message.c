@@ -246,6 +246,20 @@ TEST(expressions_have_a_budget)
 	assert_true(budget <= 5);
 }
 
+TEST(fields_have_a_budget)
+{
+	size_t len = 2 * (MAX_FILTER_FIELDS + 1), got;
+	uint64_t budget = MAX_FILTER_STEPS;
+	uint8_t *fields = malloc(len);
+
+	assert_non_null(fields);
+	for (size_t i = 0; i < len; i += 2)
+		memcpy(fields + i, "\x08\x01", 2);
+	assert_int_equal(filter_message(code, strings, fields, len, fields, &got, &budget), -E2BIG);
+	assert_int_equal(filter_message(code, strings, fields, len - 2, fields, &got, &budget), 0);
+	free(fields);
+}
+
 /* ---- against a plain copy ---- */
 
 static struct message random_node(uint64_t *seed, bool allowed_only, struct message *ret_want)

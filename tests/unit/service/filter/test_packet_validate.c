@@ -2,6 +2,7 @@
 
 #include "unit/test.h"
 #include "service/filter/packet_validate.h"
+#include "service/ipc/limits.h"
 #include "wire/pb_dec.h"
 #include "wire/pb_mem.h"
 
@@ -202,6 +203,22 @@ TEST(bytes_of_which_some_are_packets)
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
 		if (accepts(rows[i].bytes, rows[i].len) != rows[i].is_packet)
 			fail_msg("%s", rows[i].what);
+}
+
+/* The check looks at each of them, for as long as that takes. */
+TEST(a_packet_of_too_many_fields_is_none)
+{
+	size_t len = 2 * (MAX_PACKET_FIELDS + 1);
+	uint8_t *fields = malloc(len);
+	struct iovec slice = {fields, len - 2};
+
+	assert_non_null(fields);
+	for (size_t i = 0; i < len; i += 2)
+		memcpy(fields + i, "\x40\x01", 2);
+	assert_true(packet_is_valid(&slice, 1));
+	slice.iov_len = len;
+	assert_false(packet_is_valid(&slice, 1));
+	free(fields);
 }
 
 TEST(lengths_past_the_limit)
