@@ -119,10 +119,10 @@ void trace_buffer_append(struct trace_buffer *to, struct trace_buffer *from)
 	size_t steps = APPEND_STEPS;
 	tb_place place = 0;
 
-	trace_buffer_settle(from, NULL); /* the ring of `from` must have all data */
 	if (!op) {
 		size_t all = SIZE_MAX;
 
+		trace_buffer_settle(from, NULL);
 		trace_buffer_settle(to, NULL);
 		tb_append_some(to, from, &place, &all);
 		trace_buffer_free(from);
@@ -146,8 +146,10 @@ static void operation_free(struct tb_operation *op)
 /* Returns true if the operation is complete. */
 static bool do_operation(struct trace_buffer *b, struct tb_operation *op, size_t *steps)
 {
+	/* The ring of `from` must have all its data first. */
 	if (op->kind == APPEND)
-		return tb_append_some(b, op->from, &op->place, steps);
+		return trace_buffer_settle(op->from, steps) &&
+		       tb_append_some(b, op->from, &op->place, steps);
 	*steps -= MIN(*steps, 1 + op->n / TB_STEP_BYTES);
 	switch (op->kind) {
 	case COMMIT:

@@ -22,8 +22,13 @@
  * have any number of writers. So if there are more than FREE_SEQS sequences, each also takes its
  * size in the ring, once per lap, as a free run in place of older records. No writer is refused,
  * and all sequences together take less memory than twice the size of the buffer.
+ *
+ * Time: some calls walk over all sequences (trace_buffer_free(), trace_buffer_each_writer()). So
+ * above MANY_SEQS a sequence takes at least 1 / MANY_SEQS of the ring: there are about 2 * MANY_SEQS
+ * at most, in a ring of any size.
  */
 #define FREE_SEQS 4096u
+#define MANY_SEQS 32768u
 
 /* Above EMPTY_MAX sequences without unread records, the oldest are freed, down to EMPTY_KEPT. */
 #define EMPTY_KEPT 1024u
@@ -85,7 +90,8 @@ void tb_seq_pay(struct trace_buffer *b, struct tb_seq *s)
 {
 	struct tb_ring *r = &b->ring;
 	size_t left = b->policy == TRACE_BUFFER_DISCARD ? tb_room_left(b) : r->size - r->wr;
-	size_t room = MIN(SEQ_COST, left);
+	size_t share = b->seqs.n > MANY_SEQS ? r->size / MANY_SEQS / TB_UNIT * TB_UNIT : 0;
+	size_t room = MIN(MAX(SEQ_COST, share), left);
 	tb_place here = tb_ring_place(r, r->wr);
 
 	if (b->seqs.n <= FREE_SEQS || has_paid(b, s, here) || room == 0)

@@ -76,6 +76,10 @@
 				  */
 #define MAX_SOURCE_CONFIG_BYTES (127u << 10) /* of one data source; its copy must fit a frame */
 
+/* Periods of flushes, clearing of incremental state and clock snapshots in the config of a consumer
+ * that is not root; shorter ones are raised to it. */
+#define MIN_PERIOD_MS 100u
+
 /* ---- reading ---- */
 
 /* Fragments and chunks that one read batch examines, whether they yield packets or not. A batch of

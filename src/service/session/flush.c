@@ -38,6 +38,7 @@ struct pending_flush {
 	struct loop_timer timer;
 	struct flush_wait *waits; /* owned: one for each flushed producer */
 	size_t n_waits;
+	size_t cost; /* bytes charged to the session's user */
 	size_t n_waiting; /* producers that have not answered */
 };
 
@@ -67,6 +68,7 @@ static void flush_free(struct pending_flush *f)
 		if (f->waits[i].producer)
 			stop_wait(&f->waits[i]);
 	loop_timer_deinit(&f->timer);
+	quota_release(&f->session->account, QUOTA_CONN_BYTES, f->cost);
 	free(f->waits);
 	free(f);
 }
@@ -217,13 +219,27 @@ static void ask_producer(struct pending_flush *f, struct producer_port *p, uint6
 	producer_port_send_flush(p, ids, n, f->id, f->request.flags);
 }
 
+static int charge(struct pending_flush *f, size_t bytes)
+{
+	int r = quota_charge(&f->session->account, QUOTA_CONN_BYTES, bytes, NULL);
+
+	if (r == 0)
+		f->cost = bytes;
+	return r;
+}
+
 static int ask_producers(struct pending_flush *f)
 {
 	struct sessions *sessions = f->session->sessions;
 	_cleanup_(freep) uint64_t *ids = calloc(f->session->n_instances + 1, sizeof(*ids));
 	struct producer_port *p;
 
-	f->waits = calloc(sessions->producers->n + 1, sizeof(*f->waits));
+	size_t most = MIN(sessions->producers->n, f->session->n_instances) + 1;
+	int r = charge(f, sizeof(*f) + most * sizeof(*f->waits));
+
+	if (r < 0)
+		return r;
+	f->waits = calloc(most, sizeof(*f->waits));
 	if (!ids || !f->waits)
 		return -ENOMEM;
 	TAILQ_FOREACH (p, &sessions->producers->list, link)
@@ -245,7 +261,7 @@ static struct pending_flush *flush_new(struct session *s, const struct flush_req
 	return NULL;
 }
 
-/* Takes f, also on failure. Returns 0 or -ENOMEM. */
+/* Takes f, also on failure. Returns 0, -EDQUOT or -ENOMEM. */
 static int flush_start(struct pending_flush *f)
 {
 	uint32_t timeout_ms = f->request.timeout_ms;

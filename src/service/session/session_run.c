@@ -19,6 +19,7 @@
 #include "base/core/clock.h"
 #include "base/core/mem.h"
 #include "config/limits.h"
+#include "service/ipc/limits.h"
 #include "service/output/file_writer.h"
 #include "service/session/session_internal.h"
 #include "service/session/source_instances.h"
@@ -173,6 +174,17 @@ static void start_duration(struct session *s, uint32_t wait_ms)
 				c->prefer_suspend_clock_for_duration);
 }
 
+/* Starts a timer of the config; a period of 0 is none. Each tick is work for the service and for all
+ * producers of the session, so only root chooses a period as short as it likes. */
+static void start_tick(struct session *s, struct loop_timer *tick, uint32_t period_ms,
+		       bool in_suspend)
+{
+	if (!quota_is_root(s->account.quota, s->uid))
+		period_ms = period_ms ? MAX(period_ms, MIN_PERIOD_MS) : 0;
+	if (period_ms)
+		loop_timer_every(tick, period_ms, in_suspend);
+}
+
 static void start_timers(struct session *s)
 {
 	const Pb__TraceConfig *c = s->config;
@@ -181,15 +193,13 @@ static void start_timers(struct session *s)
 							 : DEFAULT_SNAPSHOT_INTERVAL_MS;
 
 	start_duration(s, trigger_mode(c) == TRIGGER_NONE ? DURATION_START_WAIT_MS : 0);
-	if (file_config_flush_period_ms(c))
-		loop_timer_every(&s->flush_tick, file_config_flush_period_ms(c), false);
+	start_tick(s, &s->flush_tick, file_config_flush_period_ms(c), false);
 	if (c->incremental_state_config && c->incremental_state_config->clear_period_ms) {
-		loop_timer_every(&s->clear_tick, c->incremental_state_config->clear_period_ms,
-				 false);
+		start_tick(s, &s->clear_tick, c->incremental_state_config->clear_period_ms, false);
 		if (!s->file)
 			loop_timer_every(&s->ring_tick, RING_TICK_MS, false);
 	}
-	loop_timer_every(&s->snapshot_tick, interval, b && b->prefer_suspend_clock_for_snapshot);
+	start_tick(s, &s->snapshot_tick, interval, b && b->prefer_suspend_clock_for_snapshot);
 	on_snapshot_tick(s);
 	loop_timer_once(&s->slow_start, ALL_STARTED_TIMEOUT_MS, false);
 }

@@ -100,6 +100,20 @@ TEST(sequences_take_no_more_memory_than_the_buffer)
 }
 
 /* A buffer that refuses is full the earlier. */
+/* The end of a buffer walks over all of them. */
+TEST(sequences_have_a_limit_in_a_buffer_of_any_size)
+{
+	struct trace_buffer *b = buffer_of(64 << 20, TRACE_BUFFER_RING);
+	size_t most = 0;
+
+	for (uint32_t i = 0; i < 300000; i++) {
+		commit_text(b, (uint16_t)(1 + i / 30000), (uint16_t)(1 + i % 30000), 0, 0, "");
+		most = MAX(most, b->seqs.n);
+	}
+	assert_in_range(most, 40000, 67000);
+	trace_buffer_free(b);
+}
+
 TEST(sequences_fill_a_buffer_that_refuses)
 {
 	enum { SIZE = 8 << 20 };

@@ -169,6 +169,27 @@ STAGE_TEST(pending_flushes_have_a_limit)
 	assert_int_equal(g->rig.service->quota.refused[REFUSED_FLUSHES], 1);
 }
 
+STAGE_TEST(pending_flushes_are_charged_to_the_user)
+{
+	struct quota *q = &g->rig.service->quota;
+	struct session *s;
+	uint64_t before;
+	int n = 0;
+
+	stage_start(g, STAGE_CONFIG);
+	s = rig_session(&g->rig);
+	before = s->account.held[QUOTA_CONN_BYTES];
+	assert_int_equal(session_flush(s, &(struct flush_request){.timeout_ms = 60000}), 0);
+	await_flush(g->prod, g->stream, 0);
+	assert_true(s->account.held[QUOTA_CONN_BYTES] > before);
+	q->limits[QUOTA_CONN_BYTES].of_root = q->held[QUOTA_CONN_BYTES] + 10000;
+	while (session_flush(s, &(struct flush_request){.timeout_ms = 60000}) == 0 && n < 900)
+		n++;
+	assert_in_range(n, 5, 200);
+	flush_cancel_all(s);
+	assert_int_equal(s->account.held[QUOTA_CONN_BYTES], before);
+}
+
 STAGE_TEST(end_of_the_session_rejects_what_waits)
 {
 	uint64_t call, end;

@@ -5,6 +5,7 @@
 #define STAGE_FLAGS (DS_NOTIFY_START | DS_NOTIFY_STOP)
 #include "unit/service/rig.h"
 #include "service/consumer/consumer_port.h"
+#include "service/ipc/limits.h"
 #include "service/session/session_internal.h"
 
 static bool has_event(const struct session *s, enum service_event_kind kind)
@@ -44,6 +45,29 @@ STAGE_TEST(deferred_start_waits)
 	assert_int_equal(s->state, SESSION_STARTED);
 	session_start(s);
 	assert_int_equal(s->state, SESSION_STARTED);
+}
+
+#define SHORT_PERIODS                                                                              \
+	" flush_period_ms: 1 incremental_state_config { clear_period_ms: 2 } "                     \
+	"builtin_data_sources { snapshot_interval_ms: 3 }"
+
+STAGE_TEST(short_periods_are_for_root)
+{
+	struct session *s;
+
+	for (uid_t uid = 0; uid <= 4242; uid += 4242) {
+		struct peer *c = rig_consumer(&g->rig);
+
+		peer_enable(c, "buffers { size_kb: 4 } deferred_start: true" SHORT_PERIODS);
+		assert_true(peer_is_quiet(c));
+		s = rig_session(&g->rig);
+		s->uid = uid; /* as if another user had connected */
+		session_start(s);
+		assert_int_equal(s->flush_tick.period_ms, uid ? MIN_PERIOD_MS : 1);
+		assert_int_equal(s->clear_tick.period_ms, uid ? MIN_PERIOD_MS : 2);
+		assert_int_equal(s->snapshot_tick.period_ms, uid ? MIN_PERIOD_MS : 3);
+		rig_hang_up(&g->rig, c);
+	}
 }
 
 STAGE_TEST(all_started_when_the_last_one_is)
