@@ -175,27 +175,30 @@ int remote_allow_add(struct remote_allow *a, const char *list, struct err_text *
 	return r;
 }
 
-/* The id of a machine is the low half of a 64-bit FNV-1a hash. */
-#define FNV_BASIS 0xcbf29ce484222325ull
-#define FNV_PRIME 0x100000001b3ull
+/* An address as bytes, for hashes. */
+struct address_key {
+	uint8_t ip[16];
+	uint32_t cid, family;
+	uint64_t hint; /* hash of a machine's hint, or 0 */
+};
 
-static uint32_t machine_id_of(const void *hint, size_t len)
+static struct address_key address_key_of(const struct remote_address *a, uint64_t hint)
 {
-	const uint8_t *p = hint;
-	uint64_t h = FNV_BASIS;
+	struct address_key key = {.cid = a->cid, .family = a->family, .hint = hint};
 
-	for (size_t i = 0; i < len; i++)
-		h = (h ^ p[i]) * FNV_PRIME;
-	return (uint32_t)h ? (uint32_t)h : 1;
+	memcpy(key.ip, a->ip, sizeof(key.ip));
+	return key;
 }
 
-/* Derives the machine's id from its address. Used for peers that send no hint. */
-static void set_id_by_address(struct ipc_peer *p)
+/* The id of a machine is a hash of its address and its hint (len 0: none) with a random key. So no
+ * other address can take the id of a machine, whatever hint it sends. */
+static void set_machine_id(struct ipc_peer *p, const void *hint, size_t len)
 {
-	char text[REMOTE_ADDRESS_TEXT];
+	struct address_key key =
+		address_key_of(&p->address, len > 0 ? siphash_keyed(hint, len) : 0);
+	uint32_t id = (uint32_t)siphash_keyed(&key, sizeof(key));
 
-	remote_address_text(&p->address, text);
-	p->machine_id = machine_id_of(text, strlen(text));
+	p->machine_id = id ? id : 1;
 }
 
 static void set_remote(struct ipc_peer *p)
@@ -205,7 +208,7 @@ static void set_remote(struct ipc_peer *p)
 	/* A peer that connects from this machine, and reports no other machine, belongs to
 	 * this machine. */
 	if (!remote_address_is_loopback(&p->address))
-		set_id_by_address(p);
+		set_machine_id(p, NULL, 0);
 }
 
 int ipc_peer_of(int fd, const struct remote_allow *allow, struct ipc_peer *ret)
@@ -229,15 +232,9 @@ int ipc_peer_of(int fd, const struct remote_allow *allow, struct ipc_peer *ret)
 
 uint64_t ipc_peer_user(const struct ipc_peer *p)
 {
-	uint8_t key[sizeof(p->address.ip) + 8] = {0};
-	uint32_t cid = p->address.cid, family = (uint32_t)p->address.family;
+	struct address_key key = address_key_of(&p->address, 0);
 
-	if (!p->is_remote)
-		return p->uid;
-	memcpy(key, p->address.ip, sizeof(p->address.ip));
-	memcpy(key + sizeof(p->address.ip), &cid, 4);
-	memcpy(key + sizeof(p->address.ip) + 4, &family, 4);
-	return REMOTE_USER | siphash_keyed(key, sizeof(key));
+	return p->is_remote ? REMOTE_USER | siphash_keyed(&key, sizeof(key)) : p->uid;
 }
 
 void ipc_peer_deinit(struct ipc_peer *p)
@@ -256,7 +253,7 @@ void ipc_peer_introduce(struct ipc_peer *p, const uint8_t *identity, size_t len)
 		return;
 	p->introduced = true;
 	if (!p->machine_id)
-		set_id_by_address(p);
+		set_machine_id(p, NULL, 0);
 	pb_dec_init(&d, identity, len);
 	while (pb_dec_next(&d, &f))
 		switch (FIELD_KEY(f)) {
@@ -268,7 +265,7 @@ void ipc_peer_introduce(struct ipc_peer *p, const uint8_t *identity, size_t len)
 			break;
 		case KEY_BYTES(PB_IPC_FRAME_SET_PEER_IDENTITY_MACHINE_ID_HINT):
 			if (f.len > 0)
-				p->machine_id = machine_id_of(f.data, f.len);
+				set_machine_id(p, f.data, f.len);
 			break;
 		case KEY_BYTES(PB_IPC_FRAME_SET_PEER_IDENTITY_MACHINE_NAME):
 			/* A name that cannot be stored is ignored. */

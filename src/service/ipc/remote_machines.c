@@ -159,10 +159,11 @@ static int make_room(struct remote_machines *ms, struct quota_account *account)
  * Returns NULL if memory is out. */
 static struct remote_machine *find_or_add(struct remote_machines *ms, const struct ipc_peer *relay)
 {
+	uint64_t user = ipc_peer_user(relay);
 	struct remote_machine *m;
 
 	TAILQ_FOREACH (m, &ms->list, link)
-		if (m->id == relay->machine_id)
+		if (m->id == relay->machine_id && m->account.user == user)
 			break;
 	if (m) {
 		TAILQ_REMOVE(&ms->list, m, link);
@@ -171,7 +172,7 @@ static struct remote_machine *find_or_add(struct remote_machines *ms, const stru
 		if (!m)
 			return NULL;
 		m->id = relay->machine_id;
-		quota_open(&m->account, ms->quota, ipc_peer_user(relay));
+		quota_open(&m->account, ms->quota, user);
 		if (make_room(ms, &m->account) < 0) {
 			free(m);
 			return NULL;

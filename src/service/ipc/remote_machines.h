@@ -74,7 +74,7 @@ struct clock_sync {
 
 struct remote_machine {
 	TAILQ_ENTRY(remote_machine) link;
-	struct quota_account account; /* of the address that reported it first */
+	struct quota_account account; /* of the address that reports it */
 	uint32_t id; /* machine_id of packets */
 	char *name; /* owned; NULL: it has none */
 	uint8_t *system_info; /* owned; a valid SystemInfo, unchanged. NULL: none */
@@ -96,7 +96,7 @@ struct remote_machines {
 void remote_machines_init(struct remote_machines *ms, struct quota *quota);
 void remote_machines_deinit(struct remote_machines *ms);
 
-/* A relay begins: replaces earlier reports of the machine. relay has the machine's id and name.
+/* A relay begins: replaces earlier reports of the machine from the same address. relay has the machine's id and name.
  * Returns 0 or -ENOMEM. */
 int remote_machines_begin(struct remote_machines *ms, const struct ipc_peer *relay,
 			  const void *system_info, size_t len);

@@ -7,6 +7,20 @@
 #include "system/service_peer_remote.h"
 #include "unit/service/rig.h"
 
+/* The id of the machine at 10.0.0.N that sends this hint. */
+static inline uint32_t rig_machine_id(uint8_t n, const char *hint)
+{
+	struct ipc_peer p = {.is_remote = true,
+			     .address = {.family = AF_INET, .ip = {10, 0, 0, n}}};
+	struct pb_mem m;
+
+	assert_int_equal(pb_mem_init(&m), 0);
+	pb_enc_str(&m.enc, PB_IPC_FRAME_SET_PEER_IDENTITY_MACHINE_ID_HINT, hint);
+	ipc_peer_introduce(&p, m.buf, pb_mem_len(&m));
+	pb_mem_deinit(&m);
+	return p.machine_id;
+}
+
 /* Of 10.0.0.N, on a socket that offers RelayPort. */
 static inline struct peer *rig_remote_peer(struct rig *r, uint8_t n)
 {

@@ -79,7 +79,7 @@ TEST(remote_peer_is_let_in_by_its_address)
 	assert_int_equal(p.pid, 0);
 	assert_int_equal(p.machine_id, 0); /* this machine */
 	introduce(&p, 1000, 42, NULL, 0, "guest", 5);
-	assert_int_equal(p.machine_id, 0x04d914be); /* of "127.0.0.1" */
+	assert_int_not_equal(p.machine_id, 0); /* of its address */
 	ipc_peer_deinit(&p);
 	close(server);
 	close(client);
@@ -89,17 +89,46 @@ TEST(remote_peer_is_let_in_by_its_address)
 TEST(remote_peer_says_who_it_is_once)
 {
 	struct ipc_peer p = remote();
+	uint32_t id;
 
 	introduce(&p, 1000, 42, "a", 1, "guest", 5);
 	assert_int_equal(p.uid, 1000);
 	assert_int_equal(p.pid, 42);
-	assert_int_equal(p.machine_id, 0x8601ec8c); /* FNV-1a: af63dc4c8601ec8c */
+	id = p.machine_id;
+	assert_true(id != 0 && id != 5);
 	assert_string_equal(p.machine_name, "guest");
 	introduce(&p, 1001, 43, "b", 1, "other", 5);
 	assert_int_equal(p.uid, 1000);
-	assert_int_equal(p.machine_id, 0x8601ec8c);
+	assert_int_equal(p.machine_id, id);
 	assert_string_equal(p.machine_name, "guest");
 	ipc_peer_deinit(&p);
+}
+
+static uint32_t machine_id(const struct remote_address *address, const char *hint)
+{
+	struct ipc_peer p = remote();
+
+	p.address = *address;
+	introduce(&p, 1000, 42, hint, strlen(hint), NULL, 0);
+	ipc_peer_deinit(&p);
+	return p.machine_id;
+}
+
+/* All connections of a machine have its id, and no other machine gets it by the same hint. */
+TEST(machine_is_known_by_its_address_and_hint)
+{
+	const struct remote_address a = {.family = AF_INET, .ip = {10, 0, 0, 1}},
+				    b = {.family = AF_INET, .ip = {10, 0, 0, 2}},
+				    c = {.family = AF_VSOCK, .cid = 1},
+				    d = {.family = AF_VSOCK, .cid = 2};
+	const struct remote_address *all[] = {&a, &b, &c, &d};
+
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
+		assert_int_equal(machine_id(all[i], "x"), machine_id(all[i], "x"));
+		assert_int_not_equal(machine_id(all[i], "x"), machine_id(all[i], "y"));
+		for (size_t j = 0; j < i; j++)
+			assert_int_not_equal(machine_id(all[i], "x"), machine_id(all[j], "x"));
+	}
 }
 
 TEST(root_of_another_machine_is_nobody_here)

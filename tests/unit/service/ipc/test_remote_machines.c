@@ -58,6 +58,20 @@ static void add_sync(uint32_t id, uint64_t time)
 
 #define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
 
+FIXTURE_TEST(no_other_address_replaces_a_machine)
+{
+	struct ipc_peer other = relay(2000, (char *)"other");
+
+	begin(1000, (char *)"one", "info");
+	add_sync(1000, 5);
+	other.machine_id = 1000;
+	assert_int_equal(remote_machines_begin(&ms, &other, "lie", 3), 0);
+	assert_int_equal(ms.n, 2);
+	assert_string_equal(find(1000)->name, "one");
+	assert_memory_equal(find(1000)->system_info, "info", 4);
+	assert_int_equal(find(1000)->n_syncs, 1);
+}
+
 FIXTURE_TEST(relay_tells_name_and_info)
 {
 	const struct remote_machine *m;

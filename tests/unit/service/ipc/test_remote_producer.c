@@ -119,7 +119,7 @@ FIXTURE_TEST(chunks_come_in_the_request)
 	assert_int_equal(count(f, "far", &t), 1);
 	i = (size_t)peer_find_packet(&t, 0, PEER_FIELD);
 	assert_true(peer_packet_field(&t, i, PB_TRACE_PACKET_MACHINE_ID, &v));
-	assert_int_equal(v.u64, 0x8601ec8c); /* of the hint "a" */
+	assert_int_equal(v.u64, rig_machine_id(1, "a"));
 	assert_true(peer_packet_field(&t, i, PB_TRACE_PACKET_TRUSTED_PID, &v));
 	assert_int_equal(v.u64, 4711);
 	/* It said that it is root. */
@@ -250,7 +250,7 @@ FIXTURE_TEST(query_tells_the_machine)
 		peer_field(f->cons, PB_QUERY_SERVICE_STATE_RESPONSE_SERVICE_STATE, &service_state));
 	assert_true(peer_subfield(&service_state, PB_TRACING_SERVICE_STATE_PRODUCERS, &producer));
 	assert_true(peer_subfield(&producer, PB_TRACING_SERVICE_STATE_PRODUCER_MACHINE_ID, &v));
-	assert_int_equal(v.u64, 0x8601ec8c);
+	assert_int_equal(v.u64, rig_machine_id(1, "a"));
 	assert_true(peer_subfield(&producer, PB_TRACING_SERVICE_STATE_PRODUCER_MACHINE_NAME, &v));
 	assert_memory_equal(v.data, "guest", 5);
 	assert_true(peer_subfield(&producer, PB_TRACING_SERVICE_STATE_PRODUCER_UID, &v));

@@ -55,7 +55,7 @@ static unsigned read_remote(struct fixture *f, uint32_t field, struct pb_field *
 		if (!peer_packet_field(&t, i, PB_TRACE_PACKET_MACHINE_ID, &machine) ||
 		    !peer_packet_field(&t, i, field, &found))
 			continue;
-		assert_int_equal(machine.u64, 0x8601ec8c); /* of the hint "a" */
+		assert_int_equal(machine.u64, rig_machine_id(1, "a"));
 		n++;
 		if (ret)
 			*ret = found;
