@@ -57,34 +57,6 @@ static void full_session(unsigned n, bool *ret_good)
 	}
 }
 
-/* Writes one packet of n whole chunks, whose contents are the bytes of `fill` again and again.
- * Returns false if the service does not accept a chunk. */
-static bool write_large_packet(struct peer *p, const struct peer_session *s, uint32_t *chunk_id,
-			       uint32_t n, const char *fill, size_t fill_len)
-{
-	static uint8_t payload[32752]; /* of a page of 32 KiB, a multiple of 2 and 4 */
-	uint32_t n_pages = s->smb.n_pages, end = *chunk_id + n;
-	struct smb_chunk_header h = {.writer_id = 1, .count = 1};
-
-	pb_put_varint4(payload, sizeof(payload) - 4);
-	for (size_t i = 4; i < sizeof(payload); i++)
-		payload[i] = (uint8_t)fill[(i - 4) % fill_len];
-	while (*chunk_id < end) {
-		struct pb_mem m = nothing();
-
-		for (uint32_t k = 0; k < n_pages && *chunk_id < end; k++, ++*chunk_id) {
-			h.chunk_id = *chunk_id;
-			h.flags = (*chunk_id > end - n ? SMB_CONTINUES_FROM_PREV : 0) |
-				  (*chunk_id < end - 1 ? SMB_CONTINUES_ON_NEXT : 0);
-			peer_write_raw(&s->smb, k, &h, payload, sizeof(payload));
-			peer_put_move(&m.enc, k, 0, s->buffer);
-		}
-		if (!peer_accepted(p, peer_call_mem(p, P_COMMIT, &m)))
-			return false;
-	}
-	return true;
-}
-
 /* Reads a trace to its end. Returns the bytes, or 0 if the service refuses. */
 static uint64_t read_all(struct peer *c)
 {
@@ -101,7 +73,7 @@ static uint64_t read_all(struct peer *c)
 /* Packets as large as they may be, of fields as small as they may be. */
 static void packets_of(const char *fill, size_t fill_len, const char *config_rest)
 {
-	const uint32_t page = 32768, n_pages = 64, n_chunks = (64u << 20) / 32752;
+	const uint32_t page = 32768, n_pages = 64, n_chunks = (64u << 20) / PEER_LARGE_CHUNK;
 	struct peer_session s = {0};
 	struct peer *p, *c = consumer();
 	uint32_t chunk_id = 0;
@@ -116,7 +88,7 @@ static void packets_of(const char *fill, size_t fill_len, const char *config_res
 	if (!peer_await_session(p, stream, true, &s))
 		attack_fails(__LINE__);
 	for (bool begun = false;; begun = true) {
-		if (!write_large_packet(p, &s, &chunk_id, n_chunks, fill, fill_len))
+		if (!peer_write_large(p, &s, &chunk_id, n_chunks, fill, fill_len))
 			attack_fails(__LINE__);
 		if (!begun)
 			has_begun();
@@ -133,7 +105,7 @@ static void packets_of_small_fields(void)
 /* Three times field 900 in each chunk. */
 static void packets_of_large_fields(void)
 {
-	static char field[(32752 - 4) / 3] = "\xa2\x38\xa0\x55";
+	static char field[(PEER_LARGE_CHUNK - 4) / 3] = "\xa2\x38\xa0\x55";
 
 	packets_of(field, sizeof(field), "");
 }

@@ -8,6 +8,8 @@
 #include "service_peer.h"
 #include "wire/smb.h"
 
+#define PEER_LARGE_CHUNK 32752 /* bytes of a chunk that fills a page of 32 KiB */
+
 /* A raw peer as a producer: what it says, what it is told, and chunks in its shared memory. */
 
 /* Methods by their place in ProducerPort. */
@@ -225,6 +227,37 @@ static inline uint64_t peer_commit(struct peer *p, uint32_t page, uint32_t chunk
 	if (flush_id)
 		pb_enc_u64(&m.enc, PB_COMMIT_DATA_REQUEST_FLUSH_REQUEST_ID, flush_id);
 	return peer_call_mem(p, P_COMMIT, &m);
+}
+
+/* Writes one packet of n chunks that fill their pages of 32 KiB, and commits them. Its contents are
+ * the bytes of `fill`, again and again. *chunk_id: of the first chunk; then of the next packet.
+ * Returns false if the service does not accept a chunk. */
+static inline bool peer_write_large(struct peer *p, const struct peer_session *s,
+				    uint32_t *chunk_id, uint32_t n, const char *fill,
+				    size_t fill_len)
+{
+	static uint8_t payload[PEER_LARGE_CHUNK];
+	uint32_t n_pages = (uint32_t)s->smb.n_pages, end = *chunk_id + n;
+	struct smb_chunk_header h = {.writer_id = 1, .count = 1};
+
+	pb_put_varint4(payload, sizeof(payload) - 4);
+	for (size_t i = 4; i < sizeof(payload); i++)
+		payload[i] = (uint8_t)fill[(i - 4) % fill_len];
+	while (*chunk_id < end) {
+		struct pb_mem m;
+
+		assert(pb_mem_init(&m) == 0);
+		for (uint32_t k = 0; k < n_pages && *chunk_id < end; k++, ++*chunk_id) {
+			h.chunk_id = *chunk_id;
+			h.flags = (*chunk_id > end - n ? SMB_CONTINUES_FROM_PREV : 0) |
+				  (*chunk_id < end - 1 ? SMB_CONTINUES_ON_NEXT : 0);
+			peer_write_raw(&s->smb, k, &h, payload, sizeof(payload));
+			peer_put_move(&m.enc, k, 0, s->buffer);
+		}
+		if (!peer_accepted(p, peer_call_mem(p, P_COMMIT, &m)))
+			return false;
+	}
+	return true;
 }
 
 struct peer_patch {

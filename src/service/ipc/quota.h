@@ -101,7 +101,7 @@ struct quota {
 	struct quota_user *users; /* owned: all users that hold something */
 	struct quota_log log;
 	struct cpu_share cpu;
-	uint64_t producers_ns; /* elapsed, for requests of producers that are not root's */
+	uint64_t producers_ns; /* the service's time for producers that are not root's */
 };
 
 struct quota_account {
@@ -138,10 +138,8 @@ void quota_charge_unchecked(struct quota_account *a, enum quota_kind kind, uint6
 /* Releases n, at most what the account holds. */
 void quota_release(struct quota_account *a, enum quota_kind kind, uint64_t n);
 
-/*
- * Writes a message that a peer of this user caused, unless the user has caused too many lately
- * (struct log_limit). The number of suppressed messages is reported later.
- */
+/* Writes a message that a peer of this user caused, unless the user has caused too many lately
+ * (struct log_limit). The number of suppressed messages is reported later. */
 void quota_log(struct quota *q, uint64_t user, enum log_level level, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 

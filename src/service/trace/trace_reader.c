@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "service/trace/trace_reader.h"
 
+#include "base/core/clock.h"
 #include "service/ipc/limits.h"
 #include "service/filter/packet_validate.h"
 #include "service/trace/service_packets.h"
@@ -85,28 +86,52 @@ static size_t pass_packet(struct trace *t, struct packet_sink *sink,
 	return work;
 }
 
+/* Bytes of work, and what of it was for producers that are not root's. */
+struct work {
+	size_t all, ordinary;
+};
+
+/* Returns true if packets remain. */
+static bool read_packets(struct trace *t, struct packet_sink *sink, size_t batch, size_t steps,
+			 struct work *ret)
+{
+	const struct quota *q = t->owner.account->quota;
+	struct trace_packet packet;
+
+	for (; t->reading_buffer < t->n_buffers; t->reading_buffer++) {
+		struct trace_buffer *b = t->buffers[t->reading_buffer].buffer;
+
+		while (trace_buffer_next_packet(b, &steps, &packet)) {
+			size_t work = pass_packet(t, sink, &packet);
+
+			ret->all += work;
+			ret->ordinary += quota_is_root(q, packet.writer.uid) ? 0 : work;
+			if (ret->all >= batch)
+				return true;
+		}
+		if (steps == 0)
+			return true;
+	}
+	return false;
+}
+
 bool trace_read_batch(struct trace *t, struct packet_sink *sink, size_t batch)
 {
-	struct trace_packet packet;
-	size_t size = 0, steps = READ_PASS_STEPS;
+	uint64_t begin = clock_mono_ns();
+	size_t steps = READ_PASS_STEPS;
+	struct work work = {0};
+	bool more;
 
 	/* The provenance in the head lists all writers, and the statistics count all packets, also
 	 * of the operations that wait while a buffer is held. */
 	if (!trace_settle(t, &steps))
 		return true;
 	service_packets_put_head(t, sink);
-	while (t->reading_buffer < t->n_buffers) {
-		struct trace_buffer *b = t->buffers[t->reading_buffer].buffer;
-
-		while (trace_buffer_next_packet(b, &steps, &packet)) {
-			size += pass_packet(t, sink, &packet);
-			if (size >= batch)
-				return true;
-		}
-		if (steps == 0)
-			return true;
-		t->reading_buffer++;
-	}
-	service_packets_put_tail(t, sink);
-	return false;
+	more = read_packets(t, sink, batch, steps, &work);
+	if (work.ordinary > 0)
+		t->owner.account->quota->producers_ns +=
+			(clock_mono_ns() - begin) * work.ordinary / work.all;
+	if (!more)
+		service_packets_put_tail(t, sink);
+	return more;
 }
