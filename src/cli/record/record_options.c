@@ -65,7 +65,6 @@ const char record_usage[] =
 	"  -v, --verbose          print the progress also without a terminal\n"
 	"      --color WHEN       always, never or auto (default)\n"
 	"  -h, --help             print this help\n"
-	"\n"
 	"Exit codes: 0 success, 1 failure, 2 usage error, 3 see --strict, others see "
 	"--exit-code.\n";
 

@@ -156,7 +156,7 @@ TEST(test_what_streams_into_a_file_has_one_buffer)
 
 TEST(test_how_long_and_how_much)
 {
-	build(ARGS("-t", "1500ms", "-b", "64", "irq/*"));
+	build(ARGS("-t", "1500ms", "-b", "64kb", "irq/*"));
 	assert_int_equal(config->buffers[0]->size_kb, 64);
 	assert_true(config->has_duration_ms);
 	assert_int_equal(config->duration_ms, 1500);
