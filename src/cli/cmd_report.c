@@ -179,11 +179,30 @@ static int print_section(sqlite3_stmt *st, const struct report_section *s, struc
 	return r;
 }
 
+/* Prints why there is no table, unless the trace has nothing for the whole report. */
+static int print_lacks(const struct report_section *s, const char *lacks, struct output *p)
+{
+	if (p->o->format == REPORT_CSV)
+		fprintf(p->out, "# %s: %s\n", s->title, lacks);
+	else if (p->o->format == REPORT_JSON)
+		fprintf(p->out, "%s\"%s\": null", p->some ? ", " : "", s->title);
+	else if (p->some)
+		fprintf(p->out, "\n%s%s%s: %s\n", report_bold(&p->style), s->title,
+			report_plain(&p->style), lacks);
+	p->some |= p->o->format == REPORT_JSON;
+	return SQLITE_OK;
+}
+
 static int run_section(const struct report_section *s, struct output *p)
 {
+	const char *lacks = s->lacks ? s->lacks(&p->tables.store) : NULL;
 	sqlite3 *db = p->tables.db;
 	sqlite3_stmt *st;
-	int r = sqlite3_prepare_v2(db, s->sql, -1, &st, NULL);
+	int r;
+
+	if (lacks)
+		return print_lacks(s, lacks, p);
+	r = sqlite3_prepare_v2(db, s->sql, -1, &st, NULL);
 
 	if (r == SQLITE_OK) {
 		bind_all(st, p);

@@ -214,6 +214,17 @@ chain = json.load(sys.stdin)["Chain of wakers"]
 sys.exit([c["woken_by"] for c in chain] != ["interrupt"])' 2>>"$TMP/log"
 check "report why: its chain of wakers ends at the interrupt" $?
 
+late_naps() { # how many naps have a time by which their timer was late; "None" if that is not known
+  "$BIN/sonda" report latency --json "$TMP/trace" 2>>"$TMP/log" | python3 -c '
+import json, sys
+late = json.load(sys.stdin)["Late timers"]
+print(late if late is None else sum(t["sleeps"] for t in late if t["thread"] == "my_nap" and t["max_ns"] >= 0))' 2>>"$TMP/log"
+}
+[ "$(late_naps)" = None ]
+check "without timers it is not known whether the naps ended late" $?
+record 0 sched timer -- sh -c "$naps" && [ "$(late_naps)" -ge 5 ]
+check "with timer it is known of each nap of a command by how much" $?
+
 record 1 -p 2147483647 sched -- touch "$TMP/ran" && said '^sonda: -p: there is no process 2147483647$' &&
   [ ! -e "$TMP/trace" ] && [ ! -e "$TMP/ran" ]
 check "-p: a process that is not there: nothing begins, nothing is left" $?

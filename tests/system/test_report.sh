@@ -245,6 +245,59 @@ rows "latency: it has its whole length among the longest waits, and who had the 
 rows "wakeups: such a wakeup is no wait of its own" 't6 6|t5 5|1|5ms' "Who wakes whom" "waker wakes wakeups wait_max_ns" wakeups
 TRACE=$ALL
 
+# ---- late timers: 5 sleeps until 30 (monotonic) and 110 (real time), and is woken at 42 and 111; the timers of 70 are
+# not its own, or cancelled; that of 150 has not fired when another thread wakes it
+start() { # MS FUNCTION EXPIRES: by 5
+  event "$1" 5 "hrtimer_start { hrtimer: 1 function: $2 expires: $3 }"
+}
+{
+  printf 'packet { clock_snapshot { clocks { clock_id: 6 timestamp: 1 } clocks { clock_id: 3 timestamp: 7000000001 }
+    clocks { clock_id: 1 timestamp: 1700000000000000001 } } }\n'
+  printf 'packet { trusted_packet_sequence_id: 1 sequence_flags: 1 interned_data {
+    kernel_symbols { iid: 3 str: "hrtimer_wakeup" } kernel_symbols { iid: 4 str: "tick_nohz_handler" } }\n ftrace_events { cpu: 0\n'
+  switch 5 0 0 5
+  start 10 3 7030000000
+  event 11 5 'hrtimer_cancel { hrtimer: 2 }'
+  switch 11 5 1 0
+  waking 42 0 5
+  switch 50 0 0 5
+  start 60 4 7070000000
+  switch 61 5 1 0
+  waking 75 0 5
+  switch 76 0 0 5
+  start 77 3 7080000000
+  event 78 5 'hrtimer_cancel { hrtimer: 1 }'
+  switch 79 5 1 0
+  waking 90 0 5
+  switch 91 0 0 5
+  start 100 3 1700000000110000000
+  switch 101 5 1 0
+  waking 111 0 5
+  switch 112 0 0 5
+  start 113 3 7150000000
+  switch 114 5 1 0
+  waking 140 0 5
+  switch 141 0 0 5
+  printf '} }\n'
+} >"$TMP/late.txtpb"
+protoc -Iprotos --encode=perfetto.protos.Trace protos/trace/trace.proto <"$TMP/late.txtpb" >"$TMP/late.pf"
+TRACE=$TMP/late.pf
+rows "latency: timers that fired late, of whatever clock: how many, how late, and when the worst was due" 't5|2|6.5ms|12ms|30ms' \
+  "Late timers" "thread sleeps mean_ns max_ns due_at_ts" latency
+rows "why: which sleep ended late, and how late" $'31ms|12ms\n26ms|None\n14ms|None\n11ms|None\n10ms|1ms' \
+  "Waits for something else than a CPU" "wait_ns timer_late_ns" why 5
+rows "why: and the sum" 't5|2|12ms' "Late timers" "thread sleeps max_ns" why 5
+rows "late timers of a window" 't5|1|1ms' "Late timers" "thread sleeps max_ns" latency --from 60ms
+TRACE=$ALL
+run "without events of timers it says that it cannot know, in a line" 0 \
+  $'\nLate timers: not known without the starts of timers and the names of their functions \(sonda record sched timer\)\n' '^$' latency "$TRACE"
+run "so does why" 0 $'\nLate timers: not known without' '^$' why app "$TRACE"
+run "--csv" 0 '# Late timers: not known without' '^$' latency --csv "$TRACE"
+"$SONDA" report latency --json "$TRACE" | grep -q '"Late timers": null'
+verdict "--json: null" $?
+sed 's/hrtimer_wakeup/0x12/' "$TMP/late.txtpb" | protoc -Iprotos --encode=perfetto.protos.Trace protos/trace/trace.proto >"$TMP/nameless.pf"
+run "nor can it without the names of functions" 0 $'\nLate timers: not known without' '^$' latency "$TMP/nameless.pf"
+
 # ---- losses
 for kind in lost counted; do python3 tests/system/report_trace.py "$B/gen/fields.h" "$TMP/$kind.pf" $kind || exit 1; done
 run "a report says how many events were lost, and what says more" 0 \

@@ -15,7 +15,8 @@
  * over as few other clocks as possible.
  */
 
-#define CLOCK_MONOTONIC_ID 3u /* BuiltinClock */
+#define CLOCK_REALTIME_ID 1u /* BuiltinClock */
+#define CLOCK_MONOTONIC_ID 3u
 #define CLOCK_MONOTONIC_RAW_ID 5u
 #define CLOCK_BOOTTIME_ID 6u
 #define CLOCK_SEQUENCE_FIRST 64u /* ids 64 to 127: clocks of one sequence */

@@ -147,14 +147,29 @@ static void states_of_switch(struct import *im, struct machine *m, uint32_t cpu,
 	}
 }
 
+/* A thread that still sleeps when its timer is due wakes up late, whoever wakes it. */
+static void note_late_timer(struct import *im, uint32_t utid, int64_t ts, int64_t due)
+{
+	struct table *t = import_table(im, TABLE_LATE_TIMER);
+	uint32_t row;
+
+	if (due == NULL_I64 || ts < due)
+		return;
+	row = table_append(t);
+	table_set_u32(t, LATE_TIMER_STATE, row, im->infos.threads[utid].state_row);
+	table_set_i64(t, LATE_TIMER_NS, row, ts - due);
+}
+
 void rows_waking(struct import *im, struct machine *m, int64_t ts, uint32_t utid, uint32_t waker,
 		 uint8_t irq)
 {
 	uint32_t open = im->infos.threads[utid].state_row;
+	int64_t due = im->infos.threads[utid].timer_due;
 	uint16_t state = open_state_of(im, utid);
 
 	if (utid == m->tasks.idle)
 		return;
+	im->infos.threads[utid].timer_due = NULL_I64;
 	if (open != NULL_U32 && (state == STORE_STATE_RUNNING || state == STORE_STATE_RUNNABLE)) {
 		struct table *t = import_table(im, TABLE_SPURIOUS_WAKEUP);
 		uint32_t row = table_append(t);
@@ -168,6 +183,7 @@ void rows_waking(struct import *im, struct machine *m, int64_t ts, uint32_t utid
 	}
 	close_state(im, utid, ts);
 	open_state(im, utid, ts, STORE_STATE_RUNNABLE, add_waker(im, waker, irq));
+	note_late_timer(im, utid, ts, due);
 }
 
 void rows_new_task(struct import *im, struct machine *m, int64_t ts, uint32_t utid, uint32_t parent)

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Events of tasks and of the scheduler: what each changes in thread, process and thread_state. */
+#include <string.h>
+
 #include "analyze/import/event_rules.h"
 #include "analyze/import/import_steps.h"
 #include "base/core/mem.h"
@@ -122,12 +124,74 @@ static void blocked_reason(struct import *im, struct machine *m, const struct ft
 			    event_symbol(m, e, t.number));
 }
 
+/*
+ * Converts the expiry of a timer. Its clock is not in the event: of the clocks that a sleep can have
+ * it is the one whose time is nearest to that of the event.
+ */
+static int64_t due_time(struct machine *m, int64_t now, int64_t expires)
+{
+	static const uint32_t ids[] = {CLOCK_MONOTONIC_ID, CLOCK_BOOTTIME_ID, CLOCK_REALTIME_ID};
+	int64_t due = NULL_I64, distance = INT64_MAX, ts, from_now;
+
+	for (size_t i = 0; i < ARRAY_SIZE(ids); i++) {
+		if (clocks_convert(&m->clocks, ids[i], expires, &ts) != CLOCK_CONVERTED)
+			continue;
+		ts = clocks_trace_time(&m->clocks, ts);
+		if (__builtin_sub_overflow(ts, now, &from_now) || from_now == INT64_MIN)
+			continue;
+		from_now = from_now < 0 ? -from_now : from_now;
+		if (from_now < distance) {
+			distance = from_now;
+			due = ts;
+		}
+	}
+	return due;
+}
+
+/* A thread starts the timer of its own sleep; such timers are known by their function. */
+static void timer_start(struct import *im, struct machine *m, const struct ftrace_event *e)
+{
+	struct thread_info *info = &im->infos.threads[e->utid];
+	struct pb_field function, expires, timer;
+	uint32_t name;
+
+	event_field(e, PB_HRTIMER_START_FTRACE_EVENT_FUNCTION, &function);
+	event_field(e, PB_HRTIMER_START_FTRACE_EVENT_EXPIRES, &expires);
+	event_field(e, PB_HRTIMER_START_FTRACE_EVENT_HRTIMER, &timer);
+	if (e->sequence_state == NULL_U32)
+		return;
+	name = sequences_string(&m->sequences, e->sequence_state, PB_INTERNED_DATA_KERNEL_SYMBOLS,
+				function.u64);
+	if (name == NULL_U32 ||
+	    strcmp(strings_get(&im->store->strings, name), "hrtimer_wakeup") != 0)
+		return;
+	im->store->has_sleep_timers = true;
+	info->timer_due = due_time(m, e->ts, (int64_t)expires.u64);
+	info->timer = timer.u64;
+	info->timer_state = e->sequence_state;
+}
+
+/* The thread has not slept after all. Timers have other numbers in another state of the sequence:
+ * then this may be the thread's timer. */
+static void timer_cancel(struct import *im, struct machine *m, const struct ftrace_event *e)
+{
+	struct thread_info *info = &im->infos.threads[e->utid];
+	struct pb_field timer;
+
+	(void)m;
+	event_field(e, PB_HRTIMER_CANCEL_FTRACE_EVENT_HRTIMER, &timer);
+	if (info->timer_state != e->sequence_state || info->timer == timer.u64)
+		info->timer_due = NULL_I64;
+}
+
 const struct event_rule task_rules[] = {
 	{PB_FTRACE_EVENT_TASK_NEWTASK, new_task, NULL},
 	{PB_FTRACE_EVENT_TASK_RENAME, rename, NULL},
 	{PB_FTRACE_EVENT_SCHED_PROCESS_FREE, process_free, NULL},
 	{PB_FTRACE_EVENT_SCHED_WAKING, waking, NULL},
 	{PB_FTRACE_EVENT_SCHED_BLOCKED_REASON, blocked_reason, "caller"},
+	{PB_FTRACE_EVENT_HRTIMER_START, timer_start, NULL},
+	{PB_FTRACE_EVENT_HRTIMER_CANCEL, timer_cancel, NULL},
 	{PB_FTRACE_EVENT_WORKQUEUE_QUEUE_WORK, NULL, "function"},
 	{PB_FTRACE_EVENT_WORKQUEUE_ACTIVATE_WORK, NULL, "function"},
 	{0, NULL, NULL},

@@ -144,6 +144,7 @@ static uint32_t add_thread(struct tasks *t, int64_t tid, int64_t start)
 						       .free = NULL_U32,
 						       .state_row = NULL_U32,
 						       .blocked_row = NULL_U32,
+						       .timer_due = NULL_I64,
 						       .waits = NULL_U32,
 						       .in_write = NULL_U32,
 						       .rank = NO_RANK};

@@ -52,6 +52,8 @@ void pass_used(const struct pass_input *in, struct pass_rows *ret);
 void pass_spent(const struct pass_input *in, struct pass_rows *ret);
 void pass_blocked(const struct pass_input *in, struct pass_rows *ret);
 void pass_waits(const struct pass_input *in, struct pass_rows *ret);
+void pass_late_by(const struct pass_input *in, struct pass_rows *ret);
+void pass_late_timers(const struct pass_input *in, struct pass_rows *ret);
 void pass_wakes(const struct pass_input *in, struct pass_rows *ret);
 void pass_interrupt_wakes(const struct pass_input *in, struct pass_rows *ret);
 void pass_holders(const struct pass_input *in, struct pass_rows *ret);

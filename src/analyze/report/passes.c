@@ -18,6 +18,8 @@ static const struct pass passes[] = {
 	{"spent", "utid, state TEXT, io_wait, time, n, empty, longest, woken", pass_spent},
 	{"blocked", "utid, function TEXT, time, n, longest, io", pass_blocked},
 	{"waits_by", "who, n, woken, total, p50, p99, worst, worst_ts", pass_waits},
+	{"late_by", "who, n, total, p50, p99, worst, worst_ts", pass_late_by},
+	{"late_timers", "id, late", pass_late_timers},
 	{"wakes_by", "waker, woken, n, total, p50, p99, worst", pass_wakes},
 	{"interrupt_wakes", "name TEXT, utid, n", pass_interrupt_wakes},
 	{"holders", "id INT, cpu, holder, time, n, first", pass_holders},

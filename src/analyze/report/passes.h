@@ -23,6 +23,11 @@
  *		waits of the chosen threads for a CPU, each from the wakeup or the preemption until
  *		the thread ran; by: thread, process, program (grp in
  *		report_sql.h), or length (pass_length() in pass.h)
+ *	late_by(by)(who, n, total, p50, p99, worst, worst_ts)
+ *		sleeps of the chosen threads that lasted beyond the expiry of their timer, by thread,
+ *		process or program: for how long; worst_ts: when the timer was due
+ *	late_timers(id, late)
+ *		the same sleeps: the row of thread_state that the wakeup began, and for how long
  *	wakes_by(by)(waker, woken, n, total, p50, p99, worst)
  *		wakeups of or by a chosen thread, and the waits for a CPU that followed; waker is
  *		NULL for interrupts

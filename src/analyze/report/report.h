@@ -23,12 +23,16 @@
  * column unit names.
  */
 
+struct store;
+
 struct report_section {
 	const char *title; /* short: programs know the table by it */
 	const char *note; /* an explanation of the rows; NULL: none */
 	const char *more; /* the report with more detail; NULL: none */
 	const char *sql;
 	const char *by; /* what a row is: the word of --by that shows the section; NULL: none */
+	/* Returns why the trace cannot have the section, or NULL if it can. NULL: any trace can. */
+	const char *(*lacks)(const struct store *s);
 	bool on_request; /* only with --by */
 	bool of_machine; /* its rows are of the whole machine, whatever threads are chosen */
 	bool of_trace; /* its rows are not of one machine */
@@ -56,6 +60,9 @@ struct report {
 
 #define REPORT_DECLARE(name) extern const struct report report_##name;
 REPORT_ROWS(REPORT_DECLARE)
+
+/* lacks() of sections about late timers (pass_late_timers.c). */
+const char *report_lacks_timers(const struct store *s);
 
 /* Returns a report, or NULL after the last one. */
 const struct report *report_at(size_t i);

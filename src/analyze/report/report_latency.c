@@ -27,6 +27,7 @@ static const struct report_section sections[] = {
 	 .title = "Waits for a CPU, by program",
 	 .sql = SQL_WAITS_BY("program", SQL_PROGRAM, " ")},
 	{.title = "Longest waits", .sql = SQL_WORST_WAITS},
+	SECTION_LATE_TIMERS,
 	{.title = "All waits",
 	 .sql = "WITH h AS (SELECT who AS length, n FROM waits_by('length')) " SQL_HISTOGRAM("waits")},
 };

@@ -42,6 +42,18 @@
 	"AS " what ", " SQL_BAR("n", "(SELECT max(n) FROM h)") " AS share_bar FROM h ORDER BY "    \
 	"length"
 
+/* A section: how long threads slept beyond the expiry of their timers. */
+#define SECTION_LATE_TIMERS                                                                        \
+	{                                                                                          \
+		.title = "Late timers",                                                            \
+		.note = "how long after its time a timer ended a sleep",                           \
+		.by = "thread", .lacks = report_lacks_timers,                                      \
+		.sql = "SELECT " SQL_WHO ", n AS sleeps, total / n AS mean_ns, p50 AS p50_ns, "    \
+		       "p99 AS p99_ns, worst AS max_ns, worst_ts AS due_at_ts FROM "               \
+		       "late_by('thread') t JOIN thread ON utid = who LEFT JOIN process USING "    \
+		       "(upid) ORDER BY worst DESC, who LIMIT :top + :more",                       \
+	}
+
 /*
  * The longest waits, with who had the CPU for the longest part of each.
  *

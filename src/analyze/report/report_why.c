@@ -80,17 +80,19 @@ static const struct report_section sections[] = {
 	{.title = "Waits for something else than a CPU",
 	 .note = "the longest, and who ended them",
 	 .more = "wakeups",
-	 .sql = "WITH " SQL_OFF(":top") " SELECT off.dur AS wait_ns, off.ts AS at_ts, "
-		SQL_STATE("off") " AS state, coalesce(off.blocked_function, "
+	 .sql = "WITH late AS MATERIALIZED (SELECT id, late FROM late_timers), " SQL_OFF(":top")
+		" SELECT off.dur AS wait_ns, off.ts AS at_ts, " SQL_STATE("off") " AS state, coalesce(off.blocked_function, "
 		SQL_SLICE_AT("off.utid", "off.ts") ") AS waits_in, " SQL_WOKEN_BY " AS woken_by, "
-		SQL_WAKER_DID " AS waker_in, k.ts - q.ts AS waker_ran_ns, (SELECT " SQL_WOKEN_BY
+		SQL_WAKER_DID " AS waker_in, late.late AS timer_late_ns, k.ts - q.ts AS "
+		"waker_ran_ns, (SELECT " SQL_WOKEN_BY
 		" FROM (SELECT * FROM thread_state p WHERE p.utid = off_waker.utid AND p.ts < "
 		"off_wake.ts AND p.waker_utid IS NOT NULL ORDER BY p.ts DESC LIMIT 1) k LEFT "
 		"JOIN thread w ON w.utid = k.waker_utid) AS waker_woken_by, " SQL_THREAD("me") " "
 		"AS thread FROM off JOIN thread_state k ON k.id = off.wake_id JOIN thread_state "
 		"off_wake ON off_wake.id = k.id JOIN thread me ON me.utid = off.utid"
-		SQL_WAKER_FROM "LEFT JOIN thread off_waker ON off_waker.utid = k.waker_utid AND "
-		"NOT off_waker.is_idle AND k.irq_context IS NOT 1 ORDER BY off.dur DESC"},
+		SQL_WAKER_FROM "LEFT JOIN late ON late.id = k.id LEFT JOIN thread off_waker ON "
+		"off_waker.utid = k.waker_utid AND NOT off_waker.is_idle AND k.irq_context IS NOT "
+		"1 ORDER BY off.dur DESC"},
 	{.title = "Chain of wakers",
 	 .note = "of the longest wait; each line was woken by the next one",
 	 .sql = "WITH RECURSIVE " SQL_OFF("1") ", " SQL_CHAIN " SELECT step, " SQL_THREAD("me")
@@ -101,6 +103,7 @@ static const struct report_section sections[] = {
 		"chain.wake_id JOIN thread me ON me.utid = k.utid LEFT JOIN thread_state o ON "
 		"o.id = (SELECT id FROM thread_state WHERE utid = k.utid AND ts < k.ts ORDER BY "
 		"ts DESC LIMIT 1)" SQL_WAKER_FROM "ORDER BY step"},
+	SECTION_LATE_TIMERS,
 	{.title = "Longest waits for a CPU", .more = "latency", .sql = SQL_WORST_WAITS},
 	{.title = "Who had the CPU during these waits",
 	 .more = "cpu",

@@ -12,6 +12,7 @@ enum store_table {
 	TABLE_SCHED,
 	TABLE_THREAD_STATE,
 	TABLE_WAKER, /* who woke the thread of a runnable row of thread_state */
+	TABLE_LATE_TIMER, /* runnable rows of thread_state whose wakeup was late */
 	TABLE_BLOCKED, /* why the thread of a blocked row of thread_state waited */
 	TABLE_SPURIOUS_WAKEUP,
 	TABLE_FTRACE,
@@ -136,6 +137,8 @@ enum compact_switch_column {
 };
 
 enum compact_waking_column { WAKING_COMM, WAKING_TID, WAKING_PRIO, WAKING_CPU, WAKING_FLAGS };
+
+enum late_timer_column { LATE_TIMER_STATE, LATE_TIMER_NS }; /* how long the timer was due */
 
 enum call_column { CALL_ENTER, CALL_EXIT }; /* each a row of TABLE_FTRACE, or NULL */
 

@@ -109,6 +109,7 @@ struct store {
 	uint32_t n_arg_slots, n_arg_sets;
 	struct stat_count *stats; /* owned hash */
 	int64_t start_ts, end_ts; /* ns, of all events; the importer sets them */
+	bool has_sleep_timers; /* the trace has starts of timers that end a sleep */
 	/* Owned; by utid, if the config limits the recording: the threads that it selects, with
 	 * those of their processes and children. Of other threads the trace only has events that
 	 * involve these. NULL: all threads are recorded. */

@@ -286,6 +286,11 @@ static const struct column_def waker_columns[] = {
 	[WAKER_IRQ_CONTEXT] = {NULL, COLUMN_U8, 0, NULL},
 };
 
+static const struct column_def late_timer_columns[] = {
+	[LATE_TIMER_STATE] = {NULL, COLUMN_U32, 0, NULL},
+	[LATE_TIMER_NS] = {NULL, COLUMN_I64, 0, NULL},
+};
+
 static const struct column_def blocked_columns[] = {
 	[BLOCKED_IO_WAIT] = {NULL, COLUMN_U8, 0, NULL},
 	[BLOCKED_FUNCTION] = {NULL, COLUMN_STRING, 0, NULL},
@@ -543,6 +548,7 @@ const struct table_def table_defs[TABLES] = {
 	[TABLE_SCHED] = DEF("sched", sched_columns, SCHED_TS),
 	[TABLE_THREAD_STATE] = DEF("thread_state", state_columns, STATE_TS),
 	[TABLE_WAKER] = DEF(NULL, waker_columns, 0),
+	[TABLE_LATE_TIMER] = DEF(NULL, late_timer_columns, 0),
 	[TABLE_BLOCKED] = DEF(NULL, blocked_columns, 0),
 	[TABLE_SPURIOUS_WAKEUP] = DEF("spurious_sched_wakeup", spurious_columns, SPURIOUS_TS),
 	[TABLE_FTRACE] = DEF("ftrace_event", ftrace_columns, FTRACE_TS),
