@@ -61,6 +61,7 @@ void ftrace_scan_deinit(struct ftrace_scan *s)
 	holes_deinit(&s->holes);
 	name_list_deinit(&s->unknown);
 	name_list_deinit(&s->failed);
+	name_list_deinit(&s->foreign);
 	name_list_deinit(&s->problems);
 	free(s->rings);
 	free(s->probes);
@@ -499,6 +500,9 @@ bool ftrace_scan_stats(struct ftrace_scan *s, uint32_t sequence, const uint8_t *
 		case PB_FTRACE_STATS_UNKNOWN_FTRACE_EVENTS:
 			if (!is_more(&f, &s->unknown_more))
 				add_name(&s->unknown, &f);
+			break;
+		case PB_FTRACE_STATS_FOREIGN_CHANGES:
+			add_text(&s->foreign, &f);
 			break;
 		case PB_FTRACE_STATS_FAILED_FTRACE_EVENTS:
 			if (!is_more(&f, &s->failed_more))

@@ -184,9 +184,21 @@ static void probe_misses(const struct record_facts *f, struct losses *ret)
 	strbuf_puts(&loss->text, ": the kernel disables probes in some contexts");
 }
 
+/* The number of events is unknown. */
+static void foreign_changes(const struct record_facts *f, struct losses *ret)
+{
+	const struct name_list *l = &f->scan->ftrace.foreign;
+
+	for (size_t i = 0; i < l->n; i++)
+		strbuf_printf(&losses_add(ret, "kernel rings", 0, NULL)->text,
+			      "another process changed the recording (%s): events are missing",
+			      l->names[i]);
+}
+
 void ring_losses_collect(const struct record_facts *f, struct losses *ret)
 {
 	ring_losses(f, ret);
 	bad_pages(f, ret);
 	probe_misses(f, ret);
+	foreign_changes(f, ret);
 }

@@ -204,6 +204,7 @@ static void leave_tracefs(struct ftrace_session *s)
 	int r;
 
 	s->n_listeners = 0;
+	foreign_changes_end(&s->foreign);
 	ring_close(&s->ring);
 	r = top_level_close(&s->top);
 	if (instance_is_made(&s->instance) && !is_attached) {
@@ -303,5 +304,6 @@ void ftrace_session_close(struct ftrace_session *s)
 	event_triggers_deinit(&s->triggers);
 	pb__ftrace_config__free_unpacked((Pb__FtraceConfig *)s->setup.config, NULL);
 	s->setup.config = NULL;
+	foreign_changes_deinit(&s->foreign);
 	setup_errors_deinit(&s->errors);
 }

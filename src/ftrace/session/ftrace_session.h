@@ -12,6 +12,7 @@
 #include "ftrace/events/ftrace_config.h"
 #include "ftrace/ring/ring.h"
 #include "ftrace/ring/ring_share.h"
+#include "ftrace/session/foreign_changes.h"
 #include "ftrace/session/ftrace_stats.h"
 #include "ftrace/session/session_symbols.h"
 #include "ftrace/options/setup.h"
@@ -51,6 +52,7 @@ struct ftrace_session {
 	unsigned n_listeners;
 	uint32_t buffer_kb; /* KiB of a ring that was requested of the kernel */
 	uint32_t ring_kb; /* likewise, as read back after the set-up */
+	struct foreign_changes foreign;
 	struct ftrace_stats_extra extra; /* each part of the session updates its fields */
 };
 

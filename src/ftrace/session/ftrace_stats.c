@@ -76,6 +76,7 @@ static void write_more(struct pb_enc *e, const struct ftrace_stats_extra *m)
 	}
 	if (m->probes)
 		write_probes(e, m->probes);
+	write_list(e, PB_FTRACE_STATS_FOREIGN_CHANGES, m->foreign_changes, 0);
 }
 
 void ftrace_stats_write(const struct ftrace_stats_packet *p, struct pb_enc *e)

@@ -20,6 +20,7 @@ struct ftrace_stats_extra {
 	bool preserved; /* the rings were not cleared at the start */
 	int64_t kprobe_hits, kprobe_misses; /* of the session's probes so far */
 	const struct dynevents *probes; /* hits and misses of each probe; NULL: omitted */
+	char *const *foreign_changes; /* list of libtracefs; NULL: none */
 	uint32_t ksyms_parsed; /* kernel function names in the symbol table */
 	uint32_t ksyms_kb; /* memory of the symbol table */
 };

@@ -179,13 +179,12 @@ static void read_ring_stats(const struct ring_listener *ring, struct ring_stats_
 }
 
 /* Losses at the top level are losses of the session, too. */
-static void read_stats(const struct ftrace_session *s, struct ring_stats_all *ret)
+static void add_top_stats(const struct ftrace_session *s, struct ring_stats_all *all)
 {
 	struct ring_stats_all top;
 
-	read_ring_stats(&s->ring, ret);
 	read_ring_stats(&s->top.ring, &top);
-	ring_stats_add(ret, &top);
+	ring_stats_add(all, &top);
 	ring_stats_deinit(&top);
 }
 
@@ -260,13 +259,15 @@ static uint64_t sum_up(const struct ftrace_session *s, const struct ring_stats_a
 	for (size_t i = 0; i < now->n; i++)
 		sum += now->rings[i].overrun + now->rings[i].commit_overrun +
 		       now->rings[i].dropped_events;
-	return sum + (uint64_t)tracefs_list_size(r->failed) + r->failed_more;
+	return sum + (uint64_t)tracefs_list_size(r->failed) + r->failed_more +
+	       (uint64_t)tracefs_list_size(s->foreign.found);
 }
 
 void session_stats_begin(struct session_stats *st, struct ftrace_session *s, struct writer *w)
 {
 	write_preserved(s, w);
-	read_stats(s, &st->start);
+	read_ring_stats(&s->ring, &st->start);
+	add_top_stats(s, &st->start);
 	read_probes(s);
 	st->start_extra = s->extra;
 }
@@ -301,7 +302,9 @@ void session_stats_write(struct session_stats *st, struct ftrace_session *s, str
 	struct ring_stats_all now;
 	uint64_t sum;
 
-	read_stats(s, &now);
+	read_ring_stats(&s->ring, &now);
+	foreign_changes_check(&s->foreign, &s->ring, &now);
+	add_top_stats(s, &now);
 	read_probes(s);
 	sum = sum_up(s, &now);
 	if (!always && st->written && sum == st->written_sum) {
@@ -310,6 +313,7 @@ void session_stats_write(struct session_stats *st, struct ftrace_session *s, str
 	}
 	session_stats_write_start(st, s, w);
 	s->extra.probes = &s->made;
+	s->extra.foreign_changes = s->foreign.found;
 	p.all = &now;
 	sum_status(s, status_counts);
 	p.status_counts = status_counts;
