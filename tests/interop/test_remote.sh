@@ -78,8 +78,8 @@ end=$(uptime_ns)
 is_remote "$TMP/trace" "select raw_id, release, num_cpus from machine where id > 0" \
   "select min(ts) > $begin + 3600000000000 and max(ts) < $end + 3600000000000 as shifted from sched"
 verdict "the scheduling is the other machine's, nothing lost, nothing wrong" $? "$TMP/rows"
-# The low half of the FNV-1a hash of the hint, and what the relay says of its machine.
-[ "$(head -n 1 "$TMP/more")" = '[{"raw_id":3852023254,"release":"6.0.1-relayed","num_cpus":3}]' ]
+# The id is a hash with a key of the service's own.
+grep -qxE '\[\{"raw_id":[1-9][0-9]*,"release":"6.0.1-relayed","num_cpus":3\}\]' <(head -n 1 "$TMP/more")
 verdict "the machine is what the relay told" $? "$TMP/more"
 [ "$(sed -n 2p "$TMP/more")" = '[{"shifted":1}]' ]
 verdict "times are those of our clocks" $? "$TMP/more"
