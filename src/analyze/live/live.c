@@ -1,19 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * Every counter grows. A value adds its growth since the last value of its track to the total of
- * its owner. The screen divides what the total grew since the last screen by the time from base_at
- * to the newest value. Values are written only when they change, so base_at is the newest time of
- * the whole source at the last screen, even if this total did not grow then:
- *
- *	track     4711 ------> 4715 ------> 4730      last value of one track
- *	total       40 ------>   44 ------>   59      sum of growth, of all tracks of the process
- *	screen    base                        rate = (59 - 40) / (at - base_at)
+ * Hands each packet to its reader, and computes the rates of a screen. The packets of
+ * linux.process_stats are read here.
  */
 #include "analyze/live/live.h"
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "analyze/live/live_internal.h"
 #include "base/core/mem.h"
@@ -35,12 +28,6 @@ int live_new(const struct live_setup *setup, struct live **ret)
 	return 0;
 }
 
-static void forget_process(struct live *l, struct live_entry *p)
-{
-	HASH_DEL(l->processes, p);
-	free(p);
-}
-
 void live_free(struct live *l)
 {
 	struct live_track *t, *next_track;
@@ -49,7 +36,7 @@ void live_free(struct live *l)
 	if (!l)
 		return;
 	HASH_ITER (hh, l->processes, p, next)
-		forget_process(l, p);
+		live_forget_process(l, p);
 	HASH_ITER (hh, l->tracks, t, next_track) {
 		HASH_DEL(l->tracks, t);
 		free(t);
@@ -60,99 +47,7 @@ void live_free(struct live *l)
 	free(l);
 }
 
-struct live_entry *live_process_of(struct live *l, int32_t pid)
-{
-	struct live_entry *p;
-
-	HASH_FIND(hh, l->processes, &pid, sizeof(pid), p);
-	if (p)
-		return p;
-	if (HASH_COUNT(l->processes) >= LIVE_PROCESSES_MAX) {
-		l->losses.processes++;
-		return NULL;
-	}
-	p = calloc(1, sizeof(*p));
-	if (!p)
-		return NULL;
-	p->p.pid = pid;
-	HASH_ADD(hh, l->processes, p.pid, sizeof(p->p.pid), p);
-	if (!p->hh.tbl)
-		free(TAKE_PTR(p));
-	return p;
-}
-
-void live_see(const struct live *l, struct live_entry *p, uint64_t at)
-{
-	p->seen_at = MAX(p->seen_at, at);
-	p->seen_in = l->polls;
-}
-
-void live_set_name(struct live_entry *p, const void *name, size_t len)
-{
-	size_t n = MIN(len, sizeof(p->p.name) - 1);
-
-	memcpy(p->p.name, name, n);
-	p->p.name[n] = '\0';
-	str_make_plain(p->p.name, n, "");
-}
-
-/* ---- values ---- */
-
-void live_polled(struct live *l, enum live_source source, uint64_t at)
-{
-	l->at[source] = MAX(l->at[source], at);
-	if (!l->before[source])
-		l->before[source] = at;
-}
-
-void live_grow(struct live_value *v, uint64_t more, uint64_t at, uint64_t since)
-{
-	v->total += more;
-	v->has_total = true;
-	v->at = MAX(v->at, at);
-	if (!v->base_at)
-		v->base_at = since;
-	/* Growth that a screen missed, or before the first poll of the source: when it began to
-	 * count is unknown. */
-	if (at <= v->base_at)
-		v->base += more;
-}
-
-void live_rate(struct live_value *v, uint64_t before)
-{
-	/* Values are only written when they change: this one grew after the poll at `before`. */
-	v->base_at = MAX(v->base_at, MIN(before, v->at));
-	if (!v->has_total || v->at <= v->base_at)
-		return;
-	v->rate = (double)(v->total - v->base) * 1e9 / (double)(v->at - v->base_at);
-	v->has_rate = true;
-	v->base = v->total;
-	v->base_at = v->at;
-}
-
 /* ---- processes ---- */
-
-/* Starts all counters of the process anew: another process has its pid, and its tracks. */
-static void renew(struct live *l, struct live_entry *p)
-{
-	struct live_track *t, *next;
-
-	HASH_ITER (hh, l->tracks, t, next)
-		if (t->pid == p->p.pid)
-			t->has_last = false;
-	memset(p->p.values, 0, sizeof(p->p.values));
-	p->has_last = 0;
-	p->p.has_rss = false;
-}
-
-void live_set_start(struct live *l, struct live_entry *p, uint64_t start_ns)
-{
-	if (!start_ns)
-		return;
-	if (p->start_ns && p->start_ns != start_ns)
-		renew(l, p);
-	p->start_ns = start_ns;
-}
 
 static void read_process(struct live *l, const struct pb_field *message, uint64_t at)
 {
@@ -393,7 +288,7 @@ bool live_screen(struct live *l)
 		return false;
 	HASH_ITER (hh, l->processes, p, next) {
 		if (is_gone(l, p, newest)) {
-			forget_process(l, p);
+			live_forget_process(l, p);
 			forgot = true;
 			continue;
 		}

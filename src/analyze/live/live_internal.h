@@ -103,8 +103,26 @@ struct live {
 	struct live_value psi[3]; /* time in which a task waited for CPU, I/O, memory */
 };
 
-/* Returns the process, created if needed; NULL if there are too many (counted) or memory is out. */
+/*
+ * Calls between the files go down this list:
+ *
+ *	live.c							packets to their reader, the screen
+ *	live_tracks.c, live_rows.c, live_machine.c	readers of packets
+ *	live_processes.c, live_values.c			what they change
+ */
+
+/* live_values.c: notes a poll of a source. */
+void live_polled(struct live *l, enum live_source source, uint64_t at);
+
+/* Adds to a total. at: time of the value; since: begin of the first growth of v. */
+void live_grow(struct live_value *v, uint64_t more, uint64_t at, uint64_t since);
+/* Computes the rate since the last screen. before: the source's last poll before that screen. */
+void live_rate(struct live_value *v, uint64_t before);
+
+/* live_processes.c: returns the process, created if needed; NULL if there are too many (counted) or
+ * memory is out. */
 struct live_entry *live_process_of(struct live *l, int32_t pid);
+void live_forget_process(struct live *l, struct live_entry *p);
 
 /* Notes that a packet of the time `at` is about the process. */
 void live_see(const struct live *l, struct live_entry *p, uint64_t at);
@@ -113,14 +131,6 @@ void live_set_name(struct live_entry *p, const void *name, size_t len);
 /* Sets the start of a process; 0: unknown. If the start was another one, another process has the
  * pid: its counters start anew. */
 void live_set_start(struct live *l, struct live_entry *p, uint64_t start_ns);
-
-/* Notes a poll of a source. */
-void live_polled(struct live *l, enum live_source source, uint64_t at);
-
-/* Adds to a total. at: time of the value; since: begin of the first growth of v. */
-void live_grow(struct live_value *v, uint64_t more, uint64_t at, uint64_t since);
-/* Computes the rate since the last screen. before: the source's last poll before that screen. */
-void live_rate(struct live_value *v, uint64_t before);
 
 /* Each reads one kind of payload. Its bytes are untrusted. */
 void live_read_descriptor(struct live *l, const struct packet *p);
