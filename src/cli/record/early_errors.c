@@ -31,6 +31,12 @@ static bool may_be_refused(const Pb__TraceConfig *config)
 	return false;
 }
 
+bool early_errors_are_awaited(const struct early_errors *e, const struct recording_setup *setup)
+{
+	return !e->done && setup->from_words && setup->streams && !setup->detach &&
+	       may_be_refused(setup->config);
+}
+
 /*
  * Returns true if the first statistics of the producer were read, which is the end of the search.
  */
@@ -56,7 +62,8 @@ void early_errors_report(struct early_errors *e, const struct recording_setup *s
 {
 	struct trace_scan begin = {0};
 
-	if (e->done || !setup->needs_ftrace || (setup->events && !may_be_refused(setup->config)))
+	if (e->done || !asks_for_ftrace(setup->config) ||
+	    (setup->events && !may_be_refused(setup->config)))
 		return;
 	if (setup->passes_file) {
 		trace_readback_peek(trace_file_fd(setup->file), LOOK_BYTES, &begin);
@@ -65,5 +72,7 @@ void early_errors_report(struct early_errors *e, const struct recording_setup *s
 	/* On a busy machine the first packets arrive late. */
 	e->looks += read->packets != 0;
 	e->done = report(setup, read) || e->looks >= LOOKS;
+	if (setup->from_words)
+		e->refused = refused_options(setup->config, &read->ftrace);
 	trace_scan_deinit(&begin);
 }

@@ -5,6 +5,7 @@
 
 #include "analyze/trace_scan.h"
 #include "cli/record/recording_setup.h"
+#include "cli/report/refusals.h"
 
 /*
  * Reports, during a streaming recording, what its producer of linux.ftrace could not record. The
@@ -18,9 +19,14 @@
 struct early_errors {
 	unsigned looks;
 	bool done;
+	enum refused_options refused; /* of filters and probes of the command line */
 };
 
-/* Call it about once a second. Prints once what the first statistics say was rejected. Looks for
+/* Returns true if the kernel may refuse a filter or a probe of the command line: then the command
+ * waits for the first statistics. */
+bool early_errors_are_awaited(const struct early_errors *e, const struct recording_setup *setup);
+
+/* Call it about once a second, or more often while a command waits. Prints once what the first statistics say was rejected. Looks for
  * these in read, the scan of the packets that this process has read, or in the file if the service
  * writes it; gives up after some looks. */
 void early_errors_report(struct early_errors *e, const struct recording_setup *setup,

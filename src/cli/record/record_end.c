@@ -20,6 +20,7 @@
 #include "cli/record/snapshots.h"
 #include "cli/report/config_sources.h"
 #include "cli/report/data_losses.h"
+#include "cli/report/refusals.h"
 #include "cli/report/summary.h"
 #include "cli/terminal/console.h"
 #include "cli/terminal/verb.h"
@@ -73,11 +74,11 @@ static const char *end_reason(struct record_command *c, const struct record_fact
 	return record_seconds(f) * 1e3 >= c->config->duration_ms ? "its time is over" : NULL;
 }
 
-static int write_summary(struct record_command *c, bool file_is_cut)
+static struct record_facts facts_of(const struct record_command *c, bool file_is_cut)
 {
 	const struct recording_result *result = &c->result;
-	struct strbuf command_end = {0};
-	struct record_facts facts = {
+
+	return (struct record_facts){
 		.config = c->config,
 		.scan = c->snapshots ? &result->snapshots.newest : &result->scan,
 		.stats = result->has_stats ? &result->stats : NULL,
@@ -103,7 +104,14 @@ static int write_summary(struct record_command *c, bool file_is_cut)
 		.elapsed_ms = result->elapsed_ms,
 		.cpus = c->is_local ? (unsigned)sysconf(_SC_NPROCESSORS_ONLN) : 0,
 	};
+}
+
+static int write_summary(struct record_command *c, bool file_is_cut)
+{
+	struct record_facts facts = facts_of(c, file_is_cut);
+	struct strbuf command_end = {0};
 	struct record_verdict verdict;
+	struct err_text refused;
 	struct strbuf text = {0};
 	int command = c->options.exit_code ? command_child_exit_code(c->child) : 0;
 	int printed = EXIT_GOOD;
@@ -129,9 +137,8 @@ static int write_summary(struct record_command *c, bool file_is_cut)
 			      "nothing was recorded: all requested events were refused");
 		return EXIT_FAILED;
 	}
-	if (facts.scan->sources.refusals.n) {
-		console_error(&c->console,
-			      "not everything was recorded: data sources were refused");
+	if (refused_sources(&facts, false, &refused)) {
+		console_error(&c->console, "not everything was recorded: %s", refused.text);
 		return EXIT_FAILED;
 	}
 	if (command > 0 || printed != EXIT_GOOD)
@@ -192,6 +199,43 @@ static int fail_without_events(struct record_command *c, const char *why)
 	return EXIT_FAILED;
 }
 
+static int remove_file(struct record_command *c, int code)
+{
+	if (c->streams)
+		trace_file_remove(c->file);
+	return code;
+}
+
+/*
+ * Ends a recording of which everything was refused, or an option of the command line: nothing is
+ * kept. Returns 0 if there is no such thing.
+ */
+static int end_refused(struct record_command *c)
+{
+	const struct record_facts facts = facts_of(c, false);
+	enum refused_options options = c->options.config
+					       ? OPTIONS_ACCEPTED
+					       : refused_options(c->config, &c->result.scan.ftrace);
+	struct err_text why;
+	bool none = refused_sources(&facts, true, &why);
+	struct strbuf lines = {0};
+
+	if (c->result.refused)
+		options = c->result.refused;
+	if (!options && !none)
+		return 0;
+	if (!c->result.refused) { /* else these were printed */
+		record_missing(&facts, &lines);
+		if (lines.s)
+			console_say_lines(&c->console, lines.s);
+		strbuf_deinit(&lines);
+		fail_without_events(c, options ? refused_options_text(options) : why.text);
+	}
+	if (c->is_local)
+		obstacles_print(&facts, c->result.started_daemons, c->options.socket, &c->console);
+	return remove_file(c, options == OPTIONS_WRONG ? EXIT_USAGE : EXIT_FAILED);
+}
+
 /* Opens the file that the service created, if this process may read it. */
 static int open_written(const struct record_command *c)
 {
@@ -209,13 +253,6 @@ static int scan_written(struct record_command *c, int fd)
 	return fd < 0 ? -EBADF : trace_readback_scan(fd, &c->result.scan, &c->written);
 }
 
-static int remove_file(struct record_command *c, int code)
-{
-	if (c->streams)
-		trace_file_remove(c->file);
-	return code;
-}
-
 /* Truncates the file after the last whole packet: the service was killed while it wrote. */
 static int cut_written(struct record_command *c)
 {
@@ -229,7 +266,7 @@ static int end_written(struct record_command *c, int error)
 	_cleanup_(closep) int own = c->passes_file ? -1 : open_written(c);
 	int fd = c->passes_file ? trace_file_fd(c->file) : own;
 	struct err_text why;
-	int r;
+	int r, code;
 
 	r = scan_written(c, fd);
 	if (!c->passes_file)
@@ -241,6 +278,9 @@ static int end_written(struct record_command *c, int error)
 		return remove_file(c, error ? EXIT_FAILED : explain_nothing(c));
 	if (r == 0 && c->streams && !error && no_ftrace(c, &why))
 		return remove_file(c, fail_without_events(c, why.text));
+	code = r == 0 && c->streams && (!error || c->result.refused) ? end_refused(c) : 0;
+	if (code)
+		return code;
 	if (c->passes_file && trace_file_save(c->file, &why)) {
 		console_error(&c->console, "%s", why.text);
 		return EXIT_FAILED;
@@ -296,11 +336,15 @@ static int save(struct record_command *c, int error)
 {
 	bool is_cut = c->result.write_error != 0;
 	struct err_text why;
+	int code;
 
 	if (!is_cut && !c->result.scan.packets)
 		return remove_file(c, error ? EXIT_FAILED : explain_nothing(c));
 	if (!is_cut && !error && no_ftrace(c, &why))
 		return remove_file(c, fail_without_events(c, why.text));
+	code = !is_cut && (!error || c->result.refused) ? end_refused(c) : 0;
+	if (code)
+		return code;
 	trace_readback_rescan(c->file, &c->result.scan);
 	if (trace_file_save(c->file, &why)) {
 		console_error(&c->console, "%s", why.text);
@@ -377,12 +421,14 @@ int record_end(struct record_command *c, int error, const struct err_text *why)
 		code = end_snapshots(c, error);
 		return is_late ? EXIT_FAILED : code;
 	}
-	if ((error == -EINTR || is_without_command(c, error)) && c->streams)
+	if ((error == -EINTR || (is_without_command(c, error) && !c->result.refused)) && c->streams)
 		return remove_file(c, EXIT_FAILED);
-	if (error && !is_kept(c, error))
+	if (error && !c->result.refused && !is_kept(c, error))
 		return fail(c);
 	if (!error && c->options.detach)
 		return print_detached(c);
 	code = c->config->write_into_file ? end_written(c, error) : save(c, error);
+	if (c->result.refused)
+		return code;
 	return error || is_late ? EXIT_FAILED : report_limit(c, code);
 }

@@ -232,10 +232,24 @@ static int put_probe(const struct kprobe_option *k, Pb__FtraceConfig *f, struct 
 	return message_set_string(&m->probe, k->probe);
 }
 
+static int check_uprobe(const char *probe, struct err_text *e)
+{
+	const char *place = probe + strcspn(probe, " ");
+
+	return is_probe_line(probe) && place[strspn(place, " ")]
+		       ? 0
+		       : err_set(e, -EINVAL,
+				 "--uprobe %.80s: expected 'p:NAME FILE:OFFSET'; example: "
+				 "'p:mine ./app:0x1160'",
+				 probe);
+}
+
 static int put_probes(const struct record_options *o, Pb__FtraceConfig *f, struct err_text *e)
 {
 	int r = 0;
 
+	for (size_t i = 0; i < o->uprobes.n && !r; i++)
+		r = check_uprobe(o->uprobes.args[i], e);
 	for (size_t i = 0; i < o->n_kprobes && !r; i++)
 		r = put_probe(&o->kprobes[i], f, e);
 	return r ? r : add_strings(&f->n_uprobe_events, &f->uprobe_events, &o->uprobes);

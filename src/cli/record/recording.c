@@ -39,6 +39,8 @@
 
 #define TICK_MS 1000 /* between two progress lines */
 #define START_TIMEOUT_S 30 /* for all data sources, before a command is executed */
+#define EARLY_LOOK_MS 50 /* between two looks for refused filters and probes */
+#define EARLY_LOOKS 40 /* a command waits for so many; some producers report at the end only */
 #define COMMAND_PATIENCE_S 1 /* for the command to handle the user's signal */
 
 struct recording {
@@ -65,6 +67,8 @@ struct recording {
 	struct recording_progress progress;
 	struct stream_watch watch;
 	struct early_errors early;
+	struct event *early_timer; /* NULL: the first statistics are not awaited */
+	unsigned early_looks;
 };
 
 /* ---- the end ---- */
@@ -212,18 +216,25 @@ static void name_passed_file(struct recording *r)
 		decide(r, -EIO, e.text);
 }
 
-static void on_all_started(void *ctx)
+/* Looks for filters and probes that were refused. One of the command line is a mistake: it ends the
+ * recording. */
+static void look_early(struct recording *r)
 {
-	struct recording *r = ctx;
+	struct err_text e;
+
+	early_errors_report(&r->early, r->setup, &r->result->scan);
+	if (!r->early.refused || r->ended)
+		return;
+	r->result->refused = r->early.refused;
+	err_set(&e, 0, "nothing was recorded: %s", refused_options_text(r->early.refused));
+	decide(r, -EINVAL, e.text);
+}
+
+static void run_command(struct recording *r)
+{
 	struct err_text e;
 	int error;
 
-	r->result->all_started = true;
-	name_passed_file(r);
-	if (r->setup->detach)
-		record_session_detach(r->session, r->setup->detach);
-	if (!r->setup->command)
-		return;
 	event_del(r->command_timer);
 	error = command_child_run(r->setup->command,
 				  r->daemons ? private_daemons_producer_address(r->daemons) : NULL,
@@ -231,6 +242,36 @@ static void on_all_started(void *ctx)
 	if (error)
 		decide(r, error, e.text);
 	r->command_ran = !error;
+}
+
+static void on_early_timer(evutil_socket_t fd, short what, void *ctx)
+{
+	struct recording *r = ctx;
+
+	(void)fd, (void)what;
+	look_early(r);
+	if (r->ended || (!r->early.done && ++r->early_looks < EARLY_LOOKS))
+		return;
+	event_freep(&r->early_timer);
+	if (r->setup->command && !r->command_ran && !record_session_is_stopping(r->session))
+		run_command(r);
+}
+
+static void on_all_started(void *ctx)
+{
+	static const struct timeval period = {0, EARLY_LOOK_MS * 1000};
+	struct recording *r = ctx;
+
+	r->result->all_started = true;
+	name_passed_file(r);
+	if (r->setup->detach)
+		record_session_detach(r->session, r->setup->detach);
+	if (early_errors_are_awaited(&r->early, r->setup))
+		r->early_timer = event_new(r->loop, -1, EV_PERSIST, on_early_timer, r);
+	if (r->early_timer)
+		event_add(r->early_timer, &period);
+	else if (r->setup->command)
+		run_command(r);
 }
 
 static void on_command_end(void *ctx)
@@ -350,7 +391,7 @@ static void on_stats(void *ctx, bool at_end, const Pb__TraceStats *stats)
 	if (!r->setup->streams)
 		return;
 	stream_watch_say(&r->watch, stats, r->setup->config, r->setup->console);
-	early_errors_report(&r->early, r->setup, &result->scan);
+	look_early(r);
 }
 
 static void on_stopped(void *ctx, int flush_error)
@@ -571,6 +612,7 @@ static void clean_up(struct recording *r)
 	if (r->setup->command)
 		command_child_unwatch(r->setup->command);
 	event_freep(&r->command_timer);
+	event_freep(&r->early_timer);
 	event_freep(&r->tick);
 	event_base_freep(&r->loop);
 	recording_progress_deinit(&r->progress);

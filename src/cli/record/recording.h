@@ -8,6 +8,7 @@
 #include "base/core/err.h"
 #include "cli/record/recording_setup.h"
 #include "cli/report/recording_sources.h"
+#include "cli/report/refusals.h"
 #include "cli/report/snapshot_report.h"
 
 /*
@@ -33,6 +34,7 @@ struct recording_result {
 	bool all_started; /* all data sources had started before the stop; true if unknown */
 	bool flush_failed;
 	uint64_t elapsed_ms; /* of tracing, by our clock */
+	enum refused_options refused; /* why it was ended early; the file is useless */
 	struct err_text end; /* why this process stopped it; "": this process did not stop it */
 	bool ended_by_itself; /* the session ended, or the file reached max_bytes */
 	int write_error; /* of the file; earlier packets are valid */

@@ -458,10 +458,11 @@ FIXTURE_TEST(test_a_trace_without_what_it_is_about_is_no_success)
 	service.slices_len = pb_mem_len(&slices);
 	expect("-o x.pftrace sched", 1, "", "sonda: nothing was recorded: there is no tracefs",
 	       NULL);
-	/* A config that asks for something else as well still has that. */
+	/* A config that asks for something else as well still has that, and fails. */
 	write_config("data_sources { config { name: 'linux.ftrace' ftrace_config { } } } "
 		     "data_sources { config { name: 'linux.process_stats' } }");
-	expect("-c c.cfg -o x.pftrace", 0, "x.pftrace ", "ftrace: there is no tracefs", NULL);
+	expect("-c c.cfg -o x.pftrace", 1, "x.pftrace ", "ftrace: there is no tracefs",
+	       "sonda: not everything was recorded: there is no tracefs", NULL);
 }
 
 FIXTURE_TEST(test_a_trace_that_the_service_writes_itself)

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+
+#include "analyze/ftrace_scan.h"
+#include "base/core/err.h"
+#include "cli/report/record_facts.h"
+#include "config/trace_config.pb-c.h"
+
+/* What a config asks for and the kernel, sonda-probes or the service refused. */
+
+/* Of filters, probes and function graphs. */
+
+enum refused_options {
+	OPTIONS_ACCEPTED,
+	OPTIONS_REFUSED, /* this kernel or this user cannot have one of them */
+	OPTIONS_WRONG, /* one of them is misspelled */
+};
+
+/* Returns the message of a recording that is discarded for that reason. */
+const char *refused_options_text(enum refused_options refused);
+
+/* A filter counts if none of the events that it was given to accepted it. That of a pattern does not
+ * count: some events that it matches may lack the fields. */
+enum refused_options refused_options(const Pb__TraceConfig *config, const struct ftrace_scan *s);
+
+/*
+ * Returns true, and sets why, if a data source recorded nothing because it was refused or no
+ * producer has it. all: only if this is so of all data sources, but those that only name processes for the events
+ * of words.
+ */
+bool refused_sources(const struct record_facts *f, bool all, struct err_text *why);
