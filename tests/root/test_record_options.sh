@@ -133,8 +133,8 @@ check "a filter that the kernel refuses: its words, its place, and the rest reco
 for also in '' sched_waking; do
   for how in '' -q --json '-b 1mb'; do
     # shellcheck disable=SC2086 # words
-    record 2 $how $also sched_switch --filter 'prev_pid ===' -- touch "$TMP/ran" && said 'event sched/sched_switch could not be recorded: filter refused' &&
-      said '^ +\^$' && said '^sonda: nothing was recorded: a filter or a probe is wrong$' && [ ! -e "$TMP/trace" ] && { [ "$how" = '-b 1mb' ] || [ ! -e "$TMP/ran" ]; }
+    record 2 $how $also sched_switch --filter 'prev_pid ===' -- touch "$TMP/ran" && { [ "$how" = -q ] || {
+      said 'event sched/sched_switch could not be recorded: filter refused' && said '^ +\^$'; }; } && said '^sonda: nothing was recorded: a filter or a probe is wrong$' && [ ! -e "$TMP/trace" ] && { [ "$how" = '-b 1mb' ] || [ ! -e "$TMP/ran" ]; }
     check "a misspelled filter${also:+ beside another event}${how:+ with $how}: no command, no trace, exit code 2" $?
     rm -f "$TMP/ran"
   done

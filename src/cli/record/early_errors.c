@@ -1,14 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/record/early_errors.h"
 
+#include "base/event_loop/event_free.h"
 #include "cli/report/config_sources.h"
 #include "cli/report/missing_events.h"
 #include "cli/terminal/console.h"
 #include "cli/trace/trace_file.h"
 #include "cli/trace/trace_readback.h"
 
+#define WAIT_MS 50
+#define WAITS 40
 #define LOOKS 30 /* a busy machine takes long to begin */
 #define LOOK_BYTES (16u << 20) /* sonda-probes writes the statistics before the first events */
+
+void early_warnings_say(const struct recording_sources *s, const struct recording_setup *setup)
+{
+	struct strbuf lines = {0};
+
+	recording_sources_warn(s, setup->config, setup->events, setup->command, &lines);
+	if (lines.s)
+		console_say_lines(setup->console, lines.s);
+	strbuf_deinit(&lines);
+}
 
 static bool has_start(const struct ftrace_scan *f)
 {
@@ -29,12 +42,6 @@ static bool may_be_refused(const Pb__TraceConfig *config)
 			return true;
 	}
 	return false;
-}
-
-bool early_errors_are_awaited(const struct early_errors *e, const struct recording_setup *setup)
-{
-	return !e->done && setup->from_words && setup->streams && !setup->detach &&
-	       may_be_refused(setup->config);
 }
 
 /*
@@ -70,9 +77,43 @@ void early_errors_report(struct early_errors *e, const struct recording_setup *s
 		read = &begin;
 	}
 	/* On a busy machine the first packets arrive late. */
-	e->looks += read->packets != 0;
+	e->looks += !e->timer && read->packets != 0;
 	e->done = report(setup, read) || e->looks >= LOOKS;
 	if (setup->from_words)
 		e->refused = refused_options(setup->config, &read->ftrace);
 	trace_scan_deinit(&begin);
+}
+
+static void on_timer(evutil_socket_t fd, short what, void *ctx)
+{
+	struct early_errors *e = ctx;
+
+	(void)fd, (void)what;
+	early_errors_report(e, e->setup, e->read);
+	if (!e->done && ++e->waits < WAITS)
+		return;
+	event_freep(&e->timer);
+	e->on_end(e->ctx);
+}
+
+bool early_errors_await(struct early_errors *e, struct event_base *loop,
+			const struct recording_setup *setup, const struct trace_scan *read,
+			void (*on_end)(void *ctx), void *ctx)
+{
+	static const struct timeval period = {0, WAIT_MS * 1000};
+
+	if (e->done || !setup->from_words || !setup->streams || setup->detach ||
+	    !may_be_refused(setup->config))
+		return false;
+	e->setup = setup;
+	e->read = read;
+	e->on_end = on_end;
+	e->ctx = ctx;
+	e->timer = event_new(loop, -1, EV_PERSIST, on_timer, e);
+	return e->timer && event_add(e->timer, &period) == 0;
+}
+
+void early_errors_deinit(struct early_errors *e)
+{
+	event_freep(&e->timer);
 }

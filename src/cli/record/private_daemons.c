@@ -24,6 +24,7 @@
 #include "base/core/clock.h"
 #include "base/core/mem.h"
 #include "base/event_loop/event_free.h"
+#include "base/event_loop/sock.h"
 #include "base/system/fs.h"
 #include "base/text/str.h"
 #include "cli/record/daemon_process.h"
@@ -296,4 +297,13 @@ void private_daemons_free(struct private_daemons *p)
 	event_freep(&p->deadline);
 	remove_dir(p);
 	free(p);
+}
+
+void private_daemons_announce(bool as_usual, struct console *console)
+{
+	console_say(console, "no tracing service runs on %s; starting one for this recording",
+		    sock_default_consumer());
+	if (geteuid() == 0 && as_usual)
+		console_say(console, "its two programs run with SCHED_FIFO 1, each for up to half "
+				     "of the time of a CPU (--no-priority: as usual)");
 }

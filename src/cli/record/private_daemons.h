@@ -4,6 +4,7 @@
 #include <stdbool.h>
 
 #include "base/core/err.h"
+#include "cli/terminal/console.h"
 
 struct event_base;
 
@@ -50,6 +51,9 @@ bool private_daemons_have_failed(struct private_daemons *p, struct err_text *why
 /* For a connection that broke: waits a moment for the end of a daemon, which explains it. Returns
  * as private_daemons_have_failed(). */
 bool private_daemons_explain(struct private_daemons *p, struct err_text *why);
+
+/* Prints that this process starts a service. as_usual: no priority_boost was configured. */
+void private_daemons_announce(bool as_usual, struct console *console);
 
 /* Ends the producer first, so that it can restore tracefs, then the service. Waits for both. No-op
  * for NULL. */

@@ -12,6 +12,7 @@
 
 #include "base/core/mem.h"
 #include "base/system/fs.h"
+#include "cli/report/record_facts.h"
 #include "cli/report/ring_losses.h"
 
 /* "  12 s of 60 s   1,204,331 events (98,112/s)   21.4 MiB   buffers 12%   0 lost". Returns buf. */
@@ -379,4 +380,14 @@ void recording_progress_show(struct recording_progress *p, uint64_t elapsed_ms,
 		p->last_ms = elapsed_ms;
 	}
 	console_progress(console, progress_format(&p->shown, line));
+}
+
+void recording_progress_say_triggers(const Pb__TraceConfig *config, struct console *console)
+{
+	struct strbuf b = {0};
+
+	trigger_text(config, &b);
+	if (b.s)
+		console_say(console, "%s", b.s);
+	strbuf_deinit(&b);
 }

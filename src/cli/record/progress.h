@@ -84,5 +84,7 @@ void recording_progress_note_stats(struct recording_progress *p, const char *tra
  */
 bool recording_progress_note(struct recording_progress *p, const struct recording_setup *setup,
 			     const Pb__TraceStats *stats, uint64_t elapsed_ms, struct strbuf *note);
+/* Prints what the recording waits for, and the effect of Ctrl-C; nothing without triggers. */
+void recording_progress_say_triggers(const Pb__TraceConfig *config, struct console *console);
 void recording_progress_show(struct recording_progress *p, uint64_t elapsed_ms,
 			     struct console *console);

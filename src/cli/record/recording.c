@@ -39,8 +39,6 @@
 
 #define TICK_MS 1000 /* between two progress lines */
 #define START_TIMEOUT_S 30 /* for all data sources, before a command is executed */
-#define EARLY_LOOK_MS 50 /* between two looks for refused filters and probes */
-#define EARLY_LOOKS 40 /* a command waits for so many; some producers report at the end only */
 #define COMMAND_PATIENCE_S 1 /* for the command to handle the user's signal */
 
 struct recording {
@@ -67,8 +65,6 @@ struct recording {
 	struct recording_progress progress;
 	struct stream_watch watch;
 	struct early_errors early;
-	struct event *early_timer; /* NULL: the first statistics are not awaited */
-	unsigned early_looks;
 };
 
 /* ---- the end ---- */
@@ -159,18 +155,6 @@ static void on_tick(evutil_socket_t fd, short what, void *ctx)
 	record_session_ask_stats(r->session);
 }
 
-/* Prints what the recording waits for, and the effect of Ctrl-C. */
-static void print_triggers(struct recording *r)
-{
-	struct strbuf b = {0};
-
-	if (!r->setup->detach)
-		trigger_text(r->setup->config, &b);
-	if (b.s)
-		console_say(r->setup->console, "%s", b.s);
-	strbuf_deinit(&b);
-}
-
 static void start_ticks(struct recording *r)
 {
 	static const struct timeval period = {TICK_MS / 1000, TICK_MS % 1000 * 1000};
@@ -216,13 +200,11 @@ static void name_passed_file(struct recording *r)
 		decide(r, -EIO, e.text);
 }
 
-/* Looks for filters and probes that were refused. One of the command line is a mistake: it ends the
- * recording. */
-static void look_early(struct recording *r)
+/* A refused filter or probe of the command line is a mistake: it ends the recording. */
+static void end_if_refused(struct recording *r)
 {
 	struct err_text e;
 
-	early_errors_report(&r->early, r->setup, &r->result->scan);
 	if (!r->early.refused || r->ended)
 		return;
 	r->result->refused = r->early.refused;
@@ -244,33 +226,25 @@ static void run_command(struct recording *r)
 	r->command_ran = !error;
 }
 
-static void on_early_timer(evutil_socket_t fd, short what, void *ctx)
+static void on_early_end(void *ctx)
 {
 	struct recording *r = ctx;
 
-	(void)fd, (void)what;
-	look_early(r);
-	if (r->ended || (!r->early.done && ++r->early_looks < EARLY_LOOKS))
-		return;
-	event_freep(&r->early_timer);
-	if (r->setup->command && !r->command_ran && !record_session_is_stopping(r->session))
+	end_if_refused(r);
+	if (r->setup->command && !r->ended && !record_session_is_stopping(r->session))
 		run_command(r);
 }
 
 static void on_all_started(void *ctx)
 {
-	static const struct timeval period = {0, EARLY_LOOK_MS * 1000};
 	struct recording *r = ctx;
 
 	r->result->all_started = true;
 	name_passed_file(r);
 	if (r->setup->detach)
 		record_session_detach(r->session, r->setup->detach);
-	if (early_errors_are_awaited(&r->early, r->setup))
-		r->early_timer = event_new(r->loop, -1, EV_PERSIST, on_early_timer, r);
-	if (r->early_timer)
-		event_add(r->early_timer, &period);
-	else if (r->setup->command)
+	if (!early_errors_await(&r->early, r->loop, r->setup, &r->result->scan, on_early_end, r) &&
+	    r->setup->command)
 		run_command(r);
 }
 
@@ -314,18 +288,6 @@ static void on_state(void *ctx, bool at_end, const Pb__TracingServiceState *stat
 		recording_sources_begin(&r->result->sources, r->setup->config, state, &r->refusal);
 }
 
-/* Prints warnings at the start, when the user can still correct the command line. */
-static void warn_early(struct recording *r)
-{
-	struct strbuf lines = {0};
-
-	recording_sources_warn(&r->result->sources, r->setup->config, r->setup->events,
-			       r->setup->command, &lines);
-	if (lines.s)
-		console_say_lines(r->setup->console, lines.s);
-	strbuf_deinit(&lines);
-}
-
 /* Fails if the recording is known to be empty, before the command is executed. */
 static int check_for_command(const struct recording *r, struct err_text *why)
 {
@@ -360,7 +322,7 @@ static void on_recording(void *ctx)
 	struct recording *r = ctx;
 
 	r->started_ns = clock_mono_ns();
-	warn_early(r);
+	early_warnings_say(&r->result->sources, r->setup);
 	start_ticks(r);
 	if (r->command_timer)
 		event_add(r->command_timer, &timeout);
@@ -379,7 +341,8 @@ static void on_stats(void *ctx, bool at_end, const Pb__TraceStats *stats)
 	}
 	name_passed_file(r);
 	if (!result->has_before) {
-		print_triggers(r); /* the service accepted the config */
+		if (!r->setup->detach) /* the service accepted the config */
+			recording_progress_say_triggers(r->setup->config, r->setup->console);
 		stats_message_decode(stats, &result->before);
 		result->has_before = true;
 	}
@@ -391,7 +354,8 @@ static void on_stats(void *ctx, bool at_end, const Pb__TraceStats *stats)
 	if (!r->setup->streams)
 		return;
 	stream_watch_say(&r->watch, stats, r->setup->config, r->setup->console);
-	look_early(r);
+	early_errors_report(&r->early, r->setup, &result->scan);
+	end_if_refused(r);
 }
 
 static void on_stopped(void *ctx, int flush_error)
@@ -560,13 +524,7 @@ static int connect_or_start(struct recording *r, struct err_text *e)
 	if (error)
 		return error;
 	r->result->started_daemons = true;
-	console_say(r->setup->console,
-		    "no tracing service runs on %s; starting one for this recording",
-		    sock_default_consumer());
-	if (geteuid() == 0 && !r->setup->config->priority_boost)
-		console_say(r->setup->console, "its two programs run with SCHED_FIFO 1, each for "
-					       "up to half of the time of "
-					       "a CPU (--no-priority: as usual)");
+	private_daemons_announce(!r->setup->config->priority_boost, r->setup->console);
 	return private_daemons_start(
 		r->loop, r->setup->config->write_into_file ? r->setup->config->output_path : NULL,
 		&daemon_ops, r, e, &r->daemons);
@@ -612,7 +570,7 @@ static void clean_up(struct recording *r)
 	if (r->setup->command)
 		command_child_unwatch(r->setup->command);
 	event_freep(&r->command_timer);
-	event_freep(&r->early_timer);
+	early_errors_deinit(&r->early);
 	event_freep(&r->tick);
 	event_base_freep(&r->loop);
 	recording_progress_deinit(&r->progress);
