@@ -278,6 +278,20 @@ static void forget_tracks(struct live *l)
 	}
 }
 
+/* Returns the source of the times of processes. */
+static enum live_source source_of_times(const struct live *l)
+{
+	return l->at[LIVE_ROWS_CPU_TIME] ? LIVE_ROWS_CPU_TIME
+	       : l->at[LIVE_EBPF]	 ? LIVE_EBPF
+					 : LIVE_PROCESS_STATS;
+}
+
+bool live_is_stale(const struct live *l, uint64_t *ret_at)
+{
+	*ret_at = l->at[source_of_times(l)];
+	return l->is_stale;
+}
+
 bool live_screen(struct live *l)
 {
 	uint64_t newest = live_newest(l);
@@ -298,6 +312,7 @@ bool live_screen(struct live *l)
 	if (forgot)
 		forget_tracks(l);
 	live_machine_screen(l);
+	l->is_stale = l->screens && l->at[source_of_times(l)] <= l->before[source_of_times(l)];
 	for (size_t i = 0; i < LIVE_SOURCES; i++)
 		l->before[i] = MAX(l->before[i], l->at[i]);
 	l->screen_at = newest;

@@ -94,6 +94,7 @@ struct live {
 	uint32_t polls; /* of /proc; a process that the current poll has met begins the next poll */
 	uint64_t screens;
 	uint64_t screen_at; /* newest value at the last screen */
+	bool is_stale; /* at the last screen there were no new values of processes */
 	uint64_t cpu_times[LIVE_CPU_TIMES], cpu_base[LIVE_CPU_TIMES];
 	bool has_cpu_times, has_cpu_base;
 	bool counts_calls; /* the family of system calls runs */

@@ -84,7 +84,12 @@ static bool is_late(const struct top *t)
 
 static void update_note(struct top *t)
 {
+	uint64_t at;
+
 	strbuf_clear(&t->note);
+	if (t->shown && live_is_stale(t->live, &at) && clock_boot_ns() > at)
+		strbuf_printf(&t->note, "the processes are those of %llu ms ago: no newer values\n",
+			      (unsigned long long)((clock_boot_ns() - at) / NS_PER_MS));
 	if (is_late(t))
 		strbuf_printf(&t->note, "no new values for %llu s\n",
 			      (unsigned long long)(age_of_values(t) / NS_PER_S));

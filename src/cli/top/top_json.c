@@ -106,9 +106,11 @@ int top_view_json(const struct top_view *v, const struct top_state *s, struct st
 {
 	struct top_rows rows = {0};
 	int r = top_rows_sort(&rows, &v->selection, s->live);
+	uint64_t at;
 
 	strbuf_printf(out, "{\"time_ns\":%" PRIu64 ",\"screen\":%" PRIu64 ",\"ebpf\":%s",
 		      s->realtime_ns, s->screens, s->has_ebpf ? "true" : "false");
+	strbuf_printf(out, ",\"stale\":%s", live_is_stale(s->live, &at) ? "true" : "false");
 	put_machine(live_machine(s->live), out);
 	put_losses(s, out);
 	strbuf_puts(out, ",\"processes\":[");

@@ -573,6 +573,29 @@ TEST(rows_that_arrive_after_the_screen_of_their_poll_do_not_raise_the_next)
 	tear_down(&r);
 }
 
+TEST(a_screen_without_new_values_of_processes_is_stale)
+{
+	struct rig r;
+	uint64_t at;
+
+	set_up(&r, 1);
+	ROWS(&r, BEGAN, "cpu_time", 5, PID, 0, 0, 0, 0, 0);
+	live_screen(r.live);
+	assert_false(live_is_stale(r.live, &at));
+	ROWS(&r, AFTER(1), "cpu_time", 5, PID, 100, 0, 0, 0, 0);
+	live_screen(r.live);
+	assert_false(live_is_stale(r.live, &at));
+	/* Another source goes on. */
+	ROWS(&r, AFTER(2), "syscalls", 3, PID, 10, 500, 1);
+	assert_true(live_screen(r.live));
+	assert_true(live_is_stale(r.live, &at));
+	assert_int_equal(at, AFTER(1));
+	ROWS(&r, AFTER(3), "cpu_time", 5, PID, 200, 0, 0, 0, 0);
+	live_screen(r.live);
+	assert_false(live_is_stale(r.live, &at));
+	tear_down(&r);
+}
+
 TEST(a_process_that_no_list_has_is_shown_while_it_counts)
 {
 	struct rig r;
