@@ -13,8 +13,7 @@ start_ready TRACED_PROBES_NOTIFY_FD "$TMP/probes.log" "$BIN/sonda-probes"
 
 # Some records that the recording has read.
 records_are_read() {
-  local i
-  for i in $(seq 100); do
+  for _ in $(seq 100); do
     "$BIN/sonda" version >"$TMP/version"
     awk '/^read events/ { n += $3 } END { exit n < 20 }' "$1"/per_cpu/cpu*/stats && return 0
     sleep 0.05
