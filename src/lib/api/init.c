@@ -57,7 +57,7 @@ static void before_fork(void)
 static void after_fork(void)
 {
 	loop_after_fork();
-	sources_after_fork();
+	sources_after_fork_in_parent();
 	threads_after_fork();
 	track_event_after_fork_in_parent();
 	pthread_mutex_unlock(&lock);
@@ -65,6 +65,8 @@ static void after_fork(void)
 
 static void in_child(void)
 {
+	sources_after_fork_in_child();
+	startup_forget();
 	sources_forget_instances();
 	threads_forget_others();
 	track_event_after_fork_in_child();

@@ -51,7 +51,8 @@ struct sonda_answer {
 	bool later;
 };
 
-void user_object_free(struct user_object *u)
+/* Calls on_destroy, and frees u unless there are references. */
+static void user_object_free(struct user_object *u)
 {
 	struct source *s = u->source;
 
@@ -101,11 +102,6 @@ static void answer_flushes(void)
 		}
 		free(f);
 	}
-}
-
-void flushes_forget(void)
-{
-	flushes = NULL;
 }
 
 static void stop_answered(struct instance *in)
@@ -190,7 +186,7 @@ static bool read_config(const void *data, size_t len, struct config *ret)
 	return pb_dec_ok(&d) && ret->name;
 }
 
-static bool stalls(const struct source *s, const struct config *c)
+static bool instance_stalls(const struct source *s, const struct config *c)
 {
 	if (s->full_policy != SONDA_FULL_DEFAULT)
 		return s->full_policy == SONDA_FULL_STALL;
@@ -300,7 +296,7 @@ static void set_up(struct source_host *h, uint64_t id, const void *config, size_
 		return;
 	setup.session_id = c.session_id;
 	session.target_buffer = (uint16_t)c.target_buffer;
-	session.stalls = stalls(s, &c);
+	session.stalls = instance_stalls(s, &c);
 	if (set_up_startup(s, &session, &setup))
 		return;
 	r = set_up_slot(s, &session, &setup);
@@ -481,4 +477,47 @@ void sources_lost(struct source_host *h)
 		for (unsigned i = 0; i < SONDA_MAX_INSTANCES; i++)
 			if (s->instances[i].state != INSTANCE_FREE && s->instances[i].host == h)
 				instance_end(&s->instances[i]);
+}
+
+/* ---- the end of all instances ---- */
+
+struct removal {
+	struct loop_task task;
+	struct sonda_data_source *ds;
+};
+
+static void unregister_source(struct loop_task *t)
+{
+	struct removal *r = container_of(t, struct removal, task);
+	struct source *s = (struct source *)r->ds->source;
+
+	if (!s)
+		return;
+	for (unsigned i = 0; i < SONDA_MAX_INSTANCES; i++)
+		if (s->instances[i].state != INSTANCE_FREE)
+			instance_end(&s->instances[i]);
+	while (s->users)
+		user_object_free(s->users); /* later answers find source NULL */
+	source_remove(s);
+}
+
+SONDA_PUBLIC void sonda_data_source_unregister(struct sonda_data_source *ds)
+{
+	struct removal r = {.task = {.fn = unregister_source}, .ds = ds};
+
+	loop_call(&r.task);
+}
+
+void sources_forget_instances(void)
+{
+	flushes = NULL;
+	for (struct source *s = source_next(-1); s; s = source_next((int)s->index)) {
+		__atomic_store_n(&s->ds->enabled, 0, __ATOMIC_RELAXED);
+		for (unsigned i = 0; i < SONDA_MAX_INSTANCES; i++) {
+			s->instances[i].state = INSTANCE_FREE;
+			s->instances[i].epoch++;
+			s->instances[i].user = NULL;
+		}
+		s->users = NULL;
+	}
 }

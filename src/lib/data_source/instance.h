@@ -10,12 +10,7 @@ struct instance *instance_find(const struct source_host *h, uint64_t id);
 /* Ends an instance that is not INSTANCE_FREE. Then no thread uses it. */
 void instance_end(struct instance *in);
 
-/* Calls on_destroy, and frees u unless there are references. */
-void user_object_free(struct user_object *u);
 void user_unref(struct user_object *u);
-
-/* Call in a child after fork(). */
-void flushes_forget(void);
 
 /* A session that was set up, and the user's object for it. */
 struct instance_session {

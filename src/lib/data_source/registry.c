@@ -9,9 +9,7 @@
 #include "base/core/sized_struct.h"
 #include "gen/fields.h"
 #include "lib/data_source/event_writer.h"
-#include "lib/data_source/instance.h"
 #include "lib/data_source/source.h"
-#include "lib/data_source/startup.h"
 #include "lib/loop/loop.h"
 #include "lib/public.h"
 #include "wire/pb_mem.h"
@@ -68,7 +66,7 @@ static void source_free(struct source *s)
 }
 
 /* Call with lock held. */
-static int set_descriptor(struct source *s, const void *descriptor, size_t len)
+static int source_set_descriptor(struct source *s, const void *descriptor, size_t len)
 {
 	void *copy = len ? malloc(len) : NULL;
 
@@ -108,7 +106,7 @@ static struct source *source_new(struct sonda_data_source *ds,
 }
 
 /* Call with lock held. */
-static int add(struct source *s)
+static int source_list_add(struct source *s)
 {
 	int at = -1;
 
@@ -141,9 +139,9 @@ SONDA_PUBLIC int sonda_data_source_register(struct sonda_data_source *ds,
 	if (!s)
 		return -ENOMEM;
 	pthread_mutex_lock(&lock);
-	r = set_descriptor(s, o.descriptor, o.descriptor_len);
+	r = source_set_descriptor(s, o.descriptor, o.descriptor_len);
 	if (r == 0)
-		r = add(s);
+		r = source_list_add(s);
 	pthread_mutex_unlock(&lock);
 	if (r < 0)
 		source_free(s);
@@ -161,51 +159,29 @@ SONDA_PUBLIC int sonda_data_source_update(struct sonda_data_source *ds, const vo
 	pthread_mutex_lock(&lock);
 	s = (struct source *)ds->source;
 	if (s)
-		r = set_descriptor(s, descriptor, len);
+		r = source_set_descriptor(s, descriptor, len);
 	pthread_mutex_unlock(&lock);
 	if (r == 0)
 		loop_post(&change);
 	return r;
 }
 
-/* ---- unregister ---- */
+/* ---- remove ---- */
 
-struct removal {
-	struct loop_task task;
-	struct sonda_data_source *ds;
-};
-
-static void remove_source(struct loop_task *t)
+void source_remove(struct source *s)
 {
-	struct removal *r = container_of(t, struct removal, task);
-	struct source *s = (struct source *)r->ds->source;
-
-	if (!s)
-		return;
-	for (unsigned i = 0; i < SONDA_MAX_INSTANCES; i++)
-		if (s->instances[i].state != INSTANCE_FREE)
-			instance_end(&s->instances[i]);
-	while (s->users)
-		user_object_free(s->users); /* later answers find source NULL */
 	if (sources_on_removed)
 		sources_on_removed(s->index, s->name);
 	pthread_mutex_lock(&lock);
 	sources[s->index] = NULL;
-	r->ds->source = NULL;
+	s->ds->source = NULL;
 	pthread_mutex_unlock(&lock);
 	source_free(s);
 }
 
-SONDA_PUBLIC void sonda_data_source_unregister(struct sonda_data_source *ds)
-{
-	struct removal r = {.task = {.fn = remove_source}, .ds = ds};
-
-	loop_call(&r.task);
-}
-
 /* ---- descriptors ---- */
 
-static void put_descriptor(struct pb_enc *e, const struct source *s)
+static void source_put_descriptor(struct pb_enc *e, const struct source *s)
 {
 	pb_enc_str(e, PB_DATA_SOURCE_DESCRIPTOR_NAME, s->name);
 	/* Unique in this process: an update names the source by name and id. */
@@ -228,7 +204,7 @@ int sources_describe(unsigned index, uint32_t *ret_version, void **ret, size_t *
 	if (!sources[index]) {
 		r = -ENOENT;
 	} else {
-		put_descriptor(&m.enc, sources[index]);
+		source_put_descriptor(&m.enc, sources[index]);
 		r = m.failed ? -ENOMEM : 0;
 	}
 	if (r == 0) {
@@ -248,30 +224,17 @@ void sources_before_fork(void)
 	pthread_mutex_lock(&lock);
 }
 
-void sources_after_fork(void)
+void sources_after_fork_in_parent(void)
 {
 	pthread_mutex_unlock(&lock);
 }
 
-void sources_forget_instances(void)
+void sources_after_fork_in_child(void)
 {
 	pthread_mutex_init(&lock, NULL);
-	flushes_forget();
-	startup_forget();
-	for (unsigned k = 0; k < SOURCES_MAX; k++) {
-		struct source *s = sources[k];
-
-		if (!s)
-			continue;
-		__atomic_store_n(&s->ds->enabled, 0, __ATOMIC_RELAXED);
-		for (unsigned i = 0; i < SONDA_MAX_INSTANCES; i++) {
-			s->instances[i].state = INSTANCE_FREE;
-			s->instances[i].epoch++;
-			s->instances[i].user = NULL;
-		}
-		s->users = NULL;
-	}
 }
+
+/* ---- dropped packets, time ---- */
 
 SONDA_PUBLIC uint64_t sonda_data_source_dropped(struct sonda_data_source *ds)
 {

@@ -107,15 +107,26 @@ int sources_describe(unsigned index, uint32_t *ret_version, void **ret, size_t *
 extern void (*sources_on_change)(void);
 extern void (*sources_on_removed)(unsigned index, const char *name);
 
-/* Around fork(). In the child, sources_forget_instances() keeps the sources and drops the
- * instances. */
+/* Around fork(). The child keeps the sources. Then sources_forget_instances() drops the instances
+ * there. */
 void sources_before_fork(void);
-void sources_after_fork(void);
+void sources_after_fork_in_parent(void);
+void sources_after_fork_in_child(void);
 void sources_forget_instances(void);
 
-/* ---- for this folder ---- */
+/*
+ * ---- for this folder ----
+ *
+ * The files have an order, and call only those before them:
+ *
+ *	registry.c -> the list of sources
+ *	instance.c -> the life of their instances, until the end of the source
+ *	startup.c --> an instance before its session; instance.c calls it through startup_ops
+ */
 
 /* Returns the source of this name, or NULL. For the loop's thread, on which sources are removed. */
 struct source *source_find(const char *name, size_t len);
 /* Returns the next source after index `after` (-1: the first), or NULL. */
 struct source *source_next(int after);
+/* Takes a source without instances and users off the list, and frees it. For the loop's thread. */
+void source_remove(struct source *s);
