@@ -34,7 +34,8 @@
 #define DRAIN_MS 500
 #define SCRAPING_ENABLED 1
 
-void service_producer_trouble(struct service_producer *p, const char *fmt, ...)
+static void __attribute__((format(printf, 2, 3)))
+producer_trouble(struct service_producer *p, const char *fmt, ...)
 {
 	char sentence[512];
 	va_list args;
@@ -45,6 +46,11 @@ void service_producer_trouble(struct service_producer *p, const char *fmt, ...)
 	vsnprintf(sentence, sizeof(sentence), fmt, args);
 	va_end(args);
 	p->o.on_trouble(p->o.ctx, sentence);
+}
+
+static void on_source_trouble(struct source_host *h, const char *sentence)
+{
+	producer_trouble(container_of(h, struct service_producer, host), "%s", sentence);
 }
 
 /* ---- waiting ---- */
@@ -130,7 +136,8 @@ static void tear_down(struct service_producer *p)
 	memset(p->versions, 0, sizeof(p->versions));
 }
 
-void service_producer_give_up(struct service_producer *p)
+/* Ends the connection and its instances, and connects again later. */
+static void producer_give_up(struct service_producer *p)
 {
 	bool connected = p->connected;
 
@@ -208,8 +215,7 @@ static int register_sources(struct service_producer *p)
 		int r = register_source(p, i);
 
 		if (r < 0 && r != -EPIPE)
-			service_producer_trouble(p, "cannot register a data source: %s",
-						 strerror(-r));
+			producer_trouble(p, "cannot register a data source: %s", strerror(-r));
 		error = r < 0 ? r : error;
 	}
 	return error;
@@ -261,8 +267,8 @@ static void on_initialized(void *ctx, const struct channel_reply *reply)
 			p->emulated = f.u64;
 	}
 	if (!reply->success) {
-		service_producer_trouble(p, "the service on %s refuses this producer", p->place);
-		service_producer_give_up(p);
+		producer_trouble(p, "the service on %s refuses this producer", p->place);
+		producer_give_up(p);
 		return;
 	}
 	arbiter_patch_in_place(p->arbiter, in_place);
@@ -278,7 +284,7 @@ static void on_initialized(void *ctx, const struct channel_reply *reply)
 	if (r == -ENOSYS)
 		on_synced(p, reply);
 	else if (r < 0)
-		service_producer_give_up(p); /* connects again later */
+		producer_give_up(p); /* connects again later */
 }
 
 /* Creates the memory to pass to the service, with a sealed size, as services require. Returns 0 or
@@ -294,6 +300,23 @@ static int make_own_memory(struct service_producer *p)
 	if (r == 0)
 		shm_unmap(addr, p->o.shm_size); /* use_own_memory() maps it again */
 	return r;
+}
+
+static void on_command(void *ctx, const struct channel_reply *reply)
+{
+	struct service_producer *p = ctx;
+	int r;
+
+	if (!reply->has_more) {
+		producer_trouble(p, "the service has ended its stream of commands");
+		producer_give_up(p);
+		return;
+	}
+	r = service_execute(p, reply->data, reply->len);
+	if (r < 0) {
+		producer_trouble(p, "the service's shared memory cannot be used: %s", strerror(-r));
+		producer_give_up(p);
+	}
 }
 
 static int initialize(struct service_producer *p)
@@ -319,7 +342,7 @@ static int initialize(struct service_producer *p)
 			 on_initialized, p);
 	/* Without this call, the service drops the commands to a producer. */
 	if (r == 0)
-		r = channel_call(p->channel, "GetAsyncCommand", NULL, 0, -1, service_on_command, p);
+		r = channel_call(p->channel, "GetAsyncCommand", NULL, 0, -1, on_command, p);
 	return r;
 }
 
@@ -343,9 +366,9 @@ static void on_bound(void *ctx)
 	int r;
 
 	if (missing) {
-		service_producer_trouble(p, "the service on %s cannot be used: it has no %s",
-					 p->place, missing);
-		service_producer_give_up(p);
+		producer_trouble(p, "the service on %s cannot be used: it has no %s", p->place,
+				 missing);
+		producer_give_up(p);
 		return;
 	}
 	r = arbiter_new(&o, &p->arbiter);
@@ -353,9 +376,8 @@ static void on_bound(void *ctx)
 	if (r == 0)
 		r = initialize(p);
 	if (r < 0) {
-		service_producer_trouble(p, "the service on %s cannot be used: %s", p->place,
-					 strerror(-r));
-		service_producer_give_up(p);
+		producer_trouble(p, "the service on %s cannot be used: %s", p->place, strerror(-r));
+		producer_give_up(p);
 	}
 }
 
@@ -364,8 +386,8 @@ static void on_lost(void *ctx, int error)
 	struct service_producer *p = ctx;
 
 	if (error < 0 && !p->arbiter && error != -ECONNREFUSED)
-		service_producer_trouble(p, "cannot connect to %s: %s", p->place, strerror(-error));
-	service_producer_give_up(p);
+		producer_trouble(p, "cannot connect to %s: %s", p->place, strerror(-error));
+	producer_give_up(p);
 }
 
 static const struct channel_ops channel_ops = {.on_bound = on_bound, .on_lost = on_lost};
@@ -377,9 +399,9 @@ static void report_refusal(struct service_producer *p, int error)
 	if (error == -ENOENT || error == -ECONNREFUSED)
 		return; /* a service that does not run is not reported */
 	if (error == -EKEYREJECTED && service_trust_explain(p->place, &e))
-		service_producer_trouble(p, "cannot connect to %s", e.text);
+		producer_trouble(p, "cannot connect to %s", e.text);
 	else
-		service_producer_trouble(p, "cannot connect to %s: %s", p->place, strerror(-error));
+		producer_trouble(p, "cannot connect to %s: %s", p->place, strerror(-error));
 }
 
 static void try_connect(struct service_producer *p)
@@ -425,7 +447,7 @@ int service_producer_new(const struct service_producer_options *o, struct servic
 	p->watch.fd = -1;
 	p->watched = (struct loop_fd){.fd = -1, .events = POLLIN, .fn = on_watch_readable};
 	p->watch_pause.fn = on_watch_pause_over;
-	service_host_init(p);
+	service_host_init(p, on_source_trouble);
 	if ((!p->o.target.address && !o->target.connect) || !p->o.name) {
 		service_producer_free(p);
 		return -ENOMEM;

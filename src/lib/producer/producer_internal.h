@@ -8,7 +8,10 @@
 #include "lib/loop/loop.h"
 #include "lib/producer/producer_options.h"
 
-/* For src/lib/producer only. */
+/*
+ * For src/lib/producer only. producer.c has the connection, and calls service_commands.c, which
+ * executes what the service sends during the connection, and never calls back.
+ */
 
 struct service_producer {
 	struct service_producer_options o; /* the target's address and the name are owned */
@@ -33,12 +36,12 @@ struct service_producer {
 	struct loop_timer commit;
 };
 
-void service_producer_trouble(struct service_producer *p, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3)));
-/* Ends the connection and its instances, and connects again later. */
-void service_producer_give_up(struct service_producer *p);
-
-/* service_commands.c */
+/* For the arbiter of a connection; its ctx is the producer. */
 extern const struct arbiter_ops service_arbiter_ops;
-void service_host_init(struct service_producer *p);
-void service_on_command(void *ctx, const struct channel_reply *reply);
+
+/* Sets what host and the commits call. trouble: host.trouble. */
+void service_host_init(struct service_producer *p,
+		       void (*trouble)(struct source_host *h, const char *sentence));
+/* Executes a command: a serialized GetAsyncCommandResponse. Ignores a malformed one. Returns 0, or
+ * -errno if the service's shared memory cannot be used. */
+int service_execute(struct service_producer *p, const void *response, size_t len);

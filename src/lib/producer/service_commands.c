@@ -8,7 +8,6 @@
  *	                          writers of threads ---> CommitData, RegisterTraceWriter, ...
  */
 #include <errno.h>
-#include <string.h>
 
 #include "base/core/mem.h"
 #include "gen/fields.h"
@@ -156,12 +155,8 @@ static int commit_inline(const struct source_host *h, const void *request, size_
 	return on_commit(container_of(h, struct service_producer, host), request, len);
 }
 
-static void trouble(struct source_host *h, const char *sentence)
-{
-	service_producer_trouble(producer_of(h), "%s", sentence);
-}
-
-void service_host_init(struct service_producer *p)
+void service_host_init(struct service_producer *p,
+		       void (*trouble)(struct source_host *h, const char *sentence))
 {
 	p->host = (struct source_host){.started = started,
 				       .stopped = stopped,
@@ -220,38 +215,37 @@ static bool read_command(const struct pb_field *message, struct command *c)
 	return pb_dec_ok(&d);
 }
 
-/* Returns false if the connection cannot be used. */
-static bool set_up_tracing(struct service_producer *p, uint64_t page_kb)
+/* Returns 0, or -errno if the memory cannot be used. */
+static int set_up_tracing(struct service_producer *p, uint64_t page_kb)
 {
 	_cleanup_(closep) int fd = channel_take_fd(p->channel);
 	int r;
 
 	if (p->has_own_memory)
-		return true;
+		return 0;
 	if (page_kb > SMB_MAX_PAGE / 1024)
 		r = -EINVAL;
 	else if (p->emulated)
 		r = arbiter_attach_private(p->arbiter, (uint32_t)page_kb * 1024);
 	else
 		r = fd < 0 ? -EBADF : arbiter_attach(p->arbiter, fd, (uint32_t)page_kb * 1024);
-	if (r == 0 || r == -EALREADY)
-		return true;
-	service_producer_trouble(p, "the service's shared memory cannot be used: %s", strerror(-r));
-	return false;
+	return r == -EALREADY ? 0 : r;
 }
 
-static void execute(struct service_producer *p, const struct pb_field *message)
+int service_execute(struct service_producer *p, const void *response, size_t len)
 {
 	struct source_host *h = &p->host;
+	struct pb_field message;
 	struct command c;
+	struct pb_dec d;
 
-	if (!message->data || !read_command(message, &c))
-		return;
-	switch (message->id) {
+	/* The response is a oneof, so it has one field. */
+	pb_dec_init(&d, response, len);
+	if (!pb_dec_next(&d, &message) || !message.data || !read_command(&message, &c))
+		return 0;
+	switch (message.id) {
 	case PB_GET_ASYNC_COMMAND_RESPONSE_SETUP_TRACING:
-		if (!set_up_tracing(p, c.first))
-			service_producer_give_up(p);
-		break;
+		return set_up_tracing(p, c.first);
 	case PB_GET_ASYNC_COMMAND_RESPONSE_SETUP_DATA_SOURCE:
 		sources_setup(h, c.first, c.config, c.config_len);
 		break;
@@ -270,21 +264,5 @@ static void execute(struct service_producer *p, const struct pb_field *message)
 	default: /* of a later version */
 		break;
 	}
-}
-
-void service_on_command(void *ctx, const struct channel_reply *reply)
-{
-	struct service_producer *p = ctx;
-	struct pb_field f;
-	struct pb_dec d;
-
-	if (!reply->has_more) {
-		service_producer_trouble(p, "the service has ended its stream of commands");
-		service_producer_give_up(p);
-		return;
-	}
-	/* The reply is a oneof, so it has one field. */
-	pb_dec_init(&d, reply->data, reply->len);
-	if (pb_dec_next(&d, &f))
-		execute(p, &f);
+	return 0;
 }
