@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "lib/track_event/event_sequence.h"
+#include "lib/track_event/string_ids.h"
 #include "wire/pb_enc.h"
 
 /* One track event, from the caller's macros to the sequences of the instances. */
@@ -82,9 +83,28 @@ struct event_encoder {
 	struct event_definition definitions[EVENT_DEFINITIONS];
 };
 
-/* Returns the interning id of a text. A new text is defined in this packet. Returns 0 if the text
- * must be written in full. */
-uint32_t event_intern(struct event_encoder *x, enum intern_field field, struct sonda_string *s);
+/* Defines a text, with its number in the process, in this packet. Returns its interning id, or 0 if
+ * the text must be written in full. */
+uint32_t event_define(struct event_encoder *x, enum intern_field field, uint32_t id,
+		      const char *text);
+
+/* Return the interning id of a text or location. A new one is defined in this packet. Return 0 if
+ * the text must be written in full, and the location left out. */
+static inline uint32_t event_intern(struct event_encoder *x, enum intern_field field,
+				    struct sonda_string *s)
+{
+	uint32_t id = string_id(s);
+	uint32_t iid = intern_map_find(&x->sequence->maps[field], id);
+
+	return __builtin_expect(iid != 0, 1) ? iid : event_define(x, field, id, s->text);
+}
+
+uint32_t event_intern_location(struct event_encoder *x, struct sonda_location *l);
+/* Defines a log message, which gets a new id each time. Returns 0 if there are too many
+ * definitions. */
+uint32_t event_define_log_body(struct event_encoder *x, const struct sonda_arg *a);
+/* Writes InternedData, if the packet has definitions. */
+void event_write_definitions(struct event_encoder *x);
 
 /* Write debug_annotations, and fields by number. */
 void event_write_annotations(struct event_encoder *x, const struct sonda_arg *args);

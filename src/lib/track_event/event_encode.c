@@ -8,7 +8,6 @@
  * Most events are short and have no new text. Their packet is written directly into the chunk, with
  * 1-byte lengths.
  */
-#include "base/core/mem.h"
 #include "gen/fields.h"
 #include "lib/data_source/packet.h"
 #include "lib/track_event/event.h"
@@ -19,111 +18,6 @@
 #define NEEDS_STATE 2u
 #define FILTERED "FILTERED" /* replaces dynamic names, as in Perfetto's library */
 #define MAX_EXTRA 8u /* extra counter values of one event; readers accept no more */
-
-/* ---- interning ---- */
-
-static struct event_definition *new_definition(struct event_encoder *x, enum intern_field field,
-					       uint32_t id)
-{
-	struct event_definition *d = &x->definitions[x->n_definitions];
-	uint32_t iid;
-
-	if (x->small || x->n_definitions == EVENT_DEFINITIONS)
-		return NULL;
-	iid = intern_map_add(&x->sequence->maps[field], id);
-	if (!iid)
-		return NULL;
-	x->n_definitions++;
-	*d = (struct event_definition){.field = (uint8_t)field, .iid = iid};
-	return d;
-}
-
-uint32_t event_intern(struct event_encoder *x, enum intern_field field, struct sonda_string *s)
-{
-	uint32_t id = string_id(s);
-	uint32_t iid = intern_map_find(&x->sequence->maps[field], id);
-	struct event_definition *d;
-
-	if (__builtin_expect(iid != 0, 1))
-		return iid;
-	d = new_definition(x, field, id);
-	if (!d)
-		return 0;
-	d->text = s->text;
-	d->len = (uint32_t)strlen(s->text);
-	return d->iid;
-}
-
-static uint32_t event_intern_location(struct event_encoder *x, struct sonda_location *l)
-{
-	uint32_t id = location_id(l);
-	uint32_t iid = intern_map_find(&x->sequence->maps[INTERN_LOCATION], id);
-	struct event_definition *d;
-
-	if (iid)
-		return iid;
-	d = new_definition(x, INTERN_LOCATION, id);
-	if (!d)
-		return 0;
-	d->location = l;
-	return d->iid;
-}
-
-/* A log message gets a new id each time. Returns 0 if there are too many definitions. */
-static uint32_t define_log_body(struct event_encoder *x, const struct sonda_arg *a)
-{
-	if (x->n_definitions == EVENT_DEFINITIONS)
-		return 0;
-	x->definitions[x->n_definitions++] = (struct event_definition){
-		.field = INTERN_LOG_BODY,
-		.iid = ++x->sequence->last_log_body,
-		.text = a->value.p,
-		.len = (uint32_t)event_text_len(a),
-	};
-	return x->sequence->last_log_body;
-}
-
-static void write_location(struct pb_enc *e, const struct sonda_location *l)
-{
-	if (l->file)
-		pb_enc_str(e, PB_SOURCE_LOCATION_FILE_NAME, l->file);
-	if (l->function)
-		pb_enc_str(e, PB_SOURCE_LOCATION_FUNCTION_NAME, l->function);
-	pb_enc_u64(e, PB_SOURCE_LOCATION_LINE_NUMBER, l->line);
-}
-
-static void write_definition(struct pb_enc *e, const struct event_definition *d)
-{
-	static const uint32_t fields[INTERN_FIELDS] = {
-		[INTERN_CATEGORY] = PB_INTERNED_DATA_EVENT_CATEGORIES,
-		[INTERN_NAME] = PB_INTERNED_DATA_EVENT_NAMES,
-		[INTERN_ANNOTATION] = PB_INTERNED_DATA_DEBUG_ANNOTATION_NAMES,
-		[INTERN_LOCATION] = PB_INTERNED_DATA_SOURCE_LOCATIONS,
-		[INTERN_TYPE_NAME] = PB_INTERNED_DATA_DEBUG_ANNOTATION_VALUE_TYPE_NAMES,
-		[INTERN_VALUE] = PB_INTERNED_DATA_DEBUG_ANNOTATION_STRING_VALUES,
-		[INTERN_LOG_BODY] = PB_INTERNED_DATA_LOG_MESSAGE_BODY,
-	};
-
-	pb_enc_open(e, fields[d->field]);
-	/* In all these messages field 1 is the id, and field 2 the text, if there is one. */
-	pb_enc_u64(e, PB_INTERNED_STRING_IID, d->iid);
-	if (d->location)
-		write_location(e, d->location);
-	else
-		pb_enc_bytes(e, PB_INTERNED_STRING_STR, d->text, d->len);
-	pb_enc_close(e);
-}
-
-/* Writes InternedData, if the packet has definitions. */
-static void event_write_definitions(struct event_encoder *x)
-{
-	if (x->n_definitions == 0)
-		return;
-	pb_enc_open(x->enc, PB_TRACE_PACKET_INTERNED_DATA);
-	for (int i = 0; i < x->n_definitions; i++)
-		write_definition(x->enc, &x->definitions[i]);
-	pb_enc_close(x->enc);
-}
 
 /* ---- categories and names ---- */
 
@@ -274,7 +168,7 @@ static void write_log(struct event_encoder *x, const struct event *ev)
 		location = location_iid(x, ev);
 		if (location)
 			pb_enc_u64(e, PB_LOG_MESSAGE_SOURCE_LOCATION_IID, location);
-		pb_enc_u64(e, PB_LOG_MESSAGE_BODY_IID, define_log_body(x, a));
+		pb_enc_u64(e, PB_LOG_MESSAGE_BODY_IID, event_define_log_body(x, a));
 		pb_enc_u64(e, PB_LOG_MESSAGE_PRIO, a->key.number);
 		pb_enc_close(e);
 		return;
