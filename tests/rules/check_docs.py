@@ -266,18 +266,55 @@ else:
 
 # ---- the map -------------------------------------------------------------------------------------------------------
 
-# docs/architecture.md shows each room of the table once, and the way of an event calls functions that are there.
+# docs/architecture.md shows each room of the table once, and the tables of steps name functions that their files define.
 page = 'docs/architecture.md'
 rooms = re.findall(r'^([a-z_/]+) +\|', open('tests/rules/rooms').read(), re.M)
 shown = re.findall(r'^\| `([a-z_/]+)` \|', text[page].partition('## Rooms')[2].partition('\n## ')[0], re.M)
 verdict('the map has every room, and no other', [f'not in the map: {r}' for r in rooms if r not in shown] +
         [f'no such room: {r}' for r in shown if r not in rooms])
-offenders = []
-for path, names in re.findall(r'\]\(\.\./(src/[\w/.]+)\): ((?:`\w+\(\)`(?:, )?)+)', text[page]):
+
+
+def defines_function(path, name):
     source = open(path).read() if os.path.exists(path) else ''
-    for name in re.findall(r'`(\w+)\(\)`', names):
-        if not re.search(rf'\b{name}\(', source):
-            offenders.append(f'{path} has no {name}()')
-verdict('functions of the way of an event are in the files that it names', offenders)
+    if re.search(rf'^#define {name}\(', source, re.M):
+        return True
+    # A definition begins in the first column, and a brace follows its parameters.
+    begins = re.finditer(rf'^\w[^\n;={{]*\b{name}\(', source, re.M)
+    return any(re.match(r'[^;{}]*\)\s*\{', source[m.end():]) for m in begins)
+
+
+offenders = []
+steps = 0
+is_steps = False
+for line in text[page].splitlines():
+    is_steps = line == '| step | where |' or is_steps and line.startswith('|')
+    is_step = is_steps and re.match(r'\| (?!step \||---)', line)
+    step, _, where = line.strip('| ').rpartition(' | ') if is_step else ('', '', line)
+    start, *links = re.split(r'\]\(\.\./((?:src|include)/[\w/.]+)\)', where)
+    named = set()
+    for path, rest in zip(links[::2], links[1::2]):
+        # In a sentence, the functions of a file follow its link and a colon.
+        calls = rest if is_step else re.match(r'(?:: (?:`\w+\(\)`(?:, |,? and )?)+)?', rest).group()
+        for name in re.findall(r'`(\w+)\(\)`', calls):
+            named.add(name)
+            if not defines_function(path, name):
+                offenders.append(f'{path} does not define {name}()')
+    if is_step:
+        steps += 1
+        for name in re.findall(r'`([a-z_]+)\(\)`', step + start):
+            if name not in named:
+                offenders.append(f'the step names {name}(), not its file: {step[:60]}')
+        if not named:
+            offenders.append(f'the step has no function: {step[:60]}')
+if steps < 60:
+    offenders.append(f'only {steps} steps were found')
+verdict('functions of the tables of steps are defined in the files that they link', offenders)
+
+offenders = []
+for line in text[page].splitlines():
+    for cell in line.strip('|').split('|') if line.startswith('|') else []:
+        if len(re.sub(r'\]\([^)]*\)', ']', cell).split()) > 25:
+            offenders.append(f'{page}: {cell.strip()[:80]}')
+verdict('cells of the map have at most 25 words', offenders)
 print(f'1..{n}')
 sys.exit(bad)
