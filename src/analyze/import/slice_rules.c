@@ -6,7 +6,6 @@
 #include "analyze/import/slice_rules.h"
 
 #include <string.h>
-#include <sys/utsname.h>
 
 #include "analyze/import/import_steps.h"
 #include "analyze/import/slices.h"
@@ -125,14 +124,11 @@ static void hrtimer_exit(struct import *im, struct machine *m, const struct ftra
 
 #define SYSCALLS_END 550
 
-/* Names are those of this machine; calls of another architecture have numbers. */
 static uint32_t syscall_string(struct import *im, const struct machine *m, uint64_t number)
 {
-	char name[SYSCALL_NAME_MAX] = "";
-	struct utsname here;
+	char name[SYSCALL_NAME_MAX];
 
-	if (uname(&here) == 0 && !strcmp(here.machine, m->arch))
-		syscall_name((uint32_t)number, name);
+	syscall_name(m->arch, (uint32_t)number, name);
 	if (name[0])
 		return strings_intern_f(&im->store->strings, "sys_%s", name);
 	return strings_intern_f(&im->store->strings, "sys_%u", (unsigned)number);

@@ -182,8 +182,20 @@ void syscall_compat_name(uint32_t nr, char *ret, size_t len)
 	name_of(compat_of(seccomp_arch_native()), nr, ret, len);
 }
 
-void syscall_name(uint32_t nr, char ret[static SYSCALL_NAME_MAX])
+/* Returns 0 for a machine that libseccomp does not know. */
+static uint32_t arch_of(const char *machine)
 {
-	name_of(seccomp_arch_native(), nr, ret, SYSCALL_NAME_MAX - 1);
+	if (strlen(machine) == 4 && machine[0] == 'i' && !strcmp(machine + 2, "86")) /* i686 */
+		return SCMP_ARCH_X86;
+	if (str_starts(machine, "arm")) /* armv7l */
+		return SCMP_ARCH_ARM;
+	return seccomp_arch_resolve_name(machine);
+}
+
+void syscall_name(const char *machine, uint32_t nr, char ret[static SYSCALL_NAME_MAX])
+{
+	uint32_t arch = machine ? arch_of(machine) : seccomp_arch_native();
+
+	name_of(arch, nr, ret, SYSCALL_NAME_MAX - 1);
 	ret[SYSCALL_NAME_MAX - 1] = '\0';
 }

@@ -109,7 +109,7 @@ static void name_call(uint32_t what, char *ret, size_t size)
 	if (compat)
 		syscall_compat_name(nr, name, sizeof(name) - 1);
 	else
-		syscall_name(nr, name);
+		syscall_name(NULL, nr, name);
 	if (!name[0])
 		snprintf(name, sizeof(name), nr == SYSCALLS_NONE ? "no call" : "call %u", nr);
 	snprintf(ret, size, "%s%s", name, compat ? " (32-bit)" : "");

@@ -28,12 +28,39 @@ TEST(test_names_of_numbers)
 {
 	char name[SYSCALL_NAME_MAX];
 
-	syscall_name(SYS_openat, name);
+	syscall_name(NULL, SYS_openat, name);
 	assert_string_equal(name, "openat");
-	syscall_name(462, name);
+	syscall_name(NULL, 462, name);
 	assert_string_equal(name, "mseal"); /* newer than the library */
-	syscall_name(5000, name);
+	syscall_name(NULL, 5000, name);
 	assert_string_equal(name, "");
+}
+
+TEST(test_names_of_another_machine)
+{
+	static const struct {
+		const char *machine;
+		uint32_t nr;
+		const char *name;
+	} calls[] = {
+		{"x86_64", 1, "write"},
+		{"aarch64", 64, "write"},
+		{"armv7l", 4, "write"},
+		{"armv8l", 4, "write"},
+		{"i686", 4, "write"},
+		{"i386", 7, "waitpid"},
+		{"riscv64", 64, "write"},
+		{"aarch64", 462, "mseal"},
+		{"pdp11", 1, ""},
+		{"", 1, ""},
+		{"i", 1, ""},
+	};
+	char name[SYSCALL_NAME_MAX];
+
+	for (unsigned i = 0; i < ARRAY_SIZE(calls); i++) {
+		syscall_name(calls[i].machine, calls[i].nr, name);
+		assert_string_equal(name, calls[i].name);
+	}
 }
 
 TEST(test_names_of_this_machine)
