@@ -162,10 +162,13 @@ double sequences_sum(struct sequences *q, uint32_t state, uint64_t track, double
 
 void sequences_clear(struct sequences *q, struct packet_sequence_info *s)
 {
+	struct sequence_thread thread = sequences_state(q, s->state)->thread;
 	uint32_t state = new_state(q);
 
 	if (state == NULL_U32)
 		return;
+	thread.has_time = false;
+	sequences_state(q, state)->thread = thread;
 	s->state = state;
 	s->valid = true;
 }

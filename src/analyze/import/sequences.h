@@ -18,9 +18,9 @@ struct interned_entry;
 struct running_sum;
 
 /* What the events of older programs refer to: the thread of the sequence's last descriptor, and the
- * time of the last event. */
+ * time of the last event. A clear forgets the time only. */
 struct sequence_thread {
-	bool known;
+	bool known, has_time;
 	int64_t pid, tid;
 	int64_t ns, thread_ns, instructions; /* of the last event that has a difference */
 };

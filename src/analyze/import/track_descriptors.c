@@ -226,7 +226,7 @@ static void set_sequence_thread(struct machine *m, struct packet_sequence_info *
 	struct pb_field part;
 	struct pb_dec d;
 
-	*t = (struct sequence_thread){.known = true, .pid = n.pid, .tid = n.tid};
+	*t = (struct sequence_thread){.known = true, .has_time = true, .pid = n.pid, .tid = n.tid};
 	pb_dec_init(&d, message->data, message->len);
 	while (pb_dec_next(&d, &part)) {
 		if (part.id == PB_THREAD_DESCRIPTOR_REFERENCE_TIMESTAMP_US)

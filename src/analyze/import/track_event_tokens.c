@@ -319,7 +319,7 @@ bool tokens_track_event(struct import *im, struct machine *m, const struct packe
 		stats_add(im->store, STAT_SONDA_TRACK_EVENTS_DROPPED, STAT_NO_INDEX,
 			  (int64_t)seq->dropped);
 	seq->dropped = 0;
-	if (!take_thread_times(im, &e, &state->thread, seq->valid && state->thread.known))
+	if (!take_thread_times(im, &e, &state->thread, seq->valid && state->thread.has_time))
 		return false;
 	if (e.type == EVENT_COUNTER && !take_counter(im, m, &e))
 		return false;
@@ -344,7 +344,7 @@ int tokens_track_event_time(struct import *im, struct machine *m, const struct p
 
 		if (!is_delta && (f.id != PB_TRACK_EVENT_TIMESTAMP_ABSOLUTE_US || !us))
 			continue;
-		if (is_delta && !(seq->valid && t->known)) {
+		if (is_delta && !(seq->valid && t->has_time)) {
 			count(im, STAT_TRACK_EVENT_SKIPPED_TIMESTAMP_DELTA);
 			return -1;
 		}
