@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analyze/import/arg_writer.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+#include "base/core/mem.h"
 
 void arg_writer_init(struct arg_writer *w, struct store *s, struct arg_builder *out)
 {
@@ -42,6 +45,31 @@ struct arg_mark arg_writer_index(struct arg_writer *w, unsigned index)
 
 	strbuf_printf(&w->key, "[%u]", index);
 	return mark;
+}
+
+/* Returns the index that follows the array's name in a key, plus 1. 0: the key is no element. */
+static unsigned index_end(const struct arg_writer *w, uint32_t key)
+{
+	const struct strings *s = &w->store->strings;
+	const char *text = strings_get(s, key);
+
+	if (s->of[key].len <= w->key.len || text[w->key.len] != '[' ||
+	    memcmp(text, w->key.s, w->key.len) != 0)
+		return 0;
+	return (unsigned)strtoul(text + w->key.len + 1, NULL, 10) + 1;
+}
+
+unsigned arg_writer_next_index(const struct arg_writer *w)
+{
+	const struct arg_builder *sets[] = {w->out, w->earlier};
+	unsigned end = 0;
+
+	if (w->out->n >= ARG_SET_MAX)
+		return 0; /* no argument is added any more */
+	for (unsigned i = 0; i < ARRAY_SIZE(sets) && sets[i]; i++)
+		for (size_t j = 0; j < sets[i]->n; j++)
+			end = MAX(end, index_end(w, sets[i]->args[j].key));
+	return end;
 }
 
 static void cut(struct strbuf *b, size_t len)

@@ -12,6 +12,8 @@
 struct arg_writer {
 	struct store *store;
 	struct arg_builder *out; /* borrowed */
+	const struct arg_builder
+		*earlier; /* borrowed: arguments that `out` is added to; NULL: none */
 	struct strbuf key, flat; /* owned: the path */
 };
 
@@ -28,6 +30,9 @@ void arg_writer_deinit(struct arg_writer *w);
 struct arg_mark arg_writer_enter(struct arg_writer *w, const void *name, size_t len, bool clean);
 struct arg_mark arg_writer_index(struct arg_writer *w, unsigned index);
 void arg_writer_leave(struct arg_writer *w, struct arg_mark mark);
+/* Returns the index after the last element of the array with the current path, among the arguments
+ * and the earlier ones: an array that occurs again is continued. */
+unsigned arg_writer_next_index(const struct arg_writer *w);
 
 /* Add an argument with the current path. */
 void arg_writer_int(struct arg_writer *w, enum arg_type type, int64_t v);

@@ -145,27 +145,22 @@ static bool object(struct json *j)
 
 static bool array(struct json *j)
 {
+	unsigned index = j->w ? arg_writer_next_index(j->w) : 0;
 	bool ok = true;
 
 	if (take(j, ']'))
 		return true;
-	/* Members that make no argument have no index. */
-	for (unsigned i = 0; ok;) {
+	do {
 		struct arg_mark mark = {.key = 0};
-		size_t before = 0;
 
-		if (j->w) {
-			before = j->w->out->n;
-			mark = arg_writer_index(j->w, i);
-		}
+		skip_space(j);
+		if (j->w)
+			mark = arg_writer_index(j->w, index);
+		index += j->p < j->end && *j->p != 'n'; /* null has no index */
 		ok = value(j);
-		if (j->w) {
-			i += j->w->out->n > before;
+		if (j->w)
 			arg_writer_leave(j->w, mark);
-		}
-		if (!take(j, ','))
-			break;
-	}
+	} while (ok && take(j, ','));
 	return ok && take(j, ']');
 }
 

@@ -251,9 +251,9 @@ static bool matches(const struct table *t, unsigned column, uint32_t row, uint32
 	return wanted == NULL_U32 || has == wanted || (column == SLICE_NAME && has == NULL_U32);
 }
 
-/* Ends the innermost open slice with the name and category, and leaves it on the stack. */
-static struct open_slice *end_open(struct import *im, struct slice_stack *s, int64_t ts,
-				   uint32_t category, uint32_t name)
+/* Returns the innermost open slice with the name and category, or NULL. */
+static struct open_slice *find_open(struct import *im, struct slice_stack *s, int64_t ts,
+				    uint32_t category, uint32_t name)
 {
 	const struct table *t = import_table(im, TABLE_SLICE);
 
@@ -261,14 +261,33 @@ static struct open_slice *end_open(struct import *im, struct slice_stack *s, int
 	for (size_t i = s->n; i-- > 0;) {
 		struct open_slice *o = &s->slices[i];
 
-		if (o->dur >= 0 || !matches(t, SLICE_NAME, o->row, name) ||
-		    !matches(t, SLICE_CATEGORY, o->row, category))
-			continue;
-		set_dur(im, o, ts - o->ts);
-		import_note_span(im, o->ts, ts - o->ts);
-		return o;
+		if (o->dur < 0 && matches(t, SLICE_NAME, o->row, name) &&
+		    matches(t, SLICE_CATEGORY, o->row, category))
+			return o;
 	}
 	return NULL;
+}
+
+/* Ends the innermost open slice with the name and category, and leaves it on the stack. */
+static struct open_slice *end_open(struct import *im, struct slice_stack *s, int64_t ts,
+				   uint32_t category, uint32_t name)
+{
+	struct open_slice *o = find_open(im, s, ts, category, name);
+
+	if (o) {
+		set_dur(im, o, ts - o->ts);
+		import_note_span(im, o->ts, ts - o->ts);
+	}
+	return o;
+}
+
+const struct arg_builder *slices_args(struct import *im, int64_t ts, uint32_t track,
+				      uint32_t category, uint32_t name)
+{
+	struct slice_stack *s = stack_of(im, track);
+	const struct open_slice *o = s ? find_open(im, s, ts, category, name) : NULL;
+
+	return o ? &o->args : NULL;
 }
 
 uint32_t slices_end(struct import *im, int64_t ts, uint32_t track, uint32_t category, uint32_t name,

@@ -21,6 +21,11 @@ uint32_t slices_begin(struct import *im, int64_t ts, int64_t dur, uint32_t track
 uint32_t slices_end(struct import *im, int64_t ts, uint32_t track, uint32_t category, uint32_t name,
 		    struct arg_builder *args);
 
+/* Returns the arguments so far of the slice that slices_end() with this time, track, category and
+ * name ends, valid until then; NULL if there is none. */
+const struct arg_builder *slices_args(struct import *im, int64_t ts, uint32_t track,
+				      uint32_t category, uint32_t name);
+
 /* As slices_begin() and slices_end(), for a system call. enter, exit: rows of ftrace_event that
  * have the arguments; enter may be NULL_U32. */
 uint32_t slices_begin_call(struct import *im, int64_t ts, int64_t dur, uint32_t track,

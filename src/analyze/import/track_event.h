@@ -99,8 +99,10 @@ bool track_event_place(struct import *im, struct machine *m, struct track_event 
 uint32_t track_event_row(struct import *im, struct machine *m, struct track_event *e,
 			 enum slice_step step);
 
-/* track_event_args.c: adds the event's arguments to im->args. */
-void track_event_args(struct import *im, struct machine *m, const struct track_event *e);
+/* track_event_args.c: adds the event's arguments to im->args. earlier: those that the slice has
+ * from its begin; may be NULL. */
+void track_event_args(struct import *im, struct machine *m, const struct track_event *e,
+		      const struct arg_builder *earlier);
 
 /* legacy_events.c: the parts of an older program's event. */
 void legacy_event_read(struct track_event *e, const struct pb_field *message);

@@ -154,15 +154,23 @@ static void put_correlation(struct event_args *a, const struct pb_field *f)
 
 /* ---- annotations ---- */
 
+/* Enters the next element of the array with the current path. index: -1 before the first one. */
+static struct arg_mark enter_element(struct event_args *a, int64_t *index)
+{
+	if (*index < 0)
+		*index = arg_writer_next_index(&a->w);
+	return arg_writer_index(&a->w, (unsigned)*index);
+}
+
 /* Adds a NestedValue. Returns true if it made an argument: the indexes of an array count only
  * values that did. */
 static bool put_nested(struct event_args *a, const struct pb_field *value)
 {
 	size_t before = a->w.out->n;
 	struct pb_field f, key;
-	unsigned index = 0;
 	struct arg_mark mark;
 	struct pb_dec d, k;
+	int64_t index = -1;
 
 	if (a->depth >= MAX_DEPTH)
 		return false;
@@ -188,7 +196,7 @@ static bool put_nested(struct event_args *a, const struct pb_field *value)
 		case PB_DEBUG_ANNOTATION_NESTED_VALUE_ARRAY_VALUES:
 			if (!f.data)
 				break;
-			mark = arg_writer_index(&a->w, index);
+			mark = enter_element(a, &index);
 			index += put_nested(a, &f);
 			arg_writer_leave(&a->w, mark);
 			break;
@@ -290,7 +298,7 @@ static bool put_value(struct event_args *a, const struct pb_field *annotation)
 {
 	struct strings *s = &a->im->store->strings;
 	uint32_t type = NULL_U32;
-	unsigned index = 0;
+	int64_t index = -1;
 	bool some = false;
 	struct pb_field f;
 	struct pb_dec d;
@@ -300,7 +308,7 @@ static bool put_value(struct event_args *a, const struct pb_field *annotation)
 		if (f.id == PB_DEBUG_ANNOTATION_DICT_ENTRIES && f.data) {
 			some |= put_annotation(a, &f, true);
 		} else if (f.id == PB_DEBUG_ANNOTATION_ARRAY_VALUES && f.data) {
-			struct arg_mark mark = arg_writer_index(&a->w, index);
+			struct arg_mark mark = enter_element(a, &index);
 			bool made = put_annotation(a, &f, false);
 
 			arg_writer_leave(&a->w, mark);
@@ -416,7 +424,8 @@ static void put_task(struct event_args *a, const struct pb_field *task)
 			put_place(a, "task.posted_from", f.u64, true, ARG_UINT);
 }
 
-void track_event_args(struct import *im, struct machine *m, const struct track_event *e)
+void track_event_args(struct import *im, struct machine *m, const struct track_event *e,
+		      const struct arg_builder *earlier)
 {
 	struct event_args a = {.im = im, .m = m, .e = e};
 	struct event_parts parts = {.place = {.id = 0}};
@@ -425,6 +434,7 @@ void track_event_args(struct import *im, struct machine *m, const struct track_e
 	struct pb_dec d;
 
 	arg_writer_init(&a.w, im->store, &im->args);
+	a.w.earlier = earlier;
 	pb_dec_init(&d, e->message.data, e->message.len);
 	while (pb_dec_next(&d, &f)) {
 		if (f.id == PB_TRACK_EVENT_SOURCE_LOCATION_IID)

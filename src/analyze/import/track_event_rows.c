@@ -101,10 +101,11 @@ static uint32_t category_of(struct import *im, struct machine *m, const struct t
 
 /* ---- arguments ---- */
 
-static void collect_args(struct import *im, struct machine *m, const struct track_event *e)
+static void collect_args(struct import *im, struct machine *m, const struct track_event *e,
+			 const struct arg_builder *earlier)
 {
 	im->args.n = 0;
-	track_event_args(im, m, e);
+	track_event_args(im, m, e, earlier);
 	if (e->writer != NULL_U32)
 		arg_builder_int(im->store, &im->args, "legacy_event.passthrough_utid", ARG_UINT,
 				e->writer);
@@ -191,7 +192,7 @@ static void add_counter_event(struct import *im, struct machine *m, const struct
 		count_error(im);
 		return;
 	}
-	collect_args(im, m, e);
+	collect_args(im, m, e, NULL);
 	add_counter(im, m, e, d, &e->counter, 0, arg_sets_add(im->store, &im->args), &v);
 	callsite_of(im, m, e); /* its rows, although no row has the call site of a counter */
 }
@@ -279,7 +280,7 @@ static void add_state(struct import *im, struct machine *m, const struct track_e
 
 	if (!d || d->kind != DESCRIBED_STATE)
 		return count_error(im);
-	collect_args(im, m, e);
+	collect_args(im, m, e, NULL);
 	states_set(im, e->ts, described_own_row(im, m, d), e->name, &im->args);
 }
 
@@ -335,7 +336,7 @@ static void add_slice(struct import *im, struct machine *m, struct track_event *
 						   : STEP_INSTANT);
 	if (row == NULL_U32)
 		return count_error(im);
-	collect_args(im, m, e);
+	collect_args(im, m, e, is_end ? slices_args(im, e->ts, row, e->category, e->name) : NULL);
 	if (phase == PHASE_MARK)
 		add_mark(im);
 	slice = is_end ? slices_end(im, e->ts, row, e->category, e->name, &im->args)
