@@ -55,7 +55,7 @@ verdict "a data source of another program" $?
 start EVENT_CASES_NOTIFY_FD "$TMP/cases.log" "$B/tests/library/event_cases"
 verdict "a program with categories of track events starts" $? "$TMP/cases.log"
 sonda 0 list categories && shows '^cases\.slow +Off by default$' && shows '^ +tags +slow$' && shows '^ +programs +[^ ]*event_cases \(pid ' &&
-  sonda 0 describe cases.slow && shows "^ +example +sonda record -t 10s --app 'cases.slow'$"
+  sonda 0 describe cases.slow && shows "^ +example +sonda record -t 10s --app cases.slow$"
 verdict "categories of track events of running programs" $?
 start TRACED_PROBES_NOTIFY_FD "$TMP/probes.log" "$B/bin/sonda-probes" && sonda 0 list sources --json &&
   json '(ours := [i["title"] for i in items if "perfetto.traced_probes" in i.get("producers", [])]) and len(ours) > 5 and not [t for t in ours if "another program" in t]'

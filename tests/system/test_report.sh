@@ -290,13 +290,13 @@ rows "why: and the sum" 't5|2|12ms' "Late timers" "thread sleeps max_ns" why 5
 rows "late timers of a window" 't5|1|1ms' "Late timers" "thread sleeps max_ns" latency --from 60ms
 TRACE=$ALL
 run "without events of timers it says that it cannot know, in a line" 0 \
-  $'\nLate timers: not known without the starts of timers and the names of their functions \(sonda record sched timer\)\n' '^$' latency "$TRACE"
-run "so does why" 0 $'\nLate timers: not known without' '^$' why app "$TRACE"
-run "--csv" 0 '# Late timers: not known without' '^$' latency --csv "$TRACE"
+  $'\nLate timers: not known \(sonda record sched timer\)\n' '^$' latency "$TRACE"
+run "so does why" 0 $'\nLate timers: not known \(' '^$' why app "$TRACE"
+run "--csv" 0 '# Late timers: not known \(' '^$' latency --csv "$TRACE"
 "$SONDA" report latency --json "$TRACE" | grep -q '"Late timers": null'
 verdict "--json: null" $?
 sed 's/hrtimer_wakeup/0x12/' "$TMP/late.txtpb" | protoc -Iprotos --encode=perfetto.protos.Trace protos/trace/trace.proto >"$TMP/nameless.pf"
-run "nor can it without the names of functions" 0 $'\nLate timers: not known without' '^$' latency "$TMP/nameless.pf"
+run "nor can it without the names of functions" 0 $'\nLate timers: not known \(' '^$' latency "$TMP/nameless.pf"
 
 # ---- losses
 for kind in lost counted; do python3 tests/system/report_trace.py "$B/gen/fields.h" "$TMP/$kind.pf" $kind || exit 1; done

@@ -83,7 +83,7 @@ terminal_keys Enter
 check "Ctrl-C clears the lines before it" terminal_shows '^ *7$'
 type 'select * from thread_s'
 terminal_keys Tab
-type 'as s where s.blo'
+type ' as s where s.blo'
 terminal_keys Tab
 check "tables and columns by another name are completed" terminal_shows '^sql> select \* from thread_state as s where s\.blocked_function'
 terminal_keys C-c

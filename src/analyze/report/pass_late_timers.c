@@ -72,7 +72,6 @@ void pass_late_timers(const struct pass_input *in, struct pass_rows *ret)
 
 const char *report_lacks_timers(const struct store *s)
 {
-	return s->has_sleep_timers ? NULL
-				   : "not known without the starts of timers and the names of "
-				     "their functions (sonda record sched timer)";
+	/* Without the starts of timers and the names of their functions. */
+	return s->has_sleep_timers ? NULL : "not known (sonda record sched timer)";
 }
