@@ -164,15 +164,19 @@ static void put_extras(const struct perfetto_options *o, const Pb__TraceConfig *
 	if (o->subscription_id)
 		strbuf_printf(b, " triggering_subscription_id: %" PRId64, o->subscription_id);
 	strbuf_puts(b, " }\n");
+	if (o->notes.n)
+		strbuf_puts(b, "trace_attributes {");
 	for (size_t i = 0; i < o->notes.n; i++) {
 		const char *note = o->notes.names[i], *equals = strchrnul(note, '=');
 		_cleanup_(freep) char *key = strndup(note, (size_t)(equals - note));
 
-		strbuf_puts(b, "trace_attributes { attribute {");
+		strbuf_puts(b, " attribute {");
 		put(b, "key", key ? key : "");
 		put(b, "string_value", *equals ? equals + 1 : "");
-		strbuf_puts(b, " } }\n");
+		strbuf_puts(b, " }");
 	}
+	if (o->notes.n)
+		strbuf_puts(b, " }\n");
 }
 
 /* Merges the extras into *config: protobuf parses two serialized messages in a row as one message,
@@ -269,7 +273,7 @@ int perfetto_config(const struct perfetto_options *o, Pb__TraceConfig **ret)
 		return 1;
 	}
 	if (code < 0 && add_extras(o, ret)) {
-		pb__trace_config__free_unpacked(*ret, NULL);
+		pb__trace_config__free_unpacked(TAKE_PTR(*ret), NULL);
 		code = invalid();
 	}
 	return code;

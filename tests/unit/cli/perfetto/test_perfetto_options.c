@@ -89,6 +89,19 @@ TEST(test_empty_config_is_none)
 	perfetto_options_deinit(&o);
 }
 
+TEST(test_each_note_is_in_the_config)
+{
+	const Pb__TraceAttributes *a;
+
+	assert_int_equal(parse("-t 1s -o x --add-note a=1 --add-attribute b=2 sched"), -1);
+	a = config->trace_attributes;
+	assert_int_equal(a->n_attribute, 2);
+	assert_string_equal(a->attribute[0]->key, "a");
+	assert_string_equal(a->attribute[1]->key, "b");
+	assert_string_equal(a->attribute[1]->string_value, "2");
+	done();
+}
+
 TEST(test_conflicts_end_with_1)
 {
 	static const char *const lines[] = {
