@@ -162,7 +162,7 @@ static void put_events(const struct name_list *failed, size_t first, struct strb
 	strbuf_printf(lines, "%sevent%s %s", is_trigger(&e) ? "trigger at " : "", n == 1 ? "" : "s",
 		      names.s ? names.s : "");
 	if (n > NAMED)
-		strbuf_printf(lines, " and %zu others", n - NAMED);
+		strbuf_printf(lines, " and %zu other%s", n - NAMED, n == NAMED + 1 ? "" : "s");
 	if (is_trigger(&e))
 		put_refused(&e, lines);
 	else

@@ -161,7 +161,8 @@ static void put_probes(const struct ftrace_scan *s, struct strbuf *b)
 		strbuf_printf(b, "%s%s %s", i ? ", " : " (", l[i].name,
 			      str_thousands(l[i].misses, number));
 	if (s->n_probes > PROBES_NAMED)
-		strbuf_printf(b, ", and %zu others", s->n_probes - PROBES_NAMED);
+		strbuf_printf(b, ", and %zu other%s", s->n_probes - PROBES_NAMED,
+			      s->n_probes == PROBES_NAMED + 1 ? "" : "s");
 	strbuf_putc(b, ')');
 }
 

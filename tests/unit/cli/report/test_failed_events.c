@@ -41,6 +41,8 @@ TEST(test_one_reason_is_told_once)
 	      "ftrace option x: busy\n"
 	      "ftrace option y: busy\n",
 	      "a/b (busy)", "a/c (gone)", "option:x (busy)", "a/d (busy)", "option:y (busy)");
+	CHECK("events a/1, a/2, a/3 and 1 other could not be recorded: busy\n", "a/1 (busy)",
+	      "a/2 (busy)", "a/3 (busy)", "a/4 (busy)");
 	CHECK("events a/1, a/2, a/3 and 2 others could not be recorded: busy\n", "a/1 (busy)",
 	      "a/2 (busy)", "a/3 (busy)", "a/4 (busy)", "a/5 (busy)");
 }
