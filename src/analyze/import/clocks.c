@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "analyze/store/stats.h"
 #include "base/core/hash_table.h"
 #include "base/core/mem.h"
 #include "gen/fields.h"
@@ -422,6 +423,28 @@ enum clock_result clocks_convert(struct clocks *c, clock_key from, int64_t ts, i
 		ts = by_edge(find_edge(c, w.nodes[at]->number, w.nodes[w.next[at]]->number), ts);
 	*ret = ts;
 	return CLOCK_CONVERTED;
+}
+
+void clocks_count_failure(struct clocks *c, enum clock_result reason)
+{
+	static const enum stat_number stats[] = {
+		[CLOCK_UNKNOWN_SOURCE] = STAT_CLOCK_SYNC_FAILURE_UNKNOWN_SOURCE_CLOCK,
+		[CLOCK_UNKNOWN_TARGET] = STAT_CLOCK_SYNC_FAILURE_UNKNOWN_TARGET_CLOCK,
+		[CLOCK_NO_PATH] = STAT_CLOCK_SYNC_FAILURE_NO_PATH,
+	};
+
+	stats_add(c->store, stats[reason], STAT_NO_INDEX, 1);
+}
+
+bool clocks_to_trace_time(struct clocks *c, clock_key from, int64_t ts, int64_t *ret)
+{
+	enum clock_result r = clocks_convert(c, from, ts, ret);
+
+	if (r != CLOCK_CONVERTED)
+		clocks_count_failure(c, r);
+	else
+		*ret = clocks_trace_time(c, *ret);
+	return r == CLOCK_CONVERTED;
 }
 
 /* ---- other machines ---- */

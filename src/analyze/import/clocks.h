@@ -90,5 +90,11 @@ static inline int64_t clocks_trace_time(const struct clocks *c, int64_t ts)
 	return (int64_t)((uint64_t)ts - (uint64_t)c->ahead);
 }
 
+/* Counts a time that clocks_convert() did not convert, by its reason. */
+void clocks_count_failure(struct clocks *c, enum clock_result reason);
+/* Converts a time of a clock to ns of the trace clock of the service's machine. Returns false, and
+ * counts it, if that is not possible. */
+bool clocks_to_trace_time(struct clocks *c, clock_key from, int64_t ts, int64_t *ret);
+
 /* Returns the name of a clock of BuiltinClock, in static memory, or NULL. */
 const char *clock_name(uint32_t id);

@@ -33,7 +33,7 @@ struct bundle {
 static bool event_time(const struct bundle *b, int64_t ts, int64_t *ret)
 {
 	if (b->clock != b->m->clocks.trace || ts < 0)
-		return tokens_convert(b->im, b->m, b->clock, ts, ret);
+		return clocks_to_trace_time(&b->m->clocks, b->clock, ts, ret);
 	*ret = clocks_trace_time(&b->m->clocks, ts);
 	return true;
 }
@@ -332,7 +332,7 @@ static void note_first_bundle(struct bundle *b, const struct bundle_head *h)
 		return;
 	b->state->has_first_bundle = true;
 	if (h->has_previous_end &&
-	    tokens_convert(b->im, b->m, b->clock, (int64_t)h->previous_end, &ts))
+	    clocks_to_trace_time(&b->m->clocks, b->clock, (int64_t)h->previous_end, &ts))
 		b->m->first_data = MAX(b->m->first_data, ts);
 }
 

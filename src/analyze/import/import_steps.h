@@ -18,10 +18,6 @@ struct machine *import_machine(struct import *im, uint32_t raw_id);
 /* ftrace_tokens.c: a FtraceEventBundle. */
 void tokens_bundle(struct import *im, struct machine *m, const struct packet *p,
 		   const struct packet_sequence_info *seq);
-/* Converts a time of one of the machine's clocks to ns of the service's trace clock. Returns false,
- * and counts it, if that is not possible. */
-bool tokens_convert(struct import *im, struct machine *m, clock_key clock, int64_t ts,
-		    int64_t *ret);
 
 /* trace_info.c: packets of the service and of the machine. */
 void tokens_system_info(struct import *im, struct machine *m, const struct pb_field *f);

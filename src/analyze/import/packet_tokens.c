@@ -177,28 +177,6 @@ static bool update_sequence(struct import *im, struct machine *m, const struct p
 
 /* ---- the time ---- */
 
-static void count_failure(struct import *im, enum clock_result r)
-{
-	static const enum stat_number stats[] = {
-		[CLOCK_UNKNOWN_SOURCE] = STAT_CLOCK_SYNC_FAILURE_UNKNOWN_SOURCE_CLOCK,
-		[CLOCK_UNKNOWN_TARGET] = STAT_CLOCK_SYNC_FAILURE_UNKNOWN_TARGET_CLOCK,
-		[CLOCK_NO_PATH] = STAT_CLOCK_SYNC_FAILURE_NO_PATH,
-	};
-
-	stats_add(im->store, stats[r], STAT_NO_INDEX, 1);
-}
-
-bool tokens_convert(struct import *im, struct machine *m, clock_key clock, int64_t ts, int64_t *ret)
-{
-	enum clock_result r = clocks_convert(&m->clocks, clock, ts, ret);
-
-	if (r != CLOCK_CONVERTED)
-		count_failure(im, r);
-	else
-		*ret = clocks_trace_time(&m->clocks, *ret);
-	return r == CLOCK_CONVERTED;
-}
-
 static void defer(struct import *im, const uint8_t *data, size_t len)
 {
 	if (!budget_take(&im->store->budget, sizeof(*im->deferred)))
@@ -256,7 +234,7 @@ static bool packet_time(struct import *im, struct machine *m, const struct packe
 			return false;
 		}
 		if (r != CLOCK_CONVERTED) {
-			count_failure(im, r);
+			clocks_count_failure(&m->clocks, r);
 			stats_add(im->store, STAT_CLOCK_SYNC_FAILURE_UNDEFERRABLE_PACKET_LOSS,
 				  STAT_NO_INDEX, 1);
 			return false;

@@ -115,7 +115,7 @@ static void add_process(struct import *im, struct machine *m, struct tree_proces
 	if (p->uid != NULL_U32)
 		table_set_u32(t, PROCESS_UID, upid, p->uid);
 	if (p->has_start && table_i64(t, PROCESS_START_TS, upid) == NULL_I64 &&
-	    tokens_convert(im, m, CLOCK_BOOTTIME_ID, (int64_t)p->start_ns, &start))
+	    clocks_to_trace_time(&m->clocks, CLOCK_BOOTTIME_ID, (int64_t)p->start_ns, &start))
 		table_set_i64(t, PROCESS_START_TS, upid, start);
 	if (p->has_kthread)
 		im->infos.processes[upid].is_kthread = p->is_kthread;

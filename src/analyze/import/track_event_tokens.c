@@ -354,7 +354,7 @@ int tokens_track_event_time(struct import *im, struct machine *m, const struct p
 			return -1;
 		}
 		ns = is_delta ? t->ns : ns;
-		if (!tokens_convert(im, m, CLOCK_MONOTONIC_ID, ns, ret))
+		if (!clocks_to_trace_time(&m->clocks, CLOCK_MONOTONIC_ID, ns, ret))
 			*ret = ns;
 		return 1;
 	}
