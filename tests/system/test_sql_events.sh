@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# sonda sql on packets that trace_processor 55 does not read, as trace_processor 58 reads them: states, the order of processes
-# and threads, kinds of frames, packed memory mappings.
+# sonda sql on packets that trace_processor 55 does not read, as trace_processor 58 reads them: states, other sessions, the order
+# of processes and threads, kinds of frames, packed memory mappings.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 SONDA=${BUILD:-build}/bin/sonda
@@ -66,6 +66,28 @@ track_event_parser_errors,1
 track_event_state_missing_track_uuid,1' "select name, value from stats where value > 0 order by name"
 rows "states count for the bounds of the trace" 'start_ts,end_ts
 2000,2499' "select * from trace_bounds"
+
+trace <<'TEXT'
+packet { timestamp: 2100 concurrent_session_event { state: STATE_STARTED session_name: "nightly" session_id: 4 consumer_uid: 42 num_data_sources: 2 } }
+packet { timestamp: 2000 concurrent_session_event { state: STATE_CONFIGURED session_name: "nightly" session_id: 4 consumer_uid: 42 num_data_sources: 2 } }
+packet { timestamp: 2200 concurrent_session_event { state: STATE_CLONED_READ_ONLY session_id: 5 } }
+packet { timestamp: 2300 concurrent_session_event { state: STATE_DISABLED session_id: 5 } }
+packet { timestamp: 2400 concurrent_session_event { state: STATE_DISABLING_WAITING_STOP_ACKS session_name: "nightly" session_id: 4 } }
+packet { timestamp: 2500 concurrent_session_event { session_id: 4 } }
+packet { timestamp: 2600 machine_id: 7 concurrent_session_event { state: STATE_STARTED session_name: "nightly" session_id: 4 } }
+TEXT
+rows "other sessions have a track of their states" 'track,machine_id,ts,dur,value
+nightly,0,2000,100,CONFIGURED
+nightly,0,2100,300,STARTED
+Session 5 (clone),0,2200,100,CLONED_READ_ONLY
+Session 5 (clone),0,2300,0,DISABLED
+nightly,0,2400,-1,DISABLING_WAITING_STOP_ACKS
+nightly,1,2600,-1,STARTED' "select t.name as track, machine_id, ts, dur, value from state s join state_track t on t.id = s.track_id
+  where type = 'concurrent_tracing_sessions' order by s.id"
+rows "states of sessions have the user and the number of data sources" 'value,uid,sources
+CONFIGURED,42,2
+STARTED,42,2' "select value, extract_arg(arg_set_id, 'consumer_uid') as uid, extract_arg(arg_set_id, 'num_data_sources') as sources
+  from state where arg_set_id is not null order by id"
 
 trace <<'TEXT'
 packet { trusted_packet_sequence_id: 3 timestamp: 2 track_descriptor { uuid: 0 process_ordering: PROCESS_ORDERING_EXPLICIT } }

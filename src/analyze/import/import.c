@@ -37,6 +37,7 @@ static bool reads_sorted(uint32_t field)
 	       field == PB_TRACE_PACKET_PROCESS_DESCRIPTOR || field == PB_TRACE_PACKET_BATTERY ||
 	       field == PB_TRACE_PACKET_TRIGGER || field == PB_TRACE_PACKET_PERF_SAMPLE ||
 	       field == PB_TRACE_PACKET_SMAPS_PACKET ||
+	       field == PB_TRACE_PACKET_CONCURRENT_SESSION_EVENT ||
 	       field == PB_TRACE_PACKET_CLONE_SNAPSHOT_TRIGGER;
 }
 
@@ -79,6 +80,9 @@ static void release_packet(struct import *im, struct machine *m, const struct qu
 	case PB_TRACE_PACKET_TRIGGER:
 	case PB_TRACE_PACKET_CLONE_SNAPSHOT_TRIGGER:
 		rows_trigger(im, m, e->ts, &p.payload);
+		break;
+	case PB_TRACE_PACKET_CONCURRENT_SESSION_EVENT:
+		rows_session_change(im, m, e->ts, &p.payload);
 		break;
 	}
 }

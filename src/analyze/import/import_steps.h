@@ -53,6 +53,8 @@ void rows_smaps(struct import *im, struct machine *m, int64_t ts, const struct p
 /* small_packets.c */
 void rows_battery(struct import *im, struct machine *m, int64_t ts, const struct pb_field *battery);
 void rows_trigger(struct import *im, struct machine *m, int64_t ts, const struct pb_field *trigger);
+void rows_session_change(struct import *im, struct machine *m, int64_t ts,
+			 const struct pb_field *change);
 
 /* perf_samples.c: a sample of linux.perf. state: of the packet's sequence, or NULL_U32. */
 void rows_perf_sample(struct import *im, struct machine *m, int64_t ts, const struct packet *p,

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Packets with a few values each: of batteries, of triggers. */
+/* Packets with a few values each: of batteries, of triggers, of other sessions. */
 #include <string.h>
 
 #include "analyze/import/import_steps.h"
 #include "analyze/import/slices.h"
+#include "analyze/import/states.h"
 #include "analyze/import/tracks.h"
 #include "base/core/mem.h"
 #include "gen/fields.h"
@@ -128,4 +129,85 @@ void rows_trigger(struct import *im, struct machine *m, int64_t ts, const struct
 	}
 	track = tracks_get(im, m, &trigger_type, strings_intern_z(s, "Trace Triggers"), NULL);
 	slices_begin(im, ts, 0, track, NULL_U32, name, &im->args);
+}
+
+/* ---- other sessions ---- */
+
+static const struct track_type session_type = {
+	"concurrent_tracing_sessions", NULL, false, {{"session_id", false}}};
+
+static const char *const session_states[] = {NULL,
+					     "DISABLED",
+					     "CONFIGURED",
+					     "STARTED",
+					     "DISABLING_WAITING_STOP_ACKS",
+					     "CLONED_READ_ONLY"};
+
+#define STATE_DISABLED 1
+#define STATE_CLONED 5
+
+struct session_change {
+	struct pb_field name; /* id 0: none */
+	uint64_t state;
+	int64_t id;
+};
+
+/* The arguments go into im->args. */
+static void read_change(struct import *im, const struct pb_field *packet, struct session_change *c)
+{
+	struct pb_field f;
+	struct pb_dec d;
+
+	pb_dec_init(&d, packet->data, packet->len);
+	while (pb_dec_next(&d, &f)) {
+		if (f.id == PB_CONCURRENT_SESSION_EVENT_STATE)
+			c->state = f.u64;
+		else if (f.id == PB_CONCURRENT_SESSION_EVENT_SESSION_NAME && f.data && f.len)
+			c->name = f;
+		else if (f.id == PB_CONCURRENT_SESSION_EVENT_SESSION_ID)
+			c->id = (int64_t)f.u64;
+		else if (f.id == PB_CONCURRENT_SESSION_EVENT_CONSUMER_UID)
+			arg_builder_int(im->store, &im->args, "consumer_uid", ARG_INT,
+					(int32_t)f.u64);
+		else if (f.id == PB_CONCURRENT_SESSION_EVENT_NUM_DATA_SOURCES)
+			arg_builder_int(im->store, &im->args, "num_data_sources", ARG_UINT,
+					(int64_t)(uint32_t)f.u64);
+	}
+}
+
+/* The track has the name of its first change. */
+static uint32_t session_track(struct import *im, struct machine *m, const struct session_change *c)
+{
+	const char *suffix = c->state == STATE_CLONED ? " (clone)" : "";
+	struct strings *s = &im->store->strings;
+	uint32_t name, track;
+
+	if (c->name.id)
+		name = strings_intern_f(s, "%.*s%s", (int)c->name.len, (const char *)c->name.data,
+					suffix);
+	else
+		name = strings_intern_f(s, "Session %lld%s", (long long)c->id, suffix);
+	track = tracks_get(im, m, &session_type, name, &c->id);
+	table_set_u32(import_table(im, TABLE_TRACK), TRACK_EVENT_TYPE, track,
+		      strings_intern_z(s, "state"));
+	return track;
+}
+
+/* A session that is disabled has no state any more: a moment shows the end. */
+void rows_session_change(struct import *im, struct machine *m, int64_t ts,
+			 const struct pb_field *packet)
+{
+	struct session_change c = {.state = 0};
+	uint32_t track;
+
+	read_change(im, packet, &c);
+	if (c.state == 0 || c.state >= ARRAY_SIZE(session_states)) {
+		im->args.n = 0;
+		return;
+	}
+	track = session_track(im, m, &c);
+	states_set(im, ts, track, strings_intern_z(&im->store->strings, session_states[c.state]),
+		   &im->args);
+	if (c.state == STATE_DISABLED)
+		states_set(im, ts, track, NULL_U32, &im->args);
 }
