@@ -25,7 +25,7 @@ record_while() { # COMMAND...: runs it in the folder of the instance
   record_in_background "$TMP/record.log" -a -o "$TMP/trace" sched_switch sched_waking --filter 'prio < 140' || return
   folder=$(our_folders)
   records_are_read "$folder"
-  (cd "$folder" && "$@")
+  (cd "${folder:?no instance of ours}" && "$@") # an empty name would be the current folder
   kill "${PIDS[-1]}"
   wait "${PIDS[-1]}"
   unset 'PIDS[-1]'
