@@ -159,27 +159,33 @@ uint64_t quota_max_of_user(const struct quota *q, uint64_t user, enum quota_kind
 }
 
 /*
- * Returns how much a user may hold in total, given what others hold now:
- *
  *	|  for root  |  held by other users  |  for this user: half  |  for further users  |
  *	0           1/4 of all                                                            all
  *
  * As in dbus-broker, a user may hold only a part of what the others leave. So a user that takes all
- * it can get still leaves something for the next one. Root may hold of_root, or all that the others
- * leave if that is less: at least a quarter of all.
+ * it can get still leaves something for the next one.
  */
+uint64_t quota_share(uint64_t all, uint64_t others)
+{
+	uint64_t left = all - all / 4;
+
+	left -= MIN(left, others);
+	return MIN(MAX(all / 4, 1u), (left + 1) / 2);
+}
+
+/* Returns how much a user may hold in total, given what others hold now. Root may hold of_root, or
+ * all that the others leave if that is less: at least a quarter of all. */
 static uint64_t fair_share(const struct quota *q, uint64_t user, enum quota_kind kind)
 {
 	const struct quota_limit *limit = &q->limits[kind];
 	uint64_t others = q->held[kind] - quota_of_user(q, user, kind);
-	uint64_t of_users = q->held_by_users[kind], left;
+	uint64_t share = limit->of_root;
 
-	if (quota_is_root(q, user))
-		return MIN(limit->of_root, limit->all - MIN(limit->all, others));
-	of_users -= quota_of_user(q, user, kind);
-	left = limit->all - limit->all / 4;
-	left -= MIN(left, of_users);
-	return MIN(MIN(limit->per_user, (left + 1) / 2), limit->all - MIN(limit->all, others));
+	if (!quota_is_root(q, user))
+		share = MIN(limit->per_user,
+			    quota_share(limit->all,
+					q->held_by_users[kind] - quota_of_user(q, user, kind)));
+	return MIN(share, limit->all - MIN(limit->all, others));
 }
 
 int quota_check(const struct quota_account *a, enum quota_kind kind, uint64_t n, struct err_text *e)

@@ -117,6 +117,9 @@ void quota_deinit(struct quota *q); /* all accounts must be closed */
 bool quota_is_root(const struct quota *q, uint64_t user);
 /* Returns the limit of a user if others hold nothing. */
 uint64_t quota_max_of_user(const struct quota *q, uint64_t user, enum quota_kind kind);
+/* Returns how much of `all` a user that is not root may hold, given what the other users that are
+ * not root hold. */
+uint64_t quota_share(uint64_t all, uint64_t others);
 /* Returns the amount that a user holds. */
 uint64_t quota_of_user(const struct quota *q, uint64_t user, enum quota_kind kind);
 

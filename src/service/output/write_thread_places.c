@@ -5,8 +5,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "base/core/mem.h"
 #include "service/ipc/limits.h"
+#include "service/ipc/quota.h"
 
 static struct {
 	int ended, report; /* read and write end of the pipe; -1: not open */
@@ -37,7 +37,7 @@ static int free_ended(void)
 
 int write_thread_take_place(uint64_t user, bool is_root)
 {
-	unsigned of_user = 0, of_others = 0, left = MAX_WRITE_THREADS - MAX_WRITE_THREADS / 4;
+	unsigned of_user = 0, of_others = 0;
 	int r = free_ended(), place = -EUSERS;
 
 	if (r < 0)
@@ -50,8 +50,7 @@ int write_thread_take_place(uint64_t user, bool is_root)
 		else if (!threads.places[i].of_root)
 			of_others++;
 	}
-	left -= MIN(left, of_others);
-	if (!is_root && of_user >= MIN(MAX_WRITE_THREADS / 4, (left + 1) / 2))
+	if (!is_root && of_user >= quota_share(MAX_WRITE_THREADS, of_others))
 		return -EDQUOT;
 	if (place >= 0) {
 		threads.places[place].taken = true;
