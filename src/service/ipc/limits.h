@@ -71,9 +71,8 @@
  * regular expression, about 10 ns. */
 #define MAX_SETUP_STEPS (4u << 20)
 #define MAX_OFFER_STEPS (512u << 10)
-#define MAX_SEQUENCES                                                                              \
-	(1u << 20) /* writers of a session; packets of further ones are dropped       \
-				  */
+/* Writers of a session; packets of further ones are dropped. */
+#define MAX_SEQUENCES (1u << 20)
 #define MAX_SOURCE_CONFIG_BYTES (127u << 10) /* of one data source; its copy must fit a frame */
 
 /* Periods of flushes, clearing of incremental state and clock snapshots in the config of a consumer

@@ -10,11 +10,13 @@
 #include "service/trace/sequence_ids.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/core/open_table.h"
 #include "base/core/siphash.h"
+#include "service/ipc/ipc_peer.h"
 #include "service/ipc/limits.h"
 
 struct sequence_slot {
@@ -22,7 +24,47 @@ struct sequence_slot {
 	uint32_t id;
 };
 
+struct sequence_user {
+	uid_t uid;
+	uint32_t n; /* its ids; 0: the slot is free */
+};
+
 #define FIRST_SLOTS 16
+
+/* ---- users ---- */
+
+static uid_t user_of(const struct trace_buffer_writer *writer)
+{
+	return writer->machine_id ? UID_UNKNOWN : writer->uid;
+}
+
+/* Returns the slot of the user, or the free one where it belongs. NULL: memory is out. */
+static struct sequence_user *find_user(struct sequence_ids *s, uid_t uid)
+{
+	if ((s->n_users + 1) * 2 > s->n_user_slots &&
+	    !OPEN_TABLE_GROW(s->users, s->n_user_slots, FIRST_SLOTS, user, !user->n,
+			     siphash_keyed(&user->uid, sizeof(user->uid))))
+		return NULL;
+	return &s->users[OPEN_TABLE_FIND(s->n_user_slots, siphash_keyed(&uid, sizeof(uid)), at,
+					 !s->users[at].n || s->users[at].uid == uid)];
+}
+
+/* Counts one more id for a user that is not root. Returns 0, -EDQUOT or -ENOMEM. */
+static int charge_user(struct sequence_ids *s, uid_t uid)
+{
+	struct sequence_user *u = find_user(s, uid);
+
+	if (!u)
+		return -ENOMEM;
+	if (u->n >= quota_share(MAX_SEQUENCES, s->of_users - u->n))
+		return -EDQUOT;
+	s->n_users += u->n == 0;
+	s->of_users++;
+	*u = (struct sequence_user){.uid = uid, .n = u->n + 1};
+	return 0;
+}
+
+/* ---- ids ---- */
 
 /* Returns the slot of the key, or the free one where it belongs. */
 static struct sequence_slot *find(const struct sequence_ids *s, uint32_t key)
@@ -39,44 +81,55 @@ static bool grow(struct sequence_ids *s)
 			       siphash_keyed(&slot->key, sizeof(slot->key)));
 }
 
-bool sequence_ids_full(const struct sequence_ids *s)
+int sequence_ids_get(struct sequence_ids *s, const struct quota *q,
+		     const struct trace_buffer_writer *writer, uint32_t *ret)
 {
-	return s->last >= SEQUENCE_ID_SERVICE + MAX_SEQUENCES;
-}
-
-uint32_t sequence_ids_get(struct sequence_ids *s, uint16_t producer_id, uint16_t writer_id)
-{
-	uint32_t key = (uint32_t)producer_id << 16 | writer_id;
+	uint32_t key = (uint32_t)writer->producer_id << 16 | writer->writer_id;
 	struct sequence_slot *slot = s->n_slots ? find(s, key) : NULL;
 	uint32_t used = s->last ? s->last - SEQUENCE_ID_SERVICE : 0;
+	uid_t user = user_of(writer);
+	int r = 0;
 
-	if (slot && slot->key)
-		return slot->id;
-	if (sequence_ids_full(s))
+	if (slot && slot->key) {
+		*ret = slot->id;
 		return 0;
+	}
+	if (used >= MAX_SEQUENCES)
+		return -EDQUOT;
 	if ((used + 1) * 2 > s->n_slots && !grow(s))
-		return 0;
-	slot = find(s, key);
+		return -ENOMEM;
+	if (!quota_is_root(q, user))
+		r = charge_user(s, user);
+	if (r < 0)
+		return r;
 	s->last = SEQUENCE_ID_SERVICE + used + 1;
-	*slot = (struct sequence_slot){.key = key, .id = s->last};
-	return slot->id;
+	*find(s, key) = (struct sequence_slot){.key = key, .id = s->last};
+	*ret = s->last;
+	return 0;
 }
+
+/* ---- life ---- */
 
 int sequence_ids_copy(const struct sequence_ids *from, struct sequence_ids *to)
 {
-	if (from->n_slots == 0)
-		return 0;
-	to->slots = malloc(from->n_slots * sizeof(*to->slots));
-	if (!to->slots)
+	size_t slots = from->n_slots * sizeof(*to->slots);
+	size_t users = from->n_user_slots * sizeof(*to->users);
+
+	*to = *from;
+	to->slots = slots ? malloc(slots) : NULL;
+	to->users = users ? malloc(users) : NULL;
+	if ((slots && !to->slots) || (users && !to->users))
 		return -ENOMEM;
-	memcpy(to->slots, from->slots, from->n_slots * sizeof(*to->slots));
-	to->n_slots = from->n_slots;
-	to->last = from->last;
+	if (slots)
+		memcpy(to->slots, from->slots, slots);
+	if (users)
+		memcpy(to->users, from->users, users);
 	return 0;
 }
 
 void sequence_ids_deinit(struct sequence_ids *s)
 {
 	free(s->slots);
+	free(s->users);
 	*s = (struct sequence_ids){0};
 }

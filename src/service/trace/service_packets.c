@@ -278,11 +278,10 @@ static void put_provenance_sequence(void *ctx, const struct trace_buffer_writer 
 {
 	struct writer_state *w = ctx;
 	struct pb_enc *e = &w->mem.enc;
-	uint32_t id =
-		sequence_ids_get(&w->trace->sequences, writer->producer_id, writer->writer_id);
+	uint32_t id;
 
 	(void)histogram;
-	if (!id)
+	if (sequence_ids_get(&w->trace->sequences, w->trace->owner.account->quota, writer, &id) < 0)
 		return;
 	pb_enc_open(e, PB_TRACE_PROVENANCE_BUFFER_SEQUENCES);
 	pb_enc_u64(e, PB_TRACE_PROVENANCE_SEQUENCE_ID, id);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "service/trace/trace_reader.h"
 
+#include <errno.h>
+
 #include "base/core/clock.h"
 #include "service/ipc/limits.h"
 #include "service/filter/packet_validate.h"
@@ -54,14 +56,14 @@ static size_t pass_packet(struct trace *t, struct packet_sink *sink,
 	uint8_t trailer[PACKET_MAX_TRAILER];
 	const uint8_t *filtered = NULL;
 	size_t trailer_len, work, len = 0;
-	uint32_t id = 0;
+	struct quota *q = t->owner.account->quota;
+	int r = -EBADMSG;
+	uint32_t id;
 
 	if (packet_is_valid(packet->slices, packet->n_slices))
-		id = sequence_ids_get(&t->sequences, packet->writer.producer_id,
-				      packet->writer.writer_id);
-	if (!id) {
-		t->owner.account->quota->refused[REFUSED_SEQUENCES] +=
-			sequence_ids_full(&t->sequences);
+		r = sequence_ids_get(&t->sequences, q, &packet->writer, &id);
+	if (r < 0) {
+		q->refused[REFUSED_SEQUENCES] += r == -EDQUOT;
 		t->invalid_packets++;
 		return packet->size;
 	}

@@ -26,7 +26,10 @@ static struct session *clone_of(struct session *source)
 
 STAGE_TEST(what_it_takes_over)
 {
+	const struct trace_buffer_writer writer = {.producer_id = 9, .writer_id = 9};
+	const struct quota *q = &g->rig.service->quota;
 	struct session *source, *s;
+	uint32_t id, id_of_clone;
 
 	stage_start(g, STAGE_CONFIG " buffers { size_kb: 8 } unique_session_name: 'n'");
 	stage_write(g, 0, 3, 0, "data");
@@ -34,7 +37,7 @@ STAGE_TEST(what_it_takes_over)
 	source->trace->invalid_packets = 5;
 	source->flushes_failed = 6;
 	source->final_flush = FINAL_FLUSH_SUCCEEDED;
-	sequence_ids_get(&source->trace->sequences, 9, 9);
+	assert_int_equal(sequence_ids_get(&source->trace->sequences, q, &writer, &id), 0);
 	s = clone_of(source);
 	assert_int_equal(s->state, SESSION_CLONED);
 	assert_string_equal(session_state_name(s->state), "CLONED_READ_ONLY");
@@ -46,7 +49,8 @@ STAGE_TEST(what_it_takes_over)
 	assert_int_equal(s->trace->invalid_packets, 5);
 	assert_int_equal(s->flushes_failed, 6);
 	assert_int_equal(s->final_flush, FINAL_FLUSH_SUCCEEDED);
-	assert_int_equal(sequence_ids_get(&s->trace->sequences, 9, 9), 2);
+	assert_int_equal(sequence_ids_get(&s->trace->sequences, q, &writer, &id_of_clone), 0);
+	assert_int_equal(id_of_clone, id);
 	assert_int_equal(s->trace->n_buffers, 2);
 	for (size_t i = 0; i < 2; i++) {
 		assert_int_not_equal(s->trace->buffers[i].id, source->trace->buffers[i].id);

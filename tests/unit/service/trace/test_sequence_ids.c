@@ -1,31 +1,52 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
 #include <time.h>
 
 #include "unit/test.h"
 #include "service/ipc/limits.h"
 #include "service/trace/sequence_ids.h"
 
+#define OWN_USER 500 /* of the service */
+static const struct quota quota = {.own_user = OWN_USER};
+
+/* Returns the id of a writer of a user, or 0 if it gets none. */
+static uint32_t id_for(struct sequence_ids *s, uid_t uid, uint16_t producer_id, uint16_t writer_id)
+{
+	const struct trace_buffer_writer writer = {
+		.producer_id = producer_id, .writer_id = writer_id, .uid = uid};
+	uint32_t id = 0;
+	int r = sequence_ids_get(s, &quota, &writer, &id);
+
+	assert_int_equal(r, id ? 0 : -EDQUOT);
+	return id;
+}
+
+static uint32_t id_of(struct sequence_ids *s, uint16_t producer_id, uint16_t writer_id)
+{
+	return id_for(s, 0, producer_id, writer_id);
+}
+
 TEST(ids_begin_after_the_service)
 {
 	struct sequence_ids s = {0};
 
-	assert_int_equal(sequence_ids_get(&s, 1, 1), 2);
-	assert_int_equal(sequence_ids_get(&s, 1, 2), 3);
-	assert_int_equal(sequence_ids_get(&s, 2, 1), 4);
-	assert_int_equal(sequence_ids_get(&s, 1, 1), 2);
-	assert_int_equal(sequence_ids_get(&s, 2, 1), 4);
+	assert_int_equal(id_of(&s, 1, 1), 2);
+	assert_int_equal(id_of(&s, 1, 2), 3);
+	assert_int_equal(id_of(&s, 2, 1), 4);
+	assert_int_equal(id_of(&s, 1, 1), 2);
+	assert_int_equal(id_of(&s, 2, 1), 4);
 	sequence_ids_deinit(&s);
-	assert_int_equal(sequence_ids_get(&s, 2, 1), 2);
+	assert_int_equal(id_of(&s, 2, 1), 2);
 	sequence_ids_deinit(&s);
 }
 
 TEST(producer_and_writer_are_not_mixed_up)
 {
 	struct sequence_ids s = {0};
-	uint32_t a = sequence_ids_get(&s, 1, 0), b = sequence_ids_get(&s, 0x0100, 1);
+	uint32_t a = id_of(&s, 1, 0), b = id_of(&s, 0x0100, 1);
 
 	assert_int_not_equal(a, b);
-	assert_int_not_equal(sequence_ids_get(&s, 1, 0x0100), b);
+	assert_int_not_equal(id_of(&s, 1, 0x0100), b);
 	sequence_ids_deinit(&s);
 }
 
@@ -35,9 +56,8 @@ TEST(many_keep_their_ids)
 
 	for (int round = 0; round < 2; round++)
 		for (uint32_t i = 0; i < 50000; i++)
-			assert_int_equal(
-				sequence_ids_get(&s, (uint16_t)(1 + i % 500), (uint16_t)(i / 500)),
-				2 + i);
+			assert_int_equal(id_of(&s, (uint16_t)(1 + i % 500), (uint16_t)(i / 500)),
+					 2 + i);
 	sequence_ids_deinit(&s);
 }
 
@@ -46,14 +66,81 @@ TEST(there_is_a_limit)
 	struct sequence_ids s = {0};
 
 	for (uint32_t i = 0; i < MAX_SEQUENCES; i++)
-		sequence_ids_get(&s, (uint16_t)(1 + i / 32768), (uint16_t)(i % 32768));
+		id_of(&s, (uint16_t)(1 + i / 32768), (uint16_t)(i % 32768));
 	assert_int_equal(s.last, MAX_SEQUENCES + 1);
-	assert_int_equal(sequence_ids_get(&s, 60000, 1), 0);
-	assert_int_equal(sequence_ids_get(&s, 60001, 1), 0);
+	assert_int_equal(id_of(&s, 60000, 1), 0);
+	assert_int_equal(id_of(&s, 60001, 1), 0);
 	/* Those that are known stay known. */
-	assert_int_equal(sequence_ids_get(&s, 1, 0), 2);
-	assert_int_equal(sequence_ids_get(&s, MAX_SEQUENCES / 32768, 32767), MAX_SEQUENCES + 1);
+	assert_int_equal(id_of(&s, 1, 0), 2);
+	assert_int_equal(id_of(&s, MAX_SEQUENCES / 32768, 32767), MAX_SEQUENCES + 1);
 	sequence_ids_deinit(&s);
+}
+
+/* Returns how many writers of a user get an id until one gets none, at most MAX_SEQUENCES. Each
+ * user has producers of its own, from `producer` on. */
+static uint32_t take_all(struct sequence_ids *s, uid_t uid, uint16_t producer)
+{
+	uint32_t n = 0;
+
+	while (n < MAX_SEQUENCES &&
+	       id_for(s, uid, (uint16_t)(producer + n / 32768), (uint16_t)(n % 32768)))
+		n++;
+	return n;
+}
+
+TEST(a_user_that_takes_all_it_can_leaves_ids_to_others_and_to_root)
+{
+	struct sequence_ids s = {0};
+
+	assert_int_equal(take_all(&s, 4242, 100), MAX_SEQUENCES / 4);
+	assert_int_equal(take_all(&s, 4243, 200), MAX_SEQUENCES / 4);
+	assert_int_equal(take_all(&s, 4244, 300), MAX_SEQUENCES / 8);
+	/* What one has is not lost when others come. */
+	assert_int_not_equal(id_for(&s, 4242, 100, 0), 0);
+	assert_int_equal(id_for(&s, 4242, 400, 1), 0);
+	assert_int_not_equal(id_for(&s, 4245, 401, 1), 0);
+	assert_int_not_equal(id_for(&s, OWN_USER, 402, 1), 0);
+	assert_int_equal(take_all(&s, 0, 500), MAX_SEQUENCES / 8 * 3 - 2);
+	sequence_ids_deinit(&s);
+}
+
+TEST(however_many_users_there_are_root_has_a_quarter)
+{
+	struct sequence_ids s = {0};
+
+	for (uint16_t user = 0; user < 100; user++)
+		take_all(&s, 1000u + user, (uint16_t)(100 * (1 + user)));
+	assert_int_equal(take_all(&s, 0, 60000), MAX_SEQUENCES / 4);
+	sequence_ids_deinit(&s);
+}
+
+/* A uid of another machine is whatever that machine says. */
+TEST(writers_of_other_machines_are_one_user)
+{
+	struct sequence_ids s = {0};
+	struct trace_buffer_writer remote = {.producer_id = 1, .uid = OWN_USER, .machine_id = 7};
+	uint32_t id, n = 0;
+
+	for (; sequence_ids_get(&s, &quota, &remote, &id) == 0; n++) {
+		remote.uid = n % 1000;
+		remote.machine_id = 1 + n % 1000;
+		remote.writer_id++;
+		remote.producer_id += remote.writer_id == 0;
+	}
+	assert_int_equal(n, MAX_SEQUENCES / 4);
+	sequence_ids_deinit(&s);
+}
+
+TEST(a_copy_knows_what_each_user_has)
+{
+	struct sequence_ids s = {0}, copy = {0};
+
+	take_all(&s, 4242, 100);
+	assert_int_equal(sequence_ids_copy(&s, &copy), 0);
+	assert_int_equal(id_for(&copy, 4242, 200, 1), 0);
+	assert_int_not_equal(id_for(&copy, 4243, 200, 1), 0);
+	sequence_ids_deinit(&s);
+	sequence_ids_deinit(&copy);
 }
 
 TEST(copy_goes_on_by_itself)
@@ -61,15 +148,15 @@ TEST(copy_goes_on_by_itself)
 	struct sequence_ids s = {0}, copy = {0}, none = {0};
 
 	assert_int_equal(sequence_ids_copy(&none, &copy), 0);
-	assert_int_equal(sequence_ids_get(&copy, 1, 1), 2);
+	assert_int_equal(id_of(&copy, 1, 1), 2);
 	sequence_ids_deinit(&copy);
 	for (uint16_t i = 1; i <= 100; i++)
-		sequence_ids_get(&s, 1, i);
+		id_of(&s, 1, i);
 	assert_int_equal(sequence_ids_copy(&s, &copy), 0);
-	assert_int_equal(sequence_ids_get(&copy, 2, 1), 102);
-	assert_int_equal(sequence_ids_get(&s, 3, 1), 102);
+	assert_int_equal(id_of(&copy, 2, 1), 102);
+	assert_int_equal(id_of(&s, 3, 1), 102);
 	for (uint16_t i = 1; i <= 100; i++)
-		assert_int_equal(sequence_ids_get(&copy, 1, i), i + 1);
+		assert_int_equal(id_of(&copy, 1, i), i + 1);
 	sequence_ids_deinit(&s);
 	sequence_ids_deinit(&copy);
 }
@@ -98,7 +185,7 @@ static uint64_t cost_of(const uint16_t *writers)
 		struct sequence_ids s = {0};
 
 		for (size_t i = 0; i < CHOSEN; i++)
-			sequence_ids_get(&s, 1, writers[i]);
+			id_of(&s, 1, writers[i]);
 		sequence_ids_deinit(&s);
 		one = cpu_ns() - before;
 		least = one < least ? one : least;
