@@ -16,6 +16,7 @@
 #include "base/core/mem.h"
 #include "base/system/log.h"
 #include "base/text/str.h"
+#include "cli/report/record_facts.h"
 #include "cli/report_losses.h"
 #include "cli/report_options.h"
 #include "cli/report_page.h"
@@ -38,6 +39,7 @@ struct output {
 	struct trace_tables tables;
 	struct report_losses losses;
 	int64_t from, to; /* the window in the trace's clock */
+	int64_t asked_ns; /* how long the config asks to record; 0: it does not say */
 	FILE *out;
 	bool some; /* a table was printed */
 	bool has_rows; /* a table of this part had a row */
@@ -69,6 +71,8 @@ static void bind_all(sqlite3_stmt *st, struct output *p)
 	bind(st, ":top", p->o->top);
 	bind(st, ":more", p->o->format == REPORT_TEXT);
 	bind(st, ":width", width);
+	if (p->asked_ns) /* else NULL */
+		bind(st, ":asked", p->asked_ns);
 	if (p->losses.events) /* else NULL */
 		bind(st, ":lost", (int64_t)p->losses.events);
 	p->style.top = sqlite3_bind_parameter_index(st, ":more") ? p->o->top : INT64_MAX;
@@ -393,10 +397,22 @@ static void print_limits(const struct output *p)
 	strbuf_deinit(&lines);
 }
 
+static int64_t asked_ns(const struct import_result *r)
+{
+	Pb__TraceConfig *c =
+		r->config ? pb__trace_config__unpack(NULL, r->config_len, r->config) : NULL;
+	double seconds = c ? record_asked_seconds(c) : 0;
+
+	if (c)
+		pb__trace_config__free_unpacked(c, NULL);
+	return (int64_t)(seconds * 1e9);
+}
+
 static int print_all(struct output *p)
 {
 	const struct machine_list *list = &p->machines;
 
+	p->asked_ns = asked_ns(&p->tables.result);
 	print_limits(p);
 	if (p->o->format == REPORT_TEXT)
 		report_losses_print(&p->losses, &p->style, p->out);

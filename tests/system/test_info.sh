@@ -64,6 +64,35 @@ shows "packets by kind" '^track_event +2 '
 shows "columns of the scheduler are events" '^sched_switch +2 '
 shows "events of the kernel" '^print +1 '
 
+# Tracing from 1 to 7 s; all data sources had started at 1.5 s; events from 2 to 8.16 s.
+protoc -Iprotos --encode=perfetto.protos.Trace protos/trace/trace.proto >"$TMP/times" 2>"$TMP/err" <<'END'
+packet { trace_config { duration_ms: 5000 data_sources { config { name: "linux.ftrace" } } } }
+packet { trusted_packet_sequence_id: 1 timestamp: 1000000000 service_event { tracing_started: true } }
+packet { trusted_packet_sequence_id: 1 timestamp: 1500000000 service_event { all_data_sources_started: true } }
+packet { trusted_packet_sequence_id: 4 ftrace_events { cpu: 0 event { timestamp: 2000000000 pid: 1 print { buf: "a" } }
+  event { timestamp: 8160000000 pid: 1 print { buf: "b" } } } }
+packet { trusted_packet_sequence_id: 1 timestamp: 7000000000 service_event { tracing_disabled: true } }
+END
+verdict "protoc encodes a trace with known times" $?
+"$SONDA" info "$TMP/times" >"$TMP/out" 2>"$TMP/err"
+shows "what was recorded, asked for, and is in the trace" '^Recorded 5\.50 s \(asked for 5 s; events of 6\.16 s\): 2 events'
+"$SONDA" report "$TMP/times" >"$TMP/out" 2>"$TMP/err"
+grep -qE '^ *asked +recorded +span ' "$TMP/out" && grep -qE '^ *5\.00 s +5\.50 s +6\.16 s ' "$TMP/out"
+verdict "sonda report has the same durations, by the same words" $?
+"$SONDA" info --json "$TMP/times" >"$TMP/out" 2>"$TMP/err"
+"$SONDA" report --json "$TMP/times" >"$TMP/report" 2>>"$TMP/err"
+python3 - "$TMP/out" "$TMP/report" <<'END' 2>>"$TMP/err"
+import json, sys
+info, trace = json.load(open(sys.argv[1])), json.load(open(sys.argv[2]))["Trace"][0]
+assert (info["asked_s"], info["set_up_s"], info["duration_s"], info["events_s"]) == (5, 0.5, 5.5, 6.16), info
+assert (trace["asked_ns"], trace["recorded_ns"], trace["span_ns"]) == (5e9, 5.5e9, 6.16e9), trace
+END
+verdict "and so has JSON" $?
+
+protoc -Iprotos --encode=perfetto.protos.Trace protos/trace/trace.proto >"$TMP/hour" <<<'packet { trace_config { duration_ms: 3600000 buffers { size_kb: 1024 } } }'
+"$SONDA" info "$TMP/hour" >"$TMP/out" 2>"$TMP/err"
+shows "a long duration in the config" '^  config   3600 s, buffer 0 of 1 MiB$'
+
 mkdir "$TMP/folder" && cd "$TMP/folder" || exit 2
 "$SONDA" info >"$TMP/out" 2>"$TMP/err"
 [ $? = 1 ] && grep -q '^sonda: info: no trace in this folder; name a file$' "$TMP/err"

@@ -15,6 +15,7 @@
  *	:blocks		eight characters, from the lowest to the full block
  *	chosen(utid)	the threads that were asked for
  *	asked(some, limited)	see chosen.h
+ *	:asked		ns that the config asks to record; NULL: it does not say
  *	:lost		events that the rings of the kernel lost; NULL: none, or not known
  *	used, waits_by('thread') and others: see passes.h
  *

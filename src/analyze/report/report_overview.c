@@ -12,9 +12,16 @@
 /* The number of rows of a table whose ids count from 0. */
 #define SQL_ROWS(table) "(SELECT coalesce(max(id) + 1, 0) FROM " table ")"
 
+#define SQL_METADATA(name) "(SELECT max(int_value) FROM metadata WHERE name = '" name "')"
+
 static const struct report_section sections[] = {
 	{.title = "Trace",
-	 .sql = "SELECT :to - :from AS duration_ns, " SQL_ROWS("sched") " AS switches, "
+	 .sql = "WITH m AS (SELECT " SQL_METADATA("tracing_started_ns") " AS started, "
+		SQL_METADATA("all_data_source_started_ns") " AS all_started, "
+		SQL_METADATA("tracing_disabled_ns") " AS ended) SELECT :asked AS asked_ns, (SELECT "
+		"ended - iif(all_started > started AND all_started < ended, all_started, started) "
+		"FROM m WHERE ended > started) AS recorded_ns, :to - :from AS span_ns, "
+		SQL_ROWS("sched") " AS switches, "
 		SQL_ROWS("slice") " AS slices, " SQL_ROWS("counter") " AS counters, "
 		SQL_ROWS("ftrace_event") " AS kernel_events, (SELECT release FROM machine LIMIT "
 		"1) AS kernel"},

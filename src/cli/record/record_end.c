@@ -71,7 +71,8 @@ static const char *end_reason(struct record_command *c, const struct record_fact
 		return s->end_reason;
 	if (!c->config->duration_ms || c->config->trigger_config)
 		return NULL;
-	return record_seconds(f) * 1e3 >= c->config->duration_ms ? "its time is over" : NULL;
+	return record_tracing_seconds(f) >= record_asked_seconds(c->config) ? "its time is over"
+									    : NULL;
 }
 
 static struct record_facts facts_of(const struct record_command *c, bool file_is_cut)
@@ -101,6 +102,7 @@ static struct record_facts facts_of(const struct record_command *c, bool file_is
 			      : c->file	 ? trace_file_bytes(c->file)
 					 : 0,
 		.snapshots = c->snapshots ? &result->snapshots : NULL,
+		.set_up_ms = result->set_up_ms,
 		.elapsed_ms = result->elapsed_ms,
 		.cpus = c->is_local ? (unsigned)sysconf(_SC_NPROCESSORS_ONLN) : 0,
 	};

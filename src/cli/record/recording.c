@@ -67,6 +67,12 @@ struct recording {
 	struct early_errors early;
 };
 
+/* Returns how long it has recorded since all data sources had started, or else tracing had. */
+static uint64_t recorded_ms(const struct recording *r)
+{
+	return (clock_mono_ns() - r->started_ns) / NS_PER_MS - r->result->set_up_ms;
+}
+
 /* ---- the end ---- */
 
 static void decide(struct recording *r, int error, const char *why)
@@ -75,7 +81,7 @@ static void decide(struct recording *r, int error, const char *why)
 		return;
 	r->ended = true;
 	if (r->started_ns && !r->stopped_ns) {
-		r->result->elapsed_ms = (clock_mono_ns() - r->started_ns) / NS_PER_MS;
+		r->result->elapsed_ms = recorded_ms(r);
 		r->result->flush_failed = true;
 	}
 	r->error = error;
@@ -150,8 +156,7 @@ static void on_tick(evutil_socket_t fd, short what, void *ctx)
 	if (!record_session_is_recording(r->session))
 		return;
 	if (shows_progress(r))
-		recording_progress_show(&r->progress, (clock_mono_ns() - r->started_ns) / NS_PER_MS,
-					r->setup->console);
+		recording_progress_show(&r->progress, recorded_ms(r), r->setup->console);
 	record_session_ask_stats(r->session);
 }
 
@@ -240,6 +245,7 @@ static void on_all_started(void *ctx)
 	struct recording *r = ctx;
 
 	r->result->all_started = true;
+	r->result->set_up_ms = recorded_ms(r);
 	name_passed_file(r);
 	if (r->setup->detach)
 		record_session_detach(r->session, r->setup->detach);
@@ -347,8 +353,7 @@ static void on_stats(void *ctx, bool at_end, const Pb__TraceStats *stats)
 		result->has_before = true;
 	}
 	recording_progress_note_stats(&r->progress, r->setup->tracefs_root, stats);
-	if (recording_progress_note(&r->progress, r->setup, stats,
-				    (clock_mono_ns() - r->started_ns) / NS_PER_MS, &note))
+	if (recording_progress_note(&r->progress, r->setup, stats, recorded_ms(r), &note))
 		console_say(r->setup->console, "%s", note.s ? note.s : "");
 	strbuf_deinit(&note);
 	if (!r->setup->streams)
@@ -369,7 +374,7 @@ static void on_stopped(void *ctx, int flush_error)
 	name_passed_file(r);
 	r->result->ended_by_itself |= !record_session_is_stopping(r->session);
 	r->stopped_ns = clock_mono_ns();
-	r->result->elapsed_ms = (r->stopped_ns - r->started_ns) / NS_PER_MS;
+	r->result->elapsed_ms = recorded_ms(r);
 	r->result->flush_failed = flush_error != 0;
 	if (!r->setup->command)
 		console_progress(r->setup->console, "  saving");

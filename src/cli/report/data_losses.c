@@ -142,11 +142,8 @@ static void put_late_begin(const struct record_facts *f, size_t buffer, struct s
 {
 	const struct trace_scan *s = f->scan;
 	double begin = record_hole_seconds(s, s->ftrace.first_ns);
-	double set_up = s->all_started_ns > s->started_ns
-				? (double)(s->all_started_ns - s->started_ns) / 1e9
-				: 0;
 
-	if (s->started_ns && has_events(f, buffer) && begin - set_up >= SHORT_S)
+	if (s->started_ns && has_events(f, buffer) && begin - record_set_up_seconds(s) >= SHORT_S)
 		strbuf_printf(b, "; the events begin %.1f s after the start", begin);
 }
 
@@ -157,7 +154,7 @@ static void put_early_end(const struct record_facts *f, size_t buffer, struct st
 	double last = record_hole_seconds(s, s->ftrace.last_ns);
 
 	if (s->started_ns && s->ftrace.last_ns && has_events(f, buffer) &&
-	    record_seconds(f) - last >= SHORT_S)
+	    record_tracing_seconds(f) - last >= SHORT_S)
 		strbuf_printf(b, "; the events end %.1f s after the start", last);
 }
 

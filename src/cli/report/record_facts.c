@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/report/record_facts.h"
 
+#include <math.h>
+
 #include "base/core/mem.h"
 #include "cli/report/config_sources.h"
 
@@ -21,8 +23,18 @@ bool record_lacks_end(const struct record_facts *f)
 	return s->started_ns || f->config->rotate;
 }
 
-/* Returns the time from the start of tracing, or else from the oldest data, to the newest data. */
-static double seconds_of_data(const struct trace_scan *s)
+#define NOTICEABLE_MS 100 /* durations that differ by less count as the same */
+
+/* Returns when the recording began: all data sources had started, or else tracing had. */
+static uint64_t begin_of_recording(const struct trace_scan *s)
+{
+	bool before_end = !s->disabled_ns || s->all_started_ns < s->disabled_ns;
+
+	return s->all_started_ns > s->started_ns && before_end ? s->all_started_ns : s->started_ns;
+}
+
+/* Returns the time from begin, or from the oldest data if that is 0, to the newest data. */
+static double seconds_of_data(const struct trace_scan *s, uint64_t begin)
 {
 	const struct ftrace_scan *events = &s->ftrace;
 	uint64_t first = s->oldest_ns, last = s->newest_ns;
@@ -33,19 +45,73 @@ static double seconds_of_data(const struct trace_scan *s)
 		first = first ? MIN(first, first_event) : first_event;
 		last = MAX(last, events->last_ns + (uint64_t)events->to_boot_ns);
 	}
-	if (s->started_ns)
-		first = s->started_ns;
+	if (begin)
+		first = begin;
 	return last > first ? (double)(last - first) / 1e9 : 0;
 }
 
-double record_seconds(const struct record_facts *f)
+/* Returns the time from begin to the end of tracing, by the trace, else by our clock. */
+static double seconds_from(const struct record_facts *f, uint64_t begin, uint64_t elapsed_ms)
 {
 	const struct trace_scan *s = f->scan;
 
 	/* A snapshot is taken before the recording ends. */
-	if (!f->snapshots && s->started_ns && s->disabled_ns > s->started_ns)
-		return (double)(s->disabled_ns - s->started_ns) / 1e9;
-	return f->elapsed_ms ? (double)f->elapsed_ms / 1e3 : seconds_of_data(s);
+	if (!f->snapshots && begin && s->disabled_ns > begin)
+		return (double)(s->disabled_ns - begin) / 1e9;
+	return elapsed_ms ? (double)elapsed_ms / 1e3 : seconds_of_data(s, begin);
+}
+
+double record_seconds(const struct record_facts *f)
+{
+	return seconds_from(f, begin_of_recording(f->scan), f->elapsed_ms);
+}
+
+double record_tracing_seconds(const struct record_facts *f)
+{
+	return seconds_from(f, f->scan->started_ns, f->set_up_ms + f->elapsed_ms);
+}
+
+double record_set_up_seconds(const struct trace_scan *s)
+{
+	return (double)(begin_of_recording(s) - s->started_ns) / 1e9;
+}
+
+double record_asked_seconds(const Pb__TraceConfig *config)
+{
+	return config->trigger_config ? 0 : config->duration_ms / 1e3;
+}
+
+double record_event_seconds(const struct record_facts *f)
+{
+	const struct ftrace_scan *events = &f->scan->ftrace;
+
+	return events->last_ns > events->first_ns
+		       ? (double)(events->last_ns - events->first_ns) / 1e9
+		       : 0;
+}
+
+static bool differ_noticeably(double a, double b)
+{
+	return lround(fabs(a - b) * 1e3) >= NOTICEABLE_MS;
+}
+
+void record_other_durations(const struct record_facts *f, struct strbuf *out)
+{
+	double recorded = record_seconds(f), asked = record_asked_seconds(f->config);
+	double events = record_event_seconds(f);
+	const char *separator = " (";
+
+	if (asked > 0 && !f->goes_on && !record_lacks_end(f) &&
+	    differ_noticeably(asked, recorded)) {
+		strbuf_printf(out, "%sasked for %.10g s", separator, asked);
+		separator = "; ";
+	}
+	if (events > 0 && !f->snapshots && differ_noticeably(events, recorded)) {
+		strbuf_printf(out, events < 0.1 ? "%sevents of %.1g s" : "%sevents of %.2f s",
+			      separator, events);
+		separator = "; ";
+	}
+	strbuf_puts(out, separator[0] == ';' ? ")" : "");
 }
 
 double record_hole_seconds(const struct trace_scan *s, uint64_t ns)

@@ -41,7 +41,9 @@ struct record_facts {
 	const char *output; /* name for the user */
 	const char *first_file; /* path of the first file of a rotation; NULL or "": one file */
 	uint64_t file_bytes;
-	uint64_t elapsed_ms; /* by our clock; used if the trace has no duration */
+	/* By our clock; used if the trace has no duration. */
+	uint64_t set_up_ms; /* of tracing, until all data sources had started */
+	uint64_t elapsed_ms; /* since then; 0 unknown */
 	unsigned cpus; /* 0 unknown */
 };
 
@@ -50,8 +52,23 @@ const struct service_stats *record_stats(const struct record_facts *f);
 /* Returns true if a trace file lacks the end of the recording: it was cut off, or the recording
  * goes on in another file. */
 bool record_lacks_end(const struct record_facts *f);
-/* Returns the duration of tracing in seconds; of a trace that lacks its end, that of its data. */
+
+/* The durations of a recording, in seconds. */
+
+/* Returns the time from when all data sources had started (if that is unknown, from the start of
+ * tracing) to the end of tracing. Of a trace that lacks its end, the data is the end. */
 double record_seconds(const struct record_facts *f);
+/* The same from the start of tracing: it includes the start of the data sources. */
+double record_tracing_seconds(const struct record_facts *f);
+/* Returns the time from the start of tracing until all data sources had started; 0 if unknown. */
+double record_set_up_seconds(const struct trace_scan *s);
+/* Returns what the config asks for; 0 if it has no duration, or triggers. */
+double record_asked_seconds(const Pb__TraceConfig *config);
+/* Returns the time from the first kernel event to the last one; 0 without two of them. */
+double record_event_seconds(const struct record_facts *f);
+/* Appends those that differ noticeably from the first: " (asked for 5 s; events of 6.16 s)". */
+void record_other_durations(const struct record_facts *f, struct strbuf *out);
+
 /* Converts a time of the events' clock to seconds since the start of tracing, or since the first
  * event if the start is unknown. */
 double record_hole_seconds(const struct trace_scan *s, uint64_t ns);

@@ -31,6 +31,7 @@ static void write_time(const struct record_facts *f, struct strbuf *out)
 {
 	strbuf_printf(out, "%s %.2f s", f->goes_on ? "Snapshot after" : "Recorded",
 		      record_seconds(f));
+	record_other_durations(f, out);
 	if (f->cpus)
 		strbuf_printf(out, " on %u CPU%s", f->cpus, f->cpus == 1 ? "" : "s");
 }

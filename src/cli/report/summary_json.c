@@ -198,6 +198,8 @@ static void put_trace(const struct record_facts *f, struct strbuf *b, struct rec
 	if (!f->unread) {
 		put_number(b, "file_bytes", f->file_bytes);
 		put_number(b, "events", s->ftrace.counts.total);
+		if (record_event_seconds(f) > 0)
+			put_seconds(b, "events_s", record_event_seconds(f));
 		put_groups(s, b);
 		put_samples(&s->samples, b);
 		put_number(b, "processes", s->processes);
@@ -280,6 +282,10 @@ void record_summary_json(const struct record_facts *f, struct strbuf *out,
 
 	strbuf_putc(out, '{');
 	put_seconds(out, "duration_s", record_seconds(f));
+	if (record_asked_seconds(f->config) > 0)
+		put_seconds(out, "asked_s", record_asked_seconds(f->config));
+	if (record_set_up_seconds(f->scan) > 0)
+		put_seconds(out, "set_up_s", record_set_up_seconds(f->scan));
 	if (f->cpus)
 		put_number(out, "cpus", f->cpus);
 	if (f->snapshots) {

@@ -36,7 +36,7 @@ static void write_config(const Pb__TraceConfig *c, struct strbuf *out)
 		return;
 	strbuf_puts(out, "  config   ");
 	if (c->duration_ms)
-		strbuf_printf(out, "%.3g s, ", c->duration_ms / 1e3);
+		strbuf_printf(out, "%.10g s, ", c->duration_ms / 1e3);
 	for (size_t i = 0; i < c->n_buffers; i++)
 		strbuf_printf(out, "%sbuffer %zu of %s%s", i ? ", " : "", i,
 			      str_bytes((uint64_t)c->buffers[i]->size_kb << 10, size),

@@ -193,6 +193,7 @@ void trace_readback_rescan(struct trace_file *f, struct trace_scan *scan)
 	*scan = (struct trace_scan){.contents = all.contents};
 	trace_readback_scan(trace_file_fd(f), scan, &bytes); /* ends at the packet that is cut */
 	scan->started_ns = all.started_ns;
+	scan->all_started_ns = all.all_started_ns;
 	scan->disabled_ns = all.disabled_ns;
 	scan->has_stats = all.has_stats;
 	scan->stats = all.stats;

@@ -250,7 +250,7 @@ FIXTURE_TEST(test_a_recording_is_saved_and_summed_up)
 {
 	expect("-o x.pftrace sched/sched_switch", 0, "x.pftrace ", NULL);
 	assert_int_equal(packets_in("x.pftrace"), 26);
-	assert_true(says("Recorded 0.73 s"));
+	assert_true(says("Recorded 0.68 s (events of 0.002 s)"));
 	assert_true(says("323 events, 89 processes"));
 	assert_true(says("lost     kernel rings: 24,275 events"));
 	assert_true(says("missing  no producer provides the data source 'linux.ftrace'"));

@@ -42,6 +42,97 @@ FIXTURE_TEST(test_a_good_recording)
 	      false, false);
 }
 
+/* Tracing from 7 to 12.6 s; all data sources had started at 7.5 s. */
+static void of_known_times(const char *duration)
+{
+	char config[200];
+
+	snprintf(config, sizeof(config),
+		 "data_sources { config { name: 'linux.ftrace' ftrace_config {} } } %s", duration);
+	facts_deinit(&x);
+	facts_init(&x, config);
+	facts_ring(&x, 0, 0);
+	event_counts_add(&x.scan.ftrace.counts, 4, 2);
+	x.scan.started_ns = 7000000000;
+	x.scan.all_started_ns = 7500000000;
+	x.scan.disabled_ns = 12600000000;
+}
+
+static void check_head(const char *expected)
+{
+	struct record_verdict verdict;
+	struct strbuf out = {0};
+
+	record_summary_write(&x.f, &out, &verdict);
+	*strchr(out.s, ':') = '\0';
+	assert_string_equal(out.s, expected);
+	strbuf_deinit(&out);
+}
+
+FIXTURE_TEST(test_recorded_counts_from_when_all_data_sources_had_started)
+{
+	of_known_times("");
+	check_head("Recorded 5.10 s on 2 CPUs");
+	x.scan.all_started_ns = 0; /* not known, as in traces of old services */
+	check_head("Recorded 5.60 s on 2 CPUs");
+	x.scan.all_started_ns = 12700000000; /* a source started too late */
+	check_head("Recorded 5.60 s on 2 CPUs");
+}
+
+FIXTURE_TEST(test_recorded_by_our_clock_is_without_the_start_of_the_data_sources)
+{
+	x.f.elapsed_ms = 5104;
+	x.f.set_up_ms = 500;
+	check_head("Recorded 5.10 s on 2 CPUs");
+	assert_true(record_tracing_seconds(&x.f) > 5.6);
+}
+
+FIXTURE_TEST(test_what_was_asked_for_is_told_if_it_was_not_recorded)
+{
+	of_known_times("duration_ms: 5010");
+	check_head("Recorded 5.10 s on 2 CPUs");
+	of_known_times("duration_ms: 5000");
+	check_head("Recorded 5.10 s (asked for 5 s) on 2 CPUs");
+	of_known_times("duration_ms: 3600000");
+	check_head("Recorded 5.10 s (asked for 3600 s) on 2 CPUs");
+	x.f.goes_on = true;
+	check_head("Snapshot after 5.10 s on 2 CPUs");
+	of_known_times("duration_ms: 1500 trigger_config { trigger_timeout_ms: 9 }");
+	check_head("Recorded 5.10 s on 2 CPUs");
+}
+
+FIXTURE_TEST(test_the_time_of_the_events_is_told_if_it_is_another)
+{
+	of_known_times("duration_ms: 5000");
+	x.scan.ftrace.first_ns = 7600000000;
+	x.scan.ftrace.last_ns = 12610000000;
+	check_head("Recorded 5.10 s (asked for 5 s) on 2 CPUs");
+	x.scan.ftrace.last_ns = 13760000000;
+	check_head("Recorded 5.10 s (asked for 5 s; events of 6.16 s) on 2 CPUs");
+	of_known_times("");
+	x.scan.ftrace.first_ns = 7600000000;
+	x.scan.ftrace.last_ns = 7602400000;
+	check_head("Recorded 5.10 s (events of 0.002 s) on 2 CPUs");
+	x.scan.ftrace.last_ns = x.scan.ftrace.first_ns; /* one event */
+	check_head("Recorded 5.10 s on 2 CPUs");
+}
+
+FIXTURE_TEST(test_json_has_each_duration)
+{
+	static const char expected[] =
+		"{\"duration_s\":5.100000,\"asked_s\":5.000000,\"set_up_s\":0.500000,";
+	struct record_verdict verdict;
+	struct strbuf out = {0};
+
+	of_known_times("duration_ms: 5000");
+	x.scan.ftrace.first_ns = 7600000000;
+	x.scan.ftrace.last_ns = 13760000000;
+	record_summary_json(&x.f, &out, &verdict);
+	assert_true(str_starts(out.s, expected));
+	assert_non_null(strstr(out.s, "\"events\":2,\"events_s\":6.160000,"));
+	strbuf_deinit(&out);
+}
+
 static void check_note(const char *ftrace, bool expected)
 {
 	char text[500];
@@ -235,13 +326,13 @@ FIXTURE_TEST(test_a_file_without_the_end_of_the_recording)
 	x.scan.ftrace.first_ns = 1200000000;
 	x.scan.ftrace.last_ns = 1400000000;
 	x.scan.ftrace.to_boot_ns = 200000000;
-	check("Recorded 0.60 s on 2 CPUs: 3 events, 1.18 MiB to x.pftrace\n"
+	check("Recorded 0.60 s (events of 0.20 s) on 2 CPUs: 3 events, 1.18 MiB to x.pftrace\n"
 	      "  events   sched 3\n"
 	      "  lost     not known: the trace lacks the end of the recording\n",
 	      true, false);
 	x.scan.ftrace.bundles_after_loss = 1;
 	x.scan.ftrace.holes.counted = 7;
-	check("Recorded 0.60 s on 2 CPUs: 3 events, 1.18 MiB to x.pftrace\n"
+	check("Recorded 0.60 s (events of 0.20 s) on 2 CPUs: 3 events, 1.18 MiB to x.pftrace\n"
 	      "  events   sched 3\n"
 	      "  lost     kernel rings: at least 7 events, in 1 places; try -B 1mb "
 	      "(buffer_size_kb: 1024) or fewer events\n"
@@ -249,7 +340,7 @@ FIXTURE_TEST(test_a_file_without_the_end_of_the_recording)
 	      true, false);
 	x.scan.stats.final_flush_succeeded = true;
 	x.scan.ftrace.bundles_after_loss = 0;
-	check("Recorded 0.60 s on 2 CPUs: 3 events, 1.18 MiB to x.pftrace\n"
+	check("Recorded 0.60 s (events of 0.20 s) on 2 CPUs: 3 events, 1.18 MiB to x.pftrace\n"
 	      "  events   sched 3\n"
 	      "  lost     nothing\n",
 	      false, false);
@@ -549,7 +640,8 @@ FIXTURE_TEST(test_a_real_trace)
 	assert_int_equal(trace_scan_file(&x.scan, (const uint8_t *)b.s, b.len), 0);
 	strbuf_deinit(&b);
 	x.f.stats = NULL;
-	check("Recorded 0.73 s on 2 CPUs: 323 events, 89 processes, 1.18 MiB to x.pftrace\n"
+	check("Recorded 0.68 s (events of 0.002 s) on 2 CPUs: 323 events, 89 processes, 1.18 MiB "
+	      "to x.pftrace\n"
 	      "  events   sched 226, msr 94, irq 3\n"
 	      "  lost     kernel rings: 24,275 events (cpu1 12,165, cpu0 12,110; ring 8 KiB a "
 	      "CPU); try -B 1mb or fewer events\n"
