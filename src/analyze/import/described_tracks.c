@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "analyze/import/import_steps.h"
-#include "analyze/import/slice_rules.h"
+#include "analyze/import/tracks.h"
 #include "base/core/hash_table.h"
 #include "base/core/mem.h"
 #include "gen/fields.h"
@@ -301,7 +301,7 @@ static uint32_t make_row(struct import *im, struct machine *m, const struct desc
 	size_t n;
 
 	if (d->kind == DESCRIBED_THREAD && !d->own_track)
-		return slice_rules_thread_track(im, m, d->owner_id);
+		return tracks_of_thread(im, m, d->owner_id);
 	n = owner_value(d, values);
 	values[n] = (int64_t)d->key.uuid;
 	if (d->kind == DESCRIBED_PLAIN && name == NULL_U32)

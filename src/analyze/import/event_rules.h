@@ -1,20 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "analyze/import/importer.h"
-
-/* One kernel event: what all events have, and the message of its own fields. */
-struct ftrace_event {
-	int64_t ts;
-	uint32_t cpu;
-	int32_t tid; /* common_pid */
-	uint32_t utid; /* of tid */
-	uint32_t number; /* field in FtraceEvent */
-	uint32_t generic; /* index in store.generic; NULL_U32: known by number */
-	uint32_t sequence_state; /* for symbols; NULL_U32: none */
-	const uint8_t *data; /* the message, borrowed */
-	size_t len;
-};
+#include "analyze/import/ftrace_event.h"
 
 /* What makes further rows of an event, beside its row of ftrace_event. */
 struct event_rule {
@@ -26,6 +13,7 @@ struct event_rule {
 /* Each table ends with a rule of number 0. */
 extern const struct event_rule task_rules[];
 extern const struct event_rule slice_rules[];
+extern const struct event_rule print_rules[];
 extern const struct event_rule thread_slice_rules[];
 extern const struct event_rule device_slice_rules[];
 extern const struct event_rule counter_rules[];
@@ -33,22 +21,6 @@ extern const struct event_rule memory_rules[];
 extern const struct event_rule storage_rules[];
 extern const struct event_rule gpu_rules[];
 
-/* Sets *ret to the first field of this number in the message. Returns false, and sets *ret to
- * zeros, if there is none. */
-bool event_field(const struct ftrace_event *e, uint32_t number, struct pb_field *ret);
-/* Returns a field's text as a string, or NULL_U32 if there is none. */
-uint32_t event_text(struct import *im, const struct ftrace_event *e, uint32_t number);
-/* Returns the name of the kernel symbol whose iid a field has, or the iid in hexadecimal. */
-uint32_t event_function(struct import *im, struct machine *m, const struct ftrace_event *e,
-			uint32_t number);
-
-/* Returns the name of a kernel symbol, or NULL_U32, which it counts. */
-uint32_t event_symbol(struct machine *m, const struct ftrace_event *e, uint64_t iid);
-
-/* Finds an event that sonda's FtraceEvent lacks, by the number that the trace gave it. Returns the
- * index in store.generic, or NULL_U32. */
-uint32_t generic_find(struct import *im, const struct machine *m, uint32_t number);
-/* Adds such an event. Takes g->fields over, also on failure. */
-void generic_add(struct import *im, const struct machine *m, uint32_t number,
-		 struct generic_event *g);
-void generic_deinit(struct import *im);
+/* Makes the rows of one FtraceEvent: its row of ftrace_event, and those of its rule. */
+void rows_ftrace_event(struct import *im, struct machine *m, uint32_t cpu,
+		       const struct queued_event *e);

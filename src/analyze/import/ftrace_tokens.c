@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "analyze/import/cpus.h"
-#include "analyze/import/event_rules.h"
+#include "analyze/import/generic_events.h"
 #include "analyze/import/import_steps.h"
 #include "base/core/mem.h"
 #include "gen/fields.h"

@@ -8,9 +8,9 @@
 #include "analyze/import/flows.h"
 #include "analyze/import/gpu_work.h"
 #include "analyze/import/import_steps.h"
-#include "analyze/import/slice_rules.h"
 #include "analyze/import/slices.h"
 #include "analyze/import/track_groups.h"
+#include "analyze/import/tracks.h"
 #include "base/core/mem.h"
 #include "gen/fields.h"
 
@@ -109,7 +109,7 @@ static void begin_job(struct import *im, int64_t ts, uint32_t track)
 static void queue_job(struct import *im, struct machine *m, const struct ftrace_event *e,
 		      uint32_t ring, const struct gpu_work *w)
 {
-	uint32_t track = slice_rules_thread_track(im, m, e->utid), slice;
+	uint32_t track = tracks_of_thread(im, m, e->utid), slice;
 
 	arg_builder_int(im->store, &im->args, "gpu sched ring", ARG_STRING, ring);
 	add_job_args(im, w);
@@ -296,13 +296,13 @@ static void fence_wait_start(struct import *im, struct machine *m, const struct 
 		   (uint32_t)gpu_number(e, PB_DMA_FENCE_WAIT_START_FTRACE_EVENT_CONTEXT));
 	add_number(im, "fence seqno",
 		   (uint32_t)gpu_number(e, PB_DMA_FENCE_WAIT_START_FTRACE_EVENT_SEQNO));
-	slices_begin(im, e->ts, -1, slice_rules_thread_track(im, m, e->utid), NULL_U32,
+	slices_begin(im, e->ts, -1, tracks_of_thread(im, m, e->utid), NULL_U32,
 		     gpu_string(im, "dma_fence_wait"), &im->args);
 }
 
 static void fence_wait_end(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
-	slices_end(im, e->ts, slice_rules_thread_track(im, m, e->utid), NULL_U32, NULL_U32, NULL);
+	slices_end(im, e->ts, tracks_of_thread(im, m, e->utid), NULL_U32, NULL_U32, NULL);
 }
 
 /* ---- virtio GPUs ---- */

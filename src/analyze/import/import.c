@@ -8,6 +8,7 @@
 #include "analyze/import/call_stacks.h"
 #include "analyze/import/event_rules.h"
 #include "analyze/import/flows.h"
+#include "analyze/import/generic_events.h"
 #include "analyze/import/gpu_work.h"
 #include "analyze/import/import_steps.h"
 #include "analyze/import/late_tracks.h"

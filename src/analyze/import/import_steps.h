@@ -86,17 +86,6 @@ void rows_new_task(struct import *im, struct machine *m, int64_t ts, uint32_t ut
 void rows_blocked_reason(struct import *im, struct machine *m, uint32_t utid, bool io_wait,
 			 uint32_t function);
 
-/* ftrace_rows.c: one FtraceEvent. */
-void rows_ftrace_event(struct import *im, struct machine *m, uint32_t cpu,
-		       const struct queued_event *e);
-/* Adds a row of ftrace_event. payload, value: see enum payload_kind; for PAYLOAD_RAW, value is the
- * address of the message's bytes, with the message's length before them. */
-void rows_add_ftrace(struct import *im, struct machine *m, uint32_t cpu, int64_t ts, uint32_t kind,
-		     uint32_t utid, enum payload_kind payload, uint64_t value);
-/* Returns true for an event from before the time when the data of all CPUs begins. Such an event
- * only has a row of ftrace_event, and a full sched_switch has not even that. */
-bool rows_is_early(const struct machine *m, int64_t ts);
-
 /*
  * trace_info.c: sets a row of `metadata`. scope: which of machine_id and trace_id the row has; m
  * may be NULL if it has no machine_id. multi: adds a row; else a row of the same name and machine

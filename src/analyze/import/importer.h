@@ -22,6 +22,9 @@
  *			convert its time, and queue its events
  *	event_queues.c	sorts the queued events by time
  *	rows_*()	make rows of each event, in the order of time
+ *
+ * Rows do not call tokens. event_rules.c looks up the rule of a kernel event; the files with the
+ * rules call those of rows (ftrace_rows.c, sched_rows.c), slices and tracks.
  */
 
 #define MAX_CPUS 4096u /* of a machine; ucpu = machine * MAX_CPUS + cpu */

@@ -5,15 +5,11 @@
  * sched.
  */
 #include "analyze/import/cpus.h"
+#include "analyze/import/ftrace_rows.h"
 #include "analyze/import/import_steps.h"
 #include "analyze/store/table_defs.h"
 #include "base/core/mem.h"
 #include "gen/fields.h"
-
-bool rows_is_early(const struct machine *m, int64_t ts)
-{
-	return ts < m->first_data;
-}
 
 /* ---- states ---- */
 

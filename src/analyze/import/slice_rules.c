@@ -14,17 +14,9 @@
 #include "base/system/syscall_names.h"
 #include "gen/fields.h"
 
-static const struct track_type thread_type = {"thread_execution", NULL, false, {{"utid", false}}};
 static const struct track_type irq_type = {"cpu_irq", NULL, false, {{"cpu", false}}};
 static const struct track_type hrtimer_type = {"cpu_hrtimer", NULL, false, {{"cpu", false}}};
 static const struct track_type softirq_type = {"cpu_softirq", NULL, false, {{"cpu", false}}};
-
-uint32_t slice_rules_thread_track(struct import *im, struct machine *m, uint32_t utid)
-{
-	int64_t value = utid;
-
-	return tracks_get(im, m, &thread_type, NULL_U32, &value);
-}
 
 static uint32_t cpu_track(struct import *im, struct machine *m, const struct track_type *type,
 			  const char *name, uint32_t cpu)
@@ -158,7 +150,7 @@ static void sys_enter(struct import *im, struct machine *m, const struct ftrace_
 		return;
 	name = cached_syscall(im, m, f.u64);
 	slice = slices_begin_call(im, e->ts, name == intern(im, "sys_rt_sigreturn") ? 0 : -1,
-				  slice_rules_thread_track(im, m, e->utid), name,
+				  tracks_of_thread(im, m, e->utid), name,
 				  has_args ? row_of_event(im) : NULL_U32);
 	if (name == intern(im, "sys_write"))
 		im->infos.threads[e->utid].in_write = slice;
@@ -181,8 +173,7 @@ static void sys_exit(struct import *im, struct machine *m, const struct ftrace_e
 		if (ended)
 			return;
 	}
-	slices_end_call(im, e->ts, slice_rules_thread_track(im, m, e->utid), name,
-			row_of_event(im));
+	slices_end_call(im, e->ts, tracks_of_thread(im, m, e->utid), name, row_of_event(im));
 }
 
 /* A program writes a marker by write(2); as in trace_processor, that slice ends at the marker. */
@@ -193,8 +184,7 @@ void slice_rules_cut_write(struct import *im, struct machine *m, int64_t ts, uin
 	if (info->in_write == NULL_U32 || info->in_write == WRITE_CUT)
 		return;
 	info->in_write = WRITE_CUT;
-	slices_end(im, ts, slice_rules_thread_track(im, m, utid), NULL_U32, intern(im, "sys_write"),
-		   NULL);
+	slices_end(im, ts, tracks_of_thread(im, m, utid), NULL_U32, intern(im, "sys_write"), NULL);
 	stats_add(im->store, STAT_TRUNCATED_SYS_WRITE_DURATION, STAT_NO_INDEX, 1);
 }
 
@@ -205,14 +195,14 @@ static void work_start(struct import *im, struct machine *m, const struct ftrace
 	uint32_t name = event_function(im, m, e, PB_WORKQUEUE_EXECUTE_START_FTRACE_EVENT_FUNCTION);
 
 	arg_builder_int(im->store, &im->args, "cpu", ARG_INT, e->cpu);
-	slices_begin(im, e->ts, -1, slice_rules_thread_track(im, m, e->utid),
-		     intern(im, "workqueue"), name, &im->args);
+	slices_begin(im, e->ts, -1, tracks_of_thread(im, m, e->utid), intern(im, "workqueue"), name,
+		     &im->args);
 }
 
 static void work_end(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
-	slices_end(im, e->ts, slice_rules_thread_track(im, m, e->utid), intern(im, "workqueue"),
-		   NULL_U32, NULL);
+	slices_end(im, e->ts, tracks_of_thread(im, m, e->utid), intern(im, "workqueue"), NULL_U32,
+		   NULL);
 }
 
 const struct event_rule slice_rules[] = {
@@ -228,6 +218,5 @@ const struct event_rule slice_rules[] = {
 	{PB_FTRACE_EVENT_SYS_EXIT, sys_exit, NULL},
 	{PB_FTRACE_EVENT_WORKQUEUE_EXECUTE_START, work_start, "function"},
 	{PB_FTRACE_EVENT_WORKQUEUE_EXECUTE_END, work_end, "function"},
-	{PB_FTRACE_EVENT_PRINT, print_event, NULL},
 	{0, NULL, NULL},
 };

@@ -6,7 +6,6 @@
 #include "analyze/import/event_rules.h"
 #include "analyze/import/import_steps.h"
 #include "analyze/import/remembered.h"
-#include "analyze/import/slice_rules.h"
 #include "analyze/import/slices.h"
 #include "analyze/import/tracks.h"
 #include "base/core/mem.h"
@@ -99,7 +98,7 @@ static void take_step(struct import *im, struct machine *m, const struct ftrace_
 		event_field(e, s->thread, &f);
 		utid = tasks_thread(&m->tasks, (int32_t)f.u64);
 	}
-	track = slice_rules_thread_track(im, m, utid);
+	track = tracks_of_thread(im, m, utid);
 	for (const struct arg_field *a = s->args; a < s->args + ARRAY_SIZE(s->args) && a->key;
 	     a++) {
 		event_field(e, a->field, &f);
@@ -129,7 +128,7 @@ static void shrink_slab(struct import *im, struct machine *m, const struct ftrac
 		 event_function(im, m, e, PB_MM_SHRINK_SLAB_START_FTRACE_EVENT_SHRINK));
 	arg_builder_int(im->store, &im->args, "total_scan", ARG_UINT, (int64_t)scan.u64);
 	arg_builder_int(im->store, &im->args, "priority", ARG_INT, (int64_t)priority.u64);
-	slices_begin(im, e->ts, -1, slice_rules_thread_track(im, m, e->utid), NULL_U32,
+	slices_begin(im, e->ts, -1, tracks_of_thread(im, m, e->utid), NULL_U32,
 		     intern(im, "mm_vmscan_shrink_slab"), &im->args);
 }
 
@@ -166,7 +165,7 @@ static void cma_start(struct import *im, struct machine *m, const struct ftrace_
 		if (number)
 			*number = 0;
 	}
-	slices_begin(im, e->ts, -1, slice_rules_thread_track(im, m, e->utid), NULL_U32,
+	slices_begin(im, e->ts, -1, tracks_of_thread(im, m, e->utid), NULL_U32,
 		     intern(im, "mm_cma_alloc"), NULL);
 }
 
@@ -215,8 +214,7 @@ static void cma_finish(struct import *im, struct machine *m, const struct ftrace
 	event_field(e, PB_CMA_ALLOC_FINISH_FTRACE_EVENT_PFN, &pfn);
 	event_field(e, PB_CMA_ALLOC_FINISH_FTRACE_EVENT_COUNT, &pages);
 	add_cma_numbers(im, pfn.u64, pages.u64, numbers);
-	slices_end(im, e->ts, slice_rules_thread_track(im, m, e->utid), NULL_U32, NULL_U32,
-		   &im->args);
+	slices_end(im, e->ts, tracks_of_thread(im, m, e->utid), NULL_U32, NULL_U32, &im->args);
 }
 
 static void cma_info(struct import *im, struct machine *m, const struct ftrace_event *e)
@@ -246,8 +244,7 @@ static void cma_info(struct import *im, struct machine *m, const struct ftrace_e
 		arg_builder_int(im->store, &im->args, failures[i].key, failures[i].type,
 				(int64_t)f.u64);
 	}
-	slices_end(im, e->ts, slice_rules_thread_track(im, m, e->utid), NULL_U32, NULL_U32,
-		   &im->args);
+	slices_end(im, e->ts, tracks_of_thread(im, m, e->utid), NULL_U32, NULL_U32, &im->args);
 }
 
 /* ---- functions ---- */
@@ -283,7 +280,7 @@ static void function_exit(struct import *im, struct machine *m, const struct ftr
 /* KprobeType: 1 begins, 2 ends, 3 is an instant. */
 static void kprobe(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
-	uint32_t track = slice_rules_thread_track(im, m, e->utid);
+	uint32_t track = tracks_of_thread(im, m, e->utid);
 	uint32_t name = event_text(im, e, PB_KPROBE_EVENT_NAME);
 	struct pb_field f;
 

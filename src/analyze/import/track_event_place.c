@@ -6,8 +6,8 @@
  */
 #include <string.h>
 
-#include "analyze/import/slice_rules.h"
 #include "analyze/import/track_event.h"
+#include "analyze/import/tracks.h"
 
 /* The tid of an event that names only a process. */
 #define NO_TID (-1)
@@ -81,7 +81,7 @@ uint32_t track_event_row(struct import *im, struct machine *m, struct track_even
 	uint32_t row;
 
 	if (e->on_thread && !legacy_event_is_scoped(&e->legacy))
-		return slice_rules_thread_track(im, m, e->utid);
+		return tracks_of_thread(im, m, e->utid);
 	if (!e->on_thread) {
 		struct described_track *d =
 			e->described ? e->described : described_of_event(im, m, 0, NULL);

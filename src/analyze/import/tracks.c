@@ -119,6 +119,14 @@ fail:
 	return 0;
 }
 
+uint32_t tracks_of_thread(struct import *im, struct machine *m, uint32_t utid)
+{
+	static const struct track_type type = {"thread_execution", NULL, false, {{"utid", false}}};
+	int64_t value = utid;
+
+	return tracks_get(im, m, &type, NULL_U32, &value);
+}
+
 void rows_counter(struct import *im, int64_t ts, uint32_t track, double value, uint32_t args)
 {
 	struct table *t = import_table(im, TABLE_COUNTER);

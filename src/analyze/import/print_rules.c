@@ -266,7 +266,7 @@ static bool add_thread_slice(struct import *im, struct machine *m, const struct 
 		return false;
 	utid = mark->tgid ? tasks_thread_of(&m->tasks, e->tid, mark->tgid)
 			  : tasks_thread(&m->tasks, e->tid);
-	track = slice_rules_thread_track(im, m, utid);
+	track = tracks_of_thread(im, m, utid);
 	if (mark->phase == 'E') {
 		slices_end(im, e->ts, track, NULL_U32, NULL_U32, NULL);
 		return true;
@@ -300,7 +300,7 @@ static bool add_rows(struct import *im, struct machine *m, const struct ftrace_e
 	return false;
 }
 
-void print_event(struct import *im, struct machine *m, const struct ftrace_event *e)
+static void print_event(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
 	static const char clock_sync[] = "trace_event_clock_sync:";
 	struct marker mark = {.s = NULL};
@@ -321,3 +321,8 @@ void print_event(struct import *im, struct machine *m, const struct ftrace_event
 	if (!mark.s || !read_marker(&mark) || !add_rows(im, m, e, &mark))
 		stats_add(im->store, STAT_SYSTRACE_PARSE_FAILURE, STAT_NO_INDEX, 1);
 }
+
+const struct event_rule print_rules[] = {
+	{PB_FTRACE_EVENT_PRINT, print_event, NULL},
+	{0, NULL, NULL},
+};
