@@ -10,23 +10,25 @@ set -u
 command -v setpriv >/dev/null || { echo "setpriv is missing" >&2; exit 77; }
 
 B=${BUILD:-build}
+as_4242=(setpriv --reuid 4242 --regid 4242 --clear-groups)
+ends_with_this=(setpriv --pdeathsig TERM) # also if this script is killed
+
 chmod 755 "$TMP"
 mkdir -m 777 "$TMP/out"
 cp "$BIN/sonda" "$B/tests/system/service_flood" "$TMP"
-start_ready TRACED_NOTIFY_FD "$TMP/service.log" "$BIN/sondad"
+start_ready TRACED_NOTIFY_FD "$TMP/service.log" "${ends_with_this[@]}" "$BIN/sondad"
 service=${PIDS[-1]}
 chmod 666 "$PERFETTO_PRODUCER_SOCK_NAME" "$PERFETTO_CONSUMER_SOCK_NAME"
-start_ready TRACED_PROBES_NOTIFY_FD "$TMP/probes.log" "$BIN/sonda-probes"
+start_ready TRACED_PROBES_NOTIFY_FD "$TMP/probes.log" "${ends_with_this[@]}" "$BIN/sonda-probes"
 probes=${PIDS[-1]}
 
-as_4242() { setpriv --reuid 4242 --regid 4242 --clear-groups "$@"; }
 config() { # NAME LINE...
   local name=$1
   shift
   printf '%s\n' "$@" >"$TMP/$name"
 }
 refused() { # CONFIG PATTERN: to uid 4242
-  ! as_4242 "$TMP/sonda" record -c "$TMP/$1" -o "$TMP/out/trace" >"$TMP/log" 2>&1 && grep -q "$2" "$TMP/log"
+  ! "${as_4242[@]}" "$TMP/sonda" record -c "$TMP/$1" -o "$TMP/out/trace" >"$TMP/log" 2>&1 && grep -q "$2" "$TMP/log"
 }
 roots_recording_loses_nothing() { # WHAT
   "$BIN/sonda" record --strict -c "$TMP/root" -o "$TMP/trace" >"$TMP/record.log" 2>&1 && [ "$(events_in "$TMP/trace")" -gt 100 ]
@@ -38,7 +40,7 @@ config root 'duration_ms: 1500' 'buffers { size_kb: 65536 }' "$ftrace"
 # ---- a consumer
 
 config small 'duration_ms: 300' 'buffers { size_kb: 1024 }' 'producers { producer_name: "perfetto.traced_probes" shm_size_kb: 4 page_size_kb: 4 }' "$ftrace"
-as_4242 "$TMP/sonda" record -c "$TMP/small" -o "$TMP/out/trace" >"$TMP/log" 2>&1
+"${as_4242[@]}" "$TMP/sonda" record -c "$TMP/small" -o "$TMP/out/trace" >"$TMP/log" 2>&1
 memory=$(sed -n 's/^\([0-9a-f]*\)-\([0-9a-f]*\) rw-s.*memfd:.*/0x\2 - 0x\1/p' "/proc/$probes/maps" | head -n 1)
 [ $((memory)) -gt 4096 ]
 verdict "uid 4242: the memory of sonda-probes is not what its config says" $? "$TMP/log"
@@ -60,7 +62,7 @@ flood() { # packets|requests PROCESSES: while root records what they send, in a 
     'data_sources { config { name: "flood" target_buffer: 1 } }' 'write_into_file: true' 'file_write_period_ms: 500' 'flush_timeout_ms: 1000'
   flooders=()
   for ((i = 0; i < $2; i++)); do
-    as_4242 "$TMP/service_flood" "$1" flood >"$TMP/flood.log" 2>&1 &
+    "${as_4242[@]}" "$TMP/service_flood" "$1" flood >"$TMP/flood.log" 2>&1 &
     flooders+=($!)
     PIDS+=($!)
   done

@@ -4,11 +4,14 @@
  *
  * A producer that offers a data source, waits for a session that records it, and then sends as fast
  * as the service takes it: packets of 64 MB, of small fields and of larger ones in turn; or requests
- * that commit nothing. Writes a line when it has begun. It ends with its connection, or by a signal.
+ * that commit nothing. Writes a line when it has begun. It ends with its connection, with its parent,
+ * or by a signal.
  */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 
 #include "service_peer_producer.h"
 
@@ -66,6 +69,7 @@ int main(int argc, char **argv)
 {
 	if (argc != 3)
 		return 2;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	introduce(argv[2]);
 	if (!strcmp(argv[1], "packets"))
 		flood_of_packets();
