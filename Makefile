@@ -507,11 +507,14 @@ fuzz: ## every fuzzer for FUZZ_SECONDS (60) under ASan and UBSan
 fuzz-live: ## the three programs, with sanitizers, through a proxy that changes all they say; FUZZ_SECONDS (600), root
 	+$(Q)$(SUBMAKE) B=$(B)/asan SAN=address,undefined OPT='-O1 -g' programs $(patsubst %,$(B)/asan/tests/fuzz/live/%,proxy asker)
 	$(Q)$(NO_ASLR) tests/fuzz/live/run.sh $(B)/asan $(or $(FUZZ_SECONDS),600)
+# OSS-Fuzz (tools/oss-fuzz/build.sh) has other engines, which are archives of C++.
+LIB_FUZZING_ENGINE ?= -fsanitize=fuzzer
+FUZZ_LINKER ?= $(CC)
 fuzzers: $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(FUZZ_SRC))
-$(B)/fuzz/%: tests/fuzz/%.c $(wildcard tests/fuzz/*.h tests/system/*.h) $(ALL_LIBS)
-	@echo "  FUZZ    $<"
+$(B)/fuzz/%: $(B)/tests/fuzz/%.o $(ALL_LIBS)
+	@echo "  FUZZ    $@"
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS_ALL) $(WARN) -Wno-unused-parameter -fsanitize=fuzzer $(LDFLAGS_ALL) -o $@ $< $(ALL_LIBS) $(ALL_SYSLIBS)
+	$(Q)$(FUZZ_LINKER) $(LDFLAGS_ALL) -o $@ $< $(LIB_FUZZING_ENGINE) $(ALL_LIBS) $(ALL_SYSLIBS)
 soak: ## producers that die and consumers that clone, for SECONDS (600)
 	+$(Q)$(SUBMAKE) programs $(B)/tests/soak/soak
 	$(Q)BUILD=$(B) tests/soak/run.sh $(or $(SECONDS),600)

@@ -9,8 +9,12 @@
  * a second listener with the other columns, bit 6 broken pages are kept, bit 7 system calls of
  * 32-bit programs are looked for (which a /proc has that is tests/data/calls).
  */
+#include <limits.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "unit/../unit/ftrace/bundles.h"
 #include "unit/../unit/ftrace/formats.h"
@@ -46,13 +50,31 @@ static const struct ring_page_layout layouts[2] = {
 	{.size = MAX_PAGE, .commit_offset = 8, .commit_size = 4, .data_offset = 12},
 };
 
+/* Folders of tests/data: in the repository, or beside the program, where tools/oss-fuzz/build.sh
+ * copies them. */
+static char mix[PATH_MAX], more[2][PATH_MAX], calls[PATH_MAX];
+
+static void find_data(void)
+{
+	char program[PATH_MAX] = "", *name = program;
+
+	if (access("tests/data", X_OK) < 0) {
+		assert(readlink("/proc/self/exe", program, sizeof(program) - 1) > 0);
+		name = strrchr(program, '/') + 1;
+	}
+	*name = '\0';
+	snprintf(mix, sizeof(mix), "%.3000stests/data/ftrace/mix", program);
+	snprintf(more[0], sizeof(more[0]), "%.3000stests/data/ftrace/sched", program);
+	snprintf(more[1], sizeof(more[1]), "%.3000stests/data/ftrace/syscalls", program);
+	snprintf(calls, sizeof(calls), "%.3000stests/data/calls", program);
+}
+
 static void load(struct way *way, const struct event_table_options *options)
 {
-	static const char *const more[] = {"tests/data/ftrace/sched", "tests/data/ftrace/syscalls"};
 	uint16_t id;
 
 	way->options = *options;
-	page_set_load(&way->set, "tests/data/ftrace/mix", options);
+	page_set_load(&way->set, mix, options);
 	for (unsigned i = 0; i < ARRAY_SIZE(more); i++)
 		page_set_load_events(&way->set, more[i], options);
 	assert(event_table_add(&way->set.table, "test", "made",
@@ -68,6 +90,7 @@ static struct way *way_of(uint8_t how)
 
 static void load_all(void)
 {
+	find_data();
 	writers[0] = fake_writer_new(4096);
 	writers[1] = fake_writer_new(100);
 	assert(metadata_init(&news) == 0);
@@ -123,8 +146,8 @@ static void check(struct writer *w)
 /* Each input finds the threads anew. */
 static void set_up_calls(struct way *way)
 {
-	assert(compat_syscalls_new("tests/data/calls", &way->options, &way->set.table,
-				   &way->encoder->calls) == 0);
+	assert(compat_syscalls_new(calls, &way->options, &way->set.table, &way->encoder->calls) ==
+	       0);
 	assert(page_encoder_refit(way->encoder) == 0);
 }
 
