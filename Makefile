@@ -480,6 +480,16 @@ check-arm64: ## cross build for arm64, which records in an emulator with Debian'
 clean-kernels: ## remove the kernels that check-long has fetched (some 400 MB, see KERNEL_DIR in tests/kernels/fetch.sh)
 	$(Q)tests/kernels/fetch.sh --remove
 tests: $(UNIT) $(HELPERS) $(LIBRARY_TESTS) $(LIBRARY_PLUGINS) $(PRELOADS) $(REPLAYS) ## build the tests, run nothing
+# What belongs to answers: analyze and the verbs that read files. All other tests are of recording (CONTRIBUTING.md, Owners).
+ANSWER_TESTS := unit/analyze/* unit/cli/open/* fuzz/live fuzz/trace_cut fuzz/trace_import fuzz/trace_scan root/test_report.sh \
+	interop/test_sql* $(patsubst %,system/test_%.sh,analyze_alloc cut export info open open_browser page page_browser report \
+	report_terminal sql sql_events sql_prompt sql_rows)
+check-answers: deps-check ## the part of check that is of reading traces: rules, analyze and its verbs
+	+$(Q)$(SUBMAKE) programs tests
+	$(Q)TESTS='rules/* $(ANSWER_TESTS)' tests/run.sh $(B)
+check-recorder: deps-check ## the other part of check: rules, recording
+	+$(Q)$(SUBMAKE) programs tests
+	$(Q)OTHER_TESTS='$(ANSWER_TESTS)' tests/run.sh $(B)
 unit: $(UNIT) ## only the unit tests
 	$(Q)tests/run.sh $(B) unit
 interop: deps ## only the 8 cells of {our, Perfetto's} probes x service x consumer
@@ -560,7 +570,7 @@ help: ## this list
 	@awk 'BEGIN { FS = ":.*## " } /^##@/ { print "\n" substr($$0, 5) } \
 		/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
 
-.PHONY: all programs static man deps deps-build deps-check deps-cost check check-long check-all check-distros check-packages check-arm64 check-kernels clean-kernels tests \
+.PHONY: all programs static man deps deps-build deps-check deps-cost check check-answers check-recorder check-long check-all check-distros check-packages check-arm64 check-kernels clean-kernels tests \
 	unit interop asan tsan coverage fuzz fuzz-live fuzzers soak check-cost check-page bench demo install deb uninstall format lint compdb flags clean help
 
 -include $(shell find $(B)/obj $(B)/pic $(B)/tests $(B)/bench -name '*.d' 2>/dev/null)

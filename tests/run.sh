@@ -6,6 +6,9 @@
 # Without a list: rules unit fuzz system root interop, which is make check. "long" are the tests that say so (below), from
 # all folders; "kernels" boots guests; make check-long is both.
 #
+# TESTS='unit/wire/* system/test_sql*' are those of the kinds whose name one of the patterns matches, OTHER_TESTS='...' all
+# but those. A pattern of TESTS that matches no test of the kinds is an error.
+#
 # Every test speaks TAP on stdout: "ok N - name", "not ok N - name", "ok N - name # SKIP reason". A test that exits
 # with 77 before its first line is skipped whole; one that dies counts as a failure of its own. After the last test the
 # failures are listed once more, with the lines that say why. The last line is the sum: "N passed, N failed, N skipped".
@@ -183,7 +186,21 @@ guests=
 said_in() { # FILE WORD
   sed -n "2,20s/^# $2: *//p" "$1"
 }
+read -ra only <<<"${TESTS:-}"
+read -ra but <<<"${OTHER_TESTS:-}"
+declare -A matched=()
+is_chosen() { # NAME
+  local pattern chosen=1
+  [ ${#only[@]} = 0 ] || chosen=
+  # Patterns are meant to match.
+  # shellcheck disable=SC2053
+  for pattern in "${only[@]}"; do [[ $1 != $pattern ]] || chosen=1 matched[$pattern]=1; done
+  # shellcheck disable=SC2053
+  for pattern in "${but[@]}"; do [[ $1 != $pattern ]] || chosen=; done
+  [ "$chosen" ]
+}
 add() { # CLASS NAME
+  is_chosen "$2" || return 0
   case $1 in
   alone) alone+=("$2") ;;
   top) top+=("$2") ;;
@@ -212,6 +229,9 @@ for kind; do
   kernels) guests=1 ;;
   *) echo "tests/run.sh: no such kind: $kind" >&2; exit 2 ;;
   esac
+done
+for pattern in "${only[@]}"; do
+  [ -n "${matched[$pattern]:-}" ] || { echo "tests/run.sh: no test is named $pattern" >&2; exit 2; }
 done
 
 command_of() { # NAME: in $command
