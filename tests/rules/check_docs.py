@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # See test_docs.sh. Speaks TAP.
+import fnmatch
 import glob
 import os
 import re
@@ -79,6 +80,26 @@ for line in text['docs/security.md'].splitlines():
             if name not in told and not glob.glob(name):
                 offenders.append('docs/security.md: ' + name)
 verdict('tests of the security page exist', offenders)
+
+# ---- the map of owners in CONTRIBUTING.md ----------------------------------------------------------------------------
+
+names = {f[6:-2] for f in files if re.fullmatch(r'tests/unit/.*/test_\w+\.c', f)}
+names |= {'fuzz/' + f[16:-2] for f in files if re.fullmatch(r'tests/fuzz/fuzz_\w+\.c', f)}
+names |= {f[6:] for f in files if re.fullmatch(r'tests/(rules|system|root|interop)/test_\w+\.sh', f)}
+owned, matched, offenders = set(), set(), []
+section = text['CONTRIBUTING.md'].partition('\n## Owners\n')[2].partition('\n## ')[0]
+for line in re.findall(r'^\| (?:recording|answers) \|.*', section, re.M):
+    _, where, tests = line.strip('|').split('|')
+    owned |= set(re.findall(r'`([^`]+)`', where))
+    for pattern in re.findall(r'`([^`]+)`', tests):
+        found = set(fnmatch.filter(names, pattern))
+        matched |= found
+        if not found:
+            offenders.append(f'CONTRIBUTING.md: {pattern} is no test')
+rooms = {'/'.join(f.split('/')[:3 if f.startswith('src/cli/') else 2]) for f in files if f.startswith('src/') and f.endswith('.c')}
+offenders += [f'{room} has no owner' for room in rooms if not room.endswith('.c') and room not in owned]
+offenders += [f'{name} has no owner' for name in names if name.startswith(('unit/', 'fuzz/')) and name not in matched]
+verdict('the map of owners has each folder, unit test and fuzz target', offenders)
 
 # ---- limits that docs/security.md names, with their values ----------------------------------------------------------
 
