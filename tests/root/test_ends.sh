@@ -123,7 +123,7 @@ verdict "stop: what the rings of a sonda-probes that was killed have lost and th
 # ---- what cannot be recorded ----
 
 sonda 2 record -o "$TMP/e" shced help && says "^sonda: event 'shced' does not exist; did you mean sched\?$" && says "^sonda: event 'help' does not exist; .*sonda help record" &&
-  says 'nothing would be recorded' && [ ! -e "$TMP/e" ]
+  says 'nothing to record' && [ ! -e "$TMP/e" ]
 verdict "record of names that are all wrong: ends at once, with what was meant" $? "$TMP/log"
 PERFETTO_CONSUMER_SOCK_NAME=$TMP/nobody sonda 2 record -o "$TMP/e" shced && says 'did you mean sched[?]' && ! says 'starting one'
 verdict "record of names that are all wrong: no daemons are started for it" $? "$TMP/log"

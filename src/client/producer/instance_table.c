@@ -62,6 +62,8 @@ struct flush {
 	uint64_t id;
 	uint64_t deadline_ns;
 	size_t n_waiting;
+	size_t n_refused;
+	uint64_t *refused; /* ids of instances that record nothing; in this allocation */
 	uint64_t waiting[]; /* instance ids */
 };
 
@@ -135,6 +137,17 @@ static void report_nothing(const struct instance_table *s, uint16_t target_buffe
 		s->ops->records_nothing(s->ctx, target_buffer, name, error);
 }
 
+/* Again behind the data of the other instances, because a buffer may have wrapped since the start. */
+static void report_refused(const struct instance_table *s, const struct flush *f)
+{
+	for (size_t i = 0; i < f->n_refused; i++) {
+		const struct ds_handle *h = find(s, f->refused[i]);
+
+		if (h)
+			report_nothing(s, h->target_buffer, h->failed_name, h->error);
+	}
+}
+
 /* Answers the flushes at the head of the queue that wait for no instance. */
 static void settle_flushes(struct instance_table *s)
 {
@@ -143,6 +156,7 @@ static void settle_flushes(struct instance_table *s)
 
 	while ((f = TAILQ_FIRST(&s->flushes)) && f->n_waiting == 0) {
 		done = f->id;
+		report_refused(s, f);
 		TAILQ_REMOVE(&s->flushes, f, link);
 		s->n_flushes--;
 		free(f);
@@ -194,7 +208,7 @@ void instance_table_flush(struct instance_table *s, const uint64_t *ids, size_t 
 	bool before_stop = (flags & FLUSH_REASON_MASK) == FLUSH_REASON_STOP;
 	bool for_clone = (flags & FLUSH_REASON_MASK) == FLUSH_REASON_CLONE;
 
-	struct flush *f = calloc(1, sizeof(*f) + n * sizeof(f->waiting[0]));
+	struct flush *f = calloc(1, sizeof(*f) + 2 * n * sizeof(f->waiting[0]));
 	struct ds_handle *h;
 
 	if (!f) {
@@ -205,22 +219,24 @@ void instance_table_flush(struct instance_table *s, const uint64_t *ids, size_t 
 		end_oldest_flush(s);
 	f->id = flush_id;
 	f->deadline_ns = clock_mono_ns() + PRODUCER_FLUSH_TIMEOUT_MS * NS_PER_MS;
-	for (size_t i = 0; i < n; i++)
-		if (can_flush(find(s, ids[i])))
+	f->refused = f->waiting + n;
+	for (size_t i = 0; i < n; i++) {
+		h = find(s, ids[i]);
+		if (can_flush(h))
 			f->waiting[f->n_waiting++] = ids[i];
+		else if (h && !h->source && (before_stop || for_clone))
+			f->refused[f->n_refused++] = ids[i];
+	}
 	TAILQ_INSERT_TAIL(&s->flushes, f, link);
 	s->n_flushes++;
 	/* From here on a callback may free f. Handles stay valid: they are destroyed in another
 	 * loop iteration. */
 	for (size_t i = 0; i < n; i++) {
 		h = find(s, ids[i]);
-		if (can_flush(h)) {
-			h->flush_before_stop = before_stop;
-			h->source->flush(h->instance, flush_id);
-		} else if (h && !h->source && (before_stop || for_clone)) {
-			/* The buffer may have wrapped since the start. */
-			report_nothing(s, h->target_buffer, h->failed_name, h->error);
-		}
+		if (!can_flush(h))
+			continue;
+		h->flush_before_stop = before_stop;
+		h->source->flush(h->instance, flush_id);
 	}
 	settle_flushes(s);
 }

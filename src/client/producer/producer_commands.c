@@ -182,11 +182,12 @@ static void instance_failed(void *ctx, const char *name, int error)
 				reason_of(error).text);
 }
 
-/* Writes it into the trace, for the consumer. */
+/* Writes it into the trace, for the consumer, who learns of the refusal by this packet alone: it waits
+ * for room. */
 static void instance_records_nothing(void *ctx, uint16_t target_buffer, const char *name, int error)
 {
 	struct producer *p = ctx;
-	struct writer *w = writer_new(p->arbiter, target_buffer, WRITER_DROP);
+	struct writer *w = writer_new(p->arbiter, target_buffer, WRITER_STALL);
 	struct pb_enc *e = w ? writer_begin(w) : NULL;
 
 	if (!e)
