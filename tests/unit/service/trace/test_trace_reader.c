@@ -143,6 +143,29 @@ STAGE_TEST(dropped_packets_count_for_the_batch)
 			 rig_session(&g->rig)->trace->invalid_packets);
 }
 
+STAGE_TEST(a_user_whose_writers_took_its_share_of_ids_loses_its_own_packets_only)
+{
+	struct ipc_peer *peer = (struct ipc_peer *)rig_producer_port(&g->rig)->peer;
+	struct quota *q = &g->rig.service->quota;
+	struct trace *t = rig_session(&g->rig)->trace;
+	struct trace_buffer_writer made_up = {.producer_id = 1000, .uid = 4242};
+	struct counter c = counter();
+	uid_t own = peer->uid;
+	uint32_t id;
+
+	for (; sequence_ids_get(&t->sequences, q, &made_up, &id) == 0; made_up.writer_id++)
+		made_up.producer_id += made_up.writer_id == UINT16_MAX;
+	peer->uid = 4242;
+	stage_write(g, 0, 1, 0, "lost");
+	peer->uid = own;
+	stage_write(g, 1, 2, 0, "kept");
+	trace_read_begin(t);
+	assert_false(trace_read_batch(t, &c.sink, 1000));
+	assert_int_equal(c.packets, 1);
+	assert_memory_equal(c.last, "\xa2\x38\x04kept", 7);
+	assert_int_equal(q->refused[REFUSED_SEQUENCES], 1);
+}
+
 /* A producer may write as much as it likes of which nothing is left for a trace. */
 STAGE_TEST(fragments_without_bytes_end_the_pass_too)
 {
