@@ -48,24 +48,17 @@ struct track_event {
 	uint32_t writer; /* utid of the thread that wrote an event of another track */
 };
 
-/* Reads an event whose e->state is set. The track may come from the sequence's defaults. */
+/* track_event.c: reads an event whose e->state is set. The track may come from the sequence's
+ * defaults. */
 void track_event_read(struct track_event *e, struct sequences *q, const struct pb_field *message);
 
-/* track_event_tokens.c: reads an event in the file's order. Returns false, and counts it, if the
- * event is dropped. */
-bool tokens_track_event(struct import *im, struct machine *m, const struct packet *p,
-			struct packet_sequence_info *seq, const uint8_t *packet);
-/* Reads the time of an older program's event. Returns 1 and sets *ret to ns of the trace clock, or of
- * the event's own clock if no snapshot has both; 0 if the event has no such time, and the packet's
- * counts; -1, and counts it, if the event is dropped. */
-int tokens_track_event_time(struct import *im, struct machine *m, const struct packet *p,
-			    struct packet_sequence_info *seq, int64_t *ret);
-
-/* Returns a value that depends on earlier events, as tokens_track_event() kept it. Slots: 0 is the
- * counter, 1 to 8 are extra counters. Returns false if the event has no such value. */
+/* Keeps a value that depends on earlier events, which tokens_track_event() computes, for the rows.
+ * Slots: 0 is the counter, 1 to 8 are extra counters. Without memory sets the budget's error. */
 #define EXTRA_COUNTERS_MAX 8
 #define SLOT_THREAD_TIME 16
 #define SLOT_INSTRUCTIONS 17
+void event_value_keep(struct import *im, const uint8_t *packet, unsigned slot, double value);
+/* Returns false if the event has no such value. */
 bool event_value_get(struct import *im, const uint8_t *packet, unsigned slot, double *ret);
 void event_values_deinit(struct import *im);
 
@@ -87,6 +80,16 @@ struct extra_counter {
 };
 bool track_event_extras(struct import *im, struct machine *m, const struct track_event *e,
 			struct extra_counter extras[static EXTRA_COUNTERS_MAX], size_t *ret_n);
+
+/* track_event_tokens.c: reads an event in the file's order. Returns false, and counts it, if the
+ * event is dropped. */
+bool tokens_track_event(struct import *im, struct machine *m, const struct packet *p,
+			struct packet_sequence_info *seq, const uint8_t *packet);
+/* Reads the time of an older program's event. Returns 1 and sets *ret to ns of the trace clock, or of
+ * the event's own clock if no snapshot has both; 0 if the event has no such time, and the packet's
+ * counts; -1, and counts it, if the event is dropped. */
+int tokens_track_event_time(struct import *im, struct machine *m, const struct packet *p,
+			    struct packet_sequence_info *seq, int64_t *ret);
 
 /* track_event_rows.c: makes the rows of an event, in the order of time. */
 void rows_track_event(struct import *im, struct machine *m, int64_t ts, const struct packet *p,
