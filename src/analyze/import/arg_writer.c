@@ -59,16 +59,29 @@ static unsigned index_end(const struct arg_writer *w, uint32_t key)
 	return (unsigned)strtoul(text + w->key.len + 1, NULL, 10) + 1;
 }
 
+static bool key_begins_with_path(const struct arg_writer *w, uint32_t key, size_t len)
+{
+	const struct strings *s = &w->store->strings;
+
+	return s->of[key].len >= len && !memcmp(strings_get(s, key), w->key.s, len);
+}
+
+/* Inside of an array's element only the arguments of this element are searched, which are the last
+ * ones: an element is new. */
 unsigned arg_writer_next_index(const struct arg_writer *w)
 {
-	const struct arg_builder *sets[] = {w->out, w->earlier};
+	const char *bracket = memrchr(w->key.s, ']', w->key.len);
+	size_t element = bracket ? (size_t)(bracket - w->key.s) + 1 : 0;
+	const struct stored_arg *args = w->out->args;
 	unsigned end = 0;
 
 	if (w->out->n >= ARG_SET_MAX)
 		return 0; /* no argument is added any more */
-	for (unsigned i = 0; i < ARRAY_SIZE(sets) && sets[i]; i++)
-		for (size_t j = 0; j < sets[i]->n; j++)
-			end = MAX(end, index_end(w, sets[i]->args[j].key));
+	for (size_t i = w->out->n;
+	     i-- > 0 && (!element || key_begins_with_path(w, args[i].key, element));)
+		end = MAX(end, index_end(w, args[i].key));
+	for (size_t i = 0; !element && w->earlier && i < w->earlier->n; i++)
+		end = MAX(end, index_end(w, w->earlier->args[i].key));
 	return end;
 }
 
