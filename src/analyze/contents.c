@@ -38,7 +38,7 @@ void contents_deinit(struct contents *c)
 
 /* ---- rows ---- */
 
-static struct content_row *row_of(struct contents *c, const char *name)
+static struct content_row *contents_row_of(struct contents *c, const char *name)
 {
 	size_t len = strnlen(name, CONTENTS_MAX_NAME - 1);
 	struct content_node *n;
@@ -59,9 +59,9 @@ static struct content_row *row_of(struct contents *c, const char *name)
 	return &c->other;
 }
 
-static void add(struct contents *c, const char *name, uint64_t count, uint64_t bytes)
+static void contents_add(struct contents *c, const char *name, uint64_t count, uint64_t bytes)
 {
-	struct content_row *r = row_of(c, name);
+	struct content_row *r = contents_row_of(c, name);
 
 	r->count += count;
 	r->bytes += bytes;
@@ -113,7 +113,7 @@ int contents_rows(const struct contents *c, struct content_row **ret, size_t *re
 
 /* ---- kernel events ---- */
 
-static void copy_text(char *to, size_t size, const struct pb_field *f)
+static void contents_copy_text(char *to, size_t size, const struct pb_field *f)
 {
 	size_t len = f->data ? MIN(f->len, size - 1) : 0;
 
@@ -123,7 +123,7 @@ static void copy_text(char *to, size_t size, const struct pb_field *f)
 }
 
 /* Stores the name of an event without a message, by its number. */
-static void describe(struct contents *c, const struct pb_field *descriptor)
+static void contents_describe(struct contents *c, const struct pb_field *descriptor)
 {
 	struct pb_field f, message = {.id = 0};
 	struct content_node *n;
@@ -147,7 +147,7 @@ static void describe(struct contents *c, const struct pb_field *descriptor)
 	pb_dec_init(&d, message.data, message.len);
 	while (pb_dec_next(&d, &f))
 		if (f.id == 1 && f.data) /* DescriptorProto.name */
-			copy_text(n->row.name, sizeof(n->row.name), &f);
+			contents_copy_text(n->row.name, sizeof(n->row.name), &f);
 	HASH_ADD(hh, c->by_number, number, sizeof(n->number), n);
 	if (!n->hh.tbl)
 		free(n);
@@ -163,13 +163,13 @@ static struct content_row *row_of_event(struct contents *c, uint32_t id)
 		return c->by_event[id];
 	known = event_name_of(id);
 	snprintf(number, sizeof(number), NUMBERED "%u", id);
-	row = row_of(c, known ? known->name : number);
+	row = contents_row_of(c, known ? known->name : number);
 	if (id < ARRAY_SIZE(c->by_event) && row != &c->other)
 		c->by_event[id] = row;
 	return row;
 }
 
-static void add_event(struct contents *c, const struct pb_field *event, size_t bytes)
+static void contents_add_event(struct contents *c, const struct pb_field *event, size_t bytes)
 {
 	struct content_row *row;
 	uint32_t id = 0;
@@ -195,7 +195,7 @@ static uint64_t count_values(const struct pb_field *f)
 }
 
 /* CompactSched: columns of switches (1 to 6, but names in 5), then of wakings (7 to 12). */
-static void add_columns(struct contents *c, const struct pb_field *columns)
+static void contents_add_columns(struct contents *c, const struct pb_field *columns)
 {
 	const uint8_t *at = columns->data;
 	struct pb_field f;
@@ -207,19 +207,19 @@ static void add_columns(struct contents *c, const struct pb_field *columns)
 
 		at = d.cur;
 		if (f.id == PB_FTRACE_EVENT_BUNDLE_COMPACT_SCHED_INTERN_TABLE)
-			add(c, "names of threads in columns", 1, bytes);
+			contents_add(c, "names of threads in columns", 1, bytes);
 		else if (f.id < PB_FTRACE_EVENT_BUNDLE_COMPACT_SCHED_WAKING_TIMESTAMP)
-			add(c, "sched_switch",
-			    f.id == PB_FTRACE_EVENT_BUNDLE_COMPACT_SCHED_SWITCH_TIMESTAMP
-				    ? count_values(&f)
-				    : 0,
-			    bytes);
+			contents_add(c, "sched_switch",
+				     f.id == PB_FTRACE_EVENT_BUNDLE_COMPACT_SCHED_SWITCH_TIMESTAMP
+					     ? count_values(&f)
+					     : 0,
+				     bytes);
 		else
-			add(c, "sched_waking",
-			    f.id == PB_FTRACE_EVENT_BUNDLE_COMPACT_SCHED_WAKING_TIMESTAMP
-				    ? count_values(&f)
-				    : 0,
-			    bytes);
+			contents_add(c, "sched_waking",
+				     f.id == PB_FTRACE_EVENT_BUNDLE_COMPACT_SCHED_WAKING_TIMESTAMP
+					     ? count_values(&f)
+					     : 0,
+				     bytes);
 	}
 }
 
@@ -239,12 +239,12 @@ static size_t add_bundle(struct contents *c, const struct pb_field *bundle)
 		if (!f.data)
 			continue;
 		if (f.id == PB_FTRACE_EVENT_BUNDLE_GENERIC_EVENT_DESCRIPTORS)
-			describe(c, &f);
+			contents_describe(c, &f);
 		if (f.id == PB_FTRACE_EVENT_BUNDLE_EVENT) {
-			add_event(c, &f, bytes);
+			contents_add_event(c, &f, bytes);
 			added += bytes;
 		} else if (f.id == PB_FTRACE_EVENT_BUNDLE_COMPACT_SCHED) {
-			add_columns(c, &f);
+			contents_add_columns(c, &f);
 			added += f.len;
 		}
 	}
@@ -253,7 +253,7 @@ static size_t add_bundle(struct contents *c, const struct pb_field *bundle)
 
 /* ---- packets ---- */
 
-static const char *name_of(uint32_t payload, char buf[static 32])
+static const char *contents_name_of(uint32_t payload, char buf[static 32])
 {
 	static const struct {
 		uint32_t field;
@@ -322,11 +322,11 @@ static void read_system(struct content_machine *m, const struct pb_field *info)
 		pb_dec_init(&e, f.data, f.len);
 		while (pb_dec_next(&e, &part))
 			if (part.id == PB_UTSNAME_SYSNAME)
-				copy_text(m->system, sizeof(m->system), &part);
+				contents_copy_text(m->system, sizeof(m->system), &part);
 			else if (part.id == PB_UTSNAME_RELEASE)
-				copy_text(m->release, sizeof(m->release), &part);
+				contents_copy_text(m->release, sizeof(m->release), &part);
 			else if (part.id == PB_UTSNAME_MACHINE)
-				copy_text(m->arch, sizeof(m->arch), &part);
+				contents_copy_text(m->arch, sizeof(m->arch), &part);
 	}
 }
 
@@ -351,6 +351,6 @@ void contents_packet(struct contents *c, const uint8_t *data, size_t len)
 		read_system(m, &payload);
 	if (payload.id == PB_TRACE_PACKET_FTRACE_EVENTS)
 		added = add_bundle(c, &payload);
-	add(c, name_of(payload.id, buf), 1, len - MIN(added, len));
+	contents_add(c, contents_name_of(payload.id, buf), 1, len - MIN(added, len));
 	c->bytes += len;
 }

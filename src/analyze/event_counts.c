@@ -309,7 +309,7 @@ static inline bool is_message_of_event(uint64_t tag)
 }
 
 /* Returns the field number of the event with the body [p, end), 0 if the form is another. */
-static inline uint32_t field_of(const uint8_t *p, const uint8_t *end, uint64_t *ret_ns)
+static inline uint32_t event_counts_field_of(const uint8_t *p, const uint8_t *end, uint64_t *ret_ns)
 {
 	uint64_t tag, size;
 	size_t len;
@@ -327,7 +327,7 @@ static inline uint32_t field_of(const uint8_t *p, const uint8_t *end, uint64_t *
 	return p && size == (uint64_t)(end - p) ? (uint32_t)(tag >> 3) : 0;
 }
 
-static inline void count(struct event_counts *c, uint32_t field, uint32_t known)
+static inline void event_counts_count(struct event_counts *c, uint32_t field, uint32_t known)
 {
 	if (field < known && c->known) {
 		c->total++;
@@ -348,10 +348,10 @@ const uint8_t *plain_events_count(const uint8_t *p, const uint8_t *end, struct e
 
 		if (!body || size > (uint64_t)(end - body))
 			break;
-		field = field_of(body, body + size, &ns);
+		field = event_counts_field_of(body, body + size, &ns);
 		if (!field)
 			break;
-		count(counts, field, known);
+		event_counts_count(counts, field, known);
 		/* a time of 0 means none: 0 - 1 is larger than any other time - 1 */
 		first = ns - 1 < first - 1 ? ns : first;
 		last = ns > last ? ns : last;

@@ -350,7 +350,7 @@ static bool scan_cpu_stats(struct ftrace_scan *s, const struct stats_head *head,
 }
 
 /* Returns a number that tells instances apart (FNV-1a), never 0. */
-static uint64_t number_of(const struct pb_field *name)
+static uint64_t ftrace_scan_number_of(const struct pb_field *name)
 {
 	uint64_t hash = 14695981039346656037u;
 
@@ -370,7 +370,7 @@ static struct stats_head head_of(const uint8_t *data, size_t len)
 		if (f.id == PB_FTRACE_STATS_PHASE)
 			head.phase = f.u64;
 		else if (f.id == PB_FTRACE_STATS_INSTANCE)
-			head.instance = number_of(&f);
+			head.instance = ftrace_scan_number_of(&f);
 	return head;
 }
 
@@ -470,14 +470,14 @@ static bool is_more(const struct pb_field *f, uint64_t *more)
 	return true;
 }
 
-static void add_name(struct name_list *l, const struct pb_field *f)
+static void ftrace_scan_add_name(struct name_list *l, const struct pb_field *f)
 {
 	if (f->data && f->len)
 		name_list_add(l, f->data, f->len);
 }
 
 /* Adds a reason, which may have several lines. */
-static void add_text(struct name_list *l, const struct pb_field *f)
+static void ftrace_scan_add_text(struct name_list *l, const struct pb_field *f)
 {
 	if (f->data && f->len)
 		name_list_add_text(l, f->data, f->len);
@@ -499,18 +499,18 @@ bool ftrace_scan_stats(struct ftrace_scan *s, uint32_t sequence, const uint8_t *
 			break;
 		case PB_FTRACE_STATS_UNKNOWN_FTRACE_EVENTS:
 			if (!is_more(&f, &s->unknown_more))
-				add_name(&s->unknown, &f);
+				ftrace_scan_add_name(&s->unknown, &f);
 			break;
 		case PB_FTRACE_STATS_FOREIGN_CHANGES:
-			add_text(&s->foreign, &f);
+			ftrace_scan_add_text(&s->foreign, &f);
 			break;
 		case PB_FTRACE_STATS_FAILED_FTRACE_EVENTS:
 			if (!is_more(&f, &s->failed_more))
-				add_text(&s->failed, &f);
+				ftrace_scan_add_text(&s->failed, &f);
 			break;
 		case PB_FTRACE_STATS_ATRACE_ERRORS:
 		case PB_FTRACE_STATS_EXCLUSIVE_FEATURE_ERROR:
-			add_text(&s->problems, &f);
+			ftrace_scan_add_text(&s->problems, &f);
 			break;
 		case PB_FTRACE_STATS_FTRACE_PARSE_ERRORS:
 			if (!f.data)

@@ -66,7 +66,7 @@ static bool remove_shorter(struct holes *h, const struct hole *new)
 	return true;
 }
 
-static void add(struct holes *h, const struct hole *new)
+static void holes_add(struct holes *h, const struct hole *new)
 {
 	size_t at;
 
@@ -128,7 +128,7 @@ bool holes_range(struct holes *h, uint32_t sequence, uint32_t cpu, const uint8_t
 	if (c && c->unnumbered)
 		remove_unnumbered(h, c, &new);
 	h->counted += MIN(new.events, INT64_MAX - h->counted);
-	add(h, &new);
+	holes_add(h, &new);
 	return true;
 }
 
@@ -146,9 +146,9 @@ void holes_bundle(struct holes *h, uint32_t sequence, const struct bundle_span *
 		new.on_the_way = true;
 		new.from_ns = c->end_ns;
 		new.events = 0;
-		add(h, &new);
+		holes_add(h, &new);
 	} else if (b->lost && !b->has_ranges) {
-		add(h, &new);
+		holes_add(h, &new);
 		c->unnumbered += !new.events;
 	}
 	if (b->last_ns)

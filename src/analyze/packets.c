@@ -81,7 +81,7 @@ bool packet_read(struct packet *ret, const uint8_t *data, size_t len, bool (*wan
 
 #define STEP_BYTES (64u << 10)
 
-static int add(struct strbuf *ret, const uint8_t *step, size_t n)
+static int packets_add(struct strbuf *ret, const uint8_t *step, size_t n)
 {
 	if (n > UNPACK_MAX_BYTES - ret->len)
 		return -EFBIG;
@@ -105,7 +105,7 @@ static int unpack_deflate(const uint8_t *data, size_t len, struct strbuf *ret, s
 		z.next_out = step;
 		z.avail_out = sizeof(step);
 		status = inflate(&z, Z_NO_FLUSH);
-		r = add(ret, step, sizeof(step) - z.avail_out);
+		r = packets_add(ret, step, sizeof(step) - z.avail_out);
 		if (r == 0 && status == Z_STREAM_END)
 			*ret_whole = ret->len;
 		if (status == Z_STREAM_END && z.avail_in)
@@ -135,7 +135,7 @@ static int unpack_zstd(const uint8_t *data, size_t len, struct strbuf *ret, size
 		if (ZSTD_isError(left) || (left > 0 && out.pos < out.size && in.pos == in.size))
 			r = -EBADMSG;
 		else
-			r = add(ret, step, out.pos);
+			r = packets_add(ret, step, out.pos);
 		if (r == 0 && left == 0)
 			*ret_whole = ret->len;
 	}

@@ -32,7 +32,7 @@ static void sequence_table_deinit(struct sequence_table *t)
 	t->left_out = 0;
 }
 
-static struct sequence_node *find(struct sequence_table *t, uint32_t id)
+static struct sequence_node *trace_scan_find(struct sequence_table *t, uint32_t id)
 {
 	struct sequence_node *n;
 
@@ -72,7 +72,7 @@ static void count_gap(struct sequence *s, uint32_t dropped)
 static void sequence_table_packet(struct sequence_table *t, uint32_t id, int32_t pid,
 				  uint32_t dropped, bool first)
 {
-	struct sequence_node *n = find(t, id);
+	struct sequence_node *n = trace_scan_find(t, id);
 
 	if (!n) {
 		t->left_out++;
@@ -89,7 +89,7 @@ static void sequence_table_packet(struct sequence_table *t, uint32_t id, int32_t
  * sequence_table_packet() for the packet first. */
 static void sequence_table_dropped(struct sequence_table *t, uint32_t id, uint64_t packets)
 {
-	struct sequence_node *n = find(t, id);
+	struct sequence_node *n = trace_scan_find(t, id);
 
 	if (!n)
 		return;
@@ -108,7 +108,7 @@ void sequence_table_each(const struct sequence_table *t,
 
 #define TRACK_EVENT_COUNTER 4 /* TrackEvent.Type */
 
-static int kind_of(uint32_t packet_field)
+static int trace_scan_kind_of(uint32_t packet_field)
 {
 	switch (packet_field) {
 	case PB_TRACE_PACKET_SYS_STATS:
@@ -132,7 +132,7 @@ static int kind_of(uint32_t packet_field)
 /* Returns true if the payload with this field is counted. */
 static bool sample_counts_reads(uint32_t packet_field)
 {
-	return kind_of(packet_field) >= 0;
+	return trace_scan_kind_of(packet_field) >= 0;
 }
 
 /* Returns the number of values in a track event of type counter, else 0. */
@@ -191,7 +191,7 @@ static bool is_perf_sample(const uint8_t *data, size_t len)
 static void sample_counts_add(struct sample_counts *c, uint32_t packet_field, const uint8_t *data,
 			      size_t len)
 {
-	int kind = kind_of(packet_field);
+	int kind = trace_scan_kind_of(packet_field);
 	uint64_t values = kind == SAMPLES_SLICES ? counter_values(data, len) : 0;
 
 	if (kind < 0 || (kind == SAMPLES_STACKS && !is_perf_sample(data, len)) ||

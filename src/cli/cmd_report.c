@@ -220,7 +220,7 @@ static int run_section(const struct report_section *s, struct output *p)
 
 /* ---- the report ---- */
 
-static bool is_wanted(const struct report_section *s, const struct output *p)
+static bool report_is_wanted(const struct report_section *s, const struct output *p)
 {
 	const char *by = p->o->by;
 
@@ -270,7 +270,7 @@ static int print_report(struct output *p)
 	if (p->o->format == REPORT_JSON)
 		fputc('{', p->out);
 	for (size_t i = 0; i < report->n_sections && r == SQLITE_OK; i++)
-		if (is_wanted(&report->sections[i], p))
+		if (report_is_wanted(&report->sections[i], p))
 			r = run_section(&report->sections[i], p);
 	p->any |= p->has_rows;
 	if (p->o->format == REPORT_JSON && !p->has_rows && report != &report_loss)
@@ -289,7 +289,7 @@ static int print_report(struct output *p)
 static bool has_tables(const struct output *p)
 {
 	for (size_t i = 0; i < p->o->report->n_sections; i++)
-		if (is_wanted(&p->o->report->sections[i], p))
+		if (report_is_wanted(&p->o->report->sections[i], p))
 			return true;
 	return false;
 }
@@ -520,7 +520,7 @@ static int make_tables(struct output *p, struct err_text *e)
 	return missing ? refuse_word(p, missing, e) : 0;
 }
 
-static int run(const struct report_options *o)
+static int report_run(const struct report_options *o)
 {
 	struct output p = {
 		.o = o, .style = report_style_of_stdout(o->color), .scope.machine = MACHINES_ALL};
@@ -570,7 +570,7 @@ int cmd_report(int argc, char **argv)
 	if (r > 0)
 		return EXIT_GOOD;
 	if (r == 0)
-		return run(&o);
+		return report_run(&o);
 	log_error("report: %s", e.text);
 	log_error("see sonda help report");
 	return EXIT_USAGE;

@@ -150,7 +150,7 @@ static bool has_remote_producer(const Pb__TracingServiceState *state)
 }
 
 /* Producers on other machines have a machine_id; a machine without a name is shown by its id. */
-static void put_machine(const Pb__TracingServiceState__Producer *p, struct strbuf *out)
+static void sessions_put_machine(const Pb__TracingServiceState__Producer *p, struct strbuf *out)
 {
 	size_t from = out->len;
 
@@ -179,7 +179,7 @@ static void state_text_producers(const Pb__TracingServiceState *state, struct st
 
 		strbuf_printf(out, "%-9d %-8d %-6d ", p->id, p->pid, p->uid);
 		if (machines)
-			put_machine(p, out);
+			sessions_put_machine(p, out);
 		put_plain(out, p->name);
 		strbuf_putc(out, '\n');
 	}
@@ -260,7 +260,7 @@ static void state_text_categories(const Pb__TracingServiceState *state, struct s
  * producers, their data sources, and the categories of track events.
  */
 
-static int ask(const char *socket, bool sessions_only, Pb__TracingServiceState **ret)
+static int sessions_ask(const char *socket, bool sessions_only, Pb__TracingServiceState **ret)
 {
 	struct session_client *client;
 	struct err_text e;
@@ -311,7 +311,7 @@ static int print(int argc, char **argv, bool sessions_only, const char *usage)
 
 	if (code >= 0)
 		return code;
-	if (ask(o.socket, sessions_only, &state) < 0)
+	if (sessions_ask(o.socket, sessions_only, &state) < 0)
 		return EXIT_FAILED;
 	if (o.raw)
 		print_raw(state, &text);

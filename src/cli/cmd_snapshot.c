@@ -36,7 +36,7 @@ static bool can_be_cloned(const Pb__TracingServiceState__TracingSession *s)
 }
 
 /* Chooses the session if there is only one. */
-static int choose(const Pb__TracingServiceState *state, uint64_t *ret, struct err_text *e)
+static int snapshot_choose(const Pb__TracingServiceState *state, uint64_t *ret, struct err_text *e)
 {
 	size_t n = 0;
 
@@ -53,8 +53,8 @@ static int choose(const Pb__TracingServiceState *state, uint64_t *ret, struct er
 	return 0;
 }
 
-static int find(struct session_client *client, const struct verb_options *o,
-		struct consumer_clone_request *ret, struct err_text *e)
+static int snapshot_find(struct session_client *client, const struct verb_options *o,
+			 struct consumer_clone_request *ret, struct err_text *e)
 {
 	Pb__TracingServiceState *state;
 	int r;
@@ -71,14 +71,14 @@ static int find(struct session_client *client, const struct verb_options *o,
 	r = session_client_query(client, true, &state, e);
 	if (r < 0)
 		return r;
-	r = choose(state, &ret->session_id, e);
+	r = snapshot_choose(state, &ret->session_id, e);
 	pb__tracing_service_state__free_unpacked(state, NULL);
 	return r;
 }
 
 /* Adds the name that was probably meant to the error, or where the names are listed. */
-static int explain(struct session_client *client, const struct verb_options *o, int error,
-		   struct err_text *e)
+static int snapshot_explain(struct session_client *client, const struct verb_options *o, int error,
+			    struct err_text *e)
 {
 	char nearest[STR_NEAREST_SIZE];
 	struct err_text why = *e;
@@ -104,20 +104,20 @@ static int take_written(struct trace_file *file, struct verb_summary *s, struct 
 	return trace_file_save(file, e);
 }
 
-static int take(struct session_client *client, const struct verb_options *o,
-		struct trace_file *file, struct verb_summary *s, struct err_text *e)
+static int snapshot_take(struct session_client *client, const struct verb_options *o,
+			 struct trace_file *file, struct verb_summary *s, struct err_text *e)
 {
 	struct consumer_clone_request request = {0};
 	Pb__TracingServiceState *state;
 	struct err_text ignored;
 	bool written;
-	int r = find(client, o, &request, e);
+	int r = snapshot_find(client, o, &request, e);
 
 	if (r < 0)
 		return r;
 	r = session_client_clone(client, &request, trace_file_fd(file), &written, e);
 	if (r < 0)
-		return r == -EPROTO ? explain(client, o, r, e) : r;
+		return r == -EPROTO ? snapshot_explain(client, o, r, e) : r;
 	r = written ? take_written(file, s, e) : session_client_save(client, file, &s->scan, e);
 	s->file_is_cut = trace_file_error(file) != 0;
 	s->file_bytes = trace_file_bytes(file);
@@ -144,7 +144,7 @@ static int snapshot(const struct verb_options *o, struct output_name *name,
 	if (r == 0)
 		r = output_open(o->output, "snapshot", name, &file, e);
 	if (r == 0)
-		r = take(client, o, file, summary, e);
+		r = snapshot_take(client, o, file, summary, e);
 	trace_file_free(file);
 	session_client_free(client);
 	return r;

@@ -63,7 +63,7 @@ static const struct option long_options[] = {
 	{0},
 };
 
-static int take_option(void *ctx, int option, struct err_text *e)
+static int sql_take_option(void *ctx, int option, struct err_text *e)
 {
 	struct sql_options *o = ctx;
 
@@ -88,9 +88,9 @@ static int take_option(void *ctx, int option, struct err_text *e)
 }
 
 /* Returns 0, 1 after the help, or -EINVAL. */
-static int parse(int argc, char **argv, struct sql_options *o, struct err_text *e)
+static int sql_parse(int argc, char **argv, struct sql_options *o, struct err_text *e)
 {
-	int r = options_parse(argc, argv, letters, long_options, take_option, o, e);
+	int r = options_parse(argc, argv, letters, long_options, sql_take_option, o, e);
 	bool is_empty = false;
 
 	if (r > 0)
@@ -150,7 +150,7 @@ static int run_script(sqlite3 *db, const struct sql_options *o)
 	return r < 0 ? EXIT_FAILED : r;
 }
 
-static int run(const struct sql_options *o)
+static int sql_run(const struct sql_options *o)
 {
 	struct trace_tables tables;
 	struct err_text e;
@@ -175,12 +175,12 @@ int cmd_sql(int argc, char **argv)
 {
 	struct sql_options o = {.format = SQL_TABLE};
 	struct err_text e;
-	int r = parse(argc, argv, &o, &e);
+	int r = sql_parse(argc, argv, &o, &e);
 
 	if (r > 0)
 		return EXIT_GOOD;
 	if (r == 0)
-		return run(&o);
+		return sql_run(&o);
 	log_error("sql: %s", e.text);
 	log_error("see sonda help sql");
 	return EXIT_USAGE;

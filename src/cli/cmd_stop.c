@@ -57,7 +57,7 @@ static bool is_kept_when_cloned(const Pb__TraceConfig *config)
 
 /* Returns true if the output has room for full buffers, twice: packets are larger in a file than in
  * a buffer, and others may write there, too. */
-static bool has_room(const struct trace_file *file, const Pb__TraceConfig *config)
+static bool stop_has_room(const struct trace_file *file, const Pb__TraceConfig *config)
 {
 	struct rlimit limit;
 	uint64_t need = 0;
@@ -103,12 +103,12 @@ static int keep_backup(struct ending *x, int error, struct err_text *e)
 		       why.text, name);
 }
 
-static int save(struct ending *x, struct trace_file *file, struct err_text *e)
+static int stop_save(struct ending *x, struct trace_file *file, struct err_text *e)
 {
 	const Pb__TraceConfig *config = x->summary.config;
 	int r;
 
-	if (!has_room(file, config))
+	if (!stop_has_room(file, config))
 		make_backup(x);
 	r = session_client_save(x->client, file, &x->summary.scan, e);
 	x->summary.file_is_cut = trace_file_error(file) != 0;
@@ -118,7 +118,7 @@ static int save(struct ending *x, struct trace_file *file, struct err_text *e)
 }
 
 /* Opens the output first: if that fails, the session is left unchanged. */
-static int open_output(struct ending *x, struct trace_file **ret, struct err_text *e)
+static int stop_open_output(struct ending *x, struct trace_file **ret, struct err_text *e)
 {
 	struct err_text ignored, why;
 	int r = output_open(x->o->output, "trace", &x->name, ret, &why);
@@ -157,13 +157,13 @@ static void explain_end(struct ending *x)
 static int end_and_save(struct ending *x, struct err_text *e)
 {
 	struct trace_file *file = NULL;
-	int r = open_output(x, &file, e);
+	int r = stop_open_output(x, &file, e);
 
 	/* Perfetto's service never reports the end of a clone. */
 	if (r == 0 && !x->is_clone)
 		r = session_client_end(x->client, x->summary.config, x->at_once, &x->end, e);
 	if (r == 0)
-		r = save(x, file, e);
+		r = stop_save(x, file, e);
 	if (r == 0 || x->summary.file_is_cut) {
 		x->summary.file_bytes = trace_file_bytes(file);
 		x->summary.output = x->name.text;
@@ -231,7 +231,7 @@ static void find_session(struct ending *x, const Pb__TracingServiceState *state)
 	x->is_clone = n > 0 && n == n_clones;
 }
 
-static int end_session(struct ending *x, struct err_text *e)
+static int stop_end_session(struct ending *x, struct err_text *e)
 {
 	const struct verb_summary_form form = {
 		.quiet = x->o->quiet,
@@ -259,7 +259,7 @@ static int end_session(struct ending *x, struct err_text *e)
 	return r < 0 ? r : code;
 }
 
-static int refuse(const struct verb_options *o, struct err_text *e)
+static int stop_refuse(const struct verb_options *o, struct err_text *e)
 {
 	if (o->json && o->output && !strcmp(o->output, "-"))
 		return err_set(e, -EINVAL,
@@ -267,7 +267,7 @@ static int refuse(const struct verb_options *o, struct err_text *e)
 	return 0;
 }
 
-static int run(int argc, char **argv, bool at_once, const char *usage)
+static int stop_run(int argc, char **argv, bool at_once, const char *usage)
 {
 	struct ending x = {.at_once = at_once};
 	struct verb_options o;
@@ -279,13 +279,13 @@ static int run(int argc, char **argv, bool at_once, const char *usage)
 	signal(SIGPIPE, SIG_IGN); /* write(2) reports EPIPE and EFBIG */
 	signal(SIGXFSZ, SIG_IGN);
 	x.o = &o;
-	r = refuse(&o, &e);
+	r = stop_refuse(&o, &e);
 	if (r == 0)
 		r = service_has_no_sessions(o.socket, session_client_open(o.socket, &x.client, &e),
 					    &e, "there is no session '%.80s' to %s", o.words[0],
 					    at_once ? "stop" : "attach to");
 	if (r == 0)
-		r = end_session(&x, &e);
+		r = stop_end_session(&x, &e);
 	session_client_free(x.backup);
 	session_client_free(x.client);
 	verb_summary_deinit(&x.summary);
@@ -306,17 +306,18 @@ static int run(int argc, char **argv, bool at_once, const char *usage)
 
 int cmd_stop(int argc, char **argv)
 {
-	return run(argc, argv, true,
-		   "usage: sonda stop [OPTION]... NAME\n\n"
-		   "Ends the session started by sonda record --detach NAME and writes its "
-		   "trace.\n\n" OPTIONS);
+	return stop_run(argc, argv, true,
+			"usage: sonda stop [OPTION]... NAME\n\n"
+			"Ends the session started by sonda record --detach NAME and writes its "
+			"trace.\n\n" OPTIONS);
 }
 
 int cmd_attach(int argc, char **argv)
 {
-	return run(argc, argv, false,
-		   "usage: sonda attach [OPTION]... NAME\n\n"
-		   "Attaches to the session started by sonda record --detach NAME, waits until its "
-		   "duration\n"
-		   "is over or Ctrl-C is pressed, and writes its trace.\n\n" OPTIONS);
+	return stop_run(
+		argc, argv, false,
+		"usage: sonda attach [OPTION]... NAME\n\n"
+		"Attaches to the session started by sonda record --detach NAME, waits until its "
+		"duration\n"
+		"is over or Ctrl-C is pressed, and writes its trace.\n\n" OPTIONS);
 }

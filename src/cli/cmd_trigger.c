@@ -16,7 +16,7 @@ static const char usage[] =
 	"      --socket ADDRESS   address of the service's producer socket\n"
 	"  -h, --help         print this help\n";
 
-static void explain(const char *address, int error, struct err_text *e)
+static void trigger_explain(const char *address, int error, struct err_text *e)
 {
 	if (error == -EINPROGRESS)
 		service_explain(address, -ETIMEDOUT, e);
@@ -39,7 +39,7 @@ int cmd_trigger(int argc, char **argv)
 	r = activate_triggers(address, o.words, o.n_words);
 	if (r == 0)
 		return EXIT_GOOD;
-	explain(address, r, &e);
+	trigger_explain(address, r, &e);
 	service_has_no_sessions(address, r, &e, "no session waits for the trigger '%.80s'",
 				o.words[0]);
 	log_error("%s", e.text);

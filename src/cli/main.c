@@ -115,7 +115,7 @@ static bool is_called_perfetto(const char *program)
 	return program && !strcmp(slash ? slash + 1 : program, "perfetto");
 }
 
-static int run(int argc, char **argv)
+static int main_run(int argc, char **argv)
 {
 	const struct verb *v;
 
@@ -140,7 +140,7 @@ int main(int argc, char **argv)
 	if (is_called_perfetto(argv[0]))
 		return perfetto_main(argc, argv);
 	log_init("sonda");
-	code = run(argc, argv);
+	code = main_run(argc, argv);
 	if (fflush(stdout) == 0 && !ferror(stdout))
 		return code;
 	log_error("cannot write to standard output: %s",

@@ -44,7 +44,7 @@ struct losses_config {
 	bool wraps; /* the buffers are meant to wrap */
 };
 
-static struct losses_config config_of(const struct import_result *r)
+static struct losses_config report_losses_config_of(const struct import_result *r)
 {
 	Pb__TraceConfig *c =
 		r->config ? pb__trace_config__unpack(NULL, r->config_len, r->config) : NULL;
@@ -81,7 +81,7 @@ static void add_stats(const struct store *s, bool wraps, struct report_losses *r
 void report_losses_find(const struct trace_tables *tables, const char *file,
 			struct report_losses *ret)
 {
-	struct losses_config c = config_of(&tables->result);
+	struct losses_config c = report_losses_config_of(&tables->result);
 
 	*ret = (struct report_losses){.more = tables->result.cut_off};
 	add_stats(&tables->store, c.wraps, ret);

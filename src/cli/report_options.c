@@ -121,7 +121,7 @@ static int take_format(enum report_format format, struct report_options *o, stru
 	return 0;
 }
 
-static int take_option(void *ctx, int option, struct err_text *e)
+static int report_options_take_option(void *ctx, int option, struct err_text *e)
 {
 	struct report_options *o = ctx;
 
@@ -273,7 +273,7 @@ int report_options_parse(int argc, char **argv, struct report_options *ret, stru
 				       .top = DEFAULT_TOP,
 				       .machine = -1,
 				       .color = "auto"};
-	r = options_parse(argc, argv, letters, long_options, take_option, ret, e);
+	r = options_parse(argc, argv, letters, long_options, report_options_take_option, ret, e);
 	if (r > 0)
 		print_usage();
 	if (r == 0)

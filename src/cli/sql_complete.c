@@ -85,7 +85,7 @@ void sql_words_deinit(struct sql_words *w)
 	*w = (struct sql_words){.n = 0};
 }
 
-static int add(struct sql_words *w, const char *s)
+static int sql_complete_add(struct sql_words *w, const char *s)
 {
 	char *copy = strdup(s);
 
@@ -97,7 +97,7 @@ static int add(struct sql_words *w, const char *s)
 	return 0;
 }
 
-static int compare(const void *a, const void *b)
+static int sql_complete_compare(const void *a, const void *b)
 {
 	return strcasecmp(*(char *const *)a, *(char *const *)b);
 }
@@ -107,7 +107,7 @@ static void sort(struct sql_words *w)
 	size_t n = 0;
 
 	if (w->n)
-		qsort(w->words, w->n, sizeof(*w->words), compare);
+		qsort(w->words, w->n, sizeof(*w->words), sql_complete_compare);
 	for (size_t i = 0; i < w->n; i++) {
 		if (n && !strcasecmp(w->words[n - 1], w->words[i]))
 			free(w->words[i]);
@@ -131,7 +131,7 @@ int sql_complete_tables(sqlite3 *db, struct sql_words *ret)
 		const char *name = (const char *)sqlite3_column_text(st, 0);
 
 		if (name && strncmp(name, "__", 2) != 0)
-			r = add(ret, name);
+			r = sql_complete_add(ret, name);
 	}
 	sqlite3_finalize(st);
 	return r;
@@ -139,14 +139,14 @@ int sql_complete_tables(sqlite3 *db, struct sql_words *ret)
 
 /* ---- the statement so far ---- */
 
-static bool is_word(char c)
+static bool sql_complete_is_word(char c)
 {
 	return isalnum((unsigned char)c) || c == '_' || c == '$' || c == '.';
 }
 
 /* Adds the columns of a table that start with the prefix. */
-static int add_columns(sqlite3 *db, const char *table, const char *prefix, size_t len,
-		       struct sql_words *ret)
+static int sql_complete_add_columns(sqlite3 *db, const char *table, const char *prefix, size_t len,
+				    struct sql_words *ret)
 {
 	char *sql = sqlite3_mprintf("SELECT * FROM \"%w\" LIMIT 0", table);
 	sqlite3_stmt *st;
@@ -160,12 +160,12 @@ static int add_columns(sqlite3 *db, const char *table, const char *prefix, size_
 		return 0; /* no such table */
 	for (int i = 0; r == 0 && i < sqlite3_column_count(st); i++)
 		if (!strncasecmp(sqlite3_column_name(st, i), prefix, len))
-			r = add(ret, sqlite3_column_name(st, i));
+			r = sql_complete_add(ret, sqlite3_column_name(st, i));
 	sqlite3_finalize(st);
 	return r;
 }
 
-static bool has_name(const struct sql_words *w, const char *name)
+static bool sql_complete_has_name(const struct sql_words *w, const char *name)
 {
 	for (size_t i = 0; i < w->n; i++)
 		if (!strcasecmp(w->words[i], name))
@@ -174,7 +174,7 @@ static bool has_name(const struct sql_words *w, const char *name)
 }
 
 /* Appends the words of a text, in its order. */
-static int split(const char *text, size_t len, struct sql_words *ret)
+static int sql_complete_split(const char *text, size_t len, struct sql_words *ret)
 {
 	int r = 0;
 
@@ -182,11 +182,11 @@ static int split(const char *text, size_t len, struct sql_words *ret)
 		_cleanup_(freep) char *word = NULL;
 		size_t n = 0;
 
-		while (i + n < len && is_word(text[i + n]))
+		while (i + n < len && sql_complete_is_word(text[i + n]))
 			n++;
 		if (n) {
 			word = strndup(text + i, n);
-			r = word ? add(ret, word) : -ENOMEM;
+			r = word ? sql_complete_add(ret, word) : -ENOMEM;
 		}
 		i += n + 1;
 	}
@@ -195,10 +195,10 @@ static int split(const char *text, size_t len, struct sql_words *ret)
 
 /* Returns the table that "alias." means: a table of this name, or the table that stands before the
  * alias in the text. */
-static const char *table_of(const struct sql_words *words, const struct sql_words *tables,
-			    const char *alias)
+static const char *sql_complete_table_of(const struct sql_words *words,
+					 const struct sql_words *tables, const char *alias)
 {
-	if (has_name(tables, alias))
+	if (sql_complete_has_name(tables, alias))
 		return alias;
 	for (size_t i = 1; i < words->n; i++) {
 		const char *before = words->words[i - 1];
@@ -207,7 +207,7 @@ static const char *table_of(const struct sql_words *words, const struct sql_word
 			continue;
 		if (!strcasecmp(before, "as") && i >= 2)
 			before = words->words[i - 2];
-		if (has_name(tables, before))
+		if (sql_complete_has_name(tables, before))
 			return before;
 	}
 	return NULL;
@@ -221,18 +221,18 @@ static int add_columns_of_named(sqlite3 *db, const struct sql_words *words,
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < words->n; i++)
-		if (has_name(tables, words->words[i])) {
+		if (sql_complete_has_name(tables, words->words[i])) {
 			found = true;
-			r = add_columns(db, words->words[i], prefix, len, ret);
+			r = sql_complete_add_columns(db, words->words[i], prefix, len, ret);
 		}
 	for (size_t i = 0; r == 0 && !found && i < tables->n; i++)
-		r = add_columns(db, tables->words[i], prefix, len, ret);
+		r = sql_complete_add_columns(db, tables->words[i], prefix, len, ret);
 	return r;
 }
 
 static int add_if(struct sql_words *ret, const char *word, const char *prefix, size_t len)
 {
-	return strncasecmp(word, prefix, len) ? 0 : add(ret, word);
+	return strncasecmp(word, prefix, len) ? 0 : sql_complete_add(ret, word);
 }
 
 static int list(sqlite3 *db, const struct sql_words *words, const struct sql_words *tables,
@@ -248,8 +248,9 @@ static int list(sqlite3 *db, const struct sql_words *words, const struct sql_wor
 	if (dot && dot != word) {
 		*dot = '\0';
 		*ret_typed = strlen(dot + 1);
-		table = table_of(words, tables, word);
-		return table ? add_columns(db, table, dot + 1, strlen(dot + 1), ret) : 0;
+		table = sql_complete_table_of(words, tables, word);
+		return table ? sql_complete_add_columns(db, table, dot + 1, strlen(dot + 1), ret)
+			     : 0;
 	}
 	*ret_typed = len;
 	if (!after_from)
@@ -269,10 +270,10 @@ int sql_complete(sqlite3 *db, const char *text, size_t len, struct sql_words *re
 	size_t typed = 0;
 	int r;
 
-	while (typed < len && is_word(text[len - typed - 1]))
+	while (typed < len && sql_complete_is_word(text[len - typed - 1]))
 		typed++;
 	word = strndup(text + len - typed, typed);
-	r = word ? split(text, len - typed, &words) : -ENOMEM;
+	r = word ? sql_complete_split(text, len - typed, &words) : -ENOMEM;
 	if (r == 0)
 		r = sql_complete_tables(db, &tables);
 	if (r == 0)

@@ -15,14 +15,14 @@
 #define PATH_BYTES 3072
 #define NAME "sql_history"
 
-static bool is_trusted(uid_t owner)
+static bool sql_history_is_trusted(uid_t owner)
 {
 	return owner == 0 || owner == geteuid();
 }
 
 /* Replaces *folder by its subfolder `name`, which is created if it is missing. Returns 0 or
  * -errno. */
-static int enter(int *folder, const char *name)
+static int sql_history_enter(int *folder, const char *name)
 {
 	_cleanup_(closep) int fd = -1;
 	struct stat st;
@@ -32,14 +32,14 @@ static int enter(int *folder, const char *name)
 	    (errno != ENOENT || mkdirat(*folder, name, 0700) ||
 	     fstatat(*folder, name, &st, AT_SYMLINK_NOFOLLOW)))
 		return -errno;
-	if (!is_trusted(st.st_uid))
+	if (!sql_history_is_trusted(st.st_uid))
 		return -EPERM;
 	if (!S_ISLNK(st.st_mode) || geteuid() == 0)
 		flags |= O_NOFOLLOW;
 	fd = openat(*folder, name, flags);
 	if (fd < 0 || fstat(fd, &st))
 		return -errno;
-	if (!is_trusted(st.st_uid))
+	if (!sql_history_is_trusted(st.st_uid))
 		return -EPERM;
 	close(*folder);
 	*folder = TAKE_FD(fd);
@@ -67,7 +67,7 @@ static int open_folder(void)
 	if (folder < 0)
 		return -errno;
 	for (char *name = strtok_r(path, "/", &rest); name; name = strtok_r(NULL, "/", &rest)) {
-		r = enter(&folder, name);
+		r = sql_history_enter(&folder, name);
 		if (r)
 			return r;
 	}
@@ -77,7 +77,7 @@ static int open_folder(void)
 }
 
 /* Returns a descriptor of the file or -errno. */
-static int open_file(int folder, int flags)
+static int sql_history_open_file(int folder, int flags)
 {
 	_cleanup_(closep) int fd =
 		openat(folder, NAME, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
@@ -97,7 +97,7 @@ int sql_history_load(History *history_of)
 	HistEvent event;
 	char path[32];
 
-	fd = folder < 0 ? -1 : open_file(folder, O_RDONLY);
+	fd = folder < 0 ? -1 : sql_history_open_file(folder, O_RDONLY);
 	if (fd >= 0) {
 		snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 		history(history_of, &event, H_LOAD, path);
@@ -107,7 +107,8 @@ int sql_history_load(History *history_of)
 
 void sql_history_save(History *history_of, int folder)
 {
-	_cleanup_(closep) int fd = folder < 0 ? -1 : open_file(folder, O_WRONLY | O_CREAT);
+	_cleanup_(closep) int fd =
+		folder < 0 ? -1 : sql_history_open_file(folder, O_WRONLY | O_CREAT);
 	HistEvent event;
 	FILE *f;
 

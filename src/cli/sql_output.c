@@ -23,7 +23,7 @@ struct table_text {
 };
 
 /* Columns on a terminal: characters of UTF-8. */
-static int width_of(const char *s)
+static int sql_output_width_of(const char *s)
 {
 	int n = 0;
 
@@ -72,7 +72,7 @@ static bool is_number(sqlite3_stmt *st, int i)
 
 static void put_cell(const char *s, int width, bool right, bool last, FILE *to)
 {
-	int pad = MAX(0, width - width_of(s));
+	int pad = MAX(0, width - sql_output_width_of(s));
 
 	if (right)
 		fprintf(to, "%*s%s", pad, "", s);
@@ -81,7 +81,7 @@ static void put_cell(const char *s, int width, bool right, bool last, FILE *to)
 	fputs(last ? "\n" : "  ", to);
 }
 
-static void put_head(sqlite3_stmt *st, const struct table_text *t, FILE *to)
+static void sql_output_put_head(sqlite3_stmt *st, const struct table_text *t, FILE *to)
 {
 	for (int i = 0; i < t->columns; i++)
 		put_cell(sqlite3_column_name(st, i), t->widths[i], false, i == t->columns - 1, to);
@@ -109,7 +109,7 @@ static int output_table(sqlite3_stmt *st, FILE *to)
 	if (!t.widths || !right)
 		goto end;
 	for (int i = 0; i < t.columns; i++)
-		t.widths[i] = width_of(sqlite3_column_name(st, i));
+		t.widths[i] = sql_output_width_of(sqlite3_column_name(st, i));
 	while (rows < WIDTH_ROWS && (r = next_row(st, to)) == SQLITE_ROW) {
 		if (array_reserve(&t.cells, &t.cap, t.n + columns, sizeof(*t.cells))) {
 			r = SQLITE_NOMEM;
@@ -125,11 +125,11 @@ static int output_table(sqlite3_stmt *st, FILE *to)
 			}
 			right[i] |= is_right;
 			t.cells[t.n++] = s;
-			t.widths[i] = MIN(MAX_WIDTH, MAX(t.widths[i], width_of(s)));
+			t.widths[i] = MIN(MAX_WIDTH, MAX(t.widths[i], sql_output_width_of(s)));
 		}
 		rows++;
 	}
-	put_head(st, &t, to);
+	sql_output_put_head(st, &t, to);
 	for (size_t i = 0; i < t.n; i += columns)
 		put_row(t.cells + i, &t, right, to);
 	while (r == SQLITE_ROW && (r = next_row(st, to)) == SQLITE_ROW)
@@ -264,7 +264,7 @@ static void put_json_string(const char *s, size_t len, struct strbuf *b)
 	strbuf_putc(b, '"');
 }
 
-static void put_json(sqlite3_stmt *st, int i, struct strbuf *b)
+static void sql_output_put_json(sqlite3_stmt *st, int i, struct strbuf *b)
 {
 	const char *text;
 	double real;
@@ -338,7 +338,7 @@ static int output_json(sqlite3_stmt *st, FILE *to, bool *ret_some)
 		for (int i = 0; i < columns; i++) {
 			strbuf_add(&b, names[i].s, names[i].len);
 			b.failed |= names[i].failed;
-			put_json(st, i, &b);
+			sql_output_put_json(st, i, &b);
 			strbuf_putc(&b, i == columns - 1 ? '}' : ',');
 		}
 		if (b.failed) {

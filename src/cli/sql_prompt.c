@@ -39,7 +39,7 @@ struct sql_prompt {
 static volatile sig_atomic_t interrupted, resized;
 static sqlite3 *volatile running;
 
-static void on_signal(int number)
+static void sql_prompt_on_signal(int number)
 {
 	if (number == SIGWINCH)
 		resized = 1;
@@ -51,7 +51,8 @@ static void on_signal(int number)
 
 static void watch_signals(struct sigaction saved[2])
 {
-	struct sigaction action = {.sa_handler = on_signal}; /* without SA_RESTART: reads end */
+	struct sigaction action = {
+		.sa_handler = sql_prompt_on_signal}; /* without SA_RESTART: reads end */
 
 	sigemptyset(&action.sa_mask);
 	sigaction(SIGINT, &action, &saved[0]);
@@ -85,7 +86,7 @@ static int run_statements(struct sql_prompt *p, const char *sql, struct err_text
 	return r;
 }
 
-static void run(struct sql_prompt *p, const char *sql)
+static void sql_prompt_run(struct sql_prompt *p, const char *sql)
 {
 	struct err_text e;
 	int r;
@@ -215,13 +216,13 @@ static void trim(char *line)
 		line[--n] = '\0';
 }
 
-static void clear(struct sql_prompt *p)
+static void sql_prompt_clear(struct sql_prompt *p)
 {
 	strbuf_deinit(&p->text);
 	p->text = (struct strbuf){0};
 }
 
-static void take_line(struct sql_prompt *p, char *line)
+static void sql_prompt_take_line(struct sql_prompt *p, char *line)
 {
 	trim(line);
 	if (!p->text.len && *line == '.') {
@@ -233,10 +234,10 @@ static void take_line(struct sql_prompt *p, char *line)
 	strbuf_printf(&p->text, "%s\n", line);
 	if (p->text.failed) {
 		log_error("sql: out of memory");
-		clear(p);
+		sql_prompt_clear(p);
 	} else if (sqlite3_complete(p->text.s)) {
-		run(p, p->text.s);
-		clear(p);
+		sql_prompt_run(p, p->text.s);
+		sql_prompt_clear(p);
 	}
 }
 
@@ -244,8 +245,8 @@ static void take_line(struct sql_prompt *p, char *line)
 static void end_text(struct sql_prompt *p)
 {
 	if (p->text.len && !p->el)
-		run(p, p->text.s);
-	clear(p);
+		sql_prompt_run(p, p->text.s);
+	sql_prompt_clear(p);
 }
 
 /* ---- the terminal ---- */
@@ -432,7 +433,7 @@ static void read_terminal(struct sql_prompt *p)
 			interrupted = 0;
 			puts("^C");
 			el_reset(p->el);
-			clear(p);
+			sql_prompt_clear(p);
 			continue;
 		}
 		if (!line || n <= 0)
@@ -444,7 +445,7 @@ static void read_terminal(struct sql_prompt *p)
 		trim(copy);
 		if (*copy)
 			history(p->history, &event, H_ENTER, copy);
-		take_line(p, copy);
+		sql_prompt_take_line(p, copy);
 	}
 	if (!p->quit)
 		putchar('\n');
@@ -456,7 +457,7 @@ static void read_lines(struct sql_prompt *p)
 	size_t cap = 0;
 
 	while (!p->quit && !interrupted && getline(&line, &cap, stdin) > 0)
-		take_line(p, line);
+		sql_prompt_take_line(p, line);
 	end_text(p);
 }
 
@@ -478,7 +479,7 @@ int sql_prompt(sqlite3 *db, enum sql_format format)
 	} else {
 		read_lines(&p);
 	}
-	clear(&p);
+	sql_prompt_clear(&p);
 	restore_signals(saved);
 	return r < 0 || (p.failed && !is_terminal) ? EXIT_FAILED : EXIT_GOOD;
 }

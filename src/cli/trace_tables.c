@@ -43,7 +43,7 @@ static uint64_t half_of_memory(void)
 	return pages > 0 && size > 0 ? (uint64_t)pages * (uint64_t)size / 2 : UINT64_C(1) << 30;
 }
 
-static int explain(const struct trace_tables *t, int r, struct err_text *e)
+static int trace_tables_explain(const struct trace_tables *t, int r, struct err_text *e)
 {
 	char size[32];
 
@@ -98,7 +98,7 @@ int trace_tables_open(const char *path, uint64_t memory, struct trace_tables *re
 	if (r == 0)
 		r = database_open(&ret->store, &ret->db);
 	if (r < 0) {
-		explain(ret, r, e);
+		trace_tables_explain(ret, r, e);
 		store_deinit(&ret->store);
 	}
 	return r;

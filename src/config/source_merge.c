@@ -99,7 +99,7 @@ static bool lists_fit(const message *a, const message *b, const field *f)
 	return !enables_data_of(in_a ? b : a, f);
 }
 
-static uint32_t number_of(const message *m, const field *f)
+static uint32_t source_merge_number_of(const message *m, const field *f)
 {
 	return text_field_count(m, f) ? *(const uint32_t *)text_field_get(m, f, 0) : 0;
 }
@@ -112,7 +112,7 @@ static bool numbers_fit(const message *a, const message *b, const field *f)
 	if (!in_a && !in_b)
 		return true;
 	if (!strcmp(f->name, "target_buffer"))
-		return number_of(a, f) == number_of(b, f);
+		return source_merge_number_of(a, f) == source_merge_number_of(b, f);
 	if (in_a && in_b && same_value(f, text_field_get(a, f, 0), text_field_get(b, f, 0)))
 		return true;
 	if (rule == RULE_FLAG)
@@ -231,7 +231,7 @@ static message *concatenate(const message *a, const message *b)
 
 /* ---- data sources ---- */
 
-static bool has_name(const Pb__TraceConfig__DataSource *s, const char *name)
+static bool source_merge_has_name(const Pb__TraceConfig__DataSource *s, const char *name)
 {
 	return s->config && s->config->name && !strcmp(s->config->name, name);
 }
@@ -241,7 +241,7 @@ Pb__DataSourceConfig *config_find_ftrace(const Pb__TraceConfig *config)
 	for (size_t i = 0; i < config->n_data_sources; i++) {
 		Pb__DataSourceConfig *c = config->data_sources[i]->config;
 
-		if (has_name(config->data_sources[i], "linux.ftrace") &&
+		if (source_merge_has_name(config->data_sources[i], "linux.ftrace") &&
 		    (!c->ftrace_config || !c->ftrace_config->instance_name))
 			return c;
 	}
@@ -256,7 +256,7 @@ static Pb__DataSourceConfig **find_place(Pb__TraceConfig *config, const Pb__Data
 	for (size_t i = 0; i < config->n_data_sources; i++) {
 		Pb__TraceConfig__DataSource *s = config->data_sources[i];
 
-		if (!has_name(s, added->name) || s->n_producer_name_filter ||
+		if (!source_merge_has_name(s, added->name) || s->n_producer_name_filter ||
 		    s->n_producer_name_regex_filter || s->n_machine_name_filter)
 			continue;
 		if (s->config == ftrace || messages_fit(&s->config->base, &added->base))
@@ -265,7 +265,7 @@ static Pb__DataSourceConfig **find_place(Pb__TraceConfig *config, const Pb__Data
 	return NULL;
 }
 
-static int append(Pb__TraceConfig *config, Pb__DataSourceConfig *source)
+static int source_merge_append(Pb__TraceConfig *config, Pb__DataSourceConfig *source)
 {
 	Pb__TraceConfig__DataSource *s = malloc(sizeof(*s)), **longer;
 
@@ -309,7 +309,7 @@ int config_add_source(Pb__TraceConfig *config, const Pb__DataSourceConfig *sourc
 	added->has_target_buffer = buffer != 0;
 	added->target_buffer = buffer;
 	place = find_place(config, added);
-	r = place ? merge(place, added) : append(config, added);
+	r = place ? merge(place, added) : source_merge_append(config, added);
 	if (place || r)
 		pb__data_source_config__free_unpacked(added, NULL);
 	return r;

@@ -51,7 +51,7 @@ static bool pointer_is_set(const void *slot, const ProtobufCFieldDescriptor *fie
 }
 
 /* Returns true for values that proto3 omits: zero, and the empty string. */
-static bool is_zero(const void *slot, const ProtobufCFieldDescriptor *field)
+static bool text_field_is_zero(const void *slot, const ProtobufCFieldDescriptor *field)
 {
 	static const char zeros[sizeof(ProtobufCBinaryData)];
 
@@ -77,7 +77,7 @@ size_t text_field_count(const ProtobufCMessage *message, const ProtobufCFieldDes
 	if (field->label == PROTOBUF_C_LABEL_REQUIRED)
 		return !pointer || *(void *const *)slot;
 	if (field->label == PROTOBUF_C_LABEL_NONE)
-		return !is_zero(slot, field);
+		return !text_field_is_zero(slot, field);
 	return pointer ? pointer_is_set(slot, field) : *(const protobuf_c_boolean *)quantifier != 0;
 }
 
@@ -99,8 +99,8 @@ const ProtobufCFieldDescriptor *text_field_member(const ProtobufCMessage *messag
 	return id ? protobuf_c_message_descriptor_get_field(message->descriptor, id) : NULL;
 }
 
-static int append(ProtobufCMessage *message, const ProtobufCFieldDescriptor *field,
-		  const void *value)
+static int text_field_append(ProtobufCMessage *message, const ProtobufCFieldDescriptor *field,
+			     const void *value)
 {
 	char **array = member(message, field->offset);
 	size_t *n = member(message, field->quantifier_offset), size = text_field_size(field);
@@ -123,7 +123,7 @@ int text_field_put(ProtobufCMessage *message, const ProtobufCFieldDescriptor *fi
 	void *quantifier = member(message, field->quantifier_offset);
 
 	if (field->label == PROTOBUF_C_LABEL_REPEATED)
-		return append(message, field, value);
+		return text_field_append(message, field, value);
 	if (in_oneof(field))
 		*(uint32_t *)quantifier = field->id;
 	else if (field->label == PROTOBUF_C_LABEL_OPTIONAL &&

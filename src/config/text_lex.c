@@ -10,19 +10,19 @@
 #include "base/text/str.h"
 #include "config/text.h"
 
-static bool is_digit(char c)
+static bool text_lex_is_digit(char c)
 {
 	return c >= '0' && c <= '9';
 }
 
-static bool is_word(char c)
+static bool text_lex_is_word(char c)
 {
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) || c == '_';
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || text_lex_is_digit(c) || c == '_';
 }
 
 static bool is_hex(char c)
 {
-	return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+	return text_lex_is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
 }
 
 static bool is_space(char c)
@@ -54,7 +54,7 @@ void text_lexer_init(struct text_lexer *l, const char *text, size_t len)
 		l->cur += 3;
 }
 
-static void skip_space(struct text_lexer *l)
+static void text_lex_skip_space(struct text_lexer *l)
 {
 	while (l->cur < l->end) {
 		if (*l->cur == '#') {
@@ -71,7 +71,7 @@ static void skip_space(struct text_lexer *l)
 
 static const char *skip_digits(const char *p, const char *end)
 {
-	while (p < end && is_digit(*p))
+	while (p < end && text_lex_is_digit(*p))
 		p++;
 	return p;
 }
@@ -122,7 +122,7 @@ static const char *number_end(const char *s, const char *end)
 		bool exponent_sign =
 			(*p == '+' || *p == '-') && !hex && p > s && (p[-1] == 'e' || p[-1] == 'E');
 
-		if (!is_word(*p) && *p != '.' && !exponent_sign)
+		if (!text_lex_is_word(*p) && *p != '.' && !exponent_sign)
 			break;
 		p++;
 	}
@@ -146,7 +146,7 @@ static struct text_token lex_string(const char *s, const char *end)
 
 static bool is_symbol(char c)
 {
-	return c > ' ' && c < 0x7f && !is_word(c) && c != '"' && c != '\'' && c != '#';
+	return c > ' ' && c < 0x7f && !text_lex_is_word(c) && c != '"' && c != '\'' && c != '#';
 }
 
 static struct text_token lex(const char *s, const char *end)
@@ -155,12 +155,12 @@ static struct text_token lex(const char *s, const char *end)
 
 	if (s == end)
 		return (struct text_token){TEXT_END, s, 0};
-	if (is_digit(*s) || (*s == '.' && s + 1 < end && is_digit(s[1]))) {
+	if (text_lex_is_digit(*s) || (*s == '.' && s + 1 < end && text_lex_is_digit(s[1]))) {
 		p = number_end(s, end);
 		return (struct text_token){classify_number(s, p), s, (size_t)(p - s)};
 	}
-	if (is_word(*s)) {
-		while (p < end && is_word(*p))
+	if (text_lex_is_word(*s)) {
+		while (p < end && text_lex_is_word(*p))
 			p++;
 		return (struct text_token){TEXT_WORD, s, (size_t)(p - s)};
 	}
@@ -168,7 +168,7 @@ static struct text_token lex(const char *s, const char *end)
 		return lex_string(s, end);
 	if (is_symbol(*s))
 		return (struct text_token){TEXT_SYMBOL, s, 1};
-	while (p < end && !is_symbol(*p) && !is_word(*p) && !is_space(*p) && *p != '"' &&
+	while (p < end && !is_symbol(*p) && !text_lex_is_word(*p) && !is_space(*p) && *p != '"' &&
 	       *p != '\'' && *p != '#')
 		p++;
 	return (struct text_token){TEXT_BAD_BYTES, s, (size_t)(p - s)};
@@ -178,7 +178,7 @@ struct text_token text_lexer_next(struct text_lexer *l)
 {
 	struct text_token t;
 
-	skip_space(l);
+	text_lex_skip_space(l);
 	t = lex(l->cur, l->end);
 	l->cur += t.len;
 	return t;

@@ -32,7 +32,7 @@ struct scope {
 	const char **seen; /* owned; for each field of the type the position of its name, or NULL */
 };
 
-static const ProtobufCMessageDescriptor *type_of(const struct scope *s)
+static const ProtobufCMessageDescriptor *text_parse_type_of(const struct scope *s)
 {
 	return s->message->descriptor;
 }
@@ -133,7 +133,7 @@ static void skip_field(struct text_parser *p, const ProtobufCMessageDescriptor *
 
 /* ---- values ---- */
 
-static void read_message(struct text_parser *p, struct scope *s);
+static void text_parse_read_message(struct text_parser *p, struct scope *s);
 
 static void read_submessage(struct text_parser *p, const struct scope *s,
 			    const ProtobufCFieldDescriptor *field)
@@ -159,7 +159,7 @@ static void read_submessage(struct text_parser *p, const struct scope *s,
 		text_parser_out_of_memory(p);
 		return;
 	}
-	read_message(p, &sub);
+	text_parse_read_message(p, &sub);
 }
 
 static void read_scalar(struct text_parser *p, const struct scope *s,
@@ -172,7 +172,7 @@ static void read_scalar(struct text_parser *p, const struct scope *s,
 				  *p->token.s == '[' ? "list here" : "message");
 		skip_group(p);
 	} else if (!text_scalar_read(p, field, &v)) {
-		resync(p, type_of(s));
+		resync(p, text_parse_type_of(s));
 	} else if (text_field_put(s->message, field, &v) < 0) {
 		text_scalar_drop(field, &v);
 		text_parser_out_of_memory(p);
@@ -191,8 +191,8 @@ static void read_value(struct text_parser *p, const struct scope *s,
 }
 
 /* Reads a list from '[' to ']'. */
-static void read_list(struct text_parser *p, const struct scope *s,
-		      const ProtobufCFieldDescriptor *field)
+static void text_parse_read_list(struct text_parser *p, const struct scope *s,
+				 const ProtobufCFieldDescriptor *field)
 {
 	struct text_token opener = p->token;
 
@@ -230,7 +230,7 @@ static void read_list(struct text_parser *p, const struct scope *s,
 static bool check_single(struct text_parser *p, const struct scope *s,
 			 const ProtobufCFieldDescriptor *field, const struct text_token *name)
 {
-	const char *seen = s->seen[field - type_of(s)->fields];
+	const char *seen = s->seen[field - text_parse_type_of(s)->fields];
 	const ProtobufCFieldDescriptor *other = NULL;
 
 	if (field->label == PROTOBUF_C_LABEL_REPEATED)
@@ -244,7 +244,7 @@ static bool check_single(struct text_parser *p, const struct scope *s,
 	if (field->flags & PROTOBUF_C_FIELD_FLAG_ONEOF)
 		other = text_field_member(s->message, field);
 	if (other) {
-		const char *at = s->seen[other - type_of(s)->fields];
+		const char *at = s->seen[other - text_parse_type_of(s)->fields];
 
 		text_parser_error(p, name->s, name->len,
 				  "field \"%s\" excludes \"%s\" in line %u: only one may be set",
@@ -264,7 +264,8 @@ static void complain_of_name(struct text_parser *p, const struct scope *s,
 	text_parser_error(p, name->s, name->len, "no field %s \"%.*s\" in %s%s",
 			  name->kind == TEXT_WORD ? "named" : "numbered",
 			  (int)MIN(name->len, (size_t)TEXT_NAME_MAX), name->s,
-			  type_of(s)->short_name, text_names_hint_field(type_of(s), name, hint));
+			  text_parse_type_of(s)->short_name,
+			  text_names_hint_field(text_parse_type_of(s), name, hint));
 }
 
 /* Returns true if the field has no value and the name of the next field follows. */
@@ -274,7 +275,7 @@ static bool value_is_missing(const struct text_parser *p, const struct scope *s,
 	struct text_lexer ahead = p->lexer;
 	struct text_token after = text_lexer_next(&ahead);
 
-	if (p->token.kind != TEXT_WORD || !text_names_field(type_of(s), &p->token))
+	if (p->token.kind != TEXT_WORD || !text_names_field(text_parse_type_of(s), &p->token))
 		return false;
 	return field->type != PROTOBUF_C_TYPE_ENUM || text_token_is(&after, ':') ||
 	       text_token_is(&after, '{');
@@ -284,7 +285,7 @@ static void read_field_of(struct text_parser *p, struct scope *s,
 			  const ProtobufCFieldDescriptor *field, const struct text_token *name)
 {
 	if (!check_single(p, s, field, name)) {
-		skip_field(p, type_of(s));
+		skip_field(p, text_parse_type_of(s));
 		return;
 	}
 	if (text_token_is(&p->token, ':'))
@@ -294,10 +295,10 @@ static void read_field_of(struct text_parser *p, struct scope *s,
 		return;
 	}
 	if (field->label == PROTOBUF_C_LABEL_REPEATED && text_token_is(&p->token, '['))
-		read_list(p, s, field);
+		text_parse_read_list(p, s, field);
 	else
 		read_value(p, s, field);
-	s->seen[field - type_of(s)->fields] = name->s;
+	s->seen[field - text_parse_type_of(s)->fields] = name->s;
 }
 
 /* Rejects "[pkg.extension]" and "[type.googleapis.com/message]". */
@@ -307,7 +308,7 @@ static void read_extension(struct text_parser *p, const struct scope *s)
 		text_parser_error(p, p->token.s, 1,
 				  "extensions and Any (a name in [ ]) are not supported");
 	skip_group(p);
-	skip_field(p, type_of(s));
+	skip_field(p, text_parse_type_of(s));
 }
 
 static void read_field(struct text_parser *p, struct scope *s)
@@ -319,19 +320,19 @@ static void read_field(struct text_parser *p, struct scope *s)
 		read_extension(p, s);
 	} else if (name.kind != TEXT_WORD && name.kind != TEXT_INTEGER) {
 		text_parser_error(p, name.s, name.len, "expected the name of a field of %s",
-				  type_of(s)->short_name);
+				  text_parse_type_of(s)->short_name);
 		skip_value(p);
 		if (p->token.s == name.s)
 			text_parser_advance(p);
-		resync(p, type_of(s));
+		resync(p, text_parse_type_of(s));
 	} else {
 		text_parser_advance(p);
-		field = text_names_field(type_of(s), &name);
+		field = text_names_field(text_parse_type_of(s), &name);
 		if (field) {
 			read_field_of(p, s, field, &name);
 		} else {
 			complain_of_name(p, s, &name);
-			skip_field(p, type_of(s));
+			skip_field(p, text_parse_type_of(s));
 		}
 	}
 	if (is_separator(&p->token))
@@ -356,7 +357,7 @@ static void read_closer(struct text_parser *p, const struct scope *s)
 
 static void check_required(struct text_parser *p, const struct scope *s)
 {
-	const ProtobufCMessageDescriptor *type = type_of(s);
+	const ProtobufCMessageDescriptor *type = text_parse_type_of(s);
 
 	for (unsigned i = 0; i < type->n_fields; i++)
 		if (type->fields[i].label == PROTOBUF_C_LABEL_REQUIRED && !s->seen[i])
@@ -365,11 +366,11 @@ static void check_required(struct text_parser *p, const struct scope *s)
 					  type->fields[i].name);
 }
 
-static void read_message(struct text_parser *p, struct scope *s)
+static void text_parse_read_message(struct text_parser *p, struct scope *s)
 {
 	bool whole = s->opener.kind == TEXT_END;
 
-	s->seen = calloc(type_of(s)->n_fields + 1, sizeof(*s->seen));
+	s->seen = calloc(text_parse_type_of(s)->n_fields + 1, sizeof(*s->seen));
 	if (!s->seen) {
 		text_parser_out_of_memory(p);
 		return;
@@ -400,7 +401,7 @@ static int parse(const ProtobufCMessageDescriptor *type, const char *name, const
 	protobuf_c_message_init(type, whole.message);
 	text_parser_init(&p, name, len ? text : "", len, errors);
 	p.lossy = lossy;
-	read_message(&p, &whole);
+	text_parse_read_message(&p, &whole);
 	if (!p.out_of_memory && !errors->failed && p.report.n_errors == 0) {
 		*ret_message = whole.message;
 		return 0;

@@ -111,7 +111,7 @@ static bool is_end_of(const char *name, const char *word)
 	return n > m && name[n - m - 1] == '_' && strcasecmp(name + n - m, word) == 0;
 }
 
-static const char *list_values(const ProtobufCEnumDescriptor *type, char *buf)
+static const char *text_values_list_values(const ProtobufCEnumDescriptor *type, char *buf)
 {
 	size_t len = 0;
 
@@ -141,7 +141,7 @@ const char *text_names_hint_value(const ProtobufCEnumDescriptor *type, const str
 		if (str_nearest_get(&nearest))
 			return did_you_mean(str_nearest_get(&nearest), buf);
 	}
-	return type->n_values <= LISTED_VALUES ? list_values(type, buf) : buf;
+	return type->n_values <= LISTED_VALUES ? text_values_list_values(type, buf) : buf;
 }
 
 /*

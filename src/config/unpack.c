@@ -68,7 +68,7 @@ static void *allocate(void *ctx, size_t size)
 
 /* Frees memory of an unpack that fails. The budget is not restored, because its result is an
  * error. */
-static void release(void *ctx, void *p)
+static void unpack_release(void *ctx, void *p)
 {
 	(void)ctx;
 	free(p);
@@ -79,7 +79,8 @@ int unpack_limited(const ProtobufCMessageDescriptor *type, const void *data, siz
 {
 	struct budget b = {.left = max};
 	/* Compatible with the default allocator, so that any caller can free the message. */
-	ProtobufCAllocator allocator = {.alloc = allocate, .free = release, .allocator_data = &b};
+	ProtobufCAllocator allocator = {
+		.alloc = allocate, .free = unpack_release, .allocator_data = &b};
 	ProtobufCMessage *message;
 
 	if (!is_shallow(type, data, len, UNPACK_MAX_DEPTH))

@@ -120,7 +120,7 @@ static void fire(struct ebpf_counters *s)
 	ds_activate_triggers(s->poll.h, names, n);
 }
 
-static void end_pass(struct ebpf_counters *s)
+static void ebpf_source_end_pass(struct ebpf_counters *s)
 {
 	if (!s->is_loaded)
 		ebpf_features_free(&s->features);
@@ -143,7 +143,7 @@ static bool ebpf_step(struct polled_source *p)
 	struct ebpf_counters *s = container_of(p, struct ebpf_counters, poll);
 
 	if (s->at == s->n_runs) {
-		end_pass(s);
+		ebpf_source_end_pass(s);
 		return false;
 	}
 	if (!s->is_loaded)

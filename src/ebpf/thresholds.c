@@ -36,7 +36,7 @@ struct thresholds {
 	const char *fired[THRESHOLDS_MAX];
 };
 
-static int add(struct thresholds *t, const Pb__EbpfCountersConfig__Trigger *c)
+static int thresholds_add(struct thresholds *t, const Pb__EbpfCountersConfig__Trigger *c)
 {
 	struct threshold *x = &t->all[t->n++];
 
@@ -69,7 +69,7 @@ int thresholds_new(const Pb__EbpfCountersConfig *c, struct ebpf_errors *errors,
 		return -ENOMEM;
 	for (size_t i = 0; i < c->n_triggers && t->n < THRESHOLDS_MAX && r == 0; i++)
 		if (is_good(c->triggers[i], errors))
-			r = add(t, c->triggers[i]);
+			r = thresholds_add(t, c->triggers[i]);
 	if (t->n == THRESHOLDS_MAX && c->n_triggers > THRESHOLDS_MAX)
 		ebpf_errors_add(errors, "triggers", "only the first %u are used", THRESHOLDS_MAX);
 	if (r < 0) {
@@ -112,7 +112,7 @@ static uint32_t who_is_for(struct thresholds *t, const char *counter)
 }
 
 /* A monotonic counter is 0 before its first value, so the first value is its growth. */
-static struct watched *begin_watch(struct thresholds *t, const struct track_update *seen)
+static struct watched *thresholds_begin_watch(struct thresholds *t, const struct track_update *seen)
 {
 	uint32_t by = who_is_for(t, seen->name);
 	struct watched *w = by ? calloc(1, sizeof(*w)) : NULL;
@@ -136,8 +136,8 @@ static void rise(struct threshold *x, const struct track_update *seen, double v)
 		 x->name);
 }
 
-static void compare(struct thresholds *t, struct watched *w, const struct track_update *seen,
-		    double v)
+static void thresholds_compare(struct thresholds *t, struct watched *w,
+			       const struct track_update *seen, double v)
 {
 	for (size_t i = 0; i < t->n; i++) {
 		struct threshold *x = &t->all[i];
@@ -161,10 +161,10 @@ void thresholds_see(void *ctx, const struct track_update *seen)
 
 	HASH_FIND(hh, t->watched, &seen->track, sizeof(seen->track), w);
 	if (!w && seen->is_first)
-		w = begin_watch(t, seen);
+		w = thresholds_begin_watch(t, seen);
 	if (!w)
 		return;
-	compare(t, w, seen, seen->total ? seen->value - w->last : seen->value);
+	thresholds_compare(t, w, seen, seen->total ? seen->value - w->last : seen->value);
 	w->last = seen->value;
 	if (!seen->is_last)
 		return;

@@ -37,7 +37,7 @@ static const char *name_at(const struct btf *btf, uint32_t offset)
 	return s ? s : "";
 }
 
-static const struct btf_type *resolve(const struct btf *btf, uint32_t id, uint32_t *ret_id)
+static const struct btf_type *user_map_resolve(const struct btf *btf, uint32_t id, uint32_t *ret_id)
 {
 	int r = btf__resolve_type(btf, id);
 
@@ -107,21 +107,21 @@ static int add_leaf(struct walk *w, const struct btf_field *f)
 	return 0;
 }
 
-static int refuse(struct walk *w, const struct btf_field *f)
+static int user_map_refuse(struct walk *w, const struct btf_field *f)
 {
 	return err_set(w->e, -EINVAL,
 		       "has %s%s, which is neither an integer nor a struct of integers",
 		       *f->name ? "the field " : "a type", f->name);
 }
 
-static int add_text(struct walk *w, struct btf_field *f, const struct btf_type *t)
+static int user_map_add_text(struct walk *w, struct btf_field *f, const struct btf_type *t)
 {
 	const struct btf_array *a = btf_array(t);
 	uint32_t id;
-	const struct btf_type *element = resolve(w->btf, a->type, &id);
+	const struct btf_type *element = user_map_resolve(w->btf, a->type, &id);
 
 	if (!element || !btf_is_int(element) || element->size != 1 || !a->nelems)
-		return refuse(w, f);
+		return user_map_refuse(w, f);
 	f->is_text = true;
 	f->size = a->nelems;
 	return add_leaf(w, f);
@@ -130,7 +130,7 @@ static int add_text(struct walk *w, struct btf_field *f, const struct btf_type *
 static int add_integer(struct walk *w, struct btf_field *f, const struct btf_type *t)
 {
 	if (t->size != 1 && t->size != 2 && t->size != 4 && t->size != 8)
-		return refuse(w, f);
+		return user_map_refuse(w, f);
 	f->size = t->size;
 	f->is_signed = btf_is_int(t) ? btf_int_encoding(t) & BTF_INT_SIGNED : btf_kflag(t);
 	return add_leaf(w, f);
@@ -161,17 +161,17 @@ static int add_type(struct walk *w, const struct btf_field *of, uint32_t type, i
 {
 	struct btf_field f = *of;
 	uint32_t id;
-	const struct btf_type *t = resolve(w->btf, type, &id);
+	const struct btf_type *t = user_map_resolve(w->btf, type, &id);
 	int r = 0;
 
 	if (!t || depth > DEPTH_MAX)
-		return refuse(w, &f);
+		return user_map_refuse(w, &f);
 	if (btf_is_int(t) || btf_is_enum(t) || btf_is_enum64(t))
 		return add_integer(w, &f, t);
 	if (btf_is_array(t))
-		return add_text(w, &f, t);
+		return user_map_add_text(w, &f, t);
 	if (!btf_is_struct(t))
-		return refuse(w, &f);
+		return user_map_refuse(w, &f);
 	for (uint32_t i = 0; i < btf_vlen(t) && r == 0; i++)
 		r = add_member(w, &f, id, i, depth + 1);
 	return r;
@@ -264,14 +264,14 @@ static bool is_array(enum bpf_map_type t)
 	return t == BPF_MAP_TYPE_PERCPU_ARRAY || t == BPF_MAP_TYPE_ARRAY;
 }
 
-static bool is_known(enum bpf_map_type t)
+static bool user_map_is_known(enum bpf_map_type t)
 {
 	return is_per_cpu(t) || is_array(t) || t == BPF_MAP_TYPE_HASH || t == BPF_MAP_TYPE_LRU_HASH;
 }
 
 static int check_sizes(const struct bpf_map *map, struct err_text *e)
 {
-	if (!is_known(bpf_map__type(map)))
+	if (!user_map_is_known(bpf_map__type(map)))
 		return err_set(e, -EINVAL, "is neither an array nor a hash");
 	if (bpf_map__key_size(map) > KEY_BYTES_MAX || bpf_map__value_size(map) > VALUE_BYTES_MAX)
 		return err_set(e, -E2BIG,
@@ -339,8 +339,8 @@ int user_map_init(struct user_map *m, const struct bpf_map *map, const struct bt
 
 /* ---- elements ---- */
 
-static void add_counter(struct user_map *m, struct user_map_element *x, uint32_t i,
-			const char *name)
+static void user_map_add_counter(struct user_map *m, struct user_map_element *x, uint32_t i,
+				 const char *name)
 {
 	const struct btf_field *f = &m->value.fields[i];
 
@@ -363,9 +363,12 @@ static void add_tracks(struct user_map *m, struct user_map_element *x)
 		x->group = add_group(m->tracks, m->group, name.s ? name.s : "");
 	for (uint32_t i = 0; i < m->value.n; i++) {
 		if (is_struct)
-			add_counter(m, x, i, m->value.fields[i].name);
+			user_map_add_counter(m, x, i, m->value.fields[i].name);
 		else
-			add_counter(m, x, i, m->is_single ? m->name : name.s ? name.s : "");
+			user_map_add_counter(m, x, i,
+					     m->is_single ? m->name
+					     : name.s	  ? name.s
+							  : "");
 	}
 }
 
@@ -396,7 +399,8 @@ static void element_free(struct user_map *m, struct user_map_element *x)
 	free(x);
 }
 
-static int64_t sum_of(const struct user_map *m, const struct btf_field *f, const void *values)
+static int64_t user_map_sum_of(const struct user_map *m, const struct btf_field *f,
+			       const void *values)
 {
 	uint64_t sum = 0;
 
@@ -406,10 +410,10 @@ static int64_t sum_of(const struct user_map *m, const struct btf_field *f, const
 	return (int64_t)sum;
 }
 
-static bool is_zero(const struct user_map *m, const void *values)
+static bool user_map_is_zero(const struct user_map *m, const void *values)
 {
 	for (uint32_t i = 0; i < m->value.n; i++)
-		if (sum_of(m, &m->value.fields[i], values))
+		if (user_map_sum_of(m, &m->value.fields[i], values))
 			return false;
 	return true;
 }
@@ -420,7 +424,7 @@ static void set_element(void *ctx, const void *key, const void *values)
 	struct user_map_element *x;
 
 	HASH_FIND(hh, m->elements, key, m->reader.key_size, x);
-	if (!x && !m->is_single && is_zero(m, values))
+	if (!x && !m->is_single && user_map_is_zero(m, values))
 		return;
 	if (!x)
 		x = element_new(m, key);
@@ -430,7 +434,8 @@ static void set_element(void *ctx, const void *key, const void *values)
 	}
 	x->seen = m->pass;
 	for (uint32_t i = 0; i < m->value.n; i++)
-		tracks_set(m->tracks, x->tracks[i], sum_of(m, &m->value.fields[i], values));
+		tracks_set(m->tracks, x->tracks[i],
+			   user_map_sum_of(m, &m->value.fields[i], values));
 }
 
 /* Drops elements that were deleted from a hash. */

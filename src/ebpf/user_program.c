@@ -152,7 +152,7 @@ static void add_map(struct ebpf_run *r, struct state *s, const struct bpf_map *m
 
 /* ---- events ---- */
 
-static void add_events(struct ebpf_run *r, struct state *s, const struct bpf_map *map)
+static void user_program_add_events(struct ebpf_run *r, struct state *s, const struct bpf_map *map)
 {
 	bool is_ring = bpf_map__type(map) == BPF_MAP_TYPE_RINGBUF;
 
@@ -205,7 +205,7 @@ static int read_events(struct ebpf_run *r, struct state *s)
 	return e;
 }
 
-static int begin(struct ebpf_run *r)
+static int user_program_begin(struct ebpf_run *r)
 {
 	struct state *s = r->state;
 	const struct bpf_map *map = NULL;
@@ -217,7 +217,7 @@ static int begin(struct ebpf_run *r)
 		if (str_starts(bpf_map__name(map), USER_MAP_PREFIX))
 			add_map(r, s, map);
 		else if (!strcmp(bpf_map__name(map), EVENTS_MAP))
-			add_events(r, s, map);
+			user_program_add_events(r, s, map);
 	}
 	if (s->n_maps || s->ring)
 		return 0;
@@ -245,7 +245,7 @@ static void report_left_out(struct ebpf_run *r, struct state *s, const struct us
 				   .unit = TRACK_UNIT_COUNT});
 }
 
-static int read_all(struct ebpf_run *r)
+static int user_program_read_all(struct ebpf_run *r)
 {
 	struct state *s = r->state;
 	uint64_t left_out = 0;
@@ -263,14 +263,14 @@ static int read_all(struct ebpf_run *r)
 	return worst ? worst : e;
 }
 
-static void hide(struct ebpf_run *r)
+static void user_program_hide(struct ebpf_run *r)
 {
 	struct state *s = r->state;
 
 	tracks_remove(r->tracks, s->group);
 }
 
-static void end(struct ebpf_run *r)
+static void user_program_end(struct ebpf_run *r)
 {
 	struct state *s = r->state;
 
@@ -308,10 +308,10 @@ int user_program_new(const char *folder, const char *name, struct user_program *
 		.variants = &p->variant,
 		.n_variants = 1,
 		.state_size = sizeof(struct state),
-		.begin = begin,
-		.read = read_all,
-		.hide = hide,
-		.end = end,
+		.begin = user_program_begin,
+		.read = user_program_read_all,
+		.hide = user_program_hide,
+		.end = user_program_end,
 	};
 	*ret = p;
 	return 0;

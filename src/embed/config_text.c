@@ -10,7 +10,7 @@
 #include "config/trace_config.h"
 #include "lib/public.h"
 
-static int pack(const Pb__TraceConfig *config, void **ret, size_t *ret_len)
+static int config_text_pack(const Pb__TraceConfig *config, void **ret, size_t *ret_len)
 {
 	size_t len = protobuf_c_message_get_packed_size(&config->base);
 	uint8_t *bytes = malloc(len);
@@ -31,7 +31,7 @@ SONDA_PUBLIC int sonda_config_from_text(const char *text, void **ret, size_t *re
 				  &config);
 
 	if (r == 0)
-		r = pack(config, ret, ret_len);
+		r = config_text_pack(config, ret, ret_len);
 	pb__trace_config__free_unpacked(config, NULL);
 	if (r == -EINVAL && ret_errors) {
 		*ret_errors = strbuf_take(&errors);

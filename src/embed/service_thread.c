@@ -87,7 +87,7 @@ static void on_wakeup(evutil_socket_t fd, short what, void *ctx)
 		shutdown_begin(&s->shutdown);
 }
 
-static void *run(void *ctx)
+static void *service_thread_run(void *ctx)
 {
 	struct sonda_service *s = ctx;
 
@@ -139,7 +139,7 @@ static void free_service(struct sonda_service *s)
 	atomic_flag_clear(&is_taken);
 }
 
-static int set_up(struct sonda_service *s)
+static int service_thread_set_up(struct sonda_service *s)
 {
 	int r;
 
@@ -159,14 +159,14 @@ static int set_up(struct sonda_service *s)
 }
 
 /* Starts the thread with all signals blocked. Threads that it starts inherit that. */
-static int start_thread(struct sonda_service *s)
+static int service_thread_start_thread(struct sonda_service *s)
 {
 	sigset_t all, before;
 	int r;
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	r = pthread_create(&s->thread, NULL, run, s);
+	r = pthread_create(&s->thread, NULL, service_thread_run, s);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return -r;
 }
@@ -191,9 +191,9 @@ SONDA_PUBLIC int sonda_service_start(const struct sonda_service_options *o,
 	}
 	pthread_mutex_init(&s->lock, NULL);
 	s->wake = -1;
-	r = set_up(s);
+	r = service_thread_set_up(s);
 	if (r == 0)
-		r = start_thread(s);
+		r = service_thread_start_thread(s);
 	if (r < 0) {
 		free_service(s);
 		return r;

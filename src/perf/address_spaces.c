@@ -13,7 +13,7 @@ void address_space_clear(struct address_spaces *s, struct address_space *a)
 	a->n = 0;
 }
 
-static void drop(struct address_spaces *s, struct address_space *a)
+static void address_spaces_drop(struct address_spaces *s, struct address_space *a)
 {
 	address_space_clear(s, a);
 	HASH_DEL(s->all, a);
@@ -26,7 +26,7 @@ void address_spaces_deinit(struct address_spaces *s)
 	struct address_space *a, *next;
 
 	HASH_ITER (hh, s->all, a, next)
-		drop(s, a);
+		address_spaces_drop(s, a);
 }
 
 void address_spaces_forget(struct address_spaces *s)
@@ -37,7 +37,7 @@ void address_spaces_forget(struct address_spaces *s)
 		a->is_known = a->is_checked = false;
 }
 
-static struct address_space *find(const struct address_spaces *s, int32_t pid)
+static struct address_space *address_spaces_find(const struct address_spaces *s, int32_t pid)
 {
 	struct address_space *a;
 
@@ -47,7 +47,7 @@ static struct address_space *find(const struct address_spaces *s, int32_t pid)
 
 struct address_space *address_spaces_get(struct address_spaces *s, int32_t pid)
 {
-	struct address_space *a = find(s, pid);
+	struct address_space *a = address_spaces_find(s, pid);
 
 	if (a)
 		return a;
@@ -130,14 +130,14 @@ void address_spaces_exec(struct address_spaces *s, int32_t pid)
 
 void address_spaces_fork(struct address_spaces *s, int32_t parent, int32_t child)
 {
-	const struct address_space *from = find(s, parent);
+	const struct address_space *from = address_spaces_find(s, parent);
 	struct address_space *to;
 
 	address_spaces_exit(s, child); /* an earlier process with this id */
 	if (!from || !from->is_known || s->n_mappings + from->n > 2 * ADDRESS_SPACES_MAPPINGS_MAX)
 		return;
 	to = address_spaces_get(s, child);
-	from = find(s, parent); /* the call may have removed all processes */
+	from = address_spaces_find(s, parent); /* the call may have removed all processes */
 	if (!to || !from ||
 	    array_reserve(&to->mappings, &to->cap, from->n, sizeof(*to->mappings)) < 0)
 		return;
@@ -150,10 +150,10 @@ void address_spaces_fork(struct address_spaces *s, int32_t parent, int32_t child
 
 void address_spaces_exit(struct address_spaces *s, int32_t pid)
 {
-	struct address_space *a = find(s, pid);
+	struct address_space *a = address_spaces_find(s, pid);
 
 	if (a)
-		drop(s, a);
+		address_spaces_drop(s, a);
 }
 
 const struct process_mapping *address_space_find(const struct address_space *a, uint64_t address)

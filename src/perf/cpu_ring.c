@@ -96,7 +96,7 @@ static void copy_out(const struct cpu_ring *r, uint64_t at, void *to, size_t n)
 }
 
 /* Reads the size and the time of the next record. */
-static void read_head(struct cpu_ring *r)
+static void cpu_ring_read_head(struct cpu_ring *r)
 {
 	struct perf_event_header h;
 	uint64_t left = r->head - r->at;
@@ -121,7 +121,7 @@ void cpu_ring_refresh(struct cpu_ring *r)
 	r->head = __atomic_load_n(&r->page->data_head, __ATOMIC_ACQUIRE);
 	if (r->head - r->at > r->size)
 		r->broken = true;
-	read_head(r);
+	cpu_ring_read_head(r);
 }
 
 const struct perf_event_header *cpu_ring_peek(struct cpu_ring *r)
@@ -145,7 +145,7 @@ void cpu_ring_take(struct cpu_ring *r)
 
 	copy_out(r, r->at, &h, sizeof(h));
 	r->at += h.size;
-	read_head(r);
+	cpu_ring_read_head(r);
 }
 
 void cpu_ring_release(struct cpu_ring *r)

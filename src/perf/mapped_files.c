@@ -12,7 +12,7 @@
 
 #define SLOTS_FIRST 64
 
-static uint64_t hash_of(const char *path, size_t len, uint64_t inode)
+static uint64_t mapped_files_hash_of(const char *path, size_t len, uint64_t inode)
 {
 	return siphash_keyed(path, len) ^ inode;
 }
@@ -57,14 +57,14 @@ static bool is_file(const struct file_mapping *m, const char *path)
 
 uint32_t mapped_files_add(struct mapped_files *f, const struct file_mapping *m, const char *path)
 {
-	uint64_t hash = hash_of(path, m->path_len, m->inode);
+	uint64_t hash = mapped_files_hash_of(path, m->path_len, m->inode);
 	struct mapped_file *file;
 	size_t slot, len = m->path_len;
 
 	if (f->n < MAPPED_FILES_MAX && f->n * 2 >= f->n_slots &&
-	    !OPEN_TABLE_GROW(
-		    f->slots, f->n_slots, SLOTS_FIRST, s, *s == 0,
-		    hash_of(f->items[*s].path, strlen(f->items[*s].path), f->items[*s].inode)))
+	    !OPEN_TABLE_GROW(f->slots, f->n_slots, SLOTS_FIRST, s, *s == 0,
+			     mapped_files_hash_of(f->items[*s].path, strlen(f->items[*s].path),
+						  f->items[*s].inode)))
 		return MAPPED_FILE_UNKNOWN;
 	slot = OPEN_TABLE_FIND(f->n_slots, hash, at,
 			       !f->slots[at] ||

@@ -56,7 +56,7 @@ static int set_counter(struct perf_event_attr *attr, Pb__PerfEvents__Counter cou
 }
 
 /* Reads a file with a decimal number. */
-static int read_number(const char *path, uint64_t *ret)
+static int perf_config_read_number(const char *path, uint64_t *ret)
 {
 	_cleanup_(strbuf_deinit) struct strbuf text = {0};
 	int r = fs_read_file(path, 32, &text);
@@ -84,7 +84,7 @@ static int set_tracepoint(struct perf_config *c, const Pb__PerfEvents__Tracepoin
 		return err_set(e, -ENOENT, "timebase.tracepoint: tracefs is not mounted");
 	r = snprintf(path, sizeof(path), "%s/events/%.*s/%s/id", tracefs, (int)(colon - name), name,
 		     colon + 1) < (int)sizeof(path)
-		    ? read_number(path, (uint64_t *)&c->attr.config)
+		    ? perf_config_read_number(path, (uint64_t *)&c->attr.config)
 		    : -ENAMETOOLONG;
 	if (r < 0)
 		return err_set(e, r, "timebase.tracepoint: %s: %s", name, strerror(-r));
@@ -113,7 +113,7 @@ static int set_raw_event(struct perf_event_attr *attr, const Pb__PerfEvents__Raw
 				       "timebase.raw_event.pmu_name: no '/' or leading '.'");
 		r = snprintf(path, sizeof(path), "%s/bus/event_source/devices/%s/type",
 			     places->sys_root, raw->pmu_name) < (int)sizeof(path)
-			    ? read_number(path, &type)
+			    ? perf_config_read_number(path, &type)
 			    : -ENAMETOOLONG;
 		if (r < 0)
 			return err_set(e, r, "timebase.raw_event.pmu_name: %s: %s", raw->pmu_name,
@@ -207,7 +207,8 @@ static void set_stacks(struct perf_config *c, const Pb__PerfEventConfig *m)
  * sample in an NMI, for which the kernel allows only CLOCK_MONOTONIC and CLOCK_MONOTONIC_RAW: they
  * get CLOCK_MONOTONIC instead, which readers convert.
  */
-static clockid_t clock_of(const struct perf_event_attr *attr, const Pb__PerfEvents__Timebase *t)
+static clockid_t perf_config_clock_of(const struct perf_event_attr *attr,
+				      const Pb__PerfEvents__Timebase *t)
 {
 	bool has_all = attr->type == PERF_TYPE_SOFTWARE;
 
@@ -253,7 +254,7 @@ int perf_config_read(const Pb__PerfEventConfig *m, const struct perf_config_plac
 		return r;
 	set_modifiers(&c.attr, m->timebase);
 	set_stacks(&c, m);
-	c.clock = clock_of(&c.attr, m->timebase);
+	c.clock = perf_config_clock_of(&c.attr, m->timebase);
 	c.attr.use_clockid = 1;
 	c.attr.clockid = c.clock;
 	c.ring_pages = ring_pages(m->ring_buffer_pages);

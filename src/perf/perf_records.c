@@ -62,7 +62,7 @@ struct lost_record {
 
 /* ---- processes ---- */
 
-static bool is_wanted(struct perf_session *s, struct address_space *a)
+static bool perf_records_is_wanted(struct perf_session *s, struct address_space *a)
 {
 	static char cmdline[4096];
 	char path[64];
@@ -154,7 +154,7 @@ struct walk {
 	uint8_t error;
 };
 
-static void add(struct walk *w, int frame)
+static void perf_records_add(struct walk *w, int frame)
 {
 	if (frame < 0 || w->n == STACKS_FRAMES_MAX)
 		w->error = ERROR_TOO_MANY;
@@ -168,7 +168,7 @@ static void add_kernel(struct perf_session *s, struct walk *w, uint64_t address)
 	char name[SYMBOL_TABLE_NAME_MAX + 1];
 	size_t len = table ? symbol_table_name(table, address, name) : 0;
 
-	add(w, stacks_kernel_frame(&s->stacks, name, len));
+	perf_records_add(w, stacks_kernel_frame(&s->stacks, name, len));
 }
 
 /*
@@ -181,9 +181,9 @@ static bool add_user(struct perf_session *s, struct walk *w, const struct addres
 	const struct process_mapping *m = address_space_find(a, address);
 
 	if (m)
-		add(w, stacks_user_frame(&s->stacks, m, address));
+		perf_records_add(w, stacks_user_frame(&s->stacks, m, address));
 	else if (!is_caller)
-		add(w, stacks_unknown_frame(&s->stacks));
+		perf_records_add(w, stacks_unknown_frame(&s->stacks));
 	if (!m)
 		w->error = ERROR_INVALID_MAP;
 	return m;
@@ -276,7 +276,7 @@ static bool take_sample(struct perf_session *s, const struct cpu_ring *ring,
 		perf_packet_lost(s, ring->cpu, 1);
 		return true;
 	}
-	if (!is_wanted(s, a))
+	if (!perf_records_is_wanted(s, a))
 		return true;
 	if (r->pid && request_maps(s, a, r->tid))
 		return false;

@@ -89,7 +89,7 @@ static void report_untold_losses(struct perf_session *s)
 	}
 }
 
-static void finish(struct perf_session *s)
+static void perf_source_finish(struct perf_session *s)
 {
 	report_untold_losses(s);
 	log_debug("linux.perf: %llu samples", (unsigned long long)s->n_written);
@@ -108,7 +108,7 @@ static void finish(struct perf_session *s)
 }
 
 /* Runs a round. At its end it answers flushes and the stop. */
-static void run(struct perf_session *s)
+static void perf_source_run(struct perf_session *s)
 {
 	if (!s->is_started || !run_round(s))
 		return;
@@ -119,11 +119,11 @@ static void run(struct perf_session *s)
 	}
 	if (s->is_stopping) {
 		s->is_started = false;
-		finish(s);
+		perf_source_finish(s);
 	}
 }
 
-static void on_tick(evutil_socket_t fd, short what, void *ctx)
+static void perf_source_on_tick(evutil_socket_t fd, short what, void *ctx)
 {
 	struct perf_session *s = ctx;
 	uint32_t ms = clock_ms_to_tick(s->perf.read_ms);
@@ -132,17 +132,17 @@ static void on_tick(evutil_socket_t fd, short what, void *ctx)
 	(void)fd;
 	(void)what;
 	evtimer_add(s->tick, &next);
-	run(s);
+	perf_source_run(s);
 }
 
 static void on_half_full(evutil_socket_t fd, short what, void *ctx)
 {
 	(void)fd;
 	(void)what;
-	run(ctx);
+	perf_source_run(ctx);
 }
 
-static void on_deadline(evutil_socket_t fd, short what, void *ctx)
+static void perf_source_on_deadline(evutil_socket_t fd, short what, void *ctx)
 {
 	struct perf_session *s = ctx;
 	struct address_space *a = s->maps_of ? address_spaces_get(&s->spaces, s->maps_of) : NULL;
@@ -160,7 +160,7 @@ static void on_deadline(evutil_socket_t fd, short what, void *ctx)
 	if (a)
 		a->is_known = true;
 	perf_names_give_up(s);
-	run(s);
+	perf_source_run(s);
 }
 
 static void on_answer(void *ctx, const struct file_answer *a)
@@ -170,7 +170,7 @@ static void on_answer(void *ctx, const struct file_answer *a)
 	if (a->kind == FILE_REQUEST_FORGET) { /* the file reader has ended */
 		log_warn("linux.perf: the process that reads the files of others has ended; user "
 			 "functions have no names from here on");
-		on_deadline(-1, 0, s);
+		perf_source_on_deadline(-1, 0, s);
 		return;
 	}
 	if (s->late) {
@@ -186,12 +186,12 @@ static void on_answer(void *ctx, const struct file_answer *a)
 	if (s->outstanding)
 		wait_for_answer(s);
 	else
-		run(s);
+		perf_source_run(s);
 }
 
 static void on_symbols(void *ctx)
 {
-	run(ctx);
+	perf_source_run(ctx);
 }
 
 /* ---- set up ---- */
@@ -237,7 +237,7 @@ static const char *advice(int error, const struct perf_config *c)
  * Opens the rings of the chosen CPUs; a CPU that is offline has no event. Returns 0 if there is a
  * ring and no CPU failed. With ignore_open_failure some CPUs may fail.
  */
-static int open_rings(struct perf_session *s)
+static int perf_source_open_rings(struct perf_session *s)
 {
 	long n = sysconf(_SC_NPROCESSORS_CONF);
 	unsigned n_cpus = (unsigned)MIN(MAX(n, 1), CPUS_MAX);
@@ -299,13 +299,13 @@ static void perf_destroy(void *instance)
 	free(s);
 }
 
-static void destroyp(struct perf_session **s)
+static void perf_source_destroyp(struct perf_session **s)
 {
 	perf_destroy(*s);
 }
 
 /* The config is valid during create only. */
-static int copy_config(struct perf_session *s, const Pb__DataSourceConfig *config)
+static int perf_source_copy_config(struct perf_session *s, const Pb__DataSourceConfig *config)
 {
 	size_t len = pb__data_source_config__get_packed_size(config);
 	_cleanup_(freep) uint8_t *bytes = malloc(len + 1);
@@ -317,7 +317,7 @@ static int copy_config(struct perf_session *s, const Pb__DataSourceConfig *confi
 	return s->config ? 0 : -ENOMEM;
 }
 
-static int read_config(struct perf_session *s, const struct ds_env *env)
+static int perf_source_read_config(struct perf_session *s, const struct ds_env *env)
 {
 	static const Pb__PerfEventConfig none = PB__PERF_EVENT_CONFIG__INIT;
 	const Pb__PerfEventConfig *m = s->config->perf_event_config;
@@ -355,10 +355,10 @@ static int join_helpers(struct perf_session *s, const struct ds_env *env)
  */
 static int prepare(struct perf_session *s, const struct ds_env *env)
 {
-	int r = read_config(s, env);
+	int r = perf_source_read_config(s, env);
 
 	if (r == 0) {
-		r = open_rings(s);
+		r = perf_source_open_rings(s);
 		if (r < 0) {
 			close_rings(s);
 			(void)err_set(&s->refused, r, "perf_event_open");
@@ -373,8 +373,8 @@ static int prepare(struct perf_session *s, const struct ds_env *env)
 static int perf_create(struct ds_handle *h, const struct ds_env *env,
 		       const Pb__DataSourceConfig *config, void **ret_instance)
 {
-	_cleanup_(destroyp) struct perf_session *s = calloc(1, sizeof(*s));
-	int r = s ? copy_config(s, config) : -ENOMEM;
+	_cleanup_(perf_source_destroyp) struct perf_session *s = calloc(1, sizeof(*s));
+	int r = s ? perf_source_copy_config(s, config) : -ENOMEM;
 
 	if (r < 0)
 		return r;
@@ -387,8 +387,8 @@ static int perf_create(struct ds_handle *h, const struct ds_env *env,
 		return r;
 	s->spaces.files = &s->files;
 	stacks_init(&s->stacks, &s->files, !ds_consumer_is_root(h));
-	s->tick = evtimer_new(env->loop, on_tick, s);
-	s->deadline = evtimer_new(env->loop, on_deadline, s);
+	s->tick = evtimer_new(env->loop, perf_source_on_tick, s);
+	s->deadline = evtimer_new(env->loop, perf_source_on_deadline, s);
 	s->writer = ds_writer_new(h);
 	if (!s->tick || !s->deadline || !s->writer)
 		return -ENOMEM;
@@ -419,7 +419,7 @@ static void perf_start(void *instance)
 	if (s->refusal)
 		perf_packet_refusal(s);
 	else
-		on_tick(-1, 0, s);
+		perf_source_on_tick(-1, 0, s);
 	ds_started(s->h);
 }
 
@@ -437,7 +437,7 @@ static void perf_flush(void *instance, uint64_t flush_id)
 	}
 	s->reads_all = true;
 	s->has_read = false;
-	run(s);
+	perf_source_run(s);
 }
 
 static void perf_clear(void *instance)
@@ -458,7 +458,7 @@ static void perf_stop(void *instance)
 	event_del(s->tick);
 	s->is_stopping = s->reads_all = true;
 	s->has_read = false;
-	run(s);
+	perf_source_run(s);
 }
 
 const struct data_source perf_data_source = {

@@ -79,7 +79,7 @@ static uint64_t frame_hash(const struct stack_frame *f)
 	(((n) + 1) * 2 <= (index).n_slots ||                                                       \
 	 OPEN_TABLE_GROW((index).slots, (index).n_slots, SLOTS_FIRST, slot, *slot == 0, hash))
 
-static int add_mapping(struct stacks *s, const struct stack_mapping *m)
+static int stacks_add_mapping(struct stacks *s, const struct stack_mapping *m)
 {
 	size_t slot;
 
@@ -165,13 +165,13 @@ int stacks_user_frame(struct stacks *s, const struct process_mapping *m, uint64_
 		mapping.end -= mapping.start;
 		mapping.start = 0;
 	}
-	return add_frame(s, add_mapping(s, &mapping), address - m->start + m->offset);
+	return add_frame(s, stacks_add_mapping(s, &mapping), address - m->start + m->offset);
 }
 
 int stacks_unknown_frame(struct stacks *s)
 {
-	return add_frame(s, add_mapping(s, &(struct stack_mapping){.file = MAPPED_FILE_UNKNOWN}),
-			 0);
+	return add_frame(
+		s, stacks_add_mapping(s, &(struct stack_mapping){.file = MAPPED_FILE_UNKNOWN}), 0);
 }
 
 /*
@@ -185,7 +185,7 @@ int stacks_kernel_frame(struct stacks *s, const char *name, size_t len)
 		known < 0
 			? known
 			: add_frame(s,
-				    add_mapping(
+				    stacks_add_mapping(
 					    s, &(struct stack_mapping){.file = MAPPED_FILE_KERNEL}),
 				    (uint64_t)known);
 

@@ -220,7 +220,7 @@ static const char *use_tracefs(const char *state)
 	return place;
 }
 
-static void on_connected(void *ctx)
+static void main_on_connected(void *ctx)
 {
 	struct probes *p = ctx;
 	struct err_text e;
@@ -236,7 +236,7 @@ static void on_waiting(void *ctx, const char *socket)
 	log_info("no tracing service listens on %s; waiting for sondad to start", socket);
 }
 
-static void on_disconnected(void *ctx)
+static void main_on_disconnected(void *ctx)
 {
 	(void)ctx;
 	log_info("disconnected from the tracing service; all recordings ended; reconnecting");
@@ -339,9 +339,9 @@ static int connect_to_service(struct probes *p, const char *tracefs)
 				.tracefs_root = tracefs,
 				.state_root = *p->state ? p->state : NULL,
 			},
-		.on_connected = on_connected,
+		.on_connected = main_on_connected,
 		.on_waiting = on_waiting,
-		.on_disconnected = on_disconnected,
+		.on_disconnected = main_on_disconnected,
 		.on_error = on_error,
 		.on_boost = on_boost,
 		.on_capabilities = on_capabilities,

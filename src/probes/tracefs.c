@@ -32,7 +32,7 @@ static int try_place(const char *place)
 	return faccessat(AT_FDCWD, path, W_OK | X_OK, AT_EACCESS) == 0 ? 0 : -errno;
 }
 
-static int explain(const char *place, int error, struct err_text *e)
+static int tracefs_explain(const char *place, int error, struct err_text *e)
 {
 	if (error == -ENOENT && !fs_exists(place))
 		return err_set(e, -EOPNOTSUPP,
@@ -68,7 +68,7 @@ int tracefs_find(const char *const *places, struct err_text *e, const char **ret
 		if (i == 0)
 			first = r;
 	}
-	return explain(places[0], first, e);
+	return tracefs_explain(places[0], first, e);
 }
 
 static int any_name(void *ctx, const char *name, unsigned char d_type)

@@ -130,7 +130,7 @@ static int int_option(int fd, int option)
 /* Calls listen() only on sockets that are bound but do not listen, as Android's init passes them. A
  * second listen() would make SO_PEERCRED of the clients name this process in place of systemd,
  * which they trust. */
-static int prepare(int fd, struct err_text *e)
+static int listen_sockets_prepare(int fd, struct err_text *e)
 {
 	if (int_option(fd, SO_DOMAIN) != AF_UNIX || int_option(fd, SO_TYPE) != SOCK_STREAM)
 		return err_set(e, -ENOTSOCK, "passed descriptor %d is not a unix stream socket",
@@ -205,7 +205,7 @@ static int from_systemd(struct inherited *s, struct err_text *e)
 			       count, INHERITED_MAX);
 	for (; s->n < n && r == 0; s->n++) {
 		s->fds[s->n] = FIRST_FD + (int)s->n;
-		r = prepare(s->fds[s->n], e);
+		r = listen_sockets_prepare(s->fds[s->n], e);
 	}
 	if (r == 0)
 		put_last(s, find_consumer(s, copy));
@@ -232,7 +232,7 @@ static int from_android(struct inherited *s, struct err_text *e)
 			return err_set(e, -EINVAL, "%s=%.20s is not a descriptor", variables[i],
 				       text);
 		s->fds[s->n++] = (int)fd;
-		r = prepare((int)fd, e);
+		r = listen_sockets_prepare((int)fd, e);
 	}
 	return r;
 }
@@ -445,7 +445,7 @@ void sockets_give_files(struct sockets *s, struct file_helper_options *o)
 }
 
 /* Removes the file unless another socket has replaced it. */
-static void remove_file(const struct sockets *s, size_t i)
+static void listen_sockets_remove_file(const struct sockets *s, size_t i)
 {
 	const struct output_file *file = &s->list[i].file;
 	struct stat st;
@@ -460,7 +460,7 @@ void sockets_close(struct sockets *s)
 	for (size_t i = 0; i < s->n; i++) {
 		closep(&s->list[i].fd);
 		if (!s->files_are_given)
-			remove_file(s, i);
+			listen_sockets_remove_file(s, i);
 		free(s->list[i].address);
 	}
 	s->n = 0;

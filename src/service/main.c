@@ -93,7 +93,7 @@ static void load_system_extensions(struct extensions *x)
 
 /* ---- the loop ---- */
 
-static void on_signal(evutil_socket_t signal_number, short what, void *shutdown)
+static void main_on_signal(evutil_socket_t signal_number, short what, void *shutdown)
 {
 	(void)signal_number, (void)what;
 	shutdown_begin(shutdown);
@@ -146,12 +146,12 @@ static void block_signals(int how)
 }
 
 /* Sets everything up that needs privileges, enters the sandbox, and runs the loop. */
-static int run(struct event_base *loop, struct sockets *sockets, const struct options *o,
-	       struct err_text *e)
+static int main_run(struct event_base *loop, struct sockets *sockets, const struct options *o,
+		    struct err_text *e)
 {
 	struct shutdown shutdown = {0};
-	struct event *sigint = evsignal_new(loop, SIGINT, on_signal, &shutdown);
-	struct event *sigterm = evsignal_new(loop, SIGTERM, on_signal, &shutdown);
+	struct event *sigint = evsignal_new(loop, SIGINT, main_on_signal, &shutdown);
+	struct event *sigterm = evsignal_new(loop, SIGTERM, main_on_signal, &shutdown);
 	const struct service_options service_options = {.extensions = &o->extensions,
 							.is_timely = !o->no_priority,
 							.system_users = o->system_users,
@@ -210,7 +210,7 @@ static int start_helper(struct sockets *sockets, const struct options *o, struct
 	return r;
 }
 
-static int serve(const struct options *o)
+static int main_serve(const struct options *o)
 {
 	struct err_text e = {"out of memory"};
 	struct event_base *loop = NULL;
@@ -228,7 +228,7 @@ static int serve(const struct options *o)
 		r = start_helper(&sockets, o, &e);
 	if (r == 0) {
 		loop = service_loop_new();
-		r = loop ? run(loop, &sockets, o, &e) : -ENOMEM;
+		r = loop ? main_run(loop, &sockets, o, &e) : -ENOMEM;
 	}
 	if (r < 0)
 		log_error("%s", e.text);
@@ -316,7 +316,7 @@ static int add_system_users(struct options *o, char *list, struct err_text *e)
 }
 
 /* Returns the exit code, or -1 to continue. */
-static int take_option(struct options *opts, int option)
+static int main_take_option(struct options *opts, int option)
 {
 	struct socket_options *s = &opts->sockets;
 	struct err_text e = {""};
@@ -400,7 +400,7 @@ int main(int argc, char **argv)
 	fs_take_standard_descriptors();
 	log_init("sondad");
 	while ((o = getopt_long(argc, argv, "h", options, NULL)) != -1) {
-		int code = take_option(&opts, o);
+		int code = main_take_option(&opts, o);
 
 		if (code >= 0)
 			return code;
@@ -413,7 +413,7 @@ int main(int argc, char **argv)
 	signal(SIGXFSZ, SIG_IGN); /* write(2) returns EFBIG instead */
 	fs_raise_file_limit(MAX_FILES);
 	load_system_extensions(&opts.extensions);
-	o = serve(&opts);
+	o = main_serve(&opts);
 	extensions_deinit(&opts.extensions);
 	return o;
 }

@@ -36,7 +36,7 @@
  * examined as a whole.
  */
 
-static int open_file(const char *proc_root)
+static int symbol_cache_open_file(const char *proc_root)
 {
 	char path[4096];
 	int fd;
@@ -132,7 +132,7 @@ static int open_lowered(const char *proc_root, int value, int lower, bool *ret_i
 
 	if (r)
 		return r;
-	fd = open_file(proc_root);
+	fd = symbol_cache_open_file(proc_root);
 	*ret_is_back = !write_restrict(proc_root, value) || !write_restrict(proc_root, value);
 	return fd;
 }
@@ -181,7 +181,7 @@ static int open_hidden(const char *proc_root, struct err_text *e)
  */
 static int kallsyms_open(const char *proc_root, struct err_text *e)
 {
-	int fd = open_file(proc_root), r;
+	int fd = symbol_cache_open_file(proc_root), r;
 
 	if (fd < 0)
 		return err_set(e, fd, "cannot open /proc/kallsyms: %s", strerror(-fd));
@@ -234,7 +234,7 @@ static void stop_loading(struct symbol_cache *s)
 	s->fd = -1;
 }
 
-static void drop(struct symbol_cache *s)
+static void symbol_cache_drop(struct symbol_cache *s)
 {
 	stop_loading(s);
 	symbol_table_deinit(&s->table);
@@ -265,7 +265,7 @@ static void notify_users(struct symbol_cache *s)
 	} while (cache == s && s->is_there);
 }
 
-static void finish(struct symbol_cache *s, int error)
+static void symbol_cache_finish(struct symbol_cache *s, int error)
 {
 	if (error)
 		err_set(&s->problem, error, "/proc/kallsyms: %s", strerror(-error));
@@ -300,7 +300,7 @@ static int load_some(struct symbol_cache *s)
 	return n ? (int)n : 1;
 }
 
-static void on_slice(evutil_socket_t fd, short what, void *arg)
+static void symbol_cache_on_slice(evutil_socket_t fd, short what, void *arg)
 {
 	uint64_t end = clock_mono_ns() + SYMBOL_CACHE_SLICE_NS;
 	struct timeval at_once = {0};
@@ -314,7 +314,7 @@ static void on_slice(evutil_socket_t fd, short what, void *arg)
 	while (r == 1 && clock_mono_ns() < end);
 	if (r == 1 && !event_add(s->next_slice, &at_once))
 		return;
-	finish(s, r == 1 ? -ENOMEM : r);
+	symbol_cache_finish(s, r == 1 ? -ENOMEM : r);
 }
 
 static uint64_t hash_modules(const char *proc_root)
@@ -342,14 +342,14 @@ static int start_loading(struct symbol_cache *s, struct event_base *loop, const 
 		s->is_there = true;
 		return 0;
 	}
-	s->next_slice = evtimer_new(loop, on_slice, s);
+	s->next_slice = evtimer_new(loop, symbol_cache_on_slice, s);
 	if (!s->next_slice || symbol_table_build_new(&s->build) ||
 	    event_add(s->next_slice, &at_once))
 		return -ENOMEM;
 	return 0;
 }
 
-static int make(struct event_base *loop, const char *proc_root)
+static int symbol_cache_make(struct event_base *loop, const char *proc_root)
 {
 	struct symbol_cache *s = calloc(1, sizeof(*s));
 
@@ -359,7 +359,7 @@ static int make(struct event_base *loop, const char *proc_root)
 	s->fd = -1;
 	cache = s;
 	if (start_loading(s, loop, proc_root)) {
-		drop(s);
+		symbol_cache_drop(s);
 		return -ENOMEM;
 	}
 	return 0;
@@ -371,8 +371,8 @@ int symbol_cache_join(struct symbol_cache_user *u, struct event_base *loop, cons
 		      enum symbol_cache_policy policy)
 {
 	if (cache && TAILQ_EMPTY(&cache->users) && cache->modules != hash_modules(proc_root))
-		drop(cache);
-	if (!cache && make(loop, proc_root))
+		symbol_cache_drop(cache);
+	if (!cache && symbol_cache_make(loop, proc_root))
 		return -ENOMEM;
 	if (policy == SYMBOL_CACHE_RETAIN || policy == SYMBOL_CACHE_CLEANUP)
 		cache->retain = policy == SYMBOL_CACHE_RETAIN;
@@ -392,7 +392,7 @@ void symbol_cache_leave(struct symbol_cache_user *u)
 	u->joined = false;
 	TAILQ_REMOVE(&cache->users, u, link);
 	if (TAILQ_EMPTY(&cache->users) && !(cache->retain && cache->table.n_functions))
-		drop(cache);
+		symbol_cache_drop(cache);
 }
 
 const struct symbol_table *symbol_cache_table(const struct symbol_cache_user *u)

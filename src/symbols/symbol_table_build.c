@@ -104,7 +104,7 @@ struct symbol_table_build *symbol_table_build_free(struct symbol_table_build *b)
 
 /* ---- words ---- */
 
-static uint32_t hash(const char *s, size_t len)
+static uint32_t symbol_table_build_hash(const char *s, size_t len)
 {
 	uint32_t h = 2166136261u;
 
@@ -120,16 +120,16 @@ static bool word_is(const struct words *w, uint32_t word, const char *s, size_t 
 
 static uint32_t *find_slot(const struct words *w, const char *s, size_t len)
 {
-	return &w->slots[OPEN_TABLE_FIND(w->n_slots, hash(s, len), at,
+	return &w->slots[OPEN_TABLE_FIND(w->n_slots, symbol_table_build_hash(s, len), at,
 					 !w->slots[at] || word_is(w, w->slots[at] - 1, s, len))];
 }
 
 static uint32_t hash_of_word(const struct words *w, uint32_t word)
 {
-	return hash(w->text + w->at[word], w->at[word + 1] - w->at[word]);
+	return symbol_table_build_hash(w->text + w->at[word], w->at[word + 1] - w->at[word]);
 }
 
-static int add_word(struct words *w, const char *s, size_t len, uint32_t *slot)
+static int symbol_table_build_add_word(struct words *w, const char *s, size_t len, uint32_t *slot)
 {
 	if (w->n + 1 == SYMBOL_TABLE_MAX_WORDS || w->text_len + len > UINT32_MAX ||
 	    array_reserve(&w->text, &w->text_cap, w->text_len + len, 1) ||
@@ -153,7 +153,7 @@ static int word_number(struct words *w, const char *s, size_t len, uint32_t *ret
 		return -ENOMEM;
 	slot = find_slot(w, s, len);
 	if (!*slot)
-		r = add_word(w, s, len, slot);
+		r = symbol_table_build_add_word(w, s, len, slot);
 	if (!r)
 		*ret = *slot - 1;
 	return r;
@@ -170,7 +170,8 @@ static size_t word_len(const char *s, size_t len)
 	return n;
 }
 
-static int add_name(struct symbol_table_build *b, const char *name, size_t len, uint32_t *ret)
+static int symbol_table_build_add_name(struct symbol_table_build *b, const char *name, size_t len,
+				       uint32_t *ret)
 {
 	uint32_t word = 0;
 	size_t n;
@@ -190,7 +191,8 @@ static int add_name(struct symbol_table_build *b, const char *name, size_t len, 
 	return 0;
 }
 
-static int add_symbol(struct symbol_table_build *b, uint64_t address, uint32_t name)
+static int symbol_table_build_add_symbol(struct symbol_table_build *b, uint64_t address,
+					 uint32_t name)
 {
 	if (array_reserve(&b->symbols, &b->symbols_cap, b->n_symbols + 1, sizeof(*b->symbols)))
 		return -ENOMEM;
@@ -207,7 +209,7 @@ static bool ends_with(const char *s, size_t len, const char *end)
 	return len > n && !memcmp(s + len - n, end, n);
 }
 
-static bool is_name(const char *s, size_t len, const char *name)
+static bool symbol_table_build_is_name(const char *s, size_t len, const char *name)
 {
 	return len == strlen(name) && !memcmp(s, name, len);
 }
@@ -216,7 +218,7 @@ static bool is_name(const char *s, size_t len, const char *name)
  * Adds the symbol of "ADDRESS TYPE NAME", NUL-terminated. Returns 0, also if it skips the line, or
  * -ENOMEM.
  */
-static int take_line(struct symbol_table_build *b, const char *line)
+static int symbol_table_build_take_line(struct symbol_table_build *b, const char *line)
 {
 	uint32_t number = NO_NAME;
 	uint64_t address;
@@ -239,10 +241,10 @@ static int take_line(struct symbol_table_build *b, const char *line)
 		len -= strlen(".cfi");
 	if (b->n_symbols == SYMBOL_TABLE_MAX_SYMBOLS)
 		return 0;
-	if (strchr("tTwW", type) && !is_name(name, len, "_etext") &&
-	    !is_name(name, len, "_einittext"))
-		r = add_name(b, name, len, &number);
-	return r ? r : add_symbol(b, address, number);
+	if (strchr("tTwW", type) && !symbol_table_build_is_name(name, len, "_etext") &&
+	    !symbol_table_build_is_name(name, len, "_einittext"))
+		r = symbol_table_build_add_name(b, name, len, &number);
+	return r ? r : symbol_table_build_add_symbol(b, address, number);
 }
 
 /* Appends to the current line; skips a line that is too long. */
@@ -262,7 +264,7 @@ static int end_line(struct symbol_table_build *b)
 
 	b->line[b->line_len] = '\0';
 	if (!b->skip_line)
-		r = take_line(b, b->line);
+		r = symbol_table_build_take_line(b, b->line);
 	b->line_len = 0;
 	b->skip_line = false;
 	return r;
@@ -299,7 +301,7 @@ static void sort_run(struct symbol *s, size_t n)
 	}
 }
 
-static void sort_runs(struct symbol_table_build *b)
+static void symbol_table_build_sort_runs(struct symbol_table_build *b)
 {
 	size_t stop = MIN(b->next + STEP_SYMBOLS, b->n_symbols);
 
@@ -354,7 +356,7 @@ static bool is_alias(const struct symbol_table_build *b, size_t i)
 	return i && b->symbols[i].address == b->symbols[i - 1].address;
 }
 
-static int count(struct symbol_table_build *b)
+static int symbol_table_build_count(struct symbol_table_build *b)
 {
 	size_t stop = MIN(b->next + STEP_SYMBOLS, b->n_symbols);
 
@@ -472,7 +474,7 @@ static void *trim(void *p, size_t size)
 	return smaller ? smaller : p;
 }
 
-static int pack(struct symbol_table_build *b)
+static int symbol_table_build_pack(struct symbol_table_build *b)
 {
 	size_t stop = MIN(b->next + STEP_SYMBOLS, b->n_symbols);
 
@@ -499,7 +501,7 @@ int symbol_table_build_step(struct symbol_table_build *b)
 		b->next = 0;
 		break;
 	case SORT_RUNS:
-		sort_runs(b);
+		symbol_table_build_sort_runs(b);
 		break;
 	case MERGE:
 		if (b->width < b->n_symbols) {
@@ -509,13 +511,13 @@ int symbol_table_build_step(struct symbol_table_build *b)
 		b->stage = COUNT;
 		break;
 	case COUNT:
-		r = count(b);
+		r = symbol_table_build_count(b);
 		break;
 	case RANK:
 		r = rank(b);
 		break;
 	case PACK:
-		r = pack(b);
+		r = symbol_table_build_pack(b);
 		break;
 	case DONE:
 		return 0;

@@ -25,7 +25,7 @@
 #define VARINT(field) ((uint64_t)(field) << 3 | PB_WIRE_VARINT)
 #define BYTES(field) ((uint64_t)(field) << 3 | PB_WIRE_BYTES)
 
-static uint64_t key_of(const struct pb_field *f)
+static uint64_t frame_key_of(const struct pb_field *f)
 {
 	return (uint64_t)f->id << 3 | f->wire_type;
 }
@@ -44,13 +44,13 @@ static void set_payload(struct frame *f, const struct pb_field *field)
 
 static void bind_field(struct frame *f, const struct pb_field *field)
 {
-	if (key_of(field) == BYTES(PB_IPC_FRAME_BIND_SERVICE_SERVICE_NAME))
+	if (frame_key_of(field) == BYTES(PB_IPC_FRAME_BIND_SERVICE_SERVICE_NAME))
 		set_text(f, field);
 }
 
 static void bind_reply_field(struct frame *f, const struct pb_field *field)
 {
-	switch (key_of(field)) {
+	switch (frame_key_of(field)) {
 	case VARINT(PB_IPC_FRAME_BIND_SERVICE_REPLY_SUCCESS):
 		f->success = field->u64 != 0;
 		break;
@@ -62,7 +62,7 @@ static void bind_reply_field(struct frame *f, const struct pb_field *field)
 
 static void invoke_field(struct frame *f, const struct pb_field *field)
 {
-	switch (key_of(field)) {
+	switch (frame_key_of(field)) {
 	case VARINT(PB_IPC_FRAME_INVOKE_METHOD_SERVICE_ID):
 		f->service_id = (uint32_t)field->u64;
 		break;
@@ -80,7 +80,7 @@ static void invoke_field(struct frame *f, const struct pb_field *field)
 
 static void reply_field(struct frame *f, const struct pb_field *field)
 {
-	switch (key_of(field)) {
+	switch (frame_key_of(field)) {
 	case VARINT(PB_IPC_FRAME_INVOKE_METHOD_REPLY_SUCCESS):
 		f->success = field->u64 != 0;
 		break;
@@ -95,7 +95,7 @@ static void reply_field(struct frame *f, const struct pb_field *field)
 
 static void error_field(struct frame *f, const struct pb_field *field)
 {
-	if (key_of(field) == BYTES(PB_IPC_FRAME_REQUEST_ERROR_ERROR))
+	if (frame_key_of(field) == BYTES(PB_IPC_FRAME_REQUEST_ERROR_ERROR))
 		set_text(f, field);
 }
 
@@ -120,10 +120,10 @@ static const struct kind {
 	{PB_IPC_FRAME_SET_PEER_IDENTITY, FRAME_SET_PEER_IDENTITY, true, no_field},
 };
 
-static const struct kind *kind_of(const struct pb_field *field)
+static const struct kind *frame_kind_of(const struct pb_field *field)
 {
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-		if (key_of(field) == BYTES(kinds[i].field))
+		if (frame_key_of(field) == BYTES(kinds[i].field))
 			return &kinds[i];
 	return NULL;
 }
@@ -153,11 +153,11 @@ int frame_decode(const uint8_t *data, size_t len, struct frame *ret)
 
 	pb_dec_init(&d, data, len);
 	while (pb_dec_next(&d, &field)) {
-		if (key_of(&field) == VARINT(PB_IPC_FRAME_REQUEST_ID)) {
+		if (frame_key_of(&field) == VARINT(PB_IPC_FRAME_REQUEST_ID)) {
 			f.request_id = field.u64;
 			continue;
 		}
-		kind = kind_of(&field);
+		kind = frame_kind_of(&field);
 		r = kind ? decode_kind(kind, &field, &f) : 0;
 		if (r < 0)
 			return r;
@@ -179,7 +179,7 @@ static bool decode_method(const struct pb_field *entry, uint32_t *ret_id, const 
 	*ret_len = 0;
 	pb_dec_init(&d, entry->data, entry->len);
 	while (pb_dec_next(&d, &field)) {
-		switch (key_of(&field)) {
+		switch (frame_key_of(&field)) {
 		case VARINT(PB_IPC_FRAME_BIND_SERVICE_REPLY_METHOD_INFO_ID):
 			*ret_id = (uint32_t)field.u64;
 			break;
@@ -206,7 +206,7 @@ bool frame_next_method(const struct frame *f, size_t *pos, uint32_t *ret_id, con
 	pb_dec_init(&d, f->payload + *pos, f->payload_len - *pos);
 	while (pb_dec_next(&d, &field)) {
 		*pos = (size_t)(d.cur - f->payload);
-		if (key_of(&field) != BYTES(PB_IPC_FRAME_BIND_SERVICE_REPLY_METHODS) ||
+		if (frame_key_of(&field) != BYTES(PB_IPC_FRAME_BIND_SERVICE_REPLY_METHODS) ||
 		    !decode_method(&field, &id, &name, &len))
 			continue;
 		*ret_id = id;
@@ -230,8 +230,8 @@ static uint8_t *put_length(uint8_t *p, uint32_t field, size_t len)
 }
 
 /* Writes a head. inner: the small fields, and the payload's tag and length unless it is empty. */
-static size_t put_head(uint8_t *buf, uint64_t request_id, uint32_t kind, const uint8_t *inner,
-		       size_t inner_len, size_t payload_len)
+static size_t frame_put_head(uint8_t *buf, uint64_t request_id, uint32_t kind, const uint8_t *inner,
+			     size_t inner_len, size_t payload_len)
 {
 	uint8_t *p = put_varint_field(buf, PB_IPC_FRAME_REQUEST_ID, request_id);
 
@@ -252,8 +252,8 @@ size_t frame_put_invoke(uint8_t buf[static FRAME_MAX_HEAD], uint64_t request_id,
 		p = put_varint_field(p, PB_IPC_FRAME_INVOKE_METHOD_DROP_REPLY, 1);
 	if (payload_len > 0)
 		p = put_length(p, PB_IPC_FRAME_INVOKE_METHOD_ARGS_PROTO, payload_len);
-	return put_head(buf, request_id, PB_IPC_FRAME_MSG_INVOKE_METHOD, inner, (size_t)(p - inner),
-			payload_len);
+	return frame_put_head(buf, request_id, PB_IPC_FRAME_MSG_INVOKE_METHOD, inner,
+			      (size_t)(p - inner), payload_len);
 }
 
 size_t frame_put_reply(uint8_t buf[static FRAME_MAX_HEAD], uint64_t request_id, bool success,
@@ -265,8 +265,8 @@ size_t frame_put_reply(uint8_t buf[static FRAME_MAX_HEAD], uint64_t request_id, 
 	p = put_varint_field(p, PB_IPC_FRAME_INVOKE_METHOD_REPLY_HAS_MORE, has_more);
 	if (payload_len > 0)
 		p = put_length(p, PB_IPC_FRAME_INVOKE_METHOD_REPLY_REPLY_PROTO, payload_len);
-	return put_head(buf, request_id, PB_IPC_FRAME_MSG_INVOKE_METHOD_REPLY, inner,
-			(size_t)(p - inner), payload_len);
+	return frame_put_head(buf, request_id, PB_IPC_FRAME_MSG_INVOKE_METHOD_REPLY, inner,
+			      (size_t)(p - inner), payload_len);
 }
 /* inner holds at most two tags with 32-bit varints, one with a bool, one with a 64-bit length. */
 _Static_assert(2 * (1 + 5) + 2 + 1 + 10 <= FRAME_MAX_HEAD / 2, "inner");

@@ -28,4 +28,6 @@ verdict "no header over 200 lines" "$(printf '%s\n' "$headers" | awk '$1 > 200 {
 verdict "no function over 100 lines" "$(printf '%s\n' "$fns" | awk '$1 > 100 { b = 1 } END { print !b }')"
 verdict "at most 5 % of functions over 60 lines" \
   "$(printf '%s\n' "$fns" | awk '$1 > 60 { b++ } END { print b * 20 <= NR }')"
+verdict "at most 3 % of static functions have a name that three or more files use" \
+  "$([ -z "$(python3 tests/rules/check_static_names.py 3 | tee /dev/stderr)" ] && echo 1)"
 exit $bad

@@ -18,7 +18,7 @@ struct bundle_clock {
 	uint64_t clock, ftrace_ns, boot_ns;
 };
 
-static void set_clock(struct cut_bundle *b, const struct bundle_clock *c)
+static void cut_bundle_set_clock(struct cut_bundle *b, const struct bundle_clock *c)
 {
 	struct cut_machine *m = b->packet->m;
 	struct clock_reading pair[2] = {
@@ -104,7 +104,7 @@ void cut_bundle_each(const struct cut_bundle *b, void (*fn)(void *ctx, int64_t t
 			cut_columns_times(&f, pass_time, &each);
 }
 
-static void note(void *ctx, int64_t ts)
+static void cut_bundle_note(void *ctx, int64_t ts)
 {
 	struct cut_bundle *b = ctx;
 
@@ -113,7 +113,7 @@ static void note(void *ctx, int64_t ts)
 	b->any = true;
 }
 
-static void read_head(struct cut_bundle *b)
+static void cut_bundle_read_head(struct cut_bundle *b)
 {
 	const struct pb_field *payload = &b->packet->p.payload;
 	struct bundle_clock clock = {0};
@@ -151,14 +151,14 @@ static void read_head(struct cut_bundle *b)
 		}
 	b->state = cut_machine_cpu(b->packet->m, cpu);
 	b->cpu = (uint32_t)cpu;
-	set_clock(b, &clock);
+	cut_bundle_set_clock(b, &clock);
 }
 
 void cut_bundle_read(struct cut_reader *r, const struct cut_packet *c, struct cut_bundle *ret)
 {
 	*ret = (struct cut_bundle){.packet = c, .reader = r};
-	read_head(ret);
-	cut_bundle_each(ret, note, ret);
+	cut_bundle_read_head(ret);
+	cut_bundle_each(ret, cut_bundle_note, ret);
 }
 
 void cut_bundle_times(struct cut_reader *r, const struct cut_packet *c, int64_t *ts,
@@ -292,8 +292,9 @@ static void put_columns(const struct cut_bundle *b, struct cut_piece *piece,
 	piece->written_last = MAX(piece->written_last, w.written_last);
 }
 
-static void put_field(const struct cut_bundle *b, struct cut_piece *piece, const struct pb_field *f,
-		      const uint8_t *raw, size_t len, struct strbuf *ret)
+static void cut_bundle_put_field(const struct cut_bundle *b, struct cut_piece *piece,
+				 const struct pb_field *f, const uint8_t *raw, size_t len,
+				 struct strbuf *ret)
 {
 	switch (f->id) {
 	case PB_FTRACE_EVENT_BUNDLE_EVENT:
@@ -337,7 +338,7 @@ int cut_bundle_build(const struct cut_bundle *b, struct cut_piece *piece, struct
 
 	pb_dec_init(&d, payload->data, payload->len);
 	while (pb_dec_next(&d, &f)) {
-		put_field(b, piece, &f, at, (size_t)(d.cur - at), ret);
+		cut_bundle_put_field(b, piece, &f, at, (size_t)(d.cur - at), ret);
 		at = d.cur;
 	}
 	if (piece->previous_end)

@@ -59,7 +59,7 @@ static bool next_row(struct rows *r)
 	return true;
 }
 
-static void put_value(struct strbuf *b, uint64_t v)
+static void cut_columns_put_value(struct strbuf *b, uint64_t v)
 {
 	uint8_t *p = (uint8_t *)strbuf_reserve(b, 10);
 
@@ -71,7 +71,7 @@ static void put_value(struct strbuf *b, uint64_t v)
 static void copy_row(struct rows *r, uint64_t ts)
 {
 	for (size_t i = 0; i < COLUMNS_MAX && r->fields[i]; i++)
-		put_value(&r->out[i], i == TIME ? ts - r->last_out : r->row[i]);
+		cut_columns_put_value(&r->out[i], i == TIME ? ts - r->last_out : r->row[i]);
 	r->last_out = ts;
 	r->some = true;
 }
@@ -111,7 +111,8 @@ static void copy_names(const struct pb_field *columns, struct strbuf *ret)
 			cut_put_bytes(ret, f.id, f.data, f.len);
 }
 
-static void find_name(const struct pb_field *columns, uint64_t index, struct cut_switch *ret)
+static void cut_columns_find_name(const struct pb_field *columns, uint64_t index,
+				  struct cut_switch *ret)
 {
 	struct pb_field f;
 	struct pb_dec d;
@@ -163,7 +164,7 @@ bool cut_columns_last(const struct pb_field *columns, struct cut_switch *ret)
 		.next_pid = row[NEXT_PID],
 		.next_prio = row[NEXT_PRIO],
 	};
-	find_name(columns, row[NEXT_COMM], ret);
+	cut_columns_find_name(columns, row[NEXT_COMM], ret);
 	return true;
 }
 

@@ -41,7 +41,7 @@ void cut_sums_clear(struct cut_sums *s)
 }
 
 /* Returns the sum of a track, which begins with 0; NULL without memory. */
-static double *sum_of(struct cut_sums *s, uint64_t track)
+static double *cut_differences_sum_of(struct cut_sums *s, uint64_t track)
 {
 	struct cut_sum *e;
 
@@ -138,7 +138,7 @@ void cut_times_begin(struct cut_times *t, const struct pb_field *descriptor)
 			t->instructions = (int64_t)f.u64;
 }
 
-static int64_t add(int64_t *sum, uint64_t v)
+static int64_t cut_differences_add(int64_t *sum, uint64_t v)
 {
 	return *sum = (int64_t)((uint64_t)*sum + v);
 }
@@ -157,16 +157,17 @@ static void read_times(const struct pb_field *event, struct cut_times *t,
 			if (ret->has_time)
 				break;
 			ret->has_time = f.id == PB_TRACK_EVENT_TIMESTAMP_ABSOLUTE_US || t->known;
-			ret->us = f.id == PB_TRACK_EVENT_TIMESTAMP_DELTA_US ? add(&t->us, f.u64)
-									    : (int64_t)f.u64;
+			ret->us = f.id == PB_TRACK_EVENT_TIMESTAMP_DELTA_US
+					  ? cut_differences_add(&t->us, f.u64)
+					  : (int64_t)f.u64;
 			ret->any |= ret->has_time;
 			break;
 		case PB_TRACK_EVENT_THREAD_TIME_DELTA_US:
-			ret->thread_us = add(&t->thread_us, f.u64);
+			ret->thread_us = cut_differences_add(&t->thread_us, f.u64);
 			ret->any = true;
 			break;
 		case PB_TRACK_EVENT_THREAD_INSTRUCTION_COUNT_DELTA:
-			ret->instructions = add(&t->instructions, f.u64);
+			ret->instructions = cut_differences_add(&t->instructions, f.u64);
 			ret->any = true;
 			break;
 		}
@@ -174,7 +175,7 @@ static void read_times(const struct pb_field *event, struct cut_times *t,
 
 /* ---- values ---- */
 
-static double number_of(const struct pb_field *f)
+static double cut_differences_number_of(const struct pb_field *f)
 {
 	double v;
 
@@ -186,8 +187,8 @@ static double number_of(const struct pb_field *f)
 
 /* Lists the values of a repeated field, packed or not: of 8 bytes each if fixed, else varints.
  * Returns their number, at most max. */
-static size_t list_values(const void *message, size_t len, uint32_t field, bool fixed,
-			  struct pb_field *ret, size_t max)
+static size_t cut_differences_list_values(const void *message, size_t len, uint32_t field,
+					  bool fixed, struct pb_field *ret, size_t max)
 {
 	uint32_t type = fixed ? PB_WIRE_FIXED64 : PB_WIRE_VARINT;
 	struct pb_field f;
@@ -233,13 +234,13 @@ static struct pb_field event_defaults(const struct strbuf *defaults)
 static size_t list_tracks(const struct pb_field *event, const struct cut_values_of *of,
 			  uint32_t field, struct pb_field *ret, size_t max)
 {
-	size_t n = list_values(event->data, event->len, field, false, ret, max);
+	size_t n = cut_differences_list_values(event->data, event->len, field, false, ret, max);
 	struct pb_field defaults;
 
 	if (n)
 		return n;
 	defaults = event_defaults(of->defaults);
-	return list_values(defaults.data, defaults.len, field, false, ret, max);
+	return cut_differences_list_values(defaults.data, defaults.len, field, false, ret, max);
 }
 
 /* Adds a value. Returns false if readers drop it and the values after it, or on an error. */
@@ -261,13 +262,13 @@ static bool take_value(const struct cut_values_of *of, uint64_t track, const str
 	ret->n_values++;
 	if (!v->incremental)
 		return true;
-	sum = sum_of(of->sums, track);
+	sum = cut_differences_sum_of(of->sums, track);
 	if (!sum) {
 		*ret_error = -ENOMEM;
 		return false;
 	}
 	v->before = *sum;
-	v->after = *sum += number_of(field);
+	v->after = *sum += cut_differences_number_of(field);
 	ret->any = true;
 	return true;
 }
@@ -312,8 +313,8 @@ static void read_extras(const struct pb_field *event, const struct cut_values_of
 
 	for (size_t k = 0; k < ARRAY_SIZE(extras); k++) {
 		struct pb_field values[CUT_VALUES_MAX], tracks[CUT_VALUES_MAX];
-		size_t n = list_values(event->data, event->len, extras[k].values, extras[k].fixed,
-				       values, CUT_VALUES_MAX);
+		size_t n = cut_differences_list_values(event->data, event->len, extras[k].values,
+						       extras[k].fixed, values, CUT_VALUES_MAX);
 
 		if (!n)
 			continue;
@@ -341,7 +342,7 @@ int cut_differences_read(const struct pb_field *event, const struct cut_values_o
 
 /* ---- for a part ---- */
 
-static void put_field(struct strbuf *ret, const struct pb_field *f)
+static void cut_differences_put_field(struct strbuf *ret, const struct pb_field *f)
 {
 	if (f->wire_type == PB_WIRE_FIXED64)
 		cut_put_fixed64(ret, f->id, f->u64);
@@ -350,7 +351,7 @@ static void put_field(struct strbuf *ret, const struct pb_field *f)
 }
 
 /* Appends a field like f with another value. */
-static void put_number(struct strbuf *ret, const struct pb_field *f, double v)
+static void cut_differences_put_number(struct strbuf *ret, const struct pb_field *f, double v)
 {
 	struct pb_field new = *f;
 
@@ -358,7 +359,7 @@ static void put_number(struct strbuf *ret, const struct pb_field *f, double v)
 		memcpy(&new.u64, &v, sizeof(v));
 	else if (v > -9.2e18 && v < 9.2e18)
 		new.u64 = (uint64_t)llround(v);
-	put_field(ret, &new);
+	cut_differences_put_field(ret, &new);
 }
 
 /* Appends all values of a field. Returns 1 if a sum of the part differs from that of the trace, 0,
@@ -375,14 +376,14 @@ static int put_values(const struct cut_differences *d, uint32_t field, struct cu
 		if (v->field.id != field)
 			continue;
 		if (v->incremental) {
-			sum = sum_of(part, v->track);
+			sum = cut_differences_sum_of(part, v->track);
 			if (!sum)
 				return -ENOMEM;
 		}
 		if (!sum || *sum == v->before) {
-			put_field(ret, &v->field);
+			cut_differences_put_field(ret, &v->field);
 		} else {
-			put_number(ret, &v->field, v->after - *sum);
+			cut_differences_put_number(ret, &v->field, v->after - *sum);
 			differs = 1;
 		}
 		if (sum)
@@ -462,7 +463,7 @@ bool cut_value_before(const struct cut_value *v, int64_t from, struct strbuf *re
 						      : PB_TRACK_EVENT_COUNTER_VALUE;
 	cut_put_number(ret, PB_TRACK_EVENT_TYPE, TYPE_COUNTER);
 	cut_put_number(ret, PB_TRACK_EVENT_TRACK_UUID, v->track);
-	put_field(ret, &value);
+	cut_differences_put_field(ret, &value);
 	return true;
 }
 

@@ -55,7 +55,7 @@ static void add_bytes(struct cut_overview *o, int64_t ts, size_t n)
 	o->bytes[at] += n;
 }
 
-static void note(struct cut_overview *o, int64_t ts)
+static void cut_overview_note(struct cut_overview *o, int64_t ts)
 {
 	if (ts < 0)
 		return;
@@ -68,10 +68,10 @@ static void note_event(void *ctx, int64_t ts)
 	struct cut_overview *o = ctx;
 
 	if (ts >= o->started)
-		note(o, ts);
+		cut_overview_note(o, ts);
 }
 
-static int on_packet(void *ctx, const struct cut_packet *c)
+static int cut_overview_on_packet(void *ctx, const struct cut_packet *c)
 {
 	struct cut_overview *o = ctx;
 	int64_t ts = c->ts;
@@ -90,7 +90,7 @@ static int on_packet(void *ctx, const struct cut_packet *c)
 		break;
 	case CUT_EVENT:
 		if (cut_is_row(c->p.payload.id))
-			note(o, ts);
+			cut_overview_note(o, ts);
 		break;
 	case CUT_SNAPSHOT:
 	case CUT_NOTHING:
@@ -106,7 +106,7 @@ int cut_overview_read(struct cut_overview *o, const uint8_t *data, size_t len, b
 	o->start = INT64_MAX;
 	o->end = o->started = INT64_MIN;
 	cut_reader_init(&o->reader);
-	o->reader.on_packet = on_packet;
+	o->reader.on_packet = cut_overview_on_packet;
 	o->reader.ctx = o;
 	return cut_reader_run(&o->reader, data, len, mapped);
 }

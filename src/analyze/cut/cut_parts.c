@@ -69,7 +69,7 @@ static int write_state(struct parts *p, struct cut_part *part)
 
 /* Returns the part of a time, which it begins if there is none yet. Without a part of that time it
  * returns 0 with NULL. */
-static int part_of(struct parts *p, int64_t ts, struct cut_part **ret)
+static int cut_parts_part_of(struct parts *p, int64_t ts, struct cut_part **ret)
 {
 	struct cut_part *part = cut_part_find(&p->all, ts);
 	struct cut_range range;
@@ -183,8 +183,8 @@ static int add_absolute_values(struct parts *p, struct cut_part *part, const str
 	return MIN(r, 0);
 }
 
-static int write_event(struct parts *p, struct cut_part *part, const struct cut_packet *c,
-		       struct cut_changes *w)
+static int cut_parts_write_event(struct parts *p, struct cut_part *part, const struct cut_packet *c,
+				 struct cut_changes *w)
 {
 	int r = c->seq ? add_missing_state(part, c, w) : 0;
 
@@ -235,7 +235,7 @@ static int add_to_all(struct parts *p, const struct cut_packet *c, const struct 
 	return MIN(r, 0);
 }
 
-static int on_state(struct parts *p, const struct cut_packet *c)
+static int cut_parts_on_state(struct parts *p, const struct cut_packet *c)
 {
 	const struct cut_changes w = {.stateless = true, .follows = true};
 
@@ -286,9 +286,9 @@ static int on_snapshot(struct parts *p, const struct cut_packet *c)
 	int r;
 
 	if (!p->last_snapshot.len)
-		r = on_state(p, c);
+		r = cut_parts_on_state(p, c);
 	else
-		r = part_of(p, c->ts, &part);
+		r = cut_parts_part_of(p, c->ts, &part);
 	if (r == 0 && part)
 		r = write_built(p, part, c, &w);
 	if (r == 0)
@@ -353,7 +353,7 @@ static int write_piece(struct parts *p, const struct cut_bundle *b, struct cut_p
 	if (r == 0)
 		r = add_descriptors(p, part, b->packet->m, &p->payload);
 	if (r == 0)
-		r = write_event(p, part, b->packet, &w);
+		r = cut_parts_write_event(p, part, b->packet, &w);
 	cpu->had_bundle = true;
 	cpu->had_columns |= piece->has_columns;
 	cpu->last = MAX(cpu->last, piece->written_last);
@@ -368,7 +368,7 @@ static void touch_part(void *ctx, int64_t ts)
 
 	if (p->touch_error || cut_part_find(&p->touched, ts))
 		return;
-	p->touch_error = part_of(p, ts, &part);
+	p->touch_error = cut_parts_part_of(p, ts, &part);
 	if (!p->touch_error && part)
 		p->touch_error = cut_part_add(&p->touched, part);
 }
@@ -414,12 +414,12 @@ static int write_bundle_whole(struct parts *p, const struct cut_bundle *b)
 		.leads = true,
 	};
 	struct cut_part *part;
-	int r = part_of(p, b->any ? b->first : b->packet->ts, &part);
+	int r = cut_parts_part_of(p, b->any ? b->first : b->packet->ts, &part);
 
 	if (r < 0 || !part)
 		return r;
 	return b->state ? write_piece(p, b, part, &piece)
-			: write_event(p, part, b->packet, &(struct cut_changes){0});
+			: cut_parts_write_event(p, part, b->packet, &(struct cut_changes){0});
 }
 
 /* Events outside of all parts are dropped. */
@@ -445,7 +445,7 @@ static int on_bundle(struct parts *p, const struct cut_packet *c)
 
 /* Appends the machine, sequence and time of a packet of the sequence of c. ts: in the service's
  * trace clock. Returns false if c has no time, or one of a clock that cannot be converted. */
-static bool put_head(const struct cut_packet *c, int64_t ts, struct strbuf *out)
+static bool cut_parts_put_head(const struct cut_packet *c, int64_t ts, struct strbuf *out)
 {
 	uint32_t clock = c->p.has_clock ? c->p.clock : c->seq->default_clock;
 
@@ -473,7 +473,7 @@ static int write_values_before(struct parts *p, const struct cut_part *part,
 		strbuf_clear(&p->out);
 		strbuf_clear(&p->payload);
 		if (!cut_value_before(&d->values[k], from, &p->payload) ||
-		    !put_head(c, from, &p->out))
+		    !cut_parts_put_head(c, from, &p->out))
 			continue;
 		cut_put_bytes(&p->out, PB_TRACE_PACKET_TRACK_EVENT, p->payload.s, p->payload.len);
 		if (p->out.failed || p->payload.failed)
@@ -486,17 +486,17 @@ static int write_values_before(struct parts *p, const struct cut_part *part,
 static int on_event(struct parts *p, const struct cut_packet *c)
 {
 	struct cut_part *part;
-	int r = part_of(p, c->ts, &part);
+	int r = cut_parts_part_of(p, c->ts, &part);
 
 	if (r == 0 && part)
-		r = write_event(p, part, c, &(struct cut_changes){0});
+		r = cut_parts_write_event(p, part, c, &(struct cut_changes){0});
 	if (r == 0 && part)
 		r = write_values_before(p, part, c);
 	cut_differences_note(&c->differences, c->ts);
 	return r;
 }
 
-static int on_packet(void *ctx, const struct cut_packet *c)
+static int cut_parts_on_packet(void *ctx, const struct cut_packet *c)
 {
 	enum cut_kind kind = cut_kind_of(c);
 	struct parts *p = ctx;
@@ -508,7 +508,7 @@ static int on_packet(void *ctx, const struct cut_packet *c)
 	if (kind == CUT_EVENT || (c->p.flags & PACKET_NEEDS_STATE && (!c->seq || !c->seq->valid)))
 		return on_event(p, c);
 	if (kind == CUT_STATE)
-		r = on_state(p, c);
+		r = cut_parts_on_state(p, c);
 	else if (kind == CUT_PROCESS_TREE)
 		r = on_process_tree(p, c);
 	else if (kind == CUT_SNAPSHOT)
@@ -543,7 +543,7 @@ int cut_parts_write(struct cut_overview *o, const uint8_t *data, size_t len, boo
 	p->overview = o;
 	p->config = config;
 	cut_reader_init(&p->reader);
-	p->reader.on_packet = on_packet;
+	p->reader.on_packet = cut_parts_on_packet;
 	p->reader.ctx = p;
 	p->reader.whole = &o->reader;
 	r = cut_reader_run(&p->reader, data, len, mapped);

@@ -284,7 +284,7 @@ static bool any_payload(uint32_t field)
 	return true;
 }
 
-static int read_all(struct cut_reader *r, const uint8_t *data, size_t len, bool mapped);
+static int cut_reader_read_all(struct cut_reader *r, const uint8_t *data, size_t len, bool mapped);
 
 static int unpack(struct cut_reader *r, const struct pb_field *f)
 {
@@ -299,7 +299,7 @@ static int unpack(struct cut_reader *r, const struct pb_field *f)
 	}
 	cut_off = result > 0;
 	r->unpacking = true;
-	result = read_all(r, (const uint8_t *)r->unpacked.s, r->unpacked.len, false);
+	result = cut_reader_read_all(r, (const uint8_t *)r->unpacked.s, r->unpacked.len, false);
 	r->unpacking = false;
 	r->not_unpacked += cut_off || result == -EBADMSG;
 	return result == -EBADMSG ? 0 : result;
@@ -352,7 +352,7 @@ static const uint8_t *release_pages(const uint8_t *from, const uint8_t *to)
 	return from + bytes;
 }
 
-static int read_all(struct cut_reader *r, const uint8_t *data, size_t len, bool mapped)
+static int cut_reader_read_all(struct cut_reader *r, const uint8_t *data, size_t len, bool mapped)
 {
 	const uint8_t *behind = data;
 	struct pb_field f;
@@ -375,7 +375,7 @@ int cut_reader_run(struct cut_reader *r, const uint8_t *data, size_t len, bool m
 {
 	int result =
 		len && data[0] == (PB_TRACE_PACKET << 3 | 2) && !packets_are_text(data, len, len)
-			? read_all(r, data, len, mapped)
+			? cut_reader_read_all(r, data, len, mapped)
 			: -EBADMSG;
 
 	/* A truncated trace is valid up to its end. */

@@ -22,7 +22,7 @@ static struct arg_mark mark_of(const struct arg_writer *w)
 	return (struct arg_mark){.key = w->key.len, .flat = w->flat.len};
 }
 
-static void add_part(struct strbuf *b, const char *s, size_t len, bool clean)
+static void arg_writer_add_part(struct strbuf *b, const char *s, size_t len, bool clean)
 {
 	if (b->len)
 		strbuf_putc(b, '.');
@@ -34,8 +34,8 @@ struct arg_mark arg_writer_enter(struct arg_writer *w, const void *name, size_t 
 {
 	struct arg_mark mark = mark_of(w);
 
-	add_part(&w->key, name, len, clean);
-	add_part(&w->flat, name, len, clean);
+	arg_writer_add_part(&w->key, name, len, clean);
+	arg_writer_add_part(&w->flat, name, len, clean);
 	return mark;
 }
 
@@ -85,7 +85,7 @@ unsigned arg_writer_next_index(const struct arg_writer *w)
 	return end;
 }
 
-static void cut(struct strbuf *b, size_t len)
+static void arg_writer_cut(struct strbuf *b, size_t len)
 {
 	if (b->len <= len)
 		return;
@@ -95,11 +95,11 @@ static void cut(struct strbuf *b, size_t len)
 
 void arg_writer_leave(struct arg_writer *w, struct arg_mark mark)
 {
-	cut(&w->key, mark.key);
-	cut(&w->flat, mark.flat);
+	arg_writer_cut(&w->key, mark.key);
+	arg_writer_cut(&w->flat, mark.flat);
 }
 
-static void add(struct arg_writer *w, enum arg_type type, int64_t v)
+static void arg_writer_add(struct arg_writer *w, enum arg_type type, int64_t v)
 {
 	struct strings *s = &w->store->strings;
 
@@ -112,7 +112,7 @@ static void add(struct arg_writer *w, enum arg_type type, int64_t v)
 
 void arg_writer_int(struct arg_writer *w, enum arg_type type, int64_t v)
 {
-	add(w, type, v);
+	arg_writer_add(w, type, v);
 }
 
 void arg_writer_real(struct arg_writer *w, double v)
@@ -120,15 +120,15 @@ void arg_writer_real(struct arg_writer *w, double v)
 	int64_t bits;
 
 	memcpy(&bits, &v, sizeof(bits));
-	add(w, ARG_REAL, bits);
+	arg_writer_add(w, ARG_REAL, bits);
 }
 
 void arg_writer_text(struct arg_writer *w, const void *s, size_t len)
 {
-	add(w, ARG_STRING, strings_intern(&w->store->strings, s, len));
+	arg_writer_add(w, ARG_STRING, strings_intern(&w->store->strings, s, len));
 }
 
 void arg_writer_buf(struct arg_writer *w, const struct strbuf *b)
 {
-	add(w, ARG_STRING, strings_intern_buf(&w->store->strings, b));
+	arg_writer_add(w, ARG_STRING, strings_intern_buf(&w->store->strings, b));
 }

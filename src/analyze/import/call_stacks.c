@@ -48,7 +48,7 @@ void call_stacks_deinit(struct import *im)
 }
 
 /* Returns NULL_U32 if there is none. */
-static uint32_t find(struct import *im, const struct stack_key *key)
+static uint32_t call_stacks_find(struct import *im, const struct stack_key *key)
 {
 	struct stack_node *n;
 
@@ -56,7 +56,7 @@ static uint32_t find(struct import *im, const struct stack_key *key)
 	return n ? n->row : NULL_U32;
 }
 
-static uint32_t add(struct import *im, const struct stack_key *key, uint32_t row)
+static uint32_t call_stacks_add(struct import *im, const struct stack_key *key, uint32_t row)
 {
 	struct stack_node *n =
 		budget_take(&im->store->budget, sizeof(*n)) ? malloc(sizeof(*n)) : NULL;
@@ -73,7 +73,7 @@ static uint32_t add(struct import *im, const struct stack_key *key, uint32_t row
 	return row;
 }
 
-static void count(struct import *im, enum stat_number stat)
+static void call_stacks_count(struct import *im, enum stat_number stat)
 {
 	stats_add(im->store, stat, STAT_NO_INDEX, 1);
 }
@@ -81,8 +81,8 @@ static void count(struct import *im, enum stat_number stat)
 /* Counts an iid that is not in the interned data. stat: of its table. */
 static void count_unknown_iid(struct import *im, enum stat_number stat)
 {
-	count(im, STAT_INTERNED_DATA_TOKENIZER_ERRORS);
-	count(im, stat);
+	call_stacks_count(im, STAT_INTERNED_DATA_TOKENIZER_ERRORS);
+	call_stacks_count(im, stat);
 }
 
 /* ---- mappings ---- */
@@ -93,7 +93,7 @@ struct mapping {
 };
 
 /* Appends a part to a path, with a '/' before it, also before the first part. */
-static void add_part(struct strbuf *path, const char *part)
+static void call_stacks_add_part(struct strbuf *path, const char *part)
 {
 	if (*part && *part != '/')
 		strbuf_putc(path, '/');
@@ -152,7 +152,8 @@ static bool read_mapping(struct import *im, struct machine *m, uint32_t state,
 				count_unknown_iid(im, STAT_STACKPROFILE_INVALID_STRING_ID);
 			ends |= string == NULL_U32;
 			if (!ends)
-				add_part(&path, strings_get(&im->store->strings, string));
+				call_stacks_add_part(&path,
+						     strings_get(&im->store->strings, string));
 			break;
 		}
 	}
@@ -205,15 +206,15 @@ static uint32_t shared_mapping(struct import *im, const struct mapping *m)
 	const struct stack_key key = {NODE_MAPPING,
 				      {m->build_id, m->exact_offset, m->start_offset, m->start,
 				       m->end, m->load_bias, m->name}};
-	uint32_t row = find(im, &key);
+	uint32_t row = call_stacks_find(im, &key);
 
-	return row != NULL_U32 ? row : add(im, &key, new_mapping(im, m));
+	return row != NULL_U32 ? row : call_stacks_add(im, &key, new_mapping(im, m));
 }
 
 static uint32_t interned_mapping(struct import *im, const struct stack_owner *o, uint64_t iid)
 {
 	const struct stack_key key = interned_key(o, NODE_INTERNED_MAPPING, iid);
-	uint32_t row = find(im, &key);
+	uint32_t row = call_stacks_find(im, &key);
 	struct mapping mapping;
 	struct pb_field f;
 
@@ -223,10 +224,10 @@ static uint32_t interned_mapping(struct import *im, const struct stack_owner *o,
 		      &f) ||
 	    !read_mapping(im, o->m, o->state, &f, &mapping))
 		return NULL_U32;
-	return add(im, &key,
-		   mapping.start == mapping.end || o->upid == NULL_U32
-			   ? shared_mapping(im, &mapping)
-			   : new_mapping(im, &mapping));
+	return call_stacks_add(im, &key,
+			       mapping.start == mapping.end || o->upid == NULL_U32
+				       ? shared_mapping(im, &mapping)
+				       : new_mapping(im, &mapping));
 }
 
 /* Returns the mapping of functions without an address. */
@@ -251,7 +252,7 @@ struct frame {
 static const struct frame no_frame = {
 	.name = NULL_U32, .source = NULL_U32, .type = NULL_U32, .line = NULL_U32};
 
-static void add_symbol(struct import *im, uint32_t row, const struct frame *f)
+static void call_stacks_add_symbol(struct import *im, uint32_t row, const struct frame *f)
 {
 	struct table *t = import_table(im, TABLE_STACK_SYMBOL);
 	uint32_t symbol = table_append(t);
@@ -281,28 +282,28 @@ static uint32_t new_frame(struct import *im, uint32_t mapping, const struct fram
 static uint32_t frame_row(struct import *im, uint32_t mapping, const struct frame *f)
 {
 	const struct stack_key key = {NODE_FRAME, {mapping, f->rel_pc, f->name}};
-	uint32_t row = find(im, &key);
+	uint32_t row = call_stacks_find(im, &key);
 
 	if (row != NULL_U32)
 		return row;
 	row = new_frame(im, mapping, f);
 	if (f->source != NULL_U32 || f->line != NULL_U32)
-		add_symbol(im, row, f);
-	return add(im, &key, row);
+		call_stacks_add_symbol(im, row, f);
+	return call_stacks_add(im, &key, row);
 }
 
 /* A frame of a function without an address. */
 static uint32_t function_row(struct import *im, uint32_t mapping, struct frame f)
 {
 	const struct stack_key key = {NODE_FUNCTION, {mapping, f.name, f.source, f.line}};
-	uint32_t row = find(im, &key);
+	uint32_t row = call_stacks_find(im, &key);
 
 	if (row != NULL_U32)
 		return row;
 	f.rel_pc = 0;
 	row = new_frame(im, mapping, &f);
-	add_symbol(im, row, &f);
-	return add(im, &key, row);
+	call_stacks_add_symbol(im, row, &f);
+	return call_stacks_add(im, &key, row);
 }
 
 /* Sets *ret to an interned string; NULL_U32 for iid 0. Returns false, and counts it, for an unknown
@@ -360,7 +361,7 @@ static void read_frame(struct import *im, const struct pb_field *message, struct
 static uint32_t interned_frame(struct import *im, const struct stack_owner *o, uint64_t iid)
 {
 	const struct stack_key key = interned_key(o, NODE_INTERNED_FRAME, iid);
-	uint32_t row = find(im, &key), mapping;
+	uint32_t row = call_stacks_find(im, &key), mapping;
 	struct interned_ids iids;
 	struct pb_field message;
 	struct frame frame;
@@ -381,7 +382,7 @@ static uint32_t interned_frame(struct import *im, const struct stack_owner *o, u
 	if (frame.type != NULL_U32)
 		table_set_u32(import_table(im, TABLE_STACK_FRAME), STACK_FRAME_TYPE, row,
 			      frame.type);
-	return add(im, &key, row);
+	return call_stacks_add(im, &key, row);
 }
 
 static uint32_t inline_frame(struct import *im, const struct pb_field *message)
@@ -407,7 +408,7 @@ static uint32_t callsite_row(struct import *im, uint32_t parent, uint32_t frame,
 {
 	const struct stack_key key = {NODE_CALLSITE, {parent, frame}};
 	struct table *t = import_table(im, TABLE_STACK_CALLSITE);
-	uint32_t row = find(im, &key);
+	uint32_t row = call_stacks_find(im, &key);
 
 	if (row != NULL_U32)
 		return row;
@@ -415,13 +416,13 @@ static uint32_t callsite_row(struct import *im, uint32_t parent, uint32_t frame,
 	table_set_u32(t, STACK_CALLSITE_DEPTH, row, depth);
 	table_set_u32(t, STACK_CALLSITE_PARENT, row, parent);
 	table_set_u32(t, STACK_CALLSITE_FRAME, row, frame);
-	return add(im, &key, row);
+	return call_stacks_add(im, &key, row);
 }
 
 uint32_t call_stack_interned(struct import *im, const struct stack_owner *o, uint64_t iid)
 {
 	const struct stack_key key = interned_key(o, NODE_CALLSTACK, iid);
-	uint32_t site = find(im, &key), depth = 0;
+	uint32_t site = call_stacks_find(im, &key), depth = 0;
 	struct pb_field message, f;
 	struct pb_dec d;
 
@@ -440,9 +441,9 @@ uint32_t call_stack_interned(struct import *im, const struct stack_owner *o, uin
 		site = callsite_row(im, site, frame, depth++);
 	}
 	if (site == NULL_U32)
-		count(im, STAT_STACKPROFILE_EMPTY_CALLSTACK);
+		call_stacks_count(im, STAT_STACKPROFILE_EMPTY_CALLSTACK);
 	else
-		add(im, &key, site);
+		call_stacks_add(im, &key, site);
 	return site;
 }
 

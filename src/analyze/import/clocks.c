@@ -96,13 +96,13 @@ void clocks_deinit(struct clocks *c)
 	*c = (struct clocks){0};
 }
 
-static void fail(struct clocks *c)
+static void clocks_fail(struct clocks *c)
 {
 	if (!c->store->budget.error)
 		c->store->budget.error = -ENOMEM;
 }
 
-static struct clock_node *find(struct clocks *c, clock_key clock)
+static struct clock_node *clocks_find(struct clocks *c, clock_key clock)
 {
 	struct clock_node *n;
 
@@ -140,7 +140,7 @@ static struct clock_node *add_node(struct clocks *c, const struct clock_reading 
 	return c->nodes[c->n_nodes++] = n;
 fail:
 	free(n);
-	fail(c);
+	clocks_fail(c);
 	return NULL;
 }
 
@@ -189,7 +189,7 @@ static int64_t ns_of(const struct clock_reading *r)
 static bool is_acceptable(struct clocks *c, const struct clock_reading *r, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
-		const struct clock_node *node = find(c, r[i].clock);
+		const struct clock_node *node = clocks_find(c, r[i].clock);
 
 		if (r[i].incremental && (r[i].clock & UINT32_MAX) < CLOCK_SEQUENCE_FIRST)
 			return false;
@@ -218,7 +218,7 @@ static void add_pair(struct clocks *c, uint16_t from, uint16_t to, int64_t a, in
 	struct clock_edge *e = edge_of(c, from, to);
 
 	if (!e || !reserve_pair(c, e)) {
-		fail(c);
+		clocks_fail(c);
 		return;
 	}
 	if (e->n && a < e->values[e->n - 2]) {
@@ -233,14 +233,14 @@ static void add_pair(struct clocks *c, uint16_t from, uint16_t to, int64_t a, in
  * clocks. */
 static bool goes_back(struct clocks *c, const struct clock_reading *r, size_t n)
 {
-	const struct clock_node *trace = find(c, c->trace);
+	const struct clock_node *trace = clocks_find(c, c->trace);
 	int64_t now = INT64_MAX;
 
 	for (size_t i = 0; i < n; i++)
 		if (r[i].clock == c->trace)
 			now = ns_of(&r[i]);
 	for (size_t i = 0; trace && i < n; i++) {
-		const struct clock_node *other = find(c, r[i].clock);
+		const struct clock_node *other = clocks_find(c, r[i].clock);
 		const struct clock_edge *e =
 			other && other != trace ? find_edge(c, trace->number, other->number) : NULL;
 
@@ -259,7 +259,8 @@ int64_t clocks_snapshot(struct clocks *c, const struct clock_reading *readings, 
 	if (n > SNAPSHOT_MAX || !is_acceptable(c, readings, n) || goes_back(c, readings, n))
 		return -1;
 	for (size_t i = 0; i < n; i++) {
-		struct clock_node *node = find(c, readings[i].clock) ?: add_node(c, &readings[i]);
+		struct clock_node *node =
+			clocks_find(c, readings[i].clock) ?: add_node(c, &readings[i]);
 
 		if (!node)
 			return -1;
@@ -318,8 +319,8 @@ static void list_candidates(struct clocks *c, const struct clock_node *source, s
 			w->wide_left[i / 64] |= UINT64_C(1) << i % 64;
 	}
 	for (uint32_t i = 0; is_of_sequence(source->clock) && i < OWN_MAX; i++) {
-		struct clock_node *node = find(c, (source->clock & ~(uint64_t)UINT32_MAX) |
-							  (i + CLOCK_SEQUENCE_FIRST));
+		struct clock_node *node = clocks_find(c, (source->clock & ~(uint64_t)UINT32_MAX) |
+								 (i + CLOCK_SEQUENCE_FIRST));
 
 		w->nodes[CLOCKS_WIDE_MAX + i] = node;
 		if (node && !node->not_monotonic)
@@ -399,10 +400,10 @@ enum clock_result clocks_convert(struct clocks *c, clock_key from, int64_t ts, i
 		*ret = ts;
 		return CLOCK_CONVERTED;
 	}
-	source = find(c, from);
+	source = clocks_find(c, from);
 	if (!source)
 		return CLOCK_UNKNOWN_SOURCE;
-	target = find(c, c->trace);
+	target = clocks_find(c, c->trace);
 	if (!target)
 		return CLOCK_UNKNOWN_TARGET;
 	if (__builtin_mul_overflow(ts, source->unit, &ts))

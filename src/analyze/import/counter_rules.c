@@ -90,8 +90,8 @@ static uint32_t counter_name(struct import *im, const struct kernel_counter *c, 
 	return strings_intern_f(s, "%s%u%s", c->before, (unsigned)owner, c->after);
 }
 
-static void add_counter(struct import *im, struct machine *m, const struct ftrace_event *e,
-			const struct kernel_counter *c)
+static void counter_rules_add_counter(struct import *im, struct machine *m,
+				      const struct ftrace_event *e, const struct kernel_counter *c)
 {
 	bool by_name = c->type->dimensions[0].is_string;
 	struct pb_field value, f;
@@ -110,7 +110,7 @@ static void add_counters(struct import *im, struct machine *m, const struct ftra
 {
 	for (size_t i = 0; i < ARRAY_SIZE(counters); i++)
 		if (counters[i].event == e->number)
-			add_counter(im, m, e, &counters[i]);
+			counter_rules_add_counter(im, m, e, &counters[i]);
 }
 
 /* The counters of the devices "17000010.devfreq_mif" and "mif" are both named "devfreq_mif". */

@@ -65,7 +65,7 @@ static void add_features(struct import *im, uint64_t features)
 				(int64_t)features);
 }
 
-static void read_cpu(struct import *im, struct cpu_state *c, const struct pb_field *cpu)
+static void cpus_read_cpu(struct import *im, struct cpu_state *c, const struct pb_field *cpu)
 {
 	struct pb_field arm = {0}, f;
 	uint64_t features = 0;
@@ -93,7 +93,7 @@ static void read_cpu(struct import *im, struct cpu_state *c, const struct pb_fie
 	c->args = arg_sets_add(im->store, &im->args);
 }
 
-static int by_number(const void *a, const void *b)
+static int cpus_by_number(const void *a, const void *b)
 {
 	const uint32_t *x = a, *y = b;
 
@@ -120,13 +120,13 @@ static void number_clusters(struct import *im, struct cpu_state *cpus, size_t n)
 		keys[i] = by_capacity ? cpus[i].capacity : by_frequency ? cpus[i].max_khz : 0;
 	for (size_t i = 0; i < n; i++)
 		cpus[i].cluster = keys[i];
-	qsort(keys, n, sizeof(*keys), by_number);
+	qsort(keys, n, sizeof(*keys), cpus_by_number);
 	for (size_t i = 0; i < n; i++)
 		if (!i || keys[i] != keys[distinct - 1])
 			keys[distinct++] = keys[i];
 	for (size_t i = 0; i < n; i++)
 		cpus[i].cluster = (uint32_t)((uint32_t *)bsearch(&cpus[i].cluster, keys, distinct,
-								 sizeof(*keys), by_number) -
+								 sizeof(*keys), cpus_by_number) -
 					     keys);
 	free(keys);
 }
@@ -146,7 +146,7 @@ void tokens_cpu_info(struct import *im, struct machine *m, const struct pb_field
 		c = import_cpu(im, m, n);
 		if (!c)
 			break;
-		read_cpu(im, c, &f);
+		cpus_read_cpu(im, c, &f);
 		n++;
 	}
 	number_clusters(im, m->cpus, n);

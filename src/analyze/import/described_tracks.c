@@ -326,8 +326,8 @@ bool described_is_merged(const struct described_track *d)
 	return d->kind == DESCRIBED_PLAIN && d->merge != MERGE_NEVER;
 }
 
-static struct track_slot *slot_of(struct import *im, struct machine *m, struct described_track *d,
-				  uint32_t event_name)
+static struct track_slot *described_tracks_slot_of(struct import *im, struct machine *m,
+						   struct described_track *d, uint32_t event_name)
 {
 	uint32_t name = d->name != NULL_U32 ? d->name : event_name;
 	int64_t values[TRACK_DIMENSIONS_MAX];
@@ -351,7 +351,7 @@ static uint32_t present_row(struct import *im, struct machine *m, struct describ
 
 	if (!described_is_merged(d))
 		return d->track;
-	slot = slot_of(im, m, d, event_name);
+	slot = described_tracks_slot_of(im, m, d, event_name);
 	return slot ? slot->track : 0;
 }
 
@@ -360,8 +360,8 @@ static uint32_t present_row(struct import *im, struct machine *m, struct describ
  * row of a thread or process is never a parent. depth: of the recursion, which would not end for a
  * thread or process that is its own ancestor.
  */
-static uint32_t row_of(struct import *im, struct machine *m, struct described_track *d,
-		       uint32_t event_name, int depth)
+static uint32_t described_tracks_row_of(struct import *im, struct machine *m,
+					struct described_track *d, uint32_t event_name, int depth)
 {
 	uint32_t row = present_row(im, m, d, event_name), parent_row = NULL_U32;
 	struct described_track *parent;
@@ -371,14 +371,14 @@ static uint32_t row_of(struct import *im, struct machine *m, struct described_tr
 		return row;
 	parent = d->parent && depth < MAX_ANCESTORS ? described_find(im, m, d->parent) : NULL;
 	if (parent && (parent->placed || place(im, m, parent)))
-		parent_row = row_of(im, m, parent, NULL_U32, depth + 1);
+		parent_row = described_tracks_row_of(im, m, parent, NULL_U32, depth + 1);
 	row = present_row(im, m, d, event_name); /* made as one of its own ancestors */
 	if (row != NULL_U32)
 		return row;
 	if (!parent || parent->kind == DESCRIBED_THREAD || parent->kind == DESCRIBED_PROCESS)
 		parent_row = NULL_U32;
 	if (described_is_merged(d)) {
-		slot = slot_of(im, m, d, event_name);
+		slot = described_tracks_slot_of(im, m, d, event_name);
 		if (!slot)
 			return 0;
 		track_group_make(im, m, d->group, slot, d->name != NULL_U32 ? d->name : event_name);
@@ -395,8 +395,9 @@ static uint32_t row_of(struct import *im, struct machine *m, struct described_tr
 uint32_t described_slice_row(struct import *im, struct machine *m, struct described_track *d,
 			     uint32_t event_name, enum slice_step step)
 {
-	uint32_t row = row_of(im, m, d, event_name, 0);
-	struct track_slot *slot = described_is_merged(d) ? slot_of(im, m, d, event_name) : NULL;
+	uint32_t row = described_tracks_row_of(im, m, d, event_name, 0);
+	struct track_slot *slot =
+		described_is_merged(d) ? described_tracks_slot_of(im, m, d, event_name) : NULL;
 
 	if (slot && step == STEP_BEGIN)
 		slot->open++;
@@ -407,5 +408,5 @@ uint32_t described_slice_row(struct import *im, struct machine *m, struct descri
 
 uint32_t described_own_row(struct import *im, struct machine *m, struct described_track *d)
 {
-	return row_of(im, m, d, NULL_U32, 0);
+	return described_tracks_row_of(im, m, d, NULL_U32, 0);
 }

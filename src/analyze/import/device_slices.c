@@ -10,12 +10,12 @@
 #include "base/core/mem.h"
 #include "gen/fields.h"
 
-static uint32_t intern(struct import *im, const char *s)
+static uint32_t device_slices_intern(struct import *im, const char *s)
 {
 	return strings_intern_z(&im->store->strings, s);
 }
 
-static void add_text(struct import *im, const char *key, uint32_t text)
+static void device_slices_add_text(struct import *im, const char *key, uint32_t text)
 {
 	arg_builder_int(im->store, &im->args, key, ARG_STRING, text);
 }
@@ -43,7 +43,7 @@ static void block_start(struct import *im, struct machine *m, const struct ftrac
 	arg_builder_int(im->store, &im->args, "sector", ARG_UINT,
 			(int64_t)number(e, PB_BLOCK_IO_START_FTRACE_EVENT_SECTOR));
 	slices_begin(im, e->ts, -1, tracks_get(im, m, &block_io, NULL_U32, &dev), NULL_U32,
-		     intern(im, "block_io"), &im->args);
+		     device_slices_intern(im, "block_io"), &im->args);
 }
 
 static void block_done(struct import *im, struct machine *m, const struct ftrace_event *e)
@@ -53,7 +53,7 @@ static void block_done(struct import *im, struct machine *m, const struct ftrace
 	arg_builder_int(im->store, &im->args, "sector", ARG_UINT,
 			(int64_t)number(e, PB_BLOCK_IO_DONE_FTRACE_EVENT_SECTOR));
 	slices_end(im, e->ts, tracks_get(im, m, &block_io, NULL_U32, &dev), NULL_U32,
-		   intern(im, "block_io"), &im->args);
+		   device_slices_intern(im, "block_io"), &im->args);
 }
 
 /* The kernel's enum rpm_status: 0 active, 1 resuming, 2 suspended, 3 suspending. */
@@ -66,10 +66,10 @@ static void rpm_status(struct import *im, struct machine *m, const struct ftrace
 	slices_end(im, e->ts, track, NULL_U32, NULL_U32, NULL);
 	if (status != 2)
 		slices_begin(im, e->ts, -1, track, NULL_U32,
-			     intern(im, status == 0   ? "Active"
-					: status == 1 ? "Resuming"
-					: status == 3 ? "Suspending"
-						      : "Invalid State"),
+			     device_slices_intern(im, status == 0   ? "Active"
+						      : status == 1 ? "Resuming"
+						      : status == 3 ? "Suspending"
+								    : "Invalid State"),
 			     NULL);
 }
 
@@ -86,7 +86,7 @@ static void napi_entry(struct import *im, struct machine *m, const struct ftrace
 {
 	arg_builder_int(im->store, &im->args, "len", ARG_INT,
 			(int64_t)number(e, PB_NAPI_GRO_RECEIVE_ENTRY_FTRACE_EVENT_LEN));
-	slices_begin(im, e->ts, -1, napi_track(im, m, e->cpu), intern(im, "napi_gro"),
+	slices_begin(im, e->ts, -1, napi_track(im, m, e->cpu), device_slices_intern(im, "napi_gro"),
 		     event_text(im, e, PB_NAPI_GRO_RECEIVE_ENTRY_FTRACE_EVENT_NAME), &im->args);
 }
 
@@ -94,8 +94,8 @@ static void napi_exit(struct import *im, struct machine *m, const struct ftrace_
 {
 	arg_builder_int(im->store, &im->args, "ret", ARG_INT,
 			(int64_t)number(e, PB_NAPI_GRO_RECEIVE_EXIT_FTRACE_EVENT_RET));
-	slices_end(im, e->ts, napi_track(im, m, e->cpu), intern(im, "napi_gro"), NULL_U32,
-		   &im->args);
+	slices_end(im, e->ts, napi_track(im, m, e->cpu), device_slices_intern(im, "napi_gro"),
+		   NULL_U32, &im->args);
 }
 
 /* ---- CPU hotplug ---- */
@@ -119,7 +119,7 @@ static void hotplug_enter(struct import *im, struct machine *m, const struct ftr
 		return;
 	arg_builder_int(im->store, &im->args, "action_cpu", ARG_UINT, e->cpu);
 	arg_builder_int(im->store, &im->args, "cpuhp_idx", ARG_INT, step);
-	slices_begin(im, e->ts, -1, hotplug_track(im, m, cpu), intern(im, "cpu"),
+	slices_begin(im, e->ts, -1, hotplug_track(im, m, cpu), device_slices_intern(im, "cpu"),
 		     strings_intern_f(&im->store->strings, "cpuhp(%d)", (int)step), &im->args);
 }
 
@@ -152,7 +152,8 @@ static void begin_step(struct import *im, struct machine *m, const struct ftrace
 		return;
 	}
 	if (slot->track == NULL_U32)
-		track_group_make(im, m, g, slot, intern(im, "Suspend/Resume Latency"));
+		track_group_make(im, m, g, slot,
+				 device_slices_intern(im, "Suspend/Resume Latency"));
 	slot->open++;
 	slices_begin(im, e->ts, -1, slot->track, NULL_U32, name, &im->args);
 }
@@ -173,11 +174,11 @@ static void add_step_args(struct import *im, const struct ftrace_event *e, const
 			  uint32_t device, uint32_t driver, uint32_t phase)
 {
 	arg_builder_int(im->store, &im->args, "utid", ARG_UINT, e->utid);
-	add_text(im, "event_type", intern(im, type));
+	device_slices_add_text(im, "event_type", device_slices_intern(im, type));
 	arg_builder_int(im->store, &im->args, "cpu", ARG_UINT, e->cpu);
-	add_text(im, "device_name", device);
-	add_text(im, "driver_name", driver);
-	add_text(im, "callback_phase", phase);
+	device_slices_add_text(im, "device_name", device);
+	device_slices_add_text(im, "driver_name", driver);
+	device_slices_add_text(im, "callback_phase", phase);
 }
 
 /*
@@ -254,7 +255,7 @@ static void pm_start(struct import *im, struct machine *m, const struct ftrace_e
 	uint64_t event = number(e, PB_DEVICE_PM_CALLBACK_START_FTRACE_EVENT_EVENT);
 
 	add_step_args(im, e, "Device PM Suspend Event", device, driver,
-		      intern(im, pm_phase(event, *strings_get(s, level))));
+		      device_slices_intern(im, pm_phase(event, *strings_get(s, level))));
 	begin_step(im, m, e, device,
 		   strings_intern_f(s, "%s %s", strings_get(s, device), strings_get(s, driver)));
 }
@@ -266,11 +267,12 @@ static void pm_end(struct import *im, struct machine *m, const struct ftrace_eve
 
 static void suspended(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
-	uint32_t track =
-		tracks_get(im, m, &sleep_minimal, intern(im, "Suspend/Resume Minimal"), NULL);
+	uint32_t track = tracks_get(im, m, &sleep_minimal,
+				    device_slices_intern(im, "Suspend/Resume Minimal"), NULL);
 
 	if (number(e, PB_SUSPEND_RESUME_MINIMAL_FTRACE_EVENT_START))
-		slices_begin(im, e->ts, -1, track, NULL_U32, intern(im, "Suspended"), NULL);
+		slices_begin(im, e->ts, -1, track, NULL_U32, device_slices_intern(im, "Suspended"),
+			     NULL);
 	else
 		slices_end(im, e->ts, track, NULL_U32, NULL_U32, NULL);
 }
@@ -283,7 +285,8 @@ static uint32_t lock_name(struct import *im, uint32_t source)
 				strings_get(&im->store->strings, source));
 }
 
-static void activate(struct import *im, struct machine *m, const struct ftrace_event *e)
+static void device_slices_activate(struct import *im, struct machine *m,
+				   const struct ftrace_event *e)
 {
 	uint32_t source = event_text(im, e, PB_WAKEUP_SOURCE_ACTIVATE_FTRACE_EVENT_NAME);
 	int64_t *held = import_remembered(im, m, REMEMBER_WAKE_LOCKS, source), value = source;
@@ -358,7 +361,7 @@ static void socket_state(struct import *im, struct machine *m, const struct ftra
 	track = stream_track(im, m, e);
 	if (track == NULL_U32)
 		return;
-	name = intern(im, tcp_states[state]);
+	name = device_slices_intern(im, tcp_states[state]);
 	if (state == 2)
 		name = strings_intern_f(s, "%s(pid=%d)", tcp_states[state], (int)e->tid);
 	else if (state == 1)
@@ -367,16 +370,16 @@ static void socket_state(struct import *im, struct machine *m, const struct ftra
 			(unsigned)number(e, PB_INET_SOCK_SET_STATE_FTRACE_EVENT_SPORT),
 			(unsigned)number(e, PB_INET_SOCK_SET_STATE_FTRACE_EVENT_DPORT));
 	slices_end(im, e->ts, track, NULL_U32, NULL_U32, NULL);
-	slices_begin(im, e->ts, -1, track, intern(im, "tcp_state"), name, NULL);
+	slices_begin(im, e->ts, -1, track, device_slices_intern(im, "tcp_state"), name, NULL);
 }
 
 static void retransmit(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
-	uint32_t track =
-		tracks_get(im, m, &tcp_retransmits, intern(im, "TCP Retransmit Skb"), NULL);
+	uint32_t track = tracks_get(im, m, &tcp_retransmits,
+				    device_slices_intern(im, "TCP Retransmit Skb"), NULL);
 
 	slices_begin(
-		im, e->ts, 0, track, intern(im, "tcp_event"),
+		im, e->ts, 0, track, device_slices_intern(im, "tcp_event"),
 		strings_intern_f(&im->store->strings, "sport=%u,dport=%u",
 				 (unsigned)number(e, PB_TCP_RETRANSMIT_SKB_FTRACE_EVENT_SPORT),
 				 (unsigned)number(e, PB_TCP_RETRANSMIT_SKB_FTRACE_EVENT_DPORT)),
@@ -396,7 +399,7 @@ const struct event_rule device_slice_rules[] = {
 	{PB_FTRACE_EVENT_DEVICE_PM_CALLBACK_START, pm_start, NULL},
 	{PB_FTRACE_EVENT_DEVICE_PM_CALLBACK_END, pm_end, NULL},
 	{PB_FTRACE_EVENT_SUSPEND_RESUME_MINIMAL, suspended, NULL},
-	{PB_FTRACE_EVENT_WAKEUP_SOURCE_ACTIVATE, activate, NULL},
+	{PB_FTRACE_EVENT_WAKEUP_SOURCE_ACTIVATE, device_slices_activate, NULL},
 	{PB_FTRACE_EVENT_WAKEUP_SOURCE_DEACTIVATE, deactivate, NULL},
 	{PB_FTRACE_EVENT_INET_SOCK_SET_STATE, socket_state, NULL},
 	{PB_FTRACE_EVENT_TCP_RETRANSMIT_SKB, retransmit, NULL},

@@ -112,7 +112,8 @@ static void merge_runs(const struct queued_event *from, size_t a, size_t b, size
 }
 
 /* Merges neighbouring runs until one is left. Stable. Returns the array that holds the result. */
-static struct queued_event *sort_runs(struct queued_event *e, struct queued_event *spare, size_t n)
+static struct queued_event *event_queues_sort_runs(struct queued_event *e,
+						   struct queued_event *spare, size_t n)
 {
 	for (;;) {
 		struct queued_event *swap;
@@ -153,7 +154,7 @@ static void sort_queue(struct event_queues *qs, struct event_queue *q)
 		next = c->next;
 		free_chunk(qs, c);
 	}
-	sorted = sort_runs(all->events, spare->events, n) == all->events ? all : spare;
+	sorted = event_queues_sort_runs(all->events, spare->events, n) == all->events ? all : spare;
 	free_chunk(qs, sorted == all ? spare : all);
 	sorted->n = n;
 	q->first = q->last = sorted;
@@ -199,7 +200,7 @@ static int64_t second_ts(const struct event_queues *qs)
 }
 
 /* Takes the first event out of the queue. Returns false if the queue is empty then. */
-static bool advance(struct event_queues *qs, struct event_queue *q)
+static bool event_queues_advance(struct event_queues *qs, struct event_queue *q)
 {
 	struct event_chunk *c = q->first;
 
@@ -243,7 +244,7 @@ void event_queues_release(struct event_queues *qs, queue_release_fn fn, void *ct
 		do {
 			fn(ctx, q, head(q));
 			qs->n_released++;
-			more = advance(qs, q);
+			more = event_queues_advance(qs, q);
 		} while (more && head(q)->ts <= until);
 		if (!more)
 			qs->heap[0] = qs->heap[--qs->n_heap];

@@ -13,7 +13,7 @@ struct open_flow {
 };
 
 /* The arrow points from the earlier slice to the later one. */
-static void add_row(struct import *im, int64_t id, uint32_t from, uint32_t to)
+static void flows_add_row(struct import *im, int64_t id, uint32_t from, uint32_t to)
 {
 	const struct table *slices = import_table(im, TABLE_SLICE);
 	struct table *t = import_table(im, TABLE_FLOW);
@@ -32,7 +32,7 @@ static void add_row(struct import *im, int64_t id, uint32_t from, uint32_t to)
 	table_set_u32(t, FLOW_ARGS, row, NULL_U32);
 }
 
-static struct open_flow *find(struct import *im, uint64_t id)
+static struct open_flow *flows_find(struct import *im, uint64_t id)
 {
 	struct open_flow *f;
 
@@ -44,7 +44,7 @@ bool flows_begin(struct import *im, uint64_t id, uint32_t slice)
 {
 	struct open_flow *f;
 
-	if (find(im, id))
+	if (flows_find(im, id))
 		return false;
 	f = budget_take(&im->store->budget, sizeof(*f)) ? malloc(sizeof(*f)) : NULL;
 	if (!f)
@@ -62,11 +62,11 @@ fail:
 
 bool flows_arrow(struct import *im, uint64_t id, uint32_t slice, enum flow_next next)
 {
-	struct open_flow *f = find(im, id);
+	struct open_flow *f = flows_find(im, id);
 
 	if (!f)
 		return false;
-	add_row(im, (int64_t)id, f->slice, slice);
+	flows_add_row(im, (int64_t)id, f->slice, slice);
 	if (next == FLOW_FROM_HERE)
 		f->slice = slice;
 	if (next != FLOW_ENDS)
@@ -79,7 +79,7 @@ bool flows_arrow(struct import *im, uint64_t id, uint32_t slice, enum flow_next 
 
 void flows_connect(struct import *im, uint32_t from, uint32_t to)
 {
-	add_row(im, NULL_I64, from, to);
+	flows_add_row(im, NULL_I64, from, to);
 }
 
 void flows_deinit(struct import *im)

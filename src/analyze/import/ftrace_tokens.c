@@ -71,7 +71,8 @@ static bool timestamp_of(const uint8_t *data, size_t len, uint64_t *ret)
 	return found;
 }
 
-static void add_event(const struct bundle *b, uint32_t queue, const struct pb_field *f)
+static void ftrace_tokens_add_event(const struct bundle *b, uint32_t queue,
+				    const struct pb_field *f)
 {
 	struct queued_event e = {.data = f->data, .a = (uint32_t)f->len, .b = b->sequence_state};
 	uint64_t ts;
@@ -268,7 +269,7 @@ struct bundle_head {
 	bool has_cpu, lost, has_events, has_compact;
 };
 
-static void read_head(const struct pb_field *payload, struct bundle_head *h)
+static void ftrace_tokens_read_head(const struct pb_field *payload, struct bundle_head *h)
 {
 	struct pb_field f;
 	struct pb_dec d;
@@ -306,7 +307,8 @@ static void read_head(const struct pb_field *payload, struct bundle_head *h)
 		}
 }
 
-static void set_clock(struct bundle *b, const struct bundle_head *h, uint32_t sequence)
+static void ftrace_tokens_set_clock(struct bundle *b, const struct bundle_head *h,
+				    uint32_t sequence)
 {
 	struct clock_reading pair[2];
 
@@ -345,7 +347,7 @@ void tokens_bundle(struct import *im, struct machine *m, const struct packet *p,
 	struct pb_field f;
 	struct pb_dec d;
 
-	read_head(&p->payload, &h);
+	ftrace_tokens_read_head(&p->payload, &h);
 	b.cpu = (uint32_t)MIN(h.cpu, (uint64_t)MAX_CPUS);
 	b.state = h.has_cpu ? import_cpu(im, m, b.cpu) : NULL;
 	if (!b.state) {
@@ -354,7 +356,7 @@ void tokens_bundle(struct import *im, struct machine *m, const struct packet *p,
 	}
 	if (h.lost)
 		stats_set(im->store, STAT_FTRACE_CPU_HAS_DATA_LOSS, b.cpu, 1);
-	set_clock(&b, &h, p->sequence);
+	ftrace_tokens_set_clock(&b, &h, p->sequence);
 	note_first_bundle(&b, &h);
 	/* Compact sched comes first, as that makes its queues first: of events of equal times,
 	 * those of the queue that was made first come first. */
@@ -369,7 +371,7 @@ void tokens_bundle(struct import *im, struct machine *m, const struct packet *p,
 		if (!f.data)
 			continue;
 		if (f.id == PB_FTRACE_EVENT_BUNDLE_EVENT && f.len <= UINT32_MAX)
-			add_event(&b, queue, &f);
+			ftrace_tokens_add_event(&b, queue, &f);
 		else if (f.id == PB_FTRACE_EVENT_BUNDLE_GENERIC_EVENT_DESCRIPTORS)
 			add_description(&b, &f);
 	}

@@ -111,7 +111,7 @@ static void begin_dropped_ftrace(struct import *im)
 			begin_ftrace(im, im->machines[i]);
 }
 
-static void release(void *ctx, const struct event_queue *q, const struct queued_event *e)
+static void import_release(void *ctx, const struct event_queue *q, const struct queued_event *e)
 {
 	struct import *im = ctx;
 	struct machine *m = im->machines[q->machine];
@@ -249,7 +249,7 @@ int trace_import(struct store *s, struct trace_bytes bytes, struct import_result
 	r = read_packets(im, &bytes, &ret->cut_off);
 	if (r == 0) {
 		tokens_deferred(im);
-		event_queues_release(&im->queues, release, im);
+		event_queues_release(&im->queues, import_release, im);
 		trace_info_finish(im);
 		begin_dropped_ftrace(im);
 		slices_finish(im);

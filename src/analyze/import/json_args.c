@@ -17,15 +17,15 @@ struct json {
 
 static bool value(struct json *j);
 
-static void skip_space(struct json *j)
+static void json_args_skip_space(struct json *j)
 {
 	while (j->p < j->end && memchr(" \t\r\n", *j->p, 4))
 		j->p++;
 }
 
-static bool take(struct json *j, char c)
+static bool json_args_take(struct json *j, char c)
 {
-	skip_space(j);
+	json_args_skip_space(j);
 	if (j->p == j->end || *j->p != (uint8_t)c)
 		return false;
 	j->p++;
@@ -107,7 +107,7 @@ static bool escape(struct json *j, struct strbuf *out)
 static bool text(struct json *j, struct strbuf *out)
 {
 	strbuf_clear(out);
-	if (!take(j, '"'))
+	if (!json_args_take(j, '"'))
 		return false;
 	while (j->p < j->end && *j->p != '"') {
 		uint8_t c = *j->p++;
@@ -125,12 +125,12 @@ static bool object(struct json *j)
 	struct strbuf name = {0};
 	bool ok = true;
 
-	if (take(j, '}'))
+	if (json_args_take(j, '}'))
 		return true;
 	do {
 		struct arg_mark mark = {.key = 0};
 
-		ok = text(j, &name) && take(j, ':');
+		ok = text(j, &name) && json_args_take(j, ':');
 		if (name.failed && j->w)
 			j->w->store->budget.error = -ENOMEM;
 		if (ok && j->w)
@@ -138,9 +138,9 @@ static bool object(struct json *j)
 		ok = ok && value(j);
 		if (j->w)
 			arg_writer_leave(j->w, mark);
-	} while (ok && take(j, ','));
+	} while (ok && json_args_take(j, ','));
 	strbuf_deinit(&name);
-	return ok && take(j, '}');
+	return ok && json_args_take(j, '}');
 }
 
 static bool array(struct json *j)
@@ -148,20 +148,20 @@ static bool array(struct json *j)
 	unsigned index = j->w ? arg_writer_next_index(j->w) : 0;
 	bool ok = true;
 
-	if (take(j, ']'))
+	if (json_args_take(j, ']'))
 		return true;
 	do {
 		struct arg_mark mark = {.key = 0};
 
-		skip_space(j);
+		json_args_skip_space(j);
 		if (j->w)
 			mark = arg_writer_index(j->w, index);
 		index += j->p < j->end && *j->p != 'n'; /* null has no index */
 		ok = value(j);
 		if (j->w)
 			arg_writer_leave(j->w, mark);
-	} while (ok && take(j, ','));
-	return ok && take(j, ']');
+	} while (ok && json_args_take(j, ','));
+	return ok && json_args_take(j, ']');
 }
 
 static bool number(struct json *j)
@@ -209,13 +209,13 @@ static bool value(struct json *j)
 {
 	bool ok;
 
-	skip_space(j);
+	json_args_skip_space(j);
 	if (j->p == j->end || j->depth >= MAX_DEPTH)
 		return false;
 	j->depth++;
-	if (take(j, '{')) {
+	if (json_args_take(j, '{')) {
 		ok = object(j);
-	} else if (take(j, '[')) {
+	} else if (json_args_take(j, '[')) {
 		ok = array(j);
 	} else if (*j->p == '"') {
 		ok = string_value(j);
@@ -238,6 +238,6 @@ bool arg_writer_json(struct arg_writer *w, const uint8_t *s, size_t len)
 
 	if (!value(&check))
 		return false;
-	skip_space(&check);
+	json_args_skip_space(&check);
 	return check.p == check.end && value(&j);
 }

@@ -57,7 +57,7 @@ void late_tracks_counter(struct import *im, struct machine *m, int64_t ts, uint3
 		rows_counter(im, ts, LATE | t->number, value, NULL_U32);
 }
 
-static uint32_t resolve(struct import *im, const struct late_track *t)
+static uint32_t late_tracks_resolve(struct import *im, const struct late_track *t)
 {
 	struct machine *m = im->machines[t->key.machine];
 	uint32_t upid = tasks_upid(&m->tasks, t->key.utid);
@@ -84,7 +84,7 @@ void late_tracks_finish(struct import *im)
 		return;
 	}
 	for (const struct late_track *l = im->late; l; l = l->hh.next)
-		tracks[l->number] = resolve(im, l);
+		tracks[l->number] = late_tracks_resolve(im, l);
 	for (uint32_t row = 0; row < t->rows; row++) {
 		uint32_t track = table_u32(t, COUNTER_TRACK, row);
 

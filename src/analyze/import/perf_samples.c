@@ -7,7 +7,7 @@
 #include "analyze/store/stack_columns.h"
 #include "gen/fields.h"
 
-static void count(struct import *im, enum stat_number stat)
+static void perf_samples_count(struct import *im, enum stat_number stat)
 {
 	stats_add(im->store, stat, STAT_NO_INDEX, 1);
 }
@@ -62,7 +62,8 @@ static void read_sample(const struct pb_field *message, struct sample *s)
 	}
 }
 
-static uint32_t text_of(struct import *im, const char *const *names, size_t n, uint64_t v)
+static uint32_t perf_samples_text_of(struct import *im, const char *const *names, size_t n,
+				     uint64_t v)
 {
 	return strings_intern_z(&im->store->strings, v < n && names[v] ? names[v] : names[0]);
 }
@@ -86,11 +87,12 @@ static void add_sample(struct import *im, struct machine *m, int64_t ts, uint32_
 	table_set_ts(t, PERF_SAMPLE_TS, row, ts);
 	table_set_u32(t, PERF_SAMPLE_UTID, row, utid);
 	table_set_u32(t, PERF_SAMPLE_CPU, row, s->cpu);
-	table_set_u32(t, PERF_SAMPLE_CPU_MODE, row, text_of(im, modes, ARRAY_SIZE(modes), s->mode));
+	table_set_u32(t, PERF_SAMPLE_CPU_MODE, row,
+		      perf_samples_text_of(im, modes, ARRAY_SIZE(modes), s->mode));
 	table_set_u32(t, PERF_SAMPLE_CALLSITE, row, site);
 	table_set_u32(t, PERF_SAMPLE_UNWIND_ERROR, row,
 		      s->has_error && s->error != 1
-			      ? text_of(im, errors, ARRAY_SIZE(errors), s->error)
+			      ? perf_samples_text_of(im, errors, ARRAY_SIZE(errors), s->error)
 			      : NULL_U32);
 	table_set_u32(t, PERF_SAMPLE_SESSION, row, session);
 	import_note_ts(im, ts);
@@ -103,9 +105,9 @@ enum { SKIP_READ = 1, SKIP_UNWIND = 2, SKIP_QUEUE_FULL = 3, STOP_GUARDRAIL = 1 }
 static void count_skipped(struct import *im, uint64_t reason)
 {
 	if (reason == SKIP_READ || reason == SKIP_UNWIND)
-		count(im, STAT_PERF_SAMPLES_SKIPPED);
+		perf_samples_count(im, STAT_PERF_SAMPLES_SKIPPED);
 	else if (reason == SKIP_QUEUE_FULL)
-		count(im, STAT_PERF_SAMPLES_SKIPPED_DATALOSS);
+		perf_samples_count(im, STAT_PERF_SAMPLES_SKIPPED_DATALOSS);
 }
 
 static bool is_guardrail(const struct pb_field *event)

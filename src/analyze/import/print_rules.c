@@ -61,7 +61,7 @@ struct marker {
 	size_t n_parts;
 };
 
-static bool read_number(struct part p, int64_t *ret)
+static bool print_rules_read_number(struct part p, int64_t *ret)
 {
 	char text[24], *end;
 
@@ -79,13 +79,13 @@ static bool read_tgid(struct part p, uint32_t *ret)
 {
 	int64_t v;
 
-	if (!read_number(p, &v))
+	if (!print_rules_read_number(p, &v))
 		return false;
 	*ret = v > UINT32_MAX ? UINT32_MAX : (uint32_t)v;
 	return true;
 }
 
-static void split(struct marker *mark)
+static void print_rules_split(struct marker *mark)
 {
 	const char *p = mark->rest.s, *end = mark->s + mark->len;
 
@@ -117,11 +117,11 @@ static bool read_marker(struct marker *mark)
 		return false;
 	if (rest)
 		mark->rest = (struct part){.s = rest + 1, .len = (size_t)(end - rest - 1)};
-	split(mark);
+	print_rules_split(mark);
 	return true;
 }
 
-static uint32_t intern(struct import *im, struct part p)
+static uint32_t print_rules_intern(struct import *im, struct part p)
 {
 	return strings_intern(&im->store->strings, p.s, p.len);
 }
@@ -133,16 +133,16 @@ static bool starts_with(struct part p, const char *with)
 	return p.len >= strlen(with) && !memcmp(p.s, with, strlen(with));
 }
 
-static bool add_counter(struct import *im, struct machine *m, const struct ftrace_event *e,
-			const struct marker *mark)
+static bool print_rules_add_counter(struct import *im, struct machine *m,
+				    const struct ftrace_event *e, const struct marker *mark)
 {
 	struct part name = mark->parts[0];
 	int64_t v, values[2];
 	uint32_t track;
 
-	if (mark->n_parts < 2 || !name.len || !read_number(mark->parts[1], &v))
+	if (mark->n_parts < 2 || !name.len || !print_rules_read_number(mark->parts[1], &v))
 		return false;
-	values[1] = intern(im, name);
+	values[1] = print_rules_intern(im, name);
 	if (starts_with(name, "battery_stats.")) {
 		track = tracks_get(im, m, &battery_type, (uint32_t)values[1], &values[1]);
 	} else if (starts_with(name, "ScreenState")) {
@@ -164,7 +164,8 @@ static struct track_slot *async_slot(struct import *im, struct machine *m,
 				     const struct track_type *type, const struct marker *mark,
 				     int64_t cookie)
 {
-	int64_t values[] = {tasks_process(&m->tasks, mark->tgid), intern(im, mark->parts[0])};
+	int64_t values[] = {tasks_process(&m->tasks, mark->tgid),
+			    print_rules_intern(im, mark->parts[0])};
 	struct track_group *g = track_groups_get(im, m, type, values);
 	struct track_slot *slot = g ? track_group_slot(im, g, cookie) : NULL;
 
@@ -181,7 +182,8 @@ static bool add_async(struct import *im, struct machine *m, const struct ftrace_
 	int64_t cookie, *begins, *last;
 	struct track_slot *slot;
 
-	if (mark->n_parts < 2 || !mark->parts[0].len || !read_number(mark->parts[1], &cookie))
+	if (mark->n_parts < 2 || !mark->parts[0].len ||
+	    !print_rules_read_number(mark->parts[1], &cookie))
 		return false;
 	slot = async_slot(im, m, &async_type, mark, cookie);
 	begins = slot ? import_remembered(im, m, REMEMBER_MARKER_BEGINS, slot->track) : NULL;
@@ -195,8 +197,8 @@ static bool add_async(struct import *im, struct machine *m, const struct ftrace_
 			return true;
 		slot->open = 1;
 		arg_builder_int(im->store, &im->args, "cookie", ARG_INT, cookie);
-		slices_begin(im, e->ts, -1, slot->track, NULL_U32, intern(im, mark->parts[0]),
-			     &im->args);
+		slices_begin(im, e->ts, -1, slot->track, NULL_U32,
+			     print_rules_intern(im, mark->parts[0]), &im->args);
 		return true;
 	}
 	if (*begins) {
@@ -219,10 +221,11 @@ static bool add_on_track(struct import *im, struct machine *m, const struct ftra
 
 	if (mark->n_parts < 2 || !mark->parts[0].len)
 		return false;
-	if (mark->phase == 'G' &&
-	    (mark->n_parts < 3 || !mark->parts[1].len || !read_number(mark->parts[2], &cookie)))
+	if (mark->phase == 'G' && (mark->n_parts < 3 || !mark->parts[1].len ||
+				   !print_rules_read_number(mark->parts[2], &cookie)))
 		return false;
-	if (mark->phase == 'H' && !read_number(mark->parts[mark->n_parts > 2 ? 2 : 1], &cookie))
+	if (mark->phase == 'H' &&
+	    !print_rules_read_number(mark->parts[mark->n_parts > 2 ? 2 : 1], &cookie))
 		return false;
 	slot = async_slot(im, m, &named_type, mark, cookie);
 	if (!slot)
@@ -230,8 +233,8 @@ static bool add_on_track(struct import *im, struct machine *m, const struct ftra
 	if (mark->phase == 'G') {
 		slot->open++;
 		arg_builder_int(im->store, &im->args, "utid", ARG_UINT, e->utid);
-		slices_begin(im, e->ts, -1, slot->track, NULL_U32, intern(im, mark->parts[1]),
-			     &im->args);
+		slices_begin(im, e->ts, -1, slot->track, NULL_U32,
+			     print_rules_intern(im, mark->parts[1]), &im->args);
 	} else {
 		track_slot_close(slot, slot->open - (slot->open != 0));
 		arg_builder_int(im->store, &im->args, "end_utid", ARG_UINT, e->utid);
@@ -251,7 +254,8 @@ static bool add_instant(struct import *im, struct machine *m, const struct ftrac
 	if (!slot)
 		return true;
 	arg_builder_int(im->store, &im->args, "utid", ARG_UINT, e->utid);
-	slices_begin(im, e->ts, 0, slot->track, NULL_U32, intern(im, mark->parts[1]), &im->args);
+	slices_begin(im, e->ts, 0, slot->track, NULL_U32, print_rules_intern(im, mark->parts[1]),
+		     &im->args);
 	return true;
 }
 
@@ -271,7 +275,7 @@ static bool add_thread_slice(struct import *im, struct machine *m, const struct 
 		slices_end(im, e->ts, track, NULL_U32, NULL_U32, NULL);
 		return true;
 	}
-	name = mark->rest.len ? intern(im, mark->rest)
+	name = mark->rest.len ? print_rules_intern(im, mark->rest)
 			      : strings_intern_z(&im->store->strings, "[empty slice name]");
 	slices_begin(im, e->ts, mark->phase == 'I' ? 0 : -1, track, NULL_U32, name, NULL);
 	return true;
@@ -287,7 +291,7 @@ static bool add_rows(struct import *im, struct machine *m, const struct ftrace_e
 	case 'I':
 		return add_thread_slice(im, m, e, mark);
 	case 'C':
-		return add_counter(im, m, e, mark);
+		return print_rules_add_counter(im, m, e, mark);
 	case 'S':
 	case 'F':
 		return add_async(im, m, e, mark);

@@ -44,7 +44,7 @@ static const struct process_field {
 	 1},
 };
 
-static const struct process_field *field_of(uint32_t number)
+static const struct process_field *process_stats_rows_field_of(uint32_t number)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
 		if (fields[i].field == number)
@@ -52,8 +52,8 @@ static const struct process_field *field_of(uint32_t number)
 	return NULL;
 }
 
-static void add_counter(struct import *im, struct machine *m, int64_t ts, uint32_t upid,
-			const struct process_field *p, uint64_t v)
+static void process_stats_rows_add_counter(struct import *im, struct machine *m, int64_t ts,
+					   uint32_t upid, const struct process_field *p, uint64_t v)
 {
 	struct strings *s = &im->store->strings;
 	int64_t values[] = {upid, p->key ? strings_intern_z(s, p->key) : 0};
@@ -62,8 +62,8 @@ static void add_counter(struct import *im, struct machine *m, int64_t ts, uint32
 	rows_counter(im, ts, track, (double)(int64_t)(v * (uint64_t)p->scale), NULL_U32);
 }
 
-static void add_thread(struct import *im, struct machine *m, int64_t pid,
-		       const struct pb_field *thread)
+static void process_stats_rows_add_thread(struct import *im, struct machine *m, int64_t pid,
+					  const struct pb_field *thread)
 {
 	struct pb_field f;
 	struct pb_dec d;
@@ -75,8 +75,8 @@ static void add_thread(struct import *im, struct machine *m, int64_t pid,
 			tasks_thread_of(&m->tasks, (int32_t)f.u64, pid);
 }
 
-static void add_process(struct import *im, struct machine *m, int64_t ts,
-			const struct pb_field *process)
+static void process_stats_rows_add_process(struct import *im, struct machine *m, int64_t ts,
+					   const struct pb_field *process)
 {
 	int32_t pid = 0;
 	struct pb_field f;
@@ -88,12 +88,13 @@ static void add_process(struct import *im, struct machine *m, int64_t ts,
 			pid = (int32_t)f.u64;
 	pb_dec_init(&d, process->data, process->len);
 	while (pb_dec_next(&d, &f)) {
-		const struct process_field *p = field_of(f.id);
+		const struct process_field *p = process_stats_rows_field_of(f.id);
 
 		if (p && !f.data)
-			add_counter(im, m, ts, tasks_process(&m->tasks, pid), p, f.u64);
+			process_stats_rows_add_counter(im, m, ts, tasks_process(&m->tasks, pid), p,
+						       f.u64);
 		else if (f.id == PB_PROCESS_STATS_PROCESS_THREADS && f.data)
-			add_thread(im, m, pid, &f);
+			process_stats_rows_add_thread(im, m, pid, &f);
 	}
 }
 
@@ -106,5 +107,5 @@ void rows_process_stats(struct import *im, struct machine *m, int64_t ts,
 	pb_dec_init(&d, stats->data, stats->len);
 	while (pb_dec_next(&d, &f))
 		if (f.id == PB_PROCESS_STATS_PROCESSES && f.data)
-			add_process(im, m, ts, &f);
+			process_stats_rows_add_process(im, m, ts, &f);
 }

@@ -90,7 +90,7 @@ static uint32_t process_with_parent(struct import *im, struct machine *m, int32_
 	return upid;
 }
 
-static void add_process(struct import *im, struct machine *m, struct tree_process *p)
+static void process_tree_add_process(struct import *im, struct machine *m, struct tree_process *p)
 {
 	struct table *t = import_table(im, TABLE_PROCESS);
 	struct strings *strings = &im->store->strings;
@@ -132,7 +132,8 @@ static bool is_kthread(struct import *im, uint32_t upid)
 	return parent != NULL_U32 && table_i64(t, PROCESS_PID, parent) == KTHREADD_PID;
 }
 
-static void add_thread(struct import *im, struct machine *m, const struct pb_field *thread)
+static void process_tree_add_thread(struct import *im, struct machine *m,
+				    const struct pb_field *thread)
 {
 	int32_t tid = 0, tgid = 0;
 	struct pb_field name = {0}, f;
@@ -169,14 +170,14 @@ void rows_process_tree(struct import *im, struct machine *m, const struct pb_fie
 		if (f.id == PB_PROCESS_TREE_PROCESSES && f.data) {
 			read_process(&f, &p);
 			if (p.n_words)
-				add_process(im, m, &p);
+				process_tree_add_process(im, m, &p);
 			strbuf_deinit(&p.cmdline);
 		}
 	}
 	pb_dec_init(&d, tree->data, tree->len);
 	while (pb_dec_next(&d, &f))
 		if (f.id == PB_PROCESS_TREE_THREADS && f.data)
-			add_thread(im, m, &f);
+			process_tree_add_thread(im, m, &f);
 }
 
 static int by_process(const void *a, const void *b)

@@ -57,7 +57,7 @@ struct proto_field {
 	UT_hash_handle hh;
 };
 
-static struct proto_field *find(struct import *im, uint32_t type, uint32_t number)
+static struct proto_field *proto_fields_find(struct import *im, uint32_t type, uint32_t number)
 {
 	struct proto_key key = {.type = type, .number = number};
 	struct proto_field *f;
@@ -66,11 +66,11 @@ static struct proto_field *find(struct import *im, uint32_t type, uint32_t numbe
 	return f;
 }
 
-static void add(struct import *im, const struct proto_field *f)
+static void proto_fields_add(struct import *im, const struct proto_field *f)
 {
 	struct proto_field *new;
 
-	if (find(im, f->key.type, f->key.number))
+	if (proto_fields_find(im, f->key.type, f->key.number))
 		return;
 	new = budget_take(&im->store->budget, sizeof(*new)) ? malloc(sizeof(*new)) : NULL;
 	if (!new)
@@ -97,7 +97,7 @@ void proto_fields_deinit(struct import *im)
 
 /* ---- descriptors ---- */
 
-static uint32_t text_of(struct import *im, const struct pb_field *f)
+static uint32_t proto_fields_text_of(struct import *im, const struct pb_field *f)
 {
 	return strings_intern(&im->store->strings, f->data, f->data ? f->len : 0);
 }
@@ -113,10 +113,10 @@ static void add_field(struct import *im, uint32_t scope, const struct pb_field *
 	while (pb_dec_next(&d, &f))
 		switch (f.id) {
 		case FIELD_NAME:
-			new.name = text_of(im, &f);
+			new.name = proto_fields_text_of(im, &f);
 			break;
 		case FIELD_EXTENDEE:
-			new.key.type = text_of(im, &f);
+			new.key.type = proto_fields_text_of(im, &f);
 			break;
 		case FIELD_NUMBER:
 			new.key.number = (uint32_t)f.u64;
@@ -128,10 +128,10 @@ static void add_field(struct import *im, uint32_t scope, const struct pb_field *
 			new.type = (uint32_t)f.u64;
 			break;
 		case FIELD_TYPE_NAME:
-			new.type_name = text_of(im, &f);
+			new.type_name = proto_fields_text_of(im, &f);
 			break;
 		}
-	add(im, &new);
+	proto_fields_add(im, &new);
 }
 
 /* Returns the full name of a message or enum in a scope: .package.Outer.Inner. Without a name, or
@@ -168,11 +168,11 @@ static void add_enum(struct import *im, uint32_t scope, const struct pb_field *m
 		pb_dec_init(&v, f.data, f.len);
 		while (pb_dec_next(&v, &part)) {
 			if (part.id == 1)
-				new.name = text_of(im, &part);
+				new.name = proto_fields_text_of(im, &part);
 			else if (part.id == 2)
 				new.key.number = (uint32_t)part.u64;
 		}
-		add(im, &new);
+		proto_fields_add(im, &new);
 	}
 }
 
@@ -196,7 +196,7 @@ static void add_message(struct import *im, uint32_t scope, const struct pb_field
 	}
 }
 
-static void add_file(struct import *im, const struct pb_field *file)
+static void proto_fields_add_file(struct import *im, const struct pb_field *file)
 {
 	struct strings *s = &im->store->strings;
 	uint32_t package = strings_intern_z(s, "");
@@ -228,7 +228,7 @@ static void add_set(struct import *im, const uint8_t *data, size_t len)
 	pb_dec_init(&d, data, len);
 	while (pb_dec_next(&d, &f))
 		if (f.id == SET_FILE && f.data)
-			add_file(im, &f);
+			proto_fields_add_file(im, &f);
 }
 
 /* The unpacked bytes stay in the budget, though they are freed, so that many small packets cannot
@@ -310,8 +310,8 @@ static double real_of(uint32_t type, uint64_t bits)
 	return (double)f;
 }
 
-static void put_number(struct import *im, struct arg_writer *w, const struct proto_field *p,
-		       uint64_t v)
+static void proto_fields_put_number(struct import *im, struct arg_writer *w,
+				    const struct proto_field *p, uint64_t v)
 {
 	const struct proto_field *value;
 
@@ -338,7 +338,7 @@ static void put_number(struct import *im, struct arg_writer *w, const struct pro
 		arg_writer_int(w, ARG_INT, (int32_t)v);
 		break;
 	case TYPE_ENUM:
-		value = find(im, p->type_name, (uint32_t)v);
+		value = proto_fields_find(im, p->type_name, (uint32_t)v);
 		if (value)
 			arg_writer_text(w, strings_get(&im->store->strings, value->name),
 					im->store->strings.of[value->name].len);
@@ -360,7 +360,7 @@ struct proto_path {
 static void put_message(struct proto_path *p, uint32_t type, const struct pb_field *message,
 			bool (*skip)(uint32_t field));
 
-static unsigned width_of(uint32_t type)
+static unsigned proto_fields_width_of(uint32_t type)
 {
 	switch (type) {
 	case TYPE_DOUBLE:
@@ -381,7 +381,7 @@ static void put_packed(struct proto_path *p, const struct proto_field *field,
 		       const struct pb_field *f, unsigned *index)
 {
 	struct pb_packed packed = pb_packed_of(f);
-	unsigned width = width_of(field->type);
+	unsigned width = proto_fields_width_of(field->type);
 	uint64_t v = 0;
 
 	for (size_t at = 0;; at += width) {
@@ -394,13 +394,13 @@ static void put_packed(struct proto_path *p, const struct proto_field *field,
 		else if (!pb_packed_next(&packed, &v))
 			return;
 		mark = arg_writer_index(p->w, (*index)++);
-		put_number(p->im, p->w, field, v);
+		proto_fields_put_number(p->im, p->w, field, v);
 		arg_writer_leave(p->w, mark);
 	}
 }
 
-static void put_value(struct proto_path *p, const struct proto_field *field,
-		      const struct pb_field *f)
+static void proto_fields_put_value(struct proto_path *p, const struct proto_field *field,
+				   const struct pb_field *f)
 {
 	if (f->data && field->type == TYPE_STRING)
 		arg_writer_text(p->w, f->data, f->len);
@@ -411,7 +411,7 @@ static void put_value(struct proto_path *p, const struct proto_field *field,
 	else if (f->data && field->type == TYPE_MESSAGE)
 		put_message(p, field->type_name, f, NULL);
 	else if (!f->data)
-		put_number(p->im, p->w, field, f->u64);
+		proto_fields_put_number(p->im, p->w, field, f->u64);
 }
 
 /* Returns the next index of a repeated field's values in a message. Fields for which there is no
@@ -442,7 +442,7 @@ static void put_message(struct proto_path *p, uint32_t type, const struct pb_fie
 	pb_dec_init(&d, message->data, message->len);
 	while (pb_dec_next(&d, &f)) {
 		const struct proto_field *field =
-			skip && skip(f.id) ? NULL : find(p->im, type, f.id);
+			skip && skip(f.id) ? NULL : proto_fields_find(p->im, type, f.id);
 		struct arg_mark mark, at;
 
 		if (!field)
@@ -450,7 +450,7 @@ static void put_message(struct proto_path *p, uint32_t type, const struct pb_fie
 		mark = arg_writer_enter(p->w, strings_get(&p->im->store->strings, field->name),
 					p->im->store->strings.of[field->name].len, false);
 		if (!field->repeated) {
-			put_value(p, field, &f);
+			proto_fields_put_value(p, field, &f);
 		} else {
 			unsigned *index = index_of(counts, numbers, REPEATED_FIELDS, f.id);
 
@@ -459,7 +459,7 @@ static void put_message(struct proto_path *p, uint32_t type, const struct pb_fie
 				put_packed(p, field, &f, index);
 			} else {
 				at = arg_writer_index(p->w, (*index)++);
-				put_value(p, field, &f);
+				proto_fields_put_value(p, field, &f);
 				arg_writer_leave(p->w, at);
 			}
 		}

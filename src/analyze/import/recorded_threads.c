@@ -67,7 +67,7 @@ static bool add_selected(const struct pb_field *ftrace, struct selection *s)
 	return s->n_tids > before;
 }
 
-static void read_config(const struct pb_field *config, struct selection *s)
+static void recorded_threads_read_config(const struct pb_field *config, struct selection *s)
 {
 	struct pb_field f;
 	struct pb_dec d;
@@ -93,7 +93,7 @@ static void read_config(const struct pb_field *config, struct selection *s)
 
 /* ---- the threads ---- */
 
-static int by_number(const void *a, const void *b)
+static int recorded_threads_by_number(const void *a, const void *b)
 {
 	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
 
@@ -104,7 +104,8 @@ static bool is_selected(const struct selection *s, int64_t tid)
 {
 	uint64_t key = (uint64_t)tid;
 
-	return s->n_tids && bsearch(&key, s->tids, s->n_tids, sizeof(key), by_number);
+	return s->n_tids &&
+	       bsearch(&key, s->tids, s->n_tids, sizeof(key), recorded_threads_by_number);
 }
 
 /* Of a process: whether it or an ancestor has a selected thread. */
@@ -178,7 +179,7 @@ static int find_recorded(struct store *store, struct selection *s)
 		return -ENOMEM;
 	}
 	if (s->n_tids)
-		qsort(s->tids, s->n_tids, sizeof(*s->tids), by_number);
+		qsort(s->tids, s->n_tids, sizeof(*s->tids), recorded_threads_by_number);
 	add_processes(store, s, of);
 	add_callers(store);
 	for (uint32_t utid = 0; utid < threads->rows; utid++)
@@ -219,7 +220,7 @@ void recorded_threads_finish(struct import *im)
 	bool switches = store->tables[TABLE_SCHED].rows > 0;
 	struct selection s = {.n_tids = 0};
 
-	read_config(&im->config, &s);
+	recorded_threads_read_config(&im->config, &s);
 	if (s.failed)
 		store->budget.error = -ENOMEM;
 	else if (s.limited && !s.unlimited && (s.has_requests || switches)) {

@@ -57,7 +57,7 @@ static size_t state_text(const struct machine *m, uint16_t bits, char text[stati
 }
 
 /* Returns the number of the state (store_state()), NULL_U16 for a value that no kernel has. */
-static uint16_t state_of(struct import *im, struct machine *m, int64_t prev_state)
+static uint16_t sched_rows_state_of(struct import *im, struct machine *m, int64_t prev_state)
 {
 	uint16_t bits = (uint16_t)prev_state;
 	char text[16];
@@ -269,7 +269,7 @@ void rows_compact_switch(struct import *im, struct machine *m, uint32_t cpu,
 	table_set_i32(compact, SWITCH_NEXT_PRIO, row, next_prio);
 	rows_add_ftrace(im, m, cpu, e->ts, PB_FTRACE_EVENT_SCHED_SWITCH, prev, PAYLOAD_SWITCH, row);
 	if (!rows_is_early(m, e->ts)) {
-		state = state_of(im, m, (int32_t)e->b);
+		state = sched_rows_state_of(im, m, (int32_t)e->b);
 		close_slice(im, c, e->ts, state);
 		c->slice = open_slice(im, m, cpu, e->ts, next, next_prio);
 		states_of_switch(im, m, cpu, e->ts, prev, state, next);
@@ -351,7 +351,7 @@ void rows_full_switch(struct import *im, struct machine *m, uint32_t cpu, int64_
 	prev = named_thread(m, sw.prev_tid, sw.prev_comm);
 	rows_add_ftrace(im, m, cpu, ts, PB_FTRACE_EVENT_SCHED_SWITCH, prev, PAYLOAD_RAW,
 			(uintptr_t)data);
-	state = state_of(im, m, sw.prev_state);
+	state = sched_rows_state_of(im, m, sw.prev_state);
 	if (c->has_last && c->tid == sw.prev_tid)
 		close_slice(im, c, ts, state);
 	else if (c->has_last)

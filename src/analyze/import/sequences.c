@@ -33,7 +33,7 @@ struct packet_sequence {
 	UT_hash_handle hh;
 };
 
-static void fail(struct sequences *q)
+static void sequences_fail(struct sequences *q)
 {
 	if (!q->store->budget.error)
 		q->store->budget.error = -ENOMEM;
@@ -88,7 +88,7 @@ static uint32_t new_state(struct sequences *q)
 	q->states[q->n_states] = s;
 	return (uint32_t)q->n_states++;
 fail:
-	fail(q);
+	sequences_fail(q);
 	return NULL_U32;
 }
 
@@ -112,7 +112,7 @@ struct packet_sequence_info *sequences_get(struct sequences *q, uint32_t id)
 	s = state != NULL_U32 && budget_take(&q->store->budget, sizeof(*s)) ? calloc(1, sizeof(*s))
 									    : NULL;
 	if (!s) {
-		fail(q);
+		sequences_fail(q);
 		return NULL;
 	}
 	s->info.id = id;
@@ -120,7 +120,7 @@ struct packet_sequence_info *sequences_get(struct sequences *q, uint32_t id)
 	HASH_ADD(hh, q->by_id, info.id, sizeof(s->info.id), s);
 	if (!s->hh.tbl) {
 		free(s);
-		fail(q);
+		sequences_fail(q);
 		return NULL;
 	}
 	return &s->info;
@@ -146,14 +146,14 @@ double sequences_sum(struct sequences *q, uint32_t state, uint64_t track, double
 	if (!r) {
 		r = budget_take(&q->store->budget, sizeof(*r)) ? calloc(1, sizeof(*r)) : NULL;
 		if (!r) {
-			fail(q);
+			sequences_fail(q);
 			return v;
 		}
 		r->track = track;
 		HASH_ADD(hh, s->sums, track, sizeof(r->track), r);
 		if (!r->hh.tbl) {
 			free(r);
-			fail(q);
+			sequences_fail(q);
 			return v;
 		}
 	}
@@ -222,8 +222,9 @@ static struct interned_entry *find(struct sequence_state *s, uint32_t table, uin
 }
 
 /* Keeps the first entry with an iid. */
-static void add_entry(struct sequences *q, struct sequence_state *s, const struct pb_field *entry,
-		      uint64_t iid, const struct pb_field *text)
+static void sequences_add_entry(struct sequences *q, struct sequence_state *s,
+				const struct pb_field *entry, uint64_t iid,
+				const struct pb_field *text)
 {
 	struct interned_entry *e;
 
@@ -231,7 +232,7 @@ static void add_entry(struct sequences *q, struct sequence_state *s, const struc
 		return;
 	e = budget_take(&q->store->budget, sizeof(*e)) ? calloc(1, sizeof(*e)) : NULL;
 	if (!e)
-		return fail(q);
+		return sequences_fail(q);
 	e->key = (struct interned_key){.iid = iid, .table = entry->id};
 	e->data = entry->data;
 	e->len = (uint32_t)entry->len;
@@ -239,7 +240,7 @@ static void add_entry(struct sequences *q, struct sequence_state *s, const struc
 	HASH_ADD(hh, s->interned, key, sizeof(e->key), e);
 	if (!e->hh.tbl) {
 		free(e);
-		fail(q);
+		sequences_fail(q);
 	}
 }
 
@@ -265,7 +266,7 @@ void sequences_intern(struct sequences *q, struct packet_sequence_info *s, const
 				text = part;
 		}
 		if (iid)
-			add_entry(q, state, &entry, iid, &text);
+			sequences_add_entry(q, state, &entry, iid, &text);
 		else
 			stats_add(q->store, STAT_INTERNED_DATA_TOKENIZER_ERRORS, STAT_NO_INDEX, 1);
 	}

@@ -28,7 +28,7 @@ static uint32_t cpu_track(struct import *im, struct machine *m, const struct tra
 			  &value);
 }
 
-static uint32_t intern(struct import *im, const char *s)
+static uint32_t slice_rules_intern(struct import *im, const char *s)
 {
 	return strings_intern_z(&im->store->strings, s);
 }
@@ -40,7 +40,8 @@ static void irq_entry(struct import *im, struct machine *m, const struct ftrace_
 	struct pb_field f;
 
 	event_field(e, PB_IRQ_HANDLER_ENTRY_FTRACE_EVENT_NAME, &f);
-	slices_begin(im, e->ts, -1, cpu_track(im, m, &irq_type, "Irq", e->cpu), intern(im, "irq"),
+	slices_begin(im, e->ts, -1, cpu_track(im, m, &irq_type, "Irq", e->cpu),
+		     slice_rules_intern(im, "irq"),
 		     strings_intern_f(&im->store->strings, "IRQ (%.*s)",
 				      (int)MIN(f.len, (size_t)200),
 				      f.data ? (const char *)f.data : ""),
@@ -49,16 +50,16 @@ static void irq_entry(struct import *im, struct machine *m, const struct ftrace_
 
 static void irq_exit(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
-	uint32_t key = intern(im, "ret");
+	uint32_t key = slice_rules_intern(im, "ret");
 	struct pb_field f;
 
 	event_field(e, PB_IRQ_HANDLER_EXIT_FTRACE_EVENT_RET, &f);
-	arg_builder_add(
-		im->store, &im->args,
-		&(struct stored_arg){.key = key,
-				     .flat_key = key,
-				     .type = ARG_STRING,
-				     .value = intern(im, f.u64 == 1 ? "handled" : "unhandled")});
+	arg_builder_add(im->store, &im->args,
+			&(struct stored_arg){.key = key,
+					     .flat_key = key,
+					     .type = ARG_STRING,
+					     .value = slice_rules_intern(
+						     im, f.u64 == 1 ? "handled" : "unhandled")});
 	slices_end(im, e->ts, cpu_track(im, m, &irq_type, "Irq", e->cpu), NULL_U32, NULL_U32,
 		   &im->args);
 }
@@ -73,7 +74,8 @@ static void softirq_entry(struct import *im, struct machine *m, const struct ftr
 	event_field(e, PB_SOFTIRQ_ENTRY_FTRACE_EVENT_VEC, &f);
 	if (f.u64 < ARRAY_SIZE(softirqs))
 		slices_begin(im, e->ts, -1, cpu_track(im, m, &softirq_type, "SoftIrq", e->cpu),
-			     intern(im, "irq"), intern(im, softirqs[f.u64]), NULL);
+			     slice_rules_intern(im, "irq"), slice_rules_intern(im, softirqs[f.u64]),
+			     NULL);
 }
 
 static void softirq_exit(struct import *im, struct machine *m, const struct ftrace_event *e)
@@ -90,8 +92,9 @@ static void softirq_exit(struct import *im, struct machine *m, const struct ftra
 
 static void local_timer_entry(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
-	slices_begin(im, e->ts, -1, cpu_track(im, m, &irq_type, "Irq", e->cpu), intern(im, "irq"),
-		     intern(im, "IRQ (LocalTimer)"), NULL);
+	slices_begin(im, e->ts, -1, cpu_track(im, m, &irq_type, "Irq", e->cpu),
+		     slice_rules_intern(im, "irq"), slice_rules_intern(im, "IRQ (LocalTimer)"),
+		     NULL);
 }
 
 static void local_timer_exit(struct import *im, struct machine *m, const struct ftrace_event *e)
@@ -102,7 +105,7 @@ static void local_timer_exit(struct import *im, struct machine *m, const struct 
 static void hrtimer_entry(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
 	slices_begin(im, e->ts, -1, cpu_track(im, m, &hrtimer_type, "Hrtimer", e->cpu),
-		     intern(im, "hrtimer"),
+		     slice_rules_intern(im, "hrtimer"),
 		     event_function(im, m, e, PB_HRTIMER_EXPIRE_ENTRY_FTRACE_EVENT_FUNCTION), NULL);
 }
 
@@ -149,10 +152,10 @@ static void sys_enter(struct import *im, struct machine *m, const struct ftrace_
 	if (f.u64 >= SYSCALLS_END)
 		return;
 	name = cached_syscall(im, m, f.u64);
-	slice = slices_begin_call(im, e->ts, name == intern(im, "sys_rt_sigreturn") ? 0 : -1,
-				  tracks_of_thread(im, m, e->utid), name,
-				  has_args ? row_of_event(im) : NULL_U32);
-	if (name == intern(im, "sys_write"))
+	slice = slices_begin_call(
+		im, e->ts, name == slice_rules_intern(im, "sys_rt_sigreturn") ? 0 : -1,
+		tracks_of_thread(im, m, e->utid), name, has_args ? row_of_event(im) : NULL_U32);
+	if (name == slice_rules_intern(im, "sys_write"))
 		im->infos.threads[e->utid].in_write = slice;
 }
 
@@ -166,7 +169,7 @@ static void sys_exit(struct import *im, struct machine *m, const struct ftrace_e
 	if (f.u64 >= SYSCALLS_END)
 		return;
 	name = cached_syscall(im, m, f.u64);
-	if (name == intern(im, "sys_write")) {
+	if (name == slice_rules_intern(im, "sys_write")) {
 		bool ended = info->in_write == NULL_U32 || info->in_write == WRITE_CUT;
 
 		info->in_write = NULL_U32;
@@ -184,7 +187,8 @@ void slice_rules_cut_write(struct import *im, struct machine *m, int64_t ts, uin
 	if (info->in_write == NULL_U32 || info->in_write == WRITE_CUT)
 		return;
 	info->in_write = WRITE_CUT;
-	slices_end(im, ts, tracks_of_thread(im, m, utid), NULL_U32, intern(im, "sys_write"), NULL);
+	slices_end(im, ts, tracks_of_thread(im, m, utid), NULL_U32,
+		   slice_rules_intern(im, "sys_write"), NULL);
 	stats_add(im->store, STAT_TRUNCATED_SYS_WRITE_DURATION, STAT_NO_INDEX, 1);
 }
 
@@ -195,14 +199,14 @@ static void work_start(struct import *im, struct machine *m, const struct ftrace
 	uint32_t name = event_function(im, m, e, PB_WORKQUEUE_EXECUTE_START_FTRACE_EVENT_FUNCTION);
 
 	arg_builder_int(im->store, &im->args, "cpu", ARG_INT, e->cpu);
-	slices_begin(im, e->ts, -1, tracks_of_thread(im, m, e->utid), intern(im, "workqueue"), name,
-		     &im->args);
+	slices_begin(im, e->ts, -1, tracks_of_thread(im, m, e->utid),
+		     slice_rules_intern(im, "workqueue"), name, &im->args);
 }
 
 static void work_end(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
-	slices_end(im, e->ts, tracks_of_thread(im, m, e->utid), intern(im, "workqueue"), NULL_U32,
-		   NULL);
+	slices_end(im, e->ts, tracks_of_thread(im, m, e->utid), slice_rules_intern(im, "workqueue"),
+		   NULL_U32, NULL);
 }
 
 const struct event_rule slice_rules[] = {

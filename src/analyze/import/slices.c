@@ -125,8 +125,8 @@ static void take_args(struct import *im, struct open_slice *o, struct arg_builde
 	args->n = 0;
 }
 
-static uint32_t add_row(struct import *im, const struct slice_stack *s, int64_t ts, int64_t dur,
-			uint32_t track, uint32_t category, uint32_t name)
+static uint32_t slices_add_row(struct import *im, const struct slice_stack *s, int64_t ts,
+			       int64_t dur, uint32_t track, uint32_t category, uint32_t name)
 {
 	struct table *t = import_table(im, TABLE_SLICE);
 	bool nests = s->n < MAX_DEPTH;
@@ -228,7 +228,7 @@ uint32_t slices_begin(struct import *im, int64_t ts, int64_t dur, uint32_t track
 			args->n = 0;
 		return NULL_U32;
 	}
-	row = add_row(im, s, ts, dur, track, category, name);
+	row = slices_add_row(im, s, ts, dur, track, category, name);
 	if (s->n >= MAX_DEPTH) {
 		if (args)
 			args->n = 0;
@@ -244,7 +244,7 @@ uint32_t slices_begin(struct import *im, int64_t ts, int64_t dur, uint32_t track
 	return row;
 }
 
-static bool matches(const struct table *t, unsigned column, uint32_t row, uint32_t wanted)
+static bool slices_matches(const struct table *t, unsigned column, uint32_t row, uint32_t wanted)
 {
 	uint32_t has = table_u32(t, column, row);
 
@@ -261,8 +261,8 @@ static struct open_slice *find_open(struct import *im, struct slice_stack *s, in
 	for (size_t i = s->n; i-- > 0;) {
 		struct open_slice *o = &s->slices[i];
 
-		if (o->dur < 0 && matches(t, SLICE_NAME, o->row, name) &&
-		    matches(t, SLICE_CATEGORY, o->row, category))
+		if (o->dur < 0 && slices_matches(t, SLICE_NAME, o->row, name) &&
+		    slices_matches(t, SLICE_CATEGORY, o->row, category))
 			return o;
 	}
 	return NULL;

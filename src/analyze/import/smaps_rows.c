@@ -15,7 +15,8 @@
 
 /* ---- a message for each mapping ---- */
 
-static void add_entry(struct import *im, int64_t ts, uint32_t upid, const struct pb_field *entry)
+static void smaps_rows_add_entry(struct import *im, int64_t ts, uint32_t upid,
+				 const struct pb_field *entry)
 {
 	struct table *t = import_table(im, TABLE_SMAPS);
 	uint32_t row = table_append(t);
@@ -74,8 +75,8 @@ static void add_path(struct import *im, struct mapping_paths *p, const struct pb
 	};
 }
 
-static void add_mapping(struct import *im, int64_t ts, uint32_t upid,
-			const struct mapping_path *path)
+static void smaps_rows_add_mapping(struct import *im, int64_t ts, uint32_t upid,
+				   const struct mapping_path *path)
 {
 	struct table *t = import_table(im, TABLE_MEMORY_MAPPINGS);
 	uint32_t row = table_append(t);
@@ -104,11 +105,11 @@ static void add_mappings(struct import *im, int64_t ts, uint32_t upid,
 			continue;
 		for (struct pb_packed p = pb_packed_of(&f); pb_packed_next(&p, &id);) {
 			named = true;
-			add_mapping(im, ts, upid, id < paths->n ? &paths->of[id] : NULL);
+			smaps_rows_add_mapping(im, ts, upid, id < paths->n ? &paths->of[id] : NULL);
 		}
 	}
 	for (size_t i = 0; !named && i < paths->n; i++)
-		add_mapping(im, ts, upid, &paths->of[i]);
+		smaps_rows_add_mapping(im, ts, upid, &paths->of[i]);
 }
 
 /* Sets the values of the rows from `first` on. */
@@ -165,7 +166,7 @@ void rows_smaps(struct import *im, struct machine *m, int64_t ts, const struct p
 	pb_dec_init(&d, smaps->data, smaps->len);
 	while (pb_dec_next(&d, &f)) {
 		if (f.id == PB_SMAPS_PACKET_ENTRIES && f.data)
-			add_entry(im, ts, upid, &f);
+			smaps_rows_add_entry(im, ts, upid, &f);
 		else if (f.id == PB_SMAPS_PACKET_PACKED_ENTRIES && f.data)
 			add_packed(im, ts, upid, &f);
 	}

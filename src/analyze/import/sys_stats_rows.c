@@ -23,13 +23,13 @@ struct sys_packet_rows {
 	unsigned position; /* fields of the same number before this one */
 };
 
-static void add(const struct sys_packet_rows *p, const struct track_type *type, uint32_t name,
-		const int64_t *values, double value)
+static void sys_stats_rows_add(const struct sys_packet_rows *p, const struct track_type *type,
+			       uint32_t name, const int64_t *values, double value)
 {
 	rows_counter(p->im, p->ts, tracks_get(p->im, p->m, type, name, values), value, NULL_U32);
 }
 
-static uint32_t intern(const struct sys_packet_rows *p, const char *s)
+static uint32_t sys_stats_rows_intern(const struct sys_packet_rows *p, const char *s)
 {
 	return strings_intern_z(&p->im->store->strings, s);
 }
@@ -75,8 +75,9 @@ static void meminfo(const struct sys_packet_rows *p, const struct pb_field *f)
 		stats_add(p->im->store, STAT_MEMINFO_UNKNOWN_KEYS, STAT_NO_INDEX, 1);
 		return;
 	}
-	key = intern(p, meminfo_names[kv.number]);
-	add(p, &meminfo_type, (uint32_t)key, &key, (double)(int64_t)(kv.value * 1024));
+	key = sys_stats_rows_intern(p, meminfo_names[kv.number]);
+	sys_stats_rows_add(p, &meminfo_type, (uint32_t)key, &key,
+			   (double)(int64_t)(kv.value * 1024));
 }
 
 /* A counter is named as its constant in VmstatCounters, in lower case and without VMSTAT_. */
@@ -97,8 +98,8 @@ static void vmstat(const struct sys_packet_rows *p, const struct pb_field *f)
 	}
 	for (size_t i = 0; i < sizeof(name) - 1 && v->name[strlen("VMSTAT_") + i]; i++)
 		name[i] = (char)tolower((unsigned char)v->name[strlen("VMSTAT_") + i]);
-	key = intern(p, name);
-	add(p, &vmstat_type, (uint32_t)key, &key, (double)(int64_t)kv.value);
+	key = sys_stats_rows_intern(p, name);
+	sys_stats_rows_add(p, &vmstat_type, (uint32_t)key, &key, (double)(int64_t)kv.value);
 }
 
 static const struct track_type slab_type = {"slabinfo", "bytes", true, {{"slab_name", true}}};
@@ -167,11 +168,12 @@ static void buddy(const struct sys_packet_rows *p, const struct pb_field *messag
 			int64_t kb = (int64_t)(((uint64_t)1 << order) * p->m->page_size / 1024);
 			int64_t values[] = {node, zone, kb};
 
-			add(p, &buddy_type,
-			    strings_intern_f(strings, "mem.buddyinfo[%s][%s][%lld kB]",
-					     strings_get(strings, node), strings_get(strings, zone),
-					     (long long)kb),
-			    values, (double)pages);
+			sys_stats_rows_add(
+				p, &buddy_type,
+				strings_intern_f(strings, "mem.buddyinfo[%s][%s][%lld kB]",
+						 strings_get(strings, node),
+						 strings_get(strings, zone), (long long)kb),
+				values, (double)pages);
 		}
 	}
 }
@@ -193,8 +195,9 @@ static void disk_row(const struct sys_packet_rows *p, const struct track_type *t
 	struct strings *s = &p->im->store->strings;
 	int64_t values[] = {device, strings_intern_z(s, what)};
 
-	add(p, type, strings_intern_f(s, "diskstat.[%s].%s", strings_get(s, device), what), values,
-	    value);
+	sys_stats_rows_add(p, type,
+			   strings_intern_f(s, "diskstat.[%s].%s", strings_get(s, device), what),
+			   values, value);
 }
 
 /* Returns how much a field of a disk has grown since the last sample. It is negative for a new disk
@@ -276,11 +279,12 @@ static void cpu_times(const struct sys_packet_rows *p, const struct pb_field *me
 		return;
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
-		int64_t values[] = {(int64_t)cpu, intern(p, keys[i])};
+		int64_t values[] = {(int64_t)cpu, sys_stats_rows_intern(p, keys[i])};
 
-		add(p, &cpustat_type,
-		    strings_intern_f(&p->im->store->strings, "cpu.times.%s", keys[i]), values,
-		    (double)ns[i]);
+		sys_stats_rows_add(
+			p, &cpustat_type,
+			strings_intern_f(&p->im->store->strings, "cpu.times.%s", keys[i]), values,
+			(double)ns[i]);
 	}
 }
 
@@ -294,9 +298,10 @@ static void interrupts(const struct sys_packet_rows *p, const struct pb_field *f
 	struct key_value kv = read_key_value(f);
 	int64_t irq = (int32_t)kv.number;
 
-	add(p, type,
-	    strings_intern_f(&p->im->store->strings, "%s (id: %lld)", type->type, (long long)irq),
-	    &irq, (double)kv.value);
+	sys_stats_rows_add(p, type,
+			   strings_intern_f(&p->im->store->strings, "%s (id: %lld)", type->type,
+					    (long long)irq),
+			   &irq, (double)kv.value);
 }
 
 static const struct track_type num_forks_type = {"num_forks", NULL, true, {{NULL, false}}};
@@ -311,7 +316,7 @@ static void total(const struct sys_packet_rows *p, const struct pb_field *f)
 						? &num_irq_total_type
 						: &num_softirq_total_type;
 
-	add(p, type, intern(p, type->type), NULL, (double)f->u64);
+	sys_stats_rows_add(p, type, sys_stats_rows_intern(p, type->type), NULL, (double)f->u64);
 }
 
 static void cpufreq(const struct sys_packet_rows *p, const struct pb_field *f)
@@ -321,7 +326,8 @@ static void cpufreq(const struct sys_packet_rows *p, const struct pb_field *f)
 
 	for (struct pb_packed v = pb_packed_of(f); pb_packed_next(&v, &khz) && cpu < MAX_CPUS;
 	     cpu++)
-		add(p, &track_cpu_frequency, intern(p, "cpufreq"), &cpu, (double)khz);
+		sys_stats_rows_add(p, &track_cpu_frequency, sys_stats_rows_intern(p, "cpufreq"),
+				   &cpu, (double)khz);
 }
 
 /* In MHz, on a track whose unit is kHz: trace_processor has the same values. */
@@ -331,7 +337,8 @@ static void gpufreq(const struct sys_packet_rows *p, const struct pb_field *f)
 	uint64_t mhz;
 
 	for (struct pb_packed v = pb_packed_of(f); pb_packed_next(&v, &mhz);)
-		add(p, &track_gpu_frequency, intern(p, "gpufreq"), values, (double)mhz);
+		sys_stats_rows_add(p, &track_gpu_frequency, sys_stats_rows_intern(p, "gpufreq"),
+				   values, (double)mhz);
 }
 
 static void devfreq(const struct sys_packet_rows *p, const struct pb_field *f)
@@ -339,10 +346,10 @@ static void devfreq(const struct sys_packet_rows *p, const struct pb_field *f)
 	struct key_value kv = read_key_value(f);
 	int64_t key = strings_intern(&p->im->store->strings, kv.text, kv.len);
 
-	add(p, &track_clock_frequency,
-	    strings_intern_f(&p->im->store->strings, "%s Frequency",
-			     strings_get(&p->im->store->strings, (uint32_t)key)),
-	    &key, (double)kv.value);
+	sys_stats_rows_add(p, &track_clock_frequency,
+			   strings_intern_f(&p->im->store->strings, "%s Frequency",
+					    strings_get(&p->im->store->strings, (uint32_t)key)),
+			   &key, (double)kv.value);
 }
 
 /* ---- pressure, heat ---- */
@@ -365,8 +372,9 @@ static void psi(const struct sys_packet_rows *p, const struct pb_field *f)
 		stats_add(p->im->store, STAT_PSI_UNKNOWN_RESOURCE, STAT_NO_INDEX, 1);
 		return;
 	}
-	key = intern(p, names[kv.number] + strlen("psi."));
-	add(p, &psi_type, intern(p, names[kv.number]), &key, (double)kv.value);
+	key = sys_stats_rows_intern(p, names[kv.number] + strlen("psi."));
+	sys_stats_rows_add(p, &psi_type, sys_stats_rows_intern(p, names[kv.number]), &key,
+			   (double)kv.value);
 }
 
 static const struct track_type thermal_type = {
@@ -386,7 +394,7 @@ static void thermal(const struct sys_packet_rows *p, const struct pb_field *mess
 		else if (f.id == PB_SYS_STATS_THERMAL_ZONE_TEMP)
 			temp = f.u64;
 	}
-	add(p, &thermal_type, (uint32_t)key, &key, (double)temp);
+	sys_stats_rows_add(p, &thermal_type, (uint32_t)key, &key, (double)temp);
 }
 
 static const struct track_type cpuidle_type = {
@@ -410,10 +418,10 @@ static void cpuidle(const struct sys_packet_rows *p, const struct pb_field *mess
 		uint32_t state = strings_intern(strings, kv.text, kv.len);
 		int64_t values[] = {(int64_t)cpu, state};
 
-		add(p, &cpuidle_type,
-		    strings_intern_f(strings, "cpuidle%u.%s", (unsigned)cpu,
-				     strings_get(strings, state)),
-		    values, (double)kv.value);
+		sys_stats_rows_add(p, &cpuidle_type,
+				   strings_intern_f(strings, "cpuidle%u.%s", (unsigned)cpu,
+						    strings_get(strings, state)),
+				   values, (double)kv.value);
 	}
 }
 

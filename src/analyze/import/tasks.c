@@ -30,7 +30,7 @@ struct task_wait {
 	bool is_child;
 };
 
-static void fail(struct tasks *t)
+static void tasks_fail(struct tasks *t)
 {
 	if (!t->store->budget.error)
 		t->store->budget.error = -ENOMEM;
@@ -56,7 +56,7 @@ static uint32_t get(struct task_number *const *hash, int64_t number)
 	return n ? n->id : NULL_U32;
 }
 
-static void put(struct tasks *t, struct task_number **hash, int64_t number, uint32_t id)
+static void tasks_put(struct tasks *t, struct task_number **hash, int64_t number, uint32_t id)
 {
 	struct task_number *n;
 
@@ -64,12 +64,12 @@ static void put(struct tasks *t, struct task_number **hash, int64_t number, uint
 	if (!n) {
 		n = budget_take(&t->store->budget, sizeof(*n)) ? malloc(sizeof(*n)) : NULL;
 		if (!n)
-			return fail(t);
+			return tasks_fail(t);
 		n->number = number;
 		HASH_ADD(hh, *hash, number, sizeof(n->number), n);
 		if (!n->hh.tbl) {
 			free(n);
-			return fail(t);
+			return tasks_fail(t);
 		}
 	}
 	n->id = id;
@@ -100,18 +100,18 @@ static void set_newest(struct tasks *t, int64_t tid, uint32_t utid)
 	uint32_t **page;
 
 	if (tid < 0 || tid >= ARRAY_TIDS) {
-		put(t, &t->tids, tid, utid);
+		tasks_put(t, &t->tids, tid, utid);
 		return;
 	}
 	if (!t->pages)
 		t->pages = calloc(PAGES, sizeof(*t->pages));
 	if (!t->pages)
-		return fail(t);
+		return tasks_fail(t);
 	page = &t->pages[tid / PAGE_TIDS];
 	if (!*page) {
 		*page = malloc(PAGE_TIDS * sizeof(**page));
 		if (!*page)
-			return fail(t);
+			return tasks_fail(t);
 		for (unsigned i = 0; i < PAGE_TIDS; i++)
 			(*page)[i] = NULL_U32;
 	}
@@ -120,7 +120,7 @@ static void set_newest(struct tasks *t, int64_t tid, uint32_t utid)
 
 /* ---- rows ---- */
 
-static uint32_t add_thread(struct tasks *t, int64_t tid, int64_t start)
+static uint32_t tasks_add_thread(struct tasks *t, int64_t tid, int64_t start)
 {
 	struct table *rows = threads(t);
 	uint32_t utid = table_append(rows);
@@ -136,7 +136,7 @@ static uint32_t add_thread(struct tasks *t, int64_t tid, int64_t start)
 	table_set_u32(rows, THREAD_ARGS, utid, NULL_U32);
 	if (array_reserve(&t->infos->threads, &t->infos->cap_threads, (size_t)utid + 1,
 			  sizeof(*t->infos->threads))) {
-		fail(t);
+		tasks_fail(t);
 		return t->infos->n_threads ? (uint32_t)t->infos->n_threads - 1 : 0;
 	}
 	t->infos->threads[utid] = (struct thread_info){.older = NULL_U32,
@@ -152,7 +152,7 @@ static uint32_t add_thread(struct tasks *t, int64_t tid, int64_t start)
 	return utid;
 }
 
-static uint32_t add_process(struct tasks *t, int64_t pid)
+static uint32_t tasks_add_process(struct tasks *t, int64_t pid)
 {
 	struct table *rows = processes(t);
 	uint32_t upid = table_append(rows);
@@ -168,7 +168,7 @@ static uint32_t add_process(struct tasks *t, int64_t pid)
 	table_set_u32(rows, PROCESS_MACHINE, upid, t->machine);
 	if (array_reserve(&t->infos->processes, &t->infos->cap_processes, (size_t)upid + 1,
 			  sizeof(*t->infos->processes))) {
-		fail(t);
+		tasks_fail(t);
 		return t->infos->n_processes ? (uint32_t)t->infos->n_processes - 1 : 0;
 	}
 	t->infos->processes[upid] = (struct process_info){.is_kthread = NULL_U8, .rank = NO_RANK};
@@ -201,7 +201,7 @@ static void note_member(struct tasks *t, uint32_t utid, uint32_t upid)
 		return;
 	known = get(&t->members, member_key(oldest, upid));
 	if (known == NULL_U32 || known < utid)
-		put(t, &t->members, member_key(oldest, upid), utid);
+		tasks_put(t, &t->members, member_key(oldest, upid), utid);
 }
 
 static bool bind_one(struct tasks *t, uint32_t utid, uint32_t upid)
@@ -255,7 +255,7 @@ static void wait_for(struct tasks *t, uint32_t thread, uint32_t other, bool is_c
 
 	if (!budget_take(&t->store->budget, sizeof(*in->waits)) ||
 	    array_reserve(&in->waits, &in->cap_waits, in->n_waits + 1, sizeof(*in->waits)))
-		return fail(t);
+		return tasks_fail(t);
 	in->waits[in->n_waits] = (struct task_wait){
 		.next = in->threads[thread].waits, .other = other, .is_child = is_child};
 	in->threads[thread].waits = (uint32_t)in->n_waits++;
@@ -295,9 +295,8 @@ bool tasks_is_alive(const struct tasks *t, uint32_t utid)
 
 	if (table_i64(threads(t), THREAD_END_TS, utid) != NULL_I64)
 		return false;
-	return upid == NULL_U32 ||
-	       (table_i64(processes(t), PROCESS_END_TS, upid) == NULL_I64 &&
-		!t->infos->processes[upid].replaced);
+	return upid == NULL_U32 || (table_i64(processes(t), PROCESS_END_TS, upid) == NULL_I64 &&
+				    !t->infos->processes[upid].replaced);
 }
 
 /* Returns the newest living thread with a tid. Those that are dead leave the list. */
@@ -358,7 +357,7 @@ static uint32_t find_thread(struct tasks *t, int64_t tid, int64_t pid)
 
 uint32_t tasks_new_thread(struct tasks *t, int64_t tid, int64_t start)
 {
-	uint32_t older = newest(t, tid), utid = add_thread(t, tid, start);
+	uint32_t older = newest(t, tid), utid = tasks_add_thread(t, tid, start);
 
 	if (older != utid && older != NULL_U32) {
 		struct thread_info *info = &t->infos->threads[utid];
@@ -388,8 +387,8 @@ uint32_t tasks_process(struct tasks *t, int64_t pid)
 
 	if (upid != NULL_U32)
 		return upid;
-	upid = add_process(t, pid);
-	put(t, &t->pids, pid, upid);
+	upid = tasks_add_process(t, pid);
+	tasks_put(t, &t->pids, pid, upid);
 	utid = find_thread(t, pid, pid);
 	if (utid == NULL_U32)
 		utid = tasks_new_thread(t, pid, NULL_I64);
@@ -479,8 +478,8 @@ void tasks_init(struct tasks *t, struct store *store, struct task_infos *infos, 
 	uint32_t upid;
 
 	*t = (struct tasks){.store = store, .infos = infos, .machine = machine};
-	upid = add_process(t, 0);
-	put(t, &t->pids, 0, upid);
+	upid = tasks_add_process(t, 0);
+	tasks_put(t, &t->pids, 0, upid);
 	t->idle = tasks_new_thread(t, 0, NULL_I64);
 	bind(t, t->idle, upid);
 	table_set_u8(threads(t), THREAD_IS_IDLE, t->idle, 1);

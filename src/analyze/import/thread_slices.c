@@ -78,12 +78,12 @@ static const struct slice_step {
 	 {{0, NULL, ARG_NULL}}},
 };
 
-static uint32_t intern(struct import *im, const char *s)
+static uint32_t thread_slices_intern(struct import *im, const char *s)
 {
 	return strings_intern_z(&im->store->strings, s);
 }
 
-static void add_text(struct import *im, const char *key, uint32_t text)
+static void thread_slices_add_text(struct import *im, const char *key, uint32_t text)
 {
 	arg_builder_int(im->store, &im->args, key, ARG_STRING, text);
 }
@@ -108,10 +108,10 @@ static void take_step(struct import *im, struct machine *m, const struct ftrace_
 		slices_end(im, e->ts, track, NULL_U32, NULL_U32, &im->args);
 	else
 		slices_begin(im, e->ts, s->kind == STEP_INSTANT ? 0 : -1, track, NULL_U32,
-			     intern(im, s->name), &im->args);
+			     thread_slices_intern(im, s->name), &im->args);
 }
 
-static void step(struct import *im, struct machine *m, const struct ftrace_event *e)
+static void thread_slices_step(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(steps); i++)
 		if (steps[i].event == e->number)
@@ -124,12 +124,13 @@ static void shrink_slab(struct import *im, struct machine *m, const struct ftrac
 
 	event_field(e, PB_MM_SHRINK_SLAB_START_FTRACE_EVENT_TOTAL_SCAN, &scan);
 	event_field(e, PB_MM_SHRINK_SLAB_START_FTRACE_EVENT_PRIORITY, &priority);
-	add_text(im, "shrink_name",
-		 event_function(im, m, e, PB_MM_SHRINK_SLAB_START_FTRACE_EVENT_SHRINK));
+	thread_slices_add_text(
+		im, "shrink_name",
+		event_function(im, m, e, PB_MM_SHRINK_SLAB_START_FTRACE_EVENT_SHRINK));
 	arg_builder_int(im->store, &im->args, "total_scan", ARG_UINT, (int64_t)scan.u64);
 	arg_builder_int(im->store, &im->args, "priority", ARG_INT, (int64_t)priority.u64);
 	slices_begin(im, e->ts, -1, tracks_of_thread(im, m, e->utid), NULL_U32,
-		     intern(im, "mm_vmscan_shrink_slab"), &im->args);
+		     thread_slices_intern(im, "mm_vmscan_shrink_slab"), &im->args);
 }
 
 /* ---- contiguous memory (CMA) ---- */
@@ -166,7 +167,7 @@ static void cma_start(struct import *im, struct machine *m, const struct ftrace_
 			*number = 0;
 	}
 	slices_begin(im, e->ts, -1, tracks_of_thread(im, m, e->utid), NULL_U32,
-		     intern(im, "mm_cma_alloc"), NULL);
+		     thread_slices_intern(im, "mm_cma_alloc"), NULL);
 }
 
 static void cma_migrated(struct import *im, struct machine *m, const struct ftrace_event *e)
@@ -210,7 +211,8 @@ static void cma_finish(struct import *im, struct machine *m, const struct ftrace
 
 		numbers[i] = number ? *number : 0;
 	}
-	add_text(im, "cma_name", event_text(im, e, PB_CMA_ALLOC_FINISH_FTRACE_EVENT_NAME));
+	thread_slices_add_text(im, "cma_name",
+			       event_text(im, e, PB_CMA_ALLOC_FINISH_FTRACE_EVENT_NAME));
 	event_field(e, PB_CMA_ALLOC_FINISH_FTRACE_EVENT_PFN, &pfn);
 	event_field(e, PB_CMA_ALLOC_FINISH_FTRACE_EVENT_COUNT, &pages);
 	add_cma_numbers(im, pfn.u64, pages.u64, numbers);
@@ -235,7 +237,8 @@ static void cma_info(struct import *im, struct machine *m, const struct ftrace_e
 		event_field(e, fields[i], &f);
 		numbers[i] = (int64_t)f.u64;
 	}
-	add_text(im, "cma_name", event_text(im, e, PB_CMA_ALLOC_INFO_FTRACE_EVENT_NAME));
+	thread_slices_add_text(im, "cma_name",
+			       event_text(im, e, PB_CMA_ALLOC_INFO_FTRACE_EVENT_NAME));
 	event_field(e, PB_CMA_ALLOC_INFO_FTRACE_EVENT_PFN, &pfn);
 	event_field(e, PB_CMA_ALLOC_INFO_FTRACE_EVENT_COUNT, &pages);
 	add_cma_numbers(im, pfn.u64, pages.u64, numbers);
@@ -258,7 +261,7 @@ static uint32_t function_track(struct import *im, struct machine *m, const struc
 	int64_t utid = e->utid, number = e->cpu;
 
 	if (e->tid)
-		return tracks_get(im, m, &thread, intern(im, "Funcgraph"), &utid);
+		return tracks_get(im, m, &thread, thread_slices_intern(im, "Funcgraph"), &utid);
 	return tracks_get(
 		im, m, &cpu,
 		strings_intern_f(&im->store->strings, "swapper%u -funcgraph", (unsigned)e->cpu),
@@ -292,15 +295,15 @@ static void kprobe(struct import *im, struct machine *m, const struct ftrace_eve
 }
 
 const struct event_rule thread_slice_rules[] = {
-	{PB_FTRACE_EVENT_MM_VMSCAN_DIRECT_RECLAIM_BEGIN, step, NULL},
-	{PB_FTRACE_EVENT_MM_VMSCAN_DIRECT_RECLAIM_END, step, NULL},
-	{PB_FTRACE_EVENT_MM_VMSCAN_MEMCG_RECLAIM_BEGIN, step, NULL},
-	{PB_FTRACE_EVENT_MM_VMSCAN_MEMCG_RECLAIM_END, step, NULL},
+	{PB_FTRACE_EVENT_MM_VMSCAN_DIRECT_RECLAIM_BEGIN, thread_slices_step, NULL},
+	{PB_FTRACE_EVENT_MM_VMSCAN_DIRECT_RECLAIM_END, thread_slices_step, NULL},
+	{PB_FTRACE_EVENT_MM_VMSCAN_MEMCG_RECLAIM_BEGIN, thread_slices_step, NULL},
+	{PB_FTRACE_EVENT_MM_VMSCAN_MEMCG_RECLAIM_END, thread_slices_step, NULL},
 	{PB_FTRACE_EVENT_MM_SHRINK_SLAB_START, shrink_slab, "shrink"},
-	{PB_FTRACE_EVENT_MM_SHRINK_SLAB_END, step, NULL},
-	{PB_FTRACE_EVENT_SIGNAL_GENERATE, step, NULL},
-	{PB_FTRACE_EVENT_SIGNAL_DELIVER, step, NULL},
-	{PB_FTRACE_EVENT_MARK_VICTIM, step, NULL},
+	{PB_FTRACE_EVENT_MM_SHRINK_SLAB_END, thread_slices_step, NULL},
+	{PB_FTRACE_EVENT_SIGNAL_GENERATE, thread_slices_step, NULL},
+	{PB_FTRACE_EVENT_SIGNAL_DELIVER, thread_slices_step, NULL},
+	{PB_FTRACE_EVENT_MARK_VICTIM, thread_slices_step, NULL},
 	{PB_FTRACE_EVENT_CMA_ALLOC_START, cma_start, NULL},
 	{PB_FTRACE_EVENT_MM_ALLOC_CONTIG_MIGRATE_RANGE_INFO, cma_migrated, NULL},
 	{PB_FTRACE_EVENT_CMA_ALLOC_FINISH, cma_finish, NULL},

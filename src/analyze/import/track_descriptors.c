@@ -16,12 +16,12 @@ static const char *const units[] = {NULL, "ns", "count", "bytes"};
 #define MERGE_KEY_VALUE 3
 #define ORDERING_EXPLICIT 1 /* ProcessOrdering, ThreadOrdering */
 
-static void count(struct import *im, enum stat_number stat)
+static void track_descriptors_count(struct import *im, enum stat_number stat)
 {
 	stats_add(im->store, stat, STAT_NO_INDEX, 1);
 }
 
-static uint32_t text_of(struct import *im, const struct pb_field *f)
+static uint32_t track_descriptors_text_of(struct import *im, const struct pb_field *f)
 {
 	return strings_intern(&im->store->strings, f->data, f->data ? f->len : 0);
 }
@@ -82,7 +82,7 @@ static void read_counter(struct import *im, const struct pb_field *message,
 			break;
 		case PB_COUNTER_DESCRIPTOR_UNIT_NAME:
 			if (c->unit == NULL_U32)
-				c->unit = text_of(im, &f);
+				c->unit = track_descriptors_text_of(im, &f);
 			break;
 		case PB_COUNTER_DESCRIPTOR_UNIT_MULTIPLIER:
 			if ((int64_t)f.u64 > 0)
@@ -92,7 +92,7 @@ static void read_counter(struct import *im, const struct pb_field *message,
 			c->incremental = f.u64;
 			break;
 		case PB_COUNTER_DESCRIPTOR_Y_AXIS_SHARE_KEY:
-			c->share_key = text_of(im, &f);
+			c->share_key = track_descriptors_text_of(im, &f);
 			break;
 		}
 	if (categories.len)
@@ -122,15 +122,15 @@ static bool read_part(struct import *im, struct described_track *d, const struct
 	case PB_TRACK_DESCRIPTOR_NAME:
 	case PB_TRACK_DESCRIPTOR_STATIC_NAME:
 	case PB_TRACK_DESCRIPTOR_ATRACE_NAME:
-		d->name = text_of(im, f);
+		d->name = track_descriptors_text_of(im, f);
 		break;
 	case PB_TRACK_DESCRIPTOR_DESCRIPTION:
-		d->description = text_of(im, f);
+		d->description = track_descriptors_text_of(im, f);
 		break;
 	case PB_TRACK_DESCRIPTOR_THREAD:
 		n = read_numbers(f);
 		if (!n.has_pid || !n.has_tid) {
-			count(im, STAT_TRACK_DESCRIPTOR_THREAD_MISSING_PID_TID);
+			track_descriptors_count(im, STAT_TRACK_DESCRIPTOR_THREAD_MISSING_PID_TID);
 			return false;
 		}
 		set_thread(d, &n);
@@ -138,7 +138,7 @@ static bool read_part(struct import *im, struct described_track *d, const struct
 	case PB_TRACK_DESCRIPTOR_PROCESS:
 		n = read_numbers(f);
 		if (!n.has_pid) {
-			count(im, STAT_TRACK_DESCRIPTOR_PROCESS_MISSING_PID);
+			track_descriptors_count(im, STAT_TRACK_DESCRIPTOR_PROCESS_MISSING_PID);
 			return false;
 		}
 		if (d->kind == DESCRIBED_THREAD)
@@ -178,7 +178,7 @@ static bool read_part(struct import *im, struct described_track *d, const struct
 						       : MERGE_BY_NAME;
 		break;
 	case PB_TRACK_DESCRIPTOR_SIBLING_MERGE_KEY:
-		d->merge_key = text_of(im, f);
+		d->merge_key = track_descriptors_text_of(im, f);
 		break;
 	case PB_TRACK_DESCRIPTOR_SIBLING_MERGE_KEY_INT:
 		d->merge_key = strings_intern_f(&im->store->strings, "sibling_merge_key_int:%llu",
@@ -199,7 +199,8 @@ static bool is_same(const struct described_track *a, const struct described_trac
 	       a->counter.share_key == b->counter.share_key;
 }
 
-static void keep(struct import *im, struct machine *m, const struct described_track *new)
+static void track_descriptors_keep(struct import *im, struct machine *m,
+				   const struct described_track *new)
 {
 	struct described_track *old = described_find(im, m, new->key.uuid);
 
@@ -208,7 +209,7 @@ static void keep(struct import *im, struct machine *m, const struct described_tr
 		return;
 	}
 	if (!is_same(old, new)) {
-		count(im, STAT_TRACK_DESCRIPTOR_CONFLICTING_RESERVATION);
+		track_descriptors_count(im, STAT_TRACK_DESCRIPTOR_CONFLICTING_RESERVATION);
 		return;
 	}
 	old->ranks_processes |= new->ranks_processes;
@@ -273,11 +274,11 @@ void tokens_track_descriptor(struct import *im, struct machine *m, const struct 
 			good = read_part(im, &d, &part) && good;
 	}
 	if (!has_uuid)
-		count(im, STAT_TRACK_DESCRIPTOR_MISSING_UUID);
+		track_descriptors_count(im, STAT_TRACK_DESCRIPTOR_MISSING_UUID);
 	else if (!d.key.uuid && d.parent)
-		count(im, STAT_TRACK_DESCRIPTOR_DEFAULT_TRACK_WITH_PARENT);
+		track_descriptors_count(im, STAT_TRACK_DESCRIPTOR_DEFAULT_TRACK_WITH_PARENT);
 	else if (good)
-		keep(im, m, &d);
+		track_descriptors_keep(im, m, &d);
 	if (good && d.kind == DESCRIBED_THREAD && seq && seq->valid)
 		set_sequence_thread(m, seq, &thread);
 }
@@ -286,8 +287,8 @@ bool tokens_thread_descriptor(struct import *im, struct machine *m, const struct
 			      struct packet_sequence_info *seq)
 {
 	if (!seq || !seq->valid) {
-		count(im, seq ? STAT_THREAD_DESCRIPTOR_SKIPPED_STATE_INVALID
-			      : STAT_THREAD_DESCRIPTOR_MISSING_SEQUENCE_ID);
+		track_descriptors_count(im, seq ? STAT_THREAD_DESCRIPTOR_SKIPPED_STATE_INVALID
+						: STAT_THREAD_DESCRIPTOR_MISSING_SEQUENCE_ID);
 		return false;
 	}
 	set_sequence_thread(m, seq, f);
@@ -306,7 +307,7 @@ uint32_t rows_thread_descriptor(struct import *im, struct machine *m, const stru
 	pb_dec_init(&d, f->data, f->len);
 	while (pb_dec_next(&d, &part))
 		if (part.id == PB_THREAD_DESCRIPTOR_THREAD_NAME && part.data && part.len)
-			tasks_name_thread(&m->tasks, utid, text_of(im, &part),
+			tasks_name_thread(&m->tasks, utid, track_descriptors_text_of(im, &part),
 					  THREAD_BY_DESCRIPTOR);
 		else if (part.id == PB_THREAD_DESCRIPTOR_LEGACY_SORT_INDEX)
 			im->infos.threads[utid].rank = (int32_t)part.u64;
@@ -316,8 +317,10 @@ uint32_t rows_thread_descriptor(struct import *im, struct machine *m, const stru
 /* Keeps a label, which becomes an argument of the process at the end. */
 static void add_label(struct import *im, uint32_t upid, unsigned n, const struct pb_field *f)
 {
-	struct process_label label = {
-		.upid = upid, .index = n, .text = text_of(im, f), .order = im->n_labels};
+	struct process_label label = {.upid = upid,
+				      .index = n,
+				      .text = track_descriptors_text_of(im, f),
+				      .order = im->n_labels};
 
 	if (!budget_take(&im->store->budget, sizeof(label)))
 		return;
@@ -340,7 +343,7 @@ uint32_t rows_process_descriptor(struct import *im, struct machine *m, const str
 	pb_dec_init(&d, f->data, f->len);
 	while (pb_dec_next(&d, &part)) {
 		if (part.id == PB_PROCESS_DESCRIPTOR_PROCESS_NAME && part.data && part.len)
-			tasks_name_process(&m->tasks, upid, text_of(im, &part),
+			tasks_name_process(&m->tasks, upid, track_descriptors_text_of(im, &part),
 					   PROCESS_BY_DESCRIPTOR);
 		else if (part.id == PB_PROCESS_DESCRIPTOR_START_TIMESTAMP_NS && part.u64 &&
 			 table_i64(t, PROCESS_START_TS, upid) == NULL_I64)
@@ -374,7 +377,7 @@ void rows_track_descriptor(struct import *im, struct machine *m, const struct pb
 	if (!track) /* tokens_track_descriptor() refused it */
 		return;
 	if (!described_of_event(im, m, uuid, NULL)) {
-		count(im, STAT_TRACK_EVENT_PARSER_ERRORS);
+		track_descriptors_count(im, STAT_TRACK_EVENT_PARSER_ERRORS);
 		return;
 	}
 	if (thread.id) {

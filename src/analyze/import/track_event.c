@@ -121,8 +121,8 @@ double counter_value(const struct described_track *d, const struct pb_field *f)
 
 /* Lists the values of a repeated field, packed or not. fixed: they have 8 bytes each, else they are
  * varints. Returns their number, at most max + 1. */
-static size_t list_values(const struct pb_field *message, uint32_t field, bool fixed,
-			  struct pb_field *ret, size_t max)
+static size_t track_event_list_values(const struct pb_field *message, uint32_t field, bool fixed,
+				      struct pb_field *ret, size_t max)
 {
 	struct pb_field f;
 	struct pb_dec d;
@@ -161,11 +161,12 @@ static size_t list_values(const struct pb_field *message, uint32_t field, bool f
 static size_t tracks_of(const struct track_event *e, const struct sequence_state *state,
 			uint32_t field, struct pb_field ret[static LIST])
 {
-	size_t n = list_values(&e->message, field, false, ret, EXTRA_COUNTERS_MAX);
+	size_t n = track_event_list_values(&e->message, field, false, ret, EXTRA_COUNTERS_MAX);
 
 	/* The defaults have the same field numbers. */
 	if (!n && state->event_defaults.id)
-		n = list_values(&state->event_defaults, field, false, ret, EXTRA_COUNTERS_MAX);
+		n = track_event_list_values(&state->event_defaults, field, false, ret,
+					    EXTRA_COUNTERS_MAX);
 	return n;
 }
 
@@ -186,8 +187,9 @@ bool track_event_extras(struct import *im, struct machine *m, const struct track
 
 	*ret_n = 0;
 	for (size_t k = 0; k < 2; k++) {
-		size_t n_values = list_values(&e->message, kinds[k].values, kinds[k].fixed, values,
-					      EXTRA_COUNTERS_MAX),
+		size_t n_values =
+			       track_event_list_values(&e->message, kinds[k].values, kinds[k].fixed,
+						       values, EXTRA_COUNTERS_MAX),
 		       n_tracks;
 
 		if (!n_values)

@@ -20,14 +20,15 @@ struct event_args {
 	int depth;
 };
 
-static struct arg_mark enter(struct event_args *a, const char *name)
+static struct arg_mark track_event_args_enter(struct event_args *a, const char *name)
 {
 	return arg_writer_enter(&a->w, name, strlen(name), false);
 }
 
-static void put_text(struct event_args *a, const char *key, const void *s, size_t len)
+static void track_event_args_put_text(struct event_args *a, const char *key, const void *s,
+				      size_t len)
 {
-	struct arg_mark mark = enter(a, key);
+	struct arg_mark mark = track_event_args_enter(a, key);
 
 	arg_writer_text(&a->w, s, len);
 	arg_writer_leave(&a->w, mark);
@@ -35,7 +36,7 @@ static void put_text(struct event_args *a, const char *key, const void *s, size_
 
 static void put_int(struct event_args *a, const char *key, enum arg_type type, int64_t v)
 {
-	struct arg_mark mark = enter(a, key);
+	struct arg_mark mark = track_event_args_enter(a, key);
 
 	arg_writer_int(&a->w, type, v);
 	arg_writer_leave(&a->w, mark);
@@ -52,16 +53,16 @@ static void put_path(struct event_args *a, const struct pb_field *f)
 		strbuf_putc(&path, f->data[i] == '\\' ? '/' : (char)f->data[i]);
 	if (path.failed)
 		a->w.store->budget.error = -ENOMEM;
-	put_text(a, "file_name", path.s, path.len);
+	track_event_args_put_text(a, "file_name", path.s, path.len);
 	strbuf_deinit(&path);
 }
 
 static void put_place_field(struct event_args *a, const struct pb_field *f, enum arg_type line_type)
 {
 	if (f->id == PB_SOURCE_LOCATION_FILE_NAME && f->data)
-		put_text(a, "file_name", f->data, f->len);
+		track_event_args_put_text(a, "file_name", f->data, f->len);
 	else if (f->id == PB_SOURCE_LOCATION_FUNCTION_NAME && f->data)
-		put_text(a, "function_name", f->data, f->len);
+		track_event_args_put_text(a, "function_name", f->data, f->len);
 	else if (f->id == PB_SOURCE_LOCATION_LINE_NUMBER)
 		put_int(a, "line_number", line_type, (int64_t)f->u64);
 }
@@ -70,7 +71,7 @@ static void put_place_field(struct event_args *a, const struct pb_field *f, enum
 static void put_place(struct event_args *a, const char *key, uint64_t iid, bool turn,
 		      enum arg_type line_type)
 {
-	struct arg_mark mark = enter(a, key);
+	struct arg_mark mark = track_event_args_enter(a, key);
 	struct pb_field entry, f;
 	struct pb_dec d;
 
@@ -90,7 +91,7 @@ static void put_place(struct event_args *a, const char *key, uint64_t iid, bool 
 /* Adds a place that is in the event itself. */
 static void put_inline_place(struct event_args *a, const struct pb_field *place)
 {
-	struct arg_mark mark = enter(a, "source_location");
+	struct arg_mark mark = track_event_args_enter(a, "source_location");
 	struct pb_field f;
 	struct pb_dec d;
 
@@ -125,7 +126,8 @@ static void put_log(struct event_args *a, const struct pb_field *message)
 	pb_dec_init(&d, entry.data, entry.len);
 	while (pb_dec_next(&d, &part))
 		if (part.id == PB_INTERNED_STRING_STR && part.data)
-			put_text(a, "track_event.log_message.message", part.data, part.len);
+			track_event_args_put_text(a, "track_event.log_message.message", part.data,
+						  part.len);
 	if (place)
 		put_place(a, "track_event.log_message", place, false, ARG_INT);
 	if (has_priority)
@@ -138,17 +140,18 @@ static void put_correlation(struct event_args *a, const struct pb_field *f)
 	uint32_t s;
 
 	if (f->id == PB_TRACK_EVENT_CORRELATION_ID) {
-		put_text(a, "correlation_id", text,
-			 (size_t)snprintf(text, sizeof(text), "tp:#%llu",
-					  (unsigned long long)f->u64));
+		track_event_args_put_text(a, "correlation_id", text,
+					  (size_t)snprintf(text, sizeof(text), "tp:#%llu",
+							   (unsigned long long)f->u64));
 	} else if (f->id == PB_TRACK_EVENT_CORRELATION_ID_STR && f->data) {
-		put_text(a, "correlation_id", f->data, f->len);
+		track_event_args_put_text(a, "correlation_id", f->data, f->len);
 	} else {
 		s = sequences_string(&a->m->sequences, a->e->state,
 				     PB_INTERNED_DATA_CORRELATION_ID_STR, f->u64);
 		if (s != NULL_U32)
-			put_text(a, "correlation_id", strings_get(&a->im->store->strings, s),
-				 a->im->store->strings.of[s].len);
+			track_event_args_put_text(a, "correlation_id",
+						  strings_get(&a->im->store->strings, s),
+						  a->im->store->strings.of[s].len);
 	}
 }
 
@@ -222,7 +225,7 @@ static bool put_nested(struct event_args *a, const struct pb_field *value)
 
 static bool put_annotation(struct event_args *a, const struct pb_field *annotation, bool named);
 
-static bool put_json(struct event_args *a, const struct pb_field *f)
+static bool track_event_args_put_json(struct event_args *a, const struct pb_field *f)
 {
 	size_t before = a->w.out->n, at = 0;
 
@@ -276,7 +279,7 @@ static bool put_scalar(struct event_args *a, const struct pb_field *f)
 	case PB_DEBUG_ANNOTATION_STRING_VALUE_IID:
 		return put_string_iid(a, f->u64);
 	case PB_DEBUG_ANNOTATION_LEGACY_JSON_VALUE:
-		return f->data && put_json(a, f);
+		return f->data && track_event_args_put_json(a, f);
 	case PB_DEBUG_ANNOTATION_NESTED_VALUE:
 		return f->data && put_nested(a, f);
 	}
@@ -294,7 +297,7 @@ static bool put_proto(struct event_args *a, uint32_t type, const struct pb_field
 	return a->w.out->n > before;
 }
 
-static bool put_value(struct event_args *a, const struct pb_field *annotation)
+static bool track_event_args_put_value(struct event_args *a, const struct pb_field *annotation)
 {
 	struct strings *s = &a->im->store->strings;
 	uint32_t type = NULL_U32;
@@ -376,7 +379,7 @@ static bool put_annotation(struct event_args *a, const struct pb_field *annotati
 	a->depth++;
 	if (named)
 		mark = arg_writer_enter(&a->w, name.data, name.len, true);
-	some = put_value(a, annotation);
+	some = track_event_args_put_value(a, annotation);
 	if (named)
 		arg_writer_leave(&a->w, mark);
 	a->depth--;
@@ -456,7 +459,7 @@ void track_event_args(struct import *im, struct machine *m, const struct track_e
 	if (parts.correlation.id)
 		put_correlation(&a, &parts.correlation);
 	put_plain_fields(&a);
-	mark = enter(&a, "debug");
+	mark = track_event_args_enter(&a, "debug");
 	pb_dec_init(&d, e->message.data, e->message.len);
 	while (pb_dec_next(&d, &f))
 		if (f.id == PB_TRACK_EVENT_DEBUG_ANNOTATIONS && f.data)

@@ -28,7 +28,8 @@ static uint32_t interned(struct import *im, struct machine *m, const struct trac
 	return s;
 }
 
-static uint32_t name_of(struct import *im, struct machine *m, const struct track_event *e)
+static uint32_t track_event_rows_name_of(struct import *im, struct machine *m,
+					 const struct track_event *e)
 {
 	uint32_t name = e->legacy_name
 				? interned(im, m, e, PB_INTERNED_DATA_EVENT_NAMES, e->legacy_name)
@@ -150,9 +151,10 @@ static void add_callstack(struct import *im, struct machine *m, const struct tra
 
 /* ---- counters ---- */
 
-static void add_counter(struct import *im, struct machine *m, const struct track_event *e,
-			struct described_track *d, const struct pb_field *value, unsigned slot,
-			uint32_t args, double *ret)
+static void track_event_rows_add_counter(struct import *im, struct machine *m,
+					 const struct track_event *e, struct described_track *d,
+					 const struct pb_field *value, unsigned slot, uint32_t args,
+					 double *ret)
 {
 	uint32_t row = described_own_row(im, m, d);
 
@@ -161,7 +163,7 @@ static void add_counter(struct import *im, struct machine *m, const struct track
 	rows_counter(im, e->ts, row, *ret, args);
 }
 
-static void add_extras(struct import *im, struct machine *m, struct track_event *e)
+static void track_event_rows_add_extras(struct import *im, struct machine *m, struct track_event *e)
 {
 	struct extra_counter extras[EXTRA_COUNTERS_MAX];
 	double v;
@@ -175,7 +177,8 @@ static void add_extras(struct import *im, struct machine *m, struct track_event 
 			count_error(im);
 			continue;
 		}
-		add_counter(im, m, e, d, &extras[i].value, (unsigned)i + 1, NULL_U32, &v);
+		track_event_rows_add_counter(im, m, e, d, &extras[i].value, (unsigned)i + 1,
+					     NULL_U32, &v);
 		if (d->counter.builtin == BUILTIN_THREAD_TIME)
 			e->thread_ns = whole_number(v);
 		else if (d->counter.builtin == BUILTIN_THREAD_INSTRUCTIONS)
@@ -193,7 +196,8 @@ static void add_counter_event(struct import *im, struct machine *m, const struct
 		return;
 	}
 	collect_args(im, m, e, NULL);
-	add_counter(im, m, e, d, &e->counter, 0, arg_sets_add(im->store, &im->args), &v);
+	track_event_rows_add_counter(im, m, e, d, &e->counter, 0,
+				     arg_sets_add(im->store, &im->args), &v);
 	callsite_of(im, m, e); /* its rows, although no row has the call site of a counter */
 }
 
@@ -317,7 +321,8 @@ static void add_mark(struct import *im)
 					     .value = strings_intern_z(s, "R")});
 }
 
-static void add_slice(struct import *im, struct machine *m, struct track_event *e, int32_t phase)
+static void track_event_rows_add_slice(struct import *im, struct machine *m, struct track_event *e,
+				       int32_t phase)
 {
 	const struct legacy_event *l = &e->legacy;
 	int64_t dur = phase == PHASE_BEGIN ? -1 : phase == PHASE_WHOLE ? l->dur : 0;
@@ -349,7 +354,7 @@ static void add_slice(struct import *im, struct machine *m, struct track_event *
 	add_flows(im, e, slice);
 }
 
-static void add_event(struct import *im, struct machine *m, struct track_event *e)
+static void track_event_rows_add_event(struct import *im, struct machine *m, struct track_event *e)
 {
 	int32_t phase = phase_of(e);
 
@@ -359,7 +364,7 @@ static void add_event(struct import *im, struct machine *m, struct track_event *
 	case PHASE_WHOLE:
 	case PHASE_INSTANT:
 	case PHASE_MARK:
-		add_slice(im, m, e, phase);
+		track_event_rows_add_slice(im, m, e, phase);
 		break;
 	case 'M':
 		if (!legacy_event_rename(im, m, e))
@@ -380,7 +385,7 @@ void rows_track_event(struct import *im, struct machine *m, int64_t ts, const st
 	e.seq = sequences_find(&m->sequences, p->sequence);
 	track_event_read(&e, &m->sequences, &p->payload);
 	if (e.type != EVENT_COUNTER) {
-		e.name = name_of(im, m, &e);
+		e.name = track_event_rows_name_of(im, m, &e);
 		e.category = category_of(im, m, &e);
 	}
 	if ((!e.type && !e.legacy.has_phase) || !track_event_place(im, m, &e)) {
@@ -388,11 +393,11 @@ void rows_track_event(struct import *im, struct machine *m, int64_t ts, const st
 		return;
 	}
 	add_thread_times(im, m, &e);
-	add_extras(im, m, &e);
+	track_event_rows_add_extras(im, m, &e);
 	if (e.type == EVENT_COUNTER)
 		add_counter_event(im, m, &e);
 	else if (e.type == EVENT_STATE)
 		add_state(im, m, &e);
 	else
-		add_event(im, m, &e);
+		track_event_rows_add_event(im, m, &e);
 }

@@ -7,7 +7,7 @@
 
 #include "gen/fields.h"
 
-static void count(struct import *im, enum stat_number stat)
+static void track_event_tokens_count(struct import *im, enum stat_number stat)
 {
 	stats_add(im->store, stat, STAT_NO_INDEX, 1);
 }
@@ -34,11 +34,11 @@ static bool take_counter(struct import *im, struct machine *m, const struct trac
 	const struct described_track *d = counter_of(im, m, e->track);
 
 	if (!e->has_track)
-		count(im, STAT_TRACK_EVENT_COUNTER_MISSING_TRACK_UUID);
+		track_event_tokens_count(im, STAT_TRACK_EVENT_COUNTER_MISSING_TRACK_UUID);
 	else if (!e->counter.id)
-		count(im, STAT_TRACK_EVENT_COUNTER_MISSING_VALUE);
+		track_event_tokens_count(im, STAT_TRACK_EVENT_COUNTER_MISSING_VALUE);
 	else if (!d)
-		count(im, STAT_TRACK_EVENT_COUNTER_INVALID_TRACK_UUID);
+		track_event_tokens_count(im, STAT_TRACK_EVENT_COUNTER_INVALID_TRACK_UUID);
 	else
 		sum_value(im, m, e, d, &e->counter, 0);
 	return e->has_track && e->counter.id && d;
@@ -54,7 +54,7 @@ static bool take_extras(struct import *im, struct machine *m, const struct track
 		const struct described_track *d = counter_of(im, m, extras[i].track);
 
 		if (!d) {
-			count(im, STAT_TRACK_EVENT_EXTRA_COUNTER_INVALID_TRACK);
+			track_event_tokens_count(im, STAT_TRACK_EVENT_EXTRA_COUNTER_INVALID_TRACK);
 			return false;
 		}
 		sum_value(im, m, e, d, &extras[i].value, (unsigned)i + 1);
@@ -74,7 +74,8 @@ static bool take_thread_times(struct import *im, const struct track_event *e,
 		switch (f.id) {
 		case PB_TRACK_EVENT_THREAD_TIME_DELTA_US:
 			if (!has_thread) {
-				count(im, STAT_TRACK_EVENT_SKIPPED_THREAD_TIME_DELTA);
+				track_event_tokens_count(
+					im, STAT_TRACK_EVENT_SKIPPED_THREAD_TIME_DELTA);
 				return false;
 			}
 			t->thread_ns = (int64_t)((uint64_t)t->thread_ns + f.u64 * 1000);
@@ -86,7 +87,8 @@ static bool take_thread_times(struct import *im, const struct track_event *e,
 			break;
 		case PB_TRACK_EVENT_THREAD_INSTRUCTION_COUNT_DELTA:
 			if (!has_thread) {
-				count(im, STAT_TRACK_EVENT_SKIPPED_INSTRUCTION_DELTA);
+				track_event_tokens_count(
+					im, STAT_TRACK_EVENT_SKIPPED_INSTRUCTION_DELTA);
 				return false;
 			}
 			t->instructions = (int64_t)((uint64_t)t->instructions + f.u64);
@@ -117,7 +119,7 @@ bool tokens_track_event(struct import *im, struct machine *m, const struct packe
 	if (e.type == EVENT_COUNTER && !take_counter(im, m, &e))
 		return false;
 	if (e.type == EVENT_STATE && !e.has_track) {
-		count(im, STAT_TRACK_EVENT_STATE_MISSING_TRACK_UUID);
+		track_event_tokens_count(im, STAT_TRACK_EVENT_STATE_MISSING_TRACK_UUID);
 		return false;
 	}
 	return take_extras(im, m, &e);
@@ -138,12 +140,12 @@ int tokens_track_event_time(struct import *im, struct machine *m, const struct p
 		if (!is_delta && (f.id != PB_TRACK_EVENT_TIMESTAMP_ABSOLUTE_US || !us))
 			continue;
 		if (is_delta && !(seq->valid && t->has_time)) {
-			count(im, STAT_TRACK_EVENT_SKIPPED_TIMESTAMP_DELTA);
+			track_event_tokens_count(im, STAT_TRACK_EVENT_SKIPPED_TIMESTAMP_DELTA);
 			return -1;
 		}
 		if (__builtin_mul_overflow(us, 1000, &ns) ||
 		    (is_delta && __builtin_add_overflow(t->ns, ns, &t->ns))) {
-			count(im, STAT_TRACK_EVENT_TOKENIZER_ERRORS);
+			track_event_tokens_count(im, STAT_TRACK_EVENT_TOKENIZER_ERRORS);
 			return -1;
 		}
 		ns = is_delta ? t->ns : ns;

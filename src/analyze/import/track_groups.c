@@ -32,7 +32,7 @@ struct track_group {
 	UT_hash_handle hh;
 };
 
-static void fail(struct import *im)
+static void track_groups_fail(struct import *im)
 {
 	if (!im->store->budget.error)
 		im->store->budget.error = -ENOMEM;
@@ -51,14 +51,14 @@ struct track_group *track_groups_get(struct import *im, struct machine *m,
 		return g;
 	g = budget_take(&im->store->budget, sizeof(*g)) ? calloc(1, sizeof(*g)) : NULL;
 	if (!g) {
-		fail(im);
+		track_groups_fail(im);
 		return NULL;
 	}
 	g->key = key;
 	HASH_ADD(hh, im->groups, key, sizeof(g->key), g);
 	if (!g->hh.tbl) {
 		free(g);
-		fail(im);
+		track_groups_fail(im);
 		return NULL;
 	}
 	return g;
@@ -144,13 +144,13 @@ struct track_slot *track_group_slot(struct import *im, struct track_group *g, in
 	else if (node->hh.tbl)
 		HASH_DEL(g->by_cookie, node);
 	if (!node) {
-		fail(im);
+		track_groups_fail(im);
 		return NULL;
 	}
 	node->slot.cookie = cookie;
 	HASH_ADD(hh, g->by_cookie, slot.cookie, sizeof(node->slot.cookie), node);
 	if (!node->hh.tbl) {
-		fail(im);
+		track_groups_fail(im);
 		return NULL;
 	}
 	return &node->slot;

@@ -147,7 +147,7 @@ static const struct {
 	{PB_TRACE_PACKET_EBPF_PROCESS_ROWS, live_read_rows},
 };
 
-static bool wants(uint32_t field)
+static bool live_wants(uint32_t field)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(readers); i++)
 		if (readers[i].field == field)
@@ -159,7 +159,7 @@ void live_packet(struct live *l, const uint8_t *data, size_t len)
 {
 	struct packet p;
 
-	if (!packet_read(&p, data, len, wants)) {
+	if (!packet_read(&p, data, len, live_wants)) {
 		l->losses.bad_packets++;
 		return;
 	}

@@ -13,7 +13,7 @@
 /* CpuTimes: user_ns is the second field, and the others follow in the order of /proc/stat. */
 enum { USER, NICE, SYSTEM, IDLE, IOWAIT, IRQ, SOFTIRQ, STEAL };
 
-static void read_cpu(struct live *l, const struct pb_field *message)
+static void live_machine_read_cpu(struct live *l, const struct pb_field *message)
 {
 	struct pb_field f;
 	struct pb_dec d;
@@ -44,7 +44,7 @@ _Static_assert(PB_SYS_STATS_MEMINFO_VALUE_KEY == PB_SYS_STATS_PSI_SAMPLE_RESOURC
 		       PB_SYS_STATS_MEMINFO_VALUE_VALUE == PB_SYS_STATS_PSI_SAMPLE_TOTAL_NS,
 	       "both are pairs of the same form");
 
-static void read_memory(struct live *l, const struct pb_field *message)
+static void live_machine_read_memory(struct live *l, const struct pb_field *message)
 {
 	struct live_machine *m = &l->machine;
 	uint64_t key, kb;
@@ -92,9 +92,9 @@ void live_read_sys_stats(struct live *l, const struct packet *p)
 		if (f.id == PB_SYS_STATS_CPU_STAT) {
 			if (!cpus++)
 				memset(l->cpu_times, 0, sizeof(l->cpu_times));
-			read_cpu(l, &f);
+			live_machine_read_cpu(l, &f);
 		} else if (f.id == PB_SYS_STATS_MEMINFO) {
-			read_memory(l, &f);
+			live_machine_read_memory(l, &f);
 		} else if (f.id == PB_SYS_STATS_PSI) {
 			read_pressure(l, &f, p->timestamp);
 		}

@@ -88,7 +88,7 @@ static void take_rows(struct live *l, const struct family *f, uint32_t columns,
 	l->losses.bad_packets += n > 0;
 }
 
-static void take_name(struct live *l, const struct pb_field *message, uint64_t at)
+static void live_rows_take_name(struct live *l, const struct pb_field *message, uint64_t at)
 {
 	struct pb_field f, name = {0};
 	bool is_kthread = false;
@@ -144,5 +144,5 @@ void live_read_rows(struct live *l, const struct packet *p)
 	pb_dec_init(&d, p->payload.data, p->payload.len);
 	while (pb_dec_next(&d, &f))
 		if (f.id == PB_EBPF_PROCESS_ROWS_PROCESSES && f.data)
-			take_name(l, &f, p->timestamp);
+			live_rows_take_name(l, &f, p->timestamp);
 }

@@ -262,7 +262,7 @@ static void set_cpu_value(struct live *l, struct live_track *t, double v, uint64
 			  at, l->before[LIVE_EBPF]);
 }
 
-static void set_value(struct live *l, uint64_t uuid, double v, uint64_t at)
+static void live_tracks_set_value(struct live *l, uint64_t uuid, double v, uint64_t at)
 {
 	struct live_track *t = live_find_track(l, uuid);
 	uint64_t whole = v > 0 ? (uint64_t)v : 0;
@@ -288,7 +288,7 @@ struct pairs {
 	bool is_double;
 };
 
-static double number_of(const struct pb_field *f, bool is_double)
+static double live_tracks_number_of(const struct pb_field *f, bool is_double)
 {
 	double v;
 
@@ -327,7 +327,9 @@ static void read_pairs(struct live *l, const struct pairs *p, uint64_t at)
 	pb_dec_init(&of_values, p->message, p->len);
 	while (next_of(&of_tracks, &tracks, p->tracks_field, &uuid) &&
 	       next_of(&of_values, &values, p->values_field, &raw))
-		set_value(l, uuid, number_of(&(struct pb_field){.u64 = raw}, p->is_double), at);
+		live_tracks_set_value(
+			l, uuid,
+			live_tracks_number_of(&(struct pb_field){.u64 = raw}, p->is_double), at);
 }
 
 void live_read_values(struct live *l, const struct packet *p)
@@ -358,9 +360,11 @@ void live_read_values(struct live *l, const struct packet *p)
 		return;
 	}
 	if (value.id)
-		set_value(l, uuid,
-			  number_of(&value, value.id == PB_TRACK_EVENT_DOUBLE_COUNTER_VALUE),
-			  p->timestamp);
+		live_tracks_set_value(
+			l, uuid,
+			live_tracks_number_of(&value,
+					      value.id == PB_TRACK_EVENT_DOUBLE_COUNTER_VALUE),
+			p->timestamp);
 	if (has_extra)
 		read_pairs(l, &extra, p->timestamp);
 	if (has_doubles)

@@ -74,7 +74,7 @@ static bool is_loss(const struct page *p, uint32_t row)
 }
 
 /* Counts of what the importer or the recorder lost, as [name, value, description]. */
-static void put_losses(struct page *p, FILE *to)
+static void page_put_losses(struct page *p, FILE *to)
 {
 	const struct table *t = &p->store->tables[TABLE_STATS];
 	unsigned n = 0;
@@ -104,7 +104,7 @@ static void put_facts(struct page *p, const struct page_options *o, uint64_t lef
 		",\"leftOut\":%" PRIu64 ",",
 		PAGE_VERSION, p->start, p->store->end_ts - p->start, p->from - p->start,
 		p->to - p->start, o->to - p->start, left_out);
-	put_losses(p, to);
+	page_put_losses(p, to);
 	fprintf(to,
 		"\"title\":%" PRIu32 ",\"runs\":%" PRIu64 ",\"states\":%" PRIu64
 		",\"slices\":%" PRIu64 ",\"samples\":%" PRIu64 ",\"events\":%" PRIu32

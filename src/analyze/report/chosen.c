@@ -54,7 +54,7 @@ static const char names[] =
 	"SELECT name FROM thread WHERE NOT is_idle UNION SELECT name FROM process";
 
 /* Runs a statement. Its parameter, if it has one, is word, or number if word is NULL. */
-static int run(sqlite3 *db, const char *sql, const char *word, int64_t number)
+static int chosen_run(sqlite3 *db, const char *sql, const char *word, int64_t number)
 {
 	sqlite3_stmt *st;
 	int r = sqlite3_prepare_v2(db, sql, -1, &st, NULL);
@@ -94,11 +94,11 @@ static int choose_words(sqlite3 *db, const struct chosen_from *from, const char 
 		const char *word = from->words[i];
 		bool is_number = word[strspn(word, "0123456789")] == '\0';
 
-		r = run(db, is_number ? choose_number : choose_name, word, 0);
+		r = chosen_run(db, is_number ? choose_number : choose_name, word, 0);
 		if (sqlite3_changes(db) == 0)
 			*ret_missing = word;
 	}
-	return r == SQLITE_OK ? run(db, prefer_recorded, NULL, 0) : r;
+	return r == SQLITE_OK ? chosen_run(db, prefer_recorded, NULL, 0) : r;
 }
 
 int chosen_use_titles(sqlite3 *db)
@@ -115,16 +115,17 @@ int chosen_create(sqlite3 *db, const struct chosen_from *from, const char **ret_
 	if (r == SQLITE_OK)
 		r = sqlite3_exec(db, create, NULL, NULL, NULL);
 	if (r == SQLITE_OK)
-		r = run(db,
-			limited ? "INSERT INTO asked VALUES (?, 1)"
-				: "INSERT INTO asked VALUES (?, 0)",
-			NULL, from->n_words > 0);
+		r = chosen_run(db,
+			       limited ? "INSERT INTO asked VALUES (?, 1)"
+				       : "INSERT INTO asked VALUES (?, 0)",
+			       NULL, from->n_words > 0);
 	if (r == SQLITE_OK)
-		r = limited ? record_selected(db, from->store) : run(db, record_all, NULL, 0);
+		r = limited ? record_selected(db, from->store)
+			    : chosen_run(db, record_all, NULL, 0);
 	if (r != SQLITE_OK)
 		return r;
 	return from->n_words ? choose_words(db, from, ret_missing)
-			     : run(db, choose_recorded, NULL, 0);
+			     : chosen_run(db, choose_recorded, NULL, 0);
 }
 
 const char *chosen_nearest(sqlite3 *db, const char *word, char best[static STR_NEAREST_SIZE])

@@ -10,7 +10,7 @@
 #define SLOTS_MIN 64
 
 /* The slot of a key, or the empty one where it belongs. */
-static uint32_t *slot_of(const struct groups *g, uint64_t key)
+static uint32_t *groups_slot_of(const struct groups *g, uint64_t key)
 {
 	size_t mask = g->n_slots - 1, i = (size_t)((key + 1) * g->factor >> 32) & mask;
 
@@ -19,7 +19,7 @@ static uint32_t *slot_of(const struct groups *g, uint64_t key)
 	return &g->slots[i];
 }
 
-static bool grow(struct groups *g)
+static bool groups_grow(struct groups *g)
 {
 	size_t n = g->n_slots ? 2 * g->n_slots : SLOTS_MIN;
 	uint32_t *slots = calloc(n, sizeof(*slots));
@@ -32,13 +32,13 @@ static bool grow(struct groups *g)
 	g->slots = slots;
 	g->n_slots = n;
 	for (size_t i = 0; i < g->n; i++)
-		*slot_of(g, g->list[i].key) = (uint32_t)i + 1;
+		*groups_slot_of(g, g->list[i].key) = (uint32_t)i + 1;
 	return true;
 }
 
 struct group *groups_find(struct groups *g, uint64_t key)
 {
-	uint32_t *slot = g->n_slots ? slot_of(g, key) : NULL;
+	uint32_t *slot = g->n_slots ? groups_slot_of(g, key) : NULL;
 
 	return slot && *slot ? &g->list[*slot - 1] : NULL;
 }
@@ -49,12 +49,12 @@ static struct group *find_or_make(struct groups *g, uint64_t key)
 
 	if (found)
 		return found;
-	if ((2 * (g->n + 1) > g->n_slots && !grow(g)) || g->n == UINT32_MAX - 1 ||
+	if ((2 * (g->n + 1) > g->n_slots && !groups_grow(g)) || g->n == UINT32_MAX - 1 ||
 	    array_reserve(&g->list, &g->cap, g->n + 1, sizeof(*g->list))) {
 		g->failed = true;
 		return NULL;
 	}
-	*slot_of(g, key) = (uint32_t)g->n + 1;
+	*groups_slot_of(g, key) = (uint32_t)g->n + 1;
 	g->list[g->n] = (struct group){.key = key, .longest = INT64_MIN};
 	return &g->list[g->n++];
 }

@@ -77,7 +77,7 @@ static void add_cpus(const struct pb_field *mask, bool cpus[static CPUS_MAX])
 	}
 }
 
-static void add_source(const struct pb_field *ftrace, struct limits *l)
+static void limits_of_trace_add_source(const struct pb_field *ftrace, struct limits *l)
 {
 	struct source_limits s = {.has_mask = false};
 	struct pb_field f;
@@ -158,7 +158,7 @@ void limits_of_trace(const uint8_t *config, size_t len, unsigned cpus, struct st
 		source = pb_inner_field(&f, PB_TRACE_CONFIG_DATA_SOURCE_CONFIG);
 		ftrace = pb_inner_field(&source, PB_DATA_SOURCE_CONFIG_FTRACE_CONFIG);
 		if (ftrace.id)
-			add_source(&ftrace, &l);
+			limits_of_trace_add_source(&ftrace, &l);
 	}
 	if (l.some_cpus && !l.all_cpus && !has_all(l.cpus, cpus)) {
 		unsigned n = put_cpus(l.cpus, &list);

@@ -67,7 +67,7 @@ int machines_list(sqlite3 *db, struct machine_list *ret)
 
 /* Copies "table" or "view" for the temporary table or view of a name. Returns false if there is
  * none. */
-static bool kind_of(sqlite3 *db, const char *name, char ret[static 8])
+static bool machines_kind_of(sqlite3 *db, const char *name, char ret[static 8])
 {
 	static const char sql[] = "SELECT type FROM temp.sqlite_schema WHERE name = ?";
 	sqlite3_stmt *st;
@@ -98,11 +98,11 @@ __attribute__((format(printf, 2, 3))) static int run(sqlite3 *db, const char *fo
 }
 
 /* Makes the view of the machine in the place of an earlier one. */
-static int show(sqlite3 *db, const char *const view[2], int64_t id)
+static int machines_show(sqlite3 *db, const char *const view[2], int64_t id)
 {
 	struct strbuf rows = {0};
 	char kind[8];
-	int r = kind_of(db, view[0], kind) && !strcmp(kind, "view")
+	int r = machines_kind_of(db, view[0], kind) && !strcmp(kind, "view")
 			? run(db, "DROP VIEW temp.%s", view[0])
 			: SQLITE_OK;
 
@@ -123,15 +123,15 @@ int machines_show_only(sqlite3 *db, int64_t id)
 	int r = SQLITE_OK;
 
 	for (size_t i = 0; i < ARRAY_SIZE(views) && r == SQLITE_OK; i++)
-		r = show(db, views[i], id);
+		r = machines_show(db, views[i], id);
 	for (size_t i = 0; i < ARRAY_SIZE(own_views) && r == SQLITE_OK; i++) {
 		const char *name = own_views[i][0];
 		char kind[8];
 
-		if (kind_of(db, name, kind) && !strcmp(kind, "table"))
+		if (machines_kind_of(db, name, kind) && !strcmp(kind, "table"))
 			r = run(db, "ALTER TABLE temp.%s RENAME TO %s_of_all", name, name);
 		if (r == SQLITE_OK)
-			r = show(db, own_views[i], id);
+			r = machines_show(db, own_views[i], id);
 	}
 	return r;
 }

@@ -92,7 +92,7 @@ struct events {
 
 /* ---- arguments ---- */
 
-static struct kind *kind_of(struct events *e, uint32_t row)
+static struct kind *pass_events_kind_of(struct events *e, uint32_t row)
 {
 	uint16_t number = table_u16(&e->in->s->tables[TABLE_FTRACE], FTRACE_KIND, row);
 	struct kind *k = &e->kinds[number];
@@ -116,8 +116,8 @@ static struct kind *kind_of(struct events *e, uint32_t row)
 	return k;
 }
 
-static void read_message(const struct events *e, const struct kind *k, uint32_t row,
-			 struct field_value values[static FIELDS_MAX])
+static void pass_events_read_message(const struct events *e, const struct kind *k, uint32_t row,
+				     struct field_value values[static FIELDS_MAX])
 {
 	struct pb_dec d = event_args_message(e->in->s, row);
 	struct pb_field f;
@@ -130,7 +130,8 @@ static void read_message(const struct events *e, const struct kind *k, uint32_t 
 							     (const char *)f.data, f.len};
 }
 
-static void read_list(struct events *e, uint32_t row, struct field_value values[static FIELDS_MAX])
+static void pass_events_read_list(struct events *e, uint32_t row,
+				  struct field_value values[static FIELDS_MAX])
 {
 	if (arg_sets_list(e->in->s, event_args_set(e->in->s, row), &e->list) < 0)
 		e->failed = true;
@@ -156,15 +157,15 @@ static void read_values(struct events *e, const struct kind *k, uint32_t row,
 
 	memset(values, 0, FIELDS_MAX * sizeof(*values));
 	if (k->listed || (payload & PAYLOAD_KIND) != PAYLOAD_RAW)
-		read_list(e, row, values);
+		pass_events_read_list(e, row, values);
 	else
-		read_message(e, k, row, values);
+		pass_events_read_message(e, k, row, values);
 }
 
 /* ---- groups ---- */
 
 /* Returns the number of a key: keys are numbered from 0 in the order of their first use. */
-static uint32_t number_of(struct events *e, struct groups *g, uint64_t key)
+static uint32_t pass_events_number_of(struct events *e, struct groups *g, uint64_t key)
 {
 	const struct group *found = groups_add(g, &(struct group_sample){.key = key});
 
@@ -187,7 +188,7 @@ static uint32_t number_of_value(struct events *e, struct numbering *n, uint8_t e
 	if (are_equal(v, &n->last[event].value))
 		return n->last[event].number;
 	if (v->type == INT)
-		number = 2 * number_of(e, &n->ints, (uint64_t)v->i) + 1;
+		number = 2 * pass_events_number_of(e, &n->ints, (uint64_t)v->i) + 1;
 	else if (v->type == TEXT)
 		number = 2 * strings_intern(&n->texts, v->s, v->len) + 2;
 	e->failed |= n->budget.error != 0;
@@ -197,8 +198,9 @@ static uint32_t number_of_value(struct events *e, struct numbering *n, uint8_t e
 }
 
 /* Returns the group of an event, or NULL without memory. */
-static struct event_group *group_of(struct events *e, uint8_t event,
-				    const uint32_t numbers[static KEYS_MAX], uint32_t utid)
+static struct event_group *pass_events_group_of(struct events *e, uint8_t event,
+						const uint32_t numbers[static KEYS_MAX],
+						uint32_t utid)
 {
 	size_t group = e->last[event].group;
 	uint32_t n;
@@ -206,11 +208,11 @@ static struct event_group *group_of(struct events *e, uint8_t event,
 	if (group && !memcmp(e->last[event].numbers, numbers, sizeof(e->last[event].numbers)) &&
 	    e->last[event].utid == utid)
 		return &e->groups[group - 1];
-	n = number_of(e, &e->pairs, (uint64_t)numbers[0] << 32 | numbers[1]);
-	n = number_of(e, &e->triples, (uint64_t)n << 32 | numbers[2]);
+	n = pass_events_number_of(e, &e->pairs, (uint64_t)numbers[0] << 32 | numbers[1]);
+	n = pass_events_number_of(e, &e->triples, (uint64_t)n << 32 | numbers[2]);
 	if (e->subject->of_threads)
-		n = number_of(e, &e->threads, (uint64_t)n << 32 | utid);
-	n = number_of(e, &e->g, (uint64_t)n << 8 | event);
+		n = pass_events_number_of(e, &e->threads, (uint64_t)n << 32 | utid);
+	n = pass_events_number_of(e, &e->g, (uint64_t)n << 8 | event);
 	if (array_reserve(&e->groups, &e->cap, (size_t)n + 1, sizeof(*e->groups)))
 		e->failed = true;
 	if (e->failed)
@@ -223,8 +225,8 @@ static struct event_group *group_of(struct events *e, uint8_t event,
 	return &e->groups[n];
 }
 
-static void add_event(struct events *e, const struct kind *k, uint32_t row, int64_t ts,
-		      uint32_t utid)
+static void pass_events_add_event(struct events *e, const struct kind *k, uint32_t row, int64_t ts,
+				  uint32_t utid)
 {
 	struct field_value values[FIELDS_MAX];
 	uint32_t numbers[KEYS_MAX];
@@ -233,7 +235,7 @@ static void add_event(struct events *e, const struct kind *k, uint32_t row, int6
 	read_values(e, k, row, values);
 	for (size_t i = 0; i < KEYS_MAX; i++)
 		numbers[i] = number_of_value(e, &e->numberings[i], k->event, &values[i]);
-	g = group_of(e, k->event, numbers, utid);
+	g = pass_events_group_of(e, k->event, numbers, utid);
 	if (!g)
 		return;
 	if (!g->n++)
@@ -246,7 +248,7 @@ static void add_event(struct events *e, const struct kind *k, uint32_t row, int6
 	}
 }
 
-static void add_events(struct events *e)
+static void pass_events_add_events(struct events *e)
 {
 	const struct pass_input *in = e->in;
 	const struct table *t = &in->s->tables[TABLE_FTRACE];
@@ -254,7 +256,7 @@ static void add_events(struct events *e)
 	size_t at = 0;
 
 	for (uint32_t row = 0; row < t->rows && !e->failed; row++) {
-		const struct kind *k = kind_of(e, row);
+		const struct kind *k = pass_events_kind_of(e, row);
 		uint32_t utid = table_u32(t, FTRACE_UTID, row);
 		int64_t ts;
 
@@ -264,7 +266,7 @@ static void add_events(struct events *e)
 			continue;
 		ts = table_next_ts(t, FTRACE_TS, row, &at);
 		if (ts >= in->from && ts <= in->to)
-			add_event(e, k, row, ts, utid);
+			pass_events_add_event(e, k, row, ts, utid);
 	}
 }
 
@@ -309,7 +311,7 @@ void pass_events(const struct pass_input *in, struct pass_rows *ret)
 
 	if (!events_init(&e))
 		return;
-	add_events(&e);
+	pass_events_add_events(&e);
 	e.failed |= e.g.failed;
 	for (size_t i = 0; i < e.g.n && !e.failed; i++) {
 		const struct event_group *g = &e.groups[i];

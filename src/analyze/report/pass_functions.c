@@ -129,7 +129,7 @@ static void count_samples(struct tree *t, const struct pass_input *in)
 	}
 }
 
-static void enter(struct tree *t, uint32_t site)
+static void pass_functions_enter(struct tree *t, uint32_t site)
 {
 	struct function *f = &t->functions[t->sites[site].function];
 
@@ -166,7 +166,7 @@ void pass_functions(const struct pass_input *in, struct pass_rows *ret)
 	} else {
 		count_samples(&t, in);
 		while (t.n_sites) {
-			enter(&t, site);
+			pass_functions_enter(&t, site);
 			site = next_site(&t, site);
 			if (!site)
 				break;

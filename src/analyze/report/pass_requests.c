@@ -125,8 +125,8 @@ static bool is_counted(const struct pass_input *in, const struct request *q)
 }
 
 /* Adds an issued request to one of the lists, if it counts. */
-static void add(struct requests *r, const struct open_request *o, int64_t dur,
-		struct request_array *to)
+static void pass_requests_add(struct requests *r, const struct open_request *o, int64_t dur,
+			      struct request_array *to)
 {
 	struct request q = {
 		.dev = o->key.dev,
@@ -148,8 +148,8 @@ static void add(struct requests *r, const struct open_request *o, int64_t dur,
 		to->list[to->n++] = q;
 }
 
-static void begin(struct requests *r, const struct block_event *e, bool issued, int64_t ts,
-		  uint32_t utid)
+static void pass_requests_begin(struct requests *r, const struct block_event *e, bool issued,
+				int64_t ts, uint32_t utid)
 {
 	struct open_request *o = find_open(r, e, true);
 
@@ -167,7 +167,7 @@ static void begin(struct requests *r, const struct block_event *e, bool issued, 
 		o->bytes = (int64_t)(512 * (uint64_t)e->sectors);
 	} else if (!o->requeued) { /* else the kernel queues the request again */
 		if (o->issued)
-			add(r, o, 0, &r->list->unfinished);
+			pass_requests_add(r, o, 0, &r->list->unfinished);
 		o->inserted = true;
 		o->issued = false;
 		o->insert_ts = ts;
@@ -185,7 +185,7 @@ static void requeue(struct requests *r, const struct block_event *e)
 	o->requeued = o->inserted;
 }
 
-static void end(struct requests *r, const struct block_event *e, int64_t ts)
+static void pass_requests_end(struct requests *r, const struct block_event *e, int64_t ts)
 {
 	struct open_request *o = find_open(r, e, false);
 
@@ -193,7 +193,8 @@ static void end(struct requests *r, const struct block_event *e, int64_t ts)
 		return;
 	o->op = e->op;
 	if (o->issued)
-		add(r, o, (int64_t)((uint64_t)ts - (uint64_t)o->issue_ts), &r->list->done);
+		pass_requests_add(r, o, (int64_t)((uint64_t)ts - (uint64_t)o->issue_ts),
+				  &r->list->done);
 	HASH_DEL(r->open, o);
 	free(o);
 }
@@ -252,14 +253,14 @@ static void read_requests(struct requests *r)
 		if (kind == PB_FTRACE_EVENT_BLOCK_RQ_REQUEUE)
 			requeue(r, &e);
 		else if (kind != PB_FTRACE_EVENT_BLOCK_RQ_COMPLETE)
-			begin(r, &e, kind == PB_FTRACE_EVENT_BLOCK_RQ_ISSUE, ts,
-			      table_u32(t, FTRACE_UTID, row));
+			pass_requests_begin(r, &e, kind == PB_FTRACE_EVENT_BLOCK_RQ_ISSUE, ts,
+					    table_u32(t, FTRACE_UTID, row));
 		else
-			end(r, &e, ts);
+			pass_requests_end(r, &e, ts);
 	}
 	HASH_ITER (hh, r->open, o, next) {
 		if (o->issued)
-			add(r, o, 0, &r->list->unfinished);
+			pass_requests_add(r, o, 0, &r->list->unfinished);
 		HASH_DEL(r->open, o);
 		free(o);
 	}

@@ -34,7 +34,7 @@ void pass_used(const struct pass_input *in, struct pass_rows *ret)
 }
 
 /* Returns the row of TABLE_BLOCKED of a row of thread_state, or NULL_U32. */
-static uint32_t reason_of(const struct store *s, uint32_t row)
+static uint32_t pass_times_reason_of(const struct store *s, uint32_t row)
 {
 	const struct table *t = &s->tables[TABLE_THREAD_STATE];
 	uint16_t state = table_u16(t, STATE_STATE, row);
@@ -46,7 +46,7 @@ static uint32_t reason_of(const struct store *s, uint32_t row)
 
 static bool waits_for_io(const struct store *s, uint32_t row)
 {
-	uint32_t reason = reason_of(s, row);
+	uint32_t reason = pass_times_reason_of(s, row);
 
 	return reason != NULL_U32 &&
 	       table_u8(&s->tables[TABLE_BLOCKED], BLOCKED_IO_WAIT, reason) == 1;
@@ -101,7 +101,7 @@ void pass_blocked(const struct pass_input *in, struct pass_rows *ret)
 	struct pass_span span;
 
 	while (pass_next(&w, &span)) {
-		uint32_t reason = reason_of(in->s, span.row);
+		uint32_t reason = pass_times_reason_of(in->s, span.row);
 
 		if (!in->chosen[span.utid] ||
 		    !pass_is_blocked(in->s, table_u16(t, STATE_STATE, span.row)))

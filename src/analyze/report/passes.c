@@ -77,7 +77,7 @@ struct pass_cursor {
 	size_t at; /* a cell */
 };
 
-static void release(struct result *r)
+static void passes_release(struct result *r)
 {
 	if (!r || --r->users)
 		return;
@@ -86,8 +86,8 @@ static void release(struct result *r)
 	free(r);
 }
 
-static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sqlite3_vtab **ret,
-		   char **error)
+static int passes_connect(sqlite3 *db, void *aux, int argc, const char *const *argv,
+			  sqlite3_vtab **ret, char **error)
 {
 	struct pass_table *t = sqlite3_malloc(sizeof(*t));
 	struct strbuf sql = {0};
@@ -117,18 +117,18 @@ static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sq
 	return r;
 }
 
-static int disconnect(sqlite3_vtab *base)
+static int passes_disconnect(sqlite3_vtab *base)
 {
 	struct pass_table *t = (struct pass_table *)base;
 
-	release(t->last);
+	passes_release(t->last);
 	sqlite3_free(t);
 	return SQLITE_OK;
 }
 
 /* The plan has a bit for each argument. The estimated cost is high, so that SQLite runs a pass in
  * the outer loop. */
-static int best_index(sqlite3_vtab *base, sqlite3_index_info *info)
+static int passes_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 {
 	const struct pass_table *t = (const struct pass_table *)base;
 	int n = 0;
@@ -151,7 +151,7 @@ static int best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 	return SQLITE_OK;
 }
 
-static int open_cursor(sqlite3_vtab *v, sqlite3_vtab_cursor **ret)
+static int passes_open_cursor(sqlite3_vtab *v, sqlite3_vtab_cursor **ret)
 {
 	struct pass_cursor *c = sqlite3_malloc(sizeof(*c));
 
@@ -163,9 +163,9 @@ static int open_cursor(sqlite3_vtab *v, sqlite3_vtab_cursor **ret)
 	return SQLITE_OK;
 }
 
-static int close_cursor(sqlite3_vtab_cursor *base)
+static int passes_close_cursor(sqlite3_vtab_cursor *base)
 {
-	release(((struct pass_cursor *)base)->result);
+	passes_release(((struct pass_cursor *)base)->result);
 	sqlite3_free(base);
 	return SQLITE_OK;
 }
@@ -173,7 +173,7 @@ static int close_cursor(sqlite3_vtab_cursor *base)
 /* ---- a pass ---- */
 
 /* Reads what all passes need, once for each state of the scope. Returns an SQLite result code. */
-static int prepare(struct context *ctx)
+static int passes_prepare(struct context *ctx)
 {
 	uint32_t n = ctx->s->tables[TABLE_THREAD].rows;
 	sqlite3_stmt *st;
@@ -241,24 +241,24 @@ static struct result *result_new(const struct pass_table *t, const char *by, int
 	if (ret->by)
 		t->pass->run(&in, &ret->rows);
 	if (!ret->by || ret->rows.failed) {
-		release(ret);
+		passes_release(ret);
 		return NULL;
 	}
 	return ret;
 }
 
 /* Takes the last result if it had the same arguments, else a new one. */
-static int run(struct pass_table *t, const char *by, int64_t top, int64_t width,
-	       struct result **ret)
+static int passes_run(struct pass_table *t, const char *by, int64_t top, int64_t width,
+		      struct result **ret)
 {
 	struct result *last = t->last;
-	int r = prepare(t->ctx);
+	int r = passes_prepare(t->ctx);
 
 	if (r != SQLITE_OK)
 		return r;
 	if (!last || last->changes != t->ctx->scope->changes || last->top != top ||
 	    last->width != width || strcmp(last->by, by) != 0) {
-		release(last);
+		passes_release(last);
 		t->last = last = result_new(t, by, top, width);
 		if (!last)
 			return SQLITE_NOMEM;
@@ -268,8 +268,8 @@ static int run(struct pass_table *t, const char *by, int64_t top, int64_t width,
 	return SQLITE_OK;
 }
 
-static int filter(sqlite3_vtab_cursor *base, int plan, const char *text, int argc,
-		  sqlite3_value **argv)
+static int passes_filter(sqlite3_vtab_cursor *base, int plan, const char *text, int argc,
+			 sqlite3_value **argv)
 {
 	struct pass_cursor *c = (struct pass_cursor *)base;
 	int64_t top = 0, width = 0;
@@ -284,14 +284,14 @@ static int filter(sqlite3_vtab_cursor *base, int plan, const char *text, int arg
 		top = sqlite3_value_int64(argv[n++]);
 	if (plan & 4)
 		width = sqlite3_value_int64(argv[n]);
-	release(c->result);
+	passes_release(c->result);
 	c->result = NULL;
 	c->at = 0;
-	return run((struct pass_table *)base->pVtab, by ? by : "", MAX(top, (int64_t)0), width,
-		   &c->result);
+	return passes_run((struct pass_table *)base->pVtab, by ? by : "", MAX(top, (int64_t)0),
+			  width, &c->result);
 }
 
-static int next(sqlite3_vtab_cursor *base)
+static int passes_next(sqlite3_vtab_cursor *base)
 {
 	struct pass_cursor *c = (struct pass_cursor *)base;
 
@@ -299,14 +299,14 @@ static int next(sqlite3_vtab_cursor *base)
 	return SQLITE_OK;
 }
 
-static int at_end(sqlite3_vtab_cursor *base)
+static int passes_at_end(sqlite3_vtab_cursor *base)
 {
 	const struct pass_cursor *c = (const struct pass_cursor *)base;
 
 	return c->at >= c->result->rows.n;
 }
 
-static int column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int i)
+static int passes_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int i)
 {
 	const struct pass_table *t = (const struct pass_table *)base->pVtab;
 	const struct pass_cursor *c = (const struct pass_cursor *)base;
@@ -326,7 +326,7 @@ static int column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int i)
 	return SQLITE_OK;
 }
 
-static int rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *ret)
+static int passes_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *ret)
 {
 	*ret = (sqlite3_int64)((struct pass_cursor *)base)->at;
 	return SQLITE_OK;
@@ -334,16 +334,17 @@ static int rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *ret)
 
 static const sqlite3_module module = {
 	.iVersion = 1,
-	.xConnect = connect, /* no xCreate: each table exists without a statement that makes it */
-	.xBestIndex = best_index,
-	.xDisconnect = disconnect,
-	.xOpen = open_cursor,
-	.xClose = close_cursor,
-	.xFilter = filter,
-	.xNext = next,
-	.xEof = at_end,
-	.xColumn = column,
-	.xRowid = rowid,
+	.xConnect =
+		passes_connect, /* no xCreate: each table exists without a statement that makes it */
+	.xBestIndex = passes_best_index,
+	.xDisconnect = passes_disconnect,
+	.xOpen = passes_open_cursor,
+	.xClose = passes_close_cursor,
+	.xFilter = passes_filter,
+	.xNext = passes_next,
+	.xEof = passes_at_end,
+	.xColumn = passes_column,
+	.xRowid = passes_rowid,
 };
 
 static void free_context(void *p)

@@ -37,7 +37,7 @@ void arg_builder_int(struct store *s, struct arg_builder *b, const char *key, en
 			&(struct stored_arg){.key = id, .flat_key = id, .type = type, .value = v});
 }
 
-static uint32_t hash_of(const struct arg_builder *b)
+static uint32_t arg_sets_hash_of(const struct arg_builder *b)
 {
 	struct siphash_part {
 		uint32_t key, type;
@@ -90,7 +90,7 @@ static uint32_t stored_hash(const struct table *t, uint32_t first)
 			.key = table_u32(t, ARGS_KEY, first + (uint32_t)b.n),
 			.type = table_u8(t, ARGS_TYPE, first + (uint32_t)b.n),
 			.value = table_i64(t, ARGS_VALUE, first + (uint32_t)b.n)};
-	hash = hash_of(&b);
+	hash = arg_sets_hash_of(&b);
 	return hash;
 }
 
@@ -150,7 +150,7 @@ uint32_t arg_sets_add(struct store *s, struct arg_builder *b)
 		b->n = 0;
 		return NULL_U32;
 	}
-	at = hash_of(b) & (s->n_arg_slots - 1);
+	at = arg_sets_hash_of(b) & (s->n_arg_slots - 1);
 	while (s->arg_slots[at] && !is_set(t, s->arg_slots[at] - 1, b))
 		at = (at + 1) & (s->n_arg_slots - 1);
 	if (!s->arg_slots[at]) {

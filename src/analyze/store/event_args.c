@@ -83,7 +83,7 @@ int64_t event_args_set(const struct store *s, uint32_t row)
 
 /* ---- lists ---- */
 
-static struct arg *add(struct arg_list *l, const char *key, size_t key_len)
+static struct arg *event_args_add(struct arg_list *l, const char *key, size_t key_len)
 {
 	struct arg *a;
 
@@ -103,7 +103,7 @@ static struct arg *add(struct arg_list *l, const char *key, size_t key_len)
 
 static void add_int(struct arg_list *l, const char *key, int64_t v)
 {
-	struct arg *a = add(l, key, strlen(key));
+	struct arg *a = event_args_add(l, key, strlen(key));
 
 	if (!a)
 		return;
@@ -113,7 +113,7 @@ static void add_int(struct arg_list *l, const char *key, int64_t v)
 
 static void add_string(const struct store *s, struct arg_list *l, const char *key, uint32_t id)
 {
-	struct arg *a = add(l, key, strlen(key));
+	struct arg *a = event_args_add(l, key, strlen(key));
 
 	if (!a)
 		return;
@@ -154,7 +154,7 @@ static void list_waking(const struct store *s, uint32_t at, struct arg_list *l)
 
 /* ---- messages ---- */
 
-static void set_value(struct arg *a, const struct pb_field *f, char type)
+static void event_args_set_value(struct arg *a, const struct pb_field *f, char type)
 {
 	uint32_t bits = (uint32_t)f->u64;
 	float real;
@@ -184,7 +184,7 @@ static void set_value(struct arg *a, const struct pb_field *f, char type)
 	}
 }
 
-static const struct event_field *field_of(const struct event_row *e, uint32_t number)
+static const struct event_field *event_args_field_of(const struct event_row *e, uint32_t number)
 {
 	for (unsigned i = 0; i < e->n; i++)
 		if (fields[e->first + i].number == number)
@@ -219,13 +219,13 @@ static void decode_known(const struct event_row *e, struct pb_dec *d, struct arg
 	struct arg *a;
 
 	while (pb_dec_next(d, &f)) {
-		const struct event_field *field = field_of(e, f.id);
+		const struct event_field *field = event_args_field_of(e, f.id);
 
 		a = field && (field->type == 's') == !!f.data
-			    ? add(l, field->name, strlen(field->name))
+			    ? event_args_add(l, field->name, strlen(field->name))
 			    : NULL;
 		if (a)
-			set_value(a, &f, field->type);
+			event_args_set_value(a, &f, field->type);
 	}
 }
 
@@ -251,9 +251,9 @@ static void decode_described(const struct store *s, const struct generic_event *
 
 			if (g->fields[i].number != f.id || !type || (type == 's') != !!f.data)
 				continue;
-			a = add(l, name, strlen(name));
+			a = event_args_add(l, name, strlen(name));
 			if (a)
-				set_value(a, &f, type);
+				event_args_set_value(a, &f, type);
 		}
 }
 
@@ -276,9 +276,10 @@ static void decode_self_named(struct pb_dec *d, struct arg_list *l)
 			else
 				value = part;
 		}
-		a = name.data && value.id ? add(l, (const char *)name.data, name.len) : NULL;
+		a = name.data && value.id ? event_args_add(l, (const char *)name.data, name.len)
+					  : NULL;
 		if (a)
-			set_value(a, &value, value.data ? 's' : 'i');
+			event_args_set_value(a, &value, value.data ? 's' : 'i');
 	}
 }
 
@@ -306,7 +307,7 @@ static void list_full_switch(struct pb_dec d, struct arg_list *l)
 
 	for (unsigned i = 0; i < e->n && i < 7; i++) {
 		const struct event_field *field = &fields[e->first + i];
-		struct arg *a = add(l, field->name, strlen(field->name));
+		struct arg *a = event_args_add(l, field->name, strlen(field->name));
 
 		if (!a)
 			return;

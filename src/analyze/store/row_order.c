@@ -39,14 +39,14 @@ static struct keys keys_of(const struct table *t, unsigned column)
 	};
 }
 
-static uint32_t key_of(const struct keys *k, uint32_t row)
+static uint32_t row_order_key_of(const struct keys *k, uint32_t row)
 {
 	if (k->narrow)
 		return (uint16_t)(table_u16(k->t, k->column, row) + 1u);
 	return table_u32(k->t, k->column, row) + 1;
 }
 
-static int compare(const struct value *a, const struct value *b)
+static int row_order_compare(const struct value *a, const struct value *b)
 {
 	int r;
 
@@ -60,9 +60,10 @@ static int compare(const struct value *a, const struct value *b)
 	return r ? r : (a->len > b->len) - (a->len < b->len);
 }
 
-static int by_value(const void *a, const void *b)
+static int row_order_by_value(const void *a, const void *b)
 {
-	return compare(&((const struct sample *)a)->value, &((const struct sample *)b)->value);
+	return row_order_compare(&((const struct sample *)a)->value,
+				 &((const struct sample *)b)->value);
 }
 
 /* Counts the rows of each key, and takes a sample of each. Returns how many keys there are, or 0
@@ -74,7 +75,7 @@ static size_t take_samples(const struct store *s, const struct keys *k, unsigned
 	size_t n = 0, cap = 0;
 
 	for (uint32_t row = 0; row < k->t->rows; row++) {
-		uint32_t key = key_of(k, row);
+		uint32_t key = row_order_key_of(k, row);
 
 		if (counts[key]++)
 			continue;
@@ -85,7 +86,7 @@ static size_t take_samples(const struct store *s, const struct keys *k, unsigned
 		list[n] = (struct sample){.key = key};
 		store_value(s, k->t, row, column, &list[n++].value);
 	}
-	qsort(list, n, sizeof(*list), by_value);
+	qsort(list, n, sizeof(*list), row_order_by_value);
 	*ret = list;
 	return n;
 }
@@ -99,9 +100,9 @@ static void set_places(const struct sample *list, size_t n, uint32_t *place, uin
 	for (size_t i = 0; i < n; i++) {
 		uint32_t rows = place[list[i].key];
 
-		if (i && compare(&list[i - 1].value, &list[i].value) != 0)
+		if (i && row_order_compare(&list[i - 1].value, &list[i].value) != 0)
 			number++;
-		if (!i || compare(&list[i - 1].value, &list[i].value) != 0)
+		if (!i || row_order_compare(&list[i - 1].value, &list[i].value) != 0)
 			next[number] = sum;
 		place[list[i].key] = number;
 		sum += rows;
@@ -123,7 +124,7 @@ static uint32_t *make_order(const struct store *s, const struct keys *k, unsigne
 		return NULL;
 	set_places(list, n, place, next);
 	for (uint32_t row = 0; row < k->t->rows; row++)
-		rows[next[place[key_of(k, row)]]++] = row;
+		rows[next[place[row_order_key_of(k, row)]]++] = row;
 	return rows;
 }
 
@@ -137,7 +138,7 @@ const uint32_t *row_order(const struct store *s, struct table *t, unsigned colum
 		return o->rows;
 	freep(&o->rows);
 	for (uint32_t row = 0; row < t->rows; row++)
-		n_keys = MAX(n_keys, (size_t)key_of(&k, row) + 1);
+		n_keys = MAX(n_keys, (size_t)row_order_key_of(&k, row) + 1);
 	/* With sparse keys, the counts would take more memory than the column itself. */
 	if (!t->rows || n_keys / 4 > (size_t)t->rows + 65536u)
 		return NULL;

@@ -395,7 +395,7 @@ void stats_deinit(struct store *s)
 	}
 }
 
-static struct stat_count *find(const struct store *s, enum stat_number stat, int64_t index)
+static struct stat_count *stats_find(const struct store *s, enum stat_number stat, int64_t index)
 {
 	struct stat_key key = {.stat = stat, .index = index};
 	struct stat_count *c;
@@ -404,9 +404,9 @@ static struct stat_count *find(const struct store *s, enum stat_number stat, int
 	return c;
 }
 
-static struct stat_count *make(struct store *s, enum stat_number stat, int64_t index)
+static struct stat_count *stats_make(struct store *s, enum stat_number stat, int64_t index)
 {
-	struct stat_count *c = find(s, stat, index);
+	struct stat_count *c = stats_find(s, stat, index);
 
 	if (c || !budget_take(&s->budget, sizeof(*c)))
 		return c;
@@ -426,7 +426,7 @@ static struct stat_count *make(struct store *s, enum stat_number stat, int64_t i
 
 void stats_add(struct store *s, enum stat_number stat, int64_t index, int64_t n)
 {
-	struct stat_count *c = make(s, stat, index);
+	struct stat_count *c = stats_make(s, stat, index);
 
 	if (c)
 		c->value = (int64_t)((uint64_t)c->value + (uint64_t)n);
@@ -434,7 +434,7 @@ void stats_add(struct store *s, enum stat_number stat, int64_t index, int64_t n)
 
 void stats_set(struct store *s, enum stat_number stat, int64_t index, int64_t value)
 {
-	struct stat_count *c = make(s, stat, index);
+	struct stat_count *c = stats_make(s, stat, index);
 
 	if (c)
 		c->value = value;
@@ -442,12 +442,12 @@ void stats_set(struct store *s, enum stat_number stat, int64_t index, int64_t va
 
 int64_t stats_get(const struct store *s, enum stat_number stat, int64_t index)
 {
-	const struct stat_count *c = find(s, stat, index);
+	const struct stat_count *c = stats_find(s, stat, index);
 
 	return c ? c->value : 0;
 }
 
-static void add_row(struct store *s, enum stat_number stat, int64_t index, int64_t value)
+static void stats_add_row(struct store *s, enum stat_number stat, int64_t index, int64_t value)
 {
 	static const char *const severities[] = {"info", "data_loss", "error"};
 	static const char *const sources[] = {"trace", "analysis"};
@@ -480,8 +480,8 @@ void stats_fill_table(struct store *s)
 	c = s->stats;
 	for (unsigned i = 0; i < STATS; i++) {
 		if (!defs[i].indexed && (!c || c->key.stat != i))
-			add_row(s, i, STAT_NO_INDEX, 0);
+			stats_add_row(s, i, STAT_NO_INDEX, 0);
 		for (; c && c->key.stat == i; c = c->hh.next)
-			add_row(s, i, c->key.index, c->value);
+			stats_add_row(s, i, c->key.index, c->value);
 	}
 }

@@ -14,7 +14,7 @@
 /* Most columns leave out the last member, of which clang warns. */
 #pragma GCC diagnostic ignored "-Wmissing-field-initializers"
 
-static const struct table *table_of(const struct store *s, enum store_table which)
+static const struct table *table_defs_table_of(const struct store *s, enum store_table which)
 {
 	return &s->tables[which];
 }
@@ -52,7 +52,7 @@ static void no_value(const struct store *s, uint32_t row, struct value *ret)
 
 static void process_appid(const struct store *s, uint32_t row, struct value *ret)
 {
-	uint32_t uid = table_u32(table_of(s, TABLE_PROCESS), PROCESS_UID, row);
+	uint32_t uid = table_u32(table_defs_table_of(s, TABLE_PROCESS), PROCESS_UID, row);
 
 	if (uid != NULL_U32)
 		set_int(ret, uid % UIDS_A_USER);
@@ -60,7 +60,7 @@ static void process_appid(const struct store *s, uint32_t row, struct value *ret
 
 static void process_user_id(const struct store *s, uint32_t row, struct value *ret)
 {
-	uint32_t uid = table_u32(table_of(s, TABLE_PROCESS), PROCESS_UID, row);
+	uint32_t uid = table_u32(table_defs_table_of(s, TABLE_PROCESS), PROCESS_UID, row);
 
 	if (uid != NULL_U32)
 		set_int(ret, uid / UIDS_A_USER);
@@ -68,7 +68,7 @@ static void process_user_id(const struct store *s, uint32_t row, struct value *r
 
 static void sched_ts_end(const struct store *s, uint32_t row, struct value *ret)
 {
-	const struct table *t = table_of(s, TABLE_SCHED);
+	const struct table *t = table_defs_table_of(s, TABLE_SCHED);
 
 	set_int(ret, table_ts(t, SCHED_TS, row) + table_dur(t, SCHED_DUR, row));
 }
@@ -79,7 +79,7 @@ enum state_class { STATE_RUNNING, STATE_RUNNABLE, STATE_BLOCKED };
 
 static enum state_class class_of(const struct store *s, uint32_t row)
 {
-	uint16_t state = table_u16(table_of(s, TABLE_THREAD_STATE), STATE_STATE, row);
+	uint16_t state = table_u16(table_defs_table_of(s, TABLE_THREAD_STATE), STATE_STATE, row);
 
 	return state == STORE_STATE_RUNNING    ? STATE_RUNNING
 	       : state == STORE_STATE_RUNNABLE ? STATE_RUNNABLE
@@ -89,7 +89,7 @@ static enum state_class class_of(const struct store *s, uint32_t row)
 static uint32_t more_of(const struct store *s, uint32_t row, enum state_class wanted)
 {
 	return class_of(s, row) == wanted
-		       ? table_u32(table_of(s, TABLE_THREAD_STATE), STATE_MORE, row)
+		       ? table_u32(table_defs_table_of(s, TABLE_THREAD_STATE), STATE_MORE, row)
 		       : NULL_U32;
 }
 
@@ -103,7 +103,7 @@ static void state_waker_utid(const struct store *s, uint32_t row, struct value *
 	uint32_t more = more_of(s, row, STATE_RUNNABLE);
 
 	if (more != NULL_U32)
-		set_u32(ret, table_u32(table_of(s, TABLE_WAKER), WAKER_UTID, more));
+		set_u32(ret, table_u32(table_defs_table_of(s, TABLE_WAKER), WAKER_UTID, more));
 }
 
 static void state_waker_id(const struct store *s, uint32_t row, struct value *ret)
@@ -111,15 +111,15 @@ static void state_waker_id(const struct store *s, uint32_t row, struct value *re
 	uint32_t more = more_of(s, row, STATE_RUNNABLE);
 
 	if (more != NULL_U32)
-		set_u32(ret, table_u32(table_of(s, TABLE_WAKER), WAKER_ROW, more));
+		set_u32(ret, table_u32(table_defs_table_of(s, TABLE_WAKER), WAKER_ROW, more));
 }
 
 static void state_irq_context(const struct store *s, uint32_t row, struct value *ret)
 {
 	uint32_t more = more_of(s, row, STATE_RUNNABLE);
-	uint8_t irq = more == NULL_U32
-			      ? NULL_U8
-			      : table_u8(table_of(s, TABLE_WAKER), WAKER_IRQ_CONTEXT, more);
+	uint8_t irq = more == NULL_U32 ? NULL_U8
+				       : table_u8(table_defs_table_of(s, TABLE_WAKER),
+						  WAKER_IRQ_CONTEXT, more);
 
 	if (irq != NULL_U8)
 		set_int(ret, irq);
@@ -130,7 +130,8 @@ static void state_io_wait(const struct store *s, uint32_t row, struct value *ret
 	uint32_t more = more_of(s, row, STATE_BLOCKED);
 
 	if (more != NULL_U32)
-		set_int(ret, table_u8(table_of(s, TABLE_BLOCKED), BLOCKED_IO_WAIT, more));
+		set_int(ret,
+			table_u8(table_defs_table_of(s, TABLE_BLOCKED), BLOCKED_IO_WAIT, more));
 }
 
 static void state_blocked_function(const struct store *s, uint32_t row, struct value *ret)
@@ -138,7 +139,9 @@ static void state_blocked_function(const struct store *s, uint32_t row, struct v
 	uint32_t more = more_of(s, row, STATE_BLOCKED);
 
 	if (more != NULL_U32)
-		set_string(s, ret, table_u32(table_of(s, TABLE_BLOCKED), BLOCKED_FUNCTION, more));
+		set_string(
+			s, ret,
+			table_u32(table_defs_table_of(s, TABLE_BLOCKED), BLOCKED_FUNCTION, more));
 }
 
 /* ---- ftrace_event ---- */
@@ -159,13 +162,13 @@ static void ftrace_args(const struct store *s, uint32_t row, struct value *ret)
 /* Of sched_waking only: other events are recorded without their flags. */
 static void ftrace_flags(const struct store *s, uint32_t row, struct value *ret)
 {
-	const struct table *t = table_of(s, TABLE_FTRACE);
+	const struct table *t = table_defs_table_of(s, TABLE_FTRACE);
 	uint64_t payload = (uint64_t)table_i64(t, FTRACE_PAYLOAD, row), flags = 0;
 	struct pb_dec d = event_args_message(s, row);
 	struct pb_field f;
 
 	if ((payload & PAYLOAD_KIND) == PAYLOAD_WAKING)
-		flags = table_u16(table_of(s, TABLE_COMPACT_WAKING), WAKING_FLAGS,
+		flags = table_u16(table_defs_table_of(s, TABLE_COMPACT_WAKING), WAKING_FLAGS,
 				  (uint32_t)(payload >> PAYLOAD_BITS));
 	else if (table_u16(t, FTRACE_KIND, row) == PB_FTRACE_EVENT_SCHED_WAKING)
 		while (pb_dec_next(&d, &f))
@@ -193,7 +196,7 @@ uint32_t slice_times_row(const struct table *t, uint32_t slice)
 
 static void slice_time(const struct store *s, uint32_t slice, unsigned column, struct value *ret)
 {
-	const struct table *t = table_of(s, TABLE_SLICE_TIMES);
+	const struct table *t = table_defs_table_of(s, TABLE_SLICE_TIMES);
 	uint32_t row = slice_times_row(t, slice);
 
 	if (row != NULL_U32 && table_i64(t, column, row) != NULL_I64)

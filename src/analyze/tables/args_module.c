@@ -36,8 +36,8 @@ struct args_cursor {
 	bool one, done; /* one: no further set follows */
 };
 
-static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sqlite3_vtab **ret,
-		   char **error)
+static int args_module_connect(sqlite3 *db, void *aux, int argc, const char *const *argv,
+			       sqlite3_vtab **ret, char **error)
 {
 	struct args_vtab *v;
 	int r = sqlite3_declare_vtab(db, schema);
@@ -55,13 +55,13 @@ static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sq
 	return SQLITE_OK;
 }
 
-static int disconnect(sqlite3_vtab *v)
+static int args_module_disconnect(sqlite3_vtab *v)
 {
 	sqlite3_free(v);
 	return SQLITE_OK;
 }
 
-static int best_index(sqlite3_vtab *v, sqlite3_index_info *info)
+static int args_module_best_index(sqlite3_vtab *v, sqlite3_index_info *info)
 {
 	info->estimatedCost = 1e7;
 	for (int i = 0; i < info->nConstraint; i++) {
@@ -80,7 +80,7 @@ static int best_index(sqlite3_vtab *v, sqlite3_index_info *info)
 	return SQLITE_OK;
 }
 
-static int open_cursor(sqlite3_vtab *v, sqlite3_vtab_cursor **ret)
+static int args_module_open_cursor(sqlite3_vtab *v, sqlite3_vtab_cursor **ret)
 {
 	struct args_cursor *c = sqlite3_malloc(sizeof(*c));
 
@@ -92,7 +92,7 @@ static int open_cursor(sqlite3_vtab *v, sqlite3_vtab_cursor **ret)
 	return SQLITE_OK;
 }
 
-static int close_cursor(sqlite3_vtab_cursor *base)
+static int args_module_close_cursor(sqlite3_vtab_cursor *base)
 {
 	struct args_cursor *c = (struct args_cursor *)base;
 
@@ -163,8 +163,8 @@ static int64_t set_with(const struct store *s, int64_t id)
 					    : -1;
 }
 
-static int filter(sqlite3_vtab_cursor *base, int plan, const char *text, int argc,
-		  sqlite3_value **argv)
+static int args_module_filter(sqlite3_vtab_cursor *base, int plan, const char *text, int argc,
+			      sqlite3_value **argv)
 {
 	struct args_cursor *c = (struct args_cursor *)base;
 	int r;
@@ -189,7 +189,7 @@ static int filter(sqlite3_vtab_cursor *base, int plan, const char *text, int arg
 	return r < 0 ? SQLITE_NOMEM : SQLITE_OK;
 }
 
-static int next(sqlite3_vtab_cursor *base)
+static int args_module_next(sqlite3_vtab_cursor *base)
 {
 	struct args_cursor *c = (struct args_cursor *)base;
 
@@ -201,7 +201,7 @@ static int next(sqlite3_vtab_cursor *base)
 	return SQLITE_OK;
 }
 
-static int at_end(sqlite3_vtab_cursor *base)
+static int args_module_at_end(sqlite3_vtab_cursor *base)
 {
 	return ((const struct args_cursor *)base)->done;
 }
@@ -241,7 +241,7 @@ static void display(sqlite3_context *ctx, const struct arg *a)
 	text(ctx, buf, strlen(buf));
 }
 
-static int column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int i)
+static int args_module_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int i)
 {
 	struct args_cursor *c = (struct args_cursor *)base;
 	const struct arg *a = &c->list.args[c->at];
@@ -285,7 +285,7 @@ static int column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int i)
 	return SQLITE_OK;
 }
 
-static int rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *ret)
+static int args_module_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *ret)
 {
 	const struct args_cursor *c = (const struct args_cursor *)base;
 
@@ -295,16 +295,16 @@ static int rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *ret)
 
 static const sqlite3_module module = {
 	.iVersion = 1,
-	.xConnect = connect,
-	.xBestIndex = best_index,
-	.xDisconnect = disconnect,
-	.xOpen = open_cursor,
-	.xClose = close_cursor,
-	.xFilter = filter,
-	.xNext = next,
-	.xEof = at_end,
-	.xColumn = column,
-	.xRowid = rowid,
+	.xConnect = args_module_connect,
+	.xBestIndex = args_module_best_index,
+	.xDisconnect = args_module_disconnect,
+	.xOpen = args_module_open_cursor,
+	.xClose = args_module_close_cursor,
+	.xFilter = args_module_filter,
+	.xNext = args_module_next,
+	.xEof = args_module_at_end,
+	.xColumn = args_module_column,
+	.xRowid = args_module_rowid,
 };
 
 int args_module_register(sqlite3 *db, struct store *s)

@@ -25,8 +25,8 @@ struct walk_cursor {
 	int64_t of; /* the argument */
 };
 
-static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sqlite3_vtab **ret,
-		   char **error)
+static int slice_walk_connect(sqlite3 *db, void *aux, int argc, const char *const *argv,
+			      sqlite3_vtab **ret, char **error)
 {
 	struct store *s = aux;
 	const struct table_def *def = s->tables[TABLE_SLICE].def;
@@ -56,13 +56,13 @@ static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sq
 	return SQLITE_OK;
 }
 
-static int disconnect(sqlite3_vtab *v)
+static int slice_walk_disconnect(sqlite3_vtab *v)
 {
 	sqlite3_free(v);
 	return SQLITE_OK;
 }
 
-static int best_index(sqlite3_vtab *base, sqlite3_index_info *info)
+static int slice_walk_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 {
 	const struct walk_vtab *v = (const struct walk_vtab *)base;
 
@@ -86,7 +86,7 @@ static int best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 	return SQLITE_ERROR;
 }
 
-static int open_cursor(sqlite3_vtab *v, sqlite3_vtab_cursor **ret)
+static int slice_walk_open_cursor(sqlite3_vtab *v, sqlite3_vtab_cursor **ret)
 {
 	struct walk_cursor *c = sqlite3_malloc(sizeof(*c));
 
@@ -98,14 +98,14 @@ static int open_cursor(sqlite3_vtab *v, sqlite3_vtab_cursor **ret)
 	return SQLITE_OK;
 }
 
-static int close_cursor(sqlite3_vtab_cursor *base)
+static int slice_walk_close_cursor(sqlite3_vtab_cursor *base)
 {
 	free(((struct walk_cursor *)base)->rows);
 	sqlite3_free(base);
 	return SQLITE_OK;
 }
 
-static bool add(struct walk_cursor *c, uint32_t row)
+static bool slice_walk_add(struct walk_cursor *c, uint32_t row)
 {
 	if (array_reserve(&c->rows, &c->cap, c->n + 1, sizeof(*c->rows)))
 		return false;
@@ -123,7 +123,7 @@ static int compare_rows(const void *a, const void *b)
 static bool walk_up(const struct table *t, struct walk_cursor *c, uint32_t row)
 {
 	while ((row = table_u32(t, SLICE_PARENT, row)) != NULL_U32)
-		if (!add(c, row))
+		if (!slice_walk_add(c, row))
 			return false;
 	return true;
 }
@@ -139,15 +139,15 @@ static bool walk_down(struct table *t, struct walk_cursor *c, uint32_t row)
 	for (size_t at = 0;; row = c->rows[at++]) {
 		if (row_index_find(children, row, &begin, &end))
 			for (; begin < end; begin++)
-				if (!add(c, children->rows[begin]))
+				if (!slice_walk_add(c, children->rows[begin]))
 					return false;
 		if (at == c->n)
 			return true;
 	}
 }
 
-static int filter(sqlite3_vtab_cursor *base, int plan, const char *text, int argc,
-		  sqlite3_value **argv)
+static int slice_walk_filter(sqlite3_vtab_cursor *base, int plan, const char *text, int argc,
+			     sqlite3_value **argv)
 {
 	const struct walk_vtab *v = (const struct walk_vtab *)base->pVtab;
 	struct table *t = &v->store->tables[TABLE_SLICE];
@@ -167,20 +167,20 @@ static int filter(sqlite3_vtab_cursor *base, int plan, const char *text, int arg
 	return SQLITE_OK;
 }
 
-static int next(sqlite3_vtab_cursor *base)
+static int slice_walk_next(sqlite3_vtab_cursor *base)
 {
 	((struct walk_cursor *)base)->at++;
 	return SQLITE_OK;
 }
 
-static int at_end(sqlite3_vtab_cursor *base)
+static int slice_walk_at_end(sqlite3_vtab_cursor *base)
 {
 	const struct walk_cursor *c = (const struct walk_cursor *)base;
 
 	return c->at >= c->n;
 }
 
-static int column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int i)
+static int slice_walk_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int i)
 {
 	const struct walk_vtab *v = (const struct walk_vtab *)base->pVtab;
 	const struct walk_cursor *c = (const struct walk_cursor *)base;
@@ -195,7 +195,7 @@ static int column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int i)
 	return SQLITE_OK;
 }
 
-static int rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *ret)
+static int slice_walk_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *ret)
 {
 	const struct walk_cursor *c = (const struct walk_cursor *)base;
 
@@ -205,16 +205,16 @@ static int rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *ret)
 
 static const sqlite3_module module = {
 	.iVersion = 1,
-	.xConnect = connect,
-	.xBestIndex = best_index,
-	.xDisconnect = disconnect,
-	.xOpen = open_cursor,
-	.xClose = close_cursor,
-	.xFilter = filter,
-	.xNext = next,
-	.xEof = at_end,
-	.xColumn = column,
-	.xRowid = rowid,
+	.xConnect = slice_walk_connect,
+	.xBestIndex = slice_walk_best_index,
+	.xDisconnect = slice_walk_disconnect,
+	.xOpen = slice_walk_open_cursor,
+	.xClose = slice_walk_close_cursor,
+	.xFilter = slice_walk_filter,
+	.xNext = slice_walk_next,
+	.xEof = slice_walk_at_end,
+	.xColumn = slice_walk_column,
+	.xRowid = slice_walk_rowid,
 };
 
 int slice_walk_register(sqlite3 *db, struct store *s)

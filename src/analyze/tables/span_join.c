@@ -73,7 +73,7 @@ static void table_clear(struct join_table *t)
 	free(t->partition);
 }
 
-static int disconnect(sqlite3_vtab *base)
+static int span_join_disconnect(sqlite3_vtab *base)
 {
 	struct join_vtab *v = (struct join_vtab *)base;
 
@@ -197,8 +197,8 @@ static int declare(struct join_vtab *v)
 	return r;
 }
 
-static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sqlite3_vtab **ret,
-		   char **error)
+static int span_join_connect(sqlite3 *db, void *aux, int argc, const char *const *argv,
+			     sqlite3_vtab **ret, char **error)
 {
 	enum join_kind kind = *(const enum join_kind *)aux;
 	struct join_vtab *v = calloc(1, sizeof(*v));
@@ -221,7 +221,7 @@ static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sq
 	if (r == SQLITE_OK)
 		r = clash(v, error) ? SQLITE_ERROR : declare(v);
 	if (r != SQLITE_OK) {
-		disconnect(&v->base);
+		span_join_disconnect(&v->base);
 		return r;
 	}
 	*ret = &v->base;
@@ -230,7 +230,7 @@ static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sq
 
 /* ---- plans: plan 1 has the constraint partition = ? ---- */
 
-static int best_index(sqlite3_vtab *base, sqlite3_index_info *info)
+static int span_join_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 {
 	const struct join_vtab *v = (const struct join_vtab *)base;
 	bool partitioned = partition_of(v), one = false;
@@ -549,11 +549,11 @@ static int cursor_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *ret)
 }
 
 static const sqlite3_module module = {
-	.xCreate = connect,
-	.xConnect = connect,
-	.xBestIndex = best_index,
-	.xDisconnect = disconnect,
-	.xDestroy = disconnect,
+	.xCreate = span_join_connect,
+	.xConnect = span_join_connect,
+	.xBestIndex = span_join_best_index,
+	.xDisconnect = span_join_disconnect,
+	.xDestroy = span_join_disconnect,
 	.xOpen = cursor_open,
 	.xClose = cursor_close,
 	.xFilter = cursor_filter,

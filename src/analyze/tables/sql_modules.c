@@ -43,7 +43,7 @@ static const struct sql_module {
 };
 
 /* "a.*" matches all modules of the package a. */
-static bool matches(const struct sql_module *m, const char *name)
+static bool sql_modules_matches(const struct sql_module *m, const char *name)
 {
 	size_t n = strlen(name);
 
@@ -55,7 +55,7 @@ static bool matches(const struct sql_module *m, const char *name)
 bool sql_module_known(const char *name)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(modules); i++)
-		if (matches(&modules[i], name))
+		if (sql_modules_matches(&modules[i], name))
 			return true;
 	return false;
 }
@@ -70,7 +70,7 @@ int sql_module_include(sqlite3 *db, const char *name)
 	int r = SQLITE_OK;
 
 	for (size_t i = 0; i < ARRAY_SIZE(modules) && r == SQLITE_OK; i++)
-		if (matches(&modules[i], name))
+		if (sql_modules_matches(&modules[i], name))
 			r = sqlite3_exec(db, modules[i].sql, NULL, NULL, NULL);
 	return r;
 }

@@ -22,7 +22,7 @@
 #include "base/text/str.h"
 
 /* Returns the next place that is neither white space nor a comment. */
-static const char *skip_space(const char *s)
+static const char *statements_skip_space(const char *s)
 {
 	for (;;) {
 		const char *end;
@@ -50,14 +50,14 @@ static size_t name_length(const char *s)
 }
 
 /* Skips the words, in upper or lower case, if they come next. Returns true if they do. */
-static bool take(const char **s, const char *words)
+static bool statements_take(const char **s, const char *words)
 {
 	const char *p = *s;
 
 	while (*words) {
 		size_t n = strcspn(words, " ");
 
-		p = skip_space(p);
+		p = statements_skip_space(p);
 		if (name_length(p) != n || strncasecmp(p, words, n) != 0)
 			return false;
 		p += n;
@@ -70,7 +70,7 @@ static bool take(const char **s, const char *words)
 /* Skips "(...)" if it is next. */
 static void take_brackets(const char **s)
 {
-	const char *p = skip_space(*s);
+	const char *p = statements_skip_space(*s);
 	int depth = 0;
 
 	if (*p != '(')
@@ -100,7 +100,7 @@ static void find_nearest_table(sqlite3 *db, struct str_nearest *n,
 	sqlite3_finalize(st);
 }
 
-static int fail(sqlite3 *db, struct err_text *e)
+static int statements_fail(sqlite3 *db, struct err_text *e)
 {
 	static const char no_table[] = "no such table: ";
 	char best[STR_NEAREST_SIZE], message[256];
@@ -124,20 +124,20 @@ static int include(sqlite3 *db, const char *s, const char **ret_rest, struct err
 	char name[80];
 	size_t n;
 
-	s = skip_space(s);
+	s = statements_skip_space(s);
 	n = name_length(s);
 	if (!n || n >= sizeof(name))
 		return err_set(e, -EINVAL, "INCLUDE PERFETTO MODULE needs the name of a module");
 	memcpy(name, s, n);
 	name[n] = '\0';
-	s = skip_space(s + n);
+	s = statements_skip_space(s + n);
 	if (*s && *s != ';')
 		return err_set(e, -EINVAL, "a ; is missing after INCLUDE PERFETTO MODULE %s", name);
 	*ret_rest = *s ? s + 1 : s;
 	if (!sql_module_known(name))
 		return err_set(e, -EINVAL, "there is no module %s; there are %s", name,
 			       sql_module_list());
-	return sql_module_include(db, name) == SQLITE_OK ? 0 : fail(db, e);
+	return sql_module_include(db, name) == SQLITE_OK ? 0 : statements_fail(db, e);
 }
 
 /* ---- CREATE ---- */
@@ -155,15 +155,15 @@ static int prepare_with_head(sqlite3 *db, const char *head, const char *s, sqlit
 	if (r == SQLITE_OK)
 		*ret_rest = s + ((size_t)(rest - sql.s) - strlen(head));
 	strbuf_deinit(&sql);
-	return r == SQLITE_OK ? 0 : fail(db, e);
+	return r == SQLITE_OK ? 0 : statements_fail(db, e);
 }
 
 /* Returns true if the view's name is not quoted and has no name of a schema before it. s: the text
  * after CREATE VIEW. */
 static bool is_plain_name(const char *s)
 {
-	take(&s, "IF NOT EXISTS");
-	s = skip_space(s);
+	statements_take(&s, "IF NOT EXISTS");
+	s = statements_skip_space(s);
 	return *s != '"' && *s != '`' && *s != '[' && !memchr(s, '.', name_length(s));
 }
 
@@ -176,13 +176,13 @@ static int replace_with(sqlite3 *db, const char *drop, const char *head, const c
 	int r;
 
 	if (sqlite3_exec(db, "SAVEPOINT replacement", NULL, NULL, NULL) != SQLITE_OK)
-		return fail(db, e);
+		return statements_fail(db, e);
 	if (sqlite3_exec(db, drop, NULL, NULL, NULL) != SQLITE_OK)
-		r = fail(db, e);
+		r = statements_fail(db, e);
 	else
 		r = prepare_with_head(db, head, s, &st, ret_rest, e);
 	if (r == 0 && sqlite3_step(st) != SQLITE_DONE)
-		r = fail(db, e);
+		r = statements_fail(db, e);
 	sqlite3_finalize(st);
 	if (r < 0)
 		sqlite3_exec(db, "ROLLBACK TO replacement", NULL, NULL, NULL);
@@ -191,19 +191,19 @@ static int replace_with(sqlite3 *db, const char *drop, const char *head, const c
 }
 
 /* s: the text after PERFETTO TABLE or VIEW. what: "TABLE" or "VIEW". */
-static int create(sqlite3 *db, const char *s, const char *what, bool replace, sqlite3_stmt **ret,
-		  const char **ret_rest, struct err_text *e)
+static int statements_create(sqlite3 *db, const char *s, const char *what, bool replace,
+			     sqlite3_stmt **ret, const char **ret_rest, struct err_text *e)
 {
 	_cleanup_(freep) char *head = NULL;
 	_cleanup_(freep) char *drop = NULL;
 	const char *name;
 	int n;
 
-	name = skip_space(s);
+	name = statements_skip_space(s);
 	n = (int)name_length(name);
 	s = name + n;
 	take_brackets(&s);
-	if (!n || !take(&s, "AS"))
+	if (!n || !statements_take(&s, "AS"))
 		return err_set(e, -EINVAL, "write it as CREATE PERFETTO %s name AS SELECT ...",
 			       what);
 	if (asprintf(&head, "CREATE TEMP %s \"%.*s\" AS ", what, n, name) < 0 ||
@@ -220,20 +220,21 @@ int database_prepare(sqlite3 *db, const char *sql, sqlite3_stmt **ret, const cha
 	bool replace;
 
 	*ret = NULL;
-	if (take(&s, "INCLUDE PERFETTO MODULE"))
+	if (statements_take(&s, "INCLUDE PERFETTO MODULE"))
 		return include(db, s, ret_rest, e);
-	replace = take(&s, "CREATE OR REPLACE PERFETTO");
-	if (replace || take(&s, "CREATE PERFETTO")) {
-		if (take(&s, "TABLE"))
-			return create(db, s, "TABLE", replace, ret, ret_rest, e);
-		if (take(&s, "VIEW"))
-			return create(db, s, "VIEW", replace, ret, ret_rest, e);
+	replace = statements_take(&s, "CREATE OR REPLACE PERFETTO");
+	if (replace || statements_take(&s, "CREATE PERFETTO")) {
+		if (statements_take(&s, "TABLE"))
+			return statements_create(db, s, "TABLE", replace, ret, ret_rest, e);
+		if (statements_take(&s, "VIEW"))
+			return statements_create(db, s, "VIEW", replace, ret, ret_rest, e);
 		return err_set(
 			e, -EINVAL,
 			"of CREATE PERFETTO, sonda has TABLE and VIEW; write a function or a "
 			"macro as a view, and leave out an index");
 	}
-	if (take(&s, "CREATE VIEW") && is_plain_name(s))
+	if (statements_take(&s, "CREATE VIEW") && is_plain_name(s))
 		return prepare_with_head(db, "CREATE TEMP VIEW", s, ret, ret_rest, e);
-	return sqlite3_prepare_v2(db, sql, -1, ret, ret_rest) == SQLITE_OK ? 0 : fail(db, e);
+	return sqlite3_prepare_v2(db, sql, -1, ret, ret_rest) == SQLITE_OK ? 0
+									   : statements_fail(db, e);
 }

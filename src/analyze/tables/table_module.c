@@ -77,7 +77,7 @@ struct store_cursor {
 	bool desc;
 };
 
-static const char *type_of(const struct column_def *c)
+static const char *table_module_type_of(const struct column_def *c)
 {
 	switch (c->kind) {
 	case COLUMN_F64:
@@ -100,8 +100,8 @@ static struct table *find_table(struct store *s, const char *name)
 	return NULL;
 }
 
-static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sqlite3_vtab **ret,
-		   char **error)
+static int table_module_connect(sqlite3 *db, void *aux, int argc, const char *const *argv,
+				sqlite3_vtab **ret, char **error)
 {
 	struct strbuf sql = {0};
 	struct store_vtab *v;
@@ -119,7 +119,8 @@ static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sq
 
 		if (!c->name)
 			continue;
-		strbuf_printf(&sql, "%s\"%s\" %s", v->n_columns ? "," : "", c->name, type_of(c));
+		strbuf_printf(&sql, "%s\"%s\" %s", v->n_columns ? "," : "", c->name,
+			      table_module_type_of(c));
 		v->column_of[v->n_columns++] = (uint8_t)i;
 	}
 	strbuf_putc(&sql, ')');
@@ -133,7 +134,7 @@ static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sq
 	return SQLITE_OK;
 }
 
-static int disconnect(sqlite3_vtab *v)
+static int table_module_disconnect(sqlite3_vtab *v)
 {
 	sqlite3_free(v);
 	return SQLITE_OK;
@@ -227,7 +228,7 @@ static double cost_of(int plan, double rows)
 	return rows;
 }
 
-static int best_index(sqlite3_vtab *base, sqlite3_index_info *info)
+static int table_module_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 {
 	const struct store_vtab *v = (const struct store_vtab *)base;
 	int plan = 0, n = 0;
@@ -260,7 +261,7 @@ static int best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 
 /* ---- cursors ---- */
 
-static int open_cursor(sqlite3_vtab *v, sqlite3_vtab_cursor **ret)
+static int table_module_open_cursor(sqlite3_vtab *v, sqlite3_vtab_cursor **ret)
 {
 	struct store_cursor *c = sqlite3_malloc(sizeof(*c));
 
@@ -280,14 +281,14 @@ static void free_match(struct store_cursor *c)
 	c->match = NULL;
 }
 
-static int close_cursor(sqlite3_vtab_cursor *c)
+static int table_module_close_cursor(sqlite3_vtab_cursor *c)
 {
 	free_match((struct store_cursor *)c);
 	sqlite3_free(c);
 	return SQLITE_OK;
 }
 
-static uint32_t row_of(const struct store_cursor *c)
+static uint32_t table_module_row_of(const struct store_cursor *c)
 {
 	uint32_t at = c->desc ? c->end - 1 - c->at : c->begin + c->at;
 
@@ -304,8 +305,8 @@ static void narrow(struct store_cursor *c, uint32_t begin, uint32_t end)
 
 /* Narrows to the rows that have a value in an indexed column. Keeps all rows if the value has
  * another type, or if there is no memory for the index. */
-static void by_value(const struct store_vtab *v, struct store_cursor *c, unsigned column,
-		     sqlite3_value *arg)
+static void table_module_by_value(const struct store_vtab *v, struct store_cursor *c,
+				  unsigned column, sqlite3_value *arg)
 {
 	bool is_text = v->table->def->columns[column].kind == COLUMN_STRING;
 	const struct row_index *x;
@@ -395,7 +396,7 @@ static bool by_match(struct store_cursor *c, unsigned column, sqlite3_value *arg
 	return true;
 }
 
-static bool matches(const struct store_vtab *v, struct match *m, uint32_t row)
+static bool table_module_matches(const struct store_vtab *v, struct match *m, uint32_t row)
 {
 	const struct column_def *d = &v->table->def->columns[m->column];
 	uint16_t key = table_u16(v->table, d->of, row);
@@ -415,12 +416,13 @@ static bool matches(const struct store_vtab *v, struct match *m, uint32_t row)
 
 static void skip_others(const struct store_vtab *v, struct store_cursor *c)
 {
-	while (c->match && c->at < c->end - c->begin && !matches(v, c->match, row_of(c)))
+	while (c->match && c->at < c->end - c->begin &&
+	       !table_module_matches(v, c->match, table_module_row_of(c)))
 		c->at++;
 }
 
-static int filter(sqlite3_vtab_cursor *base, int plan, const char *text, int argc,
-		  sqlite3_value **argv)
+static int table_module_filter(sqlite3_vtab_cursor *base, int plan, const char *text, int argc,
+			       sqlite3_value **argv)
 {
 	const struct store_vtab *v = (const struct store_vtab *)base->pVtab;
 	struct store_cursor *c = (struct store_cursor *)base;
@@ -450,7 +452,7 @@ static int filter(sqlite3_vtab_cursor *base, int plan, const char *text, int arg
 	if (plan & PLAN_TS_EQUAL)
 		by_time(v, c, plan, PLAN_TS_EQUAL, argv[n++]);
 	if (plan & PLAN_EQUAL)
-		by_value(v, c, (unsigned)plan >> PLAN_COLUMN_SHIFT & 0xff, argv[n++]);
+		table_module_by_value(v, c, (unsigned)plan >> PLAN_COLUMN_SHIFT & 0xff, argv[n++]);
 	if (plan & PLAN_TS_FROM)
 		by_time(v, c, plan, PLAN_TS_FROM, argv[n++]);
 	if (plan & PLAN_TS_TO)
@@ -461,7 +463,7 @@ static int filter(sqlite3_vtab_cursor *base, int plan, const char *text, int arg
 	return SQLITE_OK;
 }
 
-static int next(sqlite3_vtab_cursor *base)
+static int table_module_next(sqlite3_vtab_cursor *base)
 {
 	struct store_cursor *c = (struct store_cursor *)base;
 
@@ -470,7 +472,7 @@ static int next(sqlite3_vtab_cursor *base)
 	return SQLITE_OK;
 }
 
-static int at_end(sqlite3_vtab_cursor *base)
+static int table_module_at_end(sqlite3_vtab_cursor *base)
 {
 	const struct store_cursor *c = (const struct store_cursor *)base;
 
@@ -495,35 +497,36 @@ void table_module_result(sqlite3_context *ctx, const struct value *v)
 	}
 }
 
-static int column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int i)
+static int table_module_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int i)
 {
 	const struct store_vtab *v = (const struct store_vtab *)base->pVtab;
 	struct value value;
 
-	store_value(v->store, v->table, row_of((const struct store_cursor *)base), v->column_of[i],
-		    &value);
+	store_value(v->store, v->table, table_module_row_of((const struct store_cursor *)base),
+		    v->column_of[i], &value);
 	table_module_result(ctx, &value);
 	return SQLITE_OK;
 }
 
-static int rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *ret)
+static int table_module_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *ret)
 {
-	*ret = row_of((const struct store_cursor *)base);
+	*ret = table_module_row_of((const struct store_cursor *)base);
 	return SQLITE_OK;
 }
 
 static const sqlite3_module module = {
 	.iVersion = 1,
-	.xConnect = connect, /* no xCreate: each table exists without a statement that makes it */
-	.xBestIndex = best_index,
-	.xDisconnect = disconnect,
-	.xOpen = open_cursor,
-	.xClose = close_cursor,
-	.xFilter = filter,
-	.xNext = next,
-	.xEof = at_end,
-	.xColumn = column,
-	.xRowid = rowid,
+	.xConnect =
+		table_module_connect, /* no xCreate: each table exists without a statement that makes it */
+	.xBestIndex = table_module_best_index,
+	.xDisconnect = table_module_disconnect,
+	.xOpen = table_module_open_cursor,
+	.xClose = table_module_close_cursor,
+	.xFilter = table_module_filter,
+	.xNext = table_module_next,
+	.xEof = table_module_at_end,
+	.xColumn = table_module_column,
+	.xRowid = table_module_rowid,
 };
 
 int table_module_register(sqlite3 *db, struct store *s)

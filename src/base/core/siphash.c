@@ -31,7 +31,7 @@ static inline void one_round(struct state *s)
 	s->v2 = rotate(s->v2, 32);
 }
 
-static inline void add_word(struct state *s, uint64_t word)
+static inline void siphash_add_word(struct state *s, uint64_t word)
 {
 	s->v3 ^= word;
 	one_round(s);
@@ -47,11 +47,11 @@ uint64_t siphash(const struct siphash_key *key, const void *data, size_t len)
 
 	for (; p < end; p += 8) {
 		memcpy(&word, p, sizeof(word));
-		add_word(&s, le64toh(word));
+		siphash_add_word(&s, le64toh(word));
 	}
 	if (len % 8)
 		memcpy(&last, p, len % 8);
-	add_word(&s, le64toh(last) | (uint64_t)len << 56);
+	siphash_add_word(&s, le64toh(last) | (uint64_t)len << 56);
 	s.v2 ^= 0xff;
 	one_round(&s);
 	one_round(&s);

@@ -146,7 +146,7 @@ void coroutine_block_end(void)
 	errno = error;
 }
 
-static void *begin(void *arg)
+static void *coroutine_begin(void *arg)
 {
 	struct coroutine *w = arg;
 
@@ -176,7 +176,7 @@ static void resume(struct coroutine *w)
 	await(&w->back);
 }
 
-static void release(struct coroutine *w)
+static void coroutine_release(struct coroutine *w)
 {
 	*w->owner = NULL;
 	event_freep(&w->event);
@@ -196,7 +196,7 @@ static void resume_once(struct coroutine *w)
 	if (w->state != COROUTINE_ENDED)
 		return;
 	pthread_join(w->thread, NULL);
-	release(w);
+	coroutine_release(w);
 	ops->done(ctx);
 }
 
@@ -211,7 +211,7 @@ static void on_wake(evutil_socket_t fd, short what, void *arg)
 }
 
 /* The thread blocks all signals except SIGSYS, so that the loop's thread handles them. */
-static int start_thread(struct coroutine *w)
+static int coroutine_start_thread(struct coroutine *w)
 {
 	sigset_t all, before;
 	pthread_attr_t attr;
@@ -223,13 +223,13 @@ static int start_thread(struct coroutine *w)
 	sigfillset(&all);
 	sigdelset(&all, SIGSYS); /* the system call filter sends it to the thread itself */
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	r = pthread_create(&w->thread, &attr, begin, w);
+	r = pthread_create(&w->thread, &attr, coroutine_begin, w);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	pthread_attr_destroy(&attr);
 	return -r;
 }
 
-static int set_up(struct coroutine *w, struct event_base *loop)
+static int coroutine_set_up(struct coroutine *w, struct event_base *loop)
 {
 	w->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (w->wake < 0)
@@ -237,7 +237,7 @@ static int set_up(struct coroutine *w, struct event_base *loop)
 	w->event = event_new(loop, w->wake, EV_READ | EV_PERSIST, on_wake, w);
 	if (!w->event || event_add(w->event, NULL))
 		return -ENOMEM;
-	return start_thread(w);
+	return coroutine_start_thread(w);
 }
 
 void coroutine_run_last(struct coroutine *w)
@@ -261,11 +261,11 @@ void coroutine_start(struct coroutine **ret, struct event_base *loop,
 					.policy = sched_getscheduler(0)};
 		sem_init(&w->go, 0, 0);
 		sem_init(&w->back, 0, 0);
-		if (!set_up(w, loop)) {
+		if (!coroutine_set_up(w, loop)) {
 			resume_once(w);
 			return;
 		}
-		release(w);
+		coroutine_release(w);
 	}
 	ops->run(ctx);
 	ops->done(ctx);
@@ -286,5 +286,5 @@ void coroutine_finish(struct coroutine *w)
 		resume(w);
 	while (w->state != COROUTINE_ENDED);
 	pthread_join(w->thread, NULL);
-	release(w);
+	coroutine_release(w);
 }

@@ -97,12 +97,12 @@ static void free_memory(struct msgsock *m)
 }
 
 /* Callbacks are called between enter and leave, which returns false if m was freed. */
-static void enter(struct msgsock *m)
+static void msgsock_enter(struct msgsock *m)
 {
 	m->busy++;
 }
 
-static bool leave(struct msgsock *m)
+static bool msgsock_leave(struct msgsock *m)
 {
 	if (--m->busy == 0 && m->freed) {
 		free_memory(m);
@@ -155,7 +155,7 @@ size_t msgsock_queued(const struct msgsock *m)
 /* ---- receiving ---- */
 
 /* Ends the connection. The caller must not use m afterwards. */
-static void finish(struct msgsock *m, int error)
+static void msgsock_finish(struct msgsock *m, int error)
 {
 	stop_events(m);
 	send_queue_clear(&m->queue);
@@ -308,7 +308,7 @@ static bool deliver_and_make_room(struct msgsock *m)
 	if (r == 0)
 		r = fit_in(m);
 	if (r < 0)
-		finish(m, r);
+		msgsock_finish(m, r);
 	return r == 0;
 }
 
@@ -317,7 +317,7 @@ static bool resume(struct msgsock *m)
 {
 	m->held = false;
 	if (event_add(&m->on_readable, NULL) < 0) {
-		finish(m, -ENOMEM);
+		msgsock_finish(m, -ENOMEM);
 		return false;
 	}
 	return deliver_and_make_room(m);
@@ -338,7 +338,7 @@ static void read_slice(struct msgsock *m)
 		return;
 	r = fit_in(m);
 	if (r < 0) {
-		finish(m, r);
+		msgsock_finish(m, r);
 		return;
 	}
 	while (total < MAX_IN) {
@@ -348,7 +348,7 @@ static void read_slice(struct msgsock *m)
 		if (n == -EAGAIN && !m->error)
 			break;
 		if (n <= 0) {
-			finish(m, n == -EAGAIN ? 0 : (int)n);
+			msgsock_finish(m, n == -EAGAIN ? 0 : (int)n);
 			return;
 		}
 		m->in_len += (size_t)n;
@@ -373,9 +373,9 @@ static void readable(int fd, short what, void *arg)
 		pause_reading(m);
 		return;
 	}
-	enter(m);
+	msgsock_enter(m);
 	read_slice(m);
-	if (leave(m))
+	if (msgsock_leave(m))
 		drop_in(m);
 }
 
@@ -389,7 +389,7 @@ static void wake_reader(struct msgsock *m)
 }
 
 /* Ends sending. The reader then ends the connection. Returns -EPIPE. */
-static int fail(struct msgsock *m, int error)
+static int msgsock_fail(struct msgsock *m, int error)
 {
 	if (!m->error) {
 		m->error = error;
@@ -419,15 +419,15 @@ static void writable(int fd, short what, void *arg)
 	if (r == -EAGAIN)
 		return;
 	if (r < 0) {
-		fail(m, r);
+		msgsock_fail(m, r);
 		return;
 	}
 	event_del(&m->on_writable);
 	wake_reader(m);
-	enter(m);
+	msgsock_enter(m);
 	if (m->ops->on_drained)
 		m->ops->on_drained(m->ctx);
-	(void)leave(m);
+	(void)msgsock_leave(m);
 }
 
 /* Queues a message without its first `sent` bytes. fd is sent with the first byte that is left. */
@@ -489,9 +489,9 @@ int msgsock_send(struct msgsock *m, const struct iovec *pieces, int n_pieces, in
 	if (n == (ssize_t)(LENGTH_WORD + len))
 		return 0;
 	if (n < 0)
-		return fail(m, (int)n);
+		return msgsock_fail(m, (int)n);
 	r = queue_rest(m, pieces, n_pieces, len, (size_t)n, n > 0 ? -1 : fd);
-	return r < 0 ? fail(m, r) : 0;
+	return r < 0 ? msgsock_fail(m, r) : 0;
 }
 
 /* The loop itself notices that the peer has closed the connection; this is for a caller that waits
@@ -518,7 +518,7 @@ int msgsock_drain(struct msgsock *m, int timeout_ms)
 		if (r == 0)
 			return peer_is_gone(m) ? -EPIPE : 0;
 		if (r != -EAGAIN)
-			return fail(m, r);
+			return msgsock_fail(m, r);
 		now = clock_mono_ns();
 		if (now >= deadline)
 			return -EAGAIN;

@@ -67,7 +67,7 @@ static unsigned threads_of(uint64_t owner)
 	return n;
 }
 
-static void put(int fd, uint64_t owner)
+static void close_aside_put(int fd, uint64_t owner)
 {
 	aside.places[fd] = (struct place){.owner = owner, .next = NONE};
 	if (aside.last == NONE)
@@ -78,7 +78,7 @@ static void put(int fd, uint64_t owner)
 }
 
 /* Removes the first descriptor whose owner may occupy another thread. Returns it, or NONE. */
-static int take(void)
+static int close_aside_take(void)
 {
 	int before = NONE;
 
@@ -116,7 +116,7 @@ static void await(sem_t *s)
 		;
 }
 
-static void *run(void *arg)
+static void *close_aside_run(void *arg)
 {
 	const uint64_t one = 1;
 	struct closer *c = arg;
@@ -151,7 +151,7 @@ static int start_threads(void)
 
 		sem_init(&c->work, 0, 0);
 		sem_init(&c->done, 0, 0);
-		r = pthread_create(&thread, &attr, run, c);
+		r = pthread_create(&thread, &attr, close_aside_run, c);
 		/* libc starts a thread with calls that a system call filter does not allow. */
 		if (r == 0)
 			await(&c->done);
@@ -204,7 +204,7 @@ static void give_to_idle_threads(void)
 {
 	for (unsigned i = 0; i < N_THREADS; i++) {
 		struct closer *c = &aside.closers[i];
-		int fd = c->busy ? NONE : take();
+		int fd = c->busy ? NONE : close_aside_take();
 
 		if (fd == NONE)
 			continue;
@@ -223,7 +223,7 @@ void close_aside(int fd, uint64_t owner)
 		close(fd);
 		return;
 	}
-	put(fd, owner);
+	close_aside_put(fd, owner);
 	collect_finished();
 	give_to_idle_threads();
 }

@@ -88,7 +88,7 @@ static ssize_t do_here(const struct request *q, void *buf, size_t size)
 
 /* ---- the child ---- */
 
-static void serve(int fd)
+static void outside_reads_serve(int fd)
 {
 	static struct {
 		int32_t result;
@@ -117,7 +117,7 @@ static void serve(int fd)
 }
 
 /* A restriction that the kernel refuses is left out: the child then keeps those rights. */
-static void confine(void)
+static void outside_reads_confine(void)
 {
 	static const unsigned needed[] = {CAP_DAC_READ_SEARCH, CAP_SYS_NICE, CAP_SYS_PTRACE};
 	static const char *const calls[] = {
@@ -154,16 +154,16 @@ static void confine(void)
 		(void)syscall_filter_install(&list);
 }
 
-static void run_child(int fd, void *ctx)
+static void outside_reads_run_child(int fd, void *ctx)
 {
 	(void)ctx;
-	confine();
-	serve(fd);
+	outside_reads_confine();
+	outside_reads_serve(fd);
 }
 
 int outside_reads_start(void)
 {
-	return helper_process_start("sonda-reads", run_child, NULL, -1, &child);
+	return helper_process_start("sonda-reads", outside_reads_run_child, NULL, -1, &child);
 }
 
 pid_t outside_reads_pid(void)
@@ -174,7 +174,7 @@ pid_t outside_reads_pid(void)
 /* ---- requests ---- */
 
 /* Returns the number of bytes of the answer at buf, -EAGAIN if it is late, or -errno. */
-static ssize_t take_answer(void *buf, size_t size, int wait_ms)
+static ssize_t outside_reads_take_answer(void *buf, size_t size, int wait_ms)
 {
 	struct pollfd p = {.fd = child.fd, .events = POLLIN};
 	int32_t result;
@@ -197,7 +197,8 @@ static ssize_t take_answer(void *buf, size_t size, int wait_ms)
 	return result < 0 ? result : n - (ssize_t)ANSWER_HEAD;
 }
 
-static ssize_t ask(enum kind kind, const char *path, void *buf, size_t size, int wait_ms)
+static ssize_t outside_reads_ask(enum kind kind, const char *path, void *buf, size_t size,
+				 int wait_ms)
 {
 	struct request q = {.kind = kind, .size = (uint32_t)MIN(size, OUTSIDE_READ_MAX)};
 	char ignored;
@@ -207,27 +208,27 @@ static ssize_t ask(enum kind kind, const char *path, void *buf, size_t size, int
 	strcpy(q.path, path);
 	if (child.fd < 0)
 		return do_here(&q, buf, size);
-	if (is_busy && take_answer(&ignored, sizeof(ignored), 0) == -EAGAIN)
+	if (is_busy && outside_reads_take_answer(&ignored, sizeof(ignored), 0) == -EAGAIN)
 		return -EAGAIN;
 	if (send(child.fd, &q, sizeof(q), MSG_NOSIGNAL) < 0)
 		return -EPIPE;
 	is_busy = true;
-	return take_answer(buf, size, wait_ms);
+	return outside_reads_take_answer(buf, size, wait_ms);
 }
 
 ssize_t outside_read(const char *path, void *buf, size_t size, int wait_ms)
 {
-	return ask(READ_FILE, path, buf, size, wait_ms);
+	return outside_reads_ask(READ_FILE, path, buf, size, wait_ms);
 }
 
 ssize_t outside_readlink(const char *path, char *buf, size_t size, int wait_ms)
 {
-	return ask(READ_LINK, path, buf, size, wait_ms);
+	return outside_reads_ask(READ_LINK, path, buf, size, wait_ms);
 }
 
 int outside_stat(const char *path, struct stat *ret)
 {
-	ssize_t n = ask(READ_STAT, path, ret, sizeof(*ret), OUTSIDE_READ_LONG_MS);
+	ssize_t n = outside_reads_ask(READ_STAT, path, ret, sizeof(*ret), OUTSIDE_READ_LONG_MS);
 
 	return n < 0 ? (int)n : n == sizeof(*ret) ? 0 : -EIO;
 }

@@ -30,7 +30,7 @@ bool priority_boost_is_stronger(struct priority_boost a, struct priority_boost b
 
 /* ---- scheduling of this thread ---- */
 
-static int save(struct priority_boost_state *s)
+static int priority_boost_save(struct priority_boost_state *s)
 {
 	struct sched_param param;
 
@@ -188,7 +188,7 @@ int priority_boost_apply(struct priority_boost_state *s, struct priority_boost b
 	if (boost.policy == s->now.policy && boost.priority == s->now.priority)
 		return 0;
 	if (!s->active)
-		r = save(s);
+		r = priority_boost_save(s);
 	if (r < 0)
 		return r;
 	s->has_budget = false;

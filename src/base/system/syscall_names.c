@@ -90,7 +90,7 @@ static bool numbers_are_common(uint32_t arch)
 }
 
 /* Returns the number of a name without prefix, or a negative value. */
-static int number_of(uint32_t arch, const char *name)
+static int syscall_names_number_of(uint32_t arch, const char *name)
 {
 	int nr = __NR_SCMP_ERROR;
 
@@ -138,14 +138,14 @@ int syscall_name_resolve(const char *name, uint32_t *ret_nr, char nearest[static
 		prefix = strlen("sys_");
 	}
 	bare = name + prefix;
-	nr = number_of(arch, bare);
+	nr = syscall_names_number_of(arch, bare);
 	if (nr >= 0) {
 		*ret_nr = (uint32_t)nr;
 		return 0;
 	}
 	*nearest = '\0';
 	/* System calls of 32-bit programs only. */
-	if (arch == native && number_of(compat_of(native), bare) >= 0) {
+	if (arch == native && syscall_names_number_of(compat_of(native), bare) >= 0) {
 		snprintf(nearest, SYSCALL_NAME_MAX, "compat_sys_%s", bare);
 		return -ENOENT;
 	}
@@ -159,11 +159,11 @@ int syscall_number(const char *name, bool compat)
 {
 	uint32_t native = seccomp_arch_native();
 
-	return number_of(compat ? compat_of(native) : native, name);
+	return syscall_names_number_of(compat ? compat_of(native) : native, name);
 }
 
 /* Copies the name to ret, cut to len bytes. Zeroes the rest of ret. */
-static void name_of(uint32_t arch, uint32_t nr, char *ret, size_t len)
+static void syscall_names_name_of(uint32_t arch, uint32_t nr, char *ret, size_t len)
 {
 	_cleanup_(freep) char *name = arch ? seccomp_syscall_resolve_num_arch(arch, (int)nr) : NULL;
 	const char *found = name;
@@ -179,7 +179,7 @@ static void name_of(uint32_t arch, uint32_t nr, char *ret, size_t len)
 
 void syscall_compat_name(uint32_t nr, char *ret, size_t len)
 {
-	name_of(compat_of(seccomp_arch_native()), nr, ret, len);
+	syscall_names_name_of(compat_of(seccomp_arch_native()), nr, ret, len);
 }
 
 /* Returns 0 for a machine that libseccomp does not know. */
@@ -196,6 +196,6 @@ void syscall_name(const char *machine, uint32_t nr, char ret[static SYSCALL_NAME
 {
 	uint32_t arch = machine ? arch_of(machine) : seccomp_arch_native();
 
-	name_of(arch, nr, ret, SYSCALL_NAME_MAX - 1);
+	syscall_names_name_of(arch, nr, ret, SYSCALL_NAME_MAX - 1);
 	ret[SYSCALL_NAME_MAX - 1] = '\0';
 }

@@ -28,7 +28,7 @@ struct parser {
 	int error;
 };
 
-static bool refuse(struct parser *s, const char *why)
+static bool regex_compile_refuse(struct parser *s, const char *why)
 {
 	s->error = err_set(s->why, -EINVAL, "%s", why);
 	return false;
@@ -36,7 +36,7 @@ static bool refuse(struct parser *s, const char *why)
 
 /* ---- code ---- */
 
-static bool has_room(struct parser *s, size_t n)
+static bool regex_compile_has_room(struct parser *s, size_t n)
 {
 	if (s->re->n_ops + n <= REGEX_MAX_OPS - 1) /* one for the MATCH */
 		return true;
@@ -49,7 +49,7 @@ static bool has_room(struct parser *s, size_t n)
 
 static bool emit(struct parser *s, enum regex_opcode opcode, int x, int y)
 {
-	if (!has_room(s, 1))
+	if (!regex_compile_has_room(s, 1))
 		return false;
 	s->re->ops[s->re->n_ops++] = (struct regex_op){(uint16_t)opcode, (int16_t)x, (int16_t)y};
 	return true;
@@ -61,7 +61,7 @@ static bool insert(struct parser *s, unsigned at, enum regex_opcode opcode, int 
 {
 	struct regex_op *ops = s->re->ops;
 
-	if (!has_room(s, 1))
+	if (!regex_compile_has_room(s, 1))
 		return false;
 	memmove(&ops[at + 1], &ops[at], (s->re->n_ops++ - at) * sizeof(*ops));
 	ops[at] = (struct regex_op){(uint16_t)opcode, (int16_t)x, (int16_t)y};
@@ -153,7 +153,7 @@ static bool read_named_class(struct parser *s, struct regex_set *set)
 		s->p += len + 2;
 		return true;
 	}
-	return refuse(s, "an unknown [:class:]");
+	return regex_compile_refuse(s, "an unknown [:class:]");
 }
 
 /* ---- escapes ---- */
@@ -180,7 +180,7 @@ static bool read_escape(struct parser *s, unsigned *ret_byte)
 	const char *letter = c ? strchr(letters, c) : NULL;
 
 	if (c == '\0')
-		return refuse(s, "it ends in a backslash");
+		return regex_compile_refuse(s, "it ends in a backslash");
 	s->p++;
 	if (letter) {
 		*ret_byte = (unsigned char)bytes[letter - letters];
@@ -211,7 +211,7 @@ static bool read_item(struct parser *s, struct regex_set *set, bool *ret_single,
 		return read_named_class(s, set);
 	}
 	if (c == '[' && (*s->p == '.' || *s->p == '='))
-		return refuse(s, "[. .] and [= =] are not supported");
+		return regex_compile_refuse(s, "[. .] and [= =] are not supported");
 	if (c == '\\' && add_class(set, *s->p)) {
 		s->p++;
 		return true;
@@ -245,7 +245,7 @@ static bool read_range(struct parser *s, struct regex_set *set)
 	if (!read_item(s, set, &single, &last))
 		return false;
 	if (!single || last < first)
-		return refuse(s, "a range in brackets is a-b with a <= b");
+		return regex_compile_refuse(s, "a range in brackets is a-b with a <= b");
 	add_range(set, first, last);
 	return true;
 }
@@ -261,7 +261,7 @@ static bool read_brackets(struct parser *s)
 		if (!read_range(s, &set))
 			return false;
 	if (!*s->p)
-		return refuse(s, "a [ without its ]");
+		return regex_compile_refuse(s, "a [ without its ]");
 	s->p++;
 	if (inverted)
 		invert(&set);
@@ -278,9 +278,10 @@ static bool read_group(struct parser *s)
 	unsigned group = s->re->n_groups;
 
 	if (!captures && s->p[1] != ':')
-		return refuse(s, "the only group with a ? that is supported is (?: )");
+		return regex_compile_refuse(s,
+					    "the only group with a ? that is supported is (?: )");
 	if (s->depth == REGEX_MAX_DEPTH || (captures && group == REGEX_MAX_GROUPS))
-		return refuse(s, "it has too many groups");
+		return regex_compile_refuse(s, "it has too many groups");
 	if (!captures)
 		s->p += 2;
 	s->re->n_groups += captures;
@@ -290,7 +291,7 @@ static bool read_group(struct parser *s)
 	if (!read_alternatives(s))
 		return false;
 	if (*s->p != ')')
-		return refuse(s, "a ( without its )");
+		return regex_compile_refuse(s, "a ( without its )");
 	s->p++;
 	s->depth--;
 	return !captures || emit(s, REGEX_SAVE, (int)(2 * group + 1), 0);
@@ -347,7 +348,7 @@ static bool read_atom(struct parser *s, bool *ret_is_edge)
 	case '+':
 	case '?':
 	case '{':
-		return refuse(s, "nothing to repeat before a * + ? or {");
+		return regex_compile_refuse(s, "nothing to repeat before a * + ? or {");
 	default:
 		return emit(s, REGEX_BYTE, (unsigned char)c, 0);
 	}
@@ -362,7 +363,7 @@ struct repetition {
 	bool lazy;
 };
 
-static unsigned read_number(struct parser *s)
+static unsigned regex_compile_read_number(struct parser *s)
 {
 	unsigned n = 0;
 
@@ -377,13 +378,13 @@ static bool read_interval(struct parser *s, struct repetition *r)
 {
 	const char *start = s->p;
 
-	r->min = r->max = read_number(s);
+	r->min = r->max = regex_compile_read_number(s);
 	if (s->p != start && *s->p == ',') {
 		s->p++;
-		r->max = *s->p == '}' ? NO_LIMIT : read_number(s);
+		r->max = *s->p == '}' ? NO_LIMIT : regex_compile_read_number(s);
 	}
 	if (s->p == start || *s->p != '}' || r->max < r->min)
-		return refuse(s, "a repetition is {m}, {m,} or {m,n} with m <= n");
+		return regex_compile_refuse(s, "a repetition is {m}, {m,} or {m,n} with m <= n");
 	s->p++;
 	return true;
 }
@@ -412,7 +413,7 @@ static bool emit_split(struct parser *s, int into, int past, bool lazy)
 
 static bool emit_copy(struct parser *s, const struct regex_op *ops, unsigned n)
 {
-	if (!has_room(s, n))
+	if (!regex_compile_has_room(s, n))
 		return false;
 	memcpy(&s->re->ops[s->re->n_ops], ops, n * sizeof(*ops));
 	s->re->n_ops += n;
@@ -434,7 +435,7 @@ static bool repeat(struct parser *s, unsigned at, const struct repetition *r)
 		return good && emit_split(s, 1, (int)n + 2, r->lazy) && emit_copy(s, atom, n) &&
 		       emit(s, REGEX_JUMP, -(int)n - 1, 0);
 	if (good)
-		good = has_room(s, (size_t)optional * (n + 1));
+		good = regex_compile_has_room(s, (size_t)optional * (n + 1));
 	for (unsigned i = 0; i < optional && good; i++)
 		good = emit_split(s, 1, (int)((optional - i) * (n + 1)), r->lazy) &&
 		       emit_copy(s, atom, n);
@@ -454,7 +455,7 @@ static bool read_piece(struct parser *s)
 	if (!repeats)
 		return true;
 	if (is_edge)
-		return refuse(s, "^ $ \\b and \\B cannot be repeated");
+		return regex_compile_refuse(s, "^ $ \\b and \\B cannot be repeated");
 	return repeat(s, at, &r);
 }
 

@@ -30,7 +30,7 @@ struct run {
 
 /* ---- threads ---- */
 
-static bool is_word(uint8_t c)
+static bool regex_match_is_word(uint8_t c)
 {
 	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
 	       c == '_';
@@ -38,8 +38,8 @@ static bool is_word(uint8_t c)
 
 static bool is_edge(const struct run *r, size_t at)
 {
-	bool before = at > 0 && is_word(r->text[at - 1]);
-	bool after = at < r->len && is_word(r->text[at]);
+	bool before = at > 0 && regex_match_is_word(r->text[at - 1]);
+	bool after = at < r->len && regex_match_is_word(r->text[at]);
 
 	return before != after;
 }
@@ -67,7 +67,8 @@ static void enlist(const struct run *r, struct regex_threads *t, unsigned place)
 	t->places[t->n++] = (uint16_t)place;
 }
 
-static void add_thread(struct run *r, struct regex_threads *t, unsigned place, size_t at);
+static void regex_match_add_thread(struct run *r, struct regex_threads *t, unsigned place,
+				   size_t at);
 
 static void add_saved(struct run *r, struct regex_threads *t, unsigned place, size_t at)
 {
@@ -75,18 +76,19 @@ static void add_saved(struct run *r, struct regex_threads *t, unsigned place, si
 	uint32_t before;
 
 	if (slot >= r->n_slots) {
-		add_thread(r, t, place + 1, at);
+		regex_match_add_thread(r, t, place + 1, at);
 		return;
 	}
 	before = r->bounds[slot];
 	r->bounds[slot] = (uint32_t)at;
-	add_thread(r, t, place + 1, at);
+	regex_match_add_thread(r, t, place + 1, at);
 	r->bounds[slot] = before;
 }
 
 /* Adds all places that can be reached from this one without a byte. The recursion is at most as
  * deep as the program is long. */
-static void add_thread(struct run *r, struct regex_threads *t, unsigned place, size_t at)
+static void regex_match_add_thread(struct run *r, struct regex_threads *t, unsigned place,
+				   size_t at)
 {
 	for (; is_new(r->re, place); place++) {
 		const struct regex_op *op = &r->re->ops[place];
@@ -94,7 +96,7 @@ static void add_thread(struct run *r, struct regex_threads *t, unsigned place, s
 		r->steps++;
 		switch ((enum regex_opcode)op->opcode) {
 		case REGEX_SPLIT:
-			add_thread(r, t, place + (unsigned)op->x, at);
+			regex_match_add_thread(r, t, place + (unsigned)op->x, at);
 			place += (unsigned)op->y - 1;
 			break;
 		case REGEX_JUMP:
@@ -137,7 +139,7 @@ static bool takes(const struct regex *re, const struct regex_op *op, uint8_t byt
  * Advances the threads by the byte at `at`. Returns true if one of them is a match, and stores its
  * bounds in found. Threads after the match in the list have a lower preference and are dropped.
  */
-static bool step(struct run *r, size_t at, bool whole, uint32_t *found)
+static bool regex_match_step(struct run *r, size_t at, bool whole, uint32_t *found)
 {
 	struct regex *re = r->re;
 
@@ -155,20 +157,20 @@ static bool step(struct run *r, size_t at, bool whole, uint32_t *found)
 		}
 		if (at < r->len && takes(re, op, r->text[at])) {
 			copy_slots(r->bounds, slots, r->n_slots);
-			add_thread(r, &re->next, place + 1, at + 1);
+			regex_match_add_thread(r, &re->next, place + 1, at + 1);
 		}
 	}
 	return false;
 }
 
-static void start(struct run *r, size_t at)
+static void regex_match_start(struct run *r, size_t at)
 {
 	memset(r->bounds, 0xff, 2 * r->re->n_groups * sizeof(*r->bounds));
 	r->bounds[0] = (uint32_t)at;
-	add_thread(r, &r->re->now, 0, at);
+	regex_match_add_thread(r, &r->re->now, 0, at);
 }
 
-static void advance(struct regex *re)
+static void regex_match_advance(struct regex *re)
 {
 	struct regex_threads old = re->now;
 
@@ -189,7 +191,8 @@ static void begin_lists(struct regex *re, size_t n)
 }
 
 /* Returns 1, 0 or -E2BIG, as regex_match(). */
-static int run(struct run *r, enum regex_mode mode, size_t from, uint32_t *found, uint64_t *budget)
+static int regex_match_run(struct run *r, enum regex_mode mode, size_t from, uint32_t *found,
+			   uint64_t *budget)
 {
 	struct regex *re = r->re;
 	bool matched = false;
@@ -202,13 +205,13 @@ static int run(struct run *r, enum regex_mode mode, size_t from, uint32_t *found
 			while (at < r->len && !regex_set_has(&re->first, r->text[at]))
 				at++;
 		if (searching || at == from)
-			start(r, at);
+			regex_match_start(r, at);
 		if (re->now.n == 0 && !searching)
 			break;
 		if (*budget <= r->steps)
 			return -E2BIG;
-		matched |= step(r, at, mode == REGEX_WHOLE, found);
-		advance(re);
+		matched |= regex_match_step(r, at, mode == REGEX_WHOLE, found);
+		regex_match_advance(re);
 	}
 	return matched;
 }
@@ -229,7 +232,7 @@ int regex_match(struct regex *re, enum regex_mode mode, const void *text, size_t
 	assert(from <= len);
 	if (len >= UNSET / 2)
 		return -E2BIG;
-	result = run(&r, mode, from, found, budget);
+	result = regex_match_run(&r, mode, from, found, budget);
 	*budget -= r.steps < *budget ? r.steps : *budget;
 	if (result != 1 || !spans)
 		return result;
@@ -291,7 +294,7 @@ static void find_first(struct regex *re, unsigned place)
 	}
 }
 
-static int compile(struct regex *re, const char *pattern, struct err_text *why)
+static int regex_match_compile(struct regex *re, const char *pattern, struct err_text *why)
 {
 	int r = regex_compile(pattern, re, why);
 
@@ -317,7 +320,7 @@ int regex_new(const char *pattern, struct err_text *e, struct regex **ret)
 		return err_set(e, -EINVAL, "\"%.32s...\": %zu bytes; the limit is %u", pattern,
 			       strlen(pattern), REGEX_MAX_BYTES);
 	re = calloc(1, sizeof(*re));
-	r = re ? compile(re, pattern, &why) : -ENOMEM;
+	r = re ? regex_match_compile(re, pattern, &why) : -ENOMEM;
 	if (r == 0) {
 		*ret = re;
 		return 0;

@@ -27,7 +27,7 @@ static const struct unit sizes[] = {
 	{"mb", 1 << 10}, {"mib", 1 << 10}, {"g", 1 << 20}, {"gb", 1 << 20}, {"gib", 1 << 20},
 };
 
-static bool is_digit(char c)
+static bool str_number_is_digit(char c)
 {
 	return c >= '0' && c <= '9';
 }
@@ -38,9 +38,9 @@ static int read_digits(const char **s, uint64_t *ret_v)
 	const char *p = *s;
 	uint64_t v = 0;
 
-	if (!is_digit(*p))
+	if (!str_number_is_digit(*p))
 		return -EINVAL;
-	for (; is_digit(*p); p++)
+	for (; str_number_is_digit(*p); p++)
 		if (__builtin_mul_overflow(v, 10u, &v) ||
 		    __builtin_add_overflow(v, (uint64_t)(*p - '0'), &v))
 			return -ERANGE;
@@ -56,9 +56,9 @@ static int read_fraction(const char **s, uint64_t *ret_billionths)
 	uint64_t v = 0, place = BILLION / 10;
 	const char *p = *s;
 
-	if (!is_digit(*p))
+	if (!str_number_is_digit(*p))
 		return -EINVAL;
-	for (; is_digit(*p); p++, place /= 10)
+	for (; str_number_is_digit(*p); p++, place /= 10)
 		v += place * (uint64_t)(*p - '0');
 	*s = p;
 	*ret_billionths = v;

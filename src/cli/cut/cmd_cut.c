@@ -77,7 +77,7 @@ struct cut_options {
 
 /* ---- the command line ---- */
 
-static int take_option(void *ctx, int option, struct err_text *e)
+static int cut_take_option(void *ctx, int option, struct err_text *e)
 {
 	struct cut_options *o = ctx;
 	uint32_t kb;
@@ -106,7 +106,7 @@ static int take_option(void *ctx, int option, struct err_text *e)
 	}
 }
 
-static int check(struct cut_options *o, char **words, int n, struct err_text *e)
+static int cut_check(struct cut_options *o, char **words, int n, struct err_text *e)
 {
 	if (n == 0)
 		return err_set(e, -EINVAL, "FILE is missing");
@@ -125,13 +125,13 @@ static int check(struct cut_options *o, char **words, int n, struct err_text *e)
 }
 
 /* Returns 0, 1 after the help, or -EINVAL. */
-static int parse(int argc, char **argv, struct cut_options *o, struct err_text *e)
+static int cut_parse(int argc, char **argv, struct cut_options *o, struct err_text *e)
 {
-	int r = options_parse(argc, argv, letters, o->long_options, take_option, o, e);
+	int r = options_parse(argc, argv, letters, o->long_options, cut_take_option, o, e);
 
 	if (r > 0)
 		fputs(o->usage, stdout);
-	return r ? r : check(o, argv + optind, argc - optind, e);
+	return r ? r : cut_check(o, argv + optind, argc - optind, e);
 }
 
 /* ---- the parts' times ---- */
@@ -303,7 +303,7 @@ static int refuse_to_write(const char *path, int r, struct err_text *e)
 		       strcmp(path, "-") != 0 ? path : "to standard output", strerror(-r));
 }
 
-static int write_packet(void *ctx, size_t part, const uint8_t *packet, size_t len)
+static int cut_write_packet(void *ctx, size_t part, const uint8_t *packet, size_t len)
 {
 	struct outputs *out = ctx;
 	struct out_file *f = &out->of[part];
@@ -312,19 +312,19 @@ static int write_packet(void *ctx, size_t part, const uint8_t *packet, size_t le
 	return r < 0 ? refuse_to_write(f->path, r, out->e) : 0;
 }
 
-static int by_number(const void *a, const void *b)
+static int cut_by_number(const void *a, const void *b)
 {
 	const struct out_file *x = a, *y = b;
 
 	return (x->number > y->number) - (x->number < y->number);
 }
 
-static int save(struct outputs *out)
+static int cut_save(struct outputs *out)
 {
 	char size[32];
 	int r = 0;
 
-	qsort(out->of, out->n, sizeof(*out->of), by_number);
+	qsort(out->of, out->n, sizeof(*out->of), cut_by_number);
 	/* No part gets its name if one cannot be written. */
 	for (size_t i = 0; r == 0 && i < out->n; i++) {
 		r = trace_file_flush(out->of[i].file);
@@ -375,7 +375,7 @@ static int map_input(const char *path, struct input *ret, struct err_text *e)
 	return 0;
 }
 
-static int explain(const char *path, int r, struct err_text *e)
+static int cut_explain(const char *path, int r, struct err_text *e)
 {
 	switch (r) {
 	case -EBADMSG:
@@ -405,7 +405,7 @@ static int write_parts(const struct input *in, struct cut_overview *v, struct ou
 	const struct cut_parts_config config = {
 		.range_of = range_of,
 		.open = open_part,
-		.write = write_packet,
+		.write = cut_write_packet,
 		.ctx = out,
 	};
 	struct cut_result result;
@@ -415,15 +415,15 @@ static int write_parts(const struct input *in, struct cut_overview *v, struct ou
 	out->e->text[0] = '\0';
 	r = cut_parts_write(v, in->data, in->len, true, &config, &result);
 	if (r < 0)
-		return out->e->text[0] ? r : explain(out->o->file, r, out->e);
+		return out->e->text[0] ? r : cut_explain(out->o->file, r, out->e);
 	warn(out->o->file, &result);
 	if (!out->n && !out->o->is_split)
 		return err_set(out->e, -ENODATA, "%s has no events between --from and --to",
 			       out->o->file);
-	return save(out);
+	return cut_save(out);
 }
 
-static int run(const struct cut_options *o, struct err_text *e)
+static int cut_run(const struct cut_options *o, struct err_text *e)
 {
 	struct cut_overview *v = calloc(1, sizeof(*v));
 	struct outputs out = {.o = o, .e = e};
@@ -438,7 +438,7 @@ static int run(const struct cut_options *o, struct err_text *e)
 	signal(SIGXFSZ, SIG_IGN);
 	r = cut_overview_read(v, in.data, in.len, true);
 	if (r < 0)
-		explain(o->file, r, e);
+		cut_explain(o->file, r, e);
 	else if (cut_overview_refusal(v))
 		r = err_set(e, -EINVAL, "cannot cut %s: %s", o->file, cut_overview_refusal(v));
 	if (r == 0)
@@ -455,7 +455,7 @@ static int run(const struct cut_options *o, struct err_text *e)
 static int run_verb(int argc, char **argv, struct cut_options *o)
 {
 	struct err_text e;
-	int r = parse(argc, argv, o, &e);
+	int r = cut_parse(argc, argv, o, &e);
 
 	if (r > 0)
 		return EXIT_GOOD;
@@ -464,7 +464,7 @@ static int run_verb(int argc, char **argv, struct cut_options *o)
 		log_error("see sonda help %s", argv[0]);
 		return EXIT_USAGE;
 	}
-	if (run(o, &e) == 0)
+	if (cut_run(o, &e) == 0)
 		return EXIT_GOOD;
 	log_error("%s: %s", argv[0], e.text);
 	return EXIT_FAILED;

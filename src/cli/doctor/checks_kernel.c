@@ -88,7 +88,7 @@ static gzFile open_config(const struct doctor_machine *m)
 }
 
 /* Marks the options of the config in has. */
-static void read_config(gzFile config, bool has[static ARRAY_SIZE(options)])
+static void checks_kernel_read_config(gzFile config, bool has[static ARRAY_SIZE(options)])
 {
 	char line[CONFIG_MAX_LINE];
 
@@ -119,7 +119,7 @@ static bool find_options(const struct doctor_machine *m, bool has[static ARRAY_S
 	gzFile config = sees ? NULL : open_config(m);
 
 	if (config)
-		read_config(config, has);
+		checks_kernel_read_config(config, has);
 	for (size_t i = 0; i < ARRAY_SIZE(options); i++)
 		if (options[i].place != IN_TRACEFS || sees)
 			has[i] = has_file(m, &options[i], tracefs);

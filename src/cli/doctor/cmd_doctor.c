@@ -32,7 +32,7 @@ static const char *const verdicts[] = {
 	[DOCTOR_FAULT] = "fault",
 };
 
-static void put_text(const char *name, const struct doctor_finding *f, struct strbuf *out)
+static void doctor_put_text(const char *name, const struct doctor_finding *f, struct strbuf *out)
 {
 	strbuf_printf(out, "%-6s %-10s %s\n", verdicts[f->verdict], name, f->text.text);
 	if (f->remedy.text[0])
@@ -45,7 +45,7 @@ static void put_member(const char *name, const char *text, struct strbuf *out)
 	json_print_string(text, out);
 }
 
-static void put_json(const char *name, const struct doctor_finding *f, struct strbuf *out)
+static void doctor_put_json(const char *name, const struct doctor_finding *f, struct strbuf *out)
 {
 	strbuf_puts(out, out->s[out->len - 1] == '[' ? "{" : ",{");
 	put_member("check", name, out);
@@ -109,9 +109,9 @@ static enum doctor_verdict run_checks(const struct verb_options *o, struct strbu
 			continue;
 		worst = MAX(worst, f.verdict);
 		if (o->json)
-			put_json(c->name, &f, out);
+			doctor_put_json(c->name, &f, out);
 		else if (!o->quiet || f.verdict != DOCTOR_OK)
-			put_text(c->name, &f, out);
+			doctor_put_text(c->name, &f, out);
 	}
 	return worst;
 }

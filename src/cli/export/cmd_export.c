@@ -107,7 +107,7 @@ static int take_form(const struct form *form, struct export_options *o, struct e
 	return 0;
 }
 
-static int take_option(void *ctx, int option, struct err_text *e)
+static int export_take_option(void *ctx, int option, struct err_text *e)
 {
 	struct export_options *o = ctx;
 	enum sql_format csv;
@@ -157,7 +157,7 @@ static int default_out(struct export_options *o, struct err_text *e)
 	return 0;
 }
 
-static int check(struct export_options *o, char **words, int n, struct err_text *e)
+static int export_check(struct export_options *o, char **words, int n, struct err_text *e)
 {
 	if (!o->form)
 		return err_set(
@@ -180,18 +180,19 @@ static int check(struct export_options *o, char **words, int n, struct err_text 
 }
 
 /* Returns 0, 1 after the help, or -EINVAL. */
-static int parse(int argc, char **argv, struct export_options *o, struct err_text *e)
+static int export_parse(int argc, char **argv, struct export_options *o, struct err_text *e)
 {
-	int r = options_parse(argc, argv, letters, long_options, take_option, o, e);
+	int r = options_parse(argc, argv, letters, long_options, export_take_option, o, e);
 
 	if (r > 0)
 		fputs(usage, stdout);
-	return r ? r : check(o, argv + optind, argc - optind, e);
+	return r ? r : export_check(o, argv + optind, argc - optind, e);
 }
 
 /* ---- the output ---- */
 
-static int write_text(const struct export_options *o, sqlite3 *db, FILE *to, struct err_text *e)
+static int export_write_text(const struct export_options *o, sqlite3 *db, FILE *to,
+			     struct err_text *e)
 {
 	int r = o->form->text(db, to);
 	int closed = to == stdout ? 0 : out_close(to, o->out, e); /* main() checks stdout */
@@ -214,7 +215,7 @@ static int write_hidden(const struct export_options *o, const struct out_path *o
 	to = out_path_open(out, NULL);
 	if (!to)
 		return err_set(e, -errno, "cannot create %s: %s", o->out, strerror(errno));
-	return write_text(o, db, to, e);
+	return export_write_text(o, db, to, e);
 }
 
 /* Prepares folded stacks: titles of processes as names. Fails if there would be none. */
@@ -244,12 +245,12 @@ static int export_to(const struct export_options *o, struct out_path *out, struc
 	r = o->form->needs ? prepare_folded(o, tables.db, e) : 0;
 	if (r == 0)
 		r = out->hidden ? write_hidden(o, out, tables.db, e)
-				: write_text(o, tables.db, stdout, e);
+				: export_write_text(o, tables.db, stdout, e);
 	trace_tables_close(&tables);
 	return r;
 }
 
-static int run(const struct export_options *o, struct err_text *e)
+static int export_run(const struct export_options *o, struct err_text *e)
 {
 	bool is_stdout = !strcmp(o->out, "-");
 	struct out_path out = {0};
@@ -270,7 +271,7 @@ int cmd_export(int argc, char **argv)
 {
 	struct export_options o = {0};
 	struct err_text e;
-	int r = parse(argc, argv, &o, &e);
+	int r = export_parse(argc, argv, &o, &e);
 
 	if (r > 0)
 		return EXIT_GOOD;
@@ -279,7 +280,7 @@ int cmd_export(int argc, char **argv)
 		log_error("see sonda help export");
 		return EXIT_USAGE;
 	}
-	if (run(&o, &e) == 0)
+	if (export_run(&o, &e) == 0)
 		return EXIT_GOOD;
 	log_error("export: %s", e.text);
 	return EXIT_FAILED;

@@ -85,7 +85,7 @@ static void add_frame(struct strbuf *b, const char *name, bool first)
 	str_make_plain(b->s + at, b->len - at, "");
 }
 
-static void cut(struct folding *f, size_t len)
+static void export_folded_cut(struct folding *f, size_t len)
 {
 	f->text.len = len;
 	if (f->text.s)
@@ -98,13 +98,14 @@ static void end_frames(struct folding *f, int64_t ts, size_t base)
 	while (f->n && f->open[f->n - 1].end <= ts) {
 		add_sum(f, f->open[f->n - 1].self);
 		f->n--;
-		cut(f, f->n ? f->open[f->n - 1].len : base);
+		export_folded_cut(f, f->n ? f->open[f->n - 1].len : base);
 	}
 }
 
 /* track, ts, dur, name, process, thread; by track, time and depth. An open slice (-1) has no time
  * of its own. */
-static void add_slice(struct folding *f, sqlite3_stmt *st, int64_t *track, size_t *base)
+static void export_folded_add_slice(struct folding *f, sqlite3_stmt *st, int64_t *track,
+				    size_t *base)
 {
 	int64_t ts = sqlite3_column_int64(st, 1), dur = sqlite3_column_int64(st, 2), end;
 	bool open = dur < 0;
@@ -154,7 +155,7 @@ int export_folded_slices(sqlite3 *db, FILE *to)
 		"process q on q.upid = t.upid order by s.track_id, s.ts, s.depth, s.id",
 		-1, &st, NULL);
 	while (r == SQLITE_OK && (r = sqlite3_step(st)) == SQLITE_ROW) {
-		add_slice(f, st, &track, &base);
+		export_folded_add_slice(f, st, &track, &base);
 		r = SQLITE_OK;
 	}
 	end_frames(f, INT64_MAX, base);

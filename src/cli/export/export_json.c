@@ -62,7 +62,7 @@ static char *copy_of(struct json *j, const char *s)
 	return copy;
 }
 
-static void put_text(struct json *j, const char *s)
+static void export_json_put_text(struct json *j, const char *s)
 {
 	char *copy = copy_of(j, s ? s : "");
 	FILE *to = j->to;
@@ -90,12 +90,12 @@ static void put_us(FILE *to, const char *name, int64_t ns)
 		(unsigned)(v % 1000));
 }
 
-static int64_t number_of(sqlite3_stmt *st, int column)
+static int64_t export_json_number_of(sqlite3_stmt *st, int column)
 {
 	return sqlite3_column_int64(st, column);
 }
 
-static const char *text_of(sqlite3_stmt *st, int column)
+static const char *export_json_text_of(sqlite3_stmt *st, int column)
 {
 	return (const char *)sqlite3_column_text(st, column);
 }
@@ -117,21 +117,21 @@ static void put_args(struct json *j, int64_t set)
 	fputs(",\"args\":{", j->to);
 	sqlite3_bind_int64(j->args, 1, set);
 	while ((r = sqlite3_step(j->args)) == SQLITE_ROW) {
-		const char *type = text_of(j->args, 1);
+		const char *type = export_json_text_of(j->args, 1);
 
 		if (some)
 			fputc(',', j->to);
 		some = true;
-		put_text(j, text_of(j->args, 0));
+		export_json_put_text(j, export_json_text_of(j->args, 0));
 		fputc(':', j->to);
 		if (!type || !strcmp(type, "null"))
 			fputs("null", j->to);
 		else if (!strcmp(type, "bool"))
-			fputs(number_of(j->args, 2) ? "true" : "false", j->to);
+			fputs(export_json_number_of(j->args, 2) ? "true" : "false", j->to);
 		else if (sqlite3_column_type(j->args, 4) != SQLITE_NULL)
-			put_text(j, text_of(j->args, 4));
+			export_json_put_text(j, export_json_text_of(j->args, 4));
 		else if (sqlite3_column_type(j->args, 3) == SQLITE_NULL)
-			put_integer(j->to, number_of(j->args, 2));
+			put_integer(j->to, export_json_number_of(j->args, 2));
 		else if (isfinite(sqlite3_column_double(j->args, 3)))
 			fprintf(j->to, "%.17g", sqlite3_column_double(j->args, 3));
 		else
@@ -157,53 +157,53 @@ static void put_ids(struct json *j, int64_t pid, int64_t tid)
 }
 
 /* kind of the name, pid, tid, name: M events. */
-static void put_name(struct json *j, sqlite3_stmt *st)
+static void export_json_put_name(struct json *j, sqlite3_stmt *st)
 {
 	begin_event(j, "M");
-	put_ids(j, number_of(st, 1), number_of(st, 2));
-	fprintf(j->to, ",\"name\":\"%s\",\"args\":{\"name\":", text_of(st, 0));
-	put_text(j, text_of(st, 3));
+	put_ids(j, export_json_number_of(st, 1), export_json_number_of(st, 2));
+	fprintf(j->to, ",\"name\":\"%s\",\"args\":{\"name\":", export_json_text_of(st, 0));
+	export_json_put_text(j, export_json_text_of(st, 3));
 	fputs("}}", j->to);
 }
 
 /* pid, tid, ts, dur, name, category, arg_set_id */
 static void put_thread_slice(struct json *j, sqlite3_stmt *st)
 {
-	int64_t dur = number_of(st, 3);
+	int64_t dur = export_json_number_of(st, 3);
 
 	begin_event(j, dur < 0 ? "B" : dur == 0 ? "i" : "X");
-	put_ids(j, number_of(st, 0), number_of(st, 1));
-	put_us(j->to, "ts", number_of(st, 2));
+	put_ids(j, export_json_number_of(st, 0), export_json_number_of(st, 1));
+	put_us(j->to, "ts", export_json_number_of(st, 2));
 	if (dur > 0)
 		put_us(j->to, "dur", dur);
 	if (dur == 0)
 		fputs(",\"s\":\"t\"", j->to);
 	fputs(",\"name\":", j->to);
-	put_text(j, text_of(st, 4));
+	export_json_put_text(j, export_json_text_of(st, 4));
 	if (sqlite3_column_type(st, 5) != SQLITE_NULL) {
 		fputs(",\"cat\":", j->to);
-		put_text(j, text_of(st, 5));
+		export_json_put_text(j, export_json_text_of(st, 5));
 	}
 	if (sqlite3_column_type(st, 6) != SQLITE_NULL)
-		put_args(j, number_of(st, 6));
+		put_args(j, export_json_number_of(st, 6));
 	fputc('}', j->to);
 }
 
 /* cpu, ts, dur, name, tid, prio, end_state */
 static void put_sched(struct json *j, sqlite3_stmt *st)
 {
-	int64_t dur = number_of(st, 2);
+	int64_t dur = export_json_number_of(st, 2);
 
 	begin_event(j, dur < 0 ? "B" : "X");
-	put_ids(j, atoll(CPUS_PID), number_of(st, 0));
-	put_us(j->to, "ts", number_of(st, 1));
+	put_ids(j, atoll(CPUS_PID), export_json_number_of(st, 0));
+	put_us(j->to, "ts", export_json_number_of(st, 1));
 	if (dur >= 0)
 		put_us(j->to, "dur", dur);
 	fputs(",\"cat\":\"sched\",\"name\":", j->to);
-	put_text(j, text_of(st, 3));
+	export_json_put_text(j, export_json_text_of(st, 3));
 	fprintf(j->to, ",\"args\":{\"tid\":%" PRId64 ",\"prio\":%" PRId64 ",\"end_state\":",
-		number_of(st, 4), number_of(st, 5));
-	put_text(j, text_of(st, 6));
+		export_json_number_of(st, 4), export_json_number_of(st, 5));
+	export_json_put_text(j, export_json_text_of(st, 6));
 	fputs("}}", j->to);
 }
 
@@ -215,10 +215,10 @@ static void put_counter(struct json *j, sqlite3_stmt *st)
 	if (!isfinite(v))
 		return;
 	begin_event(j, "C");
-	put_ids(j, number_of(st, 0), number_of(st, 0));
-	put_us(j->to, "ts", number_of(st, 2));
+	put_ids(j, export_json_number_of(st, 0), export_json_number_of(st, 0));
+	put_us(j->to, "ts", export_json_number_of(st, 2));
 	fputs(",\"name\":", j->to);
-	put_text(j, text_of(st, 1));
+	export_json_put_text(j, export_json_text_of(st, 1));
 	fprintf(j->to, ",\"args\":{\"value\":%.17g}}", v);
 }
 
@@ -227,10 +227,11 @@ static void put_flow(struct json *j, sqlite3_stmt *st)
 {
 	for (int end = 0; end < 2; end++) {
 		begin_event(j, end ? "f" : "s");
-		put_ids(j, number_of(st, 1 + 3 * end), number_of(st, 2 + 3 * end));
-		put_us(j->to, "ts", number_of(st, 3 + 3 * end));
+		put_ids(j, export_json_number_of(st, 1 + 3 * end),
+			export_json_number_of(st, 2 + 3 * end));
+		put_us(j->to, "ts", export_json_number_of(st, 3 + 3 * end));
 		fprintf(j->to, ",\"id\":%" PRId64 ",\"name\":\"flow\",\"cat\":\"flow\"%s}",
-			number_of(st, 0), end ? ",\"bp\":\"e\"" : "");
+			export_json_number_of(st, 0), end ? ",\"bp\":\"e\"" : "");
 	}
 }
 
@@ -257,9 +258,9 @@ static void put_async(struct json *j, const struct async_track *t, const char *p
 	put_ids(j, t->pid, t->pid);
 	put_us(j->to, "ts", ts);
 	fprintf(j->to, ",\"id\":%" PRId64 ",\"name\":", t->id);
-	put_text(j, name);
+	export_json_put_text(j, name);
 	fputs(",\"cat\":", j->to);
-	put_text(j, category ? category : "slice");
+	export_json_put_text(j, category ? category : "slice");
 }
 
 /* Ends the slices that end until ts, the innermost first. A slice without an end gets no event. */
@@ -289,18 +290,18 @@ static void end_track(struct json *j, struct async_track *t)
 /* track, pid, ts, dur, name, category, arg_set_id; by track, time and depth */
 static void put_track_slice(struct json *j, struct async_track *t, sqlite3_stmt *st)
 {
-	int64_t ts = number_of(st, 2), dur = number_of(st, 3), end;
-	const char *name = text_of(st, 4), *category = text_of(st, 5);
+	int64_t ts = export_json_number_of(st, 2), dur = export_json_number_of(st, 3), end;
+	const char *name = export_json_text_of(st, 4), *category = export_json_text_of(st, 5);
 
-	if (number_of(st, 0) != t->id) {
+	if (export_json_number_of(st, 0) != t->id) {
 		end_track(j, t);
-		t->id = number_of(st, 0);
-		t->pid = number_of(st, 1);
+		t->id = export_json_number_of(st, 0);
+		t->pid = export_json_number_of(st, 1);
 	}
 	end_slices(j, t, ts);
 	put_async(j, t, dur == 0 ? "n" : "b", ts, name, category);
 	if (sqlite3_column_type(st, 6) != SQLITE_NULL)
-		put_args(j, number_of(st, 6));
+		put_args(j, export_json_number_of(st, 6));
 	fputc('}', j->to);
 	if (dur == 0 || t->n == MAX_DEPTH)
 		return;
@@ -368,7 +369,7 @@ static int put_all(struct json *j)
 		 "name is not null union all select 'process_name', " CPUS_PID ", " CPUS_PID
 		 ", 'CPUs' where exists (select 1 from sched) union all select distinct "
 		 "'thread_name', " CPUS_PID ", ucpu, 'CPU ' || ucpu from sched",
-		 put_name},
+		 export_json_put_name},
 		{"select t.pid, t.tid, s.ts, s.dur, s.name, s.category, s.arg_set_id from "
 		 "__intrinsic_slice s join temp.json_track t on t.id = s.track_id where t.tid is "
 		 "not null order by s.ts, s.depth, s.id",

@@ -127,7 +127,7 @@ struct copy {
 	struct err_text *e;
 };
 
-static int run(struct copy *c, sqlite3 *db, const char *sql)
+static int export_tables_run(struct copy *c, sqlite3 *db, const char *sql)
 {
 	int r = sqlite3_exec(db, sql, NULL, NULL, NULL);
 
@@ -141,7 +141,7 @@ static int run(struct copy *c, sqlite3 *db, const char *sql)
 static int run_on(struct copy *c, const char *format, const char *name, const char *column)
 {
 	char *sql = sqlite3_mprintf(format, name, column ? column : name, name, column);
-	int r = sql ? run(c, c->db, sql) : err_set(c->e, -ENOMEM, "no memory");
+	int r = sql ? export_tables_run(c, c->db, sql) : err_set(c->e, -ENOMEM, "no memory");
 
 	sqlite3_free(sql);
 	return r;
@@ -191,7 +191,7 @@ static int copy_view(void *ctx, const char *name, const char *sql)
 	int r;
 
 	if (sqlite3_exec(c->file, sql, NULL, NULL, NULL) != SQLITE_OK)
-		return run(c, c->file, sql);
+		return export_tables_run(c, c->file, sql);
 	snprintf(query, sizeof(query), "select * from \"%.64s\"", name);
 	r = sqlite3_prepare_v2(c->file, query, -1, &st, NULL);
 	sqlite3_finalize(st);
@@ -203,7 +203,7 @@ static int copy_view(void *ctx, const char *name, const char *sql)
 		return err_set(c->e, -ENOMEM, "no memory");
 	snprintf(c->tables[c->n_tables++], sizeof(*c->tables), "%.64s", name);
 	snprintf(query, sizeof(query), "drop view \"%.64s\"", name);
-	return run(c, c->file, query);
+	return export_tables_run(c, c->file, query);
 }
 
 /* SQLite resolves the links of a path by name, and opens what it found. Here a link is the
@@ -236,21 +236,23 @@ int export_sqlite(sqlite3 *db, const struct out_path *out, struct err_text *e)
 		return err_set(e, -ENOMEM, "no memory");
 	out_path_inside(out, path);
 	snprintf(attach, sizeof(attach), "attach 'file:%s?vfs=" VFS_NAME "' as out", path);
-	r = run(&c, db, attach);
+	r = export_tables_run(&c, db, attach);
 	if (r == 0)
-		r = run(&c, db,
+		r = export_tables_run(
+			&c, db,
 			"pragma out.journal_mode = off; pragma out.synchronous = off; "
 			"pragma out.locking_mode = normal");
 	if (r == 0)
-		r = run(&c, db, "begin");
+		r = export_tables_run(&c, db, "begin");
 	if (r == 0)
 		r = each_table(db, 't', copy_table, &c, e);
 	if (r == 0)
-		r = run(&c, db, "commit");
+		r = export_tables_run(&c, db, "commit");
 	if (r == 0 && sqlite3_open_v2(path, &c.file, SQLITE_OPEN_READWRITE, VFS_NAME) != SQLITE_OK)
 		r = err_set(e, -EIO, "cannot write %s: %s", out->path, sqlite3_errmsg(c.file));
 	if (r == 0)
-		r = run(&c, c.file, "pragma journal_mode = off; pragma synchronous = off");
+		r = export_tables_run(&c, c.file,
+				      "pragma journal_mode = off; pragma synchronous = off");
 	if (r == 0)
 		r = each_table(db, 'v', copy_view, &c, e);
 	sqlite3_close(c.file);

@@ -57,7 +57,7 @@ static const struct list_kind *find_kind(const char *name)
 	return NULL;
 }
 
-static int init(struct list *l, const struct verb_options *o)
+static int list_init(struct list *l, const struct verb_options *o)
 {
 	l->socket = o->socket;
 	l->out.json = o->json;
@@ -67,7 +67,7 @@ static int init(struct list *l, const struct verb_options *o)
 	return l->presets ? 0 : -ENOMEM;
 }
 
-static int finish(struct list *l, int code)
+static int list_finish(struct list *l, int code)
 {
 	int r = list_out_end(&l->out);
 
@@ -90,7 +90,7 @@ static void put_kinds(struct list *l)
 		list_out_item(&l->out, "kind", k->names, k->help);
 }
 
-static int fail(const struct err_text *e)
+static int list_fail(const struct err_text *e)
 {
 	log_error("%s", e->text);
 	return EXIT_FAILED;
@@ -103,11 +103,11 @@ static int list_kind(struct list *l, const struct list_kind *kind, char **patter
 	size_t before;
 
 	if (!n && kind->put(l, NULL, &e))
-		return fail(&e);
+		return list_fail(&e);
 	for (size_t i = 0; i < n; i++) {
 		before = l->out.n;
 		if (kind->put(l, patterns[i], &e))
-			return fail(&e);
+			return list_fail(&e);
 		if (l->out.n == before) {
 			log_error("no %s matches '%.80s'; see sonda list %s", kind->name,
 				  patterns[i], kind->names);
@@ -140,7 +140,7 @@ static int list_all(struct list *l, const char *pattern, bool *found)
 }
 
 /* Reports that nothing has the name, and similar names. */
-static int refuse(struct list *l, const char *word)
+static int list_refuse(struct list *l, const char *word)
 {
 	char buf[TRACEFS_EVENTS_MAX_NAME];
 	const char *nearest = suggest_word(l->events.n ? &l->events : NULL, l->presets, word, buf);
@@ -166,7 +166,7 @@ static int list_words(struct list *l, char **words, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		list_all(l, words[i], &found);
 		if (!found)
-			code = l->told ? EXIT_FAILED : refuse(l, words[i]);
+			code = l->told ? EXIT_FAILED : list_refuse(l, words[i]);
 	}
 	return code;
 }
@@ -180,7 +180,7 @@ int cmd_list(int argc, char **argv)
 
 	if (code >= 0)
 		return code;
-	if (init(&l, &o))
+	if (list_init(&l, &o))
 		return EXIT_FAILED;
 	kind = o.n_words ? find_kind(o.words[0]) : NULL;
 	l.detail = o.fields ? LIST_ALL : kind ? LIST_CONTENTS : LIST_NAMES;
@@ -192,7 +192,7 @@ int cmd_list(int argc, char **argv)
 		code = list_kind(&l, kind, o.words + 1, o.n_words - 1);
 	else
 		code = list_words(&l, o.words, o.n_words);
-	return finish(&l, code);
+	return list_finish(&l, code);
 }
 
 /* ---- describe ---- */
@@ -205,8 +205,8 @@ int cmd_describe(int argc, char **argv)
 
 	if (code >= 0)
 		return code;
-	if (init(&l, &o))
+	if (list_init(&l, &o))
 		return EXIT_FAILED;
 	l.out.with_kind = true;
-	return finish(&l, list_words(&l, o.words, o.n_words));
+	return list_finish(&l, list_words(&l, o.words, o.n_words));
 }

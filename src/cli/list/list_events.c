@@ -19,7 +19,7 @@
 
 /* A pattern with a group has the form "group:name" or "group/name". A pattern without a group
  * matches names of events; in sonda list the name of a group stands for all its events. */
-static bool matches(const struct list *l, const char *pattern, const char *event)
+static bool list_events_matches(const struct list *l, const char *pattern, const char *event)
 {
 	char copy[TRACEFS_EVENTS_MAX_NAME], group[TRACEFS_EVENTS_MAX_NAME];
 	const char *slash = strchr(event, '/');
@@ -38,7 +38,7 @@ static bool matches(const struct list *l, const char *pattern, const char *event
 /* ---- the format of an event ---- */
 
 /* Puts one field: "char prev_comm[16];..." is prev_comm[16] of type char. */
-static void put_field(struct list_out *out, char *declaration)
+static void list_events_put_field(struct list_out *out, char *declaration)
 {
 	char *end = strchr(declaration, ';'), *name;
 
@@ -62,7 +62,7 @@ static void put_format(struct list_out *out, char *text)
 		if (next)
 			*next++ = '\0';
 		if (str_starts(line, "\tfield:"))
-			put_field(out, line + strlen("\tfield:"));
+			list_events_put_field(out, line + strlen("\tfield:"));
 		else if (str_starts(line, "print fmt: "))
 			print = line + strlen("print fmt: ");
 	}
@@ -106,12 +106,12 @@ int list_events(struct list *l, const char *pattern, struct err_text *e)
 	int r = list_need_events(l, e);
 
 	for (size_t i = 0; i < l->events.n && !r; i++)
-		if (matches(l, pattern, l->events.names[i]))
+		if (list_events_matches(l, pattern, l->events.names[i]))
 			put_event(l, l->events.names[i]);
 	return r;
 }
 
-static size_t group_len(const char *event)
+static size_t list_events_group_len(const char *event)
 {
 	return (size_t)(strchr(event, '/') - event);
 }
@@ -141,7 +141,7 @@ int list_groups(struct list *l, const char *pattern, struct err_text *e)
 
 	for (size_t i = 0; i < l->events.n && !r; i += n) {
 		const char *first = l->events.names[i];
-		size_t len = group_len(first);
+		size_t len = list_events_group_len(first);
 
 		for (n = 1; i + n < l->events.n; n++)
 			if (strncmp(l->events.names[i + n], first, len + 1) != 0)

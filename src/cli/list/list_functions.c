@@ -47,7 +47,7 @@ static void put_function(struct list *l, const char *root, const char *name, con
 
 /* Splits "name [module]" or, of kallsyms, "address type name [module]". Returns the name, NULL if
  * the line is no function. */
-static char *read_line(char *line, bool is_kallsyms, char **ret_module)
+static char *list_functions_read_line(char *line, bool is_kallsyms, char **ret_module)
 {
 	char *name = line, *end;
 
@@ -67,7 +67,7 @@ static char *read_line(char *line, bool is_kallsyms, char **ret_module)
 	return strchr(name, '.') || str_starts(name, "__pfx_") ? NULL : name;
 }
 
-static int read_list(const char *root, struct strbuf *text, bool *ret_is_kallsyms)
+static int list_functions_read_list(const char *root, struct strbuf *text, bool *ret_is_kallsyms)
 {
 	char path[512];
 	int r = -ENOENT;
@@ -88,13 +88,13 @@ int list_functions(struct list *l, const char *pattern, struct err_text *e)
 	struct strbuf text = {0};
 	char *line, *next, *name, *module;
 	bool is_kallsyms;
-	int r = read_list(root, &text, &is_kallsyms);
+	int r = list_functions_read_list(root, &text, &is_kallsyms);
 
 	for (line = text.s; line && *line && !r; line = next) {
 		next = line + strcspn(line, "\n");
 		if (*next)
 			*next++ = '\0';
-		name = read_line(line, is_kallsyms, &module);
+		name = list_functions_read_line(line, is_kallsyms, &module);
 		if (name && list_matches(l, pattern, name))
 			put_function(l, root, name, module);
 	}

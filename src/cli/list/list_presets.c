@@ -13,7 +13,7 @@ struct pass {
 	struct err_text *e;
 };
 
-static void add(struct name_list *l, const char *name)
+static void list_presets_add(struct name_list *l, const char *name)
 {
 	name_list_add(l, (const uint8_t *)name, strlen(name));
 }
@@ -31,15 +31,16 @@ static void expand(const struct tracefs_events *events, const char *request,
 	for (size_t i = 0; i < events->n; i++) {
 		if (!str_glob(request, events->names[i]))
 			continue;
-		add(found, events->names[i]);
+		list_presets_add(found, events->names[i]);
 		has_match = true;
 	}
 	if (has_match)
 		return;
-	add(!events->n || tracefs_events_has(events, request) ? found : missing, request);
+	list_presets_add(!events->n || tracefs_events_has(events, request) ? found : missing,
+			 request);
 }
 
-static void put_events(struct list *l, const struct preset *s)
+static void list_presets_put_events(struct list *l, const struct preset *s)
 {
 	struct name_list found = {0}, missing = {0};
 	struct err_text e;
@@ -115,7 +116,7 @@ static int put_preset(void *pass, const char *name)
 	list_out_item(&l->out, "preset", name, r ? e.text : s->title);
 	if (r || l->detail == LIST_NAMES)
 		return 0;
-	put_events(l, s);
+	list_presets_put_events(l, s);
 	put_sources(l, s);
 	list_out_value(&l->out, "file", s->path ? s->path : "(in the program)");
 	strbuf_printf(&example, "sonda record -t 10s %s", name);

@@ -67,7 +67,7 @@ static const char *name_of_message(const ProtobufCMessageDescriptor *m)
 	return dot ? dot + 1 : m->name;
 }
 
-static void type_of(const ProtobufCFieldDescriptor *f, char *buf, size_t size)
+static void list_sources_type_of(const ProtobufCFieldDescriptor *f, char *buf, size_t size)
 {
 	static const char *const types[] = {
 		[PROTOBUF_C_TYPE_INT32] = "int32",   [PROTOBUF_C_TYPE_INT64] = "int64",
@@ -116,7 +116,7 @@ static void put_options(struct list *l, const ProtobufCMessageDescriptor *m, con
 		char name[160], type[32];
 
 		snprintf(name, sizeof(name), "%s%s", prefix, f->name);
-		type_of(f, type, sizeof(type));
+		list_sources_type_of(f, type, sizeof(type));
 		put_comment(m, f, &comment);
 		list_out_field(&l->out, name, type, comment.s);
 		strbuf_deinit(&comment);
@@ -142,7 +142,7 @@ static bool has_family(const Pb__DataSourceConfig *c, int32_t family)
 	return !family || (b && b->n_families == 1 && (int32_t)b->families[0] == family);
 }
 
-static int add_preset(void *user, const char *name)
+static int list_sources_add_preset(void *user, const char *name)
 {
 	struct user *u = user;
 	const struct preset *s;
@@ -161,14 +161,14 @@ static void put_presets(struct list *l, const char *source)
 {
 	struct user u = {.l = l, .source = source};
 
-	presets_each(l->presets, add_preset, &u);
+	presets_each(l->presets, list_sources_add_preset, &u);
 	list_out_values(&l->out, "presets", (const char *const *)u.names.names, u.names.n);
 	name_list_deinit(&u.names);
 }
 
 /* ---- producers that run ---- */
 
-static const char *producer_of(const Pb__TracingServiceState *state, int32_t id)
+static const char *list_sources_producer_of(const Pb__TracingServiceState *state, int32_t id)
 {
 	for (size_t i = 0; i < state->n_producers; i++)
 		if (state->producers[i]->id == id && state->producers[i]->name)
@@ -183,7 +183,7 @@ static void put_producers(struct list *l, const char *source)
 
 	for (size_t i = 0; state && i < state->n_data_sources; i++) {
 		const Pb__TracingServiceState__DataSource *d = state->data_sources[i];
-		const char *producer = producer_of(state, d->producer_id);
+		const char *producer = list_sources_producer_of(state, d->producer_id);
 
 		if (d->ds_descriptor && d->ds_descriptor->name &&
 		    !strcmp(d->ds_descriptor->name, source))
@@ -195,7 +195,7 @@ static void put_producers(struct list *l, const char *source)
 
 /* ---- lists ---- */
 
-static const ProtobufCMessageDescriptor *config_of(const struct source *s)
+static const ProtobufCMessageDescriptor *list_sources_config_of(const struct source *s)
 {
 	const ProtobufCFieldDescriptor *f =
 		s->config ? protobuf_c_message_descriptor_get_field_by_name(
@@ -207,7 +207,7 @@ static const ProtobufCMessageDescriptor *config_of(const struct source *s)
 
 static void put_source(struct list *l, const struct source *s)
 {
-	const ProtobufCMessageDescriptor *config = config_of(s);
+	const ProtobufCMessageDescriptor *config = list_sources_config_of(s);
 	struct name_list names = {0};
 
 	list_out_item(&l->out, "source", s->name, s->title);
@@ -229,7 +229,7 @@ static void put_source(struct list *l, const struct source *s)
 	name_list_deinit(&names);
 }
 
-static bool is_known(const char *name)
+static bool list_sources_is_known(const char *name)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(sources); i++)
 		if (!strcmp(sources[i].name, name))
@@ -249,7 +249,8 @@ int list_sources(struct list *l, const char *pattern, struct err_text *e)
 	for (size_t i = 0; state && i < state->n_data_sources; i++) {
 		const Pb__DataSourceDescriptor *d = state->data_sources[i]->ds_descriptor;
 
-		if (d && d->name && !is_known(d->name) && list_matches(l, pattern, d->name))
+		if (d && d->name && !list_sources_is_known(d->name) &&
+		    list_matches(l, pattern, d->name))
 			name_list_add(&others, (const uint8_t *)d->name, strlen(d->name));
 	}
 	for (size_t i = 0; i < others.n; i++) {
@@ -290,7 +291,7 @@ int list_families(struct list *l, const char *pattern, struct err_text *e)
 
 		if (!u.family)
 			continue;
-		presets_each(l->presets, add_preset, &u);
+		presets_each(l->presets, list_sources_add_preset, &u);
 		if (u.names.n &&
 		    presets_find(l->presets, u.names.names[0], strlen(u.names.names[0]), &s, e))
 			s = NULL;

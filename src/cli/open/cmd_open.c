@@ -76,7 +76,7 @@ static int take_ui(const char *text, struct open_options *o, struct err_text *e)
 	return 0;
 }
 
-static int take_option(void *ctx, int option, struct err_text *e)
+static int open_take_option(void *ctx, int option, struct err_text *e)
 {
 	struct open_options *o = ctx;
 	uint32_t port;
@@ -99,9 +99,9 @@ static int take_option(void *ctx, int option, struct err_text *e)
 }
 
 /* Returns 0, 1 after the help, or -EINVAL. */
-static int parse(int argc, char **argv, struct open_options *o, struct err_text *e)
+static int open_parse(int argc, char **argv, struct open_options *o, struct err_text *e)
 {
-	int r = options_parse(argc, argv, letters, long_options, take_option, o, e);
+	int r = options_parse(argc, argv, letters, long_options, open_take_option, o, e);
 
 	if (r > 0)
 		fputs(usage, stdout);
@@ -197,7 +197,7 @@ static void on_fetched(void *ctx)
 	event_base_loopbreak(v->loop);
 }
 
-static void on_signal(void *ctx, int number, bool by_terminal)
+static void open_on_signal(void *ctx, int number, bool by_terminal)
 {
 	struct visit *v = ctx;
 
@@ -206,7 +206,7 @@ static void on_signal(void *ctx, int number, bool by_terminal)
 	event_base_loopbreak(v->loop);
 }
 
-static int explain(int r, unsigned port, struct err_text *e)
+static int open_explain(int r, unsigned port, struct err_text *e)
 {
 	if (r == -EADDRINUSE)
 		return err_set(e, r,
@@ -217,7 +217,7 @@ static int explain(int r, unsigned port, struct err_text *e)
 	return err_set(e, r, "cannot serve on 127.0.0.1:%u: %s", port, strerror(-r));
 }
 
-static int serve(const struct open_options *o, int fd, struct err_text *e)
+static int open_serve(const struct open_options *o, int fd, struct err_text *e)
 {
 	_cleanup_(event_base_freep) struct event_base *loop = event_base_new();
 	_cleanup_(trace_server_freep) struct trace_server *server = NULL;
@@ -241,8 +241,8 @@ static int serve(const struct open_options *o, int fd, struct err_text *e)
 	trace_server_name(o->file, name, sizeof(name));
 	r = loop ? trace_server_new(loop, &config, &server) : -ENOMEM;
 	if (r < 0)
-		return explain(r, o->port, e);
-	r = termination_signals_watch(loop, 0, on_signal, &v, &signals);
+		return open_explain(r, o->port, e);
+	r = termination_signals_watch(loop, 0, open_on_signal, &v, &signals);
 	if (r < 0)
 		return err_set(e, r, "cannot watch signals: %s", strerror(-r));
 	invite(o, name, trace_server_port(server));
@@ -258,7 +258,7 @@ int cmd_open(int argc, char **argv)
 	struct open_options o = {.ui = DEFAULT_UI, .port = DEFAULT_PORT};
 	_cleanup_(closep) int fd = -1;
 	struct err_text e;
-	int r = parse(argc, argv, &o, &e);
+	int r = open_parse(argc, argv, &o, &e);
 
 	if (r > 0)
 		return EXIT_GOOD;
@@ -269,7 +269,7 @@ int cmd_open(int argc, char **argv)
 	}
 	r = open_trace(o.file, &fd, &e);
 	if (r == 0)
-		r = serve(&o, fd, &e);
+		r = open_serve(&o, fd, &e);
 	if (r == 0)
 		return EXIT_GOOD;
 	log_error("open: %s", e.text);

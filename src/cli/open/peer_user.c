@@ -8,7 +8,7 @@
 
 #include "base/core/mem.h"
 
-static void close_file(FILE **f)
+static void peer_user_close_file(FILE **f)
 {
 	if (*f)
 		fclose(*f);
@@ -36,7 +36,7 @@ static bool ends_with(const char *text, const char *address)
  */
 static int find_in(const char *path, const char *from, const char *to, uid_t *ret_uid)
 {
-	_cleanup_(close_file) FILE *f = fopen(path, "re");
+	_cleanup_(peer_user_close_file) FILE *f = fopen(path, "re");
 	char line[512], local[64], remote[64];
 	unsigned long inode;
 	unsigned uid;

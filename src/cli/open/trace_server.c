@@ -147,7 +147,8 @@ static void sent(struct evhttp_request *req, void *ctx)
 
 /* The kernel sends from the file (sendfile(2)): a buffer that drains into a socket does not read
  * it. */
-static int add_file(const struct trace_server *s, struct evhttp_request *req, off_t size)
+static int trace_server_add_file(const struct trace_server *s, struct evhttp_request *req,
+				 off_t size)
 {
 	struct evbuffer *out = evhttp_request_get_output_buffer(req);
 	int fd = fcntl(s->config.fd, F_DUPFD_CLOEXEC, 0);
@@ -168,7 +169,8 @@ static void answer_file(struct trace_server *s, struct evhttp_request *req)
 	char length[32];
 	struct stat st;
 
-	if (fstat(s->config.fd, &st) < 0 || (is_get && add_file(s, req, st.st_size) < 0)) {
+	if (fstat(s->config.fd, &st) < 0 ||
+	    (is_get && trace_server_add_file(s, req, st.st_size) < 0)) {
 		evhttp_send_error(req, HTTP_INTERNAL, NULL);
 		return;
 	}

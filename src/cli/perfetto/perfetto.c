@@ -46,7 +46,7 @@ struct perfetto {
 	unsigned n_snapshots;
 };
 
-static int fail(const char *why)
+static int perfetto_fail(const char *why)
 {
 	perfetto_say("%s", why);
 	return 1;
@@ -55,7 +55,7 @@ static int fail(const char *why)
 /* ---- the output ---- */
 
 /* Makes the path absolute: in the background the directory is another one. */
-static int open_output(struct perfetto *p)
+static int perfetto_open_output(struct perfetto *p)
 {
 	const char *out = p->o.out;
 	struct err_text e = {""};
@@ -64,7 +64,7 @@ static int open_output(struct perfetto *p)
 	snprintf(path, sizeof(p->path), "%s", out);
 	if (strcmp(out, "-") != 0 && *out != '/' && getcwd(cwd, sizeof(cwd)) &&
 	    fs_join(path, sizeof(p->path), cwd, out))
-		return fail("Failed to open the output: its path is too long");
+		return perfetto_fail("Failed to open the output: its path is too long");
 	if (p->o.no_clobber && access(path, F_OK) == 0) {
 		perfetto_say("Error: Output file '%s' already exists, refusing to overwrite due to "
 			     "'--no-clobber'.",
@@ -88,7 +88,7 @@ static int check_output(const struct perfetto *p)
 	const struct perfetto_options *o = &p->o;
 
 	if (has_path(p->config) && o->out)
-		return fail(
+		return perfetto_fail(
 			"Can't pass --out or --upload if output_path is set in the trace config");
 	if (has_path(p->config) && fs_exists(p->config->output_path)) {
 		perfetto_say(
@@ -98,9 +98,10 @@ static int check_output(const struct perfetto *p)
 		return 1;
 	}
 	if (!o->out && !has_path(p->config))
-		return fail("Either --out or --upload is required");
+		return perfetto_fail("Either --out or --upload is required");
 	if (o->detach && !(p->config && p->config->write_into_file))
-		return fail("TraceConfig's write_into_file must be true when using --detach");
+		return perfetto_fail(
+			"TraceConfig's write_into_file must be true when using --detach");
 	return -1;
 }
 
@@ -120,7 +121,7 @@ static int lose_service(const struct perfetto *p)
 }
 
 /* Waits for the end. at_once: ends it now. */
-static int end_session(struct perfetto *p, const Pb__TraceConfig *config, bool at_once)
+static int perfetto_end_session(struct perfetto *p, const Pb__TraceConfig *config, bool at_once)
 {
 	struct session_end end;
 	struct err_text e;
@@ -130,7 +131,7 @@ static int end_session(struct perfetto *p, const Pb__TraceConfig *config, bool a
 	if (r == -EPIPE)
 		return lose_service(p);
 	if (r < 0)
-		return fail(e.text);
+		return perfetto_fail(e.text);
 	if (end.by_signal)
 		perfetto_say("SIGINT/SIGTERM received: disabling tracing.");
 	if (end.flush_failed)
@@ -212,11 +213,11 @@ static int run_session(struct perfetto *p)
 	if (code >= 0)
 		return code;
 	if (has_snapshots(p->config) && session_client_watch_hits(p->client, on_hit, p, &e) < 0)
-		return fail(e.text);
+		return perfetto_fail(e.text);
 	if (p->notify_fd >= 0 && session_client_watch_start(p->client, &e) < 0)
-		return fail(e.text);
+		return perfetto_fail(e.text);
 	if (session_client_enable(p->client, p->config, fd, &e) < 0)
-		return fail(e.text);
+		return perfetto_fail(e.text);
 	ms = longest_ms(p->config);
 	if (ms)
 		perfetto_say("Connected to the Perfetto traced service, TTL: %llus",
@@ -225,13 +226,13 @@ static int run_session(struct perfetto *p)
 		perfetto_say("Connected to the Perfetto traced service, starting tracing");
 	if (p->o.detach) {
 		if (session_client_detach(p->client, p->o.detach, &e) < 0)
-			return fail(e.text);
-		return p->file && trace_file_save(p->file, &e) ? fail(e.text) : 0;
+			return perfetto_fail(e.text);
+		return p->file && trace_file_save(p->file, &e) ? perfetto_fail(e.text) : 0;
 	}
 	if (fd >= 0 && trace_file_name_now(p->file, &e))
-		return fail(e.text);
+		return perfetto_fail(e.text);
 	notify_start(p);
-	return end_session(p, p->config, false);
+	return perfetto_end_session(p, p->config, false);
 }
 
 /* ---- existing sessions ---- */
@@ -244,7 +245,7 @@ static int attach(struct perfetto *p)
 	int code;
 
 	if (p->o.out)
-		return fail("Can't pass an --out file (or --upload) with this option");
+		return perfetto_fail("Can't pass an --out file (or --upload) with this option");
 	code = perfetto_connect(&p->client);
 	if (code >= 0)
 		return code;
@@ -256,9 +257,9 @@ static int attach(struct perfetto *p)
 	if (p->o.is_detached)
 		code = session_client_detach(p->client, key, &e) < 0;
 	else if (!config->write_into_file)
-		code = fail("The session has no file (write_into_file): use sonda attach");
+		code = perfetto_fail("The session has no file (write_into_file): use sonda attach");
 	else
-		code = end_session(p, config, p->o.stop);
+		code = perfetto_end_session(p, config, p->o.stop);
 	pb__trace_config__free_unpacked(config, NULL);
 	return code;
 }
@@ -284,7 +285,7 @@ static int query(struct perfetto *p)
 	if (code >= 0)
 		return code;
 	if (session_client_query(p->client, false, &state, &e) < 0)
-		return fail(e.text);
+		return perfetto_fail(e.text);
 	if (p->o.query_raw) {
 		size_t n = pb__tracing_service_state__get_packed_size(state);
 		char *to = strbuf_reserve(&out, n);
@@ -300,7 +301,7 @@ static int query(struct perfetto *p)
 	return code;
 }
 
-static int activate(const Pb__TraceConfig *c)
+static int perfetto_activate(const Pb__TraceConfig *c)
 {
 	const char *socket = sock_default_producer();
 
@@ -325,32 +326,32 @@ static int go_to_background(struct perfetto *p)
 	fd = perfetto_background(p->o.background_wait,
 				 !is_clone(&p->o) && !p->config->cmd_trace_start_delay);
 	if (fd < -1)
-		return fail(strerror(-(fd + 1)));
+		return perfetto_fail(strerror(-(fd + 1)));
 	if (fd >= 0)
 		p->notify_fd = fd;
 	return -1;
 }
 
-static int prepare(struct perfetto *p)
+static int perfetto_prepare(struct perfetto *p)
 {
 	int code = -1;
 
 	if (!is_clone(&p->o))
 		code = perfetto_config(&p->o, &p->config);
 	if (code < 0 && p->config && p->config->n_activate_triggers)
-		return activate(p->config);
+		return perfetto_activate(p->config);
 	if (code < 0 && p->config && p->config->cmd_trace_start_delay &&
 	    (!p->config->cmd_trace_start_delay->has_min_delay_ms ||
 	     !p->config->cmd_trace_start_delay->has_max_delay_ms))
-		code = fail("cmd_trace_start_delay field is only partially specified.");
+		code = perfetto_fail("cmd_trace_start_delay field is only partially specified.");
 	if (code < 0)
 		code = check_output(p);
 	if (code < 0 && p->o.out)
-		code = open_output(p);
+		code = perfetto_open_output(p);
 	return code < 0 ? go_to_background(p) : code;
 }
 
-static int run(struct perfetto *p)
+static int perfetto_run(struct perfetto *p)
 {
 	int code;
 
@@ -362,7 +363,7 @@ static int run(struct perfetto *p)
 		return perfetto_save_for_bugreport();
 	if (p->o.save_all_for_bugreport)
 		return perfetto_save_all_for_bugreport();
-	code = prepare(p);
+	code = perfetto_prepare(p);
 	if (code >= 0)
 		return code;
 	return is_clone(&p->o) ? clone_session(p) : run_session(p);
@@ -376,7 +377,7 @@ int perfetto_main(int argc, char **argv)
 	log_init("perfetto");
 	code = perfetto_options_parse(argc, argv, &p.o);
 	if (code < 0)
-		code = run(&p);
+		code = perfetto_run(&p);
 	perfetto_notify(&p.notify_fd, PERFETTO_FAILED); /* unless already notified */
 	session_client_free(p.client);
 	trace_file_free(p.file);

@@ -28,7 +28,7 @@ static const struct unit sizes[] = {{"k", 1},	    {"kb", 1},	     {"m", 1024}, {
 				    {"g", 1048576}, {"gb", 1048576}, {NULL, 0}};
 
 /* Parses "10s". A number needs a unit, unless it is 0. */
-static bool parse(const char *text, const struct unit *units, uint64_t *ret)
+static bool perfetto_config_parse(const char *text, const struct unit *units, uint64_t *ret)
 {
 	char *end;
 	uint64_t n;
@@ -49,14 +49,14 @@ static bool parse(const char *text, const struct unit *units, uint64_t *ret)
 
 static bool parse_flag(const char *flag, const char *text, const struct unit *units, uint64_t *ret)
 {
-	if (!text || parse(text, units, ret))
+	if (!text || perfetto_config_parse(text, units, ret))
 		return true;
 	perfetto_say("%s argument is invalid", flag);
 	return false;
 }
 
 /* Appends name: "text". */
-static void put(struct strbuf *b, const char *name, const char *text)
+static void perfetto_config_put(struct strbuf *b, const char *name, const char *text)
 {
 	strbuf_printf(b, " %s: \"", name);
 	for (; *text; text++) {
@@ -83,11 +83,12 @@ static void put_ftrace(const struct perfetto_options *o, struct strbuf *b)
 			       "symbolize_ksyms: true");
 	for (size_t i = 0; i < o->words.n; i++)
 		if (!is_hypervisor(o->words.names[i]))
-			put(b,
-			    strchr(o->words.names[i], '/') ? "ftrace_events" : "atrace_categories",
-			    o->words.names[i]);
+			perfetto_config_put(b,
+					    strchr(o->words.names[i], '/') ? "ftrace_events"
+									   : "atrace_categories",
+					    o->words.names[i]);
 	for (size_t i = 0; i < o->apps.n; i++)
-		put(b, "atrace_apps", o->apps.names[i]);
+		perfetto_config_put(b, "atrace_apps", o->apps.names[i]);
 	if (any)
 		strbuf_puts(b, " } } }\n");
 }
@@ -171,8 +172,8 @@ static void put_extras(const struct perfetto_options *o, const Pb__TraceConfig *
 		_cleanup_(freep) char *key = strndup(note, (size_t)(equals - note));
 
 		strbuf_puts(b, " attribute {");
-		put(b, "key", key ? key : "");
-		put(b, "string_value", *equals ? equals + 1 : "");
+		perfetto_config_put(b, "key", key ? key : "");
+		perfetto_config_put(b, "string_value", *equals ? equals + 1 : "");
 		strbuf_puts(b, " }");
 	}
 	if (o->notes.n)
@@ -181,7 +182,7 @@ static void put_extras(const struct perfetto_options *o, const Pb__TraceConfig *
 
 /* Merges the extras into *config: protobuf parses two serialized messages in a row as one message,
  * with the fields of both. */
-static int add_extras(const struct perfetto_options *o, Pb__TraceConfig **config)
+static int perfetto_config_add_extras(const struct perfetto_options *o, Pb__TraceConfig **config)
 {
 	struct strbuf text = {0}, errors = {0}, bytes = {0};
 	Pb__TraceConfig *extras = NULL, *whole = NULL;
@@ -272,7 +273,7 @@ int perfetto_config(const struct perfetto_options *o, Pb__TraceConfig **ret)
 		perfetto_say("The TraceConfig is empty");
 		return 1;
 	}
-	if (code < 0 && add_extras(o, ret)) {
+	if (code < 0 && perfetto_config_add_extras(o, ret)) {
 		pb__trace_config__free_unpacked(TAKE_PTR(*ret), NULL);
 		code = invalid();
 	}

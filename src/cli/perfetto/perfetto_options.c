@@ -145,7 +145,7 @@ static int print_usage(const struct perfetto_options *o)
 	return 1;
 }
 
-static int add(struct perfetto_list *l, const char *name)
+static int perfetto_options_add(struct perfetto_list *l, const char *name)
 {
 	if (array_reserve(&l->names, &l->cap, l->n + 1, sizeof(*l->names)))
 		return 1;
@@ -153,7 +153,7 @@ static int add(struct perfetto_list *l, const char *name)
 	return -1;
 }
 
-static int fail(const char *why)
+static int perfetto_options_fail(const char *why)
 {
 	perfetto_say("%s", why);
 	return 1;
@@ -162,8 +162,8 @@ static int fail(const char *why)
 static int take_note(struct perfetto_options *o)
 {
 	if (!*optarg || *optarg == '=')
-		return fail("add-note: key must be non-empty");
-	return add(&o->notes, optarg);
+		return perfetto_options_fail("add-note: key must be non-empty");
+	return perfetto_options_add(&o->notes, optarg);
 }
 
 static const char test_config[] =
@@ -173,7 +173,7 @@ static const char test_config[] =
 	"ftrace_events: \"gpu_frequency\" } } }\n";
 
 /* Perfetto reads -c where it stands: a file that is missing is its first error. */
-static int read_config(struct perfetto_options *o)
+static int perfetto_options_read_config(struct perfetto_options *o)
 {
 	struct strbuf *b = &o->config_text;
 	int r;
@@ -203,9 +203,9 @@ static int take_rare(int option, struct perfetto_options *o)
 			     "for backwards compatibility.");
 		return 0;
 	case OPT_UPLOAD:
-		return fail("--upload is only supported on Android");
+		return perfetto_options_fail("--upload is only supported on Android");
 	case OPT_DROPBOX:
-		return fail("--dropbox is only supported on Android");
+		return perfetto_options_fail("--dropbox is only supported on Android");
 	case OPT_NO_GUARDRAILS:
 		return -1;
 	case OPT_ALERT_ID:
@@ -271,12 +271,12 @@ static int take_session(int option, struct perfetto_options *o)
 	return take_rare(option, o);
 }
 
-static int take(int option, struct perfetto_options *o)
+static int perfetto_options_take(int option, struct perfetto_options *o)
 {
 	switch (option) {
 	case 'c':
 		o->config = optarg;
-		return read_config(o);
+		return perfetto_options_read_config(o);
 	case 'o':
 		o->out = optarg;
 		return -1;
@@ -296,7 +296,7 @@ static int take(int option, struct perfetto_options *o)
 		o->size = optarg;
 		return -1;
 	case 'a':
-		return add(&o->apps, optarg);
+		return perfetto_options_add(&o->apps, optarg);
 	case OPT_TXT:
 		o->text = true;
 		return -1;
@@ -318,40 +318,44 @@ bool perfetto_has_shorthand(const struct perfetto_options *o)
 }
 
 /* The order is Perfetto's, so of several mistakes both programs report the same one. */
-static int check(const struct perfetto_options *o)
+static int perfetto_options_check(const struct perfetto_options *o)
 {
 	bool query = o->query || o->query_raw, attach = o->attach || o->is_detached;
 	bool bugreport = o->save_for_bugreport || o->save_all_for_bugreport;
 
 	if (query && (o->detach || attach || o->background))
-		return fail("--query cannot be combined with any other argument");
+		return perfetto_options_fail("--query cannot be combined with any other argument");
 	if (o->query_long && !query)
-		return fail("--long can only be used with --query");
+		return perfetto_options_fail("--long can only be used with --query");
 	if (o->detach && attach)
-		return fail("--attach and --detach are mutually exclusive");
+		return perfetto_options_fail("--attach and --detach are mutually exclusive");
 	if (o->text && o->lossy_text)
-		return fail("--txt and --txt-lossy are mutually exclusive");
+		return perfetto_options_fail("--txt and --txt-lossy are mutually exclusive");
 	if (o->detach && o->background)
-		return fail("--detach and --background are mutually exclusive");
+		return perfetto_options_fail("--detach and --background are mutually exclusive");
 	if (o->stop && !o->attach)
-		return fail("--stop is supported only in combination with --attach");
+		return perfetto_options_fail(
+			"--stop is supported only in combination with --attach");
 	if (bugreport &&
 	    (attach || o->detach || query || perfetto_has_shorthand(o) || o->background_wait))
-		return fail("--save-for-bugreport cannot take any other argument");
+		return perfetto_options_fail("--save-for-bugreport cannot take any other argument");
 	if (o->clone && o->clone_name)
-		return fail("--clone and --clone-by-name are mutually exclusive");
+		return perfetto_options_fail("--clone and --clone-by-name are mutually exclusive");
 	if (o->clone_for_bugreport && !o->clone && !o->clone_name)
-		return fail("--clone-for-bugreport requires --clone or --clone-by-name");
+		return perfetto_options_fail(
+			"--clone-for-bugreport requires --clone or --clone-by-name");
 	if ((attach || query || o->save_all_for_bugreport) &&
 	    (o->config_text.len || perfetto_has_shorthand(o)))
-		return fail("Cannot specify a trace config with this option");
+		return perfetto_options_fail("Cannot specify a trace config with this option");
 	if (o->save_all_for_bugreport && o->out)
-		return fail("Can't pass an --out file (or --upload) with this option");
+		return perfetto_options_fail(
+			"Can't pass an --out file (or --upload) with this option");
 	if (o->save_for_bugreport && o->out)
-		return fail("The TraceConfig is empty");
+		return perfetto_options_fail("The TraceConfig is empty");
 	if (o->config_text.len && perfetto_has_shorthand(o))
-		return fail("Cannot specify both -c/--config and any of --time, --size, --buffer, "
-			    "--app, ATRACE_CAT, FTRACE_EVENT");
+		return perfetto_options_fail(
+			"Cannot specify both -c/--config and any of --time, --size, --buffer, "
+			"--app, ATRACE_CAT, FTRACE_EVENT");
 	return -1;
 }
 
@@ -364,10 +368,10 @@ int perfetto_options_parse(int argc, char **argv, struct perfetto_options *o)
 		return print_usage(o);
 	while (code < 0 &&
 	       (option = getopt_long(argc, argv, "hc:o:dDt:b:s:a:", long_options, NULL)) != -1)
-		code = take(option, o);
+		code = perfetto_options_take(option, o);
 	for (int i = optind; code < 0 && i < argc; i++)
-		code = add(&o->words, argv[i]);
-	return code < 0 ? check(o) : code;
+		code = perfetto_options_add(&o->words, argv[i]);
+	return code < 0 ? perfetto_options_check(o) : code;
 }
 
 void perfetto_options_deinit(struct perfetto_options *o)

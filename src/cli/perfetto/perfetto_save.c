@@ -16,7 +16,7 @@
 
 #define BUGREPORT_NAME "systrace.pftrace"
 
-static int fail(const char *why)
+static int perfetto_save_fail(const char *why)
 {
 	perfetto_say("%s", why);
 	return 1;
@@ -51,7 +51,7 @@ int perfetto_save(struct session_client *client, struct trace_file *file, const 
 	if (r == -ENODATA)
 		r = trace_file_save(file, &e);
 	if (r < 0)
-		return fail(e.text);
+		return perfetto_save_fail(e.text);
 	perfetto_say("Wrote %llu bytes into %s", (unsigned long long)trace_file_bytes(file),
 		     strcmp(name, "-") ? name : "stdout");
 	return 0;
@@ -62,7 +62,7 @@ int perfetto_save_written(struct trace_file *file)
 	struct err_text e;
 
 	if (file && trace_file_save(file, &e))
-		return fail(e.text);
+		return perfetto_save_fail(e.text);
 	perfetto_say("Trace written into the output file");
 	return 0;
 }
@@ -124,7 +124,7 @@ int perfetto_save_snapshot(const Pb__ObservableEvents__CloneTriggerHit *hit, con
 	char name[PATH_MAX];
 
 	if ((size_t)snprintf(name, sizeof(name), "%s.%u", path, n) >= sizeof(name))
-		return fail("Failed to open the snapshot: its path is too long");
+		return perfetto_save_fail("Failed to open the snapshot: its path is too long");
 	return clone_to(&request, name);
 }
 
@@ -156,7 +156,7 @@ int perfetto_save_for_bugreport(void)
 
 	perfetto_say("Invoked perfetto with --save-for-bugreport");
 	if (bugreport_path(path, BUGREPORT_NAME, 0))
-		return fail("The path of TMPDIR is too long");
+		return perfetto_save_fail("The path of TMPDIR is too long");
 	return clone_to(&request, path);
 }
 
@@ -217,7 +217,7 @@ static int clone_scored(struct report *list, size_t i)
 	};
 
 	if (choose_path(list, i))
-		return fail("The path of TMPDIR is too long");
+		return perfetto_save_fail("The path of TMPDIR is too long");
 	perfetto_say("Cloning tracing session %llu with score %d into %s",
 		     (unsigned long long)s->id, s->bugreport_score, list[i].path);
 	return clone_to(&request, list[i].path);
@@ -237,14 +237,14 @@ int perfetto_save_all_for_bugreport(void)
 	code = session_client_query(client, true, &state, &e);
 	session_client_free(client);
 	if (code < 0)
-		return fail(e.text);
+		return perfetto_save_fail(e.text);
 	list = calloc(state->n_tracing_sessions + 1, sizeof(*list));
 	for (size_t i = 0; list && i < state->n_tracing_sessions; i++)
 		if (state->tracing_sessions[i]->is_started &&
 		    state->tracing_sessions[i]->bugreport_score > 0)
 			list[n++].session = state->tracing_sessions[i];
 	if (!list)
-		code = fail("No memory for the list of sessions");
+		code = perfetto_save_fail("No memory for the list of sessions");
 	else if (n)
 		qsort(list, n, sizeof(*list), by_score);
 	else

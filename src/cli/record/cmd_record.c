@@ -43,7 +43,7 @@
 #include "cli/trace/trace_readback.h"
 #include "config/limits.h"
 
-static int report(struct record_command *c, int error, const struct err_text *e)
+static int record_report(struct record_command *c, int error, const struct err_text *e)
 {
 	console_error(&c->console, "%s", error == -ENOMEM ? "no memory" : e->text);
 	return error == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
@@ -83,7 +83,7 @@ static int check_dashes(struct record_command *c, struct err_text *e)
 }
 
 /* Restricts the config to the threads of the requested processes. */
-static int set_threads(struct record_command *c, struct err_text *e)
+static int record_set_threads(struct record_command *c, struct err_text *e)
 {
 	const struct record_options *o = &c->options;
 	uint32_t tid = c->child ? (uint32_t)command_child_pid(c->child) : 0;
@@ -142,8 +142,8 @@ static int config_from_words(struct record_command *c)
 		error = record_config_build(&c->options, c->events.n ? &c->events : NULL,
 					    c->presets, &e, &c->idle, &c->config);
 	if (!error)
-		error = set_threads(c, &e);
-	return error ? report(c, error, &e) : EXIT_GOOD;
+		error = record_set_threads(c, &e);
+	return error ? record_report(c, error, &e) : EXIT_GOOD;
 }
 
 static int config_from_file(struct record_command *c)
@@ -203,7 +203,7 @@ static int stream_output(struct record_command *c, struct err_text *e)
 	return 0;
 }
 
-static int open_output(struct record_command *c, struct err_text *e)
+static int record_open_output(struct record_command *c, struct err_text *e)
 {
 	int r;
 
@@ -293,14 +293,14 @@ static int prepare_detach(struct record_command *c, struct err_text *e)
 		return err_set(e, -EINVAL, "--detach %s", no_detach(c));
 	if (!c->config->unique_session_name)
 		c->config->unique_session_name = strdup(c->options.detach);
-	return c->config->write_into_file ? open_output(c, e) : 0;
+	return c->config->write_into_file ? record_open_output(c, e) : 0;
 }
 
 /* Chooses the destination of the trace. */
 static int prepare_output(struct record_command *c)
 {
 	struct err_text e;
-	int r = c->options.detach ? prepare_detach(c, &e) : open_output(c, &e);
+	int r = c->options.detach ? prepare_detach(c, &e) : record_open_output(c, &e);
 
 	if (r == 0)
 		return EXIT_GOOD;
@@ -323,7 +323,7 @@ static bool has_all_events(const Pb__TraceConfig *config, const char *root)
 	return config;
 }
 
-static int prepare(struct record_command *c)
+static int record_prepare(struct record_command *c)
 {
 	const char *address = c->options.socket ? c->options.socket : sock_default_consumer();
 	enum sock_family family = sock_family_of(address);
@@ -333,7 +333,7 @@ static int prepare(struct record_command *c)
 
 	c->presets = presets_new(NULL);
 	if (!c->presets)
-		return report(c, -ENOMEM, NULL);
+		return record_report(c, -ENOMEM, NULL);
 	/* Fork now: the child inherits all open descriptors. */
 	if (c->options.command && !c->options.show_config &&
 	    command_child_fork(c->options.command, &e, &c->child)) {
@@ -356,7 +356,7 @@ static int prepare(struct record_command *c)
 	return code ? code : prepare_output(c);
 }
 
-static int run(struct record_command *c)
+static int record_run(struct record_command *c)
 {
 	const struct recording_setup setup = {
 		.config = c->config,
@@ -382,7 +382,7 @@ static int run(struct record_command *c)
 	return record_end(c, error, &why);
 }
 
-static void clean_up(struct record_command *c)
+static void record_clean_up(struct record_command *c)
 {
 	trace_file_free(c->file);
 	command_child_free(c->child);
@@ -415,9 +415,9 @@ int cmd_record(int argc, char **argv)
 	console_init(&c.console, c.options.quiet);
 	c.console.verbose = c.options.verbose;
 	console_color(&c.console, c.options.color ? c.options.color : "auto");
-	code = prepare(&c);
+	code = record_prepare(&c);
 	if (!code)
-		code = c.options.show_config ? record_show_config(&c) : run(&c);
-	clean_up(&c);
+		code = c.options.show_config ? record_show_config(&c) : record_run(&c);
+	record_clean_up(&c);
 	return code;
 }

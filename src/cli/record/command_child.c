@@ -39,7 +39,7 @@ struct command_child {
 
 /* ---- the child's side ---- */
 
-static void run_child(char **argv, int go, int error)
+static void command_child_run_child(char **argv, int go, int error)
 {
 	char address[PATH_MAX];
 	ssize_t n;
@@ -86,7 +86,7 @@ static int fork_child(struct command_child *c)
 	if (c->pid == 0) {
 		close(go[1]);
 		close(error[0]);
-		run_child(c->argv, go[0], error[1]);
+		command_child_run_child(c->argv, go[0], error[1]);
 	}
 	r = c->pid < 0 ? -errno : 0;
 	close(go[0]);

@@ -63,7 +63,7 @@ static const char *parse_priority(const char *line, int *ret_priority)
 	return line + 3;
 }
 
-static void take_line(struct daemon_process *d)
+static void daemon_process_take_line(struct daemon_process *d)
 {
 	const char *text;
 	int priority;
@@ -83,7 +83,7 @@ static void take_bytes(struct daemon_process *d, const char *bytes, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		if (bytes[i] == '\n')
-			take_line(d);
+			daemon_process_take_line(d);
 		else if (d->line_len < sizeof(d->line) - 1)
 			d->line[d->line_len++] = bytes[i];
 	}
@@ -146,9 +146,9 @@ static void set_journal_stream(int fd)
 }
 
 /* Runs in the child. Reports errors on stderr, which the parent reads. */
-static void run_child(const char *name, const char *path, const char *const *args,
-		      const char *notify_env, const struct daemon_env *env, int notify, int err,
-		      pid_t parent)
+static void daemon_process_run_child(const char *name, const char *path, const char *const *args,
+				     const char *notify_env, const struct daemon_env *env,
+				     int notify, int err, pid_t parent)
 {
 	char *argv[DAEMON_MAX_ARGS + 2] = {(char *)(strcmp(path, OURSELVES) ? path : name)};
 	char number[16];
@@ -230,7 +230,8 @@ int daemon_process_start(struct event_base *loop, const char *name, const char *
 	d->stderr_fd = err[0];
 	d->pid = fork();
 	if (d->pid == 0)
-		run_child(name, path, args, notify_env, env, notify[1], err[1], parent);
+		daemon_process_run_child(name, path, args, notify_env, env, notify[1], err[1],
+					 parent);
 	r = d->pid < 0 ? -errno : 0;
 	close(notify[1]);
 	close(err[1]);
@@ -255,7 +256,7 @@ bool daemon_process_has_ended(struct daemon_process *d, struct err_text *why)
 	d->pid = -1;
 	listen_once(d); /* its last lines are already in the pipe */
 	if (d->line_len)
-		take_line(d);
+		daemon_process_take_line(d);
 	colon = d->last[0] ? ": " : "";
 	if (WIFSIGNALED(d->status) && WTERMSIG(d->status) == SIGKILL)
 		err_set(why, 0, "%s was killed by signal %d", d->name, SIGKILL);
@@ -272,7 +273,7 @@ bool daemon_process_has_ended(struct daemon_process *d, struct err_text *why)
  * Waits up to timeout_ms for the end of the child. Returns false if it still runs. Reads its output
  * meanwhile: a child that blocks on a full pipe would never end.
  */
-static bool wait_for_end(struct daemon_process *d, int timeout_ms)
+static bool daemon_process_wait_for_end(struct daemon_process *d, int timeout_ms)
 {
 	uint64_t end_ns = clock_mono_ns() + (uint64_t)timeout_ms * NS_PER_MS;
 	struct pollfd p = {.fd = d->stderr_fd, .events = POLLIN};
@@ -294,7 +295,7 @@ static void end_child(struct daemon_process *d, int timeout_ms)
 	if (d->pid <= 0)
 		return;
 	kill(d->pid, SIGTERM);
-	if (!wait_for_end(d, timeout_ms)) {
+	if (!daemon_process_wait_for_end(d, timeout_ms)) {
 		kill(d->pid, SIGKILL);
 		waitpid(d->pid, &d->status, 0);
 	}

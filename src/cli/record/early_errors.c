@@ -84,7 +84,7 @@ void early_errors_report(struct early_errors *e, const struct recording_setup *s
 	trace_scan_deinit(&begin);
 }
 
-static void on_timer(evutil_socket_t fd, short what, void *ctx)
+static void early_errors_on_timer(evutil_socket_t fd, short what, void *ctx)
 {
 	struct early_errors *e = ctx;
 
@@ -109,7 +109,7 @@ bool early_errors_await(struct early_errors *e, struct event_base *loop,
 	e->read = read;
 	e->on_end = on_end;
 	e->ctx = ctx;
-	e->timer = event_new(loop, -1, EV_PERSIST, on_timer, e);
+	e->timer = event_new(loop, -1, EV_PERSIST, early_errors_on_timer, e);
 	return e->timer && event_add(e->timer, &period) == 0;
 }
 

@@ -208,7 +208,7 @@ int option_trigger(const char *option, const char *text, struct trigger *ret, st
 #define MAX_BYTES (64u << 10) /* of a CPU list of the kernel */
 
 /* Parses a decimal number at *at and advances *at. Returns 0, -EINVAL or -ERANGE. */
-static int take_number(const char **at, uint32_t *ret)
+static int option_values_take_number(const char **at, uint32_t *ret)
 {
 	uint32_t n = 0;
 
@@ -229,13 +229,13 @@ int cpu_list_add(struct cpu_list *l, const char *text)
 	int r;
 
 	for (;; text++) {
-		r = take_number(&text, &first);
+		r = option_values_take_number(&text, &first);
 		if (r)
 			return r;
 		last = first;
 		if (*text == '-') {
 			text++;
-			r = take_number(&text, &last);
+			r = option_values_take_number(&text, &last);
 			if (r)
 				return r;
 		}
@@ -328,7 +328,8 @@ static int add_tid(void *ctx, const char *name, unsigned char d_type)
 	return 0;
 }
 
-static int add_process(struct tids *t, const char *proc_root, uint32_t pid, struct err_text *e)
+static int option_values_add_process(struct tids *t, const char *proc_root, uint32_t pid,
+				     struct err_text *e)
 {
 	size_t before = t->n;
 	char path[PATH_MAX];
@@ -348,7 +349,7 @@ int pid_tasks_list(const char *proc_root, const struct pid_list *pids, uint32_t 
 	int r = 0;
 
 	for (size_t i = 0; i < pids->n && !r; i++)
-		r = add_process(&t, proc_root, pids->pids[i], e);
+		r = option_values_add_process(&t, proc_root, pids->pids[i], e);
 	if (r) {
 		free(t.tids);
 		return r;

@@ -114,7 +114,7 @@ static void remove_dir(struct private_daemons *p)
 
 /* ---- the daemons ---- */
 
-static void fail(struct private_daemons *p, const char *why)
+static void private_daemons_fail(struct private_daemons *p, const char *why)
 {
 	if (p->failed)
 		return;
@@ -123,7 +123,7 @@ static void fail(struct private_daemons *p, const char *why)
 	p->ops->on_failed(p->ctx, why);
 }
 
-static void on_deadline(evutil_socket_t fd, short what, void *ctx)
+static void private_daemons_on_deadline(evutil_socket_t fd, short what, void *ctx)
 {
 	struct private_daemons *p = ctx;
 	char why[128];
@@ -132,7 +132,7 @@ static void on_deadline(evutil_socket_t fd, short what, void *ctx)
 	(void)what;
 	snprintf(why, sizeof(why), "%s was not ready within %d s",
 		 p->producer ? PRODUCER_NAME : SERVICE_NAME, PRIVATE_START_TIMEOUT_MS / 1000);
-	fail(p, why);
+	private_daemons_fail(p, why);
 }
 
 static void on_child(evutil_socket_t fd, short what, void *ctx)
@@ -143,7 +143,7 @@ static void on_child(evutil_socket_t fd, short what, void *ctx)
 	(void)fd;
 	(void)what;
 	if (private_daemons_have_failed(p, &why)) {
-		fail(p, why.text);
+		private_daemons_fail(p, why.text);
 	} else if (p->ready && !p->cut_short && daemon_process_has_ended(p->producer, &why)) {
 		p->cut_short = true;
 		p->ops->on_producer_ended(p->ctx, why.text);
@@ -168,10 +168,10 @@ static void on_line(void *ctx, const char *line)
 	p->ops->on_line(p->ctx, line);
 }
 
-static void on_ready(void *ctx, struct daemon_process *d);
+static void private_daemons_on_ready(void *ctx, struct daemon_process *d);
 
 static const struct daemon_process_ops process_ops = {
-	.on_ready = on_ready,
+	.on_ready = private_daemons_on_ready,
 	.on_not_ready = on_not_ready,
 	.on_line = on_line,
 };
@@ -194,7 +194,7 @@ static int start_one(struct private_daemons *p, const char *name, const char *co
 				    ret);
 }
 
-static void on_ready(void *ctx, struct daemon_process *d)
+static void private_daemons_on_ready(void *ctx, struct daemon_process *d)
 {
 	static const char *const none[] = {NULL};
 	struct private_daemons *p = ctx;
@@ -204,7 +204,7 @@ static void on_ready(void *ctx, struct daemon_process *d)
 		return;
 	if (d == p->service) {
 		if (start_one(p, PRODUCER_NAME, none, "TRACED_PROBES_NOTIFY_FD", &e, &p->producer))
-			fail(p, e.text);
+			private_daemons_fail(p, e.text);
 		return;
 	}
 	event_del(p->deadline);
@@ -270,7 +270,7 @@ int private_daemons_start(struct event_base *loop, const char *output_path,
 	p->loop = loop;
 	p->ops = ops;
 	p->ctx = ctx;
-	p->deadline = evtimer_new(loop, on_deadline, p);
+	p->deadline = evtimer_new(loop, private_daemons_on_deadline, p);
 	p->child_event = evsignal_new(loop, SIGCHLD, on_child, p);
 	if (!p->deadline || !p->child_event || event_add(p->child_event, NULL))
 		r = err_set(e, -ENOMEM, "no memory");

@@ -88,7 +88,7 @@ static uint64_t number_after(const char *text, const char *name)
 	return 0;
 }
 
-static void add_cpu(struct ring_totals *t, const char *stats)
+static void progress_add_cpu(struct ring_totals *t, const char *stats)
 {
 	uint64_t lost = number_after(stats, "overrun") + number_after(stats, "commit overrun") +
 			number_after(stats, "dropped events");
@@ -104,7 +104,7 @@ struct reading {
 	struct ring_totals totals;
 };
 
-static int read_cpu(void *ctx, const char *name, unsigned char d_type)
+static int progress_read_cpu(void *ctx, const char *name, unsigned char d_type)
 {
 	struct reading *reading = ctx;
 	struct strbuf path = {0}, text = {0};
@@ -114,7 +114,7 @@ static int read_cpu(void *ctx, const char *name, unsigned char d_type)
 	strbuf_printf(&path, "%s/%s/stats", reading->dir, name);
 	r = path.failed ? -ENOMEM : fs_read_file(path.s, MAX_STATS_BYTES, &text);
 	if (!r && text.s)
-		add_cpu(&reading->totals, text.s);
+		progress_add_cpu(&reading->totals, text.s);
 	strbuf_deinit(&path);
 	strbuf_deinit(&text);
 	return r;
@@ -134,7 +134,7 @@ static int ring_watch_read(const char *instance, struct ring_totals *ret)
 		return -ENOMEM;
 	}
 	reading.dir = dir.s;
-	r = fs_each(dir.s, read_cpu, &reading);
+	r = fs_each(dir.s, progress_read_cpu, &reading);
 	strbuf_deinit(&dir);
 	if (!r)
 		*ret = reading.totals;

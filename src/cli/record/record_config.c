@@ -32,7 +32,8 @@
 
 enum { EVENTS_BUFFER, NAMES_BUFFER };
 
-static Pb__DataSourceConfig *add_source(Pb__TraceConfig *config, const char *name, uint32_t buffer)
+static Pb__DataSourceConfig *record_config_add_source(Pb__TraceConfig *config, const char *name,
+						      uint32_t buffer)
 {
 	Pb__TraceConfig__DataSource *s = message_add(&config->n_data_sources, &config->data_sources,
 						     &pb__trace_config__data_source__descriptor);
@@ -263,7 +264,7 @@ static int ensure_ftrace(Pb__TraceConfig *config, Pb__FtraceConfig **ret)
 	Pb__DataSourceConfig *source = config_find_ftrace(config);
 
 	if (!source)
-		source = add_source(config, "linux.ftrace", events_buffer(config));
+		source = record_config_add_source(config, "linux.ftrace", events_buffer(config));
 	if (!source)
 		return -ENOMEM;
 	if (!source->ftrace_config) {
@@ -277,9 +278,10 @@ static int ensure_ftrace(Pb__TraceConfig *config, Pb__FtraceConfig **ret)
 }
 
 /* Selects the events of the words; adds linux.ftrace if there are any, or options create some. */
-static int put_events(const struct record_options *o, const struct tracefs_events *events,
-		      struct presets *presets, struct event_requests *ret_idle,
-		      Pb__TraceConfig *config, struct err_text *e)
+static int record_config_put_events(const struct record_options *o,
+				    const struct tracefs_events *events, struct presets *presets,
+				    struct event_requests *ret_idle, Pb__TraceConfig *config,
+				    struct err_text *e)
 {
 	Pb__FtraceConfig chosen = PB__FTRACE_CONFIG__INIT, *f = &chosen;
 	const Pb__DataSourceConfig *old = config_find_ftrace(config);
@@ -370,7 +372,7 @@ static int build(const struct record_options *o, const struct tracefs_events *ev
 	int r = o->config ? put_over_frame(o, config, e) : put_frame(o, config);
 
 	if (!r)
-		r = put_events(o, events, presets, ret_idle, config, e);
+		r = record_config_put_events(o, events, presets, ret_idle, config, e);
 	if (!r)
 		r = record_presets_put(o, presets, ret_idle, events_buffer(config), config, e);
 	if (!r && record_options_name_something(o))

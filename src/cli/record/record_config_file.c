@@ -24,7 +24,7 @@ static const char *refused_field(const Pb__TraceConfig *c)
 	return NULL;
 }
 
-static int read_config(const char *path, struct strbuf *text)
+static int record_config_file_read_config(const char *path, struct strbuf *text)
 {
 	if (!strcmp(path, "-"))
 		return fs_read_fd(STDIN_FILENO, RECORD_CONFIG_FILE_MAX, text);
@@ -63,7 +63,7 @@ int record_config_file_read(const char *path, bool is_text, struct strbuf *error
 	const char *field;
 	int r;
 
-	r = read_config(path, &text);
+	r = record_config_file_read_config(path, &text);
 	if (r == -EFBIG && trace_input_is_trace(path)) {
 		strbuf_deinit(&text);
 		return refuse_trace(path, errors);

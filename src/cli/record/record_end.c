@@ -201,7 +201,7 @@ static int fail_without_events(struct record_command *c, const char *why)
 	return EXIT_FAILED;
 }
 
-static int remove_file(struct record_command *c, int code)
+static int record_end_remove_file(struct record_command *c, int code)
 {
 	if (c->streams)
 		trace_file_remove(c->file);
@@ -235,7 +235,7 @@ static int end_refused(struct record_command *c)
 	}
 	if (c->is_local)
 		obstacles_print(&facts, c->result.started_daemons, c->options.socket, &c->console);
-	return remove_file(c, options == OPTIONS_WRONG ? EXIT_USAGE : EXIT_FAILED);
+	return record_end_remove_file(c, options == OPTIONS_WRONG ? EXIT_USAGE : EXIT_FAILED);
 }
 
 /* Opens the file that the service created, if this process may read it. */
@@ -277,9 +277,9 @@ static int end_written(struct record_command *c, int error)
 	if (r == -EBADMSG && error)
 		r = cut_written(c);
 	if (r == 0 && c->streams && c->result.scan.packets == 0)
-		return remove_file(c, error ? EXIT_FAILED : explain_nothing(c));
+		return record_end_remove_file(c, error ? EXIT_FAILED : explain_nothing(c));
 	if (r == 0 && c->streams && !error && no_ftrace(c, &why))
-		return remove_file(c, fail_without_events(c, why.text));
+		return record_end_remove_file(c, fail_without_events(c, why.text));
 	code = r == 0 && c->streams && (!error || c->result.refused) ? end_refused(c) : 0;
 	if (code)
 		return code;
@@ -334,16 +334,16 @@ static int print_detached(struct record_command *c)
 }
 
 /* Saves the trace. error: of the recording; its message was already printed. */
-static int save(struct record_command *c, int error)
+static int record_end_save(struct record_command *c, int error)
 {
 	bool is_cut = c->result.write_error != 0;
 	struct err_text why;
 	int code;
 
 	if (!is_cut && !c->result.scan.packets)
-		return remove_file(c, error ? EXIT_FAILED : explain_nothing(c));
+		return record_end_remove_file(c, error ? EXIT_FAILED : explain_nothing(c));
 	if (!is_cut && !error && no_ftrace(c, &why))
-		return remove_file(c, fail_without_events(c, why.text));
+		return record_end_remove_file(c, fail_without_events(c, why.text));
 	code = !is_cut && (!error || c->result.refused) ? end_refused(c) : 0;
 	if (code)
 		return code;
@@ -357,7 +357,7 @@ static int save(struct record_command *c, int error)
 }
 
 /* Ends a failed recording, whose message was already printed. */
-static int fail(struct record_command *c)
+static int record_end_fail(struct record_command *c)
 {
 	if (c->passes_file && trace_file_is_named(c->file))
 		console_say(&c->console, "the data written until then is in %s", c->output.text);
@@ -424,12 +424,12 @@ int record_end(struct record_command *c, int error, const struct err_text *why)
 		return is_late ? EXIT_FAILED : code;
 	}
 	if ((error == -EINTR || (is_without_command(c, error) && !c->result.refused)) && c->streams)
-		return remove_file(c, EXIT_FAILED);
+		return record_end_remove_file(c, EXIT_FAILED);
 	if (error && !c->result.refused && !is_kept(c, error))
-		return fail(c);
+		return record_end_fail(c);
 	if (!error && c->options.detach)
 		return print_detached(c);
-	code = c->config->write_into_file ? end_written(c, error) : save(c, error);
+	code = c->config->write_into_file ? end_written(c, error) : record_end_save(c, error);
 	if (c->result.refused)
 		return code;
 	return error || is_late ? EXIT_FAILED : report_limit(c, code);

@@ -52,8 +52,8 @@ static int add_trigger(Pb__FtraceConfig *f, const char *event, const struct trig
 
 /* Adds the filters and triggers of one word to an event or pattern of that word. Several filters
  * are combined with AND. */
-static int add_extras(const struct record_options *o, size_t word, const char *event,
-		      Pb__FtraceConfig *f)
+static int record_ftrace_add_extras(const struct record_options *o, size_t word, const char *event,
+				    Pb__FtraceConfig *f)
 {
 	int r = 0;
 
@@ -68,7 +68,7 @@ static int add_extras(const struct record_options *o, size_t word, const char *e
 
 /* Returns true if the event is still requested. Bare names and patterns are resolved by the
  * producer only. */
-static bool is_requested(const Pb__FtraceConfig *f, const char *event)
+static bool record_ftrace_is_requested(const Pb__FtraceConfig *f, const char *event)
 {
 	if (!strchr(event, '/') || strpbrk(event, "*?["))
 		return true;
@@ -88,8 +88,8 @@ static int put_extras(const struct record_options *o, const struct tracefs_event
 
 		r = event_pattern_read(o->words.args[w], list, presets, &events, e);
 		for (size_t i = 0; i < events.n && !r; i++)
-			if (is_requested(f, events.names[i]))
-				r = add_extras(o, w, events.names[i], f);
+			if (record_ftrace_is_requested(f, events.names[i]))
+				r = record_ftrace_add_extras(o, w, events.names[i], f);
 		event_requests_deinit(&events);
 	}
 	return r;

@@ -184,7 +184,7 @@ int arg_list_add(struct arg_list *l, const char *arg)
 	return 0;
 }
 
-static int take_word(struct pass *p, const char *word)
+static int record_options_take_word(struct pass *p, const char *word)
 {
 	p->after_word = true;
 	return arg_list_add(&p->o.words, word);
@@ -295,9 +295,10 @@ static int take_shorthand(int option, struct pass *p, struct err_text *e)
 	switch (option) {
 	case OPT_WORD:
 	case 'e':
-		return take_word(p, optarg);
+		return record_options_take_word(p, optarg);
 	case 'P':
-		return arg_list_add(&o->presets, optarg) ? -ENOMEM : take_word(p, optarg);
+		return arg_list_add(&o->presets, optarg) ? -ENOMEM
+							 : record_options_take_word(p, optarg);
 	case OPT_FILTER:
 		return take_filter(p, e);
 	case OPT_TRIGGER:
@@ -366,7 +367,7 @@ static int take_app(struct record_options *o, struct err_text *e)
 	return arg_list_add(&o->apps, optarg);
 }
 
-static int take_option(int option, struct pass *p, struct err_text *e)
+static int record_options_take_option(int option, struct pass *p, struct err_text *e)
 {
 	struct record_options *o = &p->o;
 	int r;
@@ -490,7 +491,7 @@ static int check_words(const struct record_options *o, struct err_text *e)
 	return 0;
 }
 
-static int check(const struct pass *p, struct err_text *e)
+static int record_options_check(const struct pass *p, struct err_text *e)
 {
 	const struct record_options *o = &p->o;
 	int r = check_command(o, e);
@@ -534,7 +535,7 @@ static int refuse_option(int option, const char *typed, const struct pass *p, st
 		       why.text, p->last_word);
 }
 
-static int read_all(int argc, char **argv, struct pass *p, struct err_text *e)
+static int record_options_read_all(int argc, char **argv, struct pass *p, struct err_text *e)
 {
 	const char *last_value = NULL;
 	int option, r = 0;
@@ -552,17 +553,17 @@ static int read_all(int argc, char **argv, struct pass *p, struct err_text *e)
 		r = option_refuse_swallowed(argv[optind - 1], optarg, short_options, long_options,
 					    e);
 		if (!r)
-			r = take_option(option, p, e);
+			r = record_options_take_option(option, p, e);
 		p->last_word = option == OPT_WORD ? optarg : NULL;
 	}
 	take_command(argc, argv, last_value, p);
-	return r ? r : check(p, e);
+	return r ? r : record_options_check(p, e);
 }
 
 int record_options_parse(int argc, char **argv, struct record_options *ret, struct err_text *e)
 {
 	struct pass p = {0};
-	int r = read_all(argc, argv, &p, e);
+	int r = record_options_read_all(argc, argv, &p, e);
 	bool help = p.o.help;
 
 	if (r || help)

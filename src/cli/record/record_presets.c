@@ -10,7 +10,8 @@
 #include "base/text/str.h"
 #include "config/source_merge.h"
 
-static int refuse(const char *name, size_t len, struct presets *presets, struct err_text *e)
+static int record_presets_refuse(const char *name, size_t len, struct presets *presets,
+				 struct err_text *e)
 {
 	char word[PRESET_MAX_NAME], nearest[STR_NEAREST_SIZE];
 
@@ -31,7 +32,9 @@ int record_presets_check(const struct record_options *o, struct presets *presets
 	for (size_t i = 0; i < o->presets.n && !r; i++) {
 		rest = o->presets.args[i];
 		for (n = 0; !r && (part = event_pattern_next(&rest, &len)); n++)
-			r = presets_has(presets, part, len) ? 0 : refuse(part, len, presets, e);
+			r = presets_has(presets, part, len)
+				    ? 0
+				    : record_presets_refuse(part, len, presets, e);
 		if (!r && !n)
 			r = err_set(e, -EINVAL, "-P needs the name of a preset");
 	}
@@ -56,7 +59,7 @@ static bool unchoose(struct chosen *c, const struct preset *preset)
 	return false;
 }
 
-static int choose(struct chosen *c, const struct preset *preset)
+static int record_presets_choose(struct chosen *c, const struct preset *preset)
 {
 	unchoose(c, preset);
 	if (array_reserve(&c->list, &c->cap, c->n + 1, sizeof(*c->list)))
@@ -90,7 +93,7 @@ static int read_word(const char *word, struct presets *presets, struct chosen *c
 		if (r == -ENOENT)
 			r = 0;
 		else if (!r && !negative)
-			r = choose(c, preset);
+			r = record_presets_choose(c, preset);
 		else if (!r && unchoose(c, preset))
 			forget_idle(idle, word);
 	}
@@ -98,7 +101,8 @@ static int read_word(const char *word, struct presets *presets, struct chosen *c
 }
 
 /* Adds the data sources of a preset. Its events were selected with the other words. */
-static int add_preset(Pb__TraceConfig *config, const struct preset *preset, uint32_t buffer)
+static int record_presets_add_preset(Pb__TraceConfig *config, const struct preset *preset,
+				     uint32_t buffer)
 {
 	int r = 0;
 
@@ -127,7 +131,7 @@ int record_presets_put(const struct record_options *o, struct presets *presets,
 	for (size_t i = 0; i < o->words.n && presets && !r; i++)
 		r = read_word(o->words.args[i], presets, &c, idle, e);
 	for (size_t i = 0; i < c.n && !r; i++)
-		r = add_preset(config, c.list[i], buffer);
+		r = record_presets_add_preset(config, c.list[i], buffer);
 	free(c.list);
 	return r;
 }

@@ -60,7 +60,7 @@ static void on_disabled(void *ctx, int error)
 		record_session_fail(s, error);
 }
 
-static void on_flushed(void *ctx, int error)
+static void record_session_on_flushed(void *ctx, int error)
 {
 	struct record_session *s = ctx;
 	int r;
@@ -89,7 +89,8 @@ void record_session_stop(struct record_session *s)
 	if (s->state != RECORD_RECORDING)
 		return;
 	record_session_enter(s, RECORD_FLUSHING);
-	r = consumer_flush(s->consumer, 0, FLUSH_REASON_STOP | FLUSH_BY_CLI, on_flushed, s);
+	r = consumer_flush(s->consumer, 0, FLUSH_REASON_STOP | FLUSH_BY_CLI,
+			   record_session_on_flushed, s);
 	if (r)
 		record_session_fail(s, r);
 }
@@ -118,7 +119,7 @@ void record_session_detach(struct record_session *s, const char *key)
 		record_session_fail(s, r);
 }
 
-static void on_stats(void *ctx, int error, const Pb__TraceStats *stats)
+static void record_session_on_stats(void *ctx, int error, const Pb__TraceStats *stats)
 {
 	struct record_session *s = ctx;
 
@@ -132,7 +133,7 @@ void record_session_ask_stats(struct record_session *s)
 {
 	if (!record_session_tracing(s) || s->stats_asked)
 		return;
-	s->stats_asked = consumer_stats(s->consumer, on_stats, s) == 0;
+	s->stats_asked = consumer_stats(s->consumer, record_session_on_stats, s) == 0;
 }
 
 bool record_session_is_stopping(const struct record_session *s)
@@ -159,7 +160,8 @@ static void report_started(struct record_session *s)
 static const char no_triggers[] = "the tracing service is too old for CLONE_SNAPSHOT: it does not "
 				  "report when a snapshot is due";
 
-static void on_observed(void *ctx, int error, const Pb__ObservableEvents *events, bool last)
+static void record_session_on_observed(void *ctx, int error, const Pb__ObservableEvents *events,
+				       bool last)
 {
 	struct record_session *s = ctx;
 
@@ -191,7 +193,7 @@ static void await_start(struct record_session *s)
 
 	if (s->ops->on_clone_trigger)
 		events |= PB__OBSERVABLE_EVENTS__TYPE__TYPE_CLONE_TRIGGER_HIT;
-	if (consumer_observe(s->consumer, events, on_observed, s) == 0)
+	if (consumer_observe(s->consumer, events, record_session_on_observed, s) == 0)
 		return;
 	if (s->ops->on_clone_trigger)
 		record_session_end(s, -ENOSYS, no_triggers);
@@ -236,7 +238,7 @@ static void enable(struct record_session *s)
 
 /* ---- connection ---- */
 
-static void on_state(void *ctx, int error, const Pb__TracingServiceState *state)
+static void record_session_on_state(void *ctx, int error, const Pb__TracingServiceState *state)
 {
 	struct record_session *s = ctx;
 
@@ -252,7 +254,7 @@ static void on_state(void *ctx, int error, const Pb__TracingServiceState *state)
 		enable(s);
 }
 
-static void on_connected(void *ctx, int error)
+static void record_session_on_connected(void *ctx, int error)
 {
 	struct record_session *s = ctx;
 	struct err_text why;
@@ -266,18 +268,18 @@ static void on_connected(void *ctx, int error)
 		return;
 	}
 	record_session_enter(s, RECORD_QUERYING);
-	if (consumer_query_state(s->consumer, false, on_state, s))
+	if (consumer_query_state(s->consumer, false, record_session_on_state, s))
 		enable(s); /* an old service: continue without its state */
 }
 
-static void on_disconnected(void *ctx)
+static void record_session_on_disconnected(void *ctx)
 {
 	record_session_fail(ctx, -EPIPE);
 }
 
 static const struct consumer_ops consumer_ops = {
-	.on_connected = on_connected,
-	.on_disconnected = on_disconnected,
+	.on_connected = record_session_on_connected,
+	.on_disconnected = record_session_on_disconnected,
 };
 
 int record_session_start(struct event_base *loop, const char *socket, const Pb__TraceConfig *config,

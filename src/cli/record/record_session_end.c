@@ -82,7 +82,7 @@ static void ask_last_stats(struct record_session *s)
 		query_again(s);
 }
 
-static void on_sign(void *ctx)
+static void record_session_end_on_sign(void *ctx)
 {
 	struct record_session *s = ctx;
 
@@ -95,7 +95,7 @@ static bool is_read(const struct record_session *s)
 	return s->state == RECORD_READING || record_session_tracing(s);
 }
 
-static int on_packet(void *ctx, const uint8_t *data, size_t len)
+static int record_session_end_on_packet(void *ctx, const uint8_t *data, size_t len)
 {
 	struct record_session *s = ctx;
 
@@ -113,7 +113,7 @@ static void pause_passes(struct record_session *s)
 	event_add(s->pass, &t);
 }
 
-static void on_read(void *ctx, int error)
+static void record_session_end_on_read(void *ctx, int error)
 {
 	struct record_session *s = ctx;
 	bool last = s->state == RECORD_READING && s->last_pass;
@@ -133,7 +133,8 @@ static void on_read(void *ctx, int error)
 		pause_passes(s);
 }
 
-static const struct packet_read_ops read_ops = {on_sign, on_packet, on_read};
+static const struct packet_read_ops read_ops = {
+	record_session_end_on_sign, record_session_end_on_packet, record_session_end_on_read};
 
 void record_session_begin_pass(struct record_session *s)
 {

@@ -60,7 +60,7 @@ void record_session_fail(struct record_session *s, int error)
 	record_session_end(s, error, why.text);
 }
 
-static void on_deadline(evutil_socket_t fd, short what, void *ctx)
+static void record_session_state_on_deadline(evutil_socket_t fd, short what, void *ctx)
 {
 	struct record_session *s = ctx;
 	struct err_text why;
@@ -77,7 +77,7 @@ static void on_deadline(evutil_socket_t fd, short what, void *ctx)
 
 int record_session_new_deadline(struct record_session *s, struct event_base *loop)
 {
-	s->deadline = evtimer_new(loop, on_deadline, s);
+	s->deadline = evtimer_new(loop, record_session_state_on_deadline, s);
 	return s->deadline ? 0 : -ENOMEM;
 }
 

@@ -200,8 +200,8 @@ static int restrict_source(Pb__FtraceConfig *f, const uint32_t *tids, size_t n,
 		       : set_numbers(&f->n_pids_to_trace, &f->pids_to_trace, pids->pids, pids->n);
 }
 
-static int set_threads(Pb__TraceConfig *config, const uint32_t *tids, size_t n,
-		       const struct pid_list *pids)
+static int record_threads_set_threads(Pb__TraceConfig *config, const uint32_t *tids, size_t n,
+				      const struct pid_list *pids)
 {
 	size_t n_sources = config->n_data_sources; /* without those that are added */
 	_cleanup_(freep) bool *restricted = calloc(n_sources + 1, sizeof(*restricted));
@@ -221,7 +221,7 @@ static int set_threads(Pb__TraceConfig *config, const uint32_t *tids, size_t n,
 
 int record_threads_set(Pb__TraceConfig *config, const uint32_t *tids, size_t n)
 {
-	return set_threads(config, tids, n, NULL);
+	return record_threads_set_threads(config, tids, n, NULL);
 }
 
 /* Restricts the counters of eBPF programs, which count by process. */
@@ -266,7 +266,7 @@ int record_threads_set_pids(Pb__TraceConfig *config, const struct pid_list *pids
 	int r = pid_tasks_list("/proc", pids, &tids, &n, e);
 
 	if (!r)
-		r = set_threads(config, tids, n, pids);
+		r = record_threads_set_threads(config, tids, n, pids);
 	if (!r)
 		r = set_counted_pids(config, pids);
 	if (!r)

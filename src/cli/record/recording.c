@@ -75,7 +75,7 @@ static uint64_t recorded_ms(const struct recording *r)
 
 /* ---- the end ---- */
 
-static void decide(struct recording *r, int error, const char *why)
+static void recording_decide(struct recording *r, int error, const char *why)
 {
 	if (r->ended)
 		return;
@@ -118,17 +118,17 @@ static bool has_begun(const struct recording *r)
 	return r->session && (!r->setup->command || r->command_ran);
 }
 
-static void on_signal(void *ctx, int number, bool by_terminal)
+static void recording_on_signal(void *ctx, int number, bool by_terminal)
 {
 	struct recording *r = ctx;
 
 	if (pass_to_command(r, number, by_terminal))
 		return;
 	if (++r->interrupts > 1 || !has_begun(r) || r->setup->detach) {
-		decide(r, -EINTR,
-		       r->result->snapshots.saved
-			       ? "aborted: data that was not saved yet is discarded"
-			       : "aborted: nothing was saved");
+		recording_decide(r, -EINTR,
+				 r->result->snapshots.saved
+					 ? "aborted: data that was not saved yet is discarded"
+					 : "aborted: nothing was saved");
 		return;
 	}
 	note_end(r, number == SIGINT   ? "stopped by SIGINT (Ctrl-C)"
@@ -148,7 +148,7 @@ static bool shows_progress(const struct recording *r)
 	return console_shows_progress(r->setup->console) && !r->setup->command;
 }
 
-static void on_tick(evutil_socket_t fd, short what, void *ctx)
+static void recording_on_tick(evutil_socket_t fd, short what, void *ctx)
 {
 	struct recording *r = ctx;
 
@@ -170,11 +170,11 @@ static void start_ticks(struct recording *r)
 	    !r->setup->config->trigger_config)
 		console_say(r->setup->console, "recording; Ctrl-C stops and saves");
 	r->progress.shown.duration_ms = r->setup->config->duration_ms;
-	r->tick = event_new(r->loop, -1, EV_PERSIST, on_tick, r);
+	r->tick = event_new(r->loop, -1, EV_PERSIST, recording_on_tick, r);
 	if (!r->tick)
 		return;
 	event_add(r->tick, &period);
-	on_tick(-1, 0, r);
+	recording_on_tick(-1, 0, r);
 }
 
 /* ---- the command ---- */
@@ -187,9 +187,10 @@ static void on_command_timer(evutil_socket_t fd, short what, void *ctx)
 	if (r->setup->detach)
 		record_session_detach(r->session, r->setup->detach);
 	else if (!r->command_ran)
-		decide(r, -ETIMEDOUT,
-		       "the tracing service did not start all data sources within 30 s: the "
-		       "command was not run");
+		recording_decide(
+			r, -ETIMEDOUT,
+			"the tracing service did not start all data sources within 30 s: the "
+			"command was not run");
 	else if (!record_session_is_stopping(r->session))
 		console_say(r->setup->console,
 			    "waiting for the command to end; press Ctrl-C again to stop and save");
@@ -202,7 +203,7 @@ static void name_passed_file(struct recording *r)
 	struct err_text e;
 
 	if (r->setup->passes_file && trace_file_name_now(r->setup->file, &e))
-		decide(r, -EIO, e.text);
+		recording_decide(r, -EIO, e.text);
 }
 
 /* A refused filter or probe of the command line is a mistake: it ends the recording. */
@@ -214,7 +215,7 @@ static void end_if_refused(struct recording *r)
 		return;
 	r->result->refused = r->early.refused;
 	err_set(&e, 0, "nothing was recorded: %s", refused_options_text(r->early.refused));
-	decide(r, -EINVAL, e.text);
+	recording_decide(r, -EINVAL, e.text);
 }
 
 static void run_command(struct recording *r)
@@ -227,7 +228,7 @@ static void run_command(struct recording *r)
 				  r->daemons ? private_daemons_producer_address(r->daemons) : NULL,
 				  &e);
 	if (error)
-		decide(r, error, e.text);
+		recording_decide(r, error, e.text);
 	r->command_ran = !error;
 }
 
@@ -264,7 +265,7 @@ static void on_command_end(void *ctx)
 	if (r->command_ran)
 		record_session_stop(r->session);
 	else
-		decide(r, -ECHILD, "the command was killed before it ran");
+		recording_decide(r, -ECHILD, "the command was killed before it ran");
 }
 
 static int watch_command(struct recording *r)
@@ -281,7 +282,7 @@ static int watch_command(struct recording *r)
 
 /* ---- the session ---- */
 
-static void on_state(void *ctx, bool at_end, const Pb__TracingServiceState *state)
+static void recording_on_state(void *ctx, bool at_end, const Pb__TracingServiceState *state)
 {
 	struct recording *r = ctx;
 
@@ -334,7 +335,7 @@ static void on_recording(void *ctx)
 		event_add(r->command_timer, &timeout);
 }
 
-static void on_stats(void *ctx, bool at_end, const Pb__TraceStats *stats)
+static void recording_on_stats(void *ctx, bool at_end, const Pb__TraceStats *stats)
 {
 	struct recording *r = ctx;
 	struct recording_result *result = r->result;
@@ -363,12 +364,12 @@ static void on_stats(void *ctx, bool at_end, const Pb__TraceStats *stats)
 	end_if_refused(r);
 }
 
-static void on_stopped(void *ctx, int flush_error)
+static void recording_on_stopped(void *ctx, int flush_error)
 {
 	struct recording *r = ctx;
 
 	if (r->setup->detach) {
-		decide(r, -ECANCELED, "the session ended before it could be detached");
+		recording_decide(r, -ECANCELED, "the session ended before it could be detached");
 		return;
 	}
 	name_passed_file(r);
@@ -380,7 +381,7 @@ static void on_stopped(void *ctx, int flush_error)
 		console_progress(r->setup->console, "  saving");
 }
 
-static int on_packet(void *ctx, const uint8_t *data, size_t len)
+static int recording_on_packet(void *ctx, const uint8_t *data, size_t len)
 {
 	struct recording *r = ctx;
 	int error = trace_file_packet(r->setup->file, data, len);
@@ -402,7 +403,7 @@ static int on_caught_up(void *ctx)
 	if (r->setup->streams)
 		error = r->result->write_error = trace_file_flush(r->setup->file);
 	if (!error && r->setup->streams && trace_file_name_now(r->setup->file, &e))
-		decide(r, -EIO, e.text);
+		recording_decide(r, -EIO, e.text);
 	if (r->setup->max_bytes && trace_file_bytes(r->setup->file) >= r->setup->max_bytes &&
 	    !record_session_is_stopping(r->session)) {
 		r->result->ended_by_itself = true;
@@ -425,21 +426,21 @@ static void on_snapshots_idle(void *recording)
 	record_session_hold(((struct recording *)recording)->session, false);
 }
 
-static void on_end(void *ctx, int error, const char *why)
+static void recording_on_end(void *ctx, int error, const char *why)
 {
-	decide(ctx, error, why);
+	recording_decide(ctx, error, why);
 }
 
 static const struct record_session_ops session_ops = {
-	.on_state = on_state,
+	.on_state = recording_on_state,
 	.before_recording = before_recording,
 	.on_recording = on_recording,
 	.on_started = on_all_started,
-	.on_stats = on_stats,
-	.on_stopped = on_stopped,
-	.on_packet = on_packet,
+	.on_stats = recording_on_stats,
+	.on_stopped = recording_on_stopped,
+	.on_packet = recording_on_packet,
 	.on_caught_up = on_caught_up,
-	.on_end = on_end,
+	.on_end = recording_on_end,
 };
 
 /* ---- the service: a running one, or our own ---- */
@@ -489,12 +490,12 @@ static void on_daemons_ready(void *ctx)
 	int error = start_session(r, private_daemons_address(r->daemons), &e);
 
 	if (error)
-		decide(r, error, e.text);
+		recording_decide(r, error, e.text);
 }
 
 static void on_daemons_failed(void *ctx, const char *why)
 {
-	decide(ctx, -EPIPE, why);
+	recording_decide(ctx, -EPIPE, why);
 }
 
 /* The service still runs and has all committed data, which is worth saving. */
@@ -552,7 +553,7 @@ static int run(struct recording *r, struct err_text *why)
 
 	r->loop = event_base_new();
 	if (!r->loop ||
-	    termination_signals_watch(r->loop, r->setup->same_signal_ms, on_signal, r,
+	    termination_signals_watch(r->loop, r->setup->same_signal_ms, recording_on_signal, r,
 				      &r->signals) ||
 	    watch_command(r))
 		return err_set(why, -ENOMEM, "no memory");
@@ -565,7 +566,7 @@ static int run(struct recording *r, struct err_text *why)
 	return r->error;
 }
 
-static void clean_up(struct recording *r)
+static void recording_clean_up(struct recording *r)
 {
 	console_clear(r->setup->console);
 	snapshots_free(r->snapshots);
@@ -587,7 +588,7 @@ int recording_run(const struct recording_setup *setup, struct recording_result *
 	struct recording r = {.setup = setup, .result = ret};
 	int error = run(&r, why);
 
-	clean_up(&r);
+	recording_clean_up(&r);
 	return error;
 }
 

@@ -64,7 +64,7 @@ struct session_snapshot {
 	bool is_cut; /* the file accepts no more data */
 };
 
-static void end(struct session_snapshot *s, int error, const char *why)
+static void snapshots_end(struct session_snapshot *s, int error, const char *why)
 {
 	if (s->state == ENDED)
 		return;
@@ -92,20 +92,20 @@ static void end_failed(struct session_snapshot *s, int error)
 		err_set(&why, error, "the tracing service refused while %s", activity(s));
 	else
 		err_set(&why, error, "%s failed: %s", activity(s), strerror(-error));
-	end(s, error, why.text);
+	snapshots_end(s, error, why.text);
 }
 
-static void on_deadline(evutil_socket_t fd, short what, void *ctx)
+static void snapshots_on_deadline(evutil_socket_t fd, short what, void *ctx)
 {
 	struct session_snapshot *s = ctx;
 	struct err_text why;
 
 	(void)fd, (void)what;
 	err_set(&why, 0, "the tracing service does not answer; gave up while %s", activity(s));
-	end(s, -ETIMEDOUT, why.text);
+	snapshots_end(s, -ETIMEDOUT, why.text);
 }
 
-static void enter(struct session_snapshot *s, enum state state, uint32_t ms)
+static void snapshots_enter(struct session_snapshot *s, enum state state, uint32_t ms)
 {
 	struct timeval t = {ms / 1000, (suseconds_t)(ms % 1000) * 1000};
 
@@ -115,15 +115,15 @@ static void enter(struct session_snapshot *s, enum state state, uint32_t ms)
 
 /* ---- reading ---- */
 
-static void on_sign(void *ctx)
+static void snapshots_on_sign(void *ctx)
 {
 	struct session_snapshot *s = ctx;
 
 	if (s->state == READING)
-		enter(s, READING, ANSWER_TIMEOUT_MS);
+		snapshots_enter(s, READING, ANSWER_TIMEOUT_MS);
 }
 
-static int on_packet(void *ctx, const uint8_t *data, size_t len)
+static int snapshots_on_packet(void *ctx, const uint8_t *data, size_t len)
 {
 	struct session_snapshot *s = ctx;
 
@@ -138,7 +138,7 @@ static int on_packet(void *ctx, const uint8_t *data, size_t len)
 	return error;
 }
 
-static void on_read(void *ctx, int error)
+static void snapshots_on_read(void *ctx, int error)
 {
 	struct session_snapshot *s = ctx;
 
@@ -147,12 +147,13 @@ static void on_read(void *ctx, int error)
 	if (error && !s->is_cut)
 		end_failed(s, error);
 	else if (!error && trace_file_bytes(s->file) == 0)
-		end(s, -ENODATA, "it is empty");
+		snapshots_end(s, -ENODATA, "it is empty");
 	else
-		end(s, 0, "");
+		snapshots_end(s, 0, "");
 }
 
-static const struct packet_read_ops read_ops = {on_sign, on_packet, on_read};
+static const struct packet_read_ops read_ops = {snapshots_on_sign, snapshots_on_packet,
+						snapshots_on_read};
 
 /* ---- cloning ---- */
 
@@ -167,10 +168,10 @@ static void take_written(struct session_snapshot *s)
 		return;
 	}
 	trace_readback_scan(trace_file_fd(s->file), &s->scan, &bytes); /* ends at an error */
-	end(s, 0, "");
+	snapshots_end(s, 0, "");
 }
 
-static void on_cloned(void *ctx, int error, const Pb__CloneSessionResponse *answer)
+static void snapshots_on_cloned(void *ctx, int error, const Pb__CloneSessionResponse *answer)
 {
 	struct session_snapshot *s = ctx;
 	struct err_text why;
@@ -183,18 +184,18 @@ static void on_cloned(void *ctx, int error, const Pb__CloneSessionResponse *answ
 	} else if (!answer->success) {
 		err_set(&why, 0, "the tracing service says: %s",
 			answer->error ? answer->error : "no reason given");
-		end(s, -EPROTO, why.text);
+		snapshots_end(s, -EPROTO, why.text);
 	} else if (answer->was_write_into_file) {
 		take_written(s);
 	} else {
-		enter(s, READING, ANSWER_TIMEOUT_MS);
+		snapshots_enter(s, READING, ANSWER_TIMEOUT_MS);
 		r = packet_read_start(&s->reading, s->consumer, &read_ops, s);
 		if (r)
 			end_failed(s, r);
 	}
 }
 
-static void on_connected(void *ctx, int error)
+static void snapshots_on_connected(void *ctx, int error)
 {
 	struct session_snapshot *s = ctx;
 	struct consumer_clone_request request = {
@@ -206,19 +207,20 @@ static void on_connected(void *ctx, int error)
 	if (s->state != CONNECTING)
 		return;
 	if (r == 0) {
-		enter(s, CLONING, CLONE_TIMEOUT_MS);
-		r = consumer_clone(s->consumer, &request, trace_file_fd(s->file), on_cloned, s);
+		snapshots_enter(s, CLONING, CLONE_TIMEOUT_MS);
+		r = consumer_clone(s->consumer, &request, trace_file_fd(s->file),
+				   snapshots_on_cloned, s);
 	}
 	if (r)
 		end_failed(s, r);
 }
 
-static void on_disconnected(void *ctx)
+static void snapshots_on_disconnected(void *ctx)
 {
 	end_failed(ctx, -EPIPE);
 }
 
-static const struct consumer_ops consumer_ops = {on_connected, on_disconnected};
+static const struct consumer_ops consumer_ops = {snapshots_on_connected, snapshots_on_disconnected};
 
 /* ---- lifetime ---- */
 
@@ -256,7 +258,7 @@ static int session_snapshot_start(struct event_base *loop, const char *address,
 	s->fn = fn;
 	s->ctx = ctx;
 	s->hit = hit;
-	s->deadline = evtimer_new(loop, on_deadline, s);
+	s->deadline = evtimer_new(loop, snapshots_on_deadline, s);
 	if (!s->deadline)
 		return err_set(e, -ENOMEM, "no memory");
 	r = trace_file_open(path, e, &s->file);
@@ -265,7 +267,7 @@ static int session_snapshot_start(struct event_base *loop, const char *address,
 	r = consumer_connect(loop, address, &consumer_ops, s, &s->consumer);
 	if (r)
 		return service_explain(address, r, e);
-	enter(s, CONNECTING, CONNECT_TIMEOUT_MS);
+	snapshots_enter(s, CONNECTING, CONNECT_TIMEOUT_MS);
 	*ret = TAKE_PTR(s);
 	return 0;
 }
@@ -353,7 +355,7 @@ static int name_file(const struct snapshots *s, char path[static PATH_MAX], stru
 }
 
 /* Gives the snapshot's file its name, with the first number from s->next on that no file has. */
-static void save(struct job *j)
+static void snapshots_save(struct job *j)
 {
 	struct snapshots *s = j->owner;
 	struct trace_file *file = session_snapshot_file(j->snapshot);
@@ -384,7 +386,8 @@ static void free_job(struct job *j)
 
 static void start_waiting(struct snapshots *s);
 
-static void on_end(void *ctx, struct session_snapshot *snapshot, int error, const char *why)
+static void snapshots_on_end(void *ctx, struct session_snapshot *snapshot, int error,
+			     const char *why)
 {
 	struct job *j = ctx;
 	struct snapshots *s = j->owner;
@@ -393,7 +396,7 @@ static void on_end(void *ctx, struct session_snapshot *snapshot, int error, cons
 	if (error)
 		report_failed(s, j->hit, why);
 	else
-		save(j);
+		snapshots_save(j);
 	TAILQ_REMOVE(&s->running, j, link);
 	s->n_running--;
 	free_job(j);
@@ -404,15 +407,15 @@ static void on_end(void *ctx, struct session_snapshot *snapshot, int error, cons
 
 /* ---- the start of a snapshot ---- */
 
-static bool start(struct job *j)
+static bool snapshots_start(struct job *j)
 {
 	struct snapshots *s = j->owner;
 	struct err_text why;
 	char path[PATH_MAX];
 
 	if (name_file(s, path, &why) ||
-	    session_snapshot_start(s->setup.loop, s->address, j->hit, path, on_end, j, &why,
-				   &j->snapshot)) {
+	    session_snapshot_start(s->setup.loop, s->address, j->hit, path, snapshots_on_end, j,
+				   &why, &j->snapshot)) {
 		report_failed(s, j->hit, why.text);
 		free_job(j);
 		return false;
@@ -429,7 +432,7 @@ static void start_waiting(struct snapshots *s)
 	while (s->n_running < SNAPSHOTS_AT_ONCE && (j = TAILQ_FIRST(&s->waiting))) {
 		TAILQ_REMOVE(&s->waiting, j, link);
 		s->n_waiting--;
-		start(j);
+		snapshots_start(j);
 	}
 }
 
@@ -463,7 +466,7 @@ bool snapshots_take(struct snapshots *s, const Pb__ObservableEvents__CloneTrigge
 	}
 	j->owner = s;
 	if (s->n_running < SNAPSHOTS_AT_ONCE)
-		return start(j);
+		return snapshots_start(j);
 	TAILQ_INSERT_TAIL(&s->waiting, j, link);
 	s->n_waiting++;
 	return true;

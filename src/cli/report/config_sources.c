@@ -152,8 +152,8 @@ enum source_match source_match(const Pb__TraceConfig *config,
 
 /* ---- data sources ---- */
 
-static const Pb__TracingServiceState__Producer *producer_of(const Pb__TracingServiceState *state,
-							    int32_t id)
+static const Pb__TracingServiceState__Producer *config_sources_producer_of(
+	const Pb__TracingServiceState *state, int32_t id)
 {
 	static const Pb__TracingServiceState__Producer unknown =
 		PB__TRACING_SERVICE_STATE__PRODUCER__INIT;
@@ -178,14 +178,14 @@ static bool find_match(const Pb__TraceConfig *config, const Pb__TraceConfig__Dat
 
 		if (r->left_out || !d || !d->name || strcmp(d->name, source->config->name))
 			continue;
-		m = source_match(config, source, producer_of(state, r->producer_id));
+		m = source_match(config, source, config_sources_producer_of(state, r->producer_id));
 		*ret = found && *ret < m ? *ret : m;
 		found = true;
 	}
 	return found;
 }
 
-static void add_text(struct name_list *l, const char *s)
+static void config_sources_add_text(struct name_list *l, const char *s)
 {
 	name_list_add(l, (const uint8_t *)s, strlen(s));
 }
@@ -218,7 +218,7 @@ static void put_left_out(const Pb__TraceConfig__DataSource *d, enum source_match
 		}
 	}
 	if (s.s)
-		add_text(ret, s.s);
+		config_sources_add_text(ret, s.s);
 	strbuf_deinit(&s);
 }
 
@@ -232,7 +232,7 @@ void missing_sources(const Pb__TraceConfig *config, const Pb__TracingServiceStat
 		if (!d->config || !d->config->name || !*d->config->name)
 			continue;
 		if (!find_match(config, d, state, &match))
-			add_text(ret_names, d->config->name);
+			config_sources_add_text(ret_names, d->config->name);
 		else if (match != SOURCE_GIVEN)
 			put_left_out(d, match, ret_left_out);
 	}

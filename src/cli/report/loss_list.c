@@ -6,7 +6,7 @@
 
 #include "base/core/mem.h"
 
-static void clear(struct loss *l)
+static void loss_list_clear(struct loss *l)
 {
 	strbuf_deinit(&l->text);
 	strbuf_deinit(&l->advice);
@@ -15,8 +15,8 @@ static void clear(struct loss *l)
 void losses_deinit(struct losses *l)
 {
 	for (size_t i = 0; i < l->n; i++)
-		clear(&l->list[i]);
-	clear(&l->spare);
+		loss_list_clear(&l->list[i]);
+	loss_list_clear(&l->spare);
 	free(l->list);
 	*l = (struct losses){0};
 }
@@ -28,7 +28,7 @@ struct loss *losses_add(struct losses *l, const char *place, uint64_t count, con
 	if (array_reserve(&l->list, &l->cap, l->n + 1, sizeof(*l->list)) == 0)
 		new = &l->list[l->n++];
 	else
-		clear(new);
+		loss_list_clear(new);
 	*new = (struct loss){.count = count, .unit = unit};
 	snprintf(new->place, sizeof(new->place), "%s", place);
 	return new;

@@ -143,7 +143,8 @@ static void put_refused(struct entry *e, struct strbuf *lines)
 }
 
 /* Reports the entry at first, and all later ones of the same reason. */
-static void put_events(const struct name_list *failed, size_t first, struct strbuf *lines)
+static void missing_events_put_events(const struct name_list *failed, size_t first,
+				      struct strbuf *lines)
 {
 	struct entry e = read_entry(failed->names[first]);
 	struct strbuf names = {0};
@@ -198,7 +199,7 @@ static void failed_events_put(const struct name_list *failed, struct strbuf *lin
 		if (is_option(&e))
 			put_option(&e, lines);
 		else if (!is_reported(failed, i, &e))
-			put_events(failed, i, lines);
+			missing_events_put_events(failed, i, lines);
 	}
 }
 
@@ -246,7 +247,7 @@ static void end_with_nearest(const char *word, const struct tracefs_events *even
 	presets_free(presets);
 }
 
-static bool is_pattern(const char *word)
+static bool missing_events_is_pattern(const char *word)
 {
 	return strpbrk(word, "*?[");
 }
@@ -255,7 +256,8 @@ static void put_missing(const char *word, const struct tracefs_events *events, b
 			struct strbuf *lines)
 {
 	strbuf_printf(lines,
-		      is_pattern(word) ? "no event matches '%s'" : "event '%s' does not exist",
+		      missing_events_is_pattern(word) ? "no event matches '%s'"
+						      : "event '%s' does not exist",
 		      word);
 	if (!with_nearest)
 		strbuf_putc(lines, '\n');
@@ -276,7 +278,7 @@ size_t missing_idle(const struct event_requests *idle, const struct tracefs_even
 	return idle->n;
 }
 
-static void add_text(struct name_list *l, const char *s)
+static void missing_events_add_text(struct name_list *l, const char *s)
 {
 	name_list_add(l, (const uint8_t *)s, strlen(s));
 }
@@ -324,10 +326,10 @@ size_t missing_events(const Pb__TraceConfig *config, const struct ftrace_scan *f
 		f = requested_ftrace(config->data_sources[i]);
 		for (size_t k = 0; f && events && k < f->n_ftrace_events; k++)
 			if (!tracefs_events_has(events, f->ftrace_events[k]))
-				add_text(&missing, f->ftrace_events[k]);
+				missing_events_add_text(&missing, f->ftrace_events[k]);
 	}
 	for (size_t i = 0; ftrace && i < ftrace->unknown.n; i++)
-		add_text(&missing, ftrace->unknown.names[i]);
+		missing_events_add_text(&missing, ftrace->unknown.names[i]);
 	for (size_t i = 0; i < missing.n; i++)
 		put_missing(missing.names[i], events, i < MISSING_NEAREST, lines);
 	n = missing.n;

@@ -23,7 +23,7 @@ static void source_producers_deinit(struct source_producers *p)
 	*p = (struct source_producers){0};
 }
 
-static bool is_requested(const Pb__TraceConfig *config, const char *source)
+static bool recording_sources_is_requested(const Pb__TraceConfig *config, const char *source)
 {
 	for (size_t i = 0; i < config->n_data_sources; i++) {
 		const Pb__DataSourceConfig *c = config->data_sources[i]->config;
@@ -34,8 +34,8 @@ static bool is_requested(const Pb__TraceConfig *config, const char *source)
 	return false;
 }
 
-static const Pb__TracingServiceState__Producer *find(const Pb__TracingServiceState *state,
-						     int32_t id)
+static const Pb__TracingServiceState__Producer *recording_sources_find(
+	const Pb__TracingServiceState *state, int32_t id)
 {
 	for (size_t i = 0; i < state->n_producers; i++)
 		if (state->producers[i]->id == id)
@@ -51,8 +51,8 @@ static bool is_noted(const struct source_producers *p, int32_t id)
 	return false;
 }
 
-static void add_producer(struct source_producers *p,
-			 const Pb__TracingServiceState__Producer *producer)
+static void recording_sources_add_producer(struct source_producers *p,
+					   const Pb__TracingServiceState__Producer *producer)
 {
 	char name[NAME_LIST_MAX_LEN + 1];
 	size_t before = p->names.n;
@@ -72,13 +72,15 @@ static void source_producers_note(struct source_producers *p, const Pb__TraceCon
 {
 	for (size_t i = 0; i < state->n_data_sources; i++) {
 		const Pb__TracingServiceState__DataSource *s = state->data_sources[i];
-		const Pb__TracingServiceState__Producer *producer = find(state, s->producer_id);
+		const Pb__TracingServiceState__Producer *producer =
+			recording_sources_find(state, s->producer_id);
 
 		if (!producer || !s->ds_descriptor || !s->ds_descriptor->name ||
 		    !str_starts(s->ds_descriptor->name, "linux.") ||
-		    !is_requested(config, s->ds_descriptor->name) || is_noted(p, producer->id))
+		    !recording_sources_is_requested(config, s->ds_descriptor->name) ||
+		    is_noted(p, producer->id))
 			continue;
-		add_producer(p, producer);
+		recording_sources_add_producer(p, producer);
 	}
 }
 
@@ -87,7 +89,7 @@ static void source_producers_gone(const struct source_producers *p,
 				  const Pb__TracingServiceState *state, struct name_list *ret)
 {
 	for (size_t i = 0; i < p->n; i++)
-		if (!find(state, p->ids[i]))
+		if (!recording_sources_find(state, p->ids[i]))
 			name_list_add(ret, (const uint8_t *)p->names.names[i],
 				      strlen(p->names.names[i]));
 }
@@ -171,7 +173,7 @@ static int report_skipped(const struct field *field, const Pb__TracingServiceSta
 	return r;
 }
 
-static const Pb__TracingServiceState__Producer *producer_of(
+static const Pb__TracingServiceState__Producer *recording_sources_producer_of(
 	const Pb__TracingServiceState *state, const Pb__TracingServiceState__DataSource *s)
 {
 	for (size_t i = 0; i < state->n_producers; i++)
@@ -186,7 +188,7 @@ static const Pb__TracingServiceState__Producer *blind_producer(
 	const Pb__TraceConfig *config, const Pb__TraceConfig__DataSource *source,
 	const Pb__TracingServiceState *state, const Pb__TracingServiceState__DataSource *s)
 {
-	const Pb__TracingServiceState__Producer *p = producer_of(state, s);
+	const Pb__TracingServiceState__Producer *p = recording_sources_producer_of(state, s);
 	const Pb__DataSourceDescriptor *d = s->ds_descriptor;
 
 	if (!p || s->left_out || !d || !d->name || strcmp(d->name, "linux.ftrace") ||
@@ -314,7 +316,7 @@ static bool is_of_programs(const char *source)
 }
 
 /* Cuts the text after the first LINES_LISTED lines. */
-static void cut(struct strbuf *lines, size_t from)
+static void recording_sources_cut(struct strbuf *lines, size_t from)
 {
 	char *p = lines->s + from;
 
@@ -353,5 +355,5 @@ void recording_sources_warn(const struct recording_sources *s, const Pb__TraceCo
 		strbuf_printf(lines, "%s\n", s->skipped.names[i]);
 	missing_events(config, NULL, events, lines);
 	if (lines->s && !lines->failed)
-		cut(lines, from);
+		recording_sources_cut(lines, from);
 }

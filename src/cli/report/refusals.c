@@ -18,7 +18,7 @@
  *	group/name (reason)		also a probe that was created and could not be switched on
  */
 
-static enum refused_options kind_of(const char *entry)
+static enum refused_options refusals_kind_of(const char *entry)
 {
 	return strstr(entry, " at character ") || strstr(entry, " is not a place ")
 		       ? OPTIONS_WRONG
@@ -105,11 +105,11 @@ enum refused_options refused_options(const Pb__TraceConfig *config, const struct
 			const char *entry = entry_of_filters(f, s, f->event_filters[i]->filter);
 
 			if (entry)
-				worst = MAX(worst, kind_of(entry));
+				worst = MAX(worst, refusals_kind_of(entry));
 		}
 		for (size_t i = 0; f && i < s->failed.n; i++)
 			if (is_of_options(f, s->failed.names[i]))
-				worst = MAX(worst, kind_of(s->failed.names[i]));
+				worst = MAX(worst, refusals_kind_of(s->failed.names[i]));
 	}
 	return worst;
 }

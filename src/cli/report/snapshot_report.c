@@ -24,7 +24,7 @@ void snapshot_log_deinit(struct snapshot_log *log)
 /* ---- a line ---- */
 
 /* Appends the wall-clock time of the trigger. */
-static void put_time(uint64_t boot_ns, struct strbuf *b)
+static void snapshot_report_put_time(uint64_t boot_ns, struct strbuf *b)
 {
 	uint64_t now = clock_boot_ns();
 	time_t when = time(NULL);
@@ -37,17 +37,18 @@ static void put_time(uint64_t boot_ns, struct strbuf *b)
 		strbuf_printf(b, " at %s", text);
 }
 
-static void put_trigger(const Pb__ObservableEvents__CloneTriggerHit *hit, struct strbuf *b)
+static void snapshot_report_put_trigger(const Pb__ObservableEvents__CloneTriggerHit *hit,
+					struct strbuf *b)
 {
 	strbuf_printf(b, "trigger '%.100s'", hit->trigger_name ? hit->trigger_name : "");
 	if (hit->producer_name && *hit->producer_name)
 		strbuf_printf(b, " of %.100s", hit->producer_name);
-	put_time(hit->boot_time_ns, b);
+	snapshot_report_put_time(hit->boot_time_ns, b);
 }
 
 /* Appends the time span of the events. It is omitted if their clock differs from the trigger's. */
-static void put_events(const struct snapshot_facts *f, const struct trace_scan *scan,
-		       struct strbuf *b)
+static void snapshot_report_put_events(const struct snapshot_facts *f,
+				       const struct trace_scan *scan, struct strbuf *b)
 {
 	const struct ftrace_scan *ftrace = &scan->ftrace;
 	uint64_t boot_ns = f->hit->boot_time_ns;
@@ -62,8 +63,9 @@ static void put_events(const struct snapshot_facts *f, const struct trace_scan *
 			      (double)(boot_ns - ftrace->first_ns) / 1e9);
 }
 
-static void put_losses(const struct snapshot_facts *f, const struct trace_scan *scan,
-		       const char *lines, struct strbuf *b)
+static void snapshot_report_put_losses(const struct snapshot_facts *f,
+				       const struct trace_scan *scan, const char *lines,
+				       struct strbuf *b)
 {
 	const char *end;
 
@@ -98,7 +100,7 @@ static void put_holes(const struct trace_scan *scan, struct strbuf *b)
 
 /* ---- the log ---- */
 
-static const char *keep(struct snapshot_log *log, struct strbuf *line)
+static const char *snapshot_report_keep(struct snapshot_log *log, struct strbuf *line)
 {
 	char **slot = &log->lines[log->n_lines++ % SNAPSHOT_LOG_LINES];
 
@@ -121,12 +123,12 @@ const char *snapshot_log_saved(struct snapshot_log *log, const struct snapshot_f
 	char number[32];
 
 	strbuf_printf(&line, "%s: ", f->name);
-	put_trigger(f->hit, &line);
+	snapshot_report_put_trigger(f->hit, &line);
 	strbuf_printf(&line, ", %s", str_bytes(f->bytes, number));
-	put_events(f, scan, &line);
+	snapshot_report_put_events(f, scan, &line);
 	losses_collect(&facts, &losses);
 	losses_write(&losses, &lines);
-	put_losses(f, scan, lines.s ? lines.s : "", &line);
+	snapshot_report_put_losses(f, scan, lines.s ? lines.s : "", &line);
 	put_holes(scan, &line);
 	if (f->cut)
 		strbuf_printf(&line, "; cut: %s", f->cut);
@@ -137,7 +139,7 @@ const char *snapshot_log_saved(struct snapshot_log *log, const struct snapshot_f
 	trace_scan_deinit(&log->newest);
 	log->newest = *scan;
 	*scan = (struct trace_scan){0};
-	return keep(log, &line);
+	return snapshot_report_keep(log, &line);
 }
 
 const char *snapshot_log_failed(struct snapshot_log *log,
@@ -146,10 +148,10 @@ const char *snapshot_log_failed(struct snapshot_log *log,
 	struct strbuf line = {0};
 
 	strbuf_puts(&line, "not saved: ");
-	put_trigger(hit, &line);
+	snapshot_report_put_trigger(hit, &line);
 	strbuf_printf(&line, ": %s", why);
 	log->failed++;
-	return keep(log, &line);
+	return snapshot_report_keep(log, &line);
 }
 
 void snapshot_log_write(const struct snapshot_log *log, struct strbuf *out)

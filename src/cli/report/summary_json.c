@@ -24,7 +24,7 @@ static void key(struct strbuf *b, const char *name)
 	strbuf_printf(b, "\"%s\":", name);
 }
 
-static void put_text(struct strbuf *b, const char *name, const char *text)
+static void summary_json_put_text(struct strbuf *b, const char *name, const char *text)
 {
 	if (!text)
 		return;
@@ -32,7 +32,7 @@ static void put_text(struct strbuf *b, const char *name, const char *text)
 	json_print_string(text, b);
 }
 
-static void put_number(struct strbuf *b, const char *name, uint64_t n)
+static void summary_json_put_number(struct strbuf *b, const char *name, uint64_t n)
 {
 	key(b, name);
 	strbuf_printf(b, "%llu", (unsigned long long)n);
@@ -107,11 +107,11 @@ static void put_samples(const struct sample_counts *c, struct strbuf *b)
 	strbuf_putc(b, '{');
 	for (int i = 0; i < SAMPLES_KINDS; i++)
 		if (c->of[i])
-			put_number(b, sample_counts_name(i), c->of[i]);
+			summary_json_put_number(b, sample_counts_name(i), c->of[i]);
 	strbuf_putc(b, '}');
 }
 
-static void put_losses(const struct losses *l, struct strbuf *b)
+static void summary_json_put_losses(const struct losses *l, struct strbuf *b)
 {
 	key(b, "losses");
 	strbuf_putc(b, '[');
@@ -119,13 +119,13 @@ static void put_losses(const struct losses *l, struct strbuf *b)
 		const struct loss *one = &l->list[i];
 
 		open_element(b);
-		put_text(b, "place", one->place[0] ? one->place : NULL);
+		summary_json_put_text(b, "place", one->place[0] ? one->place : NULL);
 		if (one->unit && one->count) {
-			put_number(b, "count", one->count);
-			put_text(b, "unit", one->unit);
+			summary_json_put_number(b, "count", one->count);
+			summary_json_put_text(b, "unit", one->unit);
 		}
-		put_text(b, "text", one->text.s);
-		put_text(b, "advice", one->advice.s);
+		summary_json_put_text(b, "text", one->text.s);
+		summary_json_put_text(b, "advice", one->advice.s);
 		strbuf_putc(b, '}');
 	}
 	strbuf_putc(b, ']');
@@ -133,19 +133,20 @@ static void put_losses(const struct losses *l, struct strbuf *b)
 
 static void put_holes(const struct trace_scan *s, struct strbuf *b)
 {
-	put_number(b, "hole_count", s->ftrace.holes.total);
+	summary_json_put_number(b, "hole_count", s->ftrace.holes.total);
 	key(b, "holes");
 	strbuf_putc(b, '[');
 	for (size_t i = 0; i < s->ftrace.holes.n; i++) {
 		const struct hole *h = &s->ftrace.holes.list[i];
 
 		open_element(b);
-		put_number(b, "cpu", h->cpu);
+		summary_json_put_number(b, "cpu", h->cpu);
 		put_seconds(b, "from_s", record_hole_seconds(s, h->from_ns));
 		put_seconds(b, "to_s", record_hole_seconds(s, h->to_ns));
-		put_text(b, "place", h->on_the_way ? "behind the ring" : "kernel ring");
+		summary_json_put_text(b, "place",
+				      h->on_the_way ? "behind the ring" : "kernel ring");
 		if (h->events)
-			put_number(b, "events", h->events);
+			summary_json_put_number(b, "events", h->events);
 		strbuf_putc(b, '}');
 	}
 	strbuf_putc(b, ']');
@@ -161,16 +162,16 @@ static void put_departures(const struct record_facts *f, struct strbuf *b)
 		const struct departure_stats *d = &s->departures[i];
 
 		open_element(b);
-		put_text(b, "data_source", d->source);
-		put_text(b, "producer", d->producer);
-		put_number(b, "pid", (uint64_t)MAX(d->pid, 0));
+		summary_json_put_text(b, "data_source", d->source);
+		summary_json_put_text(b, "producer", d->producer);
+		summary_json_put_number(b, "pid", (uint64_t)MAX(d->pid, 0));
 		if (f->scan->started_ns && d->gone_ns)
 			put_seconds(b, "gone_s",
 				    (double)(int64_t)(d->gone_ns - f->scan->started_ns) / 1e9);
 		if (f->scan->started_ns && d->back_ns)
 			put_seconds(b, "back_s",
 				    (double)(int64_t)(d->back_ns - f->scan->started_ns) / 1e9);
-		put_number(b, "times", d->times);
+		summary_json_put_number(b, "times", d->times);
 		strbuf_putc(b, '}');
 	}
 	strbuf_putc(b, ']');
@@ -180,8 +181,8 @@ static void put_snapshots(const struct snapshot_log *log, struct strbuf *b)
 {
 	struct strbuf lines = {0};
 
-	put_number(b, "snapshots_saved", log->saved);
-	put_number(b, "snapshots_failed", log->failed);
+	summary_json_put_number(b, "snapshots_saved", log->saved);
+	summary_json_put_number(b, "snapshots_failed", log->failed);
 	snapshot_log_write(log, &lines);
 	put_lines(b, "snapshots", lines.s);
 	strbuf_deinit(&lines);
@@ -193,19 +194,19 @@ static void put_trace(const struct record_facts *f, struct strbuf *b, struct rec
 	struct losses losses = {0};
 
 	losses_collect(f, &losses);
-	put_text(b, "output", f->output);
+	summary_json_put_text(b, "output", f->output);
 	put_bool(b, "read", !f->unread);
 	if (!f->unread) {
-		put_number(b, "file_bytes", f->file_bytes);
-		put_number(b, "events", s->ftrace.counts.total);
+		summary_json_put_number(b, "file_bytes", f->file_bytes);
+		summary_json_put_number(b, "events", s->ftrace.counts.total);
 		if (record_event_seconds(f) > 0)
 			put_seconds(b, "events_s", record_event_seconds(f));
 		put_groups(s, b);
 		put_samples(&s->samples, b);
-		put_number(b, "processes", s->processes);
+		summary_json_put_number(b, "processes", s->processes);
 		put_holes(s, b);
 	}
-	put_losses(&losses, b);
+	summary_json_put_losses(&losses, b);
 	v->lost = losses.n || losses_are_unknown(f);
 	put_bool(b, "losses_known", !losses_are_unknown(f));
 	v->missing = asks_for_ftrace(f->config) && !s->ftrace.counts.total &&
@@ -230,11 +231,11 @@ static void put_contents(const struct record_facts *f, struct strbuf *b)
 		const struct content_machine *m = &f->contents->machines[i];
 
 		open_element(b);
-		put_number(b, "id", m->id);
-		put_text(b, "system", m->system);
-		put_text(b, "release", m->release);
-		put_text(b, "arch", m->arch);
-		put_number(b, "cpus", m->cpus);
+		summary_json_put_number(b, "id", m->id);
+		summary_json_put_text(b, "system", m->system);
+		summary_json_put_text(b, "release", m->release);
+		summary_json_put_text(b, "arch", m->arch);
+		summary_json_put_number(b, "cpus", m->cpus);
 		strbuf_putc(b, '}');
 	}
 	strbuf_putc(b, ']');
@@ -244,7 +245,7 @@ static void put_contents(const struct record_facts *f, struct strbuf *b)
 		const Pb__DataSourceConfig *source = f->config->data_sources[i]->config;
 
 		open_element(b);
-		put_text(b, "name", source && source->name ? source->name : "");
+		summary_json_put_text(b, "name", source && source->name ? source->name : "");
 		strbuf_putc(b, '}');
 	}
 	strbuf_putc(b, ']');
@@ -252,11 +253,13 @@ static void put_contents(const struct record_facts *f, struct strbuf *b)
 	strbuf_putc(b, '[');
 	for (size_t i = 0; i < f->config->n_buffers; i++) {
 		open_element(b);
-		put_number(b, "size", (uint64_t)f->config->buffers[i]->size_kb << 10);
+		summary_json_put_number(b, "size", (uint64_t)f->config->buffers[i]->size_kb << 10);
 		if (s && i < s->n_buffers && !record_lacks_end(f)) {
-			put_number(b, "bytes_written", s->buffers[i].bytes_written);
-			put_number(b, "bytes_overwritten", s->buffers[i].bytes_overwritten);
-			put_number(b, "chunks_discarded", s->buffers[i].chunks_discarded);
+			summary_json_put_number(b, "bytes_written", s->buffers[i].bytes_written);
+			summary_json_put_number(b, "bytes_overwritten",
+						s->buffers[i].bytes_overwritten);
+			summary_json_put_number(b, "chunks_discarded",
+						s->buffers[i].chunks_discarded);
 		}
 		strbuf_putc(b, '}');
 	}
@@ -265,9 +268,9 @@ static void put_contents(const struct record_facts *f, struct strbuf *b)
 	strbuf_putc(b, '[');
 	for (size_t i = 0; i < n; i++) {
 		open_element(b);
-		put_text(b, "name", rows[i].name);
-		put_number(b, "count", rows[i].count);
-		put_number(b, "bytes", rows[i].bytes);
+		summary_json_put_text(b, "name", rows[i].name);
+		summary_json_put_number(b, "count", rows[i].count);
+		summary_json_put_number(b, "bytes", rows[i].bytes);
 		strbuf_putc(b, '}');
 	}
 	strbuf_putc(b, ']');
@@ -287,7 +290,7 @@ void record_summary_json(const struct record_facts *f, struct strbuf *out,
 	if (record_set_up_seconds(f->scan) > 0)
 		put_seconds(out, "set_up_s", record_set_up_seconds(f->scan));
 	if (f->cpus)
-		put_number(out, "cpus", f->cpus);
+		summary_json_put_number(out, "cpus", f->cpus);
 	if (f->snapshots) {
 		put_snapshots(f->snapshots, out);
 		v.lost = f->snapshots->lossy || f->snapshots->failed;
@@ -299,8 +302,8 @@ void record_summary_json(const struct record_facts *f, struct strbuf *out,
 	put_lines(out, "missing", missing.s);
 	if (f->contents)
 		put_contents(f, out);
-	put_text(out, "command", f->command_end);
-	put_text(out, "end", f->end);
+	summary_json_put_text(out, "command", f->command_end);
+	summary_json_put_text(out, "end", f->end);
 	put_bool(out, "goes_on", f->goes_on);
 	put_bool(out, "lossy", v.lost || v.missing);
 	strbuf_puts(out, "}\n");

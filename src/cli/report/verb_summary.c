@@ -26,7 +26,7 @@ void verb_summary_deinit(struct verb_summary *s)
 
 /* Returns the config. A clone has its config in the trace only, or nowhere
  * (disable_trace_config). */
-static const Pb__TraceConfig *config_of(struct verb_summary *s)
+static const Pb__TraceConfig *verb_summary_config_of(struct verb_summary *s)
 {
 	static const Pb__TraceConfig none = PB__TRACE_CONFIG__INIT;
 	const struct strbuf *c = &s->scan.config;
@@ -57,7 +57,8 @@ static void move_gone(struct verb_summary *s)
 
 void verb_summary_sources(struct verb_summary *s, const Pb__TracingServiceState *state)
 {
-	missing_sources(config_of(s), state, &s->sources.missing, &s->sources.left_out);
+	missing_sources(verb_summary_config_of(s), state, &s->sources.missing,
+			&s->sources.left_out);
 }
 
 /* Returns an exit code. */
@@ -78,7 +79,7 @@ static int print_text(const struct verb_summary_form *form, const struct strbuf 
 int verb_summary_print(struct verb_summary *s, const struct verb_summary_form *form)
 {
 	struct record_facts f = {
-		.config = config_of(s),
+		.config = verb_summary_config_of(s),
 		.scan = &s->scan,
 		.contents = s->scan.contents,
 		.stats = s->has_stats ? &s->stats : NULL,

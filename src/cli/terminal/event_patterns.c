@@ -53,7 +53,7 @@ bool event_pattern_is_negative(const char *word)
 	return *word == '!';
 }
 
-static bool is_pattern(const char *s)
+static bool event_patterns_is_pattern(const char *s)
 {
 	return strpbrk(s, "*?[");
 }
@@ -70,7 +70,7 @@ static bool can_be_event(const char *word)
 }
 
 /* Adds the events of a preset, which may have none. */
-static int add_preset(struct event_requests *ret, const struct preset *preset)
+static int event_patterns_add_preset(struct event_requests *ret, const struct preset *preset)
 {
 	int r = 0;
 
@@ -87,7 +87,7 @@ static int add_preset(struct event_requests *ret, const struct preset *preset)
 static bool is_group(const char *word, const struct tracefs_events *events,
 		     char ret[static TRACEFS_EVENTS_MAX_NAME + 2])
 {
-	if (!events || !*word || strchr(word, '/') || is_pattern(word) ||
+	if (!events || !*word || strchr(word, '/') || event_patterns_is_pattern(word) ||
 	    tracefs_events_has(events, word))
 		return false;
 	snprintf(ret, TRACEFS_EVENTS_MAX_NAME + 2, "%s/*", word);
@@ -114,7 +114,7 @@ static int read_one(const char *word, size_t len, const struct tracefs_events *e
 	char *colon;
 
 	if (r != -ENOENT)
-		return r ? r : add_preset(ret, preset);
+		return r ? r : event_patterns_add_preset(ret, preset);
 	snprintf(copy, sizeof(copy), "%.*s", (int)MIN(len, sizeof(copy)), word);
 	if (event_pattern_is_negative(copy))
 		return err_set(e, -EINVAL,
@@ -188,7 +188,8 @@ static bool request_means(const char *request, const char *event)
 
 	if (!strchr(request, '/') && strchr(event, '/'))
 		subject = strchr(event, '/') + 1;
-	return is_pattern(request) ? str_glob(request, subject) : !strcmp(request, subject);
+	return event_patterns_is_pattern(request) ? str_glob(request, subject)
+						  : !strcmp(request, subject);
 }
 
 static int add_pick(struct selection *s, size_t event, const char *text, struct err_text *e)
@@ -231,7 +232,7 @@ static int pick_unlisted(struct selection *s, const char *request, struct err_te
 {
 	char in_ftrace[TRACEFS_EVENTS_MAX_NAME + sizeof("ftrace/")];
 
-	if (!strchr(request, '/') && !is_pattern(request) && s->events->n &&
+	if (!strchr(request, '/') && !event_patterns_is_pattern(request) && s->events->n &&
 	    tracefs_events_has(s->events, request)) {
 		snprintf(in_ftrace, sizeof(in_ftrace), "ftrace/%s", request);
 		request = in_ftrace;
@@ -241,7 +242,7 @@ static int pick_unlisted(struct selection *s, const char *request, struct err_te
 
 static int pick(struct selection *s, const char *request, struct err_text *e)
 {
-	enum mark mark = is_pattern(request) ? MATCHED : NAMED;
+	enum mark mark = event_patterns_is_pattern(request) ? MATCHED : NAMED;
 	bool found = false;
 	int r = 0;
 
@@ -273,7 +274,7 @@ static int is_taken(const struct selection *s, const struct pick *p, const char 
 		return request_means(request, s->events->names[p->event]);
 	if (!strcmp(p->text, request))
 		return 1;
-	if (!s->events->n && is_pattern(p->text))
+	if (!s->events->n && event_patterns_is_pattern(p->text))
 		return refuse_guess(request, p->text, e);
 	return request_means(request, p->text);
 }
@@ -335,7 +336,7 @@ struct groups {
 
 /* Returns the group of the event. Events of a group are adjacent, so the last group is tried
  * first. */
-static struct group *group_of(struct groups *g, const char *event)
+static struct group *event_patterns_group_of(struct groups *g, const char *event)
 {
 	size_t len = (size_t)(strchr(event, '/') - event) + 1;
 
@@ -351,7 +352,7 @@ static struct group *group_of(struct groups *g, const char *event)
 static int count_groups(const struct selection *s, struct groups *ret)
 {
 	for (size_t i = 0; i < s->events->n; i++) {
-		struct group *g = group_of(ret, s->events->names[i]);
+		struct group *g = event_patterns_group_of(ret, s->events->names[i]);
 
 		if (!g)
 			return -ENOMEM;
@@ -364,7 +365,7 @@ static int count_groups(const struct selection *s, struct groups *ret)
 static int request_event(struct groups *groups, const char *event, struct event_requests *ret)
 {
 	char whole[TRACEFS_EVENTS_MAX_NAME + 2];
-	struct group *g = group_of(groups, event);
+	struct group *g = event_patterns_group_of(groups, event);
 
 	if (g->n == 1 || g->matched < g->n || g->len >= TRACEFS_EVENTS_MAX_NAME)
 		return add_request(ret, event);

@@ -122,7 +122,7 @@ bool tracefs_event_exists(const char *root, const char *name)
 }
 
 /* Returns the length of "group/" in "group/name", with the slash; 0 without a group. */
-static size_t group_len(const char *word)
+static size_t kernel_events_group_len(const char *word)
 {
 	const char *slash = strchr(word, '/');
 
@@ -135,10 +135,10 @@ bool tracefs_event_matches(const char *event, const char *word)
 	char copy[TRACEFS_EVENTS_MAX_NAME];
 	char *colon;
 
-	if (group_len(word))
+	if (kernel_events_group_len(word))
 		return str_glob(word, event);
 	if (!strchr(word, ':'))
-		return str_glob(word, event + group_len(event));
+		return str_glob(word, event + kernel_events_group_len(event));
 	snprintf(copy, sizeof(copy), "%s", word);
 	colon = strchr(copy, ':');
 	if (colon)
@@ -172,7 +172,7 @@ static bool has_folder(const struct tracefs_events *t, const char *word)
 	if (u.found)
 		return true;
 	n = snprintf(path, sizeof(path), "%s/events/%s%s/format", t->root,
-		     group_len(word) ? "" : "ftrace/", word);
+		     kernel_events_group_len(word) ? "" : "ftrace/", word);
 	return n > 0 && (size_t)n < sizeof(path) && !strstr(word, "..") && fs_exists(path);
 }
 
@@ -199,14 +199,14 @@ struct search {
 
 static void search_init(struct search *s, const char *word)
 {
-	*s = (struct search){.name = word + group_len(word)};
+	*s = (struct search){.name = word + kernel_events_group_len(word)};
 	str_nearest_init(&s->whole, word);
 	str_nearest_init(&s->bare, s->name);
 }
 
 static void search_try(struct search *s, const char *event)
 {
-	const char *name = event + group_len(event);
+	const char *name = event + kernel_events_group_len(event);
 
 	s->exact = s->exact || !strcmp(name, s->name);
 	str_nearest_try(&s->whole, event);
@@ -214,7 +214,7 @@ static void search_try(struct search *s, const char *event)
 }
 
 /* Returns true if the bare name is the better match. */
-static bool by_name(const struct search *s)
+static bool kernel_events_by_name(const struct search *s)
 {
 	return str_nearest_get(&s->bare) && (s->exact || !str_nearest_get(&s->whole));
 }
@@ -227,11 +227,11 @@ static const char *nearest_listed(const struct tracefs_events *t, const char *wo
 	search_init(&s, word);
 	for (size_t i = 0; i < t->n; i++)
 		search_try(&s, t->names[i]);
-	if (!by_name(&s))
+	if (!kernel_events_by_name(&s))
 		return str_nearest_get(&s.whole);
 	best = str_nearest_get(&s.bare);
 	for (size_t i = 0; i < t->n; i++)
-		if (t->names[i] + group_len(t->names[i]) == best)
+		if (t->names[i] + kernel_events_group_len(t->names[i]) == best)
 			return t->names[i];
 	return NULL;
 }
@@ -242,7 +242,7 @@ static const char *nearest_known(const char *word, char buf[static TRACEFS_EVENT
 	struct str_nearest n;
 	const char *best;
 
-	str_nearest_init(&n, word + group_len(word));
+	str_nearest_init(&n, word + kernel_events_group_len(word));
 	for (uint32_t i = 0; i < event_names_end(); i++) {
 		e = event_name_of(i);
 		if (e)
@@ -266,7 +266,8 @@ static const char *group_of_name(const struct tracefs_events *t, const char *wor
 	size_t len = strlen(word);
 
 	for (size_t i = 0; i < t->n; i++)
-		if (group_len(t->names[i]) == len + 1 && !memcmp(t->names[i], word, len)) {
+		if (kernel_events_group_len(t->names[i]) == len + 1 &&
+		    !memcmp(t->names[i], word, len)) {
 			snprintf(buf, TRACEFS_EVENTS_MAX_NAME, "%s/*", word);
 			return buf;
 		}
@@ -283,7 +284,7 @@ static const char *nearest_group(const struct tracefs_events *t, const char *wor
 
 	str_nearest_init(&n, word);
 	for (size_t i = 0; i < t->n; i++) {
-		size_t len = group_len(t->names[i]);
+		size_t len = kernel_events_group_len(t->names[i]);
 
 		if (len == 0 || len > sizeof(group))
 			continue;

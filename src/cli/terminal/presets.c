@@ -108,7 +108,7 @@ void presets_free(struct presets *p)
 
 /* Writes the name with '-' for '_', as in file names. Returns false for text that is no name of a
  * preset. */
-static bool read_name(const char *name, size_t len, char ret[static PRESET_MAX_NAME])
+static bool presets_read_name(const char *name, size_t len, char ret[static PRESET_MAX_NAME])
 {
 	if (!len || len >= PRESET_MAX_NAME)
 		return false;
@@ -146,7 +146,8 @@ bool presets_has(struct presets *p, const char *typed, size_t len)
 {
 	char name[PRESET_MAX_NAME], path[PATH_MAX];
 
-	return read_name(typed, len, name) && (find_built_in(name) || find_file(p, name, path));
+	return presets_read_name(typed, len, name) &&
+	       (find_built_in(name) || find_file(p, name, path));
 }
 
 /* ---- reading ---- */
@@ -204,8 +205,8 @@ static int check_fields(Pb__TraceConfig *config, const char *path, struct err_te
 	return r;
 }
 
-static int parse(const char *path, const char *text, size_t len, struct preset *ret,
-		 struct err_text *e)
+static int presets_parse(const char *path, const char *text, size_t len, struct preset *ret,
+			 struct err_text *e)
 {
 	struct strbuf errors = {0};
 	int r = trace_config_load(path, text, len, TRACE_CONFIG_TEXT, &errors, &ret->config);
@@ -223,7 +224,7 @@ static int parse(const char *path, const char *text, size_t len, struct preset *
 	return r;
 }
 
-static int read_file(const char *path, struct preset *ret, struct err_text *e)
+static int presets_read_file(const char *path, struct preset *ret, struct err_text *e)
 {
 	struct strbuf text = {0};
 	int r = fs_read_file(path, PRESET_MAX_BYTES, &text);
@@ -232,7 +233,7 @@ static int read_file(const char *path, struct preset *ret, struct err_text *e)
 		r = err_set(e, -EINVAL, "cannot read the preset %s: %s", path,
 			    r == -EFBIG ? "it is too large" : strerror(-r));
 	else
-		r = parse(path, text.s ? text.s : "", text.len, ret, e);
+		r = presets_parse(path, text.s ? text.s : "", text.len, ret, e);
 	if (!r) {
 		ret->path = strdup(path);
 		r = ret->path ? 0 : -ENOMEM;
@@ -249,9 +250,9 @@ static int read_preset(const struct presets *p, const char *name, struct preset 
 	int r = -ENOENT;
 
 	if (find_file(p, name, path))
-		r = read_file(path, ret, e);
+		r = presets_read_file(path, ret, e);
 	else if (built_in)
-		r = parse(name, built_in->text, strlen(built_in->text), ret, e);
+		r = presets_parse(name, built_in->text, strlen(built_in->text), ret, e);
 	if (!r) {
 		ret->name = strdup(name);
 		r = ret->name ? 0 : -ENOMEM;
@@ -266,7 +267,7 @@ int presets_find(struct presets *p, const char *typed, size_t len, const struct 
 	struct preset *s;
 	int r;
 
-	if (!read_name(typed, len, name))
+	if (!presets_read_name(typed, len, name))
 		return -ENOENT;
 	for (size_t i = 0; i < p->n; i++)
 		if (!strcmp(p->read[i]->name, name)) {
@@ -294,11 +295,12 @@ struct names {
 	size_t cap;
 };
 
-static int add_name(struct names *l, const char *name, size_t len)
+static int presets_add_name(struct names *l, const char *name, size_t len)
 {
 	char copy[PRESET_MAX_NAME];
 
-	if (!read_name(name, len, copy) || strlen(copy) != len || memcmp(copy, name, len) != 0)
+	if (!presets_read_name(name, len, copy) || strlen(copy) != len ||
+	    memcmp(copy, name, len) != 0)
 		return 0; /* the name of the file is not a valid preset name */
 	for (size_t i = 0; i < l->n; i++)
 		if (!strcmp(l->list[i], copy))
@@ -312,10 +314,10 @@ static int add_name(struct names *l, const char *name, size_t len)
 static int on_file(void *names, const char *name, unsigned char d_type)
 {
 	(void)d_type;
-	return str_ends(name, ".cfg") ? add_name(names, name, strlen(name) - 4) : 0;
+	return str_ends(name, ".cfg") ? presets_add_name(names, name, strlen(name) - 4) : 0;
 }
 
-static int by_name(const void *a, const void *b)
+static int presets_by_name(const void *a, const void *b)
 {
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
@@ -326,11 +328,11 @@ int presets_each(struct presets *p, int (*fn)(void *ctx, const char *name), void
 	int r = 0;
 
 	for (const struct built_in_preset *b = built_in_presets; b->name && !r; b++)
-		r = add_name(&l, b->name, strlen(b->name));
+		r = presets_add_name(&l, b->name, strlen(b->name));
 	for (size_t i = 0; p->folders[i] && !r; i++)
 		r = fs_each(p->folders[i], on_file, &l) == -ENOMEM ? -ENOMEM : 0;
 	if (l.n && !r)
-		qsort(l.list, l.n, sizeof(*l.list), by_name);
+		qsort(l.list, l.n, sizeof(*l.list), presets_by_name);
 	for (size_t i = 0; i < l.n && !r; i++)
 		r = fn(ctx, l.list[i]);
 	for (size_t i = 0; i < l.n; i++)

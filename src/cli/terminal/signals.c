@@ -30,7 +30,7 @@ struct termination_signals {
 	struct event *event; /* owned */
 };
 
-static bool take(const struct termination_signals *s, struct signalfd_siginfo *ret)
+static bool signals_take(const struct termination_signals *s, struct signalfd_siginfo *ret)
 {
 	return read(s->fd, ret, sizeof(*ret)) == (ssize_t)sizeof(*ret);
 }
@@ -49,10 +49,10 @@ static void on_readable(evutil_socket_t fd, short what, void *ctx)
 
 	(void)fd;
 	(void)what;
-	if (!take(s, &info) || is_same_wish(s))
+	if (!signals_take(s, &info) || is_same_wish(s))
 		return;
 	/* Signals that are already pending belong to this one. */
-	while (s->same_ns && take(s, &more))
+	while (s->same_ns && signals_take(s, &more))
 		if (more.ssi_code == SI_KERNEL)
 			info = more;
 	s->reported_ns = clock_mono_ns();
@@ -60,7 +60,7 @@ static void on_readable(evutil_socket_t fd, short what, void *ctx)
 	s->fn(s->ctx, (int)info.ssi_signo, info.ssi_code == SI_KERNEL);
 }
 
-static void fill(sigset_t *set)
+static void signals_fill(sigset_t *set)
 {
 	struct sigaction hup;
 
@@ -82,7 +82,7 @@ int termination_signals_watch(struct event_base *loop, unsigned same_ms, termina
 		.fn = fn, .ctx = ctx, .same_ns = same_ms * (uint64_t)NS_PER_MS};
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
-	fill(&s->set);
+	signals_fill(&s->set);
 	sigprocmask(SIG_BLOCK, &s->set, &s->before);
 	s->fd = signalfd(-1, &s->set, SFD_CLOEXEC | SFD_NONBLOCK);
 	s->event = s->fd < 0 ? NULL : event_new(loop, s->fd, EV_READ | EV_PERSIST, on_readable, s);
@@ -100,7 +100,7 @@ void termination_signals_free(struct termination_signals *s)
 
 	if (!s)
 		return;
-	while (s->fd >= 0 && take(s, &info))
+	while (s->fd >= 0 && signals_take(s, &info))
 		;
 	event_freep(&s->event);
 	closep(&s->fd);

@@ -124,8 +124,8 @@ static const struct option all[] = {
 
 /* Selects the options of the verb; the list ends with zeroes. short_options: those with a
  * letter. */
-static void choose(const char *letters, struct option chosen[static ARRAY_SIZE(all) + 1],
-		   char short_options[static 8])
+static void verb_choose(const char *letters, struct option chosen[static ARRAY_SIZE(all) + 1],
+			char short_options[static 8])
 {
 	size_t n = 0;
 
@@ -140,7 +140,7 @@ static void choose(const char *letters, struct option chosen[static ARRAY_SIZE(a
 		strcat(short_options, "q");
 }
 
-static int take(void *ctx, int option, struct err_text *e)
+static int verb_take(void *ctx, int option, struct err_text *e)
 {
 	struct verb_options *o = ctx;
 
@@ -173,7 +173,7 @@ static int take(void *ctx, int option, struct err_text *e)
 	return -EINVAL;
 }
 
-static int refuse(const char *verb, const char *why)
+static int verb_refuse(const char *verb, const char *why)
 {
 	log_error("%s: %s", verb, why);
 	log_error("see sonda help %s", verb);
@@ -200,8 +200,8 @@ static size_t find_argument(const char *usage, const char **ret)
 	return 0;
 }
 
-static int check(const char *verb, const char *usage, const struct verb_options *o,
-		 size_t min_words, size_t max_words)
+static int verb_check(const char *verb, const char *usage, const struct verb_options *o,
+		      size_t min_words, size_t max_words)
 {
 	struct err_text e;
 
@@ -210,11 +210,11 @@ static int check(const char *verb, const char *usage, const struct verb_options 
 		size_t len = find_argument(usage, &argument);
 
 		err_set(&e, 0, "%.*s is missing", len ? (int)len : 20, argument);
-		return refuse(verb, e.text);
+		return verb_refuse(verb, e.text);
 	}
 	if (o->n_words > max_words) {
 		err_set(&e, 0, "unexpected argument '%.80s'", o->words[max_words]);
-		return refuse(verb, e.text);
+		return verb_refuse(verb, e.text);
 	}
 	return -1;
 }
@@ -228,17 +228,17 @@ int verb_options_parse(int argc, char **argv, const char *letters, size_t min_wo
 	struct err_text e;
 	int code;
 
-	choose(letters, chosen, short_options);
-	code = options_parse(argc, argv, short_options, chosen, take, &o, &e);
+	verb_choose(letters, chosen, short_options);
+	code = options_parse(argc, argv, short_options, chosen, verb_take, &o, &e);
 	if (code < 0)
-		return refuse(argv[0], e.text);
+		return verb_refuse(argv[0], e.text);
 	if (code > 0) {
 		fputs(usage, stdout);
 		return EXIT_GOOD;
 	}
 	o.words = argv + optind;
 	o.n_words = (size_t)(argc - optind);
-	code = check(argv[0], usage, &o, min_words, max_words);
+	code = verb_check(argv[0], usage, &o, min_words, max_words);
 	if (code < 0)
 		*ret = o;
 	return code;

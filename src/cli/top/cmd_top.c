@@ -58,7 +58,7 @@ struct top {
 	int code;
 };
 
-static void end(struct top *t, int code, const char *why)
+static void top_end(struct top *t, int code, const char *why)
 {
 	if (t->ended)
 		return;
@@ -98,7 +98,7 @@ static void update_note(struct top *t)
 			      t->no_ebpf.s ? t->no_ebpf.s : "no producer of eBPF counters");
 }
 
-static struct top_state state_of(struct top *t)
+static struct top_state top_state_of(struct top *t)
 {
 	update_note(t);
 	return (struct top_state){
@@ -127,7 +127,7 @@ static void make_plain(struct strbuf *b)
 
 static void draw(struct top *t)
 {
-	struct top_state s = state_of(t);
+	struct top_state s = top_state_of(t);
 	size_t width, height;
 	int r;
 
@@ -140,12 +140,12 @@ static void draw(struct top *t)
 		r = top_terminal_draw(t->terminal, t->frame.s ? t->frame.s : "",
 				      termination_signals_fd(t->signals));
 	if (r && r != -EAGAIN)
-		end(t, EXIT_FAILED, strerror(-r));
+		top_end(t, EXIT_FAILED, strerror(-r));
 }
 
 static void print(struct top *t)
 {
-	struct top_state s = state_of(t);
+	struct top_state s = top_state_of(t);
 	struct err_text e;
 	int r;
 
@@ -162,10 +162,10 @@ static void print(struct top *t)
 			      termination_signals_fd(t->signals));
 	/* The reader of a pipe may end before this program, as head(1) does. */
 	if (r == -EPIPE) {
-		end(t, EXIT_GOOD, NULL);
+		top_end(t, EXIT_GOOD, NULL);
 	} else if (r && r != -EAGAIN) {
 		err_set(&e, r, "cannot write to standard output: %s", strerror(-r));
-		end(t, EXIT_FAILED, e.text);
+		top_end(t, EXIT_FAILED, e.text);
 	}
 }
 
@@ -178,7 +178,7 @@ static void show_screen(struct top *t)
 	else
 		print(t);
 	if (t->options.count && t->screens >= t->options.count)
-		end(t, EXIT_GOOD, NULL);
+		top_end(t, EXIT_GOOD, NULL);
 }
 
 /* ---- the session ---- */
@@ -197,10 +197,10 @@ static void on_began(void *ctx, bool has_ebpf)
 	t->shown = false;
 	live_free(TAKE_PTR(t->live));
 	if (live_new(&setup, &t->live))
-		end(t, EXIT_FAILED, "no memory");
+		top_end(t, EXIT_FAILED, "no memory");
 }
 
-static void on_packet(void *ctx, const uint8_t *data, size_t len)
+static void top_on_packet(void *ctx, const uint8_t *data, size_t len)
 {
 	struct top *t = ctx;
 
@@ -208,7 +208,7 @@ static void on_packet(void *ctx, const uint8_t *data, size_t len)
 		live_packet(t->live, data, len);
 }
 
-static void on_stats(void *ctx, const Pb__TraceStats *stats)
+static void top_on_stats(void *ctx, const Pb__TraceStats *stats)
 {
 	struct top *t = ctx;
 
@@ -236,18 +236,18 @@ static void on_line(void *ctx, const char *line)
 		console_line(&t->console, line);
 }
 
-static void on_end(void *ctx, int error, const char *why)
+static void top_on_end(void *ctx, int error, const char *why)
 {
-	end(ctx, EXIT_FAILED, error ? why : "the session was ended by the tracing service");
+	top_end(ctx, EXIT_FAILED, error ? why : "the session was ended by the tracing service");
 }
 
 static const struct top_session_ops session_ops = {
 	.on_began = on_began,
-	.on_stats = on_stats,
-	.on_packet = on_packet,
+	.on_stats = top_on_stats,
+	.on_packet = top_on_packet,
 	.on_packets = on_packets,
 	.on_line = on_line,
-	.on_end = on_end,
+	.on_end = top_on_end,
 };
 
 static void arm_tick(struct top *t)
@@ -270,7 +270,7 @@ static void begin_again(struct top *t, int (*begin)(struct top_session *s, struc
 	t->shown = false;
 	live_free(TAKE_PTR(t->live));
 	if (begin(t->session, &e))
-		end(t, EXIT_FAILED, e.text);
+		top_end(t, EXIT_FAILED, e.text);
 }
 
 /* Keeps the first reason why there are no eBPF counters. */
@@ -283,7 +283,7 @@ static void keep_reason(struct top *t)
 	strbuf_add(&t->no_ebpf, why, strcspn(why, "\n"));
 }
 
-static void on_tick(evutil_socket_t fd, short what, void *ctx)
+static void top_on_tick(evutil_socket_t fd, short what, void *ctx)
 {
 	struct top *t = ctx;
 	bool late;
@@ -315,7 +315,7 @@ static void take_key(struct top *t, char key)
 
 	top_terminal_size(t->terminal, &width, &height);
 	if (key == 'q') {
-		end(t, EXIT_GOOD, NULL);
+		top_end(t, EXIT_GOOD, NULL);
 		return;
 	}
 	if (t->view.help) {
@@ -343,7 +343,7 @@ static void on_key(evutil_socket_t fd, short what, void *ctx)
 	(void)what;
 	if (n <= 0) {
 		if (n == 0 || (errno != EAGAIN && errno != EINTR))
-			end(t, EXIT_GOOD, NULL); /* the terminal is gone */
+			top_end(t, EXIT_GOOD, NULL); /* the terminal is gone */
 		return;
 	}
 	for (ssize_t i = 0; i < n && !t->ended && keys[i] != '\033'; i++)
@@ -359,7 +359,7 @@ static void on_resized(evutil_socket_t fd, short what, void *ctx)
 }
 
 /* Ctrl-Z: the shell gets its terminal back. raise() returns after SIGCONT. */
-static void on_stopped(evutil_socket_t fd, short what, void *ctx)
+static void top_on_stopped(evutil_socket_t fd, short what, void *ctx)
 {
 	struct top *t = ctx;
 
@@ -378,10 +378,10 @@ static void on_continued(evutil_socket_t fd, short what, void *ctx)
 	draw(t);
 }
 
-static void on_signal(void *ctx, int number, bool by_terminal)
+static void top_on_signal(void *ctx, int number, bool by_terminal)
 {
 	(void)number, (void)by_terminal;
-	end(ctx, EXIT_GOOD, NULL);
+	top_end(ctx, EXIT_GOOD, NULL);
 }
 
 /* ---- start and end of the verb ---- */
@@ -394,7 +394,7 @@ static int take_terminal(struct top *t)
 		event_callback_fn fn;
 	} signals[] = {
 		{&t->resized, SIGWINCH, on_resized},
-		{&t->stopped, SIGTSTP, on_stopped},
+		{&t->stopped, SIGTSTP, top_on_stopped},
 		{&t->continued, SIGCONT, on_continued},
 	};
 	int r = top_terminal_new(t->console.color, &t->terminal);
@@ -428,7 +428,7 @@ static int check_pids(const struct top_options *o, struct err_text *e)
 	return 0;
 }
 
-static int prepare(struct top *t, struct err_text *e)
+static int top_prepare(struct top *t, struct err_text *e)
 {
 	const struct top_options *o = &t->options;
 	bool lines = o->batch || o->json || !has_terminal();
@@ -451,15 +451,15 @@ static int prepare(struct top *t, struct err_text *e)
 		.n_pids = o->n_pids,
 	};
 	t->loop = event_base_new();
-	t->tick = t->loop ? evtimer_new(t->loop, on_tick, t) : NULL;
-	if (!t->tick || termination_signals_watch(t->loop, 0, on_signal, t, &t->signals))
+	t->tick = t->loop ? evtimer_new(t->loop, top_on_tick, t) : NULL;
+	if (!t->tick || termination_signals_watch(t->loop, 0, top_on_signal, t, &t->signals))
 		return err_set(e, -ENOMEM, "no memory");
 	if (!lines && take_terminal(t))
 		return err_set(e, -EIO, "cannot use the terminal; try sonda top --batch");
 	return top_session_start(t->loop, &t->setup, &session_ops, t, e, &t->session);
 }
 
-static void clean_up(struct top *t)
+static void top_clean_up(struct top *t)
 {
 	top_terminal_free(t->terminal);
 	top_session_free(t->session);
@@ -478,7 +478,7 @@ static void clean_up(struct top *t)
 	top_options_deinit(&t->options);
 }
 
-static int refuse(struct top *t, const struct err_text *e)
+static int top_refuse(struct top *t, const struct err_text *e)
 {
 	console_error(&t->console, "top: %s", e->text);
 	console_error(&t->console, "see sonda help top");
@@ -499,9 +499,9 @@ int cmd_top(int argc, char **argv)
 		if (!r)
 			top_print_usage();
 		top_options_deinit(&t.options);
-		return r ? refuse(&t, &e) : EXIT_GOOD;
+		return r ? top_refuse(&t, &e) : EXIT_GOOD;
 	}
-	r = prepare(&t, &e);
+	r = top_prepare(&t, &e);
 	if (!r) {
 		arm_tick(&t);
 		draw(&t);
@@ -511,7 +511,7 @@ int cmd_top(int argc, char **argv)
 	} else {
 		r = EXIT_FAILED;
 	}
-	clean_up(&t);
+	top_clean_up(&t);
 	if (r)
 		console_error(&t.console, "%s", e.text);
 	return r;

@@ -48,7 +48,7 @@ void top_keys(struct strbuf *out)
 		strbuf_printf(out, "%s%s", i ? ", " : "", top_columns[i].key);
 }
 
-static size_t width_of(const bool chosen[static TOP_COLUMNS])
+static size_t top_columns_width_of(const bool chosen[static TOP_COLUMNS])
 {
 	size_t width = 0;
 
@@ -77,7 +77,8 @@ void top_layout(struct top_layout *l, size_t sort, size_t width)
 	size_t out;
 
 	memset(chosen, true, sizeof(chosen));
-	while (width && width_of(chosen) > width && (out = least(chosen, sort)) != TOP_COLUMNS)
+	while (width && top_columns_width_of(chosen) > width &&
+	       (out = least(chosen, sort)) != TOP_COLUMNS)
 		chosen[out] = false;
 	l->n = 0;
 	for (size_t i = 0; i < TOP_COLUMNS; i++)

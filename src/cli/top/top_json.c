@@ -9,7 +9,7 @@
 #include "cli/top/top_view.h"
 #include "config/json.h"
 
-static void put_machine(const struct live_machine *m, struct strbuf *b)
+static void top_json_put_machine(const struct live_machine *m, struct strbuf *b)
 {
 	strbuf_puts(b, ",\"machine\":{\"cpus\":");
 	strbuf_printf(b, "%u", m->cpus);
@@ -62,7 +62,7 @@ static void put_list(const char *name, const char *text, struct strbuf *b)
 	strbuf_deinit(&line);
 }
 
-static void put_losses(const struct top_state *s, struct strbuf *b)
+static void top_json_put_losses(const struct top_state *s, struct strbuf *b)
 {
 	const struct live_losses *l = live_losses(s->live);
 
@@ -78,8 +78,8 @@ static void put_losses(const struct top_state *s, struct strbuf *b)
 	put_list("notes", s->note, b);
 }
 
-static void put_value(const struct top_column_spec *c, const struct live_process *p,
-		      struct strbuf *b)
+static void top_json_put_value(const struct top_column_spec *c, const struct live_process *p,
+			       struct strbuf *b)
 {
 	const struct live_value *v = &p->values[c->metric];
 
@@ -98,7 +98,7 @@ static void put_process(const struct live_process *p, struct strbuf *b)
 	strbuf_printf(b, "{\"pid\":%d,\"name\":", p->pid);
 	json_print_string(p->name, b);
 	for (size_t i = 0; i < TOP_COLUMNS; i++)
-		put_value(&top_columns[i], p, b);
+		top_json_put_value(&top_columns[i], p, b);
 	strbuf_putc(b, '}');
 }
 
@@ -111,8 +111,8 @@ int top_view_json(const struct top_view *v, const struct top_state *s, struct st
 	strbuf_printf(out, "{\"time_ns\":%" PRIu64 ",\"screen\":%" PRIu64 ",\"ebpf\":%s",
 		      s->realtime_ns, s->screens, s->has_ebpf ? "true" : "false");
 	strbuf_printf(out, ",\"stale\":%s", live_is_stale(s->live, &at) ? "true" : "false");
-	put_machine(live_machine(s->live), out);
-	put_losses(s, out);
+	top_json_put_machine(live_machine(s->live), out);
+	top_json_put_losses(s, out);
 	strbuf_puts(out, ",\"processes\":[");
 	for (size_t i = 0; i < rows.n && (!v->rows || i < v->rows); i++) {
 		if (i)

@@ -6,7 +6,7 @@
 #include "analyze/buffer_stats.h"
 #include "base/core/mem.h"
 
-static void put(uint64_t n, const char *what, struct strbuf *out)
+static void top_losses_put(uint64_t n, const char *what, struct strbuf *out)
 {
 	char number[32];
 
@@ -29,13 +29,13 @@ void top_losses(const Pb__TraceStats *message, struct strbuf *out)
 		sum.patches_failed += s->buffers[i].patches_failed;
 		sum.abi_violations += s->buffers[i].abi_violations;
 	}
-	put(sum.chunks_overwritten, "chunks overwritten before they were read", out);
-	put(sum.chunks_discarded, "chunks discarded", out);
-	put(sum.writer_packet_loss, "packets dropped: shared memory full", out);
-	put(sum.patches_failed, "patches failed", out);
-	put(sum.abi_violations, "violations of the protocol", out);
-	put(s->invalid_packets, "invalid packets", out);
-	put(s->flushes_failed, "flushes failed", out);
+	top_losses_put(sum.chunks_overwritten, "chunks overwritten before they were read", out);
+	top_losses_put(sum.chunks_discarded, "chunks discarded", out);
+	top_losses_put(sum.writer_packet_loss, "packets dropped: shared memory full", out);
+	top_losses_put(sum.patches_failed, "patches failed", out);
+	top_losses_put(sum.abi_violations, "violations of the protocol", out);
+	top_losses_put(s->invalid_packets, "invalid packets", out);
+	top_losses_put(s->flushes_failed, "flushes failed", out);
 	for (size_t i = 0; i < s->n_departures; i++)
 		strbuf_printf(out, "%s%s: its producer %s ended%s", out->len ? ", " : "",
 			      s->departures[i].source, s->departures[i].producer,

@@ -82,8 +82,8 @@ static int take_sort(const char *text, struct top_options *o, struct err_text *e
 	return -EINVAL;
 }
 
-static int take_number(const char *option, const char *text, uint64_t max, uint64_t *ret,
-		       struct err_text *e)
+static int top_options_take_number(const char *option, const char *text, uint64_t max,
+				   uint64_t *ret, struct err_text *e)
 {
 	if (str_to_u64(text, ret) < 0 || !*ret || *ret > max)
 		return err_set(e, -EINVAL, "%s %.40s is not a number above 0", option, text);
@@ -125,7 +125,7 @@ static int take_pids(const char *text, struct top_options *o, struct err_text *e
 	}
 }
 
-static int take_option(void *ctx, int option, struct err_text *e)
+static int top_options_take_option(void *ctx, int option, struct err_text *e)
 {
 	struct top_options *o = ctx;
 	uint64_t n;
@@ -135,13 +135,13 @@ static int take_option(void *ctx, int option, struct err_text *e)
 	case 'd':
 		return take_delay(optarg, o, e);
 	case 'n':
-		return take_number("-n", optarg, UINT64_MAX, &o->count, e);
+		return top_options_take_number("-n", optarg, UINT64_MAX, &o->count, e);
 	case 's':
 		return take_sort(optarg, o, e);
 	case 'p':
 		return take_pids(optarg, o, e);
 	case 'T':
-		r = take_number("--top", optarg, SIZE_MAX, &n, e);
+		r = top_options_take_number("--top", optarg, SIZE_MAX, &n, e);
 		o->rows = r ? 0 : (size_t)n;
 		return r;
 	case 'b':
@@ -168,7 +168,7 @@ int top_options_parse(int argc, char **argv, struct top_options *ret, struct err
 	ret->period_ms = PERIOD_MS;
 	ret->color = "auto";
 	ret->sort = (size_t)top_column("cpu");
-	r = options_parse(argc, argv, letters, long_options, take_option, ret, e);
+	r = options_parse(argc, argv, letters, long_options, top_options_take_option, ret, e);
 	if (r > 0) {
 		ret->help = true;
 		return 0;

@@ -14,7 +14,7 @@ struct collection {
 	bool failed;
 };
 
-static bool is_wanted(const struct top_selection *s, int32_t pid)
+static bool top_rows_is_wanted(const struct top_selection *s, int32_t pid)
 {
 	for (size_t i = 0; i < s->n_pids; i++)
 		if (s->pids[i] == (uint32_t)pid)
@@ -22,12 +22,12 @@ static bool is_wanted(const struct top_selection *s, int32_t pid)
 	return !s->n_pids;
 }
 
-static void add(void *ctx, const struct live_process *p)
+static void top_rows_add(void *ctx, const struct live_process *p)
 {
 	struct collection *c = ctx;
 	struct top_rows *r = c->rows;
 
-	if (!is_wanted(c->selection, p->pid))
+	if (!top_rows_is_wanted(c->selection, p->pid))
 		return;
 	if (array_reserve(&r->list, &r->cap, r->n + 1, sizeof(*r->list)) < 0) {
 		c->failed = true;
@@ -36,7 +36,7 @@ static void add(void *ctx, const struct live_process *p)
 	r->list[r->n++] = p;
 }
 
-static int compare(const void *a, const void *b, void *column)
+static int top_rows_compare(const void *a, const void *b, void *column)
 {
 	return top_compare(column, *(const struct live_process *const *)a,
 			   *(const struct live_process *const *)b);
@@ -46,9 +46,10 @@ int top_rows_sort(struct top_rows *r, const struct top_selection *s, const struc
 {
 	struct collection c = {.rows = r, .selection = s};
 
-	live_each(live, add, &c);
+	live_each(live, top_rows_add, &c);
 	if (r->n)
-		qsort_r(r->list, r->n, sizeof(*r->list), compare, (void *)&top_columns[s->sort]);
+		qsort_r(r->list, r->n, sizeof(*r->list), top_rows_compare,
+			(void *)&top_columns[s->sort]);
 	return c.failed ? -ENOMEM : 0;
 }
 

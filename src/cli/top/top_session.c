@@ -129,7 +129,7 @@ static int replace_config(struct top_session *s)
 }
 
 /* Requests the counters of /proc instead if no producer offers eBPF counters. */
-static void on_state(void *ctx, bool at_end, const Pb__TracingServiceState *state)
+static void top_session_on_state(void *ctx, bool at_end, const Pb__TracingServiceState *state)
 {
 	struct top_session *s = ctx;
 
@@ -158,7 +158,7 @@ static void on_started(void *ctx)
 	s->ops->on_began(s->ctx, !s->without_ebpf);
 }
 
-static void on_stats(void *ctx, bool at_end, const Pb__TraceStats *stats)
+static void top_session_on_stats(void *ctx, bool at_end, const Pb__TraceStats *stats)
 {
 	struct top_session *s = ctx;
 
@@ -166,12 +166,12 @@ static void on_stats(void *ctx, bool at_end, const Pb__TraceStats *stats)
 	s->ops->on_stats(s->ctx, stats);
 }
 
-static void on_stopped(void *ctx, int flush_error)
+static void top_session_on_stopped(void *ctx, int flush_error)
 {
 	(void)ctx, (void)flush_error;
 }
 
-static int on_packet(void *ctx, const uint8_t *data, size_t len)
+static int top_session_on_packet(void *ctx, const uint8_t *data, size_t len)
 {
 	struct top_session *s = ctx;
 
@@ -187,7 +187,7 @@ static int on_caught_up(void *ctx)
 	return 0;
 }
 
-static void on_end(void *ctx, int error, const char *why)
+static void top_session_on_end(void *ctx, int error, const char *why)
 {
 	struct top_session *s = ctx;
 	struct err_text better;
@@ -198,15 +198,15 @@ static void on_end(void *ctx, int error, const char *why)
 }
 
 static const struct record_session_ops session_ops = {
-	.on_state = on_state,
+	.on_state = top_session_on_state,
 	.before_recording = before_recording,
 	.on_recording = on_recording,
 	.on_started = on_started,
-	.on_stats = on_stats,
-	.on_stopped = on_stopped,
-	.on_packet = on_packet,
+	.on_stats = top_session_on_stats,
+	.on_stopped = top_session_on_stopped,
+	.on_packet = top_session_on_packet,
 	.on_caught_up = on_caught_up,
-	.on_end = on_end,
+	.on_end = top_session_on_end,
 };
 
 static int start_session(struct top_session *s, const char *socket, struct err_text *e)

@@ -54,7 +54,7 @@ static void put_cpu(const struct live_machine *m, struct strbuf *b)
 		m->system * 100, m->irq * 100, m->iowait * 100, m->steal * 100);
 }
 
-static void put_time(double ns, struct strbuf *b)
+static void top_view_put_time(double ns, struct strbuf *b)
 {
 	if (ns < 1e3)
 		strbuf_printf(b, "%.0f ns", ns);
@@ -73,9 +73,9 @@ static void put_queues(const struct live_machine *m, struct strbuf *b)
 	begin_line(b, TOP_PLAIN);
 	strbuf_printf(b, "run queue  %.1f waiting (max %.0f)  latency p99 ", m->depth,
 		      m->depth_max);
-	put_time(m->runq_p99_ns, b);
+	top_view_put_time(m->runq_p99_ns, b);
 	strbuf_printf(b, " (CPU %u)  max ", m->runq_p99_cpu);
-	put_time(m->runq_max_ns, b);
+	top_view_put_time(m->runq_max_ns, b);
 	strbuf_printf(b, " (CPU %u)  %.0f switches/s\n", m->runq_max_cpu, m->switches);
 }
 
@@ -102,7 +102,7 @@ static void put_pressure(const struct live_machine *m, struct strbuf *b)
 }
 
 /* Appends "3 packets, ..." of all losses, or nothing. */
-static void put_losses(const struct top_state *s, struct strbuf *b)
+static void top_view_put_losses(const struct top_state *s, struct strbuf *b)
 {
 	const struct live_losses *l = live_losses(s->live);
 	const struct {
@@ -136,7 +136,7 @@ static void put_lost_line(const struct top_state *s, struct strbuf *b)
 {
 	struct strbuf losses = {0};
 
-	put_losses(s, &losses);
+	top_view_put_losses(s, &losses);
 	begin_line(b, losses.len ? TOP_ALERT : TOP_PLAIN);
 	strbuf_printf(b, "lost       %s\n", losses.len ? losses.s : "nothing");
 	strbuf_deinit(&losses);

@@ -18,7 +18,7 @@ struct trigger_run {
 	int error; /* -EINPROGRESS: no answer yet */
 };
 
-static void end(struct trigger_run *t, int error)
+static void activate_triggers_end(struct trigger_run *t, int error)
 {
 	t->error = error;
 	event_base_loopbreak(t->loop);
@@ -26,10 +26,10 @@ static void end(struct trigger_run *t, int error)
 
 static void on_activated(void *ctx, const struct connection_reply *reply)
 {
-	end(ctx, reply->error);
+	activate_triggers_end(ctx, reply->error);
 }
 
-static void on_initialized(void *ctx, const struct connection_reply *reply)
+static void activate_triggers_on_initialized(void *ctx, const struct connection_reply *reply)
 {
 	struct trigger_run *t = ctx;
 	Pb__ActivateTriggersRequest m = PB__ACTIVATE_TRIGGERS_REQUEST__INIT;
@@ -40,27 +40,29 @@ static void on_initialized(void *ctx, const struct connection_reply *reply)
 	if (r == 0)
 		r = connection_call_msg(t->conn, "ActivateTriggers", &m.base, on_activated, t);
 	if (r < 0)
-		end(t, r);
+		activate_triggers_end(t, r);
 }
 
-static void on_bound(void *ctx)
+static void activate_triggers_on_bound(void *ctx)
 {
 	struct trigger_run *t = ctx;
 	Pb__InitializeConnectionRequest m = PB__INITIALIZE_CONNECTION_REQUEST__INIT;
 	int r;
 
 	m.producer_name = (char *)"sonda";
-	r = connection_call_msg(t->conn, "InitializeConnection", &m.base, on_initialized, t);
+	r = connection_call_msg(t->conn, "InitializeConnection", &m.base,
+				activate_triggers_on_initialized, t);
 	if (r < 0)
-		end(t, r);
+		activate_triggers_end(t, r);
 }
 
-static void on_lost(void *ctx, int error)
+static void activate_triggers_on_lost(void *ctx, int error)
 {
-	end(ctx, error ? error : -EPIPE);
+	activate_triggers_end(ctx, error ? error : -EPIPE);
 }
 
-static const struct connection_ops ops = {.on_bound = on_bound, .on_lost = on_lost};
+static const struct connection_ops ops = {.on_bound = activate_triggers_on_bound,
+					  .on_lost = activate_triggers_on_lost};
 
 int activate_triggers(const char *address, char **names, size_t n)
 {

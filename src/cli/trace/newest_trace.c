@@ -35,7 +35,7 @@ static bool is_newer(const struct timespec *a, const struct timespec *b)
 }
 
 /* Keeps the newest files of all that are added. */
-static void add(struct files *f, const char *name, const struct timespec *written)
+static void newest_trace_add(struct files *f, const char *name, const struct timespec *written)
 {
 	size_t at = f->n;
 
@@ -61,7 +61,7 @@ static int read_folder(struct files *f)
 	while ((entry = readdir(d)))
 		if (fstatat(dirfd(d), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
 		    S_ISREG(st.st_mode) && st.st_size > 0)
-			add(f, entry->d_name, &st.st_mtim);
+			newest_trace_add(f, entry->d_name, &st.st_mtim);
 	closedir(d);
 	return 0;
 }

@@ -108,7 +108,7 @@ static void remove_doomed(void)
 	rmdir(doomed);
 }
 
-static void on_signal(int number)
+static void out_path_on_signal(int number)
 {
 	if (doomed[0])
 		remove_doomed();
@@ -123,10 +123,10 @@ static void watch_signals(void)
 	signal(SIGXFSZ, SIG_IGN);
 	for (size_t i = 0; i < ARRAY_SIZE(ending_signals); i++)
 		if (!sigaction(ending_signals[i], NULL, &old) && old.sa_handler != SIG_IGN)
-			signal(ending_signals[i], on_signal);
+			signal(ending_signals[i], out_path_on_signal);
 }
 
-/* Delays the signals while the folder exists and on_signal() does not know it. */
+/* Delays the signals while the folder exists and out_path_on_signal() does not know it. */
 static void block_signals(sigset_t *ret_before)
 {
 	sigset_t ending;

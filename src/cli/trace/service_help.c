@@ -65,7 +65,7 @@ const char *service_join_or_sudo(void)
 }
 
 /* Returns the group that may connect to the socket, if the file mode allows one. */
-static const struct group *group_of(const char *address)
+static const struct group *service_help_group_of(const char *address)
 {
 	struct stat st;
 
@@ -77,7 +77,7 @@ static const struct group *group_of(const char *address)
 
 static void refused(const char *address, struct err_text *text, struct err_text *remedy)
 {
-	const struct group *g = group_of(address);
+	const struct group *g = service_help_group_of(address);
 	const struct passwd *user = getpwuid(getuid());
 
 	if (g) {

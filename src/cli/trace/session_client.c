@@ -58,12 +58,12 @@ static void answered(struct session_client *c, int error)
 	event_base_loopbreak(c->loop);
 }
 
-static void on_done(void *ctx, int error)
+static void session_client_on_done(void *ctx, int error)
 {
 	answered(ctx, error);
 }
 
-static void on_timer(evutil_socket_t fd, short what, void *ctx)
+static void session_client_on_timer(evutil_socket_t fd, short what, void *ctx)
 {
 	struct session_client *c = ctx;
 
@@ -79,8 +79,8 @@ static void give_time(struct session_client *c, uint32_t ms)
 	event_add(c->timer, &t);
 }
 
-static int describe(const struct session_client *c, int error, const char *doing,
-		    struct err_text *e)
+static int session_client_describe(const struct session_client *c, int error, const char *doing,
+				   struct err_text *e)
 {
 	switch (error) {
 	case -EPIPE:
@@ -113,7 +113,7 @@ static int wait_for_answer(struct session_client *c, int sent, uint32_t timeout_
 		r = c->done ? c->error : c->timed_out ? -ETIMEDOUT : -EPIPE;
 	}
 	c->done = c->timed_out = false;
-	return r == 0 ? 0 : describe(c, r, doing, e);
+	return r == 0 ? 0 : session_client_describe(c, r, doing, e);
 }
 
 /* Stores a copy of the message, which outlives the callback. */
@@ -138,12 +138,12 @@ static int take_message(struct session_client *c, void *ret, struct err_text *e)
 
 /* ---- connecting ---- */
 
-static void on_connected(void *ctx, int error)
+static void session_client_on_connected(void *ctx, int error)
 {
 	answered(ctx, error);
 }
 
-static void on_disconnected(void *ctx)
+static void session_client_on_disconnected(void *ctx)
 {
 	struct session_client *c = ctx;
 
@@ -151,7 +151,8 @@ static void on_disconnected(void *ctx)
 	event_base_loopbreak(c->loop);
 }
 
-static const struct consumer_ops consumer_ops = {on_connected, on_disconnected};
+static const struct consumer_ops consumer_ops = {session_client_on_connected,
+						 session_client_on_disconnected};
 
 static void freecp(struct session_client **c)
 {
@@ -167,7 +168,7 @@ int session_client_open(const char *socket, struct session_client **ret, struct 
 		return err_set(e, -ENOMEM, "no memory");
 	c->address = socket ? socket : sock_default_consumer();
 	c->loop = event_base_new();
-	c->timer = c->loop ? evtimer_new(c->loop, on_timer, c) : NULL;
+	c->timer = c->loop ? evtimer_new(c->loop, session_client_on_timer, c) : NULL;
 	if (!c->timer)
 		return err_set(e, -ENOMEM, "no memory");
 	r = consumer_connect(c->loop, c->address, &consumer_ops, c, &c->consumer);
@@ -196,7 +197,7 @@ void session_client_free(struct session_client *c)
 
 /* ---- state ---- */
 
-static void on_state(void *ctx, int error, const Pb__TracingServiceState *state)
+static void session_client_on_state(void *ctx, int error, const Pb__TracingServiceState *state)
 {
 	struct session_client *c = ctx;
 
@@ -208,8 +209,9 @@ static void on_state(void *ctx, int error, const Pb__TracingServiceState *state)
 int session_client_query(struct session_client *c, bool sessions_only,
 			 Pb__TracingServiceState **ret, struct err_text *e)
 {
-	int r = wait_for_answer(c, consumer_query_state(c->consumer, sessions_only, on_state, c),
-				ANSWER_TIMEOUT_MS, "querying its sessions", e);
+	int r = wait_for_answer(
+		c, consumer_query_state(c->consumer, sessions_only, session_client_on_state, c),
+		ANSWER_TIMEOUT_MS, "querying its sessions", e);
 
 	return r < 0 ? r : take_message(c, ret, e);
 }
@@ -235,7 +237,7 @@ bool session_client_nearest(struct session_client *c, const char *name,
 
 /* ---- clones ---- */
 
-static void on_cloned(void *ctx, int error, const Pb__CloneSessionResponse *answer)
+static void session_client_on_cloned(void *ctx, int error, const Pb__CloneSessionResponse *answer)
 {
 	struct session_client *c = ctx;
 
@@ -248,8 +250,9 @@ static void on_cloned(void *ctx, int error, const Pb__CloneSessionResponse *answ
 int session_client_clone(struct session_client *c, const struct consumer_clone_request *request,
 			 int fd, bool *ret_written, struct err_text *e)
 {
-	int r = wait_for_answer(c, consumer_clone(c->consumer, request, fd, on_cloned, c),
-				CLONE_TIMEOUT_MS, "making a snapshot", e);
+	int r = wait_for_answer(
+		c, consumer_clone(c->consumer, request, fd, session_client_on_cloned, c),
+		CLONE_TIMEOUT_MS, "making a snapshot", e);
 
 	if (r < 0)
 		return r;
@@ -296,11 +299,11 @@ int session_client_attach(struct session_client *c, const char *key, Pb__TraceCo
 
 int session_client_detach(struct session_client *c, const char *key, struct err_text *e)
 {
-	return wait_for_answer(c, consumer_detach(c->consumer, key, on_done, c), ANSWER_TIMEOUT_MS,
-			       "detaching", e);
+	return wait_for_answer(c, consumer_detach(c->consumer, key, session_client_on_done, c),
+			       ANSWER_TIMEOUT_MS, "detaching", e);
 }
 
-static void on_ended(void *ctx, int error, const char *text)
+static void session_client_on_ended(void *ctx, int error, const char *text)
 {
 	struct session_client *c = ctx;
 
@@ -309,7 +312,7 @@ static void on_ended(void *ctx, int error, const char *text)
 	event_base_loopbreak(c->loop);
 }
 
-static void on_signal(void *ctx, int number, bool by_terminal)
+static void session_client_on_signal(void *ctx, int number, bool by_terminal)
 {
 	struct session_client *c = ctx;
 
@@ -328,12 +331,13 @@ int session_client_enable(struct session_client *c, const Pb__TraceConfig *confi
 	if (!bytes)
 		return err_set(e, -ENOMEM, "no memory");
 	pb__trace_config__pack(config, bytes);
-	r = consumer_enable(c->consumer, bytes, len, fd, on_ended, c);
+	r = consumer_enable(c->consumer, bytes, len, fd, session_client_on_ended, c);
 	c->is_ours = r == 0;
-	return r < 0 ? describe(c, r, "starting a session", e) : 0;
+	return r < 0 ? session_client_describe(c, r, "starting a session", e) : 0;
 }
 
-static void on_observed(void *ctx, int error, const Pb__ObservableEvents *events, bool last)
+static void session_client_on_observed(void *ctx, int error, const Pb__ObservableEvents *events,
+				       bool last)
 {
 	struct session_client *c = ctx;
 
@@ -355,7 +359,7 @@ static int observe(struct session_client *c)
 		return 0;
 	if (c->on_hit)
 		events |= PB__OBSERVABLE_EVENTS__TYPE__TYPE_CLONE_TRIGGER_HIT;
-	r = consumer_observe(c->consumer, events, on_observed, c);
+	r = consumer_observe(c->consumer, events, session_client_on_observed, c);
 	c->observing = r == 0;
 	return r;
 }
@@ -370,14 +374,14 @@ int session_client_watch_hits(struct session_client *c,
 	c->on_hit = fn;
 	c->on_hit_ctx = ctx;
 	r = observe(c);
-	return r < 0 ? describe(c, r, "waiting for triggers", e) : 0;
+	return r < 0 ? session_client_describe(c, r, "waiting for triggers", e) : 0;
 }
 
 int session_client_watch_start(struct session_client *c, struct err_text *e)
 {
 	int r = observe(c);
 
-	return r < 0 ? describe(c, r, "waiting for the start", e) : 0;
+	return r < 0 ? session_client_describe(c, r, "waiting for the start", e) : 0;
 }
 
 int session_client_await_start(struct session_client *c, uint32_t timeout_ms, struct err_text *e)
@@ -390,28 +394,30 @@ int session_client_await_start(struct session_client *c, uint32_t timeout_ms, st
 	event_del(c->timer);
 	r = c->timed_out ? -ETIMEDOUT : c->ended || c->lost ? -EPROTO : 0;
 	c->timed_out = false;
-	return r < 0 ? describe(c, r, "waiting for the start", e) : 0;
+	return r < 0 ? session_client_describe(c, r, "waiting for the start", e) : 0;
 }
 
 /* Stops the session. A failed flush loses the data that producers still hold, but the rest is
  * read. */
-static int stop(struct session_client *c, const Pb__TraceConfig *config, struct session_end *end,
-		struct err_text *e)
+static int session_client_stop(struct session_client *c, const Pb__TraceConfig *config,
+			       struct session_end *end, struct err_text *e)
 {
 	uint32_t flush_ms =
 		config->flush_timeout_ms ? config->flush_timeout_ms : DEFAULT_FLUSH_TIMEOUT_MS;
-	int r = wait_for_answer(
-		c, consumer_flush(c->consumer, 0, FLUSH_REASON_STOP | FLUSH_BY_CLI, on_done, c),
-		flush_ms + ANSWER_TIMEOUT_MS, "the final flush", e);
+	int r = wait_for_answer(c,
+				consumer_flush(c->consumer, 0, FLUSH_REASON_STOP | FLUSH_BY_CLI,
+					       session_client_on_done, c),
+				flush_ms + ANSWER_TIMEOUT_MS, "the final flush", e);
 
 	if (r == -EPIPE || r == -ETIMEDOUT)
 		return r;
 	end->flush_failed = r != 0;
-	return wait_for_answer(c, consumer_disable(c->consumer, on_done, c), ANSWER_TIMEOUT_MS,
-			       "stopping", e);
+	return wait_for_answer(c, consumer_disable(c->consumer, session_client_on_done, c),
+			       ANSWER_TIMEOUT_MS, "stopping", e);
 }
 
-static int wait_for_end(struct session_client *c, uint32_t timeout_ms, struct err_text *e)
+static int session_client_wait_for_end(struct session_client *c, uint32_t timeout_ms,
+				       struct err_text *e)
 {
 	unsigned signals = c->signals;
 
@@ -421,7 +427,8 @@ static int wait_for_end(struct session_client *c, uint32_t timeout_ms, struct er
 		event_base_dispatch(c->loop);
 	event_del(c->timer);
 	if (c->lost || c->timed_out)
-		return describe(c, c->lost ? -EPIPE : -ETIMEDOUT, "waiting for its end", e);
+		return session_client_describe(c, c->lost ? -EPIPE : -ETIMEDOUT,
+					       "waiting for its end", e);
 	return 0;
 }
 
@@ -430,16 +437,16 @@ static int wait_and_stop(struct session_client *c, const Pb__TraceConfig *config
 {
 	uint32_t stop_ms = config->data_source_stop_timeout_ms ? config->data_source_stop_timeout_ms
 							       : DEFAULT_STOP_TIMEOUT_MS;
-	int r = c->is_ours ? 0 : consumer_await_end(c->consumer, on_ended, c);
+	int r = c->is_ours ? 0 : consumer_await_end(c->consumer, session_client_on_ended, c);
 
 	if (r < 0)
-		return describe(c, r, "waiting for its end", e);
+		return session_client_describe(c, r, "waiting for its end", e);
 	if (!at_once)
-		r = wait_for_end(c, 0, e);
+		r = session_client_wait_for_end(c, 0, e);
 	if (r == 0 && !c->ended)
-		r = stop(c, config, end, e);
+		r = session_client_stop(c, config, end, e);
 	if (r == 0 && !c->ended)
-		r = wait_for_end(c, stop_ms + ANSWER_TIMEOUT_MS, e);
+		r = session_client_wait_for_end(c, stop_ms + ANSWER_TIMEOUT_MS, e);
 	if (r == 0 && !c->ended)
 		return err_set(e, -EINTR, "aborted: nothing was saved");
 	return r;
@@ -449,7 +456,8 @@ int session_client_end(struct session_client *c, const Pb__TraceConfig *config, 
 		       struct session_end *ret, struct err_text *e)
 {
 	struct termination_signals *signals;
-	int r = termination_signals_watch(c->loop, END_SIGNALS_SAME_MS, on_signal, c, &signals);
+	int r = termination_signals_watch(c->loop, END_SIGNALS_SAME_MS, session_client_on_signal, c,
+					  &signals);
 
 	if (r < 0)
 		return err_set(e, r, "no memory");
@@ -463,7 +471,7 @@ int session_client_end(struct session_client *c, const Pb__TraceConfig *config, 
 
 /* ---- counters ---- */
 
-static void on_stats(void *ctx, int error, const Pb__TraceStats *stats)
+static void session_client_on_stats(void *ctx, int error, const Pb__TraceStats *stats)
 {
 	struct session_client *c = ctx;
 
@@ -475,18 +483,18 @@ static void on_stats(void *ctx, int error, const Pb__TraceStats *stats)
 int session_client_stats(struct session_client *c, struct service_stats *ret, struct err_text *e)
 {
 	c->stats = ret;
-	return wait_for_answer(c, consumer_stats(c->consumer, on_stats, c), ANSWER_TIMEOUT_MS,
-			       "reading the counters", e);
+	return wait_for_answer(c, consumer_stats(c->consumer, session_client_on_stats, c),
+			       ANSWER_TIMEOUT_MS, "reading the counters", e);
 }
 
 /* ---- reading ---- */
 
-static void on_sign(void *ctx)
+static void session_client_on_sign(void *ctx)
 {
 	give_time(ctx, ANSWER_TIMEOUT_MS);
 }
 
-static int on_packet(void *ctx, const uint8_t *data, size_t len)
+static int session_client_on_packet(void *ctx, const uint8_t *data, size_t len)
 {
 	struct session_client *c = ctx;
 	int error = trace_file_packet(c->file, data, len);
@@ -496,7 +504,8 @@ static int on_packet(void *ctx, const uint8_t *data, size_t len)
 	return error;
 }
 
-static const struct packet_read_ops read_ops = {on_sign, on_packet, on_done};
+static const struct packet_read_ops read_ops = {session_client_on_sign, session_client_on_packet,
+						session_client_on_done};
 
 int session_client_save(struct session_client *c, struct trace_file *file, struct trace_scan *scan,
 			struct err_text *e)

@@ -382,7 +382,7 @@ uint64_t trace_file_bytes(const struct trace_file *f)
 
 /* ---- the end ---- */
 
-static int close_file(struct trace_file *f)
+static int trace_file_close_file(struct trace_file *f)
 {
 	int fd = f->fd;
 
@@ -437,7 +437,7 @@ int trace_file_save(struct trace_file *f, struct err_text *e)
 
 	if (r)
 		return r;
-	r = close_file(f);
+	r = trace_file_close_file(f);
 	if (!error)
 		error = r;
 	if (error == -ECANCELED)
@@ -457,7 +457,7 @@ int trace_file_save_new(struct trace_file *f, const char *path, struct err_text 
 		r = name_new(f, path);
 	if (r)
 		return err_set(e, r, "cannot make %s: %s", path, strerror(-r));
-	r = close_file(f);
+	r = trace_file_close_file(f);
 	if (!error)
 		error = r;
 	if (error)
@@ -469,7 +469,7 @@ void trace_file_free(struct trace_file *f)
 {
 	if (!f)
 		return;
-	close_file(f);
+	trace_file_close_file(f);
 	if (f->temp)
 		unlink(f->temp);
 	free(f->temp);

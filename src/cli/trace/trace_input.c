@@ -26,7 +26,7 @@ static const struct compression compressions[] = {
 	{{0xfd, '7', 'z', 'X'}, 4, "xz", "unxz -k"},
 };
 
-static ssize_t read_head(const char *path, uint8_t *head, uint64_t *ret_size)
+static ssize_t trace_input_read_head(const char *path, uint8_t *head, uint64_t *ret_size)
 {
 	_cleanup_(closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	struct stat st;
@@ -41,7 +41,7 @@ bool trace_input_is_trace(const char *path)
 {
 	uint8_t head[HEAD_BYTES];
 	uint64_t size;
-	ssize_t n = read_head(path, head, &size);
+	ssize_t n = trace_input_read_head(path, head, &size);
 
 	return n > 0 && packets_begin(head, (size_t)n, size);
 }
@@ -50,7 +50,7 @@ bool trace_input_is_text(const char *path)
 {
 	uint8_t head[HEAD_BYTES];
 	uint64_t size;
-	ssize_t n = read_head(path, head, &size);
+	ssize_t n = trace_input_read_head(path, head, &size);
 
 	return n > 0 && packets_are_text(head, (size_t)n, size);
 }
@@ -90,7 +90,7 @@ int trace_input_refuse(const char *path, struct err_text *e)
 	char word[STR_WORD_SIZE];
 	uint8_t head[HEAD_BYTES];
 	uint64_t size;
-	ssize_t n = read_head(path, head, &size);
+	ssize_t n = trace_input_read_head(path, head, &size);
 
 	if (n == 0)
 		return err_set(e, -EBADMSG, "%s is empty", path);

@@ -56,13 +56,14 @@ static int packet_join_slice(struct packet_join *j, const uint8_t *data, size_t 
 	return 1;
 }
 
-static void end(struct packet_read *r, int error)
+static void trace_readback_end(struct packet_read *r, int error)
 {
 	r->over = true;
 	r->ops->on_end(r->ctx, error); /* the callback may free r */
 }
 
-static void on_slice(void *ctx, int error, const uint8_t *data, size_t len, bool ends, bool last)
+static void trace_readback_on_slice(void *ctx, int error, const uint8_t *data, size_t len,
+				    bool ends, bool last)
 {
 	struct packet_read *r = ctx;
 	const uint8_t *packet;
@@ -72,7 +73,7 @@ static void on_slice(void *ctx, int error, const uint8_t *data, size_t len, bool
 	if (r->over)
 		return;
 	if (error || last) {
-		end(r, !error && packet_join_is_inside(&r->join) ? -EPROTO : error);
+		trace_readback_end(r, !error && packet_join_is_inside(&r->join) ? -EPROTO : error);
 		return;
 	}
 	r->ops->on_sign(r->ctx);
@@ -80,7 +81,7 @@ static void on_slice(void *ctx, int error, const uint8_t *data, size_t len, bool
 	if (n > 0)
 		n = r->ops->on_packet(r->ctx, packet, packet_len);
 	if (n < 0)
-		end(r, n);
+		trace_readback_end(r, n);
 }
 
 int packet_read_start(struct packet_read *r, struct consumer *consumer,
@@ -89,7 +90,7 @@ int packet_read_start(struct packet_read *r, struct consumer *consumer,
 	r->ops = ops;
 	r->ctx = ctx;
 	r->over = false;
-	return consumer_read(consumer, on_slice, r);
+	return consumer_read(consumer, trace_readback_on_slice, r);
 }
 
 void packet_read_deinit(struct packet_read *r)
@@ -111,7 +112,7 @@ struct reading {
 };
 
 /* Reads until n bytes are available from begin on, or the file ends. */
-static int fill(struct reading *r, size_t n)
+static int trace_readback_fill(struct reading *r, size_t n)
 {
 	ssize_t got;
 
@@ -141,7 +142,7 @@ static int fill(struct reading *r, size_t n)
 static int scan_packet(struct reading *r, struct trace_scan *scan)
 {
 	const uint8_t *p, *end;
-	int error = fill(r, MAX_RECORD_HEAD);
+	int error = trace_readback_fill(r, MAX_RECORD_HEAD);
 	uint64_t size;
 	size_t head;
 
@@ -157,7 +158,7 @@ static int scan_packet(struct reading *r, struct trace_scan *scan)
 	if (size > PACKET_JOIN_MAX)
 		return -EFBIG;
 	head = (size_t)(p - r->buf) - r->begin;
-	error = fill(r, head + (size_t)size);
+	error = trace_readback_fill(r, head + (size_t)size);
 	if (error || r->end - r->begin < head + size)
 		return error ? error : -EBADMSG;
 	trace_scan_packet(scan, r->buf + r->begin + head, (size_t)size);
@@ -244,7 +245,7 @@ static int note_number(void *ctx, const char *name, unsigned char d_type)
 	return 0;
 }
 
-static int by_number(const void *a, const void *b)
+static int trace_readback_by_number(const void *a, const void *b)
 {
 	const unsigned *x = a, *y = b;
 
@@ -272,7 +273,7 @@ static int list_row(struct row *r)
 	*slash = '\0';
 	error = fs_each(slash == first ? "/" : first, note_number, r);
 	if (r->n > 1)
-		qsort(r->numbers, r->n, sizeof(*r->numbers), by_number);
+		qsort(r->numbers, r->n, sizeof(*r->numbers), trace_readback_by_number);
 	return error;
 }
 

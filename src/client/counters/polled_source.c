@@ -88,7 +88,7 @@ void polled_source_flush_writers(struct polled_source *p)
 		writer_flush(p->thread_writer);
 }
 
-static void schedule(struct polled_source *p)
+static void polled_source_schedule(struct polled_source *p)
 {
 	static const struct timeval at_once;
 
@@ -97,7 +97,7 @@ static void schedule(struct polled_source *p)
 		evtimer_add(p->next_slice, &at_once);
 }
 
-static void set_tick(struct polled_source *p)
+static void polled_source_set_tick(struct polled_source *p)
 {
 	uint64_t took = (clock_mono_ns() - p->pass_began) / NS_PER_MS;
 	uint64_t ms = MAX((uint64_t)clock_ms_to_tick(p->period_ms), took);
@@ -123,7 +123,7 @@ static void set_if_any(struct polled_source *p, uint32_t track, uint64_t v)
 		tracks_set(p->tracks, track, (int64_t)v);
 }
 
-static void begin_pass(struct polled_source *p)
+static void polled_source_begin_pass(struct polled_source *p)
 {
 	p->in_pass = true;
 	p->pass++;
@@ -144,7 +144,7 @@ static void count_refused(struct polled_source *p)
 	counter_errors_refused(&p->errors, refused);
 }
 
-static void end_pass(struct polled_source *p)
+static void polled_source_end_pass(struct polled_source *p)
 {
 	p->in_pass = p->is_waited_for = false;
 	p->pass_took = clock_mono_ns() - p->pass_began;
@@ -155,7 +155,7 @@ static void end_pass(struct polled_source *p)
 	if (p->period_ms >= COUNTER_SLOW_MS)
 		polled_source_flush_writers(p);
 	if (!p->stopping)
-		set_tick(p);
+		polled_source_set_tick(p);
 }
 
 static void run_pass(struct polled_source *p, const struct time_slice *slice)
@@ -163,7 +163,7 @@ static void run_pass(struct polled_source *p, const struct time_slice *slice)
 	tracks_begin(p->tracks, clock_boot_ns());
 	do {
 		if (!p->ops->step(p)) {
-			end_pass(p);
+			polled_source_end_pass(p);
 			break;
 		}
 	} while (!time_slice_over(slice));
@@ -171,11 +171,11 @@ static void run_pass(struct polled_source *p, const struct time_slice *slice)
 }
 
 /* Answers the flushes and the stop, after the last values were written. */
-static void answer(struct polled_source *p, const struct time_slice *slice)
+static void polled_source_answer(struct polled_source *p, const struct time_slice *slice)
 {
 	while (tracks_flush_piece(p->tracks)) {
 		if (time_slice_over(slice)) {
-			schedule(p);
+			polled_source_schedule(p);
 			return;
 		}
 	}
@@ -188,37 +188,37 @@ static void answer(struct polled_source *p, const struct time_slice *slice)
 	ds_stopped(p->h);
 }
 
-static void run_slice(struct polled_source *p)
+static void polled_source_run_slice(struct polled_source *p)
 {
 	struct time_slice slice = time_slice_start(clock_mono_ns);
 
 	if (p->in_pass)
 		run_pass(p, &slice);
 	if (p->in_pass) {
-		schedule(p);
+		polled_source_schedule(p);
 	} else if (!p->start_answered) {
 		p->start_answered = true;
 		ds_started(p->h);
 	}
 	if ((p->flushes.n || p->stopping) && !p->is_waited_for)
-		answer(p, &slice);
+		polled_source_answer(p, &slice);
 }
 
-static void on_next_slice(evutil_socket_t fd, short what, void *ctx)
+static void polled_source_on_next_slice(evutil_socket_t fd, short what, void *ctx)
 {
 	(void)fd;
 	(void)what;
-	run_slice(ctx);
+	polled_source_run_slice(ctx);
 }
 
-static void on_tick(evutil_socket_t fd, short what, void *ctx)
+static void polled_source_on_tick(evutil_socket_t fd, short what, void *ctx)
 {
 	struct polled_source *p = ctx;
 
 	(void)fd;
 	(void)what;
-	begin_pass(p);
-	run_slice(p);
+	polled_source_begin_pass(p);
+	polled_source_run_slice(p);
 }
 
 int polled_source_init(struct polled_source *p, const struct polled_source_ops *ops,
@@ -231,8 +231,8 @@ int polled_source_init(struct polled_source *p, const struct polled_source_ops *
 	if (period_ms && period_ms < COUNTER_PERIOD_MIN_MS)
 		log_warn("%s: a period of %u ms is too short; it is %u ms instead", ops->name,
 			 period_ms, COUNTER_PERIOD_MIN_MS);
-	p->next_slice = evtimer_new(env->loop, on_next_slice, p);
-	p->tick = evtimer_new(env->loop, on_tick, p);
+	p->next_slice = evtimer_new(env->loop, polled_source_on_next_slice, p);
+	p->tick = evtimer_new(env->loop, polled_source_on_tick, p);
 	p->writer = ds_writer_new(h);
 	if (ops->has_thread_tracks)
 		p->thread_writer = ds_writer_new(h);
@@ -277,7 +277,7 @@ void polled_source_failed(struct polled_source *p, bool *logged, const char *pat
 
 void polled_source_start(void *instance)
 {
-	on_tick(-1, 0, instance);
+	polled_source_on_tick(-1, 0, instance);
 }
 
 /* Starts an extra pass for current values, if it will be short. */
@@ -289,7 +289,7 @@ static void renew(struct polled_source *p)
 	    p->pass_took > COUNTER_SHORT_MS * NS_PER_MS)
 		return;
 	evtimer_del(p->tick);
-	begin_pass(p);
+	polled_source_begin_pass(p);
 	p->is_waited_for = true;
 }
 
@@ -305,9 +305,9 @@ void polled_source_flush(void *instance, uint64_t flush_id)
 	}
 	renew(p);
 	if (!p->is_waited_for)
-		answer(p, &slice);
+		polled_source_answer(p, &slice);
 	else if (!evtimer_pending(p->next_slice, NULL))
-		run_slice(p);
+		polled_source_run_slice(p);
 }
 
 void polled_source_clear(void *instance)
@@ -332,7 +332,7 @@ void polled_source_stop(void *instance)
 		p->in_pass = false;
 	else
 		renew(p);
-	run_slice(p);
+	polled_source_run_slice(p);
 }
 
 void polled_source_destroy(void *instance)

@@ -133,7 +133,7 @@ static void put_extra(struct pb_enc *e, uint64_t uuid, const struct track_value 
 	}
 }
 
-static bool is_zero(const struct track_value *v)
+static bool track_packets_is_zero(const struct track_value *v)
 {
 	return v->is_double ? v->d == 0 : v->i == 0;
 }
@@ -151,7 +151,7 @@ void track_packet_values(struct writer *w, const struct track_batch *b)
 	pb_enc_u64(e, PB_TRACK_EVENT_TYPE, EVENT_COUNTER);
 	for (int zeros = 0; zeros < 2; zeros++)
 		for (unsigned i = 0; i < b->n; i++) {
-			if (is_zero(&b->values[i]) != zeros)
+			if (track_packets_is_zero(&b->values[i]) != zeros)
 				continue;
 			(n++ ? put_extra : put_first)(e, b->uuids[i], &b->values[i]);
 		}

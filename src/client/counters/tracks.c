@@ -299,7 +299,7 @@ static int reserve_slot(struct tracks *t)
 	return 0;
 }
 
-static uint32_t refuse(struct tracks *t)
+static uint32_t tracks_refuse(struct tracks *t)
 {
 	t->counts.refused++;
 	return TRACK_VOID;
@@ -310,7 +310,7 @@ static uint32_t put_in(struct tracks *t, struct track *k)
 	HASH_ADD(hh, t->by_path, path, sizeof(k->path), k);
 	if (!k->hh.tbl) { /* no memory */
 		slab_free(k->home, k);
-		return refuse(t);
+		return tracks_refuse(t);
 	}
 	k->handle = t->n_free ? t->free_slots[--t->n_free] : t->n_slots++;
 	t->slots[k->handle] = k;
@@ -338,18 +338,18 @@ uint32_t tracks_add(struct tracks *t, const struct track_spec *spec)
 	advance_time(t, spec->alive_ns);
 	if ((nests && spec->parent == TRACK_VOID) ||
 	    (parent && parent->depth + 1 >= TRACKS_DEPTH_MAX))
-		return refuse(t);
+		return tracks_refuse(t);
 	HASH_FIND(hh, t->by_path, &path, sizeof(path), k);
 	if (k) {
 		if (spec->kind == TRACK_COUNTER || k->spec.kind != spec->kind)
-			return refuse(t);
+			return tracks_refuse(t);
 		k->users++;
 		return k->handle;
 	}
 	if (reserve_slot(t) < 0)
-		return refuse(t);
+		return tracks_refuse(t);
 	k = track_new(t, spec, parent, path);
-	return k ? put_in(t, k) : refuse(t);
+	return k ? put_in(t, k) : tracks_refuse(t);
 }
 
 uint32_t tracks_add_cpu(struct tracks *t, uint32_t parent, uint32_t cpu)
@@ -377,13 +377,13 @@ struct writer *tracks_writer(const struct tracks *t, uint32_t track)
 
 /* Writes the descriptors of a track and its ancestors. ns stands in for alive_ns, for a process or
  * thread whose alive_ns is 0. */
-static void describe(struct tracks *t, struct track *k, uint64_t ns)
+static void tracks_describe(struct tracks *t, struct track *k, uint64_t ns)
 {
 	struct track_out *out = out_of(t, k);
 
 	if (!k || k->described_in == t->state)
 		return;
-	describe(t, k->parent, ns); /* at most TRACKS_DEPTH_MAX levels */
+	tracks_describe(t, k->parent, ns); /* at most TRACKS_DEPTH_MAX levels */
 	if (!out->state_begun)
 		track_packet_state(out->w, t->now);
 	out->state_begun = true;
@@ -411,7 +411,7 @@ static void write_value(struct tracks *t, struct track *k, uint64_t ns)
 	struct track_out *out = out_of(t, k);
 	struct track_batch *b = &out->batch[k->value.is_double];
 
-	describe(t, k, k->seen_ns);
+	tracks_describe(t, k, k->seen_ns);
 	/* Values in a batch are unordered: two of one track need two packets. */
 	if (k->written_ns == ns)
 		tracks_end(t);
@@ -454,7 +454,7 @@ static void notify_watcher(const struct tracks *t, const struct track *k,
 		t->seen(t->seen_ctx, &seen);
 }
 
-static void set_value(struct tracks *t, uint32_t handle, struct track_value v)
+static void tracks_set_value(struct tracks *t, uint32_t handle, struct track_value v)
 {
 	struct track *k = track_of(t, handle);
 	bool same;
@@ -474,12 +474,12 @@ static void set_value(struct tracks *t, uint32_t handle, struct track_value v)
 
 void tracks_set(struct tracks *t, uint32_t track, int64_t v)
 {
-	set_value(t, track, (struct track_value){.i = v});
+	tracks_set_value(t, track, (struct track_value){.i = v});
 }
 
 void tracks_set_double(struct tracks *t, uint32_t track, double v)
 {
-	set_value(t, track, (struct track_value){.is_double = true, .d = v});
+	tracks_set_value(t, track, (struct track_value){.is_double = true, .d = v});
 }
 
 void tracks_clear(struct tracks *t)
@@ -529,7 +529,7 @@ uint64_t tracks_refer(struct tracks *t, uint32_t track)
 {
 	struct track *k = track_of(t, track);
 
-	describe(t, k, t->now);
+	tracks_describe(t, k, t->now);
 	return uuid_of(k);
 }
 

@@ -110,7 +110,7 @@ struct instance_table *instance_table_new(const struct data_source *const *sourc
 	return s;
 }
 
-static struct ds_handle *find(const struct instance_table *s, uint64_t id)
+static struct ds_handle *instance_table_find(const struct instance_table *s, uint64_t id)
 {
 	struct ds_handle *h;
 
@@ -141,7 +141,7 @@ static void report_nothing(const struct instance_table *s, uint16_t target_buffe
 static void report_refused(const struct instance_table *s, const struct flush *f)
 {
 	for (size_t i = 0; i < f->n_refused; i++) {
-		const struct ds_handle *h = find(s, f->refused[i]);
+		const struct ds_handle *h = instance_table_find(s, f->refused[i]);
 
 		if (h)
 			report_nothing(s, h->target_buffer, h->failed_name, h->error);
@@ -221,7 +221,7 @@ void instance_table_flush(struct instance_table *s, const uint64_t *ids, size_t 
 	f->deadline_ns = clock_mono_ns() + PRODUCER_FLUSH_TIMEOUT_MS * NS_PER_MS;
 	f->refused = f->waiting + n;
 	for (size_t i = 0; i < n; i++) {
-		h = find(s, ids[i]);
+		h = instance_table_find(s, ids[i]);
 		if (can_flush(h))
 			f->waiting[f->n_waiting++] = ids[i];
 		else if (h && !h->source && (before_stop || for_clone))
@@ -232,7 +232,7 @@ void instance_table_flush(struct instance_table *s, const uint64_t *ids, size_t 
 	/* From here on a callback may free f. Handles stay valid: they are destroyed in another
 	 * loop iteration. */
 	for (size_t i = 0; i < n; i++) {
-		h = find(s, ids[i]);
+		h = instance_table_find(s, ids[i]);
 		if (!can_flush(h))
 			continue;
 		h->flush_before_stop = before_stop;
@@ -283,7 +283,7 @@ static uint32_t consumer_of(const struct ds_env *env, const Pb__DataSourceConfig
 }
 
 /* Stores the parts of the config that are needed later. */
-static void read_config(struct ds_handle *h, const Pb__DataSourceConfig *config)
+static void instance_table_read_config(struct ds_handle *h, const Pb__DataSourceConfig *config)
 {
 	h->session_id = config->tracing_session_id;
 	h->target_buffer = (uint16_t)config->target_buffer;
@@ -341,7 +341,7 @@ static void choose_capabilities(struct instance_table *s, uint64_t more)
 }
 
 /* Returns true if the consumer may have one more instance of the source. */
-static bool has_room(const struct ds_handle *h, const struct data_source *source)
+static bool instance_table_has_room(const struct ds_handle *h, const struct data_source *source)
 {
 	unsigned of_user = 0, of_others = 0;
 	const struct ds_handle *other;
@@ -357,14 +357,14 @@ static bool has_room(const struct ds_handle *h, const struct data_source *source
 		(of_user < DS_INSTANCES_OF_USER || h->consumer_uid == CONSUMER_UNKNOWN));
 }
 
-static int create(struct ds_handle *h, const Pb__DataSourceConfig *config)
+static int instance_table_create(struct ds_handle *h, const Pb__DataSourceConfig *config)
 {
 	const struct data_source *source = find_source(h->all, config->name ? config->name : "");
 	int r;
 
 	if (!source)
 		return -ENOENT;
-	if (!has_room(h, source))
+	if (!instance_table_has_room(h, source))
 		return -EDQUOT;
 	choose_capabilities(h->all, source->capabilities);
 	r = source->create(h, h->all->env, config, &h->instance);
@@ -390,7 +390,8 @@ static bool has_place(const struct instance_table *s, uint32_t uid)
 }
 
 /* Returns 0 or the error that was reported. */
-static int set_up(struct instance_table *s, uint64_t id, const Pb__DataSourceConfig *config)
+static int instance_table_set_up(struct instance_table *s, uint64_t id,
+				 const Pb__DataSourceConfig *config)
 {
 	uint32_t uid = consumer_of(s->env, config);
 	bool is_full = !has_place(s, uid);
@@ -400,11 +401,11 @@ static int set_up(struct instance_table *s, uint64_t id, const Pb__DataSourceCon
 	if (h) {
 		h->all = s;
 		h->id = id;
-		read_config(h, config);
+		instance_table_read_config(h, config);
 		TAILQ_INSERT_TAIL(&s->handles, h, link);
 		s->n_handles++;
 		count_consumer(s, uid, 1);
-		r = h->error = create(h, config);
+		r = h->error = instance_table_create(h, config);
 		if (r < 0)
 			h->failed_name = strdup(name_in(config));
 	}
@@ -417,21 +418,21 @@ static const Pb__DataSourceConfig empty_config = PB__DATA_SOURCE_CONFIG__INIT;
 
 void instance_table_setup(struct instance_table *s, uint64_t id, const Pb__DataSourceConfig *config)
 {
-	if (!find(s, id))
-		set_up(s, id, config ? config : &empty_config);
+	if (!instance_table_find(s, id))
+		instance_table_set_up(s, id, config ? config : &empty_config);
 }
 
 void instance_table_start(struct instance_table *s, uint64_t id, const Pb__DataSourceConfig *config)
 {
-	struct ds_handle *h = find(s, id);
+	struct ds_handle *h = instance_table_find(s, id);
 	int r = 0;
 
 	if (!config)
 		config = &empty_config;
 	if (!h) {
 		/* Some services start without a set-up. */
-		r = set_up(s, id, config);
-		h = find(s, id);
+		r = instance_table_set_up(s, id, config);
+		h = instance_table_find(s, id);
 	}
 	if (!h) {
 		report_nothing(s, (uint16_t)config->target_buffer, name_in(config), r);
@@ -467,7 +468,7 @@ void ds_activate_triggers(struct ds_handle *h, const char *const *names, size_t 
 void instance_table_clear(struct instance_table *s, const uint64_t *ids, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
-		struct ds_handle *h = find(s, ids[i]);
+		struct ds_handle *h = instance_table_find(s, ids[i]);
 
 		if (h && h->source && h->state == DS_RUNNING && h->source->clear)
 			h->source->clear(h->instance);
@@ -525,7 +526,7 @@ static void stop(struct ds_handle *h)
 
 void instance_table_stop(struct instance_table *s, uint64_t id)
 {
-	struct ds_handle *h = find(s, id);
+	struct ds_handle *h = instance_table_find(s, id);
 
 	if (!h) {
 		s->ops->stopped(s->ctx, id);

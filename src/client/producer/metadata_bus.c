@@ -40,7 +40,8 @@ struct metadata_bus *metadata_bus_free(struct metadata_bus *f)
 	return NULL;
 }
 
-static struct member *find(const struct member_list *list, uint64_t session_id, const void *ctx)
+static struct member *metadata_bus_find(const struct member_list *list, uint64_t session_id,
+					const void *ctx)
 {
 	struct member *m;
 
@@ -50,11 +51,11 @@ static struct member *find(const struct member_list *list, uint64_t session_id, 
 	return NULL;
 }
 
-static int add(struct member_list *list, const struct member *member)
+static int metadata_bus_add(struct member_list *list, const struct member *member)
 {
 	struct member *m;
 
-	if (find(list, member->session_id, member->ctx))
+	if (metadata_bus_find(list, member->session_id, member->ctx))
 		return -EEXIST;
 	m = malloc(sizeof(*m));
 	if (!m)
@@ -64,7 +65,7 @@ static int add(struct member_list *list, const struct member *member)
 	return 0;
 }
 
-static void drop(struct member *m)
+static void metadata_bus_drop(struct member *m)
 {
 	LIST_REMOVE(m, link);
 	free(m);
@@ -73,16 +74,16 @@ static void drop(struct member *m)
 int metadata_bus_subscribe(struct metadata_bus *f, uint64_t session_id, metadata_subscriber_fn fn,
 			   void *ctx)
 {
-	return add(&f->subscribers,
-		   &(struct member){.session_id = session_id, .ctx = ctx, .fn = fn});
+	return metadata_bus_add(&f->subscribers,
+				&(struct member){.session_id = session_id, .ctx = ctx, .fn = fn});
 }
 
 void metadata_bus_unsubscribe(struct metadata_bus *f, uint64_t session_id, void *ctx)
 {
-	struct member *m = find(&f->subscribers, session_id, ctx);
+	struct member *m = metadata_bus_find(&f->subscribers, session_id, ctx);
 
 	if (m)
-		drop(m);
+		metadata_bus_drop(m);
 }
 
 /* Returns a member of the session; complete: one that reports all events. NULL: there is none. */
@@ -123,22 +124,23 @@ static void publish_change(struct metadata_bus *f, uint64_t session_id)
 
 int metadata_bus_register(struct metadata_bus *f, uint64_t session_id, void *publisher)
 {
-	return add(&f->publishers, &(struct member){.session_id = session_id, .ctx = publisher});
+	return metadata_bus_add(&f->publishers,
+				&(struct member){.session_id = session_id, .ctx = publisher});
 }
 
 void metadata_bus_unregister(struct metadata_bus *f, uint64_t session_id, void *publisher)
 {
-	struct member *m = find(&f->publishers, session_id, publisher);
+	struct member *m = metadata_bus_find(&f->publishers, session_id, publisher);
 
 	if (!m)
 		return;
-	drop(m);
+	metadata_bus_drop(m);
 	publish_change(f, session_id);
 }
 
 void metadata_bus_set_busy(struct metadata_bus *f, uint64_t session_id, void *publisher, bool busy)
 {
-	struct member *m = find(&f->publishers, session_id, publisher);
+	struct member *m = metadata_bus_find(&f->publishers, session_id, publisher);
 
 	if (!m || m->busy == busy)
 		return;
@@ -150,7 +152,7 @@ void metadata_bus_set_busy(struct metadata_bus *f, uint64_t session_id, void *pu
 void metadata_bus_set_complete(struct metadata_bus *f, uint64_t session_id, void *publisher,
 			       bool complete)
 {
-	struct member *m = find(&f->publishers, session_id, publisher);
+	struct member *m = metadata_bus_find(&f->publishers, session_id, publisher);
 
 	if (!m || m->complete == complete)
 		return;
@@ -166,7 +168,7 @@ bool metadata_bus_is_complete(const struct metadata_bus *f, uint64_t session_id)
 void metadata_bus_set_published_until(struct metadata_bus *f, uint64_t session_id, void *publisher,
 				      uint64_t ns)
 {
-	struct member *m = find(&f->publishers, session_id, publisher);
+	struct member *m = metadata_bus_find(&f->publishers, session_id, publisher);
 
 	if (m)
 		m->published_until = ns;

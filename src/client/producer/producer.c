@@ -50,7 +50,7 @@
 
 static void try_connect(struct producer *p);
 
-static void on_retry(evutil_socket_t fd, short what, void *ctx)
+static void producer_on_retry(evutil_socket_t fd, short what, void *ctx)
 {
 	struct producer *p = ctx;
 
@@ -106,7 +106,7 @@ static void on_watch_pause_over(evutil_socket_t fd, short what, void *ctx)
 }
 
 /* If the watch fails (the folder does not exist, for example), only the retries remain. */
-static void begin_watch(struct producer *p)
+static void producer_begin_watch(struct producer *p)
 {
 	if (p->watched || sock_family_of(p->o.socket) != SOCK_FAMILY_UNIX_PATH ||
 	    file_watch_open(&p->watch, p->o.socket) < 0)
@@ -118,12 +118,12 @@ static void begin_watch(struct producer *p)
 		event_add(p->watched, NULL);
 }
 
-static void wait_for_service(struct producer *p)
+static void producer_wait_for_service(struct producer *p)
 {
 	const struct timeval wait = {.tv_sec = p->retry_ms / 1000,
 				     .tv_usec = (long)(p->retry_ms % 1000) * 1000};
 
-	begin_watch(p); /* before the next attempt, so that no change is missed */
+	producer_begin_watch(p); /* before the next attempt, so that no change is missed */
 	evtimer_add(p->retry, &wait);
 	p->retry_ms = MIN(p->retry_ms * 2, RETRY_MAX_MS);
 }
@@ -139,7 +139,7 @@ static void tear_down(struct producer *p)
 	p->o.env.arbiter = NULL;
 }
 
-static void give_up(struct producer *p)
+static void producer_give_up(struct producer *p)
 {
 	bool connected = p->connected;
 
@@ -147,7 +147,7 @@ static void give_up(struct producer *p)
 	if (p->arbiter)
 		arbiter_detach(p->arbiter); /* writers must not wait for this service any more */
 	tear_down(p);
-	wait_for_service(p);
+	producer_wait_for_service(p);
 	if (connected && p->o.on_disconnected)
 		p->o.on_disconnected(p->o.ctx);
 }
@@ -223,7 +223,7 @@ static int on_welcome(struct producer *p, const Pb__InitializeConnectionResponse
 	return register_sources(p);
 }
 
-static void on_initialized(void *ctx, const struct connection_reply *reply)
+static void producer_on_initialized(void *ctx, const struct connection_reply *reply)
 {
 	struct producer *p = ctx;
 	ProtobufCMessage *m;
@@ -236,19 +236,19 @@ static void on_initialized(void *ctx, const struct connection_reply *reply)
 				     reply->len, &m);
 	if (r < 0) {
 		producer_report(p, "the service on %s refuses us as a producer", p->o.socket);
-		give_up(p);
+		producer_give_up(p);
 		return;
 	}
 	r = on_welcome(p, (Pb__InitializeConnectionResponse *)m);
 	protobuf_c_message_free_unpacked(m, NULL);
 	if (r < 0)
-		give_up(p);
+		producer_give_up(p);
 }
 
 static void on_command(void *ctx, const struct connection_reply *reply)
 {
 	if (!producer_run_command(ctx, reply))
-		give_up(ctx);
+		producer_give_up(ctx);
 }
 
 static int introduce(struct producer *p)
@@ -263,7 +263,8 @@ static int introduce(struct producer *p)
 	m.has_smb_scraping_mode = true;
 	m.smb_scraping_mode = p->o.scraping ? SCRAPING(ENABLED) : SCRAPING(DISABLED);
 	m.has_reads_consumer_uid = m.reads_consumer_uid = true;
-	r = connection_call_msg(p->conn, "InitializeConnection", &m.base, on_initialized, p);
+	r = connection_call_msg(p->conn, "InitializeConnection", &m.base, producer_on_initialized,
+				p);
 	/* Sent at once: the service does not queue commands for a producer that has not requested
 	 * them. */
 	if (r == 0)
@@ -271,7 +272,7 @@ static int introduce(struct producer *p)
 	return r;
 }
 
-static void on_bound(void *ctx)
+static void producer_on_bound(void *ctx)
 {
 	struct producer *p = ctx;
 	const struct arbiter_options o = {.ops = &producer_arbiter_ops, .ctx = p};
@@ -290,7 +291,7 @@ static void on_bound(void *ctx)
 	if (r < 0) {
 		producer_report(p, "the service on %s cannot be used: %s", p->o.socket,
 				strerror(-r));
-		give_up(p);
+		producer_give_up(p);
 	}
 }
 
@@ -314,16 +315,17 @@ static void connect_failed(struct producer *p, int error)
 	p->reported_error = error;
 }
 
-static void on_lost(void *ctx, int error)
+static void producer_on_lost(void *ctx, int error)
 {
 	struct producer *p = ctx;
 
 	if (!p->arbiter && error < 0)
 		connect_failed(p, error);
-	give_up(p);
+	producer_give_up(p);
 }
 
-static const struct connection_ops connection_ops = {.on_bound = on_bound, .on_lost = on_lost};
+static const struct connection_ops connection_ops = {.on_bound = producer_on_bound,
+						     .on_lost = producer_on_lost};
 
 static void try_connect(struct producer *p)
 {
@@ -340,7 +342,7 @@ static void try_connect(struct producer *p)
 		p->o.on_capabilities(p->o.ctx, 0);
 	if (r < 0) {
 		connect_failed(p, r);
-		wait_for_service(p);
+		producer_wait_for_service(p);
 		return;
 	}
 	end_watch(p);
@@ -363,7 +365,7 @@ int producer_new(const struct producer_options *options, struct producer **ret)
 	p->o.page_size = options->page_size ? options->page_size : PROBES_SMB_PAGE_BYTES;
 	p->retry_ms = RETRY_MIN_MS;
 	p->watch.fd = -1;
-	p->retry = evtimer_new(options->env.loop, on_retry, p);
+	p->retry = evtimer_new(options->env.loop, producer_on_retry, p);
 	p->watch_pause = evtimer_new(options->env.loop, on_watch_pause_over, p);
 	if (!p->o.name || !p->o.socket || !p->retry || !p->watch_pause) {
 		producer_free(p);

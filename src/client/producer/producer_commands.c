@@ -80,7 +80,7 @@ static int send_commit(void *ctx, const void *request, size_t len)
 	return connection_call(p->conn, "CommitData", request, len, -1, NULL, NULL);
 }
 
-static bool is_choked(void *ctx)
+static bool producer_commands_is_choked(void *ctx)
 {
 	struct producer *p = ctx;
 
@@ -118,7 +118,7 @@ static void writer_removed(void *ctx, uint16_t writer_id)
 const struct arbiter_ops producer_arbiter_ops = {
 	.schedule = schedule_commit,
 	.commit = send_commit,
-	.is_choked = is_choked,
+	.is_choked = producer_commands_is_choked,
 	.drain = drain,
 	.writer_added = writer_added,
 	.writer_removed = writer_removed,
@@ -156,7 +156,7 @@ struct reason {
 	char text[128];
 };
 
-static struct reason reason_of(int error)
+static struct reason producer_commands_reason_of(int error)
 {
 	struct reason r;
 
@@ -179,7 +179,7 @@ static void instance_failed(void *ctx, const char *name, int error)
 		producer_report(p, "the service asks for a data source that is not ours: %s", name);
 	else
 		producer_report(p, "data source %s records nothing: %s", name,
-				reason_of(error).text);
+				producer_commands_reason_of(error).text);
 }
 
 /* Writes it into the trace, for the consumer, who learns of the refusal by this packet alone: it waits
@@ -194,7 +194,7 @@ static void instance_records_nothing(void *ctx, uint16_t target_buffer, const ch
 		return;
 	pb_enc_open(e, PB_TRACE_PACKET_SOURCE_REFUSAL);
 	pb_enc_str(e, PB_SOURCE_REFUSAL_NAME, name);
-	pb_enc_str(e, PB_SOURCE_REFUSAL_REASON, reason_of(error).text);
+	pb_enc_str(e, PB_SOURCE_REFUSAL_REASON, producer_commands_reason_of(error).text);
 	pb_enc_close(e);
 	writer_end(w);
 	writer_free(w);

@@ -93,7 +93,7 @@ static void on_relay_reply(void *ctx, const struct connection_reply *reply)
 		begin_sync(ctx);
 }
 
-static void on_bound(void *ctx)
+static void relay_client_on_bound(void *ctx)
 {
 	_cleanup_(pb_mem_deinit) struct pb_mem m = {0};
 	struct relay_client *l = ctx;
@@ -109,7 +109,7 @@ static void on_bound(void *ctx)
 }
 
 /* The owner has its own connection, which reports the loss. */
-static void on_lost(void *ctx, int error)
+static void relay_client_on_lost(void *ctx, int error)
 {
 	struct relay_client *l = ctx;
 
@@ -118,7 +118,8 @@ static void on_lost(void *ctx, int error)
 	connection_free(TAKE_PTR(l->conn));
 }
 
-static const struct connection_ops ops = {.on_bound = on_bound, .on_lost = on_lost};
+static const struct connection_ops ops = {.on_bound = relay_client_on_bound,
+					  .on_lost = relay_client_on_lost};
 
 int relay_client_new(struct event_base *loop, const char *address, struct relay_client **ret)
 {

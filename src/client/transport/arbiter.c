@@ -322,7 +322,7 @@ static void commit(struct arbiter *a)
 	send_batch(a);
 }
 
-static bool is_choked(const struct arbiter *a)
+static bool arbiter_is_choked(const struct arbiter *a)
 {
 	return a->is_private && a->ops->is_choked && a->ops->is_choked(a->ctx);
 }
@@ -338,7 +338,7 @@ void arbiter_commit(struct arbiter *a)
 
 bool arbiter_commit_due(struct arbiter *a)
 {
-	bool choked = is_choked(a);
+	bool choked = arbiter_is_choked(a);
 
 	if (!choked)
 		arbiter_commit(a);
@@ -348,7 +348,7 @@ bool arbiter_commit_due(struct arbiter *a)
 /* For a thread that waits for memory. If another thread is committing, this call does nothing. */
 static void commit_for_memory(struct arbiter *a)
 {
-	if (is_choked(a) || pthread_mutex_trylock(&a->lock) != 0)
+	if (arbiter_is_choked(a) || pthread_mutex_trylock(&a->lock) != 0)
 		return;
 	commit(a);
 	pthread_mutex_unlock(&a->lock);

@@ -205,7 +205,7 @@ static void put_patches(const struct commit_batch *b, struct pb_enc *e, const st
 }
 
 /* Returns the number of adjacent patches for one chunk. */
-static uint32_t group_len(const struct chunk_patch *p, uint32_t n)
+static uint32_t commit_batch_group_len(const struct chunk_patch *p, uint32_t n)
 {
 	uint32_t len = 1;
 
@@ -228,7 +228,7 @@ int commit_batch_send(struct commit_batch *b,
 		put_move(b, &q.enc, &b->moves[i], data_len);
 	}
 	for (uint32_t i = 0, n; i < b->n_patches; i += n) {
-		n = group_len(&b->patches[i], b->n_patches - i);
+		n = commit_batch_group_len(&b->patches[i], b->n_patches - i);
 		request_need(&q, GROUP_ROOM);
 		put_patches(b, &q.enc, &b->patches[i], n);
 	}

@@ -34,7 +34,7 @@ static void put_hint(struct pb_enc *e)
 		pb_enc_bytes(e, PB_IPC_FRAME_SET_PEER_IDENTITY_MACHINE_ID_HINT, id, (size_t)n);
 }
 
-static void put_name(struct pb_enc *e)
+static void connection_put_name(struct pb_enc *e)
 {
 	const char *name = getenv("PERFETTO_MACHINE_NAME");
 	struct utsname u;
@@ -56,7 +56,7 @@ static void identity_put_frame(struct pb_enc *e)
 	pb_enc_i64(e, PB_IPC_FRAME_SET_PEER_IDENTITY_PID, getpid());
 	pb_enc_i64(e, PB_IPC_FRAME_SET_PEER_IDENTITY_UID, (int32_t)geteuid());
 	put_hint(e);
-	put_name(e);
+	connection_put_name(e);
 	pb_enc_close(e);
 }
 
@@ -157,7 +157,7 @@ static void on_bind_reply(struct connection *c, const struct frame *f)
 	c->ops->on_bound(c->ctx);
 }
 
-static void on_reply(struct connection *c, const struct frame *f)
+static void connection_on_reply(struct connection *c, const struct frame *f)
 {
 	bool good = f->kind == FRAME_INVOKE_METHOD_REPLY && f->success;
 	struct connection_reply reply = {.error = good ? 0 : -EPROTO};
@@ -184,7 +184,7 @@ static void on_reply(struct connection *c, const struct frame *f)
 	fn(ctx, &reply);
 }
 
-static void on_message(void *ctx, const uint8_t *data, size_t len)
+static void connection_on_message(void *ctx, const uint8_t *data, size_t len)
 {
 	struct connection *c = ctx;
 	struct frame f;
@@ -199,7 +199,7 @@ static void on_message(void *ctx, const uint8_t *data, size_t len)
 		else if (f.kind == FRAME_REQUEST_ERROR)
 			connection_lost(c, -EPROTO);
 	} else if (f.kind == FRAME_INVOKE_METHOD_REPLY || f.kind == FRAME_REQUEST_ERROR) {
-		on_reply(c, &f);
+		connection_on_reply(c, &f);
 	}
 }
 
@@ -208,7 +208,8 @@ static void on_close(void *ctx, int error)
 	connection_lost(ctx, error);
 }
 
-static const struct msgsock_ops sock_ops = {.on_message = on_message, .on_close = on_close};
+static const struct msgsock_ops sock_ops = {.on_message = connection_on_message,
+					    .on_close = on_close};
 
 static int send_bind(struct connection *c, const char *service)
 {

@@ -5,7 +5,7 @@
  * with an invalid reply keeps its record, without callbacks, until the service ends the stream.
  *
  *	consumer_stats() --> request{on_stats} --> connection_call("GetTraceStats")
- *	    done(stats)  <-- on_stats()       <-- connection_reply{bytes}
+ *	    done(stats)  <-- consumer_on_stats()       <-- connection_reply{bytes}
  */
 
 #include "client/transport/consumer.h"
@@ -26,7 +26,7 @@
 
 /* ---- connection ---- */
 
-static void on_bound(void *ctx)
+static void consumer_on_bound(void *ctx)
 {
 	struct consumer *c = ctx;
 
@@ -34,7 +34,7 @@ static void on_bound(void *ctx)
 	c->ops->on_connected(c->ctx, 0);
 }
 
-static void on_lost(void *ctx, int error)
+static void consumer_on_lost(void *ctx, int error)
 {
 	struct consumer *c = ctx;
 
@@ -45,8 +45,8 @@ static void on_lost(void *ctx, int error)
 }
 
 static const struct connection_ops connection_ops = {
-	.on_bound = on_bound,
-	.on_lost = on_lost,
+	.on_bound = consumer_on_bound,
+	.on_lost = consumer_on_lost,
 };
 
 int consumer_connect(struct event_base *loop, const char *socket, const struct consumer_ops *ops,
@@ -86,7 +86,7 @@ void consumer_free(struct consumer *c)
 
 /* ---- requests with an empty reply ---- */
 
-static void on_done(struct request *r, const struct connection_reply *reply)
+static void consumer_on_done(struct request *r, const struct connection_reply *reply)
 {
 	consumer_done done = r->fn.done;
 	int error = reply->error;
@@ -98,7 +98,7 @@ static void on_done(struct request *r, const struct connection_reply *reply)
 
 static struct request *request_new_done(struct consumer *c, consumer_done done, void *ctx)
 {
-	struct request *r = request_new(c, on_done, ctx);
+	struct request *r = request_new(c, consumer_on_done, ctx);
 
 	if (r)
 		r->fn.done = done;
@@ -245,7 +245,7 @@ int consumer_read(struct consumer *c, consumer_slice slice, void *ctx)
 	return request_send(r, "ReadBuffers", NULL, 0, -1);
 }
 
-static void on_stats(struct request *r, const struct connection_reply *reply)
+static void consumer_on_stats(struct request *r, const struct connection_reply *reply)
 {
 	void (*done)(void *, int, const Pb__TraceStats *) = r->fn.stats;
 	Pb__TraceStats nothing = PB__TRACE_STATS__INIT;
@@ -265,7 +265,7 @@ static void on_stats(struct request *r, const struct connection_reply *reply)
 int consumer_stats(struct consumer *c,
 		   void (*done)(void *ctx, int error, const Pb__TraceStats *stats), void *ctx)
 {
-	struct request *r = request_new(c, on_stats, ctx);
+	struct request *r = request_new(c, consumer_on_stats, ctx);
 
 	if (!r)
 		return -ENOMEM;
@@ -296,7 +296,7 @@ static int gather_state(struct request *r, const struct connection_reply *reply)
 	return pb_dec_ok(&d) ? 0 : -EPROTO;
 }
 
-static void on_state(struct request *r, const struct connection_reply *reply)
+static void consumer_on_state(struct request *r, const struct connection_reply *reply)
 {
 	void (*done)(void *, int, const Pb__TracingServiceState *) = r->fn.state;
 	int error = gather_state(r, reply);
@@ -318,7 +318,7 @@ int consumer_query_state(struct consumer *c, bool sessions_only,
 			 void *ctx)
 {
 	Pb__QueryServiceStateRequest args = PB__QUERY_SERVICE_STATE_REQUEST__INIT;
-	struct request *r = request_new(c, on_state, ctx);
+	struct request *r = request_new(c, consumer_on_state, ctx);
 
 	if (!r)
 		return -ENOMEM;
@@ -328,7 +328,7 @@ int consumer_query_state(struct consumer *c, bool sessions_only,
 	return request_send_msg(r, "QueryServiceState", &args.base, -1);
 }
 
-static void on_observed(struct request *r, const struct connection_reply *reply)
+static void consumer_on_observed(struct request *r, const struct connection_reply *reply)
 {
 	void (*event)(void *, int, const Pb__ObservableEvents *, bool) = r->fn.event;
 	Pb__ObserveEventsResponse *m;
@@ -358,7 +358,7 @@ int consumer_observe(struct consumer *c, uint32_t events,
 {
 	Pb__ObserveEventsRequest args = PB__OBSERVE_EVENTS_REQUEST__INIT;
 	Pb__ObservableEvents__Type types[32];
-	struct request *r = request_new(c, on_observed, ctx);
+	struct request *r = request_new(c, consumer_on_observed, ctx);
 	unsigned bit;
 
 	if (!r)
@@ -373,7 +373,7 @@ int consumer_observe(struct consumer *c, uint32_t events,
 
 /* ---- existing sessions ---- */
 
-static void on_cloned(struct request *r, const struct connection_reply *reply)
+static void consumer_on_cloned(struct request *r, const struct connection_reply *reply)
 {
 	void (*done)(void *, int, const Pb__CloneSessionResponse *) = r->fn.cloned;
 	Pb__CloneSessionResponse *m;
@@ -387,8 +387,8 @@ static void on_cloned(struct request *r, const struct connection_reply *reply)
 }
 
 /* Adds the trigger, so that the clone contains its reason. */
-static void put_trigger(const Pb__ObservableEvents__CloneTriggerHit *hit,
-			Pb__CloneSessionRequest *ret)
+static void consumer_put_trigger(const Pb__ObservableEvents__CloneTriggerHit *hit,
+				 Pb__CloneSessionRequest *ret)
 {
 	ret->clone_trigger_name = hit->trigger_name;
 	ret->clone_trigger_producer_name = hit->producer_name;
@@ -405,7 +405,7 @@ int consumer_clone(struct consumer *c, const struct consumer_clone_request *requ
 		   void *ctx)
 {
 	Pb__CloneSessionRequest args = PB__CLONE_SESSION_REQUEST__INIT;
-	struct request *r = request_new(c, on_cloned, ctx);
+	struct request *r = request_new(c, consumer_on_cloned, ctx);
 
 	if (!r)
 		return -ENOMEM;
@@ -420,7 +420,7 @@ int consumer_clone(struct consumer *c, const struct consumer_clone_request *requ
 	args.has_skip_trace_filter = request->skip_filter;
 	args.skip_trace_filter = request->skip_filter;
 	if (request->trigger)
-		put_trigger(request->trigger, &args);
+		consumer_put_trigger(request->trigger, &args);
 	return request_send_msg(r, "CloneSession", &args.base, fd);
 }
 

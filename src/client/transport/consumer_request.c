@@ -22,7 +22,7 @@ void request_retire(struct request *r, const struct connection_reply *reply)
 		request_free(r);
 }
 
-static void on_reply(void *ctx, const struct connection_reply *reply)
+static void consumer_request_on_reply(void *ctx, const struct connection_reply *reply)
 {
 	struct request *r = ctx;
 
@@ -49,7 +49,8 @@ struct request *request_new(struct consumer *c,
 
 int request_send(struct request *r, const char *method, const void *args, size_t len, int fd)
 {
-	int error = connection_call(r->consumer->conn, method, args, len, fd, on_reply, r);
+	int error = connection_call(r->consumer->conn, method, args, len, fd,
+				    consumer_request_on_reply, r);
 
 	if (error)
 		request_free(r);

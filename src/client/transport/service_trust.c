@@ -47,7 +47,7 @@ static bool has_more_rights_than_caller(void)
 	return getauxval(AT_SECURE) != 0;
 }
 
-static bool is_trusted(uid_t uid, bool by_library)
+static bool service_trust_is_trusted(uid_t uid, bool by_library)
 {
 	if (by_library && has_more_rights_than_caller())
 		return is_of_root(uid) || (uid == geteuid() && uid != getuid());
@@ -75,7 +75,7 @@ static int check(int fd, bool by_library)
 		return 0;
 	if (r < 0)
 		return r;
-	if (is_trusted(uid, by_library))
+	if (service_trust_is_trusted(uid, by_library))
 		return 0;
 	rejected = uid;
 	return -EKEYREJECTED;

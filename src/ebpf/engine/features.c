@@ -228,7 +228,8 @@ static int open_format(const struct feature_sources *f, const char *event, FILE 
 	return *ret ? 0 : -errno;
 }
 
-static int find_field(void *ctx, const char *event, const char *field, struct sonda_field *ret)
+static int features_find_field(void *ctx, const char *event, const char *field,
+			       struct sonda_field *ret)
 {
 	char line[LINE_MAX_BYTES];
 	bool found = false;
@@ -290,7 +291,7 @@ int ebpf_features_new(const char *tracefs_root, struct ebpf_features *ret)
 		snprintf(f->tracefs, sizeof(f->tracefs), "%s", tracefs_root);
 	*ret = (struct ebpf_features){
 		.count_args = count_args,
-		.find_field = find_field,
+		.find_field = features_find_field,
 		.has_member = has_member,
 		.has_map_type = has_map_type,
 		.each_enumerator = each_enumerator,

@@ -25,7 +25,7 @@ struct libbpf_log {
 
 #define PREFIX "libbpf: "
 
-static void keep(char *to, size_t size, const char *line)
+static void object_keep(char *to, size_t size, const char *line)
 {
 	snprintf(to, size, "%s", line);
 	str_make_plain(to, strlen(to), "");
@@ -50,7 +50,7 @@ static void keep_verifier(struct libbpf_log *w, char *text)
 
 	while ((line = strsep(&rest, "\n")))
 		if (!is_statistics(line))
-			keep(w->verifier, sizeof(w->verifier), line);
+			object_keep(w->verifier, sizeof(w->verifier), line);
 	if (sscanf(w->verifier, "invalid func unknown#%u", &helper) == 1)
 		snprintf(w->verifier, sizeof(w->verifier), "the kernel has no BPF helper %u",
 			 helper);
@@ -71,8 +71,8 @@ static void libbpf_log_add(struct libbpf_log *w, const char *fmt, va_list args)
 		keep_verifier(w, log);
 	} else if (!w->error[0]) {
 		text[strcspn(text, "\n")] = '\0';
-		keep(w->error, sizeof(w->error),
-		     text + (str_starts(text, PREFIX) ? strlen(PREFIX) : 0));
+		object_keep(w->error, sizeof(w->error),
+			    text + (str_starts(text, PREFIX) ? strlen(PREFIX) : 0));
 	}
 }
 
@@ -243,8 +243,8 @@ static void leave_out_outliers(struct ebpf_object *o)
 	ebpf_object_leave_out(o, "outliers");
 }
 
-static int fill(const struct ebpf_object *o, const char *map, const void *keys, size_t n,
-		size_t size)
+static int object_fill(const struct ebpf_object *o, const char *map, const void *keys, size_t n,
+		       size_t size)
 {
 	int fd = n ? ebpf_object_map(o, map) : -1;
 	const uint8_t yes = 1;
@@ -257,11 +257,11 @@ static int fill(const struct ebpf_object *o, const char *map, const void *keys, 
 
 static int fill_scope(const struct ebpf_object *o, const struct ebpf_scope *scope)
 {
-	int r = fill(o, "sonda_pids", scope->pids, scope->n_pids, sizeof(*scope->pids));
+	int r = object_fill(o, "sonda_pids", scope->pids, scope->n_pids, sizeof(*scope->pids));
 
 	return r ? r
-		 : fill(o, "sonda_cgroups", scope->cgroups, scope->n_cgroups,
-			sizeof(*scope->cgroups));
+		 : object_fill(o, "sonda_cgroups", scope->cgroups, scope->n_cgroups,
+			       sizeof(*scope->cgroups));
 }
 
 const struct bpf_map *ebpf_object_next_map(const struct ebpf_object *o, const struct bpf_map *map)

@@ -92,7 +92,7 @@ struct block {
 };
 
 /* Each tracepoint has a program for each number of arguments; the others are left out. */
-static uint32_t prepare(struct ebpf_object *o, const struct ebpf_features *f, uint32_t n_cpus)
+static uint32_t block_prepare(struct ebpf_object *o, const struct ebpf_features *f, uint32_t n_cpus)
 {
 	static const char *const hooks[] = {"block_rq_insert", "block_rq_issue", "block_rq_requeue",
 					    "block_rq_merge"};
@@ -113,7 +113,7 @@ static uint32_t prepare(struct ebpf_object *o, const struct ebpf_features *f, ui
 	return 0;
 }
 
-static int begin(struct ebpf_run *r)
+static int block_begin(struct ebpf_run *r)
 {
 	struct block *s = r->state;
 	int e;
@@ -138,7 +138,7 @@ static int begin(struct ebpf_run *r)
 /* ---- disks ---- */
 
 /* Finds the name in /proc/partitions; MAJOR:MINOR if it is not there. */
-static void find_name(const struct ebpf_run *r, uint32_t id, char ret[BLOCK_DISK_NAME])
+static void block_find_name(const struct ebpf_run *r, uint32_t id, char ret[BLOCK_DISK_NAME])
 {
 	char path[512], line[128], name[BLOCK_DISK_NAME];
 	unsigned major, minor;
@@ -172,7 +172,7 @@ static struct disk *disk_of(struct block *s, uint32_t id, const char *name)
 		s->group = ebpf_add_group(r, r->group, "Block I/O");
 	d->id = id;
 	if (!*name)
-		find_name(r, id, found);
+		block_find_name(r, id, found);
 	d->group = ebpf_add_group(r, s->group, *name ? name : found);
 	d->in_flight_track = tracks_add(
 		r->tracks,
@@ -314,7 +314,7 @@ static int read_lost(struct block *s)
 	return 0;
 }
 
-static int read_all(struct ebpf_run *r)
+static int block_read_all(struct ebpf_run *r)
 {
 	struct block *s = r->state;
 	int e = read_disks(s), f = read_processes(s), g = read_lost(s);
@@ -341,7 +341,7 @@ static void hide_disk(struct tracks *t, const struct disk *d)
 	tracks_remove(t, d->group);
 }
 
-static void hide(struct ebpf_run *r)
+static void block_hide(struct ebpf_run *r)
 {
 	const struct block *s = r->state;
 
@@ -353,7 +353,7 @@ static void hide(struct ebpf_run *r)
 	top_n_hide(s->top);
 }
 
-static void end(struct ebpf_run *r)
+static void block_end(struct ebpf_run *r)
 {
 	struct block *s = r->state;
 
@@ -376,9 +376,9 @@ const struct ebpf_family block_family = {
 	.variants = variants,
 	.n_variants = ARRAY_SIZE(variants),
 	.state_size = sizeof(struct block),
-	.prepare = prepare,
-	.begin = begin,
-	.read = read_all,
-	.hide = hide,
-	.end = end,
+	.prepare = block_prepare,
+	.begin = block_begin,
+	.read = block_read_all,
+	.hide = block_hide,
+	.end = block_end,
 };

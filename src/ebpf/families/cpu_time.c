@@ -52,7 +52,8 @@ static const struct per_process_spec spec = {
 	.elements_per_cpu = 16384, /* thousands of processes begin and end in a period */
 };
 
-static uint32_t prepare(struct ebpf_object *o, const struct ebpf_features *f, uint32_t n_cpus)
+static uint32_t cpu_time_prepare(struct ebpf_object *o, const struct ebpf_features *f,
+				 uint32_t n_cpus)
 {
 	(void)o;
 	(void)n_cpus;
@@ -64,6 +65,6 @@ const struct ebpf_family cpu_time_family = {
 	.name = "cpu_time",
 	.variants = variants,
 	.n_variants = ARRAY_SIZE(variants),
-	.prepare = prepare,
+	.prepare = cpu_time_prepare,
 	.processes = &spec,
 };

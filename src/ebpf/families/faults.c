@@ -72,7 +72,8 @@ static bool has_hooks(const struct ebpf_features *f)
 	       f->count_args(f->ctx, "page_fault_user") == 3;
 }
 
-static uint32_t prepare(struct ebpf_object *o, const struct ebpf_features *f, uint32_t n_cpus)
+static uint32_t faults_prepare(struct ebpf_object *o, const struct ebpf_features *f,
+			       uint32_t n_cpus)
 {
 	static const char *const at_faults[] = {"on_fault_user", "on_fault_kernel", "on_exit"};
 	static const char *const at_switches[] = {"on_switch", "on_wakeup_new"};
@@ -93,7 +94,7 @@ const struct ebpf_family faults_family = {
 	.by_default = true,
 	.variants = variants,
 	.n_variants = ARRAY_SIZE(variants),
-	.prepare = prepare,
+	.prepare = faults_prepare,
 	.processes = &spec,
 	.processes_below = &spec_without_major,
 };

@@ -60,7 +60,7 @@ static const struct per_process_spec spec = {
 	.lost_description = "waits for futexes that could not be counted: no room",
 };
 
-static uint32_t prepare(struct ebpf_object *o, const struct ebpf_features *f, uint32_t n_cpus)
+static uint32_t futex_prepare(struct ebpf_object *o, const struct ebpf_features *f, uint32_t n_cpus)
 {
 	(void)o;
 	(void)n_cpus;
@@ -77,6 +77,6 @@ const struct ebpf_family futex_family = {
 	.name = "futex",
 	.variants = variants,
 	.n_variants = ARRAY_SIZE(variants),
-	.prepare = prepare,
+	.prepare = futex_prepare,
 	.processes = &spec,
 };

@@ -57,7 +57,8 @@ struct cpu {
 	struct ebpf_timed tracks[KINDS];
 };
 
-static uint32_t prepare(struct ebpf_object *o, const struct ebpf_features *f, uint32_t n_cpus)
+static uint32_t interrupts_prepare(struct ebpf_object *o, const struct ebpf_features *f,
+				   uint32_t n_cpus)
 {
 	(void)n_cpus;
 	if (f->count_args(f->ctx, "local_timer_entry") != 1 &&
@@ -68,7 +69,7 @@ static uint32_t prepare(struct ebpf_object *o, const struct ebpf_features *f, ui
 	return 0;
 }
 
-static struct ebpf_timed show(const struct ebpf_run *r, uint32_t group, size_t kind)
+static struct ebpf_timed interrupts_show(const struct ebpf_run *r, uint32_t group, size_t kind)
 {
 	char time[64], count[64];
 
@@ -97,12 +98,12 @@ static void set_cpu(const struct ebpf_run *r, struct cpu *c, uint32_t cpu,
 		if (c->group == TRACK_ROOT)
 			c->group = tracks_add_cpu(r->tracks, r->group, cpu);
 		if (c->tracks[i].time == TRACK_ROOT)
-			c->tracks[i] = show(r, c->group, i);
+			c->tracks[i] = interrupts_show(r, c->group, i);
 		ebpf_set_timed(r, &c->tracks[i], sum->ns, sum->count);
 	}
 }
 
-static int read_cpus(struct ebpf_run *r)
+static int interrupts_read_cpus(struct ebpf_run *r)
 {
 	struct cpu *cpus = r->state;
 	int e = map_cpus_read(&r->cpus);
@@ -112,7 +113,7 @@ static int read_cpus(struct ebpf_run *r)
 	return e;
 }
 
-static void hide(struct ebpf_run *r)
+static void interrupts_hide(struct ebpf_run *r)
 {
 	const struct cpu *cpus = r->state;
 
@@ -131,7 +132,7 @@ const struct ebpf_family interrupts_family = {
 	.n_variants = ARRAY_SIZE(variants),
 	.cpu_size = sizeof(struct interrupts_cpu),
 	.state_per_cpu = sizeof(struct cpu),
-	.prepare = prepare,
-	.read = read_cpus,
-	.hide = hide,
+	.prepare = interrupts_prepare,
+	.read = interrupts_read_cpus,
+	.hide = interrupts_hide,
 };

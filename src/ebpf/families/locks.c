@@ -90,7 +90,7 @@ static void set_kind(const struct ebpf_run *r, struct locks *s, size_t kind,
 	ebpf_set_timed(r, &s->kinds[kind], sum->ns, sum->count);
 }
 
-static int read_cpus(struct ebpf_run *r, struct locks *s)
+static int locks_read_cpus(struct ebpf_run *r, struct locks *s)
 {
 	struct locks_cpu sum;
 	int e = map_cpus_sum(&r->cpus, &sum);
@@ -104,14 +104,14 @@ static int read_cpus(struct ebpf_run *r, struct locks *s)
 	return 0;
 }
 
-static int read_all(struct ebpf_run *r)
+static int locks_read_all(struct ebpf_run *r)
 {
-	int e = read_cpus(r, r->state), f = per_process_read(r->processes, r);
+	int e = locks_read_cpus(r, r->state), f = per_process_read(r->processes, r);
 
 	return e < 0 ? e : f;
 }
 
-static void hide(struct ebpf_run *r)
+static void locks_hide(struct ebpf_run *r)
 {
 	const struct locks *s = r->state;
 
@@ -129,6 +129,6 @@ const struct ebpf_family locks_family = {
 	.processes = &spec,
 	.cpu_size = sizeof(struct locks_cpu),
 	.state_size = sizeof(struct locks),
-	.read = read_all,
-	.hide = hide,
+	.read = locks_read_all,
+	.hide = locks_hide,
 };

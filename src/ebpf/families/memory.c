@@ -59,7 +59,8 @@ struct memory {
 };
 
 /* Parts that the kernel lacks (CONFIG_MEMCG, CONFIG_COMPACTION) have no tracepoints. */
-static uint32_t prepare(struct ebpf_object *o, const struct ebpf_features *f, uint32_t n_cpus)
+static uint32_t memory_prepare(struct ebpf_object *o, const struct ebpf_features *f,
+			       uint32_t n_cpus)
 {
 	static const struct {
 		const char *hook, *event, *field;
@@ -82,7 +83,7 @@ static uint32_t prepare(struct ebpf_object *o, const struct ebpf_features *f, ui
 		       : 0;
 }
 
-static void show(const struct ebpf_run *r, struct memory *s)
+static void memory_show(const struct ebpf_run *r, struct memory *s)
 {
 	s->group = ebpf_add_group(r, r->group, "Memory");
 	for (size_t i = 0; i < MEMORY_STALLS; i++)
@@ -93,7 +94,7 @@ static void show(const struct ebpf_run *r, struct memory *s)
 				      TRACK_UNIT_COUNT);
 }
 
-static int read_cpus(struct ebpf_run *r)
+static int memory_read_cpus(struct ebpf_run *r)
 {
 	struct memory *s = r->state;
 	struct memory_cpu sum;
@@ -102,7 +103,7 @@ static int read_cpus(struct ebpf_run *r)
 	if (e < 0)
 		return e;
 	if (s->group == TRACK_ROOT)
-		show(r, s);
+		memory_show(r, s);
 	for (size_t k = 0; k < MEMORY_STALLS; k++)
 		ebpf_set_timed(r, &s->stalls[k], sum.stalls[k].ns, sum.stalls[k].count);
 	tracks_set(r->tracks, s->oom_kills, (int64_t)sum.oom_kills);
@@ -111,7 +112,7 @@ static int read_cpus(struct ebpf_run *r)
 	return 0;
 }
 
-static void hide(struct ebpf_run *r)
+static void memory_hide(struct ebpf_run *r)
 {
 	const struct memory *s = r->state;
 
@@ -131,7 +132,7 @@ const struct ebpf_family memory_family = {
 	.n_variants = ARRAY_SIZE(variants),
 	.cpu_size = sizeof(struct memory_cpu),
 	.state_size = sizeof(struct memory),
-	.prepare = prepare,
-	.read = read_cpus,
-	.hide = hide,
+	.prepare = memory_prepare,
+	.read = memory_read_cpus,
+	.hide = memory_hide,
 };

@@ -75,7 +75,7 @@ struct processes {
 	char buffer[32768];
 };
 
-static int begin(struct ebpf_run *r)
+static int processes_begin(struct ebpf_run *r)
 {
 	struct processes *s = r->state;
 	char path[256];
@@ -93,7 +93,7 @@ static int begin(struct ebpf_run *r)
 
 /* ---- the iterator ---- */
 
-static struct process *process_of(struct processes *s, uint32_t pid)
+static struct process *processes_process_of(struct processes *s, uint32_t pid)
 {
 	struct process *p;
 
@@ -125,9 +125,9 @@ static void update_main_thread(struct process *p, const struct processes_thread 
 	p->memory = t->memory;
 }
 
-static void add_thread(struct processes *s, const struct processes_thread *t)
+static void processes_add_thread(struct processes *s, const struct processes_thread *t)
 {
-	struct process *p = process_of(s, t->pid);
+	struct process *p = processes_process_of(s, t->pid);
 
 	if (!p)
 		return;
@@ -161,7 +161,7 @@ static int iterate(struct processes *s, const struct ebpf_object *o)
 		have += (size_t)n;
 		for (; have - at >= sizeof(t); at += sizeof(t)) {
 			memcpy(&t, s->buffer + at, sizeof(t));
-			add_thread(s, &t);
+			processes_add_thread(s, &t);
 		}
 		memmove(s->buffer, s->buffer + at, have - at);
 		have -= at;
@@ -171,8 +171,8 @@ static int iterate(struct processes *s, const struct ebpf_object *o)
 /* ---- files of /proc ---- */
 
 /* Returns the bytes that were read, or -1. */
-static ssize_t read_file(const struct processes *s, uint32_t pid, const char *name, char *buf,
-			 size_t size)
+static ssize_t processes_read_file(const struct processes *s, uint32_t pid, const char *name,
+				   char *buf, size_t size)
 {
 	char path[32];
 	ssize_t n;
@@ -190,7 +190,7 @@ static ssize_t read_file(const struct processes *s, uint32_t pid, const char *na
 }
 
 /* The second number of statm is the resident pages. */
-static void read_memory(struct processes *s, struct process *p)
+static void processes_read_memory(struct processes *s, struct process *p)
 {
 	bool changed = p->ran_ns != p->ran_before || p->memory != p->memory_before;
 	unsigned long pages;
@@ -204,7 +204,7 @@ static void read_memory(struct processes *s, struct process *p)
 	if (!changed && (p->pid + s->period) % READ_AGAIN)
 		return;
 	p->memory_before = p->memory;
-	if (s->proc >= 0 && read_file(s, p->pid, "statm", text, sizeof(text)) > 0 &&
+	if (s->proc >= 0 && processes_read_file(s, p->pid, "statm", text, sizeof(text)) > 0 &&
 	    sscanf(text, "%*u %lu", &pages) == 1)
 		p->row[RSS] = (uint64_t)pages * s->page;
 	else
@@ -217,7 +217,7 @@ static void write_name(struct processes *s, struct process *p, struct process_ro
 
 	p->is_named = true;
 	if (p->is_kthread || s->proc < 0 ||
-	    read_file(s, p->pid, "cmdline", name, sizeof(name)) <= 0 || !name[0]) {
+	    processes_read_file(s, p->pid, "cmdline", name, sizeof(name)) <= 0 || !name[0]) {
 		memcpy(name, p->comm, sizeof(p->comm));
 		name[sizeof(p->comm)] = '\0';
 	}
@@ -227,23 +227,23 @@ static void write_name(struct processes *s, struct process *p, struct process_ro
 
 /* ---- a period ---- */
 
-static void forget(struct processes *s, struct process *p)
+static void processes_forget(struct processes *s, struct process *p)
 {
 	HASH_DEL(s->all, p);
 	free(p);
 }
 
-static void write_all(struct processes *s, struct ebpf_run *r)
+static void processes_write_all(struct processes *s, struct ebpf_run *r)
 {
 	struct process_rows rows = {.run = r, .at = clock_boot_ns(), .columns = COLUMNS};
 	struct process *p, *next;
 
 	HASH_ITER (hh, s->all, p, next) {
 		if (p->period != s->period) {
-			forget(s, p);
+			processes_forget(s, p);
 			continue;
 		}
-		read_memory(s, p);
+		processes_read_memory(s, p);
 		process_rows_add(&rows, p->pid, p->row);
 	}
 	HASH_ITER (hh, s->all, p, next)
@@ -268,27 +268,27 @@ static int read_period(struct ebpf_run *r)
 	e = iterate(s, r->object);
 	if (e < 0)
 		return e;
-	write_all(s, r);
+	processes_write_all(s, r);
 	if (s->ignored)
 		ebpf_set_lost(r, &s->lost_track, "processes lost", "threads without a row: no room",
 			      s->ignored);
 	return 0;
 }
 
-static void hide(struct ebpf_run *r)
+static void processes_hide(struct ebpf_run *r)
 {
 	struct processes *s = r->state;
 
 	tracks_remove(r->tracks, s->lost_track);
 }
 
-static void end(struct ebpf_run *r)
+static void processes_end(struct ebpf_run *r)
 {
 	struct processes *s = r->state;
 	struct process *p, *next;
 
 	HASH_ITER (hh, s->all, p, next)
-		forget(s, p);
+		processes_forget(s, p);
 	closep(&s->proc);
 }
 
@@ -298,8 +298,8 @@ const struct ebpf_family processes_family = {
 	.variants = variants,
 	.n_variants = ARRAY_SIZE(variants),
 	.state_size = sizeof(struct processes),
-	.begin = begin,
+	.begin = processes_begin,
 	.read = read_period,
-	.hide = hide,
-	.end = end,
+	.hide = processes_hide,
+	.end = processes_end,
 };

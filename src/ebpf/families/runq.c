@@ -53,7 +53,7 @@ struct runq {
 	struct cpu cpus[];
 };
 
-static uint32_t prepare(struct ebpf_object *o, const struct ebpf_features *f, uint32_t n_cpus)
+static uint32_t runq_prepare(struct ebpf_object *o, const struct ebpf_features *f, uint32_t n_cpus)
 {
 	uint32_t switches = 0;
 
@@ -66,7 +66,7 @@ static uint32_t prepare(struct ebpf_object *o, const struct ebpf_features *f, ui
 	return switches;
 }
 
-static int begin(struct ebpf_run *r)
+static int runq_begin(struct ebpf_run *r)
 {
 	struct runq *s = r->state;
 
@@ -155,7 +155,7 @@ static void set_cpu(const struct ebpf_run *r, struct cpu *c, const struct runq_c
 		set_depth(r, c, now);
 }
 
-static int read_cpus(struct ebpf_run *r)
+static int runq_read_cpus(struct ebpf_run *r)
 {
 	struct runq *s = r->state;
 	uint64_t lost = 0;
@@ -194,7 +194,7 @@ static void hide_cpu(struct tracks *t, const struct cpu *c)
 		tracks_remove(t, all[i]);
 }
 
-static void hide(struct ebpf_run *r)
+static void runq_hide(struct ebpf_run *r)
 {
 	struct runq *s = r->state;
 
@@ -204,7 +204,7 @@ static void hide(struct ebpf_run *r)
 	tracks_remove(r->tracks, s->lost_track);
 }
 
-static void end(struct ebpf_run *r)
+static void runq_end(struct ebpf_run *r)
 {
 	struct runq *s = r->state;
 
@@ -221,9 +221,9 @@ const struct ebpf_family runq_family = {
 	.cpu_size = sizeof(struct runq_cpu),
 	.state_size = sizeof(struct runq),
 	.state_per_cpu = sizeof(struct cpu),
-	.prepare = prepare,
-	.begin = begin,
-	.read = read_cpus,
-	.hide = hide,
-	.end = end,
+	.prepare = runq_prepare,
+	.begin = runq_begin,
+	.read = runq_read_cpus,
+	.hide = runq_hide,
+	.end = runq_end,
 };

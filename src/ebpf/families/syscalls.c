@@ -65,7 +65,7 @@ static void syscall_sums_begin(struct syscall_sums *s)
 	s->period++;
 }
 
-static struct syscall_sum *sum_of(struct syscall_sums *s, struct syscall_id id)
+static struct syscall_sum *syscalls_sum_of(struct syscall_sums *s, struct syscall_id id)
 {
 	struct syscall_sum *c;
 
@@ -85,7 +85,7 @@ static struct syscall_sum *sum_of(struct syscall_sums *s, struct syscall_id id)
 static void syscall_sums_add(struct syscall_sums *s, uint32_t pid, uint32_t what,
 			     const struct syscalls *value)
 {
-	struct syscall_sum *c = sum_of(s, (struct syscall_id){pid, what});
+	struct syscall_sum *c = syscalls_sum_of(s, (struct syscall_id){pid, what});
 
 	if (!c)
 		return;
@@ -115,8 +115,8 @@ static void name_call(uint32_t what, char *ret, size_t size)
 	snprintf(ret, size, "%s%s", name, compat ? " (32-bit)" : "");
 }
 
-static uint32_t add(struct tracks *t, const struct syscall_sum *c, const char *suffix,
-		    enum track_unit unit)
+static uint32_t syscalls_add(struct tracks *t, const struct syscall_sum *c, const char *suffix,
+			     enum track_unit unit)
 {
 	char call[SYSCALL_NAME_MAX + 16], name[sizeof(call) + 16];
 
@@ -141,7 +141,7 @@ static void hide_call(struct tracks *t, struct syscall_sum *c)
 	c->is_shown = false;
 }
 
-static void show(struct tracks *t, struct syscall_sum *c)
+static void syscalls_show(struct tracks *t, struct syscall_sum *c)
 {
 	if (!c->is_shown) {
 		/*
@@ -153,13 +153,13 @@ static void show(struct tracks *t, struct syscall_sum *c)
 		c->group = tracks_add(t, &(struct track_spec){.kind = TRACK_GROUP,
 							      .parent = c->process,
 							      .name = "syscalls by name"});
-		c->count = add(t, c, "", TRACK_UNIT_COUNT);
-		c->time = add(t, c, " time", TRACK_UNIT_NS);
+		c->count = syscalls_add(t, c, "", TRACK_UNIT_COUNT);
+		c->time = syscalls_add(t, c, " time", TRACK_UNIT_NS);
 		c->errors = TRACK_ROOT;
 		c->is_shown = true;
 	}
 	if (c->errors == TRACK_ROOT && c->sum.errors)
-		c->errors = add(t, c, " errors", TRACK_UNIT_COUNT);
+		c->errors = syscalls_add(t, c, " errors", TRACK_UNIT_COUNT);
 	tracks_set(t, c->count, (int64_t)c->sum.count);
 	tracks_set(t, c->time, (int64_t)c->sum.ns);
 	tracks_set(t, c->errors, (int64_t)c->sum.errors);
@@ -207,7 +207,7 @@ static size_t sort_out(struct syscall_sums *s, struct tracks *t, const struct to
 }
 
 /* Returns the rank of call i within its process, from 0; before: the rank of call i - 1. */
-static size_t place_of(struct syscall_sum *const *order, size_t i, size_t before)
+static size_t syscalls_place_of(struct syscall_sum *const *order, size_t i, size_t before)
 {
 	return i > 0 && order[i - 1]->id.pid == order[i]->id.pid ? before + 1 : 0;
 }
@@ -217,14 +217,14 @@ static void syscall_sums_end(struct syscall_sums *s, struct tracks *tracks, cons
 	size_t n = sort_out(s, tracks, top), place = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		place = place_of(s->order, i, place);
+		place = syscalls_place_of(s->order, i, place);
 		if (place >= SYSCALL_SUMS_SHOWN)
 			hide_call(tracks, s->order[i]);
 	}
 	for (size_t i = 0; i < n; i++) {
-		place = place_of(s->order, i, place);
+		place = syscalls_place_of(s->order, i, place);
 		if (place < SYSCALL_SUMS_SHOWN)
-			show(tracks, s->order[i]);
+			syscalls_show(tracks, s->order[i]);
 	}
 }
 
@@ -287,7 +287,8 @@ static const struct per_process_spec spec = {
 	.elements_per_cpu = 16384,
 };
 
-static uint32_t prepare(struct ebpf_object *o, const struct ebpf_features *f, uint32_t n_cpus)
+static uint32_t syscalls_prepare(struct ebpf_object *o, const struct ebpf_features *f,
+				 uint32_t n_cpus)
 {
 	uint32_t switches = 0;
 
@@ -309,7 +310,7 @@ static void add_call(void *ctx, uint32_t pid, uint32_t what, const uint64_t *val
 	syscall_sums_add(ctx, pid, what, (const struct syscalls *)values);
 }
 
-static int begin(struct ebpf_run *r)
+static int syscalls_begin(struct ebpf_run *r)
 {
 	r->processes->each = r->no_call_names ? NULL : add_call;
 	r->processes->ctx = r->state;
@@ -329,12 +330,12 @@ static int read_calls(struct ebpf_run *r)
 	return e;
 }
 
-static void hide(struct ebpf_run *r)
+static void syscalls_hide(struct ebpf_run *r)
 {
 	syscall_sums_hide(r->state, r->tracks);
 }
 
-static void end(struct ebpf_run *r)
+static void syscalls_end(struct ebpf_run *r)
 {
 	syscall_sums_deinit(r->state);
 }
@@ -347,9 +348,9 @@ const struct ebpf_family syscalls_family = {
 	.processes = &spec,
 	.no_names_switch = SYSCALLS_NO_NAMES,
 	.state_size = sizeof(struct syscall_sums),
-	.prepare = prepare,
-	.begin = begin,
+	.prepare = syscalls_prepare,
+	.begin = syscalls_begin,
 	.read = read_calls,
-	.hide = hide,
-	.end = end,
+	.hide = syscalls_hide,
+	.end = syscalls_end,
 };

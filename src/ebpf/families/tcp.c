@@ -55,7 +55,7 @@ struct tcp {
 	char names[TCP_REASONS][REASON_NAME_SIZE]; /* empty: no name */
 };
 
-static uint32_t prepare(struct ebpf_object *o, const struct ebpf_features *f, uint32_t n_cpus)
+static uint32_t tcp_prepare(struct ebpf_object *o, const struct ebpf_features *f, uint32_t n_cpus)
 {
 	uint32_t switches = 0;
 
@@ -81,7 +81,7 @@ static void on_reason(void *ctx, const char *name, int64_t value)
 		snprintf(s->names[value], REASON_NAME_SIZE, "%s", name);
 }
 
-static int begin(struct ebpf_run *r)
+static int tcp_begin(struct ebpf_run *r)
 {
 	struct tcp *s = r->state;
 
@@ -92,21 +92,21 @@ static int begin(struct ebpf_run *r)
 	return 0;
 }
 
-static uint32_t add(const struct ebpf_run *r, uint32_t parent, const char *name,
-		    const char *description)
+static uint32_t tcp_add(const struct ebpf_run *r, uint32_t parent, const char *name,
+			const char *description)
 {
 	return ebpf_add_total(r, parent, name, description, TRACK_UNIT_COUNT);
 }
 
-static void show(const struct ebpf_run *r, struct tcp *s)
+static void tcp_show(const struct ebpf_run *r, struct tcp *s)
 {
 	s->group = ebpf_add_group(r, r->group, "Network");
-	s->retransmits = add(r, s->group, "TCP retransmits",
-			     "segments sent again, since the recording began");
-	s->sent = add(r, s->group, "TCP resets sent", "since the recording began");
-	s->received = add(r, s->group, "TCP resets received", "since the recording began");
-	s->dropped = add(r, s->group, "dropped packets",
-			 "for whatever reason, since the recording began");
+	s->retransmits = tcp_add(r, s->group, "TCP retransmits",
+				 "segments sent again, since the recording began");
+	s->sent = tcp_add(r, s->group, "TCP resets sent", "since the recording began");
+	s->received = tcp_add(r, s->group, "TCP resets received", "since the recording began");
+	s->dropped = tcp_add(r, s->group, "dropped packets",
+			     "for whatever reason, since the recording began");
 }
 
 static void set_reasons(const struct ebpf_run *r, struct tcp *s, const __u64 *dropped)
@@ -121,8 +121,8 @@ static void set_reasons(const struct ebpf_run *r, struct tcp *s, const __u64 *dr
 		snprintf(number, sizeof(number), "reason %zu", i);
 		if (s->reasons[i] == TRACK_ROOT)
 			s->reasons[i] =
-				add(r, s->reasons_group, s->names[i][0] ? s->names[i] : number,
-				    "since the recording began");
+				tcp_add(r, s->reasons_group, s->names[i][0] ? s->names[i] : number,
+					"since the recording began");
 		tracks_set(r->tracks, s->reasons[i], (int64_t)dropped[i]);
 	}
 }
@@ -130,19 +130,20 @@ static void set_reasons(const struct ebpf_run *r, struct tcp *s, const __u64 *dr
 static void set_all(const struct ebpf_run *r, struct tcp *s, const struct tcp_cpu *sum)
 {
 	if (s->group == TRACK_ROOT)
-		show(r, s);
+		tcp_show(r, s);
 	tracks_set(r->tracks, s->retransmits, (int64_t)sum->retransmits);
 	tracks_set(r->tracks, s->sent, (int64_t)sum->resets_sent);
 	tracks_set(r->tracks, s->received, (int64_t)sum->resets_received);
 	tracks_set(r->tracks, s->dropped, (int64_t)sum->dropped);
 	if (sum->retransmits_failed && s->failed == TRACK_ROOT)
-		s->failed = add(r, s->group, "TCP retransmits failed",
+		s->failed =
+			tcp_add(r, s->group, "TCP retransmits failed",
 				"segments that could not be sent again, since the recording began");
 	tracks_set(r->tracks, s->failed, (int64_t)sum->retransmits_failed);
 	set_reasons(r, s, sum->reasons);
 }
 
-static int read_cpus(struct ebpf_run *r)
+static int tcp_read_cpus(struct ebpf_run *r)
 {
 	struct tcp_cpu sum;
 	int e = map_cpus_sum(&r->cpus, &sum);
@@ -152,7 +153,7 @@ static int read_cpus(struct ebpf_run *r)
 	return e;
 }
 
-static void hide(struct ebpf_run *r)
+static void tcp_hide(struct ebpf_run *r)
 {
 	const struct tcp *s = r->state;
 	const uint32_t all[] = {s->retransmits, s->failed,	  s->sent, s->received,
@@ -172,8 +173,8 @@ const struct ebpf_family tcp_family = {
 	.n_variants = ARRAY_SIZE(variants),
 	.cpu_size = sizeof(struct tcp_cpu),
 	.state_size = sizeof(struct tcp),
-	.prepare = prepare,
-	.begin = begin,
-	.read = read_cpus,
-	.hide = hide,
+	.prepare = tcp_prepare,
+	.begin = tcp_begin,
+	.read = tcp_read_cpus,
+	.hide = tcp_hide,
 };

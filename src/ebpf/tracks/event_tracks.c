@@ -120,7 +120,7 @@ static void remove_lanes(struct event_tracks *l, struct lanes *t)
 	free(t);
 }
 
-static void make_room(struct event_tracks *l)
+static void event_tracks_make_room(struct event_tracks *l)
 {
 	struct lanes *t, *next, *oldest = NULL;
 
@@ -139,7 +139,7 @@ static struct lanes *lanes_of(struct event_tracks *l, const struct sonda_event *
 	HASH_FIND(hh, l->threads, &e->tid, sizeof(e->tid), t);
 	if (t)
 		return t;
-	make_room(l);
+	event_tracks_make_room(l);
 	t = calloc(1, sizeof(*t));
 	if (!t)
 		return NULL;
@@ -201,13 +201,14 @@ static struct pb_enc *begin_packet(struct writer *w, uint64_t ns, unsigned type,
 	return p;
 }
 
-static void end_packet(struct writer *w, struct pb_enc *p)
+static void event_tracks_end_packet(struct writer *w, struct pb_enc *p)
 {
 	pb_enc_close(p);
 	writer_end(w);
 }
 
-static void write_event(struct writer *w, const struct sonda_event_text *t, uint64_t uuid)
+static void event_tracks_write_event(struct writer *w, const struct sonda_event_text *t,
+				     uint64_t uuid)
 {
 	const struct sonda_event *e = &t->event;
 	bool is_slice = e->type == SONDA_SLICE;
@@ -226,9 +227,9 @@ static void write_event(struct writer *w, const struct sonda_event_text *t, uint
 		pb_enc_str(p, PB_DEBUG_ANNOTATION_STRING_VALUE, t->text);
 		pb_enc_close(p);
 	}
-	end_packet(w, p);
+	event_tracks_end_packet(w, p);
 	if (is_slice)
-		end_packet(w, begin_packet(w, e->time + e->duration, SLICE_END, uuid));
+		event_tracks_end_packet(w, begin_packet(w, e->time + e->duration, SLICE_END, uuid));
 }
 
 /*
@@ -262,7 +263,7 @@ static void event_tracks_add(struct event_tracks *l, const void *untrusted_event
 	t->used = ++l->counts.written;
 	if (t->thread != TRACK_ROOT)
 		tracks_set_alive(l->tracks, t->thread, e.event.time);
-	write_event(tracks_writer(l->tracks, lane), &e, tracks_refer(l->tracks, lane));
+	event_tracks_write_event(tracks_writer(l->tracks, lane), &e, tracks_refer(l->tracks, lane));
 }
 
 static struct event_tracks_counts event_tracks_counts(const struct event_tracks *l)

@@ -112,7 +112,7 @@ static uint32_t prepare_threads(struct ebpf_object *o, const struct ebpf_feature
 	return (typed ? SONDA_TYPED_CURRENT : 0) | (storage ? SONDA_TASK_STORAGE : 0);
 }
 
-static uint32_t prepare(const struct ebpf_run *r, const struct ebpf_features *f)
+static uint32_t family_run_prepare(const struct ebpf_run *r, const struct ebpf_features *f)
 {
 	const struct ebpf_family *fam = r->family;
 	uint32_t switches = prepare_threads(r->object, f);
@@ -127,7 +127,7 @@ static uint32_t prepare(const struct ebpf_run *r, const struct ebpf_features *f)
 	return switches;
 }
 
-static int begin(struct ebpf_run *r)
+static int family_run_begin(struct ebpf_run *r)
 {
 	const struct ebpf_family *fam = r->family;
 	int e = 0;
@@ -150,11 +150,11 @@ static int open_variant(struct ebpf_run *r, const struct ebpf_features *f,
 
 	if (e < 0)
 		return e;
-	e = ebpf_object_load(r->object, scope, prepare(r, f), why);
+	e = ebpf_object_load(r->object, scope, family_run_prepare(r, f), why);
 	if (e < 0)
 		return e;
 	r->features = f;
-	e = begin(r);
+	e = family_run_begin(r);
 	r->features = NULL;
 	if (e < 0 && *r->why.text)
 		return err_set(why, e, "%s", r->why.text);

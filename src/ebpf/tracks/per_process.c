@@ -33,7 +33,7 @@ static void process_sums_begin(struct process_sums *s, uint64_t now)
 	s->now = now;
 }
 
-static struct process_sum *process_of(struct process_sums *s, uint32_t pid)
+static struct process_sum *per_process_of(struct process_sums *s, uint32_t pid)
 {
 	struct process_sum *p;
 
@@ -70,7 +70,7 @@ static uint64_t time_of_span(uint64_t word, uint64_t now)
 static struct process_sum *process_sums_add(struct process_sums *s, uint32_t pid,
 					    const uint64_t *values)
 {
-	struct process_sum *p = process_of(s, pid);
+	struct process_sum *p = per_process_of(s, pid);
 
 	if (!p)
 		return NULL;

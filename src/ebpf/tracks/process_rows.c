@@ -4,7 +4,7 @@
 #include "client/transport/writer.h"
 #include "gen/fields.h"
 
-static void begin(struct process_rows *p)
+static void process_rows_begin(struct process_rows *p)
 {
 	/* Pending values of tracks are written before other packets. */
 	tracks_end(p->run->tracks);
@@ -24,7 +24,7 @@ static void end_rows(struct process_rows *p)
 	p->n = 0;
 }
 
-static void put(struct pb_enc *e, uint64_t v)
+static void process_rows_put(struct pb_enc *e, uint64_t v)
 {
 	uint8_t bytes[10]; /* the longest varint */
 
@@ -36,18 +36,18 @@ void process_rows_add(struct process_rows *p, uint32_t pid, const uint64_t *valu
 	if (p->n == PROCESS_ROWS_EACH)
 		process_rows_end(p);
 	if (!p->e)
-		begin(p);
+		process_rows_begin(p);
 	if (!p->n++)
 		pb_enc_open(p->e, PB_EBPF_PROCESS_ROWS_ROWS);
-	put(p->e, pid);
+	process_rows_put(p->e, pid);
 	for (uint32_t i = 0; i < p->columns; i++)
-		put(p->e, values[i]);
+		process_rows_put(p->e, values[i]);
 }
 
 void process_rows_name(struct process_rows *p, uint32_t pid, const char *name, bool is_kthread)
 {
 	if (!p->e)
-		begin(p);
+		process_rows_begin(p);
 	end_rows(p);
 	pb_enc_open(p->e, PB_EBPF_PROCESS_ROWS_PROCESSES);
 	pb_enc_u64(p->e, PB_EBPF_PROCESS_ROWS_PROCESS_PID, pid);

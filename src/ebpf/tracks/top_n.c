@@ -54,7 +54,7 @@ int top_n_new(struct tracks *tracks, const struct track_spec *columns, size_t n_
 	return 0;
 }
 
-static void forget(struct top_n *t, struct process *p)
+static void top_n_forget(struct top_n *t, struct process *p)
 {
 	HASH_DEL(t->all, p);
 	free(p);
@@ -67,7 +67,7 @@ void top_n_free(struct top_n *t)
 	if (!t)
 		return;
 	HASH_ITER (hh, t->all, p, next)
-		forget(t, p);
+		top_n_forget(t, p);
 	free(t->order);
 	free(t);
 }
@@ -77,7 +77,7 @@ void top_n_begin(struct top_n *t)
 	t->period++;
 }
 
-static struct process *process_of(struct top_n *t, uint32_t pid)
+static struct process *top_n_process_of(struct top_n *t, uint32_t pid)
 {
 	struct process *p;
 
@@ -96,7 +96,7 @@ static struct process *process_of(struct top_n *t, uint32_t pid)
 
 void top_n_add(struct top_n *t, const struct top_process *add)
 {
-	struct process *p = process_of(t, add->pid);
+	struct process *p = top_n_process_of(t, add->pid);
 
 	if (!p)
 		return;
@@ -116,7 +116,7 @@ void top_n_add(struct top_n *t, const struct top_process *add)
 
 /* ---- tracks ---- */
 
-static const char *name_of(const struct top_n *t, uint32_t pid, char name[static COMM_SIZE])
+static const char *top_n_name_of(const struct top_n *t, uint32_t pid, char name[static COMM_SIZE])
 {
 	char path[256];
 	FILE *f;
@@ -133,14 +133,15 @@ static const char *name_of(const struct top_n *t, uint32_t pid, char name[static
 	return name[0] ? name : NULL;
 }
 
-static void show(struct top_n *t, struct process *p)
+static void top_n_show(struct top_n *t, struct process *p)
 {
 	char name[COMM_SIZE];
 
-	p->track = tracks_add(t->tracks, &(struct track_spec){.kind = TRACK_PROCESS,
-							      .pid = (int32_t)p->pid,
-							      .alive_ns = p->alive_ns,
-							      .name = name_of(t, p->pid, name)});
+	p->track =
+		tracks_add(t->tracks, &(struct track_spec){.kind = TRACK_PROCESS,
+							   .pid = (int32_t)p->pid,
+							   .alive_ns = p->alive_ns,
+							   .name = top_n_name_of(t, p->pid, name)});
 	for (size_t i = 0; i < t->n_columns; i++) {
 		struct track_spec spec = t->columns[i];
 
@@ -210,7 +211,7 @@ static size_t sort_out(struct top_n *t)
 	HASH_ITER (hh, t->all, p, next) {
 		if (p->period != t->period) {
 			hide(t, p);
-			forget(t, p);
+			top_n_forget(t, p);
 		} else if (p->growth) {
 			t->order[n++] = p;
 		}
@@ -252,7 +253,7 @@ void top_n_end(struct top_n *t)
 		}
 		if (t->n_shown >= t->top_n)
 			displace_weakest(t);
-		show(t, t->order[i]);
+		top_n_show(t, t->order[i]);
 	}
 	HASH_ITER (hh, t->all, p, next)
 		if (p->is_shown)

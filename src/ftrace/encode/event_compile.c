@@ -40,7 +40,8 @@ struct draft {
 	char elements[FIELD_STRINGS_MAX][4]; /* suffixes "_0", "_1", ... */
 };
 
-static const struct tep_format_field *find_field(const struct tep_format_field *f, const char *name)
+static const struct tep_format_field *event_compile_find_field(const struct tep_format_field *f,
+							       const char *name)
 {
 	for (; f; f = f->next)
 		if (!strcmp(f->name, name))
@@ -59,8 +60,8 @@ static int draft_init(struct draft *d, const struct tep_event *event)
 {
 	const struct tep_format_field *type, *pid;
 
-	type = find_field(event->format.common_fields, "common_type");
-	pid = find_field(event->format.common_fields, "common_pid");
+	type = event_compile_find_field(event->format.common_fields, "common_type");
+	pid = event_compile_find_field(event->format.common_fields, "common_pid");
 	if (!type || type->offset != 0 || type->size != 2 || !pid || pid->size != 4 ||
 	    pid->offset < 0 || pid->offset > UINT16_MAX - 4 || event->id < 0 ||
 	    event->id > UINT16_MAX)
@@ -537,9 +538,9 @@ int event_compile_compact(const struct tep_event *event, enum compiled_kind kind
 	if (r)
 		return r;
 	for (unsigned i = 0; i < n; i++) {
-		f = find_field(event->format.fields, columns[i].name);
+		f = event_compile_find_field(event->format.fields, columns[i].name);
 		if (!f)
-			f = find_field(event->format.common_fields, columns[i].name);
+			f = event_compile_find_field(event->format.common_fields, columns[i].name);
 		if (!f || !fits_record(f) || !field_plan_generic(f, false, &plan) ||
 		    (plan.type != columns[i].kinds[0] && plan.type != columns[i].kinds[1]))
 			return -EPROTO;

@@ -87,8 +87,8 @@ static __attribute__((noinline)) uint8_t *put_other(uint8_t *p, const struct fie
 	return put_span(p, op, field_span(op, r, ctx), ctx);
 }
 
-static inline uint8_t *put_field(uint8_t *p, const struct field_op *op, const struct ring_record *r,
-				 struct encode_ctx *ctx)
+static inline uint8_t *event_encode_put_field(uint8_t *p, const struct field_op *op,
+					      const struct ring_record *r, struct encode_ctx *ctx)
 {
 	/* The value is read before a store, so that the compiler knows the type of the op still. */
 	if (field_is_plain(op->type)) {
@@ -108,7 +108,7 @@ static inline uint8_t *put_fields(const struct compiled_event *ev, const struct 
 				  struct encode_ctx *ctx, uint8_t *p)
 {
 	for (const struct field_op *op = ev->ops, *end = op + ev->n_ops; op < end; op++)
-		p = put_field(p, op, r, ctx);
+		p = event_encode_put_field(p, op, r, ctx);
 	return p;
 }
 
@@ -142,7 +142,7 @@ static __attribute__((noinline)) uint8_t *put_new_time(uint8_t *p, uint64_t time
 	return pb_put_varint(p, time);
 }
 
-static inline uint8_t *put_time(uint8_t *p, uint64_t time, struct encode_ctx *ctx)
+static inline uint8_t *event_encode_put_time(uint8_t *p, uint64_t time, struct encode_ctx *ctx)
 {
 	uint32_t x = unchecked_spread28((uint32_t)time & 0x0fffffff) | UNCHECKED_MORE32;
 
@@ -161,7 +161,7 @@ uint8_t *event_encode(const struct compiled_event *ev, const struct ring_record 
 	*p++ = TAG_EVENT;
 	event = p++;
 	*p++ = TAG_TIMESTAMP;
-	p = put_time(p, r->time, ctx);
+	p = event_encode_put_time(p, r->time, ctx);
 	*p++ = TAG_PID;
 	p = unchecked_put_mixed_varint(p, load32(r->payload + ev->pid_offset));
 

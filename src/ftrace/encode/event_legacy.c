@@ -41,8 +41,8 @@ static struct span rest_of(const struct ring_record *r, const struct field_op *o
 }
 
 /* Returns NULL if the record has no value for the field. */
-static uint8_t *put_value(uint8_t *p, const struct field_op *op, const struct ring_record *r,
-			  struct encode_ctx *ctx)
+static uint8_t *event_legacy_put_value(uint8_t *p, const struct field_op *op,
+				       const struct ring_record *r, struct encode_ctx *ctx)
 {
 	struct span s;
 
@@ -72,14 +72,14 @@ static uint8_t *put_value(uint8_t *p, const struct field_op *op, const struct ri
 	return put_hex(p, PB_GENERIC_FTRACE_EVENT_FIELD_STR_VALUE, s.data, s.len);
 }
 
-static uint8_t *put_field(uint8_t *p, const char *name, const struct field_op *op,
-			  const struct ring_record *r, struct encode_ctx *ctx)
+static uint8_t *event_legacy_put_field(uint8_t *p, const char *name, const struct field_op *op,
+				       const struct ring_record *r, struct encode_ctx *ctx)
 {
 	uint8_t *field = p + 1, *end;
 
 	*p = PB_GENERIC_FTRACE_EVENT_FIELD << 3 | PB_WIRE_BYTES;
 	end = put_string(field + 1, PB_GENERIC_FTRACE_EVENT_FIELD_NAME, name, strlen(name));
-	end = put_value(end, op, r, ctx);
+	end = event_legacy_put_value(end, op, r, ctx);
 	return end ? unchecked_close(field, end) : p;
 }
 
@@ -88,7 +88,7 @@ uint8_t *event_encode_legacy(const struct compiled_event *ev, const struct ring_
 {
 	p = put_string(p, PB_GENERIC_FTRACE_EVENT_EVENT_NAME, ev->name, strlen(ev->name));
 	for (unsigned i = 0; i < ev->n_ops; i++)
-		p = put_field(p, ev->field_names[i], &ev->ops[i], r, ctx);
+		p = event_legacy_put_field(p, ev->field_names[i], &ev->ops[i], r, ctx);
 	return p;
 }
 

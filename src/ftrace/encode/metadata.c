@@ -272,7 +272,7 @@ bool metadata_take_batch(struct metadata_events *n, const struct clock_sync *syn
 	return ret->n_tasks || ret->n_tids || ret->lost;
 }
 
-static void keep(struct metadata_events *n, struct metadata_task *t)
+static void metadata_keep(struct metadata_events *n, struct metadata_task *t)
 {
 	if (t->kind != METADATA_TASK_EXEC || !t->file_len)
 		return;
@@ -298,7 +298,7 @@ void metadata_drop_batch(struct metadata_events *n)
 	n->n_published = 0;
 	n->text_len = 0;
 	for (size_t i = 0; i < n->n_tasks; i++)
-		keep(n, &n->tasks[i]);
+		metadata_keep(n, &n->tasks[i]);
 	n->text = n->spare_text;
 	n->spare_text = text;
 	tid_list_clear(&n->tids);

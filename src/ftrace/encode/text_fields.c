@@ -57,7 +57,7 @@ struct conversion {
 	char pointer; /* the letter or digit after %p, or 0 */
 };
 
-static void put(struct out *o, const char *s, size_t n)
+static void text_fields_put(struct out *o, const char *s, size_t n)
 {
 	n = MIN(n, (size_t)(o->end - o->at));
 	memcpy(o->at, s, n);
@@ -70,10 +70,10 @@ static void put_padded(struct out *o, const struct conversion *c, const char *s,
 	bool left = strchr(c->flags, '-');
 
 	for (; !left && pad; pad--)
-		put(o, " ", 1);
-	put(o, s, n);
+		text_fields_put(o, " ", 1);
+	text_fields_put(o, s, n);
 	for (; pad; pad--)
-		put(o, " ", 1);
+		text_fields_put(o, " ", 1);
 }
 
 /* ---- the arguments ---- */
@@ -87,7 +87,7 @@ struct args {
 };
 
 /* Takes an integer of that size. Returns false if there is none. */
-static bool take(struct args *a, unsigned size, uint64_t *ret)
+static bool text_fields_take(struct args *a, unsigned size, uint64_t *ret)
 {
 	size_t align = MIN(size, 4u), at = (a->at + align - 1) / align * align;
 
@@ -103,7 +103,7 @@ static bool take_int(struct args *a, int *ret)
 {
 	uint64_t v;
 
-	if (!take(a, 4, &v))
+	if (!text_fields_take(a, 4, &v))
 		return false;
 	*ret = (int32_t)v;
 	return true;
@@ -227,14 +227,14 @@ static uint64_t sign_extend(uint64_t v, unsigned size)
 	return (uint64_t)((int64_t)(v << shift) >> shift);
 }
 
-static bool put_number(struct out *o, const struct conversion *c, struct args *a)
+static bool text_fields_put_number(struct out *o, const struct conversion *c, struct args *a)
 {
 	char text[2 * MAX_WIDTH], spec[48], width[16] = "", precision[16] = "";
 	unsigned stored = MAX(c->size, a->min_int);
 	uint64_t v;
 	int n;
 
-	if (!take(a, stored, &v))
+	if (!text_fields_take(a, stored, &v))
 		return false;
 	if (c->letter == 'd' || c->letter == 'i')
 		v = sign_extend(v, c->size);
@@ -247,7 +247,7 @@ static bool put_number(struct out *o, const struct conversion *c, struct args *a
 	snprintf(spec, sizeof(spec), "%%%s%s%sll%c", c->flags, width, precision, c->letter);
 	n = snprintf(text, sizeof(text), spec, (unsigned long long)v);
 	if (n > 0)
-		put(o, text, (size_t)n);
+		text_fields_put(o, text, (size_t)n);
 	return true;
 }
 
@@ -269,7 +269,7 @@ static bool put_char(struct out *o, const struct conversion *c, struct args *a)
 	uint64_t v;
 	char letter;
 
-	if (!take(a, 1, &v))
+	if (!text_fields_take(a, 1, &v))
 		return false;
 	letter = (char)v;
 	put_padded(o, c, &letter, 1);
@@ -286,7 +286,7 @@ static bool put_pointer(struct out *o, const struct conversion *c, struct args *
 	/* The kernel stores pointers with other letters (%pI4) as strings. */
 	if (c->pointer && !strchr("SsxKe", c->pointer))
 		return put_string(o, c, a);
-	if (!take(a, a->long_size, &v))
+	if (!text_fields_take(a, a->long_size, &v))
 		return false;
 	if (c->pointer == 'x' || c->pointer == 'e') {
 		v = a->long_size == 4 ? sign_extend(v, 4) : v;
@@ -316,7 +316,7 @@ static bool put_conversion(struct out *o, const struct conversion *c, struct arg
 	case 'x':
 	case 'X':
 	case 'o':
-		return put_number(o, c, a);
+		return text_fields_put_number(o, c, a);
 	case 's':
 		return put_string(o, c, a);
 	case 'c':
@@ -324,7 +324,7 @@ static bool put_conversion(struct out *o, const struct conversion *c, struct arg
 	case 'p':
 		return put_pointer(o, c, a, pointer, ctx);
 	case '%':
-		put(o, "%", 1);
+		text_fields_put(o, "%", 1);
 		return true;
 	}
 	return false;
@@ -346,7 +346,7 @@ static size_t bprint_format(const char *format, size_t format_len, const struct 
 
 	while (f.at < f.end) {
 		percent = memchr(f.at, '%', (size_t)(f.end - f.at));
-		put(&o, f.at, (size_t)((percent ? percent : f.end) - f.at));
+		text_fields_put(&o, f.at, (size_t)((percent ? percent : f.end) - f.at));
 		if (!percent)
 			break;
 		f.at = percent + 1;
@@ -374,7 +374,8 @@ static uint64_t load_long(const uint8_t *at, unsigned size)
 }
 
 /* Writes "#N" or the function name, without a NUL. */
-static size_t name_of(struct encode_ctx *ctx, uint64_t address, char name[static FRAME_MAX])
+static size_t text_fields_name_of(struct encode_ctx *ctx, uint64_t address,
+				  char name[static FRAME_MAX])
 {
 	size_t len = ctx->symbols ? symbol_table_name(ctx->symbols, address, name) : 0;
 
@@ -387,7 +388,7 @@ static size_t kernel_frame(struct encode_ctx *ctx, uint64_t address, char line[s
 {
 	if (address == TRAMPOLINE)
 		return (size_t)snprintf(line, FRAME_MAX, "[FTRACE TRAMPOLINE]");
-	return name_of(ctx, address, line);
+	return text_fields_name_of(ctx, address, line);
 }
 
 static size_t user_frame(struct encode_ctx *ctx, uint64_t address, char line[static FRAME_MAX])
@@ -437,7 +438,7 @@ static uint8_t *put_symbol(uint8_t *p, const struct field_op *op, const struct r
 static size_t pointer_text(void *ctx, uint64_t address, char *to, size_t size)
 {
 	char name[FRAME_MAX];
-	size_t len = name_of(ctx, address, name);
+	size_t len = text_fields_name_of(ctx, address, name);
 
 	len = MIN(len, size);
 	memcpy(to, name, len);

@@ -115,7 +115,8 @@ static void forget_all(struct compat_threads *t, uint64_t time)
 	t->since = time;
 }
 
-static struct compat_thread *find(struct compat_threads *t, const struct compat_call *c)
+static struct compat_thread *compat_syscalls_find(struct compat_threads *t,
+						  const struct compat_call *c)
 {
 	struct compat_thread *thread;
 
@@ -146,7 +147,7 @@ static bool is_exec(const struct compat_numbers *n, int64_t nr)
  */
 static bool compat_threads_enter(struct compat_threads *t, const struct compat_call *c)
 {
-	struct compat_thread *thread = find(t, c);
+	struct compat_thread *thread = compat_syscalls_find(t, c);
 	const struct compat_numbers *n;
 	enum state now;
 
@@ -189,7 +190,7 @@ static bool changes_table(const struct compat_threads *t, struct compat_thread *
 
 static bool compat_threads_exit(struct compat_threads *t, struct compat_call *c)
 {
-	struct compat_thread *thread = find(t, c);
+	struct compat_thread *thread = compat_syscalls_find(t, c);
 	bool compat;
 
 	if (c->time < thread->since)
@@ -251,7 +252,8 @@ static const char exit_format[] = "name: compat_sys_exit\nID: 8\nformat:\n" COMM
 /* ---- setup ---- */
 
 /* Returns true if the event has the format above. */
-static bool is_known(const struct compiled_event *ev, enum field_type second, uint16_t len)
+static bool compat_syscalls_is_known(const struct compiled_event *ev, enum field_type second,
+				     uint16_t len)
 {
 	const struct field_op *ops = ev->ops;
 
@@ -265,11 +267,11 @@ static uint32_t id_of(const struct event_table *table, const char *name, enum fi
 {
 	const struct compiled_event *ev = event_table_named(table, GROUP, name);
 
-	return ev && is_known(ev, second, len) ? ev->id : NO_ID;
+	return ev && compat_syscalls_is_known(ev, second, len) ? ev->id : NO_ID;
 }
 
-static int add_event(struct event_table *table, const char *name, const char *text,
-		     const struct event_table_options *options)
+static int compat_syscalls_add_event(struct event_table *table, const char *name, const char *text,
+				     const struct event_table_options *options)
 {
 	_cleanup_(freep) char *format = strdup(text);
 	uint16_t id;
@@ -286,9 +288,9 @@ static int add_rows(const struct compat_syscalls *c, struct event_table *table,
 	int r = 0;
 
 	if (c->enter_id != NO_ID)
-		r = add_event(table, "compat_sys_enter", enter_format, options);
+		r = compat_syscalls_add_event(table, "compat_sys_enter", enter_format, options);
 	if (!r && c->exit_id != NO_ID)
-		r = add_event(table, "compat_sys_exit", exit_format, options);
+		r = compat_syscalls_add_event(table, "compat_sys_exit", exit_format, options);
 	if (r) {
 		event_table_remove(table, ENTER_ID);
 		event_table_remove(table, EXIT_ID);

@@ -18,7 +18,7 @@
 
 #define MANY_EVENTS 16384 /* more than a kernel has */
 
-static void release(struct event_name *e)
+static void event_select_release(struct event_name *e)
 {
 	free(e->group);
 	free(e->name);
@@ -28,12 +28,12 @@ static void release(struct event_name *e)
 void event_selection_deinit(struct event_selection *s)
 {
 	for (size_t i = 0; i < s->n; i++)
-		release(&s->events[i]);
+		event_select_release(&s->events[i]);
 	free(s->events);
 	*s = (struct event_selection){0};
 }
 
-static int by_name(const void *a, const void *b)
+static int event_select_by_name(const void *a, const void *b)
 {
 	const struct event_name *x = a, *y = b;
 	int c = strcmp(x->group, y->group);
@@ -46,7 +46,7 @@ struct event_name *event_selection_find(const struct event_selection *s, const c
 {
 	const struct event_name key = {.group = (char *)group, .name = (char *)name};
 
-	return s->n ? bsearch(&key, s->events, s->n, sizeof(key), by_name) : NULL;
+	return s->n ? bsearch(&key, s->events, s->n, sizeof(key), event_select_by_name) : NULL;
 }
 
 int event_selection_has(const struct event_selection *s, const char *group, const char *name)
@@ -54,7 +54,7 @@ int event_selection_has(const struct event_selection *s, const char *group, cons
 	return event_selection_find(s, group, name) != NULL;
 }
 
-static int add(struct event_selection *s, const char *group, const char *name)
+static int event_select_add(struct event_selection *s, const char *group, const char *name)
 {
 	struct event_name e;
 
@@ -62,7 +62,7 @@ static int add(struct event_selection *s, const char *group, const char *name)
 		return -ENOMEM;
 	e = (struct event_name){.group = strdup(group), .name = strdup(name), .id = EVENT_NO_ID};
 	if (!e.group || !e.name) {
-		release(&e);
+		event_select_release(&e);
 		return -ENOMEM;
 	}
 	s->events[s->n++] = e;
@@ -74,10 +74,10 @@ static void sort_and_deduplicate(struct event_selection *s)
 	size_t kept = 0;
 
 	if (s->n)
-		qsort(s->events, s->n, sizeof(*s->events), by_name);
+		qsort(s->events, s->n, sizeof(*s->events), event_select_by_name);
 	for (size_t i = 0; i < s->n; i++) {
-		if (kept && !by_name(&s->events[kept - 1], &s->events[i])) {
-			release(&s->events[i]);
+		if (kept && !event_select_by_name(&s->events[kept - 1], &s->events[i])) {
+			event_select_release(&s->events[i]);
 			continue;
 		}
 		s->events[kept++] = s->events[i];
@@ -87,7 +87,7 @@ static void sort_and_deduplicate(struct event_selection *s)
 
 int event_selection_add(struct event_selection *s, const char *group, const char *name)
 {
-	int r = event_selection_has(s, group, name) ? 0 : add(s, group, name);
+	int r = event_selection_has(s, group, name) ? 0 : event_select_add(s, group, name);
 
 	sort_and_deduplicate(s);
 	return r;
@@ -115,7 +115,7 @@ int event_selection_take(struct event_selection *s, struct event_selection *more
 		const struct event_selection sorted = {.events = s->events, .n = before};
 
 		if (event_selection_has(&sorted, e->group, e->name))
-			release(e);
+			event_select_release(e);
 		else
 			s->events[s->n++] = *e;
 	}
@@ -129,18 +129,18 @@ void event_selection_drop(struct event_selection *s, struct event_name *e)
 {
 	size_t after = (size_t)(s->events + s->n - (e + 1));
 
-	release(e);
+	event_select_release(e);
 	memmove(e, e + 1, after * sizeof(*e));
 	s->n--;
 }
 
-static bool is_pattern(const char *s)
+static bool event_select_is_pattern(const char *s)
 {
 	return strpbrk(s, "*?[");
 }
 
 /* A valid name is one path component and cannot lead out of the directory. */
-static bool is_name(const char *s)
+static bool event_select_is_name(const char *s)
 {
 	if (!*s || *s == '.' || strlen(s) > NAME_MAX)
 		return false;
@@ -201,13 +201,13 @@ static int select_in_group(const char *root, const char *group, const char *name
 	char path[PATH_MAX], **events;
 	int r = 0;
 
-	if (!is_pattern(name))
-		return event_exists(root, group, name) ? add(s, group, name) : 0;
+	if (!event_select_is_pattern(name))
+		return event_exists(root, group, name) ? event_select_add(s, group, name) : 0;
 	snprintf(path, sizeof(path), "%s/events/%s", root, group);
 	events = list_folder(path);
 	for (int i = 0; !r && events && events[i]; i++)
 		if (str_glob(name, events[i]) && event_exists(root, group, events[i]))
-			r = add(s, group, events[i]);
+			r = event_select_add(s, group, events[i]);
 	tracefs_list_free(events);
 	return r;
 }
@@ -219,7 +219,7 @@ static int select_in_groups(const char *root, const char *group, const char *nam
 	char path[PATH_MAX], **groups;
 	int r = 0;
 
-	if (group && !is_pattern(group))
+	if (group && !event_select_is_pattern(group))
 		return select_in_group(root, group, name, s);
 	snprintf(path, sizeof(path), "%s/events", root);
 	groups = list_folder(path);
@@ -233,7 +233,7 @@ static int select_in_groups(const char *root, const char *group, const char *nam
 }
 
 /* Splits a request. Returns the name, or NULL if it is malformed. *ret_group NULL: any group. */
-static char *split(char *request, char **ret_group)
+static char *event_select_split(char *request, char **ret_group)
 {
 	char *separator = strchr(request, '/'), *name = request;
 
@@ -245,13 +245,15 @@ static char *split(char *request, char **ret_group)
 		*ret_group = request;
 		name = separator + 1;
 	}
-	return is_name(name) && (!*ret_group || is_name(*ret_group)) ? name : NULL;
+	return event_select_is_name(name) && (!*ret_group || event_select_is_name(*ret_group))
+		       ? name
+		       : NULL;
 }
 
 bool event_request_matches(const char *request, const char *group, const char *name)
 {
 	_cleanup_(freep) char *copy = strdup(request);
-	char *want_group, *want_name = copy ? split(copy, &want_group) : NULL;
+	char *want_group, *want_name = copy ? event_select_split(copy, &want_group) : NULL;
 
 	return want_name && (!want_group || str_glob(want_group, group)) &&
 	       str_glob(want_name, name);
@@ -276,7 +278,7 @@ static int select_one(const char *root, const char *request, struct event_select
 
 	if (!copy)
 		return -ENOMEM;
-	name = split(copy, &group);
+	name = event_select_split(copy, &group);
 	if (name)
 		r = select_in_groups(root, group, name, s);
 	if (!r && s->n == before && !matches_represented(s, request))

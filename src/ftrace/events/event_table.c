@@ -105,7 +105,7 @@ static void generic_number_give(uint32_t number)
  *	by_id     [0][1] ... [7]           b, so b stays until the sweep.
  */
 
-/* Copies the print format, which parse() cuts out. It shows which fields are function addresses. */
+/* Copies the print format, which event_table_parse() cuts out. It shows which fields are function addresses. */
 static char *copy_print_fmt(const char *format)
 {
 	static const char head[] = "print fmt:";
@@ -114,7 +114,7 @@ static char *copy_print_fmt(const char *format)
 	return strdup(at ? at + strlen(head) : "");
 }
 
-static struct tep_event *parse(struct tep_handle *tep, const char *group, char *format)
+static struct tep_event *event_table_parse(struct tep_handle *tep, const char *group, char *format)
 {
 	tep_set_loglevel(TEP_LOG_NONE);
 	if (!event_format_prepare(format) || tep_parse_event(tep, format, strlen(format), group))
@@ -138,7 +138,7 @@ static enum compiled_kind compact_kind(const char *group, const char *name)
 
 /* ---- finding ---- */
 
-static uint64_t hash(uint64_t h, const char *s)
+static uint64_t event_table_hash(uint64_t h, const char *s)
 {
 	do
 		h = (h ^ (uint8_t)*s) * 0x100000001b3; /* FNV-1a */
@@ -150,10 +150,10 @@ static uint64_t hash(uint64_t h, const char *s)
 static uint64_t shape_of(const char *group, const char *name,
 			 const struct event_representation *repr, const char *format)
 {
-	uint64_t h = hash(0xcbf29ce484222325, repr ? repr->group : group);
+	uint64_t h = event_table_hash(0xcbf29ce484222325, repr ? repr->group : group);
 
-	h = hash(h, repr ? repr->name : name) + (repr ? repr->as + 1 : 0);
-	return hash(h, format);
+	h = event_table_hash(h, repr ? repr->name : name) + (repr ? repr->as + 1 : 0);
+	return event_table_hash(h, format);
 }
 
 const struct compiled_event *event_table_find(const struct event_table *t, const char *group,
@@ -186,7 +186,7 @@ const struct compiled_event *event_table_named(const struct event_table *t, cons
 /* ---- adding ---- */
 
 /* Takes a number, which the table keeps until it is freed because written records contain it. */
-static int take_number(struct event_table *t, uint64_t shape, uint32_t *ret)
+static int event_table_take_number(struct event_table *t, uint64_t shape, uint32_t *ret)
 {
 	int r;
 
@@ -219,7 +219,7 @@ static int compile_generic(struct event_table *t, const struct tep_event *event,
 		return EVENT_TABLE_GENERIC_REFUSED;
 	/* With function names, the event has other fields and so another number. */
 	if (!o->legacy_generic)
-		r = take_number(t, shape + o->symbols, &number);
+		r = event_table_take_number(t, shape + o->symbols, &number);
 	return r ? r : event_compile_generic(event, ctx, number, o->legacy_generic, ret);
 }
 
@@ -256,9 +256,11 @@ static int set_filtered_kind(const struct event_table *t, const struct tep_event
 	return -EPROTO;
 }
 
-static int compile(struct event_table *t, const struct tep_event *event,
-		   const struct event_representation *repr, const struct event_table_options *o,
-		   const struct compile_context *ctx, uint64_t shape, struct compiled_event **ret)
+static int event_table_compile(struct event_table *t, const struct tep_event *event,
+			       const struct event_representation *repr,
+			       const struct event_table_options *o,
+			       const struct compile_context *ctx, uint64_t shape,
+			       struct compiled_event **ret)
 {
 	enum compiled_kind kind = compact_kind(event->system, event->name);
 	struct proto_event message;
@@ -295,7 +297,7 @@ static int compile_indexed(struct event_table *t, const struct tep_event *event,
 	if (array_reserve(&t->free_indices, &t->free_indices_cap, t->n_generic + 1,
 			  sizeof(*t->free_indices)))
 		return -ENOMEM;
-	r = compile(t, event, repr, o, &ctx, shape, ret);
+	r = event_table_compile(t, event, repr, o, &ctx, shape, ret);
 	if (!r)
 		r = set_filtered_kind(t, event, *ret);
 	if (r || (*ret)->generic_index == COMPILED_NOT_GENERIC)
@@ -370,7 +372,7 @@ int event_table_add_as(struct event_table *t, const char *group, const char *nam
 		print_fmt = copy_print_fmt(format);
 	if (!tep || (options->symbols && !print_fmt))
 		return -ENOMEM;
-	event = parse(tep, group, format);
+	event = event_table_parse(tep, group, format);
 	if (!event || !is_named(event, name))
 		return EVENT_TABLE_BAD_FORMAT;
 	if (event->id < 0 || event->id > UINT16_MAX)
@@ -432,7 +434,7 @@ bool event_table_can_compact(const char *group, const char *name, char *format)
 
 	if (!tep || kind == COMPILED_FIELDS)
 		return false;
-	event = parse(tep, group, format);
+	event = event_table_parse(tep, group, format);
 	return event && !event_compile_compact(event, kind, &ev);
 }
 

@@ -22,7 +22,7 @@ void setup_errors_deinit(struct setup_errors *r)
 	*r = (struct setup_errors){0};
 }
 
-static void add(char ***list, uint64_t *more, const char *line)
+static void ftrace_config_add(char ***list, uint64_t *more, const char *line)
 {
 	char **longer =
 		tracefs_list_size(*list) < SETUP_ERRORS_MAX ? tracefs_list_add(*list, line) : NULL;
@@ -35,7 +35,7 @@ static void add(char ***list, uint64_t *more, const char *line)
 
 void setup_error_unknown_event(struct setup_errors *r, const char *event)
 {
-	add(&r->unknown, &r->unknown_more, event);
+	ftrace_config_add(&r->unknown, &r->unknown_more, event);
 }
 
 void setup_error_add(struct setup_errors *r, const char *fmt, ...)
@@ -46,7 +46,7 @@ void setup_error_add(struct setup_errors *r, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(line, sizeof(line), fmt, ap);
 	va_end(ap);
-	add(&r->failed, &r->failed_more, line);
+	ftrace_config_add(&r->failed, &r->failed_more, line);
 }
 
 void setup_error_add_once(struct setup_errors *r, const char *fmt, ...)
@@ -60,7 +60,7 @@ void setup_error_add_once(struct setup_errors *r, const char *fmt, ...)
 	for (char **at = r->failed; at && *at; at++)
 		if (!strcmp(*at, line))
 			return;
-	add(&r->failed, &r->failed_more, line);
+	ftrace_config_add(&r->failed, &r->failed_more, line);
 }
 
 void setup_error_add_count(struct setup_errors *r, uint64_t n)

@@ -66,7 +66,8 @@ struct page_encoder *page_encoder_free(struct page_encoder *t)
 	return NULL;
 }
 
-static void begin(struct page_encoder *t, struct cpu_stream *cpu, bool lost, uint64_t lost_count)
+static void page_encode_begin(struct page_encoder *t, struct cpu_stream *cpu, bool lost,
+			      uint64_t lost_count)
 {
 	bundle_begin(&t->bundle, &(struct bundle_head){
 					 .cpu = cpu->cpu,
@@ -80,13 +81,13 @@ static void begin(struct page_encoder *t, struct cpu_stream *cpu, bool lost, uin
 	cpu->bytes = 0;
 }
 
-static void note(struct page_encoder *t, struct cpu_stream *cpu, uint64_t time,
-		 enum ring_page_status status)
+static void page_encode_note(struct page_encoder *t, struct cpu_stream *cpu, uint64_t time,
+			     enum ring_page_status status)
 {
 	t->status_counts[status]++;
 	t->lost = true;
 	if (!t->bundle.enc)
-		begin(t, cpu, false, 0);
+		page_encode_begin(t, cpu, false, 0);
 	bundle_error(&t->bundle, time, status);
 }
 
@@ -172,7 +173,7 @@ static inline enum ring_page_status translate_record(struct page_encoder *t, str
 		return RING_PAGE_OK;
 	}
 	if (!t->bundle.enc)
-		begin(t, cpu, false, 0);
+		page_encode_begin(t, cpu, false, 0);
 	cpu->end_time = r->time;
 	cpu->events++;
 	if (ev->kind == COMPILED_COMPACT_SWITCH)
@@ -192,7 +193,7 @@ static void begin_page(struct page_encode_target *to, const struct ring_page *pa
 	if (!page->lost)
 		return;
 	bundle_end(&to->t->bundle);
-	begin(to->t, to->cpu, true, page->lost_count);
+	page_encode_begin(to->t, to->cpu, true, page->lost_count);
 	to->cpu->lost += page->lost_count;
 }
 
@@ -211,9 +212,9 @@ static void end_page(struct page_encode_target *to, uint64_t page_time, const vo
 {
 	/* One error per page: damage repeats itself. */
 	if (to->bad != RING_PAGE_OK)
-		note(to->t, to->cpu, page_time, to->bad);
+		page_encode_note(to->t, to->cpu, page_time, to->bad);
 	if (status != RING_PAGE_END)
-		note(to->t, to->cpu, page_time, status);
+		page_encode_note(to->t, to->cpu, page_time, status);
 	if (to->bad != RING_PAGE_OK || status != RING_PAGE_END)
 		keep_broken(to->t, data, len);
 	to->cpu->bytes += (uint32_t)len;
@@ -310,7 +311,7 @@ void page_encode_lost_range(struct page_encode_target *to, unsigned n,
 {
 	for (unsigned i = 0; i < n; i++) {
 		if (!to[i].t->bundle.enc)
-			begin(to[i].t, to[i].cpu, false, 0);
+			page_encode_begin(to[i].t, to[i].cpu, false, 0);
 		bundle_lost_range(&to[i].t->bundle, range);
 	}
 }

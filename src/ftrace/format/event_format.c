@@ -14,7 +14,7 @@
 
 #define MAX_DIGITS 9 /* of any number */
 
-static bool take(char **at, const char *what)
+static bool event_format_take(char **at, const char *what)
 {
 	size_t len = strlen(what);
 
@@ -24,7 +24,7 @@ static bool take(char **at, const char *what)
 	return true;
 }
 
-static bool is_word(char c)
+static bool event_format_is_word(char c)
 {
 	return isalnum((unsigned char)c) || c == '_';
 }
@@ -41,16 +41,16 @@ static bool is_special(const char *word, size_t len)
 	return false;
 }
 
-static bool take_word(char **at)
+static bool event_format_take_word(char **at)
 {
 	char *from = *at;
 
-	while (is_word(**at))
+	while (event_format_is_word(**at))
 		(*at)++;
 	return *at > from && !is_special(from, (size_t)(*at - from));
 }
 
-static bool take_number(char **at)
+static bool event_format_take_number(char **at)
 {
 	size_t n = strspn(*at, "0123456789");
 
@@ -61,11 +61,11 @@ static bool take_number(char **at)
 /* "[]", "[16]", "[NR_FOO]", "[(8 + 2)]": the kernel allows expressions. */
 static bool take_bounds(char **at)
 {
-	if (!take(at, "["))
+	if (!event_format_take(at, "["))
 		return false;
-	while (is_word(**at) || (**at && strchr(" ()+-*/<>", **at)))
+	while (event_format_is_word(**at) || (**at && strchr(" ()+-*/<>", **at)))
 		(*at)++;
-	return take(at, "]");
+	return event_format_take(at, "]");
 }
 
 /* Skips words and stars. Returns the number of words. *ret_ends: the last token is a word. */
@@ -75,9 +75,9 @@ static unsigned take_words(char **at, bool *ret_ends)
 
 	*ret_ends = false;
 	for (;; *ret_ends = true, n++) {
-		while (take(at, " ") || take(at, "*"))
+		while (event_format_take(at, " ") || event_format_take(at, "*"))
 			*ret_ends = false;
-		if (!take_word(at))
+		if (!event_format_take_word(at))
 			return n;
 	}
 }
@@ -90,7 +90,8 @@ static bool take_count(char **at)
 {
 	char *from = *at;
 
-	if (!take(at, "[") || !take_number(at) || !take(at, "]"))
+	if (!event_format_take(at, "[") || !event_format_take_number(at) ||
+	    !event_format_take(at, "]"))
 		return false;
 	memset(from, ' ', (size_t)(*at - from));
 	return true;
@@ -105,7 +106,7 @@ static void move_bounds(char *bounds, char *end)
 {
 	char *name = bounds;
 
-	while (is_word(name[-1]))
+	while (event_format_is_word(name[-1]))
 		name--;
 	memmove(name + 1, name - 1, (size_t)(bounds + 1 - name));
 	memcpy(name - 1, "[]", 2);
@@ -124,14 +125,15 @@ static bool take_located(char **at, bool has_name)
 			move_bounds(bounds, *at);
 		return has_name;
 	}
-	return *at == bounds + 2 && (**at != '[' || take_count(at)) && take(at, " ") &&
-	       take_word(at);
+	return *at == bounds + 2 && (**at != '[' || take_count(at)) && event_format_take(at, " ") &&
+	       event_format_take_word(at);
 }
 
 /* "TYPE NAME" with optional bounds, or "__data_loc TYPE[] NAME" or "__data_loc TYPE NAME". */
 static bool take_declaration(char **at)
 {
-	bool ends, is_located = take(at, "__data_loc ") || take(at, "__rel_loc ");
+	bool ends, is_located = event_format_take(at, "__data_loc ") ||
+				event_format_take(at, "__rel_loc ");
 	unsigned words = take_words(at, &ends);
 
 	if (is_located && words && **at == '[')
@@ -146,29 +148,32 @@ static bool take_declaration(char **at)
 
 static bool take_field(char **at)
 {
-	if (!take(at, "\tfield:") || !take_declaration(at) || !take(at, ";\toffset:") ||
-	    !take_number(at) || !take(at, ";\tsize:") || !take_number(at) ||
-	    !take(at, ";\tsigned:"))
+	if (!event_format_take(at, "\tfield:") || !take_declaration(at) ||
+	    !event_format_take(at, ";\toffset:") || !event_format_take_number(at) ||
+	    !event_format_take(at, ";\tsize:") || !event_format_take_number(at) ||
+	    !event_format_take(at, ";\tsigned:"))
 		return false;
-	return (take(at, "0") || take(at, "1")) && take(at, ";\n");
+	return (event_format_take(at, "0") || event_format_take(at, "1")) &&
+	       event_format_take(at, ";\n");
 }
 
 /* A user event may be named "mine.0"; it becomes "mine_0". */
-static bool take_name(char **at)
+static bool event_format_take_name(char **at)
 {
-	bool ok = take_word(at);
+	bool ok = event_format_take_word(at);
 
 	while (ok && **at == '.') {
 		*(*at)++ = '_';
-		ok = take_word(at);
+		ok = event_format_take_word(at);
 	}
 	return ok;
 }
 
 static bool take_head(char **at)
 {
-	return take(at, "name: ") && take_name(at) && take(at, "\nID: ") && take_number(at) &&
-	       take(at, "\nformat:\n");
+	return event_format_take(at, "name: ") && event_format_take_name(at) &&
+	       event_format_take(at, "\nID: ") && event_format_take_number(at) &&
+	       event_format_take(at, "\nformat:\n");
 }
 
 /* Replaces the print format by the shortest valid one. */
@@ -208,7 +213,7 @@ bool event_format_prepare(char *text)
  *	"dev %d:%d caller %pS", ((unsigned int) ((REC->dev) >> 20)), ..., (void *)REC->caller_ip
  */
 
-static const char *skip_space(const char *s)
+static const char *event_format_skip_space(const char *s)
 {
 	while (isspace((unsigned char)*s))
 		s++;
@@ -229,7 +234,7 @@ static const char *skip_quoted(const char *s)
 /* Skips the string literals at s. */
 static const char *skip_strings(const char *s)
 {
-	for (s = skip_space(s); *s == '"'; s = skip_space(s))
+	for (s = event_format_skip_space(s); *s == '"'; s = event_format_skip_space(s))
 		s = skip_quoted(s);
 	return s;
 }
@@ -281,7 +286,8 @@ static bool is_field(const char *expression, size_t len, const char *field)
 
 bool event_format_prints_symbols(const char *print_fmt, const char *field)
 {
-	const char *s = skip_space(print_fmt), *args = skip_strings(print_fmt), *expression;
+	const char *s = event_format_skip_space(print_fmt), *args = skip_strings(print_fmt),
+		   *expression;
 	size_t len;
 
 	if (*s != '"')

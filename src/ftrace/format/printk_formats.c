@@ -63,7 +63,7 @@ static bool find_text(const char *line, const char *eol, uint64_t *ret_addr, con
 	return true;
 }
 
-static int add(struct printk_formats *m, const struct printk_format *e)
+static int printk_formats_add(struct printk_formats *m, const struct printk_format *e)
 {
 	if (array_reserve(&m->entries, &m->cap, m->n + 1, sizeof(*m->entries)))
 		return -ENOMEM;
@@ -88,7 +88,7 @@ int printk_formats_parse(struct printk_formats *m, const char *printk_formats)
 		e.at = used;
 		e.len = (uint32_t)unescape(begin, end, m->text + used);
 		used += e.len;
-		if (add(m, &e)) {
+		if (printk_formats_add(m, &e)) {
 			printk_formats_deinit(m);
 			return -ENOMEM;
 		}

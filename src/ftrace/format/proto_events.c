@@ -14,7 +14,7 @@ struct key {
 	const char *name;
 };
 
-static int compare(const void *a, const void *b)
+static int proto_events_compare(const void *a, const void *b)
 {
 	const struct key *key = a;
 	const struct proto_event_row *row = b;
@@ -28,7 +28,7 @@ static const struct proto_event_row *find_row(const char *group, const char *nam
 	struct key key = {group, name};
 
 	return bsearch(&key, proto_event_rows, proto_event_row_count, sizeof(*proto_event_rows),
-		       compare);
+		       proto_events_compare);
 }
 
 bool proto_events_find(const char *group, const char *event, struct proto_event *ret)

@@ -37,7 +37,8 @@ enum { TYPE_LONG = 0, TYPE_PADDING = 29, TYPE_TIME_EXTEND = 30, TYPE_TIME_STAMP 
 #define TIME_STAMP_TOP (~0ull << TIME_STAMP_BITS)
 
 /* Finds the line "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;" by the field's name. */
-static bool find_field(const char *text, const char *name, unsigned *ret_offset, unsigned *ret_size)
+static bool ring_page_find_field(const char *text, const char *name, unsigned *ret_offset,
+				 unsigned *ret_size)
 {
 	size_t len = strlen(name);
 	const char *p, *line = text;
@@ -60,9 +61,9 @@ int ring_page_layout_parse(const char *header_page, struct ring_page_layout *ret
 {
 	unsigned time, time_size, commit, commit_size, data, data_size;
 
-	if (!find_field(header_page, "timestamp", &time, &time_size) ||
-	    !find_field(header_page, "commit", &commit, &commit_size) ||
-	    !find_field(header_page, "data", &data, &data_size))
+	if (!ring_page_find_field(header_page, "timestamp", &time, &time_size) ||
+	    !ring_page_find_field(header_page, "commit", &commit, &commit_size) ||
+	    !ring_page_find_field(header_page, "data", &data, &data_size))
 		return -EINVAL;
 	if (time_size != 8 || (commit_size != 8 && commit_size != 4) || data > 256 ||
 	    time + time_size > data || commit + commit_size > data || data_size < 64 ||

@@ -87,7 +87,7 @@ static const struct category {
 	{"wm", {0}},
 };
 
-static const struct category *find(const char *name)
+static const struct category *atrace_categories_find(const char *name)
 {
 	for (unsigned i = 0; i < ARRAY_SIZE(categories); i++)
 		if (!strcmp(name, categories[i].name))
@@ -111,8 +111,8 @@ static void report_unknown_category(const struct setup *s, const char *name)
 }
 
 /* Events that this kernel lacks are not reported: the config does not name them. */
-static int add_events(const struct category *c, struct event_selection *events,
-		      const struct setup *s)
+static int atrace_categories_add_events(const struct category *c, struct event_selection *events,
+					const struct setup *s)
 {
 	struct event_selection there = {0};
 	struct setup_errors ignored = {0};
@@ -144,11 +144,12 @@ int atrace_categories_apply(struct event_selection *events, const struct setup *
 		"atrace: only the kernel's part of the categories is recorded: what Android's "
 		"own processes and apps write exists on Android only");
 	for (size_t i = 0; i < c->n_atrace_categories; i++) {
-		const struct category *category = find(c->atrace_categories[i]);
+		const struct category *category = atrace_categories_find(c->atrace_categories[i]);
 
 		if (!category)
 			report_unknown_category(s, c->atrace_categories[i]);
-		else if (!c->atrace_userspace_only && (r = add_events(category, events, s)))
+		else if (!c->atrace_userspace_only &&
+			 (r = atrace_categories_add_events(category, events, s)))
 			return r;
 	}
 	return event_selection_add(events, "ftrace", "print");

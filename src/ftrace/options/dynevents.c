@@ -42,7 +42,7 @@ bool dynevent_supported(const char *root, enum dynevent_type type)
 	return !fs_join(path, sizeof(path), root, files[type].makes) && fs_exists(path);
 }
 
-static int append(const char *root, const char *file, const char *line)
+static int dynevents_append(const char *root, const char *file, const char *line)
 {
 	char path[4096];
 	int r = fs_join(path, sizeof(path), root, file);
@@ -61,7 +61,7 @@ static int remove_event(const char *root, enum dynevent_type type, const char *g
 	char line[256];
 
 	snprintf(line, sizeof(line), "-:%s/%s", group, name);
-	return append(root, files[type].removes, line);
+	return dynevents_append(root, files[type].removes, line);
 }
 
 /* ---- events of one session ---- */
@@ -75,7 +75,7 @@ static void free_event(struct dynevent *e)
 	free(e);
 }
 
-static bool is_there(const struct dynevents *m, const struct dynevent *event)
+static bool dynevents_is_there(const struct dynevents *m, const struct dynevent *event)
 {
 	for (size_t i = 0; i < m->n; i++)
 		if (!strcmp(m->events[i]->group, event->group) &&
@@ -110,12 +110,12 @@ static int remember(struct dynevents *m, const char *root, const struct dynevent
 int dynevents_create(struct dynevents *m, const char *root, const struct dynevent *event,
 		     const char *command)
 {
-	bool is_new = !is_there(m, event);
+	bool is_new = !dynevents_is_there(m, event);
 	int r = is_new ? remember(m, root, event) : 0;
 
 	if (r)
 		return r;
-	r = append(root, files[event->type].makes, command);
+	r = dynevents_append(root, files[event->type].makes, command);
 	if (r && is_new)
 		free_event(m->events[--m->n]);
 	return r;

@@ -34,7 +34,7 @@
 
 #define MAX_DYNAMIC (16 << 20)
 
-static uint64_t hash(uint64_t h, const void *data, size_t len)
+static uint64_t event_enable_hash(uint64_t h, const void *data, size_t len)
 {
 	for (const uint8_t *p = data; len; len--)
 		h = (h ^ *p++) * 0x100000001b3; /* FNV-1a */
@@ -52,7 +52,8 @@ static uint64_t hash_modules(const char *sys_root)
 	if (fs_join(path, sizeof(path), sys_root, "module") || !(d = opendir(path)))
 		return 0;
 	while ((e = readdir(d)))
-		sum += hash(e->d_ino * 0x9e3779b97f4a7c15, e->d_name, strlen(e->d_name));
+		sum += event_enable_hash(e->d_ino * 0x9e3779b97f4a7c15, e->d_name,
+					 strlen(e->d_name));
 	closedir(d);
 	return sum;
 }
@@ -109,7 +110,7 @@ static uint64_t inode_of(const char *path)
 /* Hashes a line of dynamic_events. Returns h for the event of a session. */
 static uint64_t hash_line(uint64_t h, char *line, const char *root)
 {
-	uint64_t whole = hash(h, line, strlen(line)), folder = 0;
+	uint64_t whole = event_enable_hash(h, line, strlen(line)), folder = 0;
 	char *group, *name, path[4096];
 	int n;
 
@@ -120,7 +121,7 @@ static uint64_t hash_line(uint64_t h, char *line, const char *root)
 	n = snprintf(path, sizeof(path), "%s/events/%s/%s", root, group, name);
 	if (n > 0 && (size_t)n < sizeof(path))
 		folder = inode_of(path);
-	return hash(whole, &folder, sizeof(folder));
+	return event_enable_hash(whole, &folder, sizeof(folder));
 }
 
 /* Hashes dynamic_events. Returns 0, also if the file cannot be read, or -EAGAIN. */
@@ -255,7 +256,7 @@ static void check_compact(const struct event_selection *events, const struct set
 	}
 }
 
-static const char *reason_of(int error)
+static const char *event_enable_reason_of(int error)
 {
 	switch (error) {
 	case EVENT_TABLE_GENERIC_REFUSED:
@@ -272,14 +273,14 @@ static const char *reason_of(int error)
 	return strerror(-error);
 }
 
-static void report(const struct setup *s, const struct event_name *e, int error)
+static void event_enable_report(const struct setup *s, const struct event_name *e, int error)
 {
 	/* The kernel checks the program when its probe is enabled. */
 	bool place = error == -EINVAL && e->repr;
 
 	setup_error_add(s->errors, "%s/%s (%s)", event_name_group(e), event_name_name(e),
 			place ? "no instruction of the program begins at this offset"
-			      : reason_of(error));
+			      : event_enable_reason_of(error));
 }
 
 static void report_left_out(const struct setup *s, const struct event_name *e,
@@ -313,7 +314,7 @@ int event_enable_compile(struct event_selection *events, const struct setup *s,
 			return r;
 		e->id = r ? EVENT_NO_ID : id;
 		if (r)
-			report(s, e, r);
+			event_enable_report(s, e, r);
 		else
 			report_left_out(s, e, event_table_get(table, id));
 		r = coroutine_yield();
@@ -352,7 +353,7 @@ int event_enable_all(struct event_selection *events, const struct setup *s,
 		if (refused) {
 			event_table_remove(table, (uint16_t)e->id);
 			e->id = EVENT_NO_ID;
-			report(s, e, refused);
+			event_enable_report(s, e, refused);
 		}
 		r = coroutine_yield();
 	}

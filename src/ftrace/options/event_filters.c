@@ -49,7 +49,7 @@ static char *syscall_filter(const uint32_t *numbers, size_t n)
 
 /* ---- numbers of system calls ---- */
 
-static int by_number(const void *a, const void *b)
+static int event_filters_by_number(const void *a, const void *b)
 {
 	const uint32_t *x = a, *y = b;
 
@@ -60,7 +60,7 @@ static size_t sort_and_deduplicate(uint32_t *numbers, size_t n)
 {
 	size_t kept = 0;
 
-	qsort(numbers, n, sizeof(*numbers), by_number);
+	qsort(numbers, n, sizeof(*numbers), event_filters_by_number);
 	for (size_t i = 0; i < n; i++)
 		if (!kept || numbers[kept - 1] != numbers[i])
 			numbers[kept++] = numbers[i];
@@ -81,7 +81,7 @@ static void report_unknown_name(const struct setup *s, const char *name, const c
  * Writes the numbers of the known names to `numbers`, sorted and without duplicates. Reports
  * unknown names. Returns the number of numbers.
  */
-static size_t resolve(const struct setup *s, uint32_t *numbers)
+static size_t event_filters_resolve(const struct setup *s, uint32_t *numbers)
 {
 	const Pb__FtraceConfig *c = s->config;
 	char nearest[SYSCALL_NAME_MAX];
@@ -120,8 +120,8 @@ static void drop_both(struct event_selection *events, const struct setup *s)
  */
 
 /* Drops the event and reports why. */
-static void refuse(struct event_selection *events, struct event_name *e, const char *why,
-		   const struct setup *s)
+static void event_filters_refuse(struct event_selection *events, struct event_name *e,
+				 const char *why, const struct setup *s)
 {
 	setup_error_add(s->errors, "%s/%s (filter refused: %s)", event_name_group(e),
 			event_name_name(e), why);
@@ -171,7 +171,7 @@ static int event_filter_add(struct event_selection *events, struct event_name *e
 		return -ENOMEM;
 	r = write_filter(e, clean, s, &why);
 	if (r && r != -ENOMEM)
-		refuse(events, e, why.text, s);
+		event_filters_refuse(events, e, why.text, s);
 	return r;
 }
 
@@ -186,7 +186,7 @@ int syscall_events_apply(struct event_selection *events, const struct setup *s)
 	numbers = calloc(n, sizeof(*numbers));
 	if (!numbers)
 		return -ENOMEM;
-	n = resolve(s, numbers);
+	n = event_filters_resolve(s, numbers);
 	if (!n) {
 		drop_both(events, s);
 		return 0;

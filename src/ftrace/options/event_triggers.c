@@ -71,7 +71,8 @@ int event_triggers_imply(struct event_selection *events, const struct setup *s)
 
 /* ---- preparing ---- */
 
-static void refuse(const struct setup *s, const struct event_name *e, const char *why)
+static void event_triggers_refuse(const struct setup *s, const struct event_name *e,
+				  const char *why)
 {
 	setup_error_add(s->errors, "%s/%s (trigger refused: %s)", event_name_group(e),
 			event_name_name(e), why);
@@ -95,7 +96,7 @@ static int try_filter(const struct setup *s, const struct event_name *e, const c
 		filter_file_clear(s->instance, e->group, e->name);
 	/* An event without a filter file may have triggers; writing the trigger will show. */
 	if (r && r != -ENOENT)
-		refuse(s, e, why.text);
+		event_triggers_refuse(s, e, why.text);
 	return r == -ENOENT ? 0 : r;
 }
 
@@ -172,7 +173,7 @@ static bool can_act(const struct setup *s, const struct event_name *e)
 	if (strcmp(e->group, "ftrace") || strcmp(e->name, "print") ||
 	    instance_can_copy_markers(s->instance))
 		return true;
-	refuse(s, e, "the kernel has no options/copy_trace_marker");
+	event_triggers_refuse(s, e, "the kernel has no options/copy_trace_marker");
 	return false;
 }
 
@@ -190,7 +191,7 @@ static int prepare_one(const struct setup *s, const config_trigger *c, const str
 		return r == -ENOMEM ? r : 0; /* otherwise it was reported */
 	t->on_markers = t->on_markers || event_is_marker(e);
 	if (t->n == EVENT_TRIGGERS_MAX) {
-		refuse(s, e, "too many triggers");
+		event_triggers_refuse(s, e, "too many triggers");
 		return 0;
 	}
 	if (array_reserve(&t->list, &t->cap, t->n + 1, sizeof(*t->list)))
@@ -368,7 +369,8 @@ int event_triggers_start(struct event_triggers *t, const struct instance *i, str
 }
 
 /* Finds the equal trigger in t: the event was removed and has been created again. */
-static struct event_trigger *find(const struct event_triggers *t, const struct event_trigger *e)
+static struct event_trigger *event_triggers_find(const struct event_triggers *t,
+						 const struct event_trigger *e)
 {
 	for (size_t k = 0; k < t->n; k++)
 		if (!strcmp(t->list[k].file, e->file) && !strcmp(t->list[k].command, e->command))
@@ -380,7 +382,8 @@ int event_triggers_add(struct event_triggers *t, struct event_triggers *more,
 		       const struct instance *i, struct setup_errors *r)
 {
 	for (; more->n; more->n--) {
-		struct event_trigger *e = &more->list[more->n - 1], *old = find(t, e);
+		struct event_trigger *e = &more->list[more->n - 1],
+				     *old = event_triggers_find(t, e);
 
 		if (old) {
 			free(e->file);

@@ -39,7 +39,7 @@ bool event_is_funcgraph(const struct event_name *e)
 }
 
 /* Returns the first line of a file, which the caller frees, or NULL if it cannot be read. */
-static char *read_line(const char *root, const char *file)
+static char *function_graph_read_line(const char *root, const char *file)
 {
 	char path[4096];
 	char *text = fs_join(path, sizeof(path), root, file) ? NULL : setting_read(path);
@@ -59,7 +59,7 @@ static bool has_word(const char *line, const char *word)
 	return false;
 }
 
-static bool is_requested(const struct setup *s)
+static bool function_graph_is_requested(const struct setup *s)
 {
 	const Pb__FtraceConfig *c = s->config;
 	const struct {
@@ -84,9 +84,9 @@ int function_graph_select(struct event_selection *events, const struct setup *s)
 	char file[64], path[4096];
 	int r = 0;
 
-	if (!is_requested(s))
+	if (!function_graph_is_requested(s))
 		return 0;
-	tracers = read_line(s->root, "available_tracers");
+	tracers = function_graph_read_line(s->root, "available_tracers");
 	if (!has_word(tracers, TRACER)) {
 		setup_error_add(
 			s->errors,
@@ -139,7 +139,7 @@ struct functions {
 };
 
 /* Joins the valid names, one per line. */
-static void join(const struct functions *f, const struct setup *s, struct strbuf *b)
+static void function_graph_join(const struct functions *f, const struct setup *s, struct strbuf *b)
 {
 	const char *why;
 
@@ -196,21 +196,24 @@ static bool is_foreign(const struct instance *i, const char *file, const char *i
 	       !setting_reads(file, now, idle);
 }
 
-static int fail(const struct setup *s, const char *option, int error, const char *why)
+static int function_graph_fail(const struct setup *s, const char *option, int error,
+			       const char *why)
 {
 	setup_error_add(s->errors, "option:%s (%s)", option, why);
 	return error;
 }
 
-static int write_list(const struct functions *f, const struct instance *i, const struct setup *s)
+static int function_graph_write_list(const struct functions *f, const struct instance *i,
+				     const struct setup *s)
 {
 	struct strbuf lines = {0};
 	unsigned taken = 0;
 	int r;
 
 	if (is_foreign(i, f->file, ""))
-		return fail(s, f->option, -EBUSY, "another user has set functions there");
-	join(f, s, &lines);
+		return function_graph_fail(s, f->option, -EBUSY,
+					   "another user has set functions there");
+	function_graph_join(f, s, &lines);
 	if (lines.failed) {
 		strbuf_deinit(&lines);
 		return -ENOMEM;
@@ -218,16 +221,16 @@ static int write_list(const struct functions *f, const struct instance *i, const
 	r = lines.s ? instance_write(i, f->file, lines.s) : -EINVAL;
 	if (r == -EBUSY || r == -ENOENT) {
 		strbuf_deinit(&lines);
-		return fail(s, f->option, r,
-			    r == -EBUSY ? "another recording has other functions"
-					: "the kernel lacks it");
+		return function_graph_fail(s, f->option, r,
+					   r == -EBUSY ? "another recording has other functions"
+						       : "the kernel lacks it");
 	}
 	if (r && lines.s && !instance_write(i, f->file, ""))
 		taken = add_each(f, i, s, lines.s);
 	strbuf_deinit(&lines);
-	return r && !taken ? fail(s, f->option, -EINVAL,
-				  "no valid name is left, and an empty list "
-				  "would trace all functions")
+	return r && !taken ? function_graph_fail(s, f->option, -EINVAL,
+						 "no valid name is left, and an empty list "
+						 "would trace all functions")
 			   : 0;
 }
 
@@ -244,7 +247,7 @@ static int attach_globals(struct function_graph *g, const struct setup *s)
 	struct err_text e;
 	int r = instance_attach(&g->globals, &target, &e);
 
-	return r ? fail(s, "enable_function_graph", r, e.text) : 0;
+	return r ? function_graph_fail(s, "enable_function_graph", r, e.text) : 0;
 }
 
 /* Limits that others have set apply to us, too. */
@@ -266,7 +269,7 @@ static int set_roots(struct function_graph *g, const struct setup *s)
 	};
 
 	if (roots.n)
-		return write_list(&roots, &g->globals, s);
+		return function_graph_write_list(&roots, &g->globals, s);
 	if (is_foreign(&g->globals, roots.file, "") ||
 	    instance_write(&g->globals, roots.file, "") == -EBUSY)
 		report_limit(s, roots.file);
@@ -284,9 +287,10 @@ static int set_depth(struct function_graph *g, const struct setup *s)
 	snprintf(text, sizeof(text), "%u", depth);
 	r = is_set ? -EBUSY : instance_write(&g->globals, file, text);
 	if (r && depth)
-		return fail(s, "function_graph_max_depth", r,
-			    r == -EBUSY ? "it applies to the whole kernel and is in use"
-					: strerror(-r));
+		return function_graph_fail(s, "function_graph_max_depth", r,
+					   r == -EBUSY
+						   ? "it applies to the whole kernel and is in use"
+						   : strerror(-r));
 	if (r == -EBUSY)
 		report_limit(s, file);
 	return 0;
@@ -304,14 +308,14 @@ static int set_filters(const struct setup *s)
 	};
 
 	if (filters.n)
-		return write_list(&filters, s->instance, s);
+		return function_graph_write_list(&filters, s->instance, s);
 	if (is_foreign(s->instance, filters.file, ""))
-		return fail(s, "enable_function_graph", -EBUSY,
-			    "another user has set functions there");
+		return function_graph_fail(s, "enable_function_graph", -EBUSY,
+					   "another user has set functions there");
 	/* An own instance has no filter. An attached one must have none while we use it. */
 	if (instance_write(s->instance, filters.file, "") == -EBUSY)
-		return fail(s, "enable_function_graph", -EBUSY,
-			    "another recording has function_filters there");
+		return function_graph_fail(s, "enable_function_graph", -EBUSY,
+					   "another recording has function_filters there");
 	return 0;
 }
 
@@ -319,37 +323,39 @@ static int set_filters(const struct setup *s)
  * Makes the kernel trace the functions of all threads, unless the config restricts the threads;
  * then pid_filter.c has set them.
  */
-static int set_threads(const struct setup *s)
+static int function_graph_set_threads(const struct setup *s)
 {
 	static const char file[] = "set_ftrace_pid";
 
 	if (pid_filter_wanted(s->config) || instance_is_own(s->instance))
 		return 0;
 	if (is_foreign(s->instance, file, ""))
-		return fail(s, "enable_function_graph", -EBUSY,
-			    "another user has set threads there");
+		return function_graph_fail(s, "enable_function_graph", -EBUSY,
+					   "another user has set threads there");
 	if (instance_write(s->instance, file, "") == -EBUSY)
-		return fail(s, "enable_function_graph", -EBUSY,
-			    "another recording has tids_to_trace there");
+		return function_graph_fail(s, "enable_function_graph", -EBUSY,
+					   "another recording has tids_to_trace there");
 	return 0;
 }
 
 /* Setting a tracer clears the rings. */
 static int set_tracer(const struct setup *s)
 {
-	_cleanup_(freep) char *now = read_line(s->instance->path, "current_tracer");
+	_cleanup_(freep) char *now = function_graph_read_line(s->instance->path, "current_tracer");
 	int r;
 
 	if (now && strcmp(now, TRACER) && (strcmp(now, "nop") || s->instance->keeps_ring))
-		return fail(s, "enable_function_graph", -EBUSY,
-			    strcmp(now, "nop") ? "another user has set a tracer there"
-					       : "setting it would clear the rings");
+		return function_graph_fail(s, "enable_function_graph", -EBUSY,
+					   strcmp(now, "nop")
+						   ? "another user has set a tracer there"
+						   : "setting it would clear the rings");
 	r = instance_write(s->instance, "current_tracer", TRACER);
 	if (!r)
 		return 0;
-	return fail(s, "enable_function_graph", r,
-		    r == -EBUSY ? "another process reads the rings, so the tracer cannot be set"
-				: strerror(-r));
+	return function_graph_fail(
+		s, "enable_function_graph", r,
+		r == -EBUSY ? "another process reads the rings, so the tracer cannot be set"
+			    : strerror(-r));
 }
 
 int function_graph_set(struct function_graph *g, const struct setup *s)
@@ -357,7 +363,7 @@ int function_graph_set(struct function_graph *g, const struct setup *s)
 	int r = attach_globals(g, s);
 
 	if (!r)
-		r = set_threads(s);
+		r = function_graph_set_threads(s);
 	if (!r)
 		r = set_filters(s);
 	if (!r)

@@ -31,7 +31,7 @@ static const struct {
 };
 
 /* Returns 0, 1 or -errno; -EIO: not a boolean option. */
-static int state_of(const struct instance *i, const char *file)
+static int instance_options_state_of(const struct instance *i, const char *file)
 {
 	_cleanup_(freep) char *text = NULL;
 
@@ -56,7 +56,7 @@ static void tracefs_options_reset(const struct instance *i)
 
 	for (unsigned k = 0; k < ARRAY_SIZE(defaults); k++) {
 		snprintf(file, sizeof(file), "options/%s", defaults[k].name);
-		is = state_of(i, file);
+		is = instance_options_state_of(i, file);
 		if (is >= 0 && is != defaults[k].on)
 			instance_write(i, file, defaults[k].on ? "1" : "0");
 	}
@@ -83,7 +83,7 @@ static bool is_option_name(const char *name)
 	return *name && strlen(name) < 64 && name[strspn(name, letters)] == '\0';
 }
 
-static void refuse(const struct setup *s, const char *name, const char *why)
+static void instance_options_refuse(const struct setup *s, const char *name, const char *why)
 {
 	setup_error_add(s->errors, "option:tracefs_options (%s: %s)", name, why);
 }
@@ -96,8 +96,9 @@ static void refuse_unknown(const struct setup *s, const char *name)
 
 	snprintf(path, sizeof(path), "%s/options/%s", s->root, name);
 	if (fs_exists(path)) {
-		refuse(s, name,
-		       "the kernel has it at the top level only, where it affects all users");
+		instance_options_refuse(
+			s, name,
+			"the kernel has it at the top level only, where it affects all users");
 		return;
 	}
 	meant = folder ? fs_nearest(folder, name, best) : NULL;
@@ -106,7 +107,7 @@ static void refuse_unknown(const struct setup *s, const char *name)
 				"option:tracefs_options (%s: no such option; did you mean %s?)",
 				name, meant);
 	else
-		refuse(s, name, "no such option");
+		instance_options_refuse(s, name, "no such option");
 }
 
 static void set_one(const struct setup *s, const char *name, bool on)
@@ -116,11 +117,11 @@ static void set_one(const struct setup *s, const char *name, bool on)
 
 	for (unsigned k = 0; k < ARRAY_SIZE(shared); k++)
 		if (!strcmp(name, shared[k].name)) {
-			refuse(s, name, shared[k].why);
+			instance_options_refuse(s, name, shared[k].why);
 			return;
 		}
 	snprintf(file, sizeof(file), "options/%s", name);
-	r = state_of(s->instance, file);
+	r = instance_options_state_of(s->instance, file);
 	if (r == -ENOENT) {
 		refuse_unknown(s, name);
 		return;
@@ -128,7 +129,7 @@ static void set_one(const struct setup *s, const char *name, bool on)
 	if (r >= 0)
 		r = r == on ? 0 : instance_write(s->instance, file, on ? "1" : "0");
 	if (r)
-		refuse(s, name, strerror(-r));
+		instance_options_refuse(s, name, strerror(-r));
 }
 
 /*
@@ -144,9 +145,10 @@ static void tracefs_options_set(const struct setup *s)
 		const char *name = o->name ? o->name : "";
 
 		if (!is_option_name(name))
-			refuse(s, name, "not the name of an option");
+			instance_options_refuse(s, name, "not the name of an option");
 		else if (o->state == PB__FTRACE_CONFIG__TRACEFS_OPTION__STATE__STATE_UNKNOWN)
-			refuse(s, name, "its state is neither STATE_ENABLED nor STATE_DISABLED");
+			instance_options_refuse(
+				s, name, "its state is neither STATE_ENABLED nor STATE_DISABLED");
 		else
 			set_one(s, name,
 				o->state ==

@@ -53,7 +53,7 @@ static uint32_t read_tid_end(const char *proc_root)
 	return end ? MIN(end, PID_LIMIT) : PID_LIMIT;
 }
 
-static bool is_there(const char *proc_root, uint32_t tid)
+static bool pid_filter_is_there(const char *proc_root, uint32_t tid)
 {
 	char path[256];
 
@@ -72,8 +72,8 @@ struct named {
 };
 
 /* Appends the valid ids to ret_list. Reports the others, and valid ids that do not exist. */
-static void check(const struct named *l, const char *proc_root, struct setup_errors *errors,
-		  struct strbuf *ret_list)
+static void pid_filter_check(const struct named *l, const char *proc_root,
+			     struct setup_errors *errors, struct strbuf *ret_list)
 {
 	uint32_t end = read_tid_end(proc_root), gone = 0;
 
@@ -88,7 +88,7 @@ static void check(const struct named *l, const char *proc_root, struct setup_err
 			continue;
 		}
 		strbuf_printf(ret_list, "%" PRIu32 " ", tid);
-		if (!l->may_be_gone && !is_there(proc_root, tid) && ++gone <= NAMED_MAX)
+		if (!l->may_be_gone && !pid_filter_is_there(proc_root, tid) && ++gone <= NAMED_MAX)
 			setup_error_add(errors,
 					"option:%s (%" PRIu32
 					": no such %s when the recording was set up)",
@@ -113,13 +113,13 @@ static void list_named(const Pb__FtraceConfig *c, const char *proc_root,
 	const struct named pids = {"pids_to_trace", "process", c->pids_to_trace, c->n_pids_to_trace,
 				   false};
 
-	check(&tids, proc_root, errors, ret_list);
-	check(&pids, proc_root, errors, ret_list);
+	pid_filter_check(&tids, proc_root, errors, ret_list);
+	pid_filter_check(&pids, proc_root, errors, ret_list);
 }
 
 /* Never splits a number between two writes. how: O_TRUNC or O_APPEND. */
-static int write_list(const struct instance *i, const char *file, const struct strbuf *list,
-		      int how)
+static int pid_filter_write_list(const struct instance *i, const char *file,
+				 const struct strbuf *list, int how)
 {
 	const char *p = list->s, *end = list->s + list->len;
 	_cleanup_(closep) int fd = instance_open(i, file, O_WRONLY | how);
@@ -138,7 +138,7 @@ static int write_list(const struct instance *i, const char *file, const struct s
 
 /* ---- threads of processes ---- */
 
-static int add_thread(void *ctx, const char *name, unsigned char d_type)
+static int pid_filter_add_thread(void *ctx, const char *name, unsigned char d_type)
 {
 	uint32_t tid;
 
@@ -148,12 +148,12 @@ static int add_thread(void *ctx, const char *name, unsigned char d_type)
 	return 0;
 }
 
-static void add_process(const char *proc_root, uint32_t pid, struct pid_set *to)
+static void pid_filter_add_process(const char *proc_root, uint32_t pid, struct pid_set *to)
 {
 	char path[256];
 
 	snprintf(path, sizeof(path), "%s/%" PRIu32 "/task", proc_root, pid);
-	fs_each(path, add_thread, to);
+	fs_each(path, pid_filter_add_thread, to);
 }
 
 /* Adds the threads that the kernel's list has now. */
@@ -183,7 +183,7 @@ static bool list_missing(const struct pid_set *all, const struct pid_set *listed
 	for (int32_t tid = 0; (tid = pid_set_next(all, tid));) {
 		if (pid_set_has(listed, tid))
 			continue;
-		if (is_there(proc_root, (uint32_t)tid))
+		if (pid_filter_is_there(proc_root, (uint32_t)tid))
 			strbuf_printf(ret, "%" PRId32 " ", tid);
 		found = true;
 	}
@@ -203,13 +203,13 @@ static int add_missing(const struct setup *s, const char *proc_root, const char 
 		return -ENOMEM;
 	add_listed(s->instance, file, &listed);
 	for (size_t i = 0; i < c->n_pids_to_trace; i++)
-		add_process(proc_root, c->pids_to_trace[i], &threads);
+		pid_filter_add_process(proc_root, c->pids_to_trace[i], &threads);
 	add_listed(s->instance, file, &listed);
 	*ret_done = !list_missing(&threads, &listed, proc_root, &list);
 	if (list.failed)
 		r = -ENOMEM;
 	else if (list.len)
-		r = write_list(s->instance, file, &list, O_APPEND);
+		r = pid_filter_write_list(s->instance, file, &list, O_APPEND);
 	strbuf_deinit(&list);
 	return r;
 }
@@ -252,11 +252,11 @@ static int set_list(const struct setup *s, const char *proc_root, const struct s
 	if (r)
 		setup_error_add(s->errors, "option:follow_children (%s)",
 				r == -ENOENT ? "the kernel does not have it" : strerror(-r));
-	error = write_list(s->instance, l->file, tids, O_TRUNC);
+	error = pid_filter_write_list(s->instance, l->file, tids, O_TRUNC);
 	return error ? error : add_processes(s, proc_root, l->file);
 }
 
-static int fail(const struct setup *s, int error, const char *file)
+static int pid_filter_fail(const struct setup *s, int error, const char *file)
 {
 	setup_error_fatal(s->errors,
 			  "nothing is recorded: the kernel refuses tids_to_trace (%s: %s)", file,
@@ -279,9 +279,9 @@ static int set_lists(const struct setup *s, const char *proc_root, const struct 
 	}
 	r = set_list(s, proc_root, tids, &of_events);
 	if (r)
-		return fail(s, r, of_events.file);
+		return pid_filter_fail(s, r, of_events.file);
 	r = functions ? set_list(s, proc_root, tids, &of_functions) : 0;
-	return r ? fail(s, r, of_functions.file) : 0;
+	return r ? pid_filter_fail(s, r, of_functions.file) : 0;
 }
 
 int pid_filter_set(const struct setup *s, const char *proc_root)

@@ -145,8 +145,8 @@ static bool function_at(const char *place, char function[static SYMBOL_SIZE])
 }
 
 /* Sets e to the kernel's reason for a refused command, in terms of the user's definition. */
-static void explain(struct making *m, enum dynevent_type type, const struct probe_spec *line,
-		    const char *group, const char *command, int error, struct err_text *e)
+static void probes_explain(struct making *m, enum dynevent_type type, const struct probe_spec *line,
+			   const char *group, const char *command, int error, struct err_text *e)
 {
 	char function[SYMBOL_SIZE],
 		what[sizeof(((struct error_log_entry *)NULL)->what) + SYMBOL_SIZE];
@@ -187,7 +187,7 @@ static int make(struct making *m, enum dynevent_type type, const struct probe_sp
 				     },
 				     command.s);
 		if (r && r != -ENOMEM)
-			explain(m, type, line, group->name, command.s, r, e);
+			probes_explain(m, type, line, group->name, command.s, r, e);
 	}
 	strbuf_deinit(&command);
 	return r;
@@ -229,7 +229,8 @@ static bool may_make(struct making *m, enum dynevent_type type, size_t n_request
 }
 
 /* Returns -ENOMEM or 0. */
-static int report(const struct making *m, enum dynevent_type type, int r, const struct err_text *e)
+static int probes_report(const struct making *m, enum dynevent_type type, int r,
+			 const struct err_text *e)
 {
 	if (r == -ENOMEM)
 		return r;
@@ -314,7 +315,7 @@ static int make_kprobe(struct making *m, const Pb__FtraceConfig__KprobeEvent *k,
 
 /* ---- all probes of the config ---- */
 
-static bool is_there(const struct making *m, enum dynevent_type type, size_t n_requested)
+static bool probes_is_there(const struct making *m, enum dynevent_type type, size_t n_requested)
 {
 	if (!n_requested || dynevent_supported(m->setup->root, type))
 		return n_requested;
@@ -330,17 +331,17 @@ static int make_all(struct making *m)
 	struct err_text e = {""};
 	int r = 0;
 
-	if (is_there(m, DYNEVENT_KPROBE, c->n_kprobe_events))
+	if (probes_is_there(m, DYNEVENT_KPROBE, c->n_kprobe_events))
 		for (size_t i = 0; !r && i < c->n_kprobe_events; i++)
 			if (!(r = coroutine_yield()) && may_make(m, DYNEVENT_KPROBE, n_requested))
-				r = report(m, DYNEVENT_KPROBE,
-					   make_kprobe(m, c->kprobe_events[i], &e), &e);
-	if (is_there(m, DYNEVENT_UPROBE, c->n_uprobe_events))
+				r = probes_report(m, DYNEVENT_KPROBE,
+						  make_kprobe(m, c->kprobe_events[i], &e), &e);
+	if (probes_is_there(m, DYNEVENT_UPROBE, c->n_uprobe_events))
 		for (size_t i = 0; !r && i < c->n_uprobe_events; i++)
 			if (!(r = coroutine_yield()) && may_make(m, DYNEVENT_UPROBE, n_requested))
-				r = report(m, DYNEVENT_UPROBE,
-					   make_line(m, DYNEVENT_UPROBE, c->uprobe_events[i], &e),
-					   &e);
+				r = probes_report(
+					m, DYNEVENT_UPROBE,
+					make_line(m, DYNEVENT_UPROBE, c->uprobe_events[i], &e), &e);
 	return r;
 }
 

@@ -63,7 +63,7 @@ bool synthetic_event_requested(const char *request)
 	return requests(request, &rss_stat) || requests(request, &suspend_resume);
 }
 
-static bool is_requested(const struct setup *s, const struct recipe *r)
+static bool synthetic_events_is_requested(const struct setup *s, const struct recipe *r)
 {
 	for (size_t i = 0; i < s->config->n_ftrace_events; i++)
 		if (requests(s->config->ftrace_events[i], r))
@@ -74,7 +74,7 @@ static bool is_requested(const struct setup *s, const struct recipe *r)
 /* ---- the commands ---- */
 
 /* Writes "TYPE NAME" as in the format. Returns false if the field is missing. */
-static bool put_field(const char *format, const char *name, struct strbuf *b)
+static bool synthetic_events_put_field(const char *format, const char *name, struct strbuf *b)
 {
 	static const char head[] = "\tfield:";
 	size_t name_len = strlen(name);
@@ -107,7 +107,7 @@ static int put_definition(const struct setup *s, const struct recipe *r, const c
 	strbuf_puts(b, name);
 	for (const char *const *field = r->fields; *field; field++) {
 		strbuf_puts(b, field == r->fields ? " " : "; ");
-		if (!put_field(format, *field, b))
+		if (!synthetic_events_put_field(format, *field, b))
 			return err_set(e, -ENOENT, "%s/%s of this kernel has no %s", r->group,
 				       r->event, *field);
 	}
@@ -115,7 +115,8 @@ static int put_definition(const struct setup *s, const struct recipe *r, const c
 }
 
 /* Formats the kernel's reason for a refused trigger. */
-static int explain(const struct setup *s, const char *trigger, int error, struct err_text *e)
+static int synthetic_events_explain(const struct setup *s, const char *trigger, int error,
+				    struct err_text *e)
 {
 	_cleanup_(freep) char *log = instance_read(s->instance, "error_log");
 	const char *command = trigger + strlen("hist:");
@@ -138,7 +139,7 @@ static int set_trigger(const struct setup *s, const struct recipe *r, const char
 	snprintf(file, sizeof(file), "events/%s/%s/trigger", r->group, r->event);
 	error = instance_write(s->instance, file, trigger);
 	if (error && error != -ENOMEM)
-		explain(s, trigger, error, e);
+		synthetic_events_explain(s, trigger, error, e);
 	free(trigger);
 	return error;
 }
@@ -205,11 +206,11 @@ int synthetic_events_make(struct event_selection *events, const struct setup *s,
 	if (throttle)
 		r = try_to_make(s, &rss_stat, made, "option:throttle_rss_stat",
 				"; kmem/rss_stat is recorded as it is");
-	else if (is_requested(s, &rss_stat))
+	else if (synthetic_events_is_requested(s, &rss_stat))
 		r = try_to_make(s, &rss_stat, made, "synthetic/rss_stat_throttled", "");
 	if (r > 0 && throttle)
 		event_selection_drop(events, event_selection_find(events, "kmem", "rss_stat"));
-	if (r >= 0 && is_requested(s, &suspend_resume))
+	if (r >= 0 && synthetic_events_is_requested(s, &suspend_resume))
 		r = try_to_make(s, &suspend_resume, made, "synthetic/suspend_resume_minimal", "");
 	for (size_t i = before; r >= 0 && i < made->n; i++)
 		r = event_selection_add_as(events, made->events[i]->group, made->events[i]->name,

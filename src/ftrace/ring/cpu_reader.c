@@ -77,7 +77,7 @@ struct cpu_list {
 	size_t cap;
 };
 
-static int add_cpu(void *ctx, const char *name, unsigned char d_type)
+static int cpu_reader_add_cpu(void *ctx, const char *name, unsigned char d_type)
 {
 	struct cpu_list *l = ctx;
 	int after = 0;
@@ -92,7 +92,7 @@ static int add_cpu(void *ctx, const char *name, unsigned char d_type)
 	return 0;
 }
 
-static int by_number(const void *a, const void *b)
+static int cpu_reader_by_number(const void *a, const void *b)
 {
 	const struct cpu_reader *x = a, *y = b;
 
@@ -109,7 +109,7 @@ static int make_readers(struct cpu_readers *r, const struct cpu_list *l)
 	for (; r->n < l->n; r->n++)
 		r->cpus[r->n] = (struct cpu_reader){
 			.cpu = l->cpus[r->n], .fd = -1, .done = true, .stats_fd = -1};
-	qsort(r->cpus, r->n, sizeof(*r->cpus), by_number);
+	qsort(r->cpus, r->n, sizeof(*r->cpus), cpu_reader_by_number);
 	return 0;
 }
 
@@ -125,7 +125,7 @@ static int open_ring(const struct cpu_readers *r, struct cpu_reader *cpu)
 	return cpu->fd < 0 && errno != ENODEV ? -errno : 0;
 }
 
-static int open_rings(struct cpu_readers *r)
+static int cpu_reader_open_rings(struct cpu_readers *r)
 {
 	int error = 0, first = 0;
 
@@ -191,7 +191,7 @@ int cpu_readers_open(struct cpu_readers *r, const struct instance *i, const char
 	r->page_size = layout->size;
 	r->page = malloc(layout->size);
 	r->dir = instance_path_of(i, "per_cpu");
-	error = r->page && r->dir ? fs_each(r->dir, add_cpu, &list) : -ENOMEM;
+	error = r->page && r->dir ? fs_each(r->dir, cpu_reader_add_cpu, &list) : -ENOMEM;
 	if (!error)
 		error = make_readers(r, &list);
 	free(list.cpus);
@@ -200,7 +200,7 @@ int cpu_readers_open(struct cpu_readers *r, const struct instance *i, const char
 		return err_set(e, error, "cannot read the list of CPUs in tracefs: %s",
 			       strerror(-error));
 	}
-	error = open_rings(r);
+	error = cpu_reader_open_rings(r);
 	if (error) {
 		cpu_readers_close(r);
 		return err_set(e, error, "cannot open the kernel's ring (trace_pipe_raw): %s",
@@ -226,7 +226,7 @@ void cpu_readers_close(struct cpu_readers *r)
 void cpu_readers_open_new(struct cpu_readers *r)
 {
 	if (cpu_presence_read(&r->presence, r->sys_root) || r->unopened)
-		r->unopened = open_rings(r) != 0;
+		r->unopened = cpu_reader_open_rings(r) != 0;
 }
 
 /* ---- reading ---- */
@@ -255,7 +255,8 @@ static bool is_nothing(int error, bool to_the_end)
 }
 
 /* An incomplete sub-buffer is useless, and the kernel does not return it again. */
-static void count(struct page_encode_target *to, unsigned n, enum ring_page_status status)
+static void cpu_reader_count(struct page_encode_target *to, unsigned n,
+			     enum ring_page_status status)
 {
 	for (unsigned i = 0; i < n; i++) {
 		to[i].t->status_counts[status]++;
@@ -317,7 +318,7 @@ uint32_t cpu_reader_run(struct cpu_readers *r, struct cpu_reader *cpu,
 			cpu->done = true;
 			is_empty = status == RING_PAGE_END;
 			if (!is_empty)
-				count(to, n, status);
+				cpu_reader_count(to, n, status);
 			break;
 		}
 		page = page_encode_to(to, n, r->page, r->page_size);

@@ -102,7 +102,7 @@ static void call_after_slice(struct ring_listener *l)
 	l->ops->after_slice(l);
 }
 
-static void before_slice(void *ctx)
+static void ring_before_slice(void *ctx)
 {
 	struct ring *r = ctx;
 	struct clock_sync sync = sync_now(r);
@@ -115,7 +115,7 @@ static void before_slice(void *ctx)
 	each_listener(r, call_before_slice);
 }
 
-static void after_slice(void *ctx)
+static void ring_after_slice(void *ctx)
 {
 	struct ring *r = ctx;
 	struct ring_listener *l;
@@ -153,16 +153,16 @@ static void pass_over(void *ctx)
 }
 
 static const struct ring_poll_ops ring_poll_ops = {
-	.before_slice = before_slice,
+	.before_slice = ring_before_slice,
 	.targets = targets,
-	.after_slice = after_slice,
+	.after_slice = ring_after_slice,
 	.pass_over = pass_over,
 };
 
 /* ---- opening ---- */
 
 /* Releases all of the kernel's files, because the instance may be removed next. */
-static void release(struct ring *r)
+static void ring_release(struct ring *r)
 {
 	LIST_REMOVE(r, link);
 	r->poll = ring_poll_free(r->poll);
@@ -221,7 +221,7 @@ static int new_ring(char *path, struct event_base *loop, const char *sys_root,
 			      &r->poll))
 		error = err_set(e, -ENOMEM, "out of memory");
 	if (error) {
-		release(r);
+		ring_release(r);
 		return error;
 	}
 	open_clock(r, i);
@@ -229,7 +229,7 @@ static int new_ring(char *path, struct event_base *loop, const char *sys_root,
 	return 0;
 }
 
-static struct ring *find(const char *path)
+static struct ring *ring_find(const char *path)
 {
 	struct ring *r;
 
@@ -239,7 +239,7 @@ static struct ring *find(const char *path)
 	return NULL;
 }
 
-static int join(struct ring *r, struct ring_listener *l)
+static int ring_join(struct ring *r, struct ring_listener *l)
 {
 	struct cpu_stream *streams = calloc(r->readers.n, sizeof(*streams));
 
@@ -266,7 +266,7 @@ int ring_open(struct ring_listener *l, struct event_base *loop, const char *sys_
 
 	if (!path)
 		return err_set(e, -ENOMEM, "out of memory");
-	r = find(path);
+	r = ring_find(path);
 	if (r) {
 		free(path);
 	} else {
@@ -274,10 +274,10 @@ int ring_open(struct ring_listener *l, struct event_base *loop, const char *sys_
 		if (error)
 			return error;
 	}
-	error = join(r, l);
+	error = ring_join(r, l);
 	if (error) {
 		if (!r->n_open)
-			release(r);
+			ring_release(r);
 		return err_set(e, error, "out of memory");
 	}
 	return 0;
@@ -295,7 +295,7 @@ void ring_close(struct ring_listener *l)
 	l->streams = NULL;
 	l->n_streams = 0;
 	if (!--r->n_open)
-		release(r);
+		ring_release(r);
 }
 
 /* ---- listening ---- */

@@ -191,7 +191,7 @@ static void wait_for_tick(struct ring_poll *d)
 					      .tv_usec = (suseconds_t)(us % 1000000)});
 }
 
-static void set_tick(struct ring_poll *d)
+static void ring_poll_set_tick(struct ring_poll *d)
 {
 	d->tick_ns = clock_mono_ns() + clock_ms_to_tick(d->period_ms) * NS_PER_MS;
 }
@@ -230,7 +230,7 @@ static void look_for_cpus(struct ring_poll *d, enum pass pass)
 }
 
 /* Starts a pass over all rings. */
-static void begin_pass(struct ring_poll *d, enum pass pass)
+static void ring_poll_begin_pass(struct ring_poll *d, enum pass pass)
 {
 	look_for_cpus(d, pass);
 	d->began_ns = clock_boot_ns();
@@ -252,7 +252,7 @@ static void on_wake(void *ctx, struct cpu_reader *cpu)
 }
 
 /* Reads RING_POLL_SLICE_BYTES at most. */
-static void run_slice(struct ring_poll *d)
+static void ring_poll_run_slice(struct ring_poll *d)
 {
 	struct cpu_readers *r = d->options.readers;
 	uint32_t read, left = RING_POLL_SLICE_BYTES;
@@ -282,20 +282,20 @@ static bool all_done(const struct cpu_readers *r)
 	return true;
 }
 
-static void end_pass(struct ring_poll *d)
+static void ring_poll_end_pass(struct ring_poll *d)
 {
 	enum pass pass = d->pass;
 
 	d->pass = NO_PASS;
 	if (pass != WAKE_PASS)
-		set_tick(d);
+		ring_poll_set_tick(d);
 	if (d->watching) {
 		poll_events_arm(d->poll_events, pass != WAKE_PASS);
 		set_early_tick(d);
 	}
 	if (d->again) {
 		d->again = false;
-		begin_pass(d, END_PASS);
+		ring_poll_begin_pass(d, END_PASS);
 	}
 	if (pass == END_PASS) {
 		d->passes++;
@@ -303,30 +303,30 @@ static void end_pass(struct ring_poll *d)
 	}
 }
 
-static void run(struct ring_poll *d)
+static void ring_poll_run(struct ring_poll *d)
 {
 	const struct ring_poll_ops *ops = d->options.ops;
 
 	if (d->pass == NO_PASS || (d->pass == WAKE_PASS && clock_mono_ns() >= d->tick_ns))
-		begin_pass(d, TICK_PASS);
+		ring_poll_begin_pass(d, TICK_PASS);
 	ops->before_slice(d->options.ctx);
 	if (d->pass == NO_PASS)
 		return;
-	run_slice(d);
+	ring_poll_run_slice(d);
 	ops->after_slice(d->options.ctx);
 	/* A callback may have stopped the poll, closed the rings, or requested a new pass. */
 	if (d->pass != NO_PASS && all_done(d->options.readers))
-		end_pass(d);
+		ring_poll_end_pass(d);
 }
 
-static void on_timer(evutil_socket_t fd, short what, void *arg)
+static void ring_poll_on_timer(evutil_socket_t fd, short what, void *arg)
 {
 	struct ring_poll *d = arg;
 
 	(void)fd;
 	(void)what;
 	d->running = true;
-	run(d);
+	ring_poll_run(d);
 	d->running = false;
 	if (d->freed)
 		free(d);
@@ -343,7 +343,7 @@ int ring_poll_new(const struct ring_poll_options *options, struct ring_poll **re
 	if (!d)
 		return -ENOMEM;
 	d->options = *options;
-	d->timer = event_new(options->loop, -1, 0, on_timer, d);
+	d->timer = event_new(options->loop, -1, 0, ring_poll_on_timer, d);
 	if (!d->timer) {
 		free(d);
 		return -ENOMEM;
@@ -380,7 +380,7 @@ void ring_poll_set_period(struct ring_poll *d, uint32_t ms)
 		ring_poll_set_watching(d, false);
 		return;
 	}
-	set_tick(d);
+	ring_poll_set_tick(d);
 	if (d->pass == NO_PASS && !d->running)
 		wait_for_tick(d);
 }
@@ -418,7 +418,7 @@ uint64_t ring_poll_read_all(struct ring_poll *d)
 	 * Records that arrived after a tick's pass had read a ring are needed as well: read all
 	 * again.
 	 */
-	begin_pass(d, END_PASS);
+	ring_poll_begin_pass(d, END_PASS);
 	if (!d->running)
 		run_at_once(d);
 	return d->passes + 1;

@@ -13,7 +13,8 @@
 #include "base/core/mem.h"
 #include "ftrace/ring/ring_stats.h"
 
-static int parse_line(const char *key, size_t key_len, const char *value, struct ring_stats *s)
+static int ring_stats_parse_line(const char *key, size_t key_len, const char *value,
+				 struct ring_stats *s)
 {
 	const struct {
 		const char *key;
@@ -52,7 +53,7 @@ int ring_stats_parse(const char *text, struct ring_stats *ret)
 		eol = strchrnul(line, '\n');
 		colon = memchr(line, ':', (size_t)(eol - line));
 		if (colon)
-			known += parse_line(line, (size_t)(colon - line), colon + 1, &s);
+			known += ring_stats_parse_line(line, (size_t)(colon - line), colon + 1, &s);
 	}
 	if (!known)
 		return -EINVAL;

@@ -43,7 +43,8 @@ enum last_boot {
 #define NAME_SIZE 64 /* MODULE_NAME_LEN is 56 */
 
 /* Parses "ADDRESS\tNAME". Other lines do not match. */
-static bool parse_line(const char *line, unsigned long long *address, char name[static NAME_SIZE])
+static bool boot_trace_source_parse_line(const char *line, unsigned long long *address,
+					 char name[static NAME_SIZE])
 {
 	char *end;
 
@@ -61,7 +62,8 @@ static enum last_boot last_boot_of(const char *info)
 		return LAST_BOOT_UNKNOWN;
 	if (str_starts(info, "# Current"))
 		return LAST_BOOT_CURRENT;
-	if (parse_line(info, &address, name) && !strcmp(name, "[kernel]") && !address)
+	if (boot_trace_source_parse_line(info, &address, name) && !strcmp(name, "[kernel]") &&
+	    !address)
 		return LAST_BOOT_NONE;
 	return LAST_BOOT_THERE;
 }
@@ -91,7 +93,8 @@ static void last_boot_gone_modules(const char *info, const char *modules, struct
 	char name[NAME_SIZE];
 
 	for (const char *at = info; *at; at += *at == '\n') {
-		if (parse_line(at, &address, name) && *name != '[' && !is_loaded(modules, name))
+		if (boot_trace_source_parse_line(at, &address, name) && *name != '[' &&
+		    !is_loaded(modules, name))
 			strbuf_printf(ret, "%s%s", ret->len ? ", " : "", name);
 		at = strchrnul(at, '\n');
 	}
@@ -135,7 +138,7 @@ struct boot_trace_source {
 /* ---- opening ---- */
 
 /* Returns NULL if the file cannot be read. */
-static char *read_file(const char *folder, const char *name)
+static char *boot_trace_source_read_file(const char *folder, const char *name)
 {
 	char path[4096];
 
@@ -145,8 +148,9 @@ static char *read_file(const char *folder, const char *name)
 /* Reports if the records are not from the previous boot, as far as the kernel says. */
 static void check_boot(struct boot_trace_source *ds, const char *proc_root)
 {
-	_cleanup_(freep) char *info = read_file(ds->instance.path, "last_boot_info");
-	_cleanup_(freep) char *modules = read_file(proc_root, "modules");
+	_cleanup_(freep) char *info =
+		boot_trace_source_read_file(ds->instance.path, "last_boot_info");
+	_cleanup_(freep) char *modules = boot_trace_source_read_file(proc_root, "modules");
 	struct strbuf gone = {0};
 
 	switch (last_boot_of(info)) {
@@ -253,7 +257,8 @@ static void open_frozen(struct boot_trace_source *ds)
 
 /* ---- FtraceStats ---- */
 
-static void write_packet(struct boot_trace_source *ds, const struct ftrace_stats_packet *p)
+static void boot_trace_source_write_packet(struct boot_trace_source *ds,
+					   const struct ftrace_stats_packet *p)
 {
 	ftrace_stats_write(p, writer_begin(ds->writer));
 	writer_end(ds->writer);
@@ -263,9 +268,9 @@ static void write_start(struct boot_trace_source *ds)
 {
 	const struct ftrace_stats_extra more = {.preserved = true};
 
-	write_packet(ds, &(struct ftrace_stats_packet){.phase = FTRACE_STATS_START,
-						       .errors = &ds->errors,
-						       .more = &more});
+	boot_trace_source_write_packet(
+		ds, &(struct ftrace_stats_packet){
+			    .phase = FTRACE_STATS_START, .errors = &ds->errors, .more = &more});
 }
 
 static void write_end(struct boot_trace_source *ds)
@@ -286,14 +291,14 @@ static void write_end(struct boot_trace_source *ds)
 				(unsigned long long)ds->encoder->unknown);
 		p.errors = &late;
 	}
-	write_packet(ds, &p);
+	boot_trace_source_write_packet(ds, &p);
 	ring_stats_deinit(&all);
 	setup_errors_deinit(&late);
 }
 
 /* ---- reading ---- */
 
-static void answer_flushes(struct boot_trace_source *ds)
+static void boot_trace_source_answer_flushes(struct boot_trace_source *ds)
 {
 	unsigned n = ds->n_flushes;
 
@@ -302,13 +307,13 @@ static void answer_flushes(struct boot_trace_source *ds)
 		ds_flushed(ds->handle, ds->flushes[i]);
 }
 
-static void finish(struct boot_trace_source *ds)
+static void boot_trace_source_finish(struct boot_trace_source *ds)
 {
 	write_end(ds);
 	writer_flush(ds->writer);
 	ring_close(&ds->ring);
 	ds->done = true;
-	answer_flushes(ds);
+	boot_trace_source_answer_flushes(ds);
 	if (ds->stopping)
 		ds_stopped(ds->handle);
 }
@@ -316,24 +321,24 @@ static void finish(struct boot_trace_source *ds)
 /*
  * The previous boot's clock is written as the boot clock, because nothing relates the two clocks.
  */
-static void before_slice(struct ring_listener *l)
+static void boot_trace_source_before_slice(struct ring_listener *l)
 {
 	l->encoder->sync = (struct clock_sync){.clock = FTRACE_CLOCK_BOOT};
 }
 
-static void after_slice(struct ring_listener *l)
+static void boot_trace_source_after_slice(struct ring_listener *l)
 {
 	(void)l;
 }
 
 static void all_read(struct ring_listener *l)
 {
-	finish(l->ctx);
+	boot_trace_source_finish(l->ctx);
 }
 
 static const struct ring_listener_ops ring_ops = {
-	.before_slice = before_slice,
-	.after_slice = after_slice,
+	.before_slice = boot_trace_source_before_slice,
+	.after_slice = boot_trace_source_after_slice,
 	.all_read = all_read,
 };
 
@@ -356,20 +361,20 @@ static void frozen_destroy(void *instance)
 	free(ds);
 }
 
-static void begin(struct boot_trace_source *ds)
+static void boot_trace_source_begin(struct boot_trace_source *ds)
 {
 	ds->started = true;
 	write_start(ds);
 	ds_started(ds->handle);
 	if (!ds->ring.ring) {
-		finish(ds);
+		boot_trace_source_finish(ds);
 		return;
 	}
 	ring_attach(&ds->ring);
 	ring_read_all(&ds->ring);
 }
 
-static void set_up(void *ctx)
+static void boot_trace_source_set_up(void *ctx)
 {
 	open_frozen(ctx);
 }
@@ -381,10 +386,11 @@ static void was_set_up(void *ctx)
 	if (ds->errors.fatal)
 		log_warn("linux.frozen_ftrace: %s", ds->errors.fatal);
 	if (ds->start_waits)
-		begin(ds);
+		boot_trace_source_begin(ds);
 }
 
-static const struct coroutine_ops setting_up_ops = {.run = set_up, .done = was_set_up};
+static const struct coroutine_ops setting_up_ops = {.run = boot_trace_source_set_up,
+						    .done = was_set_up};
 
 static int frozen_create(struct ds_handle *h, const struct ds_env *env,
 			 const Pb__DataSourceConfig *config, void **ret_instance)
@@ -416,7 +422,7 @@ static void frozen_start(void *instance)
 	if (ds->setting_up)
 		ds->start_waits = true;
 	else
-		begin(ds);
+		boot_trace_source_begin(ds);
 }
 
 static void frozen_flush(void *instance, uint64_t flush_id)
@@ -427,7 +433,7 @@ static void frozen_flush(void *instance, uint64_t flush_id)
 		memmove(ds->flushes, ds->flushes + 1, --ds->n_flushes * sizeof(*ds->flushes));
 	ds->flushes[ds->n_flushes++] = flush_id;
 	if (ds->done)
-		answer_flushes(ds);
+		boot_trace_source_answer_flushes(ds);
 }
 
 static void frozen_stop(void *instance)

@@ -233,7 +233,7 @@ static void leave_tracefs(struct ftrace_session *s)
 			 stay);
 }
 
-static int copy_config(const Pb__FtraceConfig *from, const Pb__FtraceConfig **ret)
+static int ftrace_session_copy_config(const Pb__FtraceConfig *from, const Pb__FtraceConfig **ret)
 {
 	const Pb__FtraceConfig none = PB__FTRACE_CONFIG__INIT;
 	const Pb__FtraceConfig *c = from ? from : &none;
@@ -268,7 +268,7 @@ int ftrace_session_init(struct ftrace_session *s, const struct ds_env *env, uint
 				.errors = &s->errors,
 			},
 	};
-	r = copy_config(config, &s->setup.config);
+	r = ftrace_session_copy_config(config, &s->setup.config);
 	if (r)
 		return r;
 	ftrace_settings_read(s->setup.config, &machine, &s->settings, &s->errors);

@@ -78,7 +78,7 @@ struct ftrace_source {
 
 /* ---- callbacks of the rings ---- */
 
-static void before_slice(struct ring_listener *l)
+static void ftrace_source_before_slice(struct ring_listener *l)
 {
 	struct ftrace_source *ds = l->ctx;
 	bool is_own = l == &ds->session.ring;
@@ -88,7 +88,7 @@ static void before_slice(struct ring_listener *l)
 }
 
 /* Only records of the session's instance create and rename tasks; other rings mention them. */
-static void after_slice(struct ring_listener *l)
+static void ftrace_source_after_slice(struct ring_listener *l)
 {
 	struct ftrace_source *ds = l->ctx;
 
@@ -100,7 +100,7 @@ static void after_slice(struct ring_listener *l)
 				   ds->session.ring.read_until);
 }
 
-static void answer_flushes(struct ftrace_source *ds, unsigned n)
+static void ftrace_source_answer_flushes(struct ftrace_source *ds, unsigned n)
 {
 	uint64_t ids[MAX_FLUSHES];
 
@@ -133,7 +133,7 @@ static void start_refresh_timer(struct ftrace_source *ds)
 	set_timer(ds, clock_ms_to_tick(SESSION_REFRESH_MS));
 }
 
-static void on_timer(evutil_socket_t fd, short what, void *arg)
+static void ftrace_source_on_timer(evutil_socket_t fd, short what, void *arg)
 {
 	struct ftrace_source *ds = arg;
 
@@ -173,11 +173,11 @@ static void start_coroutine(struct ftrace_source *ds, struct coroutine **ret,
 
 static const struct coroutine_ops winding_ops = {.run = wind_down, .done = wound_down};
 
-static void finish(struct ftrace_source *ds)
+static void ftrace_source_finish(struct ftrace_source *ds)
 {
 	leave_bus(ds);
 	ds->stopped = true;
-	answer_flushes(ds, ds->n_flushes);
+	ftrace_source_answer_flushes(ds, ds->n_flushes);
 	for (unsigned i = 0; i < ds->session.n_listeners; i++)
 		ring_detach(ds->session.listeners[i]);
 	start_coroutine(ds, &ds->winding_down, &winding_ops);
@@ -195,9 +195,9 @@ static void end_flush_pass(struct ftrace_source *ds)
 		metadata_publisher_set_busy(&ds->publisher, false);
 	ds->in_flush_pass = false;
 	/* An answer may cause a flush or a stop, which starts a pass. */
-	answer_flushes(ds, ds->n_in_flush_pass);
+	ftrace_source_answer_flushes(ds, ds->n_in_flush_pass);
 	if (last)
-		finish(ds);
+		ftrace_source_finish(ds);
 	else if (ds->once_more && !ds->in_flush_pass)
 		begin_flush_pass(ds);
 }
@@ -214,8 +214,8 @@ static void all_read(struct ring_listener *l)
 }
 
 static const struct ring_listener_ops ring_ops = {
-	.before_slice = before_slice,
-	.after_slice = after_slice,
+	.before_slice = ftrace_source_before_slice,
+	.after_slice = ftrace_source_after_slice,
 	.all_read = all_read,
 };
 
@@ -440,7 +440,7 @@ static void end_recording(struct ftrace_source *ds)
 
 /* ---- setup ---- */
 
-static void set_up(void *ctx)
+static void ftrace_source_set_up(void *ctx)
 {
 	struct ftrace_source *ds = ctx;
 
@@ -462,7 +462,8 @@ static void was_set_up(void *ctx)
 		end_recording(ds);
 }
 
-static const struct coroutine_ops setting_up_ops = {.run = set_up, .done = was_set_up};
+static const struct coroutine_ops setting_up_ops = {.run = ftrace_source_set_up,
+						    .done = was_set_up};
 
 static int ftrace_create(struct ds_handle *h, const struct ds_env *env,
 			 const Pb__DataSourceConfig *config, void **ret_instance)
@@ -478,7 +479,7 @@ static int ftrace_create(struct ds_handle *h, const struct ds_env *env,
 								     : DEFAULT_STOP_TIMEOUT_MS);
 	metadata_publisher_register(&ds->publisher, env->bus, ds_session_id(h));
 	ds->writer = ds_writer_new(h);
-	ds->timer = evtimer_new(env->loop, on_timer, ds);
+	ds->timer = evtimer_new(env->loop, ftrace_source_on_timer, ds);
 	r = ftrace_session_init(&ds->session, env, ds_session_id(h), ds_consumer_uid(h),
 				config->ftrace_config);
 	if (r || !ds->writer || !ds->timer) {

@@ -22,7 +22,8 @@ static void write_ring(struct pb_enc *e, const struct ring_stats *s)
 }
 
 /* The last line of a list counts the entries that are not in it. */
-static void write_list(struct pb_enc *e, uint32_t field, char *const *lines, uint64_t more)
+static void ftrace_stats_write_list(struct pb_enc *e, uint32_t field, char *const *lines,
+				    uint64_t more)
 {
 	char last[48];
 
@@ -40,8 +41,9 @@ static void write_reports(struct pb_enc *e, const struct setup_errors *r)
 
 	if (words)
 		pb_enc_str(e, PB_FTRACE_STATS_ATRACE_ERRORS, words);
-	write_list(e, PB_FTRACE_STATS_UNKNOWN_FTRACE_EVENTS, r->unknown, r->unknown_more);
-	write_list(e, PB_FTRACE_STATS_FAILED_FTRACE_EVENTS, r->failed, r->failed_more);
+	ftrace_stats_write_list(e, PB_FTRACE_STATS_UNKNOWN_FTRACE_EVENTS, r->unknown,
+				r->unknown_more);
+	ftrace_stats_write_list(e, PB_FTRACE_STATS_FAILED_FTRACE_EVENTS, r->failed, r->failed_more);
 }
 
 static void write_probes(struct pb_enc *e, const struct dynevents *m)
@@ -76,7 +78,7 @@ static void write_more(struct pb_enc *e, const struct ftrace_stats_extra *m)
 	}
 	if (m->probes)
 		write_probes(e, m->probes);
-	write_list(e, PB_FTRACE_STATS_FOREIGN_CHANGES, m->foreign_changes, 0);
+	ftrace_stats_write_list(e, PB_FTRACE_STATS_FOREIGN_CHANGES, m->foreign_changes, 0);
 }
 
 void ftrace_stats_write(const struct ftrace_stats_packet *p, struct pb_enc *e)

@@ -74,7 +74,7 @@ static int enable_event(const struct metadata_event *e, const struct instance *i
 	return r;
 }
 
-static const char *reason_of(int error)
+static const char *metadata_publisher_reason_of(int error)
 {
 	return error > 0 ? "unexpected format" : strerror(-error);
 }
@@ -91,7 +91,7 @@ static void enable_events(const struct instance *i, struct event_table *table,
 		r = enable_event(e, i, table);
 		if (r)
 			setup_error_add(errors, "%s/%s (%s; process_stats records less without it)",
-					e->group, e->name, reason_of(r));
+					e->group, e->name, metadata_publisher_reason_of(r));
 	}
 }
 

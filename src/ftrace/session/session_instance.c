@@ -23,7 +23,7 @@
 
 #define SHOWN 100 /* bytes of an invalid name that are shown */
 
-static int refuse(struct err_text *e, int error, const char *name, const char *why)
+static int session_instance_refuse(struct err_text *e, int error, const char *name, const char *why)
 {
 	return err_set(e, error, "instance_name \"%.*s\": %s", SHOWN, name, why);
 }
@@ -37,7 +37,7 @@ static int refuse_unknown(struct err_text *e, const char *root, const char *name
 		meant = fs_nearest(path, name, best);
 	snprintf(why, sizeof(why), "the kernel has no such instance%s%s%s",
 		 meant ? "; did you mean " : "", meant ? meant : "", meant ? "?" : "");
-	return refuse(e, -ENOENT, name, why);
+	return session_instance_refuse(e, -ENOENT, name, why);
 }
 
 static const char *objection(const char *name)
@@ -58,10 +58,10 @@ int named_instance_attach(struct instance *i, const char *root, const char *stat
 
 	*i = (struct instance){0};
 	if (why)
-		return refuse(e, -EINVAL, name, why);
+		return session_instance_refuse(e, -EINVAL, name, why);
 	r = snprintf(place, sizeof(place), "%s%s", beside ? "" : "instances/", name);
 	if (r < 0 || (size_t)r >= sizeof(place))
-		return refuse(e, -ENAMETOOLONG, name, "too long");
+		return session_instance_refuse(e, -ENAMETOOLONG, name, "too long");
 	target.place = place;
 	r = instance_attach(i, &target, e);
 	return r == -ENOENT ? refuse_unknown(e, root, name) : r;
@@ -140,8 +140,9 @@ int instance_remove_stale(const char *root)
 
 /* ---- the clock ---- */
 
-static void set_clock(const struct setup *s, const struct ftrace_settings *settings,
-		      const struct instance *i)
+static void session_instance_set_clock(const struct setup *s,
+				       const struct ftrace_settings *settings,
+				       const struct instance *i)
 {
 	enum ftrace_clock clock = instance_set_clock(i, settings->mono_raw_clock);
 
@@ -194,7 +195,7 @@ static int make_own(const struct setup *s, const struct ftrace_settings *setting
 		setup_error_fatal(s->errors, "%s", e.text);
 		return r;
 	}
-	set_clock(s, settings, i);
+	session_instance_set_clock(s, settings, i);
 	*ret_kb = ring_size_set(i, settings, s->errors);
 	restore_top_size(s->root, top_size);
 	return 0;
@@ -280,7 +281,7 @@ static int begin_ring(const struct setup *s, const struct ftrace_settings *setti
 				  strerror(-r));
 		return r;
 	}
-	set_clock(s, settings, i);
+	session_instance_set_clock(s, settings, i);
 	*ret_kb = instance_ring_kb(i);
 	/* The owner's sizes are kept if the config sets none and the rings are large enough. */
 	if (s->config->buffer_size_kb || s->config->subbuf_size_kb ||

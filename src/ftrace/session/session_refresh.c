@@ -75,8 +75,8 @@ static void drop_changed(struct ftrace_session *s, struct event_selection *gone)
 /* ---- new events ---- */
 
 /* Returns true for an event that is selected or replaced, or that cannot appear while recording. */
-static bool is_known(const struct ftrace_session *s, const struct setup *setup,
-		     const struct event_name *e)
+static bool session_refresh_is_known(const struct ftrace_session *s, const struct setup *setup,
+				     const struct event_name *e)
 {
 	return !strcmp(e->group, "ftrace") || synthetic_event_replaces(&s->made, setup, e) ||
 	       event_selection_has(&s->events, e->group, e->name);
@@ -93,7 +93,7 @@ static int select_new(const struct ftrace_session *s, const struct setup *setup,
 		r = atrace_categories_apply(new, setup);
 	/* Iterates backwards, because events may be dropped. */
 	for (size_t n = r ? 0 : new->n; n > 0; n--)
-		if (is_known(s, setup, &new->events[n - 1]))
+		if (session_refresh_is_known(s, setup, &new->events[n - 1]))
 			event_selection_drop(new, &new->events[n - 1]);
 	return r;
 }
@@ -131,7 +131,8 @@ static int add_triggers(struct ftrace_session *s, const struct event_selection *
 }
 
 /* The same steps as during setup, for new events only. */
-static int set_up(struct ftrace_session *s, struct setup *setup, struct event_selection *new)
+static int session_refresh_set_up(struct ftrace_session *s, struct setup *setup,
+				  struct event_selection *new)
 {
 	struct event_table_options options = s->settings.events;
 	int r;
@@ -240,7 +241,7 @@ void session_refresh(struct ftrace_session *s)
 	r = select_new(s, &setup, &new);
 	if (!r && new.n) {
 		read_strings(s);
-		r = set_up(s, &setup, &new);
+		r = session_refresh_set_up(s, &setup, &new);
 	}
 	if (!r)
 		r = event_selection_take(&s->events, &new);

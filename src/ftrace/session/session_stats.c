@@ -46,7 +46,7 @@ struct counts {
 	uint64_t hits, misses;
 };
 
-static int read_file(const char *root, const char *name, struct strbuf *b)
+static int session_stats_read_file(const char *root, const char *name, struct strbuf *b)
 {
 	char path[4096];
 	int r = fs_join(path, sizeof(path), root, name);
@@ -67,7 +67,8 @@ static bool names_of(const char *line, char group[static 64], char name[static 6
 	return colon && sscanf(colon, ":%63[^/ ]/%63[^ \n]", group, name) == 2;
 }
 
-static struct dynevent *find(const struct dynevents *m, const char *group, const char *name)
+static struct dynevent *session_stats_find(const struct dynevents *m, const char *group,
+					   const char *name)
 {
 	for (size_t i = 0; i < m->n; i++)
 		if (!strcmp(m->events[i]->group, group) && !strcmp(m->events[i]->name, name))
@@ -82,8 +83,8 @@ static const char *next_line(const char *line)
 }
 
 /* Reads one line of both files. Returns false if they are not about the same probe. */
-static bool read_line(const struct profile *p, const char *event, const char *counts,
-		      char group[static 64], char name[static 64], struct counts *ret)
+static bool session_stats_read_line(const struct profile *p, const char *event, const char *counts,
+				    char group[static 64], char name[static 64], struct counts *ret)
 {
 	unsigned long long hits = 0, misses = 0;
 	char counted[64];
@@ -102,14 +103,14 @@ static bool belong_together(const struct profile *p, const char *events, const c
 	struct counts line;
 
 	for (; *events && *counts; events = next_line(events), counts = next_line(counts))
-		if (!read_line(p, events, counts, group, name, &line))
+		if (!session_stats_read_line(p, events, counts, group, name, &line))
 			return false;
 	return !*events && !*counts;
 }
 
 /* An event may have several places. */
-static void count(struct dynevents *m, const struct profile *p, const char *events,
-		  const char *counts)
+static void session_stats_count(struct dynevents *m, const struct profile *p, const char *events,
+				const char *counts)
 {
 	char group[64], name[64];
 	struct counts line;
@@ -117,8 +118,8 @@ static void count(struct dynevents *m, const struct profile *p, const char *even
 	for (; *events; events = next_line(events), counts = next_line(counts)) {
 		struct dynevent *e = NULL;
 
-		if (read_line(p, events, counts, group, name, &line))
-			e = find(m, group, name);
+		if (session_stats_read_line(p, events, counts, group, name, &line))
+			e = session_stats_find(m, group, name);
 		if (!e)
 			continue;
 		e->hits += line.hits;
@@ -126,7 +127,7 @@ static void count(struct dynevents *m, const struct profile *p, const char *even
 	}
 }
 
-static void forget(struct dynevents *m, enum dynevent_type type)
+static void session_stats_forget(struct dynevents *m, enum dynevent_type type)
 {
 	for (size_t i = 0; i < m->n; i++)
 		if (m->events[i]->type == type)
@@ -139,14 +140,15 @@ static void read_profile(struct dynevents *m, const struct profile *p)
 	bool settled = false;
 
 	for (unsigned i = 0; i < MAX_TRIES && !settled; i++) {
-		if (read_file(m->root, p->events, &events) ||
-		    read_file(m->root, p->counts, &counts) || read_file(m->root, p->events, &again))
+		if (session_stats_read_file(m->root, p->events, &events) ||
+		    session_stats_read_file(m->root, p->counts, &counts) ||
+		    session_stats_read_file(m->root, p->events, &again))
 			break;
 		settled = !strcmp(events.s, again.s);
 	}
 	if (settled && belong_together(p, events.s, counts.s)) {
-		forget(m, p->type);
-		count(m, p, events.s, counts.s);
+		session_stats_forget(m, p->type);
+		session_stats_count(m, p, events.s, counts.s);
 	}
 	strbuf_deinit(&events);
 	strbuf_deinit(&counts);
@@ -203,7 +205,7 @@ static const char *instance_name(const struct ftrace_session *s)
 	return slash ? slash + 1 : s->instance.path;
 }
 
-static void write_packet(struct writer *w, const struct ftrace_stats_packet *p)
+static void session_stats_write_packet(struct writer *w, const struct ftrace_stats_packet *p)
 {
 	ftrace_stats_write(p, writer_begin(w));
 	writer_end(w);
@@ -215,7 +217,7 @@ static void write_preserved(const struct ftrace_session *s, struct writer *w)
 	const struct ftrace_stats_packet p = {.phase = FTRACE_STATS_START, .more = &more};
 
 	if (s->settings.preserve)
-		write_packet(w, &p);
+		session_stats_write_packet(w, &p);
 }
 
 static uint64_t translated(const struct ftrace_session *s)
@@ -277,15 +279,15 @@ void session_stats_write_start(struct session_stats *st, struct ftrace_session *
 	/* The symbols may have been loaded since the start. */
 	st->start_extra.ksyms_parsed = s->extra.ksyms_parsed;
 	st->start_extra.ksyms_kb = s->extra.ksyms_kb;
-	write_packet(w, &(struct ftrace_stats_packet){
-				.phase = FTRACE_STATS_START,
-				.all = &st->start,
-				.errors = &s->errors,
-				.more = &st->start_extra,
-				.instance = instance_name(s),
-				.requested_pages = pages_of(s->buffer_kb),
-				.buffer_pages = pages_of(s->ring_kb),
-			});
+	session_stats_write_packet(w, &(struct ftrace_stats_packet){
+					      .phase = FTRACE_STATS_START,
+					      .all = &st->start,
+					      .errors = &s->errors,
+					      .more = &st->start_extra,
+					      .instance = instance_name(s),
+					      .requested_pages = pages_of(s->buffer_kb),
+					      .buffer_pages = pages_of(s->ring_kb),
+				      });
 }
 
 void session_stats_write(struct session_stats *st, struct ftrace_session *s, struct writer *w,
@@ -317,7 +319,7 @@ void session_stats_write(struct session_stats *st, struct ftrace_session *s, str
 	p.all = &now;
 	sum_status(s, status_counts);
 	p.status_counts = status_counts;
-	write_packet(w, &p);
+	session_stats_write_packet(w, &p);
 	ring_stats_deinit(&now);
 	st->written_sum = sum;
 	st->written = true;

@@ -7,7 +7,7 @@
 #include "ftrace/session/session_symbols.h"
 #include "base/event_loop/event_free.h"
 
-static void on_ready(void *ctx)
+static void session_symbols_on_ready(void *ctx)
 {
 	struct session_symbols *s = ctx;
 
@@ -16,7 +16,7 @@ static void on_ready(void *ctx)
 		s->done(s->ctx);
 }
 
-static void on_timer(evutil_socket_t fd, short what, void *arg)
+static void session_symbols_on_timer(evutil_socket_t fd, short what, void *arg)
 {
 	struct session_symbols *s = arg;
 
@@ -30,8 +30,8 @@ int session_symbols_join(struct session_symbols *s, struct event_base *loop, con
 {
 	if (!config->symbolize_ksyms)
 		return 0;
-	s->user = (struct symbol_cache_user){.ready = on_ready, .ctx = s};
-	s->timer = evtimer_new(loop, on_timer, s);
+	s->user = (struct symbol_cache_user){.ready = session_symbols_on_ready, .ctx = s};
+	s->timer = evtimer_new(loop, session_symbols_on_timer, s);
 	if (!s->timer)
 		return -ENOMEM;
 	return symbol_cache_join(&s->user, loop, proc_root,

@@ -159,8 +159,8 @@ static bool wants_graph(const struct event_selection *events)
 }
 
 /* Checks that the session may use the top level. */
-static int check(const struct instance *place, const struct event_selection *events,
-		 const struct setup *s)
+static int top_level_check(const struct instance *place, const struct event_selection *events,
+			   const struct setup *s)
 {
 	bool others_trace = instance_others_hold(place, "current_tracer");
 	struct err_text e;
@@ -192,8 +192,8 @@ static void set_size(const struct instance *place, bool markers_alone,
 }
 
 /* Stops the recording, clears the rings, and sets a clock that trace readers know, and the size. */
-static int prepare(const struct instance *place, const struct event_selection *events,
-		   const struct top_level_options *o)
+static int top_level_prepare(const struct instance *place, const struct event_selection *events,
+			     const struct top_level_options *o)
 {
 	int r = instance_write(place, "tracing_on", "0");
 
@@ -234,9 +234,9 @@ static int use_place(struct instance *place, const struct event_selection *event
 
 	if (r)
 		return setup_failed(events, s, r, e.text);
-	r = check(place, events, s);
+	r = top_level_check(place, events, s);
 	if (!r && !instance_has_other_sessions(place))
-		r = prepare(place, events, o);
+		r = top_level_prepare(place, events, o);
 	else if (!r)
 		r = instance_keep_ring(place);
 	return r;
@@ -244,8 +244,8 @@ static int use_place(struct instance *place, const struct event_selection *event
 
 /* ---- events and rings ---- */
 
-static int compile(struct top_level *t, struct event_selection *events, const struct setup *s,
-		   const struct ftrace_settings *settings)
+static int top_level_compile(struct top_level *t, struct event_selection *events,
+			     const struct setup *s, const struct ftrace_settings *settings)
 {
 	struct event_table_options options = settings->events;
 	int r = printk_formats_read(&t->table.strings, s->root);
@@ -256,8 +256,8 @@ static int compile(struct top_level *t, struct event_selection *events, const st
 	return r ? r : event_enable_compile(events, s, &options, &t->table);
 }
 
-static int open_rings(struct top_level *t, struct event_selection *events,
-		      const struct top_level_options *o)
+static int top_level_open_rings(struct top_level *t, struct event_selection *events,
+				const struct top_level_options *o)
 {
 	struct err_text e;
 	int r = ring_open(&t->ring, o->env->loop, o->env->sys_root, &t->place, &e);
@@ -270,8 +270,8 @@ static int open_rings(struct top_level *t, struct event_selection *events,
 	return r;
 }
 
-static int set_up(struct top_level *t, struct event_selection *events,
-		  const struct top_level_options *o)
+static int top_level_set_up(struct top_level *t, struct event_selection *events,
+			    const struct top_level_options *o)
 {
 	struct setup s = *o->setup;
 	int r = use_place(&t->place, events, o);
@@ -280,7 +280,7 @@ static int set_up(struct top_level *t, struct event_selection *events,
 	if (!r)
 		r = restrict_records(events, &s);
 	if (!r)
-		r = compile(t, events, &s, o->settings);
+		r = top_level_compile(t, events, &s, o->settings);
 	if (!r && wants_graph(events) && function_graph_set(o->graph, &s))
 		function_graph_deselect(events);
 	if (r || !events->n)
@@ -290,12 +290,12 @@ static int set_up(struct top_level *t, struct event_selection *events,
 				"option:event_triggers (%s/%s comes from tracefs' top level, which "
 				"does not pause)",
 				events->events[0].group, events->events[0].name);
-	return open_rings(t, events, o);
+	return top_level_open_rings(t, events, o);
 }
 
 int top_level_open(struct top_level *t, const struct top_level_options *options)
 {
-	int r = t->events.n ? set_up(t, &t->events, options) : 0;
+	int r = t->events.n ? top_level_set_up(t, &t->events, options) : 0;
 
 	if (!top_level_is_open(t) || r)
 		top_level_close(t);

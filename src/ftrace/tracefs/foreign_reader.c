@@ -47,7 +47,7 @@ static int add_pipe(struct search *s, const char *file)
 	return 0;
 }
 
-static int add_cpu(void *ctx, const char *name, unsigned char d_type)
+static int foreign_reader_add_cpu(void *ctx, const char *name, unsigned char d_type)
 {
 	char file[300];
 	int r;
@@ -65,7 +65,7 @@ static void list_pipes(struct search *s)
 
 	add_pipe(s, "trace_pipe");
 	if (!fs_join(path, sizeof(path), s->folder, "per_cpu"))
-		fs_each(path, add_cpu, s);
+		fs_each(path, foreign_reader_add_cpu, s);
 }
 
 /* ---- readers of the pipes ---- */
@@ -109,7 +109,7 @@ static int look_at_process(void *ctx, const char *name, unsigned char d_type)
 	return fs_each(s->fds, look_at_fd, s) == 1;
 }
 
-static void read_name(const struct search *s, struct foreign_reader *r)
+static void foreign_reader_read_name(const struct search *s, struct foreign_reader *r)
 {
 	struct strbuf b = {0};
 	char path[128];
@@ -131,7 +131,7 @@ bool foreign_reader_find(const char *folder, const char *proc_root, struct forei
 	found = s.n_pipes && fs_each(proc_root, look_at_process, &s) == 1;
 	if (found) {
 		ret->pid = s.pid;
-		read_name(&s, ret);
+		foreign_reader_read_name(&s, ret);
 	}
 	free(s.pipes);
 	return found;

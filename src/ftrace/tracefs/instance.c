@@ -112,7 +112,7 @@ bool instance_is_locked(const char *path)
 	return fd == -EWOULDBLOCK;
 }
 
-static void release(struct instance *i)
+static void instance_release(struct instance *i)
 {
 	if (i->tracefs && !i->override && i->lock >= 0)
 		close(i->lock);
@@ -149,7 +149,7 @@ int instance_make(struct instance *i, const char *root, uint64_t session_id, str
 	i->tracefs = tracefs_instance_alloc(root, strrchr(path, '/') + 1);
 	if (!i->path || !i->tracefs) {
 		remove_folder(path);
-		release(i);
+		instance_release(i);
 		return err_set(e, -ENOMEM, "cannot use %s: out of memory", path);
 	}
 	i->lock = lock_folder(path);
@@ -191,7 +191,7 @@ int instance_attach(struct instance *i, const struct override_target *target, st
 	i->tracefs = open_place(target, path);
 	if (i->path && i->tracefs)
 		return 0;
-	release(i);
+	instance_release(i);
 	return err_set(e, -ENOMEM, "cannot use %s: out of memory", path);
 }
 
@@ -209,7 +209,7 @@ int instance_remove(struct instance *i)
 		instance_write(i, "events/enable", "0");
 		instance_write(i, "buffer_size_kb", "1");
 	}
-	release(i);
+	instance_release(i);
 	return r;
 }
 
@@ -436,7 +436,7 @@ uint32_t instance_subbuf_kb(const struct instance *i)
 
 /* ---- clock ---- */
 
-static enum ftrace_clock clock_of(const char *name)
+static enum ftrace_clock instance_clock_of(const char *name)
 {
 	static const struct {
 		const char *name;
@@ -458,7 +458,7 @@ enum ftrace_clock instance_clock(const struct instance *i)
 {
 	_cleanup_(freep) char *on = tracefs_get_clock(i->tracefs);
 
-	return clock_of(on);
+	return instance_clock_of(on);
 }
 
 enum ftrace_clock instance_set_clock(const struct instance *i, bool mono_raw)

@@ -135,7 +135,8 @@ static bool is_command(const char *file)
 }
 
 /* A setting has one change; a trigger file has one for each command. */
-static struct setting_change *find(const struct override *l, const char *file, const char *text)
+static struct setting_change *override_find(const struct override *l, const char *file,
+					    const char *text)
 {
 	struct setting_change *c;
 
@@ -163,7 +164,7 @@ static struct setting_change *find_mine(const struct override *l, const char *fi
 }
 
 /* The last holder restores the setting. If that fails for now, no session holds the change. */
-static int drop(struct override *l, struct setting_change *c)
+static int override_drop(struct override *l, struct setting_change *c)
 {
 	c->holders &= ~l->bit;
 	return c->holders ? 0 : undo_log_undo(&l->dir->log, c);
@@ -174,7 +175,7 @@ static void drop_all(struct override *l, const char *file, const char *prefix)
 	struct setting_change *c;
 
 	while ((c = find_mine(l, file, prefix)))
-		drop(l, c);
+		override_drop(l, c);
 }
 
 /* text NULL: the session writes the file itself. */
@@ -189,7 +190,7 @@ static int set_text(struct setting_change *c, const char *text)
 	return 0;
 }
 
-static int refuse(struct override *l, const char *file)
+static int override_refuse(struct override *l, const char *file)
 {
 	if (!l->refused)
 		l->refused = strdup(file);
@@ -214,14 +215,14 @@ static int hold_new(struct override *l, const char *file, const char *was, const
 	if (!was)
 		return -EACCES;
 	if (setting_restricts(file) && (l->dir->readers & ~l->bit))
-		return refuse(l, file);
+		return override_refuse(l, file);
 	r = undo_log_add(&l->dir->log, file, was, &c);
 	if (r)
 		return r;
 	c->holders = l->bit;
 	r = set_text(c, text);
 	if (r)
-		drop(l, c);
+		override_drop(l, c);
 	else
 		*ret = c;
 	return r;
@@ -256,11 +257,12 @@ static void write_refused(struct override *l, struct setting_change *c, const ch
 		return;
 	}
 	c->logged = false;
-	drop(l, c);
+	override_drop(l, c);
 	undo_log_rewrite(&l->dir->log);
 }
 
-static int put(struct override *l, struct setting_change *c, const char *text, const char *path)
+static int override_put(struct override *l, struct setting_change *c, const char *text,
+			const char *path)
 {
 	bool first = !c->logged;
 	int r = first ? log_old_value(l, c) : 0;
@@ -283,7 +285,7 @@ static int put(struct override *l, struct setting_change *c, const char *text, c
 
 int override_write(struct override *l, const char *file, const char *text)
 {
-	struct setting_change *c = find(l, file, text);
+	struct setting_change *c = override_find(l, file, text);
 	/* Any session may switch tracing_on on; the last one that releases it restores it. */
 	bool is_additive = !strcmp(file, "tracing_on");
 	bool is_new = !c, same = c && c->text && !strcmp(c->text, text);
@@ -299,11 +301,11 @@ int override_write(struct override *l, const char *file, const char *text)
 	if (r)
 		return r;
 	if (!is_new && !same && !is_additive && c->holders && c->holders != l->bit)
-		return refuse(l, file);
+		return override_refuse(l, file);
 	c->holders |= l->bit;
 	if (same || (is_new && !is_command(file) && setting_reads(file, c->old_value, text)))
 		return 0;
-	r = put(l, c, text, path);
+	r = override_put(l, c, text, path);
 	if (r && is_new)
 		write_refused(l, c, path);
 	return r;
@@ -311,7 +313,7 @@ int override_write(struct override *l, const char *file, const char *text)
 
 int override_append(struct override *l, const char *file, const char *text)
 {
-	struct setting_change *c = find(l, file, text);
+	struct setting_change *c = override_find(l, file, text);
 	_cleanup_(freep) char *all = NULL;
 	char path[4096];
 	int r = fs_join(path, sizeof(path), l->dir->log.dir, file);
@@ -319,7 +321,7 @@ int override_append(struct override *l, const char *file, const char *text)
 	if (r)
 		return r;
 	if (!c || c->holders != l->bit || !c->text)
-		return refuse(l, file);
+		return override_refuse(l, file);
 	if (asprintf(&all, "%s%s", c->text, text) < 0) {
 		all = NULL;
 		return -ENOMEM;
@@ -332,11 +334,11 @@ int override_append(struct override *l, const char *file, const char *text)
 
 int override_save(struct override *l, const char *file, const char *was)
 {
-	struct setting_change *c = find(l, file, "");
+	struct setting_change *c = override_find(l, file, "");
 	int r;
 
 	if (c && c->holders && c->holders != l->bit)
-		return refuse(l, file);
+		return override_refuse(l, file);
 	r = c ? 0 : hold_new(l, file, was, NULL, &c);
 	if (!r)
 		c->holders = l->bit;
@@ -365,7 +367,7 @@ int override_restore(struct override *l)
 	int one, r = 0;
 
 	while ((c = find_mine(l, NULL, ""))) {
-		one = drop(l, c);
+		one = override_drop(l, c);
 		r = r ? r : one;
 		coroutine_yield(); /* restores all settings even if cancelled */
 	}
@@ -374,14 +376,14 @@ int override_restore(struct override *l)
 
 bool override_others_hold(const struct override *l, const char *file)
 {
-	const struct setting_change *c = find(l, file, "");
+	const struct setting_change *c = override_find(l, file, "");
 
 	return c && (c->holders & ~l->bit);
 }
 
 bool override_has_changed(const struct override *l, const char *file)
 {
-	const struct setting_change *c = find(l, file, "");
+	const struct setting_change *c = override_find(l, file, "");
 
 	return c && c->logged && c->holders == l->bit;
 }

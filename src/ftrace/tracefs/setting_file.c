@@ -130,7 +130,7 @@ char *setting_read(const char *path)
 }
 
 /* The kernel parses a list word by word, so several writes may set it. */
-static int write_list(const char *path, const char *text, int flags)
+static int setting_file_write_list(const char *path, const char *text, int flags)
 {
 	_cleanup_(closep) int fd = open(path, O_WRONLY | O_CLOEXEC | flags);
 
@@ -141,7 +141,7 @@ int setting_write(const char *path, const char *text)
 {
 	switch (setting_kind_of(path)) {
 	case SETTING_LIST:
-		return write_list(path, text, O_TRUNC);
+		return setting_file_write_list(path, text, O_TRUNC);
 	case SETTING_COMMAND:
 		return fs_append_file(path, text);
 	default:
@@ -151,7 +151,7 @@ int setting_write(const char *path, const char *text)
 
 int setting_append(const char *path, const char *text)
 {
-	return write_list(path, text, O_APPEND);
+	return setting_file_write_list(path, text, O_APPEND);
 }
 
 int setting_remove_command(const char *path, const char *text)

@@ -223,7 +223,7 @@ static int parse_entry(struct undo_log *l, bool is_old, const char *file, const 
 }
 
 /* Ignores an incomplete entry at the end, which a failed write can leave. */
-static int parse(struct undo_log *l, const char *text, size_t len)
+static int undo_log_parse(struct undo_log *l, const char *text, size_t len)
 {
 	const char *at = text, *end = text + len;
 	char kind[8], file[600];
@@ -254,7 +254,7 @@ static int roll_back(struct undo_log *l)
 	const char *eol = !r && b.s ? strchr(b.s, '\n') : NULL;
 
 	if (eol && sscanf(b.s, HEAD " %63s", then) == 1 && !read_boot_id(now) && !strcmp(now, then))
-		r = parse(l, eol + 1, b.len - (size_t)(eol + 1 - b.s));
+		r = undo_log_parse(l, eol + 1, b.len - (size_t)(eol + 1 - b.s));
 	strbuf_deinit(&b);
 	undone = undo_all(l);
 	return r ? r : undone;
@@ -273,7 +273,7 @@ static int pid_of_log(const char *path)
 
 /* ---- the lock ---- */
 
-static bool has_name(int fd, const char *path)
+static bool undo_log_has_name(int fd, const char *path)
 {
 	struct stat mine, named;
 
@@ -290,7 +290,7 @@ static int open_locked(const char *path, int flags)
 		if (fd < 0)
 			return -errno;
 		r = flock(fd, LOCK_EX | LOCK_NB) ? -errno : 0;
-		if (!r && has_name(fd, path))
+		if (!r && undo_log_has_name(fd, path))
 			return fd;
 		close(fd);
 		if (r)
@@ -340,7 +340,8 @@ int undo_log_rewrite(struct undo_log *l)
 	return 0;
 }
 
-static int open_file(struct undo_log *l, const char *state, const char *place, struct err_text *e)
+static int undo_log_open_file(struct undo_log *l, const char *state, const char *place,
+			      struct err_text *e)
 {
 	int r;
 
@@ -365,7 +366,7 @@ static int open_file(struct undo_log *l, const char *state, const char *place, s
 	return r ? err_set(e, r, "cannot roll back %s: %s", l->path, strerror(-r)) : 0;
 }
 
-static void release(struct undo_log *l)
+static void undo_log_release(struct undo_log *l)
 {
 	while (!TAILQ_EMPTY(&l->changes))
 		remove_change(l, TAILQ_FIRST(&l->changes));
@@ -384,9 +385,9 @@ int undo_log_open(struct undo_log *l, const char *state, const char *root, const
 	if (asprintf(&l->dir, "%s%s%s", root, *place ? "/" : "", place) < 0)
 		return err_set(e, -ENOMEM, "out of memory");
 	if (state)
-		r = open_file(l, state, place, e);
+		r = undo_log_open_file(l, state, place, e);
 	if (r)
-		release(l);
+		undo_log_release(l);
 	return r;
 }
 
@@ -398,7 +399,7 @@ void undo_log_close(struct undo_log *l)
 		undo_log_rewrite(l);
 	else if (l->path)
 		unlink(l->path);
-	release(l);
+	undo_log_release(l);
 }
 
 /* ---- logs of other processes ---- */

@@ -59,7 +59,7 @@ static struct trigger *trigger_new(const void *args, size_t len, uint64_t expire
 	return x;
 }
 
-static void wait_for_service(struct sonda_backend *b, const struct trigger *t)
+static void backend_wait_for_service(struct sonda_backend *b, const struct trigger *t)
 {
 	struct trigger *x = trigger_new(t->args, t->len, t->expires);
 
@@ -75,7 +75,7 @@ static void on_trigger(struct loop_task *task)
 
 	for (struct sonda_backend *b = backends; b; b = b->next)
 		if (service_producer_activate_triggers(b->producer, t->args, t->len) == -ENOTCONN)
-			wait_for_service(b, t);
+			backend_wait_for_service(b, t);
 	free(t);
 }
 
@@ -136,7 +136,7 @@ static void set_connected(struct sonda_backend *b, bool yes)
 	pthread_mutex_unlock(&lock);
 }
 
-static void on_connected(void *ctx, bool yes)
+static void backend_on_connected(void *ctx, bool yes)
 {
 	set_connected(ctx, yes);
 	if (yes)
@@ -151,7 +151,7 @@ static void on_trouble(void *ctx, const char *sentence)
 		b->o.on_trouble(b->o.ctx, sentence);
 }
 
-static void read_name(char *name, size_t size)
+static void backend_read_name(char *name, size_t size)
 {
 	int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
 	ssize_t n = fd >= 0 ? read(fd, name, size - 1) : -1;
@@ -174,13 +174,13 @@ int backend_begin(struct sonda_backend *b)
 		.shm_size = b->o.shm_size ? b->o.shm_size : SHM_SIZE,
 		.shm_page_size = b->o.shm_page_size ? b->o.shm_page_size : SHM_PAGE_SIZE,
 		.own_memory = b->o.own_memory,
-		.on_connected = on_connected,
+		.on_connected = backend_on_connected,
 		.on_trouble = on_trouble,
 		.ctx = b,
 	};
 	int r;
 
-	read_name(name, sizeof(name));
+	backend_read_name(name, sizeof(name));
 	r = service_producer_new(&o, &b->producer);
 	if (r < 0)
 		return r;
@@ -218,7 +218,7 @@ int backend_wait(struct sonda_backend *b, int timeout_ms)
 	return r;
 }
 
-static int copy_text(const char **text)
+static int backend_copy_text(const char **text)
 {
 	if (!*text)
 		return 0;
@@ -231,9 +231,9 @@ int backend_set_up(struct sonda_backend *b, const struct sonda_backend_options *
 	int r, s, t;
 
 	b->o = *o;
-	r = copy_text(&b->o.producer_socket);
-	s = copy_text(&b->o.consumer_socket);
-	t = copy_text(&b->o.producer_name);
+	r = backend_copy_text(&b->o.producer_socket);
+	s = backend_copy_text(&b->o.consumer_socket);
+	t = backend_copy_text(&b->o.producer_name);
 	if (r == 0 && s == 0 && t == 0)
 		return 0;
 	backend_deinit(b);

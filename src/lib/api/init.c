@@ -124,7 +124,7 @@ static void on_start(struct loop_task *t)
 		startup_end();
 }
 
-static void on_end(struct loop_task *t)
+static void init_on_end(struct loop_task *t)
 {
 	(void)t;
 	startup_end();
@@ -134,7 +134,7 @@ static void on_end(struct loop_task *t)
 }
 
 /* Call with lock held. */
-static int start(void)
+static int init_start(void)
 {
 	struct start s = {.task = {.fn = on_start}};
 	int r = track_event_init();
@@ -162,7 +162,7 @@ SONDA_PUBLIC int sonda_init(const struct sonda_init_options *o)
 	pthread_mutex_lock(&lock);
 	if (!initialized) {
 		options = copy;
-		r = start();
+		r = init_start();
 		initialized = r == 0;
 	}
 	pthread_mutex_unlock(&lock);
@@ -172,7 +172,7 @@ SONDA_PUBLIC int sonda_init(const struct sonda_init_options *o)
 SONDA_PUBLIC void sonda_shutdown(void)
 {
 	NO_CANCEL();
-	struct loop_task end = {.fn = on_end};
+	struct loop_task end = {.fn = init_on_end};
 
 	if (loop_is_here())
 		return;

@@ -40,7 +40,7 @@ struct channel {
 	struct loop_fd fd;
 	const struct channel_ops *ops;
 	void *ctx;
-	bool reads; /* on_ready() runs, and frees the channel if a callback closes it */
+	bool reads; /* channel_on_ready() runs, and frees the channel if a callback closes it */
 	bool closed;
 	uint8_t *in; /* owned; one frame and its length */
 	size_t in_len;
@@ -237,7 +237,7 @@ static void on_bind_reply(struct channel *c, const struct frame *f)
 	c->ops->on_bound(c->ctx);
 }
 
-static void on_reply(struct channel *c, const struct frame *f)
+static void channel_on_reply(struct channel *c, const struct frame *f)
 {
 	const struct channel_reply reply = {.success = f->success,
 					    .has_more = f->success && f->has_more,
@@ -271,11 +271,11 @@ static void on_frame(struct channel *c, const uint8_t *data, size_t len)
 	if (f.kind == FRAME_BIND_SERVICE_REPLY)
 		on_bind_reply(c, &f);
 	else if (f.kind == FRAME_INVOKE_METHOD_REPLY)
-		on_reply(c, &f);
+		channel_on_reply(c, &f);
 	else if (f.kind == FRAME_REQUEST_ERROR && !c->bound)
 		lose(c, -EPROTO);
 	else if (f.kind == FRAME_REQUEST_ERROR)
-		on_reply(c, &f);
+		channel_on_reply(c, &f);
 }
 
 static void keep_fd(struct channel *c, struct msghdr *m)
@@ -360,7 +360,7 @@ static bool read_frames(struct channel *c)
 	return true;
 }
 
-static void on_ready(struct loop_fd *f, short revents)
+static void channel_on_ready(struct loop_fd *f, short revents)
 {
 	struct channel *c = container_of(f, struct channel, fd);
 	ssize_t n = -EAGAIN;
@@ -430,7 +430,7 @@ int channel_open(const struct channel_target *target, enum sonda_port port,
 
 	if (!c)
 		return -ENOMEM;
-	*c = (struct channel){.fd = {.fd = -1, .events = POLLIN, .fn = on_ready},
+	*c = (struct channel){.fd = {.fd = -1, .events = POLLIN, .fn = channel_on_ready},
 			      .ops = ops,
 			      .ctx = ctx,
 			      .in = malloc(FRAME_LENGTH + CHANNEL_MAX_FRAME),

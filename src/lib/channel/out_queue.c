@@ -27,7 +27,7 @@ int out_queue_send(struct out_queue *q, int sock)
 	return 0;
 }
 
-static int append(struct out_queue *q, const void *bytes, size_t len)
+static int out_queue_append(struct out_queue *q, const void *bytes, size_t len)
 {
 	if (len == 0)
 		return 0;
@@ -104,7 +104,8 @@ int out_queue_put(struct out_queue *q, int sock, const struct iovec *parts, int 
 		size_t have = MIN(skip, parts[i].iov_len);
 
 		skip -= have;
-		r = append(q, (const uint8_t *)parts[i].iov_base + have, parts[i].iov_len - have);
+		r = out_queue_append(q, (const uint8_t *)parts[i].iov_base + have,
+				     parts[i].iov_len - have);
 		if (r < 0)
 			return r; /* a part of the frame is sent or queued */
 	}

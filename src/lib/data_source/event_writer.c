@@ -7,7 +7,7 @@
 
 #include "lib/public.h"
 
-static unsigned slot_of(const struct instance *in)
+static unsigned event_writer_slot_of(const struct instance *in)
 {
 	return in->source->index * SONDA_MAX_INSTANCES + in->slot;
 }
@@ -54,13 +54,13 @@ static void free_slot(struct thread *t, unsigned slot)
 
 void event_writer_free(struct thread *t, struct instance *in)
 {
-	if (slot_of(in) < t->n_slots)
-		free_slot(t, slot_of(in));
+	if (event_writer_slot_of(in) < t->n_slots)
+		free_slot(t, event_writer_slot_of(in));
 }
 
 void event_writer_flush(struct thread *t, struct instance *in)
 {
-	unsigned slot = slot_of(in);
+	unsigned slot = event_writer_slot_of(in);
 
 	if (slot < t->n_slots && t->slots[slot])
 		writer_flush(t->slots[slot]->w);
@@ -90,11 +90,11 @@ static int reserve_slot(struct thread *t, unsigned slot)
 
 /* Makes the thread's writer for this instance. The thread is inside. Returns NULL if it exits or
  * there is no memory. */
-static struct sonda_writer *make(struct thread *t, struct instance *in)
+static struct sonda_writer *event_writer_make(struct thread *t, struct instance *in)
 {
 	struct sonda_writer *w;
 
-	if (t->exits || reserve_slot(t, slot_of(in)) < 0)
+	if (t->exits || reserve_slot(t, event_writer_slot_of(in)) < 0)
 		return NULL;
 	w = calloc(1, sizeof(*w) + in->source->thread_state_size);
 	if (!w)
@@ -109,17 +109,17 @@ static struct sonda_writer *make(struct thread *t, struct instance *in)
 	w->instance = in;
 	w->clears = atomic_load_explicit(&in->clears, memory_order_relaxed);
 	w->cleared = true;
-	t->slots[slot_of(in)] = w;
+	t->slots[event_writer_slot_of(in)] = w;
 	return w;
 }
 
 static struct sonda_writer *writer_of(struct thread *t, struct instance *in)
 {
-	unsigned slot = slot_of(in);
+	unsigned slot = event_writer_slot_of(in);
 
 	if (slot < t->n_slots && t->slots[slot])
 		return t->slots[slot];
-	return make(t, in);
+	return event_writer_make(t, in);
 }
 
 /* Call after packets were dropped. Returns true if there is room again. */

@@ -90,7 +90,7 @@ static void flush_thread(struct thread *t, void *ctx)
 
 /* Answers in the order of the requests, because an answer is for all requests before it. Commits
  * the data of all threads before each answer. */
-static void answer_flushes(void)
+static void instance_answer_flushes(void)
 {
 	while (flushes && flushes->open == 0) {
 		struct flush *f = flushes;
@@ -119,7 +119,7 @@ static void on_answer(struct loop_task *t)
 
 	if (a->flush) {
 		a->flush->open--;
-		answer_flushes();
+		instance_answer_flushes();
 	} else if (a->user->source && a->instance->epoch == a->epoch &&
 		   a->instance->state == INSTANCE_STOPPING) {
 		stop_answered(a->instance);
@@ -162,7 +162,7 @@ struct config {
 };
 
 /* Returns false if the config is malformed or has no name. */
-static bool read_config(const void *data, size_t len, struct config *ret)
+static bool instance_read_config(const void *data, size_t len, struct config *ret)
 {
 	struct pb_field f;
 	struct pb_dec d;
@@ -211,7 +211,7 @@ static struct instance *free_slot(struct source *s)
 	return NULL;
 }
 
-static void report(struct source_host *h, const struct source *s, const char *why)
+static void instance_report(struct source_host *h, const struct source *s, const char *why)
 {
 	char sentence[256];
 
@@ -280,7 +280,7 @@ static int set_up_slot(struct source *s, const struct instance_session *session,
 	return 0;
 }
 
-static void set_up(struct source_host *h, uint64_t id, const void *config, size_t len)
+static void instance_set_up(struct source_host *h, uint64_t id, const void *config, size_t len)
 {
 	struct sonda_setup setup = {.config = config, .config_len = len};
 	struct instance_session session = {.host = h, .id = id};
@@ -290,7 +290,7 @@ static void set_up(struct source_host *h, uint64_t id, const void *config, size_
 
 	if (instance_find(h, id))
 		return;
-	if (read_config(config, len, &c))
+	if (instance_read_config(config, len, &c))
 		s = source_find((const char *)c.name, c.name_len);
 	if (!s || c.target_buffer > UINT16_MAX)
 		return;
@@ -301,13 +301,13 @@ static void set_up(struct source_host *h, uint64_t id, const void *config, size_
 		return;
 	r = set_up_slot(s, &session, &setup);
 	if (r < 0)
-		report(h, s, r == -EMFILE ? "too many sessions use it" : strerror(-r));
+		instance_report(h, s, r == -EMFILE ? "too many sessions use it" : strerror(-r));
 }
 
 void sources_setup(struct source_host *h, uint64_t id, const void *config, size_t len)
 {
 	h->sends_setup = true;
-	set_up(h, id, config, len);
+	instance_set_up(h, id, config, len);
 }
 
 /* ---- start, clear, flush ---- */
@@ -328,7 +328,7 @@ void sources_start(struct source_host *h, uint64_t id, const void *config, size_
 	struct source *s;
 
 	if (!h->sends_setup)
-		set_up(h, id, config, len);
+		instance_set_up(h, id, config, len);
 	if (startup_ops && startup_ops->start(h, id)) {
 		h->started(h, id);
 		return;
@@ -395,7 +395,7 @@ void sources_flush(struct source_host *h, const uint64_t *ids, size_t n, uint64_
 			flush_instance(in, f, flags);
 	}
 	f->open--;
-	answer_flushes();
+	instance_answer_flushes();
 }
 
 /* ---- stop ---- */

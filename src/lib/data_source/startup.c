@@ -97,7 +97,7 @@ static void on_trouble(struct source_host *h, const char *sentence)
 		startup.trouble(sentence);
 }
 
-static void on_timer(struct loop_timer *t)
+static void startup_on_timer(struct loop_timer *t)
 {
 	(void)t;
 	startup_end();
@@ -144,7 +144,7 @@ static const struct instance *offer(const struct source *s)
 	return startup.in && startup.in->source == s && !startup.next.host ? startup.in : NULL;
 }
 
-static bool set_up(const struct instance_session *next)
+static bool startup_set_up(const struct instance_session *next)
 {
 	if (!startup.may_take_over(startup.in->slot, next->user->object))
 		return false;
@@ -185,7 +185,7 @@ static void hand_over(const struct instance *in)
 	startup.to = NULL;
 }
 
-static bool start(const struct source_host *h, uint64_t id)
+static bool startup_start(const struct source_host *h, uint64_t id)
 {
 	struct instance *in = startup.in;
 	struct source *s;
@@ -203,7 +203,7 @@ static bool start(const struct source_host *h, uint64_t id)
 	return true;
 }
 
-static void stop(const struct source_host *h, uint64_t id)
+static void startup_stop(const struct source_host *h, uint64_t id)
 {
 	if (startup.next.host == h && startup.next.id == id)
 		drop_next();
@@ -215,8 +215,11 @@ static void lost(const struct source_host *h)
 		drop_next();
 }
 
-static const struct startup_ops ops = {
-	.offer = offer, .set_up = set_up, .start = start, .stop = stop, .lost = lost};
+static const struct startup_ops ops = {.offer = offer,
+				       .set_up = startup_set_up,
+				       .start = startup_start,
+				       .stop = startup_stop,
+				       .lost = lost};
 
 /* ---- its begin ---- */
 
@@ -238,7 +241,7 @@ int startup_begin(const struct startup_options *o)
 					    .stopped = answer_nothing,
 					    .flushed = answer_nothing,
 					    .trouble = on_trouble},
-				   .timer = {.fn = on_timer},
+				   .timer = {.fn = startup_on_timer},
 				   .may_take_over = o->may_take_over,
 				   .trouble = o->trouble};
 	startup_ops = &ops;

@@ -179,7 +179,7 @@ static bool run_tasks(void)
 	return !ends;
 }
 
-static void *run(void *arg)
+static void *loop_run(void *arg)
 {
 	(void)arg;
 	is_here = true;
@@ -273,14 +273,14 @@ void loop_call(struct loop_task *t)
 
 /* ---- the thread ---- */
 
-static int start_thread(void)
+static int loop_start_thread(void)
 {
 	sigset_t all, old;
 	int r;
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	r = pthread_create(&loop.thread, NULL, run, NULL);
+	r = pthread_create(&loop.thread, NULL, loop_run, NULL);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	if (r == 0)
 		pthread_setname_np(loop.thread, "libsonda");
@@ -299,7 +299,7 @@ int loop_start(void)
 		loop.runs = true; /* before the thread can get the lock */
 		r = loop.wake < 0 ? -errno : reserve_fds(FEW_FDS);
 		if (!r)
-			r = start_thread();
+			r = loop_start_thread();
 		if (r < 0) {
 			closep(&loop.wake);
 			free_fds();

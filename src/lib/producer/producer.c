@@ -57,7 +57,7 @@ static void on_source_trouble(struct source_host *h, const char *sentence)
 
 static void try_connect(struct service_producer *p);
 
-static void on_retry(struct loop_timer *t)
+static void producer_on_retry(struct loop_timer *t)
 {
 	try_connect(container_of(t, struct service_producer, retry));
 }
@@ -101,7 +101,7 @@ static void on_watch_pause_over(struct loop_timer *t)
 		p->watch.pause_ms = 0;
 }
 
-static void begin_watch(struct service_producer *p)
+static void producer_begin_watch(struct service_producer *p)
 {
 	const char *socket = p->o.target.address;
 
@@ -113,9 +113,9 @@ static void begin_watch(struct service_producer *p)
 		loop_add_fd(&p->watched);
 }
 
-static void wait_for_service(struct service_producer *p)
+static void producer_wait_for_service(struct service_producer *p)
 {
-	begin_watch(p);
+	producer_begin_watch(p);
 	loop_arm(&p->retry, p->retry_ms);
 	p->retry_ms = MIN(p->retry_ms * 2, RETRY_MAX_MS);
 }
@@ -145,7 +145,7 @@ static void producer_give_up(struct service_producer *p)
 	if (p->arbiter)
 		arbiter_detach(p->arbiter); /* writers stop waiting for this service */
 	tear_down(p);
-	wait_for_service(p);
+	producer_wait_for_service(p);
 	if (connected)
 		p->o.on_connected(p->o.ctx, false);
 }
@@ -249,7 +249,7 @@ static int use_own_memory(struct service_producer *p)
 	return r;
 }
 
-static void on_initialized(void *ctx, const struct channel_reply *reply)
+static void producer_on_initialized(void *ctx, const struct channel_reply *reply)
 {
 	struct service_producer *p = ctx;
 	bool in_place = false, own_memory = false;
@@ -339,7 +339,7 @@ static int initialize(struct service_producer *p)
 	if (m.failed)
 		return -ENOMEM;
 	r = channel_call(p->channel, "InitializeConnection", m.buf, pb_mem_len(&m), p->own_fd,
-			 on_initialized, p);
+			 producer_on_initialized, p);
 	/* Without this call, the service drops the commands to a producer. */
 	if (r == 0)
 		r = channel_call(p->channel, "GetAsyncCommand", NULL, 0, -1, on_command, p);
@@ -358,7 +358,7 @@ static const char *missing_method(const struct service_producer *p)
 	return NULL;
 }
 
-static void on_bound(void *ctx)
+static void producer_on_bound(void *ctx)
 {
 	struct service_producer *p = ctx;
 	const struct arbiter_options o = {.ops = &service_arbiter_ops, .ctx = p};
@@ -381,7 +381,7 @@ static void on_bound(void *ctx)
 	}
 }
 
-static void on_lost(void *ctx, int error)
+static void producer_on_lost(void *ctx, int error)
 {
 	struct service_producer *p = ctx;
 
@@ -390,7 +390,8 @@ static void on_lost(void *ctx, int error)
 	producer_give_up(p);
 }
 
-static const struct channel_ops channel_ops = {.on_bound = on_bound, .on_lost = on_lost};
+static const struct channel_ops channel_ops = {.on_bound = producer_on_bound,
+					       .on_lost = producer_on_lost};
 
 static void report_refusal(struct service_producer *p, int error)
 {
@@ -414,7 +415,7 @@ static void try_connect(struct service_producer *p)
 	r = channel_open(&p->o.target, SONDA_PORT_PRODUCER, &channel_ops, p, &p->channel);
 	if (r < 0) {
 		report_refusal(p, r);
-		wait_for_service(p);
+		producer_wait_for_service(p);
 		return;
 	}
 	end_watch(p);
@@ -443,7 +444,7 @@ int service_producer_new(const struct service_producer_options *o, struct servic
 		 p->o.target.address ? p->o.target.address : "the program's own transport");
 	p->o.name = strdup(o->name);
 	p->retry_ms = RETRY_MIN_MS;
-	p->retry.fn = on_retry;
+	p->retry.fn = producer_on_retry;
 	p->watch.fd = -1;
 	p->watched = (struct loop_fd){.fd = -1, .events = POLLIN, .fn = on_watch_readable};
 	p->watch_pause.fn = on_watch_pause_over;

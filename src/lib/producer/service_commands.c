@@ -28,7 +28,7 @@ struct request {
 	size_t len;
 };
 
-static void put(struct request *q, uint32_t field, uint64_t value)
+static void service_commands_put(struct request *q, uint32_t field, uint64_t value)
 {
 	uint8_t *p = q->bytes + q->len;
 
@@ -36,7 +36,7 @@ static void put(struct request *q, uint32_t field, uint64_t value)
 	q->len = (size_t)(p - q->bytes);
 }
 
-static struct service_producer *producer_of(struct source_host *h)
+static struct service_producer *service_commands_producer_of(struct source_host *h)
 {
 	return container_of(h, struct service_producer, host);
 }
@@ -48,7 +48,7 @@ static int on_commit(void *ctx, const void *request, size_t len)
 	return channel_send(p->channel, "CommitData", request, len);
 }
 
-static bool is_choked(void *ctx)
+static bool service_commands_is_choked(void *ctx)
 {
 	struct service_producer *p = ctx;
 
@@ -67,8 +67,8 @@ static void on_writer_added(void *ctx, uint16_t writer_id, uint16_t target_buffe
 	struct service_producer *p = ctx;
 	struct request q = {0};
 
-	put(&q, PB_REGISTER_TRACE_WRITER_REQUEST_TRACE_WRITER_ID, writer_id);
-	put(&q, PB_REGISTER_TRACE_WRITER_REQUEST_TARGET_BUFFER, target_buffer);
+	service_commands_put(&q, PB_REGISTER_TRACE_WRITER_REQUEST_TRACE_WRITER_ID, writer_id);
+	service_commands_put(&q, PB_REGISTER_TRACE_WRITER_REQUEST_TARGET_BUFFER, target_buffer);
 	channel_send(p->channel, "RegisterTraceWriter", q.bytes, q.len);
 }
 
@@ -77,7 +77,7 @@ static void on_writer_removed(void *ctx, uint16_t writer_id)
 	struct service_producer *p = ctx;
 	struct request q = {0};
 
-	put(&q, PB_UNREGISTER_TRACE_WRITER_REQUEST_TRACE_WRITER_ID, writer_id);
+	service_commands_put(&q, PB_UNREGISTER_TRACE_WRITER_REQUEST_TRACE_WRITER_ID, writer_id);
 	channel_send(p->channel, "UnregisterTraceWriter", q.bytes, q.len);
 }
 
@@ -92,7 +92,7 @@ static void on_schedule(void *ctx, bool urgent)
 const struct arbiter_ops service_arbiter_ops = {
 	.schedule = on_schedule,
 	.commit = on_commit,
-	.is_choked = is_choked,
+	.is_choked = service_commands_is_choked,
 	.drain = on_drain,
 	.writer_added = on_writer_added,
 	.writer_removed = on_writer_removed,
@@ -131,23 +131,24 @@ static void started(struct source_host *h, uint64_t id)
 {
 	struct request q = {0};
 
-	put(&q, PB_NOTIFY_DATA_SOURCE_STARTED_REQUEST_DATA_SOURCE_ID, id);
-	channel_send(producer_of(h)->channel, "NotifyDataSourceStarted", q.bytes, q.len);
+	service_commands_put(&q, PB_NOTIFY_DATA_SOURCE_STARTED_REQUEST_DATA_SOURCE_ID, id);
+	channel_send(service_commands_producer_of(h)->channel, "NotifyDataSourceStarted", q.bytes,
+		     q.len);
 }
 
 static void stopped(struct source_host *h, uint64_t id)
 {
-	struct service_producer *p = producer_of(h);
+	struct service_producer *p = service_commands_producer_of(h);
 	struct request q = {0};
 
 	arbiter_commit(p->arbiter);
-	put(&q, PB_NOTIFY_DATA_SOURCE_STOPPED_REQUEST_DATA_SOURCE_ID, id);
+	service_commands_put(&q, PB_NOTIFY_DATA_SOURCE_STOPPED_REQUEST_DATA_SOURCE_ID, id);
 	channel_send(p->channel, "NotifyDataSourceStopped", q.bytes, q.len);
 }
 
 static void flushed(struct source_host *h, uint64_t request)
 {
-	arbiter_ack_flush(producer_of(h)->arbiter, request);
+	arbiter_ack_flush(service_commands_producer_of(h)->arbiter, request);
 }
 
 static int commit_inline(const struct source_host *h, const void *request, size_t len)

@@ -74,7 +74,7 @@ void sessions_forget(void)
 	n_sessions = 0;
 }
 
-static void on_bound(void *ctx)
+static void connection_on_bound(void *ctx)
 {
 	struct sonda_session *s = ctx;
 
@@ -84,14 +84,15 @@ static void on_bound(void *ctx)
 	pthread_mutex_unlock(&s->lock);
 }
 
-static void on_lost(void *ctx, int error)
+static void connection_on_lost(void *ctx, int error)
 {
 	struct sonda_session *s = ctx;
 
 	drop_channel(s, error < 0 && !s->bound ? error : -EPIPE);
 }
 
-static const struct channel_ops channel_ops = {.on_bound = on_bound, .on_lost = on_lost};
+static const struct channel_ops channel_ops = {.on_bound = connection_on_bound,
+					       .on_lost = connection_on_lost};
 
 static void on_connect(struct loop_task *t)
 {

@@ -20,7 +20,7 @@
 
 #define MAX_EVENTS 1024 /* then the last one becomes SONDA_SESSION_EVENTS_LOST */
 
-static void copy_text(char to[SONDA_SESSION_TEXT], const struct pb_field *f)
+static void events_copy_text(char to[SONDA_SESSION_TEXT], const struct pb_field *f)
 {
 	size_t len = f->data ? MIN(f->len, (size_t)SONDA_SESSION_TEXT - 1) : 0;
 
@@ -60,10 +60,10 @@ static void put_change(struct sonda_session *s, const struct pb_field *message)
 	pb_dec_init(&d, message->data, message->len);
 	while (pb_dec_next(&d, &f)) {
 		if (f.id == PB_OBSERVABLE_EVENTS_DATA_SOURCE_INSTANCE_STATE_CHANGE_PRODUCER_NAME)
-			copy_text(event.producer, &f);
+			events_copy_text(event.producer, &f);
 		else if (f.id ==
 			 PB_OBSERVABLE_EVENTS_DATA_SOURCE_INSTANCE_STATE_CHANGE_DATA_SOURCE_NAME)
-			copy_text(event.name, &f);
+			events_copy_text(event.name, &f);
 		else if (f.id == PB_OBSERVABLE_EVENTS_DATA_SOURCE_INSTANCE_STATE_CHANGE_STATE &&
 			 f.u64 == 2)
 			event.type = SONDA_SESSION_SOURCE_STARTED;
@@ -71,7 +71,7 @@ static void put_change(struct sonda_session *s, const struct pb_field *message)
 	session_put_event(s, &event);
 }
 
-static void put_trigger(struct sonda_session *s, const struct pb_field *message)
+static void events_put_trigger(struct sonda_session *s, const struct pb_field *message)
 {
 	struct sonda_session_event event = {.type = SONDA_SESSION_CLONE_TRIGGER};
 	struct pb_field f;
@@ -80,9 +80,9 @@ static void put_trigger(struct sonda_session *s, const struct pb_field *message)
 	pb_dec_init(&d, message->data, message->len);
 	while (pb_dec_next(&d, &f)) {
 		if (f.id == PB_OBSERVABLE_EVENTS_CLONE_TRIGGER_HIT_PRODUCER_NAME)
-			copy_text(event.producer, &f);
+			events_copy_text(event.producer, &f);
 		else if (f.id == PB_OBSERVABLE_EVENTS_CLONE_TRIGGER_HIT_TRIGGER_NAME)
-			copy_text(event.name, &f);
+			events_copy_text(event.name, &f);
 	}
 	session_put_event(s, &event);
 }
@@ -92,7 +92,7 @@ void session_put_observed(struct sonda_session *s, const struct pb_field *event)
 	if (event->id == PB_OBSERVABLE_EVENTS_INSTANCE_STATE_CHANGES && event->data)
 		put_change(s, event);
 	else if (event->id == PB_OBSERVABLE_EVENTS_CLONE_TRIGGER_HIT && event->data)
-		put_trigger(s, event);
+		events_put_trigger(s, event);
 	else if (event->id == PB_OBSERVABLE_EVENTS_ALL_DATA_SOURCES_STARTED && event->u64)
 		session_put_simple_event(s, SONDA_SESSION_ALL_STARTED);
 }

@@ -20,7 +20,7 @@
 
 /* Appends a slice to the packet. A complete packet is moved to the output, after its preamble.
  * Returns 0 or -errno. */
-static int add_slice(struct sonda_session *s, const struct pb_field *slice)
+static int read_add_slice(struct sonda_session *s, const struct pb_field *slice)
 {
 	uint8_t preamble[16] = {PB_WIRE_BYTES | 1 << 3}, *end;
 	bool last = false;
@@ -45,7 +45,7 @@ static int add_slice(struct sonda_session *s, const struct pb_field *slice)
 	return r;
 }
 
-static void on_read(void *ctx, const struct channel_reply *reply)
+static void read_on_read(void *ctx, const struct channel_reply *reply)
 {
 	struct sonda_session *s = ctx;
 	struct pb_field f;
@@ -56,7 +56,7 @@ static void on_read(void *ctx, const struct channel_reply *reply)
 	pb_dec_init(&d, reply->data, reply->len);
 	while (r == 0 && pb_dec_next(&d, &f))
 		if (f.id == PB_READ_BUFFERS_RESPONSE_SLICES && f.data)
-			r = add_slice(s, &f);
+			r = read_add_slice(s, &f);
 	if (r < 0)
 		session_finish(s, r);
 	else if (!reply->has_more)
@@ -110,7 +110,7 @@ SONDA_PUBLIC int sonda_session_read(struct sonda_session *s,
 	if (s->state != SESSION_TRACING && s->state != SESSION_COPY)
 		return -EINVAL;
 	session_reset(s);
-	r = session_post(s, "ReadBuffers", &none, on_read);
+	r = session_post(s, "ReadBuffers", &none, read_on_read);
 	if (r < 0)
 		return r;
 	do {
@@ -127,7 +127,7 @@ struct output {
 	int timeout_ms;
 };
 
-static int write_all(void *ctx, const void *data, size_t len)
+static int read_write_all(void *ctx, const void *data, size_t len)
 {
 	const struct output *o = ctx;
 	struct pollfd p = {.fd = o->fd, .events = POLLOUT};
@@ -153,5 +153,5 @@ SONDA_PUBLIC int sonda_session_read_fd(struct sonda_session *s, int fd, int time
 {
 	struct output o = {.fd = fd, .timeout_ms = timeout_ms};
 
-	return sonda_session_read(s, write_all, &o, timeout_ms);
+	return sonda_session_read(s, read_write_all, &o, timeout_ms);
 }

@@ -22,7 +22,7 @@
 /* ---- replies, on the loop's thread ---- */
 
 /* A reply that only succeeds or fails. */
-static void on_done(void *ctx, const struct channel_reply *reply)
+static void session_on_done(void *ctx, const struct channel_reply *reply)
 {
 	struct sonda_session *s = ctx;
 
@@ -32,7 +32,7 @@ static void on_done(void *ctx, const struct channel_reply *reply)
 }
 
 /* A message in field 1, in one or more replies: GetTraceStats, QueryServiceState. */
-static void on_message(void *ctx, const struct channel_reply *reply)
+static void session_on_message(void *ctx, const struct channel_reply *reply)
 {
 	struct sonda_session *s = ctx;
 	struct pb_field f;
@@ -51,7 +51,7 @@ static void on_message(void *ctx, const struct channel_reply *reply)
 	pthread_mutex_unlock(&s->lock);
 }
 
-static void copy_text(char text[512], const struct pb_field *f)
+static void session_copy_text(char text[512], const struct pb_field *f)
 {
 	size_t len = MIN(f->len, (size_t)511);
 
@@ -60,7 +60,7 @@ static void copy_text(char text[512], const struct pb_field *f)
 }
 
 /* The service replies to EnableTracing when tracing has ended, or could not begin. */
-static void on_ended(void *ctx, const struct channel_reply *reply)
+static void session_on_ended(void *ctx, const struct channel_reply *reply)
 {
 	struct sonda_session *s = ctx;
 	struct pb_field f;
@@ -70,7 +70,7 @@ static void on_ended(void *ctx, const struct channel_reply *reply)
 	pb_dec_init(&d, reply->data, reply->len);
 	while (pb_dec_next(&d, &f))
 		if (f.id == PB_ENABLE_TRACING_RESPONSE_ERROR && f.data)
-			copy_text(s->end_text, &f);
+			session_copy_text(s->end_text, &f);
 	s->ended = true;
 	session_put_simple_event(s, SONDA_SESSION_ENDED);
 	s->end_error = reply->success && !s->end_text[0] ? 0 : -EPROTO;
@@ -78,7 +78,7 @@ static void on_ended(void *ctx, const struct channel_reply *reply)
 	pthread_mutex_unlock(&s->lock);
 }
 
-static void on_observed(void *ctx, const struct channel_reply *reply)
+static void session_on_observed(void *ctx, const struct channel_reply *reply)
 {
 	struct sonda_session *s = ctx;
 	struct pb_field f, event;
@@ -102,7 +102,7 @@ static void on_observed(void *ctx, const struct channel_reply *reply)
 	pthread_mutex_unlock(&s->lock);
 }
 
-static void on_cloned(void *ctx, const struct channel_reply *reply)
+static void session_on_cloned(void *ctx, const struct channel_reply *reply)
 {
 	struct sonda_session *s = ctx;
 	bool good = false;
@@ -115,7 +115,7 @@ static void on_cloned(void *ctx, const struct channel_reply *reply)
 		if (f.id == PB_CLONE_SESSION_RESPONSE_SUCCESS)
 			good = f.u64;
 		else if (f.id == PB_CLONE_SESSION_RESPONSE_ERROR && f.data)
-			copy_text(s->call_text, &f);
+			session_copy_text(s->call_text, &f);
 	}
 	session_finish(s, reply->success && good ? 0 : -EPROTO);
 	pthread_mutex_unlock(&s->lock);
@@ -135,7 +135,7 @@ static int take_end(struct sonda_session *s)
 	return s->end_error;
 }
 
-static int wait_for_end(struct sonda_session *s, const struct session_deadline *d)
+static int session_wait_for_end(struct sonda_session *s, const struct session_deadline *d)
 {
 	int r = session_wait_for(s, &s->ended, d);
 
@@ -160,7 +160,7 @@ static int observe_start(struct sonda_session *s)
 			   DATA_SOURCES_INSTANCES);
 		pb_enc_u64(&m.enc, PB_OBSERVE_EVENTS_REQUEST_EVENTS_TO_OBSERVE, CLONE_TRIGGER_HIT);
 	}
-	return session_post(s, "ObserveEvents", &m, on_observed);
+	return session_post(s, "ObserveEvents", &m, session_on_observed);
 }
 
 /* Waits until all data sources have started, or tracing has ended or failed. */
@@ -196,7 +196,7 @@ static int send_start(struct sonda_session *s, const void *config, size_t len)
 	pb_enc_bytes(&m.enc, PB_ENABLE_TRACING_REQUEST_TRACE_CONFIG, config, len);
 	session_reset(s);
 	r = observe_start(s);
-	return r < 0 ? r : session_post(s, "EnableTracing", &m, on_ended);
+	return r < 0 ? r : session_post(s, "EnableTracing", &m, session_on_ended);
 }
 
 SONDA_PUBLIC int sonda_session_begin(struct sonda_session *s, const void *config, size_t len)
@@ -212,7 +212,7 @@ SONDA_PUBLIC int sonda_session_begin(struct sonda_session *s, const void *config
 
 static void on_nothing(void *ctx, const struct channel_reply *reply)
 {
-	(void)ctx, (void)reply; /* on_ended() gets the result */
+	(void)ctx, (void)reply; /* session_on_ended() gets the result */
 }
 
 SONDA_PUBLIC int sonda_session_end(struct sonda_session *s)
@@ -249,7 +249,7 @@ SONDA_PUBLIC int sonda_session_wait(struct sonda_session *s, int timeout_ms)
 	if (s->state != SESSION_TRACING)
 		return -EINVAL;
 	s->error[0] = '\0';
-	return wait_for_end(s, &d);
+	return session_wait_for_end(s, &d);
 }
 
 SONDA_PUBLIC int sonda_session_flush(struct sonda_session *s, int timeout_ms)
@@ -268,7 +268,7 @@ SONDA_PUBLIC int sonda_session_flush(struct sonda_session *s, int timeout_ms)
 	/* 0: the timeout of the config. */
 	pb_enc_u64(&m.enc, PB_FLUSH_REQUEST_TIMEOUT_MS, (uint32_t)MAX(timeout_ms, 0));
 	pb_enc_u64(&m.enc, PB_FLUSH_REQUEST_FLAGS, FLUSH_FLAGS);
-	return session_call(s, "Flush", &m, on_done, &d);
+	return session_call(s, "Flush", &m, session_on_done, &d);
 }
 
 /* A call without arguments. */
@@ -290,7 +290,7 @@ static int call_with_key(struct sonda_session *s, const char *method, const char
 	if (r < 0)
 		return r;
 	pb_enc_str(&m.enc, PB_DETACH_REQUEST_KEY, key);
-	return session_call(s, method, &m, on_done, d);
+	return session_call(s, method, &m, session_on_done, d);
 }
 
 SONDA_PUBLIC int sonda_session_stop(struct sonda_session *s, int timeout_ms)
@@ -300,9 +300,9 @@ SONDA_PUBLIC int sonda_session_stop(struct sonda_session *s, int timeout_ms)
 
 	if (s->state != SESSION_TRACING)
 		return -EINVAL;
-	r = call_plain(s, "DisableTracing", on_done, &d);
+	r = call_plain(s, "DisableTracing", session_on_done, &d);
 	if (r == 0)
-		r = wait_for_end(s, &d);
+		r = session_wait_for_end(s, &d);
 	return r == -ETIMEDOUT ? session_give_up(s, r) : r;
 }
 
@@ -319,7 +319,7 @@ SONDA_PUBLIC int sonda_session_detach(struct sonda_session *s, const char *key, 
 	return r;
 }
 
-/* Requests on_ended() for a session that another connection started. */
+/* Requests session_on_ended() for a session that another connection started. */
 static int watch_end(struct sonda_session *s)
 {
 	_cleanup_(pb_mem_deinit) struct pb_mem m = {0};
@@ -328,7 +328,7 @@ static int watch_end(struct sonda_session *s)
 	if (r < 0)
 		return r;
 	pb_enc_u64(&m.enc, PB_ENABLE_TRACING_REQUEST_ATTACH_NOTIFICATION_ONLY, 1);
-	return session_post(s, "EnableTracing", &m, on_ended);
+	return session_post(s, "EnableTracing", &m, session_on_ended);
 }
 
 SONDA_PUBLIC int sonda_session_attach(struct sonda_session *s, const char *key, int timeout_ms)
@@ -360,7 +360,7 @@ SONDA_PUBLIC int sonda_session_clone(struct sonda_session *s, const char *unique
 	if (r < 0)
 		return r;
 	pb_enc_str(&m.enc, PB_CLONE_SESSION_REQUEST_UNIQUE_SESSION_NAME, unique_session_name);
-	r = session_call(s, "CloneSession", &m, on_cloned, &d);
+	r = session_call(s, "CloneSession", &m, session_on_cloned, &d);
 	if (r == 0)
 		s->state = SESSION_COPY;
 	return r;
@@ -387,7 +387,8 @@ SONDA_PUBLIC int sonda_session_stats(struct sonda_session *s, int timeout_ms, vo
 
 	if (s->state != SESSION_TRACING && s->state != SESSION_COPY)
 		return -EINVAL;
-	return take_message(s, call_plain(s, "GetTraceStats", on_message, &d), ret, ret_len);
+	return take_message(s, call_plain(s, "GetTraceStats", session_on_message, &d), ret,
+			    ret_len);
 }
 
 SONDA_PUBLIC int sonda_session_query(struct sonda_session *s, int timeout_ms, void **ret,
@@ -395,5 +396,6 @@ SONDA_PUBLIC int sonda_session_query(struct sonda_session *s, int timeout_ms, vo
 {
 	const struct session_deadline d = session_deadline(timeout_ms);
 
-	return take_message(s, call_plain(s, "QueryServiceState", on_message, &d), ret, ret_len);
+	return take_message(s, call_plain(s, "QueryServiceState", session_on_message, &d), ret,
+			    ret_len);
 }

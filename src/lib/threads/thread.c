@@ -64,7 +64,7 @@ void thread_wait_outside(struct thread *t)
 /* ---- threads ---- */
 
 /* Frees the calling thread's writers and its entry. The thread is inside. */
-static void forget(struct thread *t)
+static void thread_forget(struct thread *t)
 {
 	t->exits = true;
 	if (atomic_load(&thread_free_writers))
@@ -91,7 +91,7 @@ static void on_exit_of_thread(void *arg)
 	thread_self_ = t;
 	/* A thread that was cancelled or has exited while it was inside is still inside. */
 	if (atomic_load_explicit(&t->busy, memory_order_relaxed) || thread_enter())
-		forget(t);
+		thread_forget(t);
 }
 
 static void register_barrier(void)
@@ -100,7 +100,7 @@ static void register_barrier(void)
 		atomic_store(&thread_full_barrier_, true);
 }
 
-static void init(void)
+static void thread_init(void)
 {
 	has_key = pthread_key_create(&key, on_exit_of_thread) == 0;
 	register_barrier();
@@ -108,7 +108,7 @@ static void init(void)
 
 void threads_init(void)
 {
-	pthread_once(&once, init);
+	pthread_once(&once, thread_init);
 }
 
 struct thread *thread_new(void)
@@ -150,7 +150,7 @@ static bool is_outside(const struct thread *t)
 #endif
 }
 
-static void release(struct thread *t)
+static void thread_release(struct thread *t)
 {
 	atomic_store_explicit(&t->wanted, 0, memory_order_release);
 	futex_wake_all(&t->wanted);
@@ -188,7 +188,7 @@ static void claim(void (*fn)(struct thread *t, void *ctx), void (*last)(void *ct
 			if (last)
 				atomic_store_explicit(&t->wanted, CLAIMED, memory_order_relaxed);
 			else
-				release(t);
+				thread_release(t);
 		}
 		if (left)
 			nanosleep(&wait, NULL);
@@ -196,7 +196,7 @@ static void claim(void (*fn)(struct thread *t, void *ctx), void (*last)(void *ct
 	if (last) {
 		last(ctx);
 		for (struct thread *t = all; t; t = t->next)
-			release(t);
+			thread_release(t);
 	}
 	pthread_mutex_unlock(&lock);
 	if (me)
@@ -222,7 +222,7 @@ void threads_deinit(void)
 	pthread_key_delete(key);
 	has_key = false; /* thread_new() fails from now on */
 	if (t && thread_enter())
-		forget(t);
+		thread_forget(t);
 }
 
 /* ---- fork ---- */

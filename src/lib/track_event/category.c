@@ -18,29 +18,29 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct sonda_category *first, **end = &first;
 static const struct event_config *running[SONDA_MAX_INSTANCES]; /* borrowed; NULL: none */
 
-static const char *name_of(const struct sonda_category *c)
+static const char *category_name_of(const struct sonda_category *c)
 {
 	return c->texts[0];
 }
 
 static bool is_group(const struct sonda_category *c)
 {
-	return name_of(c) && strchr(name_of(c), ',');
+	return category_name_of(c) && strchr(category_name_of(c), ',');
 }
 
 /* ---- the categories of instances ---- */
 
-static const struct sonda_category *find(const char *name)
+static const struct sonda_category *category_find(const char *name)
 {
 	for (const struct sonda_category *c = first; c; c = c->next)
-		if (name_of(c) && strcmp(name_of(c), name) == 0)
+		if (category_name_of(c) && strcmp(category_name_of(c), name) == 0)
 			return c;
 	return NULL;
 }
 
 static bool enables_member(const struct event_config *config, const char *name)
 {
-	const struct sonda_category *c = find(name);
+	const struct sonda_category *c = category_find(name);
 
 	return c ? event_config_enables(config, name, c->texts + 2, SONDA_MAX_TAGS)
 		 : event_config_enables_dynamic(config, name);
@@ -48,10 +48,11 @@ static bool enables_member(const struct event_config *config, const char *name)
 
 static bool enables(const struct event_config *config, const struct sonda_category *c)
 {
-	if (!name_of(c))
+	if (!category_name_of(c))
 		return true;
 	if (!is_group(c))
-		return event_config_enables(config, name_of(c), c->texts + 2, SONDA_MAX_TAGS);
+		return event_config_enables(config, category_name_of(c), c->texts + 2,
+					    SONDA_MAX_TAGS);
 	for (int i = 0; i < c->n_names; i++)
 		if (enables_member(config, c->names[i].text))
 			return true;
@@ -87,7 +88,7 @@ bool categories_covered(unsigned instance, const struct event_config *config)
 	return covered;
 }
 
-static void stop(unsigned instance)
+static void category_stop(unsigned instance)
 {
 	running[instance] = NULL;
 	for (struct sonda_category *c = first; c; c = c->next)
@@ -97,14 +98,14 @@ static void stop(unsigned instance)
 void categories_stop(unsigned instance)
 {
 	pthread_mutex_lock(&lock);
-	stop(instance);
+	category_stop(instance);
 	pthread_mutex_unlock(&lock);
 }
 
 void categories_stop_all(void)
 {
 	for (unsigned i = 0; i < SONDA_MAX_INSTANCES; i++)
-		stop(i);
+		category_stop(i);
 }
 
 /* ---- the list ---- */
@@ -112,7 +113,7 @@ void categories_stop_all(void)
 /* If there is no memory, the group has fewer names. */
 static void split_names(struct sonda_category *c)
 {
-	const char *name = name_of(c);
+	const char *name = category_name_of(c);
 
 	c->n_names = 0;
 	while (name && c->n_names < SONDA_MAX_GROUP) {
@@ -134,7 +135,7 @@ static bool is_listed(const struct sonda_category *category)
 	return false;
 }
 
-static void add(struct sonda_category *c)
+static void category_add(struct sonda_category *c)
 {
 	split_names(c);
 	c->next = NULL;
@@ -174,7 +175,7 @@ SONDA_PUBLIC void sonda_category_add(struct sonda_category *category)
 	pthread_mutex_lock(&lock);
 	added = !is_listed(category);
 	if (added)
-		add(category);
+		category_add(category);
 	pthread_mutex_unlock(&lock);
 	if (added)
 		changed();
@@ -193,10 +194,10 @@ SONDA_PUBLIC void sonda_category_remove(struct sonda_category *category)
 		changed();
 }
 
-static void describe(struct pb_enc *e, const struct sonda_category *c)
+static void category_describe(struct pb_enc *e, const struct sonda_category *c)
 {
 	pb_enc_open(e, PB_TRACK_EVENT_DESCRIPTOR_AVAILABLE_CATEGORIES);
-	pb_enc_str(e, PB_TRACK_EVENT_CATEGORY_NAME, name_of(c));
+	pb_enc_str(e, PB_TRACK_EVENT_CATEGORY_NAME, category_name_of(c));
 	if (c->texts[1])
 		pb_enc_str(e, PB_TRACK_EVENT_CATEGORY_DESCRIPTION, c->texts[1]);
 	for (int i = 0; i < SONDA_MAX_TAGS && c->texts[2 + i]; i++)
@@ -208,8 +209,8 @@ void categories_describe(struct pb_enc *e)
 {
 	pthread_mutex_lock(&lock);
 	for (const struct sonda_category *c = first; c; c = c->next)
-		if (name_of(c) && !is_group(c))
-			describe(e, c);
+		if (category_name_of(c) && !is_group(c))
+			category_describe(e, c);
 	pthread_mutex_unlock(&lock);
 }
 

@@ -39,7 +39,7 @@ static void close_all(struct nesting *n)
 		close_one(n);
 }
 
-static bool has_room(struct nesting *n)
+static bool event_annotations_has_room(struct nesting *n)
 {
 	if (n->depth < MAX_NESTING && n->too_deep == 0)
 		return true;
@@ -49,7 +49,8 @@ static bool has_room(struct nesting *n)
 
 /* ---- annotations ---- */
 
-static void write_text(struct pb_enc *e, uint32_t field, const struct sonda_arg *a)
+static void event_annotations_write_text(struct pb_enc *e, uint32_t field,
+					 const struct sonda_arg *a)
 {
 	pb_enc_bytes(e, field, a->value.p, event_text_len(a));
 }
@@ -85,10 +86,10 @@ static void write_value(struct event_encoder *x, const struct sonda_arg *a)
 		pb_enc_u64(e, PB_DEBUG_ANNOTATION_POINTER_VALUE, a->value.u);
 		break;
 	case SONDA_ARG_STRING:
-		write_text(e, PB_DEBUG_ANNOTATION_STRING_VALUE, a);
+		event_annotations_write_text(e, PB_DEBUG_ANNOTATION_STRING_VALUE, a);
 		break;
 	case SONDA_ARG_JSON:
-		write_text(e, PB_DEBUG_ANNOTATION_LEGACY_JSON_VALUE, a);
+		event_annotations_write_text(e, PB_DEBUG_ANNOTATION_LEGACY_JSON_VALUE, a);
 		break;
 	case SONDA_ARG_INTERNED:
 		write_interned(x, (struct sonda_string *)a->value.p);
@@ -108,7 +109,7 @@ static void write_proto(struct event_encoder *x, const struct sonda_arg *a)
 	if (!iid)
 		return;
 	pb_enc_u64(x->enc, PB_DEBUG_ANNOTATION_PROTO_TYPE_NAME_IID, iid);
-	write_text(x->enc, PB_DEBUG_ANNOTATION_PROTO_VALUE, a);
+	event_annotations_write_text(x->enc, PB_DEBUG_ANNOTATION_PROTO_VALUE, a);
 }
 
 /* Writes the id of the name. Returns a name that must be written in full, or NULL. */
@@ -137,7 +138,7 @@ static void write_annotation(struct nesting *n, const struct sonda_arg *a)
 	const char *name;
 	uint8_t *length;
 
-	if (nests ? !has_room(n) : n->too_deep > 0)
+	if (nests ? !event_annotations_has_room(n) : n->too_deep > 0)
 		return;
 	length = event_open(x, field);
 	name = write_name_iid(x, a);
@@ -168,7 +169,7 @@ static bool is_field(const struct sonda_arg *a)
 }
 
 /* Returns the last element of a: itself, or the element that closes it. */
-static const struct sonda_arg *skip(const struct sonda_arg *a)
+static const struct sonda_arg *event_annotations_skip(const struct sonda_arg *a)
 {
 	unsigned depth = 0;
 
@@ -193,7 +194,7 @@ void event_write_annotations(struct event_encoder *x, const struct sonda_arg *ar
 		else if (is_annotation(a))
 			write_annotation(&n, a);
 		else if (is_field(a))
-			a = skip(a);
+			a = event_annotations_skip(a);
 		/* The name of a type belongs to the element before it. */
 		if (a->type == SONDA_ARG_PROTO && a[1].type == SONDA_ARG_INTERNED)
 			a++;
@@ -209,7 +210,7 @@ static void write_field(struct nesting *n, const struct sonda_arg *a)
 	struct pb_enc *e = n->x->enc;
 
 	if (a->type == SONDA_ARG_FIELD_MESSAGE) {
-		if (has_room(n))
+		if (event_annotations_has_room(n))
 			n->open[n->depth++].length = event_open(n->x, number);
 		return;
 	}
@@ -226,7 +227,7 @@ static void write_field(struct nesting *n, const struct sonda_arg *a)
 		pb_enc_double(e, number, a->value.d);
 		break;
 	case SONDA_ARG_FIELD_BYTES:
-		write_text(e, number, a);
+		event_annotations_write_text(e, number, a);
 		break;
 	}
 }
@@ -241,7 +242,7 @@ void event_write_fields(struct event_encoder *x, const struct sonda_arg *args)
 		else if (is_field(a))
 			write_field(&n, a);
 		else if (is_annotation(a))
-			a = skip(a);
+			a = event_annotations_skip(a);
 	}
 	close_all(&n);
 }

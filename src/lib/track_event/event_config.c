@@ -49,7 +49,7 @@ void event_config_free(struct event_config *c)
 	free(c);
 }
 
-static int read_text(struct event_config *c, const struct pb_field *f)
+static int event_config_read_text(struct event_config *c, const struct pb_field *f)
 {
 	switch (f->id) {
 	case PB_TRACK_EVENT_CONFIG_DISABLED_CATEGORIES:
@@ -64,7 +64,7 @@ static int read_text(struct event_config *c, const struct pb_field *f)
 	return 0;
 }
 
-static void read_number(struct event_config *c, const struct pb_field *f)
+static void event_config_read_number(struct event_config *c, const struct pb_field *f)
 {
 	switch (f->id) {
 	case PB_TRACK_EVENT_CONFIG_DISABLE_INCREMENTAL_TIMESTAMPS:
@@ -88,7 +88,7 @@ static void read_number(struct event_config *c, const struct pb_field *f)
 	}
 }
 
-static int read_config(struct event_config *c, const struct pb_field *message)
+static int event_config_read_config(struct event_config *c, const struct pb_field *message)
 {
 	struct pb_dec d;
 	struct pb_field f;
@@ -97,8 +97,8 @@ static int read_config(struct event_config *c, const struct pb_field *message)
 	pb_dec_init(&d, message->data, message->len);
 	while (pb_dec_next(&d, &f)) {
 		if (f.wire_type == PB_WIRE_VARINT)
-			read_number(c, &f);
-		else if (f.wire_type == PB_WIRE_BYTES && (r = read_text(c, &f)) < 0)
+			event_config_read_number(c, &f);
+		else if (f.wire_type == PB_WIRE_BYTES && (r = event_config_read_text(c, &f)) < 0)
 			return r;
 	}
 	return pb_dec_ok(&d) ? 0 : -EBADMSG;
@@ -118,7 +118,7 @@ int event_config_new(const void *data_source_config, size_t len, struct event_co
 	while (r == 0 && pb_dec_next(&d, &f))
 		if (f.id == PB_DATA_SOURCE_CONFIG_TRACK_EVENT_CONFIG &&
 		    f.wire_type == PB_WIRE_BYTES)
-			r = read_config(c, &f);
+			r = event_config_read_config(c, &f);
 	if (r == 0 && !pb_dec_ok(&d))
 		r = -EBADMSG;
 	if (r < 0) {

@@ -232,8 +232,8 @@ static void write_rare_parts(struct event_encoder *x, const struct event *ev,
 		event_write_fields(x, ev->args);
 }
 
-static void write_event(struct event_encoder *x, const struct event *ev,
-			const struct event_config *c)
+static void event_encode_write_event(struct event_encoder *x, const struct event *ev,
+				     const struct event_config *c)
 {
 	struct event_sequence *s = x->sequence;
 	struct extra_counters extra;
@@ -284,7 +284,7 @@ void event_encode(const struct event *ev, struct event_sequence *s, struct sonda
 					: event_sequence_stamp(s, c, ev->now_ns);
 	pb_enc_u64(x.enc, PB_TRACE_PACKET_TIMESTAMP, stamp.value);
 	length = event_open(&x, PB_TRACE_PACKET_TRACK_EVENT);
-	write_event(&x, ev, c);
+	event_encode_write_event(&x, ev, c);
 	event_close(&x, length);
 	event_write_definitions(&x);
 	pb_enc_u64(x.enc, PB_TRACE_PACKET_SEQUENCE_FLAGS, NEEDS_STATE);

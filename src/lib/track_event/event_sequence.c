@@ -31,7 +31,8 @@ void event_sequence_deinit(struct event_sequence *s)
 	track_set_deinit(&s->tracks);
 }
 
-static void clear(struct event_sequence *s, const struct event_config *c, uint64_t now_ns)
+static void event_sequence_clear(struct event_sequence *s, const struct event_config *c,
+				 uint64_t now_ns)
 {
 	for (int i = 0; i < INTERN_FIELDS; i++)
 		intern_map_clear(&s->maps[i]);
@@ -124,7 +125,7 @@ void event_sequence_reset(struct event_sequence *s, struct sonda_writer *w,
 	struct sonda_track thread = sonda_track_make_(SONDA_TRACK_THREAD, NULL, 0, NULL);
 	const struct sonda_track process = sonda_track_process();
 
-	clear(s, c, now_ns);
+	event_sequence_clear(s, c, now_ns);
 	write_reset(s, w, c);
 	thread.tid = s->tid;
 	write_descriptor(s, w, c, &thread);

@@ -9,7 +9,7 @@
 
 #define FIRST_SIZE 64u
 
-static bool grow(struct intern_map *m, uint32_t id)
+static bool intern_map_grow(struct intern_map *m, uint32_t id)
 {
 	uint32_t size = MAX(m->size, FIRST_SIZE);
 	uint16_t *iids;
@@ -27,7 +27,7 @@ static bool grow(struct intern_map *m, uint32_t id)
 
 uint32_t intern_map_add(struct intern_map *m, uint32_t id)
 {
-	if (id == 0 || m->last == UINT16_MAX || (id >= m->size && !grow(m, id)))
+	if (id == 0 || m->last == UINT16_MAX || (id >= m->size && !intern_map_grow(m, id)))
 		return 0;
 	return m->iids[id] = ++m->last;
 }

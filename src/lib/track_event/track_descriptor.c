@@ -113,7 +113,7 @@ static void write_process(struct pb_enc *e)
 
 /* ---- other tracks ---- */
 
-static void write_text(struct pb_enc *e, uint32_t field, const char *text)
+static void track_descriptor_write_text(struct pb_enc *e, uint32_t field, const char *text)
 {
 	if (text)
 		pb_enc_str(e, field, text);
@@ -129,8 +129,8 @@ static void write_counter(struct pb_enc *e, const struct sonda_track *t)
 	if (t->is_incremental)
 		pb_enc_bool(e, PB_COUNTER_DESCRIPTOR_IS_INCREMENTAL, true);
 	if (!t->unit)
-		write_text(e, PB_COUNTER_DESCRIPTOR_UNIT_NAME, t->unit_name);
-	write_text(e, PB_COUNTER_DESCRIPTOR_Y_AXIS_SHARE_KEY, t->y_axis_share_key);
+		track_descriptor_write_text(e, PB_COUNTER_DESCRIPTOR_UNIT_NAME, t->unit_name);
+	track_descriptor_write_text(e, PB_COUNTER_DESCRIPTOR_Y_AXIS_SHARE_KEY, t->y_axis_share_key);
 	pb_enc_close(e);
 }
 
@@ -140,7 +140,7 @@ static void write_options(struct pb_enc *e, const struct sonda_track *t)
 		pb_enc_u64(e, PB_TRACK_DESCRIPTOR_CHILD_ORDERING, t->child_ordering);
 	if (t->has_sibling_order_rank)
 		pb_enc_i64(e, PB_TRACK_DESCRIPTOR_SIBLING_ORDER_RANK, t->sibling_order_rank);
-	write_text(e, PB_TRACK_DESCRIPTOR_DESCRIPTION, t->description);
+	track_descriptor_write_text(e, PB_TRACK_DESCRIPTOR_DESCRIPTION, t->description);
 	if (t->sibling_merge)
 		pb_enc_u64(e, PB_TRACK_DESCRIPTOR_SIBLING_MERGE_BEHAVIOR, t->sibling_merge);
 	if (t->sibling_merge != SONDA_MERGE_BY_KEY)
@@ -156,7 +156,7 @@ static void write_custom(struct pb_enc *e, const struct sonda_track *t)
 	uint64_t parent = track_uuid(t) ^ t->key;
 
 	if (t->dynamic_name)
-		write_text(e, PB_TRACK_DESCRIPTOR_NAME, t->name);
+		track_descriptor_write_text(e, PB_TRACK_DESCRIPTOR_NAME, t->name);
 	if (parent)
 		pb_enc_u64(e, PB_TRACK_DESCRIPTOR_PARENT_UUID, parent);
 	if (t->kind == SONDA_TRACK_COUNTER)
@@ -164,7 +164,7 @@ static void write_custom(struct pb_enc *e, const struct sonda_track *t)
 	if (t->kind == SONDA_TRACK_STATE)
 		pb_enc_bytes(e, PB_TRACK_DESCRIPTOR_STATE, "", 0);
 	if (!t->dynamic_name)
-		write_text(e, PB_TRACK_DESCRIPTOR_STATIC_NAME, t->name);
+		track_descriptor_write_text(e, PB_TRACK_DESCRIPTOR_STATIC_NAME, t->name);
 }
 
 void track_descriptor_write(struct pb_enc *e, const struct sonda_track *t)

@@ -63,7 +63,7 @@ static void write_to(const struct event *ev, unsigned instance)
 	sonda_writer_leave(w);
 }
 
-static void write_event(struct event *ev)
+static void track_event_write_event(struct event *ev)
 {
 	if (!ev->args)
 		ev->args = &no_args;
@@ -83,7 +83,7 @@ SONDA_PUBLIC void sonda_event(struct sonda_category *category, enum sonda_event_
 	ev.name = name;
 	ev.dynamic_name = NULL;
 	ev.args = args;
-	write_event(&ev);
+	track_event_write_event(&ev);
 }
 
 SONDA_PUBLIC void sonda_event_dynamic(struct sonda_category *category, enum sonda_event_type type,
@@ -96,5 +96,5 @@ SONDA_PUBLIC void sonda_event_dynamic(struct sonda_category *category, enum sond
 	ev.name = NULL;
 	ev.dynamic_name = name;
 	ev.args = args;
-	write_event(&ev);
+	track_event_write_event(&ev);
 }

@@ -19,7 +19,7 @@ static void insert(struct track_set *s, const struct seen_track *t)
 	s->used++;
 }
 
-static bool grow(struct track_set *s)
+static bool track_set_grow(struct track_set *s)
 {
 	struct track_set bigger = {.n_slots = s->n_slots ? 2 * s->n_slots : FIRST_SLOTS};
 
@@ -38,7 +38,7 @@ bool track_set_add(struct track_set *s, uint64_t uuid)
 {
 	const struct seen_track t = {.uuid = uuid};
 
-	if (s->used == TRACK_SET_MAX || (2 * s->used >= s->n_slots && !grow(s)))
+	if (s->used == TRACK_SET_MAX || (2 * s->used >= s->n_slots && !track_set_grow(s)))
 		return false;
 	insert(s, &t);
 	return true;

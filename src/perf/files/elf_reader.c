@@ -47,7 +47,7 @@ static void send_answer(int to)
 
 /* ---- mappings ---- */
 
-static void add_mapping(int to, struct span line)
+static void elf_reader_add_mapping(int to, struct span line)
 {
 	struct file_mapping m;
 	struct span path;
@@ -78,7 +78,7 @@ static int read_maps(int to, int fd)
 		const char *end;
 
 		while ((end = memchr(text.p, '\n', text.len)) && n_lines++ < MAPS_MAX) {
-			add_mapping(to, (struct span){text.p, (size_t)(end - text.p)});
+			elf_reader_add_mapping(to, (struct span){text.p, (size_t)(end - text.p)});
 			text.len -= (size_t)(end + 1 - text.p);
 			text.p = end + 1;
 		}
@@ -225,7 +225,7 @@ static ssize_t take_request(int from, int *ret_fd)
 }
 
 /* If the kernel refuses this, the process continues with the rights that it had before. */
-static void confine(void)
+static void elf_reader_confine(void)
 {
 	static const char *const calls[] = {
 		"brk",	      "close",	 "exit_group", "fcntl",	  "fstat",
@@ -254,7 +254,7 @@ void elf_reader_run(int fd, void *ctx)
 {
 	const struct elf_reader_ctx *c = ctx;
 
-	confine();
+	elf_reader_confine();
 	for (;;) {
 		int file = -1;
 		ssize_t n = take_request(c->requests, &file);

@@ -73,8 +73,8 @@ static Elf_Scn *find_symbols(Elf *elf, GElf_Shdr *ret)
 	return dynamic;
 }
 
-static int add_symbol(struct elf_symbols *s, size_t *caps, const GElf_Sym *sym, const char *name,
-		      size_t len)
+static int elf_symbols_add_symbol(struct elf_symbols *s, size_t *caps, const GElf_Sym *sym,
+				  const char *name, size_t len)
 {
 	struct elf_symbol *to;
 	char *copy;
@@ -186,7 +186,7 @@ static int read_functions(Elf *elf, size_t max_bytes, struct elf_symbols *s)
 			continue;
 		if (elf_symbols_bytes(s) + sizeof(*s->symbols) + len + 1 > max_bytes)
 			break;
-		r = add_symbol(s, caps, &sym, name, len);
+		r = elf_symbols_add_symbol(s, caps, &sym, name, len);
 	}
 	sort_symbols(s);
 	shrink(s);

@@ -118,7 +118,7 @@ static void pass_on(int next, struct file_request *q, size_t len, int fd)
 }
 
 /* If the kernel refuses this, the process continues with the rights that it had before. */
-static void confine(void)
+static void file_opener_confine(void)
 {
 	static const unsigned needed[] = {CAP_CHECKPOINT_RESTORE, CAP_DAC_READ_SEARCH,
 					  CAP_SYS_PTRACE};
@@ -144,7 +144,7 @@ void file_opener_run(int fd, void *ctx)
 	const struct file_opener_ctx *c = ctx;
 	static struct file_request q;
 
-	confine();
+	file_opener_confine();
 	for (;;) {
 		ssize_t n = recv(fd, &q, sizeof(q), 0);
 		int opened = -1;

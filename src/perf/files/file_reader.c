@@ -103,7 +103,7 @@ static bool answer_is_valid(const struct file_answer *a, size_t len)
 	}
 }
 
-static void give_up(void)
+static void file_reader_give_up(void)
 {
 	struct file_reader_user *u, *next;
 
@@ -120,7 +120,7 @@ static void give_up(void)
 /*
  * Handles one answer. Returns false if none is there, or if the reader or its last user has gone.
  */
-static bool take_answer(void)
+static bool file_reader_take_answer(void)
 {
 	ssize_t n = recv(all.reader.fd, &all.answer, sizeof(all.answer), MSG_DONTWAIT);
 	struct file_reader_user *u;
@@ -128,7 +128,7 @@ static bool take_answer(void)
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return false;
 	if (n <= 0 || !answer_is_valid(&all.answer, (size_t)n)) {
-		give_up();
+		file_reader_give_up();
 		return false;
 	}
 	TAILQ_FOREACH (u, &all.users, link) {
@@ -145,7 +145,7 @@ static void on_readable(evutil_socket_t fd, short what, void *ctx)
 	(void)fd;
 	(void)what;
 	(void)ctx;
-	for (int i = 0; i < ANSWERS_AT_ONCE && take_answer(); i++)
+	for (int i = 0; i < ANSWERS_AT_ONCE && file_reader_take_answer(); i++)
 		;
 }
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* Takes a number in that base and the character that must follow it. */
-static bool take_number(const char **p, int base, char follows, uint64_t *ret)
+static bool proc_maps_take_number(const char **p, int base, char follows, uint64_t *ret)
 {
 	char *end;
 
@@ -31,14 +31,16 @@ bool proc_maps_line(struct span line, struct file_mapping *ret, struct span *ret
 
 	memcpy(head, line.p, n);
 	head[n] = '\0';
-	if (!take_number(&p, 16, '-', &start) || !take_number(&p, 16, ' ', &end) ||
-	    strnlen(p, 5) < 5 || p[4] != ' ')
+	if (!proc_maps_take_number(&p, 16, '-', &start) ||
+	    !proc_maps_take_number(&p, 16, ' ', &end) || strnlen(p, 5) < 5 || p[4] != ' ')
 		return false;
 	is_executable = p[2] == 'x';
 	p += 5;
-	if (!is_executable || start >= end || !take_number(&p, 16, ' ', &offset) ||
-	    !take_number(&p, 16, ':', &major) || !take_number(&p, 16, ' ', &minor) ||
-	    !take_number(&p, 10, '\0', &inode) || major > UINT32_MAX || minor > UINT32_MAX)
+	if (!is_executable || start >= end || !proc_maps_take_number(&p, 16, ' ', &offset) ||
+	    !proc_maps_take_number(&p, 16, ':', &major) ||
+	    !proc_maps_take_number(&p, 16, ' ', &minor) ||
+	    !proc_maps_take_number(&p, 10, '\0', &inode) || major > UINT32_MAX ||
+	    minor > UINT32_MAX)
 		return false;
 	for (n = (size_t)(p - head); n < line.len && line.p[n] == ' ';)
 		n++;

@@ -73,7 +73,7 @@ static bool parse_pairs(struct span first, struct span word, struct span rest, c
 	return good;
 }
 
-static bool parse_line(struct span line, counter_number_fn fn, void *ctx)
+static bool cgroup_source_parse_line(struct span line, counter_number_fn fn, void *ctx)
 {
 	struct counter_number v;
 	struct span first, word;
@@ -114,7 +114,7 @@ static int cgroup_text_parse(struct span text, counter_number_fn fn, void *ctx)
 	bool good = true;
 
 	while (span_next_line(&text, &line))
-		good &= parse_line(line, fn, ctx);
+		good &= cgroup_source_parse_line(line, fn, ctx);
 	return good ? 0 : -EBADMSG;
 }
 
@@ -165,7 +165,7 @@ static void on_number(void *ctx, struct span name, const struct counter_number *
 			   v);
 }
 
-static void read_file(struct cgroup_stats *s, struct cgroup *g, size_t i)
+static void cgroup_source_read_file(struct cgroup_stats *s, struct cgroup *g, size_t i)
 {
 	struct reading reading = {.s = s, .g = g, .i = i};
 	struct file_kind *k = &s->kinds[i];
@@ -234,7 +234,7 @@ static bool cgroup_step(struct polled_source *p)
 		tracks_begin(p->tracks, clock_boot_ns());
 		cgroup_tree_list(&s->tree, s->at);
 	} else {
-		read_file(s, s->at, s->file - 1);
+		cgroup_source_read_file(s, s->at, s->file - 1);
 		s->recorded_any = true;
 	}
 	s->file++;
@@ -268,7 +268,7 @@ static const struct polled_source_ops cgroup_ops = {
 
 /* ---- the data source ---- */
 
-static bool decide(void *ctx, const char *shown, struct track_spec *ret_spec)
+static bool cgroup_source_decide(void *ctx, const char *shown, struct track_spec *ret_spec)
 {
 	return cgroup_choice_counter(ctx, shown, ret_spec);
 }
@@ -280,8 +280,9 @@ static int make_kinds(struct cgroup_stats *s)
 		return -ENOMEM;
 	for (size_t i = 0; i < s->choice.files.n; i++) {
 		s->kinds[i].name = s->choice.files.all[i];
-		s->kinds[i].keys = (struct counter_keys){
-			.decide = decide, .ctx = &s->choice, .prefix = s->kinds[i].name};
+		s->kinds[i].keys = (struct counter_keys){.decide = cgroup_source_decide,
+							 .ctx = &s->choice,
+							 .prefix = s->kinds[i].name};
 	}
 	return 0;
 }

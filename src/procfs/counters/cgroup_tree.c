@@ -184,7 +184,7 @@ static const char *last_part(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-static void decide(const struct cgroup_tree *t, struct cgroup *g)
+static void cgroup_tree_decide(const struct cgroup_tree *t, struct cgroup *g)
 {
 	const struct cgroup *parent = g->parent;
 
@@ -216,7 +216,7 @@ static struct cgroup *cgroup_new(struct cgroup_tree *t, struct cgroup *parent, c
 	TAILQ_INIT(&g->children);
 	for (size_t i = 0; i < n; i++)
 		g->files[i].file.fd = -1;
-	decide(t, g);
+	cgroup_tree_decide(t, g);
 	g->track =
 		parent ? tracks_add(t->poll->tracks, &(struct track_spec){.kind = TRACK_GROUP,
 									  .parent = parent->track,

@@ -26,7 +26,8 @@ static bool is_missing(int r)
 	return r == -ENOENT || r == -ENODEV || r == -ENOTDIR || r == -EOPNOTSUPP;
 }
 
-static int open_file(struct counter_file *f, struct polled_source *p, int at, const char *path)
+static int counter_files_open_file(struct counter_file *f, struct polled_source *p, int at,
+				   const char *path)
 {
 	if (f->retry && (int32_t)(p->pass - f->retry) < 0)
 		return -ENOENT;
@@ -53,7 +54,7 @@ static int whole_lines(const struct strbuf *b, struct span *ret)
 int counter_file_read(struct counter_file *f, struct polled_source *p, int at, const char *path,
 		      bool whole, struct span *ret_text)
 {
-	int r = f->fd < 0 ? open_file(f, p, at, path) : 0;
+	int r = f->fd < 0 ? counter_files_open_file(f, p, at, path) : 0;
 
 	*ret_text = (struct span){NULL, 0};
 	if (r == 0)
@@ -126,7 +127,7 @@ static struct counter_key *find_key(struct counter_keys *k, struct span name)
 	return key ? key : add_key(k, name);
 }
 
-static bool reserve(struct counter_tracks *x, size_t n)
+static bool counter_files_reserve(struct counter_tracks *x, size_t n)
 {
 	if (array_reserve(&x->all, &x->cap, n, sizeof(*x->all)) < 0)
 		return false;
@@ -145,7 +146,7 @@ uint32_t counter_keys_track(struct counter_keys *k, struct counter_tracks *x, st
 	if (!key || !key->wanted)
 		return TRACK_VOID;
 	i = (size_t)(key - k->all);
-	if (i >= x->n && !reserve(x, i + 1))
+	if (i >= x->n && !counter_files_reserve(x, i + 1))
 		return TRACK_VOID;
 	if (x->all[i] == TRACK_ROOT) {
 		spec = key->spec;

@@ -91,7 +91,8 @@ static void network_begin(struct polled_source *p)
 	s->step = s->proc_fd < 0 ? PASS_OVER : READ_DEV;
 }
 
-static void check(struct network_stats *s, bool *error_logged, const char *path, int r)
+static void network_source_check(struct network_stats *s, bool *error_logged, const char *path,
+				 int r)
 {
 	if (r < 0)
 		polled_source_failed(&s->poll, error_logged, path, -r);
@@ -103,7 +104,7 @@ static enum step read_dev(struct network_stats *s)
 	int heading = s->lines.len > 0 ? network_links_begin(&s->links, &s->lines) : -EBADMSG;
 
 	s->dev_is_whole = r == 0 && heading == 0;
-	check(s, &s->dev_error_logged, "net/dev", r < 0 ? r : heading);
+	network_source_check(s, &s->dev_error_logged, "net/dev", r < 0 ? r : heading);
 	return heading == 0 ? PARSE_DEV : READ_SNMP;
 }
 
@@ -120,7 +121,7 @@ static enum step parse_dev(struct network_stats *s)
 		}
 		if (network_links_line(&s->links, line) < 0) {
 			s->dev_is_whole = false;
-			check(s, &s->dev_error_logged, "net/dev", -EBADMSG);
+			network_source_check(s, &s->dev_error_logged, "net/dev", -EBADMSG);
 		}
 	}
 	return PARSE_DEV;
@@ -140,7 +141,7 @@ static void read_protocols(struct network_stats *s, struct counter_file *f, cons
 		r = -EBADMSG;
 	/* A kernel without IPv6 has no snmp6, which is no error. */
 	if (r != -ENOENT || f != &s->snmp6)
-		check(s, error_logged, path, r);
+		network_source_check(s, error_logged, path, r);
 }
 
 /* After the first pass: logs selections without effect. */

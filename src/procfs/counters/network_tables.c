@@ -9,7 +9,8 @@
 #include "base/core/mem.h"
 #include "base/text/str.h"
 
-static bool add_columns(struct network_columns *c, const char *direction, struct span names)
+static bool network_tables_add_columns(struct network_columns *c, const char *direction,
+				       struct span names)
 {
 	struct span word;
 
@@ -48,8 +49,8 @@ static int network_columns_parse(struct span *text, struct network_columns *ret)
 	if (cell.len == 0 || line.len == 0)
 		return -EBADMSG;
 	cell = take_cell(&line);
-	if (line.len == 0 || !add_columns(&c, "rx", cell) || !add_columns(&c, "tx", line) ||
-	    c.n == 0)
+	if (line.len == 0 || !network_tables_add_columns(&c, "rx", cell) ||
+	    !network_tables_add_columns(&c, "tx", line) || c.n == 0)
 		return -EBADMSG;
 	*ret = c;
 	return 0;

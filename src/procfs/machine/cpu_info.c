@@ -85,7 +85,7 @@ static uint64_t features_of(struct span words)
 	return bits;
 }
 
-static void take_line(struct cpu *c, struct span key, struct span value)
+static void cpu_info_take_line(struct cpu *c, struct span key, struct span value)
 {
 	if (span_is(key, "processor"))
 		c->has_number = span_number(value, &c->number);
@@ -118,7 +118,7 @@ static bool next_cpu(struct span *text, struct cpu *ret)
 		}
 		any = true;
 		if (span_split(line, &key, &value))
-			take_line(ret, key, value);
+			cpu_info_take_line(ret, key, value);
 	}
 	ret->features = features_of(ret->words);
 	return any;
@@ -171,8 +171,8 @@ static void add_numbers(struct khz_list *list, const struct strbuf *text, bool f
 	}
 }
 
-static void add_file(struct cpu_info *info, struct khz_list *list, const char *dir,
-		     const char *file)
+static void cpu_info_add_file(struct cpu_info *info, struct khz_list *list, const char *dir,
+			      const char *file)
 {
 	_cleanup_(strbuf_deinit) struct strbuf text = {0};
 
@@ -189,7 +189,7 @@ static void add_time_in_state(struct cpu_info *info, struct khz_list *list, cons
 		add_numbers(list, &text, true);
 }
 
-static int by_value(const void *a, const void *b)
+static int cpu_info_by_value(const void *a, const void *b)
 {
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
 
@@ -204,16 +204,16 @@ static void put_frequencies(struct cpu_info *info, struct pb_enc *e, const char 
 {
 	struct khz_list list = {0};
 
-	add_file(info, &list, dir, "cpufreq/scaling_available_frequencies");
-	add_file(info, &list, dir, "cpufreq/scaling_boost_frequencies");
+	cpu_info_add_file(info, &list, dir, "cpufreq/scaling_available_frequencies");
+	cpu_info_add_file(info, &list, dir, "cpufreq/scaling_boost_frequencies");
 	if (list.n == 0)
 		add_time_in_state(info, &list, dir);
 	if (list.n == 0) {
-		add_file(info, &list, dir, "cpufreq/cpuinfo_min_freq");
-		add_file(info, &list, dir, "cpufreq/cpuinfo_max_freq");
+		cpu_info_add_file(info, &list, dir, "cpufreq/cpuinfo_min_freq");
+		cpu_info_add_file(info, &list, dir, "cpufreq/cpuinfo_max_freq");
 	}
 	if (list.n > 0)
-		qsort(list.khz, list.n, sizeof(*list.khz), by_value);
+		qsort(list.khz, list.n, sizeof(*list.khz), cpu_info_by_value);
 	for (size_t i = 0; i < list.n; i++)
 		if (i == 0 || list.khz[i] != list.khz[i - 1])
 			pb_enc_u64(e, PB_CPU_INFO_CPU_FREQUENCIES, list.khz[i]);

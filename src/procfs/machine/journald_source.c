@@ -56,7 +56,7 @@ struct journald_source {
 	struct flushes flushes;
 };
 
-static void schedule(struct journald_source *ds)
+static void journald_source_schedule(struct journald_source *ds)
 {
 	static const struct timeval at_once;
 
@@ -91,7 +91,7 @@ static void write_line(struct journald_source *ds, uint64_t time_us)
 	writer_end(ds->writer);
 }
 
-static void take_line(struct journald_source *ds, uint64_t time_us)
+static void journald_source_take_line(struct journald_source *ds, uint64_t time_us)
 {
 	if (within_limit(ds)) {
 		write_line(ds, time_us);
@@ -123,7 +123,7 @@ static bool next_line(struct journald_source *ds)
 		ds->failed++;
 		return true;
 	}
-	take_line(ds, us);
+	journald_source_take_line(ds, us);
 	ds->last_us = us;
 	return true;
 }
@@ -149,7 +149,7 @@ static void write_stats(struct journald_source *ds)
 	writer_end(ds->writer);
 }
 
-static void answer_flushes(struct journald_source *ds)
+static void journald_source_answer_flushes(struct journald_source *ds)
 {
 	if (ds->reader.journal)
 		write_stats(ds);
@@ -178,7 +178,7 @@ static void answer_stop(struct journald_source *ds)
 
 /* ---- time slices ---- */
 
-static void run_slice(struct journald_source *ds)
+static void journald_source_run_slice(struct journald_source *ds)
 {
 	struct time_slice slice = time_slice_start(clock_mono_ns);
 	bool more;
@@ -187,20 +187,20 @@ static void run_slice(struct journald_source *ds)
 		more = next_line(ds);
 	while (more && !time_slice_over(&slice));
 	if (more)
-		schedule(ds);
+		journald_source_schedule(ds);
 	if (more && ds->last_us <= ds->end_us)
 		return;
 	if (ds->flushes.n || ds->stopping)
-		answer_flushes(ds);
+		journald_source_answer_flushes(ds);
 	if (ds->stopping)
 		answer_stop(ds);
 }
 
-static void on_slice(evutil_socket_t fd, short what, void *ctx)
+static void journald_source_on_slice(evutil_socket_t fd, short what, void *ctx)
 {
 	(void)fd;
 	(void)what;
-	run_slice(ctx);
+	journald_source_run_slice(ctx);
 }
 
 static void on_journal(evutil_socket_t fd, short what, void *ctx);
@@ -234,7 +234,7 @@ static void refresh(struct journald_source *ds)
 {
 	look(ds);
 	if (!evtimer_pending(ds->next_slice, NULL))
-		run_slice(ds);
+		journald_source_run_slice(ds);
 }
 
 static void on_journal(evutil_socket_t fd, short what, void *ctx)
@@ -275,7 +275,7 @@ static void journald_destroy(void *instance)
 	free(ds);
 }
 
-static void destroyp(struct journald_source **ds)
+static void journald_source_destroyp(struct journald_source **ds)
 {
 	journald_destroy(*ds);
 }
@@ -298,7 +298,7 @@ static int keep_config(struct journald_source *ds, const Pb__SystemdJournaldConf
 static int journald_create(struct ds_handle *h, const struct ds_env *env,
 			   const Pb__DataSourceConfig *config, void **ret_instance)
 {
-	_cleanup_(destroyp) struct journald_source *ds = calloc(1, sizeof(*ds));
+	_cleanup_(journald_source_destroyp) struct journald_source *ds = calloc(1, sizeof(*ds));
 	int r;
 
 	if (!ds)
@@ -309,7 +309,7 @@ static int journald_create(struct ds_handle *h, const struct ds_env *env,
 	if (r < 0)
 		return r;
 	ds->look = evtimer_new(env->loop, on_look, ds);
-	ds->next_slice = evtimer_new(env->loop, on_slice, ds);
+	ds->next_slice = evtimer_new(env->loop, journald_source_on_slice, ds);
 	ds->writer = ds_writer_new(h);
 	if (!ds->look || !ds->next_slice || !ds->writer)
 		return -ENOMEM;
@@ -330,7 +330,7 @@ static struct journald_filter filter_of(const Pb__SystemdJournaldConfig *c)
 	};
 }
 
-static void begin(struct journald_source *ds)
+static void journald_source_begin(struct journald_source *ds)
 {
 	_cleanup_(strbuf_deinit) struct strbuf why = {0};
 	struct journald_filter filter = filter_of(ds->config);
@@ -357,7 +357,7 @@ static void journald_start(void *instance)
 {
 	struct journald_source *ds = instance;
 
-	begin(ds);
+	journald_source_begin(ds);
 	ds_started(ds->h);
 }
 
@@ -367,7 +367,7 @@ static void end_now(struct journald_source *ds)
 	ds->end_us = clock_mono_ns() / 1000;
 	if (ds->reader.journal)
 		look(ds);
-	schedule(ds);
+	journald_source_schedule(ds);
 }
 
 static void journald_flush(void *instance, uint64_t flush_id)
@@ -375,7 +375,7 @@ static void journald_flush(void *instance, uint64_t flush_id)
 	struct journald_source *ds = instance;
 
 	if (!flushes_add(&ds->flushes, flush_id)) {
-		answer_flushes(ds);
+		journald_source_answer_flushes(ds);
 		(void)flushes_add(&ds->flushes, flush_id);
 	}
 	end_now(ds);

@@ -69,7 +69,7 @@ static const char *power_value_file(enum power_value which)
 	return power_values[which].file;
 }
 
-static int read_text(const char *dir, const char *file, struct strbuf *text)
+static int power_source_read_text(const char *dir, const char *file, struct strbuf *text)
 {
 	char path[PATH_MAX];
 	int r = fs_join(path, sizeof(path), dir, file);
@@ -78,9 +78,10 @@ static int read_text(const char *dir, const char *file, struct strbuf *text)
 	return r < 0 ? r : fs_read_file(path, FILE_MAX, text);
 }
 
-static int read_number(const char *dir, const char *file, struct strbuf *text, int64_t *ret_v)
+static int power_source_read_number(const char *dir, const char *file, struct strbuf *text,
+				    int64_t *ret_v)
 {
-	int r = read_text(dir, file, text);
+	int r = power_source_read_text(dir, file, text);
 	struct span rest, number;
 
 	if (r < 0)
@@ -99,10 +100,11 @@ static int read_number(const char *dir, const char *file, struct strbuf *text, i
 static int power_supply_read(const char *dir, enum power_value which, struct strbuf *text,
 			     struct power_values *values)
 {
-	int r = read_number(dir, power_values[which].file, text, &values->v[which]);
+	int r = power_source_read_number(dir, power_values[which].file, text, &values->v[which]);
 
 	if (r == -ENOENT && power_values[which].or_file)
-		r = read_number(dir, power_values[which].or_file, text, &values->v[which]);
+		r = power_source_read_number(dir, power_values[which].or_file, text,
+					     &values->v[which]);
 	if (r == 0)
 		values->has |= 1u << which;
 	return r;
@@ -116,7 +118,7 @@ static int power_supply_is_battery(const char *dir, struct strbuf *text, bool *r
 {
 	struct span type, line;
 	int64_t present = 1;
-	int r = read_text(dir, "type", text);
+	int r = power_source_read_text(dir, "type", text);
 
 	if (r < 0)
 		return r;
@@ -125,7 +127,7 @@ static int power_supply_is_battery(const char *dir, struct strbuf *text, bool *r
 		return -EBADMSG;
 	line = span_trim(line);
 	*ret_battery = span_is(line, "Battery") || span_is(line, "UPS");
-	if (*ret_battery && read_number(dir, "present", text, &present) == 0)
+	if (*ret_battery && power_source_read_number(dir, "present", text, &present) == 0)
 		*ret_battery = present != 0;
 	return 0;
 }
@@ -210,7 +212,7 @@ static int dir_of(const struct power_source *ds, const char *name, char *path, s
 
 /* ---- the list ---- */
 
-static int take_name(void *ctx, const char *name, unsigned char d_type)
+static int power_source_take_name(void *ctx, const char *name, unsigned char d_type)
 {
 	struct power_source *ds = ctx;
 	struct supply *s;
@@ -236,7 +238,7 @@ static int take_name(void *ctx, const char *name, unsigned char d_type)
 	return 0;
 }
 
-static void begin_pass(struct power_source *ds)
+static void power_source_begin_pass(struct power_source *ds)
 {
 	char path[512];
 	int r = dir_of(ds, "", path, sizeof(path));
@@ -244,7 +246,7 @@ static void begin_pass(struct power_source *ds)
 	for (unsigned i = 0; i < ds->n_supplies; i++)
 		ds->supplies[i].listed = ds->supplies[i].is_battery = false;
 	if (r == 0)
-		r = fs_each(path, take_name, ds);
+		r = fs_each(path, power_source_take_name, ds);
 	if (r < 0 && !ds->list_error_logged)
 		log_warn("linux.sysfs_power: %s: %s", path, strerror(-r));
 	ds->list_error_logged |= r < 0;
@@ -352,7 +354,7 @@ static void do_step(struct power_source *ds)
 	}
 }
 
-static void run_slice(struct power_source *ds)
+static void power_source_run_slice(struct power_source *ds)
 {
 	static const struct timeval at_once;
 	struct time_slice slice = time_slice_start(clock_mono_ns);
@@ -363,14 +365,14 @@ static void run_slice(struct power_source *ds)
 		evtimer_add(ds->next_slice, &at_once);
 }
 
-static void on_slice(evutil_socket_t fd, short what, void *ctx)
+static void power_source_on_slice(evutil_socket_t fd, short what, void *ctx)
 {
 	(void)fd;
 	(void)what;
-	run_slice(ctx);
+	power_source_run_slice(ctx);
 }
 
-static void on_tick(evutil_socket_t fd, short what, void *ctx)
+static void power_source_on_tick(evutil_socket_t fd, short what, void *ctx)
 {
 	struct power_source *ds = ctx;
 	uint32_t ms = clock_ms_to_tick(POLL_MS);
@@ -381,8 +383,8 @@ static void on_tick(evutil_socket_t fd, short what, void *ctx)
 	evtimer_add(ds->tick, &next);
 	/* If a pass takes longer than the period, ticks are skipped. */
 	if (ds->step == STEP_NONE) {
-		begin_pass(ds);
-		run_slice(ds);
+		power_source_begin_pass(ds);
+		power_source_run_slice(ds);
 	}
 }
 
@@ -401,7 +403,7 @@ static void power_destroy(void *instance)
 	free(ds);
 }
 
-static void destroyp(struct power_source **ds)
+static void power_source_destroyp(struct power_source **ds)
 {
 	power_destroy(*ds);
 }
@@ -409,15 +411,15 @@ static void destroyp(struct power_source **ds)
 static int power_create(struct ds_handle *h, const struct ds_env *env,
 			const Pb__DataSourceConfig *config, void **ret_instance)
 {
-	_cleanup_(destroyp) struct power_source *ds = calloc(1, sizeof(*ds));
+	_cleanup_(power_source_destroyp) struct power_source *ds = calloc(1, sizeof(*ds));
 
 	(void)config;
 	if (!ds)
 		return -ENOMEM;
 	ds->h = h;
 	ds->sys_root = env->sys_root;
-	ds->tick = evtimer_new(env->loop, on_tick, ds);
-	ds->next_slice = evtimer_new(env->loop, on_slice, ds);
+	ds->tick = evtimer_new(env->loop, power_source_on_tick, ds);
+	ds->next_slice = evtimer_new(env->loop, power_source_on_slice, ds);
 	ds->writer = ds_writer_new(h);
 	if (!ds->tick || !ds->next_slice || !ds->writer)
 		return -ENOMEM;
@@ -429,7 +431,7 @@ static void power_start(void *instance)
 {
 	struct power_source *ds = instance;
 
-	on_tick(-1, 0, ds);
+	power_source_on_tick(-1, 0, ds);
 	ds_started(ds->h);
 }
 

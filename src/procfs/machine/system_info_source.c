@@ -46,7 +46,7 @@ static bool is_trigger(struct span word)
 	       span_ends(word, "-level") || span_ends(word, "-fasteoi");
 }
 
-static struct span name_of(struct span row)
+static struct span system_info_source_name_of(struct span row)
 {
 	struct span word, last = {row.p, 0}, rest;
 
@@ -72,7 +72,7 @@ static bool interrupt_info_step(struct span *text, struct pb_enc *e)
 		return false;
 	if (!span_split(line, &number, &row) || !span_number(number, &irq))
 		return true;
-	row = name_of(row);
+	row = system_info_source_name_of(row);
 	pb_enc_open(e, PB_INTERRUPT_INFO_IRQ_MAPPING);
 	pb_enc_u64(e, PB_INTERRUPT_INFO_INTERRUPT_MAPPING_IRQ_ID, irq);
 	pb_enc_bytes(e, PB_INTERRUPT_INFO_INTERRUPT_MAPPING_NAME, row.p, row.len);
@@ -121,7 +121,7 @@ static void file_error(struct system_info *s, const char *name, int error)
 
 /* Reads the file into s->text. A read error is logged; s->text then has what was read before the
  * error. */
-static int read_file(struct system_info *s, const char *name)
+static int system_info_source_read_file(struct system_info *s, const char *name)
 {
 	_cleanup_(closep) int fd = -1;
 	char path[512];
@@ -172,7 +172,7 @@ static void write_message(struct system_info *s, uint32_t field)
 static int write_cpus(struct system_info *s)
 {
 	struct cpu_info cpus;
-	int r = read_file(s, "cpuinfo");
+	int r = system_info_source_read_file(s, "cpuinfo");
 
 	if (r < 0)
 		return r;
@@ -192,7 +192,7 @@ static int write_cpus(struct system_info *s)
 static int write_interrupts(struct system_info *s)
 {
 	struct span rows;
-	int r = read_file(s, "interrupts");
+	int r = system_info_source_read_file(s, "interrupts");
 
 	if (r < 0)
 		return r;
@@ -206,7 +206,7 @@ static int write_interrupts(struct system_info *s)
 	return 0;
 }
 
-static void run(void *ctx)
+static void system_info_source_run(void *ctx)
 {
 	struct system_info *s = ctx;
 
@@ -238,7 +238,7 @@ static void system_info_destroy(void *instance)
 	free(s);
 }
 
-static void destroyp(struct system_info **s)
+static void system_info_source_destroyp(struct system_info **s)
 {
 	system_info_destroy(*s);
 }
@@ -247,7 +247,7 @@ static int system_info_create(struct ds_handle *h, const struct ds_env *env,
 			      const Pb__DataSourceConfig *config, void **ret_instance)
 {
 	const Pb__SystemInfoConfig *c = config->system_info_config;
-	_cleanup_(destroyp) struct system_info *s = calloc(1, sizeof(*s));
+	_cleanup_(system_info_source_destroyp) struct system_info *s = calloc(1, sizeof(*s));
 
 	if (!s)
 		return -ENOMEM;
@@ -265,7 +265,7 @@ static int system_info_create(struct ds_handle *h, const struct ds_env *env,
 
 static void system_info_start(void *instance)
 {
-	static const struct coroutine_ops ops = {.run = run, .done = done};
+	static const struct coroutine_ops ops = {.run = system_info_source_run, .done = done};
 	struct system_info *s = instance;
 
 	coroutine_start(&s->work, s->loop, &ops, s);

@@ -76,7 +76,7 @@ static bool start_again(struct pid_list *l)
 }
 
 /* Returns false at the end, or if the process has exited. */
-static bool fill(struct pid_list *l)
+static bool proc_files_fill(struct pid_list *l)
 {
 	ssize_t n;
 
@@ -93,7 +93,7 @@ static bool fill(struct pid_list *l)
 
 bool pid_list_next(struct pid_list *l, int32_t *ret_tid)
 {
-	while (l->at < l->end || fill(l)) {
+	while (l->at < l->end || proc_files_fill(l)) {
 		const struct dirent64 *e = (const struct dirent64 *)(l->names + l->at);
 		int32_t tid = task_of(e);
 
@@ -263,7 +263,7 @@ static size_t max_of(enum proc_file file)
 }
 
 /* Truncates the text at max_of(file). A status must be complete: -EFBIG otherwise. */
-static int read_text(struct proc_files *f, int fd, enum proc_file file)
+static int proc_files_read_text(struct proc_files *f, int fd, enum proc_file file)
 {
 	bool more = false;
 	int r = read_fd(&f->text, fd, max_of(file), &more);
@@ -277,7 +277,7 @@ static bool has_own_numbers(struct proc_files *f)
 	_cleanup_(closep) int fd = openat(f->root, "self/status", O_RDONLY | O_CLOEXEC);
 	struct proc_status s;
 
-	return fd >= 0 && read_text(f, fd, PROC_FILE_STATUS) == 0 &&
+	return fd >= 0 && proc_files_read_text(f, fd, PROC_FILE_STATUS) == 0 &&
 	       proc_status_parse(f->text.s, f->text.len, &s) == 0 && s.pid == getpid() &&
 	       proc_status_has(&s, PROC_STATUS_NSPID) && s.n_nspid == 0;
 }
@@ -317,7 +317,7 @@ static int read_outside(struct proc_files *f, int32_t pid, enum proc_file file)
 }
 
 /* Reads the file of a task in a directory (/proc, or /proc/PID/task). */
-static int read_file(struct proc_files *f, int folder, int32_t tid, enum proc_file file)
+static int proc_files_read_file(struct proc_files *f, int folder, int32_t tid, enum proc_file file)
 {
 	_cleanup_(closep) int fd = -1;
 	char path[PATH_SIZE];
@@ -326,7 +326,7 @@ static int read_file(struct proc_files *f, int folder, int32_t tid, enum proc_fi
 		return count_error(f, file, read_outside(f, tid, file));
 	snprintf(path, sizeof(path), "%d/%s", tid, names[file]);
 	fd = open_at(f, folder, path, file);
-	return count_error(f, file, fd < 0 ? fd : read_text(f, fd, file));
+	return count_error(f, file, fd < 0 ? fd : proc_files_read_text(f, fd, file));
 }
 
 static int parse_status(struct proc_files *f, int r, struct proc_status *ret)
@@ -346,19 +346,19 @@ static int parse_number(struct proc_files *f, int r, enum proc_file file, int64_
 
 int proc_files_status(struct proc_files *f, int32_t pid, struct proc_status *ret)
 {
-	return parse_status(f, read_file(f, f->root, pid, PROC_FILE_STATUS), ret);
+	return parse_status(f, proc_files_read_file(f, f->root, pid, PROC_FILE_STATUS), ret);
 }
 
 int proc_files_thread_status(struct proc_files *f, const struct pid_list *threads, int32_t tid,
 			     struct proc_status *ret)
 {
-	return parse_status(f, read_file(f, threads->fd, tid, PROC_FILE_STATUS), ret);
+	return parse_status(f, proc_files_read_file(f, threads->fd, tid, PROC_FILE_STATUS), ret);
 }
 
 int proc_files_thread_comm(struct proc_files *f, const struct pid_list *threads, int32_t tid,
 			   struct proc_name *ret)
 {
-	int r = read_file(f, threads->fd, tid, PROC_FILE_COMM);
+	int r = proc_files_read_file(f, threads->fd, tid, PROC_FILE_COMM);
 
 	if (r == 0)
 		proc_comm_parse(f->text.s, f->text.len, ret);
@@ -367,7 +367,7 @@ int proc_files_thread_comm(struct proc_files *f, const struct pid_list *threads,
 
 int proc_files_stat(struct proc_files *f, int32_t pid, struct proc_stat *ret)
 {
-	int r = read_file(f, f->root, pid, PROC_FILE_STAT);
+	int r = proc_files_read_file(f, f->root, pid, PROC_FILE_STAT);
 
 	if (r == 0)
 		r = count_error(f, PROC_FILE_STAT, proc_stat_parse(f->text.s, f->text.len, ret));
@@ -376,7 +376,7 @@ int proc_files_stat(struct proc_files *f, int32_t pid, struct proc_stat *ret)
 
 int proc_files_smaps(struct proc_files *f, int32_t pid, struct proc_smaps *ret)
 {
-	int r = read_file(f, f->root, pid, PROC_FILE_SMAPS_ROLLUP);
+	int r = proc_files_read_file(f, f->root, pid, PROC_FILE_SMAPS_ROLLUP);
 
 	if (r < 0)
 		return r;
@@ -386,12 +386,12 @@ int proc_files_smaps(struct proc_files *f, int32_t pid, struct proc_smaps *ret)
 
 int proc_files_number(struct proc_files *f, int32_t pid, enum proc_file file, int64_t *ret_v)
 {
-	return parse_number(f, read_file(f, f->root, pid, file), file, ret_v);
+	return parse_number(f, proc_files_read_file(f, f->root, pid, file), file, ret_v);
 }
 
 int proc_files_cmdline(struct proc_files *f, int32_t pid, const char **ret_text, size_t *ret_len)
 {
-	int r = read_file(f, f->root, pid, PROC_FILE_CMDLINE);
+	int r = proc_files_read_file(f, f->root, pid, PROC_FILE_CMDLINE);
 
 	if (r < 0)
 		return r;
@@ -402,14 +402,14 @@ int proc_files_cmdline(struct proc_files *f, int32_t pid, const char **ret_text,
 
 int proc_files_io(struct proc_files *f, int32_t pid, struct proc_io *ret)
 {
-	int r = read_file(f, f->root, pid, PROC_FILE_IO);
+	int r = proc_files_read_file(f, f->root, pid, PROC_FILE_IO);
 
 	return r < 0 ? r : count_error(f, PROC_FILE_IO, proc_io_parse(f->text.s, f->text.len, ret));
 }
 
 int proc_files_cgroup(struct proc_files *f, int32_t pid, struct span *ret_path)
 {
-	int r = read_file(f, f->root, pid, PROC_FILE_CGROUP);
+	int r = proc_files_read_file(f, f->root, pid, PROC_FILE_CGROUP);
 
 	return r < 0 ? r
 		     : count_error(f, PROC_FILE_CGROUP,
@@ -419,7 +419,7 @@ int proc_files_cgroup(struct proc_files *f, int32_t pid, struct span *ret_path)
 int proc_files_thread_schedstat(struct proc_files *f, const struct pid_list *threads, int32_t tid,
 				struct proc_schedstat *ret)
 {
-	int r = read_file(f, threads->fd, tid, PROC_FILE_SCHEDSTAT);
+	int r = proc_files_read_file(f, threads->fd, tid, PROC_FILE_SCHEDSTAT);
 
 	return r < 0 ? r
 		     : count_error(f, PROC_FILE_SCHEDSTAT,
@@ -486,7 +486,7 @@ static int read_cached(struct proc_files *f, struct proc_cached_file *k, int32_t
 		k->fd = r;
 		n_cached++;
 	}
-	r = count_error(f, file, read_text(f, k->fd, file));
+	r = count_error(f, file, proc_files_read_text(f, k->fd, file));
 	if (r < 0)
 		proc_cached_close(k);
 	return r;
@@ -498,7 +498,7 @@ static int read_cached_or_open(struct proc_files *f, struct proc_cached_file *k,
 {
 	int r = read_cached(f, k, pid, file);
 
-	return r == -EMFILE ? read_file(f, f->root, pid, file) : r;
+	return r == -EMFILE ? proc_files_read_file(f, f->root, pid, file) : r;
 }
 
 int proc_files_cached_status(struct proc_files *f, struct proc_cached_file *k, int32_t pid,

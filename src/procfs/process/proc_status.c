@@ -57,7 +57,7 @@ static const struct status_line status_lines[PROC_STATUS_KEYS] = {
 };
 _Static_assert(PROC_STATUS_KEYS <= 32, "struct proc_status.has is 32 bits");
 
-static bool is_digit(char c)
+static bool proc_status_is_digit(char c)
 {
 	return c >= '0' && c <= '9';
 }
@@ -74,9 +74,9 @@ bool proc_take_number(const char **p, const char *end, uint64_t max, uint64_t *r
 	const char *q = skip_blanks(*p, end);
 	uint64_t v = 0;
 
-	if (q == end || !is_digit(*q))
+	if (q == end || !proc_status_is_digit(*q))
 		return false;
-	for (; q < end && is_digit(*q); q++) {
+	for (; q < end && proc_status_is_digit(*q); q++) {
 		uint64_t digit = (uint64_t)(*q - '0');
 
 		if (v > (max - digit) / 10)
@@ -95,7 +95,7 @@ static void name_put(struct proc_name *n, char c)
 }
 
 /* Undoes the two escapes of the kernel; any other backslash stands for itself. */
-static void take_name(const char *p, const char *end, struct proc_name *ret)
+static void proc_status_take_name(const char *p, const char *end, struct proc_name *ret)
 {
 	ret->len = 0;
 	for (; p < end; p++) {
@@ -130,7 +130,7 @@ static bool take_value(const struct status_line *l, const char *p, const char *e
 	switch (l->kind) {
 	case VALUE_NAME:
 		/* One tab is part of the format; further ones are part of the name. */
-		take_name(p < end && *p == '\t' ? p + 1 : p, end, at);
+		proc_status_take_name(p < end && *p == '\t' ? p + 1 : p, end, at);
 		return true;
 	case VALUE_NSPID:
 		return take_nspid(p, end, s);
@@ -157,7 +157,7 @@ static bool take_value(const struct status_line *l, const char *p, const char *e
 }
 
 /* Returns the key of the line, or PROC_STATUS_KEYS. */
-static unsigned key_of(const char *p, const char *end)
+static unsigned proc_status_key_of(const char *p, const char *end)
 {
 	for (unsigned k = 0; k < ARRAY_SIZE(status_lines); k++) {
 		const struct status_line *l = &status_lines[k];
@@ -170,9 +170,9 @@ static unsigned key_of(const char *p, const char *end)
 }
 
 /* Returns false if no wanted key follows. */
-static bool take_line(const char *p, const char *end, struct proc_status *s)
+static bool proc_status_take_line(const char *p, const char *end, struct proc_status *s)
 {
-	unsigned k = key_of(p, end);
+	unsigned k = proc_status_key_of(p, end);
 
 	if (k == PROC_STATUS_KEYS || proc_status_has(s, k))
 		return true;
@@ -211,7 +211,7 @@ int proc_status_parse(const char *text, size_t len, struct proc_status *ret)
 		const char *nl = memchr(p, '\n', (size_t)(end - p));
 		const char *line_end = nl ? nl : end;
 
-		if (p < line_end && !take_line(p, line_end, &s))
+		if (p < line_end && !proc_status_take_line(p, line_end, &s))
 			break;
 		p = nl ? nl + 1 : end;
 	}
@@ -292,7 +292,7 @@ int proc_number_parse(const char *text, size_t len, int64_t *ret_v)
 
 	if (negative)
 		p++;
-	if (p == end || !is_digit(*p) || !proc_take_number(&p, end, INT64_MAX, &v))
+	if (p == end || !proc_status_is_digit(*p) || !proc_take_number(&p, end, INT64_MAX, &v))
 		return -EBADMSG;
 	if (p < end && *p != '\n')
 		return -EBADMSG;

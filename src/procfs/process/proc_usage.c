@@ -91,7 +91,7 @@ static enum rank rank_of(struct span number, struct span controllers, struct spa
 }
 
 /* Not span_split(), because a trailing blank is part of the path. */
-static bool cut(struct span *rest, struct span *ret_field)
+static bool proc_usage_cut(struct span *rest, struct span *ret_field)
 {
 	const char *colon = rest->len ? memchr(rest->p, ':', rest->len) : NULL;
 
@@ -111,8 +111,8 @@ int proc_cgroup_parse(const char *text, size_t len, struct span *ret_path)
 	while (span_next_line(&rest, &line)) {
 		enum rank rank;
 
-		if (!cut(&line, &number) || !cut(&line, &controllers) || line.len == 0 ||
-		    line.p[0] != '/')
+		if (!proc_usage_cut(&line, &number) || !proc_usage_cut(&line, &controllers) ||
+		    line.len == 0 || line.p[0] != '/')
 			continue;
 		rank = rank_of(number, controllers, line);
 		if (path.len && rank <= best)

@@ -35,7 +35,7 @@
  * The id of the CPU-time clock of a process: ~pid in the upper bits, then the clock CPUCLOCK_SCHED
  * (2). clock_getcpuclockid(3) computes the same with a system call.
  */
-static clockid_t clock_of(int32_t pid)
+static clockid_t process_counters_clock_of(int32_t pid)
 {
 	return (clockid_t)((~(uint32_t)pid << 3) | 2u);
 }
@@ -46,7 +46,7 @@ static bool has_not_run(struct memory_check *q, int32_t pid)
 	uint64_t before = q->ran_ns;
 	struct timespec ts;
 
-	if (clock_gettime(clock_of(pid), &ts) != 0)
+	if (clock_gettime(process_counters_clock_of(pid), &ts) != 0)
 		return false;
 	q->ran_ns = (uint64_t)ts.tv_sec * NS_PER_S + (uint64_t)ts.tv_nsec;
 	return q->ran_ns == before;
@@ -232,8 +232,9 @@ static bool read_status(struct proc_files *f, struct process_counter_files *s,
 	return true;
 }
 
-static bool read_memory(struct proc_files *f, struct process_counter_files *s,
-			const struct process_counters_options *o, struct process_counters *c)
+static bool process_counters_read_memory(struct proc_files *f, struct process_counter_files *s,
+					 const struct process_counters_options *o,
+					 struct process_counters *c)
 {
 	int64_t v;
 
@@ -260,7 +261,7 @@ int process_counters_read(struct proc_files *f, struct process_counter_files *s,
 	if (s->kthread > 0) {
 		s->kthread--;
 		ret->idle = f->own_numbers && has_not_run(&s->memory_check, s->pid);
-	} else if (read_memory(f, s, o, ret) && has_oom == 0) {
+	} else if (process_counters_read_memory(f, s, o, ret) && has_oom == 0) {
 		set(ret, COUNTER_OOM_SCORE_ADJ, (uint64_t)oom);
 	}
 	return 0;

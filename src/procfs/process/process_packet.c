@@ -83,7 +83,7 @@ void process_packet_end(struct process_packet *p)
 	p->e = NULL;
 }
 
-static void put_name(struct pb_enc *e, uint32_t field, const struct proc_name *name)
+static void process_packet_put_name(struct pb_enc *e, uint32_t field, const struct proc_name *name)
 {
 	pb_enc_bytes(e, field, name->s, name->len);
 }
@@ -104,7 +104,7 @@ static void put_cmdline(struct pb_enc *e, const struct process_row *row)
 	}
 	if (any)
 		return;
-	put_name(e, PB_PROCESS_TREE_PROCESS_CMDLINE, &row->status->name);
+	process_packet_put_name(e, PB_PROCESS_TREE_PROCESS_CMDLINE, &row->status->name);
 	pb_enc_bool(e, PB_PROCESS_TREE_PROCESS_CMDLINE_IS_COMM, true);
 }
 
@@ -136,7 +136,7 @@ void process_packet_add_thread(struct process_packet *p, const struct thread_row
 
 	pb_enc_i64(e, PB_PROCESS_TREE_THREAD_TID, row->tid);
 	if (row->name)
-		put_name(e, PB_PROCESS_TREE_THREAD_NAME, row->name);
+		process_packet_put_name(e, PB_PROCESS_TREE_THREAD_NAME, row->name);
 	pb_enc_i64(e, PB_PROCESS_TREE_THREAD_TGID, row->tgid);
 	for (unsigned i = 0; i < row->n_nstid; i++)
 		pb_enc_i64(e, PB_PROCESS_TREE_THREAD_NSTID, row->nstid[i]);
@@ -148,7 +148,7 @@ static bool is_errors(const struct proc_errors *t)
 	return t->count || t->absent;
 }
 
-static const char *reason_of(const struct proc_errors *t)
+static const char *process_packet_reason_of(const struct proc_errors *t)
 {
 	return t->absent	     ? "this kernel lacks it"
 	       : t->error == -EAGAIN ? "not read in time"
@@ -162,7 +162,7 @@ void process_errors_log(struct process_errors *t, const struct proc_files *f)
 			continue;
 		t->logged |= 1u << i;
 		log_warn("linux.process_stats: /proc/PID/%s: %s; its values are missing",
-			 proc_file_name(i), reason_of(&f->errors[i]));
+			 proc_file_name(i), process_packet_reason_of(&f->errors[i]));
 	}
 	if (!t->refused_tracks || t->logged_refused)
 		return;
@@ -171,7 +171,7 @@ void process_errors_log(struct process_errors *t, const struct proc_files *f)
 		 TRACKS_MAX);
 }
 
-static uint64_t sum_of(const struct process_errors *t, const struct proc_files *f)
+static uint64_t process_packet_sum_of(const struct process_errors *t, const struct proc_files *f)
 {
 	uint64_t sum = t->refused_tracks;
 
@@ -183,7 +183,7 @@ static uint64_t sum_of(const struct process_errors *t, const struct proc_files *
 void process_errors_write(struct process_errors *t, const struct proc_files *f,
 			  struct process_packet *p)
 {
-	uint64_t sum = sum_of(t, f);
+	uint64_t sum = process_packet_sum_of(t, f);
 
 	if (sum == t->written)
 		return;

@@ -65,7 +65,7 @@ void process_events_deinit(struct process_events *q)
 }
 
 /* Returns the waiting entry of the task, or NULL. */
-static struct task_state *find(const struct process_events *q, int32_t tid)
+static struct task_state *process_queue_find(const struct process_events *q, int32_t tid)
 {
 	uint32_t number = (uint32_t)pid_map_get(&q->number_of, tid);
 	size_t i = number - q->base - 1;
@@ -121,7 +121,8 @@ static void reclaim_events(struct process_events *q)
 }
 
 /* Returns NULL if memory runs out. */
-static struct task_state *append(struct process_events *q, struct process_writer *n, int32_t tid)
+static struct task_state *process_queue_append(struct process_events *q, struct process_writer *n,
+					       int32_t tid)
 {
 	struct task_state *t;
 
@@ -175,7 +176,7 @@ static void merge_event(struct process_events *q, struct task_state *t,
 void process_events_add(struct process_events *q, struct process_writer *n,
 			const struct metadata_task *f)
 {
-	struct task_state *t = find(q, f->tid);
+	struct task_state *t = process_queue_find(q, f->tid);
 
 	if (f->kind == METADATA_TASK_ENDED)
 		process_writer_task_ended(n, f->tid, f->time_ns);
@@ -192,7 +193,7 @@ void process_events_add(struct process_events *q, struct process_writer *n,
 	}
 	/* The exit of a task that is not waiting needs no entry: it was written already. */
 	if (!t && f->kind != METADATA_TASK_ENDED)
-		t = append(q, n, f->tid);
+		t = process_queue_append(q, n, f->tid);
 	if (t)
 		merge_event(q, t, f);
 }

@@ -19,7 +19,7 @@ static int by_pid(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static void release(struct process_table *t, struct polled *p)
+static void process_scan_release(struct process_table *t, struct polled *p)
 {
 	if (t->gone)
 		t->gone(t->ctx, p);
@@ -49,7 +49,7 @@ static void process_table_deinit(struct process_table *t)
 	t->last = t->next = (struct polled_rows){0};
 }
 
-static struct polled *find(const struct polled_rows *r, int32_t pid)
+static struct polled *process_scan_find(const struct polled_rows *r, int32_t pid)
 {
 	const struct polled key = {.source.pid = pid};
 
@@ -63,7 +63,7 @@ static struct polled *find(const struct polled_rows *r, int32_t pid)
 static struct polled *process_table_take(struct process_table *t, int32_t pid)
 {
 	struct polled_rows *next = &t->next;
-	struct polled *old = find(&t->last, pid), *p;
+	struct polled *old = process_scan_find(&t->last, pid), *p;
 
 	if (array_reserve(&next->rows, &next->cap, next->n + 1, sizeof(*next->rows)) < 0)
 		return NULL;
@@ -82,7 +82,7 @@ static void process_table_renew(struct process_table *t, struct polled *p)
 {
 	int32_t pid = p->source.pid;
 
-	release(t, p);
+	process_scan_release(t, p);
 	*p = (struct polled){.source = PROCESS_COUNTER_FILES(pid), .is_new = true};
 }
 
@@ -103,7 +103,7 @@ static bool process_table_drop_exited(struct process_table *t)
 		struct polled *p = &last.rows[t->released];
 
 		if (!p->taken)
-			release(t, p);
+			process_scan_release(t, p);
 		p->taken = true;
 	}
 	if (t->released < last.n)
@@ -117,7 +117,7 @@ static bool process_table_drop_exited(struct process_table *t)
 	return false;
 }
 
-static void forget(const struct polled_rows *r)
+static void process_scan_forget(const struct polled_rows *r)
 {
 	for (size_t i = 0; i < r->n; i++)
 		r->rows[i].has = 0;
@@ -126,8 +126,8 @@ static void forget(const struct polled_rows *r)
 /* Forgets which counters were written. */
 static void process_table_forget(struct process_table *t)
 {
-	forget(&t->last);
-	forget(&t->next);
+	process_scan_forget(&t->last);
+	process_scan_forget(&t->next);
 }
 
 /*
@@ -398,7 +398,8 @@ static bool step_task(struct process_poll *p, struct process_writer *n, struct p
 }
 
 /* Returns false if the pass is complete. */
-static bool step(struct process_poll *p, struct process_writer *n, struct process_queue *q)
+static bool process_scan_step(struct process_poll *p, struct process_writer *n,
+			      struct process_queue *q)
 {
 	switch (p->at) {
 	case POLL_TASKS:
@@ -427,7 +428,7 @@ bool process_poll_run(struct process_poll *p, struct process_writer *n, struct p
 	if (on)
 		process_tracks_begin(&p->tracks);
 	do
-		more = step(p, n, q);
+		more = process_scan_step(p, n, q);
 	while (more && !time_slice_over(slice));
 	if (on)
 		process_tracks_end(&p->tracks);

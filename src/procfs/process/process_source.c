@@ -77,7 +77,7 @@ struct process_source {
 	struct flushes flushes;
 };
 
-static void schedule(struct process_source *ds)
+static void process_source_schedule(struct process_source *ds)
 {
 	static const struct timeval at_once;
 
@@ -91,7 +91,7 @@ static bool write_out(struct process_source *ds, const struct time_slice *slice)
 {
 	while (process_tracks_flush(&ds->poll.tracks)) {
 		if (time_slice_over(slice)) {
-			schedule(ds);
+			process_source_schedule(ds);
 			return false;
 		}
 	}
@@ -178,21 +178,21 @@ static bool release_files(struct process_source *ds, const struct time_slice *sl
 {
 	while (process_table_release(&ds->poll.table)) {
 		if (time_slice_over(slice)) {
-			schedule(ds);
+			process_source_schedule(ds);
 			return false;
 		}
 	}
 	return true;
 }
 
-static void answer_flushes(struct process_source *ds)
+static void process_source_answer_flushes(struct process_source *ds)
 {
 	ds->tree.flushed_ns = clock_boot_ns();
 	flushes_answer(&ds->flushes, ds->h);
 }
 
 /* Answers flushes and the stop when their metadata is complete. */
-static void answer(struct process_source *ds, const struct time_slice *slice)
+static void process_source_answer(struct process_source *ds, const struct time_slice *slice)
 {
 	bool is_busy = ds->subscribed && metadata_bus_is_busy(ds->bus, ds_session_id(ds->h));
 	bool flushed = ds->flushes.n > 0 && !is_busy, stopped = ds->stopping && !has_publisher(ds);
@@ -204,7 +204,7 @@ static void answer(struct process_source *ds, const struct time_slice *slice)
 	    !write_out(ds, slice))
 		return;
 	if (flushed)
-		answer_flushes(ds);
+		process_source_answer_flushes(ds);
 	if (stopped)
 		answer_stop(ds);
 }
@@ -262,7 +262,7 @@ static void commit_slow_poll(struct process_source *ds)
 }
 
 /* The queues of the bus go first; a flush waits for them only. */
-static void run_slice(struct process_source *ds)
+static void process_source_run_slice(struct process_source *ds)
 {
 	struct time_slice slice = time_slice_start(clock_mono_ns);
 	bool fed = run_events(ds, &slice);
@@ -276,7 +276,7 @@ static void run_slice(struct process_source *ds)
 	ds->errors.refused_tracks = process_tracks_refused(&ds->poll.tracks);
 	process_errors_log(&ds->errors, &ds->files);
 	if (fed || scanning || polling || !process_queue_is_empty(&ds->queue)) {
-		schedule(ds);
+		process_source_schedule(ds);
 	} else {
 		forget_dropped(ds);
 		commit_slow_poll(ds);
@@ -285,17 +285,17 @@ static void run_slice(struct process_source *ds)
 	if (!scanning)
 		answer_start(ds);
 	if (!fed)
-		answer(ds, &slice);
+		process_source_answer(ds, &slice);
 }
 
-static void on_slice(evutil_socket_t fd, short what, void *ctx)
+static void process_source_on_slice(evutil_socket_t fd, short what, void *ctx)
 {
 	(void)fd;
 	(void)what;
-	run_slice(ctx);
+	process_source_run_slice(ctx);
 }
 
-static void on_tick(evutil_socket_t fd, short what, void *ctx)
+static void process_source_on_tick(evutil_socket_t fd, short what, void *ctx)
 {
 	struct process_source *ds = ctx;
 	uint32_t ms = clock_ms_to_tick(ds->poll_ms);
@@ -313,7 +313,7 @@ static void on_tick(evutil_socket_t fd, short what, void *ctx)
 	if (r < 0)
 		log_write_limited(&ds->poll_errors, LOG_LEVEL_WARN,
 				  "linux.process_stats does not poll: %s", strerror(-r));
-	schedule(ds);
+	process_source_schedule(ds);
 }
 
 static bool has_waiting_metadata(const struct process_source *ds)
@@ -345,13 +345,13 @@ static void on_metadata(void *ctx, const struct metadata_batch *batch)
 	if (!ds->knew_starts && knows_starts(ds)) {
 		ds->knew_starts = true;
 		ds->scan_again = ds->scan_on_start && !ds->stopping;
-		schedule(ds);
+		process_source_schedule(ds);
 	}
 	/* Serve tasks at once: the next slice may be too late for a task that is about to exit. */
 	if (has_waiting_metadata(ds) && !evtimer_pending(ds->next_slice, NULL))
-		run_slice(ds);
+		process_source_run_slice(ds);
 	else if (ds->flushes.n || ds->stopping)
-		schedule(ds);
+		process_source_schedule(ds);
 }
 
 static void subscribe(struct process_source *ds)
@@ -388,7 +388,7 @@ static void process_destroy(void *instance)
 	free(ds);
 }
 
-static void destroyp(struct process_source **ds)
+static void process_source_destroyp(struct process_source **ds)
 {
 	process_destroy(*ds);
 }
@@ -468,7 +468,7 @@ static int create_tracks(struct process_source *ds)
 static int process_create(struct ds_handle *h, const struct ds_env *env,
 			  const Pb__DataSourceConfig *config, void **ret_instance)
 {
-	_cleanup_(destroyp) struct process_source *ds = calloc(1, sizeof(*ds));
+	_cleanup_(process_source_destroyp) struct process_source *ds = calloc(1, sizeof(*ds));
 	int r;
 
 	if (!ds)
@@ -482,8 +482,8 @@ static int process_create(struct ds_handle *h, const struct ds_env *env,
 	r = proc_files_init(&ds->files, env->proc_root);
 	if (r < 0)
 		return r;
-	ds->next_slice = evtimer_new(env->loop, on_slice, ds);
-	ds->tick = evtimer_new(env->loop, on_tick, ds);
+	ds->next_slice = evtimer_new(env->loop, process_source_on_slice, ds);
+	ds->tick = evtimer_new(env->loop, process_source_on_tick, ds);
 	ds->again = evtimer_new(env->loop, on_again, ds);
 	ds->writer = ds_writer_new(h);
 	if (!ds->next_slice || !ds->tick || !ds->again || !ds->writer)
@@ -525,8 +525,8 @@ static void process_start(void *instance)
 	if (ds->scan_on_start)
 		begin_scan(ds, false);
 	if (ds->poll_ms)
-		on_tick(-1, 0, ds);
-	run_slice(ds);
+		process_source_on_tick(-1, 0, ds);
+	process_source_run_slice(ds);
 }
 
 static void process_flush(void *instance, uint64_t flush_id)
@@ -539,11 +539,11 @@ static void process_flush(void *instance, uint64_t flush_id)
 			writer_flush(ds->tracks_writer);
 		if (ds->thread_writer)
 			writer_flush(ds->thread_writer);
-		answer_flushes(ds);
+		process_source_answer_flushes(ds);
 		(void)flushes_add(&ds->flushes, flush_id);
 	}
 	/* No answer yet: other sources of the session may publish tasks at this flush. */
-	schedule(ds);
+	process_source_schedule(ds);
 }
 
 static void process_clear(void *instance)
@@ -563,7 +563,7 @@ static void process_stop(void *instance)
 	process_poll_end(&ds->poll);
 	event_del(ds->tick);
 	event_del(ds->again);
-	run_slice(ds);
+	process_source_run_slice(ds);
 }
 
 const struct data_source process_stats_data_source = {

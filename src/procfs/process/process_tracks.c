@@ -110,7 +110,7 @@ static void read_io(struct process_tracks *u, struct proc_files *f, int32_t pid,
 	row->has_io = true;
 }
 
-static uint64_t hash_of(struct span s)
+static uint64_t process_tracks_hash_of(struct span s)
 {
 	uint64_t h = 0xcbf29ce484222325ull;
 
@@ -144,7 +144,7 @@ static void read_cgroup(struct process_tracks *u, struct proc_files *f, int32_t 
 
 	if (proc_files_cgroup(f, pid, &path) < 0)
 		return;
-	hash = hash_of(path);
+	hash = process_tracks_hash_of(path);
 	if (hash == row->cgroup_hash && row->cgroup_clears == u->clears)
 		return;
 	if (!row->cgroup)
@@ -196,8 +196,8 @@ void process_tracks_gone(struct process_tracks *u, int32_t pid, struct process_t
 
 /* ---- threads ---- */
 
-static uint32_t add_counter(struct process_tracks *u, uint32_t parent, const char *name,
-			    const char *description)
+static uint32_t process_tracks_add_counter(struct process_tracks *u, uint32_t parent,
+					   const char *name, const char *description)
 {
 	return tracks_add(u->tracks, &(struct track_spec){
 					     .kind = TRACK_COUNTER,
@@ -217,8 +217,9 @@ static void add_tracks(struct process_tracks *u, struct thread_usage *t)
 						 .tid = t->tid,
 						 .incarnation = incarnation(u, t->tid),
 					 });
-	t->run = add_counter(u, t->group, "sched.run_ns", "Time on a CPU");
-	t->wait = add_counter(u, t->group, "sched.wait_ns", "Time ready to run, without a CPU");
+	t->run = process_tracks_add_counter(u, t->group, "sched.run_ns", "Time on a CPU");
+	t->wait = process_tracks_add_counter(u, t->group, "sched.wait_ns",
+					     "Time ready to run, without a CPU");
 }
 
 static void end_thread(struct process_tracks *u, struct thread_usage *t)

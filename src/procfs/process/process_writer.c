@@ -298,7 +298,7 @@ void process_writer_write_task(struct process_writer *n, int32_t tid)
 
 /* ---- states that events reported ---- */
 
-static void take_name(struct proc_status *s, const struct task_state *t)
+static void process_writer_take_name(struct proc_status *s, const struct task_state *t)
 {
 	if (!t->has_name)
 		return;
@@ -396,7 +396,7 @@ static void describe_past(struct process_writer *n, const struct task_state *t,
 {
 	struct proc_status leader;
 
-	take_name(s, t);
+	process_writer_take_name(s, t);
 	if (s->tgid != t->tid && !pid_set_has(&n->seen, s->tgid))
 		(void)process_writer_write_process(n, s->tgid, &leader);
 	process_packet_next_at(n->packet, t->last_ns);
@@ -445,7 +445,7 @@ static bool describe_there(struct process_writer *n, const struct task_state *t,
 	else if (!describe_process(n, s, false, t->is_new ? t->began_ns : 0))
 		return false;
 	if (other_name && n->options.thread_names) {
-		take_name(s, t);
+		process_writer_take_name(s, t);
 		process_packet_next_at(n->packet, t->last_ns);
 		/* No ids in namespaces: this row is before that of its process. */
 		s->n_nspid = 0;

@@ -167,7 +167,7 @@ static int find_family(int fd, uint16_t *ret_family)
 	return 0;
 }
 
-static int ask(struct taskstats_socket *t, const struct taskstats_name *names, size_t n)
+static int taskstats_ask(struct taskstats_socket *t, const struct taskstats_name *names, size_t n)
 {
 	char msg[TASKSTATS_MAX * REQUEST_TID_BYTES];
 
@@ -240,7 +240,7 @@ int taskstats_get(struct taskstats_socket *t, struct taskstats_name *names, size
 	assert(t->open && n > 0 && n <= TASKSTATS_MAX);
 	for (size_t i = 0; i < n; i++)
 		names[i].tgid = 0;
-	r = ask(t, names, n);
+	r = taskstats_ask(t, names, n);
 	if (r == 0)
 		r = take_all(t, names, n);
 	if (r < 0)

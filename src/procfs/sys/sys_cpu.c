@@ -92,7 +92,7 @@ static int cpufreq_parse(void *state, struct sys_packet *p, struct span text)
 	return 0;
 }
 
-static void write_all(struct sys_cpufreq *s, struct sys_packet *p)
+static void sys_cpu_write_all(struct sys_cpufreq *s, struct sys_packet *p)
 {
 	struct pb_enc *e;
 
@@ -133,7 +133,7 @@ static bool cpufreq_step(void *state, struct sys_packet *p)
 	if (++s->next < s->cpus.n)
 		return true;
 	s->next = 0;
-	write_all(s, p);
+	sys_cpu_write_all(s, p);
 	return false;
 }
 
@@ -196,7 +196,7 @@ struct sys_cpuidle {
 	struct sys_errors errors;
 };
 
-static void forget(struct idle_cpu *cpu, struct sys_packet *p)
+static void sys_cpu_forget(struct idle_cpu *cpu, struct sys_packet *p)
 {
 	for (uint32_t i = 0; i < cpu->n; i++) {
 		free(cpu->states[i].name);
@@ -250,7 +250,7 @@ static void list_states(struct sys_cpuidle *s, struct sys_packet *p, struct idle
 	sys_names_deinit(&names);
 	if (r == 0)
 		return;
-	forget(cpu, p);
+	sys_cpu_forget(cpu, p);
 	cpu->list_again = p->now + SYS_FILE_RETRY_NS;
 	sys_packet_error(p, &s->errors, folder, -r);
 }
@@ -279,7 +279,7 @@ static void poll_cpu(struct sys_cpuidle *s, struct sys_packet *p, struct idle_cp
 		if (r == 0)
 			continue;
 		sys_packet_error(p, &s->errors, file->path, -r);
-		forget(cpu, p);
+		sys_cpu_forget(cpu, p);
 		cpu->list_again = p->now + SYS_FILE_RETRY_NS;
 		return;
 	}
@@ -319,7 +319,7 @@ static void cpuidle_close(void *state, struct sys_packet *p)
 	struct sys_cpuidle *s = state;
 
 	for (uint32_t i = 0; i < s->cpus.n; i++)
-		forget(&s->all[i], p);
+		sys_cpu_forget(&s->all[i], p);
 	free(s->all);
 	free(s);
 }

@@ -87,7 +87,7 @@ static int thermal_parse(void *state, struct sys_packet *p, struct span text)
 
 /* ---- the list of devices ---- */
 
-static void forget(struct sys_devices *s, struct sys_packet *p)
+static void sys_devices_forget(struct sys_devices *s, struct sys_packet *p)
 {
 	for (size_t i = 0; s->devices && i < s->names.n; i++) {
 		sys_file_deinit(&s->devices[i].file, p);
@@ -153,7 +153,7 @@ static void list_devices(struct sys_devices *s, struct sys_packet *p)
 		sys_names_deinit(&now);
 		return;
 	}
-	forget(s, p);
+	sys_devices_forget(s, p);
 	if (r == 0) {
 		s->names = now;
 		r = now.n > 0 ? open_devices(s, p) : -ENOENT;
@@ -161,7 +161,7 @@ static void list_devices(struct sys_devices *s, struct sys_packet *p)
 	if (r == 0)
 		return;
 	sys_packet_error(p, &s->errors, s->folder, -r);
-	forget(s, p);
+	sys_devices_forget(s, p);
 }
 
 /* ---- the source ---- */
@@ -170,7 +170,7 @@ static void devices_close(void *state, struct sys_packet *p)
 {
 	struct sys_devices *s = state;
 
-	forget(s, p);
+	sys_devices_forget(s, p);
 	free(s->folder);
 	free(s);
 }

@@ -87,8 +87,8 @@ static void sys_disks_begin(struct sys_disks *d)
 	d->next = 0;
 }
 
-static int add(struct sys_disks *d, struct sys_packet *p, struct span name, const uint64_t *device,
-	       struct sys_disk **ret)
+static int sys_diskstats_add(struct sys_disks *d, struct sys_packet *p, struct span name,
+			     const uint64_t *device, struct sys_disk **ret)
 {
 	struct sys_disk k = {0};
 
@@ -109,8 +109,8 @@ static int add(struct sys_disks *d, struct sys_packet *p, struct span name, cons
 	return 0;
 }
 
-static int find(struct sys_disks *d, struct sys_packet *p, struct span name, const uint64_t *device,
-		struct sys_disk **ret)
+static int sys_diskstats_find(struct sys_disks *d, struct sys_packet *p, struct span name,
+			      const uint64_t *device, struct sys_disk **ret)
 {
 	for (size_t i = 0; i < d->n; i++) {
 		if (d->next >= d->n)
@@ -119,7 +119,7 @@ static int find(struct sys_disks *d, struct sys_packet *p, struct span name, con
 		if (span_is(name, (*ret)->name))
 			return 0;
 	}
-	return add(d, p, name, device, ret);
+	return sys_diskstats_add(d, p, name, device, ret);
 }
 
 /* Sets the n numbers of one disk. device: its major and minor number. Returns 0, -E2BIG or
@@ -128,7 +128,7 @@ static int sys_disks_set(struct sys_disks *d, struct sys_packet *p, struct span 
 			 const uint64_t *device, const uint64_t *v, size_t n)
 {
 	struct sys_disk *k;
-	int r = find(d, p, name, device, &k);
+	int r = sys_diskstats_find(d, p, name, device, &k);
 
 	if (r < 0)
 		return r;

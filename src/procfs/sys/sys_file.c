@@ -29,7 +29,7 @@ uint32_t sys_names_number(const char *name, const char *prefix)
 	return v;
 }
 
-static int add(void *ctx, const char *name, unsigned char d_type)
+static int sys_file_add(void *ctx, const char *name, unsigned char d_type)
 {
 	struct listing *l = ctx;
 	struct sys_names *s = l->names;
@@ -45,7 +45,7 @@ static int add(void *ctx, const char *name, unsigned char d_type)
 	return 0;
 }
 
-static int compare(const void *a, const void *b)
+static int sys_file_compare(const void *a, const void *b)
 {
 	return strverscmp(*(char *const *)a, *(char *const *)b);
 }
@@ -56,11 +56,11 @@ int sys_names_read(struct sys_names *s, const char *folder, const char *prefix, 
 	int r;
 
 	*s = (struct sys_names){0};
-	r = fs_each(folder, add, &l);
+	r = fs_each(folder, sys_file_add, &l);
 	if (r < 0)
 		sys_names_deinit(s);
 	else if (s->n > 0)
-		qsort(s->names, s->n, sizeof(*s->names), compare);
+		qsort(s->names, s->n, sizeof(*s->names), sys_file_compare);
 	return r;
 }
 
@@ -107,7 +107,7 @@ int sys_file_init(struct sys_file *f, bool whole, const char *root, const char *
 	return f->path ? 0 : -ENOMEM;
 }
 
-static void close_file(struct sys_file *f, struct sys_packet *p)
+static void sys_file_close_file(struct sys_file *f, struct sys_packet *p)
 {
 	if (f->fd < 0)
 		return;
@@ -120,7 +120,7 @@ void sys_file_deinit(struct sys_file *f, struct sys_packet *p)
 {
 	if (!f->path)
 		return;
-	close_file(f, p);
+	sys_file_close_file(f, p);
 	free(f->path);
 	f->path = NULL;
 }
@@ -131,7 +131,7 @@ static bool may_be_shown(const struct stat *st, dev_t public_on)
 	return S_ISREG(st->st_mode) && (st->st_mode & S_IROTH) && st->st_dev == public_on;
 }
 
-/* open_file() checks the file before the open too, because an open may have side effects. */
+/* sys_file_open_file() checks the file before the open too, because an open may have side effects. */
 static int check_file(const struct sys_file *f)
 {
 	struct stat st;
@@ -143,7 +143,7 @@ static int check_file(const struct sys_file *f)
 	return may_be_shown(&st, f->public_on) ? 0 : -EPERM;
 }
 
-static int open_file(struct sys_file *f, struct sys_packet *p)
+static int sys_file_open_file(struct sys_file *f, struct sys_packet *p)
 {
 	int r;
 
@@ -160,7 +160,7 @@ static int open_file(struct sys_file *f, struct sys_packet *p)
 		r = check_file(f);
 	}
 	if (r < 0) {
-		close_file(f, p);
+		sys_file_close_file(f, p);
 		f->retry = p->now + SYS_FILE_RETRY_NS;
 	}
 	return r;
@@ -174,7 +174,7 @@ static bool is_gone(int r)
 
 int sys_file_read(struct sys_file *f, struct sys_packet *p, struct span *ret_text)
 {
-	int r = f->fd < 0 ? open_file(f, p) : 0;
+	int r = f->fd < 0 ? sys_file_open_file(f, p) : 0;
 
 	if (r < 0)
 		return r;
@@ -184,7 +184,7 @@ int sys_file_read(struct sys_file *f, struct sys_packet *p, struct span *ret_tex
 	if (is_gone(r))
 		f->retry = p->now + SYS_FILE_RETRY_NS;
 	if (is_gone(r) || p->fds > SYS_PACKET_FDS_MAX)
-		close_file(f, p);
+		sys_file_close_file(f, p);
 	if (r < 0)
 		return r == -EAGAIN ? -EIO : r;
 	*ret_text = (struct span){p->text.s, p->text.len};

@@ -91,7 +91,7 @@ static bool try_file(struct sys_gpufreq *s, struct sys_packet *p, enum gpu_forma
 	return true;
 }
 
-static void forget(struct sys_gpufreq *s, struct sys_packet *p)
+static void sys_gpufreq_forget(struct sys_gpufreq *s, struct sys_packet *p)
 {
 	for (unsigned i = 0; i < s->n; i++)
 		sys_file_deinit(&s->gpus[i].file, p);
@@ -119,13 +119,13 @@ static void list_gpus(struct sys_gpufreq *s, struct sys_packet *p)
 
 /* ---- the source ---- */
 
-static void write_all(struct sys_gpufreq *s, struct sys_packet *p)
+static void sys_gpufreq_write_all(struct sys_gpufreq *s, struct sys_packet *p)
 {
 	struct pb_enc *e;
 
 	if (!s->any) {
 		/* All GPUs were removed; others may appear. */
-		forget(s, p);
+		sys_gpufreq_forget(s, p);
 		return;
 	}
 	e = sys_packet_open(p);
@@ -147,13 +147,13 @@ static bool gpufreq_step(void *state, struct sys_packet *p)
 	s->next = (s->next + 1) % s->n;
 	if (s->next > 0)
 		return true;
-	write_all(s, p);
+	sys_gpufreq_write_all(s, p);
 	return false;
 }
 
 static void gpufreq_close(void *state, struct sys_packet *p)
 {
-	forget(state, p);
+	sys_gpufreq_forget(state, p);
 	free(state);
 }
 

@@ -50,7 +50,7 @@ static void add_wanted(struct sys_table *t, uint32_t number)
 	t->wanted[number / 64] |= 1ull << number % 64;
 }
 
-static bool is_wanted(const struct sys_table *t, uint32_t number)
+static bool sys_meminfo_is_wanted(const struct sys_table *t, uint32_t number)
 {
 	return number > 0 && number < SYS_TABLE_NUMBERS &&
 	       (t->wanted[number / 64] >> number % 64 & 1);
@@ -104,7 +104,7 @@ static size_t known_name(const struct sys_table *t, size_t i, struct span line)
 	return next == ' ' || next == ':' ? l->name_len + 1u : 0;
 }
 
-static struct span name_of(struct span line)
+static struct span sys_meminfo_name_of(struct span line)
 {
 	size_t n = 0;
 
@@ -130,7 +130,7 @@ static uint32_t make_extra(const struct sys_table *t, struct sys_packet *p, stru
  */
 static int learn(struct sys_table *t, struct sys_packet *p, size_t i, struct span line)
 {
-	struct span name = name_of(line);
+	struct span name = sys_meminfo_name_of(line);
 	struct sys_table_line l = {.name_len = (uint16_t)name.len, .extra = EXTRA_COUNTER_NONE};
 	uint32_t number;
 
@@ -147,7 +147,7 @@ static int learn(struct sys_table *t, struct sys_packet *p, size_t i, struct spa
 	strbuf_add(&t->names, name.p, name.len);
 	if (t->names.failed)
 		return -ENOMEM;
-	if (is_wanted(t, number))
+	if (sys_meminfo_is_wanted(t, number))
 		l.number = (uint16_t)number;
 	else if (number == 0 && t->all)
 		l.extra = make_extra(t, p, line, name);
@@ -157,8 +157,8 @@ static int learn(struct sys_table *t, struct sys_packet *p, size_t i, struct spa
 
 /* ---- a poll ---- */
 
-static void note(const struct sys_table_line *l, struct sys_table *t, struct sys_packet *p,
-		 uint64_t v, struct span rest)
+static void sys_meminfo_note(const struct sys_table_line *l, struct sys_table *t,
+			     struct sys_packet *p, uint64_t v, struct span rest)
 {
 	if (l->number)
 		sys_put_pair(sys_packet_open(p), t->field, l->number, v);
@@ -167,7 +167,8 @@ static void note(const struct sys_table_line *l, struct sys_table *t, struct sys
 				   sys_clamp_i64(span_is(rest, " kB") ? v * 1024 : v));
 }
 
-static int parse_line(struct sys_table *t, struct sys_packet *p, size_t i, struct span line)
+static int sys_meminfo_parse_line(struct sys_table *t, struct sys_packet *p, size_t i,
+				  struct span line)
 {
 	size_t skip = known_name(t, i, line);
 	struct span rest;
@@ -183,7 +184,7 @@ static int parse_line(struct sys_table *t, struct sys_packet *p, size_t i, struc
 	rest = (struct span){line.p + skip, line.len - skip};
 	if (!number_table_u64(&rest, &v))
 		return -EBADMSG;
-	note(&t->lines[i], t, p, v, rest);
+	sys_meminfo_note(&t->lines[i], t, p, v, rest);
 	return 0;
 }
 
@@ -196,7 +197,7 @@ static int sys_table_parse(struct sys_table *t, struct sys_packet *p, struct spa
 
 	/* A text without a final newline was truncated, and so may be its last number. */
 	while (i < SYS_TABLE_LINES_MAX && number_table_line(&text, &line)) {
-		int bad = parse_line(t, p, i, line);
+		int bad = sys_meminfo_parse_line(t, p, i, line);
 
 		/* A line that cannot be stored keeps no position. */
 		i += i < t->n;

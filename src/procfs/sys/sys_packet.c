@@ -47,7 +47,7 @@ uint32_t extra_counters_cpu(struct extra_counters *x, uint32_t group, uint32_t c
 }
 
 /* Used only when the lines of a file are new, so it may be slow. */
-static uint32_t find(const struct extra_counters *x, uint32_t group, struct span name)
+static uint32_t sys_packet_find(const struct extra_counters *x, uint32_t group, struct span name)
 {
 	for (size_t i = 0; i < x->n; i++)
 		if (x->all[i].group == group && span_is(name, x->all[i].name))
@@ -55,7 +55,7 @@ static uint32_t find(const struct extra_counters *x, uint32_t group, struct span
 	return EXTRA_COUNTER_NONE;
 }
 
-static bool has_room(struct extra_counters *x)
+static bool sys_packet_has_room(struct extra_counters *x)
 {
 	return x->n < EXTRA_COUNTERS_MAX &&
 	       array_reserve(&x->all, &x->cap, x->n + 1, sizeof(*x->all)) == 0 &&
@@ -69,7 +69,7 @@ static uint32_t extra_counters_add(struct extra_counters *x, uint32_t group, str
 	struct extra_counter extra = {.group = group};
 	struct track_spec spec = *kind;
 
-	if (!x->tracks || !has_room(x) || !(extra.name = strndup(name.p, name.len)))
+	if (!x->tracks || !sys_packet_has_room(x) || !(extra.name = strndup(name.p, name.len)))
 		return EXTRA_COUNTER_NONE;
 	spec.kind = TRACK_COUNTER;
 	spec.parent = group;
@@ -82,7 +82,7 @@ static uint32_t extra_counters_add(struct extra_counters *x, uint32_t group, str
 uint32_t extra_counters_find(struct extra_counters *x, uint32_t group, struct span name,
 			     const struct track_spec *kind)
 {
-	uint32_t at = find(x, group, name);
+	uint32_t at = sys_packet_find(x, group, name);
 
 	return at != EXTRA_COUNTER_NONE ? at : extra_counters_add(x, group, name, kind);
 }

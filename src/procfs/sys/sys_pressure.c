@@ -47,7 +47,8 @@ static int total_of(struct span line, uint64_t *ret_ns)
 	return -EBADMSG;
 }
 
-static int parse_line(const struct sys_psi *s, struct sys_packet *p, struct span line, bool *known)
+static int sys_pressure_parse_line(const struct sys_psi *s, struct sys_packet *p, struct span line,
+				   bool *known)
 {
 	bool some = number_table_take(&line, "some ");
 	uint8_t resource = some ? resources[s->next].some : resources[s->next].full;
@@ -75,7 +76,7 @@ static int psi_parse(void *state, struct sys_packet *p, struct span text)
 	int r = 0;
 
 	while (number_table_line(&text, &line)) {
-		int bad = parse_line(state, p, line, &known);
+		int bad = sys_pressure_parse_line(state, p, line, &known);
 
 		r = bad ? bad : r;
 	}

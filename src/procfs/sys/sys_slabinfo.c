@@ -99,7 +99,8 @@ static int set_cache(struct sys_slab *s, struct sys_packet *p, size_t i, struct 
 /* ---- slabinfo ---- */
 
 /* "NAME active objects size perslab PAGES : tunables 0 0 0 : slabdata active SLABS shared" */
-static int parse_line(struct sys_slab *s, struct sys_packet *p, size_t i, struct span line)
+static int sys_slabinfo_parse_line(struct sys_slab *s, struct sys_packet *p, size_t i,
+				   struct span line)
 {
 	uint64_t pages, slabs;
 	struct span name;
@@ -129,7 +130,7 @@ static int slab_parse(void *state, struct sys_packet *p, struct span text)
 	    !number_table_take(&line, "slabinfo - version: 2.") || !number_table_line(&text, &line))
 		return -EBADMSG;
 	while (number_table_line(&text, &line)) {
-		int bad = parse_line(s, p, i, line);
+		int bad = sys_slabinfo_parse_line(s, p, i, line);
 
 		i += bad == 0;
 		r = bad ? bad : r;

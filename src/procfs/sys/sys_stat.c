@@ -144,7 +144,7 @@ static int parse_extra(struct sys_packet *p, struct span line, uint32_t counter)
 	return 0;
 }
 
-static int parse_line(struct sys_stat *s, struct sys_packet *p, struct span line)
+static int sys_stat_parse_line(struct sys_stat *s, struct sys_packet *p, struct span line)
 {
 	if (number_table_take(&line, "cpu"))
 		return s->cpu_times && line.len > 0 && line.p[0] != ' ' ? parse_cpu(s, p, line) : 0;
@@ -163,7 +163,7 @@ static int parse_line(struct sys_stat *s, struct sys_packet *p, struct span line
 }
 
 /* Returns true if the line begins with a known word, selected or not. */
-static bool is_known(struct span line)
+static bool sys_stat_is_known(struct span line)
 {
 	static const char *const words[] = {"cpu", "intr ", "softirq ", "processes "};
 
@@ -183,10 +183,10 @@ static int stat_parse(void *state, struct sys_packet *p, struct span text)
 	bool any = false;
 
 	while (number_table_line(&text, &line)) {
-		int bad = parse_line(state, p, line);
+		int bad = sys_stat_parse_line(state, p, line);
 
 		r = bad ? bad : r;
-		any = any || is_known(line);
+		any = any || sys_stat_is_known(line);
 	}
 	return !any || text.len > 0 ? -EBADMSG : r;
 }
@@ -205,7 +205,7 @@ static void choose_all(struct sys_stat *s, struct sys_packet *p)
 	}
 }
 
-static void choose(struct sys_stat *s, int counter, struct unknown_ids *unknown)
+static void sys_stat_choose(struct sys_stat *s, int counter, struct unknown_ids *unknown)
 {
 	switch (counter) {
 	case PB__SYS_STATS_CONFIG__STAT_COUNTERS__STAT_CPU_TIMES:
@@ -242,7 +242,7 @@ static int stat_open(struct sys_packet *p, const Pb__SysStatsConfig *c, void **r
 	if (c->n_stat_counters == 0)
 		choose_all(s, p);
 	for (size_t i = 0; i < c->n_stat_counters; i++)
-		choose(s, (int)c->stat_counters[i], &unknown);
+		sys_stat_choose(s, (int)c->stat_counters[i], &unknown);
 	*ret_state = s;
 	return 0;
 }

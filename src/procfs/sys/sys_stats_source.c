@@ -76,7 +76,7 @@ static uint64_t now_ms(void)
 
 /* ---- timer and steps ---- */
 
-static void set_tick(struct sys_stats *ds)
+static void sys_stats_source_set_tick(struct sys_stats *ds)
 {
 	uint64_t now = now_ms(), due = UINT64_MAX, wait;
 	struct timeval after;
@@ -98,7 +98,7 @@ static void set_tick(struct sys_stats *ds)
 }
 
 /* Runs one step of one table. Returns false if the pass is complete. */
-static bool step(struct sys_stats *ds)
+static bool sys_stats_source_step(struct sys_stats *ds)
 {
 	for (unsigned i = 0; i < ds->n_slots; i++) {
 		struct slot *s = &ds->slots[i];
@@ -120,7 +120,7 @@ static void answer_start(struct sys_stats *ds)
 }
 
 /* Answers flushes and the stop. Returns false if they need more than this slice. */
-static bool answer(struct sys_stats *ds, const struct time_slice *slice)
+static bool sys_stats_source_answer(struct sys_stats *ds, const struct time_slice *slice)
 {
 	if (!ds->flushes.n && !ds->stopping)
 		return true;
@@ -137,7 +137,7 @@ static bool answer(struct sys_stats *ds, const struct time_slice *slice)
 	return true;
 }
 
-static void run_slice(struct sys_stats *ds)
+static void sys_stats_source_run_slice(struct sys_stats *ds)
 {
 	static const struct timeval at_once;
 	struct time_slice slice = time_slice_start(clock_mono_ns);
@@ -145,7 +145,7 @@ static void run_slice(struct sys_stats *ds)
 
 	sys_packet_begin(&ds->poll);
 	do
-		more = step(ds);
+		more = sys_stats_source_step(ds);
 	while (more && !time_slice_over(&slice));
 	sys_packet_end(&ds->poll);
 	if (!more) {
@@ -153,26 +153,26 @@ static void run_slice(struct sys_stats *ds)
 			writer_flush(ds->writer);
 		answer_start(ds);
 		if (!ds->stopping)
-			set_tick(ds);
+			sys_stats_source_set_tick(ds);
 	}
-	if (more || !answer(ds, &slice))
+	if (more || !sys_stats_source_answer(ds, &slice))
 		evtimer_add(ds->next_slice, &at_once);
 }
 
-static void on_slice(evutil_socket_t fd, short what, void *ctx)
+static void sys_stats_source_on_slice(evutil_socket_t fd, short what, void *ctx)
 {
 	(void)fd;
 	(void)what;
-	run_slice(ctx);
+	sys_stats_source_run_slice(ctx);
 }
 
-static void activate(struct slot *s, uint64_t now)
+static void sys_stats_source_activate(struct slot *s, uint64_t now)
 {
 	s->active = s->polled = true;
 	s->polled_ms = now;
 }
 
-static void on_tick(evutil_socket_t fd, short what, void *ctx)
+static void sys_stats_source_on_tick(evutil_socket_t fd, short what, void *ctx)
 {
 	struct sys_stats *ds = ctx;
 	uint64_t now = now_ms();
@@ -181,8 +181,8 @@ static void on_tick(evutil_socket_t fd, short what, void *ctx)
 	(void)what;
 	for (unsigned i = 0; i < ds->n_slots; i++)
 		if (ds->slots[i].due <= now + EARLY_MS)
-			activate(&ds->slots[i], now);
-	run_slice(ds);
+			sys_stats_source_activate(&ds->slots[i], now);
+	sys_stats_source_run_slice(ds);
 }
 
 /* Adds tables that were not polled for NEW_MS to the active pass, or starts a pass. */
@@ -194,9 +194,9 @@ static void poll_old_tables(struct sys_stats *ds)
 	event_del(ds->tick);
 	for (unsigned i = 0; i < ds->n_slots; i++)
 		if (!ds->slots[i].active && now - ds->slots[i].polled_ms >= NEW_MS)
-			activate(&ds->slots[i], now);
+			sys_stats_source_activate(&ds->slots[i], now);
 	if (!evtimer_pending(ds->next_slice, NULL))
-		run_slice(ds);
+		sys_stats_source_run_slice(ds);
 }
 
 /* ---- the data source ---- */
@@ -216,7 +216,7 @@ static void sys_stats_destroy(void *instance)
 	free(ds);
 }
 
-static void destroyp(struct sys_stats **ds)
+static void sys_stats_source_destroyp(struct sys_stats **ds)
 {
 	sys_stats_destroy(*ds);
 }
@@ -265,7 +265,7 @@ static void log_skipped(const struct sys_stats *ds, const Pb__SysStatsConfig *c)
 static int sys_stats_create(struct ds_handle *h, const struct ds_env *env,
 			    const Pb__DataSourceConfig *config, void **ret_instance)
 {
-	_cleanup_(destroyp) struct sys_stats *ds = calloc(1, sizeof(*ds));
+	_cleanup_(sys_stats_source_destroyp) struct sys_stats *ds = calloc(1, sizeof(*ds));
 	Pb__SysStatsConfig none = PB__SYS_STATS_CONFIG__INIT;
 	const Pb__SysStatsConfig *c = config->sys_stats_config ? config->sys_stats_config : &none;
 	int r;
@@ -274,8 +274,8 @@ static int sys_stats_create(struct ds_handle *h, const struct ds_env *env,
 		return -ENOMEM;
 	ds->h = h;
 	ds->writer = ds_writer_new(h);
-	ds->next_slice = evtimer_new(env->loop, on_slice, ds);
-	ds->tick = evtimer_new(env->loop, on_tick, ds);
+	ds->next_slice = evtimer_new(env->loop, sys_stats_source_on_slice, ds);
+	ds->tick = evtimer_new(env->loop, sys_stats_source_on_tick, ds);
 	if (!ds->writer || !ds->next_slice || !ds->tick)
 		return -ENOMEM;
 	ds_yield_to_root(h, ds->next_slice);
@@ -298,7 +298,7 @@ static int sys_stats_create(struct ds_handle *h, const struct ds_env *env,
 /* All tables are due at once. */
 static void sys_stats_start(void *instance)
 {
-	on_tick(-1, 0, instance);
+	sys_stats_source_on_tick(-1, 0, instance);
 }
 
 static void sys_stats_flush(void *instance, uint64_t flush_id)

@@ -54,7 +54,7 @@ static bool has_letter(struct span word)
 	return false;
 }
 
-static void add_word(struct name *n, struct span word)
+static void sys_user_files_add_word(struct name *n, struct span word)
 {
 	size_t gap = n->len > 0;
 
@@ -68,14 +68,14 @@ static void add_word(struct name *n, struct span word)
 }
 
 /* The first word after a number starts a new name, which begins with that of the line. */
-static void take_word(struct name *n, struct span word, bool is_first)
+static void sys_user_files_take_word(struct name *n, struct span word, bool is_first)
 {
 	bool colon = span_ends(word, ":");
 
 	if (n->place > 0)
 		n->len = n->head;
 	n->place = 0;
-	add_word(n, (struct span){word.p, word.len - colon});
+	sys_user_files_add_word(n, (struct span){word.p, word.len - colon});
 	if (is_first && colon && n->len != SIZE_MAX)
 		n->head = n->len;
 }
@@ -108,13 +108,13 @@ static bool take_pair(struct parser *p, struct span word)
 	key = (struct span){word.p, (size_t)(eq - word.p)};
 	value = (struct span){eq + 1, word.len - key.len - 1};
 	n.place = 0;
-	add_word(&n, key);
+	sys_user_files_add_word(&n, key);
 	if (counter_number_parse(value, &v))
 		report_number(p, &n, &v);
 	return true;
 }
 
-static void parse_line(struct parser *p, struct span line)
+static void sys_user_files_parse_line(struct parser *p, struct span line)
 {
 	struct counter_number v;
 	struct span word;
@@ -128,7 +128,7 @@ static void parse_line(struct parser *p, struct span line)
 			p->name.place++; /* no text */
 		} else if (!take_pair(p, word)) {
 			if (has_letter(word) || (first && span_ends(word, ":")))
-				take_word(&p->name, word, first);
+				sys_user_files_take_word(&p->name, word, first);
 			else
 				p->name.place++;
 		}
@@ -142,7 +142,7 @@ static int file_numbers_parse(struct span text, const char *file, counter_number
 	struct span line;
 
 	while (span_next_line(&text, &line))
-		parse_line(&p, line);
+		sys_user_files_parse_line(&p, line);
 	return p.any ? 0 : -EBADMSG;
 }
 
@@ -207,7 +207,7 @@ static struct known *learn(struct sys_files *s, struct user_file *f, struct span
 	return k;
 }
 
-static struct known *find(struct sys_files *s, struct user_file *f, struct span name)
+static struct known *sys_user_files_find(struct sys_files *s, struct user_file *f, struct span name)
 {
 	if (f->at < f->n && span_is(name, f->known[f->at].name))
 		return &f->known[f->at++];
@@ -224,7 +224,7 @@ static struct known *find(struct sys_files *s, struct user_file *f, struct span 
 static void on_number(void *ctx, struct span name, const struct counter_number *v)
 {
 	struct sys_files *s = ctx;
-	struct known *k = find(s, &s->files[s->next], name);
+	struct known *k = sys_user_files_find(s, &s->files[s->next], name);
 
 	if (!k || k->pass == s->pass)
 		return;
@@ -295,7 +295,7 @@ static bool is_named_well(const char *rest, bool of_proc)
 		 strncmp(rest, "self", 4) == 0 || strncmp(rest, "thread-self", 11) == 0);
 }
 
-static int open_file(struct user_file *f, struct sys_packet *p)
+static int sys_user_files_open_file(struct user_file *f, struct sys_packet *p)
 {
 	const char *in_proc = below(f->path, "/proc"), *in_sys = below(f->path, "/sys");
 	const char *rest = in_proc ? in_proc : in_sys, *root = in_proc ? p->proc_root : p->sys_root;
@@ -334,7 +334,8 @@ static void files_close(void *state, struct sys_packet *p)
 	free(s);
 }
 
-static int add_file(struct sys_files *s, struct sys_packet *p, const Pb__SysStatsConfig__File *c)
+static int sys_user_files_add_file(struct sys_files *s, struct sys_packet *p,
+				   const Pb__SysStatsConfig__File *c)
 {
 	struct user_file *f = &s->files[s->n++];
 	int r;
@@ -344,7 +345,7 @@ static int add_file(struct sys_files *s, struct sys_packet *p, const Pb__SysStat
 	if (!f->path)
 		return -ENOMEM;
 	r = counter_patterns_init(&f->counters, f->path, c->counters, c->n_counters, NULL);
-	return r < 0 ? r : open_file(f, p);
+	return r < 0 ? r : sys_user_files_open_file(f, p);
 }
 
 static int files_open(struct sys_packet *p, const Pb__SysStatsConfig *c, void **ret_state)
@@ -358,7 +359,7 @@ static int files_open(struct sys_packet *p, const Pb__SysStatsConfig *c, void **
 		return -ENOMEM;
 	}
 	for (size_t i = 0; r == 0 && i < n; i++)
-		r = add_file(s, p, c->files[i]);
+		r = sys_user_files_add_file(s, p, c->files[i]);
 	if (r < 0) {
 		files_close(s, p);
 		return r;

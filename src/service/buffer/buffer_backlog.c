@@ -45,8 +45,8 @@ struct tb_operation {
 /* ---- queueing ---- */
 
 /* Queues an operation. Returns NULL if the buffer is not held any more. */
-static struct tb_operation *put(struct trace_buffer *b, enum kind kind, const void *data,
-				size_t len)
+static struct tb_operation *buffer_backlog_put(struct trace_buffer *b, enum kind kind,
+					       const void *data, size_t len)
 {
 	size_t size = sizeof(struct tb_operation) + len;
 	size_t steps = PAID * (1 + size / TB_STEP_BYTES);
@@ -70,7 +70,7 @@ bool tb_backlog_commit(struct trace_buffer *b, const struct trace_buffer_writer 
 		       const struct smb_chunk_header *header, const void *payload, size_t len,
 		       bool complete)
 {
-	struct tb_operation *op = put(b, COMMIT, payload, len);
+	struct tb_operation *op = buffer_backlog_put(b, COMMIT, payload, len);
 
 	if (!op)
 		return false;
@@ -85,7 +85,7 @@ bool tb_backlog_patches(struct trace_buffer *b, uint16_t producer_id, uint16_t w
 			uint32_t chunk_id, const struct trace_buffer_patch *patches, size_t n,
 			bool more)
 {
-	struct tb_operation *op = put(b, PATCHES, patches, n * sizeof(*patches));
+	struct tb_operation *op = buffer_backlog_put(b, PATCHES, patches, n * sizeof(*patches));
 
 	if (!op)
 		return false;
@@ -99,7 +99,7 @@ bool tb_backlog_patches(struct trace_buffer *b, uint16_t producer_id, uint16_t w
 
 bool tb_backlog_end_writer(struct trace_buffer *b, uint16_t producer_id, uint16_t writer_id)
 {
-	struct tb_operation *op = put(b, END_WRITER, NULL, 0);
+	struct tb_operation *op = buffer_backlog_put(b, END_WRITER, NULL, 0);
 
 	if (!op)
 		return false;
@@ -110,7 +110,7 @@ bool tb_backlog_end_writer(struct trace_buffer *b, uint16_t producer_id, uint16_
 
 bool tb_backlog_begin_read(struct trace_buffer *b)
 {
-	return put(b, BEGIN_READ, NULL, 0);
+	return buffer_backlog_put(b, BEGIN_READ, NULL, 0);
 }
 
 void trace_buffer_append(struct trace_buffer *to, struct trace_buffer *from)

@@ -170,7 +170,7 @@ static void end_clone(struct tb_clone *c)
 }
 
 /* Ends the clone without memory: all data of the copy is dropped and counted as overwritten. */
-static void give_up(struct tb_clone *c)
+static void buffer_clone_give_up(struct tb_clone *c)
 {
 	struct trace_buffer *to = c->to;
 	struct trace_buffer_stats *st = &to->stats;
@@ -254,7 +254,7 @@ void tb_clone_step(struct tb_clone *c, size_t *steps)
 	while (*steps > 0 && r == 0)
 		r = copy_part(c, steps);
 	if (r < 0)
-		give_up(c);
+		buffer_clone_give_up(c);
 	else if (r > 0)
 		begin_part(c, c->part + 1);
 }

@@ -189,7 +189,8 @@ static enum link link_at(const struct trace_buffer *b, const struct tb_seq *s, u
 }
 
 /* Appends the fragment to the packet, whose slices have room for it. */
-static void add_slice(struct trace_buffer *b, const struct fragment *f, struct trace_packet *p)
+static void buffer_read_add_slice(struct trace_buffer *b, const struct fragment *f,
+				  struct trace_packet *p)
 {
 	if (f->size == 0)
 		return;
@@ -199,8 +200,8 @@ static void add_slice(struct trace_buffer *b, const struct fragment *f, struct t
 
 /* Joins the head's last fragment and the first ones of refs 1..last. Returns false if memory is out
  * or the packet is larger than the format allows. */
-static bool join(struct trace_buffer *b, const struct tb_seq *s, uint32_t last,
-		 struct trace_packet *ret, uint16_t *ret_end)
+static bool buffer_read_join(struct trace_buffer *b, const struct tb_seq *s, uint32_t last,
+			     struct trace_packet *ret, uint16_t *ret_end)
 {
 	ret->n_slices = ret->size = 0;
 	if (array_reserve(&b->slices, &b->cap_slices, (size_t)last + 1, sizeof(*b->slices)))
@@ -211,7 +212,7 @@ static bool join(struct trace_buffer *b, const struct tb_seq *s, uint32_t last,
 
 		if (rec->used && !fragment_at(rec, rec->read, &f))
 			return false;
-		add_slice(b, &f, ret);
+		buffer_read_add_slice(b, &f, ret);
 		*ret_end = f.end;
 	}
 	return ret->size <= TRACE_PACKET_MAX;
@@ -222,7 +223,7 @@ static enum step deliver_joined(struct trace_buffer *b, struct tb_seq *s, uint32
 {
 	uint16_t end = 0;
 
-	if (!join(b, s, last, ret, &end)) {
+	if (!buffer_read_join(b, s, last, ret, &end)) {
 		b->stats.readaheads_failed++;
 		return drop_heads(b, s, last, DATA_LOSS_REASSEMBLY_BROKEN_CHAIN);
 	}
@@ -290,7 +291,8 @@ static enum step read_whole(struct trace_buffer *b, struct tb_seq *s, struct tb_
 	return f->size ? STEP_PACKET : STEP_ON;
 }
 
-static enum step read_head(struct trace_buffer *b, struct tb_seq *s, struct trace_packet *ret)
+static enum step buffer_read_head(struct trace_buffer *b, struct tb_seq *s,
+				  struct trace_packet *ret)
 {
 	struct tb_record *rec = tb_seq_record(b, s, 0);
 	struct fragment f;
@@ -341,7 +343,7 @@ static bool next_packet(struct trace_buffer *b, size_t max_work, struct trace_pa
 		enum step step = s->stall == TB_READY ? STEP_ON : STEP_STALL;
 
 		while (step == STEP_ON && rec->seq && b->work < max_work)
-			step = read_head(b, s, &packet);
+			step = buffer_read_head(b, s, &packet);
 		if (step == STEP_PACKET) {
 			packet.slices = b->slices;
 			*ret = packet;

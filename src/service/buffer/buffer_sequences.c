@@ -39,14 +39,14 @@
 #undef uthash_nonfatal_oom
 #define uthash_nonfatal_oom(seq) ((void)(seq))
 
-static uint32_t key_of(uint16_t producer_id, uint16_t writer_id)
+static uint32_t buffer_sequences_key_of(uint16_t producer_id, uint16_t writer_id)
 {
 	return (uint32_t)producer_id << 16 | writer_id;
 }
 
 struct tb_seq *tb_seq_find(const struct trace_buffer *b, uint16_t producer_id, uint16_t writer_id)
 {
-	uint32_t key = key_of(producer_id, writer_id);
+	uint32_t key = buffer_sequences_key_of(producer_id, writer_id);
 	struct tb_seq *s;
 
 	HASH_FIND(hh, b->seqs.by_key, &key, sizeof(key), s);
@@ -128,7 +128,7 @@ static struct tb_seq *seq_new(struct tb_seqs *t, const struct trace_buffer_write
 	if (!s)
 		return NULL;
 	s->writer = *writer;
-	s->key = key_of(writer->producer_id, writer->writer_id);
+	s->key = buffer_sequences_key_of(writer->producer_id, writer->writer_id);
 	if (take_slot(t, s))
 		return NULL;
 	HASH_ADD(hh, t->by_key, key, sizeof(s->key), s);

@@ -110,7 +110,7 @@ struct chunk_copy {
 };
 
 /* Returns the place of byte i of the source in the ring. */
-static uint8_t *place_of(const struct chunk_copy *c, size_t i)
+static uint8_t *chunk_copy_place_of(const struct chunk_copy *c, size_t i)
 {
 	return c->b->ring.base + c->b->ring.wr + TB_RECORD_HEADER + i;
 }
@@ -119,15 +119,15 @@ static uint8_t *place_of(const struct chunk_copy *c, size_t i)
 static void move_to_start(struct chunk_copy *c)
 {
 	size_t stored = c->window ? c->from : c->got;
-	uint8_t *before = place_of(c, 0);
+	uint8_t *before = chunk_copy_place_of(c, 0);
 
 	tb_ring_wrap(c->b);
 	tb_ring_make_room(c->b, TB_RECORD_HEADER + stored);
-	memmove(place_of(c, 0), before, stored);
+	memmove(chunk_copy_place_of(c, 0), before, stored);
 }
 
 /* Makes room for a record with the first n bytes. */
-static enum tb_copy_result reserve(struct chunk_copy *c, size_t n)
+static enum tb_copy_result chunk_copy_reserve(struct chunk_copy *c, size_t n)
 {
 	struct tb_ring *r = &c->b->ring;
 
@@ -147,13 +147,13 @@ static enum tb_copy_result reserve(struct chunk_copy *c, size_t n)
 static void empty_window(struct chunk_copy *c, size_t n)
 {
 	if (c->window && n > c->from)
-		copy_nontemporal(place_of(c, c->from), c->window, n - c->from);
+		copy_nontemporal(chunk_copy_place_of(c, c->from), c->window, n - c->from);
 }
 
 /* Returns the size of the next part, so that it ends at a cache line of the ring. */
 static size_t part_in_window(const struct chunk_copy *c)
 {
-	return MAX_PART - ((uintptr_t)place_of(c, c->got) & (CACHE_LINE - 1));
+	return MAX_PART - ((uintptr_t)chunk_copy_place_of(c, c->got) & (CACHE_LINE - 1));
 }
 
 /* Returns the size of the next part and makes room for it. It reaches at least byte `upto`. */
@@ -173,7 +173,7 @@ static void take_part(struct chunk_copy *c, size_t upto)
 	size_t n = c->window ? MIN(part_in_window(c), c->len - c->got) : part_in_ring(c, upto);
 
 	empty_window(c, c->got);
-	c->part = c->window ? c->window : place_of(c, c->got);
+	c->part = c->window ? c->window : chunk_copy_place_of(c, c->got);
 	memcpy(c->part, c->src + c->got, n);
 	/* The check must see the bytes that are stored, so the source is not read again. */
 	__asm__ volatile("" ::: "memory");
@@ -188,7 +188,7 @@ static enum tb_copy_result pull(struct chunk_copy *c, size_t upto)
 
 	if (upto > c->len)
 		return TB_COPY_SHORT;
-	r = reserve(c, upto);
+	r = chunk_copy_reserve(c, upto);
 	while (r == TB_COPY_OK && c->got < upto)
 		take_part(c, upto);
 	return r;
@@ -265,7 +265,7 @@ enum tb_copy_result tb_chunk_copy(struct trace_buffer *b, const void *untrusted_
 	*ret_used = used;
 	if (r == TB_COPY_TOO_LARGE || r == TB_COPY_FULL)
 		return r;
-	room = reserve(&c, used);
+	room = chunk_copy_reserve(&c, used);
 	if (room != TB_COPY_OK)
 		return room;
 	empty_window(&c, used);

@@ -64,7 +64,7 @@ uint32_t tb_refs_upper(const struct tb_refs *r, uint32_t chunk_id)
 
 /* ---- room ---- */
 
-static int grow(struct tb_refs *r)
+static int chunk_index_grow(struct tb_refs *r)
 {
 	uint32_t cap = r->cap ? r->cap * 2 : FIRST_CAP;
 	struct tb_ref *array = realloc(r->array, cap * sizeof(*array));
@@ -83,11 +83,11 @@ static void move_to(struct tb_refs *r, uint32_t head)
 }
 
 /* Makes room for one element at an end. Returns 0 or -ENOMEM. */
-static int make_room(struct tb_refs *r, bool in_front)
+static int chunk_index_make_room(struct tb_refs *r, bool in_front)
 {
 	if (in_front ? r->head > 0 : r->head + r->n < r->cap)
 		return 0;
-	if (r->n >= r->cap - r->cap / 4 && grow(r))
+	if (r->n >= r->cap - r->cap / 4 && chunk_index_grow(r))
 		return -ENOMEM;
 	move_to(r, in_front ? (r->cap - r->n + 1) / 2 : 0);
 	return 0;
@@ -98,7 +98,7 @@ int tb_refs_insert(struct tb_refs *r, uint32_t i, struct tb_ref ref)
 	bool in_front = i < r->n - i;
 
 	assert(i <= r->n);
-	if (make_room(r, in_front))
+	if (chunk_index_make_room(r, in_front))
 		return -ENOMEM;
 	if (in_front) {
 		memmove(tb_refs_at(r, 0) - 1, tb_refs_at(r, 0), i * sizeof(ref));

@@ -165,7 +165,7 @@ static void pending_free(struct pending_clone *p)
 	free(p);
 }
 
-static enum group group_of(const struct session *s, size_t buffer)
+static enum group clone_group_of(const struct session *s, size_t buffer)
 {
 	return session_config(s)->buffers[buffer]->transfer_on_clone ? GROUP_MOVED : GROUP_COPIED;
 }
@@ -188,7 +188,7 @@ static bool is_held(const struct pending_clone *p, enum group group)
 	const struct session *s = p->source;
 
 	for (size_t i = 0; i < trace_n_buffers(session_trace(s)); i++)
-		if (group_of(s, i) == group &&
+		if (clone_group_of(s, i) == group &&
 		    trace_buffer_is_held(trace_get_buffer(session_trace(s), i)))
 			return true;
 	return false;
@@ -204,7 +204,7 @@ static void take_buffers(struct pending_clone *p, enum group group)
 		struct trace_buffer **to = &p->result.buffers[i];
 		int r;
 
-		if (group_of(s, i) != group)
+		if (clone_group_of(s, i) != group)
 			continue;
 		r = group == GROUP_MOVED
 			    ? move_buffer(s, i, to)
@@ -225,7 +225,7 @@ static void give_back_buffers(struct pending_clone *p)
 	for (size_t i = 0; i < trace_n_buffers(session_trace(s)); i++) {
 		struct trace_buffer *fresh = trace_get_buffer(session_trace(s), i);
 
-		if (group_of(s, i) != GROUP_MOVED || !p->result.buffers[i])
+		if (clone_group_of(s, i) != GROUP_MOVED || !p->result.buffers[i])
 			continue;
 		session_replace_buffer(s, i, p->result.buffers[i]);
 		trace_buffer_append(TAKE_PTR(p->result.buffers[i]), fresh);
@@ -251,8 +251,8 @@ static int clear_buffers(struct session *s)
 
 /* ---- the complete clone ---- */
 
-static void answer(struct consumer_port *c, const struct ipc_call *call,
-		   const struct session *clone, const char *error)
+static void clone_answer(struct consumer_port *c, const struct ipc_call *call,
+			 const struct session *clone, const char *error)
 {
 	if (reply(c, call, clone, error) < 0)
 		ipc_reject(c->conn, call);
@@ -298,7 +298,7 @@ static int make_session_with_file(struct pending_clone *p, struct session **ret,
 	return 0;
 }
 
-static void finish(struct pending_clone *p)
+static void clone_finish(struct pending_clone *p)
 {
 	struct consumer_port *c = p->consumer;
 	struct ipc_call call = p->call;
@@ -309,12 +309,12 @@ static void finish(struct pending_clone *p)
 
 	pending_free(p);
 	if (r < 0) {
-		answer(c, &call, NULL, e.text);
+		clone_answer(c, &call, NULL, e.text);
 		return;
 	}
 	c->session = clone;
 	if (!session_file(clone)) {
-		answer(c, &call, clone, NULL);
+		clone_answer(c, &call, clone, NULL);
 		return;
 	}
 	c->clone_call = call;
@@ -331,8 +331,8 @@ void clone_is_written(struct consumer_port *c)
 	c->has_clone_call = false;
 	if (session_error(c->session))
 		failed = TAKE_PTR(c->session);
-	answer(c, &c->clone_call, failed ? NULL : c->session,
-	       failed ? session_error(failed) : NULL);
+	clone_answer(c, &c->clone_call, failed ? NULL : c->session,
+		     failed ? session_error(failed) : NULL);
 	session_free(failed);
 }
 
@@ -351,12 +351,12 @@ static bool is_in_group(void *ctx, uint16_t buffer_id)
 	const struct session *s = f->clone->source;
 	int i = trace_find_buffer(session_trace(s), buffer_id);
 
-	return i >= 0 && group_of(s, (size_t)i) == f->group;
+	return i >= 0 && clone_group_of(s, (size_t)i) == f->group;
 }
 
 /* Takes the groups that are flushed and not held; with a file, all are taken together in the
  * end. */
-static void advance(struct pending_clone *p)
+static void clone_advance(struct pending_clone *p)
 {
 	bool ready = true, held = false;
 
@@ -373,17 +373,17 @@ static void advance(struct pending_clone *p)
 		}
 	}
 	if (ready)
-		finish(p);
+		clone_finish(p);
 	else if (held)
 		loop_timer_once(&p->retry, 0, false);
 }
 
-static void on_retry(void *ctx)
+static void clone_on_retry(void *ctx)
 {
-	advance(ctx);
+	clone_advance(ctx);
 }
 
-static void on_flushed(void *ctx, const struct ipc_call *call, bool success)
+static void clone_on_flushed(void *ctx, const struct ipc_call *call, bool success)
 {
 	struct clone_flush *f = ctx;
 	struct pending_clone *p = f->clone;
@@ -392,7 +392,7 @@ static void on_flushed(void *ctx, const struct ipc_call *call, bool success)
 	f->running = false;
 	p->result.flush_failed |= !success;
 	p->result.flush_succeeded |= success;
-	advance(p);
+	clone_advance(p);
 }
 
 /* Starts the flushes. A source that is not running was flushed when it ended. */
@@ -401,7 +401,7 @@ static void begin_flushes(struct pending_clone *p, uint64_t flags)
 	for (size_t g = 0; g < N_GROUPS; g++) {
 		struct flush_request request = {.flags = flags,
 						.includes = is_in_group,
-						.done = on_flushed,
+						.done = clone_on_flushed,
 						.ctx = &p->flushes[g]};
 
 		if (p->flushes[g].wanted)
@@ -410,7 +410,7 @@ static void begin_flushes(struct pending_clone *p, uint64_t flags)
 		    session_state(p->source) == SESSION_STARTED)
 			p->result.flush_failed = true;
 	}
-	advance(p);
+	clone_advance(p);
 }
 
 /* ---- choice of the source, and permission ---- */
@@ -435,7 +435,7 @@ static struct session *find_for_bugreport(const struct consumer_port *c)
 	return best;
 }
 
-static bool has_name(const struct session *s, const char *name)
+static bool clone_has_name(const struct session *s, const char *name)
 {
 	const char *own = session_config(s)->unique_session_name;
 
@@ -448,9 +448,9 @@ static struct session *find_by_name(const struct consumer_port *c, const char *n
 	struct session *s = NULL, *of_other = NULL;
 
 	while ((s = sessions_next(c->sessions, s)))
-		if (has_name(s, name) && session_uid(s) == c->uid)
+		if (clone_has_name(s, name) && session_uid(s) == c->uid)
 			return s;
-		else if (has_name(s, name))
+		else if (clone_has_name(s, name))
 			of_other = s;
 	return of_other;
 }
@@ -506,7 +506,7 @@ static struct pending_clone *pending_new(struct consumer_port *c, struct session
 	struct pending_clone *p = calloc(1, sizeof(*p));
 
 	err_set(e, 0, "out of memory");
-	if (!p || loop_timer_init(&p->retry, c->sessions->loop, on_retry, p) < 0 ||
+	if (!p || loop_timer_init(&p->retry, c->sessions->loop, clone_on_retry, p) < 0 ||
 	    session_clone_init(&p->result, source, c->uid, e) < 0) {
 		if (p)
 			loop_timer_deinit(&p->retry);
@@ -520,7 +520,7 @@ static struct pending_clone *pending_new(struct consumer_port *c, struct session
 	for (size_t g = 0; g < N_GROUPS; g++)
 		p->flushes[g] = (struct clone_flush){.clone = p, .group = (enum group)g};
 	for (size_t i = 0; i < trace_n_buffers(session_trace(source)); i++)
-		p->flushes[group_of(source, i)].wanted = true;
+		p->flushes[clone_group_of(source, i)].wanted = true;
 	p->result.unfiltered = r->skip_trace_filter || wants_bugreport(r);
 	if (r->has_trigger)
 		p->result.trigger = r->trigger;

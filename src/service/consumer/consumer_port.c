@@ -215,7 +215,7 @@ static void leave_file(struct consumer_port *c)
 	session_disable(s, false);
 }
 
-static void end_session(struct consumer_port *c)
+static void consumer_port_end_session(struct consumer_port *c)
 {
 	if (c->session && session_writes_file(c->session)) {
 		leave_file(c);
@@ -234,11 +234,11 @@ static int free_buffers(void *endpoint, const struct ipc_call *call, const uint8
 	if (decode_nothing(args, len) < 0)
 		return -EBADMSG;
 	ipc_reply_empty(c->conn, call);
-	end_session(c);
+	consumer_port_end_session(c);
 	return 0;
 }
 
-static void on_flushed(void *ctx, const struct ipc_call *call, bool success)
+static void consumer_port_on_flushed(void *ctx, const struct ipc_call *call, bool success)
 {
 	struct consumer_port *c = ctx;
 
@@ -251,7 +251,7 @@ static void on_flushed(void *ctx, const struct ipc_call *call, bool success)
 static int flush(void *endpoint, const struct ipc_call *call, const uint8_t *args, size_t len)
 {
 	struct consumer_port *c = endpoint;
-	struct flush_request request = {.done = on_flushed, .ctx = c, .call = *call};
+	struct flush_request request = {.done = consumer_port_on_flushed, .ctx = c, .call = *call};
 	struct pb_field f;
 	struct pb_dec d;
 
@@ -287,7 +287,7 @@ int consumer_port_detach_session(struct consumer_port *c, const char *key)
 
 /* ---- session_owner_ops ---- */
 
-static void on_ended(void *ctx, const char *error)
+static void consumer_port_on_ended(void *ctx, const char *error)
 {
 	tracing_ended(ctx, error);
 	clone_is_written(ctx);
@@ -323,13 +323,13 @@ static void on_abort(void *ctx, const char *reason)
 	c->has_enable = false;
 	if (c->session)
 		session_set_error(c->session, reason);
-	end_session(c);
+	consumer_port_end_session(c);
 }
 
 static struct session_owner owner_of(struct consumer_port *c)
 {
 	static const struct session_owner_ops ops = {
-		.ended = on_ended,
+		.ended = consumer_port_on_ended,
 		.all_started = on_all_started,
 		.instance_changed = on_instance_changed,
 		.clone_due = on_clone_due,
@@ -430,7 +430,7 @@ static void consumer_port_close(void *endpoint)
 	struct consumer_port *c = endpoint;
 
 	clone_cancel(c);
-	end_session(c);
+	consumer_port_end_session(c);
 	reader_deinit(&c->reader);
 	observer_deinit(&c->observer);
 	free(c);

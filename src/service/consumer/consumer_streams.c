@@ -65,7 +65,7 @@ static void put_bytes(struct reader *r, const void *data, size_t len)
 	r->reply_len += len;
 }
 
-static void end_packet(struct reader *r)
+static void consumer_streams_end_packet(struct reader *r)
 {
 	put_varint(r, pb_tag(PB_READ_BUFFERS_RESPONSE_SLICE_LAST_SLICE_FOR_PACKET, PB_WIRE_VARINT));
 	put_varint(r, 1);
@@ -76,7 +76,7 @@ static void end_slice(struct reader *r)
 	if (r->packet_left > 0)
 		r->slice_left = open_slice(r, r->packet_left);
 	else
-		end_packet(r);
+		consumer_streams_end_packet(r);
 }
 
 /* ---- large packets ---- */
@@ -101,7 +101,7 @@ static void send_large(struct reader *r, size_t most)
 	}
 	if (r->large.sent < r->large.len)
 		return;
-	end_packet(r);
+	consumer_streams_end_packet(r);
 	drop_large(r);
 }
 
@@ -116,7 +116,7 @@ static void begin_large(struct reader *r, size_t size)
 		drop_large(r);
 }
 
-static void sink_begin(struct packet_sink *sink, size_t size)
+static void consumer_streams_sink_begin(struct packet_sink *sink, size_t size)
 {
 	struct reader *r = container_of(sink, struct reader, sink);
 
@@ -130,10 +130,10 @@ static void sink_begin(struct packet_sink *sink, size_t size)
 	}
 	r->slice_left = open_slice(r, size);
 	if (size == 0)
-		end_packet(r);
+		consumer_streams_end_packet(r);
 }
 
-static void sink_bytes(struct packet_sink *sink, const void *data, size_t len)
+static void consumer_streams_sink_bytes(struct packet_sink *sink, const void *data, size_t len)
 {
 	struct reader *r = container_of(sink, struct reader, sink);
 	const uint8_t *p = data;
@@ -159,7 +159,7 @@ static void sink_bytes(struct packet_sink *sink, const void *data, size_t len)
 
 /* ---- time slices ---- */
 
-static void stop(struct reader *r)
+static void consumer_streams_stop(struct reader *r)
 {
 	loop_timer_stop(&r->next_slice);
 	free(TAKE_PTR(r->reply));
@@ -185,7 +185,7 @@ static bool read_batch(struct reader *r)
 	return more;
 }
 
-static void on_next_slice(void *ctx)
+static void consumer_streams_on_next_slice(void *ctx)
 {
 	struct reader *r = ctx;
 	bool more;
@@ -200,7 +200,7 @@ static void on_next_slice(void *ctx)
 	if (more)
 		loop_timer_once(&r->next_slice, 0, false);
 	else
-		stop(r);
+		consumer_streams_stop(r);
 }
 
 void reader_on_drained(struct reader *r)
@@ -213,7 +213,7 @@ void reader_cancel(struct reader *r)
 {
 	if (!r->session)
 		return;
-	stop(r);
+	consumer_streams_stop(r);
 	ipc_reject(r->conn, &r->call);
 }
 
@@ -232,7 +232,7 @@ int reader_begin(struct reader *r, const struct ipc_call *call, struct session *
 	r->call = *call;
 	r->session = session;
 	trace_read_begin(session_trace(session));
-	on_next_slice(r);
+	consumer_streams_on_next_slice(r);
 	return 0;
 }
 
@@ -241,10 +241,10 @@ int reader_init(struct reader *r, struct event_base *loop, struct ipc_conn *conn
 {
 	memset(r, 0, sizeof(*r));
 	quota_open(&r->account, quota, user);
-	r->sink.begin = sink_begin;
-	r->sink.bytes = sink_bytes;
+	r->sink.begin = consumer_streams_sink_begin;
+	r->sink.bytes = consumer_streams_sink_bytes;
 	r->conn = conn;
-	return loop_timer_init(&r->next_slice, loop, on_next_slice, r);
+	return loop_timer_init(&r->next_slice, loop, consumer_streams_on_next_slice, r);
 }
 
 void reader_deinit(struct reader *r)

@@ -45,7 +45,7 @@ static void send_state(struct answer *a, bool has_more)
 		ipc_reply(a->consumer->conn, a->call, has_more, m.buf, pb_mem_len(&m), -1);
 }
 
-static void add_entry(struct answer *a)
+static void query_add_entry(struct answer *a)
 {
 	if (pb_mem_len(&a->state) + pb_mem_len(&a->entry) > MAX_STATE_BYTES) {
 		send_state(a, true);
@@ -60,7 +60,7 @@ static void add_entry(struct answer *a)
 
 /* ---- entries ---- */
 
-static void add_producer(struct answer *a, const struct producer_port *p)
+static void query_add_producer(struct answer *a, const struct producer_port *p)
 {
 	struct pb_enc *e = &a->entry.enc;
 
@@ -77,10 +77,10 @@ static void add_producer(struct answer *a, const struct producer_port *p)
 		pb_enc_str(e, PB_TRACING_SERVICE_STATE_PRODUCER_MACHINE_NAME,
 			   p->peer->machine_name);
 	pb_enc_close(e);
-	add_entry(a);
+	query_add_entry(a);
 }
 
-static void add_source(struct answer *a, const struct registered_source *r)
+static void query_add_source(struct answer *a, const struct registered_source *r)
 {
 	struct pb_enc *e = &a->entry.enc;
 
@@ -99,7 +99,7 @@ static void add_source(struct answer *a, const struct registered_source *r)
 	if (r->left_out)
 		pb_enc_bool(e, PB_TRACING_SERVICE_STATE_DATA_SOURCE_LEFT_OUT, true);
 	pb_enc_close(e);
-	add_entry(a);
+	query_add_entry(a);
 }
 
 static void add_session(struct answer *a, const struct session *s)
@@ -135,7 +135,7 @@ static void add_session(struct answer *a, const struct session *s)
 		    session_state(s) == SESSION_STARTED);
 	session_put_departures(s, PB_TRACING_SERVICE_STATE_TRACING_SESSION_DEPARTURES, e);
 	pb_enc_close(e);
-	add_entry(a);
+	query_add_entry(a);
 }
 
 /* A session is shown to its own user, and to root. */
@@ -157,7 +157,7 @@ static void add_sessions(struct answer *a)
 	pb_enc_u64(e, PB_TRACING_SERVICE_STATE_NUM_SESSIONS_STARTED, started);
 	pb_enc_str(e, PB_TRACING_SERVICE_STATE_TRACING_SERVICE_VERSION, SERVICE_VERSION);
 	pb_enc_bool(e, PB_TRACING_SERVICE_STATE_SUPPORTS_TRACING_SESSIONS, true);
-	add_entry(a);
+	query_add_entry(a);
 	while ((s = sessions_next(v, s)))
 		if (may_see(a->consumer, s))
 			add_session(a, s);
@@ -170,9 +170,9 @@ static void add_producers(struct answer *a)
 	const struct producer_port *p;
 
 	TAILQ_FOREACH (p, &v->producers->list, link)
-		add_producer(a, p);
+		query_add_producer(a, p);
 	TAILQ_FOREACH (r, &v->producers->registry.sources, link)
-		add_source(a, r);
+		query_add_source(a, r);
 }
 
 /* ---- methods ---- */

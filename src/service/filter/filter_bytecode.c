@@ -41,7 +41,7 @@ struct words {
 	size_t n, cap, next;
 };
 
-static packed_action pack(enum filter_action action, uint32_t argument)
+static packed_action filter_bytecode_pack(enum filter_action action, uint32_t argument)
 {
 	return argument << FILTER_ACTION_BITS | action;
 }
@@ -118,8 +118,8 @@ static int add_high(struct rules *r, uint32_t first, uint32_t end, packed_action
 	return 0;
 }
 
-static int add_rule(struct rules *r, uint32_t first, uint32_t end, packed_action action,
-		    struct err_text *e)
+static int filter_bytecode_add_rule(struct rules *r, uint32_t first, uint32_t end,
+				    packed_action action, struct err_text *e)
 {
 	uint32_t from = MAX(first, LOW_FIELDS);
 
@@ -153,19 +153,23 @@ static int read_rule(struct words *w, struct rules *r, bool *ret_end, struct err
 		return invalid(e, "it ends inside a message");
 	switch ((enum opcode)opcode) {
 	case OP_FIELD:
-		return add_rule(r, field, field + 1, pack(FILTER_KEEP, 0), e);
+		return filter_bytecode_add_rule(r, field, field + 1,
+						filter_bytecode_pack(FILTER_KEEP, 0), e);
 	case OP_RANGE:
 		if (argument > UINT32_MAX - field)
 			return invalid(e, "a range ends above the largest number");
-		return add_rule(r, field, MIN(field + argument, FIELDS), pack(FILTER_KEEP, 0), e);
+		return filter_bytecode_add_rule(r, field, MIN(field + argument, FIELDS),
+						filter_bytecode_pack(FILTER_KEEP, 0), e);
 	case OP_NESTED:
 		if (argument >= MAX_FILTER_WORDS)
 			return invalid(e, "a field refers to a message that does not exist");
-		return add_rule(r, field, field + 1, pack(FILTER_NESTED, argument), e);
+		return filter_bytecode_add_rule(r, field, field + 1,
+						filter_bytecode_pack(FILTER_NESTED, argument), e);
 	case OP_STRING:
 	case OP_STRING_TYPE:
-		return add_rule(r, field, field + 1,
-				pack(FILTER_STRING, MIN(argument, FILTER_OTHER_TYPE)), e);
+		return filter_bytecode_add_rule(
+			r, field, field + 1,
+			filter_bytecode_pack(FILTER_STRING, MIN(argument, FILTER_OTHER_TYPE)), e);
 	default:
 		return invalid(e, "it has an unknown opcode");
 	}
@@ -202,8 +206,9 @@ static int next_triple(struct overlay *o, struct err_text *e)
 	o->field = word >> 3;
 	if (opcode != OP_STRING_TYPE)
 		argument = 0;
-	o->action = opcode == OP_FIELD ? pack(FILTER_KEEP, 0)
-				       : pack(FILTER_STRING, MIN(argument, FILTER_OTHER_TYPE));
+	o->action = opcode == OP_FIELD
+			    ? filter_bytecode_pack(FILTER_KEEP, 0)
+			    : filter_bytecode_pack(FILTER_STRING, MIN(argument, FILTER_OTHER_TYPE));
 	return 0;
 }
 
@@ -312,8 +317,8 @@ static int fill_table(struct filter_bytecode *b, const struct rules *r)
 	return error;
 }
 
-static int read_message(struct filter_bytecode *b, struct words *w, struct overlay *o,
-			struct err_text *e)
+static int filter_bytecode_read_message(struct filter_bytecode *b, struct words *w,
+					struct overlay *o, struct err_text *e)
 {
 	struct rules r = {.n_low = 0};
 	bool end = false;
@@ -359,13 +364,13 @@ static int check_messages(struct filter_bytecode *b, struct err_text *e)
 	return 0;
 }
 
-static int compile(struct filter_bytecode *b, struct words *w, struct overlay *o,
-		   struct err_text *e)
+static int filter_bytecode_compile(struct filter_bytecode *b, struct words *w, struct overlay *o,
+				   struct err_text *e)
 {
 	int r = next_triple(o, e);
 
 	while (r == 0 && w->next < w->n)
-		r = read_message(b, w, o, e);
+		r = filter_bytecode_read_message(b, w, o, e);
 	if (r < 0)
 		return r;
 	if (o->message != UINT32_MAX)
@@ -386,7 +391,7 @@ int filter_bytecode_new(const void *code, size_t len, const void *overlay, size_
 	if (r == 0)
 		r = read_words(overlay, overlay_len, &o.words, e);
 	if (r == 0)
-		r = compile(b, &w, &o, e);
+		r = filter_bytecode_compile(b, &w, &o, e);
 	free(w.list);
 	free(o.words.list);
 	if (r < 0) {

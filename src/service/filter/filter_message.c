@@ -59,7 +59,7 @@ static void put_length(uint8_t *p, uint32_t width, size_t v)
 	*p = (uint8_t)v;
 }
 
-static int enter(struct pass *p, uint32_t message, size_t len)
+static int filter_message_enter(struct pass *p, uint32_t message, size_t len)
 {
 	struct level *l = p->level + 1;
 
@@ -72,7 +72,7 @@ static int enter(struct pass *p, uint32_t message, size_t len)
 	return 0;
 }
 
-static void leave(struct pass *p)
+static void filter_message_leave(struct pass *p)
 {
 	const struct level *l = p->level--;
 
@@ -88,7 +88,7 @@ static int pass_bytes(struct pass *p, const uint8_t *start, const uint8_t *tag_e
 	switch (action) {
 	case FILTER_NESTED:
 		copy_run(p, tag_end);
-		return enter(p, argument, len);
+		return filter_message_enter(p, argument, len);
 	case FILTER_STRING:
 		p->in += len;
 		copy_run(p, p->in);
@@ -201,7 +201,7 @@ int filter_message(const struct filter_bytecode *code, struct filter_strings *st
 	for (;;) {
 		while (p.in == p.level->end && p.level > p.levels) {
 			copy_run(&p, p.in);
-			leave(&p);
+			filter_message_leave(&p);
 		}
 		if (p.in == p.level->end)
 			break;

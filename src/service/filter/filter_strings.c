@@ -176,7 +176,7 @@ static int init_rule(struct rule *r, const pb_rule *from, struct err_text *e)
 
 /* Returns the place of a new rule: that of a rule of the same name, or the end of the table.
  * Returns NULL if the table is full. */
-static struct rule *place_of(struct filter_strings *s, const char *name)
+static struct rule *filter_strings_place_of(struct filter_strings *s, const char *name)
 {
 	for (size_t i = 0; i < s->n && name && *name; i++)
 		if (!strcmp(s->rules[i].name, name))
@@ -184,9 +184,10 @@ static struct rule *place_of(struct filter_strings *s, const char *name)
 	return s->n < MAX_FILTER_RULES ? &s->rules[s->n] : NULL;
 }
 
-static int add_rule(struct filter_strings *s, const pb_rule *from, struct err_text *e)
+static int filter_strings_add_rule(struct filter_strings *s, const pb_rule *from,
+				   struct err_text *e)
 {
-	struct rule *place = place_of(s, from->name), new = {0};
+	struct rule *place = filter_strings_place_of(s, from->name), new = {0};
 	int r;
 
 	if (!place)
@@ -209,7 +210,7 @@ static int add_chain(struct filter_strings *s, const pb_chain *chain, struct err
 	int r = 0;
 
 	for (size_t i = 0; chain && i < chain->n_rules && r == 0; i++)
-		r = add_rule(s, chain->rules[i], e);
+		r = filter_strings_add_rule(s, chain->rules[i], e);
 	return r;
 }
 

@@ -41,7 +41,7 @@ static bool enter_next_slice(struct cursor *c)
 	return true;
 }
 
-static bool skip(struct cursor *c, uint64_t len)
+static bool packet_validate_skip(struct cursor *c, uint64_t len)
 {
 	while (len > (uint64_t)(c->end - c->cur)) {
 		len -= (uint64_t)(c->end - c->cur);
@@ -104,11 +104,11 @@ static NO_CANARY bool skip_value(struct cursor *c, unsigned wire_type)
 	case PB_WIRE_VARINT:
 		return read_varint(c, &v);
 	case PB_WIRE_FIXED64:
-		return skip(c, 8);
+		return packet_validate_skip(c, 8);
 	case PB_WIRE_FIXED32:
-		return skip(c, 4);
+		return packet_validate_skip(c, 4);
 	case PB_WIRE_BYTES:
-		return read_varint(c, &v) && v <= PB_MAX_MESSAGE && skip(c, v);
+		return read_varint(c, &v) && v <= PB_MAX_MESSAGE && packet_validate_skip(c, v);
 	default:
 		return false;
 	}
@@ -154,7 +154,7 @@ NO_CANARY uint32_t packet_validate_state(const struct iovec *slices, size_t n_sl
 	return state;
 }
 
-static uint8_t *put_field(uint8_t *p, uint32_t field, uint64_t v)
+static uint8_t *packet_validate_put_field(uint8_t *p, uint32_t field, uint64_t v)
 {
 	p = pb_put_varint(p, pb_tag(field, PB_WIRE_VARINT));
 	return pb_put_varint(p, v);
@@ -167,14 +167,17 @@ size_t packet_validate_trailer(uint8_t buf[static PACKET_MAX_TRAILER],
 	int64_t uid = (int32_t)packet->writer.uid;
 	uint8_t *p = buf;
 
-	p = put_field(p, PB_TRACE_PACKET_TRUSTED_UID, (uint64_t)uid);
-	p = put_field(p, PB_TRACE_PACKET_TRUSTED_PACKET_SEQUENCE_ID, sequence_id);
+	p = packet_validate_put_field(p, PB_TRACE_PACKET_TRUSTED_UID, (uint64_t)uid);
+	p = packet_validate_put_field(p, PB_TRACE_PACKET_TRUSTED_PACKET_SEQUENCE_ID, sequence_id);
 	if (packet->writer.pid > 0)
-		p = put_field(p, PB_TRACE_PACKET_TRUSTED_PID, (uint64_t)packet->writer.pid);
+		p = packet_validate_put_field(p, PB_TRACE_PACKET_TRUSTED_PID,
+					      (uint64_t)packet->writer.pid);
 	if (packet->writer.machine_id)
-		p = put_field(p, PB_TRACE_PACKET_MACHINE_ID, packet->writer.machine_id);
+		p = packet_validate_put_field(p, PB_TRACE_PACKET_MACHINE_ID,
+					      packet->writer.machine_id);
 	if (packet->loss)
-		p = put_field(p, PB_TRACE_PACKET_PREVIOUS_PACKET_DROPPED, packet->loss);
+		p = packet_validate_put_field(p, PB_TRACE_PACKET_PREVIOUS_PACKET_DROPPED,
+					      packet->loss);
 	assert(p <= buf + PACKET_MAX_TRAILER);
 	return (size_t)(p - buf);
 }

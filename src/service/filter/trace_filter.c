@@ -73,7 +73,8 @@ static struct timing begin_timing(struct trace_filter *f, size_t size)
 	return t;
 }
 
-static void count(struct trace_filter *f, int r, size_t in, size_t out, struct timing t)
+static void trace_filter_count(struct trace_filter *f, int r, size_t in, size_t out,
+			       struct timing t)
 {
 	if (t.weight)
 		f->time_ns += (clock_mono_ns() - t.begin_ns) * t.weight;
@@ -92,7 +93,7 @@ void trace_filter_put(struct trace_filter *f, struct packet_sink *sink, uint8_t 
 		size_t left = 0;
 		int r = filter(f, packet, len, packet, &left);
 
-		count(f, r, len, left, t);
+		trace_filter_count(f, r, len, left, t);
 		if (r < 0)
 			return;
 		len = left;
@@ -107,7 +108,7 @@ void trace_filter_count_unfiltered(struct trace_filter *f, int64_t bytes)
 	f->output_bytes += (uint64_t)bytes;
 }
 
-static int make_room(struct trace_filter *f, size_t need)
+static int trace_filter_make_room(struct trace_filter *f, size_t need)
 {
 	if (f->cap_out > KEPT_BYTES && need <= KEPT_BYTES) {
 		free(TAKE_PTR(f->out));
@@ -134,7 +135,7 @@ static int filter_packet(struct trace_filter *f, const struct trace_filter_input
 			 size_t *ret_len)
 {
 	size_t len = 0, trailer_len = 0;
-	int r = make_room(f, in->size + in->trailer_len);
+	int r = trace_filter_make_room(f, in->size + in->trailer_len);
 
 	if (r == 0)
 		r = filter_slices(f, in, &len);
@@ -152,7 +153,7 @@ int trace_filter_apply(struct trace_filter *f, const struct trace_filter_input *
 	struct timing t = begin_timing(f, whole);
 	int r = filter_packet(f, in, &len);
 
-	count(f, r, whole, len, t);
+	trace_filter_count(f, r, whole, len, t);
 	if (in->buffer < f->n_buffers)
 		f->discarded[in->buffer] += whole - len;
 	if (r < 0)

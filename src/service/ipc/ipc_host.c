@@ -243,7 +243,7 @@ static void charge_time(struct ipc_host *h, uint64_t user, struct work_begin beg
 }
 
 /* The connection stays valid: only on_close() ends it. */
-static void on_message(void *ctx, const uint8_t *data, size_t len)
+static void ipc_host_on_message(void *ctx, const uint8_t *data, size_t len)
 {
 	struct ipc_conn *c = ctx;
 	bool charged = is_charged(c->host, c->account.user);
@@ -333,7 +333,7 @@ static void close_fd(void *ctx, int fd)
 }
 
 static const struct msgsock_ops sock_ops = {
-	.on_message = on_message,
+	.on_message = ipc_host_on_message,
 	.on_close = on_close,
 	.on_drained = on_drained,
 	.on_memory = on_memory,
@@ -387,7 +387,7 @@ static int charge_connection(struct ipc_host *h, const struct ipc_peer *peer,
 	return quota_charge(account, h->service->connections, 1, NULL);
 }
 
-static void refuse(struct ipc_host *h, const struct ipc_peer *peer, const char *why)
+static void ipc_host_refuse(struct ipc_host *h, const struct ipc_peer *peer, const char *why)
 {
 	char who[IPC_PEER_TEXT];
 
@@ -419,7 +419,7 @@ int ipc_host_adopt_peer(struct ipc_host *h, int taken_fd, const struct ipc_entra
 	quota_open(&c->account, h->quota, ipc_peer_user(&taken));
 	r = charge_connection(h, &taken, &c->account);
 	if (r < 0) {
-		refuse(h, &taken, "too many connections");
+		ipc_host_refuse(h, &taken, "too many connections");
 		close_socket(h, TAKE_FD(fd), ipc_peer_user(&taken));
 		return r;
 	}
@@ -451,10 +451,11 @@ int ipc_host_adopt(struct ipc_host *h, int taken_fd, const struct ipc_entrance *
 	int r = ipc_peer_of(fd, entrance ? entrance->allow : NULL, &peer);
 
 	if (r == -EACCES)
-		refuse(h, &peer, "--allow-remote does not list its address");
+		ipc_host_refuse(h, &peer, "--allow-remote does not list its address");
 	if (r == 0 && entrance && entrance->own_user_only && peer.uid != 0 &&
 	    peer.uid != h->quota->own_user) {
-		refuse(h, &peer, "only root and the service's own user may use an abstract socket");
+		ipc_host_refuse(h, &peer,
+				"only root and the service's own user may use an abstract socket");
 		close_socket(h, TAKE_FD(fd), ipc_peer_user(&peer));
 		r = -EACCES;
 	}

@@ -142,7 +142,7 @@ static int parse_ip(char *rule, struct remote_address *ret, unsigned *ret_bits)
 	return 0;
 }
 
-static int add_rule(struct remote_allow *a, const char *text, struct err_text *e)
+static int ipc_peer_add_rule(struct remote_allow *a, const char *text, struct err_text *e)
 {
 	_cleanup_(freep) char *rule = strdup(text);
 	struct remote_address address = {.family = AF_VSOCK};
@@ -171,7 +171,7 @@ int remote_allow_add(struct remote_allow *a, const char *list, struct err_text *
 	int r = copy ? 0 : err_set(e, -ENOMEM, "no memory");
 
 	while (r == 0 && (rule = strsep(&rest, ",")))
-		r = add_rule(a, rule, e);
+		r = ipc_peer_add_rule(a, rule, e);
 	return r;
 }
 

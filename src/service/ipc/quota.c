@@ -101,7 +101,7 @@ void quota_deinit(struct quota *q)
 
 /* ---- users ---- */
 
-static struct quota_user *find(const struct quota *q, uint64_t user)
+static struct quota_user *quota_find(const struct quota *q, uint64_t user)
 {
 	struct quota_user *u;
 
@@ -111,7 +111,7 @@ static struct quota_user *find(const struct quota *q, uint64_t user)
 
 static struct quota_user *find_or_add(struct quota *q, uint64_t user)
 {
-	struct quota_user *u = find(q, user);
+	struct quota_user *u = quota_find(q, user);
 
 	if (u)
 		return u;
@@ -136,7 +136,7 @@ static void forget_if_empty(struct quota *q, struct quota_user *u)
 
 uint64_t quota_of_user(const struct quota *q, uint64_t user, enum quota_kind kind)
 {
-	const struct quota_user *u = find(q, user);
+	const struct quota_user *u = quota_find(q, user);
 
 	return u ? u->held[kind] : 0;
 }
@@ -212,7 +212,7 @@ int quota_check(const struct quota_account *a, enum quota_kind kind, uint64_t n,
 		       kinds[kind].remedy);
 }
 
-static int add(struct quota_account *a, enum quota_kind kind, uint64_t n)
+static int quota_add(struct quota_account *a, enum quota_kind kind, uint64_t n)
 {
 	struct quota_user *u;
 
@@ -233,19 +233,19 @@ int quota_charge(struct quota_account *a, enum quota_kind kind, uint64_t n, stru
 {
 	int r = quota_check(a, kind, n, e);
 
-	if (r == 0 && add(a, kind, n) < 0)
+	if (r == 0 && quota_add(a, kind, n) < 0)
 		r = err_set(e, -ENOMEM, "out of memory");
 	return r;
 }
 
 void quota_charge_unchecked(struct quota_account *a, enum quota_kind kind, uint64_t n)
 {
-	(void)add(a, kind, n);
+	(void)quota_add(a, kind, n);
 }
 
 void quota_release(struct quota_account *a, enum quota_kind kind, uint64_t n)
 {
-	struct quota_user *u = a->quota ? find(a->quota, a->user) : NULL;
+	struct quota_user *u = a->quota ? quota_find(a->quota, a->user) : NULL;
 
 	n = MIN(n, a->held[kind]);
 	if (!u || n == 0)

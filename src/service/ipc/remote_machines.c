@@ -102,7 +102,7 @@ static void machine_free(struct remote_machine *m)
 	free(m);
 }
 
-static void forget(struct remote_machines *ms, struct remote_machine *m)
+static void remote_machines_forget(struct remote_machines *ms, struct remote_machine *m)
 {
 	TAILQ_REMOVE(&ms->list, m, link);
 	ms->n--;
@@ -141,14 +141,15 @@ static uint64_t user_with_most(const struct remote_machines *ms)
 
 /* Charges the account for a machine, and forgets older machines until the quota allows that.
  * Returns 0 or -ENOMEM. */
-static int make_room(struct remote_machines *ms, struct quota_account *account)
+static int remote_machines_make_room(struct remote_machines *ms, struct quota_account *account)
 {
 	int r;
 
 	while ((r = quota_charge(account, QUOTA_MACHINES, 1, NULL)) == -EDQUOT) {
 		bool has_its_share = count_of(ms, account->user) >= MAX_MACHINES_PER_ADDRESS;
 
-		forget(ms, oldest_of(ms, has_its_share ? account->user : user_with_most(ms)));
+		remote_machines_forget(
+			ms, oldest_of(ms, has_its_share ? account->user : user_with_most(ms)));
 	}
 	return r;
 }
@@ -173,7 +174,7 @@ static struct remote_machine *find_or_add(struct remote_machines *ms, const stru
 			return NULL;
 		m->id = relay->machine_id;
 		quota_open(&m->account, ms->quota, user);
-		if (make_room(ms, &m->account) < 0) {
+		if (remote_machines_make_room(ms, &m->account) < 0) {
 			free(m);
 			return NULL;
 		}
@@ -237,5 +238,5 @@ void remote_machines_deinit(struct remote_machines *ms)
 	struct remote_machine *m;
 
 	while ((m = TAILQ_FIRST(&ms->list)))
-		forget(ms, m);
+		remote_machines_forget(ms, m);
 }

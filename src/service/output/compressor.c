@@ -91,7 +91,7 @@ void compressor_end(struct compressor *c)
 
 /* ---- packets in ---- */
 
-static void sink_begin(struct packet_sink *sink, size_t size)
+static void compressor_sink_begin(struct packet_sink *sink, size_t size)
 {
 	struct compressor *c = container_of(sink, struct compressor, sink);
 	uint8_t *p;
@@ -109,7 +109,7 @@ static void sink_begin(struct packet_sink *sink, size_t size)
 	c->raw_len = (size_t)(p - c->raw);
 }
 
-static void sink_bytes(struct packet_sink *sink, const void *data, size_t len)
+static void compressor_sink_bytes(struct packet_sink *sink, const void *data, size_t len)
 {
 	struct compressor *c = container_of(sink, struct compressor, sink);
 
@@ -182,8 +182,8 @@ int compressor_new(const Pb__TraceConfig *config, struct compressor **ret)
 	c = calloc(1, sizeof(*c));
 	if (!c)
 		return -ENOMEM;
-	c->sink.begin = sink_begin;
-	c->sink.bytes = sink_bytes;
+	c->sink.begin = compressor_sink_begin;
+	c->sink.bytes = compressor_sink_bytes;
 	r = zstd ? init_zstd(c, zstd->level) : init_deflate(c);
 	c->raw = malloc(RAW_BYTES);
 	c->out = malloc(c->out_cap + 1);

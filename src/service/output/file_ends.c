@@ -94,7 +94,7 @@ static struct kept_file {
 	struct output_file file;
 } kept[ENTRIES];
 
-static const struct file_end *find(const struct output_file *file)
+static const struct file_end *file_ends_find(const struct output_file *file)
 {
 	for (size_t i = 0; i < ENTRIES; i++)
 		if (ends[i].ino == file->ino && ends[i].dev == file->dev && file->ino != 0)
@@ -124,7 +124,7 @@ void file_ends_forget(const struct output_file *file)
 void file_ends_cut(void)
 {
 	for (size_t i = 0; i < ENTRIES; i++) {
-		const struct file_end *f = kept[i].fd > 0 ? find(&kept[i].file) : NULL;
+		const struct file_end *f = kept[i].fd > 0 ? file_ends_find(&kept[i].file) : NULL;
 
 		if (f && f->begin != NO_WRITE)
 			(void)!ftruncate(kept[i].fd, f->begin);

@@ -113,7 +113,7 @@ static int filter_calls(const struct file_helper_options *o)
 	return r == -ENOSYS ? 0 : r;
 }
 
-static int confine(const struct file_helper_options *o, int folder, struct err_text *e)
+static int file_helper_confine(const struct file_helper_options *o, int folder, struct err_text *e)
 {
 	static const unsigned chown[] = {CAP_CHOWN};
 	int r = caps_keep_only(chown, o->output_dir ? 1 : 0);
@@ -191,7 +191,7 @@ struct child_start {
 	int folder; /* -1: none */
 };
 
-static void run_child(int fd, void *ctx)
+static void file_helper_run_child(int fd, void *ctx)
 {
 	static struct request q;
 	const struct child_start *s = ctx;
@@ -200,7 +200,7 @@ static void run_child(int fd, void *ctx)
 	/* The child must outlive the service, and learns the service's end from its socket. */
 	(void)prctl(PR_SET_PDEATHSIG, 0);
 	if (!s->options->no_sandbox && !BUILT_WITH_SANITIZER)
-		a.result = confine(s->options, s->folder, &a.reason);
+		a.result = file_helper_confine(s->options, s->folder, &a.reason);
 	else
 		umask(0);
 	if (!reply(fd, &a, -1) || a.result < 0)
@@ -219,7 +219,7 @@ static void run_child(int fd, void *ctx)
 
 /* ---- the service ---- */
 
-static int take_answer(struct answer *ret, int *ret_fd)
+static int file_helper_take_answer(struct answer *ret, int *ret_fd)
 {
 	union {
 		struct cmsghdr head;
@@ -275,9 +275,9 @@ int file_helper_start(const struct file_helper_options *o, struct err_text *e)
 	}
 	s.folder = folder;
 	if (r == 0)
-		r = helper_process_start("sonda-files", run_child, &s, folder, &child);
+		r = helper_process_start("sonda-files", file_helper_run_child, &s, folder, &child);
 	if (r == 0)
-		r = take_answer(&a, &fd);
+		r = file_helper_take_answer(&a, &fd);
 	if (r < 0)
 		return err_set(e, r, "cannot start the process for files: %s", strerror(-r));
 	if (o->output_dir)
@@ -294,7 +294,7 @@ void file_helper_end(void)
 	if (child.fd < 0)
 		return;
 	if (send(child.fd, &end, sizeof(end), MSG_NOSIGNAL) == sizeof(end))
-		(void)take_answer(&a, &fd);
+		(void)file_helper_take_answer(&a, &fd);
 	if (atomic_exchange(&closed_socket, -1) < 0)
 		close(child.fd);
 	else
@@ -327,10 +327,12 @@ static bool is_lack_of_rights(int r)
 	return r == -EACCES || r == -EPERM || r == -EROFS;
 }
 
-static int ask(const struct request *q, struct err_text *e, int *ret_fd)
+static int file_helper_ask(const struct request *q, struct err_text *e, int *ret_fd)
 {
 	struct answer a = {0};
-	int r = send(child.fd, q, sizeof(*q), MSG_NOSIGNAL) < 0 ? -EPIPE : take_answer(&a, ret_fd);
+	int r = send(child.fd, q, sizeof(*q), MSG_NOSIGNAL) < 0
+			? -EPIPE
+			: file_helper_take_answer(&a, ret_fd);
 
 	if (r < 0)
 		return err_set(e, r, "output_path: the process that creates files has ended");
@@ -348,7 +350,7 @@ int file_helper_create(const char *path, uid_t user, struct err_text *e, int *re
 	q = (struct request){.kind = CREATE};
 	r = make_request(&q, path, user, e);
 	if (r == 0)
-		r = ask(&q, e, ret_fd);
+		r = file_helper_ask(&q, e, ret_fd);
 	return r == 0 && *ret_fd < 0
 		       ? err_set(e, -EPIPE, "output_path: the helper process sent no descriptor")
 		       : r;
@@ -361,7 +363,7 @@ void file_helper_remove(const char *path, uid_t user, const struct output_file *
 
 	q = (struct request){.kind = REMOVE, .file = *file};
 	if (make_request(&q, path, user, NULL) == 0)
-		(void)ask(&q, NULL, &fd);
+		(void)file_helper_ask(&q, NULL, &fd);
 }
 
 void file_helper_closed(const struct output_file *file)

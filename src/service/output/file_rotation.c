@@ -40,8 +40,8 @@ static int make_path(const struct file_rotation *r, uint32_t number, char *buf, 
 	return fs_numbered(buf, size, r->path, number, 6);
 }
 
-static void remove_file(const struct file_rotation *r, uint32_t number,
-			const struct output_file *file)
+static void file_rotation_remove_file(const struct file_rotation *r, uint32_t number,
+				      const struct output_file *file)
 {
 	char path[PATH_MAX];
 
@@ -56,7 +56,7 @@ static void keep_newest(struct file_rotation *r)
 	r->kept[r->n_kept++] = (struct kept_file){r->last, r->newest};
 	if (r->n_kept <= r->keep)
 		return;
-	remove_file(r, r->kept[0].number, &r->kept[0].file);
+	file_rotation_remove_file(r, r->kept[0].number, &r->kept[0].file);
 	memmove(&r->kept[0], &r->kept[1], --r->n_kept * sizeof(r->kept[0]));
 }
 
@@ -81,7 +81,7 @@ int file_rotation_open(struct file_rotation *r, struct err_text *e, int *ret_fd)
 
 void file_rotation_remove_newest(struct file_rotation *r)
 {
-	remove_file(r, r->last, &r->newest);
+	file_rotation_remove_file(r, r->last, &r->newest);
 }
 
 /* ---- homes ---- */

@@ -161,7 +161,7 @@ static void begin_reading(struct file_writer *f);
 
 /* ---- the end ---- */
 
-static void close_file(struct file_writer *f)
+static void file_writer_close_file(struct file_writer *f)
 {
 	loop_timer_stop(&f->tick);
 	loop_timer_stop(&f->next_slice);
@@ -183,7 +183,7 @@ static void take_back(struct file_writer *f)
 	out_file_take_back(newest(f));
 }
 
-static void give_up(struct file_writer *f, const char *what)
+static void file_writer_give_up(struct file_writer *f, const char *what)
 {
 	struct err_text e;
 
@@ -191,15 +191,15 @@ static void give_up(struct file_writer *f, const char *what)
 		take_back(f);
 	err_set(&e, 0, "cannot write the trace into %.300s: %s", trace_files_name(&f->parts), what);
 	f->owner.ops->failed(f->owner.ctx, e.text);
-	close_file(f);
+	file_writer_close_file(f);
 }
 
 static void on_stall(void *ctx)
 {
 	struct file_writer *f = ctx;
 
-	give_up(f, !newest(f)->is_pipe ? "its file system took nothing for ten seconds"
-				       : "its reader took nothing for ten seconds");
+	file_writer_give_up(f, !newest(f)->is_pipe ? "its file system took nothing for ten seconds"
+						   : "its reader took nothing for ten seconds");
 }
 
 static void wait_for_file(struct file_writer *f);
@@ -214,11 +214,11 @@ static void end_file(struct file_writer *f)
 		f->synced = true;
 	}
 	if (r < 0)
-		give_up(f, strerror(-r));
+		file_writer_give_up(f, strerror(-r));
 	else if (trace_files_are_busy(&f->parts))
 		wait_for_file(f);
 	else
-		close_file(f);
+		file_writer_close_file(f);
 }
 
 /* Returns true if the file was removed from its folder: the trace has no name to open it by. */
@@ -233,7 +233,7 @@ static void on_all_written(struct file_writer *f)
 	int r = 0;
 
 	if (is_removed(f)) {
-		give_up(f, "it was removed");
+		file_writer_give_up(f, "it was removed");
 		return;
 	}
 	if (f->finishing || f->parts.full) {
@@ -249,7 +249,7 @@ static void on_all_written(struct file_writer *f)
 		r = out_file_sync(newest(f));
 	f->sync_due = false;
 	if (r < 0)
-		give_up(f, strerror(-r));
+		file_writer_give_up(f, strerror(-r));
 }
 
 /* ---- slices ---- */
@@ -264,7 +264,7 @@ static void wait_for_file(struct file_writer *f)
 }
 
 /* Reads and writes one batch. Returns enum out_file_state or -errno. */
-static int run_slice(struct file_writer *f)
+static int file_writer_run_slice(struct file_writer *f)
 {
 	int r = trace_files_write(&f->parts);
 
@@ -283,18 +283,18 @@ static int run_slice(struct file_writer *f)
 	return r == OUT_FILE_DONE && f->reading ? OUT_FILE_MORE : r;
 }
 
-static void on_next_slice(void *ctx)
+static void file_writer_on_next_slice(void *ctx)
 {
 	struct file_writer *f = ctx;
 	uint64_t before = trace_files_progress(&f->parts);
-	int r = run_slice(f);
+	int r = file_writer_run_slice(f);
 
 	if (trace_files_progress(&f->parts) != before) {
 		loop_timer_stop(&f->stall);
 		f->stalled = false;
 	}
 	if (r < 0)
-		give_up(f, f->parts.error ? f->parts.error_text.text : strerror(-r));
+		file_writer_give_up(f, f->parts.error ? f->parts.error_text.text : strerror(-r));
 	else if (r == OUT_FILE_WAIT)
 		wait_for_file(f);
 	else if (r == OUT_FILE_MORE)
@@ -306,7 +306,7 @@ static void on_next_slice(void *ctx)
 static void on_results(evutil_socket_t fd, short what, void *ctx)
 {
 	(void)fd, (void)what;
-	on_next_slice(ctx);
+	file_writer_on_next_slice(ctx);
 }
 
 static void begin_reading(struct file_writer *f)
@@ -344,7 +344,7 @@ void file_writer_committed(struct file_writer *f)
 		begin_reading(f);
 }
 
-static void on_tick(void *ctx)
+static void file_writer_on_tick(void *ctx)
 {
 	struct file_writer *f = ctx;
 
@@ -378,7 +378,7 @@ void file_writer_finish(struct file_writer *f)
 	f->reading = f->started && !f->parts.full;
 	if (f->reading)
 		trace_read_begin(f->owner.trace);
-	on_next_slice(f);
+	file_writer_on_next_slice(f);
 }
 
 void file_writer_finish_now(struct file_writer *f)
@@ -388,7 +388,7 @@ void file_writer_finish_now(struct file_writer *f)
 	if (is_closed(f))
 		return;
 	do {
-		r = run_slice(f);
+		r = file_writer_run_slice(f);
 		if (r == OUT_FILE_WAIT && file_writer_await_writer(f))
 			r = OUT_FILE_MORE;
 	} while (r == OUT_FILE_MORE);
@@ -397,11 +397,12 @@ void file_writer_finish_now(struct file_writer *f)
 	else if (r == OUT_FILE_DONE)
 		r = trace_files_write_now(&f->parts, FILE_STALL_MS);
 	if (r == OUT_FILE_DONE && is_removed(f))
-		give_up(f, "it was removed");
+		file_writer_give_up(f, "it was removed");
 	else if (r == OUT_FILE_DONE)
-		close_file(f);
+		file_writer_close_file(f);
 	else
-		give_up(f, r < 0 ? strerror(-r) : "its reader did not read all data in time");
+		file_writer_give_up(f, r < 0 ? strerror(-r)
+					     : "its reader did not read all data in time");
 }
 
 bool file_writer_await_writer(struct file_writer *f)
@@ -423,10 +424,10 @@ uint64_t file_writer_stalled_ms(const struct file_writer *f)
 static int init_events(struct file_writer *f)
 {
 	struct event_base *loop = f->owner.loop;
-	int r = loop_timer_init(&f->tick, loop, on_tick, f);
+	int r = loop_timer_init(&f->tick, loop, file_writer_on_tick, f);
 
 	if (r == 0)
-		r = loop_timer_init(&f->next_slice, loop, on_next_slice, f);
+		r = loop_timer_init(&f->next_slice, loop, file_writer_on_next_slice, f);
 	if (r == 0)
 		r = loop_timer_init(&f->stall, loop, on_stall, f);
 	if (r == 0)

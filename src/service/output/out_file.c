@@ -33,21 +33,21 @@ static uint64_t out_file_size(const struct out_file *o)
 	return o->written + (o->used - o->sent);
 }
 
-static int reserve(struct out_file *o, size_t len)
+static int out_file_reserve(struct out_file *o, size_t len)
 {
 	if (!o->buf)
 		o->cap = 0;
 	return array_reserve(&o->buf, &o->cap, MAX(o->used + len, BUF_BYTES), 1);
 }
 
-static void sink_begin(struct packet_sink *sink, size_t size)
+static void out_file_sink_begin(struct packet_sink *sink, size_t size)
 {
 	struct out_file *o = container_of(sink, struct out_file, sink);
 	uint8_t *p;
 
 	if (o->error)
 		return;
-	if (o->fd < 0 || reserve(o, MAX_RECORD_HEAD + size) < 0) {
+	if (o->fd < 0 || out_file_reserve(o, MAX_RECORD_HEAD + size) < 0) {
 		o->error = o->fd < 0 ? -EBADF : -ENOMEM;
 		return;
 	}
@@ -57,7 +57,7 @@ static void sink_begin(struct packet_sink *sink, size_t size)
 	o->used = (size_t)(p - o->buf);
 }
 
-static void sink_bytes(struct packet_sink *sink, const void *data, size_t len)
+static void out_file_sink_bytes(struct packet_sink *sink, const void *data, size_t len)
 {
 	struct out_file *o = container_of(sink, struct out_file, sink);
 
@@ -231,7 +231,8 @@ static void out_file_init(struct out_file *o, int fd)
 {
 	struct statx st;
 
-	*o = (struct out_file){.fd = fd, .sink = {.begin = sink_begin, .bytes = sink_bytes}};
+	*o = (struct out_file){
+		.fd = fd, .sink = {.begin = out_file_sink_begin, .bytes = out_file_sink_bytes}};
 	o->is_pipe = passed_file_stat(fd, &st) == 0 && S_ISFIFO(st.stx_mode);
 }
 

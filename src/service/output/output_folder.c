@@ -23,24 +23,24 @@ static bool may_write(int folder, uid_t user)
 	return st.st_mode & (st.st_uid == user ? S_IWUSR : S_IWOTH);
 }
 
-static bool is_name(const char *name, size_t len)
+static bool output_folder_is_name(const char *name, size_t len)
 {
 	return len > 0 && len <= NAME_MAX && !(name[0] == '.' && len == 1) &&
 	       !(name[0] == '.' && name[1] == '.' && len == 2);
 }
 
-static int fail(struct err_text *e, int error)
+static int output_folder_fail(struct err_text *e, int error)
 {
 	return err_set(e, -error, "%s", strerror(error));
 }
 
 /* Replaces *folder by its sub-folder of this name. */
-static int step(int *folder, const char *name, size_t len)
+static int output_folder_step(int *folder, const char *name, size_t len)
 {
 	char one[NAME_MAX + 1];
 	int fd;
 
-	if (!is_name(name, len))
+	if (!output_folder_is_name(name, len))
 		return -EINVAL;
 	memcpy(one, name, len);
 	one[len] = '\0';
@@ -62,11 +62,11 @@ static int walk(int top, const char *path, uid_t user, struct err_text *e, int *
 	int r = folder < 0 ? -errno : 0;
 
 	for (; r == 0 && (slash = strchr(name, '/')); name = slash + 1)
-		r = step(&folder, name, (size_t)(slash - name));
-	if (r == 0 && !is_name(name, strlen(name)))
+		r = output_folder_step(&folder, name, (size_t)(slash - name));
+	if (r == 0 && !output_folder_is_name(name, strlen(name)))
 		r = strlen(name) > NAME_MAX ? -ENAMETOOLONG : -EINVAL;
 	if (r < 0)
-		return fail(e, -r);
+		return output_folder_fail(e, -r);
 	if (name != path && !may_write(folder, user))
 		return err_set(e, -EACCES,
 			       "its directory is neither owned by user %u nor writable by all",
@@ -94,7 +94,7 @@ int output_folder_create(int top, const char *path, uid_t user, struct err_text 
 		return r;
 	fd = openat(folder, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
-		return fail(e, errno);
+		return output_folder_fail(e, errno);
 	r = give_to(fd, user, e);
 	if (r < 0)
 		unlinkat(folder, name, 0);

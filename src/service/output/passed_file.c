@@ -107,7 +107,7 @@ static bool is_of_fuse(int fd, const struct statx *st)
 	return fstatfs(fd, &fs) == 0 && (unsigned long)fs.f_type == FUSE_MAGIC;
 }
 
-static int check(int fd, uid_t user, struct err_text *e)
+static int passed_file_check(int fd, uid_t user, struct err_text *e)
 {
 	struct statx st;
 
@@ -141,7 +141,7 @@ struct passed_file passed_file_take(struct ipc_conn *conn, struct err_text *e)
 	struct passed_file f = {.fd = ipc_conn_take_fd(conn), .user = uid};
 
 	err_set(e, 0, "%s", "");
-	if (f.fd >= 0 && check(f.fd, uid, e) < 0)
+	if (f.fd >= 0 && passed_file_check(f.fd, uid, e) < 0)
 		passed_file_closep(&f);
 	return f;
 }

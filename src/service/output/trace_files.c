@@ -43,7 +43,7 @@ const char *trace_files_name(const struct trace_files *f)
 
 /* ---- rotation ---- */
 
-static struct file_part *part_of(struct trace_files *f, uint32_t number)
+static struct file_part *trace_files_part_of(struct trace_files *f, uint32_t number)
 {
 	for (size_t i = 0; i < f->n; i++)
 		if (f->list[i].number == number)
@@ -53,7 +53,8 @@ static struct file_part *part_of(struct trace_files *f, uint32_t number)
 
 /* Adds a file, and starts the writer for the first one. Takes fd, also on failure. Returns 0, or
  * -errno and sets e. */
-static int add_part(struct trace_files *f, const Pb__TraceConfig *c, int fd, struct err_text *e)
+static int trace_files_add_part(struct trace_files *f, const Pb__TraceConfig *c, int fd,
+				struct err_text *e)
 {
 	struct file_part *p = &f->list[f->n];
 	const struct quota_account *a = f->owner->account;
@@ -91,7 +92,7 @@ void trace_files_rotate(struct trace_files *f)
 	}
 	r = file_rotation_open(&f->rotation, &f->error_text, &fd);
 	if (r == 0)
-		r = add_part(f, f->owner->config, fd, &f->error_text);
+		r = trace_files_add_part(f, f->owner->config, fd, &f->error_text);
 	if (r < 0) {
 		f->error = r;
 		return;
@@ -153,7 +154,7 @@ static void move_home(struct trace_files *f, struct file_part *from, struct file
 static struct file_part *choose_by_state(struct trace_files *f)
 {
 	uint32_t number = file_rotation_home(&f->rotation, f->sequence);
-	struct file_part *home = number ? part_of(f, number) : NULL;
+	struct file_part *home = number ? trace_files_part_of(f, number) : NULL;
 
 	if (home && !(f->state & PACKET_STATE_CLEARED))
 		return home;
@@ -164,7 +165,7 @@ static struct file_part *choose_by_state(struct trace_files *f)
 
 /* ---- packets in ---- */
 
-static struct file_part *choose(struct trace_files *f, size_t size)
+static struct file_part *trace_files_choose(struct trace_files *f, size_t size)
 {
 	bool has_room;
 
@@ -189,11 +190,11 @@ static void sink_of_sequence(struct packet_sink *sink, uint32_t id, uint32_t sta
 	f->state = state;
 }
 
-static void sink_begin(struct packet_sink *sink, size_t size)
+static void trace_files_sink_begin(struct packet_sink *sink, size_t size)
 {
 	struct trace_files *f = container_of(sink, struct trace_files, sink);
 
-	f->target = choose(f, size);
+	f->target = trace_files_choose(f, size);
 	if (!f->target)
 		return;
 	f->target->has_data |= f->sequence != 0;
@@ -201,7 +202,7 @@ static void sink_begin(struct packet_sink *sink, size_t size)
 	file_part_sink(f->target)->begin(file_part_sink(f->target), size);
 }
 
-static void sink_bytes(struct packet_sink *sink, const void *data, size_t len)
+static void trace_files_sink_bytes(struct packet_sink *sink, const void *data, size_t len)
 {
 	struct trace_files *f = container_of(sink, struct trace_files, sink);
 
@@ -289,7 +290,8 @@ int trace_files_check_passed(int fd, struct err_text *e)
 	return 0;
 }
 
-static int open_file(struct trace_files *f, struct passed_file passed, struct err_text *e)
+static int trace_files_open_file(struct trace_files *f, struct passed_file passed,
+				 struct err_text *e)
 {
 	const Pb__TraceConfig *c = f->owner->config;
 	bool has_path = c->output_path && c->output_path[0];
@@ -313,14 +315,14 @@ static int open_file(struct trace_files *f, struct passed_file passed, struct er
 		return r;
 	if (has_path && !c->rotate)
 		f->made = output_file_of(file.fd);
-	return add_part(f, c, TAKE_FD(file.fd), e);
+	return trace_files_add_part(f, c, TAKE_FD(file.fd), e);
 }
 
-static void init(struct trace_files *f, const struct file_owner *owner)
+static void trace_files_init(struct trace_files *f, const struct file_owner *owner)
 {
 	*f = (struct trace_files){.owner = owner, .max_bytes = UINT64_MAX};
-	f->sink.begin = sink_begin;
-	f->sink.bytes = sink_bytes;
+	f->sink.begin = trace_files_sink_begin;
+	f->sink.bytes = trace_files_sink_bytes;
 }
 
 int trace_files_open_passed(struct trace_files *f, const struct file_owner *owner,
@@ -328,12 +330,12 @@ int trace_files_open_passed(struct trace_files *f, const struct file_owner *owne
 {
 	int r = trace_files_check_passed(file.fd, e);
 
-	init(f, owner);
+	trace_files_init(f, owner);
 	if (r < 0) {
 		passed_file_closep(&file);
 		return r;
 	}
-	return add_part(f, owner->config, file.fd, e);
+	return trace_files_add_part(f, owner->config, file.fd, e);
 }
 
 int trace_files_open(struct trace_files *f, const struct file_owner *owner,
@@ -342,7 +344,7 @@ int trace_files_open(struct trace_files *f, const struct file_owner *owner,
 	const Pb__TraceConfig *config = owner->config;
 	_cleanup_(passed_file_closep) struct passed_file file = passed;
 
-	init(f, owner);
+	trace_files_init(f, owner);
 	if (config->rotate)
 		f->sink.of_sequence = sink_of_sequence;
 	if (file_rotation_init(&f->rotation, config, owner->uid) < 0)
@@ -350,7 +352,7 @@ int trace_files_open(struct trace_files *f, const struct file_owner *owner,
 	f->tail_bytes = config->rotate ? FILE_TAIL_BYTES : 0;
 	f->max_bytes =
 		config->max_file_size_bytes ? config->max_file_size_bytes : f->rotation.max_bytes;
-	return open_file(f, passed_file_release(&file), e);
+	return trace_files_open_file(f, passed_file_release(&file), e);
 }
 
 void trace_files_close(struct trace_files *f)
@@ -398,7 +400,7 @@ static int check_part(const struct file_part *p, const struct statx *to)
 	return is_readable(p->out.fd) ? 0 : -EACCES;
 }
 
-static int refuse(const struct trace_files *f, int r, struct err_text *e)
+static int trace_files_refuse(const struct trace_files *f, int r, struct err_text *e)
 {
 	if (r == -ESPIPE)
 		return err_set(e, r, "%.300s cannot be read back: it is not a regular file",
@@ -423,7 +425,7 @@ int trace_files_check_copy(const struct trace_files *f, int to, struct err_text 
 
 	for (size_t i = 0; i < f->n && r == 0; i++)
 		r = check_part(&f->list[i], &st);
-	return r == 0 ? 0 : refuse(f, r, e);
+	return r == 0 ? 0 : trace_files_refuse(f, r, e);
 }
 
 int trace_files_copy(struct trace_files *to, struct trace_files *f, struct err_text *e)
@@ -436,5 +438,5 @@ int trace_files_copy(struct trace_files *to, struct trace_files *f, struct err_t
 		file_part_end_group(&f->list[i]);
 		r = out_file_copy(&trace_files_newest(to)->out, &f->list[i].out);
 	}
-	return r == 0 ? 0 : refuse(f, r, e);
+	return r == 0 ? 0 : trace_files_refuse(f, r, e);
 }

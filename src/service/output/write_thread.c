@@ -98,20 +98,20 @@ static off_t position(int fd)
 	return lseek(fd, 0, SEEK_CUR);
 }
 
-static void cut(int fd, off_t end)
+static void write_thread_cut(int fd, off_t end)
 {
 	if (end >= 0 && ftruncate(fd, end) == 0)
 		lseek(fd, end, SEEK_SET); /* for the owner, which shares the offset */
 }
 
-static void answer(const struct worker *w, const struct file_result *r);
+static void write_thread_answer(const struct worker *w, const struct file_result *r);
 
 /* Reports progress, so that a slow reader is not taken for one that has stopped. */
 static void report_progress(const struct worker *w, uint64_t id)
 {
 	const struct file_result r = {.id = id, .kind = FILE_PROGRESS};
 
-	answer(w, &r);
+	write_thread_answer(w, &r);
 }
 
 /*
@@ -152,7 +152,7 @@ static ssize_t write_to_pipe(const struct worker *w, int fd, const uint8_t *data
 	return n;
 }
 
-static unsigned part_of(const struct worker *w, const struct open_file *f)
+static unsigned write_thread_part_of(const struct worker *w, const struct open_file *f)
 {
 	return (unsigned)(f - w->files);
 }
@@ -194,13 +194,13 @@ static struct file_result do_write(struct worker *w, const struct job *j)
 	size_t done;
 
 	if (f)
-		file_ends_begin(w->place, part_of(w, f), position(j->fd));
+		file_ends_begin(w->place, write_thread_part_of(w, f), position(j->fd));
 	done = write_bytes(w, j, j->buf, j->len, &r.error);
 	r.kept = r.error ? file_ends_whole(j->buf, done) : done;
 	if (r.kept < done)
-		cut(j->fd, position(j->fd) - (off_t)(done - r.kept));
+		write_thread_cut(j->fd, position(j->fd) - (off_t)(done - r.kept));
 	if (f)
-		file_ends_end(w->place, part_of(w, f));
+		file_ends_end(w->place, write_thread_part_of(w, f));
 	r.removed = fstat(j->fd, &st) == 0 && st.st_nlink == 0;
 	count_written(w, j->fd, r.kept);
 	return r;
@@ -216,7 +216,7 @@ static struct file_result do_sync(const struct job *j)
 }
 
 /* Sends the result. Frees its buffer if the writer was freed. */
-static void answer(const struct worker *w, const struct file_result *r)
+static void write_thread_answer(const struct worker *w, const struct file_result *r)
 {
 	ssize_t n;
 
@@ -250,7 +250,7 @@ static void do_open(struct worker *w, int fd)
 	if (f)
 		*f = (struct open_file){.fd = fd, .begin = MAX(begin, 0)};
 	if (f)
-		file_ends_open(w->place, part_of(w, f), fd);
+		file_ends_open(w->place, write_thread_part_of(w, f), fd);
 }
 
 static void do_close(struct worker *w, int fd)
@@ -259,7 +259,7 @@ static void do_close(struct worker *w, int fd)
 	struct output_file file = {0};
 
 	if (f) {
-		file = file_ends_close(w->place, part_of(w, f));
+		file = file_ends_close(w->place, write_thread_part_of(w, f));
 		f->fd = -1;
 	}
 	close(fd);
@@ -273,7 +273,7 @@ static void do_take_back(struct worker *w, int fd)
 
 	if (!f || f->written == 0)
 		return;
-	cut(fd, f->begin);
+	write_thread_cut(fd, f->begin);
 	f->written = 0;
 }
 
@@ -339,11 +339,11 @@ static struct file_result do_copy(struct worker *w, const struct job *j)
 
 	r.error = read_mark(w, j->mark, &range);
 	if (f)
-		file_ends_begin(w->place, part_of(w, f), position(j->fd));
+		file_ends_begin(w->place, write_thread_part_of(w, f), position(j->fd));
 	if (r.error == 0)
 		r.error = copy_range(w, j, range, &r.kept);
 	if (f)
-		file_ends_end(w->place, part_of(w, f));
+		file_ends_end(w->place, write_thread_part_of(w, f));
 	close(j->from);
 	close(j->mark);
 	return r;
@@ -379,7 +379,7 @@ static void do_job(struct worker *w, const struct job *j)
 		drain(j->fd);
 		return;
 	}
-	answer(w, &r);
+	write_thread_answer(w, &r);
 }
 
 /* The thread may have inherited the priority of the loop, so it first resets its policy. Without
@@ -392,7 +392,7 @@ static void apply_priority(struct priority_boost_state *s, struct priority_boost
 	(void)priority_boost_apply(s, boost);
 }
 
-static void *run(void *ctx)
+static void *write_thread_run(void *ctx)
 {
 	struct worker *w = ctx;
 	struct job j;
@@ -414,7 +414,7 @@ static void *run(void *ctx)
 
 /* ---- jobs ---- */
 
-static int put(struct write_thread *w, const struct job *j)
+static int write_thread_put(struct write_thread *w, const struct job *j)
 {
 	ssize_t n;
 
@@ -434,7 +434,7 @@ static int put(struct write_thread *w, const struct job *j)
 /* ---- life ---- */
 
 /* The thread blocks all signals, except SIGSYS of a filtered call. Returns 0 or -errno. */
-static int start(struct worker *w)
+static int write_thread_start(struct worker *w)
 {
 	pthread_attr_t attr;
 	sigset_t all, before;
@@ -448,7 +448,7 @@ static int start(struct worker *w)
 	sigfillset(&all);
 	sigdelset(&all, SIGSYS);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	r = pthread_create(&thread, &attr, run, w);
+	r = pthread_create(&thread, &attr, write_thread_run, w);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	pthread_attr_destroy(&attr);
 	return -r;
@@ -489,7 +489,7 @@ int write_thread_new(uint64_t user, bool is_root, struct priority_boost boost,
 			worker->files[i].fd = -1;
 		r = open_pipes(w, worker);
 		if (r == 0)
-			r = start(worker);
+			r = write_thread_start(worker);
 		if (r == 0) {
 			*ret = w;
 			return 0;
@@ -509,7 +509,8 @@ void write_thread_free(struct write_thread *w)
 {
 	if (!w)
 		return;
-	if (w->results >= 0 && put(w, &(struct job){.kind = JOB_END, .fd = w->results}) < 0)
+	if (w->results >= 0 &&
+	    write_thread_put(w, &(struct job){.kind = JOB_END, .fd = w->results}) < 0)
 		close(w->results);
 	closep(&w->jobs);
 	free(w);
@@ -524,13 +525,13 @@ int write_thread_fd(const struct write_thread *w)
 
 int write_thread_open(struct write_thread *w, int fd)
 {
-	return put(w, &(struct job){.kind = JOB_OPEN, .fd = fd});
+	return write_thread_put(w, &(struct job){.kind = JOB_OPEN, .fd = fd});
 }
 
 int write_thread_write(struct write_thread *w, uint64_t id, int fd, uint8_t *buf, size_t cap,
 		       size_t len)
 {
-	return put(
+	return write_thread_put(
 		w,
 		&(struct job){
 			.kind = JOB_WRITE, .fd = fd, .id = id, .buf = buf, .cap = cap, .len = len});
@@ -538,28 +539,29 @@ int write_thread_write(struct write_thread *w, uint64_t id, int fd, uint8_t *buf
 
 int write_thread_sync(struct write_thread *w, uint64_t id, int fd)
 {
-	return put(w, &(struct job){.kind = JOB_SYNC, .fd = fd, .id = id});
+	return write_thread_put(w, &(struct job){.kind = JOB_SYNC, .fd = fd, .id = id});
 }
 
 int write_thread_mark(struct write_thread *w, uint64_t id, int fd, int mark)
 {
-	return put(w, &(struct job){.kind = JOB_MARK, .fd = fd, .id = id, .mark = mark});
+	return write_thread_put(w,
+				&(struct job){.kind = JOB_MARK, .fd = fd, .id = id, .mark = mark});
 }
 
 int write_thread_copy(struct write_thread *w, uint64_t id, int fd, int from, int mark)
 {
-	return put(w,
-		   &(struct job){.kind = JOB_COPY, .fd = fd, .id = id, .from = from, .mark = mark});
+	return write_thread_put(
+		w, &(struct job){.kind = JOB_COPY, .fd = fd, .id = id, .from = from, .mark = mark});
 }
 
 void write_thread_take_back(struct write_thread *w, int fd)
 {
-	(void)put(w, &(struct job){.kind = JOB_TAKE_BACK, .fd = fd});
+	(void)write_thread_put(w, &(struct job){.kind = JOB_TAKE_BACK, .fd = fd});
 }
 
 void write_thread_close(struct write_thread *w, int fd)
 {
-	if (put(w, &(struct job){.kind = JOB_CLOSE, .fd = fd}) < 0)
+	if (write_thread_put(w, &(struct job){.kind = JOB_CLOSE, .fd = fd}) < 0)
 		close_aside(fd, w->user);
 }
 

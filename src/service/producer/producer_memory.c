@@ -37,8 +37,8 @@ static uint32_t bytes_of_kb(uint32_t kb)
 	return kb > UINT32_MAX / 1024 ? UINT32_MAX : kb * 1024;
 }
 
-static const Pb__TraceConfig__ProducerConfig *config_of(const Pb__TraceConfig *config,
-							const char *name)
+static const Pb__TraceConfig__ProducerConfig *producer_memory_config_of(
+	const Pb__TraceConfig *config, const char *name)
 {
 	for (size_t i = 0; i < config->n_producers; i++)
 		if (config->producers[i]->producer_name &&
@@ -51,7 +51,7 @@ static const Pb__TraceConfig__ProducerConfig *config_of(const Pb__TraceConfig *c
 static struct geometry requested_geometry(const struct producer_port *p,
 					  const Pb__TraceConfig *config, uid_t uid)
 {
-	const Pb__TraceConfig__ProducerConfig *c = config_of(config, p->name);
+	const Pb__TraceConfig__ProducerConfig *c = producer_memory_config_of(config, p->name);
 	bool is_root = quota_is_root(p->account.quota, uid);
 	struct geometry g = {p->size_hint, p->page_size_hint};
 

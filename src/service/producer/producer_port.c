@@ -151,7 +151,7 @@ static int decode_initialize(struct producer_port *p, const uint8_t *args, size_
 	return pb_dec_ok(&d) ? 0 : -EBADMSG;
 }
 
-static int add_producer(struct producer_port *p)
+static int producer_port_add_producer(struct producer_port *p)
 {
 	if (!p->name)
 		p->name = strdup("");
@@ -179,7 +179,7 @@ static int initialize_with(struct producer_port *p, const struct ipc_call *call,
 	if (r == 0)
 		r = decode_initialize(p, args, len, &brings_memory);
 	if (r == 0)
-		r = add_producer(p);
+		r = producer_port_add_producer(p);
 	if (r < 0)
 		return r;
 	uses_it = brings_memory && fd >= 0 && !p->peer->is_remote && producer_memory_adopt(p, fd);
@@ -257,7 +257,7 @@ static void reply_registered(struct producer_port *p, const struct ipc_call *cal
 	ipc_reply(p->conn, call, false, m.buf, pb_mem_len(&m), -1);
 }
 
-static bool is_trusted(const struct producer_port *p)
+static bool producer_port_is_trusted(const struct producer_port *p)
 {
 	return producers_trust(p->producers, p->peer);
 }
@@ -276,8 +276,8 @@ static int register_data_source(void *endpoint, const struct ipc_call *call, con
 	if (!find_bytes(args, len, PB_REGISTER_DATA_SOURCE_REQUEST_DATA_SOURCE_DESCRIPTOR,
 			&descriptor))
 		return -EBADMSG;
-	r = registry_add(&p->producers->registry, &p->offer, is_trusted(p), descriptor.data,
-			 descriptor.len, &e, &source);
+	r = registry_add(&p->producers->registry, &p->offer, producer_port_is_trusted(p),
+			 descriptor.data, descriptor.len, &e, &source);
 	if (r < 0)
 		quota_log(p->account.quota, p->account.user, LOG_LEVEL_WARN,
 			  "producer %s: a data source is refused: %s", p->name,
@@ -306,8 +306,8 @@ static int update_data_source(void *endpoint, const struct ipc_call *call, const
 	if (!find_bytes(args, len, PB_UPDATE_DATA_SOURCE_REQUEST_DATA_SOURCE_DESCRIPTOR,
 			&descriptor))
 		return -EBADMSG;
-	r = registry_update(&p->producers->registry, &p->offer, is_trusted(p), descriptor.data,
-			    descriptor.len, &e);
+	r = registry_update(&p->producers->registry, &p->offer, producer_port_is_trusted(p),
+			    descriptor.data, descriptor.len, &e);
 	if (r < 0) {
 		quota_log(p->account.quota, p->account.user, LOG_LEVEL_WARN,
 			  "producer %s: the update of a data source is refused: %s", p->name,
@@ -531,7 +531,7 @@ static void end_writers(const struct producer_port *p)
 }
 
 /* The memory is scraped first, for data that the producer has not committed. */
-static void leave(struct producer_port *p)
+static void producer_port_leave(struct producer_port *p)
 {
 	struct producers *ps = p->producers;
 
@@ -549,7 +549,7 @@ static void producer_port_close(void *endpoint)
 	struct producer_port *p = endpoint;
 
 	if (p->initialized)
-		leave(p);
+		producer_port_leave(p);
 	producer_memory_deinit(p);
 	quota_close(&p->account);
 	free(p->grants);

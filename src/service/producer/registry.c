@@ -31,7 +31,7 @@ struct source_name {
 
 /* ---- names ---- */
 
-static struct source_name *find_name(const struct registry *r, const char *name)
+static struct source_name *registry_find_name(const struct registry *r, const char *name)
 {
 	struct source_name *n;
 
@@ -42,7 +42,7 @@ static struct source_name *find_name(const struct registry *r, const char *name)
 static struct source_name *find_or_add_name(struct registry *r, const char *name)
 {
 	size_t len = strlen(name);
-	struct source_name *n = find_name(r, name);
+	struct source_name *n = registry_find_name(r, name);
 
 	if (n)
 		return n;
@@ -73,7 +73,7 @@ void registry_init(struct registry *r)
 
 struct registered_source *registry_first(const struct registry *r, const char *name)
 {
-	const struct source_name *n = find_name(r, name);
+	const struct source_name *n = registry_find_name(r, name);
 
 	return n ? TAILQ_FIRST(&n->sources) : NULL;
 }
@@ -196,7 +196,7 @@ static int source_new(struct source_offer *o, bool trusted, const uint8_t *descr
 /* ---- the lists ---- */
 
 /* Charges n bytes of descriptors to the producer. Returns 0, or -errno and sets e. */
-static int charge(struct source_offer *o, size_t n, struct err_text *e)
+static int registry_charge(struct source_offer *o, size_t n, struct err_text *e)
 {
 	if (o->account->held[QUOTA_DESCRIPTOR_BYTES] + n > MAX_DESCRIPTOR_BYTES_PER_PRODUCER) {
 		o->account->quota->refused[REFUSED_DESCRIPTORS_OF_PRODUCER]++;
@@ -233,7 +233,7 @@ int registry_add(struct registry *reg, struct source_offer *o, bool trusted,
 		return err_set(e, -ENOBUFS, "the limit is %u data sources of a producer",
 			       MAX_SOURCES_PER_PRODUCER);
 	}
-	error = charge(o, r->cost, e);
+	error = registry_charge(o, r->cost, e);
 	if (error < 0)
 		return error;
 	r->named = find_or_add_name(reg, r->name);
@@ -273,7 +273,7 @@ int registry_update(struct registry *reg, struct source_offer *o, bool trusted,
 	old = r->id ? find_id(o, r->id) : NULL;
 	if (!old || strcmp(old->name, r->name))
 		return err_set(e, -ENOENT, "no data source with this id and name is registered");
-	error = charge(o, r->cost, e);
+	error = registry_charge(o, r->cost, e);
 	if (error < 0)
 		return error;
 	r->serial = old->serial;

@@ -83,7 +83,7 @@ struct recent_sessions {
 	} list[MAX_RECENT]; /* the oldest first */
 };
 
-static const char *name_of(const Pb__TraceConfig *config)
+static const char *admission_name_of(const Pb__TraceConfig *config)
 {
 	return config->unique_session_name ? config->unique_session_name : "";
 }
@@ -124,7 +124,7 @@ void admission_remember(struct sessions *s, const Pb__TraceConfig *config, uid_t
 		return;
 	if (!s->recent)
 		s->recent = calloc(1, sizeof(*s->recent));
-	name = strdup(name_of(config));
+	name = strdup(admission_name_of(config));
 	if (!s->recent || !name) {
 		free(name);
 		return;
@@ -147,7 +147,7 @@ static int check_unique_name(const struct sessions *s, const char *name, uid_t u
 		return 0;
 	TAILQ_FOREACH (other, &s->list, link)
 		if (other->uid == uid && other->state != SESSION_CLONED &&
-		    !strcmp(name_of(other->config), name))
+		    !strcmp(admission_name_of(other->config), name))
 			return err_set(e, -EBUSY,
 				       "a session with unique_session_name \"%s\" exists already",
 				       name);
@@ -293,15 +293,16 @@ int admission_check(struct sessions *s, const Pb__TraceConfig *config, uid_t uid
 	if (r == 0)
 		r = check_exclusive(s, config, uid, e);
 	if (r == 0 && !alone)
-		r = check_unique_name(s, name_of(config), uid, e);
+		r = check_unique_name(s, admission_name_of(config), uid, e);
 	if (r == 0 && !alone)
 		r = check_semaphores(s, config, uid, e);
 	if (r < 0)
 		return r;
-	if (config->enable_extra_guardrails && began_recently(s->recent, uid, name_of(config)))
+	if (config->enable_extra_guardrails &&
+	    began_recently(s->recent, uid, admission_name_of(config)))
 		return err_set(e, -EBUSY,
 			       "guardrail: a session with unique_session_name \"%s\" began less "
 			       "than %d s ago",
-			       name_of(config), GUARDRAIL_RESTART_S);
+			       admission_name_of(config), GUARDRAIL_RESTART_S);
 	return alone ? 0 : check_counts(s, uid, e);
 }

@@ -116,7 +116,7 @@ static bool ends_trace(const struct pending_flush *f)
 
 /* ---- the end ---- */
 
-static void on_timer(void *ctx)
+static void flush_on_timer(void *ctx)
 {
 	struct pending_flush *f = ctx;
 	struct session *s = f->session;
@@ -219,7 +219,7 @@ static void ask_producer(struct pending_flush *f, struct producer_port *p, uint6
 	producer_port_send_flush(p, ids, n, f->id, f->request.flags);
 }
 
-static int charge(struct pending_flush *f, size_t bytes)
+static int flush_charge(struct pending_flush *f, size_t bytes)
 {
 	int r = quota_charge(&f->session->account, QUOTA_CONN_BYTES, bytes, NULL);
 
@@ -235,7 +235,7 @@ static int ask_producers(struct pending_flush *f)
 	struct producer_port *p;
 
 	size_t most = MIN(sessions->producers->n, f->session->n_instances) + 1;
-	int r = charge(f, sizeof(*f) + most * sizeof(*f->waits));
+	int r = flush_charge(f, sizeof(*f) + most * sizeof(*f->waits));
 
 	if (r < 0)
 		return r;
@@ -255,7 +255,7 @@ static struct pending_flush *flush_new(struct session *s, const struct flush_req
 		return NULL;
 	*f = (struct pending_flush){
 		.session = s, .id = ++s->sessions->last_flush_id, .request = *request};
-	if (loop_timer_init(&f->timer, s->sessions->loop, on_timer, f) == 0)
+	if (loop_timer_init(&f->timer, s->sessions->loop, flush_on_timer, f) == 0)
 		return f;
 	flush_free(f);
 	return NULL;

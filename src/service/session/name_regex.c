@@ -39,21 +39,22 @@ int name_regex_check(const char *pattern, struct err_text *e)
 
 /* The key is secret, so no peer can find two texts with the same hash. The caches compare only
  * hashes. */
-static uint64_t hash(const char *text)
+static uint64_t name_regex_hash(const char *text)
 {
 	return siphash_keyed(text, strlen(text));
 }
 
 static uint64_t hash_pair(uint64_t pattern, const char *name)
 {
-	const uint64_t parts[2] = {pattern, hash(name)};
+	const uint64_t parts[2] = {pattern, name_regex_hash(name)};
 	uint64_t h = siphash_keyed(parts, sizeof(parts));
 
 	return h ? h : 1;
 }
 
 /* Returns NULL if the expression cannot be compiled, or *budget is too small for it. */
-static struct regex *compile(const char *pattern, uint64_t pattern_hash, uint64_t *budget)
+static struct regex *name_regex_compile(const char *pattern, uint64_t pattern_hash,
+					uint64_t *budget)
 {
 	struct compiled *c = &compiled[pattern_hash % N_COMPILED];
 	struct regex *re;
@@ -74,14 +75,14 @@ static struct regex *compile(const char *pattern, uint64_t pattern_hash, uint64_
 
 bool name_regex_matches(const char *pattern, const char *name, uint64_t *budget)
 {
-	uint64_t pattern_hash = hash(pattern), pair = hash_pair(pattern_hash, name);
+	uint64_t pattern_hash = name_regex_hash(pattern), pair = hash_pair(pattern_hash, name);
 	struct answer *a = &answers[pair % N_ANSWERS];
 	struct regex *re;
 	int r;
 
 	if (a->pair == pair)
 		return a->matches;
-	re = compile(pattern, pattern_hash, budget);
+	re = name_regex_compile(pattern, pattern_hash, budget);
 	if (!re)
 		return false;
 	r = regex_match(re, REGEX_WHOLE, name, strlen(name), 0, NULL, budget);

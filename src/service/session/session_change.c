@@ -22,15 +22,15 @@ static int check_filters(const Pb__TraceConfig *c, struct err_text *e)
 	return r;
 }
 
-static const char *name_of(const Pb__TraceConfig__DataSource *d)
+static const char *session_change_name_of(const Pb__TraceConfig__DataSource *d)
 {
 	return d->config && d->config->name ? d->config->name : "";
 }
 
-static Pb__TraceConfig__DataSource *find(const Pb__TraceConfig *c, const char *name)
+static Pb__TraceConfig__DataSource *session_change_find(const Pb__TraceConfig *c, const char *name)
 {
 	for (size_t i = 0; i < c->n_data_sources; i++)
-		if (!strcmp(name_of(c->data_sources[i]), name))
+		if (!strcmp(session_change_name_of(c->data_sources[i]), name))
 			return c->data_sources[i];
 	return NULL;
 }
@@ -84,8 +84,8 @@ static int check_copies(const struct session *s, const Pb__TraceConfig *with, st
 	uint64_t bytes = 0;
 
 	for (size_t i = 0; i < s->config->n_data_sources; i++) {
-		const Pb__TraceConfig__DataSource *new =
-			find(with, name_of(s->config->data_sources[i]));
+		const Pb__TraceConfig__DataSource *new = session_change_find(
+			with, session_change_name_of(s->config->data_sources[i]));
 
 		if (new)
 			bytes += bytes_of(new->producer_name_filter, new->n_producer_name_filter) +
@@ -104,7 +104,8 @@ static void change(struct session *s, const Pb__TraceConfig *with)
 
 	for (size_t i = 0; i < s->config->n_data_sources; i++) {
 		Pb__TraceConfig__DataSource *d = s->config->data_sources[i];
-		const Pb__TraceConfig__DataSource *new = find(with, name_of(d));
+		const Pb__TraceConfig__DataSource *new =
+			session_change_find(with, session_change_name_of(d));
 
 		if (!new)
 			continue;

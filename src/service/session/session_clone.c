@@ -22,7 +22,8 @@ static uint64_t buffer_charge(const struct session *source, size_t i)
 }
 
 /* Charges the account for a clone of the source. Returns 0 or -EDQUOT. */
-static int charge(struct quota_account *a, const struct session *source, struct err_text *e)
+static int session_clone_charge(struct quota_account *a, const struct session *source,
+				struct err_text *e)
 {
 	int r = quota_charge(a, QUOTA_CLONES, 1, e);
 
@@ -45,7 +46,7 @@ int session_clone_init(struct session_clone *c, const struct session *source, ui
 				    .n_buffers = trace_n_buffers(source->trace)};
 	c->uid = uid;
 	quota_open(&c->account, source->account.quota, uid);
-	r = charge(&c->account, source, e);
+	r = session_clone_charge(&c->account, source, e);
 	c->buffers = calloc(c->n_buffers + 1, sizeof(struct trace_buffer *));
 	c->taken_boot_ns = calloc(c->n_buffers + 1, sizeof(*c->taken_boot_ns));
 	if (r == 0 && (!c->buffers || !c->taken_boot_ns))
@@ -77,7 +78,7 @@ struct trace_buffer *session_replace_buffer(struct session *s, size_t i, struct 
 	return trace_replace_buffer(s->trace, i, with);
 }
 
-static Pb__TraceConfig *copy_config(const Pb__TraceConfig *from)
+static Pb__TraceConfig *session_clone_copy_config(const Pb__TraceConfig *from)
 {
 	size_t size = pb__trace_config__get_packed_size(from);
 	_cleanup_(freep) uint8_t *packed = malloc(size ? size : 1);
@@ -127,7 +128,7 @@ int session_clone_finish(struct session_clone *c, struct session *source,
 
 	if (r < 0)
 		return r;
-	s->config = copy_config(source->config);
+	s->config = session_clone_copy_config(source->config);
 	if (!s->config)
 		return -ENOMEM;
 	if (session_end_reason(source))

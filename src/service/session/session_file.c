@@ -6,7 +6,7 @@
 #include "service/session/session_internal.h"
 #include "service/session/source_instances.h"
 
-static void on_flushed(void *ctx, const struct ipc_call *number, bool success)
+static void session_file_on_flushed(void *ctx, const struct ipc_call *number, bool success)
 {
 	struct session *s = ctx;
 
@@ -18,7 +18,7 @@ static void on_flushed(void *ctx, const struct ipc_call *number, bool success)
 static int flush(void *ctx, uint32_t file_number)
 {
 	struct flush_request request = {.flags = FLUSH_REASON_PERIODIC | FLUSH_BY_SERVICE,
-					.done = on_flushed,
+					.done = session_file_on_flushed,
 					.ctx = ctx,
 					.call = {.request_id = file_number}};
 	struct session *s = ctx;

@@ -22,7 +22,7 @@ static void warn_if_lost(const struct session *s)
 		s->config->unique_session_name ? s->config->unique_session_name : "");
 }
 
-static void end_session(struct session *s)
+static void shutdown_end_session(struct session *s)
 {
 	warn_if_lost(s);
 	if (session_has_ended(s) || s->state == SESSION_STOPPING) {
@@ -53,7 +53,7 @@ static uint64_t progress_of(const struct session *s)
 	return s->id * 31 + s->state + trace_bytes_read(s->trace);
 }
 
-static void on_tick(void *ctx)
+static void shutdown_on_tick(void *ctx)
 {
 	struct shutdown *d = ctx;
 	uint64_t progress = 0, now = clock_mono_ns();
@@ -80,7 +80,7 @@ static void on_tick(void *ctx)
 int shutdown_init(struct shutdown *d, struct sessions *sessions)
 {
 	*d = (struct shutdown){.sessions = sessions};
-	return loop_timer_init(&d->tick, sessions->loop, on_tick, d);
+	return loop_timer_init(&d->tick, sessions->loop, shutdown_on_tick, d);
 }
 
 void shutdown_deinit(struct shutdown *d)
@@ -101,8 +101,8 @@ void shutdown_begin(struct shutdown *d)
 	d->begin_ns = d->progress_ns = clock_mono_ns();
 	for (s = TAILQ_FIRST(&v->list); s; s = next) {
 		next = TAILQ_NEXT(s, link);
-		end_session(s);
+		shutdown_end_session(s);
 	}
 	loop_timer_every(&d->tick, TICK_MS, false);
-	on_tick(d);
+	shutdown_on_tick(d);
 }

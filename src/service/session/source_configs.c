@@ -26,7 +26,7 @@ static const uint8_t places[] = {
 #define PLACE_FOR_TESTING 59
 #define N_PLACES 60
 
-static size_t place_of(uint32_t id)
+static size_t source_configs_place_of(uint32_t id)
 {
 	if (id < ARRAY_SIZE(places))
 		return places[id];
@@ -68,7 +68,8 @@ void source_configs_deinit(struct source_configs *c)
 
 static void set_number(struct pb_field *known, uint32_t id, uint64_t v)
 {
-	known[place_of(id)] = (struct pb_field){.id = id, .wire_type = PB_WIRE_VARINT, .u64 = v};
+	known[source_configs_place_of(id)] =
+		(struct pb_field){.id = id, .wire_type = PB_WIRE_VARINT, .u64 = v};
 }
 
 static void set_fields(struct pb_field *known, const struct source_settings *set)
@@ -84,7 +85,7 @@ static void set_fields(struct pb_field *known, const struct source_settings *set
 		set_number(known, PB_DATA_SOURCE_CONFIG_PREFER_SUSPEND_CLOCK_FOR_DURATION, 1);
 }
 
-static void put_field(struct pb_enc *e, const struct pb_field *f)
+static void source_configs_put_field(struct pb_enc *e, const struct pb_field *f)
 {
 	switch (f->wire_type) {
 	case PB_WIRE_VARINT:
@@ -110,16 +111,16 @@ void source_configs_put(const struct source_configs *c, size_t index,
 
 	pb_dec_init(&d, c->list[index].data, c->list[index].len);
 	while (pb_dec_next(&d, &f))
-		known[place_of(f.id)] = f; /* [0]: not used */
+		known[source_configs_place_of(f.id)] = f; /* [0]: not used */
 	set_fields(known, set);
 	for (size_t i = 1; i < N_PLACES; i++)
 		if (known[i].id)
-			put_field(e, &known[i]);
+			source_configs_put_field(e, &known[i]);
 	pb_dec_init(&d, c->list[index].data, c->list[index].len);
 	while (pb_dec_next(&d, &f))
-		if (!place_of(f.id) &&
+		if (!source_configs_place_of(f.id) &&
 		    !(set->sets_consumer_uid && f.id == PB_DATA_SOURCE_CONFIG_CONSUMER_UID))
-			put_field(e, &f);
+			source_configs_put_field(e, &f);
 	if (set->sets_consumer_uid)
 		pb_enc_u64(e, PB_DATA_SOURCE_CONFIG_CONSUMER_UID, set->consumer_uid);
 }

@@ -144,7 +144,7 @@ static void log_skipped_sources(const struct session *s)
 
 /* Gives the producer its shared memory, the grant of the buffer, and the config. Returns 0 or
  * -errno. */
-static int set_up(struct session *s, struct source_instance *i, uint64_t *steps)
+static int source_instances_set_up(struct session *s, struct source_instance *i, uint64_t *steps)
 {
 	int index = trace_find_buffer(s->trace, i->buffer_id), r;
 	_cleanup_(pb_mem_deinit) struct pb_mem config = {0};
@@ -179,7 +179,7 @@ static void add_instance(struct session *s, size_t config_index,
 		return;
 	}
 	i = new_instance(s, config_index, source);
-	r = i ? set_up(s, i, steps) : -ENOMEM;
+	r = i ? source_instances_set_up(s, i, steps) : -ENOMEM;
 	if (r < 0) {
 		quota_log(s->account.quota, s->account.user, LOG_LEVEL_ERROR,
 			  "session %llu: cannot set up %s of %s: %s", (unsigned long long)s->id,
@@ -197,8 +197,9 @@ static void add_instance(struct session *s, size_t config_index,
 
 /* ---- all of a session ---- */
 
-static bool wants(const struct session *s, const Pb__TraceConfig__DataSource *config,
-		  const struct registered_source *source, uint64_t *steps)
+static bool source_instances_wants(const struct session *s,
+				   const Pb__TraceConfig__DataSource *config,
+				   const struct registered_source *source, uint64_t *steps)
 {
 	const struct producer_port *p = source->producer;
 	bool is_remote = p->peer->machine_id != 0;
@@ -229,7 +230,7 @@ void source_instances_offer(struct session *s, const struct registered_source *s
 	uint64_t steps = MAX_OFFER_STEPS;
 
 	for (size_t i = 0; i < s->config->n_data_sources && steps > 0; i++)
-		if (wants(s, s->config->data_sources[i], source, &steps))
+		if (source_instances_wants(s, s->config->data_sources[i], source, &steps))
 			add_instance(s, i, source, &steps);
 	if (steps == 0)
 		log_skipped_sources(s);
@@ -251,7 +252,7 @@ void source_instances_setup_all(struct session *s)
 	for (size_t i = 0; i < s->config->n_data_sources; i++)
 		for (r = first_of_name(s, s->config->data_sources[i]); r && steps > 0;
 		     r = TAILQ_NEXT(r, of_name))
-			if (wants(s, s->config->data_sources[i], r, &steps))
+			if (source_instances_wants(s, s->config->data_sources[i], r, &steps))
 				add_instance(s, i, r, &steps);
 	if (steps == 0)
 		log_skipped_sources(s);
@@ -277,7 +278,8 @@ void source_instances_setup_new(struct session *s, size_t config_index, uint64_t
 	const struct registered_source *r;
 
 	for (r = first_of_name(s, config); r && *steps > 0; r = TAILQ_NEXT(r, of_name))
-		if (wants(s, config, r, steps) && !has_instance(s, config, r, steps))
+		if (source_instances_wants(s, config, r, steps) &&
+		    !has_instance(s, config, r, steps))
 			add_instance(s, config_index, r, steps);
 	if (any_left && *steps == 0)
 		log_skipped_sources(s);

@@ -33,7 +33,7 @@ enum trigger_mode trigger_mode(const Pb__TraceConfig *config)
 	}
 }
 
-static const char *name_of(const Pb__TraceConfig__TriggerConfig__Trigger *t)
+static const char *trigger_config_name_of(const Pb__TraceConfig__TriggerConfig__Trigger *t)
 {
 	return t->name ? t->name : "";
 }
@@ -44,7 +44,7 @@ const Pb__TraceConfig__TriggerConfig__Trigger *trigger_find(const Pb__TraceConfi
 	const Pb__TraceConfig__TriggerConfig *t = config->trigger_config;
 
 	for (size_t i = 0; t && i < t->n_triggers; i++)
-		if (!strcmp(name_of(t->triggers[i]), name))
+		if (!strcmp(trigger_config_name_of(t->triggers[i]), name))
 			return t->triggers[i];
 	return NULL;
 }
@@ -83,14 +83,15 @@ int trigger_config_check_times(const Pb__TraceConfig *config, struct err_text *e
 
 static int check_trigger(const Pb__TraceConfig__TriggerConfig *t, size_t i, struct err_text *e)
 {
-	const char *name = name_of(t->triggers[i]), *regex = t->triggers[i]->producer_name_regex;
+	const char *name = trigger_config_name_of(t->triggers[i]),
+		   *regex = t->triggers[i]->producer_name_regex;
 	struct err_text why;
 
 	if (strlen(name) > MAX_NAME_BYTES)
 		return err_set(e, -EINVAL, "a trigger's name is longer than %d bytes",
 			       MAX_NAME_BYTES);
 	for (size_t j = 0; j < i; j++)
-		if (!strcmp(name_of(t->triggers[j]), name))
+		if (!strcmp(trigger_config_name_of(t->triggers[j]), name))
 			return err_set(e, -EINVAL, "two triggers have the name \"%s\"", name);
 	if (regex && regex[0] && name_regex_check(regex, &why) < 0)
 		return err_set(e, -EINVAL, "trigger \"%s\": producer_name_regex %s", name,
@@ -122,7 +123,7 @@ struct trigger_hit {
 	uint64_t name; /* keyed hash: no producer can find another name with it */
 };
 
-static uint64_t hash(const char *name)
+static uint64_t trigger_config_hash(const char *name)
 {
 	return siphash_keyed(name, strlen(name));
 }
@@ -145,7 +146,8 @@ static void forget_old(struct trigger_history *h, uint64_t now)
 }
 
 /* Returns the hits of a trigger. Sets *ret_oldest to the index of the oldest, if there is one. */
-static size_t count(const struct trigger_history *h, uint64_t name, size_t *ret_oldest)
+static size_t trigger_config_count(const struct trigger_history *h, uint64_t name,
+				   size_t *ret_oldest)
 {
 	size_t n = 0;
 
@@ -162,17 +164,17 @@ size_t trigger_history_count(struct trigger_history *h, const char *name, uint64
 	size_t oldest;
 
 	forget_old(h, boot_ns);
-	return count(h, hash(name), &oldest);
+	return trigger_config_count(h, trigger_config_hash(name), &oldest);
 }
 
 bool trigger_history_add(struct trigger_history *h, const char *name, uint64_t boot_ns)
 {
-	struct trigger_hit hit = {.boot_ns = boot_ns, .name = hash(name)};
+	struct trigger_hit hit = {.boot_ns = boot_ns, .name = trigger_config_hash(name)};
 	size_t oldest = 0, n;
 
 	forget_old(h, boot_ns);
 	n = h->n;
-	if (count(h, hit.name, &oldest) >= MAX_TRIGGER_HITS_PER_NAME)
+	if (trigger_config_count(h, hit.name, &oldest) >= MAX_TRIGGER_HITS_PER_NAME)
 		remove_at(h, oldest);
 	else if (h->n >= MAX_TRIGGER_HITS)
 		remove_at(h, 0);

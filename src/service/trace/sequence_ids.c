@@ -67,7 +67,7 @@ static int charge_user(struct sequence_ids *s, uid_t uid)
 /* ---- ids ---- */
 
 /* Returns the slot of the key, or the free one where it belongs. */
-static struct sequence_slot *find(const struct sequence_ids *s, uint32_t key)
+static struct sequence_slot *sequence_ids_find(const struct sequence_ids *s, uint32_t key)
 {
 	size_t i = OPEN_TABLE_FIND(s->n_slots, siphash_keyed(&key, sizeof(key)), at,
 				   !s->slots[at].key || s->slots[at].key == key);
@@ -75,7 +75,7 @@ static struct sequence_slot *find(const struct sequence_ids *s, uint32_t key)
 	return &s->slots[i];
 }
 
-static bool grow(struct sequence_ids *s)
+static bool sequence_ids_grow(struct sequence_ids *s)
 {
 	return OPEN_TABLE_GROW(s->slots, s->n_slots, FIRST_SLOTS, slot, !slot->key,
 			       siphash_keyed(&slot->key, sizeof(slot->key)));
@@ -85,7 +85,7 @@ int sequence_ids_get(struct sequence_ids *s, const struct quota *q,
 		     const struct trace_buffer_writer *writer, uint32_t *ret)
 {
 	uint32_t key = (uint32_t)writer->producer_id << 16 | writer->writer_id;
-	struct sequence_slot *slot = s->n_slots ? find(s, key) : NULL;
+	struct sequence_slot *slot = s->n_slots ? sequence_ids_find(s, key) : NULL;
 	uint32_t used = s->last ? s->last - SEQUENCE_ID_SERVICE : 0;
 	uid_t user = user_of(writer);
 	int r = 0;
@@ -96,14 +96,14 @@ int sequence_ids_get(struct sequence_ids *s, const struct quota *q,
 	}
 	if (used >= MAX_SEQUENCES)
 		return -EDQUOT;
-	if ((used + 1) * 2 > s->n_slots && !grow(s))
+	if ((used + 1) * 2 > s->n_slots && !sequence_ids_grow(s))
 		return -ENOMEM;
 	if (!quota_is_root(q, user))
 		r = charge_user(s, user);
 	if (r < 0)
 		return r;
 	s->last = SEQUENCE_ID_SERVICE + used + 1;
-	*find(s, key) = (struct sequence_slot){.key = key, .id = s->last};
+	*sequence_ids_find(s, key) = (struct sequence_slot){.key = key, .id = s->last};
 	*ret = s->last;
 	return 0;
 }

@@ -87,8 +87,8 @@ static void put_clock_syncs(struct pb_enc *e, const struct remote_machine *m)
 	pb_enc_close(e);
 }
 
-static void put_machine(struct trace *t, const struct remote_machine *m, struct packet_sink *sink,
-			struct pb_mem *p)
+static void service_packets_put_machine(struct trace *t, const struct remote_machine *m,
+					struct packet_sink *sink, struct pb_mem *p)
 {
 	const Pb__TraceConfig__BuiltinDataSource *b = t->owner.config->builtin_data_sources;
 
@@ -118,7 +118,7 @@ static void put_remote_packets(struct trace *t, struct packet_sink *sink)
 	    pb_mem_init(&p) < 0)
 		return;
 	TAILQ_FOREACH (m, &ms->list, link)
-		put_machine(t, m, sink, &p);
+		service_packets_put_machine(t, m, sink, &p);
 	t->remote_written = ms->last;
 }
 
@@ -180,7 +180,7 @@ static void end_packet_through(struct writer_state *w, struct trace_filter *filt
 	trace_filter_put(filter, w->sink, w->mem.buf, pb_mem_len(&w->mem));
 }
 
-static void end_packet(struct writer_state *w)
+static void service_packets_end_packet(struct writer_state *w)
 {
 	end_packet_through(w, w->trace->filter);
 }
@@ -202,7 +202,7 @@ static void put_clock_snapshot(struct writer_state *w, const struct clock_snapsh
 	pb_enc_u64(e, PB_CLOCK_SNAPSHOT_PRIMARY_TRACE_CLOCK,
 		   primary ? primary : PB__BUILTIN_CLOCK__BUILTIN_CLOCK_BOOTTIME);
 	pb_enc_close(e);
-	end_packet(w);
+	service_packets_end_packet(w);
 }
 
 static void put_clock_snapshots(struct writer_state *w)
@@ -222,7 +222,7 @@ static void put_sync_marker(struct writer_state *w)
 	struct pb_enc *e = begin_trusted(w);
 
 	pb_enc_bytes(e, PB_TRACE_PACKET_SYNCHRONIZATION_MARKER, sync_marker, sizeof(sync_marker));
-	end_packet(w);
+	service_packets_end_packet(w);
 }
 
 /* ---- packets that are written once ---- */
@@ -236,12 +236,12 @@ static void put_trace_config(struct writer_state *w)
 
 	if (!packed) {
 		w->mem.failed = true;
-		end_packet(w);
+		service_packets_end_packet(w);
 		return;
 	}
 	pb__trace_config__pack(c, packed);
 	pb_enc_bytes(e, PB_TRACE_PACKET_TRACE_CONFIG, packed, len);
-	end_packet(w);
+	service_packets_end_packet(w);
 }
 
 static void put_extensions(struct writer_state *w)
@@ -258,7 +258,7 @@ static void put_extensions(struct writer_state *w)
 				     : PB_EXTENSION_DESCRIPTOR_EXTENSION_SET,
 			     d->data, d->len);
 		pb_enc_close(e);
-		end_packet(w);
+		service_packets_end_packet(w);
 	}
 }
 
@@ -270,7 +270,7 @@ static void put_uuid(struct writer_state *w)
 	pb_enc_i64(e, PB_TRACE_UUID_MSB, w->trace->uuid_msb);
 	pb_enc_i64(e, PB_TRACE_UUID_LSB, w->trace->uuid_lsb);
 	pb_enc_close(e);
-	end_packet(w);
+	service_packets_end_packet(w);
 }
 
 static void put_provenance_sequence(void *ctx, const struct trace_buffer_writer *writer,
@@ -301,7 +301,7 @@ static void put_provenance(struct writer_state *w)
 		pb_enc_close(e);
 	}
 	pb_enc_close(e);
-	end_packet(w);
+	service_packets_end_packet(w);
 }
 
 static void put_system_info(struct writer_state *w)
@@ -312,12 +312,13 @@ static void put_system_info(struct writer_state *w)
 	system_info_put(e);
 	pb_enc_str(e, PB_SYSTEM_INFO_TRACING_SERVICE_VERSION, SERVICE_VERSION);
 	pb_enc_close(e);
-	end_packet(w);
+	service_packets_end_packet(w);
 }
 
 /* ---- triggers ---- */
 
-static void put_trigger(struct writer_state *w, uint32_t field, const struct received_trigger *t)
+static void service_packets_put_trigger(struct writer_state *w, uint32_t field,
+					const struct received_trigger *t)
 {
 	struct pb_enc *e = begin_packet_at(w, t->boot_ns);
 
@@ -327,7 +328,7 @@ static void put_trigger(struct writer_state *w, uint32_t field, const struct rec
 	pb_enc_i64(e, PB_TRIGGER_TRUSTED_PRODUCER_UID, (int32_t)t->uid);
 	pb_enc_u64(e, PB_TRIGGER_STOP_DELAY_MS, t->delay_ms);
 	pb_enc_close(e);
-	end_packet(w);
+	service_packets_end_packet(w);
 }
 
 static void put_triggers(struct writer_state *w)
@@ -335,7 +336,7 @@ static void put_triggers(struct writer_state *w)
 	struct trace *t = w->trace;
 
 	for (size_t i = 0; i < t->n_received; i++) {
-		put_trigger(w, PB_TRACE_PACKET_TRIGGER, &t->received[i]);
+		service_packets_put_trigger(w, PB_TRACE_PACKET_TRIGGER, &t->received[i]);
 		received_trigger_deinit(&t->received[i]);
 	}
 	t->n_received = 0;
@@ -355,7 +356,7 @@ static void put_service_event(struct writer_state *w, const struct service_event
 	else
 		pb_enc_u64(e, event->kind, event->value);
 	pb_enc_close(e);
-	end_packet(w);
+	service_packets_end_packet(w);
 }
 
 static void put_service_events(struct writer_state *w)
@@ -383,7 +384,7 @@ static void put_concurrent(struct writer_state *w)
 		pb_enc_i64(e, PB_CONCURRENT_SESSION_EVENT_CONSUMER_UID, (int32_t)event->uid);
 		pb_enc_u64(e, PB_CONCURRENT_SESSION_EVENT_NUM_DATA_SOURCES, event->n_sources);
 		pb_enc_close(e);
-		end_packet(w);
+		service_packets_end_packet(w);
 	}
 	concurrent_clear(c);
 }
@@ -442,7 +443,8 @@ void service_packets_put_head(struct trace *t, struct packet_sink *sink)
 	if (!t->head_written && !builtin(t)->disable_trace_config)
 		put_trace_config(&w);
 	if (!t->head_written && t->clone_trigger.name && !builtin(t)->disable_trace_config)
-		put_trigger(&w, PB_TRACE_PACKET_CLONE_SNAPSHOT_TRIGGER, &t->clone_trigger);
+		service_packets_put_trigger(&w, PB_TRACE_PACKET_CLONE_SNAPSHOT_TRIGGER,
+					    &t->clone_trigger);
 	if (!builtin(t)->disable_trace_config)
 		put_triggers(&w);
 	if (!t->head_written) {

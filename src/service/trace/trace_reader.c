@@ -33,8 +33,9 @@ static void pass_unfiltered(struct packet_sink *sink, const struct trace_packet 
 }
 
 /* Returns false if the packet must be dropped. */
-static bool filter(struct trace *t, const struct trace_packet *packet, const uint8_t *trailer,
-		   size_t trailer_len, const uint8_t **ret, size_t *ret_len)
+static bool trace_reader_filter(struct trace *t, const struct trace_packet *packet,
+				const uint8_t *trailer, size_t trailer_len, const uint8_t **ret,
+				size_t *ret_len)
 {
 	const struct trace_filter_input in = {
 		.slices = packet->slices,
@@ -70,7 +71,7 @@ static size_t pass_packet(struct trace *t, struct packet_sink *sink,
 	trailer_len = packet_validate_trailer(trailer, packet, id);
 	work = packet->size + trailer_len;
 	if (t->filter) {
-		bool left = filter(t, packet, trailer, trailer_len, &filtered, &len);
+		bool left = trace_reader_filter(t, packet, trailer, trailer_len, &filtered, &len);
 
 		work += trace_filter_extra_work(t->filter);
 		if (!left)

@@ -54,7 +54,7 @@ static void set_up(struct top *t)
 	begun_without_ebpf = begun_without_processes = asked = 0;
 	t->loop = event_base_new();
 	assert_non_null(t->loop);
-	t->tick = evtimer_new(t->loop, on_tick, t);
+	t->tick = evtimer_new(t->loop, top_on_tick, t);
 	assert_non_null(t->tick);
 }
 
@@ -78,7 +78,7 @@ static void lack(struct top *t, const char *family)
 
 static void tick(struct top *t)
 {
-	on_tick(-1, EV_TIMEOUT, t);
+	top_on_tick(-1, EV_TIMEOUT, t);
 	assert_false(t->ended);
 }
 
@@ -101,7 +101,7 @@ TEST(a_session_is_replaced_once_however_long_the_next_one_takes_to_begin)
 	assert_int_equal(asked, 2);
 	assert_int_equal(begun_without_processes, 1);
 	assert_int_equal(begun_without_ebpf, 0);
-	clean_up(&t);
+	top_clean_up(&t);
 }
 
 TEST(without_cpu_time_it_goes_on_without_ebpf_and_keeps_the_reason)
@@ -117,5 +117,5 @@ TEST(without_cpu_time_it_goes_on_without_ebpf_and_keeps_the_reason)
 	assert_int_equal(begun_without_ebpf, 1);
 	assert_int_equal(begun_without_processes, 0);
 	assert_string_equal(t.no_ebpf.s, "cpu_time: the kernel has none");
-	clean_up(&t);
+	top_clean_up(&t);
 }

@@ -22,7 +22,7 @@ static int count_fstatfs(int fd, struct statfs *ret)
 static int check_and_close(int fd)
 {
 	struct err_text e;
-	int r = check(fd, 4242, &e);
+	int r = passed_file_check(fd, 4242, &e);
 
 	assert_true(fd >= 0);
 	if (r < 0)
@@ -65,7 +65,7 @@ static int check_file_of(const char *type, uid_t user)
 		dprintf(mountinfo, "36 35 %u:%u / /mnt rw,nosuid shared:1 - %s server: rw\n",
 			st.stx_dev_major, st.stx_dev_minor, type);
 	asked = 0;
-	r = check(fd, user, &e);
+	r = passed_file_check(fd, user, &e);
 	close(mountinfo);
 	mountinfo = -1;
 	close(fd);
