@@ -18,8 +18,7 @@ cp "$BIN/sonda" "$TMP/sonda"
 mkdir -m 777 "$TMP/out"
 at=$TMP/probed:$("$TMP/probed" offset)
 word=$("$TMP/probed" word </dev/null)
-start_ready TRACED_NOTIFY_FD "$TMP/service.log" "$BIN/sondad"
-chmod 666 "$PERFETTO_PRODUCER_SOCK_NAME" "$PERFETTO_CONSUMER_SOCK_NAME"
+start_ready TRACED_NOTIFY_FD "$TMP/service.log" "$BIN/sondad" --set-socket-permissions root:0660:4243:0660
 
 # A victim of root's, whose word the kernel would count in.
 record() { # COMMAND that becomes sonda..., the config is in $TMP/config
@@ -33,7 +32,8 @@ record() { # COMMAND that becomes sonda..., the config is in $TMP/config
   changed=$?
   rm -f "$TMP/input" "$TMP/out/trace"
 }
-as_4242() { setpriv --reuid 4242 --regid 4242 --clear-groups "$TMP/sonda" "$@"; }
+as_4242() { setpriv --reuid 4242 --regid 4243 --clear-groups "$TMP/sonda" "$@"; }
+as_member() { setpriv --reuid 4244 --regid 4244 --groups 4243 "$TMP/sonda" "$@"; }
 config() { # the rest of the ftrace_config, the rest of the source's
   cat >"$TMP/config" <<CONFIG
 duration_ms: 500
@@ -83,22 +83,26 @@ as_they_were() { # WHAT
   state_of_theirs >"$TMP/after"
   cmp -s "$TMP/before" "$TMP/after" && grep -q "only root may $1" "$TMP/record.log"
 }
-config "instance_name: '${theirs##*/}' buffer_size_kb: 4096"
-record as_4242
-as_they_were 'use instance_name'
-verdict "uid 4242: instance_name is refused, and another tracer's instance is as it was" $? "$TMP/record.log" "$TMP/after"
-config "instance_name: '${theirs##*/}' preserve_ftrace_buffer: true"
-record as_4242
-as_they_were 'use preserve_ftrace_buffer'
-verdict "uid 4242: preserve_ftrace_buffer is refused, and no record is taken" $? "$TMP/record.log" "$TMP/after"
-cat >"$TMP/config" <<CONFIG
+leaves_theirs() { # NAME COMMAND that becomes sonda: the instance is as it was after each attempt
+  config "instance_name: '${theirs##*/}' buffer_size_kb: 4096"
+  record "$2"
+  as_they_were 'use instance_name'
+  verdict "$1: instance_name is refused, and another tracer's instance is as it was" $? "$TMP/record.log" "$TMP/after"
+  config "instance_name: '${theirs##*/}' preserve_ftrace_buffer: true"
+  record "$2"
+  as_they_were 'use preserve_ftrace_buffer'
+  verdict "$1: preserve_ftrace_buffer is refused, and no record is taken" $? "$TMP/record.log" "$TMP/after"
+  cat >"$TMP/config" <<CONFIG
 duration_ms: 500
 buffers { size_kb: 1024 }
 data_sources { config { name: "linux.frozen_ftrace" frozen_ftrace_config { instance_name: "${theirs##*/}" } } }
 CONFIG
-record as_4242
-as_they_were 'read the rings of another boot'
-verdict "uid 4242: frozen_ftrace is refused, and no record is taken" $? "$TMP/record.log" "$TMP/after"
+  record "$2"
+  as_they_were 'read the rings of another boot'
+  verdict "$1: frozen_ftrace is refused, and no record is taken" $? "$TMP/record.log" "$TMP/after"
+}
+leaves_theirs "uid 4242" as_4242
+leaves_theirs "a member of the group" as_member
 config "instance_name: '${theirs##*/}'"
 record "$BIN/sonda"
 ! grep -q 'only root may' "$TMP/record.log" && ! grep -q 'a record of theirs' "$theirs/trace"

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# The service of all users, attacked by a producer and by a consumer of uid 4242: root's recording beside that loses nothing.
+# The service of all users, attacked by a producer of uid 4242, by a consumer of that uid, and by one that is a member of the
+# consumers' group: root's recording beside that loses nothing.
 #
 # kernels: 6.12
 # tracefs: shared
@@ -10,15 +11,15 @@ set -u
 command -v setpriv >/dev/null || { echo "setpriv is missing" >&2; exit 77; }
 
 B=${BUILD:-build}
-as_4242=(setpriv --reuid 4242 --regid 4242 --clear-groups)
+as_4242=(setpriv --reuid 4242 --regid 4243 --clear-groups)
+as_member=(setpriv --reuid 4244 --regid 4244 --groups 4243)
 ends_with_this=(setpriv --pdeathsig TERM) # also if this script is killed
 
 chmod 755 "$TMP"
 mkdir -m 777 "$TMP/out"
 cp "$BIN/sonda" "$B/tests/system/service_flood" "$TMP"
-start_ready TRACED_NOTIFY_FD "$TMP/service.log" "${ends_with_this[@]}" "$BIN/sondad"
+start_ready TRACED_NOTIFY_FD "$TMP/service.log" "${ends_with_this[@]}" "$BIN/sondad" --set-socket-permissions root:0666:4243:0660
 service=${PIDS[-1]}
-chmod 666 "$PERFETTO_PRODUCER_SOCK_NAME" "$PERFETTO_CONSUMER_SOCK_NAME"
 start_ready TRACED_PROBES_NOTIFY_FD "$TMP/probes.log" "${ends_with_this[@]}" "$BIN/sonda-probes"
 probes=${PIDS[-1]}
 
@@ -27,8 +28,8 @@ config() { # NAME LINE...
   shift
   printf '%s\n' "$@" >"$TMP/$name"
 }
-refused() { # CONFIG PATTERN: to uid 4242
-  ! "${as_4242[@]}" "$TMP/sonda" record -c "$TMP/$1" -o "$TMP/out/trace" >"$TMP/log" 2>&1 && grep -q "$2" "$TMP/log"
+refused() { # CONFIG PATTERN: to the consumer
+  ! "${as_consumer[@]}" "$TMP/sonda" record -c "$TMP/$1" -o "$TMP/out/trace" >"$TMP/log" 2>&1 && grep -q "$2" "$TMP/log"
 }
 roots_recording_loses_nothing() { # WHAT
   "$BIN/sonda" record --strict -c "$TMP/root" -o "$TMP/trace" >"$TMP/record.log" 2>&1 && [ "$(events_in "$TMP/trace")" -gt 100 ]
@@ -40,19 +41,24 @@ config root 'duration_ms: 1500' 'buffers { size_kb: 65536 }' "$ftrace"
 # ---- a consumer
 
 config small 'duration_ms: 300' 'buffers { size_kb: 1024 }' 'producers { producer_name: "perfetto.traced_probes" shm_size_kb: 4 page_size_kb: 4 }' "$ftrace"
-"${as_4242[@]}" "$TMP/sonda" record -c "$TMP/small" -o "$TMP/out/trace" >"$TMP/log" 2>&1
-memory=$(sed -n 's/^\([0-9a-f]*\)-\([0-9a-f]*\) rw-s.*memfd:.*/0x\2 - 0x\1/p' "/proc/$probes/maps" | head -n 1)
-[ $((memory)) -gt 4096 ]
-verdict "uid 4242: the memory of sonda-probes is not what its config says" $? "$TMP/log"
-roots_recording_loses_nothing "after it, root's recording loses nothing"
-
 config fifo 'duration_ms: 300' "$ftrace" 'buffers { size_kb: 1024 }' 'priority_boost { policy: POLICY_SCHED_FIFO priority: 99 }'
-refused fifo 'priority_boost needs root'
-verdict "uid 4242: priority_boost is refused" $? "$TMP/log"
 config lockdown 'duration_ms: 300' "$ftrace" 'buffers { size_kb: 1024 }' 'lockdown_mode: LOCKDOWN_SET'
-refused lockdown 'lockdown_mode.* needs root'
-verdict "uid 4242: a lockdown is refused" $? "$TMP/log"
-roots_recording_loses_nothing "after both, root's recording loses nothing"
+attack() { # NAME COMMAND that becomes another user...
+  local as_consumer=("${@:2}") memory
+  "${as_consumer[@]}" "$TMP/sonda" record -c "$TMP/small" -o "$TMP/out/trace" >"$TMP/log" 2>&1
+  memory=$(sed -n 's/^\([0-9a-f]*\)-\([0-9a-f]*\) rw-s.*memfd:.*/0x\2 - 0x\1/p' "/proc/$probes/maps" | head -n 1)
+  grep -q '^Recorded' "$TMP/log" && [ $((memory)) -gt 4096 ]
+  verdict "$1: the memory of sonda-probes is not what its config says" $? "$TMP/log"
+  roots_recording_loses_nothing "$1: after it, root's recording loses nothing"
+  refused fifo 'priority_boost needs root'
+  verdict "$1: priority_boost is refused" $? "$TMP/log"
+  refused lockdown 'lockdown_mode.* needs root'
+  verdict "$1: a lockdown is refused" $? "$TMP/log"
+  roots_recording_loses_nothing "$1: after both, root's recording loses nothing"
+  rm -f "$TMP/out/trace"
+}
+attack "uid 4242" "${as_4242[@]}"
+attack "a member of the group" "${as_member[@]}"
 
 # ---- a producer
 
