@@ -96,14 +96,19 @@ static bool is_cleared(const struct ring_listener *l, const struct ring_stats *n
 	return false;
 }
 
+void foreign_changes_check_recording(struct foreign_changes *f)
+{
+	if (f->events && is_off(f))
+		found_add(f, "tracing_on was set to 0");
+}
+
 void foreign_changes_check(struct foreign_changes *f, const struct ring_listener *l,
 			   const struct ring_stats_all *now)
 {
 	/* A session that did not begin, or that uses the instance of another tracer. */
 	if (!f->events)
 		return;
-	if (is_off(f))
-		found_add(f, "tracing_on was set to 0");
+	foreign_changes_check_recording(f);
 	for (size_t i = 0; i < now->n; i++)
 		if (is_cleared(l, &now->rings[i]))
 			found_add(f, "the rings were cleared");
@@ -147,8 +152,6 @@ void foreign_changes_check_settings(struct foreign_changes *f, const struct inst
 {
 	if (!f->events)
 		return;
-	if (is_off(f))
-		found_add(f, "tracing_on was set to 0");
 	for (char **at = f->settings; at && at[0] && at[1]; at += 2) {
 		_cleanup_(freep) char *now = instance_read(i, at[0]);
 

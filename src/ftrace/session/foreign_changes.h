@@ -23,7 +23,7 @@ struct foreign_changes {
 };
 
 /*
- * Stores the settings. Call it when the instance records. pauses: triggers of the session turn
+ * Stores the settings. Call it when the events are switched on, and before the instance records. pauses: triggers of the session turn
  * tracing_on off and on. Does nothing for an attached instance, whose settings are its owner's.
  */
 void foreign_changes_begin(struct foreign_changes *f, const struct instance *i,
@@ -31,7 +31,10 @@ void foreign_changes_begin(struct foreign_changes *f, const struct instance *i,
 /* Checks tracing_on and the rings, without waiting for locks of tracefs. now: their counters. */
 void foreign_changes_check(struct foreign_changes *f, const struct ring_listener *l,
 			   const struct ring_stats_all *now);
-/* Checks the settings, while the instance still records. */
+/* Checks tracing_on alone. Call it before the session sets tracing_on to 0. */
+void foreign_changes_check_recording(struct foreign_changes *f);
+/* Checks the settings. Call it when the instance does not record any more: it may wait for other
+ * users of tracefs, and its rings would fill meanwhile. */
 void foreign_changes_check_settings(struct foreign_changes *f, const struct instance *i);
 /* Closes the file, so that the instance can be removed. `found` stays. */
 void foreign_changes_end(struct foreign_changes *f);

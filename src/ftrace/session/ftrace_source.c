@@ -324,12 +324,12 @@ static void switch_on(void *ctx)
 	session_stats_begin(&ds->stats, s, ds->writer);
 	metadata_publisher_begin(&ds->publisher, &s->setup, &s->table);
 	if (instance_is_made(&s->instance)) {
+		/* Before the rings fill: to read the settings may take long on a busy machine. */
+		foreign_changes_begin(&s->foreign, &s->instance, &s->events,
+				      event_triggers_pause(s->setup.config));
 		r = begin_instance(s);
 		if (r)
 			setup_error_fatal(&s->errors, "cannot begin to record: %s", strerror(-r));
-		else
-			foreign_changes_begin(&s->foreign, &s->instance, &s->events,
-					      event_triggers_pause(s->setup.config));
 	}
 	top_level_start(&s->top);
 	if (instance_is_made(&s->instance))
@@ -412,12 +412,15 @@ static void switch_off(void *ctx)
 	struct ftrace_source *ds = ctx;
 
 	if (instance_is_made(&ds->session.instance)) {
-		foreign_changes_check_settings(&ds->session.foreign, &ds->session.instance);
-		foreign_changes_end(&ds->session.foreign);
+		foreign_changes_check_recording(&ds->session.foreign);
 		event_triggers_stop(&ds->session.triggers, &ds->session.instance);
 	}
 	ds->top_markers_off = override_free(ds->top_markers_off);
 	top_level_stop(&ds->session.top);
+	if (instance_is_made(&ds->session.instance)) {
+		foreign_changes_check_settings(&ds->session.foreign, &ds->session.instance);
+		foreign_changes_end(&ds->session.foreign);
+	}
 }
 
 static void was_switched_off(void *ctx)
