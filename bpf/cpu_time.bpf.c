@@ -63,14 +63,16 @@ static __always_inline struct running *running_here(void)
 /* Ends the span of a state other than "on CPU", and starts that of another. */
 static __always_inline void change(struct thread *h, struct cpu_time *v, __u32 to, __u64 now)
 {
-	__u32 from = h->state, off = from - STATE(RUNNABLE);
+	__u64 off = (__u64)h->state - STATE(RUNNABLE), begun = (__u64)to - 1;
 
-	if (from == to)
+	if (h->state == to)
 		return;
+	/* The verifier of Linux 6.1 and 5.10 bounds only the register that was compared. */
+	asm volatile("" : "+r"(off), "+r"(begun));
 	if (off < CPU_TIME_STATES - CPU_TIME_RUNNABLE)
 		sonda_span_end(&v->in[CPU_TIME_RUNNABLE + off], now);
-	if (to > STATE(ON))
-		sonda_span_begin(&v->in[to - 1], now);
+	if (to > STATE(ON) && begun < CPU_TIME_STATES)
+		sonda_span_begin(&v->in[begun], now);
 	h->state = to;
 }
 

@@ -4,7 +4,7 @@
 # The service of all users, attacked by a producer of uid 4242, by a consumer of that uid, and by one that is a member of the
 # consumers' group: root's recording beside that loses nothing.
 #
-# kernels: 6.12
+# kernels: none
 # tracefs: shared
 set -u
 . "$(dirname "$0")/lib.sh"
