@@ -389,8 +389,9 @@ static void text_parse_read_message(struct text_parser *p, struct scope *s)
 	free(s->seen);
 }
 
-static int parse(const ProtobufCMessageDescriptor *type, const char *name, const char *text,
-		 size_t len, bool lossy, struct strbuf *errors, ProtobufCMessage **ret_message)
+static int text_parse_form(const ProtobufCMessageDescriptor *type, const char *name,
+			   const char *text, size_t len, bool lossy, struct strbuf *errors,
+			   ProtobufCMessage **ret_message)
 {
 	struct scope whole = {.opener = {TEXT_END, text, 0}};
 	struct text_parser p;
@@ -413,11 +414,11 @@ static int parse(const ProtobufCMessageDescriptor *type, const char *name, const
 int text_parse(const ProtobufCMessageDescriptor *type, const char *name, const char *text,
 	       size_t len, struct strbuf *errors, ProtobufCMessage **ret_message)
 {
-	return parse(type, name, text, len, false, errors, ret_message);
+	return text_parse_form(type, name, text, len, false, errors, ret_message);
 }
 
 int text_parse_lossy(const ProtobufCMessageDescriptor *type, const char *name, const char *text,
 		     size_t len, struct strbuf *errors, ProtobufCMessage **ret_message)
 {
-	return parse(type, name, text, len, true, errors, ret_message);
+	return text_parse_form(type, name, text, len, true, errors, ret_message);
 }

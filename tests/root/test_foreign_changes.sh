@@ -40,7 +40,7 @@ tells() { # NAME TEXT
 
 record_while true
 grep -q 'lost  *nothing' "$TMP/record.log"
-verdict "nobody changes it: nothing was lost" $? "$TMP/record.log"
+verdict "no other process changes it: nothing was lost" $? "$TMP/record.log"
 record_while put 0 tracing_on
 tells "turned off" "tracing_on was set to 0"
 record_while put '' trace

@@ -143,7 +143,7 @@ static void states_of_switch(struct import *im, struct machine *m, uint32_t cpu,
 	}
 }
 
-/* A thread that still sleeps when its timer is due wakes up late, whoever wakes it. */
+/* A thread that still sleeps when its timer is due wakes up late. Any thread may wake it. */
 static void note_late_timer(struct import *im, uint32_t utid, int64_t ts, int64_t due)
 {
 	struct table *t = import_table(im, TABLE_LATE_TIMER);

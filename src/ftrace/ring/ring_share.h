@@ -9,7 +9,7 @@
 /*
  * The kernel allocates rings down to the last page. Without a limit a config with a digit too many
  * would make all other processes wait for memory, or be killed, and one user could take the memory
- * for everybody's rings. So the rings of all sessions of this process together may take a part of
+ * for the rings of all users. So the rings of all sessions of this process together may take a part of
  * the machine's memory, and users other than root a part of that: in sixteenths of the memory,
  *
  *	all sessions					4

@@ -211,7 +211,7 @@ FIXTURE_TEST(each_user_has_names_of_its_own)
 	rig_hang_up(r, p);
 }
 
-/* Less than the usual priority is for everybody. */
+/* Each user may ask for less than the usual priority. */
 FIXTURE_TEST(priority_needs_root)
 {
 	static const char *const more[] = {
