@@ -7,6 +7,8 @@ cd "$(dirname "$0")/../.." || exit 2
 SONDA=${BUILD:-build}/bin/sonda
 [ -x "$SONDA" ] || { echo "$SONDA is not built" >&2; exit 77; }
 command -v script >/dev/null || { echo "script is missing" >&2; exit 77; }
+# script runs its command by this shell; the quoted names below are written for bash.
+export SHELL=/bin/bash
 export SONDA_PAGER=cat TERM=xterm-256color
 N=0 BAD=0
 TMP=$(mktemp -d)
