@@ -10,6 +10,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,20 +19,20 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "analyze/name_list.h"
 #include "base/core/clock.h"
 #include "base/core/mem.h"
 #include "base/event_loop/sock.h"
 #include "base/system/fs.h"
+#include "base/text/str.h"
 #include "cli/doctor/doctor.h"
 #include "cli/record/command_child.h"
 #include "cli/record/record_config.h"
-#include "cli/record/record_config_file.h"
 #include "cli/record/record_end.h"
 #include "cli/record/record_options.h"
 #include "cli/record/record_presets.h"
 #include "cli/record/record_threads.h"
 #include "cli/record/recording.h"
-#include "cli/record/show_config.h"
 #include "cli/record/snapshots.h"
 #include "cli/report/data_losses.h"
 #include "cli/report/missing_events.h"
@@ -40,8 +42,16 @@
 #include "cli/terminal/signals.h"
 #include "cli/terminal/verb.h"
 #include "cli/trace/trace_file.h"
+#include "cli/trace/trace_input.h"
 #include "cli/trace/trace_readback.h"
 #include "config/limits.h"
+#include "config/text.h"
+#include "config/text_field.h"
+#include "config/trace_config.h"
+#include "config/trace_config.pb-c.h"
+
+#define CONFIG_FILE_MAX (1u << 20) /* bytes of -c; a frame takes 128 KiB serialized */
+#define OWN_FIELDS 20000 /* the first number of fields that Perfetto does not have */
 
 static int record_report(struct record_command *c, int error, const struct err_text *e)
 {
@@ -146,11 +156,96 @@ static int config_from_words(struct record_command *c)
 	return error ? record_report(c, error, &e) : EXIT_GOOD;
 }
 
+/* ---- the config of -c ---- */
+
+/* Returns the first field that requests an action of the consumer that sonda record does not
+ * support, or NULL. */
+static const char *refused_field(const Pb__TraceConfig *c)
+{
+	if (c->n_activate_triggers)
+		return "activate_triggers";
+	if (c->incident_report_config)
+		return "incident_report_config";
+	if (c->android_report_config)
+		return "android_report_config";
+	return NULL;
+}
+
+/* Appends a hint: the sample config of the same name, else the folder of the samples. */
+static void suggest_sample(const char *path, struct strbuf *errors)
+{
+	const char *slash = strrchr(path, '/');
+	char folder[PATH_MAX], sample[PATH_MAX];
+
+	if (program_find_shared("configs", folder))
+		strbuf_puts(errors, "; see configs/ for examples");
+	else if (!fs_join(sample, sizeof(sample), folder, slash ? slash + 1 : path) &&
+		 fs_exists(sample))
+		strbuf_printf(errors, "; did you mean %s?", sample);
+	else
+		strbuf_printf(errors, "; see %s for examples", folder);
+}
+
+static int refuse_trace(const char *path, struct strbuf *errors)
+{
+	strbuf_clear(errors);
+	strbuf_printf(errors, "%s is a trace, not a trace config; to read it: sonda report ", path);
+	strbuf_put_word(errors, path);
+	strbuf_putc(errors, '\n');
+	return -EINVAL;
+}
+
+/*
+ * Reads the config of -c. path "-": standard input. Returns 0, -EINVAL if it is not a trace config
+ * or uses a field that sonda record does not support, or -errno of reading. Messages for the user
+ * are appended to errors, one a line.
+ */
+static int config_file_read(const char *path, bool is_text, struct strbuf *errors,
+			    Pb__TraceConfig **ret)
+{
+	struct strbuf text = {0};
+	Pb__TraceConfig *config;
+	const char *field;
+	int r;
+
+	if (!strcmp(path, "-"))
+		r = fs_read_fd(STDIN_FILENO, CONFIG_FILE_MAX, &text);
+	else
+		r = fs_read_file(path, CONFIG_FILE_MAX, &text);
+	if (r == -EFBIG && trace_input_is_trace(path)) {
+		strbuf_deinit(&text);
+		return refuse_trace(path, errors);
+	}
+	if (r) {
+		strbuf_printf(errors, "cannot read the config %s: %s", path,
+			      r == -EFBIG ? "too large for a trace config" : strerror(-r));
+		suggest_sample(path, errors);
+		strbuf_putc(errors, '\n');
+		strbuf_deinit(&text);
+		return r;
+	}
+	r = trace_config_load(path, text.s ? text.s : "", text.len,
+			      is_text ? TRACE_CONFIG_TEXT : TRACE_CONFIG_DETECT, errors, &config);
+	strbuf_deinit(&text);
+	if (r && !is_text && trace_input_is_trace(path))
+		return refuse_trace(path, errors);
+	if (r)
+		return r;
+	field = refused_field(config);
+	if (field) {
+		strbuf_printf(errors, "%s: %s is not supported by sonda record\n", path, field);
+		pb__trace_config__free_unpacked(config, NULL);
+		return -EINVAL;
+	}
+	*ret = config;
+	return 0;
+}
+
 static int config_from_file(struct record_command *c)
 {
 	struct strbuf errors = {0};
-	int error = record_config_file_read(c->options.config, c->options.config_is_text, &errors,
-					    &c->config);
+	int error =
+		config_file_read(c->options.config, c->options.config_is_text, &errors, &c->config);
 
 	if (error && errors.s && strchr(errors.s, '\n') == errors.s + errors.len - 1)
 		console_error(&c->console, "%.*s", (int)errors.len - 1, errors.s);
@@ -161,6 +256,8 @@ static int config_from_file(struct record_command *c)
 	strbuf_deinit(&errors);
 	return !error ? EXIT_GOOD : error == -ENOMEM ? EXIT_FAILED : EXIT_USAGE;
 }
+
+/* ---- the output, and the start ---- */
 
 static int name_snapshots(struct record_command *c, struct err_text *e)
 {
@@ -354,6 +451,67 @@ static int record_prepare(struct record_command *c)
 	if (!code)
 		code = delay_start(c);
 	return code ? code : prepare_output(c);
+}
+
+/* ---- --show-config, or the recording ---- */
+
+/* Adds the names of set fields from OWN_FIELDS on, of a message and the messages in it. */
+static void find_own_fields(const ProtobufCMessage *m, struct name_list *ret)
+{
+	for (unsigned i = 0; i < m->descriptor->n_fields; i++) {
+		const ProtobufCFieldDescriptor *f = &m->descriptor->fields[i];
+		size_t n = text_field_count(m, f);
+
+		if (n && f->id >= OWN_FIELDS)
+			name_list_add(ret, (const uint8_t *)f->name, strlen(f->name));
+		for (size_t k = 0; k < n && f->type == PROTOBUF_C_TYPE_MESSAGE; k++)
+			find_own_fields(*(ProtobufCMessage *const *)text_field_get(m, f, k), ret);
+	}
+}
+
+/* Comments on what the text says to programs of Perfetto, and what it leaves out. */
+static void put_comments(const struct record_command *c, struct strbuf *out)
+{
+	struct name_list own = {0};
+
+	find_own_fields(&c->config->base, &own);
+	if (own.n) {
+		strbuf_puts(out, "# Fields of sonda that perfetto --txt refuses, and perfetto "
+				 "skips in --show-config=binary:\n#");
+		for (size_t i = 0; i < own.n; i++)
+			strbuf_printf(out, "%s %s", i ? "," : "", own.names[i]);
+		strbuf_putc(out, '\n');
+	}
+	name_list_deinit(&own);
+	if (c->options.command && !c->options.all && !c->options.config && !c->options.pids.n)
+		strbuf_puts(out, "# Not here: tids_to_trace, the command's, which sonda record "
+				 "adds when it starts the command.\n");
+}
+
+/* --show-config: prints the config of the command line on standard output. */
+static int record_show_config(struct record_command *c)
+{
+	_cleanup_(freep) uint8_t *bytes = NULL;
+	struct strbuf out = {0};
+	size_t len;
+	int r = 0;
+
+	if (record_options_stream(&c->options))
+		record_config_stream(c->config, c->options.max_bytes);
+	if (c->options.show_binary) {
+		r = record_config_pack(c->config, &bytes, &len);
+		if (!r)
+			strbuf_add(&out, bytes, len);
+	} else {
+		put_comments(c, &out);
+		text_print(&c->config->base, &out);
+	}
+	if (!r)
+		r = out.failed ? -ENOMEM : fs_write_all(STDOUT_FILENO, out.s, out.len);
+	strbuf_deinit(&out);
+	if (r)
+		console_error(&c->console, "cannot write the config: %s", strerror(-r));
+	return r ? EXIT_FAILED : EXIT_GOOD;
 }
 
 static int record_run(struct record_command *c)

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,16 +11,17 @@
 #include "base/core/mem.h"
 #include "base/event_loop/sock.h"
 #include "base/system/fs.h"
+#include "base/text/str.h"
 #include "cli/doctor/doctor.h"
 #include "cli/record/command_child.h"
 #include "cli/record/daemon_process.h"
-#include "cli/record/obstacles.h"
 #include "cli/record/record_config.h"
 #include "cli/record/record_options.h"
 #include "cli/record/recording.h"
 #include "cli/record/snapshots.h"
 #include "cli/report/config_sources.h"
 #include "cli/report/data_losses.h"
+#include "cli/report/record_facts.h"
 #include "cli/report/refusals.h"
 #include "cli/report/summary.h"
 #include "cli/terminal/console.h"
@@ -29,6 +31,119 @@
 #include "cli/trace/trace_readback.h"
 
 #define LARGE_PACKET (1ull << 20) /* few packets are larger */
+
+/* ---- why this machine did not record it ---- */
+
+/*
+ *	what the recording lacks            check of sonda doctor
+ *	an option of ftrace, an event   ->  options, symbols
+ *	all events of ftrace            ->  rights
+ *	eBPF counters                   ->  bpf, btf
+ *	samples of call stacks          ->  stacks
+ *	a file of /proc                 ->  options, files
+ *	a data source of the config     ->  journal, files, container
+ *	what was refused                ->  selinux, apparmor
+ *	memory for rings and buffers    ->  memory
+ *
+ * The sentence is printed if the check finds something wrong now.
+ */
+
+struct evidence {
+	const struct record_facts *facts;
+	const char *lines; /* record_missing() */
+};
+
+static bool has_line(const struct evidence *e, const char *part)
+{
+	return strstr(e->lines, part);
+}
+
+static bool lacks_anything(const struct evidence *e)
+{
+	return *e->lines;
+}
+
+static bool lacks_tracefs(const struct evidence *e)
+{
+	return has_line(e, "no tracefs");
+}
+
+static bool lacks_symbols(const struct evidence *e)
+{
+	return has_line(e, "symbolize_ksyms");
+}
+
+static bool lacks_samples(const struct evidence *e)
+{
+	return has_line(e, "linux.perf: perf_event_open");
+}
+
+static bool may_not_use_bpf(const struct evidence *e)
+{
+	return e->facts->scan->sources.uncounted.n &&
+	       (has_line(e, "no permission") || has_line(e, "bpf(2)"));
+}
+
+static bool lacks_types(const struct evidence *e)
+{
+	return e->facts->scan->sources.uncounted.n && has_line(e, "no BTF");
+}
+
+static bool is_refused(const struct evidence *e)
+{
+	return has_line(e, "Permission denied") || has_line(e, "not permitted");
+}
+
+static bool is_of_memory(const char *text)
+{
+	return strstr(text, "Cannot allocate memory") || strstr(text, "out of memory") ||
+	       strstr(text, "bytes of buffers");
+}
+
+static bool lacks_memory(const struct evidence *e)
+{
+	return is_of_memory(e->lines) || has_line(e, "buffer_size_kb");
+}
+
+static bool asks_for_journal(const struct evidence *e)
+{
+	return asks_for_source(e->facts->config, "linux.systemd_journald");
+}
+
+static bool asks_for_events(const struct evidence *e)
+{
+	return asks_for_ftrace(e->facts->config);
+}
+
+static const struct {
+	const char *check;
+	bool (*concerns)(const struct evidence *e);
+} obstacles[] = {
+	{"rights", lacks_tracefs},     {"options", lacks_anything},    {"bpf", may_not_use_bpf},
+	{"btf", lacks_types},	       {"symbols", lacks_symbols},     {"files", is_refused},
+	{"journal", asks_for_journal}, {"container", asks_for_events}, {"stacks", lacks_samples},
+	{"selinux", is_refused},       {"apparmor", is_refused},       {"memory", lacks_memory},
+};
+
+/* Prints why this machine did not record what the recording lacks, in the sentences of sonda
+ * doctor. They are about the service that has recorded: the own one, or that on the socket. */
+static void print_obstacles(struct record_command *c, const struct record_facts *f)
+{
+	struct strbuf lines = {0};
+	struct evidence e = {.facts = f};
+	struct err_text why;
+
+	record_missing(f, &lines);
+	e.lines = lines.s ? lines.s : "";
+	for (size_t i = 0; i < ARRAY_SIZE(obstacles); i++)
+		if (obstacles[i].concerns(&e) &&
+		    doctor_explain(obstacles[i].check, c->result.started_daemons, c->options.socket,
+				   e.lines, &why))
+			console_error(&c->console, "%s", why.text);
+	strbuf_deinit(&lines);
+}
+
+/* ---- the summary ---- */
 
 bool record_service_has_path(const struct record_command *c)
 {
@@ -131,7 +246,7 @@ static int write_summary(struct record_command *c, bool file_is_cut)
 	else if (text.s)
 		console_block(&c->console, text.s);
 	if (c->is_local && !c->options.json)
-		obstacles_print(&facts, c->result.started_daemons, c->options.socket, &c->console);
+		print_obstacles(c, &facts);
 	strbuf_deinit(&text);
 	strbuf_deinit(&command_end);
 	if (verdict.refused && record_needs_ftrace(c)) {
@@ -234,7 +349,7 @@ static int end_refused(struct record_command *c)
 		fail_without_events(c, options ? refused_options_text(options) : why.text);
 	}
 	if (c->is_local)
-		obstacles_print(&facts, c->result.started_daemons, c->options.socket, &c->console);
+		print_obstacles(c, &facts);
 	return record_end_remove_file(c, options == OPTIONS_WRONG ? EXIT_USAGE : EXIT_FAILED);
 }
 
@@ -410,15 +525,17 @@ static bool ended_before_command(struct record_command *c, int error)
 int record_end(struct record_command *c, int error, const struct err_text *why)
 {
 	bool is_late = ended_before_command(c, error);
+	struct err_text sentence;
 	int code;
 
 	if (error && error != -EINTR && !c->result.write_error)
 		c->end = *why;
 	if (error && !c->result.write_error)
 		console_error(&c->console, "%s", why->text);
-	if (error && c->is_local)
-		obstacles_explain_failure(why->text, c->result.started_daemons, c->options.socket,
-					  &c->console);
+	/* If memory was out, doctor says whether the machine is the reason. */
+	if (error && c->is_local && is_of_memory(why->text) &&
+	    doctor_explain("memory", c->result.started_daemons, c->options.socket, NULL, &sentence))
+		console_error(&c->console, "%s", sentence.text);
 	if (c->snapshots) {
 		code = end_snapshots(c, error);
 		return is_late ? EXIT_FAILED : code;

@@ -12,6 +12,10 @@
  * "Tracing ended" is the answer to EnableTracing, which stays pending during the recording. It may
  * arrive in RECORDING (the duration is over, or the service refused the config), FLUSHING or
  * DISABLING. Each state has a deadline, so that a service that hangs does not block this process.
+ *
+ * A streaming session is read in passes. Each pass reads the data that the service has at that
+ * moment. The next pass starts at once if the last one read much, else after a pause, or when the
+ * owner asks for it. A pass in progress when tracing ends is followed by a last one.
  */
 
 #include "cli/record/record_session.h"
@@ -26,9 +30,340 @@
 #include "base/event_loop/event_free.h"
 #include "base/event_loop/sock.h"
 #include "cli/record/record_config.h"
-#include "cli/record/record_session_end.h"
 #include "cli/trace/service_help.h"
+#include "cli/trace/trace_readback.h"
+#include "client/transport/consumer.h"
 #include "config/limits.h"
+
+#define PASS_PERIOD_MS 100
+#define PASS_MUCH_BYTES (256u << 10) /* more data is likely to be available */
+
+enum record_session_state {
+	RECORD_CONNECTING,
+	RECORD_QUERYING,
+	RECORD_RECORDING,
+	RECORD_FLUSHING,
+	RECORD_DISABLING,
+	RECORD_DETACHING,
+	RECORD_READING,
+	RECORD_STATS,
+	RECORD_QUERYING_AGAIN,
+	RECORD_HELD,
+	RECORD_FREEING,
+	RECORD_ENDED,
+};
+
+struct record_session {
+	const Pb__TraceConfig *config; /* borrowed from the caller until free */
+	const struct record_session_ops *ops; /* likewise */
+	void *ctx;
+	struct consumer *consumer; /* owned */
+	struct event *deadline; /* owned */
+	struct packet_read reading;
+	enum record_session_state state;
+	int flush_error;
+	int passed_fd; /* borrowed; -1: none */
+	struct event
+		*pass; /* owned: the next pass of reading while it records; NULL: it does not */
+	bool passing, last_pass; /* a pass is in progress; it is the last pass */
+	bool on_demand; /* passes begin when the owner asks for them */
+	bool catching_up; /* the flush before such a pass is pending */
+	uint64_t pass_bytes; /* bytes that this pass has read */
+	bool stats_asked;
+	bool exists; /* the service has answered with the counters of the session */
+	struct err_text aborted; /* why the service aborted the session; "": it did not */
+	bool held; /* until all clones of the session are made */
+	bool started; /* all data sources have started, and that was reported */
+	char address[128]; /* of the service, for messages */
+};
+
+/* ---- the state, its deadline, and the end ---- */
+
+/* Ends the session: calls on_end, once. */
+static void record_session_end(struct record_session *s, int error, const char *why)
+{
+	if (s->state == RECORD_ENDED)
+		return;
+	s->state = RECORD_ENDED;
+	event_del(s->deadline);
+	if (s->pass)
+		event_del(s->pass);
+	s->ops->on_end(s->ctx, error, why);
+}
+
+static const char *activity(enum record_session_state state)
+{
+	static const char *const words[] = {
+		[RECORD_CONNECTING] = "connecting",
+		[RECORD_QUERYING] = "querying its data sources",
+		[RECORD_RECORDING] = "recording",
+		[RECORD_FLUSHING] = "the final flush",
+		[RECORD_DISABLING] = "stopping",
+		[RECORD_DETACHING] = "detaching",
+		[RECORD_READING] = "reading the trace",
+		[RECORD_STATS] = "reading the counters",
+		[RECORD_QUERYING_AGAIN] = "querying its data sources",
+		[RECORD_HELD] = "the last snapshots",
+		[RECORD_FREEING] = "closing the session",
+		[RECORD_ENDED] = "nothing",
+	};
+
+	return words[state];
+}
+
+/* Ends the session with the message of the errno. */
+static void record_session_fail(struct record_session *s, int error)
+{
+	struct err_text why;
+
+	if (s->aborted.text[0]) {
+		record_session_end(s, error, s->aborted.text);
+		return;
+	}
+	if (error == -EPIPE)
+		err_set(&why, error, "the tracing service disconnected during %s",
+			activity(s->state));
+	else if (error == -ENOSYS)
+		err_set(&why, error, "the tracing service is too old: it does not support %s",
+			activity(s->state));
+	else if (error == -EPROTO)
+		err_set(&why, error, "the tracing service refused %s", activity(s->state));
+	else
+		err_set(&why, error, "%s failed: %s", activity(s->state), strerror(-error));
+	record_session_end(s, error, why.text);
+}
+
+static void record_session_on_deadline(evutil_socket_t fd, short what, void *ctx)
+{
+	struct record_session *s = ctx;
+	struct err_text why;
+
+	(void)fd;
+	(void)what;
+	if (s->state == RECORD_CONNECTING)
+		service_explain(s->address, -ETIMEDOUT, &why);
+	else
+		err_set(&why, -ETIMEDOUT, "the tracing service does not answer; gave up during %s",
+			activity(s->state));
+	record_session_end(s, -ETIMEDOUT, why.text);
+}
+
+/* Returns how long the state may last without an answer of the service, in ms; 0: no limit. */
+static uint64_t patience(const struct record_session *s)
+{
+	const Pb__TraceConfig *c = s->config;
+	uint64_t flush = c->flush_timeout_ms ? c->flush_timeout_ms : DEFAULT_FLUSH_TIMEOUT_MS;
+	uint64_t stop = c->data_source_stop_timeout_ms ? c->data_source_stop_timeout_ms
+						       : DEFAULT_STOP_TIMEOUT_MS;
+
+	switch (s->state) {
+	case RECORD_RECORDING:
+		if (!c->duration_ms || c->trigger_config)
+			return 0;
+		return c->duration_ms + flush + stop + RECORD_GRACE_MS;
+	case RECORD_FLUSHING:
+		return flush + RECORD_GRACE_MS;
+	case RECORD_DISABLING:
+		return stop + RECORD_GRACE_MS;
+	case RECORD_CONNECTING:
+		return CONNECT_TIMEOUT_MS;
+	case RECORD_HELD: /* the owner of the hold has its own deadlines */
+		return 0;
+	default:
+		return RECORD_GRACE_MS;
+	}
+}
+
+/* Starts the deadline of the state again, because the service has answered. */
+static void record_session_arm(struct record_session *s)
+{
+	uint64_t ms = patience(s);
+	struct timeval t = {(time_t)(ms / 1000), (suseconds_t)(ms % 1000 * 1000)};
+
+	event_del(s->deadline);
+	if (ms)
+		event_add(s->deadline, &t);
+}
+
+static void record_session_enter(struct record_session *s, enum record_session_state state)
+{
+	s->state = state;
+	record_session_arm(s);
+}
+
+bool record_session_is_recording(const struct record_session *s)
+{
+	return s->state == RECORD_RECORDING || s->state == RECORD_FLUSHING ||
+	       s->state == RECORD_DISABLING;
+}
+
+/* ---- reading, and the last requests ---- */
+
+static void end_well(struct record_session *s)
+{
+	record_session_end(s, s->aborted.text[0] ? -ECONNABORTED : 0, s->aborted.text);
+}
+
+static void on_freed(void *ctx, int error)
+{
+	struct record_session *s = ctx;
+
+	(void)error; /* best effort: the data was read */
+	if (s->state == RECORD_FREEING)
+		end_well(s);
+}
+
+static void free_buffers(struct record_session *s)
+{
+	if (s->held) {
+		record_session_enter(s, RECORD_HELD);
+		return;
+	}
+	record_session_enter(s, RECORD_FREEING);
+	if (consumer_free_buffers(s->consumer, on_freed, s))
+		end_well(s);
+}
+
+void record_session_hold(struct record_session *s, bool hold)
+{
+	s->held = hold;
+	if (!hold && s->state == RECORD_HELD)
+		free_buffers(s);
+}
+
+static void on_state_again(void *ctx, int error, const Pb__TracingServiceState *state)
+{
+	struct record_session *s = ctx;
+
+	if (s->state != RECORD_QUERYING_AGAIN)
+		return;
+	if (!error)
+		s->ops->on_state(s->ctx, true, state);
+	free_buffers(s);
+}
+
+static void query_again(struct record_session *s)
+{
+	record_session_enter(s, RECORD_QUERYING_AGAIN);
+	if (consumer_query_state(s->consumer, false, on_state_again, s))
+		free_buffers(s);
+}
+
+static void on_last_stats(void *ctx, int error, const Pb__TraceStats *stats)
+{
+	struct record_session *s = ctx;
+
+	if (s->state != RECORD_STATS)
+		return;
+	if (!error)
+		s->ops->on_stats(s->ctx, true, stats);
+	query_again(s);
+}
+
+static void ask_last_stats(struct record_session *s)
+{
+	record_session_enter(s, RECORD_STATS);
+	if (consumer_stats(s->consumer, on_last_stats, s))
+		query_again(s);
+}
+
+static void record_session_begin_pass(struct record_session *s);
+
+static void record_session_on_sign(void *ctx)
+{
+	struct record_session *s = ctx;
+
+	if (s->state == RECORD_READING)
+		record_session_arm(s);
+}
+
+static bool is_read(const struct record_session *s)
+{
+	return s->state == RECORD_READING || record_session_is_recording(s);
+}
+
+static int record_session_on_packet(void *ctx, const uint8_t *data, size_t len)
+{
+	struct record_session *s = ctx;
+
+	s->pass_bytes += len;
+	return is_read(s) ? s->ops->on_packet(s->ctx, data, len) : -ECANCELED;
+}
+
+static void pause_passes(struct record_session *s)
+{
+	uint64_t ms = s->pass_bytes >= PASS_MUCH_BYTES ? 0 : PASS_PERIOD_MS;
+	struct timeval t = {0, (suseconds_t)(ms * 1000)};
+
+	if (s->on_demand)
+		return;
+	event_add(s->pass, &t);
+}
+
+static void record_session_on_read(void *ctx, int error)
+{
+	struct record_session *s = ctx;
+	bool last = s->state == RECORD_READING && s->last_pass;
+
+	s->passing = false;
+	if (!is_read(s))
+		return;
+	if (!error && s->ops->on_caught_up)
+		error = s->ops->on_caught_up(s->ctx);
+	if (error)
+		record_session_fail(s, error);
+	else if (last)
+		ask_last_stats(s);
+	else if (s->state == RECORD_READING)
+		record_session_begin_pass(s);
+	else
+		pause_passes(s);
+}
+
+static const struct packet_read_ops read_ops = {record_session_on_sign, record_session_on_packet,
+						record_session_on_read};
+
+/* Reads the data that the service has now. */
+static void record_session_begin_pass(struct record_session *s)
+{
+	int r;
+
+	s->pass_bytes = 0;
+	s->passing = true;
+	s->last_pass = s->state == RECORD_READING;
+	r = packet_read_start(&s->reading, s->consumer, &read_ops, s);
+	if (r)
+		record_session_fail(s, r);
+}
+
+static void on_pause_over(evutil_socket_t fd, short what, void *ctx)
+{
+	(void)fd, (void)what;
+	record_session_begin_pass(ctx);
+}
+
+int record_session_read_on(struct record_session *s, struct event_base *loop)
+{
+	s->pass = evtimer_new(loop, on_pause_over, s);
+	return s->pass ? 0 : -ENOMEM;
+}
+
+/* Tracing has ended: reads the data. */
+static void record_session_read(struct record_session *s)
+{
+	s->ops->on_stopped(s->ctx, s->flush_error);
+	record_session_enter(s, RECORD_READING);
+	/* Nothing to read: the service has written the trace, or clones of the session were
+	 * saved. */
+	if (s->config->write_into_file || s->ops->on_clone_trigger) {
+		ask_last_stats(s);
+		return;
+	}
+	if (s->pass)
+		event_del(s->pass);
+	if (!s->passing)
+		record_session_begin_pass(s);
+}
 
 /* ---- tracing ---- */
 
@@ -36,7 +371,7 @@ static void on_enabled(void *ctx, int error, const char *text)
 {
 	struct record_session *s = ctx;
 
-	if (!record_session_tracing(s))
+	if (!record_session_is_recording(s))
 		return;
 	if (error) {
 		record_session_fail(s, error);
@@ -125,13 +460,13 @@ static void record_session_on_stats(void *ctx, int error, const Pb__TraceStats *
 
 	s->stats_asked = false;
 	s->exists |= !error;
-	if (!error && record_session_tracing(s))
+	if (!error && record_session_is_recording(s))
 		s->ops->on_stats(s->ctx, false, stats);
 }
 
 void record_session_ask_stats(struct record_session *s)
 {
-	if (!record_session_tracing(s) || s->stats_asked)
+	if (!record_session_is_recording(s) || s->stats_asked)
 		return;
 	s->stats_asked = consumer_stats(s->consumer, record_session_on_stats, s) == 0;
 }
@@ -230,7 +565,8 @@ static void enable(struct record_session *s)
 	}
 	record_session_enter(s, RECORD_RECORDING);
 	s->ops->on_recording(s->ctx);
-	record_session_begin_passes(s);
+	if (s->pass)
+		pause_passes(s);
 	record_session_ask_stats(s);
 	if (s->ops->on_started || s->ops->on_clone_trigger)
 		await_start(s);
@@ -297,7 +633,8 @@ int record_session_start(struct event_base *loop, const char *socket, const Pb__
 	s->ops = ops;
 	s->ctx = ctx;
 	snprintf(s->address, sizeof(s->address), "%s", address);
-	r = record_session_new_deadline(s, loop);
+	s->deadline = evtimer_new(loop, record_session_on_deadline, s);
+	r = s->deadline ? 0 : -ENOMEM;
 	if (!r)
 		r = consumer_connect(loop, address, &consumer_ops, s, &s->consumer);
 	if (r) {
@@ -326,14 +663,10 @@ void record_session_free(struct record_session *s)
 	free(s);
 }
 
-bool record_session_is_recording(const struct record_session *s)
+int record_session_read_when_asked(struct record_session *s, struct event_base *loop)
 {
-	return record_session_tracing(s);
-}
-
-int record_session_read_on(struct record_session *s, struct event_base *loop)
-{
-	return record_session_new_passes(s, loop);
+	s->on_demand = true;
+	return record_session_read_on(s, loop);
 }
 
 static void on_caught_flush(void *ctx, int error)
@@ -360,17 +693,4 @@ bool record_session_catch_up(struct record_session *s, bool flush)
 	s->catching_up = !consumer_flush(s->consumer, 0, FLUSH_REASON_PERIODIC | FLUSH_BY_CLI,
 					 on_caught_flush, s);
 	return s->catching_up;
-}
-
-int record_session_read_when_asked(struct record_session *s, struct event_base *loop)
-{
-	s->on_demand = true;
-	return record_session_new_passes(s, loop);
-}
-
-void record_session_hold(struct record_session *s, bool hold)
-{
-	s->held = hold;
-	if (!hold)
-		record_session_release(s);
 }

@@ -15,31 +15,65 @@
 #include <errno.h>
 #include <event2/event.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "analyze/buffer_stats.h"
+#include "analyze/trace_scan.h"
 #include "base/core/clock.h"
 #include "base/core/mem.h"
 #include "base/event_loop/event_free.h"
 #include "base/event_loop/sock.h"
 #include "cli/doctor/doctor.h"
-#include "cli/record/early_errors.h"
 #include "cli/record/private_daemons.h"
 #include "cli/record/progress.h"
 #include "cli/record/record_config.h"
 #include "cli/record/record_session.h"
 #include "cli/record/record_threads.h"
+#include "cli/record/recording_setup.h"
 #include "cli/record/snapshots.h"
+#include "cli/report/config_sources.h"
+#include "cli/report/missing_events.h"
+#include "cli/report/recording_sources.h"
+#include "cli/report/refusals.h"
 #include "cli/report/summary.h"
+#include "cli/terminal/console.h"
 #include "cli/terminal/signals.h"
 #include "cli/trace/service_help.h"
+#include "cli/trace/trace_file.h"
+#include "cli/trace/trace_readback.h"
 
 #define TICK_MS 1000 /* between two progress lines */
 #define START_TIMEOUT_S 30 /* for all data sources, before a command is executed */
 #define COMMAND_PATIENCE_S 1 /* for the command to handle the user's signal */
+#define EARLY_WAIT_MS 50
+#define EARLY_WAITS 40
+#define EARLY_LOOKS 30 /* a busy machine takes long to begin */
+#define EARLY_LOOK_BYTES                                                                           \
+	(16u << 20) /* sonda-probes writes the statistics before the first events */
+
+/*
+ * Reports, during a streaming recording, what its producer of linux.ftrace could not record. The
+ * first statistics of the producer list it. So a user is informed at once of a filter or a probe
+ * that the kernel refuses, and of a typing error if this process cannot read the kernel's list of
+ * events. sonda-probes commits these statistics before the first event; Perfetto's producer with
+ * the first flush.
+ */
+struct early_errors {
+	unsigned looks;
+	bool done;
+	enum refused_options refused; /* of filters and probes of the command line */
+	/* While they are awaited: */
+	struct event *timer; /* owned */
+	unsigned waits;
+	const struct recording_setup *setup; /* borrowed, as read and ctx */
+	const struct trace_scan *read;
+	void (*on_end)(void *ctx);
+	void *ctx;
+};
 
 struct recording {
 	const struct recording_setup *setup; /* borrowed from the caller */
@@ -71,6 +105,105 @@ struct recording {
 static uint64_t recorded_ms(const struct recording *r)
 {
 	return (clock_mono_ns() - r->started_ns) / NS_PER_MS - r->result->set_up_ms;
+}
+
+/* ---- what the kernel refused ---- */
+
+static bool has_start(const struct ftrace_scan *f)
+{
+	for (size_t i = 0; i < f->n_rings; i++)
+		if (f->rings[i].has_start)
+			return true;
+	return false;
+}
+
+/* Returns true if the kernel may refuse what the config says of events that exist. */
+static bool may_be_refused(const Pb__TraceConfig *config)
+{
+	for (size_t i = 0; i < config->n_data_sources; i++) {
+		const Pb__FtraceConfig *f = requested_ftrace(config->data_sources[i]);
+
+		if (f && (f->n_event_filters || f->n_event_triggers || f->n_kprobe_events ||
+			  f->n_uprobe_events || f->enable_function_graph))
+			return true;
+	}
+	return false;
+}
+
+/* Reports what the kernel refused. Returns true if the first statistics of the producer were read,
+ * which is the end of the search. */
+static bool report_refused(const struct recording_setup *setup, const struct trace_scan *scan)
+{
+	struct ftrace_scan f = scan->ftrace; /* borrows its lists */
+	struct strbuf lines = {0};
+	bool any;
+
+	if (setup->events) /* unknown names were reported before the start */
+		f.unknown = (struct name_list){0};
+	any = f.unknown.n || f.failed.n || f.problems.n;
+	if (any)
+		missing_events(setup->config, &f, NULL, &lines);
+	if (lines.s)
+		console_say_lines(setup->console, lines.s);
+	strbuf_deinit(&lines);
+	return any || has_start(&scan->ftrace);
+}
+
+/* Call it about once a second. Prints once what the first statistics say was rejected. Looks for
+ * these in read, the scan of the packets that this process has read, or in the file if the service
+ * writes it; gives up after some looks. */
+static void early_errors_report(struct early_errors *e, const struct recording_setup *setup,
+				const struct trace_scan *read)
+{
+	struct trace_scan begin = {0};
+
+	if (e->done || !asks_for_ftrace(setup->config) ||
+	    (setup->events && !may_be_refused(setup->config)))
+		return;
+	if (setup->passes_file) {
+		trace_readback_peek(trace_file_fd(setup->file), EARLY_LOOK_BYTES, &begin);
+		read = &begin;
+	}
+	/* On a busy machine the first packets arrive late. */
+	e->looks += !e->timer && read->packets != 0;
+	e->done = report_refused(setup, read) || e->looks >= EARLY_LOOKS;
+	if (setup->from_words)
+		e->refused = refused_options(setup->config, &read->ftrace);
+	trace_scan_deinit(&begin);
+}
+
+static void early_errors_on_timer(evutil_socket_t fd, short what, void *ctx)
+{
+	struct early_errors *e = ctx;
+
+	(void)fd, (void)what;
+	early_errors_report(e, e->setup, e->read);
+	if (!e->done && ++e->waits < EARLY_WAITS)
+		return;
+	event_freep(&e->timer);
+	e->on_end(e->ctx);
+}
+
+/*
+ * If the kernel may refuse a filter or a probe of the command line, looks often until the first
+ * statistics are there, or for two seconds: some producers write them at the end. Then it calls
+ * on_end, and the command may run. Returns false if nothing is awaited.
+ */
+static bool early_errors_await(struct early_errors *e, struct event_base *loop,
+			       const struct recording_setup *setup, const struct trace_scan *read,
+			       void (*on_end)(void *ctx), void *ctx)
+{
+	static const struct timeval period = {0, EARLY_WAIT_MS * 1000};
+
+	if (e->done || !setup->from_words || !setup->streams || setup->detach ||
+	    !may_be_refused(setup->config))
+		return false;
+	e->setup = setup;
+	e->read = read;
+	e->on_end = on_end;
+	e->ctx = ctx;
+	e->timer = event_new(loop, -1, EV_PERSIST, early_errors_on_timer, e);
+	return e->timer && event_add(e->timer, &period) == 0;
 }
 
 /* ---- the end ---- */
@@ -327,9 +460,15 @@ static void on_recording(void *ctx)
 {
 	static const struct timeval timeout = {START_TIMEOUT_S, 0};
 	struct recording *r = ctx;
+	struct strbuf lines = {0};
 
 	r->started_ns = clock_mono_ns();
-	early_warnings_say(&r->result->sources, r->setup);
+	/* Warn now, when the user can still correct the command line. */
+	recording_sources_warn(&r->result->sources, r->setup->config, r->setup->events,
+			       r->setup->command, &lines);
+	if (lines.s)
+		console_say_lines(r->setup->console, lines.s);
+	strbuf_deinit(&lines);
 	start_ticks(r);
 	if (r->command_timer)
 		event_add(r->command_timer, &timeout);
@@ -576,7 +715,7 @@ static void recording_clean_up(struct recording *r)
 	if (r->setup->command)
 		command_child_unwatch(r->setup->command);
 	event_freep(&r->command_timer);
-	early_errors_deinit(&r->early);
+	event_freep(&r->early.timer);
 	event_freep(&r->tick);
 	event_base_freep(&r->loop);
 	recording_progress_deinit(&r->progress);

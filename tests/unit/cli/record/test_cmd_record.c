@@ -117,11 +117,11 @@ static void look_at_child(evutil_socket_t fd, short what, void *ctx)
 		event_base_loopbreak(loop);
 }
 
-static void read_said(void)
+static void read_file(const char *name)
 {
 	char path[128];
 
-	snprintf(path, sizeof(path), "%s/said", dir);
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
 	strbuf_clear(&said);
 	fs_read_file(path, 1 << 20, &said);
 	if (!said.s)
@@ -142,7 +142,7 @@ static int record(const char *line)
 	event_add(tick, &often);
 	event_base_dispatch(loop);
 	event_free(tick);
-	read_said();
+	read_file("said");
 	assert_true(WIFEXITED(status));
 	return WEXITSTATUS(status);
 }
@@ -661,11 +661,45 @@ FIXTURE_TEST(test_usage)
 	assert_string_equal(said.s, "");
 }
 
-FIXTURE_TEST(test_a_mistake_in_a_config)
+FIXTURE_TEST(test_a_config_that_is_refused)
 {
-	write_config("buffers { size_kb: 64 }\nbufers { }\n");
-	expect("-c c.cfg -o x.pftrace", 2, NULL, "c.cfg:2:1: error:", NULL);
+	static const struct {
+		const char *text, *words;
+	} rows[] = {
+		{"buffers { size_kb: 64 }\nbufers { }\n", "c.cfg:2:1: error:"},
+		{SOURCE "activate_triggers: 'x'", "c.cfg: activate_triggers is not supported"},
+		{SOURCE "incident_report_config { }", "c.cfg: incident_report_config is not"},
+		{SOURCE "android_report_config { }", "c.cfg: android_report_config is not"},
+		{"buffers { size_kb: 64 }", "no data_sources: nothing would be recorded"},
+	};
+	static char big[(1 << 20) + 1];
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		write_config(rows[i].text);
+		expect("-c c.cfg -o x.pftrace", 2, "", rows[i].words, NULL);
+	}
+	memset(big, '\n', sizeof(big));
+	write_file("c.cfg", big, sizeof(big));
+	expect("-c c.cfg", 2, "", "cannot read the config c.cfg: too large for a trace config",
+	       NULL);
+	expect("-c .", 2, "", "cannot read the config .: Is a directory", NULL);
 	expect("-c nosuch.cfg -o x.pftrace", 2, "",
-	       "sonda: cannot read the config nosuch.cfg: No such file or directory", NULL);
+	       "sonda: cannot read the config nosuch.cfg: No such file or directory; see ", NULL);
 	assert_string_equal(service.port.calls, "");
+}
+
+FIXTURE_TEST(test_a_config_is_text_or_binary)
+{
+	/* A field of a later version, which the service may know, is kept. */
+	static const char binary[] = "\x0a\x02\x08\x40\x12\x05\x0a\x03\x0a\x01x\xc2\x3e\x03xyz";
+	const size_t len = sizeof(binary) - 1;
+
+	write_file("c.cfg", binary, len);
+	expect("-c c.cfg --show-config=binary", 0, NULL, NULL);
+	read_file("stdout");
+	assert_int_equal(said.len, len);
+	assert_memory_equal(said.s, binary, len);
+	expect("-c c.cfg --show-config", 0, NULL, NULL);
+	read_file("stdout");
+	assert_true(str_starts(said.s, "buffers {\n  size_kb: 64\n}\ndata_sources {\n"));
 }
