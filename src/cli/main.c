@@ -11,7 +11,6 @@
 #include "base/system/fs.h"
 #include "base/system/log.h"
 #include "base/text/str.h"
-#include "cli/perfetto/perfetto.h"
 #include "cli/terminal/verb.h"
 
 struct verb {

@@ -9,11 +9,13 @@
  * With CLONE_SNAPSHOT each trigger clones the session during the wait for its end.
  */
 
-#include "cli/perfetto/perfetto.h"
-
 #include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,16 +27,26 @@
 #include "base/event_loop/sock.h"
 #include "base/system/fs.h"
 #include "base/system/log.h"
-#include "cli/perfetto/perfetto_background.h"
+#include "base/text/str.h"
 #include "cli/perfetto/perfetto_config.h"
 #include "cli/perfetto/perfetto_options.h"
-#include "cli/perfetto/perfetto_query.h"
 #include "cli/perfetto/perfetto_save.h"
+#include "cli/terminal/verb.h"
 #include "cli/trace/activate_triggers.h"
 #include "cli/trace/session_client.h"
 #include "cli/trace/trace_file.h"
+#include "common/tracing_service_state.pb-c.h"
 
+#define DETAILS_WIDTH 40
 #define NOT_THERE 2 /* exit code: no such detached session */
+
+enum perfetto_started {
+	PERFETTO_STARTED = 0, /* all data sources */
+	PERFETTO_FAILED = 1,
+	PERFETTO_TIMEOUT = 2, /* after 30 s */
+};
+
+#define PERFETTO_START_TIMEOUT_MS 30000
 
 struct perfetto {
 	struct perfetto_options o;
@@ -103,6 +115,94 @@ static int check_output(const struct perfetto *p)
 		return perfetto_fail(
 			"TraceConfig's write_into_file must be true when using --detach");
 	return -1;
+}
+
+/* ---- --background, --background-wait and --notify-fd ---- */
+
+/* Returns the byte that the child writes; PERFETTO_TIMEOUT or PERFETTO_FAILED without one. */
+static int await_child(int fd)
+{
+	/* The child waits for the start with a shorter limit. */
+	struct pollfd p = {.fd = fd, .events = POLLIN};
+	uint8_t byte;
+	int r;
+
+	do
+		r = poll(&p, 1, PERFETTO_START_TIMEOUT_MS + 5000);
+	while (r < 0 && errno == EINTR);
+	if (r == 0)
+		return PERFETTO_TIMEOUT;
+	return read(fd, &byte, 1) == 1 ? byte : PERFETTO_FAILED;
+}
+
+static void leave_terminal(void)
+{
+	int null = open("/dev/null", O_RDWR);
+
+	setsid();
+	if (chdir("/")) {
+		/* The child keeps its directory. */
+	}
+	for (int fd = STDIN_FILENO; null >= 0 && fd <= STDERR_FILENO; fd++)
+		dup2(null, fd);
+	if (null > STDERR_FILENO)
+		close(null);
+}
+
+/*
+ * Continues in a child with a session(7) of its own, with "/" as its directory and without the
+ * terminal. The parent prints the child's pid and ends: at once, or, with wait, when the child has
+ * called perfetto_notify(), whose `how` is the exit code. Returns, in the child, the descriptor to
+ * notify, or -1 without wait; in the parent, only if there is no child, -errno - 1.
+ *
+ * With hold_signals, SIGINT and SIGTERM are blocked in the child: a program that reads the pid may
+ * send a signal before the child handles it. termination_signals_watch() takes them.
+ */
+static int perfetto_background(bool wait, bool hold_signals)
+{
+	int pipe_fds[2] = {-1, -1};
+	sigset_t ends, before;
+	pid_t pid;
+
+	if (wait && pipe2(pipe_fds, O_CLOEXEC))
+		return -errno - 1;
+	fflush(NULL);
+	sigemptyset(&ends);
+	sigaddset(&ends, SIGINT);
+	sigaddset(&ends, SIGTERM);
+	sigprocmask(SIG_BLOCK, &ends, &before);
+	pid = fork();
+	if (pid || !hold_signals)
+		sigprocmask(SIG_SETMASK, &before, NULL);
+	if (pid < 0)
+		return -errno - 1;
+	if (pid == 0) {
+		closep(&pipe_fds[0]);
+		leave_terminal();
+		return pipe_fds[1];
+	}
+	closep(&pipe_fds[1]);
+	if (wait) {
+		int code = await_child(pipe_fds[0]);
+
+		if (code != PERFETTO_STARTED)
+			fprintf(stderr, "Background process failed, WaitStatus=%d\n", code);
+		printf("%d\n", (int)pid);
+		exit(code);
+	}
+	printf("%d\n", (int)pid);
+	exit(0);
+}
+
+/* Writes the byte to fd and closes it. No-op for -1. */
+static void perfetto_notify(int *fd, enum perfetto_started how)
+{
+	uint8_t byte = (uint8_t)how;
+
+	if (*fd < 0)
+		return;
+	fs_write_all(*fd, &byte, 1);
+	closep(fd);
 }
 
 /* ---- a new session ---- */
@@ -273,6 +373,109 @@ static int clone_session(struct perfetto *p)
 	};
 
 	return perfetto_clone(&request, p->file, p->o.out);
+}
+
+/* ---- --query ---- */
+
+static const char *or_empty(const char *text)
+{
+	return text ? text : "";
+}
+
+static void put_producers(const Pb__TracingServiceState *s, struct strbuf *out)
+{
+	strbuf_puts(
+		out,
+		"\n\nPRODUCER PROCESSES CONNECTED:\n\n"
+		"ID     PID      UID      FLAGS  NAME                                       SDK\n"
+		"==     ===      ===      =====  ====                                       ===\n");
+	for (size_t i = 0; i < s->n_producers; i++) {
+		const Pb__TracingServiceState__Producer *p = s->producers[i];
+
+		strbuf_printf(out, "%-6d %-8d %-8d %-6s %-42s %s\n", p->id, p->pid, p->uid,
+			      p->frozen ? "F" : "", or_empty(p->name), or_empty(p->sdk_version));
+	}
+}
+
+static const char *producer_name(const Pb__TracingServiceState *s, int32_t id)
+{
+	for (size_t i = 0; i < s->n_producers; i++)
+		if (s->producers[i]->id == id)
+			return or_empty(s->producers[i]->name);
+	return "";
+}
+
+/* The categories of track events, cut unless all of them are wanted. */
+static void put_details(const Pb__DataSourceDescriptor *d, bool whole, struct strbuf *out)
+{
+	const Pb__TrackEventDescriptor *t = d ? d->track_event_descriptor : NULL;
+	_cleanup_(strbuf_deinit) struct strbuf all = {0};
+
+	for (size_t i = 0; t && i < t->n_available_categories; i++)
+		strbuf_printf(&all, "%s%s", i ? "," : "",
+			      or_empty(t->available_categories[i]->name));
+	if (all.len > DETAILS_WIDTH && !whole)
+		strbuf_printf(out, "%.*s... (use --long to expand)", DETAILS_WIDTH, all.s);
+	else if (all.s)
+		strbuf_add(out, all.s, all.len);
+}
+
+static void put_sources(const Pb__TracingServiceState *s, bool whole, struct strbuf *out)
+{
+	strbuf_puts(
+		out,
+		"\n\nDATA SOURCES REGISTERED:\n\n"
+		"NAME                                     PRODUCER                     DETAILS\n"
+		"===                                      ========                     ========\n");
+	for (size_t i = 0; i < s->n_data_sources; i++) {
+		const Pb__TracingServiceState__DataSource *d = s->data_sources[i];
+		char producer[128];
+
+		snprintf(producer, sizeof(producer), "%s (%d)", producer_name(s, d->producer_id),
+			 d->producer_id);
+		strbuf_printf(out, "%-40s %-28s ",
+			      d->ds_descriptor ? or_empty(d->ds_descriptor->name) : "", producer);
+		put_details(d->ds_descriptor, whole, out);
+		strbuf_putc(out, '\n');
+	}
+}
+
+static void put_session(const Pb__TracingServiceState__TracingSession *s, struct strbuf *out)
+{
+	uint64_t seconds = (uint64_t)(s->start_realtime_ns / 1000000000) % 86400;
+	unsigned kb = 0;
+
+	for (size_t i = 0; i < s->n_buffer_size_kb; i++)
+		kb += s->buffer_size_kb[i];
+	strbuf_printf(out, "%-7" PRIu64 " %-7d %-10s (%zu) %-8u %-9u %-4u %02u:%02u:%02u %s\n",
+		      s->id, s->consumer_uid, or_empty(s->state), s->n_buffer_size_kb, kb,
+		      s->duration_ms / 1000, s->num_data_sources, (unsigned)(seconds / 3600),
+		      (unsigned)(seconds / 60 % 60), (unsigned)(seconds % 60),
+		      or_empty(s->unique_session_name));
+}
+
+/* Appends the state of a service as perfetto --query prints it: scripts cut its columns. whole:
+ * with --long, lists of categories are not cut. */
+static void perfetto_query_text(const Pb__TracingServiceState *s, bool whole, struct strbuf *out)
+{
+	strbuf_printf(out, "Not meant for machine consumption. Use --query-raw for scripts.\n\n");
+	strbuf_printf(out, "Service: %s\nTracing sessions: %d (started: %d)\n",
+		      or_empty(s->tracing_service_version), s->num_sessions,
+		      s->num_sessions_started);
+	put_producers(s, out);
+	put_sources(s, whole, out);
+	strbuf_puts(out, "\n\nTRACING SESSIONS:\n\n"
+			 "ID      UID     STATE      BUF (#) KB   DUR (s)   #DS  STARTED  NAME\n"
+			 "===     ===     =====      ==========   =======   ===  =======  ====\n");
+	for (size_t i = 0; i < s->n_tracing_sessions; i++)
+		put_session(s->tracing_sessions[i], out);
+	if ((size_t)s->num_sessions > s->n_tracing_sessions && geteuid() != 0)
+		strbuf_puts(out,
+			    "\nNOTE: Some tracing sessions are not reported in the list above.\n"
+			    "This is likely because they are owned by a different UID.\n"
+			    "If you want to list all session, re-run with root privileges.\n");
+	if (out->s)
+		str_make_plain(out->s, out->len, "\n");
 }
 
 static int query(struct perfetto *p)

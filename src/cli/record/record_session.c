@@ -351,7 +351,8 @@ int record_session_read_on(struct record_session *s, struct event_base *loop)
 /* Tracing has ended: reads the data. */
 static void record_session_read(struct record_session *s)
 {
-	s->ops->on_stopped(s->ctx, s->flush_error);
+	if (s->ops->on_stopped)
+		s->ops->on_stopped(s->ctx, s->flush_error);
 	record_session_enter(s, RECORD_READING);
 	/* Nothing to read: the service has written the trace, or clones of the session were
 	 * saved. */
@@ -543,7 +544,7 @@ static void enable(struct record_session *s)
 	size_t len;
 	int r;
 
-	r = s->ops->before_recording(s->ctx, &why);
+	r = s->ops->before_recording ? s->ops->before_recording(s->ctx, &why) : 0;
 	if (r) {
 		record_session_end(s, r, why.text);
 		return;
@@ -564,7 +565,8 @@ static void enable(struct record_session *s)
 		return;
 	}
 	record_session_enter(s, RECORD_RECORDING);
-	s->ops->on_recording(s->ctx);
+	if (s->ops->on_recording)
+		s->ops->on_recording(s->ctx);
 	if (s->pass)
 		pause_passes(s);
 	record_session_ask_stats(s);

@@ -94,3 +94,10 @@ int cmd_info(int argc, char **argv);
 int cmd_attach(int argc, char **argv);
 int cmd_trigger(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
+
+/*
+ * The command line of Perfetto's perfetto, for scripts: what sonda does when it is called by that
+ * name. Returns the exit code: 0 also if the service refused the session, as with Perfetto; 1 on
+ * errors; 2 if there is no such detached session, or if --background-wait waited too long.
+ */
+int perfetto_main(int argc, char **argv);

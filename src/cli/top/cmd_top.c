@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- *	top_session --> packets --> live --> top_view --> top_terminal, or lines on standard output
- *	     ^                                  ^
- *	     +--- tick: once a period           +--- keys
+ *	record_session --> packets --> live --> top_view --> top_terminal, or lines on stdout
+ *	     ^                                      ^
+ *	     +--- tick: once a period               +--- keys
+ *
+ * The counters are those of the running service, or of private daemons that end with sonda top.
  *
  * A tick asks for everything that was counted until then. The polls of the data sources fall on the
  * multiples of the period; a tick comes a moment later, when they are done.
@@ -21,12 +23,13 @@
 #include "base/core/mem.h"
 #include "base/event_loop/event_free.h"
 #include "base/event_loop/sock.h"
+#include "cli/record/private_daemons.h"
+#include "cli/record/record_session.h"
 #include "cli/terminal/console.h"
 #include "cli/terminal/signals.h"
 #include "cli/terminal/verb.h"
-#include "cli/top/top_losses.h"
+#include "cli/top/top_config.h"
 #include "cli/top/top_options.h"
-#include "cli/top/top_session.h"
 #include "cli/top/top_terminal.h"
 #include "cli/top/top_view.h"
 
@@ -44,15 +47,16 @@ struct top {
 	struct event_base *loop;
 	struct termination_signals *signals;
 	struct event *tick, *key, *resized, *stopped, *continued; /* owned */
-	struct top_session_setup setup;
-	struct top_session *session; /* owned */
+	enum top_sources sources;
+	Pb__TraceConfig *config; /* owned */
+	struct record_session *session; /* owned */
+	struct private_daemons *daemons; /* owned; NULL: a service was running */
 	struct top_terminal *terminal; /* owned; NULL: lines on standard output */
 	struct live *live; /* owned; NULL until the session has begun */
 	struct strbuf lost, note, frame;
 	struct strbuf no_ebpf; /* why there are no eBPF counters */
 	struct err_text why; /* why sonda top ended, if it failed */
 	uint64_t screens;
-	bool has_ebpf;
 	bool shown; /* a screen of live was shown */
 	bool ended;
 	int code;
@@ -93,7 +97,7 @@ static void update_note(struct top *t)
 	if (is_late(t))
 		strbuf_printf(&t->note, "no new values for %llu s\n",
 			      (unsigned long long)(age_of_values(t) / NS_PER_S));
-	if (t->shown && !t->has_ebpf)
+	if (t->shown && t->sources == TOP_PROC)
 		strbuf_printf(&t->note, "blocked time and system calls are unknown: %s\n",
 			      t->no_ebpf.s ? t->no_ebpf.s : "no producer of eBPF counters");
 }
@@ -105,7 +109,7 @@ static struct top_state top_state_of(struct top *t)
 		.live = t->shown ? t->live : NULL,
 		.lost = t->lost.s ? t->lost.s : "",
 		.note = t->note.s ? t->note.s : "",
-		.has_ebpf = t->has_ebpf,
+		.has_ebpf = t->sources != TOP_PROC,
 		.realtime_ns = clock_ns(CLOCK_REALTIME),
 		.screens = t->screens,
 	};
@@ -183,51 +187,169 @@ static void show_screen(struct top *t)
 
 /* ---- the session ---- */
 
-static void on_began(void *ctx, bool has_ebpf)
+static int replace_config(struct top *t, struct err_text *e)
+{
+	Pb__TraceConfig *next;
+	int r = top_config_build(&t->options, t->sources, &next);
+
+	if (r)
+		return err_set(e, r, "cannot build the config: %s", strerror(-r));
+	/* The session keeps a pointer to *t->config, but none into it: its members can be
+	 * replaced. */
+	if (t->config) {
+		Pb__TraceConfig old = *t->config;
+
+		*t->config = *next;
+		*next = old;
+		pb__trace_config__free_unpacked(next, NULL);
+	} else {
+		t->config = next;
+	}
+	return 0;
+}
+
+static bool offers_ebpf(const Pb__TracingServiceState *state)
+{
+	for (size_t i = 0; i < state->n_data_sources; i++) {
+		const Pb__DataSourceDescriptor *d = state->data_sources[i]->ds_descriptor;
+
+		if (d && d->name && !strcmp(d->name, "linux.ebpf_counters"))
+			return true;
+	}
+	return false;
+}
+
+/* Requests the counters of /proc instead if no producer offers eBPF counters. */
+static void top_on_state(void *ctx, bool at_end, const Pb__TracingServiceState *state)
+{
+	struct top *t = ctx;
+	enum top_sources before = t->sources;
+	struct err_text e;
+
+	if (at_end || t->sources == TOP_PROC || offers_ebpf(state))
+		return;
+	t->sources = TOP_PROC;
+	if (replace_config(t, &e))
+		t->sources = before;
+}
+
+/* All data sources have started. */
+static void on_started(void *ctx)
 {
 	struct top *t = ctx;
 	const struct live_setup setup = {
 		.began_ns = clock_boot_ns(),
 		.period_ns = t->options.period_ms * NS_PER_MS,
-		.top_n = TOP_SESSION_PROCESSES,
+		.top_n = TOP_EBPF_PROCESSES,
 		.only_some = t->options.n_pids > 0,
 	};
 
-	t->has_ebpf = has_ebpf;
 	t->shown = false;
 	live_free(TAKE_PTR(t->live));
 	if (live_new(&setup, &t->live))
 		top_end(t, EXIT_FAILED, "no memory");
 }
 
-static void top_on_packet(void *ctx, const uint8_t *data, size_t len)
+static int top_on_packet(void *ctx, const uint8_t *data, size_t len)
 {
 	struct top *t = ctx;
 
 	if (t->live)
 		live_packet(t->live, data, len);
+	return 0;
 }
 
-static void top_on_stats(void *ctx, const Pb__TraceStats *stats)
+static void put_loss(uint64_t n, const char *what, struct strbuf *out)
 {
+	char number[32];
+
+	if (n)
+		strbuf_printf(out, "%s%s %s", out->len ? ", " : "", str_thousands(n, number), what);
+}
+
+/* Notes what the service lost of the session, in all its buffers. */
+static void top_on_stats(void *ctx, bool at_end, const Pb__TraceStats *stats)
+{
+	_cleanup_(freep) struct service_stats *s = calloc(1, sizeof(*s));
+	struct buffer_stats sum = {0};
 	struct top *t = ctx;
 
+	(void)at_end;
 	strbuf_clear(&t->lost);
-	top_losses(stats, &t->lost);
+	if (!s)
+		return;
+	stats_message_decode(stats, s);
+	for (size_t i = 0; i < s->n_buffers; i++) {
+		sum.chunks_overwritten += s->buffers[i].chunks_overwritten;
+		sum.chunks_discarded += s->buffers[i].chunks_discarded;
+		sum.writer_packet_loss += s->buffers[i].writer_packet_loss;
+		sum.patches_failed += s->buffers[i].patches_failed;
+		sum.abi_violations += s->buffers[i].abi_violations;
+	}
+	put_loss(sum.chunks_overwritten, "chunks overwritten before they were read", &t->lost);
+	put_loss(sum.chunks_discarded, "chunks discarded", &t->lost);
+	put_loss(sum.writer_packet_loss, "packets dropped: shared memory full", &t->lost);
+	put_loss(sum.patches_failed, "patches failed", &t->lost);
+	put_loss(sum.abi_violations, "violations of the protocol", &t->lost);
+	put_loss(s->invalid_packets, "invalid packets", &t->lost);
 }
 
-/* Until the second poll of /proc/stat there are no rates; eBPF programs take a moment to load. */
-static void on_packets(void *ctx)
+/* All packets until the last tick have arrived. Until the second poll of /proc/stat there are no
+ * rates; eBPF programs take a moment to load. */
+static int on_caught_up(void *ctx)
 {
 	struct top *t = ctx;
 
 	if (t->view.paused || !t->live || !live_screen(t->live))
-		return;
+		return 0;
 	if (t->shown || (live_machine(t->live)->has_cpu && live_knows_processes(t->live)))
 		show_screen(t);
+	return 0;
 }
 
-static void on_line(void *ctx, const char *line)
+static void top_on_end(void *ctx, int error, const char *why)
+{
+	struct top *t = ctx;
+	struct err_text better;
+
+	if (error == -EPIPE && t->daemons && private_daemons_explain(t->daemons, &better))
+		why = better.text;
+	top_end(t, EXIT_FAILED, error ? why : "the session was ended by the tracing service");
+}
+
+static const struct record_session_ops session_ops = {
+	.on_state = top_on_state,
+	.on_started = on_started,
+	.on_stats = top_on_stats,
+	.on_packet = top_on_packet,
+	.on_caught_up = on_caught_up,
+	.on_end = top_on_end,
+};
+
+static int start_session(struct top *t, const char *socket, struct err_text *e)
+{
+	int r = record_session_start(t->loop, socket, t->config, &session_ops, t, e, &t->session);
+
+	if (!r && record_session_read_when_asked(t->session, t->loop))
+		r = err_set(e, -ENOMEM, "no memory");
+	return r;
+}
+
+static void on_daemons_ready(void *ctx)
+{
+	struct top *t = ctx;
+	struct err_text e;
+
+	if (start_session(t, private_daemons_address(t->daemons), &e))
+		top_end(t, EXIT_FAILED, e.text);
+}
+
+static void on_daemons_failed(void *ctx, const char *why)
+{
+	top_end(ctx, EXIT_FAILED, why);
+}
+
+static void on_daemons_line(void *ctx, const char *line)
 {
 	struct top *t = ctx;
 
@@ -236,19 +358,43 @@ static void on_line(void *ctx, const char *line)
 		console_line(&t->console, line);
 }
 
-static void top_on_end(void *ctx, int error, const char *why)
+static const struct private_daemons_ops daemon_ops = {
+	.on_ready = on_daemons_ready,
+	.on_failed = on_daemons_failed,
+	.on_producer_ended = on_daemons_failed,
+	.on_line = on_daemons_line,
+};
+
+/* Connects to the service, or starts private daemons if none runs at the default address. */
+static int connect_or_start(struct top *t, struct err_text *e)
 {
-	top_end(ctx, EXIT_FAILED, error ? why : "the session was ended by the tracing service");
+	int r = replace_config(t, e);
+
+	if (!r)
+		r = start_session(t, t->options.socket, e);
+	if ((r == -ENOENT || r == -ECONNREFUSED) && !t->options.socket)
+		r = private_daemons_start(t->loop, NULL, &daemon_ops, t, e, &t->daemons);
+	return r;
 }
 
-static const struct top_session_ops session_ops = {
-	.on_began = on_began,
-	.on_stats = top_on_stats,
-	.on_packet = top_on_packet,
-	.on_packets = on_packets,
-	.on_line = on_line,
-	.on_end = top_on_end,
-};
+/*
+ * Begins a new session with values of other sources. Until it has started there is no live, so that
+ * later ticks do not replace it again: loading programs may take longer than many periods.
+ */
+static void begin_again(struct top *t, enum top_sources sources)
+{
+	const char *socket = t->daemons ? private_daemons_address(t->daemons) : t->options.socket;
+	struct err_text e;
+
+	t->shown = false;
+	t->sources = sources;
+	live_free(TAKE_PTR(t->live));
+	record_session_free(TAKE_PTR(t->session));
+	if (replace_config(t, &e) || start_session(t, socket, &e))
+		top_end(t, EXIT_FAILED, e.text);
+}
+
+/* ---- the ticks ---- */
 
 static void arm_tick(struct top *t)
 {
@@ -259,52 +405,35 @@ static void arm_tick(struct top *t)
 	event_add(t->tick, &next);
 }
 
-/*
- * Replaces the session. Until on_began() there is no live, so that later ticks do not replace it
- * again: loading programs may take longer than many periods.
- */
-static void begin_again(struct top *t, int (*begin)(struct top_session *s, struct err_text *e))
-{
-	struct err_text e;
-
-	t->shown = false;
-	live_free(TAKE_PTR(t->live));
-	if (begin(t->session, &e))
-		top_end(t, EXIT_FAILED, e.text);
-}
-
-/* Keeps the first reason why there are no eBPF counters. */
-static void keep_reason(struct top *t)
-{
-	const char *why = live_failures(t->live);
-
-	t->has_ebpf = false;
-	strbuf_clear(&t->no_ebpf);
-	strbuf_add(&t->no_ebpf, why, strcspn(why, "\n"));
-}
-
 static void top_on_tick(evutil_socket_t fd, short what, void *ctx)
 {
 	struct top *t = ctx;
+	const char *why;
 	bool late;
 
 	(void)fd, (void)what;
 	arm_tick(t);
 	if (!t->live)
 		return;
-	if (t->has_ebpf && live_lacks_cpu_time(t->live)) {
-		keep_reason(t);
-		begin_again(t, top_session_without_ebpf);
+	if (t->sources != TOP_PROC && live_lacks_cpu_time(t->live)) {
+		/* The first reason is shown in the note. */
+		why = live_failures(t->live);
+		strbuf_clear(&t->no_ebpf);
+		strbuf_add(&t->no_ebpf, why, strcspn(why, "\n"));
+		begin_again(t, TOP_PROC);
 		return;
 	}
-	if (live_lacks_processes(t->live)) {
-		begin_again(t, top_session_without_processes);
+	if (t->sources == TOP_EBPF && live_lacks_processes(t->live)) {
+		begin_again(t, TOP_EBPF_WITHOUT_PROCESSES);
 		return;
 	}
+	/* If the values are late, also those that a producer has not committed yet are read;
+	 * sonda-probes commits each poll. */
 	late = !live_newest(t->live) || is_late(t);
-	/* No answer yet: the age of the values is shown. */
-	if (!top_session_ask(t->session, late) && late)
-		draw(t);
+	if (t->session && record_session_catch_up(t->session, late))
+		record_session_ask_stats(t->session);
+	else if (late)
+		draw(t); /* no answer yet: the age of the values is shown */
 }
 
 /* ---- keys and signals ---- */
@@ -444,25 +573,21 @@ static int top_prepare(struct top *t, struct err_text *e)
 					    : 0,
 		.period_s = o->period_ms / 1000.0,
 	};
-	t->setup = (struct top_session_setup){
-		.socket = o->socket,
-		.period_ms = o->period_ms,
-		.pids = o->pids,
-		.n_pids = o->n_pids,
-	};
 	t->loop = event_base_new();
 	t->tick = t->loop ? evtimer_new(t->loop, top_on_tick, t) : NULL;
 	if (!t->tick || termination_signals_watch(t->loop, 0, top_on_signal, t, &t->signals))
 		return err_set(e, -ENOMEM, "no memory");
 	if (!lines && take_terminal(t))
 		return err_set(e, -EIO, "cannot use the terminal; try sonda top --batch");
-	return top_session_start(t->loop, &t->setup, &session_ops, t, e, &t->session);
+	return connect_or_start(t, e);
 }
 
 static void top_clean_up(struct top *t)
 {
 	top_terminal_free(t->terminal);
-	top_session_free(t->session);
+	record_session_free(t->session);
+	private_daemons_free(t->daemons);
+	pb__trace_config__free_unpacked(t->config, NULL);
 	live_free(t->live);
 	event_freep(&t->key);
 	event_freep(&t->resized);

@@ -7,7 +7,6 @@
 
 #include "analyze/live/live.h"
 #include "base/text/str.h"
-#include "cli/top/top_rows.h"
 
 /*
  * What sonda top shows, as text: lines about the machine, then a row for each process, sorted by
@@ -18,6 +17,13 @@ enum top_style { /* the first byte of each line */
 		 TOP_PLAIN = 1,
 		 TOP_TITLE, /* the titles of the columns */
 		 TOP_ALERT, /* losses, missing counters */
+};
+
+/* Which processes are shown, and in which order. */
+struct top_selection {
+	size_t sort; /* index of a column */
+	const uint32_t *pids; /* borrowed; only these processes. n_pids 0: all */
+	size_t n_pids;
 };
 
 struct top_view {

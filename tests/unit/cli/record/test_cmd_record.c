@@ -3,32 +3,17 @@
  * The verb as a person calls it, in a child process, against a service in this one: exit codes,
  * what is said, and which files remain.
  */
-#include <event2/event.h>
-#include <sys/resource.h>
-
-#include "unit/test.h"
 #include "analyze/trace_scan.h"
-#include "base/system/fs.h"
-#include "base/system/log.h"
-#include "base/text/str.h"
 #include "cli/terminal/verb.h"
-#include "unit/cli/fake_session.h"
-#include "wire/pb_dec.h"
+#include "unit/cli/verb_child.h"
 
-static char dir[64]; /* where the child works */
-static struct event_base *loop;
-static struct fake_session service;
 static struct pb_mem slices;
-static pid_t child;
-static int status;
-static rlim_t file_limit; /* of the child; 0 none */
 /* Signals for the child, each once the service was called so. Two of a kind might become one. */
 static struct {
 	const char *after;
 	int number;
 	bool repeats; /* again and again: what comes shortly after another is the same wish */
 } signals[2];
-static struct strbuf said; /* by the child, on stderr */
 
 /* A recorded trace as the service's answer. */
 static void load_packets(void)
@@ -50,62 +35,7 @@ static void load_packets(void)
 	strbuf_deinit(&b);
 }
 
-static int setup(void **state)
-{
-	strcpy(dir, "/tmp/test-record-XXXXXX");
-	if (!mkdtemp(dir))
-		return -1;
-	loop = event_base_new();
-	memset(&service, 0, sizeof(service));
-	fake_session_open(&service, loop);
-	load_packets();
-	service.slices = slices.buf;
-	service.slices_len = pb_mem_len(&slices);
-	service.end_when_started = true;
-	service.writes_file = true;
-	file_limit = 0;
-	memset(signals, 0, sizeof(signals));
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	char command[128];
-
-	fake_port_close(&service.port);
-	event_base_free(loop);
-	pb_mem_deinit(&slices);
-	strbuf_deinit(&said);
-	snprintf(command, sizeof(command), "rm -rf %s", dir);
-	return system(command);
-}
-
-/* ---- the child ---- */
-
-static void run_child(const char *line)
-{
-	static char buf[512], *argv[32];
-	int argc = 0, fd;
-
-	if (chdir(dir))
-		_exit(99);
-	fd = open("said", O_CREAT | O_WRONLY, 0600);
-	dup2(fd, STDERR_FILENO);
-	fd = open("stdout", O_CREAT | O_WRONLY, 0600);
-	dup2(fd, STDOUT_FILENO);
-	if (file_limit)
-		setrlimit(RLIMIT_FSIZE, &(struct rlimit){file_limit, file_limit});
-	setenv("PERFETTO_CONSUMER_SOCK_NAME", service.port.address, 1);
-	unsetenv("SUDO_UID");
-	log_init("sonda");
-	snprintf(buf, sizeof(buf), "record %s", line);
-	for (char *p = strtok(buf, " "); p; p = strtok(NULL, " "))
-		argv[argc++] = p;
-	argv[argc] = NULL;
-	_exit(cmd_record(argc, argv));
-}
-
-static void look_at_child(evutil_socket_t fd, short what, void *ctx)
+static void send_signals(void)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
 		if (signals[i].after && strstr(service.port.calls, signals[i].after)) {
@@ -113,63 +43,42 @@ static void look_at_child(evutil_socket_t fd, short what, void *ctx)
 			if (!signals[i].repeats)
 				signals[i].after = NULL;
 		}
-	if (waitpid(child, &status, WNOHANG) == child)
-		event_base_loopbreak(loop);
 }
 
-static void read_file(const char *name)
+static int setup(void **state)
 {
-	char path[128];
+	if (verb_setup(state))
+		return -1;
+	load_packets();
+	service.slices = slices.buf;
+	service.slices_len = pb_mem_len(&slices);
+	service.end_when_started = true;
+	service.writes_file = true;
+	memset(signals, 0, sizeof(signals));
+	while_it_runs = send_signals;
+	return 0;
+}
 
-	snprintf(path, sizeof(path), "%s/%s", dir, name);
-	strbuf_clear(&said);
-	fs_read_file(path, 1 << 20, &said);
-	if (!said.s)
-		strbuf_puts(&said, "");
-	unlink(path);
+static int teardown(void **state)
+{
+	pb_mem_deinit(&slices);
+	return verb_teardown(state);
 }
 
 /* Runs `sonda record LINE` to its end and gives the exit code. */
 static int record(const char *line)
 {
-	static const struct timeval often = {0, 10000};
-	struct event *tick = event_new(loop, -1, EV_PERSIST, look_at_child, NULL);
+	char with_verb[1024];
 
-	fflush(stdout);
-	child = fork();
-	if (child == 0)
-		run_child(line);
-	event_add(tick, &often);
-	event_base_dispatch(loop);
-	event_free(tick);
-	read_file("said");
-	assert_true(WIFEXITED(status));
-	return WEXITSTATUS(status);
-}
-
-static bool says(const char *words)
-{
-	if (!strstr(said.s, words))
-		print_message("said: %s", said.s);
-	return strstr(said.s, words) != NULL;
-}
-
-static void write_file(const char *name, const char *data, size_t len)
-{
-	char path[128];
-	FILE *f;
-
-	snprintf(path, sizeof(path), "%s/%s", dir, name);
-	f = fopen(path, "w");
-	assert_int_equal(fwrite(data, 1, len, f), len);
-	fclose(f);
+	snprintf(with_verb, sizeof(with_verb), "record %s", line);
+	return verb_run(cmd_record, with_verb);
 }
 
 #define SOURCE "data_sources { config { name: 'linux.sys_stats' } } "
 
 static void write_config(const char *text)
 {
-	write_file("c.cfg", text, strlen(text));
+	verb_write_file("c.cfg", text, strlen(text));
 }
 
 /* ---- what remains ---- */
@@ -178,7 +87,7 @@ static int list_name(void *ctx, const char *name, unsigned char d_type)
 {
 	char *list = ctx;
 
-	if (strcmp(name, "stdout") && strcmp(name, "c.cfg"))
+	if (strcmp(name, "out") && strcmp(name, "err") && strcmp(name, "c.cfg"))
 		sprintf(list + strlen(list), "%s ", name);
 	return 0;
 }
@@ -191,18 +100,26 @@ static void check_files(const char *expected)
 	assert_string_equal(list, expected);
 }
 
-static uint64_t packets_in(const char *name)
+static uint64_t packets_of(const struct strbuf *trace)
 {
 	struct trace_scan scan = {0};
+	uint64_t packets;
+
+	assert_int_equal(trace_scan_file(&scan, (uint8_t *)trace->s, trace->len), 0);
+	packets = scan.packets;
+	trace_scan_deinit(&scan);
+	return packets;
+}
+
+static uint64_t packets_in(const char *name)
+{
 	struct strbuf b = {0};
 	uint64_t packets;
 	char path[128];
 
 	snprintf(path, sizeof(path), "%s/%s", dir, name);
 	assert_int_equal(fs_read_file(path, 1 << 20, &b), 0);
-	assert_int_equal(trace_scan_file(&scan, (uint8_t *)b.s, b.len), 0);
-	packets = scan.packets;
-	trace_scan_deinit(&scan);
+	packets = packets_of(&b);
 	strbuf_deinit(&b);
 	return packets;
 }
@@ -259,7 +176,7 @@ FIXTURE_TEST(test_a_recording_is_saved_and_summed_up)
 FIXTURE_TEST(test_quiet_says_nothing)
 {
 	expect("-q -o x.pftrace sched", 0, "x.pftrace ", NULL);
-	assert_string_equal(said.s, "");
+	assert_string_equal(err.s, "");
 }
 
 FIXTURE_TEST(test_strict_tells_losses_by_its_exit_code)
@@ -279,7 +196,7 @@ FIXTURE_TEST(test_without_a_name_it_makes_one)
 FIXTURE_TEST(test_standard_output)
 {
 	expect("-o - sched", 0, "", NULL);
-	assert_int_equal(packets_in("stdout"), 26);
+	assert_int_equal(packets_of(&out), 26);
 	assert_true(says("to standard output"));
 }
 
@@ -365,7 +282,7 @@ FIXTURE_TEST(test_a_pipe_gets_the_trace_while_it_is_recorded)
 	interrupt("ReadBuffers ReadBuffers");
 	service.slices_once = true;
 	expect("-o - sched", 0, NULL, NULL);
-	assert_int_equal(packets_in("stdout"), 26);
+	assert_int_equal(packets_of(&out), 26);
 }
 
 FIXTURE_TEST(test_an_older_file_survives_a_failure)
@@ -374,7 +291,7 @@ FIXTURE_TEST(test_an_older_file_survives_a_failure)
 	service.enable_error = "no";
 	expect("-q -o x.pftrace sched", 1, "x.pftrace ", NULL);
 	assert_int_equal(packets_in("x.pftrace"), 26);
-	assert_string_equal(said.s, "sonda: the tracing service says: no\n");
+	assert_string_equal(err.s, "sonda: the tracing service says: no\n");
 }
 
 FIXTURE_TEST(test_a_full_disk_keeps_whole_packets)
@@ -480,11 +397,11 @@ FIXTURE_TEST(test_a_trace_that_the_service_writes_itself)
 	snprintf(path, sizeof(path), "%s/there.pftrace", dir);
 	snprintf(config, sizeof(config), SOURCE "write_into_file: true output_path: '%s'", path);
 	write_config(config);
-	write_file("there.pftrace", "\x0a\x02\x08\x01\x0a\x02\x08\x02", 8);
+	verb_write_file("there.pftrace", "\x0a\x02\x08\x01\x0a\x02\x08\x02", 8);
 	expect("-c c.cfg", 0, NULL, "2 packets, 8 B to /tmp/", NULL);
-	write_file("there.pftrace", "\x0a\x02\x08\x01\x0a\x02\x08", 7);
+	verb_write_file("there.pftrace", "\x0a\x02\x08\x01\x0a\x02\x08", 7);
 	expect("-c c.cfg", 1, NULL, "there.pftrace ends within a packet", NULL);
-	write_file("there.pftrace", "", 0);
+	verb_write_file("there.pftrace", "", 0);
 	expect("-c c.cfg", 1, NULL, "the trace is empty: the service returned no packets", NULL);
 }
 
@@ -643,7 +560,7 @@ FIXTURE_TEST(test_names_with_control_characters)
 	expect("-o x.pftrace sched --filter \302\2331 --trigger \033x", 2, NULL, NULL);
 	expect("-o /nonexistent/\033]0;x\007 sched", 1, NULL, NULL);
 	expect("-o x.pftrace sched -- \033c", 1, NULL, NULL);
-	for (const char *p = said.s; *p; p++)
+	for (const char *p = err.s; *p; p++)
 		assert_true(*p == '\n' || (unsigned char)*p >= ' ');
 	assert_true(says("cannot run '?c'"));
 	check_files("");
@@ -658,7 +575,7 @@ FIXTURE_TEST(test_usage)
 	expect("-o x.pftrace a/b/c", 2, "", "'a/b/c' is not a valid event name", NULL);
 	assert_string_equal(service.port.calls, "");
 	expect("--help", 0, NULL, NULL);
-	assert_string_equal(said.s, "");
+	assert_string_equal(err.s, "");
 }
 
 FIXTURE_TEST(test_a_config_that_is_refused)
@@ -679,7 +596,7 @@ FIXTURE_TEST(test_a_config_that_is_refused)
 		expect("-c c.cfg -o x.pftrace", 2, "", rows[i].words, NULL);
 	}
 	memset(big, '\n', sizeof(big));
-	write_file("c.cfg", big, sizeof(big));
+	verb_write_file("c.cfg", big, sizeof(big));
 	expect("-c c.cfg", 2, "", "cannot read the config c.cfg: too large for a trace config",
 	       NULL);
 	expect("-c .", 2, "", "cannot read the config .: Is a directory", NULL);
@@ -694,12 +611,10 @@ FIXTURE_TEST(test_a_config_is_text_or_binary)
 	static const char binary[] = "\x0a\x02\x08\x40\x12\x05\x0a\x03\x0a\x01x\xc2\x3e\x03xyz";
 	const size_t len = sizeof(binary) - 1;
 
-	write_file("c.cfg", binary, len);
+	verb_write_file("c.cfg", binary, len);
 	expect("-c c.cfg --show-config=binary", 0, NULL, NULL);
-	read_file("stdout");
-	assert_int_equal(said.len, len);
-	assert_memory_equal(said.s, binary, len);
+	assert_int_equal(out.len, len);
+	assert_memory_equal(out.s, binary, len);
 	expect("-c c.cfg --show-config", 0, NULL, NULL);
-	read_file("stdout");
-	assert_true(str_starts(said.s, "buffers {\n  size_kb: 64\n}\ndata_sources {\n"));
+	assert_true(str_starts(out.s, "buffers {\n  size_kb: 64\n}\ndata_sources {\n"));
 }

@@ -1,121 +1,146 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Ticks of sonda top, with a session that begins when the test says so. */
-
-#include "unit/test.h"
-
-#include <event2/event.h>
+/* The sessions of sonda top, as a service sees them. Its screens and keys are in
+ * tests/system/test_top.sh. */
 
 #include "base/core/clock.h"
-#include "cli/top/top_session.h"
-#include "gen/fields.h"
+#include "cli/terminal/verb.h"
+#include "unit/cli/verb_child.h"
 #include "wire/pb_mem.h"
 
-#include "cli/top/cmd_top.c"
+static char *configs[8]; /* of the sessions, as text */
+static size_t n_sessions;
+static bool has_ebpf; /* a producer offers eBPF counters, */
+static const char *lacking; /* and reports that it lacks these families: "cpu_time processes" */
+static unsigned n_reads; /* of the last session */
 
-static unsigned begun_without_ebpf, begun_without_processes, asked;
-
-int top_session_start(struct event_base *loop, const struct top_session_setup *setup,
-		      const struct top_session_ops *ops, void *ctx, struct err_text *e,
-		      struct top_session **ret)
+static void lack(struct pb_enc *e, const char *family, size_t len)
 {
-	(void)loop, (void)setup, (void)ops, (void)ctx, (void)e, (void)ret;
-	return -ENOSYS;
-}
-
-bool top_session_ask(struct top_session *s, bool flush)
-{
-	(void)s, (void)flush;
-	asked++;
-	return true;
-}
-
-int top_session_without_ebpf(struct top_session *s, struct err_text *e)
-{
-	(void)s, (void)e;
-	begun_without_ebpf++;
-	return 0;
-}
-
-int top_session_without_processes(struct top_session *s, struct err_text *e)
-{
-	(void)s, (void)e;
-	begun_without_processes++;
-	return 0;
-}
-
-void top_session_free(struct top_session *s)
-{
-	(void)s;
-}
-
-static void set_up(struct top *t)
-{
-	*t = (struct top){.options = {.period_ms = 500}};
-	begun_without_ebpf = begun_without_processes = asked = 0;
-	t->loop = event_base_new();
-	assert_non_null(t->loop);
-	t->tick = evtimer_new(t->loop, top_on_tick, t);
-	assert_non_null(t->tick);
-}
-
-/* The session reports that a family is missing. */
-static void lack(struct top *t, const char *family)
-{
-	struct pb_mem packet;
-	struct pb_enc *e = &packet.enc;
-
-	assert_int_equal(pb_mem_init(&packet), 0);
-	pb_enc_u64(e, PB_TRACE_PACKET_TIMESTAMP, clock_boot_ns());
-	pb_enc_open(e, PB_TRACE_PACKET_EBPF_COUNTERS_STATS);
 	pb_enc_open(e, PB_EBPF_COUNTERS_STATS_FAILURES);
-	pb_enc_str(e, PB_EBPF_COUNTERS_STATS_FAILURE_WHAT, family);
+	pb_enc_bytes(e, PB_EBPF_COUNTERS_STATS_FAILURE_WHAT, family, len);
 	pb_enc_str(e, PB_EBPF_COUNTERS_STATS_FAILURE_REASON, "the kernel has none");
 	pb_enc_close(e);
+}
+
+static void send_failures(struct fake_port *p, uint64_t id)
+{
+	struct pb_mem reply;
+	struct pb_enc *e = &reply.enc;
+
+	assert_int_equal(pb_mem_init(&reply), 0);
+	pb_enc_open(e, PB_READ_BUFFERS_RESPONSE_SLICES);
+	pb_enc_open(e, PB_READ_BUFFERS_RESPONSE_SLICE_DATA);
+	pb_enc_u64(e, PB_TRACE_PACKET_TIMESTAMP, clock_boot_ns());
+	pb_enc_open(e, PB_TRACE_PACKET_EBPF_COUNTERS_STATS);
+	for (const char *at = lacking; *at; at += strcspn(at, " "), at += *at == ' ')
+		lack(e, at, strcspn(at, " "));
 	pb_enc_close(e);
-	session_ops.on_packet(t, packet.buf, pb_mem_len(&packet));
-	pb_mem_deinit(&packet);
+	pb_enc_close(e);
+	pb_enc_bool(e, PB_READ_BUFFERS_RESPONSE_SLICE_LAST_SLICE_FOR_PACKET, true);
+	pb_enc_close(e);
+	fake_reply(p, id, false, reply.buf, pb_mem_len(&reply));
+	pb_mem_deinit(&reply);
 }
 
-static void tick(struct top *t)
+static void on_call(struct fake_port *p, const char *method, uint64_t id, const uint8_t *args,
+		    size_t len)
 {
-	top_on_tick(-1, EV_TIMEOUT, t);
-	assert_false(t->ended);
+	if (!strcmp(method, "EnableTracing")) {
+		assert_true(n_sessions < ARRAY_SIZE(configs));
+		service.never_started = n_sessions == 1;
+		configs[n_sessions++] = config_text(args, len);
+		n_reads = 0;
+	}
+	if (!strcmp(method, "QueryServiceState") && has_ebpf) {
+		fake_reply_text(p, id, false, &pb__query_service_state_response__descriptor,
+				"service_state { data_sources { ds_descriptor { "
+				"name: 'linux.ebpf_counters' } } }");
+		return;
+	}
+	if (!strcmp(method, "ReadBuffers") && ++n_reads && lacking) {
+		send_failures(p, id);
+		return;
+	}
+	fake_session_call(p, method, id, args, len);
 }
 
-TEST(a_session_is_replaced_once_however_long_the_next_one_takes_to_begin)
+/* The second session takes half a second to start, many periods; later one of its reads ends it. */
+static void drive(void)
 {
-	struct top t;
+	static unsigned waits;
 
-	set_up(&t);
-	tick(&t);
-	session_ops.on_began(&t, true);
-	tick(&t);
-	assert_int_equal(asked, 1);
-	lack(&t, "processes");
-	for (int i = 0; i < 5; i++)
-		tick(&t);
-	assert_int_equal(begun_without_processes, 1);
-	assert_int_equal(asked, 1);
-	session_ops.on_began(&t, true);
-	tick(&t);
-	assert_int_equal(asked, 2);
-	assert_int_equal(begun_without_processes, 1);
-	assert_int_equal(begun_without_ebpf, 0);
-	top_clean_up(&t);
+	waits = n_sessions < 2 ? 0 : waits + 1;
+	if (waits == 50) {
+		service.never_started = false;
+		lacking = NULL;
+		fake_tell_started(&service, service.observe_id);
+	}
+	if (n_sessions == 2 && n_reads > 2)
+		kill(child, SIGTERM);
 }
 
-TEST(without_cpu_time_it_goes_on_without_ebpf_and_keeps_the_reason)
+static void run_top(bool ebpf, const char *families)
 {
-	struct top t;
+	has_ebpf = ebpf;
+	lacking = families;
+	n_sessions = n_reads = 0;
+	service.port.on_call = on_call;
+	while_it_runs = drive;
+	assert_int_equal(verb_run(cmd_top, "top --batch -d 0.1"), 0);
+}
 
-	set_up(&t);
-	session_ops.on_began(&t, true);
-	lack(&t, "processes");
-	lack(&t, "cpu_time");
-	for (int i = 0; i < 5; i++)
-		tick(&t);
-	assert_int_equal(begun_without_ebpf, 1);
-	assert_int_equal(begun_without_processes, 0);
-	assert_string_equal(t.no_ebpf.s, "cpu_time: the kernel has none");
-	top_clean_up(&t);
+static void free_configs(void)
+{
+	for (size_t i = 0; i < n_sessions; i++)
+		free(configs[i]);
+}
+
+VERB_TEST(without_a_list_of_processes_the_session_is_replaced_once)
+{
+	run_top(true, "processes");
+	assert_int_equal(n_sessions, 2);
+	assert_non_null(strstr(configs[0], "families: PROCESSES\n"));
+	assert_null(strstr(configs[0], "linux.process_stats"));
+	assert_non_null(strstr(configs[1], "linux.ebpf_counters"));
+	assert_null(strstr(configs[1], "families: PROCESSES\n"));
+	assert_non_null(strstr(configs[1], "linux.process_stats"));
+	free_configs();
+}
+
+VERB_TEST(without_cpu_time_the_counters_are_those_of_proc)
+{
+	run_top(true, "processes cpu_time");
+	assert_int_equal(n_sessions, 2);
+	assert_null(strstr(configs[1], "linux.ebpf_counters"));
+	assert_non_null(strstr(configs[1], "record_thread_sched: true"));
+	free_configs();
+}
+
+static void end_after_reads(void)
+{
+	if (n_reads > 2)
+		kill(child, SIGTERM);
+}
+
+VERB_TEST(without_a_producer_of_ebpf_counters_the_first_session_is_that_of_proc)
+{
+	has_ebpf = false;
+	lacking = NULL;
+	n_sessions = n_reads = 0;
+	service.port.on_call = on_call;
+	while_it_runs = end_after_reads;
+	assert_int_equal(verb_run(cmd_top, "top --batch -d 0.1"), 0);
+	assert_int_equal(n_sessions, 1);
+	assert_null(strstr(configs[0], "linux.ebpf_counters"));
+	assert_non_null(strstr(configs[0], "record_thread_sched: true"));
+	free_configs();
+}
+
+VERB_TEST(a_session_that_the_service_ends_is_a_failure)
+{
+	service.end_when_started = true;
+	assert_int_equal(verb_run(cmd_top, "top --batch -d 0.1"), 1);
+	assert_true(says("the session was ended by the tracing service"));
+	service.leave = "EnableTracing";
+	assert_int_equal(verb_run(cmd_top, "top --batch -d 0.1"), 1);
+	assert_true(says("the tracing service disconnected during recording"));
 }
