@@ -30,7 +30,6 @@
 #include "base/event_loop/event_free.h"
 #include "base/system/log.h"
 #include "lib/public.h"
-#include "service/output/passed_file.h"
 #include "service/service.h"
 #include "service/session/shutdown.h"
 
@@ -110,7 +109,6 @@ static void init_process(bool log_to_stderr)
 {
 	log_init("sonda-service");
 	log_set_level(log_to_stderr ? LOG_LEVEL_INFO : (enum log_level)0);
-	passed_file_start();
 }
 
 static void wake(const struct sonda_service *s)

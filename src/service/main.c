@@ -20,8 +20,6 @@
 #include "base/system/close_aside.h"
 #include "base/system/priority_boost.h"
 #include "base/core/err.h"
-#include "service/code_pages.h"
-#include "service/output/passed_file.h"
 #include "base/system/fs.h"
 #include "base/system/log.h"
 #include "base/system/notify.h"
@@ -160,10 +158,6 @@ static int main_run(struct event_base *loop, struct sockets *sockets, const stru
 	struct notify notify;
 	int r = service_new(loop, &service_options, &service);
 
-	if (passed_file_start() < 0)
-		log_warn("cannot read /proc/self/mountinfo: %s; a file system that does not answer "
-			 "can block the check of a file that a consumer passes",
-			 strerror(errno));
 	if (r == 0)
 		r = shutdown_init(&shutdown, service_sessions(service));
 	priority_boost_init();
@@ -181,7 +175,6 @@ static int main_run(struct event_base *loop, struct sockets *sockets, const stru
 		r = o->no_sandbox ? sandbox_skip(e) : sandbox_enter(e);
 	if (r == 0) {
 		report_ready(&notify);
-		code_pages_release();
 		r = run_loop(loop, service);
 		if (r < 0)
 			err_set(e, r, "%s", strerror(-r));

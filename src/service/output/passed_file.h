@@ -22,25 +22,14 @@ void passed_file_closep(struct passed_file *f);
 /* Returns the file, and leaves *f without one. */
 struct passed_file passed_file_release(struct passed_file *f);
 
-/* Opens the list of mounts for passed_file_take(). Call before the sandbox. Without it,
- * passed_file_take() may wait for the file system of a file. Returns 0 or -errno. */
-int passed_file_start(void);
-
 /* Like fstat(2), but only with attributes that the kernel has cached: it does not wait for a
  * file system. Returns 0 or -errno. */
 int passed_file_stat(int fd, struct statx *ret);
 
 /*
  * Takes the file that came with the current request of the connection. Returns none if none came (e
- * is "") or if the file is refused (e has the reason). These are refused:
- *
- *	- other types than a regular file, a pipe, /dev/null and /dev/full: a write may block, and
- *	  the receiver of a socket would get the uid and pid of the service with the data
- *	  (SCM_CREDENTIALS)
- *	- files of FUSE, unless the peer is root: the process that serves the file system can block
- *	  each call on them, also close(2)
- *
- * The check does not wait for FUSE, nor for a file system that is mounted in the service's
- * namespace.
+ * is "") or if the file is refused (e has the reason): if it is neither a regular file, nor a pipe,
+ * /dev/null or /dev/full. A write to another type may block, and the receiver of a socket would get
+ * the uid and pid of the service with the data (SCM_CREDENTIALS).
  */
 struct passed_file passed_file_take(struct ipc_conn *conn, struct err_text *e);

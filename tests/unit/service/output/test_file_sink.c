@@ -77,8 +77,12 @@ STAGE_TEST(exactly_one_place_must_be_named)
 
 STAGE_TEST(what_is_no_file_and_no_pipe_is_refused)
 {
-	const int fds[] = {eventfd(0, 0), open("/dev/ptmx", O_RDWR | O_NOCTTY),
-			   socket(AF_UNIX, SOCK_DGRAM, 0), socket(AF_UNIX, SOCK_STREAM, 0)};
+	const int fds[] = {eventfd(0, 0),
+			   open("/dev/ptmx", O_RDWR | O_NOCTTY),
+			   open("/dev/zero", O_RDWR),
+			   open("/", O_RDONLY | O_DIRECTORY),
+			   socket(AF_UNIX, SOCK_DGRAM, 0),
+			   socket(AF_UNIX, SOCK_STREAM, 0)};
 
 	for (size_t i = 0; i < ARRAY_SIZE(fds); i++) {
 		uint64_t id = peer_enable_into(g->cons, "write_into_file: true", fds[i]);
