@@ -44,6 +44,7 @@ struct line {
 	struct arbiter *arbiter;
 	struct writer *writer;
 	struct trace_buffer *buffer;
+	struct write_thread *file_writer;
 	struct file_part part;
 };
 
@@ -174,6 +175,7 @@ static const struct arbiter_ops ops = {.schedule = schedule,
 static void line_init(struct line *l)
 {
 	static const Pb__TraceConfig config = PB__TRACE_CONFIG__INIT;
+	static const struct priority_boost no_boost = {PRIORITY_BOOST_NONE, 0};
 	struct arbiter_options options = {.ops = &ops, .ctx = l};
 	void *base;
 	int fd;
@@ -186,13 +188,16 @@ static void line_init(struct line *l)
 	arbiter_patch_in_place(l->arbiter, true);
 	l->writer = writer_new(l->arbiter, 1, WRITER_STALL);
 	must(l->writer, "writer");
-	must(file_part_init(&l->part, &config, open("/dev/null", O_WRONLY | O_CLOEXEC), 0) == 0,
+	must(write_thread_new(0, true, no_boost, &l->file_writer) == 0, "thread");
+	must(file_part_init(&l->part, &config, 0, open("/dev/null", O_WRONLY | O_CLOEXEC),
+			    l->file_writer, 0) == 0,
 	     "output");
 }
 
 static uint64_t run_line(struct line *l, size_t total)
 {
 	size_t done = 0, batch = 0;
+	struct file_result result;
 	uint64_t n;
 
 	for (n = 0; done < total; n++) {
@@ -205,8 +210,11 @@ static uint64_t run_line(struct line *l, size_t total)
 		batch = 0;
 		piece_send(l);
 		piece_read(l);
-		while (out_file_write(&l->part.out) == OUT_FILE_MORE)
-			;
+		must(out_file_write(&l->part.out) == OUT_FILE_DONE, "output");
+		must(write_thread_wait(l->file_writer, -1) == 0 &&
+			     write_thread_next(l->file_writer, &result) == 1,
+		     "output");
+		out_file_take_result(&l->part.out, &result);
 	}
 	must(trace_buffer_stats(l->buffer)->chunks_overwritten == 0 &&
 		     writer_dropped(l->writer) == 0,

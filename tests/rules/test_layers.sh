@@ -114,9 +114,9 @@ verdict "every global of src/ has a user in another file of src/" \
 verdict "no two files of a folder have one name" "$(find src -name '*.c' |
   sed -E 's,^src/([^/]+)/(.*/)?([^/]+)$,\1/\3,' | sort | uniq -d)"
 
-verdict "atomics are in wire/smb.h, client/transport/arbiter.c, service/output/file_helper.c and the two libraries only" \
+verdict "atomics are in wire/smb.h, client/transport/arbiter.c, service/output/{file_helper,write_thread}.c and the two libraries only" \
   "$(grep -lE '_Atomic|memory_order|\batomic_' src/*/*.[ch] src/*/*/*.[ch] |
-    grep -vxE 'src/wire/smb\.h|src/client/transport/arbiter\.c|src/service/output/file_helper\.c|src/(lib|embed)/.*')"
+    grep -vxE 'src/wire/smb\.h|src/client/transport/arbiter\.c|src/service/output/(file_helper|write_thread)\.c|src/(lib|embed)/.*')"
 verdict "libraries return errors, they do not log" \
   "$(grep -nE '\blog_(error|warn|info|debug)\(' src/{wire,config,analyze}/*.c)"
 verdict "libevent's objects are freed by base/event_loop/event_free.h only" \

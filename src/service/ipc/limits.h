@@ -128,7 +128,9 @@
 #define SHUTDOWN_MS 60000 /* in total */
 #define FILE_STALL_MS 10000 /* an ended session waits this long for a file that accepts nothing */
 #define FILE_SYNC_MS 60000 /* an ended session waits this long for fdatasync(2) */
-#define MAX_WRITE_THREADS 64u /* one for each session with a file, and for each file that hangs */
+/* Threads that write: one for each session with a file, and for each file that hangs. */
+#define MAX_WRITE_THREADS 64
+#define MAX_WRITE_THREADS_OF_USERS (MAX_WRITE_THREADS / 4 * 3) /* other than root */
 
 /* ---- a regular expression of a config ---- */
 

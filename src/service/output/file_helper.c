@@ -8,7 +8,10 @@
  *	                          <--- answer ---
  *	CLOSED file               ---- request -->              close
  *	END                       ---- request -->              unlink of the sockets' files
- *	the service is killed     ---- end of file -->          ftruncate (output/file_ends.h)
+ *	the service is killed     ---- end of file -->          ftruncate of open files
+ *
+ * SIGKILL ends a write(2) of the service at any byte. So the child keeps a descriptor of each file
+ * that it has created and the service has open, and then truncates them to whole packets.
  *
  * The child does not trust the service. With a forged request, an attacker who controls the service
  * can create a new file below the folder for any user, or remove a file whose inode it knows.
@@ -35,7 +38,8 @@
 #include "base/system/landlock.h"
 #include "base/system/sanitizer.h"
 #include "base/system/syscall_filter.h"
-#include "service/output/file_ends.h"
+#include "service/ipc/limits.h"
+#include "service/output/trace_record.h"
 
 #define OPEN_FILE "; an open file can be passed instead"
 #define NO_FOLDER                                                                                  \
@@ -100,11 +104,11 @@ static int filter_calls(const struct file_helper_options *o)
 		"unlink",     "unlinkat",   "write",	    NULL,
 	};
 	static const char *const making[] = {
-		"close",       "exit_group", "fchown",	     "fchown32",  "fcntl",
-		"fcntl64",     "fstat",	     "fstat64",	     "fstatat64", "ftruncate",
-		"ftruncate64", "geteuid",    "geteuid32",    "lstat",	  "newfstatat",
-		"openat",      "read",	     "rt_sigreturn", "recvfrom",  "sendmsg",
-		"statx",       "unlink",     "unlinkat",     "write",	  NULL,
+		"close",	"exit_group", "fchown",	    "fchown32",	 "fcntl",	"fcntl64",
+		"fstat",	"fstat64",    "fstatat64",  "ftruncate", "ftruncate64", "geteuid",
+		"geteuid32",	"lstat",      "newfstatat", "openat",	 "pread64",	"read",
+		"rt_sigreturn", "recvfrom",   "sendmsg",    "statx",	 "unlink",	"unlinkat",
+		"write",	NULL,
 	};
 	const struct syscall_list list = {.allowed = o->output_dir ? making : ending,
 					  .is_whole = true};
@@ -130,6 +134,55 @@ static int file_helper_confine(const struct file_helper_options *o, int folder, 
 			       o->output_dir, (unsigned)geteuid(), strerror(errno));
 	r = filter_calls(o);
 	return r < 0 ? err_set(e, r, "cannot install the system call filter: %s", strerror(-r)) : 0;
+}
+
+/* ---- the child: files that the service has open ---- */
+
+static struct created_file {
+	int fd; /* owned; 0: the entry is free */
+	struct output_file id;
+} created[MAX_WRITE_THREADS * MAX_FILE_PARTS];
+
+static void created_add(int fd)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(created); i++) {
+		if (created[i].fd > 0)
+			continue;
+		created[i].fd = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+		created[i].id = output_file_of(fd);
+		return;
+	}
+}
+
+static void created_remove(const struct output_file *id)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(created); i++)
+		if (created[i].fd > 0 && created[i].id.ino == id->ino &&
+		    created[i].id.dev == id->dev)
+			close(TAKE_FD(created[i].fd));
+}
+
+/* Truncates a file to whole packets. Reads their lengths only, where packets are large. */
+static void cut_to_packets(int fd)
+{
+	static uint8_t buf[64u << 10];
+	off_t end = 0;
+	size_t whole;
+	struct stat st;
+	ssize_t n;
+
+	if (fstat(fd, &st) < 0)
+		return;
+	while (end < st.st_size && (n = pread(fd, buf, sizeof(buf), end)) > 0) {
+		uint64_t first = trace_record_len(buf, buf + n);
+
+		if (first == 0 || first > (uint64_t)(st.st_size - end))
+			break;
+		whole = trace_records_whole(buf, (size_t)n);
+		end += whole ? (off_t)whole : (off_t)first;
+	}
+	if (end < st.st_size)
+		(void)!ftruncate(fd, end);
 }
 
 /* ---- the child: requests ---- */
@@ -171,14 +224,14 @@ static bool serve_one(int fd, int folder, struct request *q)
 	struct answer a = {.result = -EINVAL};
 
 	if (q->kind == CLOSED || q->kind == REMOVE)
-		file_ends_forget(&q->file);
+		created_remove(&q->file);
 	if (q->kind == CLOSED)
 		return true; /* without an answer */
 	q->path[sizeof(q->path) - 1] = '\0';
 	if (q->kind == CREATE && folder >= 0) {
 		a.result = output_folder_create(folder, q->path, q->user, &a.reason, &made);
 		if (made >= 0)
-			file_ends_keep(made);
+			created_add(made);
 	} else if (q->kind == REMOVE && folder >= 0) {
 		output_folder_remove(folder, q->path, q->user, &q->file);
 		a.result = 0;
@@ -213,7 +266,9 @@ static void file_helper_run_child(int fd, void *ctx)
 		if (!serve_one(fd, s->folder, &q))
 			break;
 	}
-	file_ends_cut();
+	for (size_t i = 0; i < ARRAY_SIZE(created); i++)
+		if (created[i].fd > 0)
+			cut_to_packets(created[i].fd);
 	_exit(0);
 }
 
@@ -271,11 +326,9 @@ int file_helper_start(const struct file_helper_options *o, struct err_text *e)
 		r = open_folder(o->output_dir, e, &folder);
 		if (r < 0)
 			return r;
-		r = file_ends_share();
 	}
 	s.folder = folder;
-	if (r == 0)
-		r = helper_process_start("sonda-files", file_helper_run_child, &s, folder, &child);
+	r = helper_process_start("sonda-files", file_helper_run_child, &s, folder, &child);
 	if (r == 0)
 		r = file_helper_take_answer(&a, &fd);
 	if (r < 0)

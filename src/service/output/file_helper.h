@@ -13,7 +13,7 @@
  * the files of output_path, and removes the files of the service's sockets at the end. It runs as
  * the user that started the service. So the service itself can change its user and give up the
  * right to open and remove files. If the service is killed, the child truncates the files that it
- * created to whole packets (service/output/file_ends.h).
+ * created, and that the service had open, to whole packets.
  *
  * The child keeps CAP_CHOWN if there is an output directory, else no capability. Landlock confines
  * it to that directory and those of the sockets' files, and its system calls are filtered. There is

@@ -9,28 +9,19 @@
 #include <unistd.h>
 
 #include "base/core/mem.h"
-#include "gen/fields.h"
-#include "wire/pb_dec.h"
-#include "wire/pb_varint.h"
-#include "service/output/compressor.h"
 #include "service/ipc/limits.h"
+#include "service/output/compressor.h"
 #include "service/output/passed_file.h"
+#include "service/output/trace_record.h"
 
 #define BUF_BYTES (512u << 10) /* grows for packets that are larger */
-#define MAX_RECORD_HEAD 11 /* a tag of one byte and a varint */
 
 /* ---- packets in ---- */
-
-/* Returns the bytes that a packet of packet_size bytes takes in the file. */
-static size_t out_file_record_size(size_t packet_size)
-{
-	return 1 + pb_varint_len(packet_size) + packet_size;
-}
 
 /* Returns the bytes of the file, including pending data. */
 static uint64_t out_file_size(const struct out_file *o)
 {
-	return o->written + (o->used - o->sent);
+	return o->written + o->used;
 }
 
 static int out_file_reserve(struct out_file *o, size_t len)
@@ -43,18 +34,14 @@ static int out_file_reserve(struct out_file *o, size_t len)
 static void out_file_sink_begin(struct packet_sink *sink, size_t size)
 {
 	struct out_file *o = container_of(sink, struct out_file, sink);
-	uint8_t *p;
 
 	if (o->error)
 		return;
-	if (o->fd < 0 || out_file_reserve(o, MAX_RECORD_HEAD + size) < 0) {
-		o->error = o->fd < 0 ? -EBADF : -ENOMEM;
+	if (out_file_reserve(o, TRACE_RECORD_MAX_HEAD + size) < 0) {
+		o->error = -ENOMEM;
 		return;
 	}
-	p = o->buf + o->used;
-	p = pb_put_varint(p, pb_tag(PB_TRACE_PACKET, PB_WIRE_BYTES));
-	p = pb_put_varint(p, size);
-	o->used = (size_t)(p - o->buf);
+	o->used = (size_t)(trace_record_put_head(o->buf + o->used, size) - o->buf);
 }
 
 static void out_file_sink_bytes(struct packet_sink *sink, const void *data, size_t len)
@@ -72,12 +59,10 @@ static void out_file_sink_bytes(struct packet_sink *sink, const void *data, size
 static int file_failed(struct out_file *o, int error)
 {
 	o->error = error;
-	o->used = o->sent = 0;
+	o->used = 0;
 	free(TAKE_PTR(o->buf));
 	return error;
 }
-
-/* ---- through a writer ---- */
 
 static int give_buffer(struct out_file *o)
 {
@@ -93,8 +78,10 @@ static int give_buffer(struct out_file *o)
 	return 0;
 }
 
-static int hand_over(struct out_file *o)
+int out_file_write(struct out_file *o)
 {
+	if (o->error)
+		return file_failed(o, o->error);
 	if (o->used == 0)
 		return OUT_FILE_DONE;
 	return o->writing > 0 || give_buffer(o) < 0 ? OUT_FILE_WAIT : OUT_FILE_DONE;
@@ -121,24 +108,26 @@ void out_file_take_result(struct out_file *o, struct file_result *r)
 
 int out_file_write_rest(struct out_file *o)
 {
-	int r;
+	int r = o->error;
 
-	if (o->writer && o->used > 0 && !o->error) {
+	if (r == 0 && o->used > 0) {
 		r = write_thread_write(o->writer, o->id, o->fd, o->buf, o->cap, o->used);
 		if (r < 0)
 			return r;
 		o->buf = NULL;
 		o->used = 0;
 	}
-	while ((r = out_file_write(o)) == OUT_FILE_MORE)
-		;
-	return r == OUT_FILE_DONE ? out_file_sync(o) : r;
+	return r < 0 ? r : out_file_sync(o);
+}
+
+int out_file_sync(const struct out_file *o)
+{
+	return write_thread_sync(o->writer, o->id, o->fd);
 }
 
 void out_file_take_back(struct out_file *o)
 {
-	if (o->writer)
-		write_thread_take_back(o->writer, o->fd);
+	write_thread_take_back(o->writer, o->fd);
 	o->written = 0;
 }
 
@@ -187,86 +176,32 @@ int out_file_copy(struct out_file *to, struct out_file *from)
 	return 0;
 }
 
-/* ---- without a writer ---- */
-
-int out_file_write(struct out_file *o)
-{
-	ssize_t n;
-
-	if (o->error)
-		return file_failed(o, o->error);
-	if (o->writer)
-		return hand_over(o);
-	if (o->sent < o->used) {
-		n = write(o->fd, o->buf + o->sent, MIN(o->used - o->sent, OUT_FILE_PIECE));
-		if (n < 0 && (errno == EAGAIN || errno == EINTR))
-			return errno == EINTR ? OUT_FILE_MORE : OUT_FILE_WAIT;
-		if (n <= 0)
-			return file_failed(o, n < 0 ? -errno : -EIO);
-		o->sent += (size_t)n;
-		o->written += (size_t)n;
-	}
-	if (o->sent < o->used)
-		return OUT_FILE_MORE;
-	o->used = o->sent = 0;
-	/* A buffer that grew for a large packet is freed. */
-	if (o->cap > BUF_BYTES)
-		free(TAKE_PTR(o->buf));
-	return OUT_FILE_DONE;
-}
-
-int out_file_sync(const struct out_file *o)
-{
-	if (o->writer)
-		return write_thread_sync(o->writer, o->id, o->fd);
-	if (fdatasync(o->fd) == 0 || errno == EINVAL || errno == EROFS)
-		return 0;
-	return -errno;
-}
-
 /* ---- life ---- */
 
-/* Takes the descriptor, which must be open for writing. */
-static void out_file_init(struct out_file *o, int fd)
+int file_part_init(struct file_part *p, const Pb__TraceConfig *config, uint32_t number, int fd,
+		   struct write_thread *writer, uint64_t id)
 {
 	struct statx st;
+	int r;
 
-	*o = (struct out_file){
-		.fd = fd, .sink = {.begin = out_file_sink_begin, .bytes = out_file_sink_bytes}};
-	o->is_pipe = passed_file_stat(fd, &st) == 0 && S_ISFIFO(st.stx_mode);
-}
-
-int out_file_set_writer(struct out_file *o, struct write_thread *writer, uint64_t id)
-{
-	o->writer = writer;
-	o->id = id;
-	return write_thread_open(writer, o->fd);
-}
-
-/* Drops pending data. May be called twice, and on zeroed memory with fd -1. */
-static void out_file_deinit(struct out_file *o)
-{
-	if (o->writer && o->fd >= 0)
-		write_thread_close(o->writer, o->fd);
-	else
-		closep(&o->fd);
-	o->fd = -1;
-	o->writer = NULL;
-	free(TAKE_PTR(o->buf));
-	free(TAKE_PTR(o->spare));
-	o->used = o->sent = 0;
-}
-
-int file_part_init(struct file_part *p, const Pb__TraceConfig *config, int fd, uint32_t number)
-{
 	*p = (struct file_part){.number = number};
-	out_file_init(&p->out, fd);
-	return compressor_new(config, &p->compressor);
+	p->out = (struct out_file){.fd = fd, .writer = writer, .id = id};
+	p->out.sink.begin = out_file_sink_begin;
+	p->out.sink.bytes = out_file_sink_bytes;
+	p->out.is_pipe = passed_file_stat(fd, &st) == 0 && S_ISFIFO(st.stx_mode);
+	r = compressor_new(config, &p->compressor);
+	return r < 0 ? r : write_thread_open(writer, fd);
 }
 
 void file_part_deinit(struct file_part *p)
 {
-	out_file_deinit(&p->out);
+	struct out_file *o = &p->out;
+
+	if (o->fd >= 0)
+		write_thread_close(o->writer, TAKE_FD(o->fd));
+	free(TAKE_PTR(o->buf));
+	free(TAKE_PTR(o->spare));
+	o->used = 0;
 	compressor_free(TAKE_PTR(p->compressor));
 }
 
@@ -287,7 +222,7 @@ static bool surely_has_room(const struct file_part *p, size_t size, uint64_t max
 {
 	size_t most = p->compressor ? compressor_bound(p->compressor, size) : size;
 
-	return out_file_size(&p->out) + out_file_record_size(most) <= max;
+	return out_file_size(&p->out) + trace_record_size(most) <= max;
 }
 
 bool file_part_has_room(struct file_part *p, size_t packet_size, uint64_t max)

@@ -11,43 +11,31 @@
 #include "config/trace_config.pb-c.h"
 
 /*
- * A file that a trace is written into. Packets are collected in memory as Trace.packet records
- * (0x0A, varint length, packet) and written with write(2), a bounded piece a call.
- *
- *	buf	| sent | 0A len packet | 0A len      | ...
- *		0      sent                        used
- *
- * The writer thread takes the whole buffer while the next one fills, so at most two buffers wait
- * outside the session. Each job ends with a whole packet. After an error the file is truncated to
- * the last whole packet.
- *
- * A slow reader never blocks the loop: out_file_write() returns OUT_FILE_WAIT.
+ * A file that a trace is written into. Packets are collected in memory as records
+ * (service/output/trace_record.h). The writer thread takes the whole buffer while the next one
+ * fills, so at most two buffers wait outside the session. Each job ends with a whole packet. After
+ * an error the file is truncated to the last whole packet.
  */
 struct out_file {
 	struct packet_sink sink; /* packets in; without memory for a packet, error is set */
 	int fd; /* owned; -1: closed */
 	bool is_pipe;
 	int error; /* -errno of the first failure; later packets are dropped */
-	uint64_t written; /* bytes accepted by write(2) or the writer */
-	struct write_thread *writer; /* borrowed; NULL: the caller writes (only a bench does) */
+	uint64_t written; /* bytes given to the writer, less those that it could not write */
+	struct write_thread *writer; /* borrowed until the file is closed */
 	uint64_t id; /* of this file's jobs in the writer */
 	unsigned writing; /* jobs that add to the file and have no result yet */
 	unsigned marks; /* marks without a result (write_thread_mark()) */
 	uint8_t *spare; /* owned: a buffer that the writer returned */
 	size_t spare_cap;
-	size_t sent, used, cap;
+	size_t used, cap;
 	uint8_t *buf; /* owned; NULL while it is empty */
 };
 
-enum out_file_state { OUT_FILE_DONE, OUT_FILE_MORE, OUT_FILE_WAIT };
-
-/* Sets the writer thread (borrowed until the file is closed); id marks the results of this file.
- * Returns 0 or -EAGAIN. */
-int out_file_set_writer(struct out_file *o, struct write_thread *writer, uint64_t id);
 /* Takes the result of a job of this file. */
 void out_file_take_result(struct out_file *o, struct file_result *r);
-/* Writes all pending data, then syncs. Returns as out_file_write(). With a writer it does not wait,
- * and errors are lost. Afterwards only file_part_deinit() may be called. */
+/* Gives all pending data to the writer, without waiting for it, and then syncs. Errors are lost.
+ * Returns 0 or -errno. Afterwards only file_part_deinit() may be called. */
 int out_file_write_rest(struct out_file *o);
 
 /* Truncates the file to its original size, if it supports that. */
@@ -59,15 +47,13 @@ void out_file_take_back(struct out_file *o);
  */
 int out_file_copy(struct out_file *to, struct out_file *from);
 
-/*
- * Writes up to OUT_FILE_PIECE bytes, or gives all pending data to the writer. Returns OUT_FILE_DONE
- * (no data is pending), OUT_FILE_MORE, OUT_FILE_WAIT (the reader or the writer must make progress
- * first), or -errno (-ENOSPC, -EDQUOT, -EFBIG, -EIO, -EPIPE, -ENOMEM ...), from then on always.
- */
-#define OUT_FILE_PIECE (1u << 20)
+/* OUT_FILE_MORE: call again; OUT_FILE_WAIT: the writer must make progress first. */
+enum out_file_state { OUT_FILE_DONE, OUT_FILE_MORE, OUT_FILE_WAIT };
+
+/* Gives all pending data to the writer. Returns OUT_FILE_DONE (no data is pending), OUT_FILE_WAIT,
+ * or -errno (-ENOSPC, -EDQUOT, -EFBIG, -EIO, -EPIPE, -ENOMEM ...), from then on always. */
 int out_file_write(struct out_file *o);
-/* Calls fdatasync(2), if the file supports it, or gives the job to the writer. Returns 0 or -errno.
- */
+/* Gives the writer the job of fdatasync(2), if the file supports it. Returns 0 or -errno. */
 int out_file_sync(const struct out_file *o);
 
 struct compressor;
@@ -81,8 +67,11 @@ struct file_part {
 	bool has_data; /* of producers */
 };
 
-/* Takes the descriptor, which must be open for writing, also on failure. Returns 0 or -ENOMEM. */
-int file_part_init(struct file_part *p, const Pb__TraceConfig *config, int fd, uint32_t number);
+/* Takes the descriptor, which must be open for writing, also on failure. writer is borrowed; id
+ * marks its results of this file. Returns 0, -ENOMEM or -EAGAIN. Call deinit also after a failure.
+ */
+int file_part_init(struct file_part *p, const Pb__TraceConfig *config, uint32_t number, int fd,
+		   struct write_thread *writer, uint64_t id);
 /* Drops pending data and closes. May be called twice. */
 void file_part_deinit(struct file_part *p);
 

@@ -58,22 +58,21 @@ static int trace_files_add_part(struct trace_files *f, const Pb__TraceConfig *c,
 {
 	struct file_part *p = &f->list[f->n];
 	const struct quota_account *a = f->owner->account;
-	int r = file_part_init(p, c, fd, f->rotation.last);
+	int r = 0;
 
-	if (r == 0 && !f->writer)
+	if (!f->writer)
 		r = write_thread_new(a->user, quota_is_root(a->quota, a->user), f->owner->boost,
 				     &f->writer);
-	if (r == 0)
-		r = out_file_set_writer(&p->out, f->writer, ++f->last_id);
 	if (r < 0) {
-		if (!f->writer)
-			close_aside(TAKE_FD(p->out.fd), a->user);
-		file_part_deinit(p);
+		close_aside(fd, a->user);
 		return err_set(e, r, "%s",
-			       r == -EUSERS   ? "the service writes too many files already"
-			       : r == -EDQUOT ? "the user's share of the files that the service "
-						"writes is used up: end other sessions"
-					      : strerror(-r));
+			       r == -EUSERS ? "the service writes too many files already"
+					    : strerror(-r));
+	}
+	r = file_part_init(p, c, f->rotation.last, fd, f->writer, ++f->last_id);
+	if (r < 0) {
+		file_part_deinit(p);
+		return err_set(e, r, "%s", strerror(-r));
 	}
 	f->n++;
 	return 0;

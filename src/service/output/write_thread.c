@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
@@ -17,9 +18,8 @@
 #include "base/core/mem.h"
 #include "base/system/close_aside.h"
 #include "service/ipc/limits.h"
-#include "service/output/file_ends.h"
 #include "service/output/file_helper.h"
-#include "service/output/write_thread_places.h"
+#include "service/output/trace_record.h"
 
 #define STACK_BYTES (64u << 10)
 #define PROGRESS_BYTES (64u << 10)
@@ -59,12 +59,28 @@ struct file_range {
 _Static_assert(sizeof(struct job) <= 512, "a job is one write(2) to a pipe, POSIX's PIPE_BUF");
 _Static_assert(sizeof(struct file_result) <= 512, "and so is a result");
 
+/* The threads that have not ended: all, and those of users other than root. Threads decrement them,
+ * and publish nothing else with it. */
+static atomic_int n_threads, n_threads_of_users;
+
+static void count_threads(bool is_root, int n)
+{
+	atomic_fetch_add(&n_threads, n);
+	if (!is_root)
+		atomic_fetch_add(&n_threads_of_users, n);
+}
+
+static bool may_start(bool is_root)
+{
+	return atomic_load(&n_threads) < MAX_WRITE_THREADS &&
+	       (is_root || atomic_load(&n_threads_of_users) < MAX_WRITE_THREADS_OF_USERS);
+}
+
 /* ---- the thread ---- */
 
 struct worker {
 	int jobs, results; /* owned */
-	int ended; /* borrowed: write_thread_ended_fd() */
-	uint8_t place; /* of the thread */
+	bool is_root;
 	struct priority_boost boost;
 	struct priority_boost_state boost_state;
 	/* The offset of a descriptor may differ from begin + written: the process that passed the
@@ -73,6 +89,7 @@ struct worker {
 		int fd; /* -1: free */
 		off_t begin; /* of the trace; earlier data is not ours */
 		uint64_t written; /* bytes of the trace */
+		struct output_file id; /* for file_helper_closed() */
 	} files[MAX_FILE_PARTS];
 };
 
@@ -152,11 +169,6 @@ static ssize_t write_to_pipe(const struct worker *w, int fd, const uint8_t *data
 	return n;
 }
 
-static unsigned write_thread_part_of(const struct worker *w, const struct open_file *f)
-{
-	return (unsigned)(f - w->files);
-}
-
 /* Writes all bytes, or up to the first error. Returns the number of written bytes, and sets
  * *ret_error to 0 or -errno. */
 static size_t write_bytes(const struct worker *w, const struct job *j, const uint8_t *data,
@@ -189,18 +201,12 @@ static struct file_result do_write(struct worker *w, const struct job *j)
 {
 	struct file_result r = {
 		.id = j->id, .kind = FILE_WRITTEN, .buf = j->buf, .cap = j->cap, .len = j->len};
-	const struct open_file *f = find_file(w, j->fd);
+	size_t done = write_bytes(w, j, j->buf, j->len, &r.error);
 	struct stat st;
-	size_t done;
 
-	if (f)
-		file_ends_begin(w->place, write_thread_part_of(w, f), position(j->fd));
-	done = write_bytes(w, j, j->buf, j->len, &r.error);
-	r.kept = r.error ? file_ends_whole(j->buf, done) : done;
+	r.kept = r.error ? trace_records_whole(j->buf, done) : done;
 	if (r.kept < done)
 		write_thread_cut(j->fd, position(j->fd) - (off_t)(done - r.kept));
-	if (f)
-		file_ends_end(w->place, write_thread_part_of(w, f));
 	r.removed = fstat(j->fd, &st) == 0 && st.st_nlink == 0;
 	count_written(w, j->fd, r.kept);
 	return r;
@@ -248,23 +254,19 @@ static void do_open(struct worker *w, int fd)
 	off_t begin = appends && fstat(fd, &st) == 0 ? st.st_size : position(fd);
 
 	if (f)
-		*f = (struct open_file){.fd = fd, .begin = MAX(begin, 0)};
-	if (f)
-		file_ends_open(w->place, write_thread_part_of(w, f), fd);
+		*f = (struct open_file){.fd = fd, .begin = MAX(begin, 0), .id = output_file_of(fd)};
 }
 
 static void do_close(struct worker *w, int fd)
 {
 	struct open_file *f = find_file(w, fd);
-	struct output_file file = {0};
 
-	if (f) {
-		file = file_ends_close(w->place, write_thread_part_of(w, f));
-		f->fd = -1;
-	}
 	close(fd);
-	if (file.ino != 0)
-		file_helper_closed(&file);
+	if (!f)
+		return;
+	f->fd = -1;
+	if (f->id.ino != 0)
+		file_helper_closed(&f->id);
 }
 
 static void do_take_back(struct worker *w, int fd)
@@ -334,16 +336,11 @@ static int copy_range(struct worker *w, const struct job *j, struct file_range r
 static struct file_result do_copy(struct worker *w, const struct job *j)
 {
 	struct file_result r = {.id = j->id, .kind = FILE_COPIED};
-	const struct open_file *f = find_file(w, j->fd);
 	struct file_range range;
 
 	r.error = read_mark(w, j->mark, &range);
-	if (f)
-		file_ends_begin(w->place, write_thread_part_of(w, f), position(j->fd));
 	if (r.error == 0)
 		r.error = copy_range(w, j, range, &r.kept);
-	if (f)
-		file_ends_end(w->place, write_thread_part_of(w, f));
 	close(j->from);
 	close(j->mark);
 	return r;
@@ -406,8 +403,7 @@ static void *write_thread_run(void *ctx)
 	}
 	close(w->jobs);
 	close(w->results);
-	while (write(w->ended, &w->place, sizeof(w->place)) < 0 && errno == EINTR)
-		;
+	count_threads(w->is_root, -1);
 	free(w);
 	return NULL;
 }
@@ -474,19 +470,21 @@ static int open_pipes(struct write_thread *w, struct worker *worker)
 int write_thread_new(uint64_t user, bool is_root, struct priority_boost boost,
 		     struct write_thread **ret)
 {
-	struct write_thread *w = malloc(sizeof(*w));
-	struct worker *worker = malloc(sizeof(*worker));
-	int place = write_thread_take_place(user, is_root), r = place < 0 ? place : -ENOMEM;
+	struct write_thread *w;
+	struct worker *worker;
+	int r = -ENOMEM;
 
-	if (w && worker && place >= 0) {
+	if (!may_start(is_root))
+		return -EUSERS;
+	w = malloc(sizeof(*w));
+	worker = malloc(sizeof(*worker));
+	if (w && worker) {
 		*w = (struct write_thread){.jobs = -1, .results = -1, .user = user};
-		*worker = (struct worker){.jobs = -1,
-					  .results = -1,
-					  .ended = write_thread_ended_fd(),
-					  .place = (uint8_t)place,
-					  .boost = boost};
+		*worker = (struct worker){
+			.jobs = -1, .results = -1, .is_root = is_root, .boost = boost};
 		for (size_t i = 0; i < MAX_FILE_PARTS; i++)
 			worker->files[i].fd = -1;
+		count_threads(is_root, 1);
 		r = open_pipes(w, worker);
 		if (r == 0)
 			r = write_thread_start(worker);
@@ -494,12 +492,11 @@ int write_thread_new(uint64_t user, bool is_root, struct priority_boost boost,
 			*ret = w;
 			return 0;
 		}
+		count_threads(is_root, -1);
 		closep(&worker->jobs);
 		closep(&worker->results);
 		write_thread_free(TAKE_PTR(w));
 	}
-	if (place >= 0)
-		write_thread_leave_place(place);
 	free(w);
 	free(worker);
 	return r;

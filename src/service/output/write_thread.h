@@ -27,14 +27,14 @@
  * Loop and thread share the two pipes only: a job belongs to the thread until its result is taken.
  * After write_thread_free() the thread finishes its jobs, without waiting for readers of pipes, and
  * ends. In a file system that hangs it never ends, so the number of threads is limited
- * (MAX_WRITE_THREADS), and each user has a share of them.
+ * (MAX_WRITE_THREADS), with a quarter for root.
  */
 struct write_thread;
 
 /*
  * user: the owner of the file. is_root: quota_is_root() of the user. boost: the scheduling priority
  * of the thread; on a busy machine, late writes fill the session's buffers. Returns 0, -EUSERS
- * (MAX_WRITE_THREADS exist), -EDQUOT (the user has no share left), -ENOMEM or -errno.
+ * (too many threads), -ENOMEM or -errno.
  */
 int write_thread_new(uint64_t user, bool is_root, struct priority_boost boost,
 		     struct write_thread **ret);

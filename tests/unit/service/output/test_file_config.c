@@ -2,7 +2,7 @@
 
 #include "unit/test.h"
 #include "unit/service/rig.h"
-#include "service/output/file_writer.c"
+#include "service/output/file_writer.h"
 
 static Pb__TraceConfig *config; /* of the text given last */
 
@@ -63,50 +63,32 @@ TEST(rotation_must_make_sense)
 		0);
 }
 
-TEST(write_period_has_a_default_and_a_floor)
-{
-	assert_int_equal(file_config_write_period_ms(of("")), 5000);
-	assert_int_equal(file_config_write_period_ms(of("file_write_period_ms: 1")), 100);
-	assert_int_equal(file_config_write_period_ms(of("file_write_period_ms: 60000")), 60000);
-}
-
 TEST(flushes_follow_the_mode)
 {
 	static const struct {
 		const char *text;
-		bool first;
 		uint32_t period_ms;
 	} modes[] = {
 		/* without a file only flush_period_ms counts */
-		{"flush_period_ms: 700 write_flush_mode: WRITE_FLUSH_ENABLED", false, 700},
-		{"write_into_file: true flush_period_ms: 700", false, 5000},
-		{"write_into_file: true file_write_period_ms: 5000", false, 5000},
-		{"write_into_file: true file_write_period_ms: 5001 flush_period_ms: 700", true, 0},
+		{"flush_period_ms: 700 write_flush_mode: WRITE_FLUSH_ENABLED", 700},
+		{"write_into_file: true flush_period_ms: 700", 5000},
+		{"write_into_file: true file_write_period_ms: 5000", 5000},
+		{"write_into_file: true file_write_period_ms: 5001 flush_period_ms: 700", 0},
 		{"write_into_file: true file_write_period_ms: 9000 "
 		 "write_flush_mode: WRITE_FLUSH_AUTO",
-		 true, 0},
+		 0},
 		{"write_into_file: true file_write_period_ms: 200 "
 		 "write_flush_mode: WRITE_FLUSH_ENABLED",
-		 true, 0},
+		 0},
 		{"write_into_file: true file_write_period_ms: 9000 flush_period_ms: 700 "
 		 "write_flush_mode: WRITE_FLUSH_DISABLED",
-		 false, 700},
-		{"write_into_file: true write_flush_mode: WRITE_FLUSH_DISABLED", false, 0},
+		 700},
+		{"write_into_file: true write_flush_mode: WRITE_FLUSH_DISABLED", 0},
 	};
 
-	for (size_t i = 0; i < ARRAY_SIZE(modes); i++) {
-		const Pb__TraceConfig *c = of(modes[i].text);
-
-		assert_int_equal(file_config_flushes_first(c), modes[i].first);
-		assert_int_equal(file_config_flush_period_ms(c), modes[i].period_ms);
-	}
-}
-
-TEST(only_enabled_syncs)
-{
-	assert_false(file_config_syncs(of("")));
-	assert_false(file_config_syncs(of("fflush_post_write: FFLUSH_DISABLED")));
-	assert_true(file_config_syncs(of("fflush_post_write: FFLUSH_ENABLED")));
+	for (size_t i = 0; i < ARRAY_SIZE(modes); i++)
+		assert_int_equal(file_config_flush_period_ms(of(modes[i].text)),
+				 modes[i].period_ms);
 }
 
 static int free_config(void **state)

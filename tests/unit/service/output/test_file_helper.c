@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
+#include <sys/wait.h>
+
 #include "unit/test.h"
 #include "base/system/sanitizer.h"
-#include "service/output/file_helper.c"
+#include "service/output/file_helper.h"
 #include "unit/temp_dir.h"
 
 static void start(const struct file_helper_options *o)
@@ -66,44 +68,61 @@ DIR_TEST(a_file_is_made_below_the_folder_and_removed)
 	file_helper_end();
 }
 
-/* A service of its own, which is killed in the middle of a write. */
-static void be_killed_during_a_write(const char *folder, const char *path, const char *other)
+/* A packet of n bytes, of which the file has `written` with the head of three bytes. */
+static void write_packet(int fd, size_t n, size_t written)
 {
-	struct err_text e;
-	int fd, fd2;
+	static uint8_t packet[200003];
 
-	if (file_helper_start(&(struct file_helper_options){.output_dir = folder}, &e) < 0 ||
-	    file_helper_create(path, geteuid(), &e, &fd) < 0 ||
-	    file_helper_create(other, geteuid(), &e, &fd2) < 0)
+	packet[0] = 0x0a;
+	packet[1] = (uint8_t)(n | 0x80);
+	packet[2] = (uint8_t)(n >> 7 | 0x80);
+	packet[3] = (uint8_t)(n >> 14);
+	if (write(fd, packet, written) != (ssize_t)written)
 		_exit(1);
-	file_ends_open(1, 0, fd);
-	file_ends_open(1, 1, fd2);
-	file_ends_begin(1, 1, 0);
-	if (write(fd, "whole", 5) != 5 || write(fd2, "whole", 5) != 5)
-		_exit(1);
-	file_ends_end(1, 1);
-	file_ends_begin(1, 0, 5);
-	if (write(fd, "par", 3) != 3)
-		_exit(1);
+}
+
+/* A service of its own, which is killed in the middle of a write. */
+static void be_killed_during_a_write(const char *folder, char *const paths[4])
+{
+	int fd;
+
+	start(&(struct file_helper_options){.output_dir = folder});
+	for (size_t i = 0; i < 4; i++) {
+		if (file_helper_create(paths[i], geteuid(), NULL, &fd) < 0)
+			_exit(1);
+		if (i == 3)
+			break; /* an empty file */
+		write_packet(fd, 200000, 200004);
+		for (unsigned n = 0; n < 1000; n++)
+			write_packet(fd, 300, 304);
+		if (i == 1)
+			write_packet(fd, 200000, 150000);
+		if (i == 2)
+			write_packet(fd, 300, 2);
+	}
 	kill(getpid(), SIGKILL);
 }
 
 /* The child keeps the service's standard error open, which is a pipe here. */
-DIR_TEST(a_write_that_sigkill_cuts_is_taken_back)
+DIR_TEST(files_of_a_killed_service_end_with_whole_packets)
 {
-	const char *path = temp_dir_path(state, 0, "x");
-	char *other = strdup(temp_dir_path(state, 1, "y"));
+	char *paths[4];
 	struct stat st;
 	int p[2], status;
 	pid_t service;
 	char byte;
 
+	for (unsigned i = 0; i < 4; i++) {
+		const char name[] = {(char)('a' + i), '\0'};
+
+		paths[i] = strdup(temp_dir_path(state, 0, name));
+	}
 	assert_int_equal(pipe(p), 0);
 	service = fork();
 	if (service == 0) {
 		dup2(p[1], STDERR_FILENO);
 		close(p[1]);
-		be_killed_during_a_write(*state, path, other);
+		be_killed_during_a_write(*state, paths);
 	}
 	close(p[1]);
 	assert_int_equal(waitpid(service, &status, 0), service);
@@ -111,11 +130,11 @@ DIR_TEST(a_write_that_sigkill_cuts_is_taken_back)
 	while (read(p[0], &byte, 1) > 0)
 		;
 	close(p[0]);
-	assert_int_equal(stat(path, &st), 0);
-	assert_int_equal(st.st_size, 5);
-	assert_int_equal(stat(other, &st), 0);
-	assert_int_equal(st.st_size, 5);
-	free(other);
+	for (unsigned i = 0; i < 4; i++) {
+		assert_int_equal(stat(paths[i], &st), 0);
+		assert_int_equal(st.st_size, i == 3 ? 0 : 200004 + 1000 * 304);
+		free(paths[i]);
+	}
 }
 
 /* The kernel grants a lease for writing only if nobody else has the file open. */
@@ -139,10 +158,9 @@ DIR_TEST(a_closed_file_is_closed_in_the_child_too)
 	start(&(struct file_helper_options){.output_dir = *state});
 	if (file_helper_create(path, geteuid(), &e, &fd) < 0)
 		fail_msg("%s", e.text);
-	file_ends_open(0, 0, fd);
+	file = output_file_of(fd);
 	close(fd);
 	assert_true(is_open_elsewhere(path));
-	file = file_ends_close(0, 0);
 	file_helper_closed(&file);
 	/* Requests are served one after the other. */
 	assert_int_equal(create(temp_dir_path(state, 1, "y"), &e), 0);
@@ -222,17 +240,31 @@ DIR_TEST(its_list_is_removed_at_the_end)
 	close(fds[1]);
 }
 
-/* The whole process group has the terminal's signals, and a unit's all processes have systemd's. */
+/* Returns the child, the only one of this process. */
+static pid_t pid_of_child(void)
+{
+	FILE *f = fopen("/proc/thread-self/children", "r");
+	int pid = 0;
+
+	assert_non_null(f);
+	assert_int_equal(fscanf(f, "%d", &pid), 1);
+	fclose(f);
+	return pid;
+}
+
+/* A terminal sends its signals to the whole process group, and systemd to all processes of a unit.
+ */
 DIR_TEST(signals_do_not_end_it)
 {
 	struct err_text e;
+	pid_t child;
 
 	start(&(struct file_helper_options){.output_dir = *state});
-	assert_true(child.pid > 0);
-	kill(child.pid, SIGTERM);
-	kill(child.pid, SIGINT);
+	child = pid_of_child();
+	kill(child, SIGTERM);
+	kill(child, SIGINT);
 	assert_int_equal(create(temp_dir_path(state, 0, "x"), &e), 0);
-	kill(child.pid, SIGKILL);
+	kill(child, SIGKILL);
 	assert_int_equal(create(temp_dir_path(state, 0, "y"), &e), -EPIPE);
 	assert_non_null(strstr(e.text, "has ended"));
 	file_helper_end();

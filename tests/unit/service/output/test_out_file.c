@@ -3,224 +3,252 @@
 
 #include "unit/test.h"
 #include "unit/service/rig.h"
-#include "service/output/out_file.c"
+#include "service/output/out_file.h"
+#include "service/output/trace_record.h"
 #include "unit/temp_dir.h"
 #include "unit/service/trace_file_helper.h"
 
 static struct write_thread *writer;
+static struct file_part part;
 
-/* Waits for all that it has to do. */
-static void end_writer(void)
-{
-	struct file_result r = {0};
-
-	assert_int_equal(write_thread_sync(writer, 99, -1), 0);
-	do {
-		assert_int_equal(write_thread_wait(writer, -1), 0);
-		while (r.id != 99 && write_thread_next(writer, &r))
-			free(r.buf);
-	} while (r.id != 99);
-	write_thread_free(writer);
-	writer = NULL;
-}
-
-static int open_writer(void **state)
+static int setup(void **state)
 {
 	return temp_dir_setup(state) ||
 	       write_thread_new(0, true, (struct priority_boost){PRIORITY_BOOST_NONE, 0}, &writer);
 }
 
-static int close_writer(void **state)
+/* Ends the file, and waits until all its jobs are done. */
+static void end_file(void)
 {
-	write_thread_free(writer);
-	writer = NULL;
+	struct file_result r;
+
+	if (!writer)
+		return;
+	file_part_deinit(&part);
+	assert_int_equal(write_thread_sync(writer, 99, -1), 0);
+	while (write_thread_pending(writer) > 0) {
+		assert_int_equal(write_thread_wait(writer, -1), 0);
+		while (write_thread_next(writer, &r))
+			free(r.buf);
+	}
+	write_thread_free(TAKE_PTR(writer));
+}
+
+static int teardown(void **state)
+{
+	end_file();
 	return temp_dir_teardown(state);
 }
 
-static struct out_file open_out(const char *path)
+#define FILE_TEST(name) TEST_WITH(name, setup, teardown)
+
+static void open_fd(int fd, const char *config_text)
 {
-	struct out_file o;
-	int fd = open(path, O_RDWR | O_CREAT, 0600);
+	Pb__TraceConfig *c = peer_parse_config(config_text);
 
 	assert_true(fd >= 0);
-	out_file_init(&o, fd);
-	assert_int_equal(out_file_set_writer(&o, writer, 1), 0);
-	return o;
+	assert_int_equal(file_part_init(&part, c, 7, fd, writer, 1), 0);
+	assert_int_equal(part.number, 7);
+	pb__trace_config__free_unpacked(c, NULL);
 }
 
-static void put(struct out_file *o, char c, size_t len)
+static const char *open_trace(void *const *state, const char *config_text)
 {
+	const char *path = temp_dir_path(state, 0, "trace");
+
+	open_fd(open(path, O_RDWR | O_CREAT | O_TRUNC, 0600), config_text);
+	return path;
+}
+
+/* A packet comes in two pieces, as one of two chunks does. */
+static void put(char c, size_t len)
+{
+	struct packet_sink *sink = file_part_sink(&part);
 	char *text = malloc(len + 1);
 
 	assert_non_null(text);
 	memset(text, c, len);
-	o->sink.begin(&o->sink, len);
-	/* in two pieces, as a packet of two chunks comes */
-	o->sink.bytes(&o->sink, text, len / 2);
-	o->sink.bytes(&o->sink, text + len / 2, len - len / 2);
+	sink->begin(sink, len);
+	sink->bytes(sink, text, len / 2);
+	sink->bytes(sink, text + len / 2, len - len / 2);
 	free(text);
 }
 
-static int write_all(struct out_file *o)
+/* Until the writer has written all packets. */
+static int write_all(void)
 {
 	struct file_result r;
 	int state;
 
-	for (;;) {
-		state = out_file_write(o);
-		if (!o->writer && state != OUT_FILE_MORE)
-			return state;
-		if (state < 0 || (o->writer && !write_thread_pending(writer)))
-			return state;
-		if (o->writer)
-			assert_int_equal(write_thread_wait(writer, -1), 0);
-		while (o->writer && write_thread_next(writer, &r))
-			out_file_take_result(o, &r);
+	file_part_end_group(&part);
+	while ((state = out_file_write(&part.out)) >= 0 && write_thread_pending(writer) > 0) {
+		assert_int_equal(write_thread_wait(writer, -1), 0);
+		while (write_thread_next(writer, &r))
+			out_file_take_result(&part.out, &r);
 	}
+	return state;
 }
 
-#define FILE_TEST(name) TEST_WITH(name, open_writer, close_writer)
-
-FILE_TEST(packets_come_out_as_records)
+/* Each letter of `texts` is a packet whose bytes are this letter. */
+static void check_packets(const char *path, const char *texts, size_t len)
 {
-	const char *path = temp_dir_path(state, 0, "trace");
-	struct out_file o = open_out(path);
-	struct peer_packets t;
+	struct peer_packets t = packets_of_file(path);
 
-	put(&o, 'a', 3);
-	put(&o, 'b', 0);
-	put(&o, 'c', 300);
-	assert_int_equal(out_file_size(&o), 5 + 2 + 303);
-	assert_int_equal(out_file_record_size(300), 303);
-	assert_int_equal(size_of_file(path), 0);
-	assert_int_equal(write_all(&o), OUT_FILE_DONE);
-	put(&o, 'd', 1);
-	assert_int_equal(write_all(&o), OUT_FILE_DONE);
-	assert_int_equal(out_file_sync(&o), 0);
-	assert_int_equal(out_file_size(&o), size_of_file(path));
-	out_file_deinit(&o);
-	t = packets_of_file(path);
-	assert_int_equal(t.n, 4);
-	assert_memory_equal(t.list[0].data, "aaa", 3);
-	assert_int_equal(t.list[1].len, 0);
-	assert_int_equal(t.list[2].len, 300);
-	assert_memory_equal(t.list[3].data, "d", 1);
+	assert_int_equal(t.n, strlen(texts));
+	for (size_t i = 0; i < t.n; i++) {
+		assert_int_equal(t.list[i].len, len);
+		assert_int_equal(t.list[i].data[0], texts[i]);
+		assert_int_equal(t.list[i].data[len - 1], texts[i]);
+	}
 	peer_packets_free(&t);
+}
+
+FILE_TEST(packets_are_written_as_records)
+{
+	const char *path = open_trace(state, "");
+
+	put('a', 300);
+	assert_int_equal(size_of_file(path), 0);
+	assert_int_equal(write_all(), OUT_FILE_DONE);
+	put('b', 300);
+	assert_int_equal(write_all(), OUT_FILE_DONE);
+	assert_int_equal(size_of_file(path), 2 * trace_record_size(300));
+	assert_int_equal(part.out.written, 2 * trace_record_size(300));
+	put('c', 0);
+	assert_int_equal(write_all(), OUT_FILE_DONE);
+	assert_int_equal(size_of_file(path), 2 * 303 + 2);
+	assert_int_equal(truncate(path, 606), 0);
+	check_packets(path, "ab", 300);
 }
 
 FILE_TEST(large_packet_leaves_no_memory)
 {
-	const char *path = temp_dir_path(state, 0, "trace");
-	struct out_file o = open_out(path);
-	struct peer_packets t;
+	const char *path = open_trace(state, "");
 
-	put(&o, 'x', 5 << 20);
-	assert_int_equal(write_all(&o), OUT_FILE_DONE);
-	assert_null(o.buf);
-	assert_null(o.spare);
-	put(&o, 'y', 1);
-	assert_int_equal(write_all(&o), OUT_FILE_DONE);
-	out_file_deinit(&o);
-	t = packets_of_file(path);
-	assert_int_equal(t.n, 2);
-	assert_int_equal(t.list[0].len, 5 << 20);
-	peer_packets_free(&t);
+	put('x', 5 << 20);
+	assert_int_equal(write_all(), OUT_FILE_DONE);
+	assert_null(part.out.buf);
+	assert_null(part.out.spare);
+	check_packets(path, "x", 5 << 20);
 }
 
 /* RLIMIT_FSIZE cuts a write short as a full disk does. */
 FILE_TEST(failed_write_leaves_whole_packets)
 {
-	const char *path = temp_dir_path(state, 0, "trace");
-	struct out_file o = open_out(path);
+	const char *path = open_trace(state, "");
 	struct rlimit before, small;
-	struct peer_packets t;
 
 	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
 	small = before;
 	small.rlim_cur = 2500;
-	signal(SIGXFSZ, SIG_IGN);
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
 	for (int i = 0; i < 10; i++)
-		put(&o, 'a', 998); /* 1001 in the file */
-	assert_int_equal(write_all(&o), -EFBIG);
+		put('a', 998); /* 1001 in the file */
+	assert_int_equal(write_all(), -EFBIG);
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
-	assert_int_equal(size_of_file(path), 2002);
-	assert_int_equal(out_file_size(&o), 2002);
-	/* and nothing comes behind it */
-	put(&o, 'b', 1);
-	assert_int_equal(write_all(&o), -EFBIG);
-	out_file_deinit(&o);
-	t = packets_of_file(path);
-	assert_int_equal(t.n, 2);
-	peer_packets_free(&t);
+	assert_int_equal(part.out.written, 2002);
+	put('b', 998); /* an error is for ever */
+	assert_int_equal(write_all(), -EFBIG);
+	check_packets(path, "aa", 998);
 }
 
-/* What the writer has is not touched by what comes meanwhile. */
-FILE_TEST(the_next_packets_gather_while_it_writes)
+FILE_TEST(packets_are_collected_while_earlier_ones_are_written)
 {
-	const char *path = temp_dir_path(state, 0, "trace");
-	struct out_file o = open_out(path);
-	struct peer_packets t;
+	const char *path = open_trace(state, "");
 
-	put(&o, 'a', 1000);
-	assert_int_equal(out_file_write(&o), OUT_FILE_DONE);
-	assert_true(o.writing);
-	put(&o, 'b', 1000);
-	assert_int_equal(out_file_write(&o), OUT_FILE_WAIT);
-	assert_int_equal(out_file_size(&o), 2 * 1003);
-	assert_int_equal(write_all(&o), OUT_FILE_DONE);
-	assert_false(o.writing);
-	out_file_deinit(&o);
-	t = packets_of_file(path);
-	assert_int_equal(t.n, 2);
-	assert_int_equal(t.list[0].data[999], 'a');
-	assert_int_equal(t.list[1].data[999], 'b');
-	peer_packets_free(&t);
+	put('a', 1000);
+	assert_int_equal(out_file_write(&part.out), OUT_FILE_DONE);
+	put('b', 1000);
+	assert_int_equal(out_file_write(&part.out), OUT_FILE_WAIT);
+	assert_int_equal(write_all(), OUT_FILE_DONE);
+	check_packets(path, "ab", 1000);
 }
 
-FILE_TEST(the_rest_is_written_without_anybody_waiting)
+FILE_TEST(rest_is_written_after_the_file_was_closed)
 {
-	const char *path = temp_dir_path(state, 0, "trace");
-	struct out_file o = open_out(path);
-	struct peer_packets t;
+	const char *path = open_trace(state, "");
 
-	put(&o, 'a', 1000);
-	assert_int_equal(out_file_write(&o), OUT_FILE_DONE);
-	put(&o, 'b', 1000);
-	assert_int_equal(out_file_write_rest(&o), 0);
-	out_file_deinit(&o);
-	/* The pipe to the thread is a queue: what it answers now was done behind that. */
-	end_writer();
-	t = packets_of_file(path);
-	assert_int_equal(t.n, 2);
-	peer_packets_free(&t);
+	put('a', 1000);
+	assert_int_equal(out_file_write(&part.out), OUT_FILE_DONE);
+	put('b', 1000);
+	assert_int_equal(out_file_write_rest(&part.out), 0);
+	end_file();
+	check_packets(path, "ab", 1000);
 }
 
-TEST(full_device_is_an_error)
+FILE_TEST(full_device_is_an_error)
 {
-	struct out_file o;
-
-	out_file_init(&o, open("/dev/full", O_WRONLY));
-	put(&o, 'a', 10);
-	assert_int_equal(write_all(&o), -ENOSPC);
-	out_file_deinit(&o);
+	open_fd(open("/dev/full", O_WRONLY), "");
+	put('a', 10);
+	assert_int_equal(write_all(), -ENOSPC);
 }
 
-TEST(slow_reader_is_never_waited_for)
+FILE_TEST(reader_that_goes_is_an_error)
 {
-	struct out_file o;
 	int fds[2];
 
-	assert_int_equal(pipe2(fds, O_NONBLOCK), 0);
-	out_file_init(&o, fds[1]);
-	put(&o, 'a', 5 << 20);
-	assert_int_equal(write_all(&o), OUT_FILE_WAIT);
+	assert_int_equal(pipe(fds), 0);
+	open_fd(fds[1], "");
+	assert_true(part.out.is_pipe);
+	put('a', 5 << 20);
+	assert_int_equal(out_file_write(&part.out), OUT_FILE_DONE);
 	close(fds[0]);
-	assert_int_equal(write_all(&o), -EPIPE);
-	out_file_deinit(&o);
+	assert_int_equal(write_all(), -EPIPE);
+}
+
+/* Packets of 1000 zeros until there is no room: the file is never larger than it may be. */
+FILE_TEST(file_fills_up_to_its_size)
+{
+	static const char *const configs[] = {"", "compression { deflate {} }",
+					      "compression { zstd {} }"};
+	unsigned n[ARRAY_SIZE(configs)] = {0};
+
+	for (size_t i = 0; i < ARRAY_SIZE(configs); i++) {
+		const char *path = open_trace(state, configs[i]);
+
+		while (n[i] < 100000 && file_part_has_room(&part, 1000, 10000)) {
+			put(0, 1000);
+			n[i]++;
+		}
+		assert_int_equal(write_all(), OUT_FILE_DONE);
+		assert_in_range(size_of_file(path), 8000, 10000);
+		file_part_deinit(&part);
+	}
+	assert_int_equal(n[0], 9);
+	assert_true(n[1] > 100 && n[2] > 100);
+}
+
+FILE_TEST(part_may_be_moved_with_a_collected_group)
+{
+	struct file_part moved;
+
+	open_trace(state, "compression { zstd {} }");
+	put(0, 1000);
+	moved = part;
+	file_part_end_group(&moved);
+	assert_int_equal(part.out.used, 0);
+	assert_true(moved.out.used > 0);
+	part = moved;
+}
+
+/* ---- records ---- */
+
+TEST(end_of_the_whole_records_is_found)
+{
+	static const uint8_t two[] = {0x0a, 2, 1, 2, 0x0a, 0x80, 1};
+
+	assert_int_equal(trace_records_whole(two, 0), 0);
+	assert_int_equal(trace_records_whole(two, 3), 0);
+	assert_int_equal(trace_records_whole(two, 4), 4);
+	assert_int_equal(trace_records_whole(two, 6), 4);
+	assert_int_equal(trace_records_whole(two, 7), 4);
+	assert_int_equal(trace_record_len(two + 4, two + 7), 3 + 128);
+	assert_int_equal(trace_record_len(two + 4, two + 6), 0);
+	assert_int_equal(trace_record_len(two + 1, two + 4), 0); /* another tag */
 }
 
 BEFORE_TESTS
 {
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
 }

@@ -136,71 +136,37 @@ WRITER_TEST(what_a_full_disk_takes_ends_with_a_whole_record)
 	close(fd);
 }
 
-/* A socket that nobody reads stands in for a file system that hangs: write(2) does not return. */
 static const struct priority_boost no_boost = {PRIORITY_BOOST_NONE, 0};
 
-/* Starts threads until there is no place for the user. */
-static size_t take_all(uint64_t user, bool is_root, int last_error, struct write_thread **list)
-{
-	size_t n = 0;
-	int r;
-
-	while ((r = write_thread_new(user, is_root, no_boost, &list[n])) == 0)
-		n++;
-	assert_int_equal(r, last_error);
-	return n;
-}
-
-WRITER_TEST(a_user_has_a_share_of_the_threads_and_root_a_quarter)
-{
-	static struct write_thread *list[MAX_WRITE_THREADS + 1];
-	struct write_thread *one;
-	size_t n = take_all(1, false, -EDQUOT, list), of_root;
-
-	assert_int_equal(n, MAX_WRITE_THREADS / 4);
-	for (uint64_t user = 2; user < 100; user++)
-		n += take_all(user, false, -EDQUOT, list + n);
-	assert_int_equal(n, MAX_WRITE_THREADS / 4 * 3);
-	of_root = take_all(0, true, -EUSERS, list + n);
-	assert_int_equal(of_root, MAX_WRITE_THREADS / 4 - 1); /* and that of the fixture */
-	for (size_t i = 0; i < n + of_root; i++)
-		write_thread_free(list[i]);
-	while (write_thread_new(1, false, no_boost, &one) < 0)
-		usleep(1000);
-	write_thread_free(one);
-}
-
-WRITER_TEST(a_file_that_hangs_holds_up_nobody_and_takes_one_of_so_many_places)
+/* A socket without a reader stands in for a file system that hangs: write(2) does not return. */
+WRITER_TEST(threads_that_hang_are_limited_and_root_has_a_quarter)
 {
 	static struct write_thread *hung[MAX_WRITE_THREADS];
 	struct write_thread *one = NULL;
-	struct file_result r;
-	size_t n = 0;
-	int fds[2], r_new;
+	int fds[2], n = 0, n_users, r;
 
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
-	while ((r_new = write_thread_new(0, true, (struct priority_boost){PRIORITY_BOOST_NONE, 0},
-					 &hung[n])) == 0) {
+	while ((r = write_thread_new(4242, false, no_boost, &hung[n])) == 0)
+		n++;
+	assert_int_equal(r, -EUSERS);
+	assert_int_equal(n_users = n, MAX_WRITE_THREADS_OF_USERS);
+	while ((r = write_thread_new(0, true, no_boost, &hung[n])) == 0)
+		n++;
+	assert_int_equal(r, -EUSERS);
+	assert_int_equal(n, MAX_WRITE_THREADS - 1); /* there is that of the fixture */
+	for (int i = 0; i < n; i++) {
 		int fd = dup(fds[1]);
 
-		give(hung[n], 1, fd, 'a', 100000);
-		give(hung[n], 2, fd, 'b', 10000);
-		assert_int_equal(write_thread_next(hung[n], &r), 0);
-		write_thread_close(hung[n], fd);
-		n++;
-	}
-	assert_int_equal(r_new, -EUSERS);
-	assert_in_range(n, 1, MAX_WRITE_THREADS - 1); /* there is the one of the fixture */
-	for (size_t i = 0; i < n; i++)
+		give(hung[i], 1, fd, 'a', i % 8 ? 10 : 100000);
+		write_thread_close(hung[i], fd);
 		write_thread_free(hung[i]);
-	assert_int_equal(
-		write_thread_new(0, true, (struct priority_boost){PRIORITY_BOOST_NONE, 0}, &one),
-		-EUSERS);
-	/* Then it fails, the threads end, and their places are free. */
+	}
+	/* The socket is full, so the threads do not end. */
+	usleep(10000);
+	assert_true(count_threads() > n_threads + (unsigned)n_users / 8);
 	close(fds[0]);
 	close(fds[1]);
-	while (write_thread_new(0, true, (struct priority_boost){PRIORITY_BOOST_NONE, 0}, &one) ==
-	       -EUSERS)
+	while (write_thread_new(4242, false, no_boost, &one) == -EUSERS)
 		usleep(1000);
 	write_thread_free(one);
 }
