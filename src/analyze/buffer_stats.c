@@ -8,7 +8,7 @@
 #include "base/core/mem.h"
 #include "base/text/str.h"
 #include "gen/fields.h"
-#include "wire/pb_dec.h"
+#include "wire/pb_read.h"
 
 #define FINAL_FLUSH_SUCCEEDED 1 /* TraceStats.FinalFlushOutcome */
 #define FINAL_FLUSH_FAILED 2

@@ -11,7 +11,7 @@
 #include "base/core/mem.h"
 #include "base/text/str.h"
 #include "gen/fields.h"
-#include "wire/pb_dec.h"
+#include "wire/pb_read.h"
 
 struct content_node {
 	struct content_row row;
@@ -125,13 +125,11 @@ static void contents_copy_text(char *to, size_t size, const struct pb_field *f)
 /* Stores the name of an event without a message, by its number. */
 static void contents_describe(struct contents *c, const struct pb_field *descriptor)
 {
-	struct pb_field f, message = {.id = 0};
+	struct pb_field message = {.id = 0};
 	struct content_node *n;
 	uint32_t number = 0;
-	struct pb_dec d;
 
-	pb_dec_init(&d, descriptor->data, descriptor->len);
-	while (pb_dec_next(&d, &f))
+	pb_for_each (f, descriptor)
 		if (f.id == PB_FTRACE_EVENT_BUNDLE_GENERIC_EVENT_DESCRIPTOR_FIELD_ID)
 			number = (uint32_t)f.u64;
 		else if (f.id == PB_FTRACE_EVENT_BUNDLE_GENERIC_EVENT_DESCRIPTOR_EVENT_DESCRIPTOR &&
@@ -144,8 +142,7 @@ static void contents_describe(struct contents *c, const struct pb_field *descrip
 	if (!n)
 		return;
 	n->number = number;
-	pb_dec_init(&d, message.data, message.len);
-	while (pb_dec_next(&d, &f))
+	pb_for_each (f, &message)
 		if (f.id == 1 && f.data) /* DescriptorProto.name */
 			contents_copy_text(n->row.name, sizeof(n->row.name), &f);
 	HASH_ADD(hh, c->by_number, number, sizeof(n->number), n);
@@ -173,11 +170,8 @@ static void contents_add_event(struct contents *c, const struct pb_field *event,
 {
 	struct content_row *row;
 	uint32_t id = 0;
-	struct pb_field f;
-	struct pb_dec d;
 
-	pb_dec_init(&d, event->data, event->len);
-	while (pb_dec_next(&d, &f))
+	pb_for_each (f, event)
 		if (f.data)
 			id = f.id;
 	row = row_of_event(c, id);
@@ -310,17 +304,12 @@ static struct content_machine *machine_of(struct contents *c, uint32_t id)
 
 static void read_system(struct content_machine *m, const struct pb_field *info)
 {
-	struct pb_field f, part;
-	struct pb_dec d, e;
-
-	pb_dec_init(&d, info->data, info->len);
-	while (pb_dec_next(&d, &f)) {
+	pb_for_each (f, info) {
 		if (f.id == PB_SYSTEM_INFO_NUM_CPUS)
 			m->cpus = f.u64;
 		if (f.id != PB_SYSTEM_INFO_UTSNAME || !f.data)
 			continue;
-		pb_dec_init(&e, f.data, f.len);
-		while (pb_dec_next(&e, &part))
+		pb_for_each (part, &f)
 			if (part.id == PB_UTSNAME_SYSNAME)
 				contents_copy_text(m->system, sizeof(m->system), &part);
 			else if (part.id == PB_UTSNAME_RELEASE)

@@ -11,7 +11,7 @@
 #include "base/core/mem.h"
 #include "base/text/str.h"
 #include "gen/fields.h"
-#include "wire/pb_dec.h"
+#include "wire/pb_read.h"
 #include "wire/pb_varint.h"
 
 /* tools/ftrace_names.awk generates the table from protos/trace/ftrace. */

@@ -10,7 +10,7 @@
 #include "base/core/mem.h"
 #include "base/text/str.h"
 #include "gen/fields.h"
-#include "wire/pb_dec.h"
+#include "wire/pb_read.h"
 
 /* In the order of protos/trace/ftrace/ftrace_stats.proto. */
 static const char *const words[FTRACE_STATUSES] = {

@@ -6,7 +6,7 @@
 
 #include "base/core/mem.h"
 #include "gen/fields.h"
-#include "wire/pb_dec.h"
+#include "wire/pb_read.h"
 
 /* One CPU of one sequence. */
 struct hole_cpu {

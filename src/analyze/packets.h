@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "base/text/str.h"
-#include "wire/pb_dec.h"
+#include "wire/pb_read.h"
 
 /* One TracePacket, split into its header and its payload. Fields point into the packet's bytes. */
 

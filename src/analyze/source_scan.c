@@ -8,7 +8,7 @@
 #include "base/system/fs.h"
 #include "base/text/str.h"
 #include "gen/fields.h"
-#include "wire/pb_dec.h"
+#include "wire/pb_read.h"
 
 /* Field numbers of the messages that report unreadable files. */
 struct unread_fields {

@@ -14,7 +14,7 @@
 #include "base/core/mem.h"
 #include "base/text/str.h"
 #include "gen/fields.h"
-#include "wire/pb_dec.h"
+#include "wire/pb_read.h"
 
 struct sequence_node {
 	struct sequence s;

@@ -57,15 +57,12 @@ static bool time_of(const struct cut_bundle *b, uint64_t ts, int64_t *ret)
 
 static bool timestamp_of(const struct pb_field *event, uint64_t *ret)
 {
-	struct pb_field f;
-	struct pb_dec d;
 	bool found = false;
 
 	if (event->len && event->data[0] == (PB_FTRACE_EVENT_TIMESTAMP << 3) &&
 	    pb_get_varint(event->data + 1, event->data + event->len, ret))
 		return true;
-	pb_dec_init(&d, event->data, event->len);
-	while (pb_dec_next(&d, &f))
+	pb_for_each (f, event)
 		if (f.id == PB_FTRACE_EVENT_TIMESTAMP && !f.data) {
 			*ret = f.u64;
 			found = true;
@@ -92,12 +89,9 @@ void cut_bundle_each(const struct cut_bundle *b, void (*fn)(void *ctx, int64_t t
 {
 	const struct pb_field *payload = &b->packet->p.payload;
 	struct each_time each = {.b = b, .fn = fn, .ctx = ctx};
-	struct pb_field f;
-	struct pb_dec d;
 	uint64_t ts;
 
-	pb_dec_init(&d, payload->data, payload->len);
-	while (pb_dec_next(&d, &f))
+	pb_for_each (f, payload)
 		if (f.id == PB_FTRACE_EVENT_BUNDLE_EVENT && f.data && timestamp_of(&f, &ts))
 			pass_time(&each, ts);
 		else if (f.id == PB_FTRACE_EVENT_BUNDLE_COMPACT_SCHED && f.data)
@@ -118,11 +112,8 @@ static void cut_bundle_read_head(struct cut_bundle *b)
 	const struct pb_field *payload = &b->packet->p.payload;
 	struct bundle_clock clock = {0};
 	uint64_t cpu = CUT_CPUS_MAX;
-	struct pb_field f;
-	struct pb_dec d;
 
-	pb_dec_init(&d, payload->data, payload->len);
-	while (pb_dec_next(&d, &f))
+	pb_for_each (f, payload)
 		switch (f.id) {
 		case PB_FTRACE_EVENT_BUNDLE_CPU:
 			cpu = f.u64;
@@ -232,13 +223,10 @@ static void put_event(const struct cut_bundle *b, struct cut_piece *piece,
 static bool is_range_in(const struct cut_bundle *b, const struct cut_piece *piece,
 			const struct pb_field *range)
 {
-	struct pb_field f;
-	struct pb_dec d;
 	int64_t ts = 0;
 	uint64_t end = 0;
 
-	pb_dec_init(&d, range->data, range->len);
-	while (pb_dec_next(&d, &f))
+	pb_for_each (f, range)
 		if (f.id == PB_FTRACE_EVENT_BUNDLE_LOST_RANGE_END_TIMESTAMP && !f.data)
 			end = f.u64;
 	return time_of(b, end, &ts) ? ts >= piece->lost_first && ts <= piece->lost_last
@@ -351,20 +339,17 @@ int cut_bundle_build(const struct cut_bundle *b, struct cut_piece *piece, struct
 static void note_rename(const struct cut_bundle *b, const struct pb_field *event)
 {
 	struct cut_switch *last = &b->state->last;
-	struct pb_field f, rename = {.id = 0}, name = {.id = 0};
+	struct pb_field rename = {.id = 0}, name = {.id = 0};
 	uint64_t ts = 0, pid = 0;
-	struct pb_dec d;
 
-	pb_dec_init(&d, event->data, event->len);
-	while (pb_dec_next(&d, &f))
+	pb_for_each (f, event)
 		if (f.id == PB_FTRACE_EVENT_TIMESTAMP)
 			ts = rewritten(b, f.u64);
 		else if (f.id == PB_FTRACE_EVENT_TASK_RENAME && f.data)
 			rename = f;
 	if (!rename.id || ts < last->ts)
 		return;
-	pb_dec_init(&d, rename.data, rename.len);
-	while (pb_dec_next(&d, &f))
+	pb_for_each (f, &rename)
 		if (f.id == PB_TASK_RENAME_FTRACE_EVENT_PID)
 			pid = f.u64;
 		else if (f.id == PB_TASK_RENAME_FTRACE_EVENT_NEWCOMM && f.data)

@@ -33,13 +33,9 @@ enum { TIME, PREV_STATE, NEXT_PID, NEXT_PRIO, NEXT_COMM, FLAGS };
 
 static void open_rows(const struct pb_field *columns, const uint32_t *fields, struct rows *ret)
 {
-	struct pb_field f;
-	struct pb_dec d;
-
 	*ret = (struct rows){.some = false};
 	memcpy(ret->fields, fields, sizeof(ret->fields));
-	pb_dec_init(&d, columns->data, columns->len);
-	while (pb_dec_next(&d, &f))
+	pb_for_each (f, columns)
 		for (size_t i = 0; i < COLUMNS_MAX; i++)
 			if (f.id == fields[i] && fields[i])
 				ret->in[i] = pb_packed_of(&f);
@@ -90,23 +86,16 @@ static void close_rows(struct rows *r, struct strbuf *ret)
 
 static uint64_t count_names(const struct pb_field *columns)
 {
-	struct pb_field f;
-	struct pb_dec d;
 	uint64_t n = 0;
 
-	pb_dec_init(&d, columns->data, columns->len);
-	while (pb_dec_next(&d, &f))
+	pb_for_each (f, columns)
 		n += f.id == NAME(INTERN_TABLE) && f.data;
 	return n;
 }
 
 static void copy_names(const struct pb_field *columns, struct strbuf *ret)
 {
-	struct pb_field f;
-	struct pb_dec d;
-
-	pb_dec_init(&d, columns->data, columns->len);
-	while (pb_dec_next(&d, &f))
+	pb_for_each (f, columns)
 		if (f.id == NAME(INTERN_TABLE) && f.data)
 			cut_put_bytes(ret, f.id, f.data, f.len);
 }
@@ -114,13 +103,10 @@ static void copy_names(const struct pb_field *columns, struct strbuf *ret)
 static void cut_columns_find_name(const struct pb_field *columns, uint64_t index,
 				  struct cut_switch *ret)
 {
-	struct pb_field f;
-	struct pb_dec d;
 	uint64_t n = 0;
 
 	ret->comm_len = 0;
-	pb_dec_init(&d, columns->data, columns->len);
-	while (pb_dec_next(&d, &f)) {
+	pb_for_each (f, columns) {
 		if (f.id != NAME(INTERN_TABLE) || !f.data || n++ != index)
 			continue;
 		ret->comm_len = MIN(f.len, sizeof(ret->comm));

@@ -73,12 +73,9 @@ void cut_counters_deinit(struct cut_counters *c)
 
 static bool is_incremental(const struct pb_field *counter)
 {
-	struct pb_field f;
-	struct pb_dec d;
 	bool incremental = false;
 
-	pb_dec_init(&d, counter->data, counter->len);
-	while (pb_dec_next(&d, &f))
+	pb_for_each (f, counter)
 		if (f.id == PB_COUNTER_DESCRIPTOR_IS_INCREMENTAL && !f.data)
 			incremental = f.u64;
 	return incremental;
@@ -95,13 +92,11 @@ static struct cut_counter *find_counter(const struct cut_counters *c, uint64_t u
 /* The first description of a track counts. */
 int cut_counters_describe(struct cut_counters *c, const struct pb_field *descriptor)
 {
-	struct pb_field f, counter = {.id = 0};
+	struct pb_field counter = {.id = 0};
 	struct cut_counter *e;
-	struct pb_dec d;
 	uint64_t uuid = 0;
 
-	pb_dec_init(&d, descriptor->data, descriptor->len);
-	while (pb_dec_next(&d, &f))
+	pb_for_each (f, descriptor)
 		if (f.id == PB_TRACK_DESCRIPTOR_UUID && !f.data)
 			uuid = f.u64;
 		else if (f.id == PB_TRACK_DESCRIPTOR_COUNTER && f.data)
@@ -124,12 +119,8 @@ int cut_counters_describe(struct cut_counters *c, const struct pb_field *descrip
 
 void cut_times_begin(struct cut_times *t, const struct pb_field *descriptor)
 {
-	struct pb_field f;
-	struct pb_dec d;
-
 	*t = (struct cut_times){.known = true};
-	pb_dec_init(&d, descriptor->data, descriptor->len);
-	while (pb_dec_next(&d, &f))
+	pb_for_each (f, descriptor)
 		if (f.id == PB_THREAD_DESCRIPTOR_REFERENCE_TIMESTAMP_US)
 			t->us = (int64_t)f.u64;
 		else if (f.id == PB_THREAD_DESCRIPTOR_REFERENCE_THREAD_TIME_US)
@@ -146,11 +137,7 @@ static int64_t cut_differences_add(int64_t *sum, uint64_t v)
 static void read_times(const struct pb_field *event, struct cut_times *t,
 		       struct cut_differences *ret)
 {
-	struct pb_field f;
-	struct pb_dec d;
-
-	pb_dec_init(&d, event->data, event->len);
-	while (pb_dec_next(&d, &f))
+	pb_for_each (f, event)
 		switch (f.id) {
 		case PB_TRACK_EVENT_TIMESTAMP_DELTA_US:
 		case PB_TRACK_EVENT_TIMESTAMP_ABSOLUTE_US:
@@ -276,12 +263,10 @@ static bool take_value(const struct cut_values_of *of, uint64_t track, const str
 static bool read_counter(const struct pb_field *event, const struct cut_values_of *of,
 			 struct cut_differences *ret, int *ret_error)
 {
-	struct pb_field f, value = {.id = 0}, track[1];
-	struct pb_dec d;
+	struct pb_field value = {.id = 0}, track[1];
 	uint64_t type = 0;
 
-	pb_dec_init(&d, event->data, event->len);
-	while (pb_dec_next(&d, &f))
+	pb_for_each (f, event)
 		if (f.id == PB_TRACK_EVENT_TYPE && !f.data)
 			type = f.u64;
 		else if ((f.id == PB_TRACK_EVENT_COUNTER_VALUE ||

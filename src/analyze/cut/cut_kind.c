@@ -17,12 +17,9 @@ enum {
 
 static uint64_t number_in(const struct pb_field *message, uint32_t field)
 {
-	struct pb_field f;
-	struct pb_dec d;
 	uint64_t v = 0;
 
-	pb_dec_init(&d, message->data, message->len);
-	while (pb_dec_next(&d, &f))
+	pb_for_each (f, message)
 		if (f.id == field && !f.data)
 			v = f.u64;
 	return v;

@@ -121,15 +121,11 @@ static void clear_state(struct cut_sequence *s)
 
 static void set_defaults(struct cut_sequence *s, const struct pb_field *defaults)
 {
-	struct pb_field f;
-	struct pb_dec d;
-
 	strbuf_clear(&s->defaults);
 	strbuf_add(&s->defaults, defaults->data, defaults->len);
 	s->defaults_version++;
 	s->default_clock = 0;
-	pb_dec_init(&d, defaults->data, defaults->len);
-	while (pb_dec_next(&d, &f))
+	pb_for_each (f, defaults)
 		if (f.id == PB_TRACE_PACKET_DEFAULTS_TIMESTAMP_CLOCK_ID && !f.data)
 			s->default_clock = (uint32_t)f.u64;
 }
@@ -176,12 +172,9 @@ static void read_snapshot(struct cut_machine *m, struct cut_packet *c)
 {
 	struct clock_reading r[32];
 	uint64_t primary = 0;
-	struct pb_field f;
-	struct pb_dec d;
 	size_t n = 0;
 
-	pb_dec_init(&d, c->p.payload.data, c->p.payload.len);
-	while (pb_dec_next(&d, &f)) {
+	pb_for_each (f, &c->p.payload) {
 		if (f.id == PB_CLOCK_SNAPSHOT_CLOCKS && f.data && n < ARRAY_SIZE(r))
 			r[n++] = clock_reading_read(&f, c->p.sequence);
 		else if (f.id == PB_CLOCK_SNAPSHOT_PRIMARY_TRACE_CLOCK)

@@ -119,13 +119,10 @@ static bool read_mapping(struct import *im, struct machine *m, uint32_t state,
 {
 	struct strbuf path = {0};
 	bool ends = false;
-	struct pb_field f;
-	struct pb_dec d;
 	uint32_t string;
 
 	*ret = (struct mapping){.build_id = 0};
-	pb_dec_init(&d, message->data, message->len);
-	while (pb_dec_next(&d, &f)) {
+	pb_for_each (f, message) {
 		switch (f.id) {
 		case PB_MAPPING_BUILD_ID:
 			ret->build_id = f.u64;
@@ -334,13 +331,9 @@ static uint32_t frame_type(struct import *im, uint64_t kind)
 static void read_frame(struct import *im, const struct pb_field *message, struct frame *ret,
 		       struct interned_ids *iids)
 {
-	struct pb_field f;
-	struct pb_dec d;
-
 	*ret = no_frame;
 	*iids = (struct interned_ids){.name = 0};
-	pb_dec_init(&d, message->data, message->len);
-	while (pb_dec_next(&d, &f)) {
+	pb_for_each (f, message) {
 		if (f.id == PB_FRAME_FUNCTION_NAME_ID)
 			iids->name = f.u64;
 		else if (f.id == PB_FRAME_MAPPING_ID)
@@ -389,11 +382,8 @@ static uint32_t inline_frame(struct import *im, const struct pb_field *message)
 {
 	struct strings *s = &im->store->strings;
 	struct frame frame = no_frame;
-	struct pb_field f;
-	struct pb_dec d;
 
-	pb_dec_init(&d, message->data, message->len);
-	while (pb_dec_next(&d, &f)) {
+	pb_for_each (f, message) {
 		if (f.id == PB_TRACK_EVENT_INLINE_CALLSTACK_FRAME_FUNCTION_NAME && f.data)
 			frame.name = strings_intern(s, f.data, f.len);
 		else if (f.id == PB_TRACK_EVENT_INLINE_CALLSTACK_FRAME_SOURCE_FILE && f.data)
@@ -423,14 +413,12 @@ uint32_t call_stack_interned(struct import *im, const struct stack_owner *o, uin
 {
 	const struct stack_key key = interned_key(o, NODE_CALLSTACK, iid);
 	uint32_t site = call_stacks_find(im, &key), depth = 0;
-	struct pb_field message, f;
-	struct pb_dec d;
+	struct pb_field message;
 
 	if (site != NULL_U32 || !interned(im, o, PB_INTERNED_DATA_CALLSTACKS, iid,
 					  STAT_STACKPROFILE_INVALID_CALLSTACK_ID, &message))
 		return site;
-	pb_dec_init(&d, message.data, message.len);
-	while (pb_dec_next(&d, &f)) {
+	pb_for_each (f, &message) {
 		uint32_t frame;
 
 		if (f.id != PB_CALLSTACK_FRAME_IDS || f.data)
@@ -450,11 +438,8 @@ uint32_t call_stack_interned(struct import *im, const struct stack_owner *o, uin
 uint32_t call_stack_inline(struct import *im, const struct pb_field *message)
 {
 	uint32_t site = NULL_U32, depth = 0;
-	struct pb_field f;
-	struct pb_dec d;
 
-	pb_dec_init(&d, message->data, message->len);
-	while (pb_dec_next(&d, &f))
+	pb_for_each (f, message)
 		if (f.id == PB_TRACK_EVENT_INLINE_CALLSTACK_FRAMES && f.data)
 			site = callsite_row(im, site, inline_frame(im, &f), depth++);
 	return site;

@@ -51,11 +51,8 @@ const char *clock_name(uint32_t id)
 struct clock_reading clock_reading_read(const struct pb_field *clock, uint32_t sequence)
 {
 	struct clock_reading r = {.unit = 1};
-	struct pb_field f;
-	struct pb_dec d;
 
-	pb_dec_init(&d, clock->data, clock->len);
-	while (pb_dec_next(&d, &f))
+	pb_for_each (f, clock)
 		switch (f.id) {
 		case PB_CLOCK_SNAPSHOT_CLOCK_CLOCK_ID:
 			r.clock = clock_of((uint32_t)f.u64, sequence);
@@ -480,12 +477,8 @@ static size_t read_sync_clocks(const struct pb_field *snapshot, struct clock_rea
 
 static void read_sync_pair(const struct pb_field *pair, struct sync_pair *ret)
 {
-	struct pb_field f;
-	struct pb_dec d;
-
 	ret->n_client = ret->n_host = 0;
-	pb_dec_init(&d, pair->data, pair->len);
-	while (pb_dec_next(&d, &f)) {
+	pb_for_each (f, pair) {
 		if (f.id == PB_REMOTE_CLOCK_SYNC_SYNCED_CLOCKS_CLIENT_CLOCKS && f.data)
 			ret->n_client = read_sync_clocks(&f, ret->client);
 		else if (f.id == PB_REMOTE_CLOCK_SYNC_SYNCED_CLOCKS_HOST_CLOCKS && f.data)
@@ -538,12 +531,9 @@ unsigned clocks_remote_sync(struct clocks *c, const struct pb_field *sync)
 	struct sync_pair pairs[2] = {{.n_client = 0}};
 	struct sync_estimate e = {0};
 	unsigned invalid = 0;
-	struct pb_field f;
-	struct pb_dec d;
 	size_t n = 0;
 
-	pb_dec_init(&d, sync->data, sync->len);
-	while (pb_dec_next(&d, &f)) {
+	pb_for_each (f, sync) {
 		struct sync_pair *pair = &pairs[n % 2];
 
 		if (f.id != PB_REMOTE_CLOCK_SYNC_SYNCED_CLOCKS || !f.data)

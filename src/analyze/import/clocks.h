@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "analyze/store/store.h"
-#include "wire/pb_dec.h"
+#include "wire/pb_read.h"
 
 /*
  * Conversion between the clocks of one machine. A snapshot has readings of several clocks at one

@@ -42,11 +42,8 @@ static void add_identifier(struct import *im, const struct pb_field *arm)
 		[PB_CPU_INFO_ARM_CPU_IDENTIFIER_REVISION] = "arm_cpu_revision",
 	};
 	uint32_t values[ARRAY_SIZE(keys)] = {0};
-	struct pb_field f;
-	struct pb_dec d;
 
-	pb_dec_init(&d, arm->data, arm->len);
-	while (pb_dec_next(&d, &f))
+	pb_for_each (f, arm)
 		if (f.id < ARRAY_SIZE(keys))
 			values[f.id] = (uint32_t)f.u64;
 	for (size_t i = 1; i < ARRAY_SIZE(keys); i++)
@@ -67,14 +64,12 @@ static void add_features(struct import *im, uint64_t features)
 
 static void cpus_read_cpu(struct import *im, struct cpu_state *c, const struct pb_field *cpu)
 {
-	struct pb_field arm = {0}, f;
+	struct pb_field arm = {0};
 	uint64_t features = 0;
-	struct pb_dec d;
 
 	c->seen = true;
 	c->processor = c->capacity = c->max_khz = NULL_U32;
-	pb_dec_init(&d, cpu->data, cpu->len);
-	while (pb_dec_next(&d, &f)) {
+	pb_for_each (f, cpu) {
 		if (f.id == PB_CPU_INFO_CPU_PROCESSOR && f.data)
 			c->processor = strings_intern(&im->store->strings, f.data, f.len);
 		else if (f.id == PB_CPU_INFO_CPU_FREQUENCIES &&
@@ -134,11 +129,8 @@ static void number_clusters(struct import *im, struct cpu_state *cpus, size_t n)
 void tokens_cpu_info(struct import *im, struct machine *m, const struct pb_field *info)
 {
 	uint32_t n = 0;
-	struct pb_field f;
-	struct pb_dec d;
 
-	pb_dec_init(&d, info->data, info->len);
-	while (pb_dec_next(&d, &f)) {
+	pb_for_each (f, info) {
 		struct cpu_state *c;
 
 		if (f.id != PB_CPU_INFO_CPUS || !f.data)

@@ -60,8 +60,7 @@ static void make_rows(struct import *im, struct machine *m, struct ftrace_event 
 	const struct event_rule *rule;
 
 	e->number = f->id;
-	e->data = f->data;
-	e->len = f->len;
+	e->message = *f;
 	if (e->number == PB_FTRACE_EVENT_SCHED_SWITCH) {
 		rows_full_switch(im, m, e->cpu, e->ts, f->data, f->len);
 		return;
@@ -79,11 +78,10 @@ void rows_ftrace_event(struct import *im, struct machine *m, uint32_t cpu,
 		       const struct queued_event *q)
 {
 	struct ftrace_event e = {.cpu = cpu, .ts = q->ts, .sequence_state = q->b};
-	struct pb_field f, event = {.id = 0};
-	struct pb_dec d;
+	const struct pb_field message = {.data = q->data, .len = q->a};
+	struct pb_field event = {.id = 0};
 
-	pb_dec_init(&d, q->data, q->a);
-	while (pb_dec_next(&d, &f)) {
+	pb_for_each (f, &message) {
 		if (f.id == PB_FTRACE_EVENT_PID)
 			e.tid = (int32_t)f.u64;
 		else if (f.data)

@@ -5,12 +5,11 @@
 
 bool event_field(const struct ftrace_event *e, uint32_t number, struct pb_field *ret)
 {
-	struct pb_dec d;
-
-	pb_dec_init(&d, e->data, e->len);
-	while (pb_dec_next(&d, ret))
-		if (ret->id == number)
+	pb_for_each (f, &e->message)
+		if (f.id == number) {
+			*ret = f;
 			return true;
+		}
 	*ret = (struct pb_field){.id = 0};
 	return false;
 }

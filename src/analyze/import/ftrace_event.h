@@ -12,8 +12,7 @@ struct ftrace_event {
 	uint32_t number; /* field in FtraceEvent */
 	uint32_t generic; /* index in store.generic; NULL_U32: known by number */
 	uint32_t sequence_state; /* for symbols; NULL_U32: none */
-	const uint8_t *data; /* the message, borrowed */
-	size_t len;
+	struct pb_field message; /* its bytes are borrowed */
 };
 
 /* Sets *ret to the first field of this number in the message. Returns false, and sets *ret to

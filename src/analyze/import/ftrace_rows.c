@@ -45,7 +45,8 @@ static bool store_args(struct import *im, struct machine *m, const struct ftrace
 	bool named = false;
 	uint32_t set;
 
-	if (event_args_decode(im->store, e->number, NULL, e->data, e->len, &im->list) < 0)
+	if (event_args_decode(im->store, e->number, NULL, e->message.data, e->message.len,
+			      &im->list) < 0)
 		im->store->budget.error = -ENOMEM;
 	for (size_t i = 0; i < im->list.n; i++) {
 		const struct arg *a = &im->list.args[i];
@@ -83,11 +84,11 @@ void rows_add_event(struct import *im, struct machine *m, const struct ftrace_ev
 
 	if (e->generic != NULL_U32)
 		kind = GENERIC_KINDS + e->generic;
-	if (!e->len)
+	if (!e->message.len)
 		rows_add_ftrace(im, m, e->cpu, e->ts, kind, e->utid, PAYLOAD_STORED, PAYLOAD_NONE);
 	else if (symbol_field && store_args(im, m, e, symbol_field, &set))
 		rows_add_ftrace(im, m, e->cpu, e->ts, kind, e->utid, PAYLOAD_STORED, set);
 	else
 		rows_add_ftrace(im, m, e->cpu, e->ts, kind, e->utid, PAYLOAD_RAW,
-				(uintptr_t)e->data);
+				(uintptr_t)e->message.data);
 }

@@ -207,11 +207,8 @@ static void read_field_descriptor(struct store *s, struct generic_event *g,
 				  const struct pb_field *field)
 {
 	struct generic_field new = {.number = 0};
-	struct pb_field f;
-	struct pb_dec d;
 
-	pb_dec_init(&d, field->data, field->len);
-	while (pb_dec_next(&d, &f)) {
+	pb_for_each (f, field) {
 		if (f.id == 1 && f.data) /* FieldDescriptorProto.name, number, type */
 			new.name = strings_intern(&s->strings, f.data, f.len);
 		else if (f.id == 3 && f.u64 <= PB_MAX_FIELD_ID)
@@ -230,13 +227,11 @@ static void read_field_descriptor(struct store *s, struct generic_event *g,
 
 static void add_description(const struct bundle *b, const struct pb_field *f)
 {
-	struct pb_field part, descriptor = {.id = 0};
+	struct pb_field descriptor = {.id = 0};
 	struct generic_event g = {.name = 0};
 	uint64_t number = 0;
-	struct pb_dec d;
 
-	pb_dec_init(&d, f->data, f->len);
-	while (pb_dec_next(&d, &part)) {
+	pb_for_each (part, f) {
 		if (part.id == PB_FTRACE_EVENT_BUNDLE_GENERIC_EVENT_DESCRIPTOR_FIELD_ID)
 			number = part.u64;
 		else if (part.id ==
@@ -246,8 +241,7 @@ static void add_description(const struct bundle *b, const struct pb_field *f)
 	if (number > PB_MAX_FIELD_ID || !descriptor.data ||
 	    generic_find(b->im, b->m, (uint32_t)number) != NULL_U32)
 		return;
-	pb_dec_init(&d, descriptor.data, descriptor.len);
-	while (pb_dec_next(&d, &part)) {
+	pb_for_each (part, &descriptor) {
 		if (part.id == 1 && part.data) /* DescriptorProto.name, field */
 			g.name = strings_intern(&b->im->store->strings, part.data, part.len);
 		else if (part.id == 2 && part.data)
@@ -271,11 +265,7 @@ struct bundle_head {
 
 static void ftrace_tokens_read_head(const struct pb_field *payload, struct bundle_head *h)
 {
-	struct pb_field f;
-	struct pb_dec d;
-
-	pb_dec_init(&d, payload->data, payload->len);
-	while (pb_dec_next(&d, &f))
+	pb_for_each (f, payload)
 		switch (f.id) {
 		case PB_FTRACE_EVENT_BUNDLE_CPU:
 			h->cpu = f.u64;

@@ -61,12 +61,9 @@ uint32_t generic_self_named(struct import *im, const struct machine *m,
 			    const struct pb_field *event)
 {
 	struct generic_event g = {.self_named = true};
-	struct pb_field f;
-	struct pb_dec d;
 	uint32_t number;
 
-	pb_dec_init(&d, event->data, event->len);
-	while (pb_dec_next(&d, &f))
+	pb_for_each (f, event)
 		if (f.id == PB_GENERIC_FTRACE_EVENT_EVENT_NAME && f.data)
 			g.name = strings_intern(&im->store->strings, f.data, f.len);
 	number = 0x80000000u | g.name;

@@ -27,11 +27,8 @@ static int64_t us_to_ns(uint64_t us)
 void legacy_event_read(struct track_event *e, const struct pb_field *message)
 {
 	struct legacy_event *l = &e->legacy;
-	struct pb_field f;
-	struct pb_dec d;
 
-	pb_dec_init(&d, message->data, message->len);
-	while (pb_dec_next(&d, &f))
+	pb_for_each (f, message)
 		switch (f.id) {
 		case PB_TRACK_EVENT_LEGACY_EVENT_NAME_IID:
 			e->legacy_name = f.u64;
@@ -132,16 +129,11 @@ void legacy_event_flow(struct import *im, const struct legacy_event *l, uint32_t
  * event has no annotation. */
 static bool first_text(const struct track_event *e, struct pb_field *ret)
 {
-	struct pb_field f, part;
-	struct pb_dec d, inner;
-
 	*ret = (struct pb_field){.id = 0};
-	pb_dec_init(&d, e->message.data, e->message.len);
-	while (pb_dec_next(&d, &f)) {
+	pb_for_each (f, &e->message) {
 		if (f.id != PB_TRACK_EVENT_DEBUG_ANNOTATIONS || !f.data)
 			continue;
-		pb_dec_init(&inner, f.data, f.len);
-		while (pb_dec_next(&inner, &part))
+		pb_for_each (part, &f)
 			if (part.id == PB_DEBUG_ANNOTATION_STRING_VALUE && part.data)
 				*ret = part;
 		return true;

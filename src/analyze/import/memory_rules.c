@@ -56,11 +56,8 @@ static struct rss_stat read_rss_stat(const struct ftrace_event *e)
 	const struct rss_fields *fields =
 		e->number == PB_FTRACE_EVENT_RSS_STAT ? &rss_fields : &throttled_fields;
 	struct rss_stat r = {.size = 0};
-	struct pb_field f;
-	struct pb_dec d;
 
-	pb_dec_init(&d, e->data, e->len);
-	while (pb_dec_next(&d, &f)) {
+	pb_for_each (f, &e->message) {
 		if (f.id == fields->member) {
 			r.member = f.u64;
 		} else if (f.id == fields->size) {

@@ -56,11 +56,8 @@ static const struct counter_fields {
 static uint32_t tracepoint_name(struct import *im, const struct pb_field *tracepoint)
 {
 	uint32_t name = strings_intern_z(&im->store->strings, "");
-	struct pb_field f;
-	struct pb_dec d;
 
-	pb_dec_init(&d, tracepoint->data, tracepoint->len);
-	while (pb_dec_next(&d, &f))
+	pb_for_each (f, tracepoint)
 		if (f.id == PB_PERF_EVENTS_TRACEPOINT_NAME && f.data)
 			name = strings_intern(&im->store->strings, f.data, f.len);
 	return name;
@@ -69,11 +66,8 @@ static uint32_t tracepoint_name(struct import *im, const struct pb_field *tracep
 static uint32_t raw_name(struct import *im, const struct pb_field *raw)
 {
 	unsigned long long v[PB_PERF_EVENTS_RAW_EVENT_CONFIG2 + 1] = {0};
-	struct pb_field f;
-	struct pb_dec d;
 
-	pb_dec_init(&d, raw->data, raw->len);
-	while (pb_dec_next(&d, &f))
+	pb_for_each (f, raw)
 		if (f.id < ARRAY_SIZE(v))
 			v[f.id] = f.u64;
 	return strings_intern_f(
@@ -88,11 +82,8 @@ static uint32_t counter_name(struct import *im, const struct pb_field *message,
 {
 	struct strings *s = &im->store->strings;
 	uint32_t event = strings_intern_z(s, counter_names[0]);
-	struct pb_field f;
-	struct pb_dec d;
 
-	pb_dec_init(&d, message->data, message->len);
-	while (pb_dec_next(&d, &f)) {
+	pb_for_each (f, message) {
 		if (f.id == fields->name && f.data)
 			return strings_intern(s, f.data, f.len);
 		if (f.id == fields->counter)

@@ -22,11 +22,7 @@ struct sample {
 
 static void read_sample(const struct pb_field *message, struct sample *s)
 {
-	struct pb_field f;
-	struct pb_dec d;
-
-	pb_dec_init(&d, message->data, message->len);
-	while (pb_dec_next(&d, &f)) {
+	pb_for_each (f, message) {
 		switch (f.id) {
 		case PB_PERF_SAMPLE_CPU:
 			s->cpu = (uint32_t)f.u64;
@@ -112,12 +108,9 @@ static void count_skipped(struct import *im, uint64_t reason)
 
 static bool is_guardrail(const struct pb_field *event)
 {
-	struct pb_field f;
-	struct pb_dec d;
 	bool is = false;
 
-	pb_dec_init(&d, event->data, event->len);
-	while (pb_dec_next(&d, &f))
+	pb_for_each (f, event)
 		if (f.id == PB_PERF_SAMPLE_PRODUCER_EVENT_SOURCE_STOP_REASON)
 			is = f.u64 == STOP_GUARDRAIL;
 	return is;

@@ -308,12 +308,9 @@ static void print_event(struct import *im, struct machine *m, const struct ftrac
 {
 	static const char clock_sync[] = "trace_event_clock_sync:";
 	struct marker mark = {.s = NULL};
-	struct pb_field f;
-	struct pb_dec d;
 
 	slice_rules_cut_write(im, m, e->ts, e->utid);
-	pb_dec_init(&d, e->data, e->len);
-	while (pb_dec_next(&d, &f))
+	pb_for_each (f, &e->message)
 		if (f.id == PB_PRINT_FTRACE_EVENT_BUF && f.data) {
 			mark.s = (const char *)f.data;
 			mark.len = f.len;

@@ -65,12 +65,8 @@ static void process_stats_rows_add_counter(struct import *im, struct machine *m,
 static void process_stats_rows_add_thread(struct import *im, struct machine *m, int64_t pid,
 					  const struct pb_field *thread)
 {
-	struct pb_field f;
-	struct pb_dec d;
-
 	(void)im;
-	pb_dec_init(&d, thread->data, thread->len);
-	while (pb_dec_next(&d, &f))
+	pb_for_each (f, thread)
 		if (f.id == PB_PROCESS_STATS_THREAD_TID)
 			tasks_thread_of(&m->tasks, (int32_t)f.u64, pid);
 }
@@ -79,15 +75,11 @@ static void process_stats_rows_add_process(struct import *im, struct machine *m,
 					   const struct pb_field *process)
 {
 	int32_t pid = 0;
-	struct pb_field f;
-	struct pb_dec d;
 
-	pb_dec_init(&d, process->data, process->len);
-	while (pb_dec_next(&d, &f))
+	pb_for_each (f, process)
 		if (f.id == PB_PROCESS_STATS_PROCESS_PID)
 			pid = (int32_t)f.u64;
-	pb_dec_init(&d, process->data, process->len);
-	while (pb_dec_next(&d, &f)) {
+	pb_for_each (f, process) {
 		const struct process_field *p = process_stats_rows_field_of(f.id);
 
 		if (p && !f.data)
@@ -101,11 +93,7 @@ static void process_stats_rows_add_process(struct import *im, struct machine *m,
 void rows_process_stats(struct import *im, struct machine *m, int64_t ts,
 			const struct pb_field *stats)
 {
-	struct pb_field f;
-	struct pb_dec d;
-
-	pb_dec_init(&d, stats->data, stats->len);
-	while (pb_dec_next(&d, &f))
+	pb_for_each (f, stats)
 		if (f.id == PB_PROCESS_STATS_PROCESSES && f.data)
 			process_stats_rows_add_process(im, m, ts, &f);
 }

@@ -24,11 +24,7 @@ struct tree_process {
 
 static void read_process(const struct pb_field *process, struct tree_process *p)
 {
-	struct pb_field f;
-	struct pb_dec d;
-
-	pb_dec_init(&d, process->data, process->len);
-	while (pb_dec_next(&d, &f))
+	pb_for_each (f, process)
 		switch (f.id) {
 		case PB_PROCESS_TREE_PROCESS_PID:
 			p->pid = (int32_t)f.u64;
@@ -136,12 +132,10 @@ static void process_tree_add_thread(struct import *im, struct machine *m,
 				    const struct pb_field *thread)
 {
 	int32_t tid = 0, tgid = 0;
-	struct pb_field name = {0}, f;
+	struct pb_field name = {0};
 	uint32_t utid;
-	struct pb_dec d;
 
-	pb_dec_init(&d, thread->data, thread->len);
-	while (pb_dec_next(&d, &f)) {
+	pb_for_each (f, thread) {
 		if (f.id == PB_PROCESS_TREE_THREAD_TID)
 			tid = (int32_t)f.u64;
 		else if (f.id == PB_PROCESS_TREE_THREAD_TGID)
@@ -160,11 +154,7 @@ static void process_tree_add_thread(struct import *im, struct machine *m,
 
 void rows_process_tree(struct import *im, struct machine *m, const struct pb_field *tree)
 {
-	struct pb_field f;
-	struct pb_dec d;
-
-	pb_dec_init(&d, tree->data, tree->len);
-	while (pb_dec_next(&d, &f)) {
+	pb_for_each (f, tree) {
 		struct tree_process p = {.uid = NULL_U32};
 
 		if (f.id == PB_PROCESS_TREE_PROCESSES && f.data) {
@@ -174,8 +164,7 @@ void rows_process_tree(struct import *im, struct machine *m, const struct pb_fie
 			strbuf_deinit(&p.cmdline);
 		}
 	}
-	pb_dec_init(&d, tree->data, tree->len);
-	while (pb_dec_next(&d, &f))
+	pb_for_each (f, tree)
 		if (f.id == PB_PROCESS_TREE_THREADS && f.data)
 			process_tree_add_thread(im, m, &f);
 }

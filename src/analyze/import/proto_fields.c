@@ -106,11 +106,8 @@ static uint32_t proto_fields_text_of(struct import *im, const struct pb_field *f
 static void add_field(struct import *im, uint32_t scope, const struct pb_field *message)
 {
 	struct proto_field new = {.key.type = scope};
-	struct pb_field f;
-	struct pb_dec d;
 
-	pb_dec_init(&d, message->data, message->len);
-	while (pb_dec_next(&d, &f))
+	pb_for_each (f, message)
 		switch (f.id) {
 		case FIELD_NAME:
 			new.name = proto_fields_text_of(im, &f);
@@ -139,11 +136,8 @@ static void add_field(struct import *im, uint32_t scope, const struct pb_field *
 static uint32_t full_name(struct import *im, uint32_t scope, const struct pb_field *message)
 {
 	struct strings *s = &im->store->strings;
-	struct pb_field f;
-	struct pb_dec d;
 
-	pb_dec_init(&d, message->data, message->len);
-	while (pb_dec_next(&d, &f))
+	pb_for_each (f, message)
 		if (f.id == MESSAGE_NAME && f.data && s->of[scope].len + f.len < MAX_NAME_BYTES)
 			return strings_intern_f(s, "%s.%.*s", strings_get(s, scope), (int)f.len,
 						(const char *)f.data);
@@ -154,19 +148,13 @@ static uint32_t full_name(struct import *im, uint32_t scope, const struct pb_fie
 static void add_enum(struct import *im, uint32_t scope, const struct pb_field *message)
 {
 	uint32_t name = full_name(im, scope, message);
-	struct pb_field f;
-	struct pb_dec d;
 
-	pb_dec_init(&d, message->data, message->len);
-	while (pb_dec_next(&d, &f)) {
+	pb_for_each (f, message) {
 		struct proto_field new = {.key.type = name};
-		struct pb_field part;
-		struct pb_dec v;
 
 		if (f.id != 2 || !f.data) /* value */
 			continue;
-		pb_dec_init(&v, f.data, f.len);
-		while (pb_dec_next(&v, &part)) {
+		pb_for_each (part, &f) {
 			if (part.id == 1)
 				new.name = proto_fields_text_of(im, &part);
 			else if (part.id == 2)
@@ -200,15 +188,11 @@ static void proto_fields_add_file(struct import *im, const struct pb_field *file
 {
 	struct strings *s = &im->store->strings;
 	uint32_t package = strings_intern_z(s, "");
-	struct pb_field f;
-	struct pb_dec d;
 
-	pb_dec_init(&d, file->data, file->len);
-	while (pb_dec_next(&d, &f))
+	pb_for_each (f, file)
 		if (f.id == FILE_PACKAGE && f.data && f.len && f.len < MAX_NAME_BYTES)
 			package = strings_intern_f(s, ".%.*s", (int)f.len, (const char *)f.data);
-	pb_dec_init(&d, file->data, file->len);
-	while (pb_dec_next(&d, &f)) {
+	pb_for_each (f, file) {
 		if (!f.data)
 			continue;
 		if (f.id == FILE_MESSAGE)
@@ -259,11 +243,7 @@ static void add_zipped_set(struct import *im, const struct pb_field *f)
 
 void tokens_extension_descriptor(struct import *im, const struct pb_field *f)
 {
-	struct pb_field part;
-	struct pb_dec d;
-
-	pb_dec_init(&d, f->data, f->len);
-	while (pb_dec_next(&d, &part)) {
+	pb_for_each (part, f) {
 		if (part.id == PB_EXTENSION_DESCRIPTOR_EXTENSION_SET && part.data)
 			add_set(im, part.data, part.len);
 		else if (part.id == PB_EXTENSION_DESCRIPTOR_EXTENSION_SET_GZIP && part.data)
@@ -433,14 +413,11 @@ static void put_message(struct proto_path *p, uint32_t type, const struct pb_fie
 {
 	unsigned counts[REPEATED_FIELDS] = {0};
 	uint32_t numbers[REPEATED_FIELDS] = {0};
-	struct pb_field f;
-	struct pb_dec d;
 
 	if (p->depth >= MAX_DEPTH)
 		return;
 	p->depth++;
-	pb_dec_init(&d, message->data, message->len);
-	while (pb_dec_next(&d, &f)) {
+	pb_for_each (f, message) {
 		const struct proto_field *field =
 			skip && skip(f.id) ? NULL : proto_fields_find(p->im, type, f.id);
 		struct arg_mark mark, at;

@@ -28,11 +28,8 @@ static bool is_of_requests(const struct pb_field *ftrace)
 {
 	static const char block[] = "block/";
 	size_t n = 0, of_requests = 0;
-	struct pb_field f;
-	struct pb_dec d;
 
-	pb_dec_init(&d, ftrace->data, ftrace->len);
-	while (pb_dec_next(&d, &f)) {
+	pb_for_each (f, ftrace) {
 		if (f.id != PB_FTRACE_CONFIG_FTRACE_EVENTS || !f.data)
 			continue;
 		n++;
@@ -45,12 +42,9 @@ static bool is_of_requests(const struct pb_field *ftrace)
 static bool add_selected(const struct pb_field *ftrace, struct selection *s)
 {
 	size_t before = s->n_tids;
-	struct pb_field f;
-	struct pb_dec d;
 	uint64_t v;
 
-	pb_dec_init(&d, ftrace->data, ftrace->len);
-	while (pb_dec_next(&d, &f)) {
+	pb_for_each (f, ftrace) {
 		if (f.id != PB_FTRACE_CONFIG_TIDS_TO_TRACE &&
 		    f.id != PB_FTRACE_CONFIG_PIDS_TO_TRACE)
 			continue;
@@ -69,11 +63,7 @@ static bool add_selected(const struct pb_field *ftrace, struct selection *s)
 
 static void recorded_threads_read_config(const struct pb_field *config, struct selection *s)
 {
-	struct pb_field f;
-	struct pb_dec d;
-
-	pb_dec_init(&d, config->data, config->len);
-	while (pb_dec_next(&d, &f)) {
+	pb_for_each (f, config) {
 		struct pb_field source, ftrace;
 
 		if (f.id != PB_TRACE_CONFIG_DATA_SOURCES || !f.data)

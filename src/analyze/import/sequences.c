@@ -177,8 +177,6 @@ void sequences_set_defaults(struct sequences *q, struct packet_sequence_info *s,
 			    const struct pb_field *f)
 {
 	struct sequence_state *state = sequences_state(q, s->state), *old = state;
-	struct pb_field part, inner;
-	struct pb_dec d, e;
 
 	if (old->queued) { /* queued events keep the defaults that they were written with */
 		uint32_t number = new_state(q);
@@ -194,8 +192,7 @@ void sequences_set_defaults(struct sequences *q, struct packet_sequence_info *s,
 	state->perf_defaults = (struct pb_field){.id = 0};
 	state->default_clock = 0;
 	state->has_default_track = false;
-	pb_dec_init(&d, f->data, f->len);
-	while (pb_dec_next(&d, &part)) {
+	pb_for_each (part, f) {
 		if (part.id == PB_TRACE_PACKET_DEFAULTS_TIMESTAMP_CLOCK_ID)
 			state->default_clock = (uint32_t)part.u64;
 		if (part.id == PB_TRACE_PACKET_DEFAULTS_PERF_SAMPLE_DEFAULTS && part.data)
@@ -203,8 +200,7 @@ void sequences_set_defaults(struct sequences *q, struct packet_sequence_info *s,
 		if (part.id != PB_TRACE_PACKET_DEFAULTS_TRACK_EVENT_DEFAULTS || !part.data)
 			continue;
 		state->event_defaults = part;
-		pb_dec_init(&e, part.data, part.len);
-		while (pb_dec_next(&e, &inner))
+		pb_for_each (inner, &part)
 			if (inner.id == PB_TRACK_EVENT_DEFAULTS_TRACK_UUID) {
 				state->default_track = inner.u64;
 				state->has_default_track = true;
@@ -248,18 +244,14 @@ static void sequences_add_entry(struct sequences *q, struct sequence_state *s,
 void sequences_intern(struct sequences *q, struct packet_sequence_info *s, const struct pb_field *f)
 {
 	struct sequence_state *state = sequences_base(q, s->state);
-	struct pb_field entry, part;
-	struct pb_dec d, e;
 
-	pb_dec_init(&d, f->data, f->len);
-	while (pb_dec_next(&d, &entry)) {
+	pb_for_each (entry, f) {
 		struct pb_field text = {.id = 0};
 		uint64_t iid = 0;
 
 		if (!entry.data)
 			continue;
-		pb_dec_init(&e, entry.data, entry.len);
-		while (pb_dec_next(&e, &part)) {
+		pb_for_each (part, &entry) {
 			if (part.id == PB_INTERNED_STRING_IID)
 				iid = part.u64;
 			else if (part.id == PB_INTERNED_STRING_STR && part.data)

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "analyze/store/store.h"
-#include "wire/pb_dec.h"
+#include "wire/pb_read.h"
 
 /*
  * Incremental state of the packet sequences of one machine: what packets leave out because an

@@ -33,13 +33,10 @@ static void set(struct battery *b, enum battery_value which, double v)
 
 static void read_battery(struct import *im, const struct pb_field *packet, struct battery *b)
 {
-	struct pb_field f;
-	struct pb_dec d;
 	float percent;
 	uint32_t bits;
 
-	pb_dec_init(&d, packet->data, packet->len);
-	while (pb_dec_next(&d, &f)) {
+	pb_for_each (f, packet) {
 		if (f.id == PB_BATTERY_COUNTERS_NAME && f.data && f.len) {
 			b->name = strings_intern(&im->store->strings, f.data, f.len);
 		} else if (f.id == PB_BATTERY_COUNTERS_CHARGE_COUNTER_UAH) {
@@ -113,11 +110,8 @@ void rows_trigger(struct import *im, struct machine *m, int64_t ts, const struct
 {
 	struct strings *s = &im->store->strings;
 	uint32_t name = NULL_U32, track;
-	struct pb_field f;
-	struct pb_dec d;
 
-	pb_dec_init(&d, packet->data, packet->len);
-	while (pb_dec_next(&d, &f)) {
+	pb_for_each (f, packet) {
 		if (f.id == PB_TRIGGER_TRIGGER_NAME && f.data)
 			name = strings_intern(s, f.data, f.len);
 		else if (f.id == PB_TRIGGER_PRODUCER_NAME && f.data)
@@ -155,11 +149,7 @@ struct session_change {
 /* The arguments go into im->args. */
 static void read_change(struct import *im, const struct pb_field *packet, struct session_change *c)
 {
-	struct pb_field f;
-	struct pb_dec d;
-
-	pb_dec_init(&d, packet->data, packet->len);
-	while (pb_dec_next(&d, &f)) {
+	pb_for_each (f, packet) {
 		if (f.id == PB_CONCURRENT_SESSION_EVENT_STATE)
 			c->state = f.u64;
 		else if (f.id == PB_CONCURRENT_SESSION_EVENT_SESSION_NAME && f.data && f.len)

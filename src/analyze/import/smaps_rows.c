@@ -20,8 +20,6 @@ static void smaps_rows_add_entry(struct import *im, int64_t ts, uint32_t upid,
 {
 	struct table *t = import_table(im, TABLE_SMAPS);
 	uint32_t row = table_append(t);
-	struct pb_field f;
-	struct pb_dec d;
 
 	table_set_u32(t, SMAPS_UPID, row, upid);
 	table_set_ts(t, SMAPS_TS, row, ts);
@@ -30,8 +28,7 @@ static void smaps_rows_add_entry(struct import *im, int64_t ts, uint32_t upid,
 			table_set_u32(t, c, row, NULL_U32);
 		else
 			table_set_i64(t, c, row, 0);
-	pb_dec_init(&d, entry->data, entry->len);
-	while (pb_dec_next(&d, &f)) {
+	pb_for_each (f, entry) {
 		unsigned c = SMAPS_PATH + f.id - PB_SMAPS_ENTRY_PATH;
 
 		if (f.id < PB_SMAPS_ENTRY_PATH || c > SMAPS_PROPORTIONAL)
@@ -95,12 +92,9 @@ static void add_mappings(struct import *im, int64_t ts, uint32_t upid,
 			 const struct pb_field *packed, const struct mapping_paths *paths)
 {
 	bool named = false;
-	struct pb_field f;
-	struct pb_dec d;
 	uint64_t id;
 
-	pb_dec_init(&d, packed->data, packed->len);
-	while (pb_dec_next(&d, &f)) {
+	pb_for_each (f, packed) {
 		if (f.id != PB_PACKED_SMAPS_NAME_ID)
 			continue;
 		for (struct pb_packed p = pb_packed_of(&f); pb_packed_next(&p, &id);) {
@@ -117,12 +111,9 @@ static void set_columns(struct import *im, const struct pb_field *packed, uint32
 {
 	struct table *t = import_table(im, TABLE_MEMORY_MAPPINGS);
 	uint32_t next[MAPPINGS_SWAP_PSS + 1] = {0}; /* by column: number of values so far */
-	struct pb_field f;
-	struct pb_dec d;
 	uint64_t v;
 
-	pb_dec_init(&d, packed->data, packed->len);
-	while (pb_dec_next(&d, &f)) {
+	pb_for_each (f, packed) {
 		unsigned c = MAPPINGS_COUNT + f.id - PB_PACKED_SMAPS_AGGREGATE_COUNT;
 
 		if (f.id < PB_PACKED_SMAPS_AGGREGATE_COUNT || c > MAPPINGS_SWAP_PSS)
@@ -137,11 +128,8 @@ static void add_packed(struct import *im, int64_t ts, uint32_t upid, const struc
 {
 	uint32_t first = import_table(im, TABLE_MEMORY_MAPPINGS)->rows;
 	struct mapping_paths paths = {.n = 0};
-	struct pb_field f;
-	struct pb_dec d;
 
-	pb_dec_init(&d, packed->data, packed->len);
-	while (pb_dec_next(&d, &f))
+	pb_for_each (f, packed)
 		if (f.id == PB_PACKED_SMAPS_STRING_TABLE && f.data)
 			add_path(im, &paths, &f);
 	add_mappings(im, ts, upid, packed, &paths);
@@ -153,18 +141,14 @@ static void add_packed(struct import *im, int64_t ts, uint32_t upid, const struc
 
 void rows_smaps(struct import *im, struct machine *m, int64_t ts, const struct pb_field *smaps)
 {
-	struct pb_field f;
-	struct pb_dec d;
 	int64_t pid = 0;
 	uint32_t upid;
 
-	pb_dec_init(&d, smaps->data, smaps->len);
-	while (pb_dec_next(&d, &f))
+	pb_for_each (f, smaps)
 		if (f.id == PB_SMAPS_PACKET_PID && !f.data)
 			pid = (uint32_t)f.u64;
 	upid = tasks_process(&m->tasks, pid);
-	pb_dec_init(&d, smaps->data, smaps->len);
-	while (pb_dec_next(&d, &f)) {
+	pb_for_each (f, smaps) {
 		if (f.id == PB_SMAPS_PACKET_ENTRIES && f.data)
 			smaps_rows_add_entry(im, ts, upid, &f);
 		else if (f.id == PB_SMAPS_PACKET_PACKED_ENTRIES && f.data)

@@ -44,11 +44,8 @@ struct key_value {
 static struct key_value read_key_value(const struct pb_field *message)
 {
 	struct key_value kv = {.number = 0};
-	struct pb_field f;
-	struct pb_dec d;
 
-	pb_dec_init(&d, message->data, message->len);
-	while (pb_dec_next(&d, &f)) {
+	pb_for_each (f, message) {
 		if (f.id == 1 && f.data) {
 			kv.text = f.data;
 			kv.len = f.len;
@@ -109,14 +106,11 @@ static void slab(const struct sys_packet_rows *p, const struct pb_field *message
 	struct import *im = p->im;
 	uint64_t pages = 0, slabs = 0;
 	const char *text = "";
-	struct pb_field f;
-	struct pb_dec d;
 	size_t len = 0;
 	int64_t key;
 	uint32_t track;
 
-	pb_dec_init(&d, message->data, message->len);
-	while (pb_dec_next(&d, &f)) {
+	pb_for_each (f, message) {
 		if (f.id == PB_SYS_STATS_SLAB_INFO_NAME && f.data) {
 			text = (const char *)f.data;
 			len = f.len;
@@ -148,19 +142,15 @@ static void buddy(const struct sys_packet_rows *p, const struct pb_field *messag
 	struct strings *strings = &p->im->store->strings;
 	uint32_t node = 0, zone = 0;
 	unsigned order = 0;
-	struct pb_field f;
-	struct pb_dec d;
 	uint64_t pages;
 
-	pb_dec_init(&d, message->data, message->len);
-	while (pb_dec_next(&d, &f)) {
+	pb_for_each (f, message) {
 		if (f.id == PB_SYS_STATS_BUDDY_INFO_NODE)
 			node = strings_intern(strings, f.data, f.len);
 		else if (f.id == PB_SYS_STATS_BUDDY_INFO_ZONE)
 			zone = strings_intern(strings, f.data, f.len);
 	}
-	pb_dec_init(&d, message->data, message->len);
-	while (pb_dec_next(&d, &f)) {
+	pb_for_each (f, message) {
 		if (f.id != PB_SYS_STATS_BUDDY_INFO_ORDER_PAGES)
 			continue;
 		for (struct pb_packed v = pb_packed_of(&f);
@@ -224,11 +214,8 @@ static void disk(const struct sys_packet_rows *p, const struct pb_field *message
 	uint64_t values[PB_SYS_STATS_DISK_STAT_FLUSH_TIME_MS + 1] = {0};
 	int64_t deltas[ARRAY_SIZE(values)] = {0}, *seen;
 	uint32_t device = 0;
-	struct pb_field f;
-	struct pb_dec d;
 
-	pb_dec_init(&d, message->data, message->len);
-	while (pb_dec_next(&d, &f)) {
+	pb_for_each (f, message) {
 		if (f.id == PB_SYS_STATS_DISK_STAT_DEVICE_NAME && f.data)
 			device = strings_intern(&p->im->store->strings, f.data, f.len);
 		else if (f.id < ARRAY_SIZE(values))
@@ -263,11 +250,8 @@ static void cpu_times(const struct sys_packet_rows *p, const struct pb_field *me
 					   "idle_ns",	 "io_wait_ns",	 "irq_ns",
 					   "softirq_ns", "steal_ns"};
 	uint64_t ns[ARRAY_SIZE(keys)] = {0}, cpu = UINT64_MAX;
-	struct pb_field f;
-	struct pb_dec d;
 
-	pb_dec_init(&d, message->data, message->len);
-	while (pb_dec_next(&d, &f)) {
+	pb_for_each (f, message) {
 		if (f.id == PB_SYS_STATS_CPU_TIMES_CPU_ID)
 			cpu = f.u64;
 		else if (f.id >= PB_SYS_STATS_CPU_TIMES_USER_NS &&
@@ -384,11 +368,8 @@ static void thermal(const struct sys_packet_rows *p, const struct pb_field *mess
 {
 	uint64_t temp = 0;
 	int64_t key = 0;
-	struct pb_field f;
-	struct pb_dec d;
 
-	pb_dec_init(&d, message->data, message->len);
-	while (pb_dec_next(&d, &f)) {
+	pb_for_each (f, message) {
 		if (f.id == PB_SYS_STATS_THERMAL_ZONE_TYPE)
 			key = strings_intern(&p->im->store->strings, f.data, f.len);
 		else if (f.id == PB_SYS_STATS_THERMAL_ZONE_TEMP)
@@ -404,11 +385,8 @@ static void cpuidle(const struct sys_packet_rows *p, const struct pb_field *mess
 {
 	struct strings *strings = &p->im->store->strings;
 	uint64_t cpu = 0;
-	struct pb_field f;
-	struct pb_dec d;
 
-	pb_dec_init(&d, message->data, message->len);
-	while (pb_dec_next(&d, &f)) {
+	pb_for_each (f, message) {
 		if (f.id == PB_SYS_STATS_CPU_IDLE_STATE_CPU_ID)
 			cpu = f.u64;
 		if (f.id != PB_SYS_STATS_CPU_IDLE_STATE_CPUIDLE_STATE_ENTRY || !f.data ||
@@ -455,11 +433,8 @@ void rows_sys_stats(struct import *im, struct machine *m, int64_t ts, const stru
 {
 	for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
 		struct sys_packet_rows p = {.im = im, .m = m, .ts = ts};
-		struct pb_field f;
-		struct pb_dec d;
 
-		pb_dec_init(&d, stats->data, stats->len);
-		while (pb_dec_next(&d, &f))
+		pb_for_each (f, stats)
 			if (f.id == parts[i].field && (parts[i].is_number || f.data)) {
 				parts[i].fn(&p, &f);
 				p.position++;

@@ -22,11 +22,8 @@ static void new_task(struct import *im, struct machine *m, const struct ftrace_e
 	struct task_fields t = {.comm = NULL_U32};
 	struct tasks *tasks = &m->tasks;
 	uint32_t utid, upid;
-	struct pb_field f;
-	struct pb_dec d;
 
-	pb_dec_init(&d, e->data, e->len);
-	while (pb_dec_next(&d, &f)) {
+	pb_for_each (f, &e->message) {
 		if (f.id == PB_TASK_NEWTASK_FTRACE_EVENT_PID)
 			t.tid = (int32_t)f.u64;
 		else if (f.id == PB_TASK_NEWTASK_FTRACE_EVENT_COMM)
@@ -53,11 +50,8 @@ static void rename(struct import *im, struct machine *m, const struct ftrace_eve
 {
 	struct task_fields t = {.comm = NULL_U32};
 	uint32_t utid, upid;
-	struct pb_field f;
-	struct pb_dec d;
 
-	pb_dec_init(&d, e->data, e->len);
-	while (pb_dec_next(&d, &f)) {
+	pb_for_each (f, &e->message) {
 		if (f.id == PB_TASK_RENAME_FTRACE_EVENT_PID)
 			t.tid = (int32_t)f.u64;
 		else if (f.id == PB_TASK_RENAME_FTRACE_EVENT_NEWCOMM)
@@ -73,12 +67,8 @@ static void rename(struct import *im, struct machine *m, const struct ftrace_eve
 
 static void process_free(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
-	struct pb_field f;
-	struct pb_dec d;
-
 	(void)im;
-	pb_dec_init(&d, e->data, e->len);
-	while (pb_dec_next(&d, &f))
+	pb_for_each (f, &e->message)
 		if (f.id == PB_SCHED_PROCESS_FREE_FTRACE_EVENT_PID)
 			tasks_end(&m->tasks, (int32_t)f.u64, e->ts);
 }
@@ -87,12 +77,9 @@ static void waking(struct import *im, struct machine *m, const struct ftrace_eve
 {
 	struct task_fields t = {.comm = NULL_U32};
 	uint8_t irq = NULL_U8; /* other producers do not write the flags */
-	struct pb_field f;
-	struct pb_dec d;
 	uint32_t utid;
 
-	pb_dec_init(&d, e->data, e->len);
-	while (pb_dec_next(&d, &f)) {
+	pb_for_each (f, &e->message) {
 		if (f.id == PB_SCHED_WAKING_FTRACE_EVENT_PID)
 			t.tid = (int32_t)f.u64;
 		else if (f.id == PB_SCHED_WAKING_FTRACE_EVENT_COMM)
@@ -108,11 +95,8 @@ static void waking(struct import *im, struct machine *m, const struct ftrace_eve
 static void blocked_reason(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
 	struct task_fields t = {.tid = 0};
-	struct pb_field f;
-	struct pb_dec d;
 
-	pb_dec_init(&d, e->data, e->len);
-	while (pb_dec_next(&d, &f)) {
+	pb_for_each (f, &e->message) {
 		if (f.id == PB_SCHED_BLOCKED_REASON_FTRACE_EVENT_PID)
 			t.tid = (int32_t)f.u64;
 		else if (f.id == PB_SCHED_BLOCKED_REASON_FTRACE_EVENT_CALLER)

@@ -130,13 +130,10 @@ void tokens_clock_snapshot(struct import *im, struct machine *m, const struct pa
 {
 	struct clock_reading r[32];
 	uint64_t primary = 0;
-	struct pb_field f;
 	int64_t snapshot;
-	struct pb_dec d;
 	size_t n = 0;
 
-	pb_dec_init(&d, p->payload.data, p->payload.len);
-	while (pb_dec_next(&d, &f)) {
+	pb_for_each (f, &p->payload) {
 		if (f.id == PB_CLOCK_SNAPSHOT_CLOCKS && f.data && n < ARRAY_SIZE(r))
 			r[n++] = clock_reading_read(&f, p->sequence);
 		else if (f.id == PB_CLOCK_SNAPSHOT_PRIMARY_TRACE_CLOCK)
@@ -177,11 +174,9 @@ static void read_utsname(struct import *im, struct machine *m, const struct pb_f
 		{PB_UTSNAME_MACHINE, "system_machine", MACHINE_ARCH},
 	};
 	struct table *t = import_table(im, TABLE_MACHINE);
-	struct pb_field found[ARRAY_SIZE(parts)] = {0}, f;
-	struct pb_dec d;
+	struct pb_field found[ARRAY_SIZE(parts)] = {0};
 
-	pb_dec_init(&d, utsname->data, utsname->len);
-	while (pb_dec_next(&d, &f))
+	pb_for_each (f, utsname)
 		for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
 			if (f.id == parts[i].field && f.data)
 				found[i] = f;
@@ -225,12 +220,9 @@ static bool flushes_files(const struct pb_field *version)
 void tokens_system_info(struct import *im, struct machine *m, const struct pb_field *info)
 {
 	struct table *t = import_table(im, TABLE_MACHINE);
-	struct pb_field f;
-	struct pb_dec d;
 	int64_t gb;
 
-	pb_dec_init(&d, info->data, info->len);
-	while (pb_dec_next(&d, &f))
+	pb_for_each (f, info)
 		switch (f.id) {
 		case PB_SYSTEM_INFO_UTSNAME:
 			if (f.data)
@@ -278,11 +270,8 @@ static void set_uuid(struct import *im, uint64_t msb, uint64_t lsb)
 void tokens_trace_uuid(struct import *im, const struct pb_field *uuid)
 {
 	uint64_t msb = 0, lsb = 0;
-	struct pb_field f;
-	struct pb_dec d;
 
-	pb_dec_init(&d, uuid->data, uuid->len);
-	while (pb_dec_next(&d, &f)) {
+	pb_for_each (f, uuid) {
 		if (f.id == PB_TRACE_UUID_MSB)
 			msb = f.u64;
 		else if (f.id == PB_TRACE_UUID_LSB)
@@ -297,12 +286,9 @@ void tokens_trace_uuid(struct import *im, const struct pb_field *uuid)
 
 static bool discards(const struct pb_field *buffer)
 {
-	struct pb_field f;
-	struct pb_dec d;
 	bool is = false;
 
-	pb_dec_init(&d, buffer->data, buffer->len);
-	while (pb_dec_next(&d, &f))
+	pb_for_each (f, buffer)
 		if (f.id == PB_TRACE_CONFIG_BUFFER_CONFIG_FILL_POLICY)
 			is = f.u64 == FILL_DISCARD;
 	return is;
@@ -328,13 +314,10 @@ static void count_discard(struct import *im, const struct pb_field *config)
 void tokens_trace_config(struct import *im, const struct pb_field *config)
 {
 	uint64_t msb = 0, lsb = 0, into_file = 0, flush_ms = 0;
-	struct pb_field f;
-	struct pb_dec d;
 
 	if (!im->config.data)
 		im->config = *config;
-	pb_dec_init(&d, config->data, config->len);
-	while (pb_dec_next(&d, &f)) {
+	pb_for_each (f, config) {
 		if (f.id == PB_TRACE_CONFIG_TRACE_UUID_MSB)
 			msb = f.u64;
 		else if (f.id == PB_TRACE_CONFIG_TRACE_UUID_LSB)
@@ -377,17 +360,12 @@ static void add_attribute(struct import *im, const struct machine *m, const stru
 
 void tokens_trace_attributes(struct import *im, struct machine *m, const struct pb_field *message)
 {
-	struct pb_field attribute, f;
-	struct pb_dec d, e;
-
-	pb_dec_init(&d, message->data, message->len);
-	while (pb_dec_next(&d, &attribute)) {
+	pb_for_each (attribute, message) {
 		struct pb_field key = {0}, value = {0};
 
 		if (attribute.id != PB_TRACE_ATTRIBUTES_ATTRIBUTE || !attribute.data)
 			continue;
-		pb_dec_init(&e, attribute.data, attribute.len);
-		while (pb_dec_next(&e, &f)) {
+		pb_for_each (f, &attribute) {
 			if (f.id == PB_TRACE_ATTRIBUTES_ATTRIBUTE_KEY && f.data)
 				key = f;
 			else if ((f.id == PB_TRACE_ATTRIBUTES_ATTRIBUTE_LONG_VALUE && !f.data) ||
@@ -403,12 +381,10 @@ void tokens_trace_attributes(struct import *im, struct machine *m, const struct 
 
 static void add_slow_source(struct import *im, struct machine *m, const struct pb_field *source)
 {
-	struct pb_field producer = {0}, name = {0}, f;
+	struct pb_field producer = {0}, name = {0};
 	struct strbuf text = {0};
-	struct pb_dec d;
 
-	pb_dec_init(&d, source->data, source->len);
-	while (pb_dec_next(&d, &f)) {
+	pb_for_each (f, source) {
 		if (f.id == PB_TRACING_SERVICE_EVENT_DATA_SOURCES_DATA_SOURCE_PRODUCER_NAME)
 			producer = f;
 		else if (f.id == PB_TRACING_SERVICE_EVENT_DATA_SOURCES_DATA_SOURCE_DATA_SOURCE_NAME)
@@ -425,11 +401,7 @@ static void add_slow_source(struct import *im, struct machine *m, const struct p
 
 static void add_slow_sources(struct import *im, struct machine *m, const struct pb_field *sources)
 {
-	struct pb_field f;
-	struct pb_dec d;
-
-	pb_dec_init(&d, sources->data, sources->len);
-	while (pb_dec_next(&d, &f))
+	pb_for_each (f, sources)
 		if (f.id == PB_TRACING_SERVICE_EVENT_DATA_SOURCES_DATA_SOURCE && f.data)
 			add_slow_source(im, m, &f);
 }
@@ -437,11 +409,8 @@ static void add_slow_sources(struct import *im, struct machine *m, const struct 
 void tokens_service_event(struct import *im, struct machine *m, const struct packet *p)
 {
 	int64_t ts = (int64_t)p->timestamp, converted;
-	struct pb_field f;
-	struct pb_dec d;
 
-	pb_dec_init(&d, p->payload.data, p->payload.len);
-	while (pb_dec_next(&d, &f))
+	pb_for_each (f, &p->payload)
 		switch (f.id) {
 		case PB_TRACING_SERVICE_EVENT_TRACING_STARTED:
 			metadata_int(im, SCOPE_BOTH, m, "tracing_started_ns", false, ts);
@@ -476,11 +445,9 @@ void tokens_service_event(struct import *im, struct machine *m, const struct pac
 
 void tokens_trigger(struct import *im, int64_t ts, const struct pb_field *trigger)
 {
-	struct pb_field name = {0}, f;
-	struct pb_dec d;
+	struct pb_field name = {0};
 
-	pb_dec_init(&d, trigger->data, trigger->len);
-	while (pb_dec_next(&d, &f))
+	pb_for_each (f, trigger)
 		if (f.id == PB_TRIGGER_TRIGGER_NAME && f.data)
 			name = f;
 	metadata_string(im, SCOPE_TRACE, NULL, "trace_trigger", false, name.data, name.len);

@@ -82,11 +82,8 @@ static void add_sequence(struct import *im, struct machine *m, const struct pb_f
 {
 	const struct packet_sequence_info *seq;
 	uint64_t id = 0, buffer = 0;
-	struct pb_field f;
-	struct pb_dec d;
 
-	pb_dec_init(&d, writer->data, writer->len);
-	while (pb_dec_next(&d, &f)) {
+	pb_for_each (f, writer) {
 		if (f.id == PB_TRACE_STATS_WRITER_STATS_SEQUENCE_ID)
 			id = f.u64;
 		else if (f.id == PB_TRACE_STATS_WRITER_STATS_BUFFER)
@@ -119,8 +116,6 @@ void tokens_trace_stats(struct import *im, struct machine *m, const struct pb_fi
 {
 	struct store *s = im->store;
 	int64_t buffer = 0;
-	struct pb_field f;
-	struct pb_dec d;
 
 	set_fields(s, trace_fields, ARRAY_SIZE(trace_fields), STAT_NO_INDEX, stats->data,
 		   stats->len);
@@ -128,8 +123,7 @@ void tokens_trace_stats(struct import *im, struct machine *m, const struct pb_fi
 		stats_set(s, STAT_TRACED_BUF_SEQUENCE_PACKET_LOSS, i, 0);
 		stats_set(s, STAT_TRACED_BUF_INCREMENTAL_SEQUENCES_DROPPED, i, 0);
 	}
-	pb_dec_init(&d, stats->data, stats->len);
-	while (pb_dec_next(&d, &f)) {
+	pb_for_each (f, stats) {
 		if (f.id == PB_TRACE_STATS_BUFFER_STATS && f.data && buffer < MAX_BUFFERS)
 			set_fields(s, buffer_fields, ARRAY_SIZE(buffer_fields), buffer++, f.data,
 				   f.len);
@@ -192,11 +186,8 @@ static void set_ring(struct import *im, uint64_t phase, const struct pb_field *c
 {
 	uint64_t values[ARRAY_SIZE(ring_stats)] = {0}, index = 0;
 	struct store *s = im->store;
-	struct pb_field f;
-	struct pb_dec d;
 
-	pb_dec_init(&d, cpu->data, cpu->len);
-	while (pb_dec_next(&d, &f)) {
+	pb_for_each (f, cpu) {
 		if (f.id == PB_FTRACE_CPU_STATS_CPU)
 			index = f.u64;
 		for (size_t i = 0; i < ARRAY_SIZE(ring_stats); i++)
@@ -222,11 +213,8 @@ static void set_kprobes(struct import *im, uint64_t phase, const struct pb_field
 {
 	int64_t hits = 0, misses = 0, begin;
 	struct store *s = im->store;
-	struct pb_field f;
-	struct pb_dec d;
 
-	pb_dec_init(&d, k->data, k->len);
-	while (pb_dec_next(&d, &f)) {
+	pb_for_each (f, k) {
 		if (f.id == PB_FTRACE_KPROBE_STATS_HITS)
 			hits = (int64_t)f.u64;
 		else if (f.id == PB_FTRACE_KPROBE_STATS_MISSES)
@@ -264,12 +252,9 @@ static void add_setup_errors(struct import *im, struct machine *m, const struct 
 		{PB_FTRACE_STATS_ATRACE_ERRORS, "Atrace failures: "},
 	};
 	struct strbuf text = {0};
-	struct pb_field f;
-	struct pb_dec d;
 
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
-		pb_dec_init(&d, stats->data, stats->len);
-		while (pb_dec_next(&d, &f)) {
+		pb_for_each (f, stats) {
 			if (f.id != kinds[i].field || !f.data)
 				continue;
 			strbuf_puts(&text, kinds[i].text);
@@ -288,19 +273,15 @@ void tokens_ftrace_stats(struct import *im, struct machine *m, const struct pack
 {
 	const struct pb_field *stats = &p->payload;
 	uint64_t phase = 0;
-	struct pb_field f;
-	struct pb_dec d;
 
-	pb_dec_init(&d, stats->data, stats->len);
-	while (pb_dec_next(&d, &f))
+	pb_for_each (f, stats)
 		if (f.id == PB_FTRACE_STATS_PHASE)
 			phase = f.u64;
 	if (phase == PHASE_START && seq && !seq->told_setup_errors) {
 		seq->told_setup_errors = true;
 		add_setup_errors(im, m, stats);
 	}
-	pb_dec_init(&d, stats->data, stats->len);
-	while (pb_dec_next(&d, &f)) {
+	pb_for_each (f, stats) {
 		if (f.id == PB_FTRACE_STATS_CPU_STATS && f.data)
 			set_ring(im, phase, &f);
 		else if (f.id == PB_FTRACE_STATS_KPROBE_STATS && f.data)

@@ -37,11 +37,8 @@ struct task_numbers {
 static struct task_numbers read_numbers(const struct pb_field *message)
 {
 	struct task_numbers n = {.pid = 0};
-	struct pb_field f;
-	struct pb_dec d;
 
-	pb_dec_init(&d, message->data, message->len);
-	while (pb_dec_next(&d, &f)) {
+	pb_for_each (f, message) {
 		if (f.data)
 			continue;
 		if (f.id == PB_THREAD_DESCRIPTOR_PID) {
@@ -60,11 +57,8 @@ static void read_counter(struct import *im, const struct pb_field *message,
 {
 	struct strings *s = &im->store->strings;
 	struct strbuf categories = {0};
-	struct pb_field f;
-	struct pb_dec d;
 
-	pb_dec_init(&d, message->data, message->len);
-	while (pb_dec_next(&d, &f))
+	pb_for_each (f, message)
 		switch (f.id) {
 		case PB_COUNTER_DESCRIPTOR_TYPE:
 			c->builtin = f.u64 <= BUILTIN_THREAD_INSTRUCTIONS
@@ -224,12 +218,9 @@ static void set_sequence_thread(struct machine *m, struct packet_sequence_info *
 {
 	struct sequence_thread *t = &sequences_state(&m->sequences, seq->state)->thread;
 	struct task_numbers n = read_numbers(message);
-	struct pb_field part;
-	struct pb_dec d;
 
 	*t = (struct sequence_thread){.known = true, .has_time = true, .pid = n.pid, .tid = n.tid};
-	pb_dec_init(&d, message->data, message->len);
-	while (pb_dec_next(&d, &part)) {
+	pb_for_each (part, message) {
 		if (part.id == PB_THREAD_DESCRIPTOR_REFERENCE_TIMESTAMP_US)
 			t->ns = (int64_t)(part.u64 * 1000);
 		else if (part.id == PB_THREAD_DESCRIPTOR_REFERENCE_THREAD_TIME_US)
@@ -257,11 +248,9 @@ void tokens_track_descriptor(struct import *im, struct machine *m, const struct 
 		.track = NULL_U32,
 	};
 	bool has_uuid = false, good = true;
-	struct pb_field part, thread = {.id = 0};
-	struct pb_dec dec;
+	struct pb_field thread = {.id = 0};
 
-	pb_dec_init(&dec, f->data, f->len);
-	while (pb_dec_next(&dec, &part)) {
+	pb_for_each (part, f) {
 		bool is_message = part.id == PB_TRACK_DESCRIPTOR_THREAD ||
 				  part.id == PB_TRACK_DESCRIPTOR_PROCESS ||
 				  part.id == PB_TRACK_DESCRIPTOR_COUNTER ||
@@ -301,11 +290,8 @@ uint32_t rows_thread_descriptor(struct import *im, struct machine *m, const stru
 {
 	struct task_numbers n = read_numbers(f);
 	uint32_t utid = tasks_thread_of(&m->tasks, n.tid, n.pid);
-	struct pb_field part;
-	struct pb_dec d;
 
-	pb_dec_init(&d, f->data, f->len);
-	while (pb_dec_next(&d, &part))
+	pb_for_each (part, f)
 		if (part.id == PB_THREAD_DESCRIPTOR_THREAD_NAME && part.data && part.len)
 			tasks_name_thread(&m->tasks, utid, track_descriptors_text_of(im, &part),
 					  THREAD_BY_DESCRIPTOR);
@@ -336,12 +322,9 @@ uint32_t rows_process_descriptor(struct import *im, struct machine *m, const str
 	struct task_numbers n = read_numbers(f);
 	uint32_t upid = tasks_process(&m->tasks, n.pid);
 	struct table *t = import_table(im, TABLE_PROCESS);
-	struct pb_field part;
 	unsigned labels = 0;
-	struct pb_dec d;
 
-	pb_dec_init(&d, f->data, f->len);
-	while (pb_dec_next(&d, &part)) {
+	pb_for_each (part, f) {
 		if (part.id == PB_PROCESS_DESCRIPTOR_PROCESS_NAME && part.data && part.len)
 			tasks_name_process(&m->tasks, upid, track_descriptors_text_of(im, &part),
 					   PROCESS_BY_DESCRIPTOR);
@@ -359,13 +342,11 @@ uint32_t rows_process_descriptor(struct import *im, struct machine *m, const str
 void rows_track_descriptor(struct import *im, struct machine *m, const struct pb_field *f)
 {
 	const struct described_track *track, *root = described_find(im, m, 0);
-	struct pb_field part, thread = {.id = 0}, process = {.id = 0};
+	struct pb_field thread = {.id = 0}, process = {.id = 0};
 	uint64_t uuid = 0;
-	struct pb_dec d;
 	uint32_t id;
 
-	pb_dec_init(&d, f->data, f->len);
-	while (pb_dec_next(&d, &part)) {
+	pb_for_each (part, f) {
 		if (part.id == PB_TRACK_DESCRIPTOR_UUID)
 			uuid = part.u64;
 		else if (part.id == PB_TRACK_DESCRIPTOR_THREAD && part.data)

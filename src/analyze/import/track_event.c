@@ -66,14 +66,11 @@ void event_values_deinit(struct import *im)
 void track_event_read(struct track_event *e, struct sequences *q, const struct pb_field *message)
 {
 	struct sequence_state *state = sequences_state(q, e->state);
-	struct pb_field f;
-	struct pb_dec d;
 
 	e->message = *message;
 	e->thread_ns = e->instructions = NULL_I64;
 	e->name = e->category = NULL_U32;
-	pb_dec_init(&d, message->data, message->len);
-	while (pb_dec_next(&d, &f))
+	pb_for_each (f, message)
 		switch (f.id) {
 		case PB_TRACK_EVENT_TYPE:
 			e->type = f.u64;

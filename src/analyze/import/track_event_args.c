@@ -72,13 +72,11 @@ static void put_place(struct event_args *a, const char *key, uint64_t iid, bool 
 		      enum arg_type line_type)
 {
 	struct arg_mark mark = track_event_args_enter(a, key);
-	struct pb_field entry, f;
-	struct pb_dec d;
+	struct pb_field entry;
 
 	if (sequences_message(&a->m->sequences, a->e->state, PB_INTERNED_DATA_SOURCE_LOCATIONS, iid,
 			      &entry)) {
-		pb_dec_init(&d, entry.data, entry.len);
-		while (pb_dec_next(&d, &f)) {
+		pb_for_each (f, &entry) {
 			if (f.id == PB_SOURCE_LOCATION_FILE_NAME && f.data && turn)
 				put_path(a, &f);
 			else
@@ -92,11 +90,8 @@ static void put_place(struct event_args *a, const char *key, uint64_t iid, bool 
 static void put_inline_place(struct event_args *a, const struct pb_field *place)
 {
 	struct arg_mark mark = track_event_args_enter(a, "source_location");
-	struct pb_field f;
-	struct pb_dec d;
 
-	pb_dec_init(&d, place->data, place->len);
-	while (pb_dec_next(&d, &f))
+	pb_for_each (f, place)
 		put_place_field(a, &f, ARG_UINT);
 	arg_writer_leave(&a->w, mark);
 }
@@ -303,11 +298,8 @@ static bool track_event_args_put_value(struct event_args *a, const struct pb_fie
 	uint32_t type = NULL_U32;
 	int64_t index = -1;
 	bool some = false;
-	struct pb_field f;
-	struct pb_dec d;
 
-	pb_dec_init(&d, annotation->data, annotation->len);
-	while (pb_dec_next(&d, &f)) {
+	pb_for_each (f, annotation) {
 		if (f.id == PB_DEBUG_ANNOTATION_DICT_ENTRIES && f.data) {
 			some |= put_annotation(a, &f, true);
 		} else if (f.id == PB_DEBUG_ANNOTATION_ARRAY_VALUES && f.data) {
@@ -336,13 +328,10 @@ static bool annotation_name(struct event_args *a, const struct pb_field *annotat
 			    struct pb_field *ret)
 {
 	const struct strings *s = &a->im->store->strings;
-	struct pb_field f;
-	struct pb_dec d;
 	uint32_t id;
 	bool found = false;
 
-	pb_dec_init(&d, annotation->data, annotation->len);
-	while (pb_dec_next(&d, &f)) {
+	pb_for_each (f, annotation) {
 		if (f.id == PB_DEBUG_ANNOTATION_NAME && f.data) {
 			*ret = f;
 			found = true;
@@ -398,11 +387,7 @@ static bool is_own_field(uint32_t field)
  * programs added. */
 static void put_plain_fields(struct event_args *a)
 {
-	struct pb_field f;
-	struct pb_dec d;
-
-	pb_dec_init(&d, a->e->message.data, a->e->message.len);
-	while (pb_dec_next(&d, &f)) {
+	pb_for_each (f, &a->e->message) {
 		if (f.id == PB_TRACK_EVENT_SOURCE_LOCATION && f.data)
 			put_inline_place(a, &f);
 		else if (f.id == PB_TRACK_EVENT_SOURCE_LOCATION_IID)
@@ -418,11 +403,7 @@ struct event_parts {
 
 static void put_task(struct event_args *a, const struct pb_field *task)
 {
-	struct pb_field f;
-	struct pb_dec d;
-
-	pb_dec_init(&d, task->data, task->len);
-	while (pb_dec_next(&d, &f))
+	pb_for_each (f, task)
 		if (f.id == PB_TASK_EXECUTION_POSTED_FROM_IID)
 			put_place(a, "task.posted_from", f.u64, true, ARG_UINT);
 }
@@ -433,13 +414,10 @@ void track_event_args(struct import *im, struct machine *m, const struct track_e
 	struct event_args a = {.im = im, .m = m, .e = e};
 	struct event_parts parts = {.place = {.id = 0}};
 	struct arg_mark mark;
-	struct pb_field f;
-	struct pb_dec d;
 
 	arg_writer_init(&a.w, im->store, &im->args);
 	a.w.earlier = earlier;
-	pb_dec_init(&d, e->message.data, e->message.len);
-	while (pb_dec_next(&d, &f)) {
+	pb_for_each (f, &e->message) {
 		if (f.id == PB_TRACK_EVENT_SOURCE_LOCATION_IID)
 			parts.place = f;
 		else if (f.id == PB_TRACK_EVENT_TASK_EXECUTION && f.data)
@@ -460,8 +438,7 @@ void track_event_args(struct import *im, struct machine *m, const struct track_e
 		put_correlation(&a, &parts.correlation);
 	put_plain_fields(&a);
 	mark = track_event_args_enter(&a, "debug");
-	pb_dec_init(&d, e->message.data, e->message.len);
-	while (pb_dec_next(&d, &f))
+	pb_for_each (f, &e->message)
 		if (f.id == PB_TRACK_EVENT_DEBUG_ANNOTATIONS && f.data)
 			put_annotation(&a, &f, true);
 	arg_writer_leave(&a.w, mark);

@@ -34,11 +34,8 @@ static uint32_t track_event_rows_name_of(struct import *im, struct machine *m,
 	uint32_t name = e->legacy_name
 				? interned(im, m, e, PB_INTERNED_DATA_EVENT_NAMES, e->legacy_name)
 				: NULL_U32;
-	struct pb_field f;
-	struct pb_dec d;
 
-	pb_dec_init(&d, e->message.data, e->message.len);
-	while (pb_dec_next(&d, &f)) {
+	pb_for_each (f, &e->message) {
 		if (f.id == PB_TRACK_EVENT_NAME_IID && f.u64)
 			name = interned(im, m, e, PB_INTERNED_DATA_EVENT_NAMES, f.u64);
 		else if (f.id == PB_TRACK_EVENT_NAME && f.data)
@@ -72,12 +69,9 @@ static uint32_t category_of(struct import *im, struct machine *m, const struct t
 	struct category_list c = {.only = NULL_U32};
 	unsigned unknown = 0;
 	uint64_t iid, last = 0;
-	struct pb_field f;
-	struct pb_dec d;
 	uint32_t id;
 
-	pb_dec_init(&d, e->message.data, e->message.len);
-	while (pb_dec_next(&d, &f)) {
+	pb_for_each (f, &e->message) {
 		if (f.id != PB_TRACK_EVENT_CATEGORY_IIDS)
 			continue;
 		for (struct pb_packed p = pb_packed_of(&f); pb_packed_next(&p, &iid);) {
@@ -88,8 +82,7 @@ static uint32_t category_of(struct import *im, struct machine *m, const struct t
 			last = iid;
 		}
 	}
-	pb_dec_init(&d, e->message.data, e->message.len);
-	while (pb_dec_next(&d, &f))
+	pb_for_each (f, &e->message)
 		if (f.id == PB_TRACK_EVENT_CATEGORIES && f.data)
 			add_category(im, &c, strings_intern(s, f.data, f.len));
 	if (c.n > 1)
@@ -239,12 +232,9 @@ static void add_flows_of(struct import *im, const struct track_event *e, uint32_
 			 uint32_t old_field, bool ends, uint32_t slice)
 {
 	bool found = false;
-	struct pb_field f;
-	struct pb_dec d;
 	uint64_t id;
 
-	pb_dec_init(&d, e->message.data, e->message.len);
-	while (pb_dec_next(&d, &f)) {
+	pb_for_each (f, &e->message) {
 		if (f.id != field)
 			continue;
 		found = true;
@@ -257,8 +247,7 @@ static void add_flows_of(struct import *im, const struct track_event *e, uint32_
 	}
 	if (found)
 		return;
-	pb_dec_init(&d, e->message.data, e->message.len);
-	while (pb_dec_next(&d, &f)) {
+	pb_for_each (f, &e->message) {
 		if (f.id != old_field)
 			continue;
 		for (struct pb_packed p = pb_packed_of(&f); pb_packed_next(&p, &id);)

@@ -66,11 +66,7 @@ static bool take_extras(struct import *im, struct machine *m, const struct track
 static bool take_thread_times(struct import *im, const struct track_event *e,
 			      struct sequence_thread *t, bool has_thread)
 {
-	struct pb_field f;
-	struct pb_dec d;
-
-	pb_dec_init(&d, e->message.data, e->message.len);
-	while (pb_dec_next(&d, &f)) {
+	pb_for_each (f, &e->message) {
 		switch (f.id) {
 		case PB_TRACK_EVENT_THREAD_TIME_DELTA_US:
 			if (!has_thread) {
@@ -129,11 +125,8 @@ int tokens_track_event_time(struct import *im, struct machine *m, const struct p
 			    struct packet_sequence_info *seq, int64_t *ret)
 {
 	struct sequence_thread *t = &sequences_state(&m->sequences, seq->state)->thread;
-	struct pb_field f;
-	struct pb_dec d;
 
-	pb_dec_init(&d, p->payload.data, p->payload.len);
-	while (pb_dec_next(&d, &f)) {
+	pb_for_each (f, &p->payload) {
 		int64_t us = (int64_t)f.u64, ns;
 		bool is_delta = f.id == PB_TRACK_EVENT_TIMESTAMP_DELTA_US;
 

@@ -80,11 +80,7 @@ static void read_process(struct live *l, const struct pb_field *message, uint64_
 
 static void live_read_tree(struct live *l, const struct packet *p)
 {
-	struct pb_field f;
-	struct pb_dec d;
-
-	pb_dec_init(&d, p->payload.data, p->payload.len);
-	while (pb_dec_next(&d, &f))
+	pb_for_each (f, &p->payload)
 		if (f.id == PB_PROCESS_TREE_PROCESSES && f.data)
 			read_process(l, &f, p->timestamp);
 }
@@ -122,12 +118,8 @@ static void read_usage(struct live *l, const struct pb_field *message, uint64_t 
 
 static void live_read_process_stats(struct live *l, const struct packet *p)
 {
-	struct pb_field f;
-	struct pb_dec d;
-
 	live_polled(l, LIVE_PROCESS_STATS, p->timestamp);
-	pb_dec_init(&d, p->payload.data, p->payload.len);
-	while (pb_dec_next(&d, &f))
+	pb_for_each (f, &p->payload)
 		if (f.id == PB_PROCESS_STATS_PROCESSES && f.data)
 			read_usage(l, &f, p->timestamp);
 }

@@ -15,11 +15,7 @@ enum { USER, NICE, SYSTEM, IDLE, IOWAIT, IRQ, SOFTIRQ, STEAL };
 
 static void live_machine_read_cpu(struct live *l, const struct pb_field *message)
 {
-	struct pb_field f;
-	struct pb_dec d;
-
-	pb_dec_init(&d, message->data, message->len);
-	while (pb_dec_next(&d, &f))
+	pb_for_each (f, message)
 		if (f.id >= PB_SYS_STATS_CPU_TIMES_USER_NS &&
 		    f.id < PB_SYS_STATS_CPU_TIMES_USER_NS + LIVE_CPU_TIMES)
 			l->cpu_times[f.id - PB_SYS_STATS_CPU_TIMES_USER_NS] += f.u64;
@@ -27,12 +23,8 @@ static void live_machine_read_cpu(struct live *l, const struct pb_field *message
 
 static void read_key(const struct pb_field *message, uint64_t *ret_key, uint64_t *ret_value)
 {
-	struct pb_field f;
-	struct pb_dec d;
-
 	*ret_key = *ret_value = 0;
-	pb_dec_init(&d, message->data, message->len);
-	while (pb_dec_next(&d, &f)) {
+	pb_for_each (f, message) {
 		if (f.id == PB_SYS_STATS_MEMINFO_VALUE_KEY)
 			*ret_key = f.u64;
 		else if (f.id == PB_SYS_STATS_MEMINFO_VALUE_VALUE)
@@ -82,11 +74,8 @@ static void read_pressure(struct live *l, const struct pb_field *message, uint64
 void live_read_sys_stats(struct live *l, const struct packet *p)
 {
 	unsigned cpus = 0;
-	struct pb_field f;
-	struct pb_dec d;
 
-	pb_dec_init(&d, p->payload.data, p->payload.len);
-	while (pb_dec_next(&d, &f)) {
+	pb_for_each (f, &p->payload) {
 		if (!f.data)
 			continue;
 		if (f.id == PB_SYS_STATS_CPU_STAT) {
@@ -110,13 +99,11 @@ void live_read_sys_stats(struct live *l, const struct packet *p)
 
 static void read_failure(struct live *l, const struct pb_field *message)
 {
-	struct pb_field f, what = {0}, reason = {0};
+	struct pb_field what = {0}, reason = {0};
 	struct strbuf line = {0};
 	bool is_count = false;
-	struct pb_dec d;
 
-	pb_dec_init(&d, message->data, message->len);
-	while (pb_dec_next(&d, &f)) {
+	pb_for_each (f, message) {
 		if (f.id == PB_EBPF_COUNTERS_STATS_FAILURE_WHAT && f.data)
 			what = f;
 		else if (f.id == PB_EBPF_COUNTERS_STATS_FAILURE_COUNT)
@@ -147,11 +134,7 @@ static void read_failure(struct live *l, const struct pb_field *message)
 
 void live_read_failures(struct live *l, const struct packet *p)
 {
-	struct pb_field f;
-	struct pb_dec d;
-
-	pb_dec_init(&d, p->payload.data, p->payload.len);
-	while (pb_dec_next(&d, &f))
+	pb_for_each (f, &p->payload)
 		if (f.id == PB_EBPF_COUNTERS_STATS_FAILURES && f.data)
 			read_failure(l, &f);
 }

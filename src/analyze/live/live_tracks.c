@@ -73,11 +73,7 @@ struct description {
 static void read_owner(struct description *d, const struct pb_field *message, uint32_t pid_field,
 		       uint32_t name_field)
 {
-	struct pb_field f;
-	struct pb_dec dec;
-
-	pb_dec_init(&dec, message->data, message->len);
-	while (pb_dec_next(&dec, &f)) {
+	pb_for_each (f, message) {
 		if (f.id == pid_field && f.u64 <= INT32_MAX)
 			d->pid = (int32_t)f.u64;
 		else if (f.id == name_field && f.data)
@@ -87,12 +83,8 @@ static void read_owner(struct description *d, const struct pb_field *message, ui
 
 static void read_description(struct description *d, const struct pb_field *message)
 {
-	struct pb_field f;
-	struct pb_dec dec;
-
 	*d = (struct description){0};
-	pb_dec_init(&dec, message->data, message->len);
-	while (pb_dec_next(&dec, &f)) {
+	pb_for_each (f, message) {
 		if (f.id == PB_TRACK_DESCRIPTOR_UUID) {
 			d->uuid = f.u64;
 		} else if (f.id == PB_TRACK_DESCRIPTOR_PARENT_UUID) {

@@ -6,7 +6,7 @@
 
 #include "base/core/mem.h"
 #include "gen/fields.h"
-#include "wire/pb_dec.h"
+#include "wire/pb_read.h"
 
 #define CPUS_MAX 4096u
 #define REQUEST_MAX 200u /* characters; a longer one is no name of an event */
@@ -80,11 +80,8 @@ static void add_cpus(const struct pb_field *mask, bool cpus[static CPUS_MAX])
 static void limits_of_trace_add_source(const struct pb_field *ftrace, struct limits *l)
 {
 	struct source_limits s = {.has_mask = false};
-	struct pb_field f;
-	struct pb_dec d;
 
-	pb_dec_init(&d, ftrace->data, ftrace->len);
-	while (pb_dec_next(&d, &f)) {
+	pb_for_each (f, ftrace) {
 		struct pb_field event, filter;
 
 		if (!f.data)

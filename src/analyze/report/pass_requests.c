@@ -14,7 +14,7 @@
 #include "analyze/store/event_args.h"
 #include "base/core/hash_table.h"
 #include "gen/fields.h"
-#include "wire/pb_dec.h"
+#include "wire/pb_read.h"
 
 enum operation { OP_READ, OP_WRITE, OP_DISCARD, OP_FLUSH, OP_OTHER, OPS };
 

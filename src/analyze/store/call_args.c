@@ -6,7 +6,7 @@
 #include "analyze/store/event_args.h"
 #include "base/core/mem.h"
 #include "gen/fields.h"
-#include "wire/pb_dec.h"
+#include "wire/pb_read.h"
 
 static const char *const keys[CALL_ARGS_MAX] = {
 	"args[0]",  "args[1]",	"args[2]",  "args[3]",	"args[4]",  "args[5]",

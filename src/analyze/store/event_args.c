@@ -6,7 +6,7 @@
 
 #include "base/core/mem.h"
 #include "gen/fields.h"
-#include "wire/pb_dec.h"
+#include "wire/pb_read.h"
 
 struct event_field {
 	uint16_t number;
@@ -260,17 +260,15 @@ static void decode_described(const struct store *s, const struct generic_event *
 /* GenericFtraceEvent.Field: the event names its fields itself. */
 static void decode_self_named(struct pb_dec *d, struct arg_list *l)
 {
-	struct pb_field f, part;
+	struct pb_field f;
 
 	while (pb_dec_next(d, &f)) {
 		struct pb_field name = {.data = NULL}, value = {.id = 0};
-		struct pb_dec field;
 		struct arg *a;
 
 		if (f.id != PB_GENERIC_FTRACE_EVENT_FIELD || !f.data)
 			continue;
-		pb_dec_init(&field, f.data, f.len);
-		while (pb_dec_next(&field, &part)) {
+		pb_for_each (part, &f) {
 			if (part.id == PB_GENERIC_FTRACE_EVENT_FIELD_NAME)
 				name = part;
 			else

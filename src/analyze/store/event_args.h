@@ -2,7 +2,7 @@
 #pragma once
 
 #include "analyze/store/store.h"
-#include "wire/pb_dec.h"
+#include "wire/pb_read.h"
 
 /*
  * Arguments of kernel events. They are decoded from the trace when a query reads them: most are

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "wire/pb_read.h"
+
+#include <string.h>
+
+static void pb_read_store(const struct pb_to *to, const struct pb_field *f)
+{
+	if ((to->kind == PB_KIND_BYTES) != (f->data != NULL))
+		return;
+	switch (to->kind) {
+	case PB_KIND_32:
+		*(uint32_t *)to->to = (uint32_t)f->u64;
+		break;
+	case PB_KIND_64:
+		memcpy(to->to, &f->u64, sizeof(f->u64));
+		break;
+	case PB_KIND_BOOL:
+		*(bool *)to->to = f->u64 != 0;
+		break;
+	case PB_KIND_BYTES:
+		*(struct pb_field *)to->to = *f;
+		break;
+	}
+}
+
+bool pb_read_fields(const struct pb_field *message, const struct pb_to *to, size_t n)
+{
+	struct pb_dec d = pb_dec_of(message);
+	struct pb_field f;
+
+	while (pb_dec_next(&d, &f))
+		for (size_t i = 0; i < n; i++)
+			if (to[i].field == f.id)
+				pb_read_store(&to[i], &f);
+	return pb_dec_ok(&d) && (message->data || !message->id);
+}

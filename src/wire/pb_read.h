@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "wire/pb_dec.h"
+
+/*
+ * Reads a message that is the contents of a length-delimited field, with pb_dec.h. The bytes are
+ * untrusted and must not change meanwhile. A field without bytes is an empty message.
+ *
+ * pb_read() stores some fields in variables, whose types say how:
+ *
+ *	uint64_t msb = 0;
+ *	struct pb_field name = {0};
+ *
+ *	if (!pb_read(message, PB_TO(PB_X_MSB, &msb), PB_TO(PB_X_NAME, &name)))
+ *		return -EBADMSG;
+ *
+ * Numbers of any size and bool take a number, cut to their size; a double takes the bits of one;
+ * struct pb_field takes a field with bytes. Fields of other wire types are unknown fields, and a
+ * variable whose field is missing keeps its value. The last field of a number counts.
+ */
+enum pb_kind { PB_KIND_32, PB_KIND_64, PB_KIND_BOOL, PB_KIND_BYTES };
+
+struct pb_to {
+	uint32_t field;
+	enum pb_kind kind;
+	void *to;
+};
+
+/* clang-format off */
+#define PB_TO(field, variable)                                                                     \
+	((struct pb_to){(field), _Generic((variable), uint32_t *: PB_KIND_32, int32_t *: PB_KIND_32, \
+		uint64_t *: PB_KIND_64, int64_t *: PB_KIND_64, double *: PB_KIND_64,               \
+		bool *: PB_KIND_BOOL, struct pb_field *: PB_KIND_BYTES), (variable)})
+/* clang-format on */
+
+#define pb_read(message, ...)                                                                      \
+	pb_read_fields((message), (const struct pb_to[]){__VA_ARGS__},                             \
+		       sizeof((const struct pb_to[]){__VA_ARGS__}) / sizeof(struct pb_to))
+
+/* Returns false if the message is invalid; the fields before the error are stored then. Also returns
+ * false for a field that is there, but is not length-delimited. */
+bool pb_read_fields(const struct pb_field *message, const struct pb_to *to, size_t n);
+
+static inline struct pb_dec pb_dec_of(const struct pb_field *message)
+{
+	struct pb_dec d;
+
+	pb_dec_init(&d, message->data, message->data ? message->len : 0);
+	return d;
+}
+
+/* Executes the statement that follows for each field of a message: f is a new struct pb_field.
+ * Ends at the first error. */
+#define pb_for_each(f, message)                                                                    \
+	for (struct pb_dec f##_dec = pb_dec_of(message), *f##_in = &f##_dec; f##_in;               \
+	     f##_in = NULL)                                                                        \
+		for (struct pb_field f; pb_dec_next(f##_in, &f);)
