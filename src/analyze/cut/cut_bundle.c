@@ -226,9 +226,7 @@ static bool is_range_in(const struct cut_bundle *b, const struct cut_piece *piec
 	int64_t ts = 0;
 	uint64_t end = 0;
 
-	pb_for_each (f, range)
-		if (f.id == PB_FTRACE_EVENT_BUNDLE_LOST_RANGE_END_TIMESTAMP && !f.data)
-			end = f.u64;
+	pb_read(range, PB_TO(PB_FTRACE_EVENT_BUNDLE_LOST_RANGE_END_TIMESTAMP, &end));
 	return time_of(b, end, &ts) ? ts >= piece->lost_first && ts <= piece->lost_last
 				    : piece->leads;
 }
@@ -349,11 +347,8 @@ static void note_rename(const struct cut_bundle *b, const struct pb_field *event
 			rename = f;
 	if (!rename.id || ts < last->ts)
 		return;
-	pb_for_each (f, &rename)
-		if (f.id == PB_TASK_RENAME_FTRACE_EVENT_PID)
-			pid = f.u64;
-		else if (f.id == PB_TASK_RENAME_FTRACE_EVENT_NEWCOMM && f.data)
-			name = f;
+	pb_read(&rename, PB_TO(PB_TASK_RENAME_FTRACE_EVENT_PID, &pid),
+		PB_TO(PB_TASK_RENAME_FTRACE_EVENT_NEWCOMM, &name));
 	if (pid != last->next_pid || !name.id)
 		return;
 	last->comm_len = MIN(name.len, sizeof(last->comm));

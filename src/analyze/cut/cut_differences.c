@@ -75,9 +75,7 @@ static bool is_incremental(const struct pb_field *counter)
 {
 	bool incremental = false;
 
-	pb_for_each (f, counter)
-		if (f.id == PB_COUNTER_DESCRIPTOR_IS_INCREMENTAL && !f.data)
-			incremental = f.u64;
+	pb_read(counter, PB_TO(PB_COUNTER_DESCRIPTOR_IS_INCREMENTAL, &incremental));
 	return incremental;
 }
 
@@ -96,11 +94,8 @@ int cut_counters_describe(struct cut_counters *c, const struct pb_field *descrip
 	struct cut_counter *e;
 	uint64_t uuid = 0;
 
-	pb_for_each (f, descriptor)
-		if (f.id == PB_TRACK_DESCRIPTOR_UUID && !f.data)
-			uuid = f.u64;
-		else if (f.id == PB_TRACK_DESCRIPTOR_COUNTER && f.data)
-			counter = f;
+	pb_read(descriptor, PB_TO(PB_TRACK_DESCRIPTOR_UUID, &uuid),
+		PB_TO(PB_TRACK_DESCRIPTOR_COUNTER, &counter));
 	if (!counter.data || find_counter(c, uuid))
 		return 0;
 	e = calloc(1, sizeof(*e));
@@ -120,13 +115,9 @@ int cut_counters_describe(struct cut_counters *c, const struct pb_field *descrip
 void cut_times_begin(struct cut_times *t, const struct pb_field *descriptor)
 {
 	*t = (struct cut_times){.known = true};
-	pb_for_each (f, descriptor)
-		if (f.id == PB_THREAD_DESCRIPTOR_REFERENCE_TIMESTAMP_US)
-			t->us = (int64_t)f.u64;
-		else if (f.id == PB_THREAD_DESCRIPTOR_REFERENCE_THREAD_TIME_US)
-			t->thread_us = (int64_t)f.u64;
-		else if (f.id == PB_THREAD_DESCRIPTOR_REFERENCE_THREAD_INSTRUCTION_COUNT)
-			t->instructions = (int64_t)f.u64;
+	pb_read(descriptor, PB_TO(PB_THREAD_DESCRIPTOR_REFERENCE_TIMESTAMP_US, &t->us),
+		PB_TO(PB_THREAD_DESCRIPTOR_REFERENCE_THREAD_TIME_US, &t->thread_us),
+		PB_TO(PB_THREAD_DESCRIPTOR_REFERENCE_THREAD_INSTRUCTION_COUNT, &t->instructions));
 }
 
 static int64_t cut_differences_add(int64_t *sum, uint64_t v)

@@ -125,9 +125,7 @@ static void set_defaults(struct cut_sequence *s, const struct pb_field *defaults
 	strbuf_add(&s->defaults, defaults->data, defaults->len);
 	s->defaults_version++;
 	s->default_clock = 0;
-	pb_for_each (f, defaults)
-		if (f.id == PB_TRACE_PACKET_DEFAULTS_TIMESTAMP_CLOCK_ID && !f.data)
-			s->default_clock = (uint32_t)f.u64;
+	pb_read(defaults, PB_TO(PB_TRACE_PACKET_DEFAULTS_TIMESTAMP_CLOCK_ID, &s->default_clock));
 }
 
 /* Old track events are of the thread that their sequence described last. */

@@ -231,13 +231,9 @@ static void add_description(const struct bundle *b, const struct pb_field *f)
 	struct generic_event g = {.name = 0};
 	uint64_t number = 0;
 
-	pb_for_each (part, f) {
-		if (part.id == PB_FTRACE_EVENT_BUNDLE_GENERIC_EVENT_DESCRIPTOR_FIELD_ID)
-			number = part.u64;
-		else if (part.id ==
-			 PB_FTRACE_EVENT_BUNDLE_GENERIC_EVENT_DESCRIPTOR_EVENT_DESCRIPTOR)
-			descriptor = part;
-	}
+	pb_read(f, PB_TO(PB_FTRACE_EVENT_BUNDLE_GENERIC_EVENT_DESCRIPTOR_FIELD_ID, &number),
+		PB_TO(PB_FTRACE_EVENT_BUNDLE_GENERIC_EVENT_DESCRIPTOR_EVENT_DESCRIPTOR,
+		      &descriptor));
 	if (number > PB_MAX_FIELD_ID || !descriptor.data ||
 	    generic_find(b->im, b->m, (uint32_t)number) != NULL_U32)
 		return;

@@ -133,9 +133,7 @@ static bool first_text(const struct track_event *e, struct pb_field *ret)
 	pb_for_each (f, &e->message) {
 		if (f.id != PB_TRACK_EVENT_DEBUG_ANNOTATIONS || !f.data)
 			continue;
-		pb_for_each (part, &f)
-			if (part.id == PB_DEBUG_ANNOTATION_STRING_VALUE && part.data)
-				*ret = part;
+		pb_read(&f, PB_TO(PB_DEBUG_ANNOTATION_STRING_VALUE, ret));
 		return true;
 	}
 	return false;

@@ -76,9 +76,7 @@ static void process_stats_rows_add_process(struct import *im, struct machine *m,
 {
 	int32_t pid = 0;
 
-	pb_for_each (f, process)
-		if (f.id == PB_PROCESS_STATS_PROCESS_PID)
-			pid = (int32_t)f.u64;
+	pb_read(process, PB_TO(PB_PROCESS_STATS_PROCESS_PID, &pid));
 	pb_for_each (f, process) {
 		const struct process_field *p = process_stats_rows_field_of(f.id);
 

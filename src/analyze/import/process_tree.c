@@ -135,14 +135,9 @@ static void process_tree_add_thread(struct import *im, struct machine *m,
 	struct pb_field name = {0};
 	uint32_t utid;
 
-	pb_for_each (f, thread) {
-		if (f.id == PB_PROCESS_TREE_THREAD_TID)
-			tid = (int32_t)f.u64;
-		else if (f.id == PB_PROCESS_TREE_THREAD_TGID)
-			tgid = (int32_t)f.u64;
-		else if (f.id == PB_PROCESS_TREE_THREAD_NAME && f.data)
-			name = f;
-	}
+	pb_read(thread, PB_TO(PB_PROCESS_TREE_THREAD_TID, &tid),
+		PB_TO(PB_PROCESS_TREE_THREAD_TGID, &tgid),
+		PB_TO(PB_PROCESS_TREE_THREAD_NAME, &name));
 	utid = tasks_thread_of(&m->tasks, tid, tgid);
 	if (!name.data)
 		return;

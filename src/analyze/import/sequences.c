@@ -251,12 +251,8 @@ void sequences_intern(struct sequences *q, struct packet_sequence_info *s, const
 
 		if (!entry.data)
 			continue;
-		pb_for_each (part, &entry) {
-			if (part.id == PB_INTERNED_STRING_IID)
-				iid = part.u64;
-			else if (part.id == PB_INTERNED_STRING_STR && part.data)
-				text = part;
-		}
+		pb_read(&entry, PB_TO(PB_INTERNED_STRING_IID, &iid),
+			PB_TO(PB_INTERNED_STRING_STR, &text));
 		if (iid)
 			sequences_add_entry(q, state, &entry, iid, &text);
 		else

@@ -141,12 +141,10 @@ static void add_packed(struct import *im, int64_t ts, uint32_t upid, const struc
 
 void rows_smaps(struct import *im, struct machine *m, int64_t ts, const struct pb_field *smaps)
 {
-	int64_t pid = 0;
+	uint32_t pid = 0;
 	uint32_t upid;
 
-	pb_for_each (f, smaps)
-		if (f.id == PB_SMAPS_PACKET_PID && !f.data)
-			pid = (uint32_t)f.u64;
+	pb_read(smaps, PB_TO(PB_SMAPS_PACKET_PID, &pid));
 	upid = tasks_process(&m->tasks, pid);
 	pb_for_each (f, smaps) {
 		if (f.id == PB_SMAPS_PACKET_ENTRIES && f.data)

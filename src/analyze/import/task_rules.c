@@ -96,14 +96,9 @@ static void blocked_reason(struct import *im, struct machine *m, const struct ft
 {
 	struct task_fields t = {.tid = 0};
 
-	pb_for_each (f, &e->message) {
-		if (f.id == PB_SCHED_BLOCKED_REASON_FTRACE_EVENT_PID)
-			t.tid = (int32_t)f.u64;
-		else if (f.id == PB_SCHED_BLOCKED_REASON_FTRACE_EVENT_CALLER)
-			t.number = f.u64;
-		else if (f.id == PB_SCHED_BLOCKED_REASON_FTRACE_EVENT_IO_WAIT)
-			t.io_wait = f.u64 != 0;
-	}
+	pb_read(&e->message, PB_TO(PB_SCHED_BLOCKED_REASON_FTRACE_EVENT_PID, &t.tid),
+		PB_TO(PB_SCHED_BLOCKED_REASON_FTRACE_EVENT_CALLER, &t.number),
+		PB_TO(PB_SCHED_BLOCKED_REASON_FTRACE_EVENT_IO_WAIT, &t.io_wait));
 	rows_blocked_reason(im, m, tasks_thread(&m->tasks, t.tid), t.io_wait,
 			    event_symbol(m, e, t.number));
 }

@@ -271,12 +271,7 @@ void tokens_trace_uuid(struct import *im, const struct pb_field *uuid)
 {
 	uint64_t msb = 0, lsb = 0;
 
-	pb_for_each (f, uuid) {
-		if (f.id == PB_TRACE_UUID_MSB)
-			msb = f.u64;
-		else if (f.id == PB_TRACE_UUID_LSB)
-			lsb = f.u64;
-	}
+	pb_read(uuid, PB_TO(PB_TRACE_UUID_MSB, &msb), PB_TO(PB_TRACE_UUID_LSB, &lsb));
 	im->has_uuid = true;
 	set_uuid(im, msb, lsb);
 }
@@ -384,12 +379,9 @@ static void add_slow_source(struct import *im, struct machine *m, const struct p
 	struct pb_field producer = {0}, name = {0};
 	struct strbuf text = {0};
 
-	pb_for_each (f, source) {
-		if (f.id == PB_TRACING_SERVICE_EVENT_DATA_SOURCES_DATA_SOURCE_PRODUCER_NAME)
-			producer = f;
-		else if (f.id == PB_TRACING_SERVICE_EVENT_DATA_SOURCES_DATA_SOURCE_DATA_SOURCE_NAME)
-			name = f;
-	}
+	pb_read(source,
+		PB_TO(PB_TRACING_SERVICE_EVENT_DATA_SOURCES_DATA_SOURCE_PRODUCER_NAME, &producer),
+		PB_TO(PB_TRACING_SERVICE_EVENT_DATA_SOURCES_DATA_SOURCE_DATA_SOURCE_NAME, &name));
 	strbuf_add(&text, producer.data, producer.data ? producer.len : 0);
 	strbuf_putc(&text, ' ');
 	strbuf_add(&text, name.data, name.data ? name.len : 0);
@@ -447,9 +439,7 @@ void tokens_trigger(struct import *im, int64_t ts, const struct pb_field *trigge
 {
 	struct pb_field name = {0};
 
-	pb_for_each (f, trigger)
-		if (f.id == PB_TRIGGER_TRIGGER_NAME && f.data)
-			name = f;
+	pb_read(trigger, PB_TO(PB_TRIGGER_TRIGGER_NAME, &name));
 	metadata_string(im, SCOPE_TRACE, NULL, "trace_trigger", false, name.data, name.len);
 	if (trigger->id == PB_TRACE_PACKET_CLONE_SNAPSHOT_TRIGGER)
 		stats_set(im->store, STAT_TRACED_CLONE_TRIGGER_TIMESTAMP_NS, STAT_NO_INDEX, ts);

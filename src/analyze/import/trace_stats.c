@@ -83,12 +83,8 @@ static void add_sequence(struct import *im, struct machine *m, const struct pb_f
 	const struct packet_sequence_info *seq;
 	uint64_t id = 0, buffer = 0;
 
-	pb_for_each (f, writer) {
-		if (f.id == PB_TRACE_STATS_WRITER_STATS_SEQUENCE_ID)
-			id = f.u64;
-		else if (f.id == PB_TRACE_STATS_WRITER_STATS_BUFFER)
-			buffer = f.u64;
-	}
+	pb_read(writer, PB_TO(PB_TRACE_STATS_WRITER_STATS_SEQUENCE_ID, &id),
+		PB_TO(PB_TRACE_STATS_WRITER_STATS_BUFFER, &buffer));
 	if (buffer >= MAX_BUFFERS || id > UINT32_MAX)
 		return;
 	seq = sequences_find(&m->sequences, (uint32_t)id);
@@ -214,12 +210,8 @@ static void set_kprobes(struct import *im, uint64_t phase, const struct pb_field
 	int64_t hits = 0, misses = 0, begin;
 	struct store *s = im->store;
 
-	pb_for_each (f, k) {
-		if (f.id == PB_FTRACE_KPROBE_STATS_HITS)
-			hits = (int64_t)f.u64;
-		else if (f.id == PB_FTRACE_KPROBE_STATS_MISSES)
-			misses = (int64_t)f.u64;
-	}
+	pb_read(k, PB_TO(PB_FTRACE_KPROBE_STATS_HITS, &hits),
+		PB_TO(PB_FTRACE_KPROBE_STATS_MISSES, &misses));
 	stats_set(s,
 		  phase == PHASE_END ? STAT_FTRACE_KPROBE_HITS_END : STAT_FTRACE_KPROBE_HITS_BEGIN,
 		  STAT_NO_INDEX, hits);
@@ -274,9 +266,7 @@ void tokens_ftrace_stats(struct import *im, struct machine *m, const struct pack
 	const struct pb_field *stats = &p->payload;
 	uint64_t phase = 0;
 
-	pb_for_each (f, stats)
-		if (f.id == PB_FTRACE_STATS_PHASE)
-			phase = f.u64;
+	pb_read(stats, PB_TO(PB_FTRACE_STATS_PHASE, &phase));
 	if (phase == PHASE_START && seq && !seq->told_setup_errors) {
 		seq->told_setup_errors = true;
 		add_setup_errors(im, m, stats);

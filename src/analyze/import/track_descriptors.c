@@ -346,14 +346,9 @@ void rows_track_descriptor(struct import *im, struct machine *m, const struct pb
 	uint64_t uuid = 0;
 	uint32_t id;
 
-	pb_for_each (part, f) {
-		if (part.id == PB_TRACK_DESCRIPTOR_UUID)
-			uuid = part.u64;
-		else if (part.id == PB_TRACK_DESCRIPTOR_THREAD && part.data)
-			thread = part;
-		else if (part.id == PB_TRACK_DESCRIPTOR_PROCESS && part.data)
-			process = part;
-	}
+	pb_read(f, PB_TO(PB_TRACK_DESCRIPTOR_UUID, &uuid),
+		PB_TO(PB_TRACK_DESCRIPTOR_THREAD, &thread),
+		PB_TO(PB_TRACK_DESCRIPTOR_PROCESS, &process));
 	track = described_find(im, m, uuid);
 	if (!track) /* tokens_track_descriptor() refused it */
 		return;

@@ -24,12 +24,8 @@ static void live_machine_read_cpu(struct live *l, const struct pb_field *message
 static void read_key(const struct pb_field *message, uint64_t *ret_key, uint64_t *ret_value)
 {
 	*ret_key = *ret_value = 0;
-	pb_for_each (f, message) {
-		if (f.id == PB_SYS_STATS_MEMINFO_VALUE_KEY)
-			*ret_key = f.u64;
-		else if (f.id == PB_SYS_STATS_MEMINFO_VALUE_VALUE)
-			*ret_value = f.u64;
-	}
+	pb_read(message, PB_TO(PB_SYS_STATS_MEMINFO_VALUE_KEY, ret_key),
+		PB_TO(PB_SYS_STATS_MEMINFO_VALUE_VALUE, ret_value));
 }
 
 _Static_assert(PB_SYS_STATS_MEMINFO_VALUE_KEY == PB_SYS_STATS_PSI_SAMPLE_RESOURCE &&
