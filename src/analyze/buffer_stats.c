@@ -1,157 +1,74 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "analyze/buffer_stats.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "analyze/packets.h"
 #include "base/core/mem.h"
-#include "base/text/str.h"
 #include "gen/fields.h"
 #include "wire/pb_read.h"
 
 #define FINAL_FLUSH_SUCCEEDED 1 /* TraceStats.FinalFlushOutcome */
 #define FINAL_FLUSH_FAILED 2
 
-static bool decode_buffer(const uint8_t *data, size_t len, struct buffer_stats *b)
+static bool decode_buffer(const struct pb_field *message, struct buffer_stats *b)
 {
-	struct pb_field f;
-	struct pb_dec d;
-
 	*b = (struct buffer_stats){0};
-	pb_dec_init(&d, data, len);
-	while (pb_dec_next(&d, &f))
-		switch (f.id) {
-		case PB_TRACE_STATS_BUFFER_STATS_BUFFER_SIZE:
-			b->size = f.u64;
-			break;
-		case PB_TRACE_STATS_BUFFER_STATS_BYTES_WRITTEN:
-			b->bytes_written = f.u64;
-			break;
-		case PB_TRACE_STATS_BUFFER_STATS_BYTES_OVERWRITTEN:
-			b->bytes_overwritten = f.u64;
-			break;
-		case PB_TRACE_STATS_BUFFER_STATS_CHUNKS_OVERWRITTEN:
-			b->chunks_overwritten = f.u64;
-			break;
-		case PB_TRACE_STATS_BUFFER_STATS_CHUNKS_WRITTEN:
-			b->chunks_written = f.u64;
-			break;
-		case PB_TRACE_STATS_BUFFER_STATS_CHUNKS_DISCARDED:
-			b->chunks_discarded = f.u64;
-			break;
-		case PB_TRACE_STATS_BUFFER_STATS_TRACE_WRITER_PACKET_LOSS:
-			b->writer_packet_loss = f.u64;
-			break;
-		case PB_TRACE_STATS_BUFFER_STATS_PATCHES_FAILED:
-			b->patches_failed = f.u64;
-			break;
-		case PB_TRACE_STATS_BUFFER_STATS_ABI_VIOLATIONS:
-			b->abi_violations = f.u64;
-			break;
-		}
-	return pb_dec_ok(&d);
+	return pb_read(
+		message, PB_TO(PB_TRACE_STATS_BUFFER_STATS_BUFFER_SIZE, &b->size),
+		PB_TO(PB_TRACE_STATS_BUFFER_STATS_BYTES_WRITTEN, &b->bytes_written),
+		PB_TO(PB_TRACE_STATS_BUFFER_STATS_BYTES_OVERWRITTEN, &b->bytes_overwritten),
+		PB_TO(PB_TRACE_STATS_BUFFER_STATS_CHUNKS_OVERWRITTEN, &b->chunks_overwritten),
+		PB_TO(PB_TRACE_STATS_BUFFER_STATS_CHUNKS_WRITTEN, &b->chunks_written),
+		PB_TO(PB_TRACE_STATS_BUFFER_STATS_CHUNKS_DISCARDED, &b->chunks_discarded),
+		PB_TO(PB_TRACE_STATS_BUFFER_STATS_TRACE_WRITER_PACKET_LOSS, &b->writer_packet_loss),
+		PB_TO(PB_TRACE_STATS_BUFFER_STATS_PATCHES_FAILED, &b->patches_failed),
+		PB_TO(PB_TRACE_STATS_BUFFER_STATS_ABI_VIOLATIONS, &b->abi_violations));
 }
 
-static bool decode_filter(const uint8_t *data, size_t len, struct service_stats *s)
+static bool decode_departure(const struct pb_field *message, struct departure_stats *s)
 {
-	struct pb_field f;
-	struct pb_dec d;
-
-	pb_dec_init(&d, data, len);
-	while (pb_dec_next(&d, &f))
-		if (f.id == PB_TRACE_STATS_FILTER_STATS_ERRORS)
-			s->filter_errors = f.u64;
-	return pb_dec_ok(&d);
-}
-
-static void take_text(const struct pb_field *f, char *to, size_t size)
-{
-	if (!f->data)
-		return;
-	snprintf(to, size, "%.*s", (int)MIN(f->len, size - 1), (const char *)f->data);
-	str_make_plain(to, strlen(to), "");
-}
-
-static bool decode_departure(const uint8_t *data, size_t len, struct departure_stats *s)
-{
-	struct pb_field f;
-	struct pb_dec d;
+	struct pb_field source = {0}, producer = {0};
+	bool ok;
 
 	*s = (struct departure_stats){0};
-	pb_dec_init(&d, data, len);
-	while (pb_dec_next(&d, &f))
-		switch (f.id) {
-		case PB_SOURCE_DEPARTURE_DATA_SOURCE_NAME:
-			take_text(&f, s->source, sizeof(s->source));
-			break;
-		case PB_SOURCE_DEPARTURE_PRODUCER_NAME:
-			take_text(&f, s->producer, sizeof(s->producer));
-			break;
-		case PB_SOURCE_DEPARTURE_PRODUCER_PID:
-			s->pid = (int32_t)f.u64;
-			break;
-		case PB_SOURCE_DEPARTURE_GONE_BOOT_NS:
-			s->gone_ns = f.u64;
-			break;
-		case PB_SOURCE_DEPARTURE_BACK_BOOT_NS:
-			s->back_ns = f.u64;
-			break;
-		case PB_SOURCE_DEPARTURE_TIMES:
-			s->times = (uint32_t)f.u64;
-			break;
-		}
-	return pb_dec_ok(&d);
+	ok = pb_read(message, PB_TO(PB_SOURCE_DEPARTURE_DATA_SOURCE_NAME, &source),
+		     PB_TO(PB_SOURCE_DEPARTURE_PRODUCER_NAME, &producer),
+		     PB_TO(PB_SOURCE_DEPARTURE_PRODUCER_PID, &s->pid),
+		     PB_TO(PB_SOURCE_DEPARTURE_GONE_BOOT_NS, &s->gone_ns),
+		     PB_TO(PB_SOURCE_DEPARTURE_BACK_BOOT_NS, &s->back_ns),
+		     PB_TO(PB_SOURCE_DEPARTURE_TIMES, &s->times));
+	packet_text(&source, s->source, sizeof(s->source));
+	packet_text(&producer, s->producer, sizeof(s->producer));
+	return ok;
 }
 
 bool service_stats_decode(const uint8_t *data, size_t len, struct service_stats *ret)
 {
-	struct pb_field f;
-	struct pb_dec d;
-	bool ok = true;
+	const struct pb_field *message = PB_BYTES(data, len);
+	struct pb_field reason = {0}, filter = {0};
+	uint32_t flush = 0;
+	bool ok;
 
 	*ret = (struct service_stats){0};
-	pb_dec_init(&d, data, len);
-	while (pb_dec_next(&d, &f))
-		switch (f.id) {
-		case PB_TRACE_STATS_BUFFER_STATS:
-			if (ret->n_buffers == BUFFER_STATS_MAX)
-				break;
-			ok = f.data &&
-			     decode_buffer(f.data, f.len, &ret->buffers[ret->n_buffers++]) && ok;
-			break;
-		case PB_TRACE_STATS_CHUNKS_DISCARDED:
-			ret->chunks_discarded = f.u64;
-			break;
-		case PB_TRACE_STATS_PATCHES_DISCARDED:
-			ret->patches_discarded = f.u64;
-			break;
-		case PB_TRACE_STATS_INVALID_PACKETS:
-			ret->invalid_packets = f.u64;
-			break;
-		case PB_TRACE_STATS_FILTER_STATS:
-			ok = f.data && decode_filter(f.data, f.len, ret) && ok;
-			break;
-		case PB_TRACE_STATS_DEPARTURES:
-			if (ret->n_departures == DEPARTURE_STATS_MAX)
-				break;
-			ok = f.data &&
-			     decode_departure(f.data, f.len,
-					      &ret->departures[ret->n_departures++]) &&
-			     ok;
-			break;
-		case PB_TRACE_STATS_END_REASON:
-			take_text(&f, ret->end_reason, sizeof(ret->end_reason));
-			break;
-		case PB_TRACE_STATS_FLUSHES_FAILED:
-			ret->flushes_failed = f.u64;
-			break;
-		case PB_TRACE_STATS_FINAL_FLUSH_OUTCOME:
-			ret->final_flush_failed = f.u64 == FINAL_FLUSH_FAILED;
-			ret->final_flush_succeeded = f.u64 == FINAL_FLUSH_SUCCEEDED;
-			break;
-		}
-	return ok && pb_dec_ok(&d);
+	ok = pb_read(message, PB_TO(PB_TRACE_STATS_CHUNKS_DISCARDED, &ret->chunks_discarded),
+		     PB_TO(PB_TRACE_STATS_PATCHES_DISCARDED, &ret->patches_discarded),
+		     PB_TO(PB_TRACE_STATS_INVALID_PACKETS, &ret->invalid_packets),
+		     PB_TO(PB_TRACE_STATS_FLUSHES_FAILED, &ret->flushes_failed),
+		     PB_TO(PB_TRACE_STATS_FINAL_FLUSH_OUTCOME, &flush),
+		     PB_TO(PB_TRACE_STATS_END_REASON, &reason),
+		     PB_TO(PB_TRACE_STATS_FILTER_STATS, &filter));
+	packet_text(&reason, ret->end_reason, sizeof(ret->end_reason));
+	ret->final_flush_failed = flush == FINAL_FLUSH_FAILED;
+	ret->final_flush_succeeded = flush == FINAL_FLUSH_SUCCEEDED;
+	ok &= pb_read(&filter, PB_TO(PB_TRACE_STATS_FILTER_STATS_ERRORS, &ret->filter_errors));
+	pb_for_each (f, message)
+		if (f.id == PB_TRACE_STATS_BUFFER_STATS && ret->n_buffers < BUFFER_STATS_MAX)
+			ok &= decode_buffer(&f, &ret->buffers[ret->n_buffers++]);
+		else if (f.id == PB_TRACE_STATS_DEPARTURES &&
+			 ret->n_departures < DEPARTURE_STATS_MAX)
+			ok &= decode_departure(&f, &ret->departures[ret->n_departures++]);
+	return ok;
 }
 
 void stats_message_decode(const Pb__TraceStats *message, struct service_stats *ret)

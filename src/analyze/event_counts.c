@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/packets.h"
 #include "base/core/hash_table.h"
 #include "base/core/mem.h"
 #include "base/text/str.h"
@@ -33,12 +34,11 @@ uint32_t event_names_end(void)
 }
 
 /*
- * Counting is the only work per event, so known events are an array index, and names are looked up
+ * Counting is the only work per event, so known events are an array index, and groups are looked up
  * at the end only. Numbers above the array are rare enough for a hash.
  *
  *	field number --+-- < event_names_end()  known[number]
- *	               +-- else                 by_id   {number -> group, name, count}
- *	name only ------------------------------ by_name {name -> count}
+ *	               +-- else                 by_id {number -> group, count}
  *
  * A trace is untrusted: names are cut, and the number of kinds is limited.
  */
@@ -46,174 +46,62 @@ uint32_t event_names_end(void)
 struct generic_count {
 	uint32_t id;
 	char group[EVENT_COUNTS_MAX_NAME + 1];
-	char name[EVENT_COUNTS_MAX_NAME + 1];
 	uint64_t count;
 	UT_hash_handle hh;
 };
 
-static void free_hash(struct generic_count **head)
+void event_counts_deinit(struct event_counts *c)
 {
 	struct generic_count *g, *next;
 
-	HASH_ITER (hh, *head, g, next) {
-		HASH_DEL(*head, g);
+	HASH_ITER (hh, c->by_id, g, next) {
+		HASH_DEL(c->by_id, g);
 		free(g);
 	}
-}
-
-void event_counts_deinit(struct event_counts *c)
-{
-	free_hash(&c->by_id);
-	free_hash(&c->by_name);
 	free(c->known);
 	*c = (struct event_counts){0};
 }
 
-/* Copies text of the trace for a terminal: cut, and without control characters. */
-static void copy_name(char dst[static EVENT_COUNTS_MAX_NAME + 1], const uint8_t *src, size_t len)
-{
-	len = MIN(len, (size_t)EVENT_COUNTS_MAX_NAME);
-	if (len)
-		memcpy(dst, src, len);
-	dst[len] = '\0';
-	str_make_plain(dst, len, "");
-}
-
-static struct generic_count *new_generic(struct event_counts *c)
-{
-	struct generic_count *g;
-
-	if (c->n_generic >= EVENT_COUNTS_MAX_GENERIC)
-		return NULL;
-	g = calloc(1, sizeof(*g));
-	if (g)
-		c->n_generic++;
-	return g;
-}
-
-/* uthash undoes a failed insertion (HASH_NONFATAL_OOM) and leaves the new element's table NULL. */
-static struct generic_count *keep_if_added(struct event_counts *c, struct generic_count *g)
-{
-	if (g->hh.tbl)
-		return g;
-	c->n_generic--;
-	free(g);
-	return NULL;
-}
-
+/* Returns NULL past the limit, or without memory. */
 static struct generic_count *find_by_id(struct event_counts *c, uint32_t id)
 {
 	struct generic_count *g;
 
 	HASH_FIND(hh, c->by_id, &id, sizeof(id), g);
-	if (g)
+	if (g || HASH_COUNT(c->by_id) >= EVENT_COUNTS_MAX_GENERIC)
 		return g;
-	g = new_generic(c);
+	g = calloc(1, sizeof(*g));
 	if (!g)
 		return NULL;
 	g->id = id;
 	HASH_ADD(hh, c->by_id, id, sizeof(g->id), g);
-	return keep_if_added(c, g);
-}
-
-static struct generic_count *find_by_name(struct event_counts *c, const uint8_t *name, size_t len)
-{
-	char key[EVENT_COUNTS_MAX_NAME + 1];
-	struct generic_count *g;
-
-	copy_name(key, name, len);
-	HASH_FIND_STR(c->by_name, key, g);
-	if (g)
+	if (g->hh.tbl)
 		return g;
-	g = new_generic(c);
-	if (!g)
-		return NULL;
-	memcpy(g->name, key, sizeof(key));
-	HASH_ADD_STR(c->by_name, name, g);
-	return keep_if_added(c, g);
-}
-
-static void count_generic(struct event_counts *c, struct generic_count *g, uint64_t n)
-{
-	if (g)
-		g->count += n;
-	else
-		c->unnamed += n;
+	free(g); /* out of memory: uthash has removed it again */
+	return NULL;
 }
 
 void event_counts_add(struct event_counts *c, uint32_t field, uint64_t n)
 {
+	struct generic_count *g;
+
 	c->total += n;
 	if (field >= event_names_end()) {
-		count_generic(c, find_by_id(c, field), n);
+		g = find_by_id(c, field);
+		*(g ? &g->count : &c->unnamed) += n;
 		return;
 	}
 	if (!c->known)
 		c->known = calloc(event_names_end(), sizeof(*c->known));
-	if (c->known)
-		c->known[field] += n;
-	else
-		c->unnamed += n;
+	*(c->known ? &c->known[field] : &c->unnamed) += n;
 }
 
-void event_counts_add_named(struct event_counts *c, const uint8_t *name, size_t len)
+void event_counts_describe(struct event_counts *c, uint32_t field, const struct pb_field *group)
 {
-	c->total++;
-	count_generic(c, find_by_name(c, name, len), 1);
-}
+	struct generic_count *g = field < event_names_end() ? NULL : find_by_id(c, field);
 
-void event_counts_describe(struct event_counts *c, uint32_t field, const uint8_t *group,
-			   size_t group_len, const uint8_t *name, size_t name_len)
-{
-	struct generic_count *g;
-
-	if (field < event_names_end())
-		return;
-	g = find_by_id(c, field);
-	if (!g)
-		return;
-	copy_name(g->group, group, group_len);
-	copy_name(g->name, name, name_len);
-}
-
-static void each_known(const struct event_counts *c,
-		       void (*fn)(void *ctx, const char *group, const char *name, uint64_t count),
-		       void *ctx)
-{
-	const struct event_name *e;
-	char number[16];
-	uint32_t i;
-
-	for (i = 0; c->known && i < event_names_end(); i++) {
-		if (!c->known[i])
-			continue;
-		e = event_name_of(i);
-		snprintf(number, sizeof(number), "#%u", i);
-		fn(ctx, e ? e->group : "", e ? e->name : number, c->known[i]);
-	}
-}
-
-/* Calls fn for each kind of event in the trace, in no order. The strings are valid during the call.
- * An event without a group has "", one without a name "#NUMBER"; both are "" for c->unnamed. */
-static void event_counts_each(const struct event_counts *c,
-			      void (*fn)(void *ctx, const char *group, const char *name,
-					 uint64_t count),
-			      void *ctx)
-{
-	const struct generic_count *g;
-	char number[16];
-
-	each_known(c, fn, ctx);
-	for (g = c->by_id; g; g = g->hh.next) {
-		if (!g->count)
-			continue;
-		snprintf(number, sizeof(number), "#%u", g->id);
-		fn(ctx, g->group, g->name[0] ? g->name : number, g->count);
-	}
-	for (g = c->by_name; g; g = g->hh.next)
-		fn(ctx, "", g->name, g->count);
-	if (c->unnamed)
-		fn(ctx, "", "", c->unnamed);
+	if (g)
+		packet_text(group, g->group, sizeof(g->group));
 }
 
 /* ---- sums by group ---- */
@@ -225,13 +113,11 @@ struct gathering {
 	int error;
 };
 
-static void gather(void *ctx, const char *group, const char *name, uint64_t count)
+static void gather(struct gathering *g, const char *group, uint64_t count)
 {
-	struct gathering *g = ctx;
 	size_t i;
 
-	(void)name;
-	if (g->error)
+	if (g->error || !count)
 		return;
 	if (g->n >= EVENT_COUNTS_MAX_GROUPS)
 		group = ""; /* the limit keeps this search short */
@@ -262,7 +148,11 @@ int event_counts_by_group(const struct event_counts *c, struct group_count **ret
 {
 	struct gathering g = {0};
 
-	event_counts_each(c, gather, &g);
+	for (uint32_t i = 0; c->known && i < event_names_end(); i++)
+		gather(&g, event_name_of(i) ? event_name_of(i)->group : "", c->known[i]);
+	for (const struct generic_count *e = c->by_id; e; e = e->hh.next)
+		gather(&g, e->group, e->count);
+	gather(&g, "", c->unnamed);
 	if (g.error) {
 		free(g.groups);
 		return g.error;

@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "wire/pb_read.h"
+
 /* The kernel's names of the events that have a field in FtraceEvent, by field number. */
 
 struct event_name {
@@ -19,12 +21,12 @@ const struct event_name *event_name_of(uint32_t field);
 uint32_t event_names_end(void);
 
 /*
- * Counts the ftrace events of a trace by kind. An event is identified by its field number in
- * FtraceEvent. Events without a message of their own have a number that a descriptor in the same
- * trace names, before or after the events. Old generic events are identified by name only.
+ * Counts the ftrace events of a trace by group. An event is identified by its field number in
+ * FtraceEvent. Events without a message of their own have a number whose group a descriptor in the
+ * same trace gives, before or after the events. Old generic events have no number.
  */
 
-#define EVENT_COUNTS_MAX_GENERIC 16384 /* kinds without a message; the rest is unnamed */
+#define EVENT_COUNTS_MAX_GENERIC 16384 /* numbers without a message; the rest is unnamed */
 #define EVENT_COUNTS_MAX_NAME 127 /* stored bytes of a name */
 #define EVENT_COUNTS_MAX_GROUPS 512 /* sums by group; further groups are summed as "" */
 
@@ -33,22 +35,17 @@ struct generic_count;
 /* Zero-initialise; event_counts_deinit frees. */
 struct event_counts {
 	uint64_t total;
-	uint64_t unnamed; /* of total: events past the limits, or without memory */
+	uint64_t unnamed; /* of total: without a number, past the limits, or without memory */
 	uint64_t *known; /* by field number; NULL until the first event */
 	struct generic_count *by_id; /* hash */
-	struct generic_count *by_name; /* hash */
-	size_t n_generic;
 };
 
 void event_counts_deinit(struct event_counts *c);
 
 /* Counts n events of one field number. */
 void event_counts_add(struct event_counts *c, uint32_t field, uint64_t n);
-/* Counts one old generic event. Names are bytes of the trace, not NUL-terminated. */
-void event_counts_add_named(struct event_counts *c, const uint8_t *name, size_t len);
-/* Stores the group and name of the events with this number, from their descriptor. */
-void event_counts_describe(struct event_counts *c, uint32_t field, const uint8_t *group,
-			   size_t group_len, const uint8_t *name, size_t name_len);
+/* Stores the group of the events with this number, from their descriptor. */
+void event_counts_describe(struct event_counts *c, uint32_t field, const struct pb_field *group);
 
 struct group_count {
 	char group[EVENT_COUNTS_MAX_NAME + 1]; /* "": no group, or past the limit */

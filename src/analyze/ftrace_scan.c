@@ -80,23 +80,6 @@ static void note_time(struct ftrace_scan *s, uint64_t ns)
 
 /* ---- events ---- */
 
-static bool scan_generic(struct ftrace_scan *s, const struct pb_field *event)
-{
-	const uint8_t *name = (const uint8_t *)"";
-	struct pb_field f;
-	struct pb_dec d;
-	size_t len = 0;
-
-	pb_dec_init(&d, event->data, event->len);
-	while (pb_dec_next(&d, &f))
-		if (f.id == PB_GENERIC_FTRACE_EVENT_EVENT_NAME && f.data) {
-			name = f.data;
-			len = f.len;
-		}
-	event_counts_add_named(&s->counts, name, len);
-	return pb_dec_ok(&d);
-}
-
 static void scan_plain_events(struct ftrace_scan *s, struct pb_dec *d)
 {
 	uint64_t first, last;
@@ -106,14 +89,12 @@ static void scan_plain_events(struct ftrace_scan *s, struct pb_dec *d)
 	note_time(s, last);
 }
 
-static bool scan_event(struct ftrace_scan *s, const uint8_t *data, size_t len)
+static bool scan_event(struct ftrace_scan *s, const struct pb_field *event)
 {
-	struct pb_field f;
-	struct pb_dec d;
+	struct pb_field name;
 	bool ok = true;
 
-	pb_dec_init(&d, data, len);
-	while (pb_dec_next(&d, &f))
+	pb_for_each_checked (f, event, ok)
 		switch (f.id) {
 		case PB_FTRACE_EVENT_TIMESTAMP:
 			note_time(s, f.u64);
@@ -121,14 +102,16 @@ static bool scan_event(struct ftrace_scan *s, const uint8_t *data, size_t len)
 		case PB_FTRACE_EVENT_PID:
 		case PB_FTRACE_EVENT_COMMON_FLAGS:
 			break;
-		case PB_FTRACE_EVENT_GENERIC:
-			ok = f.data && scan_generic(s, &f) && ok;
+		case PB_FTRACE_EVENT_GENERIC: /* of no group */
+			s->counts.total++;
+			s->counts.unnamed++;
+			ok &= pb_read(&f, PB_TO(PB_GENERIC_FTRACE_EVENT_EVENT_NAME, &name));
 			break;
 		default:
 			if (f.data)
 				event_counts_add(&s->counts, f.id, 1);
 		}
-	return ok && pb_dec_ok(&d);
+	return ok;
 }
 
 /* Scans the timestamps of one compact array: their number, the first and the last. */
@@ -147,13 +130,11 @@ static void scan_compact_times(struct ftrace_scan *s, uint32_t event, const stru
 		event_counts_add(&s->counts, event, n);
 }
 
-static bool scan_compact(struct ftrace_scan *s, const uint8_t *data, size_t len)
+static bool scan_compact(struct ftrace_scan *s, const struct pb_field *columns)
 {
-	struct pb_field f;
-	struct pb_dec d;
+	bool ok = true;
 
-	pb_dec_init(&d, data, len);
-	while (pb_dec_next(&d, &f))
+	pb_for_each_checked (f, columns, ok)
 		switch (f.id) {
 		case PB_FTRACE_EVENT_BUNDLE_COMPACT_SCHED_SWITCH_TIMESTAMP:
 			scan_compact_times(s, PB_FTRACE_EVENT_SCHED_SWITCH, &f);
@@ -162,80 +143,41 @@ static bool scan_compact(struct ftrace_scan *s, const uint8_t *data, size_t len)
 			scan_compact_times(s, PB_FTRACE_EVENT_SCHED_WAKING, &f);
 			break;
 		}
-	return pb_dec_ok(&d);
+	return ok;
 }
 
-/* A view of a length-delimited field's bytes. */
-struct view {
-	const uint8_t *data;
-	size_t len;
-};
-
-static struct view view_of(const struct pb_field *f)
+static bool scan_descriptor(struct ftrace_scan *s, const struct pb_field *message)
 {
-	return (struct view){f->data, f->data ? f->len : 0};
+	uint64_t id = UINT64_MAX;
+	struct pb_field group = {0};
+	bool ok = pb_read(
+		message, PB_TO(PB_FTRACE_EVENT_BUNDLE_GENERIC_EVENT_DESCRIPTOR_FIELD_ID, &id),
+		PB_TO(PB_FTRACE_EVENT_BUNDLE_GENERIC_EVENT_DESCRIPTOR_GROUP_NAME, &group));
+
+	if (ok && id <= UINT32_MAX)
+		event_counts_describe(&s->counts, (uint32_t)id, &group);
+	return ok;
 }
 
-/* The first field of a DescriptorProto is the message's name, which is the event's. */
-#define DESCRIPTOR_PROTO_NAME 1
-
-static bool scan_descriptor(struct ftrace_scan *s, const uint8_t *data, size_t len)
-{
-	struct view group = {0}, name = {0}, descriptor = {0};
-	uint64_t id = 0;
-	struct pb_field f;
-	struct pb_dec d;
-
-	pb_dec_init(&d, data, len);
-	while (pb_dec_next(&d, &f))
-		switch (f.id) {
-		case PB_FTRACE_EVENT_BUNDLE_GENERIC_EVENT_DESCRIPTOR_FIELD_ID:
-			id = f.u64;
-			break;
-		case PB_FTRACE_EVENT_BUNDLE_GENERIC_EVENT_DESCRIPTOR_EVENT_DESCRIPTOR:
-			descriptor = view_of(&f);
-			break;
-		case PB_FTRACE_EVENT_BUNDLE_GENERIC_EVENT_DESCRIPTOR_GROUP_NAME:
-			group = view_of(&f);
-			break;
-		}
-	if (!pb_dec_ok(&d))
-		return false;
-	pb_dec_init(&d, descriptor.data, descriptor.len);
-	while (pb_dec_next(&d, &f))
-		if (f.id == DESCRIPTOR_PROTO_NAME)
-			name = view_of(&f);
-	if (id <= UINT32_MAX)
-		event_counts_describe(&s->counts, (uint32_t)id, group.data, group.len, name.data,
-				      name.len);
-	return pb_dec_ok(&d);
-}
-
-static bool scan_error(struct ftrace_scan *s, const uint8_t *data, size_t len)
+static bool scan_error(struct ftrace_scan *s, const struct pb_field *error)
 {
 	uint64_t status = 0;
-	struct pb_field f;
-	struct pb_dec d;
+	bool ok = pb_read(error, PB_TO(PB_FTRACE_EVENT_BUNDLE_FTRACE_ERROR_STATUS, &status));
 
-	pb_dec_init(&d, data, len);
-	while (pb_dec_next(&d, &f))
-		if (f.id == PB_FTRACE_EVENT_BUNDLE_FTRACE_ERROR_STATUS)
-			status = f.u64;
 	s->bad_pages++;
 	s->statuses[MIN(status, (uint64_t)FTRACE_STATUSES)]++;
-	return pb_dec_ok(&d);
+	return ok;
 }
 
-bool ftrace_scan_bundle(struct ftrace_scan *s, const uint8_t *data, size_t len)
+bool ftrace_scan_bundle(struct ftrace_scan *s, const struct pb_field *bundle)
 {
+	struct pb_dec d = pb_dec_of(bundle);
 	uint64_t clock_ns = 0;
 	struct pb_field f;
-	struct pb_dec d;
 	bool ok = true;
 
 	s->bundles++;
 	s->span = (struct bundle_span){0};
-	pb_dec_init(&d, data, len);
 	scan_plain_events(s, &d);
 	while (pb_dec_next(&d, &f))
 		switch (f.id) {
@@ -244,18 +186,17 @@ bool ftrace_scan_bundle(struct ftrace_scan *s, const uint8_t *data, size_t len)
 			break;
 		case PB_FTRACE_EVENT_BUNDLE_LOST_RANGES:
 			s->span.has_ranges = true;
-			ok = f.data &&
-			     holes_range(&s->holes, s->sequence, s->span.cpu, f.data, f.len) && ok;
+			ok &= f.data && holes_range(&s->holes, s->sequence, s->span.cpu, &f);
 			break;
 		case PB_FTRACE_EVENT_BUNDLE_EVENT:
-			ok = f.data && scan_event(s, f.data, f.len) && ok;
+			ok &= f.data && scan_event(s, &f);
 			scan_plain_events(s, &d);
 			break;
 		case PB_FTRACE_EVENT_BUNDLE_COMPACT_SCHED:
-			ok = f.data && scan_compact(s, f.data, f.len) && ok;
+			ok &= f.data && scan_compact(s, &f);
 			break;
 		case PB_FTRACE_EVENT_BUNDLE_GENERIC_EVENT_DESCRIPTORS:
-			ok = f.data && scan_descriptor(s, f.data, f.len) && ok;
+			ok &= f.data && scan_descriptor(s, &f);
 			break;
 		case PB_FTRACE_EVENT_BUNDLE_LOST_EVENTS:
 			s->bundles_after_loss += f.u64 != 0;
@@ -276,7 +217,7 @@ bool ftrace_scan_bundle(struct ftrace_scan *s, const uint8_t *data, size_t len)
 			s->to_boot_ns = (int64_t)(f.u64 - clock_ns);
 			break;
 		case PB_FTRACE_EVENT_BUNDLE_ERROR:
-			ok = f.data && scan_error(s, f.data, f.len) && ok;
+			ok &= f.data && scan_error(s, &f);
 			break;
 		}
 	holes_bundle(&s->holes, s->sequence, &s->span);
@@ -312,30 +253,16 @@ struct stats_head {
 };
 
 static bool scan_cpu_stats(struct ftrace_scan *s, const struct stats_head *head,
-			   const uint8_t *data, size_t len)
+			   const struct pb_field *stats)
 {
 	struct ring_counters c = {0};
-	struct pb_field f;
 	struct ring *r;
-	struct pb_dec d;
 	uint64_t cpu = 0;
+	bool ok = pb_read(stats, PB_TO(PB_FTRACE_CPU_STATS_CPU, &cpu),
+			  PB_TO(PB_FTRACE_CPU_STATS_OVERRUN, &c.overrun),
+			  PB_TO(PB_FTRACE_CPU_STATS_COMMIT_OVERRUN, &c.commit_overrun),
+			  PB_TO(PB_FTRACE_CPU_STATS_DROPPED_EVENTS, &c.dropped));
 
-	pb_dec_init(&d, data, len);
-	while (pb_dec_next(&d, &f))
-		switch (f.id) {
-		case PB_FTRACE_CPU_STATS_CPU:
-			cpu = f.u64;
-			break;
-		case PB_FTRACE_CPU_STATS_OVERRUN:
-			c.overrun = f.u64;
-			break;
-		case PB_FTRACE_CPU_STATS_COMMIT_OVERRUN:
-			c.commit_overrun = f.u64;
-			break;
-		case PB_FTRACE_CPU_STATS_DROPPED_EVENTS:
-			c.dropped = f.u64;
-			break;
-		}
 	r = cpu <= UINT32_MAX ? find_ring(s, head->sequence, (uint32_t)cpu) : NULL;
 	if (r)
 		r->instance = head->instance;
@@ -346,7 +273,7 @@ static bool scan_cpu_stats(struct ftrace_scan *s, const struct stats_head *head,
 		r->has_end = true;
 		r->end = c;
 	}
-	return pb_dec_ok(&d);
+	return ok;
 }
 
 /* Returns a number that tells instances apart (FNV-1a), never 0. */
@@ -359,21 +286,6 @@ static uint64_t ftrace_scan_number_of(const struct pb_field *name)
 	return hash ? hash : 1;
 }
 
-static struct stats_head head_of(const uint8_t *data, size_t len)
-{
-	struct stats_head head = {0};
-	struct pb_field f;
-	struct pb_dec d;
-
-	pb_dec_init(&d, data, len);
-	while (pb_dec_next(&d, &f))
-		if (f.id == PB_FTRACE_STATS_PHASE)
-			head.phase = f.u64;
-		else if (f.id == PB_FTRACE_STATS_INSTANCE)
-			head.instance = ftrace_scan_number_of(&f);
-	return head;
-}
-
 /* Returns the growth of a counter. Counters start at 0 when a ring is created or cleared; a counter
  * that decreased was cleared meanwhile. */
 static uint64_t grown(uint64_t start, uint64_t end)
@@ -382,22 +294,16 @@ static uint64_t grown(uint64_t start, uint64_t end)
 }
 
 /* As with the per-CPU counters, misses before the recording do not count. */
-static bool scan_kprobe_stats(struct ftrace_scan *s, uint64_t phase, const uint8_t *data,
-			      size_t len)
+static bool scan_kprobe_stats(struct ftrace_scan *s, uint64_t phase, const struct pb_field *stats)
 {
 	uint64_t misses = 0;
-	struct pb_field f;
-	struct pb_dec d;
+	bool ok = pb_read(stats, PB_TO(PB_FTRACE_KPROBE_STATS_MISSES, &misses));
 
-	pb_dec_init(&d, data, len);
-	while (pb_dec_next(&d, &f))
-		if (f.id == PB_FTRACE_KPROBE_STATS_MISSES)
-			misses = f.u64;
 	if (phase == PHASE_START)
 		s->start_misses = misses;
 	else if (phase == PHASE_END)
 		s->kprobe_misses = MAX(s->kprobe_misses, grown(s->start_misses, misses));
-	return pb_dec_ok(&d);
+	return ok;
 }
 
 static struct probe_loss *find_probe(struct ftrace_scan *s, const char *name)
@@ -423,33 +329,21 @@ static void note_probe(struct ftrace_scan *s, const char *name, uint64_t misses)
 		p->misses = MAX(p->misses, misses);
 }
 
-static bool scan_probe_stats(struct ftrace_scan *s, const uint8_t *data, size_t len)
+static bool scan_probe_stats(struct ftrace_scan *s, const struct pb_field *stats)
 {
 	char full[sizeof(s->probes->name)];
-	struct view group = {0}, name = {0};
+	struct pb_field group = {0}, name = {0};
 	uint64_t misses = 0;
-	struct pb_field f;
-	struct pb_dec d;
+	bool ok = pb_read(stats, PB_TO(PB_FTRACE_PROBE_STATS_GROUP, &group),
+			  PB_TO(PB_FTRACE_PROBE_STATS_NAME, &name),
+			  PB_TO(PB_FTRACE_PROBE_STATS_MISSES, &misses));
 
-	pb_dec_init(&d, data, len);
-	while (pb_dec_next(&d, &f))
-		switch (f.id) {
-		case PB_FTRACE_PROBE_STATS_GROUP:
-			group = view_of(&f);
-			break;
-		case PB_FTRACE_PROBE_STATS_NAME:
-			name = view_of(&f);
-			break;
-		case PB_FTRACE_PROBE_STATS_MISSES:
-			misses = f.u64;
-			break;
-		}
 	snprintf(full, sizeof(full), "%.*s/%.*s",
 		 (int)MIN(group.len, (size_t)EVENT_COUNTS_MAX_NAME), (const char *)group.data,
 		 (int)MIN(name.len, (size_t)EVENT_COUNTS_MAX_NAME), (const char *)name.data);
 	str_make_plain(full, strlen(full), "");
 	note_probe(s, full, misses);
-	return pb_dec_ok(&d);
+	return ok;
 }
 
 /* Returns true for "and 57 more", the end of a list, and stores the number. Each flush reports the
@@ -483,19 +377,19 @@ static void ftrace_scan_add_text(struct name_list *l, const struct pb_field *f)
 		name_list_add_text(l, f->data, f->len);
 }
 
-bool ftrace_scan_stats(struct ftrace_scan *s, uint32_t sequence, const uint8_t *data, size_t len)
+bool ftrace_scan_stats(struct ftrace_scan *s, uint32_t sequence, const struct pb_field *stats)
 {
-	struct stats_head head = head_of(data, len);
-	struct pb_field f;
-	struct pb_dec d;
-	bool ok = true;
+	struct stats_head head = {.sequence = sequence};
+	struct pb_field instance = {0};
+	bool ok = pb_read(stats, PB_TO(PB_FTRACE_STATS_PHASE, &head.phase),
+			  PB_TO(PB_FTRACE_STATS_INSTANCE, &instance));
 
-	head.sequence = sequence;
-	pb_dec_init(&d, data, len);
-	while (pb_dec_next(&d, &f))
+	if (instance.id)
+		head.instance = ftrace_scan_number_of(&instance);
+	pb_for_each (f, stats)
 		switch (f.id) {
 		case PB_FTRACE_STATS_CPU_STATS:
-			ok = f.data && scan_cpu_stats(s, &head, f.data, f.len) && ok;
+			ok &= f.data && scan_cpu_stats(s, &head, &f);
 			break;
 		case PB_FTRACE_STATS_UNKNOWN_FTRACE_EVENTS:
 			if (!is_more(&f, &s->unknown_more))
@@ -517,17 +411,17 @@ bool ftrace_scan_stats(struct ftrace_scan *s, uint32_t sequence, const uint8_t *
 				s->reported_statuses |= 1u << MIN(f.u64, (uint64_t)FTRACE_STATUSES);
 			break;
 		case PB_FTRACE_STATS_KPROBE_STATS:
-			ok = f.data && scan_kprobe_stats(s, head.phase, f.data, f.len) && ok;
+			ok &= f.data && scan_kprobe_stats(s, head.phase, &f);
 			break;
 		case PB_FTRACE_STATS_PROBE_STATS:
-			ok = f.data && scan_probe_stats(s, f.data, f.len) && ok;
+			ok &= f.data && scan_probe_stats(s, &f);
 			break;
 		case PB_FTRACE_STATS_CPU_BUFFER_SIZE_PAGES:
 			if (f.u64 <= UINT32_MAX)
 				s->pages_per_cpu = (uint32_t)f.u64;
 			break;
 		}
-	return ok && pb_dec_ok(&d);
+	return ok;
 }
 
 /* ---- losses ---- */

@@ -93,8 +93,8 @@ struct ftrace_scan {
 void ftrace_scan_deinit(struct ftrace_scan *s);
 /* Scans a serialized message. Returns false if it violates protobuf's rules; fields before the
  * error are used. */
-bool ftrace_scan_bundle(struct ftrace_scan *s, const uint8_t *data, size_t len);
-bool ftrace_scan_stats(struct ftrace_scan *s, uint32_t sequence, const uint8_t *data, size_t len);
+bool ftrace_scan_bundle(struct ftrace_scan *s, const struct pb_field *bundle);
+bool ftrace_scan_stats(struct ftrace_scan *s, uint32_t sequence, const struct pb_field *stats);
 
 /* Returns true if a data source reported its rings at the end. Otherwise the losses are unknown. */
 bool ftrace_scan_has_rings(const struct ftrace_scan *s);

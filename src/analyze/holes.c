@@ -80,27 +80,6 @@ static void holes_add(struct holes *h, const struct hole *new)
 	h->n++;
 }
 
-static bool decode_range(const uint8_t *data, size_t len, struct hole *ret)
-{
-	struct pb_field f;
-	struct pb_dec d;
-
-	pb_dec_init(&d, data, len);
-	while (pb_dec_next(&d, &f))
-		switch (f.id) {
-		case PB_FTRACE_EVENT_BUNDLE_LOST_RANGE_BEGIN_TIMESTAMP:
-			ret->from_ns = f.u64;
-			break;
-		case PB_FTRACE_EVENT_BUNDLE_LOST_RANGE_END_TIMESTAMP:
-			ret->to_ns = f.u64;
-			break;
-		case PB_FTRACE_EVENT_BUNDLE_LOST_RANGE_EVENT_COUNT:
-			ret->events = f.u64;
-			break;
-		}
-	return pb_dec_ok(&d) && ret->to_ns >= ret->from_ns;
-}
-
 /* Removes the holes with an unknown number of events that the range covers and replaces. */
 static void remove_unnumbered(struct holes *h, struct hole_cpu *c, const struct hole *range)
 {
@@ -118,12 +97,15 @@ static void remove_unnumbered(struct holes *h, struct hole_cpu *c, const struct 
 	h->n = kept;
 }
 
-bool holes_range(struct holes *h, uint32_t sequence, uint32_t cpu, const uint8_t *data, size_t len)
+bool holes_range(struct holes *h, uint32_t sequence, uint32_t cpu, const struct pb_field *range)
 {
 	struct hole_cpu *c = cpu_of(h, sequence, cpu);
 	struct hole new = {.cpu = cpu};
 
-	if (!decode_range(data, len, &new))
+	if (!pb_read(range, PB_TO(PB_FTRACE_EVENT_BUNDLE_LOST_RANGE_BEGIN_TIMESTAMP, &new.from_ns),
+		     PB_TO(PB_FTRACE_EVENT_BUNDLE_LOST_RANGE_END_TIMESTAMP, &new.to_ns),
+		     PB_TO(PB_FTRACE_EVENT_BUNDLE_LOST_RANGE_EVENT_COUNT, &new.events)) ||
+	    new.to_ns < new.from_ns)
 		return false;
 	if (c && c->unnumbered)
 		remove_unnumbered(h, c, &new);

@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "wire/pb_read.h"
+
 /*
  * Intervals of a trace without kernel events, per CPU: from the last event before a loss to the
  * first one after it. Three marks show a loss:
@@ -60,4 +62,4 @@ void holes_gap(struct holes *h, uint32_t sequence);
 void holes_bundle(struct holes *h, uint32_t sequence, const struct bundle_span *b);
 /* Adds a serialized LostRange. Returns false, and ignores the range, if it violates protobuf's
  * rules or ends before it begins. */
-bool holes_range(struct holes *h, uint32_t sequence, uint32_t cpu, const uint8_t *data, size_t len);
+bool holes_range(struct holes *h, uint32_t sequence, uint32_t cpu, const struct pb_field *range);

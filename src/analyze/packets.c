@@ -160,6 +160,16 @@ int packets_unpack(uint32_t field, const uint8_t *data, size_t len, struct strbu
 
 /* ---- text ---- */
 
+void packet_text(const struct pb_field *f, char *to, size_t size)
+{
+	size_t len = f->data ? MIN(f->len, size - 1) : 0;
+
+	if (len)
+		memcpy(to, f->data, len);
+	to[len] = '\0';
+	str_make_plain(to, strlen(to), "");
+}
+
 #define HEAD_BYTES 4096u
 
 static bool is_plain(const uint8_t *head, size_t n)

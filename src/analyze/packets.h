@@ -44,6 +44,9 @@ bool packet_read(struct packet *ret, const uint8_t *data, size_t len,
  */
 int packets_unpack(uint32_t field, const uint8_t *data, size_t len, struct strbuf *ret);
 
+/* Stores the text of a field, cut and without control characters; "" for a field without bytes. */
+void packet_text(const struct pb_field *f, char *to, size_t size);
+
 /*
  * What a file of size bytes is, by its first len bytes. packets_begin() returns true for the record
  * of a whole TracePacket; it checks the fields of the packet only if it ends within these bytes.

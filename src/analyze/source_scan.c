@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analyze/packets.h"
 #include "base/core/mem.h"
 #include "base/system/fs.h"
-#include "base/text/str.h"
 #include "gen/fields.h"
 #include "wire/pb_read.h"
 
@@ -59,67 +59,49 @@ bool source_scan_reads(uint32_t packet_field)
 	       packet_field == PB_TRACE_PACKET_SOURCE_REFUSAL;
 }
 
-static bool scan_unread(struct source_scan *s, const struct unread_fields *of, const uint8_t *data,
-			size_t len)
+static void scan_line(struct name_list *l, const char *line)
 {
-	char line[NAME_LIST_MAX_LEN + 64];
-	struct pb_field f, name = {0};
-	bool of_some = false;
-	struct pb_dec d;
-	int error = 0, n;
-
-	pb_dec_init(&d, data, len);
-	while (pb_dec_next(&d, &f)) {
-		if (f.id == of->name && f.data)
-			name = f;
-		else if (f.id == of->error)
-			error = (int)f.u64;
-		else if (of->count && f.id == of->count)
-			of_some = f.u64 != 0;
-	}
-	if (!name.data)
-		return pb_dec_ok(&d);
-	n = snprintf(line, sizeof(line), "%s%.*s%s: %s", of->folder,
-		     (int)(name.len < NAME_LIST_MAX_LEN / 2 ? name.len : NAME_LIST_MAX_LEN / 2),
-		     (const char *)name.data, of_some ? " of some processes" : "",
-		     fs_reason(error));
-	if (n > 0)
-		name_list_add(&s->unread, (const uint8_t *)line, strnlen(line, sizeof(line)));
-	return pb_dec_ok(&d);
+	name_list_add(l, (const uint8_t *)line, strlen(line));
 }
 
-static bool scan_list(struct source_scan *s, const struct unread_fields *of, const uint8_t *data,
-		      size_t len)
+static bool scan_unread(struct source_scan *s, const struct unread_fields *of,
+			const struct pb_field *message)
 {
-	struct pb_field f;
-	struct pb_dec d;
+	char line[NAME_LIST_MAX_LEN + 64];
+	struct pb_field name = {0};
+	bool of_some = false;
+	int32_t error = 0;
+	bool ok = pb_read(message, PB_TO(of->name, &name), PB_TO(of->error, &error),
+			  PB_TO(of->count, &of_some));
+
+	if (!name.data)
+		return ok;
+	snprintf(line, sizeof(line), "%s%.*s%s: %s", of->folder,
+		 (int)MIN(name.len, (size_t)NAME_LIST_MAX_LEN / 2), (const char *)name.data,
+		 of_some ? " of some processes" : "", fs_reason(error));
+	scan_line(&s->unread, line);
+	return ok;
+}
+
+static bool scan_list(struct source_scan *s, const struct unread_fields *of,
+		      const struct pb_field *message)
+{
 	bool ok = true;
 
-	pb_dec_init(&d, data, len);
-	while (pb_dec_next(&d, &f))
+	pb_for_each_checked (f, message, ok)
 		if (f.id == of->list)
-			ok = f.data && scan_unread(s, of, f.data, f.len) && ok;
-	return ok && pb_dec_ok(&d);
+			ok &= scan_unread(s, of, &f);
+	return ok;
 }
 
 /* Stores a counter that is reported repeatedly and only grows. */
-static bool scan_count(uint64_t *count, uint32_t field, const uint8_t *data, size_t len)
+static bool scan_count(uint64_t *count, uint32_t field, const struct pb_field *message)
 {
-	struct pb_field f;
-	struct pb_dec d;
+	uint64_t n = 0;
+	bool ok = pb_read(message, PB_TO(field, &n));
 
-	pb_dec_init(&d, data, len);
-	while (pb_dec_next(&d, &f))
-		if (f.id == field && f.u64 > *count)
-			*count = f.u64;
-	return pb_dec_ok(&d);
-}
-
-static void take_text(char *to, size_t size, const struct pb_field *f)
-{
-	snprintf(to, size, "%.*s", (int)MIN(f->len, size - 1),
-		 f->data ? (const char *)f->data : "");
-	str_make_plain(to, strlen(to), "");
+	*count = MAX(*count, n);
+	return ok;
 }
 
 /* Stores a counter of a family that is reported repeatedly and only grows. */
@@ -129,8 +111,8 @@ static void keep_counted(struct source_scan *s, const struct pb_field *family,
 	struct source_counted new = {.n = n};
 	size_t i = 0;
 
-	take_text(new.family, sizeof(new.family), family);
-	take_text(new.what, sizeof(new.what), what);
+	packet_text(family, new.family, sizeof(new.family));
+	packet_text(what, new.what, sizeof(new.what));
 	while (i < s->n_counted && (strcmp(s->counted[i].family, new.family) != 0 ||
 				    strcmp(s->counted[i].what, new.what) != 0))
 		i++;
@@ -141,90 +123,66 @@ static void keep_counted(struct source_scan *s, const struct pb_field *family,
 	s->counted[i].n = MAX(s->counted[i].n, n);
 }
 
-static bool scan_failure(struct source_scan *s, const uint8_t *data, size_t len)
+static bool scan_failure(struct source_scan *s, const struct pb_field *message)
 {
-	char line[NAME_LIST_MAX_LEN + 64];
-	struct pb_field f, what = {0}, reason = {0};
+	char line[NAME_LIST_MAX_LEN + 64], what_text[NAME_LIST_MAX_LEN / 4 + 1],
+		reason_text[NAME_LIST_MAX_LEN / 4 * 3 + 1];
+	struct pb_field what = {0}, reason = {0};
 	uint64_t count = 0;
-	struct pb_dec d;
-	int n;
+	bool ok = pb_read(message, PB_TO(PB_EBPF_COUNTERS_STATS_FAILURE_WHAT, &what),
+			  PB_TO(PB_EBPF_COUNTERS_STATS_FAILURE_REASON, &reason),
+			  PB_TO(PB_EBPF_COUNTERS_STATS_FAILURE_COUNT, &count));
 
-	pb_dec_init(&d, data, len);
-	while (pb_dec_next(&d, &f)) {
-		if (f.id == PB_EBPF_COUNTERS_STATS_FAILURE_WHAT && f.data)
-			what = f;
-		else if (f.id == PB_EBPF_COUNTERS_STATS_FAILURE_REASON && f.data)
-			reason = f;
-		else if (f.id == PB_EBPF_COUNTERS_STATS_FAILURE_COUNT)
-			count = f.u64;
-	}
 	if (count) {
 		keep_counted(s, &what, &reason, count);
-		return pb_dec_ok(&d);
+		return ok;
 	}
-	n = snprintf(line, sizeof(line), "%.*s: %.*s", (int)MIN(what.len, NAME_LIST_MAX_LEN / 4),
-		     what.data ? (const char *)what.data : "",
-		     (int)MIN(reason.len, NAME_LIST_MAX_LEN / 4 * 3),
-		     reason.data ? (const char *)reason.data : "");
-	if (n > 0)
-		name_list_add(&s->uncounted, (const uint8_t *)line, strnlen(line, sizeof(line)));
-	return pb_dec_ok(&d);
+	packet_text(&what, what_text, sizeof(what_text));
+	packet_text(&reason, reason_text, sizeof(reason_text));
+	snprintf(line, sizeof(line), "%s: %s", what_text, reason_text);
+	scan_line(&s->uncounted, line);
+	return ok;
 }
 
-static bool scan_refusal(struct source_scan *s, const uint8_t *data, size_t len)
+static bool scan_refusal(struct source_scan *s, const struct pb_field *message)
 {
-	char line[NAME_LIST_MAX_LEN], name[64] = "", reason[160] = "";
-	struct pb_field f;
-	struct pb_dec d;
+	char line[NAME_LIST_MAX_LEN], name_text[64], reason_text[160];
+	struct pb_field name = {0}, reason = {0};
+	bool ok = pb_read(message, PB_TO(PB_SOURCE_REFUSAL_NAME, &name),
+			  PB_TO(PB_SOURCE_REFUSAL_REASON, &reason));
 
-	pb_dec_init(&d, data, len);
-	while (pb_dec_next(&d, &f)) {
-		if (f.id == PB_SOURCE_REFUSAL_NAME)
-			take_text(name, sizeof(name), &f);
-		else if (f.id == PB_SOURCE_REFUSAL_REASON)
-			take_text(reason, sizeof(reason), &f);
-	}
-	snprintf(line, sizeof(line), "'%s' recorded nothing: %s", name, reason);
-	name_list_add(&s->refusals, (const uint8_t *)line, strlen(line));
-	return pb_dec_ok(&d);
+	packet_text(&name, name_text, sizeof(name_text));
+	packet_text(&reason, reason_text, sizeof(reason_text));
+	snprintf(line, sizeof(line), "'%s' recorded nothing: %s", name_text, reason_text);
+	scan_line(&s->refusals, line);
+	return ok;
 }
 
-static bool scan_cost(struct source_scan *s, const uint8_t *data, size_t len)
+static bool scan_cost(struct source_scan *s, const struct pb_field *message)
 {
-	char line[NAME_LIST_MAX_LEN];
-	struct pb_field f, family = {0};
-	struct pb_dec d;
+	char line[NAME_LIST_MAX_LEN], family_text[NAME_LIST_MAX_LEN / 2];
+	struct pb_field family = {0};
 	uint32_t ppm = 0;
-	int n;
+	bool ok = pb_read(message, PB_TO(PB_EBPF_COUNTERS_STATS_COST_FAMILY, &family),
+			  PB_TO(PB_EBPF_COUNTERS_STATS_COST_MACHINE_PPM, &ppm));
 
-	pb_dec_init(&d, data, len);
-	while (pb_dec_next(&d, &f)) {
-		if (f.id == PB_EBPF_COUNTERS_STATS_COST_FAMILY && f.data)
-			family = f;
-		else if (f.id == PB_EBPF_COUNTERS_STATS_COST_MACHINE_PPM)
-			ppm = (uint32_t)f.u64;
-	}
 	s->ebpf_ppm += ppm;
-	n = snprintf(line, sizeof(line), "%.*s %.3f %%", (int)MIN(family.len, sizeof(line) / 2),
-		     family.data ? (const char *)family.data : "", ppm / 1e4);
-	if (n > 0)
-		name_list_add(&s->ebpf_costs, (const uint8_t *)line, strnlen(line, sizeof(line)));
-	return pb_dec_ok(&d);
+	packet_text(&family, family_text, sizeof(family_text));
+	snprintf(line, sizeof(line), "%s %.3f %%", family_text, ppm / 1e4);
+	scan_line(&s->ebpf_costs, line);
+	return ok;
 }
 
-static bool scan_ebpf(struct source_scan *s, const uint8_t *data, size_t len)
+static bool scan_ebpf(struct source_scan *s, const struct pb_field *message)
 {
-	struct pb_field f;
-	struct pb_dec d;
 	bool ok = true;
 
-	pb_dec_init(&d, data, len);
-	while (pb_dec_next(&d, &f))
+	pb_for_each_checked (f, message, ok)
 		if (f.id == PB_EBPF_COUNTERS_STATS_FAILURES)
-			ok = f.data && scan_failure(s, f.data, f.len) && ok;
+			ok &= f.data && scan_failure(s, &f);
 		else if (f.id == PB_EBPF_COUNTERS_STATS_COSTS)
-			ok = f.data && scan_cost(s, f.data, f.len) && ok;
-	return ok && pb_dec_ok(&d);
+			ok &= f.data && scan_cost(s, &f);
+	return ok;
 }
 
 static void keep_refused(struct source_scan *s, const char *source, uint64_t tracks)
@@ -241,65 +199,54 @@ static void keep_refused(struct source_scan *s, const char *source, uint64_t tra
 	s->refused[i].tracks = MAX(s->refused[i].tracks, tracks);
 }
 
-static bool scan_polled(struct source_scan *s, const uint8_t *data, size_t len)
+static bool scan_polled(struct source_scan *s, const struct pb_field *message)
 {
-	char source[sizeof(s->refused[0].source)] = "", folder[sizeof(source) + 2];
+	char source_text[sizeof(s->refused[0].source)], folder[sizeof(source_text) + 2];
 	struct unread_fields of = of_counters;
+	struct pb_field source = {0};
 	uint64_t refused = 0;
-	struct pb_field f;
-	struct pb_dec d;
+	bool ok = pb_read(message, PB_TO(PB_POLLED_COUNTERS_STATS_SOURCE, &source),
+			  PB_TO(PB_POLLED_COUNTERS_STATS_REFUSED_TRACKS, &refused));
 
-	pb_dec_init(&d, data, len);
-	while (pb_dec_next(&d, &f)) {
-		if (f.id == PB_POLLED_COUNTERS_STATS_SOURCE && f.data)
-			snprintf(source, sizeof(source), "%.*s",
-				 (int)MIN(f.len, sizeof(source) - 1), (const char *)f.data);
-		else if (f.id == PB_POLLED_COUNTERS_STATS_REFUSED_TRACKS)
-			refused = f.u64;
-	}
-	str_make_plain(source, strlen(source), "");
+	packet_text(&source, source_text, sizeof(source_text));
 	if (refused)
-		keep_refused(s, source, refused);
-	snprintf(folder, sizeof(folder), "%s: ", source);
+		keep_refused(s, source_text, refused);
+	snprintf(folder, sizeof(folder), "%s: ", source_text);
 	of.folder = folder;
-	return scan_list(s, &of, data, len) && pb_dec_ok(&d);
+	return scan_list(s, &of, message) && ok;
 }
 
 /* Each packet has the number of records that were lost since the packet before. */
-static bool scan_perf(struct source_scan *s, const uint8_t *data, size_t len)
+static bool scan_perf(struct source_scan *s, const struct pb_field *message)
 {
-	struct pb_field f;
-	struct pb_dec d;
+	uint64_t lost = 0;
+	bool ok = pb_read(message, PB_TO(PB_PERF_SAMPLE_KERNEL_RECORDS_LOST, &lost));
 
-	pb_dec_init(&d, data, len);
-	while (pb_dec_next(&d, &f))
-		if (f.id == PB_PERF_SAMPLE_KERNEL_RECORDS_LOST)
-			s->perf_dropped += MIN(f.u64, INT64_MAX - s->perf_dropped);
-	return pb_dec_ok(&d);
+	s->perf_dropped += MIN(lost, INT64_MAX - s->perf_dropped);
+	return ok;
 }
 
-bool source_scan_payload(struct source_scan *s, uint32_t packet_field, const uint8_t *data,
-			 size_t len)
+bool source_scan_payload(struct source_scan *s, const struct pb_field *payload)
 {
-	switch (packet_field) {
+	switch (payload->id) {
 	case PB_TRACE_PACKET_PROCESS_STATS:
-		return scan_list(s, &of_processes, data, len) &&
-		       scan_count(&s->refused_tracks, PB_PROCESS_STATS_REFUSED_TRACKS, data, len);
+		return scan_list(s, &of_processes, payload) &&
+		       scan_count(&s->refused_tracks, PB_PROCESS_STATS_REFUSED_TRACKS, payload);
 	case PB_TRACE_PACKET_SYS_STATS:
-		return scan_list(s, &of_the_machine, data, len);
+		return scan_list(s, &of_the_machine, payload);
 	case PB_TRACE_PACKET_JOURNALD_EVENT:
-		return scan_count(&s->journal_dropped, PB_SYSTEMD_JOURNALD_EVENT_NUM_DROPPED, data,
-				  len) &&
-		       scan_count(&s->journal_failed, PB_SYSTEMD_JOURNALD_EVENT_NUM_FAILED, data,
-				  len);
+		return scan_count(&s->journal_dropped, PB_SYSTEMD_JOURNALD_EVENT_NUM_DROPPED,
+				  payload) &&
+		       scan_count(&s->journal_failed, PB_SYSTEMD_JOURNALD_EVENT_NUM_FAILED,
+				  payload);
 	case PB_TRACE_PACKET_PERF_SAMPLE:
-		return scan_perf(s, data, len);
+		return scan_perf(s, payload);
 	case PB_TRACE_PACKET_EBPF_COUNTERS_STATS:
-		return scan_ebpf(s, data, len);
+		return scan_ebpf(s, payload);
 	case PB_TRACE_PACKET_POLLED_COUNTERS_STATS:
-		return scan_polled(s, data, len);
+		return scan_polled(s, payload);
 	case PB_TRACE_PACKET_SOURCE_REFUSAL:
-		return scan_refusal(s, data, len);
+		return scan_refusal(s, payload);
 	}
 	return true;
 }

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "analyze/name_list.h"
+#include "wire/pb_read.h"
 
 /*
  * Losses and costs reported by the sources that poll /proc, /sys, the journal and BPF maps, and by
@@ -57,5 +58,4 @@ void source_scan_deinit(struct source_scan *s);
 bool source_scan_reads(uint32_t packet_field);
 /* Scans one payload. Returns false if it violates protobuf's rules; fields before the error are
  * used. */
-bool source_scan_payload(struct source_scan *s, uint32_t packet_field, const uint8_t *data,
-			 size_t len);
+bool source_scan_payload(struct source_scan *s, const struct pb_field *payload);

@@ -136,23 +136,18 @@ static bool sample_counts_reads(uint32_t packet_field)
 }
 
 /* Returns the number of values in a track event of type counter, else 0. */
-static uint64_t counter_values(const uint8_t *data, size_t len)
+static uint64_t counter_values(const struct pb_field *event)
 {
 	bool is_counter = false;
 	uint64_t n = 1, value;
-	struct pb_packed p;
-	struct pb_field f;
-	struct pb_dec d;
 
-	pb_dec_init(&d, data, len);
-	while (pb_dec_next(&d, &f))
+	pb_for_each (f, event)
 		switch (f.id) {
 		case PB_TRACK_EVENT_TYPE:
 			is_counter = f.u64 == TRACK_EVENT_COUNTER;
 			break;
 		case PB_TRACK_EVENT_EXTRA_COUNTER_VALUES:
-			n += !f.data;
-			for (p = pb_packed_of(&f); f.data && pb_packed_next(&p, &value);)
+			for (struct pb_packed p = pb_packed_of(&f); pb_packed_next(&p, &value);)
 				n++;
 			break;
 		case PB_TRACK_EVENT_EXTRA_DOUBLE_COUNTER_VALUES:
@@ -162,40 +157,25 @@ static uint64_t counter_values(const uint8_t *data, size_t len)
 	return is_counter ? n : 0;
 }
 
-/* Returns false for a JournaldEvent that only reports how many lines were lost. */
-static bool is_journal_line(const uint8_t *data, size_t len)
+/* Returns false for a JournaldEvent or PerfSample that only reports a loss. */
+static bool is_sample(int kind, const struct pb_field *payload)
 {
-	struct pb_field f;
-	struct pb_dec d;
-
-	pb_dec_init(&d, data, len);
-	while (pb_dec_next(&d, &f))
-		if (f.id < PB_SYSTEMD_JOURNALD_EVENT_NUM_TOTAL)
+	if (kind != SAMPLES_JOURNAL && kind != SAMPLES_STACKS)
+		return true;
+	pb_for_each (f, payload)
+		if (kind == SAMPLES_JOURNAL ? f.id < PB_SYSTEMD_JOURNALD_EVENT_NUM_TOTAL
+					    : f.id == PB_PERF_SAMPLE_CALLSTACK_IID ||
+						      f.id == PB_PERF_SAMPLE_TIMEBASE_COUNT)
 			return true;
 	return false;
 }
 
-/* Returns false for a PerfSample that only reports a loss. */
-static bool is_perf_sample(const uint8_t *data, size_t len)
+static void sample_counts_add(struct sample_counts *c, const struct pb_field *payload)
 {
-	struct pb_field f;
-	struct pb_dec d;
+	int kind = trace_scan_kind_of(payload->id);
+	uint64_t values = kind == SAMPLES_SLICES ? counter_values(payload) : 0;
 
-	pb_dec_init(&d, data, len);
-	while (pb_dec_next(&d, &f))
-		if (f.id == PB_PERF_SAMPLE_CALLSTACK_IID || f.id == PB_PERF_SAMPLE_TIMEBASE_COUNT)
-			return true;
-	return false;
-}
-
-static void sample_counts_add(struct sample_counts *c, uint32_t packet_field, const uint8_t *data,
-			      size_t len)
-{
-	int kind = trace_scan_kind_of(packet_field);
-	uint64_t values = kind == SAMPLES_SLICES ? counter_values(data, len) : 0;
-
-	if (kind < 0 || (kind == SAMPLES_STACKS && !is_perf_sample(data, len)) ||
-	    (kind == SAMPLES_JOURNAL && !is_journal_line(data, len)))
+	if (kind < 0 || !is_sample(kind, payload))
 		return;
 	if (values)
 		c->of[SAMPLES_COUNTERS] += values;
@@ -269,40 +249,28 @@ static bool first_time(struct trace_scan *s, uint64_t pid)
 	return true;
 }
 
-static bool scan_process(struct trace_scan *s, const uint8_t *data, size_t len)
+static bool scan_process_tree(struct trace_scan *s, const struct pb_field *tree)
 {
-	struct pb_field f;
-	struct pb_dec d;
-
-	pb_dec_init(&d, data, len);
-	while (pb_dec_next(&d, &f))
-		if (f.id == PB_PROCESS_TREE_PROCESS_PID)
-			s->processes += first_time(s, f.u64);
-	return pb_dec_ok(&d);
-}
-
-static bool scan_process_tree(struct trace_scan *s, const uint8_t *data, size_t len)
-{
-	struct pb_field f;
-	struct pb_dec d;
 	bool ok = true;
 
-	pb_dec_init(&d, data, len);
-	while (pb_dec_next(&d, &f))
-		if (f.id == PB_PROCESS_TREE_PROCESSES)
-			ok = f.data && scan_process(s, f.data, f.len) && ok;
-	return ok && pb_dec_ok(&d);
+	pb_for_each_checked (f, tree, ok) {
+		uint64_t pid = UINT64_MAX;
+
+		if (f.id != PB_PROCESS_TREE_PROCESSES)
+			continue;
+		ok &= pb_read(&f, PB_TO(PB_PROCESS_TREE_PROCESS_PID, &pid));
+		s->processes += first_time(s, pid);
+	}
+	return ok;
 }
 
 /* ---- the service's events ---- */
 
-static bool scan_service_event(struct trace_scan *s, uint64_t ns, const uint8_t *data, size_t len)
+static bool scan_service_event(struct trace_scan *s, uint64_t ns, const struct pb_field *event)
 {
-	struct pb_field f;
-	struct pb_dec d;
+	bool ok = true;
 
-	pb_dec_init(&d, data, len);
-	while (pb_dec_next(&d, &f)) {
+	pb_for_each_checked (f, event, ok) {
 		if (f.id == PB_TRACING_SERVICE_EVENT_TRACING_STARTED)
 			s->started_ns = ns;
 		else if (f.id == PB_TRACING_SERVICE_EVENT_ALL_DATA_SOURCES_STARTED)
@@ -310,20 +278,7 @@ static bool scan_service_event(struct trace_scan *s, uint64_t ns, const uint8_t 
 		else if (f.id == PB_TRACING_SERVICE_EVENT_TRACING_DISABLED)
 			s->disabled_ns = ns;
 	}
-	return pb_dec_ok(&d);
-}
-
-static bool scan_uuid(struct trace_scan *s, const uint8_t *data, size_t len)
-{
-	struct pb_field f;
-	struct pb_dec d;
-
-	s->has_uuid = true;
-	pb_dec_init(&d, data, len);
-	while (pb_dec_next(&d, &f))
-		if (f.id == PB_TRACE_UUID_LSB)
-			s->uuid_lsb = f.u64;
-	return pb_dec_ok(&d);
+	return ok;
 }
 
 /* ---- packets ---- */
@@ -384,33 +339,34 @@ static bool scan_payload(struct trace_scan *s, const struct packet *p, size_t pa
 {
 	const struct pb_field *f = &p->payload;
 
-	sample_counts_add(&s->samples, f->id, f->data, f->len);
+	sample_counts_add(&s->samples, f);
 	note_time(s, p);
 	s->ftrace.machine = p->machine;
 	switch (f->id) {
 	case PB_TRACE_PACKET_FTRACE_EVENTS:
 		s->ftrace.sequence = p->sequence;
-		return ftrace_scan_bundle(&s->ftrace, f->data, f->len);
+		return ftrace_scan_bundle(&s->ftrace, f);
 	case PB_TRACE_PACKET_TRACE_CONFIG:
 		if (!s->config.len)
 			strbuf_add(&s->config, f->data, f->len);
 		return true;
 	case PB_TRACE_PACKET_FTRACE_STATS:
-		return ftrace_scan_stats(&s->ftrace, p->sequence, f->data, f->len);
+		return ftrace_scan_stats(&s->ftrace, p->sequence, f);
 	case PB_TRACE_PACKET_TRACE_STATS:
 		s->has_stats = true;
 		return service_stats_decode(f->data, f->len, &s->stats);
 	case PB_TRACE_PACKET_TRACE_UUID:
-		return scan_uuid(s, f->data, f->len);
+		s->has_uuid = true;
+		return pb_read(f, PB_TO(PB_TRACE_UUID_LSB, &s->uuid_lsb));
 	case PB_TRACE_PACKET_PROCESS_TREE:
-		return scan_process_tree(s, f->data, f->len);
+		return scan_process_tree(s, f);
 	case PB_TRACE_PACKET_SERVICE_EVENT:
-		return scan_service_event(s, p->timestamp, f->data, f->len);
+		return scan_service_event(s, p->timestamp, f);
 	case PB_TRACE_PACKET_COMPRESSED_PACKETS:
 	case PB_TRACE_PACKET_ZSTD_COMPRESSED_PACKETS:
 		return scan_compressed(s, f, packet_len);
 	}
-	return source_scan_payload(&s->sources, f->id, f->data, f->len);
+	return source_scan_payload(&s->sources, f);
 }
 
 void trace_scan_packet(struct trace_scan *s, const uint8_t *data, size_t len)

@@ -32,5 +32,5 @@ bool pb_read_fields(const struct pb_field *message, const struct pb_to *to, size
 		for (size_t i = 0; i < n; i++)
 			if (to[i].field == f.id)
 				pb_read_store(&to[i], &f);
-	return pb_dec_ok(&d) && (message->data || !message->id);
+	return pb_dec_ok_of(&d, message);
 }

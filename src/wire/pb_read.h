@@ -54,9 +54,22 @@ static inline struct pb_dec pb_dec_of(const struct pb_field *message)
 	return d;
 }
 
+/* Returns false at the end of an invalid message, as pb_read_fields() does. */
+static inline bool pb_dec_ok_of(const struct pb_dec *d, const struct pb_field *message)
+{
+	return pb_dec_ok(d) && (message->data || !message->id);
+}
+
 /* Executes the statement that follows for each field of a message: f is a new struct pb_field.
- * Ends at the first error. */
+ * Ends at the first error. The second form sets the variable ok to false for an invalid message. */
 #define pb_for_each(f, message)                                                                    \
 	for (struct pb_dec f##_dec = pb_dec_of(message), *f##_in = &f##_dec; f##_in;               \
 	     f##_in = NULL)                                                                        \
 		for (struct pb_field f; pb_dec_next(f##_in, &f);)
+#define pb_for_each_checked(f, message, ok)                                                        \
+	for (struct pb_dec f##_dec = pb_dec_of(message), *f##_in = &f##_dec; f##_in;               \
+	     (ok) &= pb_dec_ok_of(f##_in, (message)), f##_in = NULL)                               \
+		for (struct pb_field f; pb_dec_next(f##_in, &f);)
+
+/* Bytes as the contents of a field. */
+#define PB_BYTES(bytes, size) (&(const struct pb_field){.data = (bytes), .len = (size)})

@@ -32,7 +32,7 @@ static int teardown(void **state)
 
 static bool scan_bundle(struct fixture *x)
 {
-	bool ok = ftrace_scan_bundle(&x->s, x->m.buf, pb_mem_len(&x->m));
+	bool ok = ftrace_scan_bundle(&x->s, PB_BYTES(x->m.buf, pb_mem_len(&x->m)));
 
 	pb_mem_reset(&x->m);
 	return ok;
@@ -40,7 +40,7 @@ static bool scan_bundle(struct fixture *x)
 
 static bool scan_stats(struct fixture *x, uint32_t sequence)
 {
-	bool ok = ftrace_scan_stats(&x->s, sequence, x->m.buf, pb_mem_len(&x->m));
+	bool ok = ftrace_scan_stats(&x->s, sequence, PB_BYTES(x->m.buf, pb_mem_len(&x->m)));
 
 	pb_mem_reset(&x->m);
 	return ok;
@@ -226,7 +226,7 @@ FIXTURE_TEST(test_old_generic_events_are_counted)
 	pb_enc_close(&x->m.enc);
 	assert_true(scan_bundle(x));
 	assert_int_equal(x->s.counts.total, 1);
-	assert_int_equal(x->s.counts.n_generic, 1);
+	assert_int_equal(x->s.counts.unnamed, 1);
 }
 
 FIXTURE_TEST(test_broken_bundles_keep_what_came_before)
@@ -236,7 +236,7 @@ FIXTURE_TEST(test_broken_bundles_keep_what_came_before)
 	put_event(x, 10, PB_FTRACE_EVENT_SCHED_SWITCH);
 	put_event(x, 20, PB_FTRACE_EVENT_SCHED_SWITCH);
 	len = pb_mem_len(&x->m);
-	assert_false(ftrace_scan_bundle(&x->s, x->m.buf, len - 1));
+	assert_false(ftrace_scan_bundle(&x->s, PB_BYTES(x->m.buf, len - 1)));
 	assert_int_equal(known(x, PB_FTRACE_EVENT_SCHED_SWITCH), 1);
 	/* Fields of a wrong type: an event, compact events, a descriptor as numbers. */
 	pb_mem_reset(&x->m);
@@ -488,7 +488,7 @@ FIXTURE_TEST(test_the_number_of_rings_has_a_limit)
 FIXTURE_TEST(test_broken_stats_are_told)
 {
 	put_cpu(x, 1, 1, 0, 0);
-	assert_false(ftrace_scan_stats(&x->s, 2, x->m.buf, pb_mem_len(&x->m) - 1));
+	assert_false(ftrace_scan_stats(&x->s, 2, PB_BYTES(x->m.buf, pb_mem_len(&x->m) - 1)));
 	pb_mem_reset(&x->m);
 	pb_enc_u64(&x->m.enc, PB_FTRACE_STATS_CPU_STATS, 1);
 	assert_false(scan_stats(x, 2));
@@ -558,4 +558,20 @@ TEST_WITH(test_usual_events_and_others_are_told_alike, setup, teardown)
 			event[i] = (uint8_t)byte;
 			check_event(x, event, sizeof(usual));
 		}
+}
+
+TEST(test_each_has_words_of_its_own)
+{
+	for (uint64_t i = 0; i < FTRACE_STATUSES; i++) {
+		assert_non_null(ftrace_status_words(i));
+		for (uint64_t k = 0; k < i; k++)
+			assert_string_not_equal(ftrace_status_words(i), ftrace_status_words(k));
+	}
+	assert_string_equal(ftrace_status_words(15), "an event longer than its page");
+}
+
+TEST(test_numbers_of_a_later_version)
+{
+	assert_non_null(strstr(ftrace_status_words(FTRACE_STATUSES), "does not know"));
+	assert_ptr_equal(ftrace_status_words(UINT64_MAX), ftrace_status_words(FTRACE_STATUSES));
 }

@@ -4,11 +4,13 @@
 #include <zstd.h>
 
 #include "unit/test.h"
-#include "analyze/packets.c"
+#include "analyze/packets.h"
 #include "gen/fields.h"
 
 #define DEFLATE PB_TRACE_PACKET_COMPRESSED_PACKETS
 #define ZSTD PB_TRACE_PACKET_ZSTD_COMPRESSED_PACKETS
+
+#define LIMIT (64u << 20) /* bytes of the contents of a packet */
 
 static const uint32_t formats[] = {DEFLATE, ZSTD};
 
@@ -145,7 +147,7 @@ TEST(text_may_begin_with_the_byte_of_a_packet)
 /* Thirty kilobytes may be gigabytes of nothing. */
 TEST(what_grows_without_end_is_refused)
 {
-	const size_t huge = UNPACK_MAX_BYTES + 1;
+	const size_t huge = LIMIT + 1;
 	struct strbuf b = {0};
 	uint8_t *data = calloc(1, huge), *packed;
 	size_t len;
@@ -155,9 +157,9 @@ TEST(what_grows_without_end_is_refused)
 		packed = pack(formats[f], data, huge, &len);
 		assert_int_equal(packets_unpack(formats[f], packed, len, &b), -EFBIG);
 		free(packed);
-		packed = pack(formats[f], data, UNPACK_MAX_BYTES, &len);
+		packed = pack(formats[f], data, LIMIT, &len);
 		assert_int_equal(packets_unpack(formats[f], packed, len, &b), 0);
-		assert_int_equal(b.len, UNPACK_MAX_BYTES);
+		assert_int_equal(b.len, LIMIT);
 		free(packed);
 	}
 	strbuf_deinit(&b);
