@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analyze/event_counts.h"
+#include "analyze/packets.h"
 #include "base/core/hash_table.h"
 #include "base/core/mem.h"
 #include "base/text/str.h"
@@ -113,28 +114,16 @@ int contents_rows(const struct contents *c, struct content_row **ret, size_t *re
 
 /* ---- kernel events ---- */
 
-static void contents_copy_text(char *to, size_t size, const struct pb_field *f)
-{
-	size_t len = f->data ? MIN(f->len, size - 1) : 0;
-
-	memcpy(to, f->data ? (const char *)f->data : "", len);
-	to[len] = '\0';
-	str_make_plain(to, strlen(to), "");
-}
-
 /* Stores the name of an event without a message, by its number. */
 static void contents_describe(struct contents *c, const struct pb_field *descriptor)
 {
-	struct pb_field message = {.id = 0};
+	struct pb_field message = {.id = 0}, name = {.id = 0};
 	struct content_node *n;
 	uint32_t number = 0;
 
-	pb_for_each (f, descriptor)
-		if (f.id == PB_FTRACE_EVENT_BUNDLE_GENERIC_EVENT_DESCRIPTOR_FIELD_ID)
-			number = (uint32_t)f.u64;
-		else if (f.id == PB_FTRACE_EVENT_BUNDLE_GENERIC_EVENT_DESCRIPTOR_EVENT_DESCRIPTOR &&
-			 f.data)
-			message = f;
+	pb_read(descriptor,
+		PB_TO(PB_FTRACE_EVENT_BUNDLE_GENERIC_EVENT_DESCRIPTOR_FIELD_ID, &number),
+		PB_TO(PB_FTRACE_EVENT_BUNDLE_GENERIC_EVENT_DESCRIPTOR_EVENT_DESCRIPTOR, &message));
 	HASH_FIND(hh, c->by_number, &number, sizeof(number), n);
 	if (n || HASH_COUNT(c->by_number) >= CONTENTS_MAX_KINDS)
 		return;
@@ -142,9 +131,8 @@ static void contents_describe(struct contents *c, const struct pb_field *descrip
 	if (!n)
 		return;
 	n->number = number;
-	pb_for_each (f, &message)
-		if (f.id == 1 && f.data) /* DescriptorProto.name */
-			contents_copy_text(n->row.name, sizeof(n->row.name), &f);
+	pb_read(&message, PB_TO(1, &name)); /* DescriptorProto.name */
+	packet_text(&name, n->row.name, sizeof(n->row.name));
 	HASH_ADD(hh, c->by_number, number, sizeof(n->number), n);
 	if (!n->hh.tbl)
 		free(n);
@@ -304,19 +292,17 @@ static struct content_machine *machine_of(struct contents *c, uint32_t id)
 
 static void read_system(struct content_machine *m, const struct pb_field *info)
 {
-	pb_for_each (f, info) {
-		if (f.id == PB_SYSTEM_INFO_NUM_CPUS)
-			m->cpus = f.u64;
-		if (f.id != PB_SYSTEM_INFO_UTSNAME || !f.data)
-			continue;
-		pb_for_each (part, &f)
-			if (part.id == PB_UTSNAME_SYSNAME)
-				contents_copy_text(m->system, sizeof(m->system), &part);
-			else if (part.id == PB_UTSNAME_RELEASE)
-				contents_copy_text(m->release, sizeof(m->release), &part);
-			else if (part.id == PB_UTSNAME_MACHINE)
-				contents_copy_text(m->arch, sizeof(m->arch), &part);
-	}
+	struct pb_field utsname = {0}, system = {0}, release = {0}, arch = {0};
+
+	pb_read(info, PB_TO(PB_SYSTEM_INFO_NUM_CPUS, &m->cpus),
+		PB_TO(PB_SYSTEM_INFO_UTSNAME, &utsname));
+	if (!pb_read(&utsname, PB_TO(PB_UTSNAME_SYSNAME, &system),
+		     PB_TO(PB_UTSNAME_RELEASE, &release), PB_TO(PB_UTSNAME_MACHINE, &arch)) ||
+	    !utsname.id)
+		return;
+	packet_text(&system, m->system, sizeof(m->system));
+	packet_text(&release, m->release, sizeof(m->release));
+	packet_text(&arch, m->arch, sizeof(m->arch));
 }
 
 void contents_packet(struct contents *c, const uint8_t *data, size_t len)

@@ -5,7 +5,7 @@
 
 static void pb_read_store(const struct pb_to *to, const struct pb_field *f)
 {
-	if ((to->kind == PB_KIND_BYTES) != (f->data != NULL))
+	if (to->kind != PB_KIND_ANY && (to->kind == PB_KIND_BYTES) != (f->data != NULL))
 		return;
 	switch (to->kind) {
 	case PB_KIND_32:
@@ -18,6 +18,7 @@ static void pb_read_store(const struct pb_to *to, const struct pb_field *f)
 		*(bool *)to->to = f->u64 != 0;
 		break;
 	case PB_KIND_BYTES:
+	case PB_KIND_ANY:
 		*(struct pb_field *)to->to = *f;
 		break;
 	}

@@ -21,9 +21,10 @@
  *
  * Numbers of any size and bool take a number, cut to their size; a double takes the bits of one;
  * struct pb_field takes a field with bytes. Fields of other wire types are unknown fields, and a
- * variable whose field is missing keeps its value. The last field of a number counts.
+ * variable whose field is missing keeps its value. The last field of a number counts. PB_TO_ANY()
+ * stores a field of any wire type in a struct pb_field, whose id says whether there is one.
  */
-enum pb_kind { PB_KIND_32, PB_KIND_64, PB_KIND_BOOL, PB_KIND_BYTES };
+enum pb_kind { PB_KIND_32, PB_KIND_64, PB_KIND_BOOL, PB_KIND_BYTES, PB_KIND_ANY };
 
 struct pb_to {
 	uint32_t field;
@@ -37,6 +38,7 @@ struct pb_to {
 		uint64_t *: PB_KIND_64, int64_t *: PB_KIND_64, double *: PB_KIND_64,               \
 		bool *: PB_KIND_BOOL, struct pb_field *: PB_KIND_BYTES), (variable)})
 /* clang-format on */
+#define PB_TO_ANY(field, variable) ((struct pb_to){(field), PB_KIND_ANY, (variable)})
 
 #define pb_read(message, ...)                                                                      \
 	pb_read_fields((message), (const struct pb_to[]){__VA_ARGS__},                             \

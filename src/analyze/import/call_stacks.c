@@ -122,37 +122,21 @@ static bool read_mapping(struct import *im, struct machine *m, uint32_t state,
 	uint32_t string;
 
 	*ret = (struct mapping){.build_id = 0};
+	pb_read(message, PB_TO(PB_MAPPING_BUILD_ID, &ret->build_id),
+		PB_TO(PB_MAPPING_EXACT_OFFSET, &ret->exact_offset),
+		PB_TO(PB_MAPPING_START_OFFSET, &ret->start_offset),
+		PB_TO(PB_MAPPING_START, &ret->start), PB_TO(PB_MAPPING_END, &ret->end),
+		PB_TO(PB_MAPPING_LOAD_BIAS, &ret->load_bias));
 	pb_for_each (f, message) {
-		switch (f.id) {
-		case PB_MAPPING_BUILD_ID:
-			ret->build_id = f.u64;
-			break;
-		case PB_MAPPING_EXACT_OFFSET:
-			ret->exact_offset = f.u64;
-			break;
-		case PB_MAPPING_START_OFFSET:
-			ret->start_offset = f.u64;
-			break;
-		case PB_MAPPING_START:
-			ret->start = f.u64;
-			break;
-		case PB_MAPPING_END:
-			ret->end = f.u64;
-			break;
-		case PB_MAPPING_LOAD_BIAS:
-			ret->load_bias = f.u64;
-			break;
-		case PB_MAPPING_PATH_STRING_IDS:
-			string = sequences_string(&m->sequences, state,
-						  PB_INTERNED_DATA_MAPPING_PATHS, f.u64);
-			if (string == NULL_U32 && !ends)
-				count_unknown_iid(im, STAT_STACKPROFILE_INVALID_STRING_ID);
-			ends |= string == NULL_U32;
-			if (!ends)
-				call_stacks_add_part(&path,
-						     strings_get(&im->store->strings, string));
-			break;
-		}
+		if (f.id != PB_MAPPING_PATH_STRING_IDS)
+			continue;
+		string = sequences_string(&m->sequences, state, PB_INTERNED_DATA_MAPPING_PATHS,
+					  f.u64);
+		if (string == NULL_U32 && !ends)
+			count_unknown_iid(im, STAT_STACKPROFILE_INVALID_STRING_ID);
+		ends |= string == NULL_U32;
+		if (!ends)
+			call_stacks_add_part(&path, strings_get(&im->store->strings, string));
 	}
 	ret->name = strings_intern_buf(&im->store->strings, &path);
 	strbuf_deinit(&path);
@@ -331,24 +315,17 @@ static uint32_t frame_type(struct import *im, uint64_t kind)
 static void read_frame(struct import *im, const struct pb_field *message, struct frame *ret,
 		       struct interned_ids *iids)
 {
+	struct pb_field kind_text = {0};
+	uint64_t kind = 0;
+
 	*ret = no_frame;
 	*iids = (struct interned_ids){.name = 0};
-	pb_for_each (f, message) {
-		if (f.id == PB_FRAME_FUNCTION_NAME_ID)
-			iids->name = f.u64;
-		else if (f.id == PB_FRAME_MAPPING_ID)
-			iids->mapping = f.u64;
-		else if (f.id == PB_FRAME_REL_PC)
-			ret->rel_pc = f.u64;
-		else if (f.id == PB_FRAME_SOURCE_PATH_IID)
-			iids->source = f.u64;
-		else if (f.id == PB_FRAME_LINE_NUMBER && !f.data)
-			ret->line = (uint32_t)f.u64;
-		else if (f.id == PB_FRAME_KIND && !f.data)
-			ret->type = frame_type(im, f.u64);
-		else if (f.id == PB_FRAME_KIND_STR && f.data)
-			ret->type = strings_intern(&im->store->strings, f.data, f.len);
-	}
+	pb_read(message, PB_TO(PB_FRAME_FUNCTION_NAME_ID, &iids->name),
+		PB_TO(PB_FRAME_MAPPING_ID, &iids->mapping), PB_TO(PB_FRAME_REL_PC, &ret->rel_pc),
+		PB_TO(PB_FRAME_SOURCE_PATH_IID, &iids->source),
+		PB_TO(PB_FRAME_LINE_NUMBER, &ret->line), PB_TO(PB_FRAME_KIND, &kind),
+		PB_TO(PB_FRAME_KIND_STR, &kind_text));
+	ret->type = kind_text.id ? import_text(im, &kind_text) : frame_type(im, kind);
 }
 
 static uint32_t interned_frame(struct import *im, const struct stack_owner *o, uint64_t iid)
@@ -380,17 +357,14 @@ static uint32_t interned_frame(struct import *im, const struct stack_owner *o, u
 
 static uint32_t inline_frame(struct import *im, const struct pb_field *message)
 {
-	struct strings *s = &im->store->strings;
+	struct pb_field name = {0}, source = {0};
 	struct frame frame = no_frame;
 
-	pb_for_each (f, message) {
-		if (f.id == PB_TRACK_EVENT_INLINE_CALLSTACK_FRAME_FUNCTION_NAME && f.data)
-			frame.name = strings_intern(s, f.data, f.len);
-		else if (f.id == PB_TRACK_EVENT_INLINE_CALLSTACK_FRAME_SOURCE_FILE && f.data)
-			frame.source = strings_intern(s, f.data, f.len);
-		else if (f.id == PB_TRACK_EVENT_INLINE_CALLSTACK_FRAME_LINE_NUMBER && !f.data)
-			frame.line = (uint32_t)f.u64;
-	}
+	pb_read(message, PB_TO(PB_TRACK_EVENT_INLINE_CALLSTACK_FRAME_FUNCTION_NAME, &name),
+		PB_TO(PB_TRACK_EVENT_INLINE_CALLSTACK_FRAME_SOURCE_FILE, &source),
+		PB_TO(PB_TRACK_EVENT_INLINE_CALLSTACK_FRAME_LINE_NUMBER, &frame.line));
+	frame.name = import_text(im, &name);
+	frame.source = import_text(im, &source);
 	return function_row(im, no_mapping(im, "track_event_inline"), frame);
 }
 

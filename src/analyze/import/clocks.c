@@ -51,22 +51,15 @@ const char *clock_name(uint32_t id)
 struct clock_reading clock_reading_read(const struct pb_field *clock, uint32_t sequence)
 {
 	struct clock_reading r = {.unit = 1};
+	struct pb_field id = {0};
 
-	pb_for_each (f, clock)
-		switch (f.id) {
-		case PB_CLOCK_SNAPSHOT_CLOCK_CLOCK_ID:
-			r.clock = clock_of((uint32_t)f.u64, sequence);
-			break;
-		case PB_CLOCK_SNAPSHOT_CLOCK_TIMESTAMP:
-			r.value = (int64_t)f.u64;
-			break;
-		case PB_CLOCK_SNAPSHOT_CLOCK_IS_INCREMENTAL:
-			r.incremental = f.u64 != 0;
-			break;
-		case PB_CLOCK_SNAPSHOT_CLOCK_UNIT_MULTIPLIER_NS:
-			r.unit = f.u64 ? (int64_t)f.u64 : 1;
-			break;
-		}
+	pb_read(clock, PB_TO_ANY(PB_CLOCK_SNAPSHOT_CLOCK_CLOCK_ID, &id),
+		PB_TO(PB_CLOCK_SNAPSHOT_CLOCK_TIMESTAMP, &r.value),
+		PB_TO(PB_CLOCK_SNAPSHOT_CLOCK_IS_INCREMENTAL, &r.incremental),
+		PB_TO(PB_CLOCK_SNAPSHOT_CLOCK_UNIT_MULTIPLIER_NS, &r.unit));
+	if (id.id)
+		r.clock = clock_of((uint32_t)id.u64, sequence);
+	r.unit = r.unit ?: 1;
 	return r;
 }
 

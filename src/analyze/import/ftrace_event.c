@@ -5,11 +5,11 @@
 
 bool event_field(const struct ftrace_event *e, uint32_t number, struct pb_field *ret)
 {
-	pb_for_each (f, &e->message)
-		if (f.id == number) {
-			*ret = f;
+	struct pb_dec d = pb_dec_of(&e->message);
+
+	while (pb_dec_next(&d, ret))
+		if (ret->id == number)
 			return true;
-		}
 	*ret = (struct pb_field){.id = 0};
 	return false;
 }
@@ -18,9 +18,8 @@ uint32_t event_text(struct import *im, const struct ftrace_event *e, uint32_t nu
 {
 	struct pb_field f;
 
-	return event_field(e, number, &f) && f.data
-		       ? strings_intern(&im->store->strings, f.data, f.len)
-		       : NULL_U32;
+	event_field(e, number, &f);
+	return import_text(im, &f);
 }
 
 uint32_t event_function(struct import *im, struct machine *m, const struct ftrace_event *e,

@@ -55,20 +55,14 @@ static void queue_event(const struct bundle *b, uint32_t queue, const struct que
 /* Reads the timestamp of a FtraceEvent: usually, but not always, the first field. */
 static bool timestamp_of(const uint8_t *data, size_t len, uint64_t *ret)
 {
-	struct pb_field f;
-	struct pb_dec d;
-	bool found = false;
+	struct pb_field found = {0};
 
 	if (len && data[0] == (PB_FTRACE_EVENT_TIMESTAMP << 3) &&
 	    pb_get_varint(data + 1, data + len, ret))
 		return true;
-	pb_dec_init(&d, data, len);
-	while (pb_dec_next(&d, &f))
-		if (f.id == PB_FTRACE_EVENT_TIMESTAMP && !f.data) {
-			*ret = f.u64;
-			found = true;
-		}
-	return found;
+	pb_read(PB_BYTES(data, len), PB_TO_ANY(PB_FTRACE_EVENT_TIMESTAMP, &found));
+	*ret = found.u64;
+	return found.id && !found.data;
 }
 
 static void ftrace_tokens_add_event(const struct bundle *b, uint32_t queue,
@@ -207,15 +201,14 @@ static void read_field_descriptor(struct store *s, struct generic_event *g,
 				  const struct pb_field *field)
 {
 	struct generic_field new = {.number = 0};
+	uint64_t number = 0, type = 0;
+	struct pb_field name = {0};
 
-	pb_for_each (f, field) {
-		if (f.id == 1 && f.data) /* FieldDescriptorProto.name, number, type */
-			new.name = strings_intern(&s->strings, f.data, f.len);
-		else if (f.id == 3 && f.u64 <= PB_MAX_FIELD_ID)
-			new.number = (uint32_t)f.u64;
-		else if (f.id == 5 && f.u64 < UINT8_MAX)
-			new.type = (uint8_t)f.u64;
-	}
+	/* FieldDescriptorProto.name, number, type */
+	pb_read(field, PB_TO(1, &name), PB_TO(3, &number), PB_TO(5, &type));
+	new.name = strings_intern(&s->strings, name.data, name.len);
+	new.number = number <= PB_MAX_FIELD_ID ? (uint32_t)number : 0;
+	new.type = type < UINT8_MAX ? (uint8_t)type : 0;
 	if (!budget_take(&s->budget, sizeof(*g->fields)))
 		return;
 	if (array_reserve(&g->fields, &g->cap_fields, g->n_fields + 1, sizeof(*g->fields))) {
@@ -254,43 +247,21 @@ static void add_description(const struct bundle *b, const struct pb_field *f)
 #define CLOCK_MONO_RAW 4
 
 struct bundle_head {
-	uint64_t cpu, clock, ftrace_ns, boot_ns, previous_end;
-	bool has_previous_end;
-	bool has_cpu, lost, has_events, has_compact;
+	uint64_t clock, ftrace_ns, boot_ns;
+	struct pb_field cpu, previous_end, compact; /* id 0: none */
+	bool lost;
 };
 
 static void ftrace_tokens_read_head(const struct pb_field *payload, struct bundle_head *h)
 {
-	pb_for_each (f, payload)
-		switch (f.id) {
-		case PB_FTRACE_EVENT_BUNDLE_CPU:
-			h->cpu = f.u64;
-			h->has_cpu = true;
-			break;
-		case PB_FTRACE_EVENT_BUNDLE_LOST_EVENTS:
-			h->lost = f.u64 != 0;
-			break;
-		case PB_FTRACE_EVENT_BUNDLE_FTRACE_CLOCK:
-			h->clock = f.u64;
-			break;
-		case PB_FTRACE_EVENT_BUNDLE_FTRACE_TIMESTAMP:
-			h->ftrace_ns = f.u64;
-			break;
-		case PB_FTRACE_EVENT_BUNDLE_BOOT_TIMESTAMP:
-			h->boot_ns = f.u64;
-			break;
-		case PB_FTRACE_EVENT_BUNDLE_LAST_READ_EVENT_TIMESTAMP:
-		case PB_FTRACE_EVENT_BUNDLE_PREVIOUS_BUNDLE_END_TIMESTAMP:
-			h->previous_end = f.u64;
-			h->has_previous_end = true;
-			break;
-		case PB_FTRACE_EVENT_BUNDLE_EVENT:
-			h->has_events = true;
-			break;
-		case PB_FTRACE_EVENT_BUNDLE_COMPACT_SCHED:
-			h->has_compact = true;
-			break;
-		}
+	pb_read(payload, PB_TO_ANY(PB_FTRACE_EVENT_BUNDLE_CPU, &h->cpu),
+		PB_TO(PB_FTRACE_EVENT_BUNDLE_LOST_EVENTS, &h->lost),
+		PB_TO(PB_FTRACE_EVENT_BUNDLE_FTRACE_CLOCK, &h->clock),
+		PB_TO(PB_FTRACE_EVENT_BUNDLE_FTRACE_TIMESTAMP, &h->ftrace_ns),
+		PB_TO(PB_FTRACE_EVENT_BUNDLE_BOOT_TIMESTAMP, &h->boot_ns),
+		PB_TO_ANY(PB_FTRACE_EVENT_BUNDLE_LAST_READ_EVENT_TIMESTAMP, &h->previous_end),
+		PB_TO_ANY(PB_FTRACE_EVENT_BUNDLE_PREVIOUS_BUNDLE_END_TIMESTAMP, &h->previous_end),
+		PB_TO_ANY(PB_FTRACE_EVENT_BUNDLE_COMPACT_SCHED, &h->compact));
 }
 
 static void ftrace_tokens_set_clock(struct bundle *b, const struct bundle_head *h,
@@ -319,8 +290,8 @@ static void note_first_bundle(struct bundle *b, const struct bundle_head *h)
 	if (b->state->has_first_bundle)
 		return;
 	b->state->has_first_bundle = true;
-	if (h->has_previous_end &&
-	    clocks_to_trace_time(&b->m->clocks, b->clock, (int64_t)h->previous_end, &ts))
+	if (h->previous_end.id &&
+	    clocks_to_trace_time(&b->m->clocks, b->clock, (int64_t)h->previous_end.u64, &ts))
 		b->m->first_data = MAX(b->m->first_data, ts);
 }
 
@@ -328,14 +299,13 @@ void tokens_bundle(struct import *im, struct machine *m, const struct packet *p,
 		   const struct packet_sequence_info *seq)
 {
 	struct bundle b = {.im = im, .m = m, .sequence_state = seq ? seq->state : NULL_U32};
-	struct bundle_head h = {.cpu = 0};
-	uint32_t queue = 0;
-	struct pb_field f;
-	struct pb_dec d;
+	struct bundle_head h = {.clock = 0};
+	uint32_t queue = NULL_U32;
+	bool ok = true;
 
 	ftrace_tokens_read_head(&p->payload, &h);
-	b.cpu = (uint32_t)MIN(h.cpu, (uint64_t)MAX_CPUS);
-	b.state = h.has_cpu ? import_cpu(im, m, b.cpu) : NULL;
+	b.cpu = (uint32_t)MIN(h.cpu.u64, (uint64_t)MAX_CPUS);
+	b.state = h.cpu.id ? import_cpu(im, m, b.cpu) : NULL;
 	if (!b.state) {
 		stats_add(im->store, STAT_FTRACE_BUNDLE_TOKENIZER_ERRORS, STAT_NO_INDEX, 1);
 		return;
@@ -346,20 +316,16 @@ void tokens_bundle(struct import *im, struct machine *m, const struct packet *p,
 	note_first_bundle(&b, &h);
 	/* Compact sched comes first, as that makes its queues first: of events of equal times,
 	 * those of the queue that was made first come first. */
-	pb_dec_init(&d, p->payload.data, p->payload.len);
-	while (h.has_compact && pb_dec_next(&d, &f))
+	pb_for_each (f, h.compact.id ? &p->payload : PB_BYTES(NULL, 0))
 		if (f.id == PB_FTRACE_EVENT_BUNDLE_COMPACT_SCHED && f.data)
 			add_compact(&b, &f);
-	pb_dec_init(&d, p->payload.data, p->payload.len);
-	if (h.has_events)
-		queue = queue_of(im, m, b.cpu, QUEUE_FTRACE);
-	while (pb_dec_next(&d, &f)) {
-		if (!f.data)
-			continue;
-		if (f.id == PB_FTRACE_EVENT_BUNDLE_EVENT && f.len <= UINT32_MAX)
+	pb_for_each_checked (f, &p->payload, ok) {
+		if (f.id == PB_FTRACE_EVENT_BUNDLE_EVENT && queue == NULL_U32)
+			queue = queue_of(im, m, b.cpu, QUEUE_FTRACE);
+		if (f.id == PB_FTRACE_EVENT_BUNDLE_EVENT && f.data && f.len <= UINT32_MAX)
 			ftrace_tokens_add_event(&b, queue, &f);
-		else if (f.id == PB_FTRACE_EVENT_BUNDLE_GENERIC_EVENT_DESCRIPTORS)
+		else if (f.id == PB_FTRACE_EVENT_BUNDLE_GENERIC_EVENT_DESCRIPTORS && f.data)
 			add_description(&b, &f);
 	}
-	im->undecodable += !pb_dec_ok(&d);
+	im->undecodable += !ok;
 }

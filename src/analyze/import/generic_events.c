@@ -61,11 +61,11 @@ uint32_t generic_self_named(struct import *im, const struct machine *m,
 			    const struct pb_field *event)
 {
 	struct generic_event g = {.self_named = true};
+	struct pb_field name = {0};
 	uint32_t number;
 
-	pb_for_each (f, event)
-		if (f.id == PB_GENERIC_FTRACE_EVENT_EVENT_NAME && f.data)
-			g.name = strings_intern(&im->store->strings, f.data, f.len);
+	pb_read(event, PB_TO(PB_GENERIC_FTRACE_EVENT_EVENT_NAME, &name));
+	g.name = strings_intern(&im->store->strings, name.data, name.len);
 	number = 0x80000000u | g.name;
 	if (generic_find(im, m, number) == NULL_U32)
 		generic_add(im, m, number, &g);

@@ -137,6 +137,12 @@ static inline struct table *import_table(struct import *im, enum store_table whi
 	return &im->store->tables[which];
 }
 
+/* Returns the text of a field as a string; NULL_U32 for a field without bytes. */
+static inline uint32_t import_text(struct import *im, const struct pb_field *f)
+{
+	return f->data ? strings_intern(&im->store->strings, f->data, f->len) : NULL_U32;
+}
+
 /* Notes the time of a row for trace_bounds. */
 static inline void import_note_ts(struct import *im, int64_t ts)
 {

@@ -47,8 +47,8 @@ static const struct rss_fields {
 
 struct rss_stat {
 	int64_t size;
-	uint64_t member, mm_id, curr;
-	bool has_mm_id, has_curr;
+	uint64_t member;
+	struct pb_field mm_id, curr; /* id 0: none */
 };
 
 static struct rss_stat read_rss_stat(const struct ftrace_event *e)
@@ -57,19 +57,8 @@ static struct rss_stat read_rss_stat(const struct ftrace_event *e)
 		e->number == PB_FTRACE_EVENT_RSS_STAT ? &rss_fields : &throttled_fields;
 	struct rss_stat r = {.size = 0};
 
-	pb_for_each (f, &e->message) {
-		if (f.id == fields->member) {
-			r.member = f.u64;
-		} else if (f.id == fields->size) {
-			r.size = (int64_t)f.u64;
-		} else if (f.id == fields->curr) {
-			r.curr = f.u64;
-			r.has_curr = true;
-		} else if (f.id == fields->mm_id) {
-			r.mm_id = f.u64;
-			r.has_mm_id = true;
-		}
-	}
+	pb_read(&e->message, PB_TO(fields->member, &r.member), PB_TO(fields->size, &r.size),
+		PB_TO_ANY(fields->mm_id, &r.mm_id), PB_TO_ANY(fields->curr, &r.curr));
 	return r;
 }
 
@@ -84,12 +73,12 @@ static uint32_t rss_thread(struct import *im, const struct machine *m, const str
 	int64_t *known;
 	uint32_t utid;
 
-	if (!r->has_mm_id || !r->has_curr)
+	if (!r->mm_id.id || !r->curr.id)
 		return e->utid;
-	known = import_remembered(im, m, REMEMBER_MM_THREAD, r->mm_id);
+	known = import_remembered(im, m, REMEMBER_MM_THREAD, r->mm_id.u64);
 	if (!known)
 		return NULL_U32;
-	if (r->curr) {
+	if (r->curr.u64) {
 		*known = (int64_t)e->utid + 1;
 		return e->utid;
 	}

@@ -134,27 +134,22 @@ static void read_defaults(struct import *im, struct machine *m, struct perf_stre
 {
 	uint32_t name =
 		strings_intern_z(&im->store->strings, counter_names[defaults->data ? 0 : 1]);
+	struct pb_field timebase = {0};
 	uint64_t shards = 0, shard = 0;
-	struct pb_field f;
-	struct pb_dec d;
 
-	pb_dec_init(&d, defaults->data, defaults->data ? defaults->len : 0);
-	while (pb_dec_next(&d, &f)) {
-		if (f.id == PB_PERF_SAMPLE_DEFAULTS_TIMEBASE && f.data)
-			name = counter_name(im, &f, &timebase_fields);
-		else if (f.id == PB_PERF_SAMPLE_DEFAULTS_PROCESS_SHARD_COUNT)
-			shards = f.u64;
-		else if (f.id == PB_PERF_SAMPLE_DEFAULTS_CHOSEN_PROCESS_SHARD)
-			shard = f.u64;
-	}
+	pb_read(defaults, PB_TO(PB_PERF_SAMPLE_DEFAULTS_TIMEBASE, &timebase),
+		PB_TO(PB_PERF_SAMPLE_DEFAULTS_PROCESS_SHARD_COUNT, &shards),
+		PB_TO(PB_PERF_SAMPLE_DEFAULTS_CHOSEN_PROCESS_SHARD, &shard));
+	if (timebase.id)
+		name = counter_name(im, &timebase, &timebase_fields);
 	if (shards) {
 		stats_set(im->store, STAT_PERF_PROCESS_SHARD_COUNT, s->session, (int64_t)shards);
 		stats_set(im->store, STAT_PERF_CHOSEN_PROCESS_SHARD, s->session, (int64_t)shard);
 	}
 	add_track(im, m, s, name);
-	pb_dec_init(&d, defaults->data, defaults->data ? defaults->len : 0);
-	while (pb_dec_next(&d, &f) && s->n_tracks < ARRAY_SIZE(s->tracks))
-		if (f.id == PB_PERF_SAMPLE_DEFAULTS_FOLLOWERS && f.data)
+	pb_for_each (f, defaults)
+		if (f.id == PB_PERF_SAMPLE_DEFAULTS_FOLLOWERS && f.data &&
+		    s->n_tracks < ARRAY_SIZE(s->tracks))
 			add_track(im, m, s, counter_name(im, &f, &follower_fields));
 }
 
@@ -186,18 +181,12 @@ void perf_stream_counts(struct import *im, const struct perf_stream *s, int64_t 
 			const struct pb_field *sample)
 {
 	uint64_t timebase = 0;
-	struct pb_field f;
-	struct pb_dec d;
 	size_t n = 1;
 
-	pb_dec_init(&d, sample->data, sample->len);
-	while (pb_dec_next(&d, &f))
-		if (f.id == PB_PERF_SAMPLE_TIMEBASE_COUNT)
-			timebase = f.u64;
+	pb_read(sample, PB_TO(PB_PERF_SAMPLE_TIMEBASE_COUNT, &timebase));
 	rows_counter(im, ts, s->tracks[0], (double)timebase, NULL_U32);
-	pb_dec_init(&d, sample->data, sample->len);
-	while (pb_dec_next(&d, &f) && n < s->n_tracks)
-		if (f.id == PB_PERF_SAMPLE_FOLLOWER_COUNTS)
+	pb_for_each (f, sample)
+		if (f.id == PB_PERF_SAMPLE_FOLLOWER_COUNTS && n < s->n_tracks)
 			rows_counter(im, ts, s->tracks[n++], (double)f.u64, NULL_U32);
 }
 

@@ -13,49 +13,21 @@ static void perf_samples_count(struct import *im, enum stat_number stat)
 }
 
 struct sample {
-	uint32_t cpu;
-	int64_t pid, tid;
-	uint64_t callstack, lost, mode, error, skipped;
-	bool has_callstack, has_error;
+	uint32_t cpu, pid, tid;
+	uint64_t lost, mode, skipped;
+	struct pb_field callstack, error; /* an iid, a number; id 0: none */
 	struct pb_field event; /* ProducerEvent */
 };
 
 static void read_sample(const struct pb_field *message, struct sample *s)
 {
-	pb_for_each (f, message) {
-		switch (f.id) {
-		case PB_PERF_SAMPLE_CPU:
-			s->cpu = (uint32_t)f.u64;
-			break;
-		case PB_PERF_SAMPLE_PID:
-			s->pid = (uint32_t)f.u64;
-			break;
-		case PB_PERF_SAMPLE_TID:
-			s->tid = (uint32_t)f.u64;
-			break;
-		case PB_PERF_SAMPLE_CALLSTACK_IID:
-			s->callstack = f.u64;
-			s->has_callstack = true;
-			break;
-		case PB_PERF_SAMPLE_CPU_MODE:
-			s->mode = f.u64;
-			break;
-		case PB_PERF_SAMPLE_UNWIND_ERROR:
-			s->error = f.u64;
-			s->has_error = true;
-			break;
-		case PB_PERF_SAMPLE_KERNEL_RECORDS_LOST:
-			s->lost = f.u64;
-			break;
-		case PB_PERF_SAMPLE_SAMPLE_SKIPPED_REASON:
-			s->skipped = f.u64;
-			break;
-		case PB_PERF_SAMPLE_PRODUCER_EVENT:
-			if (f.data)
-				s->event = f;
-			break;
-		}
-	}
+	pb_read(message, PB_TO(PB_PERF_SAMPLE_CPU, &s->cpu), PB_TO(PB_PERF_SAMPLE_PID, &s->pid),
+		PB_TO(PB_PERF_SAMPLE_TID, &s->tid), PB_TO(PB_PERF_SAMPLE_CPU_MODE, &s->mode),
+		PB_TO(PB_PERF_SAMPLE_KERNEL_RECORDS_LOST, &s->lost),
+		PB_TO(PB_PERF_SAMPLE_SAMPLE_SKIPPED_REASON, &s->skipped),
+		PB_TO(PB_PERF_SAMPLE_PRODUCER_EVENT, &s->event),
+		PB_TO_ANY(PB_PERF_SAMPLE_CALLSTACK_IID, &s->callstack),
+		PB_TO_ANY(PB_PERF_SAMPLE_UNWIND_ERROR, &s->error));
 }
 
 static uint32_t perf_samples_text_of(struct import *im, const char *const *names, size_t n,
@@ -76,7 +48,8 @@ static void add_sample(struct import *im, struct machine *m, int64_t ts, uint32_
 		"bad_arch",    "maps_parse",  "invalid_parameter",   "ptrace_call"};
 	uint32_t utid = tasks_thread_of(&m->tasks, s->tid, s->pid);
 	const struct stack_owner owner = {m, state, tasks_upid(&m->tasks, utid)};
-	uint32_t site = s->has_callstack ? call_stack_interned(im, &owner, s->callstack) : NULL_U32;
+	uint32_t site =
+		s->callstack.id ? call_stack_interned(im, &owner, s->callstack.u64) : NULL_U32;
 	struct table *t = import_table(im, TABLE_PERF_SAMPLE);
 	uint32_t row = table_append(t);
 
@@ -87,8 +60,8 @@ static void add_sample(struct import *im, struct machine *m, int64_t ts, uint32_
 		      perf_samples_text_of(im, modes, ARRAY_SIZE(modes), s->mode));
 	table_set_u32(t, PERF_SAMPLE_CALLSITE, row, site);
 	table_set_u32(t, PERF_SAMPLE_UNWIND_ERROR, row,
-		      s->has_error && s->error != 1
-			      ? perf_samples_text_of(im, errors, ARRAY_SIZE(errors), s->error)
+		      s->error.id && s->error.u64 != 1
+			      ? perf_samples_text_of(im, errors, ARRAY_SIZE(errors), s->error.u64)
 			      : NULL_U32);
 	table_set_u32(t, PERF_SAMPLE_SESSION, row, session);
 	import_note_ts(im, ts);
@@ -106,16 +79,6 @@ static void count_skipped(struct import *im, uint64_t reason)
 		perf_samples_count(im, STAT_PERF_SAMPLES_SKIPPED_DATALOSS);
 }
 
-static bool is_guardrail(const struct pb_field *event)
-{
-	bool is = false;
-
-	pb_for_each (f, event)
-		if (f.id == PB_PERF_SAMPLE_PRODUCER_EVENT_SOURCE_STOP_REASON)
-			is = f.u64 == STOP_GUARDRAIL;
-	return is;
-}
-
 void rows_perf_sample(struct import *im, struct machine *m, int64_t ts, const struct packet *p,
 		      uint32_t state)
 {
@@ -131,7 +94,10 @@ void rows_perf_sample(struct import *im, struct machine *m, int64_t ts, const st
 	if (s.lost) {
 		stats_add(im->store, STAT_PERF_CPU_LOST_RECORDS, s.cpu, (int64_t)s.lost);
 	} else if (s.event.id) {
-		if (is_guardrail(&s.event))
+		uint64_t reason = 0;
+
+		pb_read(&s.event, PB_TO(PB_PERF_SAMPLE_PRODUCER_EVENT_SOURCE_STOP_REASON, &reason));
+		if (reason == STOP_GUARDRAIL)
 			stats_set(im->store, STAT_PERF_GUARDRAIL_STOP_TS, stream->session, ts);
 	} else {
 		count_skipped(im, s.skipped);

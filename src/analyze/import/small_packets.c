@@ -109,20 +109,21 @@ static const struct track_type trigger_type = {"triggers", NULL, false, {{NULL, 
 void rows_trigger(struct import *im, struct machine *m, int64_t ts, const struct pb_field *packet)
 {
 	struct strings *s = &im->store->strings;
-	uint32_t name = NULL_U32, track;
+	struct pb_field name = {0}, producer = {0};
+	uint64_t uid = UINT64_MAX;
+	uint32_t track;
 
-	pb_for_each (f, packet) {
-		if (f.id == PB_TRIGGER_TRIGGER_NAME && f.data)
-			name = strings_intern(s, f.data, f.len);
-		else if (f.id == PB_TRIGGER_PRODUCER_NAME && f.data)
-			arg_builder_int(im->store, &im->args, "producer_name", ARG_STRING,
-					strings_intern(s, f.data, f.len));
-		else if (f.id == PB_TRIGGER_TRUSTED_PRODUCER_UID)
-			arg_builder_int(im->store, &im->args, "trusted_producer_uid", ARG_INT,
-					(int32_t)f.u64);
-	}
+	pb_read(packet, PB_TO(PB_TRIGGER_TRIGGER_NAME, &name),
+		PB_TO(PB_TRIGGER_PRODUCER_NAME, &producer),
+		PB_TO(PB_TRIGGER_TRUSTED_PRODUCER_UID, &uid));
+	if (producer.id)
+		arg_builder_int(im->store, &im->args, "producer_name", ARG_STRING,
+				import_text(im, &producer));
+	if (uid != UINT64_MAX)
+		arg_builder_int(im->store, &im->args, "trusted_producer_uid", ARG_INT,
+				(int32_t)uid);
 	track = tracks_get(im, m, &trigger_type, strings_intern_z(s, "Trace Triggers"), NULL);
-	slices_begin(im, ts, 0, track, NULL_U32, name, &im->args);
+	slices_begin(im, ts, 0, track, NULL_U32, import_text(im, &name), &im->args);
 }
 
 /* ---- other sessions ---- */
@@ -146,25 +147,6 @@ struct session_change {
 	int64_t id;
 };
 
-/* The arguments go into im->args. */
-static void read_change(struct import *im, const struct pb_field *packet, struct session_change *c)
-{
-	pb_for_each (f, packet) {
-		if (f.id == PB_CONCURRENT_SESSION_EVENT_STATE)
-			c->state = f.u64;
-		else if (f.id == PB_CONCURRENT_SESSION_EVENT_SESSION_NAME && f.data && f.len)
-			c->name = f;
-		else if (f.id == PB_CONCURRENT_SESSION_EVENT_SESSION_ID)
-			c->id = (int64_t)f.u64;
-		else if (f.id == PB_CONCURRENT_SESSION_EVENT_CONSUMER_UID)
-			arg_builder_int(im->store, &im->args, "consumer_uid", ARG_INT,
-					(int32_t)f.u64);
-		else if (f.id == PB_CONCURRENT_SESSION_EVENT_NUM_DATA_SOURCES)
-			arg_builder_int(im->store, &im->args, "num_data_sources", ARG_UINT,
-					(int64_t)(uint32_t)f.u64);
-	}
-}
-
 /* The track has the name of its first change. */
 static uint32_t session_track(struct import *im, struct machine *m, const struct session_change *c)
 {
@@ -172,7 +154,7 @@ static uint32_t session_track(struct import *im, struct machine *m, const struct
 	struct strings *s = &im->store->strings;
 	uint32_t name, track;
 
-	if (c->name.id)
+	if (c->name.len)
 		name = strings_intern_f(s, "%.*s%s", (int)c->name.len, (const char *)c->name.data,
 					suffix);
 	else
@@ -190,10 +172,18 @@ void rows_session_change(struct import *im, struct machine *m, int64_t ts,
 	struct session_change c = {.state = 0};
 	uint32_t track;
 
-	read_change(im, packet, &c);
-	if (c.state == 0 || c.state >= ARRAY_SIZE(session_states)) {
-		im->args.n = 0;
+	pb_read(packet, PB_TO(PB_CONCURRENT_SESSION_EVENT_STATE, &c.state),
+		PB_TO(PB_CONCURRENT_SESSION_EVENT_SESSION_NAME, &c.name),
+		PB_TO(PB_CONCURRENT_SESSION_EVENT_SESSION_ID, &c.id));
+	if (c.state == 0 || c.state >= ARRAY_SIZE(session_states))
 		return;
+	pb_for_each (f, packet) {
+		if (f.id == PB_CONCURRENT_SESSION_EVENT_CONSUMER_UID)
+			arg_builder_int(im->store, &im->args, "consumer_uid", ARG_INT,
+					(int32_t)f.u64);
+		else if (f.id == PB_CONCURRENT_SESSION_EVENT_NUM_DATA_SOURCES)
+			arg_builder_int(im->store, &im->args, "num_data_sources", ARG_UINT,
+					(uint32_t)f.u64);
 	}
 	track = session_track(im, m, &c);
 	states_set(im, ts, track, strings_intern_z(&im->store->strings, session_states[c.state]),

@@ -37,25 +37,21 @@ static uint32_t sys_stats_rows_intern(const struct sys_packet_rows *p, const cha
 /* The first two fields of a message {key, value}; a key may be text. */
 struct key_value {
 	uint64_t number, value;
-	const uint8_t *text;
-	size_t len;
+	struct pb_field text;
 };
 
 static struct key_value read_key_value(const struct pb_field *message)
 {
 	struct key_value kv = {.number = 0};
 
-	pb_for_each (f, message) {
-		if (f.id == 1 && f.data) {
-			kv.text = f.data;
-			kv.len = f.len;
-		} else if (f.id == 1) {
-			kv.number = f.u64;
-		} else if (f.id == 2 && !f.data) {
-			kv.value = f.u64;
-		}
-	}
+	pb_read(message, PB_TO(1, &kv.number), PB_TO(1, &kv.text), PB_TO(2, &kv.value));
 	return kv;
+}
+
+/* Returns "" for a field without bytes. */
+static uint32_t sys_stats_rows_text(const struct sys_packet_rows *p, const struct pb_field *f)
+{
+	return strings_intern(&p->im->store->strings, f->data, f->len);
 }
 
 /* ---- memory ---- */
@@ -104,30 +100,23 @@ static const struct track_type slab_type = {"slabinfo", "bytes", true, {{"slab_n
 static void slab(const struct sys_packet_rows *p, const struct pb_field *message)
 {
 	struct import *im = p->im;
-	uint64_t pages = 0, slabs = 0;
-	const char *text = "";
-	size_t len = 0;
+	struct pb_field name = {0};
+	uint32_t pages = 0, slabs = 0;
 	int64_t key;
 	uint32_t track;
 
-	pb_for_each (f, message) {
-		if (f.id == PB_SYS_STATS_SLAB_INFO_NAME && f.data) {
-			text = (const char *)f.data;
-			len = f.len;
-		} else if (f.id == PB_SYS_STATS_SLAB_INFO_PAGES_PER_SLAB) {
-			pages = (uint32_t)f.u64;
-		} else if (f.id == PB_SYS_STATS_SLAB_INFO_NUM_SLABS) {
-			slabs = (uint32_t)f.u64;
-		}
-	}
-	key = strings_intern(&im->store->strings, text, len);
+	pb_read(message, PB_TO(PB_SYS_STATS_SLAB_INFO_NAME, &name),
+		PB_TO(PB_SYS_STATS_SLAB_INFO_PAGES_PER_SLAB, &pages),
+		PB_TO(PB_SYS_STATS_SLAB_INFO_NUM_SLABS, &slabs));
+	key = sys_stats_rows_text(p, &name);
 	track = tracks_get(im, p->m, &slab_type,
 			   strings_intern_f(&im->store->strings, "mem.slab.%.*s",
-					    (int)MIN(len, (size_t)200), text),
+					    (int)MIN(name.len, (size_t)200),
+					    (const char *)name.data),
 			   &key);
-	arg_builder_int(im->store, &im->args, "pages_per_slab", ARG_UINT, (int64_t)pages);
-	arg_builder_int(im->store, &im->args, "num_slabs", ARG_UINT, (int64_t)slabs);
-	rows_counter(im, p->ts, track, (double)(pages * slabs * p->m->page_size),
+	arg_builder_int(im->store, &im->args, "pages_per_slab", ARG_UINT, pages);
+	arg_builder_int(im->store, &im->args, "num_slabs", ARG_UINT, slabs);
+	rows_counter(im, p->ts, track, (double)((uint64_t)pages * slabs * p->m->page_size),
 		     arg_sets_add(im->store, &im->args));
 }
 
@@ -140,16 +129,15 @@ static const struct track_type buddy_type = {
 static void buddy(const struct sys_packet_rows *p, const struct pb_field *message)
 {
 	struct strings *strings = &p->im->store->strings;
-	uint32_t node = 0, zone = 0;
+	struct pb_field node_name = {0}, zone_name = {0};
+	uint32_t node, zone;
 	unsigned order = 0;
 	uint64_t pages;
 
-	pb_for_each (f, message) {
-		if (f.id == PB_SYS_STATS_BUDDY_INFO_NODE)
-			node = strings_intern(strings, f.data, f.len);
-		else if (f.id == PB_SYS_STATS_BUDDY_INFO_ZONE)
-			zone = strings_intern(strings, f.data, f.len);
-	}
+	pb_read(message, PB_TO(PB_SYS_STATS_BUDDY_INFO_NODE, &node_name),
+		PB_TO(PB_SYS_STATS_BUDDY_INFO_ZONE, &zone_name));
+	node = sys_stats_rows_text(p, &node_name);
+	zone = sys_stats_rows_text(p, &zone_name);
 	pb_for_each (f, message) {
 		if (f.id != PB_SYS_STATS_BUDDY_INFO_ORDER_PAGES)
 			continue;
@@ -328,7 +316,7 @@ static void gpufreq(const struct sys_packet_rows *p, const struct pb_field *f)
 static void devfreq(const struct sys_packet_rows *p, const struct pb_field *f)
 {
 	struct key_value kv = read_key_value(f);
-	int64_t key = strings_intern(&p->im->store->strings, kv.text, kv.len);
+	int64_t key = sys_stats_rows_text(p, &kv.text);
 
 	sys_stats_rows_add(p, &track_clock_frequency,
 			   strings_intern_f(&p->im->store->strings, "%s Frequency",
@@ -366,15 +354,13 @@ static const struct track_type thermal_type = {
 
 static void thermal(const struct sys_packet_rows *p, const struct pb_field *message)
 {
+	struct pb_field zone = {0};
 	uint64_t temp = 0;
-	int64_t key = 0;
+	int64_t key;
 
-	pb_for_each (f, message) {
-		if (f.id == PB_SYS_STATS_THERMAL_ZONE_TYPE)
-			key = strings_intern(&p->im->store->strings, f.data, f.len);
-		else if (f.id == PB_SYS_STATS_THERMAL_ZONE_TEMP)
-			temp = f.u64;
-	}
+	pb_read(message, PB_TO(PB_SYS_STATS_THERMAL_ZONE_TYPE, &zone),
+		PB_TO(PB_SYS_STATS_THERMAL_ZONE_TEMP, &temp));
+	key = sys_stats_rows_text(p, &zone);
 	sys_stats_rows_add(p, &thermal_type, (uint32_t)key, &key, (double)temp);
 }
 
@@ -393,7 +379,7 @@ static void cpuidle(const struct sys_packet_rows *p, const struct pb_field *mess
 		    cpu >= MAX_CPUS)
 			continue;
 		struct key_value kv = read_key_value(&f);
-		uint32_t state = strings_intern(strings, kv.text, kv.len);
+		uint32_t state = sys_stats_rows_text(p, &kv.text);
 		int64_t values[] = {(int64_t)cpu, state};
 
 		sys_stats_rows_add(p, &cpuidle_type,

@@ -9,38 +9,28 @@
 
 #define CLONE_THREAD 0x10000u
 
-/* The fields that these events have; each sets some of them. */
-struct task_fields {
-	int32_t tid;
-	uint64_t number; /* clone flags, caller */
-	bool io_wait;
-	uint32_t comm; /* a string; NULL_U32: none */
-};
-
 static void new_task(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
-	struct task_fields t = {.comm = NULL_U32};
 	struct tasks *tasks = &m->tasks;
-	uint32_t utid, upid;
+	struct pb_field text = {0};
+	uint32_t utid, upid, comm;
+	uint64_t flags = 0;
+	int32_t tid = 0;
 
-	pb_for_each (f, &e->message) {
-		if (f.id == PB_TASK_NEWTASK_FTRACE_EVENT_PID)
-			t.tid = (int32_t)f.u64;
-		else if (f.id == PB_TASK_NEWTASK_FTRACE_EVENT_COMM)
-			t.comm = strings_intern(&im->store->strings, f.data, f.len);
-		else if (f.id == PB_TASK_NEWTASK_FTRACE_EVENT_CLONE_FLAGS)
-			t.number = f.u64;
-	}
-	if (!t.tid)
+	pb_read(&e->message, PB_TO(PB_TASK_NEWTASK_FTRACE_EVENT_PID, &tid),
+		PB_TO(PB_TASK_NEWTASK_FTRACE_EVENT_COMM, &text),
+		PB_TO(PB_TASK_NEWTASK_FTRACE_EVENT_CLONE_FLAGS, &flags));
+	comm = import_text(im, &text);
+	if (!tid)
 		return;
-	if (t.number & CLONE_THREAD) {
-		utid = tasks_new_thread(tasks, t.tid, e->ts);
-		tasks_name_thread(tasks, utid, t.comm, THREAD_BY_FTRACE);
+	if (flags & CLONE_THREAD) {
+		utid = tasks_new_thread(tasks, tid, e->ts);
+		tasks_name_thread(tasks, utid, comm, THREAD_BY_FTRACE);
 		tasks_share_process(tasks, utid, e->utid);
 	} else {
-		upid = tasks_new_process(tasks, t.tid, e->ts, &utid);
-		tasks_name_thread(tasks, utid, t.comm, THREAD_BY_FTRACE);
-		tasks_name_process(tasks, upid, t.comm, PROCESS_BY_SYSTEM);
+		upid = tasks_new_process(tasks, tid, e->ts, &utid);
+		tasks_name_thread(tasks, utid, comm, THREAD_BY_FTRACE);
+		tasks_name_process(tasks, upid, comm, PROCESS_BY_SYSTEM);
 		tasks_set_parent_of(tasks, upid, e->utid);
 	}
 	rows_new_task(im, m, e->ts, utid, e->utid);
@@ -48,59 +38,58 @@ static void new_task(struct import *im, struct machine *m, const struct ftrace_e
 
 static void rename(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
-	struct task_fields t = {.comm = NULL_U32};
-	uint32_t utid, upid;
+	uint32_t utid, upid, comm;
+	struct pb_field text = {0};
+	int32_t tid = 0;
 
-	pb_for_each (f, &e->message) {
-		if (f.id == PB_TASK_RENAME_FTRACE_EVENT_PID)
-			t.tid = (int32_t)f.u64;
-		else if (f.id == PB_TASK_RENAME_FTRACE_EVENT_NEWCOMM)
-			t.comm = strings_intern(&im->store->strings, f.data, f.len);
-	}
-	utid = tasks_thread(&m->tasks, t.tid);
-	tasks_name_thread(&m->tasks, utid, t.comm, THREAD_BY_FTRACE);
+	pb_read(&e->message, PB_TO(PB_TASK_RENAME_FTRACE_EVENT_PID, &tid),
+		PB_TO(PB_TASK_RENAME_FTRACE_EVENT_NEWCOMM, &text));
+	comm = import_text(im, &text);
+	utid = tasks_thread(&m->tasks, tid);
+	tasks_name_thread(&m->tasks, utid, comm, THREAD_BY_FTRACE);
 	upid = tasks_upid(&m->tasks, utid);
 	if (upid != NULL_U32 &&
-	    table_i64(import_table(im, TABLE_PROCESS), PROCESS_PID, upid) == t.tid)
-		tasks_name_process(&m->tasks, upid, t.comm, PROCESS_BY_SYSTEM);
+	    table_i64(import_table(im, TABLE_PROCESS), PROCESS_PID, upid) == tid)
+		tasks_name_process(&m->tasks, upid, comm, PROCESS_BY_SYSTEM);
 }
 
 static void process_free(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
+	struct pb_field pid;
+
 	(void)im;
-	pb_for_each (f, &e->message)
-		if (f.id == PB_SCHED_PROCESS_FREE_FTRACE_EVENT_PID)
-			tasks_end(&m->tasks, (int32_t)f.u64, e->ts);
+	if (event_field(e, PB_SCHED_PROCESS_FREE_FTRACE_EVENT_PID, &pid))
+		tasks_end(&m->tasks, (int32_t)pid.u64, e->ts);
 }
 
 static void waking(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
-	struct task_fields t = {.comm = NULL_U32};
-	uint8_t irq = NULL_U8; /* other producers do not write the flags */
+	struct pb_field text = {0};
+	uint64_t flags = UINT64_MAX;
 	uint32_t utid;
+	int32_t tid = 0;
 
-	pb_for_each (f, &e->message) {
-		if (f.id == PB_SCHED_WAKING_FTRACE_EVENT_PID)
-			t.tid = (int32_t)f.u64;
-		else if (f.id == PB_SCHED_WAKING_FTRACE_EVENT_COMM)
-			t.comm = strings_intern(&im->store->strings, f.data, f.len);
-		else if (f.id == PB_SCHED_WAKING_FTRACE_EVENT_COMMON_FLAGS)
-			irq = rows_in_interrupt(f.u64);
-	}
-	utid = tasks_thread(&m->tasks, t.tid);
-	tasks_name_thread(&m->tasks, utid, t.comm, THREAD_BY_FTRACE);
-	rows_waking(im, m, e->ts, utid, e->utid, irq);
+	pb_read(&e->message, PB_TO(PB_SCHED_WAKING_FTRACE_EVENT_PID, &tid),
+		PB_TO(PB_SCHED_WAKING_FTRACE_EVENT_COMM, &text),
+		PB_TO(PB_SCHED_WAKING_FTRACE_EVENT_COMMON_FLAGS, &flags));
+	utid = tasks_thread(&m->tasks, tid);
+	tasks_name_thread(&m->tasks, utid, import_text(im, &text), THREAD_BY_FTRACE);
+	/* other producers do not write the flags */
+	rows_waking(im, m, e->ts, utid, e->utid,
+		    flags == UINT64_MAX ? NULL_U8 : rows_in_interrupt(flags));
 }
 
 static void blocked_reason(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
-	struct task_fields t = {.tid = 0};
+	uint64_t caller = 0;
+	bool io_wait = false;
+	int32_t tid = 0;
 
-	pb_read(&e->message, PB_TO(PB_SCHED_BLOCKED_REASON_FTRACE_EVENT_PID, &t.tid),
-		PB_TO(PB_SCHED_BLOCKED_REASON_FTRACE_EVENT_CALLER, &t.number),
-		PB_TO(PB_SCHED_BLOCKED_REASON_FTRACE_EVENT_IO_WAIT, &t.io_wait));
-	rows_blocked_reason(im, m, tasks_thread(&m->tasks, t.tid), t.io_wait,
-			    event_symbol(m, e, t.number));
+	pb_read(&e->message, PB_TO(PB_SCHED_BLOCKED_REASON_FTRACE_EVENT_PID, &tid),
+		PB_TO(PB_SCHED_BLOCKED_REASON_FTRACE_EVENT_CALLER, &caller),
+		PB_TO(PB_SCHED_BLOCKED_REASON_FTRACE_EVENT_IO_WAIT, &io_wait));
+	rows_blocked_reason(im, m, tasks_thread(&m->tasks, tid), io_wait,
+			    event_symbol(m, e, caller));
 }
 
 /*

@@ -279,28 +279,18 @@ void tokens_trace_uuid(struct import *im, const struct pb_field *uuid)
 #define FILL_DISCARD 2 /* TraceConfig.BufferConfig.FillPolicy */
 #define MAX_BUFFERS 1024
 
-static bool discards(const struct pb_field *buffer)
-{
-	bool is = false;
-
-	pb_for_each (f, buffer)
-		if (f.id == PB_TRACE_CONFIG_BUFFER_CONFIG_FILL_POLICY)
-			is = f.u64 == FILL_DISCARD;
-	return is;
-}
-
 /* Counts the buffers of a session that was written into a file, if they keep what was read. */
 static void count_discard(struct import *im, const struct pb_field *config)
 {
 	int64_t buffer = 0;
-	struct pb_field f;
-	struct pb_dec d;
 
-	pb_dec_init(&d, config->data, config->len);
-	while (pb_dec_next(&d, &f) && buffer < MAX_BUFFERS) {
-		if (f.id != PB_TRACE_CONFIG_BUFFERS || !f.data)
+	pb_for_each (f, config) {
+		uint64_t policy = 0;
+
+		if (f.id != PB_TRACE_CONFIG_BUFFERS || !f.data || buffer == MAX_BUFFERS)
 			continue;
-		if (discards(&f))
+		pb_read(&f, PB_TO(PB_TRACE_CONFIG_BUFFER_CONFIG_FILL_POLICY, &policy));
+		if (policy == FILL_DISCARD)
 			stats_set(im->store, STAT_CONFIG_WRITE_INTO_FILE_DISCARD, buffer, 1);
 		buffer++;
 	}
@@ -309,22 +299,18 @@ static void count_discard(struct import *im, const struct pb_field *config)
 void tokens_trace_config(struct import *im, const struct pb_field *config)
 {
 	uint64_t msb = 0, lsb = 0, into_file = 0, flush_ms = 0;
+	struct pb_field name = {0};
 
 	if (!im->config.data)
 		im->config = *config;
-	pb_for_each (f, config) {
-		if (f.id == PB_TRACE_CONFIG_TRACE_UUID_MSB)
-			msb = f.u64;
-		else if (f.id == PB_TRACE_CONFIG_TRACE_UUID_LSB)
-			lsb = f.u64;
-		else if (f.id == PB_TRACE_CONFIG_WRITE_INTO_FILE)
-			into_file = f.u64;
-		else if (f.id == PB_TRACE_CONFIG_FLUSH_PERIOD_MS)
-			flush_ms = f.u64;
-		else if (f.id == PB_TRACE_CONFIG_UNIQUE_SESSION_NAME && f.data)
-			metadata_string(im, SCOPE_TRACE, NULL, "unique_session_name", false, f.data,
-					f.len);
-	}
+	pb_read(config, PB_TO(PB_TRACE_CONFIG_TRACE_UUID_MSB, &msb),
+		PB_TO(PB_TRACE_CONFIG_TRACE_UUID_LSB, &lsb),
+		PB_TO(PB_TRACE_CONFIG_WRITE_INTO_FILE, &into_file),
+		PB_TO(PB_TRACE_CONFIG_FLUSH_PERIOD_MS, &flush_ms),
+		PB_TO(PB_TRACE_CONFIG_UNIQUE_SESSION_NAME, &name));
+	if (name.id)
+		metadata_string(im, SCOPE_TRACE, NULL, "unique_session_name", false, name.data,
+				name.len);
 	if ((msb || lsb) && !im->has_uuid) {
 		im->has_uuid = true;
 		set_uuid(im, msb, lsb);

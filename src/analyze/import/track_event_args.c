@@ -100,33 +100,22 @@ static void put_inline_place(struct event_args *a, const struct pb_field *place)
 
 static void put_log(struct event_args *a, const struct pb_field *message)
 {
-	uint64_t place = 0, body = 0, priority = 0;
+	uint64_t place = 0, body = 0;
+	struct pb_field priority = {0}, entry, text = {0};
 	struct sequences *q = &a->m->sequences;
-	struct pb_field f, entry, part;
-	bool has_priority = false;
-	struct pb_dec d;
 
-	pb_dec_init(&d, message->data, message->len);
-	while (pb_dec_next(&d, &f)) {
-		if (f.id == PB_LOG_MESSAGE_SOURCE_LOCATION_IID)
-			place = f.u64;
-		else if (f.id == PB_LOG_MESSAGE_BODY_IID)
-			body = f.u64;
-		else if (f.id == PB_LOG_MESSAGE_PRIO)
-			priority = f.u64;
-		has_priority |= f.id == PB_LOG_MESSAGE_PRIO;
-	}
+	pb_read(message, PB_TO(PB_LOG_MESSAGE_SOURCE_LOCATION_IID, &place),
+		PB_TO(PB_LOG_MESSAGE_BODY_IID, &body), PB_TO_ANY(PB_LOG_MESSAGE_PRIO, &priority));
 	if (!sequences_message(q, a->e->state, PB_INTERNED_DATA_LOG_MESSAGE_BODY, body, &entry))
 		return;
-	pb_dec_init(&d, entry.data, entry.len);
-	while (pb_dec_next(&d, &part))
-		if (part.id == PB_INTERNED_STRING_STR && part.data)
-			track_event_args_put_text(a, "track_event.log_message.message", part.data,
-						  part.len);
+	pb_read(&entry, PB_TO(PB_INTERNED_STRING_STR, &text));
+	if (text.data)
+		track_event_args_put_text(a, "track_event.log_message.message", text.data,
+					  text.len);
 	if (place)
 		put_place(a, "track_event.log_message", place, false, ARG_INT);
-	if (has_priority)
-		put_int(a, "track_event.priority", ARG_INT, (int64_t)priority);
+	if (priority.id)
+		put_int(a, "track_event.priority", ARG_INT, (int64_t)priority.u64);
 }
 
 static void put_correlation(struct event_args *a, const struct pb_field *f)

@@ -51,24 +51,18 @@ void live_free(struct live *l)
 
 static void read_process(struct live *l, const struct pb_field *message, uint64_t at)
 {
-	struct pb_field f, name = {0};
 	uint64_t pid = 0, start = 0;
+	struct pb_field name = {0};
 	bool is_kthread = false;
 	struct live_entry *p;
-	struct pb_dec d;
+	bool ok = pb_read(message, PB_TO(PB_PROCESS_TREE_PROCESS_PID, &pid),
+			  PB_TO(PB_PROCESS_TREE_PROCESS_PROCESS_START_FROM_BOOT, &start),
+			  PB_TO(PB_PROCESS_TREE_PROCESS_IS_KTHREAD, &is_kthread));
 
-	pb_dec_init(&d, message->data, message->len);
-	while (pb_dec_next(&d, &f)) {
-		if (f.id == PB_PROCESS_TREE_PROCESS_PID)
-			pid = f.u64;
-		else if (f.id == PB_PROCESS_TREE_PROCESS_CMDLINE && f.data && !name.data)
+	pb_for_each (f, message)
+		if (f.id == PB_PROCESS_TREE_PROCESS_CMDLINE && f.data && !name.data)
 			name = f;
-		else if (f.id == PB_PROCESS_TREE_PROCESS_PROCESS_START_FROM_BOOT)
-			start = f.u64;
-		else if (f.id == PB_PROCESS_TREE_PROCESS_IS_KTHREAD)
-			is_kthread = f.u64 != 0;
-	}
-	p = pb_dec_ok(&d) && pid && pid <= INT32_MAX ? live_process_of(l, (int32_t)pid) : NULL;
+	p = ok && pid && pid <= INT32_MAX ? live_process_of(l, (int32_t)pid) : NULL;
 	if (!p)
 		return;
 	live_set_start(l, p, start);
@@ -87,22 +81,13 @@ static void live_read_tree(struct live *l, const struct packet *p)
 
 static void read_usage(struct live *l, const struct pb_field *message, uint64_t at)
 {
-	uint64_t pid = 0, rss_kb = 0;
-	bool has_rss = false;
+	struct pb_field rss_kb = {0};
 	struct live_entry *p;
-	struct pb_field f;
-	struct pb_dec d;
+	uint64_t pid = 0;
+	bool ok = pb_read(message, PB_TO(PB_PROCESS_STATS_PROCESS_PID, &pid),
+			  PB_TO_ANY(PB_PROCESS_STATS_PROCESS_VM_RSS_KB, &rss_kb));
 
-	pb_dec_init(&d, message->data, message->len);
-	while (pb_dec_next(&d, &f)) {
-		if (f.id == PB_PROCESS_STATS_PROCESS_PID) {
-			pid = f.u64;
-		} else if (f.id == PB_PROCESS_STATS_PROCESS_VM_RSS_KB) {
-			rss_kb = f.u64;
-			has_rss = true;
-		}
-	}
-	p = pb_dec_ok(&d) && pid && pid <= INT32_MAX ? live_process_of(l, (int32_t)pid) : NULL;
+	p = ok && pid && pid <= INT32_MAX ? live_process_of(l, (int32_t)pid) : NULL;
 	if (!p)
 		return;
 	if (p->polled_at && p->polled_in == l->polls)
@@ -110,8 +95,8 @@ static void read_usage(struct live *l, const struct pb_field *message, uint64_t 
 	p->polled_in = l->polls;
 	p->polled_at = MAX(p->polled_at, at);
 	live_see(l, p, at);
-	if (has_rss) {
-		p->p.rss = rss_kb << 10;
+	if (rss_kb.id) {
+		p->p.rss = rss_kb.u64 << 10;
 		p->p.has_rss = true;
 	}
 }

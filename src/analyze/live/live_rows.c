@@ -90,22 +90,15 @@ static void take_rows(struct live *l, const struct family *f, uint32_t columns,
 
 static void live_rows_take_name(struct live *l, const struct pb_field *message, uint64_t at)
 {
-	struct pb_field f, name = {0};
+	struct pb_field name = {0};
 	bool is_kthread = false;
 	struct live_entry *p;
 	uint64_t pid = 0;
-	struct pb_dec d;
+	bool ok = pb_read(message, PB_TO(PB_EBPF_PROCESS_ROWS_PROCESS_PID, &pid),
+			  PB_TO(PB_EBPF_PROCESS_ROWS_PROCESS_NAME, &name),
+			  PB_TO(PB_EBPF_PROCESS_ROWS_PROCESS_IS_KTHREAD, &is_kthread));
 
-	pb_dec_init(&d, message->data, message->len);
-	while (pb_dec_next(&d, &f)) {
-		if (f.id == PB_EBPF_PROCESS_ROWS_PROCESS_PID)
-			pid = f.u64;
-		else if (f.id == PB_EBPF_PROCESS_ROWS_PROCESS_NAME && f.data)
-			name = f;
-		else if (f.id == PB_EBPF_PROCESS_ROWS_PROCESS_IS_KTHREAD)
-			is_kthread = f.u64 != 0;
-	}
-	p = pb_dec_ok(&d) && pid && pid <= INT32_MAX ? live_process_of(l, (int32_t)pid) : NULL;
+	p = ok && pid && pid <= INT32_MAX ? live_process_of(l, (int32_t)pid) : NULL;
 	if (!p || !name.data)
 		return;
 	live_see(l, p, at);
@@ -115,24 +108,17 @@ static void live_rows_take_name(struct live *l, const struct pb_field *message, 
 
 void live_read_rows(struct live *l, const struct packet *p)
 {
-	struct pb_field f, family = {0}, rows = {0};
+	struct pb_field family = {0}, rows = {0};
 	const struct family *of;
 	uint64_t columns = 0;
-	struct pb_dec d;
+	bool ok = pb_read(&p->payload, PB_TO(PB_EBPF_PROCESS_ROWS_FAMILY, &family),
+			  PB_TO(PB_EBPF_PROCESS_ROWS_COLUMNS, &columns),
+			  PB_TO(PB_EBPF_PROCESS_ROWS_ROWS, &rows));
 
-	pb_dec_init(&d, p->payload.data, p->payload.len);
-	while (pb_dec_next(&d, &f)) {
-		if (f.id == PB_EBPF_PROCESS_ROWS_FAMILY && f.data)
-			family = f;
-		else if (f.id == PB_EBPF_PROCESS_ROWS_COLUMNS)
-			columns = f.u64;
-		else if (f.id == PB_EBPF_PROCESS_ROWS_ROWS && f.data)
-			rows = f;
-	}
 	of = family_of(&family);
 	if (!of)
 		return;
-	if (!pb_dec_ok(&d) || columns < of->n || columns > COLUMNS_MAX) {
+	if (!ok || columns < of->n || columns > COLUMNS_MAX) {
 		l->losses.bad_packets++;
 		return;
 	}
@@ -141,8 +127,7 @@ void live_read_rows(struct live *l, const struct packet *p)
 	live_polled(l, of->source, p->timestamp);
 	if (rows.data)
 		take_rows(l, of, (uint32_t)columns, &rows, p->timestamp);
-	pb_dec_init(&d, p->payload.data, p->payload.len);
-	while (pb_dec_next(&d, &f))
+	pb_for_each (f, &p->payload)
 		if (f.id == PB_EBPF_PROCESS_ROWS_PROCESSES && f.data)
 			live_rows_take_name(l, &f, p->timestamp);
 }

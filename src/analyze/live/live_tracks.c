@@ -272,14 +272,6 @@ static void live_tracks_set_value(struct live *l, uint64_t uuid, double v, uint6
 	t->has_last = true;
 }
 
-/* Pairs tracks with values: two lists in one message, in the same order. */
-struct pairs {
-	const uint8_t *message;
-	size_t len;
-	uint32_t tracks_field, values_field;
-	bool is_double;
-};
-
 static double live_tracks_number_of(const struct pb_field *f, bool is_double)
 {
 	double v;
@@ -309,45 +301,31 @@ static bool next_of(struct pb_dec *d, struct pb_packed *packed, uint32_t field, 
 	return true;
 }
 
-static void read_pairs(struct live *l, const struct pairs *p, uint64_t at)
+/* Pairs tracks with values: two lists in one message, in the same order. */
+static void read_pairs(struct live *l, const struct packet *p, uint32_t tracks_field,
+		       uint32_t values_field, bool is_double)
 {
-	struct pb_packed no = {0}, tracks = no, values = no;
-	struct pb_dec of_tracks, of_values;
-	uint64_t uuid, raw;
+	struct pb_dec of_tracks = pb_dec_of(&p->payload), of_values = of_tracks;
+	struct pb_packed tracks = {0}, values = {0};
+	struct pb_field value = {0};
+	uint64_t uuid;
 
-	pb_dec_init(&of_tracks, p->message, p->len);
-	pb_dec_init(&of_values, p->message, p->len);
-	while (next_of(&of_tracks, &tracks, p->tracks_field, &uuid) &&
-	       next_of(&of_values, &values, p->values_field, &raw))
-		live_tracks_set_value(
-			l, uuid,
-			live_tracks_number_of(&(struct pb_field){.u64 = raw}, p->is_double), at);
+	while (next_of(&of_tracks, &tracks, tracks_field, &uuid) &&
+	       next_of(&of_values, &values, values_field, &value.u64))
+		live_tracks_set_value(l, uuid, live_tracks_number_of(&value, is_double),
+				      p->timestamp);
 }
 
 void live_read_values(struct live *l, const struct packet *p)
 {
-	const struct pairs extra = {p->payload.data, p->payload.len,
-				    PB_TRACK_EVENT_EXTRA_COUNTER_TRACK_UUIDS,
-				    PB_TRACK_EVENT_EXTRA_COUNTER_VALUES, false};
-	const struct pairs extra_doubles = {p->payload.data, p->payload.len,
-					    PB_TRACK_EVENT_EXTRA_DOUBLE_COUNTER_TRACK_UUIDS,
-					    PB_TRACK_EVENT_EXTRA_DOUBLE_COUNTER_VALUES, true};
-	struct pb_field f, value = {0};
+	struct pb_field value = {0}, extra = {0}, doubles = {0};
 	uint64_t uuid = 0;
-	bool has_extra = false, has_doubles = false;
-	struct pb_dec d;
 
-	pb_dec_init(&d, p->payload.data, p->payload.len);
-	while (pb_dec_next(&d, &f)) {
-		if (f.id == PB_TRACK_EVENT_TRACK_UUID)
-			uuid = f.u64;
-		else if (f.id == PB_TRACK_EVENT_COUNTER_VALUE ||
-			 f.id == PB_TRACK_EVENT_DOUBLE_COUNTER_VALUE)
-			value = f;
-		has_extra |= f.id == extra.tracks_field;
-		has_doubles |= f.id == extra_doubles.tracks_field;
-	}
-	if (!pb_dec_ok(&d)) {
+	if (!pb_read(&p->payload, PB_TO(PB_TRACK_EVENT_TRACK_UUID, &uuid),
+		     PB_TO_ANY(PB_TRACK_EVENT_COUNTER_VALUE, &value),
+		     PB_TO_ANY(PB_TRACK_EVENT_DOUBLE_COUNTER_VALUE, &value),
+		     PB_TO_ANY(PB_TRACK_EVENT_EXTRA_COUNTER_TRACK_UUIDS, &extra),
+		     PB_TO_ANY(PB_TRACK_EVENT_EXTRA_DOUBLE_COUNTER_TRACK_UUIDS, &doubles))) {
 		l->losses.bad_packets++;
 		return;
 	}
@@ -357,8 +335,10 @@ void live_read_values(struct live *l, const struct packet *p)
 			live_tracks_number_of(&value,
 					      value.id == PB_TRACK_EVENT_DOUBLE_COUNTER_VALUE),
 			p->timestamp);
-	if (has_extra)
-		read_pairs(l, &extra, p->timestamp);
-	if (has_doubles)
-		read_pairs(l, &extra_doubles, p->timestamp);
+	if (extra.id)
+		read_pairs(l, p, PB_TRACK_EVENT_EXTRA_COUNTER_TRACK_UUIDS,
+			   PB_TRACK_EVENT_EXTRA_COUNTER_VALUES, false);
+	if (doubles.id)
+		read_pairs(l, p, PB_TRACK_EVENT_EXTRA_DOUBLE_COUNTER_TRACK_UUIDS,
+			   PB_TRACK_EVENT_EXTRA_DOUBLE_COUNTER_VALUES, true);
 }

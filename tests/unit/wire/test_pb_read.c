@@ -2,7 +2,10 @@
 #include "unit/test.h"
 #include "wire/pb_read.h"
 
-#define MESSAGE(s) {.id = 1, .data = (const uint8_t *)(s), .len = sizeof(s) - 1}
+#define MESSAGE(s)                                                                                 \
+	{                                                                                          \
+		.id = 1, .data = (const uint8_t *)(s), .len = sizeof(s) - 1                        \
+	}
 
 TEST(fields_are_stored_as_the_types_of_the_variables_say)
 {
@@ -12,14 +15,16 @@ TEST(fields_are_stored_as_the_types_of_the_variables_say)
 					  "\x20\x02"
 					  "\x28\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"
 					  "\x28\xfe\xff\xff\xff\xff\xff\xff\xff\xff\x01");
+	struct pb_field text = {0}, any = {0}, none = {0};
 	uint64_t one = 0, missing = 7;
-	struct pb_field text = {0};
 	double real = 0;
 	int32_t last = 0;
 	bool is = false;
 
 	assert_true(pb_read(&message, PB_TO(1, &one), PB_TO(2, &real), PB_TO(3, &text),
-			    PB_TO(4, &is), PB_TO(5, &last), PB_TO(6, &missing)));
+			    PB_TO(4, &is), PB_TO(5, &last), PB_TO(6, &missing), PB_TO_ANY(1, &any),
+			    PB_TO_ANY(6, &none)));
+	assert_true(any.id == 1 && any.u64 == 150 && !any.data && !none.id);
 	assert_int_equal(one, 150);
 	assert_true(real == 1.5);
 	assert_true(pb_field_is(&text, "xyz"));
