@@ -27,10 +27,14 @@ static void pb_read_store(const struct pb_to *to, const struct pb_field *f)
 bool pb_read_fields(const struct pb_field *message, const struct pb_to *to, size_t n)
 {
 	struct pb_dec d = pb_dec_of(message);
+	uint64_t wanted =
+		0; /* a bit for each number modulo 64: most fields of long lists are not */
 	struct pb_field f;
 
+	for (size_t i = 0; i < n; i++)
+		wanted |= UINT64_C(1) << to[i].field % 64;
 	while (pb_dec_next(&d, &f))
-		for (size_t i = 0; i < n; i++)
+		for (size_t i = 0; i < n && wanted >> f.id % 64 & 1; i++)
 			if (to[i].field == f.id)
 				pb_read_store(&to[i], &f);
 	return pb_dec_ok_of(&d, message);
