@@ -8,7 +8,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "analyze/import/import_file.h"
 #include "analyze/store/store_open.h"
 #include "analyze/tables/database.h"
 #include "base/core/mem.h"

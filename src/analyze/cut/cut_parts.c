@@ -12,17 +12,178 @@
 #include "analyze/cut/cut_parts.h"
 
 #include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyze/cut/cut_bundle.h"
-#include "analyze/cut/cut_changes.h"
 #include "analyze/cut/cut_fields.h"
 #include "analyze/cut/cut_kind.h"
 #include "analyze/cut/cut_part.h"
-#include "analyze/cut/cut_state.h"
+#include "analyze/cut/cut_reader.h"
+#include "base/core/hash_table.h"
 #include "base/core/mem.h"
+#include "base/text/str.h"
 #include "gen/fields.h"
+
+/* ---- what each part gets ---- */
+
+/*
+ * Messages that each part of a trace gets, in the order of the file: packets, and descriptions of
+ * kernel events. For each part the caller remembers how many of them are written.
+ */
+
+#define CUT_STATE_MAX ((size_t)512 << 20) /* bytes */
+
+struct cut_state_entry;
+
+/* Zero-initialise; cut_state_deinit frees. */
+struct cut_state {
+	struct cut_state_entry *by_key; /* hash of entries */
+	struct cut_state_entry **entries; /* owned, by number, in the order of the file */
+	size_t n, cap, bytes;
+};
+
+struct cut_state_entry {
+	UT_hash_handle hh;
+	int64_t ts;
+	size_t key_len, len;
+	uint8_t bytes[]; /* the key, then the data */
+};
+
+static void cut_state_deinit(struct cut_state *s)
+{
+	HASH_CLEAR(hh, s->by_key);
+	for (size_t i = 0; i < s->n; i++)
+		free(s->entries[i]);
+	free(s->entries);
+	*s = (struct cut_state){0};
+}
+
+/* Adds a copy of data, unless an entry with this key has the same or an earlier time. An entry with
+ * a later time stays. Returns 1 if data was added, 0 if it was not, -EFBIG (past CUT_STATE_MAX) or
+ * -ENOMEM. */
+static int cut_state_add(struct cut_state *s, int64_t ts, const void *key, size_t key_len,
+			 const void *data, size_t len)
+{
+	struct cut_state_entry *e, *old;
+
+	HASH_FIND(hh, s->by_key, key, key_len, old);
+	if (old && old->ts <= ts)
+		return 0;
+	if (key_len + len > CUT_STATE_MAX - s->bytes)
+		return -EFBIG;
+	e = malloc(sizeof(*e) + key_len + len);
+	if (!e || array_reserve(&s->entries, &s->cap, s->n + 1, sizeof(*s->entries))) {
+		free(e);
+		return -ENOMEM;
+	}
+	e->ts = ts;
+	e->key_len = key_len;
+	e->len = len;
+	memcpy(e->bytes, key, key_len);
+	memcpy(e->bytes + key_len, data, len);
+	if (old)
+		HASH_DEL(s->by_key, old);
+	HASH_ADD_KEYPTR(hh, s->by_key, e->bytes, key_len, e);
+	if (!e->hh.tbl) {
+		free(e);
+		return -ENOMEM;
+	}
+	s->entries[s->n++] = e;
+	s->bytes += key_len + len;
+	return 1;
+}
+
+/* Returns the data of entry i, which is below n; borrowed. */
+static const void *cut_state_get(const struct cut_state *s, size_t i, size_t *ret_len)
+{
+	*ret_len = s->entries[i]->len;
+	return s->entries[i]->bytes + s->entries[i]->key_len;
+}
+
+/* ---- a packet of a part ---- */
+
+/* How a packet of a part differs from the packet of the trace. */
+struct cut_changes {
+	uint32_t payload_field; /* replaced by payload; 0: it is not */
+	const struct strbuf *payload;
+	bool follows; /* leaves out marks of a gap: another packet, or another part, has them */
+	bool stateless; /* leaves out the incremental state, which the payload does not need */
+	bool strips_state; /* replaces the fields of the incremental state by the next four: */
+	bool clears; /* PACKET_STATE_CLEARED */
+	const struct strbuf *defaults; /* NULL: none */
+	const struct cut_sequence *interned; /* its interned data; NULL: none */
+	size_t interned_from; /* the first byte of it */
+	bool adds_gap; /* adds previous_packet_dropped */
+};
+
+static bool is_changed(const struct cut_changes *w, const struct cut_packet *c, uint32_t field)
+{
+	switch (field) {
+	case PB_TRACE_PACKET_INTERNED_DATA:
+	case PB_TRACE_PACKET_TRACE_PACKET_DEFAULTS:
+	case PB_TRACE_PACKET_SEQUENCE_FLAGS:
+	case PB_TRACE_PACKET_INCREMENTAL_STATE_CLEARED:
+		return w->strips_state || w->stateless;
+	case PB_TRACE_PACKET_PREVIOUS_PACKET_DROPPED:
+	case PB_TRACE_PACKET_PACKETS_DROPPED:
+	case PB_TRACE_PACKET_FIRST_PACKET_ON_SEQUENCE:
+		return w->follows;
+	case PB_TRACE_PACKET_TIMESTAMP:
+	case PB_TRACE_PACKET_TIMESTAMP_CLOCK_ID:
+		return c->converted;
+	}
+	return field == w->payload_field;
+}
+
+/* Appends the fields of the incremental state, and of a gap that w adds. */
+static void cut_changes_add_state(struct strbuf *out, const struct cut_packet *c,
+				  const struct cut_changes *w)
+{
+	uint32_t flags = (w->clears ? PACKET_STATE_CLEARED : 0) |
+			 (c->p.flags & ~(uint32_t)PACKET_STATE_CLEARED);
+
+	if (flags)
+		cut_put_number(out, PB_TRACE_PACKET_SEQUENCE_FLAGS, flags);
+	if (w->defaults && w->defaults->len)
+		cut_put_bytes(out, PB_TRACE_PACKET_TRACE_PACKET_DEFAULTS, w->defaults->s,
+			      w->defaults->len);
+	if (w->interned && w->interned->interned.len > w->interned_from)
+		cut_put_bytes(out, PB_TRACE_PACKET_INTERNED_DATA,
+			      w->interned->interned.s + w->interned_from,
+			      w->interned->interned.len - w->interned_from);
+	if (w->adds_gap)
+		cut_put_number(out, PB_TRACE_PACKET_PREVIOUS_PACKET_DROPPED, 1);
+}
+
+/* Writes the packet with its changes to out, which is cleared first. Returns 0 or -ENOMEM. */
+static int cut_changes_build(const struct cut_packet *c, const struct cut_changes *w,
+			     struct strbuf *out)
+{
+	const uint8_t *at = c->data;
+	struct pb_field f;
+	struct pb_dec d;
+
+	strbuf_clear(out);
+	pb_dec_init(&d, c->data, c->len);
+	while (pb_dec_next(&d, &f)) {
+		if (!is_changed(w, c, f.id))
+			strbuf_add(out, at, (size_t)(d.cur - at));
+		at = d.cur;
+	}
+	if (c->converted) {
+		cut_put_number(out, PB_TRACE_PACKET_TIMESTAMP, (uint64_t)c->own_ts);
+		cut_put_number(out, PB_TRACE_PACKET_TIMESTAMP_CLOCK_ID, c->m->clocks.trace);
+	}
+	if (w->strips_state || w->adds_gap)
+		cut_changes_add_state(out, c, w);
+	if (w->payload_field)
+		cut_put_bytes(out, w->payload_field, w->payload->s, w->payload->len);
+	return out->failed ? -ENOMEM : 0;
+}
 
 struct parts {
 	struct cut_reader reader;

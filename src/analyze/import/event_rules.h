@@ -24,3 +24,10 @@ extern const struct event_rule gpu_rules[];
 /* Makes the rows of one FtraceEvent: its row of ftrace_event, and those of its rule. */
 void rows_ftrace_event(struct import *im, struct machine *m, uint32_t cpu,
 		       const struct queued_event *e);
+
+/* slice_rules.c: what slices of system calls and markers share. Value of thread_info.in_write: a
+ * marker ended the slice of the sys_write that is still open. */
+#define WRITE_CUT (UINT32_MAX - 1)
+
+/* Ends the slice of the thread's open sys_write, if there is one. */
+void slice_rules_cut_write(struct import *im, struct machine *m, int64_t ts, uint32_t utid);

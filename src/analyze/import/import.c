@@ -3,9 +3,11 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 
-#include "analyze/import/cpus.h"
 #include "analyze/import/call_stacks.h"
+#include "analyze/import/cpus.h"
 #include "analyze/import/event_rules.h"
 #include "analyze/import/flows.h"
 #include "analyze/import/generic_events.h"
@@ -13,13 +15,13 @@
 #include "analyze/import/import_steps.h"
 #include "analyze/import/late_tracks.h"
 #include "analyze/import/perf_counters.h"
-#include "analyze/import/recorded_threads.h"
 #include "analyze/import/remembered.h"
 #include "analyze/import/slices.h"
 #include "analyze/import/states.h"
 #include "analyze/import/track_event.h"
 #include "analyze/import/tracks.h"
 #include "base/core/mem.h"
+#include "base/system/fs.h"
 #include "gen/fields.h"
 
 /*
@@ -270,4 +272,43 @@ int trace_import(struct store *s, struct trace_bytes bytes, struct import_result
 	import_deinit(im);
 	trace_bytes_release_pages(&bytes);
 	return r < 0 ? r : s->budget.error;
+}
+
+/* ---- files ---- */
+
+static int read_stream(int fd, uint64_t limit, struct trace_bytes *ret)
+{
+	struct strbuf b = {0};
+	int r = fs_read_fd(fd, (size_t)MIN(limit, (uint64_t)SIZE_MAX / 2), &b);
+
+	if (r < 0) {
+		strbuf_deinit(&b);
+		return r;
+	}
+	*ret = (struct trace_bytes){.len = b.len};
+	ret->data = (uint8_t *)strbuf_take(&b);
+	return ret->data || !ret->len ? 0 : -ENOMEM;
+}
+
+int trace_import_file(struct store *s, int fd, struct import_result *ret)
+{
+	struct trace_bytes bytes = {.mapped = true};
+	struct stat st;
+	int r;
+
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	if (S_ISDIR(st.st_mode))
+		return -EISDIR;
+	if (S_ISREG(st.st_mode) && st.st_size > 0) {
+		bytes.len = (size_t)st.st_size;
+		bytes.data = mmap(NULL, bytes.len, PROT_READ, MAP_PRIVATE, fd, 0);
+		if (bytes.data == MAP_FAILED)
+			return -errno;
+	} else {
+		r = read_stream(fd, s->budget.limit, &bytes);
+		if (r < 0)
+			return r;
+	}
+	return trace_import(s, bytes, ret);
 }

@@ -23,3 +23,9 @@ struct import_result {
  * After an error the store has a part of the trace. Sets *ret in any case.
  */
 int trace_import(struct store *s, struct trace_bytes bytes, struct import_result *ret);
+
+/*
+ * Imports a file, or all bytes of a pipe. fd stays the caller's. Returns as trace_import(); -EISDIR
+ * for a folder; or -errno of fstat(2), read(2) or mmap(2).
+ */
+int trace_import_file(struct store *s, int fd, struct import_result *ret);

@@ -96,3 +96,8 @@ void metadata_int(struct import *im, enum metadata_scope scope, const struct mac
 		  const char *name, bool multi, int64_t v);
 void metadata_string(struct import *im, enum metadata_scope scope, const struct machine *m,
 		     const char *name, bool multi, const void *s, size_t len);
+
+/* recorded_threads.c: sets store->recorded if the config limits the recording to some threads. A run
+ * of another thread without an end gets the length 0 in sched and in thread_state, so that it does
+ * not seem to last. Call it at the end, when all rows are there. */
+void recorded_threads_finish(struct import *im);

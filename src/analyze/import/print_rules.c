@@ -15,8 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/import/event_rules.h"
 #include "analyze/import/remembered.h"
-#include "analyze/import/slice_rules.h"
 #include "analyze/import/slices.h"
 #include "analyze/import/track_groups.h"
 #include "base/core/mem.h"

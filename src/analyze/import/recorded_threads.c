@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "analyze/import/recorded_threads.h"
+/*
+ * A config may limit a recording to the threads of a command or of processes. Of other threads such
+ * a trace only has what involves a recorded thread: the switch from a recorded thread to another
+ * one, but not the next switch, which ends that run.
+ */
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/import/import_steps.h"
 #include "analyze/store/table_defs.h"
 #include "gen/fields.h"
 

@@ -3,7 +3,7 @@
  * Kernel events that begin and end slices: interrupts and timers on tracks of their CPU; system
  * calls and work items on the track of their thread. A row of slice_rules says what an event makes.
  */
-#include "analyze/import/slice_rules.h"
+#include "analyze/import/event_rules.h"
 
 #include <string.h>
 

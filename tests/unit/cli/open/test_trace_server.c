@@ -5,7 +5,6 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
-#include "cli/open/peer_user.h"
 #include "tests/unit/test.h"
 
 static void name_is(const char *path, const char *expected)
@@ -53,12 +52,12 @@ TEST(the_kernel_names_the_user_of_a_connection)
 	assert_true(server >= 0);
 	local = address_of(server, false);
 	peer = address_of(server, true);
-	assert_int_equal(peer_user(&local, &peer, &uid), 0);
+	assert_int_equal(trace_server_peer(&local, &peer, &uid), 0);
 	assert_int_equal(uid, geteuid());
 	/* The kernel shows root as the user of a socket without a process. */
 	close(TAKE_FD(client));
-	assert_int_equal(peer_user(&local, &peer, &uid), -ENOENT);
+	assert_int_equal(trace_server_peer(&local, &peer, &uid), -ENOENT);
 	/* Both ends have to fit. */
 	peer.sin_port = htons((uint16_t)(ntohs(peer.sin_port) ^ 1));
-	assert_int_equal(peer_user(&local, &peer, &uid), -ENOENT);
+	assert_int_equal(trace_server_peer(&local, &peer, &uid), -ENOENT);
 }
