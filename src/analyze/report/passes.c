@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "analyze/report/pass.h"
+#include "analyze/tables/vtab.h"
 #include "base/text/str.h"
 
 /* A column by which statements join tables has a type: SQLite makes no automatic index for a
@@ -64,7 +65,7 @@ struct result {
 };
 
 struct pass_table {
-	sqlite3_vtab base;
+	struct vtab base;
 	struct context *ctx;
 	const struct pass *pass;
 	unsigned columns, texts; /* texts: a bit a column */
@@ -86,18 +87,30 @@ static void passes_release(struct result *r)
 	free(r);
 }
 
+static void passes_deinit(struct vtab *t)
+{
+	passes_release(((struct pass_table *)t)->last);
+}
+
+static void passes_deinit_cursor(sqlite3_vtab_cursor *c)
+{
+	passes_release(((struct pass_cursor *)c)->result);
+}
+
 static int passes_connect(sqlite3 *db, void *aux, int argc, const char *const *argv,
 			  sqlite3_vtab **ret, char **error)
 {
-	struct pass_table *t = sqlite3_malloc(sizeof(*t));
+	struct pass_table *t = vtab_new(sizeof(*t), sizeof(struct pass_cursor));
 	struct strbuf sql = {0};
-	int r;
 
 	(void)argc;
 	(void)error;
 	if (!t)
 		return SQLITE_NOMEM;
-	*t = (struct pass_table){.ctx = aux, .columns = 1};
+	t->base.deinit = passes_deinit;
+	t->base.deinit_cursor = passes_deinit_cursor;
+	t->ctx = aux;
+	t->columns = 1;
 	for (size_t i = 0; i < ARRAY_SIZE(passes); i++)
 		if (!strcmp(passes[i].name, argv[0]))
 			t->pass = &passes[i];
@@ -108,22 +121,7 @@ static int passes_connect(sqlite3 *db, void *aux, int argc, const char *const *a
 	}
 	strbuf_printf(&sql, "CREATE TABLE t(%s, \"by\" HIDDEN, top HIDDEN, width HIDDEN)",
 		      t->pass->columns);
-	r = sql.failed ? SQLITE_NOMEM : sqlite3_declare_vtab(db, sql.s);
-	strbuf_deinit(&sql);
-	if (r == SQLITE_OK)
-		*ret = &t->base;
-	else
-		sqlite3_free(t);
-	return r;
-}
-
-static int passes_disconnect(sqlite3_vtab *base)
-{
-	struct pass_table *t = (struct pass_table *)base;
-
-	passes_release(t->last);
-	sqlite3_free(t);
-	return SQLITE_OK;
+	return vtab_connect(db, &t->base, &sql, ret);
 }
 
 /* The plan has a bit for each argument. The estimated cost is high, so that SQLite runs a pass in
@@ -131,43 +129,20 @@ static int passes_disconnect(sqlite3_vtab *base)
 static int passes_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 {
 	const struct pass_table *t = (const struct pass_table *)base;
-	int n = 0;
+	int n = 0, unusable = 0;
 
-	for (unsigned arg = 0; arg < ARGUMENTS; arg++)
-		for (int i = 0; i < info->nConstraint; i++) {
-			const struct sqlite3_index_constraint *c = &info->aConstraint[i];
+	for (unsigned arg = 0; arg < ARGUMENTS; arg++) {
+		int column = (int)(t->columns + arg);
 
-			if (c->iColumn != (int)(t->columns + arg) ||
-			    c->op != SQLITE_INDEX_CONSTRAINT_EQ)
-				continue;
-			if (!c->usable)
-				return SQLITE_CONSTRAINT;
+		for (int i = 0; (i = vtab_equality(info, i, column, &unusable)) >= 0; i++) {
 			info->aConstraintUsage[i].argvIndex = ++n;
 			info->aConstraintUsage[i].omit = 1;
 			info->idxNum |= 1 << arg;
 		}
+	}
 	info->estimatedCost = 1e6;
 	info->estimatedRows = 1000;
-	return SQLITE_OK;
-}
-
-static int passes_open_cursor(sqlite3_vtab *v, sqlite3_vtab_cursor **ret)
-{
-	struct pass_cursor *c = sqlite3_malloc(sizeof(*c));
-
-	(void)v;
-	if (!c)
-		return SQLITE_NOMEM;
-	*c = (struct pass_cursor){.at = 0};
-	*ret = &c->base;
-	return SQLITE_OK;
-}
-
-static int passes_close_cursor(sqlite3_vtab_cursor *base)
-{
-	passes_release(((struct pass_cursor *)base)->result);
-	sqlite3_free(base);
-	return SQLITE_OK;
+	return unusable ? SQLITE_CONSTRAINT : SQLITE_OK;
 }
 
 /* ---- a pass ---- */
@@ -333,13 +308,9 @@ static int passes_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *ret)
 }
 
 static const sqlite3_module module = {
-	.iVersion = 1,
-	.xConnect =
-		passes_connect, /* no xCreate: each table exists without a statement that makes it */
+	VTAB_MODULE,
+	.xConnect = passes_connect,
 	.xBestIndex = passes_best_index,
-	.xDisconnect = passes_disconnect,
-	.xOpen = passes_open_cursor,
-	.xClose = passes_close_cursor,
 	.xFilter = passes_filter,
 	.xNext = passes_next,
 	.xEof = passes_at_end,

@@ -10,20 +10,16 @@
 #include "analyze/store/call_args.h"
 #include "analyze/store/event_args.h"
 #include "analyze/tables/table_module.h"
+#include "analyze/tables/vtab.h"
 
 enum { ID, SET, FLAT_KEY, KEY, INT_VALUE, STRING_VALUE, REAL_VALUE, VALUE_TYPE, DISPLAY_VALUE };
-
-static const char schema[] =
-	"CREATE TABLE t(id INTEGER, arg_set_id INTEGER, flat_key TEXT, key TEXT,"
-	"int_value INTEGER, string_value TEXT, real_value REAL, value_type TEXT,"
-	"display_value TEXT)";
 
 /* How rows are found: PLAN_SET lists the arguments of a set, PLAN_ID those of the set that has the
  * argument with an id. */
 enum args_plan { PLAN_ALL, PLAN_SET, PLAN_ID };
 
 struct args_vtab {
-	sqlite3_vtab base;
+	struct vtab base;
 	struct store *store;
 };
 
@@ -36,68 +32,43 @@ struct args_cursor {
 	bool one, done; /* one: no further set follows */
 };
 
+static void args_module_deinit_cursor(sqlite3_vtab_cursor *c)
+{
+	free(((struct args_cursor *)c)->list.args);
+}
+
 static int args_module_connect(sqlite3 *db, void *aux, int argc, const char *const *argv,
 			       sqlite3_vtab **ret, char **error)
 {
-	struct args_vtab *v;
-	int r = sqlite3_declare_vtab(db, schema);
+	struct args_vtab *v = vtab_new(sizeof(*v), sizeof(struct args_cursor));
+	struct strbuf sql = {0};
 
 	(void)argc;
 	(void)argv;
 	(void)error;
-	if (r != SQLITE_OK)
-		return r;
-	v = sqlite3_malloc(sizeof(*v));
 	if (!v)
 		return SQLITE_NOMEM;
-	*v = (struct args_vtab){.store = aux};
-	*ret = &v->base;
-	return SQLITE_OK;
-}
-
-static int args_module_disconnect(sqlite3_vtab *v)
-{
-	sqlite3_free(v);
-	return SQLITE_OK;
+	v->store = aux;
+	v->base.deinit_cursor = args_module_deinit_cursor;
+	strbuf_puts(&sql, "CREATE TABLE t(id INTEGER, arg_set_id INTEGER, flat_key TEXT, key TEXT,"
+			  "int_value INTEGER, string_value TEXT, real_value REAL, value_type TEXT,"
+			  "display_value TEXT)");
+	return vtab_connect(db, &v->base, &sql, ret);
 }
 
 static int args_module_best_index(sqlite3_vtab *v, sqlite3_index_info *info)
 {
+	int by_set = vtab_equality(info, 0, SET, NULL), by_id = vtab_equality(info, 0, ID, NULL);
+	int i = by_set >= 0 ? by_set : by_id;
+
+	(void)v;
 	info->estimatedCost = 1e7;
-	for (int i = 0; i < info->nConstraint; i++) {
-		const struct sqlite3_index_constraint *c = &info->aConstraint[i];
-
-		if (!c->usable || (c->iColumn != SET && c->iColumn != ID) ||
-		    c->op != SQLITE_INDEX_CONSTRAINT_EQ)
-			continue;
-		info->aConstraintUsage[i].argvIndex = 1;
-		info->idxNum = c->iColumn == SET ? PLAN_SET : PLAN_ID;
-		info->estimatedCost = 5;
-		info->estimatedRows = 5;
-		break;
-	}
-	(void)v;
-	return SQLITE_OK;
-}
-
-static int args_module_open_cursor(sqlite3_vtab *v, sqlite3_vtab_cursor **ret)
-{
-	struct args_cursor *c = sqlite3_malloc(sizeof(*c));
-
-	(void)v;
-	if (!c)
-		return SQLITE_NOMEM;
-	*c = (struct args_cursor){.at = 0};
-	*ret = &c->base;
-	return SQLITE_OK;
-}
-
-static int args_module_close_cursor(sqlite3_vtab_cursor *base)
-{
-	struct args_cursor *c = (struct args_cursor *)base;
-
-	free(c->list.args);
-	sqlite3_free(c);
+	if (i < 0)
+		return SQLITE_OK;
+	info->aConstraintUsage[i].argvIndex = 1;
+	info->idxNum = by_set >= 0 ? PLAN_SET : PLAN_ID;
+	info->estimatedCost = 5;
+	info->estimatedRows = 5;
 	return SQLITE_OK;
 }
 
@@ -294,12 +265,9 @@ static int args_module_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *ret)
 }
 
 static const sqlite3_module module = {
-	.iVersion = 1,
+	VTAB_MODULE,
 	.xConnect = args_module_connect,
 	.xBestIndex = args_module_best_index,
-	.xDisconnect = args_module_disconnect,
-	.xOpen = args_module_open_cursor,
-	.xClose = args_module_close_cursor,
 	.xFilter = args_module_filter,
 	.xNext = args_module_next,
 	.xEof = args_module_at_end,

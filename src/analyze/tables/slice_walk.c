@@ -8,11 +8,12 @@
 
 #include "analyze/store/track_columns.h"
 #include "analyze/tables/table_module.h"
+#include "analyze/tables/vtab.h"
 #include "base/core/mem.h"
 #include "base/text/str.h"
 
 struct walk_vtab {
-	sqlite3_vtab base;
+	struct vtab base;
 	struct store *store;
 	bool down;
 	int n_columns; /* of the slices; the hidden column start_id, the argument, follows */
@@ -25,83 +26,52 @@ struct walk_cursor {
 	int64_t of; /* the argument */
 };
 
+static void slice_walk_deinit_cursor(sqlite3_vtab_cursor *c)
+{
+	free(((struct walk_cursor *)c)->rows);
+}
+
 static int slice_walk_connect(sqlite3 *db, void *aux, int argc, const char *const *argv,
 			      sqlite3_vtab **ret, char **error)
 {
+	struct walk_vtab *v = vtab_new(sizeof(*v), sizeof(struct walk_cursor));
 	struct store *s = aux;
 	const struct table_def *def = s->tables[TABLE_SLICE].def;
 	struct strbuf sql = {0};
-	struct walk_vtab *v;
-	int r;
 
 	(void)argc;
 	(void)error;
-	v = sqlite3_malloc(sizeof(*v));
 	if (!v)
 		return SQLITE_NOMEM;
-	*v = (struct walk_vtab){.store = s,
-				.down = !strcmp(argv[0], "descendant_slice"),
-				.n_columns = def->n_columns};
+	v->base.deinit_cursor = slice_walk_deinit_cursor;
+	v->store = s;
+	v->down = !strcmp(argv[0], "descendant_slice");
+	v->n_columns = def->n_columns;
 	strbuf_puts(&sql, "CREATE TABLE t(");
 	for (int i = 0; i < v->n_columns; i++)
 		strbuf_printf(&sql, "\"%s\",", def->columns[i].name);
 	strbuf_puts(&sql, "start_id HIDDEN)");
-	r = sql.failed ? SQLITE_NOMEM : sqlite3_declare_vtab(db, sql.s);
-	strbuf_deinit(&sql);
-	if (r != SQLITE_OK) {
-		sqlite3_free(v);
-		return r;
-	}
-	*ret = &v->base;
-	return SQLITE_OK;
-}
-
-static int slice_walk_disconnect(sqlite3_vtab *v)
-{
-	sqlite3_free(v);
-	return SQLITE_OK;
+	return vtab_connect(db, &v->base, &sql, ret);
 }
 
 static int slice_walk_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 {
 	const struct walk_vtab *v = (const struct walk_vtab *)base;
+	int unusable = 0, i = vtab_equality(info, 0, v->n_columns, &unusable);
 
-	for (int i = 0; i < info->nConstraint; i++) {
-		const struct sqlite3_index_constraint *c = &info->aConstraint[i];
-
-		if (c->iColumn != v->n_columns || c->op != SQLITE_INDEX_CONSTRAINT_EQ)
-			continue;
-		if (!c->usable)
-			return SQLITE_CONSTRAINT;
-		info->aConstraintUsage[i].argvIndex = 1;
-		info->aConstraintUsage[i].omit = 1;
-		info->idxNum = 1;
-		info->estimatedCost = 10;
-		info->estimatedRows = 10;
-		return SQLITE_OK;
+	if (unusable)
+		return SQLITE_CONSTRAINT;
+	if (i < 0) {
+		sqlite3_free(base->zErrMsg);
+		base->zErrMsg = sqlite3_mprintf("%s needs the id of a slice",
+						v->down ? "descendant_slice" : "ancestor_slice");
+		return SQLITE_ERROR;
 	}
-	sqlite3_free(base->zErrMsg);
-	base->zErrMsg = sqlite3_mprintf("%s needs the id of a slice",
-					v->down ? "descendant_slice" : "ancestor_slice");
-	return SQLITE_ERROR;
-}
-
-static int slice_walk_open_cursor(sqlite3_vtab *v, sqlite3_vtab_cursor **ret)
-{
-	struct walk_cursor *c = sqlite3_malloc(sizeof(*c));
-
-	(void)v;
-	if (!c)
-		return SQLITE_NOMEM;
-	*c = (struct walk_cursor){.n = 0};
-	*ret = &c->base;
-	return SQLITE_OK;
-}
-
-static int slice_walk_close_cursor(sqlite3_vtab_cursor *base)
-{
-	free(((struct walk_cursor *)base)->rows);
-	sqlite3_free(base);
+	info->aConstraintUsage[i].argvIndex = 1;
+	info->aConstraintUsage[i].omit = 1;
+	info->idxNum = 1;
+	info->estimatedCost = 10;
+	info->estimatedRows = 10;
 	return SQLITE_OK;
 }
 
@@ -204,12 +174,9 @@ static int slice_walk_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *ret)
 }
 
 static const sqlite3_module module = {
-	.iVersion = 1,
+	VTAB_MODULE,
 	.xConnect = slice_walk_connect,
 	.xBestIndex = slice_walk_best_index,
-	.xDisconnect = slice_walk_disconnect,
-	.xOpen = slice_walk_open_cursor,
-	.xClose = slice_walk_close_cursor,
 	.xFilter = slice_walk_filter,
 	.xNext = slice_walk_next,
 	.xEof = slice_walk_at_end,

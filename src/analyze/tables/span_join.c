@@ -17,6 +17,7 @@
 #include <strings.h>
 
 #include "analyze/tables/table_module.h"
+#include "analyze/tables/vtab.h"
 #include "base/core/mem.h"
 
 enum join_kind { JOIN_INNER, JOIN_LEFT, JOIN_OUTER };
@@ -31,7 +32,7 @@ struct join_table {
 };
 
 struct join_vtab {
-	sqlite3_vtab base;
+	struct vtab base;
 	sqlite3 *db;
 	struct join_table tables[2];
 	bool gaps[2]; /* by table: its stream has gaps */
@@ -73,15 +74,20 @@ static void table_clear(struct join_table *t)
 	free(t->partition);
 }
 
-static int span_join_disconnect(sqlite3_vtab *base)
+static void span_join_deinit(struct vtab *base)
 {
 	struct join_vtab *v = (struct join_vtab *)base;
 
 	table_clear(&v->tables[0]);
 	table_clear(&v->tables[1]);
-	sqlite3_free(base->zErrMsg);
-	free(v);
-	return SQLITE_OK;
+}
+
+static void span_join_deinit_cursor(sqlite3_vtab_cursor *base)
+{
+	struct join_cursor *c = (struct join_cursor *)base;
+
+	sqlite3_finalize(c->streams[0].st);
+	sqlite3_finalize(c->streams[1].st);
 }
 
 /* Reads "a" or "a PARTITIONED c". Returns false for other texts, or without memory. */
@@ -201,11 +207,13 @@ static int span_join_connect(sqlite3 *db, void *aux, int argc, const char *const
 			     sqlite3_vtab **ret, char **error)
 {
 	enum join_kind kind = *(const enum join_kind *)aux;
-	struct join_vtab *v = calloc(1, sizeof(*v));
+	struct join_vtab *v = vtab_new(sizeof(*v), sizeof(struct join_cursor));
 	int r = SQLITE_OK;
 
 	if (!v)
 		return SQLITE_NOMEM;
+	v->base.deinit = span_join_deinit;
+	v->base.deinit_cursor = span_join_deinit_cursor;
 	v->db = db;
 	v->gaps[0] = kind == JOIN_OUTER;
 	v->gaps[1] = kind != JOIN_INNER;
@@ -221,10 +229,10 @@ static int span_join_connect(sqlite3 *db, void *aux, int argc, const char *const
 	if (r == SQLITE_OK)
 		r = clash(v, error) ? SQLITE_ERROR : declare(v);
 	if (r != SQLITE_OK) {
-		span_join_disconnect(&v->base);
+		vtab_disconnect(&v->base.base);
 		return r;
 	}
-	*ret = &v->base;
+	*ret = &v->base.base;
 	return SQLITE_OK;
 }
 
@@ -234,17 +242,15 @@ static int span_join_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 {
 	const struct join_vtab *v = (const struct join_vtab *)base;
 	bool partitioned = partition_of(v), one = false;
-	int sorted;
+	int sorted, i;
 
 	info->estimatedCost = 1e6;
-	for (int i = 0; i < info->nConstraint && partitioned && !one; i++)
-		if (info->aConstraint[i].usable && info->aConstraint[i].iColumn == 2 &&
-		    info->aConstraint[i].op == SQLITE_INDEX_CONSTRAINT_EQ) {
-			info->aConstraintUsage[i].argvIndex = 1;
-			info->idxNum = 1;
-			info->estimatedCost = 1e4;
-			one = true;
-		}
+	if (partitioned && (i = vtab_equality(info, 0, 2, NULL)) >= 0) {
+		info->aConstraintUsage[i].argvIndex = 1;
+		info->idxNum = 1;
+		info->estimatedCost = 1e4;
+		one = true;
+	}
 	/* Rows come by partition, then by time. */
 	for (sorted = 0; sorted < info->nOrderBy; sorted++) {
 		int wanted = partitioned && !one && sorted == 0 ? 2 : 0;
@@ -257,27 +263,6 @@ static int span_join_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 		}
 	}
 	info->orderByConsumed = info->nOrderBy && sorted == info->nOrderBy;
-	return SQLITE_OK;
-}
-
-static int cursor_open(sqlite3_vtab *base, sqlite3_vtab_cursor **ret)
-{
-	struct join_cursor *c = calloc(1, sizeof(*c));
-
-	(void)base;
-	if (!c)
-		return SQLITE_NOMEM;
-	*ret = &c->base;
-	return SQLITE_OK;
-}
-
-static int cursor_close(sqlite3_vtab_cursor *base)
-{
-	struct join_cursor *c = (struct join_cursor *)base;
-
-	sqlite3_finalize(c->streams[0].st);
-	sqlite3_finalize(c->streams[1].st);
-	free(c);
 	return SQLITE_OK;
 }
 
@@ -549,13 +534,11 @@ static int cursor_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *ret)
 }
 
 static const sqlite3_module module = {
+	VTAB_MODULE,
 	.xCreate = span_join_connect,
 	.xConnect = span_join_connect,
 	.xBestIndex = span_join_best_index,
-	.xDisconnect = span_join_disconnect,
-	.xDestroy = span_join_disconnect,
-	.xOpen = cursor_open,
-	.xClose = cursor_close,
+	.xDestroy = vtab_disconnect,
 	.xFilter = cursor_filter,
 	.xNext = cursor_next,
 	.xEof = cursor_eof,

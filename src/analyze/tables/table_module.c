@@ -22,6 +22,7 @@
 #include <string.h>
 
 #include "analyze/store/row_order.h"
+#include "analyze/tables/vtab.h"
 #include "base/core/mem.h"
 #include "base/text/str.h"
 
@@ -52,7 +53,7 @@ static const struct plan_step {
 		  {PLAN_MATCH, PLAN_ID | PLAN_TS_EQUAL}};
 
 struct store_vtab {
-	sqlite3_vtab base;
+	struct vtab base;
 	struct store *store;
 	struct table *table;
 	uint8_t column_of[TABLE_MAX_COLUMNS]; /* by column of SQL: the table's column */
@@ -100,19 +101,32 @@ static struct table *find_table(struct store *s, const char *name)
 	return NULL;
 }
 
+static void free_match(struct store_cursor *c)
+{
+	if (c->match)
+		free(c->match->text);
+	free(c->match);
+	c->match = NULL;
+}
+
+static void table_module_deinit_cursor(sqlite3_vtab_cursor *c)
+{
+	free_match((struct store_cursor *)c);
+}
+
 static int table_module_connect(sqlite3 *db, void *aux, int argc, const char *const *argv,
 				sqlite3_vtab **ret, char **error)
 {
+	struct store_vtab *v = vtab_new(sizeof(*v), sizeof(struct store_cursor));
 	struct strbuf sql = {0};
-	struct store_vtab *v;
-	int r;
 
 	(void)argc;
 	(void)error;
-	v = sqlite3_malloc(sizeof(*v));
 	if (!v)
 		return SQLITE_NOMEM;
-	*v = (struct store_vtab){.store = aux, .table = find_table(aux, argv[0])};
+	v->base.deinit_cursor = table_module_deinit_cursor;
+	v->store = aux;
+	v->table = find_table(aux, argv[0]);
 	strbuf_puts(&sql, "CREATE TABLE t(");
 	for (unsigned i = 0; i < v->table->def->n_columns; i++) {
 		const struct column_def *c = &v->table->def->columns[i];
@@ -124,20 +138,7 @@ static int table_module_connect(sqlite3 *db, void *aux, int argc, const char *co
 		v->column_of[v->n_columns++] = (uint8_t)i;
 	}
 	strbuf_putc(&sql, ')');
-	r = sql.failed ? SQLITE_NOMEM : sqlite3_declare_vtab(db, sql.s);
-	strbuf_deinit(&sql);
-	if (r != SQLITE_OK) {
-		sqlite3_free(v);
-		return r;
-	}
-	*ret = &v->base;
-	return SQLITE_OK;
-}
-
-static int table_module_disconnect(sqlite3_vtab *v)
-{
-	sqlite3_free(v);
-	return SQLITE_OK;
+	return vtab_connect(db, &v->base, &sql, ret);
 }
 
 /* ---- plans ---- */
@@ -260,33 +261,6 @@ static int table_module_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 }
 
 /* ---- cursors ---- */
-
-static int table_module_open_cursor(sqlite3_vtab *v, sqlite3_vtab_cursor **ret)
-{
-	struct store_cursor *c = sqlite3_malloc(sizeof(*c));
-
-	(void)v;
-	if (!c)
-		return SQLITE_NOMEM;
-	*c = (struct store_cursor){.begin = 0};
-	*ret = &c->base;
-	return SQLITE_OK;
-}
-
-static void free_match(struct store_cursor *c)
-{
-	if (c->match)
-		free(c->match->text);
-	free(c->match);
-	c->match = NULL;
-}
-
-static int table_module_close_cursor(sqlite3_vtab_cursor *c)
-{
-	free_match((struct store_cursor *)c);
-	sqlite3_free(c);
-	return SQLITE_OK;
-}
 
 static uint32_t table_module_row_of(const struct store_cursor *c)
 {
@@ -515,13 +489,10 @@ static int table_module_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *ret)
 }
 
 static const sqlite3_module module = {
-	.iVersion = 1,
+	VTAB_MODULE,
 	.xConnect =
 		table_module_connect, /* no xCreate: each table exists without a statement that makes it */
 	.xBestIndex = table_module_best_index,
-	.xDisconnect = table_module_disconnect,
-	.xOpen = table_module_open_cursor,
-	.xClose = table_module_close_cursor,
 	.xFilter = table_module_filter,
 	.xNext = table_module_next,
 	.xEof = table_module_at_end,
