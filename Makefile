@@ -136,7 +136,9 @@ GEN_CLI := $(B)/gen/presets.o $(B)/gen/field_comments.o
 PAGE := src/analyze/page
 PAGE_JS := $(addprefix $(PAGE)/,$(addsuffix .js,numbers columns lanes model colours view rows arrows draw details tables search \
 	input main))
-GEN_ANALYZE := $(B)/gen/page/parts.o
+# The reports of sonda report: their texts and statements. The first file is what they share.
+REPORTS := src/analyze/report/reports.sql $(filter-out %/reports.sql,$(sort $(wildcard src/analyze/report/*.sql)))
+GEN_ANALYZE := $(B)/gen/page/parts.o $(B)/gen/reports.o
 GEN_FTRACE := $(if $(wildcard tools/ftrace_events.awk),$(B)/gen/ftrace_events.o)
 
 # ---- sources by folder ---------------------------------------------------------------------------
@@ -231,6 +233,12 @@ $(B)/gen/presets.c: tools/built_in_presets.awk $(PRESETS) share/sonda/presets
 	@echo "  GEN     $@"
 	$(Q)mkdir -p $(@D)
 	$(Q)LC_ALL=C awk -f $< $(PRESETS) >$@
+
+$(B)/gen/reports.c: tools/reports.awk $(REPORTS) src/analyze/report
+	@echo "  GEN     $@"
+	$(Q)mkdir -p $(@D)
+	$(Q)LC_ALL=C awk -f $< $(REPORTS) >$@ || { rm -f $@; exit 1; }
+$(B)/gen/reports.o: src/analyze/report/report.h
 
 $(B)/gen/field_comments.c: tools/field_comments.awk $(COMMENTED_PROTOS)
 	@echo "  GEN     $@"

@@ -310,11 +310,17 @@ static bool report_is_wanted(const struct report_section *s, const struct output
 	return by ? s->by && !strcmp(s->by, by) : !s->on_request;
 }
 
+/* Returns true for the report that has nothing to show if nothing is missing. */
+static bool cmd_report_is_loss(const struct report *r)
+{
+	return !strcmp(r->name, "loss");
+}
+
 static void print_nothing(const struct output *p)
 {
 	const struct report *r = p->o->report;
 
-	if (r == &report_loss)
+	if (cmd_report_is_loss(r))
 		fputs(report_losses_any(&p->losses) ? "" : "nothing is missing\n", p->out);
 	else if (r->records)
 		fprintf(p->out,
@@ -354,7 +360,7 @@ static int print_report(struct output *p)
 		if (report_is_wanted(&report->sections[i], p))
 			r = run_section(&report->sections[i], p);
 	p->any |= p->has_rows;
-	if (p->o->format == REPORT_JSON && !p->has_rows && report != &report_loss)
+	if (p->o->format == REPORT_JSON && !p->has_rows && !cmd_report_is_loss(report))
 		print_nothing_key(p);
 	if (p->o->format == REPORT_JSON && !p->several)
 		r = r == SQLITE_OK ? print_lost_key(p) : r;
@@ -503,7 +509,7 @@ static int print_all(struct output *p)
 /* A report that was asked for by its name fails if the trace has no data for it. */
 static int code_of(const struct output *p)
 {
-	return p->any || p->o->report == &report_loss || p->o->report == &report_overview
+	return p->any || cmd_report_is_loss(p->o->report) || p->o->report == report_at(0)
 		       ? EXIT_GOOD
 		       : EXIT_FAILED;
 }

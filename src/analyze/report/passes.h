@@ -22,7 +22,7 @@
  *	waits_by(by)(who, n, woken, total, p50, p99, worst, worst_ts)
  *		waits of the chosen threads for a CPU, each from the wakeup or the preemption until
  *		the thread ran; by: thread, process, program (grp in
- *		report_sql.h), or length (pass_length() in pass.h)
+ *		reports.sql), or length (pass_length() in pass.h)
  *	late_by(by)(who, n, total, p50, p99, worst, worst_ts)
  *		sleeps of the chosen threads that lasted beyond the expiry of their timer, by thread,
  *		process or program: for how long; worst_ts: when the timer was due
@@ -65,7 +65,7 @@
  *		end
  *	requests_by(by)(who, op, n, bytes, queued, total, p50, p99, worst)
  *		requests to block devices that the chosen threads, or unknown ones, made and that
- *		were issued within the window; by device and operation (see io_sql.h), by thread or
+ *		were issued within the window; by device and operation ($OP in reports.sql), by thread or
  *		process and operation, or by length (as waits_by)
  *	longest_requests(by, top)(dev, op, bytes, sector, utid, queued, ts, dur)
  *		the longest of these requests

@@ -48,19 +48,10 @@ struct report {
 	bool of_thread; /* is about a thread or process, which must be named */
 };
 
-#define REPORT(identifier, name, help, records, sections)                                          \
-	const struct report identifier = {                                                         \
-		name, help, records, sections, sizeof(sections) / sizeof((sections)[0]), false}
-
-/* One row a report, in the order of the help; its file is report_NAME.c. The first one is
- * shown if none is named. */
-#define REPORT_ROWS(row)                                                                           \
-	row(overview) row(cpu) row(sched) row(latency) row(wakeups) row(why) row(timeline)         \
-		row(functions) row(syscalls) row(io) row(irq) row(mem) row(net) row(counters)      \
-			row(slices) row(loss)
-
-#define REPORT_DECLARE(name) extern const struct report report_##name;
-REPORT_ROWS(REPORT_DECLARE)
+/* In the order of the help, and their number; made from the files *.sql beside this one. The first
+ * one is shown if none is named. */
+extern const struct report reports[];
+extern const size_t n_reports;
 
 /* lacks() of sections about late timers (pass_late_timers.c). */
 const char *report_lacks_timers(const struct store *s);

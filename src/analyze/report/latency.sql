@@ -1,0 +1,43 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- sonda report latency: how long threads waited for a CPU.
+--
+-- @help how long threads waited for a CPU: p50, p99, the longest, and behind whom
+-- @records sched
+
+-- by: what waits are counted by.
+-- @define WAITS_BY(by, columns, from)
+SELECT $columns, t.woken AS wakeups, n - t.woken AS preempted, total / n AS mean_ns, p50 AS p50_ns,
+    p99 AS p99_ns, worst AS max_ns, worst_ts AS max_at_ts
+FROM waits_by('$by') t $from
+ORDER BY worst DESC, who
+LIMIT :top + :more
+
+-- @section Waits for a CPU, by thread
+-- @by thread
+-- @more why
+$WAITS_BY(thread, $WHO, JOIN thread ON utid = who LEFT JOIN process USING (upid))
+
+-- @section Waits for a CPU, by process
+-- @by process
+-- @on_request
+$WAITS_BY(process, $PROCESS, $PROCESS_FROM)
+
+-- @section Waits for a CPU, by program
+-- @by program
+-- @on_request
+$WAITS_BY(program, $PROGRAM, )
+
+-- @section Longest waits
+$WORST_WAITS
+
+-- @section Late timers
+-- @by thread
+-- @note how long after its time a timer ended a sleep
+-- @lacks timers
+$LATE_TIMERS
+
+-- @section All waits
+WITH h AS (
+  SELECT who AS length, n
+  FROM waits_by('length'))
+$HISTOGRAM(waits)

@@ -1,0 +1,153 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- sonda report mem: memory of the machine and of processes, and what it costs to get some.
+--
+-- @help memory: sizes, page faults, reclaim, compaction, stalls, OOM kills
+-- @records mem
+
+-- The largest value of a counter of each process.
+-- @define LARGEST(name)
+max(iif(t.name = '$name', c.value, NULL))
+
+-- @define RECLAIM(of)
+'mm_vmscan_${of}_reclaim_begin', 'mm_vmscan_${of}_reclaim_end',
+
+-- stalls(utid, ts, dur, what): from pairs of events of a thread that begin and end reclaim or
+-- compaction.
+-- @define STALLS
+ev AS (
+  SELECT ts, utid, name, lead(name) OVER w AS next_name, lead(ts) OVER w AS next_ts
+  FROM ftrace_event
+  WHERE name IN ($RECLAIM(direct) $RECLAIM(memcg) $RECLAIM(memcg_softlimit)
+      $RECLAIM(node)'mm_compaction_begin', 'mm_compaction_end', 'mm_vmscan_kswapd_wake',
+      'mm_vmscan_kswapd_sleep')
+  WINDOW w AS (PARTITION BY utid, substr(name, 1, 16) ORDER BY ts, id)),
+stalls AS (
+  SELECT utid, ts, next_ts - ts AS dur, CASE name WHEN 'mm_vmscan_direct_reclaim_begin' THEN
+      'direct reclaim' WHEN 'mm_vmscan_memcg_reclaim_begin' THEN 'control group reclaim' WHEN
+      'mm_compaction_begin' THEN 'compaction' WHEN 'mm_vmscan_kswapd_wake' THEN
+      'background reclaim' ELSE name END AS what
+  FROM ev
+  WHERE (name GLOB '*_begin' OR name GLOB '*_wake') AND (next_name GLOB '*_end' OR next_name GLOB
+      '*_sleep') AND ts >= :from AND next_ts <= :to AND utid IN chosen)
+
+-- @section Memory of the machine
+-- @by machine
+-- @more counters
+WITH m AS (
+  SELECT t.name, c.ts, c.value, first_value(c.value) OVER w AS first,
+      last_value(c.value) OVER w AS last
+  FROM __intrinsic_track t
+  CROSS JOIN counter c ON c.track_id = t.id
+  WHERE t.type = 'meminfo' AND c.ts >= :from AND c.ts <= :to
+  WINDOW w AS (PARTITION BY c.track_id ORDER BY c.ts ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED
+      FOLLOWING)),
+g AS (
+  SELECT name, min(value) AS low, max(value) AS high, first, last
+  FROM m
+  GROUP BY name)
+SELECT name AS memory, first AS first_bytes, last AS last_bytes, last - first AS change_bytes,
+    low AS min_bytes, high AS max_bytes
+FROM g
+WHERE name IN ('MemTotal', 'MemAvailable', 'MemFree') OR last != first
+ORDER BY name NOT IN ('MemTotal', 'MemAvailable', 'MemFree'), abs(last - first) DESC
+LIMIT :top + :more
+
+-- @section Processes, by their largest size
+-- @by process
+WITH p AS (
+  SELECT t.upid, $LARGEST(mem.rss) AS rss, $LARGEST(mem.rss.anon) AS anon,
+      $LARGEST(mem.rss.file) AS file, $LARGEST(mem.rss.shmem) AS shmem, $LARGEST(mem.swap) AS swap,
+      max(iif(t.name = 'mem.rss.watermark', c.value, NULL)) AS peak
+  FROM __intrinsic_track t
+  CROSS JOIN counter c ON c.track_id = t.id
+  WHERE t.type = 'process_memory' AND c.ts >= :from AND c.ts <= :to AND t.upid IN (SELECT upid FROM
+      thread WHERE utid IN chosen)
+  GROUP BY t.upid)
+SELECT coalesce(process.name, '') AS process, pid, coalesce(rss, coalesce(anon, 0) + coalesce(file,
+    0) + coalesce(shmem, 0)) AS rss_bytes, anon AS anon_bytes, file AS file_bytes,
+    shmem AS shmem_bytes, swap AS swap_bytes, peak AS peak_bytes
+FROM p
+JOIN process USING (upid)
+ORDER BY rss_bytes DESC
+LIMIT :top + :more
+
+-- @section Page faults
+-- @by faults
+WITH $BY_PROCESS, f AS (
+  SELECT utid, count(*) AS n
+  FROM ftrace_event
+  WHERE name IN ('page_fault_user', 'page_fault_kernel') AND ts >= :from AND ts <= :to AND utid IN
+      chosen
+  GROUP BY utid),
+t AS (
+  SELECT who, sum(n) AS n
+  FROM f
+  JOIN grp USING (utid)
+  GROUP BY who)
+SELECT $PROCESS, n AS faults, 1e9 * n / (:to - :from) AS per_s
+FROM t $PROCESS_FROM
+ORDER BY n DESC
+LIMIT :top + :more
+
+-- @section Page faults, counted in the kernel
+-- @by faults
+WITH g AS ($GROWN(t.name IN ('page faults', 'major page faults')))
+SELECT iif(upid IS NULL, '(all)', coalesce(process.name, '')) AS process, pid,
+    CAST(sum(iif(g.name = 'page faults', grown, 0)) AS INTEGER) AS faults,
+    CAST(sum(iif(g.name != 'page faults', grown, 0)) AS INTEGER) AS major
+FROM g
+LEFT JOIN process USING (upid)
+WHERE NOT (SELECT some FROM asked) OR upid IN (SELECT upid FROM thread WHERE utid IN chosen)
+GROUP BY upid
+HAVING sum(grown) > 0
+ORDER BY faults DESC
+LIMIT :top + :more
+
+-- @section Time spent to free memory
+-- @by reclaim
+WITH $STALLS, s AS (
+  SELECT utid, what, sum(dur) AS total, count(*) AS n, max(dur) AS worst, ts
+  FROM stalls
+  GROUP BY 1, 2)
+SELECT what, $WHO, total AS total_ns, n AS times, worst AS max_ns, ts AS max_at_ts
+FROM s $WHO_FROM
+ORDER BY total DESC
+LIMIT :top + :more
+
+-- @section Work of the memory management
+-- @by reclaim
+-- @more counters
+-- @of_machine
+WITH v AS (
+  SELECT t.name, max(c.value) - min(c.value) AS n
+  FROM __intrinsic_track t
+  CROSS JOIN counter c ON c.track_id = t.id
+  WHERE t.type = 'vmstat' AND (t.name GLOB 'pgfault' OR t.name GLOB 'pgmajfault' OR t.name GLOB
+      'pgscan*' OR t.name GLOB 'pgsteal*' OR t.name GLOB 'allocstall*' OR t.name GLOB 'compact_*'
+      OR t.name GLOB 'pswp*' OR t.name GLOB 'oom_kill' OR t.name GLOB 'workingset_refault*' OR
+      t.name GLOB 'pgp*' OR t.name GLOB 'thp_*') AND c.ts >= :from AND c.ts <= :to
+  GROUP BY t.id)
+SELECT name AS counter, CAST(n AS INTEGER) AS grew_value, 1e9 * n / (:to - :from) AS per_s
+FROM v
+WHERE n > 0
+ORDER BY n DESC
+LIMIT :top + :more
+
+-- @section Stalls
+-- @note time in which threads waited for memory
+-- @of_machine
+$PRESSURE(psi.mem.*)
+
+-- @section Processes that the kernel killed for memory
+-- @by oom
+-- @of_machine
+WITH v AS (
+  SELECT ts, utid, extract_arg(arg_set_id, 'pid') AS pid
+  FROM ftrace_event
+  WHERE name = 'mark_victim' AND ts >= :from AND ts <= :to)
+SELECT v.ts AS at_ts, v.pid, coalesce((SELECT name FROM thread WHERE tid = v.pid ORDER BY utid DESC
+    LIMIT 1), '') AS process, $THREAD(thread) AS asked_for_memory
+FROM v
+JOIN thread USING (utid)
+ORDER BY v.ts
+LIMIT :top + :more

@@ -1,0 +1,161 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- sonda report net: packets, drops, retransmissions, and the counters of interfaces and
+-- protocols.
+--
+-- @help packets, drops, TCP, interfaces, protocols
+-- @records net
+
+-- Groups of kernel events, and the event f that has the arguments of each.
+-- @define EVENTS(subject)
+events_by('$subject') e
+CROSS JOIN ftrace_event f ON f.id = e.first
+
+-- @define ARG(name)
+extract_arg(f.arg_set_id, '$name')
+
+-- packets(way, device, n, len, good, utid): n packets that were given to a device, or that came
+-- from one; good: the device took them.
+-- @define PACKETS
+packets AS (
+  SELECT iif(f.name = 'net_dev_xmit', 'sent', 'received') AS way, $ARG(name) AS device, e.n,
+      e.total AS len, f.name != 'net_dev_xmit' OR $ARG(rc) = 0 AS good, e.utid
+  FROM $EVENTS(packets))
+
+-- @define TRAFFIC
+sum(good * n) AS packets, sum(iif(good, len, 0)) AS bytes, sum((NOT good) * n) AS refused
+
+-- @define TRAFFIC_COLUMNS
+packets, bytes AS size_bytes, CAST(1e9 * bytes / (:to - :from) AS INTEGER) AS per_s_bytes, refused
+
+-- counts(device, name, grew, last): counters of devices or protocols below a group of tracks.
+-- @define COUNTS(group)
+counts AS (
+  SELECT i.name AS device, t.name, max(c.value) - coalesce($VALUE_BEFORE, min(c.value)) AS grew,
+      max(c.value) AS last
+  FROM counter c
+  JOIN __intrinsic_track t ON t.id = c.track_id
+  JOIN __intrinsic_track i ON i.id = t.parent_id
+  JOIN __intrinsic_track g ON g.id = i.parent_id
+  WHERE g.name = '$group' AND c.ts >= :from AND c.ts <= :to
+  GROUP BY t.id)
+
+-- @define COUNT(name)
+CAST(sum(iif(name = '$name', grew, 0)) AS INTEGER)
+
+-- @section Packets, by device
+-- @by device
+WITH $PACKETS, g AS (
+  SELECT device, way, $TRAFFIC
+  FROM packets
+  GROUP BY device, way)
+SELECT device, way, $TRAFFIC_COLUMNS
+FROM g
+ORDER BY bytes DESC
+LIMIT :top + :more
+
+-- @section Packets, by the process that sent them
+-- @by process
+WITH $PACKETS, $BY_PROCESS, g AS (
+  SELECT who, $TRAFFIC
+  FROM packets
+  JOIN grp USING (utid)
+  WHERE way = 'sent'
+  GROUP BY who)
+SELECT $PROCESS, $TRAFFIC_COLUMNS
+FROM g $PROCESS_FROM
+ORDER BY bytes DESC
+LIMIT :top + :more
+
+-- @section Packets that the kernel dropped
+-- @by drop
+-- @of_machine
+WITH d AS (
+  SELECT $ARG(location) AS place, $ARG(protocol) AS protocol, e.n
+  FROM $EVENTS(drops))
+SELECT CASE WHEN typeof(place) != 'integer' THEN place WHEN place BETWEEN 0 AND 0xffffffff THEN
+    printf('(function %d; recorded without --ksyms)', place) ELSE printf('0x%x',
+    place) END AS function, printf('0x%04x', protocol) AS protocol, sum(n) AS packets
+FROM d
+GROUP BY place, protocol
+ORDER BY 3 DESC, 1
+LIMIT :top + :more
+
+-- @section TCP: retransmissions and resets
+-- @by tcp
+-- @of_machine
+SELECT replace(substr(f.name, 5), '_', ' ') AS what, $ARG(sport) AS sport, $ARG(dport) AS dport,
+    sum(e.n) AS times, min(e.first_ts) AS first_ts, max(e.last_ts) AS last_ts
+FROM $EVENTS(tcp)
+GROUP BY 1, 2, 3
+ORDER BY 4 DESC
+LIMIT :top + :more
+
+-- @section Sockets: changes of their state
+-- @by tcp
+-- @of_machine
+WITH s AS (
+  SELECT $ARG(protocol) AS protocol, $ARG(newstate) AS state, e.n
+  FROM $EVENTS(sockets))
+SELECT CASE protocol WHEN 6 THEN 'TCP' WHEN 132 THEN 'SCTP' WHEN 262 THEN 'MPTCP' ELSE protocol END
+    AS protocol, CASE state WHEN 1 THEN 'ESTABLISHED' WHEN 2 THEN 'SYN_SENT' WHEN 3 THEN 'SYN_RECV'
+    WHEN 4 THEN 'FIN_WAIT1' WHEN 5 THEN 'FIN_WAIT2' WHEN 6 THEN 'TIME_WAIT' WHEN 7 THEN 'CLOSE'
+    WHEN 8 THEN 'CLOSE_WAIT' WHEN 9 THEN 'LAST_ACK' WHEN 10 THEN 'LISTEN' WHEN 11 THEN 'CLOSING'
+    WHEN 12 THEN 'NEW_SYN_RECV' ELSE state END AS state, sum(n) AS times
+FROM s
+GROUP BY protocol, state
+ORDER BY times DESC
+LIMIT :top + :more
+
+-- @section Polls of devices (NAPI)
+-- @by napi
+-- @more irq
+-- @of_machine
+WITH p AS (
+  SELECT $ARG(dev_name) AS device, $ARG(work) AS work, $ARG(budget) AS budget, e.n
+  FROM $EVENTS(polls))
+SELECT device, sum(n) AS polls, sum(work * n) AS packets, max(work) AS max_packets,
+    sum((work >= budget) * n) AS exhausted
+FROM p
+GROUP BY device
+ORDER BY 3 DESC
+LIMIT :top + :more
+
+-- @section Interfaces, by the kernel's counters
+-- @by interface
+-- @more counters
+-- @of_machine
+WITH $COUNTS(interfaces), i AS (
+  SELECT device, $COUNT(rx bytes) AS rx, $COUNT(rx packets) AS rxp, $COUNT(tx bytes) AS tx,
+      $COUNT(tx packets) AS txp, $COUNT(rx errs) + $COUNT(tx errs) AS errors,
+      $COUNT(rx drop) + $COUNT(tx drop) AS drops
+  FROM counts
+  GROUP BY device)
+SELECT device AS interface, rx AS received_bytes, rxp AS received, tx AS sent_bytes, txp AS sent,
+    errors, drops
+FROM i
+WHERE rx + tx + errors + drops > 0
+ORDER BY rx + tx DESC
+LIMIT :top + :more
+
+-- @section Protocols: counters that grew
+-- @by protocol
+-- @more counters
+-- @of_machine
+WITH $COUNTS(protocols)
+SELECT device || ' ' || name AS counter, CAST(grew AS INTEGER) AS grew,
+    1e9 * grew / (:to - :from) AS per_s
+FROM counts
+WHERE grew > 0
+ORDER BY grew DESC
+LIMIT :top + :more
+
+-- @section Counted in the kernel
+-- @by protocol
+-- @of_machine
+WITH g AS ($GROWN((t.name GLOB 'TCP *' OR t.name = 'dropped packets' OR t.parent_id IN (SELECT id
+    FROM __intrinsic_track WHERE name = 'dropped packets'))))
+SELECT name AS counter, CAST(grown AS INTEGER) AS grew, 1e9 * grown / (:to - :from) AS per_s
+FROM g
+WHERE grown > 0
+ORDER BY 2 DESC
+LIMIT :top + :more

@@ -1,0 +1,148 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- sonda report why: what a thread waited for, who ended its waits, and who had its CPU meanwhile.
+--
+--	thread   ...Running| S or D: off   | R: wake      |Running...
+--	waker              ...Running: ran, then woke it
+--
+-- A wait for something else than a CPU (table off) ends with the row of state R that names the
+-- waker (wake_id).
+--
+-- @help why a thread did not run: its waits, who woke it, who had the CPU
+-- @records sched
+-- @of_thread
+
+-- The name of the slice in which a thread is at a time: a system call, a work item, a slice of
+-- the program. It is the last one that began, or the one around it.
+-- @define SLICE_AT(utid, at)
+(SELECT coalesce(iif(l.dur < 0 OR l.ts + l.dur >= $at,
+    iif(l.category = 'workqueue' AND l.name GLOB '0x*', 'work item', l.name), NULL),
+    (SELECT u.name FROM slice u WHERE u.id = l.parent_id AND (u.dur < 0 OR u.ts + u.dur >= $at)))
+    FROM slice l WHERE l.id = (SELECT id FROM slice WHERE track_id = (SELECT id FROM thread_track
+    WHERE utid = $utid AND type = 'thread_execution') AND ts <= $at ORDER BY ts DESC LIMIT 1))
+
+-- The interrupt in which a CPU is at a time.
+-- @define INTERRUPT_AT(cpu, at)
+(SELECT group_concat(name, ' in ') FROM (SELECT s.name FROM cpu_track t JOIN slice s ON s.id =
+    (SELECT id FROM slice WHERE track_id = t.id AND ts <= $at ORDER BY ts DESC LIMIT 1) WHERE t.cpu
+    = $cpu AND t.type IN ('cpu_irq', 'cpu_softirq',
+    'cpu_hrtimer') AND (s.dur < 0 OR s.ts + s.dur >= $at) ORDER BY s.ts DESC))
+
+-- From the wakeup in the table k: the waker (its thread w, its run q, NULL if it is not known),
+-- and what it did.
+-- @define WAKER_FROM
+LEFT JOIN thread w ON w.utid = k.waker_utid
+LEFT JOIN thread_state q ON q.id = k.waker_id
+
+-- @define WOKEN_BY
+iif(k.irq_context = 1 OR w.is_idle, 'interrupt', $THREAD(w))
+
+-- @define WAKER_DID
+iif(k.irq_context = 1 OR w.is_idle, $INTERRUPT_AT(q.ucpu, k.ts), $SLICE_AT(k.waker_utid, k.ts))
+
+-- @define STATE(t)
+CASE WHEN $t.state IS NULL THEN 'new' WHEN $t.state = 'Running' THEN 'running' WHEN $t.state GLOB
+    'D*' AND $t.io_wait THEN 'blocked (I/O)' WHEN $t.state GLOB 'D*' THEN 'blocked' WHEN $t.state =
+    'S' THEN 'asleep' WHEN $t.state = 'I' THEN 'idle' WHEN $t.state IN ('R',
+    'R+') THEN 'runnable' WHEN $t.state GLOB 'T*' OR $t.state = 't' THEN 'stopped' WHEN $t.state IN
+    ('Z', 'X') THEN 'ended' ELSE $t.state END
+
+-- off(id, utid, state, io_wait, blocked_function, ts, dur, wake_id): the longest waits that a
+-- wakeup ended in the window.
+-- @define OFF(limit)
+off AS MATERIALIZED (
+  SELECT o.id, o.utid, o.state, o.io_wait, o.blocked_function, o.ts, o.dur, e.wake_id
+  FROM longest_sleeps('', $limit) e
+  CROSS JOIN thread_state o ON o.id = e.id
+  ORDER BY o.dur DESC, e.wake_id)
+
+-- chain(step, wake_id, since): the wakeup of the longest wait, the last wakeup of its waker before
+-- that, and so on, as long as the waker was woken while the first thread waited.
+-- @define CHAIN
+chain AS (
+  SELECT 1 AS step, wake_id, ts AS since
+  FROM off
+  UNION ALL
+  SELECT step + 1, (SELECT p.id FROM thread_state p WHERE p.utid = k.waker_utid AND p.ts < k.ts AND
+      p.ts > chain.since AND p.waker_utid IS NOT NULL ORDER BY p.ts DESC LIMIT 1), chain.since
+  FROM chain
+  JOIN thread_state k ON k.id = chain.wake_id
+  WHERE step < 16 AND k.irq_context IS NOT 1)
+
+-- @section Its time
+-- @more sched
+WITH t AS (
+  SELECT utid, $STATE(spent) AS state, sum(time) AS total, sum(n + empty) AS n,
+      max(longest) AS longest
+  FROM spent
+  WHERE utid IN chosen
+  GROUP BY 1, 2)
+SELECT state, total AS total_ns, 100.0 * total / (:to - :from) AS share_pct, n AS times,
+    longest AS longest_ns, $WHO
+FROM t $WHO_FROM
+ORDER BY total DESC
+LIMIT :top + :more
+
+-- @section Waits for something else than a CPU
+-- @note the longest, and who ended them
+-- @more wakeups
+WITH late AS MATERIALIZED (
+  SELECT id, late
+  FROM late_timers),
+$OFF(:top)
+SELECT off.dur AS wait_ns, off.ts AS at_ts, $STATE(off) AS state, coalesce(off.blocked_function,
+    $SLICE_AT(off.utid, off.ts)) AS waits_in, $WOKEN_BY AS woken_by, $WAKER_DID AS waker_in,
+    late.late AS timer_late_ns, k.ts - q.ts AS waker_ran_ns,
+    (SELECT $WOKEN_BY FROM (SELECT * FROM thread_state p WHERE p.utid = off_waker.utid AND p.ts <
+    off_wake.ts AND p.waker_utid IS NOT NULL ORDER BY p.ts DESC LIMIT 1) k LEFT JOIN thread w ON
+    w.utid = k.waker_utid) AS waker_woken_by, $THREAD(me) AS thread
+FROM off
+JOIN thread_state k ON k.id = off.wake_id
+JOIN thread_state off_wake ON off_wake.id = k.id
+JOIN thread me ON me.utid = off.utid $WAKER_FROM
+LEFT JOIN late ON late.id = k.id
+LEFT JOIN thread off_waker ON off_waker.utid = k.waker_utid AND NOT off_waker.is_idle AND
+    k.irq_context IS NOT 1
+ORDER BY off.dur DESC
+
+-- @section Chain of wakers
+-- @note of the longest wait; each line was woken by the next one
+WITH RECURSIVE $OFF(1), $CHAIN
+SELECT step, $THREAD(me) AS thread, k.ts AS woken_ts, o.dur AS was_off_ns, $STATE(o) AS state,
+    coalesce(o.blocked_function, $SLICE_AT(o.utid, o.ts)) AS waits_in, k.dur AS waited_for_cpu_ns,
+    $WOKEN_BY AS woken_by, $WAKER_DID AS waker_in, k.ts - q.ts AS waker_ran_ns
+FROM chain
+JOIN thread_state k ON k.id = chain.wake_id
+JOIN thread me ON me.utid = k.utid
+LEFT JOIN thread_state o ON o.id = (SELECT id FROM thread_state WHERE utid = k.utid AND ts < k.ts
+    ORDER BY ts DESC LIMIT 1) $WAKER_FROM
+ORDER BY step
+
+-- @section Late timers
+-- @by thread
+-- @note how long after its time a timer ended a sleep
+-- @lacks timers
+$LATE_TIMERS
+
+-- @section Longest waits for a CPU
+-- @more latency
+$WORST_WAITS
+
+-- @section Who had the CPU during these waits
+-- @more cpu
+WITH $PLACED, h AS (
+  SELECT holder, time, times, first
+  FROM held
+  UNION ALL
+  SELECT NULL, (SELECT sum(dur) FROM placed) - (SELECT coalesce(sum(time), 0) FROM held), NULL,
+      NULL)
+SELECT coalesce(iif(thread.is_idle, '(idle)', thread.name), '(not recorded)') AS thread,
+    thread.tid, coalesce(process.name, '') AS process, sum(time) AS held_ns,
+    100.0 * sum(time) / (SELECT sum(dur) FROM placed) AS of_the_waits_pct, count(times) AS waits,
+    sum(times) AS runs, min(first) AS first_at_ts
+FROM h
+LEFT JOIN thread ON thread.utid = h.holder
+LEFT JOIN process USING (upid)
+GROUP BY h.holder
+HAVING sum(time) > 0
+ORDER BY held_ns DESC
+LIMIT :top + :more
