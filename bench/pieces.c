@@ -227,17 +227,17 @@ PIECE static void piece_proc(struct line *l, const char *root)
 	struct process_packet packet = {.w = l->writer};
 	struct process_scan scan = {0};
 	struct proc_files files;
-	struct process_writer names = {
+	struct process_tree tree = {
 		.options = {.thread_names = true}, .files = &files, .packet = &packet};
 	struct time_slice turn = {.now = clock_mono_ns, .end = UINT64_MAX};
 
-	must(proc_files_init(&files, root) == 0 && process_scan_begin(&scan, &names, false) == 0,
+	must(proc_files_init(&files, root) == 0 && process_scan_begin(&scan, &tree, false) == 0,
 	     root);
-	while (process_scan_run(&scan, &names, &turn))
+	while (process_scan_run(&scan, &tree, &turn))
 		;
 	process_packet_end(&packet);
 	process_scan_end(&scan);
-	process_writer_deinit(&names);
+	process_tree_deinit(&tree);
 	proc_files_deinit(&files);
 }
 

@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "procfs/process/proc_status.h"
+#include "procfs/process/proc_parse.h"
 
 /* The same bytes as each of the files of /proc/PID that a task can write into. */
 

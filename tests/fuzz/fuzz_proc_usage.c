@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "procfs/process/proc_usage.h"
+#include "procfs/process/proc_parse.h"
 
 /* The same bytes as /proc/PID/io, cgroup and schedstat. */
 

@@ -6,8 +6,6 @@
 #include <stddef.h>
 
 #include "wire/pb_enc.h"
-#include "procfs/process/proc_status.h"
-#include "procfs/process/proc_files.h"
 
 struct writer;
 
@@ -49,51 +47,9 @@ void process_packet_next(struct process_packet *p);
  * The packet sorts right after the event.
  */
 void process_packet_next_at(struct process_packet *p, uint64_t ns);
-/* Opens a nested message in a field of the packet. */
+/* Returns the open packet; opens one if there is none of the kind. */
+struct pb_enc *process_packet_open(struct process_packet *p, enum process_packet_kind kind);
+/* Likewise, and opens a nested message in a field of it. */
 struct pb_enc *process_packet_row(struct process_packet *p, enum process_packet_kind kind,
 				  uint32_t field);
 void process_packet_end(struct process_packet *p);
-
-/*
- * The rows of a ProcessTree: names, parents and threads.
- *
- * Format: protos/trace/ps/process_tree.proto.
- */
-
-struct process_row {
-	const struct proc_status *status;
-	const char *cmdline; /* NUL-separated; if empty, the name is written instead */
-	size_t cmdline_len;
-	bool has_start;
-	uint64_t start_from_boot_ns;
-};
-
-struct thread_row {
-	int32_t tid;
-	int32_t tgid;
-	const struct proc_name *name; /* NULL: not recorded */
-	const int32_t *nstid;
-	unsigned n_nstid;
-};
-
-void process_packet_add_process(struct process_packet *p, const struct process_row *row);
-void process_packet_add_thread(struct process_packet *p, const struct thread_row *row);
-
-/*
- * Read errors, and counter tracks that exceed the limit. The first error of each kind of file is
- * logged; all are counted in the trace.
- */
-
-/* Zero-initialise. */
-struct process_errors {
-	uint64_t refused_tracks; /* total, set by the owner */
-	bool logged_refused;
-	uint32_t logged; /* bits by enum proc_file */
-	uint64_t written; /* number of errors when they were last written */
-};
-
-/* Logs errors that have not been logged yet. */
-void process_errors_log(struct process_errors *t, const struct proc_files *f);
-/* Writes a ProcessStats with unread_files and refused_tracks, if the counts have grown. */
-void process_errors_write(struct process_errors *t, const struct proc_files *f,
-			  struct process_packet *p);

@@ -13,21 +13,27 @@
 #include "base/system/log.h"
 #include "base/core/mem.h"
 #include "client/producer/metadata_bus.h"
-#include "client/transport/writer.h"
-#include "procfs/process/process_queue.h"
-#include "procfs/process/process_writer.h"
-#include "procfs/process/process_packet.h"
-#include "procfs/process/process_scan.h"
 #include "base/event_loop/time_slice.h"
+#include "base/system/fs.h"
+#include "client/transport/writer.h"
+#include "gen/fields.h"
+#include "procfs/process/process_packet.h"
+#include "procfs/process/process_poll.h"
+#include "procfs/process/process_scan.h"
+#include "procfs/process/process_tree.h"
+#include "procfs/process/task_events.h"
 
 /*
  * All work is done in time slices of the loop (time_slice.h), the most urgent first:
  *
- *	metadata bus -+--> events: tasks that started, were renamed or executed a program
- *	              +--> queue:  tasks that ran and may exit soon
- *	start ----------> scan:   every task of the machine; then the start is confirmed. Once more
- *	                          for new processes when the bus begins to report all starts
- *	tick -----------> poll:   the counters of every process, if the config requests them
+ *	metadata bus -+--> task_events:  tasks that started, were renamed or executed a program
+ *	              +--> process_tree: its queue of tasks that ran and may exit soon
+ *	start ----------> process_scan: every task of the machine; then the start is confirmed. Once
+ *	                                more for new processes when the bus begins to report all
+ *	                                starts
+ *	tick -----------> process_poll: the counters of every process, if the config requests them
+ *
+ * The first three write rows of names (process_tree.h).
  *
  * A slice has at most one packet open at a time and leaves none open. While there is work the next
  * slice is due at once, after all other due events of the loop.
@@ -56,12 +62,13 @@ struct process_source {
 	struct event *again; /* owned; timer for reading missing command lines again */
 	struct proc_files files;
 	struct process_packet packet;
-	struct process_writer tree;
-	struct process_events events;
-	struct process_queue queue;
+	struct process_tree tree;
+	struct task_events events;
 	struct process_scan scan;
 	struct process_poll poll;
-	struct process_errors errors;
+	uint32_t logged; /* bits by enum proc_file: its read errors were logged */
+	bool logged_refused; /* tracks beyond the limit were logged */
+	uint64_t written_errors; /* number of errors when they were last written */
 	uint32_t poll_ms; /* 0: no polling */
 	struct log_limit poll_errors;
 	struct log_limit loss_errors;
@@ -86,29 +93,16 @@ static void process_source_schedule(struct process_source *ds)
 		evtimer_add(ds->next_slice, &at_once);
 }
 
-/* Writes everything that is pending. Returns false if the time slice ended before. */
-static bool write_out(struct process_source *ds, const struct time_slice *slice)
+static void process_source_flush_writers(struct process_source *ds)
 {
-	while (process_tracks_flush(&ds->poll.tracks)) {
-		if (time_slice_over(slice)) {
-			process_source_schedule(ds);
-			return false;
-		}
-	}
-	process_errors_write(&ds->errors, &ds->files, &ds->packet);
 	writer_flush(ds->writer);
-	return true;
+	if (ds->tracks_writer)
+		writer_flush(ds->tracks_writer);
+	if (ds->thread_writer)
+		writer_flush(ds->thread_writer);
 }
 
-static void answer_start(struct process_source *ds)
-{
-	if (ds->start_answered)
-		return;
-	ds->start_answered = true;
-	ds_started(ds->h);
-}
-
-static void unsubscribe(struct process_source *ds)
+static void process_source_unsubscribe(struct process_source *ds)
 {
 	if (ds->subscribed)
 		metadata_bus_unsubscribe(ds->bus, ds_session_id(ds->h), ds);
@@ -116,108 +110,84 @@ static void unsubscribe(struct process_source *ds)
 }
 
 /* Returns true if a publisher reports starts and exits of tasks. */
-static bool has_publisher(const struct process_source *ds)
+static bool process_source_has_publisher(const struct process_source *ds)
 {
 	return ds->subscribed && metadata_bus_has_publisher(ds->bus, ds_session_id(ds->h));
 }
 
 /* Returns true if a publisher reports every start. */
-static bool knows_starts(const struct process_source *ds)
+static bool process_source_knows_starts(const struct process_source *ds)
 {
 	return ds->subscribed && metadata_bus_is_complete(ds->bus, ds_session_id(ds->h));
 }
 
-/* Returns the time (CLOCK_BOOTTIME) until which every start has been reported; 0: of no time. */
-static uint64_t reported_until(const struct process_source *ds)
+static void process_source_forget_written(struct process_source *ds)
 {
-	if (!ds->subscribed)
-		return 0;
-	return metadata_bus_published_until(ds->bus, ds_session_id(ds->h), true);
-}
-
-static void answer_stop(struct process_source *ds)
-{
-	ds->stopping = false;
-	event_del(ds->next_slice);
-	ds_stopped(ds->h);
-}
-
-/* Serves the queues of the bus. Returns true if more is left than the slice allows. */
-static bool run_events(struct process_source *ds, const struct time_slice *slice)
-{
-	return process_events_run(&ds->events, &ds->tree, slice) ||
-	       process_queue_run(&ds->queue, &ds->tree, slice);
-}
-
-static void forget_written(struct process_source *ds)
-{
-	process_writer_clear(&ds->tree);
-	process_poll_clear(&ds->poll);
 	/* Without reports of new tasks a known id may belong to another task by now. */
-	if (!knows_starts(ds))
-		pid_map_clear(&ds->tree.relations.map);
+	process_tree_clear(&ds->tree, process_source_knows_starts(ds));
+	process_poll_clear(&ds->poll);
 }
 
-/* Writes everything again if packets were dropped: their content is unknown. */
-static void forget_dropped(struct process_source *ds)
-{
-	uint64_t dropped = writer_dropped(ds->writer);
+/* ---- errors ---- */
 
-	if (ds->tracks_writer)
-		dropped += writer_dropped(ds->tracks_writer);
-	if (ds->thread_writer)
-		dropped += writer_dropped(ds->thread_writer);
-	if (dropped == ds->dropped)
-		return;
-	ds->dropped = dropped;
-	forget_written(ds);
-}
-
-/* Releases the open files, which may be thousands. Returns false if the time slice ended before. */
-static bool release_files(struct process_source *ds, const struct time_slice *slice)
+/*
+ * Read errors, and counter tracks that exceed the limit: the first error of each kind of file is
+ * logged, and all are counted in the trace.
+ */
+static void process_source_log_errors(struct process_source *ds)
 {
-	while (process_table_release(&ds->poll.table)) {
-		if (time_slice_over(slice)) {
-			process_source_schedule(ds);
-			return false;
-		}
+	for (unsigned i = 0; i < PROC_FILES; i++) {
+		const struct proc_errors *e = &ds->files.errors[i];
+
+		if ((!e->count && !e->absent) || ds->logged >> i & 1)
+			continue;
+		ds->logged |= 1u << i;
+		log_warn("linux.process_stats: /proc/PID/%s: %s; its values are missing",
+			 proc_file_name(i),
+			 e->absent	       ? "this kernel lacks it"
+			 : e->error == -EAGAIN ? "not read in time"
+					       : fs_reason(-e->error));
 	}
-	return true;
-}
-
-static void process_source_answer_flushes(struct process_source *ds)
-{
-	ds->tree.flushed_ns = clock_boot_ns();
-	flushes_answer(&ds->flushes, ds->h);
-}
-
-/* Answers flushes and the stop when their metadata is complete. */
-static void process_source_answer(struct process_source *ds, const struct time_slice *slice)
-{
-	bool is_busy = ds->subscribed && metadata_bus_is_busy(ds->bus, ds_session_id(ds->h));
-	bool flushed = ds->flushes.n > 0 && !is_busy, stopped = ds->stopping && !has_publisher(ds);
-
-	/* No publisher is left. */
-	if (stopped)
-		unsubscribe(ds);
-	if ((!flushed && !stopped) || (stopped && !release_files(ds, slice)) ||
-	    !write_out(ds, slice))
+	if (ds->logged_refused || !process_tracks_refused(&ds->poll.tracks))
 		return;
-	if (flushed)
-		process_source_answer_flushes(ds);
-	if (stopped)
-		answer_stop(ds);
+	ds->logged_refused = true;
+	log_warn("linux.process_stats: more than %u counter tracks; the excess is dropped",
+		 TRACKS_MAX);
 }
 
-static void read_again_later(struct process_source *ds)
+/* Writes a ProcessStats with unread_files and refused_tracks, if the counts have grown. */
+static void process_source_write_errors(struct process_source *ds)
 {
-	static const struct timeval wait = {.tv_usec = READ_AGAIN_US};
+	uint64_t refused = process_tracks_refused(&ds->poll.tracks), sum = refused;
 
-	if (ds->tree.n_unread && !ds->stopping && !evtimer_pending(ds->again, NULL))
-		evtimer_add(ds->again, &wait);
+	for (unsigned i = 0; i < PROC_FILES; i++)
+		sum += ds->files.errors[i].count + ds->files.errors[i].absent;
+	if (sum == ds->written_errors)
+		return;
+	ds->written_errors = sum;
+	process_packet_next(&ds->packet);
+	for (unsigned i = 0; i < PROC_FILES; i++) {
+		const struct proc_errors *error = &ds->files.errors[i];
+		struct pb_enc *e;
+
+		if (!error->count && !error->absent)
+			continue;
+		e = process_packet_row(&ds->packet, PROCESS_PACKET_STATS,
+				       PB_PROCESS_STATS_UNREAD_FILES);
+		pb_enc_str(e, PB_PROCESS_STATS_UNREAD_FILE_NAME, proc_file_name(i));
+		pb_enc_i64(e, PB_PROCESS_STATS_UNREAD_FILE_ERROR, -error->error);
+		pb_enc_u64(e, PB_PROCESS_STATS_UNREAD_FILE_COUNT, error->count);
+		pb_enc_close(e);
+	}
+	if (refused)
+		pb_enc_u64(process_packet_open(&ds->packet, PROCESS_PACKET_STATS),
+			   PB_PROCESS_STATS_REFUSED_TRACKS, refused);
+	process_packet_end(&ds->packet);
 }
 
-static void begin_scan(struct process_source *ds, bool only_new)
+/* ---- a time slice ---- */
+
+static void process_source_begin_scan(struct process_source *ds, bool only_new)
 {
 	int r = process_scan_begin(&ds->scan, &ds->tree, only_new);
 
@@ -226,64 +196,123 @@ static void begin_scan(struct process_source *ds, bool only_new)
 }
 
 /* Returns true if there is more to scan. */
-static bool run_scan(struct process_source *ds, const struct time_slice *slice)
+static bool process_source_scan(struct process_source *ds, const struct time_slice *slice)
 {
 	if (process_scan_is_active(&ds->scan) && process_scan_run(&ds->scan, &ds->tree, slice))
 		return true;
 	if (!ds->scan_again)
 		return false;
 	ds->scan_again = false;
-	begin_scan(ds, true);
+	process_source_begin_scan(ds, true);
 	return process_scan_is_active(&ds->scan);
 }
 
-static void on_again(evutil_socket_t fd, short what, void *ctx)
+/* Writes everything again if packets were dropped: their content is unknown. */
+static void process_source_forget_dropped(struct process_source *ds)
+{
+	uint64_t dropped = writer_dropped(ds->writer);
+
+	if (ds->tracks_writer)
+		dropped += writer_dropped(ds->tracks_writer);
+	if (ds->thread_writer)
+		dropped += writer_dropped(ds->thread_writer);
+	if (dropped != ds->dropped)
+		process_source_forget_written(ds);
+	ds->dropped = dropped;
+}
+
+static void process_source_answer_flushes(struct process_source *ds)
+{
+	ds->tree.flushed_ns = clock_boot_ns();
+	flushes_answer(&ds->flushes, ds->h);
+}
+
+/*
+ * Answers flushes and the stop when their metadata is complete. If the time slice is over before
+ * everything is written, the next one continues.
+ */
+static void process_source_answer(struct process_source *ds, const struct time_slice *slice)
+{
+	bool is_busy = ds->subscribed && metadata_bus_is_busy(ds->bus, ds_session_id(ds->h));
+	bool flushed = ds->flushes.n > 0 && !is_busy;
+	bool stopped = ds->stopping && !process_source_has_publisher(ds);
+
+	if (!flushed && !stopped)
+		return;
+	if (stopped) {
+		process_source_unsubscribe(ds);
+		/* Closes the open files, which may be thousands. */
+		while (process_poll_release(&ds->poll)) {
+			if (time_slice_over(slice)) {
+				process_source_schedule(ds);
+				return;
+			}
+		}
+	}
+	while (process_tracks_flush(&ds->poll.tracks)) {
+		if (time_slice_over(slice)) {
+			process_source_schedule(ds);
+			return;
+		}
+	}
+	process_source_write_errors(ds);
+	writer_flush(ds->writer);
+	if (flushed)
+		process_source_answer_flushes(ds);
+	if (stopped) {
+		ds->stopping = false;
+		event_del(ds->next_slice);
+		ds_stopped(ds->h);
+	}
+}
+
+static void process_source_read_again_later(struct process_source *ds)
+{
+	static const struct timeval wait = {.tv_usec = READ_AGAIN_US};
+
+	if (ds->tree.n_unread && !ds->stopping && !evtimer_pending(ds->again, NULL))
+		evtimer_add(ds->again, &wait);
+}
+
+static void process_source_on_again(evutil_socket_t fd, short what, void *ctx)
 {
 	struct process_source *ds = ctx;
 	struct time_slice slice = time_slice_start(clock_mono_ns);
 
 	(void)fd;
 	(void)what;
-	process_writer_read_again(&ds->tree, &slice);
+	process_tree_read_again(&ds->tree, &slice);
 	process_packet_end(&ds->packet);
-	read_again_later(ds);
+	process_source_read_again_later(ds);
 }
 
-/* With a long period a poll is committed at its end, for consumers that read while they record. */
-static void commit_slow_poll(struct process_source *ds)
-{
-	if (ds->poll_ms < SLOW_POLL_MS)
-		return;
-	writer_flush(ds->writer);
-	if (ds->tracks_writer)
-		writer_flush(ds->tracks_writer);
-	if (ds->thread_writer)
-		writer_flush(ds->thread_writer);
-}
-
-/* The queues of the bus go first; a flush waits for them only. */
 static void process_source_run_slice(struct process_source *ds)
 {
 	struct time_slice slice = time_slice_start(clock_mono_ns);
-	bool fed = run_events(ds, &slice);
+	/* Tasks of the bus go first; a flush waits for them only. */
+	bool fed = task_events_run(&ds->events, &ds->tree, &slice) ||
+		   process_tree_run_queue(&ds->tree, &slice);
 	bool scanning = process_scan_is_active(&ds->scan) || ds->scan_again, polling = false;
 
 	if (!fed && scanning)
-		scanning = run_scan(ds, &slice);
+		scanning = process_source_scan(ds, &slice);
 	if (!fed && !scanning && process_poll_is_active(&ds->poll))
-		polling = process_poll_run(&ds->poll, &ds->tree, &ds->queue, &slice);
+		polling = process_poll_run(&ds->poll, &slice);
 	process_packet_end(&ds->packet);
-	ds->errors.refused_tracks = process_tracks_refused(&ds->poll.tracks);
-	process_errors_log(&ds->errors, &ds->files);
-	if (fed || scanning || polling || !process_queue_is_empty(&ds->queue)) {
+	process_source_log_errors(ds);
+	if (fed || scanning || polling || process_tree_has_queued(&ds->tree)) {
 		process_source_schedule(ds);
 	} else {
-		forget_dropped(ds);
-		commit_slow_poll(ds);
+		process_source_forget_dropped(ds);
+		/* A slow poll is committed at its end, for consumers that read while they record. */
+		if (ds->poll_ms >= SLOW_POLL_MS)
+			process_source_flush_writers(ds);
 	}
-	read_again_later(ds);
-	if (!scanning)
-		answer_start(ds);
+	process_source_read_again_later(ds);
+	if (!scanning && !ds->start_answered) {
+		ds->start_answered = true;
+		ds_started(ds->h);
+	}
 	if (!fed)
 		process_source_answer(ds, &slice);
 }
@@ -305,8 +334,10 @@ static void process_source_on_tick(evutil_socket_t fd, short what, void *ctx)
 	(void)fd;
 	(void)what;
 	evtimer_add(ds->tick, &next);
-	ds->poll.knows_starts = knows_starts(ds);
-	ds->poll.reported_until = reported_until(ds);
+	ds->poll.knows_starts = process_source_knows_starts(ds);
+	ds->poll.reported_until =
+		ds->subscribed ? metadata_bus_published_until(ds->bus, ds_session_id(ds->h), true)
+			       : 0;
 	/* If a pass takes longer than the period, ticks are skipped. */
 	if (!process_poll_is_active(&ds->poll))
 		r = process_poll_begin(&ds->poll, &ds->tree);
@@ -316,71 +347,53 @@ static void process_source_on_tick(evutil_socket_t fd, short what, void *ctx)
 	process_source_schedule(ds);
 }
 
-static bool has_waiting_metadata(const struct process_source *ds)
-{
-	return !process_events_is_empty(&ds->events) || !process_queue_is_empty(&ds->queue);
-}
-
-static void on_metadata(void *ctx, const struct metadata_batch *batch)
+static void process_source_on_metadata(void *ctx, const struct metadata_batch *batch)
 {
 	struct process_source *ds = ctx;
 
 	if (!ds->started)
 		return;
-	for (size_t i = 0; i < batch->n_tasks; i++) {
-		const struct metadata_task *t = &batch->tasks[i];
-
-		process_events_add(&ds->events, &ds->tree, t);
-		process_poll_task_reported(&ds->poll, t->tid);
-	}
+	for (size_t i = 0; i < batch->n_tasks; i++)
+		task_events_add(&ds->events, &ds->tree, &batch->tasks[i]);
+	/* Above the limit of waiting events, adding one has written another. */
+	process_packet_end(&ds->packet);
 	for (size_t i = 0; i < batch->n_tids; i++)
-		if (!pid_set_has(&ds->tree.seen, batch->tids[i]))
-			process_queue_add(&ds->queue, batch->tids[i]);
+		process_tree_queue(&ds->tree, batch->tids[i]);
 	if (batch->lost)
 		log_write_limited(
 			&ds->loss_errors, LOG_LEVEL_WARN,
 			"linux.process_stats: events of tasks exceeded the limit; some tasks "
 			"may have an old name or none");
 	/* No scan yet: the publisher begins to record with its next step. */
-	if (!ds->knew_starts && knows_starts(ds)) {
+	if (!ds->knew_starts && process_source_knows_starts(ds)) {
 		ds->knew_starts = true;
 		ds->scan_again = ds->scan_on_start && !ds->stopping;
 		process_source_schedule(ds);
 	}
 	/* Serve tasks at once: the next slice may be too late for a task that is about to exit. */
-	if (has_waiting_metadata(ds) && !evtimer_pending(ds->next_slice, NULL))
+	if ((!task_events_is_empty(&ds->events) || process_tree_has_queued(&ds->tree)) &&
+	    !evtimer_pending(ds->next_slice, NULL))
 		process_source_run_slice(ds);
 	else if (ds->flushes.n || ds->stopping)
 		process_source_schedule(ds);
 }
 
-static void subscribe(struct process_source *ds)
-{
-	int r = metadata_bus_subscribe(ds->bus, ds_session_id(ds->h), on_metadata, ds);
-
-	ds->subscribed = r == 0;
-	if (r < 0)
-		log_warn("linux.process_stats does not describe tasks that start later: %s",
-			 strerror(-r));
-}
-
 /* ---- the data source ---- */
 
-static void process_destroy(void *instance)
+static void process_source_destroy(void *instance)
 {
 	struct process_source *ds = instance;
 
 	if (!ds)
 		return;
-	unsubscribe(ds);
+	process_source_unsubscribe(ds);
 	event_freep(&ds->next_slice);
 	event_freep(&ds->tick);
 	event_freep(&ds->again);
 	process_scan_end(&ds->scan);
 	process_poll_deinit(&ds->poll);
-	process_events_deinit(&ds->events);
-	process_queue_deinit(&ds->queue);
-	process_writer_deinit(&ds->tree);
+	task_events_deinit(&ds->events);
+	process_tree_deinit(&ds->tree);
 	proc_files_deinit(&ds->files);
 	writer_free(ds->writer);
 	writer_free(ds->tracks_writer);
@@ -390,49 +403,40 @@ static void process_destroy(void *instance)
 
 static void process_source_destroyp(struct process_source **ds)
 {
-	process_destroy(*ds);
+	process_source_destroy(*ds);
 }
 
-static void configure_poll(struct process_source *ds, const Pb__ProcessStatsConfig *c)
+static void process_source_configure(struct process_source *ds, const Pb__ProcessStatsConfig *c)
 {
+	ds->on_demand = true;
+	ds->poll.options.full_every = 1;
+	if (!c)
+		return;
+	ds->scan_on_start = c->scan_all_processes_on_start;
+	ds->tree.options = (struct process_tree_options){
+		.thread_names = c->record_thread_names,
+		.age = c->record_process_age,
+		.skip_main_thread = c->skip_main_thread_message,
+	};
 	ds->poll_ms = c->proc_stats_poll_ms ? MAX(c->proc_stats_poll_ms, POLL_MIN_MS) : 0;
 	ds->poll.options = (struct process_poll_options){
-		.counters =
-			{
-				.runtime = c->record_process_runtime,
-				.smaps_rollup = c->scan_smaps_rollup,
-				.dmabuf_rss = c->record_process_dmabuf_rss,
-			},
-		.full_every = 1,
+		.runtime = c->record_process_runtime,
+		.smaps_rollup = c->scan_smaps_rollup,
+		.dmabuf_rss = c->record_process_dmabuf_rss,
+		.full_every = ds->poll_ms ? MAX(c->proc_stats_cache_ttl_ms / ds->poll_ms, 1) : 1,
 	};
 	ds->poll.tracks.options = (struct process_tracks_options){
 		.io = c->record_process_io,
 		.sched = c->record_thread_sched,
 		.cgroup = c->record_process_cgroup,
 	};
-	if (ds->poll_ms)
-		ds->poll.options.full_every = MAX(c->proc_stats_cache_ttl_ms / ds->poll_ms, 1);
-}
-
-static void configure(struct process_source *ds, const Pb__ProcessStatsConfig *c)
-{
-	ds->on_demand = true;
-	if (!c)
-		return;
-	ds->scan_on_start = c->scan_all_processes_on_start;
-	ds->tree.options = (struct process_writer_options){
-		.thread_names = c->record_thread_names,
-		.age = c->record_process_age,
-		.skip_main_thread = c->skip_main_thread_message,
-	};
-	configure_poll(ds, c);
 	for (size_t i = 0; i < c->n_quirks; i++)
 		if (c->quirks[i] == PB__PROCESS_STATS_CONFIG__QUIRKS__DISABLE_ON_DEMAND)
 			ds->on_demand = false;
 }
 
 /* Logs options without effect. */
-static void log_without_effect(const Pb__ProcessStatsConfig *c)
+static void process_source_log_unused(const Pb__ProcessStatsConfig *c)
 {
 	const char *unpolled = c->scan_smaps_rollup	      ? "scan_smaps_rollup"
 			       : c->record_process_io	      ? "record_process_io"
@@ -451,7 +455,7 @@ static void log_without_effect(const Pb__ProcessStatsConfig *c)
 }
 
 /* Counter tracks have their own incremental state, so they need a writer. */
-static int create_tracks(struct process_source *ds)
+static int process_source_create_tracks(struct process_source *ds)
 {
 	const struct process_tracks_options *o = &ds->poll.tracks.options;
 
@@ -462,11 +466,12 @@ static int create_tracks(struct process_source *ds)
 		ds->thread_writer = ds_writer_new(ds->h);
 	if (!ds->tracks_writer || (o->sched && !ds->thread_writer))
 		return -ENOMEM;
-	return process_tracks_init(&ds->poll.tracks, ds->tracks_writer, ds->thread_writer);
+	return process_tracks_init(&ds->poll.tracks, &ds->tree.tasks, ds->tracks_writer,
+				   ds->thread_writer);
 }
 
-static int process_create(struct ds_handle *h, const struct ds_env *env,
-			  const Pb__DataSourceConfig *config, void **ret_instance)
+static int process_source_create(struct ds_handle *h, const struct ds_env *env,
+				 const Pb__DataSourceConfig *config, void **ret_instance)
 {
 	_cleanup_(process_source_destroyp) struct process_source *ds = calloc(1, sizeof(*ds));
 	int r;
@@ -478,67 +483,64 @@ static int process_create(struct ds_handle *h, const struct ds_env *env,
 	ds->files.root = -1;
 	ds->tree.files = &ds->files;
 	ds->tree.packet = &ds->packet;
-	configure(ds, config->process_stats_config);
+	process_source_configure(ds, config->process_stats_config);
 	r = proc_files_init(&ds->files, env->proc_root);
 	if (r < 0)
 		return r;
 	ds->next_slice = evtimer_new(env->loop, process_source_on_slice, ds);
 	ds->tick = evtimer_new(env->loop, process_source_on_tick, ds);
-	ds->again = evtimer_new(env->loop, on_again, ds);
+	ds->again = evtimer_new(env->loop, process_source_on_again, ds);
 	ds->writer = ds_writer_new(h);
 	if (!ds->next_slice || !ds->tick || !ds->again || !ds->writer)
 		return -ENOMEM;
 	ds_yield_to_root(h, ds->next_slice);
 	ds_yield_to_root(h, ds->tick);
 	ds_yield_to_root(h, ds->again);
-	r = create_tracks(ds);
+	r = process_source_create_tracks(ds);
 	if (r < 0)
 		return r;
 	ds->packet = (struct process_packet){.w = ds->writer, .new_state = true};
 	if (config->process_stats_config)
-		log_without_effect(config->process_stats_config);
+		process_source_log_unused(config->process_stats_config);
 	/*
 	 * Subscribe before any source starts: publishers check at their start whether there are
 	 * subscribers.
 	 */
-	if (ds->on_demand)
-		subscribe(ds);
+	if (ds->on_demand) {
+		r = metadata_bus_subscribe(ds->bus, ds_session_id(h), process_source_on_metadata,
+					   ds);
+		ds->subscribed = r == 0;
+		if (r < 0)
+			log_warn("linux.process_stats does not describe tasks that start later: %s",
+				 strerror(-r));
+	}
 	*ret_instance = TAKE_PTR(ds);
 	return 0;
 }
 
-static void log_missing_sources(const struct process_source *ds)
-{
-	if (!ds->poll_ms && !ds->scan_on_start && !has_publisher(ds))
-		log_warn("linux.process_stats records nothing: there is neither "
-			 "scan_all_processes_on_start nor proc_stats_poll_ms, nor linux.ftrace in "
-			 "the same session");
-}
-
-static void process_start(void *instance)
+static void process_source_start(void *instance)
 {
 	struct process_source *ds = instance;
 
 	ds->started = true;
-	ds->knew_starts = knows_starts(ds);
-	log_missing_sources(ds);
+	ds->knew_starts = process_source_knows_starts(ds);
+	if (!ds->poll_ms && !ds->scan_on_start && !process_source_has_publisher(ds))
+		log_warn("linux.process_stats records nothing: there is neither "
+			 "scan_all_processes_on_start nor proc_stats_poll_ms, nor linux.ftrace in "
+			 "the same session");
 	if (ds->scan_on_start)
-		begin_scan(ds, false);
+		process_source_begin_scan(ds, false);
 	if (ds->poll_ms)
 		process_source_on_tick(-1, 0, ds);
 	process_source_run_slice(ds);
 }
 
-static void process_flush(void *instance, uint64_t flush_id)
+static void process_source_flush(void *instance, uint64_t flush_id)
 {
 	struct process_source *ds = instance;
 
 	if (!flushes_add(&ds->flushes, flush_id)) {
-		writer_flush(ds->writer);
-		if (ds->tracks_writer)
-			writer_flush(ds->tracks_writer);
-		if (ds->thread_writer)
-			writer_flush(ds->thread_writer);
+		process_source_flush_writers(ds);
 		process_source_answer_flushes(ds);
 		(void)flushes_add(&ds->flushes, flush_id);
 	}
@@ -546,12 +548,12 @@ static void process_flush(void *instance, uint64_t flush_id)
 	process_source_schedule(ds);
 }
 
-static void process_clear(void *instance)
+static void process_source_clear(void *instance)
 {
-	forget_written(instance);
+	process_source_forget_written(instance);
 }
 
-static void process_stop(void *instance)
+static void process_source_stop(void *instance)
 {
 	struct process_source *ds = instance;
 
@@ -571,10 +573,10 @@ const struct data_source process_stats_data_source = {
 	.capabilities = 1ull << CAP_DAC_READ_SEARCH | 1ull << CAP_NET_ADMIN | 1ull << CAP_SYS_NICE |
 			1ull << CAP_SYS_PTRACE,
 	.handles_incremental_state_clear = true,
-	.create = process_create,
-	.start = process_start,
-	.flush = process_flush,
-	.clear = process_clear,
-	.stop = process_stop,
-	.destroy = process_destroy,
+	.create = process_source_create,
+	.start = process_source_start,
+	.flush = process_source_flush,
+	.clear = process_source_clear,
+	.stop = process_source_stop,
+	.destroy = process_source_destroy,
 };

@@ -49,10 +49,12 @@ static const struct {
 					   TRACK_UNIT_BYTES},
 };
 
-int process_tracks_init(struct process_tracks *u, struct writer *w, struct writer *thread_writer)
+int process_tracks_init(struct process_tracks *u, struct task_table *tasks, struct writer *w,
+			struct writer *thread_writer)
 {
 	int r = tracks_new("linux.process_stats", w, &u->tracks);
 
+	u->tasks = tasks;
 	u->writer = w;
 	u->thread_writer = thread_writer;
 	if (r == 0 && thread_writer)
@@ -73,14 +75,13 @@ void process_tracks_deinit(struct process_tracks *u)
 	pid_list_close(&u->threads);
 	HASH_ITER (hh, u->by_tid, t, tmp)
 		free_thread(u, t);
-	pid_set_clear(&u->used);
 	tracks_free(u->tracks);
 	u->tracks = NULL;
 }
 
 static uint64_t incarnation(const struct process_tracks *u, int32_t tid)
 {
-	return pid_set_has(&u->used, tid) ? u->now : 0;
+	return task_table_find(u->tasks, tid)->has_exited ? u->now : 0;
 }
 
 /* ---- processes ---- */
@@ -190,7 +191,7 @@ void process_tracks_gone(struct process_tracks *u, int32_t pid, struct process_t
 {
 	if (row->group)
 		tracks_remove(u->tracks, row->group);
-	(void)pid_set_add(&u->used, pid);
+	task_table_add(u->tasks, pid)->has_exited = true;
 	*row = (struct process_tracks_row){0};
 }
 
@@ -225,7 +226,7 @@ static void add_tracks(struct process_tracks *u, struct thread_usage *t)
 static void end_thread(struct process_tracks *u, struct thread_usage *t)
 {
 	tracks_remove(u->tracks, t->group);
-	(void)pid_set_add(&u->used, t->tid);
+	task_table_add(u->tasks, t->tid)->has_exited = true;
 }
 
 /* Returns NULL if memory runs out. */

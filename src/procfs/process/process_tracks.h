@@ -5,8 +5,8 @@
 #include <stdint.h>
 
 #include "client/counters/tracks.h"
-#include "procfs/process/pid_map.h"
 #include "procfs/process/proc_files.h"
+#include "procfs/process/task_table.h"
 
 struct writer;
 
@@ -47,19 +47,23 @@ struct process_tracks {
 	struct writer *writer; /* borrowed; used for these tracks only */
 	struct writer *thread_writer; /* likewise; NULL: threads have no counters */
 	struct tracks *tracks; /* owned; NULL: disabled */
+	struct task_table *tasks; /* borrowed; has_exited of its entries is kept here */
 	struct pid_list threads; /* open while the threads of a process are walked */
 	struct thread_usage *by_tid; /* owned, a hash table */
 	struct thread_usage
 		*next; /* points into by_tid: where process_tracks_drop_exited continues */
 	bool has_next; /* next is set */
-	struct pid_set used; /* ids of tasks that have exited */
 	uint64_t now;
 	uint32_t pass;
 	uint32_t clears;
 };
 
-/* Borrows the writers. thread_writer: NULL if threads have no counters. Returns 0 or -ENOMEM. */
-int process_tracks_init(struct process_tracks *u, struct writer *w, struct writer *thread_writer);
+/*
+ * Borrows the writers and the table. thread_writer: NULL if threads have no counters. Returns 0 or
+ * -ENOMEM.
+ */
+int process_tracks_init(struct process_tracks *u, struct task_table *tasks, struct writer *w,
+			struct writer *thread_writer);
 void process_tracks_deinit(struct process_tracks *u);
 
 static inline bool process_tracks_is_on(const struct process_tracks *u)

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "procfs/process/proc_status.h"
+#include "procfs/process/proc_parse.h"
 
 /*
  * Reads the names of many tasks with taskstats (generic netlink), at a third of the cost of

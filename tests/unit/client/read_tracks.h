@@ -172,7 +172,17 @@ static inline void read_packet(size_t i)
 	read_event(f, fake_u64(p, PB_TRACE_PACKET_TIMESTAMP), i);
 }
 
-/* All packets that there are now. Packets of other kinds are passed over. */
+/* Reads the packets of a writer (from 0). Packets of other kinds are passed over. */
+static inline __attribute__((unused)) void read_tracks_of(unsigned writer)
+{
+	rd.n_tracks = rd.n_values = 0;
+	rd.states = 0;
+	for (size_t i = 0; i < fake.n; i++)
+		if (fake.packets[i].writer == writer)
+			read_packet(i);
+}
+
+/* Reads all packets, as one sequence. */
 static inline void read_tracks(void)
 {
 	rd.n_tracks = rd.n_values = 0;

@@ -25,6 +25,7 @@
 struct fake_packet {
 	uint8_t *data;
 	size_t len;
+	unsigned writer; /* number of its writer */
 };
 
 static struct {
@@ -107,6 +108,7 @@ void writer_end(struct writer *w)
 	assert(w->open && fake.n <= FAKE_PACKETS);
 	assert(w->mem.enc.depth == 0);
 	p->len = pb_mem_len(&w->mem);
+	p->writer = (unsigned)(w - fake_writers);
 	p->data = malloc(p->len + 1);
 	memcpy(p->data, w->mem.buf, p->len);
 	w->open = false;

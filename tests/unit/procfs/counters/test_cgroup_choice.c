@@ -2,7 +2,7 @@
 
 #include "unit/fixture.h"
 #include "procfs/counters/cgroup_tree.c"
-#include "unit/procfs/told.h"
+#include "unit/procfs/captured_log.h"
 
 static struct cgroup_choice choice;
 static Pb__CgroupStatsConfig c;
@@ -94,9 +94,9 @@ FIXTURE_TEST(files_do_not_lead_out_of_the_group)
 
 	c.files = files;
 	c.n_files = 4;
-	told_begin();
+	capture_log();
 	assert_int_equal(cgroup_choice_init(&choice, &c), 0);
-	assert_int_equal(told_end("files: '../../etc/shadow' and the like"), 1);
+	assert_int_equal(captured("files: '../../etc/shadow' and the like"), 1);
 	assert_int_equal(choice.files.n, 1);
 	assert_string_equal(choice.files.all[0], "memory.peak");
 }
@@ -112,11 +112,11 @@ FIXTURE_TEST(all_left_out_is_nothing)
 	c.cgroups = c.counters = &longer;
 	c.files = &up;
 	c.n_cgroups = c.n_counters = c.n_files = 1;
-	told_begin();
+	capture_log();
 	assert_int_equal(cgroup_choice_init(&choice, &c), 0);
-	assert_int_equal(told_end("1 of 1 are ignored"), 2);
-	assert_non_null(strstr(told_text, "linux.cgroup_stats: cgroups"));
-	assert_non_null(strstr(told_text, "linux.cgroup_stats: counters"));
+	assert_int_equal(captured("1 of 1 are ignored"), 2);
+	assert_non_null(strstr(log_text, "linux.cgroup_stats: cgroups"));
+	assert_non_null(strstr(log_text, "linux.cgroup_stats: counters"));
 	assert_false(cgroup_choice_is_root(&choice, ""));
 	assert_int_equal(choice.files.n, 0);
 	assert_false(cgroup_choice_counter(&choice, "memory.current", &spec));

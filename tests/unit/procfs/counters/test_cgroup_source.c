@@ -5,7 +5,7 @@
 #include "procfs/data_sources.h"
 #include "procfs/counters/counter_files.h"
 #include "unit/procfs/counter_rig.h"
-#include "unit/procfs/told.h"
+#include "unit/procfs/captured_log.h"
 
 /*
  * A machine with systemd and version 2 alone, one where it stands beside version 1, a container, an
@@ -257,12 +257,12 @@ FIXTURE_TEST(names_without_a_match_are_logged)
 	put_systemd();
 	stats.counters = counters;
 	stats.n_counters = 2;
-	told_begin();
+	capture_log();
 	create_and_start();
 	run_pass();
-	assert_int_equal(told_end("counters: nothing matches 'cpu.stat nope' so far\n"), 1);
+	assert_int_equal(captured("counters: nothing matches 'cpu.stat nope' so far\n"), 1);
 	/* Nobody asked for their files. */
-	assert_null(strstr(told_text, "no group has"));
+	assert_null(strstr(log_text, "no group has"));
 	assert_int_equal(read_last(NGINX "cpu.stat throttled_usec"), 300);
 }
 

@@ -5,7 +5,7 @@
 #include "procfs/counters/counter_files.h"
 #include "unit/procfs/counter_rig.h"
 #include "procfs/data_sources.h"
-#include "unit/procfs/told.h"
+#include "unit/procfs/captured_log.h"
 
 static Pb__NetworkStatsConfig stats;
 
@@ -187,12 +187,12 @@ FIXTURE_TEST(names_without_a_match_are_logged)
 	stats.interfaces = only;
 	stats.counters = counters;
 	stats.n_interfaces = stats.n_counters = 2;
-	told_begin();
+	capture_log();
 	create_and_start();
 	run_pass();
-	assert_int_equal(told_end("nothing matches "), 2);
-	assert_non_null(strstr(told_text, "interfaces: nothing matches 'wlan7' so far\n"));
-	assert_non_null(strstr(told_text, "counters: nothing matches 'Tcp Nope' so far\n"));
+	assert_int_equal(captured("nothing matches "), 2);
+	assert_non_null(strstr(log_text, "interfaces: nothing matches 'wlan7' so far\n"));
+	assert_non_null(strstr(log_text, "counters: nothing matches 'Tcp Nope' so far\n"));
 	assert_int_equal(read_last("network/interfaces/eth0/rx bytes"), 456711456);
 }
 

@@ -6,7 +6,7 @@
 #include "unit/procfs/fake_proc.h"
 #include "unit/procfs/fake_producer.h"
 #include "procfs/data_sources.h"
-#include "unit/procfs/told.h"
+#include "unit/procfs/captured_log.h"
 
 static const struct data_source *const source = &system_info_data_source;
 static Pb__SystemInfoConfig info;
@@ -163,18 +163,18 @@ FIXTURE_TEST(files_with_nothing_that_is_known)
 		fake_reset();
 		proc_put(files[i].text, strlen(files[i].text), "cpuinfo");
 		proc_put(files[i].text, strlen(files[i].text), "interrupts");
-		told_begin();
+		capture_log();
 		run();
-		assert_int_equal(told_end(files[i].reason), 2);
+		assert_int_equal(captured(files[i].reason), 2);
 		assert_int_equal(fake.n, 1);
 	}
 	/* A file that is not there is told as such, and not again as one that is empty. */
 	fake_reset();
 	proc_remove("cpuinfo");
-	told_begin();
+	capture_log();
 	run();
-	assert_int_equal(told_end("cpuinfo: "), 1);
-	assert_non_null(strstr(told_text, strerror(ENOENT)));
+	assert_int_equal(captured("cpuinfo: "), 1);
+	assert_non_null(strstr(log_text, strerror(ENOENT)));
 }
 
 FIXTURE_TEST(the_real_machine)

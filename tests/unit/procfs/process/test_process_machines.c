@@ -1,18 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <inttypes.h>
 
-#include "unit/fixture.h"
+#include "unit/procfs/process_rig.h"
 #include "unit/client/read_tracks.h"
-#include "procfs/process/process_scan.h"
-#include "unit/procfs/process_rows.h"
 
 /*
  * The files of processes on machines of other kinds, in tests/data/procfs: a small one of today, a
  * server of 128 processors whose numbers need 64 bits, a board with Android's additions and without
  * I/O accounting, and a kernel of 2018. Each value is checked.
  */
-
-#define TICK 10000000ull
 
 /* Of a process that has read and written nothing. */
 #define NO_IO "rchar 0 wchar 0 syscr 0 syscw 0 read_bytes 0 write_bytes 0 cancelled_write_bytes 0"
@@ -126,61 +122,23 @@ static const struct machine machines[] = {
 
 /* ---- one recording of each ---- */
 
-static struct proc_files files;
-static struct process_packet packet;
-static struct process_writer writer;
-static struct process_queue queue;
-static struct process_poll poll_;
-static struct writer *usage_writer;
-
-static uint64_t never(void)
-{
-	return 0;
-}
+/* Writers of the data source, in the order in which it makes them. */
+enum { NAMES_WRITER, PROCESS_TRACKS_WRITER, THREAD_TRACKS_WRITER };
 
 static void record(const char *root)
 {
-	struct process_scan scan = {0};
-	struct time_slice slice = time_slice_start(never);
-
-	assert_int_equal(proc_files_init(&files, root), 0);
-	files.ns_per_tick = TICK;
-	packet = (struct process_packet){.w = writer_new(NULL, 1, WRITER_STALL)};
-	writer = (struct process_writer){
-		.options = {.thread_names = true, .age = true},
-		.files = &files,
-		.packet = &packet,
-	};
-	queue = (struct process_queue){0};
-	usage_writer = writer_new(NULL, 1, WRITER_STALL);
-	poll_ = (struct process_poll){
-		.options = {.counters = {true, true, true}, .full_every = 1},
-		.tracks.options = {true, true, true},
-	};
-	assert_int_equal(process_tracks_init(&poll_.tracks, usage_writer, NULL), 0);
-	assert_int_equal(process_scan_begin(&scan, &writer, false), 0);
-	assert_false(process_scan_run(&scan, &writer, &slice));
-	process_packet_end(&packet);
-	assert_int_equal(process_poll_begin(&poll_, &writer), 0);
-	assert_false(process_poll_run(&poll_, &writer, &queue, &slice));
-	process_packet_end(&packet);
-	read_tracks();
-}
-
-SETUP
-{
-	fake_reset();
-}
-
-TEARDOWN
-{
-	process_poll_deinit(&poll_);
-	process_queue_deinit(&queue);
-	process_writer_deinit(&writer);
-	proc_files_deinit(&files);
-	writer_free(packet.w);
-	writer_free(usage_writer);
-	fake_reset();
+	env.proc_root = root;
+	stats.record_process_age = true;
+	stats.proc_stats_poll_ms = UINT32_MAX; /* one pass, at the start */
+	stats.record_process_runtime = true;
+	stats.scan_smaps_rollup = true;
+	stats.record_process_dmabuf_rss = true;
+	stats.record_process_io = true;
+	stats.record_thread_sched = true;
+	stats.record_process_cgroup = true;
+	create_and_start();
+	run_until_idle();
+	flush_and_run();
 }
 
 /* ---- what is in the trace ---- */
@@ -209,25 +167,15 @@ static const struct fake_word counter_words[] = {
 
 static struct pb_field stats_of(int32_t pid)
 {
-	struct pb_field stats, row, found = {0};
+	struct pb_field row = {0};
 
-	for (size_t i = 0; i < fake.n; i++) {
-		struct pb_field p = fake_packet_field(i);
-
-		if (!fake_field(p.data, p.len, PB_TRACE_PACKET_PROCESS_STATS, 0, &stats))
-			continue;
-		for (unsigned n = 0;
-		     fake_field(stats.data, stats.len, PB_PROCESS_STATS_PROCESSES, n, &row); n++)
-			if ((int32_t)fake_u64(row, PB_PROCESS_STATS_PROCESS_PID) == pid)
-				found = row;
-	}
-	assert_non_null(found.data);
-	return found;
+	assert_int_equal(stats_rows(pid, &row), 1);
+	return row;
 }
 
 static const char *io_of(int32_t pid)
 {
-	static const char *const keys[PROC_IO_KEYS] = {
+	static const char *const keys[] = {
 		"rchar",
 		"wchar",
 		"syscr",
@@ -241,9 +189,8 @@ static const char *io_of(int32_t pid)
 	size_t at = 0;
 
 	text[0] = '\0';
-	for (unsigned i = 0; i < PROC_IO_KEYS; i++) {
+	for (unsigned i = 0; i < ARRAY_SIZE(keys); i++) {
 		snprintf(path, sizeof(path), "process %d/io.%s", pid, keys[i]);
-		assert_in_range(read_count(path), 0, 1);
 		if (read_count(path))
 			at += (size_t)snprintf(text + at, sizeof(text) - at, "%s%s %" PRId64,
 					       at ? " " : "", keys[i], read_last(path));
@@ -254,7 +201,7 @@ static const char *io_of(int32_t pid)
 static void check_cgroup(int32_t pid, const char *cgroup)
 {
 	const struct read_track *k;
-	bool told = false;
+	bool found = false;
 	char path[64];
 
 	snprintf(path, sizeof(path), "process %d/cgroup", pid);
@@ -265,40 +212,39 @@ static void check_cgroup(int32_t pid, const char *cgroup)
 
 		if (fake_field(p.data, p.len, PB_TRACE_PACKET_TRACK_EVENT, 0, &event) &&
 		    fake_u64(event, PB_TRACK_EVENT_TRACK_UUID) == k->uuid)
-			told |= fake_str_is(event, PB_TRACK_EVENT_NAME, 0, cgroup);
+			found |= fake_str_is(event, PB_TRACK_EVENT_NAME, 0, cgroup);
 	}
-	assert_true(told);
-}
-
-static void check_thread(const struct want_thread *w)
-{
-	struct pb_field row;
-	char path[64];
-
-	assert_int_equal(fake_thread(w->tid, &row), 1);
-	assert_int_equal(fake_u64(row, PB_PROCESS_TREE_THREAD_TGID), w->pid);
-	assert_true(fake_str_is(row, PB_PROCESS_TREE_THREAD_NAME, 0, w->name));
-	snprintf(path, sizeof(path), "thread %d/%d/sched.run_ns", w->pid, w->tid);
-	assert_true(read_last(path) == w->run_ns);
-	snprintf(path, sizeof(path), "thread %d/%d/sched.wait_ns", w->pid, w->tid);
-	assert_true(read_last(path) == w->wait_ns);
+	assert_true(found);
 }
 
 static void check(const struct machine *m)
 {
-	unsigned n_processes = 0, n_threads = 0;
+	unsigned processes = 0, threads = 0;
+	struct pb_field row;
+	char text[128];
 
 	record(m->root);
-	for (const struct want_process *w = m->processes; w->pid; w++, n_processes++) {
+	read_tracks_of(PROCESS_TRACKS_WRITER);
+	for (const struct want_process *w = m->processes; w->pid; w++, processes++) {
 		assert_process(w->pid, 1, w->tree);
 		assert_string_equal(fake_words(stats_of(w->pid), counter_words), w->counters);
 		assert_string_equal(io_of(w->pid), w->io);
 		check_cgroup(w->pid, w->cgroup);
 	}
-	for (const struct want_thread *w = m->threads; w->tid; w++, n_threads++)
-		check_thread(w);
-	assert_int_equal(fake_rows(PB_PROCESS_TREE_PROCESSES, NULL, NULL), n_processes);
-	assert_int_equal(fake_rows(PB_PROCESS_TREE_THREADS, NULL, NULL), n_threads);
+	read_tracks_of(THREAD_TRACKS_WRITER);
+	for (const struct want_thread *w = m->threads; w->tid; w++, threads++) {
+		assert_int_equal(find_rows(PB_TRACE_PACKET_PROCESS_TREE, PB_PROCESS_TREE_THREADS,
+					   PB_PROCESS_TREE_THREAD_TID, w->tid, &row),
+				 1);
+		assert_int_equal(fake_u64(row, PB_PROCESS_TREE_THREAD_TGID), w->pid);
+		assert_true(fake_str_is(row, PB_PROCESS_TREE_THREAD_NAME, 0, w->name));
+		snprintf(text, sizeof(text), "thread %d/%d/sched.run_ns", w->pid, w->tid);
+		assert_true(read_last(text) == w->run_ns);
+		snprintf(text, sizeof(text), "thread %d/%d/sched.wait_ns", w->pid, w->tid);
+		assert_true(read_last(text) == w->wait_ns);
+	}
+	assert_int_equal(n_processes(), processes);
+	assert_int_equal(n_threads(), threads);
 }
 
 FIXTURE_TEST(a_small_machine)
@@ -321,22 +267,26 @@ FIXTURE_TEST(an_old_kernel)
 	check(&machines[3]);
 }
 
-/* What a kernel does not have is no trouble with the others. */
-static void check_absent(const struct machine *m, unsigned absent)
+/* The trace names the one file that the kernel lacks; the others have no errors. */
+static void check_absent(const struct machine *m, const char *name)
 {
+	struct pb_field unread = {0};
+
 	record(m->root);
-	for (unsigned i = 0; i < PROC_FILES; i++) {
-		assert_int_equal(files.errors[i].count, 0);
-		assert_int_equal(files.errors[i].absent, i == absent);
-	}
+	assert_int_equal(find_rows(PB_TRACE_PACKET_PROCESS_STATS, PB_PROCESS_STATS_UNREAD_FILES, 0,
+				   0, &unread),
+			 1);
+	assert_true(fake_str_is(unread, PB_PROCESS_STATS_UNREAD_FILE_NAME, 0, name));
+	assert_int_equal(fake_u64(unread, PB_PROCESS_STATS_UNREAD_FILE_ERROR), ENOENT);
+	assert_int_equal(fake_u64(unread, PB_PROCESS_STATS_UNREAD_FILE_COUNT), 0);
 }
 
 FIXTURE_TEST(an_arm64_board_without_io_accounting)
 {
-	check_absent(&machines[2], PROC_FILE_IO);
+	check_absent(&machines[2], "io");
 }
 
 FIXTURE_TEST(an_old_kernel_without_dmabuf_counters)
 {
-	check_absent(&machines[3], PROC_FILE_DMABUF_RSS);
+	check_absent(&machines[3], "dmabuf_rss");
 }

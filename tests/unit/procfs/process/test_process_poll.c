@@ -1,26 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <malloc.h>
+/* The counters of processes and threads, from one poll to the next. */
+#include <dirent.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 
-#include "unit/procfs/writer_rig.h"
-#include "procfs/process/process_scan.h"
+#include "unit/procfs/process_rig.h"
+#include "unit/client/read_tracks.h"
 
-static struct process_queue queue;
-static struct process_poll poll_;
+/* Writers of the data source, in the order in which it makes them. */
+enum { NAMES_WRITER, PROCESS_TRACKS_WRITER, THREAD_TRACKS_WRITER };
 
-SETUP
-{
-	queue = (struct process_queue){0};
-	poll_ = (struct process_poll){.options.full_every = 1};
-	writer_rig_begin();
-}
+#define SENTINEL 1 /* a process whose counter each pass writes */
 
-TEARDOWN
-{
-	process_poll_deinit(&poll_);
-	process_queue_deinit(&queue);
-	writer_rig_end();
-}
+static unsigned pass;
 
 static void put_process(int pid, unsigned rss)
 {
@@ -30,418 +24,539 @@ static void put_process(int pid, unsigned rss)
 	proc_put_task((struct proc_task){.pid = pid, .name = "x", .more = more});
 }
 
-static bool one_slice(void)
+static void put(int pid, const char *file, const char *text)
 {
-	struct time_slice slice = time_slice_start(stepping);
-	bool more = process_poll_run(&poll_, &writer, &queue, &slice);
-
-	process_packet_end(&packet);
-	return more;
+	proc_put(text, strlen(text), "%d/%s", pid, file);
 }
 
-static unsigned one_pass(void)
+/* Starts with the first pass. changes: only changed counters are written. */
+static void start_polling(bool changes)
 {
-	unsigned slices = 1;
-
-	assert_int_equal(process_poll_begin(&poll_, &writer), 0);
-	while (one_slice())
-		slices++;
-	assert_false(process_poll_is_active(&poll_));
-	return slices;
+	stats.scan_all_processes_on_start = false;
+	stats.proc_stats_poll_ms = 100;
+	stats.proc_stats_cache_ttl_ms = changes ? 1000000 : 0;
+	pass = 1;
+	put_process(SENTINEL, pass);
+	create_and_start();
+	run_until_idle();
 }
 
-struct sum {
-	unsigned rows;
-	unsigned sizes;
-	unsigned rsss;
+static void one_pass(void)
+{
+	struct pb_field row;
+
+	put_process(SENTINEL, ++pass);
+	do {
+		event_base_loop(env.loop, EVLOOP_ONCE);
+		row = (struct pb_field){0};
+	} while (!stats_rows(SENTINEL, &row) ||
+		 fake_u64(row, PB_PROCESS_STATS_PROCESS_VM_RSS_KB) != pass);
+	run_until_idle();
+}
+
+static const struct fake_word counter_words[] = {
+	FAKE_WORD(PB_PROCESS_STATS_PROCESS_VM_SIZE_KB, "size"),
+	FAKE_WORD(PB_PROCESS_STATS_PROCESS_VM_RSS_KB, "rss"),
+	FAKE_WORD(PB_PROCESS_STATS_PROCESS_OOM_SCORE_ADJ, "oom"),
+	FAKE_WORD(PB_PROCESS_STATS_PROCESS_SMR_RSS_KB, "smaps"),
+	FAKE_WORD(PB_PROCESS_STATS_PROCESS_RUNTIME_USER_MODE, "user"),
+	FAKE_WORD(PB_PROCESS_STATS_PROCESS_RUNTIME_KERNEL_MODE, "kernel"),
+	FAKE_WORD(PB_PROCESS_STATS_PROCESS_DMABUF_RSS_KB, "dmabuf"),
+	{0},
 };
 
-/* What the packets from the first on have of all processes. */
-static struct sum sum_of(size_t first)
+static void expect_counters(int32_t pid, unsigned times, const char *want, const char *file,
+			    int line)
 {
-	struct sum s = {0};
-	struct pb_field stats, row;
+	struct pb_field row = {0};
 
-	for (size_t i = first; i < fake.n; i++) {
-		const struct fake_packet *p = &fake.packets[i];
-
-		if (!fake_field(p->data, p->len, PB_TRACE_PACKET_PROCESS_STATS, 0, &stats))
-			continue;
-		for (unsigned n = 0;
-		     fake_field(stats.data, stats.len, PB_PROCESS_STATS_PROCESSES, n, &row); n++) {
-			s.rows++;
-			s.sizes += fake_has(row, PB_PROCESS_STATS_PROCESS_VM_SIZE_KB);
-			s.rsss += fake_has(row, PB_PROCESS_STATS_PROCESS_VM_RSS_KB);
-		}
-	}
-	return s;
+	_assert_int_equal(stats_rows(pid, &row), times, file, line);
+	_assert_string_equal(fake_words(row, counter_words), want, file, line);
 }
 
-FIXTURE_TEST(every_pass_has_every_process)
-{
-	size_t first;
+/* The process has so many rows of counters, and the last one has exactly these. */
+#define assert_counters(pid, times, want) expect_counters(pid, times, want, __FILE__, __LINE__)
 
-	for (int pid = 1; pid <= 10; pid++)
-		put_process(pid, 5);
-	for (unsigned pass = 0; pass < 3; pass++) {
-		first = fake.n;
-		one_pass();
-		assert_int_equal(sum_of(first).rows, 10);
-		assert_int_equal(sum_of(first).sizes, 10);
-		assert_int_equal(sum_of(first).rsss, 10);
-	}
+/* ---- counters of ProcessStats ---- */
+
+FIXTURE_TEST(every_pass_has_all_counters_of_each_process)
+{
+	put_process(7, 5);
+	start_polling(false);
+	one_pass();
+	one_pass();
+	assert_counters(7, 3, "size 100 rss 5");
+	/* The first packet begins the state. A process without a row is written, once. */
+	assert_true(packet_is_cleared(0));
+	assert_int_equal(process_rows(7), 1);
 }
 
 FIXTURE_TEST(only_changes_between_full_passes)
 {
-	size_t first;
-
-	poll_.options.full_every = 3;
-	for (int pid = 1; pid <= 10; pid++)
-		put_process(pid, 5);
-	one_pass();
-	for (unsigned round = 0; round < 2; round++) {
-		first = fake.n;
-		one_pass();
-		assert_int_equal(fake.n, first); /* nothing, so no packet */
-		put_process(7, 6 + round);
-		put_process(11, 1); /* a new one */
-		one_pass();
-		assert_int_equal(sum_of(first).rows, round ? 1 : 2);
-		assert_int_equal(sum_of(first).sizes, round ? 0 : 1);
-		assert_int_equal(sum_of(first).rsss, round ? 1 : 2);
-		first = fake.n;
-		one_pass();
-		assert_int_equal(sum_of(first).sizes, 11);
-	}
-}
-
-static void put_stat(int pid, unsigned start)
-{
-	char text[128];
-	int n = snprintf(text, sizeof(text),
-			 "%d (x) S 1 1 1 0 -1 4194304 0 0 0 0 7 8 0 0 20 0 1 0 %u 0 0 0\n", pid,
-			 start);
-
-	proc_put(text, (size_t)n, "%d/stat", pid);
-}
-
-static unsigned instants(void)
-{
-	struct pb_field event;
-	unsigned n = 0;
-
-	for (size_t i = 0; i < fake.n; i++) {
-		const struct fake_packet *p = &fake.packets[i];
-
-		if (fake_field(p->data, p->len, PB_TRACE_PACKET_TRACK_EVENT, 0, &event))
-			n += fake_u64(event, PB_TRACK_EVENT_TYPE) == 3;
-	}
-	return n;
-}
-
-/* Unlike the counters, which every pass writes here. */
-FIXTURE_TEST(a_cgroup_is_written_when_it_changes)
-{
-	struct writer *w = writer_new(NULL, 1, WRITER_STALL);
-
-	poll_.tracks.options.cgroup = true;
-	assert_int_equal(process_tracks_init(&poll_.tracks, w, NULL), 0);
 	put_process(7, 5);
-	proc_put("0::/a\n", 6, "7/cgroup");
-	for (unsigned i = 0; i < 3; i++)
-		one_pass();
-	assert_int_equal(sum_of(0).rows, 3);
-	assert_int_equal(instants(), 1);
-	process_poll_clear(&poll_);
+	put_process(8, 5);
+	start_polling(true);
 	one_pass();
-	assert_int_equal(instants(), 2);
-	process_tracks_deinit(&poll_.tracks);
-	writer_free(w);
+	assert_counters(7, 1, "size 100 rss 5");
+	put_process(7, 6);
+	put_process(11, 1);
+	one_pass();
+	assert_counters(7, 2, "rss 6");
+	assert_counters(8, 1, "size 100 rss 5");
+	assert_counters(11, 1, "size 100 rss 1");
+	/* After a clear, and after lost packets, everything is written again. */
+	source->clear(instance);
+	one_pass();
+	assert_counters(8, 2, "size 100 rss 5");
+	assert_int_equal(process_rows(8), 2);
+	fake.dropped = 3;
+	one_pass();
+	one_pass();
+	assert_counters(8, 3, "size 100 rss 5");
+	assert_int_equal(process_rows(8), 3);
 }
 
-/* As where no more files may stay open. */
-static void without_kept_files(struct rlimit *ret_old)
+FIXTURE_TEST(a_full_pass_by_the_time_to_live)
 {
-	struct rlimit few;
+	put_process(7, 5);
+	start_polling(true);
+	destroy();
+	fake_reset_packets();
+	stats.proc_stats_cache_ttl_ms = 250; /* two periods */
+	create_and_start();
+	run_until_idle();
+	one_pass();
+	assert_int_equal(stats_rows(7, NULL), 1);
+	one_pass();
+	assert_int_equal(stats_rows(7, NULL), 2);
+}
 
-	getrlimit(RLIMIT_NOFILE, ret_old);
-	few = *ret_old;
-	/* What is open stays open; three are left for the folder, the walk and one file. */
-	few.rlim_cur = (rlim_t)dup(0) + 3;
-	close((int)few.rlim_cur - 3);
-	setrlimit(RLIMIT_NOFILE, &few);
+FIXTURE_TEST(only_requested_counters_are_read)
+{
+	put_process(7, 5);
+	put(7, "smaps_rollup", "Rss: 10 kB\n");
+	put(7, "dmabuf_rss", "4095\n");
+	put(7, "oom_score_adj", "-900\n");
+	put(7, "io", "rchar: 5\n");
+	start_polling(false);
+	assert_counters(7, 1, "size 100 rss 5 oom -900");
+	assert_int_equal(fake.live, 1);
+	destroy();
+	fake_reset_packets();
+	stats.scan_smaps_rollup = true;
+	stats.record_process_dmabuf_rss = true;
+	stats.record_process_runtime = true;
+	start_polling(false);
+	assert_counters(7, 1,
+			"size 100 rss 5 oom -900 smaps 10 user 70000000 kernel 80000000 dmabuf 3");
 }
 
 FIXTURE_TEST(kernel_threads_have_no_counters)
 {
 	proc_put_task((struct proc_task){.pid = 2, .name = "kthreadd", .more = "Kthread:\t1\n"});
-	proc_put("0\n", 2, "2/oom_score_adj");
-	put_process(3, 5);
-	for (unsigned i = 0; i < 3; i++)
+	put(2, "oom_score_adj", "0\n");
+	/* Before Linux 6.4: by its parent. */
+	put(9, "status", "Name:\tx\nTgid:\t9\nPid:\t9\nPPid:\t2\n");
+	proc_put_task((struct proc_task){.pid = 70, .name = "zombie"});
+	start_polling(false);
+	one_pass();
+	assert_int_equal(stats_rows(2, NULL) + stats_rows(9, NULL) + stats_rows(70, NULL), 0);
+	/* One may execute a program: its status is read again after some passes. */
+	put_process(9, 5);
+	for (unsigned i = 0; i < 20 && !stats_rows(9, NULL); i++)
 		one_pass();
-	assert_int_equal(sum_of(0).rows, 3);
+	assert_counters(9, 1, "size 100 rss 5");
 }
 
-/* The time at which it began tells it where no file is kept. */
+/* Only the counters of the file that cannot be read are missing. */
+FIXTURE_TEST(files_that_cannot_be_read)
+{
+	put_process(7, 5);
+	put(7, "oom_score_adj", "12x");
+	put(7, "stat", "");
+	put_process(8, 5);
+	proc_remove("8/status");
+	put(8, "oom_score_adj", "5\n");
+	stats.record_process_runtime = true;
+	start_polling(false);
+	one_pass();
+	flush_and_run();
+	assert_counters(7, 2, "size 100 rss 5");
+	assert_int_equal(
+		find_rows(PB_TRACE_PACKET_PROCESS_STATS, PB_PROCESS_STATS_UNREAD_FILES, 0, 0, NULL),
+		2);
+}
+
 FIXTURE_TEST(a_reused_pid_is_another_process)
 {
-	struct process_counter_files *source;
-	size_t first;
-
-	poll_.options.full_every = 1000;
-	poll_.options.counters.runtime = true;
+	stats.record_process_runtime = true;
 	put_process(7, 5);
-	put_process(8, 5);
-	put_stat(7, 100);
+	put(7, "stat", "7 (x) S 1 1 1 0 -1 4194304 0 0 0 0 7 8 0 0 20 0 1 0 100 0 0 0\n");
+	start_polling(true);
 	one_pass();
-	process_writer_write_task(&writer, 7);
-	assert_true(pid_set_has(&writer.seen, 7));
-	first = fake.n;
+	assert_int_equal(stats_rows(7, NULL), 1);
+	put(7, "stat", "7 (x) S 1 1 1 0 -1 4194304 0 0 0 0 7 8 0 0 20 0 1 0 200 0 0 0\n");
 	one_pass();
-	assert_int_equal(sum_of(first).rows, 0);
-
-	put_stat(7, 200);
-	first = fake.n;
-	one_pass();
-	/* The same values, but not of the same process. */
-	assert_int_equal(sum_of(first).rows, 1);
-	assert_int_equal(sum_of(first).sizes, 1);
-	source = &poll_.table.last.rows[0].source;
-	assert_int_equal(source->pid, 7);
-	assert_int_equal(source->start, 200);
-	/* And it has no name yet. */
-	assert_false(pid_set_has(&writer.seen, 7));
-	assert_int_equal(queue.tids[queue.n - 1], 7);
+	/* The same values, but of another process, which has no name yet. */
+	assert_counters(7, 2, "size 100 rss 5 user 70000000 kernel 80000000");
+	assert_int_equal(process_rows(7), 2);
 }
 
-FIXTURE_TEST(a_process_that_has_ended_is_forgotten)
+FIXTURE_TEST(the_id_of_a_thread_reused_by_a_process)
 {
-	size_t first;
-
-	poll_.options.full_every = 1000;
-	put_process(7, 5);
+	put_threads(7, 2);
+	start_polling(true);
+	publish_tid(8);
+	proc_put("0 0 0\n", 6, "9/schedstat");
+	one_pass();
+	proc_remove("7/task/8");
 	put_process(8, 5);
+	/* A process that has not run yet would be written with a time before its start. */
+	put_process(9, 5);
 	one_pass();
-	process_writer_write_task(&writer, 7);
-	process_writer_write_task(&writer, 8);
-	proc_remove("7");
+	assert_int_equal(process_rows(8), 1);
+	assert_int_equal(stats_rows(9, NULL), 0);
+	put(9, "schedstat", "1 0 1\n");
 	one_pass();
-	assert_int_equal(poll_.table.last.n, 1);
-	assert_false(pid_set_has(&writer.seen, 7));
-	assert_true(pid_set_has(&writer.seen, 8));
-	/* Where the kernel's events tell who comes they know better. */
-	poll_.knows_starts = true;
-	proc_remove("8");
-	one_pass();
-	assert_true(pid_set_has(&writer.seen, 8));
-	first = fake.n;
-	put_process(7, 5);
-	one_pass();
-	assert_int_equal(sum_of(first).sizes, 1);
+	assert_int_equal(stats_rows(9, NULL), 1);
+}
+
+/* Without reports of starts, an id that is met again may be that of another process. */
+FIXTURE_TEST(an_exited_process_is_forgotten)
+{
+	int publisher;
+
+	assert_int_equal(metadata_bus_register(env.bus, FAKE_SESSION, &publisher), 0);
+	for (unsigned is_complete = 0; is_complete <= 1; is_complete++) {
+		metadata_bus_set_complete(env.bus, FAKE_SESSION, &publisher, is_complete);
+		start_polling(true);
+		proc_put_task((struct proc_task){.pid = 70, .name = "x"});
+		publish_tid(70);
+		assert_int_equal(process_rows(70), 1);
+		one_pass();
+		proc_remove("70");
+		one_pass();
+		put_process(70, 5);
+		one_pass();
+		assert_int_equal(process_rows(70), is_complete ? 1 : 2);
+		assert_int_equal(stats_rows(70, NULL), 1);
+		destroy();
+		proc_remove("70");
+		fake_reset_packets();
+	}
+	metadata_bus_unregister(env.bus, FAKE_SESSION, &publisher);
 }
 
 /* Read before it, /proc may have another parent, and readers would take it for two processes. */
 FIXTURE_TEST(the_report_of_a_start_comes_before_the_row)
 {
-	int32_t seen;
+	const struct metadata_task start = {
+		.kind = METADATA_TASK_NEW, .tid = 7, .other = 5, .time_ns = 10, .name = "x"};
+	int publisher;
 
-	poll_.knows_starts = true;
-	put_process(7, 5);
-	one_pass();
-	seen = pid_map_get(&poll_.unknown, 7);
-	assert_true(seen > 0);
-	/* However long it takes until the kernel's rings are read. */
-	assert_int_equal(pid_map_set(&poll_.unknown, 7, seen - 100), 0);
-	poll_.reported_until = (uint64_t)(seen - 98) * NS_PER_S - 1;
-	one_pass();
-	assert_true(process_queue_is_empty(&queue));
-	/* All reports of that time have come, and none of it. */
-	poll_.reported_until++;
-	one_pass();
-	assert_int_equal(queue.tids[queue.n - 1], 7);
-	process_writer_write_task(&writer, 7);
-	one_pass();
-	assert_int_equal(pid_map_get(&poll_.unknown, 7), 0);
-}
-
-/* Else the next task of the same number would not wait for its report. */
-FIXTURE_TEST(a_report_ends_the_wait_of_its_number)
-{
-	poll_.knows_starts = true;
-	put_process(7, 5);
-	one_pass();
-	assert_int_equal(pid_map_set(&poll_.unknown, 7, 1), 0);
-	process_poll_task_reported(&poll_, 7);
-	poll_.reported_until = 10 * NS_PER_S;
-	one_pass();
-	assert_true(process_queue_is_empty(&queue));
-}
-
-FIXTURE_TEST(many_exits_take_several_slices)
-{
-	struct writer *w = writer_new(NULL, 1, WRITER_STALL);
-	unsigned before, slices;
-
-	poll_.tracks.options.sched = true;
-	assert_int_equal(process_tracks_init(&poll_.tracks, w, NULL), 0);
-	for (int pid = 1; pid <= 300; pid++) {
-		put_process(pid, 5);
-		proc_put("10 20 30\n", 9, "%d/task/%d/schedstat", pid, pid);
-	}
-	one_pass();
-	step_ns = TIME_SLICE_NS; /* a step is a time slice */
-	for (int pid = 2; pid <= 300; pid++)
-		proc_remove("%d", pid);
-	before = tracks_counts(poll_.tracks.tracks).tracks;
-	assert_int_equal(before, 3 * 300);
-	assert_int_equal(process_poll_begin(&poll_, &writer), 0);
-	for (slices = 0; one_slice(); slices++) {
-		unsigned now = tracks_counts(poll_.tracks.tracks).tracks;
-
-		assert_true(process_poll_is_active(&poll_));
-		assert_true(before - now <= 3 * PROCESS_TRACKS_PIECE);
-		before = now;
-	}
-	assert_true(slices > 299 / PROCESS_TABLE_PIECE + 299 / PROCESS_TRACKS_PIECE);
-	assert_int_equal(tracks_counts(poll_.tracks.tracks).tracks, 3);
-	assert_int_equal(poll_.table.last.n, 1);
-	process_tracks_deinit(&poll_.tracks);
-	writer_free(w);
-}
-
-FIXTURE_TEST(a_thread_id_reused_by_a_process)
-{
-	put_process(7, 5);
-	process_writer_write_task(&writer, 7);
-	process_writer_write_named_thread(&writer, 7, 9, NULL);
-	one_pass();
-	assert_true(pid_set_has(&writer.seen, 9));
-	put_process(9, 5);
-	one_pass();
-	assert_false(pid_set_has(&writer.seen, 9));
-	assert_int_equal(pid_relations_tgid(&writer.relations, 9), 0);
-	assert_int_equal(queue.n - queue.next, 1);
-	assert_int_equal(queue.tids[queue.next], 9);
-}
-
-FIXTURE_TEST(a_process_exits_between_two_files)
-{
-	struct rlimit old;
-
+	assert_int_equal(metadata_bus_register(env.bus, FAKE_SESSION, &publisher), 0);
+	metadata_bus_set_complete(env.bus, FAKE_SESSION, &publisher, true);
 	put_process(7, 5);
 	put_process(8, 5);
-	proc_remove("7/status");
-	proc_put("5\n", 2, "7/oom_score_adj");
-	without_kept_files(&old);
+	start_polling(true);
 	one_pass();
+	assert_int_equal(process_rows(7), 0);
+	assert_int_equal(stats_rows(7, NULL), 1);
+	publish(&start, 1, NULL, 0);
+	assert_process(7, 1, "ppid 5 cmdline x|arg uid 1000");
+	/* All reports of that time have come, and there is none of this one. */
+	metadata_bus_set_published_until(env.bus, FAKE_SESSION, &publisher,
+					 clock_boot_ns() + 10 * NS_PER_S);
 	one_pass();
-	setrlimit(RLIMIT_NOFILE, &old);
-	assert_int_equal(sum_of(0).rows, 2);
-	assert_int_equal(files.errors[PROC_FILE_STATUS].count, 0);
+	assert_process(8, 1, "ppid 1 cmdline x|arg uid 1000");
+	metadata_bus_unregister(env.bus, FAKE_SESSION, &publisher);
 }
 
-/* An hour at the fastest. */
-FIXTURE_TEST(memory_does_not_grow_with_the_passes)
-{
-	struct mallinfo2 first;
-	size_t used;
+/* ---- real processes: files that stay open, memory that is not read again ---- */
 
-	poll_.options.full_every = 1000000;
-	for (int pid = 1; pid <= 3; pid++)
-		put_process(pid, 5);
-	for (unsigned i = 0; i < 36000; i++) {
-		/* A new one each time, with a number of its own. */
-		if (i % 100 == 0) {
-			proc_remove("%u", 1000 + i / 100 - 1);
-			put_process(1000 + (int)i / 100, 5);
-		}
-		one_pass();
-		fake_reset_packets();
-		queue.next = queue.n = 0;
-		pid_set_clear(&queue.waiting);
-		if (i == 200)
-			first = mallinfo2();
+#define WORK_BYTES (256u << 10)
+
+/* Starts a process that sleeps, and touches memory at each byte in the socket. */
+static pid_t start_sleeper(int *ret_socket)
+{
+	int fds[2];
+	pid_t pid;
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
+	pid = fork();
+	if (pid == 0) {
+		char c;
+
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		close(fds[0]);
+		while (read(fds[1], &c, 1) == 1 &&
+		       mmap(NULL, WORK_BYTES, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0) != MAP_FAILED &&
+		       write(fds[1], &c, 1) == 1)
+			;
+		_exit(0);
 	}
-	used = mallinfo2().uordblks;
-	assert_true(used <= first.uordblks + 4096);
-	assert_int_equal(poll_.table.last.n, 4);
+	close(fds[1]);
+	*ret_socket = fds[0];
+	return pid;
 }
 
-FIXTURE_TEST(a_clear_writes_all_again)
+static void work(int fd)
 {
-	size_t first;
+	char c = '.';
 
-	poll_.options.full_every = 1000;
-	put_process(1, 5);
-	put_process(2, 5);
-	one_pass();
-	process_poll_clear(&poll_);
-	first = fake.n;
-	one_pass();
-	assert_int_equal(sum_of(first).rows, 2);
+	assert_true(write(fd, &c, 1) == 1 && read(fd, &c, 1) == 1);
 }
 
-FIXTURE_TEST(processes_without_a_name_are_queued)
+FIXTURE_TEST(a_sleeping_process_that_works_and_exits)
 {
-	put_process(1, 5);
-	put_process(2, 5);
-	process_writer_write_task(&writer, 1);
-	one_pass();
-	assert_int_equal(queue.n - queue.next, 1);
-	assert_int_equal(queue.tids[queue.next], 2);
+	uint64_t before, rss;
+	struct pb_field row;
+	unsigned rows;
+	pid_t pid;
+	int fd;
+
+	if (access("/proc/self/status", R_OK) != 0)
+		skip();
+	pid = start_sleeper(&fd);
+	env.proc_root = "/proc";
+	stats.scan_all_processes_on_start = false;
+	stats.proc_stats_poll_ms = 100;
+	stats.proc_stats_cache_ttl_ms = 1000000;
+	create_and_start();
+	run_until_idle();
+	assert_int_equal(stats_rows(pid, &row), 1);
+	before = fake_u64(row, PB_PROCESS_STATS_PROCESS_VM_RSS_KB);
+	assert_int_equal(process_rows(pid), 1);
+	/* Asleep: the values hold, pass after pass (more often than status is skipped in a row). */
+	for (unsigned i = 0; i < 20; i++) {
+		event_base_loop(env.loop, EVLOOP_ONCE);
+		run_until_idle();
+	}
+	rows = stats_rows(pid, NULL);
+	assert_in_range(rows, 1, 2);
+	work(fd);
+	while (stats_rows(pid, &row) == rows)
+		event_base_loop(env.loop, EVLOOP_ONCE);
+	rss = fake_u64(row, PB_PROCESS_STATS_PROCESS_VM_RSS_KB);
+	assert_true(rss >= before + WORK_BYTES / 1024);
+	close(fd);
+	waitpid(pid, NULL, 0);
+	rows = stats_rows(pid, NULL);
+	for (unsigned i = 0; i < 3; i++) {
+		event_base_loop(env.loop, EVLOOP_ONCE);
+		run_until_idle();
+	}
+	assert_int_equal(stats_rows(pid, NULL), rows);
 }
 
-/* Those that have a track. */
-FIXTURE_TEST(threads_without_a_name_are_queued)
+static unsigned n_open_files(void)
 {
-	struct writer *w = writer_new(NULL, 1, WRITER_STALL);
+	DIR *d = opendir("/proc/self/fd");
+	unsigned n = 0;
 
-	poll_.tracks.options.sched = true;
-	assert_int_equal(process_tracks_init(&poll_.tracks, w, NULL), 0);
-	put_process(7, 5);
-	for (int tid = 7; tid < 10; tid++)
-		proc_put("1 2 3\n", 6, "7/task/%d/schedstat", tid);
-	process_writer_write_task(&writer, 7);
-	process_writer_write_named_thread(&writer, 7, 8, NULL);
-	one_pass();
-	assert_int_equal(queue.n - queue.next, 1);
-	assert_int_equal(queue.tids[queue.next], 9);
-	process_tracks_deinit(&poll_.tracks);
-	writer_free(w);
+	while (d && readdir(d))
+		n++;
+	closedir(d);
+	return n;
 }
 
-FIXTURE_TEST(a_slice_ends_in_time)
+/* Files of processes stay open, but take no more than a quarter of what the process may open. */
+FIXTURE_TEST(limits_of_open_files)
 {
-	enum { PROCESSES = 1000, A_TURN = 10 };
+	static const rlim_t limits[] = {4096, 128};
+	unsigned before = n_open_files();
+	struct rlimit old, few;
 
-	for (int pid = 1; pid <= PROCESSES; pid++)
+	getrlimit(RLIMIT_NOFILE, &old);
+	for (int pid = 2; pid < 80; pid++) {
 		put_process(pid, 5);
-	step_ns = TIME_SLICE_NS / A_TURN;
-	assert_in_range(one_pass(), PROCESSES / A_TURN, PROCESSES / (A_TURN - 2));
-	assert_int_equal(sum_of(0).rows, PROCESSES);
-	assert_true(fake.n >= PROCESSES / A_TURN);
+		put(pid, "oom_score_adj", "5\n");
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(limits); i++) {
+		few = old;
+		few.rlim_cur = MIN(limits[i], old.rlim_max);
+		assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+		start_polling(false);
+		one_pass();
+		for (int pid = 2; pid < 80; pid++)
+			assert_counters(pid, 2, "size 100 rss 5 oom 5");
+		assert_true(n_open_files() - before >= limits[i] / 4 || i == 0);
+		assert_true(n_open_files() - before <= limits[i] / 4 + 8);
+		source->stop(instance);
+		run_loop();
+		assert_true(n_open_files() - before <= 8);
+		destroy();
+		fake_reset_packets();
+	}
+	setrlimit(RLIMIT_NOFILE, &old);
 }
 
-/* A process of thousands of threads does not keep the loop. */
-FIXTURE_TEST(threads_are_read_in_slices)
-{
-	enum { THREADS = 3000, A_TURN = 10 };
-	struct writer *w = writer_new(NULL, 1, WRITER_STALL);
+/* ---- counters as tracks ---- */
 
-	poll_.tracks.options.sched = true;
-	assert_int_equal(process_tracks_init(&poll_.tracks, w, NULL), 0);
+static unsigned n_tracks(const char *name)
+{
+	unsigned n = 0;
+
+	for (size_t i = 0; i < rd.n_tracks; i++)
+		n += strcmp(rd.tracks[i].name, name) == 0;
+	return n;
+}
+
+FIXTURE_TEST(io_of_a_process)
+{
+	stats.record_process_io = true;
+	put_process(7, 5);
+	put(7, "io", "rchar: 1\nwchar: 2\nsyscr: 3\nsyscw: 4\nread_bytes: 50\n");
+	start_polling(true);
+	one_pass();
+	put(7, "io", "rchar: 1\nwchar: 2\nsyscr: 3\nsyscw: 4\nread_bytes: 60\n");
+	one_pass();
+	read_tracks_of(PROCESS_TRACKS_WRITER);
+	assert_int_equal(read_last("process 7/io.rchar"), 1);
+	assert_int_equal(read_last("process 7/io.wchar"), 2);
+	assert_int_equal(read_last("process 7/io.syscr"), 3);
+	assert_int_equal(read_last("process 7/io.syscw"), 4);
+	assert_int_equal(read_nth("process 7/io.read_bytes", 0)->i, 50);
+	assert_int_equal(read_last("process 7/io.read_bytes"), 60);
+	assert_int_equal(read_count("process 7/io.read_bytes"), 2); /* changes only */
+	assert_int_equal(read_count("process 7/io.rchar"), 1);
+	assert_null(read_find("process 7/io.write_bytes")); /* not in the file */
+	/* A flush writes the last values. */
+	flush_and_run();
+	read_tracks_of(PROCESS_TRACKS_WRITER);
+	assert_int_equal(read_count("process 7/io.rchar"), 2);
+	/* The next process with the id has tracks of its own. */
+	proc_remove("7");
+	one_pass();
+	put_process(7, 5);
+	put(7, "io", "rchar: 9\n");
+	one_pass();
+	read_tracks_of(PROCESS_TRACKS_WRITER);
+	assert_int_equal(n_tracks("process 7"), 2);
+}
+
+FIXTURE_TEST(time_of_threads)
+{
+	stats.record_thread_sched = true;
+	put_threads(7, 3);
+	put(7, "task/7/schedstat", "1000 20 3\n");
+	put(7, "task/8/schedstat", "500 0 3\n");
+	put(7, "task/9/schedstat", "0"); /* cut off */
+	start_polling(true);
+	put(7, "task/8/schedstat", "800 0 3\n");
+	one_pass();
+	read_tracks_of(THREAD_TRACKS_WRITER);
+	assert_int_equal(read_last("thread 7/7/sched.run_ns"), 1000);
+	assert_int_equal(read_last("thread 7/7/sched.wait_ns"), 20);
+	assert_int_equal(read_nth("thread 7/8/sched.run_ns", 0)->i, 500);
+	assert_int_equal(read_last("thread 7/8/sched.run_ns"), 800);
+	assert_int_equal(read_last("thread 7/8/sched.wait_ns"), 0);
+	assert_null(read_find("thread 7/9/sched.run_ns"));
+	/* Threads with a track get a name. The files of tasks that the root lacks name none. */
+	proc_put_task((struct proc_task){.pid = 7, .tid = 8, .name = "named", .threads = 3});
+	one_pass();
+	assert_thread(8, 1, "name named tgid 7");
+	/* With less time than before it is another thread; so is one of another process. */
+	put(7, "task/8/schedstat", "10 0 3\n");
+	one_pass();
+	read_tracks_of(THREAD_TRACKS_WRITER);
+	assert_int_equal(n_tracks("thread 7/8"), 2);
+	proc_remove("7/task/8");
+	put_process(20, 5);
+	put(20, "task/8/schedstat", "20 0 3\n");
+	one_pass();
+	read_tracks_of(THREAD_TRACKS_WRITER);
+	assert_int_equal(n_tracks("thread 20/8"), 1);
+}
+
+static unsigned cgroup_instants(const char *name)
+{
+	const struct read_track *k = read_find("process 7/cgroup");
+	unsigned n = 0;
+
+	for (size_t i = 0; k && i < fake.n; i++) {
+		struct pb_field p = fake_packet_field(i), event;
+
+		if (fake_field(p.data, p.len, PB_TRACE_PACKET_TRACK_EVENT, 0, &event) &&
+		    fake_u64(event, PB_TRACK_EVENT_TYPE) == 3 &&
+		    fake_u64(event, PB_TRACK_EVENT_TRACK_UUID) == k->uuid)
+			n += fake_str_is(event, PB_TRACK_EVENT_NAME, 0, name);
+	}
+	return n;
+}
+
+FIXTURE_TEST(the_cgroup_of_a_process_when_it_changes)
+{
+	stats.record_process_cgroup = true;
+	put_process(7, 5);
+	put(7, "cgroup", "0::/a\n");
+	start_polling(false);
+	one_pass();
+	put(7, "cgroup", "0::/b\n");
+	one_pass();
+	put(7, "cgroup", "0::/a\n");
+	one_pass();
+	read_tracks_of(PROCESS_TRACKS_WRITER);
+	assert_int_equal(cgroup_instants("/a"), 2);
+	assert_int_equal(cgroup_instants("/b"), 1);
+	/* After a clear once more, with its track. */
+	source->clear(instance);
+	one_pass();
+	read_tracks_of(PROCESS_TRACKS_WRITER);
+	assert_int_equal(rd.states, 2);
+	assert_int_equal(read_find("process 7/cgroup")->state, 2);
+	assert_int_equal(cgroup_instants("/a"), 3);
+}
+
+/* ---- many ---- */
+
+/* Descriptors of tracks go into packets, which take time here. */
+FIXTURE_TEST(a_pass_runs_in_slices)
+{
+	enum { THREADS = 600 };
+	unsigned turns = 0;
+
+	stats.record_thread_sched = true;
 	put_process(7, 5);
 	for (int tid = 7; tid < 7 + THREADS; tid++)
 		proc_put("1 2 3\n", 6, "7/task/%d/schedstat", tid);
-	step_ns = TIME_SLICE_NS / A_TURN;
-	assert_in_range(one_pass(), THREADS / A_TURN, THREADS / (A_TURN - 2));
-	assert_int_equal(tracks_counts(poll_.tracks.tracks).tracks, 3 * THREADS);
-	assert_int_equal(tracks_counts(poll_.tracks.tracks).values, 2 * THREADS);
-	/* It has ended: so have its threads. */
-	proc_remove("7");
+	fake.packet_ns = 100000;
+	stats.scan_all_processes_on_start = false;
+	stats.proc_stats_poll_ms = 100;
+	create_and_start();
+	for (; event_base_get_num_events(env.loop, EVENT_BASE_COUNT_ADDED) > 1; turns++)
+		event_base_loop(env.loop, EVLOOP_ONCE);
+	assert_true(turns >= 5);
+	read_tracks_of(THREAD_TRACKS_WRITER);
+	assert_int_equal(rd.n_tracks, 3 * THREADS);
+	assert_int_equal(rd.n_values, 2 * THREADS);
+}
+
+/* Exited processes and threads are dropped in pieces; what remains is polled on. */
+FIXTURE_TEST(many_exits)
+{
+	enum { MANY = 300 };
+
+	stats.record_thread_sched = true;
+	for (int pid = 2; pid <= MANY; pid++) {
+		put_process(pid, 5);
+		proc_put("10 20 30\n", 9, "%d/task/%d/schedstat", pid, pid);
+	}
+	start_polling(true);
+	for (int pid = 3; pid <= MANY; pid++)
+		proc_remove("%d", pid);
 	one_pass();
-	assert_int_equal(tracks_counts(poll_.tracks.tracks).tracks, 0);
-	process_tracks_deinit(&poll_.tracks);
-	writer_free(w);
+	put(2, "task/2/schedstat", "2000 20 30\n");
+	one_pass();
+	read_tracks_of(THREAD_TRACKS_WRITER);
+	assert_int_equal(read_last("thread 2/2/sched.run_ns"), 2000);
+	for (int pid = 3; pid <= MANY; pid++)
+		assert_int_equal(stats_rows(pid, NULL), 1);
+	put_process(MANY, 5);
+	proc_put("10 20 30\n", 9, "%d/task/%d/schedstat", MANY, MANY);
+	one_pass();
+	assert_int_equal(stats_rows(MANY, NULL), 2);
+	read_tracks_of(THREAD_TRACKS_WRITER);
+	assert_int_equal(n_tracks("thread 300/300"), 2);
 }

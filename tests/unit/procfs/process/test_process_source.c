@@ -1,70 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-
-#include "procfs/process/process_packet.h"
+/* The life of linux.process_stats: start, flush, clear, stop, whom it waits for, and what it logs. */
 #include "base/event_loop/time_slice.h"
+#include "base/system/log.h"
+#include "unit/procfs/captured_log.h"
 #include "unit/procfs/process_rig.h"
-#include "unit/procfs/told.h"
 
-static void wait_for_stats(unsigned n)
+static int publisher;
+
+static void register_publisher(bool complete)
 {
-	while (n_stats() < n)
-		event_base_loop(env.loop, EVLOOP_ONCE);
+	assert_int_equal(metadata_bus_register(env.bus, FAKE_SESSION, &publisher), 0);
+	metadata_bus_set_complete(env.bus, FAKE_SESSION, &publisher, complete);
 }
 
-FIXTURE_TEST(the_start_is_answered_after_the_scan)
+static void unregister_publisher(void)
 {
-	put_processes(100);
-	create_and_start();
-	run_loop();
-	assert_int_equal(fake.started, 1);
-	assert_int_equal(fake_rows(PB_PROCESS_TREE_PROCESSES, NULL, NULL), 100);
-	assert_int_equal(fake_rows(PB_PROCESS_TREE_THREADS, NULL, NULL), 100);
-	assert_true(fake_has(fake_packet_field(0), PB_TRACE_PACKET_INCREMENTAL_STATE_CLEARED));
-	source->stop(instance);
-	assert_int_equal(fake.stopped, 1);
-}
-
-static unsigned n_ticks;
-
-static void on_tick(evutil_socket_t fd, short what, void *ctx)
-{
-	struct event *e = *(struct event **)ctx;
-
-	(void)fd, (void)what;
-	n_ticks++;
-	/* Somebody else's work: it must not wait until the scan is done. */
-	if (!fake.started)
-		event_add(e, &(struct timeval){0});
-}
-
-/* What is due on the loop gets its turn between those of the scan. */
-FIXTURE_TEST(a_long_scan_lets_others_work)
-{
-	enum { PROCESSES = 40 };
-	struct event *e;
-
-	put_processes(PROCESSES);
-	fake.packet_ns = TIME_SLICE_NS / 2; /* of a process; two are a turn */
-	e = evtimer_new(env.loop, on_tick, &e);
-	n_ticks = 0;
-	event_add(e, &(struct timeval){0});
-	create_and_start();
-	run_loop();
-	event_free(e);
-	assert_int_equal(fake.started, 1);
-	assert_int_equal(fake_rows(PB_PROCESS_TREE_PROCESSES, NULL, NULL), PROCESSES);
-	assert_true(n_ticks + 1 >= PROCESSES / 3);
-}
-
-FIXTURE_TEST(without_a_config)
-{
-	config.process_stats_config = NULL;
-	put_processes(3);
-	create_and_start();
-	assert_int_equal(fake.started, 1);
-	tell_tid(2);
-	assert_int_equal(fake_process(2, NULL), 1);
-	assert_int_equal(fake_thread(2, NULL), 1);
+	metadata_bus_unregister(env.bus, FAKE_SESSION, &publisher);
 }
 
 static unsigned n_track_events(void)
@@ -76,7 +27,122 @@ static unsigned n_track_events(void)
 	return n;
 }
 
-FIXTURE_TEST(many_flushes_are_all_answered)
+/* ---- start ---- */
+
+FIXTURE_TEST(the_start_is_confirmed_after_the_scan)
+{
+	put_processes(100);
+	start_and_run();
+	assert_int_equal(fake.started, 1);
+	assert_int_equal(n_processes(), 100);
+	assert_int_equal(n_threads(), 100);
+	source->stop(instance);
+	assert_int_equal(fake.stopped, 1);
+}
+
+FIXTURE_TEST(without_a_config_tasks_are_written_when_they_run)
+{
+	config.process_stats_config = NULL;
+	put_processes(3);
+	create_and_start();
+	assert_int_equal(fake.started, 1);
+	publish_tid(2);
+	assert_int_equal(process_rows(2), 1);
+	assert_int_equal(n_processes(), 1);
+}
+
+FIXTURE_TEST(the_quirk_disable_on_demand)
+{
+	Pb__ProcessStatsConfig__Quirks quirk = PB__PROCESS_STATS_CONFIG__QUIRKS__DISABLE_ON_DEMAND;
+
+	stats.quirks = &quirk;
+	stats.n_quirks = 1;
+	stats.scan_all_processes_on_start = false;
+	put_processes(3);
+	create_and_start();
+	assert_false(metadata_bus_wanted(env.bus, FAKE_SESSION));
+	publish_tid(2);
+	run_loop();
+	assert_int_equal(fake.n, 0);
+	assert_int_equal(fake.started, 1);
+}
+
+static unsigned n_ticks;
+
+static void on_tick(evutil_socket_t fd, short what, void *ctx)
+{
+	struct event *e = *(struct event **)ctx;
+
+	(void)fd, (void)what;
+	n_ticks++;
+	if (!fake.started)
+		event_add(e, &(struct timeval){0});
+}
+
+/* Other events of the loop run between the slices of the scan, and reported tasks go first. */
+FIXTURE_TEST(a_long_scan_runs_in_slices)
+{
+	enum { PROCESSES = 40 };
+	struct event *e;
+
+	put_processes(PROCESSES);
+	fake.packet_ns = TIME_SLICE_NS / 2; /* of a process; two are a slice */
+	e = evtimer_new(env.loop, on_tick, &e);
+	n_ticks = 0;
+	event_add(e, &(struct timeval){0});
+	create_and_start();
+	proc_put_task((struct proc_task){.pid = 5000, .name = "urgent"});
+	publish_tid(5000);
+	event_base_loop(env.loop, EVLOOP_ONCE);
+	event_base_loop(env.loop, EVLOOP_ONCE);
+	assert_int_equal(process_rows(5000), 1);
+	assert_int_equal(fake.started, 0);
+	run_loop();
+	event_free(e);
+	assert_int_equal(fake.started, 1);
+	assert_int_equal(n_processes(), PROCESSES + 1);
+	assert_true(n_ticks + 1 >= PROCESSES / 3);
+}
+
+/* Tasks that start after the scan and before the events begin are found when they begin. */
+FIXTURE_TEST(a_second_scan_when_the_events_begin)
+{
+	put_processes(3);
+	assert_int_equal(source->create(NULL, &env, &config, &instance), 0);
+	register_publisher(false);
+	source->start(instance);
+	run_loop();
+	proc_put_task((struct proc_task){.pid = 70, .name = "between"});
+	metadata_bus_set_complete(env.bus, FAKE_SESSION, &publisher, true);
+	assert_int_equal(process_rows(70), 0); /* the publisher is not recording yet */
+	run_loop();
+	assert_process(70, 1, "ppid 1 cmdline between|arg uid 1000 kthread 0");
+	assert_int_equal(process_rows(2), 1);
+	/* Later, events report them. */
+	proc_put_task((struct proc_task){.pid = 71, .name = "later"});
+	metadata_bus_set_complete(env.bus, FAKE_SESSION, &publisher, false);
+	metadata_bus_set_complete(env.bus, FAKE_SESSION, &publisher, true);
+	run_loop();
+	assert_int_equal(process_rows(71), 0);
+	unregister_publisher();
+}
+
+FIXTURE_TEST(metadata_of_other_sessions_is_ignored)
+{
+	static const int32_t tid = 2;
+
+	stats.scan_all_processes_on_start = false;
+	put_processes(3);
+	create_and_start();
+	metadata_bus_publish(env.bus, FAKE_SESSION + 1,
+			     &(struct metadata_batch){.tids = &tid, .n_tids = 1});
+	run_loop();
+	assert_int_equal(fake.n, 0);
+}
+
+/* ---- flush and clear ---- */
+
+FIXTURE_TEST(every_flush_is_answered)
 {
 	stats.scan_all_processes_on_start = false;
 	create_and_start();
@@ -91,153 +157,123 @@ FIXTURE_TEST(a_flush_does_not_wait_for_the_scan)
 {
 	put_processes(3000);
 	create_and_start();
-	source->flush(instance, 1);
-	while (!fake.flushed)
-		event_base_loop(env.loop, EVLOOP_ONCE);
+	flush_and_run();
 	source->stop(instance);
 	assert_int_equal(fake.stopped, 1);
 	run_loop();
-	assert_true(fake_rows(PB_PROCESS_TREE_PROCESSES, NULL, NULL) <= 3000);
+	assert_true(n_processes() <= 3000);
 }
 
-FIXTURE_TEST(a_clear_forgets)
+/* Sources are flushed one after the other, and others may publish at their flush. */
+FIXTURE_TEST(a_flush_waits_for_metadata)
 {
-	size_t n;
+	int32_t tids[2000];
 
-	put_processes(3);
-	create_and_start();
-	run_loop();
-	n = fake.n;
-	source->clear(instance);
-	run_loop();
-	assert_int_equal(fake.n, n); /* nothing by itself */
-	tell_tid(2);
-	run_loop();
-	assert_int_equal(fake.n, n + 1);
-	assert_int_equal(fake_process(2, NULL), 2);
-	assert_true(fake_has(fake_packet_field(n), PB_TRACE_PACKET_INCREMENTAL_STATE_CLEARED));
-}
-
-FIXTURE_TEST(after_the_stop_there_is_silence)
-{
-	size_t n;
-
-	put_processes(3);
-	create_and_start();
-	run_loop();
-	source->stop(instance);
-	n = fake.n;
-	proc_put_task((struct proc_task){.pid = 70, .name = "x"});
-	tell_tid(70);
-	run_loop();
-	assert_int_equal(fake.n, n);
-	assert_int_equal(metadata_bus_wanted(env.bus, FAKE_SESSION), 0);
-}
-
-FIXTURE_TEST(destroyed_at_any_time)
-{
-	put_processes(3000);
-	assert_int_equal(source->create(NULL, &env, &config, &instance), 0);
-	assert_true(metadata_bus_wanted(env.bus, FAKE_SESSION));
-	tell_tid(2); /* not yet */
-	source->destroy(instance);
-	assert_int_equal(metadata_bus_wanted(env.bus, FAKE_SESSION), 0);
-	assert_int_equal(fake.n, 0);
-	create_and_start();
-	source->destroy(instance); /* in the middle of the scan */
-	instance = NULL;
-	run_loop();
-	assert_int_equal(metadata_bus_wanted(env.bus, FAKE_SESSION), 0);
-}
-
-FIXTURE_TEST(counters_of_every_process)
-{
 	stats.scan_all_processes_on_start = false;
-	stats.proc_stats_poll_ms = 1; /* raised to 100 */
-	proc_put_task((struct proc_task){.pid = 70, .name = "x", .more = "VmSize:\t1 kB\n"});
+	put_processes(2000);
 	create_and_start();
-	wait_for_stats(3);
-	assert_int_equal(fake.started, 1);
-	/* The first packet of all says that it is. */
-	assert_true(fake_has(fake_packet_field(0), PB_TRACE_PACKET_INCREMENTAL_STATE_CLEARED));
-	/* What the pass met was described, once. */
-	assert_int_equal(fake_process(70, NULL), 1);
-	source->stop(instance);
-	run_loop(); /* ends: no timer is left */
+	for (int i = 0; i < 2000; i++)
+		tids[i] = i + 1;
+	source->flush(instance, 11);
+	assert_int_equal(fake.flushed, 0);
+	publish(NULL, 0, tids, 2000);
+	run_loop();
+	assert_int_equal(fake.flushed, 1);
+	assert_int_equal(fake.last_flush_id, 11);
+	assert_int_equal(fake.flushes, 1);
+	assert_int_equal(fake.packets_at_flush, fake.n);
+	assert_int_equal(n_processes(), 2000);
+	/* A busy publisher has pending metadata. */
+	register_publisher(false);
+	source->flush(instance, 12);
+	metadata_bus_set_busy(env.bus, FAKE_SESSION, &publisher, true);
+	run_loop();
+	assert_int_equal(fake.flushed, 1);
+	metadata_bus_set_busy(env.bus, FAKE_SESSION, &publisher, false);
+	run_loop();
+	assert_int_equal(fake.flushed, 2);
+	unregister_publisher();
 }
 
-FIXTURE_TEST(counters_that_do_not_change)
+FIXTURE_TEST(a_flush_commits_every_writer)
 {
-	size_t n;
-
-	stats.proc_stats_poll_ms = 100;
-	stats.proc_stats_cache_ttl_ms = 1000000;
-	proc_put_task((struct proc_task){.pid = 70, .name = "x", .more = "VmSize:\t1 kB\n"});
-	create_and_start();
-	wait_for_stats(1);
-	n = fake.n;
-	for (unsigned i = 0; i < 6; i++)
-		event_base_loop(env.loop, EVLOOP_ONCE);
-	assert_int_equal(fake.n, n);
-	source->clear(instance);
-	wait_for_stats(2);
-	assert_true(fake_has(fake_packet_field(n), PB_TRACE_PACKET_INCREMENTAL_STATE_CLEARED));
-}
-
-/* As after a clear, once. */
-FIXTURE_TEST(dropped_descriptors_are_written_again)
-{
-	size_t n;
-
-	stats.proc_stats_poll_ms = 100;
-	stats.proc_stats_cache_ttl_ms = 1000000;
-	proc_put_task((struct proc_task){.pid = 70, .name = "x", .more = "VmSize:\t1 kB\n"});
-	create_and_start();
-	wait_for_stats(1);
-	n = fake.n;
-	assert_int_equal(fake_process(70, NULL), 1);
-	fake.dropped = 3;
-	while (n_stats() < 2 || fake_process(70, NULL) < 2)
-		event_base_loop(env.loop, EVLOOP_ONCE);
-	assert_true(fake_has(fake_packet_field(n), PB_TRACE_PACKET_INCREMENTAL_STATE_CLEARED));
-	n = fake.n;
-	for (unsigned i = 0; i < 6; i++)
-		event_base_loop(env.loop, EVLOOP_ONCE);
-	assert_int_equal(fake.n, n);
-}
-
-/* Not with the writer of the names, whose packets say that the state is new; see
- * tracks_set_thread_writer. */
-FIXTURE_TEST(our_own_counters)
-{
-	struct pb_field f;
-	unsigned values = 0;
-
 	stats.proc_stats_poll_ms = 100;
 	stats.record_process_io = true;
 	stats.record_thread_sched = true;
-	stats.record_process_cgroup = true;
-	proc_put_task((struct proc_task){.pid = 70, .name = "x", .more = "VmSize:\t1 kB\n"});
-	proc_put("rchar: 5\n", 9, "70/io");
-	proc_put("0::/a\n", 6, "70/cgroup");
-	proc_put("1 2 3\n", 6, "70/task/70/schedstat");
 	create_and_start();
-	assert_int_equal(fake.live, 3); /* names, processes' counters, threads' counters */
-	wait_for_stats(2);
-	source->flush(instance, 1);
-	while (!fake.flushed)
-		event_base_loop(env.loop, EVLOOP_ONCE);
+	assert_int_equal(fake.live, 3); /* names, counters of processes, counters of threads */
+	flush_and_run();
 	assert_int_equal(fake.flushes, 3);
-	source->clear(instance);
-	source->stop(instance);
-	assert_int_equal(fake.stopped, 1);
-	for (size_t i = 0; i < fake.n; i++) {
-		struct pb_field p = fake_packet_field(i);
+	/* Slow polls are committed by themselves. */
+	destroy();
+	fake.flushes = 0;
+	stats.proc_stats_poll_ms = 500;
+	create_and_start();
+	run_until_idle();
+	assert_true(fake.flushes >= 3);
+}
 
-		if (fake_field(p.data, p.len, PB_TRACE_PACKET_TRACK_EVENT, 0, &f))
-			values += fake_has(f, PB_TRACK_EVENT_TYPE);
-	}
-	assert_true(values >= 3);
+FIXTURE_TEST(a_clear_writes_nothing_by_itself)
+{
+	size_t n;
+
+	put_processes(3);
+	start_and_run();
+	n = fake.n;
+	source->clear(instance);
+	run_loop();
+	assert_int_equal(fake.n, n);
+	publish_tid(2);
+	run_loop();
+	assert_int_equal(fake.n, n + 1);
+	assert_true(packet_is_cleared(n));
+}
+
+/* ---- stop ---- */
+
+FIXTURE_TEST(nothing_is_written_after_the_stop)
+{
+	size_t n;
+
+	stats.proc_stats_poll_ms = 100;
+	put_processes(3);
+	create_and_start();
+	source->flush(instance, 1); /* a slice is due */
+	proc_put_task((struct proc_task){.pid = 60, .name = "x"});
+	publish_tid(60);
+	source->stop(instance);
+	assert_int_equal(process_rows(60), 1);
+	run_loop(); /* ends: no timer is left */
+	n = fake.n;
+	proc_put_task((struct proc_task){.pid = 70, .name = "x"});
+	publish_tid(70);
+	run_loop();
+	assert_int_equal(fake.n, n);
+	assert_int_equal(metadata_bus_wanted(env.bus, FAKE_SESSION), 0);
+}
+
+/* A publisher may be stopped after this source. */
+FIXTURE_TEST(a_stop_waits_for_the_last_events)
+{
+	static const struct metadata_task last = {
+		.kind = METADATA_TASK_NEW, .tid = 5000, .time_ns = 10, .other = 2, .name = "last"};
+
+	put_processes(300);
+	create_and_start();
+	register_publisher(false);
+	source->stop(instance);
+	source->flush(instance, 3);
+	run_loop();
+	assert_int_equal(fake.stopped, 0);
+	assert_int_equal(fake.flushed, 1);
+	publish(&last, 1, NULL, 0);
+	run_loop();
+	assert_int_equal(fake.stopped, 0);
+	assert_int_equal(process_rows(5000), 1);
+	unregister_publisher();
+	run_loop();
+	assert_int_equal(fake.stopped, 1);
+	assert_false(metadata_bus_wanted(env.bus, FAKE_SESSION));
 }
 
 FIXTURE_TEST(a_flush_and_the_stop_run_in_slices)
@@ -269,40 +305,32 @@ FIXTURE_TEST(a_flush_and_the_stop_run_in_slices)
 	}
 }
 
-/* Said once, and counted: what is missing is that counter alone. */
-FIXTURE_TEST(files_that_cannot_be_understood)
+FIXTURE_TEST(destroyed_at_any_time)
 {
-	struct pb_field stats_packet, unread, f;
-	unsigned found = 0;
-
-	stats.proc_stats_poll_ms = 100;
-	stats.scan_smaps_rollup = true;
-	proc_put_task((struct proc_task){.pid = 70, .name = "x", .more = "VmSize:\t1 kB\n"});
-	proc_put("", 0, "70/smaps_rollup");
+	put_processes(3000);
+	assert_int_equal(source->create(NULL, &env, &config, &instance), 0);
+	assert_true(metadata_bus_wanted(env.bus, FAKE_SESSION));
+	publish_tid(2); /* before the start: ignored */
+	destroy();
+	assert_int_equal(metadata_bus_wanted(env.bus, FAKE_SESSION), 0);
+	assert_int_equal(fake.n, 0);
 	create_and_start();
-	wait_for_stats(2);
+	destroy(); /* in the middle of the scan */
+	run_loop();
+	fake_reset_packets();
+	create_and_start();
+	register_publisher(false);
 	source->stop(instance);
-	for (size_t i = 0; i < fake.n; i++) {
-		struct pb_field p = fake_packet_field(i);
-
-		if (!fake_field(p.data, p.len, PB_TRACE_PACKET_PROCESS_STATS, 0, &stats_packet))
-			continue;
-		if (!fake_field(stats_packet.data, stats_packet.len, PB_PROCESS_STATS_UNREAD_FILES,
-				0, &unread)) {
-			fake_field(stats_packet.data, stats_packet.len, PB_PROCESS_STATS_PROCESSES,
-				   0, &f);
-			assert_int_equal(fake_u64(f, PB_PROCESS_STATS_PROCESS_VM_SIZE_KB), 1);
-			continue;
-		}
-		found++;
-		assert_true(
-			fake_str_is(unread, PB_PROCESS_STATS_UNREAD_FILE_NAME, 0, "smaps_rollup"));
-		assert_true(fake_u64(unread, PB_PROCESS_STATS_UNREAD_FILE_COUNT) >= 2);
-	}
-	assert_int_equal(found, 1);
+	destroy(); /* while the stop waits for a publisher */
+	unregister_publisher();
+	run_loop();
+	assert_int_equal(fake.stopped, 0);
+	assert_int_equal(metadata_bus_wanted(env.bus, FAKE_SESSION), 0);
 }
 
-/* Neither spins nor overflows. */
+/* ---- what is logged ---- */
+
+/* A period neither makes the loop spin nor overflows. */
 FIXTURE_TEST(periods_of_any_length)
 {
 	static const uint32_t periods[] = {0, 1, 99, 4294967295u};
@@ -312,39 +340,87 @@ FIXTURE_TEST(periods_of_any_length)
 		stats.proc_stats_poll_ms = periods[i];
 		stats.proc_stats_cache_ttl_ms = 4294967295u;
 		fake_reset_packets();
-		told_begin();
+		capture_log();
 		create_and_start();
 		for (unsigned turns = 0; turns < 20; turns++)
 			event_base_loop(env.loop, EVLOOP_NONBLOCK);
-		assert_int_equal(told_end("is raised to 100"), periods[i] == 1 || periods[i] == 99);
-		/* At the start; what does not change is not written again. */
+		assert_int_equal(captured("is raised to 100"), periods[i] == 1 || periods[i] == 99);
 		assert_int_equal(n_stats(), periods[i] ? 1 : 0);
 		source->stop(instance);
-		source->destroy(instance);
-		instance = NULL;
+		destroy();
 	}
 }
 
-/* A config that asks for nothing that is there. */
 FIXTURE_TEST(options_without_effect_are_logged)
 {
 	config.process_stats_config = NULL;
-	told_begin();
+	capture_log();
 	create_and_start();
-	assert_int_equal(told_end("linux.process_stats records nothing"), 1);
-	source->stop(instance);
-	source->destroy(instance);
-	instance = NULL;
+	assert_int_equal(captured("linux.process_stats records nothing"), 1);
+	destroy();
 	config.process_stats_config = &stats;
-	stats.proc_stats_poll_ms = 1000;
-	told_begin();
+	stats.record_process_io = true;
+	capture_log();
 	create_and_start();
-	assert_int_equal(told_end("records nothing"), 0);
+	assert_int_equal(captured("record_process_io records nothing without proc_stats_poll_ms"),
+			 1);
+	destroy();
+	stats.proc_stats_poll_ms = 1000;
+	capture_log();
+	create_and_start();
+	assert_int_equal(captured("records nothing"), 0);
+}
+
+/* The first error of each kind of file is logged; all are counted in the trace. */
+FIXTURE_TEST(read_errors_are_logged_once_and_counted)
+{
+	struct pb_field unread = {0};
+	size_t n;
+
+	stats.scan_all_processes_on_start = false;
+	proc_put("", 0, "self/status");
+	proc_put_task((struct proc_task){.pid = 70, .name = "x"});
+	proc_put("", 0, "71/status");
+	proc_put("", 0, "72/status");
+	proc_remove("70/cmdline");
+	capture_log();
+	create_and_start();
+	publish_tid(70);
+	publish_tid(71);
+	publish_tid(72);
+	flush_and_run();
+	assert_int_equal(captured("/proc/PID/status: "), 1);
+	assert_non_null(strstr(log_text, "/proc/PID/cmdline: this kernel lacks it"));
+	assert_int_equal(find_rows(PB_TRACE_PACKET_PROCESS_STATS, PB_PROCESS_STATS_UNREAD_FILES, 0,
+				   0, &unread),
+			 2);
+	assert_true(fake_str_is(unread, PB_PROCESS_STATS_UNREAD_FILE_NAME, 0, "cmdline"));
+	assert_int_equal(fake_u64(unread, PB_PROCESS_STATS_UNREAD_FILE_ERROR), ENOENT);
+	n = fake.n;
+	flush_and_run();
+	assert_int_equal(fake.n, n);
+	publish_tid(71);
+	flush_and_run();
+	assert_int_equal(fake.n, n + 1);
+}
+
+FIXTURE_TEST(lost_metadata_is_logged_at_a_limited_rate)
+{
+	stats.scan_all_processes_on_start = false;
+	create_and_start();
+	capture_log();
+	for (int i = 0; i < 100; i++)
+		metadata_bus_publish(env.bus, FAKE_SESSION, &(struct metadata_batch){.lost = 1});
+	run_loop();
+	assert_in_range(captured("events of tasks exceeded the limit"), 1, 10);
+	assert_int_equal(fake.n, 0);
 }
 
 FIXTURE_TEST(no_proc)
 {
 	env.proc_root = "/nonexistent";
 	assert_int_equal(source->create(NULL, &env, &config, &instance), -ENOENT);
+	env.proc_root = "/dev/null";
+	assert_int_equal(source->create(NULL, &env, &config, &instance), -ENOTDIR);
 	assert_null(instance);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 #include "unit/procfs/sys_rig.h"
-#include "unit/procfs/told.h"
+#include "unit/procfs/captured_log.h"
 
 FIXTURE_TEST(a_slice_without_values_writes_nothing)
 {
@@ -39,14 +39,14 @@ FIXTURE_TEST(failures_are_logged_once_and_counted)
 	struct sys_errors slab = {.what = "slab"}, psi = {.what = "psi"};
 	struct pb_field p, s, row;
 
-	told_begin();
+	capture_log();
 	sys_packet_begin(&poll_state);
 	sys_packet_error(&poll_state, &slab, "/proc/slabinfo", EACCES);
 	sys_packet_error(&poll_state, &slab, "/proc/other", EIO);
 	sys_packet_error(&poll_state, &psi, "/proc/pressure/io", EBADMSG);
 	sys_packet_end(&poll_state);
-	assert_int_equal(told_end("is not recorded"), 2);
-	assert_non_null(strstr(told_text, "psi: /proc/pressure/io: not all of it is in a format "
+	assert_int_equal(captured("is not recorded"), 2);
+	assert_non_null(strstr(log_text, "psi: /proc/pressure/io: not all of it is in a format "
 					  "that is known; that part is not recorded"));
 	assert_int_equal(fake.n, 1);
 
@@ -70,9 +70,9 @@ FIXTURE_TEST(failures_are_logged_once_and_counted)
 	while (sys_packet_flush(&poll_state))
 		;
 	assert_int_equal(fake.n, 1);
-	told_begin();
+	capture_log();
 	sys_packet_log_errors(&poll_state);
-	assert_int_equal(told_end("slab: 42 reads failed"), 1);
-	assert_null(strstr(told_text, "psi"));
+	assert_int_equal(captured("slab: 42 reads failed"), 1);
+	assert_null(strstr(log_text, "psi"));
 	poll_state.errors = NULL;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unit/procfs/sys_rig.h"
-#include "unit/procfs/told.h"
+#include "unit/procfs/captured_log.h"
 
 /* /proc/stat: what is chosen, what is not understood, and lines of any length. */
 
@@ -75,9 +75,9 @@ FIXTURE_TEST(an_id_listed_twice_is_logged_once)
 	rig_file("stat", "processes 7\n");
 	stats.stat_counters = chosen;
 	stats.n_stat_counters = 4;
-	told_begin();
+	capture_log();
 	rig_poll(&sys_stat);
-	assert_int_equal(told_end("stat has no counter with the id 99"), 1);
+	assert_int_equal(captured("stat has no counter with the id 99"), 1);
 	assert_true(rig_has("forks 7"));
 }
 

@@ -5,7 +5,7 @@
 #include "unit/procfs/fake_proc.h"
 #include "unit/procfs/fake_producer.h"
 #include "procfs/data_sources.h"
-#include "unit/procfs/told.h"
+#include "unit/procfs/captured_log.h"
 
 /* When linux.sys_stats polls what, and what it answers. */
 
@@ -148,10 +148,10 @@ FIXTURE_TEST(a_period_of_1_ms_is_one_of_10)
 
 	stats.meminfo_period_ms = 1;
 	stats.stat_period_ms = 10;
-	told_begin();
+	capture_log();
 	create_and_start();
-	assert_int_equal(told_end("the period of meminfo, 1 ms, is raised to 10 ms"), 1);
-	assert_null(strstr(told_text, "stat every"));
+	assert_int_equal(captured("the period of meminfo, 1 ms, is raised to 10 ms"), 1);
+	assert_null(strstr(log_text, "stat every"));
 	while (packets_with(PB_SYS_STATS_MEMINFO) < 12)
 		ticks(1);
 	/* The start, the next multiple, and ten whole periods, of which the last may be early. */

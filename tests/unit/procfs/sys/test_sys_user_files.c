@@ -2,7 +2,7 @@
 
 #include "procfs/sys/sys_file.h"
 #include "unit/procfs/sys_rig.h"
-#include "unit/procfs/told.h"
+#include "unit/procfs/captured_log.h"
 
 /* Files that a config names. The folder of the test is both /proc and /sys. */
 
@@ -78,9 +78,9 @@ FIXTURE_TEST(files_not_readable_by_everybody_are_not_read)
 	for (size_t i = 0; i < n; i++)
 		ask(i, paths[i]);
 	s = rig_open(&sys_files);
-	told_begin();
+	capture_log();
 	rig_passes(&sys_files, s, 1);
-	assert_int_equal(told_end(strerror(EPERM)), n);
+	assert_int_equal(captured(strerror(EPERM)), n);
 	assert_int_equal(rig_lines(), n);
 	assert_null(strstr(said, "extra"));
 	/* Said once, and no packet at each tick. */
@@ -126,12 +126,12 @@ FIXTURE_TEST(limits_are_logged)
 	for (size_t i = 0; i < 70; i++)
 		ask(i, i ? "/proc/one" : "/proc/many");
 	rig_file("one", "1\n");
-	told_begin();
+	capture_log();
 	s = rig_open(&sys_files);
-	assert_int_equal(told_end("6 of 70 are skipped"), 1);
-	told_begin();
+	assert_int_equal(captured("6 of 70 are skipped"), 1);
+	capture_log();
 	rig_passes(&sys_files, s, 3);
-	assert_int_equal(told_end("/proc/many has more than 512 numbers"), 1);
+	assert_int_equal(captured("/proc/many has more than 512 numbers"), 1);
 	assert_true(rig_has("extra files n511 511"));
 	assert_false(rig_has("extra files n512 512"));
 	rig_close(&sys_files, s);
@@ -145,9 +145,9 @@ FIXTURE_TEST(names_without_a_match_are_logged)
 	ask(0, "/proc/stats");
 	rows[0].counters = wanted;
 	rows[0].n_counters = 2;
-	told_begin();
+	capture_log();
 	rig_poll(&sys_files);
-	assert_int_equal(told_end("/proc/stats: nothing matches 'b' so far"), 1);
+	assert_int_equal(captured("/proc/stats: nothing matches 'b' so far"), 1);
 }
 
 FIXTURE_TEST(without_files)

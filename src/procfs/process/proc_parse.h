@@ -5,11 +5,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/text/span.h"
+
 /*
- * Parsers of /proc/PID/{status,stat,smaps_rollup,cmdline,comm} and of files with one number. A task
- * sets its own name and arguments, so the texts are untrusted.
+ * Parsers of the files of a task: /proc/PID/{status,stat,smaps_rollup,cmdline,comm,io,cgroup},
+ * /proc/PID/task/TID/schedstat, and files with one number. A task sets its own name and arguments,
+ * so the texts are untrusted.
  *
- * Formats: proc(5); fs/proc/array.c of the kernel.
+ * Formats: proc(5), cgroups(7); fs/proc/array.c and Documentation/scheduler/sched-stats.rst of the
+ * kernel.
  */
 
 /* The name of a task has up to 15 bytes, that of a kernel worker with its queue up to 63. */
@@ -119,8 +123,39 @@ void proc_comm_parse(const char *text, size_t len, struct proc_name *ret);
 const char *proc_cmdline_next(const char *p, const char *end, const char **ret_arg,
 			      size_t *ret_len);
 
+/* ---- resources that a task has used ---- */
+
+enum proc_io_key {
+	PROC_IO_RCHAR, /* bytes returned by read(2) and similar calls */
+	PROC_IO_WCHAR,
+	PROC_IO_SYSCR, /* calls */
+	PROC_IO_SYSCW,
+	PROC_IO_READ_BYTES, /* from storage */
+	PROC_IO_WRITE_BYTES,
+	PROC_IO_CANCELLED_WRITE_BYTES, /* written bytes that a truncation made unnecessary */
+	PROC_IO_KEYS,
+};
+
+struct proc_io {
+	uint32_t has; /* bits by enum proc_io_key */
+	uint64_t v[PROC_IO_KEYS];
+};
+
+/* Returns 0, or -EBADMSG if no line has the format. */
+int proc_io_parse(const char *text, size_t len, struct proc_io *ret);
+
+struct proc_schedstat {
+	uint64_t run_ns; /* on a CPU */
+	uint64_t wait_ns; /* runnable, on the run queue of a CPU */
+	uint64_t slices; /* how often it was scheduled on a CPU */
+};
+
+/* Returns 0 or -EBADMSG. */
+int proc_schedstat_parse(const char *text, size_t len, struct proc_schedstat *ret);
+
 /*
- * Parses the decimal number after blanks at *p and advances *p behind it. Returns false, and leaves
- * *p, if there is no number or if it is above max.
+ * Finds the cgroup of a process; *ret_path points into text. With several hierarchies it prefers,
+ * among the paths other than "/": version 2, then systemd, then the memory controller, then the
+ * first of the others. Returns 0 or -EBADMSG.
  */
-bool proc_take_number(const char **p, const char *end, uint64_t max, uint64_t *ret_v);
+int proc_cgroup_parse(const char *text, size_t len, struct span *ret_path);

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/core/pid_set.h"
+
+/*
+ * What an instance of linux.process_stats knows of each task id. An entry outlives its task until
+ * the id is used again, because later packets may refer to the task.
+ */
+struct task {
+	/* Start and end of the last task with the id. CLOCK_BOOTTIME; 0: unknown, or not ended. */
+	uint64_t began_ns, ended_ns;
+	/* a thread: its process; a process: -1 - its parent; 0: unknown. See task_tgid(). */
+	int32_t relation;
+	uint32_t event; /* number of its entry in task_events.h; stale if that is gone */
+	/* s of CLOCK_BOOTTIME at which a poll first met the task without a row; 0: it has not */
+	uint32_t unknown_s;
+	uint32_t generation : 27; /* of the table, when has_row and relation were last valid */
+	uint32_t has_row : 1; /* its rows are in the trace */
+	uint32_t has_name_only : 1; /* the row of the process has its name for a command line */
+	uint32_t is_queued : 1; /* waits in the queue of process_tree.h */
+	uint32_t has_exited : 1; /* a task with this id that had tracks has exited */
+};
+
+/* Entries come in leaves of consecutive ids, which are allocated when they are needed. */
+#define TASK_LEAF 256u
+
+/* Zero-initialise. */
+struct task_table {
+	struct task **leaves; /* owned; NULL: nothing is known of its ids */
+	size_t n_leaves;
+	size_t cap_leaves;
+	uint32_t generation;
+	uint32_t relations_from; /* older generations have no relation any more */
+	struct task none; /* returned for an id without an entry */
+};
+
+/*
+ * Returns the entry of the id. If it has none, the entry is all zero, and what is stored in it is
+ * lost with the next call.
+ */
+struct task *task_table_find(struct task_table *t, int32_t tid);
+/* Likewise, but makes an entry, unless the id is outside of 0 < tid < PID_LIMIT or memory is out. */
+struct task *task_table_add(struct task_table *t, int32_t tid);
+/* Forgets that rows were written, and the relations too unless keep_relations is set. */
+void task_table_clear(struct task_table *t, bool keep_relations);
+void task_table_deinit(struct task_table *t);
+
+/*
+ * Callers keep the parent of a process that was known first. When a parent exits, /proc reports a
+ * new parent; a reader of the trace would take the child of another parent for a new process.
+ */
+#define TASK_NO_PARENT INT32_MAX /* the parent is unknown */
+
+/* Returns the process of a task, which may be the task itself; 0 if it is unknown. */
+static inline int32_t task_tgid(struct task_table *t, int32_t tid)
+{
+	int32_t v = task_table_find(t, tid)->relation;
+
+	return v < 0 ? tid : v;
+}
+
+/* Returns the parent of a process, or TASK_NO_PARENT. */
+static inline int32_t task_parent(struct task_table *t, int32_t pid)
+{
+	int32_t v = task_table_find(t, pid)->relation;
+
+	return v < 0 ? -1 - v : TASK_NO_PARENT;
+}
+
+static inline void task_put_parent(struct task_table *t, int32_t pid, int32_t parent)
+{
+	task_table_add(t, pid)->relation = -1 - parent;
+}
+
+/* The id may belong to another task by now. */
+static inline void task_forget(struct task_table *t, int32_t tid)
+{
+	struct task *task = task_table_find(t, tid);
+
+	task->has_row = false;
+	task->relation = 0;
+}
