@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  *	read     line -> words, numbered in order of first use -> symbol {address, name}
- *	sort     symbols by address: insertion sort of runs of 32, then merge sort
+ *	sort     symbols by address, unless they are
  *	count    occurrences of each word in the names
  *	rank     words by count, so that frequent words get small numbers
  *	pack     symbols -> blocks (symbol_table.h)
  *
  * Until they are packed, names are kept in one array of word numbers; the last word of a name is
- * marked. Each step processes about STEP_SYMBOLS symbols. A merge of longer runs and the ranking
- * are one step each.
+ * marked. Each step processes about STEP_SYMBOLS symbols, but the sort and the ranking are one step
+ * each.
  */
 #include <errno.h>
 #include <stdint.h>
@@ -22,7 +22,6 @@
 #include "wire/pb_varint.h"
 
 #define STEP_SYMBOLS 16384u
-#define RUN 32u
 #define NO_NAME UINT32_MAX /* not a function; ends the previous function */
 #define LINE_MAX_BYTES 1024u /* longer lines are not from kallsyms */
 #define MAX_NAME_WORDS (SYMBOL_TABLE_NAME_MAX + 1)
@@ -30,6 +29,7 @@
 struct symbol {
 	uint64_t address;
 	uint32_t name; /* index in names */
+	uint32_t line; /* number of the symbol in the text */
 };
 
 #define FIRST_SLOTS 4096
@@ -46,7 +46,7 @@ struct words {
 	uint32_t n_slots;
 };
 
-enum stage { READ, SORT_RUNS, MERGE, COUNT, RANK, PACK, DONE };
+enum stage { READ, SORT, COUNT, RANK, PACK, DONE };
 
 struct symbol_table_build {
 	enum stage stage;
@@ -62,8 +62,6 @@ struct symbol_table_build {
 	size_t symbols_cap;
 	bool sorted; /* the symbols so far are sorted */
 	size_t next; /* next symbol of the stage */
-	struct symbol *merged; /* owned; used by MERGE */
-	size_t width; /* of the runs to merge */
 	uint32_t *counts; /* counts by word; later the rank of the word */
 	struct symbol_table out;
 	size_t blocks_cap;
@@ -95,7 +93,6 @@ struct symbol_table_build *symbol_table_build_free(struct symbol_table_build *b)
 	free(b->words.slots);
 	free(b->names);
 	free(b->symbols);
-	free(b->merged);
 	free(b->counts);
 	symbol_table_deinit(&b->out);
 	free(b);
@@ -198,7 +195,8 @@ static int symbol_table_build_add_symbol(struct symbol_table_build *b, uint64_t 
 		return -ENOMEM;
 	if (b->n_symbols && b->symbols[b->n_symbols - 1].address > address)
 		b->sorted = false;
-	b->symbols[b->n_symbols++] = (struct symbol){address, name};
+	b->symbols[b->n_symbols] = (struct symbol){address, name, (uint32_t)b->n_symbols};
+	b->n_symbols++;
 	return 0;
 }
 
@@ -287,65 +285,14 @@ int symbol_table_build_feed(struct symbol_table_build *b, const char *text, size
 
 /* ---- sort ---- */
 
-/* Insertion sort; symbols of one address keep their order. */
-static void sort_run(struct symbol *s, size_t n)
+/* The first line of an address wins, so symbols of one address keep their order. */
+static int symbol_by_address(const void *a, const void *b)
 {
-	struct symbol moved;
-	size_t to;
+	const struct symbol *x = a, *y = b;
 
-	for (size_t i = 1; i < n; i++) {
-		moved = s[i];
-		for (to = i; to && s[to - 1].address > moved.address; to--)
-			s[to] = s[to - 1];
-		s[to] = moved;
-	}
-}
-
-static void symbol_table_build_sort_runs(struct symbol_table_build *b)
-{
-	size_t stop = MIN(b->next + STEP_SYMBOLS, b->n_symbols);
-
-	for (; b->next < stop; b->next += RUN)
-		sort_run(b->symbols + b->next, MIN(RUN, b->n_symbols - b->next));
-	if (b->next < b->n_symbols)
-		return;
-	b->next = 0;
-	b->width = RUN;
-	b->stage = MERGE;
-}
-
-static void merge_pair(struct symbol_table_build *b, size_t from)
-{
-	size_t middle = MIN(from + b->width, b->n_symbols);
-	size_t end = MIN(middle + b->width, b->n_symbols), left = from, right = middle;
-	const struct symbol *s = b->symbols;
-
-	for (size_t to = from; to < end; to++)
-		b->merged[to] =
-			left < middle && (right == end || s[left].address <= s[right].address)
-				? s[left++]
-				: s[right++];
-}
-
-static int merge(struct symbol_table_build *b)
-{
-	struct symbol *swap = b->symbols;
-	size_t stop = b->next + STEP_SYMBOLS;
-
-	if (!b->merged)
-		b->merged = calloc(b->n_symbols, sizeof(*b->merged));
-	if (!b->merged)
-		return -ENOMEM;
-	for (; b->next < stop && b->next < b->n_symbols; b->next += 2 * b->width)
-		merge_pair(b, b->next);
-	if (b->next < b->n_symbols)
-		return 0;
-	b->symbols = b->merged;
-	b->merged = swap;
-	b->symbols_cap = b->n_symbols;
-	b->next = 0;
-	b->width *= 2;
-	return 0;
+	if (x->address != y->address)
+		return x->address < y->address ? -1 : 1;
+	return (x->line > y->line) - (x->line < y->line);
 }
 
 /* ---- count and rank ---- */
@@ -497,17 +444,11 @@ int symbol_table_build_step(struct symbol_table_build *b)
 	case READ:
 		if (b->line_len)
 			r = end_line(b);
-		b->stage = b->sorted ? COUNT : SORT_RUNS;
+		b->stage = b->sorted ? COUNT : SORT;
 		b->next = 0;
 		break;
-	case SORT_RUNS:
-		symbol_table_build_sort_runs(b);
-		break;
-	case MERGE:
-		if (b->width < b->n_symbols) {
-			r = merge(b);
-			break;
-		}
+	case SORT:
+		qsort(b->symbols, b->n_symbols, sizeof(*b->symbols), symbol_by_address);
 		b->stage = COUNT;
 		break;
 	case COUNT:

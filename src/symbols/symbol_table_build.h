@@ -10,7 +10,7 @@
  * Builds a symbol table from the text of /proc/kallsyms in time slices:
  *
  *	for each piece of text:  symbol_table_build_feed   any length, split anywhere
- *	while it returns 1:      symbol_table_build_step   sorts and packs, about 1 ms each
+ *	while it returns 1:      symbol_table_build_step   sorts and packs: some ms each (the sort: 20)
  *	                         symbol_table_build_take
  *
  * Format: lines ADDRESS TYPE NAME[\t[MODULE]], first those of the kernel sorted by address, then

@@ -78,6 +78,7 @@ TEST(test_which_name_an_address_has)
 		assert_name(&k, 0xffffffffc0000040, "middle");
 		assert_name(&k, 0xffffffffc0100000, "late");
 		assert_name(&k, 0xffffffffc0200004, "bpf_prog_6deef7357e7b4530_sd_devices");
+		assert_name(&k, UINT64_MAX, "");
 		assert_int_equal(k.n_functions, 11);
 		symbol_table_deinit(&k);
 	}
