@@ -24,7 +24,8 @@
 #include "base/text/str.h"
 #include "ftrace/tracefs/setting_file.h"
 
-#define HEAD "sonda-loan 1"
+#define HEAD "sonda-undo 1 "
+#define OLD_HEAD "sonda-loan 1 " /* the word before; read, but not written */
 #define TOP_LEVEL "top-level"
 #define SHOWN 200 /* bytes of a value in a message */
 
@@ -245,15 +246,23 @@ static int undo_log_parse(struct undo_log *l, const char *text, size_t len)
 	return r;
 }
 
+/* Returns what follows the first words of a log, "BOOT-ID PID\n...", or NULL. */
+static const char *after_head(const char *text)
+{
+	if (text && str_starts(text, HEAD))
+		return text + strlen(HEAD);
+	return text && str_starts(text, OLD_HEAD) ? text + strlen(OLD_HEAD) : NULL;
+}
+
 /* Ignores the log of an earlier boot: the reboot has reset all settings. */
 static int roll_back(struct undo_log *l)
 {
 	struct strbuf b = {0};
 	char now[64], then[64];
 	int undone, r = fs_read_fd(l->fd, UNDO_LOG_MAX, &b);
-	const char *eol = !r && b.s ? strchr(b.s, '\n') : NULL;
+	const char *head = r ? NULL : after_head(b.s), *eol = head ? strchr(head, '\n') : NULL;
 
-	if (eol && sscanf(b.s, HEAD " %63s", then) == 1 && !read_boot_id(now) && !strcmp(now, then))
+	if (eol && sscanf(head, "%63s", then) == 1 && !read_boot_id(now) && !strcmp(now, then))
 		r = undo_log_parse(l, eol + 1, b.len - (size_t)(eol + 1 - b.s));
 	strbuf_deinit(&b);
 	undone = undo_all(l);
@@ -263,9 +272,11 @@ static int roll_back(struct undo_log *l)
 static int pid_of_log(const char *path)
 {
 	struct strbuf b = {0};
+	const char *head;
 	int pid = 0;
 
-	if (!fs_read_file(path, UNDO_LOG_MAX, &b) && b.s && sscanf(b.s, HEAD " %*s %d", &pid) != 1)
+	head = fs_read_file(path, UNDO_LOG_MAX, &b) ? NULL : after_head(b.s);
+	if (!head || sscanf(head, "%*s %d", &pid) != 1)
 		pid = 0;
 	strbuf_deinit(&b);
 	return pid;
@@ -319,7 +330,7 @@ int undo_log_rewrite(struct undo_log *l)
 	if (fd < 0)
 		return fd;
 	r = read_boot_id(boot);
-	snprintf(head, sizeof(head), HEAD " %s %d\n", boot, (int)getpid());
+	snprintf(head, sizeof(head), HEAD "%s %d\n", boot, (int)getpid());
 	if (!r)
 		r = fs_write_all(fd, head, strlen(head));
 	TAILQ_FOREACH (c, &l->changes, link) {

@@ -18,7 +18,7 @@
  *	STATE/instances:NAME		log of an instance
  *	STATE/hyp			log of the directory hyp (the hypervisor's events)
  *
- *	sonda-loan 1 BOOT-ID PID
+ *	sonda-undo 1 BOOT-ID PID
  *	was 25 trace_clock		old value of the file: 25 bytes, with the newline
  *	[local] global boot mono
  *

@@ -179,8 +179,8 @@ FOLDER_TEST(test_rewritten)
 	assert_string_equal(fake_read("t/instances/x/events/a/b/trigger"), "!traceoff:1 if x == 1");
 }
 
-/* A record by hand; HEAD stands for what this boot's begin with. */
-static void put_record(const char *name, const char *text, size_t len)
+/* A record by hand, of this boot, as it is written, or (word "loan") was. */
+static void put_record_of(const char *word, const char *name, const char *text, size_t len)
 {
 	char boot[64] = "", all[1024], path[64];
 	FILE *f = fopen("/proc/sys/kernel/random/boot_id", "r");
@@ -189,11 +189,30 @@ static void put_record(const char *name, const char *text, size_t len)
 	assert_non_null(f);
 	assert_int_equal(fscanf(f, "%63s", boot), 1);
 	fclose(f);
-	n = snprintf(all, sizeof(all), "sonda-loan 1 %s 1\n", boot);
+	n = snprintf(all, sizeof(all), "sonda-%s 1 %s 1\n", word, boot);
 	memcpy(all + n, text, len);
 	mkdir(records(), 0700);
 	snprintf(path, sizeof(path), "s/%s", name);
 	fake_file(path, all, (size_t)n + len);
+}
+
+static void put_record(const char *name, const char *text, size_t len)
+{
+	put_record_of("undo", name, text, len);
+}
+
+FOLDER_TEST(test_a_record_with_the_old_word_is_rolled_back)
+{
+	static const char text[] = "was 2 tracing_on\n0\n\n";
+
+	fake_text("t/tracing_on", "1\n");
+	put_record_of("loan", "top-level", text, strlen(text));
+	assert_int_equal(undo_logs_roll_back(records(), root()), 1);
+	assert_string_equal(fake_read("t/tracing_on"), "0");
+	put_record_of("else", "top-level", text, strlen(text));
+	fake_text("t/tracing_on", "1\n");
+	assert_int_equal(undo_logs_roll_back(records(), root()), 1);
+	assert_string_equal(fake_read("t/tracing_on"), "1\n");
 }
 
 FOLDER_TEST(test_records_that_say_strange_things)
@@ -231,7 +250,7 @@ FOLDER_TEST(test_another_boots_record_says_nothing)
 	fake_text("t/tracing_on", "1\n");
 	mkdir(records(), 0700);
 	fake_text("s/top-level",
-		  "sonda-loan 1 00000000-0000-0000-0000-000000000000 1\nwas 2 tracing_on\n0\n\n");
+		  "sonda-undo 1 00000000-0000-0000-0000-000000000000 1\nwas 2 tracing_on\n0\n\n");
 	assert_int_equal(undo_logs_roll_back(records(), root()), 1);
 	assert_string_equal(fake_read("t/tracing_on"), "1\n");
 }
