@@ -132,10 +132,10 @@ static void ebpf_source_end_pass(struct ebpf_counters *s)
 	fire(s);
 }
 
-/* User programs do not rest: events in their rings would be lost. */
-static bool may_rest(const struct ebpf_counters *s, const struct ebpf_run *r)
+/* User programs are always read: events in their rings would be lost. */
+static bool may_skip(const struct ebpf_counters *s, const struct ebpf_run *r)
 {
-	return s->at < s->settings.n && !s->poll.is_waited_for && ebpf_run_rests(r);
+	return s->at < s->settings.n && !s->poll.is_waited_for && ebpf_run_over_budget(r);
 }
 
 static bool ebpf_step(struct polled_source *p)
@@ -148,7 +148,7 @@ static bool ebpf_step(struct polled_source *p)
 	}
 	if (!s->is_loaded)
 		load_one(s, s->at);
-	else if (!may_rest(s, &s->runs[s->at]))
+	else if (!may_skip(s, &s->runs[s->at]))
 		read_one(s, &s->runs[s->at]);
 	s->at++;
 	return true;

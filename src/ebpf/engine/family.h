@@ -108,7 +108,7 @@ struct ebpf_run {
 	struct ebpf_cost cost;
 	bool error_logged; /* a read error was logged */
 	uint64_t read_ns; /* average CPU time of a read */
-	uint64_t rests_until; /* CLOCK_MONOTONIC, ns; not read before */
+	uint64_t next_read_ns; /* CLOCK_MONOTONIC: a read before this exceeds the CPU budget */
 };
 
 /*
@@ -123,10 +123,10 @@ int ebpf_run_start(struct ebpf_run *r, const struct ebpf_features *f,
  */
 int ebpf_run_read(struct ebpf_run *r);
 /*
- * Returns true if this period is skipped. Periods are longer if the maps are so large that reading
+ * Returns true if this period is to be skipped. Periods are longer if the maps are so large that reading
  * them each time would take more than 0.5 % of a CPU.
  */
-bool ebpf_run_rests(const struct ebpf_run *r);
+bool ebpf_run_over_budget(const struct ebpf_run *r);
 /*
  * Call it before ebpf_run_stop() if a family is stopped while others continue: removes its tracks.
  */

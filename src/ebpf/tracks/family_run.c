@@ -223,14 +223,14 @@ int ebpf_run_read(struct ebpf_run *r)
 
 	took = clock_ns(CLOCK_THREAD_CPUTIME_ID) - began;
 	r->read_ns += took / READS_AVERAGED - r->read_ns / READS_AVERAGED;
-	r->rests_until = clock_mono_ns() + (READ_SHARE - 1) * r->read_ns;
+	r->next_read_ns = clock_mono_ns() + (READ_SHARE - 1) * r->read_ns;
 	return e;
 }
 
 /* A period is not skipped while many elements are in use: a read frees those of ended processes. */
-bool ebpf_run_rests(const struct ebpf_run *r)
+bool ebpf_run_over_budget(const struct ebpf_run *r)
 {
-	return clock_mono_ns() < r->rests_until &&
+	return clock_mono_ns() < r->next_read_ns &&
 	       !(r->processes && per_process_is_filling(r->processes));
 }
 

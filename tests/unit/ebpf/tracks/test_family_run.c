@@ -165,12 +165,12 @@ FIXTURE_TEST(a_period_that_cannot_be_ended)
 FIXTURE_TEST(who_reads_long_rests)
 {
 	rig_start(&memory_family);
-	assert_false(ebpf_run_rests(&rig.run));
+	assert_false(ebpf_run_over_budget(&rig.run));
 	rig.run.read_ns = 8000000000;
 	rig_read();
-	assert_true(ebpf_run_rests(&rig.run));
+	assert_true(ebpf_run_over_budget(&rig.run));
 	/* At most half a percent: seven seconds of work in more than twenty minutes. */
-	assert_true(rig.run.rests_until - clock_mono_ns() > 1200000000000);
+	assert_true(rig.run.next_read_ns - clock_mono_ns() > 1200000000000);
 }
 
 /* Its reads free the elements of processes that have ended. */
@@ -179,7 +179,7 @@ FIXTURE_TEST(a_family_whose_elements_are_half_used_does_not_rest)
 	rig_start(&faults_family);
 	rig.run.read_ns = 8000000000;
 	rig_read();
-	assert_true(ebpf_run_rests(&rig.run));
+	assert_true(ebpf_run_over_budget(&rig.run));
 	rig.run.processes->n_most = rig.run.processes->n_each / 2 + 1;
-	assert_false(ebpf_run_rests(&rig.run));
+	assert_false(ebpf_run_over_budget(&rig.run));
 }
