@@ -14,128 +14,6 @@
 #include "base/core/mem.h"
 
 /*
- * struct poll_events calls `wake` when the ring of a CPU reaches the instance's buffer_percent:
- * poll(2) of trace_pipe_raw, one event per ring.
- *
- * An event fires once and is re-armed after its ring has been read, so that a file that stays
- * readable does not keep the loop busy.
- */
-
-/*
- *	         armed -----> watermark reached: wake, off -----> read -----> armed
- *	           ^                                               |
- *	           |                                               | hardly any data
- *	           +---------------- next pass over all <----------+
- *
- * With a watermark of at least two sub-buffers (see ring_config.h) a ring that woke us has that
- * many to read. A ring with fewer woke us for another reason.
- */
-
-struct poll_event {
-	struct poll_events *all;
-	struct cpu_reader *cpu; /* borrowed */
-	struct event *event; /* owned; created when first armed */
-	bool woke; /* since it was armed */
-};
-
-struct poll_events {
-	struct event_base *loop;
-	const struct cpu_readers *readers; /* borrowed */
-	void (*wake)(void *ctx, struct cpu_reader *cpu);
-	void *ctx;
-	struct poll_event events[]; /* one for each CPU of readers */
-};
-
-/* wake may be called for several rings in a row. Returns 0 or -ENOMEM. */
-static int poll_events_new(struct event_base *loop, const struct cpu_readers *readers,
-			   void (*wake)(void *ctx, struct cpu_reader *cpu), void *ctx,
-			   struct poll_events **ret)
-{
-	struct poll_events *w = calloc(1, sizeof(*w) + readers->n * sizeof(*w->events));
-
-	if (!w)
-		return -ENOMEM;
-	*w = (struct poll_events){.loop = loop, .readers = readers, .wake = wake, .ctx = ctx};
-	for (unsigned i = 0; i < readers->n; i++)
-		w->events[i] = (struct poll_event){.all = w, .cpu = &readers->cpus[i]};
-	*ret = w;
-	return 0;
-}
-
-/* Call it before the rings are closed. NULL is allowed. */
-static struct poll_events *poll_events_free(struct poll_events *w)
-{
-	if (!w)
-		return NULL;
-	for (unsigned i = 0; i < w->readers->n; i++)
-		event_freep(&w->events[i].event);
-	free(w);
-	return NULL;
-}
-
-static void on_watch(evutil_socket_t fd, short what, void *ctx)
-{
-	struct poll_event *watch = ctx;
-
-	(void)fd;
-	(void)what;
-	watch->woke = true;
-	watch->all->wake(watch->all->ctx, watch->cpu);
-}
-
-/* If there is no memory, or the file cannot be polled, the ticks remain. */
-static void arm(struct poll_event *watch)
-{
-	const struct cpu_reader *cpu = watch->cpu;
-
-	if (cpu->fd < 0 || cpu->absent)
-		return;
-	watch->woke = false;
-	if (!watch->event)
-		watch->event = event_new(watch->all->loop, cpu->fd, EV_READ, on_watch, watch);
-	if (watch->event)
-		event_add(watch->event, NULL);
-}
-
-/*
- * After a pass over all rings, re-arms all events. After a pass over the rings that woke us,
- * re-arms those that had data. The others wait for the next pass over all rings: an option of the
- * instance may make poll() always return, or the ring may be gone.
- */
-static void poll_events_arm(struct poll_events *w, bool all)
-{
-	for (unsigned i = 0; i < w->readers->n; i++) {
-		struct poll_event *watch = &w->events[i];
-
-		if (all || (watch->woke && watch->cpu->pass_bytes >= 2 * w->readers->page_size))
-			arm(watch);
-	}
-}
-
-static void poll_events_disarm(struct poll_events *w)
-{
-	for (unsigned i = 0; i < w->readers->n; i++)
-		if (w->events[i].event)
-			event_del(w->events[i].event);
-}
-
-/* Returns true if poll() of these empty rings waits, which some kernels do not. */
-static bool poll_events_can(const struct cpu_readers *readers)
-{
-	bool waits = false;
-
-	for (unsigned i = 0; i < readers->n; i++) {
-		struct pollfd p = {.fd = readers->cpus[i].fd, .events = POLLIN};
-		int n = p.fd < 0 ? -1 : poll(&p, 1, 0);
-
-		if (n > 0 && !(p.revents & POLLERR))
-			return false;
-		waits = waits || n == 0;
-	}
-	return waits;
-}
-
-/*
  * One timer drives the reading:
  *
  *	          tick, wake-up                a ring is not done yet: continue at once
@@ -160,10 +38,26 @@ static bool poll_events_can(const struct cpu_readers *readers)
 
 enum pass { NO_PASS, WAKE_PASS, TICK_PASS, END_PASS };
 
+/*
+ * The watermark of one ring: poll(2) of its trace_pipe_raw. An event fires once, and is armed again
+ * after its ring has been read, so that a file that stays readable does not keep the loop busy.
+ *
+ *	         armed -----> watermark reached: wake, off -----> read -----> armed
+ *	           ^                                               |
+ *	           |                                               | hardly any data
+ *	           +---------------- next pass over all <----------+
+ */
+struct ring_watch {
+	struct ring_poll *poll;
+	struct cpu_reader *cpu; /* borrowed */
+	struct event *event; /* owned; created when first armed */
+	bool woke; /* since it was armed */
+};
+
 struct ring_poll {
 	struct ring_poll_options options;
 	struct event *timer; /* owned */
-	struct poll_events *poll_events; /* owned; NULL: never used */
+	struct ring_watch *watches; /* owned: one for each CPU of the readers; NULL: never used */
 	bool watching;
 	uint32_t period_ms; /* 0: stopped */
 	uint64_t tick_ns; /* CLOCK_MONOTONIC: when the next tick is due */
@@ -239,17 +133,102 @@ static void ring_poll_begin_pass(struct ring_poll *d, enum pass pass)
 	d->begun = false;
 }
 
-static void on_wake(void *ctx, struct cpu_reader *cpu)
-{
-	struct ring_poll *d = ctx;
+/* ---- the watermark ---- */
 
+static void ring_watch_on_event(evutil_socket_t fd, short what, void *ctx)
+{
+	struct ring_watch *w = ctx;
+	struct ring_poll *d = w->poll;
+
+	(void)fd;
+	(void)what;
+	w->woke = true;
 	/* The current pass covers all rings. */
 	if (d->pass != NO_PASS && d->pass != WAKE_PASS)
 		return;
-	cpu_reader_begin(cpu);
+	cpu_reader_begin(w->cpu);
 	d->pass = WAKE_PASS;
 	run_at_once(d);
 }
+
+/*
+ * After a pass over all rings, arms all watches. After a pass over the rings that woke us, arms
+ * those that had data: with a watermark of at least two sub-buffers (see ring_config.h) a ring that
+ * woke us has that many to read. A ring with fewer woke us for another reason: an option of the
+ * instance may make poll() always return, or the ring may be gone. It waits for the next pass over
+ * all rings. If there is no memory, or a file cannot be polled, the ticks remain.
+ */
+static void ring_watch_arm_all(struct ring_poll *d, bool after_all)
+{
+	const struct cpu_readers *r = d->options.readers;
+
+	for (unsigned i = 0; i < r->n; i++) {
+		struct ring_watch *w = &d->watches[i];
+
+		if (!after_all && (!w->woke || w->cpu->pass_bytes < 2 * r->page_size))
+			continue;
+		if (w->cpu->fd < 0 || w->cpu->absent)
+			continue;
+		w->woke = false;
+		if (!w->event)
+			w->event = event_new(d->options.loop, w->cpu->fd, EV_READ,
+					     ring_watch_on_event, w);
+		if (w->event)
+			event_add(w->event, NULL);
+	}
+}
+
+static void ring_watch_disarm_all(struct ring_poll *d)
+{
+	for (unsigned i = 0; i < d->options.readers->n; i++)
+		if (d->watches[i].event)
+			event_del(d->watches[i].event);
+}
+
+/* Returns true if poll() of these empty rings waits, which some kernels do not. */
+static bool ring_watch_works(const struct cpu_readers *readers)
+{
+	bool waits = false;
+
+	for (unsigned i = 0; i < readers->n; i++) {
+		struct pollfd p = {.fd = readers->cpus[i].fd, .events = POLLIN};
+		int n = p.fd < 0 ? -1 : poll(&p, 1, 0);
+
+		if (n > 0 && !(p.revents & POLLERR))
+			return false;
+		waits = waits || n == 0;
+	}
+	return waits;
+}
+
+int ring_poll_can_watch(struct ring_poll *d)
+{
+	const struct cpu_readers *r = d->options.readers;
+
+	if (!ring_watch_works(r))
+		return -EOPNOTSUPP;
+	if (d->watches)
+		return 0;
+	d->watches = calloc(r->n, sizeof(*d->watches));
+	if (!d->watches)
+		return -ENOMEM;
+	for (unsigned i = 0; i < r->n; i++)
+		d->watches[i] = (struct ring_watch){.poll = d, .cpu = &r->cpus[i]};
+	return 0;
+}
+
+void ring_poll_set_watching(struct ring_poll *d, bool yes)
+{
+	if (d->watching == yes)
+		return;
+	d->watching = yes;
+	if (yes)
+		ring_watch_arm_all(d, true);
+	else
+		ring_watch_disarm_all(d);
+}
+
+/* ---- passes and slices ---- */
 
 /* Reads RING_POLL_SLICE_BYTES at most. */
 static void ring_poll_run_slice(struct ring_poll *d)
@@ -290,7 +269,7 @@ static void ring_poll_end_pass(struct ring_poll *d)
 	if (pass != WAKE_PASS)
 		ring_poll_set_tick(d);
 	if (d->watching) {
-		poll_events_arm(d->poll_events, pass != WAKE_PASS);
+		ring_watch_arm_all(d, pass != WAKE_PASS);
 		set_early_tick(d);
 	}
 	if (d->again) {
@@ -360,7 +339,10 @@ struct ring_poll *ring_poll_free(struct ring_poll *d)
 		return NULL;
 	ring_poll_set_period(d, 0);
 	event_freep(&d->timer);
-	d->poll_events = poll_events_free(d->poll_events);
+	for (unsigned i = 0; d->watches && i < d->options.readers->n; i++)
+		event_freep(&d->watches[i].event);
+	free(d->watches);
+	d->watches = NULL;
 	if (d->running)
 		d->freed = true;
 	else
@@ -383,26 +365,6 @@ void ring_poll_set_period(struct ring_poll *d, uint32_t ms)
 	ring_poll_set_tick(d);
 	if (d->pass == NO_PASS && !d->running)
 		wait_for_tick(d);
-}
-
-int ring_poll_can_watch(struct ring_poll *d)
-{
-	if (!poll_events_can(d->options.readers))
-		return -EOPNOTSUPP;
-	return d->poll_events ? 0
-			      : poll_events_new(d->options.loop, d->options.readers, on_wake, d,
-						&d->poll_events);
-}
-
-void ring_poll_set_watching(struct ring_poll *d, bool yes)
-{
-	if (d->watching == yes)
-		return;
-	d->watching = yes;
-	if (yes)
-		poll_events_arm(d->poll_events, true);
-	else
-		poll_events_disarm(d->poll_events);
 }
 
 uint64_t ring_poll_read_all(struct ring_poll *d)

@@ -202,7 +202,7 @@ static void on_command(evutil_socket_t fd, short what, void *arg)
 	served_at = slices;
 }
 
-/* Somebody has something to say in the middle of a long pass. */
+/* In the middle of a long pass. */
 FIXTURE_TEST(test_others_are_served_between_time_slices)
 {
 	struct event *command;
@@ -376,7 +376,7 @@ FIXTURE_TEST(test_only_the_full_ring_is_read)
 	run_until(&slices, 1);
 	assert_int_equal(streams[0].events, 4);
 	assert_int_equal(streams[1].events, 0);
-	assert_false(ring_poll_read_until(d, &until)); /* of the other nobody knows */
+	assert_false(ring_poll_read_until(d, &until)); /* the other was not read */
 	stop_watching(2);
 }
 
@@ -443,10 +443,50 @@ FIXTURE_TEST(test_ticks_come_though_wake_ups_never_end)
 	stop_watching(2);
 }
 
-FIXTURE_TEST(test_no_watching_of_what_cannot_be_polled)
+FIXTURE_TEST(test_a_ring_that_woke_for_little_waits_for_a_pass_over_all)
 {
+	watch(2, 60000);
+	put_pages(0, 1);
+	run_until(&slices, 1);
+	put_pages(0, 5);
+	put_pages(1, 2);
+	run_until(&slices, 2);
+	assert_int_equal(streams[0].events, 1);
+	assert_int_equal(streams[1].events, 2);
+	ring_poll_read_all(d);
+	run_until(&passes, 1);
+	assert_int_equal(streams[0].events, 6);
+	put_pages(0, 2);
+	run_until(&slices, slices + 1);
+	assert_int_equal(streams[0].events, 8);
+	stop_watching(2);
+}
+
+FIXTURE_TEST(test_which_rings_can_be_watched)
+{
+	int fds[2];
+
 	start(1, (const unsigned[]){1}, 60000);
+	assert_int_equal(ring_poll_can_watch(d), -EOPNOTSUPP); /* a file is always readable */
+	close(r.cpus[0].fd);
+	r.cpus[0].fd = open("/dev/zero", O_RDONLY | O_CLOEXEC); /* it does not wait */
 	assert_int_equal(ring_poll_can_watch(d), -EOPNOTSUPP);
+	close(r.cpus[0].fd);
+	r.cpus[0].fd = -1; /* no ring at all */
+	assert_int_equal(ring_poll_can_watch(d), -EOPNOTSUPP);
+	assert_int_equal(pipe2(fds, O_NONBLOCK | O_CLOEXEC), 0);
+	r.cpus[0].fd = fds[0];
+	assert_int_equal(write(fds[1], "x", 1), 1);
+	assert_int_equal(ring_poll_can_watch(d), -EOPNOTSUPP);
+	assert_int_equal(read(fds[0], &(char){0}, 1), 1);
+	assert_int_equal(ring_poll_can_watch(d), 0);
+	close(fds[1]);
+	/* One that epoll refuses is read by the ticks. */
+	close(r.cpus[0].fd);
+	r.cpus[0].fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	ring_poll_set_watching(d, true);
+	assert_int_equal(event_base_loop(loop, EVLOOP_NONBLOCK), 0);
+	assert_int_equal(slices, 0);
 }
 
 static void stop_drain(void)
