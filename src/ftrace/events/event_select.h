@@ -5,7 +5,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "ftrace/events/event_representation.h"
 #include "ftrace/events/ftrace_config.h"
 
 /* Resolves a list of requests to events of the kernel. */

@@ -6,7 +6,6 @@
 #include <stdint.h>
 
 #include "ftrace/format/compiled_event.h"
-#include "ftrace/events/event_representation.h"
 #include "ftrace/events/print_filter.h"
 #include "ftrace/format/printk_formats.h"
 
@@ -46,6 +45,21 @@ struct event_table_options {
 	bool legacy_generic; /* repeat names in every event (GenericFtraceEvent) */
 	bool metadata_only; /* do not write events; for the metadata bus only */
 	bool symbols; /* add a name field for addresses of functions */
+};
+
+/* How the trace represents a dynamic event that a session has made. */
+enum event_represented_as {
+	EVENT_AS_FIELDS, /* as a generic event with a descriptor, even if a message has its name */
+	EVENT_AS_MESSAGE, /* with the message of the kernel's event of that name */
+	EVENT_AS_PROBE_BEGIN, /* as a KprobeEvent: only its name and this type */
+	EVENT_AS_PROBE_END,
+	EVENT_AS_PROBE_INSTANT,
+};
+
+struct event_representation {
+	const char *group; /* as shown in the trace; tracefs has a group of the session */
+	const char *name;
+	enum event_represented_as as;
 };
 
 enum event_table_error {

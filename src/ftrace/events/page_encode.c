@@ -118,7 +118,7 @@ static NO_CANARY __attribute__((noinline)) enum ring_page_status write_event(
 	return RING_PAGE_INVALID_EVENT;
 }
 
-static bool print_is_wanted(const struct page_encoder *t, const struct compiled_event *ev,
+static bool passes_print_filter(const struct page_encoder *t, const struct compiled_event *ev,
 			    const struct ring_record *r)
 {
 	const struct field_op *op = ev->ops;
@@ -140,14 +140,14 @@ static enum ring_page_status too_short(const struct compiled_event *ev)
 }
 
 /*
- * Returns true if a record of a kind that is not always written is to be written. Takes the
- * metadata of a record that is not.
+ * Filters a record of a kind that is not always written. Returns true if it is to be written, else
+ * takes only its metadata.
  */
-static __attribute__((noinline)) bool is_wanted(struct page_encoder *t,
-						const struct compiled_event *ev,
-						struct ring_record r)
+static __attribute__((noinline)) bool filter_record(struct page_encoder *t,
+						    const struct compiled_event *ev,
+						    struct ring_record r)
 {
-	if (ev->kind != COMPILED_METADATA && print_is_wanted(t, ev, &r))
+	if (ev->kind != COMPILED_METADATA && passes_print_filter(t, ev, &r))
 		return true;
 	if (t->ctx.tids)
 		event_add_tids(ev, &r, &t->ctx);
@@ -168,7 +168,7 @@ static inline enum ring_page_status translate_record(struct page_encoder *t, str
 	}
 	if (r->len < ev->min_len)
 		return too_short(ev);
-	if (ev->kind >= COMPILED_FIRST_FILTERED && !is_wanted(t, ev, *r)) {
+	if (ev->kind >= COMPILED_FIRST_FILTERED && !filter_record(t, ev, *r)) {
 		cpu->left_out++;
 		return RING_PAGE_OK;
 	}

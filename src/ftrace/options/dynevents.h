@@ -6,7 +6,6 @@
 #include <stdint.h>
 
 #include "ftrace/events/event_select.h"
-#include "ftrace/events/event_representation.h"
 #include "ftrace/tracefs/instance.h"
 
 /*

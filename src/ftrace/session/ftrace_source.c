@@ -16,6 +16,7 @@
  * the stop reads the rest.
  */
 #include <errno.h>
+#include <limits.h>
 #include <linux/capability.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +26,9 @@
 #include <tracefs.h>
 
 #include "base/core/clock.h"
+#include "base/core/mem.h"
 #include "base/event_loop/event_free.h"
+#include "base/system/fs.h"
 #include "base/system/log.h"
 #include "base/event_loop/coroutine.h"
 #include "config/limits.h"
@@ -33,10 +36,10 @@
 #include "ftrace/session/data_sources.h"
 #include "ftrace/session/ftrace_session.h"
 #include "ftrace/tracefs/override.h"
+#include "ftrace/tracefs/setting_file.h"
 #include "ftrace/tracefs/undo_log.h"
 #include "ftrace/session/session_refresh.h"
 #include "ftrace/session/session_stats.h"
-#include "ftrace/session/top_level_markers.h"
 #include "gen/fields.h"
 
 /* Part of the service's stop timeout that may be spent before the rest is read. */
@@ -133,6 +136,35 @@ static void start_refresh_timer(struct ftrace_source *ds)
 	set_timer(ds, clock_ms_to_tick(SESSION_REFRESH_MS));
 }
 
+/*
+ * Turns the copies of markers at the top level off while its tracing_on is 0, else on again. The
+ * kernel copies a marker to one instance after the other. At the first instance that does not
+ * record, it stops and the write to trace_marker fails with EBADF, although this session has the
+ * marker. Errors are ignored: the session loses nothing.
+ */
+static void update_top_markers(struct ftrace_source *ds)
+{
+	const struct setup *s = &ds->session.setup;
+	const struct override_target top = {
+		.root = s->root,
+		.place = "",
+		.state = s->state_root,
+		.reads_nothing = true,
+	};
+	_cleanup_(freep) char *on = NULL;
+	char path[PATH_MAX];
+	struct err_text e;
+
+	if (!ds->session.instance.copies_markers ||
+	    fs_join(path, sizeof(path), s->root, "tracing_on") < 0)
+		return;
+	on = setting_read(path);
+	if (!on || *on != '0')
+		ds->top_markers_off = override_free(ds->top_markers_off);
+	else if (!ds->top_markers_off && override_new(&top, &ds->top_markers_off, &e) == 0)
+		(void)override_write(ds->top_markers_off, "options/copy_trace_marker", "0");
+}
+
 static void ftrace_source_on_timer(evutil_socket_t fd, short what, void *arg)
 {
 	struct ftrace_source *ds = arg;
@@ -144,7 +176,7 @@ static void ftrace_source_on_timer(evutil_socket_t fd, short what, void *arg)
 		return;
 	}
 	session_refresh(&ds->session);
-	top_level_markers_update(&ds->session, &ds->top_markers_off);
+	update_top_markers(ds);
 	start_refresh_timer(ds);
 }
 
@@ -333,7 +365,7 @@ static void switch_on(void *ctx)
 	}
 	top_level_start(&s->top);
 	if (instance_is_made(&s->instance))
-		top_level_markers_update(s, &ds->top_markers_off);
+		update_top_markers(ds);
 }
 
 static void was_switched_on(void *ctx)
