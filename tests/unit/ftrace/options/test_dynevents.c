@@ -3,6 +3,7 @@
 
 #include "unit/ftrace/fake_tracefs.h"
 #include "ftrace/options/dynevents.h"
+#include "ftrace/options/synthetic_events.h"
 #include "ftrace/tracefs/owner_tag.h"
 
 static struct dynevents m;
@@ -103,4 +104,22 @@ FOLDER_TEST(test_what_the_dead_left_behind)
 	snprintf(want, sizeof(want), "-:synthetic/sonda_%d_77_3_rss", dead);
 	assert_string_equal(fake_read("dynamic_events"), want);
 	assert_int_equal(dynevents_destroy_stale("/nowhere"), 0);
+}
+
+FOLDER_TEST(test_histograms_are_taken_out)
+{
+	static const char trigger[] =
+		"hist:keys=member:vals=hitcount:size=2048 [active]\n"
+		"hist:keys=mm_id:size=2048:onchange($bucket).sonda_1_2_3(mm_id) [active]\n"
+		"traceon:unlimited\n";
+	char path[300];
+
+	fake_text("instances/x/events/kmem/rss_stat/trigger", trigger);
+	fake_text("instances/x/events/power/suspend_resume/trigger", "# Available triggers:\n# hist\n");
+	synthetic_events_release(fake_path("instances/x"));
+	snprintf(path, sizeof(path),
+		 "%s!hist:keys=mm_id:size=2048:onchange($bucket).sonda_1_2_3(mm_id)", trigger);
+	assert_string_equal(fake_read("instances/x/events/kmem/rss_stat/trigger"), path);
+	assert_string_equal(fake_read("instances/x/events/power/suspend_resume/trigger"), "# Available triggers:\n# hist\n");
+	synthetic_events_release("/nowhere");
 }
