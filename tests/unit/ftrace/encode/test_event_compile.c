@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "unit/test.h"
-#include "common/descriptor.pb-c.h"
-#include "unit/ftrace/formats.h"
+#include "unit/ftrace/event_text.h"
 #include "ftrace/encode/event_compile.h"
 #include "ftrace/encode/event_encode.h"
 #include "gen/fields.h"
@@ -27,7 +26,7 @@ static struct compiled_event *known(const char *group, const char *name, const c
 	return ev;
 }
 
-TEST(test_a_row_stands_alone)
+TEST(test_a_compiled_event)
 {
 	struct compiled_event *ev = known("sched", "sched_switch", sched_switch);
 
@@ -49,104 +48,73 @@ TEST(test_a_row_stands_alone)
 	free(ev);
 }
 
-/* The names and numbers of a GenericEventDescriptor's fields: "a=1 b=2". */
-static void described(const uint8_t *bytes, size_t len, uint32_t *ret_number, char *ret)
+/* What readers learn of fields: a descriptor of the event, or of what its message lacks. */
+TEST(test_descriptors)
 {
-	Pb__DescriptorProto *m = NULL;
-	struct pb_field f;
-	struct pb_dec d;
+	static const struct {
+		const char *group, *name, *fields, *print_fmt;
+		bool known; /* by a message */
+		const char *want;
+	} rows[] = {
+		/* The type of each kind of field, as in google.protobuf.FieldDescriptorProto. */
+		{"rcu", "rcu_utilization",
+		 FIELD("int a", 8, 4, 1) FIELD("pid_t b", 12, 4, 1) FIELD("u8 c", 16, 1, 0)
+			 FIELD("dev_t d", 20, 4, 0) FIELD("void * e", 24, 8, 0)
+				 FIELD("const char * g", 32, 8, 0) FIELD("__data_loc u8[] h", 40, 4, 0)
+					 FIELD("char i[16]", 44, 16, 0),
+		 "\"%ps\", REC->e", false,
+		 "65536 rcu/rcu_utilization a=1:3 b=2:3 c=3:4 d=4:4 e=5:4 e_symbol=6:9 g=7:9 h=8:12 "
+		 "i=9:9"},
+		/* A new field, one of a type that does not fit the message, and one that is gone. */
+		{"sched", "sched_switch",
+		 FIELD("char prev_comm[16]", 8, 16, 0) FIELD("int novelty", 24, 4, 1)
+			 FIELD("char prev_pid[16]", 28, 16, 0) FIELD("int prev_prio", 44, 4, 1),
+		 NULL, true, "4 sched/sched_switch novelty=1000:3 prev_pid=1001:9"},
+		/* What the kernel prints as a function has a name; of an event with a message only
+		 * what it lacks: kmalloc's call_site has the trace's own table. */
+		{"kmem", "kmalloc",
+		 FIELD("void * f", 8, 8, 0) FIELD("int n", 16, 4, 1) FIELD("unsigned long ip", 24, 8, 0)
+			 FIELD("void * work", 32, 8, 0),
+		 " \"%ps %d %pS %p\", REC->f, REC->n, (void *)REC->ip, REC->work", false,
+		 "65536 kmem/kmalloc f=1:4 f_symbol=2:9 n=3:3 ip=4:4 ip_symbol=5:9 work=6:4"},
+		{"kmem", "kmalloc",
+		 FIELD("void * f", 8, 8, 0) FIELD("int n", 16, 4, 1) FIELD("unsigned long ip", 24, 8, 0)
+			 FIELD("void * work", 32, 8, 0),
+		 " \"%ps %d %pS %p\", REC->f, REC->n, (void *)REC->ip, REC->work", true,
+		 "299 kmem/kmalloc f=1000:4 n=1001:3 ip=1002:4 ip_symbol=1003:9 work=1004:4"},
+		/* An array of strings is one field each. */
+		{"kmem", "kmalloc",
+		 FIELD("__data_loc char[] a", 8, 8, 1) FIELD("int n", 16, 4, 1)
+			 FIELD("__data_loc char[] b", 20, 12, 1),
+		 NULL, false, "65536 kmem/kmalloc a_0=1:9 a_1=2:9 n=3:3 b_0=4:9 b_1=5:9 b_2=6:9"},
+		{"kmem", "kmalloc",
+		 FIELD("__data_loc char[] a", 8, 8, 1) FIELD("int n", 16, 4, 1)
+			 FIELD("__data_loc char[] b", 20, 12, 1),
+		 NULL, true,
+		 "299 kmem/kmalloc a_0=1000:9 a_1=1001:9 n=1002:3 b_0=1003:9 b_1=1004:9 b_2=1005:9"},
+	};
 
-	pb_dec_init(&d, bytes, len);
-	while (pb_dec_next(&d, &f))
-		if (f.id == PB_FTRACE_EVENT_BUNDLE_GENERIC_EVENT_DESCRIPTOR_FIELD_ID)
-			*ret_number = (uint32_t)f.u64;
-		else if (f.id == PB_FTRACE_EVENT_BUNDLE_GENERIC_EVENT_DESCRIPTOR_EVENT_DESCRIPTOR)
-			m = pb__descriptor_proto__unpack(NULL, f.len, f.data);
-	assert_non_null(m);
-	for (size_t i = 0; i < m->n_field; i++)
-		ret += sprintf(ret, "%s%s=%d", i ? " " : "", m->field[i]->name,
-			       m->field[i]->number);
-	pb__descriptor_proto__free_unpacked(m, NULL);
-}
+	for (unsigned i = 0; i < ARRAY_SIZE(rows); i++) {
+		const struct compile_context ctx = {
+			.print_fmt = rows[i].print_fmt, .max_text = 100, .index = 7};
+		struct compiled_event *ev;
+		struct tep_handle *tep;
+		const struct tep_event *e =
+			format_event(rows[i].group, rows[i].name, rows[i].fields, &tep);
+		const char *have;
 
-TEST(test_fields_without_a_place_get_further_numbers)
-{
-	/* A new field, one whose type makes no sense for the message, one that is gone. */
-	struct compiled_event *ev = known(
-		"sched", "sched_switch",
-		FIELD("char prev_comm[16]", 8, 16, 0) FIELD("int novelty", 24, 4, 1)
-			FIELD("char prev_pid[16]", 28, 16, 0) FIELD("int prev_prio", 44, 4, 1));
-	uint32_t number = 0;
-	char fields[200];
-
-	assert_int_equal(ev->n_ops, 4);
-	assert_string_equal(ev->field_names[0], "prev_comm");
-	assert_string_equal(ev->field_names[1], "novelty");
-	assert_int_equal(ev->ops[0].tag, 1 << 3 | 2);
-	assert_int_equal(ev->ops[1].tag_len, 2);
-	assert_int_equal(ev->min_len, 48);
-	assert_int_equal(ev->generic_index, 7);
-	assert_int_equal(ev->descriptor_len, 0);
-	described(ev->further, ev->further_len, &number, fields);
-	assert_int_equal(number, PB_FTRACE_EVENT_SCHED_SWITCH);
-	assert_string_equal(fields, "novelty=1000 prev_pid=1001");
-	free(ev);
-}
-
-/* The kernel prints it as a function: the name is a field of its own. */
-TEST(test_addresses_of_functions_get_names)
-{
-	const struct compile_context named = {
-		.print_fmt = " \"%ps %d %pS %p\", REC->f, REC->n, (void *)REC->ip, REC->work"};
-	static const char fields[] = FIELD("void * f", 8, 8, 0) FIELD("int n", 16, 4, 1)
-		FIELD("unsigned long ip", 24, 8, 0) FIELD("void * work", 32, 8, 0);
-	struct tep_handle *tep;
-	const struct tep_event *e = format_event("kmem", "kmalloc", fields, &tep);
-	struct compiled_event *ev;
-	uint32_t number = 0;
-	char text[200];
-
-	assert_int_equal(event_compile_generic(e, &named, 65536, false, &ev), 0);
-	described(ev->descriptor, ev->descriptor_len, &number, text);
-	assert_string_equal(text, "f=1 f_symbol=2 n=3 ip=4 ip_symbol=5 work=6");
-	assert_string_equal(ev->field_names[1], "f_symbol");
-	assert_int_equal(ev->ops[1].type, FIELD_SYMBOL64);
-	assert_int_equal(ev->ops[1].offset, 8);
-	free(ev);
-	/* What the trace numbers has its name in the trace's own table. */
-	assert_int_equal(event_compile_known(e, &named, &ev), 0);
-	described(ev->further, ev->further_len, &number, text);
-	assert_string_equal(text, "f=1000 n=1001 ip=1002 ip_symbol=1003 work=1004");
-	free(ev);
-	tep_free(tep);
-}
-
-/* One behind the other, each by a name of its own; in an event with a message, too. */
-TEST(test_arrays_of_strings)
-{
-	static const char fields[] = FIELD("__data_loc char[] a", 8, 8, 1) FIELD("int n", 16, 4, 1)
-		FIELD("__data_loc char[] b", 20, 12, 1);
-	const struct compile_context ctx = {0};
-	struct tep_handle *tep;
-	const struct tep_event *e = format_event("kmem", "kmalloc", fields, &tep);
-	struct compiled_event *ev;
-	uint32_t number = 0;
-	char text[200];
-
-	assert_int_equal(event_compile_generic(e, &ctx, 65536, false, &ev), 0);
-	described(ev->descriptor, ev->descriptor_len, &number, text);
-	assert_string_equal(text, "a_0=1 a_1=2 n=3 b_0=4 b_1=5 b_2=6");
-	assert_string_equal(ev->field_names[5], "b_2");
-	assert_int_equal(ev->ops[1].offset, 12);
-	assert_int_equal(ev->ops[5].offset, 28);
-	assert_int_equal(ev->min_len, 32);
-	assert_int_equal(ev->n_var, 5);
-	free(ev);
-	assert_int_equal(event_compile_known(e, &ctx, &ev), 0);
-	described(ev->further, ev->further_len, &number, text);
-	assert_string_equal(text, "a_0=1000 a_1=1001 n=1002 b_0=1003 b_1=1004 b_2=1005");
-	free(ev);
-	tep_free(tep);
+		assert_int_equal(rows[i].known ? event_compile_known(e, &ctx, &ev)
+					       : event_compile_generic(e, &ctx, 65536, false, &ev),
+				 0);
+		assert_int_equal(ev->generic_index, 7);
+		assert_int_equal(ev->descriptor_len != 0, !rows[i].known);
+		have = rows[i].known ? event_text_descriptor(ev->further, ev->further_len)
+				     : event_text_descriptor(ev->descriptor, ev->descriptor_len);
+		if (strcmp(have, rows[i].want) != 0)
+			fail_msg("row %u: %s", i, have);
+		free(ev);
+		tep_free(tep);
+	}
 }
 
 TEST(test_print_keeps_its_address_to_itself)
@@ -162,7 +130,7 @@ TEST(test_print_keeps_its_address_to_itself)
 	free(ev);
 }
 
-TEST(test_rows_have_the_news_of_their_event)
+TEST(test_which_field_is_metadata)
 {
 	static const char fields[] = FIELD("pid_t pid", 8, 4, 1)
 		FIELD("char oldcomm[16]", 12, 16, 0) FIELD("char newcomm[16]", 28, 16, 0);
@@ -177,7 +145,7 @@ TEST(test_rows_have_the_news_of_their_event)
 	free(ev);
 }
 
-TEST(test_rows_for_the_feed_alone)
+TEST(test_events_for_the_metadata_bus_alone)
 {
 	static const char fields[] =
 		FIELD("pid_t pid", 8, 4, 1) FIELD("char newcomm[16]", 28, 16, 0);
@@ -198,7 +166,7 @@ TEST(test_rows_for_the_feed_alone)
 	tep_free(tep);
 }
 
-TEST(test_events_that_no_record_could_be_told_by)
+TEST(test_formats_without_an_id_or_a_thread)
 {
 	static const char *const commons[] = {
 		"",
@@ -237,7 +205,7 @@ TEST(test_fields_beyond_any_record)
 	free(ev);
 }
 
-TEST(test_generic_rows_and_their_numbers)
+TEST(test_generic_events_and_their_numbers)
 {
 	const struct compile_context ctx = {.index = 300};
 	struct tep_handle *tep;
@@ -351,7 +319,7 @@ static int compact(const char *fields, enum compiled_kind kind)
 	return r;
 }
 
-TEST(test_compact_rows_want_their_format_exactly)
+TEST(test_columns_need_exact_formats)
 {
 	assert_int_equal(compact(sched_switch, COMPILED_COMPACT_SWITCH), 0);
 	assert_int_equal(compact(sched_waking, COMPILED_COMPACT_WAKING), 0);

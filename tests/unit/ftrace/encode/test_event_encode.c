@@ -8,55 +8,9 @@
 
 #include "unit/test.h"
 #include "ftrace/encode/event_encode.h"
-#include "unit/ftrace/formats.h"
+#include "unit/ftrace/event_text.h"
 #include "unit/ftrace/oracle.h"
 #include "unit/ftrace/page_set.h"
-
-/* ---- one event's bytes, taken apart ---- */
-
-struct decoded {
-	uint64_t time;
-	uint64_t pid;
-	uint32_t event; /* field in FtraceEvent */
-	struct pb_field fields[128];
-	unsigned n;
-};
-
-static struct decoded decode(const uint8_t *bytes, size_t len)
-{
-	struct decoded d = {0};
-	struct pb_dec outer, event, message;
-	struct pb_field f;
-
-	pb_dec_init(&outer, bytes, len);
-	assert_true(pb_dec_next(&outer, &f));
-	assert_int_equal(f.id, PB_FTRACE_EVENT_BUNDLE_EVENT);
-	pb_dec_init(&event, f.data, f.len);
-	assert_false(pb_dec_next(&outer, &f));
-	assert_true(pb_dec_ok(&outer));
-
-	assert_true(pb_dec_next(&event, &f) && f.id == PB_FTRACE_EVENT_TIMESTAMP);
-	d.time = f.u64;
-	assert_true(pb_dec_next(&event, &f) && f.id == PB_FTRACE_EVENT_PID);
-	d.pid = f.u64;
-	assert_true(pb_dec_next(&event, &f));
-	d.event = f.id;
-	pb_dec_init(&message, f.data, f.len);
-	while (pb_dec_next(&message, &d.fields[d.n]))
-		assert_true(++d.n < ARRAY_SIZE(d.fields));
-	assert_true(pb_dec_ok(&message));
-	assert_false(pb_dec_next(&event, &f));
-	assert_true(pb_dec_ok(&event));
-	return d;
-}
-
-static const struct pb_field *find(const struct decoded *d, uint32_t id)
-{
-	for (unsigned i = 0; i < d->n; i++)
-		if (d->fields[i].id == id)
-			return &d->fields[i];
-	return NULL;
-}
 
 /* ---- against libtraceevent ---- */
 
@@ -179,30 +133,6 @@ TEST(test_recorded_events_against_libtraceevent)
 	assert_in_range(check_set("lossy", &plain), 100, 10000);
 }
 
-TEST(the_flags_of_a_waking_are_a_field_of_its_message)
-{
-	static const struct event_table_options plain;
-	static const uint8_t payload[64] = {9, 0, 0x98};
-	struct ring_record r = {.time = 5, .payload = payload, .len = sizeof(payload)};
-	char *format = format_text("sched_waking", 9, FORMAT_COMMON,
-				   FIELD("char comm[16]", 8, 16, 0) FIELD("pid_t pid", 24, 4, 1));
-	struct event_table table = {0};
-	const struct compiled_event *ev;
-	struct decoded d;
-	uint8_t out[512];
-	uint16_t id;
-
-	assert_int_equal(event_table_add(&table, "sched", "sched_waking", format, &plain, &id), 0);
-	ev = event_table_get(&table, id);
-	assert_int_equal(ev->further_len, 0);
-	t.ctx = (struct encode_ctx){.syms = &t.syms};
-	d = decode(out, (size_t)(event_encode(ev, &r, &t.ctx, out) - out));
-	assert_int_equal(d.event, PB_FTRACE_EVENT_SCHED_WAKING);
-	assert_non_null(find(&d, PB_SCHED_WAKING_FTRACE_EVENT_COMMON_FLAGS));
-	assert_int_equal(find(&d, PB_SCHED_WAKING_FTRACE_EVENT_COMMON_FLAGS)->u64, 0x98);
-	event_table_deinit(&table);
-}
-
 TEST(test_the_comparison_notices)
 {
 	static const struct event_table_options plain, legacy = {.legacy_generic = true};
@@ -214,261 +144,183 @@ TEST(test_the_comparison_notices)
 	t.spoil = false;
 }
 
-/* ---- by hand ---- */
+/* ---- by hand: records that lie about their strings, and values that no recording has ---- */
 
 static struct event_table made;
-static uint8_t made_out[65536];
 
-/* A generic event of these fields, and its row. */
-static const struct compiled_event *make_row(const char *fields)
+static const char *text_of(const struct event_case *c, bool legacy)
 {
-	const struct event_table_options options = {0};
-	uint16_t id;
+	const struct event_table_options options = {.legacy_generic = legacy};
+	uint8_t payload[512] = {EVENT_TEXT_ID};
+	const struct compiled_event *ev;
+	struct encode_ctx ctx = {.syms = &t.syms, .strings = &made.strings};
 
 	event_table_deinit(&made);
-
-	assert_int_equal(event_table_add(&made, "test", "made",
-					 format_text("made", 9, FORMAT_COMMON, fields), &options,
-					 &id),
-			 0);
-	assert_int_equal(id, 9);
-	return event_table_get(&made, 9);
+	ev = event_text_compile(&made, "test", "made", c->fields, NULL, &options);
+	memset(payload + 4, 0xff, 4); /* the thread -1 */
+	assert_true(8 + c->len <= sizeof(payload));
+	memcpy(payload + 8, c->record, c->len);
+	return event_text(ev, &ctx, payload, 8 + c->len);
 }
 
-static struct decoded encode_made(const struct compiled_event *ev, const void *payload,
-				  uint32_t len)
+static void check_cases(const struct event_case *cases, size_t n, bool legacy)
 {
-	struct ring_record r = {.time = 5, .payload = payload, .len = len};
-	uint8_t *end;
+	for (size_t i = 0; i < n; i++) {
+		const char *have = text_of(&cases[i], legacy);
 
-	t.ctx = (struct encode_ctx){.syms = &t.syms, .strings = &made.strings};
-	sym_index_clear(&t.syms);
-	assert_true(len >= ev->min_len);
-	assert_true(event_encode_bound(ev, len) <= sizeof(made_out));
-	end = event_encode(ev, &r, &t.ctx, made_out);
-	assert_true((size_t)(end - made_out) <= event_encode_bound(ev, len));
-	return decode(made_out, (size_t)(end - made_out));
-}
-
-static void assert_text(const struct decoded *d, uint32_t id, const char *text)
-{
-	const struct pb_field *f = find(d, id);
-
-	assert_non_null(f);
-	assert_true(pb_field_is(f, text));
-}
-
-TEST(test_names_with_and_without_nul)
-{
-	const struct compiled_event *ev =
-		make_row("\tfield:char a[16];\toffset:8;\tsize:16;\tsigned:0;\n"
-			 "\tfield:char b[4];\toffset:24;\tsize:4;\tsigned:0;\n");
-	uint8_t payload[28] = {9};
-	struct decoded d;
-
-	memcpy(payload + 8, "sixteen bytes ok", 16);
-	memcpy(payload + 24, "four", 4);
-	d = encode_made(ev, payload, 28);
-	assert_text(&d, 1, "sixteen bytes ok");
-	assert_text(&d, 2, "four");
-	memcpy(payload + 8, "a\0garbage behind", 16);
-	memcpy(payload + 24, "\0xyz", 4);
-	d = encode_made(ev, payload, 28);
-	assert_text(&d, 1, "a");
-	assert_text(&d, 2, "");
-	memcpy(payload + 8, "eight 8\0 behind", 16);
-	d = encode_made(ev, payload, 28);
-	assert_text(&d, 1, "eight 8");
-	memcpy(payload + 8, "nine was9\0 hind", 16);
-	d = encode_made(ev, payload, 28);
-	assert_text(&d, 1, "nine was9");
-}
-
-TEST(test_tail_strings_end_with_the_record)
-{
-	const struct compiled_event *ev =
-		make_row("\tfield:char buf[];\toffset:8;\tsize:0;\tsigned:0;\n");
-	uint8_t payload[400] = {9};
-	struct decoded d;
-
-	memset(payload + 8, 'x', 392);
-	d = encode_made(ev, payload, 400);
-	assert_int_equal(find(&d, 1)->len, 392);
-	payload[300] = 0;
-	d = encode_made(ev, payload, 400);
-	assert_int_equal(find(&d, 1)->len, 292);
-	d = encode_made(ev, payload, 8);
-	assert_int_equal(find(&d, 1)->len, 0);
-}
-
-static void put_loc(uint8_t *at, uint32_t offset, uint32_t len)
-{
-	uint32_t loc = len << 16 | offset;
-
-	memcpy(at, &loc, sizeof(loc));
-}
-
-TEST(test_located_strings_and_bytes)
-{
-	const struct compiled_event *ev =
-		make_row("\tfield:__data_loc char[] a;\toffset:8;\tsize:4;\tsigned:0;\n"
-			 "\tfield:__rel_loc char b[];\toffset:12;\tsize:4;\tsigned:0;\n"
-			 "\tfield:__data_loc u64[] c;\toffset:16;\tsize:4;\tsigned:0;\n"
-			 "\tfield:__rel_loc __u8 d[12027744];\toffset:20;\tsize:4;\tsigned:0;\n");
-	uint8_t payload[48] = {9};
-	struct decoded d;
-
-	memcpy(payload + 24, "hello\0\0\0\1\2\3\4\5\6\7\10relative", 24);
-	put_loc(payload + 8, 24, 6);
-	put_loc(payload + 12, 40 - 16, 8);
-	put_loc(payload + 16, 32, 8);
-	put_loc(payload + 20, 32 - 24, 2);
-	d = encode_made(ev, payload, 48);
-	assert_text(&d, 1, "hello");
-	assert_text(&d, 2, "relative");
-	assert_int_equal(find(&d, 3)->len, 8);
-	assert_memory_equal(find(&d, 3)->data, "\1\2\3\4\5\6\7\10", 8);
-	assert_int_equal(find(&d, 4)->len, 2);
-	assert_memory_equal(find(&d, 4)->data, "\1\2", 2);
-	assert_false(t.ctx.bad_field);
-
-	/* Nothing to point at is an empty string, wherever it points. */
-	put_loc(payload + 8, 0xffff, 0);
-	d = encode_made(ev, payload, 48);
-	assert_text(&d, 1, "");
-	assert_false(t.ctx.bad_field);
-}
-
-TEST(test_strings_outside_their_record_are_left_out)
-{
-	static const struct {
-		uint32_t offset, len;
-	} bad[] = {{24, 9}, {32, 1}, {33, 1}, {0xffff, 1}, {0, 33}, {8, 0xffff}};
-	const struct compiled_event *ev =
-		make_row("\tfield:__data_loc char[] a;\toffset:8;\tsize:4;\tsigned:0;\n"
-			 "\tfield:int n;\toffset:12;\tsize:4;\tsigned:1;\n");
-	uint8_t payload[32] = {9};
-	struct decoded d;
-
-	payload[12] = 77;
-	for (unsigned i = 0; i < ARRAY_SIZE(bad); i++) {
-		put_loc(payload + 8, bad[i].offset, bad[i].len);
-		d = encode_made(ev, payload, 32);
-		assert_true(t.ctx.bad_field);
-		assert_null(find(&d, 1));
-		assert_int_equal(find(&d, 2)->u64, 77);
+		if (strcmp(have, cases[i].want) != 0)
+			fail_msg("case %zu: \"%s\", not \"%s\"", i, have, cases[i].want);
 	}
-	put_loc(payload + 8, 0, 32);
-	encode_made(ev, payload, 32);
-	assert_false(t.ctx.bad_field);
 }
 
-TEST(test_arrays_of_strings)
+#define TWO_NAMES FIELD("char a[16]", 8, 16, 0) FIELD("char b[4]", 24, 4, 0)
+#define TAIL FIELD("char buf[]", 8, 0, 0)
+#define LOCATED                                                                                    \
+	FIELD("__data_loc char[] a", 8, 4, 0)                                                      \
+	FIELD("__rel_loc char b[]", 12, 4, 0)                                                      \
+	FIELD("__data_loc u64[] c", 16, 4, 0) FIELD("__rel_loc __u8 d[12027744]", 20, 4, 0)
+#define LOCATED_AND_INT FIELD("__data_loc char[] a", 8, 4, 0) FIELD("int n", 12, 4, 1)
+#define THREE_STRINGS FIELD("__data_loc char[][3] a", 8, 12, 1) FIELD("int n", 20, 4, 1)
+#define INTEGERS                                                                                   \
+	FIELD("u8 a", 8, 1, 0)                                                                     \
+	FIELD("s8 b", 9, 1, 1)                                                                     \
+	FIELD("u16 c", 10, 2, 0)                                                                   \
+	FIELD("short d", 12, 2, 1)                                                                 \
+	FIELD("bool e", 14, 1, 0)                                                                  \
+	FIELD("u32 f", 16, 4, 0)                                                                   \
+	FIELD("int g", 20, 4, 1)                                                                   \
+	FIELD("u64 h", 24, 8, 0)                                                                   \
+	FIELD("long i", 32, 8, 1) FIELD("dev_t j", 40, 4, 0) FIELD("dev_t k", 48, 8, 0)
+#define FF4 "\xff\xff\xff\xff"
+
+TEST(test_records_by_hand)
 {
-	const struct compiled_event *ev =
-		make_row(FIELD("__data_loc char[][3] a", 8, 12, 1) FIELD("int n", 20, 4, 1));
-	uint8_t payload[40] = {9};
-	struct decoded d;
+	static const struct event_case cases[] = {
+		/* Names with and without a NUL. */
+		{TWO_NAMES, RECORD("sixteen bytes okfour"), "1='sixteen bytes ok' 2='four'"},
+		{TWO_NAMES, RECORD("a\0garbage behind\0xyz"), "1='a' 2=''"},
+		{TWO_NAMES, RECORD("eight 8\0 behind\0four"), "1='eight 8' 2='four'"},
+		{TWO_NAMES, RECORD("nine was9\0 hind\0four"), "1='nine was9' 2='four'"},
+		/* A string up to the end of the record. */
+		{TAIL, RECORD("to the end"), "1='to the end'"},
+		{TAIL, RECORD("to\0the end"), "1='to'"},
+		{TAIL, RECORD(""), "1=''"},
+		/* Strings and bytes that the record locates. */
+		{LOCATED,
+		 RECORD("\x18\0\6\0\x18\0\x08\0\x20\0\x08\0\x08\0\2\0"
+			"hello\0\0\0\1\2\3\4\5\6\7\10relative"),
+		 "1='hello' 2='relative' 3=<0102030405060708> 4=<0102>"},
+		{LOCATED, RECORD("\xff\xff\0\0\0\0\0\0\0\0\0\0\0\0\0\0"), "1='' 2='' 3='' 4=''"},
+		/* Outside the record: left out, and the other fields stay. */
+		{LOCATED_AND_INT, RECORD("\x18\0\x09\0\x4d\0\0\0hello wo01234567"), "2=77 bad"},
+		{LOCATED_AND_INT, RECORD("\x20\0\1\0\x4d\0\0\0hello wo01234567"), "2=77 bad"},
+		{LOCATED_AND_INT, RECORD("\x21\0\1\0\x4d\0\0\0hello wo01234567"), "2=77 bad"},
+		{LOCATED_AND_INT, RECORD("\xff\xff\1\0\x4d\0\0\0hello wo01234567"), "2=77 bad"},
+		{LOCATED_AND_INT, RECORD("\0\0\x21\0\x4d\0\0\0hello wo01234567"), "2=77 bad"},
+		{LOCATED_AND_INT, RECORD("\x08\0\xff\xff\x4d\0\0\0hello wo01234567"), "2=77 bad"},
+		{LOCATED_AND_INT, RECORD("\x10\0\x10\0\x4d\0\0\0hello wo01234567"),
+		 "1='hello wo01234567' 2=77"},
+		/* An array of strings: one field each. */
+		{THREE_STRINGS, RECORD("\x18\0\4\0\x1c\0\1\0\x1d\0\6\0\x4d\0\0\0one\0\0three\0behind"),
+		 "1='one' 2='' 3='three' 4=77"},
+		{THREE_STRINGS, RECORD("\x18\0\4\0\x27\0\2\0\x1d\0\6\0\x4d\0\0\0one\0\0three\0behin"),
+		 "1='one' 3='three' 4=77 bad"},
+		/* The kernel's dev_t becomes that of user space (259:300). */
+		{INTEGERS,
+		 RECORD(FF4 "\xff\xff\1\xff" FF4 FF4 FF4 FF4 FF4 FF4 "\x2c\1\x30\x10" FF4
+			    "\x2c\1\x30\x10\0\0\0\0"),
+		 "1=255 2=-1 3=65535 4=-1 5=1 6=4294967295 7=-1 8=-1 9=-1 10=1114924 11=1114924"},
+	};
 
-	assert_int_equal(ev->min_len, 24);
-	payload[20] = 77;
-	memcpy(payload + 24, "one\0\0three\0behind", 16);
-	put_loc(payload + 8, 24, 4);
-	put_loc(payload + 12, 28, 1);
-	put_loc(payload + 16, 29, 6);
-	d = encode_made(ev, payload, 40);
-	assert_text(&d, 1, "one");
-	assert_text(&d, 2, "");
-	assert_text(&d, 3, "three");
-	assert_int_equal(find(&d, 4)->u64, 77);
-	assert_false(t.ctx.bad_field);
-
-	put_loc(payload + 12, 39, 2);
-	d = encode_made(ev, payload, 40);
-	assert_text(&d, 1, "one");
-	assert_null(find(&d, 2));
-	assert_text(&d, 3, "three");
-	assert_true(t.ctx.bad_field);
+	assert_int_equal(makedev(259, 300), 1114924);
+	check_cases(cases, ARRAY_SIZE(cases), false);
 }
 
-TEST(test_integers_of_every_width_and_sign)
+/* GenericFtraceEvent: each field by its name, with a value of its type. */
+TEST(test_records_by_hand_with_names)
 {
-	const struct compiled_event *ev =
-		make_row("\tfield:u8 a;\toffset:8;\tsize:1;\tsigned:0;\n"
-			 "\tfield:s8 b;\toffset:9;\tsize:1;\tsigned:1;\n"
-			 "\tfield:u16 c;\toffset:10;\tsize:2;\tsigned:0;\n"
-			 "\tfield:short d;\toffset:12;\tsize:2;\tsigned:1;\n"
-			 "\tfield:bool e;\toffset:14;\tsize:1;\tsigned:0;\n"
-			 "\tfield:u32 f;\toffset:16;\tsize:4;\tsigned:0;\n"
-			 "\tfield:int g;\toffset:20;\tsize:4;\tsigned:1;\n"
-			 "\tfield:u64 h;\toffset:24;\tsize:8;\tsigned:0;\n"
-			 "\tfield:long i;\toffset:32;\tsize:8;\tsigned:1;\n"
-			 "\tfield:dev_t j;\toffset:40;\tsize:4;\tsigned:0;\n"
-			 "\tfield:dev_t k;\toffset:48;\tsize:8;\tsigned:0;\n");
-	uint8_t payload[56];
-	struct decoded d;
-	uint32_t dev = 259u << 20 | 300;
+	static const struct event_case cases[] = {
+		{FIELD("int a", 8, 4, 1) FIELD("unsigned int b", 12, 4, 0)
+			 FIELD("char c[16]", 16, 16, 0) FIELD("u8 d[4]", 32, 4, 0)
+				 FIELD("pid_t e", 36, 4, 1),
+		 RECORD(FF4 FF4 "text\0\0\0\0\0\0\0\0\0\0\0\0\0\x1f\xa0\xff\x2a\0\0\0"),
+		 "a=-1 b=4294967295u c='text' d='001fa0ff' e=42"},
+		{FIELD("__data_loc char[][2] a", 8, 8, 1),
+		 RECORD("\x10\0\4\0\x14\0\5\0one\0two"), "a_0='one' bad"},
+		{FIELD("__data_loc char[][2] a", 8, 8, 1),
+		 RECORD("\x10\0\4\0\x14\0\4\0one\0two\0"), "a_0='one' a_1='two'"},
+		{FIELD("__data_loc u8[] a", 8, 4, 0) FIELD("__data_loc char[] b", 12, 4, 0)
+			 FIELD("__data_loc char[] c", 16, 4, 0),
+		 RECORD("\x14\0\4\0\x14\0\4\0\x14\0\5\0long"), "a='6c6f6e67' b='long' bad"},
+	};
 
-	memset(payload, 0xff, sizeof(payload));
-	payload[14] = 1;
-	memcpy(payload + 40, &dev, 4);
-	memset(payload + 48, 0, 8);
-	memcpy(payload + 48, &dev, 4);
-	d = encode_made(ev, payload, 56);
-	assert_true(d.fields[0].u64 == 0xff);
-	assert_true(d.fields[1].u64 == UINT64_MAX);
-	assert_true(d.fields[2].u64 == 0xffff);
-	assert_true(d.fields[3].u64 == UINT64_MAX);
-	assert_true(d.fields[4].u64 == 1);
-	assert_true(d.fields[5].u64 == 0xffffffff);
-	assert_true(d.fields[6].u64 == UINT64_MAX);
-	assert_true(d.fields[7].u64 == UINT64_MAX);
-	assert_true(d.fields[8].u64 == UINT64_MAX);
-	assert_true(d.fields[9].u64 == makedev(259, 300));
-	assert_true(d.fields[10].u64 == makedev(259, 300));
-	assert_true(d.pid == UINT32_MAX);
+	check_cases(cases, ARRAY_SIZE(cases), true);
 }
 
-TEST(test_threads_are_told)
+TEST(test_the_flags_of_a_waking_are_a_field_of_its_message)
 {
-	const struct compiled_event *ev =
-		make_row("\tfield:pid_t a;\toffset:8;\tsize:4;\tsigned:1;\n"
-			 "\tfield:int pid;\toffset:12;\tsize:4;\tsigned:1;\n");
-	int32_t payload[4] = {9, 100, 200, 300};
+	static const uint8_t payload[64] = {EVENT_TEXT_ID, 0, 0x98};
+	const struct event_table_options options = {0};
+	struct encode_ctx ctx = {.syms = &t.syms};
+	const struct compiled_event *ev;
+	char want[64];
+
+	event_table_deinit(&made);
+	ev = event_text_compile(&made, "sched", "sched_waking",
+				FIELD("char comm[16]", 8, 16, 0) FIELD("pid_t pid", 24, 4, 1), NULL,
+				&options);
+	assert_int_equal(ev->further_len, 0);
+	snprintf(want, sizeof(want), "1='' 2=0 %u=152",
+		 PB_SCHED_WAKING_FTRACE_EVENT_COMMON_FLAGS);
+	assert_string_equal(event_text(ev, &ctx, payload, sizeof(payload)), want);
+}
+
+TEST(test_threads_of_a_record_go_to_the_metadata)
+{
+	const struct event_table_options options = {0};
+	int32_t payload[4] = {EVENT_TEXT_ID, 100, 200, 300};
 	struct ring_record r = {.payload = (const uint8_t *)payload, .len = 16};
-	struct metadata_events news = {0};
+	struct metadata_events metadata = {0};
+	const struct compiled_event *ev;
+	struct encode_ctx ctx = {
+		.syms = &t.syms, .strings = &made.strings, .metadata = &metadata};
+	uint8_t out[512];
 
-	assert_int_equal(metadata_init(&news), 0);
-	t.ctx = (struct encode_ctx){
-		.syms = &t.syms, .strings = &made.strings, .tids = &news.tids, .metadata = &news};
-	event_encode(ev, &r, &t.ctx, made_out);
-	event_encode(ev, &r, &t.ctx, made_out);
-	assert_int_equal(news.tids.n, 2);
-	assert_int_equal(news.tids.tids[0], 100);
-	assert_int_equal(news.tids.tids[1], 200);
-	assert_int_equal(news.n_tasks, 0);
-	metadata_deinit(&news);
+	event_table_deinit(&made);
+	ev = event_text_compile(&made, "test", "made",
+				FIELD("pid_t a", 8, 4, 1) FIELD("int pid", 12, 4, 1), NULL,
+				&options);
+	assert_int_equal(metadata_init(&metadata), 0);
+	ctx.tids = &metadata.tids;
+	event_encode(ev, &r, &ctx, out);
+	event_encode(ev, &r, &ctx, out);
+	assert_int_equal(metadata.tids.n, 2);
+	assert_int_equal(metadata.tids.tids[0], 100);
+	assert_int_equal(metadata.tids.tids[1], 200);
+	assert_int_equal(metadata.n_tasks, 0);
+	metadata_deinit(&metadata);
 }
 
 TEST(test_times_of_every_length)
 {
-	const struct compiled_event *ev =
-		make_row("\tfield:int a;\toffset:8;\tsize:4;\tsigned:1;\n");
-	int32_t payload[3] = {9, 1, 1};
+	const struct event_table_options options = {0};
+	int32_t payload[3] = {EVENT_TEXT_ID, 1, 1};
 	struct ring_record r = {.payload = (const uint8_t *)payload, .len = 12};
-	struct decoded d;
+	struct encode_ctx ctx = {.syms = &t.syms, .strings = &made.strings};
+	const struct compiled_event *ev;
+	struct pb_field event, time;
+	struct pb_dec d;
+	uint8_t out[512];
 
-	t.ctx = (struct encode_ctx){.syms = &t.syms, .strings = &made.strings};
-	for (unsigned bit = 0; bit < 64; bit++)
-		for (int by = -1; by <= 1; by++) {
-			r.time = (1ull << bit) + (uint64_t)by;
-			d = decode(made_out,
-				   (size_t)(event_encode(ev, &r, &t.ctx, made_out) - made_out));
-			assert_true(d.time == r.time);
-		}
-	r.time = UINT64_MAX;
-	d = decode(made_out, (size_t)(event_encode(ev, &r, &t.ctx, made_out) - made_out));
-	assert_true(d.time == UINT64_MAX);
+	event_table_deinit(&made);
+	ev = event_text_compile(&made, "test", "made", FIELD("int a", 8, 4, 1), NULL, &options);
+	for (unsigned i = 0; i < 64 * 3; i++) {
+		r.time = (1ull << i / 3) + i % 3 - 1; /* and 2^64-1, when it wraps */
+		pb_dec_init(&d, out, (size_t)(event_encode(ev, &r, &ctx, out) - out));
+		assert_true(pb_dec_next(&d, &event));
+		pb_dec_init(&d, event.data, event.len);
+		assert_true(pb_dec_next(&d, &time) && time.u64 == r.time);
+	}
 }
 
 static int teardown(void **state)
