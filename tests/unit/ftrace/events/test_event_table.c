@@ -85,7 +85,7 @@ FIXTURE_TEST(test_an_id_that_means_another_event_now)
 	event_table_sweep(&t);
 	assert_int_equal(t.n_events, 2);
 
-	/* The same event with other fields: other numbers, and indices that nobody has. */
+	/* The same event with other fields: other numbers, and indices that no other event has. */
 	first = number_of(10);
 	add_row(&t, "g", "c", 10, FIELD("int a", 8, 4, 1) FIELD("int b", 12, 4, 1), o);
 	assert_int_equal(event_table_get(&t, 10)->n_ops, 2);
@@ -122,7 +122,35 @@ FIXTURE_TEST(test_numbers_are_for_the_whole_process)
 	assert_int_not_equal(number_of(10), b);
 }
 
-static const struct compiled_event *add_told(struct event_representation repr, unsigned id)
+/* The numbers of events without a message are those of the process; a session has a limit, too. */
+FIXTURE_TEST(test_numbers_and_events_run_out)
+{
+	const struct event_table_options o = {0};
+	struct event_table other = {0};
+	char name[16];
+	unsigned n = 0;
+	int r = 0;
+
+	for (; !r && n < 70000; n++) {
+		snprintf(name, sizeof(name), "e%u", n);
+		r = try_row(&t, "g", name, n % 60000 + 1, one_int, o);
+	}
+	assert_int_equal(r, EVENT_TABLE_FULL);
+	assert_int_equal(n, EVENT_TABLE_GENERIC_MAX + 1);
+	r = 0;
+	for (n = 0; !r && n < 2000; n++) {
+		snprintf(name, sizeof(name), "f%u", n);
+		r = try_row(&other, "g", name, n + 1, one_int, o);
+	}
+	assert_int_equal(r, EVENT_TABLE_FULL);
+	assert_in_range(EVENT_TABLE_GENERIC_MAX + n, 65536, 65537);
+	/* A number that is given back is free for another event. */
+	event_table_deinit(&t);
+	add_row(&other, "g", "last", 3000, one_int, o);
+	event_table_deinit(&other);
+}
+
+static const struct compiled_event *add_as(struct event_representation repr, unsigned id)
 {
 	const struct event_table_options o = {.compact = true};
 	uint16_t got;
@@ -133,18 +161,18 @@ static const struct compiled_event *add_told(struct event_representation repr, u
 	return event_table_get(&t, got);
 }
 
-/* The row of an event of that group, told as that, by the format with the id 10. */
-static const struct compiled_event *find_told(const char *group,
+/* The event of that group and representation, by the format with the id 10. */
+static const struct compiled_event *find_as(const char *group,
 					      const struct event_representation *repr)
 {
 	return event_table_find(&t, group, "x", repr, format_text("x", 10, FORMAT_COMMON, one_int));
 }
 
-FIXTURE_TEST(test_events_that_are_told_by_another_name)
+FIXTURE_TEST(test_events_with_another_representation)
 {
 	const struct event_representation read = {"mine", "read", EVENT_AS_FIELDS},
 					  read_message = {"mine", "read", EVENT_AS_MESSAGE};
-	const struct compiled_event *ev = add_told(read, 10);
+	const struct compiled_event *ev = add_as(read, 10);
 	struct pb_field f;
 	struct pb_dec d;
 
@@ -152,24 +180,24 @@ FIXTURE_TEST(test_events_that_are_told_by_another_name)
 	assert_string_equal(ev->name, "read");
 	assert_int_equal(ev->n_ops, 1);
 	/* A user's word for a probe does not make it the kernel's event. */
-	ev = add_told((struct event_representation){"sched", "sched_switch", EVENT_AS_FIELDS}, 11);
+	ev = add_as((struct event_representation){"sched", "sched_switch", EVENT_AS_FIELDS}, 11);
 	assert_int_not_equal(ev->generic_index, COMPILED_NOT_GENERIC);
-	ev = add_told((struct event_representation){"synthetic", "suspend_resume_minimal",
+	ev = add_as((struct event_representation){"synthetic", "suspend_resume_minimal",
 						    EVENT_AS_MESSAGE},
 		      12);
 	assert_int_equal(ev->descriptor_len, 0);
 
-	ev = add_told((struct event_representation){"k", "vfs_read", EVENT_AS_PROBE_END}, 13);
+	ev = add_as((struct event_representation){"k", "vfs_read", EVENT_AS_PROBE_END}, 13);
 	assert_int_equal(ev->kind, COMPILED_CONSTANT);
 	pb_dec_init(&d, ev->descriptor, ev->descriptor_len);
 	assert_true(pb_dec_next(&d, &f) && f.id == 1 && pb_field_is(&f, "vfs_read"));
 	assert_true(pb_dec_next(&d, &f) && f.id == 2 && f.u64 == 2);
 	assert_false(pb_dec_next(&d, &f));
 
-	/* Only the same names, told the same way, are the same row. */
-	assert_non_null(find_told("sonda_9_9_9", &read));
-	assert_null(find_told("sonda_1_2_3", NULL));
-	assert_null(find_told("sonda_1_2_3", &read_message));
+	/* Only the same names and representation are the same event. */
+	assert_non_null(find_as("sonda_9_9_9", &read));
+	assert_null(find_as("sonda_1_2_3", NULL));
+	assert_null(find_as("sonda_1_2_3", &read_message));
 	assert_null(event_table_find(&t, "g", "x", NULL, ""));
 	assert_null(event_table_find(&t, "g", "x", NULL, "\nID: 99999999999999999999\n"));
 }
@@ -271,8 +299,8 @@ FIXTURE_TEST(test_prints_have_a_text_to_ask_about)
 	assert_int_equal(event_table_get(&t, 7)->kind, COMPILED_FIELDS);
 }
 
-/* With threads to choose, others are asked about, too. */
-FIXTURE_TEST(test_who_wrote_them_is_asked_of_all_that_anybody_writes)
+/* With threads in the config, other markers are filtered as well. */
+FIXTURE_TEST(test_markers_are_filtered_by_thread)
 {
 	static const char *const names[] = {"raw_data", "bprint", "bputs"};
 	uint32_t tid = 7;

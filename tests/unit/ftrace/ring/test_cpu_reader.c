@@ -99,6 +99,53 @@ FIXTURE_TEST(test_rings_in_the_order_of_cpus)
 	assert_int_equal(r.cpus[2].cpu, 10);
 }
 
+/* "x": the CPU has a ring that is open. */
+static const char *open_of(unsigned n)
+{
+	static char text[64];
+
+	for (unsigned i = 0; i < n; i++)
+		text[i] = r.cpus[i].fd >= 0 ? 'x' : '-';
+	text[n] = '\0';
+	return text;
+}
+
+FIXTURE_TEST(test_lists_of_present_cpus)
+{
+	static const struct {
+		const char *list, *open;
+	} rows[] = {
+		{NULL, "xxxxxxxxxxxx"}, /* it cannot be read */
+		{"0-1\n", "xx----------"},
+		{"0\n", "x-----------"},
+		{"0-3,8,10-8191\n", "xxxx----x-xx"},
+		{"1,3", "-x-x--------"},
+		{"5-2,7\n", "-------x----"},
+		{"nonsense\n", "------------"},
+		{",", "------------"},
+	};
+	char list[8192];
+	size_t n = 0;
+
+	for (unsigned i = 0; i < 12; i++)
+		make_ring(i, 1, 1);
+	for (unsigned i = 0; i <= ARRAY_SIZE(rows); i++) {
+		/* The last list is longer than a page. */
+		for (unsigned k = 0; i == ARRAY_SIZE(rows) && n < sizeof(list) - 10; k += 2)
+			n += (size_t)snprintf(list + n, sizeof(list) - n, "%u,", k);
+		if (i && i < ARRAY_SIZE(rows))
+			strcpy(list, rows[i].list);
+		if (i)
+			fake_text("devices/system/cpu/present", list);
+		open_rings(4);
+		assert_string_equal(open_of(12), i < ARRAY_SIZE(rows) ? rows[i].open
+								       : "x-x-x-x-x-x-");
+		cpu_readers_close(&r);
+		r = (struct cpu_readers){0};
+		fake_instance_free(&instance);
+	}
+}
+
 FIXTURE_TEST(test_cpus_that_are_not_there_are_left_out)
 {
 	make_ring(0, 1, 1);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Against a kernel of this test's own, which is short of what a test wants it to be short of. */
+/* The functions of instance.h are a kernel here, which lacks what a test wants it to lack. */
 
 #include "unit/fixture.h"
-#include "ftrace/ring/ring_config.c"
+#include "ftrace/ring/ring_config.h"
 
 static struct kernel {
 	bool old; /* one size of sub-buffers */
@@ -72,7 +72,6 @@ TEARDOWN
 	setup_errors_deinit(&errors);
 }
 
-/* What the kernel was asked for last is what it gives. */
 static uint32_t set(uint32_t buffer_kb, uint32_t subbuf_kb)
 {
 	const struct ftrace_settings s = {.buffer_size_kb = buffer_kb, .subbuf_size_kb = subbuf_kb};
@@ -88,24 +87,25 @@ static void assert_report(const char *text)
 	assert_null(errors.failed[1]);
 }
 
-TEST(test_choice)
+/* Sub-buffers are as large as the ring allows; with a watermark, two and more are below it. */
+FIXTURE_TEST(test_sizes_that_are_chosen)
 {
-	assert_int_equal(ring_size_choose(16384, 0, 4), 32);
-	assert_int_equal(ring_size_choose(512, 0, 4), 32);
-	assert_int_equal(ring_size_choose(511, 0, 4), 16);
-	assert_int_equal(ring_size_choose(64, 0, 4), 4);
-	assert_int_equal(ring_size_choose(1, 0, 4), 4);
-	assert_int_equal(ring_size_choose(UINT32_MAX, 0, 4), 32);
-	/* With a watermark of so many percent, two and more below it. */
-	assert_int_equal(ring_size_choose(2048, 50, 4), 32);
-	assert_int_equal(ring_size_choose(2048, 10, 4), 32);
-	assert_int_equal(ring_size_choose(2048, 2, 4), 16);
-	assert_int_equal(ring_size_choose(2048, 1, 4), 8);
-	assert_int_equal(ring_size_choose(2048, UINT32_MAX, 4), 32);
-	/* Machines with large pages. */
-	assert_int_equal(ring_size_choose(16384, 0, 16), 32);
-	assert_int_equal(ring_size_choose(16384, 0, 64), 64);
-	assert_int_equal(ring_size_choose(64, 0, 64), 64);
+	static const struct {
+		uint32_t buffer_kb, watermark, subbuf_kb;
+	} rows[] = {
+		{16384, 0, 32}, {512, 0, 32},  {511, 0, 16}, {64, 0, 4},
+		{1, 0, 4},	{2048, 50, 32}, {2048, 10, 32}, {2048, 2, 16},
+		{2048, 1, 8},	{2048, UINT32_MAX, 32},
+	};
+
+	for (unsigned i = 0; sysconf(_SC_PAGESIZE) == 4096 && i < ARRAY_SIZE(rows); i++) {
+		const struct ftrace_settings s = {.buffer_size_kb = rows[i].buffer_kb,
+						  .watermark = rows[i].watermark};
+
+		assert_int_equal(ring_size_set(&(struct instance){0}, &s, &errors),
+				 rows[i].buffer_kb);
+		assert_int_equal(kernel.subbuf_kb, rows[i].subbuf_kb);
+	}
 }
 
 FIXTURE_TEST(test_as_asked)
@@ -146,7 +146,7 @@ FIXTURE_TEST(test_no_memory_in_a_row)
 	kernel.row_kb = 8;
 	assert_int_equal(set(2048, 0), 2048);
 	assert_int_equal(kernel.subbuf_kb, 8);
-	assert_null(errors.failed); /* nobody asked for them */
+	assert_null(errors.failed); /* the config does not set them */
 	assert_int_equal(set(2048, 64), 2048);
 	assert_int_equal(kernel.subbuf_kb, 8);
 	assert_report("option:subbuf_size_kb (64: the kernel uses 8)");
@@ -202,14 +202,14 @@ FIXTURE_TEST(test_a_large_ring_that_memory_ends_for)
 }
 
 /* Its sub-buffers get their old size in a small ring. */
-FIXTURE_TEST(test_a_lent_ring_is_given_back_small)
+FIXTURE_TEST(test_an_attached_ring_is_restored_small)
 {
-	const struct instance lent = {.override = (struct override *)state};
+	const struct instance attached = {.override = (struct override *)state};
 
 	kernel.buffer_kb = 2048;
-	ring_size_release(&lent);
+	ring_size_release(&attached);
 	assert_int_equal(kernel.buffer_kb, 1024);
 	kernel.buffer_kb = 512;
-	ring_size_release(&lent);
+	ring_size_release(&attached);
 	assert_int_equal(kernel.buffer_kb, 512);
 }

@@ -5,7 +5,17 @@
 #include <event2/event.h>
 
 #include "unit/ftrace/fake_tracefs.h"
-#include "ftrace/ring/ring_config.c"
+#include "ftrace/ring/ring_config.h"
+
+/* Takes the place of uname(2). */
+static const char *release;
+
+int uname(struct utsname *u)
+{
+	*u = (struct utsname){0};
+	strcpy(u->release, release);
+	return 0;
+}
 
 static struct event_base *loop;
 static struct instance instance;
@@ -18,6 +28,7 @@ SETUP
 	char path[300];
 
 	fake_root_new();
+	release = "6.12.0";
 	fake_text("instances/x/events/header_page", HEADER_PAGE);
 	fake_text("instances/x/buffer_size_kb", "64\n");
 	fake_text("instances/x/buffer_subbuf_size_kb", "4\n");
@@ -52,13 +63,6 @@ static void set_up(uint32_t percent, bool period_is_set)
 	ring_close(&l);
 }
 
-static bool kernel_can(void)
-{
-	struct utsname u;
-
-	return !uname(&u) && watermark_kernel_can(u.release);
-}
-
 static void assert_report(const char *part)
 {
 	assert_non_null(errors.failed);
@@ -66,34 +70,49 @@ static void assert_report(const char *part)
 	setup_errors_deinit(&errors);
 }
 
-TEST(test_kernels)
+FIXTURE_TEST(test_kernels)
 {
-	assert_true(watermark_kernel_can("6.9.0"));
-	assert_true(watermark_kernel_can("6.18.44-fc-v657"));
-	assert_true(watermark_kernel_can("7.0-rc1"));
-	assert_false(watermark_kernel_can("6.8.12-amd64"));
-	assert_false(watermark_kernel_can("6.1.0-30-amd64"));
-	assert_false(watermark_kernel_can("5.15.0"));
-	assert_false(watermark_kernel_can("Linux"));
+	static const struct {
+		const char *release;
+		bool can;
+	} rows[] = {{"6.9.0", true},	   {"6.18.44-fc-v657", true}, {"7.0-rc1", true},
+		    {"6.8.12-amd64", false}, {"6.1.0-30-amd64", false}, {"5.15.0", false},
+		    {"Linux", false}};
+
+	for (unsigned i = 0; i < ARRAY_SIZE(rows); i++) {
+		release = rows[i].release;
+		set_up(50, false);
+		assert_int_equal(l.watch, rows[i].can);
+		if (!rows[i].can)
+			assert_report("option:drain_buffer_percent (50: it requires Linux 6.9");
+		set_up(0, false);
+		assert_int_equal(l.watch, rows[i].can);
+		assert_null(errors.failed);
+	}
 }
 
-TEST(test_the_least_percent)
+/* At least two sub-buffers, because the kernel counts the one that it writes to. */
+FIXTURE_TEST(test_the_least_percent)
 {
-	assert_int_equal(watermark_least(50, 64), 50);
-	assert_int_equal(watermark_least(1, 16), 13);
-	assert_int_equal(watermark_least(1, 200), 2);
-	assert_int_equal(watermark_least(1, 201), 1);
-	assert_true(watermark_least(50, 1) > 100);
-	assert_true(watermark_least(50, 0) > 100);
-	/* More than one of those that are told from the one that is written to. */
-	for (uint32_t n = 3; n < 1000; n++)
-		assert_true(watermark_least(1, n) * n > 200);
+	static const struct {
+		const char *ring_kb;
+		uint32_t percent;
+		const char *written; /* NULL: too few sub-buffers */
+	} rows[] = {{"256", 50, "50"},	{"64", 1, "13"},   {"800", 1, "2"},
+		    {"804", 1, "1"},	{"4", 50, NULL}, {"40000", 1, "1"}};
+
+	for (unsigned i = 0; i < ARRAY_SIZE(rows); i++) {
+		fake_text("instances/x/buffer_size_kb", rows[i].ring_kb);
+		set_up(rows[i].percent, false);
+		assert_int_equal(l.watch, rows[i].written != NULL);
+		if (rows[i].written)
+			assert_string_equal(fake_read("instances/x/buffer_percent"),
+					    rows[i].written);
+	}
 }
 
 FIXTURE_TEST(test_as_asked)
 {
-	if (!kernel_can())
-		skip();
 	set_up(40, false);
 	assert_true(l.watch);
 	assert_int_equal(l.period_ms, 1000);
@@ -109,8 +128,6 @@ FIXTURE_TEST(test_as_asked)
 
 FIXTURE_TEST(test_not_asked)
 {
-	if (!kernel_can())
-		skip();
 	set_up(0, true);
 	assert_false(l.watch);
 	assert_string_equal(fake_read("instances/x/buffer_percent"), "77\n");
@@ -120,7 +137,7 @@ FIXTURE_TEST(test_not_asked)
 	assert_string_equal(fake_read("instances/x/buffer_percent"), "25");
 }
 
-FIXTURE_TEST(test_what_cannot_be_had)
+FIXTURE_TEST(test_watermarks_that_are_not_possible)
 {
 	set_up(101, false);
 	assert_report("option:drain_buffer_percent (101: more than 100");
@@ -132,15 +149,10 @@ FIXTURE_TEST(test_what_cannot_be_had)
 	assert_report("must not change");
 	instance.keeps_ring = false;
 	set_up(0, false);
-	assert_null(errors.failed); /* nobody asked */
+	assert_null(errors.failed); /* the config does not set it */
 	assert_false(l.watch);
 	assert_int_equal(l.period_ms, 100);
 	fake_text("instances/x/buffer_size_kb", "64\n");
-	if (!kernel_can()) {
-		set_up(50, false);
-		assert_report("Linux 6.9");
-		return;
-	}
 	assert_int_equal(write(ring, "x", 1), 1); /* never waits */
 	set_up(50, false);
 	assert_report("does not wait");
