@@ -119,7 +119,7 @@ static NO_CANARY __attribute__((noinline)) enum ring_page_status write_event(
 }
 
 static bool passes_print_filter(const struct page_encoder *t, const struct compiled_event *ev,
-			    const struct ring_record *r)
+				const struct ring_record *r)
 {
 	const struct field_op *op = ev->ops;
 	uint32_t tid = load32(r->payload + ev->pid_offset);

@@ -59,11 +59,12 @@ TEST(test_descriptors)
 		/* The type of each kind of field, as in google.protobuf.FieldDescriptorProto. */
 		{"rcu", "rcu_utilization",
 		 FIELD("int a", 8, 4, 1) FIELD("pid_t b", 12, 4, 1) FIELD("u8 c", 16, 1, 0)
-			 FIELD("dev_t d", 20, 4, 0) FIELD("void * e", 24, 8, 0)
-				 FIELD("const char * g", 32, 8, 0) FIELD("__data_loc u8[] h", 40, 4, 0)
-					 FIELD("char i[16]", 44, 16, 0),
+			 FIELD("dev_t d", 20, 4, 0) FIELD("void * e", 24, 8, 0) FIELD(
+				 "const char * g", 32, 8, 0) FIELD("__data_loc u8[] h", 40, 4, 0)
+				 FIELD("char i[16]", 44, 16, 0),
 		 "\"%ps\", REC->e", false,
-		 "65536 rcu/rcu_utilization a=1:3 b=2:3 c=3:4 d=4:4 e=5:4 e_symbol=6:9 g=7:9 h=8:12 "
+		 "65536 rcu/rcu_utilization a=1:3 b=2:3 c=3:4 d=4:4 e=5:4 e_symbol=6:9 g=7:9 "
+		 "h=8:12 "
 		 "i=9:9"},
 		/* A new field, one of a type that does not fit the message, and one that is gone. */
 		{"sched", "sched_switch",
@@ -73,13 +74,13 @@ TEST(test_descriptors)
 		/* What the kernel prints as a function has a name; of an event with a message only
 		 * what it lacks: kmalloc's call_site has the trace's own table. */
 		{"kmem", "kmalloc",
-		 FIELD("void * f", 8, 8, 0) FIELD("int n", 16, 4, 1) FIELD("unsigned long ip", 24, 8, 0)
-			 FIELD("void * work", 32, 8, 0),
+		 FIELD("void * f", 8, 8, 0) FIELD("int n", 16, 4, 1)
+			 FIELD("unsigned long ip", 24, 8, 0) FIELD("void * work", 32, 8, 0),
 		 " \"%ps %d %pS %p\", REC->f, REC->n, (void *)REC->ip, REC->work", false,
 		 "65536 kmem/kmalloc f=1:4 f_symbol=2:9 n=3:3 ip=4:4 ip_symbol=5:9 work=6:4"},
 		{"kmem", "kmalloc",
-		 FIELD("void * f", 8, 8, 0) FIELD("int n", 16, 4, 1) FIELD("unsigned long ip", 24, 8, 0)
-			 FIELD("void * work", 32, 8, 0),
+		 FIELD("void * f", 8, 8, 0) FIELD("int n", 16, 4, 1)
+			 FIELD("unsigned long ip", 24, 8, 0) FIELD("void * work", 32, 8, 0),
 		 " \"%ps %d %pS %p\", REC->f, REC->n, (void *)REC->ip, REC->work", true,
 		 "299 kmem/kmalloc f=1000:4 n=1001:3 ip=1002:4 ip_symbol=1003:9 work=1004:4"},
 		/* An array of strings is one field each. */
@@ -91,7 +92,8 @@ TEST(test_descriptors)
 		 FIELD("__data_loc char[] a", 8, 8, 1) FIELD("int n", 16, 4, 1)
 			 FIELD("__data_loc char[] b", 20, 12, 1),
 		 NULL, true,
-		 "299 kmem/kmalloc a_0=1000:9 a_1=1001:9 n=1002:3 b_0=1003:9 b_1=1004:9 b_2=1005:9"},
+		 "299 kmem/kmalloc a_0=1000:9 a_1=1001:9 n=1002:3 b_0=1003:9 b_1=1004:9 "
+		 "b_2=1005:9"},
 	};
 
 	for (unsigned i = 0; i < ARRAY_SIZE(rows); i++) {

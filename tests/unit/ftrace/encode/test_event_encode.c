@@ -221,9 +221,11 @@ TEST(test_records_by_hand)
 		{LOCATED_AND_INT, RECORD("\x10\0\x10\0\x4d\0\0\0hello wo01234567"),
 		 "1='hello wo01234567' 2=77"},
 		/* An array of strings: one field each. */
-		{THREE_STRINGS, RECORD("\x18\0\4\0\x1c\0\1\0\x1d\0\6\0\x4d\0\0\0one\0\0three\0behind"),
+		{THREE_STRINGS,
+		 RECORD("\x18\0\4\0\x1c\0\1\0\x1d\0\6\0\x4d\0\0\0one\0\0three\0behind"),
 		 "1='one' 2='' 3='three' 4=77"},
-		{THREE_STRINGS, RECORD("\x18\0\4\0\x27\0\2\0\x1d\0\6\0\x4d\0\0\0one\0\0three\0behin"),
+		{THREE_STRINGS,
+		 RECORD("\x18\0\4\0\x27\0\2\0\x1d\0\6\0\x4d\0\0\0one\0\0three\0behin"),
 		 "1='one' 3='three' 4=77 bad"},
 		/* The kernel's dev_t becomes that of user space (259:300). */
 		{INTEGERS,
@@ -245,10 +247,10 @@ TEST(test_records_by_hand_with_names)
 				 FIELD("pid_t e", 36, 4, 1),
 		 RECORD(FF4 FF4 "text\0\0\0\0\0\0\0\0\0\0\0\0\0\x1f\xa0\xff\x2a\0\0\0"),
 		 "a=-1 b=4294967295u c='text' d='001fa0ff' e=42"},
-		{FIELD("__data_loc char[][2] a", 8, 8, 1),
-		 RECORD("\x10\0\4\0\x14\0\5\0one\0two"), "a_0='one' bad"},
-		{FIELD("__data_loc char[][2] a", 8, 8, 1),
-		 RECORD("\x10\0\4\0\x14\0\4\0one\0two\0"), "a_0='one' a_1='two'"},
+		{FIELD("__data_loc char[][2] a", 8, 8, 1), RECORD("\x10\0\4\0\x14\0\5\0one\0two"),
+		 "a_0='one' bad"},
+		{FIELD("__data_loc char[][2] a", 8, 8, 1), RECORD("\x10\0\4\0\x14\0\4\0one\0two\0"),
+		 "a_0='one' a_1='two'"},
 		{FIELD("__data_loc u8[] a", 8, 4, 0) FIELD("__data_loc char[] b", 12, 4, 0)
 			 FIELD("__data_loc char[] c", 16, 4, 0),
 		 RECORD("\x14\0\4\0\x14\0\4\0\x14\0\5\0long"), "a='6c6f6e67' b='long' bad"},
@@ -270,8 +272,7 @@ TEST(test_the_flags_of_a_waking_are_a_field_of_its_message)
 				FIELD("char comm[16]", 8, 16, 0) FIELD("pid_t pid", 24, 4, 1), NULL,
 				&options);
 	assert_int_equal(ev->further_len, 0);
-	snprintf(want, sizeof(want), "1='' 2=0 %u=152",
-		 PB_SCHED_WAKING_FTRACE_EVENT_COMMON_FLAGS);
+	snprintf(want, sizeof(want), "1='' 2=0 %u=152", PB_SCHED_WAKING_FTRACE_EVENT_COMMON_FLAGS);
 	assert_string_equal(event_text(ev, &ctx, payload, sizeof(payload)), want);
 }
 
@@ -282,8 +283,7 @@ TEST(test_threads_of_a_record_go_to_the_metadata)
 	struct ring_record r = {.payload = (const uint8_t *)payload, .len = 16};
 	struct metadata_events metadata = {0};
 	const struct compiled_event *ev;
-	struct encode_ctx ctx = {
-		.syms = &t.syms, .strings = &made.strings, .metadata = &metadata};
+	struct encode_ctx ctx = {.syms = &t.syms, .strings = &made.strings, .metadata = &metadata};
 	uint8_t out[512];
 
 	event_table_deinit(&made);

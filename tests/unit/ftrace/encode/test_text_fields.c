@@ -113,11 +113,10 @@ FIXTURE_TEST(test_a_stack_is_a_line_a_frame)
 
 FIXTURE_TEST(test_other_texts)
 {
-	const struct compiled_event *ev =
-		compile("user_stack",
-			FIELD("unsigned int tgid", 8, 4, 0)
-				FIELD("unsigned long caller[8]", 16, 64, 0),
-			"\"\"", false);
+	const struct compiled_event *ev = compile(
+		"user_stack",
+		FIELD("unsigned int tgid", 8, 4, 0) FIELD("unsigned long caller[8]", 16, 64, 0),
+		"\"\"", false);
 
 	/* Addresses of a process have no names, whatever their value. */
 	assert_string_equal(WORDS(ev, 0, 0x7f0000001234, SCHEDULE, 0),

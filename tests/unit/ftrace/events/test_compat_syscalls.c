@@ -111,8 +111,8 @@ static const char *name_of(const struct ring_record *r)
 
 static struct ring_record enter_with(uint32_t tid, int64_t nr, uint64_t arg)
 {
-	const uint64_t record[8] = {(uint64_t)tid << 32 | ENTER_ID, (uint64_t)nr, arg, 1, 2, 3, 4,
-				    5};
+	const uint64_t record[8] = {
+		(uint64_t)tid << 32 | ENTER_ID, (uint64_t)nr, arg, 1, 2, 3, 4, 5};
 	struct ring_record r = look(record, sizeof(record));
 
 	if (load16(r.payload) == ENTER_ID)
@@ -130,9 +130,9 @@ static bool enter(uint32_t tid, int nr)
 
 static struct ring_record leave_with(uint32_t tid, int64_t nr, int64_t value)
 {
-	return look((const uint64_t[]){(uint64_t)tid << 32 | EXIT_ID, (uint64_t)nr,
-				       (uint64_t)value},
-		    24);
+	return look(
+		(const uint64_t[]){(uint64_t)tid << 32 | EXIT_ID, (uint64_t)nr, (uint64_t)value},
+		24);
 }
 
 /* Returns the number of the call then; negative: of the 32-bit table. */
@@ -235,8 +235,7 @@ FIXTURE_TEST(test_a_munmap_is_no_exec)
 	assert_false(enter(NATIVE, getppid64));
 	/* Its begin was before the recording. */
 	put_native(NATIVE + 1);
-	assert_int_equal(leave(NATIVE + 1, execve32, 0),
-			 execve32);
+	assert_int_equal(leave(NATIVE + 1, execve32, 0), execve32);
 	assert_false(enter(NATIVE + 1, getppid64));
 }
 
@@ -244,8 +243,7 @@ FIXTURE_TEST(test_an_exec_that_fails_or_stays)
 {
 	begin();
 	assert_true(enter(COMPAT, execve32));
-	assert_int_equal(leave(COMPAT, execve32, -ENOENT),
-			 -execve32);
+	assert_int_equal(leave(COMPAT, execve32, -ENOENT), -execve32);
 	assert_true(enter(COMPAT, getppid32));
 	assert_false(enter(NATIVE, syscall_number("execveat", false)));
 	assert_int_equal(leave(NATIVE, execve64, 0), execve64);

@@ -163,7 +163,7 @@ static const struct compiled_event *add_as(struct event_representation repr, uns
 
 /* The event of that group and representation, by the format with the id 10. */
 static const struct compiled_event *find_as(const char *group,
-					      const struct event_representation *repr)
+					    const struct event_representation *repr)
 {
 	return event_table_find(&t, group, "x", repr, format_text("x", 10, FORMAT_COMMON, one_int));
 }
@@ -183,8 +183,8 @@ FIXTURE_TEST(test_events_with_another_representation)
 	ev = add_as((struct event_representation){"sched", "sched_switch", EVENT_AS_FIELDS}, 11);
 	assert_int_not_equal(ev->generic_index, COMPILED_NOT_GENERIC);
 	ev = add_as((struct event_representation){"synthetic", "suspend_resume_minimal",
-						    EVENT_AS_MESSAGE},
-		      12);
+						  EVENT_AS_MESSAGE},
+		    12);
 	assert_int_equal(ev->descriptor_len, 0);
 
 	ev = add_as((struct event_representation){"k", "vfs_read", EVENT_AS_PROBE_END}, 13);

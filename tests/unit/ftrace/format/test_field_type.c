@@ -180,3 +180,81 @@ TEST(test_without_a_message)
 	assert_int_equal(generic(FIELD("struct iovec * a", 8, 4, 0), true), FIELD_U32);
 	assert_int_equal(generic(FIELD("__data_loc char[] a", 8, 4, 0), true), FIELD_LOC_STR);
 }
+
+/* ---- what the group ftrace has of its own ---- */
+
+/* The type of the last field of an event without a message. */
+static int kind(const char *group, const char *event, const char *fields, struct field_plan *ret)
+{
+	struct tep_handle *tep;
+	const struct tep_event *e = format_event(group, event, fields, &tep);
+	const struct tep_format_field *f = e->format.fields;
+	bool ok;
+
+	while (f->next)
+		f = f->next;
+	ok = field_plan_generic(f, false, ret);
+	tep_free(tep);
+	return ok ? (int)ret->type : NONE;
+}
+
+TEST(test_the_group_ftrace)
+{
+	static const struct {
+		const char *event, *line;
+		int kind;
+		bool may_lack;
+	} rows[] = {
+		{"kernel_stack", FIELD("unsigned long caller[8]", 16, 64, 0), FIELD_STACK64, true},
+		{"kernel_stack", FIELD("unsigned long caller[8]", 12, 32, 0), FIELD_STACK32, true},
+		{"user_stack", FIELD("unsigned long caller[8]", 16, 64, 0), FIELD_USER_STACK64,
+		 true},
+		{"raw_data", FIELD("char buf[]", 12, 0, 0), FIELD_TAIL_BYTES, false},
+		{"funcgraph_entry", FIELD("unsigned long func", 8, 8, 0), FIELD_SYM64, false},
+		{"funcgraph_entry", FIELD("unsigned long args[]", 24, 0, 0), FIELD_REST_BYTES,
+		 true},
+		{"function", FIELD("unsigned long parent_ip", 12, 4, 0), FIELD_SYM32, false},
+		{"fgraph_retaddr_entry", FIELD("unsigned long retaddr", 24, 8, 0), FIELD_SYM64,
+		 false},
+		{"bputs", FIELD("unsigned long ip", 8, 8, 0), FIELD_SYM64, false},
+		/* The same names for something else. */
+		{"branch", FIELD("char func[31]", 12, 31, 0), NONE, false},
+		{"print", FIELD("char buf[]", 16, 0, 0), NONE, false},
+		{"kernel_stack", FIELD("int size", 8, 4, 1), NONE, false},
+		{"user_stack", FIELD("int caller[8]", 16, 32, 1), NONE, false},
+	};
+	struct field_plan plan;
+
+	for (unsigned i = 0; i < ARRAY_SIZE(rows); i++) {
+		int other = kind("other", rows[i].event, rows[i].line, &plan);
+		int have = kind("ftrace", rows[i].event, rows[i].line, &plan);
+
+		if (rows[i].kind == NONE) {
+			assert_int_equal(have, other);
+			continue;
+		}
+		assert_int_equal(have, rows[i].kind);
+		assert_int_not_equal(other, have);
+		assert_int_equal(plan.may_lack, rows[i].may_lack);
+	}
+}
+
+TEST(test_arguments_behind_their_format)
+{
+	static const char fine[] = FIELD("unsigned long ip", 8, 8, 0)
+		FIELD("const char * fmt", 16, 8, 0) FIELD("u32 buf[]", 24, 0, 0);
+	static const char narrow[] =
+		FIELD("const char * fmt", 12, 4, 0) FIELD("u32 buf[]", 16, 0, 0);
+	static const char apart[] =
+		FIELD("const char * fmt", 12, 4, 0) FIELD("u32 buf[]", 24, 0, 0);
+	struct field_plan plan;
+
+	assert_int_equal(kind("ftrace", "bprint", fine, &plan), FIELD_BPRINT);
+	assert_int_equal(FIELD_BPRINT_LONG(plan.size), 8);
+	assert_true(FIELD_BPRINT_MIN_INT(plan.size) == 1 || FIELD_BPRINT_MIN_INT(plan.size) == 4);
+	assert_int_equal(kind("ftrace", "bprint", narrow, &plan), FIELD_BPRINT);
+	assert_int_equal(FIELD_BPRINT_LONG(plan.size), 4);
+	assert_int_equal(kind("ftrace", "bprint", apart, &plan), FIELD_TAIL_BYTES);
+	assert_int_equal(kind("ftrace", "bprint", FIELD("u32 buf[]", 24, 0, 0), &plan),
+			 FIELD_TAIL_BYTES);
+}

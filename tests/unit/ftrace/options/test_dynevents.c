@@ -115,11 +115,13 @@ FOLDER_TEST(test_histograms_are_taken_out)
 	char path[300];
 
 	fake_text("instances/x/events/kmem/rss_stat/trigger", trigger);
-	fake_text("instances/x/events/power/suspend_resume/trigger", "# Available triggers:\n# hist\n");
+	fake_text("instances/x/events/power/suspend_resume/trigger",
+		  "# Available triggers:\n# hist\n");
 	synthetic_events_release(fake_path("instances/x"));
 	snprintf(path, sizeof(path),
 		 "%s!hist:keys=mm_id:size=2048:onchange($bucket).sonda_1_2_3(mm_id)", trigger);
 	assert_string_equal(fake_read("instances/x/events/kmem/rss_stat/trigger"), path);
-	assert_string_equal(fake_read("instances/x/events/power/suspend_resume/trigger"), "# Available triggers:\n# hist\n");
+	assert_string_equal(fake_read("instances/x/events/power/suspend_resume/trigger"),
+			    "# Available triggers:\n# hist\n");
 	synthetic_events_release("/nowhere");
 }

@@ -182,8 +182,8 @@ static void make_event(char *text)
 			part[i] = strsep(&field, ",");
 		assert_non_null(part[3]);
 		at += (size_t)snprintf(fields + at, sizeof(fields) - at,
-				       "\tfield:%s;\toffset:%s;\tsize:%s;\tsigned:%s;\n",
-				       part[0], part[1], part[2], part[3]);
+				       "\tfield:%s;\toffset:%s;\tsize:%s;\tsigned:%s;\n", part[0],
+				       part[1], part[2], part[3]);
 	}
 	fake_formatted_event(event, 100 + id++ % 1000, at ? fields : FIELD("int a", 8, 4, 1));
 }
@@ -195,9 +195,10 @@ static const char *kind_of(const struct event_name *e)
 
 	if (!ev)
 		return "none";
-	return ev->kind == COMPILED_COMPACT_SWITCH || ev->kind == COMPILED_COMPACT_WAKING ? "columns"
-	       : ev->descriptor_len || ev->kind == COMPILED_LEGACY			  ? "generic"
-											  : "fields";
+	return ev->kind == COMPILED_COMPACT_SWITCH || ev->kind == COMPILED_COMPACT_WAKING
+		       ? "columns"
+	       : ev->descriptor_len || ev->kind == COMPILED_LEGACY ? "generic"
+								   : "fields";
 }
 
 /* "group/name group/name ...", those that are recorded. */
@@ -452,8 +453,9 @@ MADE_TEST(test_1024_filters)
 		set_up();
 		assert_int_equal(session.result, n == 1024 ? 0 : -E2BIG);
 	}
-	assert_string_equal(errors.fatal, "nothing is recorded: the config has 1025 event_filters, the "
-					  "limit is 1024");
+	assert_string_equal(errors.fatal,
+			    "nothing is recorded: the config has 1025 event_filters, the "
+			    "limit is 1024");
 }
 
 MADE_TEST(test_256_probes)

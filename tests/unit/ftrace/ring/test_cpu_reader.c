@@ -138,8 +138,8 @@ FIXTURE_TEST(test_lists_of_present_cpus)
 		if (i)
 			fake_text("devices/system/cpu/present", list);
 		open_rings(4);
-		assert_string_equal(open_of(12), i < ARRAY_SIZE(rows) ? rows[i].open
-								       : "x-x-x-x-x-x-");
+		assert_string_equal(open_of(12),
+				    i < ARRAY_SIZE(rows) ? rows[i].open : "x-x-x-x-x-x-");
 		cpu_readers_close(&r);
 		r = (struct cpu_readers){0};
 		fake_instance_free(&instance);

@@ -93,9 +93,8 @@ FIXTURE_TEST(test_sizes_that_are_chosen)
 	static const struct {
 		uint32_t buffer_kb, watermark, subbuf_kb;
 	} rows[] = {
-		{16384, 0, 32}, {512, 0, 32},  {511, 0, 16}, {64, 0, 4},
-		{1, 0, 4},	{2048, 50, 32}, {2048, 10, 32}, {2048, 2, 16},
-		{2048, 1, 8},	{2048, UINT32_MAX, 32},
+		{16384, 0, 32}, {512, 0, 32},	{511, 0, 16},  {64, 0, 4},   {1, 0, 4},
+		{2048, 50, 32}, {2048, 10, 32}, {2048, 2, 16}, {2048, 1, 8}, {2048, UINT32_MAX, 32},
 	};
 
 	for (unsigned i = 0; sysconf(_SC_PAGESIZE) == 4096 && i < ARRAY_SIZE(rows); i++) {

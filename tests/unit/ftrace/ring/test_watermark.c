@@ -75,7 +75,7 @@ FIXTURE_TEST(test_kernels)
 	static const struct {
 		const char *release;
 		bool can;
-	} rows[] = {{"6.9.0", true},	   {"6.18.44-fc-v657", true}, {"7.0-rc1", true},
+	} rows[] = {{"6.9.0", true},	     {"6.18.44-fc-v657", true}, {"7.0-rc1", true},
 		    {"6.8.12-amd64", false}, {"6.1.0-30-amd64", false}, {"5.15.0", false},
 		    {"Linux", false}};
 
@@ -98,8 +98,8 @@ FIXTURE_TEST(test_the_least_percent)
 		const char *ring_kb;
 		uint32_t percent;
 		const char *written; /* NULL: too few sub-buffers */
-	} rows[] = {{"256", 50, "50"},	{"64", 1, "13"},   {"800", 1, "2"},
-		    {"804", 1, "1"},	{"4", 50, NULL}, {"40000", 1, "1"}};
+	} rows[] = {{"256", 50, "50"}, {"64", 1, "13"}, {"800", 1, "2"},
+		    {"804", 1, "1"},   {"4", 50, NULL}, {"40000", 1, "1"}};
 
 	for (unsigned i = 0; i < ARRAY_SIZE(rows); i++) {
 		fake_text("instances/x/buffer_size_kb", rows[i].ring_kb);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Lent places in plain files; what a kernel does with them is in
- * tests/root/test_attached_instance.sh. */
+/* Attached instances in plain files. With a kernel: tests/root/test_attached_instance.sh. */
 
 #include "unit/ftrace/fake_tracefs.h"
 #include "ftrace/session/session_instance.h"
@@ -148,7 +147,7 @@ FIXTURE_TEST(test_beside_the_instances)
 	setup_errors_deinit(&p.errors);
 }
 
-FIXTURE_TEST(test_somebody_traces_there)
+FIXTURE_TEST(test_an_instance_with_a_tracer)
 {
 	Pb__FtraceConfig c = PB__FTRACE_CONFIG__INIT;
 	struct place p = {.kb = 0};
@@ -166,17 +165,43 @@ FIXTURE_TEST(test_somebody_traces_there)
 	leave(&p);
 }
 
-FIXTURE_TEST(test_names_that_are_none)
+FIXTURE_TEST(test_names_of_no_instance)
 {
+	static const struct {
+		const char *name, *why;
+		int error;
+	} names[] = {
+		{"a/b", "not the name", -EINVAL},
+		{"/", "not the name", -EINVAL},
+		{"..", "not the name", -EINVAL},
+		{"../foo", "not the name", -EINVAL},
+		{".", "not the name", -EINVAL},
+		{"..foo", "not the name", -EINVAL},
+		{"sonda-1-1", "another recording", -EINVAL},
+		{"fooo", "the kernel has no such instance; did you mean foo?", -ENOENT},
+		{"nothing like it", "no such instance", -ENOENT},
+	};
 	Pb__FtraceConfig c = PB__FTRACE_CONFIG__INIT;
-	struct place p = {.kb = 0};
+	char longest[400], want[96];
+	struct place p;
 
-	c.instance_name = (char *)"fooo";
-	assert_int_equal(open_place(&p, &c), -ENOENT);
-	assert_string_equal(p.errors.fatal,
-			    "nothing is recorded: instance_name \"fooo\": the kernel has no such "
-			    "instance; did you mean foo?");
-	assert_false(instance_is_made(&p.instance));
+	for (size_t k = 0; k < ARRAY_SIZE(names); k++) {
+		p = (struct place){.kb = 0};
+		c.instance_name = (char *)names[k].name;
+		assert_int_equal(open_place(&p, &c), names[k].error);
+		snprintf(want, sizeof(want),
+			 "nothing is recorded: instance_name \"%s\": ", names[k].name);
+		if (!strstr(p.errors.fatal, names[k].why) ||
+		    strncmp(p.errors.fatal, want, strlen(want)) != 0)
+			fail_msg("%s", p.errors.fatal);
+		assert_false(instance_is_made(&p.instance));
+		setup_errors_deinit(&p.errors);
+	}
+	memset(longest, 'x', sizeof(longest));
+	longest[sizeof(longest) - 1] = '\0';
+	c.instance_name = longest;
+	p = (struct place){.kb = 0};
+	assert_int_equal(open_place(&p, &c), -ENAMETOOLONG);
 	setup_errors_deinit(&p.errors);
 }
 

@@ -250,13 +250,41 @@ FIXTURE_TEST(test_a_ring_that_is_large_already)
 	assert_string_equal(fake_read("buffer_size_kb"), "4096");
 }
 
-FIXTURE_TEST(test_somebody_is_there)
+FIXTURE_TEST(test_a_top_level_that_is_in_use)
 {
-	fake_text("set_event", "sched:sched_switch\n");
+	static const struct {
+		const char *file, *text, *idle, *why;
+	} rows[] = {
+		{"set_event", "sched:sched_switch\nirq:x\n", "", "sched:sched_switch is on there"},
+		{"current_tracer", "function_graph\n", "nop\n", "current_tracer is function_graph"},
+		{"tracing_on", "0\n", "1\n", "its rings hold a stopped recording of 7 records"},
+	};
+
+	fake_text("per_cpu/cpu0/stats", "entries: 7\noverrun: 9\n");
+	a.setup.proc_root = fake_path("proc");
+	for (unsigned i = 0; i < ARRAY_SIZE(rows); i++) {
+		fake_text(rows[i].file, rows[i].text);
+		assert_false(open_for(&a, "print"));
+		assert_failed(&a, "ftrace/print (tracefs' top level is in use: ");
+		assert_failed(&a, rows[i].why);
+		setup_errors_deinit(&a.errors);
+		assert_string_equal(fake_read("trace"), "markers of before");
+		assert_string_equal(fake_read(rows[i].file), rows[i].text);
+		fake_text(rows[i].file, rows[i].idle);
+	}
+	fake_text("proc/123/comm", "someone\n");
+	fake_mkdirs(fake_path("proc/123/fd/x"));
+	fake_text("trace_pipe", "");
+	assert_int_equal(symlink(fake_path("trace_pipe"), fake_path("proc/123/fd/3")), 0);
+	a.setup.proc_root = fake_path("proc");
 	assert_false(open_for(&a, "print"));
-	assert_failed(&a, "ftrace/print (tracefs' top level is in use: sched:sched_switch");
-	assert_string_equal(fake_read("trace"), "markers of before");
-	assert_string_equal(fake_read("tracing_on"), "1\n");
+	assert_failed(&a, "someone (process 123) reads its rings");
+	unlink(fake_path("proc/123/fd/3"));
+	setup_errors_deinit(&a.errors);
+	/* Older kernels lack the file. */
+	unlink(fake_path("set_event"));
+	if (!open_for(&a, "print"))
+		fail_msg("%s", a.errors.failed[0]);
 }
 
 FIXTURE_TEST(test_functions)
@@ -278,7 +306,7 @@ FIXTURE_TEST(test_functions)
 }
 
 /* The markers are there, then, and nothing else. */
-FIXTURE_TEST(test_functions_that_cannot_be_had)
+FIXTURE_TEST(test_functions_that_are_not_possible)
 {
 	char *filters[] = {"a:b"};
 
@@ -295,7 +323,7 @@ FIXTURE_TEST(test_functions_that_cannot_be_had)
 	assert_string_equal(fake_read("tracing_on"), "1");
 }
 
-FIXTURE_TEST(test_the_tracer_and_others_readers)
+FIXTURE_TEST(test_the_tracer_and_other_readers)
 {
 	assert_true(open_for(&a, "print"));
 	assert_false(open_for(&b, "funcgraph_entry"));
@@ -321,7 +349,7 @@ FIXTURE_TEST(test_restrictions)
 	assert_true(open_for(&a, "funcgraph_entry"));
 	assert_string_equal(fake_read("tracing_cpumask"), "1");
 	assert_string_equal(fake_read("set_ftrace_pid"), "1 ");
-	/* What is left out for one is for nobody else. */
+	/* No other session may read what lacks records. */
 	assert_false(open_for(&b, "funcgraph_entry"));
 	assert_failed(&b, "another recording restricts the records of");
 	top_level_close(&a.top);

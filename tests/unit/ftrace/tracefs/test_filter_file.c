@@ -1,10 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 /* What the kernel itself does with filters is in tests/root/test_filters.sh. */
 
-#include "ftrace/tracefs/filter_file.c"
+#include <sys/syscall.h>
+
+#include "ftrace/tracefs/filter_file.h"
 #include "unit/ftrace/setups.h"
 
 static struct err_text e;
+
+/* Takes the place of write(2): refuses filters, and puts these words into the file as the kernel does. */
+static const char *refusal;
+
+ssize_t write(int fd, const void *data, size_t len)
+{
+	if (!refusal)
+		return syscall(SYS_write, fd, data, len);
+	(void)syscall(SYS_write, fd, refusal, strlen(refusal));
+	errno = EINVAL;
+	return -1;
+}
 
 SETUP
 {
@@ -13,59 +27,51 @@ SETUP
 	setup_begin("");
 }
 
-static const char *explain(const char *left, const char *filter)
-{
-	char *copy = left ? strdup(left) : NULL;
-
-	assert_int_equal(filter_file_explain(copy, filter, -EINVAL, &e), -EINVAL);
-	free(copy);
-	return e.text;
-}
-
-TEST(test_the_kernels_words)
-{
-	assert_string_equal(explain("prev_pid == 1 && nopid == 5\n"
-				    "                       ^\n"
-				    "parse_error: Field not found\n",
-				    "prev_pid == 1 && nopid == 5"),
-			    "Field not found at character 24: prev_pid == 1 && nopid ^== 5");
-	assert_string_equal(explain("bad\n^\nparse_error: Invalid operator\n", "bad"),
-			    "Invalid operator at character 1: ^bad");
-	/* Behind the end, where something is missing. */
-	assert_string_equal(explain("a ==\n    ^\nparse_error: Invalid value\n", "a =="),
-			    "Invalid value at character 5: a ==^");
-	/* The words of the expression are not the kernel's. */
-	assert_string_equal(explain("c == \"parse_error: x ^\"\n  ^\nparse_error: No\n",
-				    "c == \"parse_error: x ^\""),
-			    "No at character 3: c ^== \"parse_error: x ^\"");
-}
-
-TEST(test_without_words)
-{
-	static const char *const texts[] = {
-		NULL, "", "\0", "none\n", "a == 1\n", "parse_error", "parse_error:\n"};
-
-	for (unsigned i = 0; i < ARRAY_SIZE(texts); i++)
-		assert_string_equal(explain(texts[i], "a == 1"), "Invalid argument: a == 1");
-}
-
-TEST(test_an_error_that_the_kernel_has_no_words_for)
-{
-	assert_string_equal(explain("a ~ \"x\" &&& 1\nError: (0)\n", "a ~ \"x\" &&& 1"),
-			    "the kernel cannot parse it and gives no reason: a ~ \"x\" &&& 1");
-}
-
-TEST(test_words_of_a_form_never_seen)
-{
-	assert_string_equal(explain("parse_error: x", "a"), "x at character 1: ^a");
-	assert_string_equal(explain("    ^\nparse_error: x\n", "a"), "x at character 2: a^");
-	assert_string_equal(explain("\nparse_error: ", "a"), " at character 1: ^a");
-	assert_string_equal(explain("a ^ b\nparse_error: x\n", "a"), "x at character 1: ^a");
-}
-
 TEARDOWN
 {
 	setup_remove();
+}
+
+FIXTURE_TEST(test_the_reasons_of_the_kernel)
+{
+	static const struct {
+		const char *filter, *left, *want;
+	} rows[] = {
+		{"prev_pid == 1 && nopid == 5",
+		 "prev_pid == 1 && nopid == 5\n                       ^\n"
+		 "parse_error: Field not found\n",
+		 "Field not found at character 24: prev_pid == 1 && nopid ^== 5"},
+		{"bad", "bad\n^\nparse_error: Invalid operator\n",
+		 "Invalid operator at character 1: ^bad"},
+		/* Behind the end, where something is missing. */
+		{"a ==", "a ==\n    ^\nparse_error: Invalid value\n",
+		 "Invalid value at character 5: a ==^"},
+		/* The expression may have the same words. */
+		{"c == \"parse_error: x ^\"", "c == \"parse_error: x ^\"\n  ^\nparse_error: No\n",
+		 "No at character 3: c ^== \"parse_error: x ^\""},
+		{"a ~ \"x\" &&& 1", "a ~ \"x\" &&& 1\nError: (0)\n",
+		 "the kernel cannot parse it and gives no reason: a ~ \"x\" &&& 1"},
+		/* No reason. */
+		{"a == 1", "", "Invalid argument: a == 1"},
+		{"a == 1", "none\n", "Invalid argument: a == 1"},
+		{"a == 1", "a == 1\n", "Invalid argument: a == 1"},
+		{"a == 1", "parse_error", "Invalid argument: a == 1"},
+		{"a == 1", "parse_error:\n", "Invalid argument: a == 1"},
+		/* Forms that no kernel has. */
+		{"a", "parse_error: x", "x at character 1: ^a"},
+		{"a", "    ^\nparse_error: x\n", "x at character 2: a^"},
+		{"a", "\nparse_error: ", " at character 1: ^a"},
+		{"a", "a ^ b\nparse_error: x\n", "x at character 1: ^a"},
+	};
+
+	for (unsigned i = 0; i < ARRAY_SIZE(rows); i++) {
+		refusal = rows[i].left;
+		assert_int_equal(
+			filter_file_write(&instance, "sched", "sched_switch", rows[i].filter, &e),
+			-EINVAL);
+		refusal = NULL;
+		assert_string_equal(e.text, rows[i].want);
+	}
 }
 
 FIXTURE_TEST(test_writing)
