@@ -1,4 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ *	           first join                end of file, packed
+ *	 (none) ---------------> loading -------------------------> ready
+ *	    ^                       |                                 |
+ *	    +-----------------------+---------------------------------+
+ *	           the last user leaves, and the policy is not to retain
+ *
+ * A timer with zero timeout drives the loading, so the loop serves other events in between.
+ */
 #include "symbols/symbol_cache.h"
 
 #include <errno.h>
@@ -19,6 +28,8 @@
 #include "base/core/clock.h"
 #include "symbols/symbol_table_build.h"
 
+/* ---- opening kallsyms ---- */
+
 /*
  * Opens /proc/kallsyms so that it shows addresses.
  *
@@ -27,9 +38,7 @@
  * restored before the first byte is read. It stays lowered only if the process is killed between
  * these two writes, or if the second one fails, which is an error. A lock on the file keeps a
  * second sonda-probes from taking the lowered value for the one to restore.
- */
-
-/*
+ *
  *	open, look  -- hidden -->  kptr_restrict N-1, open, kptr_restrict N, look  -- hidden -->  N-2
  *
  * Hidden addresses are zeros. Some real ones are zero, too (per-CPU offsets), so the first read is
@@ -194,15 +203,7 @@ static int kallsyms_open(const char *proc_root, struct err_text *e)
 	return open_hidden(proc_root, e);
 }
 
-/*
- *	           first join                end of file, packed
- *	 (none) ---------------> loading -------------------------> ready
- *	    ^                       |                                 |
- *	    +-----------------------+---------------------------------+
- *	           the last user leaves, and the policy is not to retain
- *
- * A timer with zero timeout drives the loading, so the loop serves other events in between.
- */
+/* ---- the cache ---- */
 
 #define MODULES_MAX (1u << 20) /* bytes of /proc/modules */
 

@@ -1,4 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Rings are read one after the other, and the kernel often migrates a thread in execve:
+ *
+ *	CPU 0                    exit 11   enter 295 ...     read first
+ *	CPU 1   ...  enter 59                                earlier, but read later
+ *
+ * So each fact about a thread has a time. Number 11 is execve in the 32-bit table and munmap in
+ * the 64-bit table; an exit with number 11 is a munmap if its entry has that number, too. A thread
+ * that is wrongly taken for COMPAT becomes NATIVE at its first argument of more than 32 bits.
+ *
+ * The replaced records:
+ *
+ *	bytes              8        16                                       64
+ *	sys_enter          [ id    ][ args, 8 bytes each                     ]
+ *	compat_sys_enter   [id ][ name                   ][ args, 4 bytes each]
+ *	                   8   12                        40                  64
+ *	sys_exit           [ id    ][ ret    ]
+ *	compat_sys_exit    [id ][ret ]
+ */
 #include "ftrace/events/compat_syscalls.h"
 
 #include <stdbool.h>
@@ -14,17 +33,6 @@
 #include "base/core/open_table.h"
 #include "base/system/outside_reads.h"
 #include "base/system/syscall_names.h"
-
-/*
- * Rings are read one after the other, and the kernel often migrates a thread in execve:
- *
- *	CPU 0                    exit 11   enter 295 ...     read first
- *	CPU 1   ...  enter 59                                earlier, but read later
- *
- * So each fact about a thread has a time. Number 11 is execve in the 32-bit table and munmap in
- * the 64-bit table; an exit with number 11 is a munmap if its entry has that number, too. A thread
- * that is wrongly taken for COMPAT becomes NATIVE at its first argument of more than 32 bits.
- */
 
 /*
  * KERNEL_MARK is a file of /proc that exists if the kernel runs 32-bit programs; "": not checked.
@@ -210,15 +218,6 @@ static bool compat_threads_exit(struct compat_threads *t, struct compat_call *c)
 		thread->last = -1;
 	return compat;
 }
-
-/*
- *	bytes              8        16                                       64
- *	sys_enter          [ id    ][ args, 8 bytes each                     ]
- *	compat_sys_enter   [id ][ name                   ][ args, 4 bytes each]
- *	                   8   12                        40                  64
- *	sys_exit           [ id    ][ ret    ]
- *	compat_sys_exit    [id ][ret ]
- */
 
 #define GROUP "raw_syscalls"
 #define N_ARGS 6

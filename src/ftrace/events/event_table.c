@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * libtraceevent parses each format in a handle of its own, which is freed when the event is
+ * compiled.
+ *
+ *	events    [ a ][ b ][ b' ]         b' is b after its module was reloaded. Written bundles
+ *	           ^           ^           contain records of b, and an open one may refer to
+ *	by_id     [0][1] ... [7]           b, so b stays until the sweep.
+ */
 #define HASH_NONFATAL_OOM 1
 
 #include "ftrace/events/event_table.h"
@@ -16,6 +24,8 @@
 #include "ftrace/encode/event_encode.h"
 #include "ftrace/format/event_format.h"
 #include "ftrace/format/proto_events.h"
+
+/* ---- field numbers ---- */
 
 /*
  * Field numbers of FtraceEvent for events without a message. A trace may contain records of
@@ -96,14 +106,7 @@ static void generic_number_give(uint32_t number)
 	free(e);
 }
 
-/*
- * libtraceevent parses each format in a handle of its own, which is freed when the event is
- * compiled.
- *
- *	events    [ a ][ b ][ b' ]         b' is b after its module was reloaded. Written bundles
- *	           ^           ^           contain records of b, and an open one may refer to
- *	by_id     [0][1] ... [7]           b, so b stays until the sweep.
- */
+/* ---- the table ---- */
 
 /* Copies the print format, which event_table_parse() cuts out. It shows which fields are function addresses. */
 static char *copy_print_fmt(const char *format)

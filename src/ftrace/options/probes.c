@@ -1,4 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Each group of the user gets a group of our own in tracefs, so that two sessions with the same
+ * probe do not collide:
+ *
+ *	config                          tracefs                              trace
+ *	p:mine/a vfs_read               p:sonda_812_51423_0/a vfs_read       mine/a
+ *	p:mine/b vfs_write              p:sonda_812_51423_0/b vfs_write      mine/b
+ *	probe: "vfs_read" type: BOTH    p:sonda_812_51423_1/vfs_read ...     kprobe_event BEGIN
+ *	                                r1024:sonda_812_51423_2/vfs_read     kprobe_event END
+ */
 #include "ftrace/options/probes.h"
 
 #include <stdbool.h>
@@ -15,6 +25,8 @@
 #include "ftrace/tracefs/error_log.h"
 #include "ftrace/tracefs/owner_tag.h"
 #include "ftrace/options/probe_spec.h"
+
+/* ---- names of functions ---- */
 
 /*
  * The names of functions that can be probed: available_filter_functions of tracefs. Generating the
@@ -67,16 +79,7 @@ static const char *function_names_nearest(struct function_names *f, const char *
 	return str_nearest_get(&nearest);
 }
 
-/*
- * Each group of the user gets a group of our own in tracefs, so that two sessions with the same
- * probe do not collide:
- *
- *	config                          tracefs                              trace
- *	p:mine/a vfs_read               p:sonda_812_51423_0/a vfs_read       mine/a
- *	p:mine/b vfs_write              p:sonda_812_51423_0/b vfs_write      mine/b
- *	probe: "vfs_read" type: BOTH    p:sonda_812_51423_1/vfs_read ...     kprobe_event BEGIN
- *	                                r1024:sonda_812_51423_2/vfs_read     kprobe_event END
- */
+/* ---- probes ---- */
 
 #define KPROBE_TYPE(name) PB__FTRACE_CONFIG__KPROBE_EVENT__KPROBE_TYPE__KPROBE_TYPE_##name
 

@@ -1,4 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A read(2) of exactly one sub-buffer returns the oldest unread one, either complete or the part
+ * written so far; the rest comes with later reads. So the first page of a pass is often a rest,
+ * and the last one a beginning:
+ *
+ *	   pass     |......|       |......|       |......|
+ *	   pages    [##  ##][######][##    ]                 # read   blank: not yet written
+ *
+ * The kernel exchanges a complete sub-buffer for an empty one; it copies a partial one record by
+ * record. The space after the records is zero, except for the number of lost records.
+ */
 #include "ftrace/ring/cpu_reader.h"
 
 #include <stdbool.h>
@@ -13,6 +24,8 @@
 #include "base/system/fs.h"
 #include "base/core/mem.h"
 #include "ftrace/ring/ring_stats.h"
+
+/* ---- present CPUs ---- */
 
 /* Returns true if the list has changed. Zero p before the first call. */
 static bool cpu_presence_read(struct cpu_presence *p, const char *sys_root)
@@ -54,18 +67,6 @@ static bool cpu_presence_has(const struct cpu_presence *p, uint32_t cpu)
 			return false;
 	}
 }
-
-/*
- * A read(2) of exactly one sub-buffer returns the oldest unread one, either complete or the part
- * written so far; the rest comes with later reads. So the first page of a pass is often a rest,
- * and the last one a beginning:
- *
- *	   pass     |......|       |......|       |......|
- *	   pages    [##  ##][######][##    ]                 # read   blank: not yet written
- *
- * The kernel exchanges a complete sub-buffer for an empty one; it copies a partial one record by
- * record. The space after the records is zero, except for the number of lost records.
- */
 
 #define MAX_CPUS 8192u /* NR_CPUS of the largest configurations */
 

@@ -1,4 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The life of a linux.frozen_ftrace instance:
+ *
+ *	create   attach to the instance, compile every event of this kernel; in a coroutine
+ *	start    when that is done:
+ *	         FtraceStats (START: earlier records belong to the trace)
+ *	         read all that is in its rings, in time slices
+ *	         FtraceStats (END); close the rings                   done
+ *	flush    answered when that is done
+ *	stop     likewise
+ *	destroy  detach; records that were already read are gone from the instance
+ *
+ * Nothing is enabled or disabled: the instance may be recording again for its owner.
+ */
 #include "ftrace/session/data_sources.h"
 
 #include <stdbool.h>
@@ -20,6 +34,8 @@
 #include "ftrace/ring/ring.h"
 #include "ftrace/session/ftrace_stats.h"
 #include "ftrace/options/event_enable.h"
+
+/* ---- which boot ---- */
 
 /*
  * The kernel's description of the boot that a persistent instance's records are from
@@ -100,18 +116,7 @@ static void last_boot_gone_modules(const char *info, const char *modules, struct
 	}
 }
 
-/*
- *	create   attach to the instance, compile every event of this kernel; in a coroutine
- *	start    when that is done:
- *	         FtraceStats (START: earlier records belong to the trace)
- *	         read all that is in its rings, in time slices
- *	         FtraceStats (END); close the rings                   done
- *	flush    answered when that is done
- *	stop     likewise
- *	destroy  detach; records that were already read are gone from the instance
- *
- * Nothing is enabled or disabled: the instance may be recording again for its owner.
- */
+/* ---- the instance ---- */
 
 #define MAX_FLUSHES 64 /* unanswered flushes; the oldest are dropped */
 #define PERIOD_MS 1000 /* the ticks find nothing, because all is read immediately */
