@@ -162,7 +162,7 @@ LIBSONDA := $(if $(wildcard src/lib/api/init.c),$(B)/lib/libsonda.so $(B)/lib/li
 
 UNIT_SRC := $(wildcard tests/unit/*/test_*.c tests/unit/*/*/test_*.c)
 # Of parts that are left out there is nothing to test.
-EBPF_TESTS_PURE := none counter histogram top_n errors ebpf_config cgroup_ids thresholds
+EBPF_TESTS_PURE := none counter histogram top_n errors ebpf_config thresholds
 EBPF_TESTS_OUT := $(if $(filter yes,$(EBPF)),,$(filter-out \
 	$(foreach f,$(EBPF_TESTS_PURE),%/test_$(f).c),$(wildcard tests/unit/ebpf/test_*.c tests/unit/ebpf/*/test_*.c)))
 UNIT_SRC := $(filter-out $(EBPF_TESTS_OUT),$(UNIT_SRC))

@@ -144,3 +144,32 @@ FIXTURE_TEST(control_groups_that_are_not_there)
 	assert_int_equal(s.n_cgroups, 0);
 	assert_string_equal(errors.all[0].what, "cgroups");
 }
+
+/* The report on one path; NULL: it is a control group. */
+static const char *report_on_cgroup(const char *sys_root, const char *path)
+{
+	ebpf_config_deinit(&s);
+	ebpf_errors_deinit(&errors);
+	s = (struct ebpf_config){0};
+	errors = (struct ebpf_errors){0};
+	config.cgroups = (char *[]){(char *)path};
+	config.n_cgroups = 1;
+	assert_int_equal(ebpf_config_find_cgroups(&s, &config, sys_root, &errors), 0);
+	assert_int_equal(s.n_cgroups, !errors.n);
+	return errors.n ? errors.all[0].reason : NULL;
+}
+
+FIXTURE_TEST(paths_of_control_groups)
+{
+	assert_non_null(strstr(report_on_cgroup("/no/such", "x"), "not mounted in /no/such"));
+	if (report_on_cgroup("/sys", "/"))
+		skip(); /* no cgroup2 here */
+	assert_int_not_equal(s.cgroups[0], 0);
+	assert_null(report_on_cgroup("/sys", ""));
+	assert_string_equal(report_on_cgroup("/sys", "/nosuch"),
+			    "/nosuch: No such file or directory");
+	assert_non_null(report_on_cgroup("/sys", "cgroup.procs"));
+	assert_string_equal(report_on_cgroup("/sys", "../.."), "../.. is outside of the mount");
+	assert_string_equal(report_on_cgroup("/sys", "a/../../x"),
+			    "a/../../x is outside of the mount");
+}

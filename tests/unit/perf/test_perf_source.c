@@ -3,15 +3,18 @@
 #include <sys/eventfd.h>
 
 #include "perf/perf_session.h"
+#include "perf/perf_source.h"
 #include "unit/fixture.h"
 #include "unit/perf/fake_ring.h"
 #include "unit/procfs/fake_producer.h"
 
-/* A kernel with two CPUs, of which only the first one has the event. */
+/*
+ * A kernel with two CPUs, of which only the first one has the event: takes the place of
+ * cpu_ring_open() and of sysconf(3).
+ */
 static int first_fd;
 
-static int open_on_first_cpu(struct cpu_ring *r, struct perf_event_attr *attr, unsigned cpu,
-			     uint32_t *pages)
+int cpu_ring_open(struct cpu_ring *r, struct perf_event_attr *attr, unsigned cpu, uint32_t *pages)
 {
 	(void)attr;
 	(void)pages;
@@ -22,17 +25,12 @@ static int open_on_first_cpu(struct cpu_ring *r, struct perf_event_attr *attr, u
 	return 0;
 }
 
-static long two_cpus(int name)
-{
-	(void)name;
-	return 2;
-}
+long __sysconf(int name);
 
-#define cpu_ring_open open_on_first_cpu
-#define sysconf two_cpus
-#include "perf/perf_source.c"
-#undef sysconf
-#undef cpu_ring_open
+long sysconf(int name)
+{
+	return name == _SC_NPROCESSORS_CONF || name == _SC_NPROCESSORS_ONLN ? 2 : __sysconf(name);
+}
 
 bool writer_has_lost(const struct writer *w)
 {
