@@ -62,7 +62,7 @@ static void create(const char *root, const char *name)
 {
 	const struct ds_env env = {.loop = loop,
 				   .sys_root = "/nowhere",
-				   .proc_root = "/nowhere",
+				   .proc_root = fake_path("proc"),
 				   .tracefs_root = root};
 	Pb__DataSourceConfig config = PB__DATA_SOURCE_CONFIG__INIT;
 	Pb__FrozenFtraceConfig frozen = PB__FROZEN_FTRACE_CONFIG__INIT;
@@ -267,4 +267,63 @@ FIXTURE_TEST(test_only_root_reads_the_boot_before)
 	boot_trace_data_source.destroy(instance);
 	instance = NULL;
 	assert_string_equal(fake_read("instances/x/trace"), "records");
+}
+
+/* The last failure that the stats name; "" if there is none. */
+static const char *last_failure(void)
+{
+	static char text[300];
+	struct pb_field packet, stats, f;
+	struct pb_dec d, dp, ds;
+
+	*text = '\0';
+	pb_dec_init(&d, h.writer->begin, fake_writer_len(h.writer));
+	while (pb_dec_next(&d, &packet)) {
+		pb_dec_init(&dp, packet.data, packet.len);
+		if (!pb_dec_next(&dp, &stats) || stats.id != PB_TRACE_PACKET_FTRACE_STATS)
+			continue;
+		pb_dec_init(&ds, stats.data, stats.len);
+		while (pb_dec_next(&ds, &f))
+			if (f.id == PB_FTRACE_STATS_FAILED_FTRACE_EVENTS)
+				snprintf(text, sizeof(text), "%.*s", (int)f.len,
+					 (const char *)f.data);
+	}
+	return text;
+}
+
+/* last_boot_info as Linux 6.12 to 7.2 write it, and /proc/modules. */
+FIXTURE_TEST(test_which_boot_the_records_are_from)
+{
+	static const char loaded[] = "ffffffff81000000\t[kernel]\nffffffffc0400000\tvirtio_blk\n"
+				     "ffffffffc0500000\txfs\n";
+	static const struct {
+		const char *info, *modules, *report;
+	} rows[] = {
+		{"# Current\n", "", "its records are from the current boot"},
+		{"0\t[kernel]\n", "", "it holds no records of an earlier boot"},
+		{NULL, "", "the kernel does not preserve it across reboots"},
+		{"text delta:\t0\ndata delta:\t0\n", "", ""},
+		{"Offset: 1000000\n", "", ""},
+		{"", "", ""},
+		{loaded, "", "other events: virtio_blk, xfs)"},
+		{loaded, "xfs 1 2 - Live 0x0\nvirtio_blk 24576 0 - Live 0x0\n", ""},
+		{loaded, "virtio_blk_old 24576 0\nblk 1 0\nxfs 1 0\n", "other events: virtio_blk)"},
+		{loaded, "virtio_blk", "other events: virtio_blk, xfs)"},
+		{"ffffffffc0400000\tvirtio_blk", "\n\n", "other events: virtio_blk)"},
+	};
+
+	for (unsigned i = 0; i < ARRAY_SIZE(rows); i++) {
+		if (rows[i].info)
+			fake_text("instances/x/last_boot_info", rows[i].info);
+		else
+			unlink(fake_path("instances/x/last_boot_info"));
+		fake_text("proc/modules", rows[i].modules);
+		h = (struct ds_handle){.session_id = 9};
+		create(fake_root, "x");
+		start();
+		if (*rows[i].report ? !strstr(last_failure(), rows[i].report) : *last_failure())
+			fail_msg("row %u: \"%s\"", i, last_failure());
+		boot_trace_data_source.destroy(instance);
+		instance = NULL;
+	}
 }
