@@ -70,57 +70,6 @@ FIXTURE_TEST(test_other_clocks_are_told)
 		     PB_FTRACE_EVENT_BUNDLE_BOOT_TIMESTAMP, 0);
 }
 
-FIXTURE_TEST(test_errors)
-{
-	bundle_begin(&b, &(struct bundle_head){.sync = &moment});
-	bundle_error(&b, 1234, RING_PAGE_END_OVERFLOW);
-	bundle_error(&b, 0, RING_PAGE_NULL_PADDING);
-	bundle_end(&b);
-	bundles_read(w);
-	assert_int_equal(bundles[0].errors, 2);
-	assert_int_equal(bundles[0].error_time, 0);
-	assert_int_equal(bundles[0].error_status, RING_PAGE_NULL_PADDING);
-}
-
-FIXTURE_TEST(test_descriptors_once_a_bundle)
-{
-	static const uint8_t text[] = "abcdefgh";
-	const struct compiled_event rows[3] = {
-		{.generic_index = 0, .descriptor = text, .descriptor_len = 3},
-		{.generic_index = 1, .descriptor = text + 3, .descriptor_len = 3},
-		{.generic_index = 2, .descriptor = text + 6, .descriptor_len = 2},
-	};
-
-	for (unsigned round = 0; round < 2; round++) {
-		bundle_begin(&b, &(struct bundle_head){.sync = &moment});
-		for (unsigned i = 0; i < 10; i++) {
-			bundle_describe(&b, &rows[2]);
-			bundle_describe(&b, &rows[0]);
-		}
-		if (round)
-			bundle_describe(&b, &rows[1]);
-		bundle_end(&b);
-	}
-	bundles_read(w);
-	assert_int_equal(bundles[0].descriptors, 2);
-	assert_int_equal(bundles[1].descriptors, 3);
-}
-
-FIXTURE_TEST(test_addresses_fill_a_bundle)
-{
-	bundle_begin(&b, &(struct bundle_head){.sync = &moment});
-	for (unsigned i = 0; i < SYM_INDEX_MAX - SYM_INDEX_OF_RECORD; i++) {
-		assert_false(bundle_syms_full(&b));
-		sym_index_get(&b.syms, i + 1);
-	}
-	sym_index_get(&b.syms, 99999);
-	assert_true(bundle_syms_full(&b));
-	bundle_end(&b);
-	bundle_begin(&b, &(struct bundle_head){.sync = &moment});
-	assert_false(bundle_syms_full(&b));
-	bundle_end(&b);
-}
-
 /* ---- names of addresses ---- */
 
 static struct symbol_table make_symbols(const char *text)

@@ -148,15 +148,6 @@ TEST(test_columns)
 	pb_mem_deinit(&m);
 }
 
-TEST(test_nothing_is_written_of_nothing)
-{
-	struct pb_mem m;
-
-	compact_sched_clear(&s);
-	assert_int_equal(written(&m).whole.len, 0);
-	pb_mem_deinit(&m);
-}
-
 /* The longest of everything, as often as a bundle takes: nothing runs over. */
 TEST(test_full_columns)
 {
@@ -189,40 +180,6 @@ TEST(test_full_columns)
 	assert_int_equal(bundle_column(&b, COLUMN(WAKING_PRIO), values), COMPACT_MAX_EVENTS / 2);
 	assert_true(values[COMPACT_MAX_EVENTS / 2 - 1] == UINT64_MAX);
 	pb_mem_deinit(&m);
-}
-
-TEST(test_full_names)
-{
-	struct switch_record sw = {0};
-
-	compact_sched_clear(&s);
-	for (unsigned i = 0; i < COMM_TABLE_MAX; i++) {
-		assert_false(compact_sched_full(&s));
-		snprintf(sw.next_comm, sizeof(sw.next_comm), "%u", i);
-		add_switch(i, &sw);
-	}
-	assert_true(compact_sched_full(&s));
-}
-
-TEST(test_threads_are_told)
-{
-	struct switch_record sw = {.pid = 5, .next_pid = 6};
-	struct waking_record wa = {.pid = 6, .target = 7};
-	static const int32_t want[] = {6, 7};
-	struct metadata_events news = {0};
-
-	assert_int_equal(metadata_init(&news), 0);
-	ctx.tids = &news.tids;
-	ctx.metadata = &news;
-	compact_sched_clear(&s);
-	add_switch(1, &sw);
-	add_waking(1, &wa);
-	ctx.tids = NULL;
-	ctx.metadata = NULL;
-	assert_int_equal(news.tids.n, 2);
-	assert_memory_equal(news.tids.tids, want, sizeof(want));
-	assert_int_equal(news.n_tasks, 0);
-	metadata_deinit(&news);
 }
 
 TEST_GROUP(setup, teardown)

@@ -132,21 +132,6 @@ TEST(test_print_keeps_its_address_to_itself)
 	free(ev);
 }
 
-TEST(test_which_field_is_metadata)
-{
-	static const char fields[] = FIELD("pid_t pid", 8, 4, 1)
-		FIELD("char oldcomm[16]", 12, 16, 0) FIELD("char newcomm[16]", 28, 16, 0);
-	struct compiled_event *ev = known("task", "task_rename", fields);
-
-	assert_int_equal(ev->metadata.kind, METADATA_RENAMED);
-	assert_int_equal(ev->metadata.text, 28);
-	assert_int_equal(ev->min_len, 44);
-	free(ev);
-	ev = known("sched", "sched_waking", fields);
-	assert_int_equal(ev->metadata.kind, METADATA_NONE);
-	free(ev);
-}
-
 TEST(test_events_for_the_metadata_bus_alone)
 {
 	static const char fields[] =

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Pages to bundles: recorded ones both ways, made ones for what seldom happens. */
 
+#include "base/text/str.h"
 #include "unit/fixture.h"
 #include "unit/ftrace/bundles.h"
 #include "unit/ftrace/rows.h"
@@ -284,142 +285,133 @@ static void translate_record(uint64_t time, const void *payload, uint32_t len)
 	translate(&m);
 }
 
-FIXTURE_TEST(test_bundles_are_chained_by_time)
+/*
+ * Pages as text, "@TIME RECORD RECORD ... | @TIME ...":
+ *
+ *	w+N sNAME	sched_process_wait N ns later; sched_switch to the thread NAME, 1 ns later
+ *	?		two events that no table has
+ *	short str	a wait that is too short; an event whose string is outside the record
+ *	switch36	a sched_switch that is too short
+ *	rest		a record that reaches beyond the page
+ *	lostN		N records were lost before the page
+ *	end		the bundle ends behind the page
+ */
+static void translate_text(const char *text)
 {
-	struct page_maker m;
+	char copy[512], *at = copy, *page, *word;
 
-	for (unsigned i = 1; i <= 3; i++) {
-		page_begin(&m, 1000 * i);
-		put_wait(&m, 10);
-		put_switch(&m, 10, "x");
-		page_end(&m, 0, 0);
+	assert_true(strlen(text) < sizeof(copy));
+	strcpy(copy, text);
+	while ((page = strsep(&at, "|"))) {
+		uint8_t outside[16] = {ID_STRING, [8] = 12, [10] = 100};
+		uint64_t lost = 0;
+		bool ends = false;
+		struct page_maker m;
+
+		while ((word = strsep(&page, " "))) {
+			if (*word == '@')
+				page_begin(&m, strtoull(word + 1, NULL, 10));
+			else if (str_starts(word, "lost"))
+				lost = strtoull(word + 4, NULL, 10);
+			else if (!strcmp(word, "end"))
+				ends = true;
+			else if (!strcmp(word, "rest"))
+				page_head(&m, 28, 1);
+			else if (!strcmp(word, "short"))
+				ring_record(&m, 1, (const uint8_t[24]){ID_WAIT}, 24);
+			else if (!strcmp(word, "switch36"))
+				ring_record(&m, 1, (const uint8_t[36]){ID_SWITCH}, 36);
+			else if (!strcmp(word, "str"))
+				ring_record(&m, 1, outside, sizeof(outside));
+			else if (*word == '?') {
+				ring_record(&m, 1, (const uint8_t[8]){99, 9}, 8);
+				ring_record(&m, 1, (const uint8_t[8]){0xff, 0xff}, 8);
+			} else if (*word == 'w')
+				put_wait(&m, (uint32_t)strtoul(word + 2, NULL, 10));
+			else if (*word == 's')
+				put_switch(&m, 1, word + 1);
+		}
+		page_end(&m, lost ? PAGE_LOST | PAGE_LOST_STORED : 0, lost);
 		translate(&m);
-		page_encode_end(t, &cpu);
+		if (ends)
+			page_encode_end(t, &cpu);
 	}
-	finish();
-	assert_bundles("cpu 1 events 1 names 1 | cpu 1 after 1020 events 1 names 1 | "
-		       "cpu 1 after 2020 events 1 names 1");
-	assert_int_equal(cpu.end_time, 3020);
-	assert_int_equal(cpu.events, 6);
+	page_encode_end(t, &cpu);
+	bundles_read(w);
 }
 
-FIXTURE_TEST(test_pages_of_unknown_events_make_no_packet)
+TEST(test_pages_and_their_bundles)
 {
-	static const uint8_t unknown[8] = {99, 9}, beyond[8] = {0xff, 0xff};
-	struct page_maker m;
+	static const struct {
+		const char *pages, *bundles;
+		uint64_t events, left_out, lost_count;
+		bool lost; /* records of the session */
+		unsigned keep_broken;
+		uint64_t overflows, bad_headers, invalid, short_columns; /* pages with this error */
+	} rows[] = {
+		/* Bundles are chained by time. */
+		{"@1000 w+10 sx end|@2000 w+10 sx end|@3000 w+10 sx",
+		 "cpu 1 events 1 names 1 | cpu 1 after 1011 events 1 names 1 | "
+		 "cpu 1 after 2011 events 1 names 1",
+		 .events = 6},
+		/* Pages of unknown events make no packet. */
+		{"@1 ?", "", .left_out = 2},
+		/* A loss begins a bundle. */
+		{"@1000 w+1|@2000 lost77 w+1|@3000 w+1",
+		 "cpu 1 events 1 | cpu 1 after 1001 lost 77 events 2", .events = 3,
+		 .lost_count = 77, .lost = true},
+		/* Of a broken page the rest is lost; a page needs a record. */
+		{"@1000 w+1 rest|@2000 w+1|@3000", "cpu 1 events 2 errors 2 at 3000", .events = 2,
+		 .lost = true, .overflows = 1, .bad_headers = 1},
+		{"@3000 lost77", "cpu 1 lost 77 errors 1 at 3000", .lost_count = 77, .lost = true,
+		 .bad_headers = 1},
+		/* Broken pages are written on request; the first is in a bundle of its own. */
+		{"@1000 w+1 rest|@2000 w+1|@3000 w+1 rest|@4000 w+1 rest",
+		 "cpu 1 events 1 errors 1 at 1000 page 4096 | "
+		 "cpu 1 after 1001 events 2 errors 1 at 3000 page 4096 | "
+		 "cpu 1 after 3001 events 1 errors 1 at 4000",
+		 .events = 4, .lost = true, .keep_broken = 2, .overflows = 3},
+		{"@1 short", "cpu 1 errors 1 at 1 page 4096", .lost = true, .keep_broken = 1,
+		 .invalid = 1},
+		/* A broken record is lost alone, a string outside of it likewise; one error a page. */
+		{"@1000 w+1 short w+1 str str w+1", "cpu 1 events 5 descriptors 1 errors 1 at 1000",
+		 .events = 5, .lost = true, .invalid = 1},
+		{"@2000 switch36", "cpu 1 errors 1 at 2000", .lost = true, .short_columns = 1},
+	};
 
-	page_begin(&m, 1);
-	ring_record(&m, 1, unknown, 8);
-	ring_record(&m, 1, beyond, 8);
-	page_end(&m, 0, 0);
-	translate(&m);
-	finish();
-	assert_int_equal(w->packets, 0);
-	assert_int_equal(t->unknown, 2);
-	assert_int_equal(cpu.left_out, 2);
-}
-
-FIXTURE_TEST(test_a_loss_begins_a_bundle)
-{
-	translate_wait(1000, 0, 0);
-	assert_false(t->lost);
-	translate_wait(2000, PAGE_LOST | PAGE_LOST_STORED, 77);
-	assert_true(t->lost);
-	translate_wait(3000, 0, 0);
-	finish();
-	assert_bundles("cpu 1 events 1 | cpu 1 after 1001 lost 77 events 2");
-	assert_int_equal(cpu.lost, 77);
-}
-
-FIXTURE_TEST(test_a_broken_page_costs_its_rest)
-{
-	struct page_maker m;
-
-	page_begin(&m, 1000);
-	put_wait(&m, 1);
-	page_head(&m, 28, 1); /* and nothing behind it */
-	page_end(&m, 0, 0);
-	translate(&m);
-	translate_wait(2000, 0, 0);
-	page_begin(&m, 3000);
-	page_end(&m, 0, 0); /* no records at all */
-	translate(&m);
-	finish();
-	assert_bundles("cpu 1 events 2 errors 2 at 3000");
-	assert_int_equal(t->status_counts[RING_PAGE_END_OVERFLOW], 1);
-	assert_int_equal(t->status_counts[RING_PAGE_BAD_HEADER], 1);
-	assert_true(t->lost);
-}
-
-FIXTURE_TEST(test_a_loss_before_a_broken_page_is_counted)
-{
-	struct page_maker m;
-
-	page_begin(&m, 3000);
-	page_end(&m, PAGE_LOST | PAGE_LOST_STORED, 77);
-	translate(&m);
-	finish();
-	assert_bundles("cpu 1 lost 77 errors 1 at 3000");
-	assert_int_equal(cpu.lost, 77);
-}
-
-FIXTURE_TEST(test_broken_pages_are_written_on_request)
-{
-	struct page_maker m;
-
-	t->broken_left = 2;
-	for (unsigned i = 0; i < 4; i++) {
-		page_begin(&m, 1000 * (i + 1));
-		put_wait(&m, 1);
-		if (i != 1)
-			page_head(&m, 28, 1);
-		page_end(&m, 0, 0);
-		translate(&m);
+	for (unsigned i = 0; i < ARRAY_SIZE(rows); i++) {
+		fixture_setup(NULL);
+		t->broken_left = rows[i].keep_broken;
+		translate_text(rows[i].pages);
+		if (strcmp(bundles_text(), rows[i].bundles) != 0)
+			fail_msg("row %u: %s", i, bundles_text());
+		assert_int_equal(w->packets, n_bundles);
+		assert_int_equal(cpu.events, rows[i].events);
+		assert_int_equal(cpu.left_out, rows[i].left_out);
+		assert_int_equal(t->unknown, rows[i].left_out);
+		assert_int_equal(cpu.lost, rows[i].lost_count);
+		assert_int_equal(t->lost, rows[i].lost);
+		assert_int_equal(t->status_counts[RING_PAGE_END_OVERFLOW], rows[i].overflows);
+		assert_int_equal(t->status_counts[RING_PAGE_BAD_HEADER], rows[i].bad_headers);
+		assert_int_equal(t->status_counts[RING_PAGE_INVALID_EVENT], rows[i].invalid);
+		assert_int_equal(t->status_counts[RING_PAGE_SHORT_COMPACT_EVENT],
+				 rows[i].short_columns);
+		fixture_teardown(NULL);
 	}
-	finish();
-	/* The second has the good page before it, too. */
-	assert_bundles("cpu 1 events 1 errors 1 at 1000 page 4096 | "
-		       "cpu 1 after 1001 events 2 errors 1 at 3000 page 4096 | "
-		       "cpu 1 after 3001 events 1 errors 1 at 4000");
-	assert_int_equal(t->broken_left, 0);
+}
 
-	/* A record that is broken is enough. */
+FIXTURE_TEST(test_a_broken_page_is_written_as_it_is)
+{
+	struct page_maker m;
+
 	t->broken_left = 1;
-	fake_writer_clear(w);
 	page_begin(&m, 1);
-	ring_record(&m, 1, (const uint8_t[24]){ID_WAIT}, 24);
+	put_wait(&m, 1);
+	page_head(&m, 28, 1);
 	page_end(&m, 0, 0);
 	translate(&m);
 	finish();
 	assert_memory_equal(bundles[0].broken_page.data, m.bytes, PAGE_MAKER_SIZE);
-}
-
-FIXTURE_TEST(test_a_broken_record_costs_itself)
-{
-	uint8_t payload[16] = {ID_STRING};
-	uint32_t outside = 100 << 16 | 12;
-	struct page_maker m;
-
-	memcpy(payload + 8, &outside, 4);
-	page_begin(&m, 1000);
-	put_wait(&m, 1);
-	ring_record(&m, 1, (const uint8_t[24]){ID_WAIT}, 24); /* 4 bytes too short */
-	put_wait(&m, 1);
-	ring_record(&m, 1, payload, 16); /* without its string */
-	ring_record(&m, 1, payload, 16);
-	put_wait(&m, 1);
-	page_end(&m, 0, 0);
-	translate(&m);
-	finish();
-	assert_int_equal(bundles[0].events, 5);
-	assert_int_equal(bundles[0].errors, 1); /* a page complains once */
-	assert_int_equal(bundles[0].error_status, RING_PAGE_INVALID_EVENT);
-	assert_int_equal(cpu.events, 5);
-
-	translate_record(2000, (const uint8_t[36]){ID_SWITCH}, 36);
-	finish();
-	assert_int_equal(t->status_counts[RING_PAGE_INVALID_EVENT], 1);
-	assert_int_equal(t->status_counts[RING_PAGE_SHORT_COMPACT_EVENT], 1);
 }
 
 FIXTURE_TEST(test_bundles_end_after_so_many_bytes)
@@ -471,55 +463,55 @@ FIXTURE_TEST(test_bundles_end_when_a_table_is_full)
 
 FIXTURE_TEST(test_threads_of_a_page_are_collected)
 {
-	struct metadata_events news = {0};
+	struct metadata_events metadata = {0};
 	uint8_t payload[40] = {ID_SWITCH, 0, 0, 0, 7, 0, 0, 0};
 
-	assert_int_equal(metadata_init(&news), 0);
+	assert_int_equal(metadata_init(&metadata), 0);
 	payload[32] = 8;
 	translate_record(1, payload, sizeof(payload));
-	assert_int_equal(news.tids.n, 0); /* nobody wants to know */
-	t->ctx.tids = &news.tids;
-	t->ctx.metadata = &news;
+	assert_int_equal(metadata.tids.n, 0); /* no subscriber */
+	t->ctx.tids = &metadata.tids;
+	t->ctx.metadata = &metadata;
 	translate_record(1, payload, sizeof(payload));
-	assert_int_equal(news.tids.n, 1); /* who comes; who leaves came before */
-	assert_int_equal(news.tids.tids[0], 8);
+	assert_int_equal(metadata.tids.n, 1); /* the next thread; the previous one came before */
+	assert_int_equal(metadata.tids.tids[0], 8);
 	finish();
-	metadata_deinit(&news);
+	metadata_deinit(&metadata);
 }
 
-/* An event that nobody asked for but the feed: not in the trace, not even as an empty bundle. */
-FIXTURE_TEST(test_events_for_the_feed_alone)
+/* An event that only the metadata bus wants: not in the trace, not even as an empty bundle. */
+FIXTURE_TEST(test_events_for_the_metadata_bus_alone)
 {
 	uint8_t payload[44] = {ID_RENAME, 0, 0, 0, 7, 0, 0, 0, 8};
-	struct metadata_events news = {0};
+	struct metadata_events metadata = {0};
 	struct page_maker m;
 
 	add_row(&table, "task", "task_rename", ID_RENAME,
 		FIELD("pid_t pid", 8, 4, 1) FIELD("char newcomm[16]", 28, 16, 0),
 		(struct event_table_options){.metadata_only = true});
-	assert_int_equal(metadata_init(&news), 0);
+	assert_int_equal(metadata_init(&metadata), 0);
 	strcpy((char *)payload + 28, "name");
 	page_begin(&m, 1000);
 	ring_record(&m, 5, payload, sizeof(payload));
 	ring_record(&m, 1, payload, 12); /* too short to be one */
 	page_end(&m, 0, 0);
-	translate(&m); /* nobody listens */
-	t->ctx.tids = &news.tids;
-	t->ctx.metadata = &news;
+	translate(&m); /* no subscriber */
+	t->ctx.tids = &metadata.tids;
+	t->ctx.metadata = &metadata;
 	translate(&m);
-	assert_int_equal(news.n_tasks, 1);
-	assert_int_equal(news.tasks[0].time_ns, 1005);
-	assert_int_equal(news.tasks[0].tid, 8);
-	assert_string_equal(news.tasks[0].name, "name");
-	assert_int_equal(news.tids.n, 1);
-	assert_int_equal(news.tids.tids[0], 7);
+	assert_int_equal(metadata.n_tasks, 1);
+	assert_int_equal(metadata.tasks[0].time_ns, 1005);
+	assert_int_equal(metadata.tasks[0].tid, 8);
+	assert_string_equal(metadata.tasks[0].name, "name");
+	assert_int_equal(metadata.tids.n, 1);
+	assert_int_equal(metadata.tids.tids[0], 7);
 	finish();
 	for (unsigned i = 0; i < n_bundles; i++)
 		assert_int_equal(bundles[i].events, 0);
 	assert_int_equal(cpu.events, 0);
 	assert_int_equal(t->unknown, 0);
 	assert_int_equal(t->status_counts[RING_PAGE_INVALID_EVENT], 2);
-	metadata_deinit(&news);
+	metadata_deinit(&metadata);
 }
 
 /* By the /proc of tests/data/calls: 32 runs a 32-bit program, 64 does not. */

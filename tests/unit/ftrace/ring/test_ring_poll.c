@@ -224,20 +224,6 @@ FIXTURE_TEST(test_others_are_served_between_time_slices)
 	close(fds[1]);
 }
 
-FIXTURE_TEST(test_rings_are_read_each_period)
-{
-	start(1, (const unsigned[]){5}, 1);
-	run_until(&slices, 5);
-	assert_int_equal(pages_read(), 5);
-	assert_int_equal(passes, 0);
-	ring_poll_set_period(d, 0);
-	slices = 0;
-	assert_int_equal(event_base_loop(loop, EVLOOP_NONBLOCK), 1); /* no event is left */
-	assert_int_equal(slices, 0);
-	ring_poll_set_period(d, 2);
-	run_until(&slices, 1);
-}
-
 static uint64_t asked_from_inside;
 
 static void ask_once_more(void)
@@ -264,29 +250,6 @@ FIXTURE_TEST(test_requests_during_a_pass_share_the_next_pass)
 	run_until(&passes, 3);
 	assert_int_equal(asked_from_inside, 4);
 	run_until(&passes, 4);
-}
-
-/* That a CPU has been plugged in is seen by a pass to the end, however soon it comes. */
-FIXTURE_TEST(test_all_of_it_is_of_every_cpu)
-{
-	char to[300];
-
-	fake_text("devices/system/cpu/present", "0\n");
-	start(2, (const unsigned[]){1, 3}, 60000);
-	close(r.cpus[1].fd);
-	r.cpus[1].fd = -1;
-	r.sys_root = fake_root;
-	r.dir = strdup(fake_root);
-	fake_text("cpu1/stats", "");
-	snprintf(to, sizeof(to), "%s/cpu1/trace_pipe_raw", fake_root);
-	assert_int_equal(rename(fake_path("ring1"), to), 0);
-	ring_poll_read_all(d);
-	run_until(&passes, 1);
-	assert_int_equal(streams[1].events, 0);
-	fake_text("devices/system/cpu/present", "0-1\n");
-	ring_poll_read_all(d);
-	run_until(&passes, 2);
-	assert_int_equal(streams[1].events, 3);
 }
 
 FIXTURE_TEST(test_a_tick_becomes_a_pass_to_the_end)
@@ -487,33 +450,4 @@ FIXTURE_TEST(test_which_rings_can_be_watched)
 	ring_poll_set_watching(d, true);
 	assert_int_equal(event_base_loop(loop, EVLOOP_NONBLOCK), 0);
 	assert_int_equal(slices, 0);
-}
-
-static void stop_drain(void)
-{
-	ring_poll_set_period(d, 0);
-}
-
-FIXTURE_TEST(test_stopped_from_inside)
-{
-	start(1, (const unsigned[]){3}, 1);
-	in_pass_over = stop_drain;
-	ring_poll_read_all(d);
-	run_until(&passes, 1);
-	assert_int_equal(event_base_loop(loop, EVLOOP_NONBLOCK), 1);
-}
-
-static void free_it(void)
-{
-	cpu_readers_close(&r);
-	d = ring_poll_free(d);
-}
-
-FIXTURE_TEST(test_freed_from_inside)
-{
-	start(1, (const unsigned[]){3}, 1);
-	in_pass_over = free_it;
-	ring_poll_read_all(d);
-	run_until(&passes, 1);
-	assert_int_equal(event_base_loop(loop, EVLOOP_NONBLOCK), 1);
 }

@@ -35,20 +35,6 @@ static void done(void *ctx)
 	repr++;
 }
 
-FIXTURE_TEST(test_who_does_not_want_names)
-{
-	struct ftrace_stats_extra more = {.ksyms_kb = 7};
-	struct setup_errors errors = {0};
-
-	config.symbolize_ksyms = false;
-	assert_int_equal(session_symbols_join(&s, loop, fake_root, &config), 0);
-	assert_false(session_symbols_wait(&s, 60000, done, &config));
-	session_symbols_apply(&s, NULL, 0, &more, &errors);
-	assert_int_equal(more.ksyms_kb, 7);
-	assert_null(errors.failed);
-	session_symbols_stop_waiting(&s);
-}
-
 FIXTURE_TEST(test_names_for_every_listener)
 {
 	struct writer *w = fake_writer_new(4096);
@@ -108,19 +94,4 @@ FIXTURE_TEST(test_it_takes_too_long)
 	assert_int_equal(more.ksyms_parsed, 3);
 	session_symbols_report_missing(&s, &errors);
 	assert_null(errors.failed);
-}
-
-FIXTURE_TEST(test_the_table_is_there_already)
-{
-	struct session_symbols other = {0};
-
-	config.ksyms_mem_policy = PB__FTRACE_CONFIG__KSYMS_MEM_POLICY__KSYMS_RETAIN;
-	assert_int_equal(session_symbols_join(&other, loop, fake_root, &config), 0);
-	while (!other.user.is_ready)
-		event_base_loop(loop, EVLOOP_ONCE);
-	session_symbols_leave(&other);
-	config.ksyms_mem_policy = PB__FTRACE_CONFIG__KSYMS_MEM_POLICY__KSYMS_CLEANUP_ON_STOP;
-	assert_int_equal(session_symbols_join(&s, loop, fake_root, &config), 0);
-	assert_false(session_symbols_wait(&s, 60000, done, &config));
-	assert_int_equal(repr, 0);
 }
