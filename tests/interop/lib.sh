@@ -4,23 +4,9 @@
 # For the tests of this folder: sets up the peers and a private workplace, and starts either family's programs by the
 # same names. Sourced; TMP is removed and every process started here is stopped on exit.
 
-cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 2
+. "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
 HERE=tests/interop
 PEERS=$($HERE/peers.sh) || exit $?
-BIN=${BUILD:-build}/bin
-TMP=$(mktemp -d)
-PIDS=()
-N=0 BAD=0
-
-# Stops in the order opposite to the start, waits for each.
-stop_all() {
-  local i
-  for ((i = ${#PIDS[@]} - 1; i >= 0; i--)); do
-    kill "${PIDS[i]}" 2>/dev/null
-    wait "${PIDS[i]}" 2>/dev/null
-  done
-  PIDS=()
-}
 
 leave() {
   stop_all
@@ -29,25 +15,12 @@ leave() {
   [ -z "${MOUNTED:-}" ] || umount /sys/kernel/tracing
   rm -rf "$TMP"
 }
-trap '[ "$BASHPID" != $$ ] || leave' EXIT
-trap 'exit 1' INT TERM
 
 # CLOCK_BOOTTIME, which traces have.
 uptime_ns() { read -r now _ </proc/uptime; echo "${now/./}0000000"; }
 
-verdict() { # NAME STATUS [DETAIL FILE]
-  N=$((N + 1))
-  if [ "$2" = 0 ]; then
-    echo "ok $N - $1"
-  else
-    echo "not ok $N - $1"
-    [ -z "${3:-}" ] || sed 's/^/#   /' "$3" | head -n 40
-    BAD=1
-  fi
-}
-
 need_tracefs() {
-  [ "$(id -u)" = 0 ] || { echo "needs root" >&2; exit 77; }
+  needs_root
   if [ ! -e /sys/kernel/tracing/trace ]; then
     mount -t tracefs none /sys/kernel/tracing 2>/dev/null || { echo "no tracefs here" >&2; exit 77; }
     MOUNTED=1
@@ -59,36 +32,17 @@ hold_top_level() { exec {TOP_LEVEL}</sys/kernel/tracing/events && flock $TOP_LEV
 # Also where programs that were started meanwhile still have the descriptor.
 leave_top_level() { flock -u $TOP_LEVEL && exec {TOP_LEVEL}<&-; }
 
-use_sockets() { # FOLDER
-  export PERFETTO_PRODUCER_SOCK_NAME=$1/producer PERFETTO_CONSUMER_SOCK_NAME=$1/consumer
-}
-
-# Starts a program in the background and waits until it says that it is ready on a descriptor of its own.
-start_ready() { # NOTIFY_VARIABLE LOG COMMAND...
-  local variable=$1 log=$2 fifo=$TMP/ready.$RANDOM
-  shift 2
-  mkfifo "$fifo"
-  env "$variable=9" "$@" >"$log" 2>&1 9>"$fifo" </dev/null &
-  PIDS+=($!)
-  if [ "$(timeout 20 head -c 1 "$fifo")" != 1 ]; then
-    echo "# not ready: $*"
-    sed 's/^/#   /' "$log"
-    return 1
-  fi
-  rm -f "$fifo"
-}
-
 start_service() { # sonda|perfetto FOLDER; OUTPUT_DIR: where sondad may make files
   case $1 in
-  sonda) start_ready TRACED_NOTIFY_FD "$2/service.log" "$BIN/sondad" ${OUTPUT_DIR:+--output-dir "$OUTPUT_DIR"} ;;
-  perfetto) start_ready TRACED_NOTIFY_FD "$2/service.log" "$PEERS/run" traced ;;
+  sonda) start TRACED_NOTIFY_FD "$2/service.log" "$BIN/sondad" ${OUTPUT_DIR:+--output-dir "$OUTPUT_DIR"} ;;
+  perfetto) start TRACED_NOTIFY_FD "$2/service.log" "$PEERS/run" traced ;;
   esac
 }
 
 start_probes() { # sonda|perfetto FOLDER
   case $1 in
-  sonda) start_ready TRACED_PROBES_NOTIFY_FD "$2/probes.log" "${PROBES:-$BIN/sonda-probes}" ;;
-  perfetto) start_ready TRACED_PROBES_NOTIFY_FD "$2/probes.log" "$PEERS/run" traced_probes ;;
+  sonda) start TRACED_PROBES_NOTIFY_FD "$2/probes.log" "${PROBES:-$BIN/sonda-probes}" ;;
+  perfetto) start TRACED_PROBES_NOTIFY_FD "$2/probes.log" "$PEERS/run" traced_probes ;;
   esac
 }
 
@@ -97,12 +51,6 @@ record() { # sonda|perfetto CONFIG OUT LOG [COMMAND...]: the command of sonda st
   sonda) timeout 60 "$BIN/sonda" record -c "$2" -o "$3" "${@:5}" >"$4" 2>&1 ;;
   perfetto) timeout 60 "$PEERS/run" perfetto --txt -c "$2" -o "$3" >"$4" 2>&1 ;;
   esac
-}
-
-# The log of sonda-probes without the line that a sanitizer adds, and that of an instance that a test beside this one left,
-# which killed its sonda-probes.
-log_of() { # LOG
-  grep -vE 'built with a sanitizer: no sandbox$|instances? left behind by a killed process$' "$1"
 }
 
 # Makes DIR/extra.set of DIR/extra.proto, which extends TrackEvent, and DIR/protos with a TrackEvent that allows it: the

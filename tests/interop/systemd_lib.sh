@@ -16,7 +16,7 @@ unset PERFETTO_PRODUCER_SOCK_NAME PERFETTO_CONSUMER_SOCK_NAME
 chmod 711 "$TMP"
 mkdir -m 1777 "$TMP/out"
 # Not where it will run, as units may have a /tmp of their own.
-tools/install.sh install "${BUILD:-build}" "$TMP/root" /run/usr
+tools/install.sh install "$B" "$TMP/root" /run/usr
 ln -s root/run/usr "$TMP/usr"
 UNITS=$TMP/usr/lib/systemd/system
 # What the units would wait for is there, and does nothing.
@@ -127,11 +127,11 @@ of_status() { field_of "$(main_pid "$1")" "$2"; } # UNIT FIELD
 # As user 4242, who is a member of the group for what only a consumer can do. The program is root until it has become
 # that user.
 attacks() { # PROGRAM
-  cp "${BUILD:-build}/tests/system/$1" "$TMP/usr/bin/"
+  cp "$B/tests/system/$1" "$TMP/usr/bin/"
   inside setpriv --groups="$(inside id -g sonda)" "$TMP/usr/bin/$1" "$(value sondad.service MainPID)" >"$TMP/log" 2>&1
 }
 as_member() { inside setpriv --reuid=4242 --regid=4242 --groups="$(inside id -g sonda)" "$@"; }
 attacks_as_member() { # PROGRAM
-  cp "${BUILD:-build}/tests/system/$1" "$TMP/usr/bin/"
+  cp "$B/tests/system/$1" "$TMP/usr/bin/"
   as_member "$TMP/usr/bin/$1" "$(value sondad.service MainPID)" >"$TMP/log" 2>&1
 }

@@ -6,10 +6,9 @@
 # The same frames to Perfetto's service and to ours: each connection hears the same, to the field and in the same order.
 # Where the two mean to differ is not asked here; docs/sessions.md tells it. Between a line that starts a timer and the next
 # line that has to come before it ends, a busy machine takes a while: those timers have a second or more.
-set -u
 . "$(dirname "$0")/lib.sh"
-ANSWERS=${BUILD:-build}/tests/interop/service_answers
-[ -x "$ANSWERS" ] || { echo "$ANSWERS is not built" >&2; exit 77; }
+ANSWERS=$B/tests/interop/service_answers
+needs_built "$ANSWERS"
 
 buffer='buffers { size_kb: 64 experimental_mode: TRACE_BUFFER_V2 }'
 source="$buffer data_sources { config { name: \"s\" } }"

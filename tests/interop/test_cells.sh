@@ -7,10 +7,9 @@
 # while a process of named threads runs; a cell with our probes runs beside one with Perfetto's. trace_processor must load
 # each trace with no error, find each thread under its name in `sched`, and the process with its command line. The
 # TraceConfig in all eight traces is the same.
-set -u
 . "$(dirname "$0")/lib.sh"
 need_tracefs
-[ -x "$BIN/sonda" ] || { echo "$BIN/sonda is not built" >&2; exit 77; }
+needs_built "$BIN/sonda"
 
 cat >"$TMP/config" <<'CONFIG'
 # A comment, and values of many kinds, so that equal texts must give equal messages.
@@ -56,7 +55,7 @@ begin_cell() { # PROBES SERVICE CONSUMER
   use_sockets "$dir"
   start_service "$2" "$dir" && start_probes "$1" "$dir"
   verdict "probes=$1 service=$2 consumer=$3: starts" $?
-  "${BUILD:-build}/tests/interop/named_threads" $threads 60 >"$dir/tids" &
+  "$B/tests/interop/named_threads" $threads 60 >"$dir/tids" &
   PIDS+=("$!")
   # It is that program by then, not yet the shell that becomes it.
   for ((i = 0; i < 1200; i++)); do

@@ -5,7 +5,6 @@
 #
 # linux.ebpf_counters on the real kernel: threads that spin on one CPU wait for each other, and what the programs in the
 # kernel counted of it, read with trace_processor, is what the sched events of the same recording say.
-set -u
 . "$(dirname "$0")/lib.sh"
 need_tracefs
 [ -e /sys/kernel/btf/vmlinux ] || { echo "the kernel has no BTF" >&2; exit 77; }

@@ -5,11 +5,10 @@
 #
 # linux.ebpf_counters by process, on the real kernel: processes do a known amount of each thing, and the tracks say it,
 # read with trace_processor; times are those of the sched events of the same recording.
-set -u
 . "$(dirname "$0")/lib.sh"
 need_tracefs
 [ -e /sys/kernel/btf/vmlinux ] || { echo "the kernel has no BTF" >&2; exit 77; }
-load=${BUILD:-build}/tests/interop/process_load
+load=$B/tests/interop/process_load
 cpu=$(taskset -pc $$ | sed 's/.*[ ,-]//')
 use_sockets "$TMP"
 start_service sonda "$TMP" && start_probes sonda "$TMP" || exit 1
@@ -111,7 +110,7 @@ verdict "cpu_time: times in each state are those of the sched events" $? "$TMP/t
 # For numbers that a program's own calls and faults make, to which a sanitizer adds.
 exact() { # NAME STATUS DETAIL
   if grep -qaE '__[at]san_init' "$BIN/sonda"; then
-    echo "ok $((N += 1)) - $1 # SKIP a sanitizer has calls and faults of its own"
+    skip "$1" "a sanitizer has calls and faults of its own"
   else
     verdict "$@"
   fi
@@ -230,7 +229,7 @@ if [ -n "$groups" ] && mkdir "$groups/$group-1" 2>/dev/null; then
   grep -q 'cgroups: /no/such: No such file' "$TMP/probes.log" && ! grep -E '(runq|block|memory|locks|cpu_time|faults|syscalls|futex): [^"]' "$TMP/probes.log" >"$TMP/log"
   verdict "with cgroups all families run; one that is not there is told" $? "$TMP/probes.log"
 else
-  echo "ok $((++N)) - with cgroups # SKIP no control groups of version 2 that can be made"
+  skip "with cgroups" "no control groups of version 2 that can be made"
 fi
 
 echo "1..$N"

@@ -5,11 +5,10 @@
 #
 # Programs of people's own in linux.ebpf_counters, on the real kernel: the example of bpf/examples counts commands that
 # end, a program with a map of each kind has the tracks that it should, and what cannot be loaded is told, while others run.
-set -u
 . "$(dirname "$0")/lib.sh"
 need_tracefs
 [ -e /sys/kernel/btf/vmlinux ] || { echo "the kernel has no BTF" >&2; exit 77; }
-example=${BUILD:-build}/gen/bpf/examples/exits.bpf.o
+example=$B/gen/bpf/examples/exits.bpf.o
 [ -e "$example" ] || { echo "this build has no eBPF counters" >&2; exit 77; }
 
 chmod 755 "$TMP"
@@ -127,7 +126,7 @@ cp "$example" "$dir/open.bpf.o" && chmod 666 "$dir/open.bpf.o"
 
 use_sockets "$TMP"
 start_service sonda "$TMP" || exit 1
-start_ready TRACED_PROBES_NOTIFY_FD "$TMP/probes.log" "$BIN/sonda-probes" --bpf-dir "$dir" || exit 1
+start TRACED_PROBES_NOTIFY_FD "$TMP/probes.log" "$BIN/sonda-probes" --bpf-dir "$dir" || exit 1
 programs=$(for p in refused untyped empty text open none exits kinds partly events nested pinned; do echo "programs: '$p'"; done)
 sed '/^duration_ms/d; s/programs: "exits"/period_ms: 50 '"${programs//$'\n'/ }/" configs/ebpf-program.cfg >"$TMP/config"
 # 20 processes of a name that nobody else has, 5 of which fail.

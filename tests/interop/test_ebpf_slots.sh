@@ -3,12 +3,11 @@
 #
 # What linux.ebpf_counters keeps with a thread is found where many share a slot (bpf/slots.h), too: sonda-probes has two
 # of them (ebpf_few_slots.c), so of three threads at least one has its own elsewhere, and slots pass on as threads end.
-set -u
 . "$(dirname "$0")/lib.sh"
 need_tracefs
 [ -e /sys/kernel/btf/vmlinux ] || { echo "the kernel has no BTF" >&2; exit 77; }
-load=${BUILD:-build}/tests/interop/process_load
-PROBES=${BUILD:-build}/tests/interop/ebpf_few_slots
+load=$B/tests/interop/process_load
+PROBES=$B/tests/interop/ebpf_few_slots
 [ -x "$PROBES" ] || { echo "this build has no eBPF counters" >&2; exit 77; }
 export SLOTS=2
 cpu=$(taskset -pc $$ | sed 's/.*[ ,-]//')

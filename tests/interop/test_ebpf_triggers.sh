@@ -5,7 +5,6 @@
 #
 # Thresholds of linux.ebpf_counters, on the real kernel: threads that wait for one CPU push the run-queue latency above 20 ms,
 # and a flight recorder that nobody else ends stops, or writes a snapshot.
-set -u
 . "$(dirname "$0")/lib.sh"
 need_tracefs
 [ -e /sys/kernel/btf/vmlinux ] || { echo "the kernel has no BTF" >&2; exit 77; }

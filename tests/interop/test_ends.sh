@@ -5,11 +5,10 @@
 #
 # The ends of sessions between the two families: sonda tells the losses of a session in Perfetto's traced as it does of
 # one in sondad, and as trace_processor counts them; and Perfetto's command line hears from sondad why it ended.
-set -u
 . "$(dirname "$0")/lib.sh"
 need_tracefs
 
-helpers=${BUILD:-build}/tests/root
+helpers=$B/tests/root
 sonda() { # EXPECTED EXIT CODE, ARGS...
   local expected=$1 status
   shift

@@ -6,10 +6,9 @@
 # Every kind of track event that libsonda writes (tests/library/event_cases.c), as trace_processor reads it: one trace with
 # all cases and one table of queries with their rows. With our service and with Perfetto's, recorded by either, and under
 # each setting of TrackEventConfig.
-set -u
 . "$(dirname "$0")/lib.sh"
-CASES=${BUILD:-build}/tests/library/event_cases
-[ -x "$CASES" ] || { echo "$CASES is not built" >&2; exit 77; }
+CASES=$B/tests/library/event_cases
+needs_built "$CASES"
 
 # The rows of a query as lines of values with bars between them. A line of the table is
 #     what is shown | SQL | rows, with ; between them
@@ -75,11 +74,11 @@ TABLE
   )
 }
 
-start() { # SERVICE FOLDER
+start_both() { # SERVICE FOLDER
   dir=$TMP/$2
   mkdir "$dir"
   use_sockets "$dir"
-  start_service "$1" "$dir" && start_ready EVENT_CASES_NOTIFY_FD "$dir/cases.log" "$CASES"
+  start_service "$1" "$dir" && start EVENT_CASES_NOTIFY_FD "$dir/cases.log" "$CASES"
   verdict "$1's service and a program start" $? "$dir/cases.log"
 }
 
@@ -100,7 +99,7 @@ under() { # NAME TRACK_EVENT_CONFIG, the table on standard input
   check_table "$1" "$dir/trace" < <({ echo "no error | select name, value from stats where value > 0 and name != 'unknown_extension_fields' and severity in ('error', 'data_loss') |"; cat; } | macros)
 }
 
-start sonda ours
+start_both sonda ours
 config ''
 record sonda "$dir/config" "$dir/trace" "$dir/log"
 verdict "sonda records it" $? "$dir/log"
@@ -141,7 +140,7 @@ only those are recorded, and the tag slow comes before a pattern | select distin
 TABLE
 
 stop_all
-start perfetto theirs
+start_both perfetto theirs
 config ''
 record sonda "$dir/config" "$dir/trace" "$dir/log"
 all_cases "traced and sonda" "$dir/trace"

@@ -5,10 +5,9 @@
 #
 # Track events of libsonda when sessions overlap, when the incremental state is cleared, when the shared memory is full, and
 # around fork(); and the list of categories in the service.
-set -u
 . "$(dirname "$0")/lib.sh"
-LIBRARY=${BUILD:-build}/tests/library
-[ -x "$LIBRARY/event_life" ] || { echo "$LIBRARY/event_life is not built" >&2; exit 77; }
+LIBRARY=$B/tests/library
+needs_built "$LIBRARY/event_life"
 
 dir=$TMP/life
 mkdir "$dir"
@@ -68,7 +67,7 @@ else
 fi
 
 # ---- sessions that overlap, and clears ----
-start_ready EVENT_CASES_NOTIFY_FD "$dir/cases.log" "$LIBRARY/event_cases"
+start EVENT_CASES_NOTIFY_FD "$dir/cases.log" "$LIBRARY/event_cases"
 verdict "a program with several categories starts" $? "$dir/cases.log"
 "$PEERS/run" perfetto --query-raw >"$dir/query" 2>"$dir/log"
 grep -aq 'cases\.slow' "$dir/query" && grep -aq 'Off by default' "$dir/query" && grep -aq 'All cases' "$dir/query"

@@ -6,9 +6,8 @@
 # Track events of a program at the borders of what sessions can do: nine instances, sessions one after another, categories that
 # come meanwhile, slices that are nested wrongly, two copies of the library in one process, events inside callbacks and
 # allocators, a ring buffer that has wrapped, and a service that is killed while events are written.
-set -u
 . "$(dirname "$0")/lib.sh"
-LIBRARY=${BUILD:-build}/tests/library
+LIBRARY=$B/tests/library
 for program in event_sessions event_hooks event_life; do
   [ -x "$LIBRARY/$program" ] || { echo "$LIBRARY/$program is not built" >&2; exit 77; }
 done

@@ -5,10 +5,9 @@
 #
 # Startup tracing: events that a program writes before there is a service are in the first session's trace, without a gap or
 # a copy where the session takes over; what has no room, or no session, is dropped and counted.
-set -u
 . "$(dirname "$0")/lib.sh"
-STARTUP=${BUILD:-build}/tests/library/event_startup
-[ -x "$STARTUP" ] || { echo "$STARTUP is not built" >&2; exit 77; }
+STARTUP=$B/tests/library/event_startup
+needs_built "$STARTUP"
 
 check() { # NAME TRACE SQL WANT
   query "$2" "$3" >"$dir/got"

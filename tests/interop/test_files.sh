@@ -6,10 +6,9 @@
 # Perfetto's command line and its probes with our service, which writes the trace itself: into the file that the command
 # line passes, and to a path of the config. trace_processor must load what comes out with no error, and find in it what was
 # recorded. The same when the service is killed.
-set -u
 . "$(dirname "$0")/lib.sh"
 need_tracefs
-COUNT=${BUILD:-build}/bench/count_events
+COUNT=$B/bench/count_events
 
 config() { # NAME MORE
   cat >"$TMP/$1.cfg" <<CONFIG
@@ -55,8 +54,8 @@ good_trace() { # TRACE
   [ "$errors" = '[]' ] && [ "${switches:-0}" -gt 100 ]
 }
 
-ping_pong=${BUILD:-build}/tests/root/ping_pong
-[ -x "$ping_pong" ] || { echo "$ping_pong is not built" >&2; exit 77; }
+ping_pong=$B/tests/root/ping_pong
+needs_built "$ping_pong"
 
 use_sockets "$TMP"
 OUTPUT_DIR=$TMP

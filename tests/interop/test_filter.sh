@@ -5,11 +5,10 @@
 #
 # Trace filters: the same producer and the same config under Perfetto's service and under sondad, with Perfetto's command
 # line as the consumer. What is left of the packets must be the same, field by field, on every way out of sondad.
-set -u
 . "$(dirname "$0")/lib.sh"
 need_tracefs
-TOOLS=${BUILD:-build}/tests/interop
-[ -x "$TOOLS/filter_schema" ] || { echo "$TOOLS/filter_schema is not built" >&2; exit 77; }
+TOOLS=$B/tests/interop
+needs_built "$TOOLS/filter_schema"
 
 perfetto() { timeout 60 "$PEERS/run" perfetto "$@"; }
 decode() { protoc -Iprotos --decode=perfetto.protos.Trace protos/trace/trace.proto <"$1" 2>/dev/null; }
@@ -69,7 +68,7 @@ for service in perfetto sonda; do
   mkdir "$dir"
   use_sockets "$dir"
   start_service $service "$dir" &&
-    start_ready TRACED_PROBES_NOTIFY_FD "$dir/producer.log" "$TOOLS/filter_producer" "$TMP/packets"
+    start TRACED_PROBES_NOTIFY_FD "$dir/producer.log" "$TOOLS/filter_producer" "$TMP/packets"
   config 'duration_ms: 300' | perfetto --txt -c - -o "$dir/trace" >"$dir/log" 2>&1
   verdict "$service: records with a filter" $? "$dir/log"
   left "$dir/trace" >"$dir/left"

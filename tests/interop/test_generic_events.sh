@@ -5,10 +5,9 @@
 #
 # Events without a message of their own in trace_processor: each has the name of the kernel's, and each of its fields the
 # name and the value that libtraceevent finds in the same record; with descriptors, and spelled out in the older way.
-set -u
 . "$(dirname "$0")/lib.sh"
 need_tracefs
-tests=${BUILD:-build}/tests
+tests=$B/tests
 
 "$tests/root/mixed_load" "$TMP" 300 >/dev/null 2>&1 & # while events are enabled, too: that may take seconds
 PIDS+=($!)

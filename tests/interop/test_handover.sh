@@ -5,7 +5,6 @@
 #
 # What sonda makes of a trace, read by trace_processor: sonda export --json has the same slices, the parts of sonda split
 # have the same events.
-set -u
 . "$(dirname "$0")/lib.sh"
 need_tracefs
 dir=$TMP/handover

@@ -5,9 +5,8 @@
 #
 # libsonda under either family's service and consumer: numbered packets of several threads are in the trace once, in order
 # and whole, or counted as dropped. (With more that can happen to a program: tests/system/test_library.sh.)
-set -u
 . "$(dirname "$0")/lib.sh"
-P=${BUILD:-build}/tests/library CHECK=${BUILD:-build}/tests/system/library_check
+P=$B/tests/library CHECK=$B/tests/system/library_check
 for program in "$P/threads" "$P/backends" "$CHECK"; do
   [ -x "$program" ] || { echo "$program is not built" >&2; exit 77; }
 done

@@ -5,9 +5,8 @@
 #
 # The programs of examples/, built with the public headers and the libraries alone, as C and as C++: recorded with sonda record
 # --app, and all of them in one session of either family's service, by either family's command.
-set -u
 . "$(dirname "$0")/lib.sh"
-LIB=$(realpath "${BUILD:-build}/lib")
+LIB=$(realpath "$B/lib")
 [ -e "$LIB/libsonda.so" ] || { echo "libsonda.so is not built" >&2; exit 77; }
 # A program needs the sanitizer of the library, by the same compiler.
 compilers=("clang -std=gnu11" "gcc -std=gnu11")

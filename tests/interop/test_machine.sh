@@ -80,8 +80,7 @@ if mkdir "$supplies" && mount --bind "$supplies" /sys/class/power_supply 2>/dev/
   verdict "one goes: an average current beside the current" $? "$TMP/sonda.rows"
   umount /sys/class/power_supply
 else
-  N=$((N + 1))
-  echo "ok $N - batteries # SKIP nothing can be mounted over /sys/class/power_supply"
+  skip "batteries" "nothing can be mounted over /sys/class/power_supply"
 fi
 
 # ---- processors and interrupts
@@ -123,8 +122,7 @@ Err:          0
 END
 
 if ! command -v protoc >/dev/null; then
-  N=$((N + 1))
-  echo "ok $N - processors # SKIP protoc is missing"
+  skip "processors" "protoc is missing"
 else
   record_both "this machine" configs/system_info.cfg "$processors"
   same_messages "this machine" 3

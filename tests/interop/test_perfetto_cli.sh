@@ -4,7 +4,6 @@
 #
 # Command lines of Perfetto's perfetto, each given to it and to sonda under that name: the same exit code, the same kind
 # of output, and the same message where Perfetto has one that scripts search for.
-set -u
 . "$(dirname "$0")/lib.sh"
 need_tracefs
 case $BIN in /*) ;; *) BIN=$PWD/$BIN ;; esac

@@ -5,14 +5,13 @@
 #
 # Probes of a session's own, recorded through Perfetto's service: trace_processor shows each call with its arguments, by
 # the names that the config gives them.
-set -u
 . "$(dirname "$0")/lib.sh"
 need_tracefs
 [ -e /sys/kernel/tracing/uprobe_events ] || { echo "the kernel has no uprobe_events" >&2; exit 77; }
 [ "$(uname -m)" = x86_64 ] || { echo "the names of this machine's registers are not known here" >&2; exit 77; }
 
 use_sockets "$TMP"
-cp "${BUILD:-build}/tests/root/probed" "$TMP/probed"
+cp "$B/tests/root/probed" "$TMP/probed"
 at=$TMP/probed:$("$TMP/probed" offset)
 cat >"$TMP/config" <<END
 buffers { size_kb: 4096 }

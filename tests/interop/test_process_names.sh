@@ -5,11 +5,10 @@
 #
 # Names of processes on the real kernel, read with trace_processor: each process is one, with its name, also beside
 # counters and events of the ends of processes; and in what a ring has kept after it wrapped, whichever service has it.
-set -u
 . "$(dirname "$0")/lib.sh"
 need_tracefs
-ping_pong=${BUILD:-build}/tests/root/ping_pong
-[ -x "$ping_pong" ] || { echo "$ping_pong is not built" >&2; exit 77; }
+ping_pong=$B/tests/root/ping_pong
+needs_built "$ping_pong"
 
 load() { # until it is stopped
   exec >/dev/null 2>&1

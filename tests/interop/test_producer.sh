@@ -6,10 +6,9 @@
 # A producer of ours under either family's service and consumer: 20000 numbered packets from 4 bytes to 300 KB, nested
 # up to 8 deep, through shared memories of several shapes. Every packet must be in the trace once, in order, whole, and
 # a producer whose service is replaced must work with the next one.
-set -u
 . "$(dirname "$0")/lib.sh"
-COUNTER=${BUILD:-build}/tests/system/producer_counter
-[ -x "$COUNTER" ] || { echo "$COUNTER is not built" >&2; exit 77; }
+COUNTER=$B/tests/system/producer_counter
+needs_built "$COUNTER"
 packets=20000
 
 config() { # SHM_KB PAGE_KB: a recording that ends when all are written
@@ -27,7 +26,7 @@ run_one() { # SERVICE CONSUMER SHM_KB PAGE_KB
   mkdir "$dir"
   use_sockets "$dir"
   config "$3" "$4" >"$dir/config"
-  start_service "$1" "$dir" && start_ready TRACED_PROBES_NOTIFY_FD "$dir/producer.log" "$COUNTER" run $packets &&
+  start_service "$1" "$dir" && start TRACED_PROBES_NOTIFY_FD "$dir/producer.log" "$COUNTER" run $packets &&
     record "$2" "$dir/config" "$dir/trace" "$dir/record.log"
   verdict "$name: records" $? "$dir/record.log"
   stop_all
@@ -54,15 +53,15 @@ fi
 use_sockets "$TMP"
 config 2048 32 >"$TMP/config"
 sed 's/^trigger_config.*/duration_ms: 60000/' "$TMP/config" >"$TMP/long"
-start_ready TRACED_NOTIFY_FD "$TMP/service.log" "$PEERS/run" traced &&
-  start_ready TRACED_PROBES_NOTIFY_FD "$TMP/producer.log" "$COUNTER" run $packets
+start TRACED_NOTIFY_FD "$TMP/service.log" "$PEERS/run" traced &&
+  start TRACED_PROBES_NOTIFY_FD "$TMP/producer.log" "$COUNTER" run $packets
 verdict "a service and its producer start" $?
 timeout 60 "$PEERS/run" perfetto --txt -c "$TMP/long" -o "$TMP/lost" >"$TMP/lost.log" 2>&1 &
 consumer=$!
 sleep 1
 kill -KILL "${PIDS[0]}"
 wait "${PIDS[0]}" $consumer 2>/dev/null
-start_ready TRACED_NOTIFY_FD "$TMP/service2.log" "$PEERS/run" traced
+start TRACED_NOTIFY_FD "$TMP/service2.log" "$PEERS/run" traced
 for _ in $(seq 100); do
   [ "$(grep -c '^connected' "$TMP/producer.log")" = 2 ] && break
   sleep 0.1

@@ -4,7 +4,6 @@
 # tracefs: none
 #
 # query() of lib.sh: no test reads the answer to another question, also when trace_processor is too slow.
-set -u
 . "$(dirname "$0")/lib.sh"
 trace=tests/data/traces/ring_losses.pftrace
 

@@ -6,10 +6,9 @@
 # 10,000 track events of 8 threads, chosen by a seed (tests/library/random_events.c): trace_processor finds each of them as it
 # was written, through our service and through Perfetto's. SEEDS="FIRST LAST" runs more than the few of make check;
 # SERVICES="sonda" with one service only.
-set -u
 . "$(dirname "$0")/lib.sh"
-RANDOM_EVENTS=${BUILD:-build}/tests/library/random_events
-[ -x "$RANDOM_EVENTS" ] || { echo "$RANDOM_EVENTS is not built" >&2; exit 77; }
+RANDOM_EVENTS=$B/tests/library/random_events
+needs_built "$RANDOM_EVENTS"
 read -r FIRST LAST <<<"${SEEDS:-1 3}"
 
 # One line for each event, as the program writes them.

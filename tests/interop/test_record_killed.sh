@@ -5,10 +5,9 @@
 #
 # A recording that is written while it is recorded outlives SIGKILL of any of its programs, at any moment and under load:
 # trace_processor reads the file without an error, it ends with a whole packet, and lacks at most the last second.
-set -u
 . "$(dirname "$0")/lib.sh"
 need_tracefs
-[ -x "$BIN/sonda" ] || { echo "$BIN/sonda is not built" >&2; exit 77; }
+needs_built "$BIN/sonda"
 use_sockets "$TMP"
 
 child() { # PARENT NAME: the pid of its child of that name

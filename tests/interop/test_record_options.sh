@@ -5,10 +5,9 @@
 #
 # Options of `sonda record` with Perfetto's programs: its probes do not know fields of ours, which must be said; its
 # service passes on what sonda-probes says of itself.
-set -u
 . "$(dirname "$0")/lib.sh"
 need_tracefs
-[ -x "$BIN/sonda" ] || { echo "$BIN/sonda is not built" >&2; exit 77; }
+needs_built "$BIN/sonda"
 use_sockets "$TMP"
 
 record() { # EXPECTED EXIT CODE, ARGS...
@@ -51,7 +50,7 @@ record 0 --strict -B 16mb -a 'sched:*' '!sched_stat_*' '*softirq*' -- sleep 0.5 
 verdict "patterns, which these probes do not expand themselves" $? "$TMP/log"
 
 record 0 --strict -B 16mb -a -C 0 sched_switch -- sleep 0.5 && said 'events +sched [1-9]' &&
-  ! "${BUILD:-build}/tests/root/trace_lines" "$TMP/trace" | grep -E '^(event|switch)' | grep -qvF ' cpu 0 '
+  ! "$B/tests/root/trace_lines" "$TMP/trace" | grep -E '^(event|switch)' | grep -qvF ' cpu 0 '
 verdict "-C: one CPU" $? "$TMP/log"
 
 # ---- sonda's, behind Perfetto's service

@@ -5,10 +5,9 @@
 #
 # `sonda record` against Perfetto's own service and probes, beyond the cells: the shorthand, Ctrl-C, losses in both
 # rings, what does not exist, refused configs. What the summary counts is compared with what trace_processor finds.
-set -u
 . "$(dirname "$0")/lib.sh"
 need_tracefs
-[ -x "$BIN/sonda" ] || { echo "$BIN/sonda is not built" >&2; exit 77; }
+needs_built "$BIN/sonda"
 use_sockets "$TMP"
 start_service perfetto "$TMP" && start_probes perfetto "$TMP"
 verdict "Perfetto's service and probes start" $? "$TMP/service.log"

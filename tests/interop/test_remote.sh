@@ -6,11 +6,10 @@
 # Producers of other machines, which for this test are this one, through TCP: Perfetto's traced_probes at our service,
 # directly and behind a relay whose clocks are ahead; who is not in the list of addresses; and our producers at either
 # family's service.
-set -u
 . "$(dirname "$0")/lib.sh"
 need_tracefs
-RELAY=${BUILD:-build}/tests/interop/relay
-[ -x "$RELAY" ] || { echo "$RELAY is not built" >&2; exit 77; }
+RELAY=$B/tests/interop/relay
+needs_built "$RELAY"
 
 # Below the ports that the kernel gives to clients.
 free_port() {
@@ -33,10 +32,10 @@ here=$PERFETTO_PRODUCER_SOCK_NAME
 port=$(free_port)
 there=127.0.0.1:$port
 start_ours() { # ARGUMENTS...; with a producer socket on TCP
-  start_ready TRACED_NOTIFY_FD "$TMP/service.log" env PERFETTO_PRODUCER_SOCK_NAME="$here,$there" "$BIN/sondad" "$@"
+  start TRACED_NOTIFY_FD "$TMP/service.log" env PERFETTO_PRODUCER_SOCK_NAME="$here,$there" "$BIN/sondad" "$@"
 }
 start_theirs_at() { # SOCKET
-  start_ready TRACED_PROBES_NOTIFY_FD "$TMP/probes.log" env PERFETTO_PRODUCER_SOCK_NAME="$1" "$PEERS/run" traced_probes
+  start TRACED_PROBES_NOTIFY_FD "$TMP/probes.log" env PERFETTO_PRODUCER_SOCK_NAME="$1" "$PEERS/run" traced_probes
 }
 # Scheduling of no machine but the other one, the names of its threads, and nothing lost or wrong. More SQL: $TMP/more.
 is_remote() { # TRACE [SQL...]
@@ -67,7 +66,7 @@ PIDS=("${PIDS[0]}")
 
 # Behind a relay. Its machine's clocks are said to be an hour behind, so what it records is an hour later:
 # this machine may have been up for less than an hour, and readers drop events before the boot.
-start_ready TRACED_NOTIFY_FD "$TMP/relay.log" "$RELAY" "$TMP/guest" "$there" some-boot-id guest -3600000000000 &&
+start TRACED_NOTIFY_FD "$TMP/relay.log" "$RELAY" "$TMP/guest" "$there" some-boot-id guest -3600000000000 &&
   start_theirs_at "$TMP/guest"
 verdict "a relay comes to our service, and Perfetto's probes to it" $? "$TMP/relay.log"
 config 'machine_name_filter: "guest"' >"$TMP/config"
@@ -100,7 +99,7 @@ stop_all
 
 # Ours, at both: the probes, and 15 MB in 20000 packets of which none may be missing.
 packets=20000
-COUNTER=${BUILD:-build}/tests/system/producer_counter
+COUNTER=$B/tests/system/producer_counter
 config '' | sed '/^duration_ms/d' >"$TMP/config"
 cat >>"$TMP/config" <<CONFIG
 trigger_config { trigger_mode: STOP_TRACING trigger_timeout_ms: 50000 triggers { name: "sonda.test.counter.written" } }
@@ -113,11 +112,11 @@ for service in perfetto sonda; do
   if [ $service = sonda ]; then
     start_ours --allow-remote 127.0.0.1 --enable-relay-endpoint
   else
-    start_ready TRACED_NOTIFY_FD "$TMP/service.log" env PERFETTO_PRODUCER_SOCK_NAME="$here,$there" "$PEERS/run" traced \
+    start TRACED_NOTIFY_FD "$TMP/service.log" env PERFETTO_PRODUCER_SOCK_NAME="$here,$there" "$PEERS/run" traced \
       --enable-relay-endpoint
   fi &&
     PERFETTO_PRODUCER_SOCK_NAME=$there start_probes sonda "$TMP" &&
-    PERFETTO_PRODUCER_SOCK_NAME=$there start_ready TRACED_PROBES_NOTIFY_FD "$TMP/producer.log" "$COUNTER" run $packets
+    PERFETTO_PRODUCER_SOCK_NAME=$there start TRACED_PROBES_NOTIFY_FD "$TMP/producer.log" "$COUNTER" run $packets
   verdict "service=$service: our producers come by TCP" $? "$TMP/probes.log"
   record sonda "$TMP/config" "$TMP/trace" "$TMP/log"
   verdict "service=$service: they are recorded" $? "$TMP/log"

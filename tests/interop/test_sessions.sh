@@ -6,7 +6,6 @@
 # The life of sessions: every way in which Perfetto's command line runs a session, against sondad with sonda-probes.
 # Each trace must load in trace_processor with no error, and hold the threads that ran meanwhile. PROBES=perfetto: the
 # same with Perfetto's traced_probes.
-set -u
 . "$(dirname "$0")/lib.sh"
 need_tracefs
 
@@ -15,7 +14,7 @@ mkdir "$dir"
 use_sockets "$dir"
 start_service sonda "$dir" && start_probes "${PROBES:-sonda}" "$dir"
 verdict "sondad and ${PROBES:-our} probes start" $?
-"${BUILD:-build}/tests/interop/named_threads" 6 120 >"$dir/tids" &
+"$B/tests/interop/named_threads" 6 120 >"$dir/tids" &
 PIDS+=($!)
 
 perfetto() { timeout 60 "$PEERS/run" perfetto "$@"; }

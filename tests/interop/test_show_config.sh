@@ -5,10 +5,9 @@
 #
 # What `sonda record --show-config` prints is a config for Perfetto's programs, too: as text where it has only their
 # fields, else serialized. The trace has the config as it was sent, and what it asks for.
-set -u
 . "$(dirname "$0")/lib.sh"
 need_tracefs
-[ -x "$BIN/sonda" ] || { echo "$BIN/sonda is not built" >&2; exit 77; }
+needs_built "$BIN/sonda"
 export HOME=$TMP
 unset XDG_CONFIG_HOME
 use_sockets "$TMP"

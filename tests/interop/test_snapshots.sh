@@ -6,11 +6,10 @@
 # The flight recorder of configs/: sonda record with CLONE_SNAPSHOT saves a snapshot at each trigger and goes on, with each
 # family's service and probes on the other end. Each snapshot must load in trace_processor with no error, hold the threads
 # that ran before it, and say which trigger it is for.
-set -u
 . "$(dirname "$0")/lib.sh"
 need_tracefs
 
-"${BUILD:-build}/tests/interop/named_threads" 6 120 >"$TMP/tids" &
+"$B/tests/interop/named_threads" 6 120 >"$TMP/tids" &
 load=$!
 
 until_true() { # COMMAND...

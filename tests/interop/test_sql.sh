@@ -5,7 +5,6 @@
 #
 # sonda sql on recorded traces: every row of the tables is trace_processor's. It writes markers, good and bad, which all
 # recordings of markers get.
-set -u
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/sql_lib.sh"
 need_tracefs

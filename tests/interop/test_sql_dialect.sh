@@ -5,7 +5,6 @@
 #
 # What scripts for trace_processor write beside SQL: span joins of random intervals have its rows, included modules its
 # views, PERFETTO tables and views are made.
-set -u
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/sql_lib.sh"
 dir=$TMP/sql_dialect

@@ -6,12 +6,11 @@
 # sonda sql on traces that others made: Perfetto's service and probes; two machines, of which the one is Perfetto's behind
 # a relay with other clocks, or ours at Perfetto's service; compressed packets of either kind; other kernels (of
 # tests/data/traces). Every row of the tables is trace_processor's.
-set -u
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/sql_lib.sh"
 need_tracefs
-RELAY=${BUILD:-build}/tests/interop/relay
-[ -x "$RELAY" ] || { echo "$RELAY is not built" >&2; exit 77; }
+RELAY=$B/tests/interop/relay
+needs_built "$RELAY"
 dir=$TMP/sql
 mkdir "$dir"
 use_sockets "$dir"
@@ -92,10 +91,10 @@ there=127.0.0.1:$port
 record_relayed() {
   while sleep 0.02; do :; done &
   PIDS+=($!)
-  start_ready TRACED_NOTIFY_FD "$dir/service.log" env PERFETTO_PRODUCER_SOCK_NAME="$here,$there" "$BIN/sondad" \
+  start TRACED_NOTIFY_FD "$dir/service.log" env PERFETTO_PRODUCER_SOCK_NAME="$here,$there" "$BIN/sondad" \
     --allow-remote 127.0.0.1 --enable-relay-endpoint-on "$there" &&
-    start_ready TRACED_NOTIFY_FD "$dir/relay.log" "$RELAY" "$TMP/guest" "$there" some-boot-id guest "$1" &&
-    start_ready TRACED_PROBES_NOTIFY_FD "$dir/probes.log" env PERFETTO_PRODUCER_SOCK_NAME="$TMP/guest" "$PEERS/run" traced_probes &&
+    start TRACED_NOTIFY_FD "$dir/relay.log" "$RELAY" "$TMP/guest" "$there" some-boot-id guest "$1" &&
+    start TRACED_PROBES_NOTIFY_FD "$dir/probes.log" env PERFETTO_PRODUCER_SOCK_NAME="$TMP/guest" "$PEERS/run" traced_probes &&
     start_probes sonda "$dir" && record sonda "$dir/machines.config" "$2" "$dir/log"
 }
 hold_top_level
@@ -116,9 +115,9 @@ equal "times below 0, tracks" "$dir/ahead.trace" "${track_tables[@]}"
 hold_top_level
 while sleep 0.02; do :; done &
 PIDS+=($!)
-start_ready TRACED_NOTIFY_FD "$dir/service.log" env PERFETTO_PRODUCER_SOCK_NAME="$here,$there" "$PEERS/run" traced --enable-relay-endpoint &&
+start TRACED_NOTIFY_FD "$dir/service.log" env PERFETTO_PRODUCER_SOCK_NAME="$here,$there" "$PEERS/run" traced --enable-relay-endpoint &&
   start_probes perfetto "$dir" &&
-  start_ready TRACED_PROBES_NOTIFY_FD "$dir/probes.log" env PERFETTO_MACHINE_NAME=guest PERFETTO_PRODUCER_SOCK_NAME="$there" \
+  start TRACED_PROBES_NOTIFY_FD "$dir/probes.log" env PERFETTO_MACHINE_NAME=guest PERFETTO_PRODUCER_SOCK_NAME="$there" \
     "$BIN/sonda-probes" && record perfetto "$dir/machines.config" "$dir/theirs.trace" "$dir/log"
 verdict "Perfetto's service records its probes and ours of another machine" $? "$dir/log"
 stop_all

@@ -6,10 +6,9 @@
 # sonda sql on tracks: tracks, slices, counters, flows and their arguments are trace_processor's, of packets made by hand
 # and of the track events of the programs of examples/; of these packets also CPUs, samples
 # and metadata. A trace_uuid that begins with zeros is a hash of the first bytes of a trace without one.
-set -u
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/sql_lib.sh"
-LIB=$(realpath "${BUILD:-build}/lib")
+LIB=$(realpath "$B/lib")
 [ -e "$LIB/libsonda.so" ] || { echo "libsonda.so is not built" >&2; exit 77; }
 
 dir=$TMP/sql_tracks

@@ -6,11 +6,10 @@
 # linux.perf with trace_processor as the reader: the call stacks of a load whose functions are known, its shares, names of
 # kernel functions, mappings and build ids. Programs whose file is deleted, spoiled or replaced have no wrong names. Without
 # answers of the process that reads files, the samples have no names.
-set -u
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/sql_lib.sh"
-hot=$(realpath "${BUILD:-build}/tests/root/hot_functions")
-[ -x "$hot" ] || { echo "$hot is not built" >&2; exit 77; }
+hot=$(realpath "$B/tests/root/hot_functions")
+needs_built "$hot"
 
 dir=$TMP/stacks
 mkdir "$dir"
@@ -190,7 +189,7 @@ verdict "folded stacks" $? "$dir/folded"
 
 elf=$(pgrep -x -P "$probes" sonda-elf)
 if grep -qaE '__[at]san_init' "$BIN/sonda-probes"; then
-  echo "ok $((N += 1)) - the memory of sonda-elf # SKIP a build with a sanitizer sets no limit"
+  skip "the memory of sonda-elf" "a build with a sanitizer sets no limit"
 else
   [ "$(awk '/^Max address space/ { print $4, $5 }' "/proc/$elf/limits")" = "1073741824 1073741824" ]
   verdict "sonda-elf has at most 1 GiB of memory" $? "/proc/$elf/limits"

@@ -6,10 +6,9 @@
 # symbolize_ksyms: trace_processor shows functions by the names that /proc/kallsyms has for them, stacks too; and where
 # nobody asked for names, no trace says where the kernel is. (That each name is that of its address is shown by
 # tests/root/test_decode_oracle.sh, from the raw records.)
-set -u
 . "$(dirname "$0")/lib.sh"
 need_tracefs
-[ -x "$BIN/sonda" ] || { echo "$BIN/sonda is not built" >&2; exit 77; }
+needs_built "$BIN/sonda"
 use_sockets "$TMP"
 awk '$1 !~ /^0+$/ && $2 ~ /[tTwW]/ { n++ } END { exit !n }' /proc/kallsyms ||
   { echo "kallsyms shows no addresses here" >&2; exit 77; }
@@ -34,7 +33,7 @@ END
 }
 record() { # NAME FIELDS
   config "$2" >"$TMP/$1.cfg"
-  timeout 30 "${BUILD:-build}/tests/root/mixed_load" "$TMP" 1 >/dev/null 2>&1 &
+  timeout 30 "$B/tests/root/mixed_load" "$TMP" 1 >/dev/null 2>&1 &
   PIDS+=($!)
   timeout 60 "$BIN/sonda" record -c "$TMP/$1.cfg" -o "$TMP/$1" >"$TMP/$1.log" 2>&1 </dev/null
 }

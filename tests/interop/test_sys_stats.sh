@@ -6,7 +6,6 @@
 # linux.sys_stats on this machine, by both families with one config: the same counters by the same names, with values
 # that lie within what Perfetto's probes saw before and after; and what the kernel counts without a number in SysStats.
 # What does not change is equal to what /proc says.
-set -u
 . "$(dirname "$0")/lib.sh"
 [ "$(id -u)" = 0 ] || { echo "needs root (slabinfo)" >&2; exit 77; }
 

@@ -5,7 +5,6 @@
 #
 # The installed units under a real systemd (systemd_lib.sh). Sockets that start the service, readiness, what it may and may
 # not do under the units' restrictions, kill -9 and the restart, stop. Traces are read by trace_processor.
-set -u
 . "$(dirname "$0")/lib.sh"
 . "$HERE/systemd_lib.sh"
 
@@ -123,7 +122,7 @@ if grep -qE '^Max nice priority +40 +40' "/proc/$(main_pid sondad.service)/limit
   records "its priority may be raised"
   without '^priority_boost'
 else
-  echo "ok $((N += 1)) - its priority may be raised # SKIP root has no CAP_SYS_RESOURCE here"
+  skip "its priority may be raised" "root has no CAP_SYS_RESOURCE here"
 fi
 
 # ---- attacks ---------------------------------------------------------------------------------------------------------
@@ -143,7 +142,7 @@ verdict "the service has not ended" $?
 verdict "user 4242 cannot listen in /run/perfetto" $? "$TMP/log"
 
 # A consumer gets no probe that changes memory of root's process; root does, so the probes know who asks.
-cp "${BUILD:-build}/tests/root/probed" "$TMP/usr/bin/"
+cp "$B/tests/root/probed" "$TMP/usr/bin/"
 cat >"$TMP/out/probe" <<CONFIG
 duration_ms: 300
 buffers { size_kb: 1024 }
@@ -165,7 +164,7 @@ if [ -e /sys/kernel/tracing/uprobe_events ]; then
   word_changes_while inside
   verdict "root does" $? "$TMP/log"
 else
-  echo "ok $((N += 1)) - probes of programs # SKIP the kernel has no uprobe_events"
+  skip "probes of programs" "the kernel has no uprobe_events"
 fi
 
 # A lockdown is for root.

@@ -6,7 +6,6 @@
 #
 # The service of the installed units answers each query in time while a peer does its worst, as in
 # tests/system/test_service_latency.sh. sonda-probes stays connected, and peers that broke the protocol came before.
-set -u
 . "$(dirname "$0")/lib.sh"
 . "$HERE/systemd_lib.sh"
 

@@ -6,7 +6,6 @@
 # The installed units beside those of Debian's perfetto, which use the same sockets, under a real systemd (systemd_lib.sh):
 # the start of one stops the other, and only then makes its sockets. Perfetto's units are Debian's; their daemons are stand-ins
 # that take long to stop, as daemons under load do.
-set -u
 . "$(dirname "$0")/lib.sh"
 . "$HERE/systemd_lib.sh"
 

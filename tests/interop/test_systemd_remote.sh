@@ -5,7 +5,6 @@
 #
 # The units as docs/remote.md changes them to record other machines, under a real systemd (systemd_lib.sh): its commands
 # and its drop-ins, with the address of this machine for both machines.
-set -u
 . "$(dirname "$0")/lib.sh"
 . "$HERE/systemd_lib.sh"
 

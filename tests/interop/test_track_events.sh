@@ -6,11 +6,10 @@
 # A producer of track events that knows nothing but the protocol, Perfetto's command line, and our service: all slices are
 # in trace_processor, also of packets that are cut in two at each chunk's end, from memory, from a clone, and from a file.
 # A field that only the producer knows has a name there, since sondad was given its descriptor.
-set -u
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/sql_lib.sh"
-TRACK_EVENTS=${BUILD:-build}/tests/interop/track_events
-[ -x "$TRACK_EVENTS" ] || { echo "$TRACK_EVENTS is not built" >&2; exit 77; }
+TRACK_EVENTS=$B/tests/interop/track_events
+needs_built "$TRACK_EVENTS"
 
 dir=$TMP/tracks
 mkdir "$dir"
@@ -41,8 +40,8 @@ extra() { # TRACE
     where args.key glob '*made_up' and args.string_value = replace(s.name, 'work', 'extra')"
 }
 
-start_ready TRACED_NOTIFY_FD "$dir/service.log" "$BIN/sondad" --output-dir "$dir" --extension-descriptors "$dir/extra.set.gz" &&
-  start_ready TRACED_PROBES_NOTIFY_FD "$dir/producer.log" "$TRACK_EVENTS" 500
+start TRACED_NOTIFY_FD "$dir/service.log" "$BIN/sondad" --output-dir "$dir" --extension-descriptors "$dir/extra.set.gz" &&
+  start TRACED_PROBES_NOTIFY_FD "$dir/producer.log" "$TRACK_EVENTS" 500
 verdict "sondad and a producer of nothing but the protocol start" $? "$dir/service.log"
 cat >"$dir/config" <<CONFIG
 buffers { size_kb: 4096 }
@@ -57,7 +56,7 @@ extra "$dir/trace" >"$dir/answers"
 grep -qx '\[{"n":500}\]' "$dir/answers"
 verdict "a field that others have added has its name and value" $? "$dir/answers"
 
-start_ready EVENT_CASES_NOTIFY_FD "$dir/cases.log" "${BUILD:-build}/tests/library/event_cases"
+start EVENT_CASES_NOTIFY_FD "$dir/cases.log" "$B/tests/library/event_cases"
 record perfetto "$dir/config" "$dir/cases" "$dir/log"
 query "$dir/cases" "select args.string_value as v from slice s join args using (arg_set_id)
   where s.name = 'extended' and args.key glob '*made_up'" >"$dir/answers"

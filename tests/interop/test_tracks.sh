@@ -5,10 +5,9 @@
 #
 # Counter tracks of client/counters/tracks.h under either family's service, in trace_processor: each has its name, unit, group and
 # values, when the state is cleared ten times a second too, and when a ring buffer has lost the beginning.
-set -u
 . "$(dirname "$0")/lib.sh"
-COUNTER=${BUILD:-build}/tests/system/producer_counter
-[ -x "$COUNTER" ] || { echo "$COUNTER is not built" >&2; exit 77; }
+COUNTER=$B/tests/system/producer_counter
+needs_built "$COUNTER"
 
 config() { # BUFFER_KB FILL_POLICY CLEAR_MS
   cat <<CONFIG
@@ -26,7 +25,7 @@ run_one() { # SERVICE BUFFER_KB FILL_POLICY CLEAR_MS
   mkdir "$dir"
   use_sockets "$dir"
   config "$2" "$3" "$4" >"$dir/config"
-  start_service "$1" "$dir" && start_ready TRACED_PROBES_NOTIFY_FD "$dir/producer.log" "$COUNTER" run 0 &&
+  start_service "$1" "$dir" && start TRACED_PROBES_NOTIFY_FD "$dir/producer.log" "$COUNTER" run 0 &&
     record "$1" "$dir/config" "$dir/trace" "$dir/record.log"
   verdict "$name: records" $? "$dir/record.log"
   PID=${PIDS[1]}

@@ -11,9 +11,3 @@
 is_true() { # TRACE WHAT SELECT
   printf '%s\t%s\n' "$2" "$(tr '\n' ' ' <<<"$3")" >>"$OUT/$1.sql"
 }
-
-# A feature that this kernel does not have.
-skip() { # WHAT REASON
-  N=$((N + 1))
-  echo "ok $N - $1 # SKIP $2"
-}

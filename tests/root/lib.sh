@@ -4,26 +4,16 @@
 # For the tests of this folder: root and a tracefs (mounted for the time of the test where it is not), a private
 # workplace, and a picture of tracefs to compare with afterwards. Sourced.
 
-cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 2
-[ "$(id -u)" = 0 ] || { echo "needs root" >&2; exit 77; }
-BIN=$PWD/${BUILD:-build}/bin
-case ${BUILD:-build} in /*) BIN=$BUILD/bin ;; esac
-for program in sonda sondad sonda-probes; do
-  [ -x "$BIN/$program" ] || { echo "$BIN/$program is not built" >&2; exit 77; }
-done
-TMP=$(mktemp -d)
+. "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
+needs_root
+needs_built "$BIN/sondad" "$BIN/sonda-probes"
 TRACEFS=/sys/kernel/tracing
-PIDS=()
-N=0 BAD=0
 
 leave() {
-  local i
-  for ((i = ${#PIDS[@]} - 1; i >= 0; i--)); do
-    kill -KILL "${PIDS[i]}" 2>/dev/null
-    wait "${PIDS[i]}" 2>/dev/null
-  done
+  local i started=("${PIDS[@]}")
+  stop_all KILL
   # Killed programs leave instances, and the commands that they recorded.
-  for i in "${PIDS[@]}"; do
+  for i in "${started[@]}"; do
     rmdir $TRACEFS/instances/sonda-"$i"-* 2>/dev/null
   done
   for i in $(cat "$TMP/commands" 2>/dev/null); do
@@ -32,8 +22,6 @@ leave() {
   [ -z "${MOUNTED:-}" ] || umount $TRACEFS
   rm -rf "$TMP"
 }
-trap '[ "$BASHPID" != $$ ] || leave' EXIT
-trap 'exit 1' INT TERM
 
 if [ ! -e $TRACEFS/trace ]; then
   mount -t tracefs none $TRACEFS 2>/dev/null || { echo "no tracefs here" >&2; exit 77; }
@@ -44,18 +32,7 @@ fi
 # Daemons inherit this, so that those of tests that run beside this one are told apart.
 export SONDA_TEST=$TMP
 # Nothing of this machine's own tracing service may answer.
-export PERFETTO_PRODUCER_SOCK_NAME=$TMP/producer PERFETTO_CONSUMER_SOCK_NAME=$TMP/consumer
-
-verdict() { # NAME STATUS [DETAIL FILE]
-  N=$((N + 1))
-  if [ "$2" = 0 ]; then
-    echo "ok $N - $1"
-  else
-    echo "not ok $N - $1"
-    [ -z "${3:-}" ] || sed 's/^/#   /' "$3" | head -n 40
-    BAD=1
-  fi
-}
+use_sockets "$TMP"
 
 # Everything at top level that a tracer could leave changed, and other people's instances.
 picture() {
@@ -97,25 +74,9 @@ scaled() { # NUMBER
 # Builds with a sanitizer have no sandbox.
 is_sanitized() { grep -qaE '__[at]san_init' "$BIN/sonda-probes"; }
 
-# The log of a daemon without the line that a sanitizer adds, and that of an instance that a test beside this one left,
-# which killed its sonda-probes.
-log_of() { # LOG
-  grep -vE 'built with a sanitizer: no sandbox$|instances? left behind by a killed process$' "$1"
-}
-
 # Does the log have only the line that sonda-probes always writes while it records?
 complains_of_nothing() { # LOG
   ! log_of "$1" | grep -v 'ring buffers are read with SCHED_'
-}
-
-# Waits up to 20 s until a command succeeds.
-wait_for() {
-  local i
-  for i in $(seq 200); do
-    "$@" >/dev/null 2>&1 && return 0
-    sleep 0.1
-  done
-  return 1
 }
 
 # Is this a sonda-probes that this test started?
@@ -149,16 +110,10 @@ we_record() {
   return 1
 }
 
-# Starts a daemon, in ${PIDS[-1]}, and waits until it is ready: registered, if it is a producer.
+# Starts a daemon as start does. The test ends if it is not ready.
 start_ready() { # NOTIFY_VARIABLE LOG COMMAND...
-  local variable=$1 log=$2
-  shift 2
-  mkfifo "$TMP/ready"
-  env "$variable=9" "$@" >"$log" 2>&1 9>"$TMP/ready" </dev/null &
-  PIDS+=($!)
-  echo $! >>"$TMP/ours"
-  [ "$(timeout 20 head -c 1 "$TMP/ready")" = 1 ] || { echo "${1##*/} does not start" >&2; exit 1; }
-  rm "$TMP/ready"
+  start "$@" || exit 1
+  echo "${PIDS[-1]}" >>"$TMP/ours"
 }
 
 # Begins a recording that is on when this returns, in all its data sources. TERM to ${PIDS[-1]} ends it.
@@ -173,10 +128,10 @@ record_in_background() { # LOG ARGS...
 
 # How many ftrace events a trace holds.
 events_in() { # TRACE
-  "${BUILD:-build}/bench/count_events" "$1" | cut -d' ' -f1
+  "$B/bench/count_events" "$1" | cut -d' ' -f1
 }
 
 # A trace is whole when it reads to its last byte.
 is_whole() { # TRACE
-  [ -s "$1" ] && "${BUILD:-build}/bench/count_events" "$1" >/dev/null
+  [ -s "$1" ] && "$B/bench/count_events" "$1" >/dev/null
 }

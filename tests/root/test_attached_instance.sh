@@ -5,10 +5,9 @@
 #
 # linux.ftrace in an instance that somebody else has made (instance_name): it records there what it was asked for, alone
 # or with others, and leaves every switch, size, clock and filter as it was. And what it refuses.
-set -u
 . "$(dirname "$0")/lib.sh"
 
-record=${BUILD:-build}/tests/root/ftrace_record
+record=$B/tests/root/ftrace_record
 name=attached-$$
 attached=$TRACEFS/instances/$name
 export STATE=$TMP/state
@@ -52,7 +51,7 @@ sum() { # NAME FIELD
   awk -v field="$2" '$1 == "cpu" { for (i = 3; i < NF; i += 2) if ($i == field) n += $(i + 1) } END { print n + 0 }' \
     "$TMP/$1.out"
 }
-load=("${BUILD:-build}/tests/root/ping_pong" 500)
+load=("$B/tests/root/ping_pong" 500)
 
 # ---- one session, with everything that can be changed
 

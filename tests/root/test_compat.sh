@@ -5,10 +5,9 @@
 #
 # System calls of 32-bit programs: named by the table that they are of, also of programs that are gone before their
 # records are read, and no call of another program is taken for one of theirs.
-set -u
 . "$(dirname "$0")/lib.sh"
 
-helpers=${BUILD:-build}/tests/root
+helpers=$B/tests/root
 [ "$(uname -m)" = x86_64 ] || { echo "for x86_64" >&2; exit 77; }
 if ! as --32 -o "$TMP/calls32.o" tests/root/calls32.S 2>"$TMP/log" || ! ld -m elf_i386 -o "$TMP/calls32" "$TMP/calls32.o" 2>"$TMP/log"; then
   echo "no 32-bit program can be made here" >&2

@@ -6,12 +6,10 @@
 #
 # kernels: 6.12
 # tracefs: shared
-set -u
 . "$(dirname "$0")/lib.sh"
-command -v setpriv >/dev/null || { echo "setpriv is missing" >&2; exit 77; }
+needs_commands setpriv
 [ -e $TRACEFS/uprobe_events ] || { echo "the kernel has no uprobe_events" >&2; exit 77; }
 
-B=${BUILD:-build}
 chmod 755 "$TMP"
 cp "$B/tests/root/probed" "$TMP/probed"
 cp "$BIN/sonda" "$TMP/sonda"
@@ -69,7 +67,7 @@ if [ -e $TRACEFS/kprobe_events ]; then
   [ "$(grep -c 'only root may use' "$TMP/record.log")" = 2 ] && [ "$(grep -c 'option kprobe_events' "$TMP/record.log")" = 2 ]
   verdict "uid 4242: kprobes of functions and their arguments, and no others" $? "$TMP/record.log"
 else
-  echo "ok $((N += 1)) - kprobes # SKIP the kernel has none"
+  skip "kprobes" "the kernel has none"
 fi
 # Another tracer's instance, with a record in it.
 theirs=$TRACEFS/instances/rights-test-$$

@@ -7,9 +7,8 @@
 #
 # kernels: 6.12
 # tracefs: shared
-set -u
 . "$(dirname "$0")/lib.sh"
-command -v setpriv >/dev/null || { echo "setpriv is missing" >&2; exit 77; }
+needs_commands setpriv
 MARKERS=2000
 chmod 755 "$TMP"
 mkdir -m 777 "$TMP/out"
@@ -114,7 +113,7 @@ verdict "3 x 64 ftrace: the rest is refused, which is a failure" $? "$TMP/refuse
 memory() { awk -v what="$1:" '$1 == what { print $2 }' /proc/meminfo; } # in kB
 total_of_rings() { our_folders | sed 's,$,/buffer_total_size_kb,' | xargs -r cat | awk '{ n += $1 } END { print n + 0 }'; }
 if [ $(($(memory MemTotal) / 2)) -gt "$(memory MemAvailable)" ]; then
-  echo "ok $((N += 1)) - memory of rings # SKIP more than half of the memory is in use"
+  skip "memory of rings" "more than half of the memory is in use"
 else
   echo 'buffers { size_kb: 4096 } duration_ms: 600000
     data_sources { config { name: "linux.ftrace" ftrace_config { ftrace_events: "sched/sched_process_exit"

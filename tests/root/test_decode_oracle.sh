@@ -5,19 +5,18 @@
 # Every event of the running kernel, under a mixed load: at least a million of them, decoded by us and by libtraceevent
 # from the same sub-buffers, every field of every event equal; and trace_processor reads what we made of them without a
 # complaint. DECODE_EVENTS or SLOWNESS (lib.sh) asks for fewer, on machines that are too slow for a million.
-set -u
 . "$(dirname "$0")/lib.sh"
 
 events=${DECODE_EVENTS:-$(scaled 1000000)}
-oracle=${BUILD:-build}/tests/root/decode_oracle
-load=${BUILD:-build}/tests/root/mixed_load
+oracle=$B/tests/root/decode_oracle
+load=$B/tests/root/mixed_load
 disk=
 words=words$$
 # Somebody's probe with strings in a row, and what passes it.
 make_probe() {
   local at register=%cx
   [ "$(uname -m)" != aarch64 ] || register=%x3
-  cp "${BUILD:-build}/tests/root/probed" "$TMP/probed"
+  cp "$B/tests/root/probed" "$TMP/probed"
   at=$TMP/probed:$("$TMP/probed" offset)
   echo "p:$words/row $at w=+0($register):string[3] one=+0(+0($register)):string" 2>/dev/null >>$TRACEFS/uprobe_events
 }
@@ -65,12 +64,11 @@ verdict "tracefs is as it was" $? "$TMP/diff"
 passed=$(awk '$2 == "row" { n += $3 } END { print n + 0 }' $TRACEFS/uprobe_profile 2>/dev/null)
 # In an emulator the recording may be full before its turn has come.
 if [ "${passed:-0}" -gt 0 ] && [ -z "${SLOWNESS:-}" ]; then
-  "${BUILD:-build}/tests/root/print_events" "$TMP/trace" | grep "^$words/row" >"$TMP/rows"
+  "$B/tests/root/print_events" "$TMP/trace" | grep "^$words/row" >"$TMP/rows"
   grep -q 'w_0="text [0-9]*" w_1="" w_2="last" one="text' "$TMP/rows"
   verdict "a probe's array of strings is among them" $? "$TMP/rows"
 else
-  N=$((N + 1))
-  echo "ok $N - a probe's array of strings is among them # SKIP nobody passed it, or not in time"
+  skip "a probe's array of strings is among them" "nobody passed it, or not in time"
 fi
 
 # Nothing else is wrong with the trace than what is wrong with the ring: a switch that the kernel kept no record of.
@@ -90,7 +88,6 @@ elif peers=$(tests/interop/peers.sh 2>/dev/null); then
 [{"enough":1}]' ]
   verdict "trace_processor reads all of them without an error" $? "$TMP/tp"
 else
-  N=$((N + 1))
-  echo "ok $N - trace_processor reads all of them without an error # SKIP it cannot be had here"
+  skip "trace_processor reads all of them without an error" "it cannot be had here"
 fi
 exit $BAD

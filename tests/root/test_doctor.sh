@@ -5,9 +5,8 @@
 #
 # sonda doctor on this machine: as root, as another user, without tracefs, without BTF, with another tracer at work, with
 # a service and without its producer; and sonda record, which says the same sentence when that is what stopped it.
-set -u
 . "$(dirname "$0")/lib.sh"
-command -v setpriv >/dev/null || { echo "setpriv is missing" >&2; exit 77; }
+needs_commands setpriv
 export BIN TMP
 chmod 755 "$TMP"
 mkdir -m 777 "$TMP/open" "$TMP/empty"
@@ -58,8 +57,7 @@ if has_own_mounts; then
   status=$?
 fi
 if [ $status = 77 ]; then
-  N=$((N + 1))
-  echo "ok $N - without tracefs and BTF # SKIP no mounts of the test's own here, or tracefs cannot be unmounted"
+  skip "without tracefs and BTF" "no mounts of the test's own here, or tracefs cannot be unmounted"
 elif [ -e /sys/kernel/btf ]; then
   says '^limit +tracefs +no tracefs is mounted.*sonda-probes mounts it for itself' && says 'run: sudo mount -t tracefs tracefs /sys/kernel/tracing$' &&
     says '^root 0' && says '^strict 3'

@@ -5,7 +5,6 @@
 #
 # Each obstacle that sonda doctor knows and that can be made here, in namespaces of mounts, users and PIDs, and by fewer
 # capabilities: sonda record, which it stops or limits, says the sentence of sonda doctor.
-set -u
 . "$(dirname "$0")/lib.sh"
 needs_own_mounts
 for program in setpriv unshare python3; do

@@ -6,9 +6,8 @@
 # do, and what both say of one load is the same.
 #
 # modules: loop
-set -u
 . "$(dirname "$0")/lib.sh"
-helpers=${BUILD:-build}/tests
+helpers=$B/tests
 [ -e /sys/kernel/btf/vmlinux ] || { echo "the kernel has no BTF at all" >&2; exit 77; }
 unshare -m mount -t tmpfs none /sys/kernel/btf 2>"$TMP/err" || { cat "$TMP/err" >&2; exit 77; }
 
@@ -107,7 +106,7 @@ if [ -w /proc/sys/vm/compact_memory ]; then
 fi
 # Of the disk nobody knows but this load; who looks at a disk that was written may read a little.
 if [ -z "$loop" ]; then
-  echo "ok $((++N)) - those of a disk # SKIP $(head -n 1 "$TMP/err")"
+  skip "those of a disk" "$(head -n 1 "$TMP/err")"
 else
   awk -v disk="Block I/O/${loop#/dev/}/" '
   { v = $1; sub(/^[^ ]+ /, "") }

@@ -6,9 +6,8 @@
 # linux.ebpf_counters where sonda-probes may not load programs: without CAP_BPF and CAP_PERFMON (and CAP_SYS_ADMIN, which is
 # both), and with one of them, which is not enough. All else of the config is recorded; the reason is on stderr, in the
 # trace and in the summary, and the exit code is 1.
-set -u
 . "$(dirname "$0")/lib.sh"
-command -v setpriv >/dev/null || { echo "setpriv is missing" >&2; exit 77; }
+needs_commands setpriv
 export TMP
 
 cat >"$TMP/config" <<'END'
@@ -22,7 +21,7 @@ record_without() { # NAME CAPABILITIES
   start_ready TRACED_PROBES_NOTIFY_FD "$TMP/probes.log" setpriv --bounding-set "$2" --inh-caps "$2" "$BIN/sonda-probes"
   "$BIN/sonda" record -c "$TMP/config" -o "$TMP/trace" -- true >"$TMP/log" 2>&1 </dev/null
   [ $? = 1 ] && grep -q '^sonda: not everything was recorded: runq: no permission' "$TMP/log" &&
-    "${BUILD:-build}/tests/root/trace_lines" "$TMP/trace" >"$TMP/lines" 2>>"$TMP/log" &&
+    "$B/tests/root/trace_lines" "$TMP/trace" >"$TMP/lines" 2>>"$TMP/log" &&
     grep -q '^event sched_switch\|^switch' "$TMP/lines" && ! grep -q '^failed' "$TMP/lines"
   verdict "$1: events are recorded" $? "$TMP/log"
   if grep -q 'was built where' "$TMP/probes.log"; then echo "this build has no eBPF counters" >&2; exit 77; fi

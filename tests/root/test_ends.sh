@@ -6,10 +6,9 @@
 #
 # Losses of the kernel's events are told whichever way a session ends: what the rings and the central buffer lost, where
 # the trace has holes, which producer went away and when; and a recording in which there can be no event ends at once.
-set -u
 . "$(dirname "$0")/lib.sh"
 
-helpers=${BUILD:-build}/tests/root
+helpers=$B/tests/root
 sonda() { # EXPECTED EXIT CODE, ARGS...
   local expected=$1 status
   shift

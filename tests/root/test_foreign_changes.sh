@@ -6,7 +6,6 @@
 #
 # kernels: 5.10 newest
 # tracefs: shared
-set -u
 . "$(dirname "$0")/lib.sh"
 start_ready TRACED_NOTIFY_FD "$TMP/service.log" "$BIN/sondad"
 start_ready TRACED_PROBES_NOTIFY_FD "$TMP/probes.log" "$BIN/sonda-probes"

@@ -4,11 +4,10 @@
 #
 # linux.ftrace on the real kernel, without a service: what the kernel says it handed out is in the trace, what it lost
 # is told, and tracefs is left as it was found, however the recording ends.
-set -u
 . "$(dirname "$0")/lib.sh"
 
-record=${BUILD:-build}/tests/root/ftrace_record
-busy="${BUILD:-build}/tests/root/ping_pong 5000"
+record=$B/tests/root/ftrace_record
+busy="$B/tests/root/ping_pong 5000"
 
 run() { # NAME MS CONFIG [COMMAND...]: a recording; its report in $TMP/NAME.out
   local name=$1 ms=$2 config=$3
@@ -121,8 +120,7 @@ if command -v setpriv >/dev/null && [ -x "$record" ]; then
     'ftrace_events: "sched/*"' >"$TMP/user.out" 2>"$TMP/user.err"
   status=$?
   if grep -q 'failed to execute' "$TMP/user.err"; then
-    N=$((N + 1))
-    echo "ok $N - without root # SKIP the build folder is not open to others"
+    skip "without root" "the build folder is not open to others"
   else
     [ $status = 0 ] && grep -q '^problem .*instances.*root' "$TMP/user.out"
     verdict "without root: it runs, empty, and names the folder" $? "$TMP/user.out"

@@ -5,7 +5,6 @@
 # kill -9 of sonda-probes in the middle of everything that it can be asked to change in tracefs: instances of its own,
 # events of its own, an instance of somebody else's, and on kernels that have markers or functions nowhere else the top
 # level. The next start leaves instances/ clean, and the rest as it was, byte for byte.
-set -u
 . "$(dirname "$0")/lib.sh"
 
 name=attached-$$

@@ -5,7 +5,6 @@
 #
 # How long the table of the kernel's symbols is kept (ksyms_mem_policy): whether a session reads /proc/kallsyms shows in
 # what sonda-probes has read by then.
-set -u
 . "$(dirname "$0")/lib.sh"
 
 size=$(wc -c </proc/kallsyms)

@@ -4,11 +4,10 @@
 # kernels: none
 #
 # A program with libsonda that has more rights than user 4242, who starts it, does not talk to that user's service.
-set -u
 . "$(dirname "$0")/lib.sh"
 LIBSONDA=${BIN%/bin}/lib/libsonda.a
 CC=$(command -v cc || command -v gcc) && [ -e "$LIBSONDA" ] || { echo "cc or libsonda.a is missing" >&2; exit 77; }
-command -v setpriv >/dev/null || { echo "setpriv is missing" >&2; exit 77; }
+needs_commands setpriv
 [ ! -S /run/perfetto/traced-producer.sock ] || { echo "a service runs here" >&2; exit 77; }
 chmod 755 "$TMP"
 stranger() { setpriv --reuid 4242 --regid 4242 --clear-groups "$@"; }

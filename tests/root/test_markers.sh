@@ -4,7 +4,6 @@
 #
 # trace_marker is everybody's: those who write there do not fail because sonda records markers, begins to or has ended, and
 # the top level gets what they write as ever.
-set -u
 . "$(dirname "$0")/lib.sh"
 
 [ -e $TRACEFS/options/copy_trace_marker ] || { echo "the kernel copies no markers" >&2; exit 77; }

@@ -6,7 +6,6 @@
 # Each allocation of sonda-probes in turn fails, over a session with each of its data sources from its set-up to its end:
 # sonda-probes lives, keeps no memory and no tracefs instance, and records the next session. EVERY as in
 # tests/system/test_nth_alloc.sh.
-set -u
 . "$(dirname "$0")/lib.sh"
 every=${EVERY:-60}
 B=$(dirname "$BIN")

@@ -5,9 +5,8 @@
 #
 # Root writes exports and pages into folders where user 4242 may write, too. While they are written, that user puts
 # links in their place, or has put a pipe there before. The history of root's prompt is in that user's HOME, as under sudo.
-set -u
 . "$(dirname "$0")/lib.sh"
-command -v setpriv >/dev/null || { echo "setpriv is missing" >&2; exit 77; }
+needs_commands setpriv
 chmod 755 "$TMP"
 SONDA=$BIN/sonda
 TRACE=$PWD/tests/data/traces/ring_losses.pftrace

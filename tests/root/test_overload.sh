@@ -5,10 +5,9 @@
 #
 # A machine whose CPUs are busy with hundreds of runnable processes: a recording with the default options loses nothing, and
 # takes little of the machine. The limit is that of issue 12: 2.5 s of the CPU time of two CPUs in 8 s.
-set -u
 . "$(dirname "$0")/lib.sh"
-load=${BUILD:-build}/tests/root/crowd
-[ -x "$load" ] && [ -x "${BUILD:-build}/tests/root/do_calls" ] || { echo "$load is not built" >&2; exit 77; }
+load=$B/tests/root/crowd
+[ -x "$load" ] && [ -x "$B/tests/root/do_calls" ] || { echo "$load is not built" >&2; exit 77; }
 
 cpu_ticks() { # PID...: used so far
   local pid sum=0 used
@@ -67,7 +66,7 @@ verdict "a recording that begins and ends beside another one loses nothing" $? "
 # real-time.
 calls=$(scaled 2000000)
 "$BIN/sonda" record -a --strict -o "$TMP/trace" raw_syscalls -- setsid sh -c \
-  'echo -20 >/proc/self/autogroup; exec "$0" paced="$1"' "${BUILD:-build}/tests/root/do_calls" "$calls" >"$TMP/log" 2>&1
+  'echo -20 >/proc/self/autogroup; exec "$0" paced="$1"' "$B/tests/root/do_calls" "$calls" >"$TMP/log" 2>&1
 code=$?
 [ "$code" = 0 ] && grep -q 'lost *nothing' "$TMP/log" && [ "$(events_in "$TMP/trace")" -ge $((calls * 2)) ]
 verdict "of a burst nothing is lost" $? "$TMP/log"

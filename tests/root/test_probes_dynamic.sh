@@ -5,10 +5,8 @@
 # in the trace, sessions do not meet, and tracefs is as it was found, however the recording ends.
 #
 # kernels: 6.12
-set -u
 . "$(dirname "$0")/lib.sh"
 
-B=${BUILD:-build}
 record=$B/tests/root/ftrace_record print=$B/tests/root/print_events
 case $(uname -m) in
 x86_64) a=%di s=%si b=%dx words=%cx ;;

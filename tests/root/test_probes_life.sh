@@ -4,7 +4,6 @@
 #
 # sonda-probes by itself: however it ends, and whatever the service does, tracefs is as it was found; what it may not
 # do is told in one sentence.
-set -u
 . "$(dirname "$0")/lib.sh"
 
 service='' probes='' recorder=''

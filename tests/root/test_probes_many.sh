@@ -5,10 +5,8 @@
 # check: long
 #
 # More probes than a session may have: the first ones record, the others are told. It takes the kernel long to stop as many.
-set -u
 . "$(dirname "$0")/lib.sh"
 
-B=${BUILD:-build}
 [ -e $TRACEFS/uprobe_events ] || { echo "the kernel has no uprobe_events" >&2; exit 77; }
 cp "$B/tests/root/probed" "$TMP/probed"
 at=$TMP/probed:$("$TMP/probed" offset)

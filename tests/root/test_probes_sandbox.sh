@@ -6,7 +6,6 @@
 #
 # What sonda-probes and its child may do, as the kernel says in /proc: user, capabilities, the filter of system calls.
 # Idle it has no effective capability; a data source has those that it names, until it ends.
-set -u
 . "$(dirname "$0")/lib.sh"
 ! is_sanitized || { echo "built with a sanitizer" >&2; exit 77; }
 

@@ -4,7 +4,6 @@
 #
 # `sonda record` on the real kernel, with private daemons: good ends, Ctrl-C, and every way a process can be killed.
 # However it ends, tracefs is as it was found and no daemon is left.
-set -u
 . "$(dirname "$0")/lib.sh"
 
 # Somebody else traces at top level all the time, in their own way.
@@ -136,7 +135,7 @@ verdict "an event that does not exist: exit code 3 with --strict" $? "$TMP/log"
 mkdir "$TMP/small"
 if mount -t tmpfs -o size=8k none "$TMP/small" 2>/dev/null; then
   # From before the recording's start to its end, however long the daemons take.
-  "${BUILD:-build}/tests/root/ping_pong" 10000000 &
+  "$B/tests/root/ping_pong" 10000000 &
   load=$!
   PIDS+=("$load")
   "$BIN/sonda" record -b 32mb -t 2s -o "$TMP/small/trace" sched >"$TMP/log" 2>&1

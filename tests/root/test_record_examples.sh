@@ -9,7 +9,7 @@ set -u
 [ -z "${KERNEL:-}" ] || { echo "one kernel will do for the examples" >&2; exit 77; }
 . "$(dirname "$0")/lib.sh"
 
-helpers=$(readlink -f "${BUILD:-build}/tests/root")
+helpers=$(readlink -f "$B/tests/root")
 entry=$(od -An -t x8 -j 24 -N 8 "$helpers/do_calls" | tr -d ' ')
 PATH=$BIN:$PATH
 sleep 600 &
@@ -33,7 +33,7 @@ adapt() { # EXAMPLE
 mkdir "$TMP/work" "$TMP/configs"
 # The program of docs/library.md, built as the page says.
 sed -n '/hello\.c \*/,/^Build it/s/^    //p' docs/library.md >"$TMP/hello.c"
-lib=$(readlink -f "${BUILD:-build}/lib")
+lib=$(readlink -f "$B/lib")
 cc -o "$TMP/hello" "$TMP/hello.c" -Iinclude -L"$lib" -lsonda -Wl,-rpath,"$lib" >"$TMP/log" 2>&1
 verdict "the program of docs/library.md is built" $? "$TMP/log"
 # The preset of docs/record.md.

@@ -6,7 +6,6 @@
 # Outputs that do not take what is recorded: a file system that hangs (it is frozen), one that is full, a pipe that nobody
 # reads, one that is closed. What happens is told while it happens, the service goes on for everybody else, the exit code is
 # right, and what was taken is a whole trace.
-set -u
 . "$(dirname "$0")/lib.sh"
 
 truncate -s 64M "$TMP/disk"
@@ -35,7 +34,7 @@ wait_for test -S "$TMP/consumer"
 "$BIN/sonda-probes" 2>"$TMP/probes.log" &
 PIDS+=($!)
 # What the CPUs have left, so that nothing is lost for want of them.
-nice -n 19 "${BUILD:-build}/tests/root/ping_pong" 1000000000 &
+nice -n 19 "$B/tests/root/ping_pong" 1000000000 &
 PIDS+=($!)
 load=$!
 

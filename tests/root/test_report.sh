@@ -7,7 +7,6 @@
 # sonda report against other witnesses of the same run: CPU time against the scheduler's account of the process,
 # waits for a CPU against perf sched latency, system calls against strace -c, disks against the kernel's counters of the device,
 # packets against /proc/net/dev, memory against /proc/PID/status.
-set -u
 . "$(dirname "$0")/lib.sh"
 
 report() { "$BIN/sonda" report --json "$@" 2>"$TMP/report.err"; }
@@ -24,7 +23,7 @@ near() { # OURS THEIRS PER_CENT [NS: of the machine's, in either]
 }
 LOOP=
 trap '[ "$BASHPID" != $$ ] || { [ -z "$LOOP" ] || losetup -d "$LOOP"; leave; }' EXIT
-command -v python3 >/dev/null || { echo "python3 is not here" >&2; exit 77; }
+needs_commands python3
 
 # ---- a process that shares its CPU with another one
 python3 -c 'import sys; print("#!" + sys.executable)' >"$TMP/two_loads" # itself, where python3 is a script that starts it

@@ -5,11 +5,10 @@
 #
 # The reader of linux.ftrace on the real kernel: rings and sub-buffers of any size, what is lost counted exactly,
 # watermarks that wake seldom and in time.
-set -u
 . "$(dirname "$0")/lib.sh"
 
-record=${BUILD:-build}/tests/root/ftrace_record
-ping_pong=${BUILD:-build}/tests/root/ping_pong
+record=$B/tests/root/ftrace_record
+ping_pong=$B/tests/root/ping_pong
 sched='ftrace_events: "sched/sched_switch" ftrace_events: "sched/sched_waking"'
 page_kb=$(awk '/^KernelPageSize/ { print $2; exit }' /proc/self/smaps)
 has_subbufs() { [ -e $TRACEFS/buffer_subbuf_size_kb ]; }

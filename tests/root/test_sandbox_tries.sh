@@ -7,10 +7,9 @@
 # What an attacker who controls a process of ours could do: each process tries it when it waits for work
 # (tests/system/preload/sandbox_tries.c). /proc has no entry for Landlock: EACCES is from Landlock, since the permissions
 # of the file and of its folder allow everything, and EPERM is from the filter of system calls.
-set -u
 . "$(dirname "$0")/lib.sh"
-tries=${BUILD:-build}/tests/system/preload/sandbox_tries.so
-[ -e "$tries" ] || { echo "$tries is not built" >&2; exit 77; }
+tries=$B/tests/system/preload/sandbox_tries.so
+needs_built "$tries"
 ! nm -D "$BIN/sondad" 2>/dev/null | grep -q __asan || { echo "built with a sanitizer: no sandbox" >&2; exit 77; }
 
 # Outside of the folder of the sockets, which a child of sondad's may change.

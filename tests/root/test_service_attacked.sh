@@ -6,11 +6,9 @@
 #
 # kernels: none
 # tracefs: shared
-set -u
 . "$(dirname "$0")/lib.sh"
-command -v setpriv >/dev/null || { echo "setpriv is missing" >&2; exit 77; }
+needs_commands setpriv
 
-B=${BUILD:-build}
 as_4242=(setpriv --reuid 4242 --regid 4243 --clear-groups)
 as_member=(setpriv --reuid 4244 --regid 4244 --groups 4243)
 ends_with_this=(setpriv --pdeathsig TERM) # also if this script is killed

@@ -6,7 +6,6 @@
 #
 # kill -9 of sondad while sonda-probes waits for it, with its shared memory full: the recording ends within 2 s, not
 # when the wait is over (10 s), and its instance with it.
-set -u
 . "$(dirname "$0")/lib.sh"
 
 "$BIN/sondad" >"$TMP/service.log" 2>&1 </dev/null &

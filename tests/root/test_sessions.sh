@@ -6,10 +6,9 @@
 # Three sessions at once, with other events, threads, calls, CPUs, rings, clocks and options each, beside a fourth tracer
 # at top level with a clock, options, events and a reader of its own: each trace holds what its session asked for and
 # nothing else, and top level is byte for byte what the fourth tracer has made of it, before, during and after.
-set -u
 . "$(dirname "$0")/lib.sh"
 
-helpers=${BUILD:-build}/tests/root
+helpers=$B/tests/root
 case $(uname -m) in
 x86_64) GETPPID=110 UNAME=63 YIELD=24 ;;
 *) GETPPID=173 UNAME=160 YIELD=124 ;;
@@ -226,7 +225,6 @@ if peers=$(tests/interop/peers.sh 2>"$TMP/peers.err"); then
     verdict "trace_processor reads $t without an error: $what" $? "$TMP/rows"
   done
 else
-  N=$((N + 1))
-  echo "ok $N - trace_processor reads them # SKIP $(tail -n 1 "$TMP/peers.err")"
+  skip "trace_processor reads them" "$(tail -n 1 "$TMP/peers.err")"
 fi
 exit $BAD

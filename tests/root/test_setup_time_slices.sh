@@ -5,7 +5,6 @@
 # Setting up a session of every event and of large rings, and taking it down, takes the kernel a second and more. Others
 # record meanwhile as if it were not there: a session with a ring that fills in a part of that time loses nothing, though
 # it is read in short steps. A session that is stopped while it is set up leaves nothing behind.
-set -u
 . "$(dirname "$0")/lib.sh"
 
 start_ready TRACED_NOTIFY_FD "$TMP/service.log" "$BIN/sondad"
@@ -27,7 +26,7 @@ config large "ftrace_events: '*' buffer_size_kb: $large"
 
 record_in_background "$TMP/small.log" -c "$TMP/small.cfg" -o "$TMP/small.trace"
 small=${PIDS[-1]}
-"${BUILD:-build}/tests/root/ping_pong" 100000000 >/dev/null 2>&1 &
+"$B/tests/root/ping_pong" 100000000 >/dev/null 2>&1 &
 PIDS+=($!)
 "$BIN/sonda" record -c "$TMP/large.cfg" -o "$TMP/large.trace" -- true >"$TMP/large.log" 2>&1
 verdict "a session of every event, with large rings, comes and goes" $? "$TMP/large.log"

@@ -6,11 +6,10 @@
 #
 # record --cpu-stacks and report functions, of a load whose shares are known, and beside perf record where that is here.
 # Samples that the kernel drops because a ring is full are counted.
-set -u
 . "$(dirname "$0")/lib.sh"
 B=${BIN%/bin}
 hot=$B/tests/root/hot_functions
-[ -x "$hot" ] || { echo "$hot is not built" >&2; exit 77; }
+needs_built "$hot"
 cd "$TMP" || exit 2
 ms=$(scaled 2000)
 export HOT_TIMES=$TMP/times
@@ -64,7 +63,7 @@ if [ -n "$has_perf" ]; then
   near "$leaf" "$main" "$(awk "BEGIN { print 100 * $their_leaf / ($their_main + 1e-9) }")" "$their_main"
   verdict "and of hot_leaf in main ($their_leaf of $their_main, here $leaf of $main)" $? functions.json
 else
-  echo "ok $((N += 1)) - the shares of perf record # SKIP perf is not here, or takes no samples"
+  skip "the shares of perf record" "perf is not here, or takes no samples"
 fi
 
 # ---- a tracepoint, for which the kernel refuses the clock of the config

@@ -6,7 +6,6 @@
 #
 # The static program (make static) in an empty folder as root directory, with /proc, /sys and an empty /tmp: it is each
 # of the three programs, records with daemons that are itself, and has every verb that reads traces.
-set -u
 . "$(dirname "$0")/lib.sh"
 needs_own_mounts
 static=${BIN%/bin}/static/sonda

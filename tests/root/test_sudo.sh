@@ -5,9 +5,8 @@
 #
 # Files that sonda writes under sudo belong to the user who called sudo: traces, parts, exports, pages. Variables
 # that another user sets to look like sudo's change nothing. tests/distros/installed.sh tries the same with sudo itself.
-set -u
 . "$(dirname "$0")/lib.sh"
-command -v setpriv >/dev/null || { echo "setpriv is missing" >&2; exit 77; }
+needs_commands setpriv
 chmod 755 "$TMP"
 mkdir -m 777 "$TMP/programs" && cp "$BIN"/sonda* "$TMP/programs"
 sonda=$TMP/programs/sonda

@@ -5,9 +5,7 @@
 # The drain of linux.ftrace is not kept waiting by scans and polls: with a thousand processes of four threads, the loop of
 # sonda-probes is looked at from below (metered_probes.c) while one session drains a ring and others come, scan, poll and
 # go. A round of the loop is at most 5 ms of CPU time, but for a single step of the kernel's that takes longer.
-set -u
 . "$(dirname "$0")/lib.sh"
-B=${BUILD:-build}
 LIMIT_US=$((10000 * ${SLOWNESS:-1}))
 export METER_FILE=$TMP/meter
 

@@ -6,7 +6,6 @@
 #
 # The numbers of sonda top against the kernel's own: CPU time and waits for a CPU against /proc/PID/schedstat, system calls
 # against a program that makes a known number, I/O against /proc/PID/io. What it shows without eBPF. What it leaves: nothing.
-set -u
 . "$(dirname "$0")/lib.sh"
 B=${BIN%/bin}
 [ -x "$B/tests/root/do_calls" ] && [ -x "$B/tests/root/short_lived" ] || { echo "do_calls or short_lived is not built" >&2; exit 77; }
@@ -137,8 +136,7 @@ for pair in read_bytes:read_bytes write_bytes:written_bytes; do
   theirs=$(awk -v name="${pair%:*}:" '$1 == name { print $2 }' "/proc/$writer/io")
   ours=$(value "$writer" "${pair#*:}")
   if [ "${theirs:-0}" = 0 ]; then
-    N=$((N + 1))
-    echo "ok $N - ${pair%:*} is that of /proc/PID/io # SKIP this file system has none"
+    skip "${pair%:*} is that of /proc/PID/io" "this file system has none"
     continue
   fi
   echo "ours ${ours:-none}, theirs $theirs" >"$TMP/near"

@@ -4,7 +4,6 @@
 #
 # On a machine where tracefs is not mounted (here: in a mount namespace without it), `sonda record` records, and nobody
 # else sees a mount of tracefs: not while it records, not afterwards, not after SIGKILL.
-set -u
 . "$(dirname "$0")/lib.sh"
 needs_own_mounts
 export BIN TMP

@@ -5,9 +5,8 @@
 #
 # A user without rights (uid 4242) listens at the service's address before the service does. Root's programs send it
 # nothing, unless they were told that it is the service's user; and by themselves they do not look in /tmp at all.
-set -u
 . "$(dirname "$0")/lib.sh"
-command -v setpriv >/dev/null || { echo "setpriv is missing" >&2; exit 77; }
+needs_commands setpriv
 
 chmod 1777 "$TMP"
 cp "$BIN/sondad" "$TMP/sondad"

@@ -5,7 +5,6 @@
 #
 # The ways to record without root, and what sonda doctor says of each: a group for the service's socket, capabilities for
 # sonda-probes, and neither. What doctor calls possible works; the command that it names mends what is missing.
-set -u
 . "$(dirname "$0")/lib.sh"
 for program in setpriv setcap; do
   command -v $program >/dev/null || { echo "$program is missing" >&2; exit 77; }

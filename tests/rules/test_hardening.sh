@@ -3,19 +3,7 @@
 #
 # The programs and the library are built hardened: position independent, full RELRO, stack protector, FORTIFY_SOURCE, stack-clash
 # protection, and CET where the compiler has it. A build with a sanitizer is not checked.
-set -u
-cd "$(dirname "$0")/../.." || exit 2
-
-n=0 bad=0
-verdict() { # NAME STATUS
-  n=$((n + 1))
-  if [ "$2" = 0 ]; then
-    echo "ok $n - $1"
-  else
-    echo "not ok $n - $1"
-    bad=1
-  fi
-}
+. "$(dirname "$0")/../lib.sh"
 
 # What every file has. Its readelf output is in $dynamic, $segments and $symbols.
 hardened() { # NAME "start"|"load" CHECKED_FUNCTIONS
@@ -30,8 +18,8 @@ hardened() { # NAME "start"|"load" CHECKED_FUNCTIONS
 }
 
 for program in sondad sonda-probes sonda; do
-  file=$BUILD/bin/$program
-  [ -x "$file" ] || { echo "$file is not built" >&2; exit 77; }
+  file=$B/bin/$program
+  needs_built "$file"
   symbols=$(readelf -W --dyn-syms "$file")
   case $symbols in *__asan_* | *__tsan_* | *__ubsan_*) echo "built with a sanitizer" >&2; exit 77 ;; esac
   dynamic=$(readelf -Wd "$file")
@@ -43,7 +31,7 @@ done
 
 # The libraries are loaded into other programs.
 for library in libsonda libsonda-service; do
-  file=$BUILD/lib/$library.so.0
+  file=$B/lib/$library.so.0
   dynamic=$(readelf -Wd "$file")
   segments=$(readelf -Wl "$file")
   symbols=$(readelf -W --dyn-syms "$file")
@@ -54,12 +42,12 @@ done
 # What leaves no mark in a program: the debug information of an object says how it was compiled, the preprocessor what
 # was defined.
 producers=$(for object in obj/service/main.o pic/lib/api/init.o; do
-  readelf --debug-dump=info "$BUILD/$object" 2>/dev/null | grep -m 1 DW_AT_producer
+  readelf --debug-dump=info "$B/$object" 2>/dev/null | grep -m 1 DW_AT_producer
 done)
 has() { # OPTION: of a program and of the library
   [ "$(grep -c -e "$1" <<<"$producers")" = 2 ]
 }
-case $(make -s --no-print-directory B="$BUILD" flags) in
+case $(make -s --no-print-directory B="$B" flags) in
 *' -D_FORTIFY_SOURCE=3 '*) true ;;
 *) false ;;
 esac
@@ -68,12 +56,11 @@ for option in fstack-protector-strong fstack-clash-protection fcf-protection=ful
   # Word splitting is intended. clang says less in the debug information.
   # shellcheck disable=SC2086
   if [[ $producers = *clang* ]] || ! ${CC:-gcc} -Werror "-$option" -c -o /dev/null -xc /dev/null 2>/dev/null; then
-    n=$((n + 1))
-    echo "ok $n - -$option # SKIP this compiler does not have it, or does not say so"
+    skip "-$option" "this compiler does not have it, or does not say so"
     continue
   fi
   has "-$option"
   verdict "objects are compiled with -$option" $?
 done
-echo "1..$n"
-exit $bad
+echo "1..$N"
+exit $BAD

@@ -4,8 +4,7 @@
 # Folders and rooms of src/ include only what the arrows of docs/architecture.md allow: those between folders stand here,
 # those between the rooms of a folder in tests/rules/rooms. No units include each other in a circle. Atomics are in few
 # files only.
-set -u
-cd "$(dirname "$0")/../.." || exit 2
+. "$(dirname "$0")/../lib.sh"
 
 allowed() {
   case $1 in
@@ -27,18 +26,6 @@ allowed() {
   esac
 }
 
-n=0 bad=0
-verdict() { # NAME OFFENDERS
-  n=$((n + 1))
-  if [ -z "$2" ]; then
-    echo "ok $n - $1"
-  else
-    echo "not ok $n - $1"
-    printf '%s\n' "$2" | sed 's/^/#   /'
-    bad=1
-  fi
-}
-
 # Headers made from protos/ (*.pb-c.h, gen/) belong to no layer.
 all_includes=$(grep -nE '^#include "' src/*/*.[ch] src/*/*/*.[ch] /dev/null | grep -v '\.pb-c\.h"')
 for dir in src/*/; do
@@ -50,7 +37,7 @@ for dir in src/*/; do
     folder=${path%%/*}
     case " gen $may " in *" $folder "*) ;; *) echo "$line" ;; esac
   done)
-  verdict "src/$layer includes only: ${may:-?}" "$offenders"
+  no_offenders "src/$layer includes only: ${may:-?}" "$offenders"
 done
 
 # rooms SAY: each include that breaks the table of rooms, in one line. SAY is "arrow", "door", "unused" (exceptions that
@@ -102,23 +89,23 @@ rooms() {
       for (r in is_room) print r " lies on a circle of arrows, or points at one"
     }' tests/rules/rooms tests/rules/rooms_exceptions - <<<"$all_includes"
 }
-verdict "rooms include along the arrows of tests/rules/rooms" "$(rooms arrow)"
-verdict "other rooms enter by a door" "$(rooms door)"
-verdict "the arrows between rooms have no circle" "$(rooms circle)"
-verdict "every exception of tests/rules/rooms_exceptions is needed" "$(rooms unused)"
-verdict "no units include each other in a circle" "$(python3 tests/rules/check_circles.py 2>&1)"
-verdict "no files use each other's functions in a circle, as the linker sees them" \
-  "$(python3 tests/rules/check_link_circles.py "${BUILD:-build}" 2>&1)"
-verdict "every global of src/ has a user in another file of src/" \
-  "$(python3 tests/rules/check_globals.py "${BUILD:-build}" 2>&1)"
-verdict "no two files of a folder have one name" "$(find src -name '*.c' |
+no_offenders "rooms include along the arrows of tests/rules/rooms" "$(rooms arrow)"
+no_offenders "other rooms enter by a door" "$(rooms door)"
+no_offenders "the arrows between rooms have no circle" "$(rooms circle)"
+no_offenders "every exception of tests/rules/rooms_exceptions is needed" "$(rooms unused)"
+no_offenders "no units include each other in a circle" "$(python3 tests/rules/check_circles.py 2>&1)"
+no_offenders "no files use each other's functions in a circle, as the linker sees them" \
+  "$(python3 tests/rules/check_link_circles.py "$B" 2>&1)"
+no_offenders "every global of src/ has a user in another file of src/" \
+  "$(python3 tests/rules/check_globals.py "$B" 2>&1)"
+no_offenders "no two files of a folder have one name" "$(find src -name '*.c' |
   sed -E 's,^src/([^/]+)/(.*/)?([^/]+)$,\1/\3,' | sort | uniq -d)"
 
-verdict "atomics are in wire/smb.h, client/transport/arbiter.c, service/output/{file_helper,write_thread}.c and the two libraries only" \
+no_offenders "atomics are in wire/smb.h, client/transport/arbiter.c, service/output/{file_helper,write_thread}.c and the two libraries only" \
   "$(grep -lE '_Atomic|memory_order|\batomic_' src/*/*.[ch] src/*/*/*.[ch] |
     grep -vxE 'src/wire/smb\.h|src/client/transport/arbiter\.c|src/service/output/(file_helper|write_thread)\.c|src/(lib|embed)/.*')"
-verdict "libraries return errors, they do not log" \
+no_offenders "libraries return errors, they do not log" \
   "$(grep -nE '\blog_(error|warn|info|debug)\(' src/{wire,config,analyze}/*.c)"
-verdict "libevent's objects are freed by base/event_loop/event_free.h only" \
+no_offenders "libevent's objects are freed by base/event_loop/event_free.h only" \
   "$(grep -rnE '\bevent(_base)?_free\(' src | grep -v '^src/base/event_loop/event_free\.h:')"
-exit $bad
+exit $BAD

@@ -4,25 +4,13 @@
 # The manual is whole: every option that a program takes, every field of a config, every function and macro of the library
 # and every data source has its line, and groff and mandoc format the pages
 # without a warning.
-set -u
-cd "$(dirname "$0")/../.." || exit 2
-man=$BUILD/man bin=$BUILD/bin
-[ -e "$man/stamp" ] || { echo "$man is not built" >&2; exit 77; }
+. "$(dirname "$0")/../lib.sh"
+man=$B/man bin=$B/bin
+needs_built "$man/stamp"
 # Sanitized programs are slow to start, and say the same.
 ! grep -qaE '__[at]san_init' "$bin/sonda" || { echo "built with a sanitizer" >&2; exit 77; }
 . tools/manual/lib.sh
 
-n=0 bad=0
-verdict() { # NAME OFFENDERS
-  n=$((n + 1))
-  if [ -z "$2" ]; then
-    echo "ok $n - $1"
-  else
-    echo "not ok $n - $1"
-    sed 's/^/#   /; 60q' <<<"$2"
-    bad=1
-  fi
-}
 # The tags of a page, and lines that name an option as "-e (--event)".
 tags() { # FILE
   plain "$1" 2>/dev/null | grep -A1 -e '^\.TP' -e '(--' | grep -v '^\.'
@@ -65,7 +53,7 @@ for daemon in sondad:src/service/main.c sonda-probes:src/probes/main.c; do
     has_line "$option" "$page" || missing+="${daemon%%:*}(8): --$option"$'\n'
   done
 done
-verdict "every option of a program has its line" "$missing"
+no_offenders "every option of a program has its line" "$missing"
 
 wrong=
 for verb in $(verbs_of "$bin"); do
@@ -74,29 +62,29 @@ for verb in $(verbs_of "$bin"); do
   ! plain "$man/man1/sonda-$verb.1" | awk '/^\.SH/ { on = /EXIT STATUS/ } on' | grep -qx 3 || listed=yes
   [ $has = $listed ] || wrong+="sonda-$verb(1): takes --strict: $has; lists 3: $listed"$'\n'
 done
-verdict "the pages of the verbs with --strict, and no others, list exit status 3" "$wrong"
+no_offenders "the pages of the verbs with --strict, and no others, list exit status 3" "$wrong"
 
 # ---- fields, functions, sources ------------------------------------------------------------------
 
 fields=$(plain "$man/man5/sonda.cfg.5" | grep -A1 '^\.TP' | cut -d ' ' -f 1 | sort -u)
 missing=$(find protos/config -name '*.proto' -exec grep -ohE '^ *(optional|repeated) [A-Za-z0-9_.]+ [a-z0-9_]+ =' {} + |
   awk '{ print $3 }' | sort -u | comm -23 - <(echo "$fields"))
-verdict "every field of a config has its line in sonda.cfg(5)" "$missing"
+no_offenders "every field of a config has its line in sonda.cfg(5)" "$missing"
 
 # What is exported, and what only the headers have.
 missing=$(
   {
-    nm -D --defined-only "$BUILD/lib/libsonda.so.0" "$BUILD/lib/libsonda-service.so.0" | awk '$2 == "T" { sub(/@.*/, "", $3); print $3 }' | grep -v '_$'
+    nm -D --defined-only "$B/lib/libsonda.so.0" "$B/lib/libsonda-service.so.0" | awk '$2 == "T" { sub(/@.*/, "", $3); print $3 }' | grep -v '_$'
     cat include/sonda/*.h | grep -oE '^#define SONDA_[A-Za-z0-9_]+[A-Za-z0-9]\(' | sed 's/#define //; s/(//'
   } | sort -u | while read -r name; do [ -e "$man/man3/$name.3" ] || echo "$name"; done
 )
-verdict "every function and macro of the library has a page of section 3" "$missing"
+no_offenders "every function and macro of the library has a page of section 3" "$missing"
 
 sources=$(sources_of "$bin")
 missing=$(for source in ${sources:-none}; do
   [ "$(sed -n "/^\.SH \"$source\"/,/^\.SH/p" "$man/man7/sonda-trace.7" | wc -l)" -gt 5 ] || echo "$source"
 done)
-verdict "every data source of sonda-probes has a section in sonda-trace(7)" "$missing"
+no_offenders "every data source of sonda-probes has a section in sonda-trace(7)" "$missing"
 
 # ---- form ----------------------------------------------------------------------------------------
 
@@ -104,25 +92,23 @@ pages=$(find "$man" -name '*.[1-8]' -type f)
 if command -v groff >/dev/null; then
   # The pages are one text, each with its .TH.
   # shellcheck disable=SC2086
-  verdict "groff formats all pages without a warning" "$(LC_ALL=C.UTF-8 groff -K utf8 -man -Tutf8 -ww -z $pages 2>&1)"
+  no_offenders "groff formats all pages without a warning" "$(LC_ALL=C.UTF-8 groff -K utf8 -man -Tutf8 -ww -z $pages 2>&1)"
 else
-  n=$((n + 1))
-  echo "ok $n - groff formats all pages without a warning # SKIP no groff here (it comes with man-db)"
+  skip "groff formats all pages without a warning" "no groff here (it comes with man-db)"
 fi
 if command -v mandoc >/dev/null; then
   # shellcheck disable=SC2086
-  verdict "mandoc has no warning for any page" "$(LC_ALL=C.UTF-8 mandoc -T lint -W warning "$man"/man?/* 2>&1)"
+  no_offenders "mandoc has no warning for any page" "$(LC_ALL=C.UTF-8 mandoc -T lint -W warning "$man"/man?/* 2>&1)"
 else
-  n=$((n + 1))
-  echo "ok $n - mandoc has no warning for any page # SKIP no mandoc here"
+  skip "mandoc has no warning for any page" "no mandoc here"
 fi
 # A row of --help whose two columns are not apart, for example.
-verdict "every tag has an explanation" "$(awk '
+no_offenders "every tag has an explanation" "$(awk '
   is_tag == 2 && $0 == "" { print FILENAME ": " tag }
   { is_tag = is_tag == 1 ? 2 : 0 }
   is_tag == 2 { tag = $0 }
   /^\.TP/ { is_tag = 1 }' "$man"/man[18]/*)"
 lost=$(grep -L '^\.SH NAME' $pages)
-verdict "every page has a name, for apropos" "$lost"
-echo "1..$n"
-exit $bad
+no_offenders "every page has a name, for apropos" "$lost"
+echo "1..$N"
+exit $BAD

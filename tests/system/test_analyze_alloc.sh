@@ -3,7 +3,6 @@
 #
 # Each allocation in turn fails in sonda while it reads a trace: what it then writes with exit code 0 is complete.
 # EVERY=0: each n; else n grows by EVERY percent.
-set -u
 . "$(dirname "$0")/lib.sh"
 every=${EVERY:-10}
 nth=$B/tests/system/nth_alloc

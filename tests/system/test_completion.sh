@@ -3,14 +3,10 @@
 #
 # Completion in bash, zsh and fish: verbs, options of a verb, and the names that sonda gives for this machine, here a sonda
 # that answers with fixed names.
-set -u
-cd "$(dirname "$0")/../.." || exit 2
-files=$BUILD/completion
-[ -e "$files/sonda.bash" ] || { echo "$files is not built" >&2; exit 77; }
-files=$(realpath "$files")
-tmp=$(mktemp -d)
-trap '[ "$BASHPID" != $$ ] || rm -rf "$tmp"' EXIT
-cat >"$tmp/sonda" <<'SONDA'
+. "$(dirname "$0")/../lib.sh"
+files=$B/completion
+needs_built "$files/sonda.bash"
+cat >"$TMP/sonda" <<'SONDA'
 #!/bin/sh
 case "$1 $2" in
 'list events')
@@ -25,28 +21,19 @@ case "$1 $2" in
 *) exit 1 ;;
 esac
 SONDA
-chmod +x "$tmp/sonda"
-PATH=$tmp:$PATH
-cd "$tmp" && touch here.cfg || exit 2
+chmod +x "$TMP/sonda"
+PATH=$TMP:$PATH
+cd "$TMP" && touch here.cfg || exit 2
 
-n=0 bad=0
-verdict() { # NAME STATUS DETAIL
-  n=$((n + 1))
-  if [ "$2" = 0 ]; then echo "ok $n - $1"; else
-    echo "not ok $n - $1"
-    sed 's/^/#   /' <<<"$3" | head -n 20
-    bad=1
-  fi
-}
 in_bash() { # WORD...: the last one is completed
   bash --norc -c '. "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _sonda 2>/dev/null; printf "%s\n" "${COMPREPLY[@]}"' bash \
     "$files/sonda.bash" "$@"
 }
 in_fish() {
-  HOME=$tmp fish --no-config -c 'source $argv[1]; complete -C "$argv[2]"' "$files/sonda.fish" "$*" | cut -f 1
+  HOME=$TMP fish --no-config -c 'source $argv[1]; complete -C "$argv[2]"' "$files/sonda.fish" "$*" | cut -f 1
 }
 # On a terminal, where Tab completes the line and ^G says what is in it.
-cat >"$tmp/line.zsh" <<'ZSH'
+cat >"$TMP/line.zsh" <<'ZSH'
 zmodload zsh/zpty zsh/zselect
 line() { # LINE: what is in it then
   local i text
@@ -69,19 +56,18 @@ line "$2"$'\t'
 zpty -d shell
 ZSH
 in_zsh() {
-  HOME=$tmp TERM=dumb zsh -f "$tmp/line.zsh" "$files" "$*" | sed 's/[ =]*$//; s/.* //'
+  HOME=$TMP TERM=dumb zsh -f "$TMP/line.zsh" "$files" "$*" | sed 's/[ =]*$//; s/.* //'
 }
 offers() { # SHELL WANTED WORD...
   local shell=$1 wanted=$2 said
   shift 2
   if ! command -v "$shell" >/dev/null; then
-    n=$((n + 1))
-    echo "ok $n - $shell: '$*' is completed to $wanted # SKIP no $shell here"
+    skip "$shell: '$*' is completed to $wanted" "no $shell here"
     return
   fi
   said=$("in_$shell" "$@")
   grep -qxF -e "$wanted" <<<"$said"
-  verdict "$shell: '$*' is completed to $wanted" $? "$said"
+  verdict "$shell: '$*' is completed to $wanted" $? <(echo "$said")
 }
 
 for shell in bash fish zsh; do
@@ -116,19 +102,18 @@ explains() { # SHELL WORD TEXT WORD_OF_LINE...
   local shell=$1 word=$2 text=$3 said
   shift 3
   if ! command -v "$shell" >/dev/null; then
-    n=$((n + 1))
-    echo "ok $n - $shell: $word is explained # SKIP no $shell here"
+    skip "$shell: $word is explained" "no $shell here"
     return
   fi
   said=$("explain_$shell" "$@")
   grep -q -e "^$word .*$text" <<<"$said"
-  verdict "$shell: $word is explained" $? "$said"
+  verdict "$shell: $word is explained" $? <(echo "$said")
 }
 explain_fish() {
-  HOME=$tmp fish --no-config -c 'source $argv[1]; complete -C "$argv[2]"' "$files/sonda.fish" "$*" | tr '\t' ' '
+  HOME=$TMP fish --no-config -c 'source $argv[1]; complete -C "$argv[2]"' "$files/sonda.fish" "$*" | tr '\t' ' '
 }
 explain_zsh() { # what Tab writes on the terminal
-  HOME=$tmp TERM=dumb zsh -f "$tmp/line.zsh" "$files" "$*" shown | tr -d '\r'
+  HOME=$TMP TERM=dumb zsh -f "$TMP/line.zsh" "$files" "$*" shown | tr -d '\r'
 }
 for shell in fish zsh; do
   explains $shell latency 'how long threads waited for a CPU: p50' sonda report l
@@ -140,6 +125,6 @@ missing=$(sed -n 's/^ *options=.\(.*\).$/\1/p' "$files/sonda.bash" | tr ' ' '\n'
   grep -qF -e "'*$option" "$files/_sonda" || echo "$option"
 done)
 [ -z "$missing" ]
-verdict "zsh has every option" $? "$missing"
-echo "1..$n"
-exit $bad
+verdict "zsh has every option" $? <(echo "$missing")
+echo "1..$N"
+exit $BAD

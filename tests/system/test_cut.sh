@@ -3,22 +3,10 @@
 #
 # sonda cut and sonda split as commands. The union of the parts has the rows of the whole, with their names, times and
 # arguments, of traces with everything that packets leave to earlier ones.
-set -u
-cd "$(dirname "$0")/../.." || exit 2
-SONDA=${BUILD:-build}/bin/sonda
-[ -x "$SONDA" ] || { echo "$SONDA is not built" >&2; exit 77; }
+. "$(dirname "$0")/../lib.sh"
+details() { cat "$TMP/out" "$TMP/err"; }
 TRACE=tests/data/traces/ring_losses.pftrace
-N=0 BAD=0
-TMP=$(mktemp -d)
-trap '[ "$BASHPID" != $$ ] || rm -rf "$TMP"' EXIT
 
-verdict() { # NAME STATUS
-  N=$((N + 1))
-  [ "$2" = 0 ] && { echo "ok $N - $1"; return; }
-  echo "not ok $N - $1"
-  head -n 20 "$TMP/out" "$TMP/err" | sed 's/^/#   /'
-  BAD=1
-}
 fails() { # NAME CODE TEXT ARGUMENT...
   "$SONDA" "${@:4}" >"$TMP/out" 2>"$TMP/err" </dev/null
   [ $? = "$2" ] && grep -q -- "$3" "$TMP/err"

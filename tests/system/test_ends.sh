@@ -4,11 +4,10 @@
 # Every way out tells the same: a service that is stopped under a recording, one that its file ends, rotated files, stop,
 # attach and snapshot end with the summary, for people and as JSON, and with the reason of the end. With our own sondad
 # and a producer of numbered packets.
-set -u
 . "$(dirname "$0")/lib.sh"
 # Shown by verdict.
 # shellcheck disable=SC2034
-DETAILS=("$TMP/stdout" "$TMP/log" "$TMP/service.log")
+details() { cat "$TMP/stdout" "$TMP/log" "$TMP/service.log"; }
 mkdir "$TMP/out"
 cd "$TMP/out" || exit 2
 
@@ -71,7 +70,7 @@ stopped
 [ $? = 1 ] && says 'the tracing service says: the tracing service was stopped' && says 'end *the tracing service says: .*stopped' &&
   says '^Recorded .* packets, .* to a.pftrace' && complete a.pftrace && gone
 verdict "record: a service that is stopped is no success, says so, and the trace until then is kept" $?
-leave
+stop_all
 begin
 sonda 0 record --detach left -c "$TMP/ring"
 in_background attach left -o b.pftrace
@@ -80,7 +79,7 @@ soon opened # by one that is attached
 stopped
 [ $? = 1 ] && says 'the tracing service says: the tracing service was stopped' && complete b.pftrace && gone
 verdict "attach: likewise" $?
-leave
+stop_all
 begin
 config file "write_into_file: true output_path: \"$TMP/out/c.pftrace\" file_write_period_ms: 100"
 in_background record -c "$TMP/file" --json
@@ -89,11 +88,11 @@ stopped
 [ $? = 1 ] && says 'the tracing service was stopped' && complete c.pftrace && gone &&
   json '"end":"the tracing service says: the tracing service was stopped"' '"output":"'"$TMP/out/c.pftrace"'"'
 verdict "record: likewise when the service writes the file, and as JSON" $?
-leave
+stop_all
 begin
 sonda 0 record --detach lost -c "$TMP/ring" && kill "$SERVICE" && gone && grep -q 'session 1 lost ends with the service' "$TMP/service.log"
 verdict "sondad: warns of a session that nobody is attached to" $?
-leave
+stop_all
 begin
 sonda 0 record --detach kept -c "$TMP/ring"
 filled() { "$B/bin/sonda" snapshot kept -q -o b.pftrace 2>"$TMP/log" && [ "$(stat -c %s b.pftrace)" -gt 100000 ]; }
@@ -101,11 +100,11 @@ soon filled
 (ulimit -f 16 && sonda 1 stop kept -o b.pftrace)
 kill "$SERVICE" && gone && grep -q 'session [0-9]* kept ends with the service' "$TMP/service.log"
 verdict "sondad: and of one whose data sonda stop left there" $?
-leave
+stop_all
 begin
 kill "$SERVICE" && gone
 verdict "sondad: without sessions it ends at once" $?
-leave
+stop_all
 begin
 
 # ---- sources that went away

@@ -2,23 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # sonda export as a command: its forms, its files, its mistakes and their exit codes.
-set -u
-cd "$(dirname "$0")/../.." || exit 2
-SONDA=${BUILD:-build}/bin/sonda
-[ -x "$SONDA" ] || { echo "$SONDA is not built" >&2; exit 77; }
+. "$(dirname "$0")/../lib.sh"
+details() { cat "$TMP/out" "$TMP/err"; }
 TRACE=tests/data/traces/ring_losses.pftrace
 GENERIC=tests/data/traces/generic_events.pftrace
-N=0 BAD=0
-TMP=$(mktemp -d)
-trap '[ "$BASHPID" != $$ ] || rm -rf "$TMP"' EXIT
 
-verdict() { # NAME STATUS
-  N=$((N + 1))
-  [ "$2" = 0 ] && { echo "ok $N - $1"; return; }
-  echo "not ok $N - $1"
-  head -n 20 "$TMP/out" "$TMP/err" | sed 's/^/#   /'
-  BAD=1
-}
 works() { # NAME ARGUMENT...
   "$SONDA" export "${@:2}" >"$TMP/out" 2>"$TMP/err"
   verdict "$1" $?

@@ -4,7 +4,6 @@
 # Traces that sondad writes itself, and everything that can go wrong with a file: a disk that is full, a folder that
 # goes, a reader that hangs up, a service that is killed. Packets are numbered, so what is in the file can be checked:
 # it begins with the first, no number is left out, and the last one is whole.
-set -u
 . "$(dirname "$0")/lib.sh"
 packets=4000
 
@@ -36,7 +35,7 @@ start TRACED_NOTIFY_FD "$TMP/service.log" "$B/bin/sondad"
 record
 [ $? != 0 ] && grep -q 'started without --output-dir; an open file can be passed' "$TMP/record.log" && [ ! -e "$TMP/trace" ]
 verdict "output_path is refused, and the option is named" $? "$TMP/record.log"
-leave
+stop_all
 
 config 3000 "output_path: \"$TMP/trace\" file_write_period_ms: 200"
 start_all $packets && record
@@ -93,21 +92,21 @@ if [ "$(id -u)" = 0 ] && ! grep -q "no sandbox" "$TMP/service.log"; then
   fi
   ! grep "sandbox does not allow" "$TMP/service.log"
   verdict "nothing was tried that the sandbox forbids" $?
-  leave
+  stop_all
   config 1500 "output_path: \"$TMP/not_boosted\" priority_boost { policy: POLICY_SCHED_OTHER priority: 7 }"
   start_all $packets prlimit --nice=0 --rtprio=0 setpriv --bounding-set=-sys_nice,-sys_resource
   record
   [ $? != 0 ] && grep -q 'priority_boost: .*RLIMIT_NICE' "$TMP/record.log"
   verdict "priority_boost is refused, with the reason, without the limits and the capability" $? "$TMP/record.log"
 fi
-leave
+stop_all
 
 config 3000 "file_write_period_ms: 200"
 start_all $packets &&
   timeout 60 "$B/tests/system/write_into" "$TMP/config" 2>"$TMP/record.log" | cat >"$TMP/piped" &&
   whole check $packets "$TMP/piped"
 verdict "every packet comes through a pipe" $? "$TMP/check.log"
-leave
+stop_all
 
 # Compressed, into a file and over the socket.
 for how in 'compression { zstd { level: 1 } }' 'compression { deflate {} }' 'compression_type: COMPRESSION_TYPE_DEFLATE'; do
@@ -122,7 +121,7 @@ for how in 'compression { zstd { level: 1 } }' 'compression { deflate {} }' 'com
     grep -q 'compressed packets' "$TMP/check.log"
   verdict "$how: every packet comes over the socket, and the summary reads them" $? "$TMP/record.log"
   rm -f "$TMP/packed"
-  leave
+  stop_all
 done
 
 config 3000 "file_write_period_ms: 200"
@@ -133,7 +132,7 @@ start_all 100000
 verdict "a pipe that is closed ends the session, and the consumer is told" $? "$TMP/record.log"
 "$B/tests/system/service_ping" >/dev/null
 verdict "the service is alive" $?
-leave
+stop_all
 
 # The files one after the other are the whole trace.
 mkdir "$TMP/many"
@@ -149,13 +148,13 @@ for how in 'rotate { max_file_size_bytes: 600000 }' 'rotate { max_file_size_byte
     ;;
   esac
   rm -f "$TMP"/many/*
-  leave
+  stop_all
 done
 config 3500 "output_path: \"$TMP/many/trace.pftrace\" file_write_period_ms: 200
   rotate { max_file_size_bytes: 300000 keep: 2 }"
 start_all $packets && record && [ "$(find "$TMP/many" -type f | wc -l)" = 2 ] && [ ! -e "$TMP/many/trace.000001.pftrace" ]
 verdict "keep: 2 leaves the newest two" $? "$TMP/record.log"
-leave
+stop_all
 
 mkdir "$TMP/folder"
 config 30000 "output_path: \"$TMP/folder/trace\" file_write_period_ms: 100"
@@ -171,7 +170,7 @@ verdict "a folder that vanishes ends the session, and the consumer is told" $? "
 "$COUNTER" begin 1 <&8 >"$TMP/check.log" 2>&1
 verdict "what was written is whole" $? "$TMP/check.log"
 exec 8<&-
-leave
+stop_all
 
 config 30000 "output_path: \"$TMP/killed\" file_write_period_ms: 100"
 start_all 200000
@@ -184,7 +183,7 @@ wait $recorder
 until [ ! -e "/proc/$child" ]; do sleep 0.05; done
 whole begin 1000 "$TMP/killed"
 verdict "a service that is killed leaves a file of whole packets" $? "$TMP/check.log"
-leave
+stop_all
 
 if unshare -rm true 2>/dev/null; then
   mkdir "$TMP/small"
@@ -198,7 +197,7 @@ if unshare -rm true 2>/dev/null; then
   verdict "the file ends with a whole packet" $? "$TMP/check.log"
   [ "$(stat -c %s "/proc/${PIDS[0]}/root$TMP/small/trace")" -gt 1500000 ]
   verdict "the file holds what the disk could take" $?
-  leave
+  stop_all
 else
   echo "# no mount namespaces here: the full disk is left out"
 fi

@@ -2,22 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # sonda info: what a trace consists of. The summary before it is that of sonda record (tests/root/test_ends.sh).
-set -u
-cd "$(dirname "$0")/../.." || exit 2
-SONDA=$(realpath "${BUILD:-build}/bin/sonda")
-[ -x "$SONDA" ] || { echo "$SONDA is not built" >&2; exit 77; }
+. "$(dirname "$0")/../lib.sh"
+details() { cat "$TMP/out" "$TMP/err"; }
 TRACE=$PWD/tests/data/traces/ring_losses.pftrace
-N=0 BAD=0
-TMP=$(mktemp -d)
-trap '[ "$BASHPID" != $$ ] || rm -rf "$TMP"' EXIT
 
-verdict() { # NAME STATUS
-  N=$((N + 1))
-  [ "$2" = 0 ] && { echo "ok $N - $1"; return; }
-  echo "not ok $N - $1"
-  head -n 40 "$TMP/out" "$TMP/err" | sed 's/^/#   /'
-  BAD=1
-}
 shows() { # NAME REGEX: in the last output
   grep -qE -- "$2" "$TMP/out"
   verdict "$1" $?

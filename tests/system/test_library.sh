@@ -4,7 +4,6 @@
 # libsonda with sondad: programs that see its headers and its shared library only (tests/library) write numbered packets
 # while sonda records. Every packet that was not counted as dropped is in the trace once, in order and whole, whatever
 # becomes of threads, children and the process.
-set -u
 . "$(dirname "$0")/lib.sh"
 P=$B/tests/library CHECK=$B/tests/system/library_check
 for program in "$P/threads" "$P/life" "$P/dlopen" "$CHECK"; do
@@ -105,7 +104,7 @@ verdict "the ninth is told of, and answers" $? "$TMP/said" "$TMP/errors" "$TMP/r
 mv "$TMP/one" "$TMP/config"
 
 # Without a service, and with one that comes back.
-leave
+stop_all
 rm -f "$TMP/said"
 "$P/life" exit >"$TMP/said" 2>"$TMP/errors" &
 program=$!
@@ -119,7 +118,7 @@ verdict "2,000 new files in the folder of the socket wake a program that waits f
 rm -f "$TMP"/flood*
 start TRACED_NOTIFY_FD "$TMP/service.log" "$B/bin/sondad" && said ready "$TMP/said"
 verdict "a program that was there before the service is connected" $? "$TMP/said" "$TMP/errors"
-leave
+stop_all
 start TRACED_NOTIFY_FD "$TMP/service.log" "$B/bin/sondad"
 "$B/bin/sonda" record -c "$TMP/config" -o "$TMP/trace" >"$TMP/record.log" 2>&1 &
 recorder=$!

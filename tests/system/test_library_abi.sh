@@ -6,17 +6,15 @@
 # A program that was built with the first version of libsonda and libsonda-service runs with these: abidiff compares each
 # library with the committed description of that version (tests/data/libsonda*.abi). Functions and types may be added.
 # --write makes the descriptions that are missing; a new one in place of an old one is for a change of the library's number.
-set -u
-cd "$(dirname "$0")/../.." || exit 2
-LIB=${BUILD:-build}/lib/libsonda.so.0 ABI=tests/data/libsonda.abi
-SERVICE=${BUILD:-build}/lib/libsonda-service.so.0 SERVICE_ABI=tests/data/libsonda-service.abi
-command -v abidiff >/dev/null || { echo "no abidiff here (package abigail-tools)" >&2; exit 77; }
+. "$(dirname "$0")/../lib.sh"
+details() { cat "$TMP/out"; }
+LIB=$B/lib/libsonda.so.0 ABI=tests/data/libsonda.abi
+SERVICE=$B/lib/libsonda-service.so.0 SERVICE_ABI=tests/data/libsonda-service.abi
+needs_commands abidiff
 [ "$(uname -m)" = x86_64 ] || { echo "$ABI is of x86_64" >&2; exit 77; }
-[ -e "$LIB" ] || { echo "$LIB is not built" >&2; exit 77; }
+needs_built "$LIB"
 ! nm -D "$LIB" | grep -q '__[at]san_' || { echo "a sanitizer adds to the library" >&2; exit 77; }
 readelf -S "$LIB" | grep -q debug_info || { echo "$LIB has no debug information" >&2; exit 77; }
-tmp=$(mktemp -d)
-trap '[ "$BASHPID" != $$ ] || rm -rf "$tmp"' EXIT
 
 write() { # DESCRIPTION LIBRARY
   [ -e "$1" ] || abidw --headers-dir include/sonda --drop-private-types --no-show-locs --no-corpus-path --no-comp-dir-path \
@@ -28,31 +26,23 @@ if [ "${1:-}" = --write ]; then
 fi
 
 # Its header has the name of a public one, so abidiff takes it for a public type.
-cat >"$tmp/private" <<'SUPPRESS'
+cat >"$TMP/private" <<'SUPPRESS'
 [suppress_type]
   name_regexp = ^(sonda_packet|pb_enc)$
 SUPPRESS
 differs() { # DESCRIPTION [LIBRARY]: compares them. Returns 0 if nothing but additions differs.
-  abidiff --no-added-syms --suppressions "$tmp/private" "$1" "${2:-$LIB}" >"$tmp/out" 2>&1
-}
-n=0 bad=0
-verdict() { # NAME STATUS
-  n=$((n + 1))
-  [ "$2" = 0 ] && { echo "ok $n - $1"; return; }
-  echo "not ok $n - $1"
-  sed 's/^/#   /' "$tmp/out" | head -n 60
-  bad=1
+  abidiff --no-added-syms --suppressions "$TMP/private" "$1" "${2:-$LIB}" >"$TMP/out" 2>&1
 }
 differs "$ABI"
 verdict "programs that were built with the first version run with this one" $?
 differs "$SERVICE_ABI" "$SERVICE"
 verdict "programs that were built with the first version run with this libsonda-service" $?
 # What it must find.
-sed 's/sonda_version/sonda_versiom/g' "$ABI" >"$tmp/abi"
-! differs "$tmp/abi"
+sed 's/sonda_version/sonda_versiom/g' "$ABI" >"$TMP/abi"
+! differs "$TMP/abi"
 verdict "a function that is gone is found" $?
-sed "s/\(class-decl name='sonda_category' size-in-bits=\)'[0-9]*'/\1'64'/" "$ABI" >"$tmp/abi"
-! differs "$tmp/abi"
+sed "s/\(class-decl name='sonda_category' size-in-bits=\)'[0-9]*'/\1'64'/" "$ABI" >"$TMP/abi"
+! differs "$TMP/abi"
 verdict "a type of another size is found" $?
-echo "1..$n"
-exit $bad
+echo "1..$N"
+exit $BAD

@@ -4,7 +4,6 @@
 # Programs that are recorded by further services than the system's (include/sonda/backend.h): one in the process itself, one
 # that is reached by the program's own connections. Every packet that was written is in the trace of each session once, in
 # order and whole.
-set -u
 . "$(dirname "$0")/lib.sh"
 P=$B/tests/library/backends CHECK=$B/tests/system/library_check
 for program in "$P" "$CHECK"; do

@@ -5,29 +5,9 @@
 # The cost of an import and of reports grows as the trace does: instructions are counted for n, 2n and 4n events, and the
 # second step must take twice the first, within 10 %. Counts do not depend on the machine or its load. And the memory of the
 # rows of a trace.
-set -u
-cd "$(dirname "$0")/../.." || exit 2
-case ${BUILD:-build} in /*) B=$BUILD ;; *) B=$PWD/${BUILD:-build} ;; esac
-SONDA=$B/bin/sonda
-[ -x "$SONDA" ] || { echo "$SONDA is not built" >&2; exit 77; }
-for tool in python3 valgrind; do
-  command -v $tool >/dev/null || { echo "$tool is not here" >&2; exit 77; }
-done
+. "$(dirname "$0")/../lib.sh"
+needs_commands python3 valgrind
 ! nm -D "$SONDA" | grep -qE '__[at]san_init' || { echo "valgrind runs no program with a sanitizer" >&2; exit 77; }
-N=0 BAD=0
-TMP=$(mktemp -d)
-trap '[ "$BASHPID" != $$ ] || rm -rf "$TMP"' EXIT
-
-verdict() { # NAME STATUS FILE
-  N=$((N + 1))
-  if [ "$2" = 0 ]; then
-    echo "ok $N - $1"
-  else
-    echo "not ok $N - $1"
-    sed 's/^/#   /' "$3"
-    BAD=1
-  fi
-}
 
 instructions() { # ARGS... of sonda
   valgrind --tool=cachegrind --cache-sim=no --cachegrind-out-file=/dev/null "$SONDA" "$@" 2>&1 >"$TMP/out" |

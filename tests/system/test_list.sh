@@ -4,11 +4,10 @@
 #
 # sonda list and sonda describe: what can be recorded here, as text and as JSON; every example that they print is a good
 # command line; names that do not exist.
-set -u
 . "$(dirname "$0")/lib.sh"
 export HOME=$TMP
 unset XDG_CONFIG_HOME
-DETAILS=("$TMP/out" "$TMP/log")
+details() { cat "$TMP/out" "$TMP/log"; }
 
 sonda() { # EXPECTED EXIT CODE, ARGS...
   local expected=$1 status
@@ -60,7 +59,7 @@ verdict "categories of track events of running programs" $?
 start TRACED_PROBES_NOTIFY_FD "$TMP/probes.log" "$B/bin/sonda-probes" && sonda 0 list sources --json &&
   json '(ours := [i["title"] for i in items if "perfetto.traced_probes" in i.get("producers", [])]) and len(ours) > 5 and not [t for t in ours if "another program" in t]'
 verdict "each data source of sonda-probes has its own line" $? "$TMP/probes.log" "$TMP/log"
-leave
+stop_all
 
 # ---- events
 

@@ -3,7 +3,6 @@
 #
 # Mistakes that people make, a row each: the exit code of the table in docs/messages.md, and an answer of one or two
 # sentences that says what to do. No row waits for a time; the service and its producer are real.
-set -u
 . "$(dirname "$0")/lib.sh"
 chmod 755 "$TMP"
 mkdir -m 777 "$TMP/work" "$TMP/bin"

@@ -4,13 +4,12 @@
 # Each allocation in turn fails: in sondad over a session from connect to read, in sonda over a recording with a config of
 # text, in a program that uses libsonda, and in one with the service in it. No process dies of it, sondad keeps no memory, and serves the next session.
 # (sonda-probes and its data sources: tests/root/test_nth_alloc.sh.) EVERY=0: each n; else n grows by EVERY percent.
-set -u
 . "$(dirname "$0")/lib.sh"
 every=${EVERY:-20}
 nth=$B/tests/system/nth_alloc
 preload=$B/tests/system/preload/nth_alloc.so
 [ -x "$nth" ] && [ -e "$preload" ] || { echo "$nth is not built" >&2; exit 77; }
-[ -x "$B/tests/library/alloc" ] || { echo "$B/tests/library/alloc is not built" >&2; exit 77; }
+needs_built "$B/tests/library/alloc"
 nm -D "$B/bin/sondad" | grep -q __asan && { echo "a sanitizer has an allocator of its own" >&2; exit 77; }
 
 under() { # NUMBERS PROGRAM: the words that start it

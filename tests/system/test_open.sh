@@ -2,27 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # sonda open as a command: what it serves and to whom, what it says, which browser it starts, how it ends.
-set -u
-cd "$(dirname "$0")/../.." || exit 2
-SONDA=$PWD/${BUILD:-build}/bin/sonda
-case ${BUILD:-} in /*) SONDA=$BUILD/bin/sonda ;; esac
-[ -x "$SONDA" ] || { echo "$SONDA is not built" >&2; exit 77; }
+. "$(dirname "$0")/../lib.sh"
 TRACE=$PWD/tests/data/traces/ring_losses.pftrace
-N=0 BAD=0 SERVER=
-TMP=$(mktemp -d)
-trap '[ "$BASHPID" != $$ ] || { [ -z "$SERVER" ] || kill "$SERVER" 2>/dev/null; rm -rf "$TMP"; }' EXIT
-trap 'exit 1' INT TERM
+SERVER=
+leave() {
+  [ -z "$SERVER" ] || kill "$SERVER" 2>/dev/null
+  rm -rf "$TMP"
+}
+details() { cat "$TMP"/out "$TMP"/err "$TMP"/got 2>/dev/null | head -c 4000 | tr -cd '[:print:]\n'; }
 unset DISPLAY WAYLAND_DISPLAY SSH_CONNECTION SUDO_UID
 
-verdict() { # NAME STATUS
-  N=$((N + 1))
-  [ "$2" = 0 ] && { echo "ok $N - $1"; return; }
-  echo "not ok $N - $1"
-  cat "$TMP"/out "$TMP"/err "$TMP"/got 2>/dev/null | head -c 4000 | tr -cd '[:print:]\n' | sed 's/^/#   /'
-  BAD=1
-}
-
-start() { # ARGUMENT...: returns when it listens; PORT is its port
+serve() { # ARGUMENT...: returns when it listens; PORT is its port
   mkfifo "$TMP/ready"
   (ulimit -n "${OPEN_FILES:-1024}" && exec "$SONDA" open --port 0 "$@") >"$TMP/ready" 2>"$TMP/err" &
   SERVER=$!
@@ -69,7 +59,7 @@ answers() { # NAME STATUS METHOD PATH [HEADER VALUE]...
 }
 UI=https://ui.perfetto.dev
 
-start -n "$TRACE"
+serve -n "$TRACE"
 grep -q "$UI/#!/?url=http://127.0.0.1:$PORT/ring_losses.pftrace" "$TMP/out"
 verdict "it says the address" $?
 if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
@@ -113,7 +103,7 @@ finish
 cmp "$TMP/got" "$TRACE" && [ $CODE = 0 ] && grep -q 'browser has fetched the trace' "$TMP/out"
 verdict "it serves the file, and ends when it was fetched" $?
 
-start -n --ui http://localhost:10000/ "$TRACE"
+serve -n --ui http://localhost:10000/ "$TRACE"
 grep -q "http://localhost:10000/#!/?url=" "$TMP/out"
 verdict "--ui is the address" $?
 answers "with --ui the other UI is refused" 403 GET /ring_losses.pftrace Origin $UI
@@ -122,7 +112,7 @@ finish INT
 verdict "Ctrl-C ends it" $?
 
 cp "$TRACE" "$TMP/a b&c#d%41?.pftrace"
-start -n "$TMP/a b&c#d%41?.pftrace"
+serve -n "$TMP/a b&c#d%41?.pftrace"
 grep -q "/a_b_c_d_41_.pftrace$" "$TMP/out"
 verdict "a name with letters of URLs" $?
 answers "it is served by that name" 200 GET /a_b_c_d_41_.pftrace
@@ -131,7 +121,7 @@ finish
 verdict "it ended" $?
 
 # Clients that send a part of a request hold all descriptors of sonda open, and let go of them.
-OPEN_FILES=64 start -n "$TRACE"
+OPEN_FILES=64 serve -n "$TRACE"
 python3 - "$PORT" <<'END' >"$TMP/got" 2>&1
 import http.client, socket, sys
 port = int(sys.argv[1])
@@ -148,7 +138,7 @@ verdict "clients that hold all descriptors delay a fetch until they go" $?
 finish
 [ "$(wc -l <"$TMP/err")" -le 10 ] && grep -q 'cannot accept a connection: Too many open files' "$TMP/err"
 verdict "it does not try to accept them all the time" $?
-start -n "$TRACE"
+serve -n "$TRACE"
 python3 - "$PORT" <<'END' >"$TMP/got" 2>&1
 import socket, sys
 c = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
@@ -169,7 +159,7 @@ finish
 # Were the file read, its 3 GiB would be in memory: the client reads nothing of it before it looks.
 cp "$TRACE" "$TMP/large"
 truncate -s 3G "$TMP/large"
-start -n "$TMP/large"
+serve -n "$TMP/large"
 python3 - "$PORT" "$SERVER" <<'END' >"$TMP/got" 2>&1
 import http.client, re, sys
 port, pid = sys.argv[1:]
@@ -211,30 +201,30 @@ export PATH=$TMP/bin:$PATH
 if [ "$(id -u)" = 0 ]; then
   nobody=$(getent passwd 65534) home=$(getent passwd 65534 | cut -d: -f6)
   if [ -n "$nobody" ]; then
-    DISPLAY=:99 SUDO_UID=65534 SUDO_GID=65534 start "$TRACE"
+    DISPLAY=:99 SUDO_UID=65534 SUDO_GID=65534 serve "$TRACE"
     visited && grep -q "url=http://127.0.0.1:$PORT/ring_losses.pftrace 65534 $home\$" "$TMP/got"
     verdict "under sudo the browser belongs to the calling user" $?
     finish INT
   fi
-  DISPLAY=:99 start "$TRACE"
+  DISPLAY=:99 serve "$TRACE"
   grep -q "a browser does not run as root" "$TMP/out"
   verdict "no browser runs as root" $?
   finish INT
 else
-  DISPLAY=:99 start "$TRACE"
+  DISPLAY=:99 serve "$TRACE"
   visited && grep -q "url=http://127.0.0.1:$PORT/ring_losses.pftrace $(id -u) " "$TMP/got"
   verdict "the browser is started" $?
   finish INT
 fi
-start "$TRACE"
+serve "$TRACE"
 grep -q "there is no display here" "$TMP/out" && grep -q "Open in a browser:" "$TMP/out"
 verdict "without a display it says the address" $?
 finish INT
-DISPLAY=:99 SSH_CONNECTION="192.0.2.1 5000 192.0.2.2 22" start "$TRACE"
+DISPLAY=:99 SSH_CONNECTION="192.0.2.1 5000 192.0.2.2 22" serve "$TRACE"
 grep -qx "ssh -N -L $PORT:127.0.0.1:$PORT 192.0.2.2" "$TMP/out" && [ ! -e "$TMP/visits/url" ]
 verdict "over ssh it says what to type" $?
 finish INT
-SSH_CONNECTION="192.0.2.1 5000 192.0.2.2 2222" start "$TRACE"
+SSH_CONNECTION="192.0.2.1 5000 192.0.2.2 2222" serve "$TRACE"
 grep -qx "ssh -N -L $PORT:127.0.0.1:$PORT -p 2222 192.0.2.2" "$TMP/out"
 verdict "with the port of its ssh" $?
 finish INT

@@ -2,25 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # sonda report --html: every row of the page is one of sonda sql, whatever the names in the trace are; and its options.
-set -u
-cd "$(dirname "$0")/../.." || exit 2
-SONDA=${BUILD:-build}/bin/sonda
-[ -x "$SONDA" ] || { echo "$SONDA is not built" >&2; exit 77; }
-N=0 BAD=0
-TMP=$(mktemp -d)
-trap '[ "$BASHPID" != $$ ] || rm -rf "$TMP"' EXIT
-
-verdict() { # NAME STATUS [FILE that says why]
-  N=$((N + 1))
-  if [ "$2" = 0 ]; then
-    echo "ok $N - $1"
-  else
-    echo "not ok $N - $1"
-    [ -z "${3-}" ] || sed 's/^/#   /' "$3"
-    BAD=1
-  fi
-}
-
+. "$(dirname "$0")/../lib.sh"
 same() { # NAME TRACE PAGE [FROM TO]: the page has the rows of the trace
   local line
   python3 tests/page/decode.py "$SONDA" "${@:2}" >"$TMP/decoded" 2>&1 || BAD=1

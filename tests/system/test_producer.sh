@@ -4,7 +4,6 @@
 # Numbered packets of all sizes through our own three: producer side, service, consumer side. Every packet is in the
 # trace once, in order, whole; by TCP, too, when the service takes nothing for a while. (The same with Perfetto's
 # programs: tests/interop/test_producer.sh, test_remote.sh.)
-set -u
 . "$(dirname "$0")/lib.sh"
 packets=20000
 
@@ -33,7 +32,7 @@ CONFIG
     start TRACED_PROBES_NOTIFY_FD "$TMP/producer.log" "$COUNTER" run $packets &&
     record_until_written
   verdict "$name: records, and nothing was lost" $? "$TMP/record.log"
-  leave
+  stop_all
   "$COUNTER" check $packets <"$TMP/trace" >>"$TMP/producer.log"
   verdict "$name: every packet is there once and whole" $? "$TMP/producer.log"
   rm -f "$TMP/trace"
@@ -77,7 +76,7 @@ still=$!
 record_until_written
 verdict "by TCP: records, and nothing was lost" $? "$TMP/record.log"
 wait $still
-leave
+stop_all
 "$COUNTER" check $packets <"$TMP/trace" >>"$TMP/producer.log"
 verdict "by TCP: every packet is there once and whole" $? "$TMP/producer.log"
 echo "1..$N"

@@ -4,7 +4,6 @@
 #
 # `sonda record` with our own sondad and nobody's rights: a producer of numbered packets, then private daemons that
 # record names of processes. Exit codes, what is said, which files remain; nothing stays behind.
-set -u
 . "$(dirname "$0")/lib.sh"
 mkdir "$TMP/out"
 cd "$TMP/out" || exit 2
@@ -189,7 +188,7 @@ wait "${PIDS[0]}" 2>/dev/null
 wait $recorder
 [ $? = 1 ] && files_are && grep -q 'the tracing service disconnected' "$TMP/log"
 verdict "a service that dies: exit code 1, no file" $? "$TMP/log"
-leave
+stop_all
 rm -f "$TMP/producer" "$TMP/consumer"
 
 record 1 --socket "$TMP/consumer" -t 1 -o a.pftrace sched && files_are && grep -q "no tracing service listens on $TMP/consumer" "$TMP/log"

@@ -2,12 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Peers of other machines that break the rules, through TCP against a running sondad.
-set -u
-cd "$(dirname "$0")/../.." || exit 2
-tmp=$(mktemp -d)
-pid=
-trap '[ "$BASHPID" != $$ ] || { [ -z "$pid" ] || kill "$pid" 2>/dev/null; wait; rm -rf "$tmp"; }' EXIT
-export PERFETTO_PRODUCER_SOCK_NAME=$tmp/producer PERFETTO_CONSUMER_SOCK_NAME=$tmp/consumer
+. "$(dirname "$0")/../lib.sh"
+use_sockets "$TMP"
 
 # Below the ports that the kernel gives to clients.
 free_port() {
@@ -19,23 +15,11 @@ free_port() {
 }
 tcp=127.0.0.1:$(free_port) relay=127.0.0.1:$(free_port)
 
-mkfifo "$tmp/ready"
-PERFETTO_PRODUCER_SOCK_NAME=$tmp/producer,$tcp,$relay TRACED_NOTIFY_FD=9 "$BUILD/bin/sondad" --allow-remote 127.0.0.1 \
-  --enable-relay-endpoint-on "$relay" 9>"$tmp/ready" 2>"$tmp/log" &
-pid=$!
-[ "$(timeout 20 cat "$tmp/ready")" = 1 ] || cat "$tmp/log"
-
-bad=0
-timeout 120 "$BUILD/tests/system/service_remote" "$tcp" "$relay" || bad=1
-kill "$pid"
-if wait "$pid"; then echo "ok 12 - sondad ends well after all that"; else
-  echo "not ok 12 - sondad ends well after all that"
-  sed 's/^/# /' "$tmp/log"
-  bad=1
-fi
-pid=
-if ! grep "sandbox does not allow" "$tmp/log"; then echo "ok 13 - and has tried nothing that its sandbox forbids"; else
-  echo "not ok 13 - and has tried nothing that its sandbox forbids"
-  bad=1
-fi
-exit $bad
+start TRACED_NOTIFY_FD "$TMP/log" env PERFETTO_PRODUCER_SOCK_NAME="$TMP/producer,$tcp,$relay" "$BIN/sondad" --allow-remote 127.0.0.1 \
+  --enable-relay-endpoint-on "$relay" || exit 1
+verdicts_of timeout 120 "$B/tests/system/service_remote" "$tcp" "$relay"
+kill "${PIDS[-1]}" && wait "${PIDS[-1]}"
+verdict "sondad ends well after all that" $? "$TMP/log"
+! grep "sandbox does not allow" "$TMP/log" >"$TMP/forbidden"
+verdict "sondad has tried nothing that its sandbox forbids" $? "$TMP/forbidden"
+exit $BAD

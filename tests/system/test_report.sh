@@ -3,30 +3,11 @@
 #
 # sonda report on a trace whose answers are known (report_trace.py): the numbers of each report, -p, --by, --from, --to,
 # --top; which file it takes; colours; mistakes and their exit codes.
-set -u
-cd "$(dirname "$0")/../.." || exit 2
-case ${BUILD:-build} in /*) B=$BUILD ;; *) B=$PWD/${BUILD:-build} ;; esac
-SONDA=$B/bin/sonda
-[ -x "$SONDA" ] || { echo "$SONDA is not built" >&2; exit 77; }
-command -v python3 >/dev/null || { echo "python3 is not here" >&2; exit 77; }
-N=0 BAD=0
-TMP=$(mktemp -d)
-trap '[ "$BASHPID" != $$ ] || rm -rf "$TMP"' EXIT
+. "$(dirname "$0")/../lib.sh"
+needs_commands python3
 export LC_ALL=C
 TRACE=$TMP/trace.pf
 python3 tests/system/report_trace.py "$B/gen/fields.h" "$TRACE" || exit 1
-
-verdict() { # NAME STATUS FILE...
-  N=$((N + 1))
-  if [ "$2" = 0 ]; then
-    echo "ok $N - $1"
-  else
-    echo "not ok $N - $1"
-    shift 2
-    sed 's/^/#   /' "$@"
-    BAD=1
-  fi
-}
 
 # rows NAME EXPECTED TITLE FIELDS ARGS...: the fields of the rows of a table, a line each; NULL is None. Numbers ending in
 # 000000 are printed in ms.

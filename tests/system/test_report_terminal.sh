@@ -2,31 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # sonda report on a terminal: its width, colours, the pager and Ctrl-C in it, another size of the window.
-set -u
-cd "$(dirname "$0")/../.." || exit 2
-case ${BUILD:-build} in /*) B=$BUILD ;; *) B=$PWD/${BUILD:-build} ;; esac
-[ -x "$B/bin/sonda" ] || { echo "$B/bin/sonda is not built" >&2; exit 77; }
-for command in python3 less; do
-  command -v $command >/dev/null || { echo "$command is not installed" >&2; exit 77; }
-done
-N=0 BAD=0
-TMP=$(mktemp -d)
+. "$(dirname "$0")/../lib.sh"
+needs_commands python3 less
 . tests/system/tmux.sh
-trap '[ "$BASHPID" != $$ ] || { terminal_end; rm -rf "$TMP"; }' EXIT
 cd "$TMP" || exit 2
 python3 "$OLDPWD/tests/system/report_trace.py" "$B/gen/fields.h" t.pf || exit 1
 report=$B/bin/sonda\ report
 
-verdict() { # NAME STATUS [FILE]
-  N=$((N + 1))
-  if [ "$2" = 0 ]; then
-    echo "ok $N - $1"
-  else
-    echo "not ok $N - $1"
-    { [ $# = 2 ] || cat "$3"; terminal_screen; } | sed 's/^/#   /'
-    BAD=1
-  fi
-}
 # What the pager gets: the report as it is made for this terminal.
 paged() { # ARGUMENTS...
   rm -f paged

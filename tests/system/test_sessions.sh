@@ -3,11 +3,10 @@
 #
 # The verbs for sessions that a service has: record --detach, sessions, status, snapshot, attach, stop; with our own
 # sondad and a producer of numbered packets. Exit codes, what is said, which files come.
-set -u
 . "$(dirname "$0")/lib.sh"
 # Shown by verdict.
 # shellcheck disable=SC2034
-DETAILS=("$TMP/stdout" "$TMP/log")
+details() { cat "$TMP/stdout" "$TMP/log"; }
 mkdir "$TMP/out"
 protos=$PWD/protos
 cd "$TMP/out" || exit 2

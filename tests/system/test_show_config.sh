@@ -4,21 +4,8 @@
 #
 # sonda record --show-config: what it prints makes the same config again, in text and in binary, and records nothing.
 # Presets of folders win over those of the program.
-set -u
-cd "$(dirname "$0")/../.." || exit 2
-case ${BUILD:-build} in /*) B=$BUILD ;; *) B=$PWD/${BUILD:-build} ;; esac
-[ -x "$B/bin/sonda" ] || { echo "$B/bin/sonda is not built" >&2; exit 77; }
-TMP=$(mktemp -d)
-trap '[ "$BASHPID" != $$ ] || rm -rf "$TMP"' EXIT
-N=0 BAD=0
-verdict() { # NAME STATUS
-  N=$((N + 1))
-  if [ "$2" = 0 ]; then echo "ok $N - $1"; else
-    echo "not ok $N - $1"
-    sed 's/^/#   /' "$TMP/log" | head -n 20
-    BAD=1
-  fi
-}
+. "$(dirname "$0")/../lib.sh"
+details() { cat "$TMP/log"; }
 SOURCE=$PWD
 export HOME=$TMP/home
 unset XDG_CONFIG_HOME

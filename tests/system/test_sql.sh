@@ -2,14 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # sonda sql as a command: its forms of output, what it reads, its mistakes and their exit codes.
-set -u
-cd "$(dirname "$0")/../.." || exit 2
-SONDA=${BUILD:-build}/bin/sonda
-[ -x "$SONDA" ] || { echo "$SONDA is not built" >&2; exit 77; }
+. "$(dirname "$0")/../lib.sh"
 TRACE=tests/data/traces/ring_losses.pftrace
-N=0 BAD=0
-TMP=$(mktemp -d)
-trap '[ "$BASHPID" != $$ ] || rm -rf "$TMP"' EXIT
 
 check() { # NAME EXIT_CODE STDOUT STDERR_REGEX ARGS... : the exact output
   local name=$1 code=$2 out=$3 err=$4 got
@@ -70,7 +64,7 @@ check "not a trace" 1 '' 'not a Perfetto trace' "$TMP/text" "select 1"
 check "a folder" 1 '' 'Is a directory' "$TMP" "select 1"
 check "too little memory" 1 '' 'needs more than 16 KiB of memory; give more with --memory' --memory 16k "$TRACE" "select 1"
 for kind in clocks:8000 descriptors:24; do
-  python3 tests/system/linear_trace.py "${BUILD:-build}/gen/fields.h" ${kind%:*} ${kind#*:} "$TMP/hostile.pf"
+  python3 tests/system/linear_trace.py "$B/gen/fields.h" ${kind%:*} ${kind#*:} "$TMP/hostile.pf"
   check "the memory of compressed ${kind%:*} counts" 1 '' 'needs more than 50 MiB of memory' --memory 50m "$TMP/hostile.pf" "select 1"
 done
 for format in --csv --json ""; do

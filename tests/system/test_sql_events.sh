@@ -3,14 +3,7 @@
 #
 # sonda sql on packets that trace_processor 55 does not read, as trace_processor 58 reads them: states, other sessions, the order
 # of processes and threads, kinds of frames, packed memory mappings.
-set -u
-cd "$(dirname "$0")/../.." || exit 2
-SONDA=${BUILD:-build}/bin/sonda
-[ -x "$SONDA" ] || { echo "$SONDA is not built" >&2; exit 77; }
-N=0 BAD=0
-TMP=$(mktemp -d)
-trap '[ "$BASHPID" != $$ ] || rm -rf "$TMP"' EXIT
-
+. "$(dirname "$0")/../lib.sh"
 trace() { # makes a trace of the text on stdin, with a clock and a process with a thread
   {
     echo 'packet { clock_snapshot { clocks { clock_id: 6 timestamp: 1000 } clocks { clock_id: 3 timestamp: 1000 } } }

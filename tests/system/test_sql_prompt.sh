@@ -2,29 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # sonda sql -i: lines that come from a pipe, and a person at a terminal: statements, completion, history, Ctrl-C, Ctrl-D.
-set -u
-cd "$(dirname "$0")/../.." || exit 2
-SONDA=$(realpath "${BUILD:-build}/bin/sonda")
-[ -x "$SONDA" ] || { echo "$SONDA is not built" >&2; exit 77; }
+. "$(dirname "$0")/../lib.sh"
 TRACE=$PWD/tests/data/traces/ring_losses.pftrace
-N=0 BAD=0
-TMP=$(mktemp -d)
 # shellcheck source=tests/system/tmux.sh
 . tests/system/tmux.sh
-trap '[ "$BASHPID" != $$ ] || { terminal_end; rm -rf "$TMP"; }' EXIT
 
-check() { # NAME COMMAND... : it succeeds
-  local name=$1
-  shift
-  N=$((N + 1))
-  if "$@"; then
-    echo "ok $N - $name"
-  else
-    echo "not ok $N - $name"
-    terminal_screen 2>/dev/null | sed 's/^/#   /'
-    BAD=1
-  fi
-}
 is() { [ "$1" = "$2" ]; }
 lines() { # OUTPUT EXIT_CODE: of statements on the standard input
   local code

@@ -2,14 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # sonda sql: rows that trace_processor 58 has and 55 has not, so that tests/interop cannot compare them.
-set -u
-cd "$(dirname "$0")/../.." || exit 2
-SONDA=${BUILD:-build}/bin/sonda
-[ -x "$SONDA" ] || { echo "$SONDA is not built" >&2; exit 77; }
-N=0 BAD=0
-TMP=$(mktemp -d)
-trap '[ "$BASHPID" != $$ ] || rm -rf "$TMP"' EXIT
-
+. "$(dirname "$0")/../lib.sh"
 # rows NAME EXPECTED STATEMENT: of the trace that is text on the standard input. EXPECTED is CSV without the head.
 rows() {
   local status=1

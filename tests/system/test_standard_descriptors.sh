@@ -5,11 +5,10 @@
 # numbers, because then it would get what the program prints.
 #
 # tracefs: shared
-set -u
 . "$(dirname "$0")/lib.sh"
 # Shown by verdict.
 # shellcheck disable=SC2034
-DETAILS=("$TMP/fds")
+details() { cat "$TMP/fds"; }
 
 # Becomes the command, with its standard descriptors closed.
 closed() { exec "$@" <&- >&- 2>&-; }

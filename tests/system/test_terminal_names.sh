@@ -2,17 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Names of a trace are other users' text: none of them commands the terminal on which it is shown.
-set -u
-cd "$(dirname "$0")/../.." || exit 2
-SONDA=${BUILD:-build}/bin/sonda
-[ -x "$SONDA" ] || { echo "$SONDA is not built" >&2; exit 77; }
-command -v script >/dev/null || { echo "script is missing" >&2; exit 77; }
+. "$(dirname "$0")/../lib.sh"
+needs_commands script
 # script runs its command by this shell; the quoted names below are written for bash.
 export SHELL=/bin/bash
 export SONDA_PAGER=cat TERM=xterm-256color
-N=0 BAD=0
-TMP=$(mktemp -d)
-trap '[ "$BASHPID" != $$ ] || rm -rf "$TMP"' EXIT
 python3 tests/system/hostile_trace.py "$TMP/trace" || exit 77
 
 # Shows what stays of the output without the colours of the program, if it has control characters or turns text.
@@ -49,7 +43,6 @@ shows "export --folded sched -o - $TMP/trace"
 # Names of files, too; a command that is suggested for such a file is one that a shell runs on it.
 NAME=$'attack \e]0;x\a$(touch id)\'.pftrace'
 mkdir "$TMP/names" && cp tests/data/traces/ring_losses.pftrace "$TMP/names/$NAME"
-SONDA=$(realpath "$SONDA")
 cd "$TMP/names" || exit 2
 for command in "info" "report" "report sched" "split --every 1s" "cut --to 1s -o c$(printf %q "$NAME")" "export --json -o e$(printf %q "$NAME")"; do
   shows "$command $(printf %q "$NAME")"

@@ -2,26 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # The terminal of the tests (tmux.sh): what it types, shows, resizes and ends.
-set -u
-cd "$(dirname "$0")/../.." || exit 2
-TMP=$(mktemp -d)
-N=0 BAD=0
+. "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/system/tmux.sh
 . tests/system/tmux.sh
-trap '[ "$BASHPID" != $$ ] || { terminal_end; rm -rf "$TMP"; }' EXIT
 
-check() { # NAME COMMAND...
-  local name=$1
-  shift
-  N=$((N + 1))
-  if "$@"; then
-    echo "ok $N - $name"
-  else
-    echo "not ok $N - $name"
-    terminal_screen | sed 's/^/#   /'
-    BAD=1
-  fi
-}
 # shellcheck disable=SC2317 # check calls it.
 is() { [ "$1" = "$2" ] || { echo "#   \"$1\", not \"$2\""; return 1; }; }
 

@@ -3,29 +3,13 @@
 #
 # sonda top as a command and on a terminal: its options, lines for pipes, JSON, keys, sizes, and an end that leaves the
 # terminal and the machine as they were. It starts its own daemons; with root they count with eBPF, without it from /proc.
-set -u
-cd "$(dirname "$0")/../.." || exit 2
-case ${BUILD:-build} in /*) SONDA=$BUILD/bin/sonda ;; *) SONDA=$PWD/${BUILD:-build}/bin/sonda ;; esac
-[ -x "$SONDA" ] || { echo "$SONDA is not built" >&2; exit 77; }
-TMP=$(mktemp -d)
-N=0 BAD=0
+. "$(dirname "$0")/../lib.sh"
 # shellcheck source=tests/system/tmux.sh
 . tests/system/tmux.sh
-trap '[ "$BASHPID" != $$ ] || { terminal_end; rm -rf "$TMP"; }' EXIT
 mkdir "$TMP/run"
 # The sockets of private daemons are in TMPDIR; nobody listens at the address.
 export TMPDIR=$TMP/run PERFETTO_PRODUCER_SOCK_NAME=$TMP/producer PERFETTO_CONSUMER_SOCK_NAME=$TMP/consumer
 
-verdict() { # NAME STATUS [DETAIL FILE]
-  N=$((N + 1))
-  if [ "$2" = 0 ]; then
-    echo "ok $N - $1"
-    return
-  fi
-  echo "not ok $N - $1"
-  [ -z "${3:-}" ] || sed 's/^/#   /' "$3" | head -n 40
-  BAD=1
-}
 on_screen() { # NAME COMMAND...: on failure with the screen
   local name=$1
   shift

@@ -2,12 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # The command line itself: help goes to stdout with exit code 0, mistakes to stderr with exit code 2.
-set -u
-cd "$(dirname "$0")/../.." || exit 2
-SONDA=${BUILD:-build}/bin/sonda
-[ -x "$SONDA" ] || { echo "$SONDA is not built" >&2; exit 77; }
-N=0 BAD=0
-
+. "$(dirname "$0")/../lib.sh"
 check() { # NAME EXIT_CODE STDOUT_REGEX STDERR_REGEX ARGS...
   local name=$1 code=$2 out=$3 err=$4 got
   shift 4
@@ -22,9 +17,6 @@ check() { # NAME EXIT_CODE STDOUT_REGEX STDERR_REGEX ARGS...
     BAD=1
   fi
 }
-
-TMP=$(mktemp -d)
-trap '[ "$BASHPID" != $$ ] || rm -rf "$TMP"' EXIT
 
 check "no verb" 2 '^$' '^usage: sonda VERB'
 check "help lists the verbs" 0 'record .*help .*version' '^$' help

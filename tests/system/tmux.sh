@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 #
-# A terminal for tests: an interactive bash in a tmux server of its own. Sourced; $TMP is a folder of the test. Example:
+# A terminal for tests: an interactive bash in a tmux server of its own. Sourced after tests/lib.sh. Example:
 #
 #     . tests/system/tmux.sh
-#     trap '[ "$BASHPID" != $$ ] || { terminal_end; rm -rf "$TMP"; }' EXIT
 #     terminal 80 24
 #     terminal_run sonda report x.pftrace
 #     terminal_shows 'COMMAND' || ...            waits
@@ -14,8 +13,15 @@
 # Nothing here waits for a fixed time: each function that waits returns as soon as its condition is true, and fails after
 # TERMINAL_PATIENCE seconds.
 
-command -v tmux >/dev/null || { echo "tmux is not installed" >&2; exit 77; }
+needs_commands tmux
 TERMINAL_PATIENCE=${TERMINAL_PATIENCE:-60}
+
+leave() {
+  terminal_end
+  stop_all
+  rm -rf "$TMP"
+}
+details() { terminal_screen; }
 
 terminal_tmux() { LC_ALL=C.UTF-8 tmux -u -S "$TMP/tmux" "$@"; }
 

@@ -3,10 +3,9 @@
 #
 # What everybody wants of every kernel: scheduling, interrupts, a marker, names of processes; and what the kernel does
 # not have is said, while the rest records.
-set -u
 . "$(dirname "$0")/../lib.sh"
 
-cp "$BUILD/tests/root/ping_pong" "$TMP/pinged"
+cp "$B/tests/root/ping_pong" "$TMP/pinged"
 "$BIN/sonda" record -a -o "$OUT/basics.pftrace" sched 'irq:*' ftrace:print -- \
   sh -c "echo 'I|$$|a marker' >$TRACEFS/trace_marker; dd if=/dev/vda of=/dev/null count=1 iflag=direct; exec '$TMP/pinged' 500" >"$TMP/log" 2>&1
 verdict "sched, irq:*, print: exit code 0" $? "$TMP/log"

@@ -4,7 +4,6 @@
 #
 # CPUs that go and come while something is recorded: what ran on them before, between and after is in the trace, what
 # was left in a ring when its CPU went off too.
-set -u
 . "$(dirname "$0")/../lib.sh"
 
 cpus=/sys/devices/system/cpu
@@ -16,7 +15,7 @@ online_again() {
 trap '[ "$BASHPID" != $$ ] || online_again' EXIT
 
 work() { # CPU NAME: a load with a name of its own
-  cp "$BUILD/tests/root/ping_pong" "$TMP/$2"
+  cp "$B/tests/root/ping_pong" "$TMP/$2"
   taskset -c "$1" "$TMP/$2" 200
 }
 worked() { # TRACE NAME CPU

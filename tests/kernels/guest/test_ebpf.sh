@@ -4,7 +4,6 @@
 #
 # linux.ebpf_counters on every kernel: all families at once run, but for those that the kernel lacks something for, which say so;
 # and what they count of the machine is what the load did. (test_ebpf_processes.sh has what they count of processes.)
-set -u
 . "$(dirname "$0")/../lib.sh"
 
 cat >"$TMP/config" <<'CONFIG'
@@ -14,7 +13,7 @@ data_sources { config { name: "linux.ebpf_counters" ebpf_counters_config {
   families: INTERRUPTS families: MEMORY families: LOCKS families: FUTEX
 } } }
 CONFIG
-cp "$BUILD/tests/root/ping_pong" "$TMP/pinged"
+cp "$B/tests/root/ping_pong" "$TMP/pinged"
 # The first second is theirs: a program is loaded a step.
 "$BIN/sonda" record -c "$TMP/config" -o "$OUT/ebpf.pftrace" -- sh -c "sleep 1
   dd if=/dev/vda of=/dev/null bs=4096 count=64 iflag=direct 2>/dev/null; '$TMP/pinged' 500; sleep 0.3" >"$TMP/log" 2>&1

@@ -3,7 +3,6 @@
 # kernels: 5.10 newest
 #
 # The eBPF counters by process, on kernels with other signatures and other ways to keep what belongs to a thread.
-set -u
 . "$(dirname "$0")/../lib.sh"
 
 [ -e /sys/kernel/btf/vmlinux ] || { echo "the kernel has no BTF" >&2; exit 77; }
@@ -15,7 +14,7 @@ data_sources { config { name: "linux.ebpf_counters" ebpf_counters_config {
   families: CPU_TIME families: FAULTS families: SYSCALLS families: FUTEX top_n: 500 period_ms: 1000 } } }
 END
 "$BIN/sonda" record -a -c "$TMP/config" -o "$OUT/ebpf_processes.pftrace" -- \
-  "$BUILD/tests/interop/process_load" spin=30 sleep=10 block=50 touch=500 getppid=1000 fail=100 futex=10 >"$TMP/log" 2>&1
+  "$B/tests/interop/process_load" spin=30 sleep=10 block=50 touch=500 getppid=1000 fail=100 futex=10 >"$TMP/log" 2>&1
 verdict "recorded" $? "$TMP/log"
 if grep -q 'was built where' "$TMP/log"; then echo "this build has no eBPF counters" >&2; exit 77; fi
 ! grep -E '(cpu_time|faults|syscalls|futex):' "$TMP/log"

@@ -4,12 +4,11 @@
 #
 # A program of one's own, as docs/ebpf-programs.md has it, on kernels of other people: the example is where sonda-probes looks,
 # and its counters and its ring of events are what ended in the recording.
-set -u
 . "$(dirname "$0")/../lib.sh"
 
 [ -e /sys/kernel/btf/vmlinux ] || { echo "the kernel has no BTF" >&2; exit 77; }
-[ -e "$BUILD/gen/bpf/examples/exits.bpf.o" ] || { echo "this build has no eBPF counters" >&2; exit 77; }
-mkdir -p /etc/sonda/bpf.d && cp "$BUILD/gen/bpf/examples/exits.bpf.o" /etc/sonda/bpf.d/exits.bpf.o
+[ -e "$B/gen/bpf/examples/exits.bpf.o" ] || { echo "this build has no eBPF counters" >&2; exit 77; }
+mkdir -p /etc/sonda/bpf.d && cp "$B/gen/bpf/examples/exits.bpf.o" /etc/sonda/bpf.d/exits.bpf.o
 chmod 755 /etc/sonda /etc/sonda/bpf.d && chmod 644 /etc/sonda/bpf.d/exits.bpf.o
 
 # Names that nobody else has: 6 that end well, 2 that fail.

@@ -6,10 +6,9 @@
 #
 # build: modules
 # kernels: newest
-set -u
 . "$(dirname "$0")/../lib.sh"
 
-record=$BUILD/tests/root/ftrace_record print=$BUILD/tests/root/print_events
+record=$B/tests/root/ftrace_record print=$B/tests/root/print_events
 [ -e /modules/every_field.ko ] || { sed 's/^kernels: //' /modules/why >&2; exit 77; }
 emit() { for i; do echo "$i" >/sys/module/"$module"/parameters/emit; done; }
 

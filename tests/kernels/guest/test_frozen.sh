@@ -6,14 +6,13 @@
 #
 # boot: --boots 2 -k 'reserve_mem=20M:2M:trace trace_instance=boot_map@trace'
 # kernels: newest
-set -u
 . "$(dirname "$0")/../lib.sh"
 
 map=$TRACEFS/instances/boot_map
 [ -e "$map/last_boot_info" ] || { echo "the kernel keeps no instance over a reboot" >&2; exit 77; }
 
 if [ "$BOOT" = 1 ]; then
-  cp "$BUILD/tests/root/ping_pong" "$TMP/last_words"
+  cp "$B/tests/root/ping_pong" "$TMP/last_words"
   echo 1 >"$map/events/sched/sched_switch/enable"
   echo 1 >"$map/tracing_on"
   "$TMP/last_words" 300

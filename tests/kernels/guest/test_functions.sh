@@ -5,7 +5,6 @@
 # it has it only there and nobody else is at it; then the top level is as it was.
 #
 # kernels: 6.1
-set -u
 . "$(dirname "$0")/../lib.sh"
 
 grep -qw function_graph $TRACEFS/available_tracers || { echo "the kernel has no function_graph" >&2; exit 77; }

@@ -4,10 +4,9 @@
 # Probes of a session's own in the kernel, by name and by a whole line; and events that the kernel makes by histograms.
 #
 # kernels: 6.12
-set -u
 . "$(dirname "$0")/../lib.sh"
 
-record=$BUILD/tests/root/ftrace_record print=$BUILD/tests/root/print_events
+record=$B/tests/root/ftrace_record print=$B/tests/root/print_events
 [ -e $TRACEFS/kprobe_events ] || { echo "the kernel has no kprobe_events" >&2; exit 77; }
 # Somebody else's, of the same name, all the time.
 echo 'p:theirs/opened do_sys_openat2' >>$TRACEFS/kprobe_events

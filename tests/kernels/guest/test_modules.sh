@@ -5,10 +5,9 @@
 #
 # modules: ext4 loop
 # kernels: newest
-set -u
 . "$(dirname "$0")/../lib.sh"
 
-record=$BUILD/tests/root/ftrace_record print=$BUILD/tests/root/print_events
+record=$B/tests/root/ftrace_record print=$B/tests/root/print_events
 [ -e /modules/ext4.ko ] && grep -q '^ext4 ' /proc/modules || { echo "ext4 is not a module here" >&2; exit 77; }
 mkdir "$TMP/mnt"
 # A file system of 64 KB, made by mke2fs -t ext2 -b 1024 -N 16 -m 0 -O none.

@@ -6,10 +6,9 @@
 #
 # boot: --real-time
 # kernels: 6.1
-set -u
 . "$(dirname "$0")/../../root/lib.sh"
 
-record=${BUILD:-build}/tests/root/ftrace_record
+record=$B/tests/root/ftrace_record
 CPUS=/sys/devices/system/cpu
 calls=2000 # write(2) each time, with an event at its begin and end
 
@@ -57,7 +56,7 @@ if [ -w $CPUS/cpu1/online ]; then
   run late late && all_read late && [ "$(events_of 1 late)" -ge $((2 * calls)) ]
   verdict "a CPU that is off at the start" $? "$TMP/late.out"
 else
-  echo "ok $((++N)) - CPUs that go off # SKIP this machine cannot"
+  skip "CPUs that go off" "this machine cannot"
 fi
 
 new=$(compgen -G "$CPUS/cpu[0-9]*" | wc -l)
@@ -77,9 +76,9 @@ if command -v monitor >/dev/null && [ -e "$TRACEFS/per_cpu/cpu$new" ]; then
   if [ -e "$CPUS/cpu$new" ]; then
     verdict "a CPU that is plugged in" $status "$TMP/plugged.out"
   else
-    echo "ok $((++N)) - a CPU that is plugged in # SKIP the emulator did not do it"
+    skip "a CPU that is plugged in" "the emulator did not do it"
   fi
 else
-  echo "ok $((++N)) - a CPU that is plugged in # SKIP there is no room for one"
+  skip "a CPU that is plugged in" "there is no room for one"
 fi
 exit $BAD

@@ -9,10 +9,9 @@
 #
 # modules: vsock_loopback
 # kernels: 6.12
-set -u
 . "$(dirname "$0")/../lib.sh"
 grep -q '^vsock_loopback ' /proc/modules || { echo "vsock_loopback is not loaded" >&2; exit 77; }
-COUNTER=$BUILD/tests/system/producer_counter
+COUNTER=$B/tests/system/producer_counter
 packets=$(scaled 40000)
 there=vsock://1:20001 # CID 1 is the machine itself
 
