@@ -34,15 +34,15 @@ leave_top_level() { flock -u $TOP_LEVEL && exec {TOP_LEVEL}<&-; }
 
 start_service() { # sonda|perfetto FOLDER; OUTPUT_DIR: where sondad may make files
   case $1 in
-  sonda) start TRACED_NOTIFY_FD "$2/service.log" "$BIN/sondad" ${OUTPUT_DIR:+--output-dir "$OUTPUT_DIR"} ;;
-  perfetto) start TRACED_NOTIFY_FD "$2/service.log" "$PEERS/run" traced ;;
+  sonda) start_daemon TRACED_NOTIFY_FD "$2/service.log" "$BIN/sondad" ${OUTPUT_DIR:+--output-dir "$OUTPUT_DIR"} ;;
+  perfetto) start_daemon TRACED_NOTIFY_FD "$2/service.log" "$PEERS/run" traced ;;
   esac
 }
 
 start_probes() { # sonda|perfetto FOLDER
   case $1 in
-  sonda) start TRACED_PROBES_NOTIFY_FD "$2/probes.log" "${PROBES:-$BIN/sonda-probes}" ;;
-  perfetto) start TRACED_PROBES_NOTIFY_FD "$2/probes.log" "$PEERS/run" traced_probes ;;
+  sonda) start_daemon TRACED_PROBES_NOTIFY_FD "$2/probes.log" "${PROBES:-$BIN/sonda-probes}" ;;
+  perfetto) start_daemon TRACED_PROBES_NOTIFY_FD "$2/probes.log" "$PEERS/run" traced_probes ;;
   esac
 }
 

@@ -126,7 +126,7 @@ cp "$example" "$dir/open.bpf.o" && chmod 666 "$dir/open.bpf.o"
 
 use_sockets "$TMP"
 start_service sonda "$TMP" || exit 1
-start TRACED_PROBES_NOTIFY_FD "$TMP/probes.log" "$BIN/sonda-probes" --bpf-dir "$dir" || exit 1
+start_daemon TRACED_PROBES_NOTIFY_FD "$TMP/probes.log" "$BIN/sonda-probes" --bpf-dir "$dir" || exit 1
 programs=$(for p in refused untyped empty text open none exits kinds partly events nested pinned; do echo "programs: '$p'"; done)
 sed '/^duration_ms/d; s/programs: "exits"/period_ms: 50 '"${programs//$'\n'/ }/" configs/ebpf-program.cfg >"$TMP/config"
 # 20 processes of a name that nobody else has, 5 of which fail.

@@ -78,7 +78,7 @@ start_both() { # SERVICE FOLDER
   dir=$TMP/$2
   mkdir "$dir"
   use_sockets "$dir"
-  start_service "$1" "$dir" && start EVENT_CASES_NOTIFY_FD "$dir/cases.log" "$CASES"
+  start_service "$1" "$dir" && start_daemon EVENT_CASES_NOTIFY_FD "$dir/cases.log" "$CASES"
   verdict "$1's service and a program start" $? "$dir/cases.log"
 }
 

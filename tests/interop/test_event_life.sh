@@ -67,7 +67,7 @@ else
 fi
 
 # ---- sessions that overlap, and clears ----
-start EVENT_CASES_NOTIFY_FD "$dir/cases.log" "$LIBRARY/event_cases"
+start_daemon EVENT_CASES_NOTIFY_FD "$dir/cases.log" "$LIBRARY/event_cases"
 verdict "a program with several categories starts" $? "$dir/cases.log"
 "$PEERS/run" perfetto --query-raw >"$dir/query" 2>"$dir/log"
 grep -aq 'cases\.slow' "$dir/query" && grep -aq 'Off by default' "$dir/query" && grep -aq 'All cases' "$dir/query"

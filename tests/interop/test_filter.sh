@@ -68,7 +68,7 @@ for service in perfetto sonda; do
   mkdir "$dir"
   use_sockets "$dir"
   start_service $service "$dir" &&
-    start TRACED_PROBES_NOTIFY_FD "$dir/producer.log" "$TOOLS/filter_producer" "$TMP/packets"
+    start_daemon TRACED_PROBES_NOTIFY_FD "$dir/producer.log" "$TOOLS/filter_producer" "$TMP/packets"
   config 'duration_ms: 300' | perfetto --txt -c - -o "$dir/trace" >"$dir/log" 2>&1
   verdict "$service: records with a filter" $? "$dir/log"
   left "$dir/trace" >"$dir/left"

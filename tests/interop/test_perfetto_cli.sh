@@ -265,13 +265,13 @@ mkfifo "$TMP/started"
 EVENT_CASES_NOTIFY_FD=9 "$BIN/../tests/library/event_cases" 9>"$TMP/started" >"$TMP/cases.log" 2>&1 &
 PIDS+=($!)
 read -r -n 1 <"$TMP/started"
-details() { # PROGRAM OPTION...
+option_details() { # PROGRAM OPTION...
   $1 --query "${@:2}" 2>/dev/null | grep -E '^(track_event|linux\.ftrace) '
 }
 for long in '' --long; do
   # Word splitting is intended.
   # shellcheck disable=SC2086
-  diff <(details "$theirs perfetto" $long) <(details "$ours" $long) >"$TMP/log" && details "$ours" $long | grep -q cases
+  diff <(option_details "$theirs perfetto" $long) <(option_details "$ours" $long) >"$TMP/log" && option_details "$ours" $long | grep -q cases
   verdict "both print the same categories ${long:-cut}" $? "$TMP/log"
 done
 exit $BAD

@@ -26,7 +26,7 @@ run_one() { # SERVICE CONSUMER SHM_KB PAGE_KB
   mkdir "$dir"
   use_sockets "$dir"
   config "$3" "$4" >"$dir/config"
-  start_service "$1" "$dir" && start TRACED_PROBES_NOTIFY_FD "$dir/producer.log" "$COUNTER" run $packets &&
+  start_service "$1" "$dir" && start_daemon TRACED_PROBES_NOTIFY_FD "$dir/producer.log" "$COUNTER" run $packets &&
     record "$2" "$dir/config" "$dir/trace" "$dir/record.log"
   verdict "$name: records" $? "$dir/record.log"
   stop_all
@@ -53,15 +53,15 @@ fi
 use_sockets "$TMP"
 config 2048 32 >"$TMP/config"
 sed 's/^trigger_config.*/duration_ms: 60000/' "$TMP/config" >"$TMP/long"
-start TRACED_NOTIFY_FD "$TMP/service.log" "$PEERS/run" traced &&
-  start TRACED_PROBES_NOTIFY_FD "$TMP/producer.log" "$COUNTER" run $packets
+start_daemon TRACED_NOTIFY_FD "$TMP/service.log" "$PEERS/run" traced &&
+  start_daemon TRACED_PROBES_NOTIFY_FD "$TMP/producer.log" "$COUNTER" run $packets
 verdict "a service and its producer start" $?
 timeout 60 "$PEERS/run" perfetto --txt -c "$TMP/long" -o "$TMP/lost" >"$TMP/lost.log" 2>&1 &
 consumer=$!
 sleep 1
 kill -KILL "${PIDS[0]}"
 wait "${PIDS[0]}" $consumer 2>/dev/null
-start TRACED_NOTIFY_FD "$TMP/service2.log" "$PEERS/run" traced
+start_daemon TRACED_NOTIFY_FD "$TMP/service2.log" "$PEERS/run" traced
 for _ in $(seq 100); do
   [ "$(grep -c '^connected' "$TMP/producer.log")" = 2 ] && break
   sleep 0.1

@@ -32,10 +32,10 @@ here=$PERFETTO_PRODUCER_SOCK_NAME
 port=$(free_port)
 there=127.0.0.1:$port
 start_ours() { # ARGUMENTS...; with a producer socket on TCP
-  start TRACED_NOTIFY_FD "$TMP/service.log" env PERFETTO_PRODUCER_SOCK_NAME="$here,$there" "$BIN/sondad" "$@"
+  start_daemon TRACED_NOTIFY_FD "$TMP/service.log" env PERFETTO_PRODUCER_SOCK_NAME="$here,$there" "$BIN/sondad" "$@"
 }
 start_theirs_at() { # SOCKET
-  start TRACED_PROBES_NOTIFY_FD "$TMP/probes.log" env PERFETTO_PRODUCER_SOCK_NAME="$1" "$PEERS/run" traced_probes
+  start_daemon TRACED_PROBES_NOTIFY_FD "$TMP/probes.log" env PERFETTO_PRODUCER_SOCK_NAME="$1" "$PEERS/run" traced_probes
 }
 # Scheduling of no machine but the other one, the names of its threads, and nothing lost or wrong. More SQL: $TMP/more.
 is_remote() { # TRACE [SQL...]
@@ -66,7 +66,7 @@ PIDS=("${PIDS[0]}")
 
 # Behind a relay. Its machine's clocks are said to be an hour behind, so what it records is an hour later:
 # this machine may have been up for less than an hour, and readers drop events before the boot.
-start TRACED_NOTIFY_FD "$TMP/relay.log" "$RELAY" "$TMP/guest" "$there" some-boot-id guest -3600000000000 &&
+start_daemon TRACED_NOTIFY_FD "$TMP/relay.log" "$RELAY" "$TMP/guest" "$there" some-boot-id guest -3600000000000 &&
   start_theirs_at "$TMP/guest"
 verdict "a relay comes to our service, and Perfetto's probes to it" $? "$TMP/relay.log"
 config 'machine_name_filter: "guest"' >"$TMP/config"
@@ -112,11 +112,11 @@ for service in perfetto sonda; do
   if [ $service = sonda ]; then
     start_ours --allow-remote 127.0.0.1 --enable-relay-endpoint
   else
-    start TRACED_NOTIFY_FD "$TMP/service.log" env PERFETTO_PRODUCER_SOCK_NAME="$here,$there" "$PEERS/run" traced \
+    start_daemon TRACED_NOTIFY_FD "$TMP/service.log" env PERFETTO_PRODUCER_SOCK_NAME="$here,$there" "$PEERS/run" traced \
       --enable-relay-endpoint
   fi &&
     PERFETTO_PRODUCER_SOCK_NAME=$there start_probes sonda "$TMP" &&
-    PERFETTO_PRODUCER_SOCK_NAME=$there start TRACED_PROBES_NOTIFY_FD "$TMP/producer.log" "$COUNTER" run $packets
+    PERFETTO_PRODUCER_SOCK_NAME=$there start_daemon TRACED_PROBES_NOTIFY_FD "$TMP/producer.log" "$COUNTER" run $packets
   verdict "service=$service: our producers come by TCP" $? "$TMP/probes.log"
   record sonda "$TMP/config" "$TMP/trace" "$TMP/log"
   verdict "service=$service: they are recorded" $? "$TMP/log"

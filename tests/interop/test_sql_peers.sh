@@ -91,10 +91,10 @@ there=127.0.0.1:$port
 record_relayed() {
   while sleep 0.02; do :; done &
   PIDS+=($!)
-  start TRACED_NOTIFY_FD "$dir/service.log" env PERFETTO_PRODUCER_SOCK_NAME="$here,$there" "$BIN/sondad" \
+  start_daemon TRACED_NOTIFY_FD "$dir/service.log" env PERFETTO_PRODUCER_SOCK_NAME="$here,$there" "$BIN/sondad" \
     --allow-remote 127.0.0.1 --enable-relay-endpoint-on "$there" &&
-    start TRACED_NOTIFY_FD "$dir/relay.log" "$RELAY" "$TMP/guest" "$there" some-boot-id guest "$1" &&
-    start TRACED_PROBES_NOTIFY_FD "$dir/probes.log" env PERFETTO_PRODUCER_SOCK_NAME="$TMP/guest" "$PEERS/run" traced_probes &&
+    start_daemon TRACED_NOTIFY_FD "$dir/relay.log" "$RELAY" "$TMP/guest" "$there" some-boot-id guest "$1" &&
+    start_daemon TRACED_PROBES_NOTIFY_FD "$dir/probes.log" env PERFETTO_PRODUCER_SOCK_NAME="$TMP/guest" "$PEERS/run" traced_probes &&
     start_probes sonda "$dir" && record sonda "$dir/machines.config" "$2" "$dir/log"
 }
 hold_top_level
@@ -115,9 +115,9 @@ equal "times below 0, tracks" "$dir/ahead.trace" "${track_tables[@]}"
 hold_top_level
 while sleep 0.02; do :; done &
 PIDS+=($!)
-start TRACED_NOTIFY_FD "$dir/service.log" env PERFETTO_PRODUCER_SOCK_NAME="$here,$there" "$PEERS/run" traced --enable-relay-endpoint &&
+start_daemon TRACED_NOTIFY_FD "$dir/service.log" env PERFETTO_PRODUCER_SOCK_NAME="$here,$there" "$PEERS/run" traced --enable-relay-endpoint &&
   start_probes perfetto "$dir" &&
-  start TRACED_PROBES_NOTIFY_FD "$dir/probes.log" env PERFETTO_MACHINE_NAME=guest PERFETTO_PRODUCER_SOCK_NAME="$there" \
+  start_daemon TRACED_PROBES_NOTIFY_FD "$dir/probes.log" env PERFETTO_MACHINE_NAME=guest PERFETTO_PRODUCER_SOCK_NAME="$there" \
     "$BIN/sonda-probes" && record perfetto "$dir/machines.config" "$dir/theirs.trace" "$dir/log"
 verdict "Perfetto's service records its probes and ours of another machine" $? "$dir/log"
 stop_all

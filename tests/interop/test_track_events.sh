@@ -40,8 +40,8 @@ extra() { # TRACE
     where args.key glob '*made_up' and args.string_value = replace(s.name, 'work', 'extra')"
 }
 
-start TRACED_NOTIFY_FD "$dir/service.log" "$BIN/sondad" --output-dir "$dir" --extension-descriptors "$dir/extra.set.gz" &&
-  start TRACED_PROBES_NOTIFY_FD "$dir/producer.log" "$TRACK_EVENTS" 500
+start_daemon TRACED_NOTIFY_FD "$dir/service.log" "$BIN/sondad" --output-dir "$dir" --extension-descriptors "$dir/extra.set.gz" &&
+  start_daemon TRACED_PROBES_NOTIFY_FD "$dir/producer.log" "$TRACK_EVENTS" 500
 verdict "sondad and a producer of nothing but the protocol start" $? "$dir/service.log"
 cat >"$dir/config" <<CONFIG
 buffers { size_kb: 4096 }
@@ -56,7 +56,7 @@ extra "$dir/trace" >"$dir/answers"
 grep -qx '\[{"n":500}\]' "$dir/answers"
 verdict "a field that others have added has its name and value" $? "$dir/answers"
 
-start EVENT_CASES_NOTIFY_FD "$dir/cases.log" "$B/tests/library/event_cases"
+start_daemon EVENT_CASES_NOTIFY_FD "$dir/cases.log" "$B/tests/library/event_cases"
 record perfetto "$dir/config" "$dir/cases" "$dir/log"
 query "$dir/cases" "select args.string_value as v from slice s join args using (arg_set_id)
   where s.name = 'extended' and args.key glob '*made_up'" >"$dir/answers"

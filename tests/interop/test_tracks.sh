@@ -25,7 +25,7 @@ run_one() { # SERVICE BUFFER_KB FILL_POLICY CLEAR_MS
   mkdir "$dir"
   use_sockets "$dir"
   config "$2" "$3" "$4" >"$dir/config"
-  start_service "$1" "$dir" && start TRACED_PROBES_NOTIFY_FD "$dir/producer.log" "$COUNTER" run 0 &&
+  start_service "$1" "$dir" && start_daemon TRACED_PROBES_NOTIFY_FD "$dir/producer.log" "$COUNTER" run 0 &&
     record "$1" "$dir/config" "$dir/trace" "$dir/record.log"
   verdict "$name: records" $? "$dir/record.log"
   PID=${PIDS[1]}

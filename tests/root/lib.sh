@@ -112,7 +112,7 @@ we_record() {
 
 # Starts a daemon as start does. The test ends if it is not ready.
 start_ready() { # NOTIFY_VARIABLE LOG COMMAND...
-  start "$@" || exit 1
+  start_daemon "$@" || exit 1
   echo "${PIDS[-1]}" >>"$TMP/ours"
 }
 

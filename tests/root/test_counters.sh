@@ -64,9 +64,6 @@ ends_with() { # NAME PATH VALUE
   [ "$(tail -n 1 "$TMP/values")" = "$3" ]
   verdict "$1: $2 ends with $3" $? "$TMP/values"
 }
-skip() { # NAME REASON
-  skip "$1" "$2"
-}
 # trace_processor's word for it: counters of these names in groups of these names, and no complaint.
 shown() { # NAME "GROUP NAME"...
   local trace=$TMP/$1/trace name=$1

@@ -78,9 +78,6 @@ outliers() { # NAME FAMILY FIELD FUNCTION TRACK COUNTERS-REGEX WHERE: a conditio
     } END { exit !ok }' >"$TMP/compared"
   verdict "$1: of what takes too long some are slices, the rest is counted" $? <(cat "$TMP/compared" "$TMP/$1.slices" "$TMP/$1")
 }
-skip() { # WHAT REASON
-  skip "$1" "$2"
-}
 
 # ---- block: so many bytes through a loop device ---------------------------------------------------------------------
 

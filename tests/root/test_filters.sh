@@ -14,9 +14,6 @@ x86_64) GETPPID=110 UNAME=63 YIELD=24 ;;
 *) GETPPID=173 UNAME=160 YIELD=124 ;;
 esac
 
-skip() { # NAME REASON
-  skip "$1" "$2"
-}
 
 # A process that waits for its turn to take the steps. Its pid is in $pid.
 calls() { # STEP...

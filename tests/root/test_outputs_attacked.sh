@@ -81,8 +81,10 @@ verdict "root may write a page to a pipe of its own" $? "$TMP/log"
 
 # The history of sonda sql -i. HOME is a folder of 4242, or one of root with a link in it.
 prompt() { # NAME=VALUE...: a statement at a terminal
-  env -u XDG_STATE_HOME "$@" script -qec "$SONDA sql -i $TRACE" /dev/null <<<'select 40 + 2 as answer;' >"$TMP/log" 2>&1
-  grep -q '42' "$TMP/log"
+  # script(1) may end before its command does.
+  rm -f "$TMP/has_ended"
+  env -u XDG_STATE_HOME "$@" script -qec "$SONDA sql -i $TRACE; touch $TMP/has_ended" /dev/null <<<'select 40 + 2 as answer;' >"$TMP/log" 2>&1
+  wait_for [ -e "$TMP/has_ended" ] && grep -q '42' "$TMP/log"
 }
 if command -v script >/dev/null; then
   rm -f "$TMP/own"

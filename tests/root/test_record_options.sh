@@ -15,9 +15,6 @@ x86_64) GETPPID=110 UNAME=63 ;;
 *) GETPPID=173 UNAME=160 ;;
 esac
 
-skip() { # NAME REASON
-  skip "$1" "$2"
-}
 
 # Files of the instance of the recording that runs.
 cat >"$TMP/look" <<LOOK
@@ -53,15 +50,8 @@ same() { # FILE FILE
 picture | sed -n '/^tracing_on/,$p' >"$TMP/before"
 
 # One pair of daemons for all recordings: what they leave behind after one would be in the way of the next.
-start() { # NOTIFY_VARIABLE COMMAND...
-  rm -f "$TMP/ready"
-  mkfifo "$TMP/ready"
-  env "$1=9" "${@:2}" >>"$TMP/daemons.log" 2>&1 9>"$TMP/ready" </dev/null &
-  PIDS+=($!)
-  [ "$(timeout 20 head -c 1 "$TMP/ready")" = 1 ]
-}
-start TRACED_NOTIFY_FD "$BIN/sondad" && start TRACED_PROBES_NOTIFY_FD "$BIN/sonda-probes"
-verdict "the daemons start" $? "$TMP/daemons.log"
+start_ready TRACED_NOTIFY_FD "$TMP/service.log" "$BIN/sondad"
+start_ready TRACED_PROBES_NOTIFY_FD "$TMP/probes.log" "$BIN/sonda-probes"
 
 # ---- which events ----
 

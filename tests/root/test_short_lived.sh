@@ -16,7 +16,7 @@ query() { TP_ASSETS=$PEERS/tp timeout 120 node tests/interop/tpq.mjs "$@" 2>/dev
 lines() { # ANSWER
   sed -n "$1{s/^\[{\"x\":\"//; s/\"}\]\$//; s/\\\\n/\\n/g; p}" "$TMP/answers"
 }
-skip() { # NAME
+without_peers() { # NAME
   skip "$1" "$(tail -n 1 "$TMP/no_peers")"
 }
 
@@ -128,7 +128,7 @@ check() { # WHAT TRACE LOG
   look "$2" "$3" >"$TMP/found"
   verdict "$1: a row for each of $tasks tasks" $? "$TMP/found"
   if [ -z "$PEERS" ]; then
-    skip "$1: as trace_processor sees them"
+    without_peers "$1: as trace_processor sees them"
     return
   fi
   ask "$2" "$3" >"$TMP/found"
@@ -152,7 +152,7 @@ for ms in 100 1000; do
     [ "$(sed -n 4p "$TMP/answers")" = '[{"n":0}]' ]
     verdict "$ms ms: but not in the trace" $? <(sed -n 4p "$TMP/answers")
   else
-    skip "$ms ms: but not in the trace"
+    without_peers "$ms ms: but not in the trace"
   fi
 done
 

@@ -6,7 +6,7 @@
 # AddressSanitizer keeps freed memory back; what is measured here is what the service holds.
 export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}quarantine_size_mb=1
 use_sockets "$TMP"
-start TRACED_NOTIFY_FD "$TMP/log" "$BIN/sondad" || exit 1
+start_daemon TRACED_NOTIFY_FD "$TMP/log" "$BIN/sondad" || exit 1
 pid=${PIDS[-1]}
 
 # Some of the peers are other users, where we may become one.

@@ -44,8 +44,8 @@ CONFIG
 }
 complete() { "$COUNTER" begin 1 <"$1" >>"$TMP/log"; } # every packet from the first one on, up to the end of the file
 begin() {
-  start TRACED_NOTIFY_FD "$TMP/service.log" "$B/bin/sondad" --output-dir "$TMP/out" && SERVICE=${PIDS[-1]} &&
-    start TRACED_PROBES_NOTIFY_FD "$TMP/producer.log" "$COUNTER" run 2000 && PRODUCER=${PIDS[-1]}
+  start_daemon TRACED_NOTIFY_FD "$TMP/service.log" "$B/bin/sondad" --output-dir "$TMP/out" && SERVICE=${PIDS[-1]} &&
+    start_daemon TRACED_PROBES_NOTIFY_FD "$TMP/producer.log" "$COUNTER" run 2000 && PRODUCER=${PIDS[-1]}
 }
 in_background() { # ARGS...
   "$B/bin/sonda" "$@" >"$TMP/stdout" 2>"$TMP/log" </dev/null &
@@ -117,7 +117,7 @@ verdict "sessions: a producer that was killed is shown, with when" $?
 sonda 0 snapshot watched --json -o d.pftrace && json '"goes_on":true' \
   "\"departures\":[{\"data_source\":\"sonda.test.counter\",\"producer\":\"sonda.test.producer\",\"pid\":$PRODUCER,\"gone_s\":"
 verdict "snapshot --json: and when, from the start on" $?
-start TRACED_PROBES_NOTIFY_FD "$TMP/producer.log" "$COUNTER" run 2000
+start_daemon TRACED_PROBES_NOTIFY_FD "$TMP/producer.log" "$COUNTER" run 2000
 back() { "$B/bin/sonda" sessions 2>"$TMP/log" | tee "$TMP/stdout" | grep -q 'another producer replaced it at [0-9:]*$'; }
 soon back
 verdict "sessions: and that another one took its place" $?

@@ -10,8 +10,8 @@ packets=4000
 start_all() { # PACKETS [COMMAND that runs sondad]
   local packets=$1
   shift
-  start TRACED_NOTIFY_FD "$TMP/service.log" "$@" "$B/bin/sondad" --output-dir "$TMP" &&
-    start TRACED_PROBES_NOTIFY_FD "$TMP/producer.log" "$COUNTER" run "$packets"
+  start_daemon TRACED_NOTIFY_FD "$TMP/service.log" "$@" "$B/bin/sondad" --output-dir "$TMP" &&
+    start_daemon TRACED_PROBES_NOTIFY_FD "$TMP/producer.log" "$COUNTER" run "$packets"
 }
 
 config() { # DURATION_MS MORE
@@ -31,7 +31,7 @@ whole() { "$COUNTER" "$1" "$2" <"$3" >"$TMP/check.log" 2>&1; } # check|begin PAC
 
 # Only where the service was told so.
 config 3000 "output_path: \"$TMP/trace\""
-start TRACED_NOTIFY_FD "$TMP/service.log" "$B/bin/sondad"
+start_daemon TRACED_NOTIFY_FD "$TMP/service.log" "$B/bin/sondad"
 record
 [ $? != 0 ] && grep -q 'started without --output-dir; an open file can be passed' "$TMP/record.log" && [ ! -e "$TMP/trace" ]
 verdict "output_path is refused, and the option is named" $? "$TMP/record.log"

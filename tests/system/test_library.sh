@@ -57,7 +57,7 @@ written() { # NAME STATUS PROGRAM ARGUMENTS...
   verdict "$name" $? "$TMP/said" "$TMP/errors" "$TMP/found" "$TMP/record.log"
 }
 
-start TRACED_NOTIFY_FD "$TMP/service.log" "$B/bin/sondad" || exit 1
+start_daemon TRACED_NOTIFY_FD "$TMP/service.log" "$B/bin/sondad" || exit 1
 events=250000
 if sanitized tsan || sanitized asan; then events=5000; fi
 events=${EVENTS:-$events}
@@ -116,10 +116,10 @@ for i in $(seq 2000); do : >"$TMP/flood$i"; done
 [ "$before" ] && woken=$(($(wakeups) - before)) && [ $woken -lt 100 ]
 verdict "2,000 new files in the folder of the socket wake a program that waits for a service a few times" $?
 rm -f "$TMP"/flood*
-start TRACED_NOTIFY_FD "$TMP/service.log" "$B/bin/sondad" && said ready "$TMP/said"
+start_daemon TRACED_NOTIFY_FD "$TMP/service.log" "$B/bin/sondad" && said ready "$TMP/said"
 verdict "a program that was there before the service is connected" $? "$TMP/said" "$TMP/errors"
 stop_all
-start TRACED_NOTIFY_FD "$TMP/service.log" "$B/bin/sondad"
+start_daemon TRACED_NOTIFY_FD "$TMP/service.log" "$B/bin/sondad"
 "$B/bin/sonda" record -c "$TMP/config" -o "$TMP/trace" >"$TMP/record.log" 2>&1 &
 recorder=$!
 said "done" "$TMP/said"

@@ -35,7 +35,7 @@ verdict "options_of_programs_built_with_an_earlier_or_later_header_are_accepted"
 
 port=$(free_port)
 PERFETTO_PRODUCER_SOCK_NAME=$PERFETTO_PRODUCER_SOCK_NAME,127.0.0.1:$port \
-  start TRACED_NOTIFY_FD "$TMP/service.log" "$B/bin/sondad" --allow-remote 127.0.0.1 || exit 1
+  start_daemon TRACED_NOTIFY_FD "$TMP/service.log" "$B/bin/sondad" --allow-remote 127.0.0.1 || exit 1
 timeout 100 "$P" both "$TMP/trace" "$TMP/own" >"$TMP/said" 2>"$TMP/errors" && complete "$TMP/trace" && complete "$TMP/own"
 verdict "the system's service and one in the process record at the same time, both all of it" $? "$TMP/said" "$TMP/found" "$TMP/errors"
 recorded "a connection that the program makes, by TCP" tcp "$port"
@@ -46,11 +46,11 @@ verdict "the service uses that memory" $? "$TMP/said"
 
 # ---- services that know fewer methods than sondad ----
 service=$PERFETTO_PRODUCER_SOCK_NAME consumer=$PERFETTO_CONSUMER_SOCK_NAME
-start FEWER_NOTIFY_FD "$TMP/fewer.log" tests/system/fewer_methods.py "$TMP/oldest" "$service" \
+start_daemon FEWER_NOTIFY_FD "$TMP/fewer.log" tests/system/fewer_methods.py "$TMP/oldest" "$service" \
   Sync UpdateDataSource RegisterTraceWriter UnregisterTraceWriter ActivateTriggers
 PERFETTO_PRODUCER_SOCK_NAME=$TMP/oldest recorded "a service with the oldest methods alone records" memory
 for method in InitializeConnection GetAsyncCommand RegisterDataSource CommitData; do
-  start FEWER_NOTIFY_FD "$TMP/fewer.log" tests/system/fewer_methods.py "$TMP/without$method" "$service" $method
+  start_daemon FEWER_NOTIFY_FD "$TMP/fewer.log" tests/system/fewer_methods.py "$TMP/without$method" "$service" $method
   PERFETTO_PRODUCER_SOCK_NAME=$TMP/without$method "$P" memory "$TMP/trace" >"$TMP/said" 2>"$TMP/errors" &
   program=$!
   while kill -0 $program 2>/dev/null && ! grep -q "it has no $method" "$TMP/errors"; do sleep 0.01; done
@@ -59,7 +59,7 @@ for method in InitializeConnection GetAsyncCommand RegisterDataSource CommitData
   kill $program
   wait $program 2>/dev/null
 done
-start FEWER_NOTIFY_FD "$TMP/fewer.log" tests/system/fewer_methods.py "$TMP/consumers" "$consumer" \
+start_daemon FEWER_NOTIFY_FD "$TMP/fewer.log" tests/system/fewer_methods.py "$TMP/consumers" "$consumer" \
   ObserveEvents CloneSession QueryServiceState
 PERFETTO_CONSUMER_SOCK_NAME=$TMP/consumers timeout 100 "$P" fewer >"$TMP/said" 2>"$TMP/errors"
 verdict "calls of sessions that a service does not have return -ENOSYS" $? "$TMP/errors"

@@ -46,17 +46,17 @@ verdict "what does not exist" $?
 
 # ---- programs that run now
 
-start TRACED_NOTIFY_FD "$TMP/service.log" "$B/bin/sondad" && start TRACED_PROBES_NOTIFY_FD "$TMP/producer.log" "$COUNTER" run 10
+start_daemon TRACED_NOTIFY_FD "$TMP/service.log" "$B/bin/sondad" && start_daemon TRACED_PROBES_NOTIFY_FD "$TMP/producer.log" "$COUNTER" run 10
 verdict "service and producer start" $? "$TMP/service.log"
 sonda 0 list sources sonda.test.counter && shows 'sonda.test.counter +A data source of another program' && shows 'producers +sonda.test.producer' &&
   sonda 0 describe sonda.test.counter --json && json 'items[0]["producers"] == ["sonda.test.producer"]'
 verdict "a data source of another program" $?
-start EVENT_CASES_NOTIFY_FD "$TMP/cases.log" "$B/tests/library/event_cases"
+start_daemon EVENT_CASES_NOTIFY_FD "$TMP/cases.log" "$B/tests/library/event_cases"
 verdict "a program with categories of track events starts" $? "$TMP/cases.log"
 sonda 0 list categories && shows '^cases\.slow +Off by default$' && shows '^ +tags +slow$' && shows '^ +programs +[^ ]*event_cases \(pid ' &&
   sonda 0 describe cases.slow && shows "^ +example +sonda record -t 10s --app cases.slow$"
 verdict "categories of track events of running programs" $?
-start TRACED_PROBES_NOTIFY_FD "$TMP/probes.log" "$B/bin/sonda-probes" && sonda 0 list sources --json &&
+start_daemon TRACED_PROBES_NOTIFY_FD "$TMP/probes.log" "$B/bin/sonda-probes" && sonda 0 list sources --json &&
   json '(ours := [i["title"] for i in items if "perfetto.traced_probes" in i.get("producers", [])]) and len(ours) > 5 and not [t for t in ours if "another program" in t]'
 verdict "each data source of sonda-probes has its own line" $? "$TMP/probes.log" "$TMP/log"
 stop_all

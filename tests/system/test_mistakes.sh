@@ -292,7 +292,7 @@ fi
 
 # ---- with a service
 
-start TRACED_NOTIFY_FD "$TMP/service.log" sondad && start TRACED_PROBES_NOTIFY_FD "$TMP/producer.log" "$COUNTER" run 2000
+start_daemon TRACED_NOTIFY_FD "$TMP/service.log" sondad && start_daemon TRACED_PROBES_NOTIFY_FD "$TMP/producer.log" "$COUNTER" run 2000
 verdict "service and producer start" $?
 producer=${PIDS[-1]}
 sonda record --detach flight -c good.cfg 2>"$TMP/log"

@@ -18,7 +18,7 @@ under() { # NUMBERS PROGRAM: the words that start it
 }
 
 # shellcheck disable=SC2046
-start TRACED_NOTIFY_FD "$TMP/service.log" $(under "$TMP/of_sondad" "$B/bin/sondad") && sondad=${PIDS[-1]}
+start_daemon TRACED_NOTIFY_FD "$TMP/service.log" $(under "$TMP/of_sondad" "$B/bin/sondad") && sondad=${PIDS[-1]}
 verdict "sondad starts" $? "$TMP/service.log"
 # A command with a producer of its own, which sondad may have to refuse.
 cat >"$TMP/with_producer" <<END

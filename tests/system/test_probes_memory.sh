@@ -11,8 +11,8 @@ READS=8 # four files of the network to their end
 POLLS=36000
 INSTANCES=30
 
-start TRACED_NOTIFY_FD "$TMP/sondad.log" "$B/bin/sondad" &&
-  start TRACED_PROBES_NOTIFY_FD "$TMP/probes.log" "$B/bin/sonda-probes"
+start_daemon TRACED_NOTIFY_FD "$TMP/sondad.log" "$B/bin/sondad" &&
+  start_daemon TRACED_PROBES_NOTIFY_FD "$TMP/probes.log" "$B/bin/sonda-probes"
 verdict "the daemons start" $? "$TMP/sondad.log" "$TMP/probes.log"
 probes=${PIDS[-1]}
 

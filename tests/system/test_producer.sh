@@ -28,8 +28,8 @@ producers { producer_name: "sonda.test.producer" shm_size_kb: $1 page_size_kb: $
 duration_ms: 60000
 flush_timeout_ms: 10000
 CONFIG
-  start TRACED_NOTIFY_FD "$TMP/service.log" "$B/bin/sondad" &&
-    start TRACED_PROBES_NOTIFY_FD "$TMP/producer.log" "$COUNTER" run $packets &&
+  start_daemon TRACED_NOTIFY_FD "$TMP/service.log" "$B/bin/sondad" &&
+    start_daemon TRACED_PROBES_NOTIFY_FD "$TMP/producer.log" "$COUNTER" run $packets &&
     record_until_written
   verdict "$name: records, and nothing was lost" $? "$TMP/record.log"
   stop_all
@@ -68,8 +68,8 @@ duration_ms: 60000
 flush_timeout_ms: 10000
 CONFIG
 PERFETTO_PRODUCER_SOCK_NAME=$PERFETTO_PRODUCER_SOCK_NAME,$tcp \
-  start TRACED_NOTIFY_FD "$TMP/service.log" "$B/bin/sondad" --allow-remote 127.0.0.1 &&
-  PERFETTO_PRODUCER_SOCK_NAME=$tcp start TRACED_PROBES_NOTIFY_FD "$TMP/producer.log" "$COUNTER" run $packets
+  start_daemon TRACED_NOTIFY_FD "$TMP/service.log" "$B/bin/sondad" --allow-remote 127.0.0.1 &&
+  PERFETTO_PRODUCER_SOCK_NAME=$tcp start_daemon TRACED_PROBES_NOTIFY_FD "$TMP/producer.log" "$COUNTER" run $packets
 verdict "a producer comes by TCP" $? "$TMP/service.log"
 stand_still "${PIDS[0]}" &
 still=$!

@@ -33,8 +33,8 @@ files_are() { # NAMES...
 
 # ---- a service and a producer
 
-start TRACED_NOTIFY_FD "$TMP/service.log" "$B/bin/sondad" &&
-  start TRACED_PROBES_NOTIFY_FD "$TMP/producer.log" "$COUNTER" run 2000
+start_daemon TRACED_NOTIFY_FD "$TMP/service.log" "$B/bin/sondad" &&
+  start_daemon TRACED_PROBES_NOTIFY_FD "$TMP/producer.log" "$COUNTER" run 2000
 verdict "service and producer start" $? "$TMP/service.log"
 
 config 'buffers { size_kb: 65536 fill_policy: DISCARD } duration_ms: 1500'

@@ -15,7 +15,7 @@ free_port() {
 }
 tcp=127.0.0.1:$(free_port) relay=127.0.0.1:$(free_port)
 
-start TRACED_NOTIFY_FD "$TMP/log" env PERFETTO_PRODUCER_SOCK_NAME="$TMP/producer,$tcp,$relay" "$BIN/sondad" --allow-remote 127.0.0.1 \
+start_daemon TRACED_NOTIFY_FD "$TMP/log" env PERFETTO_PRODUCER_SOCK_NAME="$TMP/producer,$tcp,$relay" "$BIN/sondad" --allow-remote 127.0.0.1 \
   --enable-relay-endpoint-on "$relay" || exit 1
 verdicts_of timeout 120 "$B/tests/system/service_remote" "$tcp" "$relay"
 kill "${PIDS[-1]}" && wait "${PIDS[-1]}"

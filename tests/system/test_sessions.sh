@@ -49,7 +49,7 @@ verdict "nobody to leave a session with" $?
 sonda 1 sessions && says 'no tracing service listens on' && sonda 1 status && sonda 1 snapshot && sonda 1 stop x && sonda 1 attach x
 verdict "no service: exit code 1, and said" $?
 
-start TRACED_NOTIFY_FD "$TMP/service.log" "$B/bin/sondad" --output-dir "$TMP/out" && start TRACED_PROBES_NOTIFY_FD "$TMP/producer.log" "$COUNTER" run 2000
+start_daemon TRACED_NOTIFY_FD "$TMP/service.log" "$B/bin/sondad" --output-dir "$TMP/out" && start_daemon TRACED_PROBES_NOTIFY_FD "$TMP/producer.log" "$COUNTER" run 2000
 verdict "service and producer start" $?
 sonda 0 sessions && lists 'there are no sessions'
 verdict "sessions: none" $?
