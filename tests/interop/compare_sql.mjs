@@ -2,7 +2,7 @@
 //
 // usage: compare_sql.mjs THEIRS OURS      two files with a line of JSON rows for each statement
 //
-// Compares row by row. 1 and 1.0 are equal. Prints the first differences; fails if there are any, or no rows at all.
+// Compares row by row. 1 and 1.0 are equal. Prints the first differences, most of them of the first statement that has any; fails if there are any, or no rows at all.
 import fs from 'node:fs';
 
 const [theirs, ours] = process.argv.slice(2).map((f) => fs.readFileSync(f, 'utf8').trim().split('\n').map((l) => JSON.parse(l)));
@@ -14,12 +14,14 @@ theirs.forEach((expected, statement) => {
     console.log(`statement ${statement}: ${expected.length} rows, ours ${got.length}`);
     bad++;
   }
-  for (let i = 0, told = 0; i < Math.min(expected.length, got.length) && told < 5; i++)
+  let different = false;
+  for (let i = 0, shown = 0; i < Math.min(expected.length, got.length) && shown < (bad ? 1 : 5); i++)
     if (JSON.stringify(expected[i]) !== JSON.stringify(got[i])) {
       console.log(`statement ${statement}, row ${i}:\n  ${JSON.stringify(expected[i])}\n  ${JSON.stringify(got[i])}`);
-      bad++;
-      told++;
+      shown++;
+      different = true;
     }
+  if (different) bad++;
 });
 console.log(`${rows} rows`);
 process.exit(bad || !rows ? 1 : 0);

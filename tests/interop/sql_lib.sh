@@ -24,17 +24,17 @@ keep_parents() {
   verdict "${1##*/}: a process has one parent" $? "$dir/log"
 }
 
-# Statements whose rows are equal. Arguments are joined to what has them, since their ids are not equal. docs/sql.md tells
+# Statements whose rows are equal; first those of what others refer to. Arguments are joined to what has them, since their ids are not equal. docs/sql.md tells
 # why the function that dropped a packet differs.
 # shellcheck disable=SC2034 # for the scripts
 kernel_tables=(
+  "select utid, tid, name, start_ts, end_ts, upid, is_main_thread, is_idle, machine_id from thread order by utid"
+  "select upid, pid, name, start_ts, end_ts, parent_upid, uid, android_appid, android_user_id, cmdline, machine_id
+   from process order by upid"
   "select id, ts, dur, cpu, utid, end_state, priority, ucpu, ts_end from sched order by id"
   "select id, ts, dur, cpu, utid, state, io_wait, blocked_function, waker_utid, waker_id, irq_context, ucpu
    from thread_state order by id"
   "select id, ts, thread_state_id, irq_context, utid, waker_utid from spurious_sched_wakeup order by id"
-  "select utid, tid, name, start_ts, end_ts, upid, is_main_thread, is_idle, machine_id from thread order by utid"
-  "select upid, pid, name, start_ts, end_ts, parent_upid, uid, android_appid, android_user_id, cmdline, machine_id
-   from process order by upid"
   "select id, ts, name, cpu, utid, common_flags, arg_set_id is null as no_args from ftrace_event order by id"
   "select e.id as event, a.key, a.flat_key, a.value_type, a.int_value, a.string_value, a.real_value, a.display_value
    from ftrace_event e join args a using (arg_set_id) where (e.name, a.key) != ('kfree_skb', 'location') order by e.id, a.id"
