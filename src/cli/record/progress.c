@@ -15,8 +15,148 @@
 #include "cli/report/record_facts.h"
 #include "cli/report/ring_losses.h"
 
+#define PROGRESS_MAX 240 /* bytes of the line */
+#define MAX_STATS_BYTES 4096 /* of a file of the kernel's rings */
+#define STALLED_MS 3000 /* a write to a busy disk may take a second */
+#define NEARLY_FULL 90 /* percent */
+
+/* ---- the kernel's rings ---- */
+
+/*
+ * The kernel rings of a running recording, seen from outside. sonda-probes creates a tracefs
+ * instance for each session, and its name contains the pid and the session. The kernel's counters
+ * are in the instance.
+ */
+
+struct ring_totals {
+	uint64_t events; /* written by the kernel, including lost ones */
+	uint64_t lost; /* overwritten or dropped before they were read */
+	uint64_t fullest; /* bytes in the fullest ring now */
+};
+
+/*
+ * A stats file has lines "name: number":
+ *
+ *	entries: 129            in the ring now
+ *	overrun: 0              overwritten before they were read
+ *	commit overrun: 0       lost: a nested writer wrapped the whole ring
+ *	dropped events: 0       rejected by a full ring that does not overwrite
+ *	bytes: 5204             in the ring now
+ *	read events: 13         consumed
+ */
+
+static uint64_t number_after(const char *text, const char *name)
+{
+	size_t len = strlen(name);
+
+	for (const char *line = text; line; line = strchr(line, '\n')) {
+		line += *line == '\n';
+		if (!strncmp(line, name, len) && line[len] == ':')
+			return strtoull(line + len + 1, NULL, 10);
+	}
+	return 0;
+}
+
+struct rings_reading {
+	const char *dir; /* per_cpu */
+	struct ring_totals totals;
+};
+
+static int progress_read_cpu(void *ctx, const char *name, unsigned char d_type)
+{
+	struct rings_reading *reading = ctx;
+	struct ring_totals *t = &reading->totals;
+	struct strbuf path = {0}, text = {0};
+	uint64_t lost;
+	int r;
+
+	(void)d_type;
+	strbuf_printf(&path, "%s/%s/stats", reading->dir, name);
+	r = path.failed ? -ENOMEM : fs_read_file(path.s, MAX_STATS_BYTES, &text);
+	if (!r && text.s) {
+		lost = number_after(text.s, "overrun") + number_after(text.s, "commit overrun") +
+		       number_after(text.s, "dropped events");
+		t->lost += lost;
+		t->fullest = MAX(t->fullest, number_after(text.s, "bytes"));
+		t->events += lost + number_after(text.s, "entries") +
+			     number_after(text.s, "read events");
+	}
+	strbuf_deinit(&path);
+	strbuf_deinit(&text);
+	return r;
+}
+
+/* Sums per_cpu/cpu* /stats of an instance. Returns 0, or -errno if there is none or it cannot be
+ * read. */
+static int progress_read_rings(const char *instance, struct ring_totals *ret)
+{
+	struct rings_reading reading = {0};
+	struct strbuf dir = {0};
+	int r;
+
+	strbuf_printf(&dir, "%s/per_cpu", instance);
+	if (dir.failed) {
+		strbuf_deinit(&dir);
+		return -ENOMEM;
+	}
+	reading.dir = dir.s;
+	r = fs_each(dir.s, progress_read_cpu, &reading);
+	strbuf_deinit(&dir);
+	if (!r)
+		*ret = reading.totals;
+	return r;
+}
+
+/* ---- an output that does not keep up ---- */
+
+/* What waits in the buffer may be the beginning of a packet whose end its producer has not committed
+ * yet: only the service knows whether the output stalls. */
+void stream_watch_say(struct stream_watch *w, const Pb__TraceStats *stats,
+		      const Pb__TraceConfig *config, struct console *console)
+{
+	bool stalls = stats->has_file_stalled_ms && stats->file_stalled_ms >= STALLED_MS;
+	uint64_t size = (uint64_t)config->buffers[0]->size_kb << 10, waiting = 0, lost = 0;
+	bool loses, was_behind = w->is_behind;
+	char bytes[32];
+
+	for (size_t i = 0; i < stats->n_buffer_stats; i++) {
+		const Pb__TraceStats__BufferStats *b = stats->buffer_stats[i];
+		uint64_t gone = b->bytes_read + b->bytes_overwritten;
+
+		waiting += b->bytes_written > gone ? b->bytes_written - gone : 0;
+		lost += b->chunks_overwritten + b->chunks_discarded;
+	}
+	loses = lost > w->lost;
+	w->lost = lost;
+	if (loses || waiting > size / 2 || stalls)
+		w->is_behind = true;
+	else if (waiting < size / 8)
+		w->is_behind = false;
+	str_bytes(waiting, bytes);
+	if (loses)
+		console_error(
+			console,
+			"the output accepts data too slowly: the service's buffer is full (%s "
+			"waiting), and data is lost",
+			bytes);
+	else if (w->is_behind && !was_behind)
+		console_error(console, "the output accepts %s: %s wait in the service's buffer",
+			      stalls ? "no data" : "data too slowly", bytes);
+	else if (was_behind && !w->is_behind)
+		console_error(console, "the output accepts data again");
+}
+
+void stream_watch_stall(void *console, bool stalled)
+{
+	console_error(console, "%s",
+		      stalled ? "the output accepts no data; new data waits in the service's buffer"
+			      : "the output accepts data again");
+}
+
+/* ---- the progress line ---- */
+
 /* "  12 s of 60 s   1,204,331 events (98,112/s)   21.4 MiB   buffers 12%   0 lost". Returns buf. */
-static char *progress_format(const struct progress *p, char buf[static PROGRESS_MAX])
+static char *progress_format(const struct recording_progress *p, char buf[static PROGRESS_MAX])
 {
 	char number[32], of[32] = "";
 	size_t n;
@@ -40,174 +180,6 @@ static char *progress_format(const struct progress *p, char buf[static PROGRESS_
 	if (p->has_events)
 		snprintf(buf + n, PROGRESS_MAX - n, "   %s lost", str_thousands(p->lost, number));
 	return buf;
-}
-
-/*
- * The kernel rings of a running recording, seen from outside. sonda-probes creates a tracefs
- * instance for each session, and its name contains the pid and the session. The kernel's counters
- * are in the instance.
- */
-
-struct ring_totals {
-	uint64_t events; /* written by the kernel, including lost ones */
-	uint64_t lost; /* overwritten or dropped before they were read */
-	uint64_t fullest; /* bytes in the fullest ring now */
-	unsigned cpus;
-};
-
-/*
- * A stats file has lines "name: number":
- *
- *	entries: 129            in the ring now
- *	overrun: 0              overwritten before they were read
- *	commit overrun: 0       lost: a nested writer wrapped the whole ring
- *	dropped events: 0       rejected by a full ring that does not overwrite
- *	bytes: 5204             in the ring now
- *	read events: 13         consumed
- */
-
-#define MAX_STATS_BYTES 4096
-
-/* Appends the path of the session's instance. */
-static void ring_watch_path(struct strbuf *b, const char *tracefs_root, pid_t probes,
-			    uint64_t session)
-{
-	strbuf_printf(b, "%s/instances/sonda-%d-%llu", tracefs_root, (int)probes,
-		      (unsigned long long)session);
-}
-
-static uint64_t number_after(const char *text, const char *name)
-{
-	size_t len = strlen(name);
-
-	for (const char *line = text; line; line = strchr(line, '\n')) {
-		line += *line == '\n';
-		if (!strncmp(line, name, len) && line[len] == ':')
-			return strtoull(line + len + 1, NULL, 10);
-	}
-	return 0;
-}
-
-static void progress_add_cpu(struct ring_totals *t, const char *stats)
-{
-	uint64_t lost = number_after(stats, "overrun") + number_after(stats, "commit overrun") +
-			number_after(stats, "dropped events");
-
-	t->lost += lost;
-	t->fullest = MAX(t->fullest, number_after(stats, "bytes"));
-	t->events += lost + number_after(stats, "entries") + number_after(stats, "read events");
-	t->cpus++;
-}
-
-struct reading {
-	const char *dir; /* per_cpu */
-	struct ring_totals totals;
-};
-
-static int progress_read_cpu(void *ctx, const char *name, unsigned char d_type)
-{
-	struct reading *reading = ctx;
-	struct strbuf path = {0}, text = {0};
-	int r;
-
-	(void)d_type;
-	strbuf_printf(&path, "%s/%s/stats", reading->dir, name);
-	r = path.failed ? -ENOMEM : fs_read_file(path.s, MAX_STATS_BYTES, &text);
-	if (!r && text.s)
-		progress_add_cpu(&reading->totals, text.s);
-	strbuf_deinit(&path);
-	strbuf_deinit(&text);
-	return r;
-}
-
-/* Sums per_cpu/cpu* /stats of an instance. Returns 0, or -errno if there is none or it cannot be
- * read. */
-static int ring_watch_read(const char *instance, struct ring_totals *ret)
-{
-	struct reading reading = {0};
-	struct strbuf dir = {0};
-	int r;
-
-	strbuf_printf(&dir, "%s/per_cpu", instance);
-	if (dir.failed) {
-		strbuf_deinit(&dir);
-		return -ENOMEM;
-	}
-	reading.dir = dir.s;
-	r = fs_each(dir.s, progress_read_cpu, &reading);
-	strbuf_deinit(&dir);
-	if (!r)
-		*ret = reading.totals;
-	return r;
-}
-
-#define STALLED_MS 3000 /* a write to a busy disk may take a second */
-
-struct sums {
-	uint64_t waiting, lost;
-};
-
-static struct sums sum_up(const Pb__TraceStats *stats)
-{
-	struct sums sums = {0};
-
-	for (size_t i = 0; i < stats->n_buffer_stats; i++) {
-		const Pb__TraceStats__BufferStats *b = stats->buffer_stats[i];
-		uint64_t gone = b->bytes_read + b->bytes_overwritten;
-
-		sums.waiting += b->bytes_written > gone ? b->bytes_written - gone : 0;
-		sums.lost += b->chunks_overwritten + b->chunks_discarded;
-	}
-	return sums;
-}
-
-/* Checks the counters. What waits may be the beginning of a packet whose end its producer has not
- * committed yet: only the service knows whether the output stalls. buffer_bytes: size of the
- * buffer. Returns true if the user should be informed; ret is the message. */
-static bool stream_watch_note(struct stream_watch *w, const Pb__TraceStats *stats,
-			      uint64_t buffer_bytes, char ret[static STREAM_WATCH_TEXT])
-{
-	struct sums now = sum_up(stats);
-	bool loses = now.lost > w->lost, was_behind = w->is_behind;
-	bool stalls = stats->has_file_stalled_ms && stats->file_stalled_ms >= STALLED_MS;
-	char bytes[32];
-
-	w->lost = now.lost;
-	if (loses || now.waiting > buffer_bytes / 2 || stalls)
-		w->is_behind = true;
-	else if (now.waiting < buffer_bytes / 8)
-		w->is_behind = false;
-	str_bytes(now.waiting, bytes);
-	if (loses)
-		snprintf(ret, STREAM_WATCH_TEXT,
-			 "the output accepts data too slowly: the service's buffer is full (%s "
-			 "waiting), and data is lost",
-			 bytes);
-	else if (w->is_behind && !was_behind)
-		snprintf(ret, STREAM_WATCH_TEXT,
-			 "the output accepts %s: %s wait in the service's buffer",
-			 stalls ? "no data" : "data too slowly", bytes);
-	else if (was_behind && !w->is_behind)
-		snprintf(ret, STREAM_WATCH_TEXT, "the output accepts data again");
-	else
-		return false;
-	return true;
-}
-
-void stream_watch_say(struct stream_watch *w, const Pb__TraceStats *stats,
-		      const Pb__TraceConfig *config, struct console *console)
-{
-	char text[STREAM_WATCH_TEXT];
-
-	if (stream_watch_note(w, stats, (uint64_t)config->buffers[0]->size_kb << 10, text))
-		console_error(console, "%s", text);
-}
-
-void stream_watch_stall(void *console, bool stalled)
-{
-	console_error(console, "%s",
-		      stalled ? "the output accepts no data; new data waits in the service's buffer"
-			      : "the output accepts data again");
 }
 
 void recording_progress_deinit(struct recording_progress *p)
@@ -235,7 +207,8 @@ static void find_instance(struct recording_progress *p, const char *tracefs_root
 
 	for (size_t i = 0; i < p->n_probes && !p->instance; i++) {
 		strbuf_clear(&path);
-		ring_watch_path(&path, tracefs_root, p->probes[i], session);
+		strbuf_printf(&path, "%s/instances/sonda-%d-%llu", tracefs_root, (int)p->probes[i],
+			      (unsigned long long)session);
 		if (path.s && fs_exists(path.s))
 			p->instance = strbuf_take(&path);
 	}
@@ -262,8 +235,6 @@ static bool is_ring_buffer(const Pb__TraceConfig *config, size_t i)
 		       PB__TRACE_CONFIG__BUFFER_CONFIG__FILL_POLICY__DISCARD;
 }
 
-#define NEARLY_FULL 90 /* percent */
-
 /* Returns the size in MiB, a power of two, that holds what comes until the end at this rate. */
 static unsigned enough_mb(uint64_t bytes, uint64_t elapsed_ms, uint64_t duration_ms)
 {
@@ -280,14 +251,14 @@ static unsigned enough_mb(uint64_t bytes, uint64_t elapsed_ms, uint64_t duration
 static bool note_buffer(struct recording_progress *p, const Pb__TraceConfig *config,
 			const Pb__TraceStats *stats, uint64_t elapsed_ms, struct strbuf *note)
 {
-	for (size_t i = 0; i < stats->n_buffer_stats && !p->told_buffer; i++) {
+	for (size_t i = 0; i < stats->n_buffer_stats && !p->reported_buffer; i++) {
 		const Pb__TraceStats__BufferStats *b = stats->buffer_stats[i];
 		char size[32];
 		unsigned mb;
 
 		if (is_ring_buffer(config, i) || fill_of(b) < NEARLY_FULL)
 			continue;
-		p->told_buffer = true;
+		p->reported_buffer = true;
 		mb = enough_mb(b->bytes_written, elapsed_ms, config->duration_ms);
 		strbuf_printf(
 			note,
@@ -321,9 +292,10 @@ static bool note_rings(struct recording_progress *p, const struct recording_setu
 	struct ring_totals rings;
 	char lost[32];
 
-	if (p->told_ring || !p->instance || ring_watch_read(p->instance, &rings) || !rings.lost)
+	if (p->reported_rings || !p->instance || progress_read_rings(p->instance, &rings) ||
+	    !rings.lost)
 		return false;
-	p->told_ring = true;
+	p->reported_rings = true;
 	find_ring_size(p);
 	strbuf_printf(note, "the kernel's rings have lost %s events so far; ",
 		      str_thousands(rings.lost, lost));
@@ -340,14 +312,14 @@ bool recording_progress_note(struct recording_progress *p, const struct recordin
 void recording_progress_note_stats(struct recording_progress *p, const char *tracefs_root,
 				   const Pb__TraceStats *stats)
 {
-	p->shown.has_bytes = true;
-	p->shown.has_fill = stats->n_buffer_stats > 0;
-	p->shown.bytes = p->chunks_lost = 0;
+	p->has_bytes = true;
+	p->has_fill = stats->n_buffer_stats > 0;
+	p->bytes = p->chunks_lost = 0;
 	p->buffer_fill = 0;
 	for (size_t i = 0; i < stats->n_buffer_stats; i++) {
 		const Pb__TraceStats__BufferStats *b = stats->buffer_stats[i];
 
-		p->shown.bytes += b->bytes_written;
+		p->bytes += b->bytes_written;
 		p->buffer_fill = MAX(p->buffer_fill, fill_of(b));
 		p->chunks_lost += b->chunks_discarded;
 	}
@@ -361,25 +333,24 @@ void recording_progress_show(struct recording_progress *p, uint64_t elapsed_ms,
 	struct ring_totals rings;
 	char line[PROGRESS_MAX];
 
-	p->shown.elapsed_ms = elapsed_ms;
-	p->shown.fill = p->buffer_fill;
-	if (p->instance && !ring_watch_read(p->instance, &rings)) {
-		uint64_t before = p->shown.has_events ? p->shown.events : 0;
+	p->elapsed_ms = elapsed_ms;
+	p->fill = p->buffer_fill;
+	if (p->instance && !progress_read_rings(p->instance, &rings)) {
+		uint64_t before = p->has_events ? p->events : 0;
 
-		p->shown.has_events = true;
-		p->shown.rate = rings.events > before && elapsed_ms > p->last_ms
-					? (rings.events - before) * 1000 / (elapsed_ms - p->last_ms)
-					: 0;
-		p->shown.events = rings.events;
-		p->shown.lost = rings.lost + p->chunks_lost;
+		p->has_events = true;
+		p->rate = rings.events > before && elapsed_ms > p->last_ms
+				  ? (rings.events - before) * 1000 / (elapsed_ms - p->last_ms)
+				  : 0;
+		p->events = rings.events;
+		p->lost = rings.lost + p->chunks_lost;
 		find_ring_size(p);
 		if (p->ring_kb)
-			p->shown.fill =
-				MAX(p->shown.fill,
-				    (unsigned)MIN(rings.fullest * 100 / (p->ring_kb << 10), 100));
+			p->fill = MAX(p->fill,
+				      (unsigned)MIN(rings.fullest * 100 / (p->ring_kb << 10), 100));
 		p->last_ms = elapsed_ms;
 	}
-	console_progress(console, progress_format(&p->shown, line));
+	console_progress(console, progress_format(p, line));
 }
 
 void recording_progress_say_triggers(const Pb__TraceConfig *config, struct console *console)

@@ -13,23 +13,6 @@
 #include "common/tracing_service_state.pb-c.h"
 #include "config/trace_config.pb-c.h"
 
-/* Formats the progress line of a recording. */
-
-struct progress {
-	uint64_t elapsed_ms;
-	uint64_t duration_ms; /* 0: until Ctrl-C */
-	bool has_bytes;
-	uint64_t bytes; /* in the central buffer, overwritten ones included */
-	bool has_events;
-	uint64_t events; /* of the kernel's rings */
-	uint64_t lost; /* so far: of these events, and chunks of the service's buffers */
-	uint64_t rate; /* events in a second, since the line before */
-	bool has_fill;
-	unsigned fill; /* percent of the fullest buffer: a ring of the kernel, or the service's */
-};
-
-#define PROGRESS_MAX 240
-
 /*
  * Detects that the output of a streaming recording does not keep up, from the service's counters,
  * which are requested once a second.
@@ -41,7 +24,6 @@ struct stream_watch {
 	bool is_behind; /* the output does not keep up, which was reported */
 };
 
-#define STREAM_WATCH_TEXT 160
 /* Checks the counters of a session with one buffer. Prints a message, also with --quiet, if data is
  * lost, or if the output begins or ceases to be behind. */
 void stream_watch_say(struct stream_watch *w, const Pb__TraceStats *stats,
@@ -58,7 +40,18 @@ void stream_watch_stall(void *console, bool stalled);
 
 /* Zero-initialise; recording_progress_deinit frees. */
 struct recording_progress {
-	struct progress shown;
+	/* What the line shows. */
+	uint64_t elapsed_ms;
+	uint64_t duration_ms; /* set by the owner; 0: until Ctrl-C */
+	bool has_bytes;
+	uint64_t bytes; /* in the central buffer, overwritten ones included */
+	bool has_events;
+	uint64_t events; /* of the kernel's rings */
+	uint64_t lost; /* so far: of these events, and chunks of the service's buffers */
+	uint64_t rate; /* events in a second, since the line before */
+	bool has_fill;
+	unsigned fill; /* percent of the fullest buffer: a ring of the kernel, or the service's */
+	/* How it is known. */
 	pid_t probes
 		[RECORDING_PROGRESS_MAX_PROBES]; /* producers that may read the kernel's rings */
 	size_t n_probes;
@@ -67,7 +60,7 @@ struct recording_progress {
 	uint64_t last_ms; /* when the line before was shown */
 	unsigned buffer_fill; /* percent of the fullest buffer of the service */
 	uint64_t chunks_lost; /* of these buffers */
-	bool told_ring, told_buffer; /* a message was printed */
+	bool reported_rings, reported_buffer;
 };
 
 void recording_progress_deinit(struct recording_progress *p);

@@ -302,7 +302,7 @@ static void start_ticks(struct recording *r)
 	if (shows_progress(r) && !r->setup->config->duration_ms &&
 	    !r->setup->config->trigger_config)
 		console_say(r->setup->console, "recording; Ctrl-C stops and saves");
-	r->progress.shown.duration_ms = r->setup->config->duration_ms;
+	r->progress.duration_ms = r->setup->config->duration_ms;
 	r->tick = event_new(r->loop, -1, EV_PERSIST, recording_on_tick, r);
 	if (!r->tick)
 		return;

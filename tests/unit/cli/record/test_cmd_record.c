@@ -4,6 +4,7 @@
  * what is said, and which files remain.
  */
 #include "analyze/trace_scan.h"
+#include "base/core/clock.h"
 #include "cli/terminal/verb.h"
 #include "unit/cli/verb_child.h"
 
@@ -215,6 +216,17 @@ FIXTURE_TEST(test_a_config_file)
 {
 	write_config(SOURCE "buffers { size_kb: 64 }");
 	expect("-c c.cfg -o x.pftrace", 0, "x.pftrace ", NULL);
+}
+
+/* The start is delayed by a random time between both. */
+FIXTURE_TEST(test_a_delayed_start)
+{
+	uint64_t begin = clock_mono_ns();
+
+	write_config(SOURCE "cmd_trace_start_delay { min_delay_ms: 200 max_delay_ms: 202 }");
+	expect("-c c.cfg -o x.pftrace", 0, "x.pftrace ",
+	       "waiting 0.2 s before the start (cmd_trace_start_delay)", NULL);
+	assert_true(clock_mono_ns() - begin >= 200 * NS_PER_MS);
 }
 
 /* ---- not good ---- */
@@ -588,6 +600,13 @@ FIXTURE_TEST(test_a_config_that_is_refused)
 		{SOURCE "incident_report_config { }", "c.cfg: incident_report_config is not"},
 		{SOURCE "android_report_config { }", "c.cfg: android_report_config is not"},
 		{"buffers { size_kb: 64 }", "no data_sources: nothing would be recorded"},
+		{SOURCE "cmd_trace_start_delay { min_delay_ms: 5 }",
+		 "cmd_trace_start_delay needs min_delay_ms and max_delay_ms"},
+		{SOURCE "cmd_trace_start_delay { max_delay_ms: 5 }", "cmd_trace_start_delay needs"},
+		{SOURCE "cmd_trace_start_delay { min_delay_ms: 6 max_delay_ms: 5 }",
+		 "cmd_trace_start_delay: invalid range from 6 to 5 ms"},
+		{SOURCE "cmd_trace_start_delay { min_delay_ms: 0 max_delay_ms: 4294967295 }",
+		 "cmd_trace_start_delay: invalid range"},
 	};
 	static char big[(1 << 20) + 1];
 

@@ -1,24 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * From a command line to the config, which is compared as text, the way a person would write it;
- * whole once, and then only what ftrace_config says.
+ * From a command line of sonda record to the config, which is compared as text, or to the sentence
+ * that refuses it. Lines are split at blanks; '~' is a blank inside of an argument, "''" an empty
+ * argument.
  */
+
+#include <ctype.h>
+#include <pthread.h>
 
 #include "unit/test.h"
 #include "cli/record/record_config.h"
 #include "cli/record/record_threads.h"
 #include "cli/report/config_sources.h"
 #include "config/source_merge.h"
-#include "config/text.h"
 #include "config/trace_config.h"
 #include "unit/cli/kernel_events.h"
 #include "unit/proto_text.h"
+#include "unit/temp_dir.h"
 
 static struct fake_tracefs tracefs;
 static struct tracefs_events events;
 static struct presets *presets; /* those of the program */
 static struct err_text why;
-/* What config_of has made last, and the words that it had no use for. */
+static struct record_options options; /* of the last line */
+/* The config of the last line, and its words that exclude nothing. */
 static Pb__TraceConfig *config;
 static struct event_requests idle;
 
@@ -34,6 +39,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	pb__trace_config__free_unpacked(config, NULL);
+	record_options_deinit(&options);
 	event_requests_deinit(&idle);
 	tracefs_events_deinit(&events);
 	fake_tracefs_remove(&tracefs);
@@ -41,108 +47,78 @@ static int teardown(void **state)
 	return 0;
 }
 
-static char *text_of(const ProtobufCMessage *message)
+static int parse(const char *line)
 {
-	struct strbuf b = {0};
+	static char buf[2048], *argv[64];
+	int argc = 0;
 
-	text_print(message, &b);
-	return strbuf_take(&b);
+	record_options_deinit(&options);
+	snprintf(buf, sizeof(buf), "record %s", line);
+	for (char *p = strtok(buf, " "); p; p = strtok(NULL, " "))
+		argv[argc++] = strcmp(p, "''") ? p : p + 2;
+	for (int i = 0; i < argc; i++)
+		for (char *p = argv[i]; (p = strchr(p, '~'));)
+			*p = ' ';
+	argv[argc] = NULL;
+	return record_options_parse(argc, argv, &options, &why);
 }
 
-/* argv ends with NULL and begins with the first argument. */
-static int config_of(const char *const *argv)
+/* Adds the line to the config in text; NULL: makes a config of it. */
+static int config_of(const char *base, const char *line)
 {
-	char *copy[32] = {(char *)"record"};
-	struct record_options o;
-	int argc = 1, r;
+	struct strbuf errors = {0};
+	int r = parse(line);
 
-	for (; *argv; argv++)
-		copy[argc++] = (char *)*argv;
-	copy[argc] = NULL;
-	if (record_options_parse(argc, copy, &o, &why))
-		fail_msg("refused: %s", why.text);
 	event_requests_deinit(&idle);
 	pb__trace_config__free_unpacked(TAKE_PTR(config), NULL);
-	r = record_config_build(&o, &events, presets, &why, &idle, &config);
+	if (r)
+		return r;
+	if (base &&
+	    trace_config_load("file", base, strlen(base), TRACE_CONFIG_TEXT, &errors, &config))
+		fail_msg("%s", errors.s);
+	r = record_config_build(&options, &events, presets, &why, &idle, &config);
 	if (r)
 		pb__trace_config__free_unpacked(TAKE_PTR(config), NULL);
-	record_options_deinit(&o);
 	return r;
 }
 
-#define ARGS(...) ((const char *const[]){__VA_ARGS__, NULL})
-
-static void build(const char *const *argv)
+static void build(const char *line)
 {
-	if (config_of(argv))
-		fail_msg("refused: %s", why.text);
+	if (config_of(NULL, line))
+		fail_msg("'%s' was refused: %s", line, why.text);
 }
 
-static void check_ftrace(const char *const *argv, const char *expected)
+static void check_ftrace(const char *line, const char *expected)
 {
-	build(argv);
+	build(line);
 	assert_int_equal(idle.n, 0);
 	assert_proto(&config->data_sources[0]->config->ftrace_config->base, expected);
 }
 
-TEST(test_the_config_of_a_word)
+TEST(the_config_of_a_word)
 {
-	char *text;
-
-	build(ARGS("-b", "32mb", "sched"));
-	text = text_of(&config->base);
-	assert_string_equal(text, "buffers {\n"
-				  "  size_kb: 32768\n"
-				  "  fill_policy: RING_BUFFER\n"
-				  "}\n"
-				  "buffers {\n"
-				  "  size_kb: 4096\n"
-				  "  fill_policy: RING_BUFFER\n"
-				  "  name: \"names\"\n"
-				  "}\n"
-				  "data_sources {\n"
-				  "  config {\n"
-				  "    name: \"linux.ftrace\"\n"
-				  "    ftrace_config {\n"
-				  "      ftrace_events: \"sched/sched_switch\"\n"
-				  "      ftrace_events: \"sched/sched_waking\"\n"
-				  "      ftrace_events: \"sched/sched_wakeup_new\"\n"
-				  "      ftrace_events: \"sched/sched_process_exec\"\n"
-				  "      ftrace_events: \"sched/sched_process_exit\"\n"
-				  "      ftrace_events: \"sched/sched_process_fork\"\n"
-				  "      ftrace_events: \"sched/sched_process_free\"\n"
-				  "      ftrace_events: \"task/task_newtask\"\n"
-				  "      ftrace_events: \"task/task_rename\"\n"
-				  "    }\n"
-				  "  }\n"
-				  "}\n"
-				  "data_sources {\n"
-				  "  config {\n"
-				  "    name: \"linux.process_stats\"\n"
-				  "    target_buffer: 1\n"
-				  "    process_stats_config {\n"
-				  "      scan_all_processes_on_start: true\n"
-				  "      record_thread_names: true\n"
-				  "    }\n"
-				  "  }\n"
-				  "}\n"
-				  "data_sources {\n"
-				  "  config {\n"
-				  "    name: \"linux.system_info\"\n"
-				  "    target_buffer: 1\n"
-				  "  }\n"
-				  "}\n"
-				  "flush_period_ms: 30000\n"
-				  "incremental_state_config {\n"
-				  "  clear_period_ms: 30000\n"
-				  "}\n");
-	free(text);
+	build("-b 32mb sched");
+	assert_proto(
+		&config->base,
+		"buffers { size_kb: 32768 fill_policy: RING_BUFFER } "
+		"buffers { size_kb: 4096 fill_policy: RING_BUFFER name: 'names' } "
+		"data_sources { config { name: 'linux.ftrace' ftrace_config { "
+		"ftrace_events: ['sched/sched_switch', 'sched/sched_waking', "
+		"'sched/sched_wakeup_new', 'sched/sched_process_exec', 'sched/sched_process_exit', "
+		"'sched/sched_process_fork', 'sched/sched_process_free', 'task/task_newtask', "
+		"'task/task_rename'] } } } "
+		"data_sources { config { name: 'linux.process_stats' target_buffer: 1 "
+		"process_stats_config { scan_all_processes_on_start: true "
+		"record_thread_names: true } } } "
+		"data_sources { config { name: 'linux.system_info' target_buffer: 1 } } "
+		"flush_period_ms: 30000 incremental_state_config { clear_period_ms: 30000 }");
 }
 
-/* It is overwritten nowhere, so nothing is kept elsewhere or said again. */
-TEST(test_what_streams_into_a_file_has_one_buffer)
+/* It is overwritten nowhere, so nothing is kept elsewhere or repeated. */
+TEST(a_trace_that_streams_into_a_file_has_one_buffer)
 {
-	build(ARGS("sched"));
+	build("sched");
+	assert_true(record_options_stream(&options));
 	assert_int_equal(config->n_buffers, 1);
 	assert_int_equal(config->buffers[0]->size_kb, 32768);
 	for (size_t i = 0; i < config->n_data_sources; i++)
@@ -154,181 +130,490 @@ TEST(test_what_streams_into_a_file_has_one_buffer)
 	assert_int_equal(config->max_file_size_bytes, 1000);
 }
 
-TEST(test_how_long_and_how_much)
+TEST(times_and_sizes)
 {
-	build(ARGS("-t", "1500ms", "-b", "64kb", "irq/*"));
-	assert_int_equal(config->buffers[0]->size_kb, 64);
-	assert_true(config->has_duration_ms);
-	assert_int_equal(config->duration_ms, 1500);
-	check_ftrace(ARGS("irq/*", "-B", "8mb", "--subbuf", "64k", "--clock", "mono_raw", "-C",
-			  "0,2-5,33"),
-		     "ftrace_events: 'irq/*' buffer_size_kb: 8192 use_monotonic_raw_clock: true "
-		     "tracing_cpumask: '2,0000003d' subbuf_size_kb: 64");
-	check_ftrace(ARGS("irq/*", "--clock", "boot"), "ftrace_events: 'irq/*'");
+	static const struct {
+		const char *line;
+		uint32_t ms, kb;
+	} rows[] = {
+		{"-t 10 sched", 10000, 32768},
+		{"-t 10s sched -b 512k", 10000, 512},
+		{"--time=500ms sched --buffer=1.5mb", 500, 1536},
+		{"-t 2m -b 64kb irq/*", 120000, 64},
+		{"-t 1.5s -b 1gb sched", 1500, 1 << 20},
+		{"-t 1h -b 4194303kb sched", 3600000, 4194303},
+		{"-t 168h sched", 604800000, 32768},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		build(rows[i].line);
+		assert_int_equal(config->duration_ms, rows[i].ms);
+		assert_int_equal(config->buffers[0]->size_kb, rows[i].kb);
+	}
 }
 
-TEST(test_the_daemons_keep_their_priority_where_that_is_asked_for)
+TEST(the_daemons_keep_their_priority_with_no_priority)
 {
-	build(ARGS("sched"));
+	build("sched");
 	assert_null(config->priority_boost);
 	assert_null(config->data_sources[0]->config->priority_boost);
-	build(ARGS("--no-priority", "sched"));
-	assert_int_equal(config->priority_boost->policy,
-			 PB__PRIORITY_BOOST_CONFIG__BOOST_POLICY__POLICY_SCHED_OTHER);
-	assert_int_equal(config->priority_boost->priority, 0);
+	build("--no-priority sched");
+	assert_proto(&config->priority_boost->base, "policy: POLICY_SCHED_OTHER priority: 0");
 	assert_non_null(config->data_sources[0]->config->priority_boost);
 }
 
-TEST(test_filters_are_about_the_word_before_them)
+TEST(what_ftrace_records)
 {
-	check_ftrace(ARGS("block_rq_issue", "-e", "sched:*", "--filter",
-			  "prev_prio < 100 || x == 1", "--filter", "next_pid != 0", "-e",
-			  "!*waking", "irq/*"),
-		     "ftrace_events: 'block/block_rq_issue' ftrace_events: 'sched/sched_switch' "
-		     "ftrace_events: 'sched/sched_wakeup' ftrace_events: 'irq/*' "
-		     "event_filters { event: 'sched/*' filter: 'prev_prio < 100 || x == 1' } "
-		     "event_filters { event: 'sched/*' filter: 'next_pid != 0' }");
-	check_ftrace(ARGS("sched_waking,softirq*,msr:write_msr", "--filter", "x", "!msr:*"),
-		     "ftrace_events: 'sched/sched_waking' ftrace_events: 'irq/softirq_entry' "
-		     "ftrace_events: 'irq/softirq_exit' "
-		     "event_filters { event: 'sched_waking' filter: 'x' } "
-		     "event_filters { event: 'softirq*' filter: 'x' }");
-	check_ftrace(ARGS("--event", "softirq_entry", "--filter=vec == 1", "*irq*", "--filter",
-			  "vec == 2"),
-		     "ftrace_events: 'irq/*' "
-		     "event_filters { event: 'softirq_entry' filter: 'vec == 1' } "
-		     "event_filters { event: '*irq*' filter: 'vec == 2' }");
+	static const struct {
+		const char *line, *config;
+	} rows[] = {
+		{"irq/* -B 8mb --subbuf 64k --clock mono_raw -C 0,2-5 --cpu 33",
+		 "ftrace_events: 'irq/*' buffer_size_kb: 8192 use_monotonic_raw_clock: true "
+		 "tracing_cpumask: '2,0000003d' subbuf_size_kb: 64"},
+		{"irq/* --ring 64kb --clock mono_raw --clock boot",
+		 "ftrace_events: 'irq/*' buffer_size_kb: 64"},
+		/* Masks of CPUs. */
+		{"irq/* -C 31", "ftrace_events: 'irq/*' tracing_cpumask: '80000000'"},
+		{"irq/* -C 32", "ftrace_events: 'irq/*' tracing_cpumask: '1,00000000'"},
+		{"irq/* -C 64,1", "ftrace_events: 'irq/*' tracing_cpumask: '1,00000000,00000002'"},
+		{"irq/* -C 4,4,2-3,3 -C 007", "ftrace_events: 'irq/*' tracing_cpumask: '9c'"},
+		/* Words with and without -e. */
+		{"-e irq/softirq_entry irq_handler_entry --event=!softirq* -emsr:*",
+		 "ftrace_events: 'irq/irq_handler_entry' ftrace_events: 'msr/write_msr'"},
+		/* A filter is about the word before it. */
+		{"block_rq_issue -e sched:* --filter prev_prio~<~100~||~x~==~1 --filter "
+		 "next_pid~!=~0 -e !*waking irq/*",
+		 "ftrace_events: 'block/block_rq_issue' ftrace_events: 'sched/sched_switch' "
+		 "ftrace_events: 'sched/sched_wakeup' ftrace_events: 'irq/*' "
+		 "event_filters { event: 'sched/*' filter: 'prev_prio < 100 || x == 1' } "
+		 "event_filters { event: 'sched/*' filter: 'next_pid != 0' }"},
+		{"sched_waking,softirq*,msr:write_msr --filter x !msr:*",
+		 "ftrace_events: 'sched/sched_waking' ftrace_events: 'irq/softirq_entry' "
+		 "ftrace_events: 'irq/softirq_exit' "
+		 "event_filters { event: 'sched_waking' filter: 'x' } "
+		 "event_filters { event: 'softirq*' filter: 'x' }"},
+		{"--event softirq_entry --filter=vec~==~1 *irq* --filter vec~==~2",
+		 "ftrace_events: 'irq/*' "
+		 "event_filters { event: 'softirq_entry' filter: 'vec == 1' } "
+		 "event_filters { event: '*irq*' filter: 'vec == 2' }"},
+		/* So is a trigger. */
+		{"sched:sched_switch --trigger stacktrace block/block_rq_issue --trigger "
+		 "traceoff:3~~if~~nr_sector~>~8 --trigger traceon~",
+		 "ftrace_events: 'sched/sched_switch' ftrace_events: 'block/block_rq_issue' "
+		 "symbolize_ksyms: true "
+		 "event_triggers { event: 'sched/sched_switch' action: ACTION_STACKTRACE } "
+		 "event_triggers { event: 'block/block_rq_issue' action: ACTION_TRACEOFF "
+		 "filter: 'nr_sector > 8' count: 3 } "
+		 "event_triggers { event: 'block/block_rq_issue' action: ACTION_TRACEON }"},
+		/* A word that stands for several events: those of them that are left. */
+		{"sched --trigger traceoff !sched:*",
+		 "ftrace_events: 'task/task_newtask' ftrace_events: 'task/task_rename' "
+		 "event_triggers { event: 'task/task_newtask' action: ACTION_TRACEOFF } "
+		 "event_triggers { event: 'task/task_rename' action: ACTION_TRACEOFF }"},
+		/* Options that make events. */
+		{"--syscalls read,sys_write --syscalls openat,compat_sys_openat",
+		 "syscall_events: 'sys_read' syscall_events: 'sys_write' "
+		 "syscall_events: 'sys_openat' syscall_events: 'compat_sys_openat'"},
+		{"--kprobe vfs_read --kretprobe vfs_write --kretprobe vfs_read --kprobe "
+		 "p:mine~do_sys_open~flags=%dx --kprobe r8:back~vfs_open~$retval --kprobe "
+		 "p~vfs_open",
+		 "kprobe_events { probe: 'vfs_read' type: KPROBE_TYPE_BOTH } "
+		 "kprobe_events { probe: 'vfs_write' type: KPROBE_TYPE_KRETPROBE } "
+		 "kprobe_events { definition: 'p:mine do_sys_open flags=%dx' } "
+		 "kprobe_events { definition: 'r8:back vfs_open $retval' } "
+		 "kprobe_events { definition: 'p vfs_open' }"},
+		/* Functions that begin like a line of kprobe_events. */
+		{"--kprobe printk --kprobe r --kprobe p10",
+		 "kprobe_events { probe: 'printk' type: KPROBE_TYPE_KPROBE } "
+		 "kprobe_events { probe: 'r' type: KPROBE_TYPE_KPROBE } "
+		 "kprobe_events { probe: 'p10' type: KPROBE_TYPE_KPROBE }"},
+		{"--uprobe p:mine~/bin/bash:0x4a2f0~%ip --uprobe r~/bin/sh:0x10",
+		 "uprobe_events: 'p:mine /bin/bash:0x4a2f0 %ip' "
+		 "uprobe_events: 'r /bin/sh:0x10'"},
+		{"--ksyms msr:*", "ftrace_events: 'msr/write_msr' symbolize_ksyms: true"},
+		{"--function-graph", "symbolize_ksyms: true enable_function_graph: true"},
+		/* A word behind it is an event. */
+		{"--function-graph msr:*", "ftrace_events: 'msr/write_msr' symbolize_ksyms: true "
+					   "enable_function_graph: true"},
+		{"--function-graph=vfs_read --function-graph=vfs_write --function-filter vfs_* "
+		 "--function-depth 3",
+		 "symbolize_ksyms: true enable_function_graph: true function_filters: 'vfs_*' "
+		 "function_graph_roots: 'vfs_read' function_graph_roots: 'vfs_write' "
+		 "function_graph_max_depth: 3"},
+		{"sched_switch irq disk !disk",
+		 "ftrace_events: 'sched/sched_switch' ftrace_events: 'irq/*'"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		check_ftrace(rows[i].line, rows[i].config);
 }
 
-TEST(test_triggers_too)
+TEST(words_that_exclude_nothing_are_returned)
 {
-	check_ftrace(ARGS("sched:sched_switch", "--trigger", "stacktrace", "block/block_rq_issue",
-			  "--trigger", "traceoff:3 if nr_sector > 8", "--trigger", "traceon"),
-		     "ftrace_events: 'sched/sched_switch' ftrace_events: 'block/block_rq_issue' "
-		     "symbolize_ksyms: true "
-		     "event_triggers { event: 'sched/sched_switch' action: ACTION_STACKTRACE } "
-		     "event_triggers { event: 'block/block_rq_issue' action: ACTION_TRACEOFF "
-		     "filter: 'nr_sector > 8' count: 3 } "
-		     "event_triggers { event: 'block/block_rq_issue' action: ACTION_TRACEON }");
-	/* A word that stands for several events: those of them that are left. */
-	check_ftrace(ARGS("sched", "--trigger", "traceoff", "!sched:*"),
-		     "ftrace_events: 'task/task_newtask' ftrace_events: 'task/task_rename' "
-		     "event_triggers { event: 'task/task_newtask' action: ACTION_TRACEOFF } "
-		     "event_triggers { event: 'task/task_rename' action: ACTION_TRACEOFF }");
+	build("irq/* !nosuch");
+	assert_int_equal(idle.n, 1);
+	assert_string_equal(idle.names[0], "!nosuch");
 }
 
-TEST(test_what_makes_events_of_its_own)
+/* ---- what is not in the config ---- */
+
+static void parse_good(const char *line)
 {
-	check_ftrace(ARGS("--syscalls", "read,sys_write", "--syscalls", "openat"),
-		     "syscall_events: 'sys_read' syscall_events: 'sys_write' "
-		     "syscall_events: 'sys_openat'");
-	check_ftrace(ARGS("--syscalls", "compat_sys_openat"),
-		     "syscall_events: 'compat_sys_openat'");
-	check_ftrace(ARGS("--kprobe", "vfs_read", "--kretprobe", "vfs_write", "--kretprobe",
-			  "vfs_read", "--kprobe", "p:mine do_sys_open flags=%dx", "--kprobe",
-			  "r8:back vfs_open $retval", "--kprobe", "p vfs_open"),
-		     "kprobe_events { probe: 'vfs_read' type: KPROBE_TYPE_BOTH } "
-		     "kprobe_events { probe: 'vfs_write' type: KPROBE_TYPE_KRETPROBE } "
-		     "kprobe_events { definition: 'p:mine do_sys_open flags=%dx' } "
-		     "kprobe_events { definition: 'r8:back vfs_open $retval' } "
-		     "kprobe_events { definition: 'p vfs_open' }");
-	/* Functions that begin like a line. */
-	check_ftrace(ARGS("--kprobe", "printk", "--kprobe", "r", "--kprobe", "p10"),
-		     "kprobe_events { probe: 'printk' type: KPROBE_TYPE_KPROBE } "
-		     "kprobe_events { probe: 'r' type: KPROBE_TYPE_KPROBE } "
-		     "kprobe_events { probe: 'p10' type: KPROBE_TYPE_KPROBE }");
-	check_ftrace(ARGS("--uprobe", "p:mine /bin/bash:0x4a2f0 %ip", "--uprobe", "r /bin/sh:0x10"),
-		     "uprobe_events: 'p:mine /bin/bash:0x4a2f0 %ip' "
-		     "uprobe_events: 'r /bin/sh:0x10'");
-	check_ftrace(ARGS("--ksyms", "msr:*"),
-		     "ftrace_events: 'msr/write_msr' symbolize_ksyms: true");
+	if (parse(line))
+		fail_msg("'%s' was refused: %s", line, why.text);
 }
 
-TEST(test_graphs_of_functions)
+TEST(options_stand_before_between_and_after_words)
 {
-	check_ftrace(ARGS("--function-graph"), "symbolize_ksyms: true enable_function_graph: true");
-	check_ftrace(ARGS("--function-graph=vfs_read", "--function-graph=vfs_write",
-			  "--function-filter", "vfs_*", "--function-depth", "3"),
-		     "symbolize_ksyms: true enable_function_graph: true function_filters: 'vfs_*' "
-		     "function_graph_roots: 'vfs_read' function_graph_roots: 'vfs_write' "
-		     "function_graph_max_depth: 3");
+	parse_good("-q sched --strict irq/* -o x.pftrace --socket @name --json --detach name");
+	assert_int_equal(options.words.n, 2);
+	assert_true(options.quiet && options.strict && options.json);
+	assert_string_equal(options.output, "x.pftrace");
+	assert_string_equal(options.socket, "@name");
+	assert_string_equal(options.detach, "name");
+	parse_good("sched");
+	assert_false(options.quiet || options.strict || options.json || options.all ||
+		     options.show_config || options.has_cpus || options.config_is_text);
+	assert_null(options.output);
+	assert_null(options.socket);
+	parse_good("-c - --txt -o - --max-size 1gb -P io,net !net -P mem");
+	assert_string_equal(options.config, "-");
+	assert_true(options.config_is_text);
+	assert_int_equal(options.max_bytes, 1 << 30);
+	assert_int_equal(options.words.n, 3);
+	assert_int_equal(options.presets.n, 2);
+	parse_good("sched --show-config=binary");
+	assert_true(options.show_config && options.show_binary);
+	parse_good("sched --show-config=text");
+	assert_true(options.show_config && !options.show_binary);
+	parse_good("sched --help --nonsense");
+	assert_true(options.help);
 }
 
-TEST(test_threads_may_be_set_again)
+TEST(processes)
+{
+	static const uint32_t expected[] = {12, 34, INT32_MAX, 5};
+
+	parse_good("-p 12,34,12 sched --pid=2147483647,34 -p 5");
+	assert_int_equal(options.pids.n, 4);
+	assert_memory_equal(options.pids.pids, expected, sizeof(expected));
+}
+
+TEST(a_command)
+{
+	parse_good("-q sched -- ./app -t 5 --help -- -o x");
+	assert_true(options.quiet);
+	assert_int_equal(options.words.n, 1);
+	assert_int_equal(options.duration_ms, 0);
+	assert_string_equal(options.command[0], "./app");
+	assert_string_equal(options.command[3], "--help");
+	assert_string_equal(options.command[4], "--");
+	assert_string_equal(options.command[6], "x");
+	assert_null(options.command[7]);
+	parse_good("-c file --exit-code -- ls");
+	assert_true(options.exit_code);
+	assert_string_equal(options.command[0], "ls");
+	parse_good("sched -o --"); /* the value of an option */
+	assert_string_equal(options.output, "--");
+	assert_null(options.command);
+}
+
+TEST(values_that_look_like_options)
+{
+	static const char *const lines[] = {"--syscalls -o x", "--syscalls --out x", "sched -o -t5",
+					    "-c --out=x", "-e -q sched"};
+
+	/* A forgotten value is not taken from the option behind it. */
+	for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
+		assert_int_equal(parse(lines[i]), -EINVAL);
+		assert_non_null(strstr(why.text, "needs a value, not another option"));
+	}
+	parse_good("sched -o ./-t5");
+	parse_good("--out=-t5 sched");
+	assert_string_equal(options.output, "-t5");
+	parse_good("-o--nosuch sched");
+	assert_string_equal(options.output, "--nosuch");
+}
+
+/* ---- refused ---- */
+
+TEST(refused)
+{
+	static const struct {
+		const char *line, *words; /* of the sentence */
+	} rows[] = {
+		{"", "nothing to record"},
+		{"-t 5", "nothing to record"},
+		{"-C 0", "nothing to record"},
+		{"-- ls", "nothing to record"},
+		{"sched --", "there is no command after --"},
+		{"--", "there is no command after --"},
+		{"--txt sched", "--txt"},
+		{"sched --show-config=json", "--show-config=json: use text or binary"},
+		{"--exit-code sched", "--exit-code needs a command"},
+		{"--json -o - sched", "--json"},
+		{"sched -o - -- ls", "would mix on standard output"},
+		{"-o '' sched", "-o needs"},
+		/* Options. */
+		{"-x sched", "unknown option -x"},
+		{"-qx sched", "unknown option -x"},
+		{"--nonsense sched", "unknown option --nonsense"},
+		{"sched --filtr x", "unknown option --filtr; did you mean --filter?"},
+		{"--strict=yes sched", "--strict=yes"},
+		{"-P", "-P needs a value"},
+		{"-t", "-t needs a value"},
+		{"--buffer", "--buffer needs a value"},
+		{"sched --tim 5 --syscal", "--syscal needs a value"},
+		/* Times. */
+		{"-t 5x sched", "-t 5x: not a duration; examples: 10, 10s, 500ms, 2m"},
+		{"-t -1 sched", "-t -1"},
+		{"-t '' sched", "-t : not a duration"},
+		{"-t 0s sched", "must not be 0; without -t the recording lasts until Ctrl-C"},
+		{"--time 169h sched", "-t 169h: a recording may last 7 days at most"},
+		{"-t 99999999999999999999 sched", "7 days"},
+		/* Sizes and numbers. */
+		{"-b 10lb sched", "-b 10lb"},
+		{"-b ten sched", "-b ten"},
+		{"-b 0 sched", "must not be 0"},
+		{"-b 4194304 sched", "-b 4194304: a buffer must be smaller than 4 GiB"},
+		{"-b 99999999999999gb sched", "4 GiB"},
+		{"-b 64 sched", "-b 64: the unit is missing; write 64mb, or 64kb"},
+		{"-B 1.5 sched", "write 1.5mb, or 1.5kb"},
+		{"-B 0 sched", "-B 0"},
+		{"--subbuf 16 sched", "--subbuf 16: the unit is missing"},
+		{"sched --subbuf 0", "--subbuf 0: the size of a buffer must not be 0"},
+		{"--max-size 100 sched", "--max-size 100: the unit is missing"},
+		{"-F 0", "-F 0: not a number greater than 0"},
+		{"-F -1", "-F -1: not a number greater than 0"},
+		{"-F 4294967296", "not a number greater than 0"},
+		{"--cpu-stacks=0", "--cpu-stacks"},
+		{"--cpu-stacks=often", "--cpu-stacks"},
+		{"--function-graph --function-depth 0", "not a number greater than 0"},
+		{"sched --function-depth 2", "--function-depth needs --function-graph"},
+		{"sched --function-filter x", "--function-filter needs --function-graph"},
+		{"sched --clock tai", "boot or mono_raw"},
+		/* Processes and CPUs. */
+		{"sched -a -p 1", "-a and -p cannot be combined"},
+		{"sched -p ''", "'' is not a process id"},
+		{"sched -p 1,", "'' is not a process id"},
+		{"sched -p 1,,2", "'' is not a process id"},
+		{"sched -p 1,x", "-p: 'x' is not a process id"},
+		{"sched -p 0x1", "'0x1' is not a process id"},
+		{"sched -p 1~2", "'1 2' is not a process id"},
+		{"sched -p 0", "-p: '0' is not a process id; the range is 1 to 2147483647"},
+		{"sched -p 2147483648", "'2147483648' is not a process id; the range is 1 to"},
+		{"sched -p 0000000000000012345", "is not a process id; the range is 1 to"},
+		{"sched -C 9999", "CPU number is too large"},
+		{"sched -C 8192", "CPU number is too large"},
+		{"sched -C 0-99999999999999999999", "CPU number is too large"},
+		{"sched -C ''", "-C : not a list of CPUs"},
+		{"sched -C 3-1", "-C 3-1: not a list of CPUs"},
+		{"sched -C 0,", "not a list of CPUs"},
+		{"sched -C 0,,1", "not a list of CPUs"},
+		{"sched -C 1-2-3", "not a list of CPUs"},
+		{"sched -C 0x1", "not a list of CPUs"},
+		{"sched -C all", "not a list of CPUs"},
+		/* Filters and triggers. */
+		{"--filter x sched", "--filter must follow the event"},
+		{"--trigger x sched", "--trigger must follow the event"},
+		{"sched !x --filter y", "cannot follow '!x', which excludes events"},
+		{"sched --kprobe f --filter y", "--filter must follow the event"},
+		{"sched --syscalls f --trigger y", "--trigger must follow the event"},
+		{"sched --filter ''", "the condition is empty"},
+		{"sched --filter ~", "the condition is empty"},
+		{"sched --trigger ''",
+		 "unknown action ''; the actions are stacktrace, traceon, traceoff"},
+		{"sched --trigger hist:keys=pid", "unknown action 'hist'"},
+		{"sched --trigger Stacktrace:1", "did you mean stacktrace?"},
+		{"sched --trigger traceoff:", "'' is not a count"},
+		{"sched --trigger traceoff:0", "'0' is not a count greater than 0"},
+		{"sched --trigger traceoff:1:2", "'1:2' is not a count greater than 0"},
+		{"sched --trigger traceoff:x~if~a", "'x' is not a count greater than 0"},
+		{"sched --trigger traceoff~when~a", "'when a' is not a condition"},
+		{"sched --trigger traceoff~if~~", "'if  ' is not a condition"},
+		/* Words. */
+		{"a/b/c", "'a/b/c' is not a valid event name"},
+		{"irq/* !*",
+		 "no event is left: '!*' excludes what is named before it; name more events before "
+		 "it"},
+		{"--syscalls read,,write", "--syscalls: a name is empty"},
+		{"--syscalls ''", "--syscalls: a name is empty"},
+		{"--kretprobe r:x~vfs_read",
+		 "--kretprobe takes the name of a function; pass 'r:x vfs_read' with --kprobe"},
+		{"meminfo -B 1mb", "-B is about events of the kernel, and there are none"},
+		{"stacks -B 1mb -C 0", "-B is about events of the kernel, and there are none"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		if (config_of(NULL, rows[i].line) != -EINVAL)
+			fail_msg("'%s' was accepted", rows[i].line);
+		if (!strstr(why.text, rows[i].words))
+			fail_msg("'%s': %s", rows[i].line, why.text);
+	}
+}
+
+TEST(the_number_of_processes_has_a_limit)
+{
+	char **argv = calloc(2 * PID_LIST_MAX + 8, sizeof(*argv));
+	char numbers[PID_LIST_MAX + 2][8];
+	int argc = 0;
+
+	argv[argc++] = (char *)"record";
+	for (int i = 1; i <= PID_LIST_MAX + 1; i++) {
+		snprintf(numbers[i], sizeof(numbers[i]), "%d", i);
+		argv[argc++] = (char *)"-p";
+		argv[argc++] = numbers[i];
+	}
+	record_options_deinit(&options);
+	assert_int_equal(record_options_parse(argc, argv, &options, &why), -EINVAL);
+	assert_string_equal(why.text, "-p: more than 4096 processes");
+	free(argv);
+}
+
+/* Whatever is typed, the sentence is short. */
+TEST(arguments_of_any_length)
+{
+	static const char *const names[] = {"-t",	"-b",	    "-p",	 "-C",
+					    "--subbuf", "--clock",  "--trigger", "--function-depth",
+					    "-ofile",	"--nosuch", "-c",	 "--filter"};
+	static char big[1 << 20];
+
+	memset(big, '1', sizeof(big) - 1);
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		char *argv[] = {(char *)"record", (char *)"sched", (char *)names[i], big, NULL};
+
+		record_options_deinit(&options);
+		if (record_options_parse(4, argv, &options, &why))
+			assert_true(strlen(why.text) < 300);
+	}
+}
+
+/* ---- the help ---- */
+
+/* It has one screen, and every option that it names is one. */
+TEST(the_help_names_options_that_exist)
+{
+	size_t lines = 0, n = 0;
+	char option[32];
+
+	for (const char *p = record_usage, *end; *p; p = end + 1, lines++) {
+		end = strchr(p, '\n');
+		assert_non_null(end);
+		assert_true(end - p <= 90);
+	}
+	assert_true(lines <= 50);
+	for (const char *p = record_usage; (p = strchr(p, '-')); p += strspn(p, "-")) {
+		size_t len = strspn(p, "-");
+
+		if ((p > record_usage && !strchr(" (\n", p[-1])) || len > 2 ||
+		    !isalpha((unsigned char)p[len]))
+			continue;
+		n++;
+		len += len == 1 ? 1 : strspn(p + len, "abcdefghijklmnopqrstuvwxyz-");
+		snprintf(option, sizeof(option), "%.*s", (int)len, p);
+		if (parse(option) && strstr(why.text, "unknown option"))
+			fail_msg("there is no %s", option);
+	}
+	assert_true(n > 40);
+}
+
+/* ---- threads and CPUs ---- */
+
+TEST(threads_may_be_set_again)
 {
 	static const uint32_t first[] = {7, 8, 9}, second[] = {7};
 
-	build(ARGS("irq/*"));
+	build("irq/*");
 	assert_int_equal(record_threads_set(config, first, 3), 0);
 	assert_int_equal(record_threads_set(config, second, 1), 0);
 	assert_proto(&config->data_sources[0]->config->ftrace_config->base,
 		     "ftrace_events: 'irq/*' tids_to_trace: 7 follow_children: true");
 }
 
-TEST(test_threads_of_a_process)
+static void *wait_to_be_cancelled(void *ctx)
+{
+	pause();
+	return ctx;
+}
+
+TEST(threads_of_a_process)
 {
 	uint32_t me = (uint32_t)getpid(), nobody = 1u << 30;
 	struct pid_list pids = {.pids = &me, .n = 1};
 	Pb__FtraceConfig *f;
+	pthread_t thread;
 	bool found = false;
 
-	build(ARGS("irq/*"));
+	assert_int_equal(pthread_create(&thread, NULL, wait_to_be_cancelled, NULL), 0);
+	build("irq/*");
 	f = config->data_sources[0]->config->ftrace_config;
 	assert_int_equal(record_threads_set_pids(config, &pids, &why), 0);
 	for (size_t i = 0; i < f->n_tids_to_trace; i++)
 		found |= f->tids_to_trace[i] == me;
-	assert_true(found);
-	assert_true(f->follow_children);
+	assert_true(found && f->n_tids_to_trace >= 2 && f->follow_children);
 	assert_int_equal(f->n_pids_to_trace, 1);
 	assert_int_equal(f->pids_to_trace[0], me);
+	pthread_cancel(thread);
+	pthread_join(thread, NULL);
 	pids.pids = &nobody;
 	assert_int_equal(record_threads_set_pids(config, &pids, &why), -ESRCH);
 	assert_string_equal(why.text, "-p: there is no process 1073741824");
 }
 
-TEST(test_idle_words_are_given_back)
-{
-	build(ARGS("irq/*", "!nosuch"));
-	assert_int_equal(idle.n, 1);
-	assert_string_equal(idle.names[0], "!nosuch");
-}
-
-TEST(test_refused)
+TEST_WITH(cpus_that_the_machine_has, temp_dir_setup, temp_dir_teardown)
 {
 	static const struct {
-		const char *args[4];
-		const char *sentence;
-	} cases[] = {
-		{{"a/b/c"}, "'a/b/c' is not a valid event name"},
-		{{"irq/*", "!*"},
-		 "no event is left: '!*' excludes what is named before it; name more events before "
-		 "it"},
-		{{"--syscalls", "read,,write"}, "--syscalls: a name is empty"},
-		{{"--syscalls", ""}, "--syscalls: a name is empty"},
-		{{"--kretprobe", "r:x vfs_read"},
-		 "--kretprobe takes the name of a function; pass 'r:x vfs_read' with --kprobe"},
+		const char *present, *cpus;
+		int result;
+	} rows[] = {
+		{NULL, "9", 0}, /* the machine does not list them */
+		{"0-7\n", "0-2,9", -ENXIO},
+		{"0-7\n", "0,7", 0},
+		{"garbage\n", "0,9", 0},
+		{"", "0,9", 0},
 	};
 
-	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		assert_int_equal(config_of(cases[i].args), -EINVAL);
-		assert_string_equal(why.text, cases[i].sentence);
+	mkdir(temp_dir_path(state, 0, "devices"), 0700);
+	mkdir(temp_dir_path(state, 0, "devices/system"), 0700);
+	mkdir(temp_dir_path(state, 0, "devices/system/cpu"), 0700);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct cpu_list l = {0};
+		FILE *f;
+
+		assert_int_equal(cpu_list_add(&l, rows[i].cpus), 0);
+		if (rows[i].present) {
+			f = fopen(temp_dir_path(state, 0, "devices/system/cpu/present"), "w");
+			fputs(rows[i].present, f);
+			fclose(f);
+		}
+		assert_int_equal(cpu_list_check(&l, *state, &why), rows[i].result);
+		if (rows[i].result)
+			assert_string_equal(why.text, "-C: this machine has no CPU 9; it has 0-7");
 	}
 }
 
-TEST(test_events_of_programs)
+static char *text_of(const ProtobufCMessage *message)
 {
-	build(ARGS("--app", "net*,disk", "--app", "x", "sched"));
+	struct strbuf b = {0};
+
+	text_print(message, &b);
+	return strbuf_take(&b);
+}
+
+TEST(events_of_programs)
+{
+	build("--app net*,disk --app x sched");
 	assert_string_equal(config->data_sources[0]->config->name, "linux.ftrace");
 	assert_proto(&config->data_sources[3]->config->track_event_config->base,
 		     "disabled_categories: '*' enabled_categories: 'net*' "
 		     "enabled_categories: 'disk' enabled_categories: 'x'");
 }
 
-TEST(test_events_of_programs_alone_need_no_kernel)
+TEST(events_of_programs_alone_need_no_kernel)
 {
 	static const uint32_t tids[] = {7};
 
-	build(ARGS("--app", "*"));
+	build("--app *");
 	for (size_t i = 0; i < config->n_data_sources; i++)
 		assert_null(config->data_sources[i]->config->ftrace_config);
 	assert_int_equal(record_threads_set(config, tids, 1), 0);
@@ -341,13 +626,13 @@ static const Pb__FtraceConfig *ftrace_at(size_t i)
 	return config->data_sources[i]->config->ftrace_config;
 }
 
-TEST(test_ends_of_disk_requests_are_those_of_all_threads)
+TEST(ends_of_disk_requests_are_those_of_all_threads)
 {
 	static const uint32_t tids[] = {7};
 	const Pb__FtraceConfig *f;
 	size_t last;
 
-	build(ARGS("block:block_rq_issue", "block:block_rq_complete", "block:block_io_done"));
+	build("block:block_rq_issue block:block_rq_complete block:block_io_done");
 	for (int again = 0; again < 2; again++) {
 		assert_int_equal(record_threads_set(config, tids, 1), 0);
 		last = config->n_data_sources - 1;
@@ -361,16 +646,16 @@ TEST(test_ends_of_disk_requests_are_those_of_all_threads)
 		assert_int_equal(f->n_ftrace_events, 1);
 		assert_string_equal(f->ftrace_events[0], "block/block_rq_issue");
 	}
-	build(ARGS("block:block_rq_issue", "block:block_rq_complete", "block:block_rq_*",
-		   "--filter", "nr_sector > 8"));
+	build("block:block_rq_issue block:block_rq_complete block:block_rq_* --filter "
+	      "nr_sector~>~8");
 	last = config->n_data_sources;
 	assert_int_equal(record_threads_set(config, tids, 1), 0);
 	assert_int_equal(config->n_data_sources, last);
 	/* An event with a filter stays where the filter is, and so does one that is alone. */
-	build(ARGS("block:block_rq_issue", "block:block_rq_complete", "--filter", "nr_sector > 8"));
+	build("block:block_rq_issue block:block_rq_complete --filter nr_sector~>~8");
 	last = config->n_data_sources;
 	assert_int_equal(record_threads_set(config, tids, 1), 0);
-	build(ARGS("block:block_rq_complete"));
+	build("block:block_rq_complete");
 	assert_int_equal(record_threads_set(config, tids, 1), 0);
 	assert_int_equal(config->n_data_sources, last);
 }
@@ -385,32 +670,32 @@ static void check_events(const Pb__FtraceConfig *f, const char *expected)
 	strbuf_deinit(&names);
 }
 
-TEST(test_requests_that_others_issue_are_recorded_with_their_ends)
+TEST(requests_that_others_issue_are_recorded_with_their_ends)
 {
 	static const uint32_t tids[] = {7};
 
-	build(ARGS("block:block_rq_insert", "block:block_rq_issue", "block:block_rq_requeue",
-		   "block:block_rq_complete"));
+	build("block:block_rq_insert block:block_rq_issue block:block_rq_requeue "
+	      "block:block_rq_complete");
 	assert_int_equal(record_threads_set(config, tids, 1), 0);
 	check_events(config_find_ftrace(config)->ftrace_config, "rq_insert");
 	check_events(ftrace_at(config->n_data_sources - 1), "rq_issue rq_requeue rq_complete");
 	/* Without their ends, or with a filter of these, they stay. */
-	build(ARGS("block:block_rq_insert", "block:block_rq_issue", "block:block_io_done"));
+	build("block:block_rq_insert block:block_rq_issue block:block_io_done");
 	assert_int_equal(record_threads_set(config, tids, 1), 0);
 	check_events(config_find_ftrace(config)->ftrace_config, "rq_insert rq_issue");
-	build(ARGS("block:block_rq_insert", "block:block_rq_issue", "block:block_rq_complete",
-		   "--filter", "nr_sector > 8"));
+	build("block:block_rq_insert block:block_rq_issue block:block_rq_complete --filter "
+	      "nr_sector~>~8");
 	assert_int_equal(record_threads_set(config, tids, 1), 0);
 	check_events(config_find_ftrace(config)->ftrace_config, "rq_insert rq_issue rq_complete");
 }
 
 /* ---- presets ---- */
 
-static void check_sources(const char *const *argv, const char *expected)
+static void check_sources(const char *line, const char *expected)
 {
 	struct strbuf names = {0};
 
-	build(argv);
+	build(line);
 	assert_int_equal(idle.n, 0);
 	strbuf_puts(&names, "");
 	for (size_t i = 0; i < config->n_data_sources; i++)
@@ -419,23 +704,23 @@ static void check_sources(const char *const *argv, const char *expected)
 	strbuf_deinit(&names);
 }
 
-TEST(test_presets_bring_data_sources)
+TEST(presets_bring_data_sources)
 {
 	char *text;
 
-	check_sources(ARGS("sched", "meminfo", "network"),
+	check_sources("sched meminfo network",
 		      "linux.ftrace linux.sys_stats linux.network_stats linux.process_stats "
 		      "linux.system_info");
 	/* Without events of the kernel there is no linux.ftrace. */
-	check_sources(ARGS("-P", "journal,cgroups"),
+	check_sources("-P journal,cgroups",
 		      "linux.systemd_journald linux.cgroup_stats linux.process_stats "
 		      "linux.system_info");
-	check_sources(ARGS("processes"), "linux.process_stats linux.system_info");
+	check_sources("processes", "linux.process_stats linux.system_info");
 	/* A ring buffer has another one for names, which polled values would fill. */
-	check_sources(ARGS("processes", "-b", "1mb"),
+	check_sources("processes -b 1mb",
 		      "linux.process_stats linux.process_stats linux.system_info");
 
-	build(ARGS("runq", "meminfo", "vmstat", "faults"));
+	build("runq meminfo vmstat faults");
 	text = text_of(&config->base);
 	assert_non_null(strstr(text, "families: RUNQ\n      families: FAULTS\n"));
 	assert_non_null(strstr(text, "meminfo_period_ms: 1000\n      vmstat_period_ms: 1000\n"));
@@ -446,24 +731,24 @@ TEST(call_stacks_have_their_frequency_and_processes)
 {
 	char *text;
 
-	build(ARGS("--cpu-stacks", "sched"));
+	build("--cpu-stacks sched");
 	text = text_of(&config->base);
 	assert_non_null(strstr(text, "frequency: 99\n"));
 	assert_non_null(strstr(text, "user_frames: UNWIND_FRAME_POINTER\n"));
 	free(text);
-	build(ARGS("--cpu-stacks=1000"));
+	build("--cpu-stacks=1000");
 	text = text_of(&config->base);
 	assert_non_null(strstr(text, "frequency: 1000\n"));
 	free(text);
-	check_sources(ARGS("--cpu-stacks"), "linux.process_stats linux.system_info linux.perf");
-	check_sources(ARGS("stacks"), "linux.perf linux.process_stats linux.system_info");
+	check_sources("--cpu-stacks", "linux.process_stats linux.system_info linux.perf");
+	check_sources("stacks", "linux.perf linux.process_stats linux.system_info");
 }
 
-static void check_sampled_cpus(const char *const *argv)
+static void check_sampled_cpus(const char *line)
 {
 	const Pb__PerfEventConfig *perf;
 
-	build(argv);
+	build(line);
 	perf = requested_perf(config);
 	assert_int_equal(perf->n_target_cpu, 2);
 	assert_int_equal(perf->target_cpu[0], 0);
@@ -472,54 +757,36 @@ static void check_sampled_cpus(const char *const *argv)
 
 TEST(call_stacks_are_of_the_chosen_cpus)
 {
-	check_sampled_cpus(ARGS("-C", "0,33", "stacks"));
-	check_sampled_cpus(ARGS("-C", "0,33", "stacks", "runq", "irq"));
-	check_sampled_cpus(ARGS("-C", "33,0", "--cpu-stacks"));
-	assert_int_equal(config_of(ARGS("stacks", "-B", "1mb", "-C", "0")), -EINVAL);
+	check_sampled_cpus("-C 0,33 stacks");
+	check_sampled_cpus("-C 0,33 stacks runq irq");
+	check_sampled_cpus("-C 33,0 --cpu-stacks");
+	assert_int_equal(config_of(NULL, "stacks -B 1mb -C 0"), -EINVAL);
 	assert_string_equal(why.text, "-B is about events of the kernel, and there are none");
 }
 
-TEST(test_a_preset_is_taken_back)
+TEST(a_preset_is_taken_back)
 {
-	check_sources(ARGS("runq", "meminfo", "!runq"),
+	check_sources("runq meminfo !runq",
 		      "linux.sys_stats linux.process_stats linux.system_info");
-	check_sources(ARGS("runq", "!runq", "runq"),
+	check_sources("runq !runq runq",
 		      "linux.ebpf_counters linux.process_stats linux.system_info");
-	check_ftrace(ARGS("sched_switch", "irq", "disk", "!disk"),
+	check_ftrace("sched_switch irq disk !disk",
 		     "ftrace_events: 'sched/sched_switch' ftrace_events: 'irq/*'");
-}
-
-TEST(test_options_of_rings_need_events)
-{
-	assert_int_equal(config_of(ARGS("meminfo", "-B", "1mb")), -EINVAL);
-	assert_string_equal(why.text, "-B is about events of the kernel, and there are none");
 }
 
 /* ---- on top of a config ---- */
 
-/* Adds what the command line says to a config, in `config`. */
-static int add_to(const char *base, const char *const *argv)
+static int add_to(const char *base, const char *line)
 {
-	char *copy[32] = {(char *)"record", (char *)"-c", (char *)"file"};
-	struct strbuf errors = {0};
-	struct record_options o;
-	int argc = 3, r;
+	char with_file[512];
 
-	for (; *argv; argv++)
-		copy[argc++] = (char *)*argv;
-	if (record_options_parse(argc, copy, &o, &why))
-		fail_msg("refused: %s", why.text);
-	pb__trace_config__free_unpacked(TAKE_PTR(config), NULL);
-	if (trace_config_load("file", base, strlen(base), TRACE_CONFIG_TEXT, &errors, &config))
-		fail_msg("%s", errors.s);
-	r = record_config_build(&o, &events, presets, &why, &idle, &config);
-	record_options_deinit(&o);
-	return r;
+	snprintf(with_file, sizeof(with_file), "-c file %s", line);
+	return config_of(base, with_file);
 }
 
-static void check_added(const char *base, const char *const *argv, const char *expected)
+static void check_added(const char *base, const char *line, const char *expected)
 {
-	if (add_to(base, argv))
+	if (add_to(base, line))
 		fail_msg("refused: %s", why.text);
 	assert_proto(&config->base, expected);
 }
@@ -535,26 +802,26 @@ static void check_added(const char *base, const char *const *argv, const char *e
 	"data_sources { config { name: 'linux.ftrace' target_buffer_name: 'e' ftrace_config "      \
 	"{ " config " } } } "
 
-TEST(test_nothing_is_added_to_a_config_alone)
+TEST(nothing_is_added_to_a_config_alone)
 {
-	check_added("data_sources { } duration_ms: 5 buffers { size_kb: 4 }", ARGS("-o", "x"),
+	check_added("data_sources { } duration_ms: 5 buffers { size_kb: 4 }", "-o x",
 		    "buffers { size_kb: 4 } data_sources { } duration_ms: 5");
 }
 
-TEST(test_options_override_a_config)
+TEST(options_override_a_config)
 {
-	check_added(BASE EVENTS("buffer_size_kb: 1"), ARGS("-t", "7", "-b", "1mb", "-B", "2mb"),
+	check_added(BASE EVENTS("buffer_size_kb: 1"), "-t 7 -b 1mb -B 2mb",
 		    "buffers { size_kb: 64 } "
 		    "buffers { size_kb: 1024 fill_policy: DISCARD name: 'e' } duration_ms: 7000 "
 		    "unique_session_name: 'x' " EVENTS("buffer_size_kb: 2048"));
-	check_added("write_into_file: true buffers { size_kb: 4 }", ARGS("--max-size", "1mb"),
+	check_added("write_into_file: true buffers { size_kb: 4 }", "--max-size 1mb",
 		    "write_into_file: true buffers { size_kb: 4 } max_file_size_bytes: 1048576");
 }
 
-TEST(test_words_are_added_to_a_config)
+TEST(words_are_added_to_a_config)
 {
 	check_added(BASE EVENTS("ftrace_events: 'sched_switch' symbolize_ksyms: true"),
-		    ARGS("irq", "meminfo"),
+		    "irq meminfo",
 		    BASE EVENTS("ftrace_events: 'sched/sched_switch' ftrace_events: 'irq/*' "
 				"symbolize_ksyms: true") "data_sources { config { name: "
 							 "'linux.sys_stats' target_buffer: 1 "
@@ -562,24 +829,24 @@ TEST(test_words_are_added_to_a_config)
 							 "1000 } } } " NAMES("target_buffer: 1"));
 	/* Words exclude events of the config. */
 	check_added(BASE EVENTS("ftrace_events: 'sched/*' ftrace_events: 'irq/*'") NAMES(""),
-		    ARGS("!sched_*", "--", "ls"), BASE EVENTS("ftrace_events: 'irq/*'") NAMES(""));
+		    "!sched_* -- ls", BASE EVENTS("ftrace_events: 'irq/*'") NAMES(""));
 	/* What the config says of process names stays. */
 	check_added(
 		"buffers { size_kb: 4 } data_sources { config { name: 'linux.process_stats' } }",
-		ARGS("idle"),
+		"idle",
 		"buffers { size_kb: 4 } data_sources { config { name: 'linux.process_stats' } } "
 		"data_sources { config { name: 'linux.ftrace' ftrace_config { "
 		"ftrace_events: 'power/cpu_idle' } } } "
 		"data_sources { config { name: 'linux.system_info' } }");
 }
 
-TEST(test_what_does_not_fit_a_config_is_refused)
+TEST(what_does_not_fit_a_config_is_refused)
 {
-	assert_int_equal(add_to(BASE, ARGS("-B", "1mb")), -EINVAL);
+	assert_int_equal(add_to(BASE, "-B 1mb"), -EINVAL);
 	assert_non_null(strstr(why.text, "-B is about events of the kernel"));
-	assert_int_equal(add_to(BASE, ARGS("--max-size", "1mb")), -EINVAL);
+	assert_int_equal(add_to(BASE, "--max-size 1mb"), -EINVAL);
 	assert_non_null(strstr(why.text, "--max-size needs write_into_file in the config"));
-	assert_int_equal(add_to(BASE EVENTS("ftrace_events: 'irq/*'"), ARGS("!irq")), -EINVAL);
+	assert_int_equal(add_to(BASE EVENTS("ftrace_events: 'irq/*'"), "!irq"), -EINVAL);
 	assert_non_null(strstr(why.text, "no event is left"));
 }
 
@@ -591,7 +858,7 @@ TEST(test_what_does_not_fit_a_config_is_refused)
 #define THREAD "tids_to_trace: 7 follow_children: true "
 #define CPUS "tracing_cpumask: '5' "
 
-TEST(test_threads_and_cpus_are_those_of_all_linux_ftrace)
+TEST(threads_and_cpus_are_those_of_all_linux_ftrace)
 {
 	static const uint32_t tids[] = {7};
 	static const char *const base = "buffers { size_kb: 4 } " EVENTS("ftrace_events: 'irq/*'")
@@ -599,39 +866,39 @@ TEST(test_threads_and_cpus_are_those_of_all_linux_ftrace)
 		       "ftrace_events: 'block/block_rq_complete'");
 
 	/* The CPUs are chosen first. Set again, the source of the ends is still of all threads. */
-	assert_int_equal(add_to(base, ARGS("-C", "0,2", "--clock", "mono_raw")), 0);
+	assert_int_equal(add_to(base, "-C 0,2 --clock mono_raw"), 0);
 	for (int again = 0; again < 2; again++) {
 		assert_int_equal(record_threads_set(config, tids, 1), 0);
 		assert_proto(&config->base,
 			     TWO(CPUS, "use_monotonic_raw_clock: true " THREAD) ENDS(CPUS));
 	}
 	/* A source of ends only, beside one of other events, is like one that is added. */
-	check_added(TWO("", "") ENDS(""), ARGS("-C", "0,2"), TWO(CPUS, "") ENDS(CPUS));
+	check_added(TWO("", "") ENDS(""), "-C 0,2", TWO(CPUS, "") ENDS(CPUS));
 	assert_int_equal(record_threads_set(config, tids, 1), 0);
 	assert_proto(&config->base, TWO(CPUS, THREAD) ENDS(CPUS));
 	/* Alone it is restricted. */
-	check_added(ENDS(""), ARGS("-t", "9ms"),
+	check_added(ENDS(""), "-t 9ms",
 		    "duration_ms: 9 buffers { size_kb: 32768 fill_policy: RING_BUFFER } " ENDS(""));
 	assert_int_equal(record_threads_set(config, tids, 1), 0);
 	assert_int_equal(ftrace_at(0)->n_tids_to_trace, 1);
 	/* An instance of the user has one source. */
 	assert_int_equal(add_to(EVENTS("instance_name: 'x' ftrace_events: 'block/block_rq_insert' "
 				       "ftrace_events: 'block/block_rq_complete'"),
-				ARGS("-C", "0,2")),
+				"-C 0,2"),
 			 0);
 	assert_int_equal(record_threads_set(config, tids, 1), 0);
 	assert_int_equal(config->n_data_sources, 1);
 	assert_int_equal(ftrace_at(0)->n_tids_to_trace, 1);
 }
 
-TEST(test_packed_and_unpacked_it_is_the_same)
+TEST(packed_and_unpacked_it_is_the_same)
 {
 	Pb__TraceConfig *copy;
 	char *text, *again;
 	uint8_t *bytes;
 	size_t len;
 
-	build(ARGS("*", "--filter", "x == 1", "-C", "0"));
+	build("* --filter x~==~1 -C 0");
 	assert_int_equal(record_config_pack(config, &bytes, &len), 0);
 	copy = pb__trace_config__unpack(NULL, len, bytes);
 	text = text_of(&config->base);
