@@ -12,12 +12,18 @@
 
 #include <errno.h>
 #include <event2/event.h>
+#include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -26,15 +32,40 @@
 #include "base/event_loop/event_free.h"
 #include "base/event_loop/sock.h"
 #include "base/system/fs.h"
+#include "base/system/log.h"
 #include "base/text/str.h"
-#include "cli/record/daemon_process.h"
 #include "cli/terminal/programs.h"
 
 #define SERVICE_NAME "sondad"
 #define PRODUCER_NAME "sonda-probes"
+#define MAX_LINE 512 /* bytes of a line of a daemon's log, with a NUL; the rest is cut */
+#define LOOK_AGAIN_MS 10 /* between two checks for a daemon's end */
 
 /* A socket's path must fit into sockaddr_un. */
 #define MAX_SOCKET_PATH sizeof(((struct sockaddr_un *)0)->sun_path)
+
+/*
+ *	this process                      child, own process group, dies with its parent
+ *	notify  r <--------- pipe ------- w   $TRACED_NOTIFY_FD: the byte "1" when it listens
+ *	stderr  r <--------- pipe ------- w   fd 2; also fd 1
+ *
+ * The child's messages carry their priority in front ("<4>sondad: ..."), as for the journal: the
+ * environment claims that stderr is the journal. Warnings are passed on. The last warning is kept
+ * as the reason if the child dies; it is no reason if SIGKILL ended the child.
+ */
+struct daemon {
+	struct private_daemons *owner; /* NULL: not started */
+	const char *name;
+	pid_t pid; /* -1 once it was waited for */
+	int status;
+	int notify_fd;
+	int stderr_fd;
+	struct event *notify_event;
+	struct event *stderr_event;
+	char line[MAX_LINE]; /* the incomplete line */
+	size_t line_len;
+	char last[MAX_LINE]; /* the last warning or error */
+};
 
 struct private_daemons {
 	struct event_base *loop;
@@ -43,8 +74,8 @@ struct private_daemons {
 	char dir[MAX_SOCKET_PATH];
 	char producer_socket[MAX_SOCKET_PATH];
 	char consumer_socket[MAX_SOCKET_PATH];
-	struct daemon_process *service; /* owned */
-	struct daemon_process *producer; /* owned; NULL until the service is ready */
+	struct daemon service;
+	struct daemon producer; /* started when the service is ready */
 	struct event *child_event; /* SIGCHLD */
 	struct event *deadline; /* of the daemon that is starting */
 	bool ready;
@@ -112,7 +143,230 @@ static void remove_dir(struct private_daemons *p)
 	rmdir(p->dir);
 }
 
-/* ---- the daemons ---- */
+/* ---- the log of a daemon ---- */
+
+static void daemon_take_line(struct daemon *d)
+{
+	int priority = LOG_LEVEL_WARN; /* of a line without one */
+	const char *text = d->line;
+
+	d->line[d->line_len] = '\0';
+	d->line_len = 0;
+	if (text[0] == '<' && text[1] >= '0' && text[1] <= '7' && text[2] == '>') {
+		priority = text[1] - '0';
+		text += 3;
+	}
+	if (!*text || priority > LOG_LEVEL_WARN)
+		return;
+	snprintf(d->last, sizeof(d->last), "%s", text);
+	/* That sonda-probes may not use tracefs is not passed on: its advice is for a service. A
+	 * user who wants kernel events gets that of sonda doctor. */
+	if (!str_starts(text, PRODUCER_NAME ": linux.ftrace is off: "))
+		d->owner->ops->on_line(d->owner->ctx, text);
+}
+
+/* Reads the available data. Returns false at EOF. */
+static bool daemon_listen(struct daemon *d)
+{
+	char bytes[4096];
+	ssize_t n;
+
+	for (;;) {
+		n = read(d->stderr_fd, bytes, sizeof(bytes));
+		for (ssize_t i = 0; i < n; i++) {
+			if (bytes[i] == '\n')
+				daemon_take_line(d);
+			else if (d->line_len < sizeof(d->line) - 1)
+				d->line[d->line_len++] = bytes[i];
+		}
+		if (n == 0)
+			return false;
+		if (n < 0 && errno != EINTR)
+			return errno == EAGAIN;
+	}
+}
+
+static void daemon_on_stderr(evutil_socket_t fd, short what, void *ctx)
+{
+	struct daemon *d = ctx;
+
+	(void)fd, (void)what;
+	if (!daemon_listen(d))
+		event_del(d->stderr_event);
+}
+
+/* ---- the start of a daemon ---- */
+
+/* Runs in the child. Reports errors on stderr, which the parent reads. */
+static void daemon_run_child(const struct private_daemons *p, const char *name, const char *path,
+			     const char *output_dir, const char *notify_env, int notify, int err,
+			     pid_t parent)
+{
+	char *argv[] = {(char *)(strcmp(path, OURSELVES) ? path : name),
+			output_dir ? (char *)"--output-dir" : NULL, (char *)output_dir, NULL};
+	char number[64];
+	sigset_t none;
+	struct stat st;
+	int null;
+
+	setpgid(0, 0);
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	if (getppid() != parent) /* the parent died before prctl() */
+		_exit(1);
+	/* Restore the default handlers, also of signals that our own parent ignored. SIGKILL and
+	 * SIGSTOP cannot be set, and need not be. */
+	for (int s = 1; s < NSIG; s++)
+		signal(s, SIG_DFL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+
+	null = open("/dev/null", O_RDWR);
+	dup2(null, STDIN_FILENO);
+	dup2(err, STDOUT_FILENO);
+	dup2(err, STDERR_FILENO);
+	fcntl(notify, F_SETFD, 0);
+	snprintf(number, sizeof(number), "%d", notify);
+	setenv(notify_env, number, 1);
+	if (!fstat(err, &st)) {
+		snprintf(number, sizeof(number), "%ju:%ju", (uintmax_t)st.st_dev,
+			 (uintmax_t)st.st_ino);
+		setenv("JOURNAL_STREAM", number, 1);
+	}
+	setenv("PERFETTO_PRODUCER_SOCK_NAME", p->producer_socket, 1);
+	setenv("PERFETTO_CONSUMER_SOCK_NAME", p->consumer_socket, 1);
+	execv(path, argv);
+	dprintf(STDERR_FILENO, "cannot run %s: %s\n", path, strerror(errno));
+	_exit(127);
+}
+
+static int make_pipes(int notify[static 2], int err[static 2])
+{
+	if (pipe2(notify, O_CLOEXEC))
+		return -errno;
+	if (pipe2(err, O_CLOEXEC)) {
+		int r = -errno;
+
+		close(notify[0]);
+		close(notify[1]);
+		return r;
+	}
+	fcntl(notify[0], F_SETFL, O_NONBLOCK);
+	fcntl(err[0], F_SETFL, O_NONBLOCK);
+	return 0;
+}
+
+static void private_daemons_on_ready(struct private_daemons *p, const struct daemon *d);
+static void on_child(evutil_socket_t fd, short what, void *ctx);
+
+static void daemon_on_notify(evutil_socket_t fd, short what, void *ctx)
+{
+	struct daemon *d = ctx;
+	char byte = 0;
+	ssize_t n = read(fd, &byte, 1);
+
+	(void)what;
+	if (n < 0 && (errno == EINTR || errno == EAGAIN))
+		return;
+	event_del(d->notify_event);
+	if (n == 1 && byte == '1')
+		private_daemons_on_ready(d->owner, d);
+	else /* its end follows and gives the reason; if not, the deadline reports it */
+		on_child(-1, 0, d->owner);
+}
+
+/* output_dir: the service may create files there; NULL: nowhere, or it is the producer. */
+static int daemon_start(struct private_daemons *p, struct daemon *d, const char *name,
+			const char *output_dir, const char *notify_env, struct err_text *e)
+{
+	static const struct timeval timeout = {PRIVATE_START_TIMEOUT_MS / 1000, 0};
+	pid_t parent = getpid();
+	int notify[2], err[2], r;
+	char path[PATH_MAX];
+
+	if (program_find_daemon(name, path, sizeof(path), e))
+		return -ENOENT;
+	event_add(p->deadline, &timeout);
+	r = make_pipes(notify, err);
+	if (r)
+		return err_set(e, r, "cannot start %s: %s", name, strerror(-r));
+	*d = (struct daemon){.owner = p, .name = name};
+	d->notify_fd = notify[0];
+	d->stderr_fd = err[0];
+	d->pid = fork();
+	if (d->pid == 0)
+		daemon_run_child(p, name, path, output_dir, notify_env, notify[1], err[1], parent);
+	r = d->pid < 0 ? -errno : 0;
+	close(notify[1]);
+	close(err[1]);
+	d->notify_event =
+		event_new(p->loop, d->notify_fd, EV_READ | EV_PERSIST, daemon_on_notify, d);
+	d->stderr_event =
+		event_new(p->loop, d->stderr_fd, EV_READ | EV_PERSIST, daemon_on_stderr, d);
+	if (!r && (!d->notify_event || !d->stderr_event || event_add(d->notify_event, NULL) ||
+		   event_add(d->stderr_event, NULL)))
+		r = -ENOMEM;
+	return r ? err_set(e, r, "cannot start %s: %s", name, strerror(-r)) : 0;
+}
+
+/* ---- the end of a daemon ---- */
+
+/* Returns true if the daemon has ended; then why (may be NULL) is set to the reason, with the last
+ * line of its log unless SIGKILL ended it. Never blocks. */
+static bool daemon_has_ended(struct daemon *d, struct err_text *why)
+{
+	const char *colon;
+
+	if (d->pid > 0 && waitpid(d->pid, &d->status, WNOHANG) != d->pid)
+		return false;
+	d->pid = -1;
+	daemon_listen(d); /* its last lines are already in the pipe */
+	if (d->line_len)
+		daemon_take_line(d);
+	colon = d->last[0] ? ": " : "";
+	if (WIFSIGNALED(d->status) && WTERMSIG(d->status) == SIGKILL)
+		err_set(why, 0, "%s was killed by signal %d", d->name, SIGKILL);
+	else if (WIFSIGNALED(d->status))
+		err_set(why, 0, "%s was killed by signal %d%s%s", d->name, WTERMSIG(d->status),
+			colon, d->last);
+	else
+		err_set(why, 0, "%s ended with exit code %d%s%s", d->name, WEXITSTATUS(d->status),
+			colon, d->last);
+	return true;
+}
+
+/*
+ * Ends the daemon with SIGTERM, and with SIGKILL after a timeout, and waits for its end. Reads its
+ * output meanwhile: a child that blocks on a full pipe would never end.
+ */
+static void daemon_end(struct daemon *d)
+{
+	uint64_t end_ns = clock_mono_ns() + PRIVATE_STOP_TIMEOUT_MS * NS_PER_MS;
+	struct pollfd p = {.fd = d->stderr_fd, .events = POLLIN};
+
+	if (!d->owner)
+		return;
+	if (d->pid > 0) {
+		kill(d->pid, SIGTERM);
+		while (waitpid(d->pid, &d->status, WNOHANG) != d->pid) {
+			if (clock_mono_ns() >= end_ns) {
+				kill(d->pid, SIGKILL);
+				waitpid(d->pid, &d->status, 0);
+				break;
+			}
+			poll(&p, 1, LOOK_AGAIN_MS);
+			/* If the child has closed its stderr, poll only sleeps. */
+			if (p.revents && !daemon_listen(d))
+				p.fd = -1;
+		}
+		daemon_listen(d);
+	}
+	event_freep(&d->notify_event);
+	event_freep(&d->stderr_event);
+	closep(&d->notify_fd);
+	closep(&d->stderr_fd);
+}
+
+/* ---- both daemons ---- */
 
 static void private_daemons_fail(struct private_daemons *p, const char *why)
 {
@@ -131,7 +385,7 @@ static void private_daemons_on_deadline(evutil_socket_t fd, short what, void *ct
 	(void)fd;
 	(void)what;
 	snprintf(why, sizeof(why), "%s was not ready within %d s",
-		 p->producer ? PRODUCER_NAME : SERVICE_NAME, PRIVATE_START_TIMEOUT_MS / 1000);
+		 p->producer.owner ? PRODUCER_NAME : SERVICE_NAME, PRIVATE_START_TIMEOUT_MS / 1000);
 	private_daemons_fail(p, why);
 }
 
@@ -144,66 +398,21 @@ static void on_child(evutil_socket_t fd, short what, void *ctx)
 	(void)what;
 	if (private_daemons_have_failed(p, &why)) {
 		private_daemons_fail(p, why.text);
-	} else if (p->ready && !p->cut_short && daemon_process_has_ended(p->producer, &why)) {
+	} else if (p->ready && !p->cut_short && daemon_has_ended(&p->producer, &why)) {
 		p->cut_short = true;
 		p->ops->on_producer_ended(p->ctx, why.text);
 	}
 }
 
-/* The end of the daemon follows and gives the reason; if not, the deadline reports it. */
-static void on_not_ready(void *ctx, struct daemon_process *d)
+static void private_daemons_on_ready(struct private_daemons *p, const struct daemon *d)
 {
-	(void)d;
-	on_child(-1, 0, ctx);
-}
-
-/* Passes a message on, except that sonda-probes may not use tracefs: its advice is for a service. A
- * user who wants kernel events gets that of sonda doctor. */
-static void on_line(void *ctx, const char *line)
-{
-	struct private_daemons *p = ctx;
-
-	if (str_starts(line, PRODUCER_NAME ": linux.ftrace is off: "))
-		return;
-	p->ops->on_line(p->ctx, line);
-}
-
-static void private_daemons_on_ready(void *ctx, struct daemon_process *d);
-
-static const struct daemon_process_ops process_ops = {
-	.on_ready = private_daemons_on_ready,
-	.on_not_ready = on_not_ready,
-	.on_line = on_line,
-};
-
-static int start_one(struct private_daemons *p, const char *name, const char *const *args,
-		     const char *notify_env, struct err_text *e, struct daemon_process **ret)
-{
-	const struct daemon_env env[] = {
-		{"PERFETTO_PRODUCER_SOCK_NAME", p->producer_socket},
-		{"PERFETTO_CONSUMER_SOCK_NAME", p->consumer_socket},
-		{NULL, NULL},
-	};
-	static const struct timeval timeout = {PRIVATE_START_TIMEOUT_MS / 1000, 0};
-	char path[PATH_MAX];
-
-	if (program_find_daemon(name, path, sizeof(path), e))
-		return -ENOENT;
-	event_add(p->deadline, &timeout);
-	return daemon_process_start(p->loop, name, path, args, notify_env, env, &process_ops, p, e,
-				    ret);
-}
-
-static void private_daemons_on_ready(void *ctx, struct daemon_process *d)
-{
-	static const char *const none[] = {NULL};
-	struct private_daemons *p = ctx;
 	struct err_text e;
 
 	if (p->failed)
 		return;
-	if (d == p->service) {
-		if (start_one(p, PRODUCER_NAME, none, "TRACED_PROBES_NOTIFY_FD", &e, &p->producer))
+	if (d == &p->service) {
+		if (daemon_start(p, &p->producer, PRODUCER_NAME, NULL, "TRACED_PROBES_NOTIFY_FD",
+				 &e))
 			private_daemons_fail(p, e.text);
 		return;
 	}
@@ -214,8 +423,8 @@ static void private_daemons_on_ready(void *ctx, struct daemon_process *d)
 
 bool private_daemons_have_failed(struct private_daemons *p, struct err_text *why)
 {
-	return (p->producer && !p->ready && daemon_process_has_ended(p->producer, why)) ||
-	       (p->service && daemon_process_has_ended(p->service, why));
+	return (p->producer.owner && !p->ready && daemon_has_ended(&p->producer, why)) ||
+	       (p->service.owner && daemon_has_ended(&p->service, why));
 }
 
 bool private_daemons_explain(struct private_daemons *p, struct err_text *why)
@@ -257,11 +466,7 @@ int private_daemons_start(struct event_base *loop, const char *output_path,
 			  struct private_daemons **ret)
 {
 	char folder[PATH_MAX];
-	const char *const args[] = {
-		find_folder(output_path, folder) ? "--output-dir" : NULL,
-		folder,
-		NULL,
-	};
+	const char *output_dir = find_folder(output_path, folder) ? folder : NULL;
 	struct private_daemons *p = calloc(1, sizeof(*p));
 	int r;
 
@@ -277,7 +482,7 @@ int private_daemons_start(struct event_base *loop, const char *output_path,
 	else
 		r = make_dir(p, e);
 	if (!r)
-		r = start_one(p, SERVICE_NAME, args, "TRACED_NOTIFY_FD", e, &p->service);
+		r = daemon_start(p, &p->service, SERVICE_NAME, output_dir, "TRACED_NOTIFY_FD", e);
 	if (r) {
 		private_daemons_free(p);
 		return r;
@@ -291,8 +496,8 @@ void private_daemons_free(struct private_daemons *p)
 	if (!p)
 		return;
 	p->failed = true;
-	daemon_process_free(p->producer, PRIVATE_STOP_TIMEOUT_MS);
-	daemon_process_free(p->service, PRIVATE_STOP_TIMEOUT_MS);
+	daemon_end(&p->producer);
+	daemon_end(&p->service);
 	event_freep(&p->child_event);
 	event_freep(&p->deadline);
 	remove_dir(p);

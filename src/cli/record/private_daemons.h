@@ -10,7 +10,8 @@ struct event_base;
 
 /*
  * A private tracing service and producer, for machines where no service runs: sondad and
- * sonda-probes on sockets in a directory of mode 0700. The kernel ends both when this process ends.
+ * sonda-probes on sockets in a directory of mode 0700. Each has its own process group, so that
+ * Ctrl-C does not reach it, and the kernel ends both when this process ends.
  * private_daemons_free() also removes the directory.
  */
 struct private_daemons;
@@ -26,7 +27,7 @@ struct private_daemons_ops {
 	void (*on_failed)(void *ctx, const char *why);
 	/* After on_ready: the producer has ended, the service has not. Called once. */
 	void (*on_producer_ended)(void *ctx, const char *why);
-	/* A daemon logged a warning. */
+	/* A line of a daemon's log with priority warning or higher, or without priority. */
 	void (*on_line)(void *ctx, const char *line);
 };
 
@@ -45,7 +46,8 @@ const char *private_daemons_address(const struct private_daemons *p);
 const char *private_daemons_producer_address(const struct private_daemons *p);
 
 /* Returns true if the service has ended, or the producer before it was ready. Does not run the
- * loop. why as for daemon_process_has_ended(). */
+ * loop. Then why (may be NULL) is the reason, with the last line of the daemon's log unless SIGKILL
+ * ended it. */
 bool private_daemons_have_failed(struct private_daemons *p, struct err_text *why);
 
 /* For a connection that broke: waits a moment for the end of a daemon, which explains it. Returns

@@ -14,7 +14,6 @@
 #include "base/text/str.h"
 #include "cli/doctor/doctor.h"
 #include "cli/record/command_child.h"
-#include "cli/record/daemon_process.h"
 #include "cli/record/record_config.h"
 #include "cli/record/record_options.h"
 #include "cli/record/recording.h"

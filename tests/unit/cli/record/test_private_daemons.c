@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Shell scripts named sondad and sonda-probes stand in PATH for the real ones. */
 #include <event2/event.h>
+#include <sys/prctl.h>
 
 #include "unit/test.h"
+#include "base/core/clock.h"
 #include "base/system/fs.h"
 #include "base/text/str.h"
 #include "cli/record/private_daemons.h"
@@ -202,12 +204,45 @@ FIXTURE_TEST(test_the_service_alone_is_told_the_output_folder)
 	strbuf_deinit(&log);
 }
 
+/* The reason is the last warning, unless SIGKILL ended it. */
 FIXTURE_TEST(test_a_service_that_does_not_start)
 {
-	write_programs("echo '<3>sondad: no memory' >&2; exit 1\n", PROBES FOREVER);
+	static const struct {
+		const char *script, *why;
+	} rows[] = {
+		{"echo '<3>sondad: no memory' >&2; exit 1\n",
+		 "ended with exit code 1: sondad: no memory"},
+		{"echo '<6>sondad: information' >&2; exit 1\n", "ended with exit code 1"},
+		{"echo -n '<4>unfinished' >&2\n", "ended with exit code 0: unfinished"},
+		{"echo '<4>sondad: a warning' >&2; kill -9 $$\n", "was killed by signal 9"},
+		{"kill -SEGV $$\n", "was killed by signal 11"},
+		{"echo -n 0 >&$TRACED_NOTIFY_FD; exit 7\n", "ended with exit code 7"},
+	};
+	char expected[128];
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		heard[0] = '\0';
+		write_programs(rows[i].script, PROBES FOREVER);
+		assert_int_equal(start(), 0);
+		snprintf(expected, sizeof(expected), "failed(sondad %s) ", rows[i].why);
+		assert_non_null(strstr(heard, expected));
+		end();
+	}
+}
+
+FIXTURE_TEST(test_a_program_that_cannot_run)
+{
+	char path[128];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/sondad", dir);
+	f = fopen(path, "w");
+	fputs("#!/nonexistent\n", f);
+	fclose(f);
+	assert_int_equal(chmod(path, 0700), 0);
 	assert_int_equal(start(), 0);
-	assert_non_null(strstr(heard, "failed(sondad ended with exit code 1: sondad: no memory) "));
-	end();
+	assert_non_null(strstr(heard, "failed(sondad ended with exit code 127: cannot run /tmp/"));
+	assert_non_null(strstr(heard, "/sondad: No such file or directory) "));
 }
 
 FIXTURE_TEST(test_a_producer_that_does_not_start)
@@ -243,12 +278,138 @@ FIXTURE_TEST(test_a_service_that_ends_later)
 	assert_string_equal(heard, "ready failed(sondad was killed by signal 11) ");
 }
 
-FIXTURE_TEST(test_warnings_come_through)
+FIXTURE_TEST(test_warnings_are_passed_on_without_their_priority)
 {
-	write_programs("echo '<4>sondad: careful' >&2\n" SERVICE FOREVER,
-		       "echo '<6>sonda-probes: chatter' >&2\n" PROBES FOREVER);
+	write_programs(
+		"exec 2>&2; echo '<6>sondad: info' >&2; echo '<4>sondad: warning' >&2\n"
+		"echo '<3>sondad: error' >&2; echo 'no priority' >&2; echo >&2\n" SERVICE FOREVER,
+		"echo '<6>sonda-probes: chatter' >&2\n"
+		"echo '<4>sonda-probes: linux.ftrace is off: no tracefs' >&2\n" PROBES FOREVER);
 	assert_int_equal(start(), 0);
-	assert_string_equal(heard, "[sondad: careful] ready ");
+	assert_string_equal(heard, "[sondad: warning] [sondad: error] [no priority] ready ");
+}
+
+FIXTURE_TEST(test_a_very_long_line_is_cut)
+{
+	write_programs("head -c 100000 /dev/zero | tr '\\0' x >&2; echo >&2\n" SERVICE FOREVER,
+		       PROBES FOREVER);
+	assert_int_equal(start(), 0);
+	assert_int_equal(strspn(strchr(heard, '[') + 1, "x"), 511);
+}
+
+/* No signal is ignored or blocked, it leads its process group, and its stderr claims to be the
+ * journal: "device:inode" of the pipe. */
+FIXTURE_TEST(test_the_environment_of_a_daemon)
+{
+	struct strbuf log = {0};
+	const char *ignored;
+	int pid, group;
+
+	signal(SIGPIPE, SIG_IGN);
+	write_programs("[ \"$JOURNAL_STREAM\" = \"$(stat -L -c %d:%i /proc/$$/fd/2)\" ] && echo "
+		       "journal >>$LOG\n"
+		       "read x; echo \"process $$ $(cut -d' ' -f5 /proc/$$/stat)$x\" >>$LOG\n"
+		       "grep -E 'SigIgn|SigBlk' /proc/self/status >>$LOG\n" SERVICE FOREVER,
+		       PROBES FOREVER);
+	assert_int_equal(start(), 0);
+	signal(SIGPIPE, SIG_DFL);
+	read_log(&log);
+	assert_int_equal(sscanf(log.s, "journal\nprocess %d %d\n", &pid, &group), 2);
+	assert_int_equal(pid, group);
+	assert_non_null(strstr(log.s, "SigBlk:\t0000000000000000"));
+	/* 32 and 33 are the C library's, which lets no process set them; make ignores them. */
+	ignored = strstr(log.s, "SigIgn:\t");
+	assert_non_null(ignored);
+	assert_int_equal(strtoull(ignored + 8, NULL, 16) & ~0x180000000ull, 0);
+	strbuf_deinit(&log);
+}
+
+/* ---- the end ---- */
+
+/* Ends a service whose handler of SIGTERM is the script. */
+static void end_service(const char *handler)
+{
+	char script[1024];
+
+	snprintf(script, sizeof(script), "%s\ntrap '%s' TERM\n" FOREVER,
+		 "touch $PERFETTO_PRODUCER_SOCK_NAME; echo -n 1 >&$TRACED_NOTIFY_FD", handler);
+	write_programs(script, PROBES FOREVER);
+	heard[0] = '\0';
+	assert_int_equal(start(), 0);
+	usleep(100000); /* for the trap */
+	end();
+}
+
+static bool is_in_log(const char *text)
+{
+	struct strbuf log = {0};
+	bool found;
+
+	read_log(&log);
+	found = log.s && strstr(log.s, text);
+	strbuf_deinit(&log);
+	return found;
+}
+
+FIXTURE_TEST(test_the_end_waits_for_a_daemon)
+{
+	end_service("echo cleaning up >&2; exit 0");
+	assert_string_equal(heard, "ready [cleaning up] ");
+	/* Long after its last word: silence is no end. */
+	end_service("exec >&- 2>&-; sleep 0.3; echo silent-end >>$LOG; exit");
+	assert_true(is_in_log("silent-end"));
+	/* More than a pipe holds: it could not end if nothing was read. */
+	end_service("head -c 300000 /dev/zero | tr \"\\0\" \"\\n\" >&2; echo end >&2; exit 0");
+	assert_string_equal(heard, "ready [end] ");
+}
+
+/* A child that outlives it and keeps its stderr open does not delay the end. */
+FIXTURE_TEST(test_the_end_does_not_wait_for_children)
+{
+	struct strbuf log = {0};
+	const char *at;
+	pid_t pid;
+
+	end_service("sleep 60 & echo \"child $!\" >>$LOG; exit 0");
+	read_log(&log);
+	at = strstr(log.s, "child ");
+	assert_non_null(at);
+	pid = atoi(at + 6);
+	assert_int_equal(kill(pid, SIGKILL), 0);
+	strbuf_deinit(&log);
+}
+
+FIXTURE_TEST(test_a_daemon_that_ignores_sigterm_is_killed)
+{
+	uint64_t begin = clock_mono_ns();
+
+	end_service("");
+	assert_true(clock_mono_ns() - begin >= PRIVATE_STOP_TIMEOUT_MS * NS_PER_MS);
+}
+
+/* The parent dies without a word; the pid of the service comes by the log. */
+FIXTURE_TEST(test_daemons_die_with_their_parent)
+{
+	struct strbuf log = {0};
+	int service, probes;
+	pid_t parent;
+
+	/* Orphans come to us, so that we can see them end. */
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	write_programs(SERVICE FOREVER, PROBES FOREVER);
+	parent = fork();
+	if (parent == 0) {
+		event_reinit(loop);
+		start();
+		raise(SIGKILL);
+	}
+	assert_int_equal(waitpid(parent, NULL, 0), parent);
+	read_log(&log);
+	assert_int_equal(sscanf(log.s, "service %d\nprobes %d\n", &service, &probes), 2);
+	assert_int_equal(waitpid(service, NULL, 0), service);
+	assert_int_equal(waitpid(probes, NULL, 0), probes);
+	prctl(PR_SET_CHILD_SUBREAPER, 0);
+	strbuf_deinit(&log);
 }
 
 FIXTURE_TEST(test_programs_that_are_not_there)
