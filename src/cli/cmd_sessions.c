@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * sonda sessions: lists the sessions of a tracing service. sonda status: lists these, the
+ * producers, their data sources, and the categories of track events. Control characters in the text
+ * of other programs are replaced.
+ */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,8 +23,7 @@
 #include "common/tracing_service_state.pb-c.h"
 #include "config/json.h"
 
-/* Formats the state of a tracing service as tables. Control characters in foreign text are
- * replaced. */
+/* ---- sessions ---- */
 
 /*
  *	ID  UID  STATE    STARTED   DURATION  BUFFERS   SOURCES  NAME
@@ -43,33 +47,6 @@ static void pad(struct strbuf *out, size_t from, size_t width)
 	size_t used = out->len - from;
 
 	strbuf_printf(out, "%*s", used < width ? (int)(width - used) : 1, "");
-}
-
-static void put_start(const session *s, char text[static 16])
-{
-	time_t t = (time_t)(s->start_realtime_ns / 1000000000);
-	struct tm tm;
-
-	snprintf(text, 16, "-");
-	if (s->start_realtime_ns > 0 && localtime_r(&t, &tm))
-		strftime(text, 16, "%H:%M:%S", &tm);
-}
-
-static void put_duration(const session *s, char text[static 24])
-{
-	if (s->duration_ms)
-		snprintf(text, 24, "%.1f s", s->duration_ms / 1e3);
-	else
-		snprintf(text, 24, "-");
-}
-
-static uint64_t buffer_bytes(const session *s)
-{
-	uint64_t sum = 0;
-
-	for (size_t i = 0; i < s->n_buffer_size_kb; i++)
-		sum += s->buffer_size_kb[i] * UINT64_C(1024);
-	return sum;
 }
 
 static void put_clock_time(uint64_t boot_ns, struct strbuf *out)
@@ -104,20 +81,27 @@ static void put_departure(const Pb__SourceDeparture *d, struct strbuf *out)
 
 static void put_session(const session *s, struct strbuf *out)
 {
-	char start[16], duration[24], bytes[32];
+	time_t t = (time_t)(s->start_realtime_ns / 1000000000);
+	char start[16] = "-", duration[24] = "-", bytes[32];
+	uint64_t size = 0;
+	struct tm tm;
 
-	put_start(s, start);
-	put_duration(s, duration);
+	if (s->start_realtime_ns > 0 && localtime_r(&t, &tm))
+		strftime(start, sizeof(start), "%H:%M:%S", &tm);
+	if (s->duration_ms)
+		snprintf(duration, sizeof(duration), "%.1f s", s->duration_ms / 1e3);
+	for (size_t i = 0; i < s->n_buffer_size_kb; i++)
+		size += s->buffer_size_kb[i] * UINT64_C(1024);
 	strbuf_printf(out, "%-5" PRIu64 " %-6d %-16.40s %-9s %-10s %-9s %-8u ", s->id,
 		      s->consumer_uid, s->state ? s->state : "?", start, duration,
-		      str_bytes(buffer_bytes(s), bytes), s->num_data_sources);
+		      str_bytes(size, bytes), s->num_data_sources);
 	put_plain(out, s->unique_session_name);
 	strbuf_putc(out, '\n');
 	for (size_t n = 0; n < s->n_departures; n++)
 		put_departure(s->departures[n], out);
 }
 
-static void state_text_sessions(const Pb__TracingServiceState *state, struct strbuf *out)
+static void sessions_put_sessions(const Pb__TracingServiceState *state, struct strbuf *out)
 {
 	int32_t hidden = state->num_sessions - (int32_t)state->n_tracing_sessions;
 
@@ -133,6 +117,8 @@ static void state_text_sessions(const Pb__TracingServiceState *state, struct str
 			      hidden, hidden == 1 ? "" : "s");
 }
 
+/* ---- producers and data sources ---- */
+
 static const char *producer_name(const Pb__TracingServiceState *state, int32_t id)
 {
 	for (size_t i = 0; i < state->n_producers; i++)
@@ -141,33 +127,13 @@ static const char *producer_name(const Pb__TracingServiceState *state, int32_t i
 	return "?";
 }
 
-static bool has_remote_producer(const Pb__TracingServiceState *state)
-{
-	for (size_t i = 0; i < state->n_producers; i++)
-		if (state->producers[i]->machine_id)
-			return true;
-	return false;
-}
-
-/* Producers on other machines have a machine_id; a machine without a name is shown by its id. */
-static void sessions_put_machine(const Pb__TracingServiceState__Producer *p, struct strbuf *out)
-{
-	size_t from = out->len;
-
-	if (!p->machine_id)
-		strbuf_puts(out, "this one");
-	else if (p->machine_name && *p->machine_name)
-		put_plain(out, p->machine_name);
-	else
-		strbuf_printf(out, "%u", p->machine_id);
-	pad(out, from, 20);
-}
-
 /* Appends the producers and the data sources that they offer. */
-static void state_text_producers(const Pb__TracingServiceState *state, struct strbuf *out)
+static void sessions_put_producers(const Pb__TracingServiceState *state, struct strbuf *out)
 {
-	bool machines = has_remote_producer(state);
+	bool machines = false; /* there are producers on other machines */
 
+	for (size_t i = 0; i < state->n_producers; i++)
+		machines |= state->producers[i]->machine_id != 0;
 	if (state->n_producers == 0) {
 		strbuf_printf(out, "no producer is connected; run: %s\n", service_start_probes());
 		return;
@@ -176,10 +142,18 @@ static void state_text_producers(const Pb__TracingServiceState *state, struct st
 		      machines ? "MACHINE             " : "");
 	for (size_t i = 0; i < state->n_producers; i++) {
 		const Pb__TracingServiceState__Producer *p = state->producers[i];
+		size_t from;
 
 		strbuf_printf(out, "%-9d %-8d %-6d ", p->id, p->pid, p->uid);
+		from = out->len;
+		if (machines && !p->machine_id)
+			strbuf_puts(out, "this one");
+		else if (machines && p->machine_name && *p->machine_name)
+			put_plain(out, p->machine_name);
+		else if (machines)
+			strbuf_printf(out, "%u", p->machine_id);
 		if (machines)
-			sessions_put_machine(p, out);
+			pad(out, from, 20);
 		put_plain(out, p->name);
 		strbuf_putc(out, '\n');
 	}
@@ -235,7 +209,7 @@ static bool is_same(const struct event_category *a, const struct event_category 
 }
 
 /* Appends the categories that running programs have registered: words for sonda record --app. */
-static void state_text_categories(const Pb__TracingServiceState *state, struct strbuf *out)
+static void sessions_put_categories(const Pb__TracingServiceState *state, struct strbuf *out)
 {
 	_cleanup_(freep) struct event_category *rows = NULL;
 	size_t n;
@@ -255,10 +229,7 @@ static void state_text_categories(const Pb__TracingServiceState *state, struct s
 	}
 }
 
-/*
- * sonda sessions: lists the sessions of a tracing service. sonda status: lists these, the
- * producers, their data sources, and the categories of track events.
- */
+/* ---- the verbs ---- */
 
 static int sessions_ask(const char *socket, bool sessions_only, Pb__TracingServiceState **ret)
 {
@@ -275,52 +246,38 @@ static int sessions_ask(const char *socket, bool sessions_only, Pb__TracingServi
 	return r;
 }
 
-/* Prints the message unchanged, for other programs. */
-static void print_raw(const Pb__TracingServiceState *state, struct strbuf *out)
-{
-	size_t len = pb__tracing_service_state__get_packed_size(state);
-	char *to = strbuf_reserve(out, len);
-
-	if (to)
-		out->len += pb__tracing_service_state__pack(state, (uint8_t *)to);
-}
-
-static void print_json(const Pb__TracingServiceState *state, struct strbuf *out)
-{
-	json_print(&state->base, out);
-	strbuf_putc(out, '\n');
-}
-
-static void print_all(const Pb__TracingServiceState *state, struct strbuf *out)
-{
-	const char *version = state->tracing_service_version;
-
-	strbuf_printf(out, "Service: %s\n\n", version ? version : "unknown version");
-	state_text_sessions(state, out);
-	strbuf_putc(out, '\n');
-	state_text_producers(state, out);
-	state_text_categories(state, out);
-}
-
-static int print(int argc, char **argv, bool sessions_only, const char *usage)
+static int sessions_print(int argc, char **argv, bool sessions_only, const char *usage)
 {
 	Pb__TracingServiceState *state;
 	struct strbuf text = {0};
 	struct verb_options o;
 	int code = verb_options_parse(argc, argv, "srj", 0, 0, usage, &o);
+	size_t len;
+	char *to;
 
 	if (code >= 0)
 		return code;
 	if (sessions_ask(o.socket, sessions_only, &state) < 0)
 		return EXIT_FAILED;
-	if (o.raw)
-		print_raw(state, &text);
-	else if (o.json)
-		print_json(state, &text);
-	else if (sessions_only)
-		state_text_sessions(state, &text);
-	else
-		print_all(state, &text);
+	if (o.raw) {
+		len = pb__tracing_service_state__get_packed_size(state);
+		to = strbuf_reserve(&text, len);
+		if (to)
+			text.len += pb__tracing_service_state__pack(state, (uint8_t *)to);
+	} else if (o.json) {
+		json_print(&state->base, &text);
+		strbuf_putc(&text, '\n');
+	} else if (sessions_only) {
+		sessions_put_sessions(state, &text);
+	} else {
+		strbuf_printf(&text, "Service: %s\n\n",
+			      state->tracing_service_version ? state->tracing_service_version
+							     : "unknown version");
+		sessions_put_sessions(state, &text);
+		strbuf_putc(&text, '\n');
+		sessions_put_producers(state, &text);
+		sessions_put_categories(state, &text);
+	}
 	pb__tracing_service_state__free_unpacked(state, NULL);
 	if (!o.raw && text.s)
 		str_make_plain(text.s, text.len, "\n");
@@ -331,24 +288,26 @@ static int print(int argc, char **argv, bool sessions_only, const char *usage)
 
 int cmd_sessions(int argc, char **argv)
 {
-	return print(argc, argv, true,
-		     "usage: sonda sessions [--socket ADDRESS] [--json | --raw]\n\n"
-		     "Lists the tracing sessions of this user; root sees all.\n\n"
-		     "  --socket ADDRESS   address of the service's consumer socket\n"
-		     "  --json             print the message TracingServiceState as JSON\n"
-		     "  --raw              print the message TracingServiceState, serialized\n"
-		     "  -h, --help         print this help\n");
+	return sessions_print(
+		argc, argv, true,
+		"usage: sonda sessions [--socket ADDRESS] [--json | --raw]\n\n"
+		"Lists the tracing sessions of this user; root sees all.\n\n"
+		"  --socket ADDRESS   address of the service's consumer socket\n"
+		"  --json             print the message TracingServiceState as JSON\n"
+		"  --raw              print the message TracingServiceState, serialized\n"
+		"  -h, --help         print this help\n");
 }
 
 int cmd_status(int argc, char **argv)
 {
-	return print(argc, argv, false,
-		     "usage: sonda status [--socket ADDRESS] [--json | --raw]\n\n"
-		     "Shows the state of the tracing service: its sessions, the connected "
-		     "producers, their\n"
-		     "data sources, and the categories of track events that programs have.\n\n"
-		     "  --socket ADDRESS   address of the service's consumer socket\n"
-		     "  --json             print the message TracingServiceState as JSON\n"
-		     "  --raw              print the message TracingServiceState, serialized\n"
-		     "  -h, --help         print this help\n");
+	return sessions_print(
+		argc, argv, false,
+		"usage: sonda status [--socket ADDRESS] [--json | --raw]\n\n"
+		"Shows the state of the tracing service: its sessions, the connected "
+		"producers, their\n"
+		"data sources, and the categories of track events that programs have.\n\n"
+		"  --socket ADDRESS   address of the service's consumer socket\n"
+		"  --json             print the message TracingServiceState as JSON\n"
+		"  --raw              print the message TracingServiceState, serialized\n"
+		"  -h, --help         print this help\n");
 }

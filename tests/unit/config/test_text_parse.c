@@ -465,6 +465,26 @@ TEST(lossy_text_loses_only_what_is_not_known)
 	bad("buffers { fill_policy: NO_SUCH }", "no value named");
 }
 
+/* The tokens are also those of tests/data/textconfig. */
+TEST(words_symbols_and_comments_need_no_space)
+{
+	static const char nul[] = "duration_ms\0: 5";
+	struct strbuf out = {0};
+
+	good("buffers{size_kb:1}buffers<size_kb:0x2;>duration_ms:5#x\n\v\fflush_period_ms:007");
+	good("duration_ms: 64# \x80\x01\n");
+	good("activate_triggers:'# no comment'\"c'd\"'\\\\'");
+	good("\xef\xbb\xbf"
+	     "duration_ms: 1"); /* a byte order mark */
+	bad("duration_ms: 1 \xef\xbb\xbf", "f:1:16: error: characters other than ASCII");
+	bad("duration_ms: 1 \x7f", "control character 0x7f");
+	bad("duration_ms: 0x1e+5", "f:1:18:");
+	bad("activate_triggers: 'b c\nd", "the string that begins here is not closed");
+	assert_int_equal(parse_config("f", nul, sizeof(nul) - 1, &out), -EINVAL);
+	assert_non_null(strstr(out.s, "control character 0x00"));
+	strbuf_deinit(&out);
+}
+
 TEST(errors_are_appended)
 {
 	struct strbuf errors = {0};

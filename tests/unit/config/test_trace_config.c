@@ -3,6 +3,7 @@
 #include "unit/test.h"
 #include "base/system/fs.h"
 #include "config/limits.h"
+#include "config/text.h"
 #include "config/trace_config.h"
 
 #define MAX_CONFIG (1 << 20)
@@ -135,4 +136,76 @@ FIXTURE_TEST(every_sample_config_is_good)
 
 	assert_int_equal(fs_each("configs", check_sample, &n), 0);
 	assert_in_range(n, 4, 1000);
+}
+
+TEST(text_is_distinguished_from_serialized_messages)
+{
+	static const struct {
+		const char *data;
+		size_t len;
+		bool is_text;
+	} rows[] = {
+		{"", 0, true},
+		{"buffers {\r\n\tsize_kb: 1 # \xc3\xa4\n}\n", 30, true},
+		{"\x0a\x02\x08\x40", 4, false}, /* buffers { size_kb: 64 } */
+		{"\x18\x7f", 2, false}, /* duration_ms: 127 */
+		{"abc\0", 4, false},
+		{"abc\xff", 4, false},
+		{"abc\xc3", 4, false},
+		{"\x1b[2J", 4, false},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		assert_int_equal(text_looks_like(rows[i].data, rows[i].len), rows[i].is_text);
+}
+
+#define POLICY(name) PB__PRIORITY_BOOST_CONFIG__BOOST_POLICY__POLICY_SCHED_##name
+
+TEST(priorities_that_a_config_may_ask_for)
+{
+	static const struct {
+		int policy;
+		uint32_t priority;
+		enum priority_boost_policy read; /* NONE: refused */
+	} rows[] = {
+		{POLICY(OTHER), 0, PRIORITY_BOOST_OTHER},
+		{POLICY(OTHER), 20, PRIORITY_BOOST_OTHER},
+		{POLICY(OTHER), 21, PRIORITY_BOOST_NONE},
+		{POLICY(OTHER), UINT32_MAX, PRIORITY_BOOST_NONE},
+		{POLICY(FIFO), 0, PRIORITY_BOOST_NONE},
+		{POLICY(FIFO), 1, PRIORITY_BOOST_FIFO},
+		{POLICY(FIFO), 99, PRIORITY_BOOST_FIFO},
+		{POLICY(FIFO), 100, PRIORITY_BOOST_NONE},
+		{0, 1, PRIORITY_BOOST_NONE},
+		{3, 1, PRIORITY_BOOST_NONE},
+		{-1, 1, PRIORITY_BOOST_NONE},
+	};
+	struct priority_boost b;
+
+	assert_int_equal(priority_boost_read(NULL, &b), 0);
+	assert_int_equal(b.policy, PRIORITY_BOOST_NONE);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		bool good = rows[i].read != PRIORITY_BOOST_NONE;
+		Pb__PriorityBoostConfig c = PB__PRIORITY_BOOST_CONFIG__INIT;
+
+		c.has_policy = c.has_priority = true;
+		c.policy = (Pb__PriorityBoostConfig__BoostPolicy)rows[i].policy;
+		c.priority = rows[i].priority;
+		assert_int_equal(priority_boost_read(&c, &b), good ? 0 : -EINVAL);
+		assert_int_equal(b.policy, rows[i].read);
+		assert_int_equal(b.priority, good ? rows[i].priority : 0);
+	}
+}
+
+/* The policy counts first. */
+TEST(the_order_of_priorities)
+{
+	static const struct priority_boost rising[] = {
+		{PRIORITY_BOOST_NONE, 0},     {PRIORITY_BOOST_OTHER, 0}, {PRIORITY_BOOST_OTHER, 20},
+		{PRIORITY_BOOST_BUDGETED, 0}, {PRIORITY_BOOST_FIFO, 1},	 {PRIORITY_BOOST_FIFO, 99},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rising); i++)
+		for (size_t k = 0; k < ARRAY_SIZE(rising); k++)
+			assert_int_equal(priority_boost_is_stronger(rising[i], rising[k]), i > k);
 }

@@ -122,6 +122,62 @@ FIXTURE_TEST(one_that_fails_does_not_end_the_others)
 	assert_int_equal(size_of(x, "x.0"), 10); /* its number was not used */
 }
 
+/* Of a session that writes into a file: the service writes the clone, too. */
+FIXTURE_TEST(a_snapshot_that_the_service_writes)
+{
+	static const uint8_t packets[] = {0x12, 0x07, 0x0a, 0x03, 't', 'w', 'o', 0x10, 0x01};
+
+	begin(x, temp_dir_path(&x->dir, 0, "x"));
+	x->service.clone_is_written = true;
+	x->service.slices = packets;
+	x->service.slices_len = sizeof(packets);
+	x->hit.has_tracing_session_id = true;
+	x->hit.tracing_session_id = 7;
+	assert_true(snapshots_take(x->snapshots, &x->hit));
+	run(x);
+	assert_string_equal(x->service.cloned, "7 late");
+	assert_string_equal(x->service.port.calls, "CloneSession ");
+	assert_int_equal(x->log.saved, 1);
+	assert_int_equal(size_of(x, "x.0"), 2 + 3);
+	assert_int_equal(x->log.newest.packets, 1);
+}
+
+FIXTURE_TEST(the_log_has_the_reason_of_a_failure)
+{
+	static const uint8_t half[] = {0x12, 0x06, 0x0a, 0x02, 'o', 'n', 0x10, 0x00};
+	static const struct {
+		const char *refuse, *leave, *clone_error, *why;
+		bool is_half, is_empty;
+	} rows[] = {
+		{"CloneSession", NULL, NULL,
+		 "the tracing service refused while making the snapshot", 0, 0},
+		{NULL, "CloneSession", NULL,
+		 "the tracing service disconnected while making the snapshot", 0, 0},
+		{NULL, NULL, "Original session ended",
+		 "the tracing service says: Original session ended", 0, 0},
+		{NULL, "ReadBuffers", NULL, "the tracing service disconnected while reading it", 0,
+		 0},
+		{NULL, NULL, NULL, "the tracing service refused while reading it", true, 0},
+		{NULL, NULL, NULL, "it is empty", 0, true},
+	};
+
+	begin(x, temp_dir_path(&x->dir, 0, "x"));
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		x->service.refuse = rows[i].refuse;
+		x->service.leave = rows[i].leave;
+		x->service.clone_error = rows[i].clone_error;
+		x->service.is_cloned = !rows[i].clone_error;
+		x->service.slices = rows[i].is_half || rows[i].is_empty ? half : NULL;
+		x->service.slices_len = rows[i].is_half ? sizeof(half) : 0;
+		assert_true(snapshots_take(x->snapshots, &x->hit));
+		run(x);
+		assert_int_equal(x->log.failed, i + 1);
+		if (!strstr(x->log.lines[i], rows[i].why))
+			fail_msg("%s", x->log.lines[i]);
+	}
+	assert_int_equal(x->idle, ARRAY_SIZE(rows));
+}
+
 FIXTURE_TEST(some_wait_and_those_past_that_are_not_made)
 {
 	begin(x, temp_dir_path(&x->dir, 0, "x"));
