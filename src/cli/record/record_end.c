@@ -352,44 +352,31 @@ static int end_refused(struct record_command *c)
 	return record_end_remove_file(c, options == OPTIONS_WRONG ? EXIT_USAGE : EXIT_FAILED);
 }
 
-/* Opens the file that the service created, if this process may read it. */
-static int open_written(const struct record_command *c)
-{
-	return c->is_local && !c->config->rotate
-		       ? open(c->config->output_path, O_RDONLY | O_CLOEXEC)
-		       : -1;
-}
-
-/* Scans the output of the service: one file, or the remaining files of a rotation. */
-static int scan_written(struct record_command *c, int fd)
-{
-	if (c->is_local && c->config->rotate)
-		return trace_readback_scan_files(c->config, &c->result.scan, &c->written,
-						 c->first_file);
-	return fd < 0 ? -EBADF : trace_readback_scan(fd, &c->result.scan, &c->written);
-}
-
-/* Truncates the file after the last whole packet: the service was killed while it wrote. */
-static int cut_written(struct record_command *c)
-{
-	return c->passes_file ? trace_file_cut(c->file, c->written) : -EBADMSG;
-}
-
 /* Ends a recording whose trace the service has written; scans it for the summary. error: of the
  * recording; its message was already printed. */
 static int end_written(struct record_command *c, int error)
 {
-	_cleanup_(closep) int own = c->passes_file ? -1 : open_written(c);
-	int fd = c->passes_file ? trace_file_fd(c->file) : own;
+	_cleanup_(closep) int own = -1;
 	struct err_text why;
-	int r, code;
+	int fd = -1, r, code;
 
-	r = scan_written(c, fd);
+	/* The file is ours, one of the service that this process may read, or the remaining files
+	 * of a rotation. */
+	if (c->passes_file)
+		fd = trace_file_fd(c->file);
+	else if (c->is_local && !c->config->rotate)
+		fd = own = open(c->config->output_path, O_RDONLY | O_CLOEXEC);
+	if (c->is_local && c->config->rotate)
+		r = trace_readback_scan_files(c->config, &c->result.scan, &c->written,
+					      c->first_file);
+	else
+		r = fd < 0 ? -EBADF : trace_readback_scan(fd, &c->result.scan, &c->written);
 	if (!c->passes_file)
 		trace_readback_name(c->config, c->first_file, c->output.text,
 				    sizeof(c->output.text));
-	if (r == -EBADMSG && error)
-		r = cut_written(c);
+	/* The service was killed while it wrote: keep what ends with a whole packet. */
+	if (r == -EBADMSG && error && c->passes_file)
+		r = trace_file_cut(c->file, c->written);
 	if (r == 0 && c->streams && c->result.scan.packets == 0)
 		return record_end_remove_file(c, error ? EXIT_FAILED : explain_nothing(c));
 	if (r == 0 && c->streams && !error && no_ftrace(c, &why))
@@ -470,22 +457,6 @@ static int record_end_save(struct record_command *c, int error)
 	return write_summary(c, false);
 }
 
-/* Ends a failed recording, whose message was already printed. */
-static int record_end_fail(struct record_command *c)
-{
-	if (c->passes_file && trace_file_is_named(c->file))
-		console_say(&c->console, "the data written until then is in %s", c->output.text);
-	return EXIT_FAILED;
-}
-
-/* Returns true if a failed recording has data worth keeping. */
-static bool is_kept(const struct record_command *c, int error)
-{
-	if (c->result.write_error || error == -ECONNABORTED)
-		return true;
-	return c->file && trace_file_is_named(c->file) && error != -EINTR;
-}
-
 /* Reports that the file reached its size limit. The recording is valid up to there. */
 static int report_limit(struct record_command *c, int code)
 {
@@ -502,15 +473,9 @@ static int report_limit(struct record_command *c, int code)
 	return EXIT_FAILED;
 }
 
-/* Returns true if the command could not be executed, so that the trace is useless. */
-static bool is_without_command(const struct record_command *c, int error)
-{
-	return error && error != -ECONNABORTED && c->child && !command_child_ran(c->child);
-}
-
-/* Returns true, and says so also with -q, if the recording has ended, as by -t, before all data
- * sources had started: the command was not run. */
-static bool ended_before_command(struct record_command *c, int error)
+/* Reports, also with -q, if the recording has ended, as by -t, before all data sources had started:
+ * the command was not run. Returns true then. */
+static bool report_late_command(struct record_command *c, int error)
 {
 	if (error || !c->child || command_child_ran(c->child))
 		return false;
@@ -523,7 +488,7 @@ static bool ended_before_command(struct record_command *c, int error)
 
 int record_end(struct record_command *c, int error, const struct err_text *why)
 {
-	bool is_late = ended_before_command(c, error);
+	bool is_late = report_late_command(c, error), not_run, is_kept;
 	struct err_text sentence;
 	int code;
 
@@ -539,10 +504,19 @@ int record_end(struct record_command *c, int error, const struct err_text *why)
 		code = end_snapshots(c, error);
 		return is_late ? EXIT_FAILED : code;
 	}
-	if ((error == -EINTR || (is_without_command(c, error) && !c->result.refused)) && c->streams)
+	/* Without the command that could not be executed the trace is useless. */
+	not_run = error && error != -ECONNABORTED && c->child && !command_child_ran(c->child);
+	if ((error == -EINTR || (not_run && !c->result.refused)) && c->streams)
 		return record_end_remove_file(c, EXIT_FAILED);
-	if (error && !c->result.refused && !is_kept(c, error))
-		return record_end_fail(c);
+	/* Of another failure the data is kept if it is in the file, except that of an abort. */
+	is_kept = c->result.write_error || error == -ECONNABORTED ||
+		  (c->file && trace_file_is_named(c->file) && error != -EINTR);
+	if (error && !c->result.refused && !is_kept) {
+		if (c->passes_file && trace_file_is_named(c->file))
+			console_say(&c->console, "the data written until then is in %s",
+				    c->output.text);
+		return EXIT_FAILED;
+	}
 	if (!error && c->options.detach)
 		return print_detached(c);
 	code = c->config->write_into_file ? end_written(c, error) : record_end_save(c, error);

@@ -235,26 +235,6 @@ static int take_trigger(struct pass *p, struct err_text *e)
 	return r;
 }
 
-static int take_kprobe(struct record_options *o, bool on_return)
-{
-	if (array_reserve(&o->kprobes, &o->cap_kprobes, o->n_kprobes + 1, sizeof(*o->kprobes)))
-		return -ENOMEM;
-	o->kprobes[o->n_kprobes++] = (struct kprobe_option){optarg, on_return};
-	return 0;
-}
-
-static int take_graph(struct record_options *o)
-{
-	o->function_graph = true;
-	return optarg ? arg_list_add(&o->graph_roots, optarg) : 0;
-}
-
-static int take_stacks(struct record_options *o, struct err_text *e)
-{
-	o->stack_hz = DEFAULT_STACK_HZ;
-	return optarg ? option_number("--cpu-stacks", optarg, &o->stack_hz, e) : 0;
-}
-
 static int take_cpus(struct record_options *o, struct err_text *e)
 {
 	int r = cpu_list_add(&o->cpus, optarg);
@@ -267,28 +247,9 @@ static int take_cpus(struct record_options *o, struct err_text *e)
 	return 0;
 }
 
-static int take_clock(struct record_options *o, struct err_text *e)
-{
-	o->has_clock = true;
-	o->mono_raw_clock = !strcmp(optarg, "mono_raw");
-	if (!o->mono_raw_clock && strcmp(optarg, "boot"))
-		return err_set(e, -EINVAL, "--clock %.80s: not a clock; use boot or mono_raw",
-			       optarg);
-	return 0;
-}
-
-static int take_show_config(struct record_options *o, struct err_text *e)
-{
-	o->show_config = true;
-	o->show_binary = optarg && !strcmp(optarg, "binary");
-	if (optarg && !o->show_binary && strcmp(optarg, "text") != 0)
-		return err_set(e, -EINVAL, "--show-config=%.80s: use text or binary", optarg);
-	return 0;
-}
-
 /* Handles the options about data, scope and buffers. Returns 0, -EINVAL and sets e, -ENOMEM, or
  * -ENOENT for another option. */
-static int take_shorthand(int option, struct pass *p, struct err_text *e)
+static int take_data_option(int option, struct pass *p, struct err_text *e)
 {
 	struct record_options *o = &p->o;
 
@@ -307,11 +268,17 @@ static int take_shorthand(int option, struct pass *p, struct err_text *e)
 		return arg_list_add(&o->syscalls, optarg);
 	case OPT_KPROBE:
 	case OPT_KRETPROBE:
-		return take_kprobe(o, option == OPT_KRETPROBE);
+		if (array_reserve(&o->kprobes, &o->cap_kprobes, o->n_kprobes + 1,
+				  sizeof(*o->kprobes)))
+			return -ENOMEM;
+		o->kprobes[o->n_kprobes++] =
+			(struct kprobe_option){optarg, option == OPT_KRETPROBE};
+		return 0;
 	case OPT_UPROBE:
 		return arg_list_add(&o->uprobes, optarg);
 	case OPT_GRAPH:
-		return take_graph(o);
+		o->function_graph = true;
+		return optarg ? arg_list_add(&o->graph_roots, optarg) : 0;
 	case OPT_GRAPH_FILTER:
 		return arg_list_add(&o->graph_filters, optarg);
 	case OPT_GRAPH_DEPTH:
@@ -320,7 +287,8 @@ static int take_shorthand(int option, struct pass *p, struct err_text *e)
 		o->ksyms = true;
 		return 0;
 	case OPT_STACKS:
-		return take_stacks(o, e);
+		o->stack_hz = DEFAULT_STACK_HZ;
+		return optarg ? option_number("--cpu-stacks", optarg, &o->stack_hz, e) : 0;
 	case 'F':
 		return option_number("-F", optarg, &o->stack_hz, e);
 	case 'g':
@@ -339,7 +307,13 @@ static int take_shorthand(int option, struct pass *p, struct err_text *e)
 	case OPT_SUBBUF:
 		return option_size("--subbuf", optarg, &o->subbuf_kb, e);
 	case OPT_CLOCK:
-		return take_clock(o, e);
+		o->has_clock = true;
+		o->mono_raw_clock = !strcmp(optarg, "mono_raw");
+		return o->mono_raw_clock || !strcmp(optarg, "boot")
+			       ? 0
+			       : err_set(e, -EINVAL,
+					 "--clock %.80s: not a clock; use boot or mono_raw",
+					 optarg);
 	case OPT_NO_PRIORITY:
 		o->no_priority = true;
 		return 0;
@@ -352,21 +326,6 @@ static int take_shorthand(int option, struct pass *p, struct err_text *e)
 	return -ENOENT;
 }
 
-static int take_config(struct record_options *o, struct err_text *e)
-{
-	if (o->config)
-		return err_set(e, -EINVAL, "-c: one config at a time");
-	o->config = optarg;
-	return *optarg ? 0 : err_set(e, -EINVAL, "-c needs a file name");
-}
-
-static int take_app(struct record_options *o, struct err_text *e)
-{
-	if (!optarg[strspn(optarg, ", ")])
-		return err_set(e, -EINVAL, "--app needs categories; example: 'net*,disk'");
-	return arg_list_add(&o->apps, optarg);
-}
-
 static int record_options_take_option(int option, struct pass *p, struct err_text *e)
 {
 	struct record_options *o = &p->o;
@@ -377,7 +336,10 @@ static int record_options_take_option(int option, struct pass *p, struct err_tex
 		o->all = true;
 		return 0;
 	case 'c':
-		return take_config(o, e);
+		if (o->config)
+			return err_set(e, -EINVAL, "-c: one config at a time");
+		o->config = optarg;
+		return *optarg ? 0 : err_set(e, -EINVAL, "-c needs a file name");
 	case 'o':
 		o->output = optarg;
 		return 0;
@@ -391,7 +353,9 @@ static int record_options_take_option(int option, struct pass *p, struct err_tex
 		o->color = optarg;
 		return option_when("--color", optarg, e);
 	case OPT_APP:
-		return take_app(o, e);
+		if (!optarg[strspn(optarg, ", ")])
+			return err_set(e, -EINVAL, "--app needs categories; example: 'net*,disk'");
+		return arg_list_add(&o->apps, optarg);
 	case OPT_TXT:
 		o->config_is_text = true;
 		return 0;
@@ -411,13 +375,18 @@ static int record_options_take_option(int option, struct pass *p, struct err_tex
 		o->detach = optarg;
 		return 0;
 	case OPT_SHOW_CONFIG:
-		return take_show_config(o, e);
+		o->show_config = true;
+		o->show_binary = optarg && !strcmp(optarg, "binary");
+		return !optarg || o->show_binary || !strcmp(optarg, "text")
+			       ? 0
+			       : err_set(e, -EINVAL, "--show-config=%.80s: use text or binary",
+					 optarg);
 	}
 	if (option == OPT_WORD && p->after_stacks && !optarg[strspn(optarg, "0123456789")])
 		return err_set(e, -EINVAL, "--cpu-stacks %.20s: write --cpu-stacks=%.20s", optarg,
 			       optarg);
 	p->after_stacks = option == OPT_STACKS && !optarg;
-	r = take_shorthand(option, p, e);
+	r = take_data_option(option, p, e);
 	/* Filters do not apply to options that create events. */
 	if (option >= OPT_SYSCALLS && option <= OPT_GRAPH)
 		p->after_word = false;
@@ -437,41 +406,43 @@ const char *record_options_of_rings(const struct record_options *o)
 	return o->has_cpus ? "-C" : NULL;
 }
 
-static int check_command(const struct record_options *o, struct err_text *e)
+/* Checks that options fit each other. */
+static int record_options_check(const struct record_options *o, struct err_text *e)
 {
+	bool to_stdout = o->output && !strcmp(o->output, "-");
+
+	/* The command and the summary. */
 	if (o->command && !o->command[0])
 		return err_set(e, -EINVAL, "there is no command after --");
-	if (o->command && o->output && !strcmp(o->output, "-"))
+	if (o->command && to_stdout)
 		return err_set(
 			e, -EINVAL,
 			"-o -: the trace and the output of '%.80s' would mix on standard output",
 			o->command[0]);
-	return 0;
-}
-
-static int check_summary(const struct record_options *o, struct err_text *e)
-{
 	if (o->exit_code && !o->command)
 		return err_set(e, -EINVAL, "--exit-code needs a command");
-	if (o->json && o->output && !strcmp(o->output, "-"))
+	if (o->json && to_stdout)
 		return err_set(e, -EINVAL,
 			       "--json and the trace (-o -) cannot both go to standard output");
-	return 0;
-}
-
-static int check_detach(const struct record_options *o, struct err_text *e)
-{
-	if (!*o->detach)
+	/* The file. */
+	if (o->output && !*o->output)
+		return err_set(e, -EINVAL, "-o needs a file name");
+	if (o->output && o->config && trace_input_is_output(o->config, o->output))
+		return err_set(e, -EINVAL, "-o %.80s is the config itself; choose another name",
+			       o->output);
+	if (o->max_bytes && !o->config && !record_options_stream(o))
+		return err_set(e, -EINVAL,
+			       "--max-size limits a trace that is written during the recording; "
+			       "with %s the buffer limits it",
+			       o->detach ? "--detach" : "-b");
+	/* A session that goes on without us. */
+	if (o->detach && !*o->detach)
 		return err_set(e, -EINVAL, "--detach needs a name");
-	if (o->command)
+	if (o->detach && o->command)
 		return err_set(e, -EINVAL,
 			       "--detach cannot be combined with a command: no process would wait "
 			       "for its end");
-	return 0;
-}
-
-static int check_words(const struct record_options *o, struct err_text *e)
-{
+	/* What is recorded. */
 	if (o->config_is_text && !o->config)
 		return err_set(e, -EINVAL, "--txt needs -c");
 	if (o->all && o->pids.n)
@@ -479,45 +450,11 @@ static int check_words(const struct record_options *o, struct err_text *e)
 	if (!o->function_graph && (o->graph_filters.n || o->graph_depth))
 		return err_set(e, -EINVAL, "--function-%s needs --function-graph",
 			       o->graph_depth ? "depth" : "filter");
-	if (o->max_bytes && !o->config && !record_options_stream(o))
-		return err_set(e, -EINVAL,
-			       "--max-size limits a trace that is written during the recording; "
-			       "with %s the buffer limits it",
-			       o->detach ? "--detach" : "-b");
 	if (!o->config && !record_options_name_something(o))
 		return err_set(
 			e, -EINVAL,
 			"nothing to record: name events ('sched', 'irq/*') or a config (-c)");
 	return 0;
-}
-
-static int record_options_check(const struct pass *p, struct err_text *e)
-{
-	const struct record_options *o = &p->o;
-	int r = check_command(o, e);
-
-	if (!r)
-		r = check_summary(o, e);
-	if (r)
-		return r;
-	if (o->output && !*o->output)
-		return err_set(e, -EINVAL, "-o needs a file name");
-	if (o->output && o->config && trace_input_is_output(o->config, o->output))
-		return err_set(e, -EINVAL, "-o %.80s is the config itself; choose another name",
-			       o->output);
-	if (!r && o->detach)
-		r = check_detach(o, e);
-	if (r)
-		return r;
-	return check_words(o, e);
-}
-
-/* Takes everything after "--" as the command. */
-static void take_command(int argc, char **argv, const char *last_value, struct pass *p)
-{
-	if (optind < argc ||
-	    (argc > 1 && argv[argc - 1] != last_value && !strcmp(argv[argc - 1], "--")))
-		p->o.command = argv + optind;
 }
 
 /* Refuses an option that does not exist. After the name of a program it is probably one of the
@@ -556,8 +493,11 @@ static int record_options_read_all(int argc, char **argv, struct pass *p, struct
 			r = record_options_take_option(option, p, e);
 		p->last_word = option == OPT_WORD ? optarg : NULL;
 	}
-	take_command(argc, argv, last_value, p);
-	return r ? r : record_options_check(p, e);
+	/* Everything after "--" is the command. */
+	if (optind < argc ||
+	    (argc > 1 && argv[argc - 1] != last_value && !strcmp(argv[argc - 1], "--")))
+		p->o.command = argv + optind;
+	return r ? r : record_options_check(&p->o, e);
 }
 
 int record_options_parse(int argc, char **argv, struct record_options *ret, struct err_text *e)

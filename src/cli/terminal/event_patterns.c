@@ -155,32 +155,24 @@ int event_pattern_read(const char *typed, const struct tracefs_events *events,
 
 /* ---- selections ---- */
 
-enum mark { OUT, NAMED, MATCHED };
+enum mark { EXCLUDED, NAMED, MATCHED };
 
-#define OF_NOBODY SIZE_MAX
+#define NOT_LISTED SIZE_MAX
 
 struct pick {
-	size_t event; /* index in the kernel's list, or OF_NOBODY */
-	char *text; /* owned; the request if event is OF_NOBODY, else NULL */
+	size_t event; /* index in the kernel's list, or NOT_LISTED */
+	char *text; /* owned; the request if event is NOT_LISTED, else NULL */
 };
 
 struct selection {
 	const struct tracefs_events *events; /* borrowed; events->n is 0 if the list is unknown */
 	struct presets *presets; /* borrowed; NULL: none */
-	size_t n_taken; /* events that words with '!' excluded */
+	size_t n_excluded; /* events that words with '!' excluded */
 	uint8_t *marks; /* enum mark, of each event of the list */
 	struct pick *picks;
 	size_t n;
 	size_t cap;
 };
-
-static void selection_deinit(struct selection *s)
-{
-	for (size_t i = 0; i < s->n; i++)
-		free(s->picks[i].text);
-	free(s->picks);
-	free(s->marks);
-}
 
 static bool request_means(const char *request, const char *event)
 {
@@ -209,23 +201,6 @@ static int add_pick(struct selection *s, size_t event, const char *text, struct 
 	return 0;
 }
 
-static int pick_event(struct selection *s, size_t i, enum mark mark, struct err_text *e)
-{
-	int r = s->marks[i] == OUT ? add_pick(s, i, NULL, e) : 0;
-
-	if (!r)
-		s->marks[i] = MAX(s->marks[i], mark);
-	return r;
-}
-
-static bool has_text(const struct selection *s, const char *text)
-{
-	for (size_t i = 0; i < s->n; i++)
-		if (s->picks[i].text && !strcmp(s->picks[i].text, text))
-			return true;
-	return false;
-}
-
 /* Keeps a request that the kernel's list does not have as text. An event of group ftrace, which is
  * never listed and needs no group in front, gets its group. */
 static int pick_unlisted(struct selection *s, const char *request, struct err_text *e)
@@ -237,10 +212,13 @@ static int pick_unlisted(struct selection *s, const char *request, struct err_te
 		snprintf(in_ftrace, sizeof(in_ftrace), "ftrace/%s", request);
 		request = in_ftrace;
 	}
-	return has_text(s, request) ? 0 : add_pick(s, OF_NOBODY, request, e);
+	for (size_t i = 0; i < s->n; i++)
+		if (s->picks[i].text && !strcmp(s->picks[i].text, request))
+			return 0;
+	return add_pick(s, NOT_LISTED, request, e);
 }
 
-static int pick(struct selection *s, const char *request, struct err_text *e)
+static int select_request(struct selection *s, const char *request, struct err_text *e)
 {
 	enum mark mark = event_patterns_is_pattern(request) ? MATCHED : NAMED;
 	bool found = false;
@@ -250,36 +228,33 @@ static int pick(struct selection *s, const char *request, struct err_text *e)
 		if (!request_means(request, s->events->names[i]))
 			continue;
 		found = true;
-		r = pick_event(s, i, mark, e);
+		r = s->marks[i] == EXCLUDED ? add_pick(s, i, NULL, e) : 0;
+		if (!r)
+			s->marks[i] = MAX(s->marks[i], mark);
 	}
 	return r || found ? r : pick_unlisted(s, request, e);
 }
 
 /* ---- exclusions ---- */
 
-/* Refuses to exclude request from the pattern text: which events are left is unknown without the
- * kernel's list. */
-static int refuse_guess(const char *request, const char *text, struct err_text *e)
-{
-	return err_set(e, -EINVAL,
-		       "'!%s': cannot exclude events of '%s': the kernel's list of events, "
-		       "available_events of tracefs, cannot be read",
-		       request, text);
-}
-
-static int is_taken(const struct selection *s, const struct pick *p, const char *request,
-		    struct err_text *e)
+/* Returns 1 if the request excludes the pick, 0 if not, or -EINVAL and sets e. */
+static int is_excluded(const struct selection *s, const struct pick *p, const char *request,
+		       struct err_text *e)
 {
 	if (!p->text)
 		return request_means(request, s->events->names[p->event]);
 	if (!strcmp(p->text, request))
 		return 1;
 	if (!s->events->n && event_patterns_is_pattern(p->text))
-		return refuse_guess(request, p->text, e);
+		return err_set(e, -EINVAL,
+			       "'!%s': cannot exclude events of '%s': the kernel's list of events, "
+			       "available_events of tracefs, cannot be read",
+			       request, p->text);
 	return request_means(request, p->text);
 }
 
-static int take_away(struct selection *s, const char *request, size_t *taken, struct err_text *e)
+static int exclude_request(struct selection *s, const char *request, size_t *n_excluded,
+			   struct err_text *e)
 {
 	size_t kept = 0;
 	int r = 0;
@@ -288,34 +263,34 @@ static int take_away(struct selection *s, const char *request, size_t *taken, st
 		struct pick p = s->picks[i];
 
 		if (r >= 0)
-			r = is_taken(s, &p, request, e);
+			r = is_excluded(s, &p, request, e);
 		if (r <= 0) {
 			s->picks[kept++] = p;
 			continue;
 		}
 		if (!p.text)
-			s->marks[p.event] = OUT;
+			s->marks[p.event] = EXCLUDED;
 		free(p.text);
-		++*taken;
+		++*n_excluded;
 	}
 	s->n = kept;
 	return MIN(r, 0);
 }
 
-static int do_word(struct selection *s, const char *word, struct event_requests *ret_idle,
-		   struct err_text *e)
+static int apply_word(struct selection *s, const char *word, struct event_requests *ret_idle,
+		      struct err_text *e)
 {
 	struct event_requests requests = {0};
 	bool negative = event_pattern_is_negative(word);
-	size_t taken = 0;
+	size_t n_excluded = 0;
 	int r = event_pattern_read(word, s->events->n ? s->events : NULL, s->presets, &requests, e);
 
 	for (size_t i = 0; i < requests.n && !r; i++)
-		r = negative ? take_away(s, requests.names[i], &taken, e)
-			     : pick(s, requests.names[i], e);
+		r = negative ? exclude_request(s, requests.names[i], &n_excluded, e)
+			     : select_request(s, requests.names[i], e);
 	event_requests_deinit(&requests);
-	s->n_taken += taken;
-	return !r && negative && !taken ? add_request(ret_idle, word) : r;
+	s->n_excluded += n_excluded;
+	return !r && negative && !n_excluded ? add_request(ret_idle, word) : r;
 }
 
 /* ---- requests ---- */
@@ -391,45 +366,37 @@ static int make_requests(const struct selection *s, struct event_requests *ret)
 	return r;
 }
 
-/* Returns true if no event is left and that is an error: words excluded events, or every word is an
- * exclusion. Words that are presets without events are no error. */
-static bool lacks_events(const struct selection *s, const char *const *words, size_t n)
-{
-	size_t negative = 0;
-
-	for (size_t i = 0; i < n; i++)
-		negative += event_pattern_is_negative(words[i]);
-	return n && !s->n && (s->n_taken || negative == n);
-}
-
-static const char *first_negative(const char *const *words, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		if (event_pattern_is_negative(words[i]))
-			return words[i];
-	return "";
-}
-
 int event_patterns_read(const char *const *words, size_t n, const struct tracefs_events *events,
 			struct presets *presets, struct event_requests *ret,
 			struct event_requests *ret_idle, struct err_text *e)
 {
 	static const struct tracefs_events none;
 	struct selection s = {.events = events ? events : &none, .presets = presets};
+	const char *first_negative = NULL;
+	bool all_negative = true;
 	int r = 0;
 
 	s.marks = calloc(s.events->n + 1, sizeof(*s.marks));
 	if (!s.marks)
 		r = -ENOMEM;
-	for (size_t i = 0; i < n && !r; i++)
-		r = do_word(&s, words[i], ret_idle, e);
-	if (!r && lacks_events(&s, words, n))
+	for (size_t i = 0; i < n && !r; i++) {
+		bool negative = event_pattern_is_negative(words[i]);
+
+		first_negative = !first_negative && negative ? words[i] : first_negative;
+		all_negative &= negative;
+		r = apply_word(&s, words[i], ret_idle, e);
+	}
+	/* Words that are presets without events are no error. */
+	if (!r && n && !s.n && (s.n_excluded || all_negative))
 		r = err_set(e, -EINVAL,
 			    "no event is left: '%.80s' excludes what is named before it; name more "
 			    "events before it",
-			    first_negative(words, n));
+			    first_negative);
 	if (!r)
 		r = make_requests(&s, ret);
-	selection_deinit(&s);
+	for (size_t i = 0; i < s.n; i++)
+		free(s.picks[i].text);
+	free(s.picks);
+	free(s.marks);
 	return r;
 }

@@ -25,21 +25,14 @@ const char *const tracefs_roots[] = {
 	NULL,
 };
 
-/* Checks access with the effective privileges. Returns 0 or -errno. */
-static int try_access(const char *root, const char *name, int mode)
-{
-	char path[512];
-	int r = fs_join(path, sizeof(path), root, name);
-
-	if (r)
-		return r;
-	return faccessat(AT_FDCWD, path, mode, AT_EACCESS) ? -errno : 0;
-}
-
 const char *tracefs_events_root(const char *const *roots)
 {
+	char path[512];
+
+	/* With the effective privileges. */
 	for (; *roots; roots++)
-		if (!try_access(*roots, "available_events", R_OK))
+		if (!fs_join(path, sizeof(path), *roots, "available_events") &&
+		    !faccessat(AT_FDCWD, path, R_OK, AT_EACCESS))
 			return *roots;
 	return NULL;
 }
@@ -190,46 +183,24 @@ bool tracefs_events_has(const struct tracefs_events *t, const char *word)
  * A mistake in one part of "group/name" must not hide that the other part is correct. Therefore
  * both the whole words and the bare names are compared. The correct name in the wrong group wins.
  */
-struct search {
-	const char *name; /* without its group */
-	struct str_nearest whole;
-	struct str_nearest bare; /* borrows the name out of "group/name" */
-	bool exact;
-};
-
-static void search_init(struct search *s, const char *word)
-{
-	*s = (struct search){.name = word + kernel_events_group_len(word)};
-	str_nearest_init(&s->whole, word);
-	str_nearest_init(&s->bare, s->name);
-}
-
-static void search_try(struct search *s, const char *event)
-{
-	const char *name = event + kernel_events_group_len(event);
-
-	s->exact = s->exact || !strcmp(name, s->name);
-	str_nearest_try(&s->whole, event);
-	str_nearest_try(&s->bare, name);
-}
-
-/* Returns true if the bare name is the better match. */
-static bool kernel_events_by_name(const struct search *s)
-{
-	return str_nearest_get(&s->bare) && (s->exact || !str_nearest_get(&s->whole));
-}
-
 static const char *nearest_listed(const struct tracefs_events *t, const char *word)
 {
-	const char *best;
-	struct search s;
+	const char *bare_word = word + kernel_events_group_len(word), *best;
+	struct str_nearest whole, bare;
+	bool exact = false;
 
-	search_init(&s, word);
-	for (size_t i = 0; i < t->n; i++)
-		search_try(&s, t->names[i]);
-	if (!kernel_events_by_name(&s))
-		return str_nearest_get(&s.whole);
-	best = str_nearest_get(&s.bare);
+	str_nearest_init(&whole, word);
+	str_nearest_init(&bare, bare_word);
+	for (size_t i = 0; i < t->n; i++) {
+		const char *name = t->names[i] + kernel_events_group_len(t->names[i]);
+
+		exact = exact || !strcmp(name, bare_word);
+		str_nearest_try(&whole, t->names[i]);
+		str_nearest_try(&bare, name);
+	}
+	best = str_nearest_get(&bare);
+	if (!best || (!exact && str_nearest_get(&whole)))
+		return str_nearest_get(&whole);
 	for (size_t i = 0; i < t->n; i++)
 		if (t->names[i] + kernel_events_group_len(t->names[i]) == best)
 			return t->names[i];

@@ -14,13 +14,8 @@
 
 #define NOT_FOUND 127 /* exit code of sh if there is no such command */
 
-/* Returns the user's pager, or NULL for none. */
-static const char *pager_command(void)
-{
-	const char *command = getenv("SONDA_PAGER") ?: getenv("PAGER") ?: "less";
-
-	return *command && strcmp(command, "cat") != 0 ? command : NULL;
-}
+/* Signals that are for the pager only while it runs. */
+static const int pager_signals[] = {SIGINT, SIGQUIT, SIGPIPE};
 
 /* Runs in the child, with the text as standard input. */
 __attribute__((noreturn)) static void run_pager(const char *command, int text)
@@ -49,31 +44,15 @@ static void feed(int fd, const char *text, size_t len)
 	}
 }
 
-/* Signals that are for the pager only while it runs. */
-static const int pager_signals[] = {SIGINT, SIGQUIT, SIGPIPE};
-
-static void ignore_signals(struct sigaction old[static ARRAY_SIZE(pager_signals)])
-{
-	static const struct sigaction ignore = {.sa_handler = SIG_IGN};
-
-	for (size_t i = 0; i < ARRAY_SIZE(pager_signals); i++)
-		sigaction(pager_signals[i], &ignore, &old[i]);
-}
-
-static void restore_signals(const struct sigaction old[static ARRAY_SIZE(pager_signals)])
-{
-	for (size_t i = 0; i < ARRAY_SIZE(pager_signals); i++)
-		sigaction(pager_signals[i], &old[i], NULL);
-}
-
 void pager_show(const char *text, size_t len)
 {
+	static const struct sigaction ignore = {.sa_handler = SIG_IGN};
 	struct sigaction old[ARRAY_SIZE(pager_signals)];
-	const char *command = pager_command();
+	const char *command = getenv("SONDA_PAGER") ?: getenv("PAGER") ?: "less";
 	int ends[2], status = 0;
 	pid_t pid;
 
-	if (!command || pipe2(ends, O_CLOEXEC) < 0) {
+	if (!*command || !strcmp(command, "cat") || pipe2(ends, O_CLOEXEC) < 0) {
 		fwrite(text, 1, len, stdout);
 		return;
 	}
@@ -83,14 +62,15 @@ void pager_show(const char *text, size_t len)
 		run_pager(command, ends[0]);
 	close(ends[0]);
 	if (pid > 0) {
-		ignore_signals(old);
+		for (size_t i = 0; i < ARRAY_SIZE(pager_signals); i++)
+			sigaction(pager_signals[i], &ignore, &old[i]);
 		feed(ends[1], text, len);
 	}
 	close(ends[1]);
 	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
-	if (pid > 0)
-		restore_signals(old);
+	for (size_t i = 0; pid > 0 && i < ARRAY_SIZE(pager_signals); i++)
+		sigaction(pager_signals[i], &old[i], NULL);
 	if (pid < 0 || (WIFEXITED(status) && WEXITSTATUS(status) == NOT_FOUND))
 		fwrite(text, 1, len, stdout);
 }
