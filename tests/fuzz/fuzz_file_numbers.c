@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "procfs/sys/sys_user_files.c"
+#include "procfs/sys/file_numbers.h"
 
 /* The bytes as a file that a config names. */
 

@@ -6,6 +6,7 @@
 #include "base/core/mem.h"
 #include "gen/fields.h"
 #include "procfs/sys/sys_file.h"
+#include "procfs/sys/sys_names.h"
 #include "procfs/sys/sys_source.h"
 #include "base/text/number_table.h"
 

@@ -9,29 +9,6 @@
 #include "base/text/span.h"
 #include "procfs/sys/sys_packet.h"
 
-/* No machine has more CPUs. */
-#define SYS_CPUS_MAX 8192
-
-/*
- * The entries of a /sys directory that begin with a prefix, sorted by the number in their names.
- * Zero-initialise.
- */
-
-/* Further names are dropped. */
-#define SYS_NAMES_MAX 8192
-
-struct sys_names {
-	char **names; /* owned, as are the strings */
-	size_t n;
-};
-
-/* digits: takes only names that are the prefix and a number. Returns 0, or -errno with s empty. */
-int sys_names_read(struct sys_names *s, const char *folder, const char *prefix, bool digits);
-void sys_names_deinit(struct sys_names *s);
-bool sys_names_equal(const struct sys_names *a, const struct sys_names *b);
-/* Returns the number after the prefix, or UINT32_MAX if there is none. */
-uint32_t sys_names_number(const char *name, const char *prefix);
-
 /*
  * A file of /proc or /sys that is read repeatedly. It is opened once and read with pread() from
  * offset 0, which makes the kernel generate it again. A file that does not exist, or whose device

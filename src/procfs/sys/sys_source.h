@@ -67,17 +67,3 @@ static inline uint32_t sys_clamp_u32(uint64_t v)
 {
 	return v > UINT32_MAX ? UINT32_MAX : (uint32_t)v;
 }
-
-/* Unknown counter ids in the config: each is logged once, up to a limit. */
-
-#define UNKNOWN_IDS_MAX 16
-
-/* Zero-initialise. */
-struct unknown_ids {
-	int numbers[UNKNOWN_IDS_MAX];
-	unsigned n;
-	bool more; /* a message said that there are more */
-};
-
-/* Logs the id. file: name of the table in the message. */
-void unknown_ids_log(struct unknown_ids *u, const char *file, int number);

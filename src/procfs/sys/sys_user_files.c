@@ -6,150 +6,16 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "client/counters/counter_number.h"
 #include "base/system/log.h"
 #include "base/core/mem.h"
+#include "procfs/sys/file_numbers.h"
 #include "procfs/sys/sys_file.h"
 #include "procfs/sys/sys_source.h"
 
 /*
- * Parses the numbers of a text in an unknown format. The name of a number is made of the words
- * before it on its line:
- *
- *	1539000                             "cur_freq"     the name of the file
- *	0.52 0.58 0.59 2/345 12345          "loadavg", "loadavg 2", "loadavg 3", "loadavg 5"
- *	pgfault 12                          "pgfault"
- *	VmRSS:     4096 kB                  "VmRSS"
- *	TCP: inuse 5 orphan 0               "TCP inuse", "TCP orphan"
- *	cpu0 1 2                            "cpu0", "cpu0 2"
- *	some avg10=0.12 total=8             "some avg10", "some total"
- *
- * A word with a letter is part of a name. A word of digits and other characters ("2/345") only
- * takes a position. Several numbers may get the same name.
- */
-
-#define FILE_NUMBER_NAME_SIZE 128 /* with the NUL; numbers with longer names are skipped */
-
-/* The name of the next number of the line. */
-struct name {
-	char text[FILE_NUMBER_NAME_SIZE];
-	size_t head; /* length of the name of the line, "TCP" */
-	size_t len; /* length including the words after it; SIZE_MAX: too long */
-	unsigned place; /* positions since the last of those words */
-};
-
-struct parser {
-	counter_number_fn fn;
-	void *ctx;
-	const char *file;
-	struct name name;
-	bool any;
-};
-
-static bool has_letter(struct span word)
-{
-	for (size_t i = 0; i < word.len; i++)
-		if (isalpha((unsigned char)word.p[i]))
-			return true;
-	return false;
-}
-
-static void sys_user_files_add_word(struct name *n, struct span word)
-{
-	size_t gap = n->len > 0;
-
-	if (n->len >= sizeof(n->text) || word.len >= sizeof(n->text) - n->len - gap) {
-		n->len = SIZE_MAX;
-		return;
-	}
-	n->text[n->len] = ' ';
-	memcpy(n->text + n->len + gap, word.p, word.len);
-	n->len += gap + word.len;
-}
-
-/* The first word after a number starts a new name, which begins with that of the line. */
-static void sys_user_files_take_word(struct name *n, struct span word, bool is_first)
-{
-	bool colon = span_ends(word, ":");
-
-	if (n->place > 0)
-		n->len = n->head;
-	n->place = 0;
-	sys_user_files_add_word(n, (struct span){word.p, word.len - colon});
-	if (is_first && colon && n->len != SIZE_MAX)
-		n->head = n->len;
-}
-
-static void report_number(struct parser *p, const struct name *n, const struct counter_number *v)
-{
-	char text[FILE_NUMBER_NAME_SIZE + 16];
-	int len;
-
-	if (n->len == SIZE_MAX)
-		return;
-	len = n->len ? snprintf(text, sizeof(text), "%.*s", (int)n->len, n->text)
-		     : snprintf(text, sizeof(text), "%.*s", FILE_NUMBER_NAME_SIZE - 1, p->file);
-	if (n->place > 1)
-		len += snprintf(text + len, sizeof(text) - (size_t)len, " %u", n->place);
-	p->any = true;
-	p->fn(p->ctx, (struct span){text, (size_t)len}, v);
-}
-
-/* Takes "key=value". Returns false if the word is no such pair. */
-static bool take_pair(struct parser *p, struct span word)
-{
-	const char *eq = memchr(word.p, '=', word.len);
-	struct counter_number v;
-	struct name n = p->name;
-	struct span key, value;
-
-	if (!eq || eq == word.p)
-		return false;
-	key = (struct span){word.p, (size_t)(eq - word.p)};
-	value = (struct span){eq + 1, word.len - key.len - 1};
-	n.place = 0;
-	sys_user_files_add_word(&n, key);
-	if (counter_number_parse(value, &v))
-		report_number(p, &n, &v);
-	return true;
-}
-
-static void sys_user_files_parse_line(struct parser *p, struct span line)
-{
-	struct counter_number v;
-	struct span word;
-
-	p->name.head = p->name.len = p->name.place = 0;
-	for (bool first = true; span_next_word(&line, &word); first = false) {
-		if (counter_number_parse(word, &v)) {
-			p->name.place++;
-			report_number(p, &p->name, &v);
-		} else if (memchr(word.p, '\0', word.len)) {
-			p->name.place++; /* no text */
-		} else if (!take_pair(p, word)) {
-			if (has_letter(word) || (first && span_ends(word, ":")))
-				sys_user_files_take_word(&p->name, word, first);
-			else
-				p->name.place++;
-		}
-	}
-}
-
-/* file: the name of numbers without words. Returns 0, or -EBADMSG if the text has no number. */
-static int file_numbers_parse(struct span text, const char *file, counter_number_fn fn, void *ctx)
-{
-	struct parser p = {.fn = fn, .ctx = ctx, .file = file};
-	struct span line;
-
-	while (span_next_line(&text, &line))
-		sys_user_files_parse_line(&p, line);
-	return p.any ? 0 : -EBADMSG;
-}
-
-/*
  * Files that the config names: every number in them is a counter track. sonda-probes may read more
  * than the author of the config, so files that are not readable by everybody are not read: see
- * is_named_well() and may_be_shown() of sys_file.c. A step serves one file.
+ * user_file_is_named_well() and may_be_shown() of sys_file.c. A step serves one file.
  */
 
 #define FILES_MAX 64
@@ -157,7 +23,7 @@ static int file_numbers_parse(struct span text, const char *file, counter_number
 #define BYTES_MAX 65536
 
 /* A name in the file; most files have them in the same order at each poll. */
-struct known {
+struct user_number {
 	char *name; /* owned */
 	uint32_t extra; /* EXTRA_COUNTER_NONE: not selected */
 	uint32_t pass; /* last pass that set it */
@@ -169,7 +35,7 @@ struct user_file {
 	struct counter_patterns counters;
 	struct sys_errors errors;
 	uint32_t group;
-	struct known *known; /* owned */
+	struct user_number *known; /* owned */
 	size_t n, cap;
 	size_t at; /* index of the name that is expected next */
 	bool refused;
@@ -186,9 +52,10 @@ struct sys_files {
 
 /* ---- numbers ---- */
 
-static struct known *learn(struct sys_files *s, struct user_file *f, struct span name)
+static struct user_number *user_file_learn(struct sys_files *s, struct user_file *f,
+					   struct span name)
 {
-	struct known *k;
+	struct user_number *k;
 	char *text;
 
 	if (f->n == NUMBERS_MAX && !f->limit_logged)
@@ -200,14 +67,15 @@ static struct known *learn(struct sys_files *s, struct user_file *f, struct span
 	    !(text = strndup(name.p, name.len)))
 		return NULL;
 	k = &f->known[f->n++];
-	*k = (struct known){.name = text, .extra = EXTRA_COUNTER_NONE};
+	*k = (struct user_number){.name = text, .extra = EXTRA_COUNTER_NONE};
 	if (!counter_patterns_given(&f->counters) || counter_patterns_match(&f->counters, text))
 		k->extra = extra_counters_find(&s->p->extras, f->group, name,
 					       &(struct track_spec){.unit = TRACK_UNIT_NONE});
 	return k;
 }
 
-static struct known *sys_user_files_find(struct sys_files *s, struct user_file *f, struct span name)
+static struct user_number *user_file_find(struct sys_files *s, struct user_file *f,
+					  struct span name)
 {
 	if (f->at < f->n && span_is(name, f->known[f->at].name))
 		return &f->known[f->at++];
@@ -217,14 +85,14 @@ static struct known *sys_user_files_find(struct sys_files *s, struct user_file *
 		f->at = i + 1;
 		return &f->known[i];
 	}
-	return learn(s, f, name);
+	return user_file_learn(s, f, name);
 }
 
 /* Of several numbers with one name the first counts. */
-static void on_number(void *ctx, struct span name, const struct counter_number *v)
+static void files_on_number(void *ctx, struct span name, const struct counter_number *v)
 {
 	struct sys_files *s = ctx;
-	struct known *k = sys_user_files_find(s, &s->files[s->next], name);
+	struct user_number *k = user_file_find(s, &s->files[s->next], name);
 
 	if (!k || k->pass == s->pass)
 		return;
@@ -241,10 +109,10 @@ static int files_parse(void *state, struct sys_packet *p, struct span text)
 	const struct user_file *f = &s->files[s->next];
 
 	(void)p;
-	return file_numbers_parse(text, strrchr(f->path, '/') + 1, on_number, s);
+	return file_numbers_parse(text, strrchr(f->path, '/') + 1, files_on_number, s);
 }
 
-static void poll_file(struct sys_files *s, struct user_file *f)
+static void files_poll_file(struct sys_files *s, struct user_file *f)
 {
 	uint64_t failed = f->errors.count;
 
@@ -265,7 +133,7 @@ static bool files_step(void *state, struct sys_packet *p)
 	s->pass += s->next == 0;
 	f->at = 0;
 	if (!f->refused)
-		poll_file(s, f);
+		files_poll_file(s, f);
 	else if (f->errors.count == 0)
 		sys_packet_error(p, &f->errors, f->path, EPERM);
 	s->next = (s->next + 1) % s->n;
@@ -275,7 +143,7 @@ static bool files_step(void *state, struct sys_packet *p)
 /* ---- the config ---- */
 
 /* Returns the part of path behind root and its slash, or NULL if path is not below root. */
-static const char *below(const char *path, const char *root)
+static const char *user_file_below(const char *path, const char *root)
 {
 	size_t n = strlen(root);
 
@@ -286,7 +154,7 @@ static const char *below(const char *path, const char *root)
  * Returns true if rest names a file that belongs to no process: the process may be one of another
  * user, or this one.
  */
-static bool is_named_well(const char *rest, bool of_proc)
+static bool user_file_is_named_well(const char *rest, bool of_proc)
 {
 	if (!*rest || strstr(rest, "..") || rest[strlen(rest) - 1] == '/')
 		return false;
@@ -295,14 +163,15 @@ static bool is_named_well(const char *rest, bool of_proc)
 		 strncmp(rest, "self", 4) == 0 || strncmp(rest, "thread-self", 11) == 0);
 }
 
-static int sys_user_files_open_file(struct user_file *f, struct sys_packet *p)
+static int user_file_open(struct user_file *f, struct sys_packet *p)
 {
-	const char *in_proc = below(f->path, "/proc"), *in_sys = below(f->path, "/sys");
+	const char *in_proc = user_file_below(f->path, "/proc"),
+		   *in_sys = user_file_below(f->path, "/sys");
 	const char *rest = in_proc ? in_proc : in_sys, *root = in_proc ? p->proc_root : p->sys_root;
 	struct stat st;
 	int r;
 
-	f->refused = !rest || !is_named_well(rest, in_proc) || stat(root, &st) < 0;
+	f->refused = !rest || !user_file_is_named_well(rest, in_proc) || stat(root, &st) < 0;
 	if (f->refused) {
 		log_warn("linux.sys_stats: files: '%.200s' is not a file of /proc or /sys, or "
 			 "belongs to a process",
@@ -334,8 +203,8 @@ static void files_close(void *state, struct sys_packet *p)
 	free(s);
 }
 
-static int sys_user_files_add_file(struct sys_files *s, struct sys_packet *p,
-				   const Pb__SysStatsConfig__File *c)
+static int files_add_file(struct sys_files *s, struct sys_packet *p,
+			  const Pb__SysStatsConfig__File *c)
 {
 	struct user_file *f = &s->files[s->n++];
 	int r;
@@ -345,7 +214,7 @@ static int sys_user_files_add_file(struct sys_files *s, struct sys_packet *p,
 	if (!f->path)
 		return -ENOMEM;
 	r = counter_patterns_init(&f->counters, f->path, c->counters, c->n_counters, NULL);
-	return r < 0 ? r : sys_user_files_open_file(f, p);
+	return r < 0 ? r : user_file_open(f, p);
 }
 
 static int files_open(struct sys_packet *p, const Pb__SysStatsConfig *c, void **ret_state)
@@ -359,7 +228,7 @@ static int files_open(struct sys_packet *p, const Pb__SysStatsConfig *c, void **
 		return -ENOMEM;
 	}
 	for (size_t i = 0; r == 0 && i < n; i++)
-		r = sys_user_files_add_file(s, p, c->files[i]);
+		r = files_add_file(s, p, c->files[i]);
 	if (r < 0) {
 		files_close(s, p);
 		return r;

@@ -9,21 +9,22 @@
 #include "procfs/sys/sys_source.h"
 
 /*
- * Sources of linux.sys_stats without their loop: polls them, and writes down what came out as one
- * line a value. Include it once in a test.
+ * Tables of linux.sys_stats without their loop: polls them, and prints the packets as text with one
+ * line a value. The folder of the test is both /proc and /sys. Include it once in a test.
  */
 
 static struct sys_packet poll_state;
 static Pb__SysStatsConfig stats;
-static char *said; /* the lines of the last rig_poll; see rig_has() */
+static char *said; /* the lines of the last rig_passes() */
 
 /* Groups within the group of a file, as far as they were described. */
-#define RIG_GROUPS 1024
+#define RIG_GROUPS 4096
 static struct {
 	uint64_t uuid;
 	char name[32]; /* with a blank behind it */
 } rig_groups[RIG_GROUPS];
 static size_t rig_n_groups;
+static uint64_t rig_later; /* ns that rig_pass_later() has added to the clock */
 
 SETUP
 {
@@ -31,6 +32,7 @@ SETUP
 	proc_new();
 	pb__sys_stats_config__init(&stats);
 	rig_n_groups = 0;
+	rig_later = 0;
 	poll_state = (struct sys_packet){
 		.proc_root = proc_root,
 		.sys_root = proc_root,
@@ -239,13 +241,14 @@ static inline void rig_passes(const struct sys_source *source, void *state, unsi
 	fclose(out);
 }
 
-/* Two passes, each ten seconds and more behind the one before, of which nothing is looked at: the
- * first one may take note of what has gone, the second of what has come. */
+/* Two passes, each at least ten seconds after the one before, whose lines are dropped: the first
+ * one may detect what is gone, the second what is new. */
 static inline void rig_pass_later(const struct sys_source *source, void *state)
 {
-	for (int i = 1; i <= 2; i++) {
+	for (int i = 0; i < 2; i++) {
 		sys_packet_begin(&poll_state);
-		poll_state.now += (uint64_t)i * 11000000000ull;
+		rig_later += 11 * NS_PER_S;
+		poll_state.now += rig_later;
 		while (source->step(state, &poll_state))
 			;
 		poll_state.extras.n_fresh = 0;
@@ -295,6 +298,34 @@ static inline unsigned rig_lines(void)
 		n++;
 	return n;
 }
+
+/* Compares all lines. A read failure is "failed TABLE", without its path, error and count. */
+static inline void rig_expect(const char *want, const char *file, int line)
+{
+	char *text = strdup(said), *to = text;
+
+	for (const char *p = said; *p; p += strcspn(p, "\n"), p += *p == '\n') {
+		size_t len = strcspn(p, "\n");
+
+		if (strncmp(p, "failed ", 7) == 0)
+			len = 7 + strcspn(p + 7, " \n");
+		memcpy(to, p, len);
+		to += len;
+		*to++ = '\n';
+	}
+	*to = '\0';
+	_assert_string_equal(text, want, file, line);
+	free(text);
+}
+
+#define assert_said(want) rig_expect(want, __FILE__, __LINE__)
+
+/* One poll of the table has these lines. */
+#define assert_poll(source, want)                                                                  \
+	do {                                                                                       \
+		rig_poll(source);                                                                  \
+		rig_expect(want, __FILE__, __LINE__);                                              \
+	} while (0)
 
 static inline void rig_file(const char *path, const char *text)
 {

@@ -2,7 +2,7 @@
 #include "unit/procfs/machine_lines.h"
 #include "unit/procfs/sys_rig.h"
 
-/* Every source on the files of whole machines, every value. */
+/* Every value of every table on the files of whole machines. */
 
 static void check(const char *machine)
 {
@@ -20,7 +20,7 @@ static void check(const char *machine)
 		fputs(said, out);
 	}
 	fclose(out);
-	/* What the machine does not have is told, and checked elsewhere. */
+	/* What the machine lacks is a failure, and not checked here. */
 	machine_check(all, machine, "expected", "failed ", 100);
 	free(all);
 }

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "procfs/sys/file_numbers.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+/* The name of the next number of the line. */
+struct number_name {
+	char text[FILE_NUMBER_NAME_SIZE];
+	size_t head; /* length of the name of the line, "TCP" */
+	size_t len; /* length including the words after it; SIZE_MAX: too long */
+	unsigned place; /* positions since the last of those words */
+};
+
+struct file_numbers {
+	counter_number_fn fn;
+	void *ctx;
+	const char *file;
+	struct number_name name;
+	bool any;
+};
+
+static bool has_letter(struct span word)
+{
+	for (size_t i = 0; i < word.len; i++)
+		if (isalpha((unsigned char)word.p[i]))
+			return true;
+	return false;
+}
+
+static void file_numbers_add_word(struct number_name *n, struct span word)
+{
+	size_t gap = n->len > 0;
+
+	if (n->len >= sizeof(n->text) || word.len >= sizeof(n->text) - n->len - gap) {
+		n->len = SIZE_MAX;
+		return;
+	}
+	n->text[n->len] = ' ';
+	memcpy(n->text + n->len + gap, word.p, word.len);
+	n->len += gap + word.len;
+}
+
+/* The first word after a number starts a new name, which begins with that of the line. */
+static void file_numbers_take_word(struct number_name *n, struct span word, bool is_first)
+{
+	bool colon = span_ends(word, ":");
+
+	if (n->place > 0)
+		n->len = n->head;
+	n->place = 0;
+	file_numbers_add_word(n, (struct span){word.p, word.len - colon});
+	if (is_first && colon && n->len != SIZE_MAX)
+		n->head = n->len;
+}
+
+static void file_numbers_report(struct file_numbers *p, const struct number_name *n,
+				const struct counter_number *v)
+{
+	char text[FILE_NUMBER_NAME_SIZE + 16];
+	int len;
+
+	if (n->len == SIZE_MAX)
+		return;
+	len = n->len ? snprintf(text, sizeof(text), "%.*s", (int)n->len, n->text)
+		     : snprintf(text, sizeof(text), "%.*s", FILE_NUMBER_NAME_SIZE - 1, p->file);
+	if (n->place > 1)
+		len += snprintf(text + len, sizeof(text) - (size_t)len, " %u", n->place);
+	p->any = true;
+	p->fn(p->ctx, (struct span){text, (size_t)len}, v);
+}
+
+/* Takes "key=value". Returns false if the word is no such pair. */
+static bool file_numbers_take_pair(struct file_numbers *p, struct span word)
+{
+	const char *eq = memchr(word.p, '=', word.len);
+	struct counter_number v;
+	struct number_name n = p->name;
+	struct span key, value;
+
+	if (!eq || eq == word.p)
+		return false;
+	key = (struct span){word.p, (size_t)(eq - word.p)};
+	value = (struct span){eq + 1, word.len - key.len - 1};
+	n.place = 0;
+	file_numbers_add_word(&n, key);
+	if (counter_number_parse(value, &v))
+		file_numbers_report(p, &n, &v);
+	return true;
+}
+
+static void file_numbers_parse_line(struct file_numbers *p, struct span line)
+{
+	struct counter_number v;
+	struct span word;
+
+	p->name.head = p->name.len = p->name.place = 0;
+	for (bool first = true; span_next_word(&line, &word); first = false) {
+		if (counter_number_parse(word, &v)) {
+			p->name.place++;
+			file_numbers_report(p, &p->name, &v);
+		} else if (memchr(word.p, '\0', word.len)) {
+			p->name.place++; /* no text */
+		} else if (!file_numbers_take_pair(p, word)) {
+			if (has_letter(word) || (first && span_ends(word, ":")))
+				file_numbers_take_word(&p->name, word, first);
+			else
+				p->name.place++;
+		}
+	}
+}
+
+int file_numbers_parse(struct span text, const char *file, counter_number_fn fn, void *ctx)
+{
+	struct file_numbers p = {.fn = fn, .ctx = ctx, .file = file};
+	struct span line;
+
+	while (span_next_line(&text, &line))
+		file_numbers_parse_line(&p, line);
+	return p.any ? 0 : -EBADMSG;
+}
