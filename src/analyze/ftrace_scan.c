@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analyze/event_counts.h"
+#include "base/core/fnv.h"
 #include "base/core/mem.h"
 #include "base/text/str.h"
 #include "gen/fields.h"
@@ -279,10 +280,8 @@ static bool scan_cpu_stats(struct ftrace_scan *s, const struct stats_head *head,
 /* Returns a number that tells instances apart (FNV-1a), never 0. */
 static uint64_t ftrace_scan_number_of(const struct pb_field *name)
 {
-	uint64_t hash = 14695981039346656037u;
+	uint64_t hash = fnv1a(FNV1A_START, name->data, name->data ? name->len : 0);
 
-	for (size_t i = 0; name->data && i < name->len; i++)
-		hash = (hash ^ name->data[i]) * 1099511628211u;
 	return hash ? hash : 1;
 }
 

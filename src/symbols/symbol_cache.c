@@ -22,6 +22,7 @@
 #include <event2/event.h>
 
 #include "base/core/err.h"
+#include "base/core/fnv.h"
 #include "base/event_loop/event_free.h"
 #include "base/system/fs.h"
 #include "base/core/mem.h"
@@ -320,14 +321,13 @@ static void symbol_cache_on_slice(evutil_socket_t fd, short what, void *arg)
 
 static uint64_t hash_modules(const char *proc_root)
 {
-	uint64_t h = 0xcbf29ce484222325;
 	struct strbuf b = {0};
 	char path[4096];
+	uint64_t h;
 
 	snprintf(path, sizeof(path), "%s/modules", proc_root);
 	fs_read_file(path, MODULES_MAX, &b);
-	for (size_t i = 0; i < b.len; i++)
-		h = (h ^ (uint8_t)b.s[i]) * 0x100000001b3;
+	h = fnv1a(FNV1A_START, b.s, b.len);
 	strbuf_deinit(&b);
 	return h;
 }

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "base/core/mem.h"
+#include "base/core/fnv.h"
 #include "base/core/open_table.h"
 #include "base/text/str.h"
 #include "symbols/symbol_table_build.h"
@@ -103,11 +104,9 @@ struct symbol_table_build *symbol_table_build_free(struct symbol_table_build *b)
 
 static uint32_t symbol_table_build_hash(const char *s, size_t len)
 {
-	uint32_t h = 2166136261u;
+	uint64_t h = fnv1a(FNV1A_START, s, len);
 
-	for (size_t i = 0; i < len; i++)
-		h = (h ^ (uint8_t)s[i]) * 16777619u;
-	return h ^ h >> 15;
+	return (uint32_t)(h ^ h >> 32);
 }
 
 static bool word_is(const struct words *w, uint32_t word, const char *s, size_t len)

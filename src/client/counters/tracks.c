@@ -12,6 +12,7 @@
 #define HASH_NONFATAL_OOM 1 /* HASH_ADD leaves hh.tbl NULL if memory is out */
 #include <uthash.h>
 
+#include "base/core/fnv.h"
 #include "base/core/mem.h"
 #include "base/text/str.h"
 #include "client/counters/track_packets.h"
@@ -174,10 +175,7 @@ struct tracks {
 
 static uint64_t mix(uint64_t h, const void *data, size_t len)
 {
-	const uint8_t *p = data;
-
-	for (size_t i = 0; i < len; i++)
-		h = (h ^ p[i]) * 0x100000001b3ull; /* FNV-1a */
+	h = fnv1a(h, data, len);
 	h ^= h >> 32;
 	h *= 0xd6e8feb86659fd93ull;
 	return h ^ h >> 32;
@@ -192,8 +190,6 @@ static uint64_t mix_u64(uint64_t h, uint64_t v)
 	return mix(h, bytes, sizeof(bytes));
 }
 
-#define HASH_START 0xcbf29ce484222325ull
-
 static uint64_t path_of(const struct tracks *t, const struct track_spec *s,
 			const struct track *parent)
 {
@@ -202,7 +198,7 @@ static uint64_t path_of(const struct tracks *t, const struct track_spec *s,
 	switch (s->kind) {
 	case TRACK_PROCESS:
 	case TRACK_THREAD:
-		h = mix_u64(mix_u64(HASH_START, s->kind), (uint64_t)s->pid);
+		h = mix_u64(mix_u64(FNV1A_START, s->kind), (uint64_t)s->pid);
 		h = mix_u64(h, s->kind == TRACK_THREAD ? (uint64_t)s->tid : 0);
 		return mix_u64(h, s->incarnation);
 	case TRACK_GROUP:
@@ -230,7 +226,7 @@ int tracks_new(const char *source, struct writer *w, struct tracks **ret)
 		return -ENOMEM;
 	t->outs[0].w = w;
 	t->dropped = writer_dropped(w);
-	t->seed = mix(HASH_START, source, strlen(source));
+	t->seed = mix(FNV1A_START, source, strlen(source));
 	t->shorts.size = sizeof(struct track) + SHORT_NAME + 1;
 	t->longs.size = sizeof(struct track) + TRACK_NAME_MAX + 1;
 	t->n_slots = 1;

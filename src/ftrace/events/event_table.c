@@ -18,6 +18,7 @@
 #include <string.h>
 #include <event-parse.h>
 
+#include "base/core/fnv.h"
 #include "base/core/hash_table.h"
 #include "base/core/mem.h"
 #include "ftrace/encode/event_compile.h"
@@ -143,17 +144,14 @@ static enum compiled_kind compact_kind(const char *group, const char *name)
 
 static uint64_t event_table_hash(uint64_t h, const char *s)
 {
-	do
-		h = (h ^ (uint8_t)*s) * 0x100000001b3; /* FNV-1a */
-	while (*s++);
-	return h;
+	return fnv1a(h, s, strlen(s) + 1);
 }
 
 /* Hashes all inputs of the compilation. The text of the format contains the event's id and name. */
 static uint64_t shape_of(const char *group, const char *name,
 			 const struct event_representation *repr, const char *format)
 {
-	uint64_t h = event_table_hash(0xcbf29ce484222325, repr ? repr->group : group);
+	uint64_t h = event_table_hash(FNV1A_START, repr ? repr->group : group);
 
 	h = event_table_hash(h, repr ? repr->name : name) + (repr ? repr->as + 1 : 0);
 	return event_table_hash(h, format);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <tracefs.h>
 
+#include "base/core/fnv.h"
 #include "base/system/fs.h"
 #include "base/system/outside_reads.h"
 #include "base/core/mem.h"
@@ -34,13 +35,6 @@
 
 #define MAX_DYNAMIC (16 << 20)
 
-static uint64_t event_enable_hash(uint64_t h, const void *data, size_t len)
-{
-	for (const uint8_t *p = data; len; len--)
-		h = (h ^ *p++) * 0x100000001b3; /* FNV-1a */
-	return h;
-}
-
 /* The hash does not depend on the order, because readdir() has none. */
 static uint64_t hash_modules(const char *sys_root)
 {
@@ -52,7 +46,7 @@ static uint64_t hash_modules(const char *sys_root)
 	if (fs_join(path, sizeof(path), sys_root, "module") || !(d = opendir(path)))
 		return 0;
 	while ((e = readdir(d)))
-		sum += event_enable_hash(e->d_ino * 0x9e3779b97f4a7c15, e->d_name,
+		sum += fnv1a(e->d_ino * 0x9e3779b97f4a7c15, e->d_name,
 					 strlen(e->d_name));
 	closedir(d);
 	return sum;
@@ -110,7 +104,7 @@ static uint64_t inode_of(const char *path)
 /* Hashes a line of dynamic_events. Returns h for the event of a session. */
 static uint64_t hash_line(uint64_t h, char *line, const char *root)
 {
-	uint64_t whole = event_enable_hash(h, line, strlen(line)), folder = 0;
+	uint64_t whole = fnv1a(h, line, strlen(line)), folder = 0;
 	char *group, *name, path[4096];
 	int n;
 
@@ -121,7 +115,7 @@ static uint64_t hash_line(uint64_t h, char *line, const char *root)
 	n = snprintf(path, sizeof(path), "%s/events/%s/%s", root, group, name);
 	if (n > 0 && (size_t)n < sizeof(path))
 		folder = inode_of(path);
-	return event_enable_hash(whole, &folder, sizeof(folder));
+	return fnv1a(whole, &folder, sizeof(folder));
 }
 
 /* Hashes dynamic_events. Returns 0, also if the file cannot be read, or -EAGAIN. */

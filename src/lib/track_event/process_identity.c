@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/core/clock.h"
+#include "base/core/fnv.h"
 #include "base/core/mem.h"
 
 #define START_TIME_FIELD 22 /* of /proc/PID/stat, counted from 1: proc(5) */
@@ -17,14 +18,9 @@ struct process_identity process_identity;
 
 uint64_t process_uuid_of(uint64_t start_ticks, int32_t pid)
 {
-	uint8_t bytes[sizeof(start_ticks) + sizeof(pid)];
-	uint64_t h = 0xcbf29ce484222325u;
+	uint64_t h = fnv1a(FNV1A_START, &start_ticks, sizeof(start_ticks));
 
-	memcpy(bytes, &start_ticks, sizeof(start_ticks));
-	memcpy(bytes + sizeof(start_ticks), &pid, sizeof(pid));
-	for (size_t i = 0; i < sizeof(bytes); i++)
-		h = (h ^ bytes[i]) * 0x100000001b3u;
-	return h;
+	return fnv1a(h, &pid, sizeof(pid));
 }
 
 /* Returns the bytes read, 0 on any error. */

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/core/fnv.h"
 #include "base/core/hash_table.h"
 #include "base/core/clock.h"
 #include "base/core/mem.h"
@@ -113,11 +114,7 @@ static void read_io(struct process_tracks *u, struct proc_files *f, int32_t pid,
 
 static uint64_t process_tracks_hash_of(struct span s)
 {
-	uint64_t h = 0xcbf29ce484222325ull;
-
-	for (size_t i = 0; i < s.len; i++)
-		h = (h ^ (uint8_t)s.p[i]) * 0x100000001b3ull;
-	return h | 1;
+	return fnv1a(FNV1A_START, s.p, s.len) | 1;
 }
 
 static void write_instant(struct process_tracks *u, uint64_t uuid, struct span name)

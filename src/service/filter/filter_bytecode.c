@@ -12,11 +12,13 @@
  */
 #include "service/filter/filter_bytecode.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/core/fnv.h"
 #include "base/core/mem.h"
 #include "service/ipc/limits.h"
 #include "wire/pb_dec.h"
@@ -60,11 +62,13 @@ static int no_memory(struct err_text *e)
 
 static uint32_t checksum(const struct words *w)
 {
-	uint64_t h = 0xcbf29ce484222325;
+	uint64_t h = FNV1A_START;
 
-	for (size_t i = 0; i < w->n; i++)
-		for (unsigned shift = 0; shift < 32; shift += 8)
-			h = (h ^ (w->list[i] >> shift & 0xff)) * 0x100000001b3;
+	for (size_t i = 0; i < w->n; i++) {
+		const uint32_t little = htole32(w->list[i]);
+
+		h = fnv1a(h, &little, sizeof(little));
+	}
 	return (uint32_t)h;
 }
 

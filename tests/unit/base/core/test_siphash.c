@@ -3,6 +3,7 @@
 #include <pthread.h>
 
 #include "unit/test.h"
+#include "base/core/fnv.h"
 #include "base/core/siphash.h"
 
 /* What siphash_keyed() gives in a process of its own. */
@@ -99,4 +100,11 @@ TEST(key_changes_the_hash)
 	assert_true(siphash(&a, "a", 1) != siphash(&b, "a", 1));
 	assert_true(siphash_keyed("a", 1) == siphash_keyed("a", 1));
 	assert_true(siphash_keyed("a", 1) != siphash_keyed("b", 1));
+}
+
+TEST(fnv1a_of_known_texts)
+{
+	assert_true(fnv1a(FNV1A_START, "", 0) == FNV1A_START);
+	assert_true(fnv1a(FNV1A_START, "a", 1) == 0xaf63dc4c8601ec8c);
+	assert_true(fnv1a(fnv1a(FNV1A_START, "foo", 3), "bar", 3) == 0x85944171f73967e8);
 }
