@@ -236,34 +236,6 @@ static int output_csv(sqlite3_stmt *st, bool is_sheet, FILE *to, bool *ret_some)
 
 /* ---- JSON ---- */
 
-/* Control characters and those that turn text stay, as escapes; bytes that are not UTF-8 become
- * '?'. */
-static void put_json_string(const char *s, size_t len, struct strbuf *b)
-{
-	size_t start = b->len + 1;
-
-	strbuf_putc(b, '"');
-	for (size_t i = 0; i < len; i++) {
-		unsigned char c = (unsigned char)s[i];
-
-		if (c == '\n')
-			strbuf_puts(b, "\\n");
-		else if (c == '"' || c == '\\')
-			strbuf_printf(b, "\\%c", c);
-		else if (c < 0x20 || c == 0x7f)
-			strbuf_printf(b, "\\u%04x", c);
-		else if (str_turns_text(s + i, len - i)) {
-			strbuf_printf(b, "\\u%04x",
-				      0x2000 | (s[i + 1] & 0x3f) << 6 | (s[i + 2] & 0x3f));
-			i += 2;
-		} else
-			strbuf_putc(b, (char)c);
-	}
-	if (!b->failed)
-		str_make_plain(b->s + start, b->len - start, "");
-	strbuf_putc(b, '"');
-}
-
 static void sql_output_put_json(sqlite3_stmt *st, int i, struct strbuf *b)
 {
 	const char *text;
@@ -287,7 +259,7 @@ static void sql_output_put_json(sqlite3_stmt *st, int i, struct strbuf *b)
 		text = (const char *)sqlite3_column_text(st, i);
 		b->failed |= !text;
 		if (text)
-			put_json_string(text, (size_t)sqlite3_column_bytes(st, i), b);
+			strbuf_put_json_n(b, text, (size_t)sqlite3_column_bytes(st, i));
 	}
 }
 
@@ -304,7 +276,7 @@ static void put_json_name(sqlite3_stmt *st, int column, struct strbuf *b)
 	strbuf_puts(&numbered, name);
 	if (before)
 		strbuf_printf(&numbered, "_%d", before);
-	put_json_string(numbered.s ? numbered.s : "", numbered.len, b);
+	strbuf_put_json_n(b, numbered.s ? numbered.s : "", numbered.len);
 	b->failed |= numbered.failed;
 	strbuf_deinit(&numbered);
 }

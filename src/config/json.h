@@ -8,10 +8,7 @@
 /*
  * Appends a message as one JSON object, without white space: fields under their names in protos/,
  * repeated fields as lists, enum values by name, bytes in base64, 64-bit numbers as numbers,
- * infinity and NaN as null. Strings often come from other processes, so control characters and
- * invalid UTF-8 in them become '?'. Fields that the descriptor does not know are omitted.
+ * infinity and NaN as null, strings as strbuf_put_json() writes them. Fields that the descriptor
+ * does not know are omitted.
  */
 void json_print(const ProtobufCMessage *message, struct strbuf *out);
-
-/* Appends one string with its quotes, in the same form. */
-void json_print_string(const char *s, struct strbuf *out);

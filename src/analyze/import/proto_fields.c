@@ -255,23 +255,9 @@ void tokens_extension_descriptor(struct import *im, const struct pb_field *f)
 
 static void put_base64(struct arg_writer *w, const struct pb_field *f)
 {
-	static const char digits[] =
-		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 	struct strbuf b = {0};
 
-	for (size_t i = 0; i < f->len; i += 3) {
-		uint32_t v = (uint32_t)f->data[i] << 16;
-		size_t n = f->len - i;
-
-		if (n > 1)
-			v |= (uint32_t)f->data[i + 1] << 8;
-		if (n > 2)
-			v |= f->data[i + 2];
-		strbuf_putc(&b, digits[v >> 18]);
-		strbuf_putc(&b, digits[v >> 12 & 63]);
-		strbuf_putc(&b, n > 1 ? digits[v >> 6 & 63] : '=');
-		strbuf_putc(&b, n > 2 ? digits[v & 63] : '=');
-	}
+	strbuf_put_base64(&b, f->data, f->len);
 	arg_writer_buf(w, &b);
 	strbuf_deinit(&b);
 }

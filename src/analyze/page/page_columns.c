@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/core/mem.h"
+#include "base/text/str.h"
 
 /* Most bytes are the low bytes of durations, which zlib cannot compress: a higher level takes
  * longer and saves hardly anything. */
@@ -84,39 +85,29 @@ void page_put_bytes(struct page_columns *c, enum page_column_id id, const void *
 
 /* ---- to the file ---- */
 
-static void put_base64(const uint8_t *p, size_t len, FILE *to)
-{
-	static const char digits[] =
-		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-	char out[4096];
-	size_t n = 0;
-
-	for (size_t i = 0; i < len; i += 3) {
-		uint32_t v = (uint32_t)p[i] << 16 | (i + 1 < len ? (uint32_t)p[i + 1] << 8 : 0) |
-			     (i + 2 < len ? p[i + 2] : 0);
-
-		out[n++] = digits[v >> 18];
-		out[n++] = digits[v >> 12 & 63];
-		out[n++] = i + 1 < len ? digits[v >> 6 & 63] : '=';
-		out[n++] = i + 2 < len ? digits[v & 63] : '=';
-		if (n == sizeof(out)) {
-			fwrite(out, 1, n, to);
-			n = 0;
-		}
-	}
-	fwrite(out, 1, n, to);
-}
+#define PIECE (3u << 10) /* groups of three bytes, which become four characters */
 
 int page_columns_write(struct page_columns *c, FILE *to)
 {
+	struct strbuf base64 = {0};
+
 	for (unsigned i = 0; i < PAGE_COLUMNS; i++)
 		page_column_compress(c, i, Z_FINISH);
 	if (c->error)
 		return c->error;
+	/* In pieces, so that a long column is not in memory twice. */
 	for (unsigned i = 0; i < PAGE_COLUMNS; i++) {
 		fprintf(to, "<script type=\"application/octet-stream\" id=\"%s\">", names[i]);
-		put_base64(c->of[i].bytes, c->of[i].n_bytes, to);
+		for (size_t at = 0; at < c->of[i].n_bytes && !base64.failed; at += PIECE) {
+			strbuf_clear(&base64);
+			strbuf_put_base64(&base64, c->of[i].bytes + at,
+					  MIN(PIECE, c->of[i].n_bytes - at));
+			fwrite(base64.s, 1, base64.len, to);
+		}
 		fputs("</script>\n", to);
 	}
-	return ferror(to) ? -(errno ? errno : EIO) : 0;
+	if (base64.failed)
+		c->error = -ENOMEM;
+	strbuf_deinit(&base64);
+	return c->error ?: ferror(to) ? -(errno ? errno : EIO) : 0;
 }

@@ -150,7 +150,8 @@ static const struct lead leads[] = {
 	{0xf4, 0xf4, 4, 0x80, 0x8f},
 };
 
-bool str_turns_text(const char *text, size_t len)
+/* Returns true if the text begins with one of U+202A to U+202E or U+2066 to U+2069. */
+static bool str_turns_text(const char *text, size_t len)
 {
 	const uint8_t *s = (const uint8_t *)text;
 
@@ -324,4 +325,65 @@ const char *str_word(const char *word, char buf[static STR_WORD_SIZE])
 	memcpy(buf, fits ? b.s : "FILE", fits ? b.len + 1 : sizeof("FILE"));
 	strbuf_deinit(&b);
 	return buf;
+}
+
+void strbuf_put_json(struct strbuf *b, const char *text)
+{
+	strbuf_put_json_n(b, text, strlen(text));
+}
+
+void strbuf_put_json_n(struct strbuf *b, const char *s, size_t len)
+{
+	size_t done = 0, i = 0; /* bytes before done are appended, those before i need no escape */
+
+	strbuf_putc(b, '"');
+	while (i < len) {
+		size_t n = str_printable_len(s + i, len - i);
+		unsigned char c = (unsigned char)s[i];
+
+		if (n && c != '"' && c != '\\') {
+			i += n;
+			continue;
+		}
+		strbuf_add(b, s + done, i - done);
+		i++;
+		if (n)
+			strbuf_printf(b, "\\%c", c);
+		else if (c == '\n')
+			strbuf_puts(b, "\\n");
+		else if (c < ' ' || c == 0x7f)
+			strbuf_printf(b, "\\u%04x", c);
+		else if (str_turns_text(s + i - 1, len - i + 1)) {
+			strbuf_printf(b, "\\u%04x",
+				      0x2000 | (s[i] & 0x3f) << 6 | (s[i + 1] & 0x3f));
+			i += 2;
+		} else
+			strbuf_putc(b, '?');
+		done = i;
+	}
+	strbuf_add(b, s + done, i - done);
+	strbuf_putc(b, '"');
+}
+
+void strbuf_put_base64(struct strbuf *b, const void *data, size_t len)
+{
+	static const char digits[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	size_t n = (len + 2) / 3 * 4;
+	char *to = strbuf_reserve(b, n);
+	const uint8_t *p = data;
+
+	if (!to)
+		return;
+	for (size_t i = 0; i < len; i += 3) {
+		uint32_t v = (uint32_t)p[i] << 16 | (i + 1 < len ? (uint32_t)p[i + 1] << 8 : 0) |
+			     (i + 2 < len ? p[i + 2] : 0);
+
+		*to++ = digits[v >> 18];
+		*to++ = digits[v >> 12 & 63];
+		*to++ = i + 1 < len ? digits[v >> 6 & 63] : '=';
+		*to++ = i + 2 < len ? digits[v & 63] : '=';
+	}
+	*to = '\0';
+	b->len += n;
 }

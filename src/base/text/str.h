@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 /*
- * Text. str.c: growing strings, comparisons, nearest word, text made safe to print. str_number.c:
- * numbers for display.
+ * Text. str.c: growing strings, comparisons, nearest word, text made safe to print, JSON strings,
+ * base64. str_number.c: numbers for display.
  */
 
 /* A growing string, always NUL-terminated once anything was added. Zero-initialise;
@@ -94,10 +94,13 @@ void strbuf_put_word(struct strbuf *b, const char *word);
 /* The same into buf, which it returns; "FILE" for a word that does not fit. */
 const char *str_word(const char *word, char buf[static STR_WORD_SIZE]);
 
+/* Appends a JSON string with its quotation marks. Control characters, and those that change the
+ * direction of text, become escapes; bytes that are not UTF-8 become '?'. */
+void strbuf_put_json(struct strbuf *b, const char *text);
+void strbuf_put_json_n(struct strbuf *b, const char *text, size_t len);
+/* Appends bytes in base64 (RFC 4648). */
+void strbuf_put_base64(struct strbuf *b, const void *data, size_t len);
+
 /* Returns the length in bytes of the printable character (ASCII or UTF-8) that begins at s, in a
  * text of len > 0 bytes; 0 if none begins there. */
 size_t str_printable_len(const char *s, size_t len);
-
-/* Returns true if s begins with one of U+202A to U+202E or U+2066 to U+2069, which are three bytes
- * and change the direction of text. */
-bool str_turns_text(const char *s, size_t len);

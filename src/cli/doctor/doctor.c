@@ -15,7 +15,6 @@
 #include "cli/doctor/doctor_check.h"
 #include "cli/terminal/kernel_events.h"
 #include "cli/terminal/verb.h"
-#include "config/json.h"
 
 struct doctor_check {
 	const char *name; /* as sonda doctor NAME */
@@ -198,7 +197,7 @@ static void doctor_put_text(const char *name, const struct doctor_finding *f, st
 static void put_member(const char *name, const char *text, struct strbuf *out)
 {
 	strbuf_printf(out, "%s\"%s\":", out->s[out->len - 1] == '{' ? "" : ",", name);
-	json_print_string(text, out);
+	strbuf_put_json(out, text);
 }
 
 static void doctor_put_json(const char *name, const struct doctor_finding *f, struct strbuf *out)

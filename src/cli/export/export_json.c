@@ -64,21 +64,13 @@ static char *copy_of(struct json *j, const char *s)
 
 static void export_json_put_text(struct json *j, const char *s)
 {
-	char *copy = copy_of(j, s ? s : "");
-	FILE *to = j->to;
+	struct strbuf text = {0};
 
-	fputc('"', to);
-	if (copy)
-		str_make_plain(copy, strlen(copy), "\n\t\r");
-	for (const char *c = copy; c && *c; c++)
-		if (*c == '"' || *c == '\\')
-			fprintf(to, "\\%c", *c);
-		else if ((unsigned char)*c < 0x20)
-			fprintf(to, "\\u%04x", (unsigned char)*c);
-		else
-			fputc(*c, to);
-	fputc('"', to);
-	free(copy);
+	strbuf_put_json(&text, s ? s : "");
+	if (text.failed)
+		j->error = SQLITE_NOMEM;
+	fputs(text.failed ? "\"\"" : text.s, j->to);
+	strbuf_deinit(&text);
 }
 
 /* Nanoseconds as microseconds with all digits. */

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/system/fs.h"
-#include "config/json.h"
+#include "base/text/str.h"
 
 #define NAME_WIDTH 24
 #define KEY_WIDTH 10
@@ -50,7 +50,7 @@ static void put_key(struct list_out *o, const char *key)
 {
 	if (o->json) {
 		strbuf_putc(&o->text, ',');
-		json_print_string(key, &o->text);
+		strbuf_put_json(&o->text, key);
 		strbuf_putc(&o->text, ':');
 	} else {
 		put_column(&o->text, key, 4, KEY_WIDTH);
@@ -72,7 +72,7 @@ void list_out_item(struct list_out *o, const char *kind, const char *name, const
 	end_item(o);
 	if (o->json) {
 		strbuf_puts(&o->text, o->n ? ",\n{\"kind\":" : "[{\"kind\":");
-		json_print_string(kind, &o->text);
+		strbuf_put_json(&o->text, kind);
 		list_out_value(o, "name", name);
 		list_out_value(o, "title", title);
 		o->n++;
@@ -95,7 +95,7 @@ void list_out_value(struct list_out *o, const char *key, const char *value)
 		return;
 	put_key(o, key);
 	if (o->json)
-		json_print_string(value, &o->text);
+		strbuf_put_json(&o->text, value);
 	else
 		put_wrapped(&o->text, value, 4 + KEY_WIDTH, 4 + KEY_WIDTH);
 }
@@ -109,7 +109,7 @@ void list_out_values(struct list_out *o, const char *key, const char *const *val
 	put_key(o, key);
 	for (size_t i = 0; i < n && o->json; i++) {
 		strbuf_putc(&o->text, i ? ',' : '[');
-		json_print_string(values[i], &o->text);
+		strbuf_put_json(&o->text, values[i]);
 	}
 	for (size_t i = 0; i < n && !o->json; i++)
 		strbuf_printf(&line, "%s%s", i ? ", " : "", values[i]);
@@ -155,12 +155,12 @@ void list_out_field(struct list_out *o, const char *name, const char *type, cons
 		return;
 	}
 	strbuf_puts(&o->text, o->n_fields++ ? ",{\"name\":" : "{\"name\":");
-	json_print_string(name, &o->text);
+	strbuf_put_json(&o->text, name);
 	strbuf_puts(&o->text, ",\"type\":");
-	json_print_string(type, &o->text);
+	strbuf_put_json(&o->text, type);
 	if (comment && *comment) {
 		strbuf_puts(&o->text, ",\"comment\":");
-		json_print_string(comment, &o->text);
+		strbuf_put_json(&o->text, comment);
 	}
 	strbuf_putc(&o->text, '}');
 }

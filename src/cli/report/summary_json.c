@@ -7,11 +7,11 @@
 
 #include "analyze/contents.h"
 #include "base/core/mem.h"
+#include "base/text/str.h"
 #include "cli/report/config_sources.h"
 #include "cli/report/data_losses.h"
 #include "cli/report/snapshot_report.h"
 #include "cli/report/summary.h"
-#include "config/json.h"
 
 /* ---- values ---- */
 
@@ -29,7 +29,7 @@ static void summary_json_put_text(struct strbuf *b, const char *name, const char
 	if (!text)
 		return;
 	key(b, name);
-	json_print_string(text, b);
+	strbuf_put_json(b, text);
 }
 
 static void summary_json_put_number(struct strbuf *b, const char *name, uint64_t n)
@@ -74,7 +74,7 @@ static void put_lines(struct strbuf *b, const char *name, const char *lines)
 			continue;
 		}
 		strbuf_puts(b, first ? "" : ",");
-		json_print_string(text.s ? text.s : "", b);
+		strbuf_put_json(b, text.s ? text.s : "");
 		strbuf_clear(&text);
 		first = false;
 	}
@@ -95,7 +95,7 @@ static void put_groups(const struct trace_scan *s, struct strbuf *b)
 	strbuf_putc(b, '{');
 	for (size_t i = 0; i < n; i++) {
 		strbuf_puts(b, i ? "," : "");
-		json_print_string(groups[i].group, b);
+		strbuf_put_json(b, groups[i].group);
 		strbuf_printf(b, ":%llu", (unsigned long long)groups[i].count);
 	}
 	strbuf_putc(b, '}');

@@ -10,8 +10,8 @@
 
 #include "base/core/clock.h"
 #include "base/core/mem.h"
+#include "base/text/str.h"
 #include "cli/top/top_columns.h"
-#include "config/json.h"
 
 /* ---- the processes ---- */
 
@@ -387,7 +387,7 @@ static void put_list(const char *name, const char *text, struct strbuf *b)
 		strbuf_clear(&line);
 		strbuf_add(&line, text, (size_t)(end - text));
 		strbuf_puts(b, separator);
-		json_print_string(line.s ? line.s : "", b);
+		strbuf_put_json(b, line.s ? line.s : "");
 		separator = ",";
 		end += *end == '\n';
 	}
@@ -403,9 +403,9 @@ static void top_json_put_losses(const struct top_state *s, struct strbuf *b)
 		      ",\"lost\":{\"gaps\":%" PRIu64 ",\"bad_packets\":%" PRIu64
 		      ",\"unknown_values\":%" PRIu64 ",\"processes\":%" PRIu64 ",\"service\":",
 		      l->packets, l->bad_packets, l->unknown_values, l->processes);
-	json_print_string(s->lost, b);
+	strbuf_put_json(b, s->lost);
 	strbuf_puts(b, ",\"counters\":");
-	json_print_string(l->counters.len ? l->counters.s : "", b);
+	strbuf_put_json(b, l->counters.len ? l->counters.s : "");
 	strbuf_putc(b, '}');
 	put_list("missing", live_failures(s->live), b);
 	put_list("notes", s->note, b);
@@ -429,7 +429,7 @@ static void top_json_put_value(const struct top_column_spec *c, const struct liv
 static void put_process(const struct live_process *p, struct strbuf *b)
 {
 	strbuf_printf(b, "{\"pid\":%d,\"name\":", p->pid);
-	json_print_string(p->name, b);
+	strbuf_put_json(b, p->name);
 	for (size_t i = 0; i < TOP_COLUMNS; i++)
 		top_json_put_value(&top_columns[i], p, b);
 	strbuf_putc(b, '}');

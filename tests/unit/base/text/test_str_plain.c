@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "unit/test.h"
+#include "base/core/mem.h"
 #include "base/text/str.h"
 
 static void check(const char *text, size_t len, const char *keep, const char *expected)
@@ -84,4 +85,35 @@ TEST(words_of_a_command_are_quoted_if_necessary)
 		assert_string_equal(str_word(cases[i].word, buf), cases[i].quoted);
 	memset(longer, 'a', STR_WORD_SIZE);
 	assert_string_equal(str_word(longer, buf), "FILE");
+}
+
+TEST(json_strings_have_escapes)
+{
+	struct strbuf b = {0};
+
+	strbuf_put_json(&b, "");
+	strbuf_put_json(&b, "a\"b\\c/\n\t\x1b\x7f");
+	strbuf_put_json(&b, "\xc3\xa4\xc3\"\xff\xc2\x9b");
+	strbuf_put_json(&b, "x\xe2\x80\xaey\xe2\x81\xa6");
+	strbuf_put_json_n(&b, "n\0\xc3\xa4", 3);
+	assert_false(b.failed);
+	assert_string_equal(b.s, "\"\"\"a\\\"b\\\\c/\\n\\u0009\\u001b\\u007f\""
+				 "\"\xc3\xa4?\\\"???\"\"x\\u202ey\\u2066\"\"n\\u0000?\"");
+	strbuf_deinit(&b);
+}
+
+TEST(bytes_in_base64)
+{
+	static const char *const coded[] = {"", "TQ==", "TWE=", "TWFu", "TWFuIQ=="};
+	struct strbuf b = {0};
+
+	for (size_t len = 0; len < ARRAY_SIZE(coded); len++) {
+		strbuf_clear(&b);
+		strbuf_put_base64(&b, "Man!", len);
+		assert_string_equal(b.s, coded[len]);
+	}
+	strbuf_clear(&b);
+	strbuf_put_base64(&b, "\xfb\xff\xbf\x00", 4);
+	assert_string_equal(b.s, "+/+/AA==");
+	strbuf_deinit(&b);
 }
