@@ -30,7 +30,7 @@
 #include "base/core/clock.h"
 #include "base/core/mem.h"
 #include "base/event_loop/send_queue.h"
-#include "base/event_loop/sock.h"
+#include "base/system/sock_io.h"
 
 #define LENGTH_WORD 4u
 #define DIRECT_PIECES 64 /* more are gathered in the queue first */
@@ -266,7 +266,9 @@ static void on_fd(void *ctx, int fd)
 
 static ssize_t receive(struct msgsock *m)
 {
-	return sock_receive(m->fd, m->in + m->in_len, m->in_cap - m->in_len, MAX_AT_ONCE, on_fd, m);
+	const struct iovec room = {m->in + m->in_len, m->in_cap - m->in_len};
+
+	return sock_receive(m->fd, &room, 1, MSG_DONTWAIT, MAX_AT_ONCE, on_fd, m);
 }
 
 /* libevent refuses a new priority for an active event: call this before event_active(). */
@@ -468,7 +470,7 @@ static ssize_t send_direct(struct msgsock *m, const struct iovec *pieces, int n_
 	iov[0] = (struct iovec){.iov_base = &word, .iov_len = sizeof(word)};
 	if (n_pieces > 0)
 		memcpy(iov + 1, pieces, (size_t)n_pieces * sizeof(*pieces));
-	n = sock_send(m->fd, iov, 1 + (size_t)n_pieces, fd);
+	n = sock_send(m->fd, iov, 1 + (size_t)n_pieces, fd, MSG_DONTWAIT);
 	return n == -EAGAIN ? 0 : n;
 }
 

@@ -5,10 +5,11 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/core/mem.h"
-#include "base/event_loop/sock.h"
+#include "base/system/sock_io.h"
 
 #define IDLE_OUT 4096u /* bytes of memory that an empty queue keeps */
 
@@ -29,7 +30,7 @@ int send_queue_flush(struct send_queue *q, int sock)
 			end = q->fds[0].at;
 		}
 		iov.iov_len = end - q->head;
-		n = sock_send(sock, &iov, 1, fd);
+		n = sock_send(sock, &iov, 1, fd, MSG_DONTWAIT);
 		if (n < 0)
 			return (int)n;
 		q->head += (size_t)n;

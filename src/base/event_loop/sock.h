@@ -2,9 +2,7 @@
 #pragma once
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <sys/types.h>
-#include <sys/uio.h>
 
 #include "base/core/err.h"
 
@@ -79,13 +77,3 @@ const char *sock_default_consumer(void);
 /* The same for a library: a set-user-id program ignores the variables (secure_getenv(3)). */
 const char *sock_default_producer_secure(void);
 const char *sock_default_consumer_secure(void);
-
-/* Calls sendmsg(2) without blocking, with fd (-1: none). Returns the bytes sent or -errno. */
-ssize_t sock_send(int sock, const struct iovec *iov, size_t n_iov, int fd);
-/*
- * Calls recvmsg(2) without blocking and passes each received descriptor to on_fd, which owns it.
- * Returns the bytes received, 0 at the end of the stream, -ETOOMANYREFS if there were more than
- * max_fds descriptors or some were lost, or -errno.
- */
-ssize_t sock_receive(int sock, void *data, size_t len, size_t max_fds,
-		     void (*on_fd)(void *ctx, int fd), void *ctx);

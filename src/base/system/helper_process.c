@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -10,6 +11,9 @@
 #include <unistd.h>
 
 #include "base/core/mem.h"
+#include "base/system/caps.h"
+#include "base/system/sanitizer.h"
+#include "base/system/sock_io.h"
 
 static void close_from_to(unsigned first, unsigned last)
 {
@@ -60,4 +64,49 @@ int helper_process_start(const char *name, void (*run)(int fd, void *ctx), void 
 	}
 	*ret = (struct helper_process){.pid = child, .fd = fds[0]};
 	return 0;
+}
+
+int helper_confine(const unsigned *caps, size_t n_caps, const struct syscall_list *calls)
+{
+	int r = caps_keep_only(caps, n_caps), r2 = 0;
+
+	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+	if (!BUILT_WITH_SANITIZER)
+		r2 = syscall_filter_install(calls);
+	return r ?: r2 == -ENOSYS ? 0 : r2;
+}
+
+int helper_send(int fd, const void *message, size_t len, int passed, int flags)
+{
+	const struct iovec part = {(void *)message, len};
+	ssize_t n = sock_send(fd, &part, 1, passed, flags);
+
+	return n < 0 ? (int)n : 0;
+}
+
+static void helper_on_fd(void *ctx, int fd)
+{
+	int *to = ctx;
+
+	closep(to);
+	*to = fd;
+}
+
+ssize_t helper_receive(int fd, const struct iovec *parts, size_t n_parts, int wait_ms, int *ret_fd)
+{
+	struct pollfd readable = {.fd = fd, .events = POLLIN};
+	_cleanup_(closep) int passed = -1;
+	ssize_t n;
+	int r;
+
+	if (wait_ms > 0) {
+		do
+			r = poll(&readable, 1, wait_ms);
+		while (r < 0 && errno == EINTR);
+	}
+	n = sock_receive(fd, parts, n_parts, wait_ms < 0 ? 0 : MSG_DONTWAIT, ret_fd ? 1 : 0,
+			 helper_on_fd, &passed);
+	if (n >= 0 && ret_fd)
+		*ret_fd = TAKE_FD(passed);
+	return n;
 }

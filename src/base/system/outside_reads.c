@@ -17,20 +17,14 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/capability.h>
-#include <poll.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
-#include "base/system/caps.h"
 #include "base/core/mem.h"
 #include "base/system/helper_process.h"
-#include "base/system/sanitizer.h"
-#include "base/system/syscall_filter.h"
 
 enum kind { READ_FILE, READ_LINK, READ_STAT, RUN_AS };
 
@@ -98,11 +92,7 @@ static void outside_reads_serve(int fd)
 	struct request q;
 
 	for (;;) {
-		ssize_t n = recv(fd, &q, sizeof(q), 0);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n != sizeof(q))
+		if (helper_receive(fd, &(struct iovec){&q, sizeof(q)}, 1, -1, NULL) != sizeof(q))
 			_exit(0); /* the parent has ended */
 		priority_boost_tick(&boost);
 		if (q.kind == RUN_AS) {
@@ -111,7 +101,7 @@ static void outside_reads_serve(int fd)
 		}
 		q.path[sizeof(q.path) - 1] = '\0';
 		a.result = (int32_t)do_here(&q, a.bytes, MIN(q.size, sizeof(a.bytes)));
-		if (send(fd, &a, ANSWER_HEAD + (size_t)MAX(a.result, 0), MSG_NOSIGNAL) < 0)
+		if (helper_send(fd, &a, ANSWER_HEAD + (size_t)MAX(a.result, 0), -1, 0) < 0)
 			_exit(0);
 	}
 }
@@ -130,11 +120,11 @@ static void outside_reads_confine(void)
 		"read",
 		"readlink",
 		"readlinkat",
-		"recvfrom",
+		"recvmsg",
 		"rt_sigreturn",
 		"sched_getscheduler",
-		"sendto",
 		"sched_getparam",
+		"sendmsg",
 		"stat",
 		"write",
 		NULL,
@@ -148,10 +138,7 @@ static void outside_reads_confine(void)
 	};
 	const struct syscall_list list = {.allowed = calls, .without = reading, .is_whole = true};
 
-	(void)caps_keep_only(needed, ARRAY_SIZE(needed));
-	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-	if (!BUILT_WITH_SANITIZER)
-		(void)syscall_filter_install(&list);
+	(void)helper_confine(needed, ARRAY_SIZE(needed), &list);
 }
 
 static void outside_reads_run_child(int fd, void *ctx)
@@ -176,21 +163,12 @@ pid_t outside_reads_pid(void)
 /* Returns the number of bytes of the answer at buf, -EAGAIN if it is late, or -errno. */
 static ssize_t outside_reads_take_answer(void *buf, size_t size, int wait_ms)
 {
-	struct pollfd p = {.fd = child.fd, .events = POLLIN};
 	int32_t result;
-	struct iovec parts[] = {{&result, sizeof(result)}, {buf, size}};
-	struct msghdr m = {.msg_iov = parts, .msg_iovlen = ARRAY_SIZE(parts)};
-	ssize_t n;
-	int r;
+	const struct iovec parts[] = {{&result, sizeof(result)}, {buf, size}};
+	ssize_t n = helper_receive(child.fd, parts, ARRAY_SIZE(parts), wait_ms, NULL);
 
-	do
-		r = poll(&p, 1, wait_ms);
-	while (r < 0 && errno == EINTR);
-	if (r == 0)
-		return -EAGAIN;
-	do
-		n = recvmsg(child.fd, &m, 0);
-	while (n < 0 && errno == EINTR);
+	if (n == -EAGAIN)
+		return n;
 	is_busy = false;
 	if (n < (ssize_t)ANSWER_HEAD)
 		return -EPIPE;
@@ -210,7 +188,7 @@ static ssize_t outside_reads_ask(enum kind kind, const char *path, void *buf, si
 		return do_here(&q, buf, size);
 	if (is_busy && outside_reads_take_answer(&ignored, sizeof(ignored), 0) == -EAGAIN)
 		return -EAGAIN;
-	if (send(child.fd, &q, sizeof(q), MSG_NOSIGNAL) < 0)
+	if (helper_send(child.fd, &q, sizeof(q), -1, 0) < 0)
 		return -EPIPE;
 	is_busy = true;
 	return outside_reads_take_answer(buf, size, wait_ms);
@@ -248,5 +226,5 @@ void outside_reads_boost(struct priority_boost boost)
 	const struct request q = {.kind = RUN_AS, .boost = boost};
 
 	if (child.fd >= 0)
-		(void)send(child.fd, &q, sizeof(q), MSG_NOSIGNAL | MSG_DONTWAIT);
+		(void)helper_send(child.fd, &q, sizeof(q), -1, MSG_DONTWAIT);
 }

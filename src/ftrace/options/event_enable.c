@@ -46,8 +46,7 @@ static uint64_t hash_modules(const char *sys_root)
 	if (fs_join(path, sizeof(path), sys_root, "module") || !(d = opendir(path)))
 		return 0;
 	while ((e = readdir(d)))
-		sum += fnv1a(e->d_ino * 0x9e3779b97f4a7c15, e->d_name,
-					 strlen(e->d_name));
+		sum += fnv1a(e->d_ino * 0x9e3779b97f4a7c15, e->d_name, strlen(e->d_name));
 	closedir(d);
 	return sum;
 }

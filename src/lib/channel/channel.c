@@ -14,6 +14,7 @@
 #include "base/core/cancel.h"
 #include "base/core/mem.h"
 #include "base/event_loop/sock.h"
+#include "base/system/sock_io.h"
 #include "client/transport/service_trust.h"
 #include "lib/channel/out_queue.h"
 #include "lib/loop/loop.h"
@@ -278,22 +279,13 @@ static void on_frame(struct channel *c, const uint8_t *data, size_t len)
 		channel_on_reply(c, &f);
 }
 
-static void keep_fd(struct channel *c, struct msghdr *m)
+/* Keeps the last descriptor that the peer sent. */
+static void channel_on_fd(void *ctx, int fd)
 {
-	struct cmsghdr *h;
-	int fd;
+	struct channel *c = ctx;
 
-	for (h = CMSG_FIRSTHDR(m); h; h = CMSG_NXTHDR(m, h)) {
-		size_t n = (h->cmsg_len - CMSG_LEN(0)) / sizeof(fd);
-
-		if (h->cmsg_level != SOL_SOCKET || h->cmsg_type != SCM_RIGHTS)
-			continue;
-		for (size_t i = 0; i < n; i++) {
-			memcpy(&fd, CMSG_DATA(h) + i * sizeof(fd), sizeof(fd));
-			closep(&c->in_fd);
-			c->in_fd = fd;
-		}
-	}
+	closep(&c->in_fd);
+	c->in_fd = fd;
 }
 
 void channel_pause(struct channel *c, bool pause)
@@ -312,24 +304,11 @@ int channel_take_fd(struct channel *c)
 /* Calls recvmsg(2) once. Returns the number of bytes, 0 if the peer has closed, or -errno. */
 static ssize_t receive(struct channel *c)
 {
-	union {
-		struct cmsghdr align;
-		char bytes[CMSG_SPACE(2 * sizeof(int))];
-	} control;
-	struct iovec part = {.iov_base = c->in + c->in_len,
-			     .iov_len = FRAME_LENGTH + CHANNEL_MAX_FRAME - c->in_len};
-	struct msghdr m = {.msg_iov = &part,
-			   .msg_iovlen = 1,
-			   .msg_control = control.bytes,
-			   .msg_controllen = sizeof(control.bytes)};
-	ssize_t n;
+	const struct iovec room = {c->in + c->in_len, FRAME_LENGTH + CHANNEL_MAX_FRAME - c->in_len};
+	ssize_t n = sock_receive(c->fd.fd, &room, 1, MSG_DONTWAIT, SIZE_MAX, channel_on_fd, c);
 
-	do
-		n = recvmsg(c->fd.fd, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-	while (n < 0 && errno == EINTR);
 	if (n < 0)
-		return -errno;
-	keep_fd(c, &m);
+		return n;
 	c->in_len += (size_t)n;
 	return n;
 }

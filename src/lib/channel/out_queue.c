@@ -8,18 +8,18 @@
 #include <sys/socket.h>
 
 #include "base/core/mem.h"
+#include "base/system/sock_io.h"
 
 #define WAIT_MS 1000 /* until the socket accepts a frame with a descriptor; twice */
 
 int out_queue_send(struct out_queue *q, int sock)
 {
 	while (q->len > 0) {
-		ssize_t n = send(sock, q->bytes + q->start, q->len, MSG_NOSIGNAL | MSG_DONTWAIT);
+		const struct iovec part = {q->bytes + q->start, q->len};
+		ssize_t n = sock_send(sock, &part, 1, -1, MSG_DONTWAIT);
 
-		if (n < 0 && errno == EINTR)
-			continue;
 		if (n < 0)
-			return errno == EWOULDBLOCK ? -EAGAIN : -errno;
+			return (int)n;
 		q->start += (size_t)n;
 		q->len -= (size_t)n;
 	}
@@ -50,38 +50,12 @@ static int out_queue_append(struct out_queue *q, const void *bytes, size_t len)
 	return 0;
 }
 
-/* Returns the number of bytes that the socket accepted, or -errno. */
-static ssize_t send_parts(int sock, const struct iovec *parts, int n, int fd)
-{
-	union {
-		struct cmsghdr align;
-		char bytes[CMSG_SPACE(sizeof(int))];
-	} control = {0};
-	struct msghdr m = {.msg_iov = (struct iovec *)parts, .msg_iovlen = (size_t)n};
-	struct cmsghdr *h;
-	ssize_t sent;
-
-	if (fd >= 0) {
-		m.msg_control = control.bytes;
-		m.msg_controllen = sizeof(control.bytes);
-		h = CMSG_FIRSTHDR(&m);
-		h->cmsg_level = SOL_SOCKET;
-		h->cmsg_type = SCM_RIGHTS;
-		h->cmsg_len = CMSG_LEN(sizeof(fd));
-		memcpy(CMSG_DATA(h), &fd, sizeof(fd));
-	}
-	do
-		sent = sendmsg(sock, &m, MSG_NOSIGNAL | MSG_DONTWAIT);
-	while (sent < 0 && errno == EINTR);
-	return sent < 0 ? -errno : sent;
-}
-
 static ssize_t send_after_queue(struct out_queue *q, int sock, const struct iovec *parts, int n,
 				int fd)
 {
 	int r = out_queue_send(q, sock);
 
-	return r < 0 ? r : send_parts(sock, parts, n, fd);
+	return r < 0 ? r : sock_send(sock, parts, (size_t)n, fd, MSG_DONTWAIT);
 }
 
 int out_queue_put(struct out_queue *q, int sock, const struct iovec *parts, int n, int fd)

@@ -6,16 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/core/mem.h"
-#include "base/system/caps.h"
+#include "base/system/helper_process.h"
 #include "base/system/sanitizer.h"
-#include "base/system/syscall_filter.h"
 #include "perf/files/file_messages.h"
 #include "perf/files/proc_maps.h"
 
@@ -39,9 +36,8 @@ static struct file_answer answer;
 
 static void send_answer(int to)
 {
-	while (send(to, &answer, FILE_ANSWER_HEAD + answer.n_bytes, MSG_NOSIGNAL) < 0)
-		if (errno != EINTR)
-			_exit(0); /* the parent has ended */
+	if (helper_send(to, &answer, FILE_ANSWER_HEAD + answer.n_bytes, -1, 0) < 0)
+		_exit(0); /* the parent has ended */
 	answer.n = answer.n_bytes = 0;
 }
 
@@ -199,31 +195,6 @@ static void answer_request(int to, size_t len, int fd)
 	send_answer(to);
 }
 
-/* Returns the bytes of the request, and a descriptor or -1. */
-static ssize_t take_request(int from, int *ret_fd)
-{
-	union {
-		struct cmsghdr head;
-		char space[CMSG_SPACE(sizeof(int))];
-	} control;
-	struct iovec part = {&request, sizeof(request)};
-	struct msghdr m = {.msg_iov = &part,
-			   .msg_iovlen = 1,
-			   .msg_control = &control,
-			   .msg_controllen = sizeof(control)};
-	struct cmsghdr *c;
-	ssize_t n;
-
-	do
-		n = recvmsg(from, &m, MSG_CMSG_CLOEXEC);
-	while (n < 0 && errno == EINTR);
-	c = n > 0 ? CMSG_FIRSTHDR(&m) : NULL;
-	*ret_fd = -1;
-	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
-		memcpy(ret_fd, CMSG_DATA(c), sizeof(int));
-	return n;
-}
-
 /* If the kernel refuses this, the process continues with the rights that it had before. */
 static void elf_reader_confine(void)
 {
@@ -231,7 +202,7 @@ static void elf_reader_confine(void)
 		"brk",	      "close",	 "exit_group", "fcntl",	  "fstat",
 		"getrandom",  "lseek",	 "munmap",     "mremap",  "madvise",
 		"newfstatat", "pread64", "read",       "recvmsg", "rt_sigreturn",
-		"sendto",     "sysinfo", "write",      NULL,
+		"sendmsg",    "sysinfo", "write",      NULL,
 	};
 	static const struct syscall_without memory[] = {
 		{"mmap", 2, PROT_EXEC},
@@ -242,22 +213,20 @@ static void elf_reader_confine(void)
 	const struct syscall_list list = {.allowed = calls, .without = memory, .is_whole = true};
 	const struct rlimit limit = {ELF_READER_MEMORY, ELF_READER_MEMORY};
 
-	(void)caps_keep_only(NULL, 0);
-	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-	if (BUILT_WITH_SANITIZER)
-		return;
-	(void)setrlimit(RLIMIT_AS, &limit);
-	(void)syscall_filter_install(&list);
+	if (!BUILT_WITH_SANITIZER)
+		(void)setrlimit(RLIMIT_AS, &limit);
+	(void)helper_confine(NULL, 0, &list);
 }
 
 void elf_reader_run(int fd, void *ctx)
 {
+	const struct iovec part = {&request, sizeof(request)};
 	const struct elf_reader_ctx *c = ctx;
 
 	elf_reader_confine();
 	for (;;) {
 		int file = -1;
-		ssize_t n = take_request(c->requests, &file);
+		ssize_t n = helper_receive(c->requests, &part, 1, -1, &file);
 
 		if (n < (ssize_t)FILE_REQUEST_HEAD)
 			_exit(0); /* the parent has ended */

@@ -18,17 +18,13 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/core/mem.h"
-#include "base/system/caps.h"
-#include "base/system/sanitizer.h"
-#include "base/system/syscall_filter.h"
+#include "base/system/helper_process.h"
 #include "perf/files/file_messages.h"
 
 #ifndef CAP_CHECKPOINT_RESTORE
@@ -94,36 +90,13 @@ static int open_maps(const struct file_request *q)
 	return fd < 0 ? -errno : fd;
 }
 
-/* fd: a descriptor to pass, -1: none. */
-static void pass_on(int next, struct file_request *q, size_t len, int fd)
-{
-	union {
-		struct cmsghdr head;
-		char space[CMSG_SPACE(sizeof(int))];
-	} control = {0};
-	struct iovec part = {q, len};
-	struct msghdr m = {.msg_iov = &part, .msg_iovlen = 1};
-
-	if (fd >= 0) {
-		control.head.cmsg_level = SOL_SOCKET;
-		control.head.cmsg_type = SCM_RIGHTS;
-		control.head.cmsg_len = CMSG_LEN(sizeof(int));
-		memcpy(CMSG_DATA(&control.head), &fd, sizeof(int));
-		m.msg_control = &control;
-		m.msg_controllen = sizeof(control.space);
-	}
-	while (sendmsg(next, &m, MSG_NOSIGNAL) < 0)
-		if (errno != EINTR)
-			_exit(0); /* the second process has ended */
-}
-
 /* If the kernel refuses this, the process continues with the rights that it had before. */
 static void file_opener_confine(void)
 {
 	static const unsigned needed[] = {CAP_CHECKPOINT_RESTORE, CAP_DAC_READ_SEARCH,
 					  CAP_SYS_PTRACE};
 	static const char *const calls[] = {
-		"close",	"exit_group", "fstat", "fstatfs", "newfstatat", "recvfrom",
+		"close",	"exit_group", "fstat", "fstatfs", "newfstatat", "recvmsg",
 		"rt_sigreturn", "sendmsg",    "statx", "write",	  NULL,
 	};
 	static const struct syscall_without reading[] = {
@@ -133,10 +106,7 @@ static void file_opener_confine(void)
 	};
 	const struct syscall_list list = {.allowed = calls, .without = reading, .is_whole = true};
 
-	(void)caps_keep_only(needed, ARRAY_SIZE(needed));
-	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-	if (!BUILT_WITH_SANITIZER)
-		(void)syscall_filter_install(&list);
+	(void)helper_confine(needed, ARRAY_SIZE(needed), &list);
 }
 
 void file_opener_run(int fd, void *ctx)
@@ -146,11 +116,9 @@ void file_opener_run(int fd, void *ctx)
 
 	file_opener_confine();
 	for (;;) {
-		ssize_t n = recv(fd, &q, sizeof(q), 0);
+		ssize_t n = helper_receive(fd, &(struct iovec){&q, sizeof(q)}, 1, -1, NULL);
 		int opened = -1;
 
-		if (n < 0 && errno == EINTR)
-			continue;
 		if (n < (ssize_t)FILE_REQUEST_HEAD)
 			_exit(0); /* the parent has ended */
 		if (q.kind == FILE_REQUEST_MAPS) {
@@ -162,7 +130,8 @@ void file_opener_run(int fd, void *ctx)
 		}
 		if (q.kind == FILE_REQUEST_MAPS || q.kind == FILE_REQUEST_ELF)
 			q.n = opened < 0 ? (uint32_t)-opened : 0;
-		pass_on(c->next, &q, (size_t)n, opened);
+		if (helper_send(c->next, &q, (size_t)n, opened, 0) < 0)
+			_exit(0); /* the second process has ended */
 		closep(&opened);
 	}
 }

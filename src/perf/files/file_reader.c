@@ -122,10 +122,11 @@ static void file_reader_give_up(void)
  */
 static bool file_reader_take_answer(void)
 {
-	ssize_t n = recv(all.reader.fd, &all.answer, sizeof(all.answer), MSG_DONTWAIT);
+	const struct iovec part = {&all.answer, sizeof(all.answer)};
+	ssize_t n = helper_receive(all.reader.fd, &part, 1, 0, NULL);
 	struct file_reader_user *u;
 
-	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+	if (n == -EAGAIN)
 		return false;
 	if (n <= 0 || !answer_is_valid(&all.answer, (size_t)n)) {
 		file_reader_give_up();
@@ -175,8 +176,7 @@ int file_reader_join(struct file_reader_user *u, struct event_base *loop)
 
 static bool send_request(const void *q, size_t len)
 {
-	return file_reader_is_alive() &&
-	       send(all.opener.fd, q, len, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)len;
+	return file_reader_is_alive() && helper_send(all.opener.fd, q, len, -1, MSG_DONTWAIT) == 0;
 }
 
 void file_reader_leave(struct file_reader_user *u)

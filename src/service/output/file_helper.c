@@ -99,15 +99,15 @@ static int keep_folders(const struct file_helper_options *o)
 static int filter_calls(const struct file_helper_options *o)
 {
 	static const char *const ending[] = {
-		"close",      "exit_group", "fstat",	    "fstat64",	"fstatat64", "lstat",
-		"newfstatat", "read",	    "rt_sigreturn", "recvfrom", "sendmsg",   "statx",
+		"close",      "exit_group", "fstat",	    "fstat64", "fstatat64", "lstat",
+		"newfstatat", "read",	    "rt_sigreturn", "recvmsg", "sendmsg",   "statx",
 		"unlink",     "unlinkat",   "write",	    NULL,
 	};
 	static const char *const making[] = {
 		"close",	"exit_group", "fchown",	    "fchown32",	 "fcntl",	"fcntl64",
 		"fstat",	"fstat64",    "fstatat64",  "ftruncate", "ftruncate64", "geteuid",
 		"geteuid32",	"lstat",      "newfstatat", "openat",	 "pread64",	"read",
-		"rt_sigreturn", "recvfrom",   "sendmsg",    "statx",	 "unlink",	"unlinkat",
+		"rt_sigreturn", "recvmsg",    "sendmsg",    "statx",	 "unlink",	"unlinkat",
 		"write",	NULL,
 	};
 	const struct syscall_list list = {.allowed = o->output_dir ? making : ending,
@@ -200,22 +200,7 @@ static void remove_all(const struct file_helper_options *o)
 /* passed: a descriptor to send with the answer, or -1. */
 static bool reply(int fd, const struct answer *a, int passed)
 {
-	union {
-		struct cmsghdr head;
-		char bytes[CMSG_SPACE(sizeof(int))];
-	} control = {0};
-	struct iovec io = {(void *)a, sizeof(*a)};
-	struct msghdr m = {.msg_iov = &io, .msg_iovlen = 1};
-
-	if (passed >= 0) {
-		m.msg_control = &control;
-		m.msg_controllen = sizeof(control);
-		control.head = (struct cmsghdr){.cmsg_len = CMSG_LEN(sizeof(int)),
-						.cmsg_level = SOL_SOCKET,
-						.cmsg_type = SCM_RIGHTS};
-		memcpy(CMSG_DATA(&control.head), &passed, sizeof(int));
-	}
-	return sendmsg(fd, &m, MSG_NOSIGNAL) == sizeof(*a);
+	return helper_send(fd, a, sizeof(*a), passed, 0) == 0;
 }
 
 static bool serve_one(int fd, int folder, struct request *q)
@@ -258,7 +243,7 @@ static void file_helper_run_child(int fd, void *ctx)
 		umask(0);
 	if (!reply(fd, &a, -1) || a.result < 0)
 		_exit(1);
-	while (recv(fd, &q, sizeof(q), 0) == sizeof(q)) {
+	while (helper_receive(fd, &(struct iovec){&q, sizeof(q)}, 1, -1, NULL) == sizeof(q)) {
 		if (q.kind == END) {
 			remove_all(s->options);
 			_exit(0);
@@ -276,28 +261,10 @@ static void file_helper_run_child(int fd, void *ctx)
 
 static int file_helper_take_answer(struct answer *ret, int *ret_fd)
 {
-	union {
-		struct cmsghdr head;
-		char bytes[CMSG_SPACE(sizeof(int))];
-	} control;
-	struct iovec io = {ret, sizeof(*ret)};
-	struct msghdr m = {.msg_iov = &io,
-			   .msg_iovlen = 1,
-			   .msg_control = &control,
-			   .msg_controllen = sizeof(control)};
-	const struct cmsghdr *c;
-	ssize_t n;
+	const struct iovec part = {ret, sizeof(*ret)};
+	ssize_t n = helper_receive(child.fd, &part, 1, -1, ret_fd);
 
-	do
-		n = recvmsg(child.fd, &m, MSG_CMSG_CLOEXEC);
-	while (n < 0 && errno == EINTR);
-	if (n != sizeof(*ret))
-		return -EPIPE;
-	c = CMSG_FIRSTHDR(&m);
-	*ret_fd = -1;
-	if (c && c->cmsg_type == SCM_RIGHTS && c->cmsg_len == CMSG_LEN(sizeof(int)))
-		memcpy(ret_fd, CMSG_DATA(c), sizeof(int));
-	return 0;
+	return n == sizeof(*ret) ? 0 : n == -ETOOMANYREFS ? -EMFILE : -EPIPE;
 }
 
 static int open_folder(const char *path, struct err_text *e, int *ret_fd)
@@ -346,7 +313,7 @@ void file_helper_end(void)
 
 	if (child.fd < 0)
 		return;
-	if (send(child.fd, &end, sizeof(end), MSG_NOSIGNAL) == sizeof(end))
+	if (helper_send(child.fd, &end, sizeof(end), -1, 0) == 0)
 		(void)file_helper_take_answer(&a, &fd);
 	if (atomic_exchange(&closed_socket, -1) < 0)
 		close(child.fd);
@@ -383,10 +350,12 @@ static bool is_lack_of_rights(int r)
 static int file_helper_ask(const struct request *q, struct err_text *e, int *ret_fd)
 {
 	struct answer a = {0};
-	int r = send(child.fd, q, sizeof(*q), MSG_NOSIGNAL) < 0
+	int r = helper_send(child.fd, q, sizeof(*q), -1, 0) < 0
 			? -EPIPE
 			: file_helper_take_answer(&a, ret_fd);
 
+	if (r == -EMFILE)
+		return err_set(e, r, "output_path: the service has too many open files");
 	if (r < 0)
 		return err_set(e, r, "output_path: the process that creates files has ended");
 	if (a.result < 0)
@@ -425,5 +394,5 @@ void file_helper_closed(const struct output_file *file)
 	int fd = atomic_load(&closed_socket);
 
 	if (fd >= 0)
-		(void)send(fd, &closed, sizeof(closed), MSG_NOSIGNAL);
+		(void)helper_send(fd, &closed, sizeof(closed), -1, 0);
 }

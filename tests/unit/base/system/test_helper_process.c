@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "unit/test.h"
+#include "base/core/mem.h"
 #include "base/system/helper_process.h"
 
 #define LOW 40
@@ -52,4 +57,47 @@ TEST(test_a_child_has_no_descriptors_but_its_socket_and_the_one_to_keep)
 	close(LOW);
 	close(KEPT);
 	close(HIGH);
+}
+
+/* Answers "x" by a byte of the file that it got, or by '-', and stays silent otherwise. */
+static void read_passed_file(int fd, void *ctx)
+{
+	char kind, byte;
+	int file;
+
+	(void)ctx;
+	while (helper_receive(fd, &(struct iovec){&kind, 1}, 1, -1, &file) == 1) {
+		byte = '-';
+		if (file >= 0)
+			(void)!pread(file, &byte, 1, 0);
+		closep(&file);
+		if (kind == 'x')
+			helper_send(fd, &byte, 1, -1, 0);
+	}
+}
+
+TEST(a_message_carries_a_descriptor_and_an_answer_may_be_late)
+{
+	struct helper_process child;
+	char byte = 0;
+	struct iovec part = {&byte, 1};
+	int file = memfd_create("file", MFD_CLOEXEC), none = 7;
+
+	assert_int_equal(write(file, "b", 1), 1);
+	assert_int_equal(helper_process_start("test", read_passed_file, NULL, -1, &child), 0);
+	assert_int_equal(helper_receive(child.fd, &part, 1, 0, NULL), -EAGAIN);
+	assert_int_equal(helper_send(child.fd, "x", 1, file, 0), 0);
+	assert_int_equal(helper_receive(child.fd, &part, 1, -1, &none), 1);
+	assert_true(byte == 'b' && none == -1);
+	assert_int_equal(helper_send(child.fd, "?", 1, file, MSG_DONTWAIT), 0);
+	assert_int_equal(helper_receive(child.fd, &part, 1, 20, NULL), -EAGAIN);
+	assert_int_equal(helper_send(child.fd, "x", 1, -1, 0), 0);
+	assert_int_equal(helper_receive(child.fd, &part, 1, 60000, NULL), 1);
+	assert_true(byte == '-');
+	kill(child.pid, SIGKILL);
+	assert_int_equal(waitpid(child.pid, NULL, 0), child.pid);
+	assert_true(helper_receive(child.fd, &part, 1, 1000, NULL) <= 0);
+	assert_int_equal(helper_send(child.fd, "x", 1, -1, 0), -EPIPE);
+	close(child.fd);
+	close(file);
 }
