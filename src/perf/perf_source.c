@@ -23,6 +23,7 @@
 #include "base/core/clock.h"
 #include "base/core/mem.h"
 #include "base/event_loop/event_free.h"
+#include "base/event_loop/event_timer.h"
 #include "base/system/log.h"
 #include "perf/perf_session.h"
 
@@ -37,14 +38,11 @@ int perf_source_prepare(void)
 
 static void wait_for_answer(struct perf_session *s)
 {
-	const struct timeval tv = {.tv_sec = PERF_ANSWER_MS / 1000,
-				   .tv_usec = PERF_ANSWER_MS % 1000 * 1000};
-
 	/* The symbol table always becomes ready, so it has no deadline. */
 	if (s->symbols.joined && !s->symbols.is_ready)
 		return;
 	if (!evtimer_pending(s->deadline, NULL))
-		evtimer_add(s->deadline, &tv);
+		event_timer_ms(s->deadline, PERF_ANSWER_MS);
 }
 
 static bool waits(const struct perf_session *s)
@@ -126,12 +124,10 @@ static void perf_source_run(struct perf_session *s)
 static void perf_source_on_tick(evutil_socket_t fd, short what, void *ctx)
 {
 	struct perf_session *s = ctx;
-	uint32_t ms = clock_ms_to_tick(s->perf.read_ms);
-	const struct timeval next = {.tv_sec = ms / 1000, .tv_usec = (long)(ms % 1000) * 1000};
 
 	(void)fd;
 	(void)what;
-	evtimer_add(s->tick, &next);
+	event_timer_ms(s->tick, clock_ms_to_tick(s->perf.read_ms));
 	perf_source_run(s);
 }
 

@@ -24,6 +24,7 @@
 #include "base/core/err.h"
 #include "base/core/fnv.h"
 #include "base/event_loop/event_free.h"
+#include "base/event_loop/event_timer.h"
 #include "base/system/fs.h"
 #include "base/core/mem.h"
 #include "base/core/clock.h"
@@ -305,7 +306,6 @@ static int load_some(struct symbol_cache *s)
 static void symbol_cache_on_slice(evutil_socket_t fd, short what, void *arg)
 {
 	uint64_t end = clock_mono_ns() + SYMBOL_CACHE_SLICE_NS;
-	struct timeval at_once = {0};
 	struct symbol_cache *s = arg;
 	int r;
 
@@ -314,7 +314,7 @@ static void symbol_cache_on_slice(evutil_socket_t fd, short what, void *arg)
 	do
 		r = load_some(s);
 	while (r == 1 && clock_mono_ns() < end);
-	if (r == 1 && !event_add(s->next_slice, &at_once))
+	if (r == 1 && !event_timer_us(s->next_slice, 0))
 		return;
 	symbol_cache_finish(s, r == 1 ? -ENOMEM : r);
 }
@@ -334,8 +334,6 @@ static uint64_t hash_modules(const char *proc_root)
 
 static int start_loading(struct symbol_cache *s, struct event_base *loop, const char *proc_root)
 {
-	struct timeval at_once = {0};
-
 	s->modules = hash_modules(proc_root);
 	s->fd = kallsyms_open(proc_root, &s->problem);
 	if (s->fd < 0) {
@@ -344,8 +342,7 @@ static int start_loading(struct symbol_cache *s, struct event_base *loop, const 
 		return 0;
 	}
 	s->next_slice = evtimer_new(loop, symbol_cache_on_slice, s);
-	if (!s->next_slice || symbol_table_build_new(&s->build) ||
-	    event_add(s->next_slice, &at_once))
+	if (!s->next_slice || symbol_table_build_new(&s->build) || event_timer_us(s->next_slice, 0))
 		return -ENOMEM;
 	return 0;
 }

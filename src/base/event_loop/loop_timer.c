@@ -19,16 +19,13 @@
 #include "base/core/clock.h"
 #include "base/core/mem.h"
 #include "base/event_loop/event_free.h"
+#include "base/event_loop/event_timer.h"
 
 static void add_until_due(struct loop_timer *t)
 {
-	uint64_t now = clock_mono_ns(), us = 0;
-	struct timeval tv;
+	uint64_t now = clock_mono_ns();
 
-	if (t->due_ns > now)
-		us = (t->due_ns - now + 999) / 1000;
-	tv = (struct timeval){.tv_sec = (time_t)(us / 1000000), .tv_usec = (long)(us % 1000000)};
-	evtimer_add(t->event, &tv);
+	event_timer_us(t->event, t->due_ns > now ? (t->due_ns - now + 999) / 1000 : 0);
 }
 
 static void start_monotonic(struct loop_timer *t, uint32_t ms)

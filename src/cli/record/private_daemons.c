@@ -30,6 +30,7 @@
 #include "base/core/clock.h"
 #include "base/core/mem.h"
 #include "base/event_loop/event_free.h"
+#include "base/event_loop/event_timer.h"
 #include "base/event_loop/sock.h"
 #include "base/system/fs.h"
 #include "base/system/log.h"
@@ -278,14 +279,13 @@ static void daemon_on_notify(evutil_socket_t fd, short what, void *ctx)
 static int daemon_start(struct private_daemons *p, struct daemon *d, const char *name,
 			const char *output_dir, const char *notify_env, struct err_text *e)
 {
-	static const struct timeval timeout = {PRIVATE_START_TIMEOUT_MS / 1000, 0};
 	pid_t parent = getpid();
 	int notify[2], err[2], r;
 	char path[PATH_MAX];
 
 	if (program_find_daemon(name, path, sizeof(path), e))
 		return -ENOENT;
-	event_add(p->deadline, &timeout);
+	event_timer_ms(p->deadline, PRIVATE_START_TIMEOUT_MS);
 	r = make_pipes(notify, err);
 	if (r)
 		return err_set(e, r, "cannot start %s: %s", name, strerror(-r));

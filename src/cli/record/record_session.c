@@ -28,6 +28,7 @@
 
 #include "base/core/mem.h"
 #include "base/event_loop/event_free.h"
+#include "base/event_loop/event_timer.h"
 #include "base/event_loop/sock.h"
 #include "cli/record/record_config.h"
 #include "cli/trace/service_help.h"
@@ -178,11 +179,10 @@ static uint64_t patience(const struct record_session *s)
 static void record_session_arm(struct record_session *s)
 {
 	uint64_t ms = patience(s);
-	struct timeval t = {(time_t)(ms / 1000), (suseconds_t)(ms % 1000 * 1000)};
 
 	event_del(s->deadline);
 	if (ms)
-		event_add(s->deadline, &t);
+		event_timer_ms(s->deadline, ms);
 }
 
 static void record_session_enter(struct record_session *s, enum record_session_state state)
@@ -292,12 +292,8 @@ static int record_session_on_packet(void *ctx, const uint8_t *data, size_t len)
 
 static void pause_passes(struct record_session *s)
 {
-	uint64_t ms = s->pass_bytes >= PASS_MUCH_BYTES ? 0 : PASS_PERIOD_MS;
-	struct timeval t = {0, (suseconds_t)(ms * 1000)};
-
-	if (s->on_demand)
-		return;
-	event_add(s->pass, &t);
+	if (!s->on_demand)
+		event_timer_ms(s->pass, s->pass_bytes >= PASS_MUCH_BYTES ? 0 : PASS_PERIOD_MS);
 }
 
 static void record_session_on_read(void *ctx, int error)

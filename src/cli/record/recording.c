@@ -26,6 +26,7 @@
 #include "base/core/clock.h"
 #include "base/core/mem.h"
 #include "base/event_loop/event_free.h"
+#include "base/event_loop/event_timer.h"
 #include "base/event_loop/sock.h"
 #include "cli/doctor/doctor.h"
 #include "cli/record/private_daemons.h"
@@ -193,8 +194,6 @@ static bool early_errors_await(struct early_errors *e, struct event_base *loop,
 			       const struct recording_setup *setup, const struct trace_scan *read,
 			       void (*on_end)(void *ctx), void *ctx)
 {
-	static const struct timeval period = {0, EARLY_WAIT_MS * 1000};
-
 	if (e->done || !setup->from_words || !setup->streams || setup->detach ||
 	    !may_be_refused(setup->config))
 		return false;
@@ -203,7 +202,7 @@ static bool early_errors_await(struct early_errors *e, struct event_base *loop,
 	e->on_end = on_end;
 	e->ctx = ctx;
 	e->timer = event_new(loop, -1, EV_PERSIST, early_errors_on_timer, e);
-	return e->timer && event_add(e->timer, &period) == 0;
+	return e->timer && event_timer_ms(e->timer, EARLY_WAIT_MS) == 0;
 }
 
 /* ---- the end ---- */
@@ -226,7 +225,6 @@ static void recording_decide(struct recording *r, int error, const char *why)
  * others are forwarded. Returns false if the signal is for us. */
 static bool pass_to_command(struct recording *r, int number, bool by_terminal)
 {
-	static const struct timeval patience = {COMMAND_PATIENCE_S, 0};
 	const struct command_child *command = r->setup->command;
 
 	if (r->signal_passed || !command || !command_child_is_running(command) ||
@@ -235,7 +233,7 @@ static bool pass_to_command(struct recording *r, int number, bool by_terminal)
 	r->signal_passed = true;
 	if (!by_terminal)
 		command_child_signal(command, number);
-	event_add(r->command_timer, &patience);
+	event_timer_ms(r->command_timer, COMMAND_PATIENCE_S * 1000);
 	return true;
 }
 
@@ -295,8 +293,6 @@ static void recording_on_tick(evutil_socket_t fd, short what, void *ctx)
 
 static void start_ticks(struct recording *r)
 {
-	static const struct timeval period = {TICK_MS / 1000, TICK_MS % 1000 * 1000};
-
 	if (r->setup->detach || (!shows_progress(r) && !r->setup->streams))
 		return;
 	if (shows_progress(r) && !r->setup->config->duration_ms &&
@@ -306,7 +302,7 @@ static void start_ticks(struct recording *r)
 	r->tick = event_new(r->loop, -1, EV_PERSIST, recording_on_tick, r);
 	if (!r->tick)
 		return;
-	event_add(r->tick, &period);
+	event_timer_ms(r->tick, TICK_MS);
 	recording_on_tick(-1, 0, r);
 }
 
@@ -458,7 +454,6 @@ static int before_recording(void *ctx, struct err_text *why)
 
 static void on_recording(void *ctx)
 {
-	static const struct timeval timeout = {START_TIMEOUT_S, 0};
 	struct recording *r = ctx;
 	struct strbuf lines = {0};
 
@@ -471,7 +466,7 @@ static void on_recording(void *ctx)
 	strbuf_deinit(&lines);
 	start_ticks(r);
 	if (r->command_timer)
-		event_add(r->command_timer, &timeout);
+		event_timer_ms(r->command_timer, START_TIMEOUT_S * 1000);
 }
 
 static void recording_on_stats(void *ctx, bool at_end, const Pb__TraceStats *stats)

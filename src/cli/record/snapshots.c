@@ -14,6 +14,7 @@
 #include "base/core/err.h"
 #include "base/core/mem.h"
 #include "base/event_loop/event_free.h"
+#include "base/event_loop/event_timer.h"
 #include "base/system/fs.h"
 #include "cli/terminal/console.h"
 #include "cli/trace/service_help.h"
@@ -107,10 +108,8 @@ static void snapshots_on_deadline(evutil_socket_t fd, short what, void *ctx)
 
 static void snapshots_enter(struct session_snapshot *s, enum state state, uint32_t ms)
 {
-	struct timeval t = {ms / 1000, (suseconds_t)(ms % 1000) * 1000};
-
 	s->state = state;
-	event_add(s->deadline, &t);
+	event_timer_ms(s->deadline, ms);
 }
 
 /* ---- reading ---- */

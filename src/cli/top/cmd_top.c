@@ -22,6 +22,7 @@
 #include "base/core/clock.h"
 #include "base/core/mem.h"
 #include "base/event_loop/event_free.h"
+#include "base/event_loop/event_timer.h"
 #include "base/event_loop/sock.h"
 #include "cli/record/private_daemons.h"
 #include "cli/record/record_session.h"
@@ -400,9 +401,8 @@ static void arm_tick(struct top *t)
 {
 	unsigned after = MIN(t->options.period_ms / AFTER_POLLS_DIVISOR, AFTER_POLLS_MS);
 	unsigned ms = clock_ms_to_tick(t->options.period_ms) + after;
-	struct timeval next = {ms / 1000, (suseconds_t)(ms % 1000) * 1000};
 
-	event_add(t->tick, &next);
+	event_timer_ms(t->tick, ms);
 }
 
 static void top_on_tick(evutil_socket_t fd, short what, void *ctx)

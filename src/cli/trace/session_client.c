@@ -16,6 +16,7 @@
 #include "analyze/trace_scan.h"
 #include "base/core/mem.h"
 #include "base/event_loop/event_free.h"
+#include "base/event_loop/event_timer.h"
 #include "base/event_loop/sock.h"
 #include "cli/terminal/signals.h"
 #include "cli/trace/service_help.h"
@@ -72,13 +73,6 @@ static void session_client_on_timer(evutil_socket_t fd, short what, void *ctx)
 	event_base_loopbreak(c->loop);
 }
 
-static void give_time(struct session_client *c, uint32_t ms)
-{
-	struct timeval t = {ms / 1000, (suseconds_t)(ms % 1000) * 1000};
-
-	event_add(c->timer, &t);
-}
-
 static int session_client_describe(const struct session_client *c, int error, const char *doing,
 				   struct err_text *e)
 {
@@ -106,7 +100,7 @@ static int wait_for_answer(struct session_client *c, int sent, uint32_t timeout_
 	int r = sent;
 
 	if (r == 0) {
-		give_time(c, timeout_ms);
+		event_timer_ms(c->timer, timeout_ms);
 		while (!c->done && !c->timed_out && !c->lost)
 			event_base_dispatch(c->loop);
 		event_del(c->timer);
@@ -388,7 +382,7 @@ int session_client_await_start(struct session_client *c, uint32_t timeout_ms, st
 {
 	int r;
 
-	give_time(c, timeout_ms);
+	event_timer_ms(c->timer, timeout_ms);
 	while (!c->started && !c->ended && !c->lost && !c->timed_out)
 		event_base_dispatch(c->loop);
 	event_del(c->timer);
@@ -422,7 +416,7 @@ static int session_client_wait_for_end(struct session_client *c, uint32_t timeou
 	unsigned signals = c->signals;
 
 	if (timeout_ms)
-		give_time(c, timeout_ms);
+		event_timer_ms(c->timer, timeout_ms);
 	while (!c->ended && !c->lost && !c->timed_out && c->signals == signals)
 		event_base_dispatch(c->loop);
 	event_del(c->timer);
@@ -491,7 +485,9 @@ int session_client_stats(struct session_client *c, struct service_stats *ret, st
 
 static void session_client_on_sign(void *ctx)
 {
-	give_time(ctx, ANSWER_TIMEOUT_MS);
+	const struct session_client *c = ctx;
+
+	event_timer_ms(c->timer, ANSWER_TIMEOUT_MS);
 }
 
 static int session_client_on_packet(void *ctx, const uint8_t *data, size_t len)

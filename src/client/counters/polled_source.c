@@ -12,6 +12,7 @@
 #include "base/core/clock.h"
 #include "base/core/mem.h"
 #include "base/event_loop/event_free.h"
+#include "base/event_loop/event_timer.h"
 #include "base/event_loop/time_slice.h"
 #include "base/system/fs.h"
 #include "base/system/log.h"
@@ -88,23 +89,11 @@ void polled_source_flush_writers(struct polled_source *p)
 		writer_flush(p->thread_writer);
 }
 
-static void polled_source_schedule(struct polled_source *p)
-{
-	static const struct timeval at_once;
-
-	/* Use a zero timeout, not event_active(), which would run before due timers and sockets. */
-	if (!evtimer_pending(p->next_slice, NULL))
-		evtimer_add(p->next_slice, &at_once);
-}
-
 static void polled_source_set_tick(struct polled_source *p)
 {
 	uint64_t took = (clock_mono_ns() - p->pass_began) / NS_PER_MS;
-	uint64_t ms = MAX((uint64_t)clock_ms_to_tick(p->period_ms), took);
-	const struct timeval next = {.tv_sec = (time_t)(ms / 1000),
-				     .tv_usec = (suseconds_t)(ms % 1000 * 1000)};
 
-	evtimer_add(p->tick, &next);
+	event_timer_ms(p->tick, MAX((uint64_t)clock_ms_to_tick(p->period_ms), took));
 }
 
 static uint32_t add_own(struct polled_source *p, const char *name, const char *description)
@@ -175,7 +164,7 @@ static void polled_source_answer(struct polled_source *p, const struct time_slic
 {
 	while (tracks_flush_piece(p->tracks)) {
 		if (time_slice_over(slice)) {
-			polled_source_schedule(p);
+			event_timer_soon(p->next_slice);
 			return;
 		}
 	}
@@ -195,7 +184,7 @@ static void polled_source_run_slice(struct polled_source *p)
 	if (p->in_pass)
 		run_pass(p, &slice);
 	if (p->in_pass) {
-		polled_source_schedule(p);
+		event_timer_soon(p->next_slice);
 	} else if (!p->start_answered) {
 		p->start_answered = true;
 		ds_started(p->h);

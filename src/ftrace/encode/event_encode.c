@@ -36,7 +36,7 @@ static inline uint8_t *put_comm(uint8_t *p, const uint8_t *comm)
 	return p + len;
 }
 
-static inline uint8_t *put_span(uint8_t *p, const struct field_op *op, struct span s,
+static inline uint8_t *put_span(uint8_t *p, const struct field_op *op, struct field_bytes s,
 				struct encode_ctx *ctx)
 {
 	if (!s.data) {

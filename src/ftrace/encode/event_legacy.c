@@ -33,18 +33,18 @@ static uint8_t *put_hex(uint8_t *p, uint32_t field, const uint8_t *data, size_t 
 }
 
 /* Returns a span without data if the record ends before the field. */
-static struct span rest_of(const struct ring_record *r, const struct field_op *op)
+static struct field_bytes rest_of(const struct ring_record *r, const struct field_op *op)
 {
 	if (op->offset >= r->len)
-		return (struct span){NULL, 0};
-	return (struct span){r->payload + op->offset, r->len - op->offset};
+		return (struct field_bytes){NULL, 0};
+	return (struct field_bytes){r->payload + op->offset, r->len - op->offset};
 }
 
 /* Returns NULL if the record has no value for the field. */
 static uint8_t *event_legacy_put_value(uint8_t *p, const struct field_op *op,
 				       const struct ring_record *r, struct encode_ctx *ctx)
 {
-	struct span s;
+	struct field_bytes s;
 
 	if (field_is_int(op->type)) {
 		p = pb_put_varint(p, pb_tag(field_type_is_signed(op->type)

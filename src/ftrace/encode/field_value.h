@@ -97,43 +97,43 @@ static inline uint64_t field_int(const struct field_op *op, const uint8_t *paylo
 	return field_plain(op, payload, ctx);
 }
 
-struct span {
+struct field_bytes {
 	const uint8_t *data; /* NULL: the field lies outside its record */
 	uint32_t len;
 };
 
 /* Returns the bytes that a __data_loc or __rel_loc refers to. */
-static inline struct span located(const struct ring_record *r, uint32_t loc, uint32_t base)
+static inline struct field_bytes located(const struct ring_record *r, uint32_t loc, uint32_t base)
 {
 	uint32_t offset = base + (loc & 0xffff), len = loc >> 16;
 
 	if (!len)
-		return (struct span){r->payload, 0};
+		return (struct field_bytes){r->payload, 0};
 	if (offset > r->len || len > r->len - offset)
-		return (struct span){NULL, 0};
-	return (struct span){r->payload + offset, len};
+		return (struct field_bytes){NULL, 0};
+	return (struct field_bytes){r->payload + offset, len};
 }
 
-static inline struct span pointed(uint64_t addr, struct encode_ctx *ctx)
+static inline struct field_bytes pointed(uint64_t addr, struct encode_ctx *ctx)
 {
 	const struct printk_format *e = printk_formats_find(ctx->strings, addr);
 
 	if (!e)
-		return (struct span){(const uint8_t *)"", 0};
-	return (struct span){(const uint8_t *)ctx->strings->text + e->at, e->len};
+		return (struct field_bytes){(const uint8_t *)"", 0};
+	return (struct field_bytes){(const uint8_t *)ctx->strings->text + e->at, e->len};
 }
 
 /* Returns the bytes of a field of string or bytes type. */
-static inline struct span field_span(const struct field_op *op, const struct ring_record *r,
-				     struct encode_ctx *ctx)
+static inline struct field_bytes field_span(const struct field_op *op, const struct ring_record *r,
+					    struct encode_ctx *ctx)
 {
 	const uint8_t *at = r->payload + op->offset;
-	struct span s;
+	struct field_bytes s;
 
 	switch (op->type) {
 	case FIELD_TAIL_STR:
 	case FIELD_TAIL_BYTES:
-		s = (struct span){at, r->len - op->offset};
+		s = (struct field_bytes){at, r->len - op->offset};
 		break;
 	case FIELD_LOC_STR:
 	case FIELD_LOC_BYTES:
@@ -148,7 +148,7 @@ static inline struct span field_span(const struct field_op *op, const struct rin
 	case FIELD_PTR64_STR:
 		return pointed(load64(at), ctx);
 	default: /* FIELD_COMM, FIELD_FIXED_STR, FIELD_FIXED_BYTES */
-		s = (struct span){at, op->size};
+		s = (struct field_bytes){at, op->size};
 		break;
 	}
 	if (s.len && field_is_str(op->type))

@@ -9,6 +9,7 @@
 #include <assert.h>
 
 #include "base/event_loop/event_free.h"
+#include "base/event_loop/event_timer.h"
 #include "ftrace/ring/cpu_reader.h"
 #include "base/core/clock.h"
 #include "base/core/mem.h"
@@ -74,15 +75,14 @@ struct ring_poll {
 
 static void run_at_once(struct ring_poll *d)
 {
-	event_add(d->timer, &(struct timeval){0});
+	event_timer_us(d->timer, 0);
 }
 
 static void wait_for_tick(struct ring_poll *d)
 {
-	uint64_t now = clock_mono_ns(), us = d->tick_ns > now ? (d->tick_ns - now) / 1000 + 1 : 0;
+	uint64_t now = clock_mono_ns();
 
-	event_add(d->timer, &(struct timeval){.tv_sec = (time_t)(us / 1000000),
-					      .tv_usec = (suseconds_t)(us % 1000000)});
+	event_timer_us(d->timer, d->tick_ns > now ? (d->tick_ns - now) / 1000 + 1 : 0);
 }
 
 static void ring_poll_set_tick(struct ring_poll *d)

@@ -28,6 +28,7 @@
 #include "base/core/clock.h"
 #include "base/core/mem.h"
 #include "base/event_loop/event_free.h"
+#include "base/event_loop/event_timer.h"
 #include "base/system/fs.h"
 #include "base/system/log.h"
 #include "base/event_loop/coroutine.h"
@@ -124,16 +125,9 @@ static void leave_bus(struct ftrace_source *ds)
 	metadata_publisher_unregister(&ds->publisher, t ? &t->sync : &boot);
 }
 
-static void set_timer(struct ftrace_source *ds, uint32_t ms)
-{
-	struct timeval tv = {.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000};
-
-	event_add(ds->timer, &tv);
-}
-
 static void start_refresh_timer(struct ftrace_source *ds)
 {
-	set_timer(ds, clock_ms_to_tick(SESSION_REFRESH_MS));
+	event_timer_ms(ds->timer, clock_ms_to_tick(SESSION_REFRESH_MS));
 }
 
 /*
@@ -577,7 +571,7 @@ static void ftrace_stop(void *instance)
 	ds->stopping = true;
 	ds->stop_by_ns = clock_mono_ns() + ds->stop_patience_ms * NS_PER_MS;
 	if (ds->setting_up)
-		set_timer(ds, ds->stop_patience_ms);
+		event_timer_ms(ds->timer, ds->stop_patience_ms);
 	else
 		end_recording(ds);
 }

@@ -6,6 +6,7 @@
 
 #include "ftrace/session/session_symbols.h"
 #include "base/event_loop/event_free.h"
+#include "base/event_loop/event_timer.h"
 
 static void session_symbols_on_ready(void *ctx)
 {
@@ -46,9 +47,7 @@ bool session_symbols_pending(const struct session_symbols *s)
 bool session_symbols_wait(struct session_symbols *s, uint32_t ms, void (*done)(void *ctx),
 			  void *ctx)
 {
-	const struct timeval tv = {.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000};
-
-	if (!session_symbols_pending(s) || event_add(s->timer, &tv))
+	if (!session_symbols_pending(s) || event_timer_ms(s->timer, ms))
 		return false;
 	s->done = done;
 	s->ctx = ctx;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/event_loop/event_free.h"
+#include "base/event_loop/event_timer.h"
 #include "procfs/data_sources.h"
 
 #include <errno.h>
@@ -55,14 +56,6 @@ struct journald_source {
 	uint64_t end_us; /* CLOCK_MONOTONIC of the last flush or stop: it waits for older entries */
 	struct flushes flushes;
 };
-
-static void journald_source_schedule(struct journald_source *ds)
-{
-	static const struct timeval at_once;
-
-	if (!evtimer_pending(ds->next_slice, NULL))
-		evtimer_add(ds->next_slice, &at_once);
-}
 
 /* ---- entries ---- */
 
@@ -187,7 +180,7 @@ static void journald_source_run_slice(struct journald_source *ds)
 		more = next_line(ds);
 	while (more && !time_slice_over(&slice));
 	if (more)
-		journald_source_schedule(ds);
+		event_timer_soon(ds->next_slice);
 	if (more && ds->last_us <= ds->end_us)
 		return;
 	if (ds->flushes.n || ds->stopping)
@@ -246,12 +239,11 @@ static void on_journal(evutil_socket_t fd, short what, void *ctx)
 
 static void on_look(evutil_socket_t fd, short what, void *ctx)
 {
-	static const struct timeval next = {.tv_sec = LOOK_MS / 1000};
 	struct journald_source *ds = ctx;
 
 	(void)fd;
 	(void)what;
-	evtimer_add(ds->look, &next);
+	event_timer_ms(ds->look, LOOK_MS);
 	refresh(ds);
 }
 
@@ -367,7 +359,7 @@ static void end_now(struct journald_source *ds)
 	ds->end_us = clock_mono_ns() / 1000;
 	if (ds->reader.journal)
 		look(ds);
-	journald_source_schedule(ds);
+	event_timer_soon(ds->next_slice);
 }
 
 static void journald_flush(void *instance, uint64_t flush_id)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/event_loop/event_free.h"
+#include "base/event_loop/event_timer.h"
 #include "procfs/data_sources.h"
 
 #include <stdbool.h>
@@ -356,13 +357,12 @@ static void do_step(struct power_source *ds)
 
 static void power_source_run_slice(struct power_source *ds)
 {
-	static const struct timeval at_once;
 	struct time_slice slice = time_slice_start(clock_mono_ns);
 
 	while (ds->step != STEP_NONE && !time_slice_over(&slice))
 		do_step(ds);
 	if (ds->step != STEP_NONE)
-		evtimer_add(ds->next_slice, &at_once);
+		event_timer_us(ds->next_slice, 0);
 }
 
 static void power_source_on_slice(evutil_socket_t fd, short what, void *ctx)
@@ -375,12 +375,10 @@ static void power_source_on_slice(evutil_socket_t fd, short what, void *ctx)
 static void power_source_on_tick(evutil_socket_t fd, short what, void *ctx)
 {
 	struct power_source *ds = ctx;
-	uint32_t ms = clock_ms_to_tick(POLL_MS);
-	const struct timeval next = {.tv_sec = ms / 1000, .tv_usec = (long)(ms % 1000) * 1000};
 
 	(void)fd;
 	(void)what;
-	evtimer_add(ds->tick, &next);
+	event_timer_ms(ds->tick, clock_ms_to_tick(POLL_MS));
 	/* If a pass takes longer than the period, ticks are skipped. */
 	if (ds->step == STEP_NONE) {
 		power_source_begin_pass(ds);

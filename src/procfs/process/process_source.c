@@ -10,6 +10,7 @@
 #include <event2/event.h>
 
 #include "base/core/clock.h"
+#include "base/event_loop/event_timer.h"
 #include "base/system/log.h"
 #include "base/core/mem.h"
 #include "client/producer/metadata_bus.h"
@@ -83,15 +84,6 @@ struct process_source {
 	bool start_answered;
 	struct flushes flushes;
 };
-
-static void process_source_schedule(struct process_source *ds)
-{
-	static const struct timeval at_once;
-
-	/* A zero timeout, not event_active(), which would run before due timers and sockets. */
-	if (!evtimer_pending(ds->next_slice, NULL))
-		evtimer_add(ds->next_slice, &at_once);
-}
 
 static void process_source_flush_writers(struct process_source *ds)
 {
@@ -244,14 +236,14 @@ static void process_source_answer(struct process_source *ds, const struct time_s
 		/* Closes the open files, which may be thousands. */
 		while (process_poll_release(&ds->poll)) {
 			if (time_slice_over(slice)) {
-				process_source_schedule(ds);
+				event_timer_soon(ds->next_slice);
 				return;
 			}
 		}
 	}
 	while (process_tracks_flush(&ds->poll.tracks)) {
 		if (time_slice_over(slice)) {
-			process_source_schedule(ds);
+			event_timer_soon(ds->next_slice);
 			return;
 		}
 	}
@@ -268,10 +260,8 @@ static void process_source_answer(struct process_source *ds, const struct time_s
 
 static void process_source_read_again_later(struct process_source *ds)
 {
-	static const struct timeval wait = {.tv_usec = READ_AGAIN_US};
-
 	if (ds->tree.n_unread && !ds->stopping && !evtimer_pending(ds->again, NULL))
-		evtimer_add(ds->again, &wait);
+		event_timer_us(ds->again, READ_AGAIN_US);
 }
 
 static void process_source_on_again(evutil_socket_t fd, short what, void *ctx)
@@ -301,7 +291,7 @@ static void process_source_run_slice(struct process_source *ds)
 	process_packet_end(&ds->packet);
 	process_source_log_errors(ds);
 	if (fed || scanning || polling || process_tree_has_queued(&ds->tree)) {
-		process_source_schedule(ds);
+		event_timer_soon(ds->next_slice);
 	} else {
 		process_source_forget_dropped(ds);
 		/* A slow poll is committed at its end, for consumers that read while they record. */
@@ -327,13 +317,11 @@ static void process_source_on_slice(evutil_socket_t fd, short what, void *ctx)
 static void process_source_on_tick(evutil_socket_t fd, short what, void *ctx)
 {
 	struct process_source *ds = ctx;
-	uint32_t ms = clock_ms_to_tick(ds->poll_ms);
-	const struct timeval next = {.tv_sec = ms / 1000, .tv_usec = (long)(ms % 1000) * 1000};
 	int r = 0;
 
 	(void)fd;
 	(void)what;
-	evtimer_add(ds->tick, &next);
+	event_timer_ms(ds->tick, clock_ms_to_tick(ds->poll_ms));
 	ds->poll.knows_starts = process_source_knows_starts(ds);
 	ds->poll.reported_until =
 		ds->subscribed ? metadata_bus_published_until(ds->bus, ds_session_id(ds->h), true)
@@ -344,7 +332,7 @@ static void process_source_on_tick(evutil_socket_t fd, short what, void *ctx)
 	if (r < 0)
 		log_write_limited(&ds->poll_errors, LOG_LEVEL_WARN,
 				  "linux.process_stats does not poll: %s", strerror(-r));
-	process_source_schedule(ds);
+	event_timer_soon(ds->next_slice);
 }
 
 static void process_source_on_metadata(void *ctx, const struct metadata_batch *batch)
@@ -368,14 +356,14 @@ static void process_source_on_metadata(void *ctx, const struct metadata_batch *b
 	if (!ds->knew_starts && process_source_knows_starts(ds)) {
 		ds->knew_starts = true;
 		ds->scan_again = ds->scan_on_start && !ds->stopping;
-		process_source_schedule(ds);
+		event_timer_soon(ds->next_slice);
 	}
 	/* Serve tasks at once: the next slice may be too late for a task that is about to exit. */
 	if ((!task_events_is_empty(&ds->events) || process_tree_has_queued(&ds->tree)) &&
 	    !evtimer_pending(ds->next_slice, NULL))
 		process_source_run_slice(ds);
 	else if (ds->flushes.n || ds->stopping)
-		process_source_schedule(ds);
+		event_timer_soon(ds->next_slice);
 }
 
 /* ---- the data source ---- */
@@ -545,7 +533,7 @@ static void process_source_flush(void *instance, uint64_t flush_id)
 		(void)flushes_add(&ds->flushes, flush_id);
 	}
 	/* No answer yet: other sources of the session may publish tasks at this flush. */
-	process_source_schedule(ds);
+	event_timer_soon(ds->next_slice);
 }
 
 static void process_source_clear(void *instance)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/event_loop/event_free.h"
+#include "base/event_loop/event_timer.h"
 #include "procfs/data_sources.h"
 
 #include <errno.h>
@@ -78,8 +79,7 @@ static uint64_t now_ms(void)
 
 static void sys_stats_source_set_tick(struct sys_stats *ds)
 {
-	uint64_t now = now_ms(), due = UINT64_MAX, wait;
-	struct timeval after;
+	uint64_t now = now_ms(), due = UINT64_MAX;
 
 	for (unsigned i = 0; i < ds->n_slots; i++) {
 		struct slot *s = &ds->slots[i];
@@ -91,10 +91,7 @@ static void sys_stats_source_set_tick(struct sys_stats *ds)
 	}
 	if (ds->n_slots == 0)
 		return;
-	wait = due > now ? due - now : 1;
-	after = (struct timeval){.tv_sec = (time_t)(wait / 1000),
-				 .tv_usec = (suseconds_t)(wait % 1000 * 1000)};
-	evtimer_add(ds->tick, &after);
+	event_timer_ms(ds->tick, due > now ? due - now : 1);
 }
 
 /* Runs one step of one table. Returns false if the pass is complete. */
@@ -139,7 +136,6 @@ static bool sys_stats_source_answer(struct sys_stats *ds, const struct time_slic
 
 static void sys_stats_source_run_slice(struct sys_stats *ds)
 {
-	static const struct timeval at_once;
 	struct time_slice slice = time_slice_start(clock_mono_ns);
 	bool more;
 
@@ -156,7 +152,7 @@ static void sys_stats_source_run_slice(struct sys_stats *ds)
 			sys_stats_source_set_tick(ds);
 	}
 	if (more || !sys_stats_source_answer(ds, &slice))
-		evtimer_add(ds->next_slice, &at_once);
+		event_timer_us(ds->next_slice, 0);
 }
 
 static void sys_stats_source_on_slice(evutil_socket_t fd, short what, void *ctx)

@@ -16,6 +16,7 @@
 #include "base/core/clock.h"
 #include "base/core/mem.h"
 #include "base/event_loop/event_free.h"
+#include "base/event_loop/event_timer.h"
 #include "base/event_loop/sock.h"
 
 #define ACCEPTS_AT_ONCE 16
@@ -32,15 +33,13 @@ struct listener {
 
 static void pause_all(struct listeners *l, uint64_t ns)
 {
-	struct timeval pause = {.tv_sec = (time_t)(ns / NS_PER_S),
-				.tv_usec = (suseconds_t)(ns % NS_PER_S / 1000)};
 	struct listener *one;
 
 	LIST_FOREACH (one, &l->list, link)
 		event_del(one->readable);
 	/* Makes the timer start now, not at the start of this loop iteration. */
 	(void)event_base_update_cache_time(l->loop);
-	evtimer_add(l->resume, &pause);
+	event_timer_us(l->resume, ns / 1000);
 }
 
 static void on_resume(evutil_socket_t fd, short what, void *ctx)
