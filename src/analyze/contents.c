@@ -22,12 +22,7 @@ struct content_node {
 
 static void free_table(struct content_node **table)
 {
-	struct content_node *n, *next;
-
-	HASH_ITER (hh, *table, n, next) {
-		HASH_DEL(*table, n);
-		free(n);
-	}
+	HASH_FREE(*table);
 }
 
 void contents_deinit(struct contents *c)

@@ -52,12 +52,7 @@ struct generic_count {
 
 void event_counts_deinit(struct event_counts *c)
 {
-	struct generic_count *g, *next;
-
-	HASH_ITER (hh, c->by_id, g, next) {
-		HASH_DEL(c->by_id, g);
-		free(g);
-	}
+	HASH_FREE(c->by_id);
 	free(c->known);
 	*c = (struct event_counts){0};
 }

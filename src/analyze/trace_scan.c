@@ -23,12 +23,7 @@ struct sequence_node {
 
 static void sequence_table_deinit(struct sequence_table *t)
 {
-	struct sequence_node *n, *next;
-
-	HASH_ITER (hh, t->by_id, n, next) {
-		HASH_DEL(t->by_id, n);
-		free(n);
-	}
+	HASH_FREE(t->by_id);
 	t->left_out = 0;
 }
 

@@ -249,25 +249,6 @@ static unsigned read_digits(const char **p, const char *end, int base, unsigned 
 	return n;
 }
 
-static void add_utf8(struct strbuf *out, uint32_t c)
-{
-	if (c < 0x80) {
-		strbuf_putc(out, (char)c);
-	} else if (c < 0x800) {
-		strbuf_putc(out, (char)(0xc0 | c >> 6));
-		strbuf_putc(out, (char)(0x80 | (c & 0x3f)));
-	} else if (c < 0x10000) {
-		strbuf_putc(out, (char)(0xe0 | c >> 12));
-		strbuf_putc(out, (char)(0x80 | (c >> 6 & 0x3f)));
-		strbuf_putc(out, (char)(0x80 | (c & 0x3f)));
-	} else {
-		strbuf_putc(out, (char)(0xf0 | c >> 18));
-		strbuf_putc(out, (char)(0x80 | (c >> 12 & 0x3f)));
-		strbuf_putc(out, (char)(0x80 | (c >> 6 & 0x3f)));
-		strbuf_putc(out, (char)(0x80 | (c & 0x3f)));
-	}
-}
-
 /* Reads the digits after "\u": one code point, or a surrogate pair for one. */
 static const char *unescape_u4(const char **p, const char *end, struct strbuf *out)
 {
@@ -282,7 +263,7 @@ static const char *unescape_u4(const char **p, const char *end, struct strbuf *o
 		c = 0x10000 + ((c - 0xd800) << 10) + (low - 0xdc00);
 		*p = next;
 	}
-	add_utf8(out, c);
+	strbuf_put_utf8(out, c);
 	return NULL;
 }
 
@@ -315,7 +296,7 @@ static const char *unescape(const char **p, const char *end, struct strbuf *out)
 	case 'U':
 		if (read_digits(p, end, 16, 8, &v) != 8 || v > 0x10ffff)
 			return "\\U takes eight hexadecimal digits, up to 0010ffff";
-		add_utf8(out, v);
+		strbuf_put_utf8(out, v);
 		return NULL;
 	default:
 		return "no such escape in a string";

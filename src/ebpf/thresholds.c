@@ -82,14 +82,9 @@ int thresholds_new(const Pb__EbpfCountersConfig *c, struct ebpf_errors *errors,
 
 void thresholds_free(struct thresholds *t)
 {
-	struct watched *w, *next;
-
 	if (!t)
 		return;
-	HASH_ITER (hh, t->watched, w, next) {
-		HASH_DEL(t->watched, w);
-		free(w);
-	}
+	HASH_FREE(t->watched);
 	for (size_t i = 0; i < t->n; i++) {
 		free(t->all[i].counter);
 		free(t->all[i].name);

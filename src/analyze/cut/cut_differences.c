@@ -32,12 +32,7 @@ struct cut_counter {
 
 void cut_sums_clear(struct cut_sums *s)
 {
-	struct cut_sum *e, *next;
-
-	HASH_ITER (hh, s->by_track, e, next) {
-		HASH_DEL(s->by_track, e);
-		free(e);
-	}
+	HASH_FREE(s->by_track);
 }
 
 /* Returns the sum of a track, which begins with 0; NULL without memory. */
@@ -63,12 +58,7 @@ static double *cut_differences_sum_of(struct cut_sums *s, uint64_t track)
 
 void cut_counters_deinit(struct cut_counters *c)
 {
-	struct cut_counter *e, *next;
-
-	HASH_ITER (hh, c->by_uuid, e, next) {
-		HASH_DEL(c->by_uuid, e);
-		free(e);
-	}
+	HASH_FREE(c->by_uuid);
 }
 
 static bool is_incremental(const struct pb_field *counter)

@@ -39,12 +39,7 @@ struct stack_node {
 
 void call_stacks_deinit(struct import *im)
 {
-	struct stack_node *n, *next;
-
-	HASH_ITER (hh, im->stack_nodes, n, next) {
-		HASH_DEL(im->stack_nodes, n);
-		free(n);
-	}
+	HASH_FREE(im->stack_nodes);
 }
 
 /* Returns NULL_U32 if there is none. */

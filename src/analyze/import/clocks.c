@@ -71,17 +71,13 @@ void clocks_init(struct clocks *c, struct store *store)
 void clocks_deinit(struct clocks *c)
 {
 	struct clock_edge *e, *next;
-	struct clock_node *n, *next_node;
 
 	HASH_ITER (hh, c->by_ends, e, next) {
 		HASH_DEL(c->by_ends, e);
 		free(e->values);
 		free(e);
 	}
-	HASH_ITER (hh, c->by_key, n, next_node) {
-		HASH_DEL(c->by_key, n);
-		free(n);
-	}
+	HASH_FREE(c->by_key);
 	free(c->nodes);
 	*c = (struct clocks){0};
 }

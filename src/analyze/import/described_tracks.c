@@ -112,12 +112,7 @@ fail:
 
 void described_deinit(struct import *im)
 {
-	struct described_node *n, *next;
-
-	HASH_ITER (hh, im->described, n, next) {
-		HASH_DEL(im->described, n);
-		free(n);
-	}
+	HASH_FREE(im->described);
 	free(im->utid_uuids);
 	free(im->upid_uuids);
 }

@@ -84,10 +84,5 @@ void flows_connect(struct import *im, uint32_t from, uint32_t to)
 
 void flows_deinit(struct import *im)
 {
-	struct open_flow *f, *next;
-
-	HASH_ITER (hh, im->flows, f, next) {
-		HASH_DEL(im->flows, f);
-		free(f);
-	}
+	HASH_FREE(im->flows);
 }

@@ -74,10 +74,5 @@ uint32_t generic_self_named(struct import *im, const struct machine *m,
 
 void generic_deinit(struct import *im)
 {
-	struct generic_number *n, *next;
-
-	HASH_ITER (hh, im->generic, n, next) {
-		HASH_DEL(im->generic, n);
-		free(n);
-	}
+	HASH_FREE(im->generic);
 }

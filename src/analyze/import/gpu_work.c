@@ -160,15 +160,11 @@ bool gpu_note_take(struct import *im, enum gpu_note_kind kind, uint32_t of, cons
 void gpu_work_deinit(struct import *im)
 {
 	struct gpu_queue *q, *next_queue;
-	struct gpu_note *n, *next_note;
 
 	HASH_ITER (hh, im->gpu_queues, q, next_queue) {
 		HASH_DEL(im->gpu_queues, q);
 		free(q->works);
 		free(q);
 	}
-	HASH_ITER (hh, im->gpu_notes, n, next_note) {
-		HASH_DEL(im->gpu_notes, n);
-		free(n);
-	}
+	HASH_FREE(im->gpu_notes);
 }

@@ -42,25 +42,6 @@ static bool word(struct json *j, const char *s)
 	return true;
 }
 
-static void put_utf8(struct strbuf *b, uint32_t c)
-{
-	if (c < 0x80) {
-		strbuf_putc(b, (char)c);
-	} else if (c < 0x800) {
-		strbuf_putc(b, (char)(0xc0 | c >> 6));
-		strbuf_putc(b, (char)(0x80 | (c & 0x3f)));
-	} else if (c < 0x10000) {
-		strbuf_putc(b, (char)(0xe0 | c >> 12));
-		strbuf_putc(b, (char)(0x80 | (c >> 6 & 0x3f)));
-		strbuf_putc(b, (char)(0x80 | (c & 0x3f)));
-	} else {
-		strbuf_putc(b, (char)(0xf0 | c >> 18));
-		strbuf_putc(b, (char)(0x80 | (c >> 12 & 0x3f)));
-		strbuf_putc(b, (char)(0x80 | (c >> 6 & 0x3f)));
-		strbuf_putc(b, (char)(0x80 | (c & 0x3f)));
-	}
-}
-
 static bool hex4(struct json *j, uint32_t *ret)
 {
 	*ret = 0;
@@ -99,7 +80,7 @@ static bool escape(struct json *j, struct strbuf *out)
 			return false;
 		c = 0x10000 + ((c - 0xd800) << 10) + (low - 0xdc00);
 	}
-	put_utf8(out, c);
+	strbuf_put_utf8(out, c);
 	return true;
 }
 

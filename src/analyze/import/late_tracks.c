@@ -95,10 +95,5 @@ void late_tracks_finish(struct import *im)
 
 void late_tracks_deinit(struct import *im)
 {
-	struct late_track *t, *next;
-
-	HASH_ITER (hh, im->late, t, next) {
-		HASH_DEL(im->late, t);
-		free(t);
-	}
+	HASH_FREE(im->late);
 }

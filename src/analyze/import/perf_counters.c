@@ -192,10 +192,5 @@ void perf_stream_counts(struct import *im, const struct perf_stream *s, int64_t 
 
 void perf_streams_deinit(struct import *im)
 {
-	struct perf_stream *s, *next;
-
-	HASH_ITER (hh, im->perf_streams, s, next) {
-		HASH_DEL(im->perf_streams, s);
-		free(s);
-	}
+	HASH_FREE(im->perf_streams);
 }

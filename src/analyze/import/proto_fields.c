@@ -87,12 +87,7 @@ fail:
 
 void proto_fields_deinit(struct import *im)
 {
-	struct proto_field *f, *next;
-
-	HASH_ITER (hh, im->proto_fields, f, next) {
-		HASH_DEL(im->proto_fields, f);
-		free(f);
-	}
+	HASH_FREE(im->proto_fields);
 }
 
 /* ---- descriptors ---- */

@@ -50,10 +50,5 @@ uint32_t import_remembered_count(const struct import *im, enum remembered_kind k
 
 void remembered_deinit(struct import *im)
 {
-	struct remembered *r, *next;
-
-	HASH_ITER (hh, im->remembered, r, next) {
-		HASH_DEL(im->remembered, r);
-		free(r);
-	}
+	HASH_FREE(im->remembered);
 }

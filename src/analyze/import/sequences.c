@@ -46,28 +46,14 @@ void sequences_init(struct sequences *q, struct store *store)
 
 static void free_state(struct sequence_state *s)
 {
-	struct interned_entry *e, *next;
-	struct running_sum *r, *next_sum;
-
-	HASH_ITER (hh, s->interned, e, next) {
-		HASH_DEL(s->interned, e);
-		free(e);
-	}
-	HASH_ITER (hh, s->sums, r, next_sum) {
-		HASH_DEL(s->sums, r);
-		free(r);
-	}
+	HASH_FREE(s->interned);
+	HASH_FREE(s->sums);
 	free(s);
 }
 
 void sequences_deinit(struct sequences *q)
 {
-	struct packet_sequence *s, *next;
-
-	HASH_ITER (hh, q->by_id, s, next) {
-		HASH_DEL(q->by_id, s);
-		free(s);
-	}
+	HASH_FREE(q->by_id);
 	for (size_t i = 0; i < q->n_states; i++)
 		free_state(q->states[i]);
 	free(q->states);

@@ -77,12 +77,7 @@ static void tasks_put(struct tasks *t, struct task_number **hash, int64_t number
 
 static void free_numbers(struct task_number **hash)
 {
-	struct task_number *n, *next;
-
-	HASH_ITER (hh, *hash, n, next) {
-		HASH_DEL(*hash, n);
-		free(n);
-	}
+	HASH_FREE(*hash);
 }
 
 static uint32_t newest(const struct tasks *t, int64_t tid)

@@ -53,12 +53,7 @@ bool event_value_get(struct import *im, const uint8_t *packet, unsigned slot, do
 
 void event_values_deinit(struct import *im)
 {
-	struct event_value *v, *next;
-
-	HASH_ITER (hh, im->event_values, v, next) {
-		HASH_DEL(im->event_values, v);
-		free(v);
-	}
+	HASH_FREE(im->event_values);
 }
 
 /* ---- the event ---- */

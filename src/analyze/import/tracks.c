@@ -32,12 +32,7 @@ struct track_node {
 
 void tracks_deinit(struct import *im)
 {
-	struct track_node *n, *next;
-
-	HASH_ITER (hh, im->tracks, n, next) {
-		HASH_DEL(im->tracks, n);
-		free(n);
-	}
+	HASH_FREE(im->tracks);
 }
 
 static uint32_t dimension_args(struct import *im, const struct track_type *type,

@@ -30,17 +30,13 @@ int live_new(const struct live_setup *setup, struct live **ret)
 
 void live_free(struct live *l)
 {
-	struct live_track *t, *next_track;
 	struct live_entry *p, *next;
 
 	if (!l)
 		return;
 	HASH_ITER (hh, l->processes, p, next)
 		live_forget_process(l, p);
-	HASH_ITER (hh, l->tracks, t, next_track) {
-		HASH_DEL(l->tracks, t);
-		free(t);
-	}
+	HASH_FREE(l->tracks);
 	free(l->cpus);
 	strbuf_deinit(&l->failures);
 	strbuf_deinit(&l->losses.counters);

@@ -387,12 +387,7 @@ struct stat_count {
 
 void stats_deinit(struct store *s)
 {
-	struct stat_count *c, *next;
-
-	HASH_ITER (hh, s->stats, c, next) {
-		HASH_DEL(s->stats, c);
-		free(c);
-	}
+	HASH_FREE(s->stats);
 }
 
 static struct stat_count *stats_find(const struct store *s, enum stat_number stat, int64_t index)

@@ -83,12 +83,7 @@ static void row_index_free(struct row_index *x)
 
 void table_deinit(struct table *t)
 {
-	struct long_duration *l, *next;
-
-	HASH_ITER (hh, t->longs, l, next) {
-		HASH_DEL(t->longs, l);
-		free(l);
-	}
+	HASH_FREE(t->longs);
 	for (size_t i = 0; i < t->n_chunks; i++)
 		free(t->chunks[i]);
 	if (t->chunks != spare_chunks)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include <stdlib.h>
+
 #include "base/core/siphash.h"
 
 /*
@@ -14,3 +16,14 @@
 #define HASH_FUNCTION(key, len, hashv) ((hashv) = (unsigned)siphash_keyed(key, len))
 
 #include <uthash.h>
+
+/* Frees the elements of a table, each with free(), and empties it. */
+#define HASH_FREE(head)                                                                            \
+	do {                                                                                       \
+		__typeof__(head) element_, next_;                                                  \
+                                                                                                   \
+		HASH_ITER (hh, head, element_, next_) {                                            \
+			HASH_DEL(head, element_);                                                  \
+			free(element_);                                                            \
+		}                                                                                  \
+	} while (0)

@@ -365,6 +365,25 @@ void strbuf_put_json_n(struct strbuf *b, const char *s, size_t len)
 	strbuf_putc(b, '"');
 }
 
+void strbuf_put_utf8(struct strbuf *b, uint32_t c)
+{
+	if (c < 0x80) {
+		strbuf_putc(b, (char)c);
+	} else if (c < 0x800) {
+		strbuf_putc(b, (char)(0xc0 | c >> 6));
+		strbuf_putc(b, (char)(0x80 | (c & 0x3f)));
+	} else if (c < 0x10000) {
+		strbuf_putc(b, (char)(0xe0 | c >> 12));
+		strbuf_putc(b, (char)(0x80 | (c >> 6 & 0x3f)));
+		strbuf_putc(b, (char)(0x80 | (c & 0x3f)));
+	} else {
+		strbuf_putc(b, (char)(0xf0 | c >> 18));
+		strbuf_putc(b, (char)(0x80 | (c >> 12 & 0x3f)));
+		strbuf_putc(b, (char)(0x80 | (c >> 6 & 0x3f)));
+		strbuf_putc(b, (char)(0x80 | (c & 0x3f)));
+	}
+}
+
 void strbuf_put_base64(struct strbuf *b, const void *data, size_t len)
 {
 	static const char digits[] =

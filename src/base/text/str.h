@@ -98,6 +98,8 @@ const char *str_word(const char *word, char buf[static STR_WORD_SIZE]);
  * direction of text, become escapes; bytes that are not UTF-8 become '?'. */
 void strbuf_put_json(struct strbuf *b, const char *text);
 void strbuf_put_json_n(struct strbuf *b, const char *text, size_t len);
+/* Appends a character, a number up to 0x1fffff, as UTF-8. */
+void strbuf_put_utf8(struct strbuf *b, uint32_t c);
 /* Appends bytes in base64 (RFC 4648). */
 void strbuf_put_base64(struct strbuf *b, const void *data, size_t len);
 

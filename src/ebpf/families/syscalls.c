@@ -50,12 +50,7 @@ struct syscall_sum {
 
 static void syscall_sums_deinit(struct syscall_sums *s)
 {
-	struct syscall_sum *c, *next;
-
-	HASH_ITER (hh, s->all, c, next) {
-		HASH_DEL(s->all, c);
-		free(c);
-	}
+	HASH_FREE(s->all);
 	free(s->order);
 	s->order = NULL;
 }

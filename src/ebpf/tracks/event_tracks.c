@@ -59,14 +59,9 @@ static int event_tracks_new(struct tracks *tracks, uint32_t group, const char *n
 /* Frees l; the tracks stay. No-op for NULL. */
 static void event_tracks_free(struct event_tracks *l)
 {
-	struct lanes *t, *next;
-
 	if (!l)
 		return;
-	HASH_ITER (hh, l->threads, t, next) {
-		HASH_DEL(l->threads, t);
-		free(t);
-	}
+	HASH_FREE(l->threads);
 	free(l);
 }
 

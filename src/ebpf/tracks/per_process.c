@@ -17,12 +17,7 @@
 
 static void process_sums_deinit(struct process_sums *s)
 {
-	struct process_sum *p, *next;
-
-	HASH_ITER (hh, s->all, p, next) {
-		HASH_DEL(s->all, p);
-		free(p);
-	}
+	HASH_FREE(s->all);
 }
 
 /* now: CLOCK_BOOTTIME, used for spans. */

@@ -7,8 +7,6 @@
  *	           ^           ^           contain records of b, and an open one may refer to
  *	by_id     [0][1] ... [7]           b, so b stays until the sweep.
  */
-#define HASH_NONFATAL_OOM 1
-
 #include "ftrace/events/event_table.h"
 
 #include <stdint.h>

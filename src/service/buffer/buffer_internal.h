@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#define HASH_NONFATAL_OOM 1
-
 #include <sys/queue.h>
 
 #include "base/core/hash_table.h"
