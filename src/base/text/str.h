@@ -44,6 +44,9 @@ bool str_glob(const char *pattern, const char *s);
 int str_to_u64(const char *s, uint64_t *ret_v);
 int str_to_u32(const char *s, uint32_t *ret_v);
 
+/* Returns true if the release of a kernel ("6.1.0-13-amd64") is of this version or a later one. */
+bool str_is_release_from(const char *release, unsigned major, unsigned minor);
+
 /* Durations: "10" and "10s" are seconds; also ms, m, h. Sizes: "512", "512k", "512kb" and "512KiB"
  * are KiB; also m and g in the same spellings, in upper or lower case. A fraction is allowed
  * ("1.5s"); the result is rounded up. Return 0, -EINVAL or -ERANGE. */

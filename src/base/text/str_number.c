@@ -91,6 +91,13 @@ int str_to_u32(const char *s, uint32_t *ret_v)
 	return 0;
 }
 
+bool str_is_release_from(const char *release, unsigned major, unsigned minor)
+{
+	unsigned a, b;
+
+	return sscanf(release, "%u.%u", &a, &b) == 2 && (a > major || (a == major && b >= minor));
+}
+
 /* Converts a number with a fraction to the smallest unit, rounded up: the result is never less than
  * the request, and 0 only for 0. */
 static int scale(uint64_t whole, uint64_t billionths, uint32_t factor, uint32_t *ret_v)

@@ -14,6 +14,7 @@
 
 #include "base/core/mem.h"
 #include "base/system/fs.h"
+#include "base/text/str.h"
 #include "cli/doctor/doctor_check.h"
 
 /* The oldest kernel on which the tests run. */
@@ -22,18 +23,17 @@
 
 void check_kernel(struct doctor_machine *m, struct doctor_finding *f)
 {
-	unsigned major = 0, minor = 0;
 	char release[128];
 
 	if (doctor_read_line(m->proc, "sys/kernel/osrelease", release, sizeof(release)) ||
-	    sscanf(release, "%u.%u", &major, &minor) != 2) {
+	    !str_is_release_from(release, 0, 0)) {
 		doctor_find(f, DOCTOR_FAULT,
 			    "procfs is not mounted on %s: nothing of processes can be recorded",
 			    m->proc);
 		doctor_mend(f, "sudo mount -t proc proc %s", m->proc);
 		return;
 	}
-	if (major > OLDEST_MAJOR || (major == OLDEST_MAJOR && minor >= OLDEST_MINOR)) {
+	if (str_is_release_from(release, OLDEST_MAJOR, OLDEST_MINOR)) {
 		doctor_find(f, DOCTOR_OK, "Linux %s", release);
 		return;
 	}

@@ -249,12 +249,9 @@ static int long_size(const struct tep_format_field *f)
 /* Before Linux 6.14 short and char have their natural size; since then they are stored as int. */
 static unsigned least_int(void)
 {
-	unsigned major = 0, minor = 0;
 	struct utsname u;
 
-	if (uname(&u) || sscanf(u.release, "%u.%u", &major, &minor) != 2)
-		return 4;
-	return major > 6 || (major == 6 && minor >= 14) ? 4 : 1;
+	return uname(&u) || str_is_release_from(u.release, 6, 14) ? 4 : 1;
 }
 
 /* The format's address must directly precede the arguments. */

@@ -284,11 +284,8 @@ static int prepare_stacks(const struct event_selection *events, const struct set
 static bool act_in_instances(void)
 {
 	struct utsname u;
-	unsigned major, minor;
 
-	if (uname(&u) || sscanf(u.release, "%u.%u", &major, &minor) != 2)
-		return false;
-	return major > 5 || (major == 5 && minor >= 17);
+	return !uname(&u) && str_is_release_from(u.release, 5, 17);
 }
 
 static int prepare(const struct event_selection *events, const struct setup *s,

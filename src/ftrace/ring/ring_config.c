@@ -8,6 +8,7 @@
 #include <sys/utsname.h>
 
 #include "base/system/fs.h"
+#include "base/text/str.h"
 #include "base/core/mem.h"
 #include "base/event_loop/coroutine.h"
 #include "config/limits.h"
@@ -161,15 +162,6 @@ uint32_t ring_size_set(const struct instance *i, const struct ftrace_settings *s
  * With 8 sub-buffers, a watermark of 12 percent would be reached by an empty ring.
  */
 
-/* Returns true if a kernel of this release reliably wakes pollers at the watermark. */
-static bool watermark_kernel_can(const char *release)
-{
-	unsigned major, minor;
-
-	return sscanf(release, "%u.%u", &major, &minor) == 2 &&
-	       (major > 6 || (major == 6 && minor >= 9));
-}
-
 /*
  * Returns the percentage to write for a ring of that many sub-buffers: percent, but at least that
  * of two sub-buffers. A result above 100 means that the ring has too few sub-buffers.
@@ -193,7 +185,7 @@ static const char *start_watching(const struct instance *i, uint32_t percent,
 		return "the rings must not change";
 	if (percent > 100)
 		return "the rings have too few sub-buffers";
-	if (uname(&kernel) || !watermark_kernel_can(kernel.release))
+	if (uname(&kernel) || !str_is_release_from(kernel.release, 6, 9))
 		return "it requires Linux 6.9";
 	snprintf(text, sizeof(text), "%u", percent);
 	r = instance_write(i, "buffer_percent", text);

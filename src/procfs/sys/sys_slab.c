@@ -5,6 +5,7 @@
 
 #include "base/core/clock.h"
 #include "base/core/mem.h"
+#include "base/text/str.h"
 #include "gen/fields.h"
 #include "procfs/sys/sys_file.h"
 #include "procfs/sys/sys_source.h"
@@ -204,12 +205,9 @@ static bool slab_step(void *state, struct sys_packet *p)
 static bool has_whole_caches(const char *proc_root)
 {
 	_cleanup_(strbuf_deinit) struct strbuf release = {0};
-	unsigned major, minor;
 
-	if (sys_file_once(&release, proc_root, "sys/kernel/osrelease") < 0 ||
-	    sscanf(release.s, "%u.%u", &major, &minor) != 2)
-		return false;
-	return major > 5 || (major == 5 && minor >= 9);
+	return sys_file_once(&release, proc_root, "sys/kernel/osrelease") >= 0 &&
+	       str_is_release_from(release.s, 5, 9);
 }
 
 static int slab_open(struct sys_packet *p, const Pb__SysStatsConfig *c, void **ret_state)

@@ -38,7 +38,7 @@ struct connection {
 	int fd; /* the last one taken by on_message */
 	unsigned fds;
 	bool take_fds;
-	size_t memory, max_memory; /* told by on_memory; past max (0: none) it refuses */
+	size_t memory, max_memory; /* of on_memory, which refuses more than max (0: no limit) */
 };
 
 static inline void free_msgsock(struct connection *c)

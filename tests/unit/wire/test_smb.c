@@ -123,7 +123,7 @@ TEST(chunk_header_has_the_bytes_of_the_abi)
 	assert_int_equal(h.writer_id, 0x1234);
 	assert_int_equal(h.count, 1022);
 	assert_int_equal(h.flags, SMB_CONTINUES_ON_NEXT | SMB_NEEDS_PATCHING);
-	/* flags that nobody has defined are not seen */
+	/* undefined flags are masked */
 	memset(c.header, 0xff, SMB_CHUNK_HEADER);
 	h = smb_header_load(c.header);
 	assert_int_equal(h.count, SMB_MAX_PACKETS);

@@ -13,7 +13,7 @@ TEST(gives_the_code_back_and_keeps_the_sentence)
 
 TEST(works_without_a_place_for_the_sentence)
 {
-	assert_int_equal(err_set(NULL, -EINVAL, "nobody reads %s", "this"), -EINVAL);
+	assert_int_equal(err_set(NULL, -EINVAL, "without a buffer: %s", "text"), -EINVAL);
 }
 
 TEST(cuts_what_does_not_fit)

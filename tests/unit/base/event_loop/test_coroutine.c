@@ -67,7 +67,7 @@ FIXTURE_TEST(test_short_work_ends_at_once)
 {
 	bool at_once = false;
 
-	/* Unless somebody else has the CPU for longer than a time slice, which is not always so. */
+	/* Another process may have the CPU for longer than a time slice, but not always. */
 	for (unsigned i = 0; i < 100 && !at_once; i++) {
 		memset(notes, 0, sizeof(notes));
 		begin(run_short);

@@ -381,7 +381,7 @@ CONN(drain_waits_for_the_peer)
 	assert_int_equal(msgsock_queued(c->m), 0);
 	pthread_join(thread, NULL);
 	assert_int_equal(r.got, r.want);
-	/* who waits for on_drained is told by the loop */
+	/* the loop calls on_drained */
 	assert_int_equal(c->drains, 0);
 	settle(c);
 	assert_int_equal(c->drains, 1);

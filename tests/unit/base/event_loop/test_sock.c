@@ -182,7 +182,7 @@ TEST(tcp_connections_ask_after_their_peer)
 	}
 }
 
-/* Nobody listens: told at once, or by the first read. */
+/* Nothing listens: connect() or the first read fails. */
 TEST(tcp_refusal)
 {
 	_cleanup_(closep) int listening = -1, fd = -1;
@@ -421,12 +421,12 @@ IN_DIR(folder_that_is_missing)
 }
 
 /* Listens until the pipe is closed; ends with 0 when it got the path. */
-static void be_a_server(const char *path, int told, int until)
+static void be_a_server(const char *path, int result, int until)
 {
 	char c;
 	int fd, r = sock_listen(path, &fd, NULL);
 
-	_exit(write(told, r == 0 ? "1" : "0", 1) != 1 || read(until, &c, 1) < 0);
+	_exit(write(result, r == 0 ? "1" : "0", 1) != 1 || read(until, &c, 1) < 0);
 }
 
 /* All at once, with the socket of one that was killed in the way. */
@@ -436,18 +436,18 @@ IN_DIR(one_of_many_gets_the_path)
 	const char *path = temp_dir_path(state, 0, "sock");
 
 	for (int round = 0; round < ROUNDS; round++) {
-		int told[2], until[2], winners = 0;
+		int results[2], until[2], winners = 0;
 		char c;
 
-		assert_int_equal(pipe(told), 0);
+		assert_int_equal(pipe(results), 0);
 		assert_int_equal(pipe(until), 0);
 		for (int i = 0; i < N; i++)
 			if (fork() == 0) {
 				close(until[1]);
-				be_a_server(path, told[1], until[0]);
+				be_a_server(path, results[1], until[0]);
 			}
 		for (int i = 0; i < N; i++) {
-			assert_int_equal(read(told[0], &c, 1), 1);
+			assert_int_equal(read(results[0], &c, 1), 1);
 			winners += c == '1';
 		}
 		assert_int_equal(winners, 1);
@@ -455,8 +455,8 @@ IN_DIR(one_of_many_gets_the_path)
 		for (int i = 0; i < N; i++)
 			assert_true(wait(NULL) > 0);
 		close(until[0]);
-		close(told[0]);
-		close(told[1]);
+		close(results[0]);
+		close(results[1]);
 	}
 }
 

@@ -40,7 +40,7 @@ TEST(turns_share_a_round)
 	for (int i = 0; i < 4; i++)
 		assert_int_equal(take_turn(), TIME_SLICE_NS / 4);
 	assert_int_equal(take_turn(), 0);
-	/* Those of a round without much to do leave their time to nobody. */
+	/* An iteration without much to do leaves its time unused. */
 	time_slice_loop_iteration();
 	assert_int_equal(take_turn(), TIME_SLICE_NS / 5);
 	time_slice_loop_iteration();

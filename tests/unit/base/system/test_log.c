@@ -142,7 +142,7 @@ CAPTURED(errno_survives)
 
 	close(STDERR_FILENO);
 	errno = ENOTTY;
-	log_error("nobody reads this");
+	log_error("without a reader");
 	assert_int_equal(errno, ENOTTY);
 	log_write_limited(&limit, LOG_LEVEL_ERROR, "nor this");
 	assert_int_equal(errno, ENOTTY);
@@ -171,7 +171,7 @@ CAPTURED(limit_tells_later_what_was_left_out)
 	log_write_limited(&limit, LOG_LEVEL_WARN, "bad again");
 	log_write_limited(&limit, LOG_LEVEL_WARN, "and again");
 	assert_string_equal(written(), "p: bad again (7 more were left out)\np: and again\n");
-	/* nothing left out, nothing told */
+	/* nothing is left out, so no line says so */
 	limit.period_start_ns -= 10 * NS_PER_S;
 	log_write_limited(&limit, LOG_LEVEL_WARN, "later");
 	assert_string_equal(written(), "p: later\n");

@@ -1,89 +1,60 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-
 #include "unit/test.h"
-#include "base/system/memory_limit.c"
+#include "base/system/memory_limit.h"
+#include "unit/temp_dir.h"
 
-struct fixture {
-	char dir[64];
-};
-
-static void put(struct fixture *x, const char *folder, const char *name, const char *text)
+static void put(void **state, const char *folder, const char *name, const char *text)
 {
 	char command[512];
 
 	snprintf(command, sizeof(command), "mkdir -p '%s/%s' && printf '%%s\n' '%s' >'%s/%s/%s'",
-		 x->dir, folder, text, x->dir, folder, name);
+		 (const char *)*state, folder, text, (const char *)*state, folder, name);
 	assert_int_equal(system(command), 0);
 }
 
-static uint64_t limit_with(struct fixture *x, const char *proc_cgroup)
+static uint64_t limit_with(void **state, const char *proc_cgroup)
 {
-	char path[128], mounts[128];
-
-	put(x, ".", "proc", proc_cgroup);
-	snprintf(path, sizeof(path), "%s/proc", x->dir);
-	snprintf(mounts, sizeof(mounts), "%s/cgroup", x->dir);
-	return memory_limit_of_cgroup(path, mounts);
+	put(state, "cgroup", "none", "");
+	put(state, ".", "proc", proc_cgroup);
+	return memory_limit_of_cgroup(temp_dir_path(state, 0, "proc"),
+				      temp_dir_path(state, 1, "cgroup"));
 }
 
-static int setup(void **state)
+#define IN_DIR(name) TEST_WITH(name, temp_dir_setup, temp_dir_teardown)
+
+IN_DIR(nothing_there_is_no_limit)
 {
-	struct fixture *x = calloc(1, sizeof(*x));
-
-	assert_non_null(x);
-	snprintf(x->dir, sizeof(x->dir), "/tmp/test_memory_limit.XXXXXX");
-	assert_non_null(mkdtemp(x->dir));
-	put(x, "cgroup", "none", "");
-	*state = x;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	struct fixture *x = *state;
-	char command[128];
-
-	snprintf(command, sizeof(command), "rm -rf '%s'", x->dir);
-	assert_int_equal(system(command), 0);
-	free(x);
-	return 0;
-}
-
-#define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
-
-FIXTURE_TEST(nothing_there_is_no_limit)
-{
-	assert_true(limit_with(*state, "0::/a/b") == UINT64_MAX);
-	assert_true(limit_with(*state, "") == UINT64_MAX);
-	assert_true(limit_with(*state, "nonsense") == UINT64_MAX);
+	assert_true(limit_with(state, "0::/a/b") == UINT64_MAX);
+	assert_true(limit_with(state, "") == UINT64_MAX);
+	assert_true(limit_with(state, "nonsense") == UINT64_MAX);
 	assert_true(memory_limit_of_cgroup("/nonexistent", "/nonexistent") == UINT64_MAX);
 }
 
-FIXTURE_TEST(lowest_limit_on_the_way_up_counts)
+IN_DIR(lowest_limit_on_the_way_up_counts)
 {
-	put(*state, "cgroup/a/b", "memory.max", "max");
-	assert_true(limit_with(*state, "0::/a/b") == UINT64_MAX);
-	put(*state, "cgroup/a", "memory.max", "67108864");
-	assert_int_equal(limit_with(*state, "0::/a/b"), 67108864);
-	put(*state, "cgroup/a/b", "memory.high", "1048576");
-	assert_int_equal(limit_with(*state, "0::/a/b"), 1048576);
-	assert_int_equal(limit_with(*state, "0::/a"), 67108864);
-	assert_true(limit_with(*state, "0::/other") == UINT64_MAX);
+	put(state, "cgroup/a/b", "memory.max", "max");
+	assert_true(limit_with(state, "0::/a/b") == UINT64_MAX);
+	put(state, "cgroup/a", "memory.max", "67108864");
+	assert_int_equal(limit_with(state, "0::/a/b"), 67108864);
+	put(state, "cgroup/a/b", "memory.high", "1048576");
+	assert_int_equal(limit_with(state, "0::/a/b"), 1048576);
+	assert_int_equal(limit_with(state, "0::/a"), 67108864);
+	assert_true(limit_with(state, "0::/other") == UINT64_MAX);
 }
 
-FIXTURE_TEST(first_version_is_known)
+IN_DIR(first_version_is_known)
 {
-	put(*state, "cgroup/memory/a", "memory.limit_in_bytes", "4096");
-	put(*state, "cgroup/memory", "memory.limit_in_bytes", "9223372036854771712");
-	assert_int_equal(limit_with(*state, "5:cpu,cpuacct:/x\n4:hugetlb,memory:/a\n0::/"), 4096);
-	assert_int_equal(limit_with(*state, "4:memory:/b"), 9223372036854771712u);
-	assert_true(limit_with(*state, "4:memoryless:/a") == UINT64_MAX);
+	put(state, "cgroup/memory/a", "memory.limit_in_bytes", "4096");
+	put(state, "cgroup/memory", "memory.limit_in_bytes", "9223372036854771712");
+	assert_int_equal(limit_with(state, "5:cpu,cpuacct:/x\n4:hugetlb,memory:/a\n0::/"), 4096);
+	assert_int_equal(limit_with(state, "4:memory:/b"), 9223372036854771712u);
+	assert_true(limit_with(state, "4:memoryless:/a") == UINT64_MAX);
 }
 
 /* The path is that of the host, of which a container sees its own part only. */
-FIXTURE_TEST(group_that_is_not_mounted_is_the_mounted_one)
+IN_DIR(group_that_is_not_mounted_is_the_mounted_one)
 {
-	put(*state, "cgroup", "memory.max", "8192");
-	assert_int_equal(limit_with(*state, "0::/../../host.slice/x"), 8192);
-	assert_int_equal(limit_with(*state, "0::/docker/0123"), 8192);
+	put(state, "cgroup", "memory.max", "8192");
+	assert_int_equal(limit_with(state, "0::/../../host.slice/x"), 8192);
+	assert_int_equal(limit_with(state, "0::/docker/0123"), 8192);
 }

@@ -106,7 +106,7 @@ DIR_TEST(what_cannot_be_told_is_an_error)
 		assert_non_null(strstr(e.text, VARIABLE));
 		notify_close(&n);
 	}
-	/* the other one is told all the same */
+	/* the other one is notified nevertheless */
 	fd = listen_at(temp_dir_path(state, 0, "notify"));
 	assert_int_equal(notify_open(&n, VARIABLE, &e), -EBADF);
 	assert_int_equal(notify_ready(&n, &e), 0);

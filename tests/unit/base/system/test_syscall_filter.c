@@ -173,7 +173,7 @@ TEST(filtered_processes_do_what_the_list_allows)
 		{"its own priority and limits only", &list, nobody_elses_priority, true, -1},
 		{"no limit of locked memory, silently", &list, locked_memory_is_not_raised, true,
 		 0},
-		{"each call is told once", &list, the_same_a_hundred_times, true, 1},
+		{"each call is logged once", &list, the_same_a_hundred_times, true, 1},
 		{"the work of a service", &list, the_daily_work, true, 0},
 		{"a signal that was sent", &list, sent_signal_changes_no_result, true, 0},
 		{"an assertion still ends it", &list, dies_of_abort, false, 0},

@@ -138,7 +138,7 @@ TEST(test_names_of_the_32_bit_table)
 	/* The longest, and no NUL is left. */
 	syscall_compat_name(423, name, sizeof(name));
 	assert_memory_equal(name, "sched_rr_get_interval_time64", sizeof(name));
-	syscall_compat_name(222, name, sizeof(name)); /* nobody has it */
+	syscall_compat_name(222, name, sizeof(name)); /* no architecture has it */
 	assert_string_equal(name, "");
 	syscall_compat_name(5000, name, sizeof(name));
 	assert_string_equal(name, "");

@@ -230,3 +230,14 @@ TEST(bytes_are_rounded_to_nearest)
 		assert_true((double)v - shown * scale <= (double)v * 0.00501);
 	}
 }
+
+TEST(releases_of_kernels)
+{
+	assert_true(str_is_release_from("6.1.0-13-amd64", 6, 1));
+	assert_true(str_is_release_from("6.18.44-fc-v657", 6, 9));
+	assert_true(str_is_release_from("7.0-rc1", 6, 9));
+	assert_true(str_is_release_from("5.17", 5, 9));
+	assert_false(str_is_release_from("5.9.1", 5, 17));
+	assert_false(str_is_release_from("5.19", 6, 1));
+	assert_false(str_is_release_from("unknown", 0, 0));
+}
