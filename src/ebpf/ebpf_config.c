@@ -194,21 +194,14 @@ static void add_program(struct ebpf_config *s, const char *name, struct ebpf_err
 		s->n_programs++;
 }
 
-static void default_families(struct ebpf_config *s, const struct ebpf_family *const *families,
-			     size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		if (families[i]->by_default)
-			add_family(s, families[i]);
-}
-
 int ebpf_config_init(struct ebpf_config *s, const Pb__EbpfCountersConfig *c,
 		     const struct ebpf_family *const *families, size_t n,
 		     struct ebpf_errors *errors)
 {
 	*s = (struct ebpf_config){.period_ms = EBPF_PERIOD_MS, .top_n = EBPF_TOP_N};
-	if (!c || (!c->n_families && !c->n_programs))
-		default_families(s, families, n);
+	for (size_t i = 0; (!c || (!c->n_families && !c->n_programs)) && i < n; i++)
+		if (families[i]->by_default)
+			add_family(s, families[i]);
 	if (!c)
 		return 0;
 	for (size_t i = 0; i < c->n_families; i++)

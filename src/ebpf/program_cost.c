@@ -17,16 +17,6 @@ void program_cost_deinit(struct program_cost *c)
 	c->stats_fd = -1;
 }
 
-/* The measurement needs more privilege than loading programs. */
-static void report_refused(struct program_cost *c, int error, struct ebpf_errors *errors)
-{
-	if (!c->is_refused)
-		ebpf_errors_add(errors, "own cost",
-				"is not measured: %s (CAP_SYS_ADMIN is needed)%s", strerror(error),
-				c->limit > 0 ? "; max_overhead_percent has no effect" : "");
-	c->is_refused = true;
-}
-
 static void begin_measure(struct program_cost *c, struct ebpf_run *runs, size_t n,
 			  struct ebpf_errors *errors)
 {
@@ -41,8 +31,15 @@ static void begin_measure(struct program_cost *c, struct ebpf_run *runs, size_t 
 		any = true;
 		ebpf_object_cost(runs[i].object, &runs[i].cost.ns, &runs[i].cost.count, &missed);
 	}
-	if (c->stats_fd < 0 && any)
-		report_refused(c, -c->stats_fd, errors);
+	if (c->stats_fd >= 0 || !any)
+		return;
+	/* The measurement needs more privilege than loading programs. */
+	if (!c->is_refused)
+		ebpf_errors_add(errors, "own cost",
+				"is not measured: %s (CAP_SYS_ADMIN is needed)%s",
+				strerror(-c->stats_fd),
+				c->limit > 0 ? "; max_overhead_percent has no effect" : "");
+	c->is_refused = true;
 }
 
 static void set_missed(struct program_cost *c, struct ebpf_run *r)

@@ -122,15 +122,6 @@ static struct watched *thresholds_begin_watch(struct thresholds *t, const struct
 	return w;
 }
 
-static void rise(struct threshold *x, const struct track_update *seen, double v)
-{
-	if (x->n_above++)
-		return;
-	x->fired = true;
-	log_info("linux.ebpf_counters: %s is %g, above %g: trigger %s", seen->name, v, x->above,
-		 x->name);
-}
-
 static void thresholds_compare(struct thresholds *t, struct watched *w,
 			       const struct track_update *seen, double v)
 {
@@ -142,10 +133,16 @@ static void thresholds_compare(struct thresholds *t, struct watched *w,
 		if (!(w->by & bit) || is_above == !!(w->above & bit))
 			continue;
 		w->above ^= bit;
-		if (is_above)
-			rise(x, seen, v);
-		else
+		if (!is_above) {
 			x->n_above--;
+			continue;
+		}
+		/* It fires when the first of its tracks rises. */
+		if (x->n_above++)
+			continue;
+		x->fired = true;
+		log_info("linux.ebpf_counters: %s is %g, above %g: trigger %s", seen->name, v,
+			 x->above, x->name);
 	}
 }
 

@@ -83,13 +83,6 @@ static int outliers_read(struct outliers *o)
 	return e;
 }
 
-/* Removes the track of dropped slices. */
-static void outliers_hide(struct outliers *o)
-{
-	if (o)
-		tracks_remove(o->run->tracks, o->left_out_track);
-}
-
 static const struct per_process_spec *processes_of(const struct ebpf_run *r)
 {
 	const struct ebpf_family *fam = r->family;
@@ -240,7 +233,8 @@ void ebpf_run_hide(struct ebpf_run *r)
 		r->family->hide(r);
 	if (r->processes)
 		per_process_hide(r->processes, r);
-	outliers_hide(r->outliers);
+	if (r->outliers)
+		tracks_remove(r->tracks, r->outliers->left_out_track);
 }
 
 void ebpf_run_stop(struct ebpf_run *r)

@@ -48,15 +48,6 @@ void bundle_deinit(struct bundle *b)
 	b->to_describe = NULL;
 }
 
-static void write_sync(struct pb_enc *e, const struct clock_sync *sync)
-{
-	if (sync->clock == FTRACE_CLOCK_BOOT)
-		return;
-	pb_enc_u64(e, PB_FTRACE_EVENT_BUNDLE_FTRACE_CLOCK, sync->clock);
-	pb_enc_u64(e, PB_FTRACE_EVENT_BUNDLE_FTRACE_TIMESTAMP, sync->ftrace_ns);
-	pb_enc_u64(e, PB_FTRACE_EVENT_BUNDLE_BOOT_TIMESTAMP, sync->boot_ns);
-}
-
 void bundle_begin(struct bundle *b, const struct bundle_head *head)
 {
 	struct pb_enc *e;
@@ -75,7 +66,11 @@ void bundle_begin(struct bundle *b, const struct bundle_head *head)
 	if (head->lost_count)
 		pb_enc_u64(e, PB_FTRACE_EVENT_BUNDLE_LOST_EVENT_COUNT, head->lost_count);
 	pb_enc_u64(e, PB_FTRACE_EVENT_BUNDLE_PREVIOUS_BUNDLE_END_TIMESTAMP, head->previous_end);
-	write_sync(e, head->sync);
+	if (head->sync->clock != FTRACE_CLOCK_BOOT) {
+		pb_enc_u64(e, PB_FTRACE_EVENT_BUNDLE_FTRACE_CLOCK, head->sync->clock);
+		pb_enc_u64(e, PB_FTRACE_EVENT_BUNDLE_FTRACE_TIMESTAMP, head->sync->ftrace_ns);
+		pb_enc_u64(e, PB_FTRACE_EVENT_BUNDLE_BOOT_TIMESTAMP, head->sync->boot_ns);
+	}
 }
 
 static void write_description(struct pb_enc *e, const struct compiled_event *ev)

@@ -132,16 +132,6 @@ static void put_file(struct metadata_events *n, const struct metadata_fields *pl
 	n->text_len += len;
 }
 
-static void put_new(const struct metadata_fields *plan, const struct ring_record *r,
-		    int32_t common_pid, struct metadata_task *t)
-{
-	uint64_t flags = load_long(r->payload + plan->more, plan->wide);
-
-	t->other = common_pid;
-	t->is_thread = flags & CLONE_THREAD;
-	t->is_sibling = flags & CLONE_PARENT;
-}
-
 void metadata_add(struct metadata_events *n, const struct metadata_fields *plan,
 		  const struct ring_record *r, int32_t common_pid)
 {
@@ -171,8 +161,12 @@ void metadata_add(struct metadata_events *n, const struct metadata_fields *plan,
 	t->kind = METADATA_TASK_RENAMED;
 	memcpy(t->name, r->payload + plan->text, sizeof(t->name));
 	if (plan->kind == METADATA_NEW) {
+		uint64_t flags = load_long(r->payload + plan->more, plan->wide);
+
 		t->kind = METADATA_TASK_NEW;
-		put_new(plan, r, common_pid, t);
+		t->other = common_pid;
+		t->is_thread = flags & CLONE_THREAD;
+		t->is_sibling = flags & CLONE_PARENT;
 	}
 }
 
@@ -241,16 +235,6 @@ static size_t convert_times(struct metadata_events *n, const struct clock_sync *
 	return i;
 }
 
-/* Threads with events in the next batch are removed from this one. */
-static void withhold_threads(struct metadata_events *n)
-{
-	if (n->n_published == n->n_tasks)
-		return;
-	for (size_t i = n->n_published; i < n->n_tasks; i++)
-		pid_set_remove(&n->tids.seen, n->tasks[i].tid);
-	tid_list_close_up(&n->tids);
-}
-
 bool metadata_take_batch(struct metadata_events *n, const struct clock_sync *sync, uint64_t until,
 			 struct metadata_batch *ret)
 {
@@ -261,7 +245,11 @@ bool metadata_take_batch(struct metadata_events *n, const struct clock_sync *syn
 	else
 		tid_list_move(&n->later, &n->tids);
 	n->n_published = convert_times(n, sync, until);
-	withhold_threads(n);
+	/* Threads with events in the next batch are removed from this one. */
+	for (size_t i = n->n_published; i < n->n_tasks; i++)
+		pid_set_remove(&n->tids.seen, n->tasks[i].tid);
+	if (n->n_published < n->n_tasks)
+		tid_list_close_up(&n->tids);
 	*ret = (struct metadata_batch){
 		.tasks = n->tasks,
 		.n_tasks = n->n_published,
@@ -272,24 +260,9 @@ bool metadata_take_batch(struct metadata_events *n, const struct clock_sync *syn
 	return ret->n_tasks || ret->n_tids || ret->lost;
 }
 
-static void metadata_keep(struct metadata_events *n, struct metadata_task *t)
-{
-	if (t->kind != METADATA_TASK_EXEC || !t->file_len)
-		return;
-	t->file = memcpy(n->spare_text + n->text_len, t->file, t->file_len);
-	n->text_len += t->file_len;
-}
-
-static void swap(struct tid_list *a, struct tid_list *b)
-{
-	struct tid_list c = *a;
-
-	*a = *b;
-	*b = c;
-}
-
 void metadata_drop_batch(struct metadata_events *n)
 {
+	struct tid_list none;
 	char *text = n->text;
 
 	memmove(n->tasks, n->tasks + n->n_published,
@@ -297,11 +270,19 @@ void metadata_drop_batch(struct metadata_events *n)
 	n->n_tasks -= n->n_published;
 	n->n_published = 0;
 	n->text_len = 0;
-	for (size_t i = 0; i < n->n_tasks; i++)
-		metadata_keep(n, &n->tasks[i]);
+	for (size_t i = 0; i < n->n_tasks; i++) {
+		struct metadata_task *t = &n->tasks[i];
+
+		if (t->kind != METADATA_TASK_EXEC || !t->file_len)
+			continue;
+		t->file = memcpy(n->spare_text + n->text_len, t->file, t->file_len);
+		n->text_len += t->file_len;
+	}
 	n->text = n->spare_text;
 	n->spare_text = text;
 	tid_list_clear(&n->tids);
-	swap(&n->tids, &n->later);
+	none = n->tids;
+	n->tids = n->later;
+	n->later = none;
 	n->lost = 0;
 }

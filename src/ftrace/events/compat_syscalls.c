@@ -69,19 +69,14 @@ static void read_numbers(struct compat_numbers *n, bool compat)
 	};
 }
 
-static bool kernel_runs_them(const char *proc_root)
-{
-	char path[4096];
-
-	snprintf(path, sizeof(path), "%s/" KERNEL_MARK, proc_root);
-	return !access(path, F_OK);
-}
-
 /* Returns 0, -EOPNOTSUPP (this kernel runs no 32-bit programs) or -ENOMEM. */
 static int compat_threads_init(struct compat_threads *t, const char *proc_root)
 {
+	char path[4096];
+
 	*t = (struct compat_threads){.proc_root = proc_root};
-	if (!proc_root || !kernel_runs_them(proc_root))
+	snprintf(path, sizeof(path), "%s/" KERNEL_MARK, proc_root ? proc_root : "");
+	if (!proc_root || access(path, F_OK) < 0)
 		return -EOPNOTSUPP;
 	read_numbers(&t->numbers[0], false);
 	read_numbers(&t->numbers[1], true);
@@ -90,13 +85,6 @@ static int compat_threads_init(struct compat_threads *t, const char *proc_root)
 	t->exec_shows_size = EXEC_SHOWS_SIZE;
 	t->threads = calloc(COMPAT_THREADS_MAX, sizeof(*t->threads));
 	return t->threads ? 0 : -ENOMEM;
-}
-
-/* Zeroed is allowed. */
-static void compat_threads_deinit(struct compat_threads *t)
-{
-	free(t->threads);
-	*t = (struct compat_threads){0};
 }
 
 /* ---- one thread ---- */
@@ -116,21 +104,17 @@ static enum state read_word_size(const struct compat_threads *t, uint32_t tid)
 	return halves[0] && halves[1] ? COMPAT : NATIVE;
 }
 
-static void forget_all(struct compat_threads *t, uint64_t time)
-{
-	memset(t->threads, 0, COMPAT_THREADS_MAX * sizeof(*t->threads));
-	t->n = 0;
-	t->since = time;
-}
-
 static struct compat_thread *compat_syscalls_find(struct compat_threads *t,
 						  const struct compat_call *c)
 {
 	struct compat_thread *thread;
 
 	if (t->n >= COMPAT_THREADS_MAX / 4 * 3 ||
-	    (c->time > t->since && c->time - t->since > COMPAT_THREADS_NS))
-		forget_all(t, c->time);
+	    (c->time > t->since && c->time - t->since > COMPAT_THREADS_NS)) {
+		memset(t->threads, 0, COMPAT_THREADS_MAX * sizeof(*t->threads));
+		t->n = 0;
+		t->since = c->time;
+	}
 	thread = &t->threads[OPEN_TABLE_FIND(COMPAT_THREADS_MAX, c->tid * 0x9e3779b1u, at,
 					     !t->threads[at].tid || t->threads[at].tid == c->tid)];
 	if (thread->tid != c->tid) {
@@ -328,7 +312,7 @@ int compat_syscalls_new(const char *proc_root, const struct event_table_options 
 struct compat_syscalls *compat_syscalls_free(struct compat_syscalls *c)
 {
 	if (c)
-		compat_threads_deinit(&c->threads);
+		free(c->threads.threads);
 	free(c);
 	return NULL;
 }

@@ -149,22 +149,6 @@ static uint32_t buffer_size_kb(const Pb__FtraceConfig *c, const struct ftrace_ma
 	return c->buffer_size_lower_bound ? MAX(c->buffer_size_kb, preset) : c->buffer_size_kb;
 }
 
-static void report_period(uint32_t ms, struct setup_errors *errors)
-{
-	setup_error_add(errors,
-			"option:drain_period_ms (%u: the range is %u to %u; the option is "
-			"ignored)",
-			ms, MIN_DRAIN_PERIOD_MS, LIMIT_DRAIN_PERIOD_MS);
-}
-
-/* Fields of a client that is newer than this program. */
-static void report_unknown_fields(const Pb__FtraceConfig *c, struct setup_errors *errors)
-{
-	for (unsigned i = 0; i < c->base.n_unknown_fields; i++)
-		setup_error_add(errors, "option:field %u (not known to this version)",
-				c->base.unknown_fields[i].tag);
-}
-
 void ftrace_settings_read(const Pb__FtraceConfig *config, const struct ftrace_machine *machine,
 			  struct ftrace_settings *ret, struct setup_errors *errors)
 {
@@ -192,6 +176,12 @@ void ftrace_settings_read(const Pb__FtraceConfig *config, const struct ftrace_ma
 			},
 	};
 	if (c->drain_period_ms && !period_is_set)
-		report_period(c->drain_period_ms, errors);
-	report_unknown_fields(c, errors);
+		setup_error_add(errors,
+				"option:drain_period_ms (%u: the range is %u to %u; the option is "
+				"ignored)",
+				c->drain_period_ms, MIN_DRAIN_PERIOD_MS, LIMIT_DRAIN_PERIOD_MS);
+	/* Fields of a client that is newer than this program. */
+	for (unsigned i = 0; i < c->base.n_unknown_fields; i++)
+		setup_error_add(errors, "option:field %u (not known to this version)",
+				c->base.unknown_fields[i].tag);
 }

@@ -276,14 +276,6 @@ static void event_enable_report(const struct setup *s, const struct event_name *
 			      : event_enable_reason_of(error));
 }
 
-static void report_left_out(const struct setup *s, const struct event_name *e,
-			    const struct compiled_event *ev)
-{
-	if (ev->n_left_out)
-		setup_error_add(s->errors, "%s/%s (%u of its fields are not recorded)",
-				event_name_group(e), event_name_name(e), ev->n_left_out);
-}
-
 int event_enable_compile(struct event_selection *events, const struct setup *s,
 			 struct event_table_options *options, struct event_table *table)
 {
@@ -308,8 +300,10 @@ int event_enable_compile(struct event_selection *events, const struct setup *s,
 		e->id = r ? EVENT_NO_ID : id;
 		if (r)
 			event_enable_report(s, e, r);
-		else
-			report_left_out(s, e, event_table_get(table, id));
+		else if (event_table_get(table, id)->n_left_out)
+			setup_error_add(s->errors, "%s/%s (%u of its fields are not recorded)",
+					event_name_group(e), event_name_name(e),
+					event_table_get(table, id)->n_left_out);
 		r = coroutine_yield();
 		if (r)
 			return r;

@@ -40,12 +40,6 @@ struct function_names {
 
 #define MAX_TEXT (32 << 20)
 
-static void function_names_deinit(struct function_names *f)
-{
-	strbuf_deinit(&f->text);
-	f->is_read = false;
-}
-
 /* The lines of the file are "vfs_read" or "xfs_iget [xfs]". */
 static void read_names(struct function_names *f, const char *root)
 {
@@ -363,7 +357,7 @@ int probes_make(const struct setup *s, struct dynevents *made)
 	r = make_all(m);
 	for (unsigned i = 0; i < m->n_groups; i++)
 		free(m->groups[i].written);
-	function_names_deinit(&m->functions);
+	strbuf_deinit(&m->functions.text);
 	free(m);
 	return r;
 }

@@ -175,28 +175,13 @@ static void ring_release(struct ring *r)
 		free(r);
 }
 
-static int read_layout(struct ring *r, const struct instance *i, struct err_text *e)
-{
-	_cleanup_(freep) char *text = instance_read(i, "events/header_page");
-
-	if (!text || ring_page_layout_parse(text, &r->layout))
-		return err_set(e, -EPROTO, "cannot read events/header_page of tracefs");
-	return 0;
-}
-
-static void open_clock(struct ring *r, const struct instance *i)
-{
-	r->clock = instance_clock(i);
-	if (r->clock != FTRACE_CLOCK_BOOT)
-		r->clock_fd = instance_open(i, "per_cpu/cpu0/stats", O_RDONLY);
-}
-
 /* Takes ownership of path. */
 static int new_ring(char *path, struct event_base *loop, const char *sys_root,
 		    const struct instance *i, bool runs_last, struct ring **ret, struct err_text *e)
 {
+	_cleanup_(freep) char *layout = NULL;
 	struct ring *r = calloc(1, sizeof(*r));
-	int error;
+	int error = 0;
 
 	if (!r) {
 		free(path);
@@ -206,7 +191,9 @@ static int new_ring(char *path, struct event_base *loop, const char *sys_root,
 	r->clock_fd = -1;
 	TAILQ_INIT(&r->attached);
 	LIST_INSERT_HEAD(&rings, r, link);
-	error = read_layout(r, i, e);
+	layout = instance_read(i, "events/header_page");
+	if (!layout || ring_page_layout_parse(layout, &r->layout))
+		error = err_set(e, -EPROTO, "cannot read events/header_page of tracefs");
 	if (!error)
 		error = cpu_readers_open(&r->readers, i, sys_root, &r->layout, instance_ring_kb(i),
 					 e);
@@ -224,7 +211,9 @@ static int new_ring(char *path, struct event_base *loop, const char *sys_root,
 		ring_release(r);
 		return error;
 	}
-	open_clock(r, i);
+	r->clock = instance_clock(i);
+	if (r->clock != FTRACE_CLOCK_BOOT)
+		r->clock_fd = instance_open(i, "per_cpu/cpu0/stats", O_RDONLY);
 	*ret = r;
 	return 0;
 }

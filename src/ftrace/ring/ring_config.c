@@ -67,19 +67,6 @@ static int set_subbufs(const struct instance *i, uint32_t kb)
 	return r;
 }
 
-/*
- * Sets the configured size; the chosen one if the config sets none or the kernel returns -EINVAL.
- * Returns 0, or -errno for the configured size.
- */
-static int set_requested_subbufs(const struct instance *i, const struct ftrace_settings *s)
-{
-	int r = s->subbuf_size_kb ? set_subbufs(i, s->subbuf_size_kb) : -EINVAL;
-
-	if (r == -EINVAL)
-		set_subbufs(i, ring_size_choose(s->buffer_size_kb, s->watermark, page_kb()));
-	return r;
-}
-
 static void report_subbufs(uint32_t requested, uint32_t kb, int r, struct setup_errors *errors)
 {
 	if (!requested || requested == kb)
@@ -133,9 +120,13 @@ void ring_size_release(const struct instance *i)
 uint32_t ring_size_set(const struct instance *i, const struct ftrace_settings *s,
 		       struct setup_errors *errors)
 {
-	int r, subbuf_r = set_requested_subbufs(i, s);
-	uint32_t kb = s->buffer_size_kb, subbuf_kb = instance_subbuf_kb(i);
+	int r, subbuf_r = s->subbuf_size_kb ? set_subbufs(i, s->subbuf_size_kb) : -EINVAL;
+	uint32_t kb = s->buffer_size_kb, subbuf_kb;
 
+	/* The chosen size, if the config sets none or one that the kernel does not have. */
+	if (subbuf_r == -EINVAL)
+		set_subbufs(i, ring_size_choose(kb, s->watermark, page_kb()));
+	subbuf_kb = instance_subbuf_kb(i);
 	while ((r = grow_to(i, kb)) == -ENOMEM) {
 		if (subbuf_kb > page_kb() && !set_subbufs(i, subbuf_kb / 2))
 			subbuf_kb /= 2;

@@ -178,13 +178,6 @@ static void ring_watch_arm_all(struct ring_poll *d, bool after_all)
 	}
 }
 
-static void ring_watch_disarm_all(struct ring_poll *d)
-{
-	for (unsigned i = 0; i < d->options.readers->n; i++)
-		if (d->watches[i].event)
-			event_del(d->watches[i].event);
-}
-
 /* Returns true if poll() of these empty rings waits, which some kernels do not. */
 static bool ring_watch_works(const struct cpu_readers *readers)
 {
@@ -224,8 +217,9 @@ void ring_poll_set_watching(struct ring_poll *d, bool yes)
 	d->watching = yes;
 	if (yes)
 		ring_watch_arm_all(d, true);
-	else
-		ring_watch_disarm_all(d);
+	for (unsigned i = 0; !yes && i < d->options.readers->n; i++)
+		if (d->watches[i].event)
+			event_del(d->watches[i].event);
 }
 
 /* ---- passes and slices ---- */

@@ -269,15 +269,6 @@ static void boot_trace_source_write_packet(struct boot_trace_source *ds,
 	writer_end(ds->writer);
 }
 
-static void write_start(struct boot_trace_source *ds)
-{
-	const struct ftrace_stats_extra more = {.preserved = true};
-
-	boot_trace_source_write_packet(
-		ds, &(struct ftrace_stats_packet){
-			    .phase = FTRACE_STATS_START, .errors = &ds->errors, .more = &more});
-}
-
 static void write_end(struct boot_trace_source *ds)
 {
 	struct ftrace_stats_packet p = {.phase = FTRACE_STATS_END};
@@ -368,8 +359,12 @@ static void frozen_destroy(void *instance)
 
 static void boot_trace_source_begin(struct boot_trace_source *ds)
 {
+	const struct ftrace_stats_extra more = {.preserved = true};
+
 	ds->started = true;
-	write_start(ds);
+	boot_trace_source_write_packet(
+		ds, &(struct ftrace_stats_packet){
+			    .phase = FTRACE_STATS_START, .errors = &ds->errors, .more = &more});
 	ds_started(ds->handle);
 	if (!ds->ring.ring) {
 		boot_trace_source_finish(ds);

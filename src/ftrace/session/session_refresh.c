@@ -217,15 +217,6 @@ static void report_gone(struct ftrace_session *s, const struct event_selection *
 		s->ring.streams[i].gap = true;
 }
 
-/* Options were reported during setup. */
-static void report_failed(struct ftrace_session *s, const struct setup_errors *again)
-{
-	for (char **line = again->failed; line && *line; line++)
-		if (!str_starts(*line, "option:"))
-			setup_error_add_once(&s->errors, "%s", *line);
-	setup_error_add_count(&s->errors, again->failed_more);
-}
-
 void session_refresh(struct ftrace_session *s)
 {
 	struct event_selection gone = {0}, new = {0};
@@ -253,7 +244,11 @@ void session_refresh(struct ftrace_session *s)
 	}
 	event_table_sweep(&s->table);
 	report_gone(s, &gone);
-	report_failed(s, &again);
+	/* Options were reported during setup. */
+	for (char **line = again.failed; line && *line; line++)
+		if (!str_starts(*line, "option:"))
+			setup_error_add_once(&s->errors, "%s", *line);
+	setup_error_add_count(&s->errors, again.failed_more);
 	event_selection_deinit(&gone);
 	event_selection_deinit(&new);
 	setup_errors_deinit(&again);

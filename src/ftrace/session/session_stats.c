@@ -127,13 +127,6 @@ static void session_stats_count(struct dynevents *m, const struct profile *p, co
 	}
 }
 
-static void session_stats_forget(struct dynevents *m, enum dynevent_type type)
-{
-	for (size_t i = 0; i < m->n; i++)
-		if (m->events[i]->type == type)
-			m->events[i]->hits = m->events[i]->misses = 0;
-}
-
 static void read_profile(struct dynevents *m, const struct profile *p)
 {
 	struct strbuf events = {0}, counts = {0}, again = {0};
@@ -147,7 +140,9 @@ static void read_profile(struct dynevents *m, const struct profile *p)
 		settled = !strcmp(events.s, again.s);
 	}
 	if (settled && belong_together(p, events.s, counts.s)) {
-		session_stats_forget(m, p->type);
+		for (size_t i = 0; i < m->n; i++)
+			if (m->events[i]->type == p->type)
+				m->events[i]->hits = m->events[i]->misses = 0;
 		session_stats_count(m, p, events.s, counts.s);
 	}
 	strbuf_deinit(&events);
@@ -211,15 +206,6 @@ static void session_stats_write_packet(struct writer *w, const struct ftrace_sta
 	writer_end(w);
 }
 
-static void write_preserved(const struct ftrace_session *s, struct writer *w)
-{
-	const struct ftrace_stats_extra more = {.preserved = true};
-	const struct ftrace_stats_packet p = {.phase = FTRACE_STATS_START, .more = &more};
-
-	if (s->settings.preserve)
-		session_stats_write_packet(w, &p);
-}
-
 static uint64_t translated(const struct ftrace_session *s)
 {
 	uint64_t n = 0;
@@ -267,7 +253,11 @@ static uint64_t sum_up(const struct ftrace_session *s, const struct ring_stats_a
 
 void session_stats_begin(struct session_stats *st, struct ftrace_session *s, struct writer *w)
 {
-	write_preserved(s, w);
+	const struct ftrace_stats_extra more = {.preserved = true};
+	const struct ftrace_stats_packet p = {.phase = FTRACE_STATS_START, .more = &more};
+
+	if (s->settings.preserve)
+		session_stats_write_packet(w, &p);
 	read_ring_stats(&s->ring, &st->start);
 	add_top_stats(s, &st->start);
 	read_probes(s);

@@ -110,15 +110,6 @@ static int top_level_is_free(const char *root, const char *proc_root, struct err
 
 /* ---- selecting events ---- */
 
-static int move(struct event_selection *events, struct event_name *e, struct event_selection *to)
-{
-	int r = event_selection_add(to, e->group, e->name);
-
-	if (!r)
-		event_selection_drop(events, e);
-	return r;
-}
-
 int top_level_split(struct top_level *t, struct event_selection *events, const struct setup *s)
 {
 	const struct instance *i = s->instance;
@@ -132,9 +123,12 @@ int top_level_split(struct top_level *t, struct event_selection *events, const s
 	for (size_t k = events->n; !r && k-- > 0;) {
 		struct event_name *e = &events->events[k];
 
-		if ((graph && event_is_funcgraph(e)) || (markers && event_is_marker(e)) ||
-		    (printk && event_is_printk(e)))
-			r = move(events, e, &t->events);
+		if (!(graph && event_is_funcgraph(e)) && !(markers && event_is_marker(e)) &&
+		    !(printk && event_is_printk(e)))
+			continue;
+		r = event_selection_add(&t->events, e->group, e->name);
+		if (!r)
+			event_selection_drop(events, e);
 	}
 	return r;
 }

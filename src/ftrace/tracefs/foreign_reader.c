@@ -59,15 +59,6 @@ static int foreign_reader_add_cpu(void *ctx, const char *name, unsigned char d_t
 	return r ? r : add_pipe(ctx, file);
 }
 
-static void list_pipes(struct search *s)
-{
-	char path[4096];
-
-	add_pipe(s, "trace_pipe");
-	if (!fs_join(path, sizeof(path), s->folder, "per_cpu"))
-		fs_each(path, foreign_reader_add_cpu, s);
-}
-
 /* ---- readers of the pipes ---- */
 
 static bool is_pipe(const struct search *s, const struct stat *st)
@@ -125,9 +116,12 @@ static void foreign_reader_read_name(const struct search *s, struct foreign_read
 bool foreign_reader_find(const char *folder, const char *proc_root, struct foreign_reader *ret)
 {
 	struct search s = {.folder = folder, .proc_root = proc_root};
+	char path[4096];
 	bool found;
 
-	list_pipes(&s);
+	add_pipe(&s, "trace_pipe");
+	if (!fs_join(path, sizeof(path), folder, "per_cpu"))
+		fs_each(path, foreign_reader_add_cpu, &s);
 	found = s.n_pipes && fs_each(proc_root, look_at_process, &s) == 1;
 	if (found) {
 		ret->pid = s.pid;

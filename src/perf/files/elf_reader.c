@@ -160,13 +160,6 @@ static void find_names(size_t n)
 	}
 }
 
-static void forget_all(void)
-{
-	for (uint32_t i = 0; i < n_files; i++)
-		elf_symbols_deinit(&files[i].symbols);
-	n_files = 0;
-}
-
 /* ---- requests ---- */
 
 static void answer_request(int to, size_t len, int fd)
@@ -188,8 +181,10 @@ static void answer_request(int to, size_t len, int fd)
 		find_names(
 			MIN((len - FILE_REQUEST_HEAD) / sizeof(uint64_t), (size_t)FILE_NAMES_MAX));
 		break;
-	default:
-		forget_all();
+	default: /* FILE_REQUEST_FORGET */
+		for (uint32_t i = 0; i < n_files; i++)
+			elf_symbols_deinit(&files[i].symbols);
+		n_files = 0;
 		return;
 	}
 	send_answer(to);
