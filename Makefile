@@ -138,7 +138,10 @@ PAGE_JS := $(addprefix $(PAGE)/,$(addsuffix .js,numbers columns lanes model colo
 	input main))
 # The reports of sonda report: their texts and statements. The first file is what they share.
 REPORTS := src/analyze/report/reports.sql $(filter-out %/reports.sql,$(sort $(wildcard src/analyze/report/*.sql)))
-GEN_ANALYZE := $(B)/gen/page/parts.o $(B)/gen/reports.o
+# Views of sonda sql, and the modules that INCLUDE PERFETTO MODULE makes, in the order of the message that lists them.
+SQL_TEXTS := $(patsubst %,src/analyze/tables/%.sql,views slices.with_context sched.with_context linux.cpu.frequency \
+	time.conversion)
+GEN_ANALYZE := $(B)/gen/page/parts.o $(B)/gen/reports.o $(B)/gen/sql_texts.o
 GEN_FTRACE := $(if $(wildcard tools/ftrace_events.awk),$(B)/gen/ftrace_events.o)
 
 # ---- sources by folder ---------------------------------------------------------------------------
@@ -239,6 +242,12 @@ $(B)/gen/reports.c: tools/reports.awk $(REPORTS) src/analyze/report
 	$(Q)mkdir -p $(@D)
 	$(Q)LC_ALL=C awk -f $< $(REPORTS) >$@ || { rm -f $@; exit 1; }
 $(B)/gen/reports.o: src/analyze/report/report.h
+
+$(B)/gen/sql_texts.c: tools/sql_texts.awk $(SQL_TEXTS)
+	@echo "  GEN     $@"
+	$(Q)mkdir -p $(@D)
+	$(Q)LC_ALL=C awk -f $< $(SQL_TEXTS) >$@
+$(B)/gen/sql_texts.o: src/analyze/tables/table_module.h
 
 $(B)/gen/field_comments.c: tools/field_comments.awk $(COMMENTED_PROTOS)
 	@echo "  GEN     $@"

@@ -134,9 +134,15 @@ static int include(sqlite3 *db, const char *s, const char **ret_rest, struct err
 	if (*s && *s != ';')
 		return err_set(e, -EINVAL, "a ; is missing after INCLUDE PERFETTO MODULE %s", name);
 	*ret_rest = *s ? s + 1 : s;
-	if (!sql_module_known(name))
-		return err_set(e, -EINVAL, "there is no module %s; there are %s", name,
-			       sql_module_list());
+	if (!sql_module_known(name)) {
+		struct strbuf names = {0};
+
+		sql_module_list(&names);
+		err_set(e, -EINVAL, "there is no module %s; there are %s", name,
+			names.s ? names.s : "");
+		strbuf_deinit(&names);
+		return -EINVAL;
+	}
 	return sql_module_include(db, name) == SQLITE_OK ? 0 : statements_fail(db, e);
 }
 

@@ -4,6 +4,7 @@
 #include <sqlite3.h>
 
 #include "analyze/store/store.h"
+#include "base/text/str.h"
 
 /* Add virtual tables, functions or views to a database. They return an SQLite result code. The
  * database must be closed before the store is freed. */
@@ -16,12 +17,18 @@ int sql_views_create(sqlite3 *db);
 
 int span_join_register(sqlite3 *db);
 
+/* The files *.sql beside this one: views.sql, the modules, and an element without a name. */
+extern const struct sql_text {
+	const char *name;
+	const char *sql;
+} sql_texts[];
+
 /*
  * sql_modules.c: INCLUDE PERFETTO MODULE. A name may end with ".*", for all modules of a package.
- * The list has the names of all modules, in static memory. Including returns an SQLite result code.
+ * The list has the names of all modules. Including returns an SQLite result code.
  */
 bool sql_module_known(const char *name);
-const char *sql_module_list(void);
+void sql_module_list(struct strbuf *ret);
 int sql_module_include(sqlite3 *db, const char *name);
 
 /* Makes a value the result of a function or column. Its text must be valid as long as the store. */

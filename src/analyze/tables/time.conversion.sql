@@ -1,0 +1,2 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Module time.conversion of trace_processor's library: its functions are always there.

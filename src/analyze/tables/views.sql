@@ -1,0 +1,106 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Views on the tables, by the names that scripts for trace_processor use.
+
+CREATE TEMP VIEW sched_slice AS
+  SELECT id, ts, dur, cpu, utid, end_state, priority, ucpu
+  FROM sched;
+
+CREATE TEMP VIEW raw AS
+  SELECT *
+  FROM ftrace_event;
+
+CREATE TEMP VIEW track AS
+  SELECT id, name, type, dimension_arg_set_id, parent_id, source_arg_set_id, machine_id,
+      track_group_id
+  FROM __intrinsic_track;
+
+CREATE TEMP VIEW thread_track AS
+  SELECT id, name, type, parent_id, source_arg_set_id, machine_id, utid
+  FROM __intrinsic_track
+  WHERE event_type = 'slice' AND utid IS NOT NULL;
+
+CREATE TEMP VIEW process_track AS
+  SELECT id, name, type, parent_id, source_arg_set_id, machine_id, upid
+  FROM __intrinsic_track
+  WHERE event_type = 'slice' AND upid IS NOT NULL;
+
+CREATE TEMP VIEW cpu_track AS
+  SELECT id, name, type, parent_id, source_arg_set_id, machine_id, cpu
+  FROM __intrinsic_track
+  WHERE event_type = 'slice' AND cpu IS NOT NULL;
+
+CREATE TEMP VIEW counter_track AS
+  SELECT id, name, parent_id, type, dimension_arg_set_id, source_arg_set_id, machine_id,
+      counter_unit AS unit, extract_arg(source_arg_set_id, 'description') AS description
+  FROM __intrinsic_track
+  WHERE event_type = 'counter';
+
+CREATE TEMP VIEW cpu_counter_track AS
+  SELECT id, name, type, parent_id, source_arg_set_id, machine_id, counter_unit AS unit,
+      extract_arg(source_arg_set_id, 'description') AS description, cpu
+  FROM __intrinsic_track
+  WHERE event_type = 'counter' AND cpu IS NOT NULL;
+
+CREATE TEMP VIEW process_counter_track AS
+  SELECT id, name, type, parent_id, source_arg_set_id, machine_id, counter_unit AS unit,
+      extract_arg(source_arg_set_id, 'description') AS description, upid
+  FROM __intrinsic_track
+  WHERE event_type = 'counter' AND upid IS NOT NULL;
+
+CREATE TEMP VIEW thread_counter_track AS
+  SELECT id, name, type, parent_id, source_arg_set_id, machine_id, counter_unit AS unit,
+      extract_arg(source_arg_set_id, 'description') AS description, utid
+  FROM __intrinsic_track
+  WHERE event_type = 'counter' AND utid IS NOT NULL;
+
+CREATE TEMP VIEW perf_counter_track AS
+  SELECT id, name, type, parent_id, source_arg_set_id, machine_id, counter_unit AS unit,
+      extract_arg(source_arg_set_id, 'description') AS description,
+      extract_arg(dimension_arg_set_id, 'perf_session_id') AS perf_session_id, cpu,
+      extract_arg(source_arg_set_id, 'is_timebase') AS is_timebase
+  FROM __intrinsic_track
+  WHERE type = 'perf_cpu_counter';
+
+CREATE TEMP VIEW counters AS
+  SELECT c.*, t.name, t.counter_unit AS unit
+  FROM counter c
+  JOIN __intrinsic_track t ON t.id = c.track_id
+  ORDER BY c.ts;
+
+CREATE TEMP VIEW slice AS
+  SELECT id, ts, dur, track_id, category, name, depth, parent_id, arg_set_id, thread_ts,
+      thread_dur, thread_instruction_count, thread_instruction_delta, category AS cat,
+      id AS slice_id
+  FROM __intrinsic_slice;
+
+CREATE TEMP VIEW state AS
+  SELECT *
+  FROM __intrinsic_state;
+
+CREATE TEMP VIEW state_track AS
+  SELECT id, name, parent_id, type, dimension_arg_set_id, source_arg_set_id, machine_id
+  FROM __intrinsic_track
+  WHERE event_type = 'state';
+
+CREATE TEMP VIEW process_state_track AS
+  SELECT id, name, type, parent_id, source_arg_set_id, machine_id, upid
+  FROM __intrinsic_track
+  WHERE event_type = 'state' AND upid IS NOT NULL;
+
+CREATE TEMP VIEW thread_state_track AS
+  SELECT id, name, type, parent_id, source_arg_set_id, machine_id, utid
+  FROM __intrinsic_track
+  WHERE event_type = 'state' AND utid IS NOT NULL;
+
+CREATE TEMP VIEW track_event_callstacks AS
+  SELECT *
+  FROM __intrinsic_track_event_callstacks;
+
+CREATE TEMP VIEW slices AS
+  SELECT *
+  FROM slice;
+
+CREATE TEMP VIEW instant AS
+  SELECT ts, track_id, name, arg_set_id
+  FROM __intrinsic_slice
+  WHERE dur = 0;
