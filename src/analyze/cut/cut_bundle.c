@@ -8,6 +8,7 @@
 
 #include "analyze/cut/cut_fields.h"
 #include "analyze/cut/cut_reader.h"
+#include "analyze/import/bundles.h"
 #include "base/core/mem.h"
 #include "gen/fields.h"
 #include "wire/pb_varint.h"
@@ -31,51 +32,14 @@ struct cut_columns_window {
 };
 
 #define NAME(x) PB_FTRACE_EVENT_BUNDLE_COMPACT_SCHED_##x
-#define COLUMNS_MAX 6
 
-/* The columns of one kind of rows; the first is the time, as differences. */
+/* The rows of one kind, and those of them that are copied. */
 struct rows {
-	uint32_t fields[COLUMNS_MAX]; /* 0: the end */
-	struct pb_packed in[COLUMNS_MAX];
-	uint64_t row[COLUMNS_MAX]; /* the current one; its time is absolute */
-	struct strbuf out[COLUMNS_MAX];
+	struct compact_rows in;
+	struct strbuf out[COMPACT_COLUMNS];
 	uint64_t last_out; /* time of the last row that was copied */
 	bool some;
 };
-
-static const uint32_t switch_fields[COLUMNS_MAX] = {
-	NAME(SWITCH_TIMESTAMP), NAME(SWITCH_PREV_STATE),      NAME(SWITCH_NEXT_PID),
-	NAME(SWITCH_NEXT_PRIO), NAME(SWITCH_NEXT_COMM_INDEX),
-};
-static const uint32_t waking_fields[COLUMNS_MAX] = {
-	NAME(WAKING_TIMESTAMP), NAME(WAKING_PID),	 NAME(WAKING_TARGET_CPU),
-	NAME(WAKING_PRIO),	NAME(WAKING_COMM_INDEX), NAME(WAKING_COMMON_FLAGS),
-};
-enum { TIME, PREV_STATE, NEXT_PID, NEXT_PRIO, NEXT_COMM, FLAGS };
-
-static void open_rows(const struct pb_field *columns, const uint32_t *fields, struct rows *ret)
-{
-	*ret = (struct rows){.some = false};
-	memcpy(ret->fields, fields, sizeof(ret->fields));
-	pb_for_each (f, columns)
-		for (size_t i = 0; i < COLUMNS_MAX; i++)
-			if (f.id == fields[i] && fields[i])
-				ret->in[i] = pb_packed_of(&f);
-}
-
-/* The flags are optional; rows end with the shortest of the other columns. */
-static bool next_row(struct rows *r)
-{
-	uint64_t v;
-
-	for (size_t i = 0; i < COLUMNS_MAX && r->fields[i]; i++) {
-		v = 0;
-		if (!pb_packed_next(&r->in[i], &v) && i != FLAGS)
-			return false;
-		r->row[i] = i == TIME ? r->row[i] + v : v;
-	}
-	return true;
-}
 
 static void cut_columns_put_value(struct strbuf *b, uint64_t v)
 {
@@ -88,17 +52,18 @@ static void cut_columns_put_value(struct strbuf *b, uint64_t v)
 /* The difference to an earlier time wraps around, and so does the sum of the reader. */
 static void copy_row(struct rows *r, uint64_t ts)
 {
-	for (size_t i = 0; i < COLUMNS_MAX && r->fields[i]; i++)
-		cut_columns_put_value(&r->out[i], i == TIME ? ts - r->last_out : r->row[i]);
+	for (size_t i = 0; i < COMPACT_COLUMNS && r->in.fields[i]; i++)
+		cut_columns_put_value(&r->out[i],
+				      i == COMPACT_TIME ? ts - r->last_out : r->in.row[i]);
 	r->last_out = ts;
 	r->some = true;
 }
 
 static void close_rows(struct rows *r, struct strbuf *ret)
 {
-	for (size_t i = 0; i < COLUMNS_MAX; i++) {
-		if (r->some && r->fields[i])
-			cut_put_bytes(ret, r->fields[i], r->out[i].s, r->out[i].len);
+	for (size_t i = 0; i < COMPACT_COLUMNS; i++) {
+		if (r->some && r->in.fields[i])
+			cut_put_bytes(ret, r->in.fields[i], r->out[i].s, r->out[i].len);
 		ret->failed |= r->out[i].failed;
 		strbuf_deinit(&r->out[i]);
 	}
@@ -142,25 +107,25 @@ static void cut_columns_find_name(const struct pb_field *columns, uint64_t index
 static void cut_columns_times(const struct pb_field *columns, void (*fn)(void *ctx, uint64_t ts),
 			      void *ctx)
 {
-	struct rows r;
+	struct compact_rows r;
 
-	open_rows(columns, switch_fields, &r);
-	while (next_row(&r))
-		fn(ctx, r.row[TIME]);
-	open_rows(columns, waking_fields, &r);
-	while (next_row(&r))
-		fn(ctx, r.row[TIME]);
+	compact_switches(columns, &r);
+	while (compact_next(&r) > 0)
+		fn(ctx, r.row[COMPACT_TIME]);
+	compact_wakings(columns, &r);
+	while (compact_next(&r) > 0)
+		fn(ctx, r.row[COMPACT_TIME]);
 }
 
 /* Copies the last switch, with its time in the clock of the columns. Returns false without one. */
 static bool cut_columns_last(const struct pb_field *columns, struct cut_switch *ret)
 {
-	struct rows r;
+	uint64_t row[COMPACT_COLUMNS] = {0};
+	struct compact_rows r;
 	bool any = false;
-	uint64_t row[COLUMNS_MAX] = {0};
 
-	open_rows(columns, switch_fields, &r);
-	while (next_row(&r)) {
+	compact_switches(columns, &r);
+	while (compact_next(&r) > 0) {
 		memcpy(row, r.row, sizeof(row));
 		any = true;
 	}
@@ -168,12 +133,12 @@ static bool cut_columns_last(const struct pb_field *columns, struct cut_switch *
 		return false;
 	*ret = (struct cut_switch){
 		.known = true,
-		.ts = row[TIME],
-		.prev_state = row[PREV_STATE],
-		.next_pid = row[NEXT_PID],
-		.next_prio = row[NEXT_PRIO],
+		.ts = row[COMPACT_TIME],
+		.prev_state = row[COMPACT_PREV_STATE],
+		.next_pid = row[COMPACT_NEXT_PID],
+		.next_prio = row[COMPACT_NEXT_PRIO],
 	};
-	cut_columns_find_name(columns, row[NEXT_COMM], ret);
+	cut_columns_find_name(columns, row[COMPACT_NEXT_COMM], ret);
 	return true;
 }
 
@@ -193,28 +158,28 @@ static void select_rows(struct rows *r, struct cut_columns_window *w, uint64_t *
 {
 	int64_t ts;
 
-	while (next_row(r)) {
+	while (compact_next(&r->in) > 0) {
 		uint64_t own;
 
-		if (!columns_time_of(w, r->row[TIME], &ts))
+		if (!columns_time_of(w, r->in.row[COMPACT_TIME], &ts))
 			continue;
-		own = w->rewrites ? (uint64_t)ts : r->row[TIME];
+		own = w->rewrites ? (uint64_t)ts : r->in.row[COMPACT_TIME];
 		ts = clocks_trace_time(&w->machine->clocks, ts);
 		if (ts < w->first && !r->some && before) {
-			memcpy(before, r->row, sizeof(r->row));
-			before[TIME] = own;
+			memcpy(before, r->in.row, sizeof(r->in.row));
+			before[COMPACT_TIME] = own;
 			*ret_any = true;
 		}
 		if (ts < w->first || ts > w->last)
 			continue;
 		/* The row before the window comes first. */
 		if (before && *ret_any && !r->some) {
-			uint64_t row[COLUMNS_MAX];
+			uint64_t row[COMPACT_COLUMNS];
 
-			memcpy(row, r->row, sizeof(row));
-			memcpy(r->row, before, sizeof(row));
-			copy_row(r, before[TIME]);
-			memcpy(r->row, row, sizeof(row));
+			memcpy(row, r->in.row, sizeof(row));
+			memcpy(r->in.row, before, sizeof(row));
+			copy_row(r, before[COMPACT_TIME]);
+			memcpy(r->in.row, row, sizeof(row));
 		}
 		copy_row(r, own);
 		w->written_last = MAX(w->written_last, own);
@@ -225,28 +190,28 @@ static void select_rows(struct rows *r, struct cut_columns_window *w, uint64_t *
 static bool cut_columns_build(const struct pb_field *columns, struct cut_columns_window *w,
 			      struct strbuf *ret)
 {
-	uint64_t before[COLUMNS_MAX] = {0};
+	uint64_t before[COMPACT_COLUMNS] = {0};
 	bool has_before = w->before && w->before->known;
-	struct rows switches, wakings;
+	struct rows switches = {.some = false}, wakings = {.some = false};
 	struct strbuf out = {0};
 	bool any;
 
 	if (has_before) {
-		before[TIME] = w->before->ts;
-		before[PREV_STATE] = w->before->prev_state;
-		before[NEXT_PID] = w->before->next_pid;
-		before[NEXT_PRIO] = w->before->next_prio;
-		before[NEXT_COMM] = count_names(columns);
+		before[COMPACT_TIME] = w->before->ts;
+		before[COMPACT_PREV_STATE] = w->before->prev_state;
+		before[COMPACT_NEXT_PID] = w->before->next_pid;
+		before[COMPACT_NEXT_PRIO] = w->before->next_prio;
+		before[COMPACT_NEXT_COMM] = count_names(columns);
 	}
-	open_rows(columns, switch_fields, &switches);
-	open_rows(columns, waking_fields, &wakings);
+	compact_switches(columns, &switches.in);
+	compact_wakings(columns, &wakings.in);
 	select_rows(&switches, w, w->before ? before : NULL, &has_before);
 	select_rows(&wakings, w, NULL, NULL);
 	any = switches.some || wakings.some;
 	/* The waker is the thread that the CPU was switched to: without a switch, copy the last. */
 	if (wakings.some && !switches.some && has_before && w->before) {
-		memcpy(switches.row, before, sizeof(before));
-		copy_row(&switches, before[TIME]);
+		memcpy(switches.in.row, before, sizeof(before));
+		copy_row(&switches, before[COMPACT_TIME]);
 	}
 	copy_names(columns, &out);
 	if (w->before && w->before->known)
@@ -260,32 +225,7 @@ static bool cut_columns_build(const struct pb_field *columns, struct cut_columns
 	return any;
 }
 
-#define CLOCK_UNSPECIFIED 0 /* FtraceClock */
-#define CLOCK_MONO_RAW 4
-
 /* ---- times ---- */
-
-struct bundle_clock {
-	uint64_t clock, ftrace_ns, boot_ns;
-};
-
-static void cut_bundle_set_clock(struct cut_bundle *b, const struct bundle_clock *c)
-{
-	struct cut_machine *m = b->packet->m;
-	struct clock_reading pair[2] = {
-		{.value = (int64_t)c->ftrace_ns, .unit = 1},
-		{.clock = CLOCK_BOOTTIME_ID, .value = (int64_t)c->boot_ns, .unit = 1},
-	};
-
-	b->clock = c->clock == CLOCK_MONO_RAW ? CLOCK_MONOTONIC_RAW_ID
-		   : c->clock == CLOCK_UNSPECIFIED
-			   ? CLOCK_BOOTTIME_ID
-			   : clock_of(CLOCK_SEQUENCE_FIRST, b->packet->p.sequence);
-	b->rewrites = b->clock != CLOCK_BOOTTIME_ID && m->clocks.trace == CLOCK_BOOTTIME_ID;
-	pair[0].clock = b->clock;
-	if (c->ftrace_ns && c->boot_ns && b->clock != CLOCK_BOOTTIME_ID)
-		clocks_snapshot(&m->clocks, pair, 2);
-}
 
 /* Converts to the trace clock of the bundle's machine. Returns false if the clock is unknown. */
 static bool own_time_of(const struct cut_bundle *b, uint64_t ts, int64_t *ret)
@@ -304,21 +244,6 @@ static bool time_of(const struct cut_bundle *b, uint64_t ts, int64_t *ret)
 		return false;
 	*ret = clocks_trace_time(&b->packet->m->clocks, own);
 	return true;
-}
-
-static bool timestamp_of(const struct pb_field *event, uint64_t *ret)
-{
-	bool found = false;
-
-	if (event->len && event->data[0] == (PB_FTRACE_EVENT_TIMESTAMP << 3) &&
-	    pb_get_varint(event->data + 1, event->data + event->len, ret))
-		return true;
-	pb_for_each (f, event)
-		if (f.id == PB_FTRACE_EVENT_TIMESTAMP && !f.data) {
-			*ret = f.u64;
-			found = true;
-		}
-	return found;
 }
 
 struct each_time {
@@ -343,7 +268,7 @@ void cut_bundle_each(const struct cut_bundle *b, void (*fn)(void *ctx, int64_t t
 	uint64_t ts;
 
 	pb_for_each (f, payload)
-		if (f.id == PB_FTRACE_EVENT_BUNDLE_EVENT && f.data && timestamp_of(&f, &ts))
+		if (f.id == PB_FTRACE_EVENT_BUNDLE_EVENT && f.data && bundle_event_time(&f, &ts))
 			pass_time(&each, ts);
 		else if (f.id == PB_FTRACE_EVENT_BUNDLE_COMPACT_SCHED && f.data)
 			cut_columns_times(&f, pass_time, &each);
@@ -358,48 +283,23 @@ static void cut_bundle_note(void *ctx, int64_t ts)
 	b->any = true;
 }
 
-static void cut_bundle_read_head(struct cut_bundle *b)
-{
-	const struct pb_field *payload = &b->packet->p.payload;
-	struct bundle_clock clock = {0};
-	uint64_t cpu = CUT_CPUS_MAX;
-
-	pb_for_each (f, payload)
-		switch (f.id) {
-		case PB_FTRACE_EVENT_BUNDLE_CPU:
-			cpu = f.u64;
-			break;
-		case PB_FTRACE_EVENT_BUNDLE_FTRACE_CLOCK:
-			clock.clock = f.u64;
-			break;
-		case PB_FTRACE_EVENT_BUNDLE_FTRACE_TIMESTAMP:
-			clock.ftrace_ns = f.u64;
-			break;
-		case PB_FTRACE_EVENT_BUNDLE_BOOT_TIMESTAMP:
-			clock.boot_ns = f.u64;
-			break;
-		case PB_FTRACE_EVENT_BUNDLE_LAST_READ_EVENT_TIMESTAMP:
-		case PB_FTRACE_EVENT_BUNDLE_PREVIOUS_BUNDLE_END_TIMESTAMP:
-			b->previous_end = (int64_t)f.u64;
-			b->has_previous_end = true;
-			break;
-		case PB_FTRACE_EVENT_BUNDLE_GENERIC_EVENT_DESCRIPTORS:
-		case PB_FTRACE_EVENT_BUNDLE_FURTHER_FIELD_DESCRIPTORS:
-			b->has_descriptors = true;
-			break;
-		case PB_FTRACE_EVENT_BUNDLE_COMPACT_SCHED:
-			b->has_columns |= f.data != NULL;
-			break;
-		}
-	b->state = cut_machine_cpu(b->packet->m, cpu);
-	b->cpu = (uint32_t)cpu;
-	cut_bundle_set_clock(b, &clock);
-}
-
 void cut_bundle_read(struct cut_reader *r, const struct cut_packet *c, struct cut_bundle *ret)
 {
-	*ret = (struct cut_bundle){.packet = c, .reader = r};
-	cut_bundle_read_head(ret);
+	struct bundle_head h;
+
+	bundle_head_read(&c->p.payload, &h);
+	*ret = (struct cut_bundle){
+		.packet = c,
+		.reader = r,
+		.state = h.cpu.id ? cut_machine_cpu(c->m, h.cpu.u64) : NULL,
+		.cpu = h.cpu.id ? (uint32_t)h.cpu.u64 : CUT_CPUS_MAX,
+		.clock = bundle_clock(&h, c->p.sequence, &c->m->clocks),
+		.previous_end = (int64_t)h.previous_end.u64,
+		.has_previous_end = h.previous_end.id,
+		.has_descriptors = h.descriptors.id,
+		.has_columns = h.columns.id,
+	};
+	ret->rewrites = ret->clock != CLOCK_BOOTTIME_ID && c->m->clocks.trace == CLOCK_BOOTTIME_ID;
 	cut_bundle_each(ret, cut_bundle_note, ret);
 }
 
@@ -456,7 +356,7 @@ static void put_event(const struct cut_bundle *b, struct cut_piece *piece,
 	int64_t ts = 0;
 
 	/* An event without a time is in the first piece: readers count it as an error. */
-	if (!timestamp_of(event, &own) || !own_time_of(b, own, &ts)) {
+	if (!bundle_event_time(event, &own) || !own_time_of(b, own, &ts)) {
 		if (piece->leads)
 			strbuf_add(ret, raw, len);
 		return;

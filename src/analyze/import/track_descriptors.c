@@ -276,8 +276,9 @@ bool tokens_thread_descriptor(struct import *im, struct machine *m, const struct
 			      struct packet_sequence_info *seq)
 {
 	if (!seq || !seq->valid) {
-		track_descriptors_count(im, seq ? STAT_THREAD_DESCRIPTOR_SKIPPED_STATE_INVALID
-						: STAT_THREAD_DESCRIPTOR_MISSING_SEQUENCE_ID);
+		track_descriptors_count(
+			im, seq ? STAT_THREAD_DESCRIPTOR_SKIPPED_INCREMENTAL_STATE_INVALID
+				: STAT_THREAD_DESCRIPTOR_MISSING_SEQUENCE_ID);
 		return false;
 	}
 	set_sequence_thread(m, seq, f);

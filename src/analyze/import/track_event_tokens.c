@@ -71,7 +71,8 @@ static bool take_thread_times(struct import *im, const struct track_event *e,
 		case PB_TRACK_EVENT_THREAD_TIME_DELTA_US:
 			if (!has_thread) {
 				track_event_tokens_count(
-					im, STAT_TRACK_EVENT_SKIPPED_THREAD_TIME_DELTA);
+					im,
+					STAT_TRACK_EVENT_SKIPPED_THREAD_TIME_DELTA_WITHOUT_VALID_STATE);
 				return false;
 			}
 			t->thread_ns = (int64_t)((uint64_t)t->thread_ns + f.u64 * 1000);
@@ -84,7 +85,8 @@ static bool take_thread_times(struct import *im, const struct track_event *e,
 		case PB_TRACK_EVENT_THREAD_INSTRUCTION_COUNT_DELTA:
 			if (!has_thread) {
 				track_event_tokens_count(
-					im, STAT_TRACK_EVENT_SKIPPED_INSTRUCTION_DELTA);
+					im,
+					STAT_TRACK_EVENT_SKIPPED_THREAD_INSTRUCTION_DELTA_WITHOUT_VALID_STATE);
 				return false;
 			}
 			t->instructions = (int64_t)((uint64_t)t->instructions + f.u64);
@@ -133,7 +135,8 @@ int tokens_track_event_time(struct import *im, struct machine *m, const struct p
 		if (!is_delta && (f.id != PB_TRACK_EVENT_TIMESTAMP_ABSOLUTE_US || !us))
 			continue;
 		if (is_delta && !(seq->valid && t->has_time)) {
-			track_event_tokens_count(im, STAT_TRACK_EVENT_SKIPPED_TIMESTAMP_DELTA);
+			track_event_tokens_count(
+				im, STAT_TRACK_EVENT_SKIPPED_TIMESTAMP_DELTA_WITHOUT_VALID_STATE);
 			return -1;
 		}
 		if (__builtin_mul_overflow(us, 1000, &ns) ||
