@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "procfs/counters/cgroup_source.c"
+#include "procfs/counters/cgroup_text.h"
 
 /* The bytes as a file of a control group. */
 

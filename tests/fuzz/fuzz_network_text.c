@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "procfs/counters/network_tables.c"
+#include "procfs/counters/network_text.h"
 
 /* The same bytes as /proc/net/dev, and as /proc/net/snmp, netstat or snmp6. */
 

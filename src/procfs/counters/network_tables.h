@@ -5,31 +5,11 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
-#include "client/counters/counter_number.h"
 #include "procfs/counters/counter_files.h"
+#include "procfs/counters/network_text.h"
 #include "client/counters/polled_source.h"
 
 /* Turns the tables of /proc/net into counter tracks. */
-
-/* Columns of /proc/net/dev, named by its heading: "rx bytes", "tx drop". */
-#define NETWORK_COLUMNS_MAX 32
-#define NETWORK_COLUMN_SIZE 32
-
-struct network_columns {
-	char names[NETWORK_COLUMNS_MAX][NETWORK_COLUMN_SIZE];
-	unsigned n;
-};
-
-/*
- * A pair of lines of /proc/net/snmp or netstat: the first has the names, the second the numbers.
- * network_pair_next() cuts the next pair off the text and returns false at its end. protocol is,
- * for example, "Tcp".
- */
-struct network_pair {
-	struct span protocol;
-	struct span names;
-	struct span values;
-};
 
 /* The existing network interfaces. Each pass finds them again in the lines of /proc/net/dev. */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 #include "unit/fixture.h"
-#include "procfs/counters/cgroup_tree.c"
+#include "procfs/counters/cgroup_choice.h"
 #include "unit/procfs/captured_log.h"
 
 static struct cgroup_choice choice;
@@ -101,8 +101,8 @@ FIXTURE_TEST(files_do_not_lead_out_of_the_group)
 	assert_string_equal(choice.files.all[0], "memory.peak");
 }
 
-/* None of what was asked for can be kept: that is nothing, and not the default. */
-FIXTURE_TEST(all_left_out_is_nothing)
+/* If no entry of a list can be used, nothing is selected, and not the default. */
+FIXTURE_TEST(lists_without_a_usable_entry_select_nothing)
 {
 	char *longer = malloc(COUNTER_PATTERN_SIZE + 1), *up = (char[]){".."};
 	struct track_spec spec;

@@ -3,14 +3,12 @@
 
 #include "unit/fixture.h"
 #include "procfs/data_sources.h"
+#include "procfs/counters/cgroup_tree.h"
 #include "procfs/counters/counter_files.h"
 #include "unit/procfs/counter_rig.h"
 #include "unit/procfs/captured_log.h"
 
-/*
- * A machine with systemd and version 2 alone, one where it stands beside version 1, a container, an
- * old kernel: the texts of each.
- */
+/* Control groups of machines with version 2 alone or beside version 1, and of old kernels. */
 
 static Pb__CgroupStatsConfig stats;
 
@@ -18,7 +16,7 @@ SETUP
 {
 	rig_setup(&cgroup_stats_data_source);
 	pb__cgroup_stats_config__init(&stats);
-	stats.period_ms = 1; /* the least there is */
+	stats.period_ms = 1; /* raised to the minimum */
 	config.cgroup_stats_config = &stats;
 }
 
@@ -171,6 +169,148 @@ FIXTURE_TEST(an_invalid_number_loses_that_counter_only)
 	assert_int_equal(read_last("cgroups/failed reads"), 6);
 }
 
+/* ---- texts ---- */
+
+static const struct {
+	const char *text;
+	const char *name; /* of a counter, behind that of the file; NULL: there is none */
+	double value;
+	bool fails;
+} texts[] = {
+	{"4096\n", "", 4096, false},
+	{"max\n", NULL, 0, false},
+	{"anon 4096\nlimit max\nfile 1\n", " file", 1, false},
+	{"254:0 rbytes=1 wbytes=2\n8:0 \n7:1\n259:3 rios=9\n", " 259:3 rios", 9, false},
+	{"anon N0=1 N1=2\n", " anon N1", 2, false},
+	{"mlx4_0 hca_handle=2 hca_object=max\n", " mlx4_0 hca_handle", 2, false},
+	{"some avg10=0.25 avg60=0.00 avg300=1.10 total=77\n", " some avg300", 1.1, false},
+	{"\n\n \n", NULL, 0, false},
+	{"anon 4096 kB\nfile 5\n", " file", 5, true},
+	{"anon x\nfile 5\n", " file", 5, true},
+	{"8:0 rbytes=x\nfile 5\n", " file", 5, true},
+	{"8:0 rbytes= wbytes=1\n", NULL, 0, true},
+	{"8:0 =1\n", NULL, 0, true},
+	{"8:0 rbytes=1 wbytes\n", " 8:0 rbytes", 1, true},
+};
+
+/* An invalid line is skipped alone. */
+FIXTURE_TEST(texts_of_every_format)
+{
+	char *all[] = {(char[]){"*"}}, *files[] = {(char[]){"text"}};
+
+	stats.counters = all;
+	stats.files = files;
+	stats.n_counters = stats.n_files = 1;
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		char path[128];
+
+		put(ROOT "cgroup.controllers", "\n");
+		put(ROOT "g/text", texts[i].text);
+		create_and_start();
+		if (texts[i].name) {
+			const struct read_value *v;
+
+			snprintf(path, sizeof(path), "cgroups/g/text%s", texts[i].name);
+			v = read_nth(path, 0);
+			assert_true((v->is_double ? v->d : (double)v->i) == texts[i].value);
+		} else {
+			assert_null(read_find("cgroups/g/text"));
+		}
+		assert_int_equal(read_find("cgroups/failed reads") != NULL, texts[i].fails);
+		stop_source();
+		source->destroy(instance);
+		instance = NULL;
+		fake_reset();
+	}
+}
+
+/* ---- which groups ---- */
+
+static void put_group(const char *path)
+{
+	char file[300];
+
+	snprintf(file, sizeof(file), ROOT "%s/pids.current", path);
+	put(file, "1\n");
+}
+
+static bool has_group(const char *path)
+{
+	char track[300];
+
+	snprintf(track, sizeof(track), "cgroups/%s/pids.current", path);
+	return read_find(track);
+}
+
+FIXTURE_TEST(subtrees_to_a_depth)
+{
+	char *roots[] = {(char[]){"a/*"}};
+
+	put(ROOT "cgroup.controllers", "pids\n");
+	put_group("a");
+	put_group("a/b");
+	put_group("a/b/c");
+	put_group("a/b/c/d");
+	put_group("x/y");
+	stats.cgroups = roots;
+	stats.n_cgroups = 1;
+	stats.has_max_depth = true;
+	stats.max_depth = 1;
+	create_and_start();
+	assert_true(has_group("a/b") && has_group("a/b/c"));
+	assert_false(has_group("a") || has_group("a/b/c/d") || has_group("x/y"));
+}
+
+FIXTURE_TEST(names_of_any_bytes_and_depth)
+{
+	char path[256] = "d";
+
+	for (unsigned i = 1; i < CGROUP_DEPTH_MAX + 3; i++)
+		strcat(path, "/d");
+	put(ROOT "cgroup.controllers", "pids\n");
+	put_group(path);
+	put_group("a\nb\x1b[2J");
+	put_group("..a");
+	put_group("x\\x2dy@\xff");
+	put_group("memory.current ");
+	create_and_start();
+	assert_true(has_group("a?b?[2J") && has_group("..a") && has_group("x\\x2dy@?") &&
+		    has_group("memory.current "));
+	assert_false(has_group(path)); /* deeper than the limit */
+	assert_int_equal(read_last("cgroups/failed reads"), 1);
+}
+
+/* Removed groups are dropped in pieces; a group that takes over a name has tracks of its own. */
+FIXTURE_TEST(many_groups_end_at_once)
+{
+	uint32_t tracks;
+	char path[64];
+
+	put(ROOT "cgroup.controllers", "pids\n");
+	for (unsigned i = 0; i < 5 * CGROUP_DROP_PIECE; i++) {
+		snprintf(path, sizeof(path), "a/%u/b", i);
+		put_group(path);
+	}
+	create_and_start();
+	assert_true(has_group("a/79/b"));
+	tracks = tracks_counts(rig_poll()->tracks).tracks;
+	proc_remove(ROOT "a");
+	run_pass();
+	assert_true(tracks_counts(rig_poll()->tracks).tracks <= tracks - 3 * 5 * CGROUP_DROP_PIECE);
+	assert_int_equal(rig_poll()->errors.failures, 0);
+	put_group("a/79/b");
+	put_group("spare");
+	proc_remove(ROOT "a");
+	put_group("a/79/b");
+	run_pass();
+	assert_int_equal(read_last("cgroups/a/79/b/pids.current"), 1);
+	/* The end of the source in the middle of it. */
+	proc_remove(ROOT "a");
+	source->flush(instance, 1);
+}
+
+/* ---- machines ---- */
+
 FIXTURE_TEST(version_2_beside_version_1)
 {
 	put("fs/cgroup/cpu/cpu.stat", "nr_periods 0\n");
@@ -223,25 +363,6 @@ FIXTURE_TEST(any_period_is_harmless)
 	}
 }
 
-FIXTURE_TEST(many_passes_take_no_memory)
-{
-	char text[32];
-	size_t cap;
-
-	put_systemd();
-	create_and_start();
-	run_pass();
-	cap = rig_poll()->text.cap;
-	for (unsigned i = 0; i < 50; i++) {
-		snprintf(text, sizeof(text), "%u\n", i);
-		put(UNIT "memory.current", text);
-		run_pass();
-	}
-	assert_int_equal(rig_poll()->text.cap, cap);
-	assert_int_equal(tracks_counts(rig_poll()->tracks).refused, 0);
-	assert_true(rig_poll()->fds < 30);
-}
-
 FIXTURE_TEST(without_a_config_too)
 {
 	put_systemd();
@@ -261,12 +382,12 @@ FIXTURE_TEST(names_without_a_match_are_logged)
 	create_and_start();
 	run_pass();
 	assert_int_equal(captured("counters: nothing matches 'cpu.stat nope' so far\n"), 1);
-	/* Nobody asked for their files. */
+	/* The files were not listed. */
 	assert_null(strstr(log_text, "no group has"));
 	assert_int_equal(read_last(NGINX "cpu.stat throttled_usec"), 300);
 }
 
-/* An hour at ten a second, with a group that comes and one that goes every ten seconds. */
+/* An hour at ten a second, with a group that appears and one that disappears every ten seconds. */
 FIXTURE_TEST(memory_does_not_grow_with_the_passes)
 {
 	size_t used = 0;
