@@ -35,8 +35,8 @@ struct fake_session {
 	bool leaves_part; /* when it hangs up it has written the packets, and a part of another */
 	bool slices_once; /* the first ReadBuffers has them, later ones have none */
 	int file; /* passed with EnableTracing; -1 or 0: none */
-	uint64_t bytes_waiting; /* in the buffer, told with the counters */
-	uint64_t session_id; /* told with the counters; 0 not */
+	uint64_t bytes_waiting; /* in the buffer, sent with the counters */
+	uint64_t session_id; /* sent with the counters; 0: it is not */
 	uint64_t enable_id; /* the open EnableTracing */
 	uint64_t observe_id; /* the open ObserveEvents */
 };
@@ -122,7 +122,7 @@ static inline void fake_answer_stats(struct fake_session *s, uint64_t id)
 			(unsigned long long)(21400000 - s->bytes_waiting), session);
 }
 
-static inline void fake_tell_started(struct fake_session *s, uint64_t id)
+static inline void fake_report_started(struct fake_session *s, uint64_t id)
 {
 	if (!s->never_started)
 		fake_reply_text(&s->port, id, true, &pb__observe_events_response__descriptor,
@@ -184,7 +184,7 @@ static inline void fake_session_call(struct fake_port *p, const char *method, ui
 		fake_answer_clone(s, id, args, len);
 	} else if (!strcmp(method, "ObserveEvents")) {
 		s->observe_id = id;
-		fake_tell_started(s, id);
+		fake_report_started(s, id);
 		if (s->end_when_started)
 			fake_end_tracing(s);
 	} else {

@@ -19,7 +19,7 @@
 static char dir[64];
 static struct event_base *loop;
 static struct fake_session service;
-static char heard[8192];
+static char printed[8192];
 static pid_t child;
 static int status;
 static bool ended;
@@ -62,7 +62,7 @@ static inline int setup(void **state)
 	its_command = NULL;
 	pids = (struct pid_list){0};
 	needs_ftrace = false;
-	heard[0] = '\0';
+	printed[0] = '\0';
 	ended = false;
 	return 0;
 }
@@ -117,18 +117,18 @@ static inline void run_child(int err)
 
 static inline void on_child_output(evutil_socket_t fd, short what, void *ctx)
 {
-	size_t n = strlen(heard);
-	ssize_t got = read(fd, heard + n, sizeof(heard) - n - 1);
+	size_t n = strlen(printed);
+	ssize_t got = read(fd, printed + n, sizeof(printed) - n - 1);
 
 	if (got > 0) {
-		heard[n + (size_t)got] = '\0';
+		printed[n + (size_t)got] = '\0';
 		return;
 	}
 	ended = true;
 	event_base_loopbreak(loop);
 }
 
-static inline void listen_a_moment(void)
+static inline void run_a_moment(void)
 {
 	static const struct timeval moment = {0, 20000};
 
@@ -136,12 +136,12 @@ static inline void listen_a_moment(void)
 	event_base_dispatch(loop);
 }
 
-/* Until the words were heard, or the child has ended; at most 20 s. */
-static inline bool hear_until(const char *words)
+/* Until the words were printed, or the child has ended; at most 20 s. */
+static inline bool wait_until_printed(const char *words)
 {
-	for (int i = 0; i < 1000 && !ended && !(words && strstr(heard, words)); i++)
-		listen_a_moment();
-	return words && strstr(heard, words);
+	for (int i = 0; i < 1000 && !ended && !(words && strstr(printed, words)); i++)
+		run_a_moment();
+	return words && strstr(printed, words);
 }
 
 static inline void start(bool terminal)
@@ -166,7 +166,7 @@ static inline void start(bool terminal)
 
 static inline int finish(void)
 {
-	hear_until(NULL);
+	wait_until_printed(NULL);
 	assert_true(ended);
 	close(event_get_fd(output));
 	event_free(output);

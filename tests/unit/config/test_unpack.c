@@ -57,7 +57,7 @@ TEST(only_messages_count_as_nested)
 	ProtobufCMessage *m;
 	size_t len;
 
-	/* For a TraceConfig field 7 is another message, in whose field 7 nobody looks. */
+	/* For a TraceConfig field 7 is another message, whose field 7 is not examined. */
 	data = nest(buf, sizeof(buf), UNPACK_MAX_DEPTH + 50, &len);
 	assert_int_equal(unpack_untrusted(&pb__trace_config__descriptor, data, len, &m), 0);
 	protobuf_c_message_free_unpacked(m, NULL);
@@ -76,7 +76,7 @@ TEST(unpacks_what_protobuf_c_unpacks)
 	assert_int_equal(c->n_buffers, 1);
 	assert_int_equal(c->buffers[0]->size_kb, 64);
 	assert_int_equal(c->duration_ms, 5);
-	/* A field that nobody knows is kept for those who do. */
+	/* An unknown field is kept for readers that know it. */
 	assert_int_equal(m->n_unknown_fields, 1);
 	assert_int_equal(protobuf_c_message_pack(m, again), sizeof(bytes));
 	assert_memory_equal(again, bytes, sizeof(bytes));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The verb as a person calls it, in a child process, against a service in this one: exit codes,
- * what is said, and which files remain.
+ * The verb as a user calls it, in a child process, against a service in this one: exit codes,
+ * messages, and the files that remain.
  */
 #include "analyze/trace_scan.h"
 #include "base/core/clock.h"
@@ -180,7 +180,7 @@ FIXTURE_TEST(test_quiet_says_nothing)
 	assert_string_equal(err.s, "");
 }
 
-FIXTURE_TEST(test_strict_tells_losses_by_its_exit_code)
+FIXTURE_TEST(test_strict_reports_losses_by_its_exit_code)
 {
 	expect("--strict -q -o x.pftrace sched", 3, "x.pftrace ", NULL);
 }
@@ -239,12 +239,13 @@ FIXTURE_TEST(test_a_refused_config_leaves_no_file)
 	       "sonda: the tracing service says: Invalid buffer sizes\n", NULL);
 }
 
-/* exclusive_prio of somebody else, say. */
+/* For example, because of the exclusive_prio of another session. */
 FIXTURE_TEST(test_a_session_that_the_service_ends_is_saved)
 {
-	service.enable_error = "somebody had priority";
+	service.enable_error = "another session had priority";
 	expect("-o x.pftrace sched/sched_switch", 1, "x.pftrace ",
-	       "the tracing service says: somebody had priority", "323 events, 89 processes", NULL);
+	       "the tracing service says: another session had priority", "323 events, 89 processes",
+	       NULL);
 	assert_int_equal(packets_in("x.pftrace"), 26);
 }
 
@@ -280,7 +281,7 @@ FIXTURE_TEST(test_two_signals_throw_it_away)
 	expect("-o x.pftrace sched", 1, "", "aborted: nothing was saved", NULL);
 }
 
-FIXTURE_TEST(test_an_output_that_is_too_slow_is_told)
+FIXTURE_TEST(test_an_output_that_is_too_slow_is_reported)
 {
 	service.bytes_waiting = 20 << 20;
 	expect("-o x.pftrace sched", 0, NULL, NULL);
@@ -423,7 +424,7 @@ FIXTURE_TEST(test_a_file_that_is_passed_to_the_service)
 	service.writes_file = false;
 	write_config(SOURCE "write_into_file: true");
 	expect("-c c.cfg -o x.pftrace", 1, NULL, "the trace is empty", NULL);
-	check_files("x.pftrace "); /* it had its name, and may be somebody's by now */
+	check_files("x.pftrace "); /* it had its name, and may be in use by now */
 	service.enable_error = "refused";
 	service.end_at_once = true;
 	expect("-c c.cfg -o y.pftrace", 1, "x.pftrace ", NULL);
@@ -514,7 +515,7 @@ FIXTURE_TEST(test_a_command_and_its_children)
 	check_files("x.pftrace ");
 }
 
-FIXTURE_TEST(test_everybody_while_a_command_runs)
+FIXTURE_TEST(test_all_processes_while_a_command_runs)
 {
 	listen_to_config();
 	expect("-a -C 0 -o x.pftrace sched -- true", 0, NULL, NULL);
@@ -543,7 +544,7 @@ FIXTURE_TEST(test_a_config_with_a_command)
 	       NULL);
 }
 
-FIXTURE_TEST(test_what_is_not_there_is_told_before_anything_begins)
+FIXTURE_TEST(test_missing_processes_and_cpus_are_reported_before_the_start)
 {
 	expect("-o x.pftrace -p 1073741824 sched", 1, NULL,
 	       "sonda: -p: there is no process 1073741824\n", NULL);

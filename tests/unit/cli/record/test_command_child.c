@@ -80,7 +80,7 @@ static const char *described(void)
 
 #define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
 
-FIXTURE_TEST(test_it_is_told_the_address_of_the_service)
+FIXTURE_TEST(test_it_has_the_address_of_the_service)
 {
 	(void)state;
 	fork_sh("test \"$PERFETTO_PRODUCER_SOCK_NAME\" = /some/where");

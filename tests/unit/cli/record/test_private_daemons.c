@@ -12,7 +12,7 @@
 static char dir[64], tmp[80], *old_path;
 static struct event_base *loop;
 static struct private_daemons *daemons;
-static char heard[2048];
+static char calls[2048];
 
 #define SERVICE                                                                                    \
 	"touch $PERFETTO_PRODUCER_SOCK_NAME $PERFETTO_CONSUMER_SOCK_NAME\n"                        \
@@ -50,7 +50,7 @@ static int setup(void **state)
 	snprintf(path, sizeof(path), "%s:%s", dir, old_path);
 	setenv("PATH", path, 1);
 	loop = event_base_new();
-	heard[0] = '\0';
+	calls[0] = '\0';
 	daemons = NULL;
 	return 0;
 }
@@ -83,38 +83,38 @@ static int teardown(void **state)
 	return system(command);
 }
 
-static void hear(const char *what)
+static void note(const char *what)
 {
-	strncat(heard, what, sizeof(heard) - strlen(heard) - 1);
+	strncat(calls, what, sizeof(calls) - strlen(calls) - 1);
 }
 
 static void on_ready(void *ctx)
 {
-	hear("ready ");
+	note("ready ");
 	event_base_loopbreak(loop);
 }
 
 static void on_failed(void *ctx, const char *why)
 {
-	hear("failed(");
-	hear(why);
-	hear(") ");
+	note("failed(");
+	note(why);
+	note(") ");
 	event_base_loopbreak(loop);
 }
 
 static void on_producer_ended(void *ctx, const char *why)
 {
-	hear("cut short(");
-	hear(why);
-	hear(") ");
+	note("cut short(");
+	note(why);
+	note(") ");
 	event_base_loopbreak(loop);
 }
 
 static void on_line(void *ctx, const char *line)
 {
-	hear("[");
-	hear(line);
-	hear("] ");
+	note("[");
+	note(line);
+	note("] ");
 }
 
 static const struct private_daemons_ops ops = {on_ready, on_failed, on_producer_ended, on_line};
@@ -126,7 +126,7 @@ static int start_with(const char *output_path)
 	int r = private_daemons_start(loop, output_path, &ops, NULL, &e, &daemons);
 
 	if (r) {
-		hear(e.text);
+		note(e.text);
 		return r;
 	}
 	event_base_loopexit(loop, &limit);
@@ -171,8 +171,8 @@ FIXTURE_TEST(test_the_producer_starts_when_the_service_is_ready)
 
 	write_programs(SERVICE FOREVER, PROBES FOREVER);
 	assert_int_equal(start(), 0);
-	assert_string_equal(heard, "ready ");
-	/* The socket lies where nobody else may look. */
+	assert_string_equal(calls, "ready ");
+	/* The socket is in a folder that no other user can read. */
 	assert_int_equal(stat(private_daemons_address(daemons), &st), 0);
 	snprintf(parent, sizeof(parent), "%s", private_daemons_address(daemons));
 	*strrchr(parent, '/') = '\0';
@@ -190,14 +190,14 @@ FIXTURE_TEST(test_the_producer_starts_when_the_service_is_ready)
 	strbuf_deinit(&log);
 }
 
-FIXTURE_TEST(test_the_service_alone_is_told_the_output_folder)
+FIXTURE_TEST(test_the_output_folder_is_passed_to_the_service_only)
 {
 	struct strbuf log = {0};
 
 	write_programs("echo \"service($*)\" >>$LOG\n" SERVICE FOREVER,
 		       "echo \"probes($*)\" >>$LOG\n" PROBES FOREVER);
 	assert_int_equal(start_with("/a/folder/trace"), 0);
-	assert_string_equal(heard, "ready ");
+	assert_string_equal(calls, "ready ");
 	read_log(&log);
 	assert_non_null(strstr(log.s, "service(--output-dir /a/folder)\n"));
 	assert_non_null(strstr(log.s, "probes()\n"));
@@ -221,11 +221,11 @@ FIXTURE_TEST(test_a_service_that_does_not_start)
 	char expected[128];
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		heard[0] = '\0';
+		calls[0] = '\0';
 		write_programs(rows[i].script, PROBES FOREVER);
 		assert_int_equal(start(), 0);
 		snprintf(expected, sizeof(expected), "failed(sondad %s) ", rows[i].why);
-		assert_non_null(strstr(heard, expected));
+		assert_non_null(strstr(calls, expected));
 		end();
 	}
 }
@@ -241,15 +241,15 @@ FIXTURE_TEST(test_a_program_that_cannot_run)
 	fclose(f);
 	assert_int_equal(chmod(path, 0700), 0);
 	assert_int_equal(start(), 0);
-	assert_non_null(strstr(heard, "failed(sondad ended with exit code 127: cannot run /tmp/"));
-	assert_non_null(strstr(heard, "/sondad: No such file or directory) "));
+	assert_non_null(strstr(calls, "failed(sondad ended with exit code 127: cannot run /tmp/"));
+	assert_non_null(strstr(calls, "/sondad: No such file or directory) "));
 }
 
 FIXTURE_TEST(test_a_producer_that_does_not_start)
 {
 	write_programs(SERVICE FOREVER, "exit 3\n");
 	assert_int_equal(start(), 0);
-	assert_string_equal(heard, "failed(sonda-probes ended with exit code 3) ");
+	assert_string_equal(calls, "failed(sonda-probes ended with exit code 3) ");
 	end();
 }
 
@@ -259,10 +259,10 @@ FIXTURE_TEST(test_a_producer_that_ends_later)
 
 	write_programs(SERVICE FOREVER, PROBES "sleep 0.3; kill -SEGV $$\n");
 	assert_int_equal(start(), 0);
-	assert_string_equal(heard, "ready ");
+	assert_string_equal(calls, "ready ");
 	event_base_loopexit(loop, &limit);
 	event_base_dispatch(loop);
-	assert_string_equal(heard, "ready cut short(sonda-probes was killed by signal 11) ");
+	assert_string_equal(calls, "ready cut short(sonda-probes was killed by signal 11) ");
 	/* The service has what was handed over. */
 	assert_false(private_daemons_have_failed(daemons, NULL));
 }
@@ -275,7 +275,7 @@ FIXTURE_TEST(test_a_service_that_ends_later)
 	assert_int_equal(start(), 0);
 	event_base_loopexit(loop, &limit);
 	event_base_dispatch(loop);
-	assert_string_equal(heard, "ready failed(sondad was killed by signal 11) ");
+	assert_string_equal(calls, "ready failed(sondad was killed by signal 11) ");
 }
 
 FIXTURE_TEST(test_warnings_are_passed_on_without_their_priority)
@@ -286,7 +286,7 @@ FIXTURE_TEST(test_warnings_are_passed_on_without_their_priority)
 		"echo '<6>sonda-probes: chatter' >&2\n"
 		"echo '<4>sonda-probes: linux.ftrace is off: no tracefs' >&2\n" PROBES FOREVER);
 	assert_int_equal(start(), 0);
-	assert_string_equal(heard, "[sondad: warning] [sondad: error] [no priority] ready ");
+	assert_string_equal(calls, "[sondad: warning] [sondad: error] [no priority] ready ");
 }
 
 FIXTURE_TEST(test_a_very_long_line_is_cut)
@@ -294,7 +294,7 @@ FIXTURE_TEST(test_a_very_long_line_is_cut)
 	write_programs("head -c 100000 /dev/zero | tr '\\0' x >&2; echo >&2\n" SERVICE FOREVER,
 		       PROBES FOREVER);
 	assert_int_equal(start(), 0);
-	assert_int_equal(strspn(strchr(heard, '[') + 1, "x"), 511);
+	assert_int_equal(strspn(strchr(calls, '[') + 1, "x"), 511);
 }
 
 /* No signal is ignored or blocked, it leads its process group, and its stderr claims to be the
@@ -334,7 +334,7 @@ static void end_service(const char *handler)
 	snprintf(script, sizeof(script), "%s\ntrap '%s' TERM\n" FOREVER,
 		 "touch $PERFETTO_PRODUCER_SOCK_NAME; echo -n 1 >&$TRACED_NOTIFY_FD", handler);
 	write_programs(script, PROBES FOREVER);
-	heard[0] = '\0';
+	calls[0] = '\0';
 	assert_int_equal(start(), 0);
 	usleep(100000); /* for the trap */
 	end();
@@ -354,13 +354,13 @@ static bool is_in_log(const char *text)
 FIXTURE_TEST(test_the_end_waits_for_a_daemon)
 {
 	end_service("echo cleaning up >&2; exit 0");
-	assert_string_equal(heard, "ready [cleaning up] ");
+	assert_string_equal(calls, "ready [cleaning up] ");
 	/* Long after its last word: silence is no end. */
 	end_service("exec >&- 2>&-; sleep 0.3; echo silent-end >>$LOG; exit");
 	assert_true(is_in_log("silent-end"));
 	/* More than a pipe holds: it could not end if nothing was read. */
 	end_service("head -c 300000 /dev/zero | tr \"\\0\" \"\\n\" >&2; echo end >&2; exit 0");
-	assert_string_equal(heard, "ready [end] ");
+	assert_string_equal(calls, "ready [end] ");
 }
 
 /* A child that outlives it and keeps its stderr open does not delay the end. */
@@ -416,7 +416,7 @@ FIXTURE_TEST(test_programs_that_are_not_there)
 {
 	setenv("PATH", "/nonexistent", 1);
 	assert_int_equal(start(), -ENOENT);
-	assert_string_equal(heard, "sondad is neither beside sonda nor in PATH");
+	assert_string_equal(calls, "sondad is neither beside sonda nor in PATH");
 	assert_int_equal(leftovers(), 0);
 }
 
@@ -428,7 +428,7 @@ FIXTURE_TEST(test_a_producer_that_is_not_there)
 	snprintf(path, sizeof(path), "%s:/bin:/usr/bin", dir);
 	setenv("PATH", path, 1);
 	assert_int_equal(start(), 0);
-	assert_string_equal(heard, "failed(sonda-probes is neither beside sonda nor in PATH) ");
+	assert_string_equal(calls, "failed(sonda-probes is neither beside sonda nor in PATH) ");
 }
 
 /* A socket's path has 108 bytes; a long TMPDIR gives way to /tmp. */
@@ -442,7 +442,7 @@ FIXTURE_TEST(test_a_long_tmpdir_gives_way)
 	path[sizeof(path) - 1] = '\0';
 	setenv("TMPDIR", path, 1);
 	assert_int_equal(start(), 0);
-	assert_string_equal(heard, "ready ");
+	assert_string_equal(calls, "ready ");
 	assert_true(str_starts(private_daemons_address(daemons), "/tmp/sonda-"));
 }
 
@@ -481,6 +481,6 @@ FIXTURE_TEST(test_free_in_the_middle_of_starting)
 	assert_int_equal(private_daemons_start(loop, NULL, &ops, NULL, &e, &daemons), 0);
 	event_base_loop(loop, EVLOOP_NONBLOCK);
 	end();
-	assert_string_equal(heard, "");
+	assert_string_equal(calls, "");
 	private_daemons_free(NULL);
 }

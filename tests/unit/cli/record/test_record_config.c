@@ -538,7 +538,7 @@ static void *wait_to_be_cancelled(void *ctx)
 
 TEST(threads_of_a_process)
 {
-	uint32_t me = (uint32_t)getpid(), nobody = 1u << 30;
+	uint32_t me = (uint32_t)getpid(), missing = 1u << 30;
 	struct pid_list pids = {.pids = &me, .n = 1};
 	Pb__FtraceConfig *f;
 	pthread_t thread;
@@ -555,7 +555,7 @@ TEST(threads_of_a_process)
 	assert_int_equal(f->pids_to_trace[0], me);
 	pthread_cancel(thread);
 	pthread_join(thread, NULL);
-	pids.pids = &nobody;
+	pids.pids = &missing;
 	assert_int_equal(record_threads_set_pids(config, &pids, &why), -ESRCH);
 	assert_string_equal(why.text, "-p: there is no process 1073741824");
 }

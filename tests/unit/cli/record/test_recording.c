@@ -24,14 +24,14 @@ FIXTURE_TEST(test_progress_shows_what_the_rings_count)
 	service.probes_pid = 4711;
 	service.session_id = 12;
 	start(true);
-	assert_true(hear_until("recording; Ctrl-C stops and saves"));
-	assert_true(hear_until("s   1,204,331 events"));
-	assert_true(hear_until("   20.4 MiB   buffers "));
-	assert_true(hear_until("%   4,000 lost"));
+	assert_true(wait_until_printed("recording; Ctrl-C stops and saves"));
+	assert_true(wait_until_printed("s   1,204,331 events"));
+	assert_true(wait_until_printed("   20.4 MiB   buffers "));
+	assert_true(wait_until_printed("%   4,000 lost"));
 	kill(child, SIGINT);
 	assert_int_equal(finish(), 0);
 	/* The line is gone before the last word. */
-	assert_non_null(strstr(heard, "\r\033[Ksonda: 2 packets"));
+	assert_non_null(strstr(printed, "\r\033[Ksonda: 2 packets"));
 }
 
 FIXTURE_TEST(test_progress_without_an_instance)
@@ -39,9 +39,9 @@ FIXTURE_TEST(test_progress_without_an_instance)
 	config->has_duration_ms = true;
 	config->duration_ms = 90000;
 	start(true);
-	assert_true(hear_until(" s of 90 s   20.4 MiB"));
-	assert_null(strstr(heard, "events"));
-	assert_null(strstr(heard, "Ctrl-C"));
+	assert_true(wait_until_printed(" s of 90 s   20.4 MiB"));
+	assert_null(strstr(printed, "events"));
+	assert_null(strstr(printed, "Ctrl-C"));
 	kill(child, SIGTERM);
 	assert_int_equal(finish(), 0);
 }
@@ -51,7 +51,7 @@ FIXTURE_TEST(test_no_progress_in_a_pipe)
 	service.end_when_started = true;
 	start(false);
 	assert_int_equal(finish(), 0);
-	assert_string_equal(heard, "sonda: 2 packets\n");
+	assert_string_equal(printed, "sonda: 2 packets\n");
 }
 
 /* ---- signals ---- */
@@ -59,10 +59,10 @@ FIXTURE_TEST(test_no_progress_in_a_pipe)
 FIXTURE_TEST(test_a_hangup_of_the_terminal_stops_and_saves)
 {
 	start(true);
-	assert_true(hear_until("20.4 MiB"));
+	assert_true(wait_until_printed("20.4 MiB"));
 	kill(child, SIGHUP);
 	assert_int_equal(finish(), 0);
-	assert_non_null(strstr(heard, "2 packets"));
+	assert_non_null(strstr(printed, "2 packets"));
 }
 
 FIXTURE_TEST(test_nohup_is_respected)
@@ -70,11 +70,11 @@ FIXTURE_TEST(test_nohup_is_respected)
 	signal(SIGHUP, SIG_IGN);
 	start(true);
 	signal(SIGHUP, SIG_DFL);
-	assert_true(hear_until("20.4 MiB"));
+	assert_true(wait_until_printed("20.4 MiB"));
 	kill(child, SIGHUP);
 	for (int i = 0; i < 5; i++)
-		listen_a_moment();
-	assert_null(strstr(heard, "saving"));
+		run_a_moment();
+	assert_null(strstr(printed, "saving"));
 	assert_false(ended);
 	kill(child, SIGINT);
 	assert_int_equal(finish(), 0);
@@ -85,12 +85,12 @@ FIXTURE_TEST(test_a_signal_while_saving_warns_first)
 	service.end_when_started = true;
 	service.silent = "ReadBuffers";
 	start(true);
-	assert_true(hear_until("saving"));
+	assert_true(wait_until_printed("saving"));
 	kill(child, SIGINT);
-	assert_true(hear_until("press Ctrl-C again to discard it"));
+	assert_true(wait_until_printed("press Ctrl-C again to discard it"));
 	kill(child, SIGINT);
 	assert_int_equal(finish(), 1);
-	assert_non_null(strstr(heard, "aborted"));
+	assert_non_null(strstr(printed, "aborted"));
 }
 
 /* ---- early warnings ---- */
@@ -106,19 +106,20 @@ FIXTURE_TEST(test_a_recording_warns_at_its_beginning)
 	service.end_when_started = true;
 	start(false);
 	assert_int_equal(finish(), 0);
-	assert_non_null(strstr(heard, "no producer provides the data source 'linux.ftrace' yet\n"));
-	assert_non_null(strstr(heard, "did you mean sched/sched_switch?\n"));
+	assert_non_null(
+		strstr(printed, "no producer provides the data source 'linux.ftrace' yet\n"));
+	assert_non_null(strstr(printed, "did you mean sched/sched_switch?\n"));
 	/* A short one does, too: who sees it then may still stop it. */
-	heard[0] = '\0';
+	printed[0] = '\0';
 	ended = false;
 	config->has_duration_ms = true;
 	config->duration_ms = 1000;
 	start(false);
 	assert_int_equal(finish(), 0);
-	assert_non_null(strstr(heard, "did you mean sched/sched_switch?\n"));
+	assert_non_null(strstr(printed, "did you mean sched/sched_switch?\n"));
 }
 
-/* ---- nobody listens ---- */
+/* ---- no service runs ---- */
 
 static void write_program(const char *name, const char *text)
 {
@@ -167,7 +168,7 @@ FIXTURE_TEST(test_daemons_of_its_own_that_fail)
 		 "sondad: careful\nsondad: no luck\n"
 		 "sonda: sondad ended with exit code 1: sondad: no luck\n",
 		 geteuid() ? "" : PRIORITY_LINE);
-	assert_string_equal(heard, expected);
+	assert_string_equal(printed, expected);
 	strcpy(service.port.address, address);
 }
 
@@ -178,9 +179,9 @@ FIXTURE_TEST(test_a_signal_while_daemons_start)
 	strcpy(address, service.port.address);
 	write_program("sondad", "echo 'here I am' >&2; exec sleep 100\n");
 	output = start_alone();
-	assert_true(hear_until("here I am"));
+	assert_true(wait_until_printed("here I am"));
 	kill(child, SIGINT);
 	assert_int_equal(finish(), 1);
-	assert_non_null(strstr(heard, "aborted"));
+	assert_non_null(strstr(printed, "aborted"));
 	strcpy(service.port.address, address);
 }

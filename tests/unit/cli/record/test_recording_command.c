@@ -22,7 +22,7 @@ static bool is_there(const char *name)
 static bool wait_for(const char *name)
 {
 	for (int i = 0; i < 1000 && !is_there(name); i++)
-		listen_a_moment();
+		run_a_moment();
 	return is_there(name);
 }
 
@@ -48,7 +48,7 @@ FIXTURE_TEST(test_the_recording_lasts_as_long_as_the_command)
 	assert_int_equal(finish(), 0);
 	assert_true(read_pid("pid") > 1);
 	/* Nothing but the command's own is on its terminal meanwhile. */
-	assert_string_equal(heard, "sonda: 2 packets\r\nsonda: 'sh' ended with exit code 3\r\n");
+	assert_string_equal(printed, "sonda: 2 packets\r\nsonda: 'sh' ended with exit code 3\r\n");
 	assert_non_null(strstr(service.port.calls, "Flush DisableTracing ReadBuffers"));
 }
 
@@ -58,12 +58,12 @@ FIXTURE_TEST(test_it_runs_once_all_have_started)
 	use_command(": >ran");
 	start(false);
 	for (int i = 0; i < 1000 && !service.observe_id; i++)
-		listen_a_moment();
+		run_a_moment();
 	for (int i = 0; i < 5; i++)
-		listen_a_moment();
+		run_a_moment();
 	assert_false(is_there("ran"));
 	service.never_started = false;
-	fake_tell_started(&service, service.observe_id);
+	fake_report_started(&service, service.observe_id);
 	assert_int_equal(finish(), 0);
 	assert_true(is_there("ran"));
 }
@@ -75,8 +75,8 @@ FIXTURE_TEST(test_a_recording_that_does_not_begin_runs_nothing)
 	service.enable_error = "too much";
 	start(false);
 	assert_int_equal(finish(), 1);
-	assert_string_equal(heard, "sonda: the tracing service says: too much\n"
-				   "sonda: 'sh' did not run\n");
+	assert_string_equal(printed, "sonda: the tracing service says: too much\n"
+				     "sonda: 'sh' did not run\n");
 	assert_false(is_there("ran"));
 }
 
@@ -87,11 +87,11 @@ FIXTURE_TEST(test_without_ftrace_it_does_not_run)
 	needs_ftrace = true;
 	start(false);
 	assert_int_equal(finish(), 1);
-	assert_non_null(strstr(heard, "no producer of the service offers linux.ftrace"));
+	assert_non_null(strstr(printed, "no producer of the service offers linux.ftrace"));
 	assert_false(is_there("ran"));
 	assert_string_equal(service.port.calls, "QueryServiceState ");
 	/* A config may have other sources than that. */
-	heard[0] = '\0';
+	printed[0] = '\0';
 	ended = false;
 	needs_ftrace = false;
 	start(false);
@@ -108,10 +108,10 @@ FIXTURE_TEST(test_a_producer_that_would_record_too_much)
 	use_command(": >ran");
 	start(false);
 	assert_int_equal(finish(), 1);
-	assert_non_null(strstr(heard, "event_filters (--filter) needs sonda-probes"));
+	assert_non_null(strstr(printed, "event_filters (--filter) needs sonda-probes"));
 	assert_false(is_there("ran"));
 	assert_string_equal(service.port.calls, "QueryServiceState ");
-	heard[0] = '\0';
+	printed[0] = '\0';
 	ended = false;
 	service.knows_own_fields = true;
 	start(false);
@@ -126,19 +126,19 @@ FIXTURE_TEST(test_a_command_that_does_not_exist)
 	its_command = nowhere;
 	start(false);
 	assert_int_equal(finish(), 1);
-	assert_string_equal(heard, "sonda: cannot run '/nonexistent/program': No such file or "
-				   "directory\n"
-				   "sonda: '/nonexistent/program' did not run\n");
+	assert_string_equal(printed, "sonda: cannot run '/nonexistent/program': No such file or "
+				     "directory\n"
+				     "sonda: '/nonexistent/program' did not run\n");
 }
 
 FIXTURE_TEST(test_a_process_that_is_gone)
 {
-	static uint32_t nobody = 1u << 30;
+	static uint32_t missing = 1u << 30;
 
-	pids = (struct pid_list){.pids = &nobody, .n = 1};
+	pids = (struct pid_list){.pids = &missing, .n = 1};
 	start(false);
 	assert_int_equal(finish(), 1);
-	assert_string_equal(heard, "sonda: -p: there is no process 1073741824\n");
+	assert_string_equal(printed, "sonda: -p: there is no process 1073741824\n");
 	assert_string_equal(service.port.calls, "QueryServiceState ");
 }
 
@@ -148,7 +148,7 @@ FIXTURE_TEST(test_a_command_that_becomes_a_daemon)
 	use_command("sleep 100 >/dev/null 2>&1 & echo $! >pid");
 	start(false);
 	assert_int_equal(finish(), 0);
-	assert_non_null(strstr(heard, "'sh' ended with exit code 0"));
+	assert_non_null(strstr(printed, "'sh' ended with exit code 0"));
 	assert_int_equal(kill(read_pid("pid"), SIGKILL), 0);
 }
 
@@ -159,8 +159,8 @@ FIXTURE_TEST(test_a_command_that_is_killed)
 	assert_true(wait_for("pid"));
 	kill(read_pid("pid"), SIGKILL);
 	assert_int_equal(finish(), 0);
-	assert_non_null(strstr(heard, "2 packets"));
-	assert_non_null(strstr(heard, "'sh' was killed by signal 9 (Killed)"));
+	assert_non_null(strstr(printed, "2 packets"));
+	assert_non_null(strstr(printed, "'sh' was killed by signal 9 (Killed)"));
 }
 
 /* ---- signals ---- */
@@ -173,7 +173,7 @@ FIXTURE_TEST(test_the_first_signal_is_the_commands)
 	kill(child, SIGTERM);
 	assert_int_equal(finish(), 0);
 	assert_true(is_there("asked"));
-	assert_non_null(strstr(heard, "2 packets\nsonda: 'sh' ended with exit code 5"));
+	assert_non_null(strstr(printed, "2 packets\nsonda: 'sh' ended with exit code 5"));
 }
 
 FIXTURE_TEST(test_the_second_one_stops_and_saves)
@@ -184,11 +184,11 @@ FIXTURE_TEST(test_the_second_one_stops_and_saves)
 	assert_true(wait_for("pid"));
 	kill(child, SIGINT);
 	assert_true(wait_for("asked"));
-	assert_true(
-		hear_until("waiting for the command to end; press Ctrl-C again to stop and save"));
+	assert_true(wait_until_printed(
+		"waiting for the command to end; press Ctrl-C again to stop and save"));
 	kill(child, SIGINT);
-	assert_true(hear_until("is still running (pid "));
-	assert_non_null(strstr(heard, "2 packets"));
+	assert_true(wait_until_printed("is still running (pid "));
+	assert_non_null(strstr(printed, "2 packets"));
 	assert_int_equal(kill(read_pid("pid"), 0), 0);
 	kill(read_pid("pid"), SIGKILL);
 	assert_int_equal(finish(), 0);
@@ -205,9 +205,9 @@ FIXTURE_TEST(test_the_third_one_throws_away)
 	assert_true(wait_for("asked"));
 	kill(child, SIGINT);
 	for (int i = 0; i < 1000 && !strstr(service.port.calls, "Flush"); i++)
-		listen_a_moment();
+		run_a_moment();
 	kill(child, SIGTERM);
-	assert_true(hear_until("aborted: nothing was saved"));
+	assert_true(wait_until_printed("aborted: nothing was saved"));
 	kill(read_pid("pid"), SIGKILL);
 	assert_int_equal(finish(), 1);
 }
@@ -218,10 +218,10 @@ FIXTURE_TEST(test_a_signal_before_it_runs_ends_both)
 	use_command(": >ran");
 	start(false);
 	for (int i = 0; i < 1000 && !service.observe_id; i++)
-		listen_a_moment();
+		run_a_moment();
 	kill(child, SIGINT);
 	assert_int_equal(finish(), 1);
-	assert_non_null(strstr(heard, "aborted: nothing was saved"));
+	assert_non_null(strstr(printed, "aborted: nothing was saved"));
 	assert_false(is_there("ran"));
 }
 
@@ -231,7 +231,7 @@ FIXTURE_TEST(test_the_time_may_be_over_first)
 	start(false);
 	assert_true(wait_for("pid"));
 	fake_end_tracing(&service);
-	assert_true(hear_until("'sh' is still running (pid "));
+	assert_true(wait_until_printed("'sh' is still running (pid "));
 	kill(read_pid("pid"), SIGKILL);
 	assert_int_equal(finish(), 0);
 }

@@ -89,7 +89,7 @@ static off_t size_of(struct fixture *x, const char *name)
 
 #define FIXTURE_TEST(name) TEST_STATE(name, setup, teardown, struct fixture *x)
 
-FIXTURE_TEST(each_has_a_number_that_nobody_has)
+FIXTURE_TEST(each_has_a_free_number)
 {
 	close(open(temp_dir_path(&x->dir, 1, "x.1.pf"), O_CREAT | O_WRONLY, 0600));
 	begin(x, temp_dir_path(&x->dir, 0, "x.pf"));
@@ -101,7 +101,7 @@ FIXTURE_TEST(each_has_a_number_that_nobody_has)
 	}
 	assert_int_equal(x->log.saved, 3);
 	assert_int_equal(size_of(x, "x.0.pf"), 10);
-	assert_int_equal(size_of(x, "x.1.pf"), 0); /* somebody's */
+	assert_int_equal(size_of(x, "x.1.pf"), 0); /* of another program */
 	assert_int_equal(size_of(x, "x.2.pf"), 10);
 	assert_int_equal(size_of(x, "x.3.pf"), 10);
 	assert_int_equal(size_of(x, "x.pf"), -1);
@@ -190,7 +190,7 @@ FIXTURE_TEST(some_wait_and_those_past_that_are_not_made)
 	run(x); /* the service knows one client at a time, and hangs up on all others */
 	assert_in_range(x->log.failed, SNAPSHOTS_WAITING, SNAPSHOTS_AT_ONCE + SNAPSHOTS_WAITING);
 	assert_int_equal(x->idle, 0);
-	/* Those that are left are told, too. */
+	/* Those that are left are logged, too. */
 	snapshots_free(x->snapshots);
 	x->snapshots = NULL;
 	assert_int_equal(x->log.failed, SNAPSHOTS_AT_ONCE + SNAPSHOTS_WAITING + 1);
@@ -208,7 +208,7 @@ FIXTURE_TEST(those_that_waited_are_made)
 	assert_int_equal(x->log.saved + x->log.failed, SNAPSHOTS_AT_ONCE + 5);
 }
 
-FIXTURE_TEST(nobody_listens)
+FIXTURE_TEST(without_a_service)
 {
 	begin(x, temp_dir_path(&x->dir, 0, "x"));
 	unlink(x->service.port.address);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * stderr is a pipe or a pseudo terminal while a test speaks; what came out is compared. A pseudo
- * terminal passes bytes on in a worker of the kernel, some time after write() came back, so all is
- * heard when a last byte is.
+ * stderr is a pipe or a pseudo terminal while a test prints; the output is compared. A pseudo
+ * terminal passes bytes on in a worker of the kernel, some time after write() returned. So the
+ * output is complete when a last byte has been read.
  */
 #include <pty.h>
 
@@ -13,9 +13,9 @@
 
 #define LAST_BYTE '\001'
 
-static char heard[4096];
+static char printed[4096];
 
-static void speak(struct console *c)
+static void print_all(struct console *c)
 {
 	console_say(c, "one %d", 1);
 	console_progress(c, "half");
@@ -28,20 +28,20 @@ static void speak(struct console *c)
 	console_clear(c);
 }
 
-static void hear_all(int fd)
+static void read_all(int fd)
 {
 	size_t len = 0;
 	ssize_t n;
 
 	do {
-		n = read(fd, heard + len, sizeof(heard) - len);
+		n = read(fd, printed + len, sizeof(printed) - len);
 		assert_true(n > 0);
 		len += (size_t)n;
-	} while (heard[len - 1] != LAST_BYTE);
-	heard[len - 1] = '\0';
+	} while (printed[len - 1] != LAST_BYTE);
+	printed[len - 1] = '\0';
 }
 
-static void listen_to(int read_end, int write_end, bool quiet, void (*fn)(struct console *c))
+static void capture(int read_end, int write_end, bool quiet, void (*fn)(struct console *c))
 {
 	int saved = dup(STDERR_FILENO);
 	const char last = LAST_BYTE;
@@ -54,7 +54,7 @@ static void listen_to(int read_end, int write_end, bool quiet, void (*fn)(struct
 	close(saved);
 	assert_int_equal(write(write_end, &last, 1), 1);
 	close(write_end);
-	hear_all(read_end);
+	read_all(read_end);
 	close(read_end);
 }
 
@@ -63,7 +63,7 @@ static void through_pipe(bool quiet, void (*fn)(struct console *c))
 	int p[2];
 
 	assert_int_equal(pipe(p), 0);
-	listen_to(p[0], p[1], quiet, fn);
+	capture(p[0], p[1], quiet, fn);
 }
 
 static void through_terminal(unsigned short columns, bool quiet, void (*fn)(struct console *c))
@@ -73,44 +73,45 @@ static void through_terminal(unsigned short columns, bool quiet, void (*fn)(stru
 
 	assert_int_equal(openpty(&master, &slave, NULL, NULL, &w), 0);
 	keep = dup(slave); /* the master reads nothing once all slaves are closed */
-	listen_to(master, slave, quiet, fn);
+	capture(master, slave, quiet, fn);
 	close(keep);
 }
 
 TEST(test_no_progress_in_a_pipe)
 {
-	through_pipe(false, speak);
-	assert_string_equal(heard, "sonda: one 1\nsonda: bad\na\nb\nc\nsonda: d\n  e\nsonda: f\n");
+	through_pipe(false, print_all);
+	assert_string_equal(printed,
+			    "sonda: one 1\nsonda: bad\na\nb\nc\nsonda: d\n  e\nsonda: f\n");
 }
 
 TEST(test_quiet_says_errors_only)
 {
-	through_pipe(true, speak);
-	assert_string_equal(heard, "sonda: bad\nc\n");
-	through_terminal(80, true, speak);
-	assert_string_equal(heard, "sonda: bad\r\nc\r\n");
+	through_pipe(true, print_all);
+	assert_string_equal(printed, "sonda: bad\nc\n");
+	through_terminal(80, true, print_all);
+	assert_string_equal(printed, "sonda: bad\r\nc\r\n");
 }
 
 /* Each line takes the progress away first, and nothing of it remains at the end. */
 TEST(test_lines_and_progress_share_a_terminal)
 {
-	through_terminal(80, false, speak);
-	assert_string_equal(heard, "sonda: one 1\r\n"
-				   "\r\033[Khalf\r\033[Kwhole"
-				   "\r\033[Ksonda: bad\r\n"
-				   "\r\033[Kagain"
-				   "\r\033[Ka\r\nb\r\nc\r\n"
-				   "sonda: d\r\n  e\r\nsonda: f\r\n");
+	through_terminal(80, false, print_all);
+	assert_string_equal(printed, "sonda: one 1\r\n"
+				     "\r\033[Khalf\r\033[Kwhole"
+				     "\r\033[Ksonda: bad\r\n"
+				     "\r\033[Kagain"
+				     "\r\033[Ka\r\nb\r\nc\r\n"
+				     "sonda: d\r\n  e\r\nsonda: f\r\n");
 }
 
-static void speak_long(struct console *c)
+static void print_long(struct console *c)
 {
 	console_progress(c, "0123456789abcdef");
 	console_clear(c);
 	console_clear(c);
 }
 
-static void be_verbose(struct console *c)
+static void print_verbose(struct console *c)
 {
 	c->verbose = true;
 	console_progress(c, "  1 s   2 events");
@@ -120,12 +121,12 @@ static void be_verbose(struct console *c)
 
 TEST(test_progress_without_a_terminal_is_lines_and_only_if_it_is_asked_for)
 {
-	through_pipe(false, be_verbose);
-	assert_string_equal(heard, "sonda: 1 s   2 events\nsonda: 2 s   4 events\n"
-				   "  lost     7 events\n");
+	through_pipe(false, print_verbose);
+	assert_string_equal(printed, "sonda: 1 s   2 events\nsonda: 2 s   4 events\n"
+				     "  lost     7 events\n");
 }
 
-static void be_red(struct console *c)
+static void print_losses(struct console *c)
 {
 	assert_int_equal(console_color(c, "sometimes"), -EINVAL);
 	assert_int_equal(console_color(c, "always"), 0);
@@ -135,13 +136,13 @@ static void be_red(struct console *c)
 
 TEST(test_what_was_lost_is_red)
 {
-	through_pipe(false, be_red);
+	through_pipe(false, print_losses);
 	assert_string_equal(
-		heard, "Recorded\n  lost     nothing\n\033[31m  lost\033[0m     7\n           8\n"
-		       "\033[31m  missing\033[0m  it\n");
+		printed, "Recorded\n  lost     nothing\n\033[31m  lost\033[0m     7\n           8\n"
+			 "\033[31m  missing\033[0m  it\n");
 }
 
-static void be_plain(struct console *c)
+static void choose_colors(struct console *c)
 {
 	setenv("NO_COLOR", "1", 1);
 	setenv("TERM", "xterm", 1);
@@ -158,16 +159,16 @@ static void be_plain(struct console *c)
 
 TEST(test_no_color)
 {
-	through_pipe(false, be_plain);
+	through_pipe(false, choose_colors);
 }
 
 TEST(test_progress_is_cut_to_the_terminals_width)
 {
-	through_terminal(10, false, speak_long);
-	assert_string_equal(heard, "\r\033[K012345678\r\033[K");
+	through_terminal(10, false, print_long);
+	assert_string_equal(printed, "\r\033[K012345678\r\033[K");
 }
 
-static void speak_with_names_of_strangers(struct console *c)
+static void print_names_of_others(struct console *c)
 {
 	console_error(c, "no '%s'", "a\033[2Jb\nc");
 	console_error_block(c, "x\033]0;title\007\n\ty\302\233J\n");
@@ -175,6 +176,6 @@ static void speak_with_names_of_strangers(struct console *c)
 
 TEST(test_control_characters_do_not_reach_the_terminal)
 {
-	through_pipe(false, speak_with_names_of_strangers);
-	assert_string_equal(heard, "sonda: no 'a?[2Jb?c'\nx?]0;title?\n\ty??J\n");
+	through_pipe(false, print_names_of_others);
+	assert_string_equal(printed, "sonda: no 'a?[2Jb?c'\nx?]0;title?\n\ty??J\n");
 }

@@ -204,7 +204,7 @@ TEST(test_a_word_with_an_exclamation_mark_takes_away)
 	check(samples, ARRAY_SIZE(samples), &events);
 }
 
-TEST(test_one_that_takes_nothing_away_is_told)
+TEST(test_an_exclusion_without_effect_is_returned)
 {
 	static const struct sample samples[] = {
 		{"sched:* !block:*", "sched/*", "!block:*"},

@@ -26,7 +26,7 @@ TEST(test_lines_become_names)
 	assert_string_equal(events.root, tracefs.root);
 }
 
-/* Nobody else is to switch it on: its session could not take it away any more. */
+/* Another session must not enable it: the session that made it could not remove it then. */
 TEST(test_what_a_session_has_made_is_not_there)
 {
 	for (size_t i = 0; i < events.n; i++)

@@ -7,16 +7,16 @@
 #include "unit/test.h"
 #include "cli/terminal/signals.h"
 
-static char heard[128];
+static char caught[128];
 static struct event_base *loop;
 static struct termination_signals *signals;
 
 static void on_signal(void *ctx, int number, bool by_terminal)
 {
-	sprintf(heard + strlen(heard), "%d%s ", number, by_terminal ? "t" : "");
+	sprintf(caught + strlen(caught), "%d%s ", number, by_terminal ? "t" : "");
 }
 
-static void listen_to_all(void)
+static void catch_all(void)
 {
 	for (int i = 0; i < 20; i++)
 		event_base_loop(loop, EVLOOP_NONBLOCK);
@@ -39,50 +39,50 @@ static int in_child(int (*fn)(void))
 	return WIFSIGNALED(status) ? 256 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-static int hear_each(void)
+static int catch_each(void)
 {
 	if (termination_signals_watch(loop, 0, on_signal, NULL, &signals))
 		return 1;
 	kill(getpid(), SIGINT);
-	listen_to_all();
+	catch_all();
 	kill(getpid(), SIGTERM);
 	kill(getpid(), SIGHUP);
-	listen_to_all();
+	catch_all();
 	termination_signals_free(signals);
 	event_base_free(loop);
-	return strcmp(heard, "2 1 15 ") && strcmp(heard, "2 15 1 ") ? 2 : 0;
+	return strcmp(caught, "2 1 15 ") && strcmp(caught, "2 15 1 ") ? 2 : 0;
 }
 
-TEST(test_each_is_told_with_its_number)
+TEST(test_each_is_reported_with_its_number)
 {
-	assert_int_equal(in_child(hear_each), 0);
+	assert_int_equal(in_child(catch_each), 0);
 }
 
 #define HOUR_MS 3600000
 
 /* Two of each, as a wrapper sends them. */
-static int hear_one_wish(void)
+static int catch_one_moment(void)
 {
 	if (termination_signals_watch(loop, HOUR_MS, on_signal, NULL, &signals))
 		return 1;
 	for (int i = 0; i < 2; i++) {
 		kill(getpid(), SIGTERM);
-		listen_to_all();
+		catch_all();
 		kill(getpid(), SIGHUP);
 		kill(getpid(), SIGINT);
-		listen_to_all();
+		catch_all();
 	}
 	termination_signals_free(signals);
-	return strcmp(heard, "15 ") ? 2 : 0;
+	return strcmp(caught, "15 ") ? 2 : 0;
 }
 
-TEST(test_what_comes_at_the_same_moment_is_one_wish)
+TEST(test_signals_of_one_moment_are_reported_once)
 {
-	assert_int_equal(in_child(hear_one_wish), 0);
+	assert_int_equal(in_child(catch_one_moment), 0);
 }
 
 /* All that is there when it is looked: however long that takes. */
-static int hear_all_at_once(void)
+static int catch_all_at_once(void)
 {
 	if (termination_signals_watch(loop, 1, on_signal, NULL, &signals))
 		return 1;
@@ -91,32 +91,32 @@ static int hear_all_at_once(void)
 	kill(getpid(), SIGHUP);
 	event_base_loop(loop, EVLOOP_ONCE);
 	usleep(1000);
-	listen_to_all();
+	catch_all();
 	termination_signals_free(signals);
-	return strlen(heard) > strlen("15 ") ? 2 : 0;
+	return strlen(caught) > strlen("15 ") ? 2 : 0;
 }
 
-TEST(test_what_is_there_already_is_the_same_wish)
+TEST(test_pending_signals_are_reported_once)
 {
-	assert_int_equal(in_child(hear_all_at_once), 0);
+	assert_int_equal(in_child(catch_all_at_once), 0);
 }
 
 /* However fast they come: the time is counted from the first. */
-static int hear_two_wishes(void)
+static int catch_two_moments(void)
 {
 	if (termination_signals_watch(loop, 2, on_signal, NULL, &signals))
 		return 1;
-	while (strlen(heard) < strlen("2 2 ")) {
+	while (strlen(caught) < strlen("2 2 ")) {
 		kill(getpid(), SIGINT);
-		listen_to_all();
+		catch_all();
 	}
 	termination_signals_free(signals);
-	return strcmp(heard, "2 2 ") ? 2 : 0;
+	return strcmp(caught, "2 2 ") ? 2 : 0;
 }
 
-TEST(test_whoever_keeps_the_key_down_is_heard_again)
+TEST(test_a_key_that_is_held_down_is_reported_again)
 {
-	assert_int_equal(in_child(hear_two_wishes), 0);
+	assert_int_equal(in_child(catch_two_moments), 0);
 }
 
 static int with_nohup(void)
@@ -125,9 +125,9 @@ static int with_nohup(void)
 	if (termination_signals_watch(loop, 0, on_signal, NULL, &signals))
 		return 1;
 	kill(getpid(), SIGHUP);
-	listen_to_all();
+	catch_all();
 	termination_signals_free(signals);
-	return strcmp(heard, "") ? 2 : 0;
+	return strcmp(caught, "") ? 2 : 0;
 }
 
 TEST(test_nohup_is_respected)
@@ -135,7 +135,7 @@ TEST(test_nohup_is_respected)
 	assert_int_equal(in_child(with_nohup), 0);
 }
 
-/* What came and was not told is gone, and from then on they kill again. */
+/* Signals that were not reported are dropped, and later ones kill again. */
 static int after_it(void)
 {
 	if (termination_signals_watch(loop, 0, on_signal, NULL, &signals))
@@ -143,7 +143,7 @@ static int after_it(void)
 	kill(getpid(), SIGINT);
 	kill(getpid(), SIGTERM);
 	termination_signals_free(signals);
-	if (strcmp(heard, ""))
+	if (strcmp(caught, ""))
 		return 2;
 	kill(getpid(), SIGTERM);
 	return 3;
@@ -154,7 +154,7 @@ TEST(test_afterwards_all_is_as_before)
 	assert_int_equal(in_child(after_it), 256 + SIGTERM);
 }
 
-/* With a terminal of its own, on which somebody types. */
+/* With a terminal of its own, on which a key is pressed. */
 static int at_terminal(void)
 {
 	int master, slave;
@@ -166,14 +166,14 @@ static int at_terminal(void)
 		return 1;
 	if (write(master, "\003", 1) != 1)
 		return 2;
-	for (int i = 0; i < 1000 && !*heard; i++) {
+	for (int i = 0; i < 1000 && !*caught; i++) {
 		event_base_loop(loop, EVLOOP_NONBLOCK);
 		usleep(1000);
 	}
 	kill(getpid(), SIGINT);
-	listen_to_all();
+	catch_all();
 	termination_signals_free(signals);
-	return strcmp(heard, "2t 2 ") ? 3 : 0;
+	return strcmp(caught, "2t 2 ") ? 3 : 0;
 }
 
 TEST(test_a_key_of_the_terminal_is_known_as_such)

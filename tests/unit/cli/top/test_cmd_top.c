@@ -72,7 +72,7 @@ static void drive(void)
 	if (waits == 50) {
 		service.never_started = false;
 		lacking = NULL;
-		fake_tell_started(&service, service.observe_id);
+		fake_report_started(&service, service.observe_id);
 	}
 	if (n_sessions == 2 && n_reads > 2)
 		kill(child, SIGTERM);

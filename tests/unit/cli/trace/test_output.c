@@ -8,7 +8,7 @@
 
 #define DIR_TEST(name) TEST_WITH(name, temp_dir_setup, temp_dir_teardown)
 
-DIR_TEST(named_by_the_person)
+DIR_TEST(named_by_the_user)
 {
 	struct output_name name;
 	struct trace_file *f;
@@ -70,7 +70,7 @@ TEST(terminal_gets_no_trace)
 	close(tty);
 }
 
-DIR_TEST(somebody_else_may_write_it)
+DIR_TEST(another_process_may_write_it)
 {
 	const char *path = temp_dir_path(state, 0, "x");
 	struct output_name name;

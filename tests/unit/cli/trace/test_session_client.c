@@ -179,7 +179,7 @@ FIXTURE_TEST(full_disk_keeps_what_found_room)
 	trace_file_free(f);
 }
 
-FIXTURE_TEST(empty_trace_is_told)
+FIXTURE_TEST(empty_trace_is_reported)
 {
 	static const uint8_t nothing[1];
 	struct trace_scan scan = {0};
@@ -206,7 +206,7 @@ FIXTURE_TEST(session_may_be_left_again)
 	pb__trace_config__free_unpacked(config, NULL);
 }
 
-FIXTURE_TEST(refusals_are_told)
+FIXTURE_TEST(refusals_are_reported)
 {
 	const struct consumer_clone_request request = {.session_id = 1};
 	Pb__TraceConfig *config;
@@ -223,7 +223,7 @@ FIXTURE_TEST(refusals_are_told)
 	assert_string_equal(e.text, "the tracing service says: no reason given");
 }
 
-FIXTURE_TEST(service_that_goes_away_is_told)
+FIXTURE_TEST(service_that_disconnects_is_reported)
 {
 	Pb__TracingServiceState *s;
 	struct err_text e;
@@ -252,7 +252,7 @@ FIXTURE_TEST(mute_socket_is_given_up)
 	struct session_client *c;
 	struct err_text e;
 
-	/* The kernel takes the connection; nobody answers, since the loop does not run. */
+	/* The kernel takes the connection; no answer comes, because the loop does not run. */
 	assert_int_equal(session_client_open(x->service.port.address, &c, &e), -ETIMEDOUT);
 	assert_non_null(strstr(e.text, "does not answer: it hangs, or is not a tracing service"));
 }

@@ -292,7 +292,7 @@ FIXTURE_TEST(test_a_device_is_written_directly)
 
 /* ---- no room ---- */
 
-FIXTURE_TEST(test_a_full_device_is_told_and_stays_told)
+FIXTURE_TEST(test_a_full_device_is_reported_each_time)
 {
 	struct trace_file *f = open_good("/dev/full");
 
@@ -358,7 +358,7 @@ FIXTURE_TEST(test_where_the_disk_is_full_whole_packets_stay)
 	assert_int_equal(packets_in(path), 99);
 }
 
-FIXTURE_TEST(test_a_folder_that_goes_away_is_told)
+FIXTURE_TEST(test_a_folder_that_is_removed_is_reported)
 {
 	struct trace_file *f = open_good(path);
 
@@ -425,7 +425,7 @@ FIXTURE_TEST(test_a_file_that_is_named_stays)
 	assert_int_equal(trace_file_name_now(f, &e), 0); /* once */
 	assert_true(trace_file_is_named(f));
 	assert_int_equal(packets_in(path), 1);
-	/* Whoever writes goes on. */
+	/* The writer continues. */
 	assert_int_equal(fs_write_all(trace_file_fd(f), "\x0a\x01y", 3), 0);
 	assert_int_equal(trace_file_note_written(f), 0);
 	assert_int_equal(trace_file_bytes(f), 6);
@@ -440,7 +440,7 @@ FIXTURE_TEST(test_a_file_that_is_named_stays)
 	assert_int_equal(files_in_dir(), 1);
 }
 
-/* ---- names that nobody has ---- */
+/* ---- names that are not taken ---- */
 
 FIXTURE_TEST(test_a_new_name_is_never_one_that_is_there)
 {
