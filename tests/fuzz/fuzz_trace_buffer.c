@@ -6,7 +6,6 @@
 
 #include "base/core/mem.h"
 #include "fuzz_trace_buffer_writer.h"
-#include "service/buffer/buffer_clone.c"
 #include "service/buffer/buffer_internal.h"
 #include "wire/smb.h"
 
@@ -41,7 +40,7 @@ struct input {
 struct world {
 	struct input in;
 	struct trace_buffer *b;
-	struct trace_buffer *clone; /* NULL, or of b, maybe not complete */
+	struct trace_buffer *clone; /* NULL, or of b */
 	struct honest_writer honest[2];
 	struct smb smb;
 };
@@ -354,23 +353,19 @@ static void read_all(struct world *w)
 	check_buffer(w->b);
 }
 
-/* ---- a clone ---- */
-
-/* Begins one, or goes on with it, or ends it. */
+/* Clones the buffer, or frees the clone. */
 static void do_clone(struct world *w)
 {
-	uint8_t how = take8(&w->in);
-	size_t steps = how & 31;
-
-	if (!w->clone) {
-		trace_buffer_settle(w->b, NULL);
-		assert(begin_clone(w->b, &w->clone) == 0);
-	} else if (how & 32) {
-		trace_buffer_settle(how & 64 ? w->b : w->clone, &steps);
-	} else {
-		if (how & 64 && trace_buffer_settle(w->clone, NULL))
-			check_buffer(w->clone);
+	if (w->clone) {
+		check_buffer(w->clone);
 		trace_buffer_free(TAKE_PTR(w->clone));
+	} else {
+		size_t offset = 0;
+
+		assert(trace_buffer_new_like(w->b, &w->clone) == 0);
+		trace_buffer_clone_prepare(w->b, w->clone, &offset, 4096);
+		assert(trace_buffer_clone(w->b, w->clone) == 0);
+		check_buffer(w->clone);
 	}
 }
 
@@ -425,8 +420,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			operations[operation % ARRAY_SIZE(operations)](&w);
 		check_buffer(w.b);
 	}
-	if (how & 128)
-		trace_buffer_free(TAKE_PTR(w.clone));
 	read_all(&w);
 	/* Once nobody is waited for, everything comes out. */
 	for (const struct tb_seq *s = w.b->seqs.by_key; s; s = s->hh.next)
@@ -436,7 +429,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (unsigned i = 0; i < ARRAY_SIZE(w.honest); i++)
 		honest_deinit(&w.honest[i]);
 	trace_buffer_free(w.b);
-	if (w.clone && trace_buffer_settle(w.clone, NULL))
+	if (w.clone)
 		check_buffer(w.clone);
 	trace_buffer_free(w.clone);
 	return 0;

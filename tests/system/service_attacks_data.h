@@ -5,9 +5,6 @@
 
 /* Attacks by what is recorded, and by how much there is of it. */
 
-#define CLONED_MB 32
-#define LARGE_CLONED_MB 256
-
 static struct peer *large_producer(const char *source, uint32_t size, uint32_t page, bool scraping,
 				   uint64_t *ret_stream)
 {
@@ -25,36 +22,6 @@ static struct peer *large_producer(const char *source, uint32_t size, uint32_t p
 	*ret_stream = peer_call(p, P_GET_ASYNC, NULL, 0);
 	add_sources(p, source, 1, 0);
 	return p;
-}
-
-/* A session with n MB in its buffer. */
-static void full_session(unsigned n, bool *ret_good)
-{
-	const uint32_t page = 32768, n_pages = 64;
-	struct peer_session s = {0};
-	struct peer *p, *c = consumer();
-	uint64_t stream;
-	char config[256];
-	static char text[30000];
-	const char *texts[] = {text};
-
-	memset(text, 'x', sizeof(text) - 1);
-	p = large_producer("full", page * n_pages, page, false, &stream);
-	snprintf(config, sizeof(config),
-		 "buffers { size_kb: %u } data_sources { config { name: 'full' } } "
-		 "unique_session_name: 'full'",
-		 n * 1024);
-	peer_enable(c, config);
-	*ret_good = peer_await_session(p, stream, true, &s);
-	for (uint32_t i = 0; *ret_good && i < n * 1024 / 32 / n_pages; i++) {
-		struct pb_mem m = nothing();
-
-		for (uint32_t k = 0; k < n_pages; k++) {
-			peer_write_chunk(&s.smb, k, 1, i * n_pages + k, texts, 1, true);
-			peer_put_move(&m.enc, k, 0, s.buffer);
-		}
-		*ret_good = peer_accepted(p, peer_call_mem(p, P_COMMIT, &m));
-	}
 }
 
 /* Reads a trace to its end. Returns the bytes, or 0 if the service refuses. */
@@ -108,50 +75,6 @@ static void packets_of_large_fields(void)
 	static char field[(PEER_LARGE_CHUNK - 4) / 3] = "\xa2\x38\xa0\x55";
 
 	packets_of(field, sizeof(field), "");
-}
-
-/* Copies of large buffers, made and freed. */
-static void clones(void)
-{
-	struct pb_mem all =
-		once(C_CLONE, text(PB_CLONE_SESSION_REQUEST_UNIQUE_SESSION_NAME, "full"));
-	struct pb_mem args = nothing();
-	bool good;
-
-	put_request(&all, C_FREE, &args);
-	full_session(CLONED_MB, &good);
-	if (!good)
-		attack_fails(__LINE__);
-	for (int i = 0; i < 4; i++) {
-		consumer();
-		repeats(&all);
-	}
-	go_on();
-}
-
-/* Copies of a buffer that is so large that a copy of it takes longer than an answer may, each kept
- * until it is made. */
-static void large_clones(void)
-{
-	struct pb_mem all =
-		once(C_CLONE, text(PB_CLONE_SESSION_REQUEST_UNIQUE_SESSION_NAME, "full"));
-	struct pb_mem args = nothing();
-	bool good;
-
-	for (int i = 0; i < 300; i++) {
-		struct pb_mem query = nothing();
-
-		put_request(&all, C_QUERY_CAPABILITIES, &query);
-	}
-	put_request(&all, C_FREE, &args);
-	full_session(LARGE_CLONED_MB, &good);
-	if (!good)
-		attack_fails(__LINE__);
-	for (int i = 0; i < 3; i++) {
-		consumer();
-		repeats(&all);
-	}
-	go_on();
 }
 
 /* As many flushes as may run, of as many producers; and who acknowledges all of them, late. */

@@ -85,8 +85,6 @@ static bool query_is_answered_while(void (*attack)(void))
 	X(equal_triggers, "equal triggers with heavy expressions")                                 \
 	X(packets_of_small_fields, "packets of 64 MB of small fields")                             \
 	X(packets_of_large_fields, "packets of 64 MB of larger fields")                            \
-	X(clones, "clones of large buffers")                                                       \
-	X(large_clones, "clones of a buffer of 256 MB that are kept")                              \
 	X(flushes, "as many flushes as may run")                                                   \
 	X(flushes_that_scrape, "flushes of producers that leave much to be scraped")               \
 	X(detached_and_attached, "sessions with large configs that change hands")                  \

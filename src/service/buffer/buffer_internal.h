@@ -76,9 +76,6 @@ struct trace_buffer {
 	size_t cap_slices;
 	size_t work; /* steps taken by the current call of trace_buffer_next_packet() */
 	struct trace_buffer_stats stats;
-	bool held; /* operations wait: there is a clone or a backlog */
-	struct tb_clone *clone; /* owned by both buffers: from or into this one; NULL: none */
-	STAILQ_HEAD(, tb_operation) backlog; /* owned */
 };
 
 /* Returns how many bytes of records a buffer with TRACE_BUFFER_DISCARD still accepts. The number
@@ -90,11 +87,6 @@ static inline size_t tb_room_left(const struct trace_buffer *b)
 
 void tb_histogram_add(struct trace_buffer_histogram *h, int64_t value);
 
-static inline bool tb_backlog_is_there(const struct trace_buffer *b)
-{
-	return !STAILQ_EMPTY(&b->backlog);
-}
-
 /* ---- buffer_sequences.c: the table ---- */
 
 struct tb_seq *tb_seq_find(const struct trace_buffer *b, uint16_t producer_id, uint16_t writer_id);
@@ -103,7 +95,7 @@ struct tb_seq *tb_seq_get(struct trace_buffer *b, const struct trace_buffer_writ
 /* Frees the sequences that have been empty for the longest time. */
 void tb_seqs_collect(struct trace_buffer *b);
 void tb_seqs_init(struct trace_buffer *b);
-/* Frees all sequences, also those of a clone that is not complete. Init may follow. */
+/* Frees all sequences, also those of an incomplete clone. */
 void tb_seqs_deinit(struct trace_buffer *b);
 
 static inline struct tb_seq *tb_seq_of(const struct trace_buffer *b, const struct tb_record *rec)

@@ -4,8 +4,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "service/buffer/buffer_backlog.h"
-#include "service/buffer/buffer_clone.h"
 #include "service/buffer/buffer_internal.h"
 
 /*
@@ -32,8 +30,7 @@
  *   buffer_write.c       commits and patches: finds the new part of a chunk
  *   chunk_copy.c         copies a chunk and checks the copy
  *   buffer_read.c        reads packets, removes records from a sequence, notes losses
- *   buffer_clone.c       copies the buffer in time slices
- *   buffer_backlog.c     queues operations until such a copy is complete
+ *   buffer_clone.c       copies the buffer
  */
 
 #define MAX_SIZE UINT32_MAX
@@ -71,7 +68,6 @@ int trace_buffer_new(size_t size, enum trace_buffer_policy policy, struct trace_
 	if (!b)
 		return -ENOMEM;
 	tb_seqs_init(b);
-	STAILQ_INIT(&b->backlog);
 	b->policy = policy;
 	b->rewind = UINT64_MAX;
 	err = array_reserve(&b->slices, &b->cap_slices, FIRST_SLICES, sizeof(*b->slices));
@@ -88,8 +84,6 @@ void trace_buffer_free(struct trace_buffer *b)
 {
 	if (!b)
 		return;
-	tb_clone_leave(b);
-	tb_backlog_drop(b);
 	tb_seqs_deinit(b);
 	tb_ring_deinit(&b->ring);
 	free(b->slices);
@@ -111,7 +105,7 @@ void trace_buffer_each_writer(const struct trace_buffer *b,
 					 const struct trace_buffer_histogram *histogram),
 			      void *ctx)
 {
-	for (const struct tb_seq *s = tb_clone_sequences(b)->by_key; s; s = s->hh.next)
+	for (const struct tb_seq *s = b->seqs.by_key; s; s = s->hh.next)
 		fn(ctx, &s->writer, &s->histogram);
 }
 

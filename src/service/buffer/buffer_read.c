@@ -2,7 +2,6 @@
 #include <assert.h>
 
 #include "base/core/mem.h"
-#include "service/buffer/buffer_backlog.h"
 #include "service/buffer/buffer_internal.h"
 #include "wire/pb_dec.h"
 #include "wire/pb_enc.h"
@@ -325,8 +324,6 @@ static enum step buffer_read_head(struct trace_buffer *b, struct tb_seq *s,
 
 void trace_buffer_begin_read(struct trace_buffer *b)
 {
-	if (b->held && tb_backlog_begin_read(b))
-		return;
 	b->cursor = MIN(b->cursor, b->rewind);
 	b->rewind = UINT64_MAX;
 }
@@ -362,8 +359,6 @@ NO_CANARY bool trace_buffer_next_packet(struct trace_buffer *b, size_t *steps,
 {
 	bool found;
 
-	if (b->held && !trace_buffer_settle(b, steps))
-		return false;
 	found = next_packet(b, steps ? *steps : SIZE_MAX, ret);
 	if (steps)
 		*steps -= MIN(*steps, b->work);

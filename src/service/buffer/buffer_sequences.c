@@ -5,8 +5,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "service/buffer/buffer_backlog.h"
-
 /*
  * A record in the ring refers to its sequence by slot number. A commit finds the sequence of its
  * writer by key. A sequence is kept while it has unread records, and then while it is one of those
@@ -175,11 +173,8 @@ struct tb_seq *tb_seq_get(struct trace_buffer *b, const struct trace_buffer_writ
 
 void trace_buffer_end_writer(struct trace_buffer *b, uint16_t producer_id, uint16_t writer_id)
 {
-	struct tb_seq *s;
+	struct tb_seq *s = tb_seq_find(b, producer_id, writer_id);
 
-	if (b->held && tb_backlog_end_writer(b, producer_id, writer_id))
-		return;
-	s = tb_seq_find(b, producer_id, writer_id);
 	if (!s)
 		return;
 	s->ended = true;
@@ -211,7 +206,7 @@ void tb_seqs_deinit(struct trace_buffer *b)
 		tb_refs_deinit(&t->slots[i].seq->refs);
 		free(t->slots[i].seq);
 	}
-	free(TAKE_PTR(t->slots));
+	free(t->slots);
 }
 
 /* ---- the unread records of a sequence ---- */

@@ -2,8 +2,6 @@
 #include <assert.h>
 #include <string.h>
 
-#include "service/buffer/buffer_backlog.h"
-#include "service/buffer/buffer_clone.h"
 #include "service/buffer/buffer_internal.h"
 #include "service/buffer/chunk_copy.h"
 
@@ -236,8 +234,6 @@ void trace_buffer_commit(struct trace_buffer *b, const struct trace_buffer_write
 	struct tb_seq *s;
 
 	assert(writer->producer_id);
-	if (b->held && tb_backlog_commit(b, writer, header, payload, len, complete))
-		return;
 	if (!is_valid(writer, header, len)) {
 		b->stats.abi_violations++;
 		return;
@@ -300,20 +296,17 @@ static void end_append(struct trace_buffer *to, const struct trace_buffer *from)
 	tb_seqs_collect(to);
 }
 
-bool tb_append_some(struct trace_buffer *to, struct trace_buffer *from, tb_place *place,
-		    size_t *steps)
+void trace_buffer_append(struct trace_buffer *to, struct trace_buffer *from)
 {
+	tb_place place = 0;
 	struct tb_record *rec;
 
-	while (*steps > 0 && (rec = tb_ring_seek(&from->ring, place))) {
+	while ((rec = tb_ring_seek(&from->ring, &place))) {
 		append_record(to, tb_seq_of(from, rec), rec);
-		*place += tb_stride(rec->used);
-		*steps -= MIN(*steps, 1 + rec->used / TB_STEP_BYTES);
+		place += tb_stride(rec->used);
 	}
-	if (*steps == 0)
-		return false;
 	end_append(to, from);
-	return true;
+	trace_buffer_free(from);
 }
 
 /*
@@ -370,8 +363,6 @@ void trace_buffer_apply_patches(struct trace_buffer *b, uint16_t producer_id, ui
 	struct tb_seq *s;
 	uint32_t i;
 
-	if (b->held && tb_backlog_patches(b, producer_id, writer_id, chunk_id, patches, n, more))
-		return;
 	/* A writer that ended sends no patches. These are from a later writer with the same id, and
 	 * no chunk of that writer was stored. */
 	s = tb_seq_find(b, producer_id, writer_id);

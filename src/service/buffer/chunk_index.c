@@ -32,6 +32,20 @@ void tb_refs_deinit(struct tb_refs *r)
 	*r = (struct tb_refs){0};
 }
 
+int tb_refs_copy(const struct tb_refs *r, struct tb_refs *to)
+{
+	struct tb_ref *array;
+
+	if (r->n == 0)
+		return 0;
+	array = malloc(r->cap * sizeof(*array));
+	if (!array)
+		return -ENOMEM;
+	memcpy(array, tb_refs_at(r, 0), r->n * sizeof(*array));
+	*to = (struct tb_refs){.array = array, .n = r->n, .cap = r->cap};
+	return 0;
+}
+
 bool tb_refs_admits(const struct tb_refs *r, uint32_t chunk_id)
 {
 	return r->n == 0 || chunk_id - tb_refs_at(r, 0)->chunk_id < HALF ||

@@ -30,6 +30,8 @@ static inline uint32_t tb_refs_moves(const struct tb_refs *r, uint32_t i)
 }
 
 void tb_refs_deinit(struct tb_refs *r);
+/* Copies the refs to `to`, which has none. Returns 0 or -ENOMEM. */
+int tb_refs_copy(const struct tb_refs *r, struct tb_refs *to);
 /* Returns true if the order of the ids stays unambiguous with chunk_id. */
 bool tb_refs_admits(const struct tb_refs *r, uint32_t chunk_id);
 /* Returns the number of refs whose id is not after chunk_id. tb_refs_admits() must be true. */

@@ -3,6 +3,9 @@
  * There are two flushes, so that a moved buffer is moved as soon as its own data sources have
  * flushed. Data that they write later belongs to the next clone. If a flush fails, or the source
  * has ended and cannot flush, the existing data is cloned.
+ *
+ * Meanwhile the memory of the copies is prepared, a part in each turn of the loop, so that producers
+ * do not wait for it.
  */
 #include "service/consumer/clone.h"
 
@@ -145,7 +148,9 @@ struct pending_clone {
 		bool running;
 		bool taken; /* the buffers of the group are moved or cloned */
 	} flushes[N_GROUPS];
-	struct loop_timer retry; /* while a buffer is held for an earlier clone */
+	struct loop_timer prepare; /* the next part of the memory of the copies */
+	size_t preparing; /* buffer */
+	size_t prepared_bytes; /* of this buffer */
 	bool no_memory;
 };
 
@@ -157,7 +162,7 @@ static void pending_free(struct pending_clone *p)
 		if (p->flushes[g].running)
 			session_forget_flushes(p->source, &p->flushes[g]);
 	give_back_buffers(p);
-	loop_timer_deinit(&p->retry);
+	loop_timer_deinit(&p->prepare);
 	session_unwatch(p->source, &p->watch);
 	p->consumer->clone = NULL;
 	session_clone_deinit(&p->result);
@@ -183,19 +188,20 @@ static int move_buffer(struct session *s, size_t i, struct trace_buffer **ret)
 	return 0;
 }
 
-static bool is_held(const struct pending_clone *p, enum group group)
+/* Creates the copies, which are empty until take_buffers(). */
+static int new_copies(struct pending_clone *p)
 {
 	const struct session *s = p->source;
+	int r = 0;
 
-	for (size_t i = 0; i < trace_n_buffers(session_trace(s)); i++)
-		if (clone_group_of(s, i) == group &&
-		    trace_buffer_is_held(trace_get_buffer(session_trace(s), i)))
-			return true;
-	return false;
+	for (size_t i = 0; i < trace_n_buffers(session_trace(s)) && r == 0; i++)
+		if (clone_group_of(s, i) == GROUP_COPIED)
+			r = trace_buffer_new_like(trace_get_buffer(session_trace(s), i),
+						  &p->result.buffers[i]);
+	return r;
 }
 
-/* Moves or clones the buffers of a group, none of which is held. The clone has their content of
- * this moment, although it is copied later (trace_buffer_clone()). */
+/* Moves or copies the buffers of a group. */
 static void take_buffers(struct pending_clone *p, enum group group)
 {
 	struct session *s = p->source;
@@ -208,12 +214,11 @@ static void take_buffers(struct pending_clone *p, enum group group)
 			continue;
 		r = group == GROUP_MOVED
 			    ? move_buffer(s, i, to)
-			    : trace_buffer_clone(trace_get_buffer(session_trace(s), i), to);
+			    : trace_buffer_clone(trace_get_buffer(session_trace(s), i), *to);
 		p->no_memory = r < 0;
 		p->result.taken_boot_ns[i] = clock_boot_ns();
 	}
 	p->flushes[group].taken = true;
-	sessions_settle(p->consumer->sessions);
 }
 
 /* Undoes the move of buffers after a failure. The data that the source has written since is
@@ -230,7 +235,6 @@ static void give_back_buffers(struct pending_clone *p)
 		session_replace_buffer(s, i, p->result.buffers[i]);
 		trace_buffer_append(TAKE_PTR(p->result.buffers[i]), fresh);
 	}
-	sessions_settle(p->consumer->sessions);
 }
 
 /* Drops the data of buffers with clear_before_clone. */
@@ -354,33 +358,45 @@ static bool is_in_group(void *ctx, uint16_t buffer_id)
 	return i >= 0 && clone_group_of(s, (size_t)i) == f->group;
 }
 
-/* Takes the groups that are flushed and not held; with a file, all are taken together in the
- * end. */
+/* Returns true when the memory of all copies is prepared. */
+static bool is_prepared(const struct pending_clone *p)
+{
+	return p->no_memory || p->preparing == trace_n_buffers(session_trace(p->source));
+}
+
+/* Takes the groups that are flushed and prepared; with a file, all are taken together in the end. */
 static void clone_advance(struct pending_clone *p)
 {
-	bool ready = true, held = false;
+	bool ready = true;
 
 	for (size_t g = 0; g < N_GROUPS; g++) {
 		const struct clone_flush *f = &p->flushes[g];
 
-		if (f->taken)
-			continue;
-		if (f->running || is_held(p, f->group)) {
+		if (f->running || (f->group == GROUP_COPIED && !is_prepared(p)))
 			ready = false;
-			held |= !f->running;
-		} else if (p->file.fd < 0) {
+		else if (!f->taken && p->file.fd < 0)
 			take_buffers(p, f->group);
-		}
 	}
 	if (ready)
 		clone_finish(p);
-	else if (held)
-		loop_timer_once(&p->retry, 0, false);
 }
 
-static void clone_on_retry(void *ctx)
+static void clone_on_prepare(void *ctx)
 {
-	clone_advance(ctx);
+	struct pending_clone *p = ctx;
+	size_t i = p->preparing;
+
+	if (clone_group_of(p->source, i) == GROUP_MOVED ||
+	    trace_buffer_clone_prepare(trace_get_buffer(session_trace(p->source), i),
+				       p->result.buffers[i], &p->prepared_bytes,
+				       CLONE_PART_BYTES)) {
+		p->preparing++;
+		p->prepared_bytes = 0;
+	}
+	if (is_prepared(p))
+		clone_advance(p);
+	else
+		loop_timer_once(&p->prepare, 0, false);
 }
 
 static void clone_on_flushed(void *ctx, const struct ipc_call *call, bool success)
@@ -395,7 +411,8 @@ static void clone_on_flushed(void *ctx, const struct ipc_call *call, bool succes
 	clone_advance(p);
 }
 
-/* Starts the flushes. A source that is not running was flushed when it ended. */
+/* Starts the flushes and the preparation of the memory. A source that is not running was flushed when
+ * it ended. */
 static void begin_flushes(struct pending_clone *p, uint64_t flags)
 {
 	for (size_t g = 0; g < N_GROUPS; g++) {
@@ -410,6 +427,8 @@ static void begin_flushes(struct pending_clone *p, uint64_t flags)
 		    session_state(p->source) == SESSION_STARTED)
 			p->result.flush_failed = true;
 	}
+	if (!is_prepared(p))
+		loop_timer_once(&p->prepare, 0, false);
 	clone_advance(p);
 }
 
@@ -506,10 +525,10 @@ static struct pending_clone *pending_new(struct consumer_port *c, struct session
 	struct pending_clone *p = calloc(1, sizeof(*p));
 
 	err_set(e, 0, "out of memory");
-	if (!p || loop_timer_init(&p->retry, c->sessions->loop, clone_on_retry, p) < 0 ||
+	if (!p || loop_timer_init(&p->prepare, c->sessions->loop, clone_on_prepare, p) < 0 ||
 	    session_clone_init(&p->result, source, c->uid, e) < 0) {
 		if (p)
-			loop_timer_deinit(&p->retry);
+			loop_timer_deinit(&p->prepare);
 		free(p);
 		return NULL;
 	}
@@ -555,7 +574,7 @@ static int begin_clone(struct consumer_port *c, const struct ipc_call *call,
 		return reply(c, call, NULL, e.text);
 	if (session_file(source))
 		p->file = passed_file_release(&file);
-	p->no_memory = clear_buffers(source) < 0;
+	p->no_memory = clear_buffers(source) < 0 || new_copies(p) < 0;
 	if (r->for_bugreport || wants_bugreport(r))
 		flags |= FLUSH_FOR_BUGREPORT;
 	begin_flushes(p, flags);

@@ -12,15 +12,6 @@
 #include "service/session/session_internal.h"
 #include "service/session/source_instances.h"
 
-/* Returns the bytes to charge for a buffer: its size, and if it is copied, the operations that wait
- * meanwhile (trace_buffer_clone()). */
-static uint64_t buffer_charge(const struct session *source, size_t i)
-{
-	uint64_t size = trace_buffer_size(trace_get_buffer(source->trace, i));
-
-	return source->config->buffers[i]->transfer_on_clone ? size : size + size / 4;
-}
-
 /* Charges the account for a clone of the source. Returns 0 or -EDQUOT. */
 static int session_clone_charge(struct quota_account *a, const struct session *source,
 				struct err_text *e)
@@ -33,7 +24,8 @@ static int session_clone_charge(struct quota_account *a, const struct session *s
 		r = quota_charge(a, QUOTA_CONFIG_BYTES, source->account.held[QUOTA_CONFIG_BYTES],
 				 e);
 	for (size_t i = 0; i < trace_n_buffers(source->trace) && r == 0; i++)
-		r = quota_charge(a, QUOTA_BUFFER_BYTES, buffer_charge(source, i), e);
+		r = quota_charge(a, QUOTA_BUFFER_BYTES,
+				 trace_buffer_size(trace_get_buffer(source->trace, i)), e);
 	return r;
 }
 

@@ -12,7 +12,7 @@ struct trace_buffer;
 
 /* The parts of a cloned session, collected while the source runs. */
 struct session_clone {
-	struct trace_buffer **buffers; /* owned, also the elements; NULL: not taken yet */
+	struct trace_buffer **buffers; /* owned, also the elements; NULL or empty until taken */
 	uint64_t *taken_boot_ns; /* owned; when each buffer was taken */
 	size_t n_buffers;
 	uint64_t begun_boot_ns;

@@ -55,30 +55,6 @@ size_t sessions_count_buffers(const struct sessions *ss)
 	return n;
 }
 
-/* ---- buffers that are held ---- */
-
-static void on_settle(void *ctx)
-{
-	struct sessions *ss = ctx;
-	size_t steps = SETTLE_SLICE_STEPS;
-	struct session *s;
-
-	TAILQ_FOREACH (s, &ss->list, link) {
-		if (!trace_settle(s->trace, &steps)) {
-			loop_timer_once(&ss->settling, 0, false);
-			return;
-		}
-	}
-}
-
-/* Without memory for the timer, the calls that read or write the buffers do all the work. */
-void sessions_settle(struct sessions *ss)
-{
-	if (!ss->settling.event && loop_timer_init(&ss->settling, ss->loop, on_settle, ss) < 0)
-		return;
-	loop_timer_once(&ss->settling, 0, false);
-}
-
 /* ---- life ---- */
 
 void sessions_init(struct sessions *ss, struct event_base *loop, struct quota *quota,
@@ -93,7 +69,6 @@ void sessions_deinit(struct sessions *ss)
 {
 	while (!TAILQ_EMPTY(&ss->list))
 		session_free(TAILQ_FIRST(&ss->list));
-	loop_timer_deinit(&ss->settling);
 	ss->recent = recent_sessions_free(ss->recent);
 	trigger_history_deinit(&ss->trigger_history);
 }

@@ -6,7 +6,6 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
-#include "base/event_loop/loop_timer.h"
 #include "base/system/priority_boost.h"
 #include "service/ipc/quota.h"
 #include "service/producer/producers.h"
@@ -38,7 +37,6 @@ struct sessions {
 	uint64_t last_instance_id;
 	uint64_t last_flush_id;
 
-	struct loop_timer settling; /* runs while buffers are held */
 	struct trigger_history trigger_history; /* owned */
 	struct recent_sessions *recent; /* owned; NULL until the first */
 	struct priority_boost_state boost; /* service/session/admission.h */
@@ -51,9 +49,6 @@ void sessions_init(struct sessions *ss, struct event_base *loop, struct quota *q
 		   struct producers *producers, const struct trace_env *env);
 /* Frees the sessions that are left, which are detached. */
 void sessions_deinit(struct sessions *ss);
-
-/* Some buffers may be held (trace_buffer_is_held()): settles them from the loop, in time slices. */
-void sessions_settle(struct sessions *ss);
 
 /* Returns 0 if all ids are in use. An id is reused as late as possible. */
 uint16_t sessions_new_buffer_id(struct sessions *ss);

@@ -66,15 +66,6 @@ bool trace_has_unread(const struct trace *t, uint64_t bytes)
 	return false;
 }
 
-bool trace_settle(struct trace *t, size_t *steps)
-{
-	for (size_t i = 0; i < t->n_buffers; i++)
-		if (trace_buffer_is_held(t->buffers[i].buffer) &&
-		    !trace_buffer_settle(t->buffers[i].buffer, steps))
-			return false;
-	return true;
-}
-
 uint64_t trace_bytes_read(const struct trace *t)
 {
 	uint64_t n = 0;

@@ -50,9 +50,6 @@ struct trace_buffer *trace_replace_buffer(struct trace *t, size_t i, struct trac
 /* Returns true if any buffer has received this many bytes, or half its size, since
  * trace_read_begin(). */
 bool trace_has_unread(const struct trace *t, uint64_t bytes);
-/* Continues the work for which buffers are held (trace_buffer_settle()), for up to *steps,
- * which it counts down. Returns true if no buffer is held any more. */
-bool trace_settle(struct trace *t, size_t *steps);
 /* Returns the bytes read from all buffers. */
 uint64_t trace_bytes_read(const struct trace *t);
 

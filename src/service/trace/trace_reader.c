@@ -95,9 +95,9 @@ struct work {
 };
 
 /* Returns true if packets remain. */
-static bool read_packets(struct trace *t, struct packet_sink *sink, size_t batch, size_t steps,
-			 struct work *ret)
+static bool read_packets(struct trace *t, struct packet_sink *sink, size_t batch, struct work *ret)
 {
+	size_t steps = READ_PASS_STEPS;
 	const struct quota *q = t->owner.account->quota;
 	struct trace_packet packet;
 
@@ -121,16 +121,11 @@ static bool read_packets(struct trace *t, struct packet_sink *sink, size_t batch
 bool trace_read_batch(struct trace *t, struct packet_sink *sink, size_t batch)
 {
 	uint64_t begin = clock_mono_ns();
-	size_t steps = READ_PASS_STEPS;
 	struct work work = {0};
 	bool more;
 
-	/* The provenance in the head lists all writers, and the statistics count all packets, also
-	 * of the operations that wait while a buffer is held. */
-	if (!trace_settle(t, &steps))
-		return true;
 	service_packets_put_head(t, sink);
-	more = read_packets(t, sink, batch, steps, &work);
+	more = read_packets(t, sink, batch, &work);
 	if (work.ordinary > 0)
 		t->owner.account->quota->producers_ns +=
 			(clock_mono_ns() - begin) * work.ordinary / work.all;

@@ -35,7 +35,8 @@ static struct trace_buffer *clone_of(struct trace_buffer *b)
 {
 	struct trace_buffer *clone;
 
-	assert_int_equal(trace_buffer_clone(b, &clone), 0);
+	assert_int_equal(trace_buffer_new_like(b, &clone), 0);
+	assert_int_equal(trace_buffer_clone(b, clone), 0);
 	assert_int_equal(trace_buffer_size(clone), trace_buffer_size(b));
 	return clone;
 }
@@ -256,37 +257,6 @@ TEST(appended_is_as_if_committed)
 		trace_buffer_free(b);
 	}
 	assert_true(n > 1000);
-}
-
-/* The copy of the stand-in, and the operations that wait for it, are not done at once. */
-TEST(stand_in_that_is_held_is_appended_in_slices)
-{
-	struct trace_buffer *b = buffer_of(32 << 20, TRACE_BUFFER_RING), *stand_in = stand_in_of(b);
-	static struct chunk c;
-	struct trace_buffer *copy;
-	uint32_t n = 300;
-
-	for (uint32_t i = 0; i < n; i++) {
-		chunk_start(&c, 1, 1, i, 0);
-		chunk_fill(&c, 'x', 60000);
-		chunk_commit(stand_in, &c);
-	}
-	assert_int_equal(trace_buffer_clone(stand_in, &copy), 0);
-	commit_text(stand_in, 1, 1, n, 0, "last");
-	trace_buffer_append(b, stand_in);
-	assert_true(trace_buffer_is_held(b) && trace_buffer_is_held(copy));
-	assert_true(trace_buffer_settle(b, NULL));
-	trace_buffer_begin_read(b);
-	for (uint32_t i = 0; i < n; i++) {
-		struct trace_packet p;
-
-		assert_true(trace_buffer_next_packet(b, NULL, &p));
-		assert_int_equal(p.size, 60000);
-	}
-	expect_packet(b, 1, 1, "last", 0);
-	expect_end(b);
-	trace_buffer_free(copy);
-	trace_buffer_free(b);
 }
 
 TEST(chunk_that_grew_meanwhile_is_one)

@@ -187,7 +187,8 @@ TEST(discarding_clone_has_the_same_room)
 	trace_buffer_begin_read(b);
 	expect_record(b, 1, 'a', 3072, 0);
 	commit_record(b, 1, 1, 'b', 512);
-	assert_int_equal(trace_buffer_clone(b, &clone), 0);
+	assert_int_equal(trace_buffer_new_like(b, &clone), 0);
+	assert_int_equal(trace_buffer_clone(b, clone), 0);
 	commit_record(clone, 1, 2, 'c', 512);
 	commit_record(clone, 1, 3, 'd', 32);
 	assert_int_equal(trace_buffer_stats(clone)->chunks_discarded, 1);

@@ -321,18 +321,17 @@ static bool clones(struct peer *p)
 	return f.u64 != 0;
 }
 
-/* A clone holds its buffer, and a quarter of it for what the source receives while it is copied. */
 STAGE_TEST(clones_and_their_buffers)
 {
 	struct peer *c = rig_consumer(&g->rig), *d = rig_consumer(&g->rig);
 
 	stage_begin(g, "buffers { size_kb: 4 }");
-	leave_room_for(g, QUOTA_BUFFER_BYTES, 5119);
+	leave_room_for(g, QUOTA_BUFFER_BYTES, 4095);
 	assert_false(clones(c));
 	leave_room_for(g, QUOTA_BUFFER_BYTES, 8192);
 	leave_room_for(g, QUOTA_CLONES, 1);
 	assert_true(clones(c));
-	assert_int_equal(quota_of(g)->held[QUOTA_BUFFER_BYTES], 4096 + 5120);
+	assert_int_equal(quota_of(g)->held[QUOTA_BUFFER_BYTES], 4096 + 4096);
 	assert_int_equal(quota_of(g)->held[QUOTA_SESSIONS], 2);
 	assert_false(clones(d));
 	assert_told(g, QUOTA_CLONES, 1);

@@ -17,7 +17,7 @@ static struct session *clone_of(struct session *source)
 	assert_int_equal(session_clone_init(&c, source, 1, &e), 0);
 	for (size_t i = 0; i < source->trace->n_buffers; i++)
 		assert_int_equal(
-			trace_buffer_clone(source->trace->buffers[i].buffer, &c.buffers[i]), 0);
+			trace_buffer_new_like(source->trace->buffers[i].buffer, &c.buffers[i]), 0);
 	assert_int_equal(session_clone_finish(&c, source, source->owner, &s), 0);
 	session_clone_deinit(&c);
 	s->owner = (struct session_owner){0};
