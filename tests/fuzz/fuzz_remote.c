@@ -13,7 +13,7 @@
 #include "fuzz_service.h"
 #include "service/producer/producer_port.h"
 #include "service/ipc/remote_machines.h"
-#include "service/session/session_internal.h"
+#include "service/session/session_state.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerInitialize(int *argc, char ***argv);

@@ -9,7 +9,7 @@
 #include "base/system/log.h"
 #include "service/ipc/ipc_host.h"
 #include "service/service.c" /* its struct is private */
-#include "service/session/session_internal.h"
+#include "service/session/session_state.h"
 
 /* A service in this process, and peers that are connected to it: one for all inputs, which must
  * leave it as they found it. */

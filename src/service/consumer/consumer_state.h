@@ -4,7 +4,8 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "service/consumer/consumer_streams.h"
+#include "service/consumer/observer.h"
+#include "service/consumer/reader.h"
 #include "service/ipc/ipc_host.h"
 #include "service/session/session.h"
 

@@ -3,6 +3,8 @@
  * QueryServiceState answers in a stream of replies. Each one is a TracingServiceState that fits a
  * frame, and the consumer concatenates them. A reply is sent when the next entry would not fit.
  */
+#include "service/consumer/query.h"
+
 #include <errno.h>
 #include <string.h>
 
@@ -10,7 +12,7 @@
 #include "base/event_loop/msgsock.h"
 #include "common/observable_events.pb-c.h"
 #include "gen/fields.h"
-#include "service/consumer/consumer_port.h"
+#include "service/consumer/consumer_state.h"
 #include "service/ipc/request_decode.h"
 #include "service/producer/producer_port.h"
 #include "service/producer/registry.h"

@@ -11,6 +11,8 @@
  * A flush always ends from its own timer, so that no request of a producer changes a session while
  * a caller walks over its fields.
  */
+#include "service/session/flush.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
@@ -20,7 +22,7 @@
 #include "gen/fields.h"
 #include "base/event_loop/loop_timer.h"
 #include "service/producer/producer_port.h"
-#include "service/session/session_internal.h"
+#include "service/session/session_state.h"
 #include "service/session/source_instances.h"
 #include "wire/pb_mem.h"
 

@@ -6,7 +6,7 @@
 
 #include "service/ipc/quota.h"
 #include "service/ipc/limits.h"
-#include "service/session/session_internal.h"
+#include "service/session/session_state.h"
 #include "service/session/source_instances.h"
 #include "service/session/session_config.h"
 #include "service/ipc/config_limits.h"

@@ -9,7 +9,8 @@
 #include "base/core/mem.h"
 #include "service/buffer/trace_buffer.h"
 #include "service/producer/producer_port.h"
-#include "service/session/session_internal.h"
+#include "service/session/session_life.h"
+#include "service/session/session_state.h"
 #include "service/session/source_instances.h"
 
 /* Charges the account for a clone of the source. Returns 0 or -EDQUOT. */
@@ -131,7 +132,7 @@ int session_clone_finish(struct session_clone *c, struct session *source,
 	if (r == 0)
 		r = add_buffers(s, c->n_buffers);
 	if (r == 0)
-		r = departures_copy(&source->departures, &s->departures);
+		r = session_copy_departures(source, s);
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < c->n_buffers; i++)

@@ -6,12 +6,12 @@
 
 #include "service/session/name_regex.h"
 #include "base/core/mem.h"
+#include "base/system/priority_boost.h"
 #include "config/limits.h"
+#include "config/trace_config.h"
 #include "service/ipc/quota.h"
 #include "service/output/file_writer.h"
 #include "service/ipc/limits.h"
-#include "service/session/admission.h"
-#include "service/session/trigger_config.h"
 #include "service/ipc/config_limits.h"
 
 int source_filter_check(const Pb__TraceConfig__DataSource *source, struct err_text *e)
@@ -62,6 +62,111 @@ bool source_filter_matches(const Pb__TraceConfig *config, const Pb__TraceConfig_
 {
 	return machine_matches(config, source, of) &&
 	       producer_matches(source, of->producer, budget);
+}
+
+/* ---- triggers ---- */
+
+#define MODE(name) PB__TRACE_CONFIG__TRIGGER_CONFIG__TRIGGER_MODE__##name
+
+enum trigger_mode trigger_mode(const Pb__TraceConfig *config)
+{
+	const Pb__TraceConfig__TriggerConfig *t = config->trigger_config;
+
+	if (!t)
+		return TRIGGER_NONE;
+	switch ((int)t->trigger_mode) {
+	case MODE(START_TRACING):
+		return TRIGGER_START;
+	case MODE(STOP_TRACING):
+		return t->use_clone_snapshot_if_available ? TRIGGER_CLONE : TRIGGER_STOP;
+	case MODE(CLONE_SNAPSHOT):
+		return TRIGGER_CLONE;
+	default:
+		return TRIGGER_NONE;
+	}
+}
+
+static const char *trigger_name(const Pb__TraceConfig__TriggerConfig__Trigger *t)
+{
+	return t->name ? t->name : "";
+}
+
+const Pb__TraceConfig__TriggerConfig__Trigger *trigger_find(const Pb__TraceConfig *config,
+							    const char *name)
+{
+	const Pb__TraceConfig__TriggerConfig *t = config->trigger_config;
+
+	for (size_t i = 0; t && i < t->n_triggers; i++)
+		if (!strcmp(trigger_name(t->triggers[i]), name))
+			return t->triggers[i];
+	return NULL;
+}
+
+static int check_trigger_mode(const Pb__TraceConfig__TriggerConfig *t, struct err_text *e)
+{
+	int mode = (int)t->trigger_mode;
+
+	if (mode < MODE(UNSPECIFIED) || mode > MODE(CLONE_SNAPSHOT) || mode == 3)
+		return err_set(e, -EINVAL, "trigger_mode %d is unknown", mode);
+	if (t->use_clone_snapshot_if_available && mode != MODE(STOP_TRACING))
+		return err_set(e, -EINVAL,
+			       "use_clone_snapshot_if_available needs trigger_mode STOP_TRACING");
+	return 0;
+}
+
+static int check_trigger_times(const Pb__TraceConfig *config, struct err_text *e)
+{
+	uint32_t max = config->enable_extra_guardrails ? GUARDRAIL_DURATION_MS : LIMIT_DURATION_MS;
+	const Pb__TraceConfig__TriggerConfig *t = config->trigger_config;
+	int r;
+
+	if (!t)
+		return 0;
+	if (t->trigger_mode != MODE(UNSPECIFIED) &&
+	    (t->trigger_timeout_ms == 0 || t->trigger_timeout_ms > max))
+		return err_set(e, -EINVAL, "trigger_timeout_ms is %u; it must be 1 to %u",
+			       t->trigger_timeout_ms, max);
+	r = check_trigger_mode(t, e);
+	if (r == 0 && t->trigger_mode != MODE(UNSPECIFIED) && config->duration_ms)
+		r = err_set(e, -EINVAL,
+			    "duration_ms must be 0 with triggers; stop_delay_ms sets how long to "
+			    "record");
+	return r;
+}
+
+static int check_trigger(const Pb__TraceConfig__TriggerConfig *t, size_t i, struct err_text *e)
+{
+	const char *name = trigger_name(t->triggers[i]),
+		   *regex = t->triggers[i]->producer_name_regex;
+	struct err_text why;
+
+	if (strlen(name) > MAX_NAME_BYTES)
+		return err_set(e, -EINVAL, "a trigger's name is longer than %d bytes",
+			       MAX_NAME_BYTES);
+	for (size_t j = 0; j < i; j++)
+		if (!strcmp(trigger_name(t->triggers[j]), name))
+			return err_set(e, -EINVAL, "two triggers have the name \"%s\"", name);
+	if (regex && regex[0] && name_regex_check(regex, &why) < 0)
+		return err_set(e, -EINVAL, "trigger \"%s\": producer_name_regex %s", name,
+			       why.text);
+	return 0;
+}
+
+static int check_triggers(const Pb__TraceConfig *config, struct err_text *e)
+{
+	const Pb__TraceConfig__TriggerConfig *t = config->trigger_config;
+	enum trigger_mode mode = trigger_mode(config);
+	int r;
+
+	if (config->write_into_file && (mode == TRIGGER_STOP || mode == TRIGGER_CLONE))
+		return err_set(e, -EINVAL,
+			       "write_into_file is not possible with trigger_mode %s: data in a "
+			       "file cannot be discarded",
+			       mode == TRIGGER_STOP ? "STOP_TRACING" : "CLONE_SNAPSHOT");
+	r = config_limit_check(config, CONFIG_TRIGGERS, e);
+	for (size_t i = 0; t && i < t->n_triggers && r == 0; i++)
+		r = check_trigger(t, i, e);
+	return r;
 }
 
 /* ---- unsupported fields ---- */
@@ -238,23 +343,29 @@ static int check_buffer_count(const Pb__TraceConfig *c, struct err_text *e)
 	return config_limit_check(c, CONFIG_BUFFERS, e);
 }
 
+/* ---- all checks ---- */
+
+static int check_priority(const Pb__TraceConfig *config, struct err_text *e)
+{
+	const Pb__PriorityBoostConfig *b = config->priority_boost;
+	struct priority_boost boost;
+
+	if (priority_boost_read(b, &boost) == 0)
+		return 0;
+	return err_set(e, -EINVAL,
+		       "priority_boost: policy %d with priority %u; it must be POLICY_SCHED_OTHER "
+		       "with 0 to %u or POLICY_SCHED_FIFO with %u to %u",
+		       (int)b->policy, b->priority, PRIORITY_BOOST_OTHER_MAX,
+		       PRIORITY_BOOST_FIFO_MIN, PRIORITY_BOOST_FIFO_MAX);
+}
+
 /* The checks have the order of Perfetto's service, so that a config with several errors is refused
  * for the same reason. */
 static int (*const checks[])(const Pb__TraceConfig *c, struct err_text *e) = {
-	check_built,
-	check_duration,
-	trigger_config_check_times,
-	check_bugreport_filename,
-	trigger_config_check_triggers,
-	file_config_check,
-	check_guardrails,
-	check_buffer_count,
-	check_buffer_names,
-	check_sources,
-	check_unique_name,
-	check_semaphore_count,
-	priority_check,
-	check_buffer_sizes,
+	check_built,	    check_duration,	check_trigger_times, check_bugreport_filename,
+	check_triggers,	    file_config_check,	check_guardrails,    check_buffer_count,
+	check_buffer_names, check_sources,	check_unique_name,   check_semaphore_count,
+	check_priority,	    check_buffer_sizes,
 };
 
 int session_config_check(const Pb__TraceConfig *config, struct err_text *e)

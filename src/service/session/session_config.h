@@ -39,3 +39,18 @@ int session_config_check(const Pb__TraceConfig *config, struct err_text *e);
  * -EINVAL and sets e (may be NULL). */
 int session_config_target_buffer(const Pb__TraceConfig *config, const Pb__DataSourceConfig *source,
 				 uint32_t *ret_index, struct err_text *e);
+
+/* ---- TraceConfig.trigger_config ---- */
+
+enum trigger_mode {
+	TRIGGER_NONE,
+	TRIGGER_START, /* records after a trigger */
+	TRIGGER_STOP, /* records until a while after the first trigger */
+	TRIGGER_CLONE, /* continues, and notifies the consumer of each trigger */
+};
+
+/* config must have been checked. */
+enum trigger_mode trigger_mode(const Pb__TraceConfig *config);
+/* Returns the trigger of this name that the config declares, or NULL. */
+const Pb__TraceConfig__TriggerConfig__Trigger *trigger_find(const Pb__TraceConfig *config,
+							    const char *name);

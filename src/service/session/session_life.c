@@ -1,316 +1,218 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "service/session/session.h"
+#include "service/session/session_life.h"
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/core/clock.h"
 #include "base/core/mem.h"
+#include "base/system/log.h"
 #include "config/limits.h"
-#include "service/buffer/trace_buffer.h"
-#include "service/ipc/quota.h"
-#include "service/producer/producer_port.h"
-#include "service/session/admission.h"
+#include "service/ipc/limits.h"
+#include "service/output/file_writer.h"
+#include "service/session/flush.h"
+#include "service/session/priority.h"
 #include "service/session/session_config.h"
-#include "service/session/session_internal.h"
+#include "service/session/session_state.h"
 #include "service/session/source_instances.h"
-#include "service/session/trigger_config.h"
-#include "service/session/triggers.h"
-#include "service/trace/trace_events.h"
-#include "service/ipc/config_limits.h"
+#include "wire/pb_mem.h"
 
-/* ---- properties ---- */
+/* How often the buffers of a session are checked for incremental state that they will overwrite. */
+#define RING_TICK_MS 250
 
-uint64_t session_id(const struct session *s)
+/* ---- timers ---- */
+
+static void on_snapshot_tick(void *ctx)
 {
-	return s->id;
+	struct session *s = ctx;
+
+	trace_mark_due(s->trace, TRACE_DUE_STATS | TRACE_DUE_SYNC_MARKER);
+	trace_snapshot_clocks(s->trace);
 }
 
-uid_t session_uid(const struct session *s)
+static void on_flush_tick(void *ctx)
 {
-	return s->uid;
+	session_flush(ctx,
+		      &(struct flush_request){.flags = FLUSH_REASON_PERIODIC | FLUSH_BY_SERVICE});
 }
 
-enum session_state session_state(const struct session *s)
+static void on_clear_tick(void *ctx)
 {
-	return s->state;
+	source_instances_clear_incremental_state(ctx);
 }
 
-const Pb__TraceConfig *session_config(const struct session *s)
+static void on_ring_tick(void *ctx)
 {
-	return s->config;
+	source_instances_clear_overwritten(ctx);
 }
 
-const char *session_error(const struct session *s)
+static void on_final_flush(void *ctx, const struct ipc_call *call, bool success)
 {
-	return s->error;
+	struct session *s = ctx;
+
+	(void)call;
+	s->final_flush = success ? FINAL_FLUSH_SUCCEEDED : FINAL_FLUSH_FAILED;
+	/* session_free() calls this too, in the state DISABLED. A session with a file is freed when
+	 * all data is in the file. */
+	if (!session_is_detached(s) || s->file || s->state == SESSION_DISABLED)
+		session_disable(s, false);
+	else
+		session_free(s);
 }
 
-bool session_all_started(const struct session *s)
+void session_flush_and_end(struct session *s)
 {
-	return s->all_started_reported;
+	struct flush_request request = {
+		.flags = FLUSH_REASON_STOP | FLUSH_BY_SERVICE, .done = on_final_flush, .ctx = s};
+
+	if (session_flush(s, &request) < 0)
+		on_final_flush(s, NULL, false);
 }
 
-struct trace *session_trace(const struct session *s)
+static void on_duration(void *ctx)
 {
-	return s->trace;
+	struct session *s = ctx;
+	enum trigger_mode mode = trigger_mode(s->config);
+
+	session_set_end(s, mode == TRIGGER_STOP || mode == TRIGGER_CLONE
+				   ? "trigger_timeout_ms is over"
+				   : "its time is over");
+	session_flush_and_end(s);
 }
 
-struct file_writer *session_file(const struct session *s)
+/* Records in the trace which data sources have not started, to explain missing data. */
+static void on_slow_start(void *ctx)
 {
-	return s->file;
-}
+	struct session *s = ctx;
+	const struct source_instance *i;
+	_cleanup_(pb_mem_deinit) struct pb_mem m = {0};
+	unsigned n = 0;
 
-void session_put_departures(const struct session *s, uint32_t field, struct pb_enc *e)
-{
-	departures_put(s, field, e);
-}
-
-/* The consumer cannot read packets that go into a file. It can read a clone after its file is
- * written: the events that the service has recorded meanwhile. */
-bool session_is_readable(const struct session *s)
-{
-	if (triggers_withhold_data(s))
-		return false;
-	return !s->file || (s->state == SESSION_CLONED && file_writer_is_closed(s->file));
-}
-
-const char *session_state_name(enum session_state state)
-{
-	static const char *const names[] = {
-		[SESSION_DISABLED] = "DISABLED",       [SESSION_CONFIGURED] = "CONFIGURED",
-		[SESSION_STARTED] = "STARTED",	       [SESSION_STOPPING] = "STOP_WAIT",
-		[SESSION_CLONED] = "CLONED_READ_ONLY",
-	};
-
-	return names[state];
-}
-
-/* ---- other sessions: enable_concurrent_session_events ---- */
-
-static bool wants_events(const struct session *s)
-{
-	const Pb__TraceConfig__BuiltinDataSource *b = s->config->builtin_data_sources;
-
-	return b && b->enable_concurrent_session_events &&
-	       (s->state == SESSION_CONFIGURED || s->state == SESSION_STARTED ||
-		s->state == SESSION_STOPPING);
-}
-
-/* The name of the other session is only for root and its own user. */
-static void record_other(struct session *s, const struct session *other)
-{
-	char *name = other->config->unique_session_name;
-	bool may_see = s->uid == 0 || s->uid == other->uid;
-	struct concurrent_event event = {
-		.boot_ns = other->state_boot_ns,
-		.session_id = other->id,
-		/* ConcurrentSessionEvent.State has the states in the same order, from 1 on. */
-		.state = (uint32_t)other->state + 1,
-		.uid = other->uid,
-		.n_sources = (uint32_t)other->n_instances,
-		.name = name && name[0] && may_see ? name : NULL,
-	};
-
-	trace_add_concurrent(s->trace, &event);
-}
-
-/* Records the states of all other sessions in the trace, if the config requests it. */
-static void session_record_others(struct session *s)
-{
-	const struct session *other;
-
-	if (!wants_events(s))
+	if (pb_mem_init(&m) < 0)
 		return;
-	TAILQ_FOREACH (other, &s->sessions->list, link)
-		if (other != s)
-			record_other(s, other);
+	TAILQ_FOREACH (i, &s->instances, link)
+		if (i->state != INSTANCE_STARTED && n++ < MAX_SLOW_SOURCES)
+			source_instances_put_source(i, &m.enc);
+	if (n > 0 && !m.failed)
+		trace_record_sources(s->trace, SERVICE_EVENT_SLOW_STARTING, m.buf, pb_mem_len(&m));
 }
 
-void session_set_state(struct session *s, enum session_state state)
-{
-	struct session *other;
+/* ---- triggers ---- */
 
-	s->state = state;
-	s->state_boot_ns = clock_boot_ns();
-	TAILQ_FOREACH (other, &s->sessions->list, link)
-		if (other != s && wants_events(other))
-			record_other(other, s);
+static void arm_delay(struct session *s)
+{
+	const struct session_triggers *t = &s->triggers;
+	uint64_t now = clock_mono_ns(), next = UINT64_MAX;
+
+	for (size_t i = 0; i < t->n_due; i++)
+		next = MIN(next, t->due[i].mono_ns);
+	if (t->n_due > 0)
+		loop_timer_once(&s->timers[TIMER_TRIGGER_DELAY],
+				next > now ? (uint32_t)((next - now + NS_PER_MS - 1) / NS_PER_MS)
+					   : 0,
+				false);
 }
 
-/* ---- owners and watches ---- */
-
-struct session *session_find_detached(struct sessions *v, uid_t uid, const char *key)
+static void notify_due(struct session *s)
 {
-	struct session *s;
+	struct session_triggers *t = &s->triggers;
+	uint64_t now = clock_mono_ns();
+	size_t left = 0;
 
-	TAILQ_FOREACH (s, &v->list, link)
-		if (session_is_detached(s) && s->uid == uid && s->detach_key &&
-		    !strcmp(s->detach_key, key))
-			return s;
-	return NULL;
-}
-
-int session_detach(struct session *s, const char *key)
-{
-	char *copy = NULL;
-
-	if (key && session_find_detached(s->sessions, s->uid, key))
-		return -EEXIST;
-	if (key) {
-		copy = strdup(key);
-		if (!copy)
-			return -ENOMEM;
+	for (size_t i = 0; i < t->n_due; i++) {
+		if (t->due[i].mono_ns > now) {
+			t->due[left++] = t->due[i];
+			continue;
+		}
+		if (!session_is_detached(s))
+			s->owner.ops->clone_due(s->owner.ctx, &t->due[i].trigger);
+		received_trigger_deinit(&t->due[i].trigger);
 	}
-	s->detach_key = copy;
-	s->owner = (struct session_owner){0};
-	return 0;
+	t->n_due = left;
+	arm_delay(s);
 }
 
-void session_attach(struct session *s, struct session_owner owner)
+static void delay_clone(struct session *s, const struct received_trigger *trigger)
 {
-	free(TAKE_PTR(s->detach_key));
-	s->owner = owner;
-}
+	struct session_triggers *t = &s->triggers;
+	struct due_trigger due = {.mono_ns = clock_mono_ns() + trigger->delay_ms * NS_PER_MS};
 
-void session_watch_end(struct session *s, struct session_watch *w)
-{
-	TAILQ_INSERT_TAIL(&s->watches, w, link);
-}
-
-void session_unwatch(struct session *s, struct session_watch *w)
-{
-	TAILQ_REMOVE(&s->watches, w, link);
-}
-
-/* ---- helpers of the other files ---- */
-
-static bool is_own_buffer(void *trace, uint16_t buffer_id)
-{
-	return trace_find_buffer(trace, buffer_id) >= 0;
-}
-
-void session_scrape(struct session *s)
-{
-	const struct producer_port *p;
-
-	TAILQ_FOREACH (p, &s->sessions->producers->list, link)
-		producer_port_scrape(p, is_own_buffer, s->trace);
-}
-
-uint32_t session_flush_timeout_ms(const struct session *s)
-{
-	return s->config->flush_timeout_ms ? s->config->flush_timeout_ms : DEFAULT_FLUSH_TIMEOUT_MS;
-}
-
-uint32_t session_stop_timeout_ms(const struct session *s)
-{
-	return s->config->data_source_stop_timeout_ms ? s->config->data_source_stop_timeout_ms
-						      : DEFAULT_STOP_TIMEOUT_MS;
-}
-
-/* ---- life ---- */
-
-static void free_trace(struct session *s)
-{
-	struct producer_port *p;
-
-	for (size_t i = 0; s->trace && i < trace_n_buffers(s->trace); i++)
-		TAILQ_FOREACH (p, &s->sessions->producers->list, link)
-			producer_port_revoke(p, trace_get_buffer_id(s->trace, i));
-	trace_free(TAKE_PTR(s->trace));
-}
-
-/* Frees everything except the links to other objects, which session_free() removes. */
-static void session_destroy(struct session *s)
-{
-	file_writer_free(s->file);
-	free_trace(s);
-	quota_close(&s->account);
-	session_deinit_timers(s);
-	triggers_deinit(&s->triggers);
-	free(s->detach_key);
-	free(s->error);
-	free(s->end_reason);
-	departures_deinit(&s->departures);
-	source_configs_deinit(&s->source_configs);
-	if (s->config)
-		pb__trace_config__free_unpacked(s->config, NULL);
-	free(s);
-}
-
-void session_destroyp(struct session **s)
-{
-	if (*s)
-		session_destroy(*s);
-}
-
-void session_free(struct session *s)
-{
-	struct session_watch *w;
-
-	if (!s)
+	if (t->n_due >= MAX_DUE_TRIGGERS) {
+		s->account.quota->refused[REFUSED_DUE_TRIGGERS]++;
+		quota_log(s->account.quota, s->account.user, LOG_LEVEL_WARN,
+			  "session %llu: %u delayed clones are pending; trigger "
+			  "%s is ignored",
+			  (unsigned long long)s->id, MAX_DUE_TRIGGERS, trigger->name);
 		return;
-	while ((w = TAILQ_FIRST(&s->watches)))
-		w->session_ends(w);
-	session_set_end(s, "its consumer disconnected");
-	session_disable(s, true);
-	flush_cancel_all(s);
-	if (s->file && s->state != SESSION_CLONED)
-		file_writer_finish_now(s->file);
-	source_instances_deinit(s);
-	TAILQ_REMOVE(&s->sessions->list, s, link);
-	(void)priority_apply(s->sessions, NULL);
-	session_destroy(s);
+	}
+	if (array_reserve(&t->due, &t->cap_due, t->n_due + 1, sizeof(t->due[0])) < 0 ||
+	    received_trigger_copy(trigger, &due.trigger) < 0) {
+		quota_log(s->account.quota, s->account.user, LOG_LEVEL_ERROR,
+			  "out of memory: trigger %s is ignored", trigger->name);
+		return;
+	}
+	t->due[t->n_due++] = due;
+	arm_delay(s);
 }
 
-/* exclusive_prio ends the other sessions, so their charges do not count. */
-static int charge_buffers(struct session *s, const Pb__TraceConfig *c, struct err_text *e)
+static void on_trigger_delay(void *ctx)
 {
-	uint64_t bytes = 0;
+	struct session *s = ctx;
+
+	if (trigger_mode(s->config) == TRIGGER_CLONE)
+		notify_due(s);
+	else
+		session_flush_and_end(s);
+}
+
+static void on_trigger_timeout(void *ctx)
+{
+	struct session *s = ctx;
+
+	if (s->state != SESSION_CONFIGURED)
+		return;
+	session_set_end(s, "no trigger came within trigger_timeout_ms");
+	if (session_is_detached(s))
+		session_free(s);
+	else
+		session_disable(s, false);
+}
+
+static void complete_disable(struct session *s);
+
+static void on_stop_timeout(void *ctx)
+{
+	complete_disable(ctx);
+}
+
+/* Frees a detached session whose file is complete. */
+static void on_abandoned(void *ctx)
+{
+	struct session *s = ctx;
+
+	if (session_is_detached(s))
+		session_free(s);
+}
+
+static int session_init_timers(struct session *s)
+{
+	static void (*const fire[])(void *session) = {
+		[TIMER_DURATION] = on_duration,
+		[TIMER_FLUSH] = on_flush_tick,
+		[TIMER_CLEAR] = on_clear_tick,
+		[TIMER_RING] = on_ring_tick,
+		[TIMER_SNAPSHOT] = on_snapshot_tick,
+		[TIMER_SLOW_START] = on_slow_start,
+		[TIMER_TRIGGER_TIMEOUT] = on_trigger_timeout,
+		[TIMER_TRIGGER_DELAY] = on_trigger_delay,
+		[TIMER_STOP_TIMEOUT] = on_stop_timeout,
+		[TIMER_ABANDONED] = on_abandoned,
+	};
 	int r = 0;
 
-	for (size_t i = 0; i < c->n_buffers; i++)
-		bytes += (uint64_t)c->buffers[i]->size_kb * 1024;
-	if (!c->exclusive_prio)
-		r = quota_check(&s->account, QUOTA_BUFFERS, c->n_buffers, e);
-	if (r == 0 && !c->exclusive_prio)
-		r = quota_check(&s->account, QUOTA_BUFFER_BYTES, bytes, e);
-	if (r < 0)
-		return r;
-	quota_charge_unchecked(&s->account, QUOTA_BUFFERS, c->n_buffers);
-	quota_charge_unchecked(&s->account, QUOTA_BUFFER_BYTES, bytes);
-	return 0;
-}
-
-static int allocate_buffers(struct session *s, const Pb__TraceConfig *c, struct err_text *e)
-{
-	int error = charge_buffers(s, c, e);
-
-	if (error < 0)
-		return error;
-	for (size_t i = 0; i < c->n_buffers; i++) {
-		const Pb__TraceConfig__BufferConfig *b = c->buffers[i];
-		bool discard =
-			b->fill_policy == PB__TRACE_CONFIG__BUFFER_CONFIG__FILL_POLICY__DISCARD;
-		uint16_t id = sessions_new_buffer_id(s->sessions);
-		struct trace_buffer *buffer = NULL;
-		int r = -ENOSPC;
-
-		if (id)
-			r = trace_buffer_new((size_t)b->size_kb * 1024,
-					     discard ? TRACE_BUFFER_DISCARD : TRACE_BUFFER_RING,
-					     &buffer);
-		if (r == 0)
-			r = trace_add_buffer(s->trace, id, buffer);
-		if (r < 0) {
-			trace_buffer_free(buffer);
-			return err_set(e, r, "cannot allocate buffer %zu of %u KiB: %s", i,
-				       b->size_kb, strerror(-r));
-		}
-	}
-	return 0;
+	for (size_t i = 0; i < N_SESSION_TIMERS && r == 0; i++)
+		r = loop_timer_init(&s->timers[i], s->sessions->loop, fire[i], s);
+	return r;
 }
 
 int session_alloc(struct sessions *sessions, struct session_owner owner, uid_t uid,
@@ -333,88 +235,213 @@ int session_alloc(struct sessions *sessions, struct session_owner owner, uid_t u
 	return 0;
 }
 
-static int make_file(struct session *s, const Pb__TraceConfig *config, struct passed_file file,
-		     struct err_text *e)
+static void stop_timers(struct session *s)
 {
-	struct file_owner owner = session_file_owner(s);
+	struct session_triggers *t = &s->triggers;
 
-	owner.config = config; /* not the session's yet */
-	return file_writer_new(&owner, file, e, &s->file);
+	for (size_t i = 0; i < N_TIMERS_UNTIL_STOP; i++)
+		loop_timer_stop(&s->timers[i]);
+	for (size_t i = 0; i < t->n_due; i++)
+		received_trigger_deinit(&t->due[i].trigger);
+	t->n_due = 0;
 }
 
-static int check_config_bytes(struct sessions *sessions, const struct session_request *request,
-			      struct err_text *e)
+/* Starts the duration timer. wait_ms: added for data sources that have not started yet. */
+static void start_duration(struct session *s, uint32_t wait_ms)
 {
-	struct quota_account account;
+	const Pb__TraceConfig *c = s->config;
 
-	quota_open(&account, sessions->quota, request->uid);
-	return quota_check(&account, QUOTA_CONFIG_BYTES, request->config_bytes, e);
+	if (c->duration_ms)
+		loop_timer_once(&s->timers[TIMER_DURATION], c->duration_ms + wait_ms,
+				c->prefer_suspend_clock_for_duration);
 }
 
-int session_new(struct sessions *sessions, const struct session_request *request,
-		struct err_text *e, struct session **ret)
+/* Starts a timer of the config; a period of 0 is none. Each tick is work for the service and for all
+ * producers of the session, so only root chooses a period as short as it likes. */
+static void start_tick(struct session *s, struct loop_timer *tick, uint32_t period_ms,
+		       bool in_suspend)
 {
-	Pb__TraceConfig *config = request->config;
-	_cleanup_(passed_file_closep) struct passed_file file = request->file;
-	_cleanup_(session_destroyp) struct session *s = NULL;
-	int r = check_config_bytes(sessions, request, e);
+	if (!quota_is_root(s->account.quota, s->uid))
+		period_ms = period_ms ? MAX(period_ms, MIN_PERIOD_MS) : 0;
+	if (period_ms)
+		loop_timer_every(tick, period_ms, in_suspend);
+}
 
-	if (r < 0)
-		return r;
+static void start_timers(struct session *s)
+{
+	const Pb__TraceConfig *c = s->config;
+	const Pb__TraceConfig__BuiltinDataSource *b = c->builtin_data_sources;
+	uint32_t interval = b && b->snapshot_interval_ms ? b->snapshot_interval_ms
+							 : DEFAULT_SNAPSHOT_INTERVAL_MS;
 
-	r = session_config_check(config, e);
-	if (r < 0)
-		sessions->quota->refused[config_limit_counter(config)]++;
+	start_duration(s, trigger_mode(c) == TRIGGER_NONE ? DURATION_START_WAIT_MS : 0);
+	start_tick(s, &s->timers[TIMER_FLUSH], file_config_flush_period_ms(c), false);
+	if (c->incremental_state_config && c->incremental_state_config->clear_period_ms) {
+		start_tick(s, &s->timers[TIMER_CLEAR], c->incremental_state_config->clear_period_ms,
+			   false);
+		if (!s->file)
+			loop_timer_every(&s->timers[TIMER_RING], RING_TICK_MS, false);
+	}
+	start_tick(s, &s->timers[TIMER_SNAPSHOT], interval,
+		   b && b->prefer_suspend_clock_for_snapshot);
+	on_snapshot_tick(s);
+	loop_timer_once(&s->timers[TIMER_SLOW_START], ALL_STARTED_TIMEOUT_MS, false);
+}
+
+/* ---- start ---- */
+
+void session_check_all_started(struct session *s)
+{
+	if (s->state != SESSION_STARTED || s->all_started_reported ||
+	    !source_instances_all_in(s, INSTANCE_STARTED))
+		return;
+	s->all_started_reported = true;
+	loop_timer_stop(&s->timers[TIMER_SLOW_START]);
+	if (trigger_mode(s->config) == TRIGGER_NONE && !s->end_reason)
+		start_duration(s, 0);
+	trace_record(s->trace, SERVICE_EVENT_ALL_STARTED);
+	trace_snapshot_clocks(s->trace);
+	if (!session_is_detached(s))
+		s->owner.ops->all_started(s->owner.ctx);
+}
+
+void session_start(struct session *s)
+{
+	if (s->state != SESSION_CONFIGURED)
+		return;
+	session_set_state(s, SESSION_STARTED);
+	trace_start(s->trace);
+	trace_record(s->trace, SERVICE_EVENT_TRACING_STARTED);
+	start_timers(s);
+	if (s->file)
+		file_writer_start(s->file);
+	source_instances_start_all(s);
+	session_check_all_started(s);
+}
+
+void session_begin(struct session *s)
+{
+	source_instances_setup_all(s);
+	if (trigger_mode(s->config) == TRIGGER_START)
+		loop_timer_once(&s->timers[TIMER_TRIGGER_TIMEOUT],
+				s->config->trigger_config->trigger_timeout_ms, false);
+	else if (!s->config->deferred_start)
+		session_start(s);
+}
+
+/* ---- an accepted trigger ---- */
+
+void session_trigger(struct session *s, const struct received_trigger *trigger)
+{
+	bool is_first = !s->triggers.hit;
+	struct err_text why;
+
+	s->triggers.hit = true;
+	trace_snapshot_clocks(s->trace);
+	trace_add_trigger(s->trace, trigger);
+
+	switch (trigger_mode(s->config)) {
+	case TRIGGER_START:
+		if (s->state != SESSION_CONFIGURED)
+			return;
+		loop_timer_stop(&s->timers[TIMER_TRIGGER_TIMEOUT]);
+		s->config->has_duration_ms = true;
+		s->config->duration_ms = (uint32_t)trigger->delay_ms;
+		session_start(s);
+		return;
+	case TRIGGER_STOP:
+		if (!is_first)
+			return;
+		loop_timer_stop(&s->timers[TIMER_DURATION]); /* the time to wait for a trigger */
+		err_set(&why, 0, "trigger '%.100s' of %.100s", trigger->name, trigger->producer);
+		session_set_end(s, why.text);
+		loop_timer_once(&s->timers[TIMER_TRIGGER_DELAY], (uint32_t)trigger->delay_ms,
+				false);
+		return;
+	case TRIGGER_CLONE:
+		delay_clone(s, trigger);
+		return;
+	case TRIGGER_NONE:
+		return;
+	}
+}
+
+/* ---- stop ---- */
+
+void session_ended(struct session *s)
+{
+	if (!session_is_detached(s))
+		s->owner.ops->ended(s->owner.ctx, s->error);
+	else if (s->file)
+		loop_timer_once(&s->timers[TIMER_ABANDONED], 0, false);
+}
+
+/* The last step to DISABLED. Scrapes the data that was not committed. */
+static void complete_disable(struct session *s)
+{
+	loop_timer_stop(&s->timers[TIMER_STOP_TIMEOUT]);
+	trace_mark_due(s->trace, TRACE_DUE_STATS);
+	source_instances_stop_all(s, true);
+	session_set_state(s, SESSION_DISABLED);
+	session_scrape(s);
+	trace_record(s->trace, SERVICE_EVENT_TRACING_DISABLED);
+	trace_snapshot_clocks(s->trace);
+	if (s->file)
+		file_writer_finish(s->file);
 	else
-		r = admission_check(sessions, config, request->uid, e);
-	if (r < 0)
-		return r;
-	if (session_alloc(sessions, request->owner, request->uid, &s) < 0)
-		return err_set(e, -ENOMEM, "out of memory");
-	r = source_configs_init(&s->source_configs, request->packed, request->packed_len);
-	if (r < 0)
-		return err_set(e, r, "the configs of the data sources: %s", strerror(-r));
-	r = trace_new(&sessions->trace_env,
-		      &(struct trace_owner){config, &s->account, session_put_stats, s}, e,
-		      &s->trace);
-	if (r < 0) {
-		sessions->quota->refused[config_limit_counter(config)]++;
-		return r;
+		session_ended(s);
+}
+
+void session_check_all_stopped(struct session *s)
+{
+	if (s->state == SESSION_STOPPING && source_instances_all_in(s, INSTANCE_STOPPED))
+		complete_disable(s);
+}
+
+void session_disable(struct session *s, bool at_once)
+{
+	switch (s->state) {
+	case SESSION_DISABLED:
+	case SESSION_CLONED:
+		return;
+	case SESSION_STOPPING:
+		if (at_once)
+			complete_disable(s);
+		return;
+	case SESSION_CONFIGURED:
+		at_once = true; /* no data source was started, so none has to stop */
+		break;
+	case SESSION_STARTED:
+		break;
 	}
-	s->boost = priority_of(sessions, config);
-	if (config->write_into_file)
-		r = make_file(s, config, passed_file_release(&file), e);
-	if (r == 0)
-		r = allocate_buffers(s, config, e);
-	if (r < 0) {
-		file_writer_discard(TAKE_PTR(s->file));
-		return r;
+	stop_timers(s);
+	/* session_set_state() would report STOPPING to other sessions, which is only done if the
+	 * session stays in it. */
+	s->state = SESSION_STOPPING;
+	source_instances_stop_all(s, at_once);
+	if (source_instances_all_in(s, INSTANCE_STOPPED)) {
+		complete_disable(s);
+		return;
 	}
-	s->id = ++sessions->last_session_id;
-	s->config = config;
-	if (trigger_mode(config) == TRIGGER_STOP || trigger_mode(config) == TRIGGER_CLONE) {
-		config->has_duration_ms = true;
-		config->duration_ms = config->trigger_config->trigger_timeout_ms;
-	}
-	r = priority_apply(sessions, config);
-	if (r < 0) {
-		s->config = NULL; /* the caller's still */
-		file_writer_discard(TAKE_PTR(s->file));
-		return err_set(e, r, "priority_boost: %s%s", strerror(-r),
-			       r == -EPERM || r == -EACCES
-				       ? " (raise RLIMIT_NICE and RLIMIT_RTPRIO of the service; "
-					 "see docs/security.md)"
-				       : "");
-	}
-	admission_stop_others(sessions, config);
-	admission_remember(sessions, config, request->uid);
-	TAILQ_INSERT_TAIL(&sessions->list, s, link);
-	/* The end of other sessions may have ended the priority boost, so it is applied again. */
-	(void)priority_apply(sessions, NULL);
-	quota_charge_unchecked(&s->account, QUOTA_SESSIONS, 1);
-	quota_charge_unchecked(&s->account, QUOTA_CONFIG_BYTES, request->config_bytes);
-	session_set_state(s, SESSION_CONFIGURED);
-	session_record_others(s);
-	*ret = TAKE_PTR(s);
-	return 0;
+	session_set_state(s, SESSION_STOPPING);
+	loop_timer_once(&s->timers[TIMER_STOP_TIMEOUT], session_stop_timeout_ms(s), false);
+}
+
+void session_free(struct session *s)
+{
+	struct session_watch *w;
+
+	if (!s)
+		return;
+	while ((w = TAILQ_FIRST(&s->watches)))
+		w->session_ends(w);
+	session_set_end(s, "its consumer disconnected");
+	session_disable(s, true);
+	flush_cancel_all(s);
+	if (s->file && s->state != SESSION_CLONED)
+		file_writer_finish_now(s->file);
+	source_instances_deinit(s);
+	TAILQ_REMOVE(&s->sessions->list, s, link);
+	(void)priority_apply(s->sessions, NULL);
+	session_destroyp(&s);
 }

@@ -9,7 +9,7 @@
 #include "base/system/priority_boost.h"
 #include "service/ipc/quota.h"
 #include "service/producer/producers.h"
-#include "service/session/trigger_config.h"
+#include "service/session/trigger_history.h"
 #include "service/trace/trace.h"
 
 struct event_base;
@@ -39,7 +39,7 @@ struct sessions {
 
 	struct trigger_history trigger_history; /* owned */
 	struct recent_sessions *recent; /* owned; NULL until the first */
-	struct priority_boost_state boost; /* service/session/admission.h */
+	struct priority_boost_state boost; /* service/session/priority.h */
 	bool is_timely; /* sessions without a priority_boost have PRIORITY_BOOST_BUDGETED */
 	bool is_stopping; /* service/session/shutdown.h: no session begins any more */
 };
@@ -56,7 +56,6 @@ uint16_t sessions_new_buffer_id(struct sessions *ss);
 /* Returns the first session (s NULL) or the one after s, or NULL if there is none. */
 struct session *sessions_next(const struct sessions *ss, const struct session *s);
 size_t sessions_count(const struct sessions *ss);
-size_t sessions_count_buffers(const struct sessions *ss);
 
 /* Callbacks of the producers to the sessions; ctx is struct sessions. */
 extern const struct producer_events sessions_producer_events;

@@ -6,7 +6,8 @@
 #include "base/core/clock.h"
 #include "base/system/log.h"
 #include "service/ipc/limits.h"
-#include "service/session/session_internal.h"
+#include "service/session/session_life.h"
+#include "service/session/session_state.h"
 
 #define TICK_MS 20
 

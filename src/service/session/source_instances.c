@@ -19,9 +19,8 @@
 #include "service/ipc/limits.h"
 #include "service/producer/producer_port.h"
 #include "service/producer/registry.h"
-#include "service/session/session_internal.h"
+#include "service/session/session_state.h"
 #include "service/session/session_config.h"
-#include "service/session/trigger_config.h"
 #include "wire/pb_mem.h"
 
 /* ---- the config for the producer ---- */
@@ -68,7 +67,7 @@ static void start_instance(struct session *s, struct source_instance *i)
 		return;
 	}
 	i->state = i->will_notify_on_start ? INSTANCE_STARTING : INSTANCE_STARTED;
-	departures_note_start(s, i);
+	session_note_start(s, i);
 	producer_port_send_start(i->producer, i->id, config.buf, pb_mem_len(&config));
 	notify_owner(s, i);
 }
@@ -285,20 +284,6 @@ void source_instances_setup_new(struct session *s, size_t config_index, uint64_t
 		log_skipped_sources(s);
 }
 
-size_t session_n_instances(const struct session *s)
-{
-	return s->n_instances;
-}
-
-void session_each_instance(const struct session *s,
-			   void (*fn)(void *ctx, const struct source_instance *i), void *ctx)
-{
-	const struct source_instance *i;
-
-	TAILQ_FOREACH (i, &s->instances, link)
-		fn(ctx, i);
-}
-
 void source_instances_start_all(struct session *s)
 {
 	struct source_instance *i;
@@ -412,31 +397,30 @@ static struct source_instance *find_instance(const struct producer_port *p, uint
 	return NULL;
 }
 
-void source_instances_notify_started(const struct producer_port *p, uint64_t id)
+struct session *source_instances_notify_started(const struct producer_port *p, uint64_t id)
 {
 	struct source_instance *i = find_instance(p, id);
-	struct session *s = i ? i->session : NULL;
 
-	if (!i || s->state != SESSION_STARTED || i->state != INSTANCE_STARTING)
-		return;
+	if (!i || i->session->state != SESSION_STARTED || i->state != INSTANCE_STARTING)
+		return NULL;
 	i->state = INSTANCE_STARTED;
-	notify_owner(s, i);
-	session_check_all_started(s);
+	notify_owner(i->session, i);
+	return i->session;
 }
 
-void source_instances_notify_stopped(const struct producer_port *p, uint64_t id)
+struct session *source_instances_notify_stopped(const struct producer_port *p, uint64_t id)
 {
 	struct source_instance *i = find_instance(p, id);
 
 	if (!i || i->state != INSTANCE_STOPPING)
-		return;
+		return NULL;
 	i->state = INSTANCE_STOPPED;
 	notify_owner(i->session, i);
-	session_check_all_stopped(i->session);
+	return i->session;
 }
 
-static void withdraw_from(struct session *s, const struct producer_port *p, const char *name,
-			  bool send_stop)
+bool source_instances_withdraw(struct session *s, const struct producer_port *p, const char *name,
+			       bool send_stop)
 {
 	struct source_instance *i, *next;
 	bool any = false;
@@ -445,23 +429,11 @@ static void withdraw_from(struct session *s, const struct producer_port *p, cons
 		next = TAILQ_NEXT(i, of_producer);
 		if (i->session != s || (name && strcmp(i->config->config->name, name)))
 			continue;
-		departures_note(s, i);
+		session_note_departure(s, i);
 		if (i->state != INSTANCE_STOPPED)
 			stop_instance(s, i, true, send_stop && i->state != INSTANCE_STOPPING);
 		free_instance(s, i);
 		any = true;
 	}
-	if (any) {
-		session_check_all_started(s);
-		session_check_all_stopped(s);
-	}
-}
-
-void source_instances_withdraw(struct sessions *sessions, struct producer_port *p, const char *name,
-			       bool send_stop)
-{
-	struct session *s;
-
-	TAILQ_FOREACH (s, &sessions->list, link)
-		withdraw_from(s, p, name, send_stop);
+	return any;
 }

@@ -38,11 +38,12 @@ void source_instances_clear_overwritten(struct session *s);
 /* Writes one entry of TracingServiceEvent.DataSources: producer and name. */
 void source_instances_put_source(const struct source_instance *i, struct pb_enc *e);
 
-/* ---- notifications of a producer, about its instances in any session ---- */
+/* ---- notifications of a producer, about its instances ---- */
 
-void source_instances_notify_started(const struct producer_port *p, uint64_t id);
-void source_instances_notify_stopped(const struct producer_port *p, uint64_t id);
+/* Return the session whose instance has changed its state, or NULL. */
+struct session *source_instances_notify_started(const struct producer_port *p, uint64_t id);
+struct session *source_instances_notify_stopped(const struct producer_port *p, uint64_t id);
 /* Call when the producer has unregistered the data source of this name (NULL: all). send_stop:
- * sends a stop command to running instances. */
-void source_instances_withdraw(struct sessions *sessions, struct producer_port *p, const char *name,
+ * sends a stop command to running instances. Returns true if the session had any. */
+bool source_instances_withdraw(struct session *s, const struct producer_port *p, const char *name,
 			       bool send_stop);

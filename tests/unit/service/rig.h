@@ -10,11 +10,12 @@
 #include "system/service_peer_consumer.h"
 #include "system/service_peer_producer.h"
 #include "service/consumer/consumer_port.h"
+#include "service/consumer/consumer_state.h"
 #include "service/output/file_writer.h"
 #include "service/ipc/ipc_host.h"
 #include "service/producer/producer_port.h"
 #include "service/service.c" /* its struct is private */
-#include "service/session/session_internal.h"
+#include "service/session/session_state.h"
 #include "service/trace/trace_internal.h"
 #include "service/buffer/trace_buffer.h"
 

@@ -3,7 +3,7 @@
 #define STAGE_FLAGS DS_NOTIFY_STOP
 #include "unit/service/rig.h"
 #include "service/consumer/consumer_port.h"
-#include "service/session/session_internal.h"
+#include "service/session/session_state.h"
 
 STAGE_TEST(connection_begins_without_a_session)
 {

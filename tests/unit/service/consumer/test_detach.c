@@ -3,7 +3,7 @@
 #define STAGE_SETUP setup
 #define STAGE_TEARDOWN teardown
 #include "unit/service/rig.h"
-#include "service/session/session_internal.h"
+#include "service/session/session_state.h"
 #include "service/consumer/consumer_port.h"
 
 static int setup(void **state)

@@ -5,7 +5,6 @@
 #include "service/filter/packet_validate.h"
 #include "unit/service/output_dir.h"
 #include "unit/temp_dir.h"
-#include "service/session/session_internal.h"
 #include "unit/service/trace_file_helper.h"
 
 /* A session that runs, and beside it files that the test feeds itself. */
@@ -14,8 +13,20 @@ struct fixture {
 	void *dir;
 	struct trace_files parts;
 	struct file_owner owner;
+	struct quota_account account;
 	Pb__TraceConfig *config;
+	uint32_t flushed; /* the file for which producers were flushed last */
 };
+
+static int on_flush(void *ctx, uint32_t number)
+{
+	struct fixture *x = ctx;
+
+	x->flushed = number;
+	return 0;
+}
+
+static const struct file_writer_ops ops = {.flush = on_flush};
 
 static int setup(void **state)
 {
@@ -25,14 +36,19 @@ static int setup(void **state)
 
 	if (!x || temp_dir_setup(&x->dir) < 0)
 		return -1;
-	x->stage = stage_new(DS_CLEARS, false);
+	x->stage = stage_new(0, false);
 	stage_start(x->stage, STAGE_CONFIG);
 	snprintf(text, sizeof(text),
 		 "write_into_file: true output_path: '%s' rotate { max_file_size_bytes: 100000 }",
 		 temp_dir_path(&x->dir, 0, "t.x"));
 	x->config = peer_parse_config(text);
-	x->owner = session_file_owner(rig_session(&x->stage->rig));
-	x->owner.config = x->config;
+	x->owner = (struct file_owner){.ops = &ops,
+				       .ctx = x,
+				       .loop = x->stage->rig.loop,
+				       .trace = session_trace(rig_session(&x->stage->rig)),
+				       .config = x->config,
+				       .account = &x->account};
+	quota_open(&x->account, &x->stage->rig.service->quota, 0);
 	assert_int_equal(trace_files_open(&x->parts, &x->owner, (struct passed_file){-1, 0}, &e),
 			 0);
 	*state = x;
@@ -44,6 +60,7 @@ static int teardown(void **state)
 	struct fixture *x = *state;
 
 	trace_files_deinit(&x->parts);
+	quota_close(&x->account);
 	pb__trace_config__free_unpacked(x->config, NULL);
 	stage_free(x->stage);
 	temp_dir_teardown(&x->dir);
@@ -150,19 +167,14 @@ PARTS_TEST(file_is_ended_when_producers_have_answered)
 	assert_int_equal(count_in(x, "t.000002.x", "late"), 1);
 }
 
-PARTS_TEST(producers_are_asked_to_begin_anew_and_to_flush)
+PARTS_TEST(producers_are_flushed_for_the_next_file)
 {
-	struct stage *g = x->stage;
-	struct pb_field f;
-
 	fill_newest(x, 2, 0);
 	trace_files_rotate(&x->parts);
-	assert_true(peer_command(g->prod, g->stream, CMD(CLEAR_INCREMENTAL_STATE), &f));
-	assert_true(peer_command(g->prod, g->stream, CMD(FLUSH), &f));
-	/* one that holds nothing is not left */
+	assert_int_equal(x->flushed, 2);
+	/* A file without data is not ended. */
 	trace_files_rotate(&x->parts);
 	assert_int_equal(x->parts.n, 2);
-	flush_cancel_all(rig_session(&g->rig));
 }
 
 PARTS_TEST(no_more_files_are_open_than_may_be)

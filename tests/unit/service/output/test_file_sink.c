@@ -311,6 +311,36 @@ STAGE_TEST(producers_are_flushed_before_a_write)
 	assert_int_equal(count_in_file(path_of(g), "flushed"), 1);
 }
 
+/* The packets after that do not need the first file. */
+TEST(next_file_of_a_rotation_makes_producers_begin_anew)
+{
+	struct stage *g = stage_new(DS_CLEARS, false);
+	bool cleared = false, flushed = false;
+	struct pb_field f;
+	char text[1024];
+	uint64_t call;
+
+	assert_int_equal(temp_dir_setup(&g->dir), 0);
+	snprintf(text, sizeof(text),
+		 STAGE_CONFIG " write_into_file: true output_path: '%s' rotate { "
+			      "max_file_size_bytes: 65536 } write_flush_mode: WRITE_FLUSH_DISABLED",
+		 path_of(g));
+	stage_start(g, text);
+	for (uint32_t i = 0; i < 100 && !(cleared && flushed); i++) {
+		const char *packet = stage_text('x', 2000);
+
+		peer_write_chunk(&g->s.smb, i % 8, 1, i, &packet, 1, true);
+		call = peer_commit(g->prod, i % 8, 0, g->s.buffer, 0);
+		while (!peer_accepted(g->prod, call)) {
+			assert_true(g->prod->f.request_id == g->stream);
+			cleared |= peer_field(g->prod, CMD(CLEAR_INCREMENTAL_STATE), &f);
+			flushed |= peer_field(g->prod, CMD(FLUSH), &f);
+		}
+	}
+	assert_true(cleared && flushed);
+	stage_free(g);
+}
+
 /* 3.2 MB through a buffer of 64 KB, between two periods: it is read when it is half full, and
  * nothing is overwritten. */
 STAGE_TEST(small_buffer_is_written_when_it_fills)

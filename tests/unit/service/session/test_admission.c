@@ -5,7 +5,7 @@
 #include "config/limits.h"
 #include "unit/service/rig.h"
 #include "service/session/admission.h"
-#include "service/session/session_internal.h"
+#include "service/session/session_state.h"
 
 static struct err_text e;
 

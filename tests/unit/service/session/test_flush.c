@@ -2,7 +2,8 @@
 #include "unit/test.h"
 #include "config/limits.h"
 #include "unit/service/rig.h"
-#include "service/session/session_internal.h"
+#include "service/session/flush.h"
+#include "service/session/session_state.h"
 
 /* The next command is a flush; gives its id. */
 static uint64_t await_flush(struct peer *p, uint64_t stream, uint64_t flags)

@@ -4,40 +4,6 @@
 
 #include "unit/test.h"
 #include "unit/service/rig.h"
-#include "service/session/admission.h"
-
-static int check(const char *text)
-{
-	Pb__TraceConfig *c = peer_parse_config(text);
-	struct err_text e;
-	int r = priority_check(c, &e);
-
-	pb__trace_config__free_unpacked(c, NULL);
-	return r;
-}
-
-TEST(values_that_are_none_are_refused)
-{
-	static const char *const bad[] = {
-		"priority_boost {}",
-		"priority_boost { priority: 3 }",
-		"priority_boost { policy: POLICY_SCHED_OTHER priority: 21 }",
-		"priority_boost { policy: POLICY_SCHED_FIFO }",
-		"priority_boost { policy: POLICY_SCHED_FIFO priority: 100 }",
-	};
-	static const char *const good[] = {
-		"",
-		"priority_boost { policy: POLICY_SCHED_OTHER }",
-		"priority_boost { policy: POLICY_SCHED_OTHER priority: 20 }",
-		"priority_boost { policy: POLICY_SCHED_FIFO priority: 1 }",
-		"priority_boost { policy: POLICY_SCHED_FIFO priority: 99 }",
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
-		assert_int_equal(check(bad[i]), -EINVAL);
-	for (size_t i = 0; i < ARRAY_SIZE(good); i++)
-		assert_int_equal(check(good[i]), 0);
-}
 
 /* May this process raise itself? */
 static bool is_allowed(void)

@@ -2,7 +2,7 @@
 #include "unit/test.h"
 #include "config/limits.h"
 #include "unit/service/rig.h"
-#include "service/session/session_internal.h"
+#include "service/session/session_state.h"
 
 TEST(names_of_states_are_those_of_the_protocol)
 {

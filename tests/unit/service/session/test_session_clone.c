@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unit/test.h"
 #include "unit/service/rig.h"
-#include "service/session/session_internal.h"
+#include "service/session/session_state.h"
 #include "service/session/triggers.h"
 #include "service/session/session_clone.h"
-#include "service/session/session_internal.h"
+#include "service/session/session_state.h"
 
 /* What a clone takes over from its source; how it comes to be is in test_clone.c. */
 
@@ -72,7 +72,7 @@ STAGE_TEST(it_is_there_to_be_read)
 	session_disable(s, true);
 	assert_int_equal(s->state, SESSION_CLONED);
 	assert_int_equal(session_flush(s, &(struct flush_request){0}), -EINVAL);
-	assert_false(triggers_withhold_data(s));
+	assert_true(session_is_readable(s));
 	assert_true(s->trace->stats_due && s->trace->sync_marker_due);
 	session_free(s);
 	assert_true(peer_is_quiet(g->prod));

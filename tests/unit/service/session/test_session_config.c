@@ -286,3 +286,26 @@ TEST(config_of_a_data_source_has_a_size)
 	assert_refused(text, -EINVAL, "data source \"big\"");
 	assert_refused(text, -EINVAL, "the limit is 130048");
 }
+
+TEST(priority_boost_has_ranges)
+{
+	static const char *const bad[] = {
+		"priority_boost {}",
+		"priority_boost { priority: 3 }",
+		"priority_boost { policy: POLICY_SCHED_OTHER priority: 21 }",
+		"priority_boost { policy: POLICY_SCHED_FIFO }",
+		"priority_boost { policy: POLICY_SCHED_FIFO priority: 100 }",
+	};
+	static const char *const good[] = {
+		"",
+		"priority_boost { policy: POLICY_SCHED_OTHER }",
+		"priority_boost { policy: POLICY_SCHED_OTHER priority: 20 }",
+		"priority_boost { policy: POLICY_SCHED_FIFO priority: 1 }",
+		"priority_boost { policy: POLICY_SCHED_FIFO priority: 99 }",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
+		assert_refused(bad[i], -EINVAL, "priority_boost");
+	for (size_t i = 0; i < ARRAY_SIZE(good); i++)
+		assert_fine(good[i]);
+}

@@ -6,7 +6,7 @@
 #include "unit/service/rig.h"
 #include "service/consumer/consumer_port.h"
 #include "service/ipc/limits.h"
-#include "service/session/session_internal.h"
+#include "service/session/session_state.h"
 
 static bool has_event(const struct session *s, enum service_event_kind kind)
 {
@@ -63,9 +63,9 @@ STAGE_TEST(short_periods_are_for_root)
 		s = rig_session(&g->rig);
 		s->uid = uid; /* as if another user had connected */
 		session_start(s);
-		assert_int_equal(s->flush_tick.period_ms, uid ? MIN_PERIOD_MS : 1);
-		assert_int_equal(s->clear_tick.period_ms, uid ? MIN_PERIOD_MS : 2);
-		assert_int_equal(s->snapshot_tick.period_ms, uid ? MIN_PERIOD_MS : 3);
+		assert_int_equal(s->timers[TIMER_FLUSH].period_ms, uid ? MIN_PERIOD_MS : 1);
+		assert_int_equal(s->timers[TIMER_CLEAR].period_ms, uid ? MIN_PERIOD_MS : 2);
+		assert_int_equal(s->timers[TIMER_SNAPSHOT].period_ms, uid ? MIN_PERIOD_MS : 3);
 		rig_hang_up(&g->rig, c);
 	}
 }
@@ -87,14 +87,14 @@ STAGE_TEST(those_that_are_slow_to_start_are_named)
 
 	stage_start(g, STAGE_CONFIG);
 	s = rig_session(&g->rig);
-	assert_true(event_pending(s->slow_start.event, EV_TIMEOUT, NULL));
-	s->slow_start.fire(s->slow_start.ctx);
+	assert_true(event_pending(s->timers[TIMER_SLOW_START].event, EV_TIMEOUT, NULL));
+	s->timers[TIMER_SLOW_START].fire(s->timers[TIMER_SLOW_START].ctx);
 	slow = service_events_sources(&s->trace->service_events, SERVICE_EVENT_SLOW_STARTING);
 	assert_non_null(slow->bytes);
 	assert_non_null(memmem(slow->bytes, slow->len, "prod", 4));
 	assert_non_null(memmem(slow->bytes, slow->len, "src", 3));
 	assert_true(peer_accepted(g->prod, peer_call_number(g->prod, P_STARTED, 1, g->s.instance)));
-	assert_false(event_pending(s->slow_start.event, EV_TIMEOUT, NULL));
+	assert_false(event_pending(s->timers[TIMER_SLOW_START].event, EV_TIMEOUT, NULL));
 }
 
 STAGE_TEST(session_without_sources_is_all_started)
@@ -112,12 +112,12 @@ STAGE_TEST(duration_counts_from_when_all_have_started)
 
 	stage_start(g, STAGE_CONFIG " duration_ms: 60000");
 	s = rig_session(&g->rig);
-	assert_true(s->duration.due_ns >= begin + duration_ns + wait_ns);
-	assert_true(s->duration.due_ns <= clock_mono_ns() + duration_ns + wait_ns);
+	assert_true(s->timers[TIMER_DURATION].due_ns >= begin + duration_ns + wait_ns);
+	assert_true(s->timers[TIMER_DURATION].due_ns <= clock_mono_ns() + duration_ns + wait_ns);
 	begin = clock_mono_ns();
 	assert_true(peer_accepted(g->prod, peer_call_number(g->prod, P_STARTED, 1, g->s.instance)));
-	assert_true(s->duration.due_ns >= begin + duration_ns);
-	assert_true(s->duration.due_ns <= clock_mono_ns() + duration_ns);
+	assert_true(s->timers[TIMER_DURATION].due_ns >= begin + duration_ns);
+	assert_true(s->timers[TIMER_DURATION].due_ns <= clock_mono_ns() + duration_ns);
 }
 
 STAGE_TEST(start_that_comes_after_the_end_does_not_begin_the_duration_again)
@@ -127,12 +127,12 @@ STAGE_TEST(start_that_comes_after_the_end_does_not_begin_the_duration_again)
 
 	stage_start(g, STAGE_CONFIG " duration_ms: 60000");
 	s = rig_session(&g->rig);
-	s->duration.fire(s->duration.ctx);
-	loop_timer_stop(&s->duration);
+	s->timers[TIMER_DURATION].fire(s->timers[TIMER_DURATION].ctx);
+	loop_timer_stop(&s->timers[TIMER_DURATION]);
 	assert_true(peer_command(g->prod, g->stream, CMD(FLUSH), &f));
 	assert_true(peer_accepted(g->prod, peer_call_number(g->prod, P_STARTED, 1, g->s.instance)));
 	assert_true(s->all_started_reported);
-	assert_false(event_pending(s->duration.event, EV_TIMEOUT, NULL));
+	assert_false(event_pending(s->timers[TIMER_DURATION].event, EV_TIMEOUT, NULL));
 }
 
 STAGE_TEST(duration_ends_with_a_flush)
@@ -234,10 +234,10 @@ STAGE_TEST(snapshot_tick_can_count_suspended_time)
 			     "prefer_suspend_clock_for_snapshot: true }");
 	assert_true(peer_is_quiet(g->cons));
 	s = rig_session(&g->rig);
-	assert_non_null(s->snapshot_tick.boot_event);
-	assert_null(s->duration.boot_event);
+	assert_non_null(s->timers[TIMER_SNAPSHOT].boot_event);
+	assert_null(s->timers[TIMER_DURATION].boot_event);
 	s->trace->sync_marker_due = s->trace->stats_due = false;
 	rig_until(&g->rig, s->trace->sync_marker_due && s->trace->stats_due);
 	session_disable(s, false);
-	assert_null(s->snapshot_tick.boot_event);
+	assert_null(s->timers[TIMER_SNAPSHOT].boot_event);
 }

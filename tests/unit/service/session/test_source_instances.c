@@ -4,7 +4,7 @@
 #include "unit/service/rig.h"
 #include "service/session/source_instances.h"
 #include "service/ipc/limits.h"
-#include "service/session/session_internal.h"
+#include "service/session/session_state.h"
 
 /* The producer promises to notify of both. */
 static struct source_instance *instance(struct stage *g)

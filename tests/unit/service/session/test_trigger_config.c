@@ -5,7 +5,7 @@
 #include "unit/service/rig.h"
 #include "service/ipc/limits.h"
 #include "service/session/session_config.h"
-#include "service/session/trigger_config.h"
+#include "service/session/session_config.h"
 
 /* A wrong config is refused as a whole: the checks are called from there, in the protocol's
  * order. */

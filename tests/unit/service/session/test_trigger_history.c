@@ -3,7 +3,7 @@
 #include "unit/test.h"
 #include "base/core/clock.h"
 #include "service/ipc/limits.h"
-#include "service/session/trigger_config.h"
+#include "service/session/trigger_history.h"
 
 #define HOUR (3600 * NS_PER_S)
 

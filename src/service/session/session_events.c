@@ -1,79 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* What producers report, and to which sessions it goes. */
 #include "service/session/sessions.h"
 
-#include "service/ipc/limits.h"
 #include "service/output/file_writer.h"
 #include "service/session/admission.h"
-#include "service/session/session_internal.h"
+#include "service/session/flush.h"
+#include "service/session/session_life.h"
+#include "service/session/session_state.h"
 #include "service/session/source_instances.h"
 #include "service/session/triggers.h"
-
-/* ---- ids and counts ---- */
-
-static bool is_used(const struct sessions *ss, uint16_t buffer_id)
-{
-	const struct session *s;
-
-	TAILQ_FOREACH (s, &ss->list, link)
-		if (trace_find_buffer(s->trace, buffer_id) >= 0)
-			return true;
-	return false;
-}
-
-uint16_t sessions_new_buffer_id(struct sessions *ss)
-{
-	for (unsigned tries = 0; tries <= UINT16_MAX; tries++) {
-		ss->last_buffer_id++;
-		if (ss->last_buffer_id != 0 && !is_used(ss, ss->last_buffer_id))
-			return ss->last_buffer_id;
-	}
-	return 0;
-}
-
-struct session *sessions_next(const struct sessions *ss, const struct session *s)
-{
-	return s ? TAILQ_NEXT(s, link) : TAILQ_FIRST(&ss->list);
-}
-
-size_t sessions_count(const struct sessions *ss)
-{
-	const struct session *s;
-	size_t n = 0;
-
-	TAILQ_FOREACH (s, &ss->list, link)
-		n++;
-	return n;
-}
-
-size_t sessions_count_buffers(const struct sessions *ss)
-{
-	const struct session *s;
-	size_t n = 0;
-
-	TAILQ_FOREACH (s, &ss->list, link)
-		n += trace_n_buffers(s->trace);
-	return n;
-}
-
-/* ---- life ---- */
-
-void sessions_init(struct sessions *ss, struct event_base *loop, struct quota *quota,
-		   struct producers *producers, const struct trace_env *env)
-{
-	*ss = (struct sessions){
-		.loop = loop, .quota = quota, .producers = producers, .trace_env = *env};
-	TAILQ_INIT(&ss->list);
-}
-
-void sessions_deinit(struct sessions *ss)
-{
-	while (!TAILQ_EMPTY(&ss->list))
-		session_free(TAILQ_FIRST(&ss->list));
-	ss->recent = recent_sessions_free(ss->recent);
-	trigger_history_deinit(&ss->trigger_history);
-}
-
-/* ---- producer_events ---- */
 
 static void on_source_registered(void *ctx, const struct registered_source *source)
 {
@@ -85,21 +20,41 @@ static void on_source_registered(void *ctx, const struct registered_source *sour
 			source_instances_offer(s, source);
 }
 
+/* send_stop: sends a stop command to running instances. */
+static void withdraw(struct sessions *ss, struct producer_port *p, const char *name, bool send_stop)
+{
+	struct session *s, *next;
+
+	for (s = TAILQ_FIRST(&ss->list); s; s = next) {
+		next = TAILQ_NEXT(s, link);
+		if (!source_instances_withdraw(s, p, name, send_stop))
+			continue;
+		session_check_all_started(s);
+		session_check_all_stopped(s);
+	}
+}
+
 static void on_source_unregistered(void *ctx, struct producer_port *p, const char *name)
 {
-	source_instances_withdraw(ctx, p, name, true);
+	withdraw(ctx, p, name, true);
 }
 
 static void on_instance_started(void *ctx, const struct producer_port *p, uint64_t id)
 {
+	struct session *s = source_instances_notify_started(p, id);
+
 	(void)ctx;
-	source_instances_notify_started(p, id);
+	if (s)
+		session_check_all_started(s);
 }
 
 static void on_instance_stopped(void *ctx, const struct producer_port *p, uint64_t id)
 {
+	struct session *s = source_instances_notify_stopped(p, id);
+
 	(void)ctx;
-	source_instances_notify_stopped(p, id);
+	if (s)
+		session_check_all_stopped(s);
 }
 
 /* Buffers that are written into files may be full now. */
@@ -127,7 +82,7 @@ static void on_trigger(void *ctx, const struct producer_port *p, const char *nam
 static void on_gone(void *ctx, struct producer_port *p)
 {
 	flush_forget_producer(p);
-	source_instances_withdraw(ctx, p, NULL, false);
+	withdraw(ctx, p, NULL, false);
 }
 
 const struct producer_events sessions_producer_events = {
@@ -140,3 +95,11 @@ const struct producer_events sessions_producer_events = {
 	.trigger = on_trigger,
 	.gone = on_gone,
 };
+
+void sessions_deinit(struct sessions *ss)
+{
+	while (!TAILQ_EMPTY(&ss->list))
+		session_free(TAILQ_FIRST(&ss->list));
+	ss->recent = recent_sessions_free(ss->recent);
+	trigger_history_deinit(&ss->trigger_history);
+}

@@ -9,7 +9,6 @@
 #include "base/event_loop/loop_timer.h"
 #include "service/filter/packet_sink.h"
 #include "service/ipc/quota.h"
-#include "wire/pb_mem.h"
 
 struct compressor;
 struct event_base;
@@ -57,39 +56,3 @@ int reader_begin(struct reader *r, const struct ipc_call *call, struct session *
 void reader_on_drained(struct reader *r);
 /* The session is about to be freed: rejects the stream. */
 void reader_cancel(struct reader *r);
-
-struct received_trigger;
-struct source_instance;
-
-/*
- * ObserveEvents: events of the consumer's own session. The events of one iteration of the loop are
- * sent in one reply.
- */
-struct observer {
-	bool active;
-	uint32_t events; /* mask of Pb__ObservableEvents__Type */
-	struct ipc_call call; /* the stream */
-	struct ipc_conn *conn; /* borrowed: it outlives us */
-	struct pb_mem pending; /* fields of ObservableEvents of this iteration */
-	struct loop_timer next_slice; /* sends them */
-};
-
-/* Returns 0 or -ENOMEM. deinit may be called on zeroed memory. */
-int observer_init(struct observer *o, struct event_base *loop, struct ipc_conn *conn);
-void observer_deinit(struct observer *o);
-
-/*
- * Begins the stream of an ObserveEvents call for these events: ends an earlier stream, and reports
- * the present state (session may be NULL). Without events the stream ends at once.
- */
-void observe_begin(struct observer *o, const struct ipc_call *call, uint32_t events,
-		   struct session *session);
-
-/* Sends the collected events at once. */
-void observe_send(struct observer *o);
-
-/* Each adds an event, if the consumer has requested its type. */
-void observe_instance(struct observer *o, const struct source_instance *i);
-void observe_all_started(struct observer *o);
-void observe_clone_trigger(struct observer *o, uint64_t session_id,
-			   const struct received_trigger *trigger);

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The creation of a session: the checks, its buffers and its file. */
+#include "service/session/session.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/core/mem.h"
+#include "config/limits.h"
+#include "service/buffer/trace_buffer.h"
+#include "service/ipc/config_limits.h"
+#include "service/session/admission.h"
+#include "service/session/priority.h"
+#include "service/session/session_config.h"
+#include "service/session/session_life.h"
+#include "service/session/session_state.h"
+#include "service/session/source_instances.h"
+
+/* ---- write_into_file ---- */
+
+static void session_file_on_flushed(void *ctx, const struct ipc_call *number, bool success)
+{
+	struct session *s = ctx;
+
+	(void)success; /* the data of producers that have answered is written in any case */
+	if (s->file)
+		file_writer_flushed(s->file, (uint32_t)number->request_id);
+}
+
+static int flush(void *ctx, uint32_t file_number)
+{
+	struct flush_request request = {.flags = FLUSH_REASON_PERIODIC | FLUSH_BY_SERVICE,
+					.done = session_file_on_flushed,
+					.ctx = ctx,
+					.call = {.request_id = file_number}};
+	struct session *s = ctx;
+
+	if (file_number && s->state != SESSION_STARTED)
+		return -EINVAL;
+	if (file_number)
+		source_instances_clear_incremental_state(s);
+	return session_flush(s, &request);
+}
+
+static void on_failed(void *ctx, const char *text)
+{
+	struct session *s = ctx;
+
+	quota_log(s->account.quota, s->account.user, LOG_LEVEL_ERROR, "session %llu ends: %s",
+		  (unsigned long long)s->id, text);
+	session_set_error(s, text);
+}
+
+static void on_stop(void *ctx)
+{
+	/* No effect after an error: the first reason counts. */
+	session_set_end(ctx, "max_file_size_bytes is reached");
+	session_disable(ctx, false);
+}
+
+static void on_closed(void *ctx)
+{
+	session_ended(ctx);
+}
+
+/* Returns what a file writer borrows from the session: its trace, config, account and callbacks. */
+static struct file_owner session_file_owner(struct session *s)
+{
+	static const struct file_writer_ops ops = {
+		.flush = flush, .failed = on_failed, .stop = on_stop, .closed = on_closed};
+
+	return (struct file_owner){.ops = &ops,
+				   .ctx = s,
+				   .loop = s->sessions->loop,
+				   .trace = s->trace,
+				   .config = s->config,
+				   .account = &s->account,
+				   .uid = s->uid,
+				   .boost = s->boost};
+}
+
+void session_take_file(struct session *s, struct file_writer *file)
+{
+	struct file_owner owner = session_file_owner(s);
+
+	file_writer_set_owner(file, &owner);
+	s->file = file;
+}
+
+static int make_file(struct session *s, const Pb__TraceConfig *config, struct passed_file file,
+		     struct err_text *e)
+{
+	struct file_owner owner = session_file_owner(s);
+
+	owner.config = config; /* not the session's yet */
+	return file_writer_new(&owner, file, e, &s->file);
+}
+
+/* ---- buffers ---- */
+
+/* exclusive_prio ends the other sessions, so their charges do not count. */
+static int charge_buffers(struct session *s, const Pb__TraceConfig *c, struct err_text *e)
+{
+	uint64_t bytes = 0;
+	int r = 0;
+
+	for (size_t i = 0; i < c->n_buffers; i++)
+		bytes += (uint64_t)c->buffers[i]->size_kb * 1024;
+	if (!c->exclusive_prio)
+		r = quota_check(&s->account, QUOTA_BUFFERS, c->n_buffers, e);
+	if (r == 0 && !c->exclusive_prio)
+		r = quota_check(&s->account, QUOTA_BUFFER_BYTES, bytes, e);
+	if (r < 0)
+		return r;
+	quota_charge_unchecked(&s->account, QUOTA_BUFFERS, c->n_buffers);
+	quota_charge_unchecked(&s->account, QUOTA_BUFFER_BYTES, bytes);
+	return 0;
+}
+
+static int allocate_buffers(struct session *s, const Pb__TraceConfig *c, struct err_text *e)
+{
+	int error = charge_buffers(s, c, e);
+
+	if (error < 0)
+		return error;
+	for (size_t i = 0; i < c->n_buffers; i++) {
+		const Pb__TraceConfig__BufferConfig *b = c->buffers[i];
+		bool discard =
+			b->fill_policy == PB__TRACE_CONFIG__BUFFER_CONFIG__FILL_POLICY__DISCARD;
+		uint16_t id = sessions_new_buffer_id(s->sessions);
+		struct trace_buffer *buffer = NULL;
+		int r = -ENOSPC;
+
+		if (id)
+			r = trace_buffer_new((size_t)b->size_kb * 1024,
+					     discard ? TRACE_BUFFER_DISCARD : TRACE_BUFFER_RING,
+					     &buffer);
+		if (r == 0)
+			r = trace_add_buffer(s->trace, id, buffer);
+		if (r < 0) {
+			trace_buffer_free(buffer);
+			return err_set(e, r, "cannot allocate buffer %zu of %u KiB: %s", i,
+				       b->size_kb, strerror(-r));
+		}
+	}
+	return 0;
+}
+
+/* ---- all of it ---- */
+
+static int check_config_bytes(struct sessions *sessions, const struct session_request *request,
+			      struct err_text *e)
+{
+	struct quota_account account;
+
+	quota_open(&account, sessions->quota, request->uid);
+	return quota_check(&account, QUOTA_CONFIG_BYTES, request->config_bytes, e);
+}
+
+int session_new(struct sessions *sessions, const struct session_request *request,
+		struct err_text *e, struct session **ret)
+{
+	Pb__TraceConfig *config = request->config;
+	_cleanup_(passed_file_closep) struct passed_file file = request->file;
+	_cleanup_(session_destroyp) struct session *s = NULL;
+	int r = check_config_bytes(sessions, request, e);
+
+	if (r < 0)
+		return r;
+
+	r = session_config_check(config, e);
+	if (r < 0)
+		sessions->quota->refused[config_limit_counter(config)]++;
+	else
+		r = admission_check(sessions, config, request->uid, e);
+	if (r < 0)
+		return r;
+	if (session_alloc(sessions, request->owner, request->uid, &s) < 0)
+		return err_set(e, -ENOMEM, "out of memory");
+	r = source_configs_init(&s->source_configs, request->packed, request->packed_len);
+	if (r < 0)
+		return err_set(e, r, "the configs of the data sources: %s", strerror(-r));
+	r = trace_new(&sessions->trace_env,
+		      &(struct trace_owner){config, &s->account, session_put_stats, s}, e,
+		      &s->trace);
+	if (r < 0) {
+		sessions->quota->refused[config_limit_counter(config)]++;
+		return r;
+	}
+	s->boost = priority_of(sessions, config);
+	if (config->write_into_file)
+		r = make_file(s, config, passed_file_release(&file), e);
+	if (r == 0)
+		r = allocate_buffers(s, config, e);
+	if (r < 0) {
+		file_writer_discard(TAKE_PTR(s->file));
+		return r;
+	}
+	s->id = ++sessions->last_session_id;
+	s->config = config;
+	if (trigger_mode(config) == TRIGGER_STOP || trigger_mode(config) == TRIGGER_CLONE) {
+		config->has_duration_ms = true;
+		config->duration_ms = config->trigger_config->trigger_timeout_ms;
+	}
+	r = priority_apply(sessions, config);
+	if (r < 0) {
+		s->config = NULL; /* the caller's still */
+		file_writer_discard(TAKE_PTR(s->file));
+		return err_set(e, r, "priority_boost: %s%s", strerror(-r),
+			       r == -EPERM || r == -EACCES
+				       ? " (raise RLIMIT_NICE and RLIMIT_RTPRIO of the service; "
+					 "see docs/security.md)"
+				       : "");
+	}
+	admission_stop_others(sessions, config);
+	admission_remember(sessions, config, request->uid);
+	TAILQ_INSERT_TAIL(&sessions->list, s, link);
+	/* The end of other sessions may have ended the priority boost, so it is applied again. */
+	(void)priority_apply(sessions, NULL);
+	quota_charge_unchecked(&s->account, QUOTA_SESSIONS, 1);
+	quota_charge_unchecked(&s->account, QUOTA_CONFIG_BYTES, request->config_bytes);
+	session_set_state(s, SESSION_CONFIGURED);
+	session_record_others(s);
+	*ret = TAKE_PTR(s);
+	return 0;
+}
