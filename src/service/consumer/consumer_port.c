@@ -152,7 +152,7 @@ static int observe_events(void *endpoint, const struct ipc_call *call, const uin
 	}
 	if (!pb_dec_ok(&d))
 		return -EBADMSG;
-	observe_begin(&c->observer, call, events, c->session);
+	observer_begin(&c->observer, call, events, c->session);
 	return 0;
 }
 

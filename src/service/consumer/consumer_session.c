@@ -47,7 +47,7 @@ static void answer_enable(struct consumer_port *c, const char *error)
 	if (!c->has_enable)
 		return;
 	c->has_enable = false;
-	observe_send(&c->observer); /* events that caused it are sent first */
+	observer_send(&c->observer); /* events that caused it are sent first */
 	reply_disabled(c, &c->enable, error);
 }
 
@@ -218,21 +218,21 @@ static void on_all_started(void *ctx)
 {
 	struct consumer_port *c = ctx;
 
-	observe_all_started(&c->observer);
+	observer_add_all_started(&c->observer);
 }
 
 static void on_instance_changed(void *ctx, const struct source_instance *i)
 {
 	struct consumer_port *c = ctx;
 
-	observe_instance(&c->observer, i);
+	observer_add_instance(&c->observer, i);
 }
 
 static void on_clone_due(void *ctx, const struct received_trigger *trigger)
 {
 	struct consumer_port *c = ctx;
 
-	observe_clone_trigger(&c->observer, session_id(c->session), trigger);
+	observer_add_clone_trigger(&c->observer, session_id(c->session), trigger);
 }
 
 static void on_abort(void *ctx, const char *reason)

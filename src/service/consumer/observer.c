@@ -33,7 +33,7 @@ static void send_pending(void *ctx)
 	pb_mem_reset(&o->pending);
 }
 
-void observe_send(struct observer *o)
+void observer_send(struct observer *o)
 {
 	if (o->active)
 		send_pending(o);
@@ -103,21 +103,21 @@ static void put_all_started(struct observer *o)
 	send_soon(o);
 }
 
-void observe_instance(struct observer *o, const struct source_instance *i)
+void observer_add_instance(struct observer *o, const struct source_instance *i)
 {
 	if (observes(o, PB__OBSERVABLE_EVENTS__TYPE__TYPE_DATA_SOURCES_INSTANCES))
 		put_instance(o, i);
 }
 
-void observe_all_started(struct observer *o)
+void observer_add_all_started(struct observer *o)
 {
 	if (observes(o, PB__OBSERVABLE_EVENTS__TYPE__TYPE_ALL_DATA_SOURCES_STARTED))
 		put_all_started(o);
 }
 
 /* Sends each event alone, because ObservableEvents has one field for it. */
-void observe_clone_trigger(struct observer *o, uint64_t session_id,
-			   const struct received_trigger *trigger)
+void observer_add_clone_trigger(struct observer *o, uint64_t session_id,
+				const struct received_trigger *trigger)
 {
 	struct pb_enc *e = &o->pending.enc;
 
@@ -135,8 +135,8 @@ void observe_clone_trigger(struct observer *o, uint64_t session_id,
 	send_pending(o);
 }
 
-void observe_begin(struct observer *o, const struct ipc_call *call, uint32_t events,
-		   struct session *session)
+void observer_begin(struct observer *o, const struct ipc_call *call, uint32_t events,
+		    struct session *session)
 {
 	end_stream(o);
 	o->active = true;

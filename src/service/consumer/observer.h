@@ -34,14 +34,14 @@ void observer_deinit(struct observer *o);
  * Begins the stream of an ObserveEvents call for these events: ends an earlier stream, and reports
  * the present state (session may be NULL). Without events the stream ends at once.
  */
-void observe_begin(struct observer *o, const struct ipc_call *call, uint32_t events,
-		   struct session *session);
+void observer_begin(struct observer *o, const struct ipc_call *call, uint32_t events,
+		    struct session *session);
 
 /* Sends the collected events at once. */
-void observe_send(struct observer *o);
+void observer_send(struct observer *o);
 
 /* Each adds an event, if the consumer has requested its type. */
-void observe_instance(struct observer *o, const struct source_instance *i);
-void observe_all_started(struct observer *o);
-void observe_clone_trigger(struct observer *o, uint64_t session_id,
-			   const struct received_trigger *trigger);
+void observer_add_instance(struct observer *o, const struct source_instance *i);
+void observer_add_all_started(struct observer *o);
+void observer_add_clone_trigger(struct observer *o, uint64_t session_id,
+				const struct received_trigger *trigger);

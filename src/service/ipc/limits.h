@@ -118,7 +118,7 @@
 #define FILE_BATCH_BYTES (256u << 10) /* read and written in about one loop iteration */
 #define FILE_FILL_BYTES (256u << 10) /* new in a buffer: written before the period ends */
 #define MAX_FILE_PARTS 8 /* open at a time in a rotation: the newest and those not ended */
-#define MAX_FILE_MARKS 8 /* clones that wait for the writer of a file; further ones are refused */
+#define MAX_FILE_COPIES 8 /* clones that wait for the writer of a file; further ones are refused */
 #define FILE_TAIL_BYTES                                                                            \
 	(16u << 10) /* of a rotated file: kept free for the statistics at its end  \
 				     */

@@ -32,7 +32,7 @@ void file_rotation_deinit(struct file_rotation *r)
 {
 	free(TAKE_PTR(r->path));
 	free(TAKE_PTR(r->kept));
-	free(TAKE_PTR(r->homes));
+	free(TAKE_PTR(r->files));
 }
 
 static int make_path(const struct file_rotation *r, uint32_t number, char *buf, size_t size)
@@ -84,22 +84,22 @@ void file_rotation_remove_newest(struct file_rotation *r)
 	file_rotation_remove_file(r, r->last, &r->newest);
 }
 
-/* ---- homes ---- */
+/* ---- the file of a sequence ---- */
 
-uint32_t file_rotation_home(const struct file_rotation *r, uint32_t sequence)
+uint32_t file_rotation_file_of(const struct file_rotation *r, uint32_t sequence)
 {
-	return sequence < r->n_homes ? r->homes[sequence] : 0;
+	return sequence < r->n_files ? r->files[sequence] : 0;
 }
 
-void file_rotation_set_home(struct file_rotation *r, uint32_t sequence, uint32_t number)
+void file_rotation_set_file_of(struct file_rotation *r, uint32_t sequence, uint32_t number)
 {
-	size_t before = r->n_homes;
+	size_t before = r->n_files;
 
 	if (sequence >= before) {
-		if (array_reserve(&r->homes, &r->n_homes, (size_t)sequence + 1, sizeof(*r->homes)) <
+		if (array_reserve(&r->files, &r->n_files, (size_t)sequence + 1, sizeof(*r->files)) <
 		    0)
 			return;
-		memset(r->homes + before, 0, (r->n_homes - before) * sizeof(*r->homes));
+		memset(r->files + before, 0, (r->n_files - before) * sizeof(*r->files));
 	}
-	r->homes[sequence] = number;
+	r->files[sequence] = number;
 }

@@ -14,7 +14,7 @@
  * files are skipped, so that no file is overwritten.
  *
  * A packet may depend on incremental state (interned names) of earlier packets of its sequence, and
- * must be in the same file. So each such sequence has a home: the file in which it last cleared its
+ * must be in the same file. So each such sequence has a file: the one in which it last cleared its
  * state. Packets without such a dependency go into the newest file.
  */
 struct file_rotation {
@@ -30,8 +30,8 @@ struct file_rotation {
 		struct output_file file;
 	} * kept; /* owned: the existing files, the oldest first; only with keep */
 	size_t n_kept;
-	uint32_t *homes; /* owned: by sequence, the number of its file; 0: none */
-	size_t n_homes;
+	uint32_t *files; /* owned: by sequence, the number of its file; 0: none */
+	size_t n_files;
 };
 
 /* No-op for a config without rotate. Returns 0 or -ENOMEM. Call deinit in both cases. */
@@ -45,5 +45,5 @@ int file_rotation_open(struct file_rotation *r, struct err_text *e, int *ret_fd)
 void file_rotation_remove_newest(struct file_rotation *r);
 
 /* Returns the number of a sequence's file, 0 for none. Without memory, set_home has no effect. */
-uint32_t file_rotation_home(const struct file_rotation *r, uint32_t sequence);
-void file_rotation_set_home(struct file_rotation *r, uint32_t sequence, uint32_t number);
+uint32_t file_rotation_file_of(const struct file_rotation *r, uint32_t sequence);
+void file_rotation_set_file_of(struct file_rotation *r, uint32_t sequence, uint32_t number);

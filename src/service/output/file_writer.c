@@ -51,7 +51,7 @@ static int check_rotation(const Pb__TraceConfig *c, struct err_text *e)
 	return 0;
 }
 
-int file_config_check(const Pb__TraceConfig *c, struct err_text *e)
+int file_writer_check_config(const Pb__TraceConfig *c, struct err_text *e)
 {
 	int r = check_rotation(c, e);
 
@@ -97,7 +97,7 @@ static bool file_config_flushes_first(const Pb__TraceConfig *c)
 	}
 }
 
-uint32_t file_config_flush_period_ms(const Pb__TraceConfig *c)
+uint32_t file_writer_flush_period_ms(const Pb__TraceConfig *c)
 {
 	if (!c->write_into_file ||
 	    c->write_flush_mode == PB__TRACE_CONFIG__WRITE_FLUSH_MODE__WRITE_FLUSH_DISABLED)
@@ -178,9 +178,9 @@ static void file_writer_close_file(struct file_writer *f)
 }
 
 /* Truncates the file of an incomplete clone to its original size. */
-static void take_back(struct file_writer *f)
+static void truncate_file(struct file_writer *f)
 {
-	out_file_take_back(newest(f));
+	out_file_truncate(newest(f));
 }
 
 static void file_writer_give_up(struct file_writer *f, const char *what)
@@ -188,7 +188,7 @@ static void file_writer_give_up(struct file_writer *f, const char *what)
 	struct err_text e;
 
 	if (f->is_clone)
-		take_back(f);
+		truncate_file(f);
 	err_set(&e, 0, "cannot write the trace into %.300s: %s", trace_files_name(&f->parts), what);
 	f->owner.ops->failed(f->owner.ctx, e.text);
 	file_writer_close_file(f);
@@ -510,7 +510,7 @@ void file_writer_free(struct file_writer *f)
 	if (!f)
 		return;
 	if (f->is_clone && !is_closed(f))
-		take_back(f);
+		truncate_file(f);
 	loop_timer_deinit(&f->tick);
 	loop_timer_deinit(&f->next_slice);
 	loop_timer_deinit(&f->stall);

@@ -13,11 +13,11 @@
 /* ---- the fields of TraceConfig for the file, with the defaults for 0 ---- */
 
 /* Returns 0, or -EINVAL and sets e. file_writer_new() checks for a passed descriptor. */
-int file_config_check(const Pb__TraceConfig *config, struct err_text *e);
+int file_writer_check_config(const Pb__TraceConfig *config, struct err_text *e);
 
 /* Returns the period of flushes that are not part of a write, also for a session without a file; 0:
  * none. */
-uint32_t file_config_flush_period_ms(const Pb__TraceConfig *config);
+uint32_t file_writer_flush_period_ms(const Pb__TraceConfig *config);
 
 /*
  * write_into_file: the service itself writes a session's trace, into a file that the consumer

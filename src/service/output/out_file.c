@@ -91,7 +91,7 @@ void out_file_take_result(struct out_file *o, struct file_result *r)
 {
 	if (r->error && !o->error)
 		o->error = r->error;
-	o->marks -= r->kind == FILE_MARKED;
+	o->ranges -= r->kind == FILE_RANGE_SENT;
 	o->writing -= r->kind == FILE_WRITTEN || r->kind == FILE_COPIED;
 	if (r->kind == FILE_COPIED)
 		o->written += r->kept;
@@ -125,20 +125,20 @@ int out_file_sync(const struct out_file *o)
 	return write_thread_sync(o->writer, o->id, o->fd);
 }
 
-void out_file_take_back(struct out_file *o)
+void out_file_truncate(struct out_file *o)
 {
-	write_thread_take_back(o->writer, o->fd);
+	write_thread_truncate(o->writer, o->fd);
 	o->written = 0;
 }
 
 /* ---- copies ---- */
 
-/* Makes a mark after all data of the file. Returns 0 and its read end, or -errno. */
-static int new_mark(struct out_file *o, int *ret)
+/* Sends the range of all data of the file. Returns 0 and the end of the pipe to read, or -errno. */
+static int send_range(struct out_file *o, int *ret)
 {
 	int p[2], r = o->error;
 
-	if (r == 0 && o->marks >= MAX_FILE_MARKS)
+	if (r == 0 && o->ranges >= MAX_FILE_COPIES)
 		r = -EBUSY;
 	/* The writer then may have two buffers. The next one waits until both are written. */
 	if (r == 0 && o->used > 0)
@@ -147,28 +147,28 @@ static int new_mark(struct out_file *o, int *ret)
 		return r;
 	if (pipe2(p, O_CLOEXEC) < 0)
 		return -errno;
-	r = write_thread_mark(o->writer, o->id, o->fd, p[1]);
+	r = write_thread_send_range(o->writer, o->id, o->fd, p[1]);
 	if (r < 0) {
 		close(p[0]);
 		close(p[1]);
 		return r;
 	}
-	o->marks++;
+	o->ranges++;
 	*ret = p[0];
 	return 0;
 }
 
 int out_file_copy(struct out_file *to, struct out_file *from)
 {
-	int mark = -1, fd = fcntl(from->fd, F_DUPFD_CLOEXEC, 0), r;
+	int range = -1, fd = fcntl(from->fd, F_DUPFD_CLOEXEC, 0), r;
 
 	if (fd < 0)
 		return -errno;
-	r = new_mark(from, &mark);
+	r = send_range(from, &range);
 	if (r == 0)
-		r = write_thread_copy(to->writer, to->id, to->fd, fd, mark);
+		r = write_thread_copy(to->writer, to->id, to->fd, fd, range);
 	if (r < 0) {
-		closep(&mark);
+		closep(&range);
 		write_thread_close(to->writer, fd);
 		return r;
 	}

@@ -25,7 +25,7 @@ struct out_file {
 	struct write_thread *writer; /* borrowed until the file is closed */
 	uint64_t id; /* of this file's jobs in the writer */
 	unsigned writing; /* jobs that add to the file and have no result yet */
-	unsigned marks; /* marks without a result (write_thread_mark()) */
+	unsigned ranges; /* ranges to be sent, without a result (write_thread_send_range()) */
 	uint8_t *spare; /* owned: a buffer that the writer returned */
 	size_t spare_cap;
 	size_t used, cap;
@@ -39,11 +39,11 @@ void out_file_take_result(struct out_file *o, struct file_result *r);
 int out_file_write_rest(struct out_file *o);
 
 /* Truncates the file to its original size, if it supports that. */
-void out_file_take_back(struct out_file *o);
+void out_file_truncate(struct out_file *o);
 /*
  * Appends all that was put into `from` so far, pending data included; both have writers. The writer
  * of `to` copies it when that of `from` has written it, and what is put into `to` later follows.
- * Returns 0, -EBUSY (MAX_FILE_MARKS copies wait for `from`), the error of `from`, or -errno.
+ * Returns 0, -EBUSY (MAX_FILE_COPIES copies wait for `from`), the error of `from`, or -errno.
  */
 int out_file_copy(struct out_file *to, struct out_file *from);
 
@@ -63,7 +63,7 @@ struct file_part {
 	struct out_file out;
 	struct compressor *compressor; /* owned; NULL: packets go out as they are */
 	uint32_t number; /* in a rotation */
-	uint32_t n_homes; /* sequences whose state is in it (service/output/file_rotation.h) */
+	uint32_t n_sequences; /* sequences whose state is in it (service/output/file_rotation.h) */
 	bool has_data; /* of producers */
 };
 

@@ -25,7 +25,7 @@
  *	packet   A1  B1  A2 | A3  B2  A4  A5  B3
  *	file      1   1   1 |  1   2   2   2   2
  *
- * File 1 ends when it is no longer the home of a sequence, or when all data that producers
+ * File 1 ends when it is no longer that of a sequence, or when all data that producers
  * committed before they answered the flush has been read.
  */
 
@@ -128,7 +128,7 @@ int trace_files_end_older(struct trace_files *f, uint32_t below)
 	int r = 0;
 
 	for (size_t i = 0; i + 1 < f->n && r == 0;) {
-		if (f->list[i].n_homes > 0 && f->list[i].number >= below) {
+		if (f->list[i].n_sequences > 0 && f->list[i].number >= below) {
 			i++;
 			continue;
 		}
@@ -139,26 +139,26 @@ int trace_files_end_older(struct trace_files *f, uint32_t below)
 	return r;
 }
 
-static void move_home(struct trace_files *f, struct file_part *from, struct file_part *to)
+static void move_sequence(struct trace_files *f, struct file_part *from, struct file_part *to)
 {
 	if (from == to)
 		return;
 	if (from)
-		from->n_homes--;
-	to->n_homes++;
-	file_rotation_set_home(&f->rotation, f->sequence, to->number);
+		from->n_sequences--;
+	to->n_sequences++;
+	file_rotation_set_file_of(&f->rotation, f->sequence, to->number);
 }
 
-/* A producer's packet goes into the newest file, or into the home of its sequence. */
+/* A producer's packet goes into the newest file, or into that of its sequence. */
 static struct file_part *choose_by_state(struct trace_files *f)
 {
-	uint32_t number = file_rotation_home(&f->rotation, f->sequence);
-	struct file_part *home = number ? trace_files_part_of(f, number) : NULL;
+	uint32_t number = file_rotation_file_of(&f->rotation, f->sequence);
+	struct file_part *file = number ? trace_files_part_of(f, number) : NULL;
 
-	if (home && !(f->state & PACKET_STATE_CLEARED))
-		return home;
+	if (file && !(f->state & PACKET_STATE_CLEARED))
+		return file;
 	if (f->state)
-		move_home(f, home, trace_files_newest(f));
+		move_sequence(f, file, trace_files_newest(f));
 	return trace_files_newest(f);
 }
 
@@ -413,7 +413,7 @@ static int trace_files_refuse(const struct trace_files *f, int r, struct err_tex
 			       trace_files_name(f));
 	if (r == -EBUSY)
 		return err_set(e, r, "%.300s cannot be copied: %d clones wait for it already",
-			       trace_files_name(f), MAX_FILE_MARKS);
+			       trace_files_name(f), MAX_FILE_COPIES);
 	return err_set(e, r, "%.300s cannot be copied: %s", trace_files_name(f), strerror(-r));
 }
 

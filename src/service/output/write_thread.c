@@ -35,9 +35,9 @@ enum job_kind {
 	JOB_OPEN,
 	JOB_WRITE,
 	JOB_SYNC,
-	JOB_MARK,
+	JOB_SEND_RANGE,
 	JOB_COPY,
-	JOB_TAKE_BACK,
+	JOB_TRUNCATE,
 	JOB_CLOSE,
 	JOB_END
 };
@@ -48,10 +48,10 @@ struct job {
 	uint64_t id;
 	uint8_t *buf; /* JOB_WRITE: owned by the holder of the job */
 	size_t cap, len;
-	int from, mark; /* JOB_COPY, JOB_MARK: owned by the holder of the job */
+	int from, range; /* JOB_COPY, JOB_SEND_RANGE: owned by the holder of the job */
 };
 
-/* The content of a mark: the range of the trace in the file. */
+/* The range of the trace in a file, as it goes through a pipe. */
 struct file_range {
 	off_t begin, end;
 };
@@ -269,7 +269,7 @@ static void do_close(struct worker *w, int fd)
 		file_helper_closed(&f->id);
 }
 
-static void do_take_back(struct worker *w, int fd)
+static void do_truncate(struct worker *w, int fd)
 {
 	struct open_file *f = find_file(w, fd);
 
@@ -281,7 +281,7 @@ static void do_take_back(struct worker *w, int fd)
 
 /* ---- copies ---- */
 
-static struct file_result do_mark(struct worker *w, const struct job *j)
+static struct file_result do_send_range(struct worker *w, const struct job *j)
 {
 	const struct open_file *f = find_file(w, j->fd);
 	struct file_range range = {0};
@@ -289,22 +289,22 @@ static struct file_result do_mark(struct worker *w, const struct job *j)
 	/* Without the range the copy fails. */
 	if (f) {
 		range = (struct file_range){f->begin, f->begin + (off_t)f->written};
-		(void)!write(j->mark, &range, sizeof(range));
+		(void)!write(j->range, &range, sizeof(range));
 	}
-	close(j->mark);
-	return (struct file_result){.id = j->id, .kind = FILE_MARKED};
+	close(j->range);
+	return (struct file_result){.id = j->id, .kind = FILE_RANGE_SENT};
 }
 
-static int read_mark(const struct worker *w, int mark, struct file_range *ret)
+static int read_range(const struct worker *w, int range, struct file_range *ret)
 {
-	struct pollfd fds[] = {{.fd = mark, .events = POLLIN}, {.fd = w->jobs}};
+	struct pollfd fds[] = {{.fd = range, .events = POLLIN}, {.fd = w->jobs}};
 
 	while (poll(fds, ARRAY_SIZE(fds), -1) < 0)
 		if (errno != EINTR)
 			return -errno;
 	if (!fds[0].revents)
 		return -ECANCELED;
-	return read(mark, ret, sizeof(*ret)) == sizeof(*ret) ? 0 : -EIO;
+	return read(range, ret, sizeof(*ret)) == sizeof(*ret) ? 0 : -EIO;
 }
 
 static int copy_range(struct worker *w, const struct job *j, struct file_range range,
@@ -338,11 +338,11 @@ static struct file_result do_copy(struct worker *w, const struct job *j)
 	struct file_result r = {.id = j->id, .kind = FILE_COPIED};
 	struct file_range range;
 
-	r.error = read_mark(w, j->mark, &range);
+	r.error = read_range(w, j->range, &range);
 	if (r.error == 0)
 		r.error = copy_range(w, j, range, &r.kept);
 	close(j->from);
-	close(j->mark);
+	close(j->range);
 	return r;
 }
 
@@ -360,14 +360,14 @@ static void do_job(struct worker *w, const struct job *j)
 	case JOB_SYNC:
 		r = do_sync(j);
 		break;
-	case JOB_MARK:
-		r = do_mark(w, j);
+	case JOB_SEND_RANGE:
+		r = do_send_range(w, j);
 		break;
 	case JOB_COPY:
 		r = do_copy(w, j);
 		break;
-	case JOB_TAKE_BACK:
-		do_take_back(w, j->fd);
+	case JOB_TRUNCATE:
+		do_truncate(w, j->fd);
 		return;
 	case JOB_CLOSE:
 		do_close(w, j->fd);
@@ -419,7 +419,7 @@ static int write_thread_put(struct write_thread *w, const struct job *j)
 	while (n < 0 && errno == EINTR);
 	if (n < 0)
 		return -errno;
-	if (j->kind == JOB_WRITE || j->kind == JOB_SYNC || j->kind == JOB_MARK ||
+	if (j->kind == JOB_WRITE || j->kind == JOB_SYNC || j->kind == JOB_SEND_RANGE ||
 	    j->kind == JOB_COPY) {
 		if (!w->pending++)
 			w->waits_since_ns = clock_mono_ns();
@@ -539,21 +539,22 @@ int write_thread_sync(struct write_thread *w, uint64_t id, int fd)
 	return write_thread_put(w, &(struct job){.kind = JOB_SYNC, .fd = fd, .id = id});
 }
 
-int write_thread_mark(struct write_thread *w, uint64_t id, int fd, int mark)
-{
-	return write_thread_put(w,
-				&(struct job){.kind = JOB_MARK, .fd = fd, .id = id, .mark = mark});
-}
-
-int write_thread_copy(struct write_thread *w, uint64_t id, int fd, int from, int mark)
+int write_thread_send_range(struct write_thread *w, uint64_t id, int fd, int range)
 {
 	return write_thread_put(
-		w, &(struct job){.kind = JOB_COPY, .fd = fd, .id = id, .from = from, .mark = mark});
+		w, &(struct job){.kind = JOB_SEND_RANGE, .fd = fd, .id = id, .range = range});
 }
 
-void write_thread_take_back(struct write_thread *w, int fd)
+int write_thread_copy(struct write_thread *w, uint64_t id, int fd, int from, int range)
 {
-	(void)write_thread_put(w, &(struct job){.kind = JOB_TAKE_BACK, .fd = fd});
+	return write_thread_put(
+		w,
+		&(struct job){.kind = JOB_COPY, .fd = fd, .id = id, .from = from, .range = range});
+}
+
+void write_thread_truncate(struct write_thread *w, int fd)
+{
+	(void)write_thread_put(w, &(struct job){.kind = JOB_TRUNCATE, .fd = fd});
 }
 
 void write_thread_close(struct write_thread *w, int fd)

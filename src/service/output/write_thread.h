@@ -16,11 +16,11 @@
  *	loop --jobs--> pipe --> thread: lseek(2), write(2), fdatasync(2), ftruncate(2), close(2)
  *	     <-- pipe <--results--
  *
- * A copy of another session's file is made from thread to thread. The mark is a pipe: the thread of
- * the source writes the range of its file into it when it has done all earlier jobs, and the thread
- * of the copy waits for that.
+ * A copy of another session's file is made from thread to thread. A pipe is between them: the thread
+ * of the source writes the range of its file into it when it has done all earlier jobs, and the
+ * thread of the copy waits for that.
  *
- *	thread of the source: write, write, mark, write ...
+ *	thread of the source: write, write, range, write ...
  *	                                      |
  *	thread of the copy:      copy: waits -+-> pread(2) of the range, write(2)
  *
@@ -43,7 +43,7 @@ void write_thread_free(struct write_thread *w);
 /* Returns a descriptor that is readable when there is a result. */
 int write_thread_fd(const struct write_thread *w);
 
-enum file_result_kind { FILE_WRITTEN, FILE_SYNCED, FILE_MARKED, FILE_COPIED, FILE_PROGRESS };
+enum file_result_kind { FILE_WRITTEN, FILE_SYNCED, FILE_RANGE_SENT, FILE_COPIED, FILE_PROGRESS };
 
 struct file_result {
 	uint64_t id; /* as given with the job */
@@ -69,14 +69,14 @@ int write_thread_write(struct write_thread *w, uint64_t id, int fd, uint8_t *buf
 		       size_t len);
 /* Calls fdatasync(2), if the file supports it. Returns as above. */
 int write_thread_sync(struct write_thread *w, uint64_t id, int fd);
-/* Writes the range of the trace in the file into mark, the write end of an empty pipe, which is
+/* Writes the range of the trace in the file into `range`, the write end of an empty pipe, which is
  * taken on success. Returns as above. */
-int write_thread_mark(struct write_thread *w, uint64_t id, int fd, int mark);
-/* Appends the range that is read from mark, of the file `from`; both descriptors are taken on
+int write_thread_send_range(struct write_thread *w, uint64_t id, int fd, int range);
+/* Appends the range that is read from `range`, of the file `from`; both descriptors are taken on
  * success. After write_thread_free() the copy ends early. Returns as above. */
-int write_thread_copy(struct write_thread *w, uint64_t id, int fd, int from, int mark);
+int write_thread_copy(struct write_thread *w, uint64_t id, int fd, int from, int range);
 /* Truncates the file to where the trace began; has no result. */
-void write_thread_take_back(struct write_thread *w, int fd);
+void write_thread_truncate(struct write_thread *w, int fd);
 /* Closes the descriptor; has no result. */
 void write_thread_close(struct write_thread *w, int fd);
 

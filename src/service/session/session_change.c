@@ -18,7 +18,7 @@ static int check_filters(const Pb__TraceConfig *c, struct err_text *e)
 	if (r == 0)
 		r = config_limit_check(c, CONFIG_REGEXES, e);
 	for (size_t i = 0; i < c->n_data_sources && r == 0; i++)
-		r = source_filter_check(c->data_sources[i], e);
+		r = session_config_check_filter(c->data_sources[i], e);
 	return r;
 }
 

@@ -14,7 +14,7 @@
 #include "service/ipc/limits.h"
 #include "service/ipc/config_limits.h"
 
-int source_filter_check(const Pb__TraceConfig__DataSource *source, struct err_text *e)
+int session_config_check_filter(const Pb__TraceConfig__DataSource *source, struct err_text *e)
 {
 	struct err_text why;
 
@@ -57,8 +57,9 @@ static bool machine_matches(const Pb__TraceConfig *config, const Pb__TraceConfig
 	return false;
 }
 
-bool source_filter_matches(const Pb__TraceConfig *config, const Pb__TraceConfig__DataSource *source,
-			   const struct source_of *of, uint64_t *budget)
+bool session_config_filter_matches(const Pb__TraceConfig *config,
+				   const Pb__TraceConfig__DataSource *source,
+				   const struct source_of *of, uint64_t *budget)
 {
 	return machine_matches(config, source, of) &&
 	       producer_matches(source, of->producer, budget);
@@ -68,7 +69,7 @@ bool source_filter_matches(const Pb__TraceConfig *config, const Pb__TraceConfig_
 
 #define MODE(name) PB__TRACE_CONFIG__TRIGGER_CONFIG__TRIGGER_MODE__##name
 
-enum trigger_mode trigger_mode(const Pb__TraceConfig *config)
+enum trigger_mode session_config_trigger_mode(const Pb__TraceConfig *config)
 {
 	const Pb__TraceConfig__TriggerConfig *t = config->trigger_config;
 
@@ -91,8 +92,8 @@ static const char *trigger_name(const Pb__TraceConfig__TriggerConfig__Trigger *t
 	return t->name ? t->name : "";
 }
 
-const Pb__TraceConfig__TriggerConfig__Trigger *trigger_find(const Pb__TraceConfig *config,
-							    const char *name)
+const Pb__TraceConfig__TriggerConfig__Trigger *session_config_find_trigger(
+	const Pb__TraceConfig *config, const char *name)
 {
 	const Pb__TraceConfig__TriggerConfig *t = config->trigger_config;
 
@@ -155,7 +156,7 @@ static int check_trigger(const Pb__TraceConfig__TriggerConfig *t, size_t i, stru
 static int check_triggers(const Pb__TraceConfig *config, struct err_text *e)
 {
 	const Pb__TraceConfig__TriggerConfig *t = config->trigger_config;
-	enum trigger_mode mode = trigger_mode(config);
+	enum trigger_mode mode = session_config_trigger_mode(config);
 	int r;
 
 	if (config->write_into_file && (mode == TRIGGER_STOP || mode == TRIGGER_CLONE))
@@ -324,7 +325,7 @@ static int check_source(const Pb__TraceConfig *c, const Pb__TraceConfig__DataSou
 			       "data source \"%s\": its config has %zu bytes; the limit is %u",
 			       source->config->name ? source->config->name : "", size,
 			       MAX_SOURCE_CONFIG_BYTES);
-	return source_filter_check(source, e);
+	return session_config_check_filter(source, e);
 }
 
 static int check_sources(const Pb__TraceConfig *c, struct err_text *e)
@@ -362,10 +363,13 @@ static int check_priority(const Pb__TraceConfig *config, struct err_text *e)
 /* The checks have the order of Perfetto's service, so that a config with several errors is refused
  * for the same reason. */
 static int (*const checks[])(const Pb__TraceConfig *c, struct err_text *e) = {
-	check_built,	    check_duration,	check_trigger_times, check_bugreport_filename,
-	check_triggers,	    file_config_check,	check_guardrails,    check_buffer_count,
-	check_buffer_names, check_sources,	check_unique_name,   check_semaphore_count,
-	check_priority,	    check_buffer_sizes,
+	check_built,	     check_duration,
+	check_trigger_times, check_bugreport_filename,
+	check_triggers,	     file_writer_check_config,
+	check_guardrails,    check_buffer_count,
+	check_buffer_names,  check_sources,
+	check_unique_name,   check_semaphore_count,
+	check_priority,	     check_buffer_sizes,
 };
 
 int session_config_check(const Pb__TraceConfig *config, struct err_text *e)

@@ -20,11 +20,12 @@ struct source_of {
 };
 
 /* Returns 0, or -EINVAL and sets e if an expression is invalid. */
-int source_filter_check(const Pb__TraceConfig__DataSource *source, struct err_text *e);
+int session_config_check_filter(const Pb__TraceConfig__DataSource *source, struct err_text *e);
 
 /* *budget: remaining steps of expressions, see name_regex_matches(). */
-bool source_filter_matches(const Pb__TraceConfig *config, const Pb__TraceConfig__DataSource *source,
-			   const struct source_of *of, uint64_t *budget);
+bool session_config_filter_matches(const Pb__TraceConfig *config,
+				   const Pb__TraceConfig__DataSource *source,
+				   const struct source_of *of, uint64_t *budget);
 
 /*
  * Checks a TraceConfig. A field that would change the recorded data and is not supported is refused
@@ -50,7 +51,7 @@ enum trigger_mode {
 };
 
 /* config must have been checked. */
-enum trigger_mode trigger_mode(const Pb__TraceConfig *config);
+enum trigger_mode session_config_trigger_mode(const Pb__TraceConfig *config);
 /* Returns the trigger of this name that the config declares, or NULL. */
-const Pb__TraceConfig__TriggerConfig__Trigger *trigger_find(const Pb__TraceConfig *config,
-							    const char *name);
+const Pb__TraceConfig__TriggerConfig__Trigger *session_config_find_trigger(
+	const Pb__TraceConfig *config, const char *name);

@@ -72,7 +72,7 @@ void session_flush_and_end(struct session *s)
 static void on_duration(void *ctx)
 {
 	struct session *s = ctx;
-	enum trigger_mode mode = trigger_mode(s->config);
+	enum trigger_mode mode = session_config_trigger_mode(s->config);
 
 	session_set_end(s, mode == TRIGGER_STOP || mode == TRIGGER_CLONE
 				   ? "trigger_timeout_ms is over"
@@ -159,7 +159,7 @@ static void on_trigger_delay(void *ctx)
 {
 	struct session *s = ctx;
 
-	if (trigger_mode(s->config) == TRIGGER_CLONE)
+	if (session_config_trigger_mode(s->config) == TRIGGER_CLONE)
 		notify_due(s);
 	else
 		session_flush_and_end(s);
@@ -274,8 +274,9 @@ static void start_timers(struct session *s)
 	uint32_t interval = b && b->snapshot_interval_ms ? b->snapshot_interval_ms
 							 : DEFAULT_SNAPSHOT_INTERVAL_MS;
 
-	start_duration(s, trigger_mode(c) == TRIGGER_NONE ? DURATION_START_WAIT_MS : 0);
-	start_tick(s, &s->timers[TIMER_FLUSH], file_config_flush_period_ms(c), false);
+	start_duration(s,
+		       session_config_trigger_mode(c) == TRIGGER_NONE ? DURATION_START_WAIT_MS : 0);
+	start_tick(s, &s->timers[TIMER_FLUSH], file_writer_flush_period_ms(c), false);
 	if (c->incremental_state_config && c->incremental_state_config->clear_period_ms) {
 		start_tick(s, &s->timers[TIMER_CLEAR], c->incremental_state_config->clear_period_ms,
 			   false);
@@ -297,7 +298,7 @@ void session_check_all_started(struct session *s)
 		return;
 	s->all_started_reported = true;
 	loop_timer_stop(&s->timers[TIMER_SLOW_START]);
-	if (trigger_mode(s->config) == TRIGGER_NONE && !s->end_reason)
+	if (session_config_trigger_mode(s->config) == TRIGGER_NONE && !s->end_reason)
 		start_duration(s, 0);
 	trace_record(s->trace, SERVICE_EVENT_ALL_STARTED);
 	trace_snapshot_clocks(s->trace);
@@ -322,7 +323,7 @@ void session_start(struct session *s)
 void session_begin(struct session *s)
 {
 	source_instances_setup_all(s);
-	if (trigger_mode(s->config) == TRIGGER_START)
+	if (session_config_trigger_mode(s->config) == TRIGGER_START)
 		loop_timer_once(&s->timers[TIMER_TRIGGER_TIMEOUT],
 				s->config->trigger_config->trigger_timeout_ms, false);
 	else if (!s->config->deferred_start)
@@ -340,7 +341,7 @@ void session_trigger(struct session *s, const struct received_trigger *trigger)
 	trace_snapshot_clocks(s->trace);
 	trace_add_trigger(s->trace, trigger);
 
-	switch (trigger_mode(s->config)) {
+	switch (session_config_trigger_mode(s->config)) {
 	case TRIGGER_START:
 		if (s->state != SESSION_CONFIGURED)
 			return;

@@ -198,7 +198,8 @@ int session_new(struct sessions *sessions, const struct session_request *request
 	}
 	s->id = ++sessions->last_session_id;
 	s->config = config;
-	if (trigger_mode(config) == TRIGGER_STOP || trigger_mode(config) == TRIGGER_CLONE) {
+	if (session_config_trigger_mode(config) == TRIGGER_STOP ||
+	    session_config_trigger_mode(config) == TRIGGER_CLONE) {
 		config->has_duration_ms = true;
 		config->duration_ms = config->trigger_config->trigger_timeout_ms;
 	}

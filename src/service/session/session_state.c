@@ -62,7 +62,7 @@ struct file_writer *session_file(const struct session *s)
 /* Returns true if the session waits for a trigger or is only for clones. */
 static bool withholds_data(const struct session *s)
 {
-	enum trigger_mode mode = trigger_mode(s->config);
+	enum trigger_mode mode = session_config_trigger_mode(s->config);
 
 	if (s->state == SESSION_CLONED)
 		return false;

@@ -57,7 +57,7 @@ enum session_timer {
 	/* all started .. stop: config.duration_ms; then a last flush. From DURATION_START_WAIT_MS
 	 * after the start at the latest */
 	TIMER_DURATION,
-	TIMER_FLUSH, /* start .. stop: file_config_flush_period_ms */
+	TIMER_FLUSH, /* start .. stop: file_writer_flush_period_ms */
 	TIMER_CLEAR, /* start .. stop: config.incremental_state_config */
 	TIMER_RING, /* start .. stop: RING_TICK_MS, with TIMER_CLEAR and without a file */
 	TIMER_SNAPSHOT, /* start .. stop: builtin_data_sources.snapshot_interval_ms */

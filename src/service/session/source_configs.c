@@ -11,7 +11,7 @@
 
 /* The number of each field in the order of Perfetto's schema, which is not that of the ids. 0: no
  * such field. */
-static const uint8_t places[] = {
+static const uint8_t field_order[] = {
 	[1] = 1,    [2] = 2,	[11] = 3,   [3] = 4,	[122] = 5,  [7] = 6,	[6] = 7,
 	[8] = 8,    [4] = 9,	[9] = 10,   [10] = 11,	[12] = 12,  [100] = 13, [102] = 14,
 	[103] = 15, [104] = 16, [105] = 17, [110] = 18, [106] = 19, [107] = 20, [108] = 21,
@@ -22,17 +22,17 @@ static const uint8_t places[] = {
 	[138] = 50, [139] = 51, [140] = 52, [141] = 53, [142] = 54, [143] = 55, [144] = 56,
 	[150] = 57,
 };
-#define PLACE_LEGACY_CONFIG 58
-#define PLACE_FOR_TESTING 59
-#define N_PLACES 60
+#define ORDER_LEGACY_CONFIG 58
+#define ORDER_FOR_TESTING 59
+#define N_ORDERED 60
 
-static size_t source_configs_place_of(uint32_t id)
+static size_t source_configs_order_of(uint32_t id)
 {
-	if (id < ARRAY_SIZE(places))
-		return places[id];
+	if (id < ARRAY_SIZE(field_order))
+		return field_order[id];
 	if (id == PB_DATA_SOURCE_CONFIG_LEGACY_CONFIG)
-		return PLACE_LEGACY_CONFIG;
-	return id == PB_DATA_SOURCE_CONFIG_FOR_TESTING ? PLACE_FOR_TESTING : 0;
+		return ORDER_LEGACY_CONFIG;
+	return id == PB_DATA_SOURCE_CONFIG_FOR_TESTING ? ORDER_FOR_TESTING : 0;
 }
 
 int source_configs_init(struct source_configs *c, const uint8_t *config, size_t len)
@@ -68,7 +68,7 @@ void source_configs_deinit(struct source_configs *c)
 
 static void set_number(struct pb_field *known, uint32_t id, uint64_t v)
 {
-	known[source_configs_place_of(id)] =
+	known[source_configs_order_of(id)] =
 		(struct pb_field){.id = id, .wire_type = PB_WIRE_VARINT, .u64 = v};
 }
 
@@ -106,19 +106,19 @@ static void source_configs_put_field(struct pb_enc *e, const struct pb_field *f)
 void source_configs_put(const struct source_configs *c, size_t index,
 			const struct source_settings *set, struct pb_enc *e)
 {
-	struct pb_field known[N_PLACES] = {0}, f;
+	struct pb_field known[N_ORDERED] = {0}, f;
 	struct pb_dec d;
 
 	pb_dec_init(&d, c->list[index].data, c->list[index].len);
 	while (pb_dec_next(&d, &f))
-		known[source_configs_place_of(f.id)] = f; /* [0]: not used */
+		known[source_configs_order_of(f.id)] = f; /* [0]: not used */
 	set_fields(known, set);
-	for (size_t i = 1; i < N_PLACES; i++)
+	for (size_t i = 1; i < N_ORDERED; i++)
 		if (known[i].id)
 			source_configs_put_field(e, &known[i]);
 	pb_dec_init(&d, c->list[index].data, c->list[index].len);
 	while (pb_dec_next(&d, &f))
-		if (!source_configs_place_of(f.id) &&
+		if (!source_configs_order_of(f.id) &&
 		    !(set->sets_consumer_uid && f.id == PB_DATA_SOURCE_CONFIG_CONSUMER_UID))
 			source_configs_put_field(e, &f);
 	if (set->sets_consumer_uid)

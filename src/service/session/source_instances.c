@@ -32,8 +32,9 @@ static int pack_config(const struct session *s, const struct source_instance *i,
 	const struct source_settings set = {
 		.target_buffer = i->buffer_id,
 		/* A session with triggers has no duration: a trigger ends it. */
-		.trace_duration_ms =
-			trigger_mode(s->config) == TRIGGER_NONE ? s->config->duration_ms : 0,
+		.trace_duration_ms = session_config_trigger_mode(s->config) == TRIGGER_NONE
+					     ? s->config->duration_ms
+					     : 0,
 		.tracing_session_id = s->id,
 		.enable_extra_guardrails = s->config->enable_extra_guardrails,
 		.stop_timeout_ms = session_stop_timeout_ms(s),
@@ -213,7 +214,7 @@ static bool source_instances_wants(const struct session *s,
 	    strcmp(config->config->name, source->name) ||
 	    !producers_admit(s->sessions->producers, p->peer))
 		return false;
-	if (source_filter_matches(s->config, config, &of, steps))
+	if (session_config_filter_matches(s->config, config, &of, steps))
 		return true;
 	if (is_remote && config->n_machine_name_filter == 0 && !s->config->trace_all_machines)
 		quota_log(s->account.quota, s->account.user, LOG_LEVEL_WARN,

@@ -15,7 +15,7 @@ typedef Pb__TraceConfig__TriggerConfig__Trigger trigger_spec;
 
 static bool accepts_triggers(const struct session *s)
 {
-	switch (trigger_mode(s->config)) {
+	switch (session_config_trigger_mode(s->config)) {
 	case TRIGGER_NONE:
 		return false;
 	case TRIGGER_START:
@@ -59,7 +59,8 @@ void triggers_activate(struct sessions *v, const char *producer, uid_t uid, cons
 	struct session *s;
 
 	TAILQ_FOREACH (s, &v->list, link) {
-		const trigger_spec *t = accepts_triggers(s) ? trigger_find(s->config, name) : NULL;
+		const trigger_spec *t =
+			accepts_triggers(s) ? session_config_find_trigger(s->config, name) : NULL;
 
 		if (!t || !is_accepted(t, producer, before, budget))
 			continue;

@@ -19,16 +19,18 @@ TEST(path_must_make_sense)
 	char text[8192];
 	struct err_text e;
 
-	assert_int_equal(file_config_check(of(""), &e), 0);
-	assert_int_equal(file_config_check(of("write_into_file: true"), &e), 0);
-	assert_int_equal(file_config_check(of("write_into_file: true output_path: '/x/y'"), &e), 0);
-	assert_int_equal(file_config_check(of("output_path: '/x/y'"), &e), -EINVAL);
+	assert_int_equal(file_writer_check_config(of(""), &e), 0);
+	assert_int_equal(file_writer_check_config(of("write_into_file: true"), &e), 0);
+	assert_int_equal(
+		file_writer_check_config(of("write_into_file: true output_path: '/x/y'"), &e), 0);
+	assert_int_equal(file_writer_check_config(of("output_path: '/x/y'"), &e), -EINVAL);
 	assert_non_null(strstr(e.text, "output_path needs write_into_file"));
-	assert_int_equal(file_config_check(of("write_into_file: true output_path: 'x/y'"), &e),
-			 -EINVAL);
+	assert_int_equal(
+		file_writer_check_config(of("write_into_file: true output_path: 'x/y'"), &e),
+		-EINVAL);
 	assert_non_null(strstr(e.text, "slash"));
 	snprintf(text, sizeof(text), "write_into_file: true output_path: '/%04200d'", 0);
-	assert_int_equal(file_config_check(of(text), &e), -EINVAL);
+	assert_int_equal(file_writer_check_config(of(text), &e), -EINVAL);
 }
 
 TEST(rotation_must_make_sense)
@@ -53,13 +55,13 @@ TEST(rotation_must_make_sense)
 
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
 		snprintf(text, sizeof(text), "rotate { %s } %s", bad[i].rotate, bad[i].more);
-		assert_int_equal(file_config_check(of(text), &e), -EINVAL);
+		assert_int_equal(file_writer_check_config(of(text), &e), -EINVAL);
 		assert_non_null(strstr(e.text, bad[i].error));
 	}
 	assert_int_equal(
-		file_config_check(of("write_into_file: true output_path: '/x' rotate { "
-				     "max_file_size_bytes: 65536 period_ms: 1000 keep: 1 }"),
-				  &e),
+		file_writer_check_config(of("write_into_file: true output_path: '/x' rotate { "
+					    "max_file_size_bytes: 65536 period_ms: 1000 keep: 1 }"),
+					 &e),
 		0);
 }
 
@@ -87,7 +89,7 @@ TEST(flushes_follow_the_mode)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(modes); i++)
-		assert_int_equal(file_config_flush_period_ms(of(modes[i].text)),
+		assert_int_equal(file_writer_flush_period_ms(of(modes[i].text)),
 				 modes[i].period_ms);
 }
 

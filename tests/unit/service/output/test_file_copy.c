@@ -153,7 +153,7 @@ DIR_TEST(file_that_was_cut_is_an_error)
 	trace_files_deinit(&from);
 }
 
-/* The writer of the source does not reach the marks: a pipe without a reader stands in for a file
+/* The writer of the source does not send the ranges: a pipe without a reader stands in for a file
  * system that hangs. */
 DIR_TEST(copies_that_wait_for_one_file_are_limited)
 {
@@ -166,7 +166,7 @@ DIR_TEST(copies_that_wait_for_one_file_are_limited)
 	assert_non_null(data);
 	assert_int_equal(pipe(pipes), 0);
 	assert_int_equal(write_thread_write(from.writer, 99, pipes[1], data, 1 << 20, 1 << 20), 0);
-	for (unsigned i = 0; i < MAX_FILE_MARKS; i++)
+	for (unsigned i = 0; i < MAX_FILE_COPIES; i++)
 		copy_into(&to, &from);
 	assert_int_equal(trace_files_copy(&to, &from, &e), -EBUSY);
 	assert_non_null(strstr(e.text, "clones wait for it"));
@@ -174,7 +174,7 @@ DIR_TEST(copies_that_wait_for_one_file_are_limited)
 	signal(SIGPIPE, SIG_IGN);
 	close(pipes[0]);
 	write_all(&to);
-	while (from.list[0].out.marks > 0)
+	while (from.list[0].out.ranges > 0)
 		(void)trace_files_write_now(&from, -1);
 	trace_files_deinit(&to);
 	trace_files_deinit(&from);

@@ -107,19 +107,19 @@ DIR_TEST(folder_that_is_gone_is_an_error)
 	file_rotation_deinit(&r);
 }
 
-DIR_TEST(homes_are_kept_by_sequence)
+DIR_TEST(file_of_each_sequence_is_kept)
 {
 	struct file_rotation r = rotation_of(state, "t.x", "max_file_size_bytes: 70000");
 
 	assert_true(r.max_bytes == 70000 && r.period_ms == 0 && r.keep == 0);
-	assert_int_equal(file_rotation_home(&r, 5), 0);
-	file_rotation_set_home(&r, 5, 1);
-	file_rotation_set_home(&r, 100000, 2);
-	file_rotation_set_home(&r, 5, 3);
-	assert_int_equal(file_rotation_home(&r, 5), 3);
-	assert_int_equal(file_rotation_home(&r, 100000), 2);
-	assert_int_equal(file_rotation_home(&r, 99999), 0);
-	assert_int_equal(file_rotation_home(&r, UINT32_MAX), 0);
+	assert_int_equal(file_rotation_file_of(&r, 5), 0);
+	file_rotation_set_file_of(&r, 5, 1);
+	file_rotation_set_file_of(&r, 100000, 2);
+	file_rotation_set_file_of(&r, 5, 3);
+	assert_int_equal(file_rotation_file_of(&r, 5), 3);
+	assert_int_equal(file_rotation_file_of(&r, 100000), 2);
+	assert_int_equal(file_rotation_file_of(&r, 99999), 0);
+	assert_int_equal(file_rotation_file_of(&r, UINT32_MAX), 0);
 	file_rotation_deinit(&r);
 }
 

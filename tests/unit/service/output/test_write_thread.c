@@ -283,7 +283,7 @@ static struct file_result await_end(struct write_thread *w)
 	return r;
 }
 
-WRITER_TEST(a_file_is_taken_back_to_where_the_trace_began)
+WRITER_TEST(a_file_is_truncated_to_where_the_trace_began)
 {
 	const char *path = temp_dir_path(state, 0, "file");
 	int fd = new_file(path);
@@ -293,14 +293,14 @@ WRITER_TEST(a_file_is_taken_back_to_where_the_trace_began)
 	give(writer, 1, fd, 'a', 3);
 	free(await(writer).buf);
 	assert_int_equal(size_at(path), 304);
-	write_thread_take_back(writer, fd);
+	write_thread_truncate(writer, fd);
 	assert_int_equal(write_thread_sync(writer, 2, fd), 0);
 	await(writer);
 	assert_int_equal(size_at(path), 4);
 	assert_int_equal(lseek(fd, 0, SEEK_CUR), 4);
 	/* Others may have appended to it meanwhile. */
 	assert_int_equal(write(fd, "tail", 4), 4);
-	write_thread_take_back(writer, fd);
+	write_thread_truncate(writer, fd);
 	assert_int_equal(write_thread_sync(writer, 2, fd), 0);
 	await(writer);
 	assert_int_equal(size_at(path), 8);
@@ -321,26 +321,26 @@ static void free_and_await(struct write_thread *w)
 	close(fds[0]);
 }
 
-/* The source writes to a pipe without a reader, so its thread reaches the mark when the test reads
+/* The source writes to a pipe without a reader, so its thread sends the range when the test reads
  * the pipe. */
-WRITER_TEST(a_copy_waits_for_its_mark)
+WRITER_TEST(a_copy_waits_for_its_range)
 {
 	struct write_thread *source = new_writer();
 	int from = new_file(temp_dir_path(state, 0, "from")),
 	    to = new_file(temp_dir_path(state, 1, "to"));
-	int fds[2], mark[2];
+	int fds[2], range[2];
 	struct file_result r;
 
 	assert_int_equal(pipe(fds), 0);
-	assert_int_equal(pipe(mark), 0);
+	assert_int_equal(pipe(range), 0);
 	assert_int_equal(write(from, "head", 4), 4);
 	assert_int_equal(write_thread_open(source, from), 0);
 	give(source, 1, fds[1], 'x', 1000);
 	give(source, 2, from, 'a', 5000);
-	assert_int_equal(write_thread_mark(source, 3, from, mark[1]), 0);
+	assert_int_equal(write_thread_send_range(source, 3, from, range[1]), 0);
 	give(source, 4, from, 'b', 1);
 	assert_int_equal(write_thread_open(writer, to), 0);
-	assert_int_equal(write_thread_copy(writer, 5, to, dup(from), mark[0]), 0);
+	assert_int_equal(write_thread_copy(writer, 5, to, dup(from), range[0]), 0);
 	assert_int_equal(write_thread_wait(writer, 0), -ETIMEDOUT);
 	close(fds[0]); /* the write into the pipe fails, and the thread goes on */
 	r = await_end(writer);
@@ -354,16 +354,16 @@ WRITER_TEST(a_copy_waits_for_its_mark)
 	close(to);
 }
 
-WRITER_TEST(a_copy_that_nobody_wants_any_more_waits_for_no_mark)
+WRITER_TEST(a_copy_that_nobody_wants_any_more_waits_for_no_range)
 {
 	const char *path = temp_dir_path(state, 1, "to");
 	int from = new_file(temp_dir_path(state, 0, "from")), to = new_file(path);
 	struct pollfd end = {0};
-	int fds[2], mark[2];
+	int fds[2], range[2];
 
-	assert_int_equal(pipe(mark), 0);
+	assert_int_equal(pipe(range), 0);
 	assert_int_equal(pipe(fds), 0);
-	assert_int_equal(write_thread_copy(writer, 1, to, from, mark[0]), 0);
+	assert_int_equal(write_thread_copy(writer, 1, to, from, range[0]), 0);
 	write_thread_close(writer, fds[1]);
 	write_thread_free(TAKE_PTR(writer));
 	end.fd = fds[0];
@@ -371,24 +371,24 @@ WRITER_TEST(a_copy_that_nobody_wants_any_more_waits_for_no_mark)
 	assert_true(end.revents & POLLHUP);
 	assert_int_equal(size_at(path), 0);
 	close(fds[0]);
-	close(mark[1]);
+	close(range[1]);
 	close(to);
 }
 
 WRITER_TEST(a_copy_of_a_file_that_was_truncated_is_an_error)
 {
 	const char *path = temp_dir_path(state, 0, "from");
-	int from = new_file(path), to = new_file(temp_dir_path(state, 1, "to")), mark[2];
+	int from = new_file(path), to = new_file(temp_dir_path(state, 1, "to")), range[2];
 	struct file_result r;
 
-	assert_int_equal(pipe(mark), 0);
+	assert_int_equal(pipe(range), 0);
 	assert_int_equal(write_thread_open(writer, from), 0);
 	give(writer, 1, from, 'a', 5);
 	free(await(writer).buf);
 	assert_int_equal(truncate(path, 0), 0);
-	assert_int_equal(write_thread_mark(writer, 2, from, mark[1]), 0);
-	assert_int_equal(write_thread_copy(writer, 3, to, dup(from), mark[0]), 0);
-	assert_int_equal(await(writer).kind, FILE_MARKED);
+	assert_int_equal(write_thread_send_range(writer, 2, from, range[1]), 0);
+	assert_int_equal(write_thread_copy(writer, 3, to, dup(from), range[0]), 0);
+	assert_int_equal(await(writer).kind, FILE_RANGE_SENT);
 	r = await_end(writer);
 	assert_int_equal(r.kind, FILE_COPIED);
 	assert_int_equal(r.error, -EIO);
@@ -428,7 +428,7 @@ static void check_that_nothing_waits_for(int fd)
 		skip(); /* root alone may */
 	assert_int_equal(write_thread_open(writer, fd), 0);
 	give(writer, 1, fd, 'a', 10);
-	write_thread_take_back(writer, fd);
+	write_thread_truncate(writer, fd);
 	write_thread_close(writer, fd);
 	assert_int_equal(write_thread_wait(writer, 0), -ETIMEDOUT);
 	write_thread_free(TAKE_PTR(writer));

@@ -21,7 +21,7 @@ static int check(const char *filter)
 	int r;
 
 	e.text[0] = '\0';
-	r = source_filter_check(c->data_sources[0], &e);
+	r = session_config_check_filter(c->data_sources[0], &e);
 	pb__trace_config__free_unpacked(c, NULL);
 	return r;
 }
@@ -30,7 +30,7 @@ static bool matches(const char *filter, const char *producer)
 {
 	Pb__TraceConfig *c = parse(filter);
 	uint64_t budget = NAME_REGEX_STEPS;
-	bool r = source_filter_matches(
+	bool r = session_config_filter_matches(
 		c, c->data_sources[0],
 		&(struct source_of){.producer = producer, .machine = "penguin"}, &budget);
 
@@ -49,7 +49,7 @@ static bool remote_matches(const char *filter, const char *config_rest, const ch
 	snprintf(text, sizeof(text), "data_sources { config { name: \"x\" } %s } %s", filter,
 		 config_rest);
 	c = peer_parse_config(text);
-	r = source_filter_matches(
+	r = session_config_filter_matches(
 		c, c->data_sources[0],
 		&(struct source_of){.producer = "p", .machine = machine, .is_remote = true},
 		&budget);

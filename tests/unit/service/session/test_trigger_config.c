@@ -28,7 +28,7 @@ static enum trigger_mode mode_of(const char *text)
 
 	if (session_config_check(c, &e) < 0)
 		fail_msg("%s is refused: %s", text, e.text);
-	mode = trigger_mode(c);
+	mode = session_config_trigger_mode(c);
 	pb__trace_config__free_unpacked(c, NULL);
 	return mode;
 }
@@ -104,8 +104,8 @@ TEST(found_by_name)
 	Pb__TraceConfig *c = peer_parse_config(
 		CONFIG("START_TRACING") "triggers { name: 'a' } triggers { name: 'b' } }");
 
-	assert_ptr_equal(trigger_find(c, "b"), c->trigger_config->triggers[1]);
-	assert_null(trigger_find(c, "c"));
-	assert_null(trigger_find(c, ""));
+	assert_ptr_equal(session_config_find_trigger(c, "b"), c->trigger_config->triggers[1]);
+	assert_null(session_config_find_trigger(c, "c"));
+	assert_null(session_config_find_trigger(c, ""));
 	pb__trace_config__free_unpacked(c, NULL);
 }
