@@ -17,6 +17,11 @@
  *	service_load PID read MB        ReadBuffers of a buffer of MB that is full of packets of 500
  *	                                bytes
  *	service_load PID clone MB N     CloneSession of a full buffer of MB, N times; one line each
+ *	service_load PID snapshot MB RATE S
+ *				one snapshot after the other, for S seconds, of a full buffer of MB
+ *				into which a producer writes RATE packets a second. Prints the
+ *				snapshots, the longest in ms, the packets, and those that the
+ *				producer dropped for lack of shared memory
  *	service_load PID idle N S       CPU of S seconds with N producers that are connected, have a
  *	                                data source each, in a session, and write nothing
  */
@@ -113,13 +118,14 @@ static void flush(void)
 /* A session that the load is written into; all of it has come to the buffer. */
 static struct load fill(uint64_t buffer_kb, struct load load)
 {
-	char config[500];
+	char config[700];
 
 	load_start(&load);
 	connect_consumer(&consumer);
 	snprintf(config, sizeof(config),
-		 "unique_session_name: 'bench' buffers { size_kb: %llu } " LOAD_SOURCE,
-		 (unsigned long long)buffer_kb);
+		 "unique_session_name: 'bench' buffers { size_kb: %llu } " LOAD_SOURCE "%s",
+		 (unsigned long long)buffer_kb,
+		 load.rate ? "data_sources { config { name: 'sonda.bench.rated' } }" : "");
 	peer_enable(&consumer, config);
 	load_await(&load);
 	flush();
@@ -220,6 +226,30 @@ static void clone_buffers(uint64_t mb, uint64_t n)
 	load_end(&load);
 }
 
+static void snapshots(uint64_t mb, uint64_t rate, uint64_t seconds)
+{
+	struct load load = fill(mb << 10, (struct load){.bytes = mb * 1060000,
+							.packet = 500,
+							.rate = rate,
+							.rated_s = seconds + 1});
+	uint64_t end = clock_mono_ns() + seconds * NS_PER_S, longest = 0, n = 0, begin;
+	struct rated_result r;
+
+	for (; (begin = clock_mono_ns()) < end; n++) {
+		connect_consumer(&other);
+		await_reply(&other,
+			    peer_call_text(&other, C_CLONE,
+					   PB_CLONE_SESSION_REQUEST_UNIQUE_SESSION_NAME, "bench"));
+		longest = MAX(longest, clock_mono_ns() - begin);
+		peer_close(&other);
+	}
+	must(read(load.fd, &r, sizeof(r)) == sizeof(r), "the load");
+	printf("%llu snapshots, %llu ms, %llu packets, %llu dropped\n", (unsigned long long)n,
+	       (unsigned long long)(longest / NS_PER_MS), (unsigned long long)r.written,
+	       (unsigned long long)r.dropped);
+	load_end(&load);
+}
+
 static void warm(uint64_t mb)
 {
 	uint8_t *p =
@@ -255,10 +285,10 @@ static void be_idle(uint64_t n, uint64_t seconds)
 
 int main(int argc, char **argv)
 {
-	uint64_t a = 0, b = 0, pid = 0;
+	uint64_t a = 0, b = 0, c = 0, pid = 0;
 
 	if (argc < 4 || str_to_u64(argv[1], &pid) < 0 || str_to_u64(argv[3], &a) < 0 ||
-	    (argc > 4 && str_to_u64(argv[4], &b) < 0))
+	    (argc > 4 && str_to_u64(argv[4], &b) < 0) || (argc > 5 && str_to_u64(argv[5], &c) < 0))
 		return 2;
 	signal(SIGPIPE, SIG_IGN);
 	service = (pid_t)pid;
@@ -275,6 +305,8 @@ int main(int argc, char **argv)
 		read_buffers(a);
 	else if (!strcmp(argv[2], "clone"))
 		clone_buffers(a, b);
+	else if (!strcmp(argv[2], "snapshot"))
+		snapshots(a, b, c);
 	else if (!strcmp(argv[2], "warm"))
 		warm(a);
 	else if (!strcmp(argv[2], "idle"))

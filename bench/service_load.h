@@ -20,16 +20,19 @@
 /*
  * A process that writes as fast as a service takes it: a producer of ours with the data source
  * "sonda.bench.load", which writes `bytes` of packets when it is started, waits for free chunks
- * rather than drop, and tells on a pipe when all is written.
+ * rather than drop, and tells on a pipe when all is written. Its data source "sonda.bench.rated"
+ * then writes packets at a rate, as a kernel does: it drops those for which no chunk is free.
  */
 
 #define LOAD_FIELD 900 /* TracePacket.for_testing, which nobody reads */
 #define LOAD_TURN (1u << 20) /* bytes in a turn of the loop */
+#define RATED_CATCH_UP_MS 5 /* at most so much is written in one turn: the process was not run */
 
 struct load {
 	uint64_t bytes; /* to write */
 	uint32_t packet; /* bytes of one */
 	uint32_t pause_us; /* after each LOAD_TURN; 0: none */
+	uint64_t rate, rated_s; /* packets a second, for so long, after that */
 	uint32_t shm_size, page_size; /* 0: as sonda-probes */
 	bool scraping;
 	/* of the process that load_start made */
@@ -45,6 +48,7 @@ struct load_instance {
 	struct writer *w; /* owned */
 	struct event *turn; /* owned */
 	uint64_t done;
+	uint64_t begin_ns, last_ns; /* of "sonda.bench.rated" */
 };
 
 static struct load *load_of_process; /* borrowed from main; data sources have no context */
@@ -76,9 +80,46 @@ static inline void load_turn(evutil_socket_t fd, short what, void *ctx)
 	}
 	writer_flush(i->w);
 	load_tell(i->load);
+	i->load->bytes = 0;
 	if (writer_dropped(i->w))
 		fprintf(stderr, "the load dropped %llu packets\n",
 			(unsigned long long)writer_dropped(i->w));
+}
+
+/* What the owner gets in the end. */
+struct rated_result {
+	uint64_t written, dropped;
+};
+
+static inline void rated_turn(evutil_socket_t fd, short what, void *ctx)
+{
+	struct load_instance *i = ctx;
+	uint64_t now = clock_mono_ns(), due;
+	struct rated_result r;
+
+	(void)fd, (void)what;
+	if (load_of_process->bytes > 0) { /* not all of the other load is written */
+		evtimer_add(i->turn, &(struct timeval){.tv_usec = 1000});
+		return;
+	}
+	if (!i->begin_ns)
+		i->begin_ns = i->last_ns = now;
+	due = MIN(now - i->last_ns, RATED_CATCH_UP_MS * NS_PER_MS) * i->load->rate / NS_PER_S;
+	i->last_ns = now;
+	for (i->done += due; due > 0; due--) {
+		struct pb_enc *e = writer_begin(i->w);
+
+		pb_enc_u64(e, PB_TRACE_PACKET_TIMESTAMP, now);
+		pb_enc_bytes(e, LOAD_FIELD, "12345678", 8);
+		writer_end(i->w);
+	}
+	if (now - i->begin_ns < i->load->rated_s * NS_PER_S) {
+		evtimer_add(i->turn, &(struct timeval){.tv_usec = 500});
+		return;
+	}
+	r = (struct rated_result){i->done, writer_dropped(i->w)};
+	if (fs_write_all(i->load->fd, &r, sizeof(r)) < 0)
+		_exit(1);
 }
 
 static inline int load_create(struct ds_handle *h, const struct ds_env *env,
@@ -86,13 +127,13 @@ static inline int load_create(struct ds_handle *h, const struct ds_env *env,
 {
 	struct load_instance *i = calloc(1, sizeof(*i));
 
-	(void)config;
 	if (!i)
 		return -ENOMEM;
 	i->load = load_of_process;
 	i->h = h;
 	i->w = ds_writer_new(h);
-	i->turn = evtimer_new(env->loop, load_turn, i);
+	i->turn = evtimer_new(
+		env->loop, strcmp(config->name, "sonda.bench.rated") ? load_turn : rated_turn, i);
 	*ret_instance = i;
 	return i->w && i->turn ? 0 : -ENOMEM;
 }
@@ -145,7 +186,15 @@ static inline int load_run(struct load *l)
 		.stop = load_stop_source,
 		.destroy = load_destroy,
 	};
-	static const struct data_source *const sources[] = {&source, NULL};
+	static const struct data_source rated = {
+		.name = "sonda.bench.rated",
+		.create = load_create,
+		.start = load_start_source,
+		.flush = load_flush,
+		.stop = load_stop_source,
+		.destroy = load_destroy,
+	};
+	static const struct data_source *const sources[] = {&source, &rated, NULL};
 	struct event_base *loop = event_base_new();
 	struct producer_options o = {
 		.name = "sonda.bench.producer",
