@@ -30,6 +30,11 @@
 #endif
 
 #define TIME_SLICE_NS (2 * NS_PER_MS) /* of a connection in a loop iteration */
+/* The requests of an urgent service come first: those of root always, those of other users while they
+ * have taken no more than this. MOST bounds the time in which they do not: to 8 s. */
+#define URGENT_NS (4 * NS_PER_MS)
+#define URGENT_MOST_NS NS_PER_S
+#define URGENT_PART 8
 #define N_SERVICES 2 /* of a connection; numbered from 1 */
 
 struct ipc_conn {
@@ -53,6 +58,9 @@ struct ipc_host {
 	LIST_HEAD(, ipc_conn) conns;
 	struct listeners listeners;
 	bool refuses_descriptors; /* connections refuse descriptors before they bind a service */
+	/* of an urgent service: the CPU time of requests of users other than root, at busy_at_ns
+	 * (CLOCK_MONOTONIC), from which an eighth of the time that passes is subtracted */
+	uint64_t busy_ns, busy_at_ns;
 };
 
 /* ---- replies ---- */
@@ -207,60 +215,53 @@ static void act_on(struct ipc_conn *c, const uint8_t *data, size_t len)
 	}
 }
 
-/* The start of a piece of work. On a busy machine the elapsed time includes the work of other
- * processes, so CPU time is measured as well. */
-struct work_begin {
-	uint64_t cpu_ns, clock_ns;
-};
-
-static struct work_begin work_begin(const struct ipc_host *h)
+/* Returns the account of an urgent service at this time. */
+static uint64_t busy_ns(const struct ipc_host *h, uint64_t now_ns)
 {
-	/* The CPU time is needed for consumers only, and takes a system call. */
-	if (!h->service->is_urgent)
-		return (struct work_begin){.clock_ns = clock_mono_ns()};
-	return (struct work_begin){clock_ns(CLOCK_THREAD_CPUTIME_ID), clock_mono_ns()};
+	return h->busy_ns - MIN(h->busy_ns, (now_ns - h->busy_at_ns) / URGENT_PART);
 }
 
-/* Returns true if the time of the service for this user is measured: not for root's producers, which
- * may send most of all data. */
-static bool is_charged(const struct ipc_host *h, uint64_t user)
+/* Returns the time from which the work for this user is measured, or 0: not for root. On a busy
+ * machine the elapsed time includes the work of other processes, so CPU time is measured where it
+ * limits something. It takes a system call. */
+static uint64_t work_begin(const struct ipc_host *h, uint64_t user)
 {
-	return h->service->is_urgent || !quota_is_root(h->quota, user);
+	if (quota_is_root(h->quota, user))
+		return 0;
+	return h->service->is_urgent ? clock_ns(CLOCK_THREAD_CPUTIME_ID) : clock_mono_ns();
 }
 
-/* Charges the user for the work since `begin`. */
-static void charge_time(struct ipc_host *h, uint64_t user, struct work_begin begin)
+static void work_end(struct ipc_host *h, uint64_t begin_ns)
 {
-	struct work_begin now;
+	uint64_t now = clock_mono_ns();
 
+	if (begin_ns == 0)
+		return;
 	if (!h->service->is_urgent) {
-		h->quota->producers_ns += clock_mono_ns() - begin.clock_ns;
+		h->quota->producers_ns += now - begin_ns;
 		return;
 	}
-	now = work_begin(h);
-	cpu_share_charge(h->quota, user, now.cpu_ns - begin.cpu_ns, now.clock_ns - begin.clock_ns,
-			 now.clock_ns);
+	h->busy_ns =
+		MIN(busy_ns(h, now) + clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns, URGENT_MOST_NS);
+	h->busy_at_ns = now;
 }
 
 /* The connection stays valid: only on_close() ends it. */
 static void ipc_host_on_message(void *ctx, const uint8_t *data, size_t len)
 {
 	struct ipc_conn *c = ctx;
-	bool charged = is_charged(c->host, c->account.user);
-	struct work_begin begin = {0};
+	uint64_t begin = work_begin(c->host, c->account.user);
 
-	if (charged)
-		begin = work_begin(c->host);
 	act_on(c, data, len);
-	if (charged)
-		charge_time(c->host, c->account.user, begin);
+	work_end(c->host, begin);
 }
 
 static bool may_be_urgent(void *ctx)
 {
 	const struct ipc_conn *c = ctx;
 
-	return cpu_share_is_left(c->host->quota, c->account.user, clock_mono_ns());
+	return quota_is_root(c->host->quota, c->account.user) ||
+	       busy_ns(c->host, clock_mono_ns()) <= URGENT_NS;
 }
 
 /* ---- connections ---- */
@@ -282,7 +283,7 @@ static void on_close(void *ctx, int error)
 	struct ipc_conn *c = ctx;
 	struct ipc_host *h = c->host;
 	uint64_t user = c->account.user;
-	struct work_begin begin = work_begin(h);
+	uint64_t begin = work_begin(h, user);
 	const char *why = error == -ENOBUFS    ? "does not read its socket"
 			  : error == -EDQUOT   ? "makes the service hold too many bytes"
 			  : error == -EMSGSIZE ? "sent a frame that is too long"
@@ -298,8 +299,7 @@ static void on_close(void *ctx, int error)
 			  "%s: %s %s; disconnected", c->host->service->name, who, why);
 	}
 	connection_free(c);
-	if (is_charged(h, user))
-		charge_time(h, user, begin);
+	work_end(h, begin);
 }
 
 static void on_drained(void *ctx)

@@ -81,17 +81,6 @@ struct quota_log {
 	struct quota_log_user others;
 };
 
-#define CPU_SHARE_USERS 32
-
-/* Recent CPU time of the service for requests of consumers. */
-struct cpu_share {
-	uint64_t without_cpu_ns; /* total time of requests in which the service had no CPU */
-	struct {
-		uint64_t user;
-		uint64_t ns, at_ns; /* bucket's level at at_ns: CLOCK_MONOTONIC - without_cpu_ns */
-	} users[CPU_SHARE_USERS];
-};
-
 struct quota {
 	struct quota_limit limits[N_QUOTAS];
 	uint64_t own_user; /* counts as root */
@@ -100,7 +89,6 @@ struct quota {
 	uint64_t refused[N_REFUSED]; /* number of refusals */
 	struct quota_user *users; /* owned: all users that hold something */
 	struct quota_log log;
-	struct cpu_share cpu;
 	uint64_t producers_ns; /* the service's time for producers that are not root's */
 };
 
@@ -145,16 +133,3 @@ void quota_release(struct quota_account *a, enum quota_kind kind, uint64_t n);
  * (struct log_limit). The number of suppressed messages is reported later. */
 void quota_log(struct quota *q, uint64_t user, enum log_level level, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
-
-/*
- * Accounts the time of requests, so that a user with long requests is served after other users
- * (msgsock_set_time_slice). cpu_share_charge() adds a request that ended at now_ns
- * (CLOCK_MONOTONIC) and took cpu_ns of CPU time and clock_ns of elapsed time. cpu_share_is_left()
- * returns true while the user has used less than its share, 1 / CPU_SHARE_PART of all time. The
- * time in which a request waited for a CPU does not count: on a busy machine the other users'
- * requests waited, too.
- */
-#define CPU_SHARE_PART 8 /* one eighth */
-void cpu_share_charge(struct quota *q, uint64_t user, uint64_t cpu_ns, uint64_t clock_ns,
-		      uint64_t now_ns);
-bool cpu_share_is_left(struct quota *q, uint64_t user, uint64_t now_ns);
