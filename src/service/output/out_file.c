@@ -225,7 +225,7 @@ static bool surely_has_room(const struct file_part *p, size_t size, uint64_t max
 	return out_file_size(&p->out) + trace_record_size(most) <= max;
 }
 
-bool file_part_has_room(struct file_part *p, size_t packet_size, uint64_t max)
+bool file_part_make_room(struct file_part *p, size_t packet_size, uint64_t max)
 {
 	if (surely_has_room(p, packet_size, max))
 		return true;

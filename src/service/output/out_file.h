@@ -77,7 +77,8 @@ void file_part_deinit(struct file_part *p);
 
 /* Returns the sink of the part, valid until the next call on the part. */
 struct packet_sink *file_part_sink(struct file_part *p);
-/* Returns true if the file is certainly no larger than max after another packet of packet_size. */
-bool file_part_has_room(struct file_part *p, size_t packet_size, uint64_t max);
+/* Returns true if the file is certainly no larger than max after another packet of packet_size.
+ * Compresses the collected group if it may be too large as it is. */
+bool file_part_make_room(struct file_part *p, size_t packet_size, uint64_t max);
 /* Compresses and writes the collected group. */
 void file_part_end_group(struct file_part *p);

@@ -171,7 +171,7 @@ static struct file_part *trace_files_choose(struct trace_files *f, size_t size)
 	if (f->forced)
 		return f->forced;
 	has_room = !f->full &&
-		   file_part_has_room(trace_files_newest(f), size + f->tail_bytes, f->max_bytes);
+		   file_part_make_room(trace_files_newest(f), size + f->tail_bytes, f->max_bytes);
 	if (!f->rotation.path) {
 		f->full = !has_room;
 		return has_room ? trace_files_newest(f) : NULL;

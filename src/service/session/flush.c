@@ -286,7 +286,8 @@ static int flush_start(struct pending_flush *f)
 	return 0;
 }
 
-static int check_request(struct session *s)
+/* Records the request in the trace, and counts it if it is one too many. */
+static int flush_admit(struct session *s)
 {
 	trace_record(s->trace, SERVICE_EVENT_FLUSH_STARTED);
 	if (s->state != SESSION_STARTED)
@@ -299,7 +300,7 @@ static int check_request(struct session *s)
 
 int session_flush(struct session *s, const struct flush_request *request)
 {
-	int r = check_request(s);
+	int r = flush_admit(s);
 	struct pending_flush *f = r == 0 ? flush_new(s, request) : NULL;
 
 	if (!f)

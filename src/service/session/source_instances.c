@@ -197,7 +197,9 @@ static void add_instance(struct session *s, size_t config_index,
 
 /* ---- all of a session ---- */
 
-static bool source_instances_wants(const struct session *s,
+/* Returns true if the session records this data source. Subtracts the cost from *steps, and logs if
+ * only the machine does not match. */
+static bool source_instances_match(const struct session *s,
 				   const Pb__TraceConfig__DataSource *config,
 				   const struct registered_source *source, uint64_t *steps)
 {
@@ -230,7 +232,7 @@ void source_instances_offer(struct session *s, const struct registered_source *s
 	uint64_t steps = MAX_OFFER_STEPS;
 
 	for (size_t i = 0; i < s->config->n_data_sources && steps > 0; i++)
-		if (source_instances_wants(s, s->config->data_sources[i], source, &steps))
+		if (source_instances_match(s, s->config->data_sources[i], source, &steps))
 			add_instance(s, i, source, &steps);
 	if (steps == 0)
 		log_skipped_sources(s);
@@ -252,7 +254,7 @@ void source_instances_setup_all(struct session *s)
 	for (size_t i = 0; i < s->config->n_data_sources; i++)
 		for (r = first_of_name(s, s->config->data_sources[i]); r && steps > 0;
 		     r = TAILQ_NEXT(r, of_name))
-			if (source_instances_wants(s, s->config->data_sources[i], r, &steps))
+			if (source_instances_match(s, s->config->data_sources[i], r, &steps))
 				add_instance(s, i, r, &steps);
 	if (steps == 0)
 		log_skipped_sources(s);
@@ -278,7 +280,7 @@ void source_instances_setup_new(struct session *s, size_t config_index, uint64_t
 	const struct registered_source *r;
 
 	for (r = first_of_name(s, config); r && *steps > 0; r = TAILQ_NEXT(r, of_name))
-		if (source_instances_wants(s, config, r, steps) &&
+		if (source_instances_match(s, config, r, steps) &&
 		    !has_instance(s, config, r, steps))
 			add_instance(s, config_index, r, steps);
 	if (any_left && *steps == 0)

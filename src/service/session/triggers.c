@@ -35,8 +35,9 @@ static double random_fraction(void)
 	return (double)(r >> 11) / (double)(1ull << 53);
 }
 
-static bool is_accepted(const trigger_spec *t, const char *producer, size_t hits_before,
-			uint64_t *budget)
+/* Decides at random if the trigger has skip_probability. */
+static bool trigger_accept(const trigger_spec *t, const char *producer, size_t hits_before,
+			   uint64_t *budget)
 {
 	const char *regex = t->producer_name_regex;
 
@@ -62,7 +63,7 @@ void triggers_activate(struct sessions *v, const char *producer, uid_t uid, cons
 		const trigger_spec *t =
 			accepts_triggers(s) ? session_config_find_trigger(s->config, name) : NULL;
 
-		if (!t || !is_accepted(t, producer, before, budget))
+		if (!t || !trigger_accept(t, producer, before, budget))
 			continue;
 		any = true;
 		trigger.delay_ms = t->stop_delay_ms;

@@ -129,7 +129,7 @@ struct stage {
 	struct peer *prod, *cons;
 	uint64_t stream; /* of the producer's commands */
 	uint64_t enable;
-	struct peer_session s; /* what the producer was told of the session */
+	struct peer_session s; /* what the producer got of the session */
 	struct peer_packets got; /* what stage_read has read last */
 	void *dir; /* of stage_setup_with_dir; NULL: there is none */
 };

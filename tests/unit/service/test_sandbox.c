@@ -84,7 +84,7 @@ static bool no_root(void)
 	return getuid() != 0 && geteuid() != 0 && getgid() != 0 && getegid() != 0 && setuid(0) < 0;
 }
 
-/* Its parent has asked for a signal, which a change of user makes the kernel forget. */
+/* Its parent has requested a signal, which a change of user makes the kernel forget. */
 static bool end_with_the_parent(void)
 {
 	int signal_number = 0;

@@ -33,7 +33,7 @@ STAGE_TEST(further_producer_is_started)
 	assert_true(peer_await_session(late, stream, true, &s));
 	assert_true(peer_is_quiet(g->prod)); /* it runs already */
 	assert_int_equal(rig_session(&g->rig)->n_instances, 2);
-	change(g, SOURCES("producer_name_filter: 'nobody'"));
+	change(g, SOURCES("producer_name_filter: 'none'"));
 	assert_true(peer_is_quiet(g->prod) && peer_is_quiet(late)); /* nothing is stopped */
 	assert_int_equal(rig_session(&g->rig)->n_instances, 2);
 	peer_unmap(&s);

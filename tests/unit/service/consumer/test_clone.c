@@ -223,7 +223,7 @@ static struct consumer_port *port_of_cloner(struct stage *g)
 	return port;
 }
 
-/* A higher score of somebody else is in nobody's way. */
+/* The higher score of another user's session does not count. */
 STAGE_TEST(bugreport_is_of_what_the_user_may_clone)
 {
 	struct peer *other = rig_consumer(&g->rig);

@@ -249,7 +249,7 @@ STAGE_TEST(session_that_has_ended_has_its_file)
 	close(fd);
 }
 
-STAGE_TEST(source_that_ends_meanwhile_is_told)
+STAGE_TEST(end_of_the_source_meanwhile_is_an_error)
 {
 	int fd = open_clone(g);
 	struct pb_field f;
@@ -313,7 +313,7 @@ STAGE_TEST(full_disk_leaves_nothing)
 	await_size(g, 0);
 }
 
-/* Asks for a clone into a pipe that nobody reads, of more than it holds. ret_reader is the other
+/* Asks for a clone into a pipe that is not read, of more than it holds. ret_reader is the other
  * end. */
 static uint64_t ask_for_a_long_one(struct stage *g, int *ret_reader)
 {
@@ -374,8 +374,8 @@ static void turn(void *ctx)
 }
 
 /*
- * Asks for a clone of a file whose thread does not come to its mark: it writes into a pipe that
- * nobody reads, which stands in for a file system that hangs.
+ * Asks for a clone of a file whose thread does not send its range: it writes into a pipe that
+ * is not read, which stands in for a file system that hangs.
  */
 static uint64_t ask_while_the_source_hangs(struct stage *g, int *ret_reader)
 {
@@ -415,7 +415,7 @@ static void let_the_source_go_on(int reader)
 	close(reader);
 }
 
-STAGE_TEST(source_that_hangs_holds_up_nobody_and_is_cloned_when_it_goes_on)
+STAGE_TEST(source_that_hangs_delays_no_other_peer_and_is_cloned_later)
 {
 	int reader;
 	uint64_t id = ask_while_the_source_hangs(g, &reader);

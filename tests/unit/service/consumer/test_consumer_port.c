@@ -92,7 +92,7 @@ STAGE_TEST(config_must_be_there)
 		peer_tracing_ended(g->cons, peer_call(g->cons, C_ENABLE, NULL, 0), "trace_config"));
 }
 
-STAGE_TEST(notification_can_be_asked_for_alone)
+STAGE_TEST(notification_without_a_config_is_accepted)
 {
 	uint64_t second;
 

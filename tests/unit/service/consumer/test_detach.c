@@ -148,7 +148,7 @@ STAGE_TEST(flush_that_waits_is_rejected)
 }
 
 /* The service ends with detached sessions in it. */
-TEST(service_frees_what_nobody_owns)
+TEST(service_frees_detached_sessions)
 {
 	struct rig r;
 	struct peer *c;

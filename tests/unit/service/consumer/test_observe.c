@@ -47,7 +47,7 @@ static bool notify(struct stage *g, uint32_t method)
 	return peer_accepted(g->prod, peer_call_number(g->prod, method, 1, g->s.instance));
 }
 
-STAGE_TEST(changes_of_instances_are_told)
+STAGE_TEST(changes_of_instances_are_reported)
 {
 	uint64_t stream = observe(g, INSTANCES);
 
@@ -59,7 +59,7 @@ STAGE_TEST(changes_of_instances_are_told)
 	assert_true(peer_accepted(g->cons, peer_call(g->cons, C_DISABLE, NULL, 0)));
 	assert_true(peer_is_quiet(g->cons));
 	peer_call_number(g->prod, P_STOPPED, 1, g->s.instance);
-	/* also what led to the end comes before it is told */
+	/* also the events that led to the end come before it */
 	expect_instance(g, stream, 1);
 	assert_true(peer_tracing_ended(g->cons, g->enable, NULL));
 }
@@ -73,7 +73,7 @@ STAGE_TEST(subscriber_hears_what_is_the_case)
 	expect_instance(g, stream, 1); /* configured counts as stopped */
 }
 
-STAGE_TEST(all_started_is_told_once)
+STAGE_TEST(all_started_is_reported_once)
 {
 	struct peer *late = rig_producer(&g->rig);
 	uint64_t stream = observe(g, ALL_STARTED);

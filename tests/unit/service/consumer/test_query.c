@@ -62,7 +62,7 @@ static void put_source(struct stage *g, uint32_t method, unsigned flags)
 	assert_true(peer_accepted(g->prod, peer_call_mem(g->prod, method, &m)));
 }
 
-STAGE_TEST(updated_source_is_told_as_it_is_now)
+STAGE_TEST(updated_source_is_reported_as_it_is_now)
 {
 	Pb__TracingServiceState *s;
 
@@ -126,7 +126,7 @@ STAGE_TEST(sessions_of_others_are_only_counted)
 	s = query(g, true, NULL);
 	assert_int_equal(s->n_tracing_sessions, getuid() == 0 ? 1 : 0);
 	pb__tracing_service_state__free_unpacked(s, NULL);
-	/* Somebody who is not root asks. */
+	/* As if another user than root had connected. */
 	rig_consumer_port(session)->uid = 4711;
 	s = query(g, true, NULL);
 	assert_int_equal(s->num_sessions, 1);

@@ -106,7 +106,7 @@ STAGE_TEST(slow_reader_holds_one_batch)
 	stage_write_many(g, 2000, 64, text);
 	id = peer_call(g->cons, C_READ, NULL, 0);
 	for (int i = 0; i < 200; i++)
-		rig_pump(&g->rig); /* and nobody reads */
+		rig_pump(&g->rig); /* the replies are not read */
 	assert_true(ipc_conn_queued(conn) > 0);
 	assert_true(ipc_conn_queued(conn) <= 2 * READ_BATCH_BYTES);
 	assert_true(peer_read_replies(g->cons, id, &g->got));
@@ -123,7 +123,7 @@ STAGE_TEST(slow_reader_holds_a_piece_of_a_large_packet)
 	stage_write(g, 0, 2, 0, "after");
 	id = peer_call(g->cons, C_READ, NULL, 0);
 	for (int i = 0; i < 200; i++)
-		rig_pump(&g->rig); /* and nobody reads */
+		rig_pump(&g->rig); /* the replies are not read */
 	assert_true(ipc_conn_queued(conn) > 0);
 	assert_true(ipc_conn_queued(conn) <= 2 * LARGE_PACKET_BYTES);
 	assert_true(peer_read_replies(g->cons, id, &g->got));

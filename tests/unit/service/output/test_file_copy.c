@@ -87,7 +87,7 @@ DIR_TEST(copies_what_was_there)
 }
 
 /* Who passed the file has the same offset; and what was in front of the trace is not of it. */
-DIR_TEST(offset_of_the_file_is_not_asked)
+DIR_TEST(offset_of_the_descriptor_does_not_count)
 {
 	int fd = new_file(state, 0, "from", O_RDWR);
 	struct trace_files from, to = parts_of(new_file(state, 1, "to", O_RDWR));

@@ -137,7 +137,7 @@ DIR_TEST(files_of_a_killed_service_end_with_whole_packets)
 	}
 }
 
-/* The kernel grants a lease for writing only if nobody else has the file open. */
+/* The kernel grants a lease for writing only if no other process has the file open. */
 static bool is_open_elsewhere(const char *path)
 {
 	int fd = open(path, O_RDWR | O_CLOEXEC), r;

@@ -148,7 +148,7 @@ TEST_WITH(what_needs_an_older_file_goes_there, setup, teardown)
 	put_text(x, 3, PACKET_STATE_CLEARED, "anew");
 	put_text(x, 3, PACKET_STATE_NEEDED, "anew");
 	assert_int_equal(count_in(x, "t.000002.x", "anew"), 2);
-	/* nobody goes on in the older one */
+	/* no sequence continues in the older one */
 	assert_int_equal(trace_files_end_older(&x->parts, 0), 0);
 	assert_int_equal(x->parts.n, 1);
 }

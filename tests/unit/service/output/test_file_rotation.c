@@ -69,7 +69,7 @@ DIR_TEST(oldest_goes_when_there_are_too_many)
 	assert_true(is_there(state, "t.000001.x"));
 	open_next(&r);
 	assert_false(is_there(state, "t.000001.x"));
-	/* one that somebody else removed counts as well */
+	/* one that was removed meanwhile counts as well */
 	assert_int_equal(unlink(temp_dir_path(state, 0, "t.000002.x")), 0);
 	open_next(&r);
 	assert_true(is_there(state, "t.000003.x"));
@@ -90,7 +90,7 @@ DIR_TEST(files_that_are_there_are_passed_over)
 	assert_int_equal(r.last, 2);
 	open_next(&r);
 	assert_int_equal(r.last, 4);
-	/* and are nobody's to remove */
+	/* they are not removed */
 	assert_true(is_there(state, "t.000001.x") && is_there(state, "t.000003.x"));
 	assert_false(is_there(state, "t.000002.x"));
 	file_rotation_deinit(&r);

@@ -123,7 +123,7 @@ STAGE_TEST(session_that_is_refused_leaves_no_file)
 	assert_int_equal(access(path_of(g), F_OK), -1);
 }
 
-STAGE_TEST(folder_that_is_not_there_is_told)
+STAGE_TEST(missing_folder_is_an_error)
 {
 	stage_refuses(g, "write_into_file: true output_path: '/tmp/no/such/folder/t'",
 		      "No such file");
@@ -189,7 +189,7 @@ STAGE_TEST(detached_session_that_gives_way_is_freed_when_its_file_is_whole)
 	pb__trace_config__free_unpacked(c, NULL);
 }
 
-STAGE_TEST(full_disk_is_told)
+STAGE_TEST(full_disk_is_an_error)
 {
 	int fd = open("/dev/full", O_WRONLY);
 
@@ -217,14 +217,14 @@ STAGE_TEST(full_disk_ends_a_running_session)
 	}
 }
 
-STAGE_TEST(removed_file_is_told)
+STAGE_TEST(removed_file_is_an_error)
 {
 	stage_start(g, config_of(g, ""));
 	assert_int_equal(unlink(path_of(g)), 0);
 	assert_true(peer_tracing_ended(g->cons, g->enable, "it was removed"));
 }
 
-STAGE_TEST(closed_pipe_is_told)
+STAGE_TEST(closed_pipe_is_an_error)
 {
 	int fds[2];
 
@@ -238,7 +238,7 @@ STAGE_TEST(closed_pipe_is_told)
 }
 
 /* More than a pipe holds, so it comes in several turns; meanwhile others are served. */
-STAGE_TEST(slow_pipe_gets_all_and_holds_up_nobody)
+STAGE_TEST(slow_pipe_gets_all_and_delays_no_other_peer)
 {
 	struct peer *other = rig_consumer(&g->rig);
 	struct peer_packets t;

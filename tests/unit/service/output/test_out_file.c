@@ -206,7 +206,7 @@ FILE_TEST(file_fills_up_to_its_size)
 	for (size_t i = 0; i < ARRAY_SIZE(configs); i++) {
 		const char *path = open_trace(state, configs[i]);
 
-		while (n[i] < 100000 && file_part_has_room(&part, 1000, 10000)) {
+		while (n[i] < 100000 && file_part_make_room(&part, 1000, 10000)) {
 			put(0, 1000);
 			n[i]++;
 		}

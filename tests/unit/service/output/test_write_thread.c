@@ -184,7 +184,7 @@ static size_t read_to_the_end(int fd)
 	return total;
 }
 
-WRITER_TEST(a_pipe_is_written_as_its_reader_reads_and_progress_is_told)
+WRITER_TEST(a_pipe_is_written_as_its_reader_reads_and_progress_is_reported)
 {
 	static char buf[100000];
 	struct file_result r;
@@ -248,7 +248,7 @@ WRITER_TEST(a_freed_writer_waits_for_no_reader_of_a_pipe)
 	write_thread_close(writer, fds[1]);
 	write_thread_free(TAKE_PTR(writer));
 	end.fd = fds[0];
-	assert_int_equal(poll(&end, 1, 60000), 1); /* closed, though nobody has read */
+	assert_int_equal(poll(&end, 1, 60000), 1); /* closed, although it was not read */
 	assert_true(end.revents & POLLHUP);
 	assert_in_range(read_to_the_end(fds[0]), 1, 1999999);
 	close(fds[0]);
@@ -354,7 +354,7 @@ WRITER_TEST(a_copy_waits_for_its_range)
 	close(to);
 }
 
-WRITER_TEST(a_copy_that_nobody_wants_any_more_waits_for_no_range)
+WRITER_TEST(a_copy_of_a_freed_writer_waits_for_no_range)
 {
 	const char *path = temp_dir_path(state, 1, "to");
 	int from = new_file(temp_dir_path(state, 0, "from")), to = new_file(path);
@@ -436,7 +436,7 @@ static void check_that_nothing_waits_for(int fd)
 	close(of_peer);
 }
 
-WRITER_TEST(a_peer_that_holds_the_lock_of_its_pipe_holds_up_nobody)
+WRITER_TEST(a_peer_that_holds_the_lock_of_its_pipe_delays_no_other_peer)
 {
 	int fds[2];
 
@@ -445,7 +445,7 @@ WRITER_TEST(a_peer_that_holds_the_lock_of_its_pipe_holds_up_nobody)
 	close(fds[0]);
 }
 
-WRITER_TEST(a_peer_that_holds_the_locks_of_its_file_holds_up_nobody)
+WRITER_TEST(a_peer_that_holds_the_locks_of_its_file_delays_no_other_peer)
 {
 	check_that_nothing_waits_for(new_file(temp_dir_path(state, 0, "file")));
 }

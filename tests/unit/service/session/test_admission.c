@@ -263,7 +263,7 @@ TEST_WITH(exclusive_session_admits_only_higher_ones, setup, teardown)
 	TAILQ_INIT(&r->service->sessions.list);
 }
 
-/* The others are told why they end; a detached one goes silently, a clone stays. */
+/* The owners of the other sessions get the reason. A detached session is freed, a clone stays. */
 TEST_WITH(exclusive_session_ends_all_others, setup, teardown)
 {
 	struct rig *r = *state;

@@ -116,13 +116,13 @@ STAGE_TEST(ack_is_for_oneself)
 	rig_hang_up(&g->rig, other);
 }
 
-STAGE_TEST(nobody_to_ask_is_success_at_once)
+STAGE_TEST(flush_without_producers_succeeds_at_once)
 {
 	g->enable = peer_enable(g->cons, "buffers { size_kb: 4 }");
 	assert_true(peer_accepted(g->cons, ask_flush(g, 0, 0)));
 }
 
-TEST(sources_with_no_flush_are_not_asked)
+TEST(sources_with_no_flush_get_no_flush)
 {
 	struct stage *g = stage_new(DS_NO_FLUSH, false);
 

@@ -153,7 +153,7 @@ STAGE_TEST(many_writers_are_cut_to_the_size)
 }
 
 /* What was refused, by kind: of limits with an account, and of those without. */
-STAGE_TEST(refusals_are_told_by_kind)
+STAGE_TEST(refusals_are_counted_by_kind)
 {
 	uint64_t *refused = g->rig.service->quota.refused;
 	Pb__TraceStats *t;

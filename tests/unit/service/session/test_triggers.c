@@ -202,7 +202,7 @@ static uint64_t observe_clones(struct stage *g)
 				PB__OBSERVABLE_EVENTS__TYPE__TYPE_CLONE_TRIGGER_HIT);
 }
 
-STAGE_TEST(each_clone_trigger_is_told_after_its_delay)
+STAGE_TEST(each_clone_trigger_is_reported_after_its_delay)
 {
 	uint64_t observe, begin;
 
@@ -221,7 +221,7 @@ STAGE_TEST(each_clone_trigger_is_told_after_its_delay)
 	assert_nothing_to_read(g); /* only clones are read */
 }
 
-STAGE_TEST(clone_trigger_is_told_to_who_asked)
+STAGE_TEST(clone_trigger_is_reported_to_observers)
 {
 	stage_start(g, STAGE_CONFIG TRIGGERS("CLONE_SNAPSHOT", "60000", "triggers { name: 'a' }"));
 	pull(g, "a");
