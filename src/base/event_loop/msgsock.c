@@ -96,12 +96,7 @@ static void free_memory(struct msgsock *m)
 	free(m);
 }
 
-/* Callbacks are called between enter and leave, which returns false if m was freed. */
-static void msgsock_enter(struct msgsock *m)
-{
-	m->busy++;
-}
-
+/* Callbacks are called between busy++ and this function, which returns false if m was freed. */
 static bool msgsock_leave(struct msgsock *m)
 {
 	if (--m->busy == 0 && m->freed) {
@@ -121,8 +116,11 @@ static void close_foreign(struct msgsock *m, int fd)
 		close(fd);
 }
 
-static void set_got_fd(struct msgsock *m, int fd)
+/* Keeps the last descriptor that the peer sent. */
+static void set_got_fd(void *ctx, int fd)
 {
+	struct msgsock *m = ctx;
+
 	close_foreign(m, m->got_fd);
 	m->got_fd = fd;
 }
@@ -248,29 +246,6 @@ static int fit_in(struct msgsock *m)
 	return set_in_cap(m, want);
 }
 
-/* Frees the buffer if it is empty. */
-static void drop_in(struct msgsock *m)
-{
-	if (m->in_len > 0)
-		return;
-	free(m->in);
-	m->in = NULL;
-	set_in_cap(m, 0);
-}
-
-/* Keeps the last descriptor that the peer sent. */
-static void on_fd(void *ctx, int fd)
-{
-	set_got_fd(ctx, fd);
-}
-
-static ssize_t receive(struct msgsock *m)
-{
-	const struct iovec room = {m->in + m->in_len, m->in_cap - m->in_len};
-
-	return sock_receive(m->fd, &room, 1, MSG_DONTWAIT, MAX_AT_ONCE, on_fd, m);
-}
-
 /* libevent refuses a new priority for an active event: call this before event_active(). */
 static void set_urgent(struct msgsock *m, bool urgent)
 {
@@ -314,38 +289,30 @@ static bool deliver_and_make_room(struct msgsock *m)
 	return r == 0;
 }
 
-/* Ends the hold: delivers what the buffer contains before anything is read. */
-static bool resume(struct msgsock *m)
-{
-	m->held = false;
-	if (event_add(&m->on_readable, NULL) < 0) {
-		msgsock_finish(m, -ENOMEM);
-		return false;
-	}
-	return deliver_and_make_room(m);
-}
-
 /* Reads about one buffer, so that the other connections are served, too. */
 static void read_slice(struct msgsock *m)
 {
-	bool was_paused = m->paused, may_have_more = false;
+	bool has_messages = m->paused || m->held, may_have_more = false;
 	size_t total = 0;
-	int r;
+	int r = 0;
 
+	/* What the buffer contains since a pause or hold is delivered before anything is read. */
 	m->slice_start_ns = clock_mono_ns();
 	m->paused = false;
-	if (m->held && !resume(m))
+	if (m->held && event_add(&m->on_readable, NULL) < 0)
+		r = -ENOMEM;
+	m->held = false;
+	if (r == 0 && has_messages && !deliver_and_make_room(m))
 		return;
-	if (was_paused && !deliver_and_make_room(m))
-		return;
-	r = fit_in(m);
+	if (r == 0)
+		r = fit_in(m);
 	if (r < 0) {
 		msgsock_finish(m, r);
 		return;
 	}
 	while (total < MAX_IN) {
-		size_t room = m->in_cap - m->in_len;
-		ssize_t n = receive(m);
+		const struct iovec room = {m->in + m->in_len, m->in_cap - m->in_len};
+		ssize_t n = sock_receive(m->fd, &room, 1, MSG_DONTWAIT, MAX_AT_ONCE, set_got_fd, m);
 
 		if (n == -EAGAIN && !m->error)
 			break;
@@ -357,8 +324,8 @@ static void read_slice(struct msgsock *m)
 		total += (size_t)n;
 		if (!deliver_and_make_room(m))
 			return;
-		if ((size_t)n < room || slice_is_over(m)) {
-			may_have_more = (size_t)n == room;
+		if ((size_t)n < room.iov_len || slice_is_over(m)) {
+			may_have_more = (size_t)n == room.iov_len;
 			break;
 		}
 	}
@@ -375,10 +342,13 @@ static void readable(int fd, short what, void *arg)
 		pause_reading(m);
 		return;
 	}
-	msgsock_enter(m);
+	m->busy++;
 	read_slice(m);
-	if (msgsock_leave(m))
-		drop_in(m);
+	if (!msgsock_leave(m) || m->in_len > 0)
+		return;
+	free(m->in);
+	m->in = NULL;
+	set_in_cap(m, 0);
 }
 
 /* ---- sending: directly from the caller's pieces while the queue is empty ---- */
@@ -426,7 +396,7 @@ static void writable(int fd, short what, void *arg)
 	}
 	event_del(&m->on_writable);
 	wake_reader(m);
-	msgsock_enter(m);
+	m->busy++;
 	if (m->ops->on_drained)
 		m->ops->on_drained(m->ctx);
 	(void)msgsock_leave(m);
@@ -496,29 +466,20 @@ int msgsock_send(struct msgsock *m, const struct iovec *pieces, int n_pieces, in
 	return r < 0 ? msgsock_fail(m, r) : 0;
 }
 
-/* The loop itself notices that the peer has closed the connection; this is for a caller that waits
- * while the loop does not run. */
-static bool peer_is_gone(const struct msgsock *m)
-{
-	struct pollfd p = {.fd = m->fd, .events = POLLRDHUP};
-
-	return poll(&p, 1, 0) > 0;
-}
-
 int msgsock_drain(struct msgsock *m, int timeout_ms)
 {
 	uint64_t now = clock_mono_ns(), deadline = now + (uint64_t)timeout_ms * NS_PER_MS;
 
 	for (;;) {
-		struct pollfd p = {.fd = m->fd, .events = POLLOUT};
+		struct pollfd p = {.fd = m->fd, .events = POLLOUT}, hangup = {m->fd, POLLRDHUP, 0};
 		int r;
 
 		if (m->error || m->closed)
 			return -EPIPE;
 		r = flush_queue(m);
-		/* on_writable stays added, so the loop calls on_drained next. */
+		/* The loop, which does not run now, would notice that the peer has closed. */
 		if (r == 0)
-			return peer_is_gone(m) ? -EPIPE : 0;
+			return poll(&hangup, 1, 0) > 0 ? -EPIPE : 0; /* on_drained follows */
 		if (r != -EAGAIN)
 			return msgsock_fail(m, r);
 		now = clock_mono_ns();

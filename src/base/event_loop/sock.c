@@ -329,24 +329,18 @@ static int listen_error(int r, const char *address, struct err_text *e)
 	}
 }
 
-static int listen_on_path(const struct address *a, int *ret_fd, struct err_text *e)
-{
-	_cleanup_(closep) int lock = lock_folder(a->un.sun_path);
-	int r = remove_stale(a, e);
-
-	(void)lock; /* held to the end */
-	return r < 0 ? r : bind_and_listen(a, ret_fd);
-}
-
 int sock_listen(const char *address, int *ret_fd, struct err_text *e)
 {
+	_cleanup_(closep) int lock = -1; /* held to the end */
 	struct err_text why = {""};
 	struct address a;
 	int r = parse_address(address, true, &a);
 
-	if (r == 0 && sock_family_of(address) == SOCK_FAMILY_UNIX_PATH)
-		r = listen_on_path(&a, ret_fd, &why);
-	else if (r == 0)
+	if (r == 0 && sock_family_of(address) == SOCK_FAMILY_UNIX_PATH) {
+		lock = lock_folder(a.un.sun_path);
+		r = remove_stale(&a, &why);
+	}
+	if (r == 0)
 		r = bind_and_listen(&a, ret_fd);
 	if (r < 0 && why.text[0])
 		return err_set(e, r, "%s", why.text);
@@ -387,45 +381,36 @@ int sock_peer(int fd, uid_t *ret_uid, pid_t *ret_pid)
 	return 0;
 }
 
-static const char *default_address(const char *set, const char *run, const char *tmp)
+static const char *default_address(char *(*get)(const char *variable), bool producer)
 {
+	const char *set =
+		get(producer ? "PERFETTO_PRODUCER_SOCK_NAME" : "PERFETTO_CONSUMER_SOCK_NAME");
+
 	if (set && *set)
 		return set;
 	/* In /tmp any user may listen before the service does; in /run only root permits it. */
-	return geteuid() == 0 || access(SOCK_RUN_FOLDER, X_OK) == 0 ? run : tmp;
-}
-
-#define PRODUCER_VARIABLE "PERFETTO_PRODUCER_SOCK_NAME"
-#define CONSUMER_VARIABLE "PERFETTO_CONSUMER_SOCK_NAME"
-
-static const char *default_producer(const char *set)
-{
-	return default_address(set, SOCK_RUN_FOLDER "traced-producer.sock",
-			       "/tmp/perfetto-producer");
-}
-
-static const char *default_consumer(const char *set)
-{
-	return default_address(set, SOCK_RUN_FOLDER "traced-consumer.sock",
-			       "/tmp/perfetto-consumer");
+	if (geteuid() == 0 || access(SOCK_RUN_FOLDER, X_OK) == 0)
+		return producer ? SOCK_RUN_FOLDER "traced-producer.sock"
+				: SOCK_RUN_FOLDER "traced-consumer.sock";
+	return producer ? "/tmp/perfetto-producer" : "/tmp/perfetto-consumer";
 }
 
 const char *sock_default_producer(void)
 {
-	return default_producer(getenv(PRODUCER_VARIABLE));
+	return default_address(getenv, true);
 }
 
 const char *sock_default_consumer(void)
 {
-	return default_consumer(getenv(CONSUMER_VARIABLE));
+	return default_address(getenv, false);
 }
 
 const char *sock_default_producer_secure(void)
 {
-	return default_producer(secure_getenv(PRODUCER_VARIABLE));
+	return default_address(secure_getenv, true);
 }
 
 const char *sock_default_consumer_secure(void)
 {
-	return default_consumer(secure_getenv(CONSUMER_VARIABLE));
+	return default_address(secure_getenv, false);
 }

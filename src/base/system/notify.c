@@ -16,20 +16,6 @@
 #include "base/core/mem.h"
 #include "base/text/str.h"
 
-static int open_number(struct notify *n, struct err_text *e)
-{
-	const char *text = getenv(n->variable);
-	uint32_t fd;
-
-	if (!text || !*text)
-		return 0;
-	if (str_to_u32(text, &fd) < 0 || fd > INT32_MAX || fcntl((int)fd, F_GETFD) < 0)
-		return err_set(e, -EBADF, "%s=%.100s is not an open descriptor", n->variable, text);
-	fcntl((int)fd, F_SETFD, FD_CLOEXEC);
-	n->fd = (int)fd;
-	return 0;
-}
-
 /* The address is a path, or '@' and an abstract name. */
 static int connect_systemd(const char *address)
 {
@@ -50,28 +36,29 @@ static int connect_systemd(const char *address)
 	return TAKE_FD(fd);
 }
 
-static int open_systemd(struct notify *n, struct err_text *e)
-{
-	const char *address = getenv("NOTIFY_SOCKET");
-	int fd;
-
-	if (!address || !*address)
-		return 0;
-	fd = connect_systemd(address);
-	if (fd < 0)
-		return err_set(e, fd, "NOTIFY_SOCKET=%.100s: %s", address, strerror(-fd));
-	n->systemd = fd;
-	return 0;
-}
-
 int notify_open(struct notify *n, const char *variable, struct err_text *e)
 {
-	int r, s;
+	const char *number = getenv(variable), *address = getenv("NOTIFY_SOCKET");
+	uint32_t fd;
+	int r = 0, s = 0;
 
 	*n = (struct notify){.variable = variable, .fd = -1, .systemd = -1};
-	r = open_number(n, e);
-	s = open_systemd(n, e);
-	return r < 0 ? r : s;
+	if (number && *number) {
+		if (str_to_u32(number, &fd) < 0 || fd > INT32_MAX || fcntl((int)fd, F_GETFD) < 0) {
+			r = err_set(e, -EBADF, "%s=%.100s is not an open descriptor", variable,
+				    number);
+		} else {
+			fcntl((int)fd, F_SETFD, FD_CLOEXEC);
+			n->fd = (int)fd;
+		}
+	}
+	if (address && *address) {
+		s = connect_systemd(address);
+		if (s < 0)
+			err_set(e, s, "NOTIFY_SOCKET=%.100s: %s", address, strerror(-s));
+		n->systemd = MAX(s, -1);
+	}
+	return r < 0 ? r : MIN(s, 0);
 }
 
 int notify_ready(struct notify *n, struct err_text *e)

@@ -88,48 +88,16 @@ static void begin_window(struct priority_boost_state *s, uint64_t now)
 	s->spent = false;
 }
 
-static int run_in_window(const struct priority_boost_state *s)
-{
-	return run_as(SCHED_FIFO, s->fifo_priority, s->nice);
-}
-
 static int run_on_budget(struct priority_boost_state *s, uint32_t priority)
 {
 	int r;
 
 	s->fifo_priority = (int)priority;
-	r = run_in_window(s);
+	r = run_as(SCHED_FIFO, s->fifo_priority, s->nice);
 	/* The administrator may have started this process as a real-time task: it has no budget. */
 	s->has_budget = r == 0 && !is_real_time(s->policy);
 	begin_window(s, clock_mono_ns());
 	return r;
-}
-
-static int run_in_time(struct priority_boost_state *s)
-{
-	if (is_real_time(s->policy))
-		return run_as_found(s);
-	return run_on_budget(s, PRIORITY_BOOST_FIFO_MIN) < 0 ? run_with_others() : 0;
-}
-
-/* After the budget. */
-static void run_with_the_rest(const struct priority_boost_state *s)
-{
-	bool ordinary = s->ordinary_ns - s->window_ordinary_ns >= PRIORITY_BOOST_BUDGET_NS / 2;
-
-	if (ordinary || run_with_others() < 0)
-		run_as_found(s);
-}
-
-/*
- * RLIMIT_RTTIME counts CPU time since the thread last blocked. A loop that always has work may keep
- * to its budget for many windows without blocking; this call keeps SIGXCPU away from it.
- */
-static void wait_once(void)
-{
-	const struct timespec least = {.tv_nsec = 1};
-
-	(void)clock_nanosleep(CLOCK_MONOTONIC, 0, &least, NULL);
 }
 
 static void on_runaway(int signal_number)
@@ -158,6 +126,7 @@ void priority_boost_init(void)
 
 void priority_boost_tick(struct priority_boost_state *s)
 {
+	static const struct timespec least = {.tv_nsec = 1};
 	uint64_t now;
 
 	if (!s->has_budget)
@@ -168,13 +137,18 @@ void priority_boost_tick(struct priority_boost_state *s)
 	s->looked_ns = now;
 	if (now - s->window_ns >= PRIORITY_BOOST_WINDOW_NS) {
 		/* Nothing else restores the priority after on_runaway() lowered it. */
-		run_in_window(s);
+		run_as(SCHED_FIFO, s->fifo_priority, s->nice);
+		/* RLIMIT_RTTIME counts CPU time since the thread last blocked. A loop that always
+		 * has work may keep to its budget for many windows without blocking: this call
+		 * keeps SIGXCPU away from it. */
 		if (cpu_ns() - s->window_cpu_ns >= PRIORITY_BOOST_BUDGET_NS / 2)
-			wait_once();
+			(void)clock_nanosleep(CLOCK_MONOTONIC, 0, &least, NULL);
 		begin_window(s, now);
 	} else if (!s->spent && cpu_ns() - s->window_cpu_ns >= PRIORITY_BOOST_BUDGET_NS) {
 		s->spent = true;
-		run_with_the_rest(s);
+		if (s->ordinary_ns - s->window_ordinary_ns >= PRIORITY_BOOST_BUDGET_NS / 2 ||
+		    run_with_others() < 0)
+			run_as_found(s);
 	}
 }
 
@@ -197,7 +171,10 @@ int priority_boost_apply(struct priority_boost_state *s, struct priority_boost b
 		r = run_on_budget(s, boost.priority);
 		break;
 	case PRIORITY_BOOST_BUDGETED:
-		r = run_in_time(s);
+		if (is_real_time(s->policy))
+			r = run_as_found(s);
+		else if (run_on_budget(s, PRIORITY_BOOST_FIFO_MIN) < 0)
+			r = run_with_others();
 		break;
 	case PRIORITY_BOOST_OTHER:
 		r = run_as(SCHED_OTHER, 0, -(int)boost.priority);
