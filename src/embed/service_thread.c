@@ -14,7 +14,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -27,6 +26,7 @@
 #include "base/core/cancel.h"
 #include "base/core/mem.h"
 #include "base/core/sized_struct.h"
+#include "base/core/thread.h"
 #include "base/event_loop/event_free.h"
 #include "base/system/log.h"
 #include "lib/public.h"
@@ -156,19 +156,6 @@ static int service_thread_set_up(struct sonda_service *s)
 	return s->wakeup && event_add(s->wakeup, NULL) == 0 ? 0 : -ENOMEM;
 }
 
-/* Starts the thread with all signals blocked. Threads that it starts inherit that. */
-static int service_thread_start_thread(struct sonda_service *s)
-{
-	sigset_t all, before;
-	int r;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	r = pthread_create(&s->thread, NULL, service_thread_run, s);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return -r;
-}
-
 SONDA_PUBLIC int sonda_service_start(const struct sonda_service_options *o,
 				     struct sonda_service **ret)
 {
@@ -191,7 +178,7 @@ SONDA_PUBLIC int sonda_service_start(const struct sonda_service_options *o,
 	s->wake = -1;
 	r = service_thread_set_up(s);
 	if (r == 0)
-		r = service_thread_start_thread(s);
+		r = thread_start(&s->thread, 0, service_thread_run, s);
 	if (r < 0) {
 		free_service(s);
 		return r;

@@ -14,7 +14,6 @@
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -25,6 +24,7 @@
 
 #include "base/core/clock.h"
 #include "base/core/mem.h"
+#include "base/core/thread.h"
 #include "base/event_loop/event_free.h"
 #include "base/event_loop/time_slice.h"
 
@@ -210,25 +210,6 @@ static void on_wake(evutil_socket_t fd, short what, void *arg)
 		resume_once(w);
 }
 
-/* The thread blocks all signals except SIGSYS, so that the loop's thread handles them. */
-static int coroutine_start_thread(struct coroutine *w)
-{
-	sigset_t all, before;
-	pthread_attr_t attr;
-	int r;
-
-	if (pthread_attr_init(&attr))
-		return -ENOMEM;
-	pthread_attr_setstacksize(&attr, STACK_BYTES);
-	sigfillset(&all);
-	sigdelset(&all, SIGSYS); /* the system call filter sends it to the thread itself */
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	r = pthread_create(&w->thread, &attr, coroutine_begin, w);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	pthread_attr_destroy(&attr);
-	return -r;
-}
-
 static int coroutine_set_up(struct coroutine *w, struct event_base *loop)
 {
 	w->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -237,7 +218,7 @@ static int coroutine_set_up(struct coroutine *w, struct event_base *loop)
 	w->event = event_new(loop, w->wake, EV_READ | EV_PERSIST, on_wake, w);
 	if (!w->event || event_add(w->event, NULL))
 		return -ENOMEM;
-	return coroutine_start_thread(w);
+	return thread_start(&w->thread, STACK_BYTES, coroutine_begin, w);
 }
 
 void coroutine_run_last(struct coroutine *w)

@@ -28,6 +28,7 @@
 #include <unistd.h>
 
 #include "base/core/mem.h"
+#include "base/core/thread.h"
 
 #define N_THREADS 8
 #define THREADS_OF_OWNER 2
@@ -133,32 +134,19 @@ static void *close_aside_run(void *arg)
 
 static int start_threads(void)
 {
-	sigset_t all, before;
-	pthread_attr_t attr;
-	pthread_t thread;
-	int r = pthread_attr_init(&attr);
+	int r = 0;
 
-	if (r)
-		return -r;
-	/* The threads block all signals, so that the loop's thread handles them. */
-	sigfillset(&all);
-	sigdelset(&all, SIGSYS); /* the system call filter sends it to the thread itself */
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	pthread_attr_setstacksize(&attr, STACK_BYTES);
 	for (unsigned i = 0; i < N_THREADS && r == 0; i++) {
 		struct closer *c = &aside.closers[i];
 
 		sem_init(&c->work, 0, 0);
 		sem_init(&c->done, 0, 0);
-		r = pthread_create(&thread, &attr, close_aside_run, c);
+		r = thread_start(NULL, STACK_BYTES, close_aside_run, c);
 		/* libc starts a thread with calls that a system call filter does not allow. */
 		if (r == 0)
 			await(&c->done);
 	}
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	pthread_attr_destroy(&attr);
-	return -r;
+	return r;
 }
 
 static void forget_in_child(void)

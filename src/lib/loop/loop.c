@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
@@ -13,6 +12,7 @@
 #include "base/core/cancel.h"
 #include "base/core/clock.h"
 #include "base/core/mem.h"
+#include "base/core/thread.h"
 
 #define FEW_FDS 16 /* for these there is always room */
 
@@ -273,20 +273,6 @@ void loop_call(struct loop_task *t)
 
 /* ---- the thread ---- */
 
-static int loop_start_thread(void)
-{
-	sigset_t all, old;
-	int r;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	r = pthread_create(&loop.thread, NULL, loop_run, NULL);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	if (r == 0)
-		pthread_setname_np(loop.thread, "libsonda");
-	return -r;
-}
-
 int loop_start(void)
 {
 	NO_CANCEL();
@@ -299,7 +285,9 @@ int loop_start(void)
 		loop.runs = true; /* before the thread can get the lock */
 		r = loop.wake < 0 ? -errno : reserve_fds(FEW_FDS);
 		if (!r)
-			r = loop_start_thread();
+			r = thread_start(&loop.thread, 0, loop_run, NULL);
+		if (!r)
+			pthread_setname_np(loop.thread, "libsonda");
 		if (r < 0) {
 			closep(&loop.wake);
 			free_fds();

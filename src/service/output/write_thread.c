@@ -7,7 +7,6 @@
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -16,6 +15,7 @@
 
 #include "base/core/clock.h"
 #include "base/core/mem.h"
+#include "base/core/thread.h"
 #include "base/system/close_aside.h"
 #include "service/ipc/limits.h"
 #include "service/output/file_helper.h"
@@ -429,27 +429,6 @@ static int write_thread_put(struct write_thread *w, const struct job *j)
 
 /* ---- life ---- */
 
-/* The thread blocks all signals, except SIGSYS of a filtered call. Returns 0 or -errno. */
-static int write_thread_start(struct worker *w)
-{
-	pthread_attr_t attr;
-	sigset_t all, before;
-	pthread_t thread;
-	int r;
-
-	if (pthread_attr_init(&attr))
-		return -ENOMEM;
-	pthread_attr_setstacksize(&attr, STACK_BYTES);
-	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	sigfillset(&all);
-	sigdelset(&all, SIGSYS);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	r = pthread_create(&thread, &attr, write_thread_run, w);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	pthread_attr_destroy(&attr);
-	return -r;
-}
-
 static int open_pipes(struct write_thread *w, struct worker *worker)
 {
 	int p[2];
@@ -487,7 +466,7 @@ int write_thread_new(uint64_t user, bool is_root, struct priority_boost boost,
 		count_threads(is_root, 1);
 		r = open_pipes(w, worker);
 		if (r == 0)
-			r = write_thread_start(worker);
+			r = thread_start(NULL, STACK_BYTES, write_thread_run, worker);
 		if (r == 0) {
 			*ret = w;
 			return 0;
