@@ -13,18 +13,20 @@
 #include "procfs/machine/journald_reader.h"
 
 /*
- * A journal in memory behind libsystemd's functions, with their ways: behind the end of a journal
- * the place stays there for good. Include it once in a test; journal_reset() before each one.
+ * A journal in memory with the functions of libsystemd and their quirk: a position behind the end
+ * of the journal does not move when entries are added. Include it once in a test; call
+ * journal_reset() before each one.
  */
 
 #define JOURNAL_LINES 40000
 #define JOURNAL_MATCHES 32
+#define JOURNAL_FIELDS 16
 
 struct journal_line {
 	uint64_t us;
 	int time_error; /* get_monotonic_usec gives it */
 	int data_error; /* enumerate_data gives it after the fields */
-	const char *fields[8]; /* up to the first NULL */
+	const char *fields[JOURNAL_FIELDS]; /* up to the first NULL */
 };
 
 static struct {
@@ -75,13 +77,13 @@ static inline bool same_field(const char *a, const char *b)
 
 static inline bool line_has(const struct journal_line *l, const char *match)
 {
-	for (unsigned i = 0; i < 8 && l->fields[i]; i++)
+	for (unsigned i = 0; i < JOURNAL_FIELDS && l->fields[i]; i++)
 		if (strcmp(l->fields[i], match) == 0)
 			return true;
 	return false;
 }
 
-/* Of every field that has matches, one holds. */
+/* Of the matches of each field, one holds. */
 static inline bool line_matches(const struct journal_line *l)
 {
 	for (size_t i = 0; i < journal.n_matches; i++) {
@@ -213,7 +215,7 @@ static inline void do_restart(struct sd_journal *j)
 static inline int do_enumerate(struct sd_journal *j, const void **data, size_t *len)
 {
 	const struct journal_line *l = &journal.lines[journal.at];
-	const char *f = journal.field < 8 ? l->fields[journal.field++] : NULL;
+	const char *f = journal.field < JOURNAL_FIELDS ? l->fields[journal.field++] : NULL;
 
 	if (!f)
 		return l->data_error;

@@ -108,13 +108,13 @@ FIXTURE_TEST(identifiers_of_arm)
 	assert_cpu(4, "processor unknown");
 }
 
-FIXTURE_TEST(a_place_for_those_that_are_offline)
+FIXTURE_TEST(offline_processors_keep_their_places)
 {
 	static const char holes[] = "processor : 1\n\nprocessor : 1\n\nprocessor : 0\n\n"
 				    "processor : 8192\n\nprocessor : x\n\nprocessor : 3";
 
 	assert_int_equal(encode_file(DATA "cpuinfo.arm64"), 5);
-	/* A number that comes again, or late, or is no number, has no place. */
+	/* A number that is repeated, late, or invalid has no place. */
 	assert_int_equal(encode(holes, sizeof(holes) - 1), 4);
 }
 
@@ -185,12 +185,12 @@ FIXTURE_TEST(a_large_server)
 		assert_x86(i, offline ? ""
 				      : "x86 (vendor GenuineIntel family 6 model 106 stepping 6 "
 					"microcode 218104741)"); /* 0xd0003a5 */
-		assert_words(i, i ? "" : words); /* said once */
+		assert_words(i, i ? "" : words); /* written once */
 	}
 }
 
 /* Four small and four big ones; a big one is offline, and has a capacity all the same. */
-FIXTURE_TEST(a_board_with_big_and_small_ones)
+FIXTURE_TEST(a_board_with_big_and_small_processors)
 {
 	proc_put("0-7\n", 4, "devices/system/cpu/present");
 	strbuf_clear(&text);
@@ -221,7 +221,7 @@ FIXTURE_TEST(a_board_with_big_and_small_ones)
 					      "arm (implementer 81 architecture 8 variant 6 part "
 					      "2050 revision 13) features 1");
 		assert_x86(i, "");
-		/* The words of a kind are said once. */
+		/* The words of a kind of processors are written once. */
 		assert_words(i, i == 0	 ? "words fp asimd aes"
 				: i == 4 ? "words fp asimd aes mte"
 					 : "");
@@ -230,7 +230,7 @@ FIXTURE_TEST(a_board_with_big_and_small_ones)
 
 FIXTURE_TEST(files_that_cannot_be_read)
 {
-	/* Folders in their place; an empty file; other text. */
+	/* A folder, an empty file, and text of another format. */
 	put_sys(0, "cpu_capacity/x", "");
 	put_sys(0, "cpufreq/scaling_available_frequencies/x", "");
 	put_sys(0, "cpufreq/scaling_boost_frequencies", "700000 x 5000000000\n");
@@ -243,7 +243,7 @@ FIXTURE_TEST(files_that_cannot_be_read)
 	assert_int_equal(info.error, -EISDIR);
 }
 
-FIXTURE_TEST(lists_of_those_that_are_present)
+FIXTURE_TEST(lists_of_present_processors)
 {
 	static const struct {
 		const char *list;
@@ -258,7 +258,7 @@ FIXTURE_TEST(lists_of_those_that_are_present)
 	}
 }
 
-FIXTURE_TEST(texts_of_other_shapes)
+FIXTURE_TEST(texts_of_other_formats)
 {
 	static const char *const texts[] = {
 		"", "\n\n\n", ":", "processor", "processor :", "processor 0: version = FF\n"};

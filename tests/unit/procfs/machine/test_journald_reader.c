@@ -38,7 +38,7 @@ static uint64_t next(void)
 	return us;
 }
 
-FIXTURE_TEST(from_now_on)
+FIXTURE_TEST(entries_from_the_start_on)
 {
 	line(10, "PRIORITY=3", NULL, NULL);
 	line(20, "PRIORITY=3", NULL, NULL);
@@ -69,7 +69,7 @@ FIXTURE_TEST(the_filter)
 	assert_string_equal(journal.matches[2], "PRIORITY=2");
 	assert_string_equal(journal.matches[4], "SYSLOG_IDENTIFIER=cron");
 	assert_string_equal(journal.matches[5], "_SYSTEMD_UNIT=ssh.service");
-	/* Nothing has ever agreed with it: the place is not behind the end for good. */
+	/* No entry has ever matched: the position must not be behind the end. */
 	assert_int_equal(next(), 0);
 	line(10, "PRIORITY=2", "SYSLOG_IDENTIFIER=sshd", "_SYSTEMD_UNIT=ssh.service");
 	line(20, "PRIORITY=3", "SYSLOG_IDENTIFIER=sshd", "_SYSTEMD_UNIT=ssh.service");
@@ -133,25 +133,66 @@ FIXTURE_TEST(errors)
 	assert_int_equal(journald_reader_next(&reader, &us), JOURNALD_BAD);
 }
 
-FIXTURE_TEST(fields_of_a_line)
+/* Encodes an entry with these fields. Returns the message, valid until the next call. */
+static struct pb_field encode(struct journal_line line, int want)
 {
-	struct pb_field m;
-	struct pb_mem mem;
+	static struct pb_mem mem;
 
-	assert_int_equal(pb_mem_init(&mem), 0);
-	assert_int_equal(journald_reader_open(&reader, &lib, &filter, 1), 0);
-	journal_add((struct journal_line){.us = 5, .fields = {"MESSAGE=x", "_PID=3"}});
-	journal_add(
-		(struct journal_line){.us = 6, .data_error = -EBADMSG, .fields = {"MESSAGE=y"}});
-	assert_int_equal(next(), 5);
-	assert_int_equal(journald_reader_encode(&reader, &mem.enc), 0);
-	m = (struct pb_field){.data = mem.buf, .len = pb_mem_len(&mem)};
-	assert_true(fake_str_is(m, PB_SYSTEMD_JOURNALD_EVENT_MESSAGE, 0, "x"));
-	assert_int_equal(fake_u64(m, PB_SYSTEMD_JOURNALD_EVENT_PID), 3);
-	assert_int_equal(next(), 6);
-	pb_mem_reset(&mem);
-	assert_int_equal(journald_reader_encode(&reader, &mem.enc), -EBADMSG);
-	m = (struct pb_field){.data = mem.buf, .len = pb_mem_len(&mem)};
-	assert_true(fake_str_is(m, PB_SYSTEMD_JOURNALD_EVENT_MESSAGE, 0, "y"));
 	pb_mem_deinit(&mem);
+	assert_int_equal(pb_mem_init(&mem), 0);
+	line.us = journal.n + 5;
+	journal_add(line);
+	assert_int_equal(next(), line.us);
+	assert_int_equal(journald_reader_encode(&reader, &mem.enc), want);
+	return (struct pb_field){.data = mem.buf, .len = pb_mem_len(&mem)};
+}
+
+#define ENTRY(...) ((struct journal_line){.fields = {__VA_ARGS__}})
+
+static const struct fake_word entry_words[] = {
+	FAKE_WORD(PB_SYSTEMD_JOURNALD_EVENT_PID, "pid"),
+	FAKE_WORD(PB_SYSTEMD_JOURNALD_EVENT_TID, "tid"),
+	FAKE_WORD(PB_SYSTEMD_JOURNALD_EVENT_UID, "uid"),
+	FAKE_WORD(PB_SYSTEMD_JOURNALD_EVENT_GID, "gid"),
+	FAKE_WORD(PB_SYSTEMD_JOURNALD_EVENT_PRIO, "prio"),
+	FAKE_WORD(PB_SYSTEMD_JOURNALD_EVENT_TAG, "tag"),
+	FAKE_WORD(PB_SYSTEMD_JOURNALD_EVENT_MESSAGE, "message"),
+	FAKE_WORD(PB_SYSTEMD_JOURNALD_EVENT_COMM, "comm"),
+	FAKE_WORD(PB_SYSTEMD_JOURNALD_EVENT_EXE, "exe"),
+	FAKE_WORD(PB_SYSTEMD_JOURNALD_EVENT_SYSTEMD_UNIT, "unit"),
+	FAKE_WORD(PB_SYSTEMD_JOURNALD_EVENT_HOSTNAME, "host"),
+	FAKE_WORD(PB_SYSTEMD_JOURNALD_EVENT_TRANSPORT, "transport"),
+	{0},
+};
+
+FIXTURE_TEST(fields_of_an_entry)
+{
+	static char text[JOURNALD_VALUE_MAX + 100] = "MESSAGE=";
+	struct pb_field m, f;
+
+	assert_int_equal(journald_reader_open(&reader, &lib, &filter, 1), 0);
+	m = encode(ENTRY("_PID=4194304", "TID=77", "_UID=4294967294", "_GID=0", "PRIORITY=6",
+			 "SYSLOG_IDENTIFIER=sshd", "MESSAGE=a=b\nc", "_COMM=ss hd",
+			 "_EXE=/usr/sbin/sshd", "_SYSTEMD_UNIT=ssh.service", "_HOSTNAME=host",
+			 "_TRANSPORT=", "_CMDLINE=not recorded", "_TID=78"),
+		   0);
+	assert_string_equal(
+		fake_words(m, entry_words),
+		"pid 4194304 tid 77 uid 4294967294 gid 0 prio 6 tag sshd message a=b\nc comm "
+		"ss hd exe /usr/sbin/sshd unit ssh.service host host transport ");
+	/* The first valid value of a name counts. */
+	m = encode(ENTRY("MESSAGE=one", "MESSAGE=two", "_PID=x", "_PID=5"), 0);
+	assert_string_equal(fake_words(m, entry_words), "message one pid 5");
+	m = encode(ENTRY("", "=", "MESSAGE", "MESSAGEX=1", "message=1", "_PID=", "PRIORITY=-1",
+			 "_PID=4294967296", "MESS"),
+		   0);
+	assert_int_equal(m.len, 0);
+	/* What could be read of an entry is recorded. */
+	m = encode((struct journal_line){.data_error = -EBADMSG, .fields = {"MESSAGE=y"}},
+		   -EBADMSG);
+	assert_string_equal(fake_words(m, entry_words), "message y");
+	memset(text + 8, 'm', sizeof(text) - 9);
+	m = encode(ENTRY(text), 0);
+	assert_true(fake_field(m.data, m.len, PB_SYSTEMD_JOURNALD_EVENT_MESSAGE, 0, &f));
+	assert_int_equal(f.len, JOURNALD_VALUE_MAX);
 }

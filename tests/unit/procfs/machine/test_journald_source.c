@@ -12,7 +12,7 @@ static Pb__DataSourceConfig config;
 static struct ds_env env;
 static void *instance;
 
-/* In the place of the one that opens libsystemd. */
+/* Replaces the function that opens libsystemd. */
 int journald_library_open(struct journald_library *l, const char *file, struct strbuf *why)
 {
 	assert_string_equal(file, "libsystemd.so.0");
@@ -60,7 +60,7 @@ static void start(void)
 	assert_int_equal(fake.n, 0);
 }
 
-/* Turns that are due, until something has come of them. */
+/* Runs the loop until the counter has the value. */
 static void run_until(const unsigned *counter, unsigned n)
 {
 	for (unsigned i = 0; i < 100000 && *counter < n; i++)
@@ -72,7 +72,7 @@ static void stop_source(void)
 {
 	source->stop(instance);
 	run_until(&fake.stopped, 1);
-	/* Nothing is left that could happen. */
+	/* No event is left. */
 	event_base_dispatch(env.loop);
 }
 
@@ -98,7 +98,7 @@ static void assert_stats(size_t i, uint64_t total, uint64_t failed)
 {
 	assert_int_equal(fake_u64(event_of(i), PB_SYSTEMD_JOURNALD_EVENT_NUM_TOTAL), total);
 	assert_int_equal(fake_u64(event_of(i), PB_SYSTEMD_JOURNALD_EVENT_NUM_FAILED), failed);
-	/* On the packets' own clock. */
+	/* The time is that of the clock of other packets. */
 	assert_false(fake_has(fake_packet_field(i), PB_TRACE_PACKET_TIMESTAMP_CLOCK_ID));
 }
 
@@ -114,7 +114,7 @@ FIXTURE_TEST(entries_as_they_are_added)
 	assert_int_equal(fake_u64(fake_packet_field(0), PB_TRACE_PACKET_TIMESTAMP),
 			 journal.lines[1].us * 1000);
 	assert_int_equal(fake_u64(fake_packet_field(0), PB_TRACE_PACKET_TIMESTAMP_CLOCK_ID), 3);
-	/* A flush takes what nobody has told of yet, and adds up. */
+	/* A flush reads entries before their notification, and writes the totals. */
 	add("MESSAGE=last");
 	source->flush(instance, 9);
 	run_until(&fake.flushed, 1);
@@ -122,7 +122,7 @@ FIXTURE_TEST(entries_as_they_are_added)
 	assert_int_equal(fake.packets_at_flush, 3);
 	assert_true(fake_str_is(event_of(1), PB_SYSTEMD_JOURNALD_EVENT_MESSAGE, 0, "last"));
 	assert_stats(2, 2, 0);
-	/* Nothing new, nothing to say. */
+	/* Unchanged totals are not written. */
 	source->flush(instance, 10);
 	run_until(&fake.flushed, 2);
 	assert_int_equal(fake.n, 3);
@@ -177,13 +177,13 @@ FIXTURE_TEST(a_flood)
 	uint64_t begin = clock_mono_ns(), written = 0, dropped = 0, seconds;
 	struct pb_field last;
 
-	/* So that a turn is fewer lines than are kept here. */
+	/* A slice writes fewer lines than the fake producer holds. */
 	journal.line_ns = 3000;
 	start();
 	for (unsigned i = 0; i < 30000; i++)
 		add("MESSAGE=flood");
 	source->flush(instance, 1);
-	/* In turns: other things of the loop come in between, and what was written is taken. */
+	/* It runs in slices; the packets of each are counted and dropped. */
 	while (fake.flushed == 0) {
 		event_base_loop(env.loop, EVLOOP_ONCE);
 		assert_true(fake.n < FAKE_PACKETS);
@@ -212,14 +212,14 @@ FIXTURE_TEST(a_flush_does_not_wait_for_later_entries)
 		journal_add((struct journal_line){.us = now_us() + 3600000000});
 	source->flush(instance, 1);
 	run_until(&fake.flushed, 1);
-	/* What was not written by then is, afterwards. */
+	/* The other entries are written afterwards. */
 	for (unsigned i = 0; i < 1000 && fake.n < 101; i++)
 		event_base_loop(env.loop, EVLOOP_NONBLOCK);
 	assert_int_equal(fake.n, 101);
 	stop_source();
 }
 
-FIXTURE_TEST(lines_that_cannot_be_read)
+FIXTURE_TEST(entries_that_cannot_be_read)
 {
 	start();
 	journal_add((struct journal_line){.us = now_us(), .time_error = -ESTALE});
@@ -250,7 +250,7 @@ FIXTURE_TEST(no_journal_yet)
 	assert_int_equal(fake.n, 0);
 	journal.exists = true;
 	add("MESSAGE=first");
-	/* Nobody pokes: it is looked for each second. */
+	/* Without a notification it is looked for each second. */
 	for (unsigned i = 0; i < 10 && fake.n == 0; i++)
 		event_base_loop(env.loop, EVLOOP_ONCE);
 	assert_int_equal(fake.n, 1);

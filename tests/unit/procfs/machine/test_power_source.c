@@ -49,14 +49,14 @@ static void start(void)
 	Pb__DataSourceConfig config = PB__DATA_SOURCE_CONFIG__INIT;
 	uint32_t left = clock_ms_to_tick(1000);
 
-	/* Well before the next tick, so that none comes by itself. */
+	/* Well before the next tick, so that none fires meanwhile. */
 	if (left < 600)
 		usleep(left * 1000 + 1000);
 	assert_int_equal(source->create(NULL, &env, &config, &instance), 0);
 	assert_int_equal(fake.n, 0);
 	source->start(instance);
 	assert_int_equal(fake.started, 1);
-	/* Turns that are left are due at once; the next tick is not, but within a second. */
+	/* Further slices are due at once; the next tick is due within a second. */
 	event_base_loop(env.loop, EVLOOP_NONBLOCK);
 }
 
@@ -123,7 +123,7 @@ FIXTURE_TEST(a_laptop)
 	assert_int_equal(fake.flushes, 1);
 	source->stop(instance);
 	assert_int_equal(fake.stopped, 1);
-	/* Nothing is left that could tick. */
+	/* No timer is left. */
 	event_base_dispatch(env.loop);
 	assert_int_equal(fake.n, 2);
 }
@@ -149,7 +149,7 @@ FIXTURE_TEST(batteries_appear_and_disappear)
 	put_battery("mouse", "2\n");
 	next_tick();
 	assert_int_equal(fake.n, 3);
-	/* The first one's tracks go on as they began. */
+	/* The tracks of the first one continue. */
 	assert_int_equal(fake_u64(battery_named(1, ""), PB_BATTERY_COUNTERS_VOLTAGE_UV), 1);
 	assert_int_equal(fake_u64(battery_named(1, "mouse"), PB_BATTERY_COUNTERS_VOLTAGE_UV), 2);
 	proc_remove("class/power_supply/BAT0");
@@ -164,25 +164,106 @@ FIXTURE_TEST(batteries_appear_and_disappear)
 	source->stop(instance);
 }
 
-FIXTURE_TEST(one_value_is_bad)
+static float percent_of(struct pb_field m)
 {
-	put_battery("BAT0", "1\n");
-	put("BAT0", "current_now", "");
-	put("BAT0", "energy_now", "unknown\n");
-	put("odd", "type", "");
-	proc_put("", 0, "class/power_supply/file");
+	uint32_t bits = (uint32_t)fake_u64(m, PB_BATTERY_COUNTERS_CAPACITY_PERCENT);
+	float percent;
+
+	memcpy(&percent, &bits, sizeof(percent));
+	return percent;
+}
+
+FIXTURE_TEST(a_value_from_each_file)
+{
+	static const struct {
+		const char *file, *content;
+		uint32_t field;
+		int64_t want;
+	} rows[] = {
+		{"charge_now", "2710000\n", PB_BATTERY_COUNTERS_CHARGE_COUNTER_UAH, 2710000},
+		{"current_now", "-1234567\n", PB_BATTERY_COUNTERS_CURRENT_UA, -1234567},
+		{"current_avg", "-1000001", PB_BATTERY_COUNTERS_CURRENT_AVG_UA, -1000001},
+		{"energy_now", "50000000000\n", PB_BATTERY_COUNTERS_ENERGY_COUNTER_UWH,
+		 50000000000},
+		{"voltage_now", "11999000\n", PB_BATTERY_COUNTERS_VOLTAGE_UV, 11999000},
+		{"power_now", "0\n", PB_BATTERY_COUNTERS_POWER_UW, 0},
+	};
+
+	put("BAT0", "type", "Battery\n");
+	put("BAT0", "capacity", "87\n");
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		put("BAT0", rows[i].file, rows[i].content);
 	start();
 	assert_int_equal(fake.n, 1);
-	assert_battery(0, NULL, 1);
-	assert_false(fake_has(battery(0), PB_BATTERY_COUNTERS_CURRENT_UA));
-	assert_false(fake_has(battery(0), PB_BATTERY_COUNTERS_ENERGY_COUNTER_UWH));
-	put("BAT0", "current_now", "9\n");
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		assert_true((int64_t)fake_u64(battery(0), rows[i].field) == rows[i].want);
+	assert_true(percent_of(battery(0)) == 87.0f);
+	/* The charge has another name in some drivers. */
+	proc_remove("class/power_supply/BAT0/charge_now");
+	put("BAT0", "charge_counter", "-77\n");
 	next_tick();
-	assert_int_equal(fake_u64(battery(1), PB_BATTERY_COUNTERS_CURRENT_UA), 9);
+	assert_true((int64_t)fake_u64(battery(1), PB_BATTERY_COUNTERS_CHARGE_COUNTER_UAH) == -77);
 	source->stop(instance);
 }
 
-FIXTURE_TEST(nothing_to_say)
+FIXTURE_TEST(which_supplies_are_batteries)
+{
+	static const struct {
+		const char *type, *present;
+		bool want;
+	} rows[] = {
+		{"Battery\n", "1\n", true}, {"Battery\n", "0\n", false}, {"Battery\n", NULL, true},
+		{"Battery", "x", true},	    {"UPS\n", "1\n", true},	 {"Mains\n", "1\n", false},
+		{"USB\n", NULL, false},	    {"BatteryX\n", NULL, false}, {"\n", NULL, false},
+		{"", NULL, false},
+	};
+	char name[16];
+	size_t n = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		snprintf(name, sizeof(name), "s%zu", i);
+		put(name, "type", rows[i].type);
+		if (rows[i].present)
+			put(name, "present", rows[i].present);
+		put(name, "voltage_now", "1\n");
+		n += rows[i].want;
+	}
+	proc_put("", 0, "class/power_supply/file");
+	start();
+	assert_int_equal(fake.n, n);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		snprintf(name, sizeof(name), "s%zu", i);
+		if (rows[i].want)
+			(void)battery_named(0, name);
+	}
+	source->stop(instance);
+}
+
+FIXTURE_TEST(values_of_another_format_are_missing)
+{
+	static const char *const texts[] = {
+		"", "\n", "-", "x", "12x\n", "99999999999999999999\n", "0x12\n", "1.5\n"};
+
+	put_battery("BAT0", "1\n");
+	start();
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		put("BAT0", "current_now", texts[i]);
+		source->start(instance); /* begins a pass at once */
+		event_base_loop(env.loop, EVLOOP_NONBLOCK);
+		assert_battery(fake.n - 1, NULL, 1);
+		assert_false(fake_has(battery(fake.n - 1), PB_BATTERY_COUNTERS_CURRENT_UA));
+	}
+	proc_remove("class/power_supply/BAT0/current_now");
+	proc_put("", 0, "class/power_supply/BAT0/current_now/folder");
+	put("BAT0", "energy_now", "9\n");
+	source->start(instance);
+	event_base_loop(env.loop, EVLOOP_NONBLOCK);
+	assert_false(fake_has(battery(fake.n - 1), PB_BATTERY_COUNTERS_CURRENT_UA));
+	assert_int_equal(fake_u64(battery(fake.n - 1), PB_BATTERY_COUNTERS_ENERGY_COUNTER_UWH), 9);
+	source->stop(instance);
+}
+
+FIXTURE_TEST(without_a_value_there_is_no_packet)
 {
 	start();
 	/* No such folder; then a battery without a value: no packet. */
@@ -196,7 +277,7 @@ FIXTURE_TEST(nothing_to_say)
 	source->stop(instance);
 }
 
-FIXTURE_TEST(more_than_are_known)
+FIXTURE_TEST(more_batteries_than_the_limit)
 {
 	for (unsigned i = 0; i < 70; i++) {
 		char name[16];
@@ -211,14 +292,13 @@ FIXTURE_TEST(more_than_are_known)
 	source->stop(instance);
 }
 
-/* Ten hours, with a battery that is taken out and put in again, and with what is plugged in
- * once. */
+/* Ten hours, with a battery that is removed and inserted again, and other devices. */
 FIXTURE_TEST(memory_does_not_grow_with_the_passes)
 {
 	size_t used = 0, packets = 0;
 
 	put_battery("BAT0", "11700000\n");
-	put("BAT0", "current_now", "gone\n"); /* told once, counted each time */
+	put("BAT0", "current_now", "gone\n"); /* logged once, counted each time */
 	start();
 	for (unsigned i = 0; i < 36000; i++) {
 		char name[32];

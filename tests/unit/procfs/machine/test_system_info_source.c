@@ -2,6 +2,7 @@
 #include <event2/event.h>
 
 #include "unit/fixture.h"
+#include "base/system/fs.h"
 #include "base/text/str.h"
 #include "unit/procfs/fake_proc.h"
 #include "unit/procfs/fake_producer.h"
@@ -39,7 +40,7 @@ static void run(void)
 	assert_int_equal(source->create(NULL, &env, &config, &instance), 0);
 	assert_int_equal(fake.n, 0);
 	source->start(instance);
-	/* The turns that it takes; the start is answered at the end. */
+	/* The start is confirmed at the end. */
 	event_base_dispatch(env.loop);
 	assert_int_equal(fake.started, 1);
 	source->flush(instance, 5);
@@ -82,6 +83,69 @@ FIXTURE_TEST(the_interrupts_if_requested)
 	assert_true(fake_has(fake_packet_field(1), PB_TRACE_PACKET_TIMESTAMP));
 }
 
+static const struct {
+	const char *file; /* in tests/data/procfs */
+	unsigned rows;
+	struct {
+		unsigned row;
+		uint32_t irq;
+		const char *name;
+	} want[6];
+} interrupts[] = {
+	{"interrupts.x86",
+	 19,
+	 {{0, 24, "ACPI:Ged"},
+	  {2, 26, "ttyS0"},
+	  {3, 28, "virtio0-config"},
+	  {7, 32, "virtio0-reporting_vq"}}},
+	{"interrupts.arm64",
+	 5,
+	 {{0, 11, "arch_timer"},
+	  {1, 13, "kvm guest vcpu timer"},
+	  {2, 14, "ACPI:Ged, virtio0"},
+	  {3, 20, "power key"},
+	  {4, 21, ""}}},
+	{"interrupts.old",
+	 6,
+	 {{0, 0, "timer"},
+	  {1, 2, "cascade"},
+	  {2, 9, "acpi"},
+	  {3, 24, "nvme0q0, ahci-edge"},
+	  {4, 25, ""},
+	  {5, 26, "last without newline"}}},
+};
+
+FIXTURE_TEST(names_of_interrupts_on_machines_of_each_kind)
+{
+	info.has_irq_names = info.irq_names = true;
+	for (size_t i = 0; i < ARRAY_SIZE(interrupts); i++) {
+		struct pb_field message, row;
+		struct strbuf text = {0};
+		char path[64];
+
+		snprintf(path, sizeof(path), "tests/data/procfs/%s", interrupts[i].file);
+		assert_int_equal(fs_read_file(path, 1 << 20, &text), 0);
+		fake_reset();
+		proc_put("processor : 0\n", 14, "cpuinfo");
+		proc_put(text.s, text.len, "interrupts");
+		strbuf_deinit(&text);
+		run();
+		assert_true(fake_field(fake.packets[1].data, fake.packets[1].len,
+				       PB_TRACE_PACKET_INTERRUPT_INFO, 0, &message));
+		assert_int_equal(
+			fake_count(message.data, message.len, PB_INTERRUPT_INFO_IRQ_MAPPING),
+			interrupts[i].rows);
+		for (size_t k = 0; k < 6 && interrupts[i].want[k].name; k++) {
+			fake_field(message.data, message.len, PB_INTERRUPT_INFO_IRQ_MAPPING,
+				   interrupts[i].want[k].row, &row);
+			assert_int_equal(fake_u64(row, PB_INTERRUPT_INFO_INTERRUPT_MAPPING_IRQ_ID),
+					 interrupts[i].want[k].irq);
+			assert_true(fake_str_is(row, PB_INTERRUPT_INFO_INTERRUPT_MAPPING_NAME, 0,
+						interrupts[i].want[k].name));
+		}
+	}
+}
+
 FIXTURE_TEST(without_a_config_or_files)
 {
 	run();
@@ -93,7 +157,7 @@ FIXTURE_TEST(without_a_config_or_files)
 	assert_int_equal(fake.n, 1);
 }
 
-/* More interrupts than a turn takes, of a machine with many processors. */
+/* Interrupts of a machine with many processors take several slices. */
 FIXTURE_TEST(a_machine_that_takes_several_slices)
 {
 	struct strbuf text = {0};
@@ -141,13 +205,13 @@ FIXTURE_TEST(files_that_cannot_be_read)
 	run();
 	assert_int_equal(fake.n, 0);
 	fake_reset();
-	/* What /sys says is recorded all the same. */
+	/* The values of /sys are recorded nevertheless. */
 	proc_put("0-1\n", 4, "devices/system/cpu/present");
 	run();
 	assert_int_equal(fake.n, 1);
 }
 
-/* What /sys says of the processors is recorded all the same. */
+/* The values of /sys are recorded nevertheless. */
 FIXTURE_TEST(files_with_nothing_that_is_known)
 {
 	static const struct {
@@ -168,7 +232,7 @@ FIXTURE_TEST(files_with_nothing_that_is_known)
 		assert_int_equal(captured(files[i].reason), 2);
 		assert_int_equal(fake.n, 1);
 	}
-	/* A file that is not there is told as such, and not again as one that is empty. */
+	/* A missing file is logged as such, and not again as an empty one. */
 	fake_reset();
 	proc_remove("cpuinfo");
 	capture_log();
