@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-
 #include "unit/test.h"
 #include "base/system/fs.h"
 #include "base/text/str.h"
@@ -35,7 +34,9 @@ static uint64_t kb(const struct proc_status *s, enum proc_status_key key)
 	return s->kb[key - PROC_STATUS_VM_SIZE];
 }
 
-TEST(a_process_of_this_kernel)
+/* ---- status ---- */
+
+TEST(status_of_this_kernel)
 {
 	struct proc_status s = parse_file(RECORDED "28864/status");
 
@@ -45,69 +46,44 @@ TEST(a_process_of_this_kernel)
 	assert_int_equal(s.uid, 0);
 	assert_int_equal(s.threads, 3);
 	assert_int_equal(s.n_nspid, 0);
-	assert_true(proc_status_has(&s, PROC_STATUS_KTHREAD));
 	assert_false(s.kthread);
+	/* Set by prctl(): the kernel wrote "Name:\tTgid:\t1\n\\x" with two escapes. */
+	assert_name(&s.name, "Tgid:\t1\n\\x");
 	assert_int_equal(kb(&s, PROC_STATUS_VM_SIZE), 168181760 / 1024);
 	assert_int_equal(kb(&s, PROC_STATUS_VM_SWAP), 0);
 	assert_int_equal(kb(&s, PROC_STATUS_VM_RSS), kb(&s, PROC_STATUS_RSS_ANON) +
 							     kb(&s, PROC_STATUS_RSS_FILE) +
 							     kb(&s, PROC_STATUS_RSS_SHMEM));
 	assert_int_equal(s.has, (1u << PROC_STATUS_KEYS) - 1);
-}
-
-TEST(a_kernel_thread_has_no_memory_lines)
-{
-	struct proc_status s = parse_file(RECORDED "2/status");
-
+	/* A kernel thread has no lines of memory. */
+	s = parse_file(RECORDED "2/status");
 	assert_name(&s.name, "kthreadd");
 	assert_true(s.kthread);
-	assert_int_equal(s.ppid, 0);
 	assert_false(proc_status_has(&s, PROC_STATUS_VM_SIZE));
-	s = parse_file(RECORDED "10/status");
-	assert_name(&s.name, "kworker/0:0H-events_highpri");
-}
-
-TEST(pids_of_inner_namespaces)
-{
-	struct proc_status s = parse_file(RECORDED "28868/status");
-	char text[1024] = "Name:\tx\nTgid:\t1\nPid:\t1\nNSpid:\t1";
-	size_t n;
-
+	s = parse_file(RECORDED "28868/status");
 	assert_int_equal(s.n_nspid, 1);
 	assert_int_equal(s.nspid[0], 1);
+}
 
-	for (int i = 0; i < PROC_NSPID_MAX + 5; i++) {
-		n = strlen(text);
-		snprintf(text + n, sizeof(text) - n, "\t%d", 100 + i);
-	}
+TEST(lines_are_known_by_their_beginning)
+{
+	char text[1024] = "Name:\tx\nTgid:\t1\nPid:\t1\nNSpid:\t1";
+	struct proc_status s =
+		parse("Name:\tUid:\t0 Pid:\t9\nFoo:\tTgid:\t9\nTgid:\t3\nPid:\t4\nxUid:\t7\n"
+		      " Uid:\t7\nTgid:\t5\nName:\tb");
+
+	assert_int_equal(s.tgid, 3); /* the first of two lines counts */
+	assert_int_equal(s.pid, 4);
+	assert_name(&s.name, "Uid:\t0 Pid:\t9");
+	assert_false(proc_status_has(&s, PROC_STATUS_UID));
+	/* The real uid is the first. */
+	s = parse("Name:\tx\nTgid:\t1\nPid:\t1\nUid:\t4294967294\t1\t2\t3\n");
+	assert_int_equal(s.uid, 4294967294u);
+	for (int i = 0; i < PROC_NSPID_MAX + 5; i++)
+		sprintf(text + strlen(text), "\t%d", 100 + i);
 	s = parse(text);
 	assert_int_equal(s.n_nspid, PROC_NSPID_MAX);
 	assert_int_equal(s.nspid[PROC_NSPID_MAX - 1], 100 + PROC_NSPID_MAX - 1);
-}
-
-TEST(the_real_uid_is_the_first)
-{
-	struct proc_status s = parse("Name:\tx\nTgid:\t1\nPid:\t1\nUid:\t4294967294\t1\t2\t3\n");
-
-	assert_int_equal(s.uid, 4294967294u);
-	assert_int_equal(parse_file(RECORDED "28866/status").uid, 65534);
-}
-
-TEST(a_name_that_looks_like_other_lines)
-{
-	struct proc_status s = parse_file(RECORDED "28864/status");
-
-	/* Set by prctl(): the kernel wrote "Name:\tTgid:\t1\n\\x" with two escapes. */
-	assert_name(&s.name, "Tgid:\t1\n\\x");
-	assert_int_equal(s.tgid, 28864);
-
-	s = parse("Name:\tUid:\t0 Pid:\t9\nTgid:\t3\nPid:\t3\nUid:\t7\t7\t7\t7\n");
-	assert_int_equal(s.pid, 3);
-	assert_int_equal(s.uid, 7);
-	/* A key in the middle of another line. */
-	s = parse("Name:\tx\nFoo:\tTgid:\t9\nTgid:\t3\nPid:\t3\nxUid:\t7\n Uid:\t7\n");
-	assert_int_equal(s.tgid, 3);
-	assert_false(proc_status_has(&s, PROC_STATUS_UID));
 }
 
 TEST(escapes_of_a_name)
@@ -119,16 +95,16 @@ TEST(escapes_of_a_name)
 		{"Name:\t\\\\", "\\"},
 		{"Name:\t\\\\n", "\\n"}, /* a backslash, then an n */
 		{"Name:\t\\\\\\n", "\\\n"},
-		{"Name:\t\\t", "\\t"}, /* not one of the kernel's */
-		{"Name:\tx\\", "x\\"}, /* the end in the middle of one */
-		{"Name:\t\tx ", "\tx "}, /* one tab is the format's */
+		{"Name:\t\\t", "\\t"}, /* the kernel has no such escape */
+		{"Name:\tx\\", "x\\"}, /* cut in the middle of an escape */
+		{"Name:\t\tx ", "\tx "}, /* only the first tab is part of the format */
 		{"Name:\t", ""},
 		{"Name:", ""},
 		{"Name:\t:", ":"},
 		{"Name:\tsd-pam)", "sd-pam)"},
 		{"Name:\t\xff\x01\r", "\xff\x01\r"},
 	};
-	char text[256];
+	char text[256] = "Name:\t";
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct proc_status s;
@@ -137,29 +113,12 @@ TEST(escapes_of_a_name)
 		s = parse(text);
 		assert_name(&s.name, cases[i].name);
 	}
+	/* A longer name is cut. */
+	snprintf(text, sizeof(text), "Name:\t%0100d\nTgid:\t1\nPid:\t1\n", 0);
+	assert_int_equal(parse(text).name.len, PROC_NAME_MAX);
 }
 
-TEST(a_long_name_is_cut)
-{
-	char text[256] = "Name:\t";
-	struct proc_status s;
-
-	memset(text + 6, 'x', PROC_NAME_MAX + 1);
-	strcat(text, "\nTgid:\t1\nPid:\t1\n");
-	s = parse(text);
-	assert_int_equal(s.name.len, PROC_NAME_MAX);
-}
-
-TEST(the_first_of_two_lines_counts)
-{
-	struct proc_status s = parse("Name:\ta\nTgid:\t1\nPid:\t2\nName:\tb\nTgid:\t3\nPid:\t4");
-
-	assert_name(&s.name, "a");
-	assert_int_equal(s.tgid, 1);
-	assert_int_equal(s.pid, 2);
-}
-
-TEST(required_and_optional_keys)
+TEST(required_and_optional_lines)
 {
 	static const char *const bad[] = {
 		"",
@@ -180,7 +139,6 @@ TEST(required_and_optional_keys)
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
 		assert_int_equal(proc_status_parse(bad[i], strlen(bad[i]), &s), -EBADMSG);
 	assert_int_equal(s.pid, 42);
-
 	s = parse("Name:\tx\nTgid:\t2147483647\nPid:\t0\nUid:\t4294967296\nVmRSS:\tkB\nPPid:\t");
 	assert_int_equal(s.tgid, INT32_MAX);
 	assert_false(proc_status_has(&s, PROC_STATUS_UID));
@@ -190,39 +148,12 @@ TEST(required_and_optional_keys)
 	assert_true(kb(&s, PROC_STATUS_VM_RSS) == UINT64_MAX);
 }
 
-TEST(times_of_this_kernel)
-{
-	_cleanup_(strbuf_deinit) struct strbuf text = {0};
-	struct proc_stat s;
+/* ---- stat ---- */
 
-	/* The name in it is "Tgid:\t1\n\\x", with a real newline. */
-	assert_int_equal(fs_read_file(RECORDED "28864/stat", 4096, &text), 0);
-	assert_int_equal(proc_stat_parse(text.s, text.len, &s), 0);
-	assert_int_equal(s.utime, 1);
-	assert_int_equal(s.stime, 1);
-	assert_int_equal(s.starttime, 262879);
-}
-
-TEST(times_behind_names_with_parentheses)
+TEST(times_behind_any_name)
 {
 	static const char *const names[] = {"a) R 1 (",	     "(sd-pam)",	")", "", "a b",
 					    "1 2 3) S (4 5", "x\n7 (y) R 1 2 3"};
-	char text[256];
-	struct proc_stat s;
-
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-		snprintf(text, sizeof(text),
-			 "7 (%s) R 1 2 3 4 -5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20\n",
-			 names[i]);
-		assert_int_equal(proc_stat_parse(text, strlen(text), &s), 0);
-		assert_int_equal(s.utime, 11);
-		assert_int_equal(s.stime, 12);
-		assert_int_equal(s.starttime, 19);
-	}
-}
-
-TEST(broken_times)
-{
 	static const char *const bad[] = {
 		"",
 		"7",
@@ -235,37 +166,51 @@ TEST(broken_times)
 		"7 (x) R 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 -19",
 		"7 (x) R 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 18446744073709551616",
 	};
-	struct proc_stat s = {.utime = 42};
+	_cleanup_(strbuf_deinit) struct strbuf recorded = {0};
+	char text[256];
+	struct proc_stat s;
 
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		snprintf(text, sizeof(text),
+			 "7 (%s) R 1 2 3 4 -5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20\n",
+			 names[i]);
+		assert_int_equal(proc_stat_parse(text, strlen(text), &s), 0);
+		assert_int_equal(s.utime, 11);
+		assert_int_equal(s.stime, 12);
+		assert_int_equal(s.starttime, 19);
+	}
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
 		assert_int_equal(proc_stat_parse(bad[i], strlen(bad[i]), &s), -EBADMSG);
-	assert_int_equal(s.utime, 42);
+	assert_int_equal(s.utime, 11);
+	/* The name in it is "Tgid:\t1\n\\x", with a real newline. */
+	assert_int_equal(fs_read_file(RECORDED "28864/stat", 4096, &recorded), 0);
+	assert_int_equal(proc_stat_parse(recorded.s, recorded.len, &s), 0);
+	assert_int_equal(s.utime, 1);
+	assert_int_equal(s.stime, 1);
+	assert_int_equal(s.starttime, 262879);
 }
 
-TEST(the_rollup_of_this_kernel)
+/* ---- small files ---- */
+
+TEST(smaps_rollup)
 {
 	static const char text[] = "556588cf0000-7ffd7349c000 ---p 00000000 00:00 0                "
 				   "          [rollup]\n"
-				   "Rss:                1716 kB\n"
-				   "Pss:                 336 kB\n"
-				   "Pss_Dirty:           112 kB\n"
-				   "Pss_Anon:            113 kB\n"
-				   "Pss_File:            224 kB\n"
-				   "Pss_Shmem:             0 kB\n"
-				   "Shared_Clean:       1544 kB\n"
-				   "Swap:                  9 kB\n"
+				   "Rss:                1716 kB\nPss:                 336 kB\n"
+				   "Pss_Dirty:           112 kB\nPss_Anon:            113 kB\n"
+				   "Pss_File:            224 kB\nPss_Shmem:             0 kB\n"
+				   "Shared_Clean:       1544 kB\nSwap:                  9 kB\n"
 				   "SwapPss:               8 kB\n";
+	static const uint64_t want[PROC_SMAPS_KEYS] = {
+		[PROC_SMAPS_RSS] = 1716,     [PROC_SMAPS_PSS] = 336,
+		[PROC_SMAPS_PSS_ANON] = 113, [PROC_SMAPS_PSS_FILE] = 224,
+		[PROC_SMAPS_PSS_SHMEM] = 0,  [PROC_SMAPS_SWAP_PSS] = 8,
+	};
 	struct proc_smaps s;
 
 	proc_smaps_parse(text, sizeof(text) - 1, &s);
 	assert_int_equal(s.has, (1u << PROC_SMAPS_KEYS) - 1);
-	assert_int_equal(s.kb[PROC_SMAPS_RSS], 1716);
-	assert_int_equal(s.kb[PROC_SMAPS_PSS], 336);
-	assert_int_equal(s.kb[PROC_SMAPS_PSS_ANON], 113);
-	assert_int_equal(s.kb[PROC_SMAPS_PSS_FILE], 224);
-	assert_int_equal(s.kb[PROC_SMAPS_PSS_SHMEM], 0);
-	assert_int_equal(s.kb[PROC_SMAPS_SWAP_PSS], 8);
-
+	assert_memory_equal(s.kb, want, sizeof(want));
 	/* Older kernels have fewer lines. */
 	proc_smaps_parse("Rss: 1 kB\nPss_Anon: kB\nxPss: 2 kB\n SwapPss: 3", 46, &s);
 	assert_int_equal(s.has, 1u << PROC_SMAPS_RSS);
@@ -304,28 +249,22 @@ TEST(files_of_one_number)
 	}
 }
 
-TEST(comm_is_the_name_and_one_newline)
+TEST(comm_and_cmdline)
 {
-	struct proc_name n;
-
-	proc_comm_parse("a\n\n", 3, &n);
-	assert_name(&n, "a\n");
-	proc_comm_parse("a\\n", 3, &n);
-	assert_name(&n, "a\\n");
-	proc_comm_parse("\n", 1, &n);
-	assert_name(&n, "");
-	proc_comm_parse("", 0, &n);
-	assert_name(&n, "");
-}
-
-TEST(arguments)
-{
+	static const char *const comms[][2] = {{"a\n\n", "a\n"}, {"a\\n", "a\\n"}, {"\n", ""}};
 	static const char text[] = "\0a\0\0b c\0last";
-	const char *p = text, *end = text + sizeof(text) - 1, *arg;
 	static const char *const want[] = {"a", "b c", "last"};
+	const char *p = text, *end = text + sizeof(text) - 1, *arg;
+	struct proc_name name;
 	unsigned i = 0;
 	size_t n;
 
+	for (size_t k = 0; k < ARRAY_SIZE(comms); k++) {
+		proc_comm_parse(comms[k][0], strlen(comms[k][0]), &name);
+		assert_name(&name, comms[k][1]);
+	}
+	proc_comm_parse("", 0, &name);
+	assert_name(&name, "");
 	for (; (p = proc_cmdline_next(p, end, &arg, &n)); i++) {
 		assert_true(i < ARRAY_SIZE(want));
 		assert_int_equal(n, strlen(want[i]));
@@ -336,46 +275,40 @@ TEST(arguments)
 	assert_null(proc_cmdline_next(text, text + 1, &arg, &n));
 }
 
+/* ---- resources that a task has used ---- */
+
 TEST(io)
 {
 	static const char text[] = "rchar: 1\nwchar: 2\nsyscr: 3\nsyscw: 4\nread_bytes: 5\n"
 				   "write_bytes: 6\ncancelled_write_bytes: 9223372036854775807\n";
-	struct proc_io io;
-
-	assert_int_equal(proc_io_parse(text, strlen(text), &io), 0);
-	assert_int_equal(io.has, (1u << PROC_IO_KEYS) - 1);
-	for (unsigned k = 0; k < PROC_IO_CANCELLED_WRITE_BYTES; k++)
-		assert_int_equal(io.v[k], k + 1);
-	assert_true(io.v[PROC_IO_CANCELLED_WRITE_BYTES] == INT64_MAX);
-}
-
-/* Unknown lines, missing lines, a cut-off line and invalid values. */
-TEST(io_of_another_format)
-{
 	static const char other[] = "newer: 7\nsyscr: 3\nsyscr: 4\nread_bytes: x\n"
 				    "write_bytes: 9223372036854775808\nwcha";
-	struct proc_io io;
+	struct proc_io s;
 
-	assert_int_equal(proc_io_parse(other, strlen(other), &io), 0);
-	assert_int_equal(io.has, 1u << PROC_IO_SYSCR);
-	assert_int_equal(io.v[PROC_IO_SYSCR], 3);
-	assert_int_equal(proc_io_parse("", 0, &io), -EBADMSG);
-	assert_int_equal(proc_io_parse("rchar 1\n", 8, &io), -EBADMSG);
+	assert_int_equal(proc_io_parse(text, strlen(text), &s), 0);
+	assert_int_equal(s.has, (1u << PROC_IO_KEYS) - 1);
+	for (unsigned k = 0; k < PROC_IO_CANCELLED_WRITE_BYTES; k++)
+		assert_int_equal(s.v[k], k + 1);
+	assert_true(s.v[PROC_IO_CANCELLED_WRITE_BYTES] == INT64_MAX);
+	/* Unknown, repeated, invalid and cut-off lines. */
+	assert_int_equal(proc_io_parse(other, strlen(other), &s), 0);
+	assert_int_equal(s.has, 1u << PROC_IO_SYSCR);
+	assert_int_equal(s.v[PROC_IO_SYSCR], 3);
+	assert_int_equal(proc_io_parse("", 0, &s), -EBADMSG);
+	assert_int_equal(proc_io_parse("rchar 1\n", 8, &s), -EBADMSG);
 }
 
 TEST(schedstat)
 {
+	static const char *const bad[] = {"1 2 \n", "", "-1 2 3", "9223372036854775808 2 3"};
 	struct proc_schedstat s;
 
 	assert_int_equal(proc_schedstat_parse("537559 6973561 2\n", 17, &s), 0);
 	assert_int_equal(s.run_ns, 537559);
 	assert_int_equal(s.wait_ns, 6973561);
 	assert_int_equal(s.slices, 2);
-	assert_int_equal(proc_schedstat_parse("1 2 3", 5, &s), 0);
-	assert_int_equal(proc_schedstat_parse("1 2 \n", 5, &s), -EBADMSG);
-	assert_int_equal(proc_schedstat_parse("", 0, &s), -EBADMSG);
-	assert_int_equal(proc_schedstat_parse("-1 2 3", 6, &s), -EBADMSG);
-	assert_int_equal(proc_schedstat_parse("9223372036854775808 2 3", 23, &s), -EBADMSG);
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
+		assert_int_equal(proc_schedstat_parse(bad[i], strlen(bad[i]), &s), -EBADMSG);
 }
 
 TEST(cgroup)
