@@ -7,7 +7,7 @@
 #include "ebpf/engine/errors.h"
 
 /*
- * One family in a kernel that is not one (fake_bpf.h), of which the test tells the facts:
+ * One family in a kernel that is not one (fake_bpf.h), of which the test gives the facts:
  * rig_start(), fill maps, rig_read() and see tracks, below "eBPF". rig_end() in the teardown.
  */
 #define RIG_CPUS 4u
@@ -89,7 +89,7 @@ static inline void rig_need_btf(void)
 		skip();
 }
 
-/* Records of events are told by tracefs, to root. */
+/* Formats of events are in tracefs, for root. */
 static inline void rig_need_tracefs(void)
 {
 	if (!ebpf_has_field(&rig.real, "skb/kfree_skb", "skbaddr") ||

@@ -19,7 +19,7 @@
  *	- dev_t is that of user space
  *	- a stack is a line a frame: the name, or "#" and the number of the address
  *	- each string of an array is a field, NAME_0, NAME_1, ...
- *	- what an int32 cannot tell from a uint32 is told as the one that the message has
+ *	- an int32 or a uint32, as the message has it
  */
 
 /* One field of the event: by number, or by name in the older form. */
@@ -457,7 +457,7 @@ static inline bool oracle_check_field(struct oracle *o, struct oracle_event *e,
 	}
 	v = oracle_value(e, f->name);
 	if (is_ftrace && !strcmp(f->event->name, "print") && !strcmp(f->name, "ip"))
-		return !v || oracle_fail(o, "it tells where the kernel is");
+		return !v || oracle_fail(o, "it shows where the kernel is");
 	/* With the option func-args alone. */
 	if (is_ftrace && !strcmp(f->name, "args") && e->record->size <= f->offset) {
 		o->absent++;

@@ -4,7 +4,7 @@
 #include "unit/ftrace/oracle.h"
 
 /*
- * The events of CompactSched against their records: what oracle.h does for events that are told by
+ * The events of CompactSched against their records: what oracle.h does for events that are written as
  * themselves.
  *
  *	oracle_open_columns(&c, &compact_sched)

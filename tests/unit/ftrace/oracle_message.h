@@ -19,7 +19,7 @@
 #include "wire/pb_varint.h"
 
 /*
- * What a reader of a trace is told of the fields of an event: their numbers and types, by its own
+ * What a trace says of the fields of an event: their numbers and types, by its own
  * message (proto_events.h) and by the descriptors of the bundle.
  */
 #define ORACLE_FIELDS 256
@@ -32,7 +32,7 @@ struct oracle_field {
 	bool described; /* by the bundle, not by a message */
 };
 
-/* The fields of one event, by what tells a reader of them. */
+/* The fields of one event, by what describes them. */
 struct oracle_message {
 	struct oracle_field fields[ORACLE_FIELDS];
 	unsigned n;
@@ -85,7 +85,7 @@ static inline void oracle_begin_bundle(struct oracle *o)
 	memset(o->addresses, 0, sizeof(o->addresses));
 }
 
-/* ---- what a reader is told of fields ---- */
+/* ---- what the trace says of fields ---- */
 
 static inline struct oracle_message *oracle_message(struct oracle *o, uint32_t number)
 {

@@ -425,7 +425,7 @@ TEST_STATE(an_answer_with_more_names_than_asked_changes_no_other_frame, setup, t
 	memset(s->asked[0].frames + 1, 0xff, sizeof(s->asked[0].frames) - sizeof(uint32_t));
 	answer_names(s, 0, FILE_NAMES_MAX);
 	assert_true(s->stacks.frames[0].name > 0);
-	answer_names(s, 1, FILE_NAMES_MAX); /* that nobody asked for */
+	answer_names(s, 1, FILE_NAMES_MAX); /* without a request */
 	answer_names(s, UINT64_MAX, FILE_NAMES_MAX);
 	assert_int_equal(s->outstanding, 0);
 	assert_true(perf_names_ask(s));

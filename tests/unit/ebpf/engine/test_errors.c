@@ -28,7 +28,7 @@ static void add(unsigned n)
 	assert_int_equal(told_end("linux.ebpf_counters: runq: reason"), n);
 }
 
-/* How many failures a packet tells of. */
+/* The number of failures in a packet. */
 static unsigned failures(size_t packet)
 {
 	struct pb_field m;
@@ -63,7 +63,7 @@ static uint64_t count_in(size_t packet)
 	return read_sub(failure, PB_EBPF_COUNTERS_STATS_FAILURE_COUNT, &m) ? m.u64 : 0;
 }
 
-/* The operator is not told; the trace has the first number, those that double, and the last. */
+/* Nothing is logged; the trace has the first number, those that double, and the last. */
 FIXTURE_TEST(numbers_are_written_as_they_grow)
 {
 	told_begin();

@@ -3,7 +3,7 @@
 #include "unit/test.h"
 #include "ebpf/engine/features.h"
 
-/* A kernel, as the test tells of it. */
+/* A kernel with these features. */
 static struct kernel {
 	bool has_btf;
 	int switch_args; /* of sched_switch; 0: there is none */
@@ -107,7 +107,7 @@ TEST(fields_go_where_the_format_says)
 	assert_false(ebpf_has_field(&features, "sched/sched_switch", "prev_state"));
 }
 
-TEST_WITH(every_lack_is_told, NULL, NULL)
+TEST_WITH(every_lack_is_named, NULL, NULL)
 {
 	assert_int_equal(choose((struct kernel){true, 5, 0, "state"}, 0), -ENOENT);
 	assert_non_null(strstr(why.text, "sched_switch has 5 arguments"));

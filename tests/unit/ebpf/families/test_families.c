@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Which programs of a family a kernel gets, for kernels that are not this one: some of its facts
- * are told otherwise. Where we may load programs, what was chosen is loaded too.
+ * are fakes. Where we may load programs, what was chosen is loaded too.
  */
 #include <arpa/inet.h>
 #include <fnmatch.h>
@@ -17,7 +17,7 @@
 
 #define TRACEFS "/sys/kernel/tracing"
 
-static struct ebpf_features real, told;
+static struct ebpf_features real, faked;
 static struct ebpf_errors errors;
 static struct {
 	bool no_btf, no_events;
@@ -50,9 +50,9 @@ static int setup(void **state)
 	memset(&kernel, 0, sizeof(kernel));
 	if (ebpf_features_new(TRACEFS, &real) < 0)
 		return -1;
-	told = real;
-	told.count_args = count_args;
-	told.find_field = find_field;
+	faked = real;
+	faked.count_args = count_args;
+	faked.find_field = find_field;
 	return 0;
 }
 
@@ -88,7 +88,7 @@ static const char *variant_of(Pb__EbpfCountersConfig__Family id)
 
 	assert_non_null(f);
 	why.text[0] = '\0';
-	i = ebpf_choose_variant(&told, f->variants, f->n_variants, 0, &why);
+	i = ebpf_choose_variant(&faked, f->variants, f->n_variants, 0, &why);
 	return i < 0 ? NULL : f->variants[i].name;
 }
 
@@ -98,7 +98,7 @@ static const Pb__EbpfCountersConfig__Family without_structs[] = {
 	PB__EBPF_COUNTERS_CONFIG__FAMILY__MEMORY,
 };
 
-/* Locks are told of from 5.19 on. */
+/* Locks have tracepoints since 5.19. */
 static bool is_there(Pb__EbpfCountersConfig__Family id)
 {
 	return id != PB__EBPF_COUNTERS_CONFIG__FAMILY__LOCKS ||
@@ -154,7 +154,7 @@ FIXTURE_TEST(old_and_unknown_arguments)
 static struct writer *w;
 static struct ebpf_run run;
 
-/* Starts a family by what is told, reads it once, and stops it: 0 or -errno. */
+/* Starts a family by these features, reads it once, and stops it: 0 or -errno. */
 static int try_family(const struct ebpf_family *f)
 {
 	const struct ebpf_scope scope = {.own_pid = (uint32_t)getpid()};
@@ -172,7 +172,7 @@ static int try_family(const struct ebpf_family *f)
 				.errors = &errors};
 	assert_int_equal(tracks_new("test", w, &run.tracks), 0);
 	why.text[0] = '\0';
-	r = ebpf_run_start(&run, &told, &scope, &why);
+	r = ebpf_run_start(&run, &faked, &scope, &why);
 	if (r == 0) {
 		tracks_begin(run.tracks, 1);
 		r = ebpf_run_read(&run);
@@ -237,7 +237,7 @@ FIXTURE_TEST(refused_variants_are_skipped)
 	if (try_family(&f))
 		fail_msg("%s", why.text);
 	assert_string_equal(run.variant->name, "tp");
-	/* The first one's reason is told. */
+	/* The first one's reason is reported. */
 	variants[2].image.end = variants[2].image.begin + 1;
 	assert_int_not_equal(try_family(&f), 0);
 	assert_non_null(strstr(why.text, "tcp.bpf.o could not be read"));
@@ -280,7 +280,7 @@ static void pack_memory(void)
 	close(fd);
 }
 
-/* To a port that nobody listens at: each is dropped, in a softirq. */
+/* To a port without a listener: each is dropped, in a softirq. */
 static void send_to_nobody(void)
 {
 	const struct sockaddr_in to = {.sin_family = AF_INET,
@@ -365,7 +365,7 @@ static void compare(const struct ebpf_family *f, const char *name, void (*load)(
 					    .proc_root = "/proc",
 					    .errors = &errors};
 		assert_int_equal(tracks_new("test", w, &runs[i].tracks), 0);
-		if (ebpf_run_start(&runs[i], &told, &scope, &why))
+		if (ebpf_run_start(&runs[i], &faked, &scope, &why))
 			fail_msg("%s, %s: %s", f->name, f->variants[i].name, why.text);
 	}
 	/* The machine goes on between two looks: the first is looked at before and after the

@@ -47,7 +47,7 @@ FIXTURE_TEST(percentiles_are_of_the_period)
 	assert_int_equal(read_last("eBPF/CPU 0/runq latency p50"), 10);
 	assert_int_equal(read_last("eBPF/CPU 0/runq latency p99"), 20);
 	assert_int_equal(read_last("eBPF/CPU 0/runq latency max"), 20);
-	/* Nobody waited. */
+	/* No thread waited. */
 	rig_read();
 	assert_int_equal(read_last("eBPF/CPU 0/runq latency p99"), 0);
 	assert_int_equal(read_last("eBPF/CPU 0/runq latency max"), 0);

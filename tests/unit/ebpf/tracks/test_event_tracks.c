@@ -108,7 +108,7 @@ FIXTURE_TEST(slices_of_a_thread_on_its_own_track)
 	event_tracks_free(lanes);
 	assert_int_equal(event_tracks_new(tracks, TRACK_ROOT, NULL, &lanes), 0);
 	event_tracks_add(lanes, &e, sizeof(e), NOW);
-	e.event = slice(71, 40, 90); /* around it: told later */
+	e.event = slice(71, 40, 90); /* around it: comes later */
 	*e.name = '\0';
 	event_tracks_add(lanes, &e, sizeof(e), NOW);
 	event_tracks_add(lanes, &e, sizeof(e) - 1, NOW);

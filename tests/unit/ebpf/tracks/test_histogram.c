@@ -59,9 +59,9 @@ static void check_percentile(size_t n, double percent)
 {
 	size_t rank = MAX((size_t)((double)n * percent / 100 + 0.999999), 1);
 	double exact = (double)values[MIN(rank, n) - 1];
-	double told = (double)histogram_percentile(&hist, n, percent, values[n - 1]);
+	double found = (double)histogram_percentile(&hist, n, percent, values[n - 1]);
 
-	assert_true(told >= exact * 0.984 - 1 && told <= exact * 1.016 + 1);
+	assert_true(found >= exact * 0.984 - 1 && found <= exact * 1.016 + 1);
 }
 
 TEST(percentiles_are_near_the_exact_ones)

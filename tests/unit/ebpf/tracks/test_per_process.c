@@ -206,7 +206,7 @@ FIXTURE_TEST(faults_by_hooks_or_at_switches)
 	assert_int_equal(fake_count_programs("on_switch"), 1);
 }
 
-/* A kernel without BTF does not tell which faults are major. */
+/* A kernel without BTF does not show which faults are major. */
 FIXTURE_TEST(below_types_there_are_fewer_columns)
 {
 	const uint32_t pid = (uint32_t)getpid();

@@ -5,17 +5,17 @@
 #include "unit/rng.h"
 
 static const struct clock_sync boot;
-static struct metadata_events news;
+static struct metadata_events events;
 static struct metadata_batch batch;
 
 SETUP
 {
-	assert_int_equal(metadata_init(&news), 0);
+	assert_int_equal(metadata_init(&events), 0);
 }
 
 TEARDOWN
 {
-	metadata_deinit(&news);
+	metadata_deinit(&events);
 }
 
 /* ---- records, in a form of the test's own ---- */
@@ -47,8 +47,8 @@ static void add(const struct metadata_fields *plan, uint64_t time, uint32_t len,
 	uint8_t *copy = malloc(len);
 
 	memcpy(copy, bytes, len);
-	metadata_add(&news, plan, &(struct ring_record){.time = time, .payload = copy, .len = len},
-		     common_pid);
+	metadata_add(&events, plan,
+		     &(struct ring_record){.time = time, .payload = copy, .len = len}, common_pid);
 	free(copy);
 }
 
@@ -86,7 +86,7 @@ static void add_exec(uint64_t time, int32_t tid, int32_t old, const char *file)
 
 static bool take(uint64_t until)
 {
-	return metadata_take_batch(&news, &boot, until, &batch);
+	return metadata_take_batch(&events, &boot, until, &batch);
 }
 
 /* A batch as text: "@5 new 70 by 7 name; @6 exec 70 file; tid 70". */
@@ -116,12 +116,12 @@ static const char *batch_text(void)
 	return batch.n_tasks ? text : text + 2;
 }
 
-/* What is told up to then is this, and is forgotten. */
+/* Publishes what is complete at that time, and drops it. */
 static void expect_batch(uint64_t until, const char *want, const char *file, int line)
 {
-	_assert_true(take(until), "nothing is told", file, line);
+	_assert_true(take(until), "nothing is complete", file, line);
 	_assert_string_equal(batch_text(), want, file, line);
-	metadata_drop_batch(&news);
+	metadata_drop_batch(&events);
 }
 
 #define assert_batch(until, want) expect_batch(until, want, __FILE__, __LINE__)
@@ -155,7 +155,7 @@ FIXTURE_TEST(test_a_renamed_task)
 	struct metadata_fields plan = rename_plan;
 
 	add_rename(5, 70, "new name");
-	plan.subject = 0; /* whoever runs */
+	plan.subject = 0; /* the current thread */
 	add(&plan, 6, 32, 99);
 	assert_batch(100, "@5 name 70 new name; @6 name 99 new name");
 }
@@ -195,9 +195,9 @@ FIXTURE_TEST(test_a_program_whose_name_lies_elsewhere)
 			  "@3 exec 70 was 0 ; @9 exec 70 was 0 0123456789");
 }
 
-/* ---- when it is told ---- */
+/* ---- when it is published ---- */
 
-FIXTURE_TEST(test_records_of_several_cpus_are_told_by_time)
+FIXTURE_TEST(test_records_of_several_cpus_are_published_by_time)
 {
 	add_rename(2, 70, "b");
 	add_rename(4, 70, "d");
@@ -242,50 +242,50 @@ FIXTURE_TEST(test_many_runs_of_many_lengths)
 
 FIXTURE_TEST(test_names_of_files_are_kept)
 {
-	char file[32], want[128] = "@5 exec 71 was 0 /bin/told";
+	char file[32], want[128] = "@5 exec 71 was 0 /bin/done";
 
 	for (int round = 0; round < 1000; round++) {
 		snprintf(file, sizeof(file), "/bin/kept-%d", round);
 		add_exec(10 * round + 15, 70, 70, file);
-		add_exec(10 * round + 5, 71, 71, "/bin/told");
+		add_exec(10 * round + 5, 71, 71, "/bin/done");
 		assert_batch(10 * round + 10, want);
-		assert_true(news.text_len < 32);
-		snprintf(want, sizeof(want), "@%d exec 70 was 0 %s; @%d exec 71 was 0 /bin/told",
+		assert_true(events.text_len < 32);
+		snprintf(want, sizeof(want), "@%d exec 70 was 0 %s; @%d exec 71 was 0 /bin/done",
 			 10 * round + 15, file, 10 * round + 15);
 	}
 }
 
-FIXTURE_TEST(test_threads_of_whom_there_is_more_to_tell)
+FIXTURE_TEST(test_threads_with_events_in_the_next_batch)
 {
-	tid_list_add(&news.tids, 70);
-	tid_list_add(&news.tids, 71);
-	tid_list_add(&news.tids, 72);
+	tid_list_add(&events.tids, 70);
+	tid_list_add(&events.tids, 71);
+	tid_list_add(&events.tids, 72);
 	add_new(5, 71, 70, 0, "early");
 	add_new(15, 72, 70, 0, "late");
 	assert_batch(10, "@5 new 71 by 70 early; tid 70; tid 71");
-	tid_list_add(&news.tids, 72);
+	tid_list_add(&events.tids, 72);
 	assert_batch(20, "@15 new 72 by 70 late; tid 72");
 }
 
 static void see(uint64_t time, int32_t tid)
 {
-	tid_list_add(metadata_tids(&news, time), tid);
+	tid_list_add(metadata_tids(&events, time), tid);
 }
 
 /* On one CPU it is seen to run, on another one its beginning has not been read yet. */
 FIXTURE_TEST(test_threads_of_after_the_pass_began)
 {
-	metadata_complete_before(&news, &boot, 10);
+	metadata_complete_before(&events, &boot, 10);
 	see(9, 70);
 	see(10, 71);
 	see(11, 70);
 	assert_batch(10, "tid 70");
-	metadata_complete_before(&news, &boot, 20);
+	metadata_complete_before(&events, &boot, 20);
 	add_new(9, 71, 70, 0, "new");
 	assert_batch(20, "@9 new 71 by 70 new; tid 71; tid 70");
 	assert_false(take(30));
 	/* At the end nothing waits. */
-	metadata_complete_before(&news, &boot, 30);
+	metadata_complete_before(&events, &boot, 30);
 	see(29, 72);
 	see(31, 72);
 	see(31, 73);
@@ -298,22 +298,22 @@ FIXTURE_TEST(test_the_pass_on_another_clock)
 	struct clock_sync sync = {
 		.clock = FTRACE_CLOCK_MONO_RAW, .ftrace_ns = 1000, .boot_ns = 5000};
 
-	assert_ptr_equal(metadata_tids(&news, UINT64_MAX - 1), &news.tids);
-	metadata_complete_before(&news, &sync, 4900);
-	assert_ptr_equal(metadata_tids(&news, 899), &news.tids);
-	assert_ptr_equal(metadata_tids(&news, 900), &news.later);
-	metadata_complete_before(&news, &sync, UINT64_MAX);
-	assert_ptr_equal(metadata_tids(&news, 900), &news.tids);
+	assert_ptr_equal(metadata_tids(&events, UINT64_MAX - 1), &events.tids);
+	metadata_complete_before(&events, &sync, 4900);
+	assert_ptr_equal(metadata_tids(&events, 899), &events.tids);
+	assert_ptr_equal(metadata_tids(&events, 900), &events.later);
+	metadata_complete_before(&events, &sync, UINT64_MAX);
+	assert_ptr_equal(metadata_tids(&events, 900), &events.tids);
 	sync.ftrace_ns = 0;
-	metadata_complete_before(&news, &sync, 4900);
-	assert_ptr_equal(metadata_tids(&news, 900), &news.tids);
+	metadata_complete_before(&events, &sync, 4900);
+	assert_ptr_equal(metadata_tids(&events, 900), &events.tids);
 }
 
 FIXTURE_TEST(test_nothing_new_before_the_next_pass)
 {
 	assert_false(take(10));
 	add_rename(5, 70, "a");
-	tid_list_add(&news.tids, 70);
+	tid_list_add(&events.tids, 70);
 	assert_false(take(10));
 	assert_false(take(9));
 	assert_batch(11, "@5 name 70 a; tid 70");
@@ -327,19 +327,19 @@ FIXTURE_TEST(test_times_of_another_clock)
 
 	add_rename(900, 70, "a");
 	add_rename(1100, 70, "b");
-	assert_true(metadata_take_batch(&news, &sync, 5050, &batch));
+	assert_true(metadata_take_batch(&events, &sync, 5050, &batch));
 	assert_string_equal(batch_text(), "@4900 name 70 a");
-	metadata_drop_batch(&news);
-	/* Kept, and told by what is known of the clocks then. */
+	metadata_drop_batch(&events);
+	/* Kept, and converted by the clocks of the later batch. */
 	sync = (struct clock_sync){
 		.clock = FTRACE_CLOCK_MONO_RAW, .ftrace_ns = 2000, .boot_ns = 6001};
-	assert_true(metadata_take_batch(&news, &sync, 6000, &batch));
+	assert_true(metadata_take_batch(&events, &sync, 6000, &batch));
 	assert_string_equal(batch_text(), "@5101 name 70 b");
-	metadata_drop_batch(&news);
-	/* Nobody can tell what the clock counts: what has been read is told. */
+	metadata_drop_batch(&events);
+	/* The clock does not count time: all that was read is published. */
 	add_rename(77, 70, "a");
 	sync.ftrace_ns = 0;
-	assert_true(metadata_take_batch(&news, &sync, 7000, &batch));
+	assert_true(metadata_take_batch(&events, &sync, 7000, &batch));
 	assert_string_equal(batch_text(), "@0 name 70 a");
 }
 
@@ -350,23 +350,23 @@ FIXTURE_TEST(test_more_than_can_be_held)
 	char file[4000];
 
 	for (uint32_t i = 0; i <= METADATA_MAX_TASKS / 2; i++) {
-		assert_false(metadata_is_urgent(&news));
+		assert_false(metadata_is_urgent(&events));
 		add_rename(i, 70, "a");
 	}
-	assert_true(metadata_is_urgent(&news));
+	assert_true(metadata_is_urgent(&events));
 	for (uint32_t i = 0; i < METADATA_MAX_TASKS; i++)
 		add_rename(i, 70, "a");
 	assert_true(take(UINT64_MAX));
 	assert_int_equal(batch.n_tasks, METADATA_MAX_TASKS);
 	assert_int_equal(batch.lost, METADATA_MAX_TASKS / 2 + 1);
-	metadata_drop_batch(&news);
+	metadata_drop_batch(&events);
 	assert_false(take(UINT64_MAX));
 
 	memset(file, 'x', sizeof(file));
 	file[sizeof(file) - 1] = '\0';
 	for (size_t i = 0; i < 2 * METADATA_MAX_TEXT / sizeof(file); i++)
 		add_exec(i, 70, 70, file);
-	assert_true(metadata_is_urgent(&news));
+	assert_true(metadata_is_urgent(&events));
 	assert_true(take(UINT64_MAX));
 	assert_int_equal(batch.tasks[0].file_len, sizeof(file) - 1);
 	assert_int_equal(batch.tasks[batch.n_tasks - 1].file_len, 0);

@@ -185,7 +185,7 @@ FIXTURE_TEST(test_events_that_sessions_have_made)
 	assert_string_equal(select_all("perfetto_kprobes/read", NULL), "perfetto_kprobes/read");
 	setup_errors_deinit(&errors);
 
-	/* Our own is there without a request, and known to one by the name that it is told by. */
+	/* Our own is there without a request, and matches requests by its name in the trace. */
 	for (unsigned i = 0; i < 2; i++)
 		assert_int_equal(event_selection_add_as(&s, "sonda_1_2_3", "read", &repr), 0);
 	assert_int_equal(event_select(fake_root, requests, 4, &s, &errors), 0);

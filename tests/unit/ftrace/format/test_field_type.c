@@ -107,7 +107,7 @@ TEST(test_arrays_of_long)
 	assert_int_equal(typed(FIELD("unsigned long a", 8, 8, 0), PROTO_REPEATED_UINT64), NONE);
 }
 
-/* libtraceevent is given them without their number, which the size tells. */
+/* libtraceevent gets them without their number, which follows from the size. */
 TEST(test_arrays_of_strings)
 {
 	static const struct {

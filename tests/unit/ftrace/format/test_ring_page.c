@@ -346,7 +346,7 @@ TEST(test_made_pages_against_kbuffer)
 
 	for (unsigned i = 0; i < 2000; i++) {
 		page_begin(&m, rng_next(&seed) >> 6 & ~(1ull << 57));
-		ring_record(&m, 1, payload, 4); /* kbuffer tells of losses before a record only */
+		ring_record(&m, 1, payload, 4); /* kbuffer reports losses before a record only */
 		while (m.at < PAGE_MAKER_SIZE - 640) {
 			uint32_t len = 4 + 4 * rng_below(&seed, rng_below(&seed, 140) + 1);
 			uint32_t delta = 1 + rng_below(&seed, (1 << 27) - 1);

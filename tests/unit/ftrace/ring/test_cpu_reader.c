@@ -257,7 +257,7 @@ FIXTURE_TEST(test_a_flush_goes_to_the_end)
 	assert_true(r.cpus[0].done);
 }
 
-/* Nobody knows how far the writer has come in it, so it says nothing of the ones behind it. */
+/* The writer may be anywhere in it, so it says nothing of the pages behind it. */
 FIXTURE_TEST(test_a_flush_goes_on_behind_broken_pages)
 {
 	static const unsigned records[] = {20, 0, 0, 200, 0, 20};
@@ -342,7 +342,7 @@ FIXTURE_TEST(test_a_gap_that_nothing_counts)
 /* What was overwritten before we came is not ours. */
 FIXTURE_TEST(test_gaps_of_a_ring_that_others_have_used)
 {
-	static struct override *const lent = (struct override *)1;
+	static struct override *const attached = (struct override *)1;
 	static const uint8_t payload[12] = {1};
 	struct page_maker m;
 	struct err_text e;
@@ -353,7 +353,7 @@ FIXTURE_TEST(test_gaps_of_a_ring_that_others_have_used)
 	page_end(&m, PAGE_LOST | PAGE_LOST_STORED, 450);
 	fake_file("instances/x/per_cpu/cpu0/trace_pipe_raw", m.bytes, sizeof(m.bytes));
 	instance = fake_instance();
-	instance.override = lent;
+	instance.override = attached;
 	assert_int_equal(cpu_readers_open(&r, &instance, fake_root, &page_maker_layout, 4, &e), 0);
 	fake_text("instances/x/per_cpu/cpu0/stats", "overrun: 460\n");
 	cpu_readers_begin(&r);
@@ -374,7 +374,7 @@ FIXTURE_TEST(test_reads_that_fail)
 	assert_true(r.cpus[0].done);
 	assert_int_equal(t->status_counts[RING_PAGE_PARTIAL_READ], 1);
 	assert_int_equal(t->status_counts[RING_PAGE_READ_ERROR], 0);
-	assert_true(streams[0].gap); /* told before the next record */
+	assert_true(streams[0].gap); /* reported before the next record */
 
 	/* A descriptor that cannot be read at all, and one that has nothing now. */
 	close(r.cpus[0].fd);

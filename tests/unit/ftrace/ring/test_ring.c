@@ -208,7 +208,8 @@ FIXTURE_TEST(test_listeners_attach_and_detach)
 	assert_int_equal(ring_events(&a->l), 4);
 	assert_int_equal(ring_events(&b->l), 4);
 	ring_detach(&b->l);
-	assert_int_equal(event_base_loop(loop, EVLOOP_NONBLOCK), 1); /* nobody, nothing to do */
+	assert_int_equal(event_base_loop(loop, EVLOOP_NONBLOCK),
+			 1); /* no listener, nothing to do */
 	put_page(0, 4000, 0);
 	ring_attach(&a->l);
 	ring_read_all(&a->l);
@@ -322,7 +323,7 @@ FIXTURE_TEST(test_the_kernels_files_are_closed_with_the_last)
 	snprintf(path, sizeof(path), "%s/instances/x/per_cpu/cpu0/trace_pipe_raw", fake_root);
 	close(pipes[0]);
 	fd = open(path, O_WRONLY | O_NONBLOCK);
-	assert_true(fd >= 0); /* somebody has it open for reading */
+	assert_true(fd >= 0); /* it is open for reading */
 	close(fd);
 	ring_close(&b->l);
 	assert_int_equal(open(path, O_WRONLY | O_NONBLOCK), -1);

@@ -401,7 +401,7 @@ FIXTURE_TEST(test_ticks_come_though_wake_ups_never_end)
 		assert_int_equal(event_base_loop(loop, EVLOOP_ONCE), 0);
 		assert_true(slices < 100000);
 	}
-	assert_true(through > 0); /* as a tick's pass, which tells how far all has been read */
+	assert_true(through > 0); /* as a tick's pass, which shows how far all has been read */
 	assert_false(ring_poll_read_until(d, &until));
 	stop_watching(2);
 }

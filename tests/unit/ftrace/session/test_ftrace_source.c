@@ -50,8 +50,8 @@ static void create(void)
 	create_with("/nowhere", false);
 }
 
-/* FtraceStats of a phase in the trace; told: how many name a problem. */
-static unsigned count_stats(uint64_t phase, unsigned *repr)
+/* FtraceStats of a phase in the trace; *problems grows by those that name a problem. */
+static unsigned count_stats(uint64_t phase, unsigned *problems)
 {
 	struct pb_field packet, stats, f;
 	struct pb_dec d, dp, ds;
@@ -66,7 +66,7 @@ static unsigned count_stats(uint64_t phase, unsigned *repr)
 		assert_true(pb_dec_next(&ds, &f) && f.id == PB_FTRACE_STATS_PHASE);
 		n += f.u64 == phase;
 		while (pb_dec_next(&ds, &f))
-			*repr += f.id == PB_FTRACE_STATS_ATRACE_ERRORS;
+			*problems += f.id == PB_FTRACE_STATS_ATRACE_ERRORS;
 		assert_true(pb_dec_ok(&ds));
 	}
 	assert_true(pb_dec_ok(&d));
@@ -75,27 +75,27 @@ static unsigned count_stats(uint64_t phase, unsigned *repr)
 
 FIXTURE_TEST(test_start_flush_stop)
 {
-	unsigned repr = 0;
+	unsigned problems = 0;
 
 	create();
 	ftrace_data_source.start(instance);
 	assert_int_equal(h.started, 1);
 	/* What was refused is committed before the first event. */
 	assert_int_equal(h.writer->flushes, 1);
-	assert_int_equal(count_stats(1, &repr), 1);
-	assert_int_equal(count_stats(2, &repr), 0);
-	assert_int_equal(repr, 2); /* once in each count */
+	assert_int_equal(count_stats(1, &problems), 1);
+	assert_int_equal(count_stats(2, &problems), 0);
+	assert_int_equal(problems, 2); /* once in each count */
 	ftrace_data_source.flush(instance, 5); /* there is nothing to wait for */
 	assert_int_equal(h.flushed, 1);
 	assert_int_equal(h.last_flush, 5);
 	assert_int_equal(h.writer->flushes, 2);
-	assert_int_equal(count_stats(1, &repr), 2);
-	assert_int_equal(count_stats(2, &repr), 1);
+	assert_int_equal(count_stats(1, &problems), 2);
+	assert_int_equal(count_stats(2, &problems), 1);
 
 	ftrace_data_source.stop(instance);
 	ftrace_data_source.stop(instance);
 	assert_int_equal(h.stopped, 1);
-	assert_int_equal(count_stats(1, &repr), 2); /* nothing new to say */
+	assert_int_equal(count_stats(1, &problems), 2); /* nothing is new */
 	ftrace_data_source.flush(instance, 7);
 	assert_int_equal(h.last_flush, 7);
 	assert_int_equal(event_base_loop(loop, EVLOOP_NONBLOCK), 1);
@@ -105,13 +105,13 @@ FIXTURE_TEST(test_start_flush_stop)
 
 FIXTURE_TEST(test_a_stop_without_a_flush_has_stats_too)
 {
-	unsigned repr = 0;
+	unsigned problems = 0;
 
 	create();
 	ftrace_data_source.start(instance);
 	ftrace_data_source.stop(instance);
 	assert_int_equal(h.stopped, 1);
-	assert_int_equal(count_stats(2, &repr), 1);
+	assert_int_equal(count_stats(2, &problems), 1);
 	ftrace_data_source.destroy(instance);
 }
 
@@ -183,7 +183,7 @@ FIXTURE_TEST(test_a_stop_waits_for_symbols)
 	ftrace_data_source.start(instance);
 	ftrace_data_source.stop(instance);
 	assert_int_equal(h.stopped, 0);
-	ftrace_data_source.flush(instance, 1); /* of somebody who does not know that it stops */
+	ftrace_data_source.flush(instance, 1); /* a flush that crosses the stop */
 	assert_int_equal(h.flushed, 1);
 	for (unsigned i = 0; i < 100 && !h.stopped; i++)
 		event_base_loop(loop, EVLOOP_ONCE);
@@ -232,7 +232,7 @@ FIXTURE_TEST(test_destroyed_at_any_time)
 	assert_int_equal(h.stopped, 1);
 }
 
-/* ---- with a ring: a FIFO in an instance of somebody else's ---- */
+/* ---- with a ring: a FIFO in an instance of another process ---- */
 
 #define PLACE "instances/x/"
 #define EVENT "events/sched/sched_process_wait/"
@@ -372,18 +372,18 @@ FIXTURE_TEST(test_a_stop_reads_what_is_left)
 /* What was lost behind the last record that was recorded is lost all the same. */
 FIXTURE_TEST(test_a_stop_tells_losses_without_records)
 {
-	unsigned repr = 0;
+	unsigned problems = 0;
 
 	for (unsigned more = 0; more < 2; more++) {
 		create_with_ring();
 		ftrace_data_source.flush(instance, 5);
 		run_until(&h.flushed, more + 1);
-		assert_int_equal(count_stats(2, &repr), 1);
+		assert_int_equal(count_stats(2, &problems), 1);
 		if (more)
 			fake_text(PLACE "per_cpu/cpu0/stats", "entries: 0\noverrun: 4\n");
 		ftrace_data_source.stop(instance);
 		run_until(&h.stopped, more + 1);
-		assert_int_equal(count_stats(2, &repr), 1 + more);
+		assert_int_equal(count_stats(2, &problems), 1 + more);
 		destroy_with_ring();
 		unlink(fake_path(PLACE "per_cpu/cpu0/trace_pipe_raw"));
 	}
@@ -419,7 +419,7 @@ static void flush_again(struct ds_handle *handle)
 		ftrace_data_source.flush(instance, handle->last_flush + 1);
 }
 
-/* Whoever asks all the time has answers all the time. */
+/* Each flush is answered, however many there are. */
 FIXTURE_TEST(test_flushes_without_end)
 {
 	create_with_ring();
@@ -612,7 +612,7 @@ FIXTURE_TEST(test_a_flush_while_it_is_set_up)
 
 FIXTURE_TEST(test_a_stop_while_it_is_set_up)
 {
-	unsigned repr = 0;
+	unsigned problems = 0;
 	int fd;
 
 	begin_to_set_up();
@@ -622,8 +622,8 @@ FIXTURE_TEST(test_a_stop_while_it_is_set_up)
 	fd = let_the_kernel_end();
 	run_until(&h.stopped, 1);
 	assert_int_equal(h.started, 1);
-	assert_int_equal(count_stats(2, &repr), 1);
-	assert_int_equal(repr, 0);
+	assert_int_equal(count_stats(2, &problems), 1);
+	assert_int_equal(problems, 0);
 	assert_string_equal(fake_read(PLACE "tracing_on"), "0");
 	destroy_with_ring();
 	close(fd);
@@ -639,15 +639,15 @@ FIXTURE_TEST(test_a_stop_while_it_is_set_up_for_long)
 {
 	struct event *late = evtimer_new(loop, on_late, NULL);
 	const struct timeval patience = {.tv_sec = 3, .tv_usec = 100000};
-	unsigned repr = 0;
+	unsigned problems = 0;
 
 	begin_to_set_up();
 	ftrace_data_source.stop(instance);
 	event_add(late, &patience);
 	run_until(&h.stopped, 1);
 	assert_int_equal(h.started, 1);
-	assert_int_equal(count_stats(2, &repr), 1);
-	assert_int_equal(repr, 2); /* at the start and at the end */
+	assert_int_equal(count_stats(2, &problems), 1);
+	assert_int_equal(problems, 2); /* at the start and at the end */
 	assert_non_null(strstr(fake_read("uprobe_events"), "-:sonda_"));
 	assert_string_equal(fake_read(PLACE "tracing_on"), "0\n");
 	assert_string_equal(fake_read(PLACE EVENT "enable"), "0\n");
@@ -659,7 +659,7 @@ FIXTURE_TEST(test_a_stop_while_it_is_set_up_for_long)
 /* The kernel waits for those that make or remove an instance. */
 FIXTURE_TEST(test_others_go_on_while_recording_is_switched_on)
 {
-	unsigned repr = 0;
+	unsigned problems = 0;
 	int fd;
 
 	place_records = true;
@@ -676,7 +676,7 @@ FIXTURE_TEST(test_others_go_on_while_recording_is_switched_on)
 	fd = let_the_write_end(PLACE "tracing_on");
 	run_until(&h.stopped, 1);
 	assert_int_equal(h.started, 1);
-	assert_int_equal(count_stats(2, &repr), 1);
+	assert_int_equal(count_stats(2, &problems), 1);
 	destroy_with_ring();
 	close(fd);
 }

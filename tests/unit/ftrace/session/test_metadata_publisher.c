@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which events are turned on for whom, and what is told when. With a kernel:
+/* Which events are enabled for a subscriber, and when what is published. With a kernel:
  * tests/root/test_short_lived.sh. */
 #include "ftrace/format/metadata_fields.h"
 #include "ftrace/session/metadata_publisher.h"
@@ -16,14 +16,14 @@ static struct page_encoder encoder;
 static struct {
 	unsigned calls, empty;
 	size_t n_tasks, n_tids;
-} heard;
+} published;
 
-static void on_news(void *ctx, const struct metadata_batch *n)
+static void on_batch(void *ctx, const struct metadata_batch *n)
 {
-	heard.calls++;
-	heard.empty += !n->n_tasks && !n->n_tids;
-	heard.n_tasks += n->n_tasks;
-	heard.n_tids += n->n_tids;
+	published.calls++;
+	published.empty += !n->n_tasks && !n->n_tids;
+	published.n_tasks += n->n_tasks;
+	published.n_tids += n->n_tids;
 }
 
 static void begin_setup(const char *config)
@@ -48,7 +48,7 @@ SETUP
 			     FIELD("char comm[16]", 8, 16, 0) FIELD("pid_t pid", 24, 4, 1));
 	begin_setup("");
 	bus = metadata_bus_new();
-	memset(&heard, 0, sizeof(heard));
+	memset(&published, 0, sizeof(published));
 	memset(&encoder, 0, sizeof(encoder));
 	metadata_publisher_register(&publisher, bus, SESSION);
 }
@@ -56,7 +56,7 @@ SETUP
 TEARDOWN
 {
 	metadata_publisher_unregister(&publisher, &boot);
-	metadata_bus_unsubscribe(bus, SESSION, &heard);
+	metadata_bus_unsubscribe(bus, SESSION, &published);
 	metadata_bus_free(bus);
 	event_table_deinit(&table);
 	event_selection_deinit(&selected);
@@ -65,7 +65,7 @@ TEARDOWN
 
 static void listen(void)
 {
-	assert_int_equal(metadata_bus_subscribe(bus, SESSION, on_news, &heard), 0);
+	assert_int_equal(metadata_bus_subscribe(bus, SESSION, on_batch, &published), 0);
 }
 
 static void begin(void)
@@ -74,7 +74,7 @@ static void begin(void)
 	metadata_publisher_gather(&publisher, &encoder, UINT64_MAX);
 }
 
-/* In an instance of somebody else. */
+/* In an instance of another process. */
 static void begin_in_override(void)
 {
 	instance.override = (struct override *)&instance;
@@ -181,7 +181,7 @@ FIXTURE_TEST(test_events_that_fail_are_reported)
 		strstr(errors.failed[2], "sched/sched_process_exec (No such file or directory; "));
 	for (uint16_t id = 1; id <= 4; id++)
 		assert_int_equal(event_table_get(&table, id) != NULL, id == 4);
-	/* What there is, is told. */
+	/* All that was collected is published. */
 	assert_false(metadata_bus_is_complete(bus, SESSION));
 	assert_ptr_equal(encoder.ctx.tids, &publisher.collected.tids);
 }
@@ -205,7 +205,7 @@ FIXTURE_TEST(test_somebody_elses_instance)
 	assert_false(is_on("task/task_newtask"));
 	assert_int_equal(table.n_events, 0);
 	assert_int_equal(n_failed(), 0);
-	/* Of what is on there, all is told. */
+	/* All of what is enabled there is published. */
 	assert_false(metadata_bus_is_complete(bus, SESSION));
 	assert_ptr_equal(encoder.ctx.tids, &publisher.collected.tids);
 }
@@ -275,26 +275,26 @@ FIXTURE_TEST(test_batches_are_published_when_complete)
 {
 	listen();
 	begin(); /* and it says that it is complete */
-	assert_int_equal(heard.empty, 1);
+	assert_int_equal(published.empty, 1);
 	metadata_publisher_publish(&publisher, &boot, 10);
-	assert_int_equal(heard.calls, 1);
+	assert_int_equal(published.calls, 1);
 	tid_list_add(&publisher.collected.tids, 70);
 	metadata_publisher_publish(&publisher, &boot, 20);
-	assert_int_equal(heard.n_tids, 1);
+	assert_int_equal(published.n_tids, 1);
 	assert_int_equal(metadata_bus_published_until(bus, SESSION, true), 20);
 	metadata_publisher_publish(&publisher, &boot, 30);
-	assert_int_equal(heard.calls, 2);
+	assert_int_equal(published.calls, 2);
 	/* Also where nothing happened. */
 	assert_int_equal(metadata_bus_published_until(bus, SESSION, true), 30);
 	/* The rest when it leaves, and then that it has left. */
 	tid_list_add(&publisher.collected.tids, 70);
 	metadata_publisher_unregister(&publisher, &boot);
-	assert_int_equal(heard.n_tids, 2);
-	assert_int_equal(heard.calls, 4);
-	assert_int_equal(heard.empty, 2);
+	assert_int_equal(published.n_tids, 2);
+	assert_int_equal(published.calls, 4);
+	assert_int_equal(published.empty, 2);
 	assert_false(metadata_bus_has_publisher(bus, SESSION));
 	metadata_publisher_unregister(&publisher, &boot);
-	assert_int_equal(heard.calls, 4);
+	assert_int_equal(published.calls, 4);
 }
 
 FIXTURE_TEST(test_many_tasks_are_published_early)
@@ -308,7 +308,7 @@ FIXTURE_TEST(test_many_tasks_are_published_early)
 		metadata_add(&publisher.collected, &plan,
 			     &(struct ring_record){.time = 100, .payload = bytes, .len = 24}, 1);
 	metadata_publisher_publish(&publisher, &boot, 10);
-	assert_int_equal(heard.n_tasks, METADATA_MAX_TASKS / 2 + 1);
+	assert_int_equal(published.n_tasks, METADATA_MAX_TASKS / 2 + 1);
 	/* Other CPUs may have more of the time since then. */
 	assert_int_equal(metadata_bus_published_until(bus, SESSION, true), 10);
 }
@@ -317,7 +317,7 @@ FIXTURE_TEST(test_a_listener_that_leaves)
 {
 	listen();
 	begin();
-	metadata_bus_unsubscribe(bus, SESSION, &heard);
+	metadata_bus_unsubscribe(bus, SESSION, &published);
 	metadata_publisher_gather(&publisher, &encoder, UINT64_MAX);
 	assert_null(encoder.ctx.tids);
 	assert_null(encoder.ctx.metadata);

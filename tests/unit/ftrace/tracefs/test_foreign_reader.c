@@ -55,7 +55,7 @@ FIXTURE_TEST(test_nothing_to_find)
 	assert_false(foreign_reader_find(fake_path("t"), "/nope", &r));
 }
 
-/* With descriptors of real processes. We ourselves are nobody else. */
+/* With descriptors of real processes. This process does not count. */
 FIXTURE_TEST(test_a_process)
 {
 	int fd, status, ready[2];

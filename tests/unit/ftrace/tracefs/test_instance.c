@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What can be told with plain files; the kernel's part is in tests/root/test_ftrace.sh. */
+/* What plain files can show; the kernel's part is in tests/root/test_ftrace.sh. */
 
 #include "unit/ftrace/fake_tracefs.h"
 #include "ftrace/tracefs/override.h"
@@ -119,7 +119,7 @@ FOLDER_TEST(test_events_are_switched_on)
 	fake_instance_free(&i);
 }
 
-static struct instance lent(const char *place)
+static struct instance attached(const char *place)
 {
 	struct instance i;
 
@@ -146,17 +146,17 @@ FOLDER_TEST(test_attached_instances_are_left_as_they_were)
 								   .place = "instances/y"},
 					 &e),
 			 -ENOENT);
-	i = lent("instances/x");
+	i = attached("instances/x");
 	assert_false(instance_is_own(&i) || instance_has_other_sessions(&i));
 	assert_int_equal(instance_write(&i, "tracing_on", "0"), 0);
-	j = lent("instances/x");
+	j = attached("instances/x");
 	assert_true(instance_has_other_sessions(&j));
 	assert_int_equal(instance_enable_event(&j, "a", "b"), 0);
 	assert_true(instance_enable_event(&j, "a", "c") < 0);
 	assert_int_equal(instance_remove(&j), 0);
 	assert_string_equal(fake_read("instances/x/events/a/b/enable"), "0");
 
-	/* Somebody knows who writes into its trace_marker; the top level's are no part of it. */
+	/* It has a trace_marker of its own; the markers of the top level are not copied into it. */
 	assert_true(instance_can_copy_markers(&i));
 	assert_int_equal(instance_copy_markers(&i), 0);
 
@@ -188,7 +188,7 @@ FOLDER_TEST(test_rings_of_different_sizes)
 	fake_text("per_cpu/cpu1/buffer_size_kb", "300\n");
 	fake_text("per_cpu/cpu2/buffer_size_kb", "100\n");
 	fake_text("per_cpu/cpu10/buffer_size_kb", "100\n");
-	i = lent("");
+	i = attached("");
 	assert_string_equal(i.path, fake_root);
 	assert_int_equal(instance_ring_kb(&i), 300);
 	assert_int_equal(instance_subbuf_kb(&i), 4);
@@ -211,8 +211,8 @@ FOLDER_TEST(test_what_another_session_needs_stays)
 
 	fake_text("tracing_on", "1\n");
 	fake_text("trace_clock", "[global] boot\n");
-	i = lent("");
-	j = lent("");
+	i = attached("");
+	j = attached("");
 	assert_int_equal(instance_write(&i, "trace_clock", "boot"), 0);
 	assert_null(instance_refused_file(&j));
 	/* Nothing else is tried where the clock is another session's. */
@@ -231,7 +231,7 @@ FOLDER_TEST(test_tracers_and_sizes_of_an_instance)
 	fake_text("tracing_on", "1\n");
 	fake_text("available_tracers", "blk function_graph nop\n");
 	fake_text("buffer_size_kb", "7 (expanded: 1408)\n");
-	i = lent("");
+	i = attached("");
 	assert_true(instance_has_tracer(&i, "function_graph"));
 	assert_true(instance_has_tracer(&i, "nop"));
 	assert_false(instance_has_tracer(&i, "function"));

@@ -131,7 +131,7 @@ FIXTURE_TEST(test_one_value_for_all)
 	assert_string_equal(override_refused(b), "current_tracer");
 	assert_int_equal(override_write(a, "current_tracer", "function"), -EBUSY);
 	assert_string_equal(reads("current_tracer"), "function_graph");
-	/* What was as one wanted it is his, too. */
+	/* A setting that had the wanted value is held, too. */
 	assert_int_equal(override_write(a, "trace_clock", "local"), 0);
 	assert_int_equal(override_write(b, "trace_clock", "boot"), -EBUSY);
 	override_free(a);

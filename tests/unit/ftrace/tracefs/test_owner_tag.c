@@ -87,6 +87,7 @@ TEST(test_names_of_whoever_is_gone)
 	snprintf(name, sizeof(name), "sonda_%d_%llu_0", getppid(),
 		 (unsigned long long)owner_tag_parse(getppid()).start_ticks);
 	assert_false(owner_tag_is_stale(name));
-	snprintf(name, sizeof(name), "sonda_%d_0_0", getppid()); /* it could not tell its own */
+	snprintf(name, sizeof(name), "sonda_%d_0_0",
+		 getppid()); /* it could not distinguish its own */
 	assert_false(owner_tag_is_stale(name));
 }

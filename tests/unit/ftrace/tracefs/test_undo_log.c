@@ -74,7 +74,7 @@ FOLDER_TEST(test_the_next_one_undoes)
 	assert_int_equal(access(fake_path("s/top-level"), F_OK), -1);
 	assert_int_equal(undo_logs_roll_back(records(), root()), 0);
 
-	/* Whoever wants to have the place does it likewise. */
+	/* Another process does the same. */
 	fake_text("t/tracing_on", "1\n");
 	killed_after(change_two);
 	assert_int_equal(open_one("", &r, NULL), 0);
