@@ -57,6 +57,35 @@ struct compat_thread {
 	uint64_t ended; /* time of its end; later records belong to another thread; 0: running */
 };
 
+struct compat_threads {
+	const char *proc_root; /* borrowed */
+	struct compat_thread *threads; /* owned: a hash table of COMPAT_THREADS_MAX entries */
+	size_t n;
+	uint64_t since; /* time of the record at which the table was last cleared */
+	struct compat_numbers {
+		int execve, execveat, exit, exit_group; /* negative: none */
+	} numbers[2]; /* of the 64-bit table and the 32-bit table */
+	bool exec_shows_size; /* EXEC_SHOWS_SIZE */
+};
+
+struct compat_call {
+	uint64_t time; /* ns */
+	uint32_t tid;
+	int64_t nr;
+	int64_t ret; /* of the exit */
+	bool wide; /* of the entry: an argument has more than 32 bits */
+};
+
+#define COMPAT_NUMBERS 512u /* above the highest number of every 32-bit table */
+#define COMPAT_NAME_LEN 28
+
+struct compat_decoder {
+	struct compat_syscalls ids;
+	struct compat_threads threads;
+	uint8_t record[COMPAT_ENTER_LEN]; /* replacement of the latest record */
+	char names[COMPAT_NUMBERS][COMPAT_NAME_LEN]; /* without a NUL if the name fills the array */
+};
+
 /* ---- the table ---- */
 
 static void read_numbers(struct compat_numbers *n, bool compat)
@@ -232,6 +261,11 @@ static const char exit_format[] = "name: compat_sys_exit\nID: 8\nformat:\n" COMM
 
 #define NO_ID UINT32_MAX
 
+static struct compat_decoder *compat_decoder_of(struct compat_syscalls *c)
+{
+	return container_of(c, struct compat_decoder, ids);
+}
+
 /* ---- setup ---- */
 
 /* Returns true if the event has the format above. */
@@ -265,14 +299,14 @@ static int compat_syscalls_add_event(struct event_table *table, const char *name
 }
 
 /* Returns 0, -ENOMEM, or an enum event_table_error; then no event is added. */
-static int add_rows(const struct compat_syscalls *c, struct event_table *table,
+static int add_rows(const struct compat_syscalls *ids, struct event_table *table,
 		    const struct event_table_options *options)
 {
 	int r = 0;
 
-	if (c->enter_id != NO_ID)
+	if (ids->enter_id != NO_ID)
 		r = compat_syscalls_add_event(table, "compat_sys_enter", enter_format, options);
-	if (!r && c->exit_id != NO_ID)
+	if (!r && ids->exit_id != NO_ID)
 		r = compat_syscalls_add_event(table, "compat_sys_exit", exit_format, options);
 	if (r) {
 		event_table_remove(table, ENTER_ID);
@@ -286,7 +320,7 @@ int compat_syscalls_new(const char *proc_root, const struct event_table_options 
 {
 	uint32_t enter_id = id_of(table, "sys_enter", FIELD_ULONG64_ARRAY, COMPAT_ENTER_LEN);
 	uint32_t exit_id = id_of(table, "sys_exit", FIELD_S64, COMPAT_EXIT_LEN);
-	struct compat_syscalls *c;
+	struct compat_decoder *c;
 	int r;
 
 	if ((enter_id == NO_ID && exit_id == NO_ID) || options->no_generic)
@@ -294,25 +328,24 @@ int compat_syscalls_new(const char *proc_root, const struct event_table_options 
 	c = calloc(1, sizeof(*c));
 	if (!c)
 		return -ENOMEM;
-	c->enter_id = enter_id;
-	c->exit_id = exit_id;
+	c->ids = (struct compat_syscalls){enter_id, exit_id};
 	r = compat_threads_init(&c->threads, proc_root);
 	if (!r)
-		r = add_rows(c, table, options);
+		r = add_rows(&c->ids, table, options);
 	if (r) {
-		compat_syscalls_free(c);
+		compat_syscalls_free(&c->ids);
 		return r == -ENOMEM ? r : 0;
 	}
 	for (uint32_t nr = 0; nr < COMPAT_NUMBERS; nr++)
 		syscall_compat_name(nr, c->names[nr], COMPAT_NAME_LEN);
-	*ret = c;
+	*ret = &c->ids;
 	return 0;
 }
 
 struct compat_syscalls *compat_syscalls_free(struct compat_syscalls *c)
 {
 	if (c)
-		free(c->threads.threads);
+		free(compat_decoder_of(c)->threads.threads);
 	free(c);
 	return NULL;
 }
@@ -330,16 +363,17 @@ static void store64(uint8_t *at, uint64_t v)
 }
 
 /* Sets the id and copies the other common fields from the original. */
-static const uint8_t *finish_record(struct compat_syscalls *c, const uint8_t *other, uint16_t id)
+static const uint8_t *finish_record(struct compat_decoder *c, const uint8_t *other, uint16_t id)
 {
 	memcpy(c->record, other, 8);
 	memcpy(c->record, &id, sizeof(id));
 	return c->record;
 }
 
-const uint8_t *compat_syscalls_enter(struct compat_syscalls *c, uint64_t time,
+const uint8_t *compat_syscalls_enter(struct compat_syscalls *ids, uint64_t time,
 				     const uint8_t *record)
 {
+	struct compat_decoder *c = compat_decoder_of(ids);
 	struct compat_call call = {
 		.time = time,
 		.tid = load32(record + 4),
@@ -362,25 +396,26 @@ const uint8_t *compat_syscalls_enter(struct compat_syscalls *c, uint64_t time,
 	return finish_record(c, record, ENTER_ID);
 }
 
-const uint8_t *compat_syscalls_leave(struct compat_syscalls *c, uint64_t time,
+const uint8_t *compat_syscalls_leave(struct compat_syscalls *ids, uint64_t time,
 				     const uint8_t *record)
 {
+	struct compat_decoder *c = compat_decoder_of(ids);
 	struct compat_call call = {
 		.time = time,
 		.tid = load32(record + 4),
 		.nr = (int64_t)load64(record + 8),
 		.ret = (int64_t)load64(record + 16),
 	};
-	const int64_t repr = call.nr;
+	const int64_t nr = call.nr;
 
 	if (compat_threads_exit(&c->threads, &call)) {
 		store32(c->record + 8, (uint32_t)call.nr);
 		store32(c->record + 12, (uint32_t)call.ret);
 		return finish_record(c, record, EXIT_ID);
 	}
-	if (call.nr == repr)
+	if (call.nr == nr)
 		return record;
 	store64(c->record + 8, (uint64_t)call.nr);
 	store64(c->record + 16, (uint64_t)call.ret);
-	return finish_record(c, record, (uint16_t)c->exit_id);
+	return finish_record(c, record, (uint16_t)ids->exit_id);
 }

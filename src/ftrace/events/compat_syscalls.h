@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "ftrace/events/event_table.h"
@@ -23,27 +21,8 @@
  * of a 64-bit program.
  */
 
-struct compat_threads {
-	const char *proc_root; /* borrowed */
-	struct compat_thread *threads; /* owned: a hash table of COMPAT_THREADS_MAX entries */
-	size_t n;
-	uint64_t since; /* time of the record at which the table was last cleared */
-	struct compat_numbers {
-		int execve, execveat, exit, exit_group; /* negative: none */
-	} numbers[2]; /* of the 64-bit table and the 32-bit table */
-	bool exec_shows_size; /* execve shows the word size (see above) */
-};
-
 #define COMPAT_THREADS_MAX 8192u /* the table is cleared when three quarters are used */
 #define COMPAT_THREADS_NS 60000000000ull /* and cleared so often, because thread ids are reused */
-
-struct compat_call {
-	uint64_t time; /* ns */
-	uint32_t tid;
-	int64_t nr;
-	int64_t ret; /* of the exit */
-	bool wide; /* of the entry: an argument has more than 32 bits */
-};
 
 /*
  * Encodes system calls of 32-bit programs on a 64-bit kernel. Their records in raw_syscalls look
@@ -58,15 +37,10 @@ struct compat_call {
  */
 #define COMPAT_ENTER_LEN 64u /* bytes of the kernel's record */
 #define COMPAT_EXIT_LEN 24u
-#define COMPAT_NUMBERS 512u /* above the highest number of every 32-bit table */
-#define COMPAT_NAME_LEN 28
-
+/* The rest of it is private. */
 struct compat_syscalls {
-	uint32_t enter_id,
-		exit_id; /* event ids; UINT32_MAX: not recorded, or in an unknown format */
-	struct compat_threads threads;
-	uint8_t record[COMPAT_ENTER_LEN]; /* replacement of the latest record */
-	char names[COMPAT_NUMBERS][COMPAT_NAME_LEN]; /* without a NUL if the name fills the array */
+	/* event ids; UINT32_MAX: not recorded, or in an unknown format */
+	uint32_t enter_id, exit_id;
 };
 
 /*
