@@ -51,22 +51,6 @@ static const struct source {
 
 /* ---- options ---- */
 
-static const char *comment_of(const char *name)
-{
-	const struct field_comment *c = field_comments;
-
-	while (c->name && strcmp(c->name, name) != 0)
-		c++;
-	return c->comment;
-}
-
-static const char *name_of_message(const ProtobufCMessageDescriptor *m)
-{
-	const char *dot = strchr(m->name, '.');
-
-	return dot ? dot + 1 : m->name;
-}
-
 static void list_sources_type_of(const ProtobufCFieldDescriptor *f, char *buf, size_t size)
 {
 	static const char *const types[] = {
@@ -90,12 +74,15 @@ static void put_comment(const ProtobufCMessageDescriptor *m, const ProtobufCFiel
 {
 	const ProtobufCEnumDescriptor *values =
 		f->type == PROTOBUF_C_TYPE_ENUM ? f->descriptor : NULL;
+	const struct field_comment *c = field_comments;
+	const char *dot = strchr(m->name, '.');
 	struct strbuf name = {0};
-	const char *comment;
 
-	strbuf_printf(&name, "%s.%s", name_of_message(m), f->name);
-	comment = name.s ? comment_of(name.s) : NULL;
-	strbuf_puts(out, comment ? comment : "");
+	/* The comment of the .proto file, which has the name without the package. */
+	strbuf_printf(&name, "%s.%s", dot ? dot + 1 : m->name, f->name);
+	while (name.s && c->name && strcmp(c->name, name.s) != 0)
+		c++;
+	strbuf_puts(out, name.s && c->name ? c->comment : "");
 	for (unsigned i = 0; values && i < values->n_values && values->n_values <= ENUM_SHOWN; i++)
 		strbuf_printf(out, "%s%s",
 			      i		 ? ", "
@@ -135,13 +122,6 @@ struct user {
 	struct name_list names;
 };
 
-static bool has_family(const Pb__DataSourceConfig *c, int32_t family)
-{
-	const Pb__EbpfCountersConfig *b = c->ebpf_counters_config;
-
-	return !family || (b && b->n_families == 1 && (int32_t)b->families[0] == family);
-}
-
 static int list_sources_add_preset(void *user, const char *name)
 {
 	struct user *u = user;
@@ -150,20 +130,16 @@ static int list_sources_add_preset(void *user, const char *name)
 
 	if (presets_find(u->l->presets, name, strlen(name), &s, &e))
 		return 0;
-	for (size_t i = 0; i < s->config->n_data_sources; i++)
-		if (!strcmp(s->config->data_sources[i]->config->name, u->source) &&
-		    has_family(s->config->data_sources[i]->config, u->family))
+	for (size_t i = 0; i < s->config->n_data_sources; i++) {
+		const Pb__DataSourceConfig *c = s->config->data_sources[i]->config;
+		const Pb__EbpfCountersConfig *b = c->ebpf_counters_config;
+		bool has_family = !u->family ||
+				  (b && b->n_families == 1 && (int32_t)b->families[0] == u->family);
+
+		if (!strcmp(c->name, u->source) && has_family)
 			name_list_add(&u->names, (const uint8_t *)name, strlen(name));
+	}
 	return 0;
-}
-
-static void put_presets(struct list *l, const char *source)
-{
-	struct user u = {.l = l, .source = source};
-
-	presets_each(l->presets, list_sources_add_preset, &u);
-	list_out_values(&l->out, "presets", (const char *const *)u.names.names, u.names.n);
-	name_list_deinit(&u.names);
 }
 
 /* ---- producers that run ---- */
@@ -195,19 +171,14 @@ static void put_producers(struct list *l, const char *source)
 
 /* ---- lists ---- */
 
-static const ProtobufCMessageDescriptor *list_sources_config_of(const struct source *s)
+static void put_source(struct list *l, const struct source *s)
 {
-	const ProtobufCFieldDescriptor *f =
+	const ProtobufCFieldDescriptor *field =
 		s->config ? protobuf_c_message_descriptor_get_field_by_name(
 				    &pb__data_source_config__descriptor, s->config)
 			  : NULL;
-
-	return f ? f->descriptor : NULL;
-}
-
-static void put_source(struct list *l, const struct source *s)
-{
-	const ProtobufCMessageDescriptor *config = list_sources_config_of(s);
+	const ProtobufCMessageDescriptor *config = field ? field->descriptor : NULL;
+	struct user presets = {.l = l, .source = s->name};
 	struct name_list names = {0};
 
 	list_out_item(&l->out, "source", s->name, s->title);
@@ -223,18 +194,13 @@ static void put_source(struct list *l, const struct source *s)
 		put_options(l, config, "", 0);
 		list_out_fields_end(&l->out);
 	}
-	put_presets(l, s->name);
+	presets_each(l->presets, list_sources_add_preset, &presets);
+	list_out_values(&l->out, "presets", (const char *const *)presets.names.names,
+			presets.names.n);
 	put_producers(l, s->name);
 	list_out_value(&l->out, "example", s->example);
+	name_list_deinit(&presets.names);
 	name_list_deinit(&names);
-}
-
-static bool list_sources_is_known(const char *name)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(sources); i++)
-		if (!strcmp(sources[i].name, name))
-			return true;
-	return false;
 }
 
 int list_sources(struct list *l, const char *pattern, struct err_text *e)
@@ -248,9 +214,11 @@ int list_sources(struct list *l, const char *pattern, struct err_text *e)
 			put_source(l, &sources[i]);
 	for (size_t i = 0; state && i < state->n_data_sources; i++) {
 		const Pb__DataSourceDescriptor *d = state->data_sources[i]->ds_descriptor;
+		bool known = false;
 
-		if (d && d->name && !list_sources_is_known(d->name) &&
-		    list_matches(l, pattern, d->name))
+		for (size_t k = 0; d && d->name && k < ARRAY_SIZE(sources); k++)
+			known |= !strcmp(sources[k].name, d->name);
+		if (d && d->name && !known && list_matches(l, pattern, d->name))
 			name_list_add(&others, (const uint8_t *)d->name, strlen(d->name));
 	}
 	for (size_t i = 0; i < others.n; i++) {

@@ -45,20 +45,12 @@ void tracefs_events_deinit(struct tracefs_events *t)
 	*t = (struct tracefs_events){0};
 }
 
-/* Returns true for sonda_PID_START_NUMBER: a group that a session of sonda-probes has created, for
- * a probe for example, and removes at its end. */
-static bool is_of_a_session(const char *group)
-{
-	int end = 0;
-
-	return sscanf(group, "sonda_%*9d_%*20u_%*9u%n", &end) == 0 && end && !group[end];
-}
-
 /* Splits the lines in place. */
 static int split_lines(struct tracefs_events *t)
 {
 	size_t cap = 0;
 	char *line, *end, *colon;
+	int length;
 
 	for (line = t->text; line && *line; line = end) {
 		end = strchr(line, '\n');
@@ -68,7 +60,11 @@ static int split_lines(struct tracefs_events *t)
 		if (!colon)
 			continue;
 		*colon = '\0';
-		if (is_of_a_session(line))
+		/* sonda_PID_START_NUMBER is a group that a session of sonda-probes has created, for
+		 * a probe for example, and removes at its end. */
+		length = 0;
+		if (sscanf(line, "sonda_%*9d_%*20u_%*9u%n", &length) == 0 && length &&
+		    !line[length])
 			continue;
 		*colon = '/';
 		if (array_reserve(&t->names, &cap, t->n + 1, sizeof(*t->names)))

@@ -27,20 +27,15 @@ struct collection {
 	bool failed;
 };
 
-static bool top_rows_is_wanted(const struct top_selection *s, int32_t pid)
-{
-	for (size_t i = 0; i < s->n_pids; i++)
-		if (s->pids[i] == (uint32_t)pid)
-			return true;
-	return !s->n_pids;
-}
-
 static void top_rows_add(void *ctx, const struct live_process *p)
 {
 	struct collection *c = ctx;
 	struct top_rows *r = c->rows;
+	bool chosen = !c->selection->n_pids;
 
-	if (!top_rows_is_wanted(c->selection, p->pid))
+	for (size_t i = 0; i < c->selection->n_pids; i++)
+		chosen |= c->selection->pids[i] == (uint32_t)p->pid;
+	if (!chosen)
 		return;
 	if (array_reserve(&r->list, &r->cap, r->n + 1, sizeof(*r->list)) < 0) {
 		c->failed = true;
@@ -74,22 +69,17 @@ static void begin_line(struct strbuf *b, enum top_style style)
 	strbuf_putc(b, (char)style);
 }
 
-static void put_clock(const struct top_state *s, struct strbuf *b)
+static void put_title(const struct top_view *v, const struct top_state *s, size_t processes,
+		      struct strbuf *b)
 {
 	time_t now = (time_t)(s->realtime_ns / NS_PER_S);
 	struct tm local;
 	char text[16];
 
-	if (localtime_r(&now, &local) && strftime(text, sizeof(text), "%H:%M:%S", &local))
-		strbuf_puts(b, text);
-}
-
-static void put_title(const struct top_view *v, const struct top_state *s, size_t processes,
-		      struct strbuf *b)
-{
 	begin_line(b, TOP_PLAIN);
 	strbuf_puts(b, "sonda top  ");
-	put_clock(s, b);
+	if (localtime_r(&now, &local) && strftime(text, sizeof(text), "%H:%M:%S", &local))
+		strbuf_puts(b, text);
 	strbuf_printf(b, "  %zu processes, every %g s, by %s%s", processes, v->period_s,
 		      top_columns[v->selection.sort].key, v->paused ? ", PAUSED" : "");
 	strbuf_puts(b, s->has_ebpf ? "\n" : ", /proc only\n");
@@ -188,16 +178,6 @@ static void top_view_put_losses(const struct top_state *s, struct strbuf *b)
 		strbuf_printf(b, "%s%s", separator, l->counters.s);
 }
 
-static void put_lost_line(const struct top_state *s, struct strbuf *b)
-{
-	struct strbuf losses = {0};
-
-	top_view_put_losses(s, &losses);
-	begin_line(b, losses.len ? TOP_ALERT : TOP_PLAIN);
-	strbuf_printf(b, "lost       %s\n", losses.len ? losses.s : "nothing");
-	strbuf_deinit(&losses);
-}
-
 /* Appends each line of text as an alert. */
 static void put_notes(const char *label, const char *text, struct strbuf *b)
 {
@@ -213,13 +193,17 @@ static void put_header(const struct top_view *v, const struct top_state *s, size
 		       struct strbuf *b)
 {
 	const struct live_machine *m = live_machine(s->live);
+	struct strbuf losses = {0};
 
 	put_title(v, s, processes, b);
 	put_cpu(m, b);
 	put_queues(m, b);
 	put_memory(m, b);
 	put_pressure(m, b);
-	put_lost_line(s, b);
+	top_view_put_losses(s, &losses);
+	begin_line(b, losses.len ? TOP_ALERT : TOP_PLAIN);
+	strbuf_printf(b, "lost       %s\n", losses.len ? losses.s : "nothing");
+	strbuf_deinit(&losses);
 	put_notes("missing", live_failures(s->live), b);
 	put_notes("note", s->note, b);
 }
@@ -275,21 +259,12 @@ static void put_row(const struct top_layout *layout, const struct live_process *
 	strbuf_putc(b, '\n');
 }
 
-static size_t count_lines(const struct strbuf *b, size_t from)
-{
-	size_t n = 0;
-
-	for (size_t i = from; i < b->len; i++)
-		n += b->s[i] == '\n';
-	return n;
-}
-
 int top_view_lines(const struct top_view *v, const struct top_state *s, size_t width, size_t height,
 		   struct strbuf *out)
 {
 	struct top_rows rows = {0};
 	struct top_layout layout;
-	size_t from = out->len, room;
+	size_t from = out->len, room = height;
 	int r = 0;
 
 	if (v->help) {
@@ -307,8 +282,8 @@ int top_view_lines(const struct top_view *v, const struct top_state *s, size_t w
 		put_header(v, s, rows.n, out);
 		top_layout(&layout, v->selection.sort, width);
 		put_titles(&layout, out);
-		room = count_lines(out, from);
-		room = height > room ? height - room : 0;
+		for (size_t i = from; i < out->len; i++)
+			room -= room && out->s[i] == '\n';
 		for (size_t i = 0; i < rows.n; i++) {
 			if ((height && i >= room) || (v->rows && i >= v->rows))
 				break;
