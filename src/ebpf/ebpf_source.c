@@ -105,23 +105,11 @@ static void ebpf_begin(struct polled_source *p)
 	s->at = 0;
 }
 
-/*
- * Writes all values of the pass before it activates triggers: a session that a trigger stops has
- * them in its trace.
- */
-static void fire(struct ebpf_counters *s)
-{
-	const char *const *names;
-	size_t n = thresholds_take(s->thresholds, &names);
-
-	tracks_end(s->poll.tracks);
-	if (n)
-		polled_source_flush_writers(&s->poll);
-	ds_activate_triggers(s->poll.h, names, n);
-}
-
 static void ebpf_source_end_pass(struct ebpf_counters *s)
 {
+	const char *const *names;
+	size_t n;
+
 	if (!s->is_loaded)
 		ebpf_features_free(&s->features);
 	s->is_loaded = true;
@@ -129,7 +117,11 @@ static void ebpf_source_end_pass(struct ebpf_counters *s)
 	/* Pending values of tracks are written before other packets. */
 	tracks_end(s->poll.tracks);
 	ebpf_errors_write(&s->errors, false, s->poll.writer);
-	fire(s);
+	/* A trigger may end the session, so all values are committed before it. */
+	n = thresholds_take(s->thresholds, &names);
+	if (n)
+		polled_source_flush_writers(&s->poll);
+	ds_activate_triggers(s->poll.h, names, n);
 }
 
 /* User programs are always read: events in their rings would be lost. */

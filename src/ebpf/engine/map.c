@@ -111,13 +111,6 @@ static int map_reserve(struct map_reader *m)
 	return m->keys && m->values ? 0 : -ENOMEM;
 }
 
-static void pass_elements(const struct map_reader *m, uint32_t n, map_each_fn fn, void *ctx)
-{
-	for (uint32_t i = 0; i < n; i++)
-		fn(ctx, (char *)m->keys + (size_t)i * m->key_size,
-		   (char *)m->values + i * m->value_size);
-}
-
 static int each_one(struct map_reader *m, map_each_fn fn, void *ctx)
 {
 	unsigned char key[KEY_MAX], next[KEY_MAX];
@@ -147,7 +140,9 @@ static int next_batch(struct map_reader *m, void *at, bool first, map_each_fn fn
 
 	if (r < 0 && r != -ENOENT)
 		return r;
-	pass_elements(m, n, fn, ctx);
+	for (uint32_t i = 0; i < n; i++)
+		fn(ctx, (char *)m->keys + (size_t)i * m->key_size,
+		   (char *)m->values + i * m->value_size);
 	return r == -ENOENT;
 }
 

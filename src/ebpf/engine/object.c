@@ -237,12 +237,6 @@ static void set_scope(struct ebpf_object *o, const struct ebpf_scope *scope)
 	ebpf_object_leave_out(o, "sonda_cgroups_seen");
 }
 
-static void leave_out_outliers(struct ebpf_object *o)
-{
-	ebpf_object_leave_out(o, "sonda_events");
-	ebpf_object_leave_out(o, "outliers");
-}
-
 static int object_fill(const struct ebpf_object *o, const char *map, const void *keys, size_t n,
 		       size_t size)
 {
@@ -295,8 +289,10 @@ int ebpf_object_load(struct ebpf_object *o, const struct ebpf_scope *scope, uint
 		return err_set(e, r, "%s has no settings", o->name);
 	if (r == 0)
 		set_scope(o, scope);
-	if (!scope->outlier_ns && !o->is_foreign)
-		leave_out_outliers(o);
+	if (!scope->outlier_ns && !o->is_foreign) {
+		ebpf_object_leave_out(o, "sonda_events");
+		ebpf_object_leave_out(o, "outliers");
+	}
 	listen();
 	has_settings = r == 0;
 	r = bpf_object__load(o->obj);

@@ -185,22 +185,18 @@ static int runq_read_cpus(struct ebpf_run *r)
 	return 0;
 }
 
-static void hide_cpu(struct tracks *t, const struct cpu *c)
-{
-	const uint32_t all[] = {c->p50,	      c->p99,	   c->max,	  c->depth,
-				c->depth_max, c->switches, c->migrations, c->group};
-
-	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
-		tracks_remove(t, all[i]);
-}
-
 static void runq_hide(struct ebpf_run *r)
 {
 	struct runq *s = r->state;
 
-	for (uint32_t i = 0; i < r->n_cpus; i++)
-		if (s->cpus[i].is_shown)
-			hide_cpu(r->tracks, &s->cpus[i]);
+	for (uint32_t i = 0; i < r->n_cpus; i++) {
+		const struct cpu *c = &s->cpus[i];
+		const uint32_t all[] = {c->p50,	      c->p99,	   c->max,	  c->depth,
+					c->depth_max, c->switches, c->migrations, c->group};
+
+		for (size_t k = 0; c->is_shown && k < ARRAY_SIZE(all); k++)
+			tracks_remove(r->tracks, all[k]);
+	}
 	tracks_remove(r->tracks, s->lost_track);
 }
 

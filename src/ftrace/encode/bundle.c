@@ -73,16 +73,6 @@ void bundle_begin(struct bundle *b, const struct bundle_head *head)
 	}
 }
 
-static void write_description(struct pb_enc *e, const struct compiled_event *ev)
-{
-	if (ev->descriptor_len)
-		pb_enc_bytes(e, PB_FTRACE_EVENT_BUNDLE_GENERIC_EVENT_DESCRIPTORS, ev->descriptor,
-			     ev->descriptor_len);
-	if (ev->further_len)
-		pb_enc_bytes(e, PB_FTRACE_EVENT_BUNDLE_FURTHER_FIELD_DESCRIPTORS, ev->further,
-			     ev->further_len);
-}
-
 /*
  * The numbers of addresses restart in each bundle. So earlier interned data is invalidated even if
  * no address has a name.
@@ -119,8 +109,16 @@ void bundle_end(struct bundle *b)
 	if (!e)
 		return;
 	compact_sched_write(&b->compact, e);
-	for (size_t i = 0; i < b->n_to_describe; i++)
-		write_description(e, b->to_describe[i]);
+	for (size_t i = 0; i < b->n_to_describe; i++) {
+		const struct compiled_event *ev = b->to_describe[i];
+
+		if (ev->descriptor_len)
+			pb_enc_bytes(e, PB_FTRACE_EVENT_BUNDLE_GENERIC_EVENT_DESCRIPTORS,
+				     ev->descriptor, ev->descriptor_len);
+		if (ev->further_len)
+			pb_enc_bytes(e, PB_FTRACE_EVENT_BUNDLE_FURTHER_FIELD_DESCRIPTORS,
+				     ev->further, ev->further_len);
+	}
 	pb_enc_close(e);
 	write_symbols(e, b);
 	writer_end(b->writer);

@@ -52,14 +52,6 @@ static void tid_list_close_up(struct tid_list *s)
 	s->n = n;
 }
 
-/* Moves all members; drops those for which `to` has no room. */
-static void tid_list_move(struct tid_list *from, struct tid_list *to)
-{
-	for (size_t i = 0; i < from->n; i++)
-		tid_list_add(to, from->tids[i]);
-	tid_list_clear(from);
-}
-
 /*
  *	   CPU 0          CPU 1          published                 kept for the next batch
  *	[2  4  9 ]     [1  3  8 ]  ->  [1  2  3  4]      until 5      [8  9]
@@ -240,10 +232,13 @@ bool metadata_take_batch(struct metadata_events *n, const struct clock_sync *syn
 {
 	if (until <= n->published_until)
 		return false;
-	if (until != UINT64_MAX)
+	if (until != UINT64_MAX) {
 		n->published_until = until;
-	else
-		tid_list_move(&n->later, &n->tids);
+	} else {
+		for (size_t i = 0; i < n->later.n; i++)
+			tid_list_add(&n->tids, n->later.tids[i]);
+		tid_list_clear(&n->later);
+	}
 	n->n_published = convert_times(n, sync, until);
 	/* Threads with events in the next batch are removed from this one. */
 	for (size_t i = n->n_published; i < n->n_tasks; i++)

@@ -119,16 +119,6 @@ static void drop_both(struct event_selection *events, const struct setup *s)
  *	written                   a            b, (a) && (b)            c, ((a) && (b)) && (c)
  */
 
-/* Drops the event and reports why. */
-static void event_filters_refuse(struct event_selection *events, struct event_name *e,
-				 const char *why, const struct setup *s)
-{
-	setup_error_add(s->errors, "%s/%s (filter refused: %s)", event_name_group(e),
-			event_name_name(e), why);
-	filter_file_clear(s->instance, e->group, e->name);
-	event_selection_drop(events, e);
-}
-
 /*
  * Combines the filter with the event's filter, if it has one. Ignores "0", the kernel's text for
  * "no filter".
@@ -170,8 +160,12 @@ static int event_filter_add(struct event_selection *events, struct event_name *e
 	if (!clean)
 		return -ENOMEM;
 	r = write_filter(e, clean, s, &why);
-	if (r && r != -ENOMEM)
-		event_filters_refuse(events, e, why.text, s);
+	if (r && r != -ENOMEM) {
+		setup_error_add(s->errors, "%s/%s (filter refused: %s)", event_name_group(e),
+				event_name_name(e), why.text);
+		filter_file_clear(s->instance, e->group, e->name);
+		event_selection_drop(events, e);
+	}
 	return r;
 }
 

@@ -148,14 +148,6 @@ static int pid_filter_add_thread(void *ctx, const char *name, unsigned char d_ty
 	return 0;
 }
 
-static void pid_filter_add_process(const char *proc_root, uint32_t pid, struct pid_set *to)
-{
-	char path[256];
-
-	snprintf(path, sizeof(path), "%s/%" PRIu32 "/task", proc_root, pid);
-	fs_each(path, pid_filter_add_thread, to);
-}
-
 /* Adds the threads that the kernel's list has now. */
 static void add_listed(const struct instance *i, const char *file, struct pid_set *to)
 {
@@ -197,13 +189,16 @@ static int add_missing(const struct setup *s, const char *proc_root, const char 
 	_cleanup_(pid_set_clear) struct pid_set threads = {0}, listed = {0};
 	const Pb__FtraceConfig *c = s->config;
 	struct strbuf list = {0};
+	char path[256];
 	int r = 0;
 
 	if (pid_set_reserve(&threads) || pid_set_reserve(&listed))
 		return -ENOMEM;
 	add_listed(s->instance, file, &listed);
-	for (size_t i = 0; i < c->n_pids_to_trace; i++)
-		pid_filter_add_process(proc_root, c->pids_to_trace[i], &threads);
+	for (size_t i = 0; i < c->n_pids_to_trace; i++) {
+		snprintf(path, sizeof(path), "%s/%" PRIu32 "/task", proc_root, c->pids_to_trace[i]);
+		fs_each(path, pid_filter_add_thread, &threads);
+	}
 	add_listed(s->instance, file, &listed);
 	*ret_done = !list_missing(&threads, &listed, proc_root, &list);
 	if (list.failed)
