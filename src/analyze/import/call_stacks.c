@@ -53,18 +53,11 @@ static uint32_t call_stacks_find(struct import *im, const struct stack_key *key)
 
 static uint32_t call_stacks_add(struct import *im, const struct stack_key *key, uint32_t row)
 {
-	struct stack_node *n =
-		budget_take(&im->store->budget, sizeof(*n)) ? malloc(sizeof(*n)) : NULL;
+	struct stack_node *n = budget_alloc(&im->store->budget, sizeof(*n));
 
-	if (n) {
-		n->key = *key;
-		n->row = row;
-		HASH_ADD(hh, im->stack_nodes, key, sizeof(n->key), n);
-		if (n->hh.tbl)
-			return row;
-		free(n);
-	}
-	im->store->budget.error = im->store->budget.error ? im->store->budget.error : -ENOMEM;
+	if (n)
+		*n = (struct stack_node){.key = *key, .row = row};
+	BUDGET_HASH_ADD(&im->store->budget, im->stack_nodes, key, n);
 	return row;
 }
 

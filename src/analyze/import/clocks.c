@@ -109,7 +109,7 @@ static struct clock_node *add_node(struct clocks *c, const struct clock_reading 
 
 	if (c->n_nodes >= CLOCKS_MAX || (!is_of_sequence(r->clock) && c->n_wide >= CLOCKS_WIDE_MAX))
 		return NULL;
-	n = budget_take(&c->store->budget, sizeof(*n)) ? calloc(1, sizeof(*n)) : NULL;
+	n = budget_alloc(&c->store->budget, sizeof(*n));
 	if (!n || array_reserve(&c->nodes, &c->cap_nodes, c->n_nodes + 1, sizeof(*c->nodes)))
 		goto fail;
 	n->clock = r->clock;
@@ -154,7 +154,7 @@ static struct clock_edge *edge_of(struct clocks *c, uint16_t from, uint16_t to)
 	if (e)
 		return e;
 	note_neighbour(c->nodes[from], c->nodes[to]);
-	e = budget_take(&c->store->budget, sizeof(*e)) ? calloc(1, sizeof(*e)) : NULL;
+	e = budget_alloc(&c->store->budget, sizeof(*e));
 	if (!e)
 		return NULL;
 	e->ends = (struct edge_ends){.from = from, .to = to};

@@ -94,20 +94,12 @@ struct described_track *described_find(struct import *im, const struct machine *
 
 struct described_track *described_add(struct import *im, const struct described_track *d)
 {
-	struct described_node *n =
-		budget_take(&im->store->budget, sizeof(*n)) ? calloc(1, sizeof(*n)) : NULL;
+	struct described_node *n = budget_alloc(&im->store->budget, sizeof(*n));
 
-	if (!n)
-		goto fail;
-	n->d = *d;
-	HASH_ADD(hh, im->described, d.key, sizeof(n->d.key), n);
-	if (n->hh.tbl)
-		return &n->d;
-	free(n);
-fail:
-	if (!im->store->budget.error)
-		im->store->budget.error = -ENOMEM;
-	return NULL;
+	if (n)
+		n->d = *d;
+	n = BUDGET_HASH_ADD(&im->store->budget, im->described, d.key, n);
+	return n ? &n->d : NULL;
 }
 
 void described_deinit(struct import *im)

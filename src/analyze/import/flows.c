@@ -46,17 +46,10 @@ bool flows_begin(struct import *im, uint64_t id, uint32_t slice)
 
 	if (flows_find(im, id))
 		return false;
-	f = budget_take(&im->store->budget, sizeof(*f)) ? malloc(sizeof(*f)) : NULL;
-	if (!f)
-		goto fail;
-	*f = (struct open_flow){.id = id, .slice = slice};
-	HASH_ADD(hh, im->flows, id, sizeof(f->id), f);
-	if (f->hh.tbl)
-		return true;
-	free(f);
-fail:
-	if (!im->store->budget.error)
-		im->store->budget.error = -ENOMEM;
+	f = budget_alloc(&im->store->budget, sizeof(*f));
+	if (f)
+		*f = (struct open_flow){.id = id, .slice = slice};
+	BUDGET_HASH_ADD(&im->store->budget, im->flows, id, f);
 	return true;
 }
 

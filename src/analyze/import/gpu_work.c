@@ -26,16 +26,6 @@ struct gpu_note {
 	UT_hash_handle hh;
 };
 
-/* Returns NULL without memory. */
-static void *take_memory(struct import *im, size_t size)
-{
-	void *p = budget_take(&im->store->budget, size) ? calloc(1, size) : NULL;
-
-	if (!p && !im->store->budget.error)
-		im->store->budget.error = -ENOMEM;
-	return p;
-}
-
 /* ---- queues ---- */
 
 static struct gpu_queue *queue_of(struct import *im, uint32_t track)
@@ -45,16 +35,10 @@ static struct gpu_queue *queue_of(struct import *im, uint32_t track)
 	HASH_FIND(hh, im->gpu_queues, &track, sizeof(track), q);
 	if (q)
 		return q;
-	q = take_memory(im, sizeof(*q));
-	if (!q)
-		return NULL;
-	q->track = track;
-	HASH_ADD(hh, im->gpu_queues, track, sizeof(q->track), q);
-	if (q->hh.tbl)
-		return q;
-	free(q);
-	im->store->budget.error = -ENOMEM;
-	return NULL;
+	q = budget_alloc(&im->store->budget, sizeof(*q));
+	if (q)
+		q->track = track;
+	return BUDGET_HASH_ADD(&im->store->budget, im->gpu_queues, track, q);
 }
 
 size_t gpu_work_push(struct import *im, uint32_t track, const struct gpu_work *w)
@@ -117,18 +101,13 @@ void gpu_note_set(struct import *im, enum gpu_note_kind kind, uint32_t of, const
 	struct gpu_note *n = find_note(im, &key);
 
 	if (!n) {
-		n = take_memory(im, sizeof(*n));
-		if (!n)
-			return;
-		n->key = key;
-		HASH_ADD(hh, im->gpu_notes, key, sizeof(n->key), n);
-		if (!n->hh.tbl) {
-			free(n);
-			im->store->budget.error = -ENOMEM;
-			return;
-		}
+		n = budget_alloc(&im->store->budget, sizeof(*n));
+		if (n)
+			n->key = key;
+		n = BUDGET_HASH_ADD(&im->store->budget, im->gpu_notes, key, n);
 	}
-	n->value = value;
+	if (n)
+		n->value = value;
 }
 
 bool gpu_note_get(struct import *im, enum gpu_note_kind kind, uint32_t of, const uint64_t id[2],

@@ -34,18 +34,11 @@ static struct late_track *late_get(struct import *im, const struct machine *m, u
 	HASH_FIND(hh, im->late, &key, sizeof(key), t);
 	if (t)
 		return t;
-	t = budget_take(&im->store->budget, sizeof(*t)) ? malloc(sizeof(*t)) : NULL;
-	if (t) {
+	t = budget_alloc(&im->store->budget, sizeof(*t));
+	if (t)
 		*t = (struct late_track){
 			.key = key, .name = c->name, .number = HASH_COUNT(im->late)};
-		HASH_ADD(hh, im->late, key, sizeof(t->key), t);
-		if (t->hh.tbl)
-			return t;
-	}
-	free(t);
-	if (!im->store->budget.error)
-		im->store->budget.error = -ENOMEM;
-	return NULL;
+	return BUDGET_HASH_ADD(&im->store->budget, im->late, key, t);
 }
 
 void late_tracks_counter(struct import *im, struct machine *m, int64_t ts, uint32_t utid,

@@ -162,19 +162,13 @@ const struct perf_stream *perf_stream_get(struct import *im, struct machine *m, 
 	HASH_FIND(hh, im->perf_streams, key, sizeof(key), s);
 	if (s)
 		return s;
-	s = budget_take(&im->store->budget, sizeof(*s)) ? calloc(1, sizeof(*s)) : NULL;
+	s = budget_alloc(&im->store->budget, sizeof(*s));
 	if (!s)
-		goto fail;
+		return NULL;
 	memcpy(s->key, key, sizeof(key));
 	s->session = session_row(im, m, sequence);
 	read_defaults(im, m, s, &sequences_state(&m->sequences, state)->perf_defaults);
-	HASH_ADD(hh, im->perf_streams, key, sizeof(s->key), s);
-	if (s->hh.tbl)
-		return s;
-	free(s);
-fail:
-	im->store->budget.error = im->store->budget.error ? im->store->budget.error : -ENOMEM;
-	return NULL;
+	return BUDGET_HASH_ADD(&im->store->budget, im->perf_streams, key, s);
 }
 
 void perf_stream_counts(struct import *im, const struct perf_stream *s, int64_t ts,

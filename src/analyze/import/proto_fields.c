@@ -72,17 +72,10 @@ static void proto_fields_add(struct import *im, const struct proto_field *f)
 
 	if (proto_fields_find(im, f->key.type, f->key.number))
 		return;
-	new = budget_take(&im->store->budget, sizeof(*new)) ? malloc(sizeof(*new)) : NULL;
-	if (!new)
-		goto fail;
-	*new = *f;
-	HASH_ADD(hh, im->proto_fields, key, sizeof(new->key), new);
-	if (new->hh.tbl)
-		return;
-	free(new);
-fail:
-	if (!im->store->budget.error)
-		im->store->budget.error = -ENOMEM;
+	new = budget_alloc(&im->store->budget, sizeof(*new));
+	if (new)
+		*new = *f;
+	BUDGET_HASH_ADD(&im->store->budget, im->proto_fields, key, new);
 }
 
 void proto_fields_deinit(struct import *im)

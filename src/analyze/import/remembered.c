@@ -26,19 +26,14 @@ int64_t *import_remembered(struct import *im, const struct machine *m, enum reme
 	HASH_FIND(hh, im->remembered, &k, sizeof(k), r);
 	if (r)
 		return &r->value;
-	r = budget_take(&im->store->budget, sizeof(*r)) ? malloc(sizeof(*r)) : NULL;
-	if (r) {
-		*r = (struct remembered){.key = k};
-		HASH_ADD(hh, im->remembered, key, sizeof(r->key), r);
-		if (r->hh.tbl) {
-			im->n_remembered[kind]++;
-			return &r->value;
-		}
-	}
-	free(r);
-	if (!im->store->budget.error)
-		im->store->budget.error = -ENOMEM;
-	return NULL;
+	r = budget_alloc(&im->store->budget, sizeof(*r));
+	if (r)
+		r->key = k;
+	r = BUDGET_HASH_ADD(&im->store->budget, im->remembered, key, r);
+	if (!r)
+		return NULL;
+	im->n_remembered[kind]++;
+	return &r->value;
 }
 
 _Static_assert(REMEMBERED_KINDS <= ARRAY_SIZE(((struct import *)0)->n_remembered), "kinds");

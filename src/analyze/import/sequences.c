@@ -130,20 +130,12 @@ double sequences_sum(struct sequences *q, uint32_t state, uint64_t track, double
 
 	HASH_FIND(hh, s->sums, &track, sizeof(track), r);
 	if (!r) {
-		r = budget_take(&q->store->budget, sizeof(*r)) ? calloc(1, sizeof(*r)) : NULL;
-		if (!r) {
-			sequences_fail(q);
-			return v;
-		}
-		r->track = track;
-		HASH_ADD(hh, s->sums, track, sizeof(r->track), r);
-		if (!r->hh.tbl) {
-			free(r);
-			sequences_fail(q);
-			return v;
-		}
+		r = budget_alloc(&q->store->budget, sizeof(*r));
+		if (r)
+			r->track = track;
+		r = BUDGET_HASH_ADD(&q->store->budget, s->sums, track, r);
 	}
-	return r->sum += v;
+	return r ? r->sum += v : v;
 }
 
 void sequences_clear(struct sequences *q, struct packet_sequence_info *s)
@@ -212,18 +204,14 @@ static void sequences_add_entry(struct sequences *q, struct sequence_state *s,
 
 	if (find(s, entry->id, iid) || entry->len > UINT32_MAX)
 		return;
-	e = budget_take(&q->store->budget, sizeof(*e)) ? calloc(1, sizeof(*e)) : NULL;
+	e = budget_alloc(&q->store->budget, sizeof(*e));
 	if (!e)
-		return sequences_fail(q);
+		return;
 	e->key = (struct interned_key){.iid = iid, .table = entry->id};
 	e->data = entry->data;
 	e->len = (uint32_t)entry->len;
 	e->string = strings_intern(&q->store->strings, text->data, text->data ? text->len : 0);
-	HASH_ADD(hh, s->interned, key, sizeof(e->key), e);
-	if (!e->hh.tbl) {
-		free(e);
-		sequences_fail(q);
-	}
+	BUDGET_HASH_ADD(&q->store->budget, s->interned, key, e);
 }
 
 /* All entries have the form {iid = 1, text = 2, ...}. */

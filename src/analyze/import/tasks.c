@@ -62,17 +62,13 @@ static void tasks_put(struct tasks *t, struct task_number **hash, int64_t number
 
 	HASH_FIND(hh, *hash, &number, sizeof(number), n);
 	if (!n) {
-		n = budget_take(&t->store->budget, sizeof(*n)) ? malloc(sizeof(*n)) : NULL;
-		if (!n)
-			return tasks_fail(t);
-		n->number = number;
-		HASH_ADD(hh, *hash, number, sizeof(n->number), n);
-		if (!n->hh.tbl) {
-			free(n);
-			return tasks_fail(t);
-		}
+		n = budget_alloc(&t->store->budget, sizeof(*n));
+		if (n)
+			n->number = number;
+		n = BUDGET_HASH_ADD(&t->store->budget, *hash, number, n);
 	}
-	n->id = id;
+	if (n)
+		n->id = id;
 }
 
 static void free_numbers(struct task_number **hash)

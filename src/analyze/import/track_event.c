@@ -24,20 +24,13 @@ struct event_value {
 
 void event_value_keep(struct import *im, const uint8_t *packet, unsigned slot, double value)
 {
-	struct event_value *v =
-		budget_take(&im->store->budget, sizeof(*v)) ? calloc(1, sizeof(*v)) : NULL;
+	struct event_value *v = budget_alloc(&im->store->budget, sizeof(*v));
 
-	if (!v)
-		goto fail;
-	v->key = (struct event_value_key){.packet = packet, .slot = slot};
-	v->value = value;
-	HASH_ADD(hh, im->event_values, key, sizeof(v->key), v);
-	if (v->hh.tbl)
-		return;
-	free(v);
-fail:
-	if (!im->store->budget.error)
-		im->store->budget.error = -ENOMEM;
+	if (v) {
+		v->key = (struct event_value_key){.packet = packet, .slot = slot};
+		v->value = value;
+	}
+	BUDGET_HASH_ADD(&im->store->budget, im->event_values, key, v);
 }
 
 bool event_value_get(struct import *im, const uint8_t *packet, unsigned slot, double *ret)

@@ -49,19 +49,10 @@ struct track_group *track_groups_get(struct import *im, struct machine *m,
 	HASH_FIND(hh, im->groups, &key, sizeof(key), g);
 	if (g)
 		return g;
-	g = budget_take(&im->store->budget, sizeof(*g)) ? calloc(1, sizeof(*g)) : NULL;
-	if (!g) {
-		track_groups_fail(im);
-		return NULL;
-	}
-	g->key = key;
-	HASH_ADD(hh, im->groups, key, sizeof(g->key), g);
-	if (!g->hh.tbl) {
-		free(g);
-		track_groups_fail(im);
-		return NULL;
-	}
-	return g;
+	g = budget_alloc(&im->store->budget, sizeof(*g));
+	if (g)
+		g->key = key;
+	return BUDGET_HASH_ADD(&im->store->budget, im->groups, key, g);
 }
 
 struct track_slot *track_group_find(struct track_group *g, int64_t cookie)

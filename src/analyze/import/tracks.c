@@ -100,18 +100,13 @@ uint32_t tracks_get(struct import *im, struct machine *m, const struct track_typ
 	HASH_FIND(hh, im->tracks, &key, sizeof(key), n);
 	if (n)
 		return n->track;
-	n = budget_take(&im->store->budget, sizeof(*n)) ? malloc(sizeof(*n)) : NULL;
-	if (!n)
-		goto fail;
-	n->key = key;
-	n->track = tracks_make(im, m, type, name, values);
-	HASH_ADD(hh, im->tracks, key, sizeof(n->key), n);
-	if (n->hh.tbl)
-		return n->track;
-	free(n);
-fail:
-	im->store->budget.error = im->store->budget.error ? im->store->budget.error : -ENOMEM;
-	return 0;
+	n = budget_alloc(&im->store->budget, sizeof(*n));
+	if (n) {
+		n->key = key;
+		n->track = tracks_make(im, m, type, name, values);
+	}
+	n = BUDGET_HASH_ADD(&im->store->budget, im->tracks, key, n);
+	return n ? n->track : 0;
 }
 
 uint32_t tracks_of_thread(struct import *im, struct machine *m, uint32_t utid)

@@ -2,7 +2,11 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
+
+#include "base/core/hash_table.h"
 
 /* The memory that one import may take. */
 struct budget {
@@ -13,3 +17,26 @@ struct budget {
 /* Takes bytes out of the budget. Returns false if the budget has an error already, or if the bytes
  * are not left: the error is -EFBIG then. */
 bool budget_take(struct budget *b, uint64_t bytes);
+
+/* Sets the error -ENOMEM, unless there is one. */
+void budget_fail(struct budget *b);
+
+/* Allocates memory that is set to 0. Returns NULL, and sets the error, without memory. */
+void *budget_alloc(struct budget *b, size_t size);
+
+/* Adds a node, whose hash handle is hh and which may be NULL, to a hash of uthash by its member
+ * `key`. Its value is the node; without memory NULL: the node is freed and the error is set. */
+#define BUDGET_HASH_ADD(budget, head, key, node)                                                   \
+	({                                                                                         \
+		typeof(node) node_ = (node);                                                       \
+                                                                                                   \
+		if (node_) {                                                                       \
+			HASH_ADD(hh, head, key, sizeof(node_->key), node_);                        \
+			if (!node_->hh.tbl) {                                                      \
+				free(node_);                                                       \
+				node_ = NULL;                                                      \
+				budget_fail(budget);                                               \
+			}                                                                          \
+		}                                                                                  \
+		node_;                                                                             \
+	})

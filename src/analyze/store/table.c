@@ -53,6 +53,21 @@ static void init_spare(void)
 					     i * sizeof(uint64_t))};
 }
 
+void budget_fail(struct budget *b)
+{
+	if (!b->error)
+		b->error = -ENOMEM;
+}
+
+void *budget_alloc(struct budget *b, size_t size)
+{
+	void *p = budget_take(b, size) ? calloc(1, size) : NULL;
+
+	if (!p)
+		budget_fail(b);
+	return p;
+}
+
 bool budget_take(struct budget *b, uint64_t bytes)
 {
 	if (b->error)
