@@ -319,9 +319,10 @@ $(eval $(call layer_rule,cli,$(GEN_CLI)))
 
 # libsonda, the library for any program: position-independent objects of its own, and of the layers below only what it
 # needs. It links the C library alone. libsonda.a is one object, so that hidden functions cannot meet the program's.
-LIB_SRC := $(wildcard src/lib/*/*.c) $(filter-out %/system_info.c,$(wildcard src/wire/*.c)) $(wildcard src/base/core/*.c) \
+LIB_SRC := $(wildcard src/lib/*.c src/lib/*/*.c) $(filter-out %/system_info.c,$(wildcard src/wire/*.c)) $(wildcard src/base/core/*.c) \
 	src/base/text/str.c src/base/text/str_number.c src/base/system/file_watch.c src/base/system/shm.c src/base/event_loop/sock.c src/base/system/sock_io.c \
-	$(addprefix src/client/transport/,arbiter.c commit_batch.c service_trust.c writer.c)
+	src/client/loop/io_loop.c $(wildcard src/client/transport/*.c) \
+	$(addprefix src/client/producer/,service_link.c service_producer.c)
 LIB_OBJ := $(LIB_SRC:src/%.c=$(B)/pic/%.o)
 LIB_CFLAGS = $(CFLAGS_ALL) -Iinclude -fPIC -fvisibility=hidden
 LIB_LDFLAGS = $(SAN_FLAGS) -Wl,--gc-sections,--as-needed,-z,relro,-z,now,-z,noexecstack,-z,nodelete,-Bsymbolic-functions $(if $(SAN),,-Wl,-z,defs) $(LDFLAGS)

@@ -466,29 +466,6 @@ int msgsock_send(struct msgsock *m, const struct iovec *pieces, int n_pieces, in
 	return r < 0 ? msgsock_fail(m, r) : 0;
 }
 
-int msgsock_drain(struct msgsock *m, int timeout_ms)
-{
-	uint64_t now = clock_mono_ns(), deadline = now + (uint64_t)timeout_ms * NS_PER_MS;
-
-	for (;;) {
-		struct pollfd p = {.fd = m->fd, .events = POLLOUT}, hangup = {m->fd, POLLRDHUP, 0};
-		int r;
-
-		if (m->error || m->closed)
-			return -EPIPE;
-		r = flush_queue(m);
-		/* The loop, which does not run now, would notice that the peer has closed. */
-		if (r == 0)
-			return poll(&hangup, 1, 0) > 0 ? -EPIPE : 0; /* on_drained follows */
-		if (r != -EAGAIN)
-			return msgsock_fail(m, r);
-		now = clock_mono_ns();
-		if (now >= deadline)
-			return -EAGAIN;
-		poll(&p, 1, (int)((deadline - now + NS_PER_MS - 1) / NS_PER_MS));
-	}
-}
-
 /* ---- settings ---- */
 
 void msgsock_hold_reads(struct msgsock *m, size_t limit)

@@ -86,10 +86,6 @@ void msgsock_hold_reads(struct msgsock *m, size_t limit);
  */
 void msgsock_set_time_slice(struct msgsock *m, uint64_t time_slice_ns, bool is_urgent);
 
-/* Blocks up to timeout_ms until the send queue is empty. Returns 0; -EAGAIN if data is left; -EPIPE
- * if the connection is over or the peer has closed it (checked even with an empty queue). */
-int msgsock_drain(struct msgsock *m, int timeout_ms);
-
 /* Bytes that wait to be sent, lengths included. */
 size_t msgsock_queued(const struct msgsock *m);
 /* Returns the last descriptor received (close-on-exec), which the caller then owns, or -1. */

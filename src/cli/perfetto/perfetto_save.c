@@ -11,6 +11,7 @@
 #include "base/core/mem.h"
 #include "base/event_loop/sock.h"
 #include "cli/perfetto/perfetto_options.h"
+#include "cli/trace/answer_message.h"
 #include "cli/trace/session_client.h"
 #include "cli/trace/trace_file.h"
 
@@ -117,9 +118,10 @@ static int clone_to(const struct consumer_clone_request *request, const char *pa
 int perfetto_save_snapshot(const Pb__ObservableEvents__CloneTriggerHit *hit, const char *path,
 			   unsigned n)
 {
+	const struct consumer_clone_trigger trigger = answer_clone_trigger(hit);
 	const struct consumer_clone_request request = {
 		.session_id = (uint64_t)hit->tracing_session_id,
-		.trigger = hit,
+		.trigger = &trigger,
 	};
 	char name[PATH_MAX];
 

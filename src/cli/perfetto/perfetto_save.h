@@ -2,6 +2,10 @@
 #pragma once
 
 #include "client/transport/consumer.h"
+#include "common/observable_events.pb-c.h"
+#include "common/trace_stats.pb-c.h"
+#include "common/tracing_service_state.pb-c.h"
+#include "config/trace_config.pb-c.h"
 
 struct session_client;
 struct trace_file;

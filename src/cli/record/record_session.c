@@ -31,8 +31,10 @@
 #include "base/event_loop/event_timer.h"
 #include "base/event_loop/sock.h"
 #include "cli/record/record_config.h"
+#include "cli/trace/answer_message.h"
 #include "cli/trace/service_help.h"
 #include "cli/trace/trace_readback.h"
+#include "client/loop/event_base_loop.h"
 #include "client/transport/consumer.h"
 #include "config/limits.h"
 
@@ -58,6 +60,7 @@ struct record_session {
 	const Pb__TraceConfig *config; /* borrowed from the caller until free */
 	const struct record_session_ops *ops; /* likewise */
 	void *ctx;
+	struct io_loop *io; /* owned; inside the event loop, for the consumer */
 	struct consumer *consumer; /* owned */
 	struct event *deadline; /* owned */
 	struct packet_read reading;
@@ -231,10 +234,12 @@ void record_session_hold(struct record_session *s, bool hold)
 		free_buffers(s);
 }
 
-static void on_state_again(void *ctx, int error, const Pb__TracingServiceState *state)
+static void on_state_again(void *ctx, int error, const void *data, size_t len)
 {
+	_cleanup_(answer_freep) Pb__TracingServiceState *state = NULL;
 	struct record_session *s = ctx;
 
+	state = answer_unpack(&pb__tracing_service_state__descriptor, &error, data, len);
 	if (s->state != RECORD_QUERYING_AGAIN)
 		return;
 	if (!error)
@@ -249,10 +254,12 @@ static void query_again(struct record_session *s)
 		free_buffers(s);
 }
 
-static void on_last_stats(void *ctx, int error, const Pb__TraceStats *stats)
+static void on_last_stats(void *ctx, int error, const void *data, size_t len)
 {
+	_cleanup_(answer_freep) Pb__TraceStats *stats = NULL;
 	struct record_session *s = ctx;
 
+	stats = answer_unpack(&pb__trace_stats__descriptor, &error, data, len);
 	if (s->state != RECORD_STATS)
 		return;
 	if (!error)
@@ -451,10 +458,12 @@ void record_session_detach(struct record_session *s, const char *key)
 		record_session_fail(s, r);
 }
 
-static void record_session_on_stats(void *ctx, int error, const Pb__TraceStats *stats)
+static void record_session_on_stats(void *ctx, int error, const void *data, size_t len)
 {
+	_cleanup_(answer_freep) Pb__TraceStats *stats = NULL;
 	struct record_session *s = ctx;
 
+	stats = answer_unpack(&pb__trace_stats__descriptor, &error, data, len);
 	s->stats_asked = false;
 	s->exists |= !error;
 	if (!error && record_session_is_recording(s))
@@ -492,12 +501,14 @@ static void report_started(struct record_session *s)
 static const char no_triggers[] = "the tracing service is too old for CLONE_SNAPSHOT: it does not "
 				  "report when a snapshot is due";
 
-static void record_session_on_observed(void *ctx, int error, const Pb__ObservableEvents *events,
+static void record_session_on_observed(void *ctx, int error, const void *data, size_t len,
 				       bool last)
 {
+	_cleanup_(answer_freep) Pb__ObservableEvents *events = NULL;
 	struct record_session *s = ctx;
 
-	(void)last;
+	if (!last)
+		events = answer_unpack(&pb__observable_events__descriptor, &error, data, len);
 	if (error && error != -EPIPE && s->ops->on_clone_trigger) {
 		record_session_end(s, error, no_triggers);
 		return;
@@ -510,10 +521,9 @@ static void record_session_on_observed(void *ctx, int error, const Pb__Observabl
 		report_started(s);
 }
 
-static void on_sign_of_life(void *ctx, int error, const Pb__TraceStats *stats)
+static void on_sign_of_life(void *ctx, int error, const void *data, size_t len)
 {
-	(void)error;
-	(void)stats;
+	(void)error, (void)data, (void)len;
 	report_started(ctx);
 }
 
@@ -572,10 +582,12 @@ static void enable(struct record_session *s)
 
 /* ---- connection ---- */
 
-static void record_session_on_state(void *ctx, int error, const Pb__TracingServiceState *state)
+static void record_session_on_state(void *ctx, int error, const void *data, size_t len)
 {
+	_cleanup_(answer_freep) Pb__TracingServiceState *state = NULL;
 	struct record_session *s = ctx;
 
+	state = answer_unpack(&pb__tracing_service_state__descriptor, &error, data, len);
 	if (s->state != RECORD_QUERYING)
 		return;
 	if (error == -EPIPE) {
@@ -621,6 +633,7 @@ int record_session_start(struct event_base *loop, const char *socket, const Pb__
 			 struct record_session **ret)
 {
 	const char *address = socket ? socket : sock_default_consumer();
+	const struct channel_target target = {.address = address, .of_program = true};
 	struct record_session *s = calloc(1, sizeof(*s));
 	int r;
 
@@ -631,10 +644,11 @@ int record_session_start(struct event_base *loop, const char *socket, const Pb__
 	s->ops = ops;
 	s->ctx = ctx;
 	snprintf(s->address, sizeof(s->address), "%s", address);
+	s->io = event_base_loop_new(loop);
 	s->deadline = evtimer_new(loop, record_session_on_deadline, s);
-	r = s->deadline ? 0 : -ENOMEM;
+	r = s->io && s->deadline ? 0 : -ENOMEM;
 	if (!r)
-		r = consumer_connect(loop, address, &consumer_ops, s, &s->consumer);
+		r = consumer_connect(s->io, &target, &consumer_ops, s, &s->consumer);
 	if (r) {
 		service_explain(address, r, e);
 		record_session_free(s);
@@ -655,6 +669,7 @@ void record_session_free(struct record_session *s)
 	if (!s)
 		return;
 	consumer_free(s->consumer);
+	event_base_loop_free(s->io);
 	event_freep(&s->deadline);
 	event_freep(&s->pass);
 	packet_read_deinit(&s->reading);

@@ -17,10 +17,12 @@
 #include "base/event_loop/event_timer.h"
 #include "base/system/fs.h"
 #include "cli/terminal/console.h"
+#include "cli/trace/answer_message.h"
 #include "cli/trace/service_help.h"
 #include "cli/trace/session_client.h"
 #include "cli/trace/trace_file.h"
 #include "cli/trace/trace_readback.h"
+#include "client/loop/event_base_loop.h"
 #include "client/transport/consumer.h"
 #include "common/observable_events.pb-c.h"
 #include "config/limits.h"
@@ -56,6 +58,7 @@ struct session_snapshot {
 	session_snapshot_fn fn;
 	void *ctx;
 	const Pb__ObservableEvents__CloneTriggerHit *hit; /* borrowed from the caller until free */
+	struct io_loop *io; /* owned; inside the event loop, for the consumer */
 	struct consumer *consumer; /* owned */
 	struct event *deadline; /* owned */
 	struct trace_file *file; /* owned */
@@ -170,7 +173,7 @@ static void take_written(struct session_snapshot *s)
 	snapshots_end(s, 0, "");
 }
 
-static void snapshots_on_cloned(void *ctx, int error, const Pb__CloneSessionResponse *answer)
+static void snapshots_on_cloned(void *ctx, int error, const struct consumer_clone_answer *answer)
 {
 	struct session_snapshot *s = ctx;
 	struct err_text why;
@@ -182,9 +185,9 @@ static void snapshots_on_cloned(void *ctx, int error, const Pb__CloneSessionResp
 		end_failed(s, error);
 	} else if (!answer->success) {
 		err_set(&why, 0, "the tracing service says: %s",
-			answer->error ? answer->error : "no reason given");
+			*answer->error ? answer->error : "no reason given");
 		snapshots_end(s, -EPROTO, why.text);
-	} else if (answer->was_write_into_file) {
+	} else if (answer->was_written) {
 		take_written(s);
 	} else {
 		snapshots_enter(s, READING, ANSWER_TIMEOUT_MS);
@@ -197,9 +200,10 @@ static void snapshots_on_cloned(void *ctx, int error, const Pb__CloneSessionResp
 static void snapshots_on_connected(void *ctx, int error)
 {
 	struct session_snapshot *s = ctx;
-	struct consumer_clone_request request = {
+	const struct consumer_clone_trigger trigger = answer_clone_trigger(s->hit);
+	const struct consumer_clone_request request = {
 		.session_id = (uint64_t)s->hit->tracing_session_id,
-		.trigger = s->hit,
+		.trigger = &trigger,
 	};
 	int r = error;
 
@@ -229,6 +233,7 @@ static void session_snapshot_free(struct session_snapshot *s)
 	if (!s)
 		return;
 	consumer_free(s->consumer);
+	event_base_loop_free(s->io);
 	event_freep(&s->deadline);
 	trace_file_free(s->file);
 	trace_scan_deinit(&s->scan);
@@ -249,6 +254,7 @@ static int session_snapshot_start(struct event_base *loop, const char *address,
 				  const char *path, session_snapshot_fn fn, void *ctx,
 				  struct err_text *e, struct session_snapshot **ret)
 {
+	const struct channel_target target = {.address = address, .of_program = true};
 	_cleanup_(free_snapshot) struct session_snapshot *s = calloc(1, sizeof(*s));
 	int r;
 
@@ -263,7 +269,10 @@ static int session_snapshot_start(struct event_base *loop, const char *address,
 	r = trace_file_open(path, e, &s->file);
 	if (r)
 		return r;
-	r = consumer_connect(loop, address, &consumer_ops, s, &s->consumer);
+	s->io = event_base_loop_new(loop);
+	if (!s->io)
+		return err_set(e, -ENOMEM, "no memory");
+	r = consumer_connect(s->io, &target, &consumer_ops, s, &s->consumer);
 	if (r)
 		return service_explain(address, r, e);
 	snapshots_enter(s, CONNECTING, CONNECT_TIMEOUT_MS);

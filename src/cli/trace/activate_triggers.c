@@ -5,14 +5,17 @@
 #include <event2/event.h>
 #include <stdint.h>
 
+#include "base/core/mem.h"
 #include "base/event_loop/event_free.h"
-#include "client/transport/connection.h"
+#include "client/loop/event_base_loop.h"
+#include "client/transport/channel.h"
 #include "config/limits.h"
-#include "ipc/producer_port.pb-c.h"
+#include "gen/fields.h"
+#include "wire/pb_mem.h"
 
 struct trigger_run {
 	struct event_base *loop;
-	struct connection *conn;
+	struct channel *channel;
 	char **names;
 	size_t n;
 	int error; /* -EINPROGRESS: no answer yet */
@@ -24,34 +27,40 @@ static void activate_triggers_end(struct trigger_run *t, int error)
 	event_base_loopbreak(t->loop);
 }
 
-static void on_activated(void *ctx, const struct connection_reply *reply)
+static void on_activated(void *ctx, const struct channel_reply *reply)
 {
 	activate_triggers_end(ctx, reply->error);
 }
 
-static void activate_triggers_on_initialized(void *ctx, const struct connection_reply *reply)
+static void activate_triggers_on_initialized(void *ctx, const struct channel_reply *reply)
 {
+	_cleanup_(pb_mem_deinit) struct pb_mem m = {0};
 	struct trigger_run *t = ctx;
-	Pb__ActivateTriggersRequest m = PB__ACTIVATE_TRIGGERS_REQUEST__INIT;
-	int r = reply->error;
+	int r = reply->error ? reply->error : pb_mem_init(&m);
 
-	m.n_trigger_names = t->n;
-	m.trigger_names = t->names;
+	for (size_t i = 0; r == 0 && i < t->n; i++)
+		pb_enc_str(&m.enc, PB_ACTIVATE_TRIGGERS_REQUEST_TRIGGER_NAMES, t->names[i]);
 	if (r == 0)
-		r = connection_call_msg(t->conn, "ActivateTriggers", &m.base, on_activated, t);
+		r = m.failed ? -ENOMEM
+			     : channel_call(t->channel, "ActivateTriggers", m.buf, pb_mem_len(&m),
+					    -1, on_activated, t);
 	if (r < 0)
 		activate_triggers_end(t, r);
 }
 
 static void activate_triggers_on_bound(void *ctx)
 {
+	_cleanup_(pb_mem_deinit) struct pb_mem m = {0};
 	struct trigger_run *t = ctx;
-	Pb__InitializeConnectionRequest m = PB__INITIALIZE_CONNECTION_REQUEST__INIT;
-	int r;
+	int r = pb_mem_init(&m);
 
-	m.producer_name = (char *)"sonda";
-	r = connection_call_msg(t->conn, "InitializeConnection", &m.base,
-				activate_triggers_on_initialized, t);
+	if (r == 0) {
+		pb_enc_str(&m.enc, PB_INITIALIZE_CONNECTION_REQUEST_PRODUCER_NAME, "sonda");
+		r = m.failed
+			    ? -ENOMEM
+			    : channel_call(t->channel, "InitializeConnection", m.buf,
+					   pb_mem_len(&m), -1, activate_triggers_on_initialized, t);
+	}
 	if (r < 0)
 		activate_triggers_end(t, r);
 }
@@ -61,24 +70,29 @@ static void activate_triggers_on_lost(void *ctx, int error)
 	activate_triggers_end(ctx, error ? error : -EPIPE);
 }
 
-static const struct connection_ops ops = {.on_bound = activate_triggers_on_bound,
-					  .on_lost = activate_triggers_on_lost};
+static const struct channel_ops ops = {.on_bound = activate_triggers_on_bound,
+				       .on_lost = activate_triggers_on_lost};
 
 int activate_triggers(const char *address, char **names, size_t n)
 {
+	const struct channel_target target = {.address = address, .of_program = true};
 	const struct timeval timeout = {.tv_sec = CONNECT_TIMEOUT_MS / 1000};
 	struct trigger_run t = {.names = names, .n = n, .error = -EINPROGRESS};
+	struct io_loop *io = NULL;
 	int r = -ENOMEM;
 
 	t.loop = event_base_new();
 	if (t.loop)
-		r = connection_new(t.loop, address, "ProducerPort", &ops, &t, &t.conn);
+		io = event_base_loop_new(t.loop);
+	if (io)
+		r = channel_open(io, &target, CHANNEL_PRODUCER, &ops, &t, &t.channel);
 	if (r == 0) {
 		event_base_loopexit(t.loop, &timeout);
 		event_base_dispatch(t.loop);
 		r = t.error;
-		connection_free(t.conn);
+		channel_close(t.channel);
 	}
+	event_base_loop_free(io);
 	event_base_freep(&t.loop);
 	return r;
 }

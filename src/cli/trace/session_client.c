@@ -19,13 +19,16 @@
 #include "base/event_loop/event_timer.h"
 #include "base/event_loop/sock.h"
 #include "cli/terminal/signals.h"
+#include "cli/trace/answer_message.h"
 #include "cli/trace/service_help.h"
 #include "cli/trace/trace_file.h"
 #include "cli/trace/trace_readback.h"
+#include "client/loop/event_base_loop.h"
 #include "config/limits.h"
 
 struct session_client {
 	struct event_base *loop; /* owned */
+	struct io_loop *io; /* owned; inside the loop, for the consumer */
 	struct consumer *consumer; /* owned */
 	struct event *timer; /* owned */
 	const char *address; /* borrowed */
@@ -110,16 +113,13 @@ static int wait_for_answer(struct session_client *c, int sent, uint32_t timeout_
 	return r == 0 ? 0 : session_client_describe(c, r, doing, e);
 }
 
-/* Stores a copy of the message, which outlives the callback. */
-static void keep_message(struct session_client *c, const ProtobufCMessage *m)
+/* An answer that is a message: the request's function takes it. */
+static void session_client_on_message(struct session_client *c,
+				      const ProtobufCMessageDescriptor *type, int error,
+				      const void *data, size_t len)
 {
-	size_t len = protobuf_c_message_get_packed_size(m);
-	_cleanup_(freep) uint8_t *bytes = malloc(len + 1);
-
-	if (!bytes)
-		return;
-	protobuf_c_message_pack(m, bytes);
-	c->message = protobuf_c_message_unpack(m->descriptor, NULL, len, bytes);
+	c->message = answer_unpack(type, &error, data, len);
+	answered(c, error);
 }
 
 static int take_message(struct session_client *c, void *ret, struct err_text *e)
@@ -156,16 +156,19 @@ static void freecp(struct session_client **c)
 int session_client_open(const char *socket, struct session_client **ret, struct err_text *e)
 {
 	_cleanup_(freecp) struct session_client *c = calloc(1, sizeof(*c));
+	struct channel_target target = {.of_program = true};
 	int r;
 
 	if (!c)
 		return err_set(e, -ENOMEM, "no memory");
 	c->address = socket ? socket : sock_default_consumer();
+	target.address = c->address;
 	c->loop = event_base_new();
+	c->io = c->loop ? event_base_loop_new(c->loop) : NULL;
 	c->timer = c->loop ? evtimer_new(c->loop, session_client_on_timer, c) : NULL;
-	if (!c->timer)
+	if (!c->timer || !c->io)
 		return err_set(e, -ENOMEM, "no memory");
-	r = consumer_connect(c->loop, c->address, &consumer_ops, c, &c->consumer);
+	r = consumer_connect(c->io, &target, &consumer_ops, c, &c->consumer);
 	if (r < 0)
 		return service_explain(c->address, r, e);
 	r = wait_for_answer(c, 0, CONNECT_TIMEOUT_MS, "connecting", e);
@@ -181,8 +184,8 @@ void session_client_free(struct session_client *c)
 	if (!c)
 		return;
 	consumer_free(c->consumer);
-	if (c->message)
-		protobuf_c_message_free_unpacked(c->message, NULL);
+	event_base_loop_free(c->io);
+	answer_freep(&c->message);
 	packet_read_deinit(&c->reading);
 	event_freep(&c->timer);
 	event_base_freep(&c->loop);
@@ -191,13 +194,9 @@ void session_client_free(struct session_client *c)
 
 /* ---- state ---- */
 
-static void session_client_on_state(void *ctx, int error, const Pb__TracingServiceState *state)
+static void session_client_on_state(void *ctx, int error, const void *data, size_t len)
 {
-	struct session_client *c = ctx;
-
-	if (state)
-		keep_message(c, &state->base);
-	answered(c, error);
+	session_client_on_message(ctx, &pb__tracing_service_state__descriptor, error, data, len);
 }
 
 int session_client_query(struct session_client *c, bool sessions_only,
@@ -231,13 +230,14 @@ bool session_client_nearest(struct session_client *c, const char *name,
 
 /* ---- clones ---- */
 
-static void session_client_on_cloned(void *ctx, int error, const Pb__CloneSessionResponse *answer)
+static void session_client_on_cloned(void *ctx, int error,
+				     const struct consumer_clone_answer *answer)
 {
 	struct session_client *c = ctx;
 
 	c->clone_good = answer && answer->success;
-	c->clone_written = answer && answer->was_write_into_file;
-	err_set(&c->said, 0, "%s", answer && answer->error ? answer->error : "no reason given");
+	c->clone_written = answer && answer->was_written;
+	err_set(&c->said, 0, "%s", answer && *answer->error ? answer->error : "no reason given");
 	answered(c, error);
 }
 
@@ -263,13 +263,9 @@ const char *session_client_refusal(const struct session_client *c)
 
 /* ---- our session ---- */
 
-static void on_attached(void *ctx, int error, const Pb__TraceConfig *config)
+static void on_attached(void *ctx, int error, const void *data, size_t len)
 {
-	struct session_client *c = ctx;
-
-	if (config)
-		keep_message(c, &config->base);
-	answered(c, error);
+	session_client_on_message(ctx, &pb__trace_config__descriptor, error, data, len);
 }
 
 int session_client_attach(struct session_client *c, const char *key, Pb__TraceConfig **ret,
@@ -330,12 +326,14 @@ int session_client_enable(struct session_client *c, const Pb__TraceConfig *confi
 	return r < 0 ? session_client_describe(c, r, "starting a session", e) : 0;
 }
 
-static void session_client_on_observed(void *ctx, int error, const Pb__ObservableEvents *events,
+static void session_client_on_observed(void *ctx, int error, const void *data, size_t len,
 				       bool last)
 {
+	_cleanup_(answer_freep) Pb__ObservableEvents *events = NULL;
 	struct session_client *c = ctx;
 
-	(void)last;
+	if (!last)
+		events = answer_unpack(&pb__observable_events__descriptor, &error, data, len);
 	if (error || (events && events->all_data_sources_started))
 		c->started = true;
 	if (events && events->clone_trigger_hit && c->on_hit)
@@ -465,11 +463,13 @@ int session_client_end(struct session_client *c, const Pb__TraceConfig *config, 
 
 /* ---- counters ---- */
 
-static void session_client_on_stats(void *ctx, int error, const Pb__TraceStats *stats)
+static void session_client_on_stats(void *ctx, int error, const void *data, size_t len)
 {
+	_cleanup_(answer_freep) Pb__TraceStats *stats = NULL;
 	struct session_client *c = ctx;
 
-	if (!error)
+	stats = answer_unpack(&pb__trace_stats__descriptor, &error, data, len);
+	if (stats)
 		stats_message_decode(stats, c->stats);
 	answered(c, error);
 }

@@ -6,6 +6,10 @@
 #include "base/core/err.h"
 #include "base/text/str.h"
 #include "client/transport/consumer.h"
+#include "common/observable_events.pb-c.h"
+#include "common/trace_stats.pb-c.h"
+#include "common/tracing_service_state.pb-c.h"
+#include "config/trace_config.pb-c.h"
 
 struct service_stats;
 struct trace_file;

@@ -62,12 +62,14 @@ static void trace_readback_end(struct packet_read *r, int error)
 	r->ops->on_end(r->ctx, error); /* the callback may free r */
 }
 
-static void trace_readback_on_slice(void *ctx, int error, const uint8_t *data, size_t len,
-				    bool ends, bool last)
+static void trace_readback_on_slices(void *ctx, int error, const void *slices, size_t len,
+				     bool last)
 {
 	struct packet_read *r = ctx;
+	struct consumer_slice slice;
 	const uint8_t *packet;
 	size_t packet_len;
+	struct pb_dec d;
 	int n;
 
 	if (r->over)
@@ -76,10 +78,16 @@ static void trace_readback_on_slice(void *ctx, int error, const uint8_t *data, s
 		trace_readback_end(r, !error && packet_join_is_inside(&r->join) ? -EPROTO : error);
 		return;
 	}
-	r->ops->on_sign(r->ctx);
-	n = packet_join_slice(&r->join, data, len, ends, &packet, &packet_len);
-	if (n > 0)
-		n = r->ops->on_packet(r->ctx, packet, packet_len);
+	pb_dec_init(&d, slices, len);
+	while ((n = consumer_next_slice(&d, &slice)) > 0) {
+		r->ops->on_sign(r->ctx);
+		n = packet_join_slice(&r->join, slice.data, slice.len, slice.ends, &packet,
+				      &packet_len);
+		if (n > 0)
+			n = r->ops->on_packet(r->ctx, packet, packet_len);
+		if (n < 0)
+			break;
+	}
 	if (n < 0)
 		trace_readback_end(r, n);
 }
@@ -90,7 +98,7 @@ int packet_read_start(struct packet_read *r, struct consumer *consumer,
 	r->ops = ops;
 	r->ctx = ctx;
 	r->over = false;
-	return consumer_read(consumer, trace_readback_on_slice, r);
+	return consumer_read(consumer, trace_readback_on_slices, r);
 }
 
 void packet_read_deinit(struct packet_read *r)

@@ -1,377 +1,365 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Runs data sources (data_source.h) for one service: service_producer.c has the connection, and
+ * instance_table.c the instances. The table exists while there is a connection.
+ */
 #include "client/producer/producer.h"
 
 #include <errno.h>
-#include <event2/event.h>
 #include <linux/capability.h>
+#include <stdarg.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/core/mem.h"
-#include "base/event_loop/event_free.h"
 #include "base/event_loop/sock.h"
-#include "client/producer/producer_commands.h"
+#include "client/loop/event_base_loop.h"
+#include "client/producer/instance_table.h"
 #include "client/producer/relay_client.h"
-#include "client/transport/service_trust.h"
+#include "client/producer/service_producer.h"
 #include "config/limits.h"
 #include "config/unpack.h"
 #include "gen/fields.h"
-#include "ipc/producer_port.pb-c.h"
 #include "wire/pb_mem.h"
 
-/*
- * A producer keeps one connection at a time. Everything that belongs to a connection (conn,
- * arbiter, instances) is created when the service is bound and freed with it; nothing is carried
- * over.
- *
- *	        connect               bind, InitializeConnection       its reply, SetupTracing...
- *	WAITING --------> CONNECTING ------------------------> BOUND --------------------> BOUND
- *	   ^   retry timer,   |  refused                         |  registered: on_connected
- *	   |   inotify        v                                  v
- *	   +--------------- tear_down: stop and destroy instances, arbiter, conn
- *
- * The wait starts at 100 ms and doubles up to 30 s. It starts at 100 ms again when a service has
- * accepted InitializeConnection, and when a file appears at the socket's path (file_watch.h).
- */
-
-#define SERVICE "ProducerPort"
-#define RETRY_MIN_MS 100u
-#define RETRY_MAX_MS 30000u
 /* The service's socket may belong to another user and be closed to others. */
 #define CONNECT_CAPABILITIES (1ull << CAP_DAC_OVERRIDE)
-/* How long producer_free() waits for an empty send queue, before and after the last commit. */
-#define FAREWELL_MS 500
 
-#define SCRAPING(mode)                                                                             \
-	PB__INITIALIZE_CONNECTION_REQUEST__PRODUCER_SMBSCRAPING_MODE__SMB_SCRAPING_##mode
+struct producer {
+	struct producer_options o; /* env has the arbiter of the connection */
+	struct io_loop *loop; /* owned; inside o.env.loop */
+	struct service_producer *service; /* owned */
+	struct service_link *link; /* borrowed; of the connection, as the following */
+	struct instance_table *instances; /* owned */
+	struct relay_client *relay; /* owned; NULL: the service is on this machine */
+};
 
-/* ---- waiting ---- */
-
-static void try_connect(struct producer *p);
-
-static void producer_on_retry(evutil_socket_t fd, short what, void *ctx)
+static void __attribute__((format(printf, 2, 3)))
+producer_report(struct producer *p, const char *fmt, ...)
 {
-	struct producer *p = ctx;
+	char sentence[512];
+	va_list args;
 
-	(void)fd, (void)what;
-	/* Connected, but not bound: the listener hangs, or is not a tracing service. */
-	if (p->conn && p->reported_error != -ETIMEDOUT) {
-		p->reported_error = -ETIMEDOUT;
-		producer_report(p, "the listener on %s does not answer; waiting for it",
-				p->o.socket);
-	}
-	try_connect(p);
-}
-
-static void end_watch(struct producer *p)
-{
-	event_freep(&p->watched);
-	file_watch_close(&p->watch);
-}
-
-/* Handles what has happened in the socket's folder. */
-static void read_watch(struct producer *p)
-{
-	enum file_watch_event event = file_watch_read(&p->watch);
-	const struct timeval pause = {.tv_sec = p->watch.pause_ms / 1000,
-				      .tv_usec = (long)(p->watch.pause_ms % 1000) * 1000};
-
-	if (event == FILE_WATCH_QUIET) {
-		event_add(p->watched, NULL);
+	if (!p->o.on_error)
 		return;
-	}
-	evtimer_add(p->watch_pause, &pause);
-	if (event == FILE_WATCH_OTHERS)
-		return;
-	p->retry_ms = RETRY_MIN_MS;
-	try_connect(p);
+	va_start(args, fmt);
+	vsnprintf(sentence, sizeof(sentence), fmt, args);
+	va_end(args);
+	p->o.on_error(p->o.ctx, sentence);
 }
 
-static void on_watch_readable(evutil_socket_t fd, short what, void *ctx)
+/* ---- what the instances report ---- */
+
+static void instance_started(void *ctx, uint64_t id)
 {
-	(void)fd, (void)what;
-	read_watch(ctx);
+	const struct producer *p = ctx;
+
+	service_link_started(p->link, id);
 }
 
-static void on_watch_pause_over(evutil_socket_t fd, short what, void *ctx)
+static void instance_stopped(void *ctx, uint64_t id)
 {
-	struct producer *p = ctx;
+	const struct producer *p = ctx;
 
-	(void)fd, (void)what;
-	if (p->watched)
-		read_watch(p);
+	service_link_stopped(p->link, id);
+}
+
+static void flush_answered(void *ctx, uint64_t flush_id)
+{
+	const struct producer *p = ctx;
+
+	service_link_flushed(p->link, flush_id);
+}
+
+struct reason {
+	char text[128];
+};
+
+static struct reason producer_reason_of(int error)
+{
+	struct reason r;
+
+	if (error == -EDQUOT)
+		snprintf(r.text, sizeof(r.text),
+			 "a user other than root may have %u of them, and all of these users %u",
+			 DS_INSTANCES_OF_USER, DS_INSTANCES_OF_OTHERS);
+	else if (error == -E2BIG)
+		snprintf(r.text, sizeof(r.text), "too many data sources are recording");
 	else
-		p->watch.pause_ms = 0;
+		snprintf(r.text, sizeof(r.text), "%s", strerror(-error));
+	return r;
 }
 
-/* If the watch fails (the folder does not exist, for example), only the retries remain. */
-static void producer_begin_watch(struct producer *p)
+static void instance_failed(void *ctx, const char *name, int error)
 {
-	if (p->watched || sock_family_of(p->o.socket) != SOCK_FAMILY_UNIX_PATH ||
-	    file_watch_open(&p->watch, p->o.socket) < 0)
+	if (error == -ENOENT)
+		producer_report(ctx, "the service asks for a data source that is not ours: %s",
+				name);
+	else
+		producer_report(ctx, "data source %s records nothing: %s", name,
+				producer_reason_of(error).text);
+}
+
+/* Writes it into the trace, for the consumer, who learns of the refusal by this packet alone: it waits
+ * for room. */
+static void instance_records_nothing(void *ctx, uint16_t target_buffer, const char *name, int error)
+{
+	struct producer *p = ctx;
+	struct writer *w = writer_new(p->o.env.arbiter, target_buffer, WRITER_STALL);
+	struct pb_enc *e = w ? writer_begin(w) : NULL;
+
+	if (!e)
 		return;
-	p->watched = event_new(p->o.env.loop, p->watch.fd, EV_READ, on_watch_readable, p);
-	if (!p->watched)
-		file_watch_close(&p->watch);
-	else if (!evtimer_pending(p->watch_pause, NULL))
-		event_add(p->watched, NULL);
+	pb_enc_open(e, PB_TRACE_PACKET_SOURCE_REFUSAL);
+	pb_enc_str(e, PB_SOURCE_REFUSAL_NAME, name);
+	pb_enc_str(e, PB_SOURCE_REFUSAL_REASON, producer_reason_of(error).text);
+	pb_enc_close(e);
+	writer_end(w);
+	writer_free(w);
 }
 
-static void producer_wait_for_service(struct producer *p)
-{
-	const struct timeval wait = {.tv_sec = p->retry_ms / 1000,
-				     .tv_usec = (long)(p->retry_ms % 1000) * 1000};
-
-	producer_begin_watch(p); /* before the next attempt, so that no change is missed */
-	evtimer_add(p->retry, &wait);
-	p->retry_ms = MIN(p->retry_ms * 2, RETRY_MAX_MS);
-}
-
-/* Destroys everything that runs on the connection, then the connection. */
-static void tear_down(struct producer *p)
-{
-	instance_table_free(TAKE_PTR(p->instances));
-	event_freep(&p->commit);
-	arbiter_free(TAKE_PTR(p->arbiter));
-	connection_free(TAKE_PTR(p->conn));
-	relay_client_free(TAKE_PTR(p->relay));
-	p->o.env.arbiter = NULL;
-}
-
-static void producer_give_up(struct producer *p)
-{
-	bool connected = p->connected;
-
-	p->connected = false;
-	if (p->arbiter)
-		arbiter_detach(p->arbiter); /* writers must not wait for this service any more */
-	tear_down(p);
-	producer_wait_for_service(p);
-	if (connected && p->o.on_disconnected)
-		p->o.on_disconnected(p->o.ctx);
-}
-
-/* ---- introduction ---- */
-
-static void on_synced(void *ctx, const struct connection_reply *reply)
+static void boost_changed(void *ctx, struct priority_boost strongest)
 {
 	struct producer *p = ctx;
 
-	/* A service that does not support Sync has still read all earlier requests. */
-	if (reply->error == -EPIPE)
-		return;
-	p->connected = true;
-	if (p->o.on_connected)
-		p->o.on_connected(p->o.ctx);
+	if (p->o.on_boost)
+		p->o.on_boost(p->o.ctx, strongest);
+	else if (strongest.policy != PRIORITY_BOOST_NONE)
+		producer_report(p, "priority_boost is not supported by %s; recording without it",
+				p->o.name);
 }
 
-static void on_registered(void *ctx, const struct connection_reply *reply)
+static void boost_is_bad(void *ctx, const char *name, const char *why)
 {
-	if (reply->error == -EPROTO)
-		producer_report(ctx, "the service refuses one of our data sources");
+	producer_report(ctx, "data source %s: priority_boost %s; recording without it", name, why);
 }
 
-static void put_descriptor(struct pb_enc *e, const struct data_source *source)
+static void capabilities_changed(void *ctx, uint64_t mask)
 {
-	pb_enc_open(e, PB_REGISTER_DATA_SOURCE_REQUEST_DATA_SOURCE_DESCRIPTOR);
-	pb_enc_str(e, PB_DATA_SOURCE_DESCRIPTOR_NAME, source->name);
-	pb_enc_bool(e, PB_DATA_SOURCE_DESCRIPTOR_WILL_NOTIFY_ON_STOP, true);
-	pb_enc_bool(e, PB_DATA_SOURCE_DESCRIPTOR_WILL_NOTIFY_ON_START, true);
-	if (source->handles_incremental_state_clear)
-		pb_enc_bool(e, PB_DATA_SOURCE_DESCRIPTOR_HANDLES_INCREMENTAL_STATE_CLEAR, true);
-	if (source->describe)
-		source->describe(e);
-	pb_enc_close(e);
+	struct producer *p = ctx;
+
+	if (p->o.on_capabilities)
+		p->o.on_capabilities(p->o.ctx, mask);
 }
 
-/* Registers every source, then sends Sync. Its reply shows that the service has read all requests
- * before it. */
-static int register_sources(struct producer *p)
+int producer_activate_triggers(struct producer *p, const char *const *names, size_t n)
 {
 	_cleanup_(pb_mem_deinit) struct pb_mem m = {0};
 	int r = pb_mem_init(&m);
 
-	for (const struct data_source *const *s = p->o.sources; r == 0 && *s; s++) {
-		pb_mem_reset(&m);
-		put_descriptor(&m.enc, *s);
-		r = m.failed ? -ENOMEM
-			     : connection_call(p->conn, "RegisterDataSource", m.buf, pb_mem_len(&m),
-					       -1, on_registered, p);
-	}
-	if (r == 0)
-		r = connection_call(p->conn, "Sync", NULL, 0, -1, on_synced, p);
-	if (r == -ENOSYS && connection_has(p->conn, "RegisterDataSource")) {
-		on_synced(p, &(struct connection_reply){.error = 0});
-		r = 0;
-	}
-	return r;
+	for (size_t i = 0; r == 0 && i < n; i++)
+		pb_enc_str(&m.enc, PB_ACTIVATE_TRIGGERS_REQUEST_TRIGGER_NAMES, names[i]);
+	if (r < 0 || m.failed)
+		return -ENOMEM;
+	return service_producer_activate_triggers(p->service, m.buf, pb_mem_len(&m));
 }
 
-static int on_welcome(struct producer *p, const Pb__InitializeConnectionResponse *m)
+static void triggers_fired(void *ctx, const char *const *names, size_t n)
 {
-	p->emulated = m->use_shmem_emulation;
-	p->o.env.knows_consumers =
-		m->sets_consumer_uid && connection_service_is_privileged(p->conn);
+	int r = producer_activate_triggers(ctx, names, n);
+
+	if (r < 0)
+		producer_report(ctx, "the trigger %s%s could not be activated: %s", names[0],
+				n > 1 ? ", and others," : "", strerror(-r));
+}
+
+static const struct instance_table_ops instance_ops = {
+	.started = instance_started,
+	.stopped = instance_stopped,
+	.flushed = flush_answered,
+	.failed = instance_failed,
+	.records_nothing = instance_records_nothing,
+	.boosted = boost_changed,
+	.capabilities = capabilities_changed,
+	.triggered = triggers_fired,
+	.bad_boost = boost_is_bad,
+};
+
+/* ---- what the service commands ---- */
+
+static int producer_describe(void *ctx, unsigned index, uint32_t *ret_version, void **ret,
+			     size_t *ret_len)
+{
+	_cleanup_(pb_mem_deinit) struct pb_mem m = {0};
+	const struct producer *p = ctx;
+	const struct data_source *const *s = p->o.sources;
+
+	for (unsigned i = 0; *s && i < index; i++)
+		s++;
+	if (!*s)
+		return -ENOENT;
+	if (pb_mem_init(&m) < 0)
+		return -ENOMEM;
+	pb_enc_str(&m.enc, PB_DATA_SOURCE_DESCRIPTOR_NAME, (*s)->name);
+	pb_enc_bool(&m.enc, PB_DATA_SOURCE_DESCRIPTOR_WILL_NOTIFY_ON_STOP, true);
+	pb_enc_bool(&m.enc, PB_DATA_SOURCE_DESCRIPTOR_WILL_NOTIFY_ON_START, true);
+	if ((*s)->handles_incremental_state_clear)
+		pb_enc_bool(&m.enc, PB_DATA_SOURCE_DESCRIPTOR_HANDLES_INCREMENTAL_STATE_CLEAR,
+			    true);
+	if ((*s)->describe)
+		(*s)->describe(&m.enc);
+	if (m.failed)
+		return -ENOMEM;
+	*ret_version = 1;
+	*ret_len = pb_mem_len(&m);
+	*ret = TAKE_PTR(m.buf);
+	return 0;
+}
+
+static int producer_begin(void *ctx, struct service_link *link)
+{
+	struct producer *p = ctx;
+
+	p->link = link;
+	p->o.env.arbiter = link->arbiter;
+	p->instances = instance_table_new(p->o.sources, &p->o.env, &instance_ops, p);
+	return p->instances ? 0 : -ENOMEM;
+}
+
+static void producer_end(void *ctx)
+{
+	struct producer *p = ctx;
+
+	instance_table_free(TAKE_PTR(p->instances));
+	relay_client_free(TAKE_PTR(p->relay));
+	p->o.env.arbiter = NULL;
+}
+
+/* Calls fn with the config of a command, unless it is malformed. Returns 0 or -ENOMEM. */
+static int with_config(struct producer *p, uint64_t id, const void *config, size_t len,
+		       void (*fn)(struct instance_table *s, uint64_t id,
+				  const Pb__DataSourceConfig *config))
+{
+	ProtobufCMessage *m;
+	int r = unpack_untrusted(&pb__data_source_config__descriptor, config, len, &m);
+
+	if (r == -ENOMEM)
+		return r;
+	if (r == 0) {
+		fn(p->instances, id, (const Pb__DataSourceConfig *)m);
+		protobuf_c_message_free_unpacked(m, NULL);
+	}
+	return 0;
+}
+
+static int producer_setup(void *ctx, uint64_t id, const void *config, size_t len)
+{
+	return with_config(ctx, id, config, len, instance_table_setup);
+}
+
+static int producer_start(void *ctx, uint64_t id, const void *config, size_t len)
+{
+	return with_config(ctx, id, config, len, instance_table_start);
+}
+
+static void producer_stop(void *ctx, uint64_t id)
+{
+	const struct producer *p = ctx;
+
+	instance_table_stop(p->instances, id);
+}
+
+static void producer_flush(void *ctx, const uint64_t *ids, size_t n, uint64_t request,
+			   uint64_t flags)
+{
+	const struct producer *p = ctx;
+
+	instance_table_flush(p->instances, ids, n, request, flags);
+}
+
+static void producer_clear(void *ctx, const uint64_t *ids, size_t n)
+{
+	const struct producer *p = ctx;
+
+	instance_table_clear(p->instances, ids, n);
+}
+
+static const struct service_sources service_sources = {
+	.max = SERVICE_SOURCES_MAX,
+	.describe = producer_describe,
+	.begin = producer_begin,
+	.end = producer_end,
+	.setup = producer_setup,
+	.start = producer_start,
+	.stop = producer_stop,
+	.flush = producer_flush,
+	.clear = producer_clear,
+};
+
+/* ---- the connection ---- */
+
+static void producer_on_waiting(void *ctx, const char *address)
+{
+	struct producer *p = ctx;
+
+	if (p->o.on_waiting)
+		p->o.on_waiting(p->o.ctx, address);
+}
+
+static void producer_on_connecting(void *ctx, bool begins)
+{
+	capabilities_changed(ctx, begins ? CONNECT_CAPABILITIES : 0);
+}
+
+static void producer_on_accepted(void *ctx, bool knows_consumers)
+{
+	struct producer *p = ctx;
+	const char *address = service_producer_place(p->service);
+
+	p->o.env.knows_consumers = knows_consumers;
 	/* Best effort: without the relay client the service takes our time stamps as its own. If a
 	 * relay of this machine is between us and the service, the relay does this instead. */
-	if (sock_is_remote(p->o.socket) && !p->relay)
-		(void)relay_client_new(p->o.env.loop, p->o.socket, &p->relay);
-	p->retry_ms = RETRY_MIN_MS;
-	p->reported_error = 0;
-	arbiter_patch_in_place(p->arbiter, m->direct_smb_patching_supported);
-	return register_sources(p);
+	if (sock_is_remote(address) && !p->relay)
+		(void)relay_client_new(p->loop, address, &p->relay);
 }
 
-static void producer_on_initialized(void *ctx, const struct connection_reply *reply)
+static void producer_on_connected(void *ctx, bool connected)
 {
 	struct producer *p = ctx;
-	ProtobufCMessage *m;
-	int r = reply->error;
+	void (*fn)(void *) = connected ? p->o.on_connected : p->o.on_disconnected;
 
-	if (r == -EPIPE)
-		return;
-	if (r == 0)
-		r = unpack_untrusted(&pb__initialize_connection_response__descriptor, reply->data,
-				     reply->len, &m);
-	if (r < 0) {
-		producer_report(p, "the service on %s refuses us as a producer", p->o.socket);
-		producer_give_up(p);
-		return;
-	}
-	r = on_welcome(p, (Pb__InitializeConnectionResponse *)m);
-	protobuf_c_message_free_unpacked(m, NULL);
-	if (r < 0)
-		producer_give_up(p);
+	if (fn)
+		fn(p->o.ctx);
 }
 
-static void on_command(void *ctx, const struct connection_reply *reply)
+static void producer_on_trouble(void *ctx, const char *sentence)
 {
-	if (!producer_run_command(ctx, reply))
-		producer_give_up(ctx);
+	producer_report(ctx, "%s", sentence);
 }
-
-static int introduce(struct producer *p)
-{
-	Pb__InitializeConnectionRequest m = PB__INITIALIZE_CONNECTION_REQUEST__INIT;
-	int r;
-
-	m.has_shared_memory_page_size_hint_bytes = m.has_shared_memory_size_hint_bytes = true;
-	m.shared_memory_page_size_hint_bytes = p->o.page_size;
-	m.shared_memory_size_hint_bytes = p->o.shm_size;
-	m.producer_name = (char *)p->o.name;
-	m.has_smb_scraping_mode = true;
-	m.smb_scraping_mode = p->o.scraping ? SCRAPING(ENABLED) : SCRAPING(DISABLED);
-	m.has_reads_consumer_uid = m.reads_consumer_uid = true;
-	r = connection_call_msg(p->conn, "InitializeConnection", &m.base, producer_on_initialized,
-				p);
-	/* Sent at once: the service does not queue commands for a producer that has not requested
-	 * them. */
-	if (r == 0)
-		r = connection_call(p->conn, "GetAsyncCommand", NULL, 0, -1, on_command, p);
-	return r;
-}
-
-static void producer_on_bound(void *ctx)
-{
-	struct producer *p = ctx;
-	const struct arbiter_options o = {.ops = &producer_arbiter_ops, .ctx = p};
-	int r = arbiter_new(&o, &p->arbiter);
-
-	evtimer_del(p->retry);
-	if (r == 0) {
-		p->commit = evtimer_new(p->o.env.loop, producer_on_commit_due, p);
-		r = p->commit ? 0 : -ENOMEM;
-	}
-	if (r == 0) {
-		p->o.env.arbiter = p->arbiter;
-		p->instances = instance_table_new(p->o.sources, &p->o.env, &producer_ds_ops, p);
-		r = p->instances ? introduce(p) : -ENOMEM;
-	}
-	if (r < 0) {
-		producer_report(p, "the service on %s cannot be used: %s", p->o.socket,
-				strerror(-r));
-		producer_give_up(p);
-	}
-}
-
-static void connect_failed(struct producer *p, int error)
-{
-	struct err_text e;
-
-	if (error == -ECONNREFUSED)
-		error = -ENOENT;
-	/* A missing service is not an error: the producer waits for it. */
-	if (error == p->reported_error)
-		;
-	else if (error == -ENOENT && p->o.on_waiting)
-		p->o.on_waiting(p->o.ctx, p->o.socket);
-	else if (error == -ENOENT)
-		;
-	else if (error == -EKEYREJECTED && service_trust_explain(p->o.socket, &e))
-		producer_report(p, "cannot connect to %s", e.text);
-	else
-		producer_report(p, "cannot connect to %s: %s", p->o.socket, strerror(-error));
-	p->reported_error = error;
-}
-
-static void producer_on_lost(void *ctx, int error)
-{
-	struct producer *p = ctx;
-
-	if (!p->arbiter && error < 0)
-		connect_failed(p, error);
-	producer_give_up(p);
-}
-
-static const struct connection_ops connection_ops = {.on_bound = producer_on_bound,
-						     .on_lost = producer_on_lost};
-
-static void try_connect(struct producer *p)
-{
-	static const struct timeval patience = {.tv_sec = CONNECT_TIMEOUT_MS / 1000};
-	int r;
-
-	if (p->conn)
-		return;
-	evtimer_del(p->retry);
-	if (p->o.on_capabilities)
-		p->o.on_capabilities(p->o.ctx, CONNECT_CAPABILITIES);
-	r = connection_new(p->o.env.loop, p->o.socket, SERVICE, &connection_ops, p, &p->conn);
-	if (p->o.on_capabilities)
-		p->o.on_capabilities(p->o.ctx, 0);
-	if (r < 0) {
-		connect_failed(p, r);
-		producer_wait_for_service(p);
-		return;
-	}
-	end_watch(p);
-	evtimer_add(p->retry, &patience);
-}
-
-/* ---- lifetime ---- */
 
 int producer_new(const struct producer_options *options, struct producer **ret)
 {
-	const char *socket = options->socket ? options->socket : sock_default_producer();
+	struct service_producer_options o = {
+		.target = {.address = options->socket, .of_program = true},
+		.name = options->name,
+		.shm_size = options->shm_size ? options->shm_size : PROBES_SMB_BYTES,
+		.shm_page_size = options->page_size ? options->page_size : PROBES_SMB_PAGE_BYTES,
+		.no_scraping = !options->scraping,
+		.one_thread = true,
+		.sources = &service_sources,
+		.on_waiting = producer_on_waiting,
+		.on_connecting = producer_on_connecting,
+		.on_accepted = producer_on_accepted,
+		.on_connected = producer_on_connected,
+		.on_trouble = producer_on_trouble,
+	};
 	struct producer *p = calloc(1, sizeof(*p));
+	int r = -ENOMEM;
 
 	if (!p)
-		return -ENOMEM;
+		return r;
 	p->o = *options;
-	p->o.name = strdup(options->name);
-	p->o.socket = strndup(socket, strcspn(socket, ","));
-	p->o.shm_size = options->shm_size ? options->shm_size : PROBES_SMB_BYTES;
-	p->o.page_size = options->page_size ? options->page_size : PROBES_SMB_PAGE_BYTES;
-	p->retry_ms = RETRY_MIN_MS;
-	p->watch.fd = -1;
-	p->retry = evtimer_new(options->env.loop, producer_on_retry, p);
-	p->watch_pause = evtimer_new(options->env.loop, on_watch_pause_over, p);
-	if (!p->o.name || !p->o.socket || !p->retry || !p->watch_pause) {
+	p->loop = event_base_loop_new(options->env.loop);
+	o.loop = p->loop;
+	o.ctx = p;
+	if (p->loop)
+		r = service_producer_new(&o, &p->service);
+	if (r < 0) {
 		producer_free(p);
-		return -ENOMEM;
+		return r;
 	}
-	try_connect(p);
 	*ret = p;
 	return 0;
 }
@@ -380,23 +368,7 @@ void producer_free(struct producer *p)
 {
 	if (!p)
 		return;
-	instance_table_free(TAKE_PTR(p->instances));
-	if (p->arbiter) {
-		/* Give the last commits time to be sent. */
-		connection_drain(p->conn, FAREWELL_MS);
-		arbiter_commit(p->arbiter);
-		connection_drain(p->conn, FAREWELL_MS);
-	}
-	tear_down(p);
-	end_watch(p);
-	event_freep(&p->watch_pause);
-	event_freep(&p->retry);
-	free((char *)p->o.name);
-	free((char *)p->o.socket);
+	service_producer_free(p->service);
+	event_base_loop_free(p->loop);
 	free(p);
-}
-
-int producer_activate_triggers(struct producer *p, const char *const *names, size_t n)
-{
-	return producer_send_triggers(p, names, n);
 }

@@ -12,12 +12,10 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include <event2/event.h>
-
 #include "base/core/clock.h"
 #include "base/core/mem.h"
-#include "base/event_loop/event_free.h"
-#include "client/transport/connection.h"
+#include "client/loop/io_loop.h"
+#include "client/transport/channel.h"
 #include "common/builtin_clock.pb-c.h"
 #include "gen/fields.h"
 #include "ipc/relay_port.pb-c.h"
@@ -25,8 +23,9 @@
 #include "wire/system_info.h"
 
 struct relay_client {
-	struct connection *conn; /* owned; NULL: lost */
-	struct event *next_sync; /* owned */
+	struct io_loop *loop; /* borrowed */
+	struct channel *channel; /* owned; NULL: lost */
+	struct io_timer next_sync; /* armed between two synchronisations */
 };
 
 static const struct {
@@ -40,7 +39,7 @@ static const struct {
 };
 
 /* Sends the clocks. After a failure no further synchronisation follows. */
-static void send_clocks(struct relay_client *l, uint32_t phase, connection_reply_fn fn)
+static void send_clocks(struct relay_client *l, uint32_t phase, channel_reply_fn fn)
 {
 	_cleanup_(pb_mem_deinit) struct pb_mem m = {0};
 
@@ -55,19 +54,18 @@ static void send_clocks(struct relay_client *l, uint32_t phase, connection_reply
 		pb_enc_close(&m.enc);
 	}
 	if (!m.failed)
-		(void)connection_call(l->conn, "SyncClock", m.buf, pb_mem_len(&m), -1, fn, l);
+		(void)channel_call(l->channel, "SyncClock", m.buf, pb_mem_len(&m), -1, fn, l);
 }
 
-static void on_updated(void *ctx, const struct connection_reply *reply)
+static void on_updated(void *ctx, const struct channel_reply *reply)
 {
-	const struct timeval wait = {.tv_sec = RELAY_SYNC_PERIOD_MS / 1000};
 	struct relay_client *l = ctx;
 
 	if (!reply->error)
-		evtimer_add(l->next_sync, &wait);
+		io_arm(l->loop, &l->next_sync, RELAY_SYNC_PERIOD_MS);
 }
 
-static void on_pinged(void *ctx, const struct connection_reply *reply)
+static void on_pinged(void *ctx, const struct channel_reply *reply)
 {
 	if (!reply->error)
 		send_clocks(ctx, PB__SYNC_CLOCK_REQUEST__PHASE__UPDATE, on_updated);
@@ -78,16 +76,12 @@ static void begin_sync(struct relay_client *l)
 	send_clocks(l, PB__SYNC_CLOCK_REQUEST__PHASE__PING, on_pinged);
 }
 
-static void on_next_sync(evutil_socket_t fd, short what, void *ctx)
+static void on_next_sync(struct io_timer *t)
 {
-	struct relay_client *l = ctx;
-
-	(void)fd, (void)what;
-	if (l->conn)
-		begin_sync(l);
+	begin_sync(container_of(t, struct relay_client, next_sync));
 }
 
-static void on_relay_reply(void *ctx, const struct connection_reply *reply)
+static void on_relay_reply(void *ctx, const struct channel_reply *reply)
 {
 	if (!reply->error)
 		begin_sync(ctx);
@@ -104,8 +98,8 @@ static void relay_client_on_bound(void *ctx)
 	system_info_put(&m.enc);
 	pb_enc_close(&m.enc);
 	if (!m.failed)
-		(void)connection_call(l->conn, "InitRelay", m.buf, pb_mem_len(&m), -1,
-				      on_relay_reply, l);
+		(void)channel_call(l->channel, "InitRelay", m.buf, pb_mem_len(&m), -1,
+				   on_relay_reply, l);
 }
 
 /* The owner has its own connection, which reports the loss. */
@@ -114,23 +108,24 @@ static void relay_client_on_lost(void *ctx, int error)
 	struct relay_client *l = ctx;
 
 	(void)error;
-	evtimer_del(l->next_sync);
-	connection_free(TAKE_PTR(l->conn));
+	io_disarm(l->loop, &l->next_sync);
+	channel_close(TAKE_PTR(l->channel));
 }
 
-static const struct connection_ops ops = {.on_bound = relay_client_on_bound,
-					  .on_lost = relay_client_on_lost};
+static const struct channel_ops ops = {.on_bound = relay_client_on_bound,
+				       .on_lost = relay_client_on_lost};
 
-int relay_client_new(struct event_base *loop, const char *address, struct relay_client **ret)
+int relay_client_new(struct io_loop *loop, const char *address, struct relay_client **ret)
 {
+	const struct channel_target target = {.address = address, .of_program = true};
 	struct relay_client *l = calloc(1, sizeof(*l));
-	int r = -ENOMEM;
+	int r;
 
 	if (!l)
-		return r;
-	l->next_sync = evtimer_new(loop, on_next_sync, l);
-	if (l->next_sync)
-		r = connection_new(loop, address, "RelayPort", &ops, l, &l->conn);
+		return -ENOMEM;
+	l->loop = loop;
+	l->next_sync.fn = on_next_sync;
+	r = channel_open(loop, &target, CHANNEL_RELAY, &ops, l, &l->channel);
 	if (r < 0) {
 		relay_client_free(l);
 		return r;
@@ -143,7 +138,7 @@ void relay_client_free(struct relay_client *l)
 {
 	if (!l)
 		return;
-	connection_free(l->conn);
-	event_freep(&l->next_sync);
+	io_disarm(l->loop, &l->next_sync);
+	channel_close(l->channel);
 	free(l);
 }

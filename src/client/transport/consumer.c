@@ -1,28 +1,48 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Each request is one call of the connection and a record of its callback and of how to convert the
+ * Each request is one call of the channel and a record of its callback and of how to convert the
  * reply into the callback's arguments. The record lives from the call to its last reply. A stream
  * with an invalid reply keeps its record, without callbacks, until the service ends the stream.
  *
- *	consumer_stats() --> request{on_stats} --> connection_call("GetTraceStats")
- *	    done(stats)  <-- consumer_on_stats()       <-- connection_reply{bytes}
+ *	consumer_stats() --> request{on_message} --> channel_call("GetTraceStats")
+ *	    fn(stats)    <-- on_message()        <-- channel_reply{bytes}
  */
-
 #include "client/transport/consumer.h"
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
 
 #include "base/core/mem.h"
-#include "base/event_loop/sock.h"
-#include "base/text/str.h"
-#include "client/transport/connection.h"
-#include "client/transport/consumer_request.h"
-#include "config/unpack.h"
 #include "gen/fields.h"
-#include "ipc/consumer_port.pb-c.h"
-#include "wire/pb_dec.h"
 #include "wire/pb_mem.h"
+
+struct consumer {
+	struct channel *channel; /* owned */
+	const struct consumer_ops *ops; /* borrowed from the owner for our life */
+	void *ctx;
+	bool bound;
+	bool *freed; /* set by consumer_free(); NULL outside of callbacks of a stream */
+	LIST_HEAD(, consumer_request) open; /* owned */
+};
+
+struct consumer_request {
+	LIST_ENTRY(consumer_request) link;
+	struct consumer *consumer;
+	void (*on_reply)(struct consumer_request *r, const struct channel_reply *reply);
+	union {
+		consumer_done done;
+		consumer_ended ended;
+		consumer_message message;
+		consumer_stream stream;
+		void (*cloned)(void *ctx, int error, const struct consumer_clone_answer *answer);
+	} fn;
+	void *ctx;
+	uint8_t *gathered; /* owned: parts of a chunked answer */
+	size_t len, cap;
+	bool over; /* answered; further replies are dropped */
+};
 
 /* ---- connection ---- */
 
@@ -44,239 +64,144 @@ static void consumer_on_lost(void *ctx, int error)
 		c->ops->on_connected(c->ctx, error ? error : -EPROTO);
 }
 
-static const struct connection_ops connection_ops = {
+static const struct channel_ops channel_ops = {
 	.on_bound = consumer_on_bound,
 	.on_lost = consumer_on_lost,
 };
 
-int consumer_connect(struct event_base *loop, const char *socket, const struct consumer_ops *ops,
-		     void *ctx, struct consumer **ret)
+int consumer_connect(struct io_loop *loop, const struct channel_target *target,
+		     const struct consumer_ops *ops, void *ctx, struct consumer **ret)
 {
 	struct consumer *c = calloc(1, sizeof(*c));
-	int error;
+	int r;
 
 	if (!c)
 		return -ENOMEM;
 	c->ops = ops;
 	c->ctx = ctx;
 	LIST_INIT(&c->open);
-	error = connection_new(loop, socket ? socket : sock_default_consumer(), "ConsumerPort",
-			       &connection_ops, c, &c->conn);
-	if (error) {
+	r = channel_open(loop, target, CHANNEL_CONSUMER, &channel_ops, c, &c->channel);
+	if (r < 0) {
 		free(c);
-		return error;
+		return r;
 	}
 	*ret = c;
 	return 0;
 }
 
+static void request_free(struct consumer_request *r)
+{
+	LIST_REMOVE(r, link);
+	free(r->gathered);
+	free(r);
+}
+
 void consumer_free(struct consumer *c)
 {
-	struct request *r;
+	struct consumer_request *r;
 
 	if (!c)
 		return;
 	if (c->freed)
 		*c->freed = true;
-	connection_free(c->conn);
+	channel_close(c->channel);
 	while ((r = LIST_FIRST(&c->open)))
 		request_free(r);
 	free(c);
 }
 
-/* ---- requests with an empty reply ---- */
-
-static void consumer_on_done(struct request *r, const struct connection_reply *reply)
+void consumer_forget(struct consumer *c)
 {
-	consumer_done done = r->fn.done;
-	int error = reply->error;
-	void *ctx = r->ctx;
-
-	request_retire(r, reply);
-	done(ctx, error);
+	channel_forget(c->channel);
 }
 
-static struct request *request_new_done(struct consumer *c, consumer_done done, void *ctx)
+void consumer_pause(struct consumer *c, bool pause)
 {
-	struct request *r = request_new(c, consumer_on_done, ctx);
-
-	if (r)
-		r->fn.done = done;
-	return r;
+	channel_pause(c->channel, pause);
 }
 
-static int call_without_args(struct consumer *c, const char *method, consumer_done done, void *ctx)
-{
-	struct request *r = request_new_done(c, done, ctx);
+/* ---- requests ---- */
 
-	return r ? request_send(r, method, NULL, 0, -1) : -ENOMEM;
+static void request_on_reply(void *ctx, const struct channel_reply *reply)
+{
+	struct consumer_request *r = ctx;
+
+	if (!r->over)
+		r->on_reply(r, reply);
+	else if (!reply->has_more)
+		request_free(r);
 }
 
-int consumer_start(struct consumer *c, consumer_done done, void *ctx)
+/* Ends a request that was answered: frees it, or keeps it silent until the service ends the
+ * stream. */
+static void request_retire(struct consumer_request *r, const struct channel_reply *reply)
 {
-	return call_without_args(c, "StartTracing", done, ctx);
+	if (reply->has_more)
+		r->over = true;
+	else
+		request_free(r);
 }
 
-int consumer_disable(struct consumer *c, consumer_done done, void *ctx)
+/* Sends a request, whose record is a copy of r. args: NULL, or a message, which is freed. */
+static int request_send(struct consumer *c, const struct consumer_request *r, const char *method,
+			struct pb_mem *args, int fd)
 {
-	return call_without_args(c, "DisableTracing", done, ctx);
-}
+	struct consumer_request *q = args && args->failed ? NULL : calloc(1, sizeof(*q));
+	int error = -ENOMEM;
 
-int consumer_free_buffers(struct consumer *c, consumer_done done, void *ctx)
-{
-	return call_without_args(c, "FreeBuffers", done, ctx);
-}
-
-int consumer_flush(struct consumer *c, uint32_t timeout_ms, uint64_t flags, consumer_done done,
-		   void *ctx)
-{
-	Pb__FlushRequest args = PB__FLUSH_REQUEST__INIT;
-	struct request *r = request_new_done(c, done, ctx);
-
-	if (!r)
-		return -ENOMEM;
-	args.has_timeout_ms = timeout_ms != 0;
-	args.timeout_ms = timeout_ms;
-	args.has_flags = flags != 0;
-	args.flags = flags;
-	return request_send_msg(r, "Flush", &args.base, -1);
-}
-
-/* ---- a session ---- */
-
-static void on_enabled(struct request *r, const struct connection_reply *reply)
-{
-	void (*done)(void *, int, const char *) = r->fn.enabled;
-	Pb__EnableTracingResponse *m;
-	void *ctx = r->ctx;
-	int error;
-
-	m = request_unpack(&pb__enable_tracing_response__descriptor, reply, &error);
-	request_retire(r, reply);
-	done(ctx, error, m && m->error ? m->error : "");
-	request_free_message(m);
-}
-
-int consumer_enable(struct consumer *c, const void *config, size_t len, int fd,
-		    void (*done)(void *ctx, int error, const char *error_text), void *ctx)
-{
-	struct request *r;
-	struct pb_mem args;
-	int error;
-
-	error = pb_mem_init(&args);
-	if (error)
-		return error;
-	/* Unchanged: fields unknown to us reach the service. */
-	pb_enc_bytes(&args.enc, PB_ENABLE_TRACING_REQUEST_TRACE_CONFIG, config, len);
-	r = args.failed ? NULL : request_new(c, on_enabled, ctx);
-	if (r) {
-		r->fn.enabled = done;
-		error = request_send(r, "EnableTracing", args.buf, pb_mem_len(&args), fd);
-	} else {
-		error = -ENOMEM;
+	if (q) {
+		*q = *r;
+		q->consumer = c;
+		LIST_INSERT_HEAD(&c->open, q, link);
+		error = channel_call(c->channel, method, args ? args->buf : NULL,
+				     args ? pb_mem_len(args) : 0, fd, request_on_reply, q);
+		if (error < 0)
+			request_free(q);
 	}
-	pb_mem_deinit(&args);
+	if (args)
+		pb_mem_deinit(args);
 	return error;
 }
 
-/* Passes one slice to the callback. Returns false if the callback freed the consumer. */
-static bool give_slice(struct request *r, const struct pb_field *slice, int *error)
-{
-	const uint8_t *data = NULL;
-	bool freed = false, ends = false;
-	struct pb_field f;
-	struct pb_dec d;
-	size_t len = 0;
+/* ---- replies ---- */
 
-	pb_dec_init(&d, slice->data, slice->len);
-	while (pb_dec_next(&d, &f)) {
-		if (f.id == PB_READ_BUFFERS_RESPONSE_SLICE_DATA && f.data) {
-			data = f.data;
-			len = f.len;
-		} else if (f.id == PB_READ_BUFFERS_RESPONSE_SLICE_LAST_SLICE_FOR_PACKET) {
-			ends = f.u64 != 0;
-		}
-	}
-	if (!pb_dec_ok(&d)) {
-		*error = -EPROTO;
-		return true;
-	}
-	r->consumer->freed = &freed;
-	r->fn.slice(r->ctx, 0, data, len, ends, false);
-	if (!freed)
-		r->consumer->freed = NULL;
-	return !freed;
+static void on_done(struct consumer_request *r, const struct channel_reply *reply)
+{
+	const struct consumer_request q = *r;
+	int error = reply->error;
+
+	request_retire(r, reply);
+	q.fn.done(q.ctx, error);
 }
 
-/* Passes slices directly from the socket's buffer, without a message object for each. */
-static void on_slices(struct request *r, const struct connection_reply *reply)
+static void consumer_copy_text(char text[512], const struct pb_field *f)
 {
-	consumer_slice fn = r->fn.slice;
+	size_t len = MIN(f->len, (size_t)511);
+
+	memcpy(text, f->data, len);
+	text[len] = '\0';
+}
+
+static void on_ended(struct consumer_request *r, const struct channel_reply *reply)
+{
+	const struct consumer_request q = *r;
 	int error = reply->error;
-	void *ctx = r->ctx;
+	char text[512] = "";
 	struct pb_field f;
 	struct pb_dec d;
 
-	pb_dec_init(&d, reply->data, error ? 0 : reply->len);
-	while (!error && pb_dec_next(&d, &f)) {
-		if (f.id != PB_READ_BUFFERS_RESPONSE_SLICES)
-			continue;
-		if (!f.data)
-			error = -EPROTO;
-		else if (!give_slice(r, &f, &error))
-			return;
-	}
+	pb_dec_init(&d, reply->data, reply->len);
+	while (pb_dec_next(&d, &f))
+		if (f.id == PB_ENABLE_TRACING_RESPONSE_ERROR && f.data)
+			consumer_copy_text(text, &f);
 	if (!error && !pb_dec_ok(&d))
 		error = -EPROTO;
-	if (!error && reply->has_more)
-		return;
 	request_retire(r, reply);
-	fn(ctx, error, NULL, 0, false, true);
+	q.fn.ended(q.ctx, error, text);
 }
 
-int consumer_read(struct consumer *c, consumer_slice slice, void *ctx)
-{
-	struct request *r = request_new(c, on_slices, ctx);
-
-	if (!r)
-		return -ENOMEM;
-	r->fn.slice = slice;
-	return request_send(r, "ReadBuffers", NULL, 0, -1);
-}
-
-static void consumer_on_stats(struct request *r, const struct connection_reply *reply)
-{
-	void (*done)(void *, int, const Pb__TraceStats *) = r->fn.stats;
-	Pb__TraceStats nothing = PB__TRACE_STATS__INIT;
-	Pb__GetTraceStatsResponse *m;
-	void *ctx = r->ctx;
-	int error;
-
-	m = request_unpack(&pb__get_trace_stats_response__descriptor, reply, &error);
-	request_retire(r, reply);
-	if (m)
-		done(ctx, 0, m->trace_stats ? m->trace_stats : &nothing);
-	else
-		done(ctx, error, NULL);
-	request_free_message(m);
-}
-
-int consumer_stats(struct consumer *c,
-		   void (*done)(void *ctx, int error, const Pb__TraceStats *stats), void *ctx)
-{
-	struct request *r = request_new(c, consumer_on_stats, ctx);
-
-	if (!r)
-		return -ENOMEM;
-	r->fn.stats = done;
-	return request_send(r, "GetTraceStats", NULL, 0, -1);
-}
-
-/* ---- the service ---- */
-
-/* Appends a part of a reply. Concatenated parts of a message are that message. */
-static int gather_state(struct request *r, const struct connection_reply *reply)
+/* Appends the message in field 1. Concatenated parts of a message are that message. */
+static int request_gather(struct consumer_request *r, const struct channel_reply *reply)
 {
 	struct pb_field f;
 	struct pb_dec d;
@@ -285,195 +210,303 @@ static int gather_state(struct request *r, const struct connection_reply *reply)
 		return reply->error;
 	pb_dec_init(&d, reply->data, reply->len);
 	while (pb_dec_next(&d, &f)) {
-		if (f.id != PB_QUERY_SERVICE_STATE_RESPONSE_SERVICE_STATE || !f.data)
+		if (f.id != 1 || !f.data)
 			continue;
-		if (f.len > CONSUMER_MAX_STATE - r->gathered.len)
-			return -EPROTO;
-		strbuf_add(&r->gathered, f.data, f.len);
+		if (f.len > CONSUMER_MAX_MESSAGE - r->len)
+			return -EMSGSIZE;
+		if (array_reserve(&r->gathered, &r->cap, r->len + f.len, 1) < 0)
+			return -ENOMEM;
+		if (f.len)
+			memcpy(r->gathered + r->len, f.data, f.len);
+		r->len += f.len;
 	}
-	if (r->gathered.failed)
-		return -ENOMEM;
 	return pb_dec_ok(&d) ? 0 : -EPROTO;
 }
 
-static void consumer_on_state(struct request *r, const struct connection_reply *reply)
+/* A message in field 1, in one or more replies. */
+static void on_message(struct consumer_request *r, const struct channel_reply *reply)
 {
-	void (*done)(void *, int, const Pb__TracingServiceState *) = r->fn.state;
-	int error = gather_state(r, reply);
-	ProtobufCMessage *m = NULL;
-	void *ctx = r->ctx;
+	struct consumer_request q;
+	int error = request_gather(r, reply);
 
 	if (!error && reply->has_more)
 		return;
-	if (!error && unpack_untrusted(&pb__tracing_service_state__descriptor, r->gathered.s,
-				       r->gathered.len, &m))
+	q = *r;
+	r->gathered = NULL;
+	request_retire(r, reply);
+	q.fn.message(q.ctx, error, error ? NULL : q.gathered, error ? 0 : q.len);
+	free(q.gathered);
+}
+
+/* Calls fn for a part of a stream. Returns false if it has freed the consumer. */
+static bool request_pass_on(const struct consumer_request *r, const void *message, size_t len)
+{
+	struct consumer *c = r->consumer;
+	bool freed = false;
+
+	c->freed = &freed;
+	r->fn.stream(r->ctx, 0, message, len, false);
+	if (!freed)
+		c->freed = NULL;
+	return !freed;
+}
+
+static void request_end_stream(struct consumer_request *r, const struct channel_reply *reply,
+			       int error)
+{
+	const struct consumer_request q = *r;
+
+	request_retire(r, reply);
+	q.fn.stream(q.ctx, error, NULL, 0, true);
+}
+
+/* Passes slices directly from the socket's buffer. */
+static void on_slices(struct consumer_request *r, const struct channel_reply *reply)
+{
+	int error = reply->error;
+	struct pb_field f;
+	struct pb_dec d;
+
+	pb_dec_init(&d, reply->data, reply->len);
+	while (!error && pb_dec_next(&d, &f))
+		if (f.id == PB_READ_BUFFERS_RESPONSE_SLICES && !f.data)
+			error = -EPROTO;
+	if (!error && !pb_dec_ok(&d))
+		error = -EPROTO;
+	if (!error && reply->len && !request_pass_on(r, reply->data, reply->len))
+		return;
+	if (error || !reply->has_more)
+		request_end_stream(r, reply, error);
+}
+
+int consumer_next_slice(struct pb_dec *slices, struct consumer_slice *ret)
+{
+	struct pb_field slice, f;
+	struct pb_dec d;
+
+	do
+		if (!pb_dec_next(slices, &slice))
+			return 0;
+	while (slice.id != PB_READ_BUFFERS_RESPONSE_SLICES);
+	*ret = (struct consumer_slice){0};
+	pb_dec_init(&d, slice.data, slice.len);
+	while (pb_dec_next(&d, &f)) {
+		if (f.id == PB_READ_BUFFERS_RESPONSE_SLICE_DATA && f.data) {
+			ret->data = f.data;
+			ret->len = f.len;
+		} else if (f.id == PB_READ_BUFFERS_RESPONSE_SLICE_LAST_SLICE_FOR_PACKET) {
+			ret->ends = f.u64 != 0;
+		}
+	}
+	return pb_dec_ok(&d) ? 1 : -EPROTO;
+}
+
+static void on_observed(struct consumer_request *r, const struct channel_reply *reply)
+{
+	int error = reply->error;
+	struct pb_field f, events = {0};
+	struct pb_dec d;
+
+	pb_dec_init(&d, reply->data, reply->len);
+	while (!error && pb_dec_next(&d, &f))
+		if (f.id == PB_OBSERVE_EVENTS_RESPONSE_EVENTS && f.data)
+			events = f;
+	if (!error && !pb_dec_ok(&d))
+		error = -EPROTO;
+	if (!error && events.data && !request_pass_on(r, events.data, events.len))
+		return;
+	if (error || !reply->has_more)
+		request_end_stream(r, reply, error);
+}
+
+static void on_cloned(struct consumer_request *r, const struct channel_reply *reply)
+{
+	const struct consumer_request q = *r;
+	struct consumer_clone_answer answer = {0};
+	int error = reply->error;
+	struct pb_field f;
+	struct pb_dec d;
+
+	pb_dec_init(&d, reply->data, reply->len);
+	while (pb_dec_next(&d, &f)) {
+		if (f.id == PB_CLONE_SESSION_RESPONSE_SUCCESS)
+			answer.success = f.u64 != 0;
+		else if (f.id == PB_CLONE_SESSION_RESPONSE_WAS_WRITE_INTO_FILE)
+			answer.was_written = f.u64 != 0;
+		else if (f.id == PB_CLONE_SESSION_RESPONSE_ERROR && f.data)
+			consumer_copy_text(answer.error, &f);
+	}
+	if (!error && !pb_dec_ok(&d))
 		error = -EPROTO;
 	request_retire(r, reply);
-	done(ctx, error, (Pb__TracingServiceState *)m);
-	request_free_message(m);
+	q.fn.cloned(q.ctx, error, error ? NULL : &answer);
 }
 
-int consumer_query_state(struct consumer *c, bool sessions_only,
-			 void (*done)(void *ctx, int error, const Pb__TracingServiceState *state),
-			 void *ctx)
-{
-	Pb__QueryServiceStateRequest args = PB__QUERY_SERVICE_STATE_REQUEST__INIT;
-	struct request *r = request_new(c, consumer_on_state, ctx);
+/* ---- a session ---- */
 
-	if (!r)
+static int call_without_args(struct consumer *c, const char *method, consumer_done fn, void *ctx)
+{
+	const struct consumer_request r = {.on_reply = on_done, .fn.done = fn, .ctx = ctx};
+
+	return request_send(c, &r, method, NULL, -1);
+}
+
+int consumer_start(struct consumer *c, consumer_done fn, void *ctx)
+{
+	return call_without_args(c, "StartTracing", fn, ctx);
+}
+
+int consumer_disable(struct consumer *c, consumer_done fn, void *ctx)
+{
+	return call_without_args(c, "DisableTracing", fn, ctx);
+}
+
+int consumer_free_buffers(struct consumer *c, consumer_done fn, void *ctx)
+{
+	return call_without_args(c, "FreeBuffers", fn, ctx);
+}
+
+int consumer_flush(struct consumer *c, uint32_t timeout_ms, uint64_t flags, consumer_done fn,
+		   void *ctx)
+{
+	const struct consumer_request r = {.on_reply = on_done, .fn.done = fn, .ctx = ctx};
+	struct pb_mem m;
+
+	if (pb_mem_init(&m) < 0)
 		return -ENOMEM;
-	r->fn.state = done;
-	args.has_sessions_only = sessions_only;
-	args.sessions_only = sessions_only;
-	return request_send_msg(r, "QueryServiceState", &args.base, -1);
+	if (timeout_ms)
+		pb_enc_u64(&m.enc, PB_FLUSH_REQUEST_TIMEOUT_MS, timeout_ms);
+	if (flags)
+		pb_enc_u64(&m.enc, PB_FLUSH_REQUEST_FLAGS, flags);
+	return request_send(c, &r, "Flush", &m, -1);
 }
 
-static void consumer_on_observed(struct request *r, const struct connection_reply *reply)
+int consumer_enable(struct consumer *c, const void *config, size_t len, int fd, consumer_ended fn,
+		    void *ctx)
 {
-	void (*event)(void *, int, const Pb__ObservableEvents *, bool) = r->fn.event;
-	Pb__ObserveEventsResponse *m;
-	bool freed = false, last;
-	void *ctx = r->ctx;
-	int error;
+	const struct consumer_request r = {.on_reply = on_ended, .fn.ended = fn, .ctx = ctx};
+	struct pb_mem m;
 
-	m = request_unpack(&pb__observe_events_response__descriptor, reply, &error);
-	last = error || !reply->has_more;
-	if (m && m->events) {
-		r->consumer->freed = &freed;
-		event(ctx, 0, m->events, false);
-		if (!freed)
-			r->consumer->freed = NULL;
-	}
-	request_free_message(m);
-	if (freed || !last)
-		return;
-	request_retire(r, reply);
-	event(ctx, error, NULL, true);
-}
-
-int consumer_observe(struct consumer *c, uint32_t events,
-		     void (*event)(void *ctx, int error, const Pb__ObservableEvents *events,
-				   bool last),
-		     void *ctx)
-{
-	Pb__ObserveEventsRequest args = PB__OBSERVE_EVENTS_REQUEST__INIT;
-	Pb__ObservableEvents__Type types[32];
-	struct request *r = request_new(c, consumer_on_observed, ctx);
-	unsigned bit;
-
-	if (!r)
+	if (pb_mem_init(&m) < 0)
 		return -ENOMEM;
-	r->fn.event = event;
-	args.events_to_observe = types;
-	for (bit = 0; bit < 32; bit++)
-		if (events & 1u << bit)
-			types[args.n_events_to_observe++] = (Pb__ObservableEvents__Type)(1u << bit);
-	return request_send_msg(r, "ObserveEvents", &args.base, -1);
+	/* Unchanged: fields unknown to us reach the service. */
+	pb_enc_bytes(&m.enc, PB_ENABLE_TRACING_REQUEST_TRACE_CONFIG, config, len);
+	return request_send(c, &r, "EnableTracing", &m, fd);
+}
+
+int consumer_read(struct consumer *c, consumer_stream fn, void *ctx)
+{
+	const struct consumer_request r = {.on_reply = on_slices, .fn.stream = fn, .ctx = ctx};
+
+	return request_send(c, &r, "ReadBuffers", NULL, -1);
+}
+
+int consumer_stats(struct consumer *c, consumer_message fn, void *ctx)
+{
+	const struct consumer_request r = {.on_reply = on_message, .fn.message = fn, .ctx = ctx};
+
+	return request_send(c, &r, "GetTraceStats", NULL, -1);
+}
+
+/* ---- the service ---- */
+
+int consumer_query_state(struct consumer *c, bool sessions_only, consumer_message fn, void *ctx)
+{
+	const struct consumer_request r = {.on_reply = on_message, .fn.message = fn, .ctx = ctx};
+	struct pb_mem m;
+
+	if (pb_mem_init(&m) < 0)
+		return -ENOMEM;
+	if (sessions_only)
+		pb_enc_bool(&m.enc, PB_QUERY_SERVICE_STATE_REQUEST_SESSIONS_ONLY, true);
+	return request_send(c, &r, "QueryServiceState", &m, -1);
+}
+
+int consumer_observe(struct consumer *c, uint32_t events, consumer_stream fn, void *ctx)
+{
+	const struct consumer_request r = {.on_reply = on_observed, .fn.stream = fn, .ctx = ctx};
+	struct pb_mem m;
+
+	if (pb_mem_init(&m) < 0)
+		return -ENOMEM;
+	for (uint32_t left = events; left; left &= left - 1)
+		pb_enc_u64(&m.enc, PB_OBSERVE_EVENTS_REQUEST_EVENTS_TO_OBSERVE, left & -left);
+	return request_send(c, &r, "ObserveEvents", &m, -1);
 }
 
 /* ---- existing sessions ---- */
 
-static void consumer_on_cloned(struct request *r, const struct connection_reply *reply)
-{
-	void (*done)(void *, int, const Pb__CloneSessionResponse *) = r->fn.cloned;
-	Pb__CloneSessionResponse *m;
-	void *ctx = r->ctx;
-	int error;
-
-	m = request_unpack(&pb__clone_session_response__descriptor, reply, &error);
-	request_retire(r, reply);
-	done(ctx, error, m);
-	request_free_message(m);
-}
-
 /* Adds the trigger, so that the clone contains its reason. */
-static void consumer_put_trigger(const Pb__ObservableEvents__CloneTriggerHit *hit,
-				 Pb__CloneSessionRequest *ret)
+static void consumer_put_trigger(struct pb_enc *e, const struct consumer_clone_trigger *t)
 {
-	ret->clone_trigger_name = hit->trigger_name;
-	ret->clone_trigger_producer_name = hit->producer_name;
-	ret->has_clone_trigger_trusted_producer_uid = hit->has_producer_uid;
-	ret->clone_trigger_trusted_producer_uid = (int32_t)hit->producer_uid;
-	ret->has_clone_trigger_boot_time_ns = hit->has_boot_time_ns;
-	ret->clone_trigger_boot_time_ns = hit->boot_time_ns;
-	ret->has_clone_trigger_delay_ms = hit->has_trigger_delay_ms;
-	ret->clone_trigger_delay_ms = hit->trigger_delay_ms;
+	if (t->name)
+		pb_enc_str(e, PB_CLONE_SESSION_REQUEST_CLONE_TRIGGER_NAME, t->name);
+	if (t->producer_name)
+		pb_enc_str(e, PB_CLONE_SESSION_REQUEST_CLONE_TRIGGER_PRODUCER_NAME,
+			   t->producer_name);
+	if (t->has_producer_uid)
+		pb_enc_i64(e, PB_CLONE_SESSION_REQUEST_CLONE_TRIGGER_TRUSTED_PRODUCER_UID,
+			   t->producer_uid);
+	if (t->boot_time_ns)
+		pb_enc_u64(e, PB_CLONE_SESSION_REQUEST_CLONE_TRIGGER_BOOT_TIME_NS, t->boot_time_ns);
+	if (t->delay_ms)
+		pb_enc_u64(e, PB_CLONE_SESSION_REQUEST_CLONE_TRIGGER_DELAY_MS, t->delay_ms);
 }
 
 int consumer_clone(struct consumer *c, const struct consumer_clone_request *request, int fd,
-		   void (*done)(void *ctx, int error, const Pb__CloneSessionResponse *answer),
+		   void (*fn)(void *ctx, int error, const struct consumer_clone_answer *answer),
 		   void *ctx)
 {
-	Pb__CloneSessionRequest args = PB__CLONE_SESSION_REQUEST__INIT;
-	struct request *r = request_new(c, consumer_on_cloned, ctx);
+	const struct consumer_request r = {.on_reply = on_cloned, .fn.cloned = fn, .ctx = ctx};
+	struct pb_mem m;
 
-	if (!r)
+	if (pb_mem_init(&m) < 0)
 		return -ENOMEM;
-	r->fn.cloned = done;
-	if (request->name) {
-		args.selector_case = PB__CLONE_SESSION_REQUEST__SELECTOR_UNIQUE_SESSION_NAME;
-		args.unique_session_name = (char *)request->name;
-	} else {
-		args.selector_case = PB__CLONE_SESSION_REQUEST__SELECTOR_SESSION_ID;
-		args.session_id = request->session_id;
-	}
-	args.has_skip_trace_filter = request->skip_filter;
-	args.skip_trace_filter = request->skip_filter;
-	if (request->trigger)
-		consumer_put_trigger(request->trigger, &args);
-	return request_send_msg(r, "CloneSession", &args.base, fd);
-}
-
-int consumer_detach(struct consumer *c, const char *key, consumer_done done, void *ctx)
-{
-	Pb__DetachRequest args = PB__DETACH_REQUEST__INIT;
-	struct request *r = request_new_done(c, done, ctx);
-
-	if (!r)
-		return -ENOMEM;
-	args.key = (char *)key;
-	return request_send_msg(r, "Detach", &args.base, -1);
-}
-
-static void on_attached(struct request *r, const struct connection_reply *reply)
-{
-	void (*done)(void *, int, const Pb__TraceConfig *) = r->fn.attached;
-	Pb__TraceConfig nothing = PB__TRACE_CONFIG__INIT;
-	Pb__AttachResponse *m;
-	void *ctx = r->ctx;
-	int error;
-
-	m = request_unpack(&pb__attach_response__descriptor, reply, &error);
-	request_retire(r, reply);
-	if (m)
-		done(ctx, 0, m->trace_config ? m->trace_config : &nothing);
+	if (request->name)
+		pb_enc_str(&m.enc, PB_CLONE_SESSION_REQUEST_UNIQUE_SESSION_NAME, request->name);
 	else
-		done(ctx, error, NULL);
-	request_free_message(m);
+		pb_enc_u64(&m.enc, PB_CLONE_SESSION_REQUEST_SESSION_ID, request->session_id);
+	if (request->skip_filter)
+		pb_enc_bool(&m.enc, PB_CLONE_SESSION_REQUEST_SKIP_TRACE_FILTER, true);
+	if (request->trigger)
+		consumer_put_trigger(&m.enc, request->trigger);
+	return request_send(c, &r, "CloneSession", &m, fd);
 }
 
-int consumer_attach(struct consumer *c, const char *key,
-		    void (*done)(void *ctx, int error, const Pb__TraceConfig *config), void *ctx)
+/* Calls a method whose only argument is a key. */
+static int call_with_key(struct consumer *c, const struct consumer_request *r, const char *method,
+			 const char *key)
 {
-	Pb__AttachRequest args = PB__ATTACH_REQUEST__INIT;
-	struct request *r = request_new(c, on_attached, ctx);
+	struct pb_mem m;
 
-	if (!r)
+	_Static_assert((int)PB_DETACH_REQUEST_KEY == (int)PB_ATTACH_REQUEST_KEY, "one message");
+	if (pb_mem_init(&m) < 0)
 		return -ENOMEM;
-	r->fn.attached = done;
-	args.key = (char *)key;
-	return request_send_msg(r, "Attach", &args.base, -1);
+	pb_enc_str(&m.enc, PB_DETACH_REQUEST_KEY, key);
+	return request_send(c, r, method, &m, -1);
 }
 
-int consumer_await_end(struct consumer *c,
-		       void (*done)(void *ctx, int error, const char *error_text), void *ctx)
+int consumer_detach(struct consumer *c, const char *key, consumer_done fn, void *ctx)
 {
-	Pb__EnableTracingRequest args = PB__ENABLE_TRACING_REQUEST__INIT;
-	struct request *r = request_new(c, on_enabled, ctx);
+	const struct consumer_request r = {.on_reply = on_done, .fn.done = fn, .ctx = ctx};
 
-	if (!r)
+	return call_with_key(c, &r, "Detach", key);
+}
+
+int consumer_attach(struct consumer *c, const char *key, consumer_message fn, void *ctx)
+{
+	const struct consumer_request r = {.on_reply = on_message, .fn.message = fn, .ctx = ctx};
+
+	return call_with_key(c, &r, "Attach", key);
+}
+
+int consumer_await_end(struct consumer *c, consumer_ended fn, void *ctx)
+{
+	const struct consumer_request r = {.on_reply = on_ended, .fn.ended = fn, .ctx = ctx};
+	struct pb_mem m;
+
+	if (pb_mem_init(&m) < 0)
 		return -ENOMEM;
-	r->fn.enabled = done;
-	args.has_attach_notification_only = args.attach_notification_only = true;
-	return request_send_msg(r, "EnableTracing", &args.base, -1);
+	pb_enc_bool(&m.enc, PB_ENABLE_TRACING_REQUEST_ATTACH_NOTIFICATION_ONLY, true);
+	return request_send(c, &r, "EnableTracing", &m, -1);
 }

@@ -15,7 +15,7 @@
 #include "base/core/clock.h"
 #include "base/core/mem.h"
 #include "base/core/sized_struct.h"
-#include "lib/producer/producer.h"
+#include "client/producer/service_producer.h"
 #include "lib/public.h"
 #include "lib/session/sessions.h"
 
@@ -40,7 +40,7 @@ void backends_init(void)
 /* ---- triggers ---- */
 
 struct trigger {
-	struct loop_task task; /* on_trigger(); unused in copies that wait */
+	struct io_task task; /* on_trigger(); unused in copies that wait */
 	struct trigger *next;
 	uint64_t expires; /* CLOCK_MONOTONIC ns */
 	size_t len;
@@ -69,7 +69,7 @@ static void backend_wait_for_service(struct sonda_backend *b, const struct trigg
 	b->waiting = x;
 }
 
-static void on_trigger(struct loop_task *task)
+static void on_trigger(struct io_task *task)
 {
 	struct trigger *t = container_of(task, struct trigger, task);
 
@@ -109,7 +109,7 @@ SONDA_PUBLIC int sonda_activate_triggers(const char *const *names, size_t n, uns
 	const void *args;
 	size_t len = 0;
 
-	if (!loop_runs())
+	if (!io_loop_runs(&library_loop))
 		return -ENOTCONN;
 	m = sonda_message_new();
 	if (!m)
@@ -122,7 +122,7 @@ SONDA_PUBLIC int sonda_activate_triggers(const char *const *names, size_t n, uns
 	if (!t)
 		return -ENOMEM;
 	t->task.fn = on_trigger;
-	loop_post(&t->task);
+	io_post(&library_loop, &t->task);
 	return 0;
 }
 
@@ -136,11 +136,31 @@ static void set_connected(struct sonda_backend *b, bool yes)
 	pthread_mutex_unlock(&lock);
 }
 
-static void backend_on_connected(void *ctx, bool yes)
+/* The backend as host of instances: passes their answers on to the service. */
+
+static struct sonda_backend *backend_of(const struct source_host *h)
 {
-	set_connected(ctx, yes);
-	if (yes)
-		send_triggers(ctx);
+	return container_of(h, struct sonda_backend, host);
+}
+
+static void host_started(struct source_host *h, uint64_t id)
+{
+	service_link_started(backend_of(h)->link, id);
+}
+
+static void host_stopped(struct source_host *h, uint64_t id)
+{
+	service_link_stopped(backend_of(h)->link, id);
+}
+
+static void host_flushed(struct source_host *h, uint64_t request)
+{
+	service_link_flushed(backend_of(h)->link, request);
+}
+
+static int host_commit(const struct source_host *h, const void *request, size_t len)
+{
+	return service_link_commit(backend_of(h)->link, request, len);
 }
 
 static void on_trouble(void *ctx, const char *sentence)
@@ -149,6 +169,110 @@ static void on_trouble(void *ctx, const char *sentence)
 
 	if (b->o.on_trouble)
 		b->o.on_trouble(b->o.ctx, sentence);
+}
+
+static void host_trouble(struct source_host *h, const char *sentence)
+{
+	on_trouble(backend_of(h), sentence);
+}
+
+/* And as owner of the data sources: passes the service's commands on to their instances. */
+
+static int backend_describe(void *ctx, unsigned index, uint32_t *ret_version, void **ret,
+			    size_t *ret_len)
+{
+	(void)ctx;
+	return sources_describe(index, ret_version, ret, ret_len);
+}
+
+static int backend_begin_host(void *ctx, struct service_link *link)
+{
+	struct sonda_backend *b = ctx;
+
+	b->link = link;
+	b->host = (struct source_host){.arbiter = link->arbiter,
+				       .started = host_started,
+				       .stopped = host_stopped,
+				       .flushed = host_flushed,
+				       .commit = host_commit,
+				       .trouble = host_trouble};
+	return 0;
+}
+
+static void backend_end_host(void *ctx)
+{
+	struct sonda_backend *b = ctx;
+
+	sources_lost(&b->host);
+	b->host.arbiter = NULL;
+}
+
+static int backend_setup(void *ctx, uint64_t id, const void *config, size_t len)
+{
+	struct sonda_backend *b = ctx;
+
+	sources_setup(&b->host, id, config, len);
+	return 0;
+}
+
+static int backend_start(void *ctx, uint64_t id, const void *config, size_t len)
+{
+	struct sonda_backend *b = ctx;
+
+	sources_start(&b->host, id, config, len);
+	return 0;
+}
+
+static void backend_stop(void *ctx, uint64_t id)
+{
+	struct sonda_backend *b = ctx;
+
+	sources_stop(&b->host, id);
+}
+
+static void backend_flush(void *ctx, const uint64_t *ids, size_t n, uint64_t request,
+			  uint64_t flags)
+{
+	struct sonda_backend *b = ctx;
+
+	sources_flush(&b->host, ids, n, request, flags);
+}
+
+static void backend_clear(void *ctx, const uint64_t *ids, size_t n)
+{
+	struct sonda_backend *b = ctx;
+
+	sources_clear(&b->host, ids, n);
+}
+
+static const struct service_sources backend_sources = {
+	.max = SOURCES_MAX,
+	.describe = backend_describe,
+	.begin = backend_begin_host,
+	.end = backend_end_host,
+	.setup = backend_setup,
+	.start = backend_start,
+	.stop = backend_stop,
+	.flush = backend_flush,
+	.clear = backend_clear,
+};
+
+static void backend_on_connected(void *ctx, bool yes)
+{
+	set_connected(ctx, yes);
+	if (yes)
+		send_triggers(ctx);
+}
+
+/* The program's own transport, for channels. */
+static int backend_connect(void *ctx, enum channel_port port)
+{
+	const struct sonda_backend *b = ctx;
+
+	_Static_assert((int)CHANNEL_PRODUCER == (int)SONDA_PORT_PRODUCER &&
+			       (int)CHANNEL_CONSUMER == (int)SONDA_PORT_CONSUMER,
+		       "one numbering");
+	return b->o.connect(b->o.ctx, (enum sonda_port)port);
 }
 
 static void backend_read_name(char *name, size_t size)
@@ -167,13 +291,15 @@ int backend_begin(struct sonda_backend *b)
 {
 	char name[4096];
 	const struct service_producer_options o = {
+		.loop = &library_loop,
 		.target = {.address = b->o.producer_socket,
-			   .connect = b->o.connect,
-			   .ctx = b->o.ctx},
+			   .connect = b->o.connect ? backend_connect : NULL,
+			   .ctx = b},
 		.name = b->o.producer_name ? b->o.producer_name : name,
 		.shm_size = b->o.shm_size ? b->o.shm_size : SHM_SIZE,
 		.shm_page_size = b->o.shm_page_size ? b->o.shm_page_size : SHM_PAGE_SIZE,
 		.own_memory = b->o.own_memory,
+		.sources = &backend_sources,
 		.on_connected = backend_on_connected,
 		.on_trouble = on_trouble,
 		.ctx = b,
@@ -282,15 +408,15 @@ void backends_source_removed(unsigned index, const char *name)
 
 /* ---- public ---- */
 
-static void on_add(struct loop_task *t)
+static void on_add(struct io_task *t)
 {
 	struct sonda_backend *b = container_of(t, struct sonda_backend, task);
 
 	/* The loop may have ended since the check in sonda_backend_add(). */
-	b->result = loop_is_here() ? backend_begin(b) : -ENOTCONN;
+	b->result = io_loop_is_here(&library_loop) ? backend_begin(b) : -ENOTCONN;
 }
 
-static void on_remove(struct loop_task *t)
+static void on_remove(struct io_task *t)
 {
 	backend_end(container_of(t, struct sonda_backend, task));
 }
@@ -304,7 +430,7 @@ SONDA_PUBLIC int sonda_backend_add(const struct sonda_backend_options *options,
 
 	if (!options || sized_struct_copy(&o, sizeof(o), options) < 0)
 		return -EINVAL;
-	if (!loop_runs())
+	if (!io_loop_runs(&library_loop))
 		return -ENOTCONN;
 	b = calloc(1, sizeof(*b));
 	r = b ? backend_set_up(b, &o) : -ENOMEM;
@@ -313,7 +439,7 @@ SONDA_PUBLIC int sonda_backend_add(const struct sonda_backend_options *options,
 		return r;
 	}
 	b->task.fn = on_add;
-	loop_call(&b->task);
+	io_call(&library_loop, &b->task);
 	if (b->result < 0) {
 		r = b->result;
 		backend_deinit(b);
@@ -326,7 +452,7 @@ SONDA_PUBLIC int sonda_backend_add(const struct sonda_backend_options *options,
 
 SONDA_PUBLIC int sonda_backend_wait(struct sonda_backend *b, int timeout_ms)
 {
-	return loop_runs() ? backend_wait(b, timeout_ms) : -ENOTCONN;
+	return io_loop_runs(&library_loop) ? backend_wait(b, timeout_ms) : -ENOTCONN;
 }
 
 SONDA_PUBLIC void sonda_backend_remove(struct sonda_backend *b)
@@ -334,7 +460,7 @@ SONDA_PUBLIC void sonda_backend_remove(struct sonda_backend *b)
 	if (!b)
 		return;
 	b->task.fn = on_remove;
-	loop_call(&b->task);
+	io_call(&library_loop, &b->task);
 	backend_deinit(b);
 	free(b);
 }
@@ -342,8 +468,9 @@ SONDA_PUBLIC void sonda_backend_remove(struct sonda_backend *b)
 SONDA_PUBLIC int sonda_session_new_on(struct sonda_backend *b, int timeout_ms,
 				      struct sonda_session **ret)
 {
-	const struct channel_target target = {
-		.address = b->o.consumer_socket, .connect = b->o.connect, .ctx = b->o.ctx};
+	const struct channel_target target = {.address = b->o.consumer_socket,
+					      .connect = b->o.connect ? backend_connect : NULL,
+					      .ctx = b};
 
 	return session_new(&target, timeout_ms, ret);
 }

@@ -5,21 +5,25 @@
 
 #include <stdbool.h>
 
-#include "lib/loop/loop.h"
+#include "lib/data_source/source.h"
+#include "lib/library_loop.h"
 
 /*
  * The services that this process is a producer of: the system's, which init.c has, and those that
  * the program adds. Unless stated otherwise, functions are for the loop's thread.
  */
 
+struct service_link;
 struct service_producer;
 struct trigger;
 
 struct sonda_backend {
-	struct loop_task task; /* begins or ends the connection */
+	struct io_task task; /* begins or ends the connection */
 	int result; /* of the task */
 	struct sonda_backend_options o; /* texts are owned */
 	struct service_producer *producer; /* owned; NULL: not begun, or ended */
+	struct service_link *link; /* borrowed; of the connection */
+	struct source_host host; /* of its instances */
 	struct trigger *waiting; /* owned: to send when it is connected */
 	struct sonda_backend *next; /* in the list of those with a producer */
 	bool connected; /* guarded by the lock of backend.c */

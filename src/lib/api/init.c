@@ -18,7 +18,7 @@
 #include "lib/api/backend.h"
 #include "lib/data_source/source.h"
 #include "lib/data_source/startup.h"
-#include "lib/loop/loop.h"
+#include "lib/library_loop.h"
 #include "lib/public.h"
 #include "lib/session/sessions.h"
 #include "lib/threads/thread.h"
@@ -40,7 +40,7 @@ SONDA_PUBLIC const char *sonda_version(void)
 
 SONDA_PUBLIC int sonda_wait_connected(int timeout_ms)
 {
-	return loop_runs() ? backend_wait(&system_service, timeout_ms) : -ENOTCONN;
+	return io_loop_runs(&library_loop) ? backend_wait(&system_service, timeout_ms) : -ENOTCONN;
 }
 
 /* ---- fork ---- */
@@ -51,12 +51,12 @@ static void before_fork(void)
 	track_event_before_fork();
 	threads_before_fork();
 	sources_before_fork();
-	loop_before_fork();
+	io_loop_before_fork(&library_loop);
 }
 
 static void after_fork(void)
 {
-	loop_after_fork();
+	io_loop_after_fork(&library_loop);
 	sources_after_fork_in_parent();
 	threads_after_fork();
 	track_event_after_fork_in_parent();
@@ -72,7 +72,7 @@ static void in_child(void)
 	track_event_after_fork_in_child();
 	backends_forget();
 	sessions_forget();
-	loop_forget();
+	io_loop_forget(&library_loop);
 	pthread_mutex_init(&lock, NULL);
 	initialized = false;
 }
@@ -89,7 +89,7 @@ static void init_once(void)
 /* ---- init, shutdown ---- */
 
 struct start {
-	struct loop_task task;
+	struct io_task task;
 	int result;
 };
 
@@ -99,7 +99,7 @@ static void on_startup_trouble(const char *sentence)
 		options.on_trouble(options.ctx, sentence);
 }
 
-static void on_start(struct loop_task *t)
+static void on_start(struct io_task *t)
 {
 	struct start *s = container_of(t, struct start, task);
 	const struct sonda_backend_options o = {
@@ -124,7 +124,7 @@ static void on_start(struct loop_task *t)
 		startup_end();
 }
 
-static void init_on_end(struct loop_task *t)
+static void init_on_end(struct io_task *t)
 {
 	(void)t;
 	startup_end();
@@ -140,12 +140,12 @@ static int init_start(void)
 	int r = track_event_init();
 
 	if (r == 0)
-		r = loop_start();
+		r = io_loop_start(&library_loop, "libsonda");
 	if (r < 0)
 		return r;
-	loop_call(&s.task);
+	io_call(&library_loop, &s.task);
 	if (s.result < 0)
-		loop_stop();
+		io_loop_stop(&library_loop);
 	return s.result;
 }
 
@@ -172,14 +172,14 @@ SONDA_PUBLIC int sonda_init(const struct sonda_init_options *o)
 SONDA_PUBLIC void sonda_shutdown(void)
 {
 	NO_CANCEL();
-	struct loop_task end = {.fn = init_on_end};
+	struct io_task end = {.fn = init_on_end};
 
-	if (loop_is_here())
+	if (io_loop_is_here(&library_loop))
 		return;
 	pthread_mutex_lock(&lock);
 	if (initialized) {
-		loop_call(&end);
-		loop_stop();
+		io_call(&library_loop, &end);
+		io_loop_stop(&library_loop);
 		initialized = false;
 	}
 	pthread_mutex_unlock(&lock);

@@ -43,7 +43,7 @@ static struct flush *flushes;
 const struct startup_ops *startup_ops;
 
 struct sonda_answer {
-	struct loop_task task;
+	struct io_task task;
 	struct user_object *user; /* a reference */
 	struct instance *instance; /* of a stop; valid while its epoch is this one */
 	uint32_t epoch;
@@ -113,7 +113,7 @@ static void stop_answered(struct instance *in)
 	h->stopped(h, id);
 }
 
-static void on_answer(struct loop_task *t)
+static void on_answer(struct io_task *t)
 {
 	struct sonda_answer *a = container_of(t, struct sonda_answer, task);
 
@@ -135,7 +135,7 @@ SONDA_PUBLIC void sonda_answer_later(struct sonda_answer *answer)
 
 SONDA_PUBLIC void sonda_answer_send(struct sonda_answer *answer)
 {
-	loop_post(&answer->task);
+	io_post(&library_loop, &answer->task);
 }
 
 static struct sonda_answer *answer_new(struct instance *in, struct flush *flush)
@@ -482,11 +482,11 @@ void sources_lost(struct source_host *h)
 /* ---- the end of all instances ---- */
 
 struct removal {
-	struct loop_task task;
+	struct io_task task;
 	struct sonda_data_source *ds;
 };
 
-static void unregister_source(struct loop_task *t)
+static void unregister_source(struct io_task *t)
 {
 	struct removal *r = container_of(t, struct removal, task);
 	struct source *s = (struct source *)r->ds->source;
@@ -505,7 +505,7 @@ SONDA_PUBLIC void sonda_data_source_unregister(struct sonda_data_source *ds)
 {
 	struct removal r = {.task = {.fn = unregister_source}, .ds = ds};
 
-	loop_call(&r.task);
+	io_call(&library_loop, &r.task);
 }
 
 void sources_forget_instances(void)

@@ -10,7 +10,7 @@
 #include "gen/fields.h"
 #include "lib/data_source/event_writer.h"
 #include "lib/data_source/source.h"
-#include "lib/loop/loop.h"
+#include "lib/library_loop.h"
 #include "lib/public.h"
 #include "wire/pb_mem.h"
 
@@ -26,14 +26,14 @@ static uint32_t last_version;
 void (*sources_on_change)(void);
 void (*sources_on_removed)(unsigned index, const char *name);
 
-static void on_change(struct loop_task *t)
+static void on_change(struct io_task *t)
 {
 	(void)t;
 	if (sources_on_change)
 		sources_on_change();
 }
 
-static struct loop_task change = {.fn = on_change};
+static struct io_task change = {.fn = on_change};
 
 struct source *source_next(int after)
 {
@@ -146,7 +146,7 @@ SONDA_PUBLIC int sonda_data_source_register(struct sonda_data_source *ds,
 	if (r < 0)
 		source_free(s);
 	else
-		loop_post(&change);
+		io_post(&library_loop, &change);
 	return r;
 }
 
@@ -162,7 +162,7 @@ SONDA_PUBLIC int sonda_data_source_update(struct sonda_data_source *ds, const vo
 		r = source_set_descriptor(s, descriptor, len);
 	pthread_mutex_unlock(&lock);
 	if (r == 0)
-		loop_post(&change);
+		io_post(&library_loop, &change);
 	return r;
 }
 

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "lib/loop/loop.h"
+#include "lib/library_loop.h"
 
 /*
  * Registered data sources and their instances.
@@ -39,7 +39,7 @@ struct source_host {
 	void (*trouble)(struct source_host *h, const char *sentence);
 };
 
-enum instance_state { INSTANCE_FREE, INSTANCE_SET_UP, INSTANCE_STARTED, INSTANCE_STOPPING };
+enum source_instance_state { INSTANCE_FREE, INSTANCE_SET_UP, INSTANCE_STARTED, INSTANCE_STOPPING };
 
 /* The user's object of an instance. Later answers may outlive the instance. */
 struct user_object {
@@ -52,7 +52,7 @@ struct user_object {
 struct instance {
 	struct source *source;
 	unsigned slot;
-	enum instance_state state;
+	enum source_instance_state state;
 	uint32_t epoch; /* changes with each use of the slot */
 	struct source_host *host;
 	uint64_t id; /* given by the service */

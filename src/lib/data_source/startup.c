@@ -19,7 +19,7 @@
 static struct startup {
 	struct source_host host;
 	struct instance *in; /* NULL: none */
-	struct loop_timer timer;
+	struct io_timer timer;
 	bool (*may_take_over)(unsigned instance, const void *object);
 	void (*trouble)(const char *sentence);
 	struct instance_session next; /* the session that was set up; host NULL: none */
@@ -97,7 +97,7 @@ static void on_trouble(struct source_host *h, const char *sentence)
 		startup.trouble(sentence);
 }
 
-static void startup_on_timer(struct loop_timer *t)
+static void startup_on_timer(struct io_timer *t)
 {
 	(void)t;
 	startup_end();
@@ -118,7 +118,7 @@ void startup_end(void)
 
 	if (!in)
 		return;
-	loop_disarm(&startup.timer);
+	io_disarm(&library_loop, &startup.timer);
 	drop_next();
 	instance_end(in);
 	n = atomic_load_explicit(&in->written, memory_order_relaxed);
@@ -193,7 +193,7 @@ static bool startup_start(const struct source_host *h, uint64_t id)
 	if (!in || startup.next.host != h || startup.next.id != id)
 		return false;
 	s = in->source;
-	loop_disarm(&startup.timer);
+	io_disarm(&library_loop, &startup.timer);
 	threads_claim_all(free_writer, assign_to_session, in);
 	if (s->callbacks.on_start)
 		s->callbacks.on_start(s->ctx, in->user->object);
@@ -252,6 +252,6 @@ int startup_begin(const struct startup_options *o)
 		return -ENOMEM; /* or all instances of the source are in use */
 	}
 	sources_start(&startup.host, STARTUP_ID, o->config, o->config_len);
-	loop_arm(&startup.timer, o->ms);
+	io_arm(&library_loop, &startup.timer, o->ms);
 	return 0;
 }

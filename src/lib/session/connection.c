@@ -13,8 +13,8 @@
 
 /* The loop polls at most 64 descriptors, of which producers need some. */
 #define MAX_SESSIONS 32
-/* The maximum for one reply or packet, so that a service cannot use up the memory. */
-#define MAX_BYTES (256u << 20)
+/* The maximum for one packet, so that a service cannot use up the memory. */
+#define MAX_BYTES CONSUMER_MAX_MESSAGE
 
 int session_append(struct session_bytes *b, const void *data, size_t len)
 {
@@ -35,7 +35,7 @@ int session_append(struct session_bytes *b, const void *data, size_t len)
 static struct sonda_session *sessions;
 static unsigned n_sessions;
 
-static void drop_channel(struct sonda_session *s, int why)
+static void connection_drop(struct sonda_session *s, int why)
 {
 	for (struct sonda_session **p = &sessions; *p; p = &(*p)->next)
 		if (*p == s) {
@@ -43,7 +43,7 @@ static void drop_channel(struct sonda_session *s, int why)
 			n_sessions--;
 			break;
 		}
-	channel_close(TAKE_PTR(s->channel));
+	consumer_free(TAKE_PTR(s->consumer));
 	pthread_mutex_lock(&s->lock);
 	if (!s->lost)
 		session_put_simple_event(s, SONDA_SESSION_LOST);
@@ -55,17 +55,17 @@ static void drop_channel(struct sonda_session *s, int why)
 void sessions_lost(void)
 {
 	while (sessions)
-		drop_channel(sessions, -EPIPE);
+		connection_drop(sessions, -EPIPE);
 }
 
 void sessions_forget(void)
 {
 	for (struct sonda_session *s = sessions; s; s = s->next) {
-		channel_forget(s->channel);
+		consumer_forget(s->consumer);
 		/* A thread of the parent may have held the lock, or have waited. */
 		pthread_mutex_init(&s->lock, NULL);
 		pthread_cond_init(&s->changed, NULL);
-		s->channel = NULL;
+		s->consumer = NULL;
 		s->lost = -EPIPE;
 		closep(&s->event_fd); /* it is shared with the parent */
 		s->n_events = 0;
@@ -74,37 +74,39 @@ void sessions_forget(void)
 	n_sessions = 0;
 }
 
-static void connection_on_bound(void *ctx)
+static void connection_on_connected(void *ctx, int error)
 {
 	struct sonda_session *s = ctx;
 
+	if (error < 0) {
+		connection_drop(s, error);
+		return;
+	}
 	pthread_mutex_lock(&s->lock);
 	s->bound = true;
 	pthread_cond_broadcast(&s->changed);
 	pthread_mutex_unlock(&s->lock);
 }
 
-static void connection_on_lost(void *ctx, int error)
+static void connection_on_disconnected(void *ctx)
 {
-	struct sonda_session *s = ctx;
-
-	drop_channel(s, error < 0 && !s->bound ? error : -EPIPE);
+	connection_drop(ctx, -EPIPE);
 }
 
-static const struct channel_ops channel_ops = {.on_bound = connection_on_bound,
-					       .on_lost = connection_on_lost};
+static const struct consumer_ops consumer_ops = {.on_connected = connection_on_connected,
+						 .on_disconnected = connection_on_disconnected};
 
-static void on_connect(struct loop_task *t)
+static void on_connect(struct io_task *t)
 {
 	struct sonda_session *s = container_of(t, struct sonda_session, task);
 	int r = -ENOTCONN; /* if the loop has ended meanwhile */
 
-	if (loop_is_here())
+	if (io_loop_is_here(&library_loop))
 		r = n_sessions >= MAX_SESSIONS ? -EMFILE
-					       : channel_open(&s->target, SONDA_PORT_CONSUMER,
-							      &channel_ops, s, &s->channel);
+					       : consumer_connect(&library_loop, &s->target,
+								  &consumer_ops, s, &s->consumer);
 	if (r < 0) {
-		drop_channel(s, r);
+		connection_drop(s, r);
 		return;
 	}
 	s->next = sessions;
@@ -112,12 +114,12 @@ static void on_connect(struct loop_task *t)
 	n_sessions++;
 }
 
-static void on_disconnect(struct loop_task *t)
+static void on_disconnect(struct io_task *t)
 {
 	struct sonda_session *s = container_of(t, struct sonda_session, task);
 
-	drop_channel(s, -EPIPE);
-	loop_unpost(&s->resume);
+	connection_drop(s, -EPIPE);
+	io_unpost(&library_loop, &s->resume);
 }
 
 void session_finish(struct sonda_session *s, int error)
@@ -127,14 +129,11 @@ void session_finish(struct sonda_session *s, int error)
 	pthread_cond_broadcast(&s->changed);
 }
 
-static void on_call(struct loop_task *t)
+static void on_call(struct io_task *t)
 {
 	struct sonda_session *s = container_of(t, struct sonda_session, task);
-	int r = -EPIPE;
+	int r = s->consumer ? s->request(s, s->args) : -EPIPE;
 
-	if (s->channel)
-		r = channel_call(s->channel, s->method, s->args->buf, pb_mem_len(s->args), -1,
-				 s->reply, s);
 	if (r == 0)
 		return;
 	pthread_mutex_lock(&s->lock);
@@ -142,13 +141,13 @@ static void on_call(struct loop_task *t)
 	pthread_mutex_unlock(&s->lock);
 }
 
-static void on_resume(struct loop_task *t)
+static void on_resume(struct io_task *t)
 {
 	struct sonda_session *s = container_of(t, struct sonda_session, resume);
 
 	pthread_mutex_lock(&s->lock);
-	if (s->channel && !s->paused)
-		channel_pause(s->channel, false);
+	if (s->consumer && !s->paused)
+		consumer_pause(s->consumer, false);
 	pthread_mutex_unlock(&s->lock);
 }
 
@@ -174,7 +173,7 @@ int session_sleep(struct sonda_session *s, const struct session_deadline *d)
 int session_give_up(struct sonda_session *s, int error)
 {
 	s->task.fn = on_disconnect;
-	loop_call(&s->task);
+	io_call(&library_loop, &s->task);
 	return error;
 }
 
@@ -198,9 +197,9 @@ static int session_check_caller(struct sonda_session *s)
 {
 	int r;
 
-	if (loop_is_here())
+	if (io_loop_is_here(&library_loop))
 		return -EDEADLK;
-	if (!loop_runs())
+	if (!io_loop_runs(&library_loop))
 		return -ENOTCONN;
 	pthread_mutex_lock(&s->lock);
 	r = s->lost;
@@ -220,20 +219,16 @@ void session_reset(struct sonda_session *s)
 	pthread_mutex_unlock(&s->lock);
 }
 
-int session_post(struct sonda_session *s, const char *method, const struct pb_mem *args,
-		 channel_reply_fn reply)
+int session_post(struct sonda_session *s, session_request request, const struct session_args *a)
 {
 	int r = session_check_caller(s);
 
 	if (r < 0)
 		return r;
-	if (args->failed)
-		return -ENOMEM;
-	s->method = method;
-	s->args = args;
-	s->reply = reply;
+	s->request = request;
+	s->args = a;
 	s->task.fn = on_call;
-	loop_call(&s->task);
+	io_call(&library_loop, &s->task);
 	return 0;
 }
 
@@ -252,13 +247,13 @@ static int session_end_call(struct sonda_session *s, const struct session_deadli
 	return r;
 }
 
-int session_call(struct sonda_session *s, const char *method, const struct pb_mem *args,
-		 channel_reply_fn reply, const struct session_deadline *d)
+int session_call(struct sonda_session *s, session_request request, const struct session_args *a,
+		 const struct session_deadline *d)
 {
 	int r;
 
 	session_reset(s);
-	r = session_post(s, method, args, reply);
+	r = session_post(s, request, a);
 	return r < 0 ? r : session_end_call(s, d);
 }
 
@@ -269,9 +264,9 @@ int session_new(const struct channel_target *target, int timeout_ms, struct sond
 	pthread_condattr_t attr;
 	int r = 0;
 
-	if (loop_is_here())
+	if (io_loop_is_here(&library_loop))
 		return -EDEADLK;
-	if (!loop_runs())
+	if (!io_loop_runs(&library_loop))
 		return -ENOTCONN;
 	s = calloc(1, sizeof(*s));
 	if (!s)
@@ -288,7 +283,7 @@ int session_new(const struct channel_target *target, int timeout_ms, struct sond
 	if (target->address && !(s->target.address = strdup(target->address)))
 		r = -ENOMEM;
 	else
-		loop_call(&s->task);
+		io_call(&library_loop, &s->task);
 	if (r == 0)
 		r = session_wait_for(s, &s->bound, &d);
 	if (r < 0) {

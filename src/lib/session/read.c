@@ -20,22 +20,12 @@
 
 /* Appends a slice to the packet. A complete packet is moved to the output, after its preamble.
  * Returns 0 or -errno. */
-static int read_add_slice(struct sonda_session *s, const struct pb_field *slice)
+static int read_add_slice(struct sonda_session *s, const struct consumer_slice *slice)
 {
 	uint8_t preamble[16] = {PB_WIRE_BYTES | 1 << 3}, *end;
-	bool last = false;
-	struct pb_field f;
-	struct pb_dec d;
-	int r = 0;
+	int r = slice->data ? session_append(&s->packet, slice->data, slice->len) : 0;
 
-	pb_dec_init(&d, slice->data, slice->len);
-	while (r == 0 && pb_dec_next(&d, &f)) {
-		if (f.id == PB_READ_BUFFERS_RESPONSE_SLICE_DATA && f.data)
-			r = session_append(&s->packet, f.data, f.len);
-		else if (f.id == PB_READ_BUFFERS_RESPONSE_SLICE_LAST_SLICE_FOR_PACKET)
-			last = f.u64;
-	}
-	if (r < 0 || !last)
+	if (r < 0 || !slice->ends)
 		return r;
 	end = pb_put_varint(preamble + 1, s->packet.len);
 	r = session_append(&s->out, preamble, (size_t)(end - preamble));
@@ -45,28 +35,33 @@ static int read_add_slice(struct sonda_session *s, const struct pb_field *slice)
 	return r;
 }
 
-static void read_on_read(void *ctx, const struct channel_reply *reply)
+static void read_on_slices(void *ctx, int error, const void *slices, size_t len, bool last)
 {
 	struct sonda_session *s = ctx;
-	struct pb_field f;
+	struct consumer_slice slice;
 	struct pb_dec d;
-	int r = 0;
+	int r = error;
 
+	if (error == -EPIPE)
+		return;
 	pthread_mutex_lock(&s->lock);
-	pb_dec_init(&d, reply->data, reply->len);
-	while (r == 0 && pb_dec_next(&d, &f))
-		if (f.id == PB_READ_BUFFERS_RESPONSE_SLICES && f.data)
-			r = read_add_slice(s, &f);
-	if (r < 0)
+	pb_dec_init(&d, slices, len);
+	while (r == 0 && (r = consumer_next_slice(&d, &slice)) > 0)
+		r = read_add_slice(s, &slice);
+	if (r < 0 || last)
 		session_finish(s, r);
-	else if (!reply->has_more)
-		session_finish(s, reply->success ? 0 : -EPROTO);
-	if (s->out.len > PAUSE_BYTES && !s->paused) {
+	if (s->out.len > PAUSE_BYTES && !s->paused && s->consumer) {
 		s->paused = true;
-		channel_pause(s->channel, true);
+		consumer_pause(s->consumer, true);
 	}
 	pthread_cond_broadcast(&s->changed);
 	pthread_mutex_unlock(&s->lock);
+}
+
+static int read_send(struct sonda_session *s, const struct session_args *a)
+{
+	(void)a;
+	return consumer_read(s->consumer, read_on_slices, s);
 }
 
 /* ---- on the caller's thread ---- */
@@ -94,7 +89,7 @@ static int next_part(struct sonda_session *s, int timeout_ms, struct session_byt
 	s->paused = false;
 	pthread_mutex_unlock(&s->lock);
 	if (was_paused)
-		loop_post(&s->resume);
+		io_post(&library_loop, &s->resume);
 	return r;
 }
 
@@ -103,14 +98,13 @@ SONDA_PUBLIC int sonda_session_read(struct sonda_session *s,
 				    int timeout_ms)
 {
 	NO_CANCEL();
-	const struct pb_mem none = {0};
 	struct session_bytes part = {0};
 	int r;
 
 	if (s->state != SESSION_TRACING && s->state != SESSION_COPY)
 		return -EINVAL;
 	session_reset(s);
-	r = session_post(s, "ReadBuffers", &none, read_on_read);
+	r = session_post(s, read_send, NULL);
 	if (r < 0)
 		return r;
 	do {

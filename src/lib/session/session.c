@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/core/mem.h"
@@ -21,104 +22,152 @@
 
 /* ---- replies, on the loop's thread ---- */
 
-/* A reply that only succeeds or fails. */
-static void session_on_done(void *ctx, const struct channel_reply *reply)
+static void session_on_done(void *ctx, int error)
 {
 	struct sonda_session *s = ctx;
 
+	if (error == -EPIPE)
+		return;
 	pthread_mutex_lock(&s->lock);
-	session_finish(s, reply->success ? 0 : -EPROTO);
+	session_finish(s, error);
 	pthread_mutex_unlock(&s->lock);
 }
 
-/* A message in field 1, in one or more replies: GetTraceStats, QueryServiceState. */
-static void session_on_message(void *ctx, const struct channel_reply *reply)
+static void session_on_message(void *ctx, int error, const void *message, size_t len)
 {
 	struct sonda_session *s = ctx;
-	struct pb_field f;
-	struct pb_dec d;
-	int r = 0;
 
+	if (error == -EPIPE)
+		return;
 	pthread_mutex_lock(&s->lock);
-	pb_dec_init(&d, reply->data, reply->len);
-	while (r == 0 && pb_dec_next(&d, &f))
-		if (f.id == 1 && f.data)
-			r = session_append(&s->out, f.data, f.len);
-	if (r < 0)
-		session_finish(s, r);
-	else if (!reply->has_more)
-		session_finish(s, reply->success ? 0 : -EPROTO);
+	session_finish(s, error ? error : session_append(&s->out, message, len));
 	pthread_mutex_unlock(&s->lock);
 }
 
-static void session_copy_text(char text[512], const struct pb_field *f)
-{
-	size_t len = MIN(f->len, (size_t)511);
-
-	memcpy(text, f->data, len);
-	text[len] = '\0';
-}
-
-/* The service replies to EnableTracing when tracing has ended, or could not begin. */
-static void session_on_ended(void *ctx, const struct channel_reply *reply)
+/* Tracing has ended, or could not begin. */
+static void session_on_ended(void *ctx, int error, const char *error_text)
 {
 	struct sonda_session *s = ctx;
-	struct pb_field f;
-	struct pb_dec d;
 
+	if (error == -EPIPE)
+		return;
 	pthread_mutex_lock(&s->lock);
-	pb_dec_init(&d, reply->data, reply->len);
-	while (pb_dec_next(&d, &f))
-		if (f.id == PB_ENABLE_TRACING_RESPONSE_ERROR && f.data)
-			session_copy_text(s->end_text, &f);
+	snprintf(s->end_text, sizeof(s->end_text), "%s", error_text);
 	s->ended = true;
 	session_put_simple_event(s, SONDA_SESSION_ENDED);
-	s->end_error = reply->success && !s->end_text[0] ? 0 : -EPROTO;
+	s->end_error = error || *error_text ? -EPROTO : 0;
 	pthread_cond_broadcast(&s->changed);
 	pthread_mutex_unlock(&s->lock);
 }
 
-static void session_on_observed(void *ctx, const struct channel_reply *reply)
+static void session_on_observed(void *ctx, int error, const void *events, size_t len, bool last)
 {
 	struct sonda_session *s = ctx;
-	struct pb_field f, event;
-	struct pb_dec d, events;
-
-	pthread_mutex_lock(&s->lock);
-	pb_dec_init(&d, reply->data, reply->len);
-	while (pb_dec_next(&d, &f)) {
-		if (f.id != PB_OBSERVE_EVENTS_RESPONSE_EVENTS || !f.data)
-			continue;
-		pb_dec_init(&events, f.data, f.len);
-		while (pb_dec_next(&events, &event)) {
-			if (event.id == PB_OBSERVABLE_EVENTS_ALL_DATA_SOURCES_STARTED && event.u64)
-				s->started = true;
-			session_put_observed(s, &event);
-		}
-	}
-	if (!reply->success)
-		s->observe_error = -EPROTO;
-	pthread_cond_broadcast(&s->changed);
-	pthread_mutex_unlock(&s->lock);
-}
-
-static void session_on_cloned(void *ctx, const struct channel_reply *reply)
-{
-	struct sonda_session *s = ctx;
-	bool good = false;
-	struct pb_field f;
+	struct pb_field event;
 	struct pb_dec d;
 
+	(void)last;
+	if (error == -EPIPE)
+		return;
 	pthread_mutex_lock(&s->lock);
-	pb_dec_init(&d, reply->data, reply->len);
-	while (pb_dec_next(&d, &f)) {
-		if (f.id == PB_CLONE_SESSION_RESPONSE_SUCCESS)
-			good = f.u64;
-		else if (f.id == PB_CLONE_SESSION_RESPONSE_ERROR && f.data)
-			session_copy_text(s->call_text, &f);
+	pb_dec_init(&d, events, len);
+	while (pb_dec_next(&d, &event)) {
+		if (event.id == PB_OBSERVABLE_EVENTS_ALL_DATA_SOURCES_STARTED && event.u64)
+			s->started = true;
+		session_put_observed(s, &event);
 	}
-	session_finish(s, reply->success && good ? 0 : -EPROTO);
+	if (error)
+		s->observe_error = error;
+	pthread_cond_broadcast(&s->changed);
 	pthread_mutex_unlock(&s->lock);
+}
+
+static void session_on_cloned(void *ctx, int error, const struct consumer_clone_answer *answer)
+{
+	struct sonda_session *s = ctx;
+
+	if (error == -EPIPE)
+		return;
+	pthread_mutex_lock(&s->lock);
+	if (answer)
+		memcpy(s->call_text, answer->error, sizeof(s->call_text));
+	session_finish(s, answer && answer->success ? 0 : -EPROTO);
+	pthread_mutex_unlock(&s->lock);
+}
+
+/* ---- requests, on the loop's thread ---- */
+
+static int send_enable(struct sonda_session *s, const struct session_args *a)
+{
+	return consumer_enable(s->consumer, a->config, a->len, -1, session_on_ended, s);
+}
+
+static int send_disable(struct sonda_session *s, const struct session_args *a)
+{
+	(void)a;
+	return consumer_disable(s->consumer, session_on_done, s);
+}
+
+static void on_nothing(void *ctx, int error)
+{
+	(void)ctx, (void)error; /* session_on_ended() gets the result */
+}
+
+static int send_end(struct sonda_session *s, const struct session_args *a)
+{
+	(void)a;
+	return consumer_disable(s->consumer, on_nothing, s);
+}
+
+static int send_observe(struct sonda_session *s, const struct session_args *a)
+{
+	uint32_t events = ALL_DATA_SOURCES_STARTED;
+
+	(void)a;
+	if (s->event_fd >= 0)
+		events |= DATA_SOURCES_INSTANCES | CLONE_TRIGGER_HIT;
+	return consumer_observe(s->consumer, events, session_on_observed, s);
+}
+
+static int send_flush(struct sonda_session *s, const struct session_args *a)
+{
+	return consumer_flush(s->consumer, a->ms, FLUSH_FLAGS, session_on_done, s);
+}
+
+static int send_detach(struct sonda_session *s, const struct session_args *a)
+{
+	return consumer_detach(s->consumer, a->name, session_on_done, s);
+}
+
+static int send_attach(struct sonda_session *s, const struct session_args *a)
+{
+	return consumer_attach(s->consumer, a->name, session_on_message, s);
+}
+
+/* Requests session_on_ended() for a session that another connection started. */
+static int send_await_end(struct sonda_session *s, const struct session_args *a)
+{
+	(void)a;
+	return consumer_await_end(s->consumer, session_on_ended, s);
+}
+
+static int send_clone(struct sonda_session *s, const struct session_args *a)
+{
+	const struct consumer_clone_request request = {.name = a->name};
+
+	return consumer_clone(s->consumer, &request, -1, session_on_cloned, s);
+}
+
+static int send_stats(struct sonda_session *s, const struct session_args *a)
+{
+	(void)a;
+	return consumer_stats(s->consumer, session_on_message, s);
+}
+
+static int send_query(struct sonda_session *s, const struct session_args *a)
+{
+	(void)a;
+	return consumer_query_state(s->consumer, false, session_on_message, s);
 }
 
 /* ---- the calls ---- */
@@ -147,22 +196,6 @@ static int session_wait_for_end(struct sonda_session *s, const struct session_de
 	return r;
 }
 
-static int observe_start(struct sonda_session *s)
-{
-	_cleanup_(pb_mem_deinit) struct pb_mem m = {0};
-	int r = pb_mem_init(&m);
-
-	if (r < 0)
-		return r;
-	pb_enc_u64(&m.enc, PB_OBSERVE_EVENTS_REQUEST_EVENTS_TO_OBSERVE, ALL_DATA_SOURCES_STARTED);
-	if (s->event_fd >= 0) {
-		pb_enc_u64(&m.enc, PB_OBSERVE_EVENTS_REQUEST_EVENTS_TO_OBSERVE,
-			   DATA_SOURCES_INSTANCES);
-		pb_enc_u64(&m.enc, PB_OBSERVE_EVENTS_REQUEST_EVENTS_TO_OBSERVE, CLONE_TRIGGER_HIT);
-	}
-	return session_post(s, "ObserveEvents", &m, session_on_observed);
-}
-
 /* Waits until all data sources have started, or tracing has ended or failed. */
 static int wait_for_start(struct sonda_session *s, const struct session_deadline *d)
 {
@@ -188,15 +221,12 @@ static int wait_for_start(struct sonda_session *s, const struct session_deadline
 
 static int send_start(struct sonda_session *s, const void *config, size_t len)
 {
-	_cleanup_(pb_mem_deinit) struct pb_mem m = {0};
-	int r = pb_mem_init(&m);
+	const struct session_args args = {.config = config, .len = len};
+	int r;
 
-	if (r < 0)
-		return r;
-	pb_enc_bytes(&m.enc, PB_ENABLE_TRACING_REQUEST_TRACE_CONFIG, config, len);
 	session_reset(s);
-	r = observe_start(s);
-	return r < 0 ? r : session_post(s, "EnableTracing", &m, session_on_ended);
+	r = session_post(s, send_observe, NULL);
+	return r < 0 ? r : session_post(s, send_enable, &args);
 }
 
 SONDA_PUBLIC int sonda_session_begin(struct sonda_session *s, const void *config, size_t len)
@@ -210,19 +240,12 @@ SONDA_PUBLIC int sonda_session_begin(struct sonda_session *s, const void *config
 	return r < 0 ? session_give_up(s, r) : 0;
 }
 
-static void on_nothing(void *ctx, const struct channel_reply *reply)
-{
-	(void)ctx, (void)reply; /* session_on_ended() gets the result */
-}
-
 SONDA_PUBLIC int sonda_session_end(struct sonda_session *s)
 {
-	const struct pb_mem none = {0};
-
 	if (s->state != SESSION_TRACING)
 		return -EINVAL;
 	session_reset(s);
-	return session_post(s, "DisableTracing", &none, on_nothing);
+	return session_post(s, send_end, NULL);
 }
 
 SONDA_PUBLIC int sonda_session_start(struct sonda_session *s, const void *config, size_t len,
@@ -244,7 +267,7 @@ SONDA_PUBLIC int sonda_session_wait(struct sonda_session *s, int timeout_ms)
 {
 	const struct session_deadline d = session_deadline(timeout_ms);
 
-	if (loop_is_here())
+	if (io_loop_is_here(&library_loop))
 		return -EDEADLK;
 	if (s->state != SESSION_TRACING)
 		return -EINVAL;
@@ -257,40 +280,11 @@ SONDA_PUBLIC int sonda_session_flush(struct sonda_session *s, int timeout_ms)
 	/* The service ends a flush after the config's timeout, which is not known here. */
 	const struct session_deadline d = session_deadline(
 		timeout_ms <= 0 ? -1 : MIN(timeout_ms, INT_MAX - FLUSH_GRACE_MS) + FLUSH_GRACE_MS);
-	_cleanup_(pb_mem_deinit) struct pb_mem m = {0};
-	int r;
+	const struct session_args args = {.ms = (uint32_t)MAX(timeout_ms, 0)}; /* 0: the config's */
 
 	if (s->state != SESSION_TRACING)
 		return -EINVAL;
-	r = pb_mem_init(&m);
-	if (r < 0)
-		return r;
-	/* 0: the timeout of the config. */
-	pb_enc_u64(&m.enc, PB_FLUSH_REQUEST_TIMEOUT_MS, (uint32_t)MAX(timeout_ms, 0));
-	pb_enc_u64(&m.enc, PB_FLUSH_REQUEST_FLAGS, FLUSH_FLAGS);
-	return session_call(s, "Flush", &m, session_on_done, &d);
-}
-
-/* A call without arguments. */
-static int call_plain(struct sonda_session *s, const char *method, channel_reply_fn reply,
-		      const struct session_deadline *d)
-{
-	const struct pb_mem none = {0};
-
-	return session_call(s, method, &none, reply, d);
-}
-
-/* A call with one string, in field 1. */
-static int call_with_key(struct sonda_session *s, const char *method, const char *key,
-			 const struct session_deadline *d)
-{
-	_cleanup_(pb_mem_deinit) struct pb_mem m = {0};
-	int r = pb_mem_init(&m);
-
-	if (r < 0)
-		return r;
-	pb_enc_str(&m.enc, PB_DETACH_REQUEST_KEY, key);
-	return session_call(s, method, &m, session_on_done, d);
+	return session_call(s, send_flush, &args, &d);
 }
 
 SONDA_PUBLIC int sonda_session_stop(struct sonda_session *s, int timeout_ms)
@@ -300,7 +294,7 @@ SONDA_PUBLIC int sonda_session_stop(struct sonda_session *s, int timeout_ms)
 
 	if (s->state != SESSION_TRACING)
 		return -EINVAL;
-	r = call_plain(s, "DisableTracing", session_on_done, &d);
+	r = session_call(s, send_disable, NULL, &d);
 	if (r == 0)
 		r = session_wait_for_end(s, &d);
 	return r == -ETIMEDOUT ? session_give_up(s, r) : r;
@@ -313,22 +307,10 @@ SONDA_PUBLIC int sonda_session_detach(struct sonda_session *s, const char *key, 
 
 	if (s->state != SESSION_TRACING || !*key)
 		return -EINVAL;
-	r = call_with_key(s, "Detach", key, &d);
+	r = session_call(s, send_detach, &(struct session_args){.name = key}, &d);
 	if (r == 0)
 		s->state = SESSION_OVER;
 	return r;
-}
-
-/* Requests session_on_ended() for a session that another connection started. */
-static int watch_end(struct sonda_session *s)
-{
-	_cleanup_(pb_mem_deinit) struct pb_mem m = {0};
-	int r = pb_mem_init(&m);
-
-	if (r < 0)
-		return r;
-	pb_enc_u64(&m.enc, PB_ENABLE_TRACING_REQUEST_ATTACH_NOTIFICATION_ONLY, 1);
-	return session_post(s, "EnableTracing", &m, session_on_ended);
 }
 
 SONDA_PUBLIC int sonda_session_attach(struct sonda_session *s, const char *key, int timeout_ms)
@@ -340,27 +322,22 @@ SONDA_PUBLIC int sonda_session_attach(struct sonda_session *s, const char *key, 
 		return -EBUSY;
 	if (!*key)
 		return -EINVAL;
-	r = call_with_key(s, "Attach", key, &d);
+	r = session_call(s, send_attach, &(struct session_args){.name = key}, &d);
 	if (r < 0)
 		return r;
 	s->state = SESSION_TRACING;
-	return watch_end(s);
+	return session_post(s, send_await_end, NULL);
 }
 
 SONDA_PUBLIC int sonda_session_clone(struct sonda_session *s, const char *unique_session_name,
 				     int timeout_ms)
 {
 	const struct session_deadline d = session_deadline(timeout_ms);
-	_cleanup_(pb_mem_deinit) struct pb_mem m = {0};
 	int r;
 
 	if (s->state != SESSION_NEW)
 		return -EBUSY;
-	r = pb_mem_init(&m);
-	if (r < 0)
-		return r;
-	pb_enc_str(&m.enc, PB_CLONE_SESSION_REQUEST_UNIQUE_SESSION_NAME, unique_session_name);
-	r = session_call(s, "CloneSession", &m, session_on_cloned, &d);
+	r = session_call(s, send_clone, &(struct session_args){.name = unique_session_name}, &d);
 	if (r == 0)
 		s->state = SESSION_COPY;
 	return r;
@@ -387,8 +364,7 @@ SONDA_PUBLIC int sonda_session_stats(struct sonda_session *s, int timeout_ms, vo
 
 	if (s->state != SESSION_TRACING && s->state != SESSION_COPY)
 		return -EINVAL;
-	return take_message(s, call_plain(s, "GetTraceStats", session_on_message, &d), ret,
-			    ret_len);
+	return take_message(s, session_call(s, send_stats, NULL, &d), ret, ret_len);
 }
 
 SONDA_PUBLIC int sonda_session_query(struct sonda_session *s, int timeout_ms, void **ret,
@@ -396,6 +372,5 @@ SONDA_PUBLIC int sonda_session_query(struct sonda_session *s, int timeout_ms, vo
 {
 	const struct session_deadline d = session_deadline(timeout_ms);
 
-	return take_message(s, call_plain(s, "QueryServiceState", session_on_message, &d), ret,
-			    ret_len);
+	return take_message(s, session_call(s, send_query, NULL, &d), ret, ret_len);
 }

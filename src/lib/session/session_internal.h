@@ -9,21 +9,21 @@
 #include <stdint.h>
 #include <time.h>
 
-#include "lib/channel/channel.h"
-#include "lib/loop/loop.h"
+#include "client/transport/consumer.h"
+#include "lib/library_loop.h"
 #include "wire/pb_dec.h"
-#include "wire/pb_mem.h"
 
 /*
  * Each session has its own connection to the service. The caller's thread posts a call to the
  * loop's thread, and sleeps until the reply or event that it waits for:
  *
  *	caller                      loop
- *	session_call() ---task----> channel_call()
- *	   sleeps                   on_reply(): session.out, reply_done
+ *	session_call() ---task----> consumer_flush() ...
+ *	   sleeps                   on_done(): session.out, reply_done
  *	   wakes  <-----cond------
  *
- * `lost` is set when the session cannot be used any more; the loop's thread closes its channel.
+ * `lost` is set when the session cannot be used any more; the loop's thread frees its consumer.
+ * Therefore replies with -EPIPE are ignored.
  */
 
 struct session_bytes {
@@ -38,19 +38,29 @@ enum session_state {
 	SESSION_OVER, /* the start failed, or it was detached */
 };
 
+/* The arguments of a call; those of its request are set. */
+struct session_args {
+	const void *config;
+	size_t len;
+	const char *name; /* a key, or unique_session_name */
+	uint32_t ms;
+};
+
+/* Sends a request to the consumer, with the session as ctx. On the loop's thread. */
+typedef int (*session_request)(struct sonda_session *s, const struct session_args *a);
+
 struct sonda_session {
 	/* The caller's: */
 	struct channel_target target; /* its address is owned */
 	enum session_state state;
 	char error[512];
 	/* For the loop's thread: */
-	struct channel *channel; /* owned */
-	struct loop_task task; /* makes the call, connects or disconnects */
-	struct loop_task resume;
-	const char *method;
-	const struct pb_mem *args;
-	channel_reply_fn reply;
-	struct sonda_session *next; /* in the list of those with a channel */
+	struct consumer *consumer; /* owned */
+	struct io_task task; /* makes the call, connects or disconnects */
+	struct io_task resume;
+	session_request request; /* of the call */
+	const struct session_args *args;
+	struct sonda_session *next; /* in the list of those with a consumer */
 	/* With the lock: */
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
@@ -60,7 +70,7 @@ struct sonda_session {
 	int end_error;
 	bool reply_done;
 	int reply_error;
-	bool paused; /* the channel reads no replies until `out` is taken */
+	bool paused; /* the consumer reads no replies until `out` is taken */
 	struct session_bytes packet; /* an incomplete packet */
 	struct session_bytes out; /* data of replies */
 	int event_fd; /* owned; -1: the program does not use events */
@@ -84,14 +94,13 @@ int session_sleep(struct sonda_session *s, const struct session_deadline *d);
  * connection. */
 int session_wait_for(struct sonda_session *s, const bool *what, const struct session_deadline *d);
 
-/* The steps of a call: session_reset() clears the results of the last one. session_post() makes the
- * call (args is borrowed), whose replies go to `reply` on the loop's thread. */
+/* The steps of a call: session_reset() clears the results of the last one. session_post() sends the
+ * request; a (may be NULL) is borrowed. */
 void session_reset(struct sonda_session *s);
-int session_post(struct sonda_session *s, const char *method, const struct pb_mem *args,
-		 channel_reply_fn reply);
+int session_post(struct sonda_session *s, session_request request, const struct session_args *a);
 /* Makes both steps, waits for session_finish(), and closes the connection at a timeout. */
-int session_call(struct sonda_session *s, const char *method, const struct pb_mem *args,
-		 channel_reply_fn reply, const struct session_deadline *d);
+int session_call(struct sonda_session *s, session_request request, const struct session_args *a,
+		 const struct session_deadline *d);
 /* Sets the result of the call; the first error is kept. Call with s->lock held. */
 void session_finish(struct sonda_session *s, int error);
 /* Closes the connection, so that no later reply comes. Returns error. */

@@ -3,7 +3,7 @@
 
 #include <sonda/session.h>
 
-#include "lib/channel/channel.h"
+#include "client/transport/channel.h"
 
 /* As sonda_session_new(), for any target, which is copied. */
 int session_new(const struct channel_target *target, int timeout_ms, struct sonda_session **ret);

@@ -2,14 +2,20 @@
 #pragma once
 
 #include "unit/test.h"
+#include "client/loop/event_base_loop.h"
 #include "client/transport/consumer.h"
+#include "common/observable_events.pb-c.h"
+#include "common/trace_stats.pb-c.h"
+#include "common/tracing_service_state.pb-c.h"
+#include "config/trace_config.pb-c.h"
 #include "gen/fields.h"
 #include "ipc/consumer_port.pb-c.h"
 #include "unit/fake_port.h"
 
-/* What the client heard, as text; and what the service is to say. */
+/* What the client received, as text; and what the service shall answer. */
 struct fixture {
 	struct event_base *loop;
+	struct io_loop *io;
 	struct fake_port port;
 	struct consumer *consumer;
 	char heard[2048];
@@ -55,6 +61,23 @@ static inline void on_disconnected(void *ctx)
 
 static const struct consumer_ops ops = {on_connected, on_disconnected};
 
+static inline int client_connect(struct fixture *x, const char *address)
+{
+	const struct channel_target target = {.address = address, .of_program = true};
+
+	return consumer_connect(x->io, &target, &ops, x, &x->consumer);
+}
+
+/* Returns a message of an answer, or NULL. */
+static inline void *client_unpack(const ProtobufCMessageDescriptor *type, int error,
+				  const void *data, size_t len)
+{
+	ProtobufCMessage *m = error ? NULL : protobuf_c_message_unpack(type, NULL, len, data);
+
+	assert_true(error || m);
+	return m;
+}
+
 /* Both ends are on this loop and nothing waits for a clock: so many turns are enough for all. */
 static inline void run(struct fixture *x)
 {
@@ -68,6 +91,7 @@ static inline int setup_unconnected(void **state)
 
 	*state = x;
 	x->loop = event_base_new();
+	x->io = event_base_loop_new(x->loop);
 	x->port.methods = fake_consumer_methods;
 	x->port.n_methods = ARRAY_SIZE(fake_consumer_methods);
 	x->port.on_call = on_call;
@@ -82,7 +106,7 @@ static inline int setup(void **state)
 
 	setup_unconnected(state);
 	x = *state;
-	assert_int_equal(consumer_connect(x->loop, x->port.address, &ops, x, &x->consumer), 0);
+	assert_int_equal(client_connect(x, x->port.address), 0);
 	run(x);
 	assert_string_equal(x->heard, "connected(0) ");
 	x->heard[0] = '\0';
@@ -95,6 +119,7 @@ static inline int teardown(void **state)
 
 	consumer_free(x->consumer);
 	fake_port_close(&x->port);
+	event_base_loop_free(x->io);
 	event_base_free(x->loop);
 	free(x);
 	return 0;

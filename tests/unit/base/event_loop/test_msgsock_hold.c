@@ -191,17 +191,6 @@ ANSWERING(bad_length_is_found_after_holding)
 	assert_int_equal(c->error, -EMSGSIZE);
 }
 
-ANSWERING(blocking_drain_ends_the_holding)
-{
-	unsigned asked = ask_until_full(c, 100000);
-
-	assert_true(c->messages < asked);
-	while (msgsock_drain(c->m, 0) == -EAGAIN)
-		raw_read_all(c, NULL);
-	read_until_quiet(c, NULL);
-	assert_int_equal(c->messages, asked);
-}
-
 ANSWERING(freed_while_held)
 {
 	ask_until_full(c, 100000);

@@ -265,7 +265,6 @@ CONN(full_queue_ends_the_connection)
 	assert_int_equal(c->closes, 0); /* from the loop, not from msgsock_send */
 	assert_int_equal(msgsock_queued(c->m), 0);
 	assert_int_equal(msgsock_send(c->m, NULL, 0, -1), -EPIPE);
-	assert_int_equal(msgsock_drain(c->m, 0), -EPIPE);
 	settle(c);
 	assert_string_equal(c->got.s, "3:61;");
 	assert_int_equal(c->closes, 1);
@@ -348,86 +347,6 @@ CONN(queue_to_a_peer_that_left_is_dropped)
 }
 
 /* ---- draining ---- */
-
-struct slow_reader {
-	int fd;
-	size_t want, got;
-};
-
-static void *read_slowly(void *arg)
-{
-	struct slow_reader *r = arg;
-	struct pollfd p = {.fd = r->fd, .events = POLLIN};
-	static uint8_t buf[16384];
-
-	while (r->got < r->want && poll(&p, 1, 20000) == 1) {
-		ssize_t n = recv(p.fd, buf, sizeof(buf), MSG_DONTWAIT);
-
-		r->got += n > 0 ? (size_t)n : 0;
-	}
-	return NULL;
-}
-
-CONN(drain_waits_for_the_peer)
-{
-	struct slow_reader r = {.fd = c->raw, .want = fill(c) * 60004};
-	static uint8_t big[60000];
-	pthread_t thread;
-
-	for (int i = 0; i < 10; i++, r.want += 60004)
-		msgsock_send(c->m, &(struct iovec){big, sizeof(big)}, 1, -1);
-	assert_int_equal(pthread_create(&thread, NULL, read_slowly, &r), 0);
-	assert_int_equal(msgsock_drain(c->m, 20000), 0);
-	assert_int_equal(msgsock_queued(c->m), 0);
-	pthread_join(thread, NULL);
-	assert_int_equal(r.got, r.want);
-	/* the loop calls on_drained */
-	assert_int_equal(c->drains, 0);
-	settle(c);
-	assert_int_equal(c->drains, 1);
-}
-
-CONN(drain_gives_up_in_time)
-{
-	uint64_t start;
-
-	fill(c);
-	assert_int_equal(msgsock_drain(c->m, 0), -EAGAIN);
-	start = clock_mono_ns();
-	assert_int_equal(msgsock_drain(c->m, 30), -EAGAIN);
-	assert_true(clock_mono_ns() - start >= 30 * NS_PER_MS);
-	assert_true(msgsock_queued(c->m) > 0);
-	assert_int_equal(c->closes, 0);
-}
-
-/* A writer that waits for the service has nothing to send, and must not wait for a dead one. */
-CONN(drain_of_nothing_finds_that_the_peer_has_gone)
-{
-	assert_int_equal(msgsock_drain(c->m, 0), 0);
-	close(c->raw);
-	c->raw = -1;
-	assert_int_equal(msgsock_drain(c->m, 0), -EPIPE);
-	assert_int_equal(c->closes, 0); /* the loop says so */
-	settle(c);
-	assert_int_equal(c->closes, 1);
-}
-
-CONN(drain_of_nothing)
-{
-	assert_int_equal(msgsock_drain(c->m, 0), 0);
-	settle(c);
-	assert_int_equal(c->drains, 0);
-}
-
-CONN(drain_to_a_peer_that_left)
-{
-	fill(c);
-	close_raw(c);
-	assert_int_equal(msgsock_drain(c->m, 1000), -EPIPE);
-	assert_int_equal(c->closes, 0);
-	settle(c);
-	assert_int_equal(c->closes, 1);
-}
 
 CONN(free_in_on_drained)
 {

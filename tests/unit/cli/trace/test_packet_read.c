@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "unit/test.h"
+#include "client/loop/event_base_loop.h"
 #include "client/transport/consumer.h"
 #include "unit/cli/fake_session.h"
 #include "cli/trace/trace_readback.h"
 
 struct fixture {
 	struct event_base *loop;
+	struct io_loop *io;
 	struct fake_session service;
 	struct consumer *consumer;
 	struct packet_read reading;
@@ -73,6 +75,7 @@ static int setup(void **state)
 	struct fixture *x = calloc(1, sizeof(*x));
 
 	x->loop = event_base_new();
+	x->io = event_base_loop_new(x->loop);
 	fake_session_open(&x->service, x->loop);
 	*state = x;
 	return 0;
@@ -86,6 +89,7 @@ static int teardown(void **state)
 	if (!x->frees)
 		packet_read_deinit(&x->reading);
 	fake_port_close(&x->service.port);
+	event_base_loop_free(x->io);
 	event_base_free(x->loop);
 	free(x);
 	return 0;
@@ -94,9 +98,10 @@ static int teardown(void **state)
 /* Both ends are on this loop and nothing waits for a clock: so many turns are enough for all. */
 static void run(struct fixture *x)
 {
-	assert_int_equal(
-		consumer_connect(x->loop, x->service.port.address, &consumer_ops, x, &x->consumer),
-		0);
+	const struct channel_target target = {.address = x->service.port.address,
+					      .of_program = true};
+
+	assert_int_equal(consumer_connect(x->io, &target, &consumer_ops, x, &x->consumer), 0);
 	for (int turn = 0; turn < 200; turn++)
 		event_base_loop(x->loop, EVLOOP_NONBLOCK);
 }

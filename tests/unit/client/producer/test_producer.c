@@ -8,7 +8,6 @@
 #include "base/text/str.h"
 #include "unit/client/fake_service.h"
 #include "client/producer/producer.h"
-#include "client/producer/producer_commands.h"
 #include "common/commit_data_request.pb-c.h"
 #include "ipc/producer_port.pb-c.h"
 #include "unit/proto_text.h"
@@ -412,7 +411,7 @@ static int connected_setup(void **state)
 
 /* ---- introduction ---- */
 
-STARTED_TEST(it_introduces_itself_as_the_protocol_wants)
+STARTED_TEST(the_introduction_follows_the_protocol)
 {
 	uint64_t id, sync;
 
@@ -474,8 +473,9 @@ TEST(a_service_without_a_working_sync_will_do)
 		expect_call(&r, GET_COMMAND);
 		expect_call(&r, REGISTER_SOURCE);
 		expect_call(&r, REGISTER_SOURCE);
-		if (!lacks)
-			host_reply(&r.host, expect_call(&r, SYNC)->request_id, false, false, "", 0);
+		/* Any answered call does the same. */
+		host_reply(&r.host, expect_call(&r, lacks ? UNREGISTER_SOURCE : SYNC)->request_id,
+			   false, false, "", 0);
 		spin_until(r.loop, r.connected == 1);
 		rig_deinit(&r);
 	}
@@ -550,7 +550,6 @@ static void expect_refusal(struct rig *r, uint16_t writer, const char *name, con
 	fake_on_removed(&r->smb, writer);
 }
 
-/* Nobody shall wait for what does not come. */
 CONNECTED_TEST(everything_is_answered)
 {
 	send_setup(r, "test.plain", 50, "legacy_config: 'fail'");
@@ -559,11 +558,11 @@ CONNECTED_TEST(everything_is_answered)
 	expect_notice(r, STARTED, 50);
 	assert_non_null(strstr(r->sentence, "test.plain"));
 	assert_non_null(strstr(r->sentence, strerror(EACCES)));
-	send_setup(r, "somebody.elses", 51, "");
+	send_setup(r, "other.source", 51, "");
 	send_start(r, 51);
-	expect_refusal(r, 2, "somebody.elses", strerror(ENOENT));
+	expect_refusal(r, 2, "other.source", strerror(ENOENT));
 	expect_notice(r, STARTED, 51);
-	assert_non_null(strstr(r->sentence, "somebody.elses"));
+	assert_non_null(strstr(r->sentence, "other.source"));
 	send_command(r, -1,
 		     "start_data_source { new_instance_id: 52 "
 		     "config { name: 'never.set.up' target_buffer: 4 } }");
@@ -655,7 +654,7 @@ STARTED_TEST(a_lost_service_ends_all_and_the_next_one_starts_anew)
 	connect_fully(r);
 }
 
-STARTED_TEST(a_memory_that_cannot_be_used_is_told_and_left)
+STARTED_TEST(unusable_memory_is_reported_and_ends_the_connection)
 {
 	static const uint32_t page_kb[] = {3, 0, 64, UINT32_MAX, 128};
 
@@ -672,7 +671,7 @@ STARTED_TEST(a_memory_that_cannot_be_used_is_told_and_left)
 	assert_int_equal(r->disconnected, ARRAY_SIZE(page_kb) + 1);
 }
 
-STARTED_TEST(services_that_do_not_want_us_are_told_and_tried_again)
+STARTED_TEST(services_that_refuse_are_reported_and_tried_again)
 {
 	uint64_t id;
 
@@ -715,9 +714,7 @@ STARTED_TEST(services_that_do_not_want_us_are_told_and_tried_again)
 
 STARTED_TEST(a_service_that_shares_no_memory_gets_the_chunks)
 {
-	const struct smb_chunk_header h = {.writer_id = 1};
 	Pb__CommitDataRequest *m;
-	struct smb_chunk c;
 	const struct frame *f;
 
 	welcome(r, greet(r), true, true);
@@ -726,28 +723,20 @@ STARTED_TEST(a_service_that_shares_no_memory_gets_the_chunks)
 	host_reply(&r->host, expect_call(r, SYNC)->request_id, true, false, "", 0);
 	spin_until(r->loop, r->connected == 1);
 	send_memory(r, 4, -1);
-	spin_until(r->loop, arbiter_take(r->p->arbiter, &h, 0, &c));
-	memset(c.payload, 'x', c.payload_size);
-	arbiter_give(r->p->arbiter, &c, &h, 4);
+	send_setup(r, "test.plain", 50, "");
+	send_start(r, 50);
+	expect_call(r, REGISTER_WRITER);
+	expect_call(r, STARTED);
+	send_flush(r, 50, 9);
 	f = expect_call(r, COMMIT);
 	m = pb__commit_data_request__unpack(NULL, f->payload_len, f->payload);
 	assert_non_null(m);
-	assert_int_equal(m->chunks_to_move[0]->data.len, 4088);
-	assert_int_equal(m->chunks_to_move[0]->data.data[4087], 'x');
+	assert_int_equal(m->flush_request_id, 9);
+	assert_int_equal(m->n_chunks_to_move, 1);
+	assert_non_null(memmem(m->chunks_to_move[0]->data.data, m->chunks_to_move[0]->data.len,
+			       "\x05\xb8\x05\x01\x08\x01", 6));
 	pb__commit_data_request__free_unpacked(m, NULL);
 	assert_string_equal(r->sentence, "");
-}
-
-RIG_TEST(a_service_that_comes_later_is_found_by_its_socket)
-{
-	rig_start(r, NULL);
-	r->p->retry_ms = 3600 * 1000; /* the wait after the next try: for ever */
-	spin_until(r->loop, r->p->retry_ms == 30000);
-	assert_string_equal(r->sentence, ""); /* to wait is no trouble */
-	rig_listen(r);
-	connect_fully(r);
-	assert_int_equal(r->p->retry_ms, 100);
-	assert_null(r->p->watched);
 }
 
 static void count_attempts(void *ctx, uint64_t capabilities)
@@ -757,12 +746,28 @@ static void count_attempts(void *ctx, uint64_t capabilities)
 	r->attempts += capabilities != 0;
 }
 
+static const struct producer_options counting = {.on_capabilities = count_attempts};
+
+RIG_TEST(waits_double_and_a_new_socket_ends_them)
+{
+	uint64_t start = clock_mono_ns();
+
+	rig_start(r, &counting);
+	spin_until(r->loop, r->attempts == 5); /* after 0, 100, 300, 700 and 1500 ms */
+	assert_true(clock_mono_ns() - start >= 1500 * NS_PER_MS);
+	assert_string_equal(r->sentence, ""); /* to wait is no trouble */
+	start = clock_mono_ns();
+	rig_listen(r);
+	connect_fully(r);
+	assert_true(clock_mono_ns() - start < 1500 * NS_PER_MS);
+	host_reset(&r->host); /* after an accepted connection the waits are short again */
+	connect_fully(r);
+}
+
 /* Of 2,000 changes, each of which looks like a new socket. */
 RIG_TEST(a_folder_that_changes_all_the_time_causes_few_attempts)
 {
-	const struct producer_options o = {.on_capabilities = count_attempts};
-
-	rig_start(r, &o);
+	rig_start(r, &counting);
 	for (int i = 0; i < 1000; i++) {
 		close(open(r->path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
 		event_base_loop(r->loop, EVLOOP_NONBLOCK);
@@ -774,17 +779,6 @@ RIG_TEST(a_folder_that_changes_all_the_time_causes_few_attempts)
 	connect_fully(r);
 }
 
-RIG_TEST(waits_double)
-{
-	rig_start(r, NULL);
-	assert_int_equal(r->p->retry_ms, 200);
-	spin_until(r->loop, r->p->retry_ms == 400);
-	spin_until(r->loop, r->p->retry_ms == 800);
-	rig_listen(r); /* anew, with the socket */
-	connect_fully(r);
-	assert_int_equal(r->p->retry_ms, 100);
-}
-
 RIG_TEST(a_folder_that_is_missing_is_waited_for_too)
 {
 	char address[100];
@@ -792,7 +786,6 @@ RIG_TEST(a_folder_that_is_missing_is_waited_for_too)
 
 	snprintf(address, sizeof(address), "%s/later/sock", r->dir);
 	rig_start(r, &o);
-	assert_null(r->p->watched);
 	snprintf(r->path, sizeof(r->path), "%s/later", r->dir);
 	mkdir(r->path, 0700);
 	strcat(r->path, "/sock");

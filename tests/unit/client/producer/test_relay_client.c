@@ -2,6 +2,7 @@
 
 #include "unit/test.h"
 #include "base/core/clock.h"
+#include "client/loop/event_base_loop.h"
 #include "client/producer/relay_client.h"
 #include "unit/fake_port.h"
 #include "ipc/relay_port.pb-c.h"
@@ -10,6 +11,7 @@ static const struct frame_method methods[] = {{1, "InitRelay"}, {2, "SyncClock"}
 
 struct fixture {
 	struct event_base *loop;
+	struct io_loop *io;
 	struct fake_port port;
 	struct relay_client *link;
 	bool refuses_clocks;
@@ -48,6 +50,7 @@ static int setup(void **state)
 
 	assert_non_null(x);
 	x->loop = event_base_new();
+	x->io = event_base_loop_new(x->loop);
 	x->port.methods = methods;
 	x->port.n_methods = 2;
 	x->port.on_call = on_call;
@@ -62,6 +65,7 @@ static int teardown(void **state)
 	struct fixture *x = *state;
 
 	relay_client_free(x->link);
+	event_base_loop_free(x->io);
 	fake_port_close(&x->port);
 	event_base_free(x->loop);
 	if (x->init)
@@ -74,11 +78,11 @@ static int teardown(void **state)
 
 #define FIXTURE_TEST(name) TEST_STATE(name, setup, teardown, struct fixture *x)
 
-FIXTURE_TEST(it_tells_the_machine_and_a_round_of_clocks)
+FIXTURE_TEST(machine_and_a_round_of_clocks_are_sent)
 {
 	uint64_t before = clock_boot_ns();
 
-	assert_int_equal(relay_client_new(x->loop, x->port.address, &x->link), 0);
+	assert_int_equal(relay_client_new(x->io, x->port.address, &x->link), 0);
 	run(x);
 	assert_string_equal(x->port.calls, "InitRelay SyncClock SyncClock ");
 	assert_non_null(x->init->system_info->utsname);
@@ -91,33 +95,33 @@ FIXTURE_TEST(it_tells_the_machine_and_a_round_of_clocks)
 	assert_true(x->syncs[1]->clocks[0]->timestamp <= clock_boot_ns());
 }
 
-FIXTURE_TEST(service_without_the_port_is_told_nothing)
+FIXTURE_TEST(service_without_the_port_gets_nothing)
 {
 	x->port.refuse_bind = true;
-	assert_int_equal(relay_client_new(x->loop, x->port.address, &x->link), 0);
+	assert_int_equal(relay_client_new(x->io, x->port.address, &x->link), 0);
 	run(x);
 	assert_string_equal(x->port.calls, "");
 	assert_true(x->port.hung_up);
 }
 
-FIXTURE_TEST(refused_clocks_are_not_told_again)
+FIXTURE_TEST(refused_clocks_are_not_sent_again)
 {
 	x->refuses_clocks = true;
-	assert_int_equal(relay_client_new(x->loop, x->port.address, &x->link), 0);
+	assert_int_equal(relay_client_new(x->io, x->port.address, &x->link), 0);
 	run(x);
 	assert_string_equal(x->port.calls, "InitRelay SyncClock ");
 }
 
-FIXTURE_TEST(service_that_goes_is_borne)
+FIXTURE_TEST(service_may_go_away)
 {
-	assert_int_equal(relay_client_new(x->loop, x->port.address, &x->link), 0);
+	assert_int_equal(relay_client_new(x->io, x->port.address, &x->link), 0);
 	run(x);
 	fake_hang_up(&x->port);
 	run(x);
-	/* Nothing waits but the listener of the test. */
-	assert_int_equal(event_base_get_num_events(x->loop, EVENT_BASE_COUNT_ADDED), 1);
+	/* Nothing waits but the listener of the test, and the client's loop. */
+	assert_int_equal(event_base_get_num_events(x->loop, EVENT_BASE_COUNT_ADDED), 2);
 	relay_client_free(x->link);
 	x->link = NULL;
 	relay_client_free(NULL);
-	assert_int_equal(relay_client_new(x->loop, "/tmp/no/such/folder/s", &x->link), -ENOENT);
+	assert_int_equal(relay_client_new(x->io, "/tmp/no/such/folder/s", &x->link), -ENOENT);
 }

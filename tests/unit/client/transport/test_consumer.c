@@ -8,32 +8,39 @@ static void on_enabled(void *ctx, int error, const char *text)
 	hear(ctx, "ended(%d,%s) ", error, text);
 }
 
-static void on_slice(void *ctx, int error, const uint8_t *data, size_t len, bool ends, bool last)
+static void on_slices(void *ctx, int error, const void *slices, size_t len, bool last)
 {
-	hear(ctx, "[%.*s%s%s%d] ", (int)len, data ? (const char *)data : "", ends ? "|" : "",
-	     last ? "$" : "", error);
+	struct consumer_slice slice;
+	struct fixture *x = ctx;
+	struct pb_dec d;
+
+	pb_dec_init(&d, slices, len);
+	while (x->consumer && consumer_next_slice(&d, &slice) > 0)
+		hear(x, "[%.*s%s] ", (int)slice.len, slice.data ? (const char *)slice.data : "",
+		     slice.ends ? "|" : "");
+	if (last)
+		hear(x, "[$%d] ", error);
 }
 
 /* ---- connecting ---- */
 
-TEST_UNCONNECTED(nobody_listens)
+TEST_UNCONNECTED(address_without_a_listener)
 {
-	assert_int_equal(consumer_connect(x->loop, "/nonexistent/socket", &ops, x, &x->consumer),
-			 -ENOENT);
+	assert_int_equal(client_connect(x, "/nonexistent/socket"), -ENOENT);
 	assert_null(x->consumer);
 }
 
 TEST_UNCONNECTED(a_service_that_is_none)
 {
 	x->port.refuse_bind = true;
-	assert_int_equal(consumer_connect(x->loop, x->port.address, &ops, x, &x->consumer), 0);
+	assert_int_equal(client_connect(x, x->port.address), 0);
 	run(x);
 	assert_string_equal(x->heard, "connected(-71) ");
 }
 
 TEST_UNCONNECTED(calls_before_the_connection_are_refused)
 {
-	assert_int_equal(consumer_connect(x->loop, x->port.address, &ops, x, &x->consumer), 0);
+	assert_int_equal(client_connect(x, x->port.address), 0);
 	assert_int_equal(consumer_disable(x->consumer, on_done, x), -ENOSYS);
 	run(x);
 	assert_string_equal(x->heard, "connected(0) ");
@@ -42,7 +49,7 @@ TEST_UNCONNECTED(calls_before_the_connection_are_refused)
 TEST_UNCONNECTED(a_method_that_the_service_lacks)
 {
 	x->port.n_methods = 1;
-	assert_int_equal(consumer_connect(x->loop, x->port.address, &ops, x, &x->consumer), 0);
+	assert_int_equal(client_connect(x, x->port.address), 0);
 	run(x);
 	assert_int_equal(consumer_disable(x->consumer, on_done, x), -ENOSYS);
 	run(x);
@@ -157,12 +164,12 @@ static void answer_with_slices(struct fixture *x, const char *method, uint64_t i
 FIXTURE_TEST(slices_come_in_order_and_end_once)
 {
 	x->answer = answer_with_slices;
-	assert_int_equal(consumer_read(x->consumer, on_slice, x), 0);
+	assert_int_equal(consumer_read(x->consumer, on_slices, x), 0);
 	run(x);
-	assert_string_equal(x->heard, "[one|0] [tw0] [o|0] [|0] [$0] ");
+	assert_string_equal(x->heard, "[one|] [tw] [o|] [|] [$0] ");
 }
 
-FIXTURE_TEST(the_callback_may_free_the_consumer_at_any_slice)
+FIXTURE_TEST(callback_may_free_the_consumer_at_any_slice)
 {
 	int after;
 
@@ -170,13 +177,11 @@ FIXTURE_TEST(the_callback_may_free_the_consumer_at_any_slice)
 	for (after = 1; after <= 5; after++) {
 		x->free_after = 0;
 		if (!x->consumer) {
-			assert_int_equal(
-				consumer_connect(x->loop, x->port.address, &ops, x, &x->consumer),
-				0);
+			assert_int_equal(client_connect(x, x->port.address), 0);
 			run(x);
 		}
 		x->free_after = after;
-		assert_int_equal(consumer_read(x->consumer, on_slice, x), 0);
+		assert_int_equal(consumer_read(x->consumer, on_slices, x), 0);
 		run(x);
 		assert_null(x->consumer);
 	}
@@ -197,31 +202,39 @@ static void answer_with_broken_slices(struct fixture *x, const char *method, uin
 FIXTURE_TEST(a_broken_answer_ends_the_stream_once)
 {
 	x->answer = answer_with_broken_slices;
-	consumer_read(x->consumer, on_slice, x);
+	consumer_read(x->consumer, on_slices, x);
 	run(x);
 	assert_string_equal(x->heard, "[$-71] ");
 	/* The connection is as good as before. */
 	x->answer = answer_with_slices;
 	x->heard[0] = '\0';
-	consumer_read(x->consumer, on_slice, x);
+	consumer_read(x->consumer, on_slices, x);
 	run(x);
-	assert_string_equal(x->heard, "[one|0] [tw0] [o|0] [|0] [$0] ");
+	assert_string_equal(x->heard, "[one|] [tw] [o|] [|] [$0] ");
 }
 
 /* ---- stats and state ---- */
 
-static void on_stats(void *ctx, int error, const Pb__TraceStats *stats)
+static void on_stats(void *ctx, int error, const void *data, size_t len)
 {
-	hear(ctx, "stats(%d,%zu) ", error, stats ? stats->n_buffer_stats : 99);
+	Pb__TraceStats *stats = client_unpack(&pb__trace_stats__descriptor, error, data, len);
+	size_t n = stats ? stats->n_buffer_stats : 99;
+
+	pb__trace_stats__free_unpacked(stats, NULL);
+	hear(ctx, "stats(%d,%zu) ", error, n);
 }
 
-static void on_state(void *ctx, int error, const Pb__TracingServiceState *s)
+static void on_state(void *ctx, int error, const void *data, size_t len)
 {
+	Pb__TracingServiceState *s =
+		client_unpack(&pb__tracing_service_state__descriptor, error, data, len);
+
 	hear(ctx, "state(%d", error);
 	for (size_t i = 0; s && i < s->n_producers; i++)
 		hear(ctx, " %s", s->producers[i]->name);
 	for (size_t i = 0; s && i < s->n_data_sources; i++)
 		hear(ctx, " %s", s->data_sources[i]->ds_descriptor->name);
+	pb__tracing_service_state__free_unpacked(s, NULL);
 	hear(ctx, ") ");
 }
 
@@ -281,9 +294,14 @@ TEST_WITH(answers_that_are_none, setup, teardown)
 
 /* ---- observing ---- */
 
-static void on_event(void *ctx, int error, const Pb__ObservableEvents *e, bool last)
+static void on_event(void *ctx, int error, const void *data, size_t len, bool last)
 {
-	hear(ctx, "event(%d,%d%s) ", error, e ? e->all_data_sources_started : -1, last ? ",$" : "");
+	Pb__ObservableEvents *e =
+		last ? NULL : client_unpack(&pb__observable_events__descriptor, error, data, len);
+	int started = e ? e->all_data_sources_started : -1;
+
+	pb__observable_events__free_unpacked(e, NULL);
+	hear(ctx, "event(%d,%d%s) ", error, started, last ? ",$" : "");
 }
 
 static void answer_events(struct fixture *x, const char *method, uint64_t id, const uint8_t *args,
@@ -330,13 +348,13 @@ static void answer_by_leaving(struct fixture *x, const char *method, uint64_t id
 		fake_hang_up(&x->port);
 }
 
-TEST_WITH(every_open_request_is_told_when_the_service_dies, setup, teardown)
+TEST_WITH(every_open_request_ends_when_the_service_dies, setup, teardown)
 {
 	struct fixture *x = *state;
 
 	x->answer = answer_by_leaving;
 	consumer_enable(x->consumer, "x", 1, -1, on_enabled, x);
-	consumer_read(x->consumer, on_slice, x);
+	consumer_read(x->consumer, on_slices, x);
 	consumer_stats(x->consumer, on_stats, x);
 	consumer_query_state(x->consumer, false, on_state, x);
 	consumer_flush(x->consumer, 0, 0, on_done, x);
@@ -347,7 +365,7 @@ TEST_WITH(every_open_request_is_told_when_the_service_dies, setup, teardown)
 	assert_int_equal(consumer_stats(x->consumer, on_stats, x), -EPIPE);
 }
 
-FIXTURE_TEST(a_callback_may_free_while_the_rest_is_told)
+FIXTURE_TEST(a_callback_may_free_while_others_wait)
 {
 	x->answer = answer_by_leaving;
 	x->free_after = 2;
@@ -360,7 +378,7 @@ FIXTURE_TEST(a_callback_may_free_while_the_rest_is_told)
 	assert_null(x->consumer);
 }
 
-FIXTURE_TEST(free_tells_nobody_and_the_service_sees_it)
+FIXTURE_TEST(free_calls_nothing_and_the_service_sees_it)
 {
 	consumer_enable(x->consumer, "x", 1, -1, on_enabled, x);
 	run(x);

@@ -83,16 +83,21 @@ static void answer_by_method(struct fixture *x, const char *method, uint64_t id,
 		fake_refuse(&x->port, id);
 }
 
-static void on_cloned(void *ctx, int error, const Pb__CloneSessionResponse *answer)
+static void on_cloned(void *ctx, int error, const struct consumer_clone_answer *answer)
 {
+	if (answer)
+		assert_true(answer->was_written);
 	hear(ctx, "cloned(%d,%d,%s) ", error, answer && answer->success,
-	     answer && answer->error ? answer->error : "");
+	     answer ? answer->error : "");
 }
 
-static void on_attached(void *ctx, int error, const Pb__TraceConfig *config)
+static void on_attached(void *ctx, int error, const void *data, size_t len)
 {
+	Pb__TraceConfig *config = client_unpack(&pb__trace_config__descriptor, error, data, len);
+
 	hear(ctx, "attached(%d,%s) ", error,
 	     config && config->unique_session_name ? config->unique_session_name : "");
+	pb__trace_config__free_unpacked(config, NULL);
 }
 
 static void on_ended(void *ctx, int error, const char *text)
@@ -127,15 +132,14 @@ ANSWERING_TEST(clones_are_asked_for_by_number_or_by_name)
 
 ANSWERING_TEST(clone_says_which_trigger_it_is_for)
 {
-	Pb__ObservableEvents__CloneTriggerHit hit = PB__OBSERVABLE_EVENTS__CLONE_TRIGGER_HIT__INIT;
-	const struct consumer_clone_request request = {.session_id = 7, .trigger = &hit};
+	const struct consumer_clone_trigger trigger = {.name = "late",
+						       .producer_name = "app",
+						       .has_producer_uid = true,
+						       .producer_uid = 1000,
+						       .boot_time_ns = 1234567890123,
+						       .delay_ms = 500};
+	const struct consumer_clone_request request = {.session_id = 7, .trigger = &trigger};
 
-	hit.trigger_name = (char *)"late";
-	hit.producer_name = (char *)"app";
-	hit.has_producer_uid = hit.has_boot_time_ns = hit.has_trigger_delay_ms = true;
-	hit.producer_uid = 1000;
-	hit.boot_time_ns = 1234567890123;
-	hit.trigger_delay_ms = 500;
 	assert_int_equal(consumer_clone(x->consumer, &request, -1, on_cloned, x), 0);
 	run(x);
 	assert_string_equal(x->got, "id 7 for late of app 1000 at 1234567890123 after 500 ");

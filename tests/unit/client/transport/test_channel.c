@@ -3,19 +3,25 @@
 #include "unit/client/fake_host.h"
 
 #include <netinet/in.h>
+#include <poll.h>
+#include <pthread.h>
 #include <sys/mman.h>
+#include <sys/utsname.h>
 
 #include "base/event_loop/sock.h"
-#include "client/transport/connection.c"
-#include "ipc/producer_port.pb-c.h"
+#include "base/event_loop/event_free.h"
+#include "client/loop/event_base_loop.h"
+#include "client/transport/channel.h"
+#include "ipc/wire_protocol.pb-c.h"
 
 static const struct frame_method methods[] = {{1, "First"}, {2, "Second"}, {7, "Seventh"}};
 
-/* A client and its host, and what the client heard. */
+/* A client and its host, and what the client received. */
 struct pair {
 	struct event_base *loop;
+	struct io_loop *io;
 	struct host host;
-	struct connection *c;
+	struct channel *c;
 	bool bound;
 	int lost; /* how often */
 	int lost_error;
@@ -42,7 +48,7 @@ static void on_bound(void *ctx)
 
 	p->bound = true;
 	if (p->free_when_bound)
-		connection_free(TAKE_PTR(p->c));
+		channel_close(TAKE_PTR(p->c));
 }
 
 static void on_lost(void *ctx, int error)
@@ -52,12 +58,12 @@ static void on_lost(void *ctx, int error)
 	p->lost++;
 	p->lost_error = error;
 	if (p->free_when_lost)
-		connection_free(TAKE_PTR(p->c));
+		channel_close(TAKE_PTR(p->c));
 }
 
-static const struct connection_ops ops = {.on_bound = on_bound, .on_lost = on_lost};
+static const struct channel_ops ops = {.on_bound = on_bound, .on_lost = on_lost};
 
-static void note_reply(void *ctx, const struct connection_reply *reply)
+static void note_reply(void *ctx, const struct channel_reply *reply)
 {
 	struct pair *p = the_pair;
 
@@ -69,31 +75,44 @@ static void note_reply(void *ctx, const struct connection_reply *reply)
 		 reply->data ? (const char *)reply->data : "");
 	p->n++;
 	if (p->call_in_reply)
-		p->call_result = connection_call(p->c, "First", NULL, 0, -1, note_reply, NULL);
+		p->call_result = channel_call(p->c, "First", NULL, 0, -1, note_reply, NULL);
 	else if (reply->error == 0)
-		p->fd = connection_take_fd(p->c);
+		p->fd = channel_take_fd(p->c);
 	if (p->free_in_reply)
-		connection_free(TAKE_PTR(p->c));
+		channel_close(TAKE_PTR(p->c));
 }
 
 static void call(struct pair *p, const char *method, intptr_t number)
 {
-	assert_int_equal(connection_call(p->c, method, "args", 4, -1, note_reply, (void *)number),
-			 0);
+	assert_int_equal(channel_call(p->c, method, "args", 4, -1, note_reply, (void *)number), 0);
 }
 
-/* Gives the other end, for a host that writes its bytes itself. */
-static int pair_init_raw(struct pair *p)
+static void pair_loops(struct pair *p)
 {
-	int fds[2];
-
 	memset(p, 0, sizeof(*p));
 	the_pair = p;
 	p->fd = -1;
 	p->loop = p->host.loop = event_base_new();
+	p->io = event_base_loop_new(p->loop);
+	assert_non_null(p->io);
+}
+
+static int connect_by_hook(void *ctx, enum channel_port port)
+{
+	assert_int_equal(port, CHANNEL_PRODUCER);
+	return *(int *)ctx;
+}
+
+/* Returns the other end, for a host that writes its bytes itself. */
+static int pair_init_raw(struct pair *p)
+{
+	int fds[2];
+	const struct channel_target target = {.connect = connect_by_hook, .ctx = &fds[0]};
+
+	pair_loops(p);
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, fds),
 			 0);
-	assert_int_equal(new_conn(p->loop, fds[0], false, "SomePort", &ops, p, &p->c), 0);
+	assert_int_equal(channel_open(p->io, &target, CHANNEL_PRODUCER, &ops, p, &p->c), 0);
 	return fds[1];
 }
 
@@ -109,8 +128,8 @@ static void pair_bind(struct pair *p)
 	const struct frame *f = host_expect(&p->host, FRAME_BIND_SERVICE);
 
 	assert_int_equal(f->request_id, 1);
-	assert_int_equal(f->text_len, 8);
-	assert_memory_equal(f->text, "SomePort", 8);
+	assert_int_equal(f->text_len, 12);
+	assert_memory_equal(f->text, "ProducerPort", 12);
 	host_send_bind_reply(&p->host, f->request_id, true, methods, ARRAY_SIZE(methods));
 	spin_until(p->loop, p->bound);
 }
@@ -133,9 +152,10 @@ static int bound_setup(void **state)
 
 static void pair_deinit(struct pair *p)
 {
-	connection_free(p->c);
+	channel_close(p->c);
 	host_reset(&p->host);
-	event_base_free(p->loop);
+	event_base_loop_free(p->io);
+	event_base_freep(&p->loop);
 }
 
 static int pair_teardown(void **state)
@@ -149,14 +169,14 @@ static int pair_teardown(void **state)
 
 PAIR_TEST(methods_are_known_by_name_once_bound)
 {
-	assert_false(connection_has(p->c, "First"));
-	assert_int_equal(connection_call(p->c, "First", NULL, 0, -1, note_reply, NULL), -ENOSYS);
+	assert_false(channel_has(p->c, "First"));
+	assert_int_equal(channel_call(p->c, "First", NULL, 0, -1, note_reply, NULL), -ENOSYS);
 	pair_bind(p);
-	assert_true(connection_has(p->c, "First"));
-	assert_true(connection_has(p->c, "Seventh"));
-	assert_false(connection_has(p->c, "Third"));
-	assert_false(connection_has(p->c, ""));
-	assert_int_equal(connection_call(p->c, "Third", NULL, 0, -1, note_reply, NULL), -ENOSYS);
+	assert_true(channel_has(p->c, "First"));
+	assert_true(channel_has(p->c, "Seventh"));
+	assert_false(channel_has(p->c, "Third"));
+	assert_false(channel_has(p->c, ""));
+	assert_int_equal(channel_call(p->c, "Third", NULL, 0, -1, note_reply, NULL), -ENOSYS);
 	spin_idle(p->loop);
 	assert_int_equal(p->host.n, 1);
 	assert_int_equal(p->n, 0);
@@ -167,7 +187,7 @@ BOUND_TEST(calls_carry_ids_arguments_and_the_wish_for_a_reply)
 	const struct frame *f;
 
 	call(p, "Seventh", 1);
-	assert_int_equal(connection_call(p->c, "First", NULL, 0, -1, NULL, NULL), 0);
+	assert_int_equal(channel_send(p->c, "First", NULL, 0), 0);
 	f = host_expect(&p->host, FRAME_INVOKE_METHOD);
 	assert_int_equal(f->request_id, 2);
 	assert_int_equal(f->service_id, 1);
@@ -180,19 +200,6 @@ BOUND_TEST(calls_carry_ids_arguments_and_the_wish_for_a_reply)
 	assert_int_equal(f->method_id, 1);
 	assert_true(f->drop_reply);
 	assert_int_equal(f->payload_len, 0);
-}
-
-BOUND_TEST(messages_are_packed)
-{
-	Pb__NotifyDataSourceStoppedRequest m = PB__NOTIFY_DATA_SOURCE_STOPPED_REQUEST__INIT;
-	const struct frame *f;
-
-	m.has_data_source_id = true;
-	m.data_source_id = 5;
-	assert_int_equal(connection_call_msg(p->c, "Second", &m.base, NULL, NULL), 0);
-	f = host_expect(&p->host, FRAME_INVOKE_METHOD);
-	assert_int_equal(f->payload_len, 2);
-	assert_memory_equal(f->payload, "\x08\x05", 2);
 }
 
 BOUND_TEST(replies_find_their_calls_in_any_order)
@@ -249,7 +256,7 @@ BOUND_TEST(descriptors_go_both_ways)
 	struct stat mine, theirs;
 	int fd = memfd_create("test", MFD_CLOEXEC), got;
 
-	assert_int_equal(connection_call(p->c, "First", NULL, 0, fd, note_reply, (void *)1), 0);
+	assert_int_equal(channel_call(p->c, "First", NULL, 0, fd, note_reply, (void *)1), 0);
 	host_expect(&p->host, FRAME_INVOKE_METHOD);
 	got = msgsock_take_fd(p->host.sock);
 	assert_true(got >= 0);
@@ -289,9 +296,9 @@ BOUND_TEST(a_loss_answers_every_call_once_and_in_order)
 	assert_int_equal(p->replies[3].call, 2);
 	assert_int_equal(p->replies[4].call, 4);
 	assert_int_equal(p->replies[5].call, 5);
-	assert_int_equal(connection_call(p->c, "First", NULL, 0, -1, note_reply, NULL), -EPIPE);
-	assert_int_equal(connection_drain(p->c, 10), -EPIPE);
-	assert_int_equal(connection_take_fd(p->c), -1);
+	assert_int_equal(channel_call(p->c, "First", NULL, 0, -1, note_reply, NULL), -EPIPE);
+	assert_int_equal(channel_drain(p->c, 10), -EPIPE);
+	assert_int_equal(channel_take_fd(p->c), -1);
 }
 
 /* One message of the stream of a host. */
@@ -313,7 +320,7 @@ static size_t put_reply(uint8_t *at, uint64_t request_id, bool has_more, const c
 	return put_message(at, head, len, payload);
 }
 
-/* All that a host says, of which the client hears the first bytes only. */
+/* All that a host sends, of which the client receives the first bytes only. */
 struct stream {
 	uint8_t bytes[512];
 	size_t len, bind_len;
@@ -352,7 +359,7 @@ static void lose_after(const struct stream *s, size_t cut, bool reset)
 	static struct pair p;
 	int fd = pair_init_raw(&p);
 	size_t first = MIN(cut, s->bind_len);
-	char heard[1024];
+	char ignored[1024];
 
 	assert_int_equal(write(fd, s->bytes, first), first);
 	spin_idle(p.loop);
@@ -363,18 +370,18 @@ static void lose_after(const struct stream *s, size_t cut, bool reset)
 		assert_int_equal(write(fd, s->bytes + first, cut - first), cut - first);
 	}
 	/* What was not read resets the connection. */
-	while (!reset && read(fd, heard, sizeof(heard)) > 0)
+	while (!reset && read(fd, ignored, sizeof(ignored)) > 0)
 		;
 	close(fd);
 	spin_until(p.loop, p.lost);
 	spin_idle(p.loop);
 	assert_int_equal(p.lost, 1);
 	assert_all_answered(&p, p.bound ? 2 : 0);
-	assert_int_equal(connection_call(p.c, "First", NULL, 0, -1, note_reply, NULL), -EPIPE);
+	assert_int_equal(channel_call(p.c, "First", NULL, 0, -1, note_reply, NULL), -EPIPE);
 	pair_deinit(&p);
 }
 
-/* Before, inside and after each thing that it says. */
+/* Before, inside and after each frame. */
 TEST(the_host_may_be_lost_at_any_byte)
 {
 	struct stream s;
@@ -465,7 +472,7 @@ TEST(an_unknown_service_is_a_loss)
 	pair_deinit(&p);
 }
 
-PAIR_TEST(odd_method_lists_are_borne)
+PAIR_TEST(odd_method_lists_are_accepted)
 {
 	static char names[200][8];
 	static const char long_name[] =
@@ -478,17 +485,17 @@ PAIR_TEST(odd_method_lists_are_borne)
 	}
 	host_send_bind_reply(&p->host, 1, true, many, ARRAY_SIZE(many));
 	spin_until(p->loop, p->bound);
-	assert_false(connection_has(p->c, long_name));
-	assert_false(connection_has(p->c, "Zero"));
-	assert_false(connection_has(p->c, ""));
-	assert_true(connection_has(p->c, "Good"));
-	assert_true(connection_has(p->c, "M20"));
-	assert_false(connection_has(p->c, "M199")); /* CONNECTION_MAX_METHODS */
+	assert_false(channel_has(p->c, long_name));
+	assert_false(channel_has(p->c, "Zero"));
+	assert_false(channel_has(p->c, ""));
+	assert_true(channel_has(p->c, "Good"));
+	assert_true(channel_has(p->c, "M20"));
+	assert_false(channel_has(p->c, "M199")); /* the first 64 are kept */
 	/* a second bind reply changes nothing */
 	host_send_bind_reply(&p->host, 1, false, NULL, 0);
 	spin_idle(p->loop);
 	assert_int_equal(p->lost, 0);
-	assert_true(connection_has(p->c, "Good"));
+	assert_true(channel_has(p->c, "Good"));
 }
 
 PAIR_TEST(frames_that_make_no_sense_are_skipped)
@@ -514,15 +521,14 @@ PAIR_TEST(frames_that_make_no_sense_are_skipped)
 
 BOUND_TEST(arguments_larger_than_a_frame_are_refused_here)
 {
-	static uint8_t big[MSGSOCK_MAX_MESSAGE + 1];
+	static uint8_t big[CHANNEL_MAX_FRAME + 1];
 	const struct frame *f;
 
-	assert_int_equal(connection_call(p->c, "First", big, sizeof(big), -1, note_reply, NULL),
+	assert_int_equal(channel_call(p->c, "First", big, sizeof(big), -1, note_reply, NULL),
 			 -EMSGSIZE);
-	assert_int_equal(connection_call(p->c, "First", big, sizeof(big) - 5, -1, note_reply, NULL),
+	assert_int_equal(channel_call(p->c, "First", big, sizeof(big) - 5, -1, note_reply, NULL),
 			 -EMSGSIZE); /* with its envelope */
-	assert_int_equal(connection_call(p->c, "First", big, 131072 - 512, -1, note_reply, NULL),
-			 0);
+	assert_int_equal(channel_call(p->c, "First", big, 131072 - 512, -1, note_reply, NULL), 0);
 	f = host_expect(&p->host, FRAME_INVOKE_METHOD);
 	assert_int_equal(f->payload_len, 131072 - 512);
 	host_reply(&p->host, f->request_id, true, false, "", 0);
@@ -530,56 +536,172 @@ BOUND_TEST(arguments_larger_than_a_frame_are_refused_here)
 	assert_int_equal(p->replies[0].error, 0);
 }
 
-TEST(what_waits_can_be_drained_without_the_loop)
+TEST(queued_bytes_can_be_drained_without_the_loop)
 {
 	static uint8_t big[100000];
 	static struct pair p;
 	ssize_t n, total = 0;
-	int fds[2];
+	int fd = pair_init_raw(&p);
 
-	memset(&p, 0, sizeof(p));
-	p.loop = event_base_new();
-	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, fds),
-			 0);
-	p.host.loop = p.loop;
-	host_take(&p.host, fds[1]);
-	assert_int_equal(new_conn(p.loop, fds[0], false, "SomePort", &ops, &p, &p.c), 0);
+	host_take(&p.host, fd);
 	pair_bind(&p);
 	for (int i = 0; i < 20; i++)
-		assert_int_equal(connection_call(p.c, "First", big, sizeof(big), -1, NULL, NULL),
-				 0);
-	assert_int_equal(connection_drain(p.c, 0), -EAGAIN);
+		assert_int_equal(channel_send(p.c, "First", big, sizeof(big)), 0);
+	assert_int_equal(channel_drain(p.c, 0), -EAGAIN);
+	assert_true(channel_queued(p.c) > 0);
 	for (int i = 0; i < 1000 && total < 2000000; i++) {
-		while ((n = recv(fds[1], big, sizeof(big), MSG_DONTWAIT)) > 0)
+		while ((n = recv(fd, big, sizeof(big), MSG_DONTWAIT)) > 0)
 			total += n;
-		connection_drain(p.c, 1);
+		channel_drain(p.c, 1);
 	}
 	assert_true(total > 2000000);
-	assert_int_equal(connection_drain(p.c, 0), 0);
+	assert_int_equal(channel_drain(p.c, 0), 0);
+	assert_int_equal(channel_queued(p.c), 0);
 	pair_deinit(&p);
 }
 
-TEST(addresses_where_nobody_listens_fail_at_once)
+struct slow_reader {
+	int fd;
+	size_t want, got;
+};
+
+static void *read_slowly(void *arg)
+{
+	struct slow_reader *r = arg;
+	struct pollfd p = {.fd = r->fd, .events = POLLIN};
+	static uint8_t buf[16384];
+
+	while (r->got < r->want && poll(&p, 1, 20000) == 1) {
+		ssize_t n = recv(p.fd, buf, sizeof(buf), MSG_DONTWAIT);
+
+		r->got += n > 0 ? (size_t)n : 0;
+	}
+	return NULL;
+}
+
+TEST(drain_waits_for_the_peer)
+{
+	static uint8_t big[100000];
+	static struct pair p;
+	struct slow_reader r;
+	pthread_t thread;
+
+	r = (struct slow_reader){.fd = pair_init_raw(&p)};
+	host_take(&p.host, r.fd);
+	pair_bind(&p);
+	for (int i = 0; i < 20; i++, r.want += sizeof(big))
+		assert_int_equal(channel_send(p.c, "First", big, sizeof(big)), 0);
+	assert_int_equal(pthread_create(&thread, NULL, read_slowly, &r), 0);
+	assert_int_equal(channel_drain(p.c, 20000), 0);
+	assert_int_equal(channel_queued(p.c), 0);
+	pthread_join(thread, NULL);
+	pair_deinit(&p);
+}
+
+TEST(drain_gives_up_in_time_and_finds_that_the_peer_has_gone)
+{
+	static uint8_t big[100000];
+	static struct pair p;
+	uint64_t start;
+	int fd = pair_init_raw(&p);
+
+	host_take(&p.host, fd);
+	pair_bind(&p);
+	assert_int_equal(channel_drain(p.c, 0), 0);
+	for (int i = 0; i < 20; i++)
+		channel_send(p.c, "First", big, sizeof(big));
+	start = clock_mono_ns();
+	assert_int_equal(channel_drain(p.c, 30), -EAGAIN);
+	assert_true(clock_mono_ns() - start >= 30 * NS_PER_MS);
+	host_drop(&p.host);
+	assert_int_equal(channel_drain(p.c, 1000), -EPIPE);
+	assert_int_equal(p.lost, 0); /* the loop reports it */
+	spin_until(p.loop, p.lost);
+	pair_deinit(&p);
+
+	/* A writer that waits for the service has nothing to send, and must not wait for a dead
+	 * one. */
+	fd = pair_init_raw(&p);
+	host_take(&p.host, fd);
+	pair_bind(&p);
+	host_drop(&p.host);
+	assert_int_equal(channel_drain(p.c, 0), -EPIPE);
+	pair_deinit(&p);
+}
+
+/* The bytes that the socket does not accept are sent by the loop, whole and in their order. */
+TEST(queued_frames_are_sent_by_the_loop)
+{
+	static uint8_t big[100000];
+	static struct pair p;
+
+	pair_init(&p);
+	pair_bind(&p);
+	for (unsigned i = 0; i < 20; i++) {
+		memset(big, (int)i, sizeof(big));
+		assert_int_equal(channel_send(p.c, "First", big, sizeof(big)), 0);
+	}
+	for (unsigned i = 0; i < 20; i++) {
+		const struct frame *f = host_expect(&p.host, FRAME_INVOKE_METHOD);
+
+		assert_int_equal(f->payload_len, sizeof(big));
+		assert_int_equal(f->payload[0], i);
+		assert_int_equal(f->payload[sizeof(big) - 1], i);
+	}
+	assert_int_equal(p.lost, 0);
+	pair_deinit(&p);
+}
+
+TEST(a_full_queue_ends_the_connection)
+{
+	static uint8_t big[100000];
+	static struct pair p;
+	int fd = pair_init_raw(&p), r = 0;
+
+	host_take(&p.host, fd);
+	pair_bind(&p);
+	for (int i = 0; i < 60 && r == 0; i++)
+		r = channel_send(p.c, "First", big, sizeof(big));
+	assert_int_equal(r, -EPIPE);
+	assert_true(channel_queued(p.c) <= CHANNEL_SEND_LIMIT);
+	spin_until(p.loop, p.lost);
+	pair_deinit(&p);
+}
+
+BOUND_TEST(a_paused_channel_reads_no_replies)
+{
+	call(p, "First", 1);
+	channel_pause(p->c, true);
+	host_reply(&p->host, 2, true, false, "later", 5);
+	spin_idle(p->loop);
+	assert_int_equal(p->n, 0);
+	channel_pause(p->c, false);
+	spin_until(p->loop, p->n == 1);
+	assert_string_equal(p->replies[0].data, "later");
+}
+
+TEST(addresses_without_a_listener_fail_at_once)
 {
 	char dir[] = "/tmp/test_conn.XXXXXX", path[64];
+	const struct channel_target target = {.address = path, .of_program = true};
 	static struct pair p;
-	struct connection *c = NULL;
+	struct channel *c = NULL;
 	int fd;
 
-	memset(&p, 0, sizeof(p));
-	p.loop = event_base_new();
+	pair_loops(&p);
 	assert_non_null(mkdtemp(dir));
 	snprintf(path, sizeof(path), "%s/sock", dir);
-	assert_int_equal(connection_new(p.loop, path, "SomePort", &ops, &p, &c), -ENOENT);
+	assert_int_equal(channel_open(p.io, &target, CHANNEL_PRODUCER, &ops, &p, &c), -ENOENT);
 	assert_int_equal(sock_listen(path, &fd, NULL), 0);
-	assert_int_equal(connection_new(p.loop, path, "SomePort", &ops, &p, &c), 0);
-	connection_free(c);
+	assert_int_equal(channel_open(p.io, &target, CHANNEL_PRODUCER, &ops, &p, &c), 0);
+	channel_close(c);
 	close(fd);
-	assert_int_equal(connection_new(p.loop, path, "SomePort", &ops, &p, &c), -ECONNREFUSED);
+	assert_int_equal(channel_open(p.io, &target, CHANNEL_PRODUCER, &ops, &p, &c),
+			 -ECONNREFUSED);
 	unlink(path);
 	rmdir(dir);
-	connection_free(NULL);
-	event_base_free(p.loop);
+	channel_close(NULL);
+	pair_deinit(&p);
 }
 
 static size_t read_frames(int fd, uint8_t *buf, size_t size, struct frame *frames, size_t n)
@@ -603,42 +725,75 @@ static size_t read_frames(int fd, uint8_t *buf, size_t size, struct frame *frame
 	return i;
 }
 
-/* There the kernel does not say who we are. */
-TEST(over_tcp_it_says_who_it_is_first)
+/* Connects over TCP, and sets the frames that arrive first. Their bytes are in buf. */
+static void frames_over_tcp(bool of_program, uint8_t buf[1024], struct frame *frames, size_t n)
 {
 	static struct pair p;
 	struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 	socklen_t len = sizeof(at);
-	struct frame frames[2];
-	uint8_t buf[1024];
 	char address[64];
+	const struct channel_target target = {.address = address, .of_program = of_program};
 	int listening = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), fd;
 
-	p.loop = event_base_new();
+	pair_loops(&p);
 	assert_int_equal(bind(listening, (struct sockaddr *)&at, len), 0);
 	assert_int_equal(listen(listening, 1), 0);
 	assert_int_equal(getsockname(listening, (struct sockaddr *)&at, &len), 0);
 	snprintf(address, sizeof(address), "127.0.0.1:%u", ntohs(at.sin_port));
-	assert_int_equal(connection_new(p.loop, address, "ProducerPort", &ops, &p, &p.c), 0);
+	assert_int_equal(channel_open(p.io, &target, CHANNEL_PRODUCER, &ops, &p, &p.c), 0);
 	fd = accept(listening, NULL, NULL);
 	assert_true(fd >= 0);
-	event_base_loop(p.loop, EVLOOP_NONBLOCK);
-	read_frames(fd, buf, sizeof(buf), frames, 2);
-	assert_int_equal(frames[0].kind, FRAME_SET_PEER_IDENTITY);
-	assert_int_equal(frames[1].kind, FRAME_BIND_SERVICE);
-	assert_int_equal(frames[1].request_id, 1);
-	connection_free(p.c);
+	spin_idle(p.loop);
+	read_frames(fd, buf, 1024, frames, n);
 	close(fd);
 	close(listening);
-	event_base_free(p.loop);
+	pair_deinit(&p);
+}
+
+/* There the kernel does not report who the client is. */
+static void check_identity(const char *machine)
+{
+	Pb__IPCFrame__SetPeerIdentity *m;
+	struct frame frames[2];
+	uint8_t buf[1024];
+
+	frames_over_tcp(true, buf, frames, 2);
+	assert_int_equal(frames[0].kind, FRAME_SET_PEER_IDENTITY);
+	m = (void *)protobuf_c_message_unpack(&pb__ipcframe__set_peer_identity__descriptor, NULL,
+					      frames[0].payload_len, frames[0].payload);
+	assert_non_null(m);
+	assert_int_equal(m->pid, getpid());
+	assert_int_equal(m->uid, geteuid());
+	if (access("/proc/sys/kernel/random/boot_id", R_OK) == 0)
+		assert_int_equal(strlen(m->machine_id_hint), 36); /* a UUID, and no newline */
+	assert_string_equal(m->machine_name, machine);
+	protobuf_c_message_free_unpacked(&m->base, NULL);
+	assert_int_equal(frames[1].kind, FRAME_BIND_SERVICE);
+	assert_int_equal(frames[1].request_id, 1);
+}
+
+TEST(over_tcp_a_program_sends_its_identity_first)
+{
+	struct frame frames[1];
+	uint8_t buf[1024];
+	struct utsname u;
+
+	unsetenv("PERFETTO_MACHINE_NAME");
+	assert_int_equal(uname(&u), 0);
+	check_identity(u.sysname);
+	setenv("PERFETTO_MACHINE_NAME", "guest", 1);
+	check_identity("guest");
+	unsetenv("PERFETTO_MACHINE_NAME");
+	frames_over_tcp(false, buf, frames, 1); /* a library does not */
+	assert_int_equal(frames[0].kind, FRAME_BIND_SERVICE);
 }
 
 /* ---- whose service it is ---- */
 
 #define STRANGER 4242
 
-/* In a child: listens as the user, and tells how many bytes the first client sent. */
-static void listen_as(uid_t uid, const char *path, int ready, int told)
+/* In a child: listens as the user, and reports how many bytes the first client sent. */
+static void listen_as(uid_t uid, const char *path, int ready, int sent)
 {
 	char bytes[256];
 	int fd, peer = -1;
@@ -650,40 +805,41 @@ static void listen_as(uid_t uid, const char *path, int ready, int told)
 		usleep(1000);
 	fcntl(peer, F_SETFL, 0);
 	n = read(peer, bytes, sizeof(bytes));
-	(void)!write(told, &n, sizeof(n));
+	(void)!write(sent, &n, sizeof(n));
 	_exit(0);
 }
 
-/* What connection_new gives for a service of that user, and how much that service got to read. */
+/* What channel_open() returns for a service of that user, and how much that service got to read. */
 static int connect_to_service_of(uid_t uid, ssize_t *ret_sent)
 {
 	char path[] = "/tmp/sonda-test-XXXXXX", socket[64], byte;
-	struct event_base *loop = event_base_new();
-	struct pair p = {.loop = loop};
-	int ready[2], told[2], r, status;
+	const struct channel_target target = {.address = socket, .of_program = true};
+	static struct pair p;
+	int ready[2], report[2], r, status;
 	pid_t child;
 
+	pair_loops(&p);
 	assert_non_null(mkdtemp(path));
 	assert_int_equal(chmod(path, 01777), 0);
 	snprintf(socket, sizeof(socket), "%s/s", path);
-	assert_int_equal(pipe(ready) | pipe(told), 0);
+	assert_int_equal(pipe(ready) | pipe(report), 0);
 	child = fork();
 	if (child == 0)
-		listen_as(uid, socket, ready[1], told[1]);
+		listen_as(uid, socket, ready[1], report[1]);
 	assert_int_equal(read(ready[0], &byte, 1), 1);
-	r = connection_new(loop, socket, "SomePort", &ops, &p, &p.c);
+	r = channel_open(p.io, &target, CHANNEL_PRODUCER, &ops, &p, &p.c);
 	if (r == 0)
-		connection_drain(p.c, 1000);
-	connection_free(p.c);
-	assert_int_equal(read(told[0], ret_sent, sizeof(*ret_sent)), sizeof(*ret_sent));
+		channel_drain(p.c, 1000);
+	channel_close(TAKE_PTR(p.c));
+	assert_int_equal(read(report[0], ret_sent, sizeof(*ret_sent)), sizeof(*ret_sent));
 	assert_int_equal(waitpid(child, &status, 0), child);
 	for (int i = 0; i < 2; i++) {
 		close(ready[i]);
-		close(told[i]);
+		close(report[i]);
 	}
 	unlink(socket);
 	rmdir(path);
-	event_base_free(loop);
+	pair_deinit(&p);
 	return r;
 }
 
