@@ -353,7 +353,7 @@ int producer_new(const struct producer_options *options, struct producer **ret)
 	p->o = *options;
 	p->loop = event_base_loop_new(options->env.loop);
 	o.loop = p->loop;
-	o.ctx = p;
+	o.ctx = o.sources_ctx = p;
 	if (p->loop)
 		r = service_producer_new(&o, &p->service);
 	if (r < 0) {

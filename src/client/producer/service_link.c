@@ -272,17 +272,17 @@ static int execute(struct service_link *l, uint32_t kind, const struct command *
 
 	switch (kind) {
 	case PB_GET_ASYNC_COMMAND_RESPONSE_SETUP_DATA_SOURCE:
-		return s->setup(l->ctx, c->first, c->config, c->config_len);
+		return s->setup(l->sources_ctx, c->first, c->config, c->config_len);
 	case PB_GET_ASYNC_COMMAND_RESPONSE_START_DATA_SOURCE:
-		return s->start(l->ctx, c->first, c->config, c->config_len);
+		return s->start(l->sources_ctx, c->first, c->config, c->config_len);
 	case PB_GET_ASYNC_COMMAND_RESPONSE_STOP_DATA_SOURCE:
-		s->stop(l->ctx, c->first);
+		s->stop(l->sources_ctx, c->first);
 		break;
 	case PB_GET_ASYNC_COMMAND_RESPONSE_FLUSH:
-		s->flush(l->ctx, c->ids, c->n_ids, c->request, c->flags);
+		s->flush(l->sources_ctx, c->ids, c->n_ids, c->request, c->flags);
 		break;
 	case PB_GET_ASYNC_COMMAND_RESPONSE_CLEAR_INCREMENTAL_STATE:
-		s->clear(l->ctx, c->ids, c->n_ids);
+		s->clear(l->sources_ctx, c->ids, c->n_ids);
 		break;
 	default: /* of a later version */
 		break;

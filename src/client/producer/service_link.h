@@ -41,8 +41,9 @@ struct service_sources {
 struct service_link {
 	struct io_loop *loop; /* borrowed */
 	const struct service_sources *sources; /* borrowed */
+	void *sources_ctx;
 	void (*on_trouble)(void *ctx, const char *sentence); /* may be NULL */
-	void *ctx; /* of the sources and on_trouble */
+	void *ctx; /* of on_trouble */
 	bool one_thread; /* see struct service_producer_options */
 	/* of the connection: */
 	struct channel *channel; /* owned; NULL: none */

@@ -145,7 +145,7 @@ static void end_instances(struct service_producer *p)
 	if (!p->hosts)
 		return;
 	p->hosts = false;
-	p->o.sources->end(p->o.ctx);
+	p->o.sources->end(p->o.sources_ctx);
 }
 
 static void tear_down(struct service_producer *p)
@@ -213,7 +213,7 @@ static int register_source(struct service_producer *p, unsigned i)
 	size_t len;
 	int r;
 
-	r = p->o.sources->describe(p->o.ctx, i, &version, &bytes, &len);
+	r = p->o.sources->describe(p->o.sources_ctx, i, &version, &bytes, &len);
 	if (r == -ENOENT || (r == 0 && p->versions[i] == version))
 		return 0;
 	if (r == 0)
@@ -414,7 +414,7 @@ static void on_bound(void *ctx)
 	}
 	r = service_link_begin(&p->link);
 	if (r == 0)
-		r = p->o.sources->begin(p->o.ctx, &p->link);
+		r = p->o.sources->begin(p->o.sources_ctx, &p->link);
 	p->hosts = r == 0;
 	if (r == 0)
 		r = initialize(p);
@@ -508,6 +508,7 @@ int service_producer_new(const struct service_producer_options *o, struct servic
 	p->watch_pause.fn = on_watch_pause_over;
 	p->link = (struct service_link){.loop = o->loop,
 					.sources = o->sources,
+					.sources_ctx = o->sources_ctx,
 					.on_trouble = o->on_trouble,
 					.ctx = o->ctx,
 					.one_thread = o->one_thread};

@@ -27,6 +27,7 @@ struct service_producer_options {
 	 * next one, and urgent data at once. Else data is collected for some milliseconds. */
 	bool one_thread;
 	const struct service_sources *sources; /* borrowed */
+	void *sources_ctx;
 	/* The callbacks may be NULL. */
 	/* No service listens; the producer waits for one. Called once until the next connection. */
 	void (*on_waiting)(void *ctx, const char *address);
@@ -40,7 +41,7 @@ struct service_producer_options {
 	/* A problem in one sentence; the producer continues. The same error of connecting is reported
 	 * once until the next connection. */
 	void (*on_trouble)(void *ctx, const char *sentence);
-	void *ctx; /* also of the sources */
+	void *ctx;
 };
 
 /* Begins to connect. Returns 0 or -ENOMEM. */

@@ -64,7 +64,6 @@ struct channel {
 	void *ctx;
 	bool reads; /* channel_on_ready() runs, and frees the channel if a callback closes it */
 	bool closed;
-	bool lost;
 	uint8_t *in; /* owned; one frame and its length */
 	size_t in_len;
 	int in_fd; /* owned: the last received descriptor; -1: none */
@@ -75,6 +74,7 @@ struct channel {
 	struct channel_pending *calls, **last_call; /* owned, oldest first */
 
 	pthread_mutex_t lock; /* of the following */
+	bool lost;
 	uint64_t last_request;
 	uint8_t *queue; /* owned; CHANNEL_SEND_LIMIT bytes, or NULL */
 	size_t queue_start, queue_len; /* queued: queue_len bytes from queue_start */
@@ -92,7 +92,9 @@ static void lose(struct channel *c, int error)
 {
 	const struct channel_reply reply = {.error = -EPIPE};
 
+	pthread_mutex_lock(&c->lock);
 	c->lost = true;
+	pthread_mutex_unlock(&c->lock);
 	io_unwatch(c->loop, &c->fd);
 	while (!c->closed && c->calls) {
 		struct channel_pending call = *c->calls;
@@ -243,16 +245,18 @@ static int invoke(struct channel *c, const char *method, const void *args, size_
 	size_t head_len;
 	int r;
 
-	if (c->lost)
-		return -EPIPE;
-	if (!m)
-		return -ENOSYS;
-	if (len > CHANNEL_MAX_FRAME)
-		return -EMSGSIZE; /* before the length is written into a frame head */
 	pthread_mutex_lock(&c->lock);
-	*ret_request = ++c->last_request;
-	head_len = frame_put_invoke(head, *ret_request, c->service, m->id, drop_reply, len);
-	r = put_frame(c, head, head_len, args, len, fd);
+	if (c->lost) {
+		r = -EPIPE;
+	} else if (!m) {
+		r = -ENOSYS;
+	} else if (len > CHANNEL_MAX_FRAME) {
+		r = -EMSGSIZE; /* before the length is written into a frame head */
+	} else {
+		*ret_request = ++c->last_request;
+		head_len = frame_put_invoke(head, *ret_request, c->service, m->id, drop_reply, len);
+		r = put_frame(c, head, head_len, args, len, fd);
+	}
 	pthread_mutex_unlock(&c->lock);
 	return r;
 }

@@ -136,33 +136,6 @@ static void set_connected(struct sonda_backend *b, bool yes)
 	pthread_mutex_unlock(&lock);
 }
 
-/* The backend as host of instances: passes their answers on to the service. */
-
-static struct sonda_backend *backend_of(const struct source_host *h)
-{
-	return container_of(h, struct sonda_backend, host);
-}
-
-static void host_started(struct source_host *h, uint64_t id)
-{
-	service_link_started(backend_of(h)->link, id);
-}
-
-static void host_stopped(struct source_host *h, uint64_t id)
-{
-	service_link_stopped(backend_of(h)->link, id);
-}
-
-static void host_flushed(struct source_host *h, uint64_t request)
-{
-	service_link_flushed(backend_of(h)->link, request);
-}
-
-static int host_commit(const struct source_host *h, const void *request, size_t len)
-{
-	return service_link_commit(backend_of(h)->link, request, len);
-}
-
 static void on_trouble(void *ctx, const char *sentence)
 {
 	const struct sonda_backend *b = ctx;
@@ -170,92 +143,6 @@ static void on_trouble(void *ctx, const char *sentence)
 	if (b->o.on_trouble)
 		b->o.on_trouble(b->o.ctx, sentence);
 }
-
-static void host_trouble(struct source_host *h, const char *sentence)
-{
-	on_trouble(backend_of(h), sentence);
-}
-
-/* And as owner of the data sources: passes the service's commands on to their instances. */
-
-static int backend_describe(void *ctx, unsigned index, uint32_t *ret_version, void **ret,
-			    size_t *ret_len)
-{
-	(void)ctx;
-	return sources_describe(index, ret_version, ret, ret_len);
-}
-
-static int backend_begin_host(void *ctx, struct service_link *link)
-{
-	struct sonda_backend *b = ctx;
-
-	b->link = link;
-	b->host = (struct source_host){.arbiter = link->arbiter,
-				       .started = host_started,
-				       .stopped = host_stopped,
-				       .flushed = host_flushed,
-				       .commit = host_commit,
-				       .trouble = host_trouble};
-	return 0;
-}
-
-static void backend_end_host(void *ctx)
-{
-	struct sonda_backend *b = ctx;
-
-	sources_lost(&b->host);
-	b->host.arbiter = NULL;
-}
-
-static int backend_setup(void *ctx, uint64_t id, const void *config, size_t len)
-{
-	struct sonda_backend *b = ctx;
-
-	sources_setup(&b->host, id, config, len);
-	return 0;
-}
-
-static int backend_start(void *ctx, uint64_t id, const void *config, size_t len)
-{
-	struct sonda_backend *b = ctx;
-
-	sources_start(&b->host, id, config, len);
-	return 0;
-}
-
-static void backend_stop(void *ctx, uint64_t id)
-{
-	struct sonda_backend *b = ctx;
-
-	sources_stop(&b->host, id);
-}
-
-static void backend_flush(void *ctx, const uint64_t *ids, size_t n, uint64_t request,
-			  uint64_t flags)
-{
-	struct sonda_backend *b = ctx;
-
-	sources_flush(&b->host, ids, n, request, flags);
-}
-
-static void backend_clear(void *ctx, const uint64_t *ids, size_t n)
-{
-	struct sonda_backend *b = ctx;
-
-	sources_clear(&b->host, ids, n);
-}
-
-static const struct service_sources backend_sources = {
-	.max = SOURCES_MAX,
-	.describe = backend_describe,
-	.begin = backend_begin_host,
-	.end = backend_end_host,
-	.setup = backend_setup,
-	.start = backend_start,
-	.stop = backend_stop,
-	.flush = backend_flush,
-	.clear = backend_clear,
-};
 
 static void backend_on_connected(void *ctx, bool yes)
 {
@@ -299,7 +186,8 @@ int backend_begin(struct sonda_backend *b)
 		.shm_size = b->o.shm_size ? b->o.shm_size : SHM_SIZE,
 		.shm_page_size = b->o.shm_page_size ? b->o.shm_page_size : SHM_PAGE_SIZE,
 		.own_memory = b->o.own_memory,
-		.sources = &backend_sources,
+		.sources = &source_commands,
+		.sources_ctx = &b->host,
 		.on_connected = backend_on_connected,
 		.on_trouble = on_trouble,
 		.ctx = b,

@@ -13,7 +13,6 @@
  * the program adds. Unless stated otherwise, functions are for the loop's thread.
  */
 
-struct service_link;
 struct service_producer;
 struct trigger;
 
@@ -22,8 +21,7 @@ struct sonda_backend {
 	int result; /* of the task */
 	struct sonda_backend_options o; /* texts are owned */
 	struct service_producer *producer; /* owned; NULL: not begun, or ended */
-	struct service_link *link; /* borrowed; of the connection */
-	struct source_host host; /* of its instances */
+	struct source_host host; /* of the instances of the connection */
 	struct trigger *waiting; /* owned: to send when it is connected */
 	struct sonda_backend *next; /* in the list of those with a producer */
 	bool connected; /* guarded by the lock of backend.c */

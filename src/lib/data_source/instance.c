@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/core/mem.h"
+#include "client/producer/service_link.h"
 #include "gen/fields.h"
 #include "lib/data_source/event_writer.h"
 #include "lib/data_source/instance.h"
@@ -98,7 +99,7 @@ static void instance_answer_flushes(void)
 		flushes = f->next;
 		if (f->host) {
 			threads_claim(flush_thread, f->host, FLUSH_WAIT_MS);
-			f->host->flushed(f->host, f->request);
+			service_link_flushed(f->host->link, f->request);
 		}
 		free(f);
 	}
@@ -110,7 +111,8 @@ static void stop_answered(struct instance *in)
 	uint64_t id = in->id;
 
 	instance_end(in);
-	h->stopped(h, id);
+	if (h->link)
+		service_link_stopped(h->link, id);
 }
 
 static void on_answer(struct io_task *t)
@@ -216,7 +218,7 @@ static void instance_report(struct source_host *h, const struct source *s, const
 	char sentence[256];
 
 	snprintf(sentence, sizeof(sentence), "data source %s records nothing: %s", s->name, why);
-	h->trouble(h, sentence);
+	source_host_report(h, sentence);
 }
 
 static int make_user(struct source *s, const struct sonda_setup *setup, struct user_object **ret)
@@ -304,10 +306,13 @@ static void instance_set_up(struct source_host *h, uint64_t id, const void *conf
 		instance_report(h, s, r == -EMFILE ? "too many sessions use it" : strerror(-r));
 }
 
-void sources_setup(struct source_host *h, uint64_t id, const void *config, size_t len)
+static int sources_setup(void *ctx, uint64_t id, const void *config, size_t len)
 {
+	struct source_host *h = ctx;
+
 	h->sends_setup = true;
 	instance_set_up(h, id, config, len);
+	return 0;
 }
 
 /* ---- start, clear, flush ---- */
@@ -322,30 +327,42 @@ static void set_bit(struct instance *in, bool on)
 		__atomic_fetch_and(&in->source->ds->enabled, ~bit, __ATOMIC_SEQ_CST);
 }
 
-void sources_start(struct source_host *h, uint64_t id, const void *config, size_t len)
+static void instance_start(struct source_host *h, uint64_t id)
 {
-	struct instance *in;
+	struct instance *in = instance_find(h, id);
 	struct source *s;
+
+	if (!in || in->state != INSTANCE_SET_UP)
+		return;
+	s = in->source;
+	in->state = INSTANCE_STARTED;
+	if (s->callbacks.on_start)
+		s->callbacks.on_start(s->ctx, in->user->object);
+	set_bit(in, true);
+}
+
+void instance_begin(struct source_host *h, uint64_t id, const void *config, size_t len)
+{
+	instance_set_up(h, id, config, len);
+	instance_start(h, id);
+}
+
+static int sources_start(void *ctx, uint64_t id, const void *config, size_t len)
+{
+	struct source_host *h = ctx;
 
 	if (!h->sends_setup)
 		instance_set_up(h, id, config, len);
-	if (startup_ops && startup_ops->start(h, id)) {
-		h->started(h, id);
-		return;
-	}
-	in = instance_find(h, id);
-	if (in && in->state == INSTANCE_SET_UP) {
-		s = in->source;
-		in->state = INSTANCE_STARTED;
-		if (s->callbacks.on_start)
-			s->callbacks.on_start(s->ctx, in->user->object);
-		set_bit(in, true);
-	}
-	h->started(h, id);
+	if (!startup_ops || !startup_ops->start(h, id))
+		instance_start(h, id);
+	service_link_started(h->link, id);
+	return 0;
 }
 
-void sources_clear(struct source_host *h, const uint64_t *ids, size_t n)
+static void sources_clear(void *ctx, const uint64_t *ids, size_t n)
 {
+	const struct source_host *h = ctx;
+
 	for (size_t i = 0; i < n; i++) {
 		struct instance *in = instance_find(h, ids[i]);
 		struct source *s;
@@ -375,13 +392,14 @@ static void flush_instance(struct instance *in, struct flush *f, uint64_t flags)
 		sonda_answer_send(a);
 }
 
-void sources_flush(struct source_host *h, const uint64_t *ids, size_t n, uint64_t request,
-		   uint64_t flags)
+static void sources_flush(void *ctx, const uint64_t *ids, size_t n, uint64_t request,
+			  uint64_t flags)
 {
+	struct source_host *h = ctx;
 	struct flush *f = calloc(1, sizeof(*f)), **last = &flushes;
 
 	if (!f) {
-		h->flushed(h, request);
+		service_link_flushed(h->link, request);
 		return;
 	}
 	*f = (struct flush){.host = h, .request = request, .open = 1};
@@ -440,8 +458,9 @@ void instance_end(struct instance *in)
 	user_unref(TAKE_PTR(in->user));
 }
 
-void sources_stop(struct source_host *h, uint64_t id)
+static void sources_stop(void *ctx, uint64_t id)
 {
+	struct source_host *h = ctx;
 	struct instance *in = instance_find(h, id);
 	struct sonda_answer *a;
 	struct source *s;
@@ -449,7 +468,7 @@ void sources_stop(struct source_host *h, uint64_t id)
 	if (!in) {
 		if (startup_ops)
 			startup_ops->stop(h, id);
-		h->stopped(h, id);
+		service_link_stopped(h->link, id);
 		return;
 	}
 	s = in->source;
@@ -466,8 +485,20 @@ void sources_stop(struct source_host *h, uint64_t id)
 		sonda_answer_send(a);
 }
 
-void sources_lost(struct source_host *h)
+/* ---- a connection ---- */
+
+static int sources_begin(void *ctx, struct service_link *link)
 {
+	struct source_host *h = ctx;
+
+	*h = (struct source_host){.link = link, .arbiter = link->arbiter};
+	return 0;
+}
+
+static void sources_end(void *ctx)
+{
+	struct source_host *h = ctx;
+
 	if (startup_ops)
 		startup_ops->lost(h);
 	for (struct flush *f = flushes; f; f = f->next)
@@ -477,6 +508,27 @@ void sources_lost(struct source_host *h)
 		for (unsigned i = 0; i < SONDA_MAX_INSTANCES; i++)
 			if (s->instances[i].state != INSTANCE_FREE && s->instances[i].host == h)
 				instance_end(&s->instances[i]);
+	*h = (struct source_host){0};
+}
+
+const struct service_sources source_commands = {
+	.max = SOURCES_MAX,
+	.describe = source_describe,
+	.begin = sources_begin,
+	.end = sources_end,
+	.setup = sources_setup,
+	.start = sources_start,
+	.stop = sources_stop,
+	.flush = sources_flush,
+	.clear = sources_clear,
+};
+
+void source_host_report(const struct source_host *h, const char *sentence)
+{
+	if (h->link)
+		service_link_report(h->link, "%s", sentence);
+	else if (h->trouble)
+		h->trouble(sentence);
 }
 
 /* ---- the end of all instances ---- */

@@ -12,6 +12,9 @@ void instance_end(struct instance *in);
 
 void user_unref(struct user_object *u);
 
+/* Sets up and starts an instance for a host without a link. */
+void instance_begin(struct source_host *h, uint64_t id, const void *config, size_t len);
+
 /* A session that was set up, and the user's object for it. */
 struct instance_session {
 	struct source_host *host;

@@ -193,11 +193,12 @@ static void source_put_descriptor(struct pb_enc *e, const struct source *s)
 	pb_enc_raw(e, s->descriptor, s->descriptor_len);
 }
 
-int sources_describe(unsigned index, uint32_t *ret_version, void **ret, size_t *ret_len)
+int source_describe(void *ctx, unsigned index, uint32_t *ret_version, void **ret, size_t *ret_len)
 {
 	struct pb_mem m;
 	int r = pb_mem_init(&m);
 
+	(void)ctx;
 	if (r < 0)
 		return r;
 	pthread_mutex_lock(&lock);

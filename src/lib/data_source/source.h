@@ -23,21 +23,20 @@
 #define SOURCES_MAX 64 /* in a process */
 
 struct arbiter;
+struct service_link;
+struct service_sources;
 struct source;
 
-/* The service that an instance records for. */
+/* The service that an instance records for, and its connection. */
 struct source_host {
+	struct service_link *link; /* borrowed; NULL: none, so answers are dropped (startup.c) */
 	struct arbiter *arbiter;
 	bool sends_setup; /* before each start; old services send no setup */
-	/* Answers to the service, on the loop's thread. */
-	void (*started)(struct source_host *h, uint64_t id);
-	void (*stopped)(struct source_host *h, uint64_t id);
-	void (*flushed)(struct source_host *h, uint64_t request);
-	/* Sends a CommitDataRequest that contains the chunks themselves. Returns 0 or -errno. */
-	int (*commit)(const struct source_host *h, const void *request, size_t len);
-	/* One sentence for the user. */
-	void (*trouble)(struct source_host *h, const char *sentence);
+	void (*trouble)(const char *sentence); /* for the user, if there is no link; may be NULL */
 };
+
+/* Writes one sentence for the user. */
+void source_host_report(const struct source_host *h, const char *sentence);
 
 enum source_instance_state { INSTANCE_FREE, INSTANCE_SET_UP, INSTANCE_STARTED, INSTANCE_STOPPING };
 
@@ -83,24 +82,14 @@ struct source {
 	uint32_t version; /* new with each new descriptor; unique in the process, never 0 */
 };
 
-/* ---- for the connection to a service; on the loop's thread ---- */
-
-/* Handle the commands Setup, Start and Stop. Every Start and Stop is answered, also if the setup
- * has failed. */
-void sources_setup(struct source_host *h, uint64_t id, const void *config, size_t len);
-void sources_start(struct source_host *h, uint64_t id, const void *config, size_t len);
-void sources_stop(struct source_host *h, uint64_t id);
-/* Calls flushed() once, when the sources have answered and the data of all threads is committed. */
-void sources_flush(struct source_host *h, const uint64_t *ids, size_t n, uint64_t request,
-		   uint64_t flags);
-void sources_clear(struct source_host *h, const uint64_t *ids, size_t n);
-/* Call when the connection is lost. Ends all its instances at once; then no writer uses the
- * arbiter. */
-void sources_lost(struct source_host *h);
-
-/* Sets *ret to the serialized DataSourceDescriptor of the source with this index, which the caller
- * frees. Returns 0, -ENOENT or -ENOMEM. */
-int sources_describe(unsigned index, uint32_t *ret_version, void **ret, size_t *ret_len);
+/*
+ * ---- for the connection to a service; on the loop's thread ----
+ *
+ * All data sources, for a service_producer whose sources_ctx is a source_host. Every Start, Stop and
+ * Flush is answered, also if the setup has failed; a Flush when the sources have answered and the
+ * data of all threads is committed. The end of a connection ends all its instances at once.
+ */
+extern const struct service_sources source_commands;
 
 /* Called on the loop's thread when a source was added or has a new descriptor; and when one was
  * removed, with its name. */
@@ -128,5 +117,8 @@ void sources_forget_instances(void);
 struct source *source_find(const char *name, size_t len);
 /* Returns the next source after index `after` (-1: the first), or NULL. */
 struct source *source_next(int after);
+/* Sets *ret to the serialized DataSourceDescriptor of the source with this index, which the caller
+ * frees. ctx is unused. Returns 0, -ENOENT or -ENOMEM. Any thread. */
+int source_describe(void *ctx, unsigned index, uint32_t *ret_version, void **ret, size_t *ret_len);
 /* Takes a source without instances and users off the list, and frees it. For the loop's thread. */
 void source_remove(struct source *s);

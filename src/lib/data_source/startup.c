@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/core/mem.h"
+#include "client/producer/service_link.h"
 #include "client/transport/arbiter.h"
 #include "lib/data_source/event_writer.h"
 #include "lib/data_source/instance.h"
@@ -21,7 +22,6 @@ static struct startup {
 	struct instance *in; /* NULL: none */
 	struct io_timer timer;
 	bool (*may_take_over)(unsigned instance, const void *object);
-	void (*trouble)(const char *sentence);
 	struct instance_session next; /* the session that was set up; host NULL: none */
 	const struct source_host *to; /* the service that gets the chunks; NULL: none yet */
 } startup;
@@ -36,7 +36,7 @@ static void on_schedule(void *ctx, bool urgent)
 static int on_commit(void *ctx, const void *request, size_t len)
 {
 	(void)ctx;
-	return startup.to ? startup.to->commit(startup.to, request, len) : -EAGAIN;
+	return startup.to ? service_link_commit(startup.to->link, request, len) : -EAGAIN;
 }
 
 static int on_drain(void *ctx, int timeout_ms)
@@ -85,18 +85,6 @@ static int make_memory(struct arbiter **ret)
 
 /* ---- its end ---- */
 
-static void answer_nothing(struct source_host *h, uint64_t id)
-{
-	(void)h, (void)id;
-}
-
-static void on_trouble(struct source_host *h, const char *sentence)
-{
-	(void)h;
-	if (startup.trouble)
-		startup.trouble(sentence);
-}
-
 static void startup_on_timer(struct io_timer *t)
 {
 	(void)t;
@@ -127,7 +115,7 @@ void startup_end(void)
 	snprintf(sentence, sizeof(sentence),
 		 "no session has taken over the startup events: %llu packets are dropped",
 		 (unsigned long long)n);
-	on_trouble(&startup.host, sentence);
+	source_host_report(&startup.host, sentence);
 }
 
 void startup_forget(void)
@@ -236,22 +224,16 @@ int startup_begin(const struct startup_options *o)
 	r = make_memory(&a);
 	if (r < 0)
 		return r;
-	startup = (struct startup){.host = {.arbiter = a,
-					    .started = answer_nothing,
-					    .stopped = answer_nothing,
-					    .flushed = answer_nothing,
-					    .trouble = on_trouble},
+	startup = (struct startup){.host = {.arbiter = a, .trouble = o->trouble},
 				   .timer = {.fn = startup_on_timer},
-				   .may_take_over = o->may_take_over,
-				   .trouble = o->trouble};
+				   .may_take_over = o->may_take_over};
 	startup_ops = &ops;
-	sources_setup(&startup.host, STARTUP_ID, o->config, o->config_len);
+	instance_begin(&startup.host, STARTUP_ID, o->config, o->config_len);
 	startup.in = instance_find(&startup.host, STARTUP_ID);
 	if (!startup.in) {
 		arbiter_free(a);
 		return -ENOMEM; /* or all instances of the source are in use */
 	}
-	sources_start(&startup.host, STARTUP_ID, o->config, o->config_len);
 	io_arm(&library_loop, &startup.timer, o->ms);
 	return 0;
 }
