@@ -29,11 +29,11 @@ static long resident_kb(void)
 	return kb;
 }
 
-static void poll_all(struct sys_packet *p, void **states)
+static void poll_all(struct sys_packet *p, struct sys_state **states)
 {
 	sys_packet_begin(p);
 	for (unsigned i = 0; sys_sources[i]; i++)
-		while (sys_sources[i]->step(states[i], p))
+		while (sys_source_step(states[i], p))
 			;
 	sys_packet_end(p);
 	fake_reset_packets();
@@ -44,7 +44,7 @@ int main(int argc, char **argv)
 	Pb__SysStatsConfig c = PB__SYS_STATS_CONFIG__INIT;
 	struct sys_packet p = {.proc_root = "/proc", .sys_root = "/sys"};
 	unsigned polls = argc > 1 ? (unsigned)atoi(argv[1]) : 36000;
-	void *states[SOURCES_MAX];
+	struct sys_state *states[SOURCES_MAX];
 	long early = 0, late;
 	uint64_t begin;
 
@@ -52,7 +52,7 @@ int main(int argc, char **argv)
 	if (!p.w || extra_counters_init(&p.extras, "linux.sys_stats", p.w) < 0)
 		return 1;
 	for (unsigned i = 0; sys_sources[i]; i++)
-		if (sys_sources[i]->open(&p, &c, &states[i]) < 0)
+		if (sys_source_open(sys_sources[i], &p, &c, &states[i]) < 0)
 			return 1;
 	begin = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	for (unsigned i = 0; i < polls; i++) {

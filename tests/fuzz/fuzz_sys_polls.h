@@ -31,10 +31,10 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	return 0;
 }
 
-static void pass(struct sys_packet *p, const struct sys_source *source, void *state)
+static void pass(struct sys_packet *p, struct sys_state *state)
 {
 	sys_packet_begin(p);
-	while (source->step(state, p))
+	while (sys_source_step(state, p))
 		;
 	sys_packet_end(p);
 	check_packets();
@@ -43,15 +43,15 @@ static void pass(struct sys_packet *p, const struct sys_source *source, void *st
 static void polls(struct sys_packet *p, const struct sys_source *source,
 		  const Pb__SysStatsConfig *c, const uint8_t *data, size_t size)
 {
-	void *state = NULL;
+	struct sys_state *state = NULL;
 
-	if (source->open(p, c, &state) < 0)
+	if (sys_source_open(source, p, c, &state) < 0)
 		abort();
 	one_file_put(data, size / 2);
-	pass(p, source, state);
+	pass(p, state);
 	one_file_put(data, size);
-	pass(p, source, state);
-	source->close(state, p);
+	pass(p, state);
+	sys_source_close(state, p);
 	p->errors = NULL; /* they were the source's */
 }
 

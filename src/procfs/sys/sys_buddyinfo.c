@@ -1,18 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
-#include <stdlib.h>
 
 #include "gen/fields.h"
-#include "procfs/sys/sys_file.h"
 #include "procfs/sys/sys_source.h"
 #include "base/text/number_table.h"
 
 /* /proc/buddyinfo: a line for each zone of each NUMA node. All of them are recorded. */
-
-struct sys_buddyinfo {
-	struct sys_file file;
-	struct sys_errors errors;
-};
 
 /*
  * Parses "Node 0, zone   Normal   1 2 3": the number of free blocks of each order. The
@@ -52,40 +45,10 @@ static int buddyinfo_parse(void *state, struct sys_packet *p, struct span text)
 	return text.len > 0 ? -EBADMSG : r;
 }
 
-static int buddyinfo_open(struct sys_packet *p, const Pb__SysStatsConfig *c, void **ret_state)
-{
-	struct sys_buddyinfo *s = calloc(1, sizeof(*s));
-
-	(void)c;
-	if (!s || sys_file_init(&s->file, false, p->proc_root, "buddyinfo") < 0) {
-		free(s);
-		return -ENOMEM;
-	}
-	s->errors.what = "buddyinfo";
-	*ret_state = s;
-	return 0;
-}
-
-static bool buddyinfo_step(void *state, struct sys_packet *p)
-{
-	struct sys_buddyinfo *s = state;
-
-	sys_file_poll(&s->file, p, &s->errors, buddyinfo_parse, s);
-	return false;
-}
-
-static void buddyinfo_close(void *state, struct sys_packet *p)
-{
-	struct sys_buddyinfo *s = state;
-
-	sys_file_deinit(&s->file, p);
-	free(s);
-}
-
 const struct sys_source sys_buddyinfo = {
 	.name = "buddyinfo",
 	.period = offsetof(Pb__SysStatsConfig, buddyinfo_period_ms),
-	.open = buddyinfo_open,
-	.step = buddyinfo_step,
-	.close = buddyinfo_close,
+	.size = sizeof(struct sys_state),
+	.file = "buddyinfo",
+	.parse = buddyinfo_parse,
 };

@@ -15,6 +15,7 @@
  */
 
 struct sys_cpufreq {
+	struct sys_state base;
 	struct sys_file *files; /* owned; one for each CPU up to the highest */
 	size_t cap;
 	uint32_t *khz; /* owned; one for each CPU */
@@ -22,7 +23,6 @@ struct sys_cpufreq {
 	struct sys_cpus cpus;
 	uint32_t next; /* next CPU of this pass */
 	bool any; /* a value was read in this pass */
-	struct sys_errors errors;
 };
 
 static int cpufreq_parse(void *state, struct sys_packet *p, struct span text)
@@ -71,11 +71,11 @@ static bool cpufreq_step(void *state, struct sys_packet *p)
 	if (s->next == 0 && sys_cpus_have_grown(&s->cpus, p->sys_root, p->now, &n))
 		sys_cpufreq_add_cpus(s, p, n);
 	if (s->cpus.n == 0) {
-		sys_packet_no_cpus(p, &s->errors);
+		sys_packet_no_cpus(p, &s->base.errors);
 		return false;
 	}
 	s->khz[s->next] = 0;
-	sys_file_poll(&s->files[s->next], p, &s->errors, cpufreq_parse, s);
+	sys_file_poll(&s->files[s->next], p, &s->base.errors, cpufreq_parse, s);
 	if (++s->next < s->cpus.n)
 		return true;
 	s->next = 0;
@@ -91,26 +91,12 @@ static void cpufreq_close(void *state, struct sys_packet *p)
 		sys_file_deinit(&s->files[i], p);
 	free(s->files);
 	free(s->khz);
-	free(s);
-}
-
-static int cpufreq_open(struct sys_packet *p, const Pb__SysStatsConfig *c, void **ret_state)
-{
-	struct sys_cpufreq *s = calloc(1, sizeof(*s));
-
-	(void)p;
-	(void)c;
-	if (!s)
-		return -ENOMEM;
-	s->errors.what = "cpufreq";
-	*ret_state = s;
-	return 0;
 }
 
 const struct sys_source sys_cpufreq = {
 	.name = "cpufreq",
 	.period = offsetof(Pb__SysStatsConfig, cpufreq_period_ms),
-	.open = cpufreq_open,
+	.size = sizeof(struct sys_cpufreq),
 	.step = cpufreq_step,
 	.close = cpufreq_close,
 };

@@ -30,11 +30,11 @@ struct idle_cpu {
 };
 
 struct sys_cpuidle {
+	struct sys_state base;
 	struct idle_cpu *all; /* owned; one for each CPU up to the highest */
 	size_t cap;
 	struct sys_cpus cpus;
 	uint32_t next; /* next CPU of this pass */
-	struct sys_errors errors;
 };
 
 static void sys_cpuidle_forget(struct idle_cpu *cpu, struct sys_packet *p)
@@ -94,7 +94,7 @@ static void cpuidle_list_states(struct sys_cpuidle *s, struct sys_packet *p, str
 		return;
 	sys_cpuidle_forget(cpu, p);
 	cpu->list_again = p->now + SYS_FILE_RETRY_NS;
-	sys_packet_error(p, &s->errors, folder, -r);
+	sys_packet_error(p, &s->base.errors, folder, -r);
 }
 
 static void cpuidle_write_state(struct pb_enc *e, const struct idle_state *state, uint64_t us)
@@ -120,7 +120,7 @@ static void cpuidle_poll_cpu(struct sys_cpuidle *s, struct sys_packet *p, struct
 			r = -EBADMSG;
 		if (r == 0)
 			continue;
-		sys_packet_error(p, &s->errors, file->path, -r);
+		sys_packet_error(p, &s->base.errors, file->path, -r);
 		sys_cpuidle_forget(cpu, p);
 		cpu->list_again = p->now + SYS_FILE_RETRY_NS;
 		return;
@@ -144,7 +144,7 @@ static bool cpuidle_step(void *state, struct sys_packet *p)
 		while (s->cpus.n < n)
 			s->all[s->cpus.n++] = (struct idle_cpu){0};
 	if (s->cpus.n == 0) {
-		sys_packet_no_cpus(p, &s->errors);
+		sys_packet_no_cpus(p, &s->base.errors);
 		return false;
 	}
 	cpu = &s->all[s->next];
@@ -163,26 +163,12 @@ static void cpuidle_close(void *state, struct sys_packet *p)
 	for (uint32_t i = 0; i < s->cpus.n; i++)
 		sys_cpuidle_forget(&s->all[i], p);
 	free(s->all);
-	free(s);
-}
-
-static int cpuidle_open(struct sys_packet *p, const Pb__SysStatsConfig *c, void **ret_state)
-{
-	struct sys_cpuidle *s = calloc(1, sizeof(*s));
-
-	(void)p;
-	(void)c;
-	if (!s)
-		return -ENOMEM;
-	s->errors.what = "cpuidle";
-	*ret_state = s;
-	return 0;
 }
 
 const struct sys_source sys_cpuidle = {
 	.name = "cpuidle",
 	.period = offsetof(Pb__SysStatsConfig, cpuidle_period_ms),
-	.open = cpuidle_open,
+	.size = sizeof(struct sys_cpuidle),
 	.step = cpuidle_step,
 	.close = cpuidle_close,
 };

@@ -23,11 +23,11 @@ struct device {
 };
 
 struct sys_devices {
+	struct sys_state base;
 	const struct kind *kind;
 	char *folder; /* owned */
 	struct sys_names names;
 	struct device *devices; /* owned; one for each name */
-	struct sys_errors errors;
 	uint64_t list_again; /* CLOCK_MONOTONIC */
 	uint32_t group; /* group of the extra counters */
 	size_t next; /* next device of this pass */
@@ -161,7 +161,7 @@ static void list_devices(struct sys_devices *s, struct sys_packet *p)
 	}
 	if (r == 0)
 		return;
-	sys_packet_error(p, &s->errors, s->folder, -r);
+	sys_packet_error(p, &s->base.errors, s->folder, -r);
 	sys_devices_forget(s, p);
 }
 
@@ -173,21 +173,16 @@ static void devices_close(void *state, struct sys_packet *p)
 
 	sys_devices_forget(s, p);
 	free(s->folder);
-	free(s);
 }
 
-static int open_kind(struct sys_packet *p, const struct kind *kind, void **ret_state)
+static int open_kind(struct sys_devices *s, struct sys_packet *p, const struct kind *kind)
 {
-	struct sys_devices *s = calloc(1, sizeof(*s));
-
-	if (!s || asprintf(&s->folder, "%s/class/%s", p->sys_root, kind->class) < 0) {
-		free(s);
+	s->kind = kind;
+	if (asprintf(&s->folder, "%s/class/%s", p->sys_root, kind->class) < 0) {
+		s->folder = NULL;
 		return -ENOMEM;
 	}
-	s->kind = kind;
-	s->errors.what = kind->name;
 	s->group = kind->type ? extra_counters_group(&p->extras, kind->name) : TRACK_VOID;
-	*ret_state = s;
 	return 0;
 }
 
@@ -199,7 +194,7 @@ static bool devices_step(void *state, struct sys_packet *p)
 	if (s->next == 0 && p->now >= s->list_again)
 		list_devices(s, p);
 	if (s->next < s->names.n)
-		sys_file_poll(&s->devices[s->next].file, p, &s->errors, s->kind->parse, s);
+		sys_file_poll(&s->devices[s->next].file, p, &s->base.errors, s->kind->parse, s);
 	s->next = s->next + 1 < s->names.n ? s->next + 1 : 0;
 	return s->next > 0;
 }
@@ -221,21 +216,22 @@ static const struct kind devfreq = {
 	.parse = devfreq_parse,
 };
 
-static int thermal_open(struct sys_packet *p, const Pb__SysStatsConfig *c, void **ret_state)
+static int thermal_open(void *state, struct sys_packet *p, const Pb__SysStatsConfig *c)
 {
 	(void)c;
-	return open_kind(p, &thermal, ret_state);
+	return open_kind(state, p, &thermal);
 }
 
-static int devfreq_open(struct sys_packet *p, const Pb__SysStatsConfig *c, void **ret_state)
+static int devfreq_open(void *state, struct sys_packet *p, const Pb__SysStatsConfig *c)
 {
 	(void)c;
-	return open_kind(p, &devfreq, ret_state);
+	return open_kind(state, p, &devfreq);
 }
 
 const struct sys_source sys_thermal = {
 	.name = "thermal",
 	.period = offsetof(Pb__SysStatsConfig, thermal_period_ms),
+	.size = sizeof(struct sys_devices),
 	.open = thermal_open,
 	.step = devices_step,
 	.close = devices_close,
@@ -244,6 +240,7 @@ const struct sys_source sys_thermal = {
 const struct sys_source sys_devfreq = {
 	.name = "devfreq",
 	.period = offsetof(Pb__SysStatsConfig, devfreq_period_ms),
+	.size = sizeof(struct sys_devices),
 	.open = devfreq_open,
 	.step = devices_step,
 	.close = devices_close,

@@ -158,8 +158,7 @@ static void sys_disks_end(struct sys_disks *d, struct sys_packet *p)
 }
 
 struct sys_diskstats {
-	struct sys_file file;
-	struct sys_errors errors;
+	struct sys_state base;
 	struct sys_disks disks;
 };
 
@@ -224,41 +223,19 @@ static int diskstats_parse(void *state, struct sys_packet *p, struct span text)
 	return r;
 }
 
-static int diskstats_open(struct sys_packet *p, const Pb__SysStatsConfig *c, void **ret_state)
-{
-	struct sys_diskstats *s = calloc(1, sizeof(*s));
-
-	(void)c;
-	if (!s || sys_file_init(&s->file, false, p->proc_root, "diskstats") < 0) {
-		free(s);
-		return -ENOMEM;
-	}
-	s->errors.what = "diskstats";
-	*ret_state = s;
-	return 0;
-}
-
-static bool diskstats_step(void *state, struct sys_packet *p)
-{
-	struct sys_diskstats *s = state;
-
-	sys_file_poll(&s->file, p, &s->errors, diskstats_parse, s);
-	return false;
-}
-
 static void diskstats_close(void *state, struct sys_packet *p)
 {
 	struct sys_diskstats *s = state;
 
-	sys_file_deinit(&s->file, p);
+	(void)p;
 	sys_disks_deinit(&s->disks);
-	free(s);
 }
 
 const struct sys_source sys_diskstats = {
 	.name = "diskstats",
 	.period = offsetof(Pb__SysStatsConfig, diskstat_period_ms),
-	.open = diskstats_open,
-	.step = diskstats_step,
+	.size = sizeof(struct sys_diskstats),
+	.file = "diskstats",
+	.parse = diskstats_parse,
 	.close = diskstats_close,
 };

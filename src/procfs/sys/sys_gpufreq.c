@@ -27,13 +27,13 @@ struct gpu {
 };
 
 struct sys_gpufreq {
+	struct sys_state base;
 	struct gpu gpus[GPUS_MAX];
 	unsigned n;
 	unsigned next; /* next GPU of this pass */
 	uint64_t mhz[GPUS_MAX]; /* of this pass */
 	bool any; /* a value was read in this pass */
 	uint64_t list_again; /* CLOCK_MONOTONIC */
-	struct sys_errors errors;
 };
 
 /* The line that ends with a star has the current frequency. */
@@ -114,7 +114,7 @@ static void list_gpus(struct sys_gpufreq *s, struct sys_packet *p)
 	if (s->n > 0)
 		return;
 	snprintf(name, sizeof(name), "%.48s/class/drm/card*/gt_act_freq_mhz", p->sys_root);
-	sys_packet_error(p, &s->errors, name, ENOENT);
+	sys_packet_error(p, &s->base.errors, name, ENOENT);
 }
 
 /* ---- the source ---- */
@@ -143,7 +143,7 @@ static bool gpufreq_step(void *state, struct sys_packet *p)
 	if (s->n == 0)
 		return false;
 	s->mhz[s->next] = 0;
-	sys_file_poll(&s->gpus[s->next].file, p, &s->errors, gpufreq_parse, s);
+	sys_file_poll(&s->gpus[s->next].file, p, &s->base.errors, gpufreq_parse, s);
 	s->next = (s->next + 1) % s->n;
 	if (s->next > 0)
 		return true;
@@ -154,26 +154,12 @@ static bool gpufreq_step(void *state, struct sys_packet *p)
 static void gpufreq_close(void *state, struct sys_packet *p)
 {
 	sys_gpufreq_forget(state, p);
-	free(state);
-}
-
-static int gpufreq_open(struct sys_packet *p, const Pb__SysStatsConfig *c, void **ret_state)
-{
-	struct sys_gpufreq *s = calloc(1, sizeof(*s));
-
-	(void)c;
-	(void)p;
-	if (!s)
-		return -ENOMEM;
-	s->errors.what = "gpufreq";
-	*ret_state = s;
-	return 0;
 }
 
 const struct sys_source sys_gpufreq = {
 	.name = "gpufreq",
 	.period = offsetof(Pb__SysStatsConfig, gpufreq_period_ms),
-	.open = gpufreq_open,
+	.size = sizeof(struct sys_gpufreq),
 	.step = gpufreq_step,
 	.close = gpufreq_close,
 };

@@ -209,9 +209,8 @@ static int sys_table_parse(struct sys_table *t, struct sys_packet *p, struct spa
 /* /proc/meminfo, in kB, and /proc/vmstat: tables of names and numbers. */
 
 struct sys_memory {
-	struct sys_file file;
+	struct sys_state base;
 	struct sys_table table;
-	struct sys_errors errors;
 };
 
 static uint32_t meminfo_number(struct span name)
@@ -249,53 +248,27 @@ static bool is_event(struct span name)
 	return !(name.len >= 3 && memcmp(name.p, "nr_", 3) == 0);
 }
 
-static int open_memory(struct sys_packet *p, const struct sys_source *source, bool whole,
-		       struct sys_memory **ret_s)
+static int meminfo_open(void *state, struct sys_packet *p, const Pb__SysStatsConfig *c)
 {
-	struct sys_memory *s = calloc(1, sizeof(*s));
+	struct sys_memory *s = state;
 
-	if (!s || sys_file_init(&s->file, whole, p->proc_root, "%s", source->name) < 0) {
-		free(s);
-		return -ENOMEM;
-	}
-	s->errors.what = source->name;
-	*ret_s = s;
-	return 0;
-}
-
-static int meminfo_open(struct sys_packet *p, const Pb__SysStatsConfig *c, void **ret_state)
-{
-	struct sys_memory *s;
-	int r = open_memory(p, &sys_meminfo, true, &s);
-
-	if (r < 0)
-		return r;
-	s->table = (struct sys_table){
-		.field = PB_SYS_STATS_MEMINFO,
-		.number_of = meminfo_number,
-		.is_total = is_never_total,
-	};
+	s->table.field = PB_SYS_STATS_MEMINFO;
+	s->table.number_of = meminfo_number;
+	s->table.is_total = is_never_total;
 	sys_table_choose(&s->table, p, "meminfo", &pb__meminfo_counters__descriptor,
 			 (const int *)c->meminfo_counters, c->n_meminfo_counters);
-	*ret_state = s;
 	return 0;
 }
 
-static int vmstat_open(struct sys_packet *p, const Pb__SysStatsConfig *c, void **ret_state)
+static int vmstat_open(void *state, struct sys_packet *p, const Pb__SysStatsConfig *c)
 {
-	struct sys_memory *s;
-	int r = open_memory(p, &sys_vmstat, false, &s);
+	struct sys_memory *s = state;
 
-	if (r < 0)
-		return r;
-	s->table = (struct sys_table){
-		.field = PB_SYS_STATS_VMSTAT,
-		.number_of = vmstat_number,
-		.is_total = is_event,
-	};
+	s->table.field = PB_SYS_STATS_VMSTAT;
+	s->table.number_of = vmstat_number;
+	s->table.is_total = is_event;
 	sys_table_choose(&s->table, p, "vmstat", &pb__vmstat_counters__descriptor,
 			 (const int *)c->vmstat_counters, c->n_vmstat_counters);
-	*ret_state = s;
 	return 0;
 }
 
@@ -306,35 +279,31 @@ static int memory_parse(void *state, struct sys_packet *p, struct span text)
 	return sys_table_parse(&s->table, p, text);
 }
 
-static bool memory_step(void *state, struct sys_packet *p)
-{
-	struct sys_memory *s = state;
-
-	sys_file_poll(&s->file, p, &s->errors, memory_parse, s);
-	return false;
-}
-
 static void memory_close(void *state, struct sys_packet *p)
 {
 	struct sys_memory *s = state;
 
-	sys_file_deinit(&s->file, p);
+	(void)p;
 	sys_table_deinit(&s->table);
-	free(s);
 }
 
 const struct sys_source sys_meminfo = {
 	.name = "meminfo",
 	.period = offsetof(Pb__SysStatsConfig, meminfo_period_ms),
+	.size = sizeof(struct sys_memory),
+	.file = "meminfo",
+	.whole = true,
+	.parse = memory_parse,
 	.open = meminfo_open,
-	.step = memory_step,
 	.close = memory_close,
 };
 
 const struct sys_source sys_vmstat = {
 	.name = "vmstat",
 	.period = offsetof(Pb__SysStatsConfig, vmstat_period_ms),
+	.size = sizeof(struct sys_memory),
+	.file = "vmstat",
+	.parse = memory_parse,
 	.open = vmstat_open,
-	.step = memory_step,
 	.close = memory_close,
 };

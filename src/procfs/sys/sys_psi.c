@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "base/core/mem.h"
@@ -23,6 +22,7 @@ static const struct {
 #define RESOURCES ARRAY_SIZE(resources)
 
 struct sys_psi {
+	struct sys_state base;
 	struct sys_file files[RESOURCES];
 	struct sys_errors errors[RESOURCES];
 	uint32_t irq_full; /* extra counter of interrupts */
@@ -89,30 +89,24 @@ static void psi_close(void *state, struct sys_packet *p)
 
 	for (size_t i = 0; i < RESOURCES; i++)
 		sys_file_deinit(&s->files[i], p);
-	free(s);
 }
 
-static int psi_open(struct sys_packet *p, const Pb__SysStatsConfig *c, void **ret_state)
+static int psi_open(void *state, struct sys_packet *p, const Pb__SysStatsConfig *c)
 {
-	struct sys_psi *s = calloc(1, sizeof(*s));
+	struct sys_psi *s = state;
 
 	(void)c;
-	if (!s)
-		return -ENOMEM;
 	for (size_t i = 0; i < RESOURCES; i++) {
 		s->errors[i].what = "psi";
 		if (sys_file_init(&s->files[i], true, p->proc_root, "pressure/%s",
-				  resources[i].name) == 0)
-			continue;
-		psi_close(s, p);
-		return -ENOMEM;
+				  resources[i].name) < 0)
+			return -ENOMEM;
 	}
 	s->irq_full =
 		extra_counters_find(&p->extras, extra_counters_group(&p->extras, "psi"),
 				    (struct span){"psi.irq.full", 12},
 				    &(struct track_spec){.unit = TRACK_UNIT_NS, .total = true});
 	s->n = access(s->files[RESOURCES - 1].path, F_OK) == 0 ? RESOURCES : RESOURCES - 1;
-	*ret_state = s;
 	return 0;
 }
 
@@ -128,6 +122,7 @@ static bool psi_step(void *state, struct sys_packet *p)
 const struct sys_source sys_psi = {
 	.name = "psi",
 	.period = offsetof(Pb__SysStatsConfig, psi_period_ms),
+	.size = sizeof(struct sys_psi),
 	.open = psi_open,
 	.step = psi_step,
 	.close = psi_close,

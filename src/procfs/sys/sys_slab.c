@@ -37,8 +37,7 @@ struct cache {
 };
 
 struct sys_slab {
-	struct sys_file file;
-	struct sys_errors errors;
+	struct sys_state base;
 	bool by_file; /* the files of /sys may be used */
 	struct cache *caches; /* owned */
 	size_t n, cap;
@@ -143,7 +142,7 @@ static int slab_parse(void *state, struct sys_packet *p, struct span text)
 static void poll_slabinfo(struct sys_slab *s, struct sys_packet *p)
 {
 	s->list_again = p->now + LIST_NS;
-	sys_file_poll(&s->file, p, &s->errors, slab_parse, s);
+	sys_file_poll(&s->base.file, p, &s->base.errors, slab_parse, s);
 }
 
 /* ---- the files ---- */
@@ -210,18 +209,12 @@ static bool has_whole_caches(const char *proc_root)
 	       str_is_release_from(release.s, 5, 9);
 }
 
-static int slab_open(struct sys_packet *p, const Pb__SysStatsConfig *c, void **ret_state)
+static int slab_open(void *state, struct sys_packet *p, const Pb__SysStatsConfig *c)
 {
-	struct sys_slab *s = calloc(1, sizeof(*s));
+	struct sys_slab *s = state;
 
 	(void)c;
-	if (!s || sys_file_init(&s->file, false, p->proc_root, "slabinfo") < 0) {
-		free(s);
-		return -ENOMEM;
-	}
-	s->errors.what = "slab";
 	s->by_file = has_whole_caches(p->proc_root);
-	*ret_state = s;
 	return 0;
 }
 
@@ -231,13 +224,13 @@ static void slab_close(void *state, struct sys_packet *p)
 
 	forget_from(s, p, 0);
 	free(s->caches);
-	sys_file_deinit(&s->file, p);
-	free(s);
 }
 
 const struct sys_source sys_slab = {
 	.name = "slab",
 	.period = offsetof(Pb__SysStatsConfig, slab_period_ms),
+	.size = sizeof(struct sys_slab),
+	.file = "slabinfo",
 	.open = slab_open,
 	.step = slab_step,
 	.close = slab_close,

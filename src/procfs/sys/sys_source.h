@@ -5,27 +5,52 @@
 #include <stddef.h>
 
 #include "config/data_source_config.pb-c.h"
+#include "procfs/sys/sys_file.h"
 #include "procfs/sys/sys_packet.h"
 #include "gen/fields.h"
 #include "wire/pb_enc.h"
+
+struct sys_source;
+
+/* The state of a table begins with this. */
+struct sys_state {
+	const struct sys_source *source;
+	struct sys_errors errors;
+	struct sys_file file; /* of a table with one file */
+};
 
 /*
  * One table of linux.sys_stats: a file of /proc or a set of files of /sys, with its own period. A
  * poll is a pass of steps. Each step is short enough for a time slice
  * (base/event_loop/time_slice.h), writes what it read, and leaves no message of SysStats open.
+ *
+ * A table of one file of /proc needs no functions but parse.
  */
 struct sys_source {
 	const char *name;
 	/* offset of its period in Pb__SysStatsConfig: uint32_t, ms; 0 disables the table */
 	size_t period;
+	size_t size; /* bytes of its state, which is zero before open is called */
+	const char *file; /* path in /proc of a table with one file, or NULL */
+	bool whole; /* one read returns the whole file: struct sys_file */
+	/* Parses the text of the file: see sys_file_poll(). */
+	int (*parse)(void *state, struct sys_packet *p, struct span text);
 	/*
-	 * Called once, before the first step; config is borrowed for the call. Returns 0 or -errno.
+	 * NULL: nothing to do. Called once, before the first step; config is borrowed for the call.
+	 * Returns 0, or -errno: close is called then too.
 	 */
-	int (*open)(struct sys_packet *p, const Pb__SysStatsConfig *c, void **ret_state);
-	/* Runs the next step of a pass. Returns false after the last step. */
+	int (*open)(void *state, struct sys_packet *p, const Pb__SysStatsConfig *c);
+	/* Runs the next step of a pass. Returns false after the last step. NULL: parses the file. */
 	bool (*step)(void *state, struct sys_packet *p);
+	/* Frees what the state owns, without the state and its file. NULL: nothing to do. */
 	void (*close)(void *state, struct sys_packet *p);
 };
+
+/* Returns 0 or -errno. */
+int sys_source_open(const struct sys_source *source, struct sys_packet *p,
+		    const Pb__SysStatsConfig *c, struct sys_state **ret);
+bool sys_source_step(struct sys_state *s, struct sys_packet *p);
+void sys_source_close(struct sys_state *s, struct sys_packet *p);
 
 extern const struct sys_source sys_meminfo, sys_vmstat, sys_stat, sys_buddyinfo, sys_diskstats,
 	sys_psi, sys_slab, sys_cpufreq, sys_cpuidle, sys_thermal, sys_devfreq, sys_gpufreq,

@@ -33,8 +33,7 @@ static const struct stat_extra {
 };
 
 struct sys_stat {
-	struct sys_file file;
-	struct sys_errors errors;
+	struct sys_state base;
 	bool cpu_times, irqs, softirqs, forks;
 	uint64_t ns_per_tick;
 	/* EXTRA_COUNTER_NONE if they are not selected */
@@ -226,17 +225,12 @@ static void sys_stat_choose(struct sys_stat *s, int counter, struct unknown_ids 
 	}
 }
 
-static int stat_open(struct sys_packet *p, const Pb__SysStatsConfig *c, void **ret_state)
+static int stat_open(void *state, struct sys_packet *p, const Pb__SysStatsConfig *c)
 {
-	struct sys_stat *s = calloc(1, sizeof(*s));
+	struct sys_stat *s = state;
 	struct unknown_ids unknown = {0};
 	long hz = sysconf(_SC_CLK_TCK);
 
-	if (!s || sys_file_init(&s->file, true, p->proc_root, "stat") < 0) {
-		free(s);
-		return -ENOMEM;
-	}
-	s->errors.what = "stat";
 	s->ns_per_tick = NS_PER_S / (uint64_t)(hz > 0 ? hz : 100);
 	for (size_t i = 0; i < ARRAY_SIZE(stat_extras); i++)
 		s->extras[i] = EXTRA_COUNTER_NONE;
@@ -244,31 +238,24 @@ static int stat_open(struct sys_packet *p, const Pb__SysStatsConfig *c, void **r
 		choose_all(s, p);
 	for (size_t i = 0; i < c->n_stat_counters; i++)
 		sys_stat_choose(s, (int)c->stat_counters[i], &unknown);
-	*ret_state = s;
 	return 0;
-}
-
-static bool stat_step(void *state, struct sys_packet *p)
-{
-	struct sys_stat *s = state;
-
-	sys_file_poll(&s->file, p, &s->errors, stat_parse, s);
-	return false;
 }
 
 static void stat_close(void *state, struct sys_packet *p)
 {
 	struct sys_stat *s = state;
 
-	sys_file_deinit(&s->file, p);
+	(void)p;
 	free(s->of_cpu);
-	free(s);
 }
 
 const struct sys_source sys_stat = {
 	.name = "stat",
 	.period = offsetof(Pb__SysStatsConfig, stat_period_ms),
+	.size = sizeof(struct sys_stat),
+	.file = "stat",
+	.whole = true,
+	.parse = stat_parse,
 	.open = stat_open,
-	.step = stat_step,
 	.close = stat_close,
 };

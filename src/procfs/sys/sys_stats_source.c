@@ -47,8 +47,7 @@ const struct sys_source *const sys_sources[] = {
 #define EARLY_MS 4
 
 struct slot {
-	const struct sys_source *source;
-	void *state;
+	struct sys_state *state; /* owned */
 	uint32_t period_ms;
 	uint64_t due; /* CLOCK_MONOTONIC, ms */
 	uint64_t polled_ms; /* start of its last pass; CLOCK_MONOTONIC, ms */
@@ -102,7 +101,7 @@ static bool sys_stats_source_step(struct sys_stats *ds)
 
 		if (!s->active)
 			continue;
-		s->active = s->source->step(s->state, &ds->poll);
+		s->active = sys_source_step(s->state, &ds->poll);
 		return true;
 	}
 	return false;
@@ -206,7 +205,7 @@ static void sys_stats_destroy(void *instance)
 	event_freep(&ds->next_slice);
 	event_freep(&ds->tick);
 	for (unsigned i = 0; i < ds->n_slots; i++)
-		ds->slots[i].source->close(ds->slots[i].state, &ds->poll);
+		sys_source_close(ds->slots[i].state, &ds->poll);
 	sys_packet_deinit(&ds->poll);
 	writer_free(ds->writer);
 	free(ds);
@@ -221,18 +220,19 @@ static int open_sources(struct sys_stats *ds, const Pb__SysStatsConfig *c)
 {
 	ds->is_slow = true;
 	for (const struct sys_source *const *at = sys_sources; *at; at++) {
-		struct slot s = {.source = *at};
+		const struct sys_source *source = *at;
+		struct slot s = {0};
 		int r;
 
-		memcpy(&s.period_ms, (const char *)c + s.source->period, sizeof(s.period_ms));
+		memcpy(&s.period_ms, (const char *)c + source->period, sizeof(s.period_ms));
 		if (s.period_ms == 0)
 			continue;
 		if (s.period_ms < PERIOD_MIN_MS) {
 			log_warn("linux.sys_stats: the period of %s, %u ms, is raised to %u ms",
-				 s.source->name, s.period_ms, PERIOD_MIN_MS);
+				 source->name, s.period_ms, PERIOD_MIN_MS);
 			s.period_ms = PERIOD_MIN_MS;
 		}
-		r = s.source->open(&ds->poll, c, &s.state);
+		r = sys_source_open(source, &ds->poll, c, &s.state);
 		if (r < 0)
 			return r;
 		ds->is_slow &= s.period_ms >= SLOW_MS;

@@ -43,6 +43,7 @@ struct user_file {
 };
 
 struct sys_files {
+	struct sys_state base;
 	struct user_file *files; /* owned */
 	size_t n;
 	size_t next; /* next file of this pass */
@@ -200,7 +201,6 @@ static void files_close(void *state, struct sys_packet *p)
 		free(f->path);
 	}
 	free(s->files);
-	free(s);
 }
 
 static int files_add_file(struct sys_files *s, struct sys_packet *p,
@@ -217,32 +217,27 @@ static int files_add_file(struct sys_files *s, struct sys_packet *p,
 	return r < 0 ? r : user_file_open(f, p);
 }
 
-static int files_open(struct sys_packet *p, const Pb__SysStatsConfig *c, void **ret_state)
+static int files_open(void *state, struct sys_packet *p, const Pb__SysStatsConfig *c)
 {
-	struct sys_files *s = calloc(1, sizeof(*s));
+	struct sys_files *s = state;
 	size_t n = MIN(c->n_files, (size_t)FILES_MAX);
 	int r = 0;
 
-	if (!s || !(s->files = calloc(n + 1, sizeof(*s->files)))) {
-		free(s);
+	s->files = calloc(n + 1, sizeof(*s->files));
+	if (!s->files)
 		return -ENOMEM;
-	}
 	for (size_t i = 0; r == 0 && i < n; i++)
 		r = files_add_file(s, p, c->files[i]);
-	if (r < 0) {
-		files_close(s, p);
-		return r;
-	}
-	if (n < c->n_files)
+	if (r == 0 && n < c->n_files)
 		log_warn("linux.sys_stats: files: %zu of %zu are skipped: the limit is %d",
 			 c->n_files - n, c->n_files, FILES_MAX);
-	*ret_state = s;
-	return 0;
+	return r;
 }
 
 const struct sys_source sys_files = {
 	.name = "files",
 	.period = offsetof(Pb__SysStatsConfig, files_period_ms),
+	.size = sizeof(struct sys_files),
 	.open = files_open,
 	.step = files_step,
 	.close = files_close,

@@ -232,7 +232,7 @@ static inline void rig_passes(const struct sys_source *source, void *state, unsi
 	fake_reset_packets();
 	while (passes-- > 0) {
 		sys_packet_begin(&poll_state);
-		while (source->step(state, &poll_state))
+		while (sys_source_step(state, &poll_state))
 			;
 		rig_end_pass(out, &poll_state.extras, source->name);
 	}
@@ -249,7 +249,7 @@ static inline void rig_pass_later(const struct sys_source *source, void *state)
 		sys_packet_begin(&poll_state);
 		rig_later += 11 * NS_PER_S;
 		poll_state.now += rig_later;
-		while (source->step(state, &poll_state))
+		while (sys_source_step(state, &poll_state))
 			;
 		poll_state.extras.n_fresh = 0;
 		sys_packet_end(&poll_state);
@@ -258,16 +258,16 @@ static inline void rig_pass_later(const struct sys_source *source, void *state)
 
 static inline void *rig_open(const struct sys_source *source)
 {
-	void *state = NULL;
+	struct sys_state *state = NULL;
 
-	if (source->open(&poll_state, &stats, &state) < 0)
+	if (sys_source_open(source, &poll_state, &stats, &state) < 0)
 		abort();
 	return state;
 }
 
 static inline void rig_close(const struct sys_source *source, void *state)
 {
-	source->close(state, &poll_state);
+	sys_source_close(state, &poll_state);
 	poll_state.errors = NULL;
 }
 
