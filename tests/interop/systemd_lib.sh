@@ -87,13 +87,6 @@ PIDS+=($!)
 inside() { nsenter -t "$init" --mount --pid --cgroup --uts --ipc --net --wd=/ "$@"; }
 ctl() { inside systemctl --no-pager --no-ask-password "$@" >"$TMP/ctl" 2>&1; }
 value() { inside systemctl show -P "$2" "$1"; } # UNIT PROPERTY
-wait_for() { # COMMAND...: until it is true
-  for _ in $(seq 200); do
-    "$@" && return
-    sleep 0.05
-  done
-  return 1
-}
 booted() {
   init=$(cat "/proc/${PIDS[0]}/task/${PIDS[0]}/children" 2>/dev/null)
   init=${init%% *}

@@ -6,6 +6,8 @@
 
 . "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
 needs_root
+# The programs of an installation whose units run (tests/interop/test_systemd_attacked.sh).
+[ -z "${INSTALLED:-}" ] || BIN=$INSTALLED/bin SONDA=$INSTALLED/bin/sonda
 needs_built "$BIN/sondad" "$BIN/sonda-probes"
 TRACEFS=/sys/kernel/tracing
 
@@ -32,7 +34,7 @@ fi
 # Daemons inherit this, so that those of tests that run beside this one are told apart.
 export SONDA_TEST=$TMP
 # Nothing of this machine's own tracing service may answer.
-use_sockets "$TMP"
+[ -n "${INSTALLED:-}" ] || use_sockets "$TMP"
 
 # Everything at top level that a tracer could leave changed, and other people's instances.
 picture() {
@@ -81,6 +83,7 @@ complains_of_nothing() { # LOG
 
 # Is this a sonda-probes that this test started?
 is_ours() { # PID
+  [ -z "${INSTALLED:-}" ] || { [ "$1" = "$probes" ]; return; }
   [ "$(readlink "/proc/$1/exe")" = "$(readlink -f "$BIN/sonda-probes")" ] &&
     grep -qzxF "SONDA_TEST=$TMP" "/proc/$1/environ"
 }
@@ -114,6 +117,22 @@ we_record() {
 start_ready() { # NOTIFY_VARIABLE LOG COMMAND...
   start_daemon "$@" || exit 1
   echo "${PIDS[-1]}" >>"$TMP/ours"
+}
+
+# The daemons that serve all users: those of the units, or the test's own. Sets service and probes, their processes, and
+# members, the group whose members may consume.
+start_for_all_users() { # PRODUCERS' GROUP:MODE
+  local own=(setpriv --pdeathsig TERM) # they end with this script, also if it is killed
+  if [ -n "${INSTALLED:-}" ]; then
+    service=$(systemctl show -P MainPID sondad.service) probes=$(systemctl show -P MainPID sonda-probes.service)
+    members=$(id -g sonda)
+    return
+  fi
+  members=4243
+  start_ready TRACED_NOTIFY_FD "$TMP/service.log" "${own[@]}" "$BIN/sondad" --set-socket-permissions "$1:$members:0660"
+  service=${PIDS[-1]}
+  start_ready TRACED_PROBES_NOTIFY_FD "$TMP/probes.log" "${own[@]}" "$BIN/sonda-probes"
+  probes=${PIDS[-1]}
 }
 
 # Begins a recording that is on when this returns, in all its data sources. TERM to ${PIDS[-1]} ends it.

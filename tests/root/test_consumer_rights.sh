@@ -16,7 +16,7 @@ cp "$BIN/sonda" "$TMP/sonda"
 mkdir -m 777 "$TMP/out"
 at=$TMP/probed:$("$TMP/probed" offset)
 word=$("$TMP/probed" word </dev/null)
-start_ready TRACED_NOTIFY_FD "$TMP/service.log" "$BIN/sondad" --set-socket-permissions root:0660:4243:0660
+start_for_all_users root:0660
 
 # A victim of root's, whose word the kernel would count in.
 record() { # COMMAND that becomes sonda..., the config is in $TMP/config
@@ -30,8 +30,8 @@ record() { # COMMAND that becomes sonda..., the config is in $TMP/config
   changed=$?
   rm -f "$TMP/input" "$TMP/out/trace"
 }
-as_4242() { setpriv --reuid 4242 --regid 4243 --clear-groups "$TMP/sonda" "$@"; }
-as_member() { setpriv --reuid 4244 --regid 4244 --groups 4243 "$TMP/sonda" "$@"; }
+as_4242() { setpriv --reuid 4242 --regid "$members" --clear-groups "$TMP/sonda" "$@"; }
+as_member() { setpriv --reuid 4244 --regid 4244 --groups "$members" "$TMP/sonda" "$@"; }
 config() { # the rest of the ftrace_config, the rest of the source's
   cat >"$TMP/config" <<CONFIG
 duration_ms: 500
@@ -39,12 +39,6 @@ buffers { size_kb: 1024 }
 data_sources { config { name: "linux.ftrace" ${2:-} ftrace_config { ftrace_events: "sched/sched_process_exit" $1 } } }
 CONFIG
 }
-start_probes() { # ARGUMENTS...
-  start_ready TRACED_PROBES_NOTIFY_FD "$TMP/probes.log" "$BIN/sonda-probes" "$@"
-  probes=${PIDS[-1]}
-}
-
-start_probes
 config "uprobe_events: 'p:x $at($word)'"
 record as_4242
 [ "$changed" = 0 ]
@@ -114,10 +108,11 @@ record as_4242
 grep -q "no producer provides the data source 'linux.inode_file_map'" "$TMP/record.log"
 verdict "uid 4242: there is no linux.inode_file_map that would list folders" $? "$TMP/record.log"
 
+[ -z "${INSTALLED:-}" ] || exit "$BAD"
 kill "$probes"
 wait "$probes"
 
-start_probes --trust-consumers
+start_ready TRACED_PROBES_NOTIFY_FD "$TMP/probes.log" "$BIN/sonda-probes" --trust-consumers
 config "uprobe_events: 'p:x $at($word)'"
 record as_4242
 [ "$changed" = 1 ]

@@ -13,11 +13,10 @@ MARKERS=2000
 chmod 755 "$TMP"
 mkdir -m 777 "$TMP/out"
 cp "$BIN/sonda" "$TMP/sonda"
-start_ready TRACED_NOTIFY_FD "$TMP/service.log" "$BIN/sondad" --set-socket-permissions "root:0660:4243:0660"
-start_ready TRACED_PROBES_NOTIFY_FD "$TMP/probes.log" "$BIN/sonda-probes"
+start_for_all_users root:0660
 
-as_4242() { exec setpriv --reuid 4242 --regid 4243 --clear-groups "$TMP/sonda" "$@"; }
-as_member() { exec setpriv --reuid 4244 --regid 4244 --groups 4243 "$TMP/sonda" "$@"; }
+as_4242() { exec setpriv --reuid 4242 --regid "$members" --clear-groups "$TMP/sonda" "$@"; }
+as_member() { exec setpriv --reuid 4244 --regid 4244 --groups "$members" "$TMP/sonda" "$@"; }
 
 # Sessions of users that record until end_attack. The functions above become sonda.
 ATTACKERS=()

@@ -9,17 +9,12 @@
 . "$(dirname "$0")/lib.sh"
 needs_commands setpriv
 
-as_4242=(setpriv --reuid 4242 --regid 4243 --clear-groups)
-as_member=(setpriv --reuid 4244 --regid 4244 --groups 4243)
-ends_with_this=(setpriv --pdeathsig TERM) # also if this script is killed
-
 chmod 755 "$TMP"
 mkdir -m 777 "$TMP/out"
 cp "$BIN/sonda" "$B/tests/system/service_flood" "$TMP"
-start_ready TRACED_NOTIFY_FD "$TMP/service.log" "${ends_with_this[@]}" "$BIN/sondad" --set-socket-permissions root:0666:4243:0660
-service=${PIDS[-1]}
-start_ready TRACED_PROBES_NOTIFY_FD "$TMP/probes.log" "${ends_with_this[@]}" "$BIN/sonda-probes"
-probes=${PIDS[-1]}
+start_for_all_users root:0666
+as_4242=(setpriv --reuid 4242 --regid "$members" --clear-groups)
+as_member=(setpriv --reuid 4244 --regid 4244 --groups "$members")
 
 config() { # NAME LINE...
   local name=$1
@@ -94,6 +89,8 @@ policy_and_nice() { # sets $now
   read -ra stat <<<"${stat##*) }"
   now="${stat[38]} ${stat[16]}"
 }
+# A unit has its limits only where systemd may raise them.
+has_real_time() { [ -z "${INSTALLED:-}" ] || grep -qE '^Max realtime priority +[1-9]' "/proc/$service/limits"; }
 if chrt -f 1 nice -n -20 true 2>/dev/null; then
   policy_and_nice
   usual=$now
@@ -115,8 +112,12 @@ if chrt -f 1 nice -n -20 true 2>/dev/null; then
   done
   wait "$recorder"
   echo "# without priority in $ordinary of $looks looks"
-  [ "$ordinary" -gt 0 ]
-  verdict "after its budget, a flood of requests of uid 4242 has no priority" $? "$TMP/record.log"
+  if has_real_time; then
+    [ "$ordinary" -gt 0 ]
+    verdict "after its budget, a flood of requests of uid 4242 has no priority" $? "$TMP/record.log"
+  else
+    skip "after its budget, a flood of requests of uid 4242 has no priority" "the unit has no right to real time here"
+  fi
   ! grep -qE 'shared memory|holes|64 MiB|kernel|linux.ftrace' "$TMP/record.log" && [ "$(events_in "$TMP/trace")" -gt 100 ]
   verdict "beside it, root's recording loses no event" $? "$TMP/record.log"
   stop_flood
