@@ -84,20 +84,26 @@ STAGE_TEST(what_was_read_is_not_cloned)
 	assert_int_equal(peer_find_packet(&g->got, 0, PB_TRACE_PACKET_CLOCK_SNAPSHOT), 0);
 }
 
-STAGE_TEST(unflushed_data_is_in_it)
+/* A clone of session 1; the flush brings a chunk of writer 1 with this id and text. */
+static void make_clone_with_flush_of(struct stage *g, uint32_t chunk, const char *text)
 {
-	const char *text = "flushed";
 	struct pb_field f;
-	uint64_t id;
+	uint64_t id = ask(1);
 
-	stage_start(g, STAGE_CONFIG);
-	id = ask(1);
 	assert_true(peer_command(g->prod, g->stream, CMD(FLUSH), &f));
-	peer_write_chunk(&g->s.smb, 0, 1, 0, &text, 1, true);
+	peer_write_chunk(&g->s.smb, 0, 1, chunk, &text, 1, true);
 	assert_true(peer_accepted(g->prod, peer_commit(g->prod, 0, 0, g->s.buffer,
 						       peer_number(&f, CMD(FLUSH_REQUEST_ID)))));
 	assert_cloned(cloner, id);
-	assert_int_equal(count_in_clone("flushed"), 1);
+	peer_packets_free(&g->got);
+	g->got = read_clone();
+}
+
+STAGE_TEST(unflushed_data_is_in_it)
+{
+	stage_start(g, STAGE_CONFIG);
+	make_clone_with_flush_of(g, 0, "flushed");
+	assert_int_equal(peer_count_text(&g->got, "flushed"), 1);
 }
 
 STAGE_TEST(slow_flush_does_not_stop_it)
@@ -169,21 +175,6 @@ STAGE_TEST(one_that_is_not_there)
 	assert_not_cloned(cloner, ask(UINT64_MAX), "bugreport");
 }
 
-STAGE_TEST(highest_score_is_for_bugreports)
-{
-	struct peer *other = rig_consumer(&g->rig);
-	uint64_t id;
-
-	stage_start(g, STAGE_CONFIG " bugreport_score: 2");
-	peer_enable(other, "buffers { size_kb: 4 } bugreport_score: 1");
-	stage_write(g, 0, 1, 0, "data");
-	id = ask(UINT64_MAX);
-	await_flush(g, CLONE_FLAGS | FLUSH_FOR_BUGREPORT);
-	assert_cloned(cloner, id);
-	assert_int_equal(count_in_clone("data"), 1);
-	rig_hang_up(&g->rig, other);
-}
-
 static struct consumer_port *port_of_cloner(struct stage *g);
 
 /* Another user may have the same name: root clones its own first, others never that one. */
@@ -223,24 +214,28 @@ static struct consumer_port *port_of_cloner(struct stage *g)
 	return port;
 }
 
-/* The higher score of another user's session does not count. */
-STAGE_TEST(bugreport_is_of_what_the_user_may_clone)
+/* The highest score counts, of the sessions that the user may clone. */
+STAGE_TEST(bugreport_is_of_the_highest_score)
 {
-	struct peer *other = rig_consumer(&g->rig);
+	struct peer *lower = rig_consumer(&g->rig), *foreign = rig_consumer(&g->rig);
 	uint64_t id;
 
-	stage_start(g, STAGE_CONFIG " bugreport_score: 1");
-	peer_enable(other, "buffers { size_kb: 4 } bugreport_score: 2");
-	assert_true(peer_is_quiet(other));
-	rig_session(&g->rig)->uid = 1001; /* as if other users had connected */
-	TAILQ_FIRST(&g->rig.service->sessions.list)->uid = 1000;
+	stage_start(g, STAGE_CONFIG " bugreport_score: 2");
+	rig_session(&g->rig)->uid = 1000; /* as if other users had connected */
+	peer_enable(lower, "buffers { size_kb: 4 } bugreport_score: 1");
+	assert_true(peer_is_quiet(lower));
+	rig_session(&g->rig)->uid = 1000;
+	peer_enable(foreign, "buffers { size_kb: 4 } bugreport_score: 3");
+	assert_true(peer_is_quiet(foreign));
+	rig_session(&g->rig)->uid = 1001;
 	port_of_cloner(g)->uid = 1000;
 	stage_write(g, 0, 1, 0, "data");
 	id = ask(UINT64_MAX);
 	await_flush(g, CLONE_FLAGS | FLUSH_FOR_BUGREPORT);
 	assert_cloned(cloner, id);
 	assert_int_equal(count_in_clone("data"), 1);
-	rig_hang_up(&g->rig, other);
+	rig_hang_up(&g->rig, lower);
+	rig_hang_up(&g->rig, foreign);
 }
 
 STAGE_TEST(only_its_user_clones_it)
@@ -384,30 +379,17 @@ TEST(producers_clear_their_state_when_their_buffer_is_moved_or_cleared)
 	stage_free(g);
 }
 
-STAGE_TEST(cleared_buffer_holds_what_the_flush_brings)
+STAGE_TEST(cleared_buffer_has_the_data_of_the_flush)
 {
-	const char *text = "flushed";
-	struct pb_field f;
-	uint64_t id;
-
 	stage_start(g, TWO_BUFFERS("clear_before_clone: true"));
 	stage_write(g, 0, 1, 0, "before");
-	id = ask(1);
-	assert_true(peer_command(g->prod, g->stream, CMD(FLUSH), &f));
-	peer_write_chunk(&g->s.smb, 0, 1, 1, &text, 1, true);
-	assert_true(peer_accepted(g->prod, peer_commit(g->prod, 0, 0, g->s.buffer,
-						       peer_number(&f, CMD(FLUSH_REQUEST_ID)))));
-	assert_cloned(cloner, id);
-	peer_packets_free(&g->got);
-	g->got = read_clone();
+	make_clone_with_flush_of(g, 1, "flushed");
 	assert_int_equal(peer_count_text(&g->got, "before"), 0);
 	assert_int_equal(peer_count_text(&g->got, "flushed"), 1);
 }
 
-/* Each group waits for its own data sources only. */
-STAGE_TEST(moved_and_copied_are_flushed_apart)
+static void start_with_a_moved_and_a_copied_buffer(struct stage *g)
 {
-	uint64_t id, moved, copied;
 	struct pb_field f;
 
 	stage_configure(g, "buffers { size_kb: 64 transfer_on_clone: true } "
@@ -417,6 +399,15 @@ STAGE_TEST(moved_and_copied_are_flushed_apart)
 	assert_true(peer_command(g->prod, g->stream, CMD(SETUP_DATA_SOURCE), &f));
 	for (int i = 0; i < 2; i++)
 		assert_true(peer_command(g->prod, g->stream, CMD(START_DATA_SOURCE), &f));
+}
+
+/* Each group waits for its own data sources only. */
+STAGE_TEST(moved_and_copied_are_flushed_apart)
+{
+	uint64_t id, moved, copied;
+	struct pb_field f;
+
+	start_with_a_moved_and_a_copied_buffer(g);
 	id = ask(1);
 	assert_true(peer_command(g->prod, g->stream, CMD(FLUSH), &f));
 	assert_int_equal(peer_number(&f, CMD(FLUSH_DATA_SOURCE_IDS)), 1);
@@ -443,13 +434,7 @@ STAGE_TEST(cloner_may_hang_up_between_the_flushes)
 	struct pb_field f;
 	uint64_t moved;
 
-	stage_configure(g, "buffers { size_kb: 64 transfer_on_clone: true } "
-			   "buffers { size_kb: 64 } "
-			   "data_sources { config { name: 'src' } } "
-			   "data_sources { config { name: 'src' target_buffer: 1 } }");
-	assert_true(peer_command(g->prod, g->stream, CMD(SETUP_DATA_SOURCE), &f));
-	for (int i = 0; i < 2; i++)
-		assert_true(peer_command(g->prod, g->stream, CMD(START_DATA_SOURCE), &f));
+	start_with_a_moved_and_a_copied_buffer(g);
 	assert_true(peer_accepted(g->prod, peer_register_writer(g->prod, 1, g->s.buffer)));
 	stage_write(g, 0, 1, 0, "recorded long ago");
 	ask(1);

@@ -86,71 +86,32 @@ DIR_TEST(copies_what_was_there)
 	trace_files_deinit(&to);
 }
 
-/* Who passed the file has the same offset; and what was in front of the trace is not of it. */
-DIR_TEST(offset_of_the_descriptor_does_not_count)
+/* The process that passed the file shares the offset, and data in front of the trace is not of it. */
+DIR_TEST(only_the_trace_is_copied_wherever_the_offset_is)
 {
-	int fd = new_file(state, 0, "from", O_RDWR);
-	struct trace_files from, to = parts_of(new_file(state, 1, "to", O_RDWR));
-	struct peer_packets t;
+	static const int flags[] = {0, O_APPEND};
 
-	assert_int_equal(write(fd, "another's", 9), 9);
-	from = parts_of(fd);
-	put(&from, 'a', 1000);
-	write_all(&from);
-	lseek(fd, 3, SEEK_SET);
-	copy_into(&to, &from);
-	write_all(&to);
-	t = packets_of_file(temp_dir_path(state, 1, "to"));
-	assert_int_equal(t.n, 1);
-	assert_int_equal(t.list[0].len, 1000);
-	peer_packets_free(&t);
-	trace_files_deinit(&to);
-	trace_files_deinit(&from);
-}
+	for (size_t i = 0; i < ARRAY_SIZE(flags); i++) {
+		int fd = new_file(state, 0, "from", O_RDWR | O_TRUNC | flags[i]);
+		struct trace_files from, to = parts_of(new_file(state, 1, "to", O_RDWR | O_TRUNC));
+		struct peer_packets t;
 
-DIR_TEST(file_that_others_append_to_is_copied)
-{
-	int fd = new_file(state, 0, "from", O_RDWR | O_APPEND);
-	struct trace_files from, to = parts_of(new_file(state, 1, "to", O_RDWR));
-	struct peer_packets t;
-
-	assert_int_equal(write(fd, "another's", 9), 9);
-	lseek(fd, 0, SEEK_SET);
-	from = parts_of(fd);
-	put(&from, 'a', 1000);
-	copy_into(&to, &from);
-	write_all(&to);
-	t = packets_of_file(temp_dir_path(state, 1, "to"));
-	assert_int_equal(t.n, 1);
-	peer_packets_free(&t);
-	trace_files_deinit(&to);
-	trace_files_deinit(&from);
-}
-
-DIR_TEST(empty_file_is_copied)
-{
-	struct trace_files from = parts_of(new_file(state, 0, "from", O_RDWR));
-	struct trace_files to = parts_of(new_file(state, 1, "to", O_WRONLY));
-
-	copy_into(&to, &from);
-	write_all(&to);
-	assert_int_equal(size_of_file(temp_dir_path(state, 1, "to")), 0);
-	trace_files_deinit(&to);
-	trace_files_deinit(&from);
-}
-
-DIR_TEST(file_that_was_cut_is_an_error)
-{
-	struct trace_files from = parts_of(new_file(state, 0, "from", O_RDWR));
-	struct trace_files to = parts_of(new_file(state, 1, "to", O_WRONLY));
-
-	put(&from, 'a', 1000);
-	write_all(&from);
-	assert_int_equal(truncate(temp_dir_path(state, 0, "from"), 0), 0);
-	copy_into(&to, &from);
-	assert_int_equal(trace_files_write_now(&to, -1), -EIO);
-	trace_files_deinit(&to);
-	trace_files_deinit(&from);
+		assert_int_equal(write(fd, "another's", 9), 9);
+		if (flags[i])
+			lseek(fd, 0, SEEK_SET);
+		from = parts_of(fd);
+		put(&from, 'a', 1000);
+		write_all(&from);
+		lseek(fd, 3, SEEK_SET);
+		copy_into(&to, &from);
+		write_all(&to);
+		t = packets_of_file(temp_dir_path(state, 1, "to"));
+		assert_int_equal(t.n, 1);
+		assert_int_equal(t.list[0].len, 1000);
+		peer_packets_free(&t);
+		trace_files_deinit(&to);
+		trace_files_deinit(&from);
+	}
 }
 
 /* The writer of the source does not send the ranges: a pipe without a reader stands in for a file
@@ -179,22 +140,6 @@ DIR_TEST(copies_that_wait_for_one_file_are_limited)
 	trace_files_deinit(&to);
 	trace_files_deinit(&from);
 	close(pipes[1]);
-}
-
-DIR_TEST(what_cannot_be_copied_is_refused)
-{
-	int fd = new_file(state, 0, "from", O_RDWR), pipes[2];
-	struct trace_files f = parts_of(fd);
-	struct err_text e;
-
-	assert_int_equal(trace_files_check_copy(&f, fd, &e), -EDEADLK);
-	assert_non_null(strstr(e.text, "into itself"));
-	trace_files_deinit(&f);
-	assert_int_equal(pipe(pipes), 0);
-	f = parts_of(pipes[1]);
-	assert_int_equal(trace_files_check_copy(&f, pipes[0], &e), -ESPIPE);
-	trace_files_deinit(&f);
-	close(pipes[0]);
 }
 
 /* The service opens nothing anew. */
