@@ -128,7 +128,7 @@ static inline void fake_move(struct fake_service *s, const uint8_t *data, size_t
 		else if (field.id == PB_COMMIT_DATA_REQUEST_CHUNKS_TO_MOVE_TARGET_BUFFER)
 			target = field.u64;
 		else
-			fake_violation(s, "a field that nobody asked for");
+			fake_violation(s, "a field that was not requested");
 	}
 	if (!pb_dec_ok(&d) || page > UINT32_MAX || index > UINT32_MAX ||
 	    !smb_acquire_complete(&s->smb, (uint32_t)page, (uint32_t)index, &c)) {

@@ -80,7 +80,7 @@ FIXTURE_TEST(nothing_is_mounted)
 	assert_null(place);
 }
 
-/* As somebody else: root may do anything. */
+/* As another user: root may do anything. */
 static int find_as_nobody(struct err_text *e)
 {
 	const char *place;

@@ -230,7 +230,7 @@ FIXTURE_TEST(periods)
 		period = asked[i];
 		told_begin();
 		create_and_start();
-		/* Who asked for less is told so, and nobody else. */
+		/* Only the session that requested less gets a message. */
 		assert_int_equal(told_end("a period of 1 ms is too short; it is 10 ms instead"),
 				 asked[i] == 1);
 		assert_int_equal(rig_poll()->period_ms, got[i]);

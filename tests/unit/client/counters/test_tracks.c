@@ -593,7 +593,7 @@ FIXTURE_TEST(a_watcher_sees_values_that_have_not_changed_and_the_end)
 	uint32_t depth = tracks_add(t, &spec);
 
 	n_seen = 0;
-	tracks_set(t, depth, 1); /* nobody watches yet */
+	tracks_set(t, depth, 1); /* it has no watcher yet */
 	tracks_watch(t, see, &n_seen);
 	tracks_set(t, depth, 3);
 	tracks_set(t, depth, 3);

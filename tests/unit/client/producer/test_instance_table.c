@@ -26,7 +26,7 @@
 #include "base/text/str.h"
 #include "client/transport/arbiter.h"
 #include "unit/client/fake_service.h"
-#include "client/producer/instance_table.c"
+#include "client/producer/instance_table.h"
 #include "config/limits.h"
 
 static struct strbuf story;
@@ -57,7 +57,7 @@ static void assert_story(const char *expected)
 
 struct fake {
 	struct ds_handle *h;
-	unsigned number; /* the session's id, to be told apart */
+	unsigned number; /* the session's id, to tell them apart */
 };
 
 static struct fake *fakes[100]; /* by number: the last one */
@@ -73,7 +73,6 @@ static int fake_create(struct ds_handle *h, const struct ds_env *env,
 	f->h = h;
 	f->number = (unsigned)config->tracing_session_id;
 	assert_int_equal(ds_session_id(h), config->tracing_session_id);
-	assert_int_equal(h->target_buffer, config->target_buffer);
 	fakes[f->number] = f;
 	note("create:%u", f->number);
 	*ret_instance = f;
@@ -152,7 +151,7 @@ static const struct data_source timely = {
 };
 static const struct data_source *const sources[] = {&plain, &clearing, &timely, NULL};
 
-/* ---- the service's ear ---- */
+/* ---- what the table reports ---- */
 
 static void on_started(void *ctx, uint64_t id)
 {
@@ -247,7 +246,7 @@ static Pb__DataSourceConfig config_of(const char *name, unsigned session)
 	return c;
 }
 
-/* Whose recording the source makes: by the service's word, where that can be believed. */
+/* Returns whether the table treats the consumer of a new instance as root. */
 static bool is_for_root(bool has_uid, uint32_t uid)
 {
 	static unsigned id = 1000;
@@ -261,7 +260,7 @@ static bool is_for_root(bool has_uid, uint32_t uid)
 
 #define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
 
-FIXTURE_TEST(a_consumer_is_root_only_by_a_word_that_can_be_believed)
+FIXTURE_TEST(a_consumer_is_root_only_if_the_service_is_trusted)
 {
 	assert_false(is_for_root(true, 0)); /* a service that passes on what a consumer wrote */
 	env.knows_consumers = true;
@@ -434,11 +433,11 @@ FIXTURE_TEST(a_start_without_setup_sets_up)
 STORY(a_stop_before_the_start_destroys, "setup plain 7\n"
 					"stop 7 -> create:7 destroy:7 [stopped:7]")
 
-STORY(what_fails_is_answered_all_the_same, "fail 13\n"
+STORY(failures_are_answered_too, "fail 13\n"
 					   "setup plain 7 -> [failed:plain:-13]\n"
 					   "start plain 7 -> [started:7]\n" /* not tried again */
-					   "setup nobody's 8 -> [failed:nobody's:-2]\n"
-					   "start nobody's 8 -> [started:8]\n"
+					   "setup no.such 8 -> [failed:no.such:-2]\n"
+					   "start no.such 8 -> [started:8]\n"
 					   "flush 9 7 8 9 -> [flushed/9]\n"
 					   "clear 7 8 9 ->\n"
 					   "stop 7 -> [stopped:7]\n"
@@ -492,7 +491,7 @@ STORY(a_boost_ends_with_the_connection, "boosted 1 2 50 -> create:1 [boost:3/50]
 
 FIXTURE_TEST(instances_have_a_limit)
 {
-	Pb__DataSourceConfig c = config_of("nobody's", 8);
+	Pb__DataSourceConfig c = config_of("no.such", 8);
 
 	env.trusts_consumers = true;
 
@@ -500,14 +499,14 @@ FIXTURE_TEST(instances_have_a_limit)
 		instance_table_setup(all, i, &c);
 	strbuf_clear(&story);
 	instance_table_setup(all, 5000, &c);
-	assert_story("[failed:nobody's:-7]");
+	assert_story("[failed:no.such:-7]");
 	instance_table_start(all, 5000, &c);
-	assert_story("[failed:nobody's:-7] [started:5000]");
+	assert_story("[failed:no.such:-7] [started:5000]");
 	instance_table_stop(all, 5000);
 	assert_story("[stopped:5000]");
 	instance_table_stop(all, 1);
 	instance_table_setup(all, 5001, &c);
-	assert_story("[stopped:1] [failed:nobody's:-2]");
+	assert_story("[stopped:1] [failed:no.such:-2]");
 	env.trusts_consumers = false;
 }
 
@@ -552,7 +551,7 @@ FIXTURE_TEST(users_have_a_share_of_each_data_source_and_root_is_exempt)
 /* At the end of a long session the buffer no longer has what was written at its start. */
 FIXTURE_TEST(a_source_that_records_nothing_is_reported_again_at_the_end)
 {
-	Pb__DataSourceConfig c = config_of("nobody's", 9);
+	Pb__DataSourceConfig c = config_of("no.such", 9);
 	const uint64_t id = 7;
 
 	instance_table_start(all, id, &c);
@@ -562,7 +561,7 @@ FIXTURE_TEST(a_source_that_records_nothing_is_reported_again_at_the_end)
 	instance_table_flush(all, &id, 1, 2, FLUSH_REASON_CLONE);
 	instance_table_flush(all, &id, 1, 3, FLUSH_REASON_STOP);
 	assert_int_equal(nothing.n, 3);
-	assert_string_equal(nothing.name, "nobody's");
+	assert_string_equal(nothing.name, "no.such");
 }
 
 FIXTURE_TEST(unknown_users_share_what_all_users_may_have)
@@ -577,7 +576,7 @@ FIXTURE_TEST(refused_instances_leave_room_for_those_of_root)
 {
 	env.knows_consumers = true;
 	for (unsigned i = 0; i < 2 * DS_INSTANCES_MAX; i++)
-		record_for(4242, "nobody's");
+		record_for(4242, "no.such");
 	assert_int_equal(nothing.error, -E2BIG);
 	assert_int_equal(nothing.n, 2 * DS_INSTANCES_MAX);
 	for (unsigned i = 0; i < DS_INSTANCES_MAX - DS_INSTANCES_OF_OTHERS_MAX; i++)
@@ -589,7 +588,7 @@ FIXTURE_TEST(refused_instances_leave_room_for_those_of_root)
 
 #define RUNNING(id) "start plain " #id " -> create:" #id " start:" #id " [started:" #id "]\n"
 
-STORY(a_flush_waits_for_all_it_names,
+STORY(a_flush_waits_for_all_that_it_names,
       RUNNING(1) RUNNING(2) "start clearing 3 -> create:3 start:3 [started:3]\n"
 			    "later\n"
 			    "flush 5 3 1 99 -> flush:3/5 flush:1/5\n"

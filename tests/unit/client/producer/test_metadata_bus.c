@@ -3,7 +3,7 @@
 #include "unit/test.h"
 #include "client/producer/metadata_bus.h"
 
-static const struct metadata_batch news;
+static const struct metadata_batch batch;
 
 struct ear {
 	struct metadata_bus *bus;
@@ -16,7 +16,7 @@ static void on_news(void *ctx, const struct metadata_batch *n)
 {
 	struct ear *e = ctx;
 
-	assert_ptr_equal(n, &news);
+	assert_ptr_equal(n, &batch);
 	e->heard++;
 	if (e->leaves)
 		metadata_bus_unsubscribe(e->bus, e->session_id, e);
@@ -28,22 +28,22 @@ TEST(listeners_hear_their_own_session_only)
 	struct ear a = {0}, b = {0}, c = {0};
 
 	assert_false(metadata_bus_wanted(f, 1));
-	metadata_bus_publish(f, 1, &news);
+	metadata_bus_publish(f, 1, &batch);
 	assert_int_equal(metadata_bus_subscribe(f, 1, on_news, &a), 0);
 	assert_int_equal(metadata_bus_subscribe(f, 1, on_news, &b), 0);
 	assert_int_equal(metadata_bus_subscribe(f, 2, on_news, &c), 0);
 	assert_true(metadata_bus_wanted(f, 1));
 	assert_true(metadata_bus_wanted(f, 2));
 	assert_false(metadata_bus_wanted(f, 3));
-	metadata_bus_publish(f, 1, &news);
+	metadata_bus_publish(f, 1, &batch);
 	assert_int_equal(a.heard + b.heard * 10 + c.heard * 100, 11);
-	metadata_bus_publish(f, 2, &news);
-	metadata_bus_publish(f, 3, &news);
+	metadata_bus_publish(f, 2, &batch);
+	metadata_bus_publish(f, 3, &batch);
 	assert_int_equal(a.heard + b.heard * 10 + c.heard * 100, 111);
 	metadata_bus_unsubscribe(f, 1, &a);
 	metadata_bus_unsubscribe(f, 1, &a);
 	metadata_bus_unsubscribe(f, 2, &b); /* not there */
-	metadata_bus_publish(f, 1, &news);
+	metadata_bus_publish(f, 1, &batch);
 	assert_int_equal(a.heard + b.heard * 10 + c.heard * 100, 121);
 	metadata_bus_unsubscribe(f, 1, &b);
 	metadata_bus_unsubscribe(f, 2, &c);
@@ -60,12 +60,12 @@ TEST(one_listener_may_follow_several_sessions)
 	assert_int_equal(metadata_bus_subscribe(f, 1, on_news, &a), 0);
 	assert_int_equal(metadata_bus_subscribe(f, 1, on_news, &a), -EEXIST);
 	assert_int_equal(metadata_bus_subscribe(f, 2, on_news, &a), 0);
-	metadata_bus_publish(f, 1, &news);
-	metadata_bus_publish(f, 2, &news);
+	metadata_bus_publish(f, 1, &batch);
+	metadata_bus_publish(f, 2, &batch);
 	assert_int_equal(a.heard, 2);
 	metadata_bus_unsubscribe(f, 1, &a);
-	metadata_bus_publish(f, 1, &news);
-	metadata_bus_publish(f, 2, &news);
+	metadata_bus_publish(f, 1, &batch);
+	metadata_bus_publish(f, 2, &batch);
 	assert_int_equal(a.heard, 3);
 	metadata_bus_unsubscribe(f, 2, &a);
 	metadata_bus_free(f);
@@ -78,8 +78,8 @@ TEST(a_listener_may_leave_while_it_hears)
 
 	for (int i = 0; i < 3; i++)
 		assert_int_equal(metadata_bus_subscribe(f, 1, on_news, &ears[i]), 0);
-	metadata_bus_publish(f, 1, &news);
-	metadata_bus_publish(f, 1, &news);
+	metadata_bus_publish(f, 1, &batch);
+	metadata_bus_publish(f, 1, &batch);
 	assert_int_equal(ears[0].heard, 1);
 	assert_int_equal(ears[1].heard, 2);
 	assert_int_equal(ears[2].heard, 1);

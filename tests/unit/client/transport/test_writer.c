@@ -695,9 +695,9 @@ TEST(small_packets_have_sizes_of_one_byte)
 	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
 		uint64_t size;
 		const uint8_t *q = pb_get_varint(p, p + 10, &size);
-		size_t news = i ? 0 : 3; /* first_packet_on_sequence: two bytes of tag, one */
+		size_t first = i ? 0 : 3; /* first_packet_on_sequence: two bytes of tag, one */
 
-		assert_int_equal(size, sizes[i] + news);
+		assert_int_equal(size, sizes[i] + first);
 		assert_int_equal(q - p, size < 128 ? 1 : 4);
 		p = q + size;
 	}
@@ -748,7 +748,7 @@ TEST(chunks_can_be_filled_to_the_last_byte)
 		writer_flush(w);
 		rig_turn(&r);
 	}
-	/* 4080 payload bytes: 4 of size, 3 of the first packet's news */
+	/* 4080 payload bytes: 4 of size, 3 of the first packet of a sequence */
 	assert_int_equal(r.s.chunks[4076 - 4060].h.count, 1);
 	assert_int_equal(r.s.chunks[4076 - 4060].h.flags, 0);
 	assert_int_equal(r.s.chunks[4075 - 4060].h.count, 2);
