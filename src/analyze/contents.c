@@ -174,55 +174,40 @@ static uint64_t count_values(const struct pb_field *f)
 /* CompactSched: columns of switches (1 to 6, but names in 5), then of wakings (7 to 12). */
 static void contents_add_columns(struct contents *c, const struct pb_field *columns)
 {
-	const uint8_t *at = columns->data;
-	struct pb_field f;
-	struct pb_dec d;
-
-	pb_dec_init(&d, columns->data, columns->len);
-	while (pb_dec_next(&d, &f)) {
-		size_t bytes = (size_t)(d.cur - at);
-
-		at = d.cur;
-		if (f.id == PB_FTRACE_EVENT_BUNDLE_COMPACT_SCHED_INTERN_TABLE)
-			contents_add(c, "names of threads in columns", 1, bytes);
-		else if (f.id < PB_FTRACE_EVENT_BUNDLE_COMPACT_SCHED_WAKING_TIMESTAMP)
+	pb_for_each_raw (r, columns) {
+		if (r.f.id == PB_FTRACE_EVENT_BUNDLE_COMPACT_SCHED_INTERN_TABLE)
+			contents_add(c, "names of threads in columns", 1, r.len);
+		else if (r.f.id < PB_FTRACE_EVENT_BUNDLE_COMPACT_SCHED_WAKING_TIMESTAMP)
 			contents_add(c, "sched_switch",
-				     f.id == PB_FTRACE_EVENT_BUNDLE_COMPACT_SCHED_SWITCH_TIMESTAMP
-					     ? count_values(&f)
+				     r.f.id == PB_FTRACE_EVENT_BUNDLE_COMPACT_SCHED_SWITCH_TIMESTAMP
+					     ? count_values(&r.f)
 					     : 0,
-				     bytes);
+				     r.len);
 		else
 			contents_add(c, "sched_waking",
-				     f.id == PB_FTRACE_EVENT_BUNDLE_COMPACT_SCHED_WAKING_TIMESTAMP
-					     ? count_values(&f)
+				     r.f.id == PB_FTRACE_EVENT_BUNDLE_COMPACT_SCHED_WAKING_TIMESTAMP
+					     ? count_values(&r.f)
 					     : 0,
-				     bytes);
+				     r.len);
 	}
 }
 
 /* Returns how many bytes were added to rows. */
 static size_t add_bundle(struct contents *c, const struct pb_field *bundle)
 {
-	const uint8_t *at = bundle->data;
 	size_t added = 0;
-	struct pb_field f;
-	struct pb_dec d;
 
-	pb_dec_init(&d, bundle->data, bundle->len);
-	while (pb_dec_next(&d, &f)) {
-		size_t bytes = (size_t)(d.cur - at);
-
-		at = d.cur;
-		if (!f.data)
+	pb_for_each_raw (r, bundle) {
+		if (!r.f.data)
 			continue;
-		if (f.id == PB_FTRACE_EVENT_BUNDLE_GENERIC_EVENT_DESCRIPTORS)
-			contents_describe(c, &f);
-		if (f.id == PB_FTRACE_EVENT_BUNDLE_EVENT) {
-			contents_add_event(c, &f, bytes);
-			added += bytes;
-		} else if (f.id == PB_FTRACE_EVENT_BUNDLE_COMPACT_SCHED) {
-			contents_add_columns(c, &f);
-			added += f.len;
+		if (r.f.id == PB_FTRACE_EVENT_BUNDLE_GENERIC_EVENT_DESCRIPTORS)
+			contents_describe(c, &r.f);
+		if (r.f.id == PB_FTRACE_EVENT_BUNDLE_EVENT) {
+			contents_add_event(c, &r.f, r.len);
+			added += r.len;
+		} else if (r.f.id == PB_FTRACE_EVENT_BUNDLE_COMPACT_SCHED) {
+			contents_add_columns(c, &r.f);
+			added += r.f.len;
 		}
 	}
 	return added;

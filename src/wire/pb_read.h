@@ -73,5 +73,27 @@ static inline bool pb_dec_ok_of(const struct pb_dec *d, const struct pb_field *m
 	     (ok) &= pb_dec_ok_of(f##_in, (message)), f##_in = NULL)                               \
 		for (struct pb_field f; pb_dec_next(f##_in, &f);)
 
+/* A field, and all of its bytes with the tag. */
+struct pb_raw {
+	struct pb_field f;
+	const uint8_t *data;
+	size_t len;
+};
+
+static inline bool pb_raw_next(struct pb_dec *d, struct pb_raw *ret)
+{
+	ret->data = d->cur;
+	if (!pb_dec_next(d, &ret->f))
+		return false;
+	ret->len = (size_t)(d->cur - ret->data);
+	return true;
+}
+
+/* As pb_for_each(): r is a new struct pb_raw. */
+#define pb_for_each_raw(r, message)                                                                \
+	for (struct pb_dec r##_dec = pb_dec_of(message), *r##_in = &r##_dec; r##_in;               \
+	     r##_in = NULL)                                                                        \
+		for (struct pb_raw r; pb_raw_next(r##_in, &r);)
+
 /* Bytes as the contents of a field. */
 #define PB_BYTES(bytes, size) (&(const struct pb_field){.data = (bytes), .len = (size)})

@@ -330,43 +330,35 @@ static bool is_in(const struct cut_piece *piece, int64_t ts)
 /* Appends an event with another time. */
 static void put_event_at(const struct pb_field *event, uint64_t ts, struct strbuf *ret)
 {
-	const uint8_t *at = event->data;
 	struct strbuf rest = {0};
-	struct pb_field f;
-	struct pb_dec d;
 
 	cut_put_number(&rest, PB_FTRACE_EVENT_TIMESTAMP, ts);
-	pb_dec_init(&d, event->data, event->len);
-	while (pb_dec_next(&d, &f)) {
-		if (f.id != PB_FTRACE_EVENT_TIMESTAMP)
-			strbuf_add(&rest, at, (size_t)(d.cur - at));
-		at = d.cur;
-	}
+	pb_for_each_raw (r, event)
+		if (r.f.id != PB_FTRACE_EVENT_TIMESTAMP)
+			strbuf_add(&rest, r.data, r.len);
 	cut_put_bytes(ret, PB_FTRACE_EVENT_BUNDLE_EVENT, rest.s, rest.len);
 	ret->failed |= rest.failed;
 	strbuf_deinit(&rest);
 }
 
-/* raw: the whole field, with its tag. */
 static void put_event(const struct cut_bundle *b, struct cut_piece *piece,
-		      const struct pb_field *event, const uint8_t *raw, size_t len,
-		      struct strbuf *ret)
+		      const struct pb_raw *event, struct strbuf *ret)
 {
 	uint64_t own = 0;
 	int64_t ts = 0;
 
 	/* An event without a time is in the first piece: readers count it as an error. */
-	if (!bundle_event_time(event, &own) || !own_time_of(b, own, &ts)) {
+	if (!bundle_event_time(&event->f, &own) || !own_time_of(b, own, &ts)) {
 		if (piece->leads)
-			strbuf_add(ret, raw, len);
+			strbuf_add(ret, event->data, event->len);
 		return;
 	}
 	if (!is_in(piece, clocks_trace_time(&b->packet->m->clocks, ts)))
 		return;
 	if (b->rewrites)
-		put_event_at(event, (uint64_t)ts, ret);
+		put_event_at(&event->f, (uint64_t)ts, ret);
 	else
-		strbuf_add(ret, raw, len);
+		strbuf_add(ret, event->data, event->len);
 	piece->written_last = MAX(piece->written_last, b->rewrites ? (uint64_t)ts : own);
 }
 
@@ -392,19 +384,13 @@ static uint64_t rewritten(const struct cut_bundle *b, uint64_t own)
 static void put_range(const struct cut_bundle *b, const struct pb_field *range, struct strbuf *ret)
 {
 	struct strbuf out = {0};
-	const uint8_t *at = range->data;
-	struct pb_field f;
-	struct pb_dec d;
 
-	pb_dec_init(&d, range->data, range->len);
-	while (pb_dec_next(&d, &f)) {
-		if (!f.data && (f.id == PB_FTRACE_EVENT_BUNDLE_LOST_RANGE_BEGIN_TIMESTAMP ||
-				f.id == PB_FTRACE_EVENT_BUNDLE_LOST_RANGE_END_TIMESTAMP))
-			cut_put_number(&out, f.id, rewritten(b, f.u64));
+	pb_for_each_raw (r, range)
+		if (!r.f.data && (r.f.id == PB_FTRACE_EVENT_BUNDLE_LOST_RANGE_BEGIN_TIMESTAMP ||
+				  r.f.id == PB_FTRACE_EVENT_BUNDLE_LOST_RANGE_END_TIMESTAMP))
+			cut_put_number(&out, r.f.id, rewritten(b, r.f.u64));
 		else
-			strbuf_add(&out, at, (size_t)(d.cur - at));
-		at = d.cur;
-	}
+			strbuf_add(&out, r.data, r.len);
 	cut_put_bytes(ret, PB_FTRACE_EVENT_BUNDLE_LOST_RANGES, out.s, out.len);
 	ret->failed |= out.failed;
 	strbuf_deinit(&out);
@@ -430,13 +416,14 @@ static void put_columns(const struct cut_bundle *b, struct cut_piece *piece,
 }
 
 static void cut_bundle_put_field(const struct cut_bundle *b, struct cut_piece *piece,
-				 const struct pb_field *f, const uint8_t *raw, size_t len,
-				 struct strbuf *ret)
+				 const struct pb_raw *raw, struct strbuf *ret)
 {
+	const struct pb_field *f = &raw->f;
+
 	switch (f->id) {
 	case PB_FTRACE_EVENT_BUNDLE_EVENT:
 		if (f->data)
-			put_event(b, piece, f, raw, len, ret);
+			put_event(b, piece, raw, ret);
 		return;
 	case PB_FTRACE_EVENT_BUNDLE_COMPACT_SCHED:
 		if (f->data)
@@ -450,10 +437,10 @@ static void cut_bundle_put_field(const struct cut_bundle *b, struct cut_piece *p
 	case PB_FTRACE_EVENT_BUNDLE_FTRACE_TIMESTAMP:
 	case PB_FTRACE_EVENT_BUNDLE_BOOT_TIMESTAMP:
 		if (!b->rewrites)
-			strbuf_add(ret, raw, len);
+			strbuf_add(ret, raw->data, raw->len);
 		return;
 	case PB_FTRACE_EVENT_BUNDLE_CPU:
-		strbuf_add(ret, raw, len);
+		strbuf_add(ret, raw->data, raw->len);
 		return;
 	/* The piece has its own previous_end; the caller adds the descriptors. */
 	case PB_FTRACE_EVENT_BUNDLE_LAST_READ_EVENT_TIMESTAMP:
@@ -463,21 +450,13 @@ static void cut_bundle_put_field(const struct cut_bundle *b, struct cut_piece *p
 		return;
 	}
 	if (piece->leads)
-		strbuf_add(ret, raw, len);
+		strbuf_add(ret, raw->data, raw->len);
 }
 
 int cut_bundle_build(const struct cut_bundle *b, struct cut_piece *piece, struct strbuf *ret)
 {
-	const struct pb_field *payload = &b->packet->p.payload;
-	const uint8_t *at = payload->data;
-	struct pb_field f;
-	struct pb_dec d;
-
-	pb_dec_init(&d, payload->data, payload->len);
-	while (pb_dec_next(&d, &f)) {
-		cut_bundle_put_field(b, piece, &f, at, (size_t)(d.cur - at), ret);
-		at = d.cur;
-	}
+	pb_for_each_raw (r, &b->packet->p.payload)
+		cut_bundle_put_field(b, piece, &r, ret);
 	if (piece->previous_end)
 		cut_put_number(ret, PB_FTRACE_EVENT_BUNDLE_PREVIOUS_BUNDLE_END_TIMESTAMP,
 			       piece->previous_end);
@@ -528,18 +507,14 @@ void cut_bundle_finish(const struct cut_bundle *b)
 int cut_bundle_descriptors(const struct cut_bundle *b,
 			   int (*fn)(void *ctx, const uint8_t *field, size_t len), void *ctx)
 {
-	const struct pb_field *payload = &b->packet->p.payload;
-	const uint8_t *at = payload->data;
-	struct pb_field f;
-	struct pb_dec d;
-	int r = 0;
+	pb_for_each_raw (raw, &b->packet->p.payload) {
+		int r = 0;
 
-	pb_dec_init(&d, payload->data, payload->len);
-	while (r >= 0 && pb_dec_next(&d, &f)) {
-		if (f.id == PB_FTRACE_EVENT_BUNDLE_GENERIC_EVENT_DESCRIPTORS ||
-		    f.id == PB_FTRACE_EVENT_BUNDLE_FURTHER_FIELD_DESCRIPTORS)
-			r = fn(ctx, at, (size_t)(d.cur - at));
-		at = d.cur;
+		if (raw.f.id == PB_FTRACE_EVENT_BUNDLE_GENERIC_EVENT_DESCRIPTORS ||
+		    raw.f.id == PB_FTRACE_EVENT_BUNDLE_FURTHER_FIELD_DESCRIPTORS)
+			r = fn(ctx, raw.data, raw.len);
+		if (r < 0)
+			return r;
 	}
-	return MIN(r, 0);
+	return 0;
 }

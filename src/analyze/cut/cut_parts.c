@@ -163,17 +163,10 @@ static void cut_changes_add_state(struct strbuf *out, const struct cut_packet *c
 static int cut_changes_build(const struct cut_packet *c, const struct cut_changes *w,
 			     struct strbuf *out)
 {
-	const uint8_t *at = c->data;
-	struct pb_field f;
-	struct pb_dec d;
-
 	strbuf_clear(out);
-	pb_dec_init(&d, c->data, c->len);
-	while (pb_dec_next(&d, &f)) {
-		if (!is_changed(w, c, f.id))
-			strbuf_add(out, at, (size_t)(d.cur - at));
-		at = d.cur;
-	}
+	pb_for_each_raw (r, PB_BYTES(c->data, c->len))
+		if (!is_changed(w, c, r.f.id))
+			strbuf_add(out, r.data, r.len);
 	if (c->converted) {
 		cut_put_number(out, PB_TRACE_PACKET_TIMESTAMP, (uint64_t)c->own_ts);
 		cut_put_number(out, PB_TRACE_PACKET_TIMESTAMP_CLOCK_ID, c->m->clocks.trace);

@@ -55,6 +55,20 @@ TEST(an_invalid_message_keeps_the_fields_before_the_error)
 	assert_true(pb_read(&(struct pb_field){0}, PB_TO(1, &one)));
 }
 
+TEST(raw_fields_are_all_bytes_of_the_message)
+{
+	static const char bytes[] = "\x08\x96\x01\x1a\x03xyz\x10\x05";
+	struct pb_field message = MESSAGE(bytes);
+	size_t at = 0;
+
+	pb_for_each_raw (r, &message) {
+		assert_ptr_equal(r.data, bytes + at);
+		assert_true(r.f.id >= 1 && r.f.id <= 3);
+		at += r.len;
+	}
+	assert_int_equal(at, sizeof(bytes) - 1);
+}
+
 TEST(a_loop_over_the_fields_can_end_early)
 {
 	struct pb_field message = MESSAGE("\x08\x05\x10\x06\x18\x07");
