@@ -476,10 +476,11 @@ NO_ASLR = $(shell setarch -R true 2>/dev/null && echo setarch -R)
 check: deps-check ## install what is missing, build, run the tests that this machine allows, in minutes
 	+$(Q)$(SUBMAKE) programs tests
 	$(Q)tests/run.sh $(B)
-check-long: deps deps-cost ## what takes longer: the root tests on Debian's kernels in an emulator, long runs
+check-long: deps deps-cost ## what takes longer: the root tests on Debian's kernels in an emulator, long runs, unit and system tests with sanitizers
 	+$(Q)$(SUBMAKE) programs tests static
 	$(Q)tests/run.sh $(B) long kernels
-check-all: deps deps-cost ## check and check-long side by side
+	+$(Q)$(SUBMAKE) asan KINDS='unit fuzz system'
+check-all: deps deps-cost ## check and check-long side by side, without sanitizers
 	+$(Q)$(SUBMAKE) programs tests static
 	$(Q)tests/run.sh $(B) rules unit fuzz system root interop long kernels
 check-distros: ## make demo, make check and make static in clean chroots of Debian 12, 13 and sid (or DISTROS='...'), as root

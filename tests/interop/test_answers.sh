@@ -408,7 +408,7 @@ d DisableTracing
 d until EnableTracing
 END
 
-# Each by a consumer that goes on with the next one; what is refused is told at once.
+# Each by a consumer that goes on with the next one; what is refused is reported at once.
 configs() {
   echo "c consumer"
   while read -r config; do printf 'c config %s\nc FreeBuffers\n' "$config"; done <<END

@@ -45,7 +45,7 @@ END
 record sonda "$TMP/config.limited" "$TMP/limited" "$TMP/log"
 grep -q '^  missing .*eBPF counters: runq: switched off: .* max_overhead_percent (0.001)' "$TMP/log" &&
   ! grep -q 'memory: switched off' "$TMP/log"
-verdict "above a limit the most expensive family ends, and is told" $? "$TMP/log"
+verdict "above a limit the most expensive family ends, and is reported" $? "$TMP/log"
 stop_all
 if grep -q 'was built where' "$TMP/probes.log"; then echo "this build has no eBPF counters" >&2; exit 77; fi
 [ "$(grep -c 'runq:' "$TMP/probes.log")" = 1 ]

@@ -227,7 +227,7 @@ if [ -n "$groups" ] && mkdir "$groups/$group-1" 2>/dev/null; then
     grep -q '|CPU time|' "$TMP/group.last" && grep -q '|futex waits|3' "$TMP/group.last"
   verdict "with cgroups only what is in them, or below, has tracks" $? "$TMP/group.last"
   grep -q 'cgroups: /no/such: No such file' "$TMP/probes.log" && ! grep -E '(runq|block|memory|locks|cpu_time|faults|syscalls|futex): [^"]' "$TMP/probes.log" >"$TMP/log"
-  verdict "with cgroups all families run; one that is not there is told" $? "$TMP/probes.log"
+  verdict "with cgroups all families run; one that is not there is reported" $? "$TMP/probes.log"
 else
   skip "with cgroups" "no control groups of version 2 that can be made"
 fi

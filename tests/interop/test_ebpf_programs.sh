@@ -4,7 +4,7 @@
 # tracefs: shared
 #
 # Programs of people's own in linux.ebpf_counters, on the real kernel: the example of bpf/examples counts commands that
-# end, a program with a map of each kind has the tracks that it should, and what cannot be loaded is told, while others run.
+# end, a program with a map of each kind has the tracks that it should, and what cannot be loaded is reported, while others run.
 . "$(dirname "$0")/lib.sh"
 need_tracefs
 [ -e /sys/kernel/btf/vmlinux ] || { echo "the kernel has no BTF" >&2; exit 77; }
@@ -190,7 +190,7 @@ partly sonda_counter_bad is skipped: its value has a type, which is neither an i
 partly sonda_counter_stack is skipped: is neither an array nor a hash
 END
 [ ! -s "$TMP/untold" ]
-verdict "what cannot be loaded or counted is told in one sentence" $? <(cat "$TMP/untold" "$TMP/probes.log" "$TMP/log")
+verdict "what cannot be loaded or counted is reported in one sentence" $? <(cat "$TMP/untold" "$TMP/probes.log" "$TMP/log")
 [ ! -e /sys/fs/bpf/sonda_counter_pinned ]
 verdict "nothing is pinned" $?
 grep -q '/partly/good=5.0 -$' "$TMP/tracks"

@@ -95,7 +95,7 @@ judge CLONE_SNAPSHOT "$(snapshots 'snap.*' | tail -n 1)" clone_snapshot_trigger 
 verdict "the snapshot is a whole trace" $?
 grep -q 'triggers: an entry is skipped: it needs counter, above and name' "$TMP/probes.log" &&
   grep -q 'triggers: there was no counter "no such\*" for the trigger never' "$TMP/probes.log"
-verdict "triggers that make no sense are told" $? "$TMP/probes.log"
+verdict "triggers that make no sense are reported" $? "$TMP/probes.log"
 stop_all
 echo "1..$N"
 exit $BAD

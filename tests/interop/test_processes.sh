@@ -214,7 +214,7 @@ wait "$recorder"
 if [ -n "$first" ] && [ "$first" = "$second" ]; then
   "$tools/process_tree" trace "$TMP/reuse.trace" | grep "^process $first " >"$TMP/owners"
   grep -q 'cmdline=first owner' "$TMP/owners" && grep -q 'cmdline=second owner' "$TMP/owners"
-  verdict "a number that is used again: both processes are told" $? "$TMP/owners"
+  verdict "a number that is used again: both processes are reported" $? "$TMP/owners"
   query "$TMP/reuse.trace" "select count(distinct t.id) as row from counter c join process_counter_track t
     on c.track_id = t.id join process using (upid) where pid = $first and t.name = 'io.rchar'" >"$TMP/tracks"
   [ "$(cat "$TMP/tracks")" = '[{"row":2}]' ]
@@ -224,7 +224,7 @@ if [ -n "$first" ] && [ "$first" = "$second" ]; then
   [ "$(cat "$TMP/again")" = '[{"row":2}]' ]
   verdict "no value of the first stands for the second" $? "$TMP/again"
 else
-  for what in "both processes are told" "have tracks of their own" "no value of the first stands for the second"; do
+  for what in "both processes are reported" "have tracks of their own" "no value of the first stands for the second"; do
     skip "a number that is used again: $what" "the kernel does not let us choose one"
   done
 fi

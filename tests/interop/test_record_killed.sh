@@ -108,7 +108,7 @@ for who in sonda sondad sonda-probes; do
     sonda-probes)
       [ $status = 0 ] && grep -q 'uncommitted data' "$TMP/log" &&
         grep -q '^  end *sonda-probes was killed by signal 9$' "$TMP/log"
-      verdict "kill -9 of $who: what is lost is told" $? "$TMP/log"
+      verdict "kill -9 of $who: what is lost is reported" $? "$TMP/log"
       ;;
     esac
   done

@@ -38,12 +38,12 @@ verdict "a filter that would be skipped: nothing is recorded, nothing runs" $? "
 record 3 --strict sched_switch --trigger stacktrace --subbuf 16k -- sleep 0.5 &&
   said 'missing +event_triggers \(--trigger\) needs sonda-probes; it is ignored by perfetto.traced_probes' &&
   said 'subbuf_size_kb \(--subbuf\) needs sonda-probes' && said "command +'sleep' ended with exit code 0"
-verdict "what is only less is told, and the rest records" $? "$TMP/log"
+verdict "what is only less is reported, and the rest records" $? "$TMP/log"
 
 record 3 --strict raw_syscalls:sys_enter -- sh -c 'echo $$; sleep 0.3' &&
   said 'follow_children \(children of -p and COMMAND\) needs sonda-probes' &&
   [ "$(events "^ +pid: $(cat "$TMP/out")\$")" -gt 0 ]
-verdict "a command: it is recorded, and that its children are not is told" $? "$TMP/log"
+verdict "a command: it is recorded, and that its children are not is reported" $? "$TMP/log"
 
 record 0 --strict -B 16mb -a 'sched:*' '!sched_stat_*' '*softirq*' -- sleep 0.5 &&
   said 'events +.*sched [1-9]' && said 'irq [1-9]'

@@ -62,7 +62,7 @@ verdict "shorthand: as many events as protoc finds" $? "$TMP/log"
 sonda_record 0 -t 300ms sched/sched_swich sched:sched_switch 'nosuch/*' 'irq/softirq_e[nx]*' &&
   said "missing +event 'sched/sched_swich' does not exist; did you mean sched/sched_switch\?" &&
   said "no event matches 'nosuch/\*'"
-verdict "events that do not exist are told with the nearest name" $? "$TMP/log"
+verdict "events that do not exist are reported with the nearest name" $? "$TMP/log"
 sonda_record 3 --strict -q -t 300ms sched/sched_swich sched && [ -s "$TMP/trace" ]
 verdict "events that do not exist: exit code 3 with --strict" $? "$TMP/log"
 sonda_record 0 --strict -q -t 300ms -B 16mb sched
@@ -86,13 +86,13 @@ start_load
 sonda_record 3 --strict -c "$TMP/config" &&
   said 'lost +kernel rings: [0-9,]+ events \(cpu[0-9]+ [0-9,]+' && said 'try buffer_size_kb: ' &&
   said "no producer provides the data source 'linux.nosuch'"
-verdict "losses of the kernel's rings are told by CPU" $? "$TMP/log"
+verdict "losses of the kernel's rings are reported by CPU" $? "$TMP/log"
 end_load
 
 start_load
 sonda_record 0 -b 64k -B 16mb -t 1s sched/sched_switch &&
   said 'lost +central buffer 0 \(64 KiB\): the oldest .* were overwritten.*; try -b [0-9]+mb'
-verdict "what the central buffer overwrote is told" $? "$TMP/log"
+verdict "what the central buffer overwrote is reported" $? "$TMP/log"
 end_load
 
 # A recording in the background that the service has heard of, and that has had time for something; $recorder is its pid.

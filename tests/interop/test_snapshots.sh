@@ -111,7 +111,7 @@ for pair in "sonda sonda" "perfetto sonda" "sonda perfetto"; do
   recorder --strict -o "$dir/full/slow" < <(config)
   "$BIN/sonda" trigger slow-request
   until_true told 'not saved: .*No space left'
-  verdict "a full disk is told" $? "$dir/log"
+  verdict "a full disk is reported" $? "$dir/log"
   rm "$dir/full/filler"
   sleep 0.2
   "$BIN/sonda" trigger slow-request
@@ -128,7 +128,7 @@ for pair in "sonda sonda" "perfetto sonda" "sonda perfetto"; do
   kill -KILL "${PIDS[0]}"
   wait "${PIDS[0]}" 2>/dev/null
   ends 1 && grep -q 'the tracing service disconnected during recording' "$dir/log" && grep -q ': 1 snapshot$' "$dir/log"
-  verdict "sondad is killed: that is told, and the snapshot stays" $? "$dir/log"
+  verdict "sondad is killed: that is reported, and the snapshot stays" $? "$dir/log"
   stop_all
 done
 

@@ -190,7 +190,7 @@ wait "${PIDS[-1]}"
 status=$?
 unset 'PIDS[-1]'
 [ $status != 0 ] && grep -q "disconnected" "$TMP/log"
-verdict "kill -9 of the service: who recorded is told" $? "$TMP/log"
+verdict "kill -9 of the service: who recorded is reported" $? "$TMP/log"
 wait_for restarted sondad.service 1
 verdict "systemd starts it again" $? "$TMP/ctl"
 offered() { sonda status 2>&1 | grep -q linux.ftrace; }

@@ -31,7 +31,7 @@ if [ ! -e $TRACEFS/trace ]; then
 fi
 # The ring of the boot grows with the first event, as it would for anybody; not between two pictures.
 ! grep -q expanded $TRACEFS/buffer_size_kb || echo >>$TRACEFS/set_event
-# Daemons inherit this, so that those of tests that run beside this one are told apart.
+# Daemons inherit this, so that those of tests that run beside this one can be distinguished.
 export SONDA_TEST=$TMP
 # Nothing of this machine's own tracing service may answer.
 [ -n "${INSTALLED:-}" ] || use_sockets "$TMP"

@@ -166,7 +166,7 @@ sleep 30 <"$attached/trace_pipe" &
 PIDS+=($!)
 run reader 100 "instance_name: '$name' ftrace_events: 'sched/sched_switch'" &&
   grep -q "^failed option:instance_name (sleep, process ${PIDS[-1]}, reads the same rings" "$TMP/reader.out"
-verdict "another reader is told" $? "$TMP/reader.out"
+verdict "another reader is reported" $? "$TMP/reader.out"
 kill "${PIDS[-1]}"
 wait "${PIDS[-1]}" 2>/dev/null
 unset 'PIDS[-1]'

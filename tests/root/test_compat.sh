@@ -43,7 +43,7 @@ is "$(count both '^raw_syscalls/compat_sys_exit .* id=295 ret=-2$')" 300 &&
   is "$(count both '^raw_syscalls/compat_sys_exit ')" 450
 verdict "each call of a 32-bit program has its own result" $? "$TMP/log"
 ! grep -E '^event sys_(enter|exit) .* 1=295( |$)' "$TMP/both.lines" >"$TMP/log"
-verdict "none of them is told as a call of a 64-bit program" $? "$TMP/log"
+verdict "none of them is reported as a call of a 64-bit program" $? "$TMP/log"
 pids=$(sed -n 's/^raw_syscalls\/compat_sys_enter pid \([0-9]*\) id=1 .*/\1/p' "$TMP/both.events" | paste -sd '|')
 grep -E "^event sys_(enter|exit) .*pid ($pids) 1=59( |$)" "$TMP/both.lines" >"$TMP/execs"
 is "$(grep -c sys_enter "$TMP/execs")" 3 && is "$(grep -c sys_exit "$TMP/execs")" 3

@@ -44,7 +44,7 @@ record as_4242
 [ "$changed" = 0 ]
 verdict "uid 4242: the word of root's process is as it was" $? "$TMP/record.log"
 grep -q 'uprobe_events.*only root may probe programs' "$TMP/record.log"
-verdict "uid 4242: the refusal is told" $? "$TMP/record.log"
+verdict "uid 4242: the refusal is reported" $? "$TMP/record.log"
 config "uprobe_events: 'p:x $at($word)'" "consumer_uid: 0"
 record as_4242
 [ "$changed" = 0 ] && grep -q 'only root may' "$TMP/record.log"

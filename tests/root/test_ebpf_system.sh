@@ -141,7 +141,7 @@ ip link set lo up 2>/dev/null
 irqs >"$TMP/irqs0"
 record_load interrupts "families: INTERRUPTS" interrupts_load
 irqs >"$TMP/irqs3"
-# What was told is at least what came during the load, and at most what came around the recording. A CPU that is off has
+# What is reported is at least what came during the load, and at most what came around the recording. A CPU that is off has
 # a column in none of them.
 awk '
 FNR == 1 { file++ }

@@ -4,7 +4,7 @@
 #
 # tracefs: shared
 #
-# Losses of the kernel's events are told whichever way a session ends: what the rings and the central buffer lost, where
+# Losses of the kernel's events are reported whichever way a session ends: what the rings and the central buffer lost, where
 # the trace has holes, which producer went away and when; and a recording in which there can be no event ends at once.
 . "$(dirname "$0")/lib.sh"
 
@@ -136,17 +136,17 @@ verdict "record -c: likewise" $? "$TMP/log"
 recorder=$!
 PIDS+=($!)
 wait_for says 'sched_swich.*did you mean sched/sched_switch'
-verdict "record -t: a name that does not exist is told while it records" $? "$TMP/log"
+verdict "record -t: a name that does not exist is reported while it records" $? "$TMP/log"
 kill "$recorder"
 wait "$recorder" 2>/dev/null
 
 # A user who cannot read the kernel's list of events, and root's daemons.
 if command -v setpriv >/dev/null; then
   mkdir "$TMP/open" && cp "$BIN/sonda" "$TMP/open/" && chmod 777 "$TMP/open" && chmod 711 "$TMP" && chmod 666 "$TMP"/*consumer*
-  # The command ends as soon as the name is told.
+  # The command ends as soon as the name is reported.
   setpriv --reuid 65534 --regid 65534 --clear-groups "$TMP/open/sonda" record --exit-code -o "$TMP/open/t" sched_switch sched_swich -- \
     sh -c 'for i in $(seq 300); do grep -q "sched_swich.*did you mean sched/sched_switch" "$0" && exit; sleep 0.1; done; exit 1' "$TMP/log" 2>"$TMP/log"
-  verdict "record of a user without tracefs: a name that does not exist is told while it records" $? "$TMP/log"
+  verdict "record of a user without tracefs: a name that does not exist is reported while it records" $? "$TMP/log"
   "$helpers/trace_lines" "$TMP/open/t" >"$TMP/lines"
   awk '/^unknown / { told = 1 } /^(event|switch) / { events++; bad += !told } END { exit !(events && !bad) }' "$TMP/lines"
   verdict "what was refused is in the trace before the first event" $? "$TMP/lines"

@@ -4,7 +4,7 @@
 # tracefs: top
 #
 # What restricts a session's events, on the real kernel: each option has its effect on a process that does just what is
-# looked for, and what cannot be had is told while the rest records. Top level stays as it is.
+# looked for, and what cannot be had is reported while the rest records. Top level stays as it is.
 . "$(dirname "$0")/lib.sh"
 
 helpers=$B/tests/root
@@ -85,7 +85,7 @@ check "an event whose filter is refused is not recorded, and the rest is" $?
 said 'failed sched/sched_waking (filter refused: Field not found at character 10: prev_pid ^> 0)' &&
   said "failed raw_syscalls/sys_exit (filter refused: Too many '(' at character 1: ^(id == 1)" &&
   said 'unknown nope/nope' && said 'option:event_filters (irq/*: the event is not recorded)'
-check "the kernel's words are told, and filters for nothing" $?
+check "the kernel's words are reported, and filters for nothing" $?
 
 # ---- event_triggers ----
 
@@ -123,7 +123,7 @@ if [ "$(printf '%s\n' 5.17 "$(uname -r)" | sort -V | head -n 1)" = 5.17 ]; then
     said 'failed raw_syscalls/sys_enter (trigger refused: Field not found at character 4: no ^== 1)' &&
     said 'failed raw_syscalls/sys_enter (trigger refused: the event has such a trigger already' &&
     said 'failed option:event_triggers (sys_enter: no action is named)'
-  check "triggers that cannot be had are told" $?
+  check "triggers that cannot be had are reported" $?
 else
   calls getppid=5
   record old "ftrace_events: 'raw_syscalls/sys_enter' event_triggers { event: 'sys_enter' action: ACTION_TRACEOFF }"
@@ -163,7 +163,7 @@ record many "ftrace_events: 'raw_syscalls/sys_enter' tids_to_trace: [0, 42949672
 check "fifteen thousand threads" $?
 said 'option:tids_to_trace (0 is no thread' && said 'option:tids_to_trace (4294967295 is no thread' &&
   said 'no such thread when the recording was set up'
-check "numbers that are no threads are told, and the rest counts" $?
+check "numbers that are no threads are reported, and the rest counts" $?
 calls
 record none "ftrace_events: 'raw_syscalls/sys_enter' tids_to_trace: 0"
 [ "$(count '^event ')" = 0 ] && said 'problem nothing is recorded'
@@ -251,7 +251,7 @@ record options "ftrace_events: 'raw_syscalls/sys_enter' ftrace_events: 'ftrace/k
   tracefs_options { name: 'record-cmd' state: STATE_DISABLED } tracefs_options { name: 'record-tgid' state: STATE_ENABLED }"
 [ "$(count '^event kernel_stack ')" -ge 5 ] && said 'option:tracefs_options (stcktrace: no such option; did you mean stacktrace?)' &&
   said 'option:tracefs_options (record-cmd: the kernel has it at the top level only' && said 'option:tracefs_options (record-tgid: '
-check "an option has its effect; others are told" $?
+check "an option has its effect; others are reported" $?
 
 # The address of its system call is in the program, or in a library of it: below the kernel's.
 if [ -e $TRACEFS/options/userstacktrace ]; then
@@ -316,7 +316,7 @@ calls raw=mine rawsign=other "sign=another"
 record followed "ftrace_events: 'ftrace/raw_data' ftrace_events: 'ftrace/print' tids_to_trace: $pid follow_children: true"
 [ "$(count '^event ')" = 3 ] && said 'option:tids_to_trace (not for ftrace/raw_data: with follow_children' &&
   said 'option:tids_to_trace (not for ftrace/print: with follow_children'
-check "with children to follow, markers of all threads; which is told" $?
+check "with children to follow, markers of all threads; which is reported" $?
 
 if [ -e $TRACEFS/options/copy_trace_marker ]; then
   calls getppid=5 "mark=it is enough" getppid=9
@@ -334,7 +334,7 @@ calls getppid=5 sched_yield=5
 record atrace "atrace_categories: 'sched' atrace_categories: 'irqq' atrace_apps: '*' compact_sched { enabled: false }"
 [ "$(count '^event sched_switch ')" -gt 0 ] && said 'no such category; did you mean irq' &&
   [ "$(grep -c "^problem atrace: .*Android" "$TMP/atrace.out")" = 1 ]
-check "the kernel's part of atrace's categories; the rest is told once" $?
+check "the kernel's part of atrace's categories; the rest is reported once" $?
 
 calls getppid=5 sched_yield=5
 record users "atrace_categories: 'sched' atrace_categories_prefer_sdk: 'sched' atrace_userspace_only: true

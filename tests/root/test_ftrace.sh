@@ -3,7 +3,7 @@
 # kernels: 5.10
 #
 # linux.ftrace on the real kernel, without a service: what the kernel says it handed out is in the trace, what it lost
-# is told, and tracefs is left as it was found, however the recording ends.
+# is reported, and tracefs is left as it was found, however the recording ends.
 . "$(dirname "$0")/lib.sh"
 
 record=$B/tests/root/ftrace_record
@@ -56,12 +56,12 @@ verdict "another clock" $? "$TMP/raw.out"
 run names 100 'ftrace_events: "sched_switch" ftrace_events: "sched:sched_waking" ftrace_events: "nope/nope"
   ftrace_events: "nope" ftrace_events: "ftrace/function"' && complete names &&
   [ "$(grep -c '^unknown nope' "$TMP/names.out")" = 2 ] && grep -q '^failed ftrace/function (' "$TMP/names.out"
-verdict "names of each form; what is not to be had is told" $? "$TMP/names.out"
+verdict "names of each form; what is not to be had is reported" $? "$TMP/names.out"
 
 NEWS=1 run threads 300 'ftrace_events: "sched/sched_switch" ftrace_events: "task/task_rename"' sh -c 'true; true; exec sleep 0.1' &&
   [ "$(awk '$1 == "tids" { print $2 }' "$TMP/threads.out")" -gt 2 ] &&
   [ "$(awk '$1 == "tids" { print $4 }' "$TMP/threads.out")" -gt 0 ]
-verdict "threads and new names are told to the session" $? "$TMP/threads.out"
+verdict "threads and new names are reported to the session" $? "$TMP/threads.out"
 
 # Two at once, one of which ends first.
 run first 800 'ftrace_events: "sched/sched_switch"' &

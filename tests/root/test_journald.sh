@@ -85,7 +85,7 @@ sleep 1.5
 say late 3 1 10
 stop_recording "a journal that begins later"
 grep -q 'no readable journal' "$TMP/log"
-verdict "a journal that begins later: it is told" $? "$TMP/log"
+verdict "a journal that begins later: it is reported" $? "$TMP/log"
 [ "$(lines_of early)" = 10 ] && [ "$(lines_of late)" = 10 ]
 verdict "a journal that begins later: every line" $? "$TMP/log"
 awk '/journald_event/ { n++ } n && /message: "early 1"/ { hit = n } { line[n] = line[n] $0 " " } END {

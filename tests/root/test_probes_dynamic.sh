@@ -14,7 +14,7 @@ aarch64) a=%x0 s=%x1 b=%x2 words=%x3 ;;
 *) echo "the names of this machine's registers are not known here" >&2; exit 77 ;;
 esac
 [ -e $TRACEFS/uprobe_events ] || { echo "the kernel has no uprobe_events" >&2; exit 77; }
-# A copy, as the place of a probe is told in the test's own folder.
+# A copy, as the probe is placed in the test's own folder.
 cp "$B/tests/root/probed" "$TMP/probed"
 at=$TMP/probed:$("$TMP/probed" offset)
 
@@ -185,7 +185,7 @@ for i in $(seq 5 9); do echo "2 y=$((1000 * i))"; done >"$TMP/expected"
 values_of two | diff "$TMP/expected" - >"$TMP/diff"
 verdict "a filter counts for an event that came later" $? <(cat "$TMP/diff" "$TMP/change.out")
 grep -q "^failed $mine/one (.*while recording" "$TMP/change.out"
-verdict "what went is told" $? "$TMP/change.out"
+verdict "what went is reported" $? "$TMP/change.out"
 remove_theirs
 echo "p:$mine/one $at x=$a:s32" >>$TRACEFS/uprobe_events
 dynamic | diff "$TMP/before" - >"$TMP/diff"

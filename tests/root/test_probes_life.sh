@@ -3,7 +3,7 @@
 # kernels: none
 #
 # sonda-probes by itself: however it ends, and whatever the service does, tracefs is as it was found; what it may not
-# do is told in one sentence.
+# do is reported in one sentence.
 . "$(dirname "$0")/lib.sh"
 
 service='' probes='' recorder=''
@@ -176,7 +176,7 @@ if chrt -f 1 true 2>/dev/null; then
   wait "$probes"
   [ "$(grep -c 'read with SCHED_FIFO 1 (--no-priority: priority unchanged)' "$TMP/probes.log")" = 1 ] &&
     [ "$(log_of "$TMP/probes.log" | wc -l)" = 1 ]
-  verdict "linux.ftrace: the priority that it takes is told once" $? "$TMP/probes.log"
+  verdict "linux.ftrace: the priority that it takes is reported once" $? "$TMP/probes.log"
   start probes "$TMP/probes.log" nice -n 3 "$BIN/sonda-probes" --no-priority
   wait_for offers_ftrace
   record_boosted "linux.ftrace with --no-priority" 0 0 "$nice"

@@ -109,9 +109,9 @@ wait $recorder
 [ $? = 3 ]
 verdict "kill -9 of sonda-probes: exit code 3 with --strict" $? "$TMP/log"
 grep -q 'sonda-probes was killed by signal 9' "$TMP/log"
-verdict "kill -9 of sonda-probes: the reason is told" $? "$TMP/log"
+verdict "kill -9 of sonda-probes: the reason is reported" $? "$TMP/log"
 grep -qE 'lost .*perfetto.traced_probes \(pid [0-9]+\) disconnected' "$TMP/log"
-verdict "kill -9 of sonda-probes: the loss is told" $? "$TMP/log"
+verdict "kill -9 of sonda-probes: the loss is reported" $? "$TMP/log"
 is_whole "$TMP/f"
 verdict "kill -9 of sonda-probes: what was handed over is saved" $? "$TMP/log"
 # The start of a sonda-probes of another test may have removed the instance meanwhile.
@@ -145,7 +145,7 @@ if mount -t tmpfs -o size=8k none "$TMP/small" 2>/dev/null; then
   [ $status = 1 ]
   verdict "a full disk: exit code 1" $? "$TMP/log"
   grep -qi 'no space' "$TMP/log"
-  verdict "a full disk: the reason is told" $? "$TMP/log"
+  verdict "a full disk: the reason is reported" $? "$TMP/log"
   is_whole "$TMP/small/trace"
   verdict "a full disk: the trace written so far is whole" $? "$TMP/log"
   "$BIN/sonda" info "$TMP/small/trace" >"$TMP/info" 2>&1

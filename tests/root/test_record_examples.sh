@@ -54,7 +54,7 @@ while IFS= read -r example; do
     eval "timeout 60 $line" >>"$TMP/log" 2>&1 </dev/null
   )
   status=$?
-  # What this kernel cannot do is told, and that a slow machine had not set the session up in 200 ms; then there is nothing.
+  # What this kernel cannot do is reported, and that a slow machine had not set the session up in 200 ms; then there is nothing.
   [ $status = 0 ] || { [ $status = 1 ] && grep -qE 'nothing is recorded: the (kernel|session ended while)|the kernel lacks CONFIG_' "$TMP/log"; }
   verdict "${example%% #*}" $? "$TMP/log"
   rm -f "$TMP"/work/*

@@ -4,7 +4,7 @@
 # tracefs: top
 #
 # `sonda record` with all that it offers of linux.ftrace, on the real kernel: each option has its effect, in the
-# session's instance and in the trace; what cannot be had is told, and the rest records. Top level stays as it is.
+# session's instance and in the trace; what cannot be had is reported, and the rest records. Top level stays as it is.
 . "$(dirname "$0")/lib.sh"
 
 helpers=$B/tests/root
@@ -97,7 +97,7 @@ record 3 --strict sched_switch '!sched_wakin' softirq_enty 'no*such' -- true &&
   said "event 'softirq_enty' does not exist; did you mean irq/softirq_entry\?" &&
   said "no event matches 'no\*such'" &&
   [ "$(count '^(event|switch)')" -gt 0 ]
-check "what does not exist is told with the nearest, and the rest records" $?
+check "what does not exist is reported with the nearest, and the rest records" $?
 
 record 2 sched sleep 5 && said "'sleep' is a program, not an event; put a command after --" && [ ! -e "$TMP/trace" ]
 check "a command without its --" $?
@@ -175,7 +175,7 @@ record 0 -a raw_syscalls:sys_enter -- sh -c 'sleep 0.2 & wait'
 [ "$(pids_in_trace | wc -l)" -gt 3 ]
 check "-a: everybody" $?
 
-# A process that forks when it is told to.
+# A process that forks when it is reported to.
 mkfifo "$TMP/go"
 "$helpers/do_calls" thread=1 wait getppid=9 fork=2 <>"$TMP/go" >"$TMP/pids" 2>&1 &
 PIDS+=($!)
@@ -345,7 +345,7 @@ if command -v setpriv >/dev/null; then
   check "not as root: patterns are looked up by the producer, the command runs as who called" $?
   as_nobody 'sched:*' '!sched_stat_*' -- true
   [ $? = 2 ] && said "cannot exclude events of 'sched/\*': the kernel's list of events"
-  check "not as root: what cannot be told apart is said" $?
+  check "not as root: what cannot be reported apart is said" $?
 fi
 kill -TERM "${PIDS[1]}" "${PIDS[0]}"
 wait "${PIDS[@]}" 2>/dev/null

@@ -4,7 +4,7 @@
 # tracefs: shared
 #
 # Outputs that do not take what is recorded: a file system that hangs (it is frozen), one that is full, a pipe that nobody
-# reads, one that is closed. What happens is told while it happens, the service goes on for everybody else, the exit code is
+# reads, one that is closed. What happens is reported while it happens, the service goes on for everybody else, the exit code is
 # right, and what was taken is a whole trace.
 . "$(dirname "$0")/lib.sh"
 
@@ -52,13 +52,13 @@ record -o "$TMP/mnt/a"
 wait_for larger_than "$TMP/mnt/a" 100000
 fsfreeze -f "$TMP/mnt"
 wait_for said 'the output accepts no data: .* wait in the service'
-verdict "a file system that hangs is told while it does" $? "$TMP/log"
+verdict "a file system that hangs is reported while it does" $? "$TMP/log"
 timeout 20 "$BIN/sonda" record -t 3s -B 16mb -o "$TMP/b" sched >"$TMP/log2" 2>&1
 [ $? = 0 ] && is_whole "$TMP/b" && grep -q 'lost *nothing' "$TMP/log2"
 verdict "meanwhile the service records for others" $? "$TMP/log2"
 fsfreeze -u "$TMP/mnt"
 wait_for said 'the output accepts data again'
-verdict "a file system that goes on is told" $? "$TMP/log"
+verdict "a file system that goes on is reported" $? "$TMP/log"
 kill -INT $recorder
 wait $recorder
 verdict "a recording over it ends well" $? "$TMP/log"
@@ -76,7 +76,7 @@ wait $recorder
 [ $? = 1 ] && said 'its file system took nothing for ten seconds'
 verdict "a file system that hangs for good: given up with the reason, exit code 1" $? "$TMP/log"
 said '^Recorded '
-verdict "a file system that hangs for good: what is kept is told" $? "$TMP/log"
+verdict "a file system that hangs for good: what is kept is reported" $? "$TMP/log"
 timeout 20 "$BIN/sonda" record -t 3s -B 16mb -o "$TMP/b" sched >"$TMP/log2" 2>&1
 verdict "the service records on" $? "$TMP/log2"
 fsfreeze -u "$TMP/mnt"
@@ -134,7 +134,7 @@ reader=$!
 PIDS+=("$reader")
 record -o "$TMP/pipe"
 wait_for said 'the output accepts no data'
-verdict "a pipe that nobody reads is told while it happens" $? "$TMP/log"
+verdict "a pipe that nobody reads is reported while it happens" $? "$TMP/log"
 kill $reader
 wait $recorder
 [ $? = 1 ] && said 'Broken pipe' && said '^Recorded '

@@ -52,7 +52,7 @@ if has_subbufs; then
   verdict "sub-buffers larger than the ring: the kernel gives it two" $? "$TMP/few.out"
   run giant 'buffer_size_kb: 4096 subbuf_size_kb: 1048576' $ping_pong 300 && whole giant &&
     grep -q '^failed option:subbuf_size_kb (1048576: .*; 32 is used)' "$TMP/giant.out"
-  verdict "a size that the kernel refuses is told, and another is taken" $? "$TMP/giant.out"
+  verdict "a size that the kernel refuses is reported, and another is taken" $? "$TMP/giant.out"
 else
   run subbuf 'subbuf_size_kb: 64' $ping_pong 300 && whole subbuf &&
     grep -q '^failed option:subbuf_size_kb (the kernel supports only ' "$TMP/subbuf.out"

@@ -52,7 +52,7 @@ in_background() { # ARGS...
   CLIENT=$!
 }
 runs() { "$B/bin/sonda" sessions 2>/dev/null | grep -q STARTED; }
-stopped() { # the service is told to end; the exit code is the client's
+stopped() { # the service is reported to end; the exit code is the client's
   kill "$SERVICE"
   wait "$CLIENT"
 }
@@ -145,7 +145,7 @@ bytes=$(find . -name 'r.*.pftrace' -newer "$TMP/between" -exec cat {} + | wc -c)
 verdict "record with rotate --json: of this session's files only" $?
 config size "write_into_file: true output_path: \"$TMP/out/s.pftrace\" file_write_period_ms: 100 max_file_size_bytes: 300000"
 sonda 0 record -c "$TMP/size" && says 'end *max_file_size_bytes is reached' && complete s.pftrace
-verdict "record: the size of the file ends it, and is told" $?
+verdict "record: the size of the file ends it, and is reported" $?
 config timed "write_into_file: true output_path: \"$TMP/out/t.pftrace\" duration_ms: 500"
 sonda 0 record --detach timed -c "$TMP/timed" && sonda 0 stop timed --json && json "\"output\":\"$TMP/out/t.pftrace\"" '"read":true'
 verdict "stop --json: of a file that the service writes" $?
@@ -161,7 +161,7 @@ in_background record -c "$TMP/trigger" -o f.pftrace
 soon runs
 "$B/bin/sonda" trigger enough
 wait "$CLIENT" && says "end *trigger 'enough' of sonda"
-verdict "record: the trigger that ended it is told" $?
+verdict "record: the trigger that ended it is reported" $?
 cat >"$TMP/full" <<CONFIG
 buffers { size_kb: 64 fill_policy: DISCARD }
 data_sources { config { name: "sonda.test.counter" } }

@@ -29,7 +29,7 @@ CONFIG
 record() { timeout 60 "$B/bin/sonda" record -c "$TMP/config" -o "$TMP/unused" >"$TMP/record.log" 2>&1; }
 whole() { "$COUNTER" "$1" "$2" <"$3" >"$TMP/check.log" 2>&1; } # check|begin PACKETS TRACE
 
-# Only where the service was told so.
+# Only where the service was reported so.
 config 3000 "output_path: \"$TMP/trace\""
 start_daemon TRACED_NOTIFY_FD "$TMP/service.log" "$B/bin/sondad"
 record
@@ -129,7 +129,7 @@ start_all 100000
 { timeout 60 "$B/tests/system/write_into" "$TMP/config" 2>"$TMP/record.log"; echo $? >"$TMP/status"; } |
   head -c 300000 >/dev/null
 [ "$(cat "$TMP/status")" = 3 ] && grep -q 'Broken pipe' "$TMP/record.log"
-verdict "a pipe that is closed ends the session, and the consumer is told" $? "$TMP/record.log"
+verdict "a pipe that is closed ends the session, and the consumer is reported" $? "$TMP/record.log"
 "$B/tests/system/service_ping" >/dev/null
 verdict "the service is alive" $?
 stop_all
@@ -166,7 +166,7 @@ exec 8<"$TMP/folder/trace"
 rm -r "$TMP/folder"
 wait $recorder
 [ $? != 0 ] && grep -q 'it was removed' "$TMP/record.log"
-verdict "a folder that vanishes ends the session, and the consumer is told" $? "$TMP/record.log"
+verdict "a folder that vanishes ends the session, and the consumer is reported" $? "$TMP/record.log"
 "$COUNTER" begin 1 <&8 >"$TMP/check.log" 2>&1
 verdict "what was written is whole" $? "$TMP/check.log"
 exec 8<&-
@@ -192,7 +192,7 @@ if unshare -rm true 2>/dev/null; then
   start_all 200000 unshare -rm sh -c 'mount -t tmpfs -o size=2m none "$0" && exec "$@"' "$TMP/small"
   record
   [ $? != 0 ] && grep -q 'No space left' "$TMP/record.log"
-  verdict "a disk that is full ends the session, and the consumer is told" $? "$TMP/record.log"
+  verdict "a disk that is full ends the session, and the consumer is reported" $? "$TMP/record.log"
   whole begin 1000 "/proc/${PIDS[0]}/root$TMP/small/trace"
   verdict "the file ends with a whole packet" $? "$TMP/check.log"
   [ "$(stat -c %s "/proc/${PIDS[0]}/root$TMP/small/trace")" -gt 1500000 ]

@@ -41,7 +41,7 @@ config 'buffers { size_kb: 65536 fill_policy: DISCARD } duration_ms: 1500'
 record 0 --strict -c "$TMP/config" -o a.pftrace && "$COUNTER" check 2000 <a.pftrace >>"$TMP/log"
 verdict "a good recording: exit code 0, every packet in the file" $? "$TMP/log"
 grep -q 'lost     nothing' "$TMP/log"
-verdict "a good recording: nothing lost is told" $? "$TMP/log"
+verdict "a good recording: nothing lost is reported" $? "$TMP/log"
 [ "$(stat -c %a a.pftrace)" = 600 ] && files_are a.pftrace
 verdict "a good recording: one file, its owner's" $? "$TMP/log"
 rm -f a.pftrace
@@ -65,7 +65,7 @@ config 'buffers { size_kb: 65536 fill_policy: DISCARD }'
 record 0 --strict -c "$TMP/config" -o a.pftrace -- sh -c 'echo out; sleep 1.5; exit 3' &&
   [ "$(cat "$TMP/stdout")" = out ] && grep -q "command  'sh' ended with exit code 3" "$TMP/log" &&
   "$COUNTER" check 2000 <a.pftrace >>"$TMP/log"
-verdict "a command: as long as it runs, every packet in the file; its end is told" $? "$TMP/log"
+verdict "a command: as long as it runs, every packet in the file; its end is reported" $? "$TMP/log"
 rm -f a.pftrace
 record 1 -c "$TMP/config" -o a.pftrace -- ./nosuch && grep -q "cannot run './nosuch': No such file or directory" "$TMP/log" &&
   files_are
@@ -79,7 +79,7 @@ config 'buffers { size_kb: 256 fill_policy: RING_BUFFER name: "small" } duration
 record 0 -c "$TMP/config" -o a.pftrace
 verdict "a ring that wraps: exit code 0" $? "$TMP/log"
 grep -qE "lost +central buffer 'small' \(256 KiB\): the oldest .* were overwritten; try size_kb" "$TMP/log"
-verdict "a ring that wraps: what was overwritten is told" $? "$TMP/log"
+verdict "a ring that wraps: what was overwritten is reported" $? "$TMP/log"
 record 3 --strict -q -c "$TMP/config" -o a.pftrace && files_are a.pftrace
 verdict "a ring that wraps: exit code 3 with --strict, and the file is there" $? "$TMP/log"
 [ ! -s "$TMP/log" ]
@@ -88,7 +88,7 @@ rm -f a.pftrace
 
 config 'buffers { size_kb: 256 fill_policy: DISCARD } duration_ms: 1500'
 record 3 --strict -c "$TMP/config" -o a.pftrace && grep -qE 'central buffer.*full, the newest .* chunks were discarded' "$TMP/log"
-verdict "a buffer that is full: what was discarded is told" $? "$TMP/log"
+verdict "a buffer that is full: what was discarded is reported" $? "$TMP/log"
 rm -f a.pftrace
 
 config 'buffers { size_kb: 65536 } duration_ms: 300 data_sources { config { name: "linux.nosuch" } }'

@@ -40,7 +40,7 @@ refuses() { # STATUS PATTERN COMMAND...: ends with the status and one line on st
 }
 
 check "help tells the sockets" eval '"$sondad" --help | grep -q "$TMP/producer"'
-check "version is told" eval '"$sondad" --version | grep -q sondad'
+check "version is reported" eval '"$sondad" --version | grep -q sondad'
 check "an unknown option is a usage error" refuses 2 usage "$sondad" --no-such-option
 check "arguments are a usage error" refuses 2 'see sondad --help' "$sondad" something
 
@@ -269,7 +269,7 @@ for how in systemd android; do
   pid=$!
   exec 8<"$TMP/told"
   read -r -t 20 told <&8
-  check "$how passes the sockets, and NOTIFY_SOCKET is told" test "$told" = READY=1
+  check "$how passes the sockets, and NOTIFY_SOCKET is reported" test "$told" = READY=1
   check "$how: they answer" answers
   check "$how: it ends well" stop TERM
   check "$how: the sockets are left to their owner" test -S "$TMP/producer" -a -S "$TMP/consumer"

@@ -21,7 +21,7 @@ check "another mode" lines $'a,b\n1,' 0 <<<$'.mode csv\nselect 1 as a, null as b
 check "the columns of a table" lines $'column    type\n--------  -------\nstart_ts  INTEGER\nend_ts    INTEGER' 0 <<<'.schema trace_bounds'
 check "nothing" lines '' 0 <<<''
 check "a mistake does not end it, but counts" lines $'a\n-\n1' 1 <<<$'selec 1;\nselect 1 as a;'
-check "a mistake is told" grep -q 'sql: near "selec": syntax error' "$TMP/err"
+check "a mistake is reported" grep -q 'sql: near "selec": syntax error' "$TMP/err"
 check "a table whose replacement fails stays" lines $'n\n-\n1\nn\n-\n1' 1 <<'END'
 create or replace perfetto table t as select 1 as n;
 create or replace perfetto table t as select nothing;
@@ -30,7 +30,7 @@ create or replace perfetto table t as select abs(-9223372036854775807 - 1) as n;
 select * from t;
 END
 check "an unknown command" lines '' 1 <<<'.tabels'
-check "is told" grep -q 'no command .tabels; .help lists them' "$TMP/err"
+check "is reported" grep -q 'no command .tabels; .help lists them' "$TMP/err"
 check "no such table" lines '' 1 <<<'.schema nowhere'
 "$SONDA" sql -i "$TRACE" <<<'.tables' >"$TMP/out"
 check "tables and views are listed" grep -qx -e sched -e thread_track "$TMP/out"

@@ -88,6 +88,6 @@ verdict "no number means two events" $? "$TMP/events"
   [ "$(grep -c '^sonda_test/numbers' "$TMP/events")" = 2 ]
 verdict "each record by the fields of its time" $? "$TMP/events"
 grep -qE '^failed sonda_test/.*(re-created|removed) while recording; unread records were lost' "$TMP/out" && ! grep -qE '^(problem|status)' "$TMP/out"
-verdict "that the first ones went is told, and that the kernel has emptied the rings" $? "$TMP/out"
+verdict "that the first ones went is reported, and that the kernel has emptied the rings" $? "$TMP/out"
 rmmod every_field_changed
 exit $BAD

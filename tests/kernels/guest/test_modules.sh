@@ -40,7 +40,7 @@ unset 'PIDS[-1]'
 is_true module "its events are in the trace" \
   "select count(distinct name) > 5 from ftrace_event where name like 'ext4_%'"
 grep -q '^unknown ext4/\*$' "$TMP/out" && ! grep -qE '^(failed|problem|status)' "$TMP/out"
-verdict "that there were none at first is all that is told" $? "$TMP/out"
+verdict "that there were none at first is all that is reported" $? "$TMP/out"
 
 "$record" "$TMP/trace" 60000 'ftrace_events: "ext4/*" ftrace_events: "loop/*"' >"$TMP/out" 2>&1 &
 recorder=$!
@@ -61,7 +61,7 @@ wait $recorder
 unset 'PIDS[-1]'
 "$print" "$TMP/trace" >"$TMP/events"
 grep -q '^failed ext4/\* ([0-9]* events removed while recording' "$TMP/out" && ! grep -qE '^(problem|status)' "$TMP/out"
-verdict "that they went is told, and no record is damaged" $? "$TMP/out"
+verdict "that they went is reported, and no record is damaged" $? "$TMP/out"
 # One program mounts, another one unmounts; each time it is others.
 [ "$(sed -n 's/^event [0-9]* pid //p' "$TMP/events" | sort -u | wc -l)" -ge 4 ]
 verdict "events of both times are in the trace" $? "$TMP/events"
