@@ -14,7 +14,7 @@ extern "C" {
  * The tracing service in this process: libsonda-service. A program can record itself without a
  * daemon, without root, and without a socket that others can connect to. The service creates no
  * file, no process and no listening socket. It is one thread, named sonda-service, with all signals
- * blocked.
+ * except SIGSYS blocked.
  *
  *	sonda_service_start(NULL, &service);
  *	sonda_init(&(struct sonda_init_options){.size = sizeof(struct sonda_init_options),
