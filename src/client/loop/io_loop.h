@@ -53,7 +53,7 @@ struct io_loop {
 		.epoll = -1                                                                        \
 	}
 
-/* ---- on a thread of its own; all signals are blocked ---- */
+/* ---- on a thread of its own; all signals except SIGSYS are blocked ---- */
 
 /* Starts the thread. Returns 0, -EALREADY or -errno. */
 int io_loop_start(struct io_loop *l, const char *name);

@@ -31,6 +31,7 @@
 #include "base/core/clock.h"
 #include "base/core/mem.h"
 #include "base/event_loop/event_free.h"
+#include "base/event_loop/event_timer.h"
 #include "client/transport/arbiter.h"
 #include "config/limits.h"
 #include "config/trace_config.h"
@@ -151,7 +152,7 @@ static void report_refused(const struct instance_table *s, const struct flush *f
 /* Answers the flushes at the head of the queue that wait for no instance. */
 static void settle_flushes(struct instance_table *s)
 {
-	uint64_t done = 0, now = clock_mono_ns(), left_us;
+	uint64_t done = 0, now = clock_mono_ns();
 	struct flush *f;
 
 	while ((f = TAILQ_FIRST(&s->flushes)) && f->n_waiting == 0) {
@@ -162,9 +163,8 @@ static void settle_flushes(struct instance_table *s)
 		free(f);
 	}
 	if (f) {
-		left_us = f->deadline_ns > now ? (f->deadline_ns - now) / 1000 : 0;
-		event_add(s->timeout, &(struct timeval){.tv_sec = (time_t)(left_us / 1000000),
-							.tv_usec = (long)(left_us % 1000000)});
+		event_timer_us(s->timeout,
+			       f->deadline_ns > now ? (f->deadline_ns - now) / 1000 : 0);
 	} else {
 		event_del(s->timeout);
 	}
@@ -541,12 +541,10 @@ void instance_table_stop(struct instance_table *s, uint64_t id)
 
 void ds_stopped(struct ds_handle *h)
 {
-	static const struct timeval now;
-
 	if (h->all->closing || h->state != DS_STOPPING)
 		return;
 	h->state = DS_ENDED;
-	event_add(h->all->reap, &now);
+	event_timer_us(h->all->reap, 0);
 }
 
 void instance_table_free(struct instance_table *s)
