@@ -8,7 +8,7 @@
 #include "wire/pb_enc.h"
 
 /*
- * IPCFrame: the envelope of every message on the protocol's sockets. base's msgsock writes the
+ * IPCFrame: the envelope of every message on the protocol's sockets. The sender writes the
  * 4-byte length before it. Decoding returns views into the frame. Encoding writes the envelope
  * around a payload that the caller has encoded.
  */

@@ -13,7 +13,7 @@
 
 #include <protobuf-c/protobuf-c.h>
 
-#include "base/event_loop/msgsock.h"
+#include "service/ipc/msgsock.h"
 #include "base/event_loop/sock.h"
 #include "unit/proto_text.h"
 #include "wire/frame.h"

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "base/core/mem.h"
-#include "base/event_loop/msgsock.h"
+#include "service/ipc/msgsock.h"
 #include "gen/fields.h"
 #include "service/consumer/clone.h"
 #include "service/consumer/consumer_session.h"

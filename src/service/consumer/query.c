@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/core/mem.h"
-#include "base/event_loop/msgsock.h"
+#include "service/ipc/msgsock.h"
 #include "common/observable_events.pb-c.h"
 #include "gen/fields.h"
 #include "service/consumer/consumer_state.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/core/mem.h"
-#include "base/event_loop/msgsock.h"
+#include "service/ipc/msgsock.h"
 #include "config/limits.h"
 #include "gen/fields.h"
 #include "service/output/compressor.h"

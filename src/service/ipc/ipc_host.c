@@ -19,7 +19,7 @@
 #include "base/system/close_aside.h"
 #include "base/system/log.h"
 #include "base/core/mem.h"
-#include "base/event_loop/msgsock.h"
+#include "service/ipc/msgsock.h"
 #include "service/ipc/limits.h"
 #include "service/ipc/listeners.h"
 #include "wire/frame.h"

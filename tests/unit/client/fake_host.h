@@ -6,7 +6,7 @@
 
 #include "unit/test.h"
 #include "base/core/clock.h"
-#include "base/event_loop/msgsock.h"
+#include "service/ipc/msgsock.h"
 #include "wire/frame.h"
 #include "wire/pb_mem.h"
 

@@ -2,7 +2,7 @@
 /* The arbiter without shared memory: chunks go with the requests. */
 
 #include "unit/test.h"
-#include "base/event_loop/msgsock.h"
+#include "service/ipc/msgsock.h"
 #include "client/transport/arbiter.h"
 #include "common/commit_data_request.pb-c.h"
 #include "wire/frame.h"

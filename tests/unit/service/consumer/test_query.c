@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unit/test.h"
 #include "common/tracing_service_state.pb-c.h"
-#include "base/event_loop/msgsock.h"
+#include "service/ipc/msgsock.h"
 #include "unit/service/rig.h"
 #include "service/trace/service_packets.h"
 #include "service/consumer/consumer_port.h"

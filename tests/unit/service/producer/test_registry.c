@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 #include "unit/test.h"
-#include "base/event_loop/msgsock.h"
+#include "service/ipc/msgsock.h"
 #include "unit/service/rig.h"
 #include "service/ipc/limits.h"
 #include "service/producer/registry.h"

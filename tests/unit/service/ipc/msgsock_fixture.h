@@ -14,7 +14,7 @@
 
 #include "unit/test.h"
 #include "base/core/clock.h"
-#include "base/event_loop/msgsock.h"
+#include "service/ipc/msgsock.h"
 #include "base/text/str.h"
 #include "unit/rng.h"
 

@@ -16,7 +16,7 @@
  * The end: an error of sending shuts the socket down in both directions. The reader then delivers
  * the messages that had arrived, reads the end of the stream and calls on_close.
  */
-#include "base/event_loop/msgsock.h"
+#include "service/ipc/msgsock.h"
 
 #include <endian.h>
 #include <errno.h>
@@ -29,7 +29,7 @@
 
 #include "base/core/clock.h"
 #include "base/core/mem.h"
-#include "base/event_loop/send_queue.h"
+#include "service/ipc/send_queue.h"
 #include "base/system/sock_io.h"
 
 #define LENGTH_WORD 4u

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "base/event_loop/send_queue.h"
+#include "service/ipc/send_queue.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,7 +2,7 @@
 #include <malloc.h>
 
 #include "unit/test.h"
-#include "unit/base/msgsock_fixture.h"
+#include "unit/service/ipc/msgsock_fixture.h"
 
 TEST_STATE(every_fragmentation_gives_the_same_messages, setup, teardown, struct connection *c)
 {
