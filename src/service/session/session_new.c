@@ -167,7 +167,7 @@ int session_new(struct sessions *sessions, const struct session_request *request
 
 	if (r < 0)
 		return r;
-
+	/* The config alone, then beside the other sessions and the limits of the user. */
 	r = session_config_check(config, e);
 	if (r < 0)
 		sessions->quota->refused[config_limit_counter(config)]++;
@@ -175,6 +175,7 @@ int session_new(struct sessions *sessions, const struct session_request *request
 		r = admission_check(sessions, config, request->uid, e);
 	if (r < 0)
 		return r;
+	/* What the session owns. Nothing of it is visible to others yet. */
 	if (session_alloc(sessions, request->owner, request->uid, &s) < 0)
 		return err_set(e, -ENOMEM, "out of memory");
 	r = source_configs_init(&s->source_configs, request->packed, request->packed_len);
@@ -196,6 +197,7 @@ int session_new(struct sessions *sessions, const struct session_request *request
 		file_writer_discard(TAKE_PTR(s->file));
 		return r;
 	}
+	/* From here on the session owns the config. A trigger ends it, or its timeout. */
 	s->id = ++sessions->last_session_id;
 	s->config = config;
 	if (session_config_trigger_mode(config) == TRIGGER_STOP ||
@@ -203,6 +205,7 @@ int session_new(struct sessions *sessions, const struct session_request *request
 		config->has_duration_ms = true;
 		config->duration_ms = config->trigger_config->trigger_timeout_ms;
 	}
+	/* The last step that can fail. */
 	r = priority_apply(sessions, config);
 	if (r < 0) {
 		s->config = NULL; /* the caller's still */
@@ -213,6 +216,7 @@ int session_new(struct sessions *sessions, const struct session_request *request
 					 "see docs/security.md)"
 				       : "");
 	}
+	/* Its place among the others. */
 	admission_stop_others(sessions, config);
 	admission_remember(sessions, config, request->uid);
 	TAILQ_INSERT_TAIL(&sessions->list, s, link);
