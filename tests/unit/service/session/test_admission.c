@@ -211,38 +211,30 @@ FIXTURE_TEST(each_user_has_names_of_its_own)
 	rig_hang_up(r, p);
 }
 
-/* Each user may ask for less than the usual priority. */
-FIXTURE_TEST(priority_needs_root)
+/* Each user may request less than the usual priority. */
+FIXTURE_TEST(priority_lockdown_and_exclusive_sessions_need_root)
 {
-	static const char *const more[] = {
-		"priority_boost { policy: POLICY_SCHED_FIFO priority: 1 }",
-		"priority_boost { policy: POLICY_SCHED_OTHER priority: 1 }",
+	static const struct {
+		const char *config, *field; /* field: NULL for what every user may request */
+	} cases[] = {
+		{"priority_boost { policy: POLICY_SCHED_FIFO priority: 1 }", "priority_boost"},
+		{"priority_boost { policy: POLICY_SCHED_OTHER priority: 1 }", "priority_boost"},
+		{"priority_boost { policy: POLICY_SCHED_OTHER }", NULL},
+		{"lockdown_mode: LOCKDOWN_SET", "lockdown_mode"},
+		{"lockdown_mode: LOCKDOWN_CLEAR", "lockdown_mode"},
+		{"lockdown_mode: LOCKDOWN_UNCHANGED", NULL},
+		{"exclusive_prio: 1", "exclusive_prio"},
 	};
 
-	for (size_t i = 0; i < ARRAY_SIZE(more); i++) {
-		assert_int_equal(admit(r, more[i], 4242), -EPERM);
-		assert_non_null(strstr(e.text, "priority_boost"));
-		assert_int_equal(admit(r, more[i], 0), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		assert_int_equal(admit(r, cases[i].config, 0), 0);
+		assert_int_equal(admit(r, cases[i].config, 4242), cases[i].field ? -EPERM : 0);
+		if (cases[i].field)
+			assert_non_null(strstr(e.text, cases[i].field));
 	}
-	assert_int_equal(admit(r, "priority_boost { policy: POLICY_SCHED_OTHER }", 4242), 0);
-}
-
-FIXTURE_TEST(lockdown_needs_root)
-{
-	assert_int_equal(admit(r, "lockdown_mode: LOCKDOWN_SET", 4242), -EPERM);
-	assert_non_null(strstr(e.text, "lockdown_mode"));
-	assert_int_equal(admit(r, "lockdown_mode: LOCKDOWN_CLEAR", 4242), -EPERM);
-	assert_int_equal(admit(r, "lockdown_mode: LOCKDOWN_UNCHANGED", 4242), 0);
-	assert_int_equal(admit(r, "lockdown_mode: LOCKDOWN_SET", 0), 0);
 }
 
 /* ---- exclusive_prio ---- */
-
-FIXTURE_TEST(exclusive_needs_root)
-{
-	assert_int_equal(admit(r, "exclusive_prio: 1", 1000), -EPERM);
-	assert_int_equal(admit(r, "exclusive_prio: 1", 0), 0);
-}
 
 TEST_WITH(exclusive_session_admits_only_higher_ones, setup, teardown)
 {
