@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Sessions that cannot be had say why. Those that can are in tests/root/test_ftrace.sh. */
+/* Sessions that cannot record report why. Others are in tests/root/test_ftrace.sh. */
 
 #include "unit/ftrace/fake_tracefs.h"
 #include "unit/ftrace/fake_writer.h"
