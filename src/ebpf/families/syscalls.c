@@ -21,9 +21,9 @@
  * Tracks of the most frequent system calls, by name, of the processes that have tracks. A call that
  * others have overtaken keeps its last value and its track is removed.
  *
- *	syscall_sums_begin(s);
- *	syscall_sums_add(s, pid, what, value);     for each element (bpf/process.h)
- *	syscall_sums_end(s, tracks, top);    after top_n_end()
+ *	s->period++
+ *	syscall_sums_add(s, pid, what, value)     for each element (bpf/process.h)
+ *	syscall_sums_end(s, tracks, top)          after top_n_end()
  */
 #define SYSCALL_SUMS_SHOWN 5u /* limit for a process */
 #define SYSCALL_SUMS_MAX (1u << 18) /* limit; further ones are ignored */
@@ -47,18 +47,6 @@ struct syscall_sum {
 	bool is_shown;
 	uint32_t process, group, count, time, errors; /* tracks; TRACK_ROOT without any errors */
 };
-
-static void syscall_sums_deinit(struct syscall_sums *s)
-{
-	HASH_FREE(s->all);
-	free(s->order);
-	s->order = NULL;
-}
-
-static void syscall_sums_begin(struct syscall_sums *s)
-{
-	s->period++;
-}
 
 static struct syscall_sum *syscalls_sum_of(struct syscall_sums *s, struct syscall_id id)
 {
@@ -223,15 +211,6 @@ static void syscall_sums_end(struct syscall_sums *s, struct tracks *tracks, cons
 	}
 }
 
-/* Removes all tracks. */
-static void syscall_sums_hide(struct syscall_sums *s, struct tracks *tracks)
-{
-	struct syscall_sum *c, *next;
-
-	HASH_ITER (hh, s->all, c, next)
-		hide_call(tracks, c);
-}
-
 EBPF_DECLARE(syscalls);
 EBPF_DECLARE(syscalls_raw);
 
@@ -314,25 +293,33 @@ static int syscalls_begin(struct ebpf_run *r)
 
 static int read_calls(struct ebpf_run *r)
 {
+	struct syscall_sums *s = r->state;
 	int e;
 
 	if (r->no_call_names)
 		return per_process_read(r->processes, r);
-	syscall_sums_begin(r->state);
+	s->period++;
 	e = per_process_read(r->processes, r);
 	if (e == 0)
-		syscall_sums_end(r->state, r->tracks, r->processes->top);
+		syscall_sums_end(s, r->tracks, r->processes->top);
 	return e;
 }
 
 static void syscalls_hide(struct ebpf_run *r)
 {
-	syscall_sums_hide(r->state, r->tracks);
+	struct syscall_sums *s = r->state;
+	struct syscall_sum *c, *next;
+
+	HASH_ITER (hh, s->all, c, next)
+		hide_call(r->tracks, c);
 }
 
 static void syscalls_end(struct ebpf_run *r)
 {
-	syscall_sums_deinit(r->state);
+	struct syscall_sums *s = r->state;
+
+	HASH_FREE(s->all);
+	free(s->order);
 }
 
 const struct ebpf_family syscalls_family = {

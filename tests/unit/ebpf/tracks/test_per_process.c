@@ -4,6 +4,7 @@
 #include <sys/syscall.h>
 
 #include "bpf/process.h"
+#include "bpf/syscalls.h"
 #include "ebpf/families/families.h"
 #include "ebpf/tracks/per_process.h"
 
@@ -154,21 +155,95 @@ FIXTURE_TEST(threads_that_are_in_a_state_still)
 	assert_true(read_last(path_of(pid, "CPU time")) > ns);
 }
 
-FIXTURE_TEST(calls_by_name)
+/* ---- system calls by name ---- */
+
+/* Adds calls of 10 ns each. */
+static uint64_t *add_calls(uint32_t cpu, uint32_t pid, uint32_t what, uint64_t n, uint64_t errors)
+{
+	uint64_t *values = add_element(cpu, pid, what);
+
+	values[0] = n;
+	values[1] = 10 * n;
+	values[2] = errors;
+	return values;
+}
+
+#define CALL(name) path_of(pid, "syscalls by name/" name)
+
+FIXTURE_TEST(calls_have_names_and_elements_add_up)
 {
 	const uint32_t pid = (uint32_t)getpid();
 
 	rig_start(&syscalls_family);
-	add_element(0, pid, SYS_getppid)[0] = 10;
-	add_element(2, pid, SYS_getppid)[0] = 1;
-	add_element(2, pid, SYS_close)[0] = 5;
+	add_calls(0, pid, SYS_getppid, 3, 0);
+	add_calls(2, pid, SYS_getppid, 4, 1);
+	add_calls(2, pid, 5000, 9, 0);
+	add_calls(0, pid, SYSCALLS_NONE, 1, 0);
 	assert_int_equal(rig_read(), 0);
-	assert_int_equal(read_last(path_of(pid, "syscalls")), 16);
-	assert_int_equal(read_last(path_of(pid, "syscalls by name/getppid")), 11);
-	assert_int_equal(read_last(path_of(pid, "syscalls by name/close")), 5);
+	assert_int_equal(read_last(path_of(pid, "syscalls")), 17);
+	assert_int_equal(read_last(CALL("getppid")), 7);
+	assert_int_equal(read_last(CALL("getppid time")), 70);
+	assert_int_equal(read_last(CALL("getppid errors")), 1);
+	assert_int_equal(read_last(CALL("call 5000")), 9);
+	assert_null(read_find(CALL("call 5000 errors")));
+	assert_int_equal(read_last(CALL("no call")), 1);
 	ebpf_run_hide(&rig.run);
 	assert_int_equal(tracks_counts(rig.run.tracks).tracks, 1);
 }
+
+#ifdef __x86_64__
+FIXTURE_TEST(calls_of_the_compat_table_are_distinguished)
+{
+	const uint32_t pid = (uint32_t)getpid();
+
+	rig_start(&syscalls_family);
+	add_calls(0, pid, 3, 5, 0);
+	add_calls(0, pid, 3 | SYSCALLS_COMPAT, 6, 0);
+	rig_read();
+	assert_int_equal(read_last(CALL("close")), 5);
+	assert_int_equal(read_last(CALL("read (32-bit)")), 6);
+}
+#endif
+
+FIXTURE_TEST(the_five_calls_that_are_made_most)
+{
+	const uint32_t pid = (uint32_t)getpid();
+	uint64_t *first;
+	size_t n;
+
+	rig_start(&syscalls_family);
+	first = add_calls(0, pid, 5001, 1, 0);
+	for (uint32_t i = 2; i <= 6; i++)
+		add_calls(0, pid, 5000 + i, i, 0);
+	rig_read();
+	n = tracks_counts(rig.run.tracks).tracks;
+	assert_null(read_find(CALL("call 5001")));
+	assert_int_equal(read_last(CALL("call 5002")), 2);
+	first[0] = 9;
+	rig_read();
+	assert_int_equal(read_last(CALL("call 5001")), 9);
+	assert_int_equal(read_last(CALL("call 5002")), 2);
+	assert_int_equal(tracks_counts(rig.run.tracks).tracks, n);
+}
+
+FIXTURE_TEST(calls_of_processes_that_have_tracks)
+{
+	const uint32_t pid = (uint32_t)getpid(), other = (uint32_t)getppid();
+	uint64_t *grows;
+
+	rig.run.top_n = 1;
+	rig_start(&syscalls_family);
+	add_calls(0, pid, 5001, 10, 1);
+	grows = add_calls(1, other, 5001, 1, 1);
+	rig_read();
+	assert_non_null(read_find(CALL("call 5001")));
+	assert_null(read_find(path_of(other, "syscalls by name/call 5001")));
+	grows[0] = 9;
+	rig_read();
+	assert_int_equal(read_last(path_of(other, "syscalls by name/call 5001")), 9);
+}
+
+/* ---- room ---- */
 
 /* Each CPU has as many, a power of two, and all together no more than there may be. */
 FIXTURE_TEST(room_for_cpus)
