@@ -6,7 +6,7 @@
 
 #include "base/core/mem.h"
 #include "fuzz_trace_buffer_writer.h"
-#include "service/buffer/buffer_internal.h"
+#include "service/buffer/buffer_store.h"
 #include "wire/smb.h"
 
 /*
@@ -120,7 +120,7 @@ static void check_stretch(const struct trace_buffer *b, size_t from, size_t end,
 		assert(tb_seq_of(b, rec)->refs.n > 0);
 		assert(rec->read < rec->used || rec->used == 0);
 		/* What is behind the reader waits, or will be gone back to. */
-		assert(tb_ring_place(&b->ring, from) >= MIN(b->cursor, b->rewind) ||
+		assert(tb_ring_position(&b->ring, from) >= MIN(b->cursor, b->rewind) ||
 		       tb_seq_of(b, rec)->stall != TB_READY);
 		sum->bytes += tb_stride(rec->used);
 		sum->chunks += rec->base == 0;

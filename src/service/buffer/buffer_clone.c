@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "service/buffer/buffer_internal.h"
+#include "service/buffer/buffer_store.h"
 
 /*
  * Records refer to their sequence by slot, and refs refer to records by offset. So a clone consists

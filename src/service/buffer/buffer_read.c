@@ -2,7 +2,7 @@
 #include <assert.h>
 
 #include "base/core/mem.h"
-#include "service/buffer/buffer_internal.h"
+#include "service/buffer/buffer_store.h"
 #include "wire/pb_dec.h"
 #include "wire/pb_enc.h"
 
@@ -63,71 +63,11 @@ static enum step stall(struct tb_seq *s, enum tb_stall why)
 	return STEP_STALL;
 }
 
-/*
- * Records are removed from a sequence only at the head, so in the order of chunk ids: a record was
- * read to its end, or is dropped because a commit needs its space. The sequence then stores its
- * position (last_*) and the losses (loss), and the record becomes a free run of the ring.
- *
- *      refs   | 5 | 7 | 8 |        last_id 4, complete
- *               ^ head: 5 follows 4. After 5 is removed, 7 does not follow it: READ_GAP.
- */
-
-static bool follows(const struct tb_seq *s, const struct tb_record *rec)
-{
-	return rec->chunk_id == s->last_id || (rec->chunk_id == s->last_id + 1 && s->last_complete);
-}
-
-/* Called before the first fragment of the head record is used. Records a loss before it. From now
- * on chunks with lower ids are too late. */
-static void enter_head(struct tb_seq *s, const struct tb_record *rec)
-{
-	if (!s->has_last || !follows(s, rec)) {
-		s->loss |= s->has_last ? DATA_LOSS_READ_GAP : 0;
-		s->run_start = rec->chunk_id;
-	}
-	s->has_last = true;
-	s->last_id = rec->chunk_id;
-	s->last_complete = false;
-}
-
-static uint32_t loss_after(const struct tb_record *rec)
-{
-	return (rec->flags & TB_CORRUPTED ? DATA_LOSS_CHUNK_CORRUPTED : 0) |
-	       (rec->flags & TB_ABORTED ? DATA_LOSS_WRITER_ABORT : 0);
-}
-
-static void leave_head(struct trace_buffer *b, struct tb_seq *s)
-{
-	struct tb_record *rec = tb_seq_record(b, s, 0);
-
-	if (rec->read == 0)
-		enter_head(s, rec);
-	s->loss |= loss_after(rec);
-	s->last_complete = rec->flags & TB_COMPLETE;
-	s->last_frags = rec->frags;
-	s->last_bytes = (uint16_t)(rec->base + rec->used);
-	tb_seq_pop(b, s);
-	b->n_unread--;
-	rec->chunk_id = (uint32_t)(tb_stride(rec->used) / TB_UNIT);
-	rec->seq = 0;
-}
-
-/* Removes the sequence's first record. The rest of it, if any, is dropped. */
-static void finish_head(struct trace_buffer *b, struct tb_seq *s)
-{
-	const struct tb_record *rec = tb_seq_record(b, s, 0);
-
-	/* A chunk is counted once, with its first record. */
-	b->stats.chunks_read += rec->base == 0;
-	b->stats.bytes_read += tb_stride(rec->used);
-	leave_head(b, s);
-}
-
 /* The packet at the head is complete: sets the losses before it. */
 static void put_loss(struct tb_seq *s, const struct tb_record *head, struct trace_packet *ret)
 {
 	if (head->read == 0)
-		enter_head(s, head);
+		tb_seq_enter_head(s, head);
 	ret->loss = s->loss ? s->loss | DATA_LOSS_PRESENT : 0;
 	s->loss = 0;
 }
@@ -137,10 +77,10 @@ static void advance_head(struct trace_buffer *b, struct tb_seq *s, struct tb_rec
 			 uint16_t end)
 {
 	if (head->read == 0)
-		enter_head(s, head);
+		tb_seq_enter_head(s, head);
 	head->read = end;
 	if (end == head->used)
-		finish_head(b, s);
+		tb_seq_finish_head(b, s);
 }
 
 /* Drops the rest of the first n records. */
@@ -149,7 +89,7 @@ static enum step drop_heads(struct trace_buffer *b, struct tb_seq *s, uint32_t n
 	s->loss |= loss;
 	b->work += n;
 	while (n--)
-		finish_head(b, s);
+		tb_seq_finish_head(b, s);
 	return STEP_ON;
 }
 
@@ -363,26 +303,4 @@ NO_CANARY bool trace_buffer_next_packet(struct trace_buffer *b, size_t *steps,
 	if (steps)
 		*steps -= MIN(*steps, b->work);
 	return found;
-}
-
-static void overwrite_head(struct trace_buffer *b, struct tb_seq *s)
-{
-	const struct tb_record *rec = tb_seq_record(b, s, 0);
-
-	b->stats.chunks_overwritten += rec->base == 0;
-	b->stats.bytes_overwritten += tb_stride(rec->used);
-	if (rec->read < rec->used)
-		s->loss |= DATA_LOSS_OVERWRITE;
-	leave_head(b, s);
-}
-
-void tb_seq_overwrite(struct trace_buffer *b, struct tb_record *rec)
-{
-	struct tb_seq *s = tb_seq_of(b, rec);
-
-	/* This also drops records with lower ids that came late and lie later in the ring: the
-	 * sequence cannot return to them. */
-	while (rec->seq)
-		overwrite_head(b, s);
-	tb_seq_wake(b, s);
 }

@@ -8,10 +8,10 @@
 
 #include "wire/smb_layout.h"
 
-struct trace_buffer;
+/* What the memory of a trace buffer consists of: records in a ring. Internal: only service/buffer
+ * includes it. */
 
-/* The memory of a trace buffer: records and the ring. Internal: only service/buffer includes it.
- * The head of buffer_life.c has a picture. */
+/* ---- records ---- */
 
 #define TB_UNIT 16u /* records begin at multiples of it */
 #define TB_RECORD_HEADER 16u
@@ -60,19 +60,19 @@ static inline bool tb_size_of_4(const uint8_t *p, uint64_t *ret)
 	return (v & 0x80808080) == 0x00808080;
 }
 
-/* ---- the memory ---- */
+/* ---- the ring ---- */
 
 struct tb_ring {
 	uint8_t *base;
 	size_t size; /* multiple of TB_UNIT */
-	bool is_large; /* the previous lap is in no cache; copy_nontemporal() is supported */
+	bool is_large; /* the previous lap is in no cache; non-temporal copies are supported */
 	uint64_t lap; /* number of wraps */
 	size_t wr; /* records of this lap: [0, wr) */
 	size_t old, old_end; /* remaining records of the previous lap: [old, old_end) */
 };
 
 /* A position over all laps: lap * size + offset. */
-typedef uint64_t tb_place;
+typedef uint64_t tb_position;
 
 static inline struct tb_record *tb_record_at(const struct tb_ring *r, size_t offset)
 {
@@ -86,15 +86,14 @@ static inline bool tb_ring_is_uncached(const struct tb_ring *r)
 	return r->is_large && r->old < r->old_end;
 }
 
-int tb_ring_init(struct tb_ring *r, size_t size);
-void tb_ring_deinit(struct tb_ring *r);
-tb_place tb_ring_place(const struct tb_ring *r, size_t offset);
-/* Returns the first unread record at *place or after and sets *place to it; NULL at the end. */
-struct tb_record *tb_ring_seek(struct tb_ring *r, tb_place *place);
-/* Drops the records of the previous lap in [wr, limit), so that this range can be written. */
-void tb_ring_make_room(struct trace_buffer *b, size_t limit);
-/* Wraps: continues at 0, and drops the remaining records of the previous lap. */
-void tb_ring_wrap(struct trace_buffer *b);
-/* Continues at 0 if (nearly) all records are read, without drops and padding. May move unread
- * records. */
-void tb_ring_restart(struct trace_buffer *b);
+static inline bool tb_ring_has_old(const struct tb_ring *r)
+{
+	return r->old < r->old_end;
+}
+
+static inline tb_position tb_ring_position(const struct tb_ring *r, size_t offset)
+{
+	if (tb_ring_has_old(r) && offset >= r->old)
+		return (r->lap - 1) * r->size + offset;
+	return r->lap * r->size + offset;
+}

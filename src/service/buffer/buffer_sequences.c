@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "service/buffer/buffer_internal.h"
+#include "service/buffer/buffer_store.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -14,19 +14,6 @@
  *                         |  empty: oldest ... newest
  *                         refs --> its records, by chunk id
  */
-
-/*
- * Memory: a record of 16 bytes can create a sequence of about 500 bytes, and a hostile producer can
- * have any number of writers. So if there are more than FREE_SEQS sequences, each also takes its
- * size in the ring, once per lap, as a free run in place of older records. No writer is refused,
- * and all sequences together take less memory than twice the size of the buffer.
- *
- * Time: some calls walk over all sequences (trace_buffer_free(), trace_buffer_each_writer()). So
- * above MANY_SEQS a sequence takes at least 1 / MANY_SEQS of the ring: there are about 2 * MANY_SEQS
- * at most, in a ring of any size.
- */
-#define FREE_SEQS 4096u
-#define MANY_SEQS 32768u
 
 /* Above EMPTY_MAX sequences without unread records, the oldest are freed, down to EMPTY_KEPT. */
 #define EMPTY_KEPT 1024u
@@ -71,35 +58,6 @@ static void give_slot(struct tb_seqs *t, uint32_t slot)
 {
 	t->slots[slot].next_free = t->free_slot << 1 | 1;
 	t->free_slot = slot;
-}
-
-/* ---- memory of the sequences ---- */
-
-/* Memory of a sequence: itself, its first refs, its slot, its share of the hash table. */
-#define SEQ_COST ((sizeof(struct tb_seq) + 8 * sizeof(struct tb_ref) + 32) / TB_UNIT * TB_UNIT)
-
-/* A sequence takes room once for each lap of writing; with TRACE_BUFFER_DISCARD only once. */
-static bool has_paid(const struct trace_buffer *b, const struct tb_seq *s, tb_place here)
-{
-	return s->paid && (b->policy == TRACE_BUFFER_DISCARD || here - s->paid < b->ring.size);
-}
-
-void tb_seq_pay(struct trace_buffer *b, struct tb_seq *s)
-{
-	struct tb_ring *r = &b->ring;
-	size_t left = b->policy == TRACE_BUFFER_DISCARD ? tb_room_left(b) : r->size - r->wr;
-	size_t share = b->seqs.n > MANY_SEQS ? r->size / MANY_SEQS / TB_UNIT * TB_UNIT : 0;
-	size_t room = MIN(MAX(SEQ_COST, share), left);
-	tb_place here = tb_ring_place(r, r->wr);
-
-	if (b->seqs.n <= FREE_SEQS || has_paid(b, s, here) || room == 0)
-		return;
-	tb_ring_make_room(b, r->wr + room);
-	*tb_record_at(r, r->wr) = (struct tb_record){.chunk_id = (uint32_t)(room / TB_UNIT)};
-	r->wr += room;
-	s->paid = here;
-	b->stats.padding_bytes_written += room;
-	b->stats.padding_bytes_cleared += room;
 }
 
 /* ---- life ---- */
@@ -171,34 +129,22 @@ struct tb_seq *tb_seq_get(struct trace_buffer *b, const struct trace_buffer_writ
 	return s ? s : seq_new(&b->seqs, writer);
 }
 
-void trace_buffer_end_writer(struct trace_buffer *b, uint16_t producer_id, uint16_t writer_id)
+void tb_seqs_collect(struct tb_seqs *t)
 {
-	struct tb_seq *s = tb_seq_find(b, producer_id, writer_id);
-
-	if (!s)
+	if (t->n_empty <= EMPTY_MAX)
 		return;
-	s->ended = true;
-	tb_seq_wake(b, s);
+	while (t->n_empty > EMPTY_KEPT)
+		seq_free(t, TAILQ_FIRST(&t->empty));
 }
 
-void tb_seqs_collect(struct trace_buffer *b)
+void tb_seqs_init(struct tb_seqs *t)
 {
-	if (b->seqs.n_empty <= EMPTY_MAX)
-		return;
-	while (b->seqs.n_empty > EMPTY_KEPT)
-		seq_free(&b->seqs, TAILQ_FIRST(&b->seqs.empty));
+	*t = (struct tb_seqs){.n_slots = 1};
+	TAILQ_INIT(&t->empty);
 }
 
-void tb_seqs_init(struct trace_buffer *b)
+void tb_seqs_deinit(struct tb_seqs *t)
 {
-	b->seqs = (struct tb_seqs){.n_slots = 1};
-	TAILQ_INIT(&b->seqs.empty);
-}
-
-void tb_seqs_deinit(struct trace_buffer *b)
-{
-	struct tb_seqs *t = &b->seqs;
-
 	HASH_CLEAR(hh, t->by_key);
 	for (size_t i = 1; i < t->n_slots; i++) {
 		if (tb_slot_is_free(t->slots[i]))
@@ -241,17 +187,9 @@ void tb_seq_moved(struct trace_buffer *b, const struct tb_record *rec, size_t fr
 	tb_refs_at(refs, i)->unit = (uint32_t)(to / TB_UNIT);
 }
 
-void tb_seq_pop(struct trace_buffer *b, struct tb_seq *s)
-{
-	tb_refs_pop(&s->refs);
-	s->begun = 0;
-	if (s->refs.n == 0)
-		set_empty(&b->seqs, s);
-}
-
 void tb_seq_wake(struct trace_buffer *b, struct tb_seq *s)
 {
-	tb_place place = 0;
+	tb_position position = 0;
 
 	if (s->stall == TB_READY)
 		return;
@@ -259,6 +197,79 @@ void tb_seq_wake(struct trace_buffer *b, struct tb_seq *s)
 	if (s->refs.n == 0)
 		return;
 	if (!s->unordered)
-		place = tb_ring_place(&b->ring, (size_t)tb_refs_at(&s->refs, 0)->unit * TB_UNIT);
-	b->rewind = MIN(b->rewind, place);
+		position =
+			tb_ring_position(&b->ring, (size_t)tb_refs_at(&s->refs, 0)->unit * TB_UNIT);
+	b->rewind = MIN(b->rewind, position);
+}
+
+/*
+ * Records are removed from a sequence only at the head, so in the order of chunk ids: a record was
+ * read to its end, or is dropped because a commit needs its space. The sequence then stores its
+ * position (last_*) and the losses (loss), and the record becomes a free run of the ring.
+ *
+ *      refs   | 5 | 7 | 8 |        last_id 4, complete
+ *               ^ head: 5 follows 4. After 5 is removed, 7 does not follow it: READ_GAP.
+ */
+
+void tb_seq_enter_head(struct tb_seq *s, const struct tb_record *rec)
+{
+	bool follows = s->has_last && (rec->chunk_id == s->last_id ||
+				       (rec->chunk_id == s->last_id + 1 && s->last_complete));
+
+	if (!follows) {
+		s->loss |= s->has_last ? DATA_LOSS_READ_GAP : 0;
+		s->run_start = rec->chunk_id;
+	}
+	s->has_last = true;
+	s->last_id = rec->chunk_id;
+	s->last_complete = false;
+}
+
+static void leave_head(struct trace_buffer *b, struct tb_seq *s, struct tb_record *rec)
+{
+	if (rec->read == 0)
+		tb_seq_enter_head(s, rec);
+	if (rec->flags & TB_CORRUPTED)
+		s->loss |= DATA_LOSS_CHUNK_CORRUPTED;
+	if (rec->flags & TB_ABORTED)
+		s->loss |= DATA_LOSS_WRITER_ABORT;
+	s->last_complete = rec->flags & TB_COMPLETE;
+	s->last_frags = rec->frags;
+	s->last_bytes = (uint16_t)(rec->base + rec->used);
+	tb_refs_pop(&s->refs);
+	s->begun = 0;
+	if (s->refs.n == 0)
+		set_empty(&b->seqs, s);
+	b->n_unread--;
+	rec->chunk_id = (uint32_t)(tb_stride(rec->used) / TB_UNIT);
+	rec->seq = 0;
+}
+
+/* A chunk is counted once, with its first record. */
+
+void tb_seq_finish_head(struct trace_buffer *b, struct tb_seq *s)
+{
+	struct tb_record *rec = tb_seq_record(b, s, 0);
+
+	b->stats.chunks_read += rec->base == 0;
+	b->stats.bytes_read += tb_stride(rec->used);
+	leave_head(b, s, rec);
+}
+
+void tb_seq_overwrite(struct trace_buffer *b, struct tb_record *rec)
+{
+	struct tb_seq *s = tb_seq_of(b, rec);
+
+	/* This also drops records with lower ids that came late and lie later in the ring: the
+	 * sequence cannot return to them. */
+	while (rec->seq) {
+		struct tb_record *head = tb_seq_record(b, s, 0);
+
+		b->stats.chunks_overwritten += head->base == 0;
+		b->stats.bytes_overwritten += tb_stride(head->used);
+		if (head->read < head->used)
+			s->loss |= DATA_LOSS_OVERWRITE;
+		leave_head(b, s, head);
+	}
+	tb_seq_wake(b, s);
 }

@@ -2,7 +2,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "service/buffer/buffer_internal.h"
+#include "service/buffer/buffer_store.h"
 #include "service/buffer/chunk_copy.h"
 
 /*
@@ -27,11 +27,12 @@
  * and the shorter run has at most this many chunks. */
 #define MAX_REORDER (SMB_MAX_SIZE / SMB_MIN_PAGE / 2)
 
-/* ---- the stored part of a chunk ---- */
+/* ---- what a commit of a chunk means ---- */
 
+/* What earlier commits of the chunk have stored. */
 struct known {
 	struct tb_record *rec; /* its last record, if unread */
-	uint16_t frags, bytes; /* stored by earlier commits */
+	uint16_t frags, bytes;
 	uint8_t flags; /* SMB_CHUNK_FLAGS that must still be set */
 	bool complete;
 };
@@ -71,60 +72,59 @@ static bool is_past(const struct tb_seq *s, uint32_t chunk_id)
 	return s->has_last && (int32_t)(chunk_id - s->last_id) < 0;
 }
 
-static void complete_known(struct trace_buffer *b, struct tb_seq *s, const struct known *k)
-{
-	if (k->rec)
-		k->rec->flags |= TB_COMPLETE;
-	else
-		s->last_complete = true;
-	tb_seq_wake(b, s);
-}
+enum verdict {
+	VERDICT_STORE, /* it has new fragments */
+	VERDICT_COMPLETE, /* the stored part is all of it */
+	VERDICT_NOTHING_NEW,
+	VERDICT_TOO_LATE,
+	VERDICT_VIOLATION,
+};
 
-static bool costs_too_much(const struct tb_seq *s, uint32_t chunk_id)
-{
-	return tb_refs_moves(&s->refs, tb_refs_upper(&s->refs, chunk_id)) > MAX_REORDER;
-}
-
-/* For a chunk that was committed before. Returns true if it has new fragments that can be
- * stored. */
-static bool wants_rest(struct trace_buffer *b, struct tb_seq *s, const struct known *k,
-		       const struct smb_chunk_header *h, size_t len, bool complete)
+/* Returns the verdict on a chunk that was committed before. */
+static enum verdict judge_known(const struct tb_seq *s, const struct known *k,
+				const struct smb_chunk_header *h, size_t len, bool complete)
 {
 	uint16_t frags = whole_fragments(h, complete);
 
 	if (frags < k->frags || (k->complete && frags > k->frags) || len < k->bytes ||
-	    (k->flags & ~h->flags)) {
-		b->stats.abi_violations++;
-		return false;
-	}
-	if (frags == k->frags) {
-		if (complete && !k->complete)
-			complete_known(b, s, k);
-		return false;
-	}
-	if (costs_too_much(s, h->chunk_id)) {
-		b->stats.abi_violations++;
-		return false;
-	}
-	return true;
+	    (k->flags & ~h->flags))
+		return VERDICT_VIOLATION;
+	if (frags == k->frags)
+		return complete && !k->complete ? VERDICT_COMPLETE : VERDICT_NOTHING_NEW;
+	if (tb_refs_moves(&s->refs, tb_refs_upper(&s->refs, h->chunk_id)) > MAX_REORDER)
+		return VERDICT_VIOLATION;
+	return VERDICT_STORE;
 }
 
-/* For a chunk without earlier records. Returns true if it can be stored: it is not too late. */
-static bool wants_new(struct trace_buffer *b, const struct tb_seq *s, uint32_t chunk_id)
+/* Returns the verdict on a chunk of which nothing is known. */
+static enum verdict judge_new(const struct tb_seq *s, uint32_t chunk_id)
 {
-	if (is_past(s, chunk_id)) {
-		/* A chunk that was scraped and read, or overwritten, has no new data. */
-		b->stats.chunks_discarded += s->last_id - chunk_id > s->last_id - s->run_start;
-		return false;
-	}
-	if (!tb_refs_admits(&s->refs, chunk_id) || costs_too_much(s, chunk_id)) {
-		b->stats.abi_violations++;
-		return false;
-	}
-	return true;
+	/* A chunk that was scraped and read, or overwritten, has no new data. */
+	if (is_past(s, chunk_id))
+		return s->last_id - chunk_id > s->last_id - s->run_start ? VERDICT_TOO_LATE
+									 : VERDICT_NOTHING_NEW;
+	if (!tb_refs_admits(&s->refs, chunk_id) ||
+	    tb_refs_moves(&s->refs, tb_refs_upper(&s->refs, chunk_id)) > MAX_REORDER)
+		return VERDICT_VIOLATION;
+	return VERDICT_STORE;
 }
 
 /* ---- the record ---- */
+
+const int64_t trace_buffer_histogram_thresholds[TRACE_BUFFER_HISTOGRAM_THRESHOLDS] = {
+	8, 32, 128, 512, 1024, 2048, 4096, 8192, 12288, 16384,
+};
+
+static void histogram_add(struct trace_buffer_histogram *h, int64_t value)
+{
+	unsigned i = 0;
+
+	while (i < TRACE_BUFFER_HISTOGRAM_THRESHOLDS &&
+	       value > trace_buffer_histogram_thresholds[i])
+		i++;
+	h->counts[i]++;
+	h->sums[i] += value;
+}
 
 static void count_record(struct trace_buffer *b, struct tb_seq *s, const struct known *k,
 			 const struct tb_record *rec)
@@ -138,13 +138,12 @@ static void count_record(struct trace_buffer *b, struct tb_seq *s, const struct 
 	st->abi_violations += !!(rec->flags & TB_CORRUPTED);
 	st->trace_writer_packet_loss += !!(rec->flags & TB_ABORTED);
 	if (rec->flags & TB_COMPLETE)
-		tb_histogram_add(&s->histogram, rec->base + rec->used);
+		histogram_add(&s->histogram, rec->base + rec->used);
 }
 
-static uint16_t record_flags(const struct smb_chunk_header *h, const struct known *k, bool complete,
-			     enum tb_copy_result r)
+static uint16_t record_flags(const struct smb_chunk_header *h, bool complete, enum tb_copy_result r)
 {
-	uint16_t flags = k->bytes == 0 ? h->flags & TB_FROM_PREV : 0;
+	uint16_t flags = h->flags & TB_FROM_PREV;
 
 	/* The bytes behind the invalid fragment cannot be split into packets. Later copies of
 	 * this chunk do not change that. */
@@ -157,9 +156,49 @@ static uint16_t record_flags(const struct smb_chunk_header *h, const struct know
 	return flags;
 }
 
+/*
+ * Memory: a record of 16 bytes can create a sequence of about 500 bytes, and a hostile producer can
+ * have any number of writers. So if there are more than FREE_SEQS sequences, each also takes its
+ * size in the ring, once per lap, as a free run in place of older records. No writer is refused,
+ * and all sequences together take less memory than twice the size of the buffer.
+ *
+ * Time: some calls walk over all sequences (trace_buffer_free(), trace_buffer_each_writer()). So
+ * above MANY_SEQS a sequence takes at least 1 / MANY_SEQS of the ring: there are about 2 * MANY_SEQS
+ * at most, in a ring of any size.
+ */
+#define FREE_SEQS 4096u
+#define MANY_SEQS 32768u
+/* Memory of a sequence: itself, its first refs, its slot, its share of the hash table. */
+#define SEQ_COST ((sizeof(struct tb_seq) + 8 * sizeof(struct tb_ref) + 32) / TB_UNIT * TB_UNIT)
+
+static void take_room_of_seq(struct trace_buffer *b, struct tb_seq *s)
+{
+	struct tb_ring *r = &b->ring;
+	tb_position here;
+	size_t left, share, room;
+
+	if (b->seqs.n <= FREE_SEQS)
+		return;
+	here = tb_ring_position(r, r->wr);
+	/* Once for each lap of writing; with TRACE_BUFFER_DISCARD only once. */
+	if (s->room_at && (b->policy == TRACE_BUFFER_DISCARD || here - s->room_at < r->size))
+		return;
+	left = b->policy == TRACE_BUFFER_DISCARD ? tb_room_left(b) : r->size - r->wr;
+	share = b->seqs.n > MANY_SEQS ? r->size / MANY_SEQS / TB_UNIT * TB_UNIT : 0;
+	room = MIN(MAX(SEQ_COST, share), left);
+	if (room == 0)
+		return;
+	tb_ring_make_room(b, r->wr + room);
+	*tb_record_at(r, r->wr) = (struct tb_record){.chunk_id = (uint32_t)(room / TB_UNIT)};
+	r->wr += room;
+	s->room_at = here;
+	b->stats.padding_bytes_written += room;
+	b->stats.padding_bytes_cleared += room;
+}
+
 /* Makes the copy at wr a record of the sequence. */
-static void publish(struct trace_buffer *b, struct tb_seq *s, uint32_t chunk_id,
-		    const struct known *k, const struct tb_record *header)
+static void add_record(struct trace_buffer *b, struct tb_seq *s, uint32_t chunk_id,
+		       const struct known *k, const struct tb_record *header)
 {
 	struct tb_ring *r = &b->ring;
 	uint32_t i = tb_refs_upper(&s->refs, chunk_id), n = s->refs.n;
@@ -174,7 +213,7 @@ static void publish(struct trace_buffer *b, struct tb_seq *s, uint32_t chunk_id,
 	b->n_unread++;
 	count_record(b, s, k, header);
 	r->wr += tb_stride(header->used);
-	tb_seq_pay(b, s);
+	take_room_of_seq(b, s);
 	if (r->wr == r->size && b->policy == TRACE_BUFFER_RING)
 		tb_ring_wrap(b);
 }
@@ -188,17 +227,46 @@ static void refuse_from_now_on(struct trace_buffer *b)
 		tb_seq_wake(b, s);
 }
 
-/* Stores the new part of a chunk, len bytes at src. again: the flags of the record in the buffer
- * that is appended; NULL: they are derived from the chunk. */
-static void store(struct trace_buffer *b, struct tb_seq *s, const struct smb_chunk_header *h,
-		  const struct known *k, const uint8_t *src, size_t len, bool complete,
-		  const uint16_t *again)
+/*
+ * Commits a chunk, or the part of it from byte `base` on, which is at payload. len counts from the
+ * start of the chunk. flags: those of the record in the buffer that is appended; NULL: they are
+ * derived from the chunk.
+ */
+static void commit_to(struct trace_buffer *b, struct tb_seq *s, const struct smb_chunk_header *h,
+		      const uint8_t *payload, size_t base, size_t len, bool complete,
+		      const uint16_t *flags)
 {
+	struct known k = {0};
+	bool is_known = find_known(b, s, h->chunk_id, &k);
 	uint16_t frags = whole_fragments(h, complete);
-	size_t used;
 	enum tb_copy_result r;
+	uint16_t new_flags;
+	size_t used;
 
-	r = tb_chunk_copy(b, src, len, frags - k->frags, &used);
+	if (k.bytes < base) {
+		b->stats.chunks_discarded++;
+		return;
+	}
+	switch (is_known ? judge_known(s, &k, h, len, complete) : judge_new(s, h->chunk_id)) {
+	case VERDICT_STORE:
+		break;
+	case VERDICT_COMPLETE:
+		if (k.rec)
+			k.rec->flags |= TB_COMPLETE;
+		else
+			s->last_complete = true;
+		tb_seq_wake(b, s);
+		return;
+	case VERDICT_NOTHING_NEW:
+		return;
+	case VERDICT_TOO_LATE:
+		b->stats.chunks_discarded++;
+		return;
+	case VERDICT_VIOLATION:
+		b->stats.abi_violations++;
+		return;
+	}
+	r = tb_chunk_copy(b, payload + (k.bytes - base), len - k.bytes, frags - k.frags, &used);
 	if (r == TB_COPY_TOO_LARGE) {
 		b->stats.abi_violations++;
 		return;
@@ -208,33 +276,29 @@ static void store(struct trace_buffer *b, struct tb_seq *s, const struct smb_chu
 		b->stats.chunks_discarded++;
 		return;
 	}
-	publish(b, s, h->chunk_id, k,
-		&(struct tb_record){
-			.chunk_id = h->chunk_id,
-			.seq = s->slot,
-			.used = (uint16_t)used,
-			.base = k->bytes,
-			.frags = frags & SMB_MAX_PACKETS,
-			.flags = (again ? *again : record_flags(h, k, complete, r)) & TB_ALL_FLAGS,
-		});
-}
-
-static bool is_valid(const struct trace_buffer_writer *writer, const struct smb_chunk_header *h,
-		     size_t len)
-{
-	return writer->writer_id && writer->writer_id <= SMB_MAX_WRITER_ID &&
-	       h->count <= SMB_MAX_PACKETS && len <= UINT16_MAX;
+	new_flags = flags ? *flags : record_flags(h, complete, r);
+	if (k.bytes > 0) /* only the first fragment of a chunk continues a packet */
+		new_flags &= (uint16_t)~TB_FROM_PREV;
+	add_record(b, s, h->chunk_id, &k,
+		   &(struct tb_record){
+			   .chunk_id = h->chunk_id,
+			   .seq = s->slot,
+			   .used = (uint16_t)used,
+			   .base = k.bytes,
+			   .frags = frags & SMB_MAX_PACKETS,
+			   .flags = new_flags & TB_ALL_FLAGS,
+		   });
 }
 
 void trace_buffer_commit(struct trace_buffer *b, const struct trace_buffer_writer *writer,
 			 const struct smb_chunk_header *header, const void *payload, size_t len,
 			 bool complete)
 {
-	struct known k = {0};
 	struct tb_seq *s;
 
 	assert(writer->producer_id);
-	if (!is_valid(writer, header, len)) {
+	if (!writer->writer_id || writer->writer_id > SMB_MAX_WRITER_ID ||
+	    header->count > SMB_MAX_PACKETS || len > UINT16_MAX) {
 		b->stats.abi_violations++;
 		return;
 	}
@@ -246,11 +310,18 @@ void trace_buffer_commit(struct trace_buffer *b, const struct trace_buffer_write
 		b->stats.chunks_discarded++;
 		return;
 	}
-	if (find_known(b, s, header->chunk_id, &k) ? wants_rest(b, s, &k, header, len, complete)
-						   : wants_new(b, s, header->chunk_id))
-		store(b, s, header, &k, (const uint8_t *)payload + k.bytes, len - k.bytes, complete,
-		      NULL);
-	tb_seqs_collect(b);
+	commit_to(b, s, header, payload, 0, len, complete, NULL);
+	tb_seqs_collect(&b->seqs);
+}
+
+void trace_buffer_end_writer(struct trace_buffer *b, uint16_t producer_id, uint16_t writer_id)
+{
+	struct tb_seq *s = tb_seq_find(b, producer_id, writer_id);
+
+	if (!s)
+		return;
+	s->ended = true;
+	tb_seq_wake(b, s);
 }
 
 /* ---- appending one buffer to another ---- */
@@ -266,25 +337,26 @@ static void append_record(struct trace_buffer *to, const struct tb_seq *from, st
 		.count = (uint16_t)(rec->frags + !complete),
 		.flags = (rec->flags | (rec->base ? TB_FROM_PREV : 0)) & SMB_CHUNK_FLAGS,
 	};
-	size_t len = (size_t)rec->base + rec->used;
 	struct tb_seq *s = to->refusing ? NULL : tb_seq_get(to, &from->writer);
-	struct known k = {0};
-	uint16_t flags;
-	bool known = s && find_known(to, s, rec->chunk_id, &k);
+	const uint16_t flags = rec->flags;
 
-	if (!s || k.bytes < rec->base || rec->read) {
+	if (!s || rec->read) {
 		to->stats.chunks_discarded++;
 		return;
 	}
-	flags = k.bytes ? rec->flags & (uint16_t)~TB_FROM_PREV : rec->flags;
-	if (known ? wants_rest(to, s, &k, &h, len, complete) : wants_new(to, s, rec->chunk_id))
-		store(to, s, &h, &k, tb_payload(rec) + (k.bytes - rec->base), len - k.bytes,
-		      complete, &flags);
+	commit_to(to, s, &h, tb_payload(rec), rec->base, (size_t)rec->base + rec->used, complete,
+		  &flags);
 }
 
-/* Copies the losses of the sequences, and which of them ended. */
-static void end_append(struct trace_buffer *to, const struct trace_buffer *from)
+void trace_buffer_append(struct trace_buffer *to, struct trace_buffer *from)
 {
+	tb_position position = 0;
+	struct tb_record *rec;
+
+	while ((rec = tb_ring_seek(&from->ring, &position))) {
+		append_record(to, tb_seq_of(from, rec), rec);
+		position += tb_stride(rec->used);
+	}
 	for (const struct tb_seq *s = from->seqs.by_key; s; s = s->hh.next) {
 		struct tb_seq *same = tb_seq_find(to, s->writer.producer_id, s->writer.writer_id);
 
@@ -293,21 +365,11 @@ static void end_append(struct trace_buffer *to, const struct trace_buffer *from)
 		if (same && s->ended)
 			trace_buffer_end_writer(to, s->writer.producer_id, s->writer.writer_id);
 	}
-	tb_seqs_collect(to);
-}
-
-void trace_buffer_append(struct trace_buffer *to, struct trace_buffer *from)
-{
-	tb_place place = 0;
-	struct tb_record *rec;
-
-	while ((rec = tb_ring_seek(&from->ring, &place))) {
-		append_record(to, tb_seq_of(from, rec), rec);
-		place += tb_stride(rec->used);
-	}
-	end_append(to, from);
+	tb_seqs_collect(&to->seqs);
 	trace_buffer_free(from);
 }
+
+/* ---- patches ---- */
 
 /*
  * Patches: a producer sends the lengths of nested messages after the chunk that contains them. The

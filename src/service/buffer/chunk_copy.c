@@ -3,72 +3,8 @@
 
 #include <string.h>
 
-#include "service/buffer/buffer_internal.h"
-
-/*
- * copy_nontemporal() is memcpy with non-temporal stores, for a destination that is not cached and
- * not read soon: whole cache lines are written without reading them first. If the destination is
- * cached, or is read soon, it is several times slower than memcpy. It is fastest if dst begins and
- * ends at a multiple of CACHE_LINE; src should be cached.
- *
- * The calling thread sees the bytes as after memcpy. Another thread sees them only after a later
- * locked instruction (a lock, an atomic exchange) or system call of the calling thread.
- */
-#define CACHE_LINE 64u
-
-#ifdef __SSE2__
-#include <emmintrin.h>
-
-bool copy_nontemporal_is_supported(void)
-{
-	return true;
-}
-
-static void copy_lines(uint8_t *dst, const uint8_t *src, size_t n)
-{
-	const __m128i *from = (const __m128i *)src;
-	__m128i *to = (__m128i *)dst;
-
-	for (; n > 0; n--, from += 4, to += 4) {
-		__m128i a = _mm_loadu_si128(from), b = _mm_loadu_si128(from + 1),
-			c = _mm_loadu_si128(from + 2), d = _mm_loadu_si128(from + 3);
-
-		/* Adjacent stores: a cache line that is written only in part must be read first. */
-		_mm_stream_si128(to, a);
-		_mm_stream_si128(to + 1, b);
-		_mm_stream_si128(to + 2, c);
-		_mm_stream_si128(to + 3, d);
-	}
-}
-
-static void copy_nontemporal(uint8_t *dst, const uint8_t *src, size_t len)
-{
-	size_t head = -(uintptr_t)dst & (CACHE_LINE - 1), lines;
-
-	if (len < head + CACHE_LINE) {
-		memcpy(dst, src, len);
-		return;
-	}
-	lines = (len - head) / CACHE_LINE;
-	memcpy(dst, src, head);
-	copy_lines(dst + head, src + head, lines);
-	head += lines * CACHE_LINE;
-	memcpy(dst + head, src + head, len - head);
-}
-
-#else /* other architectures have no such instructions on every processor */
-
-bool copy_nontemporal_is_supported(void)
-{
-	return false;
-}
-
-static void copy_nontemporal(uint8_t *dst, const uint8_t *src, size_t len)
-{
-	memcpy(dst, src, len);
-}
-
-#endif
+#include "service/buffer/buffer_store.h"
+#include "service/buffer/copy_nontemporal.h"
 
 /*
  * The payload is copied part by part. The fragments are counted in the copy, and the copy stops
@@ -80,8 +16,8 @@ static void copy_nontemporal(uint8_t *dst, const uint8_t *src, size_t len)
  *      ring      | ... records | room | the copy      | old records
  *                              ^ wr
  *
- * Usually a part is copied directly to its place in the ring. In a large ring that has wrapped,
- * this place is in no cache: each line would be read before it is written, and the copy would take
+ * Usually a part is copied directly into the ring. In a large ring that has wrapped, this memory
+ * is in no cache: each line would be read before it is written, and the copy would take
  * twice the time. There a part is copied to a window on the stack, checked there, and copied from
  * there to the ring with non-temporal stores.
  *
@@ -109,8 +45,8 @@ struct chunk_copy {
 	uint8_t *window; /* of MAX_PART bytes; NULL: none */
 };
 
-/* Returns the place of byte i of the source in the ring. */
-static uint8_t *chunk_copy_place_of(const struct chunk_copy *c, size_t i)
+/* Returns where byte i of the source goes in the ring. */
+static uint8_t *chunk_copy_address_of(const struct chunk_copy *c, size_t i)
 {
 	return c->b->ring.base + c->b->ring.wr + TB_RECORD_HEADER + i;
 }
@@ -119,11 +55,11 @@ static uint8_t *chunk_copy_place_of(const struct chunk_copy *c, size_t i)
 static void move_to_start(struct chunk_copy *c)
 {
 	size_t stored = c->window ? c->from : c->got;
-	uint8_t *before = chunk_copy_place_of(c, 0);
+	uint8_t *before = chunk_copy_address_of(c, 0);
 
 	tb_ring_wrap(c->b);
 	tb_ring_make_room(c->b, TB_RECORD_HEADER + stored);
-	memmove(chunk_copy_place_of(c, 0), before, stored);
+	memmove(chunk_copy_address_of(c, 0), before, stored);
 }
 
 /* Makes room for a record with the first n bytes. */
@@ -147,13 +83,13 @@ static enum tb_copy_result chunk_copy_reserve(struct chunk_copy *c, size_t n)
 static void empty_window(struct chunk_copy *c, size_t n)
 {
 	if (c->window && n > c->from)
-		copy_nontemporal(chunk_copy_place_of(c, c->from), c->window, n - c->from);
+		copy_nontemporal(chunk_copy_address_of(c, c->from), c->window, n - c->from);
 }
 
 /* Returns the size of the next part, so that it ends at a cache line of the ring. */
 static size_t part_in_window(const struct chunk_copy *c)
 {
-	return MAX_PART - ((uintptr_t)chunk_copy_place_of(c, c->got) & (CACHE_LINE - 1));
+	return MAX_PART - ((uintptr_t)chunk_copy_address_of(c, c->got) & (COPY_CACHE_LINE - 1));
 }
 
 /* Returns the size of the next part and makes room for it. It reaches at least byte `upto`. */
@@ -173,7 +109,7 @@ static void take_part(struct chunk_copy *c, size_t upto)
 	size_t n = c->window ? MIN(part_in_window(c), c->len - c->got) : part_in_ring(c, upto);
 
 	empty_window(c, c->got);
-	c->part = c->window ? c->window : chunk_copy_place_of(c, c->got);
+	c->part = c->window ? c->window : chunk_copy_address_of(c, c->got);
 	memcpy(c->part, c->src + c->got, n);
 	/* The check must see the bytes that are stored, so the source is not read again. */
 	__asm__ volatile("" ::: "memory");

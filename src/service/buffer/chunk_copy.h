@@ -5,10 +5,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Returns true if this CPU has non-temporal stores, with which tb_chunk_copy() fills large
- * rings. */
-bool copy_nontemporal_is_supported(void);
-
 /* tb_chunk_copy() is the only code that reads the payload of a chunk in shared memory, which the
  * producer can change meanwhile. Internal: only service/buffer includes this header. */
 

@@ -23,7 +23,7 @@ uint32_t file_writer_flush_period_ms(const Pb__TraceConfig *config);
  * write_into_file: the service itself writes a session's trace, into a file that the consumer
  * passed or that the service creates. It writes once a period, each time a buffer has received
  * FILE_FILL_BYTES (or half the size of a smaller buffer), and when the session ends. So a buffer
- * reuses little memory (service/buffer/buffer_ring.c), and the data to write is still in the CPU
+ * reuses little memory (service/buffer/buffer_store.c), and the data to write is still in the CPU
  * caches.
  *
  *	start --> each period: [flush] --> batches: read, write(2) --> [fdatasync]

@@ -2,7 +2,7 @@
 #include <time.h>
 
 #include "unit/test.h"
-#include "service/buffer/buffer_internal.h"
+#include "service/buffer/buffer_store.h"
 #include "unit/service/buffer_script.h"
 
 /* Sequences: how many are kept, whose they are, and how they end. */

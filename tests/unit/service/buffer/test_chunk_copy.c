@@ -3,7 +3,7 @@
 
 #include "unit/test.h"
 #include "unit/rng.h"
-#include "service/buffer/buffer_internal.h"
+#include "service/buffer/buffer_store.h"
 #include "unit/service/buffer_script.h"
 
 /* The copy of a chunk, and the check of the copy. */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 #include "unit/test.h"
-#include "service/buffer/chunk_copy.c"
+#include "service/buffer/copy_nontemporal.h"
 
-enum { ROOM = 512, MAX_LEN = 4 * CACHE_LINE + 1 };
+enum { ROOM = 512, MAX_LEN = 4 * COPY_CACHE_LINE + 1 };
 
-static _Alignas(CACHE_LINE) uint8_t from[ROOM], to[ROOM], wanted[ROOM];
+static _Alignas(COPY_CACHE_LINE) uint8_t from[ROOM], to[ROOM], wanted[ROOM];
 
 static void check_copy(size_t at, size_t of, size_t len)
 {
@@ -21,7 +21,7 @@ TEST(every_length_to_every_place_in_a_line)
 	for (size_t i = 0; i < ROOM; i++)
 		from[i] = (uint8_t)(i * 31);
 	for (size_t len = 0; len <= MAX_LEN; len++)
-		for (size_t at = 0; at < CACHE_LINE; at++)
+		for (size_t at = 0; at < COPY_CACHE_LINE; at++)
 			check_copy(at, len % 17, len);
 }
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 #include "unit/test.h"
-#include "service/buffer/buffer_internal.h"
 #include "unit/service/trace_buffer_helper.h"
 
 TEST(sizes_and_their_limits)
@@ -125,17 +124,20 @@ IN_64K(a_chunk_counts_once_in_the_histogram)
 	test_free(c);
 }
 
-TEST(thresholds_rise)
+/* A chunk of a threshold's size is in its bucket, one that is a byte longer is in the next. */
+IN_64K(thresholds_are_the_last_of_their_buckets)
 {
-	struct trace_buffer_histogram h = {0};
+	const int64_t *t = trace_buffer_histogram_thresholds;
+	struct seen seen = {0};
+	uint32_t id = 0;
 
 	for (unsigned i = 0; i < TRACE_BUFFER_HISTOGRAM_THRESHOLDS; i++) {
-		int64_t t = trace_buffer_histogram_thresholds[i];
-
-		assert_true(i == 0 || t > trace_buffer_histogram_thresholds[i - 1]);
-		tb_histogram_add(&h, t);
-		tb_histogram_add(&h, t + 1);
-		assert_int_equal(h.counts[i], i == 0 ? 1 : 2);
-		assert_int_equal(h.counts[i + 1], 1);
+		assert_true(i == 0 || t[i] > t[i - 1]);
+		commit_fill(b, 1, id++, 'x', (size_t)t[i] - 4);
+		commit_fill(b, 1, id++, 'x', (size_t)t[i] - 4 + 1);
 	}
+	trace_buffer_each_writer(b, see, &seen);
+	for (unsigned i = 0; i < TRACE_BUFFER_HISTOGRAM_BUCKETS; i++)
+		assert_int_equal(seen.histogram[0].counts[i],
+				 i == 0 || i == TRACE_BUFFER_HISTOGRAM_THRESHOLDS ? 1 : 2);
 }

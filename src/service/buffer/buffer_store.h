@@ -1,16 +1,48 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <sys/queue.h>
 
 #include "base/core/hash_table.h"
 #include "base/core/mem.h"
-#include "service/buffer/trace_buffer.h"
-#include "service/buffer/chunk_index.h"
 #include "service/buffer/buffer_record.h"
+#include "service/buffer/chunk_index.h"
+#include "service/buffer/trace_buffer.h"
 
-/* The sequences of a trace buffer, and the buffer itself. Internal: only service/buffer includes
- * it. */
+/*
+ * What a trace buffer consists of. Internal: only service/buffer includes it.
+ *
+ *   ring       | A5 | B2 | A6 |  free  | A3 | free run | A4 | C9 | padding |
+ *                ^    ^    ^    ^ wr     ^ old           ^
+ *                |    |    |             |               |
+ *   sequence A   refs: 3 4 5 6 (unread records by chunk id), last read: chunk 2, loss so far
+ *   sequence B   refs: 2
+ *
+ * The ring holds the committed data in the order of the commits. A record is a chunk or a part of a
+ * chunk, trimmed to whole fragments. It refers to its sequence. The sequence lists its unread
+ * records in the order of chunk ids, which is nearly always the order in the ring.
+ *
+ * A commit copies a chunk once, to wr, and drops the oldest records to make room. The reader walks
+ * the ring from the oldest record on. At each record it reads the record's sequence up to that
+ * record, and further if a packet continues. Packets are returned as slices of the ring. A record
+ * without unread data becomes a free run; adjacent free runs are skipped in one step.
+ *
+ * A file calls only those above it:
+ *
+ *   chunk_index.c        the array of refs
+ *   buffer_sequences.c   sequences: by key, by slot, and those without records; removes records from
+ *                        the head of a sequence and notes losses
+ *   buffer_store.c       the ring: laps, free runs, room; the life of a buffer
+ *   chunk_copy.c         copies a chunk into the ring and checks the copy
+ *   buffer_write.c       commits and patches: finds the new part of a chunk
+ *   buffer_read.c        reads packets
+ *   buffer_clone.c       copies the buffer
+ */
+
+/* ---- sequences ---- */
 
 /* The reason why a sequence cannot be read further. Reading skips it until tb_seq_wake(). */
 enum tb_stall {
@@ -36,7 +68,8 @@ struct tb_seq {
 	uint16_t last_frags, last_bytes;
 	uint32_t last_id;
 	uint32_t run_start; /* all ids from here to last_id were committed */
-	tb_place paid; /* the place in the ring that it has taken (tb_seq_pay); 0: none */
+	tb_position
+		room_at; /* where in the ring it took room for itself (buffer_write.c); 0: nowhere */
 	struct trace_buffer_histogram histogram;
 	TAILQ_ENTRY(tb_seq) empty_link; /* while refs.n == 0 */
 	UT_hash_handle hh; /* hh.tbl is NULL if a later writer has the key */
@@ -70,8 +103,10 @@ struct trace_buffer {
 	enum trace_buffer_policy policy;
 	bool refusing; /* TRACE_BUFFER_DISCARD: it has been full */
 	size_t n_unread; /* records */
-	tb_place cursor; /* of the reader: records before it are read, or their sequence stalls */
-	tb_place rewind; /* first place before the cursor whose sequence does not stall any more */
+	tb_position
+		cursor; /* of the reader: records before it are read, or their sequence stalls */
+	tb_position
+		rewind; /* first position before the cursor whose sequence does not stall any more */
 	struct iovec *slices; /* of the last packet */
 	size_t cap_slices;
 	size_t work; /* steps taken by the current call of trace_buffer_next_packet() */
@@ -85,22 +120,27 @@ static inline size_t tb_room_left(const struct trace_buffer *b)
 	return b->ring.size - (size_t)(b->stats.bytes_written + b->stats.padding_bytes_written);
 }
 
-void tb_histogram_add(struct trace_buffer_histogram *h, int64_t value);
+/* ---- buffer_sequences.c ---- */
 
-/* ---- buffer_sequences.c: the table ---- */
+void tb_seqs_init(struct tb_seqs *t);
+/* Frees all sequences, also those of an incomplete clone. */
+void tb_seqs_deinit(struct tb_seqs *t);
+/* Frees the sequences that have been empty for the longest time. */
+void tb_seqs_collect(struct tb_seqs *t);
 
 struct tb_seq *tb_seq_find(const struct trace_buffer *b, uint16_t producer_id, uint16_t writer_id);
 /* Returns the writer's sequence; creates it if there is none. NULL: no memory. */
 struct tb_seq *tb_seq_get(struct trace_buffer *b, const struct trace_buffer_writer *writer);
-/* Frees the sequences that have been empty for the longest time. */
-void tb_seqs_collect(struct trace_buffer *b);
-void tb_seqs_init(struct trace_buffer *b);
-/* Frees all sequences, also those of an incomplete clone. */
-void tb_seqs_deinit(struct trace_buffer *b);
 
 static inline struct tb_seq *tb_seq_of(const struct trace_buffer *b, const struct tb_record *rec)
 {
 	return b->seqs.slots[rec->seq].seq;
+}
+
+static inline struct tb_record *tb_seq_record(const struct trace_buffer *b, const struct tb_seq *s,
+					      uint32_t i)
+{
+	return tb_record_at(&b->ring, (size_t)tb_refs_at(&s->refs, i)->unit * TB_UNIT);
 }
 
 /* Inserts a ref to the record at `offset` of the ring as number i of the sequence. Returns 0 or
@@ -109,21 +149,26 @@ int tb_seq_insert(struct trace_buffer *b, struct tb_seq *s, uint32_t i, uint32_t
 		  size_t offset);
 /* Updates the ref of an unread record that was moved in the ring. */
 void tb_seq_moved(struct trace_buffer *b, const struct tb_record *rec, size_t from, size_t to);
-/* Removes the first ref. The caller makes its record a free run. */
-void tb_seq_pop(struct trace_buffer *b, struct tb_seq *s);
-/* If there are very many sequences, takes room for the memory of this one at the write cursor of
- * the ring (the head of buffer_sequences.c). */
-void tb_seq_pay(struct trace_buffer *b, struct tb_seq *s);
 /* Ends a stall: what the sequence waits for may be there, or will not come any more. */
 void tb_seq_wake(struct trace_buffer *b, struct tb_seq *s);
 
-/* ---- buffer_read.c: removes records from the head of their sequence ---- */
-
-static inline struct tb_record *tb_seq_record(const struct trace_buffer *b, const struct tb_seq *s,
-					      uint32_t i)
-{
-	return tb_record_at(&b->ring, (size_t)tb_refs_at(&s->refs, i)->unit * TB_UNIT);
-}
-
+/* Call before the first fragment of the head record is used. Records a loss before it. From now on
+ * chunks with lower ids are too late. */
+void tb_seq_enter_head(struct tb_seq *s, const struct tb_record *rec);
+/* Removes the sequence's first record. The rest of it, if any, is dropped. */
+void tb_seq_finish_head(struct trace_buffer *b, struct tb_seq *s);
 /* Drops all records of the sequence up to this one, whose space is needed. */
 void tb_seq_overwrite(struct trace_buffer *b, struct tb_record *rec);
+
+/* ---- buffer_store.c ---- */
+
+/* Returns the first unread record at *position or after and sets *position to it; NULL at the
+ * end. */
+struct tb_record *tb_ring_seek(struct tb_ring *r, tb_position *position);
+/* Drops the records of the previous lap in [wr, limit), so that this range can be written. */
+void tb_ring_make_room(struct trace_buffer *b, size_t limit);
+/* Wraps: continues at 0, and drops the remaining records of the previous lap. */
+void tb_ring_wrap(struct trace_buffer *b);
+/* Continues at 0 if (nearly) all records are read, without drops and padding. May move unread
+ * records. */
+void tb_ring_restart(struct trace_buffer *b);

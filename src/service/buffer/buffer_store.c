@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "service/buffer/buffer_record.h"
+#include "service/buffer/buffer_store.h"
 
 #include <assert.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "service/buffer/chunk_copy.h"
-#include "service/buffer/buffer_internal.h"
+#include "service/buffer/copy_nontemporal.h"
 
 /*
  * The memory of one buffer is written in laps:
@@ -66,7 +66,7 @@ static uint8_t *map_aligned(size_t size)
 	return p + skip;
 }
 
-int tb_ring_init(struct tb_ring *r, size_t size)
+static int tb_ring_init(struct tb_ring *r, size_t size)
 {
 	uint8_t *p = map_aligned(size);
 
@@ -84,44 +84,32 @@ int tb_ring_init(struct tb_ring *r, size_t size)
 	return 0;
 }
 
-void tb_ring_deinit(struct tb_ring *r)
+static void tb_ring_deinit(struct tb_ring *r)
 {
 	if (r->base)
 		munmap(r->base, r->size);
 }
 
-/* ---- places ---- */
+/* ---- laps and free runs ---- */
 
-static bool has_old(const struct tb_ring *r)
-{
-	return r->old < r->old_end;
-}
-
-tb_place tb_ring_place(const struct tb_ring *r, size_t offset)
-{
-	if (has_old(r) && offset >= r->old)
-		return (r->lap - 1) * r->size + offset;
-	return r->lap * r->size + offset;
-}
-
-/* Returns a place as an offset, with the end of the records of its lap. Moves a place before the
- * oldest record to that record, and a place behind the records of the previous lap to the current
+/* Returns a position as an offset, with the end of the records of its lap. Moves a position before
+ * the oldest record to that record, and one behind the records of the previous lap to the current
  * lap. */
-static void stretch_of(const struct tb_ring *r, tb_place *place, size_t *ret_offset,
-		       size_t *ret_end)
+static void tb_ring_locate(const struct tb_ring *r, tb_position *position, size_t *ret_offset,
+			   size_t *ret_end)
 {
-	tb_place lap = r->lap * r->size;
-	tb_place oldest = has_old(r) ? lap - r->size + r->old : lap;
+	tb_position lap = r->lap * r->size;
+	tb_position oldest = tb_ring_has_old(r) ? lap - r->size + r->old : lap;
 
-	if (*place < oldest)
-		*place = oldest;
-	if (*place < lap && *place - (lap - r->size) >= r->old_end)
-		*place = lap;
-	if (*place < lap) {
-		*ret_offset = (size_t)(*place - (lap - r->size));
+	if (*position < oldest)
+		*position = oldest;
+	if (*position < lap && *position - (lap - r->size) >= r->old_end)
+		*position = lap;
+	if (*position < lap) {
+		*ret_offset = (size_t)(*position - (lap - r->size));
 		*ret_end = r->old_end;
 	} else {
-		*ret_offset = (size_t)(*place - lap);
+		*ret_offset = (size_t)(*position - lap);
 		*ret_end = r->wr;
 	}
 }
@@ -137,19 +125,19 @@ static size_t free_run(const struct tb_ring *r, struct tb_record *run, size_t of
 	return next - offset;
 }
 
-struct tb_record *tb_ring_seek(struct tb_ring *r, tb_place *place)
+struct tb_record *tb_ring_seek(struct tb_ring *r, tb_position *position)
 {
 	for (;;) {
 		struct tb_record *rec;
 		size_t offset, end;
 
-		stretch_of(r, place, &offset, &end);
+		tb_ring_locate(r, position, &offset, &end);
 		if (offset >= end)
 			return NULL;
 		rec = tb_record_at(r, offset);
 		if (rec->seq)
 			return rec;
-		*place += free_run(r, rec, offset, end);
+		*position += free_run(r, rec, offset, end);
 	}
 }
 
@@ -168,7 +156,7 @@ void tb_ring_make_room(struct trace_buffer *b, size_t limit)
 {
 	struct tb_ring *r = &b->ring;
 
-	while (has_old(r) && r->old < limit) {
+	while (tb_ring_has_old(r) && r->old < limit) {
 		struct tb_record *rec = tb_record_at(r, r->old);
 
 		if (rec->seq)
@@ -178,7 +166,7 @@ void tb_ring_make_room(struct trace_buffer *b, size_t limit)
 			end_old_lap(b);
 	}
 	/* The next header to be read was written a lap ago: load it during the copy. */
-	if (has_old(r))
+	if (tb_ring_has_old(r))
 		__builtin_prefetch(tb_record_at(r, r->old));
 }
 
@@ -187,7 +175,7 @@ void tb_ring_wrap(struct trace_buffer *b)
 	struct tb_ring *r = &b->ring;
 
 	tb_ring_make_room(b, r->size);
-	assert(!has_old(r) && r->wr > 0);
+	assert(!tb_ring_has_old(r) && r->wr > 0);
 	b->stats.padding_bytes_written += r->size - r->wr;
 	b->stats.write_wrap_count++;
 	r->old = 0;
@@ -208,7 +196,7 @@ void tb_ring_wrap(struct trace_buffer *b)
 #define MAX_MOVED 64
 
 /* Returns true if a restart moves little compared with what was written. */
-static bool pays(const struct trace_buffer *b)
+static bool restart_is_cheap(const struct trace_buffer *b)
 {
 	const struct trace_buffer_stats *st = &b->stats;
 	uint64_t unread = st->bytes_written - st->bytes_read - st->bytes_overwritten;
@@ -222,26 +210,94 @@ static bool pays(const struct trace_buffer *b)
 void tb_ring_restart(struct trace_buffer *b)
 {
 	struct tb_ring *r = &b->ring;
-	tb_place place = 0;
+	tb_position position = 0;
 	struct tb_record *rec;
 	size_t to = 0;
 
-	if (!pays(b))
+	if (!restart_is_cheap(b))
 		return;
-	rec = tb_ring_seek(r, &place);
-	if (rec && place < r->lap * r->size)
+	rec = tb_ring_seek(r, &position);
+	if (rec && position < r->lap * r->size)
 		return; /* a record of the previous lap would no longer be before the others */
-	if (has_old(r))
+	if (tb_ring_has_old(r))
 		end_old_lap(b);
-	for (; rec; rec = tb_ring_seek(r, &place)) {
+	for (; rec; rec = tb_ring_seek(r, &position)) {
 		size_t from = (size_t)((uint8_t *)rec - r->base), len = tb_stride(rec->used);
 
 		tb_seq_moved(b, rec, from, to);
 		memmove(r->base + to, rec, len);
-		place += len;
+		position += len;
 		to += len;
 	}
-	/* A reader's place is of the previous lap now, and so moves to the start of this one. */
+	/* The reader's position is of the previous lap now, and so moves to the start of this one. */
 	r->wr = to;
 	r->lap++;
+}
+
+/* ---- the life of a buffer ---- */
+
+#define MAX_SIZE UINT32_MAX
+#define PAGE 4096u
+#define FIRST_SLICES 16u
+
+static void freebp(struct trace_buffer **b)
+{
+	trace_buffer_free(*b);
+}
+
+int trace_buffer_new(size_t size, enum trace_buffer_policy policy, struct trace_buffer **ret)
+{
+	_cleanup_(freebp) struct trace_buffer *b = NULL;
+	int err;
+
+	if (size == 0 || size > MAX_SIZE)
+		return -EINVAL;
+	b = calloc(1, sizeof(*b));
+	if (!b)
+		return -ENOMEM;
+	tb_seqs_init(&b->seqs);
+	b->policy = policy;
+	b->rewind = UINT64_MAX;
+	err = array_reserve(&b->slices, &b->cap_slices, FIRST_SLICES, sizeof(*b->slices));
+	if (err)
+		return err;
+	err = tb_ring_init(&b->ring, (size + PAGE - 1) & ~(size_t)(PAGE - 1));
+	if (err)
+		return err;
+	*ret = TAKE_PTR(b);
+	return 0;
+}
+
+void trace_buffer_free(struct trace_buffer *b)
+{
+	if (!b)
+		return;
+	tb_seqs_deinit(&b->seqs);
+	tb_ring_deinit(&b->ring);
+	free(b->slices);
+	free(b);
+}
+
+const struct trace_buffer_stats *trace_buffer_stats(const struct trace_buffer *b)
+{
+	return &b->stats;
+}
+
+size_t trace_buffer_size(const struct trace_buffer *b)
+{
+	return b->ring.size;
+}
+
+void trace_buffer_each_writer(const struct trace_buffer *b,
+			      void (*fn)(void *ctx, const struct trace_buffer_writer *writer,
+					 const struct trace_buffer_histogram *histogram),
+			      void *ctx)
+{
+	for (const struct tb_seq *s = b->seqs.by_key; s; s = s->hh.next)
+		fn(ctx, &s->writer, &s->histogram);
+}
+
+int trace_buffer_new_like(const struct trace_buffer *b, struct trace_buffer **ret)
+{
+	return trace_buffer_new(b->ring.size, b->policy, ret);
 }
