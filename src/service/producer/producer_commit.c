@@ -120,9 +120,9 @@ static void commit_chunk(struct producer_port *p, uint32_t target,
 			 const struct smb_chunk_header *header, const uint8_t *payload, size_t len,
 			 bool complete)
 {
-	struct trace_buffer_writer writer = producer_port_writer(p, header->writer_id);
-	struct trace_buffer *buffer = producer_port_buffer(p, target);
-	uint16_t registered = producer_port_writer_buffer(p, header->writer_id);
+	struct trace_buffer_writer writer = producer_buffers_identity(p, header->writer_id);
+	struct trace_buffer *buffer = producer_buffers_find(p, target);
+	uint16_t registered = producer_buffers_of_writer(p, header->writer_id);
 
 	if (!buffer || (registered && registered != target) || header->writer_id == 0 ||
 	    header->writer_id > SMB_MAX_WRITER_ID) {
@@ -267,7 +267,7 @@ static void decode_patches(const struct pb_field *message, struct patches *p)
 
 static void apply_patches(struct producer_port *port, const struct patches *p)
 {
-	struct trace_buffer *buffer = producer_port_buffer(port, p->target_buffer);
+	struct trace_buffer *buffer = producer_buffers_find(port, p->target_buffer);
 
 	if (!buffer || p->writer_id == 0 || p->writer_id > SMB_MAX_WRITER_ID ||
 	    p->n + p->n_bad > LIMIT_PATCHES_PER_CHUNK) {
@@ -297,8 +297,8 @@ static void do_patches(struct producer_port *port, const uint8_t *args, size_t l
 	}
 }
 
-int producer_port_commit_data(void *endpoint, const struct ipc_call *call, const uint8_t *args,
-			      size_t len)
+int producer_commit_data(void *endpoint, const struct ipc_call *call, const uint8_t *args,
+			 size_t len)
 {
 	struct producer_port *p = endpoint;
 	struct producers *ps = p->producers;
@@ -315,4 +315,69 @@ int producer_port_commit_data(void *endpoint, const struct ipc_call *call, const
 	if (flush_id)
 		ps->events->flush_done(ps->ctx, p, flush_id);
 	return 0;
+}
+
+/*
+ * Scraping commits the chunks of the shared memory that the producer has not committed. The buffer
+ * of a chunk is the one that its writer, from the chunk's header, has registered. The producer may
+ * change the header meanwhile, so it is read once, and the values are checked.
+ */
+
+/* The last fragment of an incomplete chunk may be incomplete, and is not read. */
+#define MIN_FRAGMENTS_INCOMPLETE 2
+
+/* The buffers to scrape. */
+struct scrape {
+	bool (*includes)(void *ctx, uint16_t buffer_id); /* NULL: all */
+	void *ctx;
+};
+
+static bool scrape_includes(const struct scrape *s, uint16_t buffer_id)
+{
+	return !s->includes || s->includes(s->ctx, buffer_id);
+}
+
+static void scrape_chunk(const struct scrape *s, const struct producer_port *p,
+			 const struct smb_chunk *chunk, bool complete)
+{
+	struct smb_chunk_header header = smb_header_load(chunk->header);
+	struct trace_buffer_writer writer = producer_buffers_identity(p, header.writer_id);
+	uint16_t buffer_id = producer_buffers_of_writer(p, header.writer_id);
+	struct trace_buffer *buffer = producer_buffers_find(p, buffer_id);
+
+	if (!complete && header.count < MIN_FRAGMENTS_INCOMPLETE)
+		return;
+	if (!buffer || !scrape_includes(s, buffer_id))
+		return;
+	trace_buffer_commit(buffer, &writer, &header, chunk->payload, chunk->payload_size,
+			    complete);
+}
+
+static void scrape_page(const struct scrape *s, const struct producer_port *p, uint32_t page)
+{
+	uint32_t word = smb_load_word(&p->smb, page), layout = smb_word_layout(word);
+
+	for (uint32_t i = 0; i < smb_layout_chunks(layout); i++) {
+		enum smb_state state = smb_word_state(word, i);
+		struct smb_chunk chunk;
+
+		if (state == SMB_FREE)
+			continue;
+		chunk = smb_chunk_at(&p->smb, page, layout, i);
+		scrape_chunk(s, p, &chunk, state == SMB_COMPLETE);
+	}
+}
+
+void producer_commit_scrape(const struct producer_port *p,
+			    bool (*fn)(void *ctx, uint16_t buffer_id), void *ctx)
+{
+	const struct scrape s = {.includes = fn, .ctx = ctx};
+	bool any = false;
+
+	for (size_t i = 0; i < p->n_grants; i++)
+		any |= scrape_includes(&s, p->grants[i].buffer_id);
+	if (!any || !p->wants_scraping || !p->smb.base || p->n_writers == 0)
+		return;
+	for (uint32_t page = 0; page < p->smb.n_pages; page++)
+		scrape_page(&s, p, page);
 }

@@ -20,92 +20,6 @@
 #include "service/buffer/trace_buffer.h"
 #include "wire/pb_mem.h"
 
-/* ---- grants and writers ---- */
-
-int producer_port_grant(struct producer_port *p, uint16_t buffer_id, struct trace_buffer *buffer)
-{
-	if (producer_port_buffer(p, buffer_id))
-		return 0;
-	if (array_reserve(&p->grants, &p->grants_cap, p->n_grants + 1, sizeof(*p->grants)) < 0)
-		return -ENOMEM;
-	p->grants[p->n_grants++] = (struct buffer_grant){.buffer_id = buffer_id, .buffer = buffer};
-	return 0;
-}
-
-void producer_port_regrant(struct producer_port *p, uint16_t buffer_id, struct trace_buffer *buffer)
-{
-	for (size_t i = 0; i < p->n_grants; i++)
-		if (p->grants[i].buffer_id == buffer_id)
-			p->grants[i].buffer = buffer;
-}
-
-void producer_port_revoke(struct producer_port *p, uint16_t buffer_id)
-{
-	for (size_t i = 0; i < p->n_grants; i++)
-		if (p->grants[i].buffer_id == buffer_id) {
-			p->grants[i] = p->grants[--p->n_grants];
-			return;
-		}
-}
-
-struct trace_buffer *producer_port_buffer(const struct producer_port *p, uint32_t buffer_id)
-{
-	for (size_t i = 0; i < p->n_grants; i++)
-		if (p->grants[i].buffer_id == buffer_id)
-			return p->grants[i].buffer;
-	return NULL;
-}
-
-struct trace_buffer_writer producer_port_writer(const struct producer_port *p, uint16_t writer_id)
-{
-	return (struct trace_buffer_writer){.producer_id = p->id,
-					    .writer_id = writer_id,
-					    .uid = p->peer->uid,
-					    .pid = p->peer->pid,
-					    .machine_id = p->peer->machine_id};
-}
-
-uint16_t producer_port_writer_buffer(const struct producer_port *p, uint16_t writer_id)
-{
-	return writer_id < p->n_writers ? p->writer_buffers[writer_id] : 0;
-}
-
-/* Grows writer_buffers so that writer_id is a valid index. Returns 0 or -errno. */
-static int reserve_writer(struct producer_port *p, uint32_t writer_id)
-{
-	size_t n = p->n_writers ? p->n_writers : 16;
-	uint16_t *grown;
-	int r;
-
-	if (writer_id < p->n_writers)
-		return 0;
-	while (n <= writer_id)
-		n *= 2;
-	r = quota_charge(&p->account, QUOTA_WRITERS, n - p->n_writers, NULL);
-	if (r < 0)
-		return r;
-	grown = realloc(p->writer_buffers, n * sizeof(*grown));
-	if (!grown) {
-		quota_release(&p->account, QUOTA_WRITERS, n - p->n_writers);
-		return -ENOMEM;
-	}
-	memset(grown + p->n_writers, 0, (n - p->n_writers) * sizeof(*grown));
-	p->writer_buffers = grown;
-	p->n_writers = n;
-	return 0;
-}
-
-/* Ends a registered writer in its buffer, so that the buffer does not wait for the rest of a
- * packet, and takes the chunks of a later writer with the same id. */
-static void end_writer(const struct producer_port *p, uint16_t writer_id)
-{
-	uint16_t buffer_id = producer_port_writer_buffer(p, writer_id);
-	struct trace_buffer *b = producer_port_buffer(p, buffer_id);
-
-	if (b)
-		trace_buffer_end_writer(b, p->id, writer_id);
-}
-
 /* ---- InitializeConnection ---- */
 
 /* InitializeConnectionRequest.ProducerSMBScrapingMode; the default is no scraping. */
@@ -386,10 +300,9 @@ static int register_trace_writer(void *endpoint, const struct ipc_call *call, co
 		return -EBADMSG;
 	if (writer == 0 || writer > SMB_MAX_WRITER_ID || buffer > UINT16_MAX)
 		return -EINVAL;
-	r = reserve_writer(p, (uint32_t)writer);
+	r = producer_buffers_add_writer(p, (uint16_t)writer, (uint16_t)buffer);
 	if (r < 0)
 		return r;
-	p->writer_buffers[writer] = (uint16_t)buffer;
 	ipc_reply_empty(p->conn, call);
 	return 0;
 }
@@ -404,10 +317,8 @@ static int unregister_trace_writer(void *endpoint, const struct ipc_call *call, 
 		return -EPERM;
 	if (!find_number(args, len, PB_UNREGISTER_TRACE_WRITER_REQUEST_TRACE_WRITER_ID, &writer))
 		return -EBADMSG;
-	if (writer < p->n_writers) {
-		end_writer(p, (uint16_t)writer);
-		p->writer_buffers[writer] = 0;
-	}
+	if (writer < p->n_writers)
+		producer_buffers_end_writer(p, (uint16_t)writer);
 	ipc_reply_empty(p->conn, call);
 	return 0;
 }
@@ -524,19 +435,14 @@ static int producer_port_open(void *ctx, struct ipc_conn *conn, void **ret_endpo
 	return 0;
 }
 
-static void end_writers(const struct producer_port *p)
-{
-	for (size_t i = 0; i < p->n_writers; i++)
-		end_writer(p, (uint16_t)i);
-}
-
 /* The memory is scraped first, for data that the producer has not committed. */
 static void producer_port_leave(struct producer_port *p)
 {
 	struct producers *ps = p->producers;
 
-	producer_port_scrape(p, NULL, NULL);
-	end_writers(p);
+	producer_commit_scrape(p, NULL, NULL);
+	for (size_t i = 0; i < p->n_writers; i++)
+		producer_buffers_end_writer(p, (uint16_t)i);
 	TAILQ_REMOVE(&ps->list, p, link);
 	ps->n--;
 	producers_free_id(ps, p->id);
@@ -552,8 +458,7 @@ static void producer_port_close(void *endpoint)
 		producer_port_leave(p);
 	producer_memory_deinit(p);
 	quota_close(&p->account);
-	free(p->grants);
-	free(p->writer_buffers);
+	producer_buffers_deinit(p);
 	free(p->name);
 	free(p->sdk_version);
 	free(p);
@@ -563,7 +468,7 @@ static const struct ipc_method methods[] = {
 	{"InitializeConnection", initialize_connection},
 	{"RegisterDataSource", register_data_source},
 	{"UnregisterDataSource", unregister_data_source},
-	{"CommitData", producer_port_commit_data},
+	{"CommitData", producer_commit_data},
 	{"GetAsyncCommand", get_async_command},
 	{"RegisterTraceWriter", register_trace_writer},
 	{"UnregisterTraceWriter", unregister_trace_writer},

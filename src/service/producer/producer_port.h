@@ -24,10 +24,13 @@ TAILQ_HEAD(instance_list, source_instance); /* of a session, or of a producer */
  * One connected producer: its identity, the memory shared with it, the buffers it may write to, and
  * the commands sent to it. All its requests are checked before use.
  *
- *	producer_port.c      the methods that it calls
- *	producer_commit.c    CommitData, the method on the hot path
+ * A file calls only those above it:
+ *
+ *	producer_buffers.c   the buffers and writers
  *	producer_memory.c    the shared memory
  *	producer_commands.c  the commands of the service
+ *	producer_commit.c    CommitData, the method on the hot path; scraping
+ *	producer_port.c      the other methods that it calls
  */
 
 /* A buffer that the producer may write to: granted with SetupDataSource, revoked when the session
@@ -91,31 +94,40 @@ int producer_memory_ensure(struct producer_port *p, const Pb__TraceConfig *confi
 bool producer_memory_is_ready(const struct producer_port *p);
 void producer_memory_deinit(struct producer_port *p);
 
-/* ---- grants and writers ---- */
+/* ---- producer_buffers.c ---- */
 
 /* Returns 0 or -ENOMEM. */
-int producer_port_grant(struct producer_port *p, uint16_t buffer_id, struct trace_buffer *buffer);
-/* Replaces the buffer of a grant. No-op without a grant. */
-void producer_port_regrant(struct producer_port *p, uint16_t buffer_id,
+int producer_buffers_grant(struct producer_port *p, uint16_t buffer_id,
 			   struct trace_buffer *buffer);
-void producer_port_revoke(struct producer_port *p, uint16_t buffer_id);
+/* Replaces the buffer of a grant. No-op without a grant. */
+void producer_buffers_regrant(struct producer_port *p, uint16_t buffer_id,
+			      struct trace_buffer *buffer);
+void producer_buffers_revoke(struct producer_port *p, uint16_t buffer_id);
 /* Returns NULL if the producer has no grant. */
-struct trace_buffer *producer_port_buffer(const struct producer_port *p, uint32_t buffer_id);
-/* Returns the identity of a writer, for its chunks. */
-struct trace_buffer_writer producer_port_writer(const struct producer_port *p, uint16_t writer_id);
+struct trace_buffer *producer_buffers_find(const struct producer_port *p, uint32_t buffer_id);
+
+/* Sets the buffer of a writer. Returns 0 or -errno. */
+int producer_buffers_add_writer(struct producer_port *p, uint16_t writer_id, uint16_t buffer_id);
+/* Ends a writer in its buffer, so that the buffer does not wait for the rest of a packet, and takes
+ * the chunks of a later writer with the same id. writer_id is below n_writers. */
+void producer_buffers_end_writer(struct producer_port *p, uint16_t writer_id);
 /* Returns the buffer that a writer registered; 0: none. */
-uint16_t producer_port_writer_buffer(const struct producer_port *p, uint16_t writer_id);
+uint16_t producer_buffers_of_writer(const struct producer_port *p, uint16_t writer_id);
+/* Returns the identity of a writer, for its chunks. */
+struct trace_buffer_writer producer_buffers_identity(const struct producer_port *p,
+						     uint16_t writer_id);
+void producer_buffers_deinit(struct producer_port *p);
 
 /* ---- producer_commit.c ---- */
 
-int producer_port_commit_data(void *endpoint, const struct ipc_call *call, const uint8_t *args,
-			      size_t len);
+int producer_commit_data(void *endpoint, const struct ipc_call *call, const uint8_t *args,
+			 size_t len);
 
 /* Commits uncommitted chunks of the shared memory to the buffers that includes() accepts (NULL:
  * all). No-op unless the producer enabled scraping. When the producer commits such a chunk later,
  * the buffer stores only what is new in it. */
-void producer_port_scrape(const struct producer_port *p,
-			  bool (*includes)(void *ctx, uint16_t buffer_id), void *ctx);
+void producer_commit_scrape(const struct producer_port *p,
+			    bool (*includes)(void *ctx, uint16_t buffer_id), void *ctx);
 
 /* ---- producer_commands.c ---- */
 

@@ -289,7 +289,7 @@ void session_scrape(struct session *s)
 	const struct producer_port *p;
 
 	TAILQ_FOREACH (p, &s->sessions->producers->list, link)
-		producer_port_scrape(p, is_own_buffer, s->trace);
+		producer_commit_scrape(p, is_own_buffer, s->trace);
 }
 
 uint32_t session_flush_timeout_ms(const struct session *s)
@@ -469,7 +469,7 @@ static void free_trace(struct session *s)
 
 	for (size_t i = 0; s->trace && i < trace_n_buffers(s->trace); i++)
 		TAILQ_FOREACH (p, &s->sessions->producers->list, link)
-			producer_port_revoke(p, trace_get_buffer_id(s->trace, i));
+			producer_buffers_revoke(p, trace_get_buffer_id(s->trace, i));
 	trace_free(TAKE_PTR(s->trace));
 }
 

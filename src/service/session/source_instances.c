@@ -155,7 +155,8 @@ static int source_instances_set_up(struct session *s, struct source_instance *i,
 		r = pack_config(s, i, &config);
 	spend(steps, CONFIG_STEPS + s->source_configs.list[i->config_index].len / BYTES_PER_STEP);
 	if (r == 0)
-		r = producer_port_grant(p, i->buffer_id, trace_get_buffer(s->trace, (size_t)index));
+		r = producer_buffers_grant(p, i->buffer_id,
+					   trace_get_buffer(s->trace, (size_t)index));
 	if (r < 0)
 		return r;
 	producer_port_send_setup_tracing(p);

@@ -188,16 +188,16 @@ INTRODUCED_TEST(writers_have_their_buffer)
 	port = rig_producer_port(r);
 	assert_true(peer_accepted(p, peer_register_writer(p, 1, 7)));
 	assert_true(peer_accepted(p, peer_register_writer(p, 32767, 65535)));
-	assert_int_equal(producer_port_writer_buffer(port, 1), 7);
-	assert_int_equal(producer_port_writer_buffer(port, 32767), 65535);
-	assert_int_equal(producer_port_writer_buffer(port, 2), 0);
-	assert_int_equal(producer_port_writer_buffer(port, 65535), 0);
+	assert_int_equal(producer_buffers_of_writer(port, 1), 7);
+	assert_int_equal(producer_buffers_of_writer(port, 32767), 65535);
+	assert_int_equal(producer_buffers_of_writer(port, 2), 0);
+	assert_int_equal(producer_buffers_of_writer(port, 65535), 0);
 	assert_true(peer_rejected(p, peer_register_writer(p, 0, 7)));
 	assert_true(peer_rejected(p, peer_register_writer(p, 32768, 7)));
 	assert_true(peer_rejected(p, peer_register_writer(p, UINT32_MAX, 7)));
 	assert_true(peer_rejected(p, peer_register_writer(p, 3, 65536)));
 	assert_true(peer_accepted(p, peer_call_number(p, P_UNREGISTER_WRITER, 1, 1)));
-	assert_int_equal(producer_port_writer_buffer(port, 1), 0);
+	assert_int_equal(producer_buffers_of_writer(port, 1), 0);
 	assert_true(peer_accepted(p, peer_call_number(p, P_UNREGISTER_WRITER, 1, 99999)));
 }
 
@@ -207,18 +207,18 @@ TEST(grants_are_per_buffer)
 	struct trace_buffer *a = (struct trace_buffer *)&port.name,
 			    *b = (struct trace_buffer *)&port.id;
 
-	assert_null(producer_port_buffer(&port, 0));
+	assert_null(producer_buffers_find(&port, 0));
 	for (uint16_t i = 1; i <= 100; i++)
-		assert_int_equal(producer_port_grant(&port, i, i % 2 ? a : b), 0);
-	assert_int_equal(producer_port_grant(&port, 50, a), 0); /* it has that one */
+		assert_int_equal(producer_buffers_grant(&port, i, i % 2 ? a : b), 0);
+	assert_int_equal(producer_buffers_grant(&port, 50, a), 0); /* it has that one */
 	assert_int_equal(port.n_grants, 100);
-	assert_ptr_equal(producer_port_buffer(&port, 50), b);
-	producer_port_revoke(&port, 50);
-	producer_port_revoke(&port, 50);
-	assert_null(producer_port_buffer(&port, 50));
-	assert_ptr_equal(producer_port_buffer(&port, 100), b);
-	assert_ptr_equal(producer_port_buffer(&port, 1), a);
-	assert_null(producer_port_buffer(&port, 65536 + 1));
+	assert_ptr_equal(producer_buffers_find(&port, 50), b);
+	producer_buffers_revoke(&port, 50);
+	producer_buffers_revoke(&port, 50);
+	assert_null(producer_buffers_find(&port, 50));
+	assert_ptr_equal(producer_buffers_find(&port, 100), b);
+	assert_ptr_equal(producer_buffers_find(&port, 1), a);
+	assert_null(producer_buffers_find(&port, 65536 + 1));
 	free(port.grants);
 }
 
