@@ -26,11 +26,13 @@
  */
 #include "unit/service/trace_buffer_helper.h"
 
-#define SCRIPT(name, size, text)                                                                   \
+#define SCRIPT_WITH(name, size, policy, text)                                                      \
 	TEST(name)                                                                                 \
 	{                                                                                          \
-		script_run(size, text);                                                            \
+		script_run(size, policy, text);                                                    \
 	}
+#define SCRIPT(name, size, text) SCRIPT_WITH(name, size, TRACE_BUFFER_RING, text)
+#define SCRIPT_DISCARD(name, size, text) SCRIPT_WITH(name, size, TRACE_BUFFER_DISCARD, text)
 
 struct script {
 	struct trace_buffer *b;
@@ -298,13 +300,15 @@ static inline void script_step(struct script *s)
 		script_fail(s, "not understood");
 }
 
-static inline void script_run(size_t size, const char *text)
+static inline void script_run(size_t size, enum trace_buffer_policy policy, const char *text)
 {
 	static struct script s;
 	size_t len;
 
 	s.n_chunks = 0;
-	s.b = buffer_of(size, TRACE_BUFFER_RING);
+	for (size_t i = 0; i < ARRAY_SIZE(s.chunks); i++)
+		s.chunks[i].producer_id = 0;
+	s.b = buffer_of(size, policy);
 	for (; *text; text += len + (text[len] == '\n')) {
 		len = strcspn(text, "\n");
 		assert_true(len < sizeof(s.line));

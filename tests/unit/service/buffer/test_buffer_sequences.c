@@ -1,43 +1,55 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <malloc.h>
 #include <time.h>
 
 #include "unit/test.h"
-#include "service/buffer/buffer_store.h"
+#include "base/core/hash_table.h"
 #include "unit/service/buffer_script.h"
 
 /* Sequences: how many are kept, whose they are, and how they end. */
 
 static struct chunk c;
 
+enum { SEQ_BYTES = 240 }; /* of a sequence, about */
+
 /* ---- how many ---- */
 
-BUFFER_TEST(many_writers_with_unread_chunks, 8 << 20, TRACE_BUFFER_RING)
+static void count_writer(void *ctx, const struct trace_buffer_writer *writer,
+			 const struct trace_buffer_histogram *histogram)
 {
-	for (uint16_t w = 1; w <= 10000; w++)
-		commit_text(b, 1, w, 0, 0, "x");
-	trace_buffer_begin_read(b);
-	for (uint16_t w = 1; w <= 10000; w++)
-		expect_packet(b, 1, w, "x", 0);
-	expect_end(b);
+	(void)writer;
+	(void)histogram;
+	++*(size_t *)ctx;
+}
+
+static size_t n_writers(const struct trace_buffer *b)
+{
+	size_t n = 0;
+
+	trace_buffer_each_writer(b, count_writer, &n);
+	return n;
 }
 
 IN_64K(sequences_without_chunks_have_a_limit)
 {
-	size_t most = 0;
+	size_t most = 0, before = 0;
 
 	for (uint32_t i = 0; i < 20000; i++) {
-		commit_text(b, (uint16_t)(1 + i / 1000), (uint16_t)(1 + i % 1000), 0, 0, "x");
+		uint16_t producer = (uint16_t)(1 + i / 1000), w = (uint16_t)(1 + i % 1000);
+
+		commit_text(b, producer, w, 0, 0, "x");
 		trace_buffer_begin_read(b);
-		expect_packet(b, (uint16_t)(1 + i / 1000), (uint16_t)(1 + i % 1000), "x", 0);
+		expect_packet(b, producer, w, "x", 0);
 		expect_end(b);
-		most = MAX(most, HASH_COUNT(b->seqs.by_key));
+		most = MAX(most, n_writers(b));
+		if (i == 5000)
+			before = mallinfo2().uordblks;
 	}
 	assert_int_equal(most, 1152 + 1);
-	/* The slots of those that went are used again; slot 0 is none, and one is taken before the
-	 * others are collected. */
-	assert_int_equal(b->seqs.n_slots, most + 2);
+	assert_true(mallinfo2().uordblks < before + (256 << 10));
 }
 
+/* A sequence that was kept knows which chunk came last; one that was not begins anew. */
 IN_64K(those_emptied_last_are_kept)
 {
 	for (uint16_t w = 1; w <= 1200; w++) {
@@ -49,10 +61,7 @@ IN_64K(those_emptied_last_are_kept)
 		expect_end(b);
 	}
 	commit_text(b, 3, 1, 0, 0, "x"); /* collects */
-	assert_null(tb_seq_find(b, 1, 1));
-	assert_non_null(tb_seq_find(b, 1, 1200));
-	assert_non_null(tb_seq_find(b, 2, 1));
-	/* One that was kept knows what came last, one that was not begins anew. */
+	assert_in_range(n_writers(b), 1024, 1100);
 	commit_text(b, 1, 1200, 7, 0, "kept");
 	commit_text(b, 1, 1, 7, 0, "new");
 	trace_buffer_apply_patches(b, 2, 1, 0, NULL, 0, false);
@@ -66,12 +75,13 @@ IN_64K(those_emptied_last_are_kept)
 
 IN_4K(refused_chunks_do_not_pile_up_sequences)
 {
+	chunk_start(&c, 1, 0, 0, 0);
+	chunk_fill(&c, 'x', 60000);
 	for (uint16_t w = 1; w <= 5000; w++) {
-		chunk_start(&c, 1, w, 0, 0);
-		chunk_fill(&c, 'x', 60000);
+		c.h.writer_id = w;
 		chunk_commit(b, &c);
 	}
-	assert_true(HASH_COUNT(b->seqs.by_key) <= 1152);
+	assert_true(n_writers(b) <= 1152);
 }
 
 /* Many laps of chunks of one byte, each of the least memory for the most sequences. */
@@ -81,15 +91,11 @@ TEST(sequences_take_no_more_memory_than_the_buffer)
 	struct trace_buffer *b = buffer_of(SIZE, TRACE_BUFFER_RING);
 	const struct trace_buffer_stats *st = trace_buffer_stats(b);
 	struct trace_packet p;
-	size_t most = 0;
 
-	for (uint32_t id = 0; id < 4; id++)
-		for (uint32_t i = 0; i < SEQS; i++) {
-			commit_text(b, (uint16_t)(1 + i / 30000), (uint16_t)(1 + i % 30000), id, 0,
-				    "x");
-			most = MAX(most, b->seqs.n);
-		}
-	assert_in_range(most, SIZE / (2 * sizeof(struct tb_seq)), 2 * SIZE / sizeof(struct tb_seq));
+	for (uint32_t i = 0; i < 4 * SEQS; i++)
+		commit_text(b, (uint16_t)(1 + i % SEQS / 30000), (uint16_t)(1 + i % 30000),
+			    i / SEQS, 0, "x");
+	assert_in_range(n_writers(b), SIZE / (2 * SEQ_BYTES), 2 * SIZE / SEQ_BYTES);
 	assert_int_equal(st->chunks_discarded, 0);
 	trace_buffer_begin_read(b);
 	while (trace_buffer_next_packet(b, NULL, &p))
@@ -99,61 +105,37 @@ TEST(sequences_take_no_more_memory_than_the_buffer)
 	trace_buffer_free(b);
 }
 
-/* A buffer that refuses is full the earlier. */
 /* The end of a buffer walks over all of them. */
 TEST(sequences_have_a_limit_in_a_buffer_of_any_size)
 {
 	struct trace_buffer *b = buffer_of(64 << 20, TRACE_BUFFER_RING);
-	size_t most = 0;
 
-	for (uint32_t i = 0; i < 300000; i++) {
+	for (uint32_t i = 0; i < 300000; i++)
 		commit_text(b, (uint16_t)(1 + i / 30000), (uint16_t)(1 + i % 30000), 0, 0, "");
-		most = MAX(most, b->seqs.n);
-	}
-	assert_in_range(most, 40000, 67000);
+	assert_in_range(n_writers(b), 30000, 67000);
 	trace_buffer_free(b);
 }
 
+/* A buffer that refuses is full the earlier. */
 TEST(sequences_fill_a_buffer_that_refuses)
 {
 	enum { SIZE = 8 << 20 };
 	struct trace_buffer *b = buffer_of(SIZE, TRACE_BUFFER_DISCARD);
+	uint64_t n;
 
 	for (uint16_t w = 1; w <= 30000; w++)
 		commit_text(b, 1, w, 0, 0, "x");
-	assert_in_range(trace_buffer_stats(b)->chunks_written, SIZE / (2 * sizeof(struct tb_seq)),
-			2 * SIZE / sizeof(struct tb_seq));
-	assert_int_equal(trace_buffer_stats(b)->chunks_discarded,
-			 30000 - trace_buffer_stats(b)->chunks_written);
+	n = trace_buffer_stats(b)->chunks_written;
+	assert_in_range(n, SIZE / (2 * SEQ_BYTES), 2 * SIZE / SEQ_BYTES);
+	assert_int_equal(trace_buffer_stats(b)->chunks_discarded, 30000 - n);
 	trace_buffer_begin_read(b);
-	for (uint16_t w = 1; w <= trace_buffer_stats(b)->chunks_written; w++)
+	for (uint16_t w = 1; w <= n; w++)
 		expect_packet(b, 1, w, "x", 0);
 	expect_end(b);
 	trace_buffer_free(b);
 }
 
-#define FIXTURE_TEST(name) TEST_STATE(name, setup_1m, teardown, struct trace_buffer *b)
-
-FIXTURE_TEST(a_long_array_goes_when_it_is_empty)
-{
-	const struct tb_seq *s;
-
-	for (uint32_t i = 0; i < 3000; i++)
-		commit_text(b, 1, 1, i, 0, "x");
-	s = tb_seq_find(b, 1, 1);
-	assert_int_equal(s->refs.cap, 4096);
-	trace_buffer_begin_read(b);
-	for (uint32_t i = 0; i < 3000; i++)
-		expect_packet(b, 1, 1, "x", 0);
-	assert_int_equal(s->refs.cap, 0);
-	for (uint32_t i = 3000; i < 3010; i++)
-		commit_text(b, 1, 1, i, 0, "x");
-	for (uint32_t i = 3000; i < 3010; i++)
-		expect_packet(b, 1, 1, "x", 0);
-	assert_int_equal(s->refs.cap, 16);
-}
-
-/* ---- whose ---- */
+/* ---- identity ---- */
 
 static void used_again_by(struct trace_buffer *b, uid_t uid, pid_t pid)
 {
@@ -176,19 +158,19 @@ static void used_again_by(struct trace_buffer *b, uid_t uid, pid_t pid)
 	assert_int_equal(bytes_in_use(b), 0);
 }
 
-TEST_WITH(a_producer_id_that_is_used_again_by_somebody_else, setup_64k, teardown)
+TEST(a_producer_id_that_is_used_again)
 {
-	used_again_by(*state, 7, 8);
-}
+	static const struct {
+		uid_t uid;
+		pid_t pid;
+	} later[] = {{7, 8}, {UID + 1, 8}, {7, PID + 1}};
 
-TEST_WITH(a_producer_id_that_is_used_again_by_the_same_user, setup_64k, teardown)
-{
-	used_again_by(*state, UID + 1, 8);
-}
+	for (size_t i = 0; i < ARRAY_SIZE(later); i++) {
+		struct trace_buffer *b = buffer_of(64 << 10, TRACE_BUFFER_RING);
 
-TEST_WITH(a_producer_id_and_a_process_id_that_are_used_again, setup_64k, teardown)
-{
-	used_again_by(*state, 7, PID + 1);
+		used_again_by(b, later[i].uid, later[i].pid);
+		trace_buffer_free(b);
+	}
 }
 
 /* ---- the end of a writer ---- */
@@ -208,75 +190,42 @@ SCRIPT(a_writer_id_that_is_used_again, 64 << 10,
        /* An unknown one. */
        "gone 5.5")
 
-IN_64K(what_a_writer_left_unfinished_is_not_waited_for)
-{
-	/* A packet without an end. */
-	chunk_start(&c, 1, 1, 0, ON_NEXT);
-	chunk_text(&c, "one");
-	chunk_text(&c, "no end");
-	chunk_commit(b, &c);
-	commit_text(b, 1, 1, 1, FROM_PREV | ON_NEXT, "in sight");
-	/* A patch that did not come. */
-	chunk_start(&c, 1, 2, 0, NEEDS_PATCHING);
-	chunk_text(&c, "two");
-	chunk_text(&c, "....");
-	chunk_commit(b, &c);
-	commit_text(b, 1, 2, 1, 0, "after two");
-	/* A packet of which a later chunk needs a patch. */
-	commit_text(b, 1, 3, 0, ON_NEXT, "start");
-	commit_text(b, 1, 3, 1, FROM_PREV | NEEDS_PATCHING, "....");
-	commit_text(b, 1, 3, 2, 0, "after three");
-	/* A chunk of which the rest did not come. */
-	chunk_start(&c, 1, 4, 0, 0);
-	chunk_text(&c, "four");
-	chunk_text(&c, "being written");
-	chunk_scrape(b, &c);
-	commit_text(b, 1, 4, 1, 0, "after four");
-	trace_buffer_begin_read(b);
-	expect_packet(b, 1, 1, "one", 0);
-	expect_packet(b, 1, 2, "two", 0);
-	expect_packet(b, 1, 4, "four", 0);
-	expect_end(b);
-	for (uint16_t w = 1; w <= 4; w++)
-		trace_buffer_end_writer(b, 1, w);
-	trace_buffer_begin_read(b);
-	expect_packet(b, 1, 2, "after two", DATA_LOSS_WRITER_ABORT);
-	expect_packet(b, 1, 3, "after three", DATA_LOSS_WRITER_ABORT);
-	expect_packet(b, 1, 4, "after four", DATA_LOSS_READ_GAP);
-	expect_end(b);
-	assert_int_equal(bytes_in_use(b), 0);
-}
+SCRIPT(what_a_writer_left_unfinished_is_not_waited_for, 64 << 10,
+       /* a packet without an end; a patch that does not come; one in a later chunk */
+       "put 1.1#0> 'one' 'no end' 1.1#1<> 'in sight' 1.2#0! 'two' '....' 1.2#1 'after two'\n"
+       "put 1.3#0> 'start' 1.3#1<! '....' 1.3#2 'after three'\n"
+       /* a chunk of which the rest does not come */
+       "scrape 1.4#0 'four' 'being written'\n"
+       "put 1.4#1 'after four'\n"
+       "read 1.1 'one' 1.2 'two' 1.4 'four' end\n"
+       "gone 1.1 1.2 1.3 1.4\n"
+       "read 1.2 'after two' -abort 1.3 'after three' -abort 1.4 'after four' -gap end\n"
+       "count bytes_in_use 0")
 
-TEST_STATE(patches_of_a_later_writer_are_not_for_the_one_before, setup_64k, teardown,
+SCRIPT(patches_of_a_later_writer_are_not_for_the_one_before, 64 << 10,
+       "put 1.1#0 'original'\n"
+       "gone 1.1\n"
+       "patch 1.1#0 @4 'xxxx'\n"
+       "count patches_failed 1\n"
+       "read 1.1 'original'")
+
+TEST_STATE(a_sequence_that_ended_unread_goes_when_it_is_read, setup_1m, teardown,
 	   struct trace_buffer *b)
 {
-	struct trace_buffer_patch p = {.offset = 4, .data = {'x', 'x', 'x', 'x'}};
+	size_t before = mallinfo2().uordblks;
 
-	commit_text(b, 1, 1, 0, 0, "original");
-	trace_buffer_end_writer(b, 1, 1);
-	trace_buffer_apply_patches(b, 1, 1, 0, &p, 1, false);
-	assert_int_equal(trace_buffer_stats(b)->patches_failed, 1);
-	trace_buffer_begin_read(b);
-	expect_packet(b, 1, 1, "original", 0);
-}
-
-FIXTURE_TEST(a_sequence_that_ended_unread_goes_when_it_is_read)
-{
-	unsigned slots;
-
-	for (uint32_t i = 0; i < 3000; i++) {
-		commit_text(b, 1, 1, 5, 0, "x");
-		trace_buffer_end_writer(b, 1, 1);
+	for (uint32_t round = 0; round < 10; round++) {
+		for (uint32_t i = 0; i < 3000; i++) {
+			commit_text(b, 1, 1, 5, 0, "x");
+			trace_buffer_end_writer(b, 1, 1);
+		}
+		trace_buffer_begin_read(b);
+		for (uint32_t i = 0; i < 3000; i++)
+			expect_packet(b, 1, 1, "x", 0);
+		expect_end(b);
 	}
-	slots = (unsigned)b->seqs.n_slots;
-	trace_buffer_begin_read(b);
-	for (uint32_t i = 0; i < 3000; i++)
-		expect_packet(b, 1, 1, "x", 0);
-	expect_end(b);
-	for (uint32_t i = 0; i < 1000; i++)
-		commit_text(b, 1, (uint16_t)(2 + i), 0, 0, "x");
-	assert_int_equal(b->seqs.n_slots, slots + 1);
-	assert_true(b->seqs.n_empty <= 1152);
+	commit_text(b, 1, 1, 5, 0, "x"); /* collects */
+	assert_true(mallinfo2().uordblks < before + (2 << 20));
 }
 
 /* ---- ids that are chosen ---- */
@@ -304,7 +253,7 @@ static uint64_t cost_of(struct trace_buffer *b, const uint16_t *writers)
 		uint64_t before = cpu_ns(), one;
 
 		for (size_t i = 0; i < CHOSEN; i++)
-			assert_non_null(tb_seq_find(b, 1, writers[i]));
+			trace_buffer_apply_patches(b, 1, writers[i], 1, NULL, 0, true);
 		one = cpu_ns() - before;
 		least = one < least ? one : least;
 	}

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-
 #include "unit/test.h"
 #include "unit/service/buffer_script.h"
 #include "wire/pb_enc.h"
 
-/* What comes out, in which order, and what waits. Buffers of 64 KiB, in which nothing is lost. */
+/* What is read, in which order, and in how many steps. The model has the rest. Nothing is
+ * overwritten. */
 
 static struct chunk c;
 
@@ -17,14 +17,6 @@ SCRIPT(packets_of_one_chunk, 64 << 10,
        "count chunks_read 0\n"
        "next 1.1 'two' 1.1 'three' end\n"
        "count chunks_read 1 bytes_read 48 bytes_in_use 0")
-
-SCRIPT(each_packet_once, 64 << 10,
-       "put 1.1#0 'one'\n"
-       "read 1.1 'one'\n"
-       "read end\n"
-       "put 1.1#1 'two'\n"
-       "next 1.1 'two'\n"
-       "read end")
 
 SCRIPT(sequences_in_the_order_of_their_writes, 64 << 10,
        "put 2.1#0 '2.1 first' 1.2#0 '1.2 first' 1.1#0 '1.1 first' 2.1#1 '2.1 second'\n"
@@ -78,17 +70,6 @@ SCRIPT(the_longest_chunk, 64 << 10,
        "put 1.1#0 x*64515\n"
        "read 1.1 x*64515 end")
 
-SCRIPT(empty_fragments_are_no_packets, 64 << 10,
-       /* a size of 0 in one byte: the end of an inflated count */
-       "put 1.1#0 '' 'one' raw %00 '' 'two' '' /6\n"
-       "read 1.1 'one' 1.1 'two' end\n"
-       "count chunks_read 1 abi_violations 0")
-
-SCRIPT(empty_chunks_keep_the_order_of_ids, 64 << 10,
-       "put 1.1#0 'zero' 1.1#1 1.1#2 'two'\n"
-       "read 1.1 'zero' 1.1 'two' end\n"
-       "count chunks_read 3")
-
 TEST_STATE(writers_keep_their_identity, setup_64k, teardown, struct trace_buffer *b)
 {
 	struct trace_buffer_writer w = {.producer_id = 9, .writer_id = 3, .uid = 42, .pid = 0};
@@ -104,60 +85,6 @@ TEST_STATE(writers_keep_their_identity, setup_64k, teardown, struct trace_buffer
 	assert_memory_equal(&p.writer, &w, sizeof(w));
 }
 
-/* ---- order within a sequence ---- */
-
-IN_64K(late_chunks_find_their_place)
-{
-	static const uint32_t order[] = {4, 1, 3, 0, 2};
-	char text[2] = "?";
-
-	for (size_t i = 0; i < ARRAY_SIZE(order); i++) {
-		text[0] = (char)('0' + order[i]);
-		commit_text(b, 1, 1, order[i], 0, text);
-	}
-	assert_int_equal(trace_buffer_stats(b)->chunks_committed_out_of_order, 4);
-	trace_buffer_begin_read(b);
-	for (uint32_t i = 0; i < 5; i++) {
-		text[0] = (char)('0' + i);
-		expect_packet(b, 1, 1, text, 0);
-	}
-	expect_end(b);
-}
-
-/* Writes A B C D, in the order that is given, with ids that pass 2^32 after the first `before`. */
-static void over_the_end_of_ids(struct trace_buffer *b, const char *order, uint32_t before)
-{
-	char text[2] = "?";
-
-	for (; *order; order++) {
-		text[0] = *order;
-		commit_text(b, 1, 1, (uint32_t)(*order - 'A') - before, 0, text);
-	}
-	trace_buffer_begin_read(b);
-	for (text[0] = 'A'; text[0] <= 'D'; text[0]++)
-		expect_packet(b, 1, 1, text, 0);
-	expect_end(b);
-}
-
-TEST(ids_wrap)
-{
-	static const char *const orders[] = {"ABCD", "ADCB", "ACBD", "DCBA", "BCDA", "CABD"};
-
-	for (size_t i = 0; i < ARRAY_SIZE(orders); i++) {
-		for (uint32_t before = 0; before <= 4; before++) {
-			struct trace_buffer *b = buffer_of(4096, TRACE_BUFFER_RING);
-
-			over_the_end_of_ids(b, orders[i], before);
-			trace_buffer_free(b);
-		}
-	}
-}
-
-SCRIPT(a_chunk_may_come_after_later_ones, 64 << 10,
-       /* The hole before 1 is not known to be one: 0 may come as long as 1 is unread. */
-       "put 1.1#1 'one' 1.2#0 'other' 1.1#0 'zero'\n"
-       "read 1.1 'zero' 1.1 'one' 1.2 'other' end")
-
 SCRIPT(no_way_back_within_a_chunk_that_is_partly_read, 64 << 10,
        "put 1.1#0 'zero' 1.1#2 'two a' 'two b'\n"
        "read 1.1 'zero' 1.1 'two a' -gap\n"
@@ -166,38 +93,6 @@ SCRIPT(no_way_back_within_a_chunk_that_is_partly_read, 64 << 10,
        "count chunks_discarded 1")
 
 /* ---- packets over several chunks ---- */
-
-SCRIPT(two_chunks, 64 << 10,
-       "put 1.1#0> 'be' 1.1#1< 'gun'\n"
-       "read 1.1 'begun' end\n"
-       "count readaheads_succeeded 1 readaheads_failed 0 bytes_in_use 0")
-
-SCRIPT(between_whole_packets, 64 << 10,
-       "put 1.1#0> 'first' 'on ' 1.2#0 'another writer' 1.1#1<> 'and '\n"
-       "put 1.1#2<> 'on' 'last' 'un'\n"
-       "read 1.1 'first' 1.1 'on and on' 1.2 'another writer' 1.1 'last' end\n"
-       "put 1.1#3< 'til now'\n"
-       "read 1.1 'until now' end")
-
-SCRIPT(fragments_that_come_out_of_order, 64 << 10,
-       "put 1.1#2< 'c' 1.1#0> 'a' 1.1#1<> 'b'\n"
-       "read 1.1 'abc' end")
-
-SCRIPT(empty_pieces_of_a_packet, 64 << 10,
-       /* A packet that begins at the last byte of one chunk and ends at the first of another. */
-       "put 1.1#0> '' 1.1#1<> 'middle' 1.1#2< ''\n"
-       /* One that has nothing at all is none. */
-       "put 1.1#3> '' 1.1#4< '' 1.1#5 'next'\n"
-       "read 1.1 'middle' 1.1 'next' end\n"
-       "count bytes_in_use 0")
-
-SCRIPT(a_loss_is_kept_over_a_packet_without_bytes, 64 << 10,
-       "put 1.1#0 'zero' 1.1#3> '' 1.1#4< '' 1.1#5 'five'\n"
-       "read 1.1 'zero' 1.1 'five' -gap")
-
-SCRIPT(empty_chunks_inside_of_a_packet, 64 << 10,
-       "put 1.1#0> 'over ' 1.1#1 1.1#2 1.1#3< 'holes'\n"
-       "read 1.1 'over holes' end")
 
 SCRIPT(the_end_of_a_packet_is_waited_for, 64 << 10,
        "put 1.1#0> 'whole' 'be' 1.2#0 'other'\n"
@@ -211,17 +106,6 @@ SCRIPT(the_end_of_a_packet_is_waited_for, 64 << 10,
        "put 1.2#1 'other again' 1.1#2< 'n'\n"
        "read 1.1 'begun' 1.2 'other again' end\n"
        "count readaheads_failed 2 readaheads_succeeded 1")
-
-/* What is known of a packet that waits does not hold for one that comes in front of it. */
-SCRIPT(an_earlier_packet_comes_while_one_waits, 64 << 10,
-       "put 1.1#5> 'five ' 1.1#6<> 'six '\n"
-       "read end\n"
-       "put 1.1#4> 'four ' 1.1#7< 'seven'\n"
-       "read 1.1 'five six seven' -broken_chain end")
-
-SCRIPT(ids_that_wrap_inside_of_a_packet, 64 << 10,
-       "put 1.1#-2> 'a' 1.1#-1<> 'b' 1.1#0<> 'c' 1.1#1< 'd'\n"
-       "read 1.1 'abcd' end")
 
 BUFFER_TEST(a_huge_packet, 64 << 20, TRACE_BUFFER_RING)
 {

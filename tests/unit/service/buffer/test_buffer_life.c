@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-
 #include "unit/test.h"
-#include "unit/service/trace_buffer_helper.h"
+#include "unit/rng.h"
+#include "unit/service/buffer_script.h"
+
+/* Sizes, memory, histograms and copies of buffers. */
 
 TEST(sizes_and_their_limits)
 {
@@ -140,4 +142,130 @@ IN_64K(thresholds_are_the_last_of_their_buckets)
 	for (unsigned i = 0; i < TRACE_BUFFER_HISTOGRAM_BUCKETS; i++)
 		assert_int_equal(seen.histogram[0].counts[i],
 				 i == 0 || i == TRACE_BUFFER_HISTOGRAM_THRESHOLDS ? 1 : 2);
+}
+
+/* ---- copies and stand-ins; test_buffer_model.c has the rest ---- */
+
+static struct trace_buffer *clone_of(const struct trace_buffer *b)
+{
+	struct trace_buffer *clone;
+	size_t offset = 0;
+
+	assert_int_equal(trace_buffer_new_like(b, &clone), 0);
+	assert_int_equal(trace_buffer_size(clone), trace_buffer_size(b));
+	while (!trace_buffer_clone_prepare(b, clone, &offset, 1 << 20))
+		;
+	assert_int_equal(trace_buffer_clone(b, clone), 0);
+	return clone;
+}
+
+TEST(memory_that_was_not_written_is_not_cloned)
+{
+	struct trace_buffer *b = buffer_of(1 << 30, TRACE_BUFFER_RING), *clone;
+	size_t before;
+
+	for (uint32_t i = 0; i < 100; i++)
+		commit_fill(b, 1, i, 'x', 4000);
+	before = resident();
+	clone = clone_of(b);
+	assert_true(resident() - before < 16 << 20);
+	trace_buffer_begin_read(clone);
+	for (uint32_t i = 0; i < 100; i++)
+		expect_fill(clone, 1, 'x', 4000, 0);
+	trace_buffer_free(b);
+	trace_buffer_free(clone);
+}
+
+/* Laps, padding, losses by overwriting and half-read chunks are copied. */
+TEST(clone_of_a_ring_that_was_overwritten)
+{
+	for (uint32_t n = 1; n < 60; n++) {
+		struct trace_buffer *b = buffer_of(4096, TRACE_BUFFER_RING), *clone;
+		struct trace_packet p, q;
+		uint32_t id[3] = {0};
+		uint64_t rng = n;
+
+		for (uint32_t i = 0; i < n; i++) {
+			uint16_t w = (uint16_t)rng_below(&rng, 3);
+
+			commit_record(b, 1 + w, id[w]++, 'a' + (char)(i % 26),
+				      32 + 16 * rng_below(&rng, 60));
+			if (rng_below(&rng, 4) == 0)
+				trace_buffer_next_packet(b, NULL, &p);
+		}
+		clone = clone_of(b);
+		for (bool more = true; more;) {
+			assert_memory_equal(trace_buffer_stats(b), trace_buffer_stats(clone),
+					    sizeof(struct trace_buffer_stats));
+			more = trace_buffer_next_packet(b, NULL, &p);
+			assert_int_equal(trace_buffer_next_packet(clone, NULL, &q), more);
+			if (!more)
+				continue;
+			assert_int_equal(p.loss, q.loss);
+			assert_int_equal(p.size, q.size);
+			assert_memory_equal(&p.writer, &q.writer, sizeof(p.writer));
+			assert_memory_equal(p.slices[0].iov_base, q.slices[0].iov_base, p.size);
+		}
+		trace_buffer_free(b);
+		trace_buffer_free(clone);
+	}
+}
+
+/* A clone of a buffer that refuses, or began again at 0, is full where the other is. */
+TEST(discarding_clone_has_the_same_room)
+{
+	struct trace_buffer *b = buffer_of(4096, TRACE_BUFFER_DISCARD), *clone, *fresh;
+
+	commit_record(b, 1, 0, 'a', 3072);
+	trace_buffer_begin_read(b);
+	expect_record(b, 1, 'a', 3072, 0);
+	commit_record(b, 1, 1, 'b', 512);
+	clone = clone_of(b);
+	commit_record(clone, 1, 2, 'c', 512);
+	commit_record(clone, 1, 3, 'd', 32);
+	assert_int_equal(trace_buffer_stats(clone)->chunks_discarded, 1);
+	trace_buffer_free(b);
+	b = clone_of(clone);
+	commit_record(b, 1, 4, 'e', 32);
+	assert_int_equal(trace_buffer_stats(b)->chunks_discarded, 2);
+	trace_buffer_begin_read(b);
+	expect_record(b, 1, 'b', 512, 0);
+	expect_record(b, 1, 'c', 512, 0);
+	expect_end(b);
+	assert_int_equal(trace_buffer_new_like(b, &fresh), 0);
+	commit_record(fresh, 1, 0, 'f', 4096);
+	commit_record(fresh, 1, 1, 'g', 32);
+	assert_int_equal(trace_buffer_stats(fresh)->chunks_discarded, 1);
+	trace_buffer_free(fresh);
+	trace_buffer_free(clone);
+	trace_buffer_free(b);
+}
+
+/* The beginning of a chunk was read in the stand-in: its rest has no place. Losses of the stand-in
+ * are losses of the buffer. */
+TEST(rest_without_a_beginning_is_counted)
+{
+	struct trace_buffer *b = buffer_of(1 << 16, TRACE_BUFFER_RING), *stand_in;
+	static struct chunk c;
+
+	commit_text(b, 1, 1, 0, 0, "zero");
+	assert_int_equal(trace_buffer_new_like(b, &stand_in), 0);
+	chunk_start(&c, 1, 1, 1, 0);
+	chunk_text(&c, "one");
+	chunk_text(&c, "two");
+	chunk_scrape(stand_in, &c);
+	trace_buffer_begin_read(stand_in);
+	expect_packet(stand_in, 1, 1, "one", 0);
+	chunk_commit(stand_in, &c);
+	commit_text(stand_in, 1, 1, 2, FROM_PREV, "orphan"); /* read: only its loss is left */
+	trace_buffer_begin_read(stand_in);
+	expect_packet(stand_in, 1, 1, "two", 0);
+	expect_end(stand_in);
+	trace_buffer_append(b, stand_in);
+	commit_text(b, 1, 1, 1, 0, "one");
+	trace_buffer_begin_read(b);
+	expect_packet(b, 1, 1, "zero", DATA_LOSS_ORPHAN_CONTINUATION);
+	expect_packet(b, 1, 1, "one", 0);
+	expect_end(b);
+	trace_buffer_free(b);
 }
