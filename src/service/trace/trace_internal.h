@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "service/ipc/remote_machines.h"
+#include "service/ipc/clock_snapshots.h"
 #include "service/trace/trace_events.h"
 #include "service/trace/sequence_ids.h"
 #include "service/trace/trace_owner.h"
