@@ -68,8 +68,8 @@ struct tb_seq {
 	uint16_t last_frags, last_bytes;
 	uint32_t last_id;
 	uint32_t run_start; /* all ids from here to last_id were committed */
-	tb_position
-		room_at; /* where in the ring it took room for itself (buffer_write.c); 0: nowhere */
+	/* Where in the ring it took room for its own memory (buffer_write.c); 0: nowhere. */
+	tb_position room_at;
 	struct trace_buffer_histogram histogram;
 	TAILQ_ENTRY(tb_seq) empty_link; /* while refs.n == 0 */
 	UT_hash_handle hh; /* hh.tbl is NULL if a later writer has the key */
@@ -105,8 +105,8 @@ struct trace_buffer {
 	size_t n_unread; /* records */
 	tb_position
 		cursor; /* of the reader: records before it are read, or their sequence stalls */
-	tb_position
-		rewind; /* first position before the cursor whose sequence does not stall any more */
+	/* The first position before the cursor whose sequence does not stall any more. */
+	tb_position rewind;
 	struct iovec *slices; /* of the last packet */
 	size_t cap_slices;
 	size_t work; /* steps taken by the current call of trace_buffer_next_packet() */

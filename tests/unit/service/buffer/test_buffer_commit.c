@@ -36,7 +36,7 @@ SCRIPT(flags_on_chunks_without_fragments, 64 << 10,
        "put 1.1#0<>! 1.1#1 'next'\n"
        "read 1.1 'next' end")
 
-/* ids so far apart that nobody can say which is the first. */
+/* Ids so far apart that their order is ambiguous. */
 SCRIPT(ids_half_the_way_round, 64 << 10,
        "put 1.1#0 'a' 1.1#0x7fffffff 'b' 1.1#0xbfffffff 'refused'\n"
        "count abi_violations 1\n"
@@ -238,7 +238,7 @@ SCRIPT(more_packets_than_were_written, 64 << 10,
        "read 1.1 'one' end\n"
        "count abi_violations 0")
 
-/* A packet behind it, since a fragment that cannot be told ends the chunk. */
+/* The fragment without a valid size ends the chunk, so the packet behind it is lost. */
 static void bad_size(void **state, const void *size, size_t len)
 {
 	uint64_t violations = stats_of(state)->abi_violations;

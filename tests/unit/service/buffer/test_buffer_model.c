@@ -249,7 +249,7 @@ static void check_counters(const struct model *m)
 	assert_int_equal(st->chunks_overwritten + st->patches_failed, 0);
 }
 
-/* Sequences of one writer are told apart by their order: an earlier one is read first. */
+/* The sequences of one writer are distinguished by their order: an earlier one is read first. */
 static void read_pass(struct model *m)
 {
 	static struct model_packet want;

@@ -205,7 +205,7 @@ FIXTURE_TEST(failing_method_rejects)
 	assert_true(peer_rejected(f->p, peer_call(f->p, FAIL, &error, 1)));
 	peer_call_as(f->p, 1, FAIL, true, &error, 1, -1);
 	assert_true(peer_is_quiet(f->p));
-	/* Arguments that do not parse are told in any case. */
+	/* Arguments that do not parse are rejected in any case. */
 	error = EBADMSG;
 	assert_true(peer_rejected(f->p, peer_call_as(f->p, 1, FAIL, true, &error, 1, -1)));
 }

@@ -236,9 +236,9 @@ static void leave_room_for(struct stage *g, enum quota_kind kind, uint64_t more)
 }
 
 /* The stats of the session say that something was refused. */
-static void assert_told(struct stage *g, enum quota_kind kind, uint64_t times)
+static void assert_reported(struct stage *g, enum quota_kind kind, uint64_t times)
 {
-	uint64_t told = 0;
+	uint64_t reported = 0;
 	Pb__TraceStats *t;
 	struct pb_mem m;
 
@@ -248,14 +248,14 @@ static void assert_told(struct stage *g, enum quota_kind kind, uint64_t times)
 	assert_non_null(t);
 	for (size_t i = 0; i < t->n_limits; i++)
 		if (t->limits[i]->kind == (Pb__TraceStats__Limit__Kind)kind) {
-			told = t->limits[i]->refused;
+			reported = t->limits[i]->refused;
 			assert_int_equal(t->limits[i]->held, quota_of(g)->held[kind]);
 			assert_int_equal(t->limits[i]->held_by_user, quota_of(g)->held[kind]);
 			assert_int_equal(t->limits[i]->max_of_user,
 					 quota_of(g)->limits[kind].per_user);
 			assert_int_equal(t->limits[i]->max, quota_of(g)->limits[kind].all);
 		}
-	assert_int_equal(told, times);
+	assert_int_equal(reported, times);
 	pb__trace_stats__free_unpacked(t, NULL);
 	pb_mem_deinit(&m);
 }
@@ -280,8 +280,8 @@ STAGE_TEST(connections)
 	assert_true(may_connect(g, g->rig.service->consumer_host));
 	leave_room_for(g, QUOTA_CONSUMERS, 0);
 	assert_false(may_connect(g, g->rig.service->consumer_host));
-	assert_told(g, QUOTA_PRODUCERS, 1);
-	assert_told(g, QUOTA_CONSUMERS, 1);
+	assert_reported(g, QUOTA_PRODUCERS, 1);
+	assert_reported(g, QUOTA_CONSUMERS, 1);
 	leave_room_for(g, QUOTA_CONSUMERS, 1);
 	assert_true(may_connect(g, g->rig.service->consumer_host));
 }
@@ -305,9 +305,9 @@ STAGE_TEST(sessions_and_their_buffers)
 		     "4096 bytes of buffers already and requests 8192 more");
 	leave_room_for(g, QUOTA_SESSIONS, 0);
 	refused_with(g, "buffers { size_kb: 4 }", "1 tracing sessions already");
-	assert_told(g, QUOTA_BUFFERS, 1);
-	assert_told(g, QUOTA_BUFFER_BYTES, 1);
-	assert_told(g, QUOTA_SESSIONS, 1);
+	assert_reported(g, QUOTA_BUFFERS, 1);
+	assert_reported(g, QUOTA_BUFFER_BYTES, 1);
+	assert_reported(g, QUOTA_SESSIONS, 1);
 	assert_int_equal(quota_of(g)->held[QUOTA_BUFFER_BYTES], 4096);
 }
 
@@ -334,8 +334,8 @@ STAGE_TEST(clones_and_their_buffers)
 	assert_int_equal(quota_of(g)->held[QUOTA_BUFFER_BYTES], 4096 + 4096);
 	assert_int_equal(quota_of(g)->held[QUOTA_SESSIONS], 2);
 	assert_false(clones(d));
-	assert_told(g, QUOTA_CLONES, 1);
-	assert_told(g, QUOTA_BUFFER_BYTES, 1);
+	assert_reported(g, QUOTA_CLONES, 1);
+	assert_reported(g, QUOTA_BUFFER_BYTES, 1);
 	rig_hang_up(&g->rig, c);
 	assert_int_equal(quota_of(g)->held[QUOTA_BUFFER_BYTES], 4096);
 	assert_true(clones(d));
@@ -349,7 +349,7 @@ STAGE_TEST(writers)
 	assert_true(peer_accepted(g->prod, peer_register_writer(g->prod, 63, g->s.buffer)));
 	assert_true(peer_rejected(g->prod, peer_register_writer(g->prod, 64, g->s.buffer)));
 	assert_true(peer_accepted(g->prod, peer_register_writer(g->prod, 62, g->s.buffer)));
-	assert_told(g, QUOTA_WRITERS, 1);
+	assert_reported(g, QUOTA_WRITERS, 1);
 }
 
 STAGE_TEST(shared_memory)
@@ -357,7 +357,7 @@ STAGE_TEST(shared_memory)
 	leave_room_for(g, QUOTA_SMB_BYTES, DEFAULT_SMB_BYTES);
 	stage_start(g, STAGE_CONFIG " producers { producer_name: 'prod' shm_size_kb: 1024 }");
 	assert_int_equal(rig_producer_port(&g->rig)->smb_size, DEFAULT_SMB_BYTES);
-	assert_told(g, QUOTA_SMB_BYTES, 1);
+	assert_reported(g, QUOTA_SMB_BYTES, 1);
 }
 
 STAGE_TEST(descriptors)
@@ -369,7 +369,7 @@ STAGE_TEST(descriptors)
 	assert_true(peer_accepted(g->prod, peer_register(g->prod, "long", 0)));
 	assert_true(peer_field(g->prod, PB_REGISTER_DATA_SOURCE_RESPONSE_ERROR, &f));
 	assert_non_null(memmem(f.data, f.len, "bytes of descriptors already", 28));
-	assert_told(g, QUOTA_DESCRIPTOR_BYTES, 1);
+	assert_reported(g, QUOTA_DESCRIPTOR_BYTES, 1);
 }
 
 /* Two bytes each, of a structure of hundreds. */
@@ -398,7 +398,7 @@ STAGE_TEST(configs)
 	c = rig_consumer(&g->rig);
 	assert_true(peer_tracing_ended(c, peer_call(c, C_ENABLE, args, sizeof(args)), "8 MiB"));
 	rig_hang_up(&g->rig, c);
-	assert_told(g, QUOTA_CONFIG_BYTES, 2);
+	assert_reported(g, QUOTA_CONFIG_BYTES, 2);
 }
 
 /* The first half of a large frame. */
@@ -416,7 +416,7 @@ STAGE_TEST(frames_that_do_not_come_to_an_end)
 	peer_send_raw(q, &len, sizeof(len), -1);
 	peer_send_raw(q, half, sizeof(half), -1);
 	assert_true(peer_is_hung_up(q));
-	assert_told(g, QUOTA_CONN_BYTES, 1);
+	assert_reported(g, QUOTA_CONN_BYTES, 1);
 	assert_false(p->eof);
 	rig_hang_up(&g->rig, p);
 	rig_hang_up(&g->rig, q);
@@ -433,6 +433,6 @@ STAGE_TEST(replies_that_nobody_reads)
 		peer_call(p, C_QUERY_STATE, NULL, 0);
 		rig_pump(&g->rig);
 	}
-	assert_told(g, QUOTA_CONN_BYTES, 1);
+	assert_reported(g, QUOTA_CONN_BYTES, 1);
 	rig_hang_up(&g->rig, p);
 }

@@ -1,78 +1,104 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <arpa/inet.h>
-#include <linux/vm_sockets.h>
+#include <netinet/in.h>
 
 #include "unit/test.h"
-#include "base/event_loop/sock.h"
-#include "service/ipc/ipc_peer.c"
+#include "base/core/err.h"
+#include "service/ipc/ipc_peer.h"
 
-static struct remote_address address(const char *text)
+/* Addresses that may connect. Any address of 127.0.0.0/8 can be the source of a connection. */
+
+/* Connects from an address of this machine to a listener of the family, and has the peer checked.
+ * Returns 0 or -errno. 1: the machine lacks IPv6. */
+static int connect_from(const char *rules, const char *source, int listener_family,
+			struct ipc_peer *ret)
 {
-	struct remote_address a = {.family = AF_VSOCK};
+	struct sockaddr_in6 any = {.sin6_family = AF_INET6, .sin6_addr = in6addr_any}, at6 = any;
+	struct sockaddr_in at4 = {.sin_family = AF_INET}, from4 = at4;
+	bool is_six = strchr(source, ':');
+	int listening = socket(listener_family, SOCK_STREAM | SOCK_CLOEXEC, 0), client, server, r;
+	socklen_t len = sizeof(any);
+	struct remote_allow allow = {0};
 
-	if (sscanf(text, "vsock://%u", &a.cid) == 1)
-		return a;
-	a.family = strchr(text, ':') ? AF_INET6 : AF_INET;
-	assert_int_equal(inet_pton(a.family, text, a.ip), 1);
-	return a;
+	if (rules)
+		assert_int_equal(remote_allow_add(&allow, rules, NULL), 0);
+	if (listening < 0)
+		return 1;
+	if (listener_family == AF_INET)
+		memcpy(&any, &at4, sizeof(at4));
+	if (bind(listening, (struct sockaddr *)&any, sizeof(any)) < 0) {
+		close(listening);
+		return 1;
+	}
+	assert_int_equal(listen(listening, 1), 0);
+	assert_int_equal(getsockname(listening, (struct sockaddr *)&any, &len), 0);
+	at4.sin_port = at6.sin6_port = any.sin6_port;
+	at4.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	at6.sin6_addr = in6addr_loopback;
+	client = socket(is_six ? AF_INET6 : AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	assert_true(client >= 0);
+	if (!is_six) {
+		assert_int_equal(inet_pton(AF_INET, source, &from4.sin_addr), 1);
+		assert_int_equal(bind(client, (struct sockaddr *)&from4, sizeof(from4)), 0);
+	}
+	r = is_six ? connect(client, (struct sockaddr *)&at6, sizeof(at6))
+		   : connect(client, (struct sockaddr *)&at4, sizeof(at4));
+	assert_int_equal(r, 0);
+	server = accept(listening, NULL, NULL);
+	assert_true(server >= 0);
+	r = ipc_peer_of(server, &allow, ret);
+	close(server);
+	close(client);
+	close(listening);
+	return r;
 }
 
-static bool has(const char *rules, const char *peer)
+TEST(rules_are_compared_by_their_first_bits)
 {
-	struct remote_allow a = {0};
-	struct remote_address p = address(peer);
+	static const struct {
+		const char *rules, *source;
+		bool allowed;
+	} rows[] = {
+		{"127.0.0.1", "127.0.0.1", true},
+		{"127.0.0.1", "127.0.0.2", false},
+		{"127.0.0.0/8", "127.255.1.2", true},
+		{"126.0.0.0/8", "127.0.0.1", false},
+		{"127.168.4.0/23", "127.168.5.255", true},
+		{"127.168.4.0/23", "127.168.6.0", false},
+		{"0.0.0.0/0", "127.8.8.8", true},
+		{"::1", "::1", true},
+		{"::2", "::1", false},
+		{"::/127", "::1", true},
+		{"::2/127", "::1", false},
+		{"::/8", "::1", true},
+		{"fd00::/8", "::1", false},
+		/* families do not mix */
+		{"0.0.0.0/0", "::1", false},
+		{"::/0", "127.0.0.1", false},
+		{"vsock://3", "127.0.0.1", false},
+		/* each rule of a list counts */
+		{"127.0.0.9,vsock://7,127.0.0.4,::1", "127.0.0.4", true},
+		{"127.0.0.9,vsock://7,127.0.0.4,::1", "::1", true},
+		{"127.0.0.9,vsock://7,127.0.0.4,::1", "127.0.0.3", false},
+		/* no rules */
+		{NULL, "127.0.0.1", false},
+	};
 
-	assert_int_equal(remote_allow_add(&a, rules, NULL), 0);
-	return remote_allow_has(&a, &p);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		/* An IPv6 socket accepts IPv4 too, and wraps its addresses. */
+		for (unsigned six = strchr(rows[i].source, ':') != NULL; six < 2; six++) {
+			struct ipc_peer peer;
+			int r = connect_from(rows[i].rules, rows[i].source,
+					     six ? AF_INET6 : AF_INET, &peer);
+
+			if (r != 1 && r != (rows[i].allowed ? 0 : -EACCES))
+				fail_msg("%s, %s: %d", rows[i].rules, rows[i].source, r);
+			if (r == 0)
+				assert_true(peer.is_remote);
+		}
 }
 
-TEST(addresses_are_compared_by_their_first_bits)
-{
-	assert_true(has("127.0.0.1", "127.0.0.1"));
-	assert_false(has("127.0.0.1", "127.0.0.2"));
-	assert_true(has("10.0.0.0/8", "10.255.1.2"));
-	assert_false(has("10.0.0.0/8", "11.0.0.0"));
-	assert_true(has("192.168.4.0/23", "192.168.5.255"));
-	assert_false(has("192.168.4.0/23", "192.168.6.0"));
-	assert_true(has("0.0.0.0/0", "8.8.8.8"));
-	assert_true(has("fd00::/8", "fdff::1"));
-	assert_false(has("fd00::/8", "fe00::1"));
-	assert_true(has("::1", "::1"));
-	assert_false(has("::1", "::2"));
-	assert_true(has("fe80::/127", "fe80::1"));
-	assert_false(has("fe80::/127", "fe80::2"));
-}
-
-TEST(families_do_not_mix)
-{
-	assert_false(has("0.0.0.0/0", "::1"));
-	assert_false(has("::/0", "1.2.3.4"));
-	assert_false(has("0.0.0.0/0,::/0", "vsock://3"));
-	assert_true(has("vsock://3", "vsock://3"));
-	assert_false(has("vsock://3", "vsock://4"));
-	assert_false(has("vsock://3", "0.0.0.3"));
-}
-
-TEST(every_rule_of_a_list_counts)
-{
-	const char *list = "127.0.0.1,vsock://7,::1";
-
-	assert_true(has(list, "127.0.0.1"));
-	assert_true(has(list, "vsock://7"));
-	assert_true(has(list, "::1"));
-	assert_false(has(list, "127.0.0.3"));
-}
-
-TEST(no_rules_let_nobody_in)
-{
-	static const struct remote_allow none;
-	struct remote_address p = address("127.0.0.1"), unknown = {.family = AF_UNSPEC};
-
-	assert_false(remote_allow_has(&none, &p));
-	assert_false(remote_allow_has(&none, &unknown));
-}
-
-TEST(what_is_no_address_is_refused_with_its_text)
+TEST(bad_addresses_are_refused_with_their_text)
 {
 	static const char *const bad[] = {
 		"",	    "localhost",  "127.0.0.1:80", "10.0.0.0/33", "10.0.0.0/-1",
@@ -100,65 +126,36 @@ TEST(rules_have_a_limit)
 	assert_int_equal(a.n, REMOTE_ALLOW_MAX);
 }
 
-TEST(text_is_that_of_a_rule)
+TEST(same_addresses)
 {
-	static const char *const texts[] = {"10.1.2.3", "fd00::1", "vsock://4294967295"};
-	char text[REMOTE_ADDRESS_TEXT];
+	static const struct remote_address v4 = {.family = AF_INET, .ip = {10, 1, 2, 3}},
+					   other = {.family = AF_INET, .ip = {10, 1, 2, 4}},
+					   v6 = {.family = AF_INET6, .ip = {10, 1, 2, 3}},
+					   vm = {.family = AF_VSOCK, .cid = 3},
+					   vm4 = {.family = AF_VSOCK, .cid = 4};
 
-	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
-		struct remote_address a = address(texts[i]);
+	assert_true(remote_address_same(&v4, &v4) && remote_address_same(&vm, &vm));
+	assert_false(remote_address_same(&v4, &other) || remote_address_same(&v4, &v6) ||
+		     remote_address_same(&vm, &vm4));
+}
 
-		remote_address_text(&a, text);
-		assert_string_equal(text, texts[i]);
-		assert_true(remote_address_same(&a, &a));
+TEST(text_of_a_remote_peer_is_its_address)
+{
+	static const struct {
+		struct remote_address address;
+		const char *text;
+	} rows[] = {
+		{{.family = AF_INET, .ip = {10, 1, 2, 3}}, "10.1.2.3"},
+		{{.family = AF_INET6, .ip = {0xfd, [15] = 1}}, "fd00::1"},
+		{{.family = AF_VSOCK, .cid = UINT32_MAX}, "vsock://4294967295"},
+		{{.family = AF_UNSPEC}, "unknown"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		const struct ipc_peer p = {.is_remote = true, .address = rows[i].address};
+		char text[IPC_PEER_TEXT];
+
+		ipc_peer_text(&p, text);
+		assert_string_equal(text, rows[i].text);
 	}
-}
-
-/* The address of a client of a listener on host, as the server sees it. */
-static void peer_of(const char *host, int family, struct remote_address *ret)
-{
-	int listening, client, server;
-	struct sockaddr_in6 at = {.sin6_family = AF_INET6, .sin6_addr = in6addr_any};
-	socklen_t len = sizeof(at);
-	char target[64];
-
-	listening = socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	assert_true(listening >= 0);
-	if (family == AF_INET)
-		memset(&at, 0, sizeof(at)), at.sin6_family = AF_INET;
-	assert_int_equal(bind(listening, (struct sockaddr *)&at, sizeof(at)), 0);
-	assert_int_equal(listen(listening, 1), 0);
-	assert_int_equal(getsockname(listening, (struct sockaddr *)&at, &len), 0);
-	snprintf(target, sizeof(target), "%s:%u", host, ntohs(at.sin6_port));
-	assert_int_equal(sock_connect(target, &client), 0);
-	server = accept(listening, NULL, NULL);
-	assert_true(server >= 0);
-	assert_int_equal(remote_address_of_peer(server, ret), 0);
-	close(server);
-	close(client);
-	close(listening);
-}
-
-TEST(peers_of_real_sockets_are_known)
-{
-	struct remote_address a, loopback = address("127.0.0.1");
-
-	peer_of("127.0.0.1", AF_INET, &a);
-	assert_true(remote_address_same(&a, &loopback));
-	assert_int_equal(remote_address_of_peer(-1, &a), -EBADF);
-}
-
-/* An IPv6 socket takes IPv4 too, and wraps its addresses. */
-TEST(ipv4_peer_of_an_ipv6_socket_is_an_ipv4_address)
-{
-	struct remote_address a, four = address("127.0.0.1"), six = address("::1");
-	int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-	if (fd < 0)
-		skip(); /* no IPv6 here */
-	close(fd);
-	peer_of("127.0.0.1", AF_INET6, &a);
-	assert_true(remote_address_same(&a, &four));
-	peer_of("[::1]", AF_INET6, &a);
-	assert_true(remote_address_same(&a, &six));
 }

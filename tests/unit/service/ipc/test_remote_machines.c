@@ -99,7 +99,7 @@ FIXTURE_TEST(two_readings_tell_the_clocks)
 	add_sync(7, 2);
 	assert_int_equal(find(7)->synced_at, 2);
 	add_sync(7, 3);
-	assert_int_equal(find(7)->synced_at, 2); /* told once */
+	assert_int_equal(find(7)->synced_at, 2); /* reported once */
 	assert_int_equal(ms.last, 2);
 	/* Of a relay that begins anew the old ones say nothing. */
 	begin(7, NULL, "");

@@ -50,7 +50,7 @@ STAGE_TEST(one_begun_packet_is_not_taken)
 	assert_int_equal(stage_stats(g, 0)->chunks_written, 0);
 }
 
-/* A writer that has ended a packet counts one more, so that nobody need wait for the next. */
+/* A writer that has ended a packet counts one more, so that the packet is read before the next one. */
 STAGE_TEST(ended_packet_of_an_open_chunk_is_taken)
 {
 	peer_write_chunk(&g->s.smb, 0, 1, 0, texts, 1, false);
@@ -118,48 +118,50 @@ STAGE_TEST(hostile_page_headers_do_no_harm)
 	assert_true(peer_accepted(g->prod, peer_call(g->prod, P_SYNC, NULL, 0)));
 }
 
-STAGE_TEST(flush_saves_what_was_written)
-{
-	struct pb_field f;
-	uint64_t call;
+/* ---- what scrapes: a flush, also one that fails, a producer that leaves, the end of the session ---- */
 
-	peer_write_chunk(&g->s.smb, 5, 1, 0, texts, 3, false);
-	call = peer_call(g->cons, C_FLUSH, NULL, 0);
+static void flush_in_time(struct stage *g)
+{
+	uint64_t call = peer_call(g->cons, C_FLUSH, NULL, 0);
+	struct pb_field f;
+
 	assert_true(peer_command(g->prod, g->stream, CMD(FLUSH), &f));
 	stage_ack_flush(g, &f);
 	assert_true(peer_accepted(g->cons, call));
-	stage_read(g);
-	assert_int_equal(peer_count_text(&g->got, "one") + peer_count_text(&g->got, "two"), 2);
-	assert_int_equal(peer_count_text(&g->got, "three"), 0);
 }
 
-/* A producer that hangs is the one whose chunks nobody else will bring. */
-STAGE_TEST(failed_flush_saves_what_was_written)
+/* A producer that hangs commits no chunks, so scraping is the only way to them. */
+static void flush_without_answer(struct stage *g)
 {
 	struct pb_mem m;
 
-	peer_write_chunk(&g->s.smb, 5, 1, 0, texts, 3, false);
 	assert_int_equal(pb_mem_init(&m), 0);
 	pb_enc_u64(&m.enc, PB_FLUSH_REQUEST_TIMEOUT_MS, 10);
 	assert_true(peer_rejected(g->cons, peer_call_mem(g->cons, C_FLUSH, &m)));
-	assert_int_equal(stage_count(g, "two"), 1);
 }
 
-STAGE_TEST(hang_up_saves_what_was_written)
+TEST(what_was_written_is_saved)
 {
-	peer_write_chunk(&g->s.smb, 5, 1, 0, texts, 3, false);
-	stage_hang_up_producer(g);
-	assert_int_equal(stage_count(g, "two"), 1);
+	static void (*const ways[])(struct stage * g) = {flush_in_time, flush_without_answer,
+							 stage_hang_up_producer, stage_disable};
+
+	for (size_t i = 0; i < ARRAY_SIZE(ways); i++) {
+		void *made;
+		struct stage *g;
+
+		setup(&made);
+		g = made;
+		peer_write_chunk(&g->s.smb, 5, 1, 0, texts, 3, false);
+		ways[i](g);
+		stage_read(g);
+		assert_int_equal(peer_count_text(&g->got, "one"), 1);
+		assert_int_equal(peer_count_text(&g->got, "two"), 1);
+		assert_int_equal(peer_count_text(&g->got, "three"), 0);
+		stage_free(g);
+	}
 }
 
-STAGE_TEST(end_of_the_session_saves_what_was_written)
-{
-	peer_write_chunk(&g->s.smb, 5, 1, 0, texts, 3, false);
-	stage_disable(g);
-	assert_int_equal(stage_count(g, "two"), 1);
-}
-
-TEST(who_did_not_ask_is_not_scraped)
+TEST(producers_are_scraped_only_if_they_ask)
 {
 	struct stage *g = stage_new(0, false);
 
