@@ -142,7 +142,7 @@ static int snapshot(const struct verb_options *o, struct output_name *name,
 				    "there is no session%s%.80s%s to save", o->n_words ? " '" : "",
 				    o->n_words ? o->words[0] : "", o->n_words ? "'" : "");
 	if (r == 0)
-		r = output_open(o->output, "snapshot", name, &file, e);
+		r = trace_file_open_output(o->output, "snapshot", name, &file, e);
 	if (r == 0)
 		r = snapshot_take(client, o, file, summary, e);
 	trace_file_free(file);

@@ -121,7 +121,7 @@ static int stop_save(struct ending *x, struct trace_file *file, struct err_text 
 static int stop_open_output(struct ending *x, struct trace_file **ret, struct err_text *e)
 {
 	struct err_text ignored, why;
-	int r = output_open(x->o->output, "trace", &x->name, ret, &why);
+	int r = trace_file_open_output(x->o->output, "trace", &x->name, ret, &why);
 
 	if (r == 0)
 		return 0;

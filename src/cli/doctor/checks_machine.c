@@ -52,7 +52,7 @@ void check_disk(struct doctor_machine *m, struct doctor_finding *f)
 		return;
 	}
 	free_bytes = (uint64_t)fs.f_bavail * fs.f_frsize;
-	room = trace_room(&fs);
+	room = trace_file_room_of(&fs);
 	str_bytes(free_bytes, bytes);
 	str_bytes(free_bytes - room, kept);
 	if (fs.f_flag & ST_RDONLY || access(m->dir, W_OK)) {

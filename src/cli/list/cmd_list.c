@@ -143,7 +143,8 @@ static int list_all(struct list *l, const char *pattern, bool *found)
 static int list_refuse(struct list *l, const char *word)
 {
 	char buf[TRACEFS_EVENTS_MAX_NAME];
-	const char *nearest = suggest_word(l->events.n ? &l->events : NULL, l->presets, word, buf);
+	const char *nearest =
+		suggestions_find(l->events.n ? &l->events : NULL, l->presets, word, buf);
 	struct str_nearest kinds;
 
 	str_nearest_init(&kinds, word);

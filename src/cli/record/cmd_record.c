@@ -261,7 +261,7 @@ static int config_from_file(struct record_command *c)
 
 static int name_snapshots(struct record_command *c, struct err_text *e)
 {
-	int r = c->options.output ? 0 : output_name("trace", &c->output, e);
+	int r = c->options.output ? 0 : trace_file_default_name("trace", &c->output, e);
 
 	if (c->config->trigger_config->n_triggers == 0)
 		return err_set(e, -EINVAL,
@@ -306,13 +306,13 @@ static int record_open_output(struct record_command *c, struct err_text *e)
 
 	if (triggers_take_snapshots(c->config))
 		return name_snapshots(c, e);
-	if (record_service_has_path(c)) {
+	if (record_command_has_path(c)) {
 		if (c->options.output)
 			console_say(&c->console, "-o is ignored: the service writes the trace to "
 						 "output_path of the config");
 		return 0;
 	}
-	r = output_open(c->options.output, "trace", &c->output, &c->file, e);
+	r = trace_file_open_output(c->options.output, "trace", &c->output, &c->file, e);
 	if (!r && record_options_stream(&c->options))
 		r = stream_output(c, e);
 	c->passes_file = c->config->write_into_file;
@@ -526,7 +526,7 @@ static int record_run(struct record_command *c)
 		.tracefs_root = c->tracefs_root,
 		.same_signal_ms = END_SIGNALS_SAME_MS,
 		.from_words = !c->options.config,
-		.needs_ftrace = record_needs_ftrace(c),
+		.needs_ftrace = record_command_needs_ftrace(c),
 		.file = c->file,
 		.passes_file = c->passes_file,
 		.streams = c->streams,

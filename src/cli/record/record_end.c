@@ -144,7 +144,7 @@ static void print_obstacles(struct record_command *c, const struct record_facts 
 
 /* ---- the summary ---- */
 
-bool record_service_has_path(const struct record_command *c)
+bool record_command_has_path(const struct record_command *c)
 {
 	return c->config->write_into_file && c->config->output_path && *c->config->output_path;
 }
@@ -248,7 +248,7 @@ static int write_summary(struct record_command *c, bool file_is_cut)
 		print_obstacles(c, &facts);
 	strbuf_deinit(&text);
 	strbuf_deinit(&command_end);
-	if (verdict.refused && record_needs_ftrace(c)) {
+	if (verdict.refused && record_command_needs_ftrace(c)) {
 		console_error(&c->console,
 			      "nothing was recorded: all requested events were refused");
 		return EXIT_FAILED;
@@ -262,7 +262,7 @@ static int write_summary(struct record_command *c, bool file_is_cut)
 	return c->options.strict && (verdict.lost || verdict.missing) ? EXIT_LOSSY : EXIT_GOOD;
 }
 
-bool record_needs_ftrace(const struct record_command *c)
+bool record_command_needs_ftrace(const struct record_command *c)
 {
 	if (c->options.config)
 		return asks_for_ftrace_only(c->config);
@@ -287,7 +287,7 @@ static bool no_ftrace(const struct record_command *c, struct err_text *why)
 {
 	const struct ftrace_scan *s = &c->result.scan.ftrace;
 
-	if (!record_needs_ftrace(c) || s->counts.total || ftrace_scan_has_rings(s))
+	if (!record_command_needs_ftrace(c) || s->counts.total || ftrace_scan_has_rings(s))
 		return false;
 	if (s->problems.n) {
 		err_set(why, 0, "%s", s->problems.names[0]);
@@ -425,7 +425,7 @@ static int print_detached(struct record_command *c)
 {
 	if (!c->result.all_started)
 		console_say(&c->console, "not all data sources have started yet");
-	if (record_service_has_path(c))
+	if (record_command_has_path(c))
 		trace_readback_name(c->config, "", c->output.text, sizeof(c->output.text));
 	if (c->config->write_into_file)
 		console_say(&c->console, "the service writes the trace to %s", c->output.text);

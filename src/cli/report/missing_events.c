@@ -233,7 +233,7 @@ static void end_with_nearest(const char *word, const struct tracefs_events *even
 {
 	char buf[TRACEFS_EVENTS_MAX_NAME];
 	struct presets *presets = presets_new(NULL);
-	const char *nearest = suggest_word(events, presets, word, buf);
+	const char *nearest = suggestions_find(events, presets, word, buf);
 
 	if (nearest && strcmp(nearest, word) && !is_of_perf(word))
 		strbuf_printf(lines, "; did you mean %s?", nearest);

@@ -45,25 +45,18 @@ static void add_joined(struct presets *p, const char *dir, const char *below, bo
 		add_folder(p, path, failed);
 }
 
-/* Adds the presets of this installation. */
-static void add_shared(struct presets *p, bool *failed)
-{
-	char path[PATH_MAX];
-
-	if (!program_find_shared("presets", path))
-		add_folder(p, path, failed);
-}
-
 static void add_default_folders(struct presets *p, bool *failed)
 {
 	const char *config = getenv("XDG_CONFIG_HOME");
+	char shared[PATH_MAX]; /* the presets of this installation */
 
 	if (config && *config)
 		add_joined(p, config, "sonda/presets", failed);
 	else
 		add_joined(p, getenv("HOME"), ".config/sonda/presets", failed);
 	add_folder(p, "/etc/sonda/presets.d", failed);
-	add_shared(p, failed);
+	if (!program_find_shared("presets", shared))
+		add_folder(p, shared, failed);
 }
 
 struct presets *presets_new(const char *const *folders)

@@ -127,8 +127,8 @@ static const char *suggest_pattern(const struct tracefs_events *events, const ch
 	return NULL;
 }
 
-const char *suggest_word(const struct tracefs_events *events, struct presets *presets,
-			 const char *word, char buf[static TRACEFS_EVENTS_MAX_NAME])
+const char *suggestions_find(const struct tracefs_events *events, struct presets *presets,
+			     const char *word, char buf[static TRACEFS_EVENTS_MAX_NAME])
 {
 	char name[STR_NEAREST_SIZE];
 	const char *event, *preset;

@@ -10,5 +10,5 @@
  * NULL if nothing is similar. events NULL: compares the events that sonda knows by itself, and
  * suggests nothing for a pattern. presets may be NULL. The result points into buf or events.
  */
-const char *suggest_word(const struct tracefs_events *events, struct presets *presets,
-			 const char *word, char buf[static TRACEFS_EVENTS_MAX_NAME]);
+const char *suggestions_find(const struct tracefs_events *events, struct presets *presets,
+			     const char *word, char buf[static TRACEFS_EVENTS_MAX_NAME]);

@@ -74,16 +74,11 @@ static char *temp_name(const char *path)
 	return strbuf_take(&b);
 }
 
-static int open_nameless(const char *path)
-{
-	return safe_path_open_dir(path, O_TMPFILE | O_RDWR);
-}
-
 /* Opens a file without a name, or with a hidden one, beside path. Takes ownership of path. */
 static int open_beside(struct trace_file *f, char *path)
 {
 	f->path = path;
-	f->fd = open_nameless(f->path);
+	f->fd = safe_path_open_dir(f->path, O_TMPFILE | O_RDWR);
 	if (f->fd < 0) {
 		f->temp = temp_name(f->path);
 		if (!f->temp)
@@ -143,6 +138,7 @@ static int name_new(struct trace_file *f, const char *path)
 	return 0;
 }
 
+/* Opens the file at path as its kind needs it. */
 static int open_any(struct trace_file *f, const char *path, struct err_text *e)
 {
 	_cleanup_(freep) char *last = strdup(path);
@@ -265,7 +261,7 @@ static size_t last_record_end(const uint8_t *data, size_t len)
 	return (size_t)(p - data);
 }
 
-static int flush_buffer(struct trace_file *f)
+int trace_file_flush(struct trace_file *f)
 {
 	size_t done;
 
@@ -274,16 +270,6 @@ static int flush_buffer(struct trace_file *f)
 	done = write_some(f, f->buf, f->used);
 	f->whole += last_record_end(f->buf, done);
 	f->used = 0;
-	return f->error;
-}
-
-static int write_around(struct trace_file *f, const uint8_t *head, size_t head_len,
-			const uint8_t *data, size_t len)
-{
-	if (flush_buffer(f))
-		return f->error;
-	if (write_some(f, head, head_len) == head_len && write_some(f, data, len) == len)
-		f->whole += head_len + len;
 	return f->error;
 }
 
@@ -297,9 +283,14 @@ int trace_file_packet(struct trace_file *f, const uint8_t *data, size_t len)
 	head[0] = (uint8_t)pb_tag(PB_TRACE_PACKET, PB_WIRE_BYTES);
 	end = pb_put_varint(head + 1, len);
 	head_len = (size_t)(end - head);
-	if (len > sizeof(f->buf) - MAX_RECORD_HEAD)
-		return write_around(f, head, head_len, data, len);
-	if (head_len + len > sizeof(f->buf) - f->used && flush_buffer(f))
+	if (len > sizeof(f->buf) - MAX_RECORD_HEAD) {
+		if (trace_file_flush(f))
+			return f->error;
+		if (write_some(f, head, head_len) == head_len && write_some(f, data, len) == len)
+			f->whole += head_len + len;
+		return f->error;
+	}
+	if (head_len + len > sizeof(f->buf) - f->used && trace_file_flush(f))
 		return f->error;
 	memcpy(f->buf + f->used, head, head_len);
 	if (len)
@@ -346,7 +337,7 @@ bool trace_file_is_regular(const struct trace_file *f)
 	return f->path != NULL;
 }
 
-uint64_t trace_room(const struct statvfs *st)
+uint64_t trace_file_room_of(const struct statvfs *st)
 {
 	uint64_t free = (uint64_t)st->f_bavail * st->f_frsize;
 	uint64_t spare = MIN((uint64_t)st->f_blocks * st->f_frsize / 20, MAX_SPARE_BYTES);
@@ -360,12 +351,7 @@ uint64_t trace_file_room(const struct trace_file *f)
 {
 	struct statvfs st;
 
-	return fstatvfs(f->fd, &st) ? UINT64_MAX : trace_room(&st);
-}
-
-int trace_file_flush(struct trace_file *f)
-{
-	return flush_buffer(f);
+	return fstatvfs(f->fd, &st) ? UINT64_MAX : trace_file_room_of(&st);
 }
 
 int trace_file_cut(struct trace_file *f, uint64_t bytes)
@@ -397,7 +383,7 @@ static int trace_file_close_file(struct trace_file *f)
  * write. */
 static int finish_writing(struct trace_file *f)
 {
-	int error = flush_buffer(f);
+	int error = trace_file_flush(f);
 
 	if (error && f->path && ftruncate(f->fd, (off_t)f->whole))
 		error = -errno;
@@ -477,7 +463,9 @@ void trace_file_free(struct trace_file *f)
 	free(f);
 }
 
-int output_name(const char *kind, struct output_name *ret, struct err_text *e)
+/* ---- the output of a verb ---- */
+
+int trace_file_default_name(const char *kind, struct output_name *ret, struct err_text *e)
 {
 	char host[256] = "host", when[32];
 	time_t now = time(NULL);
@@ -499,15 +487,15 @@ int output_name(const char *kind, struct output_name *ret, struct err_text *e)
 	return 0;
 }
 
-int output_open(const char *path, const char *kind, struct output_name *ret_name,
-		struct trace_file **ret, struct err_text *e)
+int trace_file_open_output(const char *path, const char *kind, struct output_name *ret_name,
+			   struct trace_file **ret, struct err_text *e)
 {
 	if (path && !strcmp(path, "-") && isatty(STDOUT_FILENO))
 		return err_set(
 			e, -ENOTTY,
 			"a trace is binary data, and is not written to a terminal; choose a file "
 			"with -o FILE, or pipe it: -o - | COMMAND");
-	int r = path ? 0 : output_name(kind, ret_name, e);
+	int r = path ? 0 : trace_file_default_name(kind, ret_name, e);
 
 	if (r < 0)
 		return r;

@@ -50,7 +50,7 @@ bool trace_file_is_regular(const struct trace_file *f);
  * most 1 GiB). UINT64_MAX: unknown. */
 uint64_t trace_file_room(const struct trace_file *f);
 struct statvfs;
-uint64_t trace_room(const struct statvfs *st); /* the same of a file system */
+uint64_t trace_file_room_of(const struct statvfs *st); /* the same of a file system */
 /* Writes pending data. Returns 0 or -errno, as trace_file_packet(). */
 int trace_file_flush(struct trace_file *f);
 /* Truncates the data of another process to this many bytes. Returns 0 or -errno. */
@@ -76,8 +76,6 @@ uint64_t trace_file_bytes(const struct trace_file *f);
 /* Frees f. A file that was not saved is deleted. No-op for NULL. */
 void trace_file_free(struct trace_file *f);
 
-struct trace_file;
-
 /* The output file: that of -o, or KIND-HOST-TIME-RANDOM.pftrace in the current directory. */
 
 struct output_name {
@@ -85,9 +83,9 @@ struct output_name {
 };
 
 /* Makes a default name in the current directory. Returns 0, or -errno and sets e. */
-int output_name(const char *kind, struct output_name *ret, struct err_text *e);
+int trace_file_default_name(const char *kind, struct output_name *ret, struct err_text *e);
 
 /* Opens the output; path NULL: default name. Returns 0, or -errno and sets e, -ENOTTY for "-" on a
  * terminal. */
-int output_open(const char *path, const char *kind, struct output_name *ret_name,
-		struct trace_file **ret, struct err_text *e);
+int trace_file_open_output(const char *path, const char *kind, struct output_name *ret_name,
+			   struct trace_file **ret, struct err_text *e);

@@ -9,7 +9,7 @@ static void check(const struct tracefs_events *events, struct presets *presets, 
 		  const char *expected)
 {
 	char buf[TRACEFS_EVENTS_MAX_NAME];
-	const char *got = suggest_word(events, presets, word, buf);
+	const char *got = suggestions_find(events, presets, word, buf);
 
 	if (!got != !expected || (got && strcmp(got, expected) != 0))
 		fail_msg("%s: %s, not %s", word, got ? got : "nothing",

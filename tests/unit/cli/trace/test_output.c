@@ -14,10 +14,11 @@ DIR_TEST(named_by_the_user)
 	struct trace_file *f;
 	struct err_text e;
 
-	assert_int_equal(output_open(temp_dir_path(state, 0, "x"), "trace", &name, &f, &e), 0);
+	assert_int_equal(
+		trace_file_open_output(temp_dir_path(state, 0, "x"), "trace", &name, &f, &e), 0);
 	assert_string_equal(name.text, temp_dir_path(state, 0, "x"));
 	trace_file_free(f);
-	assert_int_equal(output_open("-", "trace", &name, &f, &e), 0);
+	assert_int_equal(trace_file_open_output("-", "trace", &name, &f, &e), 0);
 	assert_string_equal(name.text, "standard output");
 	trace_file_free(f);
 }
@@ -43,11 +44,11 @@ DIR_TEST(named_by_us)
 	struct err_text e;
 
 	assert_int_equal(chdir(*state), 0);
-	assert_int_equal(output_open(NULL, "snapshot", &name, &f, &e), 0);
+	assert_int_equal(trace_file_open_output(NULL, "snapshot", &name, &f, &e), 0);
 	assert_true(str_glob("snapshot-*-20??????T*-*.pftrace", name.text));
 	trace_file_free(f);
 	/* Both names have the same time, unless a second ended between them. */
-	assert_int_equal(output_name("snapshot", &next, &e), 0);
+	assert_int_equal(trace_file_default_name("snapshot", &next, &e), 0);
 	assert_true(random_digits(&name) != random_digits(&next));
 	assert_int_equal(chdir("/"), 0);
 }
@@ -62,7 +63,7 @@ TEST(terminal_gets_no_trace)
 
 	assert_int_equal(openpty(&pty, &tty, NULL, NULL, NULL), 0);
 	dup2(tty, STDOUT_FILENO);
-	r = output_open("-", "trace", &name, &f, &e);
+	r = trace_file_open_output("-", "trace", &name, &f, &e);
 	dup2(saved, STDOUT_FILENO);
 	assert_int_equal(r, -ENOTTY);
 	close(saved);
@@ -78,7 +79,7 @@ DIR_TEST(another_process_may_write_it)
 	struct err_text e;
 	struct stat st;
 
-	assert_int_equal(output_open(path, "trace", &name, &f, &e), 0);
+	assert_int_equal(trace_file_open_output(path, "trace", &name, &f, &e), 0);
 	assert_int_equal(write(trace_file_fd(f), "12345", 5), 5);
 	assert_int_equal(trace_file_note_written(f), 0);
 	assert_int_equal(trace_file_bytes(f), 5);
