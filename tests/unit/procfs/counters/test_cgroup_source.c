@@ -197,10 +197,23 @@ static const struct {
 FIXTURE_TEST(texts_of_every_format)
 {
 	char *all[] = {(char[]){"*"}}, *files[] = {(char[]){"text"}};
+	char longer[400];
 
 	stats.counters = all;
 	stats.files = files;
 	stats.n_counters = stats.n_files = 1;
+	for (int keyed = 0; keyed < 2; keyed++) {
+		/* A name that is too long. */
+		snprintf(longer, sizeof(longer), keyed ? "x %0300d=1\n" : "%0300d a=1\n", 0);
+		put(ROOT "cgroup.controllers", "\n");
+		put(ROOT "g/text", longer);
+		create_and_start();
+		assert_int_equal(read_last("cgroups/failed reads"), 1);
+		stop_source();
+		source->destroy(instance);
+		instance = NULL;
+		fake_reset();
+	}
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
 		char path[128];
 
@@ -307,6 +320,27 @@ FIXTURE_TEST(many_groups_end_at_once)
 	/* The end of the source in the middle of it. */
 	proc_remove(ROOT "a");
 	source->flush(instance, 1);
+}
+
+/* A group with the name of a removed one is another group. */
+FIXTURE_TEST(a_group_that_takes_over_a_name)
+{
+	char from[128], to[128];
+	uint32_t tracks;
+
+	put(ROOT "cgroup.controllers", "pids\n");
+	put_group("a/b");
+	create_and_start();
+	tracks = tracks_counts(rig_poll()->tracks).tracks;
+	put_group("spare/b");
+	proc_remove(ROOT "a");
+	snprintf(from, sizeof(from), "%s/" ROOT "spare", proc_root);
+	snprintf(to, sizeof(to), "%s/" ROOT "a", proc_root);
+	assert_int_equal(rename(from, to), 0); /* another inode */
+	run_pass();
+	assert_int_equal(tracks_counts(rig_poll()->tracks).tracks, tracks);
+	assert_int_equal(read_find("cgroups/a/b/pids.current")->described, 2);
+	assert_int_equal(rig_poll()->errors.failures, 0);
 }
 
 /* ---- machines ---- */
