@@ -337,13 +337,15 @@ TEST(passed_sockets_are_taken_or_refused)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		pid_t child = fork();
+		pid_t child;
 		int status;
 
+		fflush(NULL);
+		child = fork();
 		if (child == 0) {
 			unsetenv("PERFETTO_CONSUMER_SOCK_NAME");
 			cases[i]();
-			_exit(0);
+			exit(0); /* gcov counts what the child has executed */
 		}
 		assert_int_equal(waitpid(child, &status, 0), child);
 		if (status != 0)
