@@ -411,15 +411,17 @@ man: $(MANUAL)
 
 # ---- tests ---------------------------------------------------------------------------------------
 
-# A unit test links its own layer and those below, and may replace functions of theirs by its own; a test helper links
-# everything.
+# A unit test links its own layer and those below, and may replace functions of theirs by its own; the fake service of some
+# tests has the sockets of the real one. A test helper links everything.
+FAKE_client := $(B)/libservice.a
+FAKE_cli := $(B)/libservice.a
 ALL_LIBS := $(foreach l,cli analyze probes ftrace perf procfs ebpf symbols service client config wire base,$(B)/lib$(l).a)
 ALL_SYSLIBS := $(foreach l,$(LAYERS),$(LIBS_$(l))) -lprotobuf-c
 
 define unit_rule
-$(B)/tests/unit/$(1)/%: $(B)/tests/unit/$(1)/%.o $(call libs,$(1))
+$(B)/tests/unit/$(1)/%: $(B)/tests/unit/$(1)/%.o $(FAKE_$(1)) $(call libs,$(1))
 	@echo "  TEST    $$@"
-	$$(Q)$$(CC) $$(LDFLAGS_ALL) -Wl,--allow-multiple-definition -o $$@ $$< $(call libs,$(1)) -lcmocka $(call syslibs,$(1))
+	$$(Q)$$(CC) $$(LDFLAGS_ALL) -Wl,--allow-multiple-definition -o $$@ $$< $(FAKE_$(1)) $(call libs,$(1)) -lcmocka $(call syslibs,$(1))
 endef
 $(foreach l,$(LAYERS),$(eval $(call unit_rule,$(l))))
 # Of the library, with its hidden functions.
