@@ -53,6 +53,9 @@ static inline int verb_teardown(void **state)
 	return system(command);
 }
 
+/* In a build with --coverage: writes what this process has counted, which _exit() would drop. */
+extern void __gcov_dump(void) __attribute__((weak));
+
 #define VERB_TEST(name) TEST_WITH(name, verb_setup, verb_teardown)
 
 /* The child: the words of the line are its arguments, without quotes. */
@@ -76,6 +79,8 @@ static inline void verb_run_child(int (*verb)(int argc, char **argv), const char
 	optind = 0;
 	status = verb(argc, argv);
 	fflush(stdout);
+	if (__gcov_dump)
+		__gcov_dump();
 	_exit(status);
 }
 
