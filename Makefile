@@ -305,11 +305,15 @@ $(B)/obj/%.o: src/%.c $(GEN_HEADERS) Makefile
 # its wrappers keep the loop over an event's fields from being inlined (5 % more instructions an event).
 $(B)/obj/ftrace/encode/event_encode.o: FORTIFY =
 
+# A file that has moved to another folder is no member any more: the list of members changes, and the library is made anew.
 define layer_rule
-$(B)/lib$(1).a: $(call layer_obj,$(1)) $(2)
+$(B)/lib$(1).members: FORCE
+	@mkdir -p $$(@D) && echo $(call layer_obj,$(1)) | cmp -s - $$@ || echo $(call layer_obj,$(1)) >$$@
+$(B)/lib$(1).a: $(call layer_obj,$(1)) $(2) $(B)/lib$(1).members
 	@echo "  AR      $$@"
 	$$(Q)mkdir -p $$(@D) && rm -f $$@ && $$(AR) rcs $$@ $$(filter %.o,$$^)
 endef
+FORCE:
 $(foreach l,$(filter-out config ftrace ebpf analyze cli,$(LAYERS)),$(eval $(call layer_rule,$(l),)))
 $(eval $(call layer_rule,config,$(PB_O)))
 $(eval $(call layer_rule,ftrace,$(GEN_FTRACE)))
@@ -591,7 +595,7 @@ help: ## this list
 	@awk 'BEGIN { FS = ":.*## " } /^##@/ { print "\n" substr($$0, 5) } \
 		/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
 
-.PHONY: all programs static man deps deps-build deps-check deps-cost check check-answers check-recorder check-long check-all check-distros check-packages check-arm64 check-kernels clean-kernels tests \
+.PHONY: FORCE all programs static man deps deps-build deps-check deps-cost check check-answers check-recorder check-long check-all check-distros check-packages check-arm64 check-kernels clean-kernels tests \
 	unit interop asan tsan coverage fuzz fuzz-live fuzzers soak check-cost check-page bench demo install deb uninstall format lint compdb flags clean help
 
 -include $(shell find $(B)/obj $(B)/pic $(B)/tests $(B)/bench -name '*.d' 2>/dev/null)
