@@ -53,9 +53,6 @@ static inline int verb_teardown(void **state)
 	return system(command);
 }
 
-/* In a build with --coverage: writes what this process has counted, which _exit() would drop. */
-extern void __gcov_dump(void) __attribute__((weak));
-
 #define VERB_TEST(name) TEST_WITH(name, verb_setup, verb_teardown)
 
 /* The child: the words of the line are its arguments, without quotes. */
@@ -77,11 +74,7 @@ static inline void verb_run_child(int (*verb)(int argc, char **argv), const char
 	for (char *p = strtok(buf, " "); p; p = strtok(NULL, " "))
 		argv[argc++] = p;
 	optind = 0;
-	status = verb(argc, argv);
-	fflush(stdout);
-	if (__gcov_dump)
-		__gcov_dump();
-	_exit(status);
+	exit(verb(argc, argv)); /* not _exit(): gcov counts what the child has executed */
 }
 
 static inline void verb_look_at_child(evutil_socket_t fd, short what, void *ctx)
