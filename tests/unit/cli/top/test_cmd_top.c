@@ -63,6 +63,13 @@ static void on_call(struct fake_port *p, const char *method, uint64_t id, const 
 	fake_session_call(p, method, id, args, len);
 }
 
+/* Once: a second signal would kill a child that is about to exit. */
+static void end_child(void)
+{
+	while_it_runs = NULL;
+	kill(child, SIGTERM);
+}
+
 /* The second session takes half a second to start, many periods; later one of its reads ends it. */
 static void drive(void)
 {
@@ -75,7 +82,7 @@ static void drive(void)
 		fake_report_started(&service, service.observe_id);
 	}
 	if (n_sessions == 2 && n_reads > 2)
-		kill(child, SIGTERM);
+		end_child();
 }
 
 static void run_top(bool ebpf, const char *families)
@@ -118,7 +125,7 @@ VERB_TEST(without_cpu_time_the_counters_are_those_of_proc)
 static void end_after_reads(void)
 {
 	if (n_reads > 2)
-		kill(child, SIGTERM);
+		end_child();
 }
 
 VERB_TEST(without_a_producer_of_ebpf_counters_the_first_session_is_that_of_proc)
