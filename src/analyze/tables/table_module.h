@@ -4,7 +4,6 @@
 #include <sqlite3.h>
 
 #include "analyze/store/store.h"
-#include "base/text/str.h"
 
 /* Add virtual tables, functions or views to a database. They return an SQLite result code. The
  * database must be closed before the store is freed. */
@@ -13,8 +12,6 @@ int args_module_register(sqlite3 *db, struct store *s);
 int slice_walk_register(sqlite3 *db, struct store *s);
 int sql_functions_register(sqlite3 *db, struct store *s);
 int text_functions_register(sqlite3 *db);
-int sql_views_create(sqlite3 *db);
-
 int span_join_register(sqlite3 *db);
 
 /* The files *.sql beside this one: views.sql, the modules, and an element without a name. */
@@ -22,14 +19,6 @@ extern const struct sql_text {
 	const char *name;
 	const char *sql;
 } sql_texts[];
-
-/*
- * sql_modules.c: INCLUDE PERFETTO MODULE. A name may end with ".*", for all modules of a package.
- * The list has the names of all modules. Including returns an SQLite result code.
- */
-bool sql_module_known(const char *name);
-void sql_module_list(struct strbuf *ret);
-int sql_module_include(sqlite3 *db, const char *name);
 
 /* Makes a value the result of a function or column. Its text must be valid as long as the store. */
 void table_module_result(sqlite3_context *ctx, const struct value *v);
