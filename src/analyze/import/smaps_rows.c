@@ -24,7 +24,7 @@ static void smaps_rows_add_entry(struct import *im, int64_t ts, uint32_t upid,
 	table_set_u32(t, SMAPS_UPID, row, upid);
 	table_set_ts(t, SMAPS_TS, row, ts);
 	for (unsigned c = SMAPS_PATH; c <= SMAPS_PROPORTIONAL; c++)
-		if (smaps_columns[c].kind == COLUMN_STRING)
+		if (t->def->columns[c].kind == COLUMN_STRING)
 			table_set_u32(t, c, row, NULL_U32);
 		else
 			table_set_i64(t, c, row, 0);
@@ -33,9 +33,9 @@ static void smaps_rows_add_entry(struct import *im, int64_t ts, uint32_t upid,
 
 		if (f.id < PB_SMAPS_ENTRY_PATH || c > SMAPS_PROPORTIONAL)
 			continue;
-		if (smaps_columns[c].kind == COLUMN_I64 && !f.data)
+		if (t->def->columns[c].kind == COLUMN_I64 && !f.data)
 			table_set_i64(t, c, row, (int64_t)f.u64);
-		else if (smaps_columns[c].kind == COLUMN_STRING && f.data)
+		else if (t->def->columns[c].kind == COLUMN_STRING && f.data)
 			table_set_u32(t, c, row,
 				      strings_intern(&im->store->strings, f.data, f.len));
 	}

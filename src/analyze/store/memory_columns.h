@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "analyze/store/table.h"
-
 /* The columns of the tables of a process's memory mappings. Sizes are in KiB. */
 
 /* Of mappings that have a message each. From SMAPS_SIZE on in the order of SmapsEntry. */
@@ -48,6 +46,3 @@ enum memory_mapping_column {
 	MAPPINGS_PSS_DIRTY,
 	MAPPINGS_SWAP_PSS
 };
-
-extern const struct column_def smaps_columns[SMAPS_PROPORTIONAL + 1];
-extern const struct column_def mappings_columns[MAPPINGS_SWAP_PSS + 1];
