@@ -57,8 +57,7 @@ SONDA_PUBLIC void sonda_packet_float(struct sonda_packet *p, uint32_t field, flo
 	uint32_t bits;
 
 	memcpy(&bits, &value, sizeof(bits));
-	if (!skips(p, field))
-		pb_enc_fixed32(p->enc, field, bits);
+	sonda_packet_fixed32(p, field, bits);
 }
 
 SONDA_PUBLIC void sonda_packet_fixed32(struct sonda_packet *p, uint32_t field, uint32_t value)

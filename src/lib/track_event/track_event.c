@@ -63,38 +63,32 @@ static void write_to(const struct event *ev, unsigned instance)
 	sonda_writer_leave(w);
 }
 
-static void track_event_write_event(struct event *ev)
+/* One of the names is NULL. */
+static void track_event_write_event(struct sonda_category *category, enum sonda_event_type type,
+				    struct sonda_string *name, const char *dynamic_name,
+				    const struct sonda_arg *args)
 {
-	if (!ev->args)
-		ev->args = &no_args;
-	event_scan(ev);
-	ev->now_ns = clock_boot_ns();
-	for (unsigned left = sonda_category_enabled(ev->category); left; left &= left - 1)
-		write_to(ev, (unsigned)__builtin_ctz(left));
+	struct event ev; /* event_scan() sets the rest */
+
+	ev.category = category;
+	ev.type = (uint8_t)type;
+	ev.name = name;
+	ev.dynamic_name = dynamic_name;
+	ev.args = args ? args : &no_args;
+	event_scan(&ev);
+	ev.now_ns = clock_boot_ns();
+	for (unsigned left = sonda_category_enabled(category); left; left &= left - 1)
+		write_to(&ev, (unsigned)__builtin_ctz(left));
 }
 
 SONDA_PUBLIC void sonda_event(struct sonda_category *category, enum sonda_event_type type,
 			      struct sonda_string *name, const struct sonda_arg *args)
 {
-	struct event ev;
-
-	ev.category = category;
-	ev.type = (uint8_t)type;
-	ev.name = name;
-	ev.dynamic_name = NULL;
-	ev.args = args;
-	track_event_write_event(&ev);
+	track_event_write_event(category, type, name, NULL, args);
 }
 
 SONDA_PUBLIC void sonda_event_dynamic(struct sonda_category *category, enum sonda_event_type type,
 				      const char *name, const struct sonda_arg *args)
 {
-	struct event ev;
-
-	ev.category = category;
-	ev.type = (uint8_t)type;
-	ev.name = NULL;
-	ev.dynamic_name = name;
-	ev.args = args;
-	track_event_write_event(&ev);
+	track_event_write_event(category, type, NULL, name, args);
 }
