@@ -21,12 +21,12 @@
  */
 static int open_mount(const char *sys_root)
 {
-	static const char *const places[] = {"fs/cgroup", "fs/cgroup/unified"};
+	static const char *const dirs[] = {"fs/cgroup", "fs/cgroup/unified"};
 	char path[256];
 	struct statfs fs;
 
-	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
-		if (fs_join(path, sizeof(path), sys_root, places[i]) < 0)
+	for (size_t i = 0; i < ARRAY_SIZE(dirs); i++) {
+		if (fs_join(path, sizeof(path), sys_root, dirs[i]) < 0)
 			continue;
 		if (statfs(path, &fs) == 0 && (unsigned long)fs.f_type == CGROUP2_SUPER_MAGIC) {
 			int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);

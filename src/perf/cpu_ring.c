@@ -62,7 +62,7 @@ uint64_t cpu_ring_untold_lost(const struct cpu_ring *r)
 
 	if (!r->counts_lost || read(r->fd, values, sizeof(values)) != sizeof(values))
 		return 0;
-	return values[1] > r->told_lost ? values[1] - r->told_lost : 0;
+	return values[1] > r->reported_lost ? values[1] - r->reported_lost : 0;
 }
 
 void cpu_ring_close(struct cpu_ring *r)

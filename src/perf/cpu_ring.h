@@ -29,7 +29,7 @@ struct cpu_ring {
 	bool has_next;
 	bool broken; /* a record was invalid: the ring is not read any further */
 	bool counts_lost; /* each sample has the number of lost records behind its count */
-	uint64_t told_lost; /* lost records that PERF_RECORD_LOST reported; the caller counts */
+	uint64_t reported_lost; /* lost records that PERF_RECORD_LOST reported; the caller counts */
 };
 
 /* Opens the event on that CPU, disabled. Halves *pages until the kernel has memory. Returns 0 or

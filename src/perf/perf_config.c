@@ -99,20 +99,20 @@ static int set_tracepoint(struct perf_config *c, const Pb__PerfEvents__Tracepoin
 /* A raw event is only for root: it can be a probe of a program or of any address of the kernel (the
  * types "uprobe" and "kprobe"), or registers of the CPU. */
 static int set_raw_event(struct perf_event_attr *attr, const Pb__PerfEvents__RawEvent *raw,
-			 const struct perf_config_places *places, struct err_text *e)
+			 const struct perf_config_env *env, struct err_text *e)
 {
 	uint64_t type = raw->type;
 	char path[512];
 	int r;
 
-	if (!places->for_root)
+	if (!env->for_root)
 		return err_set(e, -EACCES, "timebase.raw_event is only for root");
 	if (raw->pmu_name && *raw->pmu_name) {
 		if (strchr(raw->pmu_name, '/') || raw->pmu_name[0] == '.')
 			return err_set(e, -EINVAL,
 				       "timebase.raw_event.pmu_name: no '/' or leading '.'");
 		r = snprintf(path, sizeof(path), "%s/bus/event_source/devices/%s/type",
-			     places->sys_root, raw->pmu_name) < (int)sizeof(path)
+			     env->sys_root, raw->pmu_name) < (int)sizeof(path)
 			    ? perf_config_read_number(path, &type)
 			    : -ENAMETOOLONG;
 		if (r < 0)
@@ -127,15 +127,15 @@ static int set_raw_event(struct perf_event_attr *attr, const Pb__PerfEvents__Raw
 }
 
 static int set_event(struct perf_config *c, const Pb__PerfEvents__Timebase *t,
-		     const struct perf_config_places *places, struct err_text *e)
+		     const struct perf_config_env *env, struct err_text *e)
 {
 	switch (t ? t->event_case : PB__PERF_EVENTS__TIMEBASE__EVENT__NOT_SET) {
 	case PB__PERF_EVENTS__TIMEBASE__EVENT_COUNTER:
 		return set_counter(&c->attr, t->counter, e);
 	case PB__PERF_EVENTS__TIMEBASE__EVENT_TRACEPOINT:
-		return set_tracepoint(c, t->tracepoint, places->tracefs, e);
+		return set_tracepoint(c, t->tracepoint, env->tracefs, e);
 	case PB__PERF_EVENTS__TIMEBASE__EVENT_RAW_EVENT:
-		return set_raw_event(&c->attr, t->raw_event, places, e);
+		return set_raw_event(&c->attr, t->raw_event, env, e);
 	default:
 		return set_counter(&c->attr, COUNTER(SW_CPU_CLOCK), e);
 	}
@@ -235,7 +235,7 @@ static uint32_t ring_pages(uint32_t wanted)
 	return n;
 }
 
-int perf_config_read(const Pb__PerfEventConfig *m, const struct perf_config_places *places,
+int perf_config_read(const Pb__PerfEventConfig *m, const struct perf_config_env *env,
 		     struct perf_config *ret, struct err_text *e)
 {
 	struct perf_config c = {.message = m};
@@ -247,7 +247,7 @@ int perf_config_read(const Pb__PerfEventConfig *m, const struct perf_config_plac
 	c.attr.sample_id_all = 1;
 	c.attr.sample_type =
 		PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_READ;
-	r = set_event(&c, m->timebase, places, e);
+	r = set_event(&c, m->timebase, env, e);
 	if (r == 0)
 		r = set_interval(&c.attr, m, e);
 	if (r < 0)

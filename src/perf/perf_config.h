@@ -29,7 +29,7 @@ struct perf_config {
 	const Pb__PerfEventConfig *message; /* borrowed: what the config was read from */
 };
 
-struct perf_config_places {
+struct perf_config_env {
 	const char *tracefs; /* mount point, for the numbers of tracepoints; NULL: none */
 	const char *sys_root; /* "/sys" */
 	bool for_root; /* the consumer is root: see ds_consumer_is_root */
@@ -37,7 +37,7 @@ struct perf_config_places {
 
 /* config is borrowed as long as *ret is used. Returns 0; -EACCES if only root may use what it asks
  * for; or -EINVAL, -ENOENT or another -errno. Sets e on failure. */
-int perf_config_read(const Pb__PerfEventConfig *config, const struct perf_config_places *places,
+int perf_config_read(const Pb__PerfEventConfig *config, const struct perf_config_env *env,
 		     struct perf_config *ret, struct err_text *e);
 
 /* Returns true if the config asks for samples of the process. cmdline: its command line, arguments

@@ -349,7 +349,7 @@ static bool take_record(struct perf_session *s, struct cpu_ring *ring,
 		break;
 	case PERF_RECORD_LOST:
 		if (h->size >= sizeof(struct lost_record)) {
-			ring->told_lost += ((const struct lost_record *)h)->lost;
+			ring->reported_lost += ((const struct lost_record *)h)->lost;
 			perf_packet_lost(s, ring->cpu, ((const struct lost_record *)h)->lost);
 			address_spaces_forget(&s->spaces); /* mappings may have been lost */
 		}

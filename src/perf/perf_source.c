@@ -317,9 +317,9 @@ static int perf_source_read_config(struct perf_session *s, const struct ds_env *
 {
 	static const Pb__PerfEventConfig none = PB__PERF_EVENT_CONFIG__INIT;
 	const Pb__PerfEventConfig *m = s->config->perf_event_config;
-	struct perf_config_places places = {env->tracefs_root, env->sys_root,
-					    ds_consumer_is_root(s->h)};
-	int r = perf_config_read(m ? m : &none, &places, &s->perf, &s->refused);
+	struct perf_config_env config_env = {env->tracefs_root, env->sys_root,
+					     ds_consumer_is_root(s->h)};
+	int r = perf_config_read(m ? m : &none, &config_env, &s->perf, &s->refused);
 
 	if (r < 0)
 		log_warn("linux.perf: %s", s->refused.text);

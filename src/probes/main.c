@@ -177,9 +177,9 @@ static void find_state(char *path, size_t size)
 		snprintf(path, size, "%s/sonda", own);
 }
 
-static void clean_tracefs(const char *place, const char *state)
+static void clean_tracefs(const char *dir, const char *state)
 {
-	int r = *state ? ftrace_undo_stale_overrides(place, state) : 0;
+	int r = *state ? ftrace_undo_stale_overrides(dir, state) : 0;
 
 	if (r > 0)
 		log_info("restored tracefs settings left behind by a killed process (%d "
@@ -187,18 +187,18 @@ static void clean_tracefs(const char *place, const char *state)
 			 r);
 	else if (r < 0)
 		log_warn("%s: %s", state, strerror(-r));
-	r = ftrace_remove_stale_instances(place);
+	r = ftrace_remove_stale_instances(dir);
 	if (r > 0)
 		log_info("removed %d tracefs instance%s left behind by a killed process", r,
 			 r == 1 ? "" : "s");
 	else if (r < 0)
-		log_warn("%s/instances: %s", place, strerror(-r));
+		log_warn("%s/instances: %s", dir, strerror(-r));
 }
 
 /* Returns NULL if there is no ftrace; the reason was logged. */
 static const char *use_tracefs(const char *state)
 {
-	const char *place = NULL;
+	const char *dir = NULL;
 	struct err_text e;
 	int r;
 
@@ -206,18 +206,18 @@ static const char *use_tracefs(const char *state)
 	 * Before tracefs_find() tries other mount points: an access below debugfs mounts tracefs
 	 * for all processes, and that mount stays.
 	 */
-	r = tracefs_mount_private(tracefs_places[0]);
+	r = tracefs_mount_private(tracefs_dirs[0]);
 	if (r == 0)
-		log_info("mounted tracefs on %s, visible to this process only", tracefs_places[0]);
+		log_info("mounted tracefs on %s, visible to this process only", tracefs_dirs[0]);
 	else if (r != -EEXIST)
-		log_debug("mount of tracefs on %s: %s", tracefs_places[0], strerror(-r));
-	(void)tracefs_find(tracefs_places, &e, &place);
-	if (!place) {
+		log_debug("mount of tracefs on %s: %s", tracefs_dirs[0], strerror(-r));
+	(void)tracefs_find(tracefs_dirs, &e, &dir);
+	if (!dir) {
 		log_warn("linux.ftrace is off: %s", e.text);
 		return NULL;
 	}
-	clean_tracefs(place, state);
-	return place;
+	clean_tracefs(dir, state);
+	return dir;
 }
 
 static void main_on_connected(void *ctx)
@@ -371,12 +371,12 @@ static struct event_base *loop_new(void)
 
 static int probes_init(struct probes *p)
 {
-	struct sandbox_places places = {.state = *p->state ? p->state : NULL};
+	struct sandbox_paths paths = {.state = *p->state ? p->state : NULL};
 	struct err_text e;
 	int r;
 
-	places.tracefs = use_tracefs(p->state);
-	r = sandbox_enter(&places, &e);
+	paths.tracefs = use_tracefs(p->state);
+	r = sandbox_enter(&paths, &e);
 	if (r < 0) {
 		log_error("%s", e.text);
 		return r;
@@ -386,7 +386,7 @@ static int probes_init(struct probes *p)
 	if (!p->loop || !p->bus)
 		return -ENOMEM;
 	r = handle_signals(p);
-	return r < 0 ? r : connect_to_service(p, places.tracefs);
+	return r < 0 ? r : connect_to_service(p, paths.tracefs);
 }
 
 /* Stop the instances first, while everything that they use exists. */

@@ -83,18 +83,18 @@ static const struct syscall_list calls = {
 
 static bool can_choose;
 
-static int change_files_only_at(const struct sandbox_places *p)
+static int change_files_only_at(const struct sandbox_paths *p)
 {
-	const struct landlock_place places[] = {
+	const struct landlock_place writable[] = {
 		{p->tracefs ? p->tracefs : "", true},
 		{p->state ? p->state : "", true},
 		{"/proc/sys/kernel/kptr_restrict", false},
 	};
 
-	return landlock_restrict_writes(places, ARRAY_SIZE(places));
+	return landlock_restrict_writes(writable, ARRAY_SIZE(writable));
 }
 
-static int forbid_writing(const struct sandbox_places *p, struct err_text *e)
+static int forbid_writing(const struct sandbox_paths *p, struct err_text *e)
 {
 	int r = outside_reads_start();
 
@@ -110,7 +110,7 @@ static int forbid_writing(const struct sandbox_places *p, struct err_text *e)
 	return 0;
 }
 
-int sandbox_enter(const struct sandbox_places *places, struct err_text *e)
+int sandbox_enter(const struct sandbox_paths *paths, struct err_text *e)
 {
 	int r = perf_source_prepare();
 
@@ -127,7 +127,7 @@ int sandbox_enter(const struct sandbox_places *places, struct err_text *e)
 	}
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
 		return err_set(e, -errno, "cannot disable core dumps: %s", strerror(errno));
-	r = forbid_writing(places, e);
+	r = forbid_writing(paths, e);
 	if (r < 0)
 		return r;
 	r = syscall_filter_install(&calls);

@@ -18,13 +18,13 @@
  *
  * Features that the kernel lacks are logged. A build with a sanitizer drops nothing and logs that.
  */
-struct sandbox_places {
+struct sandbox_paths {
 	const char *tracefs; /* NULL: none */
 	const char *state; /* state directory, created by sandbox_enter(); NULL: none */
 };
 
 /* Returns 0, or -errno and sets e; then the process must not continue. */
-int sandbox_enter(const struct sandbox_places *places, struct err_text *e);
+int sandbox_enter(const struct sandbox_paths *paths, struct err_text *e);
 
 /*
  * Sets the effective capabilities: bits 1 << CAP_* of those that sonda-probes keeps. Logs the first

@@ -18,13 +18,13 @@
  * Accessing it also triggers an automount below debugfs.
  */
 
-const char *const tracefs_places[] = {"/sys/kernel/tracing", "/sys/kernel/debug/tracing", NULL};
+const char *const tracefs_dirs[] = {"/sys/kernel/tracing", "/sys/kernel/debug/tracing", NULL};
 
-/* Returns 0 if instances can be made in place, or -errno. */
-static int try_place(const char *place)
+/* Returns 0 if instances can be made in dir, or -errno. */
+static int try_dir(const char *dir)
 {
 	char path[256];
-	int r = fs_join(path, sizeof(path), place, "instances");
+	int r = fs_join(path, sizeof(path), dir, "instances");
 
 	if (r < 0)
 		return r;
@@ -32,17 +32,17 @@ static int try_place(const char *place)
 	return faccessat(AT_FDCWD, path, W_OK | X_OK, AT_EACCESS) == 0 ? 0 : -errno;
 }
 
-static int tracefs_explain(const char *place, int error, struct err_text *e)
+static int tracefs_explain(const char *dir, int error, struct err_text *e)
 {
-	if (error == -ENOENT && !fs_exists(place))
+	if (error == -ENOENT && !fs_exists(dir))
 		return err_set(e, -EOPNOTSUPP,
 			       "%s does not exist: this kernel was built without tracing, or sysfs "
 			       "is not mounted",
-			       place);
+			       dir);
 	if (error == -ENOENT)
 		return err_set(e, -ENOENT,
 			       "nothing is mounted on %s: run as root: mount -t tracefs tracefs %s",
-			       place, place);
+			       dir, dir);
 	/*
 	 * Files that are created in tracefs and in instances/ get the owner of the directory;
 	 * before Linux 6.6 the existing files of the kernel do not.
@@ -51,24 +51,24 @@ static int tracefs_explain(const char *place, int error, struct err_text *e)
 		e, -EACCES,
 		"%s/instances: %s: run sonda-probes as root, or let its user make instances: "
 		"sudo chown USER %s %s/instances (before Linux 6.6 also: chown -R USER %s/events)",
-		place, strerror(-error), place, place, place);
+		dir, strerror(-error), dir, dir, dir);
 }
 
-int tracefs_find(const char *const *places, struct err_text *e, const char **ret_place)
+int tracefs_find(const char *const *dirs, struct err_text *e, const char **ret_dir)
 {
 	int first = 0;
 
-	for (size_t i = 0; places[i]; i++) {
-		int r = try_place(places[i]);
+	for (size_t i = 0; dirs[i]; i++) {
+		int r = try_dir(dirs[i]);
 
 		if (r == 0) {
-			*ret_place = places[i];
+			*ret_dir = dirs[i];
 			return 0;
 		}
 		if (i == 0)
 			first = r;
 	}
-	return tracefs_explain(places[0], first, e);
+	return tracefs_explain(dirs[0], first, e);
 }
 
 static int any_name(void *ctx, const char *name, unsigned char d_type)
@@ -79,9 +79,9 @@ static int any_name(void *ctx, const char *name, unsigned char d_type)
 	return -EEXIST;
 }
 
-int tracefs_mount_private(const char *place)
+int tracefs_mount_private(const char *dir)
 {
-	int r = fs_each(place, any_name, NULL);
+	int r = fs_each(dir, any_name, NULL);
 
 	if (r < 0)
 		return r;
@@ -93,5 +93,5 @@ int tracefs_mount_private(const char *place)
 	 */
 	if (mount(NULL, "/sys", NULL, MS_SLAVE, NULL) < 0)
 		return -errno;
-	return mount("tracefs", place, "tracefs", 0, NULL) == 0 ? 0 : -errno;
+	return mount("tracefs", dir, "tracefs", 0, NULL) == 0 ? 0 : -errno;
 }

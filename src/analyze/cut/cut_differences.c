@@ -367,7 +367,7 @@ static bool has_values(const struct cut_differences *d, uint32_t field)
 	return false;
 }
 
-/* Returns the field of the absolute value in the place of a difference, or 0. */
+/* Returns the field of the absolute value instead of a difference, or 0. */
 static uint32_t absolute_field(const struct cut_differences *d, uint32_t field, int64_t *ret)
 {
 	switch (field) {

@@ -58,7 +58,7 @@ struct cut_cpu_view *cut_part_cpu(struct cut_part *part, size_t machine, uint32_
 
 /* ---- lists ---- */
 
-size_t cut_part_place(const struct cut_part_list *l, int64_t ts)
+size_t cut_part_lower_bound(const struct cut_part_list *l, int64_t ts)
 {
 	size_t lo = 0, hi = l->n;
 
@@ -75,14 +75,14 @@ size_t cut_part_place(const struct cut_part_list *l, int64_t ts)
 
 struct cut_part *cut_part_find(const struct cut_part_list *l, int64_t ts)
 {
-	size_t at = cut_part_place(l, ts);
+	size_t at = cut_part_lower_bound(l, ts);
 
 	return at < l->n && l->of[at]->range.first <= ts ? l->of[at] : NULL;
 }
 
 int cut_part_add(struct cut_part_list *l, struct cut_part *part)
 {
-	size_t at = cut_part_place(l, part->range.first);
+	size_t at = cut_part_lower_bound(l, part->range.first);
 
 	if (array_reserve(&l->of, &l->cap, l->n + 1, sizeof(struct cut_part *)))
 		return -ENOMEM;

@@ -57,8 +57,8 @@ struct cut_part_list {
 	size_t n, cap;
 };
 
-/* Returns the place of the first part that ends at a time or later. */
-size_t cut_part_place(const struct cut_part_list *l, int64_t ts);
+/* Returns the index of the first part that ends at a time or later. */
+size_t cut_part_lower_bound(const struct cut_part_list *l, int64_t ts);
 /* Returns the part of a time, or NULL. */
 struct cut_part *cut_part_find(const struct cut_part_list *l, int64_t ts);
 /* Adds a part that the list does not have. Returns 0 or -ENOMEM. */

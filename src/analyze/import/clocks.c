@@ -29,8 +29,8 @@ struct clock_node {
 	bool incremental;
 	bool not_monotonic; /* its readings went back: times of it are not converted */
 	int64_t last; /* ns, the last time; times of an incremental clock are added to it */
-	unsigned place; /* in clocks.wide; of a clock of a sequence: its id less the first one */
-	/* Sets of bits: the clocks that share a snapshot with it, by their place. A clock of no
+	unsigned index; /* in clocks.wide; of a clock of a sequence: its id less the first one */
+	/* Sets of bits: the clocks that share a snapshot with it, by their index. A clock of no
 	 * sequence has those of sequences in their sets only. */
 	uint64_t wide[CLOCKS_WIDE_MAX / 64], own;
 	UT_hash_handle hh;
@@ -119,7 +119,7 @@ static struct clock_node *add_node(struct clocks *c, const struct clock_reading 
 	HASH_ADD(hh, c->by_key, clock, sizeof(n->clock), n);
 	if (!n->hh.tbl)
 		goto fail;
-	n->place = is_of_sequence(n->clock) ? (uint32_t)n->clock - CLOCK_SEQUENCE_FIRST
+	n->index = is_of_sequence(n->clock) ? (uint32_t)n->clock - CLOCK_SEQUENCE_FIRST
 					    : (unsigned)c->n_wide;
 	if (!is_of_sequence(n->clock))
 		c->wide[c->n_wide++] = n;
@@ -142,9 +142,9 @@ static struct clock_edge *find_edge(const struct clocks *c, uint16_t from, uint1
 static void note_neighbour(struct clock_node *n, const struct clock_node *other)
 {
 	if (is_of_sequence(other->clock))
-		n->own |= UINT64_C(1) << other->place;
+		n->own |= UINT64_C(1) << other->index;
 	else
-		n->wide[other->place / 64] |= UINT64_C(1) << other->place % 64;
+		n->wide[other->index / 64] |= UINT64_C(1) << other->index % 64;
 }
 
 static struct clock_edge *edge_of(struct clocks *c, uint16_t from, uint16_t to)
@@ -282,7 +282,7 @@ static int64_t by_edge(const struct clock_edge *e, int64_t ts)
 
 _Static_assert(OWN_MAX == 64 && CLOCKS_WIDE_MAX % 64 == 0, "sets of clocks are words of 64 bits");
 
-/* The machine's clocks, and behind them those of the source's sequence, by their place. */
+/* The machine's clocks, and behind them those of the source's sequence, by their index. */
 struct way {
 	struct clock_node *nodes[CANDIDATES_MAX]; /* of clocks that are visited or left */
 	uint16_t next[CANDIDATES_MAX]; /* of visited clocks: the next clock towards the target */
@@ -291,9 +291,9 @@ struct way {
 	size_t n_queue;
 };
 
-static uint16_t place_in_way(const struct clock_node *n)
+static uint16_t index_in_way(const struct clock_node *n)
 {
-	return (uint16_t)(n->place + (is_of_sequence(n->clock) ? CLOCKS_WIDE_MAX : 0));
+	return (uint16_t)(n->index + (is_of_sequence(n->clock) ? CLOCKS_WIDE_MAX : 0));
 }
 
 /* Times of a clock that went back are not converted, but times can be converted to it. */
@@ -314,7 +314,7 @@ static void list_candidates(struct clocks *c, const struct clock_node *source, s
 	}
 }
 
-/* Visits the clocks of a set, whose first has the place `first`. `to` is the next clock from them. */
+/* Visits the clocks of a set, whose first has the index `first`. `to` is the next clock from them. */
 static void visit(struct way *w, uint64_t set, unsigned first, uint16_t to)
 {
 	for (; set; set &= set - 1) {
@@ -341,11 +341,11 @@ static uint64_t own_neighbours(const struct way *w, uint16_t at)
 }
 
 /* Searches breadth first from the target, so that each clock knows the next clock on its shortest
- * way. Returns the place of the source, or NO_NODE if there is no way. */
+ * way. Returns the index of the source, or NO_NODE if there is no way. */
 static uint16_t find_way(struct clocks *c, const struct clock_node *source,
 			 const struct clock_node *target, struct way *w)
 {
-	uint16_t from = place_in_way(source), to = place_in_way(target);
+	uint16_t from = index_in_way(source), to = index_in_way(target);
 
 	*w = (struct way){.n_queue = 0};
 	list_candidates(c, source, w);
@@ -354,7 +354,7 @@ static uint16_t find_way(struct clocks *c, const struct clock_node *source,
 	if (to < CLOCKS_WIDE_MAX)
 		w->wide_left[to / 64] &= ~(UINT64_C(1) << to % 64);
 	else
-		w->own_left &= ~(UINT64_C(1) << target->place);
+		w->own_left &= ~(UINT64_C(1) << target->index);
 	w->queue[w->n_queue++] = to;
 	for (size_t done = 0; done < w->n_queue; done++) {
 		uint16_t at = w->queue[done];

@@ -131,7 +131,7 @@ static bool note_uuid(struct import *im, struct seen_uuid **of, size_t *cap, uin
 	return true;
 }
 
-static void place_thread(struct import *im, struct machine *m, struct described_track *d)
+static void set_owner_thread(struct import *im, struct machine *m, struct described_track *d)
 {
 	uint32_t utid = tasks_thread_of(&m->tasks, d->tid, d->pid);
 
@@ -144,7 +144,7 @@ static void place_thread(struct import *im, struct machine *m, struct described_
 	d->owner_id = utid;
 }
 
-static void place_process(struct import *im, struct machine *m, struct described_track *d)
+static void set_owner_process(struct import *im, struct machine *m, struct described_track *d)
 {
 	uint32_t upid = tasks_process(&m->tasks, d->pid), utid;
 
@@ -156,19 +156,20 @@ static void place_process(struct import *im, struct machine *m, struct described
 	d->owner_id = upid;
 }
 
-static bool has_own_place(const struct described_track *d)
+static bool needs_no_parent(const struct described_track *d)
 {
 	return d->kind == DESCRIBED_THREAD || d->kind == DESCRIBED_PROCESS || !d->parent;
 }
 
-/* Finds the owner of a track: goes up to the first ancestor that is placed or needs no parent, then
- * places the tracks from there down. Returns false, and counts it, if there is no such ancestor. */
-static bool place(struct import *im, struct machine *m, struct described_track *d)
+/* Finds the owner of a track: goes up to the first ancestor whose owner is known or that needs no
+ * parent, then sets the owners of the tracks from there down. Returns false, and counts it, if there
+ * is no such ancestor. */
+static bool find_owner(struct import *im, struct machine *m, struct described_track *d)
 {
 	struct described_track *chain[MAX_ANCESTORS];
 	size_t n = 0;
 
-	for (struct described_track *a = d; a && !a->placed;) {
+	for (struct described_track *a = d; a && !a->owner_known;) {
 		for (size_t i = 0; i < n; i++)
 			if (chain[i] == a) {
 				stats_add(im->store, STAT_TRACK_EVENT_TRACK_HIERARCHY_LOOP,
@@ -181,7 +182,7 @@ static bool place(struct import *im, struct machine *m, struct described_track *
 			return false;
 		}
 		chain[n++] = a;
-		if (has_own_place(a))
+		if (needs_no_parent(a))
 			break;
 		a = described_find(im, m, a->parent);
 		if (!a) {
@@ -195,14 +196,14 @@ static bool place(struct import *im, struct machine *m, struct described_track *
 			a->parent ? described_find(im, m, a->parent) : NULL;
 
 		if (a->kind == DESCRIBED_THREAD) {
-			place_thread(im, m, a);
+			set_owner_thread(im, m, a);
 		} else if (a->kind == DESCRIBED_PROCESS) {
-			place_process(im, m, a);
+			set_owner_process(im, m, a);
 		} else if (parent) {
 			a->owner = parent->owner;
 			a->owner_id = parent->owner_id;
 		}
-		a->placed = true;
+		a->owner_known = true;
 	}
 	return true;
 }
@@ -224,7 +225,7 @@ struct described_track *described_of_event(struct import *im, struct machine *m,
 			.first = true};
 		d = described_add(im, &new);
 	}
-	return d && (d->placed || place(im, m, d)) ? d : NULL;
+	return d && (d->owner_known || find_owner(im, m, d)) ? d : NULL;
 }
 
 /* ---- rows ---- */
@@ -357,7 +358,7 @@ static uint32_t described_tracks_row_of(struct import *im, struct machine *m,
 	if (row != NULL_U32)
 		return row;
 	parent = d->parent && depth < MAX_ANCESTORS ? described_find(im, m, d->parent) : NULL;
-	if (parent && (parent->placed || place(im, m, parent)))
+	if (parent && (parent->owner_known || find_owner(im, m, parent)))
 		parent_row = described_tracks_row_of(im, m, parent, NULL_U32, depth + 1);
 	row = present_row(im, m, d, event_name); /* made as one of its own ancestors */
 	if (row != NULL_U32)

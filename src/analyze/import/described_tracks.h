@@ -52,7 +52,7 @@ struct described_track {
 	bool has_rank, has_first, first; /* first: argument has_first_packet_on_sequence */
 	int32_t rank;
 	bool ranks_processes, ranks_threads; /* of the track 0: their tracks' ranks count */
-	bool placed; /* owner and owner_id are known */
+	bool owner_known; /* owner and owner_id are known */
 	enum track_owner owner;
 	uint32_t owner_id; /* utid or upid */
 	uint32_t track; /* NULL_U32: not made yet */

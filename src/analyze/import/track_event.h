@@ -95,9 +95,9 @@ int tokens_track_event_time(struct import *im, struct machine *m, const struct p
 void rows_track_event(struct import *im, struct machine *m, int64_t ts, const struct packet *p,
 		      const uint8_t *packet, uint32_t state);
 
-/* track_event_place.c: finds the event's track, thread and process. Returns false for an event that
- * belongs nowhere. */
-bool track_event_place(struct import *im, struct machine *m, struct track_event *e);
+/* track_event_owner.c: finds the event's track, thread and process. Returns false for an event without
+ * any of them. */
+bool track_event_find_owner(struct import *im, struct machine *m, struct track_event *e);
 /* Returns the row of the event's track, made at the first use; NULL_U32: there is none. */
 uint32_t track_event_row(struct import *im, struct machine *m, struct track_event *e,
 			 enum slice_step step);

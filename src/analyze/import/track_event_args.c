@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The arguments of a track event: its place in the source code, its log message, fields that
+ * The arguments of a track event: its location in the source code, its log message, fields that
  * programs added, and annotations (`debug.NAME`).
  */
 #include <errno.h>
@@ -42,7 +42,7 @@ static void put_int(struct event_args *a, const char *key, enum arg_type type, i
 	arg_writer_leave(&a->w, mark);
 }
 
-/* ---- places in the source code ---- */
+/* ---- source locations ---- */
 
 /* Adds a path, in which '\\' becomes '/'. */
 static void put_path(struct event_args *a, const struct pb_field *f)
@@ -57,7 +57,8 @@ static void put_path(struct event_args *a, const struct pb_field *f)
 	strbuf_deinit(&path);
 }
 
-static void put_place_field(struct event_args *a, const struct pb_field *f, enum arg_type line_type)
+static void put_location_field(struct event_args *a, const struct pb_field *f,
+			       enum arg_type line_type)
 {
 	if (f->id == PB_SOURCE_LOCATION_FILE_NAME && f->data)
 		track_event_args_put_text(a, "file_name", f->data, f->len);
@@ -67,9 +68,9 @@ static void put_place_field(struct event_args *a, const struct pb_field *f, enum
 		put_int(a, "line_number", line_type, (int64_t)f->u64);
 }
 
-/* Adds an interned place. turn: '\\' in its path becomes '/'. */
-static void put_place(struct event_args *a, const char *key, uint64_t iid, bool turn,
-		      enum arg_type line_type)
+/* Adds an interned location. turn: '\\' in its path becomes '/'. */
+static void put_location(struct event_args *a, const char *key, uint64_t iid, bool turn,
+			 enum arg_type line_type)
 {
 	struct arg_mark mark = track_event_args_enter(a, key);
 	struct pb_field entry;
@@ -80,19 +81,19 @@ static void put_place(struct event_args *a, const char *key, uint64_t iid, bool 
 			if (f.id == PB_SOURCE_LOCATION_FILE_NAME && f.data && turn)
 				put_path(a, &f);
 			else
-				put_place_field(a, &f, line_type);
+				put_location_field(a, &f, line_type);
 		}
 	}
 	arg_writer_leave(&a->w, mark);
 }
 
-/* Adds a place that is in the event itself. */
-static void put_inline_place(struct event_args *a, const struct pb_field *place)
+/* Adds a location that is in the event itself. */
+static void put_inline_location(struct event_args *a, const struct pb_field *location)
 {
 	struct arg_mark mark = track_event_args_enter(a, "source_location");
 
-	pb_for_each (f, place)
-		put_place_field(a, &f, ARG_UINT);
+	pb_for_each (f, location)
+		put_location_field(a, &f, ARG_UINT);
 	arg_writer_leave(&a->w, mark);
 }
 
@@ -100,11 +101,11 @@ static void put_inline_place(struct event_args *a, const struct pb_field *place)
 
 static void put_log(struct event_args *a, const struct pb_field *message)
 {
-	uint64_t place = 0, body = 0;
+	uint64_t location = 0, body = 0;
 	struct pb_field priority = {0}, entry, text = {0};
 	struct sequences *q = &a->m->sequences;
 
-	pb_read(message, PB_TO(PB_LOG_MESSAGE_SOURCE_LOCATION_IID, &place),
+	pb_read(message, PB_TO(PB_LOG_MESSAGE_SOURCE_LOCATION_IID, &location),
 		PB_TO(PB_LOG_MESSAGE_BODY_IID, &body), PB_TO_ANY(PB_LOG_MESSAGE_PRIO, &priority));
 	if (!sequences_message(q, a->e->state, PB_INTERNED_DATA_LOG_MESSAGE_BODY, body, &entry))
 		return;
@@ -112,8 +113,8 @@ static void put_log(struct event_args *a, const struct pb_field *message)
 	if (text.data)
 		track_event_args_put_text(a, "track_event.log_message.message", text.data,
 					  text.len);
-	if (place)
-		put_place(a, "track_event.log_message", place, false, ARG_INT);
+	if (location)
+		put_location(a, "track_event.log_message", location, false, ARG_INT);
 	if (priority.id)
 		put_int(a, "track_event.priority", ARG_INT, (int64_t)priority.u64);
 }
@@ -378,7 +379,7 @@ static void put_plain_fields(struct event_args *a)
 {
 	pb_for_each (f, &a->e->message) {
 		if (f.id == PB_TRACK_EVENT_SOURCE_LOCATION && f.data)
-			put_inline_place(a, &f);
+			put_inline_location(a, &f);
 		else if (f.id == PB_TRACK_EVENT_SOURCE_LOCATION_IID)
 			put_int(a, "source_location_iid", ARG_UINT, (int64_t)f.u64);
 	}
@@ -387,28 +388,28 @@ static void put_plain_fields(struct event_args *a)
 
 /* Fields of the event whose arguments come before the annotations, in this order. */
 struct event_parts {
-	struct pb_field place, task, log, correlation;
+	struct pb_field location, task, log, correlation;
 };
 
 static void put_task(struct event_args *a, const struct pb_field *task)
 {
 	pb_for_each (f, task)
 		if (f.id == PB_TASK_EXECUTION_POSTED_FROM_IID)
-			put_place(a, "task.posted_from", f.u64, true, ARG_UINT);
+			put_location(a, "task.posted_from", f.u64, true, ARG_UINT);
 }
 
 void track_event_args(struct import *im, struct machine *m, const struct track_event *e,
 		      const struct arg_builder *earlier)
 {
 	struct event_args a = {.im = im, .m = m, .e = e};
-	struct event_parts parts = {.place = {.id = 0}};
+	struct event_parts parts = {.location = {.id = 0}};
 	struct arg_mark mark;
 
 	arg_writer_init(&a.w, im->store, &im->args);
 	a.w.earlier = earlier;
 	pb_for_each (f, &e->message) {
 		if (f.id == PB_TRACK_EVENT_SOURCE_LOCATION_IID)
-			parts.place = f;
+			parts.location = f;
 		else if (f.id == PB_TRACK_EVENT_TASK_EXECUTION && f.data)
 			parts.task = f;
 		else if (f.id == PB_TRACK_EVENT_LOG_MESSAGE && f.data)
@@ -417,8 +418,8 @@ void track_event_args(struct import *im, struct machine *m, const struct track_e
 			 f.id <= PB_TRACK_EVENT_CORRELATION_ID_STR_IID)
 			parts.correlation = f;
 	}
-	if (parts.place.id)
-		put_place(&a, "source", parts.place.u64, true, ARG_UINT);
+	if (parts.location.id)
+		put_location(&a, "source", parts.location.u64, true, ARG_UINT);
 	if (parts.task.id)
 		put_task(&a, &parts.task);
 	if (parts.log.id)

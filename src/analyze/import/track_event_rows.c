@@ -377,7 +377,7 @@ void rows_track_event(struct import *im, struct machine *m, int64_t ts, const st
 		e.name = track_event_rows_name_of(im, m, &e);
 		e.category = category_of(im, m, &e);
 	}
-	if ((!e.type && !e.legacy.has_phase) || !track_event_place(im, m, &e)) {
+	if ((!e.type && !e.legacy.has_phase) || !track_event_find_owner(im, m, &e)) {
 		count_error(im);
 		return;
 	}

@@ -65,9 +65,9 @@ struct group *groups_add(struct groups *g, const struct group_sample *s)
 
 	if (!group)
 		return NULL;
-	if (g->placing) {
-		if (group->placed < group->n)
-			g->samples[group->first + group->placed++] = s->ns;
+	if (g->filling) {
+		if (group->n_filled < group->n)
+			g->samples[group->first + group->n_filled++] = s->ns;
 		return group;
 	}
 	group->n++;
@@ -80,7 +80,7 @@ struct group *groups_add(struct groups *g, const struct group_sample *s)
 	return group;
 }
 
-bool groups_place(struct groups *g)
+bool groups_begin_fill(struct groups *g)
 {
 	size_t sum = 0;
 
@@ -89,7 +89,7 @@ bool groups_place(struct groups *g)
 		sum += g->list[i].n;
 	}
 	g->samples = g->failed ? NULL : malloc((sum + 1) * sizeof(*g->samples));
-	g->placing = true;
+	g->filling = true;
 	g->failed |= !g->samples;
 	return !g->failed;
 }
@@ -109,11 +109,11 @@ int64_t groups_ranked(struct groups *g, const struct group *group, uint64_t rank
 	int64_t *s = g->samples + group->first;
 	size_t lo = 0, hi = (size_t)group->n, k = (size_t)rank - 1;
 
-	if (!g->placing || k >= hi)
+	if (!g->filling || k >= hi)
 		return 0;
 	while (hi - lo > 1) {
-		uint64_t place[2] = {lo, hi};
-		int64_t pivot = s[lo + (size_t)(siphash_keyed(place, sizeof(place)) % (hi - lo))];
+		uint64_t range[2] = {lo, hi};
+		int64_t pivot = s[lo + (size_t)(siphash_keyed(range, sizeof(range)) % (hi - lo))];
 		size_t below = lo, i = lo, above = hi;
 
 		while (i < above)

@@ -7,7 +7,7 @@
 
 /*
  * Groups of samples in ns: their number, sum, largest one and percentiles. For percentiles the same
- * samples are added twice: the first time they are counted, the second time each gets its place in
+ * samples are added twice: the first time they are counted, the second time each is stored in
  * one array.
  */
 
@@ -17,7 +17,7 @@ struct group {
 	uint64_t total, other; /* ns; wraps around for impossible times. other: the caller's */
 	int64_t longest, longest_ts; /* the last one of equals */
 	size_t first; /* of its samples in struct groups */
-	uint64_t placed;
+	uint64_t n_filled;
 };
 
 struct groups {
@@ -27,7 +27,7 @@ struct groups {
 	size_t n_slots;
 	uint64_t factor; /* of the hash: odd and random, so that a trace cannot cause collisions */
 	int64_t *samples; /* owned */
-	bool placing; /* the second time */
+	bool filling; /* the second time */
 	bool failed; /* out of memory */
 };
 
@@ -44,9 +44,9 @@ struct group *groups_add(struct groups *g, const struct group_sample *s);
 struct group *groups_find(struct groups *g, uint64_t key);
 
 /* Begins the second time. Returns false without memory. */
-bool groups_place(struct groups *g);
+bool groups_begin_fill(struct groups *g);
 
-/* Returns the sample of a rank from 1 to n; 0 before groups_place(). Reorders the samples. */
+/* Returns the sample of a rank from 1 to n; 0 before groups_begin_fill(). Reorders the samples. */
 int64_t groups_ranked(struct groups *g, const struct group *group, uint64_t rank);
 
 static inline int64_t groups_p50(struct groups *g, const struct group *group)

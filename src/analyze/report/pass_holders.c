@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 /* A wait, and the CPU on which it ended. */
-struct held_wait {
+struct cpu_wait {
 	uint32_t row, utid;
 	uint32_t cpu; /* NULL_U32: not known */
 	int64_t begin, end;
@@ -25,7 +25,7 @@ static struct row_range rows_between(const struct table *t, int64_t from, int64_
 
 /* Finds the run that ended a wait, which has a first and a last row. Returns false if there is
  * none. */
-static bool find_run(const struct store *s, uint32_t row, uint32_t last, struct held_wait *ret)
+static bool find_run(const struct store *s, uint32_t row, uint32_t last, struct cpu_wait *ret)
 {
 	const struct table *t = &s->tables[TABLE_THREAD_STATE];
 	struct row_range range;
@@ -40,11 +40,11 @@ static bool find_run(const struct store *s, uint32_t row, uint32_t last, struct 
 		if (table_u32(t, STATE_UTID, i) == table_u32(t, STATE_UTID, row) &&
 		    table_u16(t, STATE_STATE, i) == STORE_STATE_RUNNING &&
 		    table_ts(t, STATE_TS, i) == end) {
-			*ret = (struct held_wait){.row = row,
-						  .utid = table_u32(t, STATE_UTID, row),
-						  .cpu = table_u32(t, STATE_MORE, i),
-						  .begin = table_ts(t, STATE_TS, row),
-						  .end = end};
+			*ret = (struct cpu_wait){.row = row,
+						 .utid = table_u32(t, STATE_UTID, row),
+						 .cpu = table_u32(t, STATE_MORE, i),
+						 .begin = table_ts(t, STATE_TS, row),
+						 .end = end};
 			return true;
 		}
 	return false;
@@ -52,7 +52,7 @@ static bool find_run(const struct store *s, uint32_t row, uint32_t last, struct 
 
 /* Returns when the last run on the CPU that began before the wait or with it began; without such a
  * run, when the wait began. */
-static int64_t begin_of_holder(const struct table *t, const struct held_wait *w)
+static int64_t begin_of_holder(const struct table *t, const struct cpu_wait *w)
 {
 	uint32_t end = t->unsorted ? t->rows : table_lower_bound(t, w->begin + 1);
 	int64_t last = INT64_MIN;
@@ -67,7 +67,7 @@ static int64_t begin_of_holder(const struct table *t, const struct held_wait *w)
 }
 
 /* Adds how long each other thread had the CPU during the wait. other: since when. */
-static void add_holders(const struct pass_input *in, const struct held_wait *w, uint64_t number,
+static void add_holders(const struct pass_input *in, const struct cpu_wait *w, uint64_t number,
 			struct groups *g)
 {
 	const struct table *t = &in->s->tables[TABLE_SCHED];
@@ -109,7 +109,7 @@ void pass_holders(const struct pass_input *in, struct pass_rows *ret)
 	int64_t first_cpu = in->machine == MACHINES_ALL ? 0 : in->machine * PASS_CPUS_OF_A_MACHINE;
 	struct largest longest = {.most = (size_t)in->top};
 	struct groups g = {.n = 0};
-	struct held_wait w;
+	struct cpu_wait w;
 
 	pass_longest_waits(in, &longest);
 	for (size_t i = 0; i < longest.n && !longest.failed && !g.failed; i++) {

@@ -47,7 +47,7 @@ void pass_late_by(const struct pass_input *in, struct pass_rows *ret)
 	ret->texts = who.kind == WHO_PROGRAM ? 1 : 0;
 	if (!ret->failed)
 		add_late(in, &who, &g);
-	if (!ret->failed && groups_place(&g))
+	if (!ret->failed && groups_begin_fill(&g))
 		add_late(in, &who, &g);
 	for (size_t i = 0; i < g.n && !g.failed; i++) {
 		const struct group *e = &g.list[i];

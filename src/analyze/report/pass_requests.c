@@ -315,7 +315,7 @@ static void add_requests(const struct request_array *l, enum request_key by,
 		struct group *group = groups_add(
 			g, &(struct group_sample){.key = key, .ns = q->dur, .ts = q->ts});
 
-		if (group && !g->placing) {
+		if (group && !g->filling) {
 			group->flagged += (uint64_t)q->queued;
 			group->other += (uint64_t)q->bytes;
 		}
@@ -334,7 +334,7 @@ void pass_requests(const struct pass_input *in, struct pass_rows *ret)
 
 	if (good)
 		add_requests(&l->done, by, &who, &g);
-	if (good && groups_place(&g))
+	if (good && groups_begin_fill(&g))
 		add_requests(&l->done, by, &who, &g);
 	for (size_t i = 0; i < g.n && good; i++) {
 		const struct group *e = &g.list[i];

@@ -86,7 +86,7 @@ static void add_slices(struct slice_groups *sg)
 				   &(struct group_sample){.key = key,
 							  .ns = table_dur(t, SLICE_DUR, row),
 							  .ts = table_ts(t, SLICE_TS, row)});
-	for (uint32_t row = 0; !sg->g.placing && row < t->rows; row++) {
+	for (uint32_t row = 0; !sg->g.filling && row < t->rows; row++) {
 		uint32_t parent = table_u32(t, SLICE_PARENT, row);
 		int64_t dur = table_dur(t, SLICE_DUR, row);
 		struct group *g;
@@ -127,7 +127,7 @@ void pass_slices(const struct pass_input *in, struct pass_rows *ret)
 
 	if (good)
 		add_slices(&sg);
-	if (good && groups_place(&sg.g))
+	if (good && groups_begin_fill(&sg.g))
 		add_slices(&sg);
 	if (good)
 		add_slice_rows(&sg, ret);

@@ -107,7 +107,7 @@ void pass_waits(const struct pass_input *in, struct pass_rows *ret)
 	ret->texts = who.kind == WHO_PROGRAM ? 1 : 0;
 	if (!ret->failed)
 		add_waits(in, &who, by_length, &g);
-	if (!ret->failed && !by_length && groups_place(&g))
+	if (!ret->failed && !by_length && groups_begin_fill(&g))
 		add_waits(in, &who, by_length, &g);
 	for (size_t i = 0; i < g.n && !g.failed; i++) {
 		const struct group *e = &g.list[i];
@@ -156,7 +156,7 @@ void pass_wakes(const struct pass_input *in, struct pass_rows *ret)
 	ret->texts = who.kind == WHO_PROGRAM ? 3 : 0;
 	if (!ret->failed)
 		add_wakes(in, &who, &g);
-	if (!ret->failed && groups_place(&g))
+	if (!ret->failed && groups_begin_fill(&g))
 		add_wakes(in, &who, &g);
 	for (size_t i = 0; i < g.n && !g.failed; i++) {
 		const struct group *e = &g.list[i];

@@ -23,7 +23,7 @@ struct arg_builder {
 	size_t n, cap;
 };
 
-/* Adds an argument. A key that is there keeps its place and gets the new value. Without memory it
+/* Adds an argument. A key that is there keeps its position and gets the new value. Without memory it
  * sets the budget's error. */
 void arg_builder_add(struct store *s, struct arg_builder *b, const struct stored_arg *a);
 void arg_builder_int(struct store *s, struct arg_builder *b, const char *key, enum arg_type type,

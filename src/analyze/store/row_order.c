@@ -91,20 +91,20 @@ static size_t take_samples(const struct store *s, const struct keys *k, unsigned
 	return n;
 }
 
-/* Keys with the same value share a place, so that their rows ascend. place: by key; at first the
- * number of its rows, then where the next of them goes. */
-static void set_places(const struct sample *list, size_t n, uint32_t *place, uint32_t *next)
+/* Keys with the same value share a slot, so that their rows ascend. slot: by key; at first the
+ * number of its rows, then the number of its slot. next: by slot, the index of its next row. */
+static void set_slots(const struct sample *list, size_t n, uint32_t *slot, uint32_t *next)
 {
 	uint32_t sum = 0, number = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		uint32_t rows = place[list[i].key];
+		uint32_t rows = slot[list[i].key];
 
 		if (i && row_order_compare(&list[i - 1].value, &list[i].value) != 0)
 			number++;
 		if (!i || row_order_compare(&list[i - 1].value, &list[i].value) != 0)
 			next[number] = sum;
-		place[list[i].key] = number;
+		slot[list[i].key] = number;
 		sum += rows;
 	}
 }
@@ -112,19 +112,19 @@ static void set_places(const struct sample *list, size_t n, uint32_t *place, uin
 static uint32_t *make_order(const struct store *s, const struct keys *k, unsigned column,
 			    size_t n_keys)
 {
-	_cleanup_(freep) uint32_t *place = calloc(n_keys, sizeof(*place));
+	_cleanup_(freep) uint32_t *slot = calloc(n_keys, sizeof(*slot));
 	_cleanup_(freep) struct sample *list = NULL;
 	_cleanup_(freep) uint32_t *next = NULL;
 	uint32_t *rows = NULL;
-	size_t n = place ? take_samples(s, k, column, place, &list) : 0;
+	size_t n = slot ? take_samples(s, k, column, slot, &list) : 0;
 
 	next = n ? malloc(n * sizeof(*next)) : NULL;
 	rows = next ? malloc((size_t)k->t->rows * sizeof(*rows)) : NULL;
 	if (!rows)
 		return NULL;
-	set_places(list, n, place, next);
+	set_slots(list, n, slot, next);
 	for (uint32_t row = 0; row < k->t->rows; row++)
-		rows[next[place[row_order_key_of(k, row)]]++] = row;
+		rows[next[slot[row_order_key_of(k, row)]]++] = row;
 	return rows;
 }
 

@@ -313,12 +313,12 @@ uint32_t table_lower_bound(const struct table *t, int64_t ts)
 }
 
 /* Returns the index of a value in x->starts. */
-static uint32_t row_index_place(const struct row_index *x, uint32_t v)
+static uint32_t row_index_slot(const struct row_index *x, uint32_t v)
 {
 	return v < TABLE_HIGH_VALUES ? v : x->n_values - x->n_high + (v - TABLE_HIGH_VALUES);
 }
 
-/* Counts the rows of each value, then gives each row its place. */
+/* Counts the rows of each value, then stores each row among those of its value. */
 static bool fill_index(const struct table *t, unsigned column, struct row_index *x)
 {
 	uint32_t sum = 0, v;
@@ -329,7 +329,7 @@ static bool fill_index(const struct table *t, unsigned column, struct row_index 
 		return false;
 	for (uint32_t row = 0; row < t->rows; row++)
 		if ((v = table_u32(t, column, row)) != NULL_U32)
-			x->starts[row_index_place(x, v)]++;
+			x->starts[row_index_slot(x, v)]++;
 	for (v = 0; v <= x->n_values; v++) {
 		uint32_t n = x->starts[v];
 
@@ -339,7 +339,7 @@ static bool fill_index(const struct table *t, unsigned column, struct row_index 
 	x->starts[x->n_values + 1] = sum;
 	for (uint32_t row = 0; row < t->rows; row++)
 		if ((v = table_u32(t, column, row)) != NULL_U32)
-			x->rows[x->starts[row_index_place(x, v)]++] = row;
+			x->rows[x->starts[row_index_slot(x, v)]++] = row;
 	/* Each start is now the end of its value, which is the start of the next. */
 	memmove(x->starts + 1, x->starts, ((size_t)x->n_values + 1) * sizeof(*x->starts));
 	x->starts[0] = 0;
@@ -385,7 +385,7 @@ bool row_index_find(const struct row_index *x, int64_t value, uint32_t *ret_begi
 	    value >= (value < TABLE_HIGH_VALUES ? (int64_t)n_low
 						: (int64_t)TABLE_HIGH_VALUES + x->n_high))
 		return false;
-	v = row_index_place(x, (uint32_t)value);
+	v = row_index_slot(x, (uint32_t)value);
 	*ret_begin = x->starts[v];
 	*ret_end = x->starts[v + 1];
 	return true;

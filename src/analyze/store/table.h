@@ -121,7 +121,7 @@ void table_set_packed(struct table *t, unsigned column, uint32_t row, uint64_t v
 		if (k->packed)                                                                     \
 			table_set_packed(t, column, row, (unsigned_type)v);                        \
 		else                                                                               \
-			memcpy(chunk_place(k, column, row &(TABLE_CHUNK_ROWS - 1)), &v,            \
+			memcpy(chunk_cell_address(k, column, row &(TABLE_CHUNK_ROWS - 1)), &v,     \
 			       sizeof(v));                                                         \
 	}
 
@@ -135,7 +135,7 @@ double table_f64(const struct table *t, unsigned column, uint32_t row);
 void table_set_f64(struct table *t, unsigned column, uint32_t row, double v);
 
 /* In ns. A time can be set in the last row only. table_next_ts() is fast for ascending rows: it
- * keeps its place in *at, which is 0 at first. A duration of -1 is open. */
+ * keeps its position in *at, which is 0 at first. A duration of -1 is open. */
 void table_set_ts(struct table *t, unsigned column, uint32_t row, int64_t ts);
 int64_t table_ts(const struct table *t, unsigned column, uint32_t row);
 int64_t table_next_ts(const struct table *t, unsigned column, uint32_t row, size_t *at);

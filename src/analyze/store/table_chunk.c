@@ -17,7 +17,7 @@ static size_t cells_offset(size_t n_columns)
 
 /* Places the columns one after the other, wide ones first, so that columns of their own width are
  * aligned. Returns the size of the chunk in bytes. */
-static size_t place_columns(struct chunk_column *columns, size_t n)
+static size_t lay_out_columns(struct chunk_column *columns, size_t n)
 {
 	size_t at = cells_offset(n);
 
@@ -46,7 +46,7 @@ size_t chunk_layout(struct table_chunk *k, size_t n_columns, const uint8_t *own_
 
 	for (size_t i = 0; i < n_columns; i++)
 		set_own_width(&columns[i], own_widths[i]);
-	size = place_columns(columns, n_columns);
+	size = lay_out_columns(columns, n_columns);
 	if (k) {
 		k->packed = false;
 		memcpy(k->columns, columns, n_columns * sizeof(columns[0]));
@@ -168,7 +168,7 @@ __attribute__((noinline)) static void copy_cells(struct table_chunk *to,
 		copy_cells_of_uint64_t(cells, c, from);
 }
 
-/* Visits the columns in the order of their places, as COPY_CELLS writes beyond a column's end. */
+/* Visits the columns in the order of their offsets, as COPY_CELLS writes beyond a column's end. */
 #define FOR_EACH_PLACED(i, k, n)                                                                   \
 	for (unsigned width_ = 8; width_; width_--)                                                \
 		for (size_t i = 0; i < (n); i++)                                                   \
@@ -189,7 +189,7 @@ struct table_chunk *chunk_pack(const struct table_chunk *k, size_t n_columns, ui
 		if (!(open & (uint32_t)1 << i && e.has_ones))
 			set_packed_width(&columns[i], &e);
 	}
-	packed = malloc(place_columns(columns, n_columns));
+	packed = malloc(lay_out_columns(columns, n_columns));
 	if (!packed)
 		return NULL;
 	packed->packed = true;
@@ -207,7 +207,7 @@ struct table_chunk *chunk_widen(const struct table_chunk *k, size_t n_columns, u
 
 	memcpy(columns, k->columns, n_columns * sizeof(columns[0]));
 	set_own_width(&columns[column], k->columns[column].own_width);
-	wide = malloc(place_columns(columns, n_columns));
+	wide = malloc(lay_out_columns(columns, n_columns));
 	if (!wide)
 		return NULL;
 	wide->packed = true;

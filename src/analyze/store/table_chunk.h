@@ -53,7 +53,7 @@ struct table_chunk *chunk_pack(const struct table_chunk *k, size_t n_columns, ui
  * The caller frees it. */
 struct table_chunk *chunk_widen(const struct table_chunk *k, size_t n_columns, unsigned column);
 
-static inline void *chunk_place(struct table_chunk *k, unsigned column, uint32_t at)
+static inline void *chunk_cell_address(struct table_chunk *k, unsigned column, uint32_t at)
 {
 	const struct chunk_column *c = &k->columns[column];
 
@@ -79,6 +79,6 @@ static inline bool chunk_set_cell(struct table_chunk *k, unsigned column, uint32
 
 	if (v != c->ones && packed >= c->mask)
 		return false;
-	memcpy(chunk_place(k, column, at), &packed, c->width);
+	memcpy(chunk_cell_address(k, column, at), &packed, c->width);
 	return true;
 }

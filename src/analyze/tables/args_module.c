@@ -82,7 +82,7 @@ static bool has_call(const struct store *s, int64_t set)
 	return set - CALL_SETS < s->tables[TABLE_CALL].rows;
 }
 
-/* Returns the id of the argument at a place of a set. */
+/* Returns the id of the argument at an index of a set. */
 static int64_t arg_id(int64_t set, size_t at)
 {
 	return (call_args_is_set(set) ? CALL_ARG_IDS + (set - CALL_SETS) * CALL_ARG_STRIDE : set) +

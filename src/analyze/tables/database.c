@@ -21,7 +21,7 @@
 #include "base/core/mem.h"
 #include "base/text/str.h"
 
-/* Returns the next place that is neither white space nor a comment. */
+/* Returns the next character that is neither white space nor a comment. */
 static const char *database_skip_space(const char *s)
 {
 	for (;;) {
@@ -157,7 +157,7 @@ static int module_include(sqlite3 *db, const char *name)
 	return r;
 }
 
-static int include(sqlite3 *db, const char *s, const char **ret_rest, struct err_text *e)
+static int include(sqlite3 *db, const char *s, const char **ret_tail, struct err_text *e)
 {
 	char name[80];
 	size_t n;
@@ -171,7 +171,7 @@ static int include(sqlite3 *db, const char *s, const char **ret_rest, struct err
 	s = database_skip_space(s + n);
 	if (*s && *s != ';')
 		return err_set(e, -EINVAL, "a ; is missing after INCLUDE PERFETTO MODULE %s", name);
-	*ret_rest = *s ? s + 1 : s;
+	*ret_tail = *s ? s + 1 : s;
 	if (!module_known(name)) {
 		struct strbuf names = {0};
 
@@ -188,7 +188,7 @@ static int include(sqlite3 *db, const char *s, const char **ret_rest, struct err
 
 /* Prepares `head` and the first statement of s as one statement. */
 static int prepare_with_head(sqlite3 *db, const char *head, const char *s, sqlite3_stmt **ret,
-			     const char **ret_rest, struct err_text *e)
+			     const char **ret_tail, struct err_text *e)
 {
 	struct strbuf sql = {0};
 	const char *rest;
@@ -197,7 +197,7 @@ static int prepare_with_head(sqlite3 *db, const char *head, const char *s, sqlit
 	strbuf_printf(&sql, "%s%s", head, s);
 	r = sql.failed ? SQLITE_NOMEM : sqlite3_prepare_v2(db, sql.s, -1, ret, &rest);
 	if (r == SQLITE_OK)
-		*ret_rest = s + ((size_t)(rest - sql.s) - strlen(head));
+		*ret_tail = s + ((size_t)(rest - sql.s) - strlen(head));
 	strbuf_deinit(&sql);
 	return r == SQLITE_OK ? 0 : database_fail(db, e);
 }
@@ -214,7 +214,7 @@ static bool is_plain_name(const char *s)
 /* Drops the table or view, and runs `head` and the first statement of s as one statement. If that
  * fails, the old table or view stays. */
 static int replace_with(sqlite3 *db, const char *drop, const char *head, const char *s,
-			const char **ret_rest, struct err_text *e)
+			const char **ret_tail, struct err_text *e)
 {
 	sqlite3_stmt *st = NULL;
 	int r;
@@ -224,7 +224,7 @@ static int replace_with(sqlite3 *db, const char *drop, const char *head, const c
 	if (sqlite3_exec(db, drop, NULL, NULL, NULL) != SQLITE_OK)
 		r = database_fail(db, e);
 	else
-		r = prepare_with_head(db, head, s, &st, ret_rest, e);
+		r = prepare_with_head(db, head, s, &st, ret_tail, e);
 	if (r == 0 && sqlite3_step(st) != SQLITE_DONE)
 		r = database_fail(db, e);
 	sqlite3_finalize(st);
@@ -236,7 +236,7 @@ static int replace_with(sqlite3 *db, const char *drop, const char *head, const c
 
 /* s: the text after PERFETTO TABLE or VIEW. what: "TABLE" or "VIEW". */
 static int database_create(sqlite3 *db, const char *s, const char *what, bool replace,
-			   sqlite3_stmt **ret, const char **ret_rest, struct err_text *e)
+			   sqlite3_stmt **ret, const char **ret_tail, struct err_text *e)
 {
 	_cleanup_(freep) char *head = NULL;
 	_cleanup_(freep) char *drop = NULL;
@@ -253,8 +253,8 @@ static int database_create(sqlite3 *db, const char *s, const char *what, bool re
 	if (asprintf(&head, "CREATE TEMP %s \"%.*s\" AS ", what, n, name) < 0 ||
 	    asprintf(&drop, "DROP %s IF EXISTS temp.\"%.*s\"", what, n, name) < 0)
 		return err_set(e, -ENOMEM, "out of memory");
-	return replace ? replace_with(db, drop, head, s, ret_rest, e)
-		       : prepare_with_head(db, head, s, ret, ret_rest, e);
+	return replace ? replace_with(db, drop, head, s, ret_tail, e)
+		       : prepare_with_head(db, head, s, ret, ret_tail, e);
 }
 
 /* ---- the database ---- */
@@ -278,7 +278,7 @@ int database_open(struct store *s, sqlite3 **ret_db)
 	return 0;
 }
 
-int database_prepare(sqlite3 *db, const char *sql, sqlite3_stmt **ret, const char **ret_rest,
+int database_prepare(sqlite3 *db, const char *sql, sqlite3_stmt **ret, const char **ret_tail,
 		     struct err_text *e)
 {
 	const char *s = sql;
@@ -286,20 +286,20 @@ int database_prepare(sqlite3 *db, const char *sql, sqlite3_stmt **ret, const cha
 
 	*ret = NULL;
 	if (database_take(&s, "INCLUDE PERFETTO MODULE"))
-		return include(db, s, ret_rest, e);
+		return include(db, s, ret_tail, e);
 	replace = database_take(&s, "CREATE OR REPLACE PERFETTO");
 	if (replace || database_take(&s, "CREATE PERFETTO")) {
 		if (database_take(&s, "TABLE"))
-			return database_create(db, s, "TABLE", replace, ret, ret_rest, e);
+			return database_create(db, s, "TABLE", replace, ret, ret_tail, e);
 		if (database_take(&s, "VIEW"))
-			return database_create(db, s, "VIEW", replace, ret, ret_rest, e);
+			return database_create(db, s, "VIEW", replace, ret, ret_tail, e);
 		return err_set(
 			e, -EINVAL,
 			"of CREATE PERFETTO, sonda has TABLE and VIEW; write a function or a "
 			"macro as a view, and leave out an index");
 	}
 	if (database_take(&s, "CREATE VIEW") && is_plain_name(s))
-		return prepare_with_head(db, "CREATE TEMP VIEW", s, ret, ret_rest, e);
-	return sqlite3_prepare_v2(db, sql, -1, ret, ret_rest) == SQLITE_OK ? 0
+		return prepare_with_head(db, "CREATE TEMP VIEW", s, ret, ret_tail, e);
+	return sqlite3_prepare_v2(db, sql, -1, ret, ret_tail) == SQLITE_OK ? 0
 									   : database_fail(db, e);
 }

@@ -17,8 +17,8 @@ int database_open(struct store *s, sqlite3 **ret_db);
  * Prepares the first statement of a text, as sqlite3_prepare_v2() does; the caller finalizes *ret.
  * It also knows CREATE PERFETTO TABLE and VIEW, and INCLUDE PERFETTO MODULE; it runs the latter, and
  * CREATE OR REPLACE, at once.
- * *ret is NULL if there is nothing left to run. *ret_rest is the text after the statement. Returns
+ * *ret is NULL if there is nothing left to run. *ret_tail is the text after the statement. Returns
  * 0, or -EINVAL or -ENOMEM and sets e.
  */
-int database_prepare(sqlite3 *db, const char *sql, sqlite3_stmt **ret, const char **ret_rest,
+int database_prepare(sqlite3 *db, const char *sql, sqlite3_stmt **ret, const char **ret_tail,
 		     struct err_text *e);

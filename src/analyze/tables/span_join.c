@@ -287,7 +287,7 @@ static bool row_is_of(const struct stream *s, int64_t partition)
 }
 
 /* Makes the statement's row, or the gap before it, the current span. */
-static void stream_settle(struct stream *s)
+static void stream_set_current(struct stream *s)
 {
 	bool in = row_is_of(s, s->partition);
 	int64_t dur;
@@ -312,7 +312,7 @@ static void stream_next(struct join_cursor *c, struct stream *s)
 	s->rows_end = s->end;
 	if (s->kind == SPAN_ROW)
 		stream_step(c, s);
-	stream_settle(s);
+	stream_set_current(s);
 }
 
 /* Makes the first span of a partition the current one. again: a stream without partitions starts
@@ -325,7 +325,7 @@ static void stream_begin(struct join_cursor *c, struct stream *s, int64_t partit
 	}
 	s->partition = partition;
 	s->rows_end = INT64_MIN;
-	stream_settle(s);
+	stream_set_current(s);
 }
 
 static void stream_skip(struct join_cursor *c, struct stream *s)

@@ -73,7 +73,7 @@ struct store_cursor {
 	sqlite3_vtab_cursor base;
 	struct match *match; /* owned; NULL: all rows */
 	const uint32_t *rows; /* of an index or order; NULL: all rows from begin to end */
-	uint32_t begin, end; /* rows, or places of `rows` */
+	uint32_t begin, end; /* rows, or indexes of `rows` */
 	uint32_t at; /* counted from begin */
 	bool desc;
 };

@@ -15,14 +15,14 @@
 #define MAX_KEPT 64 /* more than the kernel has */
 
 /* Returns the capabilities of the list that this process has; others cannot be kept. */
-static size_t find_held(const unsigned *keep, size_t n, unsigned held[static MAX_KEPT])
+static size_t find_permitted(const unsigned *keep, size_t n, unsigned permitted[static MAX_KEPT])
 {
-	size_t n_held = 0;
+	size_t n_permitted = 0;
 
-	for (size_t i = 0; i < n && n_held < MAX_KEPT; i++)
+	for (size_t i = 0; i < n && n_permitted < MAX_KEPT; i++)
 		if (capng_have_capability(CAPNG_PERMITTED, keep[i]))
-			held[n_held++] = keep[i];
-	return n_held;
+			permitted[n_permitted++] = keep[i];
+	return n_permitted;
 }
 
 /* Makes the system calls itself: libcap makes more of them than the filter allows. */
@@ -40,21 +40,21 @@ int caps_set_effective(uint64_t mask)
 
 int caps_keep_only(const unsigned *keep, size_t n)
 {
-	unsigned held[MAX_KEPT];
+	unsigned permitted[MAX_KEPT];
 	capng_select_t which = CAPNG_SELECT_CAPS | CAPNG_SELECT_AMBIENT;
-	size_t n_held;
+	size_t n_permitted;
 
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return -errno;
 	if (capng_get_caps_process() < 0)
 		return -EPERM;
-	n_held = find_held(keep, n, held);
+	n_permitted = find_permitted(keep, n, permitted);
 	if (capng_have_capability(CAPNG_EFFECTIVE, CAP_SETPCAP))
 		which |= CAPNG_SELECT_BOUNDS;
 	capng_clear(CAPNG_SELECT_ALL);
-	for (size_t i = 0; i < n_held; i++)
+	for (size_t i = 0; i < n_permitted; i++)
 		if (capng_update(CAPNG_ADD, CAPNG_EFFECTIVE | CAPNG_PERMITTED | CAPNG_BOUNDING_SET,
-				 held[i]) < 0)
+				 permitted[i]) < 0)
 			return -EINVAL;
 	return capng_apply(which) < 0 ? -EPERM : 0;
 }

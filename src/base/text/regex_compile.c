@@ -499,7 +499,7 @@ int regex_compile(const char *pattern, struct regex *re, struct err_text *why)
 {
 	struct parser s = {.p = pattern, .re = re, .why = why};
 
-	_Static_assert(REGEX_MAX_OPS < INT16_MAX, "places and jumps fit into 16 bits");
+	_Static_assert(REGEX_MAX_OPS < INT16_MAX, "program counters and jumps fit into 16 bits");
 	re->ops = calloc(REGEX_MAX_OPS, sizeof(*re->ops));
 	if (!re->ops)
 		return -ENOMEM;

@@ -35,10 +35,10 @@ struct regex_set {
 	uint64_t bits[4];
 };
 
-/* Active threads of the matcher: their places in the program and the bounds of their groups so
+/* Active threads of the matcher: their program counters and the bounds of their groups so
  * far. */
 struct regex_threads {
-	uint16_t *places; /* in ops, the preferred first */
+	uint16_t *pcs; /* in ops, the preferred first */
 	uint32_t *slots; /* for each: 2 * n_groups bounds */
 	unsigned n;
 };
@@ -53,7 +53,7 @@ struct regex {
 	bool may_be_empty; /* a match can be empty: `first` is not used */
 
 	struct regex_threads now, next; /* owned */
-	uint32_t *seen; /* owned; for each place: number of the list that it was last added to */
+	uint32_t *seen; /* owned; for each pc: number of the list that it was last added to */
 	uint32_t list; /* number of the list that is being made */
 	uint32_t *bounds; /* owned: of the groups of the added thread, then of the match */
 };

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The text is read once. Each position of the text has a list of the places in the program where a
- * match may continue. A place is in the list once, and the preferred ones are first. Each byte
+ * The text is read once. Each position of the text has a list of the program counters (pcs) where a
+ * match may continue. A pc is in the list once, and the preferred ones are first. Each byte
  * turns the list into the next one:
  *
  *	a(b|bc)d on "abcd"	0: BYTE a	1: BYTE b, BYTE b	2: BYTE d, BYTE c ...
  *
- * So a text costs at most one step for each place and byte. Each entry of a list also has the
+ * So a text costs at most one step for each pc and byte. Each entry of a list also has the
  * bounds of the groups that were matched on the way to it.
  */
 #include <assert.h>
@@ -25,7 +25,7 @@ struct run {
 	size_t len;
 	unsigned n_slots; /* 0: no groups are requested */
 	uint32_t *bounds; /* of the thread that is being added */
-	uint64_t steps; /* places that were looked at */
+	uint64_t steps; /* pcs that were looked at */
 };
 
 /* ---- threads ---- */
@@ -44,12 +44,12 @@ static bool is_edge(const struct run *r, size_t at)
 	return before != after;
 }
 
-/* Adds the place to the list that is being made. Returns false if it is in the list already. */
-static bool is_new(struct regex *re, unsigned place)
+/* Adds a pc to the list that is being made. Returns false if the list has it already. */
+static bool add_pc(struct regex *re, unsigned pc)
 {
-	if (re->seen[place] == re->list)
+	if (re->seen[pc] == re->list)
 		return false;
-	re->seen[place] = re->list;
+	re->seen[pc] = re->list;
 	return true;
 }
 
@@ -61,49 +61,47 @@ static void copy_slots(uint32_t *to, const uint32_t *from, unsigned n)
 	}
 }
 
-static void enlist(const struct run *r, struct regex_threads *t, unsigned place)
+static void enlist(const struct run *r, struct regex_threads *t, unsigned pc)
 {
 	copy_slots(&t->slots[t->n * r->n_slots], r->bounds, r->n_slots);
-	t->places[t->n++] = (uint16_t)place;
+	t->pcs[t->n++] = (uint16_t)pc;
 }
 
-static void regex_match_add_thread(struct run *r, struct regex_threads *t, unsigned place,
-				   size_t at);
+static void regex_match_add_thread(struct run *r, struct regex_threads *t, unsigned pc, size_t at);
 
-static void add_saved(struct run *r, struct regex_threads *t, unsigned place, size_t at)
+static void add_saved(struct run *r, struct regex_threads *t, unsigned pc, size_t at)
 {
-	unsigned slot = (unsigned)r->re->ops[place].x;
+	unsigned slot = (unsigned)r->re->ops[pc].x;
 	uint32_t before;
 
 	if (slot >= r->n_slots) {
-		regex_match_add_thread(r, t, place + 1, at);
+		regex_match_add_thread(r, t, pc + 1, at);
 		return;
 	}
 	before = r->bounds[slot];
 	r->bounds[slot] = (uint32_t)at;
-	regex_match_add_thread(r, t, place + 1, at);
+	regex_match_add_thread(r, t, pc + 1, at);
 	r->bounds[slot] = before;
 }
 
-/* Adds all places that can be reached from this one without a byte. The recursion is at most as
+/* Adds all pcs that can be reached from this one without a byte. The recursion is at most as
  * deep as the program is long. */
-static void regex_match_add_thread(struct run *r, struct regex_threads *t, unsigned place,
-				   size_t at)
+static void regex_match_add_thread(struct run *r, struct regex_threads *t, unsigned pc, size_t at)
 {
-	for (; is_new(r->re, place); place++) {
-		const struct regex_op *op = &r->re->ops[place];
+	for (; add_pc(r->re, pc); pc++) {
+		const struct regex_op *op = &r->re->ops[pc];
 
 		r->steps++;
 		switch ((enum regex_opcode)op->opcode) {
 		case REGEX_SPLIT:
-			regex_match_add_thread(r, t, place + (unsigned)op->x, at);
-			place += (unsigned)op->y - 1;
+			regex_match_add_thread(r, t, pc + (unsigned)op->x, at);
+			pc += (unsigned)op->y - 1;
 			break;
 		case REGEX_JUMP:
-			place += (unsigned)op->x - 1;
+			pc += (unsigned)op->x - 1;
 			break;
 		case REGEX_SAVE:
-			add_saved(r, t, place, at);
+			add_saved(r, t, pc, at);
 			return;
 		case REGEX_BEGIN:
 			if (at > 0)
@@ -120,7 +118,7 @@ static void regex_match_add_thread(struct run *r, struct regex_threads *t, unsig
 		case REGEX_BYTE:
 		case REGEX_SET:
 		case REGEX_MATCH:
-			enlist(r, t, place);
+			enlist(r, t, pc);
 			return;
 		}
 	}
@@ -146,8 +144,8 @@ static bool regex_match_step(struct run *r, size_t at, bool whole, uint32_t *fou
 	re->list++;
 	for (unsigned i = 0; i < re->now.n; i++) {
 		const uint32_t *slots = &re->now.slots[i * r->n_slots];
-		unsigned place = re->now.places[i];
-		const struct regex_op *op = &re->ops[place];
+		unsigned pc = re->now.pcs[i];
+		const struct regex_op *op = &re->ops[pc];
 
 		if (op->opcode == REGEX_MATCH && (!whole || at == r->len)) {
 			copy_slots(found, slots, r->n_slots);
@@ -157,7 +155,7 @@ static bool regex_match_step(struct run *r, size_t at, bool whole, uint32_t *fou
 		}
 		if (at < r->len && takes(re, op, r->text[at])) {
 			copy_slots(r->bounds, slots, r->n_slots);
-			regex_match_add_thread(r, &re->next, place + 1, at + 1);
+			regex_match_add_thread(r, &re->next, pc + 1, at + 1);
 		}
 	}
 	return false;
@@ -249,31 +247,31 @@ int regex_match(struct regex *re, enum regex_mode mode, const void *text, size_t
 
 static int alloc_threads(struct regex_threads *t, const struct regex *re)
 {
-	t->places = calloc(re->n_ops, sizeof(*t->places));
+	t->pcs = calloc(re->n_ops, sizeof(*t->pcs));
 	t->slots = calloc(re->n_ops, 2 * re->n_groups * sizeof(*t->slots));
-	return t->places && t->slots ? 0 : -ENOMEM;
+	return t->pcs && t->slots ? 0 : -ENOMEM;
 }
 
 static void free_threads(struct regex_threads *t)
 {
-	free(t->places);
+	free(t->pcs);
 	free(t->slots);
 }
 
-/* Collects the bytes that a match from this place can begin with. Assumes that ^, $, \b and \B
+/* Collects the bytes that a match from this pc can begin with. Assumes that ^, $, \b and \B
  * always match. */
-static void find_first(struct regex *re, unsigned place)
+static void find_first(struct regex *re, unsigned pc)
 {
-	for (; is_new(re, place); place++) {
-		const struct regex_op *op = &re->ops[place];
+	for (; add_pc(re, pc); pc++) {
+		const struct regex_op *op = &re->ops[pc];
 
 		switch ((enum regex_opcode)op->opcode) {
 		case REGEX_SPLIT:
-			find_first(re, place + (unsigned)op->x);
-			place += (unsigned)op->y - 1;
+			find_first(re, pc + (unsigned)op->x);
+			pc += (unsigned)op->y - 1;
 			break;
 		case REGEX_JUMP:
-			place += (unsigned)op->x - 1;
+			pc += (unsigned)op->x - 1;
 			break;
 		case REGEX_BYTE:
 			regex_set_add(&re->first, (uint8_t)op->x);

@@ -126,7 +126,7 @@ struct track {
 	LIST_HEAD(, track) children;
 	struct track *parent; /* NULL: the root */
 	struct track_spec spec; /* spec.name points to the name below, or is NULL */
-	struct slab *home; /* the slab of its memory */
+	struct slab *slab; /* the slab of its memory */
 	uint32_t handle;
 	uint32_t users; /* number of users that have added it */
 	uint32_t depth;
@@ -265,12 +265,12 @@ static struct track *track_new(struct tracks *t, const struct track_spec *spec,
 			       struct track *parent, uint64_t path)
 {
 	size_t len = spec->name ? strnlen(spec->name, TRACK_NAME_MAX) : 0;
-	struct slab *home = len > SHORT_NAME ? &t->longs : &t->shorts;
-	struct track *k = slab_alloc(home);
+	struct slab *slab = len > SHORT_NAME ? &t->longs : &t->shorts;
+	struct track *k = slab_alloc(slab);
 
 	if (!k)
 		return NULL;
-	k->home = home;
+	k->slab = slab;
 	k->spec = *spec;
 	if (spec->name) {
 		k->spec.name = memcpy(k->name, spec->name, len);
@@ -305,7 +305,7 @@ static uint32_t put_in(struct tracks *t, struct track *k)
 {
 	HASH_ADD(hh, t->by_path, path, sizeof(k->path), k);
 	if (!k->hh.tbl) { /* no memory */
-		slab_free(k->home, k);
+		slab_free(k->slab, k);
 		return tracks_refuse(t);
 	}
 	k->handle = t->n_free ? t->free_slots[--t->n_free] : t->n_slots++;
@@ -576,7 +576,7 @@ static void remove_track(struct tracks *t, struct track *k)
 		remove_track(t, child); /* at most TRACKS_DEPTH_MAX levels */
 	end_value(t, k);
 	take_out(t, k);
-	slab_free(k->home, k);
+	slab_free(k->slab, k);
 }
 
 void tracks_remove(struct tracks *t, uint32_t track)

@@ -150,7 +150,7 @@ static void report_refused(const struct instance_table *s, const struct flush *f
 }
 
 /* Answers the flushes at the head of the queue that wait for no instance. */
-static void settle_flushes(struct instance_table *s)
+static void answer_flushes(struct instance_table *s)
 {
 	uint64_t done = 0, now = clock_mono_ns();
 	struct flush *f;
@@ -175,7 +175,7 @@ static void settle_flushes(struct instance_table *s)
 static void end_oldest_flush(struct instance_table *s)
 {
 	TAILQ_FIRST(&s->flushes)->n_waiting = 0;
-	settle_flushes(s);
+	answer_flushes(s);
 }
 
 static void on_timeout(evutil_socket_t fd, short what, void *ctx)
@@ -238,7 +238,7 @@ void instance_table_flush(struct instance_table *s, const uint64_t *ids, size_t 
 		h->flush_before_stop = before_stop;
 		h->source->flush(h->instance, flush_id);
 	}
-	settle_flushes(s);
+	answer_flushes(s);
 }
 
 void ds_flushed(struct ds_handle *h, uint64_t flush_id)
@@ -251,7 +251,7 @@ void ds_flushed(struct ds_handle *h, uint64_t flush_id)
 	TAILQ_FOREACH (f, &s->flushes, link)
 		if (f->id == flush_id)
 			answer_flush(f, h->id);
-	settle_flushes(s);
+	answer_flushes(s);
 }
 
 uint32_t ds_consumer_uid(const struct ds_handle *h)
@@ -383,7 +383,7 @@ static const char *name_in(const Pb__DataSourceConfig *config)
 }
 
 /* Returns true if there may be one more handle, created or not. */
-static bool has_place(const struct instance_table *s, uint32_t uid)
+static bool has_room(const struct instance_table *s, uint32_t uid)
 {
 	return s->n_handles < DS_INSTANCES_MAX &&
 	       (uid == 0 || s->n_of_others < (int)DS_INSTANCES_OF_OTHERS_MAX);
@@ -394,7 +394,7 @@ static int instance_table_set_up(struct instance_table *s, uint64_t id,
 				 const Pb__DataSourceConfig *config)
 {
 	uint32_t uid = consumer_of(s->env, config);
-	bool is_full = !has_place(s, uid);
+	bool is_full = !has_room(s, uid);
 	struct ds_handle *h = is_full ? NULL : calloc(1, sizeof(*h));
 	int r = is_full ? -E2BIG : -ENOMEM;
 
@@ -511,7 +511,7 @@ static void on_reap(evutil_socket_t fd, short what, void *ctx)
 		TAILQ_FOREACH (f, &s->flushes, link)
 			answer_flush(f, id);
 	}
-	settle_flushes(s);
+	answer_flushes(s);
 }
 
 /* Stops an instance. A running source must answer; one that never ran has ended at once. */

@@ -306,7 +306,7 @@ static void producer_on_connecting(void *ctx, bool begins)
 static void producer_on_accepted(void *ctx, bool knows_consumers)
 {
 	struct producer *p = ctx;
-	const char *address = service_producer_place(p->service);
+	const char *address = service_producer_target(p->service);
 
 	p->o.env.knows_consumers = knows_consumers;
 	/* Best effort: without the relay client the service takes our time stamps as its own. If a

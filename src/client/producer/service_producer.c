@@ -42,7 +42,7 @@ enum { SCRAPING_ENABLED = 1, SCRAPING_DISABLED = 2 }; /* ProducerSMBScrapingMode
 
 struct service_producer {
 	struct service_producer_options o; /* the target's address and the name are owned */
-	char place[128]; /* the target, for messages */
+	char target[128]; /* the target, for messages */
 	struct io_timer retry; /* armed until the port is bound: next attempt, or time limit */
 	unsigned retry_ms; /* the next wait */
 	int reported_error; /* the last error of connecting that was reported */
@@ -70,7 +70,7 @@ static void service_producer_on_retry(struct io_timer *t)
 	if (p->link.channel && p->reported_error != -ETIMEDOUT) {
 		p->reported_error = -ETIMEDOUT;
 		service_link_report(&p->link, "the listener on %s does not answer; waiting for it",
-				    p->place);
+				    p->target);
 	}
 	try_connect(p);
 }
@@ -304,7 +304,7 @@ static void on_initialized(void *ctx, const struct channel_reply *reply)
 	}
 	if (reply->error || !pb_dec_ok(&d)) {
 		service_link_report(&p->link, "the service on %s refuses us as a producer",
-				    p->place);
+				    p->target);
 		give_up(p);
 		return;
 	}
@@ -408,7 +408,7 @@ static void on_bound(void *ctx)
 	io_disarm(p->o.loop, &p->retry);
 	if (missing) {
 		service_link_report(&p->link, "the service on %s cannot be used: it has no %s",
-				    p->place, missing);
+				    p->target, missing);
 		give_up(p);
 		return;
 	}
@@ -419,7 +419,7 @@ static void on_bound(void *ctx)
 	if (r == 0)
 		r = initialize(p);
 	if (r < 0) {
-		service_link_report(&p->link, "the service on %s cannot be used: %s", p->place,
+		service_link_report(&p->link, "the service on %s cannot be used: %s", p->target,
 				    strerror(-r));
 		give_up(p);
 	}
@@ -436,11 +436,11 @@ static void report_refusal(struct service_producer *p, int error)
 	p->reported_error = error;
 	/* A missing service is not an error: the producer waits for it. */
 	if (error == -ENOENT && p->o.on_waiting)
-		p->o.on_waiting(p->o.ctx, p->place);
-	else if (error == -EKEYREJECTED && service_trust_explain(p->place, &e))
+		p->o.on_waiting(p->o.ctx, p->target);
+	else if (error == -EKEYREJECTED && service_trust_explain(p->target, &e))
 		service_link_report(&p->link, "cannot connect to %s", e.text);
 	else if (error != -ENOENT)
-		service_link_report(&p->link, "cannot connect to %s: %s", p->place,
+		service_link_report(&p->link, "cannot connect to %s: %s", p->target,
 				    strerror(-error));
 }
 
@@ -498,7 +498,7 @@ int service_producer_new(const struct service_producer_options *o, struct servic
 	p->o = *o;
 	p->own_fd = -1;
 	p->o.target.address = o->target.connect ? NULL : first_address(&o->target);
-	snprintf(p->place, sizeof(p->place), "%s",
+	snprintf(p->target, sizeof(p->target), "%s",
 		 p->o.target.address ? p->o.target.address : "the program's own transport");
 	p->o.name = strdup(o->name);
 	p->retry_ms = RETRY_MIN_MS;
@@ -552,9 +552,9 @@ void service_producer_forget(struct service_producer *p)
 	closep(&p->own_fd);
 }
 
-const char *service_producer_place(const struct service_producer *p)
+const char *service_producer_target(const struct service_producer *p)
 {
-	return p->place;
+	return p->target;
 }
 
 int service_producer_activate_triggers(struct service_producer *p, const void *args, size_t len)

@@ -51,7 +51,7 @@ void service_producer_free(struct service_producer *p);
 /* Call in a child after fork(). */
 void service_producer_forget(struct service_producer *p);
 /* Returns the address of the service, for messages. */
-const char *service_producer_place(const struct service_producer *p);
+const char *service_producer_target(const struct service_producer *p);
 
 /* Call when data sources were added or have new descriptors, and when one was removed. */
 void service_producer_sources_changed(struct service_producer *p);

@@ -4,7 +4,7 @@
  *
  *	       arbiter_take                  arbiter_give                  commit
  *	Free --------------> BeingWritten --------------> given ---------------------> service
- *	  ^                  (a writer's)                 Complete, or held             |
+ *	  ^                  (a writer's)                 Complete, or patchable        |
  *	  |                                               BeingWritten for              |
  *	  |                                               patches in place              |
  *	  +------------------------------- frees it ------------------------------------+
@@ -12,7 +12,7 @@
  * Any thread takes and gives chunks without a lock: a chunk is taken by an exchange of its page's
  * header word, and given by a push on a stack. A commit takes the whole stack, reverses it, and
  * sends it, so a writer's chunks stay in order. The lock protects the rare operations: commits,
- * patches, chunks that are held for patches, and writer ids.
+ * patches, chunks that wait for patches, and writer ids.
  *
  * The owner commits a short time after the first chunk was given, so that one frame carries several
  * chunks. It commits at once when half of the memory is given, because the other half may fill
@@ -48,7 +48,7 @@
 
 #define ID_WORDS ((SMB_MAX_WRITER_ID + 1) / 64)
 /* Chunks that can wait for patches in place; further ones are patched by messages. */
-#define HELD_MAX 64u
+#define PATCHABLE_MAX 64u
 
 /* One for each chunk of the memory. */
 struct given {
@@ -57,8 +57,9 @@ struct given {
 	struct commit_move move;
 };
 
-/* A given chunk that is not Complete, because length fields in it are still open. */
-struct held {
+/* A given chunk that is not Complete, because length fields in it are still open: they are patched in
+ * place. */
+struct patchable {
 	struct smb_chunk chunk;
 	uint32_t chunk_id;
 	uint16_t writer_id;
@@ -84,8 +85,8 @@ struct arbiter {
 	pthread_mutex_t lock;
 	bool in_place;
 	bool keeps; /* nothing is committed before arbiter_retarget() */
-	struct held held[HELD_MAX];
-	uint32_t n_held;
+	struct patchable patchable[PATCHABLE_MAX];
+	uint32_t n_patchable;
 	struct commit_batch batch;
 	uint16_t last_id;
 	uint64_t ids[ID_WORDS]; /* bit set: in use */
@@ -186,7 +187,7 @@ static void detach(struct arbiter *a)
 	atomic_store_explicit(&a->attached, false, memory_order_release);
 	a->batch.n_moves = a->batch.n_patches = 0;
 	a->batch.flush_id = 0;
-	a->n_held = 0;
+	a->n_patchable = 0;
 }
 
 void arbiter_detach(struct arbiter *a)
@@ -294,11 +295,12 @@ static void send_batch(struct arbiter *a)
 }
 
 /* Completes the chunks that can no longer be patched in place. They then belong to the service. */
-static void release_held(struct arbiter *a)
+static void complete_patchable(struct arbiter *a)
 {
-	for (uint32_t i = 0; i < a->n_held; i++)
-		smb_release_complete(&a->smb, a->held[i].chunk.page, a->held[i].chunk.index);
-	a->n_held = 0;
+	for (uint32_t i = 0; i < a->n_patchable; i++)
+		smb_release_complete(&a->smb, a->patchable[i].chunk.page,
+				     a->patchable[i].chunk.index);
+	a->n_patchable = 0;
 }
 
 static void commit(struct arbiter *a)
@@ -310,7 +312,7 @@ static void commit(struct arbiter *a)
 	atomic_store_explicit(&a->due, NOT_DUE, memory_order_relaxed);
 	if (!is_attached(a))
 		return;
-	release_held(a);
+	complete_patchable(a);
 	atomic_store_explicit(&a->given_bytes, 0, memory_order_relaxed);
 	for (uint32_t n = pop_all(a); n; n = next) {
 		struct given *g = &a->given[n - 1];
@@ -363,22 +365,22 @@ void arbiter_ack_flush(struct arbiter *a, uint64_t flush_id)
 		a->ops->schedule(a->ctx, false);
 }
 
-/* Returns false if the chunk cannot be held: it is patched by messages. */
-static bool hold(struct arbiter *a, const struct smb_chunk *chunk,
-		 const struct smb_chunk_header *header)
+/* Returns false if the chunk must be patched by messages. */
+static bool keep_patchable(struct arbiter *a, const struct smb_chunk *chunk,
+			   const struct smb_chunk_header *header)
 {
-	bool held;
+	bool kept;
 
 	pthread_mutex_lock(&a->lock);
-	held = a->in_place && a->n_held < HELD_MAX;
-	if (held)
-		a->held[a->n_held++] = (struct held){
+	kept = a->in_place && a->n_patchable < PATCHABLE_MAX;
+	if (kept)
+		a->patchable[a->n_patchable++] = (struct patchable){
 			.chunk = *chunk,
 			.chunk_id = header->chunk_id,
 			.writer_id = header->writer_id,
 		};
 	pthread_mutex_unlock(&a->lock);
-	return held;
+	return kept;
 }
 
 void arbiter_give(struct arbiter *a, const struct smb_chunk *chunk,
@@ -393,7 +395,7 @@ void arbiter_give(struct arbiter *a, const struct smb_chunk *chunk,
 
 	if (!is_attached(a))
 		return;
-	if (!(header->flags & SMB_NEEDS_PATCHING && hold(a, chunk, header)) &&
+	if (!(header->flags & SMB_NEEDS_PATCHING && keep_patchable(a, chunk, header)) &&
 	    !smb_release_complete(&a->smb, chunk->page, chunk->index))
 		return; /* another process rewrote the page; the chunk is lost */
 	push(a, &m);
@@ -402,16 +404,17 @@ void arbiter_give(struct arbiter *a, const struct smb_chunk *chunk,
 	notify_owner(a);
 }
 
-/* Patches a held chunk, and completes it with its last patch. Returns false if it is not held. */
-static bool patch_held(struct arbiter *a, const struct chunk_patch *p)
+/* Patches a patchable chunk, and completes it with its last patch. Returns false for other chunks. */
+static bool patch_in_place(struct arbiter *a, const struct chunk_patch *p)
 {
 	struct smb_chunk_header header;
-	struct held *h = NULL;
+	struct patchable *h = NULL;
 
 	/* Newest first: a chunk is usually patched soon after it was given. */
-	for (uint32_t i = a->n_held; i-- > 0 && !h;)
-		if (a->held[i].writer_id == p->writer_id && a->held[i].chunk_id == p->chunk_id)
-			h = &a->held[i];
+	for (uint32_t i = a->n_patchable; i-- > 0 && !h;)
+		if (a->patchable[i].writer_id == p->writer_id &&
+		    a->patchable[i].chunk_id == p->chunk_id)
+			h = &a->patchable[i];
 	if (!h)
 		return false;
 	memcpy(h->chunk.payload + p->offset, p->data, sizeof(p->data));
@@ -420,7 +423,7 @@ static bool patch_held(struct arbiter *a, const struct chunk_patch *p)
 	header = smb_header_load(h->chunk.header);
 	smb_header_store_packets(h->chunk.header, header.count, header.flags & ~SMB_NEEDS_PATCHING);
 	smb_release_complete(&a->smb, h->chunk.page, h->chunk.index);
-	*h = a->held[--a->n_held];
+	*h = a->patchable[--a->n_patchable];
 	return true;
 }
 
@@ -429,7 +432,7 @@ void arbiter_add_patch(struct arbiter *a, const struct chunk_patch *patch)
 	bool waits = false;
 
 	pthread_mutex_lock(&a->lock);
-	if (is_attached(a) && !patch_held(a, patch)) {
+	if (is_attached(a) && !patch_in_place(a, patch)) {
 		if (commit_batch_full(&a->batch))
 			commit(a);
 		if (commit_batch_full(&a->batch))

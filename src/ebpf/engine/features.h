@@ -57,7 +57,7 @@ struct ebpf_need {
 	{                                                                                          \
 		.kind = EBPF_EVENT, .name = (event), .member = (field)                             \
 	}
-/* Like NEED_EVENT; the place of the field is stored in the slot. */
+/* Like NEED_EVENT; the offset of the field is stored in the slot. */
 #define NEED_FIELD(event, field, at)                                                               \
 	{                                                                                          \
 		.kind = EBPF_FIELD, .name = (event), .member = (field), .slot = (at)               \
@@ -95,7 +95,7 @@ struct ebpf_features {
 	 * tracepoint; -EOPNOTSUPP: no BTF.
 	 */
 	int (*count_args)(void *ctx, const char *tracepoint);
-	/* Finds the place of a field in the record of event "group/name"; returns 0 or -ENOENT. */
+	/* Finds the offset of a field in the record of event "group/name"; returns 0 or -ENOENT. */
 	int (*find_field)(void *ctx, const char *event, const char *field, struct sonda_field *ret);
 	bool (*has_member)(void *ctx, const char *type, const char *member);
 	bool (*has_map_type)(void *ctx, int type); /* enum bpf_map_type */

@@ -190,23 +190,23 @@ static size_t sort_out(struct syscall_sums *s, struct tracks *t, const struct to
 }
 
 /* Returns the rank of call i within its process, from 0; before: the rank of call i - 1. */
-static size_t syscalls_place_of(struct syscall_sum *const *order, size_t i, size_t before)
+static size_t syscalls_rank_of(struct syscall_sum *const *order, size_t i, size_t before)
 {
 	return i > 0 && order[i - 1]->id.pid == order[i]->id.pid ? before + 1 : 0;
 }
 
 static void syscall_sums_end(struct syscall_sums *s, struct tracks *tracks, const struct top_n *top)
 {
-	size_t n = sort_out(s, tracks, top), place = 0;
+	size_t n = sort_out(s, tracks, top), rank = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		place = syscalls_place_of(s->order, i, place);
-		if (place >= SYSCALL_SUMS_SHOWN)
+		rank = syscalls_rank_of(s->order, i, rank);
+		if (rank >= SYSCALL_SUMS_SHOWN)
 			hide_call(tracks, s->order[i]);
 	}
 	for (size_t i = 0; i < n; i++) {
-		place = syscalls_place_of(s->order, i, place);
-		if (place < SYSCALL_SUMS_SHOWN)
+		rank = syscalls_rank_of(s->order, i, rank);
+		if (rank < SYSCALL_SUMS_SHOWN)
 			syscalls_show(tracks, s->order[i]);
 	}
 }

@@ -10,7 +10,7 @@
 /*
  * Counters by process, with tracks for the largest processes only: those whose weight grew most in
  * the period. A process that is no longer among them keeps its tracks until another process needs
- * the place. Weights and values are sums that only grow. Each period adds all existing processes:
+ * the tracks. Weights and values are sums that only grow. Each period adds all existing processes:
  *
  *	top_n_begin(t);
  *	top_n_add(t, &process);               for each process

@@ -467,7 +467,7 @@ static uint8_t *put_bprint(uint8_t *p, const struct field_op *op, const struct r
 				 ctx, (char *)p, EVENT_TEXT_MAX);
 }
 
-static uint8_t *put_rest(uint8_t *p, const struct field_op *op, const struct ring_record *r)
+static uint8_t *put_remaining(uint8_t *p, const struct field_op *op, const struct ring_record *r)
 {
 	size_t len;
 
@@ -497,6 +497,6 @@ uint8_t *field_text_put(uint8_t *p, const struct field_op *op, const struct ring
 	case FIELD_BPRINT:
 		return put_bprint(p, op, r, ctx);
 	default:
-		return put_rest(p, op, r);
+		return put_remaining(p, op, r);
 	}
 }

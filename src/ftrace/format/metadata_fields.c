@@ -63,8 +63,8 @@ static const struct metadata_event *find(const struct tep_event *event)
 }
 
 /* Returns false if the field is missing or has another form. */
-static bool place(const struct tep_event *event, const struct wanted *w, uint16_t *ret_offset,
-		  uint8_t *wide, uint16_t *min_len)
+static bool locate_field(const struct tep_event *event, const struct wanted *w,
+			 uint16_t *ret_offset, uint8_t *wide, uint16_t *min_len)
 {
 	const struct tep_format_field *f = event->format.fields;
 
@@ -91,9 +91,9 @@ struct metadata_fields metadata_fields_find(const struct tep_event *event, uint1
 	struct metadata_fields p = {0};
 	uint16_t min_len = 0;
 
-	if (!e || !place(event, &e->subject, &p.subject, &p.wide, &min_len) ||
-	    !place(event, &e->text, &p.text, &p.wide, &min_len) ||
-	    !place(event, &e->more, &p.more, &p.wide, &min_len))
+	if (!e || !locate_field(event, &e->subject, &p.subject, &p.wide, &min_len) ||
+	    !locate_field(event, &e->text, &p.text, &p.wide, &min_len) ||
+	    !locate_field(event, &e->more, &p.more, &p.wide, &min_len))
 		return (struct metadata_fields){0};
 	p.kind = (uint8_t)e->kind;
 	*ret_min_len = min_len;

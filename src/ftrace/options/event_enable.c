@@ -269,11 +269,11 @@ static const char *event_enable_reason_of(int error)
 static void event_enable_report(const struct setup *s, const struct event_name *e, int error)
 {
 	/* The kernel checks the program when its probe is enabled. */
-	bool place = error == -EINVAL && e->repr;
+	bool bad_offset = error == -EINVAL && e->repr;
 
 	setup_error_add(s->errors, "%s/%s (%s)", event_name_group(e), event_name_name(e),
-			place ? "no instruction of the program begins at this offset"
-			      : event_enable_reason_of(error));
+			bad_offset ? "no instruction of the program begins at this offset"
+				   : event_enable_reason_of(error));
 }
 
 int event_enable_compile(struct event_selection *events, const struct setup *s,

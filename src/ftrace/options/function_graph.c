@@ -240,7 +240,7 @@ static int attach_globals(struct function_graph *g, const struct setup *s)
 {
 	const struct override_target target = {
 		.root = s->root,
-		.place = "",
+		.subdir = "",
 		.state = s->state_root,
 		.reads_nothing = true,
 	};

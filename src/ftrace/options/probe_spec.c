@@ -72,23 +72,23 @@ static bool is_printable(const char *line)
 /* Uses the kernel's default names: p_vfs_read_0, p_libc_0x9d2c0. */
 static char *default_name(char type, enum probe_kind kind, const char *rest)
 {
-	_cleanup_(freep) char *place = strndup(rest, strcspn(rest, " %"));
+	_cleanup_(freep) char *location = strndup(rest, strcspn(rest, " %"));
 	char *name = NULL, *from, *sep;
 	int n;
 
-	if (!place)
+	if (!location)
 		return NULL;
 	if (kind == PROBE_USER) {
-		from = strrchr(place, '/');
-		from = from ? from + 1 : place;
+		from = strrchr(location, '/');
+		from = from ? from + 1 : location;
 		sep = strrchr(from, ':');
 		n = asprintf(&name, "%c_%.*s_0x%llx", type, (int)strcspn(from, ":._-"), from,
 			     sep ? strtoull(sep + 1, NULL, 0) : 0);
-	} else if (isdigit((unsigned char)*place)) {
-		n = asprintf(&name, "%c_%s", type, place);
+	} else if (isdigit((unsigned char)*location)) {
+		n = asprintf(&name, "%c_%s", type, location);
 	} else {
-		sep = strpbrk(place, "+-");
-		n = asprintf(&name, "%c_%.*s_%lld", type, (int)strcspn(place, "+-"), place,
+		sep = strpbrk(location, "+-");
+		n = asprintf(&name, "%c_%.*s_%lld", type, (int)strcspn(location, "+-"), location,
 			     sep ? strtoll(sep, NULL, 0) : 0);
 	}
 	if (n < 0)
@@ -137,8 +137,8 @@ static int take_names(char *names, enum probe_kind kind, struct probe_spec *l, s
 	return l->group && l->name ? 0 : -ENOMEM;
 }
 
-/* For a missing place the kernel only returns "Invalid argument". */
-static int check_place(const char *rest, struct err_text *e)
+/* For a missing location the kernel only returns "Invalid argument". */
+static int check_location(const char *rest, struct err_text *e)
 {
 	int len = (int)strcspn(rest, " ");
 	const char *offset = memrchr(rest, ':', (size_t)len);
@@ -166,7 +166,7 @@ static int parse(struct probe_spec *l, enum probe_kind kind, struct err_text *e)
 	l->rest = strdup(l->written + strlen(head) + 1);
 	if (!l->rest)
 		return -ENOMEM;
-	r = kind == PROBE_USER ? check_place(l->rest, e) : 0;
+	r = kind == PROBE_USER ? check_location(l->rest, e) : 0;
 	if (r)
 		return r;
 	return take_names(head + strcspn(head, ":"), kind, l, e);
@@ -208,20 +208,20 @@ static bool is_symbol(const char *s, size_t len)
 }
 
 /* "[MODULE:]SYMBOL[%return]" */
-static bool is_plain_place(const char *place, size_t len)
+static bool is_plain_location(const char *location, size_t len)
 {
 	static const char is_return[] = "%return";
 	const size_t tail = strlen(is_return);
-	const char *colon = memchr(place, ':', len);
+	const char *colon = memchr(location, ':', len);
 
-	if (len > tail && !strncmp(place + len - tail, is_return, tail))
+	if (len > tail && !strncmp(location + len - tail, is_return, tail))
 		len -= tail;
 	if (!colon)
-		return is_symbol(place, len);
-	for (const char *p = place; p < colon; p++)
+		return is_symbol(location, len);
+	for (const char *p = location; p < colon; p++)
 		if (!isalnum((unsigned char)*p) && *p != '_' && *p != '-')
 			return false;
-	return colon > place && is_symbol(colon + 1, len - (size_t)(colon + 1 - place));
+	return colon > location && is_symbol(colon + 1, len - (size_t)(colon + 1 - location));
 }
 
 /* Accepts an argument or the return value of the function, $comm or a register, but no memory. */
@@ -278,7 +278,7 @@ int probe_spec_check_plain(const struct probe_spec *l, enum probe_kind kind, str
 
 	if (kind == PROBE_USER)
 		return err_set(e, -EPERM, "only root may probe programs");
-	if (!is_plain_place(word, len))
+	if (!is_plain_location(word, len))
 		return err_set(
 			e, -EPERM,
 			"only root may probe '%.*s'; other users may probe functions by name",

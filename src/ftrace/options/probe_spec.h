@@ -29,7 +29,7 @@ struct probe_spec {
 	char *type; /* owned: "p", "r", "r8" */
 	char *group; /* owned: of the definition, or the kernel's default */
 	char *name; /* owned: likewise */
-	char *rest; /* owned: place and arguments, separated by single spaces */
+	char *rest; /* owned: location and arguments, separated by single spaces */
 	char *written; /* owned: the whole definition, with single spaces */
 };
 
@@ -52,5 +52,5 @@ void probe_spec_deinit(struct probe_spec *l);
 
 /* Appends the command that creates the probe as group/name. Sets b->failed if out of memory. */
 void probe_spec_command(const struct probe_spec *l, const char *group, struct strbuf *b);
-/* Returns the offset in `written` of byte `at` of that command; 0 for a byte before its place. */
+/* Returns the offset in `written` of byte `at` of that command; 0 for a byte before its location. */
 size_t probe_spec_written_at(const struct probe_spec *l, const char *group, size_t at);

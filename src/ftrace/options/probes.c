@@ -123,20 +123,20 @@ static const struct group *group_for(struct making *m, enum dynevent_type type,
 /* ---- probes by definition ---- */
 
 /*
- * Copies SYMBOL of a place "[MODULE:]SYMBOL[+OFFSET][%return] ...". Returns false for an address or
+ * Copies SYMBOL of a location "[MODULE:]SYMBOL[+OFFSET][%return] ...". Returns false for an address or
  * a symbol that is too long.
  */
-static bool function_at(const char *place, char function[static SYMBOL_SIZE])
+static bool function_at(const char *location, char function[static SYMBOL_SIZE])
 {
-	size_t len = strcspn(place, " +%"), module = strcspn(place, ":");
+	size_t len = strcspn(location, " +%"), module = strcspn(location, ":");
 
 	if (module < len) {
-		place += module + 1;
+		location += module + 1;
 		len -= module + 1;
 	}
-	if (isdigit((unsigned char)*place) || len >= SYMBOL_SIZE)
+	if (isdigit((unsigned char)*location) || len >= SYMBOL_SIZE)
 		return false;
-	memcpy(function, place, len);
+	memcpy(function, location, len);
 	function[len] = '\0';
 	return true;
 }

@@ -14,7 +14,7 @@ static bool is_open(const struct lost_ranges *l)
 }
 
 /* The records between `accounted` and the counter belong to the open range. */
-static void settle_range(struct lost_ranges *l, struct lost_range *ret)
+static void end_range(struct lost_ranges *l, struct lost_range *ret)
 {
 	*ret = l->open;
 	l->open = (struct lost_range){0};
@@ -51,7 +51,7 @@ bool lost_ranges_add(struct lost_ranges *l, const struct ring_page_facts *page, 
 		return true;
 	}
 	if (is_open(l)) {
-		settle_range(l, ret);
+		end_range(l, ret);
 		complete = true;
 	}
 	l->loose = false;
@@ -65,6 +65,6 @@ bool lost_ranges_end(struct lost_ranges *l, bool is_empty, struct lost_range *re
 	if (!is_open(l))
 		return false;
 	l->loose = !is_empty;
-	settle_range(l, ret);
+	end_range(l, ret);
 	return true;
 }

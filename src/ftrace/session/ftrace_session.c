@@ -81,7 +81,7 @@ static int select_events(struct ftrace_session *s, const struct setup *setup)
  * Moves the events that the kernel writes to the top level only to s->top. If the function graph
  * events stay, sets their tracer in the session's instance.
  */
-static int place_events(struct ftrace_session *s, struct setup *setup)
+static int split_events(struct ftrace_session *s, struct setup *setup)
 {
 	int r = top_level_split(&s->top, &s->events, setup);
 
@@ -103,7 +103,7 @@ static int use_events(struct ftrace_session *s, struct setup *setup)
 		r = set_print_filter(s, setup->config);
 	report_markers_of_all(s, setup->config);
 	if (!r)
-		r = place_events(s, setup);
+		r = split_events(s, setup);
 	if (!r)
 		r = event_enable_compile(&s->events, setup, &s->settings.events, &s->table);
 	if (!r)

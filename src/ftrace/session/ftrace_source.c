@@ -66,7 +66,7 @@ struct ftrace_source {
 	bool reading; /* its rings are being read */
 	bool stopping;
 	bool is_off; /* recording has stopped */
-	bool rest_waits; /* the rest of a stopped session waits for the symbols */
+	bool read_after_symbols; /* the rest of a stopped session waits for the symbols */
 	bool stopped;
 	uint64_t flushes[MAX_FLUSHES];
 	unsigned n_flushes;
@@ -141,7 +141,7 @@ static void update_top_markers(struct ftrace_source *ds)
 	const struct setup *s = &ds->session.setup;
 	const struct override_target top = {
 		.root = s->root,
-		.place = "",
+		.subdir = "",
 		.state = s->state_root,
 		.reads_nothing = true,
 	};
@@ -395,7 +395,7 @@ static void end_waiting(struct ftrace_source *ds)
 		begin_reading(ds);
 }
 
-static void read_rest(struct ftrace_source *ds)
+static void read_remaining(struct ftrace_source *ds)
 {
 	end_waiting(ds);
 	read_everything(ds);
@@ -408,12 +408,12 @@ static void read_rest(struct ftrace_source *ds)
 static void on_symbols(void *ctx)
 {
 	struct ftrace_source *ds = ctx;
-	bool first = ds->rest_waits;
+	bool first = ds->read_after_symbols;
 
-	ds->rest_waits = false;
+	ds->read_after_symbols = false;
 	begin_reading(ds);
 	if (first)
-		read_rest(ds);
+		read_remaining(ds);
 }
 
 /*
@@ -429,7 +429,7 @@ static bool wait_for_symbols(struct ftrace_source *ds)
 	    !session_symbols_wait(&ds->session.symbols, ms, on_symbols, ds))
 		return false;
 	hold(ds, true);
-	ds->rest_waits = true;
+	ds->read_after_symbols = true;
 	return true;
 }
 
@@ -455,7 +455,7 @@ static void was_switched_off(void *ctx)
 
 	ds->is_off = true;
 	if (!wait_for_symbols(ds))
-		read_rest(ds);
+		read_remaining(ds);
 }
 
 static const struct coroutine_ops switching_off_ops = {.run = switch_off, .done = was_switched_off};
@@ -537,8 +537,8 @@ static void ftrace_start(void *instance)
  */
 static bool stop_reads_instead(const struct ftrace_source *ds)
 {
-	return ds->rest_waits || (ds_stop_follows(ds->handle) && !ds->in_flush_pass &&
-				  session_symbols_pending(&ds->session.symbols));
+	return ds->read_after_symbols || (ds_stop_follows(ds->handle) && !ds->in_flush_pass &&
+					  session_symbols_pending(&ds->session.symbols));
 }
 
 static void ftrace_flush(void *instance, uint64_t flush_id)

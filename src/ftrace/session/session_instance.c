@@ -53,16 +53,16 @@ int named_instance_attach(struct instance *i, const char *root, const char *stat
 	bool beside = !strcmp(name, "hyp") || !strcmp(name, "hypervisor");
 	struct override_target target = {.root = root, .state = state};
 	const char *why = objection(name);
-	char place[300];
+	char subdir[300];
 	int r;
 
 	*i = (struct instance){0};
 	if (why)
 		return session_instance_refuse(e, -EINVAL, name, why);
-	r = snprintf(place, sizeof(place), "%s%s", beside ? "" : "instances/", name);
-	if (r < 0 || (size_t)r >= sizeof(place))
+	r = snprintf(subdir, sizeof(subdir), "%s%s", beside ? "" : "instances/", name);
+	if (r < 0 || (size_t)r >= sizeof(subdir))
 		return session_instance_refuse(e, -ENAMETOOLONG, name, "too long");
-	target.place = place;
+	target.subdir = subdir;
 	r = instance_attach(i, &target, e);
 	return r == -ENOENT ? refuse_unknown(e, root, name) : r;
 }
@@ -205,7 +205,7 @@ static int make_own(const struct setup *s, const struct ftrace_settings *setting
 
 static int borrow(const struct setup *s, struct instance *i)
 {
-	const struct override_target top = {.root = s->root, .place = "", .state = s->state_root};
+	const struct override_target top = {.root = s->root, .subdir = "", .state = s->state_root};
 	const char *name = s->config->instance_name;
 	struct err_text e;
 	int r;

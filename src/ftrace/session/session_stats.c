@@ -108,7 +108,7 @@ static bool belong_together(const struct profile *p, const char *events, const c
 	return !*events && !*counts;
 }
 
-/* An event may have several places. */
+/* An event may be on several lines of the profile. */
 static void session_stats_count(struct dynevents *m, const struct profile *p, const char *events,
 				const char *counts)
 {
@@ -130,16 +130,16 @@ static void session_stats_count(struct dynevents *m, const struct profile *p, co
 static void read_profile(struct dynevents *m, const struct profile *p)
 {
 	struct strbuf events = {0}, counts = {0}, again = {0};
-	bool settled = false;
+	bool stable = false;
 
-	for (unsigned i = 0; i < MAX_TRIES && !settled; i++) {
+	for (unsigned i = 0; i < MAX_TRIES && !stable; i++) {
 		if (session_stats_read_file(m->root, p->events, &events) ||
 		    session_stats_read_file(m->root, p->counts, &counts) ||
 		    session_stats_read_file(m->root, p->events, &again))
 			break;
-		settled = !strcmp(events.s, again.s);
+		stable = !strcmp(events.s, again.s);
 	}
-	if (settled && belong_together(p, events.s, counts.s)) {
+	if (stable && belong_together(p, events.s, counts.s)) {
 		for (size_t i = 0; i < m->n; i++)
 			if (m->events[i]->type == p->type)
 				m->events[i]->hits = m->events[i]->misses = 0;

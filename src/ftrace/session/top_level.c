@@ -153,13 +153,13 @@ static bool wants_graph(const struct event_selection *events)
 }
 
 /* Checks that the session may use the top level. */
-static int top_level_check(const struct instance *place, const struct event_selection *events,
+static int top_level_check(const struct instance *instance, const struct event_selection *events,
 			   const struct setup *s)
 {
-	bool others_trace = instance_others_hold(place, "current_tracer");
+	bool others_trace = instance_others_hold(instance, "current_tracer");
 	struct err_text e;
 
-	if (!instance_has_other_sessions(place))
+	if (!instance_has_other_sessions(instance))
 		return top_level_is_free(s->root, s->proc_root, &e)
 			       ? setup_failed(events, s, -EBUSY, e.text)
 			       : 0;
@@ -172,31 +172,31 @@ static int top_level_check(const struct instance *place, const struct event_sele
 }
 
 /* Markers alone need less than a session's events. A larger size is kept. */
-static void set_size(const struct instance *place, bool markers_alone,
+static void set_size(const struct instance *instance, bool markers_alone,
 		     const struct top_level_options *o)
 {
 	struct ftrace_settings settings = *o->settings;
 
 	if (markers_alone && !o->setup->config->buffer_size_kb)
 		settings.buffer_size_kb = MARKERS_KB;
-	if (markers_alone && instance_ring_kb(place) >= settings.buffer_size_kb)
+	if (markers_alone && instance_ring_kb(instance) >= settings.buffer_size_kb)
 		return;
-	instance_save_sizes(place);
-	ring_size_set(place, &settings, o->setup->errors);
+	instance_save_sizes(instance);
+	ring_size_set(instance, &settings, o->setup->errors);
 }
 
 /* Stops the recording, clears the rings, and sets a clock that trace readers know, and the size. */
-static int top_level_prepare(const struct instance *place, const struct event_selection *events,
+static int top_level_prepare(const struct instance *instance, const struct event_selection *events,
 			     const struct top_level_options *o)
 {
-	int r = instance_write(place, "tracing_on", "0");
+	int r = instance_write(instance, "tracing_on", "0");
 
 	if (!r)
-		r = instance_clear(place);
+		r = instance_clear(instance);
 	if (r)
 		return setup_failed(events, o->setup, r, "cannot write to tracefs' top level");
-	instance_set_clock(place, o->settings->mono_raw_clock);
-	set_size(place, !wants_graph(events), o);
+	instance_set_clock(instance, o->settings->mono_raw_clock);
+	set_size(instance, !wants_graph(events), o);
 	return 0;
 }
 
@@ -217,22 +217,22 @@ static int restrict_records(const struct event_selection *events, const struct s
 		 : 0;
 }
 
-static int use_place(struct instance *place, const struct event_selection *events,
-		     const struct top_level_options *o)
+static int attach_instance(struct instance *instance, const struct event_selection *events,
+			   const struct top_level_options *o)
 {
 	const struct setup *s = o->setup;
 	const struct override_target target = {
-		.root = s->root, .place = "", .state = s->state_root};
+		.root = s->root, .subdir = "", .state = s->state_root};
 	struct err_text e;
-	int r = instance_attach(place, &target, &e);
+	int r = instance_attach(instance, &target, &e);
 
 	if (r)
 		return setup_failed(events, s, r, e.text);
-	r = top_level_check(place, events, s);
-	if (!r && !instance_has_other_sessions(place))
-		r = top_level_prepare(place, events, o);
+	r = top_level_check(instance, events, s);
+	if (!r && !instance_has_other_sessions(instance))
+		r = top_level_prepare(instance, events, o);
 	else if (!r)
-		r = instance_keep_ring(place);
+		r = instance_keep_ring(instance);
 	return r;
 }
 
@@ -254,7 +254,7 @@ static int top_level_open_rings(struct top_level *t, struct event_selection *eve
 				const struct top_level_options *o)
 {
 	struct err_text e;
-	int r = ring_open(&t->ring, o->env->loop, o->env->sys_root, &t->place, &e);
+	int r = ring_open(&t->ring, o->env->loop, o->env->sys_root, &t->instance, &e);
 
 	if (r)
 		return setup_failed(events, o->setup, r, e.text);
@@ -268,9 +268,9 @@ static int top_level_set_up(struct top_level *t, struct event_selection *events,
 			    const struct top_level_options *o)
 {
 	struct setup s = *o->setup;
-	int r = use_place(&t->place, events, o);
+	int r = attach_instance(&t->instance, events, o);
 
-	s.instance = &t->place;
+	s.instance = &t->instance;
 	if (!r)
 		r = restrict_records(events, &s);
 	if (!r)
@@ -302,8 +302,8 @@ int top_level_close(struct top_level *t)
 
 	ring_close(&t->ring);
 	t->encoder = page_encoder_free(t->encoder);
-	ring_size_release(&t->place);
-	r = instance_remove(&t->place);
+	ring_size_release(&t->instance);
+	r = instance_remove(&t->instance);
 	event_table_deinit(&t->table);
 	event_selection_deinit(&t->events);
 	return r;
@@ -311,8 +311,8 @@ int top_level_close(struct top_level *t)
 
 void top_level_start(const struct top_level *t)
 {
-	if (instance_is_made(&t->place))
-		instance_write(&t->place, "tracing_on", "1");
+	if (instance_is_made(&t->instance))
+		instance_write(&t->instance, "tracing_on", "1");
 }
 
 /*
@@ -321,10 +321,10 @@ void top_level_start(const struct top_level *t)
  */
 void top_level_stop(const struct top_level *t)
 {
-	if (!instance_is_made(&t->place))
+	if (!instance_is_made(&t->instance))
 		return;
-	if (instance_has_other_sessions(&t->place))
-		instance_stop(&t->place);
+	if (instance_has_other_sessions(&t->instance))
+		instance_stop(&t->instance);
 	else
-		instance_write(&t->place, "tracing_on", "0");
+		instance_write(&t->instance, "tracing_on", "0");
 }

@@ -21,7 +21,7 @@
  */
 struct top_level {
 	struct event_selection events; /* events that come from the top level */
-	struct instance place; /* attached; not made if no event comes from there */
+	struct instance instance; /* attached; not made if no event comes from there */
 	struct event_table table;
 	struct page_encoder *encoder; /* owned */
 	struct ring_listener ring; /* with that encoder */

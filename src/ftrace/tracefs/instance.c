@@ -162,13 +162,14 @@ int instance_make(struct instance *i, const char *root, uint64_t session_id, str
 	return r;
 }
 
-/* target->place is a named instance, the top level, or a directory next to `instances`. */
-static struct tracefs_instance *open_place(const struct override_target *target, const char *path)
+/* target->subdir is a named instance, the top level, or a directory next to `instances`. */
+static struct tracefs_instance *open_instance_dir(const struct override_target *target,
+						  const char *path)
 {
 	static const char prefix[] = "instances/";
 
-	if (str_starts(target->place, prefix))
-		return tracefs_instance_alloc(target->root, target->place + strlen(prefix));
+	if (str_starts(target->subdir, prefix))
+		return tracefs_instance_alloc(target->root, target->subdir + strlen(prefix));
 	return tracefs_instance_alloc(path, NULL);
 }
 
@@ -178,17 +179,17 @@ int instance_attach(struct instance *i, const struct override_target *target, st
 	int r, n;
 
 	*i = (struct instance){0};
-	n = snprintf(path, sizeof(path), "%s%s%s", target->root, *target->place ? "/" : "",
-		     target->place);
+	n = snprintf(path, sizeof(path), "%s%s%s", target->root, *target->subdir ? "/" : "",
+		     target->subdir);
 	if (n < 0 || (size_t)n >= sizeof(path) || fs_join(file, sizeof(file), path, "tracing_on"))
-		return err_set(e, -ENAMETOOLONG, "the path of %s is too long", target->place);
+		return err_set(e, -ENAMETOOLONG, "the path of %s is too long", target->subdir);
 	if (!fs_exists(file))
 		return err_set(e, -ENOENT, "%s is not there", path);
 	r = override_new(target, &i->override, e);
 	if (r)
 		return r;
 	i->path = strdup(path);
-	i->tracefs = open_place(target, path);
+	i->tracefs = open_instance_dir(target, path);
 	if (i->path && i->tracefs)
 		return 0;
 	instance_release(i);

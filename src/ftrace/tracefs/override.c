@@ -49,7 +49,7 @@ static struct override_dir *find_dir(const struct override_target *target)
 
 	LIST_FOREACH (d, &dirs, link)
 		if (!strncmp(d->log.dir, target->root, len) &&
-		    !strcmp(d->log.dir + len + (d->log.dir[len] == '/'), target->place))
+		    !strcmp(d->log.dir + len + (d->log.dir[len] == '/'), target->subdir))
 			return d;
 	return NULL;
 }
@@ -58,7 +58,7 @@ static int dir_new(const struct override_target *target, struct override_dir **r
 		   struct err_text *e)
 {
 	struct override_dir *d = calloc(1, sizeof(*d));
-	int r = d ? undo_log_open(&d->log, target->state, target->root, target->place, e)
+	int r = d ? undo_log_open(&d->log, target->state, target->root, target->subdir, e)
 		  : err_set(e, -ENOMEM, "out of memory");
 
 	if (r) {

@@ -26,7 +26,7 @@ struct override;
 
 struct override_target {
 	const char *root; /* of tracefs */
-	const char *place; /* "" is the top level, "instances/foo" an instance; it exists */
+	const char *subdir; /* "" is the top level, "instances/foo" an instance; it exists */
 	const char *state; /* directory of the undo logs; NULL: none is kept */
 	bool reads_nothing; /* reads no records, so other sessions may restrict them */
 };

@@ -132,11 +132,11 @@ static int undo_all(struct undo_log *l)
 /* ---- names ---- */
 
 /* "instances/foo" <-> "instances:foo", "" <-> "top-level" */
-static char *path_of_log(const char *state, const char *place)
+static char *path_of_log(const char *state, const char *subdir)
 {
 	char *path = NULL, *slash;
 
-	if (asprintf(&path, "%s/%s", state, *place ? place : TOP_LEVEL) < 0)
+	if (asprintf(&path, "%s/%s", state, *subdir ? subdir : TOP_LEVEL) < 0)
 		return NULL;
 	slash = strchr(path + strlen(state) + 1, '/');
 	if (slash)
@@ -144,12 +144,12 @@ static char *path_of_log(const char *state, const char *place)
 	return path;
 }
 
-static void place_of_log(const char *name, char place[static NAME_MAX + 1])
+static void subdir_of_log(const char *name, char subdir[static NAME_MAX + 1])
 {
 	char *colon;
 
-	snprintf(place, NAME_MAX + 1, "%s", strcmp(name, TOP_LEVEL) ? name : "");
-	colon = strchr(place, ':');
+	snprintf(subdir, NAME_MAX + 1, "%s", strcmp(name, TOP_LEVEL) ? name : "");
+	colon = strchr(subdir, ':');
 	if (colon)
 		*colon = '/';
 }
@@ -351,12 +351,12 @@ int undo_log_rewrite(struct undo_log *l)
 	return 0;
 }
 
-static int undo_log_open_file(struct undo_log *l, const char *state, const char *place,
+static int undo_log_open_file(struct undo_log *l, const char *state, const char *subdir,
 			      struct err_text *e)
 {
 	int r;
 
-	l->path = path_of_log(state, place);
+	l->path = path_of_log(state, subdir);
 	if (!l->path)
 		return err_set(e, -ENOMEM, "out of memory");
 	if (mkdir(state, 0700) && errno != EEXIST)
@@ -387,16 +387,16 @@ static void undo_log_release(struct undo_log *l)
 	free(l->dir);
 }
 
-int undo_log_open(struct undo_log *l, const char *state, const char *root, const char *place,
+int undo_log_open(struct undo_log *l, const char *state, const char *root, const char *subdir,
 		  struct err_text *e)
 {
 	int r = 0;
 
 	*l = (struct undo_log){.changes = TAILQ_HEAD_INITIALIZER(l->changes), .fd = -1};
-	if (asprintf(&l->dir, "%s%s%s", root, *place ? "/" : "", place) < 0)
+	if (asprintf(&l->dir, "%s%s%s", root, *subdir ? "/" : "", subdir) < 0)
 		return err_set(e, -ENOMEM, "out of memory");
 	if (state)
-		r = undo_log_open_file(l, state, place, e);
+		r = undo_log_open_file(l, state, subdir, e);
 	if (r)
 		undo_log_release(l);
 	return r;
@@ -425,12 +425,12 @@ struct sweep {
 static int roll_back_if_stale(void *ctx, const char *name, unsigned char d_type)
 {
 	struct sweep *s = ctx;
-	char place[NAME_MAX + 1];
+	char subdir[NAME_MAX + 1];
 	struct undo_log l;
 
 	(void)d_type;
-	place_of_log(name, place);
-	if (undo_log_open(&l, s->state, s->root, place, NULL))
+	subdir_of_log(name, subdir);
+	if (undo_log_open(&l, s->state, s->root, subdir, NULL))
 		return 0;
 	undo_log_close(&l);
 	s->rolled_back += *name != '.';

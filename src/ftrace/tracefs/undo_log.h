@@ -51,7 +51,7 @@ struct undo_log {
  * killed process. root: of tracefs. state: directory of the logs; NULL: nothing is logged on disk.
  * Returns 0, -EBUSY if another process uses the directory, or -errno; sets e on failure.
  */
-int undo_log_open(struct undo_log *l, const char *state, const char *root, const char *place,
+int undo_log_open(struct undo_log *l, const char *state, const char *root, const char *subdir,
 		  struct err_text *e);
 /*
  * Undoes all changes and frees the log. Deletes the file, or keeps it with the changes whose undo

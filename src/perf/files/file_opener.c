@@ -7,7 +7,7 @@
  *	/PATH                           the path as this process sees it, if the process has ended
  *
  * It must be a regular file with the inode and the device of the mapping. It is opened with O_PATH
- * first, which has no effect on a device in the place of the file.
+ * first, which has no effect on a device in the path of the file.
  */
 #include "perf/files/file_opener.h"
 
@@ -31,7 +31,7 @@
 #define CAP_CHECKPOINT_RESTORE 40 /* since Linux 5.9; for map_files */
 #endif
 
-#define PLACE_MAX (FILE_PATH_MAX + 64)
+#define PROC_PATH_MAX (FILE_PATH_MAX + 64)
 
 /*
  * Overlayfs and btrfs return other device numbers from stat(2) than the kernel has in mappings. Of
@@ -47,9 +47,9 @@ static bool is_on_device(int fd, const struct stat *st, const struct file_reques
 }
 
 /* Returns a descriptor or -errno. */
-static int open_checked(const char *place, const struct file_request *q)
+static int open_checked(const char *path, const struct file_request *q)
 {
-	_cleanup_(closep) int found = open(place, O_PATH | O_CLOEXEC);
+	_cleanup_(closep) int found = open(path, O_PATH | O_CLOEXEC);
 	char again[64];
 	struct stat st;
 	int fd;
@@ -65,28 +65,28 @@ static int open_checked(const char *place, const struct file_request *q)
 
 static int open_elf(const struct file_request *q)
 {
-	char place[PLACE_MAX];
+	char path[PROC_PATH_MAX];
 	int fd = -ENOENT;
 
 	if (q->pid) {
-		snprintf(place, sizeof(place), "/proc/%d/map_files/%llx-%llx", q->pid,
+		snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", q->pid,
 			 (unsigned long long)q->start, (unsigned long long)q->end);
-		fd = open_checked(place, q);
+		fd = open_checked(path, q);
 	}
 	if (fd < 0 && q->pid) {
-		snprintf(place, sizeof(place), "/proc/%d/root%s", q->pid, q->path);
-		fd = open_checked(place, q);
+		snprintf(path, sizeof(path), "/proc/%d/root%s", q->pid, q->path);
+		fd = open_checked(path, q);
 	}
 	return fd < 0 ? open_checked(q->path, q) : fd;
 }
 
 static int open_maps(const struct file_request *q)
 {
-	char place[64];
+	char path[64];
 	int fd;
 
-	snprintf(place, sizeof(place), "/proc/%d/task/%d/maps", q->pid, q->tid);
-	fd = open(place, O_RDONLY | O_CLOEXEC);
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/maps", q->pid, q->tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
 	return fd < 0 ? -errno : fd;
 }
 

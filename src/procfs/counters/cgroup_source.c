@@ -188,11 +188,11 @@ static int make_kinds(struct cgroup_stats *s)
 /* If version 1 is mounted at fs/cgroup, version 2 may be mounted at fs/cgroup/unified. */
 static int open_tree(struct cgroup_stats *s, const char *sys_root)
 {
-	static const char *const places[] = {"fs/cgroup", "fs/cgroup/unified"};
+	static const char *const dirs[] = {"fs/cgroup", "fs/cgroup/unified"};
 	char path[512], file[512];
 
-	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
-		if (fs_join(path, sizeof(path), sys_root, places[i]) < 0 ||
+	for (size_t i = 0; i < ARRAY_SIZE(dirs); i++) {
+		if (fs_join(path, sizeof(path), sys_root, dirs[i]) < 0 ||
 		    fs_join(file, sizeof(file), path, "cgroup.controllers") < 0)
 			return -ENAMETOOLONG;
 		if (fs_exists(file))

@@ -11,7 +11,7 @@ struct number_name {
 	char text[FILE_NUMBER_NAME_SIZE];
 	size_t head; /* length of the name of the line, "TCP" */
 	size_t len; /* length including the words after it; SIZE_MAX: too long */
-	unsigned place; /* positions since the last of those words */
+	unsigned position; /* positions since the last of those words */
 };
 
 struct file_numbers {
@@ -48,9 +48,9 @@ static void file_numbers_take_word(struct number_name *n, struct span word, bool
 {
 	bool colon = span_ends(word, ":");
 
-	if (n->place > 0)
+	if (n->position > 0)
 		n->len = n->head;
-	n->place = 0;
+	n->position = 0;
 	file_numbers_add_word(n, (struct span){word.p, word.len - colon});
 	if (is_first && colon && n->len != SIZE_MAX)
 		n->head = n->len;
@@ -66,8 +66,8 @@ static void file_numbers_report(struct file_numbers *p, const struct number_name
 		return;
 	len = n->len ? snprintf(text, sizeof(text), "%.*s", (int)n->len, n->text)
 		     : snprintf(text, sizeof(text), "%.*s", FILE_NUMBER_NAME_SIZE - 1, p->file);
-	if (n->place > 1)
-		len += snprintf(text + len, sizeof(text) - (size_t)len, " %u", n->place);
+	if (n->position > 1)
+		len += snprintf(text + len, sizeof(text) - (size_t)len, " %u", n->position);
 	p->any = true;
 	p->fn(p->ctx, (struct span){text, (size_t)len}, v);
 }
@@ -84,7 +84,7 @@ static bool file_numbers_take_pair(struct file_numbers *p, struct span word)
 		return false;
 	key = (struct span){word.p, (size_t)(eq - word.p)};
 	value = (struct span){eq + 1, word.len - key.len - 1};
-	n.place = 0;
+	n.position = 0;
 	file_numbers_add_word(&n, key);
 	if (counter_number_parse(value, &v))
 		file_numbers_report(p, &n, &v);
@@ -96,18 +96,18 @@ static void file_numbers_parse_line(struct file_numbers *p, struct span line)
 	struct counter_number v;
 	struct span word;
 
-	p->name.head = p->name.len = p->name.place = 0;
+	p->name.head = p->name.len = p->name.position = 0;
 	for (bool first = true; span_next_word(&line, &word); first = false) {
 		if (counter_number_parse(word, &v)) {
-			p->name.place++;
+			p->name.position++;
 			file_numbers_report(p, &p->name, &v);
 		} else if (memchr(word.p, '\0', word.len)) {
-			p->name.place++; /* no text */
+			p->name.position++; /* no text */
 		} else if (!file_numbers_take_pair(p, word)) {
 			if (has_letter(word) || (first && span_ends(word, ":")))
 				file_numbers_take_word(&p->name, word, first);
 			else
-				p->name.place++;
+				p->name.position++;
 		}
 	}
 }

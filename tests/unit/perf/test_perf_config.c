@@ -7,7 +7,7 @@
 
 static struct perf_config c;
 static struct err_text e;
-static struct perf_config_places places;
+static struct perf_config_env env;
 static Pb__PerfEventConfig m;
 static Pb__PerfEvents__Timebase t;
 static Pb__PerfEventConfig__CallstackSampling s;
@@ -19,13 +19,13 @@ static void fresh(void)
 	pb__perf_events__timebase__init(&t);
 	pb__perf_event_config__callstack_sampling__init(&s);
 	pb__perf_event_config__scope__init(&scope);
-	places = (struct perf_config_places){.sys_root = "/nowhere", .for_root = true};
+	env = (struct perf_config_env){.sys_root = "/nowhere", .for_root = true};
 	e.text[0] = '\0';
 }
 
 static int config_read(void)
 {
-	return perf_config_read(&m, &places, &c, &e);
+	return perf_config_read(&m, &env, &c, &e);
 }
 
 TEST(without_a_timebase_it_samples_the_cpu_clock_with_stacks)
@@ -127,7 +127,7 @@ TEST(tracepoints_get_their_number_from_tracefs)
 	t.event_case = PB__PERF_EVENTS__TIMEBASE__EVENT_TRACEPOINT;
 	t.tracepoint = &point;
 	assert_non_null(mkdtemp(folder));
-	places.tracefs = folder;
+	env.tracefs = folder;
 	snprintf(path, sizeof(path), "mkdir -p %s/events/sched/sched_switch", folder);
 	assert_int_equal(system(path), 0);
 	snprintf(path, sizeof(path), "%s/events/sched/sched_switch/id", folder);
@@ -176,7 +176,7 @@ TEST(raw_events_are_for_root_only)
 	assert_int_equal(config_read(), 0);
 	assert_int_equal(c.attr.type, PERF_TYPE_RAW);
 	assert_int_equal(c.attr.config, 0x1c0);
-	places.for_root = false;
+	env.for_root = false;
 	assert_int_equal(config_read(), -EACCES);
 }
 

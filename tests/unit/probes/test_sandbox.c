@@ -46,9 +46,9 @@ static void in_sandbox(void **state, bool (*run)(void))
 	has_landlock = landlock_is_there();
 	child = fork();
 	if (child == 0) {
-		const struct sandbox_places places = {tracefs, state_dir};
+		const struct sandbox_paths paths = {tracefs, state_dir};
 
-		_exit(sandbox_enter(&places, &e) == 0 && run() ? 0 : 1);
+		_exit(sandbox_enter(&paths, &e) == 0 && run() ? 0 : 1);
 	}
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_int_equal(status, 0);

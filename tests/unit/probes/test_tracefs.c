@@ -3,10 +3,10 @@
 #include "unit/test.h"
 #include "probes/tracefs.h"
 
-/* Two folders that stand in for the places of tracefs. */
+/* Two folders that stand in for the dirs of tracefs. */
 static char root[] = "/tmp/sonda-tracefs-XXXXXX";
 static char first[64], second[64];
-static const char *const places[] = {first, second, NULL};
+static const char *const dirs[] = {first, second, NULL};
 
 static void make(const char *dir, const char *name)
 {
@@ -30,11 +30,11 @@ static int teardown(void **state)
 {
 	char path[128];
 
-	for (unsigned i = 0; places[i]; i++) {
-		chmod(places[i], 0755);
-		snprintf(path, sizeof(path), "%s/instances", places[i]);
+	for (unsigned i = 0; dirs[i]; i++) {
+		chmod(dirs[i], 0755);
+		snprintf(path, sizeof(path), "%s/instances", dirs[i]);
 		rmdir(path);
-		rmdir(places[i]);
+		rmdir(dirs[i]);
 	}
 	return rmdir(root);
 }
@@ -43,47 +43,47 @@ static int teardown(void **state)
 
 FIXTURE_TEST(the_first_that_can_be_used)
 {
-	const char *place = NULL;
+	const char *dir = NULL;
 	struct err_text e;
 
 	make(root, "debug");
 	make(second, "instances");
-	assert_int_equal(tracefs_find(places, &e, &place), 0);
-	assert_ptr_equal(place, second);
+	assert_int_equal(tracefs_find(dirs, &e, &dir), 0);
+	assert_ptr_equal(dir, second);
 	make(root, "tracing");
-	assert_int_equal(tracefs_find(places, &e, &place), 0);
-	assert_ptr_equal(place, second);
+	assert_int_equal(tracefs_find(dirs, &e, &dir), 0);
+	assert_ptr_equal(dir, second);
 	make(first, "instances");
-	assert_int_equal(tracefs_find(places, &e, &place), 0);
-	assert_ptr_equal(place, first);
+	assert_int_equal(tracefs_find(dirs, &e, &dir), 0);
+	assert_ptr_equal(dir, first);
 }
 
 FIXTURE_TEST(no_such_place)
 {
-	const char *place = NULL;
+	const char *dir = NULL;
 	struct err_text e;
 
-	assert_int_equal(tracefs_find(places, &e, &place), -EOPNOTSUPP);
+	assert_int_equal(tracefs_find(dirs, &e, &dir), -EOPNOTSUPP);
 	assert_non_null(strstr(e.text, first));
-	assert_null(place);
+	assert_null(dir);
 }
 
 FIXTURE_TEST(nothing_is_mounted)
 {
-	const char *place = NULL;
+	const char *dir = NULL;
 	struct err_text e;
 
 	make(root, "tracing");
-	assert_int_equal(tracefs_find(places, &e, &place), -ENOENT);
+	assert_int_equal(tracefs_find(dirs, &e, &dir), -ENOENT);
 	assert_non_null(strstr(e.text, "mount -t tracefs"));
 	assert_null(strchr(e.text, '\n'));
-	assert_null(place);
+	assert_null(dir);
 }
 
 /* As another user: root may do anything. */
 static int find_as_nobody(struct err_text *e)
 {
-	const char *place;
+	const char *dir;
 	int fds[2], status;
 	pid_t pid;
 
@@ -91,9 +91,8 @@ static int find_as_nobody(struct err_text *e)
 	pid = fork();
 	if (pid == 0) {
 		struct err_text text = {{0}};
-		int r = setgid(65534) == 0 && setuid(65534) == 0
-				? tracefs_find(places, &text, &place)
-				: -EINVAL;
+		int r = setgid(65534) == 0 && setuid(65534) == 0 ? tracefs_find(dirs, &text, &dir)
+								 : -EINVAL;
 
 		_exit(write(fds[1], &text, sizeof(text)) == sizeof(text) ? -r : 1);
 	}

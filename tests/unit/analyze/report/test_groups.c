@@ -22,7 +22,7 @@ TEST(percentiles_are_by_nearest_rank)
 	struct groups g = {.n = 0};
 
 	add_all(&g, 300, 200); /* 7 and 200 have no common divisor: each number comes once */
-	assert_true(groups_place(&g));
+	assert_true(groups_begin_fill(&g));
 	add_all(&g, 300, 200);
 	assert_int_equal(g.n, 300);
 	for (uint64_t key = 1; key <= 300; key++) {
@@ -49,7 +49,7 @@ TEST(equal_samples_have_the_time_of_the_last)
 	for (int round = 0; round < 2; round++) {
 		for (int64_t i = 0; i < 1000; i++)
 			groups_add(&g, &(struct group_sample){.key = 5, .ns = 3, .ts = i});
-		assert_true(round || groups_place(&g));
+		assert_true(round || groups_begin_fill(&g));
 	}
 	assert_int_equal(g.list[0].longest_ts, 999);
 	assert_int_equal(groups_p50(&g, &g.list[0]), 3);

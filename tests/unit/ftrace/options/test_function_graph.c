@@ -70,7 +70,7 @@ FIXTURE_TEST(test_an_attached_instance)
 	config.function_filters = filters;
 	config.n_function_filters = 1;
 	assert_int_equal(instance_attach(&top,
-					 &(struct override_target){.root = fake_root, .place = ""},
+					 &(struct override_target){.root = fake_root, .subdir = ""},
 					 NULL),
 			 0);
 	s.instance = &top;
@@ -94,7 +94,7 @@ FIXTURE_TEST(test_an_attached_instance_that_is_in_use)
 	struct instance top;
 
 	assert_int_equal(instance_attach(&top,
-					 &(struct override_target){.root = fake_root, .place = ""},
+					 &(struct override_target){.root = fake_root, .subdir = ""},
 					 NULL),
 			 0);
 	s.instance = &top;

@@ -124,7 +124,7 @@ static struct instance attached(const char *place)
 	struct instance i;
 
 	assert_int_equal(
-		instance_attach(&i, &(struct override_target){.root = fake_root, .place = place},
+		instance_attach(&i, &(struct override_target){.root = fake_root, .subdir = place},
 				NULL),
 		0);
 	return i;
@@ -143,7 +143,7 @@ FOLDER_TEST(test_attached_instances_are_left_as_they_were)
 	fake_text("instances/x/events/a/b/enable", "0\n");
 	assert_int_equal(instance_attach(&i,
 					 &(struct override_target){.root = fake_root,
-								   .place = "instances/y"},
+								   .subdir = "instances/y"},
 					 &e),
 			 -ENOENT);
 	i = attached("instances/x");

@@ -17,7 +17,7 @@ static const char *records(void)
 static int try_loan(const char *place, struct override **ret, struct err_text *e)
 {
 	return override_new(
-		&(struct override_target){.root = root(), .place = place, .state = records()}, ret,
+		&(struct override_target){.root = root(), .subdir = place, .state = records()}, ret,
 		e);
 }
 
@@ -161,7 +161,7 @@ FIXTURE_TEST(test_a_filter_excludes_other_sessions)
 
 	/* Who reads no records there does not mind. */
 	assert_int_equal(override_new(&(struct override_target){.root = root(),
-								.place = "",
+								.subdir = "",
 								.reads_nothing = true},
 				      &c, NULL),
 			 0);
@@ -310,7 +310,7 @@ FIXTURE_TEST(test_without_records)
 	struct override *l;
 
 	assert_int_equal(
-		override_new(&(struct override_target){.root = root(), .place = ""}, &l, NULL), 0);
+		override_new(&(struct override_target){.root = root(), .subdir = ""}, &l, NULL), 0);
 	assert_int_equal(override_write(l, "tracing_on", "1"), 0);
 	override_free(l);
 	assert_string_equal(reads("tracing_on"), "0");

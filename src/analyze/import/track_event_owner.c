@@ -12,8 +12,9 @@
 /* The tid of an event that names only a process. */
 #define NO_TID (-1)
 
-/* Places an event on the track of a thread. Returns false for the numbers of the idle thread. */
-static bool place_on_thread(struct machine *m, struct track_event *e)
+/* Sets the thread and process of an event without a uuid. Returns false for the numbers of the idle
+ * thread. */
+static bool set_thread_of_event(struct machine *m, struct track_event *e)
 {
 	const struct sequence_thread *t = &sequences_state(&m->sequences, e->state)->thread;
 	const struct legacy_event *l = &e->legacy;
@@ -28,8 +29,8 @@ static bool place_on_thread(struct machine *m, struct track_event *e)
 	return true;
 }
 
-/* Places an event on the track with its uuid, which is not 0. */
-static bool place_on_track(struct import *im, struct machine *m, struct track_event *e)
+/* Sets the track, thread and process of an event with a uuid, which is not 0. */
+static bool set_track_of_event(struct import *im, struct machine *m, struct track_event *e)
 {
 	const struct sequence_thread *t = &sequences_state(&m->sequences, e->state)->thread;
 	struct described_track *d = described_of_event(im, m, e->track, e->seq);
@@ -53,17 +54,17 @@ static bool place_on_track(struct import *im, struct machine *m, struct track_ev
 	return true;
 }
 
-bool track_event_place(struct import *im, struct machine *m, struct track_event *e)
+bool track_event_find_owner(struct import *im, struct machine *m, struct track_event *e)
 {
 	const struct sequence_thread *t = &sequences_state(&m->sequences, e->state)->thread;
 	const struct legacy_event *l = &e->legacy;
 
 	e->utid = e->upid = e->writer = NULL_U32;
 	if (e->track) {
-		if (!place_on_track(im, m, e))
+		if (!set_track_of_event(im, m, e))
 			return false;
 	} else if (l->has_pid || (t->known && (!e->names_track || !e->has_type || l->has_tid))) {
-		if (!place_on_thread(m, e))
+		if (!set_thread_of_event(m, e))
 			return false;
 	}
 	if (!l->has_phase || (l->phase != 'i' && l->phase != 'I'))
