@@ -268,7 +268,6 @@ int database_open(struct store *s, sqlite3 **ret_db)
 			    NULL) != SQLITE_OK ||
 	    table_module_register(db, s) != SQLITE_OK || args_module_register(db, s) != SQLITE_OK ||
 	    slice_walk_register(db, s) != SQLITE_OK || sql_functions_register(db, s) != SQLITE_OK ||
-	    text_functions_register(db) != SQLITE_OK ||
 	    sqlite3_exec(db, sql_texts[0].sql, NULL, NULL, NULL) != SQLITE_OK ||
 	    span_join_register(db) != SQLITE_OK) {
 		sqlite3_close(db);

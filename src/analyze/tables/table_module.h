@@ -11,7 +11,6 @@ int table_module_register(sqlite3 *db, struct store *s);
 int args_module_register(sqlite3 *db, struct store *s);
 int slice_walk_register(sqlite3 *db, struct store *s);
 int sql_functions_register(sqlite3 *db, struct store *s);
-int text_functions_register(sqlite3 *db);
 int span_join_register(sqlite3 *db);
 
 /* The files *.sql beside this one: views.sql, the modules, and an element without a name. */
