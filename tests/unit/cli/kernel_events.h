@@ -10,28 +10,28 @@
 
 #include "cli/terminal/kernel_events.h"
 
-/* A folder that stands in for tracefs, with a few events of a kernel. */
-struct fake_tracefs {
-	char root[64];
-};
+/* A folder that stands in for tracefs, and the list of its few events: for TEST_GROUP and TEST_WITH. */
+static char tracefs[64];
+static struct tracefs_events events;
 
-static const char *const fake_files[] = {"events/ftrace/print/format", "available_events"};
-static const char *const fake_dirs[] = {"events/ftrace/print", "events/ftrace", "events"};
+static const char *const tracefs_files[] = {"events/ftrace/print/format", "available_events"};
+static const char *const tracefs_dirs[] = {"events/ftrace/print", "events/ftrace", "events"};
 
-static inline void fake_tracefs_make(struct fake_tracefs *t)
+static inline int kernel_events_setup(void **state)
 {
 	char path[160];
 	FILE *f;
 
-	strcpy(t->root, "/tmp/fake-tracefs-XXXXXX");
-	if (!mkdtemp(t->root))
+	(void)state;
+	strcpy(tracefs, "/tmp/fake-tracefs-XXXXXX");
+	if (!mkdtemp(tracefs))
 		abort();
 	for (int i = 2; i >= 0; i--) {
-		snprintf(path, sizeof(path), "%s/%s", t->root, fake_dirs[i]);
+		snprintf(path, sizeof(path), "%s/%s", tracefs, tracefs_dirs[i]);
 		mkdir(path, 0700);
 	}
 	for (int i = 0; i < 2; i++) {
-		snprintf(path, sizeof(path), "%s/%s", t->root, fake_files[i]);
+		snprintf(path, sizeof(path), "%s/%s", tracefs, tracefs_files[i]);
 		f = fopen(path, "w");
 		assert(f);
 		if (i == 1)
@@ -43,19 +43,23 @@ static inline void fake_tracefs_make(struct fake_tracefs *t)
 			      f);
 		fclose(f);
 	}
+	return tracefs_events_load(tracefs, &events);
 }
 
-static inline void fake_tracefs_remove(struct fake_tracefs *t)
+static inline int kernel_events_teardown(void **state)
 {
 	char path[160];
 
+	(void)state;
+	tracefs_events_deinit(&events);
 	for (int i = 0; i < 2; i++) {
-		snprintf(path, sizeof(path), "%s/%s", t->root, fake_files[i]);
+		snprintf(path, sizeof(path), "%s/%s", tracefs, tracefs_files[i]);
 		unlink(path);
 	}
 	for (int i = 0; i < 3; i++) {
-		snprintf(path, sizeof(path), "%s/%s", t->root, fake_dirs[i]);
+		snprintf(path, sizeof(path), "%s/%s", tracefs, tracefs_dirs[i]);
 		rmdir(path);
 	}
-	rmdir(t->root);
+	rmdir(tracefs);
+	return 0;
 }

@@ -18,8 +18,6 @@
 #include "unit/proto_text.h"
 #include "unit/temp_dir.h"
 
-static struct fake_tracefs tracefs;
-static struct tracefs_events events;
 static struct presets *presets; /* those of the program */
 static struct err_text why;
 static struct record_options options; /* of the last line */
@@ -32,8 +30,7 @@ static int setup(void **state)
 	static const char *const no_folders[] = {NULL};
 
 	presets = presets_new(no_folders);
-	fake_tracefs_make(&tracefs);
-	return tracefs_events_load(tracefs.root, &events);
+	return kernel_events_setup(state);
 }
 
 static int teardown(void **state)
@@ -41,10 +38,8 @@ static int teardown(void **state)
 	pb__trace_config__free_unpacked(config, NULL);
 	record_options_deinit(&options);
 	event_requests_deinit(&idle);
-	tracefs_events_deinit(&events);
-	fake_tracefs_remove(&tracefs);
 	presets_free(presets);
-	return 0;
+	return kernel_events_teardown(state);
 }
 
 static int parse(const char *line)

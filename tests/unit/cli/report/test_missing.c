@@ -5,22 +5,6 @@
 #include "cli/report/config_sources.h"
 #include "cli/report/missing_events.h"
 
-static struct fake_tracefs tracefs;
-static struct tracefs_events events;
-
-static int setup(void **state)
-{
-	fake_tracefs_make(&tracefs);
-	return tracefs_events_load(tracefs.root, &events);
-}
-
-static int teardown(void **state)
-{
-	tracefs_events_deinit(&events);
-	fake_tracefs_remove(&tracefs);
-	return 0;
-}
-
 static Pb__TraceConfig *config_of(const char *text)
 {
 	return (Pb__TraceConfig *)proto_parse(&pb__trace_config__descriptor, text);
@@ -264,4 +248,4 @@ TEST(test_who_asks_for_ftrace)
 	}
 }
 
-TEST_GROUP(setup, teardown)
+TEST_GROUP(kernel_events_setup, kernel_events_teardown)

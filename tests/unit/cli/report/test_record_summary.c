@@ -219,14 +219,14 @@ FIXTURE_TEST(test_a_recording_of_counters_tells_samples)
 	      false, true);
 }
 
-static void add_hole(uint32_t cpu, uint64_t from_ms, uint64_t to_ms, uint64_t events)
+static void add_hole(uint32_t cpu, uint64_t from_ms, uint64_t to_ms, uint64_t n)
 {
 	struct holes *h = &x.scan.ftrace.holes;
 
 	h->list[h->n++] = (struct hole){.cpu = cpu,
 					.from_ns = from_ms * 1000000,
 					.to_ns = to_ms * 1000000,
-					.events = events};
+					.events = n};
 	h->total++;
 }
 
@@ -403,15 +403,11 @@ FIXTURE_TEST(test_losses_at_several_places_stand_below_each_other)
 
 FIXTURE_TEST(test_what_is_missing)
 {
-	struct tracefs_events events;
-	struct fake_tracefs tracefs;
-
 	facts_deinit(&x);
 	facts_init(&x, "data_sources { config { name: 'linux.ftrace' ftrace_config {"
 		       " ftrace_events: 'sched/sched_swich' } } }");
 	facts_ring(&x, 0, 0);
-	fake_tracefs_make(&tracefs);
-	assert_int_equal(tracefs_events_load(tracefs.root, &events), 0);
+	assert_int_equal(kernel_events_setup(NULL), 0);
 	x.f.events = &events;
 	name_list_add(&x.sources, (const uint8_t *)"linux.perf", 10);
 	name_list_add(&x.sources, (const uint8_t *)"my.own", 6);
@@ -431,8 +427,7 @@ FIXTURE_TEST(test_what_is_missing)
 	      "           event 'sched/sched_swich' does not exist; did you mean "
 	      "sched/sched_switch?\n",
 	      false, true);
-	tracefs_events_deinit(&events);
-	fake_tracefs_remove(&tracefs);
+	kernel_events_teardown(NULL);
 }
 
 static void add_text(struct name_list *l, const char *text)

@@ -6,8 +6,6 @@
 #include "cli/terminal/event_patterns.h"
 #include "unit/cli/kernel_events.h"
 
-static struct fake_tracefs tracefs;
-static struct tracefs_events events;
 static struct strbuf requests, idle; /* of the last call of read_words */
 static struct presets *presets; /* those of the program */
 static struct err_text why;
@@ -17,18 +15,15 @@ static int setup(void **state)
 	static const char *const no_folders[] = {NULL};
 
 	presets = presets_new(no_folders);
-	fake_tracefs_make(&tracefs);
-	return tracefs_events_load(tracefs.root, &events);
+	return kernel_events_setup(state);
 }
 
 static int teardown(void **state)
 {
-	tracefs_events_deinit(&events);
-	fake_tracefs_remove(&tracefs);
 	presets_free(presets);
 	strbuf_deinit(&requests);
 	strbuf_deinit(&idle);
-	return 0;
+	return kernel_events_teardown(state);
 }
 
 static void join(const struct event_requests *r, struct strbuf *ret)

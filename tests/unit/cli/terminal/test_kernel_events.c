@@ -2,28 +2,12 @@
 #include "unit/test.h"
 #include "unit/cli/kernel_events.h"
 
-static struct fake_tracefs tracefs;
-static struct tracefs_events events;
-
-static int setup(void **state)
-{
-	fake_tracefs_make(&tracefs);
-	return tracefs_events_load(tracefs.root, &events);
-}
-
-static int teardown(void **state)
-{
-	tracefs_events_deinit(&events);
-	fake_tracefs_remove(&tracefs);
-	return 0;
-}
-
 TEST(test_lines_become_names)
 {
 	assert_int_equal(events.n, 10);
 	assert_string_equal(events.names[0], "sched/sched_switch");
 	assert_string_equal(events.names[9], "msr/write_msr"); /* no line end behind it */
-	assert_string_equal(events.root, tracefs.root);
+	assert_string_equal(events.root, tracefs);
 }
 
 /* Another session must not enable it: the session that made it could not remove it then. */
@@ -37,7 +21,7 @@ TEST(test_what_a_session_has_made_is_not_there)
 
 TEST(test_the_first_place_that_can_be_read)
 {
-	const char *const roots[] = {"/nonexistent", tracefs.root, NULL};
+	const char *const roots[] = {"/nonexistent", tracefs, NULL};
 	const char *const nowhere[] = {"/nonexistent", NULL};
 
 	assert_ptr_equal(tracefs_events_root(roots), roots[1]);
@@ -97,9 +81,9 @@ TEST(test_an_event_is_found_without_the_list)
 		"print",  "ftrace/*", "ftrace/pr?nt",		"ftrace:print", "ftrace/",
 		"/print", "",	      "../events/ftrace/print", "..//print",	"ftrace/nope"};
 
-	assert_true(tracefs_event_exists(tracefs.root, "ftrace/print"));
+	assert_true(tracefs_event_exists(tracefs, "ftrace/print"));
 	for (size_t i = 0; i < sizeof(no_name) / sizeof(no_name[0]); i++)
-		if (tracefs_event_exists(tracefs.root, no_name[i]))
+		if (tracefs_event_exists(tracefs, no_name[i]))
 			fail_msg("%s", no_name[i]);
 }
 
@@ -133,4 +117,4 @@ TEST(test_the_nearest_known_without_a_kernel)
 	check_nearest(NULL, "completely/different", NULL);
 }
 
-TEST_GROUP(setup, teardown)
+TEST_GROUP(kernel_events_setup, kernel_events_teardown)

@@ -5,26 +5,22 @@
 #include "cli/terminal/suggestions.h"
 #include "unit/cli/kernel_events.h"
 
-static void check(const struct tracefs_events *events, struct presets *presets, const char *word,
+static void check(const struct tracefs_events *of_kernel, struct presets *presets, const char *word,
 		  const char *expected)
 {
 	char buf[TRACEFS_EVENTS_MAX_NAME];
-	const char *got = suggestions_find(events, presets, word, buf);
+	const char *got = suggestions_find(of_kernel, presets, word, buf);
 
 	if (!got != !expected || (got && strcmp(got, expected) != 0))
 		fail_msg("%s: %s, not %s", word, got ? got : "nothing",
 			 expected ? expected : "nothing");
 }
 
-TEST(test_presets_events_and_patterns)
+TEST_WITH(test_presets_events_and_patterns, kernel_events_setup, kernel_events_teardown)
 {
 	static const char *const no_folders[] = {NULL};
 	struct presets *presets = presets_new(no_folders);
-	struct tracefs_events events = {0};
-	struct fake_tracefs tracefs;
 
-	fake_tracefs_make(&tracefs);
-	assert_int_equal(tracefs_events_load(tracefs.root, &events), 0);
 	check(&events, presets, "shced", "sched");
 	check(&events, NULL, "shced", "sched/*");
 	check(&events, presets, "runqq", "runq");
@@ -42,7 +38,5 @@ TEST(test_presets_events_and_patterns)
 	check(&events, presets, "*", NULL);
 	check(&events, presets, "*zz*", NULL);
 	check(NULL, presets, "*swich*", NULL);
-	tracefs_events_deinit(&events);
-	fake_tracefs_remove(&tracefs);
 	presets_free(presets);
 }
