@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """usage: keep_parents.py SONDA TRACE      gives each process of a trace the parent that sonda sql shows.
 
-trace_processor 55 makes a second process of one whose parent ended, as the process trees of the trace name another
-parent then. 58 and sonda keep the first parent. So the rows of 55 are only comparable if the trees have one parent.
+trace_processor 55 makes a second process of one whose parent ended: the process trees of the trace name another parent
+then, or one whose number stands for another process. 58 and sonda keep the first parent. So the rows of 55 are only
+comparable if the trees have one parent. What they say of a process whose parent ended in the trace is left out.
 """
 import csv
 import io
@@ -58,13 +59,18 @@ def changed(parts, field, change):
     return message([(n, w, change(v) if n == field else v) for n, w, v in parts])
 
 
-def with_parent(process, parents, machine):
-    parts = list(fields(process))
-    pid = dict((n, v) for n, w, v in parts if w == 0).get(PID, 0)
-    known = parents.get((machine, pid), set())
-    if len(known) != 1:
-        return process
-    return message([p for p in parts if p[0] != PPID] + [(PPID, 0, *known)])
+def tree_with_parents(tree, parents, machine):
+    out = []
+    for n, w, value in fields(tree):
+        if n == PROCESSES:
+            parts = list(fields(value))
+            known = parents.get((machine, dict((n, v) for n, w, v in parts if w == 0).get(PID, 0)), set())
+            if any(ended for _, ended in known):
+                continue
+            if len(known) == 1:
+                value = message([p for p in parts if p[0] != PPID] + [(PPID, 0, next(iter(known))[0])])
+        out.append((n, w, value))
+    return message(out)
 
 
 def packet(data, parents):
@@ -74,8 +80,7 @@ def packet(data, parents):
         if field == COMPRESSED:
             whole = trace(zlib.decompress(value), parents)
             return changed(parts, COMPRESSED, lambda _: zlib.compress(whole))
-    return changed(parts, PROCESS_TREE, lambda tree: changed(
-        fields(tree), PROCESSES, lambda process: with_parent(process, parents, machine)))
+    return changed(parts, PROCESS_TREE, lambda tree: tree_with_parents(tree, parents, machine))
 
 
 def trace(data, parents):
@@ -83,12 +88,13 @@ def trace(data, parents):
 
 
 def main(sonda, path):
-    rows = subprocess.run([sonda, "sql", "--csv", path, """select m.raw_id, p.pid, q.pid from process p
+    rows = subprocess.run([sonda, "sql", "--csv", path, """select m.raw_id, p.pid, q.pid,
+        exists (select 1 from thread t where t.upid = q.upid and t.end_ts is not null) from process p
         join process q on q.upid = p.parent_upid join machine m on m.id = p.machine_id"""],
                           check=True, capture_output=True, text=True).stdout
     parents = {}
-    for machine, pid, parent in list(csv.reader(io.StringIO(rows)))[1:]:
-        parents.setdefault((int(machine), int(pid)), set()).add(int(parent))
+    for machine, pid, parent, ended in list(csv.reader(io.StringIO(rows)))[1:]:
+        parents.setdefault((int(machine), int(pid)), set()).add((int(parent), int(ended)))
     with open(path, "rb") as f:
         data = f.read()
     with open(path, "wb") as f:

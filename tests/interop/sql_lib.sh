@@ -51,7 +51,7 @@ kernel_tables=(
   "select s.ts, s.dur, s.category, s.name, s.depth, p.ts as parent_ts, p.name as parent, t.type, t.name as track, x.utid
    from slice s join track t on s.track_id = t.id join __intrinsic_track x on x.id = t.id left join slice p on p.id = s.parent_id order by s.ts, t.type, t.name, x.utid, s.id"
   "select s.ts, s.name, t.type, a.key, a.flat_key, a.value_type, a.display_value from slice s join track t on s.track_id = t.id
-   join args a using (arg_set_id) order by s.ts, t.type, t.name, s.name, a.key"
+   join args a using (arg_set_id) order by s.ts, t.type, t.name, s.name, a.key, a.display_value"
   "select c.ts, c.value, t.type, t.name, t.unit, d.flat_key, d.value_type, d.display_value, a.key, a.display_value as arg
    from counter c join counter_track t on c.track_id = t.id
    left join args d on d.arg_set_id = t.dimension_arg_set_id left join args a on a.arg_set_id = c.arg_set_id order by c.ts, t.type, t.name, d.flat_key, d.display_value, a.key, c.value"

@@ -164,6 +164,7 @@ as_it_was "cleared"
 # shellcheck disable=SC2217 # it holds the pipe open
 sleep 30 <"$attached/trace_pipe" &
 PIDS+=($!)
+wait_for grep -qx sleep "/proc/$!/comm"
 run reader 100 "instance_name: '$name' ftrace_events: 'sched/sched_switch'" &&
   grep -q "^failed option:instance_name (sleep, process ${PIDS[-1]}, reads the same rings" "$TMP/reader.out"
 verdict "another reader is reported" $? "$TMP/reader.out"
