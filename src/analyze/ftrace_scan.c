@@ -347,7 +347,7 @@ static bool scan_probe_stats(struct ftrace_scan *s, const struct pb_field *stats
 
 /* Returns true for "and 57 more", the end of a list, and stores the number. Each flush reports the
  * list again; the number only grows. */
-static bool is_more(const struct pb_field *f, uint64_t *more)
+static bool take_more(const struct pb_field *f, uint64_t *more)
 {
 	unsigned long long n;
 	char text[48];
@@ -391,14 +391,14 @@ bool ftrace_scan_stats(struct ftrace_scan *s, uint32_t sequence, const struct pb
 			ok &= f.data && scan_cpu_stats(s, &head, &f);
 			break;
 		case PB_FTRACE_STATS_UNKNOWN_FTRACE_EVENTS:
-			if (!is_more(&f, &s->unknown_more))
+			if (!take_more(&f, &s->unknown_more))
 				ftrace_scan_add_name(&s->unknown, &f);
 			break;
 		case PB_FTRACE_STATS_FOREIGN_CHANGES:
 			ftrace_scan_add_text(&s->foreign, &f);
 			break;
 		case PB_FTRACE_STATS_FAILED_FTRACE_EVENTS:
-			if (!is_more(&f, &s->failed_more))
+			if (!take_more(&f, &s->failed_more))
 				ftrace_scan_add_text(&s->failed, &f);
 			break;
 		case PB_FTRACE_STATS_ATRACE_ERRORS:

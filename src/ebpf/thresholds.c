@@ -46,7 +46,7 @@ static int thresholds_add(struct thresholds *t, const Pb__EbpfCountersConfig__Tr
 	return x->counter && x->name ? 0 : -ENOMEM;
 }
 
-static bool is_good(const Pb__EbpfCountersConfig__Trigger *c, struct ebpf_errors *errors)
+static bool check_trigger(const Pb__EbpfCountersConfig__Trigger *c, struct ebpf_errors *errors)
 {
 	if (c->counter && *c->counter && c->name && *c->name && c->has_above && isfinite(c->above))
 		return true;
@@ -68,7 +68,7 @@ int thresholds_new(const Pb__EbpfCountersConfig *c, struct ebpf_errors *errors,
 	if (!t)
 		return -ENOMEM;
 	for (size_t i = 0; i < c->n_triggers && t->n < THRESHOLDS_MAX && r == 0; i++)
-		if (is_good(c->triggers[i], errors))
+		if (check_trigger(c->triggers[i], errors))
 			r = thresholds_add(t, c->triggers[i]);
 	if (t->n == THRESHOLDS_MAX && c->n_triggers > THRESHOLDS_MAX)
 		ebpf_errors_add(errors, "triggers", "only the first %u are used", THRESHOLDS_MAX);

@@ -62,7 +62,8 @@ struct lost_record {
 
 /* ---- processes ---- */
 
-static bool perf_records_is_wanted(struct perf_session *s, struct address_space *a)
+/* Returns true if the process is to be sampled. Reads its command line the first time. */
+static bool perf_records_check_wanted(struct perf_session *s, struct address_space *a)
 {
 	static char cmdline[4096];
 	char path[64];
@@ -276,7 +277,7 @@ static bool take_sample(struct perf_session *s, const struct cpu_ring *ring,
 		perf_packet_lost(s, ring->cpu, 1);
 		return true;
 	}
-	if (!perf_records_is_wanted(s, a))
+	if (!perf_records_check_wanted(s, a))
 		return true;
 	if (r->pid && request_maps(s, a, r->tid))
 		return false;

@@ -191,7 +191,7 @@ static void defer(struct import *im, const uint8_t *data, size_t len)
 }
 
 /* Returns false, and counts it, for a time before 0. */
-static bool is_sortable(struct import *im, int64_t ts)
+static bool check_time(struct import *im, int64_t ts)
 {
 	if (ts < 0)
 		stats_add(im->store, STAT_TRACE_SORTER_NEGATIVE_TIMESTAMP_DROPPED, STAT_NO_INDEX,
@@ -216,7 +216,7 @@ static bool packet_time(struct import *im, struct machine *m, const struct packe
 	if (older < 0)
 		return false;
 	if (older)
-		return is_sortable(im, *ret);
+		return check_time(im, *ret);
 	if (!p->has_timestamp) {
 		*ret = MAX(m->latest, im->queues.latest);
 		if (*ret == INT64_MIN)
@@ -243,7 +243,7 @@ static bool packet_time(struct import *im, struct machine *m, const struct packe
 	}
 	if (clock || m->clocks.is_default)
 		*ret = clocks_trace_time(&m->clocks, *ret);
-	if (!is_sortable(im, *ret))
+	if (!check_time(im, *ret))
 		return false;
 	m->latest = MAX(m->latest, *ret);
 	return true;

@@ -36,7 +36,8 @@ static bool regex_compile_refuse(struct parser *s, const char *why)
 
 /* ---- code ---- */
 
-static bool regex_compile_has_room(struct parser *s, size_t n)
+/* Returns false, and sets the error, if n more ops are too many. */
+static bool regex_compile_check_size(struct parser *s, size_t n)
 {
 	if (s->re->n_ops + n <= REGEX_MAX_OPS - 1) /* one for the MATCH */
 		return true;
@@ -49,7 +50,7 @@ static bool regex_compile_has_room(struct parser *s, size_t n)
 
 static bool emit(struct parser *s, enum regex_opcode opcode, int x, int y)
 {
-	if (!regex_compile_has_room(s, 1))
+	if (!regex_compile_check_size(s, 1))
 		return false;
 	s->re->ops[s->re->n_ops++] = (struct regex_op){(uint16_t)opcode, (int16_t)x, (int16_t)y};
 	return true;
@@ -61,7 +62,7 @@ static bool insert(struct parser *s, unsigned at, enum regex_opcode opcode, int 
 {
 	struct regex_op *ops = s->re->ops;
 
-	if (!regex_compile_has_room(s, 1))
+	if (!regex_compile_check_size(s, 1))
 		return false;
 	memmove(&ops[at + 1], &ops[at], (s->re->n_ops++ - at) * sizeof(*ops));
 	ops[at] = (struct regex_op){(uint16_t)opcode, (int16_t)x, (int16_t)y};
@@ -413,7 +414,7 @@ static bool emit_split(struct parser *s, int into, int past, bool lazy)
 
 static bool emit_copy(struct parser *s, const struct regex_op *ops, unsigned n)
 {
-	if (!regex_compile_has_room(s, n))
+	if (!regex_compile_check_size(s, n))
 		return false;
 	memcpy(&s->re->ops[s->re->n_ops], ops, n * sizeof(*ops));
 	s->re->n_ops += n;
@@ -435,7 +436,7 @@ static bool repeat(struct parser *s, unsigned at, const struct repetition *r)
 		return good && emit_split(s, 1, (int)n + 2, r->lazy) && emit_copy(s, atom, n) &&
 		       emit(s, REGEX_JUMP, -(int)n - 1, 0);
 	if (good)
-		good = regex_compile_has_room(s, (size_t)optional * (n + 1));
+		good = regex_compile_check_size(s, (size_t)optional * (n + 1));
 	for (unsigned i = 0; i < optional && good; i++)
 		good = emit_split(s, 1, (int)((optional - i) * (n + 1)), r->lazy) &&
 		       emit_copy(s, atom, n);

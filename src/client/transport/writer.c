@@ -247,7 +247,7 @@ bool writer_has_lost(const struct writer *w)
 	return w->pending & PENDING_LOSS;
 }
 
-static bool writer_has_room(struct writer *w)
+static bool writer_ensure_chunk(struct writer *w)
 {
 	assert(!w->open);
 	if (!w->chunk.payload)
@@ -257,7 +257,7 @@ static bool writer_has_room(struct writer *w)
 
 bool writer_recover(struct writer *w)
 {
-	if (!(w->pending & PENDING_LOSS) || writer_has_room(w))
+	if (!(w->pending & PENDING_LOSS) || writer_ensure_chunk(w))
 		return true;
 	w->dropped++;
 	return false;
@@ -277,7 +277,7 @@ bool writer_report_loss(struct writer *w, uint32_t wait_ms)
 	if (!(w->pending & PENDING_LOSS))
 		return true;
 	w->wait_ms = wait_ms;
-	room = writer_has_room(w);
+	room = writer_ensure_chunk(w);
 	w->wait_ms = usual;
 	if (!room)
 		return false;

@@ -73,8 +73,9 @@ static void end_text(char *s, size_t size)
 	str_make_plain(s, strlen(s), "");
 }
 
-/* A slice may end shortly after the clock was read. */
-static bool is_good(struct sonda_event_text *t, uint64_t now)
+/* Checks an event of a BPF program and terminates its texts. Returns false if it is malformed. A slice
+ * may end shortly after the clock was read. */
+static bool sanitize_event(struct sonda_event_text *t, uint64_t now)
 {
 	struct sonda_event *e = &t->event;
 	uint64_t end = e->time + e->duration;
@@ -93,13 +94,14 @@ static bool is_good(struct sonda_event_text *t, uint64_t now)
 	return true;
 }
 
-static bool is_too_much(struct event_tracks *l, uint64_t now)
+/* Counts an event. Returns false if this second has had as many as are written. */
+static bool event_tracks_count(struct event_tracks *l, uint64_t now)
 {
 	if (now - l->second >= NS_PER_S) {
 		l->second = now;
 		l->in_second = 0;
 	}
-	return l->in_second++ >= EVENT_TRACKS_EVENTS_PER_SECOND;
+	return l->in_second++ < EVENT_TRACKS_EVENTS_PER_SECOND;
 }
 
 /* ---- lanes ---- */
@@ -243,11 +245,11 @@ static void event_tracks_add(struct event_tracks *l, const void *untrusted_event
 		return;
 	}
 	memcpy(&e, untrusted_event, size);
-	if (!is_good(&e, now)) {
+	if (!sanitize_event(&e, now)) {
 		l->counts.bad++;
 		return;
 	}
-	if (!is_too_much(l, now))
+	if (event_tracks_count(l, now))
 		t = lanes_of(l, &e.event);
 	if (t)
 		lane = lane_of(l, t, &e.event);

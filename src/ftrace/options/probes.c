@@ -211,8 +211,8 @@ static int make_line(struct making *m, enum dynevent_type type, const char *text
 	return r;
 }
 
-/* Returns true if the session may have one more probe; if not, reports it once. */
-static bool may_make(struct making *m, enum dynevent_type type, size_t n_requested)
+/* Counts a probe of the config. Returns false above PROBES_MAX, and reports that once. */
+static bool count_probe(struct making *m, enum dynevent_type type, size_t n_requested)
 {
 	if (m->n_probes < PROBES_MAX) {
 		m->n_probes++;
@@ -330,12 +330,14 @@ static int make_all(struct making *m)
 
 	if (probes_is_there(m, DYNEVENT_KPROBE, c->n_kprobe_events))
 		for (size_t i = 0; !r && i < c->n_kprobe_events; i++)
-			if (!(r = coroutine_yield()) && may_make(m, DYNEVENT_KPROBE, n_requested))
+			if (!(r = coroutine_yield()) &&
+			    count_probe(m, DYNEVENT_KPROBE, n_requested))
 				r = probes_report(m, DYNEVENT_KPROBE,
 						  make_kprobe(m, c->kprobe_events[i], &e), &e);
 	if (probes_is_there(m, DYNEVENT_UPROBE, c->n_uprobe_events))
 		for (size_t i = 0; !r && i < c->n_uprobe_events; i++)
-			if (!(r = coroutine_yield()) && may_make(m, DYNEVENT_UPROBE, n_requested))
+			if (!(r = coroutine_yield()) &&
+			    count_probe(m, DYNEVENT_UPROBE, n_requested))
 				r = probes_report(
 					m, DYNEVENT_UPROBE,
 					make_line(m, DYNEVENT_UPROBE, c->uprobe_events[i], &e), &e);

@@ -346,9 +346,9 @@ void ring_read_all(struct ring_listener *l)
 	l->read_all_pass = ring_poll_read_all(l->ring->poll);
 }
 
-int ring_can_watch(struct ring_listener *l)
+int ring_prepare_watch(struct ring_listener *l)
 {
-	return ring_poll_can_watch(l->ring->poll);
+	return ring_poll_prepare_watch(l->ring->poll);
 }
 
 const struct ring_page_layout *ring_layout(const struct ring *r)

@@ -54,7 +54,7 @@ struct ring_listener {
 	void *ctx;
 	uint32_t period_ms; /* of the ticks; the shortest period of all attached listeners counts */
 	bool runs_last; /* set before ring_open: reading waits until nothing else is to be done */
-	bool watch; /* also wake up at the instance's buffer_percent; requires ring_can_watch */
+	bool watch; /* also wake up at the instance's buffer_percent; requires ring_prepare_watch */
 
 	/* Set by the ring; read-only for the caller. */
 	struct ring *ring; /* NULL: not open */
@@ -98,7 +98,7 @@ void ring_read_all(struct ring_listener *l);
  * Returns 0 if the watermark can be watched, -EOPNOTSUPP if poll() of the rings does not wait for
  * it, or -ENOMEM. Call it while the instance records nothing.
  */
-int ring_can_watch(struct ring_listener *l);
+int ring_prepare_watch(struct ring_listener *l);
 
 /* Returns the layout of the ring's pages. */
 const struct ring_page_layout *ring_layout(const struct ring *r);

@@ -181,7 +181,7 @@ static const char *start_watching(const struct instance *i, uint32_t percent,
 	snprintf(text, sizeof(text), "%u", percent);
 	r = instance_write(i, "buffer_percent", text);
 	if (!r)
-		r = ring_can_watch(l);
+		r = ring_prepare_watch(l);
 	if (r)
 		return r == -EOPNOTSUPP ? "poll() of the kernel's rings does not wait for it"
 					: strerror(-r);

@@ -194,7 +194,7 @@ static bool ring_watch_works(const struct cpu_readers *readers)
 	return waits;
 }
 
-int ring_poll_can_watch(struct ring_poll *d)
+int ring_poll_prepare_watch(struct ring_poll *d)
 {
 	const struct cpu_readers *r = d->options.readers;
 

@@ -48,13 +48,13 @@ struct ring_poll *ring_poll_free(struct ring_poll *d);
 /* Sets the period of ticks; 0: no ticks and no slices. */
 void ring_poll_set_period(struct ring_poll *d, uint32_t ms);
 
-/* Starts or stops watching the watermark; requires ring_poll_can_watch. */
+/* Starts or stops watching the watermark; requires ring_poll_prepare_watch. */
 void ring_poll_set_watching(struct ring_poll *d, bool yes);
 /*
  * Prepares watching. Returns 0, -EOPNOTSUPP if this kernel's rings cannot be watched, or -ENOMEM.
  * The rings must be empty and not recording.
  */
-int ring_poll_can_watch(struct ring_poll *d);
+int ring_poll_prepare_watch(struct ring_poll *d);
 
 /*
  * Reads all records in later iterations of the loop. Returns the number of the pass that will have

@@ -39,7 +39,8 @@ static void close_all(struct nesting *n)
 		close_one(n);
 }
 
-static bool event_annotations_has_room(struct nesting *n)
+/* Returns false if another level would be too deep, and counts that level. */
+static bool event_annotations_check_depth(struct nesting *n)
 {
 	if (n->depth < MAX_NESTING && n->too_deep == 0)
 		return true;
@@ -138,7 +139,7 @@ static void write_annotation(struct nesting *n, const struct sonda_arg *a)
 	const char *name;
 	uint8_t *length;
 
-	if (nests ? !event_annotations_has_room(n) : n->too_deep > 0)
+	if (nests ? !event_annotations_check_depth(n) : n->too_deep > 0)
 		return;
 	length = event_open(x, field);
 	name = write_name_iid(x, a);
@@ -210,7 +211,7 @@ static void write_field(struct nesting *n, const struct sonda_arg *a)
 	struct pb_enc *e = n->x->enc;
 
 	if (a->type == SONDA_ARG_FIELD_MESSAGE) {
-		if (event_annotations_has_room(n))
+		if (event_annotations_check_depth(n))
 			n->open[n->depth++].length = event_open(n->x, number);
 		return;
 	}

@@ -143,8 +143,9 @@ struct polled {
  */
 #define THREADS_MAX 256
 
-/* Returns false if the process has run since the last call, or if that is unknown. */
-static bool polled_has_not_run(struct polled *row)
+/* Reads the CPU time of the process. Returns false if it has run since the last call, or if that is
+ * unknown. */
+static bool polled_update_runtime(struct polled *row)
 {
 	/*
 	 * The CPU-time clock of a process: ~pid in the upper bits, then CPUCLOCK_SCHED (2).
@@ -161,10 +162,11 @@ static bool polled_has_not_run(struct polled *row)
 }
 
 /*
- * Returns true if the memory counters of status, read after the last call, are still valid. The CPU
- * time of a thread that is running is up to date at the next tick of its CPU only.
+ * Compares CPU time and statm with those of the last call. Returns true if the memory counters of
+ * status, read after that call, are still valid. The CPU time of a thread that is running is up to
+ * date at the next tick of its CPU only.
  */
-static bool polled_has_same_memory(struct polled *row, struct proc_files *f)
+static bool polled_compare_memory(struct polled *row, struct proc_files *f)
 {
 	const char *text;
 	size_t len;
@@ -172,7 +174,7 @@ static bool polled_has_same_memory(struct polled *row, struct proc_files *f)
 
 	if (!f->own_numbers || row->threads > THREADS_MAX)
 		return false;
-	if (!polled_has_not_run(row)) {
+	if (!polled_update_runtime(row)) {
 		row->statm_len = 0;
 		return false;
 	}
@@ -208,7 +210,7 @@ static bool polled_read_status(struct polled *row, struct proc_files *f, struct 
 {
 	struct proc_status status;
 
-	if (row->memory && polled_has_same_memory(row, f)) {
+	if (row->memory && polled_compare_memory(row, f)) {
 		proc_cached_close(&row->status);
 		c->has |= row->memory;
 		c->same |= row->memory;
@@ -267,7 +269,7 @@ static int polled_read(struct polled *row, struct proc_files *f,
 	}
 	if (row->kthread > 0) {
 		row->kthread--;
-		ret->idle = f->own_numbers && polled_has_not_run(row);
+		ret->idle = f->own_numbers && polled_update_runtime(row);
 		return 0;
 	}
 	if (!polled_read_status(row, f, ret))

@@ -52,7 +52,7 @@ static uint32_t extra_counters_lookup(const struct extra_counters *x, uint32_t g
 	return EXTRA_COUNTER_NONE;
 }
 
-static bool extra_counters_has_room(struct extra_counters *x)
+static bool extra_counters_reserve(struct extra_counters *x)
 {
 	return x->n < EXTRA_COUNTERS_MAX &&
 	       array_reserve(&x->all, &x->cap, x->n + 1, sizeof(*x->all)) == 0 &&
@@ -66,7 +66,7 @@ static uint32_t extra_counters_add(struct extra_counters *x, uint32_t group, str
 	struct extra_counter extra = {.group = group};
 	struct track_spec spec = *kind;
 
-	if (!x->tracks || !extra_counters_has_room(x) || !(extra.name = strndup(name.p, name.len)))
+	if (!x->tracks || !extra_counters_reserve(x) || !(extra.name = strndup(name.p, name.len)))
 		return EXTRA_COUNTER_NONE;
 	spec.kind = TRACK_COUNTER;
 	spec.parent = group;

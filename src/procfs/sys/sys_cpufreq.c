@@ -68,7 +68,7 @@ static bool cpufreq_step(void *state, struct sys_packet *p)
 	struct sys_cpufreq *s = state;
 	uint32_t n;
 
-	if (s->next == 0 && sys_cpus_have_grown(&s->cpus, p->sys_root, p->now, &n))
+	if (s->next == 0 && sys_cpus_rescan(&s->cpus, p->sys_root, p->now, &n))
 		sys_cpufreq_add_cpus(s, p, n);
 	if (s->cpus.n == 0) {
 		sys_packet_no_cpus(p, &s->base.errors);

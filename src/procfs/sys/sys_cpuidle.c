@@ -139,7 +139,7 @@ static bool cpuidle_step(void *state, struct sys_packet *p)
 	struct idle_cpu *cpu;
 	uint32_t n;
 
-	if (s->next == 0 && sys_cpus_have_grown(&s->cpus, p->sys_root, p->now, &n) &&
+	if (s->next == 0 && sys_cpus_rescan(&s->cpus, p->sys_root, p->now, &n) &&
 	    array_reserve(&s->all, &s->cap, n, sizeof(*s->all)) == 0)
 		while (s->cpus.n < n)
 			s->all[s->cpus.n++] = (struct idle_cpu){0};

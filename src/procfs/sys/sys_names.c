@@ -106,7 +106,7 @@ static uint32_t sys_cpus_count(const char *sys_root)
 	return count;
 }
 
-bool sys_cpus_have_grown(struct sys_cpus *c, const char *sys_root, uint64_t now, uint32_t *ret_n)
+bool sys_cpus_rescan(struct sys_cpus *c, const char *sys_root, uint64_t now, uint32_t *ret_n)
 {
 	uint32_t n;
 

@@ -38,4 +38,4 @@ struct sys_cpus {
  * Returns true and *ret_n, the highest id of a CPU (online or not) plus one, if there are more CPUs
  * than c->n. It checks at most every ten seconds. now: CLOCK_MONOTONIC, ns.
  */
-bool sys_cpus_have_grown(struct sys_cpus *c, const char *sys_root, uint64_t now, uint32_t *ret_n);
+bool sys_cpus_rescan(struct sys_cpus *c, const char *sys_root, uint64_t now, uint32_t *ret_n);

@@ -290,7 +290,7 @@ static void watch(unsigned cpus, uint32_t period_ms)
 		r.cpus[i].fd = fds[0];
 		pipes[i] = fds[1];
 	}
-	assert_int_equal(ring_poll_can_watch(d), 0);
+	assert_int_equal(ring_poll_prepare_watch(d), 0);
 	ring_poll_set_watching(d, true);
 }
 
@@ -430,19 +430,19 @@ FIXTURE_TEST(test_which_rings_can_be_watched)
 	int fds[2];
 
 	start(1, (const unsigned[]){1}, 60000);
-	assert_int_equal(ring_poll_can_watch(d), -EOPNOTSUPP); /* a file is always readable */
+	assert_int_equal(ring_poll_prepare_watch(d), -EOPNOTSUPP); /* a file is always readable */
 	close(r.cpus[0].fd);
 	r.cpus[0].fd = open("/dev/zero", O_RDONLY | O_CLOEXEC); /* it does not wait */
-	assert_int_equal(ring_poll_can_watch(d), -EOPNOTSUPP);
+	assert_int_equal(ring_poll_prepare_watch(d), -EOPNOTSUPP);
 	close(r.cpus[0].fd);
 	r.cpus[0].fd = -1; /* no ring at all */
-	assert_int_equal(ring_poll_can_watch(d), -EOPNOTSUPP);
+	assert_int_equal(ring_poll_prepare_watch(d), -EOPNOTSUPP);
 	assert_int_equal(pipe2(fds, O_NONBLOCK | O_CLOEXEC), 0);
 	r.cpus[0].fd = fds[0];
 	assert_int_equal(write(fds[1], "x", 1), 1);
-	assert_int_equal(ring_poll_can_watch(d), -EOPNOTSUPP);
+	assert_int_equal(ring_poll_prepare_watch(d), -EOPNOTSUPP);
 	assert_int_equal(read(fds[0], &(char){0}, 1), 1);
-	assert_int_equal(ring_poll_can_watch(d), 0);
+	assert_int_equal(ring_poll_prepare_watch(d), 0);
 	close(fds[1]);
 	/* One that epoll refuses is read by the ticks. */
 	close(r.cpus[0].fd);
