@@ -19,12 +19,10 @@
 #include "base/core/clock.h"
 #include "base/core/mem.h"
 #include "config/limits.h"
-#include "gen/fields.h"
 #include "base/event_loop/loop_timer.h"
 #include "service/producer/producer_port.h"
 #include "service/session/session_state.h"
 #include "service/session/source_instances.h"
-#include "wire/pb_mem.h"
 
 struct flush_wait {
 	TAILQ_ENTRY(flush_wait) link; /* in the producer's list, until it answers */
@@ -83,30 +81,14 @@ static void detach(struct pending_flush *f)
 
 /* ---- producers that were late ---- */
 
-static bool waits_for(const struct pending_flush *f, const struct producer_port *p)
+static bool is_awaited(const struct source_instance *i, const void *ctx)
 {
-	for (size_t i = 0; i < f->n_waits; i++)
-		if (f->waits[i].producer == p)
-			return true;
+	const struct pending_flush *f = ctx;
+
+	for (size_t n = 0; n < f->n_waits; n++)
+		if (f->waits[n].producer == i->producer)
+			return includes(f, i);
 	return false;
-}
-
-/* Data that arrives after the last flush of a session is lost. So the trace lists the producers
- * that were late. */
-static void record_slow(const struct pending_flush *f)
-{
-	struct session *s = f->session;
-	const struct source_instance *i;
-	_cleanup_(pb_mem_deinit) struct pb_mem m = {0};
-	unsigned n = 0;
-
-	if (pb_mem_init(&m) < 0)
-		return;
-	TAILQ_FOREACH (i, &s->instances, link)
-		if (includes(f, i) && waits_for(f, i->producer) && n++ < MAX_SLOW_SOURCES)
-			source_instances_put_source(i, &m.enc);
-	if (n > 0 && !m.failed)
-		trace_record_sources(s->trace, SERVICE_EVENT_SLOW_FLUSH, m.buf, pb_mem_len(&m));
 }
 
 static bool ends_trace(const struct pending_flush *f)
@@ -125,8 +107,9 @@ static void flush_on_timer(void *ctx)
 	bool success = f->n_waiting == 0;
 	struct flush_request request = f->request;
 
+	/* Data that arrives after the last flush of a session is lost. */
 	if (!success && ends_trace(f))
-		record_slow(f);
+		source_instances_record_slow(s, SERVICE_EVENT_SLOW_FLUSH, is_awaited, f);
 	detach(f);
 	flush_free(f);
 	/* A writer that did not take part in the flush may have data in an open chunk. */

@@ -15,7 +15,6 @@
 #include "service/session/session_config.h"
 #include "service/session/session_state.h"
 #include "service/session/source_instances.h"
-#include "wire/pb_mem.h"
 
 /* How often the buffers of a session are checked for incremental state that they will overwrite. */
 #define RING_TICK_MS 250
@@ -80,21 +79,15 @@ static void on_duration(void *ctx)
 	session_flush_and_end(s);
 }
 
-/* Records in the trace which data sources have not started, to explain missing data. */
+static bool has_not_started(const struct source_instance *i, const void *ctx)
+{
+	(void)ctx;
+	return i->state != INSTANCE_STARTED;
+}
+
 static void on_slow_start(void *ctx)
 {
-	struct session *s = ctx;
-	const struct source_instance *i;
-	_cleanup_(pb_mem_deinit) struct pb_mem m = {0};
-	unsigned n = 0;
-
-	if (pb_mem_init(&m) < 0)
-		return;
-	TAILQ_FOREACH (i, &s->instances, link)
-		if (i->state != INSTANCE_STARTED && n++ < MAX_SLOW_SOURCES)
-			source_instances_put_source(i, &m.enc);
-	if (n > 0 && !m.failed)
-		trace_record_sources(s->trace, SERVICE_EVENT_SLOW_STARTING, m.buf, pb_mem_len(&m));
+	source_instances_record_slow(ctx, SERVICE_EVENT_SLOW_STARTING, has_not_started, NULL);
 }
 
 /* ---- triggers ---- */

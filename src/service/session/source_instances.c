@@ -15,6 +15,7 @@
 
 #include "base/system/log.h"
 #include "base/core/mem.h"
+#include "config/limits.h"
 #include "gen/fields.h"
 #include "service/ipc/limits.h"
 #include "service/producer/producer_port.h"
@@ -323,7 +324,8 @@ bool source_instances_all_in(const struct session *s, enum instance_state state)
 	return true;
 }
 
-void source_instances_put_source(const struct source_instance *i, struct pb_enc *e)
+/* Writes one entry of TracingServiceEvent.DataSources. */
+static void put_slow_source(const struct source_instance *i, struct pb_enc *e)
 {
 	pb_enc_open(e, PB_TRACING_SERVICE_EVENT_DATA_SOURCES_DATA_SOURCE);
 	pb_enc_str(e, PB_TRACING_SERVICE_EVENT_DATA_SOURCES_DATA_SOURCE_PRODUCER_NAME,
@@ -331,6 +333,23 @@ void source_instances_put_source(const struct source_instance *i, struct pb_enc 
 	pb_enc_str(e, PB_TRACING_SERVICE_EVENT_DATA_SOURCES_DATA_SOURCE_DATA_SOURCE_NAME,
 		   i->config->config->name);
 	pb_enc_close(e);
+}
+
+void source_instances_record_slow(const struct session *s, enum service_event_kind kind,
+				  bool (*is_slow)(const struct source_instance *i, const void *ctx),
+				  const void *ctx)
+{
+	_cleanup_(pb_mem_deinit) struct pb_mem m = {0};
+	const struct source_instance *i;
+	unsigned n = 0;
+
+	if (pb_mem_init(&m) < 0)
+		return;
+	TAILQ_FOREACH (i, &s->instances, link)
+		if (is_slow(i, ctx) && n++ < MAX_SLOW_SOURCES)
+			put_slow_source(i, &m.enc);
+	if (n > 0 && !m.failed)
+		trace_record_sources(s->trace, kind, m.buf, pb_mem_len(&m));
 }
 
 /* Returns how many bytes the instance's buffer has received. */

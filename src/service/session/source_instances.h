@@ -9,8 +9,8 @@
 #include "config/trace_config.pb-c.h"
 #include "service/producer/producer_port.h"
 #include "service/session/session.h"
+#include "service/trace/trace_events.h"
 
-struct pb_enc;
 struct producer_port;
 struct registered_source;
 struct sessions;
@@ -35,8 +35,11 @@ void source_instances_clear_incremental_state(struct session *s);
  * ClearIncrementalState: a ring buffer will soon overwrite their incremental state. */
 void source_instances_clear_overwritten(struct session *s);
 
-/* Writes one entry of TracingServiceEvent.DataSources: producer and name. */
-void source_instances_put_source(const struct source_instance *i, struct pb_enc *e);
+/* Records in the trace the first MAX_SLOW_SOURCES instances for which is_slow() returns true, to
+ * explain missing data. Records nothing if there are none, or no memory. */
+void source_instances_record_slow(const struct session *s, enum service_event_kind kind,
+				  bool (*is_slow)(const struct source_instance *i, const void *ctx),
+				  const void *ctx);
 
 /* ---- notifications of a producer, about its instances ---- */
 
