@@ -439,8 +439,9 @@ static int init_events(struct file_writer *f)
 	return f->has_results && event_add(f->has_results, NULL) == 0 ? 0 : -ENOMEM;
 }
 
-int file_writer_new(const struct file_owner *owner, struct passed_file file, struct err_text *e,
-		    struct file_writer **ret)
+/* source: the writer to clone, or NULL. */
+static int file_writer_make(const struct file_owner *owner, struct file_writer *source,
+			    struct passed_file file, struct err_text *e, struct file_writer **ret)
 {
 	struct file_writer *f = calloc(1, sizeof(*f));
 	int r;
@@ -450,15 +451,32 @@ int file_writer_new(const struct file_owner *owner, struct passed_file file, str
 		return err_set(e, -ENOMEM, "out of memory");
 	}
 	f->owner = *owner;
-	r = trace_files_open(&f->parts, &f->owner, file, e);
+	f->is_clone = f->started = source;
+	r = source ? trace_files_open_passed(&f->parts, &f->owner, file, e)
+		   : trace_files_open(&f->parts, &f->owner, file, e);
 	if (r == 0 && init_events(f) < 0)
 		r = err_set(e, -ENOMEM, "out of memory");
-	if (r < 0) {
+	if (r == 0 && source)
+		r = trace_files_copy(&f->parts, &source->parts, e);
+	if (r == 0)
+		*ret = f;
+	else if (source)
+		file_writer_free(f);
+	else
 		file_writer_discard(f);
-		return r;
-	}
-	*ret = f;
-	return 0;
+	return r;
+}
+
+int file_writer_new(const struct file_owner *owner, struct passed_file file, struct err_text *e,
+		    struct file_writer **ret)
+{
+	return file_writer_make(owner, NULL, file, e, ret);
+}
+
+int file_writer_new_clone(struct file_writer *source, struct passed_file file, struct err_text *e,
+			  struct file_writer **ret)
+{
+	return file_writer_make(&source->owner, source, file, e, ret);
 }
 
 int file_writer_check_clone(const struct file_writer *source, int fd, struct err_text *e)
@@ -466,31 +484,6 @@ int file_writer_check_clone(const struct file_writer *source, int fd, struct err
 	int r = trace_files_check_passed(fd, e);
 
 	return r == 0 ? trace_files_check_copy(&source->parts, fd, e) : r;
-}
-
-int file_writer_new_clone(struct file_writer *source, struct passed_file file, struct err_text *e,
-			  struct file_writer **ret)
-{
-	struct file_writer *f = calloc(1, sizeof(*f));
-	int r;
-
-	if (!f) {
-		passed_file_closep(&file);
-		return err_set(e, -ENOMEM, "out of memory");
-	}
-	f->owner = source->owner;
-	f->is_clone = f->started = true;
-	r = trace_files_open_passed(&f->parts, &f->owner, file, e);
-	if (r == 0 && init_events(f) < 0)
-		r = err_set(e, -ENOMEM, "out of memory");
-	if (r == 0)
-		r = trace_files_copy(&f->parts, &source->parts, e);
-	if (r < 0) {
-		file_writer_free(f);
-		return r;
-	}
-	*ret = f;
-	return 0;
 }
 
 void file_writer_set_owner(struct file_writer *f, const struct file_owner *owner)
