@@ -224,32 +224,20 @@ int record_threads_set(Pb__TraceConfig *config, const uint32_t *tids, size_t n)
 	return record_threads_set_threads(config, tids, n, NULL);
 }
 
-/* Restricts the counters of eBPF programs, which count by process. */
-static int set_counted_pids(Pb__TraceConfig *config, const struct pid_list *pids)
+/* Restricts the counters of eBPF programs, which count by process, and the samples of call stacks;
+ * those of later children of the processes are not recorded. */
+static int set_pids(Pb__TraceConfig *config, const struct pid_list *pids)
 {
 	int r = 0;
 
 	for (size_t i = 0; i < config->n_data_sources && !r; i++) {
 		const Pb__DataSourceConfig *c = config->data_sources[i]->config;
 		Pb__EbpfCountersConfig *b = c ? c->ebpf_counters_config : NULL;
+		Pb__PerfEventConfig *p = c ? c->perf_event_config : NULL;
 
 		if (b)
 			r = set_numbers(&b->n_pids, &b->pids, pids->pids, pids->n);
-	}
-	return r;
-}
-
-/* Restricts the samples of call stacks; those of later children of the processes are not
- * recorded. */
-static int set_sampled_pids(Pb__TraceConfig *config, const struct pid_list *pids)
-{
-	int r = 0;
-
-	for (size_t i = 0; i < config->n_data_sources && !r; i++) {
-		const Pb__DataSourceConfig *c = config->data_sources[i]->config;
-		Pb__PerfEventConfig *p = c ? c->perf_event_config : NULL;
-
-		if (p)
+		if (p && !r)
 			r = set_numbers(&p->n_target_pid, (uint32_t **)&p->target_pid, pids->pids,
 					pids->n);
 	}
@@ -268,8 +256,6 @@ int record_threads_set_pids(Pb__TraceConfig *config, const struct pid_list *pids
 	if (!r)
 		r = record_threads_set_threads(config, tids, n, pids);
 	if (!r)
-		r = set_counted_pids(config, pids);
-	if (!r)
-		r = set_sampled_pids(config, pids);
+		r = set_pids(config, pids);
 	return r == -ENOMEM ? err_set(e, r, "no memory") : r;
 }
