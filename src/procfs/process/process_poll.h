@@ -10,9 +10,9 @@
 #include "procfs/process/process_tree.h"
 
 /*
- * Polls the counters of all processes, in time slices. A pass writes the counters that have
- * changed, and queues processes that are not in the trace yet; threads too if their CPU time is
- * read. It forgets processes that have exited since the last pass.
+ * Polls the counters of all processes, in time slices. A pass writes all counters, or only those
+ * that have changed (see full_every), and queues processes that are not in the trace yet; threads
+ * too if their CPU time is read. It forgets processes that have exited since the last pass.
  *
  * Format and sources: protos/trace/ps/process_stats.proto;
  * /proc/PID/{status,oom_score_adj,smaps_rollup,stat,dmabuf_rss}, and those of process_tracks.h.
