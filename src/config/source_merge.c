@@ -249,7 +249,7 @@ Pb__DataSourceConfig *config_find_ftrace(const Pb__TraceConfig *config)
 }
 
 /* Returns the pointer in config to the data source that `added` can be merged with, or NULL. */
-static Pb__DataSourceConfig **find_place(Pb__TraceConfig *config, const Pb__DataSourceConfig *added)
+static Pb__DataSourceConfig **find_slot(Pb__TraceConfig *config, const Pb__DataSourceConfig *added)
 {
 	const Pb__DataSourceConfig *ftrace = config_find_ftrace(config);
 
@@ -282,9 +282,9 @@ static int source_merge_append(Pb__TraceConfig *config, Pb__DataSourceConfig *so
 	return 0;
 }
 
-static int merge(Pb__DataSourceConfig **place, Pb__DataSourceConfig *added)
+static int merge(Pb__DataSourceConfig **slot, Pb__DataSourceConfig *added)
 {
-	Pb__DataSourceConfig *old = *place;
+	Pb__DataSourceConfig *old = *slot;
 	message *both;
 
 	/* The buffer of linux.ftrace stays the one of the config. */
@@ -294,23 +294,23 @@ static int merge(Pb__DataSourceConfig **place, Pb__DataSourceConfig *added)
 		return -ENOMEM;
 	correct(both, &old->base, &added->base);
 	pb__data_source_config__free_unpacked(old, NULL);
-	*place = (Pb__DataSourceConfig *)both;
+	*slot = (Pb__DataSourceConfig *)both;
 	return 0;
 }
 
 int config_add_source(Pb__TraceConfig *config, const Pb__DataSourceConfig *source, uint32_t buffer)
 {
 	Pb__DataSourceConfig *added = (Pb__DataSourceConfig *)concatenate(&source->base, NULL);
-	Pb__DataSourceConfig **place;
+	Pb__DataSourceConfig **slot;
 	int r;
 
 	if (!added)
 		return -ENOMEM;
 	added->has_target_buffer = buffer != 0;
 	added->target_buffer = buffer;
-	place = find_place(config, added);
-	r = place ? merge(place, added) : source_merge_append(config, added);
-	if (place || r)
+	slot = find_slot(config, added);
+	r = slot ? merge(slot, added) : source_merge_append(config, added);
+	if (slot || r)
 		pb__data_source_config__free_unpacked(added, NULL);
 	return r;
 }

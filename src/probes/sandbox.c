@@ -85,7 +85,7 @@ static bool can_choose;
 
 static int change_files_only_at(const struct sandbox_paths *p)
 {
-	const struct landlock_place writable[] = {
+	const struct landlock_path writable[] = {
 		{p->tracefs ? p->tracefs : "", true},
 		{p->state ? p->state : "", true},
 		{"/proc/sys/kernel/kptr_restrict", false},

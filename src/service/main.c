@@ -17,7 +17,7 @@
 #include <event2/event.h>
 
 #include "base/event_loop/event_free.h"
-#include "base/system/close_aside.h"
+#include "base/system/background_close.h"
 #include "base/system/priority_boost.h"
 #include "base/core/err.h"
 #include "base/system/fs.h"
@@ -109,14 +109,14 @@ static void report_ready(struct notify *n)
 static void on_closed(evutil_socket_t fd, short what, void *ctx)
 {
 	(void)fd, (void)what, (void)ctx;
-	close_aside_go_on();
+	background_close_continue();
 }
 
 /* Runs the loop until a signal ends it. Returns 0, or -ENOMEM. */
 static int run_loop(struct event_base *loop, struct service *service)
 {
-	struct event *closed =
-		event_new(loop, close_aside_finished_fd(), EV_READ | EV_PERSIST, on_closed, NULL);
+	struct event *closed = event_new(loop, background_close_finished_fd(), EV_READ | EV_PERSIST,
+					 on_closed, NULL);
 	int r = closed && event_add(closed, NULL) == 0 ? 0 : -ENOMEM;
 
 	if (r == 0) {

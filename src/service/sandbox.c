@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/system/caps.h"
-#include "base/system/close_aside.h"
+#include "base/system/background_close.h"
 #include "base/core/mem.h"
 #include "base/system/landlock.h"
 #include "base/system/log.h"
@@ -103,7 +103,7 @@ static int give_up_files(struct err_text *e)
 
 int sandbox_skip(struct err_text *e)
 {
-	int r = close_aside_start();
+	int r = background_close_start();
 
 	return r < 0 ? err_set(e, r, "cannot start threads: %s", strerror(-r)) : 0;
 }

@@ -24,6 +24,6 @@
  * and the process must end.
  */
 int sandbox_enter(struct err_text *e);
-/* For --no-sandbox: only starts the threads of base/system/close_aside.h, as sandbox_enter() does.
+/* For --no-sandbox: only starts the threads of base/system/background_close.h, as sandbox_enter() does.
  * Returns 0, or -errno and sets e. */
 int sandbox_skip(struct err_text *e);

@@ -53,7 +53,7 @@ static uint64_t known(long abi)
 	return all;
 }
 
-static int allow(int rules, const struct landlock_place *p, uint64_t handled)
+static int allow(int rules, const struct landlock_path *p, uint64_t handled)
 {
 	_cleanup_(closep) int fd = open(p->path, O_PATH | O_CLOEXEC);
 	struct landlock_path_beneath_attr rule = {.parent_fd = fd};
@@ -70,7 +70,7 @@ static int allow(int rules, const struct landlock_place *p, uint64_t handled)
 		       : 0;
 }
 
-static int restrict_to(const struct landlock_place *places, size_t n, uint64_t rights)
+static int restrict_to(const struct landlock_path *paths, size_t n, uint64_t rights)
 {
 	struct landlock_ruleset_attr attr = {0};
 	_cleanup_(closep) int rules = -1;
@@ -84,7 +84,7 @@ static int restrict_to(const struct landlock_place *places, size_t n, uint64_t r
 	if (rules < 0)
 		return -errno;
 	for (size_t i = 0; i < n && r == 0; i++)
-		r = allow(rules, &places[i], attr.handled_access_fs);
+		r = allow(rules, &paths[i], attr.handled_access_fs);
 	if (r < 0)
 		return r;
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
@@ -93,12 +93,12 @@ static int restrict_to(const struct landlock_place *places, size_t n, uint64_t r
 	return 0;
 }
 
-int landlock_restrict_writes(const struct landlock_place *places, size_t n)
+int landlock_restrict_writes(const struct landlock_path *paths, size_t n)
 {
-	return restrict_to(places, n, ~(uint64_t)READS);
+	return restrict_to(paths, n, ~(uint64_t)READS);
 }
 
-int landlock_restrict_files(const struct landlock_place *places, size_t n)
+int landlock_restrict_files(const struct landlock_path *paths, size_t n)
 {
-	return restrict_to(places, n, UINT64_MAX);
+	return restrict_to(paths, n, UINT64_MAX);
 }

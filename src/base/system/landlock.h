@@ -12,7 +12,7 @@
  * A restricted process has no ptrace(2) access to other processes, which some files of /proc
  * require: see base/system/outside_reads.h.
  */
-struct landlock_place {
+struct landlock_path {
 	/* A file, or a directory with everything below it; skipped if missing or inaccessible. */
 	const char *path;
 	bool makes_files; /* files and directories may also be created and removed there */
@@ -22,13 +22,13 @@ struct landlock_place {
 bool landlock_is_there(void);
 
 /*
- * Permanently forbids to write, truncate, create, remove or rename files outside the places, and
+ * Permanently forbids to write, truncate, create, remove or rename files outside the paths, and
  * anywhere to execute files, to move them to another directory, and to create anything but regular
  * files and directories. Before Linux 6.2 truncate(2) is not restricted. Sets no_new_privs. Returns
  * 0; -ENOSYS if Landlock is unsupported or disabled; or -errno.
  */
-int landlock_restrict_writes(const struct landlock_place *places, size_t n);
+int landlock_restrict_writes(const struct landlock_path *paths, size_t n);
 
 /* As landlock_restrict_writes(), and also forbids to read files and directories outside the
- * places. */
-int landlock_restrict_files(const struct landlock_place *places, size_t n);
+ * paths. */
+int landlock_restrict_files(const struct landlock_path *paths, size_t n);

@@ -133,9 +133,9 @@ static int list_all(struct list *l, const char *pattern, bool *found)
 			first = e;
 	}
 	*found = l->out.n > before;
-	if (first.text[0] && !l->told)
+	if (first.text[0] && !l->error_reported)
 		log_error("%s", first.text);
-	l->told |= first.text[0] != '\0';
+	l->error_reported |= first.text[0] != '\0';
 	return EXIT_GOOD;
 }
 
@@ -167,7 +167,7 @@ static int list_words(struct list *l, char **words, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		list_all(l, words[i], &found);
 		if (!found)
-			code = l->told ? EXIT_FAILED : list_refuse(l, words[i]);
+			code = l->error_reported ? EXIT_FAILED : list_refuse(l, words[i]);
 	}
 	return code;
 }

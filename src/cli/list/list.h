@@ -32,7 +32,7 @@ struct list {
 	Pb__TracingServiceState *state; /* owned; NULL: no service, or not asked yet */
 	bool state_asked;
 	struct err_text no_service; /* why there is no state */
-	bool told; /* list_all() has reported that a kind cannot be read */
+	bool error_reported; /* list_all() has reported that a kind cannot be read */
 };
 
 struct list_kind {

@@ -312,7 +312,7 @@ static int daemon_start(struct private_daemons *p, struct daemon *d, const char 
 
 /* Returns true if the daemon has ended; then why (may be NULL) is set to the reason, with the last
  * line of its log unless SIGKILL ended it. Never blocks. */
-static bool daemon_has_ended(struct daemon *d, struct err_text *why)
+static bool daemon_reap(struct daemon *d, struct err_text *why)
 {
 	const char *colon;
 
@@ -396,9 +396,9 @@ static void on_child(evutil_socket_t fd, short what, void *ctx)
 
 	(void)fd;
 	(void)what;
-	if (private_daemons_have_failed(p, &why)) {
+	if (private_daemons_check_failed(p, &why)) {
 		private_daemons_fail(p, why.text);
-	} else if (p->ready && !p->cut_short && daemon_has_ended(&p->producer, &why)) {
+	} else if (p->ready && !p->cut_short && daemon_reap(&p->producer, &why)) {
 		p->cut_short = true;
 		p->ops->on_producer_ended(p->ctx, why.text);
 	}
@@ -421,10 +421,10 @@ static void private_daemons_on_ready(struct private_daemons *p, const struct dae
 	p->ops->on_ready(p->ctx);
 }
 
-bool private_daemons_have_failed(struct private_daemons *p, struct err_text *why)
+bool private_daemons_check_failed(struct private_daemons *p, struct err_text *why)
 {
-	return (p->producer.owner && !p->ready && daemon_has_ended(&p->producer, why)) ||
-	       (p->service.owner && daemon_has_ended(&p->service, why));
+	return (p->producer.owner && !p->ready && daemon_reap(&p->producer, why)) ||
+	       (p->service.owner && daemon_reap(&p->service, why));
 }
 
 bool private_daemons_explain(struct private_daemons *p, struct err_text *why)
@@ -432,7 +432,7 @@ bool private_daemons_explain(struct private_daemons *p, struct err_text *why)
 	static const struct timespec moment = {0, 10 * NS_PER_MS};
 
 	for (int i = 0; i < 50; i++) {
-		if (private_daemons_have_failed(p, why))
+		if (private_daemons_check_failed(p, why))
 			return true;
 		nanosleep(&moment, NULL);
 	}

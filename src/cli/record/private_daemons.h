@@ -48,10 +48,10 @@ const char *private_daemons_producer_address(const struct private_daemons *p);
 /* Returns true if the service has ended, or the producer before it was ready. Does not run the
  * loop. Then why (may be NULL) is the reason, with the last line of the daemon's log unless SIGKILL
  * ended it. */
-bool private_daemons_have_failed(struct private_daemons *p, struct err_text *why);
+bool private_daemons_check_failed(struct private_daemons *p, struct err_text *why);
 
 /* For a connection that broke: waits a moment for the end of a daemon, which explains it. Returns
- * as private_daemons_have_failed(). */
+ * as private_daemons_check_failed(). */
 bool private_daemons_explain(struct private_daemons *p, struct err_text *why);
 
 /* Prints that this process starts a service. as_usual: no priority_boost was configured. */

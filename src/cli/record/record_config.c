@@ -186,9 +186,9 @@ static int put_names(const struct record_options *o, Pb__TraceConfig *config)
 	processes.name = (char *)"linux.process_stats";
 	processes.process_stats_config = &names;
 	machine.name = (char *)"linux.system_info";
-	if (!o->config || !asks_for_source(config, processes.name))
+	if (!o->config || !config_requests_source(config, processes.name))
 		r = config_add_source(config, &processes, buffer);
-	if (!r && !asks_for_source(config, machine.name))
+	if (!r && !config_requests_source(config, machine.name))
 		r = config_add_source(config, &machine, buffer);
 	return r;
 }
@@ -334,7 +334,7 @@ static int put_options_of_all(const struct record_options *o, Pb__TraceConfig *c
 
 		if (source && source->name && !strcmp(source->name, "linux.perf"))
 			r = put_sampled_cpus(o, source);
-		if (!requested_ftrace(config->data_sources[i]))
+		if (!config_source_ftrace(config->data_sources[i]))
 			continue;
 		r = record_ftrace_put_rings(o, source->ftrace_config);
 		if (!r && o->no_priority && !source->priority_boost &&
@@ -348,13 +348,13 @@ static int put_options_of_all(const struct record_options *o, Pb__TraceConfig *c
 static int put_event_options(const struct record_options *o, const struct tracefs_events *events,
 			     struct presets *presets, Pb__TraceConfig *config, struct err_text *e)
 {
-	bool has_events = asks_for_source(config, "linux.ftrace");
+	bool has_events = config_requests_source(config, "linux.ftrace");
 	const char *unused = record_options_of_rings(o);
 	Pb__FtraceConfig *f;
 	int r = 0;
 
 	if (unused && !has_events &&
-	    !(!strcmp(unused, "-C") && asks_for_source(config, "linux.perf")))
+	    !(!strcmp(unused, "-C") && config_requests_source(config, "linux.perf")))
 		return err_set(e, -EINVAL, "%s is about events of the kernel, and there are none",
 			       unused);
 	if (config_find_ftrace(config)) {

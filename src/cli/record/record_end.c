@@ -106,12 +106,12 @@ static bool lacks_memory(const struct evidence *e)
 
 static bool asks_for_journal(const struct evidence *e)
 {
-	return asks_for_source(e->facts->config, "linux.systemd_journald");
+	return config_requests_source(e->facts->config, "linux.systemd_journald");
 }
 
 static bool asks_for_events(const struct evidence *e)
 {
-	return asks_for_ftrace(e->facts->config);
+	return config_requests_ftrace(e->facts->config);
 }
 
 static const struct {
@@ -265,10 +265,10 @@ static int write_summary(struct record_command *c, bool file_is_cut)
 bool record_command_needs_ftrace(const struct record_command *c)
 {
 	if (c->options.config)
-		return asks_for_ftrace_only(c->config);
+		return config_requests_ftrace_only(c->config);
 	for (size_t i = 0; i < c->config->n_data_sources; i++)
-		if (!requested_ftrace(c->config->data_sources[i]) &&
-		    !only_names_processes(c->config->data_sources[i]->config))
+		if (!config_source_ftrace(c->config->data_sources[i]) &&
+		    !config_source_only_names(c->config->data_sources[i]->config))
 			return false;
 	return true;
 }

@@ -107,7 +107,7 @@ static int add_source_like(Pb__TraceConfig *config, const Pb__TraceConfig__DataS
 /* Returns the config of linux.ftrace, or NULL. */
 static Pb__FtraceConfig *ftrace_of(const Pb__TraceConfig__DataSource *s)
 {
-	return requested_ftrace(s) ? s->config->ftrace_config : NULL;
+	return config_source_ftrace(s) ? s->config->ftrace_config : NULL;
 }
 
 /* Moves the events that may be of any thread to a new source, which records all threads, if other

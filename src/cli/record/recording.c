@@ -122,7 +122,7 @@ static bool has_start(const struct ftrace_scan *f)
 static bool may_be_refused(const Pb__TraceConfig *config)
 {
 	for (size_t i = 0; i < config->n_data_sources; i++) {
-		const Pb__FtraceConfig *f = requested_ftrace(config->data_sources[i]);
+		const Pb__FtraceConfig *f = config_source_ftrace(config->data_sources[i]);
 
 		if (f && (f->n_event_filters || f->n_event_triggers || f->n_kprobe_events ||
 			  f->n_uprobe_events || f->enable_function_graph))
@@ -158,7 +158,7 @@ static void early_errors_report(struct early_errors *e, const struct recording_s
 {
 	struct trace_scan begin = {0};
 
-	if (e->done || !asks_for_ftrace(setup->config) ||
+	if (e->done || !config_requests_ftrace(setup->config) ||
 	    (setup->events && !may_be_refused(setup->config)))
 		return;
 	if (setup->passes_file) {

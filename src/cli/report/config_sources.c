@@ -10,14 +10,14 @@
 
 /* ---- requests ---- */
 
-const Pb__FtraceConfig *requested_ftrace(const Pb__TraceConfig__DataSource *source)
+const Pb__FtraceConfig *config_source_ftrace(const Pb__TraceConfig__DataSource *source)
 {
 	const Pb__DataSourceConfig *c = source->config;
 
 	return c && c->name && !strcmp(c->name, "linux.ftrace") ? c->ftrace_config : NULL;
 }
 
-const Pb__PerfEventConfig *requested_perf(const Pb__TraceConfig *config)
+const Pb__PerfEventConfig *config_source_perf(const Pb__TraceConfig *config)
 {
 	for (size_t i = 0; i < config->n_data_sources; i++) {
 		const Pb__DataSourceConfig *c = config->data_sources[i]->config;
@@ -28,23 +28,23 @@ const Pb__PerfEventConfig *requested_perf(const Pb__TraceConfig *config)
 	return NULL;
 }
 
-bool asks_for_ftrace(const Pb__TraceConfig *config)
+bool config_requests_ftrace(const Pb__TraceConfig *config)
 {
 	for (size_t i = 0; i < config->n_data_sources; i++)
-		if (requested_ftrace(config->data_sources[i]))
+		if (config_source_ftrace(config->data_sources[i]))
 			return true;
 	return false;
 }
 
-bool asks_for_ftrace_only(const Pb__TraceConfig *config)
+bool config_requests_ftrace_only(const Pb__TraceConfig *config)
 {
 	for (size_t i = 0; i < config->n_data_sources; i++)
-		if (!requested_ftrace(config->data_sources[i]))
+		if (!config_source_ftrace(config->data_sources[i]))
 			return false;
 	return config->n_data_sources != 0;
 }
 
-bool only_names_processes(const Pb__DataSourceConfig *c)
+bool config_source_only_names(const Pb__DataSourceConfig *c)
 {
 	const Pb__ProcessStatsConfig *p = c ? c->process_stats_config : NULL;
 
@@ -53,7 +53,7 @@ bool only_names_processes(const Pb__DataSourceConfig *c)
 		(!strcmp(c->name, "linux.process_stats") && (!p || !p->proc_stats_poll_ms)));
 }
 
-bool asks_for_source(const Pb__TraceConfig *config, const char *name)
+bool config_requests_source(const Pb__TraceConfig *config, const char *name)
 {
 	for (size_t i = 0; i < config->n_data_sources; i++) {
 		const Pb__DataSourceConfig *c = config->data_sources[i]->config;
@@ -222,8 +222,8 @@ static void put_left_out(const Pb__TraceConfig__DataSource *d, enum source_match
 	strbuf_deinit(&s);
 }
 
-void missing_sources(const Pb__TraceConfig *config, const Pb__TracingServiceState *state,
-		     struct name_list *ret_names, struct name_list *ret_left_out)
+void config_sources_missing(const Pb__TraceConfig *config, const Pb__TracingServiceState *state,
+			    struct name_list *ret_names, struct name_list *ret_left_out)
 {
 	for (size_t i = 0; i < config->n_data_sources; i++) {
 		const Pb__TraceConfig__DataSource *d = config->data_sources[i];
@@ -240,7 +240,7 @@ void missing_sources(const Pb__TraceConfig *config, const Pb__TracingServiceStat
 
 /* ---- names that no producer offers ---- */
 
-const char *nearest_source(const struct name_list *offered, const char *name)
+const char *config_sources_nearest(const struct name_list *offered, const char *name)
 {
 	struct str_nearest nearest;
 
@@ -264,12 +264,12 @@ static bool is_out_of_reach(const struct name_list *offered, const char *name)
 
 	if (is_kernel_source(name))
 		return strcmp(name, "linux.perf") != 0; /* a daemon of its own registers it */
-	meant = nearest_source(offered, name);
+	meant = config_sources_nearest(offered, name);
 	return meant && is_kernel_source(meant);
 }
 
-bool no_source_will_come(const Pb__TraceConfig *config, const struct name_list *missing,
-			 const struct name_list *offered)
+bool config_sources_all_missing(const Pb__TraceConfig *config, const struct name_list *missing,
+				const struct name_list *offered)
 {
 	bool any = false, kernel = false;
 
@@ -280,7 +280,7 @@ bool no_source_will_come(const Pb__TraceConfig *config, const struct name_list *
 	for (size_t i = 0; i < config->n_data_sources; i++) {
 		const Pb__TraceConfig__DataSource *d = config->data_sources[i];
 
-		if (only_names_processes(d->config))
+		if (config_source_only_names(d->config))
 			continue;
 		if (!d->config || !d->config->name || d->n_machine_name_filter ||
 		    !name_list_has(missing, d->config->name) ||

@@ -10,16 +10,16 @@
 /* The data sources that a config requests, and those that no producer starts. */
 
 /* Returns the ftrace_config of a data source; NULL if it is not linux.ftrace or has none. */
-const Pb__FtraceConfig *requested_ftrace(const Pb__TraceConfig__DataSource *source);
+const Pb__FtraceConfig *config_source_ftrace(const Pb__TraceConfig__DataSource *source);
 /* Returns the config of the first linux.perf that has one, or NULL. */
-const Pb__PerfEventConfig *requested_perf(const Pb__TraceConfig *config);
+const Pb__PerfEventConfig *config_source_perf(const Pb__TraceConfig *config);
 /* The first returns true if the config requests ftrace, the second if it requests ftrace and
  * nothing else. */
-bool asks_for_ftrace(const Pb__TraceConfig *config);
-bool asks_for_ftrace_only(const Pb__TraceConfig *config);
-bool asks_for_source(const Pb__TraceConfig *config, const char *name);
+bool config_requests_ftrace(const Pb__TraceConfig *config);
+bool config_requests_ftrace_only(const Pb__TraceConfig *config);
+bool config_requests_source(const Pb__TraceConfig *config, const char *name);
 /* Returns true if the data source only names processes, and records nothing by itself. */
-bool only_names_processes(const Pb__DataSourceConfig *c);
+bool config_source_only_names(const Pb__DataSourceConfig *c);
 
 /*
  * Predicts whether the service will start a data source of a config on this producer, by the rules
@@ -40,14 +40,14 @@ enum source_match source_match(const Pb__TraceConfig *config,
  * Adds the names of the config's data sources that no producer has registered, and a sentence for
  * each that is registered but excluded by the config's filters.
  */
-void missing_sources(const Pb__TraceConfig *config, const Pb__TracingServiceState *state,
-		     struct name_list *ret_names, struct name_list *ret_left_out);
+void config_sources_missing(const Pb__TraceConfig *config, const Pb__TracingServiceState *state,
+			    struct name_list *ret_names, struct name_list *ret_left_out);
 
 /* Returns the offered data source whose name is nearest; NULL if none is similar. Borrowed. */
-const char *nearest_source(const struct name_list *offered, const char *name);
+const char *config_sources_nearest(const struct name_list *offered, const char *name);
 /*
  * Returns true if nothing would be recorded: the config requests only data sources of the kernel
- * that are missing (missing_sources), although a daemon that offers such sources is connected.
+ * that are missing (config_sources_missing), although a daemon that offers such sources is connected.
  */
-bool no_source_will_come(const Pb__TraceConfig *config, const struct name_list *missing,
-			 const struct name_list *offered);
+bool config_sources_all_missing(const Pb__TraceConfig *config, const struct name_list *missing,
+				const struct name_list *offered);

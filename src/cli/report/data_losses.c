@@ -52,7 +52,7 @@ static void polled(const struct record_facts *f, struct losses *ret)
 static void perf_rings(const struct record_facts *f, struct losses *ret)
 {
 	uint64_t n = f->scan->sources.perf_dropped;
-	const Pb__PerfEventConfig *c = requested_perf(f->config);
+	const Pb__PerfEventConfig *c = config_source_perf(f->config);
 	uint64_t hz = c && c->timebase ? c->timebase->frequency : 0;
 	struct loss *loss;
 	char number[32];
@@ -126,7 +126,7 @@ static bool has_events(const struct record_facts *f, size_t buffer)
 	const Pb__DataSourceConfig *source = NULL;
 
 	for (size_t i = 0; i < c->n_data_sources && !source; i++)
-		if (requested_ftrace(c->data_sources[i]))
+		if (config_source_ftrace(c->data_sources[i]))
 			source = c->data_sources[i]->config;
 	if (!source || c->n_buffers < 2)
 		return true;

@@ -57,13 +57,13 @@ static bool same_reason(const struct entry *a, const struct entry *b)
 
 /* "WHAT at character N: SHOWN", with a '^' in SHOWN before that character. "..." stands for text
  * that is cut off. */
-struct place {
+struct position {
 	size_t what_len;
 	const char *shown;
 	const char *caret;
 };
 
-static bool find_place(const char *reason, size_t len, struct place *ret)
+static bool find_position(const char *reason, size_t len, struct position *ret)
 {
 	static const char mark[] = " at character ";
 	const char *at = memmem(reason, len, mark, strlen(mark)), *end = reason + len;
@@ -76,7 +76,7 @@ static bool find_place(const char *reason, size_t len, struct place *ret)
 	if (!n || shown + 2 > end || shown[0] != ':' || shown[1] != ' ')
 		return false;
 	shown += 2;
-	*ret = (struct place){.what_len = (size_t)(at - reason), .shown = shown};
+	*ret = (struct position){.what_len = (size_t)(at - reason), .shown = shown};
 	if (n <= (size_t)(end - shown) && shown[n - 1] == '^')
 		ret->caret = shown + n - 1;
 	else
@@ -95,14 +95,14 @@ static void put_blanks(const char *text, const char *end, struct strbuf *lines)
 static void put_reason(const struct entry *e, struct strbuf *lines)
 {
 	const char *end = e->reason + e->reason_len;
-	struct place p;
+	struct position p;
 
 	if (!e->reason_len) {
 		strbuf_putc(lines, '\n');
 		return;
 	}
 	strbuf_puts(lines, ": ");
-	if (!find_place(e->reason, e->reason_len, &p)) {
+	if (!find_position(e->reason, e->reason_len, &p)) {
 		strbuf_add(lines, e->reason, e->reason_len);
 		strbuf_putc(lines, '\n');
 		return;
@@ -323,7 +323,7 @@ size_t missing_events(const Pb__TraceConfig *config, const struct ftrace_scan *f
 	size_t n;
 
 	for (size_t i = 0; i < config->n_data_sources; i++) {
-		f = requested_ftrace(config->data_sources[i]);
+		f = config_source_ftrace(config->data_sources[i]);
 		for (size_t k = 0; f && events && k < f->n_ftrace_events; k++)
 			if (!tracefs_events_has(events, f->ftrace_events[k]))
 				missing_events_add_text(&missing, f->ftrace_events[k]);
@@ -367,9 +367,9 @@ bool missing_all_events(const Pb__TraceConfig *config, const struct tracefs_even
 		return false;
 	for (size_t i = 0; i < config->n_data_sources; i++) {
 		const Pb__TraceConfig__DataSource *d = config->data_sources[i];
-		const Pb__FtraceConfig *f = requested_ftrace(d);
+		const Pb__FtraceConfig *f = config_source_ftrace(d);
 
-		if (!f && only_names_processes(d->config))
+		if (!f && config_source_only_names(d->config))
 			continue;
 		if (!f || makes_events(f) || d->n_machine_name_filter)
 			return false;

@@ -128,7 +128,7 @@ double record_hole_seconds(const struct trace_scan *s, uint64_t ns)
 bool losses_are_unknown(const struct record_facts *f)
 {
 	return f->unread || record_lacks_end(f) ||
-	       (asks_for_ftrace(f->config) && !ftrace_scan_has_rings(&f->scan->ftrace));
+	       (config_requests_ftrace(f->config) && !ftrace_scan_has_rings(&f->scan->ftrace));
 }
 
 /* ---- triggers ---- */

@@ -264,7 +264,8 @@ static void note_offered(struct recording_sources *s, const Pb__TracingServiceSt
 /* Refuses a recording of which no data source exists. */
 static int refuse_missing(const struct recording_sources *s, struct err_text *e)
 {
-	const char *name = s->missing.names[0], *nearest = nearest_source(&s->offered, name);
+	const char *name = s->missing.names[0],
+		   *nearest = config_sources_nearest(&s->offered, name);
 
 	return err_set(
 		e, -ENODEV,
@@ -277,8 +278,8 @@ int recording_sources_begin(struct recording_sources *s, const Pb__TraceConfig *
 {
 	note_offered(s, state);
 	source_producers_note(&s->producers, config, state);
-	missing_sources(config, state, &s->missing, &s->left_out);
-	if (no_source_will_come(config, &s->missing, &s->offered))
+	config_sources_missing(config, state, &s->missing, &s->left_out);
+	if (config_sources_all_missing(config, &s->missing, &s->offered))
 		return refuse_missing(s, e);
 	return own_fields_check(config, state, &s->skipped, e);
 }
@@ -301,7 +302,7 @@ void recording_sources_end(struct recording_sources *s, const Pb__TraceConfig *c
 {
 	struct name_list missing = {0}, left_out = {0};
 
-	missing_sources(config, state, &missing, &left_out);
+	config_sources_missing(config, state, &missing, &left_out);
 	keep_common(&s->missing, &missing);
 	keep_common(&s->left_out, &left_out);
 	source_producers_gone(&s->producers, state, &s->gone);
@@ -336,7 +337,7 @@ void recording_sources_warn(const struct recording_sources *s, const Pb__TraceCo
 	size_t from = lines->len;
 
 	for (size_t i = 0; i < s->missing.n; i++) {
-		const char *nearest = nearest_source(&s->offered, s->missing.names[i]);
+		const char *nearest = config_sources_nearest(&s->offered, s->missing.names[i]);
 
 		if (is_of_programs(s->missing.names[i])) {
 			if (!runs_command)

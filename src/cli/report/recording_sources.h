@@ -42,7 +42,7 @@ struct recording_sources {
 
 void recording_sources_deinit(struct recording_sources *s);
 
-/* Returns 0, or sets e and returns why the recording must not start: -ENODEV (no_source_will_come)
+/* Returns 0, or sets e and returns why the recording must not start: -ENODEV (config_sources_all_missing)
  * or -EOPNOTSUPP (own_fields_check). */
 int recording_sources_begin(struct recording_sources *s, const Pb__TraceConfig *config,
 			    const Pb__TracingServiceState *state, struct err_text *e);

@@ -99,7 +99,7 @@ enum refused_options refused_options(const Pb__TraceConfig *config, const struct
 	enum refused_options worst = OPTIONS_ACCEPTED;
 
 	for (size_t d = 0; d < config->n_data_sources; d++) {
-		const Pb__FtraceConfig *f = requested_ftrace(config->data_sources[d]);
+		const Pb__FtraceConfig *f = config_source_ftrace(config->data_sources[d]);
 
 		for (size_t i = 0; f && i < f->n_event_filters; i++) {
 			const char *entry = entry_of_filters(f, s, f->event_filters[i]->filter);
@@ -198,7 +198,7 @@ bool refused_sources(const struct record_facts *f, bool all, struct err_text *wh
 	for (size_t i = 0; i < f->config->n_data_sources; i++) {
 		const Pb__DataSourceConfig *d = f->config->data_sources[i]->config;
 
-		if (!d || !d->name || (f->from_words && only_names_processes(d)))
+		if (!d || !d->name || (f->from_words && config_source_only_names(d)))
 			continue;
 		asked++;
 		if (is_refused(f, d, &next) && !refused++)

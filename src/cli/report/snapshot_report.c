@@ -54,7 +54,7 @@ static void snapshot_report_put_events(const struct snapshot_facts *f,
 	uint64_t boot_ns = f->hit->boot_time_ns;
 	char number[32];
 
-	if (!asks_for_ftrace(f->config) || scan->compressed_packets)
+	if (!config_requests_ftrace(f->config) || scan->compressed_packets)
 		return;
 	strbuf_printf(b, ", %s events", str_thousands(ftrace->counts.total, number));
 	if (scan->started_ns && ftrace->first_ns + NS_PER_S > scan->started_ns &&
@@ -71,7 +71,7 @@ static void snapshot_report_put_losses(const struct snapshot_facts *f,
 
 	/* "No losses" is stated only if the counters are known. */
 	if (!*lines && !f->cut &&
-	    (!asks_for_ftrace(f->config) || ftrace_scan_has_rings(&scan->ftrace)))
+	    (!config_requests_ftrace(f->config) || ftrace_scan_has_rings(&scan->ftrace)))
 		strbuf_puts(b, "; lost nothing");
 	for (; *lines; lines = end + (*end == '\n')) {
 		end = strchrnul(lines, '\n');

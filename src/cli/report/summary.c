@@ -44,7 +44,7 @@ static bool is_of_kernel(const char *event)
 static bool lacks_kernel(const Pb__TraceConfig *config)
 {
 	for (size_t i = 0; i < config->n_data_sources; i++) {
-		const Pb__FtraceConfig *c = requested_ftrace(config->data_sources[i]);
+		const Pb__FtraceConfig *c = config_source_ftrace(config->data_sources[i]);
 
 		if (!c || (!c->n_tids_to_trace && !c->n_pids_to_trace))
 			continue;
@@ -122,7 +122,7 @@ static void write_head(const struct record_facts *f, struct strbuf *out)
 {
 	const struct trace_scan *s = f->scan;
 	uint64_t samples = sample_counts_total(&s->samples);
-	bool events = asks_for_ftrace(f->config) || s->ftrace.counts.total;
+	bool events = config_requests_ftrace(f->config) || s->ftrace.counts.total;
 	char number[32];
 
 	write_time(f, out);
@@ -266,10 +266,10 @@ static bool all_refused(const struct record_facts *f, const Pb__FtraceConfig *c)
 bool record_is_refused(const struct record_facts *f)
 {
 	if (f->scan->ftrace.counts.total || !ftrace_scan_has_rings(&f->scan->ftrace) ||
-	    !asks_for_ftrace(f->config))
+	    !config_requests_ftrace(f->config))
 		return false;
 	for (size_t i = 0; i < f->config->n_data_sources; i++) {
-		const Pb__FtraceConfig *c = requested_ftrace(f->config->data_sources[i]);
+		const Pb__FtraceConfig *c = config_source_ftrace(f->config->data_sources[i]);
 
 		if (c && !all_refused(f, c))
 			return false;
@@ -354,7 +354,7 @@ static bool write_events(const struct record_facts *f, bool lost, struct strbuf 
 		write_groups(f, out);
 		return true;
 	}
-	if (!asks_for_ftrace(f->config) || f->scan->compressed_packets || f->unread)
+	if (!config_requests_ftrace(f->config) || f->scan->compressed_packets || f->unread)
 		return true;
 	write_no_events(f, lost, out);
 	return false;
@@ -485,7 +485,7 @@ static bool came_meanwhile(const struct record_facts *f, const char *source)
 /* Reports a missing source. If a registered name is similar, it suggests that one. */
 static void put_source(const struct record_facts *f, const char *name, struct strbuf *lines)
 {
-	const char *nearest = f->offered ? nearest_source(f->offered, name) : NULL;
+	const char *nearest = f->offered ? config_sources_nearest(f->offered, name) : NULL;
 
 	if (is_of_programs(name)) {
 		strbuf_puts(lines, "no track events, and no program that provides them was running "
@@ -528,7 +528,7 @@ static size_t put_idle_sources(const struct record_facts *f, struct strbuf *line
 		return 0;
 	for (size_t i = 0; i < ARRAY_SIZE(polled); i++) {
 		if (f->scan->samples.of[polled[i].kind] ||
-		    !asks_for_source(f->config, polled[i].source) ||
+		    !config_requests_source(f->config, polled[i].source) ||
 		    has_departed(f, polled[i].source) ||
 		    (f->sources && name_list_has(f->sources, polled[i].source)))
 			continue;

@@ -170,8 +170,8 @@ static void move_gone(struct verb_summary *s)
 
 void verb_summary_sources(struct verb_summary *s, const Pb__TracingServiceState *state)
 {
-	missing_sources(verb_summary_config_of(s), state, &s->sources.missing,
-			&s->sources.left_out);
+	config_sources_missing(verb_summary_config_of(s), state, &s->sources.missing,
+			       &s->sources.left_out);
 }
 
 /* Returns an exit code. */

@@ -210,8 +210,8 @@ static enum step read_joined(struct trace_buffer *b, struct tb_seq *s, struct tr
 /* ---- one step at the head ---- */
 
 /* Returns true if the previous chunk may be committed again with more data. */
-static bool must_wait_for_rest(const struct trace_buffer *b, const struct tb_seq *s,
-			       const struct tb_record *rec)
+static bool may_grow(const struct trace_buffer *b, const struct tb_seq *s,
+		     const struct tb_record *rec)
 {
 	return s->has_last && !s->last_complete && rec->chunk_id == s->last_id + 1 && !s->ended &&
 	       !b->refusing;
@@ -238,7 +238,7 @@ static enum step buffer_read_head(struct trace_buffer *b, struct tb_seq *s,
 	bool is_last;
 
 	b->work++;
-	if (must_wait_for_rest(b, s, rec))
+	if (may_grow(b, s, rec))
 		return stall(s, TB_WAITS_FOR_REST);
 	if (rec->used == 0)
 		return drop_heads(b, s, 1, 0);

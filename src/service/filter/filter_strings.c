@@ -174,9 +174,9 @@ static int init_rule(struct rule *r, const pb_rule *from, struct err_text *e)
 	return error < 0 ? err_set(e, error, "regex_pattern %s", why.text) : 0;
 }
 
-/* Returns the place of a new rule: that of a rule of the same name, or the end of the table.
+/* Returns the slot of a new rule: that of a rule of the same name, or the end of the table.
  * Returns NULL if the table is full. */
-static struct rule *filter_strings_place_of(struct filter_strings *s, const char *name)
+static struct rule *filter_strings_slot_for(struct filter_strings *s, const char *name)
 {
 	for (size_t i = 0; i < s->n && name && *name; i++)
 		if (!strcmp(s->rules[i].name, name))
@@ -187,21 +187,21 @@ static struct rule *filter_strings_place_of(struct filter_strings *s, const char
 static int filter_strings_add_rule(struct filter_strings *s, const pb_rule *from,
 				   struct err_text *e)
 {
-	struct rule *place = filter_strings_place_of(s, from->name), new = {0};
+	struct rule *slot = filter_strings_slot_for(s, from->name), new = {0};
 	int r;
 
-	if (!place)
+	if (!slot)
 		return err_set(e, -EINVAL, "more string rules than %u", MAX_FILTER_RULES);
 	r = init_rule(&new, from, e);
 	if (r < 0) {
 		deinit_rule(&new);
 		return r;
 	}
-	if (place == &s->rules[s->n])
+	if (slot == &s->rules[s->n])
 		s->n++;
 	else
-		deinit_rule(place);
-	*place = new;
+		deinit_rule(slot);
+	*slot = new;
 	return 0;
 }
 

@@ -16,7 +16,7 @@
 #include <sys/uio.h>
 
 #include "base/core/clock.h"
-#include "base/system/close_aside.h"
+#include "base/system/background_close.h"
 #include "base/system/log.h"
 #include "base/core/mem.h"
 #include "service/ipc/msgsock.h"
@@ -326,9 +326,9 @@ static void close_fd(void *ctx, int fd)
 {
 	struct ipc_conn *c = ctx;
 
-	close_aside(fd, c->account.user);
+	background_close(fd, c->account.user);
 	if (c->sock && msgsock_fd(c->sock) >= 0 &&
-	    close_aside_waiting(c->account.user) > MAX_CLOSING)
+	    background_close_waiting(c->account.user) > MAX_CLOSING)
 		shutdown(msgsock_fd(c->sock), SHUT_RDWR);
 }
 
@@ -355,7 +355,7 @@ void ipc_conn_take_descriptors(struct ipc_conn *c, bool on)
 }
 
 /* Checks the limits of remote peers, which have no trusted uid. */
-static bool has_room_for_remote(struct ipc_host *h, const struct ipc_peer *peer)
+static bool check_remote_limits(struct ipc_host *h, const struct ipc_peer *peer)
 {
 	unsigned n = 0, n_same = 0;
 	const struct ipc_conn *c;
@@ -380,9 +380,9 @@ static bool has_room_for_remote(struct ipc_host *h, const struct ipc_peer *peer)
 static int charge_connection(struct ipc_host *h, const struct ipc_peer *peer,
 			     struct quota_account *account)
 {
-	if (peer->is_remote && !has_room_for_remote(h, peer))
+	if (peer->is_remote && !check_remote_limits(h, peer))
 		return -EDQUOT;
-	if (close_aside_waiting(account->user) > MAX_CLOSING)
+	if (background_close_waiting(account->user) > MAX_CLOSING)
 		return -EDQUOT;
 	return quota_charge(account, h->service->connections, 1, NULL);
 }
@@ -403,7 +403,7 @@ static void close_socket(const struct ipc_host *h, int fd, uint64_t user)
 	if (h->refuses_descriptors)
 		close(fd);
 	else
-		close_aside(fd, user);
+		background_close(fd, user);
 }
 
 int ipc_host_adopt_peer(struct ipc_host *h, int taken_fd, const struct ipc_entrance *entrance,
@@ -474,7 +474,7 @@ int ipc_conn_take_fd(struct ipc_conn *c)
 
 void ipc_conn_close_fd(struct ipc_conn *c, int fd)
 {
-	close_aside(fd, c->account.user);
+	background_close(fd, c->account.user);
 }
 
 size_t ipc_conn_queued(const struct ipc_conn *c)

@@ -18,7 +18,7 @@
 /* Descriptors of the process that are reserved for other uses than connections. */
 #define OTHER_DESCRIPTORS 1024u
 
-/* Descriptors of a user that wait to be closed (base/system/close_aside.h). Above the limit, a
+/* Descriptors of a user that wait to be closed (base/system/background_close.h). Above the limit, a
  * connection of the user ends when it sends another descriptor, and new connections are refused. */
 #define MAX_CLOSING 2048u
 

@@ -403,8 +403,8 @@ static void writable(int fd, short what, void *arg)
 }
 
 /* Queues a message without its first `sent` bytes. fd is sent with the first byte that is left. */
-static int queue_rest(struct msgsock *m, const struct iovec *pieces, int n_pieces, size_t len,
-		      size_t sent, int fd)
+static int queue_remaining(struct msgsock *m, const struct iovec *pieces, int n_pieces, size_t len,
+			   size_t sent, int fd)
 {
 	uint32_t word = htole32((uint32_t)len);
 	size_t rest = LENGTH_WORD + len - sent;
@@ -462,7 +462,7 @@ int msgsock_send(struct msgsock *m, const struct iovec *pieces, int n_pieces, in
 		return 0;
 	if (n < 0)
 		return msgsock_fail(m, (int)n);
-	r = queue_rest(m, pieces, n_pieces, len, (size_t)n, n > 0 ? -1 : fd);
+	r = queue_remaining(m, pieces, n_pieces, len, (size_t)n, n > 0 ? -1 : fd);
 	return r < 0 ? msgsock_fail(m, r) : 0;
 }
 

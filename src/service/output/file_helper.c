@@ -82,17 +82,17 @@ static void folder_of(const char *path, char buf[static PATH_MAX])
 static int keep_folders(const struct file_helper_options *o)
 {
 	static char paths[FILE_HELPER_REMOVES][PATH_MAX];
-	struct landlock_place places[FILE_HELPER_REMOVES + 1];
+	struct landlock_path writable[FILE_HELPER_REMOVES + 1];
 	size_t n = 0;
 	int r;
 
 	for (; n < o->n_remove; n++) {
 		folder_of(o->remove[n].path, paths[n]);
-		places[n] = (struct landlock_place){paths[n], true};
+		writable[n] = (struct landlock_path){paths[n], true};
 	}
 	if (o->output_dir)
-		places[n++] = (struct landlock_place){o->output_dir, true};
-	r = landlock_restrict_files(places, n);
+		writable[n++] = (struct landlock_path){o->output_dir, true};
+	r = landlock_restrict_files(writable, n);
 	return r == -ENOSYS ? 0 : r;
 }
 

@@ -106,7 +106,7 @@ void out_file_take_result(struct out_file *o, struct file_result *r)
 	free(TAKE_PTR(r->buf));
 }
 
-int out_file_write_rest(struct out_file *o)
+int out_file_flush(struct out_file *o)
 {
 	int r = o->error;
 

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 
 #include "base/core/mem.h"
-#include "base/system/close_aside.h"
+#include "base/system/background_close.h"
 #include "service/ipc/ipc_host.h"
 
 /* /dev/null and /dev/full */
@@ -31,7 +31,7 @@ static bool has_valid_type(const struct statx *st)
 
 void passed_file_closep(struct passed_file *f)
 {
-	close_aside(TAKE_FD(f->fd), f->user);
+	background_close(TAKE_FD(f->fd), f->user);
 }
 
 struct passed_file passed_file_release(struct passed_file *f)

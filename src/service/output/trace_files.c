@@ -11,7 +11,7 @@
 #include <stdio.h>
 
 #include "base/core/mem.h"
-#include "base/system/close_aside.h"
+#include "base/system/background_close.h"
 #include "service/output/file_helper.h"
 #include "service/output/passed_file.h"
 #include "service/filter/packet_validate.h"
@@ -64,7 +64,7 @@ static int trace_files_add_part(struct trace_files *f, const Pb__TraceConfig *c,
 		r = write_thread_new(a->user, quota_is_root(a->quota, a->user), f->owner->boost,
 				     &f->writer);
 	if (r < 0) {
-		close_aside(fd, a->user);
+		background_close(fd, a->user);
 		return err_set(e, r, "%s",
 			       r == -EUSERS ? "the service writes too many files already"
 					    : strerror(-r));
@@ -118,7 +118,7 @@ static int end_part(struct trace_files *f, struct file_part *p)
 	service_packets_put_tail(f->owner->trace, &f->sink);
 	f->forced = NULL;
 	file_part_end_group(p);
-	r = out_file_write_rest(&p->out);
+	r = out_file_flush(&p->out);
 	file_part_deinit(p);
 	return r;
 }

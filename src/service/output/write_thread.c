@@ -16,7 +16,7 @@
 #include "base/core/clock.h"
 #include "base/core/mem.h"
 #include "base/core/thread.h"
-#include "base/system/close_aside.h"
+#include "base/system/background_close.h"
 #include "service/ipc/limits.h"
 #include "service/output/file_helper.h"
 #include "service/output/trace_record.h"
@@ -539,7 +539,7 @@ void write_thread_truncate(struct write_thread *w, int fd)
 void write_thread_close(struct write_thread *w, int fd)
 {
 	if (write_thread_put(w, &(struct job){.kind = JOB_CLOSE, .fd = fd}) < 0)
-		close_aside(fd, w->user);
+		background_close(fd, w->user);
 }
 
 int write_thread_next(struct write_thread *w, struct file_result *ret)

@@ -363,17 +363,15 @@ static uint64_t bytes_written(const struct source_instance *i, size_t *ret_size)
 	return b ? trace_buffer_stats(b)->bytes_written : 0;
 }
 
-/* A buffer that was replaced begins with 0 again. */
-static bool is_overwritten_soon(struct source_instance *i)
+static bool is_overwritten_soon(const struct source_instance *i)
 {
 	size_t size;
 	uint64_t written = bytes_written(i, &size);
 
-	i->cleared_at = MIN(i->cleared_at, written);
 	return size && written - i->cleared_at >= size / 2;
 }
 
-static void clear_instances(struct session *s, bool (*is_due)(struct source_instance *i))
+static void clear_instances(struct session *s, bool (*is_due)(const struct source_instance *i))
 {
 	_cleanup_(freep) uint64_t *ids = calloc(s->n_instances + 1, sizeof(*ids));
 	struct source_instance *i;
@@ -386,8 +384,11 @@ static void clear_instances(struct session *s, bool (*is_due)(struct source_inst
 		size_t n = 0;
 
 		TAILQ_FOREACH (i, &p->instances, of_producer) {
-			if (i->session != s || !i->handles_incremental_state_clear ||
-			    (is_due && !is_due(i)))
+			if (i->session != s || !i->handles_incremental_state_clear)
+				continue;
+			/* A buffer that was replaced begins with 0 again. */
+			i->cleared_at = MIN(i->cleared_at, bytes_written(i, &size));
+			if (is_due && !is_due(i))
 				continue;
 			i->cleared_at = bytes_written(i, &size);
 			ids[n++] = i->id;

@@ -179,7 +179,7 @@ FIXTURE_TEST(test_the_producer_starts_when_the_service_is_ready)
 	assert_int_equal(stat(parent, &st), 0);
 	assert_int_equal(st.st_mode & 0777, 0700);
 	assert_true(str_starts(parent, tmp));
-	assert_false(private_daemons_have_failed(daemons, NULL));
+	assert_false(private_daemons_check_failed(daemons, NULL));
 
 	end();
 	read_log(&log);
@@ -264,7 +264,7 @@ FIXTURE_TEST(test_a_producer_that_ends_later)
 	event_base_dispatch(loop);
 	assert_string_equal(calls, "ready cut short(sonda-probes was killed by signal 11) ");
 	/* The service has what was handed over. */
-	assert_false(private_daemons_have_failed(daemons, NULL));
+	assert_false(private_daemons_check_failed(daemons, NULL));
 }
 
 FIXTURE_TEST(test_a_service_that_ends_later)

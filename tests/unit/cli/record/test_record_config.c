@@ -744,7 +744,7 @@ static void check_sampled_cpus(const char *line)
 	const Pb__PerfEventConfig *perf;
 
 	build(line);
-	perf = requested_perf(config);
+	perf = config_source_perf(config);
 	assert_int_equal(perf->n_target_cpu, 2);
 	assert_int_equal(perf->target_cpu[0], 0);
 	assert_int_equal(perf->target_cpu[1], 33);

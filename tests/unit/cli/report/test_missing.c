@@ -162,7 +162,7 @@ static void check_sources(const char *source, const char *state, const char *mis
 	struct name_list missing = {0}, left_out = {0};
 	Pb__TraceConfig *config = config_of(source);
 
-	missing_sources(config, (Pb__TracingServiceState *)service, &missing, &left_out);
+	config_sources_missing(config, (Pb__TracingServiceState *)service, &missing, &left_out);
 	assert_int_equal(missing.n, missing_one != NULL);
 	if (missing_one)
 		assert_string_equal(missing.names[0], missing_one);
@@ -242,8 +242,8 @@ TEST(test_who_asks_for_ftrace)
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		Pb__TraceConfig *config = config_of(rows[i].config);
 
-		assert_int_equal(asks_for_ftrace(config), rows[i].asks);
-		assert_int_equal(asks_for_ftrace_only(config), rows[i].asks_only);
+		assert_int_equal(config_requests_ftrace(config), rows[i].asks);
+		assert_int_equal(config_requests_ftrace_only(config), rows[i].asks_only);
 		pb__trace_config__free_unpacked(config, NULL);
 	}
 }

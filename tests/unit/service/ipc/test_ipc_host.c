@@ -3,7 +3,7 @@
 #include <sys/resource.h>
 
 #include "unit/test.h"
-#include "base/system/close_aside.h"
+#include "base/system/background_close.h"
 #include "unit/service/rig.h"
 
 /* A service of three methods, that notes what happens to it. */
@@ -380,7 +380,7 @@ FIXTURE_TEST(too_many_descriptors_end_the_connection)
 /* Instead of that of base: how many descriptors of the user wait to be closed. */
 static unsigned n_closing;
 
-unsigned close_aside_waiting(uint64_t owner)
+unsigned background_close_waiting(uint64_t owner)
 {
 	(void)owner;
 	return n_closing;

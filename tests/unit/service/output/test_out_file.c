@@ -171,7 +171,7 @@ FILE_TEST(rest_is_written_after_the_file_was_closed)
 	put('a', 1000);
 	assert_int_equal(out_file_write(&part.out), OUT_FILE_DONE);
 	put('b', 1000);
-	assert_int_equal(out_file_write_rest(&part.out), 0);
+	assert_int_equal(out_file_flush(&part.out), 0);
 	end_file();
 	check_packets(path, "ab", 1000);
 }

@@ -9,22 +9,22 @@
  * socket is such a descriptor too, as its queue may hold others that were never received.
  *
  * Each owner (a user) occupies at most two threads, so a slow owner delays only its own
- * descriptors. Before close_aside_start(), and in a child process, descriptors are closed at once.
+ * descriptors. Before background_close_start(), and in a child process, descriptors are closed at once.
  *
  * One thread, the loop, makes all these calls. None of them waits until a descriptor is closed.
  */
 
 /* Starts the threads. They inherit the restrictions of the caller (capabilities, Landlock, system
  * call filter). Returns 0, or -errno with none started. */
-int close_aside_start(void);
+int background_close_start(void);
 
 /* Returns an eventfd (borrowed; -1: not started) that becomes readable when a thread has closed its
- * descriptor. The loop then calls close_aside_go_on(), which gives the thread the next one. */
-int close_aside_finished_fd(void);
-void close_aside_go_on(void);
+ * descriptor. The loop then calls background_close_continue(), which gives the thread the next one. */
+int background_close_finished_fd(void);
+void background_close_continue(void);
 
 /* Closes fd, now or later. No-op if fd < 0. */
-void close_aside(int fd, uint64_t owner);
+void background_close(int fd, uint64_t owner);
 
 /* The number of an owner's descriptors that are not closed yet. */
-unsigned close_aside_waiting(uint64_t owner);
+unsigned background_close_waiting(uint64_t owner);

@@ -8,7 +8,7 @@
 #include <sys/socket.h>
 
 #include "unit/test.h"
-#include "base/system/close_aside.h"
+#include "base/system/background_close.h"
 
 /* Makes a pipe, of which the writing end is to be closed. */
 static int writing_end(int *ret_reader)
@@ -24,18 +24,18 @@ static int writing_end(int *ret_reader)
 static void assert_closed(int reader)
 {
 	struct pollfd p[] = {{.fd = reader, .events = POLLIN},
-			     {.fd = close_aside_finished_fd(), .events = POLLIN}};
+			     {.fd = background_close_finished_fd(), .events = POLLIN}};
 
 	while (!p[0].revents) {
 		assert_in_range(poll(p, 2, 60000), 1, 2);
 		if (p[1].revents)
-			close_aside_go_on();
+			background_close_continue();
 	}
 	assert_true(p[0].revents & POLLHUP);
 	close(reader);
 }
 
-/* close_aside.c calls setsockopt(2) before each close(2). This one waits for the pipes of which the
+/* background_close.c calls setsockopt(2) before each close(2). This one waits for the pipes of which the
  * test says so, as close(2) waits for some files. */
 static atomic_bool is_slow[1024];
 static atomic_uint n_slow; /* threads that wait */
@@ -59,11 +59,11 @@ TEST(without_threads_it_is_closed_at_once)
 {
 	int reader, fd = writing_end(&reader);
 
-	close_aside(fd, 1);
+	background_close(fd, 1);
 	assert_int_equal(fcntl(fd, F_GETFD), -1);
 	assert_int_equal(errno, EBADF);
-	assert_int_equal(close_aside_waiting(1), 0);
-	close_aside(-1, 1);
+	assert_int_equal(background_close_waiting(1), 0);
+	background_close(-1, 1);
 	close(reader);
 }
 
@@ -71,12 +71,12 @@ TEST(threads_close_all)
 {
 	int readers[200];
 
-	assert_int_equal(close_aside_start(), 0);
+	assert_int_equal(background_close_start(), 0);
 	for (size_t i = 0; i < 200; i++)
-		close_aside(writing_end(&readers[i]), i % 3);
+		background_close(writing_end(&readers[i]), i % 3);
 	for (size_t i = 0; i < 200; i++)
 		assert_closed(readers[i]);
-	close_aside(-1, 1);
+	background_close(-1, 1);
 }
 
 /* Whatever user 1 passes, six of the eight threads are left for others. */
@@ -91,16 +91,16 @@ TEST(slow_closes_of_a_user_take_two_threads)
 
 		assert_in_range(fd, 0, ARRAY_SIZE(is_slow) - 1);
 		is_slow[fd] = true;
-		close_aside(fd, 1);
+		background_close(fd, 1);
 	}
 	while (n_slow < THREADS)
 		usleep(1000);
 	for (uint64_t owner = 2; owner < 6; owner++) {
-		close_aside(writing_end(&quick), owner);
+		background_close(writing_end(&quick), owner);
 		assert_closed(quick);
 	}
 	assert_int_equal(n_slow, THREADS);
-	assert_int_equal(close_aside_waiting(1), SLOW);
+	assert_int_equal(background_close_waiting(1), SLOW);
 	for (size_t i = 0; i < SLOW; i++)
 		sem_post(&go_on);
 	for (size_t i = 0; i < SLOW; i++)
@@ -171,8 +171,9 @@ TEST(threads_that_do_not_run_delay_no_caller)
 		skip(); /* ptrace is not allowed here */
 	alarm(60);
 	for (size_t i = 0; i < 100; i++)
-		close_aside(writing_end(&readers[i]), i % 3);
-	assert_int_equal(close_aside_waiting(0) + close_aside_waiting(1) + close_aside_waiting(2),
+		background_close(writing_end(&readers[i]), i % 3);
+	assert_int_equal(background_close_waiting(0) + background_close_waiting(1) +
+				 background_close_waiting(2),
 			 100);
 	kill(stopper, SIGKILL);
 	waitpid(stopper, NULL, 0);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The loop owns the queue. It is a list in an array with one place for each descriptor number, so
+ * The loop owns the queue. It is a list in an array with one slot for each descriptor number, so
  * that adding a descriptor never needs memory:
  *
- *	first --> places[17] --> places[5] --> places[9] <-- last
+ *	first --> slots[17] --> slots[5] --> slots[9] <-- last
  *
  * The loop gives each idle thread the first descriptor whose owner occupies fewer than two threads:
  *
@@ -14,7 +14,7 @@
  * which in glibc before 2.41 waits until threads that were signalled before have run. On a busy
  * machine that would delay the service's replies.
  */
-#include "base/system/close_aside.h"
+#include "base/system/background_close.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -32,11 +32,11 @@
 
 #define N_THREADS 8
 #define THREADS_OF_OWNER 2
-#define MAX_PLACES (1u << 20)
+#define MAX_SLOTS (1u << 20)
 #define STACK_BYTES (256u << 10)
 #define NONE (-1)
 
-struct place {
+struct slot {
 	uint64_t owner;
 	int next; /* the next descriptor in the queue, or NONE */
 };
@@ -50,12 +50,12 @@ struct closer {
 };
 
 static struct {
-	struct place *places; /* owned; NULL: not started */
-	size_t n_places;
+	struct slot *slots; /* owned; NULL: not started */
+	size_t n_slots;
 	int first, last; /* NONE: empty */
 	int finished_fd; /* eventfd: a thread has closed a descriptor */
 	struct closer closers[N_THREADS];
-} aside = {.first = NONE, .last = NONE, .finished_fd = -1};
+} closing = {.first = NONE, .last = NONE, .finished_fd = -1};
 
 /* ---- the queue ---- */
 
@@ -64,36 +64,36 @@ static unsigned threads_of(uint64_t owner)
 	unsigned n = 0;
 
 	for (unsigned i = 0; i < N_THREADS; i++)
-		n += aside.closers[i].busy && aside.closers[i].owner == owner;
+		n += closing.closers[i].busy && closing.closers[i].owner == owner;
 	return n;
 }
 
-static void close_aside_put(int fd, uint64_t owner)
+static void background_close_put(int fd, uint64_t owner)
 {
-	aside.places[fd] = (struct place){.owner = owner, .next = NONE};
-	if (aside.last == NONE)
-		aside.first = fd;
+	closing.slots[fd] = (struct slot){.owner = owner, .next = NONE};
+	if (closing.last == NONE)
+		closing.first = fd;
 	else
-		aside.places[aside.last].next = fd;
-	aside.last = fd;
+		closing.slots[closing.last].next = fd;
+	closing.last = fd;
 }
 
 /* Removes the first descriptor whose owner may occupy another thread. Returns it, or NONE. */
-static int close_aside_take(void)
+static int background_close_take(void)
 {
 	int before = NONE;
 
-	for (int fd = aside.first; fd != NONE; before = fd, fd = aside.places[fd].next) {
-		int next = aside.places[fd].next;
+	for (int fd = closing.first; fd != NONE; before = fd, fd = closing.slots[fd].next) {
+		int next = closing.slots[fd].next;
 
-		if (threads_of(aside.places[fd].owner) >= THREADS_OF_OWNER)
+		if (threads_of(closing.slots[fd].owner) >= THREADS_OF_OWNER)
 			continue;
 		if (before == NONE)
-			aside.first = next;
+			closing.first = next;
 		else
-			aside.places[before].next = next;
-		if (aside.last == fd)
-			aside.last = before;
+			closing.slots[before].next = next;
+		if (closing.last == fd)
+			closing.last = before;
 		return fd;
 	}
 	return NONE;
@@ -117,7 +117,7 @@ static void await(sem_t *s)
 		;
 }
 
-static void *close_aside_run(void *arg)
+static void *background_close_run(void *arg)
 {
 	const uint64_t one = 1;
 	struct closer *c = arg;
@@ -127,7 +127,7 @@ static void *close_aside_run(void *arg)
 		await(&c->work);
 		close_without_linger(c->fd);
 		sem_post(&c->done);
-		(void)!write(aside.finished_fd, &one, sizeof(one));
+		(void)!write(closing.finished_fd, &one, sizeof(one));
 	}
 	return NULL;
 }
@@ -137,11 +137,11 @@ static int start_threads(void)
 	int r = 0;
 
 	for (unsigned i = 0; i < N_THREADS && r == 0; i++) {
-		struct closer *c = &aside.closers[i];
+		struct closer *c = &closing.closers[i];
 
 		sem_init(&c->work, 0, 0);
 		sem_init(&c->done, 0, 0);
-		r = thread_start(NULL, STACK_BYTES, close_aside_run, c);
+		r = thread_start(NULL, STACK_BYTES, background_close_run, c);
 		/* libc starts a thread with calls that a system call filter does not allow. */
 		if (r == 0)
 			await(&c->done);
@@ -151,31 +151,31 @@ static int start_threads(void)
 
 static void forget_in_child(void)
 {
-	aside.places = NULL;
+	closing.slots = NULL;
 }
 
-int close_aside_start(void)
+int background_close_start(void)
 {
 	struct rlimit l;
-	struct place *places;
+	struct slot *slots;
 	size_t n;
 	int r;
 
 	if (getrlimit(RLIMIT_NOFILE, &l) < 0)
 		return -errno;
-	n = MIN((size_t)l.rlim_cur, MAX_PLACES);
-	places = calloc(n, sizeof(*places));
-	if (!places)
+	n = MIN((size_t)l.rlim_cur, MAX_SLOTS);
+	slots = calloc(n, sizeof(*slots));
+	if (!slots)
 		return -ENOMEM;
-	aside.finished_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	r = aside.finished_fd < 0 ? -errno : start_threads();
+	closing.finished_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	r = closing.finished_fd < 0 ? -errno : start_threads();
 	if (r < 0) {
-		free(places); /* threads that were started wait forever */
+		free(slots); /* threads that were started wait forever */
 		return r;
 	}
 	pthread_atfork(NULL, NULL, forget_in_child);
-	aside.n_places = n;
-	aside.places = places;
+	closing.n_slots = n;
+	closing.slots = slots;
 	return 0;
 }
 
@@ -184,61 +184,61 @@ int close_aside_start(void)
 static void collect_finished(void)
 {
 	for (unsigned i = 0; i < N_THREADS; i++)
-		if (aside.closers[i].busy && sem_trywait(&aside.closers[i].done) == 0)
-			aside.closers[i].busy = false;
+		if (closing.closers[i].busy && sem_trywait(&closing.closers[i].done) == 0)
+			closing.closers[i].busy = false;
 }
 
 static void give_to_idle_threads(void)
 {
 	for (unsigned i = 0; i < N_THREADS; i++) {
-		struct closer *c = &aside.closers[i];
-		int fd = c->busy ? NONE : close_aside_take();
+		struct closer *c = &closing.closers[i];
+		int fd = c->busy ? NONE : background_close_take();
 
 		if (fd == NONE)
 			continue;
 		c->busy = true;
-		c->owner = aside.places[fd].owner;
+		c->owner = closing.slots[fd].owner;
 		c->fd = fd;
 		sem_post(&c->work);
 	}
 }
 
-void close_aside(int fd, uint64_t owner)
+void background_close(int fd, uint64_t owner)
 {
 	if (fd < 0)
 		return;
-	if (!aside.places || (size_t)fd >= aside.n_places) {
+	if (!closing.slots || (size_t)fd >= closing.n_slots) {
 		close(fd);
 		return;
 	}
-	close_aside_put(fd, owner);
+	background_close_put(fd, owner);
 	collect_finished();
 	give_to_idle_threads();
 }
 
-int close_aside_finished_fd(void)
+int background_close_finished_fd(void)
 {
-	return aside.places ? aside.finished_fd : -1;
+	return closing.slots ? closing.finished_fd : -1;
 }
 
-void close_aside_go_on(void)
+void background_close_continue(void)
 {
 	uint64_t n;
 
-	(void)!read(aside.finished_fd, &n, sizeof(n));
+	(void)!read(closing.finished_fd, &n, sizeof(n));
 	collect_finished();
 	give_to_idle_threads();
 }
 
-unsigned close_aside_waiting(uint64_t owner)
+unsigned background_close_waiting(uint64_t owner)
 {
 	unsigned n;
 
-	if (!aside.places)
+	if (!closing.slots)
 		return 0;
 	collect_finished();
 	n = threads_of(owner);
-	for (int fd = aside.first; fd != NONE; fd = aside.places[fd].next)
-		n += aside.places[fd].owner == owner;
+	for (int fd = closing.first; fd != NONE; fd = closing.slots[fd].next)
+		n += closing.slots[fd].owner == owner;
 	return n;
 }
