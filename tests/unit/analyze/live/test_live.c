@@ -32,6 +32,19 @@ static void tear_down(struct rig *r)
 	pb_mem_deinit(&r->packet);
 }
 
+/* A test in a rig whose families write values of so many processes. */
+#define LIVE_TEST(name, top_n)                                                                     \
+	static void name##_in_rig(struct rig *r);                                                  \
+	TEST(name)                                                                                 \
+	{                                                                                          \
+		struct rig r;                                                                      \
+                                                                                                   \
+		set_up(&r, top_n);                                                                 \
+		name##_in_rig(&r);                                                                 \
+		tear_down(&r);                                                                     \
+	}                                                                                          \
+	static void name##_in_rig(struct rig *r)
+
 static struct pb_enc *begin(struct rig *r, uint64_t ns)
 {
 	pb_mem_reset(&r->packet);
@@ -146,234 +159,184 @@ static void poll_first(struct rig *r, const char *counter)
 	live_screen(r->live);
 }
 
-TEST(what_was_counted_until_the_first_poll_has_no_rate)
+LIVE_TEST(what_was_counted_until_the_first_poll_has_no_rate, 16)
 {
-	struct rig r;
-
-	set_up(&r, 16);
-	describe_process(&r);
+	describe_process(r);
 	/* Programs count from when they are attached, which is before the session has begun. */
-	value(&r, BEGAN + 1, CPU_TIME, NS_PER_S);
-	live_screen(r.live);
-	assert_false(process(&r)->values[LIVE_CPU].has_rate);
-	assert_int_equal(process(&r)->values[LIVE_CPU].total, NS_PER_S);
-	value(&r, BEGAN + 1 + NS_PER_S, CPU_TIME, NS_PER_S + 9);
-	live_screen(r.live);
-	check_rate(&r, LIVE_CPU, 9, NS_PER_S + 9);
-	tear_down(&r);
+	value(r, BEGAN + 1, CPU_TIME, NS_PER_S);
+	live_screen(r->live);
+	assert_false(process(r)->values[LIVE_CPU].has_rate);
+	assert_int_equal(process(r)->values[LIVE_CPU].total, NS_PER_S);
+	value(r, BEGAN + 1 + NS_PER_S, CPU_TIME, NS_PER_S + 9);
+	live_screen(r->live);
+	check_rate(r, LIVE_CPU, 9, NS_PER_S + 9);
 }
 
-TEST(a_rate_is_growth_by_the_time_between_values)
+LIVE_TEST(a_rate_is_growth_by_the_time_between_values, 16)
 {
-	struct rig r;
-
-	set_up(&r, 16);
-	poll_first(&r, "CPU time");
-	describe_process(&r);
-	value(&r, AFTER(2), CPU_TIME, NS_PER_S);
-	assert_true(live_screen(r.live));
-	check_rate(&r, LIVE_CPU, 5e8, NS_PER_S);
-	value(&r, AFTER(3), CPU_TIME, NS_PER_S + 250);
-	assert_true(live_screen(r.live));
-	check_rate(&r, LIVE_CPU, 250, NS_PER_S + 250);
-	assert_false(live_screen(r.live)); /* nothing new */
-	check_rate(&r, LIVE_CPU, 250, NS_PER_S + 250);
-	tear_down(&r);
+	poll_first(r, "CPU time");
+	describe_process(r);
+	value(r, AFTER(2), CPU_TIME, NS_PER_S);
+	assert_true(live_screen(r->live));
+	check_rate(r, LIVE_CPU, 5e8, NS_PER_S);
+	value(r, AFTER(3), CPU_TIME, NS_PER_S + 250);
+	assert_true(live_screen(r->live));
+	check_rate(r, LIVE_CPU, 250, NS_PER_S + 250);
+	assert_false(live_screen(r->live)); /* nothing new */
+	check_rate(r, LIVE_CPU, 250, NS_PER_S + 250);
 }
 
-TEST(a_process_that_began_later_counts_from_the_screen_before)
+LIVE_TEST(a_process_that_began_later_counts_from_the_screen_before, 16)
 {
-	struct rig r;
-
-	set_up(&r, 16);
-	describe(&r, EBPF, 0, NULL, 7);
-	describe(&r, GROUP, EBPF, "CPU time", 0);
-	value(&r, AFTER(9), GROUP, 1);
-	assert_true(live_screen(r.live));
-	describe_process(&r);
-	value(&r, AFTER(10), CPU_TIME, 700);
-	assert_true(live_screen(r.live));
-	check_rate(&r, LIVE_CPU, 700, 700);
-	tear_down(&r);
+	describe(r, EBPF, 0, NULL, 7);
+	describe(r, GROUP, EBPF, "CPU time", 0);
+	value(r, AFTER(9), GROUP, 1);
+	assert_true(live_screen(r->live));
+	describe_process(r);
+	value(r, AFTER(10), CPU_TIME, 700);
+	assert_true(live_screen(r->live));
+	check_rate(r, LIVE_CPU, 700, 700);
 }
 
-TEST(what_a_process_did_before_the_session_is_no_growth)
+LIVE_TEST(what_a_process_did_before_the_session_is_no_growth, 16)
 {
-	struct rig r;
-
-	set_up(&r, 16);
-	name_process(&r, "old", BEGAN - NS_PER_S);
-	describe_process(&r);
-	value(&r, AFTER(1), READ, 5000);
-	live_screen(r.live);
-	assert_false(process(&r)->values[LIVE_READ].has_rate);
-	value(&r, AFTER(2), READ, 5600);
-	live_screen(r.live);
-	check_rate(&r, LIVE_READ, 600, 600);
-	tear_down(&r);
+	name_process(r, "old", BEGAN - NS_PER_S);
+	describe_process(r);
+	value(r, AFTER(1), READ, 5000);
+	live_screen(r->live);
+	assert_false(process(r)->values[LIVE_READ].has_rate);
+	value(r, AFTER(2), READ, 5600);
+	live_screen(r->live);
+	check_rate(r, LIVE_READ, 600, 600);
 }
 
-TEST(what_a_new_process_did_before_its_first_poll_is_growth)
+LIVE_TEST(what_a_new_process_did_before_its_first_poll_is_growth, 16)
 {
-	struct rig r;
-
-	set_up(&r, 16);
-	poll_first(&r, "io.read_bytes");
-	name_process(&r, "new", AFTER(1) / 2 + BEGAN / 2);
-	describe_process(&r);
-	value(&r, AFTER(1), READ, 5000);
-	live_screen(r.live);
-	check_rate(&r, LIVE_READ, 5000, 5000);
-	tear_down(&r);
+	poll_first(r, "io.read_bytes");
+	name_process(r, "new", AFTER(1) / 2 + BEGAN / 2);
+	describe_process(r);
+	value(r, AFTER(1), READ, 5000);
+	live_screen(r->live);
+	check_rate(r, LIVE_READ, 5000, 5000);
 }
 
-TEST(another_process_with_the_same_pid_starts_anew)
+LIVE_TEST(another_process_with_the_same_pid_starts_anew, 16)
 {
-	struct rig r;
-
-	set_up(&r, 16);
-	name_process(&r, "first", AFTER(0));
-	describe_process(&r);
-	value(&r, AFTER(1), SYSCALLS, 90);
-	live_screen(r.live);
-	name_process(&r, "first", 0); /* unknown: the start of before stays */
-	name_process(&r, "second", AFTER(1));
-	value(&r, AFTER(2), SYSCALLS, 100);
-	live_screen(r.live);
-	assert_string_equal(process(&r)->name, "second");
-	check_rate(&r, LIVE_SYSCALLS, 100, 100);
-	tear_down(&r);
+	name_process(r, "first", AFTER(0));
+	describe_process(r);
+	value(r, AFTER(1), SYSCALLS, 90);
+	live_screen(r->live);
+	name_process(r, "first", 0); /* unknown: the start of before stays */
+	name_process(r, "second", AFTER(1));
+	value(r, AFTER(2), SYSCALLS, 100);
+	live_screen(r->live);
+	assert_string_equal(process(r)->name, "second");
+	check_rate(r, LIVE_SYSCALLS, 100, 100);
 }
 
-TEST(a_process_that_ended_has_rate_0_and_is_forgotten)
+LIVE_TEST(a_process_that_ended_has_rate_0_and_is_forgotten, 16)
 {
-	struct rig r;
-
-	set_up(&r, 16);
-	poll_first(&r, "CPU time");
-	describe_process(&r);
-	value(&r, AFTER(1), CPU_TIME, 100);
-	live_screen(r.live);
-	describe(&r, EBPF, 0, NULL, 7);
-	describe(&r, GROUP, EBPF, "CPU time", 0);
-	value(&r, AFTER(2), GROUP, 1);
-	live_screen(r.live);
-	check_rate(&r, LIVE_CPU, 0, 100);
-	value(&r, AFTER(5), GROUP, 1);
-	live_screen(r.live);
-	assert_null(process(&r));
-	tear_down(&r);
+	poll_first(r, "CPU time");
+	describe_process(r);
+	value(r, AFTER(1), CPU_TIME, 100);
+	live_screen(r->live);
+	describe(r, EBPF, 0, NULL, 7);
+	describe(r, GROUP, EBPF, "CPU time", 0);
+	value(r, AFTER(2), GROUP, 1);
+	live_screen(r->live);
+	check_rate(r, LIVE_CPU, 0, 100);
+	value(r, AFTER(5), GROUP, 1);
+	live_screen(r->live);
+	assert_null(process(r));
 }
 
-TEST(a_process_that_a_late_poll_meets_keeps_its_name)
+LIVE_TEST(a_process_that_a_late_poll_meets_keeps_its_name, 16)
 {
-	struct rig r;
-
-	set_up(&r, 16);
-	name_process(&r, "name", BEGAN);
-	describe(&r, EBPF, 0, NULL, 7);
-	describe(&r, GROUP, EBPF, "CPU time", 0);
-	poll_memory(&r, AFTER(1), 1);
-	value(&r, AFTER(9), GROUP, 1);
-	live_screen(r.live);
-	poll_memory(&r, AFTER(10), PID);
-	live_screen(r.live);
-	assert_non_null(process(&r));
-	assert_string_equal(process(&r)->name, "name");
-	tear_down(&r);
+	name_process(r, "name", BEGAN);
+	describe(r, EBPF, 0, NULL, 7);
+	describe(r, GROUP, EBPF, "CPU time", 0);
+	poll_memory(r, AFTER(1), 1);
+	value(r, AFTER(9), GROUP, 1);
+	live_screen(r->live);
+	poll_memory(r, AFTER(10), PID);
+	live_screen(r->live);
+	assert_non_null(process(r));
+	assert_string_equal(process(r)->name, "name");
 }
 
-TEST(a_process_that_several_polls_do_not_meet_is_forgotten)
+LIVE_TEST(a_process_that_several_polls_do_not_meet_is_forgotten, 16)
 {
-	struct rig r;
-
-	set_up(&r, 16);
-	name_process(&r, "name", BEGAN);
-	poll_memory(&r, AFTER(1), PID);
+	name_process(r, "name", BEGAN);
+	poll_memory(r, AFTER(1), PID);
 	for (unsigned second = 1; second < 6; second++)
-		poll_memory(&r, AFTER(second), 1);
-	live_screen(r.live);
-	poll_memory(&r, AFTER(6), PID);
-	live_screen(r.live);
-	assert_non_null(process(&r));
-	assert_string_equal(process(&r)->name, "");
-	tear_down(&r);
+		poll_memory(r, AFTER(second), 1);
+	live_screen(r->live);
+	poll_memory(r, AFTER(6), PID);
+	live_screen(r->live);
+	assert_non_null(process(r));
+	assert_string_equal(process(r)->name, "");
 }
 
-TEST(a_counter_below_a_group_of_the_process_is_not_one_of_its_own)
+LIVE_TEST(a_counter_below_a_group_of_the_process_is_not_one_of_its_own, 16)
 {
-	struct rig r;
-
-	set_up(&r, 16);
-	poll_first(&r, "CPU time");
-	describe_process(&r);
-	describe(&r, GROUP, PROCESS, "syscalls by name", 0);
-	describe(&r, BY_NAME, GROUP, "syscalls", 0);
-	value(&r, AFTER(1), BY_NAME, 50);
-	value(&r, AFTER(1), SYSCALLS, 8);
-	live_screen(r.live);
-	check_rate(&r, LIVE_SYSCALLS, 8, 8);
-	tear_down(&r);
+	poll_first(r, "CPU time");
+	describe_process(r);
+	describe(r, GROUP, PROCESS, "syscalls by name", 0);
+	describe(r, BY_NAME, GROUP, "syscalls", 0);
+	value(r, AFTER(1), BY_NAME, 50);
+	value(r, AFTER(1), SYSCALLS, 8);
+	live_screen(r->live);
+	check_rate(r, LIVE_SYSCALLS, 8, 8);
 }
 
-TEST(a_process_without_a_counter_of_calls_made_none)
+LIVE_TEST(a_process_without_a_counter_of_calls_made_none, 16)
 {
-	struct rig r;
-
-	set_up(&r, 16);
-	describe_process(&r);
-	value(&r, AFTER(1), CPU_TIME, 50);
-	live_screen(r.live);
-	assert_false(process(&r)
+	describe_process(r);
+	value(r, AFTER(1), CPU_TIME, 50);
+	live_screen(r->live);
+	assert_false(process(r)
 			     ->values[LIVE_SYSCALLS]
 			     .has_rate); /* nor is it known that they are counted */
-	describe(&r, EBPF, 0, NULL, 7);
-	describe(&r, GROUP, EBPF, "syscalls", 0);
-	value(&r, AFTER(2), GROUP, 1);
-	value(&r, AFTER(2), CPU_TIME, 60);
-	live_screen(r.live);
-	check_rate(&r, LIVE_SYSCALLS, 0, 0);
-	tear_down(&r);
+	describe(r, EBPF, 0, NULL, 7);
+	describe(r, GROUP, EBPF, "syscalls", 0);
+	value(r, AFTER(2), GROUP, 1);
+	value(r, AFTER(2), CPU_TIME, 60);
+	live_screen(r->live);
+	check_rate(r, LIVE_SYSCALLS, 0, 0);
 }
 
-TEST(several_values_in_one_packet)
+LIVE_TEST(several_values_in_one_packet, 16)
 {
 	struct pb_enc *e;
-	struct rig r;
 
-	set_up(&r, 16);
-	poll_first(&r, "CPU time");
-	describe_process(&r);
-	e = begin(&r, AFTER(1));
+	poll_first(r, "CPU time");
+	describe_process(r);
+	e = begin(r, AFTER(1));
 	pb_enc_open(e, PB_TRACE_PACKET_TRACK_EVENT);
 	pb_enc_u64(e, PB_TRACK_EVENT_TRACK_UUID, CPU_TIME);
 	pb_enc_i64(e, PB_TRACK_EVENT_COUNTER_VALUE, 5);
 	pb_enc_u64(e, PB_TRACK_EVENT_EXTRA_COUNTER_TRACK_UUIDS, SYSCALLS);
 	pb_enc_i64(e, PB_TRACK_EVENT_EXTRA_COUNTER_VALUES, 7);
 	pb_enc_close(e);
-	take(&r);
-	live_screen(r.live);
-	check_rate(&r, LIVE_CPU, 5, 5);
-	check_rate(&r, LIVE_SYSCALLS, 7, 7);
-	tear_down(&r);
+	take(r);
+	live_screen(r->live);
+	check_rate(r, LIVE_CPU, 5, 5);
+	check_rate(r, LIVE_SYSCALLS, 7, 7);
 }
 
-TEST(the_longest_latency_of_the_cpus)
+LIVE_TEST(the_longest_latency_of_the_cpus, 16)
 {
 	const struct live_machine *m;
-	struct rig r;
 
-	set_up(&r, 16);
-	describe(&r, GROUP, 0, "eBPF counters", 0);
-	describe(&r, CPU3, GROUP, "CPU 3", 0);
-	describe(&r, P99, CPU3, "runq latency p99", 0);
-	value(&r, AFTER(1), P99, 4711);
-	assert_true(live_screen(r.live));
-	m = live_machine(r.live);
+	describe(r, GROUP, 0, "eBPF counters", 0);
+	describe(r, CPU3, GROUP, "CPU 3", 0);
+	describe(r, P99, CPU3, "runq latency p99", 0);
+	value(r, AFTER(1), P99, 4711);
+	assert_true(live_screen(r->live));
+	m = live_machine(r->live);
 	assert_true(m->has_runq);
 	assert_int_equal(m->runq_p99_cpu, 3);
 	assert_float_equal(m->runq_p99_ns, 4711, 0);
-	tear_down(&r);
 }
 
 /* sonda top -p PID: a process that does not run makes no row. */
@@ -394,61 +357,53 @@ TEST(chosen_processes_may_all_be_idle)
 	tear_down(&r);
 }
 
-TEST(every_loss_is_counted)
+LIVE_TEST(every_loss_is_counted, 16)
 {
 	const struct live_losses *l;
 	struct pb_enc *e;
-	struct rig r;
 
-	set_up(&r, 16);
-	describe(&r, GROUP, 0, "eBPF counters", 0);
-	describe(&r, LOST, GROUP, "cpu_time lost", 0);
-	value(&r, AFTER(1), LOST, 3);
-	value(&r, AFTER(1), 999, 3); /* of a process that has ended */
-	e = begin(&r, AFTER(1));
+	describe(r, GROUP, 0, "eBPF counters", 0);
+	describe(r, LOST, GROUP, "cpu_time lost", 0);
+	value(r, AFTER(1), LOST, 3);
+	value(r, AFTER(1), 999, 3); /* of a process that has ended */
+	e = begin(r, AFTER(1));
 	pb_enc_u64(e, PB_TRACE_PACKET_PREVIOUS_PACKET_DROPPED, 64);
 	pb_enc_open(e, PB_TRACE_PACKET_PROCESS_STATS);
 	pb_enc_close(e);
-	take(&r);
-	value(&r, AFTER(1), 998, 3); /* its description was in a packet that is missing */
-	live_packet(r.live, (const uint8_t *)"\xff", 1);
-	live_screen(r.live);
-	l = live_losses(r.live);
+	take(r);
+	value(r, AFTER(1), 998, 3); /* its description was in a packet that is missing */
+	live_packet(r->live, (const uint8_t *)"\xff", 1);
+	live_screen(r->live);
+	l = live_losses(r->live);
 	assert_int_equal(l->unknown_values, 1);
 	assert_int_equal(l->packets, 1);
 	assert_int_equal(l->bad_packets, 1);
 	assert_string_equal(l->counters.s, "cpu_time lost 3");
-	tear_down(&r);
 }
 
-TEST(a_family_that_does_not_run_is_reported)
+LIVE_TEST(a_family_that_does_not_run_is_reported, 16)
 {
 	struct pb_enc *e;
-	struct rig r;
 
-	set_up(&r, 16);
-	e = begin(&r, BEGAN);
+	e = begin(r, BEGAN);
 	pb_enc_open(e, PB_TRACE_PACKET_EBPF_COUNTERS_STATS);
 	pb_enc_open(e, PB_EBPF_COUNTERS_STATS_FAILURES);
 	pb_enc_str(e, PB_EBPF_COUNTERS_STATS_FAILURE_WHAT, "cpu_time");
 	pb_enc_str(e, PB_EBPF_COUNTERS_STATS_FAILURE_REASON, "no permission");
 	pb_enc_close(e);
 	pb_enc_close(e);
-	take(&r);
-	take(&r);
-	assert_true(live_lacks_cpu_time(r.live));
-	assert_string_equal(live_failures(r.live), "cpu_time: no permission\n");
-	tear_down(&r);
+	take(r);
+	take(r);
+	assert_true(live_lacks_cpu_time(r->live));
+	assert_string_equal(live_failures(r->live), "cpu_time: no permission\n");
 }
 
-TEST(the_time_of_the_cpus)
+LIVE_TEST(the_time_of_the_cpus, 16)
 {
 	static const uint64_t busy[] = {0, 30, 40}, idle[] = {0, 70, 160};
-	struct rig r;
 
-	set_up(&r, 16);
 	for (unsigned i = 0; i < 3; i++) {
-		struct pb_enc *e = begin(&r, AFTER(i + 1));
+		struct pb_enc *e = begin(r, AFTER(i + 1));
 
 		pb_enc_open(e, PB_TRACE_PACKET_SYS_STATS);
 		for (uint32_t cpu = 0; cpu < 2; cpu++) {
@@ -459,14 +414,13 @@ TEST(the_time_of_the_cpus)
 			pb_enc_close(e);
 		}
 		pb_enc_close(e);
-		take(&r);
-		assert_true(live_screen(r.live));
-		assert_int_equal(live_machine(r.live)->has_cpu, i > 0);
+		take(r);
+		assert_true(live_screen(r->live));
+		assert_int_equal(live_machine(r->live)->has_cpu, i > 0);
 	}
-	assert_int_equal(live_machine(r.live)->cpus, 2);
-	assert_float_equal(live_machine(r.live)->user, 0.1, 1e-9);
-	assert_float_equal(live_machine(r.live)->idle, 0.9, 1e-9);
-	tear_down(&r);
+	assert_int_equal(live_machine(r->live)->cpus, 2);
+	assert_float_equal(live_machine(r->live)->user, 0.1, 1e-9);
+	assert_float_equal(live_machine(r->live)->idle, 0.9, 1e-9);
 }
 
 /* ---- rows ---- */
@@ -506,161 +460,132 @@ static void name_in_rows(struct rig *r, uint64_t ns, const char *name)
 	take(r);
 }
 
-TEST(rows_of_families_are_rates_of_processes)
+LIVE_TEST(rows_of_families_are_rates_of_processes, 1)
 {
-	struct rig r;
-
-	set_up(&r, 1);
-	ROWS(&r, BEGAN, "cpu_time", 5, 7, 0, 0, 0, 0, 0);
-	ROWS(&r, BEGAN, "syscalls", 3, 7, 0, 0, 0);
-	live_screen(r.live);
-	ROWS(&r, AFTER(1), "cpu_time", 5, PID, 100, 0, 900, 0, 0, 7, 1, 1, 1, 1, 1);
-	ROWS(&r, AFTER(1), "syscalls", 3, PID, 10, 500, 1);
-	assert_false(live_knows_processes(r.live));
-	ROWS(&r, AFTER(1), "processes", 4, PID, 5, 4096, 1000, 2000);
-	assert_true(live_knows_processes(r.live));
-	name_in_rows(&r, AFTER(1), "cat");
-	assert_true(live_screen(r.live));
-	check_rate(&r, LIVE_CPU, 100, 100);
-	check_rate(&r, LIVE_SLEEP, 900, 900);
-	check_rate(&r, LIVE_SYSCALLS, 10, 10);
-	assert_string_equal(process(&r)->name, "cat");
-	assert_int_equal(process(&r)->rss, 4096);
+	ROWS(r, BEGAN, "cpu_time", 5, 7, 0, 0, 0, 0, 0);
+	ROWS(r, BEGAN, "syscalls", 3, 7, 0, 0, 0);
+	live_screen(r->live);
+	ROWS(r, AFTER(1), "cpu_time", 5, PID, 100, 0, 900, 0, 0, 7, 1, 1, 1, 1, 1);
+	ROWS(r, AFTER(1), "syscalls", 3, PID, 10, 500, 1);
+	assert_false(live_knows_processes(r->live));
+	ROWS(r, AFTER(1), "processes", 4, PID, 5, 4096, 1000, 2000);
+	assert_true(live_knows_processes(r->live));
+	name_in_rows(r, AFTER(1), "cat");
+	assert_true(live_screen(r->live));
+	check_rate(r, LIVE_CPU, 100, 100);
+	check_rate(r, LIVE_SLEEP, 900, 900);
+	check_rate(r, LIVE_SYSCALLS, 10, 10);
+	assert_string_equal(process(r)->name, "cat");
+	assert_int_equal(process(r)->rss, 4096);
 	/* What it read before the session is not counted. */
-	assert_int_equal(process(&r)->values[LIVE_READ].total, 0);
-	ROWS(&r, AFTER(2), "cpu_time", 5, PID, 150, 50, 900, 0, 0);
-	ROWS(&r, AFTER(2), "processes", 4, PID, 5, 8192, 1500, 2000);
-	live_screen(r.live);
-	check_rate(&r, LIVE_CPU, 50, 150);
-	check_rate(&r, LIVE_RUNQ, 50, 50);
-	check_rate(&r, LIVE_SYSCALLS, 10, 10); /* the family was not read in this period */
-	check_rate(&r, LIVE_READ, 500, 500);
-	check_rate(&r, LIVE_WRITTEN, 0, 0);
-	tear_down(&r);
+	assert_int_equal(process(r)->values[LIVE_READ].total, 0);
+	ROWS(r, AFTER(2), "cpu_time", 5, PID, 150, 50, 900, 0, 0);
+	ROWS(r, AFTER(2), "processes", 4, PID, 5, 8192, 1500, 2000);
+	live_screen(r->live);
+	check_rate(r, LIVE_CPU, 50, 150);
+	check_rate(r, LIVE_RUNQ, 50, 50);
+	check_rate(r, LIVE_SYSCALLS, 10, 10); /* the family was not read in this period */
+	check_rate(r, LIVE_READ, 500, 500);
+	check_rate(r, LIVE_WRITTEN, 0, 0);
 }
 
-TEST(a_process_that_stopped_between_two_polls_has_the_rate_of_both)
+LIVE_TEST(a_process_that_stopped_between_two_polls_has_the_rate_of_both, 1)
 {
-	struct rig r;
-
-	set_up(&r, 1);
-	ROWS(&r, BEGAN, "cpu_time", 5, PID, 0, 0, 0, 0, 0);
-	live_screen(r.live);
-	ROWS(&r, AFTER(1), "cpu_time", 5, PID, 100, 0, 0, 0, 0);
-	ROWS(&r, AFTER(2), "cpu_time", 5, 7, 100, 0, 0, 0, 0);
-	live_screen(r.live);
-	check_rate(&r, LIVE_CPU, 50, 100);
+	ROWS(r, BEGAN, "cpu_time", 5, PID, 0, 0, 0, 0, 0);
+	live_screen(r->live);
+	ROWS(r, AFTER(1), "cpu_time", 5, PID, 100, 0, 0, 0, 0);
+	ROWS(r, AFTER(2), "cpu_time", 5, 7, 100, 0, 0, 0, 0);
+	live_screen(r->live);
+	check_rate(r, LIVE_CPU, 50, 100);
 	/* A short period: it did nothing. */
-	ROWS(&r, AFTER(2) + 1000, "cpu_time", 5, 7, 200, 0, 0, 0, 0);
-	live_screen(r.live);
-	check_rate(&r, LIVE_CPU, 0, 100);
-	tear_down(&r);
+	ROWS(r, AFTER(2) + 1000, "cpu_time", 5, 7, 200, 0, 0, 0, 0);
+	live_screen(r->live);
+	check_rate(r, LIVE_CPU, 0, 100);
 }
 
-TEST(rows_that_arrive_after_the_screen_of_their_poll_do_not_raise_the_next)
+LIVE_TEST(rows_that_arrive_after_the_screen_of_their_poll_do_not_raise_the_next, 1)
 {
-	struct rig r;
-
-	set_up(&r, 1);
-	ROWS(&r, BEGAN, "cpu_time", 5, PID, 0, 0, 0, 0, 0);
-	live_screen(r.live);
-	ROWS(&r, AFTER(1), "cpu_time", 5, 7, 100, 0, 0, 0, 0);
-	live_screen(r.live);
-	ROWS(&r, AFTER(1), "cpu_time", 5, PID, 100, 0, 0, 0, 0);
-	ROWS(&r, AFTER(2), "cpu_time", 5, PID, 130, 0, 0, 0, 0);
-	live_screen(r.live);
-	check_rate(&r, LIVE_CPU, 30, 130);
-	tear_down(&r);
+	ROWS(r, BEGAN, "cpu_time", 5, PID, 0, 0, 0, 0, 0);
+	live_screen(r->live);
+	ROWS(r, AFTER(1), "cpu_time", 5, 7, 100, 0, 0, 0, 0);
+	live_screen(r->live);
+	ROWS(r, AFTER(1), "cpu_time", 5, PID, 100, 0, 0, 0, 0);
+	ROWS(r, AFTER(2), "cpu_time", 5, PID, 130, 0, 0, 0, 0);
+	live_screen(r->live);
+	check_rate(r, LIVE_CPU, 30, 130);
 }
 
-TEST(a_screen_without_new_values_of_processes_is_stale)
+LIVE_TEST(a_screen_without_new_values_of_processes_is_stale, 1)
 {
-	struct rig r;
 	uint64_t at;
 
-	set_up(&r, 1);
-	ROWS(&r, BEGAN, "cpu_time", 5, PID, 0, 0, 0, 0, 0);
-	live_screen(r.live);
-	assert_false(live_is_stale(r.live, &at));
-	ROWS(&r, AFTER(1), "cpu_time", 5, PID, 100, 0, 0, 0, 0);
-	live_screen(r.live);
-	assert_false(live_is_stale(r.live, &at));
+	ROWS(r, BEGAN, "cpu_time", 5, PID, 0, 0, 0, 0, 0);
+	live_screen(r->live);
+	assert_false(live_is_stale(r->live, &at));
+	ROWS(r, AFTER(1), "cpu_time", 5, PID, 100, 0, 0, 0, 0);
+	live_screen(r->live);
+	assert_false(live_is_stale(r->live, &at));
 	/* Another source goes on. */
-	ROWS(&r, AFTER(2), "syscalls", 3, PID, 10, 500, 1);
-	assert_true(live_screen(r.live));
-	assert_true(live_is_stale(r.live, &at));
+	ROWS(r, AFTER(2), "syscalls", 3, PID, 10, 500, 1);
+	assert_true(live_screen(r->live));
+	assert_true(live_is_stale(r->live, &at));
 	assert_int_equal(at, AFTER(1));
-	ROWS(&r, AFTER(3), "cpu_time", 5, PID, 200, 0, 0, 0, 0);
-	live_screen(r.live);
-	assert_false(live_is_stale(r.live, &at));
-	tear_down(&r);
+	ROWS(r, AFTER(3), "cpu_time", 5, PID, 200, 0, 0, 0, 0);
+	live_screen(r->live);
+	assert_false(live_is_stale(r->live, &at));
 }
 
-TEST(a_process_that_no_list_has_is_shown_while_it_counts)
+LIVE_TEST(a_process_that_no_list_has_is_shown_while_it_counts, 1)
 {
-	struct rig r;
-
-	set_up(&r, 1);
-	ROWS(&r, BEGAN, "cpu_time", 5, 7, 0, 0, 0, 0, 0);
-	live_screen(r.live);
-	ROWS(&r, AFTER(1), "cpu_time", 5, PID, 100, 0, 0, 0, 0);
-	ROWS(&r, AFTER(1), "processes", 4, 7, 5, 4096, 0, 0);
-	live_screen(r.live);
-	check_rate(&r, LIVE_CPU, 100, 100);
-	ROWS(&r, AFTER(2), "cpu_time", 5, 7, 1, 0, 0, 0, 0);
-	ROWS(&r, AFTER(2), "processes", 4, 7, 5, 4096, 0, 0);
-	live_screen(r.live);
-	assert_null(process(&r));
-	tear_down(&r);
+	ROWS(r, BEGAN, "cpu_time", 5, 7, 0, 0, 0, 0, 0);
+	live_screen(r->live);
+	ROWS(r, AFTER(1), "cpu_time", 5, PID, 100, 0, 0, 0, 0);
+	ROWS(r, AFTER(1), "processes", 4, 7, 5, 4096, 0, 0);
+	live_screen(r->live);
+	check_rate(r, LIVE_CPU, 100, 100);
+	ROWS(r, AFTER(2), "cpu_time", 5, 7, 1, 0, 0, 0, 0);
+	ROWS(r, AFTER(2), "processes", 4, 7, 5, 4096, 0, 0);
+	live_screen(r->live);
+	assert_null(process(r));
 }
 
-TEST(another_process_with_the_pid_counts_from_its_own_start)
+LIVE_TEST(another_process_with_the_pid_counts_from_its_own_start, 1)
 {
-	struct rig r;
-
-	set_up(&r, 1);
-	ROWS(&r, AFTER(1), "processes", 4, PID, 5, 4096, 1000, 0);
-	live_screen(r.live);
-	ROWS(&r, AFTER(2), "processes", 4, PID, AFTER(1), 4096, 300, 0);
-	live_screen(r.live);
-	check_rate(&r, LIVE_READ, 300, 300);
-	tear_down(&r);
+	ROWS(r, AFTER(1), "processes", 4, PID, 5, 4096, 1000, 0);
+	live_screen(r->live);
+	ROWS(r, AFTER(2), "processes", 4, PID, AFTER(1), 4096, 300, 0);
+	live_screen(r->live);
+	check_rate(r, LIVE_READ, 300, 300);
 }
 
-TEST(bad_rows_are_counted)
+LIVE_TEST(bad_rows_are_counted, 1)
 {
 	const struct live_losses *lost;
-	struct rig r;
 
-	set_up(&r, 1);
-	lost = live_losses(r.live);
-	ROWS(&r, AFTER(1), "processes", 4, PID, 5, 4096, 1000, 0, 8);
+	lost = live_losses(r->live);
+	ROWS(r, AFTER(1), "processes", 4, PID, 5, 4096, 1000, 0, 8);
 	assert_int_equal(lost->bad_packets, 1);
-	ROWS(&r, AFTER(1), "processes", 3, PID, 5, 4096, 1000);
-	ROWS(&r, AFTER(1), "processes", 1000, PID, 5, 4096, 1000);
+	ROWS(r, AFTER(1), "processes", 3, PID, 5, 4096, 1000);
+	ROWS(r, AFTER(1), "processes", 1000, PID, 5, 4096, 1000);
 	assert_int_equal(lost->bad_packets, 3);
-	ROWS(&r, AFTER(1), "processes", 4, 0, 5, 4096, 1000, 0, 1ull << 40, 5, 4096, 1000, 0);
-	ROWS(&r, AFTER(1), "a family of another version", 9, PID, 5);
+	ROWS(r, AFTER(1), "processes", 4, 0, 5, 4096, 1000, 0, 1ull << 40, 5, 4096, 1000, 0);
+	ROWS(r, AFTER(1), "a family of another version", 9, PID, 5);
 	assert_int_equal(lost->bad_packets, 3);
-	tear_down(&r);
 }
 
-TEST(a_kernel_without_the_list_of_processes)
+LIVE_TEST(a_kernel_without_the_list_of_processes, 1)
 {
 	struct pb_enc *e;
-	struct rig r;
 
-	set_up(&r, 1);
-	assert_false(live_lacks_processes(r.live));
-	e = begin(&r, BEGAN);
+	assert_false(live_lacks_processes(r->live));
+	e = begin(r, BEGAN);
 	pb_enc_open(e, PB_TRACE_PACKET_EBPF_COUNTERS_STATS);
 	pb_enc_open(e, PB_EBPF_COUNTERS_STATS_FAILURES);
 	pb_enc_str(e, PB_EBPF_COUNTERS_STATS_FAILURE_WHAT, "processes");
 	pb_enc_str(e, PB_EBPF_COUNTERS_STATS_FAILURE_REASON, "the kernel has none");
 	pb_enc_close(e);
 	pb_enc_close(e);
-	take(&r);
-	assert_true(live_lacks_processes(r.live));
-	assert_string_equal(live_failures(r.live), "");
-	tear_down(&r);
+	take(r);
+	assert_true(live_lacks_processes(r->live));
+	assert_string_equal(live_failures(r->live), "");
 }
