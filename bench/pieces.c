@@ -160,7 +160,7 @@ PIECE static void piece_read(struct line *l)
 	trace_buffer_begin_read(l->buffer);
 	while (trace_buffer_next_packet(l->buffer, NULL, &p)) {
 		must(packet_is_valid(p.slices, p.n_slices), "a packet that is no message");
-		piece_file(l, &p, trailer, packet_validate_trailer(trailer, &p, 2));
+		piece_file(l, &p, trailer, packet_put_trailer(trailer, &p, 2));
 	}
 }
 

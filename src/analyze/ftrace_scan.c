@@ -363,14 +363,14 @@ static bool take_more(const struct pb_field *f, uint64_t *more)
 	return true;
 }
 
-static void ftrace_scan_add_name(struct name_list *l, const struct pb_field *f)
+static void name_list_add_name_field(struct name_list *l, const struct pb_field *f)
 {
 	if (f->data && f->len)
 		name_list_add(l, f->data, f->len);
 }
 
-/* Adds a reason, which may have several lines. */
-static void ftrace_scan_add_text(struct name_list *l, const struct pb_field *f)
+/* Adds a text, which may have several lines. */
+static void name_list_add_text_field(struct name_list *l, const struct pb_field *f)
 {
 	if (f->data && f->len)
 		name_list_add_text(l, f->data, f->len);
@@ -392,18 +392,18 @@ bool ftrace_scan_stats(struct ftrace_scan *s, uint32_t sequence, const struct pb
 			break;
 		case PB_FTRACE_STATS_UNKNOWN_FTRACE_EVENTS:
 			if (!take_more(&f, &s->unknown_more))
-				ftrace_scan_add_name(&s->unknown, &f);
+				name_list_add_name_field(&s->unknown, &f);
 			break;
 		case PB_FTRACE_STATS_FOREIGN_CHANGES:
-			ftrace_scan_add_text(&s->foreign, &f);
+			name_list_add_text_field(&s->foreign, &f);
 			break;
 		case PB_FTRACE_STATS_FAILED_FTRACE_EVENTS:
 			if (!take_more(&f, &s->failed_more))
-				ftrace_scan_add_text(&s->failed, &f);
+				name_list_add_text_field(&s->failed, &f);
 			break;
 		case PB_FTRACE_STATS_ATRACE_ERRORS:
 		case PB_FTRACE_STATS_EXCLUSIVE_FEATURE_ERROR:
-			ftrace_scan_add_text(&s->problems, &f);
+			name_list_add_text_field(&s->problems, &f);
 			break;
 		case PB_FTRACE_STATS_FTRACE_PARSE_ERRORS:
 			if (!f.data)

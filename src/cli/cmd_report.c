@@ -409,7 +409,7 @@ static int print_machine(struct output *p, size_t *n)
 {
 	char key[32];
 	char *title;
-	int r = machines_show_only(p->tables.db, p->machine);
+	int r = machines_restrict_to(p->tables.db, p->machine);
 
 	p->scope.machine = p->machine;
 	p->scope.changes++;

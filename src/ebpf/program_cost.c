@@ -135,7 +135,7 @@ static void keep_limit(const struct program_cost *c, struct ebpf_run *runs, size
 		tracks_remove(worst->tracks, worst->cost.track);
 		tracks_remove(worst->tracks, worst->cost.missed_track);
 		worst->cost.track = worst->cost.missed_track = TRACK_ROOT;
-		ebpf_run_hide(worst);
+		ebpf_run_remove_tracks(worst);
 		ebpf_run_stop(worst);
 	}
 }

@@ -263,7 +263,7 @@ static int user_program_read_all(struct ebpf_run *r)
 	return worst ? worst : e;
 }
 
-static void user_program_hide(struct ebpf_run *r)
+static void user_program_remove_tracks(struct ebpf_run *r)
 {
 	struct state *s = r->state;
 
@@ -310,7 +310,7 @@ int user_program_new(const char *folder, const char *name, struct user_program *
 		.state_size = sizeof(struct state),
 		.begin = user_program_begin,
 		.read = user_program_read_all,
-		.hide = user_program_hide,
+		.remove_tracks = user_program_remove_tracks,
 		.end = user_program_end,
 	};
 	*ret = p;

@@ -150,7 +150,8 @@ void cpu_ring_take(struct cpu_ring *r)
 
 void cpu_ring_release(struct cpu_ring *r)
 {
-	/* Pairs with the kernel's barrier between data_tail and its next data: our reads come
-	 * before. */
+	/* Release: we have read the records before the kernel can see the new data_tail and
+	 * overwrite them. Pairs with the kernel, which reads data_tail before it writes new
+	 * data. */
 	__atomic_store_n(&r->page->data_tail, r->at, __ATOMIC_RELEASE);
 }

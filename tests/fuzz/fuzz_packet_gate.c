@@ -77,7 +77,7 @@ static void check_trailer(const uint8_t *data, size_t len)
 
 	assert(whole);
 	memcpy(whole, data, len);
-	pb_dec_init(&d, whole, len + packet_validate_trailer(whole + len, &p, 90));
+	pb_dec_init(&d, whole, len + packet_put_trailer(whole + len, &p, 90));
 	while (pb_dec_next(&d, &f)) {
 		uid = f.id == 3 ? f.u64 : uid;
 		sequence_id = f.id == 10 ? f.u64 : sequence_id;

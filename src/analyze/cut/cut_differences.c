@@ -272,8 +272,8 @@ static const struct {
 };
 
 /* Readers drop the values of an event that has more values than tracks, or than they take. */
-static void read_extras(const struct pb_field *event, const struct cut_values_of *of,
-			struct cut_differences *ret, int *ret_error)
+static void read_extra_counters(const struct pb_field *event, const struct cut_values_of *of,
+				struct cut_differences *ret, int *ret_error)
 {
 	size_t room = CUT_VALUES_MAX - 1;
 
@@ -302,7 +302,7 @@ int cut_differences_read(const struct pb_field *event, const struct cut_values_o
 	ret->n_values = 0;
 	read_times(event, of->times, ret);
 	if (of->counters->by_uuid && read_counter(event, of, ret, &error))
-		read_extras(event, of, ret, &error);
+		read_extra_counters(event, of, ret, &error);
 	return error;
 }
 

@@ -197,8 +197,8 @@ static int write_bytes(struct parts *p, const struct cut_part *part, const struc
 				packet->len);
 }
 
-static int write_built(struct parts *p, const struct cut_part *part, const struct cut_packet *c,
-		       const struct cut_changes *w)
+static int write_changed_packet(struct parts *p, const struct cut_part *part,
+				const struct cut_packet *c, const struct cut_changes *w)
 {
 	int r = cut_changes_build(c, w, &p->out);
 
@@ -350,7 +350,7 @@ static int cut_parts_write_event(struct parts *p, struct cut_part *part, const s
 		return r;
 	if (is_unchanged(c, w))
 		return p->config->write(p->config->ctx, part->number, c->data, c->len);
-	return write_built(p, part, c, w);
+	return write_changed_packet(p, part, c, w);
 }
 
 /* ---- what all parts have ---- */
@@ -444,7 +444,7 @@ static int on_snapshot(struct parts *p, const struct cut_packet *c)
 	else
 		r = cut_parts_part_of(p, c->ts, &part);
 	if (r == 0 && part)
-		r = write_built(p, part, c, &w);
+		r = write_changed_packet(p, part, c, &w);
 	if (r == 0)
 		r = cut_changes_build(c, &w, &p->last_snapshot);
 	return r;

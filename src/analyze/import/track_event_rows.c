@@ -298,7 +298,7 @@ static int32_t phase_of(const struct track_event *e)
 					  : 0;
 }
 
-static void add_mark(struct import *im)
+static void add_mark_phase_arg(struct import *im)
 {
 	struct strings *s = &im->store->strings;
 	uint32_t key = strings_intern_z(s, "legacy_event.phase");
@@ -332,7 +332,7 @@ static void track_event_rows_add_slice(struct import *im, struct machine *m, str
 		return count_error(im);
 	collect_args(im, m, e, is_end ? slices_args(im, e->ts, row, e->category, e->name) : NULL);
 	if (phase == PHASE_MARK)
-		add_mark(im);
+		add_mark_phase_arg(im);
 	slice = is_end ? slices_end(im, e->ts, row, e->category, e->name, &im->args)
 		       : slices_begin(im, e->ts, dur, row, e->category, e->name, &im->args);
 	if (e->utid != NULL_U32)

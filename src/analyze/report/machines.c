@@ -41,7 +41,7 @@ static const char *const views[][2] = {
 	{"spent", "* FROM main.spent WHERE utid IN " THREADS},
 };
 
-/* The same for the tables of chosen.h: machines_show_only() renames NAME to NAME_of_all. */
+/* The same for the tables of chosen.h: machines_restrict_to() renames NAME to NAME_of_all. */
 static const char *const own_views[][2] = {
 	{"chosen", "utid FROM chosen_of_all WHERE utid IN " THREADS},
 	{"recorded", "utid FROM recorded_of_all WHERE utid IN " THREADS},
@@ -97,8 +97,8 @@ __attribute__((format(printf, 2, 3))) static int run(sqlite3 *db, const char *fo
 	return r;
 }
 
-/* Makes the view of the machine in the place of an earlier one. */
-static int machines_show(sqlite3 *db, const char *const view[2], int64_t id)
+/* Makes a view with the rows of one machine, and replaces that of an earlier call. */
+static int make_machine_view(sqlite3 *db, const char *const view[2], int64_t id)
 {
 	struct strbuf rows = {0};
 	char kind[8];
@@ -118,12 +118,12 @@ static int machines_show(sqlite3 *db, const char *const view[2], int64_t id)
 	return r;
 }
 
-int machines_show_only(sqlite3 *db, int64_t id)
+int machines_restrict_to(sqlite3 *db, int64_t id)
 {
 	int r = SQLITE_OK;
 
 	for (size_t i = 0; i < ARRAY_SIZE(views) && r == SQLITE_OK; i++)
-		r = machines_show(db, views[i], id);
+		r = make_machine_view(db, views[i], id);
 	for (size_t i = 0; i < ARRAY_SIZE(own_views) && r == SQLITE_OK; i++) {
 		const char *name = own_views[i][0];
 		char kind[8];
@@ -131,7 +131,7 @@ int machines_show_only(sqlite3 *db, int64_t id)
 		if (machines_kind_of(db, name, kind) && !strcmp(kind, "table"))
 			r = run(db, "ALTER TABLE temp.%s RENAME TO %s_of_all", name, name);
 		if (r == SQLITE_OK)
-			r = machines_show(db, own_views[i], id);
+			r = make_machine_view(db, own_views[i], id);
 	}
 	return r;
 }

@@ -28,8 +28,8 @@ struct machine_list {
 /* Lists the machines that have threads or tracks. */
 int machines_list(sqlite3 *db, struct machine_list *ret);
 
-/* Hides the rows of all machines but one. Replaces the views of an earlier call. */
-int machines_show_only(sqlite3 *db, int64_t id);
+/* Makes views that hide the rows of all machines but one. Replaces the views of an earlier call. */
+int machines_restrict_to(sqlite3 *db, int64_t id);
 
 /* Returns a line with the number and the kernel of a machine, owned by the caller, or NULL for an
  * unknown id or without memory. */

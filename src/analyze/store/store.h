@@ -85,7 +85,7 @@ struct arg_list {
 #define FTRACE_ARGS_BASE ((int64_t)1 << 40)
 #define FTRACE_ARGS_STRIDE 64 /* most arguments of an event; more are left out */
 
-/* The bytes that rows refer to: the file's mapping and unpacked packets. */
+/* Bytes that rows refer to: either the mapped file, or an allocated block of unpacked packets. */
 struct trace_bytes {
 	uint8_t *data;
 	size_t len;

@@ -307,7 +307,7 @@ static int cut_write_packet(void *ctx, size_t part, const uint8_t *packet, size_
 {
 	struct outputs *out = ctx;
 	struct out_file *f = &out->of[part];
-	int r = trace_file_packet(f->file, packet, len);
+	int r = trace_file_add_packet(f->file, packet, len);
 
 	return r < 0 ? refuse_to_write(f->path, r, out->e) : 0;
 }

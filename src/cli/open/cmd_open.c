@@ -148,7 +148,8 @@ static const char *why_no_browser(enum browser_result r)
 	return NULL;
 }
 
-static void invite(const struct open_options *o, const char *name, unsigned port)
+/* Starts a browser unless the user or the environment forbids it, and prints what to open. */
+static void open_in_browser(const struct open_options *o, const char *name, unsigned port)
 {
 	enum browser_result r = BROWSER_STARTED;
 	char url[1024];
@@ -245,7 +246,7 @@ static int open_serve(const struct open_options *o, int fd, struct err_text *e)
 	r = termination_signals_watch(loop, 0, open_on_signal, &v, &signals);
 	if (r < 0)
 		return err_set(e, r, "cannot watch signals: %s", strerror(-r));
-	invite(o, name, trace_server_port(server));
+	open_in_browser(o, name, trace_server_port(server));
 	event_base_dispatch(loop);
 	if (v.fetched)
 		puts("The browser has fetched the trace.");

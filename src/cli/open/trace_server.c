@@ -205,7 +205,7 @@ static void on_request(struct evhttp_request *req, void *ctx)
 
 /* ---- the server ---- */
 
-static void on_pause_over(evutil_socket_t fd, short what, void *listener)
+static void on_accept_pause_over(evutil_socket_t fd, short what, void *listener)
 {
 	(void)fd, (void)what;
 	evconnlistener_enable(listener);
@@ -221,7 +221,7 @@ static void on_accept_error(struct evconnlistener *listener, void *http)
 	(void)http;
 	log_write_limited(&pauses, LOG_LEVEL_WARN, "open: cannot accept a connection: %s",
 			  evutil_socket_error_to_string(EVUTIL_SOCKET_ERROR()));
-	if (event_base_once(evconnlistener_get_base(listener), -1, EV_TIMEOUT, on_pause_over,
+	if (event_base_once(evconnlistener_get_base(listener), -1, EV_TIMEOUT, on_accept_pause_over,
 			    listener, &pause) == 0)
 		evconnlistener_disable(listener);
 }

@@ -339,7 +339,7 @@ static void record_session_begin_pass(struct record_session *s)
 		record_session_fail(s, r);
 }
 
-static void on_pause_over(evutil_socket_t fd, short what, void *ctx)
+static void record_session_on_pass_timer(evutil_socket_t fd, short what, void *ctx)
 {
 	(void)fd, (void)what;
 	record_session_begin_pass(ctx);
@@ -347,7 +347,7 @@ static void on_pause_over(evutil_socket_t fd, short what, void *ctx)
 
 int record_session_read_on(struct record_session *s, struct event_base *loop)
 {
-	s->pass = evtimer_new(loop, on_pause_over, s);
+	s->pass = evtimer_new(loop, record_session_on_pass_timer, s);
 	return s->pass ? 0 : -ENOMEM;
 }
 

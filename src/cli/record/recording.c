@@ -518,7 +518,7 @@ static void recording_on_stopped(void *ctx, int flush_error)
 static int recording_on_packet(void *ctx, const uint8_t *data, size_t len)
 {
 	struct recording *r = ctx;
-	int error = trace_file_packet(r->setup->file, data, len);
+	int error = trace_file_add_packet(r->setup->file, data, len);
 
 	if (error)
 		r->result->write_error = error;

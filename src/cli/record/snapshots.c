@@ -133,7 +133,7 @@ static int snapshots_on_packet(void *ctx, const uint8_t *data, size_t len)
 
 	if (s->state != READING)
 		return -ECANCELED;
-	error = trace_file_packet(s->file, data, len);
+	error = trace_file_add_packet(s->file, data, len);
 	s->is_cut = error != 0;
 	if (!error)
 		trace_scan_packet(&s->scan, data, len);
@@ -384,7 +384,7 @@ static void snapshots_save(struct job *j)
 		report_saved(j, path, r > 0 ? why.text : NULL);
 }
 
-static void free_job(struct job *j)
+static void job_free(struct job *j)
 {
 	session_snapshot_free(j->snapshot);
 	if (j->hit)
@@ -407,7 +407,7 @@ static void snapshots_on_end(void *ctx, struct session_snapshot *snapshot, int e
 		snapshots_save(j);
 	TAILQ_REMOVE(&s->running, j, link);
 	s->n_running--;
-	free_job(j);
+	job_free(j);
 	start_waiting(s);
 	if (s->n_running == 0)
 		s->setup.on_idle(s->setup.ctx);
@@ -425,7 +425,7 @@ static bool snapshots_start(struct job *j)
 	    session_snapshot_start(s->setup.loop, s->address, j->hit, path, snapshots_on_end, j,
 				   &why, &j->snapshot)) {
 		report_failed(s, j->hit, why.text);
-		free_job(j);
+		job_free(j);
 		return false;
 	}
 	TAILQ_INSERT_TAIL(&s->running, j, link);
@@ -506,7 +506,7 @@ static void drop_all(struct snapshots *s, struct job_list *list)
 	while ((j = TAILQ_FIRST(list))) {
 		TAILQ_REMOVE(list, j, link);
 		report_failed(s, j->hit, "the recording ended first");
-		free_job(j);
+		job_free(j);
 	}
 }
 

@@ -28,9 +28,9 @@ void console_say(struct console *c, const char *fmt, ...) __attribute__((format(
  * function prints also with quiet. */
 void console_block(struct console *c, const char *text);
 void console_error_block(struct console *c, const char *text);
-/* As console_block(), with "sonda: " before each line that does not begin with a space. */
+/* Like console_block(), but with "sonda: " before each line that does not begin with a space. */
 void console_say_lines(struct console *c, const char *text);
-/* As console_block(), for one line without its newline. */
+/* Like console_block(), but for one line: `line` has no newline, and one is added. */
 void console_line(struct console *c, const char *line);
 
 bool console_shows_progress(const struct console *c);

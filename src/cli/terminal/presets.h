@@ -39,7 +39,8 @@ struct preset {
 	Pb__TraceConfig *config; /* owned; its data sources all have a config with a name */
 };
 
-/* The presets of this machine; each file is read when it is needed first. Not thread-safe. */
+/* The presets in the program and in the folders. A preset's file is read when it is first needed.
+ * Not thread-safe. */
 struct presets;
 
 /* Returns the presets in the program and in folders: a list that ends with NULL, of which the first

@@ -11,13 +11,14 @@
  */
 struct top_terminal;
 
-/* Takes the terminal of standard input and output. color: use colours. Returns 0 or -errno. */
+/* Takes over the terminal: shows the alternate screen and, if standard input is a terminal, turns off
+ * echo and line input. color: whether to use colours. Returns 0 or -errno. */
 int top_terminal_new(bool color, struct top_terminal **ret);
 /* Restores the terminal. No-op for NULL. */
 void top_terminal_free(struct top_terminal *t);
 
-/* The first restores the terminal, the second takes it again: for a process that is stopped in
- * between. */
+/* Call top_terminal_leave() before the process is stopped: it restores the terminal. Call
+ * top_terminal_enter() after the process continues: it takes the terminal over again. */
 void top_terminal_leave(struct top_terminal *t);
 void top_terminal_enter(struct top_terminal *t);
 

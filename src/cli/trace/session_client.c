@@ -493,7 +493,7 @@ static void session_client_on_sign(void *ctx)
 static int session_client_on_packet(void *ctx, const uint8_t *data, size_t len)
 {
 	struct session_client *c = ctx;
-	int error = trace_file_packet(c->file, data, len);
+	int error = trace_file_add_packet(c->file, data, len);
 
 	if (!error)
 		trace_scan_packet(c->scan, data, len);

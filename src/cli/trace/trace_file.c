@@ -273,7 +273,7 @@ int trace_file_flush(struct trace_file *f)
 	return f->error;
 }
 
-int trace_file_packet(struct trace_file *f, const uint8_t *data, size_t len)
+int trace_file_add_packet(struct trace_file *f, const uint8_t *data, size_t len)
 {
 	uint8_t head[MAX_RECORD_HEAD], *end;
 	size_t head_len;

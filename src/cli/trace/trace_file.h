@@ -10,7 +10,7 @@
 /*
  * Writes a trace file: a sequence of Trace.packet records (0x0A, varint length, packet).
  *
- *	trace_file_open --> trace_file_packet ... --> trace_file_save --> trace_file_free
+ *	trace_file_open --> trace_file_add_packet ... --> trace_file_save --> trace_file_free
  *
  * A regular file gets its name when it is saved. Until then it has no name, or a hidden one, and
  * only its owner can read it. Standard output ("-"), devices and pipes are written directly. If the
@@ -23,7 +23,7 @@ int trace_file_open(const char *path, struct err_text *e, struct trace_file **re
 
 /* Writes a packet. Returns 0, or -errno (-ENOSPC, -EDQUOT, -EFBIG, -EIO, -EPIPE, -ECANCELED). After
  * a failure every later call returns the same error. */
-int trace_file_packet(struct trace_file *f, const uint8_t *data, size_t len);
+int trace_file_add_packet(struct trace_file *f, const uint8_t *data, size_t len);
 
 /* on_stall reports when a pipe or device stops accepting data, and when it accepts data again. In
  * between, a signal (signals is a borrowed signalfd) cancels writing with -ECANCELED. */
@@ -34,7 +34,7 @@ void trace_file_watch_stalls(struct trace_file *f, int signals,
 int trace_file_error(const struct trace_file *f);
 
 /* Returns the descriptor, for another process that writes packets instead of
- * trace_file_packet(). */
+ * trace_file_add_packet(). */
 int trace_file_fd(const struct trace_file *f);
 /* Gives the file its name now, so that it survives this process. Returns 0, or -errno and sets
  * e. */
@@ -51,7 +51,7 @@ bool trace_file_is_regular(const struct trace_file *f);
 uint64_t trace_file_room(const struct trace_file *f);
 struct statvfs;
 uint64_t trace_file_room_of(const struct statvfs *st); /* the same of a file system */
-/* Writes pending data. Returns 0 or -errno, as trace_file_packet(). */
+/* Writes pending data. Returns 0 or -errno, as trace_file_add_packet(). */
 int trace_file_flush(struct trace_file *f);
 /* Truncates the data of another process to this many bytes. Returns 0 or -errno. */
 int trace_file_cut(struct trace_file *f, uint64_t bytes);

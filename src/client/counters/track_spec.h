@@ -33,8 +33,8 @@ struct track_spec {
 			       * time; 0: unknown */
 	/* of a counter */
 	enum track_unit unit;
-	const char *unit_name; /* "%", "req/s": used in place of unit, or NULL */
-	int64_t unit_multiplier; /* readers multiply values by it; 0: 1 */
+	const char *unit_name; /* for example "%" or "req/s"; replaces unit. NULL: unit applies */
+	int64_t unit_multiplier; /* readers multiply values by it; 0 means 1 */
 	const char *axis; /* siblings with the same axis share their scale, or NULL */
 	bool total; /* monotonic: it ends with its last value. Other counters end with 0 */
 };

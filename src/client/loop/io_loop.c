@@ -322,12 +322,12 @@ void io_loop_before_fork(struct io_loop *l)
 	pthread_mutex_lock(&l->lock);
 }
 
-void io_loop_after_fork(struct io_loop *l)
+void io_loop_after_fork_in_parent(struct io_loop *l)
 {
 	pthread_mutex_unlock(&l->lock);
 }
 
-void io_loop_forget(struct io_loop *l)
+void io_loop_after_fork_in_child(struct io_loop *l)
 {
 	/* Closed without EPOLL_CTL_DEL: the parent has the same epoll instance. */
 	closep(&l->wake_fd);

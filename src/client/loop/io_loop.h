@@ -62,11 +62,10 @@ void io_loop_stop(struct io_loop *l);
 bool io_loop_runs(struct io_loop *l);
 /* Returns true on the loop's thread. */
 bool io_loop_is_here(const struct io_loop *l);
-/* Around fork(): before it, after it in the parent, and after it in the child. The child has no
- * loop, and its posted tasks are dropped. */
+/* Call these around fork(). The child has no loop, and its posted tasks are dropped. */
 void io_loop_before_fork(struct io_loop *l);
-void io_loop_after_fork(struct io_loop *l);
-void io_loop_forget(struct io_loop *l);
+void io_loop_after_fork_in_parent(struct io_loop *l);
+void io_loop_after_fork_in_child(struct io_loop *l);
 
 /* ---- driven by a program's own loop, on its thread ---- */
 
@@ -74,8 +73,8 @@ void io_loop_forget(struct io_loop *l);
 int io_loop_init_driven(struct io_loop *l, void (*wake)(void *ctx), void *ctx);
 void io_loop_deinit_driven(struct io_loop *l);
 /* Handles what is due, without waiting. Call when the descriptor l->epoll is readable, after a wake,
- * and at the deadline. Returns the milliseconds until the deadline, or -1: there is none. A callback
- * may deinit the loop; its memory must stay valid until the return. */
+ * and at the deadline. Returns the milliseconds until the deadline, or -1 if no timer is armed. A
+ * callback may deinit the loop; its memory must stay valid until the return. */
 int io_loop_turn(struct io_loop *l);
 
 /* ---- for both ---- */

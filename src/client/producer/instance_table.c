@@ -389,9 +389,9 @@ static bool has_room(const struct instance_table *s, uint32_t uid)
 	       (uid == 0 || s->n_of_others < (int)DS_INSTANCES_OF_OTHERS_MAX);
 }
 
-/* Returns 0 or the error that was reported. */
-static int instance_table_set_up(struct instance_table *s, uint64_t id,
-				 const Pb__DataSourceConfig *config)
+/* Adds a handle and creates its instance. Returns 0 or the error that was reported. */
+static int instance_table_add(struct instance_table *s, uint64_t id,
+			      const Pb__DataSourceConfig *config)
 {
 	uint32_t uid = consumer_of(s->env, config);
 	bool is_full = !has_room(s, uid);
@@ -419,7 +419,7 @@ static const Pb__DataSourceConfig empty_config = PB__DATA_SOURCE_CONFIG__INIT;
 void instance_table_setup(struct instance_table *s, uint64_t id, const Pb__DataSourceConfig *config)
 {
 	if (!instance_table_find(s, id))
-		instance_table_set_up(s, id, config ? config : &empty_config);
+		instance_table_add(s, id, config ? config : &empty_config);
 }
 
 void instance_table_start(struct instance_table *s, uint64_t id, const Pb__DataSourceConfig *config)
@@ -431,7 +431,7 @@ void instance_table_start(struct instance_table *s, uint64_t id, const Pb__DataS
 		config = &empty_config;
 	if (!h) {
 		/* Some services start without a set-up. */
-		r = instance_table_set_up(s, id, config);
+		r = instance_table_add(s, id, config);
 		h = instance_table_find(s, id);
 	}
 	if (!h) {

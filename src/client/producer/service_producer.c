@@ -542,12 +542,12 @@ void service_producer_free(struct service_producer *p)
 	free(p);
 }
 
-void service_producer_forget(struct service_producer *p)
+void service_producer_after_fork_in_child(struct service_producer *p)
 {
 	if (p->link.arbiter)
-		arbiter_forget(p->link.arbiter);
+		arbiter_after_fork_in_child(p->link.arbiter);
 	if (p->link.channel)
-		channel_forget(p->link.channel);
+		channel_after_fork_in_child(p->link.channel);
 	file_watch_close(&p->watch);
 	closep(&p->own_fd);
 }

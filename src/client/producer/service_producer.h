@@ -49,7 +49,7 @@ int service_producer_new(const struct service_producer_options *o, struct servic
 /* Ends all instances, sends their data, and disconnects. No-op for NULL. */
 void service_producer_free(struct service_producer *p);
 /* Call in a child after fork(). */
-void service_producer_forget(struct service_producer *p);
+void service_producer_after_fork_in_child(struct service_producer *p);
 /* Returns the address of the service, for messages. */
 const char *service_producer_target(const struct service_producer *p);
 

@@ -197,7 +197,7 @@ void arbiter_detach(struct arbiter *a)
 	pthread_mutex_unlock(&a->lock);
 }
 
-void arbiter_forget(struct arbiter *a)
+void arbiter_after_fork_in_child(struct arbiter *a)
 {
 	pthread_mutex_init(&a->lock, NULL);
 	detach(a);

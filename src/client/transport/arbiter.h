@@ -82,7 +82,7 @@ void arbiter_detach(struct arbiter *a);
 /* Call it in a child after fork() instead of arbiter_free(), because the memory belongs to the
  * parent. It is replaced by private memory, so that a writer within a packet cannot change the
  * parent's. Frees nothing. */
-void arbiter_forget(struct arbiter *a);
+void arbiter_after_fork_in_child(struct arbiter *a);
 /* Ends `keeps`. All later commits go to this buffer of the service, whatever buffer their writers
  * were created for. */
 void arbiter_retarget(struct arbiter *a, uint16_t target_buffer);

@@ -609,7 +609,7 @@ void channel_close(struct channel *c)
 		channel_free(c);
 }
 
-void channel_forget(struct channel *c)
+void channel_after_fork_in_child(struct channel *c)
 {
 	closep(&c->fd.fd);
 	closep(&c->in_fd);

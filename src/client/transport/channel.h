@@ -66,7 +66,7 @@ int channel_open(struct io_loop *loop, const struct channel_target *target, enum
 /* No callback follows. Other threads must not use the channel any more. No-op for NULL. */
 void channel_close(struct channel *c);
 /* Call in a child after fork(). Closes the descriptors, frees nothing. */
-void channel_forget(struct channel *c);
+void channel_after_fork_in_child(struct channel *c);
 
 /* Returns true if the service has the method. Use it to test for a feature. */
 bool channel_has(const struct channel *c, const char *method);

@@ -110,9 +110,9 @@ void consumer_free(struct consumer *c)
 	free(c);
 }
 
-void consumer_forget(struct consumer *c)
+void consumer_after_fork_in_child(struct consumer *c)
 {
-	channel_forget(c->channel);
+	channel_after_fork_in_child(c->channel);
 }
 
 void consumer_pause(struct consumer *c, bool pause)

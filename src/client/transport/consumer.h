@@ -38,7 +38,7 @@ int consumer_connect(struct io_loop *loop, const struct channel_target *target,
  * called. No-op for NULL. */
 void consumer_free(struct consumer *c);
 /* Call in a child after fork(). Closes the descriptors, frees nothing. */
-void consumer_forget(struct consumer *c);
+void consumer_after_fork_in_child(struct consumer *c);
 /* Pauses the reading of replies, or continues it. */
 void consumer_pause(struct consumer *c, bool pause);
 

@@ -45,7 +45,9 @@ enum ebpf_outliers {
 struct writer;
 
 struct ebpf_cost {
-	uint64_t ns, count; /* the sums of the kernel when the measurement started */
+	/* run time and run count of the family's programs when the measurement began
+	 * (ebpf_object_cost()) */
+	uint64_t ns, count;
 	double percent; /* percent of one CPU, in the last measurement */
 	uint64_t all_ns, all_count,
 		all_took; /* totals of all measurements; all_took: ns of one CPU */
@@ -78,8 +80,8 @@ struct ebpf_family {
 	 * is nothing else.
 	 */
 	int (*read)(struct ebpf_run *r);
-	/* Called if a family is stopped while others continue: removes its own tracks. */
-	void (*hide)(struct ebpf_run *r);
+	/* Removes the family's own tracks. Called if it is stopped while others continue. */
+	void (*remove_tracks)(struct ebpf_run *r);
 	void (*end)(struct ebpf_run *r); /* also called after a begin that failed */
 };
 
@@ -130,5 +132,5 @@ bool ebpf_run_over_budget(const struct ebpf_run *r);
 /*
  * Call it before ebpf_run_stop() if a family is stopped while others continue: removes its tracks.
  */
-void ebpf_run_hide(struct ebpf_run *r);
+void ebpf_run_remove_tracks(struct ebpf_run *r);
 void ebpf_run_stop(struct ebpf_run *r);

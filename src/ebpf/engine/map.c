@@ -102,7 +102,7 @@ int map_read_array(int fd, uint32_t n, size_t value_size, void *ret_values)
 	return got == n ? 0 : read_one_by_one(fd, n, value_size, ret_values);
 }
 
-static int map_reserve(struct map_reader *m)
+static int map_reader_alloc(struct map_reader *m)
 {
 	if (!m->keys)
 		m->keys = malloc((size_t)BATCH * m->key_size);
@@ -149,7 +149,7 @@ static int next_batch(struct map_reader *m, void *at, bool first, map_each_fn fn
 int map_each(struct map_reader *m, map_each_fn fn, void *ctx)
 {
 	uint64_t at[KEY_MAX / sizeof(uint64_t)] = {0};
-	int r = map_reserve(m);
+	int r = map_reader_alloc(m);
 
 	for (uint32_t i = 0; i < ELEMENTS_MAX / BATCH && r == 0 && !m->one_by_one; i++) {
 		r = next_batch(m, at, i == 0, fn, ctx);

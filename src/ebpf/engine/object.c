@@ -130,7 +130,7 @@ static int object_error(const struct ebpf_object *o, int r, const char *what, st
 		       *line ? ": " : "", line);
 }
 
-static void freep_object(struct ebpf_object **o)
+static void ebpf_object_freep(struct ebpf_object **o)
 {
 	ebpf_object_free(*o);
 }
@@ -154,7 +154,7 @@ static int refuse_pins(const struct ebpf_object *o, struct err_text *e)
 int ebpf_object_open(const struct ebpf_image *image, struct ebpf_object **ret, struct err_text *e)
 {
 	LIBBPF_OPTS(bpf_object_open_opts, options, .object_name = image->name);
-	_cleanup_(freep_object) struct ebpf_object *o = calloc(1, sizeof(*o));
+	_cleanup_(ebpf_object_freep) struct ebpf_object *o = calloc(1, sizeof(*o));
 	struct bpf_program *p;
 	int r;
 

@@ -341,7 +341,7 @@ static void hide_disk(struct tracks *t, const struct disk *d)
 	tracks_remove(t, d->group);
 }
 
-static void block_hide(struct ebpf_run *r)
+static void block_remove_tracks(struct ebpf_run *r)
 {
 	const struct block *s = r->state;
 
@@ -350,7 +350,7 @@ static void block_hide(struct ebpf_run *r)
 	tracks_remove(r->tracks, s->group);
 	for (size_t i = 0; i < ARRAY_SIZE(s->lost_tracks); i++)
 		tracks_remove(r->tracks, s->lost_tracks[i]);
-	top_n_hide(s->top);
+	top_n_remove_tracks(s->top);
 }
 
 static void block_end(struct ebpf_run *r)
@@ -379,6 +379,6 @@ const struct ebpf_family block_family = {
 	.prepare = block_prepare,
 	.begin = block_begin,
 	.read = block_read_all,
-	.hide = block_hide,
+	.remove_tracks = block_remove_tracks,
 	.end = block_end,
 };

@@ -113,7 +113,7 @@ static int interrupts_read_cpus(struct ebpf_run *r)
 	return e;
 }
 
-static void interrupts_hide(struct ebpf_run *r)
+static void interrupts_remove_tracks(struct ebpf_run *r)
 {
 	const struct cpu *cpus = r->state;
 
@@ -134,5 +134,5 @@ const struct ebpf_family interrupts_family = {
 	.state_per_cpu = sizeof(struct cpu),
 	.prepare = interrupts_prepare,
 	.read = interrupts_read_cpus,
-	.hide = interrupts_hide,
+	.remove_tracks = interrupts_remove_tracks,
 };

@@ -111,7 +111,7 @@ static int locks_read_all(struct ebpf_run *r)
 	return e < 0 ? e : f;
 }
 
-static void locks_hide(struct ebpf_run *r)
+static void locks_remove_tracks(struct ebpf_run *r)
 {
 	const struct locks *s = r->state;
 
@@ -130,5 +130,5 @@ const struct ebpf_family locks_family = {
 	.cpu_size = sizeof(struct locks_cpu),
 	.state_size = sizeof(struct locks),
 	.read = locks_read_all,
-	.hide = locks_hide,
+	.remove_tracks = locks_remove_tracks,
 };

@@ -112,7 +112,7 @@ static int memory_read_cpus(struct ebpf_run *r)
 	return 0;
 }
 
-static void memory_hide(struct ebpf_run *r)
+static void memory_remove_tracks(struct ebpf_run *r)
 {
 	const struct memory *s = r->state;
 
@@ -134,5 +134,5 @@ const struct ebpf_family memory_family = {
 	.state_size = sizeof(struct memory),
 	.prepare = memory_prepare,
 	.read = memory_read_cpus,
-	.hide = memory_hide,
+	.remove_tracks = memory_remove_tracks,
 };

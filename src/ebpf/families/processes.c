@@ -64,7 +64,7 @@ struct process {
 	bool is_named; /* the trace has its name */
 };
 
-struct processes {
+struct process_table {
 	struct process *all; /* owned */
 	uint32_t period;
 	int proc; /* owned; -1: /proc has other ids */
@@ -77,7 +77,7 @@ struct processes {
 
 static int processes_begin(struct ebpf_run *r)
 {
-	struct processes *s = r->state;
+	struct process_table *s = r->state;
 	char path[256];
 	struct stat st;
 
@@ -93,7 +93,7 @@ static int processes_begin(struct ebpf_run *r)
 
 /* ---- the iterator ---- */
 
-static struct process *processes_process_of(struct processes *s, uint32_t pid)
+static struct process *processes_process_of(struct process_table *s, uint32_t pid)
 {
 	struct process *p;
 
@@ -125,7 +125,7 @@ static void update_main_thread(struct process *p, const struct processes_thread 
 	p->memory = t->memory;
 }
 
-static void processes_add_thread(struct processes *s, const struct processes_thread *t)
+static void processes_add_thread(struct process_table *s, const struct processes_thread *t)
 {
 	struct process *p = processes_process_of(s, t->pid);
 
@@ -142,7 +142,7 @@ static void processes_add_thread(struct processes *s, const struct processes_thr
 		update_main_thread(p, t);
 }
 
-static int iterate(struct processes *s, const struct ebpf_object *o)
+static int iterate(struct process_table *s, const struct ebpf_object *o)
 {
 	_cleanup_(closep) int fd = ebpf_object_iterate(o, "each_thread");
 	size_t have = 0;
@@ -171,7 +171,7 @@ static int iterate(struct processes *s, const struct ebpf_object *o)
 /* ---- files of /proc ---- */
 
 /* Returns the bytes that were read, or -1. */
-static ssize_t processes_read_file(const struct processes *s, uint32_t pid, const char *name,
+static ssize_t processes_read_file(const struct process_table *s, uint32_t pid, const char *name,
 				   char *buf, size_t size)
 {
 	char path[32];
@@ -190,7 +190,7 @@ static ssize_t processes_read_file(const struct processes *s, uint32_t pid, cons
 }
 
 /* The second number of statm is the resident pages. */
-static void processes_read_memory(struct processes *s, struct process *p)
+static void processes_read_memory(struct process_table *s, struct process *p)
 {
 	bool changed = p->ran_ns != p->ran_before || p->memory != p->memory_before;
 	unsigned long pages;
@@ -211,7 +211,7 @@ static void processes_read_memory(struct processes *s, struct process *p)
 		p->row[RSS] = (p->memory - 1) * s->page;
 }
 
-static void write_name(struct processes *s, struct process *p, struct process_rows *rows)
+static void write_name(struct process_table *s, struct process *p, struct process_rows *rows)
 {
 	char name[NAME_MAX_BYTES + 1];
 
@@ -227,13 +227,13 @@ static void write_name(struct processes *s, struct process *p, struct process_ro
 
 /* ---- a period ---- */
 
-static void processes_forget(struct processes *s, struct process *p)
+static void processes_forget(struct process_table *s, struct process *p)
 {
 	HASH_DEL(s->all, p);
 	free(p);
 }
 
-static void processes_write_all(struct processes *s, struct ebpf_run *r)
+static void processes_write_all(struct process_table *s, struct ebpf_run *r)
 {
 	struct process_rows rows = {.run = r, .at = clock_boot_ns(), .columns = COLUMNS};
 	struct process *p, *next;
@@ -254,7 +254,7 @@ static void processes_write_all(struct processes *s, struct ebpf_run *r)
 
 static int read_period(struct ebpf_run *r)
 {
-	struct processes *s = r->state;
+	struct process_table *s = r->state;
 	uint64_t dropped = writer_dropped(r->writer);
 	struct process *p, *next;
 	int e;
@@ -275,16 +275,16 @@ static int read_period(struct ebpf_run *r)
 	return 0;
 }
 
-static void processes_hide(struct ebpf_run *r)
+static void processes_remove_tracks(struct ebpf_run *r)
 {
-	struct processes *s = r->state;
+	struct process_table *s = r->state;
 
 	tracks_remove(r->tracks, s->lost_track);
 }
 
 static void processes_end(struct ebpf_run *r)
 {
-	struct processes *s = r->state;
+	struct process_table *s = r->state;
 	struct process *p, *next;
 
 	HASH_ITER (hh, s->all, p, next)
@@ -297,9 +297,9 @@ const struct ebpf_family processes_family = {
 	.name = "processes",
 	.variants = variants,
 	.n_variants = ARRAY_SIZE(variants),
-	.state_size = sizeof(struct processes),
+	.state_size = sizeof(struct process_table),
 	.begin = processes_begin,
 	.read = read_period,
-	.hide = processes_hide,
+	.remove_tracks = processes_remove_tracks,
 	.end = processes_end,
 };

@@ -185,7 +185,7 @@ static int runq_read_cpus(struct ebpf_run *r)
 	return 0;
 }
 
-static void runq_hide(struct ebpf_run *r)
+static void runq_remove_tracks(struct ebpf_run *r)
 {
 	struct runq *s = r->state;
 
@@ -220,6 +220,6 @@ const struct ebpf_family runq_family = {
 	.prepare = runq_prepare,
 	.begin = runq_begin,
 	.read = runq_read_cpus,
-	.hide = runq_hide,
+	.remove_tracks = runq_remove_tracks,
 	.end = runq_end,
 };

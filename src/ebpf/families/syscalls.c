@@ -305,7 +305,7 @@ static int read_calls(struct ebpf_run *r)
 	return e;
 }
 
-static void syscalls_hide(struct ebpf_run *r)
+static void syscalls_remove_tracks(struct ebpf_run *r)
 {
 	struct syscall_sums *s = r->state;
 	struct syscall_sum *c, *next;
@@ -333,6 +333,6 @@ const struct ebpf_family syscalls_family = {
 	.prepare = syscalls_prepare,
 	.begin = syscalls_begin,
 	.read = read_calls,
-	.hide = syscalls_hide,
+	.remove_tracks = syscalls_remove_tracks,
 	.end = syscalls_end,
 };

@@ -153,7 +153,7 @@ static int tcp_read_cpus(struct ebpf_run *r)
 	return e;
 }
 
-static void tcp_hide(struct ebpf_run *r)
+static void tcp_remove_tracks(struct ebpf_run *r)
 {
 	const struct tcp *s = r->state;
 	const uint32_t all[] = {s->retransmits, s->failed,	  s->sent, s->received,
@@ -176,5 +176,5 @@ const struct ebpf_family tcp_family = {
 	.prepare = tcp_prepare,
 	.begin = tcp_begin,
 	.read = tcp_read_cpus,
-	.hide = tcp_hide,
+	.remove_tracks = tcp_remove_tracks,
 };

@@ -227,12 +227,12 @@ bool ebpf_run_over_budget(const struct ebpf_run *r)
 	       !(r->processes && per_process_is_filling(r->processes));
 }
 
-void ebpf_run_hide(struct ebpf_run *r)
+void ebpf_run_remove_tracks(struct ebpf_run *r)
 {
-	if (r->family->hide)
-		r->family->hide(r);
+	if (r->family->remove_tracks)
+		r->family->remove_tracks(r);
 	if (r->processes)
-		per_process_hide(r->processes, r);
+		per_process_remove_tracks(r->processes, r);
 	if (r->outliers)
 		tracks_remove(r->tracks, r->outliers->left_out_track);
 }

@@ -463,11 +463,11 @@ int per_process_read(struct per_process *p, struct ebpf_run *r)
 	return read_lost(p, r);
 }
 
-void per_process_hide(struct per_process *p, struct ebpf_run *r)
+void per_process_remove_tracks(struct per_process *p, struct ebpf_run *r)
 {
 	if (r->ends && p->spec->is_spans)
 		r->ends->is_known = false;
-	top_n_hide(p->top);
+	top_n_remove_tracks(p->top);
 	tracks_remove(r->tracks, p->lost_track);
 	for (uint32_t i = 0; i < PROCESS_VALUES_MAX; i++)
 		tracks_remove(r->tracks, p->total_tracks[i]);

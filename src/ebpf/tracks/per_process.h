@@ -111,6 +111,6 @@ int per_process_new(const struct ebpf_run *r, const struct per_process_spec *spe
 int per_process_read(struct per_process *p, struct ebpf_run *r);
 /* Returns true if more than half of the elements of a CPU were in use at the last read. */
 bool per_process_is_filling(const struct per_process *p);
-void per_process_hide(struct per_process *p, struct ebpf_run *r);
+void per_process_remove_tracks(struct per_process *p, struct ebpf_run *r);
 /* No-op for NULL. */
 void per_process_free(struct per_process *p);

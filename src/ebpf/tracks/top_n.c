@@ -159,7 +159,7 @@ static void set_values(struct top_n *t, const struct process *p)
 		tracks_set(t->tracks, p->columns[i], (int64_t)p->values[i]);
 }
 
-static void hide(struct top_n *t, struct process *p)
+static void remove_process_tracks(struct top_n *t, struct process *p)
 {
 	if (!p->is_shown)
 		return;
@@ -178,12 +178,12 @@ bool top_n_shows(const struct top_n *t, uint32_t pid)
 	return p && p->is_shown;
 }
 
-void top_n_hide(struct top_n *t)
+void top_n_remove_tracks(struct top_n *t)
 {
 	struct process *p, *next;
 
 	HASH_ITER (hh, t->all, p, next)
-		hide(t, p);
+		remove_process_tracks(t, p);
 }
 
 /* ---- ranking ---- */
@@ -210,7 +210,7 @@ static size_t sort_out(struct top_n *t)
 		return 0;
 	HASH_ITER (hh, t->all, p, next) {
 		if (p->period != t->period) {
-			hide(t, p);
+			remove_process_tracks(t, p);
 			top_n_forget(t, p);
 		} else if (p->growth) {
 			t->order[n++] = p;
@@ -238,7 +238,7 @@ static void displace_weakest(struct top_n *t)
 	struct process *p = weakest(t);
 
 	set_values(t, p);
-	hide(t, p);
+	remove_process_tracks(t, p);
 }
 
 void top_n_end(struct top_n *t)

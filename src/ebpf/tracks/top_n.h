@@ -47,4 +47,4 @@ void top_n_end(struct top_n *t);
 /* Returns true if the process has tracks since the last top_n_end(). */
 bool top_n_shows(const struct top_n *t, uint32_t pid);
 /* Removes all tracks. */
-void top_n_hide(struct top_n *t);
+void top_n_remove_tracks(struct top_n *t);

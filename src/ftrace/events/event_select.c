@@ -153,7 +153,7 @@ static bool event_select_is_name(const char *s)
 /* Enabling the dynamic event of another session would keep that session from removing it. */
 static bool is_private(const char *group, const char *name)
 {
-	return owner_tag_is(group) || owner_tag_is(name);
+	return owner_tag_is_in_name(group) || owner_tag_is_in_name(name);
 }
 
 /* Returns true for the groups of the probes that Perfetto's traced_probes makes. */

@@ -109,7 +109,7 @@ static uint64_t hash_line(uint64_t h, char *line, const char *root)
 
 	if (!names_of(line, &group, &name))
 		return whole;
-	if (owner_tag_is(group) || owner_tag_is(name))
+	if (owner_tag_is_in_name(group) || owner_tag_is_in_name(name))
 		return h;
 	n = snprintf(path, sizeof(path), "%s/events/%s/%s", root, group, name);
 	if (n > 0 && (size_t)n < sizeof(path))

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- *	written  p:mine/my_read   vfs_read count=%dx
- *	         |  |     |         |
- *	        type group name    rest
+ * The group of the session replaces that of the user.
  *
- *	command  p:sonda_12_3456_0/my_read vfs_read count=%dx
+ *	config:      p:mine/my_read   vfs_read count=%dx
+ *	             |  |     |         |
+ *	            type group name    rest
+ *
+ *	to tracefs:  p:sonda_12_3456_0/my_read vfs_read count=%dx
  */
 #include <ctype.h>
 #include <errno.h>

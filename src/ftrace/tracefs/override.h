@@ -28,7 +28,9 @@ struct override_target {
 	const char *root; /* of tracefs */
 	const char *subdir; /* "" is the top level, "instances/foo" an instance; it exists */
 	const char *state; /* directory of the undo logs; NULL: none is kept */
-	bool reads_nothing; /* reads no records, so other sessions may restrict them */
+	/* This session does not read the directory's records. So it does not conflict with settings
+	 * of other sessions that drop some of them (setting_restricts()). */
+	bool reads_nothing;
 };
 
 /* Sets e on failure. */

@@ -58,7 +58,7 @@ static bool parse(const char *name, int *ret_pid, unsigned long long *ret_ticks)
 	       *ret_pid > 0 && (!name[end] || name[end] == '_');
 }
 
-bool owner_tag_is(const char *name)
+bool owner_tag_is_in_name(const char *name)
 {
 	unsigned long long ticks;
 	int pid;

@@ -28,6 +28,6 @@ uint64_t owner_tag_start_ns(const struct owner_tag *o);
 /* Writes a name that this process has not used before. */
 void owner_tag_new(char name[static OWNER_NAME_SIZE]);
 /* Returns true for such a name, and for such a name followed by _ANYTHING. */
-bool owner_tag_is(const char *name);
+bool owner_tag_is_in_name(const char *name);
 /* Returns true for such a name if its process has ended. */
 bool owner_tag_is_stale(const char *name);

@@ -270,11 +270,11 @@ void backends_end(void)
 		backend_end(backends);
 }
 
-void backends_forget(void)
+void backends_after_fork_in_child(void)
 {
 	backends_init();
 	for (struct sonda_backend *b = backends; b; b = b->next) {
-		service_producer_forget(b->producer);
+		service_producer_after_fork_in_child(b->producer);
 		b->producer = NULL;
 		b->waiting = NULL;
 		b->connected = false;

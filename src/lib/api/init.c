@@ -56,7 +56,7 @@ static void before_fork(void)
 
 static void after_fork(void)
 {
-	io_loop_after_fork(&library_loop);
+	io_loop_after_fork_in_parent(&library_loop);
 	sources_after_fork_in_parent();
 	threads_after_fork();
 	track_event_after_fork_in_parent();
@@ -66,13 +66,13 @@ static void after_fork(void)
 static void in_child(void)
 {
 	sources_after_fork_in_child();
-	startup_forget();
+	startup_after_fork_in_child();
 	sources_forget_instances();
 	threads_forget_others();
 	track_event_after_fork_in_child();
-	backends_forget();
-	sessions_forget();
-	io_loop_forget(&library_loop);
+	backends_after_fork_in_child();
+	sessions_after_fork_in_child();
+	io_loop_after_fork_in_child(&library_loop);
 	pthread_mutex_init(&lock, NULL);
 	initialized = false;
 }
@@ -130,7 +130,7 @@ static void init_on_end(struct io_task *t)
 	startup_end();
 	backends_end();
 	backend_deinit(&system_service);
-	sessions_lost();
+	sessions_disconnect();
 }
 
 /* Call with lock held. */

@@ -118,10 +118,10 @@ void startup_end(void)
 	source_host_report(&startup.host, sentence);
 }
 
-void startup_forget(void)
+void startup_after_fork_in_child(void)
 {
 	if (startup.in)
-		arbiter_forget(startup.host.arbiter);
+		arbiter_after_fork_in_child(startup.host.arbiter);
 	startup = (struct startup){0};
 }
 

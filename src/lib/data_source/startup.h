@@ -39,4 +39,4 @@ int startup_begin(const struct startup_options *o);
 void startup_end(void);
 
 /* Call in a child after fork(). */
-void startup_forget(void);
+void startup_after_fork_in_child(void);

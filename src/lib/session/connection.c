@@ -52,16 +52,16 @@ static void connection_drop(struct sonda_session *s, int why)
 	pthread_mutex_unlock(&s->lock);
 }
 
-void sessions_lost(void)
+void sessions_disconnect(void)
 {
 	while (sessions)
 		connection_drop(sessions, -EPIPE);
 }
 
-void sessions_forget(void)
+void sessions_after_fork_in_child(void)
 {
 	for (struct sonda_session *s = sessions; s; s = s->next) {
-		consumer_forget(s->consumer);
+		consumer_after_fork_in_child(s->consumer);
 		/* A thread of the parent may have held the lock, or have waited. */
 		pthread_mutex_init(&s->lock, NULL);
 		pthread_cond_init(&s->changed, NULL);

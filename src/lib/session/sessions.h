@@ -8,7 +8,7 @@
 /* As sonda_session_new(), for any target, which is copied. */
 int session_new(const struct channel_target *target, int timeout_ms, struct sonda_session **ret);
 
-/* For all sessions of the process: sessions_lost() at the end of the library, sessions_forget() in
- * a child after fork(). Call on the loop's thread, or if there is none. */
-void sessions_lost(void);
-void sessions_forget(void);
+/* These two are for all sessions of the process. Call them on the loop's thread, or if there is
+ * none: sessions_disconnect() when the library is shut down, the other in a child after fork(). */
+void sessions_disconnect(void);
+void sessions_after_fork_in_child(void);

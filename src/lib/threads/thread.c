@@ -111,7 +111,7 @@ void threads_init(void)
 	pthread_once(&once, thread_init);
 }
 
-struct thread *thread_new(void)
+struct thread *thread_add_self(void)
 {
 	struct thread *t;
 	int saved = errno;
@@ -220,7 +220,7 @@ void threads_deinit(void)
 	if (!has_key)
 		return;
 	pthread_key_delete(key);
-	has_key = false; /* thread_new() fails from now on */
+	has_key = false; /* thread_add_self() fails from now on */
 	if (t && thread_enter())
 		thread_forget(t);
 }

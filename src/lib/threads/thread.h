@@ -40,7 +40,7 @@ extern _Atomic bool thread_full_barrier_; /* the kernel has no membarrier */
  * event. */
 void threads_init(void);
 /* Adds the calling thread to the list. Returns NULL if there is no memory, or for a nested call. */
-struct thread *thread_new(void);
+struct thread *thread_add_self(void);
 /* Waits until the claim of the thread is over. */
 void thread_wait_outside(struct thread *t);
 
@@ -77,7 +77,7 @@ static inline struct thread *thread_enter(void)
 	struct thread *t = thread_self_;
 
 	if (__builtin_expect(!t, 0)) {
-		t = thread_new();
+		t = thread_add_self();
 		if (!t)
 			return NULL;
 	}

@@ -134,7 +134,8 @@ static void write_counter(struct pb_enc *e, const struct sonda_track *t)
 	pb_enc_close(e);
 }
 
-static void write_options(struct pb_enc *e, const struct sonda_track *t)
+/* How viewers order, merge and describe the track. */
+static void write_display_options(struct pb_enc *e, const struct sonda_track *t)
 {
 	if (t->child_ordering)
 		pb_enc_u64(e, PB_TRACK_DESCRIPTOR_CHILD_ORDERING, t->child_ordering);
@@ -177,7 +178,7 @@ void track_descriptor_write(struct pb_enc *e, const struct sonda_track *t)
 		write_thread(e, t);
 	else
 		write_custom(e, t);
-	write_options(e, t);
+	write_display_options(e, t);
 	pb_enc_close(e);
 }
 

@@ -214,7 +214,7 @@ static const struct polled_source_ops network_ops = {
 
 /* ---- the data source ---- */
 
-static bool decide_link(void *ctx, const char *shown, struct track_spec *ret_spec)
+static bool link_counter_spec(void *ctx, const char *shown, struct track_spec *ret_spec)
 {
 	*ret_spec = (struct track_spec){
 		.unit = str_ends(shown, " bytes") ? TRACK_UNIT_BYTES : TRACK_UNIT_COUNT,
@@ -267,7 +267,7 @@ static int network_create(struct ds_handle *h, const struct ds_env *env,
 		return r;
 	}
 	network_links_init(&s->links, &s->poll, add_group(s, "interfaces"));
-	s->links.keys = (struct counter_keys){.decide = decide_link, .ctx = &s->counters};
+	s->links.keys = (struct counter_keys){.decide = link_counter_spec, .ctx = &s->counters};
 	s->protocols = (struct network_protocols){
 		.poll = &s->poll, .counters = &s->counters, .group = add_group(s, "protocols")};
 	s->proc_fd = open(env->proc_root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

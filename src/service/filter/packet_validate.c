@@ -132,7 +132,7 @@ NO_CANARY bool packet_is_valid(const struct iovec *slices, size_t n_slices)
 	return true;
 }
 
-NO_CANARY uint32_t packet_validate_state(const struct iovec *slices, size_t n_slices)
+NO_CANARY uint32_t packet_state_flags(const struct iovec *slices, size_t n_slices)
 {
 	struct cursor c = {.next = slices, .last = slices + n_slices};
 	uint64_t tag, v = 0;
@@ -160,8 +160,8 @@ static uint8_t *packet_validate_put_field(uint8_t *p, uint32_t field, uint64_t v
 	return pb_put_varint(p, v);
 }
 
-size_t packet_validate_trailer(uint8_t buf[static PACKET_MAX_TRAILER],
-			       const struct trace_packet *packet, uint32_t sequence_id)
+size_t packet_put_trailer(uint8_t buf[static PACKET_MAX_TRAILER], const struct trace_packet *packet,
+			  uint32_t sequence_id)
 {
 	/* The field is an int32, whose negative values are encoded in 64 bits. */
 	int64_t uid = (int32_t)packet->writer.uid;

@@ -27,7 +27,7 @@ enum packet_state {
 	PACKET_STATE_CLEARED = 1, /* the sequence has no state before it */
 	PACKET_STATE_NEEDED = 2, /* the packet depends on earlier ones */
 };
-uint32_t packet_validate_state(const struct iovec *slices, size_t n_slices);
+uint32_t packet_state_flags(const struct iovec *slices, size_t n_slices);
 
 /*
  * Writes the fields to append to a packet: trusted_uid, trusted_packet_sequence_id, trusted_pid if
@@ -35,5 +35,5 @@ uint32_t packet_validate_state(const struct iovec *slices, size_t n_slices);
  * appended, because in protobuf the last value of a field counts. Returns the bytes written.
  */
 #define PACKET_MAX_TRAILER 40
-size_t packet_validate_trailer(uint8_t buf[static PACKET_MAX_TRAILER],
-			       const struct trace_packet *packet, uint32_t sequence_id);
+size_t packet_put_trailer(uint8_t buf[static PACKET_MAX_TRAILER], const struct trace_packet *packet,
+			  uint32_t sequence_id);

@@ -10,13 +10,13 @@
 #include "service/output/file_owner.h"
 #include "service/output/passed_file.h"
 
-/* ---- the fields of TraceConfig for the file, with the defaults for 0 ---- */
+/* ---- what a TraceConfig says about the file: its check, and the period of flushes ---- */
 
 /* Returns 0, or -EINVAL and sets e. file_writer_new() checks for a passed descriptor. */
 int file_writer_check_config(const Pb__TraceConfig *config, struct err_text *e);
 
-/* Returns the period of flushes that are not part of a write, also for a session without a file; 0:
- * none. */
+/* Returns the period of flushes that are not part of a write, or 0 if there are none. A session
+ * without a file may have such flushes, too. */
 uint32_t file_writer_flush_period_ms(const Pb__TraceConfig *config);
 
 /*

@@ -145,7 +145,7 @@ static void log_skipped_sources(const struct session *s)
 
 /* Gives the producer its shared memory, the grant of the buffer, and the config. Returns 0 or
  * -errno. */
-static int source_instances_set_up(struct session *s, struct source_instance *i, uint64_t *steps)
+static int source_instance_send_setup(struct session *s, struct source_instance *i, uint64_t *steps)
 {
 	int index = trace_find_buffer(s->trace, i->buffer_id), r;
 	_cleanup_(pb_mem_deinit) struct pb_mem config = {0};
@@ -181,7 +181,7 @@ static void add_instance(struct session *s, size_t config_index,
 		return;
 	}
 	i = new_instance(s, config_index, source);
-	r = i ? source_instances_set_up(s, i, steps) : -ENOMEM;
+	r = i ? source_instance_send_setup(s, i, steps) : -ENOMEM;
 	if (r < 0) {
 		quota_log(s->account.quota, s->account.user, LOG_LEVEL_ERROR,
 			  "session %llu: cannot set up %s of %s: %s", (unsigned long long)s->id,

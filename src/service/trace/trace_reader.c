@@ -68,7 +68,7 @@ static size_t pass_packet(struct trace *t, struct packet_sink *sink,
 		t->invalid_packets++;
 		return packet->size;
 	}
-	trailer_len = packet_validate_trailer(trailer, packet, id);
+	trailer_len = packet_put_trailer(trailer, packet, id);
 	work = packet->size + trailer_len;
 	if (t->filter) {
 		bool left = trace_reader_filter(t, packet, trailer, trailer_len, &filtered, &len);
@@ -78,8 +78,7 @@ static size_t pass_packet(struct trace *t, struct packet_sink *sink,
 			return work;
 	}
 	if (sink->of_sequence)
-		sink->of_sequence(sink, id,
-				  packet_validate_state(packet->slices, packet->n_slices));
+		sink->of_sequence(sink, id, packet_state_flags(packet->slices, packet->n_slices));
 	if (t->filter) {
 		sink->begin(sink, len);
 		sink->bytes(sink, filtered, len);

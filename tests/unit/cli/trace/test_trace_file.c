@@ -75,7 +75,7 @@ static int put(struct trace_file *f, size_t len)
 	static uint8_t data[1 << 20];
 
 	memset(data, 0xaa, len);
-	return trace_file_packet(f, data, len);
+	return trace_file_add_packet(f, data, len);
 }
 
 /* Saves and frees it. */
@@ -93,8 +93,8 @@ FIXTURE_TEST(test_bytes_of_the_records)
 	struct trace_file *f = open_good(path);
 	struct strbuf b = {0};
 
-	assert_int_equal(trace_file_packet(f, (const uint8_t *)"abc", 3), 0);
-	assert_int_equal(trace_file_packet(f, NULL, 0), 0);
+	assert_int_equal(trace_file_add_packet(f, (const uint8_t *)"abc", 3), 0);
+	assert_int_equal(trace_file_add_packet(f, NULL, 0), 0);
 	assert_int_equal(put(f, 128), 0);
 	assert_int_equal(trace_file_bytes(f), 10 + 128);
 	assert_int_equal(trace_file_save(f, &e), 0);

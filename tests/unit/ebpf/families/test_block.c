@@ -35,7 +35,7 @@ FIXTURE_TEST(a_disk_and_its_operations)
 	assert_int_equal(read_last("eBPF/Block I/O/sda/in flight"), 3);
 	rig_read();
 	assert_int_equal(read_last("eBPF/Block I/O/sda/read latency p99"), 0);
-	ebpf_run_hide(&rig.run);
+	ebpf_run_remove_tracks(&rig.run);
 	assert_int_equal(tracks_counts(rig.run.tracks).tracks, 1);
 }
 

@@ -176,7 +176,7 @@ static int try_family(const struct ebpf_family *f)
 	if (r == 0) {
 		tracks_begin(run.tracks, 1);
 		r = ebpf_run_read(&run);
-		ebpf_run_hide(&run);
+		ebpf_run_remove_tracks(&run);
 		tracks_end(run.tracks);
 		ebpf_run_stop(&run);
 		/* Nothing of it stays. */

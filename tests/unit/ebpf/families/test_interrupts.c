@@ -26,7 +26,7 @@ FIXTURE_TEST(each_kind_from_its_first_event_on)
 	assert_int_equal(read_last("eBPF/CPU 1/hardirqs"), 1);
 	assert_null(read_find("eBPF/CPU 1/timer interrupts"));
 	assert_int_equal(read_last("eBPF/CPU 2/timer interrupt time"), 7);
-	ebpf_run_hide(&rig.run);
+	ebpf_run_remove_tracks(&rig.run);
 	assert_int_equal(tracks_counts(rig.run.tracks).tracks, 1);
 }
 

@@ -35,7 +35,7 @@ FIXTURE_TEST(kinds_of_locks_with_waits)
 	*(uint64_t *)fake_value("lost", 1) = 5;
 	rig_read();
 	assert_int_equal(read_last("eBPF/kernel lock waits lost"), 5);
-	ebpf_run_hide(&rig.run);
+	ebpf_run_remove_tracks(&rig.run);
 	assert_int_equal(tracks_counts(rig.run.tracks).tracks, 1);
 }
 

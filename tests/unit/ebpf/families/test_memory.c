@@ -39,7 +39,7 @@ FIXTURE_TEST(elements_without_room_are_reported)
 	cpu(1)->lost = 1;
 	rig_read();
 	assert_int_equal(read_last("eBPF/memory stalls lost"), 8);
-	ebpf_run_hide(&rig.run);
+	ebpf_run_remove_tracks(&rig.run);
 	assert_int_equal(tracks_counts(rig.run.tracks).tracks, 1);
 }
 

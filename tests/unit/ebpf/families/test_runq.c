@@ -121,7 +121,7 @@ FIXTURE_TEST(hidden_its_tracks_end)
 	add_waits(0, 5, 10, 5);
 	cpu(0)->lost = 1;
 	rig_read();
-	ebpf_run_hide(&rig.run);
+	ebpf_run_remove_tracks(&rig.run);
 	tracks_end(rig.run.tracks);
 	read_tracks();
 	assert_int_equal(tracks_counts(rig.run.tracks).tracks, 1); /* the group of all */

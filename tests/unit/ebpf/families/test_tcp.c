@@ -54,7 +54,7 @@ FIXTURE_TEST(reasons_have_their_names)
 	cpu(2)->retransmits_failed = 1;
 	rig_read();
 	assert_int_equal(read_last(GROUP "TCP retransmits failed"), 1);
-	ebpf_run_hide(&rig.run);
+	ebpf_run_remove_tracks(&rig.run);
 	assert_int_equal(tracks_counts(rig.run.tracks).tracks, 1);
 }
 

@@ -95,7 +95,7 @@ FIXTURE_TEST(those_left_out_are_counted_on_both_sides)
 	assert_int_equal(count_slices(), EVENT_TRACKS_EVENTS_PER_SECOND);
 	rig_read();
 	assert_int_equal(read_last("eBPF/memory slices left out"), 7 + 5);
-	ebpf_run_hide(&rig.run);
+	ebpf_run_remove_tracks(&rig.run);
 	assert_int_equal(tracks_counts(rig.run.tracks).tracks, 1 + 1); /* and the thread */
 }
 

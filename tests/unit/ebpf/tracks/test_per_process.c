@@ -187,7 +187,7 @@ FIXTURE_TEST(calls_have_names_and_elements_add_up)
 	assert_int_equal(read_last(CALL("call 5000")), 9);
 	assert_null(read_find(CALL("call 5000 errors")));
 	assert_int_equal(read_last(CALL("no call")), 1);
-	ebpf_run_hide(&rig.run);
+	ebpf_run_remove_tracks(&rig.run);
 	assert_int_equal(tracks_counts(rig.run.tracks).tracks, 1);
 }
 

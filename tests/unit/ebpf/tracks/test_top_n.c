@@ -101,7 +101,7 @@ FIXTURE_TEST(processes_not_added_any_more_are_removed)
 	assert_int_equal(read_last("process 1/calls"), 4);
 	assert_int_equal(read_last("process 2/calls"), 5);
 	tracks_begin(tracks, ++now);
-	top_n_hide(top);
+	top_n_remove_tracks(top);
 	assert_int_equal(tracks_counts(tracks).tracks, 0);
 	tracks_end(tracks);
 }

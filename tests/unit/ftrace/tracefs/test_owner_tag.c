@@ -43,10 +43,10 @@ TEST(test_names_are_new_each_time)
 	owner_tag_new(one);
 	owner_tag_new(two);
 	assert_string_not_equal(one, two);
-	assert_true(owner_tag_is(one) && owner_tag_is(two));
+	assert_true(owner_tag_is_in_name(one) && owner_tag_is_in_name(two));
 	assert_false(owner_tag_is_stale(one));
 	snprintf(longer, sizeof(longer), "%s_rss", one);
-	assert_true(owner_tag_is(longer));
+	assert_true(owner_tag_is_in_name(longer));
 	/* As the kernel wants names of groups and events. */
 	assert_int_equal(strspn(one, "abcdefghijklmnopqrstuvwxyz_0123456789"), strlen(one));
 }
@@ -67,7 +67,7 @@ TEST(test_names_of_others)
 					    "uprobes"};
 
 	for (unsigned i = 0; i < ARRAY_SIZE(names); i++)
-		assert_false(owner_tag_is(names[i]) || owner_tag_is_stale(names[i]));
+		assert_false(owner_tag_is_in_name(names[i]) || owner_tag_is_stale(names[i]));
 }
 
 TEST(test_names_of_whoever_is_gone)

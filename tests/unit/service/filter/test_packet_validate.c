@@ -260,7 +260,7 @@ static void check_trailer(const struct trace_packet *p, uint32_t sequence_id, co
 	struct pb_dec d;
 
 	assert_non_null(buf);
-	pb_dec_init(&d, buf, packet_validate_trailer(buf, p, sequence_id));
+	pb_dec_init(&d, buf, packet_put_trailer(buf, p, sequence_id));
 	while (pb_dec_next(&d, &f)) {
 		assert_int_equal(f.wire_type, PB_WIRE_VARINT);
 		sprintf(text + strlen(text), "%u:%lld ", f.id, (long long)f.u64);
@@ -309,7 +309,7 @@ TEST(root_is_told_as_well)
 	uint8_t buf[PACKET_MAX_TRAILER];
 	struct trace_packet p = {.writer = {.producer_id = 1, .uid = 0, .pid = 1}};
 
-	assert_int_equal(packet_validate_trailer(buf, &p, 2), 2 + 2 + 3);
+	assert_int_equal(packet_put_trailer(buf, &p, 2), 2 + 2 + 3);
 	assert_memory_equal(buf, "\x18\x00\x50\x02\xf8\x04\x01", 7);
 }
 
@@ -317,7 +317,7 @@ static uint32_t state_of(const uint8_t *bytes, size_t len, size_t cut)
 {
 	struct iovec slices[2] = {{(void *)bytes, cut}, {(void *)(bytes + cut), len - cut}};
 
-	return packet_validate_state(slices, 2);
+	return packet_state_flags(slices, 2);
 }
 
 TEST(incremental_state_is_read_over_slices)
