@@ -59,8 +59,8 @@ measure_family() { # FAMILY LOAD...
       printf "  %-20s %9.0f /s %7.1f ns %6.2f %%\n", $2, ($7 - $4) / s, ($6 - $3) / ($7 - $4), ($6 - $3) / s / cpus / 1e7
       sum += ($6 - $3) / s / cpus / 1e7
     }
-    END { printf "%s, %s: %.2f %% of the machine\n", family, what, sum }' "$TMP/ids" - | tee "$TMP/told"
-  sum=$(sed -n 's/.*: \([0-9.]*\) % of the machine$/\1/p' "$TMP/told")
+    END { printf "%s, %s: %.2f %% of the machine\n", family, what, sum }' "$TMP/ids" - | tee "$TMP/figures"
+  sum=$(sed -n 's/.*: \([0-9.]*\) % of the machine$/\1/p' "$TMP/figures")
   [ "$family" != default ] || asked "the default families together, percent of the machine" "$sum" 3
   kill "$recorder"
   wait "$recorder"

@@ -87,10 +87,10 @@ ratio() { # WHAT
   paste "$TMP/sonda.$1" "$TMP/perfetto.$1" | awk '{ print $1 / $2, $1, $2 }' | sort -n | awk -v what="$1" '
     { r[NR] = $1; a[NR] = $2; b[NR] = $3 }
     END { m = int((NR + 1) / 2); printf "%s: median of %d ratios %.2f (%.1f ms, Perfetto %.1f ms)\n", what, NR, r[m], a[m] / 1e6, b[m] / 1e6 }' |
-    tee "$TMP/told"
+    tee "$TMP/figures"
   case $1 in
   smaps) ;; # is the kernel's work
-  *) asked "CPU of probes, $1" "$(sed -n 's/.* ratios \([0-9.]*\) .*/\1/p' "$TMP/told")" 0.5 ;;
+  *) asked "CPU of probes, $1" "$(sed -n 's/.* ratios \([0-9.]*\) .*/\1/p' "$TMP/figures")" 0.5 ;;
   esac
 }
 

@@ -96,16 +96,16 @@ tell() { # MODE
       if (mode == "read" || mode == "clone")
         printf "; time %.2f and %.2f ms, ratio %.2f", median(wall_ours, NR), median(wall_theirs, NR), median(wall, NR)
       print ""
-    }' | tee "$TMP/told"
+    }' | tee "$TMP/figures"
   case $1 in
-  commit) asked "CPU of the service, a MB committed" "$(told ', median of [0-9]* ratios')" 0.5 ;;
-  read) asked "time of ReadBuffers" "$(told ', ratio')" 0.5 ;;
-  clone) asked "CPU of CloneSession" "$(told ', median of [0-9]* ratios')" 0.5 ;;
-  idle) asked "CPU of 10 s with 500 idle producers, in ms" "$(told 'CPU')" 5 ;;
+  commit) asked "CPU of the service, a MB committed" "$(figure ', median of [0-9]* ratios')" 0.5 ;;
+  read) asked "time of ReadBuffers" "$(figure ', ratio')" 0.5 ;;
+  clone) asked "CPU of CloneSession" "$(figure ', median of [0-9]* ratios')" 0.5 ;;
+  idle) asked "CPU of 10 s with 500 idle producers, in ms" "$(figure 'CPU')" 5 ;;
   esac
 }
-told() { # WHAT STANDS BEFORE IT
-  sed -n "s/.*$1 \\([0-9.]*\\).*/\\1/p" "$TMP/told"
+figure() { # WHAT STANDS BEFORE IT
+  sed -n "s/.*$1 \\([0-9.]*\\).*/\\1/p" "$TMP/figures"
 }
 
 echo "ours and Perfetto's:"

@@ -24,7 +24,7 @@
  * then writes packets at a rate, as a kernel does: it drops those for which no chunk is free.
  */
 
-#define LOAD_FIELD 900 /* TracePacket.for_testing, which nobody reads */
+#define LOAD_FIELD 900 /* TracePacket.for_testing, which no reader decodes */
 #define LOAD_TURN (1u << 20) /* bytes in a turn of the loop */
 #define RATED_CATCH_UP_MS 5 /* at most so much is written in one turn: the process was not run */
 

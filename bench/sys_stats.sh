@@ -49,8 +49,8 @@ for what in all without_slab; do
     END {
       m = int((NR + 1) / 2)
       printf "%s: median of %d ratios %.2f (there %.0f us a poll, Perfetto %.0f us)\n", what, NR, ratio[m], ours[m] / 1e3, theirs[m] / 1e3
-    }' | tee "$TMP/told"
-  asked "CPU of probes, a poll, $what" "$(sed -n 's/.* ratios \([0-9.]*\) .*/\1/p' "$TMP/told")" 0.5
+    }' | tee "$TMP/figures"
+  asked "CPU of probes, a poll, $what" "$(sed -n 's/.* ratios \([0-9.]*\) .*/\1/p' "$TMP/figures")" 0.5
 done
 "${BUILD:-build}/bench/sys_stats_polls" 36000
 exit $OVER

@@ -24,21 +24,21 @@ asked() { # WHAT FIGURE LIMIT UNIT
   awk "BEGIN { exit !($2 <= $3) }" || { verdict=OVER over=1; }
   printf '%-44s %8s %-12s asked: %s  %s\n' "$1" "$2" "$4" "$3" "$verdict"
 }
-told() { printf '%-44s %8s %s\n' "$1" "$2" "$3"; } # WHAT FIGURE UNIT
+row() { printf '%-44s %8s %s\n' "$1" "$2" "$3"; } # WHAT FIGURE UNIT
 of() { awk -v w="$1" '$1 == w { print $NF }' "$tmp/figures"; }
 
 "$B/bin/sonda" record -q --app bench -o "$tmp/trace" -- "$B/bench/library/event_cost" >"$tmp/figures" || exit 1
-told "reading the clock" "$(of clock)" ns
-told "disabled" "$(of disabled)" "ns (with the call and the loop around it)"
+row "reading the clock" "$(of clock)" ns
+row "disabled" "$(of disabled)" "ns (with the call and the loop around it)"
 asked "instant, with the clock" "$(of instant)" 80 ns
 asked "instant with two annotations" "$(of annotations)" 120 ns
-told "slice (begin and end)" "$(of slice)" ns
-told "counter" "$(of counter)" ns
-told "instant on a track of its own" "$(of track)" ns
-told "instant with a text of 36 bytes" "$(of text)" ns
+row "slice (begin and end)" "$(of slice)" ns
+row "counter" "$(of counter)" ns
+row "instant on a track of its own" "$(of track)" ns
+row "instant with a text of 36 bytes" "$(of text)" ns
 for n in 1 2 8; do
   "$B/bin/sonda" record -q --app bench -o "$tmp/trace$n" -- "$B/bench/library/event_cost" $n 20000 >>"$tmp/figures" || exit 1
-  told "$n threads at once, CPU of an instant" "$(tail -n 1 "$tmp/figures" | awk '{ print $3 }')" ns
+  row "$n threads at once, CPU of an instant" "$(tail -n 1 "$tmp/figures" | awk '{ print $3 }')" ns
 done
 
 # Perfetto's SDK writes the same fields: 13 bytes an instant and 9 an end, with a time of two bytes (a gap of 128 ns or more).

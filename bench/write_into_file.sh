@@ -58,6 +58,6 @@ for _ in $(seq "$pairs"); do
 done
 paste -d' ' "$TMP/sonda" "$TMP/perfetto" | awk '{ print $1 / $2 }' | sort -n |
   awk '{ r[NR] = $1 } END { printf "median of %d ratios, ours / Perfetto'\''s, service CPU for each MB: %.2f\n", NR, NR % 2 ? r[(NR + 1) / 2] : (r[NR / 2] + r[NR / 2 + 1]) / 2 }' |
-  tee "$TMP/told"
-asked "CPU of the service, a MB" "$(sed 's/.* //' "$TMP/told")" 1
+  tee "$TMP/figures"
+asked "CPU of the service, a MB" "$(sed 's/.* //' "$TMP/figures")" 1
 exit $OVER

@@ -52,7 +52,7 @@ static struct losses_config report_losses_config_of(const struct import_result *
 
 	for (size_t i = 0; c && i < c->n_data_sources; i++)
 		ret.rings += !!config_source_ftrace(c->data_sources[i]);
-	ret.wraps = c && triggers_end_a_ring(c);
+	ret.wraps = c && config_triggers_end_ring(c);
 	if (c)
 		pb__trace_config__free_unpacked(c, NULL);
 	return ret;

@@ -44,12 +44,12 @@ void check_kernel(struct doctor_machine *m, struct doctor_finding *f)
 
 /* ---- options ---- */
 
-enum place { IN_TRACEFS, IN_PROC, IN_SYS };
+enum option_root { IN_TRACEFS, IN_PROC, IN_SYS };
 
 /* A file that is there if the kernel has the option. */
 static const struct option {
 	const char *name; /* CONFIG_... */
-	enum place place;
+	enum option_root root;
 	const char *file;
 	const char *use; /* what needs it */
 	const char *line; /* part of the line about what a recording lacks without it */
@@ -102,9 +102,7 @@ static void checks_kernel_read_config(gzFile config, bool has[static ARRAY_SIZE(
 
 static bool has_file(const struct doctor_machine *m, const struct option *o, const char *tracefs)
 {
-	const char *root = o->place == IN_TRACEFS ? tracefs
-			   : o->place == IN_PROC  ? m->proc
-						  : m->sys;
+	const char *root = o->root == IN_TRACEFS ? tracefs : o->root == IN_PROC ? m->proc : m->sys;
 	char path[512];
 
 	return !fs_join(path, sizeof(path), root, o->file) && fs_exists(path);
@@ -121,7 +119,7 @@ static bool find_options(const struct doctor_machine *m, bool has[static ARRAY_S
 	if (config)
 		checks_kernel_read_config(config, has);
 	for (size_t i = 0; i < ARRAY_SIZE(options); i++)
-		if (options[i].place != IN_TRACEFS || sees)
+		if (options[i].root != IN_TRACEFS || sees)
 			has[i] = has_file(m, &options[i], tracefs);
 	if (config)
 		gzclose(config);

@@ -304,7 +304,7 @@ static int record_open_output(struct record_command *c, struct err_text *e)
 {
 	int r;
 
-	if (triggers_take_snapshots(c->config))
+	if (config_triggers_take_snapshots(c->config))
 		return name_snapshots(c, e);
 	if (record_command_has_path(c)) {
 		if (c->options.output)
@@ -369,7 +369,7 @@ static int delay_start(struct record_command *c)
 
 static const char *no_detach(const struct record_command *c)
 {
-	if (triggers_take_snapshots(c->config))
+	if (config_triggers_take_snapshots(c->config))
 		return "cannot be combined with CLONE_SNAPSHOT: no process would save the "
 		       "snapshots; run without --detach in the background, or remove the triggers "
 		       "and call sonda snapshot";

@@ -111,8 +111,8 @@ static int progress_read_rings(const char *instance, struct ring_totals *ret)
 
 /* What waits in the buffer may be the beginning of a packet whose end its producer has not committed
  * yet: only the service knows whether the output stalls. */
-void stream_watch_say(struct stream_watch *w, const Pb__TraceStats *stats,
-		      const Pb__TraceConfig *config, struct console *console)
+void stream_watch_report(struct stream_watch *w, const Pb__TraceStats *stats,
+			 const Pb__TraceConfig *config, struct console *console)
 {
 	bool stalls = stats->has_file_stalled_ms && stats->file_stalled_ms >= STALLED_MS;
 	uint64_t size = (uint64_t)config->buffers[0]->size_kb << 10, waiting = 0, lost = 0;

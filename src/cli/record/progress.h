@@ -26,8 +26,8 @@ struct stream_watch {
 
 /* Checks the counters of a session with one buffer. Prints a message, also with --quiet, if data is
  * lost, or if the output begins or ceases to be behind. */
-void stream_watch_say(struct stream_watch *w, const Pb__TraceStats *stats,
-		      const Pb__TraceConfig *config, struct console *console);
+void stream_watch_report(struct stream_watch *w, const Pb__TraceStats *stats,
+			 const Pb__TraceConfig *config, struct console *console);
 /* Callback for trace_file_watch_stalls(): prints to the console (struct console). */
 void stream_watch_stall(void *console, bool stalled);
 

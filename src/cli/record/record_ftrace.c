@@ -234,9 +234,9 @@ static int put_probe(const struct kprobe_option *k, Pb__FtraceConfig *f, struct 
 
 static int check_uprobe(const char *probe, struct err_text *e)
 {
-	const char *place = probe + strcspn(probe, " ");
+	const char *location = probe + strcspn(probe, " ");
 
-	return is_probe_line(probe) && place[strspn(place, " ")]
+	return is_probe_line(probe) && location[strspn(location, " ")]
 		       ? 0
 		       : err_set(e, -EINVAL,
 				 "--uprobe %.80s: expected 'p:NAME FILE:OFFSET'; example: "

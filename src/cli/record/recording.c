@@ -493,7 +493,7 @@ static void recording_on_stats(void *ctx, bool at_end, const Pb__TraceStats *sta
 	strbuf_deinit(&note);
 	if (!r->setup->streams)
 		return;
-	stream_watch_say(&r->watch, stats, r->setup->config, r->setup->console);
+	stream_watch_report(&r->watch, stats, r->setup->config, r->setup->console);
 	early_errors_report(&r->early, r->setup, &result->scan);
 	end_if_refused(r);
 }

@@ -219,7 +219,7 @@ static void one_buffer(const struct record_facts *f, size_t i, const struct buff
 	struct loss *loss;
 	char number[32];
 
-	if (s->bytes_overwritten && !triggers_end_a_ring(f->config))
+	if (s->bytes_overwritten && !config_triggers_end_ring(f->config))
 		overwritten(f, i, s, ret);
 	if (s->chunks_discarded) {
 		loss = add_buffer(f, i, s->size, s->chunks_discarded, "chunks", ret);
@@ -378,7 +378,7 @@ static bool ring_wrapped(const struct record_facts *f, const struct service_stat
 
 	for (size_t i = 0; s && i < s->n_buffers; i++)
 		overwritten |= s->buffers[i].bytes_overwritten != 0;
-	return overwritten && triggers_end_a_ring(f->config);
+	return overwritten && config_triggers_end_ring(f->config);
 }
 
 void losses_collect(const struct record_facts *f, struct losses *ret)
@@ -398,7 +398,7 @@ void losses_collect(const struct record_facts *f, struct losses *ret)
 		one_buffer(f, i, &s->buffers[i], ret);
 	if (s)
 		refused_by_service(f, s, ret);
-	else if (g.overwritten && !triggers_end_a_ring(f->config))
+	else if (g.overwritten && !config_triggers_end_ring(f->config))
 		strbuf_puts(&losses_add(ret, "central buffer", 0, NULL)->text,
 			    "the oldest data was overwritten");
 	others(f, s, &g, ret->n > in_kernel || ring_wrapped(f, s, &g), ret);

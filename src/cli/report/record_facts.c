@@ -125,7 +125,7 @@ double record_hole_seconds(const struct trace_scan *s, uint64_t ns)
 	return (double)(int64_t)(ns - s->ftrace.first_ns) / 1e9;
 }
 
-bool losses_are_unknown(const struct record_facts *f)
+bool record_losses_are_unknown(const struct record_facts *f)
 {
 	return f->unread || record_lacks_end(f) ||
 	       (config_requests_ftrace(f->config) && !ftrace_scan_has_rings(&f->scan->ftrace));
@@ -137,18 +137,19 @@ bool losses_are_unknown(const struct record_facts *f)
 
 #define MODE(name) PB__TRACE_CONFIG__TRIGGER_CONFIG__TRIGGER_MODE__##name
 
-bool triggers_take_snapshots(const Pb__TraceConfig *config)
+bool config_triggers_take_snapshots(const Pb__TraceConfig *config)
 {
 	const Pb__TraceConfig__TriggerConfig *t = config->trigger_config;
 
 	return t && (t->trigger_mode == MODE(CLONE_SNAPSHOT) || t->use_clone_snapshot_if_available);
 }
 
-bool triggers_end_a_ring(const Pb__TraceConfig *config)
+bool config_triggers_end_ring(const Pb__TraceConfig *config)
 {
 	const Pb__TraceConfig__TriggerConfig *t = config->trigger_config;
 
-	return triggers_take_snapshots(config) || (t && t->trigger_mode == MODE(STOP_TRACING));
+	return config_triggers_take_snapshots(config) ||
+	       (t && t->trigger_mode == MODE(STOP_TRACING));
 }
 
 static void put_names(const Pb__TraceConfig__TriggerConfig *t, struct strbuf *out)
@@ -168,7 +169,7 @@ static void put_names(const Pb__TraceConfig__TriggerConfig *t, struct strbuf *ou
 void trigger_text(const Pb__TraceConfig *config, struct strbuf *out)
 {
 	const Pb__TraceConfig__TriggerConfig *t = config->trigger_config;
-	bool snapshots = triggers_take_snapshots(config);
+	bool snapshots = config_triggers_take_snapshots(config);
 
 	if (!t || t->n_triggers == 0)
 		return;

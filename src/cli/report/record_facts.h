@@ -74,15 +74,15 @@ void record_other_durations(const struct record_facts *f, struct strbuf *out);
 double record_hole_seconds(const struct trace_scan *s, uint64_t ns);
 /* Returns true if there may be losses that are not known: the trace was not read or lacks its end,
  * or the kernel's rings were requested and their last counters are not in the trace. */
-bool losses_are_unknown(const struct record_facts *f);
+bool record_losses_are_unknown(const struct record_facts *f);
 
 /* The triggers of a trace config. */
 
 /* Returns true if each trigger requests a snapshot from the consumer (CLONE_SNAPSHOT). */
-bool triggers_take_snapshots(const Pb__TraceConfig *config);
+bool config_triggers_take_snapshots(const Pb__TraceConfig *config);
 /* Returns true if the buffers are meant to wrap until a trigger is hit; then overwritten data is
  * not a loss. */
-bool triggers_end_a_ring(const Pb__TraceConfig *config);
+bool config_triggers_end_ring(const Pb__TraceConfig *config);
 
 /* Appends what the recording waits for, without a newline; nothing without triggers. */
 void trigger_text(const Pb__TraceConfig *config, struct strbuf *out);

@@ -71,7 +71,7 @@ static void record_notes(const struct record_facts *f, struct strbuf *lines)
 	if (s->compressed_packets)
 		strbuf_printf(lines, "compressed packets that this summary does not read: %llu\n",
 			      (unsigned long long)s->compressed_packets);
-	if (triggers_end_a_ring(f->config) && !f->snapshots && covered_ns(s) && overwritten(s))
+	if (config_triggers_end_ring(f->config) && !f->snapshots && covered_ns(s) && overwritten(s))
 		strbuf_printf(lines, "the ring buffer wrapped: the trace covers the last %.1f s\n",
 			      (double)covered_ns(s) / 1e9);
 	if (s->bad_packets)
@@ -403,12 +403,12 @@ static bool write_lost(const struct record_facts *f, const struct losses *losses
 		write_lines("lost", "not known: the trace was not read here", out);
 	else if (record_lacks_end(f))
 		write_lines("lost", "not known: the trace lacks the end of the recording", out);
-	else if (losses_are_unknown(f))
+	else if (record_losses_are_unknown(f))
 		write_lines("lost", "not known: the kernel's counters are not in the trace", out);
 	else
 		write_lines("lost", "nothing", out);
 	strbuf_deinit(&lines);
-	return losses->n || losses_are_unknown(f);
+	return losses->n || record_losses_are_unknown(f);
 }
 
 /* ---- holes ---- */

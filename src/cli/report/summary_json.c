@@ -207,8 +207,8 @@ static void put_trace(const struct record_facts *f, struct strbuf *b, struct rec
 		put_holes(s, b);
 	}
 	summary_json_put_losses(&losses, b);
-	v->lost = losses.n || losses_are_unknown(f);
-	put_bool(b, "losses_known", !losses_are_unknown(f));
+	v->lost = losses.n || record_losses_are_unknown(f);
+	put_bool(b, "losses_known", !record_losses_are_unknown(f));
 	v->missing = config_requests_ftrace(f->config) && !s->ftrace.counts.total &&
 		     !s->compressed_packets && !f->unread;
 	v->refused = v->missing && record_is_refused(f);

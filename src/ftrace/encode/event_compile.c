@@ -123,7 +123,7 @@ static bool is_var(enum field_type kind)
 {
 	return kind == FIELD_TAIL_STR || kind == FIELD_LOC_STR || kind == FIELD_REL_STR ||
 	       kind == FIELD_TAIL_BYTES || kind == FIELD_LOC_BYTES || kind == FIELD_REL_BYTES ||
-	       kind == FIELD_REST_BYTES;
+	       kind == FIELD_REMAINING_BYTES;
 }
 
 /* Returns the most bytes of a field, without variable lengths. */

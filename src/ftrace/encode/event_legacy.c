@@ -61,9 +61,9 @@ static uint8_t *event_legacy_put_value(uint8_t *p, const struct field_op *op,
 		end = field_text_put(p, op, r, ctx);
 		return end ? unchecked_close(text, end) : NULL;
 	}
-	s = op->type == FIELD_REST_BYTES ? remaining_of(r, op) : field_span(op, r, ctx);
+	s = op->type == FIELD_REMAINING_BYTES ? remaining_of(r, op) : field_span(op, r, ctx);
 	if (!s.data) {
-		if (op->type != FIELD_REST_BYTES)
+		if (op->type != FIELD_REMAINING_BYTES)
 			ctx->bad_field = true;
 		return NULL;
 	}

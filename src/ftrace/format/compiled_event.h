@@ -57,7 +57,7 @@ enum field_type {
 	FIELD_BPRINT, /* arguments of a printf format; size holds their widths (text_fields.h) */
 	FIELD_LAST_TEXT = FIELD_BPRINT,
 	/* from offset to the end of the record; the record may end before offset */
-	FIELD_REST_BYTES,
+	FIELD_REMAINING_BYTES,
 };
 
 /* The size of a FIELD_BPRINT: bytes of a long, and of the smallest integer argument. */

@@ -222,7 +222,7 @@ static const struct special specials[] = {
 	{"raw_data", "buf", 0, FIELD_TAIL_BYTES},
 	{"bprint", "buf", 0, FIELD_BPRINT},
 	/* Only with the option func-args; other records end before this offset. */
-	{NULL, "args", 0, FIELD_REST_BYTES},
+	{NULL, "args", 0, FIELD_REMAINING_BYTES},
 	{NULL, "ip", 4, FIELD_SYM32},
 	{NULL, "ip", 8, FIELD_SYM64},
 	{NULL, "parent_ip", 4, FIELD_SYM32},

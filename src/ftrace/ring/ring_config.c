@@ -208,8 +208,8 @@ static const char *set_requested_watermark(const struct instance *i, uint32_t re
 	return why;
 }
 
-void watermark_set_up(const struct instance *i, const struct ftrace_settings *s,
-		      struct ring_listener *l, struct setup_errors *errors)
+void ring_config_set_watermark(const struct instance *i, const struct ftrace_settings *s,
+			       struct ring_listener *l, struct setup_errors *errors)
 {
 	uint32_t subbufs = instance_ring_kb(i) / instance_subbuf_kb(i);
 	const char *why = NULL;

@@ -48,5 +48,5 @@ void ring_size_release(const struct instance *i);
  * rings have their sizes and record nothing yet; the listener is open and has its period. Reports
  * a watermark that was requested but is unsupported; the timer is used then.
  */
-void watermark_set_up(const struct instance *i, const struct ftrace_settings *s,
-		      struct ring_listener *l, struct setup_errors *errors);
+void ring_config_set_watermark(const struct instance *i, const struct ftrace_settings *s,
+			       struct ring_listener *l, struct setup_errors *errors);

@@ -222,7 +222,8 @@ static int open_instance(struct boot_trace_source *ds)
 					       "of another boot");
 		return -EPERM;
 	}
-	r = named_instance_attach(&ds->instance, env->tracefs_root, env->state_root, ds->name, &e);
+	r = session_instance_attach_named(&ds->instance, env->tracefs_root, env->state_root,
+					  ds->name, &e);
 	if (!r)
 		r = instance_keep_ring(&ds->instance);
 	if (!r)

@@ -142,7 +142,7 @@ static int listen_to_ring(struct ftrace_session *s, const struct ds_env *env, st
 		return r;
 	}
 	s->ring.period_ms = s->settings.drain_period_ms;
-	watermark_set_up(&s->instance, &s->settings, &s->ring, &s->errors);
+	ring_config_set_watermark(&s->instance, &s->settings, &s->ring, &s->errors);
 	s->listeners[s->n_listeners++] = &s->ring;
 	r = page_encoder_new(&s->table, ring_layout(s->ring.ring), writer, &s->encoder);
 	if (!r)

@@ -47,8 +47,8 @@ static const char *objection(const char *name)
 	return str_starts(name, "sonda-") ? "it belongs to another recording" : NULL;
 }
 
-int named_instance_attach(struct instance *i, const char *root, const char *state, const char *name,
-			  struct err_text *e)
+int session_instance_attach_named(struct instance *i, const char *root, const char *state,
+				  const char *name, struct err_text *e)
 {
 	bool beside = !strcmp(name, "hyp") || !strcmp(name, "hypervisor");
 	struct override_target target = {.root = root, .state = state};
@@ -211,7 +211,7 @@ static int borrow(const struct setup *s, struct instance *i)
 	int r;
 
 	if (name && *name)
-		r = named_instance_attach(i, s->root, s->state_root, name, &e);
+		r = session_instance_attach_named(i, s->root, s->state_root, name, &e);
 	else
 		r = instance_attach(i, &top, &e);
 	if (!r && instance_others_hold(i, "current_tracer") && !s->config->enable_function_graph) {

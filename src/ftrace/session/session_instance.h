@@ -10,8 +10,8 @@
  * next to that directory. state: see struct override_target. Returns 0, -EINVAL (not a name that a
  * session may use), -ENOENT (the instance does not exist) or -errno; sets e on failure.
  */
-int named_instance_attach(struct instance *i, const char *root, const char *state, const char *name,
-			  struct err_text *e);
+int session_instance_attach_named(struct instance *i, const char *root, const char *state,
+				  const char *name, struct err_text *e);
 
 /*
  * Opens the instance that a session records in.

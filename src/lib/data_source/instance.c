@@ -69,7 +69,7 @@ static void user_object_free(struct user_object *u)
 		free(u);
 }
 
-void user_unref(struct user_object *u)
+void user_object_unref(struct user_object *u)
 {
 	if (--u->refs > 0)
 		return;
@@ -126,7 +126,7 @@ static void on_answer(struct io_task *t)
 		   a->instance->state == INSTANCE_STOPPING) {
 		stop_answered(a->instance);
 	}
-	user_unref(a->user);
+	user_object_unref(a->user);
 	free(a);
 }
 
@@ -255,7 +255,7 @@ static bool set_up_startup(struct source *s, const struct instance_session *sess
 		return false;
 	if (startup_ops->set_up(&next))
 		return true;
-	user_unref(next.user);
+	user_object_unref(next.user);
 	return false;
 }
 
@@ -455,7 +455,7 @@ void instance_end(struct instance *in)
 	report_dropped(in);
 	in->state = INSTANCE_FREE;
 	in->epoch++;
-	user_unref(TAKE_PTR(in->user));
+	user_object_unref(TAKE_PTR(in->user));
 }
 
 static void sources_stop(void *ctx, uint64_t id)

@@ -10,7 +10,7 @@ struct instance *instance_find(const struct source_host *h, uint64_t id);
 /* Ends an instance that is not INSTANCE_FREE. Then no thread uses it. */
 void instance_end(struct instance *in);
 
-void user_unref(struct user_object *u);
+void user_object_unref(struct user_object *u);
 
 /* Sets up and starts an instance for a host without a link. */
 void instance_begin(struct source_host *h, uint64_t id, const void *config, size_t len);

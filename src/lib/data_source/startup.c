@@ -94,7 +94,7 @@ static void startup_on_timer(struct io_timer *t)
 static void drop_next(void)
 {
 	if (startup.next.host)
-		user_unref(startup.next.user);
+		user_object_unref(startup.next.user);
 	startup.next = (struct instance_session){0};
 }
 

@@ -239,7 +239,7 @@ static enum step buffer_read_head(struct trace_buffer *b, struct tb_seq *s,
 
 	b->work++;
 	if (may_grow(b, s, rec))
-		return stall(s, TB_WAITS_FOR_REST);
+		return stall(s, TB_WAITS_FOR_MORE);
 	if (rec->used == 0)
 		return drop_heads(b, s, 1, 0);
 	if (!fragment_at(rec, rec->read, &f)) {

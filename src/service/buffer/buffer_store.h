@@ -48,7 +48,7 @@
 enum tb_stall {
 	TB_READY,
 	TB_WAITS_FOR_PATCH,
-	TB_WAITS_FOR_REST, /* of a chunk that was scraped */
+	TB_WAITS_FOR_MORE, /* of a chunk that was scraped */
 	TB_WAITS_FOR_NEXT, /* the packet continues in the next chunk */
 };
 

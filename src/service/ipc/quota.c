@@ -275,7 +275,7 @@ void quota_move(struct quota_account *from, struct quota_account *to)
 }
 
 /*
- * A table of the users that caused messages lately. Users without a place in the table share one
+ * A table of the users that caused messages lately. Users without an entry in the table share one
  * limit, so the number of lines per period is bounded. The number of suppressed messages of a user
  * is logged before the next message after the period, which any user may cause.
  */

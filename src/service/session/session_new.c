@@ -216,7 +216,7 @@ int session_new(struct sessions *sessions, const struct session_request *request
 					 "see docs/security.md)"
 				       : "");
 	}
-	/* Its place among the others. */
+	/* Makes it one of the sessions of the service. */
 	admission_stop_others(sessions, config);
 	admission_remember(sessions, config, request->uid);
 	TAILQ_INSERT_TAIL(&sessions->list, s, link);

@@ -237,7 +237,7 @@ static void scan_counted(const char *what, uint64_t count)
 	scan(&m);
 }
 
-/* "runq slices left out": told again and again, once in the summary, with its last number. */
+/* "runq slices left out": reported repeatedly; the summary has it once, with its last number. */
 FIXTURE_TEST(test_what_is_counted_is_kept_once_with_its_number)
 {
 	scan_counted("runq", 3);

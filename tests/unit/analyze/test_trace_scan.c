@@ -199,7 +199,7 @@ TEST(test_compressed_packets_are_looked_into)
 	assert_int_equal(s.packets, 2);
 	assert_int_equal(s.bytes, 4);
 	assert_int_equal(s.bad_packets + s.compressed_packets, 0);
-	/* One in another is not looked into: nobody writes that. */
+	/* Compressed packets within compressed packets are not read: no producer writes them. */
 	len = sizeof(packed);
 	assert_int_equal(compress(packed, &len, outer, (uLong)(p - outer)), Z_OK);
 	pb_enc_bytes(&m.enc, PB_TRACE_PACKET_COMPRESSED_PACKETS, packed, len);

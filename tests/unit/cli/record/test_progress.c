@@ -260,7 +260,7 @@ FIXTURE_TEST(an_output_that_does_not_keep_up)
 			  (unsigned long long)rows[i].written, (unsigned long long)rows[i].read,
 			  (unsigned long long)rows[i].lost, (unsigned long long)rows[i].stalled_ms);
 		capture(state);
-		stream_watch_say(&watch, stats, config, &console);
+		stream_watch_report(&watch, stats, config, &console);
 		assert_string_equal(captured(state), rows[i].printed);
 	}
 }

@@ -41,8 +41,9 @@ TEST(what_is_waited_for)
 			assert_string_equal(text.s, rows[i].text);
 		else
 			assert_null(text.s);
-		assert_int_equal(triggers_take_snapshots(x.f.config), rows[i].takes_snapshots);
-		assert_int_equal(triggers_end_a_ring(x.f.config), rows[i].ends_a_ring);
+		assert_int_equal(config_triggers_take_snapshots(x.f.config),
+				 rows[i].takes_snapshots);
+		assert_int_equal(config_triggers_end_ring(x.f.config), rows[i].ends_a_ring);
 		strbuf_deinit(&text);
 		facts_deinit(&x);
 	}

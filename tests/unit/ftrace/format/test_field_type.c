@@ -211,7 +211,7 @@ TEST(test_the_group_ftrace)
 		 true},
 		{"raw_data", FIELD("char buf[]", 12, 0, 0), FIELD_TAIL_BYTES, false},
 		{"funcgraph_entry", FIELD("unsigned long func", 8, 8, 0), FIELD_SYM64, false},
-		{"funcgraph_entry", FIELD("unsigned long args[]", 24, 0, 0), FIELD_REST_BYTES,
+		{"funcgraph_entry", FIELD("unsigned long args[]", 24, 0, 0), FIELD_REMAINING_BYTES,
 		 true},
 		{"function", FIELD("unsigned long parent_ip", 12, 4, 0), FIELD_SYM32, false},
 		{"fgraph_retaddr_entry", FIELD("unsigned long retaddr", 24, 8, 0), FIELD_SYM64,

@@ -59,7 +59,7 @@ static void set_up(uint32_t percent, bool period_is_set)
 	setup_errors_deinit(&errors);
 	l = (struct ring_listener){.period_ms = 100};
 	assert_int_equal(ring_open(&l, loop, "/nowhere", &instance, &e), 0);
-	watermark_set_up(&instance, &s, &l, &errors);
+	ring_config_set_watermark(&instance, &s, &l, &errors);
 	ring_close(&l);
 }
 
