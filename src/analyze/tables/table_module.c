@@ -299,33 +299,29 @@ static void table_module_by_value(const struct store_vtab *v, struct store_curso
 		c->begin = c->end = 0;
 }
 
-/* Narrows to the rows from `first` up to the one before `last`. */
-static void by_rows(struct store_cursor *c, uint32_t first, uint32_t last)
+/* Returns the place of the first of the cursor's rows that is not below `row`. */
+static uint32_t first_place(const struct store_cursor *c, uint32_t row)
 {
 	uint32_t lo = c->begin, hi = c->end;
 
-	if (!c->rows) {
-		narrow(c, first, last);
-		return;
-	}
 	while (lo < hi) {
 		uint32_t mid = lo + (hi - lo) / 2;
 
-		if (c->rows[mid] < first)
+		if (c->rows[mid] < row)
 			lo = mid + 1;
 		else
 			hi = mid;
 	}
-	c->begin = lo;
-	for (hi = c->end; lo < hi;) {
-		uint32_t mid = lo + (hi - lo) / 2;
+	return lo;
+}
 
-		if (c->rows[mid] < last)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	c->end = lo;
+/* Narrows to the rows from `first` up to the one before `last`. */
+static void by_rows(struct store_cursor *c, uint32_t first, uint32_t last)
+{
+	if (c->rows)
+		narrow(c, first_place(c, first), first_place(c, last));
+	else
+		narrow(c, first, last);
 }
 
 static uint32_t rows_before(const struct store_vtab *v, int64_t ts, bool inclusive)
