@@ -256,7 +256,7 @@ static int read_rows(sqlite3_stmt *st, const struct report_style *style, struct 
 
 /* Makes the line fit into width (0: any): narrows the widest columns of text, then leaves out
  * columns at the end of the line. */
-static void fit(struct rows *rows, int width)
+static void fit_columns(struct rows *rows, int width)
 {
 	int total = 2 * (rows->n_columns - 1);
 
@@ -336,7 +336,7 @@ int report_table_print(sqlite3_stmt *st, const struct report_style *style, FILE 
 	r = read_rows(st, style, &rows);
 	n = rows.n_columns ? (int)(rows.n / (size_t)rows.n_columns) : 0;
 	if (r == SQLITE_DONE && n > 0) {
-		fit(&rows, style->width);
+		fit_columns(&rows, style->width);
 		put_heads(&rows, style, to);
 		for (int i = 0; i < n && i < style->top; i++)
 			put_line(&rows.cells[(size_t)i * (size_t)rows.n_columns], &rows, style, to);

@@ -26,7 +26,7 @@
 #define LISTED_VALUES 6
 
 /* Returns the word NUL-terminated, or NULL if the token is not a word or too long. */
-static const char *word_of(const struct text_token *t, char buf[static TEXT_NAME_MAX])
+static const char *copy_word(const struct text_token *t, char buf[static TEXT_NAME_MAX])
 {
 	if (t->kind != TEXT_WORD || t->len >= TEXT_NAME_MAX)
 		return NULL;
@@ -39,7 +39,7 @@ const ProtobufCFieldDescriptor *text_names_field(const ProtobufCMessageDescripto
 						 const struct text_token *t)
 {
 	char buf[TEXT_NAME_MAX];
-	const char *word = word_of(t, buf);
+	const char *word = copy_word(t, buf);
 	uint64_t id;
 
 	if (word)
@@ -53,7 +53,7 @@ const ProtobufCEnumValue *text_names_value(const ProtobufCEnumDescriptor *type,
 					   const struct text_token *t)
 {
 	char buf[TEXT_NAME_MAX];
-	const char *word = word_of(t, buf);
+	const char *word = copy_word(t, buf);
 
 	return word ? protobuf_c_enum_descriptor_get_value_by_name(type, word) : NULL;
 }
@@ -82,7 +82,7 @@ const char *text_names_hint_field(const ProtobufCMessageDescriptor *type,
 				  const struct text_token *t, char buf[static TEXT_HINT_MAX])
 {
 	char word_buf[TEXT_NAME_MAX];
-	const char *word = word_of(t, word_buf);
+	const char *word = copy_word(t, word_buf);
 	const ProtobufCFieldDescriptor *down;
 	struct str_nearest nearest;
 
@@ -125,7 +125,7 @@ const char *text_names_hint_value(const ProtobufCEnumDescriptor *type, const str
 				  char buf[static TEXT_HINT_MAX])
 {
 	char word_buf[TEXT_NAME_MAX];
-	const char *word = word_of(t, word_buf);
+	const char *word = copy_word(t, word_buf);
 	struct str_nearest nearest;
 
 	buf[0] = '\0';

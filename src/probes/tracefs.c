@@ -88,8 +88,8 @@ int tracefs_mount_private(const char *dir)
 	if (unshare(CLONE_NEWNS) < 0)
 		return -errno;
 	/*
-	 * Later mounts of others below /sys are still visible here; mounts made here are not
-	 * visible to others.
+	 * This process still sees what other processes mount below /sys later. They do not see
+	 * what this process mounts.
 	 */
 	if (mount(NULL, "/sys", NULL, MS_SLAVE, NULL) < 0)
 		return -errno;

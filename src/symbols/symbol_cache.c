@@ -76,7 +76,7 @@ static int shows_addresses(int fd)
 
 /* ---- kptr_restrict ---- */
 
-static void restrict_path(const char *proc_root, char *path, size_t size)
+static void kptr_restrict_path(const char *proc_root, char *path, size_t size)
 {
 	snprintf(path, size, "%s/sys/kernel/kptr_restrict", proc_root);
 }
@@ -88,7 +88,7 @@ static int read_restrict(const char *proc_root)
 	char path[4096];
 	int r;
 
-	restrict_path(proc_root, path, sizeof(path));
+	kptr_restrict_path(proc_root, path, sizeof(path));
 	r = fs_read_file(path, 64, &b);
 	if (!r)
 		r = b.s ? atoi(b.s) : -EIO;
@@ -100,7 +100,7 @@ static int write_restrict(const char *proc_root, int value)
 {
 	char path[4096], text[16];
 
-	restrict_path(proc_root, path, sizeof(path));
+	kptr_restrict_path(proc_root, path, sizeof(path));
 	snprintf(text, sizeof(text), "%d\n", value);
 	return fs_write_file(path, text, false);
 }
@@ -119,7 +119,7 @@ static int lock_restrict(const char *proc_root)
 	_cleanup_(closep) int fd = -1;
 	char path[4096];
 
-	restrict_path(proc_root, path, sizeof(path));
+	kptr_restrict_path(proc_root, path, sizeof(path));
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;

@@ -80,7 +80,7 @@ static uint64_t count_names(const struct pb_field *columns)
 	return n;
 }
 
-static void copy_names(const struct pb_field *columns, struct strbuf *ret)
+static void copy_intern_tables(const struct pb_field *columns, struct strbuf *ret)
 {
 	pb_for_each (f, columns)
 		if (f.id == NAME(INTERN_TABLE) && f.data)
@@ -213,7 +213,7 @@ static bool cut_columns_build(const struct pb_field *columns, struct cut_columns
 		memcpy(switches.in.row, before, sizeof(before));
 		copy_row(&switches, before[COMPACT_TIME]);
 	}
-	copy_names(columns, &out);
+	copy_intern_tables(columns, &out);
 	if (w->before && w->before->known)
 		cut_put_bytes(&out, NAME(INTERN_TABLE), w->before->comm, w->before->comm_len);
 	close_rows(&switches, &out);

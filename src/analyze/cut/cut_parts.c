@@ -514,8 +514,8 @@ static int write_piece(struct parts *p, const struct cut_bundle *b, struct cut_p
 	return r;
 }
 
-/* Notes the part of an event's time. */
-static void touch_part(void *ctx, int64_t ts)
+/* Adds the part that contains the time of an event to p->touched. */
+static void note_touched_part(void *ctx, int64_t ts)
 {
 	struct parts *p = ctx;
 	struct cut_part *part;
@@ -535,7 +535,7 @@ static int write_pieces(struct parts *p, const struct cut_bundle *b)
 
 	p->touched.n = 0;
 	p->touch_error = 0;
-	cut_bundle_each(b, touch_part, p);
+	cut_bundle_each(b, note_touched_part, p);
 	r = p->touch_error;
 	/* If the bundle begins outside of the parts, so do the losses before it. */
 	leads = p->touched.n && b->first >= p->touched.of[0]->range.first;

@@ -163,14 +163,15 @@ static void sort_queue(struct event_queues *qs, struct event_queue *q)
 
 /* ---- all queues ---- */
 
-static const struct queued_event *head(const struct event_queue *q)
+static const struct queued_event *first_queued_event(const struct event_queue *q)
 {
 	return &q->first->events[q->at];
 }
 
 static bool is_before(const struct event_queues *qs, uint32_t a, uint32_t b)
 {
-	int64_t x = head(&qs->queues[a])->ts, y = head(&qs->queues[b])->ts;
+	int64_t x = first_queued_event(&qs->queues[a])->ts,
+		y = first_queued_event(&qs->queues[b])->ts;
 
 	return x != y ? x < y : a < b;
 }
@@ -195,7 +196,7 @@ static int64_t second_ts(const struct event_queues *qs)
 	int64_t ts = INT64_MAX;
 
 	for (size_t i = 1; i < 3 && i < qs->n_heap; i++)
-		ts = MIN(ts, head(&qs->queues[qs->heap[i]])->ts);
+		ts = MIN(ts, first_queued_event(&qs->queues[qs->heap[i]])->ts);
 	return ts;
 }
 
@@ -242,10 +243,10 @@ void event_queues_release(struct event_queues *qs, queue_release_fn fn, void *ct
 		bool more;
 
 		do {
-			fn(ctx, q, head(q));
+			fn(ctx, q, first_queued_event(q));
 			qs->n_released++;
 			more = event_queues_advance(qs, q);
-		} while (more && head(q)->ts <= until);
+		} while (more && first_queued_event(q)->ts <= until);
 		if (!more)
 			qs->heap[0] = qs->heap[--qs->n_heap];
 		if (qs->n_heap)

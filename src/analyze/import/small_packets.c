@@ -67,7 +67,7 @@ static double whole(double v)
 }
 
 /* Derives the charge from energy and voltage, and the power from current and voltage. */
-static void derive(struct battery *b)
+static void derive_charge_and_power(struct battery *b)
 {
 	double mw;
 
@@ -87,7 +87,7 @@ void rows_battery(struct import *im, struct machine *m, int64_t ts, const struct
 	struct battery b = {.name = NULL_U32};
 
 	read_battery(im, packet, &b);
-	derive(&b);
+	derive_charge_and_power(&b);
 	for (size_t i = 0; i < BATTERY_VALUES; i++) {
 		int64_t values[] = {b.name, strings_intern_z(s, names[i])};
 		uint32_t name;

@@ -206,7 +206,7 @@ static void rate_queues(struct live *l)
 	}
 }
 
-static void sum_losses(struct live *l)
+static void format_losses(struct live *l)
 {
 	struct strbuf *b = &l->losses.counters;
 	struct live_track *t, *next;
@@ -223,5 +223,5 @@ void live_machine_screen(struct live *l)
 	rate_cpu(l);
 	rate_pressure(l);
 	rate_queues(l);
-	sum_losses(l);
+	format_losses(l);
 }

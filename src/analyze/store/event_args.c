@@ -298,7 +298,7 @@ int event_args_decode(const struct store *s, uint32_t number, const struct gener
 	return ret->failed ? -ENOMEM : 0;
 }
 
-/* sched_switch shows all its arguments, those of value 0 as well, in the kernel's order. */
+/* Lists all arguments of a sched_switch in the kernel's order, including those with value 0. */
 static void list_full_switch(struct pb_dec d, struct arg_list *l)
 {
 	const struct event_row *e = &events[PB_FTRACE_EVENT_SCHED_SWITCH];

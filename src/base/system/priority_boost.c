@@ -63,7 +63,7 @@ static int run_with_others(void)
 	return run_as(SCHED_OTHER, 0, -(int)PRIORITY_BOOST_OTHER_MAX);
 }
 
-static int run_as_found(const struct priority_boost_state *s)
+static int restore_scheduling(const struct priority_boost_state *s)
 {
 	return run_as(s->policy, s->priority, s->nice);
 }
@@ -148,7 +148,7 @@ void priority_boost_tick(struct priority_boost_state *s)
 		s->spent = true;
 		if (s->ordinary_ns - s->window_ordinary_ns >= PRIORITY_BOOST_BUDGET_NS / 2 ||
 		    run_with_others() < 0)
-			run_as_found(s);
+			restore_scheduling(s);
 	}
 }
 
@@ -172,7 +172,7 @@ int priority_boost_apply(struct priority_boost_state *s, struct priority_boost b
 		break;
 	case PRIORITY_BOOST_BUDGETED:
 		if (is_real_time(s->policy))
-			r = run_as_found(s);
+			r = restore_scheduling(s);
 		else if (run_on_budget(s, PRIORITY_BOOST_FIFO_MIN) < 0)
 			r = run_with_others();
 		break;
@@ -180,7 +180,7 @@ int priority_boost_apply(struct priority_boost_state *s, struct priority_boost b
 		r = run_as(SCHED_OTHER, 0, -(int)boost.priority);
 		break;
 	case PRIORITY_BOOST_NONE:
-		r = run_as_found(s);
+		r = restore_scheduling(s);
 		break;
 	}
 	if (r < 0 && boost.policy != PRIORITY_BOOST_NONE) {

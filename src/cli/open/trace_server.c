@@ -21,6 +21,7 @@
 #include "base/core/mem.h"
 #include "base/system/fs.h"
 #include "base/system/log.h"
+#include "base/text/str.h"
 
 #define ADDRESS "127.0.0.1"
 #define MAX_HEADER_BYTES 16384
@@ -307,13 +308,6 @@ static void print_address(const struct sockaddr_in *a, char buf[static 16])
 	snprintf(buf, 16, "%08X:%04X", a->sin_addr.s_addr, ntohs(a->sin_port));
 }
 
-static bool address_ends(const char *text, const char *address)
-{
-	size_t len = strlen(text), n = strlen(address);
-
-	return len >= n && !strcmp(text + len - n, address);
-}
-
 /*
  * Finds the user of the socket with these two addresses in /proc/net/tcp or tcp6. Returns 0,
  * -ENOENT or -errno. The first line of the file names its columns:
@@ -332,7 +326,7 @@ static int find_peer(const char *path, const char *from, const char *to, uid_t *
 	while (fgets(line, sizeof(line), f)) {
 		if (sscanf(line, " %*[^:]: %63s %63s %*s %*s %*s %*s %u %*s %lu", local, remote,
 			   &uid, &inode) != 4 ||
-		    !address_ends(local, from) || !address_ends(remote, to))
+		    !str_ends(local, from) || !str_ends(remote, to))
 			continue;
 		/* The kernel shows root as the user of a socket that its process has closed. */
 		if (inode == 0)

@@ -109,7 +109,7 @@ static bool asks_for_journal(const struct evidence *e)
 	return config_requests_source(e->facts->config, "linux.systemd_journald");
 }
 
-static bool asks_for_events(const struct evidence *e)
+static bool asks_for_kernel_events(const struct evidence *e)
 {
 	return config_requests_ftrace(e->facts->config);
 }
@@ -118,10 +118,12 @@ static const struct {
 	const char *check;
 	bool (*concerns)(const struct evidence *e);
 } obstacles[] = {
-	{"rights", lacks_tracefs},     {"options", lacks_anything},    {"bpf", may_not_use_bpf},
-	{"btf", lacks_types},	       {"symbols", lacks_symbols},     {"files", is_refused},
-	{"journal", asks_for_journal}, {"container", asks_for_events}, {"stacks", lacks_samples},
-	{"selinux", is_refused},       {"apparmor", is_refused},       {"memory", lacks_memory},
+	{"rights", lacks_tracefs},     {"options", lacks_anything},
+	{"bpf", may_not_use_bpf},      {"btf", lacks_types},
+	{"symbols", lacks_symbols},    {"files", is_refused},
+	{"journal", asks_for_journal}, {"container", asks_for_kernel_events},
+	{"stacks", lacks_samples},     {"selinux", is_refused},
+	{"apparmor", is_refused},      {"memory", lacks_memory},
 };
 
 /* Prints why this machine did not record what the recording lacks, in the sentences of sonda

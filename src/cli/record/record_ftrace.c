@@ -124,7 +124,7 @@ int record_ftrace_put_events(const struct record_options *o, const struct tracef
 
 /* ---- options that create events ---- */
 
-static bool begins(const char *name, size_t len, const char *with)
+static bool name_begins_with(const char *name, size_t len, const char *with)
 {
 	return len >= strlen(with) && !memcmp(name, with, strlen(with));
 }
@@ -156,8 +156,10 @@ static int add_syscall(const struct record_options *o, Pb__FtraceConfig *f, cons
 	struct strbuf b = {0};
 	int r;
 
-	strbuf_puts(&b,
-		    begins(name, len, "sys_") || begins(name, len, "compat_sys_") ? "" : "sys_");
+	strbuf_puts(&b, name_begins_with(name, len, "sys_") ||
+					name_begins_with(name, len, "compat_sys_")
+				? ""
+				: "sys_");
 	strbuf_add(&b, name, len);
 	if (!len)
 		r = err_set(e, -EINVAL, "--syscalls: a name is empty");

@@ -160,7 +160,7 @@ static bool is_of_all_ends(const Pb__FtraceConfig *f)
 
 /* ---- whose events ---- */
 
-static int set_numbers(size_t *n, uint32_t **list, const uint32_t *numbers, size_t count)
+static int replace_numbers(size_t *n, uint32_t **list, const uint32_t *numbers, size_t count)
 {
 	uint32_t *copy = malloc(count * sizeof(*copy) + 1);
 
@@ -192,12 +192,12 @@ static bool is_restricted(const Pb__TraceConfig *config, const Pb__FtraceConfig 
 static int restrict_source(Pb__FtraceConfig *f, const uint32_t *tids, size_t n,
 			   const struct pid_list *pids)
 {
-	int r = set_numbers(&f->n_tids_to_trace, &f->tids_to_trace, tids, n);
+	int r = replace_numbers(&f->n_tids_to_trace, &f->tids_to_trace, tids, n);
 
 	f->has_follow_children = f->follow_children = true;
-	return r || !pids
-		       ? r
-		       : set_numbers(&f->n_pids_to_trace, &f->pids_to_trace, pids->pids, pids->n);
+	return r || !pids ? r
+			  : replace_numbers(&f->n_pids_to_trace, &f->pids_to_trace, pids->pids,
+					    pids->n);
 }
 
 static int record_threads_set_threads(Pb__TraceConfig *config, const uint32_t *tids, size_t n,
@@ -236,10 +236,10 @@ static int set_pids(Pb__TraceConfig *config, const struct pid_list *pids)
 		Pb__PerfEventConfig *p = c ? c->perf_event_config : NULL;
 
 		if (b)
-			r = set_numbers(&b->n_pids, &b->pids, pids->pids, pids->n);
+			r = replace_numbers(&b->n_pids, &b->pids, pids->pids, pids->n);
 		if (p && !r)
-			r = set_numbers(&p->n_target_pid, (uint32_t **)&p->target_pid, pids->pids,
-					pids->n);
+			r = replace_numbers(&p->n_target_pid, (uint32_t **)&p->target_pid,
+					    pids->pids, pids->n);
 	}
 	return r;
 }

@@ -315,8 +315,8 @@ static void put_departure(const struct record_facts *f, const struct service_sta
 		}
 }
 
-static void departures(const struct record_facts *f, const struct service_stats *s,
-		       struct losses *ret)
+static void add_departures(const struct record_facts *f, const struct service_stats *s,
+			   struct losses *ret)
 {
 	for (size_t i = 0; s && i < s->n_departures; i++)
 		if (is_first(s, i))
@@ -341,8 +341,8 @@ static bool flush_failed(const struct record_facts *f, const struct service_stat
 	return f->flush_failed;
 }
 
-static void others(const struct record_facts *f, const struct service_stats *s,
-		   const struct gaps *g, bool explained, struct losses *ret)
+static void add_other_losses(const struct record_facts *f, const struct service_stats *s,
+			     const struct gaps *g, bool explained, struct losses *ret)
 {
 	const struct {
 		uint64_t n;
@@ -361,7 +361,7 @@ static void others(const struct record_facts *f, const struct service_stats *s,
 			strbuf_printf(
 				&losses_add(ret, counts[i].place, counts[i].n, "packets")->text,
 				"%s: %llu", counts[i].what, (unsigned long long)counts[i].n);
-	departures(f, s, ret);
+	add_departures(f, s, ret);
 	if (f->file_is_cut)
 		strbuf_puts(&losses_add(ret, "file", 0, NULL)->text,
 			    "the rest of the trace was not written");
@@ -401,7 +401,7 @@ void losses_collect(const struct record_facts *f, struct losses *ret)
 	else if (g.overwritten && !config_triggers_end_ring(f->config))
 		strbuf_puts(&losses_add(ret, "central buffer", 0, NULL)->text,
 			    "the oldest data was overwritten");
-	others(f, s, &g, ret->n > in_kernel || ring_wrapped(f, s, &g), ret);
+	add_other_losses(f, s, &g, ret->n > in_kernel || ring_wrapped(f, s, &g), ret);
 	polled(f, ret);
 	perf_rings(f, ret);
 }

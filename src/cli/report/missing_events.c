@@ -172,7 +172,7 @@ static void missing_events_put_events(const struct name_list *failed, size_t fir
 	strbuf_deinit(&names);
 }
 
-static bool is_reported(const struct name_list *failed, size_t i, const struct entry *e)
+static bool was_reason_printed(const struct name_list *failed, size_t i, const struct entry *e)
 {
 	while (i-- > 0) {
 		struct entry earlier = read_entry(failed->names[i]);
@@ -198,7 +198,7 @@ static void failed_events_put(const struct name_list *failed, struct strbuf *lin
 
 		if (is_option(&e))
 			put_option(&e, lines);
-		else if (!is_reported(failed, i, &e))
+		else if (!was_reason_printed(failed, i, &e))
 			missing_events_put_events(failed, i, lines);
 	}
 }

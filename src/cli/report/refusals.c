@@ -71,7 +71,7 @@ static bool is_of_probe(const char *entry, const char *definition)
 	       str_starts(slash + 1 + len, " (") && !str_starts(slash + 1 + len, " (limited by ");
 }
 
-static bool is_of_options(const Pb__FtraceConfig *f, const char *entry)
+static bool is_of_command_line_option(const Pb__FtraceConfig *f, const char *entry)
 {
 	static const char *const options[] = {"option:kprobe_events (", "option:uprobe_events (",
 					      "option:enable_function_graph ("};
@@ -108,7 +108,7 @@ enum refused_options refused_options(const Pb__TraceConfig *config, const struct
 				worst = MAX(worst, refusals_kind_of(entry));
 		}
 		for (size_t i = 0; f && i < s->failed.n; i++)
-			if (is_of_options(f, s->failed.names[i]))
+			if (is_of_command_line_option(f, s->failed.names[i]))
 				worst = MAX(worst, refusals_kind_of(s->failed.names[i]));
 	}
 	return worst;

@@ -16,7 +16,7 @@ static uint64_t ring_bytes(const struct ftrace_scan *s)
 }
 
 /* Returns, in MiB, the next power of two from four times the bytes on, at most 1024. */
-static unsigned larger_mb(uint64_t bytes)
+static unsigned suggested_buffer_mb(uint64_t bytes)
 {
 	unsigned mb = 1;
 
@@ -27,7 +27,7 @@ static unsigned larger_mb(uint64_t bytes)
 
 void ring_losses_advise(const struct record_facts *f, uint64_t bytes, struct strbuf *b)
 {
-	unsigned mb = larger_mb(bytes);
+	unsigned mb = suggested_buffer_mb(bytes);
 
 	if (f->from_words)
 		strbuf_printf(b, "try -B %umb or fewer events", mb);

@@ -75,7 +75,8 @@ static const struct group *service_help_group_of(const char *address)
 	return getgrgid(st.st_gid);
 }
 
-static void refused(const char *address, struct err_text *text, struct err_text *remedy)
+static void explain_permission_denied(const char *address, struct err_text *text,
+				      struct err_text *remedy)
 {
 	const struct group *g = service_help_group_of(address);
 	const struct passwd *user = getpwuid(getuid());
@@ -102,7 +103,7 @@ bool service_problem(const char *address, int error, struct err_text *text, stru
 	switch (error) {
 	case -EACCES:
 	case -EPERM:
-		refused(address, text, remedy);
+		explain_permission_denied(address, text, remedy);
 		return true;
 	case -ENOENT:
 	case -ECONNREFUSED:

@@ -32,10 +32,11 @@ struct instance_table_ops {
 	 * (a limit of users other than root), -E2BIG (DS_INSTANCES_MAX) or -ENOMEM. name is
 	 * borrowed. */
 	void (*failed)(void *ctx, const char *name, int error);
-	/* This source of a session that starts, ends or is cloned records nothing, for the error
-	 * above: the trace should have that. May be NULL. */
+	/* A session starts, ends or is cloned, and this source of it records nothing because of
+	 * `error`. The callee writes that into the trace. May be NULL. */
 	void (*records_nothing)(void *ctx, uint16_t target_buffer, const char *name, int error);
-	/* The strongest priority_boost of all instances has changed; PRIORITY_BOOST_NONE: none. */
+	/* The strongest priority_boost of all instances has changed. Its policy is PRIORITY_BOOST_NONE
+	 * if no instance has one. */
 	void (*boosted)(void *ctx, struct priority_boost strongest);
 	/* The capabilities (bits 1 << CAP_*) that all sources with instances need change. Called
 	 * before an instance is created and after one is destroyed. May be NULL. */

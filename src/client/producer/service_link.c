@@ -96,7 +96,7 @@ static void commit_now(struct service_link *l)
 		io_arm(l->loop, &l->commit, COMMIT_MS);
 }
 
-/* Any thread, unless there is only one. */
+/* Called on the thread of any writer. With one_thread, that is the thread of the loop. */
 static void on_schedule(void *ctx, bool urgent)
 {
 	struct service_link *l = ctx;

@@ -81,8 +81,9 @@ static void end_watch(struct service_producer *p)
 	file_watch_close(&p->watch);
 }
 
-/* If the descriptor cannot be polled, only the retries remain. */
-static void poll_watch(struct service_producer *p)
+/* Waits until the socket's folder changes. If its descriptor cannot be polled, the producer only
+ * retries periodically. */
+static void wait_for_change(struct service_producer *p)
 {
 	if (io_watch(p->o.loop, &p->watched) < 0)
 		file_watch_close(&p->watch);
@@ -95,7 +96,7 @@ static void read_watch(struct service_producer *p)
 
 	io_unwatch(p->o.loop, &p->watched);
 	if (event == FILE_WATCH_QUIET) {
-		poll_watch(p);
+		wait_for_change(p);
 		return;
 	}
 	io_arm(p->o.loop, &p->watch_pause, p->watch.pause_ms);
@@ -130,7 +131,7 @@ static void begin_watch(struct service_producer *p)
 		return;
 	p->watched.fd = p->watch.fd;
 	if (!p->watch_pause.armed)
-		poll_watch(p);
+		wait_for_change(p);
 }
 
 static void wait_for_service(struct service_producer *p)

@@ -222,7 +222,7 @@ static size_t sort_out(struct top_n *t)
 }
 
 /* Returns the shown process that grew least. */
-static struct process *weakest(const struct top_n *t)
+static struct process *least_grown_shown(const struct top_n *t)
 {
 	struct process *p, *next, *worst = NULL;
 
@@ -235,7 +235,7 @@ static struct process *weakest(const struct top_n *t)
 /* Hides the shown process that grew least. Its tracks end with its values of this period. */
 static void displace_weakest(struct top_n *t)
 {
-	struct process *p = weakest(t);
+	struct process *p = least_grown_shown(t);
 
 	set_values(t, p);
 	remove_process_tracks(t, p);

@@ -64,7 +64,7 @@ static inline bool compact_sched_full(const struct compact_sched *s)
 /* Writes the field compact_sched into an open bundle, unless it is empty. */
 void compact_sched_write(const struct compact_sched *s, struct pb_enc *e);
 
-/* For values that rarely take more than a byte. */
+/* Appends a value to a column. Fast for values that fit into one byte. */
 static inline void compact_put(struct compact_sched *s, enum compact_column column, uint64_t v)
 {
 	s->end[column] = unchecked_put_varint(s->end[column], v);

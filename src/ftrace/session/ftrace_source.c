@@ -60,7 +60,8 @@ struct ftrace_source {
 	struct ftrace_session session;
 	struct session_stats stats;
 	struct override *top_markers_off; /* owned; NULL: the top level gets copies of markers */
-	/* owned: the timer of session_refresh; or of the wait for setting_up after a stop */
+	/* owned: calls session_refresh() while the session records; after a stop during the setup, it
+	 * limits the wait for setting_up */
 	struct event *timer;
 	bool started; /* ds_started was sent */
 	bool reading; /* its rings are being read */

@@ -108,8 +108,8 @@ static bool tasks_are_filtered(const struct setup *s)
 }
 
 /* Returns true if every occurrence of this event is recorded. */
-static bool is_whole(const struct setup *s, const struct event_table *table,
-		     const struct metadata_event *e)
+static bool records_every_occurrence(const struct setup *s, const struct event_table *table,
+				     const struct metadata_event *e)
 {
 	const struct event_name *requested = event_selection_find(s->events, e->group, e->name);
 
@@ -122,7 +122,7 @@ static void set_complete(struct metadata_publisher *t, const struct setup *s,
 	if (tasks_are_filtered(s))
 		return;
 	for (size_t n = 0; n < ARRAY_SIZE(events); n++)
-		if (!is_whole(s, table, &events[n]))
+		if (!records_every_occurrence(s, table, &events[n]))
 			return;
 	metadata_bus_set_complete(t->bus, t->session_id, t, true);
 }

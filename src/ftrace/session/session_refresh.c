@@ -175,7 +175,7 @@ static bool rings_were_emptied(const struct ftrace_session *s)
 }
 
 /* Returns true if the event exists again, with other fields. */
-static bool is_back(const struct ftrace_session *s, const struct event_name *e)
+static bool is_recreated(const struct ftrace_session *s, const struct event_name *e)
 {
 	const struct event_name *now = event_selection_find(&s->events, e->group, e->name);
 
@@ -190,7 +190,8 @@ static size_t alike(const struct ftrace_session *s, const struct event_name *e, 
 {
 	size_t i = 1;
 
-	while (i < n && !strcmp(e[i].group, e->group) && is_back(s, &e[i]) == is_back(s, e))
+	while (i < n && !strcmp(e[i].group, e->group) &&
+	       is_recreated(s, &e[i]) == is_recreated(s, e))
 		i++;
 	return i;
 }
@@ -203,7 +204,7 @@ static void report_gone(struct ftrace_session *s, const struct event_selection *
 
 	for (size_t i = 0; i < gone->n; i += n) {
 		const struct event_name *e = &gone->events[i];
-		const char *fate = is_back(s, e) ? "re-created" : "removed";
+		const char *fate = is_recreated(s, e) ? "re-created" : "removed";
 
 		n = alike(s, e, gone->n - i);
 		if (n > 1)

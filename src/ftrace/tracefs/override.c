@@ -151,8 +151,8 @@ static struct setting_change *override_find(const struct override *l, const char
  * Returns the latest change that this session holds, or NULL. file NULL: of any file. prefix: only
  * a change whose text begins with it.
  */
-static struct setting_change *find_mine(const struct override *l, const char *file,
-					const char *prefix)
+static struct setting_change *find_latest_own_change(const struct override *l, const char *file,
+						     const char *prefix)
 {
 	struct setting_change *c;
 
@@ -174,7 +174,7 @@ static void drop_all(struct override *l, const char *file, const char *prefix)
 {
 	struct setting_change *c;
 
-	while ((c = find_mine(l, file, prefix)))
+	while ((c = find_latest_own_change(l, file, prefix)))
 		override_drop(l, c);
 }
 
@@ -366,7 +366,7 @@ int override_restore(struct override *l)
 	struct setting_change *c;
 	int one, r = 0;
 
-	while ((c = find_mine(l, NULL, ""))) {
+	while ((c = find_latest_own_change(l, NULL, ""))) {
 		one = override_drop(l, c);
 		r = r ? r : one;
 		coroutine_yield(); /* restores all settings even if cancelled */

@@ -139,7 +139,8 @@ static struct span common_model(struct span text)
  * Reads a file of a processor. Returns false if it does not exist, or on an error, which is
  * counted.
  */
-static bool read_sys(struct cpu_info *info, const char *dir, const char *file, struct strbuf *text)
+static bool read_processor_file(struct cpu_info *info, const char *dir, const char *file,
+				struct strbuf *text)
 {
 	char path[512];
 	int r = fs_join(path, sizeof(path), dir, file);
@@ -176,7 +177,7 @@ static void cpu_info_add_file(struct cpu_info *info, struct khz_list *list, cons
 {
 	_cleanup_(strbuf_deinit) struct strbuf text = {0};
 
-	if (read_sys(info, dir, file, &text))
+	if (read_processor_file(info, dir, file, &text))
 		add_numbers(list, &text, false);
 }
 
@@ -185,7 +186,7 @@ static void add_time_in_state(struct cpu_info *info, struct khz_list *list, cons
 {
 	_cleanup_(strbuf_deinit) struct strbuf text = {0};
 
-	if (read_sys(info, dir, "cpufreq/stats/time_in_state", &text))
+	if (read_processor_file(info, dir, "cpufreq/stats/time_in_state", &text))
 		add_numbers(list, &text, true);
 }
 
@@ -226,7 +227,7 @@ static void put_capacity(struct cpu_info *info, struct pb_enc *e, const char *di
 	struct span words, word;
 	uint32_t v;
 
-	if (!read_sys(info, dir, "cpu_capacity", &text))
+	if (!read_processor_file(info, dir, "cpu_capacity", &text))
 		return;
 	words = (struct span){text.s, text.len};
 	if (span_next_word(&words, &word) && span_number(word, &v))
@@ -325,7 +326,7 @@ void cpu_info_begin(struct cpu_info *info, const char *cpuinfo, size_t len, cons
 
 	*info = (struct cpu_info){.text = text, .sys_root = sys_root, .model = common_model(text)};
 	if (fs_join(dir, sizeof(dir), sys_root, CPUS) == 0 &&
-	    read_sys(info, dir, "present", &present))
+	    read_processor_file(info, dir, "present", &present))
 		info->end = end_of_list((struct span){present.s, present.len});
 }
 

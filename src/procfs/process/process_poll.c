@@ -360,7 +360,8 @@ static void poll_drop_row(struct process_poll *p, struct polled *row)
 	free(row);
 }
 
-/* Unless events would report it, the id may belong to a new task that is not in the trace. */
+/* Forgets a task that has exited, so that a new task with the same id is written. Not needed if a
+ * publisher reports the starts of tasks. */
 static void poll_forget_task(struct process_poll *p, int32_t tid)
 {
 	if (!p->knows_starts)

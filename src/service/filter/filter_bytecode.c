@@ -284,7 +284,7 @@ static int put_range(struct filter_bytecode *b, uint32_t first, uint32_t end, pa
 }
 
 /* Returns how many of the lowest field numbers are in the table by index. */
-static uint32_t choose_direct(const struct rules *r)
+static uint32_t count_indexed_fields(const struct rules *r)
 {
 	uint32_t most = (uint32_t)MIN(8 * r->n + 16, 1u << 12), n = MIN(r->n_low, most);
 
@@ -300,7 +300,7 @@ static int fill_table(struct filter_bytecode *b, const struct rules *r)
 	int error = 0;
 
 	*t = (struct filter_table){.direct = (uint32_t)base,
-				   .n_direct = choose_direct(r),
+				   .n_direct = count_indexed_fields(r),
 				   .ranges = (uint32_t)b->n_ranges};
 	if (array_reserve(&b->actions, &b->cap_actions, b->n_actions + t->n_direct,
 			  sizeof(*b->actions)) < 0)

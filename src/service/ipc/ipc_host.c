@@ -30,8 +30,9 @@
 #endif
 
 #define TIME_SLICE_NS (2 * NS_PER_MS) /* of a connection in a loop iteration */
-/* The requests of an urgent service come first: those of root always, those of other users while they
- * have taken no more than this. MOST bounds the time in which they do not: to 8 s. */
+/* Requests of an urgent service are handled first: those of root always, those of other users only
+ * while their recent work (busy_ns()) is at most URGENT_NS. The work is counted up to URGENT_MOST_NS
+ * and falls by 1/URGENT_PART of the elapsed time, so the others lose this right for at most 8 s. */
 #define URGENT_NS (4 * NS_PER_MS)
 #define URGENT_MOST_NS NS_PER_S
 #define URGENT_PART 8
@@ -221,9 +222,9 @@ static uint64_t busy_ns(const struct ipc_host *h, uint64_t now_ns)
 	return h->busy_ns - MIN(h->busy_ns, (now_ns - h->busy_at_ns) / URGENT_PART);
 }
 
-/* Returns the time from which the work for this user is measured, or 0: not for root. On a busy
- * machine the elapsed time includes the work of other processes, so CPU time is measured where it
- * limits something. It takes a system call. */
+/* Returns the time from which the work for this user is measured, or 0 for root, whose work is not
+ * measured. On a busy machine the elapsed time includes the work of other processes, so CPU time is
+ * measured where it limits something. It takes a system call. */
 static uint64_t work_begin(const struct ipc_host *h, uint64_t user)
 {
 	if (quota_is_root(h->quota, user))

@@ -10,7 +10,7 @@ struct statx;
 
 /*
  * A file that a consumer passed. close(2) may take as long as its file system wants (NFS, an
- * overlay of FUSE), so it is closed in the background (base/system/background_close.h).
+ * overlayfs on FUSE), so it is closed in the background (base/system/background_close.h).
  */
 struct passed_file {
 	int fd; /* owned; -1: none */

@@ -39,7 +39,7 @@ static bool producer_matches(const Pb__TraceConfig__DataSource *s, const char *n
 }
 
 /* "host" is this machine, even if a remote machine has that name. */
-static bool is_machine(const char *filter, const struct source_of *of)
+static bool is_machine_named(const char *filter, const struct source_of *of)
 {
 	if (!strcmp(filter, "host"))
 		return !of->is_remote;
@@ -52,7 +52,7 @@ static bool machine_matches(const Pb__TraceConfig *config, const Pb__TraceConfig
 	if (s->n_machine_name_filter == 0)
 		return !of->is_remote || config->trace_all_machines;
 	for (size_t i = 0; i < s->n_machine_name_filter; i++)
-		if (is_machine(s->machine_name_filter[i], of))
+		if (is_machine_named(s->machine_name_filter[i], of))
 			return true;
 	return false;
 }
