@@ -55,6 +55,8 @@ static inline int verb_teardown(void **state)
 
 #define VERB_TEST(name) TEST_WITH(name, verb_setup, verb_teardown)
 
+extern void __gcov_dump(void) __attribute__((weak));
+
 /* The child: the words of the line are its arguments, without quotes. */
 static inline void verb_run_child(int (*verb)(int argc, char **argv), const char *line)
 {
@@ -74,7 +76,11 @@ static inline void verb_run_child(int (*verb)(int argc, char **argv), const char
 	for (char *p = strtok(buf, " "); p; p = strtok(NULL, " "))
 		argv[argc++] = p;
 	optind = 0;
-	exit(verb(argc, argv)); /* not _exit(): gcov counts what the child has executed */
+	status = verb(argc, argv);
+	fflush(NULL);
+	if (__gcov_dump)
+		__gcov_dump(); /* counts what the child has executed */
+	_exit(status); /* the loop and the service are the parent's to free */
 }
 
 static inline void verb_look_at_child(evutil_socket_t fd, short what, void *ctx)

@@ -269,10 +269,11 @@ static void address_is_of_consumers(void)
 
 static void variables_are_for_another_process(void)
 {
-	char address[64];
+	char address[64], consumers[64];
 
 	snprintf(address, sizeof(address), "@sonda-own-%d", (int)getpid());
-	use(address, strcat(strdup(address), "-c"));
+	snprintf(consumers, sizeof(consumers), "@sonda-own-%d-c", (int)getpid());
+	use(address, consumers);
 	put_number("LISTEN_PID", getpid() + 1);
 	put_number("LISTEN_FDS", 2);
 	MUST(open_passed() == 0 && passed.list[0].address);

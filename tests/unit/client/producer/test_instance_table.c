@@ -690,6 +690,6 @@ FIXTURE_TEST(a_writer_has_the_buffer_and_policy_of_its_config)
 	writer_free(drop);
 	writer_free(stall);
 	strbuf_clear(&story);
-	arbiter_free(env.arbiter);
+	arbiter_free(TAKE_PTR(env.arbiter));
 	fake_deinit(&s);
 }

@@ -94,7 +94,8 @@ static void take_verbose(const struct pb_field *event)
 			continue;
 		pb_dec_init(&inner, f.data, f.len);
 		while (pb_dec_next(&inner, &v)) {
-			uint8_t at = (which ? waking_at : switch_at)[v.id];
+			size_t n_known = which ? ARRAY_SIZE(waking_at) : ARRAY_SIZE(switch_at);
+			uint8_t at = v.id < n_known ? (which ? waking_at : switch_at)[v.id] : 0;
 
 			if (at == 9)
 				memcpy(e.comm, v.data, v.len);

@@ -85,7 +85,7 @@ static int32_t read_file(int fd)
 static int file_of_stranger(size_t n)
 {
 	size_t symbols = sizeof(Elf64_Ehdr), names = symbols + n * sizeof(Elf64_Sym),
-	       sections = names + NAME_BYTES + 1, len = sections + 3 * sizeof(Elf64_Shdr);
+	       sections = names + NAME_BYTES + 8, len = sections + 3 * sizeof(Elf64_Shdr);
 	int fd = memfd_create("stranger", MFD_CLOEXEC);
 	char *at;
 	Elf64_Shdr *s;

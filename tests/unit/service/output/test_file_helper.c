@@ -71,7 +71,7 @@ DIR_TEST(a_file_is_made_below_the_folder_and_removed)
 /* A packet of n bytes, of which the file has `written` with the head of three bytes. */
 static void write_packet(int fd, size_t n, size_t written)
 {
-	static uint8_t packet[200003];
+	static uint8_t packet[200004];
 
 	packet[0] = 0x0a;
 	packet[1] = (uint8_t)(n | 0x80);
