@@ -39,7 +39,8 @@ struct source_counted {
 struct source_scan {
 	struct name_list unread; /* files: "/proc/PID/io: Permission denied" */
 	struct name_list refusals; /* "'linux.perf' recorded nothing: Permission denied" */
-	struct name_list uncounted; /* families that do not run: "runq: the kernel has no BTF" */
+	/* eBPF families that do not run: "runq: the kernel has no BTF" */
+	struct name_list uncounted;
 	struct source_counted counted[SOURCE_SCAN_COUNTED]; /* losses of the eBPF counters */
 	size_t n_counted;
 	struct name_list ebpf_costs; /* "runq 0.212 %", of the machine's CPU time */

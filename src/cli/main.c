@@ -61,7 +61,7 @@ static void print_verbs(FILE *to)
 		fprintf(to, "  %-10s %s\n", verbs[i].name, verbs[i].help);
 }
 
-static int unknown_verb(const char *name)
+static int report_unknown_verb(const char *name)
 {
 	struct str_nearest nearest;
 
@@ -90,7 +90,7 @@ static int cmd_help(int argc, char **argv)
 	}
 	v = find_verb(argv[1]);
 	if (!v)
-		return unknown_verb(argv[1]);
+		return report_unknown_verb(argv[1]);
 	if (v->main != cmd_help && v->main != cmd_version)
 		return v->main(2, args);
 	printf("sonda %s: %s\n", v->name, v->help);
@@ -127,7 +127,7 @@ static int main_run(int argc, char **argv)
 	if (!strcmp(argv[1], "--version"))
 		return cmd_version(1, argv + 1);
 	v = find_verb(argv[1]);
-	return v ? v->main(argc - 1, argv + 1) : unknown_verb(argv[1]);
+	return v ? v->main(argc - 1, argv + 1) : report_unknown_verb(argv[1]);
 }
 
 /* Output of a verb may still be in a buffer: only the last write shows that a disk is full. */

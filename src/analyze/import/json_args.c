@@ -15,7 +15,7 @@ struct json {
 	int depth;
 };
 
-static bool value(struct json *j);
+static bool parse_value(struct json *j);
 
 static void json_args_skip_space(struct json *j)
 {
@@ -85,7 +85,7 @@ static bool escape(struct json *j, struct strbuf *out)
 }
 
 /* Reads a string into out, which it clears first. */
-static bool text(struct json *j, struct strbuf *out)
+static bool parse_text(struct json *j, struct strbuf *out)
 {
 	strbuf_clear(out);
 	if (!json_args_take(j, '"'))
@@ -101,7 +101,7 @@ static bool text(struct json *j, struct strbuf *out)
 	return j->p < j->end && *j->p++ == '"';
 }
 
-static bool object(struct json *j)
+static bool parse_object(struct json *j)
 {
 	struct strbuf name = {0};
 	bool ok = true;
@@ -111,12 +111,12 @@ static bool object(struct json *j)
 	do {
 		struct arg_mark mark = {.key = 0};
 
-		ok = text(j, &name) && json_args_take(j, ':');
+		ok = parse_text(j, &name) && json_args_take(j, ':');
 		if (name.failed && j->w)
 			j->w->store->budget.error = -ENOMEM;
 		if (ok && j->w)
 			mark = arg_writer_enter(j->w, name.s, name.len, true);
-		ok = ok && value(j);
+		ok = ok && parse_value(j);
 		if (j->w)
 			arg_writer_leave(j->w, mark);
 	} while (ok && json_args_take(j, ','));
@@ -124,7 +124,7 @@ static bool object(struct json *j)
 	return ok && json_args_take(j, '}');
 }
 
-static bool array(struct json *j)
+static bool parse_array(struct json *j)
 {
 	unsigned index = j->w ? arg_writer_next_index(j->w) : 0;
 	bool ok = true;
@@ -138,14 +138,14 @@ static bool array(struct json *j)
 		if (j->w)
 			mark = arg_writer_index(j->w, index);
 		index += j->p < j->end && *j->p != 'n'; /* null has no index */
-		ok = value(j);
+		ok = parse_value(j);
 		if (j->w)
 			arg_writer_leave(j->w, mark);
 	} while (ok && json_args_take(j, ','));
 	return ok && json_args_take(j, ']');
 }
 
-static bool number(struct json *j)
+static bool parse_number(struct json *j)
 {
 	char s[MAX_NUMBER], *end;
 	bool is_real = false;
@@ -178,7 +178,7 @@ static bool number(struct json *j)
 static bool string_value(struct json *j)
 {
 	struct strbuf s = {0};
-	bool ok = text(j, &s);
+	bool ok = parse_text(j, &s);
 
 	if (ok && j->w)
 		arg_writer_buf(j->w, &s);
@@ -186,7 +186,7 @@ static bool string_value(struct json *j)
 	return ok;
 }
 
-static bool value(struct json *j)
+static bool parse_value(struct json *j)
 {
 	bool ok;
 
@@ -195,9 +195,9 @@ static bool value(struct json *j)
 		return false;
 	j->depth++;
 	if (json_args_take(j, '{')) {
-		ok = object(j);
+		ok = parse_object(j);
 	} else if (json_args_take(j, '[')) {
-		ok = array(j);
+		ok = parse_array(j);
 	} else if (*j->p == '"') {
 		ok = string_value(j);
 	} else if (word(j, "null")) {
@@ -207,7 +207,7 @@ static bool value(struct json *j)
 			arg_writer_int(j->w, ARG_BOOL, j->p[-2] == 'u');
 		ok = true;
 	} else {
-		ok = number(j);
+		ok = parse_number(j);
 	}
 	j->depth--;
 	return ok;
@@ -217,8 +217,8 @@ bool arg_writer_json(struct arg_writer *w, const uint8_t *s, size_t len)
 {
 	struct json check = {.p = s, .end = s + len}, j = {.p = s, .end = s + len, .w = w};
 
-	if (!value(&check))
+	if (!parse_value(&check))
 		return false;
 	json_args_skip_space(&check);
-	return check.p == check.end && value(&j);
+	return check.p == check.end && parse_value(&j);
 }

@@ -53,7 +53,7 @@ static int64_t open_end(const struct store *s, uint32_t utid, int64_t ts)
 	return end == NULL_I64 ? INT64_MAX : MAX(end, ts);
 }
 
-static int64_t end_of(const struct pass_input *in, uint32_t utid, int64_t ts, int64_t dur)
+static int64_t interval_end(const struct pass_input *in, uint32_t utid, int64_t ts, int64_t dur)
 {
 	int64_t end;
 
@@ -78,7 +78,7 @@ bool pass_next(struct pass_walk *w, struct pass_span *ret)
 		if (utid >= w->in->s->tables[TABLE_THREAD].rows ||
 		    (dur < 0 && last[table_u32(t, c.key, row)] != row))
 			continue;
-		end = end_of(w->in, utid, ts, dur);
+		end = interval_end(w->in, utid, ts, dur);
 		if (ts >= w->in->to || end <= w->in->from)
 			continue;
 		*ret = (struct pass_span){

@@ -24,8 +24,8 @@ void budget_fail(struct budget *b);
 /* Allocates memory that is set to 0. Returns NULL, and sets the error, without memory. */
 void *budget_alloc(struct budget *b, size_t size);
 
-/* Adds a node, whose hash handle is hh and which may be NULL, to a hash of uthash by its member
- * `key`. Its value is the node; without memory NULL: the node is freed and the error is set. */
+/* Adds a node to a hash of uthash by its member `key`. The node has a hash handle hh; NULL is allowed.
+ * The result is the node. Without memory, frees the node and sets the error; the result is NULL. */
 #define BUDGET_HASH_ADD(budget, head, key, node)                                                   \
 	({                                                                                         \
 		typeof(node) node_ = (node);                                                       \

@@ -141,7 +141,7 @@ static void leave_terminal(void)
 
 	setsid();
 	if (chdir("/")) {
-		/* The child keeps its directory. */
+		/* No error: the child keeps its working directory. */
 	}
 	for (int fd = STDIN_FILENO; null >= 0 && fd <= STDERR_FILENO; fd++)
 		dup2(null, fd);
@@ -220,7 +220,7 @@ static int lose_service(const struct perfetto *p)
 	return 0;
 }
 
-/* Waits for the end. at_once: ends it now. */
+/* Waits until the session has ended. at_once: ends the session first. */
 static int perfetto_end_session(struct perfetto *p, const Pb__TraceConfig *config, bool at_once)
 {
 	struct session_end end;

@@ -142,7 +142,7 @@ static void put_refused(struct entry *e, struct strbuf *lines)
 	e->reason_len -= strlen(trigger_refused);
 }
 
-/* Reports the entry at first, and all later ones of the same reason. */
+/* Reports the entry with the index `first`, and all later entries with the same reason. */
 static void missing_events_put_events(const struct name_list *failed, size_t first,
 				      struct strbuf *lines)
 {

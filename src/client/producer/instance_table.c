@@ -327,7 +327,7 @@ static void take_boost(struct ds_handle *h, const Pb__DataSourceConfig *config)
 
 /* Requests the capabilities of all sources. more: those of an instance that is about to be
  * created. */
-static void choose_capabilities(struct instance_table *s, uint64_t more)
+static void request_capabilities(struct instance_table *s, uint64_t more)
 {
 	uint64_t was = s->capabilities;
 	struct ds_handle *h;
@@ -366,10 +366,10 @@ static int instance_table_create(struct ds_handle *h, const Pb__DataSourceConfig
 		return -ENOENT;
 	if (!instance_table_has_room(h, source))
 		return -EDQUOT;
-	choose_capabilities(h->all, source->capabilities);
+	request_capabilities(h->all, source->capabilities);
 	r = source->create(h, h->all->env, config, &h->instance);
 	if (r < 0) {
-		choose_capabilities(h->all, 0);
+		request_capabilities(h->all, 0);
 		return r;
 	}
 	h->source = source;
@@ -489,7 +489,7 @@ static void destroy(struct ds_handle *h)
 	free(h->failed_name);
 	free(h);
 	choose_boost(s);
-	choose_capabilities(s, 0);
+	request_capabilities(s, 0);
 }
 
 /* Destroys ended instances and reports them. */

@@ -79,8 +79,8 @@ void metadata_bus_unregister(struct metadata_bus *f, uint64_t session_id, void *
 /* Marks the publisher busy: it will publish everything that a flush needs. A flush waits until no
  * publisher is busy. */
 void metadata_bus_set_busy(struct metadata_bus *f, uint64_t session_id, void *publisher, bool busy);
-/* complete: the publisher reports all events of tasks from now on, not only those that it happens to
- * see. At first it does not. */
+/* complete: whether the publisher reports all events of tasks from now on, or only those that it
+ * happens to see. Initially false. */
 void metadata_bus_set_complete(struct metadata_bus *f, uint64_t session_id, void *publisher,
 			       bool complete);
 /* Returns true if a publisher of the session reports all events of tasks. */

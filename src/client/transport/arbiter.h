@@ -83,8 +83,8 @@ void arbiter_detach(struct arbiter *a);
  * parent. It is replaced by private memory, so that a writer within a packet cannot change the
  * parent's. Frees nothing. */
 void arbiter_after_fork_in_child(struct arbiter *a);
-/* Ends `keeps`. All later commits go to this buffer of the service, whatever buffer their writers
- * were created for. */
+/* From now on commits are no longer withheld. All later commits go to this buffer of the service,
+ * whatever buffer their writers were created for. */
 void arbiter_retarget(struct arbiter *a, uint16_t target_buffer);
 /* If yes is true, a chunk may be patched in place until its commit is sent. */
 void arbiter_patch_in_place(struct arbiter *a, bool yes);

@@ -76,7 +76,7 @@ struct commit_batch {
 int commit_batch_init(struct commit_batch *b, uint32_t max_moves, size_t max_request);
 void commit_batch_deinit(struct commit_batch *b);
 
-/* If true, the batch must be sent before a patch is added. */
+/* Returns true if the batch must be sent before a patch can be added. */
 static inline bool commit_batch_full(const struct commit_batch *b)
 {
 	return b->n_patches == COMMIT_MAX_PATCHES;

@@ -69,7 +69,7 @@ static bool is_due(const struct ebpf_errors *t, size_t i, bool at_end)
 	return i >= t->written || (at_end ? count > written : count / 2 >= written && count);
 }
 
-static void write_one(struct ebpf_errors *t, size_t i, struct pb_enc *e)
+static void write_error(struct ebpf_errors *t, size_t i, struct pb_enc *e)
 {
 	pb_enc_open(e, PB_EBPF_COUNTERS_STATS_FAILURES);
 	pb_enc_str(e, PB_EBPF_COUNTERS_STATS_FAILURE_WHAT, t->all[i].what);
@@ -92,7 +92,7 @@ void ebpf_errors_write(struct ebpf_errors *t, bool at_end, struct writer *w)
 			pb_enc_u64(e, PB_TRACE_PACKET_TIMESTAMP, clock_boot_ns());
 			pb_enc_open(e, PB_TRACE_PACKET_EBPF_COUNTERS_STATS);
 		}
-		write_one(t, i, e);
+		write_error(t, i, e);
 	}
 	t->written = t->n;
 	if (!e)

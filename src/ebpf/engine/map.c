@@ -111,7 +111,7 @@ static int map_reader_alloc(struct map_reader *m)
 	return m->keys && m->values ? 0 : -ENOMEM;
 }
 
-static int each_one(struct map_reader *m, map_each_fn fn, void *ctx)
+static int map_each_one_by_one(struct map_reader *m, map_each_fn fn, void *ctx)
 {
 	unsigned char key[KEY_MAX], next[KEY_MAX];
 	const void *at = NULL;
@@ -158,7 +158,7 @@ int map_each(struct map_reader *m, map_each_fn fn, void *ctx)
 			m->one_by_one = true;
 	}
 	if (m->one_by_one || r == -ENOSPC)
-		r = each_one(m, fn, ctx);
+		r = map_each_one_by_one(m, fn, ctx);
 	return MIN(r, 0);
 }
 

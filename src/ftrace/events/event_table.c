@@ -146,8 +146,8 @@ static uint64_t event_table_hash(uint64_t h, const char *s)
 }
 
 /* Hashes all inputs of the compilation. The text of the format contains the event's id and name. */
-static uint64_t shape_of(const char *group, const char *name,
-			 const struct event_representation *repr, const char *format)
+static uint64_t shape_hash(const char *group, const char *name,
+			   const struct event_representation *repr, const char *format)
 {
 	uint64_t h = event_table_hash(FNV1A_START, repr ? repr->group : group);
 
@@ -166,7 +166,7 @@ const struct compiled_event *event_table_find(const struct event_table *t, const
 	const struct compiled_event *ev;
 
 	ev = id <= UINT16_MAX ? event_table_get(t, (uint16_t)id) : NULL;
-	return ev && ev->shape == shape_of(group, name, repr, format) ? ev : NULL;
+	return ev && ev->shape == shape_hash(group, name, repr, format) ? ev : NULL;
 }
 
 const struct compiled_event *event_table_named(const struct event_table *t, const char *group,
@@ -359,7 +359,7 @@ int event_table_add_as(struct event_table *t, const char *group, const char *nam
 	const struct compiled_event *old = event_table_find(t, group, name, repr, format);
 	_cleanup_(freep) struct compiled_event *ev = NULL;
 	_cleanup_(freep) char *print_fmt = NULL;
-	uint64_t shape = shape_of(group, name, repr, format);
+	uint64_t shape = shape_hash(group, name, repr, format);
 	struct tep_event *event;
 	int r;
 

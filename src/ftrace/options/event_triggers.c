@@ -288,8 +288,8 @@ static bool act_in_instances(void)
 	return !uname(&u) && str_is_release_from(u.release, 5, 17);
 }
 
-static int prepare(const struct event_selection *events, const struct setup *s,
-		   const config_trigger *c, struct event_triggers *t)
+static int prepare_trigger(const struct event_selection *events, const struct setup *s,
+			   const config_trigger *c, struct event_triggers *t)
 {
 	const char *why = !c->event || !*c->event ? "no event is named"
 			  : !action_name(c)	  ? "no action is named"
@@ -316,7 +316,7 @@ int event_triggers_prepare(const struct event_selection *events, const struct se
 	for (size_t i = 0; i < s->config->n_event_triggers; i++) {
 		const config_trigger *c = s->config->event_triggers[i];
 		size_t before = ret->n;
-		int r = prepare(events, s, c, ret);
+		int r = prepare_trigger(events, s, c, ret);
 
 		if (r)
 			return r;
@@ -334,8 +334,8 @@ static bool is_traceon(const struct event_trigger *t)
 	return str_starts(t->command, "traceon");
 }
 
-static void write_one(struct event_trigger *t, const struct instance *i,
-		      struct setup_errors *errors)
+static void write_trigger(struct event_trigger *t, const struct instance *i,
+			  struct setup_errors *errors)
 {
 	int r = instance_write(i, t->file, t->command);
 	int name = (int)(strlen(t->file) - strlen("events//trigger"));
@@ -357,7 +357,7 @@ int event_triggers_start(struct event_triggers *t, const struct instance *i, str
 	int error = begins ? instance_write(i, "tracing_on", "1") : 0;
 
 	for (size_t k = 0; !error && k < t->n; k++) {
-		write_one(&t->list[k], i, r);
+		write_trigger(&t->list[k], i, r);
 		begins = begins || (t->list[k].written && is_traceon(&t->list[k]));
 	}
 	if (!begins)
@@ -385,13 +385,13 @@ int event_triggers_add(struct event_triggers *t, struct event_triggers *more,
 		if (old) {
 			free(e->file);
 			free(e->command);
-			write_one(old, i, r);
+			write_trigger(old, i, r);
 			continue;
 		}
 		if (array_reserve(&t->list, &t->cap, t->n + 1, sizeof(*t->list)))
 			return -ENOMEM;
 		t->list[t->n] = *e;
-		write_one(&t->list[t->n++], i, r);
+		write_trigger(&t->list[t->n++], i, r);
 	}
 	return 0;
 }

@@ -14,7 +14,7 @@
  */
 enum setting_kind {
 	SETTING_VALUE, /* a write replaces the value */
-	SETTING_LIST, /* lines or words; opening with O_TRUNC empties it */
+	SETTING_LIST, /* the items are lines or words; opening with O_TRUNC removes all */
 	SETTING_COMMAND, /* a trigger file: a write adds a command; with '!' in front, removes it */
 };
 

@@ -199,7 +199,7 @@ static bool may_have_recorded(const struct cgroup_tree *t, const struct cgroup *
 	return g->depth < t->choice->levels || (g->recorded && g->below < t->choice->max_depth);
 }
 
-static void move_missing(struct cgroup_tree *t, struct cgroup *g)
+static void move_missing_to_lost(struct cgroup_tree *t, struct cgroup *g)
 {
 	struct cgroup *child = TAILQ_FIRST(&g->children), *next;
 
@@ -248,5 +248,5 @@ void cgroup_tree_list(struct cgroup_tree *t, struct cgroup *g)
 	while ((e = readdir(dir)))
 		last = found(t, g, last, e);
 	closedir(dir);
-	move_missing(t, g);
+	move_missing_to_lost(t, g);
 }

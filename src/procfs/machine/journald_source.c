@@ -59,7 +59,7 @@ struct journald_source {
 
 /* ---- entries ---- */
 
-static bool within_limit(struct journald_source *ds)
+static bool admit_line(struct journald_source *ds)
 {
 	uint64_t now = clock_mono_ns();
 
@@ -86,7 +86,7 @@ static void write_line(struct journald_source *ds, uint64_t time_us)
 
 static void journald_source_take_line(struct journald_source *ds, uint64_t time_us)
 {
-	if (within_limit(ds)) {
+	if (admit_line(ds)) {
 		write_line(ds, time_us);
 		return;
 	}

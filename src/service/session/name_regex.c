@@ -44,7 +44,7 @@ static uint64_t name_regex_hash(const char *text)
 	return siphash_keyed(text, strlen(text));
 }
 
-static uint64_t hash_pair(uint64_t pattern, const char *name)
+static uint64_t hash_pattern_and_name(uint64_t pattern, const char *name)
 {
 	const uint64_t parts[2] = {pattern, name_regex_hash(name)};
 	uint64_t h = siphash_keyed(parts, sizeof(parts));
@@ -75,7 +75,8 @@ static struct regex *name_regex_compile(const char *pattern, uint64_t pattern_ha
 
 bool name_regex_matches(const char *pattern, const char *name, uint64_t *budget)
 {
-	uint64_t pattern_hash = name_regex_hash(pattern), pair = hash_pair(pattern_hash, name);
+	uint64_t pattern_hash = name_regex_hash(pattern),
+		 pair = hash_pattern_and_name(pattern_hash, name);
 	struct answer *a = &answers[pair % N_ANSWERS];
 	struct regex *re;
 	int r;

@@ -14,7 +14,7 @@ struct sessions;
 struct shutdown {
 	struct sessions *sessions; /* borrowed */
 	struct loop_timer tick;
-	uint64_t progress; /* changes while sessions end and are read */
+	uint64_t progress; /* a sum that changes when a session changes its state or is read */
 	uint64_t begin_ns,
 		progress_ns; /* CLOCK_MONOTONIC: when it began, and when progress last changed */
 };
