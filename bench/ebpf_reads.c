@@ -36,10 +36,10 @@
 #include "bpf/memory.h"
 #include "bpf/process.h"
 #include "bpf/runq.h"
-#include "ebpf/families/families.h"
-#include "ebpf/engine/family.h"
-#include "ebpf/tracks/per_process.h"
 #include "ebpf/engine/errors.h"
+#include "ebpf/engine/family.h"
+#include "ebpf/families/families.h"
+#include "ebpf/tracks/per_process.h"
 
 static uint32_t n_cpus = 64, n_processes = 1000, percent_full, n_periods = 50;
 static char proc_root[] = "/dev/shm/ebpf_reads.XXXXXX";

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * usage: pieces MEGABYTES PROC_ROOT SCANS
  *
@@ -25,9 +25,9 @@
 #include "client/transport/writer.h"
 #include "gen/fields.h"
 #include "procfs/process/process_scan.h"
-#include "service/output/out_file.h"
-#include "service/filter/packet_validate.h"
 #include "service/buffer/trace_buffer.h"
+#include "service/filter/packet_validate.h"
+#include "service/output/out_file.h"
 #include "wire/pb_dec.h"
 #include "wire/smb.h"
 

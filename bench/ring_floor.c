@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * usage: ring_floor BUFFER_KB SUBBUF_KB GROUP/EVENT|GROUP/...
  *

@@ -13,8 +13,8 @@
 
 #include "base/core/clock.h"
 #include "base/system/fs.h"
-#include "client/producer/producer.h"
 #include "client/producer/metadata_bus.h"
+#include "client/producer/producer.h"
 #include "gen/fields.h"
 
 /*

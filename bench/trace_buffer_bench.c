@@ -5,8 +5,8 @@
 #include <time.h>
 
 #include "base/core/mem.h"
-#include "service/filter/packet_validate.h"
 #include "service/buffer/trace_buffer.h"
+#include "service/filter/packet_validate.h"
 #include "wire/pb_varint.h"
 
 /*

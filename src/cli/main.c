@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* sonda VERB ...: finds the verb in the table and passes it the remaining arguments. */
 
 #include <errno.h>

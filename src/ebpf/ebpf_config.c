@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ebpf/ebpf_config.h"
 
-#include <stdint.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
-#include <stdlib.h>
 
 #include "base/core/err.h"
-#include "base/system/fs.h"
 #include "base/core/mem.h"
+#include "base/system/fs.h"
 
 /*
  * Opens the mount point of version 2. Returns a descriptor, -ENOENT if it is not mounted, or

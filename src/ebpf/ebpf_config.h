@@ -5,8 +5,8 @@
 #include <stdint.h>
 
 #include "config/linux/ebpf_counters_config.pb-c.h"
-#include "ebpf/engine/family.h"
 #include "ebpf/engine/errors.h"
+#include "ebpf/engine/family.h"
 
 /*
  * The checked config. Requests that cannot be fulfilled are reported as errors.

@@ -8,8 +8,8 @@
  * Periods are those of client/counters/polled_source.h. The stop reads once more, so that totals
  * are complete.
  */
-#include "ebpf/families/families.h"
 #include "ebpf/ebpf_source.h"
+#include "ebpf/families/families.h"
 
 #include <errno.h>
 #include <linux/capability.h>
@@ -19,13 +19,13 @@
 
 #include "base/core/mem.h"
 #include "client/counters/polled_source.h"
-#include "ebpf/program_cost.h"
+#include "ebpf/ebpf_config.h"
+#include "ebpf/engine/errors.h"
 #include "ebpf/engine/family.h"
+#include "ebpf/program_cost.h"
+#include "ebpf/thresholds.h"
 #include "ebpf/tracks/per_process.h"
 #include "ebpf/user_program.h"
-#include "ebpf/ebpf_config.h"
-#include "ebpf/thresholds.h"
-#include "ebpf/engine/errors.h"
 
 struct ebpf_counters {
 	struct polled_source poll;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "ebpf/engine/family.h"
 #include "ebpf/engine/errors.h"
+#include "ebpf/engine/family.h"
 
 /*
  * The run time of BPF programs, measured by the kernel (bpf_stats). A measurement costs two clock

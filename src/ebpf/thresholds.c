@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/core/hash_table.h"
-#include "base/system/log.h"
 #include "base/core/mem.h"
+#include "base/system/log.h"
 #include "base/text/str.h"
 
 struct threshold {

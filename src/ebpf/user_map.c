@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ebpf/user_map.h"
 
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
-#include <bpf/btf.h>
 #include <stdlib.h>
-#include <bpf/libbpf.h>
+#include <string.h>
 
-#include "base/core/hash_table.h"
 #include "base/core/err.h"
+#include "base/core/hash_table.h"
+#include "base/core/mem.h"
 #include "base/text/str.h"
 #include "client/counters/tracks.h"
-#include "base/core/mem.h"
 
 #define IS_BIG_ENDIAN (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__)
 #define DEPTH_MAX 8 /* limit of nested structs */

@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ebpf/user_program.h"
 
+#include <bpf/libbpf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-#include <stdlib.h>
-#include <bpf/libbpf.h>
 
 #include "base/core/err.h"
-#include "base/text/str.h"
-#include "base/system/fs.h"
 #include "base/core/mem.h"
+#include "base/system/fs.h"
+#include "base/text/str.h"
+#include "ebpf/engine/errors.h"
+#include "ebpf/engine/object.h"
 #include "ebpf/tracks/counter.h"
 #include "ebpf/tracks/event_tracks.h"
-#include "ebpf/engine/object.h"
 #include "ebpf/user_map.h"
-#include "ebpf/engine/errors.h"
 
 /*
  * Reads a user program: NAME.bpf.o in a directory of the administrator. It runs in the kernel, and

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The three programs in one file, for a static build (make static). The name by which the file is
  * called chooses the program. Under the name "sonda" or an unknown one, the first argument may name

@@ -34,17 +34,17 @@
 
 #include <event2/event.h>
 
+#include "base/core/mem.h"
+#include "base/core/version.h"
 #include "base/event_loop/event_free.h"
-#include "base/system/priority_boost.h"
+#include "base/event_loop/time_slice.h"
 #include "base/system/fs.h"
 #include "base/system/log.h"
-#include "base/core/mem.h"
 #include "base/system/notify.h"
 #include "base/system/outside_reads.h"
-#include "base/core/version.h"
-#include "client/producer/producer.h"
+#include "base/system/priority_boost.h"
 #include "client/producer/metadata_bus.h"
-#include "base/event_loop/time_slice.h"
+#include "client/producer/producer.h"
 #include "ftrace/session/data_sources.h"
 #include "probes/data_sources.h"
 #include "probes/sandbox.h"

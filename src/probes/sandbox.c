@@ -8,10 +8,10 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 
+#include "base/core/mem.h"
 #include "base/system/caps.h"
 #include "base/system/landlock.h"
 #include "base/system/log.h"
-#include "base/core/mem.h"
 #include "base/system/outside_reads.h"
 #include "base/system/sanitizer.h"
 #include "base/system/syscall_filter.h"

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "service/listen_sockets.h"
 
-#include <sys/types.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
-#include <stdint.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/types.h>
 #include <sys/un.h>
+#include <unistd.h>
 
 #include "base/core/err.h"
 #include "base/core/mem.h"
-#include "base/text/str.h"
 #include "base/event_loop/sock.h"
+#include "base/text/str.h"
 #include "service/service.h"
 
 /* ---- permissions ---- */

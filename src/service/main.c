@@ -16,21 +16,21 @@
 
 #include <event2/event.h>
 
-#include "base/event_loop/event_free.h"
-#include "base/system/background_close.h"
-#include "base/system/priority_boost.h"
 #include "base/core/err.h"
+#include "base/event_loop/event_free.h"
+#include "base/event_loop/sock.h"
+#include "base/system/background_close.h"
 #include "base/system/fs.h"
 #include "base/system/log.h"
 #include "base/system/notify.h"
-#include "base/event_loop/sock.h"
+#include "base/system/priority_boost.h"
 #include "base/text/str.h"
-#include "service/trace/extensions.h"
+#include "service/listen_sockets.h"
 #include "service/sandbox.h"
 #include "service/service.h"
 #include "service/session/shutdown.h"
+#include "service/trace/extensions.h"
 #include "service/trace/service_packets.h"
-#include "service/listen_sockets.h"
 
 #define MAX_FILES 16384 /* a connection takes a descriptor */
 

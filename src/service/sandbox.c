@@ -10,9 +10,9 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "base/system/caps.h"
-#include "base/system/background_close.h"
 #include "base/core/mem.h"
+#include "base/system/background_close.h"
+#include "base/system/caps.h"
 #include "base/system/landlock.h"
 #include "base/system/log.h"
 #include "base/system/sanitizer.h"

@@ -11,6 +11,7 @@
 #include "symbols/symbol_cache.h"
 
 #include <errno.h>
+#include <event2/event.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <stdbool.h>
@@ -19,15 +20,14 @@
 #include <string.h>
 #include <sys/file.h>
 #include <unistd.h>
-#include <event2/event.h>
 
+#include "base/core/clock.h"
 #include "base/core/err.h"
 #include "base/core/fnv.h"
+#include "base/core/mem.h"
 #include "base/event_loop/event_free.h"
 #include "base/event_loop/event_timer.h"
 #include "base/system/fs.h"
-#include "base/core/mem.h"
-#include "base/core/clock.h"
 #include "symbols/symbol_table_build.h"
 
 /* ---- opening kallsyms ---- */

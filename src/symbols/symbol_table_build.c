@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  *	read     line -> words, numbered in order of first use -> symbol {address, name}
  *	sort     symbols by address, unless they are
@@ -15,8 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/core/mem.h"
 #include "base/core/fnv.h"
+#include "base/core/mem.h"
 #include "base/core/open_table.h"
 #include "base/text/str.h"
 #include "symbols/symbol_table_build.h"

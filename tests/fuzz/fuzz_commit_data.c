@@ -7,8 +7,8 @@
  */
 #include "common/commit_data_request.pb-c.h"
 #include "fuzz_service.h"
-#include "service/trace/trace_internal.h"
 #include "service/buffer/trace_buffer.h"
+#include "service/trace/trace_internal.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerInitialize(int *argc, char ***argv);

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What a producer says that failed, any bytes, as the summary tells it: entries end with a NUL. */
 #include <stddef.h>
 #include <stdint.h>

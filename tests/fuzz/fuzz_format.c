@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The text of a format file of any bytes, then a record of any bytes by the row that it gives:
  *

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The text of /proc/kallsyms, of any bytes, cut into pieces of as many bytes as the first one says.
  * However it is cut, the same table comes out; and every address that a line begins with can be

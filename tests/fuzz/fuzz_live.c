@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Packets of any bytes, as sonda top takes them. The input is a trace: each packet of it is one. */
 #include <stddef.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A ring page of any bytes and of any size up to 64 KiB, translated by the rows of recorded
  * kernels' events and of a made-up one with the rarer kinds of fields. Whatever comes in, what
@@ -16,12 +16,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/core/mem.h"
+#include "ftrace/events/page_encode.h"
 #include "unit/../unit/ftrace/bundles.h"
 #include "unit/../unit/ftrace/formats.h"
 #include "unit/../unit/ftrace/page_maker.h"
 #include "unit/../unit/ftrace/page_set.h"
-#include "base/core/mem.h"
-#include "ftrace/events/page_encode.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

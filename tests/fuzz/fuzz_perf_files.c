@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What linux.perf reads of other processes: an ELF file, and lines of /proc/PID/maps. The first
  * byte chooses. Names lie in the file's table and have no NUL; mappings are not empty, and their

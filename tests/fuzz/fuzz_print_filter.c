@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Any rules on any text of ftrace/print, compared with the same rules in words of string.h.
  *

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The text of printk_formats, of any bytes up to a NUL; then what is behind the NUL, as the
  * arguments of each format in it, and as the print fmt of an event. Every string lies in the table,

@@ -9,11 +9,11 @@
  *	what	bit 7: of RelayPort		bits 5..0: the method; 63: SetPeerIdentity,
  *		bit 6: no reply is wanted	62: a raw frame, 61: the session is read
  */
-#include "unit/../system/service_peer_remote.h"
 #include "fuzz_service.h"
-#include "service/producer/producer_port.h"
 #include "service/ipc/remote_machines.h"
+#include "service/producer/producer_port.h"
 #include "service/session/session_state.h"
+#include "unit/../system/service_peer_remote.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerInitialize(int *argc, char ***argv);

@@ -4,12 +4,12 @@
 #include <event2/event.h>
 #include <stdlib.h>
 
-#include "unit/../system/service_peer_consumer.h"
-#include "unit/../system/service_peer_producer.h"
 #include "base/system/log.h"
 #include "service/ipc/ipc_host.h"
 #include "service/service.c" /* its struct is private */
 #include "service/session/session_state.h"
+#include "unit/../system/service_peer_consumer.h"
+#include "unit/../system/service_peer_producer.h"
 
 /* A service in this process, and peers that are connected to it: one for all inputs, which must
  * leave it as they found it. */

@@ -12,8 +12,8 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "unit/../unit/rng.h"
 #include "fuzz_service.h"
+#include "unit/../unit/rng.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerInitialize(int *argc, char ***argv);

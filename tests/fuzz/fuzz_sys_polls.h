@@ -3,11 +3,11 @@
 
 #include <stdlib.h>
 
-#include "unit/../unit/procfs/fake_proc.h"
 #include "base/system/log.h"
 #include "fuzz_one_file.h"
 #include "fuzz_sys_packets.h"
 #include "procfs/sys/sys_source.h"
+#include "unit/../unit/procfs/fake_proc.h"
 
 /*
  * A whole fuzzer. The same bytes as every file of the includer's paths, for every table of its

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A trace file of any bytes, cut into parts: what is written is valid protobuf. */
 #include <stddef.h>
 #include <stdint.h>

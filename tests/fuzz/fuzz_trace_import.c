@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A trace file of any bytes, imported; then every cell of every table and every set of arguments is
  * read. */
 #include <stddef.h>
@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "analyze/import/import.h"
-#include "analyze/store/store_open.h"
 #include "analyze/store/arg_sets.h"
+#include "analyze/store/store_open.h"
 #include "analyze/store/table_defs.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

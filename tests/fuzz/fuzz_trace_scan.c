@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A trace file of any bytes, read as the end-of-record summary reads it. */
 #include <stddef.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * usage: generic_events TRACEFS FOLDER SECONDS GROUP[/NAME]...
  *
@@ -16,11 +16,11 @@
 #include <dirent.h>
 #include <signal.h>
 
+#include "ftrace/events/event_table.h"
+#include "ftrace/events/page_encode.h"
+#include "ftrace/format/proto_events.h"
 #include "unit/../root/ring_record.h"
 #include "unit/../unit/ftrace/fake_writer.h"
-#include "ftrace/events/event_table.h"
-#include "ftrace/format/proto_events.h"
-#include "ftrace/events/page_encode.h"
 
 #define N_PAGES 200
 

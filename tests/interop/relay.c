@@ -12,9 +12,9 @@
 #include <signal.h>
 #include <time.h>
 
-#include "unit/../system/service_peer_remote.h"
 #include "base/core/err.h"
 #include "common/builtin_clock.pb-c.h"
+#include "unit/../system/service_peer_remote.h"
 
 #define MAX_PAIRS 64
 #define PING 1

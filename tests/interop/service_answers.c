@@ -21,11 +21,11 @@
  * After each line all connections are read until what the service had to say to it has come: until
  * the answer to one more request, twice.
  */
-#include "unit/../system/service_peer_consumer.h"
-#include "unit/../system/service_peer_producer.h"
 #include "base/core/mem.h"
 #include "base/text/str.h"
 #include "ipc/consumer_port.pb-c.h"
+#include "unit/../system/service_peer_consumer.h"
+#include "unit/../system/service_peer_producer.h"
 
 #define MAX_PARTIES 8
 #define MAX_CALLS 256

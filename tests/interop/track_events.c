@@ -15,10 +15,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "unit/../system/service_peer_producer.h"
 #include "base/core/mem.h"
 #include "base/event_loop/sock.h"
 #include "base/text/str.h"
+#include "unit/../system/service_peer_producer.h"
 
 #define WRITER 7
 #define TRACK 4711

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * usage: decode_oracle TRACEFS EVENTS SECONDS TRACE
  *
@@ -18,11 +18,11 @@
 #include <signal.h>
 #include <stdlib.h>
 
-#include "unit/../unit/ftrace/fake_writer.h"
-#include "unit/../unit/ftrace/oracle_columns.h"
+#include "ftrace/events/page_encode.h"
 #include "ring_record.h"
 #include "symbols/symbol_table_build.h"
-#include "ftrace/events/page_encode.h"
+#include "unit/../unit/ftrace/fake_writer.h"
+#include "unit/../unit/ftrace/oracle_columns.h"
 
 #define STACK_EVENTS 20000 /* recorded with stacks, or as many as without them */
 #define BATCH 32 /* pages that are decoded at a time */

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * usage: ftrace_record OUT MS CONFIG [COMMAND...]
  *
@@ -26,12 +26,12 @@
 
 #include <event2/event.h>
 
-#include "unit/../unit/ftrace/fake_producer.h"
 #include "client/producer/metadata_bus.h"
 #include "config/text.h"
 #include "ftrace/session/data_sources.h"
 #include "gen/fields.h"
 #include "lost_ranges.h"
+#include "unit/../unit/ftrace/fake_producer.h"
 #include "wire/pb_dec.h"
 
 #define MAX_CPUS 1024

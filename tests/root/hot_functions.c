@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * hot_functions MS [FILE]: a load with known hot functions, for MS milliseconds of CPU time. With
  * FILE it makes this file then, and waits to be killed. Compiled with frame pointers (Makefile).

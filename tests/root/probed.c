@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * usage: probed N        calls a function N times: call i with i, "text i", 1000 * i and {"text i", "", "last"};
  *                        it gives 7 * i

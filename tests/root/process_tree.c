@@ -20,8 +20,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/system/fs.h"
 #include "base/core/mem.h"
+#include "base/system/fs.h"
 #include "base/text/str.h"
 #include "gen/fields.h"
 #include "wire/pb_dec.h"

@@ -14,8 +14,8 @@
 #include <string.h>
 
 #include "base/core/mem.h"
-#include "base/text/str.h"
 #include "base/system/fs.h"
+#include "base/text/str.h"
 #include "gen/fields.h"
 #include "wire/pb_dec.h"
 #include "wire/pb_varint.h"

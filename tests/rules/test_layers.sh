@@ -94,6 +94,7 @@ no_offenders "other rooms enter by a door" "$(rooms door)"
 no_offenders "the arrows between rooms have no circle" "$(rooms circle)"
 no_offenders "every exception of tests/rules/rooms_exceptions is needed" "$(rooms unused)"
 no_offenders "no units include each other in a circle" "$(python3 tests/rules/check_circles.py 2>&1)"
+no_offenders "C files begin with their licence, and includes are sorted" "$(python3 tests/rules/check_style.py 2>&1)"
 no_offenders "no files use each other's functions in a circle, as the linker sees them" \
   "$(python3 tests/rules/check_link_circles.py "$B" 2>&1)"
 no_offenders "every global of src/ has a user in another file of src/" \

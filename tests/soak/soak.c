@@ -17,13 +17,13 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
-#include "unit/../system/service_peer_consumer.h"
-#include "unit/../system/service_tap.h"
-#include "base/system/fs.h"
 #include "base/core/mem.h"
+#include "base/system/fs.h"
 #include "base/text/str.h"
 #include "soak_check.h"
 #include "soak_producer.h"
+#include "unit/../system/service_peer_consumer.h"
+#include "unit/../system/service_tap.h"
 
 #define N_PRODUCERS 50u
 #define N_SURVIVORS 10u /* ids 1 .. N_SURVIVORS */

@@ -8,8 +8,8 @@
 
 #include <event2/event.h>
 
-#include "client/producer/producer.h"
 #include "client/producer/metadata_bus.h"
+#include "client/producer/producer.h"
 #include "soak_packet.h"
 
 /*

@@ -20,14 +20,14 @@
 
 #include <event2/event.h>
 
-#include "unit/../unit/client/packets.h"
 #include "analyze/packets.h"
 #include "base/core/clock.h"
-#include "base/system/fs.h"
 #include "base/core/mem.h"
+#include "base/system/fs.h"
 #include "base/text/str.h"
 #include "producer_run.h"
 #include "tracks_source.h"
+#include "unit/../unit/client/packets.h"
 
 /* TracePacket.for_testing and below, messages that the project does not have in protos/. */
 #define FOR_TESTING 900

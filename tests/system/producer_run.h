@@ -7,8 +7,8 @@
 #include <event2/event.h>
 
 #include "base/system/fs.h"
-#include "client/producer/producer.h"
 #include "client/producer/metadata_bus.h"
+#include "client/producer/producer.h"
 
 /* A program that is nothing but a producer. */
 

@@ -14,13 +14,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "unit/../unit/rng.h"
 #include "base/core/clock.h"
 #include "base/core/mem.h"
 #include "base/event_loop/sock.h"
 #include "ipc/consumer_port.pb-c.h"
 #include "service/ipc/limits.h"
 #include "service_good_pair.h"
+#include "unit/../unit/rng.h"
 
 #define CONFIG "buffers { size_kb: 256 } data_sources { config { name: 'hostile.src' } }"
 #define MAX_RESIDENT_KB (1u << 20) /* with sanitizers; what must not happen is far above */

@@ -16,8 +16,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/system/fs.h"
 #include "base/core/mem.h"
+#include "base/system/fs.h"
 #include "base/system/sanitizer.h"
 #include "held_locks.h"
 #include "service/ipc/limits.h"

@@ -12,8 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "unit/../unit/rng.h"
 #include "service_hostile_producer.h"
+#include "unit/../unit/rng.h"
 
 static bool places_that_do_not_exist_are_passed_over(void)
 {

@@ -7,8 +7,8 @@
 #include <event2/event.h>
 
 #include "base/core/clock.h"
-#include "client/producer/data_source.h"
 #include "client/counters/tracks.h"
+#include "client/producer/data_source.h"
 
 /*
  * The data source "sonda.test.tracks": counter tracks of every kind, a value each 2 ms.

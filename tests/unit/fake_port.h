@@ -13,8 +13,8 @@
 
 #include <protobuf-c/protobuf-c.h>
 
-#include "service/ipc/msgsock.h"
 #include "base/event_loop/sock.h"
+#include "service/ipc/msgsock.h"
 #include "unit/proto_text.h"
 #include "wire/frame.h"
 #include "wire/pb_mem.h"

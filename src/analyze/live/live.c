@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Hands each packet to its reader, and computes the rates of a screen. The packets of
  * linux.process_stats are read here.

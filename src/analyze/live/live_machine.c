@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* linux.sys_stats, the run queues of the CPUs, and what linux.ebpf_counters could not count. */
 #include "analyze/live/live_internal.h"
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The processes that packets are about, by pid. */
 #include "analyze/live/live_internal.h"
 

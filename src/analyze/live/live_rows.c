@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Rows of the eBPF families: totals by process (protos/trace/linux/ebpf_process_rows.proto). */
 #include "analyze/live/live_internal.h"
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Counter tracks of linux.ebpf_counters and linux.process_stats. A track's name says what it
  * counts; its parent says whose counter it is. Names that are in neither table are counters that

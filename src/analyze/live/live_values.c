@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Every counter grows. A value adds its growth since the last value of its track to the total of
  * its owner. The screen divides what the total grew since the last screen by the time from base_at

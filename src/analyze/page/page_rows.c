@@ -53,8 +53,8 @@ int page_rows(const struct page *p, enum store_table table, unsigned column, uin
 {
 	struct table *t = &p->store->tables[table];
 	const struct row_index *x = table_index(t, column);
-	bool whole = p->from <= p->store->start_ts &&
-		     (p->to > p->store->end_ts || p->to == INT64_MAX);
+	bool whole =
+		p->from <= p->store->start_ts && (p->to > p->store->end_ts || p->to == INT64_MAX);
 
 	*ret = (struct row_list){0};
 	if (!x)

@@ -68,8 +68,7 @@ static bool next_call(struct calls *c, struct call *ret)
 		uint32_t name = table_u32(t, SLICE_NAME, row);
 
 		if (utid == NULL_U32 || dur < 0 || name == NULL_U32 ||
-		    __builtin_add_overflow(ts, dur, &end) || end < c->in->from ||
-		    end > c->in->to ||
+		    __builtin_add_overflow(ts, dur, &end) || end < c->in->from || end > c->in->to ||
 		    strncmp(strings_get(&c->in->s->strings, name), "sys_", 4) != 0)
 			continue;
 		*ret = (struct call){row, utid, ts, dur, result_of(c, row)};

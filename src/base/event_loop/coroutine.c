@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Two semaphores pass control: `go` resumes the coroutine, `back` returns to the loop. Only the
  * side that has control touches the fields, with two exceptions: `is_blocked` and the scheduling of

@@ -16,8 +16,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/system/fs.h"
 #include "base/core/mem.h"
+#include "base/system/fs.h"
 #include "base/text/str.h"
 
 #define MAX_TEXT 65536

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "base/system/multicall.h"
 
 /* Not linked into the static build, which has its own multicall_contains(). */

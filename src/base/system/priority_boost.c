@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  *	|<------- window, 100 ms ------->|<------- window
  *	| SCHED_FIFO ....... | nice -20  | SCHED_FIFO ...

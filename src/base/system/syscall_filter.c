@@ -21,8 +21,8 @@
 
 #include <seccomp.h>
 
-#include "base/system/log.h"
 #include "base/core/mem.h"
+#include "base/system/log.h"
 
 #ifndef SYS_SECCOMP /* only in <asm/siginfo.h>, which excludes glibc's <signal.h> */
 #define SYS_SECCOMP 1

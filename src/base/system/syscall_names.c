@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The tables are those of the installed libseccomp; newer system calls are listed below. */
 #include "base/system/syscall_names.h"
 

@@ -2,10 +2,10 @@
 #include "base/text/str.h"
 
 #include <fnmatch.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <stdint.h>
 
 #include "base/core/mem.h"
 

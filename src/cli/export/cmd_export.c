@@ -14,11 +14,11 @@
 #include "base/system/log.h"
 #include "base/text/str.h"
 #include "cli/export/export.h"
-#include "cli/trace/out_path.h"
+#include "cli/sql_output.h"
 #include "cli/terminal/verb.h"
+#include "cli/trace/out_path.h"
 #include "cli/trace/trace_input.h"
 #include "cli/trace_tables.h"
-#include "cli/sql_output.h"
 
 static const char usage[] =
 	"usage: sonda export FORM [OPTION]... FILE\n\n"

@@ -7,8 +7,8 @@
 
 #include "base/core/mem.h"
 #include "cli/export/export.h"
-#include "cli/trace/out_path.h"
 #include "cli/sql_output.h"
+#include "cli/trace/out_path.h"
 
 static void finalizep(sqlite3_stmt **st)
 {

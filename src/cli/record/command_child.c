@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  *	this process                       child
  *	go     w -------- pipe ----------> r   an address and a 0 byte: execute; EOF: exit

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  *	start --> sondad --"1"--> sonda-probes --"1"--> ready
  *	             |                  |                 |

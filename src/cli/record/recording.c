@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  *	private_daemons --> record_session -- packet by packet --+--> trace_file --> FILE
  *	(if no service runs)    |                                |

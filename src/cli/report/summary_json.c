@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* docs/record.md describes the keys. A key without a value is omitted. */
 
 #include <math.h>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * available_events has a line "group:name" for each event that can be enabled. Events of group
  * ftrace (such as print) are always enabled and not listed there; they have a directory in events/.

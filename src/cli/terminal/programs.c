@@ -3,8 +3,8 @@
 
 #include <endian.h>
 #include <errno.h>
-#include <linux/capability.h>
 #include <limits.h>
+#include <linux/capability.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

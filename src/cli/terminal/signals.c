@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The signals are blocked and read from a signalfd, which reports the sender. A signal from a
  * terminal key comes from the kernel and reaches all foreground processes. kill(2) reaches only

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  *	record_session --> packets --> live --> top_view --> top_terminal, or lines on stdout
  *	     ^                                      ^

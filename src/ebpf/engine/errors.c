@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/core/clock.h"
-#include "base/system/log.h"
 #include "base/core/mem.h"
+#include "base/system/log.h"
 #include "gen/fields.h"
 
 void ebpf_errors_deinit(struct ebpf_errors *t)

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ebpf/engine/features.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
-#include <limits.h>
-#include <stdlib.h>
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
-#include "base/system/fs.h"
 #include "base/core/mem.h"
+#include "base/system/fs.h"
 
 static int lacks_tracepoint(const struct ebpf_features *f, const struct ebpf_need *n,
 			    const char *name, struct err_text *e)

@@ -8,10 +8,10 @@
 
 #include "base/core/mem.h"
 #include "bpf/block.h"
-#include "ebpf/tracks/counter.h"
 #include "ebpf/engine/images.h"
 #include "ebpf/engine/map.h"
 #include "ebpf/engine/object.h"
+#include "ebpf/tracks/counter.h"
 #include "ebpf/tracks/top_n.h"
 
 EBPF_DECLARE(block);

@@ -13,8 +13,9 @@
  * docs/ebpf.md explains each step.
  */
 
-#include "base/core/mem.h"
 #include "ebpf/families/families.h"
+
+#include "base/core/mem.h"
 
 /* clang-format off */
 const struct ebpf_family *const ebpf_families[] = {

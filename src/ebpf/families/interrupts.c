@@ -5,9 +5,9 @@
 
 #include "base/core/mem.h"
 #include "bpf/interrupts.h"
-#include "ebpf/tracks/counter.h"
 #include "ebpf/engine/images.h"
 #include "ebpf/engine/object.h"
+#include "ebpf/tracks/counter.h"
 
 EBPF_DECLARE(interrupts);
 EBPF_DECLARE(interrupts_raw);

@@ -3,8 +3,8 @@
 
 #include "base/core/mem.h"
 #include "bpf/locks.h"
-#include "ebpf/tracks/counter.h"
 #include "ebpf/engine/images.h"
+#include "ebpf/tracks/counter.h"
 #include "ebpf/tracks/per_process.h"
 
 EBPF_DECLARE(locks);

@@ -3,9 +3,9 @@
 
 #include "base/core/mem.h"
 #include "bpf/memory.h"
-#include "ebpf/tracks/counter.h"
 #include "ebpf/engine/images.h"
 #include "ebpf/engine/object.h"
+#include "ebpf/tracks/counter.h"
 
 EBPF_DECLARE(memory);
 EBPF_DECLARE(memory_raw);

@@ -7,10 +7,10 @@
 
 #include "base/core/mem.h"
 #include "bpf/runq.h"
-#include "ebpf/tracks/counter.h"
 #include "ebpf/engine/images.h"
 #include "ebpf/engine/map.h"
 #include "ebpf/engine/object.h"
+#include "ebpf/tracks/counter.h"
 
 EBPF_DECLARE(runq);
 EBPF_DECLARE(runq_tp);

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ebpf/families/families.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "bpf/process.h"
-#include "bpf/syscalls.h"
-#include "client/counters/tracks.h"
-#include "ebpf/tracks/top_n.h"
 #include "base/core/hash_table.h"
 #include "base/core/mem.h"
 #include "base/system/syscall_names.h"
+#include "bpf/process.h"
+#include "bpf/syscalls.h"
+#include "client/counters/tracks.h"
 #include "ebpf/engine/images.h"
 #include "ebpf/tracks/per_process.h"
+#include "ebpf/tracks/top_n.h"
 
 /*
  * Tracks of the most frequent system calls, by name, of the processes that have tracks. A call that

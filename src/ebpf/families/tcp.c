@@ -7,8 +7,8 @@
 
 #include "base/core/mem.h"
 #include "bpf/tcp.h"
-#include "ebpf/tracks/counter.h"
 #include "ebpf/engine/images.h"
+#include "ebpf/tracks/counter.h"
 
 EBPF_DECLARE(tcp);
 EBPF_DECLARE(tcp_raw);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ebpf/tracks/event_tracks.h"
 
+#include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <bpf/libbpf.h>
 
-#include "base/core/hash_table.h"
 #include "base/core/clock.h"
+#include "base/core/hash_table.h"
 #include "base/core/mem.h"
 #include "base/text/str.h"
 #include "bpf/sonda_program.h"

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
-#include <stdlib.h>
 #include <linux/bpf.h>
+#include <stdlib.h>
 
-#include "ebpf/engine/family.h"
-#include "bpf/outliers.h"
-#include "ebpf/tracks/counter.h"
-#include "ebpf/tracks/event_tracks.h"
-#include "ebpf/engine/map.h"
-#include "ebpf/engine/object.h"
-#include "ebpf/engine/errors.h"
 #include "base/core/clock.h"
 #include "base/core/mem.h"
+#include "bpf/outliers.h"
 #include "bpf/settings.h"
+#include "ebpf/engine/errors.h"
+#include "ebpf/engine/family.h"
+#include "ebpf/engine/map.h"
+#include "ebpf/engine/object.h"
+#include "ebpf/tracks/counter.h"
+#include "ebpf/tracks/event_tracks.h"
 #include "ebpf/tracks/per_process.h"
 
 /*

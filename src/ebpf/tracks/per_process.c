@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ebpf/tracks/per_process.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
-#include "bpf/process.h"
 #include "base/core/clock.h"
 #include "base/core/mem.h"
+#include "bpf/process.h"
 #include "bpf/settings.h"
+#include "ebpf/engine/object.h"
 #include "ebpf/tracks/counter.h"
 #include "ebpf/tracks/process_rows.h"
-#include "ebpf/engine/object.h"
 
 static void process_sums_deinit(struct process_sums *s)
 {

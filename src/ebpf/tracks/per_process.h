@@ -5,10 +5,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "ebpf/engine/family.h"
-#include "ebpf/engine/map.h"
 #include "base/core/hash_table.h"
 #include "base/core/pid_set.h"
+#include "ebpf/engine/family.h"
+#include "ebpf/engine/map.h"
 #include "ebpf/tracks/top_n.h"
 
 /*

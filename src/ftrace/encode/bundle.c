@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Events are written to the packet immediately; columns and descriptors are written at its end.
  * Tables that are valid for one bundle (names, addresses, descriptors) are cleared by incrementing
@@ -9,8 +9,8 @@
 #include <stdlib.h>
 
 #include "ftrace/encode/bundle.h"
-#include "symbols/symbol_table.h"
 #include "gen/fields.h"
+#include "symbols/symbol_table.h"
 
 #define SEQ_INCREMENTAL_STATE_CLEARED 1 /* of TracePacket.sequence_flags */
 

@@ -7,9 +7,9 @@
 
 #include "client/transport/writer.h"
 #include "ftrace/encode/compact_sched.h"
+#include "ftrace/encode/intern_tables.h"
 #include "ftrace/format/compiled_event.h"
 #include "ftrace/format/ring_page.h"
-#include "ftrace/encode/intern_tables.h"
 
 /*
  * Writes one FtraceEventBundle at a time: the packet of a CPU's records since the previous one.

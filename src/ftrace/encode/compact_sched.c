@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * At the end of a bundle: writes the names in order of their numbers, then each column as a packed
  * field.

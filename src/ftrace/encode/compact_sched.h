@@ -5,10 +5,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "ftrace/encode/intern_tables.h"
 #include "ftrace/encode/field_value.h"
-#include "ftrace/format/unaligned.h"
+#include "ftrace/encode/intern_tables.h"
 #include "ftrace/encode/pb_unchecked.h"
+#include "ftrace/format/unaligned.h"
 #include "wire/pb_enc.h"
 
 /*

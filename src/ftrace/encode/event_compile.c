@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * An event is compiled to a draft on the stack, which is then packed into one allocation:
  *
@@ -14,12 +14,12 @@
 #include "base/core/mem.h"
 #include "common/descriptor.pb-c.h"
 #include "ftrace/encode/event_compile.h"
-#include "ftrace/format/compiled_event.h"
 #include "ftrace/encode/event_legacy.h"
-#include "ftrace/encode/text_fields.h"
-#include "ftrace/format/field_type.h"
 #include "ftrace/encode/pb_unchecked.h"
+#include "ftrace/encode/text_fields.h"
+#include "ftrace/format/compiled_event.h"
 #include "ftrace/format/event_format.h"
+#include "ftrace/format/field_type.h"
 #include "gen/fields.h"
 #include "wire/pb_mem.h"
 

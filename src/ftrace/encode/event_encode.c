@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * record                                    FtraceEventBundle.event
  *
@@ -12,12 +12,12 @@
  */
 #include <string.h>
 
-#include "ftrace/encode/intern_tables.h"
 #include "ftrace/encode/event_encode.h"
 #include "ftrace/encode/event_legacy.h"
-#include "ftrace/encode/text_fields.h"
 #include "ftrace/encode/field_value.h"
+#include "ftrace/encode/intern_tables.h"
 #include "ftrace/encode/pb_unchecked.h"
+#include "ftrace/encode/text_fields.h"
 #include "gen/fields.h"
 
 #define TAG_EVENT (PB_FTRACE_EVENT_BUNDLE_EVENT << 3 | PB_WIRE_BYTES)

@@ -1,12 +1,12 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The names are long and repeated in every event; this code is not optimized. */
 #include <string.h>
 
 #include "ftrace/encode/event_legacy.h"
-#include "ftrace/encode/text_fields.h"
 #include "ftrace/encode/field_value.h"
-#include "ftrace/format/field_type.h"
 #include "ftrace/encode/pb_unchecked.h"
+#include "ftrace/encode/text_fields.h"
+#include "ftrace/format/field_type.h"
 #include "gen/fields.h"
 
 #define FIELD_OVERHEAD (2 * (1 + UNCHECKED_LEN_MAX) + 1 + 10) /* two headers, and that of a value */

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-#include <stddef.h>
 
 /*
  * Numbers task names 0, 1, 2 ... in order of first use: the intern_table of CompactSched. Valid

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ftrace/encode/metadata.h"
 
+#include <errno.h>
+#include <linux/sched.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <errno.h>
 #include <stdlib.h>
-#include <linux/sched.h>
 #include <string.h>
 
 #include "base/core/mem.h"

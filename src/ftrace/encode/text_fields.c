@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ftrace/encode/text_fields.h"
 
-#include <stddef.h>
-#include <stdint.h>
 #include <ctype.h>
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/core/mem.h"
-#include "symbols/symbol_table.h"
 #include "ftrace/format/unaligned.h"
+#include "symbols/symbol_table.h"
 
 /*
  * Formats like the kernel's printf, with arguments as trace_printk() stores them: a format, and a

@@ -4,8 +4,8 @@
 #include <stdint.h>
 
 #include "ftrace/events/event_table.h"
-#include "ftrace/format/unaligned.h"
 #include "ftrace/format/ring_page.h"
+#include "ftrace/format/unaligned.h"
 
 /*
  * Finds out which threads of a 64-bit kernel run 32-bit programs, while the records of their system

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Groups and events are directories of tracefs. The selection is sorted at the end. */
 #include <errno.h>
 #include <limits.h>
@@ -9,10 +9,10 @@
 
 #include <tracefs.h>
 
-#include "base/system/fs.h"
 #include "base/core/mem.h"
-#include "base/text/str.h"
 #include "base/event_loop/coroutine.h"
+#include "base/system/fs.h"
+#include "base/text/str.h"
 #include "ftrace/events/event_select.h"
 #include "ftrace/tracefs/owner_tag.h"
 

@@ -9,12 +9,12 @@
  */
 #include "ftrace/events/event_table.h"
 
-#include <stdint.h>
 #include <errno.h>
-#include <stdlib.h>
-#include <limits.h>
-#include <string.h>
 #include <event-parse.h>
+#include <limits.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/core/fnv.h"
 #include "base/core/hash_table.h"

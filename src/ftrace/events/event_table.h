@@ -5,8 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "ftrace/format/compiled_event.h"
 #include "ftrace/events/print_filter.h"
+#include "ftrace/format/compiled_event.h"
 #include "ftrace/format/printk_formats.h"
 
 /*

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  *	page -> ring_page_next -> record -> table[id]
  *	          -> COMPILED_FIELDS            event_encode, in place
@@ -15,8 +15,8 @@
 #include <stdlib.h>
 
 #include "base/core/mem.h"
-#include "ftrace/format/unaligned.h"
 #include "ftrace/events/page_encode.h"
+#include "ftrace/format/unaligned.h"
 
 int page_encoder_new(const struct event_table *table, const struct ring_page_layout *layout,
 		     struct writer *writer, struct page_encoder **ret)

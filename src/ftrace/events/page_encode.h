@@ -5,8 +5,8 @@
 #include <stdint.h>
 
 #include "ftrace/encode/bundle.h"
-#include "ftrace/events/compat_syscalls.h"
 #include "ftrace/encode/event_encode.h"
+#include "ftrace/events/compat_syscalls.h"
 #include "ftrace/events/event_table.h"
 #include "ftrace/format/ring_page.h"
 

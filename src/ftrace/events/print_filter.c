@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Rules are few and checked in order for every record. Threads may be thousands and are found by
  * binary search.

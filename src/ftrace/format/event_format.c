@@ -2,8 +2,8 @@
 #include "ftrace/format/event_format.h"
 
 #include <ctype.h>
-#include <string.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "base/core/mem.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ftrace/format/field_type.h"
 
-#include <string.h>
 #include <event-parse.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/utsname.h>
 
 #include "base/core/mem.h"

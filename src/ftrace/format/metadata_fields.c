@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ftrace/format/metadata_fields.h"
 
-#include <stdbool.h>
-#include <string.h>
 #include <event-parse.h>
+#include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "base/core/mem.h"
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * All texts are unescaped into one buffer of the file's size, because unescaping never makes a text
  * longer. The entries are sorted once.
@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/system/fs.h"
 #include "base/core/mem.h"
+#include "base/system/fs.h"
 #include "ftrace/format/printk_formats.h"
 
 #define FILE_MAX (1u << 24) /* bytes of printk_formats */

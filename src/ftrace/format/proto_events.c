@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Looks events and fields up in the generated tables: binary search over the events, linear search
  * over the fields of one. Used during setup only, never for a record.

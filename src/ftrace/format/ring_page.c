@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A sub-buffer of the kernel's ring, as read from trace_pipe_raw:
  *

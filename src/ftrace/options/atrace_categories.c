@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Android's category names. Requests have the syntax of ftrace_events. Most of the events exist on
  * phones only.

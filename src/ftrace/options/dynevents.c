@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  *	kprobe_events       p:sonda_812_51423_0/my_read vfs_read count=%dx
  *	                      |                 |
@@ -13,9 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/system/fs.h"
 #include "base/core/mem.h"
 #include "base/event_loop/coroutine.h"
+#include "base/system/fs.h"
 #include "ftrace/options/dynevents.h"
 #include "ftrace/tracefs/owner_tag.h"
 

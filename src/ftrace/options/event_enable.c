@@ -2,24 +2,24 @@
 #include "ftrace/options/event_enable.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <errno.h>
-#include <stdlib.h>
 #include <tracefs.h>
 
 #include "base/core/fnv.h"
+#include "base/core/mem.h"
+#include "base/event_loop/coroutine.h"
 #include "base/system/fs.h"
 #include "base/system/outside_reads.h"
-#include "base/core/mem.h"
-#include "ftrace/tracefs/owner_tag.h"
-#include "base/event_loop/coroutine.h"
 #include "base/text/str.h"
 #include "ftrace/options/event_triggers.h"
 #include "ftrace/options/function_graph.h"
-#include "ftrace/options/synthetic_events.h"
 #include "ftrace/options/pid_filter.h"
+#include "ftrace/options/synthetic_events.h"
+#include "ftrace/tracefs/owner_tag.h"
 
 /*
  * What a check of event_watch compares:

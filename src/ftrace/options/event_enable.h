@@ -5,9 +5,9 @@
 #include <stdint.h>
 
 #include "ftrace/events/event_select.h"
-#include "ftrace/tracefs/instance.h"
 #include "ftrace/events/event_table.h"
 #include "ftrace/options/setup.h"
+#include "ftrace/tracefs/instance.h"
 
 /*
  * Detects cheaply whether the kernel's set of events may have changed: modules were loaded or

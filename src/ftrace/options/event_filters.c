@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "base/core/mem.h"
-#include "base/text/str.h"
-#include "base/system/syscall_names.h"
 #include "base/event_loop/coroutine.h"
+#include "base/system/syscall_names.h"
+#include "base/text/str.h"
 #include "ftrace/tracefs/filter_file.h"
 
 #define GROUP "raw_syscalls"

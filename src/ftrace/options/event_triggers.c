@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A trigger is written as "ACTION[:COUNT] [if FILTER]". FILTER is:
  *
@@ -22,8 +22,8 @@
 
 #include "base/core/mem.h"
 #include "base/text/str.h"
-#include "ftrace/tracefs/filter_file.h"
 #include "ftrace/options/pid_filter.h"
+#include "ftrace/tracefs/filter_file.h"
 
 typedef Pb__FtraceConfig__EventTrigger config_trigger;
 

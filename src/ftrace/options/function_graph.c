@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  *	set_ftrace_filter     of the instance      function_filters        )
  *	set_graph_function    of the whole kernel  function_graph_roots    ) before the tracer,
@@ -14,12 +14,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/system/fs.h"
 #include "base/core/mem.h"
+#include "base/system/fs.h"
 #include "base/text/str.h"
-#include "ftrace/tracefs/setting_file.h"
-#include "ftrace/tracefs/override.h"
 #include "ftrace/options/pid_filter.h"
+#include "ftrace/tracefs/override.h"
+#include "ftrace/tracefs/setting_file.h"
 
 #define TRACER "function_graph"
 #define MAX_FUNCTIONS 1024u /* in a list of the config */

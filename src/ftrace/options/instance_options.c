@@ -6,14 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ftrace/options/setup.h"
-#include "base/system/fs.h"
 #include "base/core/mem.h"
+#include "base/system/fs.h"
 #include "base/text/str.h"
 #include "ftrace/options/atrace_categories.h"
 #include "ftrace/options/event_filters.h"
 #include "ftrace/options/event_triggers.h"
 #include "ftrace/options/pid_filter.h"
+#include "ftrace/options/setup.h"
 
 /* ---- defaults of a new instance ---- */
 

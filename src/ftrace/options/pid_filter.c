@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * set_event_pid takes numbers separated by spaces. An open with O_TRUNC empties the list. Each
  * write(2) adds to it and costs the kernel an RCU grace period, so the writes are large.
@@ -17,9 +17,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/system/fs.h"
 #include "base/core/mem.h"
 #include "base/core/pid_set.h"
+#include "base/system/fs.h"
 #include "base/text/str.h"
 
 #define WRITE_BYTES 32768

@@ -11,20 +11,20 @@
  */
 #include "ftrace/options/probes.h"
 
-#include <stdbool.h>
-#include <string.h>
 #include <ctype.h>
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "base/text/str.h"
-#include "base/system/fs.h"
 #include "base/core/mem.h"
 #include "base/event_loop/coroutine.h"
+#include "base/system/fs.h"
+#include "base/text/str.h"
+#include "ftrace/options/probe_spec.h"
 #include "ftrace/tracefs/error_log.h"
 #include "ftrace/tracefs/owner_tag.h"
-#include "ftrace/options/probe_spec.h"
 
 /* ---- names of functions ---- */
 

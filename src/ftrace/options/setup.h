@@ -6,8 +6,8 @@
 
 #include "config/ftrace/ftrace_config.pb-c.h"
 #include "ftrace/events/event_select.h"
-#include "ftrace/tracefs/instance.h"
 #include "ftrace/events/ftrace_config.h"
+#include "ftrace/tracefs/instance.h"
 
 /*
  * The input of every step of a session's setup (ftrace_session.c has their order). A step applies

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  *	synthetic_events                    sonda_812_51423_0 unsigned int mm_id; ... long size
  *	                                    |
@@ -12,13 +12,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/core/mem.h"
 #include "base/event_loop/coroutine.h"
 #include "base/system/fs.h"
-#include "base/core/mem.h"
 #include "base/text/str.h"
+#include "ftrace/options/synthetic_events.h"
 #include "ftrace/tracefs/error_log.h"
 #include "ftrace/tracefs/owner_tag.h"
-#include "ftrace/options/synthetic_events.h"
 
 #define MAX_FIELDS 4
 #define MAX_TRIGGERS (1 << 20) /* bytes of a file */

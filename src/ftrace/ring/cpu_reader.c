@@ -12,17 +12,17 @@
  */
 #include "ftrace/ring/cpu_reader.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <errno.h>
 
-#include "base/system/fs.h"
 #include "base/core/mem.h"
+#include "base/system/fs.h"
 #include "ftrace/ring/ring_stats.h"
 
 /* ---- present CPUs ---- */

@@ -4,10 +4,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "ftrace/tracefs/instance.h"
+#include "ftrace/events/page_encode.h"
 #include "ftrace/ring/lost_ranges.h"
 #include "ftrace/ring/ring_stats.h"
-#include "ftrace/events/page_encode.h"
+#include "ftrace/tracefs/instance.h"
 
 /*
  * The CPUs that are present, online or not (sys/devices/system/cpu/present). The kernel has a ring

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The counter C counts all overwritten records, also those after the page just read. A page left
  * the ring when the counter was C1; the counter was read later, so C >= C1. If the next page has

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  *	rings ---> ring "/sys/kernel/tracing/instances/sonda-1-1/per_cpu"
  *	             |  cpu_readers, ring_poll       the kernel's files; when they are read

@@ -6,9 +6,9 @@
 #include <sys/queue.h>
 
 #include "base/core/err.h"
+#include "ftrace/events/page_encode.h"
 #include "ftrace/ring/ring_stats.h"
 #include "ftrace/tracefs/instance.h"
-#include "ftrace/events/page_encode.h"
 
 struct event_base;
 

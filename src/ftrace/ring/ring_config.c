@@ -4,13 +4,13 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 
-#include "base/system/fs.h"
-#include "base/text/str.h"
 #include "base/core/mem.h"
 #include "base/event_loop/coroutine.h"
+#include "base/system/fs.h"
+#include "base/text/str.h"
 #include "config/limits.h"
 
 /*

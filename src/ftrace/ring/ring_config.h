@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include <stdint.h>
 #include <stdbool.h>
+#include <stdint.h>
 
-#include "ftrace/tracefs/instance.h"
 #include "ftrace/events/ftrace_config.h"
 #include "ftrace/ring/ring.h"
+#include "ftrace/tracefs/instance.h"
 
 /*
  * Sizes of an instance's rings and of their sub-buffers, the units in which a ring is overwritten

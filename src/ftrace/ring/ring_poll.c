@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ftrace/ring/ring_poll.h"
 
-#include <stdbool.h>
-#include <errno.h>
-#include <poll.h>
-#include <stdlib.h>
-#include <event2/event.h>
 #include <assert.h>
+#include <errno.h>
+#include <event2/event.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdlib.h>
 
+#include "base/core/clock.h"
+#include "base/core/mem.h"
 #include "base/event_loop/event_free.h"
 #include "base/event_loop/event_timer.h"
 #include "ftrace/ring/cpu_reader.h"
-#include "base/core/clock.h"
-#include "base/core/mem.h"
 
 /*
  * One timer drives the reading:

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The file has "key: value" lines. Counters are 64 bits wide, as in the kernel:
  *

@@ -15,25 +15,25 @@
  */
 #include "ftrace/session/data_sources.h"
 
+#include <errno.h>
+#include <linux/capability.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <errno.h>
-#include <linux/capability.h>
 
-#include "base/text/str.h"
-#include "base/system/fs.h"
-#include "base/system/log.h"
 #include "base/core/mem.h"
 #include "base/event_loop/coroutine.h"
+#include "base/system/fs.h"
+#include "base/system/log.h"
+#include "base/text/str.h"
 #include "ftrace/events/event_select.h"
-#include "ftrace/tracefs/setting_file.h"
-#include "ftrace/session/session_instance.h"
 #include "ftrace/events/ftrace_config.h"
+#include "ftrace/options/event_enable.h"
 #include "ftrace/ring/ring.h"
 #include "ftrace/session/ftrace_stats.h"
-#include "ftrace/options/event_enable.h"
+#include "ftrace/session/session_instance.h"
+#include "ftrace/tracefs/setting_file.h"
 
 /* ---- which boot ---- */
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The order of the setup. Each step needs the previous ones, and a session that fails half-way
  * must not have recorded anything:
@@ -18,18 +18,18 @@
 #include <unistd.h>
 
 #include "base/core/clock.h"
-#include "base/system/log.h"
 #include "base/core/mem.h"
-#include "ftrace/session/ftrace_session.h"
-#include "ftrace/options/probes.h"
-#include "ftrace/ring/ring_config.h"
-#include "ftrace/ring/ring_share.h"
+#include "base/system/log.h"
 #include "ftrace/options/event_enable.h"
 #include "ftrace/options/instance_options.h"
-#include "ftrace/session/session_instance.h"
+#include "ftrace/options/pid_filter.h"
+#include "ftrace/options/probes.h"
 #include "ftrace/options/setup.h"
 #include "ftrace/options/synthetic_events.h"
-#include "ftrace/options/pid_filter.h"
+#include "ftrace/ring/ring_config.h"
+#include "ftrace/ring/ring_share.h"
+#include "ftrace/session/ftrace_session.h"
+#include "ftrace/session/session_instance.h"
 
 /* ---- events ---- */
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The life of a linux.ftrace data source instance, between the producer's commands and its rings:
  *
@@ -27,20 +27,20 @@
 
 #include "base/core/clock.h"
 #include "base/core/mem.h"
+#include "base/event_loop/coroutine.h"
 #include "base/event_loop/event_free.h"
 #include "base/event_loop/event_timer.h"
 #include "base/system/fs.h"
 #include "base/system/log.h"
-#include "base/event_loop/coroutine.h"
 #include "config/limits.h"
-#include "ftrace/session/metadata_publisher.h"
 #include "ftrace/session/data_sources.h"
 #include "ftrace/session/ftrace_session.h"
+#include "ftrace/session/metadata_publisher.h"
+#include "ftrace/session/session_refresh.h"
+#include "ftrace/session/session_stats.h"
 #include "ftrace/tracefs/override.h"
 #include "ftrace/tracefs/setting_file.h"
 #include "ftrace/tracefs/undo_log.h"
-#include "ftrace/session/session_refresh.h"
-#include "ftrace/session/session_stats.h"
 #include "gen/fields.h"
 
 /* Part of the service's stop timeout that may be spent before the rest is read. */

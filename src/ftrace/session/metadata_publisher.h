@@ -4,10 +4,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "ftrace/events/event_table.h"
-#include "ftrace/options/setup.h"
 #include "ftrace/encode/metadata.h"
+#include "ftrace/events/event_table.h"
 #include "ftrace/events/page_encode.h"
+#include "ftrace/options/setup.h"
 
 /*
  * Publishes linux.ftrace's metadata of tasks on the bus of its session: enables the events that

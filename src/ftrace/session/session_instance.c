@@ -3,23 +3,23 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <stdlib.h>
 
+#include "base/core/clock.h"
+#include "base/core/mem.h"
 #include "base/event_loop/coroutine.h"
 #include "base/system/fs.h"
 #include "base/text/str.h"
-#include "ftrace/tracefs/override.h"
-#include "base/core/clock.h"
-#include "ftrace/tracefs/instance.h"
-#include "ftrace/tracefs/owner_tag.h"
 #include "ftrace/options/synthetic_events.h"
-#include "base/core/mem.h"
-#include "ftrace/tracefs/setting_file.h"
-#include "ftrace/tracefs/foreign_reader.h"
 #include "ftrace/ring/ring_config.h"
+#include "ftrace/tracefs/foreign_reader.h"
+#include "ftrace/tracefs/instance.h"
+#include "ftrace/tracefs/override.h"
+#include "ftrace/tracefs/owner_tag.h"
+#include "ftrace/tracefs/setting_file.h"
 
 #define SHOWN 100 /* bytes of an invalid name that are shown */
 

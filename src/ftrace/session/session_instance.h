@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "ftrace/tracefs/instance.h"
 #include "ftrace/events/ftrace_config.h"
 #include "ftrace/options/setup.h"
+#include "ftrace/tracefs/instance.h"
 
 /*
  * Attaches to the instance that a config names: one of root/instances, or "hyp" and "hypervisor"

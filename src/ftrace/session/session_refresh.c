@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  *	               in the kernel               in the session
  *
@@ -15,15 +15,15 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/system/fs.h"
 #include "base/core/mem.h"
+#include "base/system/fs.h"
 #include "base/text/str.h"
 #include "ftrace/options/atrace_categories.h"
-#include "ftrace/options/event_filters.h"
-#include "ftrace/ring/ring_stats.h"
 #include "ftrace/options/event_enable.h"
-#include "ftrace/session/session_refresh.h"
+#include "ftrace/options/event_filters.h"
 #include "ftrace/options/synthetic_events.h"
+#include "ftrace/ring/ring_stats.h"
+#include "ftrace/session/session_refresh.h"
 
 /* ---- removed events ---- */
 

@@ -3,14 +3,14 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <string.h>
 #include <stdlib.h>
-#include <unistd.h>
+#include <string.h>
 #include <tracefs.h>
+#include <unistd.h>
 
-#include "ftrace/options/dynevents.h"
-#include "base/system/fs.h"
 #include "base/core/mem.h"
+#include "base/system/fs.h"
+#include "ftrace/options/dynevents.h"
 #include "ftrace/ring/ring_config.h"
 
 /*

@@ -1,12 +1,12 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* If the timer fires first, `done` is called then, and again when the table is ready. */
 #include <errno.h>
 
 #include <event2/event.h>
 
-#include "ftrace/session/session_symbols.h"
 #include "base/event_loop/event_free.h"
 #include "base/event_loop/event_timer.h"
+#include "ftrace/session/session_symbols.h"
 
 static void session_symbols_on_ready(void *ctx)
 {

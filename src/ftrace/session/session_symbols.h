@@ -4,10 +4,10 @@
 #include <stdbool.h>
 
 #include "config/ftrace/ftrace_config.pb-c.h"
-#include "symbols/symbol_cache.h"
 #include "ftrace/events/ftrace_config.h"
 #include "ftrace/ring/ring.h"
 #include "ftrace/session/ftrace_stats.h"
+#include "symbols/symbol_cache.h"
 
 /*
  * Function names for one session (symbolize_ksyms). It joins the process's symbol cache during

@@ -7,17 +7,17 @@
 #include <string.h>
 
 #include "base/core/err.h"
-#include "base/system/fs.h"
 #include "base/core/mem.h"
+#include "base/system/fs.h"
 #include "base/text/str.h"
-#include "ftrace/tracefs/setting_file.h"
-#include "ftrace/tracefs/foreign_reader.h"
 #include "config/limits.h"
-#include "ftrace/options/event_triggers.h"
-#include "ftrace/tracefs/override.h"
-#include "ftrace/ring/ring_config.h"
 #include "ftrace/options/event_enable.h"
+#include "ftrace/options/event_triggers.h"
 #include "ftrace/options/pid_filter.h"
+#include "ftrace/ring/ring_config.h"
+#include "ftrace/tracefs/foreign_reader.h"
+#include "ftrace/tracefs/override.h"
+#include "ftrace/tracefs/setting_file.h"
 
 /*
  * Returns the first line of a file, which the caller frees, or "". Returns NULL if out of memory.

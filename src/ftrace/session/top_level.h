@@ -3,10 +3,10 @@
 
 #include "client/producer/data_source.h"
 #include "ftrace/events/event_table.h"
-#include "ftrace/options/function_graph.h"
-#include "ftrace/ring/ring.h"
 #include "ftrace/events/ftrace_config.h"
+#include "ftrace/options/function_graph.h"
 #include "ftrace/options/setup.h"
+#include "ftrace/ring/ring.h"
 
 /*
  * Records that a session with an own instance needs from the top level, because the kernel writes

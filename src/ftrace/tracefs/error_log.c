@@ -1,10 +1,10 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The log holds the last eight errors, oldest first. */
 #include <stdio.h>
 #include <string.h>
 
-#include "base/system/fs.h"
 #include "base/core/mem.h"
+#include "base/system/fs.h"
 #include "ftrace/tracefs/error_log.h"
 
 #define MAX_LOG (1 << 20)

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The kernel counts readers but does not name them. Their descriptors are visible in /proc/PID/fd.
  * The link's name is checked first, because it excludes most descriptors; then the inode, because
@@ -12,8 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/system/fs.h"
 #include "base/core/mem.h"
+#include "base/system/fs.h"
 #include "base/system/outside_reads.h"
 #include "base/text/str.h"
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The files of one instance, through libtracefs. */
 #include <assert.h>
 #include <errno.h>
@@ -13,13 +13,13 @@
 
 #include <tracefs.h>
 
-#include "base/system/fs.h"
 #include "base/core/mem.h"
-#include "base/text/str.h"
 #include "base/event_loop/coroutine.h"
+#include "base/system/fs.h"
+#include "base/text/str.h"
 #include "ftrace/tracefs/instance.h"
-#include "ftrace/tracefs/setting_file.h"
 #include "ftrace/tracefs/override.h"
+#include "ftrace/tracefs/setting_file.h"
 
 #define COPY_MARKERS "options/copy_trace_marker"
 

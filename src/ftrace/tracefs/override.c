@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  *	dirs --> dir "" (top level), sessions 1 and 2 --> undo log, in memory and on disk
  *	           |
@@ -16,10 +16,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/system/fs.h"
 #include "base/core/mem.h"
-#include "base/text/str.h"
 #include "base/event_loop/coroutine.h"
+#include "base/system/fs.h"
+#include "base/text/str.h"
 #include "ftrace/tracefs/setting_file.h"
 #include "ftrace/tracefs/undo_log.h"
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* /proc/PID/stat: "PID (name) STATE ..."; the start time is field 22. */
 #include <errno.h>
 #include <signal.h>

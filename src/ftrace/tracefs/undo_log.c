@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * flock(2) locks the file, not its name. Between open() and flock() the owner may unlink the file
  * or replace it by a rewritten one; so the name is checked again after locking.
@@ -18,9 +18,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/core/mem.h"
 #include "base/system/fs.h"
 #include "base/system/log.h"
-#include "base/core/mem.h"
 #include "base/text/str.h"
 #include "ftrace/tracefs/setting_file.h"
 

@@ -2,19 +2,19 @@
 #include "procfs/data_sources.h"
 
 #include <errno.h>
-#include <string.h>
 #include <linux/capability.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "client/counters/counter_number.h"
-#include "procfs/counters/counter_files.h"
 #include "base/core/clock.h"
+#include "base/core/mem.h"
 #include "base/system/fs.h"
 #include "base/system/log.h"
-#include "base/core/mem.h"
+#include "client/counters/counter_number.h"
 #include "procfs/counters/cgroup_text.h"
 #include "procfs/counters/cgroup_tree.h"
+#include "procfs/counters/counter_files.h"
 
 /*
  * A pass walks the tree, parents before children:

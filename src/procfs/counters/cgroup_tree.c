@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "procfs/counters/cgroup_tree.h"
 
-#include <limits.h>
-#include <stdlib.h>
-#include <string.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
-#include "base/system/log.h"
 #include "base/core/mem.h"
+#include "base/system/log.h"
 
 /* ---- one group ---- */
 

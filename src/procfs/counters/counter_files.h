@@ -2,11 +2,11 @@
 #pragma once
 
 #include <stdbool.h>
-#include <stdint.h>
 #include <stddef.h>
+#include <stdint.h>
 
-#include "client/counters/polled_source.h"
 #include "base/text/span.h"
+#include "client/counters/polled_source.h"
 #include "client/counters/tracks.h"
 
 /*

@@ -16,8 +16,8 @@
 #include <string.h>
 
 #include "base/core/clock.h"
-#include "base/system/log.h"
 #include "base/core/mem.h"
+#include "base/system/log.h"
 #include "base/text/str.h"
 #include "procfs/counters/counter_files.h"
 #include "procfs/counters/network_tables.h"

@@ -3,8 +3,8 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <string.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/core/mem.h"
 #include "base/text/str.h"

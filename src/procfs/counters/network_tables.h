@@ -5,9 +5,9 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
+#include "client/counters/polled_source.h"
 #include "procfs/counters/counter_files.h"
 #include "procfs/counters/network_text.h"
-#include "client/counters/polled_source.h"
 
 /* Turns the tables of /proc/net into counter tracks. */
 

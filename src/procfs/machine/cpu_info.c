@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/system/fs.h"
 #include "base/core/mem.h"
+#include "base/system/fs.h"
+#include "base/text/span.h"
 #include "base/text/str.h"
 #include "gen/fields.h"
-#include "base/text/span.h"
 #include "wire/pb_enc.h"
 
 /*

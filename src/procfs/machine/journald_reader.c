@@ -3,12 +3,12 @@
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <string.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/core/mem.h"
-#include "gen/fields.h"
 #include "base/text/span.h"
+#include "gen/fields.h"
 #include "wire/pb_enc.h"
 
 #define FUNCTION(name)                                                                             \

@@ -11,12 +11,12 @@
 #include <event2/event.h>
 
 #include "base/core/clock.h"
-#include "base/system/log.h"
 #include "base/core/mem.h"
+#include "base/event_loop/time_slice.h"
+#include "base/system/log.h"
 #include "common/builtin_clock.pb-c.h"
 #include "gen/fields.h"
 #include "procfs/machine/journald_reader.h"
-#include "base/event_loop/time_slice.h"
 
 /*
  * The descriptor of the journal becomes readable when entries were added. They are read in time

@@ -3,26 +3,26 @@
 #include "base/event_loop/event_timer.h"
 #include "procfs/data_sources.h"
 
+#include <errno.h>
+#include <event2/event.h>
+#include <limits.h>
+#include <linux/capability.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <errno.h>
-#include <limits.h>
-#include <string.h>
-#include <linux/capability.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <event2/event.h>
+#include <string.h>
 
-#include "base/text/str.h"
-#include "base/system/fs.h"
-#include "gen/fields.h"
-#include "base/text/number_table.h"
-#include "base/text/span.h"
-#include "wire/pb_enc.h"
 #include "base/core/clock.h"
-#include "base/system/log.h"
 #include "base/core/mem.h"
 #include "base/event_loop/time_slice.h"
+#include "base/system/fs.h"
+#include "base/system/log.h"
+#include "base/text/number_table.h"
+#include "base/text/span.h"
+#include "base/text/str.h"
+#include "gen/fields.h"
+#include "wire/pb_enc.h"
 
 /*
  * Reads one power supply, /sys/class/power_supply/NAME. Each file is a call of the driver, which

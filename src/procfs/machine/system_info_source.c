@@ -2,23 +2,23 @@
 #include "base/event_loop/event_free.h"
 #include "procfs/data_sources.h"
 
-#include <stdbool.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/text/span.h"
-#include "gen/fields.h"
-#include "wire/pb_enc.h"
 #include "base/core/clock.h"
+#include "base/core/mem.h"
+#include "base/event_loop/coroutine.h"
 #include "base/system/fs.h"
 #include "base/system/log.h"
-#include "base/core/mem.h"
+#include "base/text/span.h"
+#include "gen/fields.h"
 #include "procfs/machine/cpu_info.h"
-#include "base/event_loop/coroutine.h"
+#include "wire/pb_enc.h"
 #include "wire/pb_mem.h"
 
 /*

@@ -3,17 +3,17 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <unistd.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
-#include "base/text/str.h"
 #include "base/core/clock.h"
 #include "base/core/mem.h"
 #include "base/system/outside_reads.h"
+#include "base/text/str.h"
 
 /*
  * Every file is opened relative to a descriptor and read with one call: the kernel generates the

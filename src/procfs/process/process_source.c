@@ -10,12 +10,12 @@
 #include <event2/event.h>
 
 #include "base/core/clock.h"
-#include "base/event_loop/event_timer.h"
-#include "base/system/log.h"
 #include "base/core/mem.h"
-#include "client/producer/metadata_bus.h"
+#include "base/event_loop/event_timer.h"
 #include "base/event_loop/time_slice.h"
 #include "base/system/fs.h"
+#include "base/system/log.h"
+#include "client/producer/metadata_bus.h"
 #include "client/transport/writer.h"
 #include "gen/fields.h"
 #include "procfs/process/process_packet.h"

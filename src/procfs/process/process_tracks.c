@@ -4,9 +4,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/core/clock.h"
 #include "base/core/fnv.h"
 #include "base/core/hash_table.h"
-#include "base/core/clock.h"
 #include "base/core/mem.h"
 #include "client/transport/writer.h"
 #include "gen/fields.h"

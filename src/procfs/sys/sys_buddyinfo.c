@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 
+#include "base/text/number_table.h"
 #include "gen/fields.h"
 #include "procfs/sys/sys_source.h"
-#include "base/text/number_table.h"
 
 /* /proc/buddyinfo: a line for each zone of each NUMA node. All of them are recorded. */
 

@@ -4,11 +4,11 @@
 #include <stdlib.h>
 
 #include "base/core/mem.h"
+#include "base/text/number_table.h"
 #include "gen/fields.h"
 #include "procfs/sys/sys_file.h"
 #include "procfs/sys/sys_names.h"
 #include "procfs/sys/sys_source.h"
-#include "base/text/number_table.h"
 
 /*
  * /sys/class/thermal and /sys/class/devfreq: a directory for each device, with one value that is

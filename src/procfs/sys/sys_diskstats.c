@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <stddef.h>
-#include <stdint.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "procfs/sys/sys_packet.h"
 #include "base/core/clock.h"
 #include "base/core/mem.h"
-#include "procfs/sys/sys_source.h"
+#include "base/text/number_table.h"
 #include "gen/fields.h"
 #include "procfs/sys/sys_file.h"
-#include "base/text/number_table.h"
+#include "procfs/sys/sys_packet.h"
+#include "procfs/sys/sys_source.h"
 
 /*
  * The columns of /proc/diskstats without a field in DiskStat, as counter tracks in a group for each

@@ -2,15 +2,15 @@
 #include "procfs/sys/sys_file.h"
 
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 
-#include "base/system/fs.h"
 #include "base/core/mem.h"
+#include "base/system/fs.h"
 #include "base/text/str.h"
 
 /* A value of /sys has at most one page, and pages have up to 64 KiB. */

@@ -5,10 +5,10 @@
 #include <unistd.h>
 
 #include "base/core/mem.h"
+#include "base/text/number_table.h"
 #include "gen/fields.h"
 #include "procfs/sys/sys_file.h"
 #include "procfs/sys/sys_source.h"
-#include "base/text/number_table.h"
 
 /*
  * The frequency of each GPU in MHz, if its driver reports it: Adreno (kgsl) in Hz, Intel in MHz,

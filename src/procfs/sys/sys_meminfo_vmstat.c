@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <protobuf-c/protobuf-c.h>
-#include <errno.h>
-#include <stdlib.h>
 #include <ctype.h>
+#include <errno.h>
+#include <protobuf-c/protobuf-c.h>
+#include <stdlib.h>
 
-#include "base/text/str.h"
-#include "procfs/sys/sys_packet.h"
 #include "base/core/mem.h"
-#include "gen/fields.h"
 #include "base/text/number_table.h"
-#include "procfs/sys/sys_source.h"
+#include "base/text/str.h"
+#include "gen/fields.h"
 #include "procfs/sys/sys_file.h"
+#include "procfs/sys/sys_packet.h"
+#include "procfs/sys/sys_source.h"
 #include "wire/meminfo_names.h"
 
 /*

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "procfs/sys/sys_names.h"
 #include "procfs/sys/sys_packet.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <stdio.h>
+#include "procfs/sys/sys_names.h"
 
-#include "base/core/mem.h"
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
 #include "base/core/clock.h"
+#include "base/core/mem.h"
 #include "base/system/fs.h"
 #include "base/system/log.h"
 #include "gen/fields.h"

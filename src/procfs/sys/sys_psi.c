@@ -3,10 +3,10 @@
 #include <unistd.h>
 
 #include "base/core/mem.h"
+#include "base/text/number_table.h"
 #include "gen/fields.h"
 #include "procfs/sys/sys_file.h"
 #include "procfs/sys/sys_source.h"
-#include "base/text/number_table.h"
 
 /*
  * /proc/pressure: a file for each resource with the lines "some" and "full". Their last word is the

@@ -5,11 +5,11 @@
 
 #include "base/core/clock.h"
 #include "base/core/mem.h"
+#include "base/text/number_table.h"
 #include "base/text/str.h"
 #include "gen/fields.h"
 #include "procfs/sys/sys_file.h"
 #include "procfs/sys/sys_source.h"
-#include "base/text/number_table.h"
 
 /*
  * The slab caches of the kernel. To generate /proc/slabinfo the kernel walks the list of partial

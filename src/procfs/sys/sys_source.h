@@ -5,9 +5,9 @@
 #include <stddef.h>
 
 #include "config/data_source_config.pb-c.h"
+#include "gen/fields.h"
 #include "procfs/sys/sys_file.h"
 #include "procfs/sys/sys_packet.h"
-#include "gen/fields.h"
 #include "wire/pb_enc.h"
 
 struct sys_source;

@@ -6,11 +6,11 @@
 
 #include "base/core/clock.h"
 #include "base/core/mem.h"
+#include "base/text/number_table.h"
 #include "gen/fields.h"
 #include "procfs/sys/sys_file.h"
 #include "procfs/sys/sys_names.h"
 #include "procfs/sys/sys_source.h"
-#include "base/text/number_table.h"
 
 /*
  * /proc/stat: a line for each CPU with its times, and one line each for interrupts and softirqs,

@@ -4,16 +4,16 @@
 #include "procfs/data_sources.h"
 
 #include <errno.h>
+#include <event2/event.h>
 #include <linux/capability.h>
 #include <stdlib.h>
 #include <string.h>
-#include <event2/event.h>
 
-#include "procfs/sys/sys_source.h"
 #include "base/core/clock.h"
-#include "base/system/log.h"
 #include "base/core/mem.h"
 #include "base/event_loop/time_slice.h"
+#include "base/system/log.h"
+#include "procfs/sys/sys_source.h"
 
 /* In the order of a pass: small files first, tables of many files last. */
 const struct sys_source *const sys_sources[] = {

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/system/log.h"
 #include "base/core/mem.h"
+#include "base/system/log.h"
 #include "procfs/sys/file_numbers.h"
 #include "procfs/sys/sys_file.h"
 #include "procfs/sys/sys_source.h"

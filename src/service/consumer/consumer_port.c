@@ -9,15 +9,15 @@
 #include <stdlib.h>
 
 #include "base/core/mem.h"
-#include "service/ipc/msgsock.h"
 #include "gen/fields.h"
 #include "service/consumer/clone.h"
 #include "service/consumer/consumer_session.h"
 #include "service/consumer/query.h"
-#include "service/ipc/request_decode.h"
 #include "service/ipc/limits.h"
-#include "service/session/sessions.h"
+#include "service/ipc/msgsock.h"
+#include "service/ipc/request_decode.h"
 #include "service/session/session.h"
+#include "service/session/sessions.h"
 #include "wire/frame.h"
 #include "wire/pb_mem.h"
 

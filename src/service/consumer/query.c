@@ -9,16 +9,16 @@
 #include <string.h>
 
 #include "base/core/mem.h"
-#include "service/ipc/msgsock.h"
 #include "common/observable_events.pb-c.h"
 #include "gen/fields.h"
 #include "service/consumer/consumer_state.h"
+#include "service/ipc/msgsock.h"
 #include "service/ipc/request_decode.h"
 #include "service/producer/producer_port.h"
 #include "service/producer/registry.h"
+#include "service/session/session.h"
 #include "service/session/sessions.h"
 #include "service/trace/service_packets.h"
-#include "service/session/session.h"
 #include "wire/frame.h"
 #include "wire/pb_mem.h"
 

@@ -6,16 +6,16 @@
 #include <string.h>
 
 #include "base/core/mem.h"
-#include "service/ipc/msgsock.h"
 #include "config/limits.h"
 #include "gen/fields.h"
-#include "service/output/compressor.h"
 #include "service/ipc/limits.h"
-#include "service/trace/trace_reader.h"
+#include "service/ipc/msgsock.h"
+#include "service/output/compressor.h"
 #include "service/session/session.h"
+#include "service/trace/trace.h"
+#include "service/trace/trace_reader.h"
 #include "wire/frame.h"
 #include "wire/pb_varint.h"
-#include "service/trace/trace.h"
 
 /*
  * The reply is written by hand, once, into memory of the size of a frame:

@@ -5,9 +5,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "service/ipc/ipc_host.h"
 #include "base/event_loop/loop_timer.h"
 #include "service/filter/packet_sink.h"
+#include "service/ipc/ipc_host.h"
 #include "service/ipc/quota.h"
 
 struct compressor;

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text/regex.h"
 #include "base/core/mem.h"
+#include "base/text/regex.h"
 #include "service/filter/filter_bytecode.h"
 #include "service/ipc/limits.h"
 

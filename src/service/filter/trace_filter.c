@@ -21,8 +21,8 @@
 #include "service/filter/filter_bytecode.h"
 #include "service/filter/filter_message.h"
 #include "service/filter/filter_strings.h"
-#include "service/ipc/limits.h"
 #include "service/filter/packet_sink.h"
+#include "service/ipc/limits.h"
 #include "wire/pb_enc.h"
 
 #define KEPT_BYTES (1u << 20) /* f->out is freed if it is larger and the next packet is not */

@@ -16,12 +16,12 @@
 #include <sys/uio.h>
 
 #include "base/core/clock.h"
+#include "base/core/mem.h"
 #include "base/system/background_close.h"
 #include "base/system/log.h"
-#include "base/core/mem.h"
-#include "service/ipc/msgsock.h"
 #include "service/ipc/limits.h"
 #include "service/ipc/listeners.h"
+#include "service/ipc/msgsock.h"
 #include "wire/frame.h"
 #include "wire/pb_mem.h"
 

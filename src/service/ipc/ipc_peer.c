@@ -10,9 +10,9 @@
 #include <string.h>
 
 #include "base/core/mem.h"
-#include "base/text/str.h"
 #include "base/core/siphash.h"
 #include "base/event_loop/sock.h"
+#include "base/text/str.h"
 #include "gen/fields.h"
 #include "service/ipc/request_decode.h"
 

@@ -29,8 +29,8 @@
 
 #include "base/core/clock.h"
 #include "base/core/mem.h"
-#include "service/ipc/send_queue.h"
 #include "base/system/sock_io.h"
+#include "service/ipc/send_queue.h"
 
 #define LENGTH_WORD 4u
 #define DIRECT_PIECES 64 /* more are gathered in the queue first */

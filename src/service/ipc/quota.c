@@ -4,12 +4,12 @@
 #include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <unistd.h>
-#include <stdarg.h>
-#include <stddef.h>
 
 #include "base/core/hash_table.h"
 #include "base/core/mem.h"

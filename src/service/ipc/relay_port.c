@@ -8,8 +8,8 @@
 #include "common/system_info.pb-c.h"
 #include "config/unpack.h"
 #include "gen/fields.h"
-#include "service/ipc/request_decode.h"
 #include "service/ipc/remote_machines.h"
+#include "service/ipc/request_decode.h"
 
 /* Clocks above this number are private to the writer of a sequence. */
 #define MAX_BUILTIN_CLOCK 63u

@@ -32,8 +32,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/system/caps.h"
 #include "base/core/mem.h"
+#include "base/system/caps.h"
 #include "base/system/helper_process.h"
 #include "base/system/landlock.h"
 #include "base/system/sanitizer.h"

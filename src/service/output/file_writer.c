@@ -2,23 +2,23 @@
 #include "service/output/file_writer.h"
 
 #include <errno.h>
-#include <limits.h>
-#include <string.h>
-#include <fcntl.h>
-#include <stdlib.h>
-#include <unistd.h>
 #include <event2/event.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "base/core/mem.h"
-#include "config/limits.h"
 #include "base/event_loop/event_free.h"
+#include "base/event_loop/loop_timer.h"
 #include "base/system/log.h"
+#include "config/limits.h"
+#include "service/ipc/limits.h"
 #include "service/output/compressor.h"
 #include "service/output/trace_files.h"
-#include "service/ipc/limits.h"
-#include "base/event_loop/loop_timer.h"
-#include "service/trace/trace_reader.h"
 #include "service/trace/trace.h"
+#include "service/trace/trace_reader.h"
 
 static bool has_path(const Pb__TraceConfig *c)
 {

@@ -6,9 +6,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "service/output/write_thread.h"
-#include "service/filter/packet_sink.h"
 #include "config/trace_config.pb-c.h"
+#include "service/filter/packet_sink.h"
+#include "service/output/write_thread.h"
 
 /*
  * A file that a trace is written into. Packets are collected in memory as records

@@ -3,18 +3,18 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <stdbool.h>
-#include <stdio.h>
 
 #include "base/core/mem.h"
 #include "base/system/background_close.h"
+#include "service/filter/packet_validate.h"
 #include "service/output/file_helper.h"
 #include "service/output/passed_file.h"
-#include "service/filter/packet_validate.h"
 #include "service/trace/service_packets.h"
 #include "service/trace/trace.h"
 

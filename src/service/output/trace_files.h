@@ -7,12 +7,12 @@
 #include <sys/types.h>
 
 #include "base/core/err.h"
-#include "service/output/file_owner.h"
-#include "service/output/out_file.h"
-#include "service/output/file_rotation.h"
-#include "service/output/passed_file.h"
-#include "service/ipc/limits.h"
 #include "service/filter/packet_sink.h"
+#include "service/ipc/limits.h"
+#include "service/output/file_owner.h"
+#include "service/output/file_rotation.h"
+#include "service/output/out_file.h"
+#include "service/output/passed_file.h"
 
 /*
  * The open files of a session: one, or with TraceConfig.rotate several for a while. When the next

@@ -6,8 +6,8 @@
  */
 #include <unistd.h>
 
-#include "base/system/log.h"
 #include "base/core/mem.h"
+#include "base/system/log.h"
 #include "gen/fields.h"
 #include "service/producer/producer_port.h"
 #include "wire/pb_mem.h"

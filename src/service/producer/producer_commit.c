@@ -18,10 +18,10 @@
 #include "base/core/mem.h"
 #include "config/limits.h"
 #include "gen/fields.h"
+#include "service/buffer/trace_buffer.h"
 #include "service/ipc/request_decode.h"
 #include "service/producer/producer_port.h"
 #include "service/producer/producers.h"
-#include "service/buffer/trace_buffer.h"
 #include "wire/smb.h"
 
 struct move {

@@ -10,14 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/system/log.h"
 #include "base/core/mem.h"
+#include "base/system/log.h"
 #include "gen/fields.h"
-#include "service/ipc/request_decode.h"
-#include "service/ipc/limits.h"
-#include "service/producer/registry.h"
-#include "service/producer/producers.h"
 #include "service/buffer/trace_buffer.h"
+#include "service/ipc/limits.h"
+#include "service/ipc/request_decode.h"
+#include "service/producer/producers.h"
+#include "service/producer/registry.h"
 #include "wire/pb_mem.h"
 
 /* ---- InitializeConnection ---- */

@@ -8,10 +8,10 @@
 #include <sys/types.h>
 
 #include "config/trace_config.pb-c.h"
+#include "service/buffer/trace_buffer.h"
 #include "service/ipc/ipc_host.h"
 #include "service/ipc/quota.h"
 #include "service/producer/registry.h"
-#include "service/buffer/trace_buffer.h"
 #include "wire/smb_layout.h"
 
 struct flush_wait;

@@ -15,9 +15,9 @@
 #include "common/data_source_descriptor.pb-c.h"
 #include "config/unpack.h"
 #include "gen/fields.h"
-#include "service/ipc/request_decode.h"
 #include "service/ipc/limits.h"
 #include "service/ipc/quota.h"
+#include "service/ipc/request_decode.h"
 
 struct source_name {
 	UT_hash_handle hh;

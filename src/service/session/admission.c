@@ -2,16 +2,16 @@
 #include "service/session/admission.h"
 
 #include <errno.h>
-#include <string.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/core/clock.h"
+#include "base/core/mem.h"
 #include "base/system/priority_boost.h"
+#include "config/limits.h"
 #include "config/trace_config.h"
 #include "service/session/session_life.h"
 #include "service/session/session_state.h"
-#include "base/core/clock.h"
-#include "base/core/mem.h"
-#include "config/limits.h"
 
 #define MAX_RECENT 64 /* the newest are kept */
 

@@ -18,8 +18,8 @@
 
 #include "base/core/clock.h"
 #include "base/core/mem.h"
-#include "config/limits.h"
 #include "base/event_loop/loop_timer.h"
+#include "config/limits.h"
 #include "service/producer/producer_port.h"
 #include "service/session/session_state.h"
 #include "service/session/source_instances.h"

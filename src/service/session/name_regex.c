@@ -8,9 +8,9 @@
 
 #include <string.h>
 
-#include "base/text/regex.h"
 #include "base/core/mem.h"
 #include "base/core/siphash.h"
+#include "base/text/regex.h"
 
 #define N_ANSWERS 1024u
 #define COMPILE_STEPS 4096u /* charge for the compilation of an expression */

@@ -4,12 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "service/ipc/quota.h"
+#include "service/ipc/config_limits.h"
 #include "service/ipc/limits.h"
+#include "service/ipc/quota.h"
+#include "service/session/session_config.h"
 #include "service/session/session_state.h"
 #include "service/session/source_instances.h"
-#include "service/session/session_config.h"
-#include "service/ipc/config_limits.h"
 
 static int check_filters(const Pb__TraceConfig *c, struct err_text *e)
 {

@@ -4,15 +4,15 @@
 #include <errno.h>
 #include <string.h>
 
-#include "service/session/name_regex.h"
 #include "base/core/mem.h"
 #include "base/system/priority_boost.h"
 #include "config/limits.h"
 #include "config/trace_config.h"
+#include "service/ipc/config_limits.h"
+#include "service/ipc/limits.h"
 #include "service/ipc/quota.h"
 #include "service/output/file_writer.h"
-#include "service/ipc/limits.h"
-#include "service/ipc/config_limits.h"
+#include "service/session/name_regex.h"
 
 int session_config_check_filter(const Pb__TraceConfig__DataSource *source, struct err_text *e)
 {

@@ -13,15 +13,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/system/log.h"
 #include "base/core/mem.h"
+#include "base/system/log.h"
 #include "config/limits.h"
 #include "gen/fields.h"
 #include "service/ipc/limits.h"
 #include "service/producer/producer_port.h"
 #include "service/producer/registry.h"
-#include "service/session/session_state.h"
 #include "service/session/session_config.h"
+#include "service/session/session_state.h"
 #include "wire/pb_mem.h"
 
 /* ---- the config for the producer ---- */

@@ -7,8 +7,8 @@
 
 #include <zlib.h>
 
-#include "base/system/fs.h"
 #include "base/core/mem.h"
+#include "base/system/fs.h"
 #include "base/text/str.h"
 #include "wire/pb_dec.h"
 #include "wire/pb_varint.h"

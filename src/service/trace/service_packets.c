@@ -3,19 +3,19 @@
 
 #include <stdlib.h>
 
-#include "service/filter/packet_sink.h"
-#include "base/system/log.h"
+#include "base/core/clock.h"
 #include "base/core/mem.h"
+#include "base/system/log.h"
+#include "common/builtin_clock.pb-c.h"
 #include "gen/fields.h"
+#include "service/buffer/trace_buffer.h"
+#include "service/filter/packet_sink.h"
+#include "service/filter/trace_filter.h"
 #include "service/ipc/remote_machines.h"
+#include "service/trace/extensions.h"
 #include "service/trace/trace.h"
 #include "service/trace/trace_internal.h"
-#include "service/filter/trace_filter.h"
 #include "wire/pb_mem.h"
-#include "base/core/clock.h"
-#include "common/builtin_clock.pb-c.h"
-#include "service/trace/extensions.h"
-#include "service/buffer/trace_buffer.h"
 #include "wire/system_info.h"
 
 static bool has_remote_sources(const Pb__TraceConfig *c)

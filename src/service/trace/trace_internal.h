@@ -2,8 +2,8 @@
 #pragma once
 
 #include "service/ipc/clock_snapshots.h"
-#include "service/trace/trace_events.h"
 #include "service/trace/sequence_ids.h"
+#include "service/trace/trace_events.h"
 #include "service/trace/trace_owner.h"
 
 struct trace_filter;

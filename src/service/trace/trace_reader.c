@@ -4,13 +4,13 @@
 #include <errno.h>
 
 #include "base/core/clock.h"
-#include "service/ipc/limits.h"
+#include "service/buffer/trace_buffer.h"
 #include "service/filter/packet_validate.h"
+#include "service/filter/trace_filter.h"
+#include "service/ipc/limits.h"
 #include "service/trace/service_packets.h"
 #include "service/trace/trace.h"
 #include "service/trace/trace_internal.h"
-#include "service/buffer/trace_buffer.h"
-#include "service/filter/trace_filter.h"
 
 void trace_read_begin(struct trace *t)
 {

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /*
  * A kernel module that writes records of its own, with what is known by heart:
  *

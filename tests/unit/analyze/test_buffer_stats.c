@@ -1,7 +1,7 @@
-// SPDX-License-Identifier: Apache-2.0
-#include "unit/test.h"
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "analyze/buffer_stats.h"
 #include "gen/fields.h"
+#include "unit/test.h"
 #include "wire/pb_mem.h"
 
 TEST(test_every_counter_finds_its_place)

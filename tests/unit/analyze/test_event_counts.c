@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: Apache-2.0
-#include "unit/test.h"
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "analyze/event_counts.h"
+#include "unit/test.h"
 
 static void describe(struct event_counts *c, uint32_t field, const char *group)
 {

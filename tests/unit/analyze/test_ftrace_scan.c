@@ -1,7 +1,7 @@
-// SPDX-License-Identifier: Apache-2.0
-#include "unit/test.h"
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "analyze/ftrace_scan.h"
 #include "gen/fields.h"
+#include "unit/test.h"
 #include "wire/pb_dec.h"
 #include "wire/pb_mem.h"
 

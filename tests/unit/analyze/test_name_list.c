@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: Apache-2.0
-#include "unit/test.h"
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "analyze/name_list.h"
+#include "unit/test.h"
 
 static void add(struct name_list *l, const char *s)
 {

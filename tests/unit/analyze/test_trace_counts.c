@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a scan counts by the kind of the payload and by the sequence of a packet. */
-#include "unit/test.h"
 #include "analyze/trace_scan.h"
 #include "gen/fields.h"
+#include "unit/test.h"
 #include "wire/pb_mem.h"
 
 /* ---- samples ---- */

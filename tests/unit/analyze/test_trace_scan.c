@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Packets made by hand, and two traces that Perfetto 56 recorded (names of programs blanked), of
  * which the numbers that protoc --decode shows are expected.
@@ -6,10 +6,10 @@
 
 #include <zlib.h>
 
-#include "unit/test.h"
 #include "analyze/trace_scan.h"
 #include "base/system/fs.h"
 #include "gen/fields.h"
+#include "unit/test.h"
 #include "wire/pb_mem.h"
 
 #define BIG_ENOUGH (1u << 20)

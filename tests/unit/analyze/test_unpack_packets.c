@@ -3,9 +3,9 @@
 #include <zlib.h>
 #include <zstd.h>
 
-#include "unit/test.h"
 #include "analyze/packets.h"
 #include "gen/fields.h"
+#include "unit/test.h"
 
 #define DEFLATE PB_TRACE_PACKET_COMPRESSED_PACKETS
 #define ZSTD PB_TRACE_PACKET_ZSTD_COMPRESSED_PACKETS

@@ -2,9 +2,9 @@
 #pragma once
 
 #include "base/core/mem.h"
-#include "unit/fake_port.h"
 #include "gen/fields.h"
 #include "ipc/consumer_port.pb-c.h"
+#include "unit/fake_port.h"
 #include "wire/pb_dec.h"
 
 /*

@@ -4,12 +4,12 @@
 #include <event2/event.h>
 #include <pty.h>
 
-#include "unit/test.h"
 #include "base/system/log.h"
 #include "base/text/str.h"
 #include "cli/record/recording.h"
 #include "unit/cli/fake_session.h"
 #include "unit/proto_text.h"
+#include "unit/test.h"
 
 /*
  * A recording in a child whose stderr is a terminal or a pipe, against a service in this process or

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What sonda sessions and sonda status print of a state of the service. */
 #include "cli/terminal/verb.h"
 #include "unit/cli/verb_child.h"

@@ -5,12 +5,12 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
-#include "unit/test.h"
 #include "base/system/fs.h"
 #include "base/system/log.h"
 #include "base/text/str.h"
 #include "config/text.h"
 #include "unit/cli/fake_session.h"
+#include "unit/test.h"
 
 /*
  * A verb as a user calls it, in a child process and a folder of its own, against a service in this

@@ -1,7 +1,6 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "unit/test.h"
 #include "client/loop/event_base_loop.h"
 #include "client/transport/consumer.h"
 #include "common/observable_events.pb-c.h"
@@ -11,6 +10,7 @@
 #include "gen/fields.h"
 #include "ipc/consumer_port.pb-c.h"
 #include "unit/fake_port.h"
+#include "unit/test.h"
 
 /* What the client received, as text; and what the service shall answer. */
 struct fixture {

@@ -4,9 +4,9 @@
 #include <event2/event.h>
 #include <sys/socket.h>
 
-#include "unit/test.h"
 #include "base/core/clock.h"
 #include "service/ipc/msgsock.h"
+#include "unit/test.h"
 #include "wire/frame.h"
 #include "wire/pb_mem.h"
 

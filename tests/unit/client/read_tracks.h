@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "unit/test.h"
 #include "gen/fields.h"
 #include "unit/procfs/fake_producer.h"
+#include "unit/test.h"
 
 /*
  * What a reader of traces makes of the counter tracks in the packets of fake_producer.h: tracks by

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <math.h>
 
-#include "unit/test.h"
 #include "config/json.h"
 #include "config/test_config.pb-c.h"
 #include "config/trace_config.pb-c.h"
+#include "unit/test.h"
 
 static void expect_json(const ProtobufCMessage *m, const char *expected)
 {

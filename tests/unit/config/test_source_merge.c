@@ -1,11 +1,11 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Configs as text: what is there, what is added, what comes out. */
 
-#include "unit/test.h"
 #include "base/text/str.h"
 #include "config/source_merge.h"
 #include "config/text.h"
 #include "config/trace_config.h"
+#include "unit/test.h"
 
 static Pb__TraceConfig *config_of(const char *text)
 {

@@ -5,14 +5,14 @@
  * tests/data/textconfig/values.txt has single values.
  */
 
-#include "unit/test.h"
 #include "base/system/fs.h"
 #include "common/data_source_descriptor.pb-c.h"
-#include "unit/config/handmade.h"
 #include "config/sys_stats/sys_stats_config.pb-c.h"
 #include "config/test_config.pb-c.h"
 #include "config/text.h"
 #include "config/trace_config.pb-c.h"
+#include "unit/config/handmade.h"
+#include "unit/test.h"
 
 #define OK_DIR "tests/data/textconfig/ok"
 #define BAD_DIR "tests/data/textconfig/bad"

@@ -2,13 +2,13 @@
 #include <locale.h>
 #include <math.h>
 
-#include "unit/test.h"
-#include "unit/config/handmade.h"
 #include "config/test_config.pb-c.h"
 #include "config/text.h"
-#include "config/text_scalar.h"
 #include "config/text_field.h"
+#include "config/text_scalar.h"
 #include "config/trace_config.pb-c.h"
+#include "unit/config/handmade.h"
+#include "unit/test.h"
 
 static void expect_print(const ProtobufCMessage *m, const char *expected)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "unit/test.h"
 #include "base/system/fs.h"
 #include "config/limits.h"
 #include "config/text.h"
 #include "config/trace_config.h"
+#include "unit/test.h"
 
 #define MAX_CONFIG (1 << 20)
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "unit/test.h"
 #include "config/trace_config.pb-c.h"
 #include "config/unpack.h"
 #include "protovm/vm_program.pb-c.h"
+#include "unit/test.h"
 #include "wire/pb_varint.h"
 
 #define NESTED_TAG 0x3a /* VmInstruction.nested_instructions = 7 */

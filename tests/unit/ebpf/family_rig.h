@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include "ebpf/engine/errors.h"
+#include "ebpf/engine/family.h"
 #include "unit/client/read_tracks.h"
 #include "unit/ebpf/fake_bpf.h"
-#include "ebpf/engine/family.h"
-#include "ebpf/engine/errors.h"
 
 /*
  * One family in a kernel that is not one (fake_bpf.h), of which the test gives the facts:

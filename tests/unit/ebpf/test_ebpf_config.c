@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "unit/fixture.h"
-#include "unit/client/read_tracks.h"
 #include "ebpf/ebpf_config.h"
+#include "unit/client/read_tracks.h"
+#include "unit/fixture.h"
 #include "unit/procfs/told.h"
 
 static const struct ebpf_family runq = {.id = PB__EBPF_COUNTERS_CONFIG__FAMILY__RUNQ,

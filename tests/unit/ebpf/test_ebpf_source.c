@@ -6,8 +6,8 @@
 #include "bpf/block.h"
 #include "bpf/memory.h"
 #include "bpf/tcp.h"
-#include "ebpf/program_cost.h"
 #include "ebpf/ebpf_source.h"
+#include "ebpf/program_cost.h"
 #include "unit/ebpf/fake_bpf.h"
 #include "unit/procfs/told.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "unit/client/read_tracks.h"
 #include "ebpf/thresholds.h"
+#include "unit/client/read_tracks.h"
 #include "unit/procfs/told.h"
 
 static struct ebpf_errors errors;

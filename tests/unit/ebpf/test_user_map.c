@@ -2,8 +2,8 @@
 
 #include <bpf/btf.h>
 
-#include "unit/fixture.h"
 #include "ebpf/user_map.c"
+#include "unit/fixture.h"
 
 static struct btf *btf;
 static int u32, s64, chars, wrapped; /* types */

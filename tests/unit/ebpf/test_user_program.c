@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "unit/fixture.h"
 #include "base/system/fs.h"
 #include "ebpf/user_program.h"
+#include "unit/fixture.h"
 
 static char root[64], folder[96];
 static struct err_text why;

@@ -2,14 +2,14 @@
 #pragma once
 
 #include <assert.h>
-#include <stdbool.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "unit/ftrace/fake_writer.h"
 #include "gen/fields.h"
+#include "unit/ftrace/fake_writer.h"
 #include "wire/pb_dec.h"
 
 /* The bundles of a fake writer's trace, taken apart. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "unit/test.h"
-#include "unit/ftrace/formats.h"
 #include "ftrace/events/event_table.h"
+#include "unit/ftrace/formats.h"
+#include "unit/test.h"
 
 /* Adds an event with these fields behind the common ones; returns what event_table_add() does. */
 static inline int try_row(struct event_table *t, const char *group, const char *name, unsigned id,

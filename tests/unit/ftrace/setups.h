@@ -4,9 +4,9 @@
 #include <assert.h>
 
 #include "config/text.h"
+#include "ftrace/options/setup.h"
 #include "unit/ftrace/fake_tracefs.h"
 #include "unit/ftrace/formats.h"
-#include "ftrace/options/setup.h"
 
 /*
  * The setting up of one session in a folder that stands in for tracefs: its instance is

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "unit/perf/fake_ring.h"
 
 static struct cpu_ring ring;

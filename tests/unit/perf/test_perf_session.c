@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The path from rings to packets (perf_records.c, perf_names.c, perf_packets.c) without a kernel, a
  * service and a file reader: the test writes the records, reads the packets, and answers itself.

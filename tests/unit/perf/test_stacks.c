@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "gen/fields.h"
 #include "perf/stacks.h"
 #include "unit/test.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "unit/test.h"
 #include "probes/data_sources.h"
+#include "unit/test.h"
 
 TEST(every_row_is_whole)
 {

@@ -6,13 +6,13 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
-#include "unit/test.h"
 #include "base/system/fs.h"
 #include "base/system/landlock.h"
 #include "base/system/outside_reads.h"
 #include "base/system/sanitizer.h"
 #include "probes/sandbox.h"
 #include "unit/temp_dir.h"
+#include "unit/test.h"
 
 static char tracefs[512], state_dir[512], elsewhere[512];
 static bool has_landlock; /* the sandbox does not allow to ask for it */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "unit/test.h"
 #include "probes/tracefs.h"
+#include "unit/test.h"
 
 /* Two folders that stand in for the dirs of tracefs. */
 static char root[] = "/tmp/sonda-tracefs-XXXXXX";

@@ -3,9 +3,9 @@
 
 #include <event2/event.h>
 
-#include "unit/client/read_tracks.h"
 #include "base/core/clock.h"
 #include "client/counters/polled_source.h"
+#include "unit/client/read_tracks.h"
 #include "unit/procfs/fake_proc.h"
 #include "unit/procfs/fake_producer.h"
 

@@ -3,9 +3,9 @@
 
 #include <event2/event.h>
 
-#include "unit/fixture.h"
 #include "client/producer/metadata_bus.h"
 #include "procfs/data_sources.h"
+#include "unit/fixture.h"
 #include "unit/procfs/fake_proc.h"
 #include "unit/procfs/fake_producer.h"
 

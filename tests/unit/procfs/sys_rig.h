@@ -3,10 +3,10 @@
 
 #include <inttypes.h>
 
+#include "procfs/sys/sys_source.h"
 #include "unit/fixture.h"
 #include "unit/procfs/fake_proc.h"
 #include "unit/procfs/fake_producer.h"
-#include "procfs/sys/sys_source.h"
 
 /*
  * Tables of linux.sys_stats without their loop: polls them, and prints the packets as text with one

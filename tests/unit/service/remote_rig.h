@@ -3,9 +3,9 @@
 
 /* Peers of another machine. */
 
-#include "unit/test.h"
 #include "system/service_peer_remote.h"
 #include "unit/service/rig.h"
+#include "unit/test.h"
 
 /* The id of the machine at 10.0.0.N that sends this hint. */
 static inline uint32_t rig_machine_id(uint8_t n, const char *hint)

@@ -5,19 +5,19 @@
 
 #include <event2/event.h>
 
-#include "unit/test.h"
-#include "unit/temp_dir.h"
-#include "system/service_peer_consumer.h"
-#include "system/service_peer_producer.h"
+#include "service/buffer/trace_buffer.h"
 #include "service/consumer/consumer_port.h"
 #include "service/consumer/consumer_state.h"
-#include "service/output/file_writer.h"
 #include "service/ipc/ipc_host.h"
+#include "service/output/file_writer.h"
 #include "service/producer/producer_port.h"
 #include "service/service.c" /* its struct is private */
 #include "service/session/session_state.h"
 #include "service/trace/trace_internal.h"
-#include "service/buffer/trace_buffer.h"
+#include "system/service_peer_consumer.h"
+#include "system/service_peer_producer.h"
+#include "unit/temp_dir.h"
+#include "unit/test.h"
 
 struct rig {
 	struct event_base *loop;

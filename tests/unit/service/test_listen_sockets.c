@@ -3,9 +3,9 @@
 #include <sys/un.h>
 #include <sys/wait.h>
 
-#include "unit/test.h"
 #include "service/listen_sockets.h"
 #include "unit/temp_dir.h"
+#include "unit/test.h"
 
 /* ---- sockets of addresses ---- */
 

@@ -5,11 +5,11 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 
-#include "unit/test.h"
 #include "base/system/caps.h"
 #include "base/system/landlock.h"
 #include "base/system/sanitizer.h"
 #include "service/sandbox.h"
+#include "unit/test.h"
 
 /* What is given up is gone, so in a process of its own. */
 static bool in_sandbox(bool (*run)(void))

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-/* Chunks written as a producer writes them, and packets compared with text. Include it after
- * cmocka.h. */
+/* Chunks written as a producer writes them, and packets compared with text. */
 
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "service/buffer/trace_buffer.h"
+#include "unit/test.h"
 #include "wire/pb_varint.h"
 
 #define FROM_PREV SMB_CONTINUES_FROM_PREV

@@ -3,8 +3,8 @@
 
 /* Files that the service wrote, taken apart. */
 
-#include "unit/test.h"
 #include "gen/fields.h"
+#include "unit/test.h"
 #include "wire/pb_dec.h"
 
 /* The packets of so many bytes of a trace file, which must be whole. */

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A folder stands in for /proc. What the kernel does with kptr_restrict is in tests/root.
  */
@@ -8,8 +8,8 @@
 #include <event2/event.h>
 
 #include "base/core/clock.h"
-#include "unit/ftrace/fake_tracefs.h"
 #include "symbols/symbol_cache.h"
+#include "unit/ftrace/fake_tracefs.h"
 
 static struct event_base *loop;
 

@@ -1,10 +1,10 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Made tables, and that of the running kernel against a plain reading of it. */
 
-#include "unit/test.h"
 #include "symbols/symbol_table_build.h"
 #include "unit/ftrace/oracle_symbols.h"
 #include "unit/rng.h"
+#include "unit/test.h"
 
 /* Fed in pieces of so many bytes; 0 is all at once. */
 static struct symbol_table build(const char *text, size_t len, size_t piece)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <inttypes.h>
 
-#include "unit/test.h"
 #include "base/text/str.h"
 #include "unit/rng.h"
+#include "unit/test.h"
 #include "wire/frame.h"
 #include "wire/pb_dec.h"
 #include "wire/pb_mem.h"

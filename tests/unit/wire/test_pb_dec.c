@@ -2,12 +2,12 @@
 
 #include <protobuf-c/protobuf-c.h>
 
-#include "unit/test.h"
 #include "unit/rng.h"
-#include "wire/pb_dec.h"
-#include "wire/pb_varint.h"
-#include "wire/pb_mem.h"
+#include "unit/test.h"
 #include "unit/wire/random_message.h"
+#include "wire/pb_dec.h"
+#include "wire/pb_mem.h"
+#include "wire/pb_varint.h"
 
 /* In a heap block of its own size, so that a sanitizer sees one byte too far. Gives the number of
  * fields, or -1 when a rule is broken. */

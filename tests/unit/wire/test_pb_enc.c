@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "unit/test.h"
 #include "unit/rng.h"
-#include "wire/pb_enc.h"
+#include "unit/test.h"
 #include "unit/wire/random_message.h"
+#include "wire/pb_enc.h"
 
 /* ---- one array ---- */
 

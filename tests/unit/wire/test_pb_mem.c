@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 #include "unit/test.h"
-#include "wire/pb_mem.h"
 #include "unit/wire/random_message.h"
+#include "wire/pb_mem.h"
 
 TEST(grows_under_open_messages)
 {

@@ -2,10 +2,10 @@
 #include <pthread.h>
 #include <sched.h>
 
-#include "unit/test.h"
 #include "base/core/clock.h"
 #include "base/system/shm.h"
 #include "unit/rng.h"
+#include "unit/test.h"
 #include "wire/smb.h"
 
 #define PAGES 4u

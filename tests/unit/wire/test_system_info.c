@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <sys/utsname.h>
 
-#include "unit/test.h"
 #include "gen/fields.h"
+#include "unit/test.h"
 #include "wire/pb_dec.h"
 #include "wire/pb_mem.h"
 #include "wire/system_info.h"

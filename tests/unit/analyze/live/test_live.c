@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Packets as the data sources write them, made by hand, and the rates that follow from them. */
 
 #include "unit/test.h"

@@ -1,11 +1,11 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which part of a trace a page has. Its columns: tests/system/test_page.sh. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "unit/test.h"
 #include "analyze/page/page.h"
 #include "analyze/store/store_open.h"
+#include "unit/test.h"
 
 #define RUNS 100
 #define FIRST 1000

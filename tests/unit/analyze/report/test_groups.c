@@ -1,10 +1,10 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Numbers in groups: sums, the last of the longest ones, percentiles by nearest rank, and the
  * largest ones. */
 #include <stdlib.h>
 
-#include "unit/test.h"
 #include "analyze/report/groups.h"
+#include "unit/test.h"
 
 /* 1 to n times, in an order that is not sorted; of each key the samples are key, 2 * key, ... */
 static void add_all(struct groups *g, uint64_t keys, int64_t n)

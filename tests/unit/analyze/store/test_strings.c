@@ -1,8 +1,8 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
-#include "unit/test.h"
 #include "analyze/store/strings.h"
+#include "unit/test.h"
 
 TEST(long_texts_that_differ_at_their_ends_have_ids_of_their_own)
 {

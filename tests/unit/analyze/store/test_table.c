@@ -1,7 +1,7 @@
-// SPDX-License-Identifier: Apache-2.0
-#include "unit/test.h"
-#include "unit/rng.h"
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "analyze/store/store.h"
+#include "unit/rng.h"
+#include "unit/test.h"
 
 enum { ID, TS, DUR, I64, I32, U32, U16, U8, F64, SAME, COLUMNS };
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Traces made by hand, a few packets each, and what SQL says of them: the expected rows are those
  * of trace_processor 55.3 for the same packets, or of 58 if they differ.
@@ -9,12 +9,12 @@
 #include <sys/syscall.h>
 #include <sys/utsname.h>
 
-#include "unit/test.h"
 #include "analyze/import/import.h"
 #include "analyze/store/store_open.h"
 #include "analyze/tables/database.h"
 #include "base/text/str.h"
 #include "gen/fields.h"
+#include "unit/test.h"
 
 #define LIMIT_BYTES (64u << 20)
 

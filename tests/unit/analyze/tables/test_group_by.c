@@ -1,12 +1,12 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* GROUP BY and ORDER BY of one column: SQLite gets the rows in its order, and sorts none. */
 #include <string.h>
 
-#include "unit/test.h"
 #include "analyze/store/store_open.h"
 #include "analyze/store/table_defs.h"
 #include "analyze/tables/database.h"
 #include "base/text/str.h"
+#include "unit/test.h"
 
 #define ROWS 10000 /* several chunks */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "unit/test.h"
 #include "base/core/clock.h"
+#include "unit/test.h"
 
 TEST(clocks_never_go_back)
 {

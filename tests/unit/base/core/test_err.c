@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "unit/test.h"
 #include "base/core/err.h"
+#include "unit/test.h"
 
 TEST(gives_the_code_back_and_keeps_the_sentence)
 {

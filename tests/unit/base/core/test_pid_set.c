@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "unit/test.h"
 #include "base/core/pid_set.h"
+#include "unit/test.h"
 
 TEST(ids_are_added_and_removed)
 {

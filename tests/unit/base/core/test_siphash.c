@@ -2,9 +2,9 @@
 
 #include <pthread.h>
 
-#include "unit/test.h"
 #include "base/core/fnv.h"
 #include "base/core/siphash.h"
+#include "unit/test.h"
 
 /* What siphash_keyed() gives in a process of its own. */
 static uint64_t keyed_elsewhere(void)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <pthread.h>
 
-#include "unit/test.h"
 #include "base/core/thread.h"
+#include "unit/test.h"
 
 static void *note_mask(void *mask)
 {

@@ -1,13 +1,13 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the work and the loop do is noted, a letter a step; a kernel call that lasts is the reading
  * of an empty pipe. */
 
 #include <event2/event.h>
 
-#include "unit/test.h"
 #include "base/core/clock.h"
 #include "base/event_loop/coroutine.h"
 #include "base/event_loop/time_slice.h"
+#include "unit/test.h"
 
 static struct event_base *loop;
 static struct coroutine *work;

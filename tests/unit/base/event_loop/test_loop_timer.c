@@ -2,9 +2,9 @@
 
 #include <event2/event.h>
 
-#include "unit/test.h"
 #include "base/core/clock.h"
 #include "base/event_loop/loop_timer.h"
+#include "unit/test.h"
 
 struct fixture {
 	struct event_base *loop;

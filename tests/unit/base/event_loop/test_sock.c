@@ -5,10 +5,10 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-#include "unit/test.h"
 #include "base/event_loop/sock.h"
 #include "base/text/str.h"
 #include "unit/temp_dir.h"
+#include "unit/test.h"
 
 TEST(families)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "unit/test.h"
 #include "base/event_loop/time_slice.h"
+#include "unit/test.h"
 
 static uint64_t ns;
 

@@ -7,8 +7,8 @@
 #include <sys/ptrace.h>
 #include <sys/socket.h>
 
-#include "unit/test.h"
 #include "base/system/background_close.h"
+#include "unit/test.h"
 
 /* Makes a pipe, of which the writing end is to be closed. */
 static int writing_end(int *ret_reader)

@@ -2,8 +2,8 @@
 #include <linux/capability.h>
 #include <sys/resource.h>
 
-#include "unit/test.h"
 #include "base/system/caps.h"
+#include "unit/test.h"
 
 /* A line of /proc/self/status, in hexadecimal. */
 static uint64_t status_of(const char *field)

@@ -3,9 +3,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "unit/test.h"
 #include "base/system/file_watch.h"
 #include "unit/temp_dir.h"
+#include "unit/test.h"
 
 static struct file_watch w;
 

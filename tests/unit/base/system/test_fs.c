@@ -4,9 +4,9 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
-#include "unit/test.h"
 #include "base/system/fs.h"
 #include "unit/temp_dir.h"
+#include "unit/test.h"
 
 static void make_file(const char *path, const void *data, size_t len)
 {

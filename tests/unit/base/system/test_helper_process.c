@@ -8,9 +8,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "unit/test.h"
 #include "base/core/mem.h"
 #include "base/system/helper_process.h"
+#include "unit/test.h"
 
 #define LOW 40
 #define KEPT 41

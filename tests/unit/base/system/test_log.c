@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <sys/mman.h>
 
-#include "unit/test.h"
 #include "base/core/clock.h"
 #include "base/system/log.h"
+#include "unit/test.h"
 
 /* stderr goes into a file of its own while a test runs. */
 static int saved_stderr, captured;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "unit/test.h"
 #include "base/system/memory_limit.h"
 #include "unit/temp_dir.h"
+#include "unit/test.h"
 
 static void put(void **state, const char *folder, const char *name, const char *text)
 {

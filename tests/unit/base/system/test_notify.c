@@ -2,9 +2,9 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-#include "unit/test.h"
 #include "base/system/notify.h"
 #include "unit/temp_dir.h"
+#include "unit/test.h"
 
 #define VARIABLE "SONDA_TEST_NOTIFY_FD"
 

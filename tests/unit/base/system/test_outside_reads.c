@@ -3,10 +3,10 @@
 
 #include <sched.h>
 
-#include "unit/test.h"
-#include "base/system/priority_boost.h"
 #include "base/system/outside_reads.h"
+#include "base/system/priority_boost.h"
 #include "unit/temp_dir.h"
+#include "unit/test.h"
 
 static char text[OUTSIDE_READ_MAX];
 

@@ -4,8 +4,8 @@
 #include <sched.h>
 #include <sys/resource.h>
 
-#include "unit/test.h"
 #include "base/system/priority_boost.h"
+#include "unit/test.h"
 
 static const struct priority_boost none = {PRIORITY_BOOST_NONE, 0},
 				   other5 = {PRIORITY_BOOST_OTHER, 5},

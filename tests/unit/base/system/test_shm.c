@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <sys/mman.h>
 
-#include "unit/test.h"
 #include "base/system/shm.h"
 #include "base/text/str.h"
+#include "unit/test.h"
 
 #define SIZE (256u << 10)
 #define ALL_SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)

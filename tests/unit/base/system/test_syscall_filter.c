@@ -6,9 +6,9 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
-#include "unit/test.h"
 #include "base/system/sanitizer.h"
 #include "base/system/syscall_filter.h"
+#include "unit/test.h"
 
 /* What a program has beyond what all have. */
 static const char *const own[] = {"ftruncate", "memfd_create", NULL};

@@ -1,9 +1,9 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Numbers are compared with those of this machine's headers. */
 #include <sys/syscall.h>
 
-#include "unit/test.h"
 #include "base/system/syscall_names.h"
+#include "unit/test.h"
 
 static void assert_number(const char *name, uint32_t want)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "unit/test.h"
 #include "base/text/regex.h"
+#include "unit/test.h"
 
 #define STEPS (1u << 24)
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "unit/test.h"
 #include "base/text/span.h"
+#include "unit/test.h"
 
 static struct span of(const char *s)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "unit/test.h"
 #include "base/text/str.h"
+#include "unit/test.h"
 
 TEST(starts_empty_and_costs_nothing)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "unit/test.h"
 #include "base/text/str.h"
 #include "unit/rng.h"
+#include "unit/test.h"
 
 static const char *nearest(const char *word, const char *const *candidates)
 {

@@ -1,7 +1,7 @@
-// SPDX-License-Identifier: Apache-2.0
-#include "unit/test.h"
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "base/core/mem.h"
 #include "base/text/str.h"
+#include "unit/test.h"
 
 static void check(const char *text, size_t len, const char *keep, const char *expected)
 {

@@ -3,8 +3,8 @@
 
 #include <sys/stat.h>
 
-#include "unit/temp_dir.h"
 #include "cli/doctor/doctor_check.h"
+#include "unit/temp_dir.h"
 
 /* A machine whose files a test writes: proc, sys, boot and tracefs are folders of a temporary
  * one. */

@@ -1,7 +1,7 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Each check on machines that are made of files. */
-#include "unit/fixture.h"
 #include "unit/cli/doctor/fake_machine.h"
+#include "unit/fixture.h"
 
 static struct fake_machine x;
 

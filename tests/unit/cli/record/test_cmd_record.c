@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The verb as a user calls it, in a child process, against a service in this one: exit codes,
  * messages, and the files that remain.

@@ -1,10 +1,10 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 #include <event2/event.h>
 
-#include "unit/test.h"
 #include "base/system/fs.h"
 #include "cli/record/command_child.h"
 #include "unit/temp_dir.h"
+#include "unit/test.h"
 
 static struct event_base *loop;
 static struct command_child *child;

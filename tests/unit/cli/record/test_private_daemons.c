@@ -1,13 +1,13 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Shell scripts named sondad and sonda-probes stand in PATH for the real ones. */
 #include <event2/event.h>
 #include <sys/prctl.h>
 
-#include "unit/test.h"
 #include "base/core/clock.h"
 #include "base/system/fs.h"
 #include "base/text/str.h"
 #include "cli/record/private_daemons.h"
+#include "unit/test.h"
 
 static char dir[64], tmp[80], *old_path;
 static struct event_base *loop;

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What is printed while it records, from the service's counters and the files of the kernel's rings. */
 #include "unit/test.h"
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * From a command line of sonda record to the config, which is compared as text, or to the sentence
  * that refuses it. Lines are split at blanks; '~' is a blank inside of an argument, "''" an empty
@@ -8,7 +8,6 @@
 #include <ctype.h>
 #include <pthread.h>
 
-#include "unit/test.h"
 #include "cli/record/record_config.h"
 #include "cli/record/record_threads.h"
 #include "cli/report/config_sources.h"
@@ -17,6 +16,7 @@
 #include "unit/cli/kernel_events.h"
 #include "unit/proto_text.h"
 #include "unit/temp_dir.h"
+#include "unit/test.h"
 
 static struct presets *presets; /* those of the program */
 static struct err_text why;

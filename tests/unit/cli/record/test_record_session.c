@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A session against a service that follows a script; the callbacks of its owner become words. */
 #include "unit/test.h"
 

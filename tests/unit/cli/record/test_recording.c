@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: Apache-2.0
-#include "unit/test.h"
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "unit/cli/recording_child.h"
+#include "unit/test.h"
 
 /* ---- progress ---- */
 

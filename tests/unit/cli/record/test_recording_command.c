@@ -1,9 +1,9 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A recording with a command of its own: when it runs, when it ends, who gets the signals. */
 
-#include "unit/test.h"
 #include "base/system/fs.h"
 #include "unit/cli/recording_child.h"
+#include "unit/test.h"
 
 /* For sh, in the folder of the test. */
 static void use_command(const char *script)

@@ -1,13 +1,13 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which of them are made, wait or are left out, and what they are called. */
 
-#include "unit/test.h"
 #include "base/system/fs.h"
 #include "base/system/log.h"
-#include "cli/terminal/console.h"
 #include "cli/record/snapshots.h"
+#include "cli/terminal/console.h"
 #include "unit/cli/fake_session.h"
 #include "unit/temp_dir.h"
+#include "unit/test.h"
 
 struct fixture {
 	struct event_base *loop;

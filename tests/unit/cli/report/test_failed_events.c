@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: Apache-2.0
-#include "unit/test.h"
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/report/missing_events.c"
+#include "unit/test.h"
 
 /* entries ends with NULL. */
 static void check(const char *const *entries, const char *expected)

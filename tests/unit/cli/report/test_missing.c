@@ -1,9 +1,9 @@
-// SPDX-License-Identifier: Apache-2.0
-#include "unit/test.h"
-#include "unit/cli/kernel_events.h"
-#include "unit/proto_text.h"
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/report/config_sources.h"
 #include "cli/report/missing_events.h"
+#include "unit/cli/kernel_events.h"
+#include "unit/proto_text.h"
+#include "unit/test.h"
 
 static Pb__TraceConfig *config_of(const char *text)
 {

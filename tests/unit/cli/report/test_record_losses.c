@@ -1,8 +1,8 @@
-// SPDX-License-Identifier: Apache-2.0
-#include "unit/fixture.h"
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "analyze/trace_scan.c"
-#include "unit/cli/facts.h"
 #include "cli/report/data_losses.h"
+#include "unit/cli/facts.h"
+#include "unit/fixture.h"
 
 static struct facts x;
 

@@ -1,8 +1,8 @@
-// SPDX-License-Identifier: Apache-2.0
-#include "unit/fixture.h"
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/report/snapshot_report.h"
 #include "unit/cli/facts.h"
 #include "unit/cli/kernel_events.h"
-#include "cli/report/snapshot_report.h"
+#include "unit/fixture.h"
 
 static struct facts x;
 
@@ -223,10 +223,8 @@ static void add_hole(uint32_t cpu, uint64_t from_ms, uint64_t to_ms, uint64_t n)
 {
 	struct holes *h = &x.scan.ftrace.holes;
 
-	h->list[h->n++] = (struct hole){.cpu = cpu,
-					.from_ns = from_ms * 1000000,
-					.to_ns = to_ms * 1000000,
-					.events = n};
+	h->list[h->n++] = (struct hole){
+		.cpu = cpu, .from_ns = from_ms * 1000000, .to_ns = to_ms * 1000000, .events = n};
 	h->total++;
 }
 

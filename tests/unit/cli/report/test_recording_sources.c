@@ -1,9 +1,9 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Configs and states of the service, both as text; each part has a test of its own. */
 
-#include "unit/test.h"
-#include "unit/proto_text.h"
 #include "cli/report/recording_sources.h"
+#include "unit/proto_text.h"
+#include "unit/test.h"
 
 static struct recording_sources sources;
 static struct err_text why;

@@ -1,7 +1,7 @@
-// SPDX-License-Identifier: Apache-2.0
-#include "unit/test.h"
-#include "unit/proto_text.h"
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/report/refusals.h"
+#include "unit/proto_text.h"
+#include "unit/test.h"
 
 static void add(struct name_list *l, const char *text)
 {

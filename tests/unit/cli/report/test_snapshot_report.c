@@ -1,9 +1,9 @@
-// SPDX-License-Identifier: Apache-2.0
-#include "unit/test.h"
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "analyze/trace_scan.c"
 #include "base/core/clock.h"
 #include "cli/report/snapshot_report.h"
-#include "analyze/trace_scan.c"
 #include "unit/cli/facts.h"
+#include "unit/test.h"
 
 #define RECORDER                                                                                   \
 	FACTS_FTRACE " trigger_config { trigger_mode: CLONE_SNAPSHOT triggers { name: 'late' } }"

@@ -1,8 +1,8 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 #include <sys/utsname.h>
 
-#include "unit/test.h"
 #include "cli/report/config_sources.h"
+#include "unit/test.h"
 
 static enum source_match by_names(const char *exact, const char *regex, const char *name)
 {

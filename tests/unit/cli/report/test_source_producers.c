@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "unit/test.h"
-#include "config/text.h"
 #include "cli/report/recording_sources.c"
+#include "config/text.h"
+#include "unit/test.h"
 
 #define CONFIG                                                                                     \
 	"buffers { size_kb: 64 } data_sources { config { name: 'linux.ftrace' } }"                 \

@@ -1,7 +1,7 @@
-// SPDX-License-Identifier: Apache-2.0
-#include "unit/test.h"
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/report/summary.h"
 #include "unit/cli/facts.h"
+#include "unit/test.h"
 
 TEST(what_is_waited_for)
 {

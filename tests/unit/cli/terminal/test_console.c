@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * stderr is a pipe or a pseudo terminal while a test prints; the output is compared. A pseudo
  * terminal passes bytes on in a worker of the kernel, some time after write() returned. So the

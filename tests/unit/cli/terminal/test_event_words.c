@@ -1,10 +1,10 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Words in, requests out, both as one line. The kernel's list is that of kernel_events.h. */
 
-#include "unit/test.h"
 #include "base/text/str.h"
 #include "cli/terminal/event_patterns.h"
 #include "unit/cli/kernel_events.h"
+#include "unit/test.h"
 
 static struct strbuf requests, idle; /* of the last call of read_words */
 static struct presets *presets; /* those of the program */

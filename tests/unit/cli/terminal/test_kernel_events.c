@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: Apache-2.0
-#include "unit/test.h"
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "unit/cli/kernel_events.h"
+#include "unit/test.h"
 
 TEST(test_lines_become_names)
 {

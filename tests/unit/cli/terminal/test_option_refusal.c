@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: Apache-2.0
-#include "unit/test.h"
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/terminal/verb.h"
+#include "unit/test.h"
 
 static const struct option options[] = {
 	{"socket", required_argument, NULL, 's'},

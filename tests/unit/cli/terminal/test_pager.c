@@ -1,8 +1,8 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 #include <signal.h>
 
-#include "unit/test.h"
 #include "cli/terminal/pager.h"
+#include "unit/test.h"
 
 static bool is_default(int number)
 {

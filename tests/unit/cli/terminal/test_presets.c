@@ -1,11 +1,11 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Presets of the program and of folders: which wins, which are refused; and that the shipped ones
  * are good. */
 
-#include "unit/test.h"
 #include "cli/terminal/presets.h"
 #include "config/linux/ebpf_counters_config.pb-c.h"
 #include "unit/temp_dir.h"
+#include "unit/test.h"
 
 static const char irq_event[] = "data_sources { config { name: \"linux.ftrace\" "
 				"ftrace_config { ftrace_events: \"a/b\" } } }";

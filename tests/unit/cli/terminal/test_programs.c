@@ -1,7 +1,7 @@
-// SPDX-License-Identifier: Apache-2.0
-#include "unit/test.h"
-#include "unit/temp_dir.h"
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/terminal/programs.h"
+#include "unit/temp_dir.h"
+#include "unit/test.h"
 
 static void make_file(void **state, const char *name, mode_t mode)
 {

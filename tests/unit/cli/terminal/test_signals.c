@@ -1,11 +1,11 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* In a child each, since signals and masks are the whole process's. */
 #include <event2/event.h>
 #include <pty.h>
 #include <sys/ioctl.h>
 
-#include "unit/test.h"
 #include "cli/terminal/signals.h"
+#include "unit/test.h"
 
 static char caught[128];
 static struct event_base *loop;

@@ -1,9 +1,9 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What was meant by a word that names nothing; the kernel's list is that of kernel_events.h. */
 
-#include "unit/test.h"
 #include "cli/terminal/suggestions.h"
 #include "unit/cli/kernel_events.h"
+#include "unit/test.h"
 
 static void check(const struct tracefs_events *of_kernel, struct presets *presets, const char *word,
 		  const char *expected)

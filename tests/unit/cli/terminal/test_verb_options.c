@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "unit/test.h"
 #include "cli/terminal/verb.h"
+#include "unit/test.h"
 
 /* stderr and stdout are the test's; what comes there is not looked at here. */
 static int parse(const char *letters, size_t min, size_t max, const char *line,

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The sessions of sonda top, as a service sees them. Its screens and keys are in
  * tests/system/test_top.sh. */
 

@@ -4,8 +4,8 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
-#include "unit/test.h"
 #include "cli/trace/out_path.h"
+#include "unit/test.h"
 
 #define FILES 300
 

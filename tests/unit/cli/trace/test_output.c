@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <pty.h>
 
-#include "unit/test.h"
 #include "base/text/str.h"
 #include "cli/trace/trace_file.h"
 #include "unit/temp_dir.h"
+#include "unit/test.h"
 
 #define DIR_TEST(name) TEST_WITH(name, temp_dir_setup, temp_dir_teardown)
 

@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: Apache-2.0
-#include "unit/test.h"
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/trace/trace_readback.c"
+#include "unit/test.h"
 
 static int put(struct packet_join *j, const char *data, size_t len, bool ends, const uint8_t **p,
 	       size_t *n)

@@ -1,9 +1,9 @@
-// SPDX-License-Identifier: Apache-2.0
-#include "unit/test.h"
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/trace/trace_readback.h"
 #include "client/loop/event_base_loop.h"
 #include "client/transport/consumer.h"
 #include "unit/cli/fake_session.h"
-#include "cli/trace/trace_readback.h"
+#include "unit/test.h"
 
 struct fixture {
 	struct event_base *loop;

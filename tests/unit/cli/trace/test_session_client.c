@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "unit/test.h"
 #include "analyze/trace_scan.h"
 #include "base/event_loop/sock.h"
 #include "base/text/str.h"
@@ -9,6 +8,7 @@
 #include "cli/trace/trace_file.h"
 #include "unit/cli/fake_session.h"
 #include "unit/temp_dir.h"
+#include "unit/test.h"
 
 /* The service runs in a child: each request of the client blocks. */
 struct fixture {

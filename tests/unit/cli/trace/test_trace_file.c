@@ -1,11 +1,11 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 #include <dirent.h>
 #include <sys/resource.h>
 
-#include "unit/test.h"
 #include "base/system/fs.h"
 #include "cli/trace/trace_file.h"
 #include "gen/fields.h"
+#include "unit/test.h"
 #include "wire/pb_dec.h"
 
 #define STRANGER 4242

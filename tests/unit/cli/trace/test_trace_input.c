@@ -2,11 +2,11 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "unit/test.h"
 #include "base/core/clock.h"
 #include "base/text/str.h"
 #include "cli/trace/trace_input.h"
 #include "unit/temp_dir.h"
+#include "unit/test.h"
 
 #define DIR_TEST(name) TEST_WITH(name, temp_dir_setup, temp_dir_teardown)
 

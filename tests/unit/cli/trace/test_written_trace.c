@@ -1,8 +1,8 @@
-// SPDX-License-Identifier: Apache-2.0
-#include "unit/test.h"
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "base/system/fs.h"
 #include "cli/trace/trace_readback.h"
 #include "unit/temp_dir.h"
+#include "unit/test.h"
 
 static int scan_file(void **state, const struct strbuf *b, struct trace_scan *scan,
 		     uint64_t *ret_bytes)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "unit/fixture.h"
 #include "client/counters/polled_source.c"
 #include "unit/client/read_tracks.h"
+#include "unit/fixture.h"
 
 static struct counter_errors trouble;
 static struct writer *w;

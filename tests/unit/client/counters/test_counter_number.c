@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "unit/test.h"
 #include "client/counters/counter_number.h"
+#include "unit/test.h"
 
 static struct counter_number parse(const char *s)
 {

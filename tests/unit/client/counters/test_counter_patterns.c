@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "unit/test.h"
 #include "client/counters/counter_number.h"
 #include "unit/procfs/told.h"
+#include "unit/test.h"
 
 #define WHAT "linux.x_stats: things"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "unit/fixture.h"
 #include "base/core/clock.h"
+#include "base/event_loop/time_slice.h"
+#include "unit/fixture.h"
 #include "unit/procfs/counter_rig.h"
 #include "unit/procfs/told.h"
-#include "base/event_loop/time_slice.h"
 
 /* A source of which every step takes as long as the test says. */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "unit/test.h"
 #include "client/counters/tracks.c"
+#include "unit/test.h"
 
 #define MANY 5000u
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "unit/fixture.h"
 #include "client/counters/track_packets.h"
+#include "unit/fixture.h"
 #include "unit/procfs/fake_producer.h"
 
 static struct writer *w;

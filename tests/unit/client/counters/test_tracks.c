@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <math.h>
 
-#include "unit/test.h"
-#include "unit/client/read_tracks.h"
 #include "client/counters/tracks.h"
+#include "unit/client/read_tracks.h"
+#include "unit/test.h"
 
 static struct tracks *t;
 static struct writer *w;

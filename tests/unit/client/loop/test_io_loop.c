@@ -8,12 +8,12 @@
 
 #include <event2/event.h>
 
-#include "unit/test.h"
 #include "base/core/clock.h"
 #include "base/core/mem.h"
 #include "base/text/str.h"
 #include "client/loop/event_base_loop.h"
 #include "client/loop/io_loop.h"
+#include "unit/test.h"
 
 struct rig {
 	struct io_loop own; /* on a thread */

@@ -21,13 +21,13 @@
 #include <event2/event.h>
 #include <inttypes.h>
 
-#include "unit/test.h"
 #include "base/core/clock.h"
 #include "base/text/str.h"
-#include "client/transport/arbiter.h"
-#include "unit/client/fake_service.h"
 #include "client/producer/instance_table.h"
+#include "client/transport/arbiter.h"
 #include "config/limits.h"
+#include "unit/client/fake_service.h"
+#include "unit/test.h"
 
 static struct strbuf story;
 static bool answer_later; /* start, flush and stop */
@@ -434,15 +434,15 @@ STORY(a_stop_before_the_start_destroys, "setup plain 7\n"
 					"stop 7 -> create:7 destroy:7 [stopped:7]")
 
 STORY(failures_are_answered_too, "fail 13\n"
-					   "setup plain 7 -> [failed:plain:-13]\n"
-					   "start plain 7 -> [started:7]\n" /* not tried again */
-					   "setup no.such 8 -> [failed:no.such:-2]\n"
-					   "start no.such 8 -> [started:8]\n"
-					   "flush 9 7 8 9 -> [flushed/9]\n"
-					   "clear 7 8 9 ->\n"
-					   "stop 7 -> [stopped:7]\n"
-					   "stop 8 -> [stopped:8]\n"
-					   "stop 9 -> [stopped:9]")
+				 "setup plain 7 -> [failed:plain:-13]\n"
+				 "start plain 7 -> [started:7]\n" /* not tried again */
+				 "setup no.such 8 -> [failed:no.such:-2]\n"
+				 "start no.such 8 -> [started:8]\n"
+				 "flush 9 7 8 9 -> [flushed/9]\n"
+				 "clear 7 8 9 ->\n"
+				 "stop 7 -> [stopped:7]\n"
+				 "stop 8 -> [stopped:8]\n"
+				 "stop 9 -> [stopped:9]")
 
 STORY(the_end_stops_all_then_destroys_all,
       "start plain 1\n"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "unit/test.h"
 #include "client/producer/metadata_bus.h"
+#include "unit/test.h"
 
 static const struct metadata_batch batch;
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A producer against a scripted service on a socket of its own, with real shared memory. */
-#include "unit/test.h"
 #include "unit/client/fake_host.h"
+#include "unit/test.h"
 
-#include "base/system/shm.h"
 #include "base/event_loop/sock.h"
+#include "base/system/shm.h"
 #include "base/text/str.h"
-#include "unit/client/fake_service.h"
 #include "client/producer/producer.h"
 #include "common/commit_data_request.pb-c.h"
 #include "ipc/producer_port.pb-c.h"
+#include "unit/client/fake_service.h"
 #include "unit/proto_text.h"
 
 enum {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "unit/test.h"
 #include "base/core/clock.h"
 #include "client/loop/event_base_loop.h"
 #include "client/producer/relay_client.h"
-#include "unit/fake_port.h"
 #include "ipc/relay_port.pb-c.h"
+#include "unit/fake_port.h"
+#include "unit/test.h"
 
 static const struct frame_method methods[] = {{1, "InitRelay"}, {2, "SyncClock"}};
 

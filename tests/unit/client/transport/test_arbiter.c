@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the arbiter does by itself; together with writers it is tested in test_writer.c. */
 
-#include "unit/test.h"
 #include "client/transport/arbiter.h"
 #include "client/transport/writer.h"
 #include "unit/client/fake_service.h"
+#include "unit/test.h"
 
 static struct fake_service s;
 static struct arbiter *a;

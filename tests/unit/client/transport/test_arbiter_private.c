@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The arbiter without shared memory: chunks go with the requests. */
 
-#include "unit/test.h"
-#include "service/ipc/msgsock.h"
 #include "client/transport/arbiter.h"
 #include "common/commit_data_request.pb-c.h"
+#include "service/ipc/msgsock.h"
+#include "unit/test.h"
 #include "wire/frame.h"
 #include "wire/smb.h"
 

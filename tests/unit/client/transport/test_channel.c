@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "unit/test.h"
 #include "unit/client/fake_host.h"
+#include "unit/test.h"
 
 #include <netinet/in.h>
 #include <poll.h>
@@ -8,8 +8,8 @@
 #include <sys/mman.h>
 #include <sys/utsname.h>
 
-#include "base/event_loop/sock.h"
 #include "base/event_loop/event_free.h"
+#include "base/event_loop/sock.h"
 #include "client/loop/event_base_loop.h"
 #include "client/transport/channel.h"
 #include "ipc/wire_protocol.pb-c.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "unit/test.h"
 #include "client/transport/commit_batch.h"
 #include "common/commit_data_request.pb-c.h"
+#include "unit/test.h"
 #include "wire/smb.h"
 
 /* Everything that was sent, unpacked. */

@@ -1,7 +1,7 @@
-// SPDX-License-Identifier: Apache-2.0
-#include "unit/test.h"
-#include "unit/client/consumer_rig.h"
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "gen/fields.h"
+#include "unit/client/consumer_rig.h"
+#include "unit/test.h"
 
 static void on_enabled(void *ctx, int error, const char *text)
 {

@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: Apache-2.0
-#include "unit/test.h"
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "unit/client/consumer_rig.h"
+#include "unit/test.h"
 
 /* Appends what the service got. */
 static void note(struct fixture *x, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

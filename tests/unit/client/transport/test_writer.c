@@ -6,12 +6,12 @@
 
 #include <pthread.h>
 
-#include "unit/test.h"
 #include "base/core/clock.h"
 #include "client/transport/arbiter.h"
+#include "client/transport/writer.h"
 #include "unit/client/fake_service.h"
 #include "unit/client/packets.h"
-#include "client/transport/writer.h"
+#include "unit/test.h"
 
 #define TARGET 7
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "unit/fixture.h"
-#include "unit/client/read_tracks.h"
 #include "ebpf/engine/errors.h"
+#include "unit/client/read_tracks.h"
+#include "unit/fixture.h"
 #include "unit/procfs/told.h"
 
 static struct writer *w;

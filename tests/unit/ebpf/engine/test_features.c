@@ -2,8 +2,8 @@
 /* Fields of events by their format files, of a tracefs that the test writes and of this
  * machine's. */
 
-#include "unit/test.h"
 #include "ebpf/engine/object.h"
+#include "unit/test.h"
 
 static char root[64];
 static struct ebpf_features features;

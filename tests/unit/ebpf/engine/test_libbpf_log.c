@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "unit/test.h"
 #include "ebpf/engine/object.c"
+#include "unit/test.h"
 
 static struct libbpf_log words;
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <bpf/bpf.h>
 
-#include "unit/fixture.h"
-#include "unit/ebpf/fake_bpf.h"
 #include "ebpf/engine/map.h"
+#include "unit/ebpf/fake_bpf.h"
+#include "unit/fixture.h"
 
 #define ELEMENTS 1000u
 

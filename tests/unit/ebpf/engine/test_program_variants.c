@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "unit/test.h"
 #include "ebpf/engine/features.h"
+#include "unit/test.h"
 
 /* A kernel with these features. */
 static struct kernel {

@@ -10,10 +10,10 @@
 #include <sys/socket.h>
 #include <time.h>
 
-#include "unit/client/read_tracks.h"
-#include "ebpf/families/families.h"
-#include "ebpf/engine/family.h"
 #include "ebpf/engine/errors.h"
+#include "ebpf/engine/family.h"
+#include "ebpf/families/families.h"
+#include "unit/client/read_tracks.h"
 
 #define TRACEFS "/sys/kernel/tracing"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "unit/fixture.h"
-#include "unit/client/read_tracks.h"
-#include "ebpf/tracks/counter.h"
 #include "ebpf/engine/errors.h"
+#include "ebpf/tracks/counter.h"
+#include "unit/client/read_tracks.h"
+#include "unit/fixture.h"
 
 static struct writer *w;
 static struct tracks *tracks;

@@ -2,8 +2,8 @@
 /* What becomes of a family where the kernel does not do as it is asked. */
 #include "unit/ebpf/family_rig.h"
 
-#include "ebpf/families/families.h"
 #include "bpf/memory.h"
+#include "ebpf/families/families.h"
 #include "ebpf/tracks/per_process.h"
 
 /* It does not run, nothing of it is left, and that is why. */

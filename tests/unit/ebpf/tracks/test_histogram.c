@@ -2,8 +2,8 @@
 
 /* What the kernel runs, here compiled for this machine. */
 #define __bpf__
-#include "unit/test.h"
 #include "bpf/histogram.h"
+#include "unit/test.h"
 
 #include "ebpf/tracks/counter.h"
 #include "unit/rng.h"

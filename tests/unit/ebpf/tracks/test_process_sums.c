@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "unit/fixture.h"
 #include "bpf/process.h"
 #include "ebpf/tracks/per_process.c"
+#include "unit/fixture.h"
 
 static struct process_sums sums;
 

@@ -1,8 +1,8 @@
-// SPDX-License-Identifier: Apache-2.0
-#include "unit/fixture.h"
-#include "unit/ftrace/bundles.h"
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "ftrace/encode/bundle.h"
 #include "symbols/symbol_table_build.h"
+#include "unit/fixture.h"
+#include "unit/ftrace/bundles.h"
 
 static struct bundle b;
 static struct writer *w;

@@ -1,9 +1,9 @@
-// SPDX-License-Identifier: Apache-2.0
-#include "unit/test.h"
-#include "unit/ftrace/bundles.h"
-#include "unit/ftrace/formats.h"
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "ftrace/encode/compact_sched.h"
 #include "ftrace/encode/event_compile.h"
+#include "unit/ftrace/bundles.h"
+#include "unit/ftrace/formats.h"
+#include "unit/test.h"
 #include "wire/pb_mem.h"
 
 struct switch_record {

@@ -1,9 +1,9 @@
-// SPDX-License-Identifier: Apache-2.0
-#include "unit/test.h"
-#include "unit/ftrace/event_text.h"
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "ftrace/encode/event_compile.h"
 #include "ftrace/encode/event_encode.h"
 #include "gen/fields.h"
+#include "unit/ftrace/event_text.h"
+#include "unit/test.h"
 #include "wire/pb_dec.h"
 
 static const char sched_switch[] = FIELD("char prev_comm[16]", 8, 16, 0)

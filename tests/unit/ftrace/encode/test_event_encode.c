@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Records to events: every field of every recorded event against what libtraceevent reads from the
  * same record; and by hand, records that lie about their strings.
@@ -6,11 +6,11 @@
 
 #include <sys/sysmacros.h>
 
-#include "unit/test.h"
 #include "ftrace/encode/event_encode.h"
 #include "unit/ftrace/event_text.h"
 #include "unit/ftrace/oracle.h"
 #include "unit/ftrace/page_set.h"
+#include "unit/test.h"
 
 /* ---- against libtraceevent ---- */
 

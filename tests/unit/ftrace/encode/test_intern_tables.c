@@ -1,8 +1,8 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The tables of names and of addresses of a bundle. */
-#include "unit/test.h"
 #include "ftrace/encode/intern_tables.h"
 #include "unit/rng.h"
+#include "unit/test.h"
 
 static struct comm_table t;
 static struct sym_index s;

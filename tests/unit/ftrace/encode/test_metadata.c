@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "unit/fixture.h"
 #include "ftrace/encode/bundle.h"
 #include "ftrace/encode/metadata.h"
+#include "unit/fixture.h"
 #include "unit/rng.h"
 
 static const struct clock_sync boot;

@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: Apache-2.0
-#include "unit/test.h"
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "ftrace/encode/pb_unchecked.h"
+#include "unit/test.h"
 
 /* Each length's first and last value, and what lies beside powers of two. */
 static unsigned values(uint64_t *ret)

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Stacks, names of functions and formatted text. Arguments of formats are compared with printf, and
  * with libtraceevent.

@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: Apache-2.0
-#include "unit/ftrace/fake_tracefs.h"
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "ftrace/events/event_select.h"
+#include "unit/ftrace/fake_tracefs.h"
 
 SETUP
 {

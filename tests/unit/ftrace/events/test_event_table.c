@@ -1,7 +1,7 @@
-// SPDX-License-Identifier: Apache-2.0
-#include "unit/ftrace/rows.h"
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "ftrace/encode/event_encode.h"
 #include "ftrace/events/event_table.h"
+#include "unit/ftrace/rows.h"
 #include "wire/pb_dec.h"
 
 static const char one_int[] = FIELD("int a", 8, 4, 1);

@@ -1,9 +1,9 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 #include <tracefs.h>
 
-#include "unit/test.h"
 #include "config/text.h"
 #include "ftrace/events/ftrace_config.h"
+#include "unit/test.h"
 
 #define GIB (1ull << 30)
 

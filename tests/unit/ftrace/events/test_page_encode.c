@@ -1,14 +1,14 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Pages to bundles: recorded ones both ways, made ones for what seldom happens. */
 
 #include "base/text/str.h"
+#include "ftrace/events/page_encode.h"
+#include "ftrace/ring/ring_stats.h"
 #include "unit/fixture.h"
 #include "unit/ftrace/bundles.h"
-#include "unit/ftrace/rows.h"
-#include "ftrace/ring/ring_stats.h"
-#include "ftrace/events/page_encode.h"
 #include "unit/ftrace/page_maker.h"
 #include "unit/ftrace/page_set.h"
+#include "unit/ftrace/rows.h"
 #include "unit/rng.h"
 
 static struct writer *w;

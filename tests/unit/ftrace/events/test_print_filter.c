@@ -1,7 +1,7 @@
-// SPDX-License-Identifier: Apache-2.0
-#include "unit/test.h"
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "config/text.h"
 #include "ftrace/events/print_filter.h"
+#include "unit/test.h"
 
 static struct print_filter *filter;
 static uint32_t tids[] = {7, 4000000, 5};

@@ -1,10 +1,10 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 #include <glob.h>
 
-#include "unit/test.h"
-#include "unit/ftrace/formats.h"
 #include "ftrace/format/event_format.h"
+#include "unit/ftrace/formats.h"
 #include "unit/ftrace/page_set.h"
+#include "unit/test.h"
 
 static bool prepare(const char *text)
 {

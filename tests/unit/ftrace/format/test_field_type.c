@@ -1,9 +1,9 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Each declaration that kernels use, against each type that messages use. */
 
-#include "unit/test.h"
-#include "unit/ftrace/formats.h"
 #include "ftrace/format/field_type.h"
+#include "unit/ftrace/formats.h"
+#include "unit/test.h"
 
 #define NONE (-1)
 

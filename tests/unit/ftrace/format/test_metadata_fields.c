@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "unit/test.h"
-#include "unit/ftrace/formats.h"
 #include "ftrace/format/metadata_fields.h"
+#include "unit/ftrace/formats.h"
+#include "unit/test.h"
 
 #define NEWTASK(flags_type, flags_size)                                                            \
 	FIELD("pid_t pid", 8, 4, 1)                                                                \

@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: Apache-2.0
-#include "unit/test.h"
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "ftrace/format/printk_formats.h"
+#include "unit/test.h"
 
 static struct printk_formats m;
 

@@ -1,7 +1,7 @@
-// SPDX-License-Identifier: Apache-2.0
-#include "unit/test.h"
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "ftrace/format/proto_events.h"
 #include "gen/fields.h"
+#include "unit/test.h"
 
 static struct proto_event event_of(const char *group, const char *name)
 {

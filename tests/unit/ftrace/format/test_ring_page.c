@@ -1,14 +1,14 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The page walk: by hand, one test a kind of record and of damage; and on recorded pages against
  * libtraceevent's kbuffer. */
 
 #include <event-parse.h>
 #include <kbuffer.h>
 
-#include "unit/test.h"
 #include "unit/ftrace/page_maker.h"
 #include "unit/ftrace/page_set.h"
 #include "unit/rng.h"
+#include "unit/test.h"
 
 static const uint16_t id7 = 7;
 

@@ -1,10 +1,10 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Plain files take every command; what the kernel makes of them is in tests/root. */
 
-#include "unit/ftrace/fake_tracefs.h"
 #include "ftrace/options/dynevents.h"
 #include "ftrace/options/synthetic_events.h"
 #include "ftrace/tracefs/owner_tag.h"
+#include "unit/ftrace/fake_tracefs.h"
 
 static struct dynevents m;
 

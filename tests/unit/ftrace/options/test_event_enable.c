@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What settings.txt cannot say of the enabled events. On a kernel: tests/root/test_filters.sh. */
 #include "ftrace/options/event_enable.h"
 #include "unit/ftrace/setups.h"

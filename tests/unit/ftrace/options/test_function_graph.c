@@ -1,9 +1,9 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* In an attached instance. In an own one: settings.txt; with a kernel: tests/kernels/guest. */
 
-#include "unit/ftrace/fake_tracefs.h"
 #include "ftrace/options/function_graph.h"
 #include "ftrace/tracefs/override.h"
+#include "unit/ftrace/fake_tracefs.h"
 
 static struct setup_errors errors;
 static struct instance own;

@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: Apache-2.0
-#include "unit/test.h"
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "ftrace/options/probe_spec.h"
+#include "unit/test.h"
 
 static void check(const char *line, enum probe_kind kind, const char *group, const char *name,
 		  const char *command)

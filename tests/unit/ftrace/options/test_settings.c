@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the options of FtraceConfig write into tracefs, and what they report: the cases of
  * tests/data/ftrace/settings.txt, whose head explains them. A folder stands in for tracefs; what a

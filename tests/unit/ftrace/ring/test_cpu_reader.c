@@ -1,11 +1,11 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Files of pages stand in for rings: reading is the same, but for the end. */
 
+#include "ftrace/ring/cpu_reader.h"
 #include "unit/ftrace/bundles.h"
 #include "unit/ftrace/fake_tracefs.h"
-#include "unit/ftrace/rows.h"
-#include "ftrace/ring/cpu_reader.h"
 #include "unit/ftrace/page_maker.h"
+#include "unit/ftrace/rows.h"
 
 #define MANY 200
 

@@ -1,10 +1,10 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The numbers of the ranges, whatever the order of gaps with and without one; and against a ring
  * that is played through. */
 
-#include "unit/test.h"
 #include "ftrace/ring/lost_ranges.h"
 #include "unit/rng.h"
+#include "unit/test.h"
 
 static struct lost_ranges l;
 static struct lost_range range;

@@ -1,17 +1,17 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One reader, many listeners: FIFOs of pages stand in for rings. */
 
 #include <event2/event.h>
 
 #include "base/core/clock.h"
+#include "ftrace/ring/ring.h"
+#include "ftrace/ring/ring_poll.h"
+#include "ftrace/ring/ring_stats.h"
 #include "unit/ftrace/bundles.h"
 #include "unit/ftrace/fake_tracefs.h"
-#include "unit/ftrace/rows.h"
-#include "ftrace/ring/ring_poll.h"
-#include "ftrace/ring/ring.h"
-#include "ftrace/ring/ring_stats.h"
 #include "unit/ftrace/page_maker.h"
 #include "unit/ftrace/page_set.h"
+#include "unit/ftrace/rows.h"
 
 #define LISTENERS 3
 #define CPUS 2

@@ -1,14 +1,14 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Passes and slices over rings that are files, on a real loop. */
 
 #include <event2/event.h>
 
 #include "base/core/clock.h"
+#include "ftrace/ring/ring_poll.h"
 #include "unit/ftrace/fake_tracefs.h"
 #include "unit/ftrace/fake_writer.h"
-#include "unit/ftrace/rows.h"
-#include "ftrace/ring/ring_poll.h"
 #include "unit/ftrace/page_maker.h"
+#include "unit/ftrace/rows.h"
 
 #define CPU_PAGES (RING_POLL_CPU_BYTES / PAGE_MAKER_SIZE)
 #define TURN_PAGES (RING_POLL_SLICE_BYTES / PAGE_MAKER_SIZE)

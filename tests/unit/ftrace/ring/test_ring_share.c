@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "unit/fixture.h"
 #include "client/producer/data_source.h"
 #include "ftrace/ring/ring_share.h"
+#include "unit/fixture.h"
 
 #define SESSIONS 12
 

@@ -1,8 +1,8 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The functions of instance.h are a kernel here, which lacks what a test wants it to lack. */
 
-#include "unit/fixture.h"
 #include "ftrace/ring/ring_config.h"
+#include "unit/fixture.h"
 
 static struct kernel {
 	bool old; /* one size of sub-buffers */

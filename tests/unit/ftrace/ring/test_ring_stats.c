@@ -1,7 +1,7 @@
-// SPDX-License-Identifier: Apache-2.0
-#include "unit/ftrace/fake_tracefs.h"
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "ftrace/session/ftrace_stats.h"
 #include "gen/fields.h"
+#include "unit/ftrace/fake_tracefs.h"
 #include "wire/pb_dec.h"
 #include "wire/pb_mem.h"
 

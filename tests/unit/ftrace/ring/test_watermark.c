@@ -1,11 +1,11 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A FIFO stands in for a ring: poll of one in which nothing is waits. */
 #include <sys/utsname.h>
 
 #include <event2/event.h>
 
-#include "unit/ftrace/fake_tracefs.h"
 #include "ftrace/ring/ring_config.h"
+#include "unit/ftrace/fake_tracefs.h"
 
 /* Takes the place of uname(2). */
 static const char *release;

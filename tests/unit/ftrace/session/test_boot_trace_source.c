@@ -1,14 +1,14 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A FIFO with pages stands in for the ring of a boot before. */
 
 #include <event2/event.h>
 
 #include "base/system/log.h"
+#include "ftrace/session/data_sources.h"
 #include "unit/ftrace/bundles.h"
 #include "unit/ftrace/fake_producer.h"
 #include "unit/ftrace/fake_tracefs.h"
 #include "unit/ftrace/formats.h"
-#include "ftrace/session/data_sources.h"
 #include "unit/ftrace/page_maker.h"
 
 #define ID 7

@@ -1,9 +1,9 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Sessions that cannot record report why. Others are in tests/root/test_ftrace.sh. */
 
+#include "ftrace/session/ftrace_session.h"
 #include "unit/ftrace/fake_tracefs.h"
 #include "unit/ftrace/fake_writer.h"
-#include "ftrace/session/ftrace_session.h"
 
 static struct ftrace_session s;
 static struct writer *w;

@@ -1,14 +1,14 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The life of the data source, where there is no kernel to record: it answers everything, and its
  * stats say why it is empty. With a kernel: tests/root/test_ftrace.sh. */
 
 #include <event2/event.h>
 
 #include "base/system/log.h"
+#include "ftrace/session/data_sources.h"
 #include "unit/ftrace/fake_producer.h"
 #include "unit/ftrace/fake_tracefs.h"
 #include "unit/ftrace/formats.h"
-#include "ftrace/session/data_sources.h"
 #include "unit/ftrace/page_maker.h"
 #include "wire/pb_mem.h"
 

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Empty folders, which rmdir takes as tracefs takes instances. */
 #include <sys/file.h>
 #include <sys/time.h>

@@ -1,8 +1,8 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Attached instances in plain files. With a kernel: tests/root/test_attached_instance.sh. */
 
-#include "unit/ftrace/fake_tracefs.h"
 #include "ftrace/session/session_instance.h"
+#include "unit/ftrace/fake_tracefs.h"
 
 struct place {
 	struct setup_errors errors;

@@ -1,11 +1,11 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The kernel's part, that an event made anew is off and its old records gone, is in tests/root. */
 
+#include "ftrace/options/event_filters.h"
+#include "ftrace/session/session_refresh.h"
 #include "unit/ftrace/fake_tracefs.h"
 #include "unit/ftrace/fake_writer.h"
 #include "unit/ftrace/formats.h"
-#include "ftrace/options/event_filters.h"
-#include "ftrace/session/session_refresh.h"
 
 static struct ftrace_session s;
 static struct writer *w;

@@ -1,9 +1,9 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* With rings: test_ftrace_source.c. */
 
+#include "ftrace/session/session_stats.h"
 #include "unit/ftrace/fake_tracefs.h"
 #include "unit/ftrace/fake_writer.h"
-#include "ftrace/session/session_stats.h"
 
 static struct ftrace_session s;
 static struct session_stats stats;

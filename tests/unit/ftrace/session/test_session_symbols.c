@@ -1,9 +1,9 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 #include <event2/event.h>
 
+#include "ftrace/session/session_symbols.h"
 #include "unit/ftrace/fake_tracefs.h"
 #include "unit/ftrace/fake_writer.h"
-#include "ftrace/session/session_symbols.h"
 #include "unit/ftrace/page_maker.h"
 
 static struct event_base *loop;

@@ -1,12 +1,12 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* FIFOs stand in for the rings of a top level in plain files. */
 
 #include <event2/event.h>
 
 #include "base/event_loop/coroutine.h"
+#include "ftrace/session/top_level.h"
 #include "unit/ftrace/fake_tracefs.h"
 #include "unit/ftrace/fake_writer.h"
-#include "ftrace/session/top_level.h"
 
 /* A session's side. */
 struct side {

@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: Apache-2.0
-#include "unit/ftrace/fake_tracefs.h"
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "ftrace/tracefs/error_log.h"
+#include "unit/ftrace/fake_tracefs.h"
 
 /* As Linux 6.18 writes it. */
 static const char log_text[] =

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the kernel itself does with filters is in tests/root/test_filters.sh. */
 
 #include <sys/syscall.h>

@@ -1,9 +1,9 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What plain files can show; the kernel's part is in tests/root/test_ftrace.sh. */
 
-#include "unit/ftrace/fake_tracefs.h"
-#include "ftrace/tracefs/override.h"
 #include "ftrace/ring/ring_config.h"
+#include "ftrace/tracefs/override.h"
+#include "unit/ftrace/fake_tracefs.h"
 
 FOLDER_TEST(test_a_folder_that_is_no_tracefs)
 {

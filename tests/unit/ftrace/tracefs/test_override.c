@@ -1,8 +1,8 @@
-// SPDX-License-Identifier: Apache-2.0
-#include "unit/ftrace/busy_writes.h"
-#include "unit/ftrace/fake_tracefs.h"
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "ftrace/tracefs/override.h"
 #include "ftrace/tracefs/undo_log.h"
+#include "unit/ftrace/busy_writes.h"
+#include "unit/ftrace/fake_tracefs.h"
 
 static const char *root(void)
 {

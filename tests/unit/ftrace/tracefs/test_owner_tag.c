@@ -1,7 +1,7 @@
-// SPDX-License-Identifier: Apache-2.0
-#include "unit/test.h"
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "base/core/clock.h"
 #include "ftrace/tracefs/owner_tag.h"
+#include "unit/test.h"
 
 TEST(test_we_live_and_began_before_now)
 {

@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: Apache-2.0
-#include "unit/ftrace/fake_tracefs.h"
+/* SPDX-License-Identifier: Apache-2.0 */
 #include "ftrace/tracefs/setting_file.h"
+#include "unit/ftrace/fake_tracefs.h"
 
 static void assert_text(const char *file, const char *read, const char *want)
 {

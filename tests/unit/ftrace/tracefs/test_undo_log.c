@@ -1,10 +1,10 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Processes that are killed are children of this one. */
 
 #include "base/system/log.h"
+#include "ftrace/tracefs/undo_log.h"
 #include "unit/ftrace/busy_writes.h"
 #include "unit/ftrace/fake_tracefs.h"
-#include "ftrace/tracefs/undo_log.h"
 
 /* fake_root is the folder; below it are tracefs as "t", the records as "s". */
 static const char *root(void)

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The process that parses ELF files, with files that user 4242 made to fill its memory. */
 #include <elf.h>
 #include <signal.h>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The ELF file of this test, cut and spoiled copies of it, and what is no ELF file. */
 #include <elf.h>
 #include <link.h>

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: Apache-2.0
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The process that opens mapped files: it passes on a file only if it is the mapped one. */
 #include <stddef.h>
 #include <sys/socket.h>

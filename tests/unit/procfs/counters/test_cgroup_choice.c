@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "unit/fixture.h"
 #include "procfs/counters/cgroup_choice.h"
+#include "unit/fixture.h"
 #include "unit/procfs/captured_log.h"
 
 static struct cgroup_choice choice;

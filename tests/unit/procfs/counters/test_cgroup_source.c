@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <malloc.h>
 
-#include "unit/fixture.h"
-#include "procfs/data_sources.h"
 #include "procfs/counters/cgroup_tree.h"
 #include "procfs/counters/counter_files.h"
-#include "unit/procfs/counter_rig.h"
+#include "procfs/data_sources.h"
+#include "unit/fixture.h"
 #include "unit/procfs/captured_log.h"
+#include "unit/procfs/counter_rig.h"
 
 /* Control groups of machines with version 2 alone or beside version 1, and of old kernels. */
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Files that stay open and are read in each pass, and the tracks of their counters. */
-#include "unit/fixture.h"
-#include "unit/client/read_tracks.h"
 #include "procfs/counters/counter_files.h"
+#include "unit/client/read_tracks.h"
+#include "unit/fixture.h"
 #include "unit/procfs/fake_proc.h"
 
 static struct polled_source p;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <malloc.h>
 
-#include "unit/fixture.h"
 #include "procfs/counters/counter_files.h"
 #include "procfs/counters/network_tables.h"
 #include "procfs/data_sources.h"
+#include "unit/fixture.h"
 #include "unit/procfs/captured_log.h"
 #include "unit/procfs/counter_rig.h"
 

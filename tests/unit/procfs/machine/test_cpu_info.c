@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "unit/fixture.h"
 #include "base/system/fs.h"
 #include "procfs/machine/cpu_info.h"
+#include "unit/fixture.h"
 #include "unit/procfs/fake_proc.h"
 #include "unit/procfs/fake_producer.h"
 

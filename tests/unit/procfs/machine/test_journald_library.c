@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "unit/test.h"
 #include "procfs/machine/journald_reader.h"
+#include "unit/test.h"
 
 static struct strbuf why;
 

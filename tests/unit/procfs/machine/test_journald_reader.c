@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "procfs/machine/journald_reader.h"
 #include "unit/fixture.h"
 #include "unit/procfs/fake_journal.h"
 #include "unit/procfs/fake_producer.h"
-#include "procfs/machine/journald_reader.h"
 
 static struct journald_library lib;
 static struct journald_reader reader;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <event2/event.h>
 
+#include "procfs/data_sources.h"
 #include "unit/fixture.h"
 #include "unit/procfs/fake_journal.h"
 #include "unit/procfs/fake_producer.h"
-#include "procfs/data_sources.h"
 
 static const struct data_source *const source = &systemd_journald_data_source;
 static Pb__SystemdJournaldConfig journald;

@@ -3,10 +3,10 @@
 
 #include <event2/event.h>
 
+#include "procfs/data_sources.h"
 #include "unit/fixture.h"
 #include "unit/procfs/fake_proc.h"
 #include "unit/procfs/fake_producer.h"
-#include "procfs/data_sources.h"
 
 static const struct data_source *const source = &sysfs_power_data_source;
 static struct ds_env env;

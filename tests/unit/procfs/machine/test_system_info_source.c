@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <event2/event.h>
 
-#include "unit/fixture.h"
 #include "base/system/fs.h"
 #include "base/text/str.h"
+#include "procfs/data_sources.h"
+#include "unit/fixture.h"
+#include "unit/procfs/captured_log.h"
 #include "unit/procfs/fake_proc.h"
 #include "unit/procfs/fake_producer.h"
-#include "procfs/data_sources.h"
-#include "unit/procfs/captured_log.h"
 
 static const struct data_source *const source = &system_info_data_source;
 static Pb__SystemInfoConfig info;

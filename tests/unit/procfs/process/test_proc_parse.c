@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "unit/test.h"
 #include "base/system/fs.h"
 #include "base/text/str.h"
 #include "procfs/process/proc_parse.h"
+#include "unit/test.h"
 
 #define RECORDED "tests/data/procfs/recorded/"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <inttypes.h>
 
-#include "unit/procfs/process_rig.h"
 #include "unit/client/read_tracks.h"
+#include "unit/procfs/process_rig.h"
 
 /*
  * The files of processes on machines of other kinds, in tests/data/procfs: a small one of today, a

@@ -6,8 +6,8 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 
-#include "unit/procfs/process_rig.h"
 #include "unit/client/read_tracks.h"
+#include "unit/procfs/process_rig.h"
 
 /* Writers of the data source, in the order in which it makes them. */
 enum { NAMES_WRITER, PROCESS_TRACKS_WRITER, THREAD_TRACKS_WRITER };

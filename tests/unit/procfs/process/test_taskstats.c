@@ -2,8 +2,8 @@
 #include <pthread.h>
 #include <sys/prctl.h>
 
-#include "unit/test.h"
 #include "procfs/process/taskstats.h"
+#include "unit/test.h"
 
 static void *end_at_once(void *tid)
 {

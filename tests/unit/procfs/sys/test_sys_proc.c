@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The tables of /proc: which text becomes which values, and what is skipped. */
+#include "unit/client/read_tracks.h"
 #include "unit/procfs/captured_log.h"
 #include "unit/procfs/sys_rig.h"
-#include "unit/client/read_tracks.h"
 #include "wire/meminfo_names.h"
 
 struct one_file {

@@ -2,11 +2,11 @@
 /* When linux.sys_stats polls which tables, and when it answers. */
 #include <event2/event.h>
 
+#include "procfs/data_sources.h"
 #include "unit/fixture.h"
+#include "unit/procfs/captured_log.h"
 #include "unit/procfs/fake_proc.h"
 #include "unit/procfs/fake_producer.h"
-#include "procfs/data_sources.h"
-#include "unit/procfs/captured_log.h"
 
 static const struct data_source *const source = &sys_stats_data_source;
 static Pb__SysStatsConfig stats;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <pthread.h>
 
-#include "unit/test.h"
 #include "unit/rng.h"
 #include "unit/service/buffer_script.h"
+#include "unit/test.h"
 
 /* Chunks and patches that no correct writer sends. */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "unit/test.h"
 #include "unit/rng.h"
 #include "unit/service/buffer_script.h"
+#include "unit/test.h"
 
 /* Sizes, memory, histograms and copies of buffers. */
 

@@ -4,9 +4,9 @@
  * a ring. Nothing is overwritten. A full pass must return the packets of each sequence that the
  * model returns, with the same losses; the order between sequences is not compared.
  */
-#include "unit/test.h"
 #include "unit/rng.h"
 #include "unit/service/trace_buffer_helper.h"
+#include "unit/test.h"
 
 enum { WRITERS = 4, IDS = 400, MAX_FRAGS = 5, MAX_BYTES = 24, SEQS = 64, ROUNDS = 150, OPS = 300 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "unit/test.h"
 #include "unit/service/buffer_script.h"
+#include "unit/test.h"
 #include "wire/pb_enc.h"
 
 /* What is read, in which order, and in how many steps. The model has the rest. Nothing is

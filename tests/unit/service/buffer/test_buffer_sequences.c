@@ -2,9 +2,9 @@
 #include <malloc.h>
 #include <time.h>
 
-#include "unit/test.h"
 #include "base/core/hash_table.h"
 #include "unit/service/buffer_script.h"
+#include "unit/test.h"
 
 /* Sequences: how many are kept, whose they are, and how they end. */
 

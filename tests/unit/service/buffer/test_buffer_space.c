@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "unit/test.h"
 #include "unit/rng.h"
 #include "unit/service/buffer_script.h"
+#include "unit/test.h"
 
 /* Space: laps, padding, the exact end, restarts at 0, overwriting, and TRACE_BUFFER_DISCARD. */
 

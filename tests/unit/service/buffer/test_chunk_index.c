@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "unit/test.h"
-#include "unit/rng.h"
 #include "service/buffer/chunk_index.h"
+#include "unit/rng.h"
+#include "unit/test.h"
 
 static void insert(struct tb_refs *r, uint32_t chunk_id, uint32_t unit)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "unit/test.h"
 #include "service/buffer/copy_nontemporal.h"
+#include "unit/test.h"
 
 enum { ROOM = 512, MAX_LEN = 4 * COPY_CACHE_LINE + 1 };
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "unit/test.h"
-#include "unit/service/clone_rig.h"
+#include "ipc/consumer_port.pb-c.h"
 #include "service/consumer/consumer_port.h"
 #include "service/ipc/limits.h"
-#include "ipc/consumer_port.pb-c.h"
+#include "unit/service/clone_rig.h"
+#include "unit/test.h"
 
 static uint64_t ask(uint64_t session)
 {

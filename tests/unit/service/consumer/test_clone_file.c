@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <sys/resource.h>
 
-#include "unit/test.h"
 #include "ipc/consumer_port.pb-c.h"
-#include "unit/service/clone_rig.h"
 #include "service/consumer/consumer_port.h"
 #include "service/output/file_writer.c" /* its struct is private */
+#include "unit/service/clone_rig.h"
 #include "unit/service/output_dir.h"
 #include "unit/service/trace_file_helper.h"
+#include "unit/test.h"
 
 /* Clones of sessions that write into a file; other clones are in test_clone.c. */
 

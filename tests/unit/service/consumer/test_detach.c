@@ -2,9 +2,9 @@
 #include "unit/test.h"
 #define STAGE_SETUP setup
 #define STAGE_TEARDOWN teardown
-#include "unit/service/rig.h"
-#include "service/session/session_state.h"
 #include "service/consumer/consumer_port.h"
+#include "service/session/session_state.h"
+#include "unit/service/rig.h"
 
 static int setup(void **state)
 {

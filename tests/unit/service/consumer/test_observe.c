@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "unit/test.h"
 #include "common/observable_events.pb-c.h"
 #include "ipc/consumer_port.pb-c.h"
+#include "unit/test.h"
 #define STAGE_FLAGS (DS_NOTIFY_START | DS_NOTIFY_STOP)
 #include "unit/service/rig.h"
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "unit/test.h"
 #include "common/tracing_service_state.pb-c.h"
-#include "service/ipc/msgsock.h"
-#include "unit/service/rig.h"
-#include "service/trace/service_packets.h"
 #include "service/consumer/consumer_port.h"
 #include "service/ipc/limits.h"
+#include "service/ipc/msgsock.h"
+#include "service/trace/service_packets.h"
+#include "unit/service/rig.h"
+#include "unit/test.h"
 
 /* All replies appended, as clients do it. */
 static Pb__TracingServiceState *query(struct stage *g, bool sessions_only, unsigned *ret_replies)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "unit/test.h"
 #include "config/limits.h"
+#include "unit/test.h"
 #define STAGE_SETUP setup
-#include "unit/service/rig.h"
 #include "service/consumer/consumer_port.h"
 #include "service/ipc/limits.h"
+#include "unit/service/rig.h"
 
 #define CONFIG "buffers { size_kb: 16384 } data_sources { config { name: 'src' } }"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "unit/test.h"
-#include "unit/service/filter_words.h"
-#include "unit/rng.h"
 #include "service/filter/filter_bytecode.h"
 #include "service/ipc/limits.h"
+#include "unit/rng.h"
+#include "unit/service/filter_words.h"
+#include "unit/test.h"
 
 static struct err_text e;
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "unit/test.h"
-#include "unit/service/filter_words.h"
-#include "unit/service/rig.h"
-#include "unit/rng.h"
 #include "service/filter/filter_bytecode.h"
 #include "service/filter/filter_message.h"
 #include "service/filter/filter_strings.h"
 #include "service/ipc/limits.h"
+#include "unit/rng.h"
+#include "unit/service/filter_words.h"
+#include "unit/service/rig.h"
+#include "unit/test.h"
 
 /* A packet: 900 a node, 901 anything, 902 a string. A node: 1 and 2 anything, 3 a node, 4 a
  * string. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "unit/test.h"
-#include "unit/service/rig.h"
 #include "service/filter/filter_strings.h"
 #include "service/ipc/limits.h"
+#include "unit/service/rig.h"
+#include "unit/test.h"
 
 #define REDACT "policy: SFP_MATCH_REDACT_GROUPS "
 #define BREAK "policy: SFP_MATCH_BREAK "

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "unit/test.h"
 #include "service/filter/packet_validate.h"
 #include "service/ipc/limits.h"
+#include "unit/test.h"
 #include "wire/pb_dec.h"
 #include "wire/pb_mem.h"
 

@@ -2,14 +2,14 @@
 
 #include <zlib.h>
 
-#include "unit/test.h"
-#include "unit/service/filter_words.h"
-#include "unit/service/rig.h"
-#include "service/ipc/limits.h"
 #include "service/filter/trace_filter.h"
+#include "service/ipc/limits.h"
+#include "unit/service/filter_words.h"
 #include "unit/service/output_dir.h"
-#include "unit/temp_dir.h"
+#include "unit/service/rig.h"
 #include "unit/service/trace_file_helper.h"
+#include "unit/temp_dir.h"
+#include "unit/test.h"
 
 /* A session with a filter; more is the rest of the config. */
 static const char *config_of(struct filter_code code, const char *rules, const char *more)

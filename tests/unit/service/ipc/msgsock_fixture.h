@@ -12,11 +12,11 @@
 #include <pthread.h>
 #include <sys/socket.h>
 
-#include "unit/test.h"
 #include "base/core/clock.h"
-#include "service/ipc/msgsock.h"
 #include "base/text/str.h"
+#include "service/ipc/msgsock.h"
 #include "unit/rng.h"
+#include "unit/test.h"
 
 #define LIMIT (64u << 20)
 

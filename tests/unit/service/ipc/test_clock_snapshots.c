@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "unit/test.h"
 #include "base/core/clock.h"
 #include "service/ipc/clock_snapshots.h"
+#include "unit/test.h"
 
 #define S NS_PER_S
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "unit/test.h"
 #include "base/text/str.h"
 #include "config/limits.h"
-#include "unit/service/filter_words.h"
 #include "ipc/consumer_port.pb-c.h"
-#include "unit/service/rig.h"
-#include "service/ipc/quota.h"
-#include "service/ipc/limits.h"
 #include "service/ipc/config_limits.h"
+#include "service/ipc/limits.h"
+#include "service/ipc/quota.h"
+#include "unit/service/filter_words.h"
+#include "unit/service/rig.h"
+#include "unit/test.h"
 
 /* Configs with so many of one thing. */
 static const struct {

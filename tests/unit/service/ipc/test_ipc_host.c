@@ -2,9 +2,9 @@
 #include <netinet/in.h>
 #include <sys/resource.h>
 
-#include "unit/test.h"
 #include "base/system/background_close.h"
 #include "unit/service/rig.h"
+#include "unit/test.h"
 
 /* A service of three methods, that notes what happens to it. */
 

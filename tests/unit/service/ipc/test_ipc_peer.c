@@ -2,10 +2,10 @@
 #include <arpa/inet.h>
 #include <sys/socket.h>
 
-#include "unit/test.h"
 #include "base/event_loop/sock.h"
 #include "gen/fields.h"
 #include "service/ipc/ipc_peer.h"
+#include "unit/test.h"
 #include "wire/pb_mem.h"
 
 static struct ipc_peer remote(void)

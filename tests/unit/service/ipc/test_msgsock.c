@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <malloc.h>
 
-#include "unit/test.h"
 #include "unit/service/ipc/msgsock_fixture.h"
+#include "unit/test.h"
 
 TEST_STATE(every_fragmentation_gives_the_same_messages, setup, teardown, struct connection *c)
 {

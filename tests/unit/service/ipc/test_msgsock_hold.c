@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "unit/test.h"
 #include "unit/service/ipc/msgsock_fixture.h"
+#include "unit/test.h"
 
 /* Requests of 1000 bytes; each is answered with as many (SEND_ON_MESSAGE). */
 #define REQUEST 1000u

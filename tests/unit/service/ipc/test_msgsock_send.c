@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "unit/test.h"
 #include "unit/service/ipc/msgsock_fixture.h"
+#include "unit/test.h"
 
 #define CONN(name) TEST_STATE(name, setup, teardown, struct connection *c)
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "unit/test.h"
 #include "common/trace_stats.pb-c.h"
 #include "config/limits.h"
+#include "unit/test.h"
 #define STAGE_SETUP setup
 #define STAGE_TEARDOWN teardown
-#include "unit/service/rig.h"
 #include "service/ipc/limits.h"
 #include "service/trace/trace_stats.h"
+#include "unit/service/rig.h"
 
 /* ---- by itself ---- */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "unit/test.h"
-#include "unit/service/remote_rig.h"
 #include "service/ipc/remote_machines.h"
+#include "unit/service/remote_rig.h"
+#include "unit/test.h"
 
 #define PING 1
 

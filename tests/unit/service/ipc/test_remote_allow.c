@@ -2,9 +2,9 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 
-#include "unit/test.h"
 #include "base/core/err.h"
 #include "service/ipc/ipc_peer.h"
+#include "unit/test.h"
 
 /* Addresses that may connect. Any address of 127.0.0.0/8 can be the source of a connection. */
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "unit/test.h"
 #include "service/ipc/ipc_peer.h"
 #include "service/ipc/remote_machines.h"
+#include "unit/test.h"
 
 static struct remote_machines ms;
 static struct quota quota;

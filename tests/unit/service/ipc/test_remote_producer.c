@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <sys/resource.h>
 
-#include "unit/test.h"
-#include "unit/service/remote_rig.h"
 #include "service/ipc/limits.h"
+#include "unit/service/remote_rig.h"
+#include "unit/test.h"
 
 /* A producer of another machine, whose chunks come in CommitData. */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "unit/test.h"
 #include "service/ipc/request_decode.h"
+#include "unit/test.h"
 
 static struct pb_field field(const char *bytes, size_t len)
 {

@@ -2,11 +2,11 @@
 #include <zlib.h>
 #include <zstd.h>
 
-#include "unit/test.h"
-#include "unit/service/rig.h"
-#include "unit/rng.h"
 #include "service/output/compressor.h"
+#include "unit/rng.h"
+#include "unit/service/rig.h"
 #include "unit/service/trace_file_helper.h"
+#include "unit/test.h"
 
 /* What comes out. */
 struct collector {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "unit/test.h"
-#include "unit/service/rig.h"
 #include "service/output/file_writer.h"
+#include "unit/service/rig.h"
+#include "unit/test.h"
 
 static Pb__TraceConfig *config; /* of the text given last */
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "unit/test.h"
-#include "unit/service/rig.h"
-#include "service/output/trace_files.h"
 #include "service/output/file_writer.h"
-#include "unit/temp_dir.h"
+#include "service/output/trace_files.h"
+#include "unit/service/rig.h"
 #include "unit/service/trace_file_helper.h"
+#include "unit/temp_dir.h"
+#include "unit/test.h"
 
 static int new_file(void *const *state, unsigned slot, const char *name, int flags)
 {

@@ -2,10 +2,10 @@
 
 #include <sys/wait.h>
 
-#include "unit/test.h"
 #include "base/system/sanitizer.h"
 #include "service/output/file_helper.h"
 #include "unit/temp_dir.h"
+#include "unit/test.h"
 
 static void start(const struct file_helper_options *o)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "unit/test.h"
-#include "unit/service/rig.h"
-#include "service/output/trace_files.h"
 #include "service/filter/packet_validate.h"
+#include "service/output/trace_files.h"
 #include "unit/service/output_dir.h"
-#include "unit/temp_dir.h"
+#include "unit/service/rig.h"
 #include "unit/service/trace_file_helper.h"
+#include "unit/temp_dir.h"
+#include "unit/test.h"
 
 /* A session that runs, and beside it files that the test feeds itself. */
 struct fixture {
@@ -198,7 +198,8 @@ PARTS_TEST(next_file_that_cannot_be_made_is_an_error)
 	fill_newest(x, 2, 0);
 	assert_true(trace_files_write(&x->parts) < 0);
 	assert_non_null(strstr(x->parts.error_text.text, "No such file"));
-	(void)trace_files_write_now(&x->parts, -1); /* what the thread has is freed with its result */
+	(void)trace_files_write_now(&x->parts,
+				    -1); /* what the thread has is freed with its result */
 	assert_int_equal(temp_dir_setup(&x->dir), 0);
 }
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "unit/test.h"
-#include "unit/service/rig.h"
 #include "service/output/file_rotation.h"
 #include "unit/service/output_dir.h"
-#include "unit/temp_dir.h"
+#include "unit/service/rig.h"
 #include "unit/service/trace_file_helper.h"
+#include "unit/temp_dir.h"
+#include "unit/test.h"
 
 static struct file_rotation rotation_of(void *const *state, const char *name, const char *fields)
 {

@@ -4,9 +4,9 @@
 
 #include "unit/test.h"
 #define STAGE_SETUP stage_setup_with_dir
-#include "unit/service/rig.h"
-#include "unit/service/output_dir.h"
 #include "service/session/admission.h"
+#include "unit/service/output_dir.h"
+#include "unit/service/rig.h"
 #include "unit/service/trace_file_helper.h"
 
 static const char *path_of(struct stage *g)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <sys/resource.h>
 
-#include "unit/test.h"
-#include "unit/service/rig.h"
 #include "service/output/out_file.h"
 #include "service/output/trace_record.h"
-#include "unit/temp_dir.h"
+#include "unit/service/rig.h"
 #include "unit/service/trace_file_helper.h"
+#include "unit/temp_dir.h"
+#include "unit/test.h"
 
 static struct write_thread *writer;
 static struct file_part part;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "unit/test.h"
 #include "service/output/output_folder.h"
 #include "unit/temp_dir.h"
+#include "unit/test.h"
 
 #define OTHER 12345u /* neither root nor whoever runs this */
 

@@ -4,12 +4,12 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 
-#include "unit/test.h"
 #include "base/core/clock.h"
-#include "service/output/write_thread.h"
 #include "service/ipc/limits.h"
+#include "service/output/write_thread.h"
 #include "system/held_locks.h"
 #include "unit/temp_dir.h"
+#include "unit/test.h"
 
 static struct write_thread *writer;
 

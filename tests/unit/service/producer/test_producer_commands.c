@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "unit/test.h"
 #include "unit/service/rig.h"
+#include "unit/test.h"
 
 STAGE_TEST(session_is_three_commands)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "unit/test.h"
 #include "config/limits.h"
+#include "unit/test.h"
 #define STAGE_SETUP setup
 #include "unit/service/rig.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "unit/test.h"
 #include "base/system/shm.h"
 #include "config/limits.h"
-#include "unit/service/rig.h"
 #include "service/ipc/limits.h"
+#include "unit/service/rig.h"
+#include "unit/test.h"
 
 /* A producer that is connected to nothing. */
 struct fixture {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "unit/test.h"
-#include "unit/service/rig.h"
 #include "service/ipc/limits.h"
 #include "service/service.h"
+#include "unit/service/rig.h"
+#include "unit/test.h"
 
 /* A producer that has connected; a test may hang up. */
 static struct peer *p;

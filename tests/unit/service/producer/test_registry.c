@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "unit/test.h"
-#include "service/ipc/msgsock.h"
-#include "unit/service/rig.h"
 #include "service/ipc/limits.h"
+#include "service/ipc/msgsock.h"
 #include "service/producer/registry.h"
+#include "unit/service/rig.h"
+#include "unit/test.h"
 
 struct fixture {
 	struct rig rig;

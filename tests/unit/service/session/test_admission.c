@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <sched.h>
 
-#include "unit/test.h"
 #include "config/limits.h"
-#include "unit/service/rig.h"
 #include "service/session/admission.h"
 #include "service/session/session_state.h"
+#include "unit/service/rig.h"
+#include "unit/test.h"
 
 static struct err_text e;
 

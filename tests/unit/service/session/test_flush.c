@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "unit/test.h"
 #include "config/limits.h"
-#include "unit/service/rig.h"
 #include "service/session/flush.h"
 #include "service/session/session_state.h"
+#include "unit/service/rig.h"
+#include "unit/test.h"
 
 /* The next command is a flush; gives its id. */
 static uint64_t await_flush(struct peer *p, uint64_t stream, uint64_t flags)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "unit/test.h"
 #include "service/ipc/limits.h"
 #include "service/session/name_regex.h"
+#include "unit/test.h"
 
 static bool accepted_and_matches(const char *pattern, const char *name)
 {

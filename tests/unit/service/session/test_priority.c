@@ -2,8 +2,8 @@
 #include <sched.h>
 #include <sys/resource.h>
 
-#include "unit/test.h"
 #include "unit/service/rig.h"
+#include "unit/test.h"
 
 /* May this process raise itself? */
 static bool is_allowed(void)

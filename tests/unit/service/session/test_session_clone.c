@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "unit/test.h"
-#include "unit/service/rig.h"
-#include "service/session/session_state.h"
-#include "service/session/triggers.h"
 #include "service/session/session_clone.h"
 #include "service/session/session_state.h"
+#include "service/session/triggers.h"
+#include "unit/service/rig.h"
+#include "unit/test.h"
 
 /* What a clone takes over from its source; how it comes to be is in test_clone.c. */
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "unit/test.h"
 #include "base/text/str.h"
 #include "config/limits.h"
-#include "unit/service/rig.h"
 #include "service/ipc/limits.h"
 #include "service/session/name_regex.h"
 #include "service/session/session_config.h"
+#include "unit/service/rig.h"
+#include "unit/test.h"
 
 static struct err_text e;
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "unit/test.h"
 #include "config/limits.h"
+#include "unit/test.h"
 #define STAGE_FLAGS (DS_NOTIFY_START | DS_NOTIFY_STOP)
-#include "unit/service/rig.h"
 #include "service/consumer/consumer_port.h"
 #include "service/ipc/limits.h"
 #include "service/session/session_state.h"
+#include "unit/service/rig.h"
 
 static bool has_event(const struct session *s, enum service_event_kind kind)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "unit/test.h"
 #include "common/trace_stats.pb-c.h"
-#include "unit/service/rig.h"
 #include "service/trace/trace_stats.h"
+#include "unit/service/rig.h"
+#include "unit/test.h"
 
 static Pb__TraceStats *stats(struct stage *g, size_t max)
 {

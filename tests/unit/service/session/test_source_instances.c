@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unit/test.h"
 #define STAGE_FLAGS (DS_NOTIFY_START | DS_NOTIFY_STOP)
-#include "unit/service/rig.h"
-#include "service/session/source_instances.h"
 #include "service/ipc/limits.h"
 #include "service/session/session_state.h"
+#include "service/session/source_instances.h"
+#include "unit/service/rig.h"
 
 /* The producer promises to notify of both. */
 static struct source_instance *instance(struct stage *g)

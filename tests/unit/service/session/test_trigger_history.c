@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "unit/test.h"
 #include "base/core/clock.h"
 #include "service/ipc/limits.h"
 #include "service/session/trigger_history.h"
+#include "unit/test.h"
 
 #define HOUR (3600 * NS_PER_S)
 

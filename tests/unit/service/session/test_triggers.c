@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "unit/test.h"
 #include "common/observable_events.pb-c.h"
-#include "unit/service/rig.h"
 #include "service/consumer/consumer_port.h"
-#include "service/session/triggers.h"
 #include "service/ipc/limits.h"
+#include "service/session/triggers.h"
+#include "unit/service/rig.h"
+#include "unit/test.h"
 
 #define TRIGGERS(mode, timeout, triggers)                                                          \
 	" trigger_config { trigger_mode: " mode " trigger_timeout_ms: " timeout " " triggers " }"

@@ -2,8 +2,8 @@
 #include "unit/test.h"
 #define STAGE_SETUP setup
 #define STAGE_TEARDOWN teardown
-#include "unit/service/rig.h"
 #include "service/ipc/limits.h"
+#include "unit/service/rig.h"
 
 /* g->cons watches, this one is watched. */
 static struct peer *other;

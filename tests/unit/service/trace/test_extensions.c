@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <zlib.h>
 
-#include "unit/test.h"
-#include "unit/temp_dir.h"
 #include "base/system/fs.h"
 #include "service/trace/extensions.h"
+#include "unit/temp_dir.h"
+#include "unit/test.h"
 
 /* file { name: "x.proto" } */
 static const char set[] = "\x0a\x09\x0a\x07x.proto";

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "unit/test.h"
 #include "service/trace/trace_events.h"
+#include "unit/test.h"
 
 TEST(events_keep_their_order)
 {

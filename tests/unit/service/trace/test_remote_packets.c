@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "unit/test.h"
 #include "unit/service/remote_rig.h"
+#include "unit/test.h"
 
 #define ALL "buffers { size_kb: 64 } trace_all_machines: true "
 #define INFO PB_TRACE_PACKET_SYSTEM_INFO

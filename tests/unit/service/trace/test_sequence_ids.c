@@ -2,9 +2,9 @@
 #include <errno.h>
 #include <time.h>
 
-#include "unit/test.h"
 #include "service/ipc/limits.h"
 #include "service/trace/sequence_ids.h"
+#include "unit/test.h"
 
 #define OWN_USER 500 /* of the service */
 static const struct quota quota = {.own_user = OWN_USER};

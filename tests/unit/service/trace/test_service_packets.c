@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "unit/test.h"
-#include "unit/service/rig.h"
 #include "service/trace/extensions.h"
+#include "unit/service/rig.h"
+#include "unit/test.h"
 
 /* The data field of a packet: the one that says what kind it is. */
 static uint32_t kind_of(const struct peer_packets *t, size_t i)

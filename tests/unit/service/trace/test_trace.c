@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "unit/test.h"
-#include "unit/service/rig.h"
 #include "service/trace/trace.h"
+#include "unit/service/rig.h"
+#include "unit/test.h"
 
 STAGE_TEST(uuid_is_the_configs_or_random)
 {

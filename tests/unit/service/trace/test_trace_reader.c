@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unit/test.h"
 #define STAGE_SETUP setup
-#include "unit/service/rig.h"
 #include "service/ipc/limits.h"
 #include "service/trace/trace_reader.h"
+#include "unit/service/rig.h"
 
 /* A sink that counts. */
 struct counter {
