@@ -11,7 +11,10 @@
  */
 #define FNV1A_START 0xcbf29ce484222325ull
 
-/* Returns the hash of the bytes behind those whose hash is h. */
+/*
+ * Continues the hash h (FNV1A_START: of no bytes) with these bytes. Returns the hash of all of
+ * them.
+ */
 static inline uint64_t fnv1a(uint64_t h, const void *data, size_t len)
 {
 	const uint8_t *p = data;
