@@ -109,10 +109,10 @@ static void cut_columns_times(const struct pb_field *columns, void (*fn)(void *c
 {
 	struct compact_rows r;
 
-	compact_switches(columns, &r);
+	compact_begin_switches(columns, &r);
 	while (compact_next(&r) > 0)
 		fn(ctx, r.row[COMPACT_TIME]);
-	compact_wakings(columns, &r);
+	compact_begin_wakings(columns, &r);
 	while (compact_next(&r) > 0)
 		fn(ctx, r.row[COMPACT_TIME]);
 }
@@ -124,7 +124,7 @@ static bool cut_columns_last(const struct pb_field *columns, struct cut_switch *
 	struct compact_rows r;
 	bool any = false;
 
-	compact_switches(columns, &r);
+	compact_begin_switches(columns, &r);
 	while (compact_next(&r) > 0) {
 		memcpy(row, r.row, sizeof(row));
 		any = true;
@@ -164,7 +164,7 @@ static void select_rows(struct rows *r, struct cut_columns_window *w, uint64_t *
 		if (!columns_time_of(w, r->in.row[COMPACT_TIME], &ts))
 			continue;
 		own = w->rewrites ? (uint64_t)ts : r->in.row[COMPACT_TIME];
-		ts = clocks_trace_time(&w->machine->clocks, ts);
+		ts = clocks_to_service_time(&w->machine->clocks, ts);
 		if (ts < w->first && !r->some && before) {
 			memcpy(before, r->in.row, sizeof(r->in.row));
 			before[COMPACT_TIME] = own;
@@ -203,8 +203,8 @@ static bool cut_columns_build(const struct pb_field *columns, struct cut_columns
 		before[COMPACT_NEXT_PRIO] = w->before->next_prio;
 		before[COMPACT_NEXT_COMM] = count_names(columns);
 	}
-	compact_switches(columns, &switches.in);
-	compact_wakings(columns, &wakings.in);
+	compact_begin_switches(columns, &switches.in);
+	compact_begin_wakings(columns, &wakings.in);
 	select_rows(&switches, w, w->before ? before : NULL, &has_before);
 	select_rows(&wakings, w, NULL, NULL);
 	any = switches.some || wakings.some;
@@ -242,7 +242,7 @@ static bool time_of(const struct cut_bundle *b, uint64_t ts, int64_t *ret)
 
 	if (!own_time_of(b, ts, &own))
 		return false;
-	*ret = clocks_trace_time(&b->packet->m->clocks, own);
+	*ret = clocks_to_service_time(&b->packet->m->clocks, own);
 	return true;
 }
 
@@ -293,7 +293,7 @@ void cut_bundle_read(struct cut_reader *r, const struct cut_packet *c, struct cu
 		.reader = r,
 		.state = h.cpu.id ? cut_machine_cpu(c->m, h.cpu.u64) : NULL,
 		.cpu = h.cpu.id ? (uint32_t)h.cpu.u64 : CUT_CPUS_MAX,
-		.clock = bundle_clock(&h, c->p.sequence, &c->m->clocks),
+		.clock = bundle_sync_clock(&h, c->p.sequence, &c->m->clocks),
 		.previous_end = (int64_t)h.previous_end.u64,
 		.has_previous_end = h.previous_end.id,
 		.has_descriptors = h.descriptors.id,
@@ -353,7 +353,7 @@ static void put_event(const struct cut_bundle *b, struct cut_piece *piece,
 			strbuf_add(ret, event->data, event->len);
 		return;
 	}
-	if (!is_in(piece, clocks_trace_time(&b->packet->m->clocks, ts)))
+	if (!is_in(piece, clocks_to_service_time(&b->packet->m->clocks, ts)))
 		return;
 	if (b->rewrites)
 		put_event_at(&event->f, (uint64_t)ts, ret);

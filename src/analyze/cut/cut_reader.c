@@ -182,10 +182,10 @@ static void read_snapshot(struct cut_machine *m, struct cut_packet *c)
 		m->clocks.trace = primary;
 	m->clocks.is_default |= primary != 0;
 	m->has_snapshot = true;
-	clocks_snapshot(&m->clocks, r, n);
+	clocks_add_snapshot(&m->clocks, r, n);
 	for (size_t i = 0; i < n; i++)
 		if (r[i].clock == m->clocks.trace)
-			c->ts = clocks_trace_time(&m->clocks, r[i].value);
+			c->ts = clocks_to_service_time(&m->clocks, r[i].value);
 }
 
 bool cut_reader_convert(struct cut_reader *r, struct cut_machine *m, clock_key clock, int64_t ts,
@@ -227,20 +227,20 @@ static void set_time(struct cut_reader *r, struct cut_packet *c)
 
 		if (!__builtin_mul_overflow(c->differences.us, 1000, &ns) &&
 		    cut_reader_convert(r, c->m, CLOCK_MONOTONIC_ID, ns, &ns))
-			c->ts = clocks_trace_time(&c->m->clocks, ns);
+			c->ts = clocks_to_service_time(&c->m->clocks, ns);
 		return;
 	}
 	if (!p->has_timestamp)
 		return;
 	c->own_ts = (int64_t)p->timestamp;
 	if (clock && clock != c->m->clocks.trace) {
-		c->converted = cut_reader_convert(r, c->m, clock_of(clock, p->sequence),
+		c->converted = cut_reader_convert(r, c->m, clock_make_key(clock, p->sequence),
 						  (int64_t)p->timestamp, &c->own_ts) &&
 			       knows_clocks(c->m);
 		if (!c->converted)
 			return;
 	}
-	c->ts = clock || c->m->clocks.is_default ? clocks_trace_time(&c->m->clocks, c->own_ts)
+	c->ts = clock || c->m->clocks.is_default ? clocks_to_service_time(&c->m->clocks, c->own_ts)
 						 : c->own_ts;
 	if (p->payload.id != PB_TRACE_PACKET_FTRACE_EVENTS)
 		c->m->latest = MAX(c->m->latest, c->ts);
@@ -323,7 +323,7 @@ static int read_packet(struct cut_reader *r, const uint8_t *data, size_t len)
 	if (c.p.payload.id == PB_TRACE_PACKET_CLOCK_SNAPSHOT)
 		read_snapshot(c.m, &c);
 	else if (c.p.payload.id == PB_TRACE_PACKET_REMOTE_CLOCK_SYNC && c.m->id)
-		clocks_remote_sync(&c.m->clocks, &c.p.payload);
+		clocks_read_remote_sync(&c.m->clocks, &c.p.payload);
 	if (result == 0)
 		result = r->store.budget.error;
 	if (result == 0)

@@ -39,7 +39,7 @@ struct arg_mark arg_writer_enter(struct arg_writer *w, const void *name, size_t 
 	return mark;
 }
 
-struct arg_mark arg_writer_index(struct arg_writer *w, unsigned index)
+struct arg_mark arg_writer_enter_index(struct arg_writer *w, unsigned index)
 {
 	struct arg_mark mark = mark_of(w);
 
@@ -48,7 +48,7 @@ struct arg_mark arg_writer_index(struct arg_writer *w, unsigned index)
 }
 
 /* Returns the index that follows the array's name in a key, plus 1. 0: the key is no element. */
-static unsigned index_end(const struct arg_writer *w, uint32_t key)
+static unsigned element_end(const struct arg_writer *w, uint32_t key)
 {
 	const struct strings *s = &w->store->strings;
 	const char *text = strings_get(s, key);
@@ -79,13 +79,13 @@ unsigned arg_writer_next_index(const struct arg_writer *w)
 		return 0; /* no argument is added any more */
 	for (size_t i = w->out->n;
 	     i-- > 0 && (!element || key_begins_with_path(w, args[i].key, element));)
-		end = MAX(end, index_end(w, args[i].key));
+		end = MAX(end, element_end(w, args[i].key));
 	for (size_t i = 0; !element && w->earlier && i < w->earlier->n; i++)
-		end = MAX(end, index_end(w, w->earlier->args[i].key));
+		end = MAX(end, element_end(w, w->earlier->args[i].key));
 	return end;
 }
 
-static void arg_writer_cut(struct strbuf *b, size_t len)
+static void arg_writer_truncate(struct strbuf *b, size_t len)
 {
 	if (b->len <= len)
 		return;
@@ -95,8 +95,8 @@ static void arg_writer_cut(struct strbuf *b, size_t len)
 
 void arg_writer_leave(struct arg_writer *w, struct arg_mark mark)
 {
-	arg_writer_cut(&w->key, mark.key);
-	arg_writer_cut(&w->flat, mark.flat);
+	arg_writer_truncate(&w->key, mark.key);
+	arg_writer_truncate(&w->flat, mark.flat);
 }
 
 static void arg_writer_add(struct arg_writer *w, enum arg_type type, int64_t v)

@@ -22,19 +22,19 @@ void bundle_head_read(const struct pb_field *bundle, struct bundle_head *ret)
 		PB_TO(PB_FTRACE_EVENT_BUNDLE_COMPACT_SCHED, &ret->columns));
 }
 
-clock_key bundle_clock(const struct bundle_head *h, uint32_t sequence, struct clocks *c)
+clock_key bundle_sync_clock(const struct bundle_head *h, uint32_t sequence, struct clocks *c)
 {
 	clock_key clock = h->clock == CLOCK_MONO_RAW ? CLOCK_MONOTONIC_RAW_ID
 			  : h->clock == CLOCK_UNSPECIFIED
 				  ? CLOCK_BOOTTIME_ID
-				  : clock_of(CLOCK_SEQUENCE_FIRST, sequence);
+				  : clock_make_key(CLOCK_SEQUENCE_FIRST, sequence);
 	struct clock_reading pair[] = {
 		{.clock = clock, .value = (int64_t)h->ftrace_ns, .unit = 1},
 		{.clock = CLOCK_BOOTTIME_ID, .value = (int64_t)h->boot_ns, .unit = 1},
 	};
 
 	if (h->ftrace_ns && h->boot_ns && clock != CLOCK_BOOTTIME_ID)
-		clocks_snapshot(c, pair, ARRAY_SIZE(pair));
+		clocks_add_snapshot(c, pair, ARRAY_SIZE(pair));
 	return clock;
 }
 
@@ -68,7 +68,7 @@ static void open_rows(const struct pb_field *columns, const uint32_t fields[COMP
 			}
 }
 
-void compact_switches(const struct pb_field *columns, struct compact_rows *ret)
+void compact_begin_switches(const struct pb_field *columns, struct compact_rows *ret)
 {
 	static const uint32_t fields[COMPACT_COLUMNS] = {
 		COLUMN(SWITCH_TIMESTAMP), COLUMN(SWITCH_PREV_STATE),	  COLUMN(SWITCH_NEXT_PID),
@@ -78,7 +78,7 @@ void compact_switches(const struct pb_field *columns, struct compact_rows *ret)
 	open_rows(columns, fields, ret);
 }
 
-void compact_wakings(const struct pb_field *columns, struct compact_rows *ret)
+void compact_begin_wakings(const struct pb_field *columns, struct compact_rows *ret)
 {
 	static const uint32_t fields[COMPACT_COLUMNS] = {
 		COLUMN(WAKING_TIMESTAMP), COLUMN(WAKING_PID),	     COLUMN(WAKING_TARGET_CPU),

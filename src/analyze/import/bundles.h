@@ -20,7 +20,7 @@ struct bundle_head {
 void bundle_head_read(const struct pb_field *bundle, struct bundle_head *ret);
 
 /* Returns the clock of the bundle's times, and adds the bundle's reading of it to the clocks. */
-clock_key bundle_clock(const struct bundle_head *h, uint32_t sequence, struct clocks *c);
+clock_key bundle_sync_clock(const struct bundle_head *h, uint32_t sequence, struct clocks *c);
 
 /* Reads the time of a FtraceEvent, in the clock of its bundle. Returns false if it has none. */
 bool bundle_event_time(const struct pb_field *event, uint64_t *ret);
@@ -43,7 +43,8 @@ struct compact_rows {
 	uint64_t row[COMPACT_COLUMNS]; /* the current one; its time is absolute, and may wrap */
 };
 
-void compact_switches(const struct pb_field *columns, struct compact_rows *ret);
-void compact_wakings(const struct pb_field *columns, struct compact_rows *ret);
-/* Returns 1 and sets r->row; 0 at the end; -1 if a column ends before the times do. */
+/* Begin to read the rows of a CompactSched, which compact_next() reads one by one. */
+void compact_begin_switches(const struct pb_field *columns, struct compact_rows *ret);
+void compact_begin_wakings(const struct pb_field *columns, struct compact_rows *ret);
+/* Reads the next row into r->row. Returns 1; 0 at the end; -1 if a column ends before the times. */
 int compact_next(struct compact_rows *r);

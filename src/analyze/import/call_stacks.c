@@ -43,7 +43,7 @@ void call_stacks_deinit(struct import *im)
 }
 
 /* Returns NULL_U32 if there is none. */
-static uint32_t call_stacks_find(struct import *im, const struct stack_key *key)
+static uint32_t call_stacks_find_row(struct import *im, const struct stack_key *key)
 {
 	struct stack_node *n;
 
@@ -51,7 +51,7 @@ static uint32_t call_stacks_find(struct import *im, const struct stack_key *key)
 	return n ? n->row : NULL_U32;
 }
 
-static uint32_t call_stacks_add(struct import *im, const struct stack_key *key, uint32_t row)
+static uint32_t call_stacks_add_node(struct import *im, const struct stack_key *key, uint32_t row)
 {
 	struct stack_node *n = budget_alloc(&im->store->budget, sizeof(*n));
 
@@ -61,7 +61,7 @@ static uint32_t call_stacks_add(struct import *im, const struct stack_key *key, 
 	return row;
 }
 
-static void call_stacks_count(struct import *im, enum stat_number stat)
+static void call_stacks_count_stat(struct import *im, enum stat_number stat)
 {
 	stats_add(im->store, stat, STAT_NO_INDEX, 1);
 }
@@ -69,8 +69,8 @@ static void call_stacks_count(struct import *im, enum stat_number stat)
 /* Counts an iid that is not in the interned data. stat: of its table. */
 static void count_unknown_iid(struct import *im, enum stat_number stat)
 {
-	call_stacks_count(im, STAT_INTERNED_DATA_TOKENIZER_ERRORS);
-	call_stacks_count(im, stat);
+	call_stacks_count_stat(im, STAT_INTERNED_DATA_TOKENIZER_ERRORS);
+	call_stacks_count_stat(im, stat);
 }
 
 /* ---- mappings ---- */
@@ -81,14 +81,14 @@ struct mapping {
 };
 
 /* Appends a part to a path, with a '/' before it, also before the first part. */
-static void call_stacks_add_part(struct strbuf *path, const char *part)
+static void call_stacks_add_path_part(struct strbuf *path, const char *part)
 {
 	if (*part && *part != '/')
 		strbuf_putc(path, '/');
 	strbuf_puts(path, part);
 }
 
-static uint32_t hex(struct import *im, uint32_t string)
+static uint32_t intern_hex(struct import *im, uint32_t string)
 {
 	const struct interned_string *bytes = &im->store->strings.of[string];
 	struct strbuf text = {0};
@@ -124,7 +124,7 @@ static bool read_mapping(struct import *im, struct machine *m, uint32_t state,
 			count_unknown_iid(im, STAT_STACKPROFILE_INVALID_STRING_ID);
 		ends |= string == NULL_U32;
 		if (!ends)
-			call_stacks_add_part(&path, strings_get(&im->store->strings, string));
+			call_stacks_add_path_part(&path, strings_get(&im->store->strings, string));
 	}
 	ret->name = strings_intern_buf(&im->store->strings, &path);
 	strbuf_deinit(&path);
@@ -134,7 +134,7 @@ static bool read_mapping(struct import *im, struct machine *m, uint32_t state,
 	if (string == NULL_U32)
 		count_unknown_iid(im, STAT_STACKPROFILE_INVALID_STRING_ID);
 	else
-		ret->build_id = hex(im, string);
+		ret->build_id = intern_hex(im, string);
 	return string != NULL_U32;
 }
 
@@ -160,8 +160,8 @@ static struct stack_key interned_key(const struct stack_owner *o, enum node_kind
 }
 
 /* Sets *ret to the message of an iid. Returns false, and counts it, for an unknown iid. */
-static bool interned(struct import *im, const struct stack_owner *o, uint32_t table, uint64_t iid,
-		     enum stat_number missing, struct pb_field *ret)
+static bool find_interned_message(struct import *im, const struct stack_owner *o, uint32_t table,
+				  uint64_t iid, enum stat_number missing, struct pb_field *ret)
 {
 	if (sequences_has(&o->m->sequences, o->state, table, iid))
 		return sequences_message(&o->m->sequences, o->state, table, iid, ret);
@@ -175,32 +175,32 @@ static uint32_t shared_mapping(struct import *im, const struct mapping *m)
 	const struct stack_key key = {NODE_MAPPING,
 				      {m->build_id, m->exact_offset, m->start_offset, m->start,
 				       m->end, m->load_bias, m->name}};
-	uint32_t row = call_stacks_find(im, &key);
+	uint32_t row = call_stacks_find_row(im, &key);
 
-	return row != NULL_U32 ? row : call_stacks_add(im, &key, new_mapping(im, m));
+	return row != NULL_U32 ? row : call_stacks_add_node(im, &key, new_mapping(im, m));
 }
 
 static uint32_t interned_mapping(struct import *im, const struct stack_owner *o, uint64_t iid)
 {
 	const struct stack_key key = interned_key(o, NODE_INTERNED_MAPPING, iid);
-	uint32_t row = call_stacks_find(im, &key);
+	uint32_t row = call_stacks_find_row(im, &key);
 	struct mapping mapping;
 	struct pb_field f;
 
 	if (row != NULL_U32)
 		return row;
-	if (!interned(im, o, PB_INTERNED_DATA_MAPPINGS, iid, STAT_STACKPROFILE_INVALID_MAPPING_ID,
-		      &f) ||
+	if (!find_interned_message(im, o, PB_INTERNED_DATA_MAPPINGS, iid,
+				   STAT_STACKPROFILE_INVALID_MAPPING_ID, &f) ||
 	    !read_mapping(im, o->m, o->state, &f, &mapping))
 		return NULL_U32;
-	return call_stacks_add(im, &key,
-			       mapping.start == mapping.end || o->upid == NULL_U32
-				       ? shared_mapping(im, &mapping)
-				       : new_mapping(im, &mapping));
+	return call_stacks_add_node(im, &key,
+				    mapping.start == mapping.end || o->upid == NULL_U32
+					    ? shared_mapping(im, &mapping)
+					    : new_mapping(im, &mapping));
 }
 
-/* Returns the mapping of functions without an address. */
-static uint32_t no_mapping(struct import *im, const char *name)
+/* Returns the mapping with this name that functions without an address have. */
+static uint32_t pseudo_mapping(struct import *im, const char *name)
 {
 	struct strings *s = &im->store->strings;
 	const struct mapping m = {.build_id = strings_intern_z(s, ""),
@@ -247,32 +247,33 @@ static uint32_t new_frame(struct import *im, uint32_t mapping, const struct fram
 	return row;
 }
 
-/* A frame at an address of a mapping. The source of the first one with this address counts. */
+/* Returns the row of a frame at an address of a mapping, added at its first use. The source of the
+ * first frame with this address is kept. */
 static uint32_t frame_row(struct import *im, uint32_t mapping, const struct frame *f)
 {
 	const struct stack_key key = {NODE_FRAME, {mapping, f->rel_pc, f->name}};
-	uint32_t row = call_stacks_find(im, &key);
+	uint32_t row = call_stacks_find_row(im, &key);
 
 	if (row != NULL_U32)
 		return row;
 	row = new_frame(im, mapping, f);
 	if (f->source != NULL_U32 || f->line != NULL_U32)
 		call_stacks_add_symbol(im, row, f);
-	return call_stacks_add(im, &key, row);
+	return call_stacks_add_node(im, &key, row);
 }
 
-/* A frame of a function without an address. */
-static uint32_t function_row(struct import *im, uint32_t mapping, struct frame f)
+/* Returns the row of a frame of a function without an address, added at its first use. */
+static uint32_t function_frame_row(struct import *im, uint32_t mapping, struct frame f)
 {
 	const struct stack_key key = {NODE_FUNCTION, {mapping, f.name, f.source, f.line}};
-	uint32_t row = call_stacks_find(im, &key);
+	uint32_t row = call_stacks_find_row(im, &key);
 
 	if (row != NULL_U32)
 		return row;
 	f.rel_pc = 0;
 	row = new_frame(im, mapping, &f);
 	call_stacks_add_symbol(im, row, &f);
-	return call_stacks_add(im, &key, row);
+	return call_stacks_add_node(im, &key, row);
 }
 
 /* Sets *ret to an interned string; NULL_U32 for iid 0. Returns false, and counts it, for an unknown
@@ -313,21 +314,21 @@ static void read_frame(struct import *im, const struct pb_field *message, struct
 		PB_TO(PB_FRAME_SOURCE_PATH_IID, &iids->source),
 		PB_TO(PB_FRAME_LINE_NUMBER, &ret->line), PB_TO(PB_FRAME_KIND, &kind),
 		PB_TO(PB_FRAME_KIND_STR, &kind_text));
-	ret->type = kind_text.id ? import_text(im, &kind_text) : frame_type(im, kind);
+	ret->type = kind_text.id ? import_intern_text(im, &kind_text) : frame_type(im, kind);
 }
 
 static uint32_t interned_frame(struct import *im, const struct stack_owner *o, uint64_t iid)
 {
 	const struct stack_key key = interned_key(o, NODE_INTERNED_FRAME, iid);
-	uint32_t row = call_stacks_find(im, &key), mapping;
+	uint32_t row = call_stacks_find_row(im, &key), mapping;
 	struct interned_ids iids;
 	struct pb_field message;
 	struct frame frame;
 
 	if (row != NULL_U32)
 		return row;
-	if (!interned(im, o, PB_INTERNED_DATA_FRAMES, iid, STAT_STACKPROFILE_INVALID_FRAME_ID,
-		      &message))
+	if (!find_interned_message(im, o, PB_INTERNED_DATA_FRAMES, iid,
+				   STAT_STACKPROFILE_INVALID_FRAME_ID, &message))
 		return NULL_U32;
 	read_frame(im, &message, &frame, &iids);
 	mapping = iids.mapping ? interned_mapping(im, o, iids.mapping) : 0;
@@ -336,11 +337,11 @@ static uint32_t interned_frame(struct import *im, const struct stack_owner *o, u
 	    !interned_string(im, o, PB_INTERNED_DATA_SOURCE_PATHS, iids.source, &frame.source))
 		return NULL_U32;
 	row = iids.mapping ? frame_row(im, mapping, &frame)
-			   : function_row(im, no_mapping(im, ""), frame);
+			   : function_frame_row(im, pseudo_mapping(im, ""), frame);
 	if (frame.type != NULL_U32)
 		table_set_u32(import_table(im, TABLE_STACK_FRAME), STACK_FRAME_TYPE, row,
 			      frame.type);
-	return call_stacks_add(im, &key, row);
+	return call_stacks_add_node(im, &key, row);
 }
 
 static uint32_t inline_frame(struct import *im, const struct pb_field *message)
@@ -351,16 +352,16 @@ static uint32_t inline_frame(struct import *im, const struct pb_field *message)
 	pb_read(message, PB_TO(PB_TRACK_EVENT_INLINE_CALLSTACK_FRAME_FUNCTION_NAME, &name),
 		PB_TO(PB_TRACK_EVENT_INLINE_CALLSTACK_FRAME_SOURCE_FILE, &source),
 		PB_TO(PB_TRACK_EVENT_INLINE_CALLSTACK_FRAME_LINE_NUMBER, &frame.line));
-	frame.name = import_text(im, &name);
-	frame.source = import_text(im, &source);
-	return function_row(im, no_mapping(im, "track_event_inline"), frame);
+	frame.name = import_intern_text(im, &name);
+	frame.source = import_intern_text(im, &source);
+	return function_frame_row(im, pseudo_mapping(im, "track_event_inline"), frame);
 }
 
 static uint32_t callsite_row(struct import *im, uint32_t parent, uint32_t frame, uint32_t depth)
 {
 	const struct stack_key key = {NODE_CALLSITE, {parent, frame}};
 	struct table *t = import_table(im, TABLE_STACK_CALLSITE);
-	uint32_t row = call_stacks_find(im, &key);
+	uint32_t row = call_stacks_find_row(im, &key);
 
 	if (row != NULL_U32)
 		return row;
@@ -368,17 +369,18 @@ static uint32_t callsite_row(struct import *im, uint32_t parent, uint32_t frame,
 	table_set_u32(t, STACK_CALLSITE_DEPTH, row, depth);
 	table_set_u32(t, STACK_CALLSITE_PARENT, row, parent);
 	table_set_u32(t, STACK_CALLSITE_FRAME, row, frame);
-	return call_stacks_add(im, &key, row);
+	return call_stacks_add_node(im, &key, row);
 }
 
-uint32_t call_stack_interned(struct import *im, const struct stack_owner *o, uint64_t iid)
+uint32_t call_stack_get_interned(struct import *im, const struct stack_owner *o, uint64_t iid)
 {
 	const struct stack_key key = interned_key(o, NODE_CALLSTACK, iid);
-	uint32_t site = call_stacks_find(im, &key), depth = 0;
+	uint32_t site = call_stacks_find_row(im, &key), depth = 0;
 	struct pb_field message;
 
-	if (site != NULL_U32 || !interned(im, o, PB_INTERNED_DATA_CALLSTACKS, iid,
-					  STAT_STACKPROFILE_INVALID_CALLSTACK_ID, &message))
+	if (site != NULL_U32 ||
+	    !find_interned_message(im, o, PB_INTERNED_DATA_CALLSTACKS, iid,
+				   STAT_STACKPROFILE_INVALID_CALLSTACK_ID, &message))
 		return site;
 	pb_for_each (f, &message) {
 		uint32_t frame;
@@ -391,13 +393,13 @@ uint32_t call_stack_interned(struct import *im, const struct stack_owner *o, uin
 		site = callsite_row(im, site, frame, depth++);
 	}
 	if (site == NULL_U32)
-		call_stacks_count(im, STAT_STACKPROFILE_EMPTY_CALLSTACK);
+		call_stacks_count_stat(im, STAT_STACKPROFILE_EMPTY_CALLSTACK);
 	else
-		call_stacks_add(im, &key, site);
+		call_stacks_add_node(im, &key, site);
 	return site;
 }
 
-uint32_t call_stack_inline(struct import *im, const struct pb_field *message)
+uint32_t call_stack_add_inline(struct import *im, const struct pb_field *message)
 {
 	uint32_t site = NULL_U32, depth = 0;
 

@@ -58,7 +58,7 @@ struct clock_reading clock_reading_read(const struct pb_field *clock, uint32_t s
 		PB_TO(PB_CLOCK_SNAPSHOT_CLOCK_IS_INCREMENTAL, &r.incremental),
 		PB_TO(PB_CLOCK_SNAPSHOT_CLOCK_UNIT_MULTIPLIER_NS, &r.unit));
 	if (id.id)
-		r.clock = clock_of((uint32_t)id.u64, sequence);
+		r.clock = clock_make_key((uint32_t)id.u64, sequence);
 	r.unit = r.unit ?: 1;
 	return r;
 }
@@ -82,7 +82,7 @@ void clocks_deinit(struct clocks *c)
 	*c = (struct clocks){0};
 }
 
-static void clocks_fail(struct clocks *c)
+static void clocks_set_enomem(struct clocks *c)
 {
 	if (!c->store->budget.error)
 		c->store->budget.error = -ENOMEM;
@@ -126,7 +126,7 @@ static struct clock_node *add_node(struct clocks *c, const struct clock_reading 
 	return c->nodes[c->n_nodes++] = n;
 fail:
 	free(n);
-	clocks_fail(c);
+	clocks_set_enomem(c);
 	return NULL;
 }
 
@@ -147,7 +147,7 @@ static void note_neighbour(struct clock_node *n, const struct clock_node *other)
 		n->wide[other->index / 64] |= UINT64_C(1) << other->index % 64;
 }
 
-static struct clock_edge *edge_of(struct clocks *c, uint16_t from, uint16_t to)
+static struct clock_edge *get_or_add_edge(struct clocks *c, uint16_t from, uint16_t to)
 {
 	struct clock_edge *e = find_edge(c, from, to);
 
@@ -165,7 +165,7 @@ static struct clock_edge *edge_of(struct clocks *c, uint16_t from, uint16_t to)
 	return NULL;
 }
 
-static int64_t ns_of(const struct clock_reading *r)
+static int64_t reading_to_ns(const struct clock_reading *r)
 {
 	int64_t ns;
 
@@ -201,10 +201,10 @@ static bool reserve_pair(struct clocks *c, struct clock_edge *e)
 
 static void add_pair(struct clocks *c, uint16_t from, uint16_t to, int64_t a, int64_t b)
 {
-	struct clock_edge *e = edge_of(c, from, to);
+	struct clock_edge *e = get_or_add_edge(c, from, to);
 
 	if (!e || !reserve_pair(c, e)) {
-		clocks_fail(c);
+		clocks_set_enomem(c);
 		return;
 	}
 	if (e->n && a < e->values[e->n - 2]) {
@@ -224,7 +224,7 @@ static bool goes_back(struct clocks *c, const struct clock_reading *r, size_t n)
 
 	for (size_t i = 0; i < n; i++)
 		if (r[i].clock == c->trace)
-			now = ns_of(&r[i]);
+			now = reading_to_ns(&r[i]);
 	for (size_t i = 0; trace && i < n; i++) {
 		const struct clock_node *other = clocks_find(c, r[i].clock);
 		const struct clock_edge *e =
@@ -238,7 +238,7 @@ static bool goes_back(struct clocks *c, const struct clock_reading *r, size_t n)
 
 #define SNAPSHOT_MAX 64 /* clocks */
 
-int64_t clocks_snapshot(struct clocks *c, const struct clock_reading *readings, size_t n)
+int64_t clocks_add_snapshot(struct clocks *c, const struct clock_reading *readings, size_t n)
 {
 	uint16_t at[SNAPSHOT_MAX];
 
@@ -250,18 +250,19 @@ int64_t clocks_snapshot(struct clocks *c, const struct clock_reading *readings, 
 
 		if (!node)
 			return -1;
-		node->last = ns_of(&readings[i]);
+		node->last = reading_to_ns(&readings[i]);
 		at[i] = node->number;
 	}
 	for (size_t i = 0; i < n; i++)
 		for (size_t j = 0; j < n; j++)
 			if (i != j)
-				add_pair(c, at[i], at[j], ns_of(&readings[i]), ns_of(&readings[j]));
+				add_pair(c, at[i], at[j], reading_to_ns(&readings[i]),
+					 reading_to_ns(&readings[j]));
 	return c->n_snapshots++;
 }
 
 /* Converts by the last pair that is not later than ts, or else by the first pair. */
-static int64_t by_edge(const struct clock_edge *e, int64_t ts)
+static int64_t convert_by_edge(const struct clock_edge *e, int64_t ts)
 {
 	size_t lo = 0, hi = e->n / 2;
 
@@ -403,11 +404,12 @@ enum clock_result clocks_convert(struct clocks *c, clock_key from, int64_t ts, i
 	if (source->incremental)
 		ts = source->last = (int64_t)((uint64_t)source->last + (uint64_t)ts);
 	if (direct) {
-		*ret = by_edge(direct, ts);
+		*ret = convert_by_edge(direct, ts);
 		return CLOCK_CONVERTED;
 	}
 	for (; w.nodes[at] != target; at = w.next[at])
-		ts = by_edge(find_edge(c, w.nodes[at]->number, w.nodes[w.next[at]]->number), ts);
+		ts = convert_by_edge(find_edge(c, w.nodes[at]->number, w.nodes[w.next[at]]->number),
+				     ts);
 	*ret = ts;
 	return CLOCK_CONVERTED;
 }
@@ -430,7 +432,7 @@ bool clocks_to_trace_time(struct clocks *c, clock_key from, int64_t ts, int64_t 
 	if (r != CLOCK_CONVERTED)
 		clocks_count_failure(c, r);
 	else
-		*ret = clocks_trace_time(c, *ret);
+		*ret = clocks_to_service_time(c, *ret);
 	return r == CLOCK_CONVERTED;
 }
 
@@ -476,7 +478,7 @@ static void read_sync_pair(const struct pb_field *pair, struct sync_pair *ret)
 }
 
 /* Returns the last reading of a clock; 0: there is none. */
-static uint64_t reading_of(const struct clock_reading *r, size_t n, clock_key clock)
+static uint64_t find_reading(const struct clock_reading *r, size_t n, clock_key clock)
 {
 	uint64_t v = 0;
 
@@ -493,19 +495,21 @@ struct sync_estimate {
 };
 
 /*
+ * Adds two estimates, from pairs that are less than SYNC_ROUND_NS apart.
+ *
  * Two pairs are a round trip of readings: client, host, client, host. The middle of two readings of
  * one machine is about the moment of the other machine's reading between them.
  */
-static void add_round(const struct sync_pair *a, const struct sync_pair *b, clock_key clock,
-		      struct sync_estimate *e)
+static void add_round_trip(const struct sync_pair *a, const struct sync_pair *b, clock_key clock,
+			   struct sync_estimate *e)
 {
-	uint64_t c1 = reading_of(a->client, a->n_client, clock);
-	uint64_t h1 = reading_of(a->host, a->n_host, clock);
-	uint64_t c2 = reading_of(b->client, b->n_client, clock);
-	uint64_t h2 = reading_of(b->host, b->n_host, clock);
+	uint64_t c1 = find_reading(a->client, a->n_client, clock);
+	uint64_t h1 = find_reading(a->host, a->n_host, clock);
+	uint64_t c2 = find_reading(b->client, b->n_client, clock);
+	uint64_t h2 = find_reading(b->host, b->n_host, clock);
 
-	if (reading_of(b->client, b->n_client, CLOCK_BOOTTIME_ID) -
-		    reading_of(a->client, a->n_client, CLOCK_BOOTTIME_ID) >=
+	if (find_reading(b->client, b->n_client, CLOCK_BOOTTIME_ID) -
+		    find_reading(a->client, a->n_client, CLOCK_BOOTTIME_ID) >=
 	    SYNC_ROUND_NS)
 		return;
 	if (!c1 || !h1 || !c2 || !h2)
@@ -515,7 +519,7 @@ static void add_round(const struct sync_pair *a, const struct sync_pair *b, cloc
 	e->n += 2;
 }
 
-unsigned clocks_remote_sync(struct clocks *c, const struct pb_field *sync)
+unsigned clocks_read_remote_sync(struct clocks *c, const struct pb_field *sync)
 {
 	struct sync_pair pairs[2] = {{.n_client = 0}};
 	struct sync_estimate e = {0};
@@ -528,9 +532,9 @@ unsigned clocks_remote_sync(struct clocks *c, const struct pb_field *sync)
 		if (f.id != PB_REMOTE_CLOCK_SYNC_SYNCED_CLOCKS || !f.data)
 			continue;
 		read_sync_pair(&f, pair);
-		invalid += clocks_snapshot(c, pair->client, pair->n_client) < 0;
+		invalid += clocks_add_snapshot(c, pair->client, pair->n_client) < 0;
 		if (n++)
-			add_round(&pairs[n % 2], pair, c->trace, &e);
+			add_round_trip(&pairs[n % 2], pair, c->trace, &e);
 	}
 	if (e.n)
 		c->ahead = (int64_t)e.sum / e.n;

@@ -25,7 +25,7 @@
 /* A clock: its id in the lower half; for ids 64 to 127 the sequence in the upper half. */
 typedef uint64_t clock_key;
 
-static inline clock_key clock_of(uint32_t id, uint32_t sequence)
+static inline clock_key clock_make_key(uint32_t id, uint32_t sequence)
 {
 	return id >= CLOCK_SEQUENCE_FIRST && id < CLOCK_SEQUENCE_END ? (uint64_t)sequence << 32 | id
 								     : id;
@@ -69,13 +69,13 @@ void clocks_deinit(struct clocks *c);
 
 /* Adds a snapshot. Returns its number, or -1 if it contradicts itself or others, has too many
  * clocks, or without memory. */
-int64_t clocks_snapshot(struct clocks *c, const struct clock_reading *readings, size_t n);
+int64_t clocks_add_snapshot(struct clocks *c, const struct clock_reading *readings, size_t n);
 
 enum clock_result { CLOCK_CONVERTED, CLOCK_UNKNOWN_SOURCE, CLOCK_UNKNOWN_TARGET, CLOCK_NO_PATH };
 
 /* Reads a RemoteClockSync: adds the machine's readings as snapshots, and sets c->ahead. Returns the
- * number of snapshots that clocks_snapshot() refused. */
-unsigned clocks_remote_sync(struct clocks *c, const struct pb_field *sync);
+ * number of snapshots that clocks_add_snapshot() refused. */
+unsigned clocks_read_remote_sync(struct clocks *c, const struct pb_field *sync);
 
 /*
  * Converts a time of a clock, in the clock's unit, to ns of the machine's own trace clock. Sets
@@ -85,7 +85,7 @@ unsigned clocks_remote_sync(struct clocks *c, const struct pb_field *sync);
 enum clock_result clocks_convert(struct clocks *c, clock_key from, int64_t ts, int64_t *ret);
 
 /* Converts a time of this machine's trace clock to that of the service's machine, both in ns. */
-static inline int64_t clocks_trace_time(const struct clocks *c, int64_t ts)
+static inline int64_t clocks_to_service_time(const struct clocks *c, int64_t ts)
 {
 	return (int64_t)((uint64_t)ts - (uint64_t)c->ahead);
 }

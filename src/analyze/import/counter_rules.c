@@ -102,8 +102,8 @@ static void counter_rules_add_counter(struct import *im, struct machine *m,
 	owner = by_name ? event_text(im, e, c->owner) : (int64_t)f.u64;
 	if (!by_name && f.u64 >= MAX_CPUS)
 		return;
-	rows_counter(im, e->ts, tracks_get(im, m, c->type, counter_name(im, c, owner), &owner),
-		     (double)(int64_t)value.u64, NULL_U32);
+	rows_add_counter(im, e->ts, tracks_get(im, m, c->type, counter_name(im, c, owner), &owner),
+			 (double)(int64_t)value.u64, NULL_U32);
 }
 
 static void add_counters(struct import *im, struct machine *m, const struct ftrace_event *e)
@@ -124,15 +124,15 @@ static void devfreq_frequency(struct import *im, struct machine *m, const struct
 	struct pb_field f;
 
 	event_field(e, PB_DEVFREQ_FREQUENCY_FTRACE_EVENT_FREQ, &f);
-	rows_counter(im, e->ts, tracks_get(im, m, &device_frequency, name, &owner),
-		     (double)(int64_t)f.u64, NULL_U32);
+	rows_add_counter(im, e->ts, tracks_get(im, m, &device_frequency, name, &owner),
+			 (double)(int64_t)f.u64, NULL_U32);
 }
 
 /* ---- networks ---- */
 
-static void net_bytes(struct import *im, struct machine *m, const struct ftrace_event *e,
-		      const struct track_type *type, const char *what, uint32_t device,
-		      uint64_t len)
+static void add_net_bytes(struct import *im, struct machine *m, const struct ftrace_event *e,
+			  const struct track_type *type, const char *what, uint32_t device,
+			  uint64_t len)
 {
 	struct strings *s = &im->store->strings;
 	int64_t owner = device, *sum;
@@ -145,19 +145,21 @@ static void net_bytes(struct import *im, struct machine *m, const struct ftrace_
 	*sum += (int64_t)(uint32_t)len;
 	arg_builder_int(im->store, &im->args, "cpu", ARG_UINT, e->cpu);
 	arg_builder_int(im->store, &im->args, "len", ARG_UINT, (int64_t)(uint32_t)len);
-	rows_counter(im, e->ts, track, (double)(*sum / 1024), arg_sets_add(im->store, &im->args));
+	rows_add_counter(im, e->ts, track, (double)(*sum / 1024),
+			 arg_sets_add(im->store, &im->args));
 }
 
-static void received(struct import *im, struct machine *m, const struct ftrace_event *e)
+static void add_received_bytes(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
 	struct pb_field f;
 
 	event_field(e, PB_NETIF_RECEIVE_SKB_FTRACE_EVENT_LEN, &f);
-	net_bytes(im, m, e, &net_receive, "Received",
-		  event_text(im, e, PB_NETIF_RECEIVE_SKB_FTRACE_EVENT_NAME), f.u64);
+	add_net_bytes(im, m, e, &net_receive, "Received",
+		      event_text(im, e, PB_NETIF_RECEIVE_SKB_FTRACE_EVENT_NAME), f.u64);
 }
 
-static void transmitted(struct import *im, struct machine *m, const struct ftrace_event *e)
+static void add_transmitted_bytes(struct import *im, struct machine *m,
+				  const struct ftrace_event *e)
 {
 	struct pb_field f;
 
@@ -165,11 +167,11 @@ static void transmitted(struct import *im, struct machine *m, const struct ftrac
 	if (f.u64) /* not sent */
 		return;
 	event_field(e, PB_NET_DEV_XMIT_FTRACE_EVENT_LEN, &f);
-	net_bytes(im, m, e, &net_transmit, "Transmitted",
-		  event_text(im, e, PB_NET_DEV_XMIT_FTRACE_EVENT_NAME), f.u64);
+	add_net_bytes(im, m, e, &net_transmit, "Transmitted",
+		      event_text(im, e, PB_NET_DEV_XMIT_FTRACE_EVENT_NAME), f.u64);
 }
 
-static void packet_dropped(struct import *im, struct machine *m, const struct ftrace_event *e)
+static void count_dropped_packet(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
 	uint32_t key = strings_intern_z(&im->store->strings, "protocol"), track;
 	const char *protocol;
@@ -191,7 +193,7 @@ static void packet_dropped(struct import *im, struct machine *m, const struct ft
 				     .flat_key = key,
 				     .type = ARG_STRING,
 				     .value = strings_intern_z(&im->store->strings, protocol)});
-	rows_counter(im, e->ts, track, (double)++*n, arg_sets_add(im->store, &im->args));
+	rows_add_counter(im, e->ts, track, (double)++*n, arg_sets_add(im->store, &im->args));
 }
 
 /* ---- GPUs ---- */
@@ -216,10 +218,10 @@ static void gpu_frequency(struct import *im, struct machine *m, const struct ftr
 	event_field(e, PB_GPU_FREQUENCY_FTRACE_EVENT_STATE, &f);
 	values[0] = counter_rules_ugpu(im, m, (uint32_t)gpu.u64);
 	values[1] = (uint32_t)gpu.u64;
-	rows_counter(im, e->ts,
-		     tracks_get(im, m, &track_gpu_frequency,
-				strings_intern_z(&im->store->strings, "gpufreq"), values),
-		     (double)f.u64, NULL_U32);
+	rows_add_counter(im, e->ts,
+			 tracks_get(im, m, &track_gpu_frequency,
+				    strings_intern_z(&im->store->strings, "gpufreq"), values),
+			 (double)f.u64, NULL_U32);
 }
 
 static void gpu_memory_total(struct import *im, struct machine *m, const struct ftrace_event *e)
@@ -239,10 +241,10 @@ static void gpu_memory_total(struct import *im, struct machine *m, const struct 
 		if (values[2] == NULL_U32)
 			return;
 	}
-	rows_counter(im, e->ts,
-		     tracks_get(im, m, pid.u64 ? &process_gpu_memory : &gpu_memory,
-				strings_intern_z(&im->store->strings, "GPU Memory"), values),
-		     (double)(int64_t)size.u64, NULL_U32);
+	rows_add_counter(im, e->ts,
+			 tracks_get(im, m, pid.u64 ? &process_gpu_memory : &gpu_memory,
+				    strings_intern_z(&im->store->strings, "GPU Memory"), values),
+			 (double)(int64_t)size.u64, NULL_U32);
 }
 
 /* ---- sensors of a Chromebook ---- */
@@ -269,8 +271,8 @@ static void sensor_data(struct import *im, struct machine *m, const struct ftrac
 	arg_builder_int(im->store, &im->args, "ec_delta", ARG_INT,
 			(int64_t)(fifo.u64 - sample.u64));
 	arg_builder_int(im->store, &im->args, "sample_ts", ARG_INT, (int64_t)sample.u64);
-	rows_counter(im, e->ts, track, (double)(int64_t)(now.u64 - sample.u64),
-		     arg_sets_add(im->store, &im->args));
+	rows_add_counter(im, e->ts, track, (double)(int64_t)(now.u64 - sample.u64),
+			 arg_sets_add(im->store, &im->args));
 }
 
 const struct event_rule counter_rules[] = {
@@ -285,9 +287,9 @@ const struct event_rule counter_rules[] = {
 	{PB_FTRACE_EVENT_THERMAL_TEMPERATURE, add_counters, NULL},
 	{PB_FTRACE_EVENT_CDEV_UPDATE, add_counters, NULL},
 	{PB_FTRACE_EVENT_DEVFREQ_FREQUENCY, devfreq_frequency, NULL},
-	{PB_FTRACE_EVENT_NETIF_RECEIVE_SKB, received, NULL},
-	{PB_FTRACE_EVENT_NET_DEV_XMIT, transmitted, NULL},
-	{PB_FTRACE_EVENT_KFREE_SKB, packet_dropped, "location"},
+	{PB_FTRACE_EVENT_NETIF_RECEIVE_SKB, add_received_bytes, NULL},
+	{PB_FTRACE_EVENT_NET_DEV_XMIT, add_transmitted_bytes, NULL},
+	{PB_FTRACE_EVENT_KFREE_SKB, count_dropped_packet, "location"},
 	{PB_FTRACE_EVENT_GPU_FREQUENCY, gpu_frequency, NULL},
 	{PB_FTRACE_EVENT_GPU_MEM_TOTAL, gpu_memory_total, NULL},
 	{PB_FTRACE_EVENT_CROS_EC_SENSORHUB_DATA, sensor_data, NULL},

@@ -8,7 +8,7 @@
 #include "base/core/mem.h"
 #include "gen/fields.h"
 
-struct cpu_state *import_cpu(struct import *im, struct machine *m, uint32_t cpu)
+struct cpu_state *import_get_cpu(struct import *im, struct machine *m, uint32_t cpu)
 {
 	if (cpu >= MAX_CPUS)
 		return NULL;
@@ -32,7 +32,7 @@ struct cpu_state *import_cpu(struct import *im, struct machine *m, uint32_t cpu)
 
 /* ---- CpuInfo ---- */
 
-static void add_identifier(struct import *im, const struct pb_field *arm)
+static void add_arm_identifier_args(struct import *im, const struct pb_field *arm)
 {
 	static const char *const keys[] = {
 		[PB_CPU_INFO_ARM_CPU_IDENTIFIER_IMPLEMENTER] = "arm_cpu_implementer",
@@ -50,7 +50,7 @@ static void add_identifier(struct import *im, const struct pb_field *arm)
 		arg_builder_int(im->store, &im->args, keys[i], ARG_UINT, values[i]);
 }
 
-static void add_features(struct import *im, uint64_t features)
+static void add_feature_args(struct import *im, uint64_t features)
 {
 	static const char *const keys[] = {"cpu_features.mte", "cpu_features.mte3"};
 
@@ -83,8 +83,8 @@ static void cpus_read_cpu(struct import *im, struct cpu_state *c, const struct p
 			features = f.u64;
 	}
 	if (arm.data)
-		add_identifier(im, &arm);
-	add_features(im, features);
+		add_arm_identifier_args(im, &arm);
+	add_feature_args(im, features);
 	c->args = arg_sets_add(im->store, &im->args);
 }
 
@@ -135,7 +135,7 @@ void tokens_cpu_info(struct import *im, struct machine *m, const struct pb_field
 
 		if (f.id != PB_CPU_INFO_CPUS || !f.data)
 			continue;
-		c = import_cpu(im, m, n);
+		c = import_get_cpu(im, m, n);
 		if (!c)
 			break;
 		cpus_read_cpu(im, c, &f);

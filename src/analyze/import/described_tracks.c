@@ -133,11 +133,11 @@ static bool note_uuid(struct import *im, struct seen_uuid **of, size_t *cap, uin
 
 static void set_owner_thread(struct import *im, struct machine *m, struct described_track *d)
 {
-	uint32_t utid = tasks_thread_of(&m->tasks, d->tid, d->pid);
+	uint32_t utid = tasks_get_thread_of_process(&m->tasks, d->tid, d->pid);
 
 	if (!note_uuid(im, &im->utid_uuids, &im->cap_utid_uuids, utid, d->key.uuid, false)) {
 		tasks_new_thread(&m->tasks, d->tid, NULL_I64);
-		utid = tasks_thread_of(&m->tasks, d->tid, d->pid);
+		utid = tasks_get_thread_of_process(&m->tasks, d->tid, d->pid);
 		note_uuid(im, &im->utid_uuids, &im->cap_utid_uuids, utid, d->key.uuid, true);
 	}
 	d->owner = OWNER_THREAD;
@@ -146,7 +146,7 @@ static void set_owner_thread(struct import *im, struct machine *m, struct descri
 
 static void set_owner_process(struct import *im, struct machine *m, struct described_track *d)
 {
-	uint32_t upid = tasks_process(&m->tasks, d->pid), utid;
+	uint32_t upid = tasks_get_process(&m->tasks, d->pid), utid;
 
 	if (!note_uuid(im, &im->upid_uuids, &im->cap_upid_uuids, upid, d->key.uuid, false)) {
 		upid = tasks_new_process(&m->tasks, d->pid, NULL_I64, &utid);
@@ -208,8 +208,8 @@ static bool find_owner(struct import *im, struct machine *m, struct described_tr
 	return true;
 }
 
-struct described_track *described_of_event(struct import *im, struct machine *m, uint64_t uuid,
-					   const struct packet_sequence_info *seq)
+struct described_track *described_get_for_event(struct import *im, struct machine *m, uint64_t uuid,
+						const struct packet_sequence_info *seq)
 {
 	struct described_track *d = described_find(im, m, uuid);
 
@@ -269,14 +269,14 @@ static void set_source(struct import *im, const struct described_track *d, uint3
 }
 
 /* Sets the first of a track's dimensions to the owner. Returns how many it set: 0 without owner. */
-static size_t owner_value(const struct described_track *d, int64_t values[static 1])
+static size_t set_owner_dimension(const struct described_track *d, int64_t values[static 1])
 {
 	values[0] = d->owner_id;
 	return d->owner != OWNER_NONE;
 }
 
-static uint32_t make_row(struct import *im, struct machine *m, const struct described_track *d,
-			 uint32_t event_name)
+static uint32_t make_track_row(struct import *im, struct machine *m,
+			       const struct described_track *d, uint32_t event_name)
 {
 	const struct track_type *type = d->kind == DESCRIBED_COUNTER ? &counter_types[d->owner]
 					: d->kind == DESCRIBED_STATE ? &state_types[d->owner]
@@ -289,8 +289,8 @@ static uint32_t make_row(struct import *im, struct machine *m, const struct desc
 	size_t n;
 
 	if (d->kind == DESCRIBED_THREAD && !d->own_track)
-		return tracks_of_thread(im, m, d->owner_id);
-	n = owner_value(d, values);
+		return tracks_get_thread_track(im, m, d->owner_id);
+	n = set_owner_dimension(d, values);
 	values[n] = (int64_t)d->key.uuid;
 	if (d->kind == DESCRIBED_PLAIN && name == NULL_U32)
 		name = event_name;
@@ -314,32 +314,32 @@ bool described_is_merged(const struct described_track *d)
 	return d->kind == DESCRIBED_PLAIN && d->merge != MERGE_NEVER;
 }
 
-static struct track_slot *described_tracks_slot_of(struct import *im, struct machine *m,
-						   struct described_track *d, uint32_t event_name)
+static struct track_slot *described_tracks_get_slot(struct import *im, struct machine *m,
+						    struct described_track *d, uint32_t event_name)
 {
 	uint32_t name = d->name != NULL_U32 ? d->name : event_name;
 	int64_t values[TRACK_DIMENSIONS_MAX];
 	size_t n;
 
 	if (!d->group) {
-		n = owner_value(d, values);
+		n = set_owner_dimension(d, values);
 		values[n++] = (int64_t)d->parent;
 		values[n++] = d->merge == MERGE_BY_KEY ? 2 : 0;
 		values[n] = d->merge == MERGE_BY_KEY ? d->merge_key : name;
 		d->group = track_groups_get(im, m, &merged_types[d->owner], values);
 	}
-	return d->group ? track_group_slot(im, d->group, (int64_t)d->key.uuid) : NULL;
+	return d->group ? track_group_get_slot(im, d->group, (int64_t)d->key.uuid) : NULL;
 }
 
 /* Returns the track's row; NULL_U32: it is not made yet; 0 without memory. */
-static uint32_t present_row(struct import *im, struct machine *m, struct described_track *d,
-			    uint32_t event_name)
+static uint32_t find_track_row(struct import *im, struct machine *m, struct described_track *d,
+			       uint32_t event_name)
 {
 	struct track_slot *slot;
 
 	if (!described_is_merged(d))
 		return d->track;
-	slot = described_tracks_slot_of(im, m, d, event_name);
+	slot = described_tracks_get_slot(im, m, d, event_name);
 	return slot ? slot->track : 0;
 }
 
@@ -348,10 +348,10 @@ static uint32_t present_row(struct import *im, struct machine *m, struct describ
  * row of a thread or process is never a parent. depth: of the recursion, which would not end for a
  * thread or process that is its own ancestor.
  */
-static uint32_t described_tracks_row_of(struct import *im, struct machine *m,
-					struct described_track *d, uint32_t event_name, int depth)
+static uint32_t described_tracks_get_row(struct import *im, struct machine *m,
+					 struct described_track *d, uint32_t event_name, int depth)
 {
-	uint32_t row = present_row(im, m, d, event_name), parent_row = NULL_U32;
+	uint32_t row = find_track_row(im, m, d, event_name), parent_row = NULL_U32;
 	struct described_track *parent;
 	struct track_slot *slot;
 
@@ -359,21 +359,22 @@ static uint32_t described_tracks_row_of(struct import *im, struct machine *m,
 		return row;
 	parent = d->parent && depth < MAX_ANCESTORS ? described_find(im, m, d->parent) : NULL;
 	if (parent && (parent->owner_known || find_owner(im, m, parent)))
-		parent_row = described_tracks_row_of(im, m, parent, NULL_U32, depth + 1);
-	row = present_row(im, m, d, event_name); /* made as one of its own ancestors */
+		parent_row = described_tracks_get_row(im, m, parent, NULL_U32, depth + 1);
+	row = find_track_row(im, m, d, event_name); /* made as one of its own ancestors */
 	if (row != NULL_U32)
 		return row;
 	if (!parent || parent->kind == DESCRIBED_THREAD || parent->kind == DESCRIBED_PROCESS)
 		parent_row = NULL_U32;
 	if (described_is_merged(d)) {
-		slot = described_tracks_slot_of(im, m, d, event_name);
+		slot = described_tracks_get_slot(im, m, d, event_name);
 		if (!slot)
 			return 0;
-		track_group_make(im, m, d->group, slot, d->name != NULL_U32 ? d->name : event_name);
+		track_group_make_track(im, m, d->group, slot,
+				       d->name != NULL_U32 ? d->name : event_name);
 		row = slot->track;
 		set_source(im, d, row);
 	} else {
-		row = d->track = make_row(im, m, d, event_name);
+		row = d->track = make_track_row(im, m, d, event_name);
 	}
 	if (d->kind != DESCRIBED_THREAD || d->own_track)
 		table_set_u32(import_table(im, TABLE_TRACK), TRACK_PARENT, row, parent_row);
@@ -383,18 +384,18 @@ static uint32_t described_tracks_row_of(struct import *im, struct machine *m,
 uint32_t described_slice_row(struct import *im, struct machine *m, struct described_track *d,
 			     uint32_t event_name, enum slice_step step)
 {
-	uint32_t row = described_tracks_row_of(im, m, d, event_name, 0);
+	uint32_t row = described_tracks_get_row(im, m, d, event_name, 0);
 	struct track_slot *slot =
-		described_is_merged(d) ? described_tracks_slot_of(im, m, d, event_name) : NULL;
+		described_is_merged(d) ? described_tracks_get_slot(im, m, d, event_name) : NULL;
 
 	if (slot && step == STEP_BEGIN)
 		slot->open++;
 	else if (slot && step == STEP_END && slot->open)
-		track_slot_close(slot, slot->open - 1);
+		track_slot_set_open(slot, slot->open - 1);
 	return row;
 }
 
 uint32_t described_own_row(struct import *im, struct machine *m, struct described_track *d)
 {
-	return described_tracks_row_of(im, m, d, NULL_U32, 0);
+	return described_tracks_get_row(im, m, d, NULL_U32, 0);
 }

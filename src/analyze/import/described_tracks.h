@@ -84,8 +84,8 @@ struct described_track *described_add(struct import *im, const struct described_
  * describes; seq is the sequence of the event, or NULL. Returns NULL if the owner cannot be found,
  * which it counts, or without memory.
  */
-struct described_track *described_of_event(struct import *im, struct machine *m, uint64_t uuid,
-					   const struct packet_sequence_info *seq);
+struct described_track *described_get_for_event(struct import *im, struct machine *m, uint64_t uuid,
+						const struct packet_sequence_info *seq);
 /* Returns true if the track's slices may be on tracks that other uuids share. */
 bool described_is_merged(const struct described_track *d);
 

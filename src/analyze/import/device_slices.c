@@ -20,7 +20,7 @@ static void device_slices_add_text(struct import *im, const char *key, uint32_t 
 	arg_builder_int(im->store, &im->args, key, ARG_STRING, text);
 }
 
-static uint64_t event_number(const struct ftrace_event *e, uint32_t which)
+static uint64_t event_field_number(const struct ftrace_event *e, uint32_t which)
 {
 	struct pb_field f;
 
@@ -38,30 +38,30 @@ static const struct track_type hotplug = {"cpu_hotplug", NULL, false, {{"cpu", f
 
 static void block_start(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
-	int64_t dev = (int64_t)event_number(e, PB_BLOCK_IO_START_FTRACE_EVENT_DEV);
+	int64_t dev = (int64_t)event_field_number(e, PB_BLOCK_IO_START_FTRACE_EVENT_DEV);
 
 	arg_builder_int(im->store, &im->args, "sector", ARG_UINT,
-			(int64_t)event_number(e, PB_BLOCK_IO_START_FTRACE_EVENT_SECTOR));
+			(int64_t)event_field_number(e, PB_BLOCK_IO_START_FTRACE_EVENT_SECTOR));
 	slices_begin(im, e->ts, -1, tracks_get(im, m, &block_io, NULL_U32, &dev), NULL_U32,
 		     device_slices_intern(im, "block_io"), &im->args);
 }
 
 static void block_done(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
-	int64_t dev = (int64_t)event_number(e, PB_BLOCK_IO_DONE_FTRACE_EVENT_DEV);
+	int64_t dev = (int64_t)event_field_number(e, PB_BLOCK_IO_DONE_FTRACE_EVENT_DEV);
 
 	arg_builder_int(im->store, &im->args, "sector", ARG_UINT,
-			(int64_t)event_number(e, PB_BLOCK_IO_DONE_FTRACE_EVENT_SECTOR));
+			(int64_t)event_field_number(e, PB_BLOCK_IO_DONE_FTRACE_EVENT_SECTOR));
 	slices_end(im, e->ts, tracks_get(im, m, &block_io, NULL_U32, &dev), NULL_U32,
 		   device_slices_intern(im, "block_io"), &im->args);
 }
 
-/* The kernel's enum rpm_status: 0 active, 1 resuming, 2 suspended, 3 suspending. */
+/* The status is the kernel's enum rpm_status: 0 active, 1 resuming, 2 suspended, 3 suspending. */
 static void rpm_status(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
 	int64_t device = event_text(im, e, PB_RPM_STATUS_FTRACE_EVENT_NAME);
 	uint32_t track = tracks_get(im, m, &device_power, NULL_U32, &device);
-	uint64_t status = event_number(e, PB_RPM_STATUS_FTRACE_EVENT_STATUS);
+	uint64_t status = event_field_number(e, PB_RPM_STATUS_FTRACE_EVENT_STATUS);
 
 	slices_end(im, e->ts, track, NULL_U32, NULL_U32, NULL);
 	if (status != 2)
@@ -85,7 +85,7 @@ static uint32_t napi_track(struct import *im, struct machine *m, uint32_t cpu)
 static void napi_entry(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
 	arg_builder_int(im->store, &im->args, "len", ARG_INT,
-			(int64_t)event_number(e, PB_NAPI_GRO_RECEIVE_ENTRY_FTRACE_EVENT_LEN));
+			(int64_t)event_field_number(e, PB_NAPI_GRO_RECEIVE_ENTRY_FTRACE_EVENT_LEN));
 	slices_begin(im, e->ts, -1, napi_track(im, m, e->cpu), device_slices_intern(im, "napi_gro"),
 		     event_text(im, e, PB_NAPI_GRO_RECEIVE_ENTRY_FTRACE_EVENT_NAME), &im->args);
 }
@@ -93,7 +93,7 @@ static void napi_entry(struct import *im, struct machine *m, const struct ftrace
 static void napi_exit(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
 	arg_builder_int(im->store, &im->args, "ret", ARG_INT,
-			(int64_t)event_number(e, PB_NAPI_GRO_RECEIVE_EXIT_FTRACE_EVENT_RET));
+			(int64_t)event_field_number(e, PB_NAPI_GRO_RECEIVE_EXIT_FTRACE_EVENT_RET));
 	slices_end(im, e->ts, napi_track(im, m, e->cpu), device_slices_intern(im, "napi_gro"),
 		   NULL_U32, &im->args);
 }
@@ -112,8 +112,8 @@ static uint32_t hotplug_track(struct import *im, struct machine *m, uint64_t cpu
 /* cpuhp_enter and cpuhp_multi_enter have the same fields. */
 static void hotplug_enter(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
-	uint64_t cpu = event_number(e, PB_CPUHP_ENTER_FTRACE_EVENT_CPU);
-	int32_t step = (int32_t)event_number(e, PB_CPUHP_ENTER_FTRACE_EVENT_IDX);
+	uint64_t cpu = event_field_number(e, PB_CPUHP_ENTER_FTRACE_EVENT_CPU);
+	int32_t step = (int32_t)event_field_number(e, PB_CPUHP_ENTER_FTRACE_EVENT_IDX);
 
 	if (cpu >= MAX_CPUS)
 		return;
@@ -125,7 +125,7 @@ static void hotplug_enter(struct import *im, struct machine *m, const struct ftr
 
 static void hotplug_exit(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
-	uint64_t cpu = event_number(e, PB_CPUHP_EXIT_FTRACE_EVENT_CPU);
+	uint64_t cpu = event_field_number(e, PB_CPUHP_EXIT_FTRACE_EVENT_CPU);
 
 	if (cpu < MAX_CPUS)
 		slices_end(im, e->ts, hotplug_track(im, m, cpu), NULL_U32, NULL_U32, NULL);
@@ -145,15 +145,15 @@ static void begin_step(struct import *im, struct machine *m, const struct ftrace
 		       uint32_t cookie, uint32_t name)
 {
 	struct track_group *g = track_groups_get(im, m, &sleep_steps, NULL);
-	struct track_slot *slot = g ? track_group_slot(im, g, cookie) : NULL;
+	struct track_slot *slot = g ? track_group_get_slot(im, g, cookie) : NULL;
 
 	if (!slot) {
 		im->args.n = 0;
 		return;
 	}
 	if (slot->track == NULL_U32)
-		track_group_make(im, m, g, slot,
-				 device_slices_intern(im, "Suspend/Resume Latency"));
+		track_group_make_track(im, m, g, slot,
+				       device_slices_intern(im, "Suspend/Resume Latency"));
 	slot->open++;
 	slices_begin(im, e->ts, -1, slot->track, NULL_U32, name, &im->args);
 }
@@ -162,11 +162,11 @@ static void end_step(struct import *im, struct machine *m, const struct ftrace_e
 		     uint32_t cookie)
 {
 	struct track_group *g = track_groups_get(im, m, &sleep_steps, NULL);
-	struct track_slot *slot = g ? track_group_find(g, cookie) : NULL;
+	struct track_slot *slot = g ? track_group_find_slot(g, cookie) : NULL;
 
 	if (!slot || !slot->open)
 		return;
-	track_slot_close(slot, slot->open - 1);
+	track_slot_set_open(slot, slot->open - 1);
 	slices_end(im, e->ts, slot->track, NULL_U32, NULL_U32, NULL);
 }
 
@@ -205,8 +205,8 @@ static void suspend_resume(struct import *im, struct machine *m, const struct ft
 	struct strings *s = &im->store->strings;
 	const char *action =
 		strings_get(s, event_text(im, e, PB_SUSPEND_RESUME_FTRACE_EVENT_ACTION));
-	int32_t val = (int32_t)event_number(e, PB_SUSPEND_RESUME_FTRACE_EVENT_VAL);
-	bool starts = event_number(e, PB_SUSPEND_RESUME_FTRACE_EVENT_START);
+	int32_t val = (int32_t)event_field_number(e, PB_SUSPEND_RESUME_FTRACE_EVENT_VAL);
+	bool starts = event_field_number(e, PB_SUSPEND_RESUME_FTRACE_EVENT_START);
 	uint32_t name;
 
 	if (!strcmp(action, "timekeeping_freeze")) /* its begin and its end have other values */
@@ -252,7 +252,7 @@ static void pm_start(struct import *im, struct machine *m, const struct ftrace_e
 	uint32_t device = event_text(im, e, PB_DEVICE_PM_CALLBACK_START_FTRACE_EVENT_DEVICE);
 	uint32_t driver = event_text(im, e, PB_DEVICE_PM_CALLBACK_START_FTRACE_EVENT_DRIVER);
 	uint32_t level = event_text(im, e, PB_DEVICE_PM_CALLBACK_START_FTRACE_EVENT_PM_OPS);
-	uint64_t event = event_number(e, PB_DEVICE_PM_CALLBACK_START_FTRACE_EVENT_EVENT);
+	uint64_t event = event_field_number(e, PB_DEVICE_PM_CALLBACK_START_FTRACE_EVENT_EVENT);
 
 	add_step_args(im, e, "Device PM Suspend Event", device, driver,
 		      device_slices_intern(im, pm_phase(event, *strings_get(s, level))));
@@ -265,12 +265,12 @@ static void pm_end(struct import *im, struct machine *m, const struct ftrace_eve
 	end_step(im, m, e, event_text(im, e, PB_DEVICE_PM_CALLBACK_END_FTRACE_EVENT_DEVICE));
 }
 
-static void suspended(struct import *im, struct machine *m, const struct ftrace_event *e)
+static void suspend_minimal(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
 	uint32_t track = tracks_get(im, m, &sleep_minimal,
 				    device_slices_intern(im, "Suspend/Resume Minimal"), NULL);
 
-	if (event_number(e, PB_SUSPEND_RESUME_MINIMAL_FTRACE_EVENT_START))
+	if (event_field_number(e, PB_SUSPEND_RESUME_MINIMAL_FTRACE_EVENT_START))
 		slices_begin(im, e->ts, -1, track, NULL_U32, device_slices_intern(im, "Suspended"),
 			     NULL);
 	else
@@ -285,7 +285,7 @@ static uint32_t lock_name(struct import *im, uint32_t source)
 				strings_get(&im->store->strings, source));
 }
 
-static void device_slices_activate(struct import *im, struct machine *m,
+static void wakeup_source_activate(struct import *im, struct machine *m,
 				   const struct ftrace_event *e)
 {
 	uint32_t source = event_text(im, e, PB_WAKEUP_SOURCE_ACTIVATE_FTRACE_EVENT_NAME);
@@ -297,7 +297,8 @@ static void device_slices_activate(struct import *im, struct machine *m,
 			     lock_name(im, source), NULL);
 }
 
-static void deactivate(struct import *im, struct machine *m, const struct ftrace_event *e)
+static void wakeup_source_deactivate(struct import *im, struct machine *m,
+				     const struct ftrace_event *e)
 {
 	uint32_t source = event_text(im, e, PB_WAKEUP_SOURCE_DEACTIVATE_FTRACE_EVENT_NAME);
 	int64_t *held = import_remembered(im, m, REMEMBER_WAKE_LOCKS, source), value = source;
@@ -335,9 +336,9 @@ static const char *const tcp_states[] = {NULL,
 
 static uint32_t stream_track(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
-	int64_t *stream =
-		import_remembered(im, m, REMEMBER_TCP_STREAM,
-				  event_number(e, PB_INET_SOCK_SET_STATE_FTRACE_EVENT_SKADDR));
+	int64_t *stream = import_remembered(
+		im, m, REMEMBER_TCP_STREAM,
+		event_field_number(e, PB_INET_SOCK_SET_STATE_FTRACE_EVENT_SKADDR));
 
 	if (!stream)
 		return NULL_U32;
@@ -348,14 +349,14 @@ static uint32_t stream_track(struct import *im, struct machine *m, const struct 
 			  stream);
 }
 
-static void socket_state(struct import *im, struct machine *m, const struct ftrace_event *e)
+static void inet_sock_set_state(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
 	struct strings *s = &im->store->strings;
-	uint64_t state = event_number(e, PB_INET_SOCK_SET_STATE_FTRACE_EVENT_NEWSTATE);
-	uint64_t family = event_number(e, PB_INET_SOCK_SET_STATE_FTRACE_EVENT_FAMILY);
+	uint64_t state = event_field_number(e, PB_INET_SOCK_SET_STATE_FTRACE_EVENT_NEWSTATE);
+	uint64_t family = event_field_number(e, PB_INET_SOCK_SET_STATE_FTRACE_EVENT_FAMILY);
 	uint32_t track, name;
 
-	if (event_number(e, PB_INET_SOCK_SET_STATE_FTRACE_EVENT_PROTOCOL) != PROTOCOL_TCP ||
+	if (event_field_number(e, PB_INET_SOCK_SET_STATE_FTRACE_EVENT_PROTOCOL) != PROTOCOL_TCP ||
 	    (family != FAMILY_INET && family != FAMILY_INET6) || state >= ARRAY_SIZE(tcp_states) ||
 	    !tcp_states[state])
 		return;
@@ -368,23 +369,24 @@ static void socket_state(struct import *im, struct machine *m, const struct ftra
 	else if (state == 1)
 		name = strings_intern_f(
 			s, "%s(sport=%u,dport=%u)", tcp_states[state],
-			(unsigned)event_number(e, PB_INET_SOCK_SET_STATE_FTRACE_EVENT_SPORT),
-			(unsigned)event_number(e, PB_INET_SOCK_SET_STATE_FTRACE_EVENT_DPORT));
+			(unsigned)event_field_number(e, PB_INET_SOCK_SET_STATE_FTRACE_EVENT_SPORT),
+			(unsigned)event_field_number(e, PB_INET_SOCK_SET_STATE_FTRACE_EVENT_DPORT));
 	slices_end(im, e->ts, track, NULL_U32, NULL_U32, NULL);
 	slices_begin(im, e->ts, -1, track, device_slices_intern(im, "tcp_state"), name, NULL);
 }
 
-static void retransmit(struct import *im, struct machine *m, const struct ftrace_event *e)
+static void tcp_retransmit_skb(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
 	uint32_t track = tracks_get(im, m, &tcp_retransmits,
 				    device_slices_intern(im, "TCP Retransmit Skb"), NULL);
 
-	slices_begin(im, e->ts, 0, track, device_slices_intern(im, "tcp_event"),
-		     strings_intern_f(
-			     &im->store->strings, "sport=%u,dport=%u",
-			     (unsigned)event_number(e, PB_TCP_RETRANSMIT_SKB_FTRACE_EVENT_SPORT),
-			     (unsigned)event_number(e, PB_TCP_RETRANSMIT_SKB_FTRACE_EVENT_DPORT)),
-		     NULL);
+	slices_begin(
+		im, e->ts, 0, track, device_slices_intern(im, "tcp_event"),
+		strings_intern_f(
+			&im->store->strings, "sport=%u,dport=%u",
+			(unsigned)event_field_number(e, PB_TCP_RETRANSMIT_SKB_FTRACE_EVENT_SPORT),
+			(unsigned)event_field_number(e, PB_TCP_RETRANSMIT_SKB_FTRACE_EVENT_DPORT)),
+		NULL);
 }
 
 const struct event_rule device_slice_rules[] = {
@@ -399,10 +401,10 @@ const struct event_rule device_slice_rules[] = {
 	{PB_FTRACE_EVENT_SUSPEND_RESUME, suspend_resume, NULL},
 	{PB_FTRACE_EVENT_DEVICE_PM_CALLBACK_START, pm_start, NULL},
 	{PB_FTRACE_EVENT_DEVICE_PM_CALLBACK_END, pm_end, NULL},
-	{PB_FTRACE_EVENT_SUSPEND_RESUME_MINIMAL, suspended, NULL},
-	{PB_FTRACE_EVENT_WAKEUP_SOURCE_ACTIVATE, device_slices_activate, NULL},
-	{PB_FTRACE_EVENT_WAKEUP_SOURCE_DEACTIVATE, deactivate, NULL},
-	{PB_FTRACE_EVENT_INET_SOCK_SET_STATE, socket_state, NULL},
-	{PB_FTRACE_EVENT_TCP_RETRANSMIT_SKB, retransmit, NULL},
+	{PB_FTRACE_EVENT_SUSPEND_RESUME_MINIMAL, suspend_minimal, NULL},
+	{PB_FTRACE_EVENT_WAKEUP_SOURCE_ACTIVATE, wakeup_source_activate, NULL},
+	{PB_FTRACE_EVENT_WAKEUP_SOURCE_DEACTIVATE, wakeup_source_deactivate, NULL},
+	{PB_FTRACE_EVENT_INET_SOCK_SET_STATE, inet_sock_set_state, NULL},
+	{PB_FTRACE_EVENT_TCP_RETRANSMIT_SKB, tcp_retransmit_skb, NULL},
 	{0, NULL, NULL},
 };

@@ -56,8 +56,8 @@ void event_queues_deinit(struct event_queues *qs)
 	*qs = (struct event_queues){0};
 }
 
-uint32_t event_queues_new(struct event_queues *qs, enum queue_kind kind, uint32_t machine,
-			  uint32_t cpu)
+uint32_t event_queues_add_queue(struct event_queues *qs, enum queue_kind kind, uint32_t machine,
+				uint32_t cpu)
 {
 	if (!budget_take(qs->budget, sizeof(*qs->queues)) ||
 	    array_reserve(&qs->queues, &qs->cap, qs->n + 1, sizeof(*qs->queues))) {
@@ -69,7 +69,7 @@ uint32_t event_queues_new(struct event_queues *qs, enum queue_kind kind, uint32_
 	return (uint32_t)qs->n++;
 }
 
-void event_queues_add(struct event_queues *qs, uint32_t queue, const struct queued_event *e)
+void event_queues_add_event(struct event_queues *qs, uint32_t queue, const struct queued_event *e)
 {
 	struct event_queue *q = &qs->queues[queue];
 
@@ -201,7 +201,7 @@ static int64_t second_ts(const struct event_queues *qs)
 }
 
 /* Takes the first event out of the queue. Returns false if the queue is empty then. */
-static bool event_queues_advance(struct event_queues *qs, struct event_queue *q)
+static bool event_queues_pop(struct event_queues *qs, struct event_queue *q)
 {
 	struct event_chunk *c = q->first;
 
@@ -233,7 +233,7 @@ static bool make_heap(struct event_queues *qs)
 	return true;
 }
 
-void event_queues_release(struct event_queues *qs, queue_release_fn fn, void *ctx)
+void event_queues_drain(struct event_queues *qs, queue_release_fn fn, void *ctx)
 {
 	if (!make_heap(qs))
 		return;
@@ -245,7 +245,7 @@ void event_queues_release(struct event_queues *qs, queue_release_fn fn, void *ct
 		do {
 			fn(ctx, q, first_queued_event(q));
 			qs->n_released++;
-			more = event_queues_advance(qs, q);
+			more = event_queues_pop(qs, q);
 		} while (more && first_queued_event(q)->ts <= until);
 		if (!more)
 			qs->heap[0] = qs->heap[--qs->n_heap];

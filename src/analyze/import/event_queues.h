@@ -65,11 +65,11 @@ void event_queues_init(struct event_queues *qs, struct budget *budget);
 void event_queues_deinit(struct event_queues *qs);
 
 /* Makes a queue and returns its number. Without memory sets the budget's error and returns 0. */
-uint32_t event_queues_new(struct event_queues *qs, enum queue_kind kind, uint32_t machine,
-			  uint32_t cpu);
+uint32_t event_queues_add_queue(struct event_queues *qs, enum queue_kind kind, uint32_t machine,
+				uint32_t cpu);
 
 /* Adds a copy of the event; e->data is borrowed. Without memory sets the budget's error. */
-void event_queues_add(struct event_queues *qs, uint32_t queue, const struct queued_event *e);
+void event_queues_add_event(struct event_queues *qs, uint32_t queue, const struct queued_event *e);
 
 /* Calls fn for all events in the order of time, and frees them. Ends early at a budget's error. */
-void event_queues_release(struct event_queues *qs, queue_release_fn fn, void *ctx);
+void event_queues_drain(struct event_queues *qs, queue_release_fn fn, void *ctx);

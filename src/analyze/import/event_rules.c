@@ -13,12 +13,12 @@
 #include "gen/fields.h"
 
 /* Sets e->generic. Returns false for an event that neither this version nor the trace describes. */
-static bool find_kind(struct import *im, struct machine *m, struct ftrace_event *e,
-		      const struct pb_field *f)
+static bool find_description(struct import *im, struct machine *m, struct ftrace_event *e,
+			     const struct pb_field *f)
 {
 	e->generic = NULL_U32;
 	if (e->number == PB_FTRACE_EVENT_GENERIC) {
-		e->generic = generic_self_named(im, m, f);
+		e->generic = generic_get_self_named(im, m, f);
 		return e->generic != NULL_U32;
 	}
 	if (event_args_known(e->number))
@@ -43,7 +43,7 @@ static const struct event_rule *find_rule(uint32_t number)
 }
 
 /* Looks the rule up once for each number, as most events have the same few numbers. */
-static const struct event_rule *rule_of(struct import *im, uint32_t number)
+static const struct event_rule *find_rule_cached(struct import *im, uint32_t number)
 {
 	if (number >= RULES_MAX)
 		return NULL;
@@ -54,8 +54,8 @@ static const struct event_rule *rule_of(struct import *im, uint32_t number)
 	return im->rules[number];
 }
 
-static void make_rows(struct import *im, struct machine *m, struct ftrace_event *e,
-		      const struct pb_field *f)
+static void make_event_rows(struct import *im, struct machine *m, struct ftrace_event *e,
+			    const struct pb_field *f)
 {
 	const struct event_rule *rule;
 
@@ -65,10 +65,10 @@ static void make_rows(struct import *im, struct machine *m, struct ftrace_event 
 		rows_full_switch(im, m, e->cpu, e->ts, f->data, f->len);
 		return;
 	}
-	if (!find_kind(im, m, e, f))
+	if (!find_description(im, m, e, f))
 		return;
-	rule = rule_of(im, e->number);
-	e->utid = tasks_thread(&m->tasks, e->tid);
+	rule = find_rule_cached(im, e->number);
+	e->utid = tasks_get_thread(&m->tasks, e->tid);
 	rows_add_event(im, m, e, rule ? rule->symbol : NULL);
 	if (rule && rule->fn && !rows_is_early(m, e->ts))
 		rule->fn(im, m, e);
@@ -88,7 +88,7 @@ void rows_ftrace_event(struct import *im, struct machine *m, uint32_t cpu,
 			event = f;
 	}
 	if (event.id)
-		make_rows(im, m, &e, &event);
+		make_event_rows(im, m, &e, &event);
 	else
 		stats_add(im->store, STAT_FTRACE_MISSING_EVENT_ID, STAT_NO_INDEX, 1);
 }

@@ -53,7 +53,7 @@ bool flows_begin(struct import *im, uint64_t id, uint32_t slice)
 	return true;
 }
 
-bool flows_arrow(struct import *im, uint64_t id, uint32_t slice, enum flow_next next)
+bool flows_add_arrow(struct import *im, uint64_t id, uint32_t slice, enum flow_next next)
 {
 	struct open_flow *f = flows_find(im, id);
 

@@ -14,7 +14,7 @@ enum flow_next { /* where the flow's next arrow comes from */
 		 FLOW_ENDS
 };
 /* Adds an arrow to a slice. Returns false if the flow has not begun, or ended. */
-bool flows_arrow(struct import *im, uint64_t id, uint32_t slice, enum flow_next next);
+bool flows_add_arrow(struct import *im, uint64_t id, uint32_t slice, enum flow_next next);
 /* Adds an arrow between two slices that no flow id connects. */
 void flows_connect(struct import *im, uint32_t from, uint32_t to);
 void flows_deinit(struct import *im);

@@ -19,24 +19,24 @@ uint32_t event_text(struct import *im, const struct ftrace_event *e, uint32_t nu
 	struct pb_field f;
 
 	event_field(e, number, &f);
-	return import_text(im, &f);
+	return import_intern_text(im, &f);
 }
 
-uint32_t event_function(struct import *im, struct machine *m, const struct ftrace_event *e,
-			uint32_t number)
+uint32_t event_function_name(struct import *im, struct machine *m, const struct ftrace_event *e,
+			     uint32_t number)
 {
 	struct pb_field f;
 	uint32_t name;
 
 	event_field(e, number, &f);
-	name = event_symbol(m, e, f.u64);
+	name = event_symbol_name(m, e, f.u64);
 	if (name != NULL_U32)
 		return name;
 	return f.u64 ? strings_intern_f(&im->store->strings, "0x%llx", (unsigned long long)f.u64)
 		     : strings_intern_z(&im->store->strings, "0");
 }
 
-uint32_t event_symbol(struct machine *m, const struct ftrace_event *e, uint64_t iid)
+uint32_t event_symbol_name(struct machine *m, const struct ftrace_event *e, uint64_t iid)
 {
 	uint32_t name;
 

@@ -21,8 +21,8 @@ bool event_field(const struct ftrace_event *e, uint32_t number, struct pb_field 
 /* Returns a field's text as a string, or NULL_U32 if there is none. */
 uint32_t event_text(struct import *im, const struct ftrace_event *e, uint32_t number);
 /* Returns the name of the kernel symbol whose iid a field has, or the iid in hexadecimal. */
-uint32_t event_function(struct import *im, struct machine *m, const struct ftrace_event *e,
-			uint32_t number);
+uint32_t event_function_name(struct import *im, struct machine *m, const struct ftrace_event *e,
+			     uint32_t number);
 
 /* Returns the name of a kernel symbol, or NULL_U32, which it counts. */
-uint32_t event_symbol(struct machine *m, const struct ftrace_event *e, uint64_t iid);
+uint32_t event_symbol_name(struct machine *m, const struct ftrace_event *e, uint64_t iid);

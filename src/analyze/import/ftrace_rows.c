@@ -11,7 +11,7 @@
 
 /* Returns the first byte of the length before a message's bytes. The tag before that ends with a
  * byte below 0x80. */
-static const uint8_t *length_of(const uint8_t *data)
+static const uint8_t *find_length_prefix(const uint8_t *data)
 {
 	const uint8_t *p = data - 1;
 
@@ -27,7 +27,8 @@ void rows_add_ftrace(struct import *im, struct machine *m, uint32_t cpu, int64_t
 	uint32_t row = table_append(t);
 
 	if (payload == PAYLOAD_RAW)
-		value = store_raw_payload(im->store, length_of((const uint8_t *)(uintptr_t)value));
+		value = store_raw_payload(im->store,
+					  find_length_prefix((const uint8_t *)(uintptr_t)value));
 	table_set_ts(t, FTRACE_TS, row, ts);
 	table_set_u32(t, FTRACE_CPU, row, m->row * MAX_CPUS + cpu);
 	table_set_u32(t, FTRACE_UTID, row, utid);
@@ -59,7 +60,7 @@ static bool store_args(struct import *im, struct machine *m, const struct ftrace
 			stored.value = strings_intern(&im->store->strings, a->s, a->len);
 		else if (strings_find(&im->store->strings, symbol_field, strlen(symbol_field)) ==
 			 key)
-			symbol = event_symbol(m, e, (uint64_t)a->i);
+			symbol = event_symbol_name(m, e, (uint64_t)a->i);
 		if (symbol != NULL_U32) {
 			stored.type = ARG_STRING;
 			stored.value = symbol;

@@ -13,10 +13,12 @@
 
 /* Returns the queue of a CPU. Makes the queues of lower CPUs first, so that queues are in the order
  * of the CPUs. */
-static uint32_t queue_of(struct import *im, struct machine *m, uint32_t cpu, enum queue_kind kind)
+static uint32_t get_cpu_queue(struct import *im, struct machine *m, uint32_t cpu,
+			      enum queue_kind kind)
 {
 	for (size_t i = m->n_queues[kind]; i <= cpu; i++) {
-		m->cpus[i].queues[kind] = event_queues_new(&im->queues, kind, m->row, (uint32_t)i);
+		m->cpus[i].queues[kind] =
+			event_queues_add_queue(&im->queues, kind, m->row, (uint32_t)i);
 		m->n_queues[kind] = i + 1;
 	}
 	return m->cpus[cpu].queues[kind];
@@ -31,11 +33,11 @@ struct bundle {
 	clock_key clock; /* of its events' times */
 };
 
-static bool event_time(const struct bundle *b, int64_t ts, int64_t *ret)
+static bool convert_event_time(const struct bundle *b, int64_t ts, int64_t *ret)
 {
 	if (b->clock != b->m->clocks.trace || ts < 0)
 		return clocks_to_trace_time(&b->m->clocks, b->clock, ts, ret);
-	*ret = clocks_trace_time(&b->m->clocks, ts);
+	*ret = clocks_to_service_time(&b->m->clocks, ts);
 	return true;
 }
 
@@ -44,7 +46,7 @@ static bool event_time(const struct bundle *b, int64_t ts, int64_t *ret)
 static void queue_event(const struct bundle *b, uint32_t queue, const struct queued_event *e)
 {
 	if (e->ts >= 0) {
-		event_queues_add(&b->im->queues, queue, e);
+		event_queues_add_event(&b->im->queues, queue, e);
 		return;
 	}
 	b->m->negative_ftrace = true;
@@ -53,8 +55,8 @@ static void queue_event(const struct bundle *b, uint32_t queue, const struct que
 
 /* ---- events ---- */
 
-static void ftrace_tokens_add_event(const struct bundle *b, uint32_t queue,
-				    const struct pb_field *f)
+static void ftrace_tokens_read_event(const struct bundle *b, uint32_t queue,
+				     const struct pb_field *f)
 {
 	struct queued_event e = {.data = f->data, .a = (uint32_t)f->len, .b = b->sequence_state};
 	uint64_t ts;
@@ -63,7 +65,7 @@ static void ftrace_tokens_add_event(const struct bundle *b, uint32_t queue,
 		stats_add(b->im->store, STAT_FTRACE_BUNDLE_TOKENIZER_ERRORS, STAT_NO_INDEX, 1);
 		return;
 	}
-	if (event_time(b, (int64_t)ts, &e.ts))
+	if (convert_event_time(b, (int64_t)ts, &e.ts))
 		queue_event(b, queue, &e);
 }
 
@@ -77,30 +79,30 @@ struct compact_names {
 	size_t n;
 };
 
-static void compact_error(const struct bundle *b)
+static void count_compact_error(const struct bundle *b)
 {
 	stats_add(b->im->store, STAT_COMPACT_SCHED_HAS_PARSE_ERRORS, STAT_NO_INDEX, 1);
 }
 
 /* Puts an event of a row into a queue. Returns false, and counts it, if the row has no name, or if no
  * clock snapshot has its clock. */
-static bool queue_row(const struct bundle *b, uint32_t queue, const struct compact_rows *r,
-		      const struct compact_names *names, struct queued_event *e)
+static bool queue_compact_row(const struct bundle *b, uint32_t queue, const struct compact_rows *r,
+			      const struct compact_names *names, struct queued_event *e)
 {
 	uint64_t name = r->row[COMPACT_COMM];
 
 	if (name >= names->n) {
-		compact_error(b);
+		count_compact_error(b);
 		return false;
 	}
-	if (!event_time(b, (int64_t)r->row[COMPACT_TIME], &e->ts))
+	if (!convert_event_time(b, (int64_t)r->row[COMPACT_TIME], &e->ts))
 		return false;
 	e->comm = names->of[name];
 	queue_event(b, queue, e);
 	return true;
 }
 
-static void add_compact(const struct bundle *b, const struct pb_field *columns)
+static void queue_compact_rows(const struct bundle *b, const struct pb_field *columns)
 {
 	struct compact_names names = {.n = 0};
 	struct compact_rows r;
@@ -110,32 +112,32 @@ static void add_compact(const struct bundle *b, const struct pb_field *columns)
 	pb_for_each (f, columns)
 		if (f.id == PB_FTRACE_EVENT_BUNDLE_COMPACT_SCHED_INTERN_TABLE && f.data &&
 		    names.n < COMMS_MAX)
-			names.of[names.n++] = import_text(b->im, &f);
-	compact_switches(columns, &r);
-	queue = r.has_rows ? queue_of(b->im, b->m, b->cpu, QUEUE_SWITCH) : 0;
+			names.of[names.n++] = import_intern_text(b->im, &f);
+	compact_begin_switches(columns, &r);
+	queue = r.has_rows ? get_cpu_queue(b->im, b->m, b->cpu, QUEUE_SWITCH) : 0;
 	while ((more = compact_next(&r)) > 0) {
 		struct queued_event e = {.tid = (int32_t)r.row[COMPACT_NEXT_PID],
 					 .a = (uint32_t)r.row[COMPACT_NEXT_PRIO],
 					 .b = (uint32_t)r.row[COMPACT_PREV_STATE]};
 
-		if (!queue_row(b, queue, &r, &names, &e))
+		if (!queue_compact_row(b, queue, &r, &names, &e))
 			break;
 	}
 	if (more < 0)
-		compact_error(b);
-	compact_wakings(columns, &r);
-	queue = r.has_rows ? queue_of(b->im, b->m, b->cpu, QUEUE_WAKING) : 0;
+		count_compact_error(b);
+	compact_begin_wakings(columns, &r);
+	queue = r.has_rows ? get_cpu_queue(b->im, b->m, b->cpu, QUEUE_WAKING) : 0;
 	while ((more = compact_next(&r)) > 0) {
 		struct queued_event e = {.tid = (int32_t)r.row[COMPACT_PID],
 					 .a = (uint32_t)r.row[COMPACT_PRIO],
 					 .b = (uint32_t)(r.row[COMPACT_TARGET_CPU] & 0xffff) |
 					      (uint32_t)(r.row[COMPACT_FLAGS] & 0xffff) << 16};
 
-		if (!queue_row(b, queue, &r, &names, &e))
+		if (!queue_compact_row(b, queue, &r, &names, &e))
 			break;
 	}
 	if (more < 0)
-		compact_error(b);
+		count_compact_error(b);
 }
 
 /* ---- descriptions of events without a message ---- */
@@ -184,8 +186,8 @@ static void add_description(const struct bundle *b, const struct pb_field *f)
 
 /* ---- the bundle ---- */
 
-/* The trace may lack older events of this CPU: those before the end of the bundle that was written
- * just before the CPU's first bundle in the trace. */
+/* Notes from when on the trace has a CPU's data. It may lack older events: those before the end
+ * of the bundle that was written just before the CPU's first bundle in the trace. */
 static void note_first_bundle(struct bundle *b, const struct bundle_head *h)
 {
 	int64_t ts;
@@ -208,25 +210,25 @@ void tokens_bundle(struct import *im, struct machine *m, const struct packet *p,
 
 	bundle_head_read(&p->payload, &h);
 	b.cpu = (uint32_t)MIN(h.cpu.u64, (uint64_t)MAX_CPUS);
-	b.state = h.cpu.id ? import_cpu(im, m, b.cpu) : NULL;
+	b.state = h.cpu.id ? import_get_cpu(im, m, b.cpu) : NULL;
 	if (!b.state) {
 		stats_add(im->store, STAT_FTRACE_BUNDLE_TOKENIZER_ERRORS, STAT_NO_INDEX, 1);
 		return;
 	}
 	if (h.lost)
 		stats_set(im->store, STAT_FTRACE_CPU_HAS_DATA_LOSS, b.cpu, 1);
-	b.clock = bundle_clock(&h, p->sequence, &m->clocks);
+	b.clock = bundle_sync_clock(&h, p->sequence, &m->clocks);
 	note_first_bundle(&b, &h);
 	/* Compact sched comes first, as that makes its queues first: of events of equal times,
 	 * those of the queue that was made first come first. */
 	pb_for_each (f, h.columns.id ? &p->payload : PB_BYTES(NULL, 0))
 		if (f.id == PB_FTRACE_EVENT_BUNDLE_COMPACT_SCHED && f.data)
-			add_compact(&b, &f);
+			queue_compact_rows(&b, &f);
 	pb_for_each_checked (f, &p->payload, ok) {
 		if (f.id == PB_FTRACE_EVENT_BUNDLE_EVENT && queue == NULL_U32)
-			queue = queue_of(im, m, b.cpu, QUEUE_FTRACE);
+			queue = get_cpu_queue(im, m, b.cpu, QUEUE_FTRACE);
 		if (f.id == PB_FTRACE_EVENT_BUNDLE_EVENT && f.data && f.len <= UINT32_MAX)
-			ftrace_tokens_add_event(&b, queue, &f);
+			ftrace_tokens_read_event(&b, queue, &f);
 		else if (f.id == PB_FTRACE_EVENT_BUNDLE_GENERIC_EVENT_DESCRIPTORS && f.data)
 			add_description(&b, &f);
 	}

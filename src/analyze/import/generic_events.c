@@ -57,8 +57,8 @@ drop:
 }
 
 /* Each name has a key above all numbers. */
-uint32_t generic_self_named(struct import *im, const struct machine *m,
-			    const struct pb_field *event)
+uint32_t generic_get_self_named(struct import *im, const struct machine *m,
+				const struct pb_field *event)
 {
 	struct generic_event g = {.self_named = true};
 	struct pb_field name = {0};

@@ -13,6 +13,6 @@ void generic_add(struct import *im, const struct machine *m, uint32_t number,
 		 struct generic_event *g);
 /* Finds the event of a GenericFtraceEvent, or adds it: these share one number, and each message has
  * the event's name. Returns the index, or NULL_U32 without memory. */
-uint32_t generic_self_named(struct import *im, const struct machine *m,
-			    const struct pb_field *event);
+uint32_t generic_get_self_named(struct import *im, const struct machine *m,
+				const struct pb_field *event);
 void generic_deinit(struct import *im);

@@ -20,14 +20,14 @@ static uint32_t gpu_string(struct import *im, const char *s)
 }
 
 /* Returns a field's text; the empty string if there is none. */
-static uint32_t gpu_text(struct import *im, const struct ftrace_event *e, uint32_t which)
+static uint32_t gpu_field_text(struct import *im, const struct ftrace_event *e, uint32_t which)
 {
 	uint32_t text = event_text(im, e, which);
 
 	return text != NULL_U32 ? text : gpu_string(im, "");
 }
 
-static uint64_t gpu_number(const struct ftrace_event *e, uint32_t which)
+static uint64_t gpu_field_number(const struct ftrace_event *e, uint32_t which)
 {
 	struct pb_field f;
 
@@ -57,15 +57,15 @@ static void add_vblank(struct import *im, struct machine *m, const struct ftrace
 
 static void vblank(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
-	add_vblank(im, m, e, "signal", gpu_number(e, PB_DRM_VBLANK_EVENT_FTRACE_EVENT_CRTC),
-		   gpu_number(e, PB_DRM_VBLANK_EVENT_FTRACE_EVENT_SEQ));
+	add_vblank(im, m, e, "signal", gpu_field_number(e, PB_DRM_VBLANK_EVENT_FTRACE_EVENT_CRTC),
+		   gpu_field_number(e, PB_DRM_VBLANK_EVENT_FTRACE_EVENT_SEQ));
 }
 
 static void vblank_delivered(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
 	add_vblank(im, m, e, "deliver",
-		   gpu_number(e, PB_DRM_VBLANK_EVENT_DELIVERED_FTRACE_EVENT_CRTC),
-		   gpu_number(e, PB_DRM_VBLANK_EVENT_DELIVERED_FTRACE_EVENT_SEQ));
+		   gpu_field_number(e, PB_DRM_VBLANK_EVENT_DELIVERED_FTRACE_EVENT_CRTC),
+		   gpu_field_number(e, PB_DRM_VBLANK_EVENT_DELIVERED_FTRACE_EVENT_SEQ));
 }
 
 /* ---- the DRM scheduler ---- */
@@ -102,14 +102,14 @@ static void begin_job(struct import *im, int64_t ts, uint32_t track)
 		return;
 	add_job_args(im, w);
 	slice = slices_begin(im, ts, -1, track, NULL_U32, gpu_string(im, "job"), &im->args);
-	if (slice != NULL_U32 && gpu_note_take(im, GPU_NOTE_QUEUED, track, w->id, &queued))
+	if (slice != NULL_U32 && gpu_note_pop(im, GPU_NOTE_QUEUED, track, w->id, &queued))
 		flows_connect(im, (uint32_t)queued, slice);
 }
 
 static void queue_job(struct import *im, struct machine *m, const struct ftrace_event *e,
 		      uint32_t ring, const struct gpu_work *w)
 {
-	uint32_t track = tracks_of_thread(im, m, e->utid), slice;
+	uint32_t track = tracks_get_thread_track(im, m, e->utid), slice;
 
 	arg_builder_int(im->store, &im->args, "gpu sched ring", ARG_STRING, ring);
 	add_job_args(im, w);
@@ -119,7 +119,8 @@ static void queue_job(struct import *im, struct machine *m, const struct ftrace_
 		gpu_note_set(im, GPU_NOTE_QUEUED, ring_track(im, m, ring), w->id, slice);
 }
 
-/* fence: what the end of the job is known by. */
+/* Appends a job to the ring's queue; the first one begins at once. fence: what the end of the job
+ * is known by. */
 static void run_job(struct import *im, struct machine *m, const struct ftrace_event *e,
 		    uint32_t ring, const struct gpu_work *w, const uint64_t fence[2])
 {
@@ -137,58 +138,63 @@ static void end_job(struct import *im, struct machine *m, const struct ftrace_ev
 {
 	int64_t track;
 
-	if (!gpu_note_take(im, GPU_NOTE_RUNS, m->row, fence, &track))
+	if (!gpu_note_pop(im, GPU_NOTE_RUNS, m->row, fence, &track))
 		return;
 	gpu_work_pop(im, (uint32_t)track);
 	slices_end(im, e->ts, (uint32_t)track, NULL_U32, NULL_U32, NULL);
 	begin_job(im, e->ts, (uint32_t)track);
 }
 
-static void sched_job(struct import *im, struct machine *m, const struct ftrace_event *e)
+static void drm_sched_job(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
-	const struct gpu_work w = {{gpu_number(e, PB_DRM_SCHED_JOB_FTRACE_EVENT_ID), 0}, false};
+	const struct gpu_work w = {{gpu_field_number(e, PB_DRM_SCHED_JOB_FTRACE_EVENT_ID), 0},
+				   false};
 
-	queue_job(im, m, e, gpu_text(im, e, PB_DRM_SCHED_JOB_FTRACE_EVENT_NAME), &w);
+	queue_job(im, m, e, gpu_field_text(im, e, PB_DRM_SCHED_JOB_FTRACE_EVENT_NAME), &w);
 }
 
-static void run_sched_job(struct import *im, struct machine *m, const struct ftrace_event *e)
+static void drm_run_job(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
-	const struct gpu_work w = {{gpu_number(e, PB_DRM_RUN_JOB_FTRACE_EVENT_ID), 0}, false};
-	const uint64_t fence[2] = {gpu_number(e, PB_DRM_RUN_JOB_FTRACE_EVENT_FENCE), 0};
+	const struct gpu_work w = {{gpu_field_number(e, PB_DRM_RUN_JOB_FTRACE_EVENT_ID), 0}, false};
+	const uint64_t fence[2] = {gpu_field_number(e, PB_DRM_RUN_JOB_FTRACE_EVENT_FENCE), 0};
 
-	run_job(im, m, e, gpu_text(im, e, PB_DRM_RUN_JOB_FTRACE_EVENT_NAME), &w, fence);
+	run_job(im, m, e, gpu_field_text(im, e, PB_DRM_RUN_JOB_FTRACE_EVENT_NAME), &w, fence);
 }
 
-static void process_sched_job(struct import *im, struct machine *m, const struct ftrace_event *e)
+static void drm_sched_process_job(struct import *im, struct machine *m,
+				  const struct ftrace_event *e)
 {
-	const uint64_t fence[2] = {gpu_number(e, PB_DRM_SCHED_PROCESS_JOB_FTRACE_EVENT_FENCE), 0};
+	const uint64_t fence[2] = {gpu_field_number(e, PB_DRM_SCHED_PROCESS_JOB_FTRACE_EVENT_FENCE),
+				   0};
 
 	end_job(im, m, e, fence);
 }
 
-static void job_queue(struct import *im, struct machine *m, const struct ftrace_event *e)
+static void drm_sched_job_queue(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
 	const struct gpu_work w = {
-		{gpu_number(e, PB_DRM_SCHED_JOB_QUEUE_FTRACE_EVENT_FENCE_CONTEXT),
-		 gpu_number(e, PB_DRM_SCHED_JOB_QUEUE_FTRACE_EVENT_FENCE_SEQNO)},
+		{gpu_field_number(e, PB_DRM_SCHED_JOB_QUEUE_FTRACE_EVENT_FENCE_CONTEXT),
+		 gpu_field_number(e, PB_DRM_SCHED_JOB_QUEUE_FTRACE_EVENT_FENCE_SEQNO)},
 		true};
 
-	queue_job(im, m, e, gpu_text(im, e, PB_DRM_SCHED_JOB_QUEUE_FTRACE_EVENT_NAME), &w);
+	queue_job(im, m, e, gpu_field_text(im, e, PB_DRM_SCHED_JOB_QUEUE_FTRACE_EVENT_NAME), &w);
 }
 
-static void job_run(struct import *im, struct machine *m, const struct ftrace_event *e)
+static void drm_sched_job_run(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
-	const struct gpu_work w = {{gpu_number(e, PB_DRM_SCHED_JOB_RUN_FTRACE_EVENT_FENCE_CONTEXT),
-				    gpu_number(e, PB_DRM_SCHED_JOB_RUN_FTRACE_EVENT_FENCE_SEQNO)},
-				   true};
+	const struct gpu_work w = {
+		{gpu_field_number(e, PB_DRM_SCHED_JOB_RUN_FTRACE_EVENT_FENCE_CONTEXT),
+		 gpu_field_number(e, PB_DRM_SCHED_JOB_RUN_FTRACE_EVENT_FENCE_SEQNO)},
+		true};
 
-	run_job(im, m, e, gpu_text(im, e, PB_DRM_SCHED_JOB_RUN_FTRACE_EVENT_NAME), &w, w.id);
+	run_job(im, m, e, gpu_field_text(im, e, PB_DRM_SCHED_JOB_RUN_FTRACE_EVENT_NAME), &w, w.id);
 }
 
-static void job_done(struct import *im, struct machine *m, const struct ftrace_event *e)
+static void drm_sched_job_done(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
-	const uint64_t fence[2] = {gpu_number(e, PB_DRM_SCHED_JOB_DONE_FTRACE_EVENT_FENCE_CONTEXT),
-				   gpu_number(e, PB_DRM_SCHED_JOB_DONE_FTRACE_EVENT_FENCE_SEQNO)};
+	const uint64_t fence[2] = {
+		gpu_field_number(e, PB_DRM_SCHED_JOB_DONE_FTRACE_EVENT_FENCE_CONTEXT),
+		gpu_field_number(e, PB_DRM_SCHED_JOB_DONE_FTRACE_EVENT_FENCE_SEQNO)};
 
 	end_job(im, m, e, fence);
 }
@@ -233,11 +239,11 @@ struct fence {
 
 static struct fence read_fence(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
-	uint32_t timeline = gpu_text(im, e, PB_DMA_FENCE_INIT_FTRACE_EVENT_TIMELINE);
+	uint32_t timeline = gpu_field_text(im, e, PB_DMA_FENCE_INIT_FTRACE_EVENT_TIMELINE);
 	struct fence f = {
 		NULL_U32,
-		(uint32_t)gpu_number(e, PB_DMA_FENCE_INIT_FTRACE_EVENT_CONTEXT),
-		(uint32_t)gpu_number(e, PB_DMA_FENCE_INIT_FTRACE_EVENT_SEQNO),
+		(uint32_t)gpu_field_number(e, PB_DMA_FENCE_INIT_FTRACE_EVENT_CONTEXT),
+		(uint32_t)gpu_field_number(e, PB_DMA_FENCE_INIT_FTRACE_EVENT_SEQNO),
 	};
 
 	/* Fences that consist of others have a timeline each. */
@@ -252,11 +258,11 @@ static void push_fence(struct import *im, int64_t ts, const struct fence *f)
 		begin_fence(im, ts, f->track);
 }
 
-/* A driver that emits its fences says later than fence_init when the work on one begins. */
+/* Queues a fence, unless its driver emits fences: then it says later when the work on one begins. */
 static void fence_init(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
 	struct fence f = read_fence(im, m, e);
-	const bool *emits = f.track != NULL_U32 ? gpu_work_emits(im, f.track) : NULL;
+	const bool *emits = f.track != NULL_U32 ? gpu_work_emits_flag(im, f.track) : NULL;
 
 	if (emits && !*emits)
 		push_fence(im, e->ts, &f);
@@ -265,7 +271,7 @@ static void fence_init(struct import *im, struct machine *m, const struct ftrace
 static void fence_emit(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
 	struct fence f = read_fence(im, m, e);
-	bool *emits = f.track != NULL_U32 ? gpu_work_emits(im, f.track) : NULL;
+	bool *emits = f.track != NULL_U32 ? gpu_work_emits_flag(im, f.track) : NULL;
 
 	if (!emits)
 		return;
@@ -293,16 +299,16 @@ static void fence_signaled(struct import *im, struct machine *m, const struct ft
 static void fence_wait_start(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
 	add_number(im, "fence context",
-		   (uint32_t)gpu_number(e, PB_DMA_FENCE_WAIT_START_FTRACE_EVENT_CONTEXT));
+		   (uint32_t)gpu_field_number(e, PB_DMA_FENCE_WAIT_START_FTRACE_EVENT_CONTEXT));
 	add_number(im, "fence seqno",
-		   (uint32_t)gpu_number(e, PB_DMA_FENCE_WAIT_START_FTRACE_EVENT_SEQNO));
-	slices_begin(im, e->ts, -1, tracks_of_thread(im, m, e->utid), NULL_U32,
+		   (uint32_t)gpu_field_number(e, PB_DMA_FENCE_WAIT_START_FTRACE_EVENT_SEQNO));
+	slices_begin(im, e->ts, -1, tracks_get_thread_track(im, m, e->utid), NULL_U32,
 		     gpu_string(im, "dma_fence_wait"), &im->args);
 }
 
 static void fence_wait_end(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
-	slices_end(im, e->ts, tracks_of_thread(im, m, e->utid), NULL_U32, NULL_U32, NULL);
+	slices_end(im, e->ts, tracks_get_thread_track(im, m, e->utid), NULL_U32, NULL_U32, NULL);
 }
 
 /* ---- virtio GPUs ---- */
@@ -316,8 +322,9 @@ static const struct track_type virtio_latency = {"virtgpu_latency", NULL, true, 
 static const struct track_type virtio_queue = {
 	"virtgpu_queue_event", NULL, false, {VIRTIO_DIMENSION, {"track_compressor_idx", false}}};
 
-/* enum virtio_gpu_ctrl_type of the kernel, in its three ranges. */
-static const char *virtio_command(uint64_t type)
+/* Returns the name of a command, which is one of the three ranges of the kernel's enum
+ * virtio_gpu_ctrl_type. */
+static const char *virtio_command_name(uint64_t type)
 {
 	static const char *const flat[] = {"GET_DISPLAY_INFO",
 					   "RESOURCE_CREATE_2D",
@@ -355,21 +362,23 @@ static const char *virtio_command(uint64_t type)
 }
 
 /* Adds a value of a counter of a queue. */
-static void virtio_counter(struct import *im, struct machine *m, int64_t ts,
-			   const struct track_type *type, int64_t queue, const char *what,
-			   int64_t v)
+static void virtio_add_counter(struct import *im, struct machine *m, int64_t ts,
+			       const struct track_type *type, int64_t queue, const char *what,
+			       int64_t v)
 {
 	struct strings *s = &im->store->strings;
 	uint32_t name = strings_intern_f(s, "Virtgpu %s %s", strings_get(s, (uint32_t)queue), what);
 
-	rows_counter(im, ts, tracks_get(im, m, type, name, &queue), (double)v, NULL_U32);
+	rows_add_counter(im, ts, tracks_get(im, m, type, name, &queue), (double)v, NULL_U32);
 }
 
-/* The event of a command and that of its answer have the same fields with the same numbers. Returns
- * the name of the queue; NULL_U32 for an unknown one. */
-static uint32_t virtio_begin(struct import *im, struct machine *m, const struct ftrace_event *e)
+/* The event of a command and that of its answer have the same fields with the same numbers. Adds
+ * a value of the counter of the queue's free entries. Returns the name of the queue; NULL_U32 for
+ * an unknown one. */
+static uint32_t virtio_read_queue(struct import *im, struct machine *m,
+				  const struct ftrace_event *e)
 {
-	uint32_t name = gpu_text(im, e, PB_VIRTIO_GPU_CMD_QUEUE_FTRACE_EVENT_NAME), queue;
+	uint32_t name = gpu_field_text(im, e, PB_VIRTIO_GPU_CMD_QUEUE_FTRACE_EVENT_NAME), queue;
 
 	if (name == gpu_string(im, "control"))
 		queue = gpu_string(im, "Control");
@@ -377,16 +386,17 @@ static uint32_t virtio_begin(struct import *im, struct machine *m, const struct 
 		queue = gpu_string(im, "Cursor");
 	else
 		return NULL_U32;
-	virtio_counter(im, m, e->ts, &virtio_free, queue, "Free",
-		       (uint32_t)gpu_number(e, PB_VIRTIO_GPU_CMD_QUEUE_FTRACE_EVENT_NUM_FREE));
+	virtio_add_counter(
+		im, m, e->ts, &virtio_free, queue, "Free",
+		(uint32_t)gpu_field_number(e, PB_VIRTIO_GPU_CMD_QUEUE_FTRACE_EVENT_NUM_FREE));
 	return queue;
 }
 
 static void virtio_cmd_queue(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
-	uint32_t queue = virtio_begin(im, m, e);
-	const uint64_t id[2] = {(uint32_t)gpu_number(e, PB_VIRTIO_GPU_CMD_QUEUE_FTRACE_EVENT_SEQNO),
-				queue};
+	uint32_t queue = virtio_read_queue(im, m, e);
+	const uint64_t id[2] = {
+		(uint32_t)gpu_field_number(e, PB_VIRTIO_GPU_CMD_QUEUE_FTRACE_EVENT_SEQNO), queue};
 	struct strings *s = &im->store->strings;
 	struct track_group *g;
 	struct track_slot *slot;
@@ -394,27 +404,29 @@ static void virtio_cmd_queue(struct import *im, struct machine *m, const struct 
 	if (queue == NULL_U32)
 		return;
 	g = track_groups_get(im, m, &virtio_queue, (const int64_t[]){queue});
-	slot = g ? track_group_slot(im, g, (int64_t)id[0]) : NULL;
+	slot = g ? track_group_get_slot(im, g, (int64_t)id[0]) : NULL;
 	if (!slot)
 		return;
 	if (slot->track == NULL_U32)
-		track_group_make(im, m, g, slot,
-				 strings_intern_f(s, "Virtgpu %s Queue", strings_get(s, queue)));
+		track_group_make_track(
+			im, m, g, slot,
+			strings_intern_f(s, "Virtgpu %s Queue", strings_get(s, queue)));
 	slot->open++;
 	slices_begin(im, e->ts, -1, slot->track, NULL_U32,
-		     gpu_string(im, virtio_command((uint32_t)gpu_number(
+		     gpu_string(im, virtio_command_name((uint32_t)gpu_field_number(
 					    e, PB_VIRTIO_GPU_CMD_QUEUE_FTRACE_EVENT_TYPE))),
 		     NULL);
 	/* The answer to a command with a fence waits for the GPU, so it is no latency. */
-	if (!gpu_number(e, PB_VIRTIO_GPU_CMD_QUEUE_FTRACE_EVENT_FENCE_ID))
+	if (!gpu_field_number(e, PB_VIRTIO_GPU_CMD_QUEUE_FTRACE_EVENT_FENCE_ID))
 		gpu_note_set(im, GPU_NOTE_COMMAND, m->row, id, e->ts);
 }
 
 static void virtio_cmd_response(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
-	uint32_t queue = virtio_begin(im, m, e);
+	uint32_t queue = virtio_read_queue(im, m, e);
 	const uint64_t id[2] = {
-		(uint32_t)gpu_number(e, PB_VIRTIO_GPU_CMD_RESPONSE_FTRACE_EVENT_SEQNO), queue};
+		(uint32_t)gpu_field_number(e, PB_VIRTIO_GPU_CMD_RESPONSE_FTRACE_EVENT_SEQNO),
+		queue};
 	struct track_group *g;
 	struct track_slot *slot;
 	int64_t began;
@@ -422,24 +434,24 @@ static void virtio_cmd_response(struct import *im, struct machine *m, const stru
 	if (queue == NULL_U32)
 		return;
 	g = track_groups_get(im, m, &virtio_queue, (const int64_t[]){queue});
-	slot = g ? track_group_find(g, (int64_t)id[0]) : NULL;
+	slot = g ? track_group_find_slot(g, (int64_t)id[0]) : NULL;
 	if (slot && slot->open) {
-		track_slot_close(slot, slot->open - 1);
+		track_slot_set_open(slot, slot->open - 1);
 		slices_end(im, e->ts, slot->track, NULL_U32, NULL_U32, NULL);
 	}
-	if (gpu_note_take(im, GPU_NOTE_COMMAND, m->row, id, &began))
-		virtio_counter(im, m, e->ts, &virtio_latency, queue, "Latency", e->ts - began);
+	if (gpu_note_pop(im, GPU_NOTE_COMMAND, m->row, id, &began))
+		virtio_add_counter(im, m, e->ts, &virtio_latency, queue, "Latency", e->ts - began);
 }
 
 const struct event_rule gpu_rules[] = {
 	{PB_FTRACE_EVENT_DRM_VBLANK_EVENT, vblank, NULL},
 	{PB_FTRACE_EVENT_DRM_VBLANK_EVENT_DELIVERED, vblank_delivered, NULL},
-	{PB_FTRACE_EVENT_DRM_SCHED_JOB, sched_job, NULL},
-	{PB_FTRACE_EVENT_DRM_RUN_JOB, run_sched_job, NULL},
-	{PB_FTRACE_EVENT_DRM_SCHED_PROCESS_JOB, process_sched_job, NULL},
-	{PB_FTRACE_EVENT_DRM_SCHED_JOB_QUEUE, job_queue, NULL},
-	{PB_FTRACE_EVENT_DRM_SCHED_JOB_RUN, job_run, NULL},
-	{PB_FTRACE_EVENT_DRM_SCHED_JOB_DONE, job_done, NULL},
+	{PB_FTRACE_EVENT_DRM_SCHED_JOB, drm_sched_job, NULL},
+	{PB_FTRACE_EVENT_DRM_RUN_JOB, drm_run_job, NULL},
+	{PB_FTRACE_EVENT_DRM_SCHED_PROCESS_JOB, drm_sched_process_job, NULL},
+	{PB_FTRACE_EVENT_DRM_SCHED_JOB_QUEUE, drm_sched_job_queue, NULL},
+	{PB_FTRACE_EVENT_DRM_SCHED_JOB_RUN, drm_sched_job_run, NULL},
+	{PB_FTRACE_EVENT_DRM_SCHED_JOB_DONE, drm_sched_job_done, NULL},
 	{PB_FTRACE_EVENT_DMA_FENCE_INIT, fence_init, NULL},
 	{PB_FTRACE_EVENT_DMA_FENCE_EMIT, fence_emit, NULL},
 	{PB_FTRACE_EVENT_DMA_FENCE_SIGNALED, fence_signaled, NULL},

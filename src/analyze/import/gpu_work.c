@@ -28,7 +28,7 @@ struct gpu_note {
 
 /* ---- queues ---- */
 
-static struct gpu_queue *queue_of(struct import *im, uint32_t track)
+static struct gpu_queue *get_gpu_queue(struct import *im, uint32_t track)
 {
 	struct gpu_queue *q;
 
@@ -43,7 +43,7 @@ static struct gpu_queue *queue_of(struct import *im, uint32_t track)
 
 size_t gpu_work_push(struct import *im, uint32_t track, const struct gpu_work *w)
 {
-	struct gpu_queue *q = queue_of(im, track);
+	struct gpu_queue *q = get_gpu_queue(im, track);
 
 	if (!q || !budget_take(&im->store->budget, sizeof(*w)))
 		return 0;
@@ -61,14 +61,14 @@ size_t gpu_work_push(struct import *im, uint32_t track, const struct gpu_work *w
 
 const struct gpu_work *gpu_work_first(struct import *im, uint32_t track)
 {
-	const struct gpu_queue *q = queue_of(im, track);
+	const struct gpu_queue *q = get_gpu_queue(im, track);
 
 	return q && q->n ? &q->works[q->first] : NULL;
 }
 
 void gpu_work_pop(struct import *im, uint32_t track)
 {
-	struct gpu_queue *q = queue_of(im, track);
+	struct gpu_queue *q = get_gpu_queue(im, track);
 
 	if (!q || !q->n)
 		return;
@@ -77,9 +77,9 @@ void gpu_work_pop(struct import *im, uint32_t track)
 	im->store->budget.used -= sizeof(*q->works);
 }
 
-bool *gpu_work_emits(struct import *im, uint32_t track)
+bool *gpu_work_emits_flag(struct import *im, uint32_t track)
 {
-	struct gpu_queue *q = queue_of(im, track);
+	struct gpu_queue *q = get_gpu_queue(im, track);
 
 	return q ? &q->emits : NULL;
 }
@@ -121,8 +121,8 @@ bool gpu_note_get(struct import *im, enum gpu_note_kind kind, uint32_t of, const
 	return n;
 }
 
-bool gpu_note_take(struct import *im, enum gpu_note_kind kind, uint32_t of, const uint64_t id[2],
-		   int64_t *ret)
+bool gpu_note_pop(struct import *im, enum gpu_note_kind kind, uint32_t of, const uint64_t id[2],
+		  int64_t *ret)
 {
 	const struct gpu_note_key key = {kind, of, {id[0], id[1]}};
 	struct gpu_note *n = find_note(im, &key);

@@ -20,7 +20,7 @@ const struct gpu_work *gpu_work_first(struct import *im, uint32_t track);
 void gpu_work_pop(struct import *im, uint32_t track);
 /* Returns where the caller keeps whether the track's fences are emitted, at first false; NULL
  * without memory. */
-bool *gpu_work_emits(struct import *im, uint32_t track);
+bool *gpu_work_emits_flag(struct import *im, uint32_t track);
 
 /* A note is a number about an id of a track or of a machine. */
 enum gpu_note_kind {
@@ -33,9 +33,9 @@ enum gpu_note_kind {
 /* Replaces an older note. */
 void gpu_note_set(struct import *im, enum gpu_note_kind kind, uint32_t of, const uint64_t id[2],
 		  int64_t value);
-/* Return false if there is none. take removes it. */
+/* Set *ret to a note's value. Return false if there is none. gpu_note_pop() also removes it. */
 bool gpu_note_get(struct import *im, enum gpu_note_kind kind, uint32_t of, const uint64_t id[2],
 		  int64_t *ret);
-bool gpu_note_take(struct import *im, enum gpu_note_kind kind, uint32_t of, const uint64_t id[2],
-		   int64_t *ret);
+bool gpu_note_pop(struct import *im, enum gpu_note_kind kind, uint32_t of, const uint64_t id[2],
+		  int64_t *ret);
 void gpu_work_deinit(struct import *im);

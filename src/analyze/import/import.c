@@ -31,6 +31,7 @@
 #define PAGES_KEPT_BYTES (16u << 20)
 #define PAGES_KEPT_EVENTS (1u << 18)
 
+/* Returns true for the payloads of packets that are read in the order of time. */
 static bool reads_sorted(uint32_t field)
 {
 	return field == PB_TRACE_PACKET_PROCESS_TREE || field == PB_TRACE_PACKET_SYS_STATS ||
@@ -44,7 +45,7 @@ static bool reads_sorted(uint32_t field)
 	       field == PB_TRACE_PACKET_CLONE_SNAPSHOT_TRIGGER;
 }
 
-static void release_packet(struct import *im, struct machine *m, const struct queued_event *e)
+static void make_packet_rows(struct import *im, struct machine *m, const struct queued_event *e)
 {
 	struct packet p;
 
@@ -96,8 +97,8 @@ static void begin_ftrace(struct import *im, struct machine *m)
 {
 	m->ftrace_begun = true;
 	if (m->first_data != INT64_MIN)
-		metadata_int(im, SCOPE_BOTH, m, "ftrace_latest_data_start_ns", false,
-			     m->first_data);
+		metadata_set_int(im, SCOPE_BOTH, m, "ftrace_latest_data_start_ns", false,
+				 m->first_data);
 	if (!m->preserve_ring)
 		m->first_data = MAX(m->first_data, m->tracing_started);
 	else
@@ -113,7 +114,8 @@ static void begin_dropped_ftrace(struct import *im)
 			begin_ftrace(im, im->machines[i]);
 }
 
-static void import_release(void *ctx, const struct event_queue *q, const struct queued_event *e)
+static void import_queued_event(void *ctx, const struct event_queue *q,
+				const struct queued_event *e)
 {
 	struct import *im = ctx;
 	struct machine *m = im->machines[q->machine];
@@ -121,7 +123,7 @@ static void import_release(void *ctx, const struct event_queue *q, const struct 
 	if (im->queues.n_released % PAGES_KEPT_EVENTS == 0)
 		trace_bytes_release_pages(&im->store->bytes[0]);
 	if (q->kind == QUEUE_PACKETS || q->kind == QUEUE_TRACK_EVENTS) {
-		release_packet(im, m, e);
+		make_packet_rows(im, m, e);
 		return;
 	}
 	if (!m->ftrace_begun)
@@ -205,7 +207,7 @@ static struct import *import_new(struct store *s)
 			  sizeof(*im->infos.threads)) ||
 	    array_reserve(&im->infos.processes, &im->infos.cap_processes, 64,
 			  sizeof(*im->infos.processes)) ||
-	    !import_machine(im, 0) || s->budget.error) {
+	    !import_get_machine(im, 0) || s->budget.error) {
 		import_deinit(im);
 		return NULL;
 	}
@@ -251,7 +253,7 @@ int trace_import(struct store *s, struct trace_bytes bytes, struct import_result
 	r = read_packets(im, &bytes, &ret->cut_off);
 	if (r == 0) {
 		tokens_deferred(im);
-		event_queues_release(&im->queues, import_release, im);
+		event_queues_drain(&im->queues, import_queued_event, im);
 		trace_info_finish(im);
 		begin_dropped_ftrace(im);
 		slices_finish(im);
@@ -259,8 +261,9 @@ int trace_import(struct store *s, struct trace_bytes bytes, struct import_result
 		late_tracks_finish(im);
 		rows_process_args(im);
 		recorded_threads_finish(im);
-		metadata_string(im, SCOPE_TRACE, NULL, "trace_type", false, "proto", 5);
-		metadata_int(im, SCOPE_TRACE, NULL, "trace_size_bytes", false, (int64_t)bytes.len);
+		metadata_set_string(im, SCOPE_TRACE, NULL, "trace_type", false, "proto", 5);
+		metadata_set_int(im, SCOPE_TRACE, NULL, "trace_size_bytes", false,
+				 (int64_t)bytes.len);
 		rows_cpus(im);
 	}
 	add_bounds(s);

@@ -13,7 +13,7 @@ void tokens_packet(struct import *im, const uint8_t *data, size_t len);
 /* At the end of the file: reads the packets whose clock was not known before. */
 void tokens_deferred(struct import *im);
 /* Returns the machine; makes it at the first use. NULL: too many machines, or no memory. */
-struct machine *import_machine(struct import *im, uint32_t raw_id);
+struct machine *import_get_machine(struct import *im, uint32_t raw_id);
 
 /* ftrace_tokens.c: a FtraceEventBundle. */
 void tokens_bundle(struct import *im, struct machine *m, const struct packet *p,
@@ -78,7 +78,7 @@ static inline bool rows_in_interrupt(uint64_t common_flags)
 {
 	return common_flags & 0x18;
 }
-/* irq: 1 if an interrupt woke the thread, 0 if not, NULL_U8: not known. */
+/* Makes a sleeping thread runnable. irq: 1 if an interrupt woke it, 0 if not, NULL_U8: unknown. */
 void rows_waking(struct import *im, struct machine *m, int64_t ts, uint32_t utid, uint32_t waker,
 		 uint8_t irq);
 void rows_new_task(struct import *im, struct machine *m, int64_t ts, uint32_t utid,
@@ -92,10 +92,10 @@ void rows_blocked_reason(struct import *im, struct machine *m, uint32_t utid, bo
  * is overwritten.
  */
 enum metadata_scope { SCOPE_GLOBAL, SCOPE_TRACE, SCOPE_MACHINE, SCOPE_BOTH };
-void metadata_int(struct import *im, enum metadata_scope scope, const struct machine *m,
-		  const char *name, bool multi, int64_t v);
-void metadata_string(struct import *im, enum metadata_scope scope, const struct machine *m,
-		     const char *name, bool multi, const void *s, size_t len);
+void metadata_set_int(struct import *im, enum metadata_scope scope, const struct machine *m,
+		      const char *name, bool multi, int64_t v);
+void metadata_set_string(struct import *im, enum metadata_scope scope, const struct machine *m,
+			 const char *name, bool multi, const void *s, size_t len);
 
 /* recorded_threads.c: sets store->recorded if the config limits the recording to some threads. A run
  * of another thread without an end gets the length 0 in sched and in thread_state, so that it does

@@ -138,7 +138,7 @@ static inline struct table *import_table(struct import *im, enum store_table whi
 }
 
 /* Returns the text of a field as a string; NULL_U32 for a field without bytes. */
-static inline uint32_t import_text(struct import *im, const struct pb_field *f)
+static inline uint32_t import_intern_text(struct import *im, const struct pb_field *f)
 {
 	return f->data ? strings_intern(&im->store->strings, f->data, f->len) : NULL_U32;
 }
@@ -150,7 +150,7 @@ static inline void import_note_ts(struct import *im, int64_t ts)
 	im->store->end_ts = MAX(im->store->end_ts, ts);
 }
 
-/* Likewise for an interval. An open one (dur -1) ends at ts - 1, as in trace_processor. */
+/* Notes the time of an interval. An open one (dur -1) ends at ts - 1, as in trace_processor. */
 static inline void import_note_span(struct import *im, int64_t ts, int64_t dur)
 {
 	int64_t end = (int64_t)((uint64_t)ts + (uint64_t)dur);

@@ -23,7 +23,7 @@ static void json_args_skip_space(struct json *j)
 		j->p++;
 }
 
-static bool json_args_take(struct json *j, char c)
+static bool json_args_accept(struct json *j, char c)
 {
 	json_args_skip_space(j);
 	if (j->p == j->end || *j->p != (uint8_t)c)
@@ -32,7 +32,7 @@ static bool json_args_take(struct json *j, char c)
 	return true;
 }
 
-static bool word(struct json *j, const char *s)
+static bool accept_word(struct json *j, const char *s)
 {
 	size_t len = strlen(s);
 
@@ -42,7 +42,7 @@ static bool word(struct json *j, const char *s)
 	return true;
 }
 
-static bool hex4(struct json *j, uint32_t *ret)
+static bool parse_hex4(struct json *j, uint32_t *ret)
 {
 	*ret = 0;
 	for (int i = 0; i < 4; i++, j->p++) {
@@ -58,7 +58,7 @@ static bool hex4(struct json *j, uint32_t *ret)
 	return true;
 }
 
-static bool escape(struct json *j, struct strbuf *out)
+static bool parse_escape(struct json *j, struct strbuf *out)
 {
 	static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
 	const char *at;
@@ -73,10 +73,10 @@ static bool escape(struct json *j, struct strbuf *out)
 		return at;
 	}
 	j->p++;
-	if (!hex4(j, &c))
+	if (!parse_hex4(j, &c))
 		return false;
-	if (c >= 0xd800 && c < 0xdc00 && word(j, "\\u")) {
-		if (!hex4(j, &low) || low < 0xdc00 || low > 0xdfff)
+	if (c >= 0xd800 && c < 0xdc00 && accept_word(j, "\\u")) {
+		if (!parse_hex4(j, &low) || low < 0xdc00 || low > 0xdfff)
 			return false;
 		c = 0x10000 + ((c - 0xd800) << 10) + (low - 0xdc00);
 	}
@@ -88,14 +88,14 @@ static bool escape(struct json *j, struct strbuf *out)
 static bool parse_text(struct json *j, struct strbuf *out)
 {
 	strbuf_clear(out);
-	if (!json_args_take(j, '"'))
+	if (!json_args_accept(j, '"'))
 		return false;
 	while (j->p < j->end && *j->p != '"') {
 		uint8_t c = *j->p++;
 
 		if (c != '\\')
 			strbuf_putc(out, (char)c);
-		else if (!escape(j, out))
+		else if (!parse_escape(j, out))
 			return false;
 	}
 	return j->p < j->end && *j->p++ == '"';
@@ -106,12 +106,12 @@ static bool parse_object(struct json *j)
 	struct strbuf name = {0};
 	bool ok = true;
 
-	if (json_args_take(j, '}'))
+	if (json_args_accept(j, '}'))
 		return true;
 	do {
 		struct arg_mark mark = {.key = 0};
 
-		ok = parse_text(j, &name) && json_args_take(j, ':');
+		ok = parse_text(j, &name) && json_args_accept(j, ':');
 		if (name.failed && j->w)
 			j->w->store->budget.error = -ENOMEM;
 		if (ok && j->w)
@@ -119,9 +119,9 @@ static bool parse_object(struct json *j)
 		ok = ok && parse_value(j);
 		if (j->w)
 			arg_writer_leave(j->w, mark);
-	} while (ok && json_args_take(j, ','));
+	} while (ok && json_args_accept(j, ','));
 	strbuf_deinit(&name);
-	return ok && json_args_take(j, '}');
+	return ok && json_args_accept(j, '}');
 }
 
 static bool parse_array(struct json *j)
@@ -129,20 +129,20 @@ static bool parse_array(struct json *j)
 	unsigned index = j->w ? arg_writer_next_index(j->w) : 0;
 	bool ok = true;
 
-	if (json_args_take(j, ']'))
+	if (json_args_accept(j, ']'))
 		return true;
 	do {
 		struct arg_mark mark = {.key = 0};
 
 		json_args_skip_space(j);
 		if (j->w)
-			mark = arg_writer_index(j->w, index);
+			mark = arg_writer_enter_index(j->w, index);
 		index += j->p < j->end && *j->p != 'n'; /* null has no index */
 		ok = parse_value(j);
 		if (j->w)
 			arg_writer_leave(j->w, mark);
-	} while (ok && json_args_take(j, ','));
-	return ok && json_args_take(j, ']');
+	} while (ok && json_args_accept(j, ','));
+	return ok && json_args_accept(j, ']');
 }
 
 static bool parse_number(struct json *j)
@@ -175,7 +175,7 @@ static bool parse_number(struct json *j)
 	return true;
 }
 
-static bool string_value(struct json *j)
+static bool parse_string_value(struct json *j)
 {
 	struct strbuf s = {0};
 	bool ok = parse_text(j, &s);
@@ -194,15 +194,15 @@ static bool parse_value(struct json *j)
 	if (j->p == j->end || j->depth >= MAX_DEPTH)
 		return false;
 	j->depth++;
-	if (json_args_take(j, '{')) {
+	if (json_args_accept(j, '{')) {
 		ok = parse_object(j);
-	} else if (json_args_take(j, '[')) {
+	} else if (json_args_accept(j, '[')) {
 		ok = parse_array(j);
 	} else if (*j->p == '"') {
-		ok = string_value(j);
-	} else if (word(j, "null")) {
+		ok = parse_string_value(j);
+	} else if (accept_word(j, "null")) {
 		ok = true;
-	} else if (word(j, "true") || word(j, "false")) {
+	} else if (accept_word(j, "true") || accept_word(j, "false")) {
 		if (j->w)
 			arg_writer_int(j->w, ARG_BOOL, j->p[-2] == 'u');
 		ok = true;

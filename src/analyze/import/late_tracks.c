@@ -41,13 +41,13 @@ static struct late_track *late_get(struct import *im, const struct machine *m, u
 	return BUDGET_HASH_ADD(&im->store->budget, im->late, key, t);
 }
 
-void late_tracks_counter(struct import *im, struct machine *m, int64_t ts, uint32_t utid,
-			 const struct late_counter *c, double value)
+void late_tracks_add_value(struct import *im, struct machine *m, int64_t ts, uint32_t utid,
+			   const struct late_counter *c, double value)
 {
 	const struct late_track *t = late_get(im, m, utid, c);
 
 	if (t)
-		rows_counter(im, ts, LATE | t->number, value, NULL_U32);
+		rows_add_counter(im, ts, LATE | t->number, value, NULL_U32);
 }
 
 static uint32_t late_tracks_resolve(struct import *im, const struct late_track *t)

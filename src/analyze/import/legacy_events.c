@@ -78,7 +78,7 @@ bool legacy_event_is_of_process(const struct legacy_event *l)
 	return l->scope == SCOPE_OF_PROCESS;
 }
 
-uint32_t legacy_event_row(struct import *im, struct machine *m, const struct track_event *e)
+uint32_t legacy_event_track_row(struct import *im, struct machine *m, const struct track_event *e)
 {
 	static const struct track_type process_type = {
 		"chrome_process_instant", NULL, false, {{"upid", false}}};
@@ -104,7 +104,7 @@ uint32_t legacy_event_row(struct import *im, struct machine *m, const struct tra
 	return row;
 }
 
-void legacy_event_flow(struct import *im, const struct legacy_event *l, uint32_t slice)
+void legacy_event_add_flow(struct import *im, const struct legacy_event *l, uint32_t slice)
 {
 	enum stat_number failure = STAT_FLOW_WITHOUT_DIRECTION;
 	bool added = false;
@@ -116,10 +116,10 @@ void legacy_event_flow(struct import *im, const struct legacy_event *l, uint32_t
 		added = flows_begin(im, l->bind_id, slice);
 	} else if (l->flow == DIRECTION_BOTH) {
 		failure = STAT_FLOW_STEP_WITHOUT_START;
-		added = flows_arrow(im, l->bind_id, slice, FLOW_FROM_HERE);
+		added = flows_add_arrow(im, l->bind_id, slice, FLOW_FROM_HERE);
 	} else if (l->flow == DIRECTION_IN) {
 		failure = STAT_FLOW_END_WITHOUT_START;
-		added = flows_arrow(im, l->bind_id, slice, FLOW_FROM_THERE);
+		added = flows_add_arrow(im, l->bind_id, slice, FLOW_FROM_THERE);
 	}
 	if (!added)
 		stats_add(im->store, failure, STAT_NO_INDEX, 1);

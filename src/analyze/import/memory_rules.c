@@ -33,7 +33,7 @@ static void add_memory(struct import *im, struct machine *m, int64_t ts, uint32_
 				 .name = strings_intern_f(s, "mem.%s", key),
 				 .keys = {strings_intern_z(s, key)}};
 
-	late_tracks_counter(im, m, ts, utid, &c, (double)bytes);
+	late_tracks_add_value(im, m, ts, utid, &c, (double)bytes);
 }
 
 /* The fields of rss_stat and of rss_stat_throttled, which numbers them in its own way. */
@@ -67,8 +67,8 @@ static struct rss_stat read_rss_stat(const struct ftrace_event *e)
  * thread of another process (curr is 0). The owner is then the thread that last changed memory of
  * the same mm_id as its own.
  */
-static uint32_t rss_thread(struct import *im, const struct machine *m, const struct ftrace_event *e,
-			   const struct rss_stat *r)
+static uint32_t rss_owner_thread(struct import *im, const struct machine *m,
+				 const struct ftrace_event *e, const struct rss_stat *r)
 {
 	int64_t *known;
 	uint32_t utid;
@@ -101,7 +101,7 @@ static void rss_stat(struct import *im, struct machine *m, const struct ftrace_e
 		stats_add(im->store, STAT_RSS_STAT_NEGATIVE_SIZE, STAT_NO_INDEX, 1);
 		return;
 	}
-	utid = rss_thread(im, m, e, &r);
+	utid = rss_owner_thread(im, m, e, &r);
 	if (utid == NULL_U32)
 		stats_add(im->store, STAT_RSS_STAT_UNKNOWN_THREAD_FOR_MM_ID, STAT_NO_INDEX, 1);
 	else
@@ -126,8 +126,8 @@ static void oom_score(struct import *im, struct machine *m, const struct ftrace_
 
 	event_field(e, PB_OOM_SCORE_ADJ_UPDATE_FTRACE_EVENT_PID, &tid);
 	event_field(e, PB_OOM_SCORE_ADJ_UPDATE_FTRACE_EVENT_OOM_SCORE_ADJ, &score);
-	late_tracks_counter(im, m, e->ts, tasks_thread(&m->tasks, (int32_t)tid.u64), &c,
-			    (double)(int32_t)score.u64);
+	late_tracks_add_value(im, m, e->ts, tasks_get_thread(&m->tasks, (int32_t)tid.u64), &c,
+			      (double)(int32_t)score.u64);
 }
 
 static void mm_event_record(struct import *im, struct machine *m, const struct ftrace_event *e)
@@ -157,7 +157,7 @@ static void mm_event_record(struct import *im, struct machine *m, const struct f
 						  strings_intern_z(s, metrics[i].name)}};
 
 		event_field(e, metrics[i].field, &f);
-		late_tracks_counter(im, m, e->ts, e->utid, &c, (double)f.u64);
+		late_tracks_add_value(im, m, e->ts, e->utid, &c, (double)f.u64);
 	}
 }
 

@@ -55,7 +55,7 @@ static bool packet_tokens_wants(uint32_t field)
 	return false;
 }
 
-struct machine *import_machine(struct import *im, uint32_t raw_id)
+struct machine *import_get_machine(struct import *im, uint32_t raw_id)
 {
 	struct table *t = import_table(im, TABLE_MACHINE);
 	struct machine *m;
@@ -89,12 +89,13 @@ struct machine *import_machine(struct import *im, uint32_t raw_id)
 	sequences_init(&m->sequences, im->store);
 	tasks_init(&m->tasks, im->store, &im->infos, m->row);
 	for (unsigned kind = 0; kind <= QUEUE_TRACK_EVENTS; kind++)
-		im->packet_queues[m->row][kind] = event_queues_new(&im->queues, kind, m->row, 0);
+		im->packet_queues[m->row][kind] =
+			event_queues_add_queue(&im->queues, kind, m->row, 0);
 	im->machines[im->n_machines++] = m;
 	return m;
 }
 
-static void unpack(struct import *im, const struct pb_field *f)
+static void unpack_packets(struct import *im, const struct pb_field *f)
 {
 	struct strbuf b = {0};
 	struct trace_bytes bytes;
@@ -178,7 +179,7 @@ static bool update_sequence(struct import *im, struct machine *m, const struct p
 
 /* ---- the time ---- */
 
-static void defer(struct import *im, const uint8_t *data, size_t len)
+static void defer_packet(struct import *im, const uint8_t *data, size_t len)
 {
 	if (!budget_take(&im->store->budget, sizeof(*im->deferred)))
 		return;
@@ -201,9 +202,9 @@ static bool check_time(struct import *im, int64_t ts)
 
 /* Converts the packet's time. Returns false if it deferred the packet until more clocks are known,
  * or dropped it. */
-static bool packet_time(struct import *im, struct machine *m, const struct packet *p,
-			struct packet_sequence_info *seq, const uint8_t *data, size_t len,
-			int64_t *ret)
+static bool convert_packet_time(struct import *im, struct machine *m, const struct packet *p,
+				struct packet_sequence_info *seq, const uint8_t *data, size_t len,
+				int64_t *ret)
 {
 	int older = p->payload.id == PB_TRACE_PACKET_TRACK_EVENT
 			    ? tokens_track_event_time(im, m, p, seq, ret)
@@ -228,10 +229,10 @@ static bool packet_time(struct import *im, struct machine *m, const struct packe
 	}
 	*ret = (int64_t)p->timestamp;
 	if (clock) {
-		r = clocks_convert(&m->clocks, clock_of(clock, p->sequence), (int64_t)p->timestamp,
-				   ret);
+		r = clocks_convert(&m->clocks, clock_make_key(clock, p->sequence),
+				   (int64_t)p->timestamp, ret);
 		if (r != CLOCK_CONVERTED && !im->at_end) {
-			defer(im, data, len);
+			defer_packet(im, data, len);
 			return false;
 		}
 		if (r != CLOCK_CONVERTED) {
@@ -242,7 +243,7 @@ static bool packet_time(struct import *im, struct machine *m, const struct packe
 		}
 	}
 	if (clock || m->clocks.is_default)
-		*ret = clocks_trace_time(&m->clocks, *ret);
+		*ret = clocks_to_service_time(&m->clocks, *ret);
 	if (!check_time(im, *ret))
 		return false;
 	m->latest = MAX(m->latest, *ret);
@@ -263,20 +264,20 @@ static void queue_packet(struct import *im, struct machine *m, const struct pack
 		stats_add(im->store, STAT_TRACK_EVENT_MISSING_SEQUENCE_ID, STAT_NO_INDEX, 1);
 		return;
 	}
-	if (len > MAX_PACKET_BYTES || !packet_time(im, m, p, seq, data, len, &e.ts))
+	if (len > MAX_PACKET_BYTES || !convert_packet_time(im, m, p, seq, data, len, &e.ts))
 		return;
 	if (kind == QUEUE_TRACK_EVENTS && !tokens_track_event(im, m, p, seq, data))
 		return;
 	if (p->payload.id == PB_TRACE_PACKET_TRIGGER ||
 	    p->payload.id == PB_TRACE_PACKET_CLONE_SNAPSHOT_TRIGGER)
 		tokens_trigger(im, e.ts, &p->payload);
-	event_queues_add(&im->queues, im->packet_queues[m->row][kind], &e);
+	event_queues_add_event(&im->queues, im->packet_queues[m->row][kind], &e);
 }
 
 /* Reads packets, or parts of them, that count before events are sorted. Returns false if the packet
  * must also be queued. */
-static bool read_now(struct import *im, struct machine *m, const struct packet *p,
-		     struct packet_sequence_info *seq)
+static bool read_before_sort(struct import *im, struct machine *m, const struct packet *p,
+			     struct packet_sequence_info *seq)
 {
 	const struct pb_field *f = &p->payload;
 
@@ -296,7 +297,7 @@ static bool read_now(struct import *im, struct machine *m, const struct packet *
 	case PB_TRACE_PACKET_REMOTE_CLOCK_SYNC:
 		if (m->row)
 			stats_add(im->store, STAT_INVALID_CLOCK_SNAPSHOTS, STAT_NO_INDEX,
-				  clocks_remote_sync(&m->clocks, f));
+				  clocks_read_remote_sync(&m->clocks, f));
 		return true;
 	case PB_TRACE_PACKET_TRACE_CONFIG:
 		tokens_trace_config(im, f);
@@ -334,10 +335,10 @@ void tokens_packet(struct import *im, const uint8_t *data, size_t len)
 		im->undecodable++;
 	if (p.payload.id == PB_TRACE_PACKET_COMPRESSED_PACKETS ||
 	    p.payload.id == PB_TRACE_PACKET_ZSTD_COMPRESSED_PACKETS) {
-		unpack(im, &p.payload);
+		unpack_packets(im, &p.payload);
 		return;
 	}
-	m = import_machine(im, p.machine);
+	m = import_get_machine(im, p.machine);
 	if (!m)
 		return;
 	if (p.has_sequence)
@@ -350,7 +351,7 @@ void tokens_packet(struct import *im, const uint8_t *data, size_t len)
 		tokens_clock_snapshot(im, m, &p);
 	else if (p.payload.id == PB_TRACE_PACKET_SERVICE_EVENT)
 		tokens_service_event(im, m, &p);
-	else if (!read_now(im, m, &p, seq))
+	else if (!read_before_sort(im, m, &p, seq))
 		queue_packet(im, m, &p, seq, data, len);
 }
 
@@ -366,7 +367,7 @@ void tokens_deferred(struct import *im)
 		struct packet p;
 
 		packet_read(&p, f->data, f->len, packet_tokens_wants);
-		m = import_machine(im, p.machine);
+		m = import_get_machine(im, p.machine);
 		if (!m)
 			continue;
 		seq = p.has_sequence ? sequences_find(&m->sequences, p.sequence) : NULL;

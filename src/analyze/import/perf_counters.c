@@ -171,17 +171,17 @@ const struct perf_stream *perf_stream_get(struct import *im, struct machine *m, 
 	return BUDGET_HASH_ADD(&im->store->budget, im->perf_streams, key, s);
 }
 
-void perf_stream_counts(struct import *im, const struct perf_stream *s, int64_t ts,
-			const struct pb_field *sample)
+void perf_stream_add_values(struct import *im, const struct perf_stream *s, int64_t ts,
+			    const struct pb_field *sample)
 {
 	uint64_t timebase = 0;
 	size_t n = 1;
 
 	pb_read(sample, PB_TO(PB_PERF_SAMPLE_TIMEBASE_COUNT, &timebase));
-	rows_counter(im, ts, s->tracks[0], (double)timebase, NULL_U32);
+	rows_add_counter(im, ts, s->tracks[0], (double)timebase, NULL_U32);
 	pb_for_each (f, sample)
 		if (f.id == PB_PERF_SAMPLE_FOLLOWER_COUNTS && n < s->n_tracks)
-			rows_counter(im, ts, s->tracks[n++], (double)f.u64, NULL_U32);
+			rows_add_counter(im, ts, s->tracks[n++], (double)f.u64, NULL_U32);
 }
 
 void perf_streams_deinit(struct import *im)

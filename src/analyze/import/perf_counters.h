@@ -24,6 +24,6 @@ struct perf_stream {
 const struct perf_stream *perf_stream_get(struct import *im, struct machine *m, uint32_t state,
 					  uint32_t sequence, uint32_t cpu);
 /* Adds the values that a PerfSample has of the stream's counters. */
-void perf_stream_counts(struct import *im, const struct perf_stream *s, int64_t ts,
-			const struct pb_field *sample);
+void perf_stream_add_values(struct import *im, const struct perf_stream *s, int64_t ts,
+			    const struct pb_field *sample);
 void perf_streams_deinit(struct import *im);

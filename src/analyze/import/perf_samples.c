@@ -7,7 +7,7 @@
 #include "analyze/store/stack_columns.h"
 #include "gen/fields.h"
 
-static void perf_samples_count(struct import *im, enum stat_number stat)
+static void perf_samples_count_stat(struct import *im, enum stat_number stat)
 {
 	stats_add(im->store, stat, STAT_NO_INDEX, 1);
 }
@@ -30,8 +30,8 @@ static void read_sample(const struct pb_field *message, struct sample *s)
 		PB_TO_ANY(PB_PERF_SAMPLE_UNWIND_ERROR, &s->error));
 }
 
-static uint32_t perf_samples_text_of(struct import *im, const char *const *names, size_t n,
-				     uint64_t v)
+static uint32_t perf_samples_intern_name(struct import *im, const char *const *names, size_t n,
+					 uint64_t v)
 {
 	return strings_intern_z(&im->store->strings, v < n && names[v] ? names[v] : names[0]);
 }
@@ -46,10 +46,10 @@ static void add_sample(struct import *im, struct machine *m, int64_t ts, uint32_
 		"unsupported", "invalid_map", "max_frames_exceeded", "repeated_frame",
 		"invalid_elf", "system_call", "thread_timeout",	     "thread_does_not_exist",
 		"bad_arch",    "maps_parse",  "invalid_parameter",   "ptrace_call"};
-	uint32_t utid = tasks_thread_of(&m->tasks, s->tid, s->pid);
+	uint32_t utid = tasks_get_thread_of_process(&m->tasks, s->tid, s->pid);
 	const struct stack_owner owner = {m, state, tasks_upid(&m->tasks, utid)};
 	uint32_t site =
-		s->callstack.id ? call_stack_interned(im, &owner, s->callstack.u64) : NULL_U32;
+		s->callstack.id ? call_stack_get_interned(im, &owner, s->callstack.u64) : NULL_U32;
 	struct table *t = import_table(im, TABLE_PERF_SAMPLE);
 	uint32_t row = table_append(t);
 
@@ -57,12 +57,13 @@ static void add_sample(struct import *im, struct machine *m, int64_t ts, uint32_
 	table_set_u32(t, PERF_SAMPLE_UTID, row, utid);
 	table_set_u32(t, PERF_SAMPLE_CPU, row, s->cpu);
 	table_set_u32(t, PERF_SAMPLE_CPU_MODE, row,
-		      perf_samples_text_of(im, modes, ARRAY_SIZE(modes), s->mode));
+		      perf_samples_intern_name(im, modes, ARRAY_SIZE(modes), s->mode));
 	table_set_u32(t, PERF_SAMPLE_CALLSITE, row, site);
-	table_set_u32(t, PERF_SAMPLE_UNWIND_ERROR, row,
-		      s->error.id && s->error.u64 != 1
-			      ? perf_samples_text_of(im, errors, ARRAY_SIZE(errors), s->error.u64)
-			      : NULL_U32);
+	table_set_u32(
+		t, PERF_SAMPLE_UNWIND_ERROR, row,
+		s->error.id && s->error.u64 != 1
+			? perf_samples_intern_name(im, errors, ARRAY_SIZE(errors), s->error.u64)
+			: NULL_U32);
 	table_set_u32(t, PERF_SAMPLE_SESSION, row, session);
 	import_note_ts(im, ts);
 }
@@ -74,9 +75,9 @@ enum { SKIP_READ = 1, SKIP_UNWIND = 2, SKIP_QUEUE_FULL = 3, STOP_GUARDRAIL = 1 }
 static void count_skipped(struct import *im, uint64_t reason)
 {
 	if (reason == SKIP_READ || reason == SKIP_UNWIND)
-		perf_samples_count(im, STAT_PERF_SAMPLES_SKIPPED);
+		perf_samples_count_stat(im, STAT_PERF_SAMPLES_SKIPPED);
 	else if (reason == SKIP_QUEUE_FULL)
-		perf_samples_count(im, STAT_PERF_SAMPLES_SKIPPED_DATALOSS);
+		perf_samples_count_stat(im, STAT_PERF_SAMPLES_SKIPPED_DATALOSS);
 }
 
 void rows_perf_sample(struct import *im, struct machine *m, int64_t ts, const struct packet *p,
@@ -101,7 +102,7 @@ void rows_perf_sample(struct import *im, struct machine *m, int64_t ts, const st
 			stats_set(im->store, STAT_PERF_GUARDRAIL_STOP_TS, stream->session, ts);
 	} else {
 		count_skipped(im, s.skipped);
-		perf_stream_counts(im, stream, ts, &p->payload);
+		perf_stream_add_values(im, stream, ts, &p->payload);
 		add_sample(im, m, ts, stream->session, state, &s);
 	}
 }

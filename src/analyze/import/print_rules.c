@@ -148,11 +148,11 @@ static bool print_rules_add_counter(struct import *im, struct machine *m,
 	} else if (starts_with(name, "ScreenState")) {
 		track = tracks_get(im, m, &screen_type, (uint32_t)values[1], NULL);
 	} else {
-		values[0] = tasks_process(&m->tasks, mark->tgid);
+		values[0] = tasks_get_process(&m->tasks, mark->tgid);
 		track = tracks_get(im, m, &counter_type, (uint32_t)values[1], values);
 		arg_builder_int(im->store, &im->args, "utid", ARG_UINT, e->utid);
 	}
-	rows_counter(im, e->ts, track, (double)v, arg_sets_add(im->store, &im->args));
+	rows_add_counter(im, e->ts, track, (double)v, arg_sets_add(im->store, &im->args));
 	return true;
 }
 
@@ -164,20 +164,20 @@ static struct track_slot *async_slot(struct import *im, struct machine *m,
 				     const struct track_type *type, const struct marker *mark,
 				     int64_t cookie)
 {
-	int64_t values[] = {tasks_process(&m->tasks, mark->tgid),
+	int64_t values[] = {tasks_get_process(&m->tasks, mark->tgid),
 			    print_rules_intern(im, mark->parts[0])};
 	struct track_group *g = track_groups_get(im, m, type, values);
-	struct track_slot *slot = g ? track_group_slot(im, g, cookie) : NULL;
+	struct track_slot *slot = g ? track_group_get_slot(im, g, cookie) : NULL;
 
 	if (slot && slot->track == NULL_U32)
-		track_group_make(im, m, g, slot, (uint32_t)values[1]);
+		track_group_make_track(im, m, g, slot, (uint32_t)values[1]);
 	return slot;
 }
 
-/* S and F. S only counts if the slice of its cookie is open already. F adds the count as an
- * argument. The count is one of the track, and is not reset for the track's next slice. */
-static bool add_async(struct import *im, struct machine *m, const struct ftrace_event *e,
-		      const struct marker *mark)
+/* Begins (S) or ends (F) an asynchronous slice. An S whose slice is open already is only counted. F
+ * adds the count as an argument. It is one of the track, and is not reset for its next slice. */
+static bool add_async_slice(struct import *im, struct machine *m, const struct ftrace_event *e,
+			    const struct marker *mark)
 {
 	int64_t cookie, *begins, *last;
 	struct track_slot *slot;
@@ -207,14 +207,14 @@ static bool add_async(struct import *im, struct machine *m, const struct ftrace_
 		arg_builder_int(im->store, &im->args, "legacy_unnestable_last_begin_ts", ARG_INT,
 				*last);
 	}
-	track_slot_close(slot, 0);
+	track_slot_set_open(slot, 0);
 	slices_end(im, e->ts, slot->track, NULL_U32, NULL_U32, &im->args);
 	return true;
 }
 
-/* G and H. Slices of one cookie nest. */
-static bool add_on_track(struct import *im, struct machine *m, const struct ftrace_event *e,
-			 const struct marker *mark)
+/* Begins (G) or ends (H) a slice on a named track. Slices of one cookie nest. */
+static bool add_track_slice(struct import *im, struct machine *m, const struct ftrace_event *e,
+			    const struct marker *mark)
 {
 	struct track_slot *slot;
 	int64_t cookie;
@@ -236,7 +236,7 @@ static bool add_on_track(struct import *im, struct machine *m, const struct ftra
 		slices_begin(im, e->ts, -1, slot->track, NULL_U32,
 			     print_rules_intern(im, mark->parts[1]), &im->args);
 	} else {
-		track_slot_close(slot, slot->open - (slot->open != 0));
+		track_slot_set_open(slot, slot->open - (slot->open != 0));
 		arg_builder_int(im->store, &im->args, "end_utid", ARG_UINT, e->utid);
 		slices_end(im, e->ts, slot->track, NULL_U32, NULL_U32, &im->args);
 	}
@@ -268,9 +268,9 @@ static bool add_thread_slice(struct import *im, struct machine *m, const struct 
 
 	if (mark->phase == 'I' && !mark->rest.len)
 		return false;
-	utid = mark->tgid ? tasks_thread_of(&m->tasks, e->tid, mark->tgid)
-			  : tasks_thread(&m->tasks, e->tid);
-	track = tracks_of_thread(im, m, utid);
+	utid = mark->tgid ? tasks_get_thread_of_process(&m->tasks, e->tid, mark->tgid)
+			  : tasks_get_thread(&m->tasks, e->tid);
+	track = tracks_get_thread_track(im, m, utid);
 	if (mark->phase == 'E') {
 		slices_end(im, e->ts, track, NULL_U32, NULL_U32, NULL);
 		return true;
@@ -282,8 +282,8 @@ static bool add_thread_slice(struct import *im, struct machine *m, const struct 
 }
 
 /* Returns false for a line that is no marker. */
-static bool add_rows(struct import *im, struct machine *m, const struct ftrace_event *e,
-		     const struct marker *mark)
+static bool add_marker_rows(struct import *im, struct machine *m, const struct ftrace_event *e,
+			    const struct marker *mark)
 {
 	switch (mark->phase) {
 	case 'B':
@@ -294,10 +294,10 @@ static bool add_rows(struct import *im, struct machine *m, const struct ftrace_e
 		return print_rules_add_counter(im, m, e, mark);
 	case 'S':
 	case 'F':
-		return add_async(im, m, e, mark);
+		return add_async_slice(im, m, e, mark);
 	case 'G':
 	case 'H':
-		return add_on_track(im, m, e, mark);
+		return add_track_slice(im, m, e, mark);
 	case 'N':
 		return add_instant(im, m, e, mark);
 	}
@@ -319,7 +319,7 @@ static void print_event(struct import *im, struct machine *m, const struct ftrac
 		mark.len--;
 	if (mark.len >= strlen(clock_sync) && !memcmp(mark.s, clock_sync, strlen(clock_sync)))
 		return;
-	if (!mark.s || !read_marker(&mark) || !add_rows(im, m, e, &mark))
+	if (!mark.s || !read_marker(&mark) || !add_marker_rows(im, m, e, &mark))
 		stats_add(im->store, STAT_SYSTRACE_PARSE_FAILURE, STAT_NO_INDEX, 1);
 }
 

@@ -44,7 +44,7 @@ static const struct process_field {
 	 1},
 };
 
-static const struct process_field *process_stats_rows_field_of(uint32_t number)
+static const struct process_field *process_stats_rows_find_field(uint32_t number)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
 		if (fields[i].field == number)
@@ -59,7 +59,7 @@ static void process_stats_rows_add_counter(struct import *im, struct machine *m,
 	int64_t values[] = {upid, p->key ? strings_intern_z(s, p->key) : 0};
 	uint32_t track = tracks_get(im, m, p->type, strings_intern_z(s, p->name), values);
 
-	rows_counter(im, ts, track, (double)(int64_t)(v * (uint64_t)p->scale), NULL_U32);
+	rows_add_counter(im, ts, track, (double)(int64_t)(v * (uint64_t)p->scale), NULL_U32);
 }
 
 static void process_stats_rows_add_thread(struct import *im, struct machine *m, int64_t pid,
@@ -68,7 +68,7 @@ static void process_stats_rows_add_thread(struct import *im, struct machine *m, 
 	(void)im;
 	pb_for_each (f, thread)
 		if (f.id == PB_PROCESS_STATS_THREAD_TID)
-			tasks_thread_of(&m->tasks, (int32_t)f.u64, pid);
+			tasks_get_thread_of_process(&m->tasks, (int32_t)f.u64, pid);
 }
 
 static void process_stats_rows_add_process(struct import *im, struct machine *m, int64_t ts,
@@ -78,11 +78,11 @@ static void process_stats_rows_add_process(struct import *im, struct machine *m,
 
 	pb_read(process, PB_TO(PB_PROCESS_STATS_PROCESS_PID, &pid));
 	pb_for_each (f, process) {
-		const struct process_field *p = process_stats_rows_field_of(f.id);
+		const struct process_field *p = process_stats_rows_find_field(f.id);
 
 		if (p && !f.data)
-			process_stats_rows_add_counter(im, m, ts, tasks_process(&m->tasks, pid), p,
-						       f.u64);
+			process_stats_rows_add_counter(im, m, ts, tasks_get_process(&m->tasks, pid),
+						       p, f.u64);
 		else if (f.id == PB_PROCESS_STATS_PROCESS_THREADS && f.data)
 			process_stats_rows_add_thread(im, m, pid, &f);
 	}

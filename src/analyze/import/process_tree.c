@@ -62,7 +62,7 @@ static void read_process(const struct pb_field *process, struct tree_process *p)
 
 /* Returns the length of a kworker's name without the name of the work that it does now, which
  * changes; the length of any other name. */
-static size_t worker_len(const uint8_t *name, size_t len)
+static size_t kworker_name_len(const uint8_t *name, size_t len)
 {
 	if (len <= strlen(KWORKER) || memcmp(name, KWORKER, strlen(KWORKER)))
 		return len;
@@ -72,10 +72,11 @@ static size_t worker_len(const uint8_t *name, size_t len)
 	return len;
 }
 
-/* A process keeps its first parent: it gets another one when this parent ends. */
+/* Returns the upid. A process keeps its first parent: it gets another one when this parent ends. */
 static uint32_t process_with_parent(struct import *im, struct machine *m, int32_t pid, int32_t ppid)
 {
-	uint32_t parent = tasks_process(&m->tasks, ppid), upid = tasks_process(&m->tasks, pid);
+	uint32_t parent = tasks_get_process(&m->tasks, ppid),
+		 upid = tasks_get_process(&m->tasks, pid);
 	struct table *t = import_table(im, TABLE_PROCESS);
 	uint32_t known = table_u32(t, PROCESS_PARENT, upid);
 
@@ -95,8 +96,8 @@ static void process_tree_add_process(struct import *im, struct machine *m, struc
 	int64_t start;
 
 	if (p->ppid == KTHREADD_PID) {
-		p->name_len = worker_len(p->name, p->name_len);
-		cmdline_len = worker_len((const uint8_t *)p->cmdline.s, cmdline_len);
+		p->name_len = kworker_name_len(p->name, p->name_len);
+		cmdline_len = kworker_name_len((const uint8_t *)p->cmdline.s, cmdline_len);
 	}
 	if (p->n_words == 1 && memchr(p->name, ' ', p->name_len))
 		p->name_len =
@@ -116,8 +117,8 @@ static void process_tree_add_process(struct import *im, struct machine *m, struc
 	if (p->has_kthread)
 		im->infos.processes[upid].is_kthread = p->is_kthread;
 	if (p->is_comm)
-		tasks_name_thread(&m->tasks, tasks_thread_of(&m->tasks, p->pid, p->pid), cmdline,
-				  THREAD_BY_TREE);
+		tasks_name_thread(&m->tasks, tasks_get_thread_of_process(&m->tasks, p->pid, p->pid),
+				  cmdline, THREAD_BY_TREE);
 }
 
 static bool is_kthread(struct import *im, uint32_t upid)
@@ -138,11 +139,11 @@ static void process_tree_add_thread(struct import *im, struct machine *m,
 	pb_read(thread, PB_TO(PB_PROCESS_TREE_THREAD_TID, &tid),
 		PB_TO(PB_PROCESS_TREE_THREAD_TGID, &tgid),
 		PB_TO(PB_PROCESS_TREE_THREAD_NAME, &name));
-	utid = tasks_thread_of(&m->tasks, tid, tgid);
+	utid = tasks_get_thread_of_process(&m->tasks, tid, tgid);
 	if (!name.data)
 		return;
 	if (tid == tgid && is_kthread(im, tasks_upid(&m->tasks, utid)))
-		name.len = worker_len(name.data, name.len);
+		name.len = kworker_name_len(name.data, name.len);
 	tasks_name_thread(&m->tasks, utid, strings_intern(&im->store->strings, name.data, name.len),
 			  THREAD_BY_TREE);
 }

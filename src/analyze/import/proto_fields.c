@@ -85,12 +85,13 @@ void proto_fields_deinit(struct import *im)
 
 /* ---- descriptors ---- */
 
-static uint32_t proto_fields_text_of(struct import *im, const struct pb_field *f)
+static uint32_t proto_fields_intern_text(struct import *im, const struct pb_field *f)
 {
 	return strings_intern(&im->store->strings, f->data, f->data ? f->len : 0);
 }
 
-/* scope: full name of the message that has the field; an extension names its message itself. */
+/* Adds a field of a message type. scope: full name of that message; an extension names its message
+ * itself. */
 static void add_field(struct import *im, uint32_t scope, const struct pb_field *message)
 {
 	struct proto_field new = {.key.type = scope};
@@ -98,10 +99,10 @@ static void add_field(struct import *im, uint32_t scope, const struct pb_field *
 	pb_for_each (f, message)
 		switch (f.id) {
 		case FIELD_NAME:
-			new.name = proto_fields_text_of(im, &f);
+			new.name = proto_fields_intern_text(im, &f);
 			break;
 		case FIELD_EXTENDEE:
-			new.key.type = proto_fields_text_of(im, &f);
+			new.key.type = proto_fields_intern_text(im, &f);
 			break;
 		case FIELD_NUMBER:
 			new.key.number = (uint32_t)f.u64;
@@ -113,7 +114,7 @@ static void add_field(struct import *im, uint32_t scope, const struct pb_field *
 			new.type = (uint32_t)f.u64;
 			break;
 		case FIELD_TYPE_NAME:
-			new.type_name = proto_fields_text_of(im, &f);
+			new.type_name = proto_fields_intern_text(im, &f);
 			break;
 		}
 	proto_fields_add(im, &new);
@@ -144,7 +145,7 @@ static void add_enum(struct import *im, uint32_t scope, const struct pb_field *m
 			continue;
 		pb_for_each (part, &f) {
 			if (part.id == 1)
-				new.name = proto_fields_text_of(im, &part);
+				new.name = proto_fields_intern_text(im, &part);
 			else if (part.id == 2)
 				new.key.number = (uint32_t)part.u64;
 		}
@@ -152,8 +153,8 @@ static void add_enum(struct import *im, uint32_t scope, const struct pb_field *m
 	}
 }
 
-static void add_message(struct import *im, uint32_t scope, const struct pb_field *message,
-			int depth)
+static void add_message_type(struct import *im, uint32_t scope, const struct pb_field *message,
+			     int depth)
 {
 	uint32_t name = full_name(im, scope, message);
 	struct pb_field f;
@@ -166,7 +167,7 @@ static void add_message(struct import *im, uint32_t scope, const struct pb_field
 		if (f.id == MESSAGE_FIELD || f.id == MESSAGE_EXTENSION)
 			add_field(im, name, &f);
 		else if (f.id == MESSAGE_NESTED)
-			add_message(im, name, &f, depth + 1);
+			add_message_type(im, name, &f, depth + 1);
 		else if (f.id == MESSAGE_ENUM)
 			add_enum(im, name, &f);
 	}
@@ -184,7 +185,7 @@ static void proto_fields_add_file(struct import *im, const struct pb_field *file
 		if (!f.data)
 			continue;
 		if (f.id == FILE_MESSAGE)
-			add_message(im, package, &f, 0);
+			add_message_type(im, package, &f, 0);
 		else if (f.id == FILE_ENUM)
 			add_enum(im, package, &f);
 		else if (f.id == FILE_EXTENSION)
@@ -192,7 +193,7 @@ static void proto_fields_add_file(struct import *im, const struct pb_field *file
 	}
 }
 
-static void add_set(struct import *im, const uint8_t *data, size_t len)
+static void add_descriptor_set(struct import *im, const uint8_t *data, size_t len)
 {
 	struct pb_field f;
 	struct pb_dec d;
@@ -205,7 +206,7 @@ static void add_set(struct import *im, const uint8_t *data, size_t len)
 
 /* The unpacked bytes stay in the budget, though they are freed, so that many small packets cannot
  * unpack without end. */
-static void add_zipped_set(struct import *im, const struct pb_field *f)
+static void add_zipped_descriptor_set(struct import *im, const struct pb_field *f)
 {
 	z_stream z = {.next_in = (uint8_t *)f->data, .avail_in = (uInt)f->len};
 	struct strbuf b = {0};
@@ -223,7 +224,7 @@ static void add_zipped_set(struct import *im, const struct pb_field *f)
 	}
 	inflateEnd(&z);
 	if (status == Z_STREAM_END && !b.failed)
-		add_set(im, (const uint8_t *)b.s, b.len);
+		add_descriptor_set(im, (const uint8_t *)b.s, b.len);
 	else
 		im->undecodable++;
 	strbuf_deinit(&b);
@@ -233,9 +234,9 @@ void tokens_extension_descriptor(struct import *im, const struct pb_field *f)
 {
 	pb_for_each (part, f) {
 		if (part.id == PB_EXTENSION_DESCRIPTOR_EXTENSION_SET && part.data)
-			add_set(im, part.data, part.len);
+			add_descriptor_set(im, part.data, part.len);
 		else if (part.id == PB_EXTENSION_DESCRIPTOR_EXTENSION_SET_GZIP && part.data)
-			add_zipped_set(im, &part);
+			add_zipped_descriptor_set(im, &part);
 	}
 }
 
@@ -250,7 +251,7 @@ static void put_base64(struct arg_writer *w, const struct pb_field *f)
 	strbuf_deinit(&b);
 }
 
-static double real_of(uint32_t type, uint64_t bits)
+static double decode_real(uint32_t type, uint64_t bits)
 {
 	uint32_t low = (uint32_t)bits;
 	double d;
@@ -272,7 +273,7 @@ static void proto_fields_put_number(struct import *im, struct arg_writer *w,
 	switch (p->type) {
 	case TYPE_DOUBLE:
 	case TYPE_FLOAT:
-		arg_writer_real(w, real_of(p->type, v));
+		arg_writer_real(w, decode_real(p->type, v));
 		break;
 	case TYPE_BOOL:
 		arg_writer_int(w, ARG_BOOL, v != 0);
@@ -314,7 +315,7 @@ struct proto_path {
 static void put_message(struct proto_path *p, uint32_t type, const struct pb_field *message,
 			bool (*skip)(uint32_t field));
 
-static unsigned proto_fields_width_of(uint32_t type)
+static unsigned proto_fields_fixed_width(uint32_t type)
 {
 	switch (type) {
 	case TYPE_DOUBLE:
@@ -335,7 +336,7 @@ static void put_packed(struct proto_path *p, const struct proto_field *field,
 		       const struct pb_field *f, unsigned *index)
 {
 	struct pb_packed packed = pb_packed_of(f);
-	unsigned width = proto_fields_width_of(field->type);
+	unsigned width = proto_fields_fixed_width(field->type);
 	uint64_t v = 0;
 
 	for (size_t at = 0;; at += width) {
@@ -347,7 +348,7 @@ static void put_packed(struct proto_path *p, const struct proto_field *field,
 			memcpy(&v, f->data + at, width);
 		else if (!pb_packed_next(&packed, &v))
 			return;
-		mark = arg_writer_index(p->w, (*index)++);
+		mark = arg_writer_enter_index(p->w, (*index)++);
 		proto_fields_put_number(p->im, p->w, field, v);
 		arg_writer_leave(p->w, mark);
 	}
@@ -370,7 +371,7 @@ static void proto_fields_put_value(struct proto_path *p, const struct proto_fiel
 
 /* Returns the next index of a repeated field's values in a message. Fields for which there is no
  * room share the last one. */
-static unsigned *index_of(unsigned *counts, uint32_t *numbers, size_t n, uint32_t number)
+static unsigned *next_field_index(unsigned *counts, uint32_t *numbers, size_t n, uint32_t number)
 {
 	for (size_t i = 0; i < n; i++)
 		if (!numbers[i] || numbers[i] == number) {
@@ -403,13 +404,13 @@ static void put_message(struct proto_path *p, uint32_t type, const struct pb_fie
 		if (!field->repeated) {
 			proto_fields_put_value(p, field, &f);
 		} else {
-			unsigned *index = index_of(counts, numbers, REPEATED_FIELDS, f.id);
+			unsigned *index = next_field_index(counts, numbers, REPEATED_FIELDS, f.id);
 
 			if (f.data && field->type != TYPE_STRING && field->type != TYPE_BYTES &&
 			    field->type != TYPE_MESSAGE) {
 				put_packed(p, field, &f, index);
 			} else {
-				at = arg_writer_index(p->w, (*index)++);
+				at = arg_writer_enter_index(p->w, (*index)++);
 				proto_fields_put_value(p, field, &f);
 				arg_writer_leave(p->w, at);
 			}
@@ -419,8 +420,8 @@ static void put_message(struct proto_path *p, uint32_t type, const struct pb_fie
 	p->depth--;
 }
 
-void proto_field_args(struct import *im, struct arg_writer *w, const char *type,
-		      const struct pb_field *message, bool (*skip)(uint32_t field))
+void proto_field_add_args(struct import *im, struct arg_writer *w, const char *type,
+			  const struct pb_field *message, bool (*skip)(uint32_t field))
 {
 	struct proto_path p = {.im = im, .w = w};
 

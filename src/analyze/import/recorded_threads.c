@@ -29,7 +29,7 @@ struct selection {
 /* Returns true if the source only has events of disk requests. sonda records them of all threads
  * even where it records other events of some threads (cli/record/record_threads.h), and reports
  * count them by the thread that made the request. */
-static bool is_of_requests(const struct pb_field *ftrace)
+static bool has_only_block_events(const struct pb_field *ftrace)
 {
 	static const char block[] = "block/";
 	size_t n = 0, of_requests = 0;
@@ -44,7 +44,7 @@ static bool is_of_requests(const struct pb_field *ftrace)
 }
 
 /* Adds the processes and threads that a source is limited to. Returns false if there are none. */
-static bool add_selected(const struct pb_field *ftrace, struct selection *s)
+static bool add_selected_tids(const struct pb_field *ftrace, struct selection *s)
 {
 	size_t before = s->n_tids;
 	uint64_t v;
@@ -77,9 +77,9 @@ static void recorded_threads_read_config(const struct pb_field *config, struct s
 		ftrace = pb_inner_field(&source, PB_DATA_SOURCE_CONFIG_FTRACE_CONFIG);
 		if (!ftrace.id)
 			continue;
-		if (add_selected(&ftrace, s))
+		if (add_selected_tids(&ftrace, s))
 			s->limited++;
-		else if (is_of_requests(&ftrace))
+		else if (has_only_block_events(&ftrace))
 			s->has_requests = true;
 		else
 			s->unlimited++;
@@ -127,7 +127,8 @@ static void set_descent(const struct store *store, const struct selection *s, en
 		of[at] = found;
 }
 
-static void add_processes(struct store *store, const struct selection *s, enum descent *of)
+static void mark_selected_processes(struct store *store, const struct selection *s,
+				    enum descent *of)
 {
 	const struct table *threads = &store->tables[TABLE_THREAD];
 	uint32_t upid;
@@ -146,9 +147,9 @@ static void add_processes(struct store *store, const struct selection *s, enum d
 	}
 }
 
-/* A thread with system calls is recorded: of others, the kernel writes only the switches from and
- * to recorded threads. */
-static void add_callers(struct store *store)
+/* Marks the threads with system calls as recorded: of others, the kernel writes only the switches
+ * from and to recorded threads. */
+static void mark_syscall_threads(struct store *store)
 {
 	const struct table *slices = &store->tables[TABLE_SLICE];
 	const struct table *tracks = &store->tables[TABLE_TRACK];
@@ -175,8 +176,8 @@ static int find_recorded(struct store *store, struct selection *s)
 	}
 	if (s->n_tids)
 		qsort(s->tids, s->n_tids, sizeof(*s->tids), recorded_threads_by_number);
-	add_processes(store, s, of);
-	add_callers(store);
+	mark_selected_processes(store, s, of);
+	mark_syscall_threads(store);
 	for (uint32_t utid = 0; utid < threads->rows; utid++)
 		store->recorded[utid] &= table_u8(threads, THREAD_IS_IDLE, utid) != 1;
 	free(of);
@@ -185,8 +186,9 @@ static int find_recorded(struct store *store, struct selection *s)
 
 /* ---- runs without an end ---- */
 
-/* Each run of a thread has a row in both tables, in the same order; idle threads have no states. */
-static void end_runs(struct store *s)
+/* Gives open runs of threads that are not recorded the length 0. Each run of a thread has a row in
+ * both tables, in the same order; idle threads have no states. */
+static void end_open_runs(struct store *s)
 {
 	struct table *runs = &s->tables[TABLE_SCHED], *states = &s->tables[TABLE_THREAD_STATE];
 	const struct table *threads = &s->tables[TABLE_THREAD];
@@ -224,7 +226,7 @@ void recorded_threads_finish(struct import *im)
 		if (find_recorded(store, &s) < 0)
 			store->budget.error = -ENOMEM;
 		else
-			end_runs(store);
+			end_open_runs(store);
 	}
 	free(s.tids);
 }

@@ -26,7 +26,7 @@ static const struct {
   new_bits[] = {{0x1, 'S'},  {0x2, 'D'},  {0x4, 'T'},  {0x8, 't'},
 		{0x10, 'X'}, {0x20, 'Z'}, {0x40, 'P'}, {0x80, 'I'}};
 
-static size_t state_text(const struct machine *m, uint16_t bits, char text[static 16])
+static size_t format_state(const struct machine *m, uint16_t bits, char text[static 16])
 {
 	size_t n = 0;
 	bool is_new = IS_NEW_LAYOUT(m);
@@ -57,7 +57,7 @@ static size_t state_text(const struct machine *m, uint16_t bits, char text[stati
 }
 
 /* Returns the number of the state (store_state()), NULL_U16 for a value that no kernel has. */
-static uint16_t sched_rows_state_of(struct import *im, struct machine *m, int64_t prev_state)
+static uint16_t sched_rows_get_state(struct import *im, struct machine *m, int64_t prev_state)
 {
 	uint16_t bits = (uint16_t)prev_state;
 	char text[16];
@@ -65,7 +65,7 @@ static uint16_t sched_rows_state_of(struct import *im, struct machine *m, int64_
 
 	if (bits < ARRAY_SIZE(m->states) && m->states[bits])
 		return (uint16_t)(m->states[bits] - 1);
-	n = state_text(m, bits, text);
+	n = format_state(m, bits, text);
 	if (!n) {
 		stats_add(im->store, STAT_TASK_STATE_INVALID, STAT_NO_INDEX, 1);
 		return NULL_U16;
@@ -128,8 +128,8 @@ static uint32_t add_waker(struct import *im, uint32_t waker, uint8_t irq)
 	return row;
 }
 
-static void states_of_switch(struct import *im, struct machine *m, uint32_t cpu, int64_t ts,
-			     uint32_t prev, uint16_t prev_state, uint32_t next)
+static void add_switch_states(struct import *im, struct machine *m, uint32_t cpu, int64_t ts,
+			      uint32_t prev, uint16_t prev_state, uint32_t next)
 {
 	if (prev != m->tasks.idle) {
 		/* If the thread was not running, a switch to it is missing: its row stays open. */
@@ -237,9 +237,9 @@ static void note_switch(struct cpu_sched *c, uint32_t utid, int32_t tid, int32_t
 	c->prio = prio;
 }
 
-static uint32_t named_thread(struct machine *m, int32_t tid, uint32_t comm)
+static uint32_t get_named_thread(struct machine *m, int32_t tid, uint32_t comm)
 {
-	uint32_t utid = tasks_thread(&m->tasks, tid);
+	uint32_t utid = tasks_get_thread(&m->tasks, tid);
 
 	tasks_name_thread(&m->tasks, utid, comm, THREAD_BY_FTRACE);
 	return utid;
@@ -250,7 +250,7 @@ void rows_compact_switch(struct import *im, struct machine *m, uint32_t cpu,
 {
 	struct table *compact = import_table(im, TABLE_COMPACT_SWITCH);
 	struct cpu_sched *c = &m->cpus[cpu].sched;
-	uint32_t next = named_thread(m, e->tid, e->comm), prev = c->utid, row;
+	uint32_t next = get_named_thread(m, e->tid, e->comm), prev = c->utid, row;
 	int32_t next_prio = (int32_t)e->a;
 	uint16_t state;
 
@@ -269,10 +269,10 @@ void rows_compact_switch(struct import *im, struct machine *m, uint32_t cpu,
 	table_set_i32(compact, SWITCH_NEXT_PRIO, row, next_prio);
 	rows_add_ftrace(im, m, cpu, e->ts, PB_FTRACE_EVENT_SCHED_SWITCH, prev, PAYLOAD_SWITCH, row);
 	if (!rows_is_early(m, e->ts)) {
-		state = sched_rows_state_of(im, m, (int32_t)e->b);
+		state = sched_rows_get_state(im, m, (int32_t)e->b);
 		close_slice(im, c, e->ts, state);
 		c->slice = open_slice(im, m, cpu, e->ts, next, next_prio);
-		states_of_switch(im, m, cpu, e->ts, prev, state, next);
+		add_switch_states(im, m, cpu, e->ts, prev, state, next);
 	}
 	note_switch(c, next, e->tid, next_prio);
 }
@@ -298,7 +298,7 @@ void rows_compact_waking(struct import *im, struct machine *m, uint32_t cpu,
 	rows_add_ftrace(im, m, cpu, e->ts, PB_FTRACE_EVENT_SCHED_WAKING, c->utid, PAYLOAD_WAKING,
 			row);
 	if (!rows_is_early(m, e->ts))
-		rows_waking(im, m, e->ts, tasks_thread(&m->tasks, e->tid), c->utid,
+		rows_waking(im, m, e->ts, tasks_get_thread(&m->tasks, e->tid), c->utid,
 			    rows_in_interrupt(flags));
 }
 
@@ -347,16 +347,16 @@ void rows_full_switch(struct import *im, struct machine *m, uint32_t cpu, int64_
 	if (rows_is_early(m, ts))
 		return; /* unlike other early events, a full switch has no row of ftrace_event */
 	read_switch(im->store, data, len, &sw);
-	next = named_thread(m, sw.next_tid, sw.next_comm);
-	prev = named_thread(m, sw.prev_tid, sw.prev_comm);
+	next = get_named_thread(m, sw.next_tid, sw.next_comm);
+	prev = get_named_thread(m, sw.prev_tid, sw.prev_comm);
 	rows_add_ftrace(im, m, cpu, ts, PB_FTRACE_EVENT_SCHED_SWITCH, prev, PAYLOAD_RAW,
 			(uintptr_t)data);
-	state = sched_rows_state_of(im, m, sw.prev_state);
+	state = sched_rows_get_state(im, m, sw.prev_state);
 	if (c->has_last && c->tid == sw.prev_tid)
 		close_slice(im, c, ts, state);
 	else if (c->has_last)
 		stats_add(im->store, STAT_MISMATCHED_SCHED_SWITCH_TIDS, STAT_NO_INDEX, 1);
 	c->slice = open_slice(im, m, cpu, ts, next, sw.next_prio);
-	states_of_switch(im, m, cpu, ts, prev, state, next);
+	add_switch_states(im, m, cpu, ts, prev, state, next);
 	note_switch(c, next, sw.next_tid, sw.next_prio);
 }

@@ -33,7 +33,7 @@ struct packet_sequence {
 	UT_hash_handle hh;
 };
 
-static void sequences_fail(struct sequences *q)
+static void sequences_set_enomem(struct sequences *q)
 {
 	if (!q->store->budget.error)
 		q->store->budget.error = -ENOMEM;
@@ -74,7 +74,7 @@ static uint32_t new_state(struct sequences *q)
 	q->states[q->n_states] = s;
 	return (uint32_t)q->n_states++;
 fail:
-	sequences_fail(q);
+	sequences_set_enomem(q);
 	return NULL_U32;
 }
 
@@ -98,7 +98,7 @@ struct packet_sequence_info *sequences_get(struct sequences *q, uint32_t id)
 	s = state != NULL_U32 && budget_take(&q->store->budget, sizeof(*s)) ? calloc(1, sizeof(*s))
 									    : NULL;
 	if (!s) {
-		sequences_fail(q);
+		sequences_set_enomem(q);
 		return NULL;
 	}
 	s->info.id = id;
@@ -106,7 +106,7 @@ struct packet_sequence_info *sequences_get(struct sequences *q, uint32_t id)
 	HASH_ADD(hh, q->by_id, info.id, sizeof(s->info.id), s);
 	if (!s->hh.tbl) {
 		free(s);
-		sequences_fail(q);
+		sequences_set_enomem(q);
 		return NULL;
 	}
 	return &s->info;
@@ -123,7 +123,7 @@ static struct sequence_state *sequences_base(struct sequences *q, uint32_t numbe
 	return q->states[q->states[number]->base];
 }
 
-double sequences_sum(struct sequences *q, uint32_t state, uint64_t track, double v)
+double sequences_add_to_sum(struct sequences *q, uint32_t state, uint64_t track, double v)
 {
 	struct sequence_state *s = sequences_base(q, state);
 	struct running_sum *r;
@@ -186,7 +186,8 @@ void sequences_set_defaults(struct sequences *q, struct packet_sequence_info *s,
 	}
 }
 
-static struct interned_entry *find(struct sequence_state *s, uint32_t table, uint64_t iid)
+static struct interned_entry *find_interned_entry(struct sequence_state *s, uint32_t table,
+						  uint64_t iid)
 {
 	struct interned_key key = {.iid = iid, .table = table};
 	struct interned_entry *e;
@@ -202,7 +203,7 @@ static void sequences_add_entry(struct sequences *q, struct sequence_state *s,
 {
 	struct interned_entry *e;
 
-	if (find(s, entry->id, iid) || entry->len > UINT32_MAX)
+	if (find_interned_entry(s, entry->id, iid) || entry->len > UINT32_MAX)
 		return;
 	e = budget_alloc(&q->store->budget, sizeof(*e));
 	if (!e)
@@ -236,20 +237,20 @@ void sequences_intern(struct sequences *q, struct packet_sequence_info *s, const
 
 uint32_t sequences_string(struct sequences *q, uint32_t state, uint32_t table, uint64_t iid)
 {
-	struct interned_entry *e = find(sequences_base(q, state), table, iid);
+	struct interned_entry *e = find_interned_entry(sequences_base(q, state), table, iid);
 
 	return e ? e->string : NULL_U32;
 }
 
 bool sequences_has(struct sequences *q, uint32_t state, uint32_t table, uint64_t iid)
 {
-	return find(sequences_base(q, state), table, iid) != NULL;
+	return find_interned_entry(sequences_base(q, state), table, iid) != NULL;
 }
 
 bool sequences_message(struct sequences *q, uint32_t state, uint32_t table, uint64_t iid,
 		       struct pb_field *ret)
 {
-	struct interned_entry *e = find(sequences_base(q, state), table, iid);
+	struct interned_entry *e = find_interned_entry(sequences_base(q, state), table, iid);
 
 	if (!e) {
 		stats_add(q->store, STAT_INTERNED_DATA_TOKENIZER_ERRORS, STAT_NO_INDEX, 1);

@@ -80,7 +80,7 @@ void sequences_intern(struct sequences *q, struct packet_sequence_info *s,
 /* Returns the state with this number, which must exist. */
 struct sequence_state *sequences_state(struct sequences *q, uint32_t number);
 /* Adds v to the sum of a track since the last clear. Returns the sum. */
-double sequences_sum(struct sequences *q, uint32_t state, uint64_t track, double v);
+double sequences_add_to_sum(struct sequences *q, uint32_t state, uint64_t track, double v);
 /* Returns the string of an interned entry, or NULL_U32. table: a field number of InternedData. */
 uint32_t sequences_string(struct sequences *q, uint32_t state, uint32_t table, uint64_t iid);
 /* Returns true if there is an entry with this iid. */

@@ -106,7 +106,8 @@ static void hrtimer_entry(struct import *im, struct machine *m, const struct ftr
 {
 	slices_begin(im, e->ts, -1, cpu_track(im, m, &hrtimer_type, "Hrtimer", e->cpu),
 		     slice_rules_intern(im, "hrtimer"),
-		     event_function(im, m, e, PB_HRTIMER_EXPIRE_ENTRY_FTRACE_EVENT_FUNCTION), NULL);
+		     event_function_name(im, m, e, PB_HRTIMER_EXPIRE_ENTRY_FTRACE_EVENT_FUNCTION),
+		     NULL);
 }
 
 static void hrtimer_exit(struct import *im, struct machine *m, const struct ftrace_event *e)
@@ -137,7 +138,7 @@ static uint32_t cached_syscall(struct import *im, struct machine *m, uint64_t nu
 }
 
 /* Returns the event's own row of ftrace_event, which is the last row. */
-static uint32_t row_of_event(const struct import *im)
+static uint32_t last_ftrace_row(const struct import *im)
 {
 	return im->store->tables[TABLE_FTRACE].rows - 1;
 }
@@ -152,9 +153,10 @@ static void sys_enter(struct import *im, struct machine *m, const struct ftrace_
 	if (f.u64 >= SYSCALLS_END)
 		return;
 	name = cached_syscall(im, m, f.u64);
-	slice = slices_begin_call(
-		im, e->ts, name == slice_rules_intern(im, "sys_rt_sigreturn") ? 0 : -1,
-		tracks_of_thread(im, m, e->utid), name, has_args ? row_of_event(im) : NULL_U32);
+	slice = slices_begin_syscall(im, e->ts,
+				     name == slice_rules_intern(im, "sys_rt_sigreturn") ? 0 : -1,
+				     tracks_get_thread_track(im, m, e->utid), name,
+				     has_args ? last_ftrace_row(im) : NULL_U32);
 	if (name == slice_rules_intern(im, "sys_write"))
 		im->infos.threads[e->utid].in_write = slice;
 }
@@ -176,7 +178,8 @@ static void sys_exit(struct import *im, struct machine *m, const struct ftrace_e
 		if (ended)
 			return;
 	}
-	slices_end_call(im, e->ts, tracks_of_thread(im, m, e->utid), name, row_of_event(im));
+	slices_end_syscall(im, e->ts, tracks_get_thread_track(im, m, e->utid), name,
+			   last_ftrace_row(im));
 }
 
 /* A program writes a marker by write(2); as in trace_processor, that slice ends at the marker. */
@@ -187,7 +190,7 @@ void slice_rules_cut_write(struct import *im, struct machine *m, int64_t ts, uin
 	if (info->in_write == NULL_U32 || info->in_write == WRITE_CUT)
 		return;
 	info->in_write = WRITE_CUT;
-	slices_end(im, ts, tracks_of_thread(im, m, utid), NULL_U32,
+	slices_end(im, ts, tracks_get_thread_track(im, m, utid), NULL_U32,
 		   slice_rules_intern(im, "sys_write"), NULL);
 	stats_add(im->store, STAT_TRUNCATED_SYS_WRITE_DURATION, STAT_NO_INDEX, 1);
 }
@@ -196,17 +199,18 @@ void slice_rules_cut_write(struct import *im, struct machine *m, int64_t ts, uin
 
 static void work_start(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
-	uint32_t name = event_function(im, m, e, PB_WORKQUEUE_EXECUTE_START_FTRACE_EVENT_FUNCTION);
+	uint32_t name =
+		event_function_name(im, m, e, PB_WORKQUEUE_EXECUTE_START_FTRACE_EVENT_FUNCTION);
 
 	arg_builder_int(im->store, &im->args, "cpu", ARG_INT, e->cpu);
-	slices_begin(im, e->ts, -1, tracks_of_thread(im, m, e->utid),
+	slices_begin(im, e->ts, -1, tracks_get_thread_track(im, m, e->utid),
 		     slice_rules_intern(im, "workqueue"), name, &im->args);
 }
 
 static void work_end(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
-	slices_end(im, e->ts, tracks_of_thread(im, m, e->utid), slice_rules_intern(im, "workqueue"),
-		   NULL_U32, NULL);
+	slices_end(im, e->ts, tracks_get_thread_track(im, m, e->utid),
+		   slice_rules_intern(im, "workqueue"), NULL_U32, NULL);
 }
 
 const struct event_rule slice_rules[] = {

@@ -22,7 +22,7 @@ struct slice_stack {
 	size_t n, cap;
 };
 
-static struct slice_stack *stack_of(struct import *im, uint32_t track)
+static struct slice_stack *get_stack(struct import *im, uint32_t track)
 {
 	size_t n = im->cap_stacks;
 
@@ -43,8 +43,8 @@ static void set_dur(struct import *im, struct open_slice *o, int64_t dur)
 	table_set_dur(import_table(im, TABLE_SLICE), SLICE_DUR, o->row, dur);
 }
 
-/* For the slice of a system call that also has other arguments: puts all of them into o->args,
- * those of the call first, so that they are stored. */
+/* Puts the arguments of a system call before the other arguments of its slice, in o->args, so that
+ * all of them are stored. */
 static void store_call_args(struct import *im, struct open_slice *o, uint32_t set)
 {
 	struct strings *strings = &im->store->strings;
@@ -88,7 +88,7 @@ static void pop(struct import *im, struct slice_stack *s)
  * Removes the slices that ended at or before ts from the stack. Open slices inside of such a slice
  * end with it. for_instant: an instant of the same time stays, so that the next instant is inside.
  */
-static void pop_past(struct import *im, struct slice_stack *s, int64_t ts, bool for_instant)
+static void pop_ended(struct import *im, struct slice_stack *s, int64_t ts, bool for_instant)
 {
 	bool has_open = false;
 
@@ -116,7 +116,7 @@ static void pop_past(struct import *im, struct slice_stack *s, int64_t ts, bool 
 	}
 }
 
-static void take_args(struct import *im, struct open_slice *o, struct arg_builder *args)
+static void move_args(struct import *im, struct open_slice *o, struct arg_builder *args)
 {
 	if (!args || !args->n)
 		return;
@@ -215,13 +215,13 @@ static bool overlaps(const struct slice_stack *s, int64_t ts, int64_t dur)
 uint32_t slices_begin(struct import *im, int64_t ts, int64_t dur, uint32_t track, uint32_t category,
 		      uint32_t name, struct arg_builder *args)
 {
-	struct slice_stack *s = stack_of(im, track);
+	struct slice_stack *s = get_stack(im, track);
 	struct open_slice *o;
 	uint32_t row;
 
 	if (!s)
 		return NULL_U32;
-	pop_past(im, s, ts, dur == 0);
+	pop_ended(im, s, ts, dur == 0);
 	if (dur > 0 && overlaps(s, ts, dur)) {
 		stats_add(im->store, STAT_SLICE_DROP_OVERLAPPING_COMPLETE_EVENT, STAT_NO_INDEX, 1);
 		if (args)
@@ -240,7 +240,7 @@ uint32_t slices_begin(struct import *im, int64_t ts, int64_t dur, uint32_t track
 	}
 	o = &s->slices[s->n++];
 	*o = (struct open_slice){.row = row, .ts = ts, .dur = dur};
-	take_args(im, o, args);
+	move_args(im, o, args);
 	return row;
 }
 
@@ -257,7 +257,7 @@ static struct open_slice *find_open(struct import *im, struct slice_stack *s, in
 {
 	const struct table *t = import_table(im, TABLE_SLICE);
 
-	pop_past(im, s, ts, false);
+	pop_ended(im, s, ts, false);
 	for (size_t i = s->n; i-- > 0;) {
 		struct open_slice *o = &s->slices[i];
 
@@ -281,10 +281,10 @@ static struct open_slice *end_open(struct import *im, struct slice_stack *s, int
 	return o;
 }
 
-const struct arg_builder *slices_args(struct import *im, int64_t ts, uint32_t track,
-				      uint32_t category, uint32_t name)
+const struct arg_builder *slices_open_args(struct import *im, int64_t ts, uint32_t track,
+					   uint32_t category, uint32_t name)
 {
-	struct slice_stack *s = stack_of(im, track);
+	struct slice_stack *s = get_stack(im, track);
 	const struct open_slice *o = s ? find_open(im, s, ts, category, name) : NULL;
 
 	return o ? &o->args : NULL;
@@ -293,12 +293,12 @@ const struct arg_builder *slices_args(struct import *im, int64_t ts, uint32_t tr
 uint32_t slices_end(struct import *im, int64_t ts, uint32_t track, uint32_t category, uint32_t name,
 		    struct arg_builder *args)
 {
-	struct slice_stack *s = stack_of(im, track);
+	struct slice_stack *s = get_stack(im, track);
 	struct open_slice *o = s ? end_open(im, s, ts, category, name) : NULL;
 	uint32_t row = o ? o->row : NULL_U32;
 
 	if (o) {
-		take_args(im, o, args);
+		move_args(im, o, args);
 		if (o == &s->slices[s->n - 1])
 			pop(im, s);
 	} else if (s && args) {
@@ -307,11 +307,11 @@ uint32_t slices_end(struct import *im, int64_t ts, uint32_t track, uint32_t cate
 	return row;
 }
 
-uint32_t slices_begin_call(struct import *im, int64_t ts, int64_t dur, uint32_t track,
-			   uint32_t name, uint32_t enter)
+uint32_t slices_begin_syscall(struct import *im, int64_t ts, int64_t dur, uint32_t track,
+			      uint32_t name, uint32_t enter)
 {
 	uint32_t row = slices_begin(im, ts, dur, track, NULL_U32, name, NULL);
-	const struct slice_stack *s = stack_of(im, track);
+	const struct slice_stack *s = get_stack(im, track);
 
 	/* A slice that is too deep is not on the stack, and has no arguments. */
 	if (row != NULL_U32 && s && s->n && s->slices[s->n - 1].row == row && enter != NULL_U32)
@@ -320,9 +320,9 @@ uint32_t slices_begin_call(struct import *im, int64_t ts, int64_t dur, uint32_t 
 	return row;
 }
 
-void slices_end_call(struct import *im, int64_t ts, uint32_t track, uint32_t name, uint32_t exit)
+void slices_end_syscall(struct import *im, int64_t ts, uint32_t track, uint32_t name, uint32_t exit)
 {
-	struct slice_stack *s = stack_of(im, track);
+	struct slice_stack *s = get_stack(im, track);
 	struct open_slice *o = s ? end_open(im, s, ts, NULL_U32, name) : NULL;
 	struct table *t = import_table(im, TABLE_SLICE);
 	uint32_t set;

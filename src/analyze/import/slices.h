@@ -23,14 +23,15 @@ uint32_t slices_end(struct import *im, int64_t ts, uint32_t track, uint32_t cate
 
 /* Returns the arguments so far of the slice that slices_end() with this time, track, category and
  * name ends, valid until then; NULL if there is none. */
-const struct arg_builder *slices_args(struct import *im, int64_t ts, uint32_t track,
-				      uint32_t category, uint32_t name);
+const struct arg_builder *slices_open_args(struct import *im, int64_t ts, uint32_t track,
+					   uint32_t category, uint32_t name);
 
 /* As slices_begin() and slices_end(), for a system call. enter, exit: rows of ftrace_event that
  * have the arguments; enter may be NULL_U32. */
-uint32_t slices_begin_call(struct import *im, int64_t ts, int64_t dur, uint32_t track,
-			   uint32_t name, uint32_t enter);
-void slices_end_call(struct import *im, int64_t ts, uint32_t track, uint32_t name, uint32_t exit);
+uint32_t slices_begin_syscall(struct import *im, int64_t ts, int64_t dur, uint32_t track,
+			      uint32_t name, uint32_t enter);
+void slices_end_syscall(struct import *im, int64_t ts, uint32_t track, uint32_t name,
+			uint32_t exit);
 
 /* Sets how long a slice's thread had run (CPU ns), and how many instructions, when the slice began
  * or, with is_end, ended. NULL_I64: unknown. Begins must come in the order of slices. */

@@ -25,7 +25,7 @@ struct battery {
 	int64_t energy_uwh, current_ua, voltage_uv;
 };
 
-static void set(struct battery *b, enum battery_value which, double v)
+static void set_battery_value(struct battery *b, enum battery_value which, double v)
 {
 	b->values[which] = v;
 	b->has[which] = true;
@@ -40,19 +40,19 @@ static void read_battery(struct import *im, const struct pb_field *packet, struc
 		if (f.id == PB_BATTERY_COUNTERS_NAME && f.data && f.len) {
 			b->name = strings_intern(&im->store->strings, f.data, f.len);
 		} else if (f.id == PB_BATTERY_COUNTERS_CHARGE_COUNTER_UAH) {
-			set(b, CHARGE, (double)(int64_t)f.u64);
+			set_battery_value(b, CHARGE, (double)(int64_t)f.u64);
 		} else if (f.id == PB_BATTERY_COUNTERS_CAPACITY_PERCENT) {
 			bits = (uint32_t)f.u64;
 			memcpy(&percent, &bits, sizeof(percent));
-			set(b, CAPACITY, (double)percent);
+			set_battery_value(b, CAPACITY, (double)percent);
 		} else if (f.id == PB_BATTERY_COUNTERS_CURRENT_UA) {
 			b->current_ua = (int64_t)f.u64;
-			set(b, CURRENT, (double)b->current_ua);
+			set_battery_value(b, CURRENT, (double)b->current_ua);
 		} else if (f.id == PB_BATTERY_COUNTERS_CURRENT_AVG_UA) {
-			set(b, CURRENT_AVG, (double)(int64_t)f.u64);
+			set_battery_value(b, CURRENT_AVG, (double)(int64_t)f.u64);
 		} else if (f.id == PB_BATTERY_COUNTERS_VOLTAGE_UV) {
 			b->voltage_uv = (int64_t)f.u64;
-			set(b, VOLTAGE, (double)b->voltage_uv);
+			set_battery_value(b, VOLTAGE, (double)b->voltage_uv);
 		} else if (f.id == PB_BATTERY_COUNTERS_ENERGY_COUNTER_UWH) {
 			b->energy_uwh = (int64_t)f.u64;
 			b->has_energy = true;
@@ -61,7 +61,7 @@ static void read_battery(struct import *im, const struct pb_field *packet, struc
 }
 
 /* Drops the fraction. A value outside the range of 64-bit numbers is returned unchanged. */
-static double whole(double v)
+static double drop_fraction(double v)
 {
 	return v > -9e18 && v < 9e18 ? (double)(int64_t)v : v;
 }
@@ -72,10 +72,12 @@ static void derive_charge_and_power(struct battery *b)
 	double mw;
 
 	if (!b->has[CHARGE] && b->has_energy && b->voltage_uv)
-		set(b, CHARGE, whole((double)b->energy_uwh * 1e6 / (double)b->voltage_uv));
+		set_battery_value(
+			b, CHARGE,
+			drop_fraction((double)b->energy_uwh * 1e6 / (double)b->voltage_uv));
 	if (b->has[CURRENT] && b->has[VOLTAGE]) {
 		mw = (double)b->current_ua * (double)b->voltage_uv / 1e9;
-		set(b, POWER, whole(mw < 0 ? -mw : mw));
+		set_battery_value(b, POWER, drop_fraction(mw < 0 ? -mw : mw));
 	}
 }
 
@@ -97,8 +99,8 @@ void rows_battery(struct import *im, struct machine *m, int64_t ts, const struct
 		name = b.name == NULL_U32 ? strings_intern_f(s, "batt.%s", names[i])
 					  : strings_intern_f(s, "batt.%s.%s",
 							     strings_get(s, b.name), names[i]);
-		rows_counter(im, ts, tracks_get(im, m, &battery_type, name, values), b.values[i],
-			     NULL_U32);
+		rows_add_counter(im, ts, tracks_get(im, m, &battery_type, name, values),
+				 b.values[i], NULL_U32);
 	}
 }
 
@@ -118,12 +120,12 @@ void rows_trigger(struct import *im, struct machine *m, int64_t ts, const struct
 		PB_TO(PB_TRIGGER_TRUSTED_PRODUCER_UID, &uid));
 	if (producer.id)
 		arg_builder_int(im->store, &im->args, "producer_name", ARG_STRING,
-				import_text(im, &producer));
+				import_intern_text(im, &producer));
 	if (uid != UINT64_MAX)
 		arg_builder_int(im->store, &im->args, "trusted_producer_uid", ARG_INT,
 				(int32_t)uid);
 	track = tracks_get(im, m, &trigger_type, strings_intern_z(s, "Trace Triggers"), NULL);
-	slices_begin(im, ts, 0, track, NULL_U32, import_text(im, &name), &im->args);
+	slices_begin(im, ts, 0, track, NULL_U32, import_intern_text(im, &name), &im->args);
 }
 
 /* ---- other sessions ---- */
@@ -147,7 +149,7 @@ struct session_change {
 	int64_t id;
 };
 
-/* The track has the name of its first change. */
+/* Returns the session's track, which has the name of its first change. */
 static uint32_t session_track(struct import *im, struct machine *m, const struct session_change *c)
 {
 	const char *suffix = c->state == STATE_CLONED ? " (clone)" : "";
@@ -165,7 +167,7 @@ static uint32_t session_track(struct import *im, struct machine *m, const struct
 	return track;
 }
 
-/* A session that is disabled has no state any more: a moment shows the end. */
+/* Sets the state of a session. A disabled one has no state any more: a moment shows the end. */
 void rows_session_change(struct import *im, struct machine *m, int64_t ts,
 			 const struct pb_field *packet)
 {

@@ -124,7 +124,8 @@ static void set_columns(struct import *im, const struct pb_field *packed, uint32
 	}
 }
 
-static void add_packed(struct import *im, int64_t ts, uint32_t upid, const struct pb_field *packed)
+static void add_packed_mappings(struct import *im, int64_t ts, uint32_t upid,
+				const struct pb_field *packed)
 {
 	uint32_t first = import_table(im, TABLE_MEMORY_MAPPINGS)->rows;
 	struct mapping_paths paths = {.n = 0};
@@ -145,11 +146,11 @@ void rows_smaps(struct import *im, struct machine *m, int64_t ts, const struct p
 	uint32_t upid;
 
 	pb_read(smaps, PB_TO(PB_SMAPS_PACKET_PID, &pid));
-	upid = tasks_process(&m->tasks, pid);
+	upid = tasks_get_process(&m->tasks, pid);
 	pb_for_each (f, smaps) {
 		if (f.id == PB_SMAPS_PACKET_ENTRIES && f.data)
 			smaps_rows_add_entry(im, ts, upid, &f);
 		else if (f.id == PB_SMAPS_PACKET_PACKED_ENTRIES && f.data)
-			add_packed(im, ts, upid, &f);
+			add_packed_mappings(im, ts, upid, &f);
 	}
 }

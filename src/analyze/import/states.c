@@ -12,7 +12,7 @@ struct open_state {
 	struct arg_builder args; /* owned: stored when the value ends */
 };
 
-static struct open_state *states_state_of(struct import *im, uint32_t track)
+static struct open_state *states_get_state(struct import *im, uint32_t track)
 {
 	size_t n = im->cap_open_states;
 
@@ -64,7 +64,7 @@ void states_set(struct import *im, int64_t ts, uint32_t track, uint32_t value,
 		struct arg_builder *args)
 {
 	const struct table *t = import_table(im, TABLE_STATE);
-	struct open_state *o = states_state_of(im, track);
+	struct open_state *o = states_get_state(im, track);
 
 	if (o && o->open && table_u32(t, TRACK_STATE_VALUE, o->row) != value)
 		close_state(im, o, ts);

@@ -7,7 +7,7 @@
 #include "base/core/mem.h"
 #include "gen/fields.h"
 
-static uint64_t storage_number(const struct ftrace_event *e, uint32_t which)
+static uint64_t storage_field_number(const struct ftrace_event *e, uint32_t which)
 {
 	struct pb_field f;
 
@@ -64,17 +64,18 @@ static uint32_t scsi_name(struct import *im, uint32_t operation, uint32_t group)
 /* The counter is the number of commands that the controller has: the bits of its doorbell. */
 static void ufs_command(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
-	uint32_t doorbell = (uint32_t)storage_number(e, PB_UFSHCD_COMMAND_FTRACE_EVENT_DOORBELL);
-	uint64_t step = storage_number(e, PB_UFSHCD_COMMAND_FTRACE_EVENT_STR_T);
-	int64_t tag = (uint32_t)storage_number(e, PB_UFSHCD_COMMAND_FTRACE_EVENT_TAG);
+	uint32_t doorbell =
+		(uint32_t)storage_field_number(e, PB_UFSHCD_COMMAND_FTRACE_EVENT_DOORBELL);
+	uint64_t step = storage_field_number(e, PB_UFSHCD_COMMAND_FTRACE_EVENT_STR_T);
+	int64_t tag = (uint32_t)storage_field_number(e, PB_UFSHCD_COMMAND_FTRACE_EVENT_TAG);
 	int n = doorbell ? __builtin_popcount(doorbell) : step != 1;
 	uint32_t track;
 
-	rows_counter(im, e->ts,
-		     tracks_get(im, m, &ufs_count,
-				strings_intern_z(&im->store->strings, "io.ufs.command.count"),
-				NULL),
-		     n, NULL_U32);
+	rows_add_counter(im, e->ts,
+			 tracks_get(im, m, &ufs_count,
+				    strings_intern_z(&im->store->strings, "io.ufs.command.count"),
+				    NULL),
+			 n, NULL_U32);
 	track = tracks_get(
 		im, m, &ufs_tag,
 		strings_intern_f(&im->store->strings, "io.ufs.command.tag[%03u]", (unsigned)tag),
@@ -84,9 +85,9 @@ static void ufs_command(struct import *im, struct machine *m, const struct ftrac
 	else
 		slices_begin(im, e->ts, -1, track, NULL_U32,
 			     scsi_name(im,
-				       (uint32_t)storage_number(
+				       (uint32_t)storage_field_number(
 					       e, PB_UFSHCD_COMMAND_FTRACE_EVENT_OPCODE),
-				       (uint32_t)storage_number(
+				       (uint32_t)storage_field_number(
 					       e, PB_UFSHCD_COMMAND_FTRACE_EVENT_GROUP_ID)),
 			     NULL);
 }
@@ -96,14 +97,15 @@ static void ufs_command(struct import *im, struct machine *m, const struct ftrac
 static void ufs_clock_gating(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
 	static const uint8_t values[] = {0, 3, 1, 2};
-	uint64_t state = storage_number(e, PB_UFSHCD_CLK_GATING_FTRACE_EVENT_STATE);
+	uint64_t state = storage_field_number(e, PB_UFSHCD_CLK_GATING_FTRACE_EVENT_STATE);
 
-	rows_counter(im, e->ts,
-		     tracks_get(im, m, &ufs_clock,
-				strings_intern_z(&im->store->strings,
-						 "io.ufs.clkgating (OFF:0/REQ_OFF/REQ_ON/ON:3)"),
-				NULL),
-		     state < ARRAY_SIZE(values) ? values[state] : 0, NULL_U32);
+	rows_add_counter(
+		im, e->ts,
+		tracks_get(im, m, &ufs_clock,
+			   strings_intern_z(&im->store->strings,
+					    "io.ufs.clkgating (OFF:0/REQ_OFF/REQ_ON/ON:3)"),
+			   NULL),
+		state < ARRAY_SIZE(values) ? values[state] : 0, NULL_U32);
 }
 
 /* ---- F2FS ---- */
@@ -165,21 +167,21 @@ static void add_f2fs(struct import *im, struct machine *m, const struct ftrace_e
 		uint32_t name = strings_intern_f(s, "%s.[%s].%s", type->type,
 						 strings_get(s, device), counters[i].key);
 
-		rows_counter(im, e->ts, tracks_get(im, m, type, name, values),
-			     (double)storage_number(e, counters[i].field), NULL_U32);
+		rows_add_counter(im, e->ts, tracks_get(im, m, type, name, values),
+				 (double)storage_field_number(e, counters[i].field), NULL_U32);
 	}
 }
 
 static void f2fs_iostat(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
-	add_f2fs(im, m, e, &f2fs_bytes, storage_number(e, PB_F2FS_IOSTAT_FTRACE_EVENT_DEV),
+	add_f2fs(im, m, e, &f2fs_bytes, storage_field_number(e, PB_F2FS_IOSTAT_FTRACE_EVENT_DEV),
 		 byte_counters, ARRAY_SIZE(byte_counters));
 }
 
 static void f2fs_iostat_latency(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
 	add_f2fs(im, m, e, &f2fs_latency,
-		 storage_number(e, PB_F2FS_IOSTAT_LATENCY_FTRACE_EVENT_DEV), latency_counters,
+		 storage_field_number(e, PB_F2FS_IOSTAT_LATENCY_FTRACE_EVENT_DEV), latency_counters,
 		 ARRAY_SIZE(latency_counters));
 }
 

@@ -23,10 +23,12 @@ struct sys_packet_rows {
 	unsigned position; /* fields of the same number before this one */
 };
 
-static void sys_stats_rows_add(const struct sys_packet_rows *p, const struct track_type *type,
-			       uint32_t name, const int64_t *values, double value)
+static void sys_stats_rows_add_counter(const struct sys_packet_rows *p,
+				       const struct track_type *type, uint32_t name,
+				       const int64_t *values, double value)
 {
-	rows_counter(p->im, p->ts, tracks_get(p->im, p->m, type, name, values), value, NULL_U32);
+	rows_add_counter(p->im, p->ts, tracks_get(p->im, p->m, type, name, values), value,
+			 NULL_U32);
 }
 
 static uint32_t sys_stats_rows_intern(const struct sys_packet_rows *p, const char *s)
@@ -59,7 +61,7 @@ static uint32_t sys_stats_rows_text(const struct sys_packet_rows *p, const struc
 static const struct track_type meminfo_type = {"meminfo", "bytes", true, {{"meminfo_key", true}}};
 static const struct track_type vmstat_type = {"vmstat", NULL, true, {{"vmstat_key", true}}};
 
-static void meminfo(const struct sys_packet_rows *p, const struct pb_field *f)
+static void add_meminfo(const struct sys_packet_rows *p, const struct pb_field *f)
 {
 	struct key_value kv = read_key_value(f);
 	int64_t key;
@@ -69,12 +71,12 @@ static void meminfo(const struct sys_packet_rows *p, const struct pb_field *f)
 		return;
 	}
 	key = sys_stats_rows_intern(p, meminfo_names[kv.number]);
-	sys_stats_rows_add(p, &meminfo_type, (uint32_t)key, &key,
-			   (double)(int64_t)(kv.value * 1024));
+	sys_stats_rows_add_counter(p, &meminfo_type, (uint32_t)key, &key,
+				   (double)(int64_t)(kv.value * 1024));
 }
 
 /* A counter is named as its constant in VmstatCounters, in lower case and without VMSTAT_. */
-static void vmstat(const struct sys_packet_rows *p, const struct pb_field *f)
+static void add_vmstat(const struct sys_packet_rows *p, const struct pb_field *f)
 {
 	struct key_value kv = read_key_value(f);
 	const ProtobufCEnumValue *v =
@@ -92,12 +94,12 @@ static void vmstat(const struct sys_packet_rows *p, const struct pb_field *f)
 	for (size_t i = 0; i < sizeof(name) - 1 && v->name[strlen("VMSTAT_") + i]; i++)
 		name[i] = (char)tolower((unsigned char)v->name[strlen("VMSTAT_") + i]);
 	key = sys_stats_rows_intern(p, name);
-	sys_stats_rows_add(p, &vmstat_type, (uint32_t)key, &key, (double)(int64_t)kv.value);
+	sys_stats_rows_add_counter(p, &vmstat_type, (uint32_t)key, &key, (double)(int64_t)kv.value);
 }
 
 static const struct track_type slab_type = {"slabinfo", "bytes", true, {{"slab_name", true}}};
 
-static void slab(const struct sys_packet_rows *p, const struct pb_field *message)
+static void add_slab(const struct sys_packet_rows *p, const struct pb_field *message)
 {
 	struct import *im = p->im;
 	struct pb_field name = {0};
@@ -116,8 +118,8 @@ static void slab(const struct sys_packet_rows *p, const struct pb_field *message
 			   &key);
 	arg_builder_int(im->store, &im->args, "pages_per_slab", ARG_UINT, pages);
 	arg_builder_int(im->store, &im->args, "num_slabs", ARG_UINT, slabs);
-	rows_counter(im, p->ts, track, (double)((uint64_t)pages * slabs * p->m->page_size),
-		     arg_sets_add(im->store, &im->args));
+	rows_add_counter(im, p->ts, track, (double)((uint64_t)pages * slabs * p->m->page_size),
+			 arg_sets_add(im->store, &im->args));
 }
 
 static const struct track_type buddy_type = {
@@ -126,7 +128,7 @@ static const struct track_type buddy_type = {
 	true,
 	{{"buddyinfo_node", true}, {"buddyinfo_zone", true}, {"buddyinfo_chunk_size_kb", false}}};
 
-static void buddy(const struct sys_packet_rows *p, const struct pb_field *message)
+static void add_buddy(const struct sys_packet_rows *p, const struct pb_field *message)
 {
 	struct strings *strings = &p->im->store->strings;
 	struct pb_field node_name = {0}, zone_name = {0};
@@ -146,7 +148,7 @@ static void buddy(const struct sys_packet_rows *p, const struct pb_field *messag
 			int64_t kb = (int64_t)(((uint64_t)1 << order) * p->m->page_size / 1024);
 			int64_t values[] = {node, zone, kb};
 
-			sys_stats_rows_add(
+			sys_stats_rows_add_counter(
 				p, &buddy_type,
 				strings_intern_f(strings, "mem.buddyinfo[%s][%s][%lld kB]",
 						 strings_get(strings, node),
@@ -167,15 +169,15 @@ static const struct track_type disk_count = {
 static const struct track_type disk_ms = {
 	"diskstat", "ms", true, {{"device_name", true}, {"counter_name", true}}};
 
-static void disk_row(const struct sys_packet_rows *p, const struct track_type *type,
-		     uint32_t device, const char *what, double value)
+static void add_disk_counter(const struct sys_packet_rows *p, const struct track_type *type,
+			     uint32_t device, const char *what, double value)
 {
 	struct strings *s = &p->im->store->strings;
 	int64_t values[] = {device, strings_intern_z(s, what)};
 
-	sys_stats_rows_add(p, type,
-			   strings_intern_f(s, "diskstat.[%s].%s", strings_get(s, device), what),
-			   values, value);
+	sys_stats_rows_add_counter(
+		p, type, strings_intern_f(s, "diskstat.[%s].%s", strings_get(s, device), what),
+		values, value);
 }
 
 /* Returns how much a field of a disk has grown since the last sample. It is negative for a new disk
@@ -194,7 +196,7 @@ static int64_t disk_delta(const struct sys_packet_rows *p, uint32_t device, uint
 	return delta;
 }
 
-static void disk(const struct sys_packet_rows *p, const struct pb_field *message)
+static void add_disk(const struct sys_packet_rows *p, const struct pb_field *message)
 {
 	static const char *const amounts[] = {"read_amount", "write_amount", "discard_amount"};
 	static const char *const rates[] = {"read_throughput", "write_throughput",
@@ -218,13 +220,14 @@ static void disk(const struct sys_packet_rows *p, const struct pb_field *message
 		const int64_t *sectors = &deltas[PB_SYS_STATS_DISK_STAT_READ_SECTORS + 2 * i];
 		double mb = (double)sectors[0] / 2048, ms = (double)sectors[1];
 
-		disk_row(p, &disk_mb, device, amounts[i], mb);
-		disk_row(p, &disk_mb_per_s, device, rates[i], sectors[1] ? mb * 1000 / ms : 0);
+		add_disk_counter(p, &disk_mb, device, amounts[i], mb);
+		add_disk_counter(p, &disk_mb_per_s, device, rates[i],
+				 sectors[1] ? mb * 1000 / ms : 0);
 	}
-	disk_row(p, &disk_count, device, "flush_amount",
-		 (double)deltas[PB_SYS_STATS_DISK_STAT_FLUSH_COUNT]);
-	disk_row(p, &disk_ms, device, "flush_time",
-		 (double)deltas[PB_SYS_STATS_DISK_STAT_FLUSH_TIME_MS]);
+	add_disk_counter(p, &disk_count, device, "flush_amount",
+			 (double)deltas[PB_SYS_STATS_DISK_STAT_FLUSH_COUNT]);
+	add_disk_counter(p, &disk_ms, device, "flush_time",
+			 (double)deltas[PB_SYS_STATS_DISK_STAT_FLUSH_TIME_MS]);
 }
 
 /* ---- CPUs, interrupts ---- */
@@ -232,7 +235,7 @@ static void disk(const struct sys_packet_rows *p, const struct pb_field *message
 static const struct track_type cpustat_type = {
 	"cpustat", NULL, true, {{"cpu", false}, {"cpustat_key", true}}};
 
-static void cpu_times(const struct sys_packet_rows *p, const struct pb_field *message)
+static void add_cpu_times(const struct sys_packet_rows *p, const struct pb_field *message)
 {
 	static const char *const keys[] = {"user_ns",	 "user_nice_ns", "system_mode_ns",
 					   "idle_ns",	 "io_wait_ns",	 "irq_ns",
@@ -253,7 +256,7 @@ static void cpu_times(const struct sys_packet_rows *p, const struct pb_field *me
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
 		int64_t values[] = {(int64_t)cpu, sys_stats_rows_intern(p, keys[i])};
 
-		sys_stats_rows_add(
+		sys_stats_rows_add_counter(
 			p, &cpustat_type,
 			strings_intern_f(&p->im->store->strings, "cpu.times.%s", keys[i]), values,
 			(double)ns[i]);
@@ -263,17 +266,17 @@ static void cpu_times(const struct sys_packet_rows *p, const struct pb_field *me
 static const struct track_type num_irq_type = {"num_irq", NULL, true, {{"irq", false}}};
 static const struct track_type num_softirq_type = {"num_softirq", NULL, true, {{"irq", false}}};
 
-static void interrupts(const struct sys_packet_rows *p, const struct pb_field *f)
+static void add_interrupts(const struct sys_packet_rows *p, const struct pb_field *f)
 {
 	const struct track_type *type =
 		f->id == PB_SYS_STATS_NUM_IRQ ? &num_irq_type : &num_softirq_type;
 	struct key_value kv = read_key_value(f);
 	int64_t irq = (int32_t)kv.number;
 
-	sys_stats_rows_add(p, type,
-			   strings_intern_f(&p->im->store->strings, "%s (id: %lld)", type->type,
-					    (long long)irq),
-			   &irq, (double)kv.value);
+	sys_stats_rows_add_counter(p, type,
+				   strings_intern_f(&p->im->store->strings, "%s (id: %lld)",
+						    type->type, (long long)irq),
+				   &irq, (double)kv.value);
 }
 
 static const struct track_type num_forks_type = {"num_forks", NULL, true, {{NULL, false}}};
@@ -281,54 +284,57 @@ static const struct track_type num_irq_total_type = {"num_irq_total", NULL, true
 static const struct track_type num_softirq_total_type = {
 	"num_softirq_total", NULL, true, {{NULL, false}}};
 
-static void total(const struct sys_packet_rows *p, const struct pb_field *f)
+static void add_total(const struct sys_packet_rows *p, const struct pb_field *f)
 {
 	const struct track_type *type = f->id == PB_SYS_STATS_NUM_FORKS ? &num_forks_type
 					: f->id == PB_SYS_STATS_NUM_IRQ_TOTAL
 						? &num_irq_total_type
 						: &num_softirq_total_type;
 
-	sys_stats_rows_add(p, type, sys_stats_rows_intern(p, type->type), NULL, (double)f->u64);
+	sys_stats_rows_add_counter(p, type, sys_stats_rows_intern(p, type->type), NULL,
+				   (double)f->u64);
 }
 
-static void cpufreq(const struct sys_packet_rows *p, const struct pb_field *f)
+static void add_cpufreq(const struct sys_packet_rows *p, const struct pb_field *f)
 {
 	int64_t cpu = p->position;
 	uint64_t khz;
 
 	for (struct pb_packed v = pb_packed_of(f); pb_packed_next(&v, &khz) && cpu < MAX_CPUS;
 	     cpu++)
-		sys_stats_rows_add(p, &track_cpu_frequency, sys_stats_rows_intern(p, "cpufreq"),
-				   &cpu, (double)khz);
+		sys_stats_rows_add_counter(p, &track_cpu_frequency,
+					   sys_stats_rows_intern(p, "cpufreq"), &cpu, (double)khz);
 }
 
-/* In MHz, on a track whose unit is kHz: trace_processor has the same values. */
-static void gpufreq(const struct sys_packet_rows *p, const struct pb_field *f)
+/* Adds the values, in MHz, to a track whose unit is kHz: trace_processor has the same values. */
+static void add_gpufreq(const struct sys_packet_rows *p, const struct pb_field *f)
 {
 	int64_t values[] = {counter_rules_ugpu(p->im, p->m, 0), 0};
 	uint64_t mhz;
 
 	for (struct pb_packed v = pb_packed_of(f); pb_packed_next(&v, &mhz);)
-		sys_stats_rows_add(p, &track_gpu_frequency, sys_stats_rows_intern(p, "gpufreq"),
-				   values, (double)mhz);
+		sys_stats_rows_add_counter(p, &track_gpu_frequency,
+					   sys_stats_rows_intern(p, "gpufreq"), values,
+					   (double)mhz);
 }
 
-static void devfreq(const struct sys_packet_rows *p, const struct pb_field *f)
+static void add_devfreq(const struct sys_packet_rows *p, const struct pb_field *f)
 {
 	struct key_value kv = read_key_value(f);
 	int64_t key = sys_stats_rows_text(p, &kv.text);
 
-	sys_stats_rows_add(p, &track_clock_frequency,
-			   strings_intern_f(&p->im->store->strings, "%s Frequency",
-					    strings_get(&p->im->store->strings, (uint32_t)key)),
-			   &key, (double)kv.value);
+	sys_stats_rows_add_counter(
+		p, &track_clock_frequency,
+		strings_intern_f(&p->im->store->strings, "%s Frequency",
+				 strings_get(&p->im->store->strings, (uint32_t)key)),
+		&key, (double)kv.value);
 }
 
 /* ---- pressure, heat ---- */
 
 static const struct track_type psi_type = {"psi", NULL, true, {{"psi_resource", true}}};
 
-static void psi(const struct sys_packet_rows *p, const struct pb_field *f)
+static void add_psi(const struct sys_packet_rows *p, const struct pb_field *f)
 {
 	static const char *const names[] = {"psi.resource.unspecified",
 					    "psi.cpu.some",
@@ -345,14 +351,14 @@ static void psi(const struct sys_packet_rows *p, const struct pb_field *f)
 		return;
 	}
 	key = sys_stats_rows_intern(p, names[kv.number] + strlen("psi."));
-	sys_stats_rows_add(p, &psi_type, sys_stats_rows_intern(p, names[kv.number]), &key,
-			   (double)kv.value);
+	sys_stats_rows_add_counter(p, &psi_type, sys_stats_rows_intern(p, names[kv.number]), &key,
+				   (double)kv.value);
 }
 
 static const struct track_type thermal_type = {
 	"thermal_temperature_sys", "C", true, {{"thermal_zone", true}}};
 
-static void thermal(const struct sys_packet_rows *p, const struct pb_field *message)
+static void add_thermal(const struct sys_packet_rows *p, const struct pb_field *message)
 {
 	struct pb_field zone = {0};
 	uint64_t temp = 0;
@@ -361,13 +367,13 @@ static void thermal(const struct sys_packet_rows *p, const struct pb_field *mess
 	pb_read(message, PB_TO(PB_SYS_STATS_THERMAL_ZONE_TYPE, &zone),
 		PB_TO(PB_SYS_STATS_THERMAL_ZONE_TEMP, &temp));
 	key = sys_stats_rows_text(p, &zone);
-	sys_stats_rows_add(p, &thermal_type, (uint32_t)key, &key, (double)temp);
+	sys_stats_rows_add_counter(p, &thermal_type, (uint32_t)key, &key, (double)temp);
 }
 
 static const struct track_type cpuidle_type = {
 	"cpu_idle_state", "us", true, {{"cpu", false}, {"state", true}}};
 
-static void cpuidle(const struct sys_packet_rows *p, const struct pb_field *message)
+static void add_cpuidle(const struct sys_packet_rows *p, const struct pb_field *message)
 {
 	struct strings *strings = &p->im->store->strings;
 	uint64_t cpu = 0;
@@ -382,10 +388,10 @@ static void cpuidle(const struct sys_packet_rows *p, const struct pb_field *mess
 		uint32_t state = sys_stats_rows_text(p, &kv.text);
 		int64_t values[] = {(int64_t)cpu, state};
 
-		sys_stats_rows_add(p, &cpuidle_type,
-				   strings_intern_f(strings, "cpuidle%u.%s", (unsigned)cpu,
-						    strings_get(strings, state)),
-				   values, (double)kv.value);
+		sys_stats_rows_add_counter(p, &cpuidle_type,
+					   strings_intern_f(strings, "cpuidle%u.%s", (unsigned)cpu,
+							    strings_get(strings, state)),
+					   values, (double)kv.value);
 	}
 }
 
@@ -396,23 +402,23 @@ static const struct sys_part {
 	void (*fn)(const struct sys_packet_rows *p, const struct pb_field *f);
 	bool is_number; /* else a message */
 } parts[] = {
-	{PB_SYS_STATS_MEMINFO, meminfo, false},
-	{PB_SYS_STATS_DEVFREQ, devfreq, false},
-	{PB_SYS_STATS_CPUFREQ_KHZ, cpufreq, true},
-	{PB_SYS_STATS_VMSTAT, vmstat, false},
-	{PB_SYS_STATS_CPU_STAT, cpu_times, false},
-	{PB_SYS_STATS_NUM_IRQ, interrupts, false},
-	{PB_SYS_STATS_NUM_SOFTIRQ, interrupts, false},
-	{PB_SYS_STATS_NUM_FORKS, total, true},
-	{PB_SYS_STATS_NUM_IRQ_TOTAL, total, true},
-	{PB_SYS_STATS_NUM_SOFTIRQ_TOTAL, total, true},
-	{PB_SYS_STATS_BUDDY_INFO, buddy, false},
-	{PB_SYS_STATS_DISK_STAT, disk, false},
-	{PB_SYS_STATS_PSI, psi, false},
-	{PB_SYS_STATS_THERMAL_ZONE, thermal, false},
-	{PB_SYS_STATS_CPUIDLE_STATE, cpuidle, false},
-	{PB_SYS_STATS_GPUFREQ_MHZ, gpufreq, true},
-	{PB_SYS_STATS_SLAB_INFO, slab, false},
+	{PB_SYS_STATS_MEMINFO, add_meminfo, false},
+	{PB_SYS_STATS_DEVFREQ, add_devfreq, false},
+	{PB_SYS_STATS_CPUFREQ_KHZ, add_cpufreq, true},
+	{PB_SYS_STATS_VMSTAT, add_vmstat, false},
+	{PB_SYS_STATS_CPU_STAT, add_cpu_times, false},
+	{PB_SYS_STATS_NUM_IRQ, add_interrupts, false},
+	{PB_SYS_STATS_NUM_SOFTIRQ, add_interrupts, false},
+	{PB_SYS_STATS_NUM_FORKS, add_total, true},
+	{PB_SYS_STATS_NUM_IRQ_TOTAL, add_total, true},
+	{PB_SYS_STATS_NUM_SOFTIRQ_TOTAL, add_total, true},
+	{PB_SYS_STATS_BUDDY_INFO, add_buddy, false},
+	{PB_SYS_STATS_DISK_STAT, add_disk, false},
+	{PB_SYS_STATS_PSI, add_psi, false},
+	{PB_SYS_STATS_THERMAL_ZONE, add_thermal, false},
+	{PB_SYS_STATS_CPUIDLE_STATE, add_cpuidle, false},
+	{PB_SYS_STATS_GPUFREQ_MHZ, add_gpufreq, true},
+	{PB_SYS_STATS_SLAB_INFO, add_slab, false},
 };
 
 void rows_sys_stats(struct import *im, struct machine *m, int64_t ts, const struct pb_field *stats)

@@ -9,7 +9,7 @@
 
 #define CLONE_THREAD 0x10000u
 
-static void new_task(struct import *im, struct machine *m, const struct ftrace_event *e)
+static void task_newtask(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
 	struct tasks *tasks = &m->tasks;
 	struct pb_field text = {0};
@@ -20,7 +20,7 @@ static void new_task(struct import *im, struct machine *m, const struct ftrace_e
 	pb_read(&e->message, PB_TO(PB_TASK_NEWTASK_FTRACE_EVENT_PID, &tid),
 		PB_TO(PB_TASK_NEWTASK_FTRACE_EVENT_COMM, &text),
 		PB_TO(PB_TASK_NEWTASK_FTRACE_EVENT_CLONE_FLAGS, &flags));
-	comm = import_text(im, &text);
+	comm = import_intern_text(im, &text);
 	if (!tid)
 		return;
 	if (flags & CLONE_THREAD) {
@@ -36,7 +36,7 @@ static void new_task(struct import *im, struct machine *m, const struct ftrace_e
 	rows_new_task(im, m, e->ts, utid, e->utid);
 }
 
-static void rename(struct import *im, struct machine *m, const struct ftrace_event *e)
+static void task_rename(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
 	uint32_t utid, upid, comm;
 	struct pb_field text = {0};
@@ -44,8 +44,8 @@ static void rename(struct import *im, struct machine *m, const struct ftrace_eve
 
 	pb_read(&e->message, PB_TO(PB_TASK_RENAME_FTRACE_EVENT_PID, &tid),
 		PB_TO(PB_TASK_RENAME_FTRACE_EVENT_NEWCOMM, &text));
-	comm = import_text(im, &text);
-	utid = tasks_thread(&m->tasks, tid);
+	comm = import_intern_text(im, &text);
+	utid = tasks_get_thread(&m->tasks, tid);
 	tasks_name_thread(&m->tasks, utid, comm, THREAD_BY_FTRACE);
 	upid = tasks_upid(&m->tasks, utid);
 	if (upid != NULL_U32 &&
@@ -53,16 +53,16 @@ static void rename(struct import *im, struct machine *m, const struct ftrace_eve
 		tasks_name_process(&m->tasks, upid, comm, PROCESS_BY_SYSTEM);
 }
 
-static void process_free(struct import *im, struct machine *m, const struct ftrace_event *e)
+static void sched_process_free(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
 	struct pb_field pid;
 
 	(void)im;
 	if (event_field(e, PB_SCHED_PROCESS_FREE_FTRACE_EVENT_PID, &pid))
-		tasks_end(&m->tasks, (int32_t)pid.u64, e->ts);
+		tasks_end_thread(&m->tasks, (int32_t)pid.u64, e->ts);
 }
 
-static void waking(struct import *im, struct machine *m, const struct ftrace_event *e)
+static void sched_waking(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
 	struct pb_field text = {0};
 	uint64_t flags = UINT64_MAX;
@@ -72,14 +72,14 @@ static void waking(struct import *im, struct machine *m, const struct ftrace_eve
 	pb_read(&e->message, PB_TO(PB_SCHED_WAKING_FTRACE_EVENT_PID, &tid),
 		PB_TO(PB_SCHED_WAKING_FTRACE_EVENT_COMM, &text),
 		PB_TO(PB_SCHED_WAKING_FTRACE_EVENT_COMMON_FLAGS, &flags));
-	utid = tasks_thread(&m->tasks, tid);
-	tasks_name_thread(&m->tasks, utid, import_text(im, &text), THREAD_BY_FTRACE);
+	utid = tasks_get_thread(&m->tasks, tid);
+	tasks_name_thread(&m->tasks, utid, import_intern_text(im, &text), THREAD_BY_FTRACE);
 	/* other producers do not write the flags */
 	rows_waking(im, m, e->ts, utid, e->utid,
 		    flags == UINT64_MAX ? NULL_U8 : rows_in_interrupt(flags));
 }
 
-static void blocked_reason(struct import *im, struct machine *m, const struct ftrace_event *e)
+static void sched_blocked_reason(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
 	uint64_t caller = 0;
 	bool io_wait = false;
@@ -88,15 +88,15 @@ static void blocked_reason(struct import *im, struct machine *m, const struct ft
 	pb_read(&e->message, PB_TO(PB_SCHED_BLOCKED_REASON_FTRACE_EVENT_PID, &tid),
 		PB_TO(PB_SCHED_BLOCKED_REASON_FTRACE_EVENT_CALLER, &caller),
 		PB_TO(PB_SCHED_BLOCKED_REASON_FTRACE_EVENT_IO_WAIT, &io_wait));
-	rows_blocked_reason(im, m, tasks_thread(&m->tasks, tid), io_wait,
-			    event_symbol(m, e, caller));
+	rows_blocked_reason(im, m, tasks_get_thread(&m->tasks, tid), io_wait,
+			    event_symbol_name(m, e, caller));
 }
 
 /*
  * Converts the expiry of a timer. Its clock is not in the event: of the clocks that a sleep can have
  * it is the one whose time is nearest to that of the event.
  */
-static int64_t due_time(struct machine *m, int64_t now, int64_t expires)
+static int64_t convert_expiry(struct machine *m, int64_t now, int64_t expires)
 {
 	static const uint32_t ids[] = {CLOCK_MONOTONIC_ID, CLOCK_BOOTTIME_ID, CLOCK_REALTIME_ID};
 	int64_t due = NULL_I64, distance = INT64_MAX, ts, from_now;
@@ -104,7 +104,7 @@ static int64_t due_time(struct machine *m, int64_t now, int64_t expires)
 	for (size_t i = 0; i < ARRAY_SIZE(ids); i++) {
 		if (clocks_convert(&m->clocks, ids[i], expires, &ts) != CLOCK_CONVERTED)
 			continue;
-		ts = clocks_trace_time(&m->clocks, ts);
+		ts = clocks_to_service_time(&m->clocks, ts);
 		if (__builtin_sub_overflow(ts, now, &from_now) || from_now == INT64_MIN)
 			continue;
 		from_now = from_now < 0 ? -from_now : from_now;
@@ -117,7 +117,7 @@ static int64_t due_time(struct machine *m, int64_t now, int64_t expires)
 }
 
 /* A thread starts the timer of its own sleep; such timers are known by their function. */
-static void timer_start(struct import *im, struct machine *m, const struct ftrace_event *e)
+static void hrtimer_start(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
 	struct thread_info *info = &im->infos.threads[e->utid];
 	struct pb_field function, expires, timer;
@@ -134,14 +134,14 @@ static void timer_start(struct import *im, struct machine *m, const struct ftrac
 	    strcmp(strings_get(&im->store->strings, name), "hrtimer_wakeup") != 0)
 		return;
 	im->store->has_sleep_timers = true;
-	info->timer_due = due_time(m, e->ts, (int64_t)expires.u64);
+	info->timer_due = convert_expiry(m, e->ts, (int64_t)expires.u64);
 	info->timer = timer.u64;
 	info->timer_state = e->sequence_state;
 }
 
-/* The thread has not slept after all. Timers have other numbers in another state of the sequence:
- * then this may be the thread's timer. */
-static void timer_cancel(struct import *im, struct machine *m, const struct ftrace_event *e)
+/* Forgets the timer of the thread's sleep: it has not slept after all. Timers have other numbers in
+ * another state of the sequence: then this may be the thread's timer. */
+static void hrtimer_cancel(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
 	struct thread_info *info = &im->infos.threads[e->utid];
 	struct pb_field timer;
@@ -153,13 +153,13 @@ static void timer_cancel(struct import *im, struct machine *m, const struct ftra
 }
 
 const struct event_rule task_rules[] = {
-	{PB_FTRACE_EVENT_TASK_NEWTASK, new_task, NULL},
-	{PB_FTRACE_EVENT_TASK_RENAME, rename, NULL},
-	{PB_FTRACE_EVENT_SCHED_PROCESS_FREE, process_free, NULL},
-	{PB_FTRACE_EVENT_SCHED_WAKING, waking, NULL},
-	{PB_FTRACE_EVENT_SCHED_BLOCKED_REASON, blocked_reason, "caller"},
-	{PB_FTRACE_EVENT_HRTIMER_START, timer_start, NULL},
-	{PB_FTRACE_EVENT_HRTIMER_CANCEL, timer_cancel, NULL},
+	{PB_FTRACE_EVENT_TASK_NEWTASK, task_newtask, NULL},
+	{PB_FTRACE_EVENT_TASK_RENAME, task_rename, NULL},
+	{PB_FTRACE_EVENT_SCHED_PROCESS_FREE, sched_process_free, NULL},
+	{PB_FTRACE_EVENT_SCHED_WAKING, sched_waking, NULL},
+	{PB_FTRACE_EVENT_SCHED_BLOCKED_REASON, sched_blocked_reason, "caller"},
+	{PB_FTRACE_EVENT_HRTIMER_START, hrtimer_start, NULL},
+	{PB_FTRACE_EVENT_HRTIMER_CANCEL, hrtimer_cancel, NULL},
 	{PB_FTRACE_EVENT_WORKQUEUE_QUEUE_WORK, NULL, "function"},
 	{PB_FTRACE_EVENT_WORKQUEUE_ACTIVATE_WORK, NULL, "function"},
 	{0, NULL, NULL},

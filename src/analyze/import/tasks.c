@@ -30,25 +30,25 @@ struct task_wait {
 	bool is_child;
 };
 
-static void tasks_fail(struct tasks *t)
+static void tasks_set_enomem(struct tasks *t)
 {
 	if (!t->store->budget.error)
 		t->store->budget.error = -ENOMEM;
 }
 
-static struct table *threads(const struct tasks *t)
+static struct table *thread_table(const struct tasks *t)
 {
 	return &t->store->tables[TABLE_THREAD];
 }
 
-static struct table *processes(const struct tasks *t)
+static struct table *process_table(const struct tasks *t)
 {
 	return &t->store->tables[TABLE_PROCESS];
 }
 
 /* ---- numbers ---- */
 
-static uint32_t get(struct task_number *const *hash, int64_t number)
+static uint32_t find_task_number(struct task_number *const *hash, int64_t number)
 {
 	struct task_number *n;
 
@@ -56,7 +56,8 @@ static uint32_t get(struct task_number *const *hash, int64_t number)
 	return n ? n->id : NULL_U32;
 }
 
-static void tasks_put(struct tasks *t, struct task_number **hash, int64_t number, uint32_t id)
+static void tasks_set_number(struct tasks *t, struct task_number **hash, int64_t number,
+			     uint32_t id)
 {
 	struct task_number *n;
 
@@ -76,33 +77,33 @@ static void free_numbers(struct task_number **hash)
 	HASH_FREE(*hash);
 }
 
-static uint32_t newest(const struct tasks *t, int64_t tid)
+static uint32_t newest_thread(const struct tasks *t, int64_t tid)
 {
 	const uint32_t *page;
 
 	if (tid < 0 || tid >= ARRAY_TIDS)
-		return get(&t->tids, tid);
+		return find_task_number(&t->tids, tid);
 	page = t->pages ? t->pages[tid / PAGE_TIDS] : NULL;
 	return page ? page[tid % PAGE_TIDS] : NULL_U32;
 }
 
-static void set_newest(struct tasks *t, int64_t tid, uint32_t utid)
+static void set_newest_thread(struct tasks *t, int64_t tid, uint32_t utid)
 {
 	uint32_t **page;
 
 	if (tid < 0 || tid >= ARRAY_TIDS) {
-		tasks_put(t, &t->tids, tid, utid);
+		tasks_set_number(t, &t->tids, tid, utid);
 		return;
 	}
 	if (!t->pages)
 		t->pages = calloc(PAGES, sizeof(*t->pages));
 	if (!t->pages)
-		return tasks_fail(t);
+		return tasks_set_enomem(t);
 	page = &t->pages[tid / PAGE_TIDS];
 	if (!*page) {
 		*page = malloc(PAGE_TIDS * sizeof(**page));
 		if (!*page)
-			return tasks_fail(t);
+			return tasks_set_enomem(t);
 		for (unsigned i = 0; i < PAGE_TIDS; i++)
 			(*page)[i] = NULL_U32;
 	}
@@ -113,7 +114,7 @@ static void set_newest(struct tasks *t, int64_t tid, uint32_t utid)
 
 static uint32_t tasks_add_thread(struct tasks *t, int64_t tid, int64_t start)
 {
-	struct table *rows = threads(t);
+	struct table *rows = thread_table(t);
 	uint32_t utid = table_append(rows);
 
 	table_set_i64(rows, THREAD_TID, utid, tid);
@@ -127,7 +128,7 @@ static uint32_t tasks_add_thread(struct tasks *t, int64_t tid, int64_t start)
 	table_set_u32(rows, THREAD_ARGS, utid, NULL_U32);
 	if (array_reserve(&t->infos->threads, &t->infos->cap_threads, (size_t)utid + 1,
 			  sizeof(*t->infos->threads))) {
-		tasks_fail(t);
+		tasks_set_enomem(t);
 		return t->infos->n_threads ? (uint32_t)t->infos->n_threads - 1 : 0;
 	}
 	t->infos->threads[utid] = (struct thread_info){.older = NULL_U32,
@@ -145,7 +146,7 @@ static uint32_t tasks_add_thread(struct tasks *t, int64_t tid, int64_t start)
 
 static uint32_t tasks_add_process(struct tasks *t, int64_t pid)
 {
-	struct table *rows = processes(t);
+	struct table *rows = process_table(t);
 	uint32_t upid = table_append(rows);
 
 	table_set_i64(rows, PROCESS_PID, upid, pid);
@@ -159,7 +160,7 @@ static uint32_t tasks_add_process(struct tasks *t, int64_t pid)
 	table_set_u32(rows, PROCESS_MACHINE, upid, t->machine);
 	if (array_reserve(&t->infos->processes, &t->infos->cap_processes, (size_t)upid + 1,
 			  sizeof(*t->infos->processes))) {
-		tasks_fail(t);
+		tasks_set_enomem(t);
 		return t->infos->n_processes ? (uint32_t)t->infos->n_processes - 1 : 0;
 	}
 	t->infos->processes[upid] = (struct process_info){.is_kthread = NULL_U8, .rank = NO_RANK};
@@ -169,16 +170,16 @@ static uint32_t tasks_add_process(struct tasks *t, int64_t pid)
 
 uint32_t tasks_upid(const struct tasks *t, uint32_t utid)
 {
-	return table_u32(threads(t), THREAD_UPID, utid);
+	return table_u32(thread_table(t), THREAD_UPID, utid);
 }
 
 /* Replaces the parent that a process tree named: a tree names 0 for a process that is ending. */
 static void set_parent(struct tasks *t, uint32_t upid, uint32_t parent)
 {
-	table_set_u32(processes(t), PROCESS_PARENT, upid, parent);
+	table_set_u32(process_table(t), PROCESS_PARENT, upid, parent);
 }
 
-/* The key of a process's thread in the list of threads that begins with `oldest`. */
+/* Returns the key of a process's thread in the list of threads that begins with `oldest`. */
 static int64_t member_key(uint32_t oldest, uint32_t upid)
 {
 	return (int64_t)((uint64_t)oldest << 32 | upid);
@@ -190,16 +191,17 @@ static void note_member(struct tasks *t, uint32_t utid, uint32_t upid)
 
 	if (utid == oldest)
 		return;
-	known = get(&t->members, member_key(oldest, upid));
+	known = find_task_number(&t->members, member_key(oldest, upid));
 	if (known == NULL_U32 || known < utid)
-		tasks_put(t, &t->members, member_key(oldest, upid), utid);
+		tasks_set_number(t, &t->members, member_key(oldest, upid), utid);
 }
 
-static bool bind_one(struct tasks *t, uint32_t utid, uint32_t upid)
+/* Returns false if the thread already had a process. */
+static bool set_process(struct tasks *t, uint32_t utid, uint32_t upid)
 {
-	struct table *rows = threads(t);
+	struct table *rows = thread_table(t);
 	int64_t tid = table_i64(rows, THREAD_TID, utid),
-		pid = table_i64(processes(t), PROCESS_PID, upid);
+		pid = table_i64(process_table(t), PROCESS_PID, upid);
 
 	if (table_u32(rows, THREAD_UPID, utid) != NULL_U32)
 		return false;
@@ -210,7 +212,7 @@ static bool bind_one(struct tasks *t, uint32_t utid, uint32_t upid)
 }
 
 /* Takes the list of waits from the thread, and appends `rest`. Returns the first wait. */
-static uint32_t take_waits(struct tasks *t, uint32_t utid, uint32_t rest)
+static uint32_t detach_waits(struct tasks *t, uint32_t utid, uint32_t rest)
 {
 	uint32_t first = t->infos->threads[utid].waits, last = first;
 
@@ -225,9 +227,9 @@ static uint32_t take_waits(struct tasks *t, uint32_t utid, uint32_t rest)
 
 /* Assigns the thread to the process, then the threads that wait for the thread's process, then
  * those that wait for these, and so on. */
-static void bind(struct tasks *t, uint32_t utid, uint32_t upid)
+static void assign_process(struct tasks *t, uint32_t utid, uint32_t upid)
 {
-	uint32_t wait = bind_one(t, utid, upid) ? take_waits(t, utid, NULL_U32) : NULL_U32;
+	uint32_t wait = set_process(t, utid, upid) ? detach_waits(t, utid, NULL_U32) : NULL_U32;
 
 	while (wait != NULL_U32) {
 		struct task_wait w = t->infos->waits[wait];
@@ -235,18 +237,20 @@ static void bind(struct tasks *t, uint32_t utid, uint32_t upid)
 		wait = w.next;
 		if (w.is_child)
 			set_parent(t, w.other, upid);
-		else if (bind_one(t, w.other, upid))
-			wait = take_waits(t, w.other, wait);
+		else if (set_process(t, w.other, upid))
+			wait = detach_waits(t, w.other, wait);
 	}
 }
 
-static void wait_for(struct tasks *t, uint32_t thread, uint32_t other, bool is_child)
+/* Keeps `other` until the process of `thread` is known: it becomes the parent of the process
+ * `other` (is_child), or the process of the thread `other`. */
+static void add_wait(struct tasks *t, uint32_t thread, uint32_t other, bool is_child)
 {
 	struct task_infos *in = t->infos;
 
 	if (!budget_take(&t->store->budget, sizeof(*in->waits)) ||
 	    array_reserve(&in->waits, &in->cap_waits, in->n_waits + 1, sizeof(*in->waits)))
-		return tasks_fail(t);
+		return tasks_set_enomem(t);
 	in->waits[in->n_waits] = (struct task_wait){
 		.next = in->threads[thread].waits, .other = other, .is_child = is_child};
 	in->threads[thread].waits = (uint32_t)in->n_waits++;
@@ -259,7 +263,7 @@ void tasks_set_parent_of(struct tasks *t, uint32_t upid, uint32_t thread)
 	if (parent != NULL_U32)
 		set_parent(t, upid, parent);
 	else
-		wait_for(t, thread, upid, true);
+		add_wait(t, thread, upid, true);
 }
 
 void tasks_share_process(struct tasks *t, uint32_t utid, uint32_t thread)
@@ -267,15 +271,15 @@ void tasks_share_process(struct tasks *t, uint32_t utid, uint32_t thread)
 	uint32_t known = tasks_upid(t, thread);
 
 	if (known != NULL_U32) {
-		bind(t, utid, known);
+		assign_process(t, utid, known);
 		return;
 	}
 	if (tasks_upid(t, utid) != NULL_U32) {
-		bind(t, thread, tasks_upid(t, utid));
+		assign_process(t, thread, tasks_upid(t, utid));
 		return;
 	}
-	wait_for(t, thread, utid, false);
-	wait_for(t, utid, thread, false);
+	add_wait(t, thread, utid, false);
+	add_wait(t, utid, thread, false);
 }
 
 /* ---- look-up ---- */
@@ -284,21 +288,21 @@ bool tasks_is_alive(const struct tasks *t, uint32_t utid)
 {
 	uint32_t upid = tasks_upid(t, utid);
 
-	if (table_i64(threads(t), THREAD_END_TS, utid) != NULL_I64)
+	if (table_i64(thread_table(t), THREAD_END_TS, utid) != NULL_I64)
 		return false;
-	return upid == NULL_U32 || (table_i64(processes(t), PROCESS_END_TS, upid) == NULL_I64 &&
+	return upid == NULL_U32 || (table_i64(process_table(t), PROCESS_END_TS, upid) == NULL_I64 &&
 				    !t->infos->processes[upid].replaced);
 }
 
 /* Returns the newest living thread with a tid. Those that are dead leave the list. */
 static uint32_t newest_alive(struct tasks *t, int64_t tid)
 {
-	uint32_t first = newest(t, tid), utid = first;
+	uint32_t first = newest_thread(t, tid), utid = first;
 
 	while (utid != NULL_U32 && !tasks_is_alive(t, utid))
 		utid = t->infos->threads[utid].older;
 	if (utid != first)
-		set_newest(t, tid, utid);
+		set_newest_thread(t, tid, utid);
 	return utid;
 }
 
@@ -319,9 +323,9 @@ static uint32_t newest_free(struct tasks *t, uint32_t utid)
 }
 
 /* Returns the thread of a living process in a list, or NULL_U32. */
-static uint32_t member(const struct tasks *t, uint32_t oldest, uint32_t upid)
+static uint32_t find_member(const struct tasks *t, uint32_t oldest, uint32_t upid)
 {
-	uint32_t utid = get(&t->members, member_key(oldest, upid));
+	uint32_t utid = find_task_number(&t->members, member_key(oldest, upid));
 
 	if (utid == NULL_U32 && tasks_upid(t, oldest) == upid)
 		utid = oldest;
@@ -335,12 +339,12 @@ static uint32_t find_thread(struct tasks *t, int64_t tid, int64_t pid)
 	uint32_t utid = newest_alive(t, tid), upid, of_none, of_process = NULL_U32;
 
 	if (utid == NULL_U32 || pid == NULL_I64 || tasks_upid(t, utid) == NULL_U32 ||
-	    table_i64(processes(t), PROCESS_PID, tasks_upid(t, utid)) == pid)
+	    table_i64(process_table(t), PROCESS_PID, tasks_upid(t, utid)) == pid)
 		return utid;
 	of_none = newest_free(t, utid);
-	upid = get(&t->pids, pid);
+	upid = find_task_number(&t->pids, pid);
 	if (upid != NULL_U32)
-		of_process = member(t, t->infos->threads[utid].oldest, upid);
+		of_process = find_member(t, t->infos->threads[utid].oldest, upid);
 	if (of_none == NULL_U32 || of_process == NULL_U32)
 		return MIN(of_none, of_process);
 	return MAX(of_none, of_process);
@@ -348,7 +352,7 @@ static uint32_t find_thread(struct tasks *t, int64_t tid, int64_t pid)
 
 uint32_t tasks_new_thread(struct tasks *t, int64_t tid, int64_t start)
 {
-	uint32_t older = newest(t, tid), utid = tasks_add_thread(t, tid, start);
+	uint32_t older = newest_thread(t, tid), utid = tasks_add_thread(t, tid, start);
 
 	if (older != utid && older != NULL_U32) {
 		struct thread_info *info = &t->infos->threads[utid];
@@ -356,7 +360,7 @@ uint32_t tasks_new_thread(struct tasks *t, int64_t tid, int64_t start)
 		info->older = info->free = older;
 		info->oldest = t->infos->threads[older].oldest;
 	}
-	set_newest(t, tid, utid);
+	set_newest_thread(t, tid, utid);
 	return utid;
 }
 
@@ -365,25 +369,25 @@ uint32_t tasks_find_thread(struct tasks *t, int64_t tid)
 	return tid == 0 ? t->idle : find_thread(t, tid, NULL_I64);
 }
 
-uint32_t tasks_thread(struct tasks *t, int64_t tid)
+uint32_t tasks_get_thread(struct tasks *t, int64_t tid)
 {
 	uint32_t utid = tasks_find_thread(t, tid);
 
 	return utid != NULL_U32 ? utid : tasks_new_thread(t, tid, NULL_I64);
 }
 
-uint32_t tasks_process(struct tasks *t, int64_t pid)
+uint32_t tasks_get_process(struct tasks *t, int64_t pid)
 {
-	uint32_t upid = get(&t->pids, pid), utid;
+	uint32_t upid = find_task_number(&t->pids, pid), utid;
 
 	if (upid != NULL_U32)
 		return upid;
 	upid = tasks_add_process(t, pid);
-	tasks_put(t, &t->pids, pid, upid);
+	tasks_set_number(t, &t->pids, pid, upid);
 	utid = find_thread(t, pid, pid);
 	if (utid == NULL_U32)
 		utid = tasks_new_thread(t, pid, NULL_I64);
-	bind(t, utid, upid);
+	assign_process(t, utid, upid);
 	return upid;
 }
 
@@ -398,24 +402,24 @@ uint32_t tasks_new_process(struct tasks *t, int64_t pid, int64_t start, uint32_t
 		HASH_DEL(t->pids, n);
 		free(n);
 	}
-	set_newest(t, pid, NULL_U32);
+	set_newest_thread(t, pid, NULL_U32);
 	*ret_main = tasks_new_thread(t, pid, start);
-	upid = tasks_process(t, pid);
-	table_set_i64(processes(t), PROCESS_START_TS, upid, start);
+	upid = tasks_get_process(t, pid);
+	table_set_i64(process_table(t), PROCESS_START_TS, upid, start);
 	return upid;
 }
 
-uint32_t tasks_thread_of(struct tasks *t, int64_t tid, int64_t pid)
+uint32_t tasks_get_thread_of_process(struct tasks *t, int64_t tid, int64_t pid)
 {
 	uint32_t utid = find_thread(t, tid, pid), upid;
 
 	if (utid != NULL_U32 && tasks_upid(t, utid) != NULL_U32)
 		return utid;
-	upid = tasks_process(t, pid); /* its main thread may have this tid */
+	upid = tasks_get_process(t, pid); /* its main thread may have this tid */
 	utid = find_thread(t, tid, pid);
 	if (utid == NULL_U32)
 		utid = tasks_new_thread(t, tid, NULL_I64);
-	bind(t, utid, upid);
+	assign_process(t, utid, upid);
 	return utid;
 }
 
@@ -428,7 +432,7 @@ void tasks_name_thread(struct tasks *t, uint32_t utid, uint32_t name, enum threa
 	if (name == NULL_U32 || by < info->namer)
 		return;
 	info->namer = (uint8_t)by;
-	table_set_u32(threads(t), THREAD_NAME, utid, name);
+	table_set_u32(thread_table(t), THREAD_NAME, utid, name);
 }
 
 void tasks_name_process(struct tasks *t, uint32_t upid, uint32_t name, enum process_namer by)
@@ -438,22 +442,22 @@ void tasks_name_process(struct tasks *t, uint32_t upid, uint32_t name, enum proc
 	if (name == NULL_U32 || by < info->namer)
 		return;
 	info->namer = (uint8_t)by;
-	table_set_u32(processes(t), PROCESS_NAME, upid, name);
+	table_set_u32(process_table(t), PROCESS_NAME, upid, name);
 }
 
-void tasks_end(struct tasks *t, int64_t tid, int64_t ts)
+void tasks_end_thread(struct tasks *t, int64_t tid, int64_t ts)
 {
 	uint32_t utid = find_thread(t, tid, NULL_I64), upid;
 
 	if (utid == NULL_U32 || utid == t->idle)
 		return;
-	table_set_i64(threads(t), THREAD_END_TS, utid, ts);
-	set_newest(t, tid, NULL_U32);
+	table_set_i64(thread_table(t), THREAD_END_TS, utid, ts);
+	set_newest_thread(t, tid, NULL_U32);
 	upid = tasks_upid(t, utid);
-	if (upid != NULL_U32 && table_i64(processes(t), PROCESS_PID, upid) == tid) {
+	if (upid != NULL_U32 && table_i64(process_table(t), PROCESS_PID, upid) == tid) {
 		struct task_number *n;
 
-		table_set_i64(processes(t), PROCESS_END_TS, upid, ts);
+		table_set_i64(process_table(t), PROCESS_END_TS, upid, ts);
 		HASH_FIND(hh, t->pids, &tid, sizeof(tid), n);
 		if (n) {
 			HASH_DEL(t->pids, n);
@@ -470,10 +474,10 @@ void tasks_init(struct tasks *t, struct store *store, struct task_infos *infos, 
 
 	*t = (struct tasks){.store = store, .infos = infos, .machine = machine};
 	upid = tasks_add_process(t, 0);
-	tasks_put(t, &t->pids, 0, upid);
+	tasks_set_number(t, &t->pids, 0, upid);
 	t->idle = tasks_new_thread(t, 0, NULL_I64);
-	bind(t, t->idle, upid);
-	table_set_u8(threads(t), THREAD_IS_IDLE, t->idle, 1);
+	assign_process(t, t->idle, upid);
+	table_set_u8(thread_table(t), THREAD_IS_IDLE, t->idle, 1);
 	tasks_name_thread(t, t->idle, strings_intern_z(&store->strings, "swapper"), THREAD_IDLE);
 }
 

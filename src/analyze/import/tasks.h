@@ -81,7 +81,7 @@ void tasks_deinit(struct tasks *t);
 void task_infos_deinit(struct task_infos *infos);
 
 /* Returns the utid of the living thread with this tid; makes it if there is none. */
-uint32_t tasks_thread(struct tasks *t, int64_t tid);
+uint32_t tasks_get_thread(struct tasks *t, int64_t tid);
 /* Returns false if the thread or its process ended, or another process has its process's pid. */
 bool tasks_is_alive(const struct tasks *t, uint32_t utid);
 /* Returns the utid of the living thread with this tid, or NULL_U32. */
@@ -92,14 +92,14 @@ uint32_t tasks_new_thread(struct tasks *t, int64_t tid, int64_t start);
  * Returns the upid of the living process with this pid; makes it, with a main thread, if there is
  * none.
  */
-uint32_t tasks_process(struct tasks *t, int64_t pid);
+uint32_t tasks_get_process(struct tasks *t, int64_t pid);
 /* Makes a new process, which replaces one with this pid, and its main thread. start: as above. */
 uint32_t tasks_new_process(struct tasks *t, int64_t pid, int64_t start, uint32_t *ret_main);
 /*
  * Returns the utid of the thread with this tid in this process. Makes the thread, or assigns it to
  * the process, if necessary.
  */
-uint32_t tasks_thread_of(struct tasks *t, int64_t tid, int64_t pid);
+uint32_t tasks_get_thread_of_process(struct tasks *t, int64_t tid, int64_t pid);
 /* Returns the upid of the thread's process; NULL_U32: unknown. */
 uint32_t tasks_upid(const struct tasks *t, uint32_t utid);
 
@@ -113,4 +113,4 @@ void tasks_set_parent_of(struct tasks *t, uint32_t upid, uint32_t thread);
 void tasks_share_process(struct tasks *t, uint32_t utid, uint32_t thread);
 
 /* Ends the living thread with this tid at ts (ns), and its process if it is the main thread. */
-void tasks_end(struct tasks *t, int64_t tid, int64_t ts);
+void tasks_end_thread(struct tasks *t, int64_t tid, int64_t ts);

@@ -88,17 +88,17 @@ static void thread_slices_add_text(struct import *im, const char *key, uint32_t 
 	arg_builder_int(im->store, &im->args, key, ARG_STRING, text);
 }
 
-static void take_step(struct import *im, struct machine *m, const struct ftrace_event *e,
-		      const struct slice_step *s)
+static void apply_slice_step(struct import *im, struct machine *m, const struct ftrace_event *e,
+			     const struct slice_step *s)
 {
 	uint32_t utid = e->utid, track;
 	struct pb_field f;
 
 	if (s->thread) {
 		event_field(e, s->thread, &f);
-		utid = tasks_thread(&m->tasks, (int32_t)f.u64);
+		utid = tasks_get_thread(&m->tasks, (int32_t)f.u64);
 	}
-	track = tracks_of_thread(im, m, utid);
+	track = tracks_get_thread_track(im, m, utid);
 	for (const struct arg_field *a = s->args; a < s->args + ARRAY_SIZE(s->args) && a->key;
 	     a++) {
 		event_field(e, a->field, &f);
@@ -111,11 +111,12 @@ static void take_step(struct import *im, struct machine *m, const struct ftrace_
 			     thread_slices_intern(im, s->name), &im->args);
 }
 
-static void thread_slices_step(struct import *im, struct machine *m, const struct ftrace_event *e)
+static void thread_slices_apply_steps(struct import *im, struct machine *m,
+				      const struct ftrace_event *e)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(steps); i++)
 		if (steps[i].event == e->number)
-			take_step(im, m, e, &steps[i]);
+			apply_slice_step(im, m, e, &steps[i]);
 }
 
 static void shrink_slab(struct import *im, struct machine *m, const struct ftrace_event *e)
@@ -126,10 +127,10 @@ static void shrink_slab(struct import *im, struct machine *m, const struct ftrac
 	event_field(e, PB_MM_SHRINK_SLAB_START_FTRACE_EVENT_PRIORITY, &priority);
 	thread_slices_add_text(
 		im, "shrink_name",
-		event_function(im, m, e, PB_MM_SHRINK_SLAB_START_FTRACE_EVENT_SHRINK));
+		event_function_name(im, m, e, PB_MM_SHRINK_SLAB_START_FTRACE_EVENT_SHRINK));
 	arg_builder_int(im->store, &im->args, "total_scan", ARG_UINT, (int64_t)scan.u64);
 	arg_builder_int(im->store, &im->args, "priority", ARG_INT, (int64_t)priority.u64);
-	slices_begin(im, e->ts, -1, tracks_of_thread(im, m, e->utid), NULL_U32,
+	slices_begin(im, e->ts, -1, tracks_get_thread_track(im, m, e->utid), NULL_U32,
 		     thread_slices_intern(im, "mm_vmscan_shrink_slab"), &im->args);
 }
 
@@ -150,8 +151,8 @@ static enum cma_events cma_events(const struct machine *m)
 enum cma_number { CMA_MIGRATED, CMA_RECLAIMED, CMA_MAPPED, CMA_NUMBERS };
 
 /* Returns where a number of the thread's current allocation is kept; NULL without memory. */
-static int64_t *cma_number(struct import *im, const struct machine *m, uint32_t utid,
-			   enum cma_number which)
+static int64_t *get_cma_number(struct import *im, const struct machine *m, uint32_t utid,
+			       enum cma_number which)
 {
 	return import_remembered(im, m, REMEMBER_CMA, (uint64_t)utid * CMA_NUMBERS + which);
 }
@@ -161,12 +162,12 @@ static void cma_start(struct import *im, struct machine *m, const struct ftrace_
 	if (cma_events(m) == CMA_NONE)
 		return;
 	for (unsigned i = 0; i < CMA_NUMBERS; i++) {
-		int64_t *number = cma_number(im, m, e->utid, i);
+		int64_t *number = get_cma_number(im, m, e->utid, i);
 
 		if (number)
 			*number = 0;
 	}
-	slices_begin(im, e->ts, -1, tracks_of_thread(im, m, e->utid), NULL_U32,
+	slices_begin(im, e->ts, -1, tracks_get_thread_track(im, m, e->utid), NULL_U32,
 		     thread_slices_intern(im, "mm_cma_alloc"), NULL);
 }
 
@@ -179,7 +180,7 @@ static void cma_migrated(struct import *im, struct machine *m, const struct ftra
 	struct pb_field f;
 
 	for (unsigned i = 0; i < CMA_NUMBERS; i++) {
-		int64_t *number = cma_number(im, m, e->utid, i);
+		int64_t *number = get_cma_number(im, m, e->utid, i);
 
 		event_field(e, fields[i], &f);
 		if (number)
@@ -207,7 +208,7 @@ static void cma_finish(struct import *im, struct machine *m, const struct ftrace
 	if (cma_events(m) != CMA_FINISH)
 		return;
 	for (unsigned i = 0; i < CMA_NUMBERS; i++) {
-		const int64_t *number = cma_number(im, m, e->utid, i);
+		const int64_t *number = get_cma_number(im, m, e->utid, i);
 
 		numbers[i] = number ? *number : 0;
 	}
@@ -216,7 +217,8 @@ static void cma_finish(struct import *im, struct machine *m, const struct ftrace
 	event_field(e, PB_CMA_ALLOC_FINISH_FTRACE_EVENT_PFN, &pfn);
 	event_field(e, PB_CMA_ALLOC_FINISH_FTRACE_EVENT_COUNT, &pages);
 	add_cma_numbers(im, pfn.u64, pages.u64, numbers);
-	slices_end(im, e->ts, tracks_of_thread(im, m, e->utid), NULL_U32, NULL_U32, &im->args);
+	slices_end(im, e->ts, tracks_get_thread_track(im, m, e->utid), NULL_U32, NULL_U32,
+		   &im->args);
 }
 
 static void cma_info(struct import *im, struct machine *m, const struct ftrace_event *e)
@@ -247,7 +249,8 @@ static void cma_info(struct import *im, struct machine *m, const struct ftrace_e
 		arg_builder_int(im->store, &im->args, failures[i].key, failures[i].type,
 				(int64_t)f.u64);
 	}
-	slices_end(im, e->ts, tracks_of_thread(im, m, e->utid), NULL_U32, NULL_U32, &im->args);
+	slices_end(im, e->ts, tracks_get_thread_track(im, m, e->utid), NULL_U32, NULL_U32,
+		   &im->args);
 }
 
 /* ---- functions ---- */
@@ -271,19 +274,19 @@ static uint32_t function_track(struct import *im, struct machine *m, const struc
 static void function_entry(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
 	slices_begin(im, e->ts, -1, function_track(im, m, e), NULL_U32,
-		     event_function(im, m, e, PB_FUNCGRAPH_ENTRY_FTRACE_EVENT_FUNC), NULL);
+		     event_function_name(im, m, e, PB_FUNCGRAPH_ENTRY_FTRACE_EVENT_FUNC), NULL);
 }
 
 static void function_exit(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
 	slices_end(im, e->ts, function_track(im, m, e), NULL_U32,
-		   event_function(im, m, e, PB_FUNCGRAPH_EXIT_FTRACE_EVENT_FUNC), NULL);
+		   event_function_name(im, m, e, PB_FUNCGRAPH_EXIT_FTRACE_EVENT_FUNC), NULL);
 }
 
-/* KprobeType: 1 begins, 2 ends, 3 is an instant. */
+/* The type is a KprobeType: 1 begins a slice, 2 ends it, 3 is an instant. */
 static void kprobe(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
-	uint32_t track = tracks_of_thread(im, m, e->utid);
+	uint32_t track = tracks_get_thread_track(im, m, e->utid);
 	uint32_t name = event_text(im, e, PB_KPROBE_EVENT_NAME);
 	struct pb_field f;
 
@@ -295,15 +298,15 @@ static void kprobe(struct import *im, struct machine *m, const struct ftrace_eve
 }
 
 const struct event_rule thread_slice_rules[] = {
-	{PB_FTRACE_EVENT_MM_VMSCAN_DIRECT_RECLAIM_BEGIN, thread_slices_step, NULL},
-	{PB_FTRACE_EVENT_MM_VMSCAN_DIRECT_RECLAIM_END, thread_slices_step, NULL},
-	{PB_FTRACE_EVENT_MM_VMSCAN_MEMCG_RECLAIM_BEGIN, thread_slices_step, NULL},
-	{PB_FTRACE_EVENT_MM_VMSCAN_MEMCG_RECLAIM_END, thread_slices_step, NULL},
+	{PB_FTRACE_EVENT_MM_VMSCAN_DIRECT_RECLAIM_BEGIN, thread_slices_apply_steps, NULL},
+	{PB_FTRACE_EVENT_MM_VMSCAN_DIRECT_RECLAIM_END, thread_slices_apply_steps, NULL},
+	{PB_FTRACE_EVENT_MM_VMSCAN_MEMCG_RECLAIM_BEGIN, thread_slices_apply_steps, NULL},
+	{PB_FTRACE_EVENT_MM_VMSCAN_MEMCG_RECLAIM_END, thread_slices_apply_steps, NULL},
 	{PB_FTRACE_EVENT_MM_SHRINK_SLAB_START, shrink_slab, "shrink"},
-	{PB_FTRACE_EVENT_MM_SHRINK_SLAB_END, thread_slices_step, NULL},
-	{PB_FTRACE_EVENT_SIGNAL_GENERATE, thread_slices_step, NULL},
-	{PB_FTRACE_EVENT_SIGNAL_DELIVER, thread_slices_step, NULL},
-	{PB_FTRACE_EVENT_MARK_VICTIM, thread_slices_step, NULL},
+	{PB_FTRACE_EVENT_MM_SHRINK_SLAB_END, thread_slices_apply_steps, NULL},
+	{PB_FTRACE_EVENT_SIGNAL_GENERATE, thread_slices_apply_steps, NULL},
+	{PB_FTRACE_EVENT_SIGNAL_DELIVER, thread_slices_apply_steps, NULL},
+	{PB_FTRACE_EVENT_MARK_VICTIM, thread_slices_apply_steps, NULL},
 	{PB_FTRACE_EVENT_CMA_ALLOC_START, cma_start, NULL},
 	{PB_FTRACE_EVENT_MM_ALLOC_CONTIG_MIGRATE_RANGE_INFO, cma_migrated, NULL},
 	{PB_FTRACE_EVENT_CMA_ALLOC_FINISH, cma_finish, NULL},

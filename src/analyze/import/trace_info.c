@@ -46,16 +46,16 @@ static uint32_t metadata_row(struct import *im, enum metadata_scope scope, const
 	return row;
 }
 
-void metadata_int(struct import *im, enum metadata_scope scope, const struct machine *m,
-		  const char *name, bool multi, int64_t v)
+void metadata_set_int(struct import *im, enum metadata_scope scope, const struct machine *m,
+		      const char *name, bool multi, int64_t v)
 {
 	uint32_t row = metadata_row(im, scope, m, name, multi);
 
 	table_set_i64(import_table(im, TABLE_METADATA), METADATA_INT, row, v);
 }
 
-void metadata_string(struct import *im, enum metadata_scope scope, const struct machine *m,
-		     const char *name, bool multi, const void *s, size_t len)
+void metadata_set_string(struct import *im, enum metadata_scope scope, const struct machine *m,
+			 const char *name, bool multi, const void *s, size_t len)
 {
 	uint32_t row = metadata_row(im, scope, m, name, multi);
 
@@ -65,7 +65,7 @@ void metadata_string(struct import *im, enum metadata_scope scope, const struct 
 
 /* ---- clocks ---- */
 
-static int64_t scaled(const struct clock_reading *r)
+static int64_t reading_to_ns(const struct clock_reading *r)
 {
 	int64_t ns;
 
@@ -91,7 +91,7 @@ static void add_clock_rows(struct import *im, struct machine *m, const struct cl
 		    clocks_convert(&m->clocks, r[i].clock, r[i].value, &ts) != CLOCK_CONVERTED)
 			ts = trace_ts;
 		else
-			ts = clocks_trace_time(&m->clocks, ts);
+			ts = clocks_to_service_time(&m->clocks, ts);
 		if (trace_ts == NULL_I64)
 			trace_ts = ts;
 		if (ts == NULL_I64)
@@ -101,7 +101,7 @@ static void add_clock_rows(struct import *im, struct machine *m, const struct cl
 		table_set_i64(t, CLOCK_CLOCK, row, id);
 		table_set_u32(t, CLOCK_NAME, row,
 			      name ? strings_intern_z(&im->store->strings, name) : NULL_U32);
-		table_set_i64(t, CLOCK_VALUE, row, scaled(&r[i]));
+		table_set_i64(t, CLOCK_VALUE, row, reading_to_ns(&r[i]));
 		table_set_u32(t, CLOCK_SNAPSHOT, row, snapshot);
 		table_set_u32(t, CLOCK_MACHINE, row, m->row);
 	}
@@ -122,8 +122,8 @@ static void choose_trace_clock(struct import *im, struct machine *m, uint64_t pr
 	else if (!has_boot)
 		return;
 	if (m->row == 0)
-		metadata_int(im, SCOPE_GLOBAL, NULL, "trace_time_clock_id", false,
-			     (int64_t)m->clocks.trace);
+		metadata_set_int(im, SCOPE_GLOBAL, NULL, "trace_time_clock_id", false,
+				 (int64_t)m->clocks.trace);
 }
 
 void tokens_clock_snapshot(struct import *im, struct machine *m, const struct packet *p)
@@ -140,7 +140,7 @@ void tokens_clock_snapshot(struct import *im, struct machine *m, const struct pa
 			primary = f.u64;
 	}
 	choose_trace_clock(im, m, primary, r, n);
-	snapshot = clocks_snapshot(&m->clocks, r, n);
+	snapshot = clocks_add_snapshot(&m->clocks, r, n);
 	if (snapshot < 0)
 		stats_add(im->store, STAT_INVALID_CLOCK_SNAPSHOTS, STAT_NO_INDEX, 1);
 	else
@@ -149,7 +149,7 @@ void tokens_clock_snapshot(struct import *im, struct machine *m, const struct pa
 
 /* ---- the machine ---- */
 
-static void set_version(struct machine *m, const struct pb_field *f)
+static void set_kernel_version(struct machine *m, const struct pb_field *f)
 {
 	char text[32];
 	size_t n = MIN(f->len, sizeof(text) - 1);
@@ -185,12 +185,12 @@ static void read_utsname(struct import *im, struct machine *m, const struct pb_f
 			metadata_row(im, SCOPE_MACHINE, m, parts[i].name, false);
 			continue;
 		}
-		metadata_string(im, SCOPE_MACHINE, m, parts[i].name, false, found[i].data,
-				found[i].len);
+		metadata_set_string(im, SCOPE_MACHINE, m, parts[i].name, false, found[i].data,
+				    found[i].len);
 		table_set_u32(t, parts[i].column, m->row,
 			      strings_intern(&im->store->strings, found[i].data, found[i].len));
 		if (parts[i].field == PB_UTSNAME_RELEASE)
-			set_version(m, &found[i]);
+			set_kernel_version(m, &found[i]);
 		if (parts[i].field == PB_UTSNAME_MACHINE)
 			snprintf(m->arch, sizeof(m->arch), "%.*s",
 				 (int)MIN(found[i].len, (size_t)31), (const char *)found[i].data);
@@ -230,13 +230,13 @@ void tokens_system_info(struct import *im, struct machine *m, const struct pb_fi
 			break;
 		case PB_SYSTEM_INFO_TRACING_SERVICE_VERSION:
 			if (f.data)
-				metadata_string(im, SCOPE_MACHINE, m, "tracing_service_version",
-						false, f.data, f.len);
+				metadata_set_string(im, SCOPE_MACHINE, m, "tracing_service_version",
+						    false, f.data, f.len);
 			im->flushes_files = f.data && flushes_files(&f);
 			break;
 		case PB_SYSTEM_INFO_TIMEZONE_OFF_MINS:
-			metadata_int(im, SCOPE_MACHINE, m, "timezone_off_mins", false,
-				     (int32_t)f.u64);
+			metadata_set_int(im, SCOPE_MACHINE, m, "timezone_off_mins", false,
+					 (int32_t)f.u64);
 			break;
 		case PB_SYSTEM_INFO_PAGE_SIZE:
 			m->page_size = (uint32_t)f.u64;
@@ -246,9 +246,9 @@ void tokens_system_info(struct import *im, struct machine *m, const struct pb_fi
 			break;
 		case PB_SYSTEM_INFO_SYSTEM_RAM_BYTES:
 			gb = (int64_t)round((double)f.u64 / 1e9);
-			metadata_int(im, SCOPE_MACHINE, m, "system_ram_bytes", false,
-				     (int64_t)f.u64);
-			metadata_int(im, SCOPE_MACHINE, m, "system_ram_gb", false, gb);
+			metadata_set_int(im, SCOPE_MACHINE, m, "system_ram_bytes", false,
+					 (int64_t)f.u64);
+			metadata_set_int(im, SCOPE_MACHINE, m, "system_ram_gb", false, gb);
 			table_set_i64(t, MACHINE_RAM_BYTES, m->row, (int64_t)f.u64);
 			table_set_u32(t, MACHINE_RAM_GB, m->row, (uint32_t)gb);
 			break;
@@ -264,7 +264,7 @@ static void set_uuid(struct import *im, uint64_t msb, uint64_t lsb)
 	snprintf(text, sizeof(text), "%08x-%04x-%04x-%04x-%012llx", (unsigned)(msb >> 32),
 		 (unsigned)(msb >> 16 & 0xffff), (unsigned)(msb & 0xffff), (unsigned)(lsb >> 48),
 		 (unsigned long long)(lsb & 0xffffffffffff));
-	metadata_string(im, SCOPE_TRACE, NULL, "trace_uuid", false, text, strlen(text));
+	metadata_set_string(im, SCOPE_TRACE, NULL, "trace_uuid", false, text, strlen(text));
 }
 
 void tokens_trace_uuid(struct import *im, const struct pb_field *uuid)
@@ -280,7 +280,7 @@ void tokens_trace_uuid(struct import *im, const struct pb_field *uuid)
 #define MAX_BUFFERS 1024
 
 /* Counts the buffers of a session that was written into a file, if they keep what was read. */
-static void count_discard(struct import *im, const struct pb_field *config)
+static void count_discard_buffers(struct import *im, const struct pb_field *config)
 {
 	int64_t buffer = 0;
 
@@ -309,14 +309,14 @@ void tokens_trace_config(struct import *im, const struct pb_field *config)
 		PB_TO(PB_TRACE_CONFIG_FLUSH_PERIOD_MS, &flush_ms),
 		PB_TO(PB_TRACE_CONFIG_UNIQUE_SESSION_NAME, &name));
 	if (name.id)
-		metadata_string(im, SCOPE_TRACE, NULL, "unique_session_name", false, name.data,
-				name.len);
+		metadata_set_string(im, SCOPE_TRACE, NULL, "unique_session_name", false, name.data,
+				    name.len);
 	if ((msb || lsb) && !im->has_uuid) {
 		im->has_uuid = true;
 		set_uuid(im, msb, lsb);
 	}
 	if (into_file)
-		count_discard(im, config);
+		count_discard_buffers(im, config);
 	im->is_file_without_flush |= into_file && !flush_ms;
 }
 
@@ -373,7 +373,7 @@ static void add_slow_source(struct import *im, struct machine *m, const struct p
 	strbuf_add(&text, name.data, name.data ? name.len : 0);
 	if (text.failed)
 		im->store->budget.error = -ENOMEM;
-	metadata_string(im, SCOPE_BOTH, m, "slow_start_data_source", true, text.s, text.len);
+	metadata_set_string(im, SCOPE_BOTH, m, "slow_start_data_source", true, text.s, text.len);
 	strbuf_deinit(&text);
 }
 
@@ -391,19 +391,20 @@ void tokens_service_event(struct import *im, struct machine *m, const struct pac
 	pb_for_each (f, &p->payload)
 		switch (f.id) {
 		case PB_TRACING_SERVICE_EVENT_TRACING_STARTED:
-			metadata_int(im, SCOPE_BOTH, m, "tracing_started_ns", false, ts);
+			metadata_set_int(im, SCOPE_BOTH, m, "tracing_started_ns", false, ts);
 			if (clocks_convert(&m->clocks, CLOCK_BOOTTIME_ID, ts, &converted) ==
 			    CLOCK_CONVERTED)
 				m->tracing_started = converted;
 			break;
 		case PB_TRACING_SERVICE_EVENT_ALL_DATA_SOURCES_STARTED:
-			metadata_int(im, SCOPE_BOTH, m, "all_data_source_started_ns", false, ts);
+			metadata_set_int(im, SCOPE_BOTH, m, "all_data_source_started_ns", false,
+					 ts);
 			break;
 		case PB_TRACING_SERVICE_EVENT_ALL_DATA_SOURCES_FLUSHED:
-			metadata_int(im, SCOPE_BOTH, m, "all_data_source_flushed_ns", true, ts);
+			metadata_set_int(im, SCOPE_BOTH, m, "all_data_source_flushed_ns", true, ts);
 			break;
 		case PB_TRACING_SERVICE_EVENT_TRACING_DISABLED:
-			metadata_int(im, SCOPE_BOTH, m, "tracing_disabled_ns", false, ts);
+			metadata_set_int(im, SCOPE_BOTH, m, "tracing_disabled_ns", false, ts);
 			break;
 		case PB_TRACING_SERVICE_EVENT_SLOW_STARTING_DATA_SOURCES:
 			if (f.data)
@@ -426,7 +427,7 @@ void tokens_trigger(struct import *im, int64_t ts, const struct pb_field *trigge
 	struct pb_field name = {0};
 
 	pb_read(trigger, PB_TO(PB_TRIGGER_TRIGGER_NAME, &name));
-	metadata_string(im, SCOPE_TRACE, NULL, "trace_trigger", false, name.data, name.len);
+	metadata_set_string(im, SCOPE_TRACE, NULL, "trace_trigger", false, name.data, name.len);
 	if (trigger->id == PB_TRACE_PACKET_CLONE_SNAPSHOT_TRIGGER)
 		stats_set(im->store, STAT_TRACED_CLONE_TRIGGER_TIMESTAMP_NS, STAT_NO_INDEX, ts);
 }

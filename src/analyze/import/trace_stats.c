@@ -62,8 +62,8 @@ static const struct stat_field filter_fields[] = {
 #define MAX_BUFFERS 1024
 
 /* Sets the stat of each element of fields; 0 if the message lacks the field. */
-static void set_fields(struct store *s, const struct stat_field *fields, size_t n, int64_t index,
-		       const uint8_t *data, size_t len)
+static void set_field_stats(struct store *s, const struct stat_field *fields, size_t n,
+			    int64_t index, const uint8_t *data, size_t len)
 {
 	struct pb_field f;
 	struct pb_dec d;
@@ -78,7 +78,7 @@ static void set_fields(struct store *s, const struct stat_field *fields, size_t 
 }
 
 /* Adds the losses of a sequence to those of the buffer that it wrote into. */
-static void add_sequence(struct import *im, struct machine *m, const struct pb_field *writer)
+static void add_sequence_losses(struct import *im, struct machine *m, const struct pb_field *writer)
 {
 	const struct packet_sequence_info *seq;
 	uint64_t id = 0, buffer = 0;
@@ -94,14 +94,14 @@ static void add_sequence(struct import *im, struct machine *m, const struct pb_f
 		  seq && seq->flagged && seq->flagged == seq->skipped);
 }
 
-static void set_filter(struct store *s, const struct pb_field *filter)
+static void set_filter_stats(struct store *s, const struct pb_field *filter)
 {
 	int64_t buffer = 0;
 	struct pb_field f;
 	struct pb_dec d;
 
-	set_fields(s, filter_fields, ARRAY_SIZE(filter_fields), STAT_NO_INDEX, filter->data,
-		   filter->len);
+	set_field_stats(s, filter_fields, ARRAY_SIZE(filter_fields), STAT_NO_INDEX, filter->data,
+			filter->len);
 	pb_dec_init(&d, filter->data, filter->len);
 	while (pb_dec_next(&d, &f) && buffer < MAX_BUFFERS)
 		if (f.id == PB_TRACE_STATS_FILTER_STATS_BYTES_DISCARDED_PER_BUFFER && !f.data)
@@ -113,20 +113,20 @@ void tokens_trace_stats(struct import *im, struct machine *m, const struct pb_fi
 	struct store *s = im->store;
 	int64_t buffer = 0;
 
-	set_fields(s, trace_fields, ARRAY_SIZE(trace_fields), STAT_NO_INDEX, stats->data,
-		   stats->len);
+	set_field_stats(s, trace_fields, ARRAY_SIZE(trace_fields), STAT_NO_INDEX, stats->data,
+			stats->len);
 	for (int64_t i = 0; i < MAX_BUFFERS && i < im->n_buffers; i++) {
 		stats_set(s, STAT_TRACED_BUF_SEQUENCE_PACKET_LOSS, i, 0);
 		stats_set(s, STAT_TRACED_BUF_INCREMENTAL_SEQUENCES_DROPPED, i, 0);
 	}
 	pb_for_each (f, stats) {
 		if (f.id == PB_TRACE_STATS_BUFFER_STATS && f.data && buffer < MAX_BUFFERS)
-			set_fields(s, buffer_fields, ARRAY_SIZE(buffer_fields), buffer++, f.data,
-				   f.len);
+			set_field_stats(s, buffer_fields, ARRAY_SIZE(buffer_fields), buffer++,
+					f.data, f.len);
 		else if (f.id == PB_TRACE_STATS_WRITER_STATS && f.data)
-			add_sequence(im, m, &f);
+			add_sequence_losses(im, m, &f);
 		else if (f.id == PB_TRACE_STATS_FILTER_STATS && f.data)
-			set_filter(s, &f);
+			set_filter_stats(s, &f);
 		else if (f.id == PB_TRACE_STATS_FINAL_FLUSH_OUTCOME &&
 			 f.u64 == FINAL_FLUSH_SUCCEEDED)
 			stats_add(s, STAT_TRACED_FINAL_FLUSH_SUCCEEDED, STAT_NO_INDEX, 1);
@@ -167,7 +167,7 @@ static const struct ring_stat {
 	 STAT_FTRACE_CPU_OLDEST_EVENT_TS_END, STATS, true},
 };
 
-static int64_t ns_of_seconds(uint64_t bits)
+static int64_t seconds_to_ns(uint64_t bits)
 {
 	double s;
 
@@ -178,7 +178,7 @@ static int64_t ns_of_seconds(uint64_t bits)
 	return s < 9.2e18 ? (int64_t)s : INT64_MAX;
 }
 
-static void set_ring(struct import *im, uint64_t phase, const struct pb_field *cpu)
+static void set_ring_stats(struct import *im, uint64_t phase, const struct pb_field *cpu)
 {
 	uint64_t values[ARRAY_SIZE(ring_stats)] = {0}, index = 0;
 	struct store *s = im->store;
@@ -188,7 +188,7 @@ static void set_ring(struct import *im, uint64_t phase, const struct pb_field *c
 			index = f.u64;
 		for (size_t i = 0; i < ARRAY_SIZE(ring_stats); i++)
 			if (f.id == ring_stats[i].field && !f.data)
-				values[i] = ring_stats[i].seconds ? (uint64_t)ns_of_seconds(f.u64)
+				values[i] = ring_stats[i].seconds ? (uint64_t)seconds_to_ns(f.u64)
 								  : f.u64;
 	}
 	if (index >= MAX_CPUS)
@@ -205,7 +205,7 @@ static void set_ring(struct import *im, uint64_t phase, const struct pb_field *c
 	}
 }
 
-static void set_kprobes(struct import *im, uint64_t phase, const struct pb_field *k)
+static void set_kprobe_stats(struct import *im, uint64_t phase, const struct pb_field *k)
 {
 	int64_t hits = 0, misses = 0, begin;
 	struct store *s = im->store;
@@ -256,7 +256,8 @@ static void add_setup_errors(struct import *im, struct machine *m, const struct 
 		}
 	}
 	if (text.len)
-		metadata_string(im, SCOPE_BOTH, m, "ftrace_setup_errors", true, text.s, text.len);
+		metadata_set_string(im, SCOPE_BOTH, m, "ftrace_setup_errors", true, text.s,
+				    text.len);
 	strbuf_deinit(&text);
 }
 
@@ -273,9 +274,9 @@ void tokens_ftrace_stats(struct import *im, struct machine *m, const struct pack
 	}
 	pb_for_each (f, stats) {
 		if (f.id == PB_FTRACE_STATS_CPU_STATS && f.data)
-			set_ring(im, phase, &f);
+			set_ring_stats(im, phase, &f);
 		else if (f.id == PB_FTRACE_STATS_KPROBE_STATS && f.data)
-			set_kprobes(im, phase, &f);
+			set_kprobe_stats(im, phase, &f);
 		else if (f.id == PB_FTRACE_STATS_FTRACE_PARSE_ERRORS && f.u64 == ZERO_DATA_LENGTH)
 			stats_add(im->store, STAT_FTRACE_ABI_ERRORS_SKIPPED_ZERO_DATA_LENGTH,
 				  STAT_NO_INDEX, 1);

@@ -16,12 +16,12 @@ static const char *const units[] = {NULL, "ns", "count", "bytes"};
 #define MERGE_KEY_VALUE 3
 #define ORDERING_EXPLICIT 1 /* ProcessOrdering, ThreadOrdering */
 
-static void track_descriptors_count(struct import *im, enum stat_number stat)
+static void track_descriptors_count_stat(struct import *im, enum stat_number stat)
 {
 	stats_add(im->store, stat, STAT_NO_INDEX, 1);
 }
 
-static uint32_t track_descriptors_text_of(struct import *im, const struct pb_field *f)
+static uint32_t track_descriptors_intern_text(struct import *im, const struct pb_field *f)
 {
 	return strings_intern(&im->store->strings, f->data, f->data ? f->len : 0);
 }
@@ -34,7 +34,7 @@ struct task_numbers {
 };
 
 /* ThreadDescriptor and ProcessDescriptor have the pid in field 1, the former the tid in field 2. */
-static struct task_numbers read_numbers(const struct pb_field *message)
+static struct task_numbers read_task_numbers(const struct pb_field *message)
 {
 	struct task_numbers n = {.pid = 0};
 
@@ -76,7 +76,7 @@ static void read_counter(struct import *im, const struct pb_field *message,
 			break;
 		case PB_COUNTER_DESCRIPTOR_UNIT_NAME:
 			if (c->unit == NULL_U32)
-				c->unit = track_descriptors_text_of(im, &f);
+				c->unit = track_descriptors_intern_text(im, &f);
 			break;
 		case PB_COUNTER_DESCRIPTOR_UNIT_MULTIPLIER:
 			if ((int64_t)f.u64 > 0)
@@ -86,7 +86,7 @@ static void read_counter(struct import *im, const struct pb_field *message,
 			c->incremental = f.u64;
 			break;
 		case PB_COUNTER_DESCRIPTOR_Y_AXIS_SHARE_KEY:
-			c->share_key = track_descriptors_text_of(im, &f);
+			c->share_key = track_descriptors_intern_text(im, &f);
 			break;
 		}
 	if (categories.len)
@@ -102,7 +102,8 @@ static void set_thread(struct described_track *d, const struct task_numbers *n)
 }
 
 /* Returns false for a thread or process without its numbers. */
-static bool read_part(struct import *im, struct described_track *d, const struct pb_field *f)
+static bool read_descriptor_field(struct import *im, struct described_track *d,
+				  const struct pb_field *f)
 {
 	struct task_numbers n;
 
@@ -116,23 +117,24 @@ static bool read_part(struct import *im, struct described_track *d, const struct
 	case PB_TRACK_DESCRIPTOR_NAME:
 	case PB_TRACK_DESCRIPTOR_STATIC_NAME:
 	case PB_TRACK_DESCRIPTOR_ATRACE_NAME:
-		d->name = track_descriptors_text_of(im, f);
+		d->name = track_descriptors_intern_text(im, f);
 		break;
 	case PB_TRACK_DESCRIPTOR_DESCRIPTION:
-		d->description = track_descriptors_text_of(im, f);
+		d->description = track_descriptors_intern_text(im, f);
 		break;
 	case PB_TRACK_DESCRIPTOR_THREAD:
-		n = read_numbers(f);
+		n = read_task_numbers(f);
 		if (!n.has_pid || !n.has_tid) {
-			track_descriptors_count(im, STAT_TRACK_DESCRIPTOR_THREAD_MISSING_PID_TID);
+			track_descriptors_count_stat(im,
+						     STAT_TRACK_DESCRIPTOR_THREAD_MISSING_PID_TID);
 			return false;
 		}
 		set_thread(d, &n);
 		break;
 	case PB_TRACK_DESCRIPTOR_PROCESS:
-		n = read_numbers(f);
+		n = read_task_numbers(f);
 		if (!n.has_pid) {
-			track_descriptors_count(im, STAT_TRACK_DESCRIPTOR_PROCESS_MISSING_PID);
+			track_descriptors_count_stat(im, STAT_TRACK_DESCRIPTOR_PROCESS_MISSING_PID);
 			return false;
 		}
 		if (d->kind == DESCRIBED_THREAD)
@@ -172,7 +174,7 @@ static bool read_part(struct import *im, struct described_track *d, const struct
 						       : MERGE_BY_NAME;
 		break;
 	case PB_TRACK_DESCRIPTOR_SIBLING_MERGE_KEY:
-		d->merge_key = track_descriptors_text_of(im, f);
+		d->merge_key = track_descriptors_intern_text(im, f);
 		break;
 	case PB_TRACK_DESCRIPTOR_SIBLING_MERGE_KEY_INT:
 		d->merge_key = strings_intern_f(&im->store->strings, "sibling_merge_key_int:%llu",
@@ -193,8 +195,10 @@ static bool is_same(const struct described_track *a, const struct described_trac
 	       a->counter.share_key == b->counter.share_key;
 }
 
-static void track_descriptors_keep(struct import *im, struct machine *m,
-				   const struct described_track *new)
+/* Adds a track. If it was described before, its new name and ranks are added to it, or the
+ * descriptor is counted as a conflict. */
+static void add_or_merge_track(struct import *im, struct machine *m,
+			       const struct described_track *new)
 {
 	struct described_track *old = described_find(im, m, new->key.uuid);
 
@@ -203,7 +207,7 @@ static void track_descriptors_keep(struct import *im, struct machine *m,
 		return;
 	}
 	if (!is_same(old, new)) {
-		track_descriptors_count(im, STAT_TRACK_DESCRIPTOR_CONFLICTING_RESERVATION);
+		track_descriptors_count_stat(im, STAT_TRACK_DESCRIPTOR_CONFLICTING_RESERVATION);
 		return;
 	}
 	old->ranks_processes |= new->ranks_processes;
@@ -217,7 +221,7 @@ static void set_sequence_thread(struct machine *m, struct packet_sequence_info *
 				const struct pb_field *message)
 {
 	struct sequence_thread *t = &sequences_state(&m->sequences, seq->state)->thread;
-	struct task_numbers n = read_numbers(message);
+	struct task_numbers n = read_task_numbers(message);
 
 	*t = (struct sequence_thread){.known = true, .has_time = true, .pid = n.pid, .tid = n.tid};
 	pb_for_each (part, message) {
@@ -260,14 +264,14 @@ void tokens_track_descriptor(struct import *im, struct machine *m, const struct 
 		if (part.id == PB_TRACK_DESCRIPTOR_THREAD && part.data)
 			thread = part;
 		if (!is_message || part.data)
-			good = read_part(im, &d, &part) && good;
+			good = read_descriptor_field(im, &d, &part) && good;
 	}
 	if (!has_uuid)
-		track_descriptors_count(im, STAT_TRACK_DESCRIPTOR_MISSING_UUID);
+		track_descriptors_count_stat(im, STAT_TRACK_DESCRIPTOR_MISSING_UUID);
 	else if (!d.key.uuid && d.parent)
-		track_descriptors_count(im, STAT_TRACK_DESCRIPTOR_DEFAULT_TRACK_WITH_PARENT);
+		track_descriptors_count_stat(im, STAT_TRACK_DESCRIPTOR_DEFAULT_TRACK_WITH_PARENT);
 	else if (good)
-		track_descriptors_keep(im, m, &d);
+		add_or_merge_track(im, m, &d);
 	if (good && d.kind == DESCRIBED_THREAD && seq && seq->valid)
 		set_sequence_thread(m, seq, &thread);
 }
@@ -276,7 +280,7 @@ bool tokens_thread_descriptor(struct import *im, struct machine *m, const struct
 			      struct packet_sequence_info *seq)
 {
 	if (!seq || !seq->valid) {
-		track_descriptors_count(
+		track_descriptors_count_stat(
 			im, seq ? STAT_THREAD_DESCRIPTOR_SKIPPED_INCREMENTAL_STATE_INVALID
 				: STAT_THREAD_DESCRIPTOR_MISSING_SEQUENCE_ID);
 		return false;
@@ -289,12 +293,12 @@ bool tokens_thread_descriptor(struct import *im, struct machine *m, const struct
 
 uint32_t rows_thread_descriptor(struct import *im, struct machine *m, const struct pb_field *f)
 {
-	struct task_numbers n = read_numbers(f);
-	uint32_t utid = tasks_thread_of(&m->tasks, n.tid, n.pid);
+	struct task_numbers n = read_task_numbers(f);
+	uint32_t utid = tasks_get_thread_of_process(&m->tasks, n.tid, n.pid);
 
 	pb_for_each (part, f)
 		if (part.id == PB_THREAD_DESCRIPTOR_THREAD_NAME && part.data && part.len)
-			tasks_name_thread(&m->tasks, utid, track_descriptors_text_of(im, &part),
+			tasks_name_thread(&m->tasks, utid, track_descriptors_intern_text(im, &part),
 					  THREAD_BY_DESCRIPTOR);
 		else if (part.id == PB_THREAD_DESCRIPTOR_LEGACY_SORT_INDEX)
 			im->infos.threads[utid].rank = (int32_t)part.u64;
@@ -306,7 +310,7 @@ static void add_label(struct import *im, uint32_t upid, unsigned n, const struct
 {
 	struct process_label label = {.upid = upid,
 				      .index = n,
-				      .text = track_descriptors_text_of(im, f),
+				      .text = track_descriptors_intern_text(im, f),
 				      .order = im->n_labels};
 
 	if (!budget_take(&im->store->budget, sizeof(label)))
@@ -320,14 +324,15 @@ static void add_label(struct import *im, uint32_t upid, unsigned n, const struct
 
 uint32_t rows_process_descriptor(struct import *im, struct machine *m, const struct pb_field *f)
 {
-	struct task_numbers n = read_numbers(f);
-	uint32_t upid = tasks_process(&m->tasks, n.pid);
+	struct task_numbers n = read_task_numbers(f);
+	uint32_t upid = tasks_get_process(&m->tasks, n.pid);
 	struct table *t = import_table(im, TABLE_PROCESS);
 	unsigned labels = 0;
 
 	pb_for_each (part, f) {
 		if (part.id == PB_PROCESS_DESCRIPTOR_PROCESS_NAME && part.data && part.len)
-			tasks_name_process(&m->tasks, upid, track_descriptors_text_of(im, &part),
+			tasks_name_process(&m->tasks, upid,
+					   track_descriptors_intern_text(im, &part),
 					   PROCESS_BY_DESCRIPTOR);
 		else if (part.id == PB_PROCESS_DESCRIPTOR_START_TIMESTAMP_NS && part.u64 &&
 			 table_i64(t, PROCESS_START_TS, upid) == NULL_I64)
@@ -353,8 +358,8 @@ void rows_track_descriptor(struct import *im, struct machine *m, const struct pb
 	track = described_find(im, m, uuid);
 	if (!track) /* tokens_track_descriptor() refused it */
 		return;
-	if (!described_of_event(im, m, uuid, NULL)) {
-		track_descriptors_count(im, STAT_TRACK_EVENT_PARSER_ERRORS);
+	if (!described_get_for_event(im, m, uuid, NULL)) {
+		track_descriptors_count_stat(im, STAT_TRACK_EVENT_PARSER_ERRORS);
 		return;
 	}
 	if (thread.id) {

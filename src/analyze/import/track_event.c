@@ -22,7 +22,7 @@ struct event_value {
 
 /* ---- values ---- */
 
-void event_value_keep(struct import *im, const uint8_t *packet, unsigned slot, double value)
+void event_value_set(struct import *im, const uint8_t *packet, unsigned slot, double value)
 {
 	struct event_value *v = budget_alloc(&im->store->budget, sizeof(*v));
 
@@ -143,8 +143,8 @@ static size_t track_event_list_values(const struct pb_field *message, uint32_t f
 
 #define LIST (EXTRA_COUNTERS_MAX + 1)
 
-static size_t tracks_of(const struct track_event *e, const struct sequence_state *state,
-			uint32_t field, struct pb_field ret[static LIST])
+static size_t list_counter_tracks(const struct track_event *e, const struct sequence_state *state,
+				  uint32_t field, struct pb_field ret[static LIST])
 {
 	size_t n = track_event_list_values(&e->message, field, false, ret, EXTRA_COUNTERS_MAX);
 
@@ -155,8 +155,8 @@ static size_t tracks_of(const struct track_event *e, const struct sequence_state
 	return n;
 }
 
-bool track_event_extras(struct import *im, struct machine *m, const struct track_event *e,
-			struct extra_counter extras[static EXTRA_COUNTERS_MAX], size_t *ret_n)
+bool track_event_list_extras(struct import *im, struct machine *m, const struct track_event *e,
+			     struct extra_counter extras[static EXTRA_COUNTERS_MAX], size_t *ret_n)
 {
 	static const struct {
 		uint32_t values, tracks;
@@ -179,7 +179,7 @@ bool track_event_extras(struct import *im, struct machine *m, const struct track
 
 		if (!n_values)
 			continue;
-		n_tracks = tracks_of(e, state, kinds[k].tracks, tracks);
+		n_tracks = list_counter_tracks(e, state, kinds[k].tracks, tracks);
 		for (size_t i = 0; i < n_values; i++) {
 			if (i == n_tracks || *ret_n == EXTRA_COUNTERS_MAX) {
 				enum stat_number reason =

@@ -57,7 +57,7 @@ void track_event_read(struct track_event *e, struct sequences *q, const struct p
 #define EXTRA_COUNTERS_MAX 8
 #define SLOT_THREAD_TIME 16
 #define SLOT_INSTRUCTIONS 17
-void event_value_keep(struct import *im, const uint8_t *packet, unsigned slot, double value);
+void event_value_set(struct import *im, const uint8_t *packet, unsigned slot, double value);
 /* Returns false if the event has no such value. */
 bool event_value_get(struct import *im, const uint8_t *packet, unsigned slot, double *ret);
 void event_values_deinit(struct import *im);
@@ -78,8 +78,8 @@ struct extra_counter {
 	uint64_t track;
 	struct pb_field value;
 };
-bool track_event_extras(struct import *im, struct machine *m, const struct track_event *e,
-			struct extra_counter extras[static EXTRA_COUNTERS_MAX], size_t *ret_n);
+bool track_event_list_extras(struct import *im, struct machine *m, const struct track_event *e,
+			     struct extra_counter extras[static EXTRA_COUNTERS_MAX], size_t *ret_n);
 
 /* track_event_tokens.c: reads an event in the file's order. Returns false, and counts it, if the
  * event is dropped. */
@@ -99,13 +99,13 @@ void rows_track_event(struct import *im, struct machine *m, int64_t ts, const st
  * any of them. */
 bool track_event_find_owner(struct import *im, struct machine *m, struct track_event *e);
 /* Returns the row of the event's track, made at the first use; NULL_U32: there is none. */
-uint32_t track_event_row(struct import *im, struct machine *m, struct track_event *e,
-			 enum slice_step step);
+uint32_t track_event_track_row(struct import *im, struct machine *m, struct track_event *e,
+			       enum slice_step step);
 
 /* track_event_args.c: adds the event's arguments to im->args. earlier: those that the slice has
  * from its begin; may be NULL. */
-void track_event_args(struct import *im, struct machine *m, const struct track_event *e,
-		      const struct arg_builder *earlier);
+void track_event_add_args(struct import *im, struct machine *m, const struct track_event *e,
+			  const struct arg_builder *earlier);
 
 /* legacy_events.c: the parts of an older program's event. */
 void legacy_event_read(struct track_event *e, const struct pb_field *message);
@@ -113,16 +113,17 @@ void legacy_event_read(struct track_event *e, const struct pb_field *message);
 bool legacy_event_is_scoped(const struct legacy_event *l);
 bool legacy_event_is_of_process(const struct legacy_event *l);
 /* Returns the row of the track of a scoped instant. */
-uint32_t legacy_event_row(struct import *im, struct machine *m, const struct track_event *e);
+uint32_t legacy_event_track_row(struct import *im, struct machine *m, const struct track_event *e);
 /* Adds the flow of the event's bind_id to a slice. */
-void legacy_event_flow(struct import *im, const struct legacy_event *l, uint32_t slice);
-/* Renames the thread or process of an event M. Returns false for an event that has no such. */
+void legacy_event_add_flow(struct import *im, const struct legacy_event *l, uint32_t slice);
+/* Renames a thread or process as an event M (metadata) says. Returns false for an event without a
+ * name, or without the thread or process. */
 bool legacy_event_rename(struct import *im, struct machine *m, const struct track_event *e);
 
 /* proto_fields.c: messages that an ExtensionDescriptor describes. */
 void tokens_extension_descriptor(struct import *im, const struct pb_field *f);
 /* Adds the fields of a message that the trace describes as arguments. type: the message's full
  * name. skip: returns true for fields to leave out; may be NULL. */
-void proto_field_args(struct import *im, struct arg_writer *w, const char *type,
-		      const struct pb_field *message, bool (*skip)(uint32_t field));
+void proto_field_add_args(struct import *im, struct arg_writer *w, const char *type,
+			  const struct pb_field *message, bool (*skip)(uint32_t field));
 void proto_fields_deinit(struct import *im);

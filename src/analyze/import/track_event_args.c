@@ -147,7 +147,7 @@ static struct arg_mark enter_element(struct event_args *a, int64_t *index)
 {
 	if (*index < 0)
 		*index = arg_writer_next_index(&a->w);
-	return arg_writer_index(&a->w, (unsigned)*index);
+	return arg_writer_enter_index(&a->w, (unsigned)*index);
 }
 
 /* Adds a NestedValue. Returns true if it made an argument: the indexes of an array count only
@@ -276,7 +276,7 @@ static bool put_proto(struct event_args *a, uint32_t type, const struct pb_field
 {
 	size_t before = a->w.out->n;
 
-	proto_field_args(a->im, &a->w, strings_get(&a->im->store->strings, type), f, NULL);
+	proto_field_add_args(a->im, &a->w, strings_get(&a->im->store->strings, type), f, NULL);
 	if (a->w.out->n == before && f->len)
 		stats_add(a->im->store, STAT_TRACK_EVENT_PARSER_ERRORS, STAT_NO_INDEX, 1);
 	return a->w.out->n > before;
@@ -367,7 +367,7 @@ static bool put_annotation(struct event_args *a, const struct pb_field *annotati
 
 /* ---- all ---- */
 
-/* Fields that the importer reads itself. */
+/* Returns true for a field that the importer reads itself. */
 static bool is_own_field(uint32_t field)
 {
 	return field < 1000;
@@ -383,7 +383,8 @@ static void put_plain_fields(struct event_args *a)
 		else if (f.id == PB_TRACK_EVENT_SOURCE_LOCATION_IID)
 			put_int(a, "source_location_iid", ARG_UINT, (int64_t)f.u64);
 	}
-	proto_field_args(a->im, &a->w, ".perfetto.protos.TrackEvent", &a->e->message, is_own_field);
+	proto_field_add_args(a->im, &a->w, ".perfetto.protos.TrackEvent", &a->e->message,
+			     is_own_field);
 }
 
 /* Fields of the event whose arguments come before the annotations, in this order. */
@@ -391,15 +392,15 @@ struct event_parts {
 	struct pb_field location, task, log, correlation;
 };
 
-static void put_task(struct event_args *a, const struct pb_field *task)
+static void put_posted_from(struct event_args *a, const struct pb_field *task)
 {
 	pb_for_each (f, task)
 		if (f.id == PB_TASK_EXECUTION_POSTED_FROM_IID)
 			put_location(a, "task.posted_from", f.u64, true, ARG_UINT);
 }
 
-void track_event_args(struct import *im, struct machine *m, const struct track_event *e,
-		      const struct arg_builder *earlier)
+void track_event_add_args(struct import *im, struct machine *m, const struct track_event *e,
+			  const struct arg_builder *earlier)
 {
 	struct event_args a = {.im = im, .m = m, .e = e};
 	struct event_parts parts = {.location = {.id = 0}};
@@ -421,7 +422,7 @@ void track_event_args(struct import *im, struct machine *m, const struct track_e
 	if (parts.location.id)
 		put_location(&a, "source", parts.location.u64, true, ARG_UINT);
 	if (parts.task.id)
-		put_task(&a, &parts.task);
+		put_posted_from(&a, &parts.task);
 	if (parts.log.id)
 		put_log(&a, &parts.log);
 	if (parts.correlation.id)

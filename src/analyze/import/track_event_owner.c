@@ -24,7 +24,7 @@ static bool set_thread_of_event(struct machine *m, struct track_event *e)
 	e->on_thread = true;
 	if (!pid || !tid)
 		return false;
-	e->utid = tasks_thread_of(&m->tasks, tid, pid);
+	e->utid = tasks_get_thread_of_process(&m->tasks, tid, pid);
 	e->upid = tasks_upid(&m->tasks, e->utid);
 	return true;
 }
@@ -33,7 +33,7 @@ static bool set_thread_of_event(struct machine *m, struct track_event *e)
 static bool set_track_of_event(struct import *im, struct machine *m, struct track_event *e)
 {
 	const struct sequence_thread *t = &sequences_state(&m->sequences, e->state)->thread;
-	struct described_track *d = described_of_event(im, m, e->track, e->seq);
+	struct described_track *d = described_get_for_event(im, m, e->track, e->seq);
 	uint32_t writer;
 
 	if (!d)
@@ -48,7 +48,7 @@ static bool set_track_of_event(struct import *im, struct machine *m, struct trac
 		e->upid = d->owner_id;
 	if (!t->known)
 		return true;
-	writer = tasks_thread_of(&m->tasks, t->tid, t->pid);
+	writer = tasks_get_thread_of_process(&m->tasks, t->tid, t->pid);
 	if (d->owner == OWNER_NONE || tasks_upid(&m->tasks, writer) == d->owner_id)
 		e->writer = writer;
 	return true;
@@ -76,20 +76,20 @@ bool track_event_find_owner(struct import *im, struct machine *m, struct track_e
 	return e->upid != NULL_U32 || !legacy_event_is_of_process(l);
 }
 
-uint32_t track_event_row(struct import *im, struct machine *m, struct track_event *e,
-			 enum slice_step step)
+uint32_t track_event_track_row(struct import *im, struct machine *m, struct track_event *e,
+			       enum slice_step step)
 {
 	uint32_t row;
 
 	if (e->on_thread && !legacy_event_is_scoped(&e->legacy))
-		return tracks_of_thread(im, m, e->utid);
+		return tracks_get_thread_track(im, m, e->utid);
 	if (!e->on_thread) {
 		struct described_track *d =
-			e->described ? e->described : described_of_event(im, m, 0, NULL);
+			e->described ? e->described : described_get_for_event(im, m, 0, NULL);
 
 		row = d ? described_slice_row(im, m, d, e->name, step) : NULL_U32;
 		if (!legacy_event_is_scoped(&e->legacy))
 			return row;
 	}
-	return legacy_event_row(im, m, e);
+	return legacy_event_track_row(im, m, e);
 }

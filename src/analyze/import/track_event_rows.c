@@ -11,15 +11,15 @@
 #include "analyze/store/stack_columns.h"
 #include "gen/fields.h"
 
-static void count_error(struct import *im)
+static void count_parser_error(struct import *im)
 {
 	stats_add(im->store, STAT_TRACK_EVENT_PARSER_ERRORS, STAT_NO_INDEX, 1);
 }
 
 /* ---- names ---- */
 
-static uint32_t interned(struct import *im, struct machine *m, const struct track_event *e,
-			 uint32_t table, uint64_t iid)
+static uint32_t find_interned_text(struct import *im, struct machine *m,
+				   const struct track_event *e, uint32_t table, uint64_t iid)
 {
 	uint32_t s = sequences_string(&m->sequences, e->state, table, iid);
 
@@ -28,16 +28,16 @@ static uint32_t interned(struct import *im, struct machine *m, const struct trac
 	return s;
 }
 
-static uint32_t track_event_rows_name_of(struct import *im, struct machine *m,
-					 const struct track_event *e)
+static uint32_t track_event_rows_find_name(struct import *im, struct machine *m,
+					   const struct track_event *e)
 {
-	uint32_t name = e->legacy_name
-				? interned(im, m, e, PB_INTERNED_DATA_EVENT_NAMES, e->legacy_name)
-				: NULL_U32;
+	uint32_t name = e->legacy_name ? find_interned_text(im, m, e, PB_INTERNED_DATA_EVENT_NAMES,
+							    e->legacy_name)
+				       : NULL_U32;
 
 	pb_for_each (f, &e->message) {
 		if (f.id == PB_TRACK_EVENT_NAME_IID && f.u64)
-			name = interned(im, m, e, PB_INTERNED_DATA_EVENT_NAMES, f.u64);
+			name = find_interned_text(im, m, e, PB_INTERNED_DATA_EVENT_NAMES, f.u64);
 		else if (f.id == PB_TRACK_EVENT_NAME && f.data)
 			name = strings_intern(&im->store->strings, f.data, f.len);
 	}
@@ -63,7 +63,7 @@ static void add_category(struct import *im, struct category_list *c, uint32_t st
 
 /* Returns the event's categories: interned ones first, then those with a name. An unknown iid is
  * shown if it is the only category. */
-static uint32_t category_of(struct import *im, struct machine *m, const struct track_event *e)
+static uint32_t join_categories(struct import *im, struct machine *m, const struct track_event *e)
 {
 	struct strings *s = &im->store->strings;
 	struct category_list c = {.only = NULL_U32};
@@ -75,7 +75,7 @@ static uint32_t category_of(struct import *im, struct machine *m, const struct t
 		if (f.id != PB_TRACK_EVENT_CATEGORY_IIDS)
 			continue;
 		for (struct pb_packed p = pb_packed_of(&f); pb_packed_next(&p, &iid);) {
-			id = interned(im, m, e, PB_INTERNED_DATA_EVENT_CATEGORIES, iid);
+			id = find_interned_text(im, m, e, PB_INTERNED_DATA_EVENT_CATEGORIES, iid);
 			if (id != NULL_U32)
 				add_category(im, &c, id);
 			unknown += id == NULL_U32;
@@ -99,7 +99,7 @@ static void collect_args(struct import *im, struct machine *m, const struct trac
 			 const struct arg_builder *earlier)
 {
 	im->args.n = 0;
-	track_event_args(im, m, e, earlier);
+	track_event_add_args(im, m, e, earlier);
 	if (e->writer != NULL_U32)
 		arg_builder_int(im->store, &im->args, "legacy_event.passthrough_utid", ARG_UINT,
 				e->writer);
@@ -108,21 +108,21 @@ static void collect_args(struct import *im, struct machine *m, const struct trac
 /* ---- call stacks ---- */
 
 /* Returns the innermost call site of the event's call stack, or NULL_U32. */
-static uint32_t callsite_of(struct import *im, struct machine *m, const struct track_event *e)
+static uint32_t get_callsite(struct import *im, struct machine *m, const struct track_event *e)
 {
 	const struct stack_owner owner = {m, e->state, e->upid};
 	uint32_t site = NULL_U32;
 
 	if (e->callstack.data)
-		return call_stack_inline(im, &e->callstack);
+		return call_stack_add_inline(im, &e->callstack);
 	if (!e->callstack.id)
 		return NULL_U32;
 	if (sequences_has(&m->sequences, e->state, PB_INTERNED_DATA_CALLSTACKS, e->callstack.u64))
-		site = call_stack_interned(im, &owner, e->callstack.u64);
+		site = call_stack_get_interned(im, &owner, e->callstack.u64);
 	else
 		stats_add(im->store, STAT_INTERNED_DATA_TOKENIZER_ERRORS, STAT_NO_INDEX, 1);
 	if (site == NULL_U32)
-		count_error(im);
+		count_parser_error(im);
 	return site;
 }
 
@@ -130,7 +130,7 @@ static void add_callstack(struct import *im, struct machine *m, const struct tra
 			  uint32_t slice, bool is_end)
 {
 	struct table *t = import_table(im, TABLE_EVENT_CALLSTACK);
-	uint32_t site = slice != NULL_U32 ? callsite_of(im, m, e) : NULL_U32, row;
+	uint32_t site = slice != NULL_U32 ? get_callsite(im, m, e) : NULL_U32, row;
 
 	if (site == NULL_U32)
 		return;
@@ -153,21 +153,22 @@ static void track_event_rows_add_counter(struct import *im, struct machine *m,
 
 	if (!event_value_get(im, e->packet, slot, ret))
 		*ret = counter_value(d, value);
-	rows_counter(im, e->ts, row, *ret, args);
+	rows_add_counter(im, e->ts, row, *ret, args);
 }
 
-static void track_event_rows_add_extras(struct import *im, struct machine *m, struct track_event *e)
+static void track_event_rows_add_extra_counters(struct import *im, struct machine *m,
+						struct track_event *e)
 {
 	struct extra_counter extras[EXTRA_COUNTERS_MAX];
 	double v;
 	size_t n;
 
-	track_event_extras(im, m, e, extras, &n); /* valid, else the event has no token */
+	track_event_list_extras(im, m, e, extras, &n); /* valid, else the event has no token */
 	for (size_t i = 0; i < n; i++) {
-		struct described_track *d = described_of_event(im, m, extras[i].track, NULL);
+		struct described_track *d = described_get_for_event(im, m, extras[i].track, NULL);
 
 		if (!d || d->kind != DESCRIBED_COUNTER) {
-			count_error(im);
+			count_parser_error(im);
 			continue;
 		}
 		track_event_rows_add_counter(im, m, e, d, &extras[i].value, (unsigned)i + 1,
@@ -185,13 +186,13 @@ static void add_counter_event(struct import *im, struct machine *m, const struct
 	double v;
 
 	if (!d || d->kind != DESCRIBED_COUNTER) {
-		count_error(im);
+		count_parser_error(im);
 		return;
 	}
 	collect_args(im, m, e, NULL);
 	track_event_rows_add_counter(im, m, e, d, &e->counter, 0,
 				     arg_sets_add(im->store, &im->args), &v);
-	callsite_of(im, m, e); /* its rows, although no row has the call site of a counter */
+	get_callsite(im, m, e); /* its rows, although no row has the call site of a counter */
 }
 
 /* Thread times in events of older programs are also counters of the thread. */
@@ -212,10 +213,10 @@ static void add_thread_times(struct import *im, struct machine *m, struct track_
 		    !event_value_get(im, e->packet, SLOT_THREAD_TIME + i, &v))
 			continue;
 		*to[i] = whole_number(v);
-		rows_counter(im, e->ts,
-			     tracks_get(im, m, &types[i],
-					strings_intern_z(&im->store->strings, names[i]), &utid),
-			     v, NULL_U32);
+		rows_add_counter(im, e->ts,
+				 tracks_get(im, m, &types[i],
+					    strings_intern_z(&im->store->strings, names[i]), &utid),
+				 v, NULL_U32);
 	}
 }
 
@@ -223,13 +224,13 @@ static void add_thread_times(struct import *im, struct machine *m, struct track_
 
 static void add_flow(struct import *im, bool ends, uint64_t id, uint32_t slice)
 {
-	if (!flows_arrow(im, id, slice, ends ? FLOW_ENDS : FLOW_FROM_HERE) && !ends)
+	if (!flows_add_arrow(im, id, slice, ends ? FLOW_ENDS : FLOW_FROM_HERE) && !ends)
 		flows_begin(im, id, slice);
 }
 
 /* Adds the flows of `field`; those of `old_field` if there is no `field`. */
-static void add_flows_of(struct import *im, const struct track_event *e, uint32_t field,
-			 uint32_t old_field, bool ends, uint32_t slice)
+static void add_field_flows(struct import *im, const struct track_event *e, uint32_t field,
+			    uint32_t old_field, bool ends, uint32_t slice)
 {
 	bool found = false;
 	uint64_t id;
@@ -259,10 +260,10 @@ static void add_flows(struct import *im, const struct track_event *e, uint32_t s
 {
 	if (slice == NULL_U32)
 		return;
-	legacy_event_flow(im, &e->legacy, slice);
-	add_flows_of(im, e, PB_TRACK_EVENT_FLOW_IDS, PB_TRACK_EVENT_FLOW_IDS_OLD, false, slice);
-	add_flows_of(im, e, PB_TRACK_EVENT_TERMINATING_FLOW_IDS,
-		     PB_TRACK_EVENT_TERMINATING_FLOW_IDS_OLD, true, slice);
+	legacy_event_add_flow(im, &e->legacy, slice);
+	add_field_flows(im, e, PB_TRACK_EVENT_FLOW_IDS, PB_TRACK_EVENT_FLOW_IDS_OLD, false, slice);
+	add_field_flows(im, e, PB_TRACK_EVENT_TERMINATING_FLOW_IDS,
+			PB_TRACK_EVENT_TERMINATING_FLOW_IDS_OLD, true, slice);
 }
 
 /* ---- states ---- */
@@ -272,7 +273,7 @@ static void add_state(struct import *im, struct machine *m, const struct track_e
 	struct described_track *d = e->described;
 
 	if (!d || d->kind != DESCRIBED_STATE)
-		return count_error(im);
+		return count_parser_error(im);
 	collect_args(im, m, e, NULL);
 	states_set(im, e->ts, described_own_row(im, m, d), e->name, &im->args);
 }
@@ -288,7 +289,7 @@ enum {
 	PHASE_MARK = 'R'
 };
 
-static int32_t phase_of(const struct track_event *e)
+static int32_t event_phase(const struct track_event *e)
 {
 	if (e->legacy.has_phase)
 		return e->legacy.phase == 'I' ? PHASE_INSTANT : e->legacy.phase;
@@ -319,18 +320,19 @@ static void track_event_rows_add_slice(struct import *im, struct machine *m, str
 	uint32_t row, slice;
 
 	if (l->has_phase && e->utid == NULL_U32 && strchr("BEX", phase))
-		return count_error(im);
+		return count_parser_error(im);
 	/* A duration that is too large is NULL_I64. */
 	if (phase == PHASE_WHOLE &&
 	    (dur < 0 || (e->described && described_is_merged(e->described))))
-		return count_error(im);
-	row = track_event_row(im, m, e,
-			      phase == PHASE_BEGIN ? STEP_BEGIN
-			      : is_end		   ? STEP_END
-						   : STEP_INSTANT);
+		return count_parser_error(im);
+	row = track_event_track_row(im, m, e,
+				    phase == PHASE_BEGIN ? STEP_BEGIN
+				    : is_end		 ? STEP_END
+							 : STEP_INSTANT);
 	if (row == NULL_U32)
-		return count_error(im);
-	collect_args(im, m, e, is_end ? slices_args(im, e->ts, row, e->category, e->name) : NULL);
+		return count_parser_error(im);
+	collect_args(im, m, e,
+		     is_end ? slices_open_args(im, e->ts, row, e->category, e->name) : NULL);
 	if (phase == PHASE_MARK)
 		add_mark_phase_arg(im);
 	slice = is_end ? slices_end(im, e->ts, row, e->category, e->name, &im->args)
@@ -345,7 +347,7 @@ static void track_event_rows_add_slice(struct import *im, struct machine *m, str
 
 static void track_event_rows_add_event(struct import *im, struct machine *m, struct track_event *e)
 {
-	int32_t phase = phase_of(e);
+	int32_t phase = event_phase(e);
 
 	switch (phase) {
 	case PHASE_BEGIN:
@@ -357,12 +359,12 @@ static void track_event_rows_add_event(struct import *im, struct machine *m, str
 		break;
 	case 'M':
 		if (!legacy_event_rename(im, m, e))
-			count_error(im);
+			count_parser_error(im);
 		break;
 	default: /* asynchronous slices, flows and others are not imported */
 		if (!e->legacy.has_phase ||
 		    (e->utid == NULL_U32 && (!phase || !strchr("benSTpFstf", phase))))
-			count_error(im);
+			count_parser_error(im);
 	}
 }
 
@@ -374,15 +376,15 @@ void rows_track_event(struct import *im, struct machine *m, int64_t ts, const st
 	e.seq = sequences_find(&m->sequences, p->sequence);
 	track_event_read(&e, &m->sequences, &p->payload);
 	if (e.type != EVENT_COUNTER) {
-		e.name = track_event_rows_name_of(im, m, &e);
-		e.category = category_of(im, m, &e);
+		e.name = track_event_rows_find_name(im, m, &e);
+		e.category = join_categories(im, m, &e);
 	}
 	if ((!e.type && !e.legacy.has_phase) || !track_event_find_owner(im, m, &e)) {
-		count_error(im);
+		count_parser_error(im);
 		return;
 	}
 	add_thread_times(im, m, &e);
-	track_event_rows_add_extras(im, m, &e);
+	track_event_rows_add_extra_counters(im, m, &e);
 	if (e.type == EVENT_COUNTER)
 		add_counter_event(im, m, &e);
 	else if (e.type == EVENT_STATE)

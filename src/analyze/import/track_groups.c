@@ -32,7 +32,7 @@ struct track_group {
 	UT_hash_handle hh;
 };
 
-static void track_groups_fail(struct import *im)
+static void track_groups_set_enomem(struct import *im)
 {
 	if (!im->store->budget.error)
 		im->store->budget.error = -ENOMEM;
@@ -55,7 +55,7 @@ struct track_group *track_groups_get(struct import *im, struct machine *m,
 	return BUDGET_HASH_ADD(&im->store->budget, im->groups, key, g);
 }
 
-struct track_slot *track_group_find(struct track_group *g, int64_t cookie)
+struct track_slot *track_group_find_slot(struct track_group *g, int64_t cookie)
 {
 	struct slot_node *node;
 
@@ -122,9 +122,9 @@ static struct slot_node *new_slot(struct import *im, struct track_group *g)
 	return node;
 }
 
-struct track_slot *track_group_slot(struct import *im, struct track_group *g, int64_t cookie)
+struct track_slot *track_group_get_slot(struct import *im, struct track_group *g, int64_t cookie)
 {
-	struct track_slot *found = track_group_find(g, cookie);
+	struct track_slot *found = track_group_find_slot(g, cookie);
 	struct slot_node *node;
 
 	if (found)
@@ -135,27 +135,27 @@ struct track_slot *track_group_slot(struct import *im, struct track_group *g, in
 	else if (node->hh.tbl)
 		HASH_DEL(g->by_cookie, node);
 	if (!node) {
-		track_groups_fail(im);
+		track_groups_set_enomem(im);
 		return NULL;
 	}
 	node->slot.cookie = cookie;
 	HASH_ADD(hh, g->by_cookie, slot.cookie, sizeof(node->slot.cookie), node);
 	if (!node->hh.tbl) {
-		track_groups_fail(im);
+		track_groups_set_enomem(im);
 		return NULL;
 	}
 	return &node->slot;
 }
 
-void track_slot_close(struct track_slot *slot, uint32_t still_open)
+void track_slot_set_open(struct track_slot *slot, uint32_t still_open)
 {
 	slot->open = still_open;
 	if (!still_open)
 		queue_unused(slot->group, slot->group->slots[slot->index]);
 }
 
-void track_group_make(struct import *im, struct machine *m, struct track_group *g,
-		      struct track_slot *slot, uint32_t name)
+void track_group_make_track(struct import *im, struct machine *m, struct track_group *g,
+			    struct track_slot *slot, uint32_t name)
 {
 	int64_t values[TRACK_DIMENSIONS_MAX];
 	size_t n = 0;

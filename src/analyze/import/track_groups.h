@@ -15,7 +15,7 @@ struct track_group;
 struct track_slot {
 	struct track_group *group;
 	int64_t cookie;
-	uint32_t open; /* open slices: the caller adds to it, track_slot_close() makes it less */
+	uint32_t open; /* open slices: the caller adds to it, track_slot_set_open() makes it less */
 	uint32_t track; /* NULL_U32: not made yet */
 	uint32_t index; /* in the group */
 };
@@ -25,12 +25,12 @@ struct track_slot {
 struct track_group *track_groups_get(struct import *im, struct machine *m,
 				     const struct track_type *type, const int64_t *values);
 /* Returns the slot of a cookie; NULL without memory. It is the cookie's until the next call. */
-struct track_slot *track_group_slot(struct import *im, struct track_group *g, int64_t cookie);
+struct track_slot *track_group_get_slot(struct import *im, struct track_group *g, int64_t cookie);
 /* Returns the slot of a cookie; NULL if no slot has the cookie. */
-struct track_slot *track_group_find(struct track_group *g, int64_t cookie);
+struct track_slot *track_group_find_slot(struct track_group *g, int64_t cookie);
 /* Sets how many slices of the slot are still open. */
-void track_slot_close(struct track_slot *slot, uint32_t still_open);
+void track_slot_set_open(struct track_slot *slot, uint32_t still_open);
 /* Makes the slot's track, which must not be made yet. */
-void track_group_make(struct import *im, struct machine *m, struct track_group *g,
-		      struct track_slot *slot, uint32_t name);
+void track_group_make_track(struct import *im, struct machine *m, struct track_group *g,
+			    struct track_slot *slot, uint32_t name);
 void track_groups_deinit(struct import *im);

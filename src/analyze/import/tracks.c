@@ -35,8 +35,8 @@ void tracks_deinit(struct import *im)
 	HASH_FREE(im->tracks);
 }
 
-static uint32_t dimension_args(struct import *im, const struct track_type *type,
-			       const int64_t *values)
+static uint32_t store_dimension_args(struct import *im, const struct track_type *type,
+				     const int64_t *values)
 {
 	struct arg_builder b = {
 		.n = 0}; /* im->args may have the arguments of the slice that needs the track */
@@ -61,7 +61,7 @@ static void set_owner(struct import *im, struct machine *m, struct table *t, uin
 		table_set_u32(t, TRACK_UPID, row, (uint32_t)value);
 	} else if (!strcmp(key, "cpu")) {
 		table_set_u32(t, TRACK_CPU, row, (uint32_t)value);
-		c = import_cpu(im, m, (uint32_t)value);
+		c = import_get_cpu(im, m, (uint32_t)value);
 		if (c)
 			c->seen = true;
 	}
@@ -79,7 +79,7 @@ uint32_t tracks_make(struct import *im, struct machine *m, const struct track_ty
 	table_set_u32(t, TRACK_NAME, row, name);
 	table_set_u32(t, TRACK_MACHINE, row, m->row);
 	table_set_u32(t, TRACK_TYPE, row, strings_intern_z(strings, type->type));
-	table_set_u32(t, TRACK_DIMENSIONS, row, dimension_args(im, type, values));
+	table_set_u32(t, TRACK_DIMENSIONS, row, store_dimension_args(im, type, values));
 	table_set_u32(t, TRACK_EVENT_TYPE, row,
 		      strings_intern_z(strings, type->is_counter ? "counter" : "slice"));
 	if (type->unit)
@@ -109,7 +109,7 @@ uint32_t tracks_get(struct import *im, struct machine *m, const struct track_typ
 	return n ? n->track : 0;
 }
 
-uint32_t tracks_of_thread(struct import *im, struct machine *m, uint32_t utid)
+uint32_t tracks_get_thread_track(struct import *im, struct machine *m, uint32_t utid)
 {
 	static const struct track_type type = {"thread_execution", NULL, false, {{"utid", false}}};
 	int64_t value = utid;
@@ -117,7 +117,7 @@ uint32_t tracks_of_thread(struct import *im, struct machine *m, uint32_t utid)
 	return tracks_get(im, m, &type, NULL_U32, &value);
 }
 
-void rows_counter(struct import *im, int64_t ts, uint32_t track, double value, uint32_t args)
+void rows_add_counter(struct import *im, int64_t ts, uint32_t track, double value, uint32_t args)
 {
 	struct table *t = import_table(im, TABLE_COUNTER);
 	uint32_t row = table_append(t);

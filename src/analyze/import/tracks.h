@@ -37,8 +37,8 @@ uint32_t tracks_get(struct import *im, struct machine *m, const struct track_typ
 uint32_t tracks_make(struct import *im, struct machine *m, const struct track_type *type,
 		     uint32_t name, const int64_t *values);
 /* Returns the track of a thread, which its kernel events and its track events share. */
-uint32_t tracks_of_thread(struct import *im, struct machine *m, uint32_t utid);
+uint32_t tracks_get_thread_track(struct import *im, struct machine *m, uint32_t utid);
 void tracks_deinit(struct import *im);
 
 /* Adds a value of a counter at ts (ns). args: id of a set, or NULL_U32. */
-void rows_counter(struct import *im, int64_t ts, uint32_t track, double value, uint32_t args);
+void rows_add_counter(struct import *im, int64_t ts, uint32_t track, double value, uint32_t args);
