@@ -65,7 +65,7 @@ struct address_space *address_spaces_get(struct address_spaces *s, int32_t pid)
 }
 
 /* Returns the number of the first mapping that ends behind the address. */
-static size_t first_behind(const struct address_space *a, uint64_t address)
+static size_t first_ending_after(const struct address_space *a, uint64_t address)
 {
 	size_t low = 0, high = a->n;
 
@@ -91,7 +91,7 @@ void address_space_map(struct address_spaces *s, struct address_space *a,
 	struct process_mapping fresh = {m->start, m->end, m->offset,
 					mapped_files_add(s->files, m, path)};
 	struct process_mapping parts[3];
-	size_t first = first_behind(a, m->start), behind = first, n = 0;
+	size_t first = first_ending_after(a, m->start), behind = first, n = 0;
 
 	if (a->n >= ADDRESS_SPACE_MAPPINGS_MAX ||
 	    s->n_mappings >= 2 * ADDRESS_SPACES_MAPPINGS_MAX ||
@@ -158,7 +158,7 @@ void address_spaces_exit(struct address_spaces *s, int32_t pid)
 
 const struct process_mapping *address_space_find(const struct address_space *a, uint64_t address)
 {
-	size_t i = first_behind(a, address);
+	size_t i = first_ending_after(a, address);
 
 	return i < a->n && a->mappings[i].start <= address ? &a->mappings[i] : NULL;
 }

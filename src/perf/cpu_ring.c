@@ -56,7 +56,7 @@ int cpu_ring_open(struct cpu_ring *r, struct perf_event_attr *attr, unsigned cpu
 	return error;
 }
 
-uint64_t cpu_ring_untold_lost(const struct cpu_ring *r)
+uint64_t cpu_ring_unreported_lost(const struct cpu_ring *r)
 {
 	uint64_t values[2]; /* count, lost */
 
@@ -73,7 +73,7 @@ void cpu_ring_close(struct cpu_ring *r)
 	closep(&r->fd);
 }
 
-int cpu_ring_filter(struct cpu_ring *r, const char *filter)
+int cpu_ring_set_filter(struct cpu_ring *r, const char *filter)
 {
 	return ioctl(r->fd, PERF_EVENT_IOC_SET_FILTER, filter) < 0 ? -errno : 0;
 }
@@ -139,7 +139,7 @@ const struct perf_event_header *cpu_ring_peek(struct cpu_ring *r)
 	return (const struct perf_event_header *)scratch;
 }
 
-void cpu_ring_take(struct cpu_ring *r)
+void cpu_ring_consume(struct cpu_ring *r)
 {
 	struct perf_event_header h;
 

@@ -11,8 +11,8 @@
  *
  *	cpu_ring_refresh    reads how far the kernel has written
  *	cpu_ring_peek       returns the next record, or NULL
- *	cpu_ring_take       advances to the record after it
- *	cpu_ring_release    returns the space of taken records to the kernel
+ *	cpu_ring_consume    advances to the record after it
+ *	cpu_ring_release    returns the space of consumed records to the kernel
  *
  * sample_type is TID | TIME | CPU | READ, and CALLCHAIN or not; sample_id_all is set; read_format
  * is LOST where the kernel has it (6.0).
@@ -36,14 +36,14 @@ struct cpu_ring {
  * -errno. */
 int cpu_ring_open(struct cpu_ring *r, struct perf_event_attr *attr, unsigned cpu, uint32_t *pages);
 void cpu_ring_close(struct cpu_ring *r);
-int cpu_ring_filter(struct cpu_ring *r, const char *filter);
+int cpu_ring_set_filter(struct cpu_ring *r, const char *filter);
 int cpu_ring_enable(struct cpu_ring *r, bool yes);
 /*
  * Returns the number of lost records that no PERF_RECORD_LOST has reported: the kernel writes that
  * record only when the next one has room, so the last may be missing. 0 if the kernel does not
  * count.
  */
-uint64_t cpu_ring_untold_lost(const struct cpu_ring *r);
+uint64_t cpu_ring_unreported_lost(const struct cpu_ring *r);
 
 void cpu_ring_refresh(struct cpu_ring *r);
 /*
@@ -51,5 +51,5 @@ void cpu_ring_refresh(struct cpu_ring *r);
  * memory that all rings share.
  */
 const struct perf_event_header *cpu_ring_peek(struct cpu_ring *r);
-void cpu_ring_take(struct cpu_ring *r);
+void cpu_ring_consume(struct cpu_ring *r);
 void cpu_ring_release(struct cpu_ring *r);

@@ -12,7 +12,7 @@
 
 #define SLOTS_FIRST 64
 
-static uint64_t mapped_files_hash_of(const char *path, size_t len, uint64_t inode)
+static uint64_t hash_path_and_inode(const char *path, size_t len, uint64_t inode)
 {
 	return siphash_keyed(path, len) ^ inode;
 }
@@ -50,21 +50,21 @@ void mapped_files_deinit(struct mapped_files *f)
  * Returns false for mappings without a file, such as "//anon" and "[vdso]". "/memfd:x (deleted)"
  * has an inode and is a file.
  */
-static bool is_file(const struct file_mapping *m, const char *path)
+static bool maps_file(const struct file_mapping *m, const char *path)
 {
 	return m->inode && m->path_len > 1 && path[0] == '/' && path[1] != '/';
 }
 
 uint32_t mapped_files_add(struct mapped_files *f, const struct file_mapping *m, const char *path)
 {
-	uint64_t hash = mapped_files_hash_of(path, m->path_len, m->inode);
+	uint64_t hash = hash_path_and_inode(path, m->path_len, m->inode);
 	struct mapped_file *file;
 	size_t slot, len = m->path_len;
 
 	if (f->n < MAPPED_FILES_MAX && f->n * 2 >= f->n_slots &&
 	    !OPEN_TABLE_GROW(f->slots, f->n_slots, SLOTS_FIRST, s, *s == 0,
-			     mapped_files_hash_of(f->items[*s].path, strlen(f->items[*s].path),
-						  f->items[*s].inode)))
+			     hash_path_and_inode(f->items[*s].path, strlen(f->items[*s].path),
+						 f->items[*s].inode)))
 		return MAPPED_FILE_UNKNOWN;
 	slot = OPEN_TABLE_FIND(f->n_slots, hash, at,
 			       !f->slots[at] ||
@@ -83,8 +83,8 @@ uint32_t mapped_files_add(struct mapped_files *f, const struct file_mapping *m, 
 				     .inode = m->inode,
 				     .major = m->major,
 				     .minor = m->minor,
-				     .state = is_file(m, path) ? MAPPED_FILE_NEW
-							       : MAPPED_FILE_UNREADABLE};
+				     .state = maps_file(m, path) ? MAPPED_FILE_NEW
+								 : MAPPED_FILE_UNREADABLE};
 	if (!file->path)
 		return MAPPED_FILE_UNKNOWN;
 	f->n_bytes += len;
@@ -92,7 +92,8 @@ uint32_t mapped_files_add(struct mapped_files *f, const struct file_mapping *m, 
 	return (uint32_t)f->n++;
 }
 
-void mapped_files_answer(struct mapped_files *f, uint32_t number, const struct file_answer *a)
+void mapped_files_handle_answer(struct mapped_files *f, uint32_t number,
+				const struct file_answer *a)
 {
 	struct mapped_file *file = number < f->n ? &f->items[number] : NULL;
 

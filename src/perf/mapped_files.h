@@ -47,7 +47,8 @@ void mapped_files_deinit(struct mapped_files *f);
  */
 uint32_t mapped_files_add(struct mapped_files *f, const struct file_mapping *m, const char *path);
 /* Handles an answer of the file reader about file `number`. */
-void mapped_files_answer(struct mapped_files *f, uint32_t number, const struct file_answer *a);
+void mapped_files_handle_answer(struct mapped_files *f, uint32_t number,
+				const struct file_answer *a);
 /*
  * Returns the difference between an address in the ELF file and its offset in the file, for the
  * segment that contains the offset. 0 if that is unknown.

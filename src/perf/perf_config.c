@@ -207,8 +207,7 @@ static void set_stacks(struct perf_config *c, const Pb__PerfEventConfig *m)
  * sample in an NMI, for which the kernel allows only CLOCK_MONOTONIC and CLOCK_MONOTONIC_RAW: they
  * get CLOCK_MONOTONIC instead, which readers convert.
  */
-static clockid_t perf_config_clock_of(const struct perf_event_attr *attr,
-				      const Pb__PerfEvents__Timebase *t)
+static clockid_t choose_clock(const struct perf_event_attr *attr, const Pb__PerfEvents__Timebase *t)
 {
 	bool has_all = attr->type == PERF_TYPE_SOFTWARE;
 
@@ -224,7 +223,7 @@ static clockid_t perf_config_clock_of(const struct perf_event_attr *attr,
 	}
 }
 
-static uint32_t ring_pages(uint32_t wanted)
+static uint32_t choose_ring_pages(uint32_t wanted)
 {
 	uint32_t n = 1;
 
@@ -254,10 +253,10 @@ int perf_config_read(const Pb__PerfEventConfig *m, const struct perf_config_env 
 		return r;
 	set_modifiers(&c.attr, m->timebase);
 	set_stacks(&c, m);
-	c.clock = perf_config_clock_of(&c.attr, m->timebase);
+	c.clock = choose_clock(&c.attr, m->timebase);
 	c.attr.use_clockid = 1;
 	c.attr.clockid = c.clock;
-	c.ring_pages = ring_pages(m->ring_buffer_pages);
+	c.ring_pages = choose_ring_pages(m->ring_buffer_pages);
 	c.read_ms = m->ring_buffer_read_period_ms
 			    ? MAX(m->ring_buffer_read_period_ms, (uint32_t)PERF_CONFIG_READ_MS_MIN)
 			    : PERF_CONFIG_READ_MS;

@@ -10,7 +10,7 @@
 #include "base/system/log.h"
 #include "perf/perf_session.h"
 
-static struct mapped_file *file_of(const struct perf_session *s, size_t frame)
+static struct mapped_file *frame_file(const struct perf_session *s, size_t frame)
 {
 	return &s->files.items[s->stacks.mappings[s->stacks.frames[frame].mapping].file];
 }
@@ -19,8 +19,8 @@ static struct mapped_file *file_of(const struct perf_session *s, size_t frame)
  * Returns a process that maps the file, through which it can be opened; 0: none. Sets the range of
  * the mapping.
  */
-static int32_t process_with(const struct perf_session *s, const struct stack_mapping *m,
-			    struct file_mapping *ret)
+static int32_t find_mapping_process(const struct perf_session *s, const struct stack_mapping *m,
+				    struct file_mapping *ret)
 {
 	const struct address_space *a, *next;
 
@@ -40,7 +40,7 @@ static bool ask_file(struct perf_session *s, const struct stack_mapping *m)
 {
 	struct mapped_file *f = &s->files.items[m->file];
 	struct file_mapping where = {.inode = f->inode, .major = f->major, .minor = f->minor};
-	int32_t pid = process_with(s, m, &where);
+	int32_t pid = find_mapping_process(s, m, &where);
 
 	if (!file_reader_ask_elf(&s->reader, m->file, pid, &where, f->path)) {
 		f->state = file_reader_is_alive() ? MAPPED_FILE_NEW : MAPPED_FILE_UNREADABLE;
@@ -68,9 +68,9 @@ static bool ask_files(struct perf_session *s)
  * Requests the names of frame `first` and of further frames in its file. Returns false if the
  * reader is busy or memory runs out.
  */
-static bool ask_names_of(struct perf_session *s, size_t first)
+static bool ask_names(struct perf_session *s, size_t first)
 {
-	const struct mapped_file *f = file_of(s, first);
+	const struct mapped_file *f = frame_file(s, first);
 	uint64_t addresses[FILE_NAMES_MAX];
 	struct name_request *q;
 
@@ -81,7 +81,7 @@ static bool ask_names_of(struct perf_session *s, size_t first)
 	for (size_t i = first; i < s->stacks.n_frames && q->n < FILE_NAMES_MAX; i++) {
 		const struct stack_frame *frame = &s->stacks.frames[i];
 
-		if (frame->is_asked || file_of(s, i) != f)
+		if (frame->is_asked || frame_file(s, i) != f)
 			continue;
 		addresses[q->n] =
 			frame->offset +
@@ -107,13 +107,13 @@ bool perf_names_ask(struct perf_session *s)
 		return false;
 	for (; s->named < s->stacks.n_frames; s->named++)
 		if (!s->stacks.frames[s->named].is_asked &&
-		    file_of(s, s->named)->state == MAPPED_FILE_READ && !ask_names_of(s, s->named))
+		    frame_file(s, s->named)->state == MAPPED_FILE_READ && !ask_names(s, s->named))
 			return false;
 	return s->outstanding == 0;
 }
 
-static void take_names(struct perf_session *s, const struct name_request *q,
-		       const struct file_answer *a)
+static void store_names(struct perf_session *s, const struct name_request *q,
+			const struct file_answer *a)
 {
 	uint32_t at = 0;
 
@@ -123,20 +123,20 @@ static void take_names(struct perf_session *s, const struct name_request *q,
 
 		memcpy(&len, a->body + at, sizeof(len));
 		at += sizeof(len);
-		name = len ? stacks_name(&s->stacks, a->body + at, len) : 0;
+		name = len ? stacks_add_name(&s->stacks, a->body + at, len) : 0;
 		if (name > 0)
 			s->stacks.frames[q->frames[i]].name = (uint32_t)name;
 		at += len;
 	}
 }
 
-void perf_names_answer(struct perf_session *s, const struct file_answer *a)
+void perf_names_handle_answer(struct perf_session *s, const struct file_answer *a)
 {
 	s->outstanding -= s->outstanding > 0;
 	if (a->kind == FILE_REQUEST_ELF)
-		mapped_files_answer(&s->files, (uint32_t)a->id, a);
+		mapped_files_handle_answer(&s->files, (uint32_t)a->id, a);
 	else if (a->id < s->n_asked)
-		take_names(s, &s->asked[a->id], a);
+		store_names(s, &s->asked[a->id], a);
 }
 
 void perf_names_give_up(struct perf_session *s)

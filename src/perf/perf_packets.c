@@ -12,7 +12,7 @@ enum { STATE_BEGINS = 1, STATE_NEEDED = 2 };
 #define CLOCK_BOOTTIME_ID 6
 
 /* Returns the number of the clock in BuiltinClock. */
-static uint32_t clock_number(clockid_t clock)
+static uint32_t builtin_clock_number(clockid_t clock)
 {
 	return clock == CLOCK_REALTIME	      ? 1
 	       : clock == CLOCK_MONOTONIC     ? 3
@@ -73,7 +73,8 @@ static void ensure_state(struct perf_session *s)
 	pb_enc_u64(e, PB_TRACE_PACKET_TIMESTAMP_CLOCK_ID, CLOCK_BOOTTIME_ID);
 	pb_enc_u64(e, PB_TRACE_PACKET_SEQUENCE_FLAGS, STATE_BEGINS);
 	pb_enc_open(e, PB_TRACE_PACKET_TRACE_PACKET_DEFAULTS);
-	pb_enc_u64(e, PB_TRACE_PACKET_DEFAULTS_TIMESTAMP_CLOCK_ID, clock_number(s->perf.clock));
+	pb_enc_u64(e, PB_TRACE_PACKET_DEFAULTS_TIMESTAMP_CLOCK_ID,
+		   builtin_clock_number(s->perf.clock));
 	pb_enc_open(e, PB_TRACE_PACKET_DEFAULTS_PERF_SAMPLE_DEFAULTS);
 	write_timebase(s, e);
 	pb_enc_close(e);
@@ -128,7 +129,7 @@ void perf_packets_write(struct perf_session *s)
 	}
 }
 
-void perf_packet_refusal(struct perf_session *s)
+void perf_packets_write_refusal(struct perf_session *s)
 {
 	struct pb_enc *e = writer_begin(s->writer);
 
@@ -144,7 +145,7 @@ void perf_packet_refusal(struct perf_session *s)
 }
 
 /* The packet has the current time: the kernel does not record the time of a loss. */
-void perf_packet_lost(struct perf_session *s, unsigned cpu, uint64_t n)
+void perf_packets_write_lost(struct perf_session *s, unsigned cpu, uint64_t n)
 {
 	struct pb_enc *e;
 

@@ -93,7 +93,7 @@ static bool has_unread_exec(struct perf_session *s, int32_t pid)
 		struct cpu_ring r = s->rings[i];
 		const struct perf_event_header *h;
 
-		for (cpu_ring_refresh(&r); !found && (h = cpu_ring_peek(&r)); cpu_ring_take(&r))
+		for (cpu_ring_refresh(&r); !found && (h = cpu_ring_peek(&r)); cpu_ring_consume(&r))
 			found = h->type == PERF_RECORD_COMM &&
 				h->misc & PERF_RECORD_MISC_COMM_EXEC &&
 				(int32_t)((const struct comm_record *)h)->pid == pid;
@@ -101,7 +101,7 @@ static bool has_unread_exec(struct perf_session *s, int32_t pid)
 	return found;
 }
 
-void perf_records_answer(struct perf_session *s, const struct file_answer *a)
+void perf_records_handle_answer(struct perf_session *s, const struct file_answer *a)
 {
 	struct address_space *space;
 	uint32_t at = 0;
@@ -155,7 +155,7 @@ struct walk {
 	uint8_t error;
 };
 
-static void perf_records_add(struct walk *w, int frame)
+static void add_frame_number(struct walk *w, int frame)
 {
 	if (frame < 0 || w->n == STACKS_FRAMES_MAX)
 		w->error = ERROR_TOO_MANY;
@@ -167,9 +167,9 @@ static void add_kernel(struct perf_session *s, struct walk *w, uint64_t address)
 {
 	const struct symbol_table *table = symbol_cache_table(&s->symbols);
 	char name[SYMBOL_TABLE_NAME_MAX + 1];
-	size_t len = table ? symbol_table_name(table, address, name) : 0;
+	size_t len = table ? symbol_table_find_name(table, address, name) : 0;
 
-	perf_records_add(w, stacks_kernel_frame(&s->stacks, name, len));
+	add_frame_number(w, stacks_add_kernel_frame(&s->stacks, name, len));
 }
 
 /*
@@ -182,9 +182,9 @@ static bool add_user(struct perf_session *s, struct walk *w, const struct addres
 	const struct process_mapping *m = address_space_find(a, address);
 
 	if (m)
-		perf_records_add(w, stacks_user_frame(&s->stacks, m, address));
+		add_frame_number(w, stacks_add_user_frame(&s->stacks, m, address));
 	else if (!is_caller)
-		perf_records_add(w, stacks_unknown_frame(&s->stacks));
+		add_frame_number(w, stacks_add_unknown_frame(&s->stacks));
 	if (!m)
 		w->error = ERROR_INVALID_MAP;
 	return m;
@@ -223,8 +223,8 @@ static void walk_addresses(struct perf_session *s, const uint64_t *addresses, si
  * Adds the stack of a sample. chain: n and its addresses, of which the record has `room` at most.
  * Returns the number of the stack + 1; 0: none.
  */
-static uint32_t stack_of(struct perf_session *s, const uint64_t *chain, size_t room,
-			 const struct address_space *a, uint8_t *ret_error)
+static uint32_t add_sample_stack(struct perf_session *s, const uint64_t *chain, size_t room,
+				 const struct address_space *a, uint8_t *ret_error)
 {
 	struct walk w = {.n = 0};
 	int number;
@@ -241,7 +241,7 @@ static uint32_t stack_of(struct perf_session *s, const uint64_t *chain, size_t r
 	return number < 0 ? 0 : (uint32_t)number + 1;
 }
 
-static uint8_t mode_of(uint16_t misc)
+static uint8_t cpu_mode(uint16_t misc)
 {
 	switch (misc & PERF_RECORD_MISC_CPUMODE_MASK) {
 	case PERF_RECORD_MISC_KERNEL:
@@ -260,8 +260,8 @@ static uint8_t mode_of(uint16_t misc)
 }
 
 /* Returns false if the record has to wait for an answer. */
-static bool take_sample(struct perf_session *s, const struct cpu_ring *ring,
-			const struct sample_record *r)
+static bool handle_sample(struct perf_session *s, const struct cpu_ring *ring,
+			  const struct sample_record *r)
 {
 	size_t before = ring->counts_lost ? 1 : 0, min = before + (s->perf.has_stacks ? 1 : 0),
 	       room;
@@ -274,7 +274,7 @@ static bool take_sample(struct perf_session *s, const struct cpu_ring *ring,
 	a = address_spaces_get(&s->spaces, (int32_t)r->pid);
 	if (!a ||
 	    array_reserve(&s->samples, &s->cap_samples, s->n_samples + 1, sizeof(sample)) < 0) {
-		perf_packet_lost(s, ring->cpu, 1);
+		perf_packets_write_lost(s, ring->cpu, 1);
 		return true;
 	}
 	if (!perf_records_check_wanted(s, a))
@@ -286,16 +286,16 @@ static bool take_sample(struct perf_session *s, const struct cpu_ring *ring,
 				      .cpu = r->cpu,
 				      .pid = r->pid,
 				      .tid = r->tid,
-				      .mode = mode_of(r->header.misc)};
+				      .mode = cpu_mode(r->header.misc)};
 	if (s->perf.has_stacks)
-		sample.stack = stack_of(s, r->rest + before, room, a, &sample.unwind_error);
+		sample.stack = add_sample_stack(s, r->rest + before, room, a, &sample.unwind_error);
 	s->samples[s->n_samples++] = sample;
 	return true;
 }
 
 /* ---- other records ---- */
 
-static void take_mmap(struct perf_session *s, const struct mmap_record *r)
+static void handle_mmap(struct perf_session *s, const struct mmap_record *r)
 {
 	struct address_space *a = address_spaces_get(&s->spaces, (int32_t)r->pid);
 	size_t room = r->header.size - offsetof(struct mmap_record, path) - 24;
@@ -313,7 +313,7 @@ static void take_mmap(struct perf_session *s, const struct mmap_record *r)
 		address_space_map(&s->spaces, a, &m, r->path);
 }
 
-static void take_comm(struct perf_session *s, uint64_t time, const struct perf_event_header *h)
+static void handle_comm(struct perf_session *s, uint64_t time, const struct perf_event_header *h)
 {
 	const struct comm_record *r = (const struct comm_record *)h;
 	bool is_exec = h->misc & PERF_RECORD_MISC_COMM_EXEC;
@@ -324,21 +324,21 @@ static void take_comm(struct perf_session *s, uint64_t time, const struct perf_e
 }
 
 /* Returns false if the record has to wait for an answer. */
-static bool take_record(struct perf_session *s, struct cpu_ring *ring,
-			const struct perf_event_header *h)
+static bool handle_perf_record(struct perf_session *s, struct cpu_ring *ring,
+			       const struct perf_event_header *h)
 {
 	const struct task_record *task = (const struct task_record *)h;
 
 	switch (h->type) {
 	case PERF_RECORD_SAMPLE:
-		return take_sample(s, ring, (const struct sample_record *)h);
+		return handle_sample(s, ring, (const struct sample_record *)h);
 	case PERF_RECORD_MMAP2:
 		if (h->size >= offsetof(struct mmap_record, path) + 24)
-			take_mmap(s, (const struct mmap_record *)h);
+			handle_mmap(s, (const struct mmap_record *)h);
 		break;
 	case PERF_RECORD_COMM:
 		if (h->size >= sizeof(struct comm_record) + 24)
-			take_comm(s, ring->time, h);
+			handle_comm(s, ring->time, h);
 		break;
 	case PERF_RECORD_FORK:
 		if (h->size >= sizeof(*task) && task->pid != task->parent)
@@ -351,7 +351,8 @@ static bool take_record(struct perf_session *s, struct cpu_ring *ring,
 	case PERF_RECORD_LOST:
 		if (h->size >= sizeof(struct lost_record)) {
 			ring->reported_lost += ((const struct lost_record *)h)->lost;
-			perf_packet_lost(s, ring->cpu, ((const struct lost_record *)h)->lost);
+			perf_packets_write_lost(s, ring->cpu,
+						((const struct lost_record *)h)->lost);
 			address_spaces_forget(&s->spaces); /* mappings may have been lost */
 		}
 		break;
@@ -364,7 +365,7 @@ static bool take_record(struct perf_session *s, struct cpu_ring *ring,
 
 /* ---- in order of time ---- */
 
-static struct cpu_ring *earliest(struct perf_session *s, uint64_t until)
+static struct cpu_ring *earliest_ring(struct perf_session *s, uint64_t until)
 {
 	struct cpu_ring *best = NULL;
 
@@ -393,10 +394,10 @@ bool perf_records_read(struct perf_session *s)
 	for (unsigned i = 0; i < s->n_rings; i++)
 		cpu_ring_refresh(&s->rings[i]);
 	while (at_end && s->n_samples < PERF_SAMPLES_MAX && !stacks_is_full(&s->stacks) &&
-	       (r = earliest(s, until))) {
-		at_end = take_record(s, r, cpu_ring_peek(r));
+	       (r = earliest_ring(s, until))) {
+		at_end = handle_perf_record(s, r, cpu_ring_peek(r));
 		if (at_end)
-			cpu_ring_take(r);
+			cpu_ring_consume(r);
 	}
 	for (unsigned i = 0; i < s->n_rings; i++)
 		cpu_ring_release(&s->rings[i]);

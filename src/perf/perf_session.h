@@ -103,14 +103,15 @@ struct perf_session {
  */
 bool perf_records_read(struct perf_session *s);
 /* Handles an answer with the mappings of a process. */
-void perf_records_answer(struct perf_session *s, const struct file_answer *a);
+void perf_records_handle_answer(struct perf_session *s, const struct file_answer *a);
 
 /*
  * Requests the names of new frames. Returns true if the round need not wait: all were requested and
  * answered, or no answer will come.
  */
 bool perf_names_ask(struct perf_session *s);
-void perf_names_answer(struct perf_session *s, const struct file_answer *a);
+/* Handles an answer about a file or the names of functions. */
+void perf_names_handle_answer(struct perf_session *s, const struct file_answer *a);
 /* Continues without the outstanding answers. */
 void perf_names_give_up(struct perf_session *s);
 
@@ -123,6 +124,6 @@ void perf_tasks_publish(struct perf_session *s);
 /* Writes the samples of the round. */
 void perf_packets_write(struct perf_session *s);
 /* Writes that there are no samples, and why. */
-void perf_packet_refusal(struct perf_session *s);
+void perf_packets_write_refusal(struct perf_session *s);
 /* Writes that n records of the CPU are missing. */
-void perf_packet_lost(struct perf_session *s, unsigned cpu, uint64_t n);
+void perf_packets_write_lost(struct perf_session *s, unsigned cpu, uint64_t n);

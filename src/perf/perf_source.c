@@ -29,7 +29,7 @@
 
 #define CPUS_MAX 8192
 
-int perf_source_prepare(void)
+int perf_source_start_helpers(void)
 {
 	return file_reader_start();
 }
@@ -77,19 +77,19 @@ static void leave_bus(struct perf_session *s)
 	s->is_publisher = false;
 }
 
-static void report_untold_losses(struct perf_session *s)
+static void report_remaining_losses(struct perf_session *s)
 {
 	for (unsigned i = 0; i < s->n_rings; i++) {
-		uint64_t n = cpu_ring_untold_lost(&s->rings[i]);
+		uint64_t n = cpu_ring_unreported_lost(&s->rings[i]);
 
 		if (n)
-			perf_packet_lost(s, s->rings[i].cpu, n);
+			perf_packets_write_lost(s, s->rings[i].cpu, n);
 	}
 }
 
 static void perf_source_finish(struct perf_session *s)
 {
-	report_untold_losses(s);
+	report_remaining_losses(s);
 	log_debug("linux.perf: %llu samples", (unsigned long long)s->n_written);
 	if (s->n_lost)
 		log_warn("linux.perf: the kernel dropped %llu records because its rings were full; "
@@ -175,9 +175,9 @@ static void on_answer(void *ctx, const struct file_answer *a)
 		return;
 	}
 	if (a->kind == FILE_REQUEST_MAPS)
-		perf_records_answer(s, a);
+		perf_records_handle_answer(s, a);
 	else
-		perf_names_answer(s, a);
+		perf_names_handle_answer(s, a);
 	evtimer_del(s->deadline);
 	if (s->outstanding)
 		wait_for_answer(s);
@@ -206,7 +206,7 @@ static int open_ring(struct perf_session *s, unsigned cpu)
 	int error = cpu_ring_open(r, &s->perf.attr, cpu, &s->perf.ring_pages);
 
 	if (error == 0 && *s->perf.filter)
-		error = cpu_ring_filter(r, s->perf.filter);
+		error = cpu_ring_set_filter(r, s->perf.filter);
 	if (error < 0) {
 		cpu_ring_close(r);
 		return error;
@@ -216,7 +216,7 @@ static int open_ring(struct perf_session *s, unsigned cpu)
 	return s->wakeups[s->n_rings - 1] ? 0 : -ENOMEM;
 }
 
-static const char *advice(int error, const struct perf_config *c)
+static const char *advice_for_error(int error, const struct perf_config *c)
 {
 	if (error == -ENOENT || error == -EOPNOTSUPP || error == -ENODEV)
 		return c->attr.type == PERF_TYPE_HARDWARE
@@ -255,7 +255,8 @@ static int perf_source_open_rings(struct perf_session *s)
 	if (failed == -ENODEV ? s->n_rings > 0
 			      : s->n_rings > 0 && s->perf.message->ignore_open_failure)
 		return 0;
-	log_warn("linux.perf: perf_event_open: %s%s", strerror(-failed), advice(failed, &s->perf));
+	log_warn("linux.perf: perf_event_open: %s%s", strerror(-failed),
+		 advice_for_error(failed, &s->perf));
 	return failed;
 }
 
@@ -349,7 +350,7 @@ static int join_helpers(struct perf_session *s, const struct ds_env *env)
  * Reads the config and opens the rings. A refusal by the config or the kernel is written to the
  * trace, which then has no samples.
  */
-static int prepare(struct perf_session *s, const struct ds_env *env)
+static int read_config_and_open(struct perf_session *s, const struct ds_env *env)
 {
 	int r = perf_source_read_config(s, env);
 
@@ -390,7 +391,7 @@ static int perf_create(struct ds_handle *h, const struct ds_env *env,
 		return -ENOMEM;
 	ds_yield_to_root(h, s->tick);
 	ds_yield_to_root(h, s->deadline);
-	r = prepare(s, env);
+	r = read_config_and_open(s, env);
 	if (r < 0)
 		return r;
 	s->is_publisher = s->bus && metadata_bus_register(s->bus, ds_session_id(h), s) == 0;
@@ -413,7 +414,7 @@ static void perf_start(void *instance)
 		event_add(s->wakeups[i], NULL);
 	}
 	if (s->refusal)
-		perf_packet_refusal(s);
+		perf_packets_write_refusal(s);
 	else
 		perf_source_on_tick(-1, 0, s);
 	ds_started(s->h);

@@ -11,4 +11,4 @@ extern const struct data_source perf_data_source;
 
 /* Starts the processes that read files of other processes for linux.perf. Call it before the
  * sandbox and while there is one thread. Returns 0 or -errno: then user frames have no names. */
-int perf_source_prepare(void);
+int perf_source_start_helpers(void);

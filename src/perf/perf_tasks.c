@@ -64,7 +64,7 @@ static void publish_renamed(struct perf_session *s)
 	s->n_renamed = 0;
 }
 
-static int perf_tasks_by_number(const void *a, const void *b)
+static int compare_tids(const void *a, const void *b)
 {
 	int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
 
@@ -80,7 +80,7 @@ static void publish_threads(struct perf_session *s)
 		return;
 	for (size_t i = 0; i < s->n_samples; i++)
 		s->tids[i] = (int32_t)s->samples[i].tid;
-	qsort(s->tids, s->n_samples, sizeof(*s->tids), perf_tasks_by_number);
+	qsort(s->tids, s->n_samples, sizeof(*s->tids), compare_tids);
 	for (size_t i = 0; i < s->n_samples; i++)
 		if (s->tids[i] > 0 &&
 		    (batch.n_tids == 0 || s->tids[batch.n_tids - 1] != s->tids[i]))

@@ -126,7 +126,7 @@ static int add_frame(struct stacks *s, int mapping, uint64_t offset)
 	return (int)s->by_frame.slots[slot] - 1;
 }
 
-int stacks_name(struct stacks *s, const char *name, size_t len)
+int stacks_add_name(struct stacks *s, const char *name, size_t len)
 {
 	size_t slot;
 
@@ -157,7 +157,7 @@ int stacks_name(struct stacks *s, const char *name, size_t len)
 
 /* ---- frames and stacks ---- */
 
-int stacks_user_frame(struct stacks *s, const struct process_mapping *m, uint64_t address)
+int stacks_add_user_frame(struct stacks *s, const struct process_mapping *m, uint64_t address)
 {
 	struct stack_mapping mapping = {
 		.start = m->start, .end = m->end, .offset = m->offset, .file = m->file};
@@ -169,7 +169,7 @@ int stacks_user_frame(struct stacks *s, const struct process_mapping *m, uint64_
 	return add_frame(s, stacks_add_mapping(s, &mapping), address - m->start + m->offset);
 }
 
-int stacks_unknown_frame(struct stacks *s)
+int stacks_add_unknown_frame(struct stacks *s)
 {
 	return add_frame(
 		s, stacks_add_mapping(s, &(struct stack_mapping){.file = MAPPED_FILE_UNKNOWN}), 0);
@@ -179,9 +179,9 @@ int stacks_unknown_frame(struct stacks *s)
  * The offset of a kernel frame is the number of its name, so that each function has one frame. It
  * is not written.
  */
-int stacks_kernel_frame(struct stacks *s, const char *name, size_t len)
+int stacks_add_kernel_frame(struct stacks *s, const char *name, size_t len)
 {
-	int known = len ? stacks_name(s, name, len) : 0;
+	int known = len ? stacks_add_name(s, name, len) : 0;
 	int frame =
 		known < 0
 			? known

@@ -78,11 +78,11 @@ bool stacks_is_full(const struct stacks *s);
  * Each returns the number of a frame, stack or name; or -ENOMEM, also if there are STACKS_NAMES_MAX
  * bytes of names. len 0: the function is unknown.
  */
-int stacks_user_frame(struct stacks *s, const struct process_mapping *m, uint64_t address);
-int stacks_kernel_frame(struct stacks *s, const char *name, size_t len);
-int stacks_unknown_frame(struct stacks *s);
+int stacks_add_user_frame(struct stacks *s, const struct process_mapping *m, uint64_t address);
+int stacks_add_kernel_frame(struct stacks *s, const char *name, size_t len);
+int stacks_add_unknown_frame(struct stacks *s);
 int stacks_add(struct stacks *s, const uint32_t *frames, uint32_t n);
-int stacks_name(struct stacks *s, const char *name, size_t len);
+int stacks_add_name(struct stacks *s, const char *name, size_t len);
 
 /* Appends the fields of InternedData that the stack needs. */
 void stacks_write(struct stacks *s, uint32_t stack, struct pb_enc *e);

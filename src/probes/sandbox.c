@@ -112,7 +112,7 @@ static int forbid_writing(const struct sandbox_paths *p, struct err_text *e)
 
 int sandbox_enter(const struct sandbox_paths *paths, struct err_text *e)
 {
-	int r = perf_source_prepare();
+	int r = perf_source_start_helpers();
 
 	if (r < 0)
 		log_warn("linux.perf: cannot start the processes that read files: %s",

@@ -148,7 +148,7 @@ static int open_lowered(const char *proc_root, int value, int lower, bool *ret_i
 	return fd;
 }
 
-static int hidden(struct err_text *e, int value)
+static int set_hidden_error(struct err_text *e, int value)
 {
 	return err_set(
 		e, -EACCES,
@@ -157,7 +157,7 @@ static int hidden(struct err_text *e, int value)
 		value);
 }
 
-static int open_hidden(const char *proc_root, struct err_text *e)
+static int open_by_lowering(const char *proc_root, struct err_text *e)
 {
 	_cleanup_(closep) int lock = lock_restrict(proc_root);
 	int value = read_restrict(proc_root), fd, r;
@@ -183,7 +183,7 @@ static int open_hidden(const char *proc_root, struct err_text *e)
 				       "kptr_restrict was %d, is now %d and cannot be restored",
 				       value, lower);
 	}
-	return hidden(e, value);
+	return set_hidden_error(e, value);
 }
 
 /*
@@ -202,7 +202,7 @@ static int kallsyms_open(const char *proc_root, struct err_text *e)
 	close(fd);
 	if (r < 0)
 		return err_set(e, r, "cannot read /proc/kallsyms: %s", strerror(-r));
-	return open_hidden(proc_root, e);
+	return open_by_lowering(proc_root, e);
 }
 
 /* ---- the cache ---- */
@@ -245,7 +245,7 @@ static void symbol_cache_drop(struct symbol_cache *s)
 	cache = NULL;
 }
 
-static const char *problem_of(const struct symbol_cache *s)
+static const char *load_problem(const struct symbol_cache *s)
 {
 	return s->table.n_functions ? NULL : s->problem.text;
 }
@@ -263,7 +263,7 @@ static void notify_users(struct symbol_cache *s)
 		if (!u)
 			return;
 		u->is_ready = true;
-		u->problem = problem_of(s);
+		u->problem = load_problem(s);
 		u->ready(u->ctx);
 	} while (cache == s && s->is_there);
 }
@@ -273,7 +273,7 @@ static void symbol_cache_finish(struct symbol_cache *s, int error)
 	if (error)
 		err_set(&s->problem, error, "/proc/kallsyms: %s", strerror(-error));
 	else
-		s->table = symbol_table_build_take(TAKE_PTR(s->build));
+		s->table = symbol_table_build_finish(TAKE_PTR(s->build));
 	if (!s->table.n_functions && !*s->problem.text)
 		err_set(&s->problem, -ENOENT, "/proc/kallsyms has no functions");
 	stop_loading(s);

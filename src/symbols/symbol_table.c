@@ -62,7 +62,8 @@ static const struct symbol_table_block *find_block(const struct symbol_table *k,
 	return low ? &k->blocks[low - 1] : NULL;
 }
 
-static size_t spell(const struct symbol_table *k, const uint8_t *p, const uint8_t *end, char *name)
+static size_t join_words(const struct symbol_table *k, const uint8_t *p, const uint8_t *end,
+			 char *name)
 {
 	size_t len = 0, n;
 	uint32_t word;
@@ -76,7 +77,7 @@ static size_t spell(const struct symbol_table *k, const uint8_t *p, const uint8_
 	return len;
 }
 
-size_t symbol_table_name(const struct symbol_table *k, uint64_t address, char *ret_name)
+size_t symbol_table_find_name(const struct symbol_table *k, uint64_t address, char *ret_name)
 {
 	const struct symbol_table_block *block = find_block(k, address);
 	const uint8_t *p, *end, *name = NULL;
@@ -97,5 +98,5 @@ size_t symbol_table_name(const struct symbol_table *k, uint64_t address, char *r
 	}
 	if (address - begin >= SYMBOL_TABLE_REACH)
 		return 0;
-	return spell(k, name, name + name_len, ret_name);
+	return join_words(k, name, name + name_len, ret_name);
 }

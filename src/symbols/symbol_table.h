@@ -43,7 +43,7 @@ void symbol_table_deinit(struct symbol_table *k);
  * Copies the name of the function that contains the address, without a NUL, to ret_name, which has
  * room for SYMBOL_TABLE_NAME_MAX bytes. Returns its length, or 0 if there is no function.
  */
-size_t symbol_table_name(const struct symbol_table *k, uint64_t address, char *ret_name);
+size_t symbol_table_find_name(const struct symbol_table *k, uint64_t address, char *ret_name);
 
 /* Returns the bytes of memory that the table uses. */
 size_t symbol_table_size(const struct symbol_table *k);

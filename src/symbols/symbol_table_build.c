@@ -139,7 +139,7 @@ static int symbol_table_build_add_word(struct words *w, const char *s, size_t le
 	return 0;
 }
 
-static int word_number(struct words *w, const char *s, size_t len, uint32_t *ret)
+static int intern_word(struct words *w, const char *s, size_t len, uint32_t *ret)
 {
 	uint32_t *slot;
 	int r = 0;
@@ -178,7 +178,7 @@ static int symbol_table_build_add_name(struct symbol_table_build *b, const char 
 	*ret = (uint32_t)b->n_names;
 	for (; len; name += n, len -= n) {
 		n = word_len(name, len);
-		r = word_number(&b->words, name, n, &word);
+		r = intern_word(&b->words, name, n, &word);
 		if (r)
 			return r;
 		b->names[b->n_names++] = word;
@@ -206,7 +206,7 @@ static bool ends_with(const char *s, size_t len, const char *end)
 	return len > n && !memcmp(s + len - n, end, n);
 }
 
-static bool symbol_table_build_is_name(const char *s, size_t len, const char *name)
+static bool name_equals(const char *s, size_t len, const char *name)
 {
 	return len == strlen(name) && !memcmp(s, name, len);
 }
@@ -215,7 +215,7 @@ static bool symbol_table_build_is_name(const char *s, size_t len, const char *na
  * Adds the symbol of "ADDRESS TYPE NAME", NUL-terminated. Returns 0, also if it skips the line, or
  * -ENOMEM.
  */
-static int symbol_table_build_take_line(struct symbol_table_build *b, const char *line)
+static int symbol_table_build_add_line(struct symbol_table_build *b, const char *line)
 {
 	uint32_t number = NO_NAME;
 	uint64_t address;
@@ -238,8 +238,8 @@ static int symbol_table_build_take_line(struct symbol_table_build *b, const char
 		len -= strlen(".cfi");
 	if (b->n_symbols == SYMBOL_TABLE_MAX_SYMBOLS)
 		return 0;
-	if (strchr("tTwW", type) && !symbol_table_build_is_name(name, len, "_etext") &&
-	    !symbol_table_build_is_name(name, len, "_einittext"))
+	if (strchr("tTwW", type) && !name_equals(name, len, "_etext") &&
+	    !name_equals(name, len, "_einittext"))
 		r = symbol_table_build_add_name(b, name, len, &number);
 	return r ? r : symbol_table_build_add_symbol(b, address, number);
 }
@@ -261,7 +261,7 @@ static int end_line(struct symbol_table_build *b)
 
 	b->line[b->line_len] = '\0';
 	if (!b->skip_line)
-		r = symbol_table_build_take_line(b, b->line);
+		r = symbol_table_build_add_line(b, b->line);
 	b->line_len = 0;
 	b->skip_line = false;
 	return r;
@@ -302,7 +302,7 @@ static bool is_alias(const struct symbol_table_build *b, size_t i)
 	return i && b->symbols[i].address == b->symbols[i - 1].address;
 }
 
-static int symbol_table_build_count(struct symbol_table_build *b)
+static int count_words(struct symbol_table_build *b)
 {
 	size_t stop = MIN(b->next + STEP_SYMBOLS, b->n_symbols);
 
@@ -451,7 +451,7 @@ int symbol_table_build_step(struct symbol_table_build *b)
 		b->stage = COUNT;
 		break;
 	case COUNT:
-		r = symbol_table_build_count(b);
+		r = count_words(b);
 		break;
 	case RANK:
 		r = rank(b);
@@ -467,7 +467,7 @@ int symbol_table_build_step(struct symbol_table_build *b)
 	return b->stage != DONE;
 }
 
-struct symbol_table symbol_table_build_take(struct symbol_table_build *b)
+struct symbol_table symbol_table_build_finish(struct symbol_table_build *b)
 {
 	struct symbol_table out = b->out;
 

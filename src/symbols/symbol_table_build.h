@@ -11,7 +11,7 @@
  *
  *	for each piece of text:  symbol_table_build_feed   any length, split anywhere
  *	while it returns 1:      symbol_table_build_step   sorts and packs: some ms each (the sort: 20)
- *	                         symbol_table_build_take
+ *	                         symbol_table_build_finish
  *
  * Format: lines ADDRESS TYPE NAME[\t[MODULE]], first those of the kernel sorted by address, then
  * those of modules and BPF programs in any order. Functions have type t, T, w or W.
@@ -36,4 +36,4 @@ int symbol_table_build_feed(struct symbol_table_build *b, const char *text, size
  */
 int symbol_table_build_step(struct symbol_table_build *b);
 /* Returns the table, which may be empty, and frees b. The caller owns the table. */
-struct symbol_table symbol_table_build_take(struct symbol_table_build *b);
+struct symbol_table symbol_table_build_finish(struct symbol_table_build *b);

@@ -26,13 +26,13 @@ static struct symbol_table build(const char *text, size_t len, size_t piece)
 	}
 	while (symbol_table_build_step(b) == 1)
 		;
-	return symbol_table_build_take(b);
+	return symbol_table_build_finish(b);
 }
 
 static void check(const struct symbol_table *a, const struct symbol_table *b, uint64_t address)
 {
 	char x[SYMBOL_TABLE_NAME_MAX], y[SYMBOL_TABLE_NAME_MAX];
-	size_t n = symbol_table_name(a, address, x), m = symbol_table_name(b, address, y);
+	size_t n = symbol_table_find_name(a, address, x), m = symbol_table_find_name(b, address, y);
 
 	assert(n == m && n <= SYMBOL_TABLE_NAME_MAX && !memcmp(x, y, n));
 }

@@ -148,7 +148,7 @@ static void set_up_calls(struct way *way)
 {
 	assert(compat_syscalls_new(calls, &way->options, &way->set.table, &way->encoder->calls) ==
 	       0);
-	assert(page_encoder_refit(way->encoder) == 0);
+	assert(page_encoder_reserve(way->encoder) == 0);
 }
 
 static void set_up(struct way *way, struct writer *w, uint8_t how)
@@ -200,6 +200,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	check(writers[0]);
 	check(writers[1]);
 	metadata_take_batch(&news, &way_of(*data)->encoder->sync, UINT64_MAX, &told);
-	metadata_drop_batch(&news);
+	metadata_free_batch(&news);
 	return 0;
 }

@@ -26,7 +26,7 @@ static void check_elf(const uint8_t *data, size_t size)
 		assert(s.facts.n_build_id <= ELF_BUILD_ID_MAX);
 		assert(s.facts.n_segments <= ELF_SEGMENTS_MAX && s.n_symbols <= ELF_SYMBOLS_MAX);
 		for (size_t i = 0; i < s.n_symbols; i++) {
-			const char *name = elf_symbols_name(&s, s.symbols[i].address);
+			const char *name = elf_symbols_find_name(&s, s.symbols[i].address);
 
 			assert(s.symbols[i].name < s.n_names);
 			assert(s.symbols[i].rank <= ELF_NAME_MAX);
@@ -46,7 +46,7 @@ static void check_maps(const uint8_t *data, size_t size)
 
 	memcpy(text, data, size);
 	while (span_next_line(&rest, &line))
-		if (proc_maps_line(line, &m, &path)) {
+		if (proc_maps_parse_line(line, &m, &path)) {
 			assert(m.start < m.end && path.len > 0 && path.len == m.path_len);
 			assert(span_is(path, "//anon") ||
 			       (path.p >= line.p && path.p + path.len <= line.p + line.len));

@@ -170,7 +170,7 @@ static void load_symbols(void)
 		ring_give_up("/proc/kallsyms");
 	while (symbol_table_build_step(b))
 		;
-	all.table = symbol_table_build_take(b);
+	all.table = symbol_table_build_finish(b);
 	free(text);
 }
 

@@ -87,7 +87,7 @@ static void write_symbols(struct pb_enc *e, const struct bundle *b)
 		return;
 	pb_enc_u64(e, PB_TRACE_PACKET_SEQUENCE_FLAGS, SEQ_INCREMENTAL_STATE_CLEARED);
 	for (uint32_t i = 0; i < b->syms.n; i++) {
-		len = symbol_table_name(b->symbols, b->syms.addrs[i], name);
+		len = symbol_table_find_name(b->symbols, b->syms.addrs[i], name);
 		if (!len)
 			continue;
 		if (!open)
@@ -125,7 +125,7 @@ void bundle_end(struct bundle *b)
 	b->enc = NULL;
 }
 
-void bundle_error(struct bundle *b, uint64_t time, enum ring_page_status status)
+void bundle_add_error(struct bundle *b, uint64_t time, enum ring_page_status status)
 {
 	struct pb_enc *e = b->enc;
 
@@ -136,7 +136,7 @@ void bundle_error(struct bundle *b, uint64_t time, enum ring_page_status status)
 	pb_enc_close(e);
 }
 
-void bundle_lost_range(struct bundle *b, const struct lost_range *range)
+void bundle_add_lost_range(struct bundle *b, const struct lost_range *range)
 {
 	struct pb_enc *e = b->enc;
 
@@ -149,7 +149,7 @@ void bundle_lost_range(struct bundle *b, const struct lost_range *range)
 	pb_enc_close(e);
 }
 
-void bundle_broken_page(struct bundle *b, const void *data, size_t len)
+void bundle_add_broken_page(struct bundle *b, const void *data, size_t len)
 {
 	pb_enc_bytes(b->enc, PB_FTRACE_EVENT_BUNDLE_BROKEN_ABI_TRACE_PAGE, data, len);
 }

@@ -59,12 +59,12 @@ void bundle_end(struct bundle *b);
  * Writes an error: a record or the rest of a page could not be parsed. time: of the page, 0 if
  * unknown.
  */
-void bundle_error(struct bundle *b, uint64_t time, enum ring_page_status status);
-/* Writes the raw bytes of such a page; at most one in a bundle. */
-void bundle_broken_page(struct bundle *b, const void *data, size_t len);
+void bundle_add_error(struct bundle *b, uint64_t time, enum ring_page_status status);
+/* Writes the raw bytes of a page that could not be parsed. A bundle has at most one such page. */
+void bundle_add_broken_page(struct bundle *b, const void *data, size_t len);
 
 /* Writes a range of lost records whose number is known now. */
-void bundle_lost_range(struct bundle *b, const struct lost_range *range);
+void bundle_add_lost_range(struct bundle *b, const struct lost_range *range);
 
 /* Notes that the bundle uses an event with a descriptor. */
 static inline void bundle_describe(struct bundle *b, const struct compiled_event *ev)

@@ -92,7 +92,7 @@ static inline void compact_put_task(struct compact_sched *s, enum compact_column
 	}
 	memcpy(&raw, comm, sizeof(raw));
 	compact_put(s, pid_column, (uint64_t)pid);
-	compact_put(s, comm_column, comm_table_get(&s->comms, raw));
+	compact_put(s, comm_column, comm_table_intern(&s->comms, raw));
 }
 
 /* Sign-extends, as protobuf requires for an int32. */

@@ -147,7 +147,7 @@ static void set_bounds(struct compiled_event *ev, size_t max_text)
 		ev->n_var += is_var(ev->ops[i].type);
 	}
 	if (ev->kind == COMPILED_LEGACY) {
-		bound += event_legacy_bound(ev);
+		bound += event_legacy_max_size(ev);
 		ev->n_var *= 2; /* hexadecimal */
 	}
 	ev->fixed_bound = (uint32_t)bound;
@@ -172,7 +172,7 @@ static size_t names_len(const struct draft *d)
 	return len;
 }
 
-/* descriptor, further: NULL or empty if not needed. */
+/* Packs the draft into one allocation. descriptor, further: NULL or empty if not needed. */
 static struct compiled_event *draft_pack(const struct draft *d, const struct pb_mem *descriptor,
 					 const struct pb_mem *further)
 {
@@ -342,7 +342,8 @@ static void add_known(struct draft *d, const struct tep_format_field *f,
 	struct proto_field field;
 	struct field_plan plan;
 
-	if (proto_events_field(message, f->name, &field) && field_plan_typed(f, field.type, &plan))
+	if (proto_events_find_field(message, f->name, &field) &&
+	    field_plan_typed(f, field.type, &plan))
 		draft_add(d, f, field.number, &plan, "");
 	else if (field_plan_generic(f, addresses_only(d->event), &plan))
 		add_planned(d, f, &plan, add_further);
@@ -360,7 +361,8 @@ static void add_common(struct draft *d, const struct tep_format_field *f,
 	struct proto_field field;
 	struct field_plan plan;
 
-	if (proto_events_field(message, f->name, &field) && field_plan_typed(f, field.type, &plan))
+	if (proto_events_find_field(message, f->name, &field) &&
+	    field_plan_typed(f, field.type, &plan))
 		draft_add(d, f, field.number, &plan, "");
 }
 

@@ -71,10 +71,10 @@ static __attribute__((noinline)) uint8_t *put_text(uint8_t *p, const struct fiel
 	return end ? unchecked_close(text, end) : p;
 }
 
-/* Field types that are less common. */
-static __attribute__((noinline)) uint8_t *put_other(uint8_t *p, const struct field_op *op,
-						    const struct ring_record *r,
-						    struct encode_ctx *ctx)
+/* Writes a field of one of the less common types. */
+static __attribute__((noinline)) uint8_t *put_rare_field(uint8_t *p, const struct field_op *op,
+							 const struct ring_record *r,
+							 struct encode_ctx *ctx)
 {
 	if (field_is_int(op->type)) {
 		p = unchecked_put_tag(p, op->tag, op->tag_len);
@@ -101,7 +101,7 @@ static inline uint8_t *event_encode_put_field(uint8_t *p, const struct field_op 
 		p = unchecked_put_tag(p, op->tag, op->tag_len);
 		return put_comm(p, r->payload + op->offset);
 	}
-	return put_other(p, op, r, ctx);
+	return put_rare_field(p, op, r, ctx);
 }
 
 static inline uint8_t *put_fields(const struct compiled_event *ev, const struct ring_record *r,
@@ -112,9 +112,9 @@ static inline uint8_t *put_fields(const struct compiled_event *ev, const struct 
 	return p;
 }
 
-static __attribute__((noinline)) uint8_t *put_rare(const struct compiled_event *ev,
-						   const struct ring_record *r,
-						   struct encode_ctx *ctx, uint8_t *p)
+static __attribute__((noinline)) uint8_t *put_rare_event(const struct compiled_event *ev,
+							 const struct ring_record *r,
+							 struct encode_ctx *ctx, uint8_t *p)
 {
 	switch (ev->kind) {
 	case COMPILED_LEGACY:
@@ -171,7 +171,7 @@ uint8_t *event_encode(const struct compiled_event *ev, const struct ring_record 
 	if (ctx->tids)
 		event_add_tids(ev, r, ctx);
 	if (__builtin_expect(ev->kind != COMPILED_FIELDS, 0))
-		p = put_rare(ev, r, ctx, p);
+		p = put_rare_event(ev, r, ctx, p);
 	else
 		p = put_fields(ev, r, ctx, p);
 	p = unchecked_close(fields, p);

@@ -33,7 +33,7 @@ static uint8_t *put_hex(uint8_t *p, uint32_t field, const uint8_t *data, size_t 
 }
 
 /* Returns a span without data if the record ends before the field. */
-static struct field_bytes remaining_of(const struct ring_record *r, const struct field_op *op)
+static struct field_bytes span_to_record_end(const struct ring_record *r, const struct field_op *op)
 {
 	if (op->offset >= r->len)
 		return (struct field_bytes){NULL, 0};
@@ -61,7 +61,7 @@ static uint8_t *event_legacy_put_value(uint8_t *p, const struct field_op *op,
 		end = field_text_put(p, op, r, ctx);
 		return end ? unchecked_close(text, end) : NULL;
 	}
-	s = op->type == FIELD_REMAINING_BYTES ? remaining_of(r, op) : field_span(op, r, ctx);
+	s = op->type == FIELD_REMAINING_BYTES ? span_to_record_end(r, op) : field_span(op, r, ctx);
 	if (!s.data) {
 		if (op->type != FIELD_REMAINING_BYTES)
 			ctx->bad_field = true;
@@ -92,7 +92,7 @@ uint8_t *event_encode_legacy(const struct compiled_event *ev, const struct ring_
 	return p;
 }
 
-size_t event_legacy_bound(const struct compiled_event *ev)
+size_t event_legacy_max_size(const struct compiled_event *ev)
 {
 	size_t bound = 1 + UNCHECKED_LEN_MAX + strlen(ev->name);
 

@@ -17,7 +17,7 @@
  * Returns the most bytes that the fields of one record need, without the variable lengths that
  * ev->n_var counts.
  */
-size_t event_legacy_bound(const struct compiled_event *ev);
+size_t event_legacy_max_size(const struct compiled_event *ev);
 
 /* Writes the content of the message. Used by event_encode. */
 uint8_t *event_encode_legacy(const struct compiled_event *ev, const struct ring_record *r,

@@ -90,9 +90,9 @@ static inline uint64_t field_int(const struct field_op *op, const uint8_t *paylo
 	case FIELD_DEV64:
 		return user_dev(load64(at));
 	case FIELD_SYM32:
-		return sym_index_get(ctx->syms, load32(at));
+		return sym_index_intern(ctx->syms, load32(at));
 	case FIELD_SYM64:
-		return sym_index_get(ctx->syms, load64(at));
+		return sym_index_intern(ctx->syms, load64(at));
 	}
 	return field_plain(op, payload, ctx);
 }

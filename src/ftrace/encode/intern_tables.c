@@ -23,7 +23,7 @@ void comm_table_clear(struct comm_table *t)
 	t->generation = 1;
 }
 
-uint32_t comm_table_get(struct comm_table *t, struct comm raw)
+uint32_t comm_table_intern(struct comm_table *t, struct comm raw)
 {
 	struct comm c = comm_load((const uint8_t *)&raw);
 	uint64_t hash = (c.low * 0x9e3779b97f4a7c15) ^ (c.high * 0xc2b2ae3d27d4eb4f);
@@ -42,7 +42,7 @@ uint32_t comm_table_get(struct comm_table *t, struct comm raw)
 	return t->n++;
 }
 
-const struct comm_task *comm_table_task_slow(struct comm_table *t, int32_t pid, struct comm raw)
+const struct comm_task *comm_table_add_task(struct comm_table *t, int32_t pid, struct comm raw)
 {
 	struct comm_task *task = &t->tasks[pid & (COMM_TASKS - 1)];
 
@@ -52,7 +52,7 @@ const struct comm_task *comm_table_task_slow(struct comm_table *t, int32_t pid, 
 		.raw = raw,
 		.generation = t->generation,
 		.pid = pid,
-		.index = (uint16_t)comm_table_get(t, raw),
+		.index = (uint16_t)comm_table_intern(t, raw),
 	};
 	task->pid_len = (uint8_t)(pb_put_varint(task->pid_bytes, (uint32_t)pid) - task->pid_bytes);
 	return task;
@@ -72,7 +72,7 @@ void sym_index_clear(struct sym_index *s)
 	s->generation = 1;
 }
 
-uint32_t sym_index_get(struct sym_index *s, uint64_t addr)
+uint32_t sym_index_intern(struct sym_index *s, uint64_t addr)
 {
 	struct sym_slot *slot;
 

@@ -77,11 +77,16 @@ static inline unsigned comm_len(struct comm c)
 	return c.low ? 8 - (unsigned)__builtin_clzll(c.low) / 8 : 0;
 }
 
-/* Returns the number of a name of any 16 bytes. The table must not be full. */
-uint32_t comm_table_get(struct comm_table *t, struct comm raw);
+/*
+ * Returns the number of a name of any 16 bytes, which is added if it is new. The table must not be
+ * full.
+ */
+uint32_t comm_table_intern(struct comm_table *t, struct comm raw);
 
-/* comm_table_task() for a task that is not in the cache. */
-const struct comm_task *comm_table_task_slow(struct comm_table *t, int32_t pid, struct comm raw);
+/*
+ * Adds a task that comm_table_task() did not find in the cache. Returns the same as that function.
+ */
+const struct comm_task *comm_table_add_task(struct comm_table *t, int32_t pid, struct comm raw);
 
 /*
  * Returns the entry of a task, valid until the next call, or NULL if pid is not within 0 to
@@ -99,7 +104,7 @@ static inline const struct comm_task *comm_table_task(struct comm_table *t, int3
 				     task->generation == t->generation,
 			     1))
 		return task;
-	return comm_table_task_slow(t, pid, raw);
+	return comm_table_add_task(t, pid, raw);
 }
 
 /*
@@ -124,8 +129,11 @@ struct sym_index {
 
 void sym_index_clear(struct sym_index *s);
 
-/* Returns the number of addr. Returns 0 for address 0, and if the table is full. */
-uint32_t sym_index_get(struct sym_index *s, uint64_t addr);
+/*
+ * Returns the number of addr, which is added if it is new. Returns 0 for address 0, and if the
+ * table is full.
+ */
+uint32_t sym_index_intern(struct sym_index *s, uint64_t addr);
 
 /* Returns true if the next record may need more numbers than are left. */
 #define SYM_INDEX_OF_RECORD 272u /* 256 frames of a stack, and other fields */

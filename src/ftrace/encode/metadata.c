@@ -42,7 +42,7 @@ static void tid_list_clear(struct tid_list *s)
 }
 
 /* Drops the threads that were removed from `seen`. */
-static void tid_list_close_up(struct tid_list *s)
+static void tid_list_compact(struct tid_list *s)
 {
 	size_t n = 0;
 
@@ -96,8 +96,8 @@ void metadata_deinit(struct metadata_events *n)
  * Both clocks run at the same rate, so one pair of readings converts all times; ftrace_ns is 0 if
  * unknown.
  */
-void metadata_complete_before(struct metadata_events *n, const struct clock_sync *sync,
-			      uint64_t boot_ns)
+void metadata_set_complete_before(struct metadata_events *n, const struct clock_sync *sync,
+				  uint64_t boot_ns)
 {
 	n->complete_before = boot_ns;
 	if (boot_ns == UINT64_MAX || sync->clock == FTRACE_CLOCK_BOOT)
@@ -111,8 +111,8 @@ static uint64_t load_long(const uint8_t *at, bool wide)
 	return wide ? load64(at) : (uint64_t)(int32_t)load32(at);
 }
 
-static void put_file(struct metadata_events *n, const struct metadata_fields *plan,
-		     const struct ring_record *r, struct metadata_task *t)
+static void copy_file_name(struct metadata_events *n, const struct metadata_fields *plan,
+			   const struct ring_record *r, struct metadata_task *t)
 {
 	uint32_t loc = load32(r->payload + plan->text), at = loc & 0xffff, len = loc >> 16;
 
@@ -143,7 +143,7 @@ void metadata_add(struct metadata_events *n, const struct metadata_fields *plan,
 		t->other = (int32_t)load32(r->payload + plan->more);
 		if (t->other == t->tid)
 			t->other = 0;
-		put_file(n, plan, r, t);
+		copy_file_name(n, plan, r, t);
 		return;
 	}
 	if (plan->kind == METADATA_ENDED) {
@@ -203,7 +203,7 @@ static void sort_tasks(struct metadata_events *n)
 	}
 }
 
-static uint64_t boot_ns(const struct clock_sync *sync, uint64_t time)
+static uint64_t to_boot_ns(const struct clock_sync *sync, uint64_t time)
 {
 	if (sync->clock == FTRACE_CLOCK_BOOT)
 		return time;
@@ -218,7 +218,7 @@ static size_t convert_times(struct metadata_events *n, const struct clock_sync *
 
 	sort_tasks(n);
 	for (i = 0; i < n->n_tasks; i++) {
-		uint64_t time = boot_ns(sync, n->tasks[i].time_ns);
+		uint64_t time = to_boot_ns(sync, n->tasks[i].time_ns);
 
 		if (time >= until)
 			break;
@@ -244,7 +244,7 @@ bool metadata_take_batch(struct metadata_events *n, const struct clock_sync *syn
 	for (size_t i = n->n_published; i < n->n_tasks; i++)
 		pid_set_remove(&n->tids.seen, n->tasks[i].tid);
 	if (n->n_published < n->n_tasks)
-		tid_list_close_up(&n->tids);
+		tid_list_compact(&n->tids);
 	*ret = (struct metadata_batch){
 		.tasks = n->tasks,
 		.n_tasks = n->n_published,
@@ -255,7 +255,7 @@ bool metadata_take_batch(struct metadata_events *n, const struct clock_sync *syn
 	return ret->n_tasks || ret->n_tids || ret->lost;
 }
 
-void metadata_drop_batch(struct metadata_events *n)
+void metadata_free_batch(struct metadata_events *n)
 {
 	struct tid_list none;
 	char *text = n->text;

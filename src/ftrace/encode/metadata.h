@@ -38,7 +38,7 @@ struct clock_sync {
  *
  *	metadata_add(n, &ev->metadata, r, tid)      for each record with metadata fields
  *	metadata_take_batch(n, &sync, until, &batch)
- *	  -> metadata_bus_publish -> metadata_drop_batch(n)
+ *	  -> metadata_bus_publish -> metadata_free_batch(n)
  *
  * Records are read CPU by CPU but published in order of time. An event after `until` may depend on
  * one of another CPU that was not read yet, so it waits for the next batch. Therefore a thread is
@@ -72,8 +72,8 @@ void metadata_deinit(struct metadata_events *n);
  * not be read yet, so these threads belong to the next batch. Call it before each slice of reading.
  * boot_ns UINT64_MAX: all threads belong to the current batch.
  */
-void metadata_complete_before(struct metadata_events *n, const struct clock_sync *sync,
-			      uint64_t boot_ns);
+void metadata_set_complete_before(struct metadata_events *n, const struct clock_sync *sync,
+				  uint64_t boot_ns);
 
 /* Returns the list for threads of a record of this time. */
 static inline struct tid_list *metadata_tids(struct metadata_events *n, uint64_t time)
@@ -95,9 +95,9 @@ static inline bool metadata_is_urgent(const struct metadata_events *n)
  * Returns in *ret all that can be published. Returns false if there is nothing, as when `until`
  * has not changed. sync converts the trace clock; until is on CLOCK_BOOTTIME. A thread with an
  * event in the next batch is left out of ret->tids. The batch is borrowed until
- * metadata_drop_batch.
+ * metadata_free_batch.
  */
 bool metadata_take_batch(struct metadata_events *n, const struct clock_sync *sync, uint64_t until,
 			 struct metadata_batch *ret);
-/* Frees the published batch. */
-void metadata_drop_batch(struct metadata_events *n);
+/* Frees the batch that metadata_take_batch() returned, after it was published. */
+void metadata_free_batch(struct metadata_events *n);

@@ -57,7 +57,7 @@ struct conversion {
 	char pointer; /* the letter or digit after %p, or 0 */
 };
 
-static void text_fields_put(struct out *o, const char *s, size_t n)
+static void append_text(struct out *o, const char *s, size_t n)
 {
 	n = MIN(n, (size_t)(o->end - o->at));
 	memcpy(o->at, s, n);
@@ -70,10 +70,10 @@ static void put_padded(struct out *o, const struct conversion *c, const char *s,
 	bool left = strchr(c->flags, '-');
 
 	for (; !left && pad; pad--)
-		text_fields_put(o, " ", 1);
-	text_fields_put(o, s, n);
+		append_text(o, " ", 1);
+	append_text(o, s, n);
 	for (; pad; pad--)
-		text_fields_put(o, " ", 1);
+		append_text(o, " ", 1);
 }
 
 /* ---- the arguments ---- */
@@ -87,7 +87,7 @@ struct args {
 };
 
 /* Takes an integer of that size. Returns false if there is none. */
-static bool text_fields_take(struct args *a, unsigned size, uint64_t *ret)
+static bool take_sized_int(struct args *a, unsigned size, uint64_t *ret)
 {
 	size_t align = MIN(size, 4u), at = (a->at + align - 1) / align * align;
 
@@ -103,7 +103,7 @@ static bool take_int(struct args *a, int *ret)
 {
 	uint64_t v;
 
-	if (!text_fields_take(a, 4, &v))
+	if (!take_sized_int(a, 4, &v))
 		return false;
 	*ret = (int32_t)v;
 	return true;
@@ -234,7 +234,7 @@ static bool text_fields_put_number(struct out *o, const struct conversion *c, st
 	uint64_t v;
 	int n;
 
-	if (!text_fields_take(a, stored, &v))
+	if (!take_sized_int(a, stored, &v))
 		return false;
 	if (c->letter == 'd' || c->letter == 'i')
 		v = sign_extend(v, c->size);
@@ -247,7 +247,7 @@ static bool text_fields_put_number(struct out *o, const struct conversion *c, st
 	snprintf(spec, sizeof(spec), "%%%s%s%sll%c", c->flags, width, precision, c->letter);
 	n = snprintf(text, sizeof(text), spec, (unsigned long long)v);
 	if (n > 0)
-		text_fields_put(o, text, (size_t)n);
+		append_text(o, text, (size_t)n);
 	return true;
 }
 
@@ -269,7 +269,7 @@ static bool put_char(struct out *o, const struct conversion *c, struct args *a)
 	uint64_t v;
 	char letter;
 
-	if (!text_fields_take(a, 1, &v))
+	if (!take_sized_int(a, 1, &v))
 		return false;
 	letter = (char)v;
 	put_padded(o, c, &letter, 1);
@@ -286,7 +286,7 @@ static bool put_pointer(struct out *o, const struct conversion *c, struct args *
 	/* The kernel stores pointers with other letters (%pI4) as strings. */
 	if (c->pointer && !strchr("SsxKe", c->pointer))
 		return put_string(o, c, a);
-	if (!text_fields_take(a, a->long_size, &v))
+	if (!take_sized_int(a, a->long_size, &v))
 		return false;
 	if (c->pointer == 'x' || c->pointer == 'e') {
 		v = a->long_size == 4 ? sign_extend(v, 4) : v;
@@ -324,7 +324,7 @@ static bool put_conversion(struct out *o, const struct conversion *c, struct arg
 	case 'p':
 		return put_pointer(o, c, a, pointer, ctx);
 	case '%':
-		text_fields_put(o, "%", 1);
+		append_text(o, "%", 1);
 		return true;
 	}
 	return false;
@@ -346,7 +346,7 @@ static size_t bprint_format(const char *format, size_t format_len, const struct 
 
 	while (f.at < f.end) {
 		percent = memchr(f.at, '%', (size_t)(f.end - f.at));
-		text_fields_put(&o, f.at, (size_t)((percent ? percent : f.end) - f.at));
+		append_text(&o, f.at, (size_t)((percent ? percent : f.end) - f.at));
 		if (!percent)
 			break;
 		f.at = percent + 1;
@@ -374,30 +374,34 @@ static uint64_t load_long(const uint8_t *at, unsigned size)
 }
 
 /* Writes "#N" or the function name, without a NUL. */
-static size_t text_fields_name_of(struct encode_ctx *ctx, uint64_t address,
-				  char name[static FRAME_MAX])
+static size_t format_function(struct encode_ctx *ctx, uint64_t address, char name[static FRAME_MAX])
 {
-	size_t len = ctx->symbols ? symbol_table_name(ctx->symbols, address, name) : 0;
+	size_t len = ctx->symbols ? symbol_table_find_name(ctx->symbols, address, name) : 0;
 
 	if (len)
 		return len;
-	return (size_t)snprintf(name, FRAME_MAX, "#%u", sym_index_get(ctx->syms, address));
+	return (size_t)snprintf(name, FRAME_MAX, "#%u", sym_index_intern(ctx->syms, address));
 }
 
-static size_t kernel_frame(struct encode_ctx *ctx, uint64_t address, char line[static FRAME_MAX])
+static size_t format_kernel_frame(struct encode_ctx *ctx, uint64_t address,
+				  char line[static FRAME_MAX])
 {
 	if (address == TRAMPOLINE)
 		return (size_t)snprintf(line, FRAME_MAX, "[FTRACE TRAMPOLINE]");
-	return text_fields_name_of(ctx, address, line);
+	return format_function(ctx, address, line);
 }
 
-static size_t user_frame(struct encode_ctx *ctx, uint64_t address, char line[static FRAME_MAX])
+static size_t format_user_frame(struct encode_ctx *ctx, uint64_t address,
+				char line[static FRAME_MAX])
 {
 	(void)ctx;
 	return (size_t)snprintf(line, FRAME_MAX, "0x%llx", (unsigned long long)address);
 }
 
-/* One line per frame. A stack ends with the record, with a zero, or with -1 (older kernels). */
+/*
+ * Writes one line per frame. A stack ends with the record, with a zero, or with -1 (older
+ * kernels).
+ */
 static uint8_t *put_stack(uint8_t *p, const struct field_op *op, const struct ring_record *r,
 			  struct encode_ctx *ctx, unsigned size,
 			  size_t (*frame)(struct encode_ctx *, uint64_t, char *))
@@ -430,15 +434,15 @@ static uint8_t *put_symbol(uint8_t *p, const struct field_op *op, const struct r
 			   struct encode_ctx *ctx, unsigned size)
 {
 	uint64_t address = load_long(r->payload + op->offset, size);
-	size_t len = ctx->symbols ? symbol_table_name(ctx->symbols, address, (char *)p) : 0;
+	size_t len = ctx->symbols ? symbol_table_find_name(ctx->symbols, address, (char *)p) : 0;
 
 	return len ? p + len : NULL;
 }
 
-static size_t pointer_text(void *ctx, uint64_t address, char *to, size_t size)
+static size_t format_pointer(void *ctx, uint64_t address, char *to, size_t size)
 {
 	char name[FRAME_MAX];
-	size_t len = text_fields_name_of(ctx, address, name);
+	size_t len = format_function(ctx, address, name);
 
 	len = MIN(len, size);
 	memcpy(to, name, len);
@@ -463,8 +467,8 @@ static uint8_t *put_bprint(uint8_t *p, const struct field_op *op, const struct r
 		return NULL;
 	args.data = at;
 	args.len = r->len - op->offset;
-	return p + bprint_format(ctx->strings->text + format->at, format->len, &args, pointer_text,
-				 ctx, (char *)p, EVENT_TEXT_MAX);
+	return p + bprint_format(ctx->strings->text + format->at, format->len, &args,
+				 format_pointer, ctx, (char *)p, EVENT_TEXT_MAX);
 }
 
 static uint8_t *put_remaining(uint8_t *p, const struct field_op *op, const struct ring_record *r)
@@ -483,13 +487,13 @@ uint8_t *field_text_put(uint8_t *p, const struct field_op *op, const struct ring
 {
 	switch (op->type) {
 	case FIELD_STACK32:
-		return put_stack(p, op, r, ctx, 4, kernel_frame);
+		return put_stack(p, op, r, ctx, 4, format_kernel_frame);
 	case FIELD_STACK64:
-		return put_stack(p, op, r, ctx, 8, kernel_frame);
+		return put_stack(p, op, r, ctx, 8, format_kernel_frame);
 	case FIELD_USER_STACK32:
-		return put_stack(p, op, r, ctx, 4, user_frame);
+		return put_stack(p, op, r, ctx, 4, format_user_frame);
 	case FIELD_USER_STACK64:
-		return put_stack(p, op, r, ctx, 8, user_frame);
+		return put_stack(p, op, r, ctx, 8, format_user_frame);
 	case FIELD_SYMBOL32:
 		return put_symbol(p, op, r, ctx, 4);
 	case FIELD_SYMBOL64:

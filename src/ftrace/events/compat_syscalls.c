@@ -133,8 +133,8 @@ static enum state read_word_size(const struct compat_threads *t, uint32_t tid)
 	return halves[0] && halves[1] ? COMPAT : NATIVE;
 }
 
-static struct compat_thread *compat_syscalls_find(struct compat_threads *t,
-						  const struct compat_call *c)
+static struct compat_thread *compat_threads_find(struct compat_threads *t,
+						 const struct compat_call *c)
 {
 	struct compat_thread *thread;
 
@@ -168,7 +168,7 @@ static bool is_exec(const struct compat_numbers *n, int64_t nr)
  */
 static bool compat_threads_enter(struct compat_threads *t, const struct compat_call *c)
 {
-	struct compat_thread *thread = compat_syscalls_find(t, c);
+	struct compat_thread *thread = compat_threads_find(t, c);
 	const struct compat_numbers *n;
 	enum state now;
 
@@ -211,7 +211,7 @@ static bool changes_table(const struct compat_threads *t, struct compat_thread *
 
 static bool compat_threads_exit(struct compat_threads *t, struct compat_call *c)
 {
-	struct compat_thread *thread = compat_syscalls_find(t, c);
+	struct compat_thread *thread = compat_threads_find(t, c);
 	bool compat;
 
 	if (c->time < thread->since)
@@ -261,7 +261,7 @@ static const char exit_format[] = "name: compat_sys_exit\nID: 8\nformat:\n" COMM
 
 #define NO_ID UINT32_MAX
 
-static struct compat_decoder *compat_decoder_of(struct compat_syscalls *c)
+static struct compat_decoder *to_compat_decoder(struct compat_syscalls *c)
 {
 	return container_of(c, struct compat_decoder, ids);
 }
@@ -279,10 +279,10 @@ static bool compat_syscalls_is_known(const struct compiled_event *ev, enum field
 	       ops[1].offset == 16 && ev->min_len == len;
 }
 
-static uint32_t id_of(const struct event_table *table, const char *name, enum field_type second,
-		      uint16_t len)
+static uint32_t find_event_id(const struct event_table *table, const char *name,
+			      enum field_type second, uint16_t len)
 {
-	const struct compiled_event *ev = event_table_named(table, GROUP, name);
+	const struct compiled_event *ev = event_table_find_named(table, GROUP, name);
 
 	return ev && compat_syscalls_is_known(ev, second, len) ? ev->id : NO_ID;
 }
@@ -299,8 +299,8 @@ static int compat_syscalls_add_event(struct event_table *table, const char *name
 }
 
 /* Returns 0, -ENOMEM, or an enum event_table_error; then no event is added. */
-static int add_rows(const struct compat_syscalls *ids, struct event_table *table,
-		    const struct event_table_options *options)
+static int add_compat_events(const struct compat_syscalls *ids, struct event_table *table,
+			     const struct event_table_options *options)
 {
 	int r = 0;
 
@@ -318,8 +318,9 @@ static int add_rows(const struct compat_syscalls *ids, struct event_table *table
 int compat_syscalls_new(const char *proc_root, const struct event_table_options *options,
 			struct event_table *table, struct compat_syscalls **ret)
 {
-	uint32_t enter_id = id_of(table, "sys_enter", FIELD_ULONG64_ARRAY, COMPAT_ENTER_LEN);
-	uint32_t exit_id = id_of(table, "sys_exit", FIELD_S64, COMPAT_EXIT_LEN);
+	uint32_t enter_id =
+		find_event_id(table, "sys_enter", FIELD_ULONG64_ARRAY, COMPAT_ENTER_LEN);
+	uint32_t exit_id = find_event_id(table, "sys_exit", FIELD_S64, COMPAT_EXIT_LEN);
 	struct compat_decoder *c;
 	int r;
 
@@ -331,7 +332,7 @@ int compat_syscalls_new(const char *proc_root, const struct event_table_options 
 	c->ids = (struct compat_syscalls){enter_id, exit_id};
 	r = compat_threads_init(&c->threads, proc_root);
 	if (!r)
-		r = add_rows(&c->ids, table, options);
+		r = add_compat_events(&c->ids, table, options);
 	if (r) {
 		compat_syscalls_free(&c->ids);
 		return r == -ENOMEM ? r : 0;
@@ -345,7 +346,7 @@ int compat_syscalls_new(const char *proc_root, const struct event_table_options 
 struct compat_syscalls *compat_syscalls_free(struct compat_syscalls *c)
 {
 	if (c)
-		free(compat_decoder_of(c)->threads.threads);
+		free(to_compat_decoder(c)->threads.threads);
 	free(c);
 	return NULL;
 }
@@ -363,7 +364,7 @@ static void store64(uint8_t *at, uint64_t v)
 }
 
 /* Sets the id and copies the other common fields from the original. */
-static const uint8_t *finish_record(struct compat_decoder *c, const uint8_t *other, uint16_t id)
+static const uint8_t *set_common_fields(struct compat_decoder *c, const uint8_t *other, uint16_t id)
 {
 	memcpy(c->record, other, 8);
 	memcpy(c->record, &id, sizeof(id));
@@ -373,7 +374,7 @@ static const uint8_t *finish_record(struct compat_decoder *c, const uint8_t *oth
 const uint8_t *compat_syscalls_enter(struct compat_syscalls *ids, uint64_t time,
 				     const uint8_t *record)
 {
-	struct compat_decoder *c = compat_decoder_of(ids);
+	struct compat_decoder *c = to_compat_decoder(ids);
 	struct compat_call call = {
 		.time = time,
 		.tid = load32(record + 4),
@@ -393,13 +394,13 @@ const uint8_t *compat_syscalls_enter(struct compat_syscalls *ids, uint64_t time,
 		memcpy(c->record + 12, c->names[call.nr], COMPAT_NAME_LEN);
 	for (unsigned i = 0; i < N_ARGS; i++)
 		store32(c->record + 40 + 4 * i, (uint32_t)args[i]);
-	return finish_record(c, record, ENTER_ID);
+	return set_common_fields(c, record, ENTER_ID);
 }
 
 const uint8_t *compat_syscalls_leave(struct compat_syscalls *ids, uint64_t time,
 				     const uint8_t *record)
 {
-	struct compat_decoder *c = compat_decoder_of(ids);
+	struct compat_decoder *c = to_compat_decoder(ids);
 	struct compat_call call = {
 		.time = time,
 		.tid = load32(record + 4),
@@ -411,11 +412,11 @@ const uint8_t *compat_syscalls_leave(struct compat_syscalls *ids, uint64_t time,
 	if (compat_threads_exit(&c->threads, &call)) {
 		store32(c->record + 8, (uint32_t)call.nr);
 		store32(c->record + 12, (uint32_t)call.ret);
-		return finish_record(c, record, EXIT_ID);
+		return set_common_fields(c, record, EXIT_ID);
 	}
 	if (call.nr == nr)
 		return record;
 	store64(c->record + 8, (uint64_t)call.nr);
 	store64(c->record + 16, (uint64_t)call.ret);
-	return finish_record(c, record, (uint16_t)ids->exit_id);
+	return set_common_fields(c, record, (uint16_t)ids->exit_id);
 }

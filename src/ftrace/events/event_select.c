@@ -18,7 +18,7 @@
 
 #define MANY_EVENTS 16384 /* more than a kernel has */
 
-static void event_select_release(struct event_name *e)
+static void event_name_deinit(struct event_name *e)
 {
 	free(e->group);
 	free(e->name);
@@ -28,12 +28,12 @@ static void event_select_release(struct event_name *e)
 void event_selection_deinit(struct event_selection *s)
 {
 	for (size_t i = 0; i < s->n; i++)
-		event_select_release(&s->events[i]);
+		event_name_deinit(&s->events[i]);
 	free(s->events);
 	*s = (struct event_selection){0};
 }
 
-static int event_select_by_name(const void *a, const void *b)
+static int compare_event_names(const void *a, const void *b)
 {
 	const struct event_name *x = a, *y = b;
 	int c = strcmp(x->group, y->group);
@@ -46,7 +46,7 @@ struct event_name *event_selection_find(const struct event_selection *s, const c
 {
 	const struct event_name key = {.group = (char *)group, .name = (char *)name};
 
-	return s->n ? bsearch(&key, s->events, s->n, sizeof(key), event_select_by_name) : NULL;
+	return s->n ? bsearch(&key, s->events, s->n, sizeof(key), compare_event_names) : NULL;
 }
 
 int event_selection_has(const struct event_selection *s, const char *group, const char *name)
@@ -62,7 +62,7 @@ static int event_select_add(struct event_selection *s, const char *group, const 
 		return -ENOMEM;
 	e = (struct event_name){.group = strdup(group), .name = strdup(name), .id = EVENT_NO_ID};
 	if (!e.group || !e.name) {
-		event_select_release(&e);
+		event_name_deinit(&e);
 		return -ENOMEM;
 	}
 	s->events[s->n++] = e;
@@ -74,10 +74,10 @@ static void sort_and_deduplicate(struct event_selection *s)
 	size_t kept = 0;
 
 	if (s->n)
-		qsort(s->events, s->n, sizeof(*s->events), event_select_by_name);
+		qsort(s->events, s->n, sizeof(*s->events), compare_event_names);
 	for (size_t i = 0; i < s->n; i++) {
-		if (kept && !event_select_by_name(&s->events[kept - 1], &s->events[i])) {
-			event_select_release(&s->events[i]);
+		if (kept && !compare_event_names(&s->events[kept - 1], &s->events[i])) {
+			event_name_deinit(&s->events[i]);
 			continue;
 		}
 		s->events[kept++] = s->events[i];
@@ -103,7 +103,7 @@ int event_selection_add_as(struct event_selection *s, const char *group, const c
 	return r;
 }
 
-int event_selection_take(struct event_selection *s, struct event_selection *more)
+int event_selection_move_all(struct event_selection *s, struct event_selection *more)
 {
 	size_t before = s->n;
 
@@ -115,7 +115,7 @@ int event_selection_take(struct event_selection *s, struct event_selection *more
 		const struct event_selection sorted = {.events = s->events, .n = before};
 
 		if (event_selection_has(&sorted, e->group, e->name))
-			event_select_release(e);
+			event_name_deinit(e);
 		else
 			s->events[s->n++] = *e;
 	}
@@ -129,7 +129,7 @@ void event_selection_drop(struct event_selection *s, struct event_name *e)
 {
 	size_t after = (size_t)(s->events + s->n - (e + 1));
 
-	event_select_release(e);
+	event_name_deinit(e);
 	memmove(e, e + 1, after * sizeof(*e));
 	s->n--;
 }
@@ -212,7 +212,7 @@ static int select_in_group(const char *root, const char *group, const char *name
 	return r;
 }
 
-/* group NULL: any. */
+/* Adds the matching events of one group, or of all groups if group is NULL. */
 static int select_in_groups(const char *root, const char *group, const char *name,
 			    struct event_selection *s)
 {
@@ -260,7 +260,7 @@ bool event_request_matches(const char *request, const char *group, const char *n
 }
 
 /* Returns true if the request matches an event that the session has made and selected already. */
-static bool matches_represented(const struct event_selection *s, const char *request)
+static bool matches_made_event(const struct event_selection *s, const char *request)
 {
 	for (size_t i = 0; i < s->n; i++)
 		if (s->events[i].repr && event_matches_request(request, &s->events[i]))
@@ -268,8 +268,8 @@ static bool matches_represented(const struct event_selection *s, const char *req
 	return false;
 }
 
-static int select_one(const char *root, const char *request, struct event_selection *s,
-		      struct setup_errors *errors)
+static int select_events_of_request(const char *root, const char *request,
+				    struct event_selection *s, struct setup_errors *errors)
 {
 	_cleanup_(freep) char *copy = strdup(request);
 	size_t before = s->n;
@@ -281,13 +281,13 @@ static int select_one(const char *root, const char *request, struct event_select
 	name = event_select_split(copy, &group);
 	if (name)
 		r = select_in_groups(root, group, name, s);
-	if (!r && s->n == before && !matches_represented(s, request))
+	if (!r && s->n == before && !matches_made_event(s, request))
 		setup_error_unknown_event(errors, request);
 	return r;
 }
 
 /* Returns true if all groups must be searched. */
-static bool is_search(const char *request)
+static bool searches_all_groups(const char *request)
 {
 	size_t group = strcspn(request, "/:");
 
@@ -308,9 +308,9 @@ int event_select(const char *root, char *const *requests, size_t n, struct event
 		n = EVENT_SELECT_MAX_REQUESTS;
 	}
 	for (size_t i = 0; !r && i < n; i++) {
-		if (is_search(requests[i]) && ++searches > EVENT_SELECT_MAX_SEARCHES)
+		if (searches_all_groups(requests[i]) && ++searches > EVENT_SELECT_MAX_SEARCHES)
 			continue;
-		r = select_one(root, requests[i], s, errors);
+		r = select_events_of_request(root, requests[i], s, errors);
 		r = r ? r : coroutine_yield();
 		/* Many patterns may match the same events. */
 		if (s->n > MANY_EVENTS)
@@ -325,17 +325,17 @@ int event_select(const char *root, char *const *requests, size_t n, struct event
 	return r;
 }
 
-bool event_is_ftrace(const struct event_name *e, const char *one, const char *other)
+bool event_is_ftrace_named(const struct event_name *e, const char *one, const char *other)
 {
 	return !strcmp(e->group, "ftrace") && (!strcmp(e->name, one) || !strcmp(e->name, other));
 }
 
 bool event_is_marker(const struct event_name *e)
 {
-	return event_is_ftrace(e, "print", "raw_data");
+	return event_is_ftrace_named(e, "print", "raw_data");
 }
 
 bool event_is_printk(const struct event_name *e)
 {
-	return event_is_ftrace(e, "bprint", "bputs");
+	return event_is_ftrace_named(e, "bprint", "bputs");
 }

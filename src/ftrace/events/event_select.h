@@ -43,7 +43,7 @@ int event_selection_add(struct event_selection *s, const char *group, const char
 int event_selection_add_as(struct event_selection *s, const char *group, const char *name,
 			   const struct event_representation *repr);
 /* Moves all events of more to s. Events that s has already stay unchanged. Returns 0 or -ENOMEM. */
-int event_selection_take(struct event_selection *s, struct event_selection *more);
+int event_selection_move_all(struct event_selection *s, struct event_selection *more);
 /* Removes one of s->events; the following ones move up. */
 void event_selection_drop(struct event_selection *s, struct event_name *e);
 
@@ -80,7 +80,7 @@ static inline bool event_matches_request(const char *request, const struct event
 }
 
 /* Returns true for the events ftrace/ONE and ftrace/OTHER. */
-bool event_is_ftrace(const struct event_name *e, const char *one, const char *other);
+bool event_is_ftrace_named(const struct event_name *e, const char *one, const char *other);
 /* Returns true for the events that writes to trace_marker and trace_marker_raw make. */
 bool event_is_marker(const struct event_name *e);
 /* Returns true for the events that trace_printk() makes. */

@@ -70,10 +70,10 @@ static struct entry *new_entry(uint64_t shape)
 }
 
 /*
- * Takes the number of the event with this shape, a hash of its whole descriptor. Returns 0, -ENOSPC
- * if all numbers are in use, or -ENOMEM.
+ * Acquires a number for the event with this shape, a hash of its whole descriptor. Returns 0,
+ * -ENOSPC if all numbers are in use, or -ENOMEM.
  */
-static int generic_number_take(uint64_t shape, uint32_t *ret)
+static int generic_number_acquire(uint64_t shape, uint32_t *ret)
 {
 	struct entry *e;
 
@@ -90,10 +90,10 @@ static int generic_number_take(uint64_t shape, uint32_t *ret)
 }
 
 /*
- * Call it once for each take, when all records with the number are written. The number is reused
- * only after all others.
+ * Releases a number. Call it once for each generic_number_acquire(), when all records with the
+ * number are written. The number is reused only after all others.
  */
-static void generic_number_give(uint32_t number)
+static void generic_number_release(uint32_t number)
 {
 	uint32_t at = number - GENERIC_NUMBER_FIRST;
 	struct entry *e = at < GENERIC_NUMBERS ? by_number[at] : NULL;
@@ -107,7 +107,10 @@ static void generic_number_give(uint32_t number)
 
 /* ---- the table ---- */
 
-/* Copies the print format, which event_table_parse() cuts out. It shows which fields are function addresses. */
+/*
+ * Copies the print format, which event_table_parse() cuts out. It shows which fields are function
+ * addresses.
+ */
 static char *copy_print_fmt(const char *format)
 {
 	static const char head[] = "print fmt:";
@@ -169,8 +172,8 @@ const struct compiled_event *event_table_find(const struct event_table *t, const
 	return ev && ev->shape == shape_hash(group, name, repr, format) ? ev : NULL;
 }
 
-const struct compiled_event *event_table_named(const struct event_table *t, const char *group,
-					       const char *name)
+const struct compiled_event *event_table_find_named(const struct event_table *t, const char *group,
+						    const char *name)
 {
 	const struct compiled_event *ev;
 
@@ -184,23 +187,23 @@ const struct compiled_event *event_table_named(const struct event_table *t, cons
 
 /* ---- adding ---- */
 
-/* Takes a number, which the table keeps until it is freed because written records contain it. */
-static int event_table_take_number(struct event_table *t, uint64_t shape, uint32_t *ret)
+/* Acquires a number, which the table keeps until it is freed because written records contain it. */
+static int event_table_acquire_number(struct event_table *t, uint64_t shape, uint32_t *ret)
 {
 	int r;
 
 	if (array_reserve(&t->numbers, &t->numbers_cap, t->n_numbers + 1, sizeof(*t->numbers)))
 		return -ENOMEM;
-	r = generic_number_take(shape, ret);
+	r = generic_number_acquire(shape, ret);
 	if (r)
 		return r == -ENOSPC ? EVENT_TABLE_FULL : r;
 	for (size_t i = 0; i < t->n_numbers; i++)
 		if (t->numbers[i] == *ret) {
-			generic_number_give(*ret);
+			generic_number_release(*ret);
 			return 0;
 		}
 	if (t->n_numbers == EVENT_TABLE_GENERIC_MAX) {
-		generic_number_give(*ret);
+		generic_number_release(*ret);
 		return EVENT_TABLE_FULL;
 	}
 	t->numbers[t->n_numbers++] = *ret;
@@ -218,7 +221,7 @@ static int compile_generic(struct event_table *t, const struct tep_event *event,
 		return EVENT_TABLE_GENERIC_REFUSED;
 	/* With function names, the event has other fields and so another number. */
 	if (!o->legacy_generic)
-		r = event_table_take_number(t, shape + o->symbols, &number);
+		r = event_table_acquire_number(t, shape + o->symbols, &number);
 	return r ? r : event_compile_generic(event, ctx, number, o->legacy_generic, ret);
 }
 
@@ -437,7 +440,7 @@ bool event_table_can_compact(const char *group, const char *name, char *format)
 	return event && !event_compile_compact(event, kind, &ev);
 }
 
-size_t event_table_bound(const struct event_table *t, uint32_t len)
+size_t event_table_max_size(const struct event_table *t, uint32_t len)
 {
 	size_t bound = 1, n;
 
@@ -453,7 +456,7 @@ void event_table_deinit(struct event_table *t)
 	for (size_t i = 0; i < t->n_events; i++)
 		free(t->events[i]);
 	for (size_t i = 0; i < t->n_numbers; i++)
-		generic_number_give(t->numbers[i]);
+		generic_number_release(t->numbers[i]);
 	free(t->events);
 	free(t->by_id);
 	free(t->free_indices);

@@ -12,7 +12,7 @@
 /*
  * The compiled events of a session by the kernel's event id: one array access per record. Filled
  * while the session is set up, then read by page encoders. After adding events later, call
- * page_encoder_refit before their first record.
+ * page_encoder_reserve before their first record.
  */
 
 /* Events without a message that a session may have, including those that were removed. */
@@ -97,8 +97,8 @@ const struct compiled_event *event_table_find(const struct event_table *t, const
 					      const char *format);
 
 /* Returns the event that has this name in the trace, or NULL. */
-const struct compiled_event *event_table_named(const struct event_table *t, const char *group,
-					       const char *name);
+const struct compiled_event *event_table_find_named(const struct event_table *t, const char *group,
+						    const char *name);
 
 /*
  * Returns true if the event can be encoded in columns: only sched_switch and sched_waking can.
@@ -107,7 +107,7 @@ const struct compiled_event *event_table_named(const struct event_table *t, cons
 bool event_table_can_compact(const char *group, const char *name, char *format);
 
 /* Returns the most bytes that any event of the table needs for a record of up to len bytes. */
-size_t event_table_bound(const struct event_table *t, uint32_t len);
+size_t event_table_max_size(const struct event_table *t, uint32_t len);
 
 static inline const struct compiled_event *event_table_get(const struct event_table *t, uint16_t id)
 {

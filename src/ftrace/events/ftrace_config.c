@@ -63,7 +63,7 @@ void setup_error_add_once(struct setup_errors *r, const char *fmt, ...)
 	ftrace_config_add(&r->failed, &r->failed_more, line);
 }
 
-void setup_error_add_count(struct setup_errors *r, uint64_t n)
+void setup_error_add_unlisted(struct setup_errors *r, uint64_t n)
 {
 	r->failed_more += n;
 }
@@ -130,7 +130,7 @@ static bool is_frequent(const Pb__FtraceConfig *c)
  * get the usual one, or twice that for frequent events; all of them together at most a part of the
  * memory.
  */
-static uint32_t preset_kb(const Pb__FtraceConfig *c, const struct ftrace_machine *m)
+static uint32_t default_ring_kb(const Pb__FtraceConfig *c, const struct ftrace_machine *m)
 {
 	uint64_t most = m->ram_bytes / 1024 / RINGS_PRESET_RAM_SHARE / MAX(m->cpus, 1u);
 	uint32_t kb = is_frequent(c) ? FREQUENT_RING_KB : USUAL_RING_KB;
@@ -142,7 +142,7 @@ static uint32_t preset_kb(const Pb__FtraceConfig *c, const struct ftrace_machine
 
 static uint32_t buffer_size_kb(const Pb__FtraceConfig *c, const struct ftrace_machine *m)
 {
-	uint32_t preset = preset_kb(c, m);
+	uint32_t preset = default_ring_kb(c, m);
 
 	if (!c->buffer_size_kb)
 		return preset;

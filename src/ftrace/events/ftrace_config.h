@@ -32,7 +32,7 @@ void setup_error_add(struct setup_errors *r, const char *fmt, ...)
 void setup_error_add_once(struct setup_errors *r, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 /* Adds n to the number of failures that are not in the list. */
-void setup_error_add_count(struct setup_errors *r, uint64_t n);
+void setup_error_add_unlisted(struct setup_errors *r, uint64_t n);
 /* Sets r->fatal; a second call changes nothing. */
 void setup_error_fatal(struct setup_errors *r, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
@@ -52,7 +52,9 @@ struct ftrace_settings {
 	struct event_table_options events;
 };
 
-/* If the config does not set a size, a session's rings together may take this part of the memory. */
+/*
+ * If the config does not set a size, a session's rings together may take this part of the memory.
+ */
 #define RINGS_PRESET_RAM_SHARE 64u
 
 struct ftrace_machine {

@@ -29,7 +29,7 @@ int page_encoder_new(const struct event_table *table, const struct ring_page_lay
 	t->layout = *layout;
 	t->ctx.syms = &t->bundle.syms;
 	t->ctx.strings = &table->strings;
-	if (bundle_init(&t->bundle, writer, table->n_generic) || page_encoder_refit(t)) {
+	if (bundle_init(&t->bundle, writer, table->n_generic) || page_encoder_reserve(t)) {
 		page_encoder_free(t);
 		return -ENOMEM;
 	}
@@ -37,9 +37,9 @@ int page_encoder_new(const struct event_table *table, const struct ring_page_lay
 	return 0;
 }
 
-int page_encoder_refit(struct page_encoder *t)
+int page_encoder_reserve(struct page_encoder *t)
 {
-	uint8_t *scratch = malloc(event_table_bound(t->table, t->layout.size));
+	uint8_t *scratch = malloc(event_table_max_size(t->table, t->layout.size));
 
 	if (!scratch || bundle_reserve(&t->bundle, t->table->n_generic)) {
 		free(scratch);
@@ -81,14 +81,14 @@ static void page_encode_begin(struct page_encoder *t, struct cpu_stream *cpu, bo
 	cpu->bytes = 0;
 }
 
-static void page_encode_note(struct page_encoder *t, struct cpu_stream *cpu, uint64_t time,
+static void write_page_error(struct page_encoder *t, struct cpu_stream *cpu, uint64_t time,
 			     enum ring_page_status status)
 {
 	t->status_counts[status]++;
 	t->lost = true;
 	if (!t->bundle.enc)
 		page_encode_begin(t, cpu, false, 0);
-	bundle_error(&t->bundle, time, status);
+	bundle_add_error(&t->bundle, time, status);
 }
 
 /*
@@ -132,7 +132,7 @@ static bool passes_print_filter(const struct page_encoder *t, const struct compi
 				   r->len - op->offset);
 }
 
-static enum ring_page_status too_short(const struct compiled_event *ev)
+static enum ring_page_status short_record_status(const struct compiled_event *ev)
 {
 	return ev->kind == COMPILED_COMPACT_SWITCH || ev->kind == COMPILED_COMPACT_WAKING
 		       ? RING_PAGE_SHORT_COMPACT_EVENT
@@ -167,7 +167,7 @@ static inline enum ring_page_status translate_record(struct page_encoder *t, str
 		return RING_PAGE_OK;
 	}
 	if (r->len < ev->min_len)
-		return too_short(ev);
+		return short_record_status(ev);
 	if (ev->kind >= COMPILED_FIRST_FILTERED && !filter_record(t, ev, *r)) {
 		cpu->left_out++;
 		return RING_PAGE_OK;
@@ -198,12 +198,12 @@ static void begin_page(struct page_encode_target *to, const struct ring_page *pa
 }
 
 /* Each raw page is in a bundle of its own. */
-static void keep_broken(struct page_encoder *t, const void *data, size_t len)
+static void write_broken_page(struct page_encoder *t, const void *data, size_t len)
 {
 	if (!t->broken_left)
 		return;
 	t->broken_left--;
-	bundle_broken_page(&t->bundle, data, len);
+	bundle_add_broken_page(&t->bundle, data, len);
 	bundle_end(&t->bundle);
 }
 
@@ -212,19 +212,21 @@ static void end_page(struct page_encode_target *to, uint64_t page_time, const vo
 {
 	/* One error per page: damage repeats itself. */
 	if (to->bad != RING_PAGE_OK)
-		page_encode_note(to->t, to->cpu, page_time, to->bad);
+		write_page_error(to->t, to->cpu, page_time, to->bad);
 	if (status != RING_PAGE_END)
-		page_encode_note(to->t, to->cpu, page_time, status);
+		write_page_error(to->t, to->cpu, page_time, status);
 	if (to->bad != RING_PAGE_OK || status != RING_PAGE_END)
-		keep_broken(to->t, data, len);
+		write_broken_page(to->t, data, len);
 	to->cpu->bytes += (uint32_t)len;
 	if (to->cpu->bytes >= BUNDLE_MAX_BYTES)
 		bundle_end(&to->t->bundle);
 }
 
-/* The hot loop; its state is in locals. */
-static inline enum ring_page_status walk_with(bool calls, struct page_encode_target *to,
-					      struct ring_page *page)
+/*
+ * Encodes all records of a page for one session. This is the hot loop, so its state is in locals.
+ */
+static inline enum ring_page_status encode_records(bool calls, struct page_encode_target *to,
+						   struct ring_page *page)
 {
 	struct cpu_stream *cpu = to->cpu;
 	struct page_encoder *t = to->t;
@@ -245,22 +247,22 @@ static inline enum ring_page_status walk_with(bool calls, struct page_encode_tar
 
 /*
  * Two instances of the loop, because 32-bit system calls are rarely checked. Everything called per
- * record is inlined here, although walk_all calls the same functions.
+ * record is inlined here, although encode_records_for_all calls the same functions.
  */
-static NO_CANARY __attribute__((flatten, noinline)) enum ring_page_status walk_one(
+static NO_CANARY __attribute__((flatten, noinline)) enum ring_page_status encode_records_for_one(
 	struct page_encode_target *to, struct ring_page *page)
 {
-	return walk_with(false, to, page);
+	return encode_records(false, to, page);
 }
 
-static __attribute__((flatten, noinline)) enum ring_page_status walk_calls(
+static __attribute__((flatten, noinline)) enum ring_page_status encode_records_and_calls(
 	struct page_encode_target *to, struct ring_page *page)
 {
-	return walk_with(true, to, page);
+	return encode_records(true, to, page);
 }
 
-static enum ring_page_status walk_all(struct page_encode_target *to, unsigned n,
-				      struct ring_page *page)
+static enum ring_page_status encode_records_for_all(struct page_encode_target *to, unsigned n,
+						    struct ring_page *page)
 {
 	enum ring_page_status status, bad;
 	struct ring_record r;
@@ -275,11 +277,12 @@ static enum ring_page_status walk_all(struct page_encode_target *to, unsigned n,
 	return status;
 }
 
-static enum ring_page_status walk(struct page_encode_target *to, unsigned n, struct ring_page *page)
+static enum ring_page_status encode_records_of_page(struct page_encode_target *to, unsigned n,
+						    struct ring_page *page)
 {
 	if (n > 1)
-		return walk_all(to, n, page);
-	return to->t->calls ? walk_calls(to, page) : walk_one(to, page);
+		return encode_records_for_all(to, n, page);
+	return to->t->calls ? encode_records_and_calls(to, page) : encode_records_for_one(to, page);
 }
 
 struct ring_page_facts page_encode_to(struct page_encode_target *to, unsigned n, const void *data,
@@ -299,7 +302,7 @@ struct ring_page_facts page_encode_to(struct page_encode_target *to, unsigned n,
 	for (unsigned i = 0; i < n; i++)
 		begin_page(&to[i], &page);
 	if (status == RING_PAGE_OK)
-		status = walk(to, n, &page);
+		status = encode_records_of_page(to, n, &page);
 	for (unsigned i = 0; i < n; i++)
 		end_page(&to[i], facts.first_ns, data, len, status);
 	facts.last_ns = page.time;
@@ -312,7 +315,7 @@ void page_encode_lost_range(struct page_encode_target *to, unsigned n,
 	for (unsigned i = 0; i < n; i++) {
 		if (!to[i].t->bundle.enc)
 			page_encode_begin(to[i].t, to[i].cpu, false, 0);
-		bundle_lost_range(&to[i].t->bundle, range);
+		bundle_add_lost_range(&to[i].t->bundle, range);
 	}
 }
 

@@ -12,7 +12,7 @@
 
 /*
  * Encodes ring pages of one session to bundles: the loop between ring_page.h and the encoders.
- * Allocates memory only in page_encoder_new and page_encoder_refit.
+ * Allocates memory only in page_encoder_new and page_encoder_reserve.
  *
  * A malformed page loses the rest of the page; a malformed record loses that record or field. The
  * errors are written to the bundle and counted by reason.
@@ -58,7 +58,7 @@ struct page_encoder *page_encoder_free(struct page_encoder *t);
  * Makes room for events that were added to the table. Call it before their first record and
  * without an open bundle. Returns 0, or -ENOMEM; then only the earlier events are encoded.
  */
-int page_encoder_refit(struct page_encoder *t);
+int page_encoder_reserve(struct page_encoder *t);
 
 /*
  * Encodes one page. Returns the bytes of its records; len if unknown. An open bundle must be one of

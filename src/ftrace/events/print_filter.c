@@ -48,7 +48,7 @@ static int set_rule(struct rule *r, const Pb__FtraceConfig__PrintFilter__Rule *c
 	return 0;
 }
 
-static int print_filter_by_number(const void *a, const void *b)
+static int compare_filter_tids(const void *a, const void *b)
 {
 	const uint32_t *x = a, *y = b;
 
@@ -62,7 +62,7 @@ static int set_tids(struct print_filter *f, const uint32_t *tids, size_t n)
 		return -ENOMEM;
 	memcpy(f->tids, tids, n * sizeof(*tids));
 	f->n_tids = n;
-	qsort(f->tids, n, sizeof(*f->tids), print_filter_by_number);
+	qsort(f->tids, n, sizeof(*f->tids), compare_filter_tids);
 	return 0;
 }
 
@@ -126,7 +126,7 @@ static const uint8_t *skip_number(const uint8_t *p, const uint8_t *end)
 	return p > digits && p < end && *p == '|' ? p + 1 : NULL;
 }
 
-static bool print_filter_matches(const struct rule *r, const uint8_t *p, const uint8_t *end)
+static bool rule_matches(const struct rule *r, const uint8_t *p, const uint8_t *end)
 {
 	if (r->type) {
 		p = print_filter_skip(p, end, r->type, r->type_len);
@@ -143,7 +143,7 @@ bool print_filter_has_tids(const struct print_filter *f)
 
 bool print_filter_allows_tid(const struct print_filter *f, uint32_t tid)
 {
-	return !f->tids || bsearch(&tid, f->tids, f->n_tids, sizeof(tid), print_filter_by_number);
+	return !f->tids || bsearch(&tid, f->tids, f->n_tids, sizeof(tid), compare_filter_tids);
 }
 
 bool print_filter_allows(const struct print_filter *f, uint32_t tid, const uint8_t *text,
@@ -154,7 +154,7 @@ bool print_filter_allows(const struct print_filter *f, uint32_t tid, const uint8
 	if (!print_filter_allows_tid(f, tid))
 		return false;
 	for (size_t i = 0; i < f->n_rules; i++)
-		if (print_filter_matches(&f->rules[i], text, end))
+		if (rule_matches(&f->rules[i], text, end))
 			return f->rules[i].allow;
 	return true;
 }

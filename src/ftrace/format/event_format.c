@@ -29,7 +29,7 @@ static bool event_format_is_word(char c)
 	return isalnum((unsigned char)c) || c == '_';
 }
 
-/* Words with another meaning for libtraceevent. */
+/* Returns true for the words that have another meaning for libtraceevent. */
 static bool is_special(const char *word, size_t len)
 {
 	static const char *const words[] = {"LOCAL_PR_FMT",  "STA_PR_FMT", "VIF_PR_FMT",
@@ -69,7 +69,7 @@ static bool take_bounds(char **at)
 }
 
 /* Skips words and stars. Returns the number of words. *ret_ends: the last token is a word. */
-static unsigned take_words(char **at, bool *ret_ends)
+static unsigned skip_words(char **at, bool *ret_ends)
 {
 	unsigned n = 0;
 
@@ -86,7 +86,7 @@ static unsigned take_words(char **at, bool *ret_ends)
  * Blanks "[3]" of an array of strings ("__data_loc char[][3] NAME"), which libtraceevent does not
  * know. The size of the field implies the count.
  */
-static bool take_count(char **at)
+static bool blank_count(char **at)
 {
 	char *from = *at;
 
@@ -125,16 +125,16 @@ static bool take_located(char **at, bool has_name)
 			move_bounds(bounds, *at);
 		return has_name;
 	}
-	return *at == bounds + 2 && (**at != '[' || take_count(at)) && event_format_take(at, " ") &&
-	       event_format_take_word(at);
+	return *at == bounds + 2 && (**at != '[' || blank_count(at)) &&
+	       event_format_take(at, " ") && event_format_take_word(at);
 }
 
-/* "TYPE NAME" with optional bounds, or "__data_loc TYPE[] NAME" or "__data_loc TYPE NAME". */
+/* Skips "TYPE NAME" with optional bounds, or "__data_loc TYPE[] NAME" or "__data_loc TYPE NAME". */
 static bool take_declaration(char **at)
 {
 	bool ends, is_located = event_format_take(at, "__data_loc ") ||
 				event_format_take(at, "__rel_loc ");
-	unsigned words = take_words(at, &ends);
+	unsigned words = skip_words(at, &ends);
 
 	if (is_located && words && **at == '[')
 		return take_located(at, words > 1 && ends);

@@ -79,7 +79,10 @@ static bool is_pointer(const struct tep_format_field *f)
 	return (f->flags & TEP_FIELD_IS_POINTER) || strchr(f->type, '*');
 }
 
-/* Of any size. A structure is encoded as a number only if the message has a number for it. */
+/*
+ * Returns true for a structure of any size. It is encoded as a number only if the message has a
+ * number for it.
+ */
 static bool is_structure(const struct tep_format_field *f)
 {
 	return (str_starts(f->type, "struct ") || str_starts(f->type, "union ")) && !is_pointer(f);
@@ -131,7 +134,7 @@ static enum field_type number_kind(const struct tep_format_field *f)
 	}
 }
 
-static bool plan(struct field_plan *ret, enum field_type kind, const struct tep_format_field *f)
+static bool plan_as(struct field_plan *ret, enum field_type kind, const struct tep_format_field *f)
 {
 	*ret = (struct field_plan){
 		.type = kind,
@@ -145,15 +148,15 @@ static bool plan_string(struct field_plan *ret, struct shape s, const struct tep
 {
 	switch (s.form) {
 	case FORM_FIXED:
-		return plan(ret, f->size == 16 ? FIELD_COMM : FIELD_FIXED_STR, f);
+		return plan_as(ret, f->size == 16 ? FIELD_COMM : FIELD_FIXED_STR, f);
 	case FORM_TAIL:
-		return plan(ret, FIELD_TAIL_STR, f);
+		return plan_as(ret, FIELD_TAIL_STR, f);
 	case FORM_LOC:
-		return plan(ret, FIELD_LOC_STR, f);
+		return plan_as(ret, FIELD_LOC_STR, f);
 	case FORM_REL:
-		return plan(ret, FIELD_REL_STR, f);
+		return plan_as(ret, FIELD_REL_STR, f);
 	case FORM_STRING_POINTER:
-		return plan(ret, f->size == 8 ? FIELD_PTR64_STR : FIELD_PTR32_STR, f);
+		return plan_as(ret, f->size == 8 ? FIELD_PTR64_STR : FIELD_PTR32_STR, f);
 	default:
 		return false;
 	}
@@ -174,13 +177,13 @@ static bool plan_bytes(struct field_plan *ret, struct shape s, const struct tep_
 {
 	switch (s.form) {
 	case FORM_FIXED:
-		return plan(ret, FIELD_FIXED_BYTES, f);
+		return plan_as(ret, FIELD_FIXED_BYTES, f);
 	case FORM_TAIL:
-		return plan(ret, FIELD_TAIL_BYTES, f);
+		return plan_as(ret, FIELD_TAIL_BYTES, f);
 	case FORM_LOC:
-		return plan(ret, FIELD_LOC_BYTES, f);
+		return plan_as(ret, FIELD_LOC_BYTES, f);
 	case FORM_REL:
-		return plan(ret, FIELD_REL_BYTES, f);
+		return plan_as(ret, FIELD_REL_BYTES, f);
 	default:
 		return false;
 	}
@@ -198,7 +201,7 @@ static bool plan_number(struct field_plan *ret, enum proto_type type, struct sha
 	/* Same value in 5 bytes instead of 10. */
 	if (kind == FIELD_S32 && type == PROTO_UINT32)
 		kind = FIELD_U32;
-	return plan(ret, kind, f);
+	return plan_as(ret, kind, f);
 }
 
 /* ---- fields of the group ftrace ---- */
@@ -247,7 +250,7 @@ static int long_size(const struct tep_format_field *f)
 }
 
 /* Before Linux 6.14 short and char have their natural size; since then they are stored as int. */
-static unsigned least_int(void)
+static unsigned bprint_min_int_size(void)
 {
 	struct utsname u;
 
@@ -263,12 +266,12 @@ static bool plan_bprint(const struct tep_format_field *f, struct field_plan *ret
 		fmt = fmt->next;
 	if (!fmt || (fmt->size != 4 && fmt->size != 8) || fmt->offset + fmt->size != f->offset)
 		return false;
-	ret->size = FIELD_BPRINT_SIZE(fmt->size, least_int());
+	ret->size = FIELD_BPRINT_SIZE(fmt->size, bprint_min_int_size());
 	return true;
 }
 
-static bool special_plan(const struct special *s, const struct tep_format_field *f,
-			 struct field_plan *ret)
+static bool plan_special_entry(const struct special *s, const struct tep_format_field *f,
+			       struct field_plan *ret)
 {
 	*ret = (struct field_plan){.type = s->type, .size = (uint16_t)f->size};
 	if (field_is_int(s->type))
@@ -296,7 +299,7 @@ static bool field_plan_special(const struct tep_format_field *f, struct field_pl
 			continue;
 		if (field_is_int(s->type) && (f->flags & TEP_FIELD_IS_ARRAY))
 			continue;
-		return special_plan(s, f, ret);
+		return plan_special_entry(s, f, ret);
 	}
 	return false;
 }
@@ -332,8 +335,8 @@ bool field_plan_typed(const struct tep_format_field *f, enum proto_type type,
 		if (s.form != FORM_FIXED || s.element != ELEMENT_LONG)
 			return false;
 		if (f->size == 8 * (int)f->arraylen)
-			return plan(ret, FIELD_ULONG64_ARRAY, f);
-		return f->size == 4 * (int)f->arraylen && plan(ret, FIELD_ULONG32_ARRAY, f);
+			return plan_as(ret, FIELD_ULONG64_ARRAY, f);
+		return f->size == 4 * (int)f->arraylen && plan_as(ret, FIELD_ULONG32_ARRAY, f);
 	}
 	return false;
 }
@@ -346,9 +349,9 @@ bool field_plan_generic(const struct tep_format_field *f, bool addresses_only,
 	if (field_plan_special(f, ret))
 		return true;
 	if (addresses_only && is_pointer(f) && is_address_size(f->size))
-		return plan(ret, f->size == 8 ? FIELD_U64 : FIELD_U32, f);
+		return plan_as(ret, f->size == 8 ? FIELD_U64 : FIELD_U32, f);
 	if (s.form == FORM_NUMBER)
-		return plan(ret, number_kind(f), f);
+		return plan_as(ret, number_kind(f), f);
 	if (s.form == FORM_LOCS)
 		return s.element == ELEMENT_CHAR && plan_strings(ret, f);
 	if (s.element == ELEMENT_CHAR || s.form == FORM_STRING_POINTER)

@@ -54,7 +54,7 @@ static const struct metadata_event {
 	},
 };
 
-static const struct metadata_event *find(const struct tep_event *event)
+static const struct metadata_event *find_metadata_event(const struct tep_event *event)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(events); i++)
 		if (!strcmp(event->name, events[i].name) && !strcmp(event->system, events[i].group))
@@ -87,7 +87,7 @@ static bool locate_field(const struct tep_event *event, const struct wanted *w,
 
 struct metadata_fields metadata_fields_find(const struct tep_event *event, uint16_t *ret_min_len)
 {
-	const struct metadata_event *e = find(event);
+	const struct metadata_event *e = find_metadata_event(event);
 	struct metadata_fields p = {0};
 	uint16_t min_len = 0;
 

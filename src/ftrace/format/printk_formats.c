@@ -49,8 +49,8 @@ static size_t unescape(const char *from, const char *end, char *to)
  * Finds the address of a line, and the text between its first and last quote. Returns false if the
  * line has another form.
  */
-static bool find_text(const char *line, const char *eol, uint64_t *ret_addr, const char **ret_begin,
-		      const char **ret_end)
+static bool parse_printk_line(const char *line, const char *eol, uint64_t *ret_addr,
+			      const char **ret_begin, const char **ret_end)
 {
 	char *after;
 
@@ -83,7 +83,7 @@ int printk_formats_parse(struct printk_formats *m, const char *printk_formats)
 		return -ENOMEM;
 	for (line = printk_formats; *line; line = *eol ? eol + 1 : eol) {
 		eol = strchrnul(line, '\n');
-		if (!find_text(line, eol, &e.addr, &begin, &end))
+		if (!parse_printk_line(line, eol, &e.addr, &begin, &end))
 			continue;
 		e.at = used;
 		e.len = (uint32_t)unescape(begin, end, m->text + used);

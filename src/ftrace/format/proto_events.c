@@ -51,7 +51,8 @@ bool proto_events_find(const char *group, const char *event, struct proto_event 
 	return true;
 }
 
-bool proto_events_field(const struct proto_event *event, const char *name, struct proto_field *ret)
+bool proto_events_find_field(const struct proto_event *event, const char *name,
+			     struct proto_field *ret)
 {
 	const struct proto_field_row *row = proto_field_rows + event->first_field;
 

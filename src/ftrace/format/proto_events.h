@@ -39,7 +39,8 @@ struct proto_field {
 bool proto_events_find(const char *group, const char *event, struct proto_event *ret);
 
 /* Finds a field of the message by the kernel's name for it. Returns false if there is none. */
-bool proto_events_field(const struct proto_event *event, const char *name, struct proto_field *ret);
+bool proto_events_find_field(const struct proto_event *event, const char *name,
+			     struct proto_field *ret);
 
 /* ---- the generated tables; offsets are into proto_names ---- */
 

@@ -112,8 +112,9 @@ static uint64_t whole_time_stamp(uint64_t stamp, uint64_t before)
 	return stamp < before ? stamp + (1ull << TIME_STAMP_BITS) : stamp;
 }
 
-static enum ring_page_status long_record(struct ring_page *page, uint32_t delta,
-					 const uint32_t *word, size_t left, struct ring_record *ret)
+static enum ring_page_status read_long_record(struct ring_page *page, uint32_t delta,
+					      const uint32_t *word, size_t left,
+					      struct ring_record *ret)
 {
 	if (!word)
 		return RING_PAGE_SHORT_DATA_LENGTH;
@@ -148,7 +149,7 @@ enum ring_page_status ring_page_next_rare(struct ring_page *page, uint32_t head,
 	*ret_skipped = type != TYPE_LONG;
 	switch (type) {
 	case TYPE_LONG:
-		return long_record(page, delta, word, left, ret);
+		return read_long_record(page, delta, word, left, ret);
 	case TYPE_PADDING:
 		if (!delta)
 			return RING_PAGE_NULL_PADDING;

@@ -75,7 +75,7 @@ static void free_event(struct dynevent *e)
 	free(e);
 }
 
-static bool dynevents_is_there(const struct dynevents *m, const struct dynevent *event)
+static bool dynevents_has(const struct dynevents *m, const struct dynevent *event)
 {
 	for (size_t i = 0; i < m->n; i++)
 		if (!strcmp(m->events[i]->group, event->group) &&
@@ -84,7 +84,7 @@ static bool dynevents_is_there(const struct dynevents *m, const struct dynevent 
 	return false;
 }
 
-static int remember(struct dynevents *m, const char *root, const struct dynevent *event)
+static int dynevents_add(struct dynevents *m, const char *root, const struct dynevent *event)
 {
 	struct dynevent *copy = calloc(1, sizeof(*copy));
 
@@ -110,8 +110,8 @@ static int remember(struct dynevents *m, const char *root, const struct dynevent
 int dynevents_create(struct dynevents *m, const char *root, const struct dynevent *event,
 		     const char *command)
 {
-	bool is_new = !dynevents_is_there(m, event);
-	int r = is_new ? remember(m, root, event) : 0;
+	bool is_new = !dynevents_has(m, event);
+	int r = is_new ? dynevents_add(m, root, event) : 0;
 
 	if (r)
 		return r;
@@ -158,8 +158,11 @@ size_t dynevents_destroy(struct dynevents *m)
 
 /* ---- events of ended processes ---- */
 
-/* "p:GROUP/NAME ...", "r8:GROUP/NAME ...". Returns true if the event was removed. */
-static bool sweep_probe(const char *root, enum dynevent_type type, char *line)
+/*
+ * Removes the probe of a line "p:GROUP/NAME ..." or "r8:GROUP/NAME ..." if its process has ended.
+ * Returns true if it was removed.
+ */
+static bool remove_stale_probe(const char *root, enum dynevent_type type, char *line)
 {
 	char *group, *name;
 
@@ -172,14 +175,14 @@ static bool sweep_probe(const char *root, enum dynevent_type type, char *line)
 	return owner_tag_is_stale(group + 1) && !remove_event(root, type, group + 1, name + 1);
 }
 
-/* "NAME\tFIELD; FIELD". */
-static bool sweep_synthetic(const char *root, enum dynevent_type type, char *line)
+/* Does the same for a synthetic event. Its line is "NAME\tFIELD; FIELD". */
+static bool remove_stale_synthetic(const char *root, enum dynevent_type type, char *line)
 {
 	line[strcspn(line, " \t;")] = '\0';
 	return owner_tag_is_stale(line) && !remove_event(root, type, "synthetic", line);
 }
 
-static size_t sweep(const char *root, enum dynevent_type type)
+static size_t remove_stale_events(const char *root, enum dynevent_type type)
 {
 	struct strbuf text = {0};
 	char path[4096], *line, *next;
@@ -191,8 +194,8 @@ static size_t sweep(const char *root, enum dynevent_type type)
 			next = strchrnul(line, '\n');
 			if (*next)
 				*next++ = '\0';
-			n += type == DYNEVENT_SYNTHETIC ? sweep_synthetic(root, type, line)
-							: sweep_probe(root, type, line);
+			n += type == DYNEVENT_SYNTHETIC ? remove_stale_synthetic(root, type, line)
+							: remove_stale_probe(root, type, line);
 		}
 	strbuf_deinit(&text);
 	return n;
@@ -200,6 +203,7 @@ static size_t sweep(const char *root, enum dynevent_type type)
 
 size_t dynevents_destroy_stale(const char *root)
 {
-	return sweep(root, DYNEVENT_SYNTHETIC) + sweep(root, DYNEVENT_KPROBE) +
-	       sweep(root, DYNEVENT_UPROBE);
+	return remove_stale_events(root, DYNEVENT_SYNTHETIC) +
+	       remove_stale_events(root, DYNEVENT_KPROBE) +
+	       remove_stale_events(root, DYNEVENT_UPROBE);
 }

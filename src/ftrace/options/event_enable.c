@@ -52,7 +52,7 @@ static uint64_t hash_modules(const char *sys_root)
 }
 
 /* Parses the group and name of a line. Returns false if it has none. */
-static bool names_of(char *line, char **ret_group, char **ret_name)
+static bool parse_names(char *line, char **ret_group, char **ret_name)
 {
 	char *colon;
 
@@ -93,7 +93,7 @@ static int read_dynamic(const char *root, bool begins, struct strbuf *text)
 	return fs_read_file(path, MAX_DYNAMIC, text);
 }
 
-static uint64_t inode_of(const char *path)
+static uint64_t read_inode(const char *path)
 {
 	struct stat st;
 
@@ -107,13 +107,13 @@ static uint64_t hash_line(uint64_t h, char *line, const char *root)
 	char *group, *name, path[4096];
 	int n;
 
-	if (!names_of(line, &group, &name))
+	if (!parse_names(line, &group, &name))
 		return whole;
 	if (owner_tag_is_in_name(group) || owner_tag_is_in_name(name))
 		return h;
 	n = snprintf(path, sizeof(path), "%s/events/%s/%s", root, group, name);
 	if (n > 0 && (size_t)n < sizeof(path))
-		folder = inode_of(path);
+		folder = read_inode(path);
 	return fnv1a(whole, &folder, sizeof(folder));
 }
 
@@ -159,7 +159,7 @@ bool event_watch_changed(struct event_watch *w)
 	return changed;
 }
 
-void event_watch_again(struct event_watch *w)
+void event_watch_force_change(struct event_watch *w)
 {
 	w->again = true;
 }
@@ -172,7 +172,7 @@ uint64_t event_folder_id(const struct instance *instance, const char *group, con
 
 	if (n > 0 && (size_t)n < sizeof(file))
 		path = instance_path_of(instance, file);
-	return path ? inode_of(path) : 0;
+	return path ? read_inode(path) : 0;
 }
 
 /* Events of group ftrace are records of tracers and markers. They have no `enable` file. */
@@ -186,7 +186,7 @@ int event_enable_select(struct event_selection *events, const struct setup *s)
 	if (!requests)
 		return -ENOMEM;
 	for (size_t i = 0; i < c->n_ftrace_events; i++)
-		if (!synthetic_event_requested(c->ftrace_events[i]))
+		if (!synthetic_event_can_make(c->ftrace_events[i]))
 			requests[n++] = c->ftrace_events[i];
 	return event_select(s->root, requests, n, events, s->errors);
 }
@@ -218,7 +218,7 @@ static bool owner_filters_switches(const struct instance *i)
  */
 static bool switches_are_filtered(const struct event_selection *events, const struct setup *s)
 {
-	return pid_filter_wanted(s->config) || event_triggers_resume(s->config) ||
+	return pid_filter_wanted(s->config) || event_triggers_can_resume(s->config) ||
 	       event_selection_find(events, "sched", "sched_switch")->filter ||
 	       (!instance_is_own(s->instance) && owner_filters_switches(s->instance));
 }
@@ -311,7 +311,7 @@ int event_enable_compile(struct event_selection *events, const struct setup *s,
 	return 0;
 }
 
-static int enable(const struct setup *s, const struct event_name *e)
+static int enable_compiled(const struct setup *s, const struct event_name *e)
 {
 	if (strcmp(e->group, "ftrace"))
 		return instance_enable_event(s->instance, e->group, e->name);
@@ -320,7 +320,7 @@ static int enable(const struct setup *s, const struct event_name *e)
 	if (event_is_printk(e))
 		return instance_has_printk(s->instance) ? 0 : -ENOSYS;
 	/* The kernel writes these after other events, by a trigger or an option of the instance. */
-	if (event_is_ftrace(e, "kernel_stack", "user_stack"))
+	if (event_is_ftrace_named(e, "kernel_stack", "user_stack"))
 		return 0;
 	/* The owner of an attached instance may have set a tracer. */
 	if (!instance_is_own(s->instance))
@@ -335,7 +335,7 @@ int event_enable_all(struct event_selection *events, const struct setup *s,
 
 	for (size_t i = 0; !r && i < events->n; i++) {
 		struct event_name *e = &events->events[i];
-		int refused = e->id == EVENT_NO_ID ? 0 : enable(s, e);
+		int refused = e->id == EVENT_NO_ID ? 0 : enable_compiled(s, e);
 
 		if (refused) {
 			event_table_remove(table, (uint16_t)e->id);

@@ -32,7 +32,7 @@ void event_watch_begin(struct event_watch *w, const char *root, const char *sys_
 bool event_watch_changed(struct event_watch *w);
 
 /* Makes the next check return true. */
-void event_watch_again(struct event_watch *w);
+void event_watch_force_change(struct event_watch *w);
 
 /*
  * Returns an id of the event's directory, which differs for another event and for the same event

@@ -16,7 +16,7 @@ static const char *const names[] = {"sys_enter", "sys_exit"};
 
 /* ---- the filter of system calls ---- */
 
-static void put_run(struct strbuf *text, uint32_t first, uint32_t last)
+static void append_id_range(struct strbuf *text, uint32_t first, uint32_t last)
 {
 	const char * or = text->len ? " || " : "";
 
@@ -41,7 +41,7 @@ static char *syscall_filter(const uint32_t *numbers, size_t n)
 	for (size_t i = 1; i <= n; i++) {
 		if (i < n && numbers[i] == numbers[i - 1] + 1)
 			continue;
-		put_run(&text, numbers[first], numbers[i - 1]);
+		append_id_range(&text, numbers[first], numbers[i - 1]);
 		first = i;
 	}
 	return strbuf_take(&text);
@@ -49,7 +49,7 @@ static char *syscall_filter(const uint32_t *numbers, size_t n)
 
 /* ---- numbers of system calls ---- */
 
-static int event_filters_by_number(const void *a, const void *b)
+static int compare_syscall_numbers(const void *a, const void *b)
 {
 	const uint32_t *x = a, *y = b;
 
@@ -60,7 +60,7 @@ static size_t sort_and_deduplicate(uint32_t *numbers, size_t n)
 {
 	size_t kept = 0;
 
-	qsort(numbers, n, sizeof(*numbers), event_filters_by_number);
+	qsort(numbers, n, sizeof(*numbers), compare_syscall_numbers);
 	for (size_t i = 0; i < n; i++)
 		if (!kept || numbers[kept - 1] != numbers[i])
 			numbers[kept++] = numbers[i];
@@ -98,7 +98,7 @@ static size_t event_filters_resolve(const struct setup *s, uint32_t *numbers)
 
 /* ---- filters of events ---- */
 
-static void drop_both(struct event_selection *events, const struct setup *s)
+static void drop_syscall_events(struct event_selection *events, const struct setup *s)
 {
 	for (unsigned i = 0; i < ARRAY_SIZE(names); i++) {
 		struct event_name *e = event_selection_find(events, GROUP, names[i]);
@@ -120,8 +120,8 @@ static void drop_both(struct event_selection *events, const struct setup *s)
  */
 
 /*
- * Combines the filter with the event's filter, if it has one. Ignores "0", the kernel's text for
- * "no filter".
+ * Writes the filter, combined with the event's filter, if it has one. Ignores "0", the kernel's
+ * text for "no filter".
  */
 static int write_filter(struct event_name *e, const char *filter, const struct setup *s,
 			struct err_text *why)
@@ -136,7 +136,7 @@ static int write_filter(struct event_name *e, const char *filter, const struct s
 	r = filter_file_write(s->instance, e->group, e->name, filter, why);
 	if (r)
 		return r;
-	both = filter_both(e->filter, filter);
+	both = filter_conjunction(e->filter, filter);
 	if (!both)
 		return -ENOMEM;
 	if (e->filter)
@@ -153,7 +153,7 @@ static int write_filter(struct event_name *e, const char *filter, const struct s
 static int event_filter_add(struct event_selection *events, struct event_name *e,
 			    const char *filter, const struct setup *s)
 {
-	_cleanup_(freep) char *clean = filter_clean(filter);
+	_cleanup_(freep) char *clean = filter_normalize(filter);
 	struct err_text why;
 	int r;
 
@@ -182,7 +182,7 @@ int syscall_events_apply(struct event_selection *events, const struct setup *s)
 		return -ENOMEM;
 	n = event_filters_resolve(s, numbers);
 	if (!n) {
-		drop_both(events, s);
+		drop_syscall_events(events, s);
 		return 0;
 	}
 	filter = syscall_filter(numbers, n);
@@ -202,8 +202,8 @@ int syscall_events_apply(struct event_selection *events, const struct setup *s)
  * Iterates backwards, because events may be dropped. Returns the number of matching events, or
  * -errno.
  */
-static int apply(const char *request, const char *filter, struct event_selection *events,
-		 const struct setup *s)
+static int apply_filter(const char *request, const char *filter, struct event_selection *events,
+			const struct setup *s)
 {
 	int n = 0, r;
 
@@ -223,7 +223,7 @@ static int apply(const char *request, const char *filter, struct event_selection
 }
 
 /* Reports a filter without effect: an unknown event, or events that are not selected. */
-static int report_idle(const char *request, const struct setup *s)
+static int report_unused_filter(const char *request, const struct setup *s)
 {
 	struct event_selection there = {0};
 	int r = event_select(s->root, (char *[]){(char *)request}, 1, &there, s->errors);
@@ -256,9 +256,9 @@ int event_filters_apply(struct event_selection *events, const struct setup *s)
 					f->filter ? f->filter : "the empty filter");
 			continue;
 		}
-		r = apply(f->event, f->filter ? f->filter : "", events, s);
+		r = apply_filter(f->event, f->filter ? f->filter : "", events, s);
 		if (!r)
-			r = report_idle(f->event, s);
+			r = report_unused_filter(f->event, s);
 		if (r < 0)
 			return r;
 	}

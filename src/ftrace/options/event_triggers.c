@@ -52,17 +52,17 @@ static bool has_action(const Pb__FtraceConfig *config, int action)
 	return false;
 }
 
-bool event_triggers_pause(const Pb__FtraceConfig *config)
+bool event_triggers_can_pause(const Pb__FtraceConfig *config)
 {
 	return has_action(config, ACTION(TRACEOFF)) || has_action(config, ACTION(TRACEON));
 }
 
-bool event_triggers_resume(const Pb__FtraceConfig *config)
+bool event_triggers_can_resume(const Pb__FtraceConfig *config)
 {
 	return has_action(config, ACTION(TRACEOFF)) && has_action(config, ACTION(TRACEON));
 }
 
-int event_triggers_imply(struct event_selection *events, const struct setup *s)
+int event_triggers_add_implied_events(struct event_selection *events, const struct setup *s)
 {
 	return has_action(s->config, ACTION(STACKTRACE))
 		       ? event_selection_add(events, "ftrace", "kernel_stack")
@@ -79,7 +79,7 @@ static void event_triggers_refuse(const struct setup *s, const struct event_name
 }
 
 /* Returns true for a filter that all records pass: none, or the kernel's "0". */
-static bool is_all(const char *filter)
+static bool passes_all_records(const char *filter)
 {
 	return !*filter || !strcmp(filter, "0");
 }
@@ -105,7 +105,7 @@ static int try_filter(const struct setup *s, const struct event_name *e, const c
  * Markers of other threads are dropped when they are read, so their stacks would belong to no
  * event. Returns 0 or -ENOMEM.
  */
-static int make_writers(const struct setup *s, const struct event_name *e, char **ret)
+static int make_writer_condition(const struct setup *s, const struct event_name *e, char **ret)
 {
 	const Pb__FtraceConfig *c = s->config;
 	struct strbuf text = {0};
@@ -127,21 +127,21 @@ static int make_writers(const struct setup *s, const struct event_name *e, char 
 static int make_condition(const struct setup *s, const config_trigger *c,
 			  const struct event_name *e, char **ret)
 {
-	_cleanup_(freep) char *own = filter_clean(c->filter ? c->filter : "");
+	_cleanup_(freep) char *own = filter_normalize(c->filter ? c->filter : "");
 	_cleanup_(freep) char *writers = NULL;
 	const char *events = NULL;
 	int r;
 
-	if (!own || make_writers(s, e, &writers))
+	if (!own || make_writer_condition(s, e, &writers))
 		return -ENOMEM;
 	if (c->action == ACTION(STACKTRACE))
 		events = e->filter ? e->filter : writers;
 	*ret = NULL;
-	if (!is_all(own)) {
+	if (!passes_all_records(own)) {
 		r = try_filter(s, e, own);
 		if (r)
 			return r;
-		*ret = filter_both(events, own);
+		*ret = filter_conjunction(events, own);
 	} else if (events) {
 		*ret = strdup(events);
 	} else if (pid_filter_wanted(s->config)) {
@@ -168,7 +168,7 @@ static int make_command(const config_trigger *c, const char *condition, char **r
  * A trigger of a marker runs where the marker is written (the top level) and where it is copied
  * to.
  */
-static bool can_act(const struct setup *s, const struct event_name *e)
+static bool check_marker_trigger(const struct setup *s, const struct event_name *e)
 {
 	if (strcmp(e->group, "ftrace") || strcmp(e->name, "print") ||
 	    instance_can_copy_markers(s->instance))
@@ -177,14 +177,14 @@ static bool can_act(const struct setup *s, const struct event_name *e)
 	return false;
 }
 
-static int prepare_one(const struct setup *s, const config_trigger *c, const struct event_name *e,
-		       struct event_triggers *t)
+static int prepare_for_event(const struct setup *s, const config_trigger *c,
+			     const struct event_name *e, struct event_triggers *t)
 {
 	_cleanup_(freep) char *condition = NULL;
 	struct event_trigger trigger = {0};
 	int r;
 
-	if (!can_act(s, e))
+	if (!check_marker_trigger(s, e))
 		return 0;
 	r = make_condition(s, c, e, &condition);
 	if (r)
@@ -213,8 +213,8 @@ static bool may_have_stack(const struct event_name *e)
 }
 
 /* Prepares the trigger for the selected events that match. Returns their number, or -ENOMEM. */
-static int prepare_for(const struct event_selection *events, const struct setup *s,
-		       const config_trigger *c, struct event_triggers *t)
+static int prepare_for_selected(const struct event_selection *events, const struct setup *s,
+				const config_trigger *c, struct event_triggers *t)
 {
 	bool stack = c->action == ACTION(STACKTRACE);
 	int n = 0;
@@ -227,7 +227,7 @@ static int prepare_for(const struct event_selection *events, const struct setup 
 		if (stack && !may_have_stack(e))
 			continue;
 		n++;
-		if (prepare_one(s, c, e, t))
+		if (prepare_for_event(s, c, e, t))
 			return -ENOMEM;
 	}
 	return n;
@@ -237,8 +237,8 @@ static int prepare_for(const struct event_selection *events, const struct setup 
  * Prepares the trigger for all matching events of the kernel and dynamic events of the session,
  * selected or not. Selected events keep their filters, which try_filter() has to restore.
  */
-static int prepare_any(const struct event_selection *events, const struct setup *s,
-		       const config_trigger *c, struct event_triggers *t)
+static int prepare_for_any_event(const struct event_selection *events, const struct setup *s,
+				 const config_trigger *c, struct event_triggers *t)
 {
 	struct event_selection there = {0};
 	int r = 0;
@@ -257,7 +257,7 @@ static int prepare_any(const struct event_selection *events, const struct setup 
 			r = -ENOMEM;
 	}
 	if (!r)
-		r = prepare_for(&there, s, c, t);
+		r = prepare_for_selected(&there, s, c, t);
 	event_selection_deinit(&there);
 	return r < 0 ? r : 0;
 }
@@ -266,7 +266,7 @@ static int prepare_stacks(const struct event_selection *events, const struct set
 			  const config_trigger *c, struct event_triggers *t)
 {
 	struct event_selection there = {0};
-	int r = prepare_for(events, s, c, t);
+	int r = prepare_for_selected(events, s, c, t);
 
 	if (r)
 		return r < 0 ? r : 0;
@@ -281,7 +281,7 @@ static int prepare_stacks(const struct event_selection *events, const struct set
 }
 
 /* Before Linux 5.17, triggers of an instance act on the top level. */
-static bool act_in_instances(void)
+static bool triggers_act_in_instances(void)
 {
 	struct utsname u;
 
@@ -293,8 +293,9 @@ static int prepare_trigger(const struct event_selection *events, const struct se
 {
 	const char *why = !c->event || !*c->event ? "no event is named"
 			  : !action_name(c)	  ? "no action is named"
-			  : !act_in_instances()	  ? "triggers of this kernel act on all tracers"
-						  : NULL;
+			  : !triggers_act_in_instances()
+				  ? "triggers of this kernel act on all tracers"
+				  : NULL;
 
 	if (why) {
 		setup_error_add(s->errors, "option:event_triggers (%s%s%s)",
@@ -303,9 +304,9 @@ static int prepare_trigger(const struct event_selection *events, const struct se
 		return 0;
 	}
 	if (s->later)
-		return MIN(prepare_for(events, s, c, t), 0);
+		return MIN(prepare_for_selected(events, s, c, t), 0);
 	return c->action == ACTION(STACKTRACE) ? prepare_stacks(events, s, c, t)
-					       : prepare_any(events, s, c, t);
+					       : prepare_for_any_event(events, s, c, t);
 }
 
 int event_triggers_prepare(const struct event_selection *events, const struct setup *s,

@@ -30,15 +30,15 @@ struct event_triggers {
 };
 
 /* Returns true if a trigger of the config pauses the recording or delays its start. */
-bool event_triggers_pause(const Pb__FtraceConfig *config);
+bool event_triggers_can_pause(const Pb__FtraceConfig *config);
 /* Returns true if the recording can go on after a pause: it has both traceoff and traceon. */
-bool event_triggers_resume(const Pb__FtraceConfig *config);
+bool event_triggers_can_resume(const Pb__FtraceConfig *config);
 
 /*
  * Adds ftrace/kernel_stack to the selection if there is a stacktrace trigger. Returns 0 or
  * -ENOMEM.
  */
-int event_triggers_imply(struct event_selection *events, const struct setup *s);
+int event_triggers_add_implied_events(struct event_selection *events, const struct setup *s);
 
 /*
  * Prepares the triggers. A stacktrace requires a selected and compiled event, and follows only

@@ -113,7 +113,7 @@ void function_graph_deselect(struct event_selection *events)
 /* ---- lists of functions ---- */
 
 /* A colon starts a command ("schedule:traceoff"); an exclamation mark removes an entry. */
-static const char *objection(const char *name)
+static const char *function_name_problem(const char *name)
 {
 	if (!*name || strlen(name) > MAX_NAME)
 		return "not the name of a function";
@@ -139,7 +139,7 @@ struct functions {
 };
 
 /* Joins the valid names, one per line. */
-static void function_graph_join(const struct functions *f, const struct setup *s, struct strbuf *b)
+static void join_valid_names(const struct functions *f, const struct setup *s, struct strbuf *b)
 {
 	const char *why;
 
@@ -147,7 +147,7 @@ static void function_graph_join(const struct functions *f, const struct setup *s
 		setup_error_add(s->errors, "option:%s (the limit is %u, the config has %zu)",
 				f->option, MAX_FUNCTIONS, f->n);
 	for (size_t i = 0; i < f->n && i < MAX_FUNCTIONS; i++) {
-		why = objection(f->names[i]);
+		why = function_name_problem(f->names[i]);
 		if (why)
 			refuse_name(s, f->option, f->names[i], why);
 		else
@@ -155,7 +155,7 @@ static void function_graph_join(const struct functions *f, const struct setup *s
 	}
 }
 
-static const char *refusal(int error)
+static const char *refusal_reason(int error)
 {
 	switch (error) {
 	case -EINVAL:
@@ -178,7 +178,7 @@ static unsigned add_each(const struct functions *f, const struct instance *i, co
 		snprintf(name, sizeof(name), "%s\n", at);
 		r = instance_append(i, f->file, name);
 		if (r)
-			refuse_name(s, f->option, at, refusal(r));
+			refuse_name(s, f->option, at, refusal_reason(r));
 		taken += !r;
 	}
 	return taken;
@@ -193,11 +193,11 @@ static bool is_foreign(const struct instance *i, const char *file, const char *i
 	_cleanup_(freep) char *now = instance_read(i, file);
 
 	return !instance_is_own(i) && !instance_others_hold(i, file) && now &&
-	       !setting_reads(file, now, idle);
+	       !setting_matches_write(file, now, idle);
 }
 
-static int function_graph_fail(const struct setup *s, const char *option, int error,
-			       const char *why)
+static int report_option_failure(const struct setup *s, const char *option, int error,
+				 const char *why)
 {
 	setup_error_add(s->errors, "option:%s (%s)", option, why);
 	return error;
@@ -211,9 +211,9 @@ static int function_graph_write_list(const struct functions *f, const struct ins
 	int r;
 
 	if (is_foreign(i, f->file, ""))
-		return function_graph_fail(s, f->option, -EBUSY,
-					   "another user has set functions there");
-	function_graph_join(f, s, &lines);
+		return report_option_failure(s, f->option, -EBUSY,
+					     "another user has set functions there");
+	join_valid_names(f, s, &lines);
 	if (lines.failed) {
 		strbuf_deinit(&lines);
 		return -ENOMEM;
@@ -221,16 +221,16 @@ static int function_graph_write_list(const struct functions *f, const struct ins
 	r = lines.s ? instance_write(i, f->file, lines.s) : -EINVAL;
 	if (r == -EBUSY || r == -ENOENT) {
 		strbuf_deinit(&lines);
-		return function_graph_fail(s, f->option, r,
-					   r == -EBUSY ? "another recording has other functions"
-						       : "the kernel lacks it");
+		return report_option_failure(s, f->option, r,
+					     r == -EBUSY ? "another recording has other functions"
+							 : "the kernel lacks it");
 	}
 	if (r && lines.s && !instance_write(i, f->file, ""))
 		taken = add_each(f, i, s, lines.s);
 	strbuf_deinit(&lines);
-	return r && !taken ? function_graph_fail(s, f->option, -EINVAL,
-						 "no valid name is left, and an empty list "
-						 "would trace all functions")
+	return r && !taken ? report_option_failure(s, f->option, -EINVAL,
+						   "no valid name is left, and an empty list "
+						   "would trace all functions")
 			   : 0;
 }
 
@@ -247,7 +247,7 @@ static int attach_globals(struct function_graph *g, const struct setup *s)
 	struct err_text e;
 	int r = instance_attach(&g->globals, &target, &e);
 
-	return r ? function_graph_fail(s, "enable_function_graph", r, e.text) : 0;
+	return r ? report_option_failure(s, "enable_function_graph", r, e.text) : 0;
 }
 
 /* Limits that others have set apply to us, too. */
@@ -287,10 +287,10 @@ static int set_depth(struct function_graph *g, const struct setup *s)
 	snprintf(text, sizeof(text), "%u", depth);
 	r = is_set ? -EBUSY : instance_write(&g->globals, file, text);
 	if (r && depth)
-		return function_graph_fail(s, "function_graph_max_depth", r,
-					   r == -EBUSY
-						   ? "it applies to the whole kernel and is in use"
-						   : strerror(-r));
+		return report_option_failure(
+			s, "function_graph_max_depth", r,
+			r == -EBUSY ? "it applies to the whole kernel and is in use"
+				    : strerror(-r));
 	if (r == -EBUSY)
 		report_limit(s, file);
 	return 0;
@@ -310,12 +310,12 @@ static int set_filters(const struct setup *s)
 	if (filters.n)
 		return function_graph_write_list(&filters, s->instance, s);
 	if (is_foreign(s->instance, filters.file, ""))
-		return function_graph_fail(s, "enable_function_graph", -EBUSY,
-					   "another user has set functions there");
+		return report_option_failure(s, "enable_function_graph", -EBUSY,
+					     "another user has set functions there");
 	/* An own instance has no filter. An attached one must have none while we use it. */
 	if (instance_write(s->instance, filters.file, "") == -EBUSY)
-		return function_graph_fail(s, "enable_function_graph", -EBUSY,
-					   "another recording has function_filters there");
+		return report_option_failure(s, "enable_function_graph", -EBUSY,
+					     "another recording has function_filters there");
 	return 0;
 }
 
@@ -330,11 +330,11 @@ static int function_graph_set_threads(const struct setup *s)
 	if (pid_filter_wanted(s->config) || instance_is_own(s->instance))
 		return 0;
 	if (is_foreign(s->instance, file, ""))
-		return function_graph_fail(s, "enable_function_graph", -EBUSY,
-					   "another user has set threads there");
+		return report_option_failure(s, "enable_function_graph", -EBUSY,
+					     "another user has set threads there");
 	if (instance_write(s->instance, file, "") == -EBUSY)
-		return function_graph_fail(s, "enable_function_graph", -EBUSY,
-					   "another recording has tids_to_trace there");
+		return report_option_failure(s, "enable_function_graph", -EBUSY,
+					     "another recording has tids_to_trace there");
 	return 0;
 }
 
@@ -345,14 +345,14 @@ static int set_tracer(const struct setup *s)
 	int r;
 
 	if (now && strcmp(now, TRACER) && (strcmp(now, "nop") || s->instance->keeps_ring))
-		return function_graph_fail(s, "enable_function_graph", -EBUSY,
-					   strcmp(now, "nop")
-						   ? "another user has set a tracer there"
-						   : "setting it would clear the rings");
+		return report_option_failure(s, "enable_function_graph", -EBUSY,
+					     strcmp(now, "nop")
+						     ? "another user has set a tracer there"
+						     : "setting it would clear the rings");
 	r = instance_write(s->instance, "current_tracer", TRACER);
 	if (!r)
 		return 0;
-	return function_graph_fail(
+	return report_option_failure(
 		s, "enable_function_graph", r,
 		r == -EBUSY ? "another process reads the rings, so the tracer cannot be set"
 			    : strerror(-r));

@@ -31,7 +31,7 @@ static const struct {
 };
 
 /* Returns 0, 1 or -errno; -EIO: not a boolean option. */
-static int instance_options_state_of(const struct instance *i, const char *file)
+static int read_option_state(const struct instance *i, const char *file)
 {
 	_cleanup_(freep) char *text = NULL;
 
@@ -56,7 +56,7 @@ static void tracefs_options_reset(const struct instance *i)
 
 	for (unsigned k = 0; k < ARRAY_SIZE(defaults); k++) {
 		snprintf(file, sizeof(file), "options/%s", defaults[k].name);
-		is = instance_options_state_of(i, file);
+		is = read_option_state(i, file);
 		if (is >= 0 && is != defaults[k].on)
 			instance_write(i, file, defaults[k].on ? "1" : "0");
 	}
@@ -110,7 +110,7 @@ static void refuse_unknown(const struct setup *s, const char *name)
 		instance_options_refuse(s, name, "no such option");
 }
 
-static void set_one(const struct setup *s, const char *name, bool on)
+static void set_tracefs_option(const struct setup *s, const char *name, bool on)
 {
 	char file[80];
 	int r;
@@ -121,7 +121,7 @@ static void set_one(const struct setup *s, const char *name, bool on)
 			return;
 		}
 	snprintf(file, sizeof(file), "options/%s", name);
-	r = instance_options_state_of(s->instance, file);
+	r = read_option_state(s->instance, file);
 	if (r == -ENOENT) {
 		refuse_unknown(s, name);
 		return;
@@ -150,7 +150,8 @@ static void tracefs_options_set(const struct setup *s)
 			instance_options_refuse(
 				s, name, "its state is neither STATE_ENABLED nor STATE_DISABLED");
 		else
-			set_one(s, name,
+			set_tracefs_option(
+				s, name,
 				o->state ==
 					PB__FTRACE_CONFIG__TRACEFS_OPTION__STATE__STATE_ENABLED);
 	}
@@ -160,7 +161,7 @@ static void tracefs_options_set(const struct setup *s)
  * Adds ftrace/kernel_stack and user_stack if the config sets the options that generate them.
  * Returns 0 or -ENOMEM.
  */
-static int tracefs_options_imply(struct event_selection *events, const struct setup *s)
+static int tracefs_options_add_implied_events(struct event_selection *events, const struct setup *s)
 {
 	static const struct {
 		const char *option;
@@ -253,6 +254,6 @@ int instance_options_restrict_events(struct event_selection *events, const struc
 	if (!r)
 		r = event_filters_apply(events, s);
 	if (!r)
-		r = tracefs_options_imply(events, s);
-	return r ? r : event_triggers_imply(events, s);
+		r = tracefs_options_add_implied_events(events, s);
+	return r ? r : event_triggers_add_implied_events(events, s);
 }

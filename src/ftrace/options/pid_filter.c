@@ -53,7 +53,7 @@ static uint32_t read_tid_end(const char *proc_root)
 	return end ? MIN(end, PID_LIMIT) : PID_LIMIT;
 }
 
-static bool pid_filter_is_there(const char *proc_root, uint32_t tid)
+static bool thread_exists(const char *proc_root, uint32_t tid)
 {
 	char path[256];
 
@@ -72,7 +72,7 @@ struct named {
 };
 
 /* Appends the valid ids to ret_list. Reports the others, and valid ids that do not exist. */
-static void pid_filter_check(const struct named *l, const char *proc_root,
+static void append_valid_ids(const struct named *l, const char *proc_root,
 			     struct setup_errors *errors, struct strbuf *ret_list)
 {
 	uint32_t end = read_tid_end(proc_root), gone = 0;
@@ -88,7 +88,7 @@ static void pid_filter_check(const struct named *l, const char *proc_root,
 			continue;
 		}
 		strbuf_printf(ret_list, "%" PRIu32 " ", tid);
-		if (!l->may_be_gone && !pid_filter_is_there(proc_root, tid) && ++gone <= NAMED_MAX)
+		if (!l->may_be_gone && !thread_exists(proc_root, tid) && ++gone <= NAMED_MAX)
 			setup_error_add(errors,
 					"option:%s (%" PRIu32
 					": no such %s when the recording was set up)",
@@ -105,16 +105,16 @@ static void pid_filter_check(const struct named *l, const char *proc_root,
  * A process is represented by its first thread; the others are added later. So the list is never
  * empty, which would mean all threads.
  */
-static void list_named(const Pb__FtraceConfig *c, const char *proc_root,
-		       struct setup_errors *errors, struct strbuf *ret_list)
+static void list_config_ids(const Pb__FtraceConfig *c, const char *proc_root,
+			    struct setup_errors *errors, struct strbuf *ret_list)
 {
 	const struct named tids = {"tids_to_trace", "thread", c->tids_to_trace, c->n_tids_to_trace,
 				   c->n_pids_to_trace};
 	const struct named pids = {"pids_to_trace", "process", c->pids_to_trace, c->n_pids_to_trace,
 				   false};
 
-	pid_filter_check(&tids, proc_root, errors, ret_list);
-	pid_filter_check(&pids, proc_root, errors, ret_list);
+	append_valid_ids(&tids, proc_root, errors, ret_list);
+	append_valid_ids(&pids, proc_root, errors, ret_list);
 }
 
 /* Never splits a number between two writes. how: O_TRUNC or O_APPEND. */
@@ -175,7 +175,7 @@ static bool list_missing(const struct pid_set *all, const struct pid_set *listed
 	for (int32_t tid = 0; (tid = pid_set_next(all, tid));) {
 		if (pid_set_has(listed, tid))
 			continue;
-		if (pid_filter_is_there(proc_root, (uint32_t)tid))
+		if (thread_exists(proc_root, (uint32_t)tid))
 			strbuf_printf(ret, "%" PRId32 " ", tid);
 		found = true;
 	}
@@ -251,7 +251,7 @@ static int set_list(const struct setup *s, const char *proc_root, const struct s
 	return error ? error : add_processes(s, proc_root, l->file);
 }
 
-static int pid_filter_fail(const struct setup *s, int error, const char *file)
+static int report_refused_list(const struct setup *s, int error, const char *file)
 {
 	setup_error_fatal(s->errors,
 			  "nothing is recorded: the kernel refuses tids_to_trace (%s: %s)", file,
@@ -274,9 +274,9 @@ static int set_lists(const struct setup *s, const char *proc_root, const struct 
 	}
 	r = set_list(s, proc_root, tids, &of_events);
 	if (r)
-		return pid_filter_fail(s, r, of_events.file);
+		return report_refused_list(s, r, of_events.file);
 	r = functions ? set_list(s, proc_root, tids, &of_functions) : 0;
-	return r ? pid_filter_fail(s, r, of_functions.file) : 0;
+	return r ? report_refused_list(s, r, of_functions.file) : 0;
 }
 
 int pid_filter_set(const struct setup *s, const char *proc_root)
@@ -290,7 +290,7 @@ int pid_filter_set(const struct setup *s, const char *proc_root)
 					"option:follow_children (there are no tids_to_trace)");
 		return 0;
 	}
-	list_named(s->config, proc_root, s->errors, &list);
+	list_config_ids(s->config, proc_root, s->errors, &list);
 	r = list.failed ? -ENOMEM : set_lists(s, proc_root, &list);
 	strbuf_deinit(&list);
 	return r;
@@ -306,7 +306,7 @@ int pid_filter_set_functions(const struct setup *s)
 	if (!pid_filter_wanted(s->config))
 		return 0;
 	quiet.errors = &repr;
-	list_named(s->config, s->proc_root, &repr, &list);
+	list_config_ids(s->config, s->proc_root, &repr, &list);
 	r = list.failed ? -ENOMEM : 0;
 	if (!r && list.len)
 		r = set_list(&quiet, s->proc_root, &list, &of_functions);

@@ -46,7 +46,7 @@ static bool probe_name_is_good(const char *name)
 }
 
 /* Returns the words separated by single spaces, without a comment, or NULL if out of memory. */
-static char *one_spelling(const char *line)
+static char *normalize_definition(const char *line)
 {
 	size_t len = strcspn(line, "#"), n = 0;
 	char *to = malloc(len + 1);
@@ -103,8 +103,9 @@ static char *default_name(char type, enum probe_kind kind, const char *rest)
 	return name;
 }
 
-/* head: the first word. */
-static int take_type(char *head, enum probe_kind kind, struct probe_spec *l, struct err_text *e)
+/* Parses the type at the start of the first word, head. */
+static int parse_probe_type(char *head, enum probe_kind kind, struct probe_spec *l,
+			    struct err_text *e)
 {
 	size_t digits;
 
@@ -120,8 +121,9 @@ static int take_type(char *head, enum probe_kind kind, struct probe_spec *l, str
 	return l->type ? 0 : -ENOMEM;
 }
 
-/* names: "", ":", ":name", ":group/name" or ":group/". */
-static int take_names(char *names, enum probe_kind kind, struct probe_spec *l, struct err_text *e)
+/* Parses the names: "", ":", ":name", ":group/name" or ":group/". */
+static int parse_probe_names(char *names, enum probe_kind kind, struct probe_spec *l,
+			     struct err_text *e)
 {
 	char *group = NULL, *name = *names ? names + 1 : names, *sep = strpbrk(name, "/.");
 
@@ -153,14 +155,14 @@ static int check_location(const char *rest, struct err_text *e)
 		       MIN(len, 80), rest);
 }
 
-static int parse(struct probe_spec *l, enum probe_kind kind, struct err_text *e)
+static int parse_definition(struct probe_spec *l, enum probe_kind kind, struct err_text *e)
 {
 	_cleanup_(freep) char *head = strndup(l->written, strcspn(l->written, " "));
 	int r;
 
 	if (!head)
 		return -ENOMEM;
-	r = take_type(head, kind, l, e);
+	r = parse_probe_type(head, kind, l, e);
 	if (r)
 		return r;
 	if (!l->written[strlen(head)])
@@ -171,7 +173,7 @@ static int parse(struct probe_spec *l, enum probe_kind kind, struct err_text *e)
 	r = kind == PROBE_USER ? check_location(l->rest, e) : 0;
 	if (r)
 		return r;
-	return take_names(head + strcspn(head, ":"), kind, l, e);
+	return parse_probe_names(head + strcspn(head, ":"), kind, l, e);
 }
 
 int probe_spec_parse(const char *line, enum probe_kind kind, struct probe_spec *ret,
@@ -184,11 +186,12 @@ int probe_spec_parse(const char *line, enum probe_kind kind, struct probe_spec *
 		return err_set(e, -EINVAL, "longer than %d bytes", PROBE_SPEC_MAX);
 	if (!is_printable(line))
 		return err_set(e, -EINVAL, "not one line of printable ASCII");
-	l.written = one_spelling(line);
+	l.written = normalize_definition(line);
 	if (!l.written)
 		r = -ENOMEM;
 	else
-		r = *l.written ? parse(&l, kind, e) : err_set(e, -EINVAL, "an empty line");
+		r = *l.written ? parse_definition(&l, kind, e)
+			       : err_set(e, -EINVAL, "an empty line");
 	if (r)
 		probe_spec_deinit(&l);
 	else
@@ -209,7 +212,7 @@ static bool is_symbol(const char *s, size_t len)
 	return true;
 }
 
-/* "[MODULE:]SYMBOL[%return]" */
+/* Returns true for "[MODULE:]SYMBOL[%return]". */
 static bool is_plain_location(const char *location, size_t len)
 {
 	static const char is_return[] = "%return";

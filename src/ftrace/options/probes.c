@@ -99,13 +99,13 @@ struct making {
 	unsigned n_probes;
 };
 
-static const char *option_of(enum dynevent_type type)
+static const char *option_name(enum dynevent_type type)
 {
 	return type == DYNEVENT_KPROBE ? "kprobe_events" : "uprobe_events";
 }
 
-static const struct group *group_for(struct making *m, enum dynevent_type type,
-				     const char *as_written, enum event_represented_as as)
+static const struct group *find_or_add_group(struct making *m, enum dynevent_type type,
+					     const char *as_written, enum event_represented_as as)
 {
 	struct group *g = m->groups;
 
@@ -115,7 +115,7 @@ static const struct group *group_for(struct making *m, enum dynevent_type type,
 	*g = (struct group){.written = strdup(as_written), .type = type, .as = as};
 	if (!g->written)
 		return NULL;
-	owner_tag_new(g->name);
+	owner_tag_new_name(g->name);
 	m->n_groups++;
 	return g;
 }
@@ -123,10 +123,10 @@ static const struct group *group_for(struct making *m, enum dynevent_type type,
 /* ---- probes by definition ---- */
 
 /*
- * Copies SYMBOL of a location "[MODULE:]SYMBOL[+OFFSET][%return] ...". Returns false for an address or
- * a symbol that is too long.
+ * Copies SYMBOL of a location "[MODULE:]SYMBOL[+OFFSET][%return] ...". Returns false for an
+ * address or a symbol that is too long.
  */
-static bool function_at(const char *location, char function[static SYMBOL_SIZE])
+static bool copy_function_name(const char *location, char function[static SYMBOL_SIZE])
 {
 	size_t len = strcspn(location, " +%"), module = strcspn(location, ":");
 
@@ -155,7 +155,7 @@ static void probes_explain(struct making *m, enum dynevent_type type, const stru
 		return;
 	}
 	if (type == DYNEVENT_KPROBE && strstr(k.what, "symbol") &&
-	    function_at(line->rest, function))
+	    copy_function_name(line->rest, function))
 		nearest = function_names_nearest(&m->functions, m->setup->root, function);
 	if (nearest && !strcmp(nearest, function))
 		nearest = NULL;
@@ -165,10 +165,10 @@ static void probes_explain(struct making *m, enum dynevent_type type, const stru
 }
 
 /* Returns 0, -ENOMEM, or another -errno with e. */
-static int make(struct making *m, enum dynevent_type type, const struct probe_spec *line,
-		const char *shown_name, enum event_represented_as as, struct err_text *e)
+static int make_probe(struct making *m, enum dynevent_type type, const struct probe_spec *line,
+		      const char *shown_name, enum event_represented_as as, struct err_text *e)
 {
-	const struct group *group = group_for(m, type, line->group, as);
+	const struct group *group = find_or_add_group(m, type, line->group, as);
 	struct strbuf command = {0};
 	int r = -ENOMEM;
 
@@ -190,8 +190,8 @@ static int make(struct making *m, enum dynevent_type type, const struct probe_sp
 	return r;
 }
 
-static int make_line(struct making *m, enum dynevent_type type, const char *text,
-		     struct err_text *e)
+static int make_from_definition(struct making *m, enum dynevent_type type, const char *text,
+				struct err_text *e)
 {
 	struct probe_spec line;
 	struct err_text why;
@@ -206,7 +206,7 @@ static int make_line(struct making *m, enum dynevent_type type, const char *text
 		r = probe_spec_check_plain(&line,
 					   type == DYNEVENT_KPROBE ? PROBE_KERNEL : PROBE_USER, e);
 	if (!r)
-		r = make(m, type, &line, line.name, EVENT_AS_FIELDS, e);
+		r = make_probe(m, type, &line, line.name, EVENT_AS_FIELDS, e);
 	probe_spec_deinit(&line);
 	return r;
 }
@@ -221,7 +221,7 @@ static bool count_probe(struct making *m, enum dynevent_type type, size_t n_requ
 	if (m->n_probes++ == PROBES_MAX)
 		setup_error_add(m->setup->errors,
 				"option:%s (the config has %zu probes, only the first %u are used)",
-				option_of(type), n_requested, PROBES_MAX);
+				option_name(type), n_requested, PROBES_MAX);
 	return false;
 }
 
@@ -232,7 +232,7 @@ static int probes_report(const struct making *m, enum dynevent_type type, int r,
 	if (r == -ENOMEM)
 		return r;
 	if (r)
-		setup_error_add(m->setup->errors, "option:%s (%s)", option_of(type), e->text);
+		setup_error_add(m->setup->errors, "option:%s (%s)", option_name(type), e->text);
 	return 0;
 }
 
@@ -248,7 +248,7 @@ static bool is_function(const char *name)
 	return len && len <= 128;
 }
 
-/* type: as in a definition. */
+/* Makes a probe of a function. type: as in a definition, "p" or "r". */
 static int make_function(struct making *m, const char *type, const char *function,
 			 enum event_represented_as as, struct err_text *e)
 {
@@ -260,12 +260,15 @@ static int make_function(struct making *m, const char *type, const char *functio
 	r = probe_spec_parse(text, PROBE_KERNEL, &line, e);
 	if (r)
 		return r;
-	r = make(m, DYNEVENT_KPROBE, &line, function, as, e);
+	r = make_probe(m, DYNEVENT_KPROBE, &line, function, as, e);
 	probe_spec_deinit(&line);
 	return r;
 }
 
-/* Both or none: half of a pair would look like a call that never returns. */
+/*
+ * Makes the probes of the entry and of the return, or none: half of a pair would look like a call
+ * that never returns.
+ */
 static int make_pair(struct making *m, const char *function, struct err_text *e)
 {
 	int r = make_function(m, "p", function, EVENT_AS_PROBE_BEGIN, e);
@@ -306,17 +309,17 @@ static int make_kprobe(struct making *m, const Pb__FtraceConfig__KprobeEvent *k,
 				     : "neither probe nor definition is set",
 			       k->probe);
 	if (definition)
-		return make_line(m, DYNEVENT_KPROBE, k->definition, e);
+		return make_from_definition(m, DYNEVENT_KPROBE, k->definition, e);
 	return make_by_type(m, k, e);
 }
 
 /* ---- all probes of the config ---- */
 
-static bool probes_is_there(const struct making *m, enum dynevent_type type, size_t n_requested)
+static bool check_supported(const struct making *m, enum dynevent_type type, size_t n_requested)
 {
 	if (!n_requested || dynevent_supported(m->setup->root, type))
 		return n_requested;
-	setup_error_add(m->setup->errors, "option:%s (the kernel has no %s)", option_of(type),
+	setup_error_add(m->setup->errors, "option:%s (the kernel has no %s)", option_name(type),
 			dynevent_file_name(type));
 	return false;
 }
@@ -328,19 +331,20 @@ static int make_all(struct making *m)
 	struct err_text e = {""};
 	int r = 0;
 
-	if (probes_is_there(m, DYNEVENT_KPROBE, c->n_kprobe_events))
+	if (check_supported(m, DYNEVENT_KPROBE, c->n_kprobe_events))
 		for (size_t i = 0; !r && i < c->n_kprobe_events; i++)
 			if (!(r = coroutine_yield()) &&
 			    count_probe(m, DYNEVENT_KPROBE, n_requested))
 				r = probes_report(m, DYNEVENT_KPROBE,
 						  make_kprobe(m, c->kprobe_events[i], &e), &e);
-	if (probes_is_there(m, DYNEVENT_UPROBE, c->n_uprobe_events))
+	if (check_supported(m, DYNEVENT_UPROBE, c->n_uprobe_events))
 		for (size_t i = 0; !r && i < c->n_uprobe_events; i++)
 			if (!(r = coroutine_yield()) &&
 			    count_probe(m, DYNEVENT_UPROBE, n_requested))
-				r = probes_report(
-					m, DYNEVENT_UPROBE,
-					make_line(m, DYNEVENT_UPROBE, c->uprobe_events[i], &e), &e);
+				r = probes_report(m, DYNEVENT_UPROBE,
+						  make_from_definition(m, DYNEVENT_UPROBE,
+								       c->uprobe_events[i], &e),
+						  &e);
 	return r;
 }
 

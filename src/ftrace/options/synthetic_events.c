@@ -48,8 +48,10 @@ static const struct recipe suspend_resume = {
 	"(start) if (action == \"syscore_resume\") || (action == \"timekeeping_freeze\")",
 };
 
-/* "synthetic/NAME" or "synthetic:NAME". */
-static bool requests(const char *request, const struct recipe *r)
+/*
+ * Returns true if the request is "synthetic/NAME" or "synthetic:NAME" with the name of the recipe.
+ */
+static bool request_is_for(const char *request, const struct recipe *r)
 {
 	static const char group[] = "synthetic";
 	size_t len = strlen(group);
@@ -58,15 +60,15 @@ static bool requests(const char *request, const struct recipe *r)
 	       !strcmp(request + len + 1, r->name);
 }
 
-bool synthetic_event_requested(const char *request)
+bool synthetic_event_can_make(const char *request)
 {
-	return requests(request, &rss_stat) || requests(request, &suspend_resume);
+	return request_is_for(request, &rss_stat) || request_is_for(request, &suspend_resume);
 }
 
-static bool synthetic_events_is_requested(const struct setup *s, const struct recipe *r)
+static bool recipe_is_requested(const struct setup *s, const struct recipe *r)
 {
 	for (size_t i = 0; i < s->config->n_ftrace_events; i++)
-		if (requests(s->config->ftrace_events[i], r))
+		if (request_is_for(s->config->ftrace_events[i], r))
 			return true;
 	return false;
 }
@@ -147,8 +149,8 @@ static int set_trigger(const struct setup *s, const struct recipe *r, const char
 /* ---- creating ---- */
 
 /* Returns 0, -ENOMEM, or another -errno with e; after an error nothing exists. */
-static int make(const struct setup *s, const struct recipe *r, struct dynevents *made,
-		struct err_text *e)
+static int make_synthetic_event(const struct setup *s, const struct recipe *r,
+				struct dynevents *made, struct err_text *e)
 {
 	struct dynevent event = {
 		.type = DYNEVENT_SYNTHETIC,
@@ -161,7 +163,7 @@ static int make(const struct setup *s, const struct recipe *r, struct dynevents 
 
 	if (!dynevent_supported(s->root, DYNEVENT_SYNTHETIC))
 		return err_set(e, -EOPNOTSUPP, "the kernel has no synthetic events");
-	owner_tag_new(name);
+	owner_tag_new_name(name);
 	event.name = name;
 	error = put_definition(s, r, name, &command, e);
 	if (!error) {
@@ -186,7 +188,7 @@ static int try_to_make(const struct setup *s, const struct recipe *r, struct dyn
 		       const char *option, const char *consequence)
 {
 	struct err_text e;
-	int error = make(s, r, made, &e);
+	int error = make_synthetic_event(s, r, made, &e);
 
 	if (error == -ENOMEM)
 		return error;
@@ -206,11 +208,11 @@ int synthetic_events_make(struct event_selection *events, const struct setup *s,
 	if (throttle)
 		r = try_to_make(s, &rss_stat, made, "option:throttle_rss_stat",
 				"; kmem/rss_stat is recorded as it is");
-	else if (synthetic_events_is_requested(s, &rss_stat))
+	else if (recipe_is_requested(s, &rss_stat))
 		r = try_to_make(s, &rss_stat, made, "synthetic/rss_stat_throttled", "");
 	if (r > 0 && throttle)
 		event_selection_drop(events, event_selection_find(events, "kmem", "rss_stat"));
-	if (r >= 0 && synthetic_events_is_requested(s, &suspend_resume))
+	if (r >= 0 && recipe_is_requested(s, &suspend_resume))
 		r = try_to_make(s, &suspend_resume, made, "synthetic/suspend_resume_minimal", "");
 	for (size_t i = before; r >= 0 && i < made->n; i++)
 		r = event_selection_add_as(events, made->events[i]->group, made->events[i]->name,

@@ -18,7 +18,7 @@
 /*
  * Returns true for a request that synthetic_events_make fulfils; tracefs need not have the event.
  */
-bool synthetic_event_requested(const char *request);
+bool synthetic_event_can_make(const char *request);
 
 /*
  * Creates the requested events and adds them to the selection. Reports what the kernel does not

@@ -93,7 +93,7 @@ static int cpu_reader_add_cpu(void *ctx, const char *name, unsigned char d_type)
 	return 0;
 }
 
-static int cpu_reader_by_number(const void *a, const void *b)
+static int compare_cpu_numbers(const void *a, const void *b)
 {
 	const struct cpu_reader *x = a, *y = b;
 
@@ -110,7 +110,7 @@ static int make_readers(struct cpu_readers *r, const struct cpu_list *l)
 	for (; r->n < l->n; r->n++)
 		r->cpus[r->n] = (struct cpu_reader){
 			.cpu = l->cpus[r->n], .fd = -1, .done = true, .stats_fd = -1};
-	qsort(r->cpus, r->n, sizeof(*r->cpus), cpu_reader_by_number);
+	qsort(r->cpus, r->n, sizeof(*r->cpus), compare_cpu_numbers);
 	return 0;
 }
 
@@ -137,7 +137,8 @@ static int cpu_reader_open_rings(struct cpu_readers *r)
 	return first;
 }
 
-int cpu_reader_stats(const struct cpu_readers *r, struct cpu_reader *cpu, struct ring_stats *ret)
+int cpu_reader_read_stats(const struct cpu_readers *r, struct cpu_reader *cpu,
+			  struct ring_stats *ret)
 {
 	struct ring_stats stats = {.cpu = cpu->cpu};
 	char text[1024];
@@ -165,11 +166,11 @@ static uint64_t read_overrun(const struct cpu_readers *r, struct cpu_reader *cpu
 {
 	struct ring_stats stats;
 
-	return cpu_reader_stats(r, cpu, &stats) ? UINT64_MAX : stats.overrun;
+	return cpu_reader_read_stats(r, cpu, &stats) ? UINT64_MAX : stats.overrun;
 }
 
 /* Excludes records that were overwritten before this call, or that others have read. */
-static void begin_ranges(struct cpu_readers *r)
+static void begin_lost_ranges(struct cpu_readers *r)
 {
 	uint64_t overrun;
 
@@ -208,7 +209,7 @@ int cpu_readers_open(struct cpu_readers *r, const struct instance *i, const char
 			       strerror(-error));
 	}
 	if (!instance_is_own(i))
-		begin_ranges(r);
+		begin_lost_ranges(r);
 	return 0;
 }
 
@@ -232,32 +233,32 @@ void cpu_readers_open_new(struct cpu_readers *r)
 
 /* ---- reading ---- */
 
-void cpu_reader_begin(struct cpu_reader *cpu)
+void cpu_reader_begin_pass(struct cpu_reader *cpu)
 {
 	cpu->done = cpu->fd < 0;
 	cpu->pass_bytes = 0;
 	cpu->nearly_empty = false;
 }
 
-void cpu_readers_begin(struct cpu_readers *r)
+void cpu_readers_begin_pass(struct cpu_readers *r)
 {
 	for (unsigned i = 0; i < r->n; i++)
-		cpu_reader_begin(&r->cpus[i]);
+		cpu_reader_begin_pass(&r->cpus[i]);
 }
 
 /*
  * Returns true if there is nothing to read: the ring is empty, or the CPU was never online. If the
  * kernel is short of memory, the next tick retries; a flush gives up.
  */
-static bool is_nothing(int error, bool to_the_end)
+static bool means_nothing_to_read(int error, bool to_the_end)
 {
 	return error == EAGAIN || error == ENODEV ||
 	       (!to_the_end && (error == ENOMEM || error == EBUSY));
 }
 
 /* An incomplete sub-buffer is useless, and the kernel does not return it again. */
-static void cpu_reader_count(struct page_encode_target *to, unsigned n,
-			     enum ring_page_status status)
+static void count_page_status(struct page_encode_target *to, unsigned n,
+			      enum ring_page_status status)
 {
 	for (unsigned i = 0; i < n; i++) {
 		to[i].t->status_counts[status]++;
@@ -278,13 +279,14 @@ static enum ring_page_status read_page(struct cpu_readers *r, struct cpu_reader 
 	cpu->absent = n < 0 && errno == ENODEV;
 	if (n == (ssize_t)r->page_size)
 		return RING_PAGE_OK;
-	if (n < 0 && !is_nothing(errno, to_the_end))
+	if (n < 0 && !means_nothing_to_read(errno, to_the_end))
 		return RING_PAGE_READ_ERROR;
 	return n > 0 ? RING_PAGE_PARTIAL_READ : RING_PAGE_END;
 }
 
-static void note_page(struct cpu_readers *r, struct cpu_reader *cpu, struct page_encode_target *to,
-		      unsigned n, const struct ring_page_facts *page)
+static void track_lost_records(struct cpu_readers *r, struct cpu_reader *cpu,
+			       struct page_encode_target *to, unsigned n,
+			       const struct ring_page_facts *page)
 {
 	struct lost_range range;
 	uint64_t overrun = 0;
@@ -296,8 +298,8 @@ static void note_page(struct cpu_readers *r, struct cpu_reader *cpu, struct page
 }
 
 /* Ends the open range if the ring is empty. A flush (to_the_end) ends it even if it is not. */
-static void note_end(struct cpu_reader *cpu, struct page_encode_target *to, unsigned n,
-		     bool is_empty, bool to_the_end)
+static void end_lost_range(struct cpu_reader *cpu, struct page_encode_target *to, unsigned n,
+			   bool is_empty, bool to_the_end)
 {
 	struct lost_range range;
 
@@ -305,8 +307,9 @@ static void note_end(struct cpu_reader *cpu, struct page_encode_target *to, unsi
 		page_encode_lost_range(to, n, &range);
 }
 
-uint32_t cpu_reader_run(struct cpu_readers *r, struct cpu_reader *cpu,
-			struct page_encode_target *to, unsigned n, uint32_t max, bool to_the_end)
+uint32_t cpu_reader_read_pages(struct cpu_readers *r, struct cpu_reader *cpu,
+			       struct page_encode_target *to, unsigned n, uint32_t max,
+			       bool to_the_end)
 {
 	uint32_t read_before = cpu->pass_bytes;
 	bool nearly_empty, is_empty = false;
@@ -319,11 +322,11 @@ uint32_t cpu_reader_run(struct cpu_readers *r, struct cpu_reader *cpu,
 			cpu->done = true;
 			is_empty = status == RING_PAGE_END;
 			if (!is_empty)
-				cpu_reader_count(to, n, status);
+				count_page_status(to, n, status);
 			break;
 		}
 		page = page_encode_to(to, n, r->page, r->page_size);
-		note_page(r, cpu, to, n, &page);
+		track_lost_records(r, cpu, to, n, &page);
 		cpu->pass_bytes += r->page_size;
 		if (cpu->pass_bytes >= r->pass_max)
 			cpu->done = true;
@@ -334,7 +337,7 @@ uint32_t cpu_reader_run(struct cpu_readers *r, struct cpu_reader *cpu,
 		cpu->nearly_empty = nearly_empty;
 	}
 	if (cpu->done)
-		note_end(cpu, to, n, is_empty, to_the_end);
+		end_lost_range(cpu, to, n, is_empty, to_the_end);
 	for (unsigned i = 0; i < n; i++)
 		page_encode_end(to[i].t, to[i].cpu);
 	return cpu->pass_bytes - read_before;

@@ -66,11 +66,12 @@ void cpu_readers_open_new(struct cpu_readers *r);
  * Reads the kernel's counters of a ring. Keeps the file open: opening it can block for a second
  * while another tracer changes settings, reading it cannot. Returns 0 or -errno.
  */
-int cpu_reader_stats(const struct cpu_readers *r, struct cpu_reader *cpu, struct ring_stats *ret);
+int cpu_reader_read_stats(const struct cpu_readers *r, struct cpu_reader *cpu,
+			  struct ring_stats *ret);
 
 /* Start a pass over all rings, or over one. */
-void cpu_readers_begin(struct cpu_readers *r);
-void cpu_reader_begin(struct cpu_reader *cpu);
+void cpu_readers_begin_pass(struct cpu_readers *r);
+void cpu_reader_begin_pass(struct cpu_reader *cpu);
 
 /*
  * Reads sub-buffers of one ring until max bytes are read, and encodes them for n targets (at least
@@ -82,5 +83,6 @@ void cpu_reader_begin(struct cpu_reader *cpu);
  * ring is empty. It reads what was in the ring when it began, and does not chase a writer that is
  * equally fast.
  */
-uint32_t cpu_reader_run(struct cpu_readers *r, struct cpu_reader *cpu,
-			struct page_encode_target *to, unsigned n, uint32_t max, bool to_the_end);
+uint32_t cpu_reader_read_pages(struct cpu_readers *r, struct cpu_reader *cpu,
+			       struct page_encode_target *to, unsigned n, uint32_t max,
+			       bool to_the_end);

@@ -57,7 +57,7 @@ static uint64_t parse_now(const char *stats)
 }
 
 /* Returns the present time on both clocks; zeros if the trace clock is the boot clock. */
-static struct clock_sync sync_now(const struct ring *r)
+static struct clock_sync read_clock_sync(const struct ring *r)
 {
 	struct clock_sync sync = {.clock = r->clock};
 	char text[512];
@@ -105,7 +105,7 @@ static void call_after_slice(struct ring_listener *l)
 static void ring_before_slice(void *ctx)
 {
 	struct ring *r = ctx;
-	struct clock_sync sync = sync_now(r);
+	struct clock_sync sync = read_clock_sync(r);
 	struct ring_listener *l;
 
 	TAILQ_FOREACH (l, &r->attached, link) {
@@ -121,13 +121,13 @@ static void ring_after_slice(void *ctx)
 	struct ring_listener *l;
 	uint64_t until;
 
-	if (ring_poll_read_until(r->poll, &until))
+	if (ring_poll_pass_is_done(r->poll, &until))
 		TAILQ_FOREACH (l, &r->attached, link)
 			l->read_until = until;
 	each_listener(r, call_after_slice);
 }
 
-static unsigned targets(void *ctx, unsigned cpu, struct page_encode_target **ret)
+static unsigned list_targets(void *ctx, unsigned cpu, struct page_encode_target **ret)
 {
 	struct ring *r = ctx;
 	struct ring_listener *l;
@@ -141,22 +141,22 @@ static unsigned targets(void *ctx, unsigned cpu, struct page_encode_target **ret
 
 static void call_all_read(struct ring_listener *l)
 {
-	if (!l->reading_all || l->read_all_pass > ring_poll_passes(l->ring->poll))
+	if (!l->reading_all || l->read_all_pass > ring_poll_finished_passes(l->ring->poll))
 		return;
 	l->reading_all = false;
 	l->ops->all_read(l);
 }
 
-static void pass_over(void *ctx)
+static void on_pass_end(void *ctx)
 {
 	each_listener(ctx, call_all_read);
 }
 
 static const struct ring_poll_ops ring_poll_ops = {
 	.before_slice = ring_before_slice,
-	.targets = targets,
+	.targets = list_targets,
 	.after_slice = ring_after_slice,
-	.pass_over = pass_over,
+	.pass_over = on_pass_end,
 };
 
 /* ---- opening ---- */
@@ -314,7 +314,7 @@ void ring_attach(struct ring_listener *l)
 		return;
 	assert(l->encoder && l->encoder->layout.size == r->layout.size);
 	l->attached = true;
-	l->encoder->sync = sync_now(r);
+	l->encoder->sync = read_clock_sync(r);
 	TAILQ_INSERT_TAIL(&r->attached, l, link);
 	update_poll(r);
 }
@@ -364,13 +364,13 @@ int ring_read_stats(const struct ring_listener *l, struct ring_stats_all *ret)
 	if (!all.rings)
 		return -ENOMEM;
 	for (unsigned i = 0; i < r->n; i++)
-		if (r->cpus[i].fd >= 0 && !cpu_reader_stats(r, &r->cpus[i], &all.rings[all.n]))
+		if (r->cpus[i].fd >= 0 && !cpu_reader_read_stats(r, &r->cpus[i], &all.rings[all.n]))
 			all.n++;
 	*ret = all;
 	return 0;
 }
 
-uint64_t ring_events(const struct ring_listener *l)
+uint64_t ring_event_count(const struct ring_listener *l)
 {
 	uint64_t n = 0;
 

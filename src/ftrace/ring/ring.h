@@ -108,4 +108,4 @@ const struct ring_page_layout *ring_layout(const struct ring *r);
  */
 int ring_read_stats(const struct ring_listener *l, struct ring_stats_all *ret);
 /* Returns the number of records encoded for the listener. */
-uint64_t ring_events(const struct ring_listener *l);
+uint64_t ring_event_count(const struct ring_listener *l);

@@ -33,7 +33,7 @@ static uint32_t page_kb(void)
  * Returns the KiB of a sub-buffer for rings of buffer_kb: a power of two, at least `page`, the KiB
  * of a page of the machine. watermark: drain_buffer_percent; 0: none.
  */
-static uint32_t ring_size_choose(uint32_t buffer_kb, uint32_t watermark, uint32_t page)
+static uint32_t choose_subbuf_kb(uint32_t buffer_kb, uint32_t watermark, uint32_t page)
 {
 	/*
 	 * The kernel counts the sub-buffer being written as full. If the watermark were less than
@@ -102,7 +102,7 @@ static int grow_to(const struct instance *i, uint32_t kb)
 	return r ? r : write_kb(i, "buffer_size_kb", kb);
 }
 
-void ring_size_release(const struct instance *i)
+void ring_size_shrink(const struct instance *i)
 {
 	uint32_t step = step_kb(), kb;
 
@@ -125,7 +125,7 @@ uint32_t ring_size_set(const struct instance *i, const struct ftrace_settings *s
 
 	/* The chosen size, if the config sets none or one that the kernel does not have. */
 	if (subbuf_r == -EINVAL)
-		set_subbufs(i, ring_size_choose(kb, s->watermark, page_kb()));
+		set_subbufs(i, choose_subbuf_kb(kb, s->watermark, page_kb()));
 	subbuf_kb = instance_subbuf_kb(i);
 	while ((r = grow_to(i, kb)) == -ENOMEM) {
 		if (subbuf_kb > page_kb() && !set_subbufs(i, subbuf_kb / 2))
@@ -157,7 +157,7 @@ uint32_t ring_size_set(const struct instance *i, const struct ftrace_settings *s
  * Returns the percentage to write for a ring of that many sub-buffers: percent, but at least that
  * of two sub-buffers. A result above 100 means that the ring has too few sub-buffers.
  */
-static uint32_t watermark_least(uint32_t percent, uint32_t subbufs)
+static uint32_t min_watermark(uint32_t percent, uint32_t subbufs)
 {
 	uint32_t least = subbufs ? 200 / subbufs + 1 : UINT32_MAX;
 
@@ -194,7 +194,7 @@ static const char *set_requested_watermark(const struct instance *i, uint32_t re
 					   uint32_t subbufs, struct ring_listener *l,
 					   struct setup_errors *errors)
 {
-	uint32_t percent = watermark_least(requested, subbufs);
+	uint32_t percent = min_watermark(requested, subbufs);
 	const char *why = requested > 100 ? "more than 100" : start_watching(i, percent, l);
 
 	if (why)
@@ -217,7 +217,7 @@ void ring_config_set_watermark(const struct instance *i, const struct ftrace_set
 	if (s->watermark)
 		why = set_requested_watermark(i, s->watermark, subbufs, l, errors);
 	else if (!s->period_is_set)
-		why = start_watching(i, watermark_least(WATERMARK_PRESET, subbufs), l);
+		why = start_watching(i, min_watermark(WATERMARK_PRESET, subbufs), l);
 	if (!why && !s->period_is_set)
 		l->period_ms = WATERMARK_DRAIN_PERIOD_MS;
 }

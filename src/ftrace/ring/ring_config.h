@@ -33,7 +33,7 @@ uint32_t ring_size_set(const struct instance *i, const struct ftrace_settings *s
  * The kernel reallocates a ring of full size when its sub-buffers get their old size: seconds for
  * gigabytes.
  */
-void ring_size_release(const struct instance *i);
+void ring_size_shrink(const struct instance *i);
 
 /*
  * The kernel wakes us when a ring reaches its watermark, so the timer can be slow. Reading nearly

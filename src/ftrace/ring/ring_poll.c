@@ -128,7 +128,7 @@ static void ring_poll_begin_pass(struct ring_poll *d, enum pass pass)
 {
 	look_for_cpus(d, pass);
 	d->began_ns = clock_boot_ns();
-	cpu_readers_begin(d->options.readers);
+	cpu_readers_begin_pass(d->options.readers);
 	d->pass = pass;
 	d->begun = false;
 }
@@ -146,7 +146,7 @@ static void ring_watch_on_event(evutil_socket_t fd, short what, void *ctx)
 	/* The current pass covers all rings. */
 	if (d->pass != NO_PASS && d->pass != WAKE_PASS)
 		return;
-	cpu_reader_begin(w->cpu);
+	cpu_reader_begin_pass(w->cpu);
 	d->pass = WAKE_PASS;
 	run_at_once(d);
 }
@@ -239,8 +239,8 @@ static void ring_poll_run_slice(struct ring_poll *d)
 		if (r->cpus[cpu].done)
 			continue;
 		n = d->options.ops->targets(d->options.ctx, cpu, &to);
-		read = cpu_reader_run(r, &r->cpus[cpu], to, n, MIN(left, RING_POLL_CPU_BYTES),
-				      d->pass == END_PASS);
+		read = cpu_reader_read_pages(r, &r->cpus[cpu], to, n,
+					     MIN(left, RING_POLL_CPU_BYTES), d->pass == END_PASS);
 		left -= MIN(left, read);
 		if (!left)
 			d->next_cpu = (cpu + 1) % r->n;
@@ -380,7 +380,7 @@ uint64_t ring_poll_read_all(struct ring_poll *d)
 	return d->passes + 1;
 }
 
-uint64_t ring_poll_passes(const struct ring_poll *d)
+uint64_t ring_poll_finished_passes(const struct ring_poll *d)
 {
 	return d->passes;
 }
@@ -390,7 +390,7 @@ uint64_t ring_poll_pass_start(const struct ring_poll *d)
 	return d->pass == NO_PASS || d->pass == WAKE_PASS ? UINT64_MAX : d->began_ns;
 }
 
-bool ring_poll_read_until(const struct ring_poll *d, uint64_t *ret_boot_ns)
+bool ring_poll_pass_is_done(const struct ring_poll *d, uint64_t *ret_boot_ns)
 {
 	if (ring_poll_pass_start(d) == UINT64_MAX || !all_done(d->options.readers))
 		return false;

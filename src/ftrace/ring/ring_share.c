@@ -19,7 +19,7 @@ static const struct {
 	[RING_LIMIT_USER] = {2, "a user other than root"},
 };
 
-static bool ring_limit_counts(enum ring_limit limit, uint32_t of, uint32_t uid)
+static bool ring_limit_applies(enum ring_limit limit, uint32_t of, uint32_t uid)
 {
 	return limit == RING_LIMIT_ALL || (of != 0 && (limit == RING_LIMIT_OTHERS || of == uid));
 }
@@ -30,16 +30,16 @@ static uint64_t ring_limit_left(enum ring_limit limit, uint32_t uid, uint64_t ra
 	uint64_t most = ram / 16 * ring_limits[limit].sixteenths, used = 0;
 	const struct ring_share *s;
 
-	if (!ring_limit_counts(limit, uid, uid))
+	if (!ring_limit_applies(limit, uid, uid))
 		return UINT64_MAX;
 	LIST_FOREACH (s, &ring_shares, link)
-		if (ring_limit_counts(limit, s->uid, uid))
+		if (ring_limit_applies(limit, s->uid, uid))
 			used += s->bytes;
 	return most - MIN(used, most);
 }
 
-void ring_share_take(struct ring_share *s, uint32_t uid, const struct ftrace_machine *machine,
-		     uint32_t *kb, struct setup_errors *errors)
+void ring_share_reserve(struct ring_share *s, uint32_t uid, const struct ftrace_machine *machine,
+			uint32_t *kb, struct setup_errors *errors)
 {
 	uint64_t cpus = MAX(machine->cpus, 1u), least = UINT64_MAX, most;
 	enum ring_limit tightest = RING_LIMIT_ALL;

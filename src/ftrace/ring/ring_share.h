@@ -9,8 +9,8 @@
 /*
  * The kernel allocates rings down to the last page. Without a limit a config with a digit too many
  * would make all other processes wait for memory, or be killed, and one user could take the memory
- * for the rings of all users. So the rings of all sessions of this process together may take a part of
- * the machine's memory, and users other than root a part of that: in sixteenths of the memory,
+ * for the rings of all users. So the rings of all sessions of this process together may take a
+ * part of the machine's memory, and users other than root a part of that. In sixteenths of it:
  *
  *	all sessions					4
  *	all consumers other than root			3
@@ -27,10 +27,10 @@ struct ring_share {
 };
 
 /*
- * Takes memory for a session's rings, one for each CPU of the machine, until ring_share_release().
- * Reduces *kb (of each ring) to what is left for the user, and reports that.
+ * Reserves memory for a session's rings, one for each CPU of the machine, until
+ * ring_share_release(). Reduces *kb (of each ring) to what is left for the user, and reports that.
  */
-void ring_share_take(struct ring_share *s, uint32_t uid, const struct ftrace_machine *machine,
-		     uint32_t *kb, struct setup_errors *errors);
-/* No-op if nothing is taken. */
+void ring_share_reserve(struct ring_share *s, uint32_t uid, const struct ftrace_machine *machine,
+			uint32_t *kb, struct setup_errors *errors);
+/* Releases the reservation. No-op if there is none. */
 void ring_share_release(struct ring_share *s);

@@ -61,7 +61,7 @@ int ring_stats_parse(const char *text, struct ring_stats *ret)
 	return 0;
 }
 
-static void add(struct ring_stats *s, const struct ring_stats *more)
+static void add_counters(struct ring_stats *s, const struct ring_stats *more)
 {
 	s->entries += more->entries;
 	s->overrun += more->overrun;
@@ -76,7 +76,7 @@ void ring_stats_add(struct ring_stats_all *all, const struct ring_stats_all *mor
 	for (size_t i = 0; i < all->n; i++)
 		for (size_t k = 0; k < more->n; k++)
 			if (more->rings[k].cpu == all->rings[i].cpu)
-				add(&all->rings[i], &more->rings[k]);
+				add_counters(&all->rings[i], &more->rings[k]);
 }
 
 void ring_stats_deinit(struct ring_stats_all *all)

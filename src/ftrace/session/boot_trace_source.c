@@ -68,8 +68,8 @@ static bool boot_trace_source_parse_line(const char *line, unsigned long long *a
 	return end > line && *end == '\t' && sscanf(end, "\t%63[^ \t\n]", name) == 1;
 }
 
-/* info NULL: the file does not exist. */
-static enum last_boot last_boot_of(const char *info)
+/* Parses the text of last_boot_info. info NULL: the file does not exist. */
+static enum last_boot parse_last_boot(const char *info)
 {
 	unsigned long long address;
 	char name[NAME_SIZE];
@@ -84,7 +84,7 @@ static enum last_boot last_boot_of(const char *info)
 	return LAST_BOOT_THERE;
 }
 
-/* modules: lines "NAME SIZE USES ...". */
+/* Returns true if a line of modules, "NAME SIZE USES ...", has the name. */
 static bool is_loaded(const char *modules, const char *name)
 {
 	size_t len = strlen(name);
@@ -103,7 +103,7 @@ static bool is_loaded(const char *modules, const char *name)
  * Appends the names, separated by commas, of modules that were loaded in that boot and are not
  * loaded now. modules: the text of /proc/modules.
  */
-static void last_boot_gone_modules(const char *info, const char *modules, struct strbuf *ret)
+static void append_gone_modules(const char *info, const char *modules, struct strbuf *ret)
 {
 	unsigned long long address;
 	char name[NAME_SIZE];
@@ -158,7 +158,7 @@ static void check_boot(struct boot_trace_source *ds, const char *proc_root)
 	_cleanup_(freep) char *modules = boot_trace_source_read_file(proc_root, "modules");
 	struct strbuf gone = {0};
 
-	switch (last_boot_of(info)) {
+	switch (parse_last_boot(info)) {
 	case LAST_BOOT_CURRENT:
 		setup_error_add(&ds->errors,
 				"option:instance_name (its records are from the current boot)");
@@ -174,7 +174,7 @@ static void check_boot(struct boot_trace_source *ds, const char *proc_root)
 			"which requires reserve_mem= and trace_instance= on its command line)");
 		return;
 	case LAST_BOOT_THERE:
-		last_boot_gone_modules(info, modules ? modules : "", &gone);
+		append_gone_modules(info, modules ? modules : "", &gone);
 		if (gone.len)
 			setup_error_add(
 				&ds->errors,
@@ -186,7 +186,7 @@ static void check_boot(struct boot_trace_source *ds, const char *proc_root)
 }
 
 /* Compiles all events of this kernel, because it is unknown which ones were enabled. */
-static int know_all_events(struct boot_trace_source *ds, const char *root)
+static int compile_all_events(struct boot_trace_source *ds, const char *root)
 {
 	struct event_table_options options = {0};
 	struct event_selection all = {0};
@@ -229,7 +229,7 @@ static int open_instance(struct boot_trace_source *ds)
 	if (!r)
 		check_boot(ds, env->proc_root);
 	if (!r)
-		r = know_all_events(ds, env->tracefs_root);
+		r = compile_all_events(ds, env->tracefs_root);
 	if (!r)
 		r = ring_open(&ds->ring, env->loop, env->sys_root, &ds->instance, &e);
 	/* open_frozen() reports an error without a text. */
@@ -263,14 +263,14 @@ static void open_frozen(struct boot_trace_source *ds)
 
 /* ---- FtraceStats ---- */
 
-static void boot_trace_source_write_packet(struct boot_trace_source *ds,
-					   const struct ftrace_stats_packet *p)
+static void boot_trace_source_write_stats(struct boot_trace_source *ds,
+					  const struct ftrace_stats_packet *p)
 {
 	ftrace_stats_write(p, writer_begin(ds->writer));
 	writer_end(ds->writer);
 }
 
-static void write_end(struct boot_trace_source *ds)
+static void write_final_stats(struct boot_trace_source *ds)
 {
 	struct ftrace_stats_packet p = {.phase = FTRACE_STATS_END};
 	struct ring_stats_all all = {0};
@@ -288,7 +288,7 @@ static void write_end(struct boot_trace_source *ds)
 				(unsigned long long)ds->encoder->unknown);
 		p.errors = &late;
 	}
-	boot_trace_source_write_packet(ds, &p);
+	boot_trace_source_write_stats(ds, &p);
 	ring_stats_deinit(&all);
 	setup_errors_deinit(&late);
 }
@@ -306,7 +306,7 @@ static void boot_trace_source_answer_flushes(struct boot_trace_source *ds)
 
 static void boot_trace_source_finish(struct boot_trace_source *ds)
 {
-	write_end(ds);
+	write_final_stats(ds);
 	writer_flush(ds->writer);
 	ring_close(&ds->ring);
 	ds->done = true;
@@ -328,7 +328,7 @@ static void boot_trace_source_after_slice(struct ring_listener *l)
 	(void)l;
 }
 
-static void all_read(struct ring_listener *l)
+static void on_all_read(struct ring_listener *l)
 {
 	boot_trace_source_finish(l->ctx);
 }
@@ -336,7 +336,7 @@ static void all_read(struct ring_listener *l)
 static const struct ring_listener_ops ring_ops = {
 	.before_slice = boot_trace_source_before_slice,
 	.after_slice = boot_trace_source_after_slice,
-	.all_read = all_read,
+	.all_read = on_all_read,
 };
 
 /* ---- commands of the producer ---- */
@@ -363,9 +363,9 @@ static void boot_trace_source_begin(struct boot_trace_source *ds)
 	const struct ftrace_stats_extra more = {.preserved = true};
 
 	ds->started = true;
-	boot_trace_source_write_packet(
-		ds, &(struct ftrace_stats_packet){
-			    .phase = FTRACE_STATS_START, .errors = &ds->errors, .more = &more});
+	boot_trace_source_write_stats(ds, &(struct ftrace_stats_packet){.phase = FTRACE_STATS_START,
+									.errors = &ds->errors,
+									.more = &more});
 	ds_started(ds->handle);
 	if (!ds->ring.ring) {
 		boot_trace_source_finish(ds);
@@ -380,7 +380,7 @@ static void boot_trace_source_set_up(void *ctx)
 	open_frozen(ctx);
 }
 
-static void was_set_up(void *ctx)
+static void on_set_up(void *ctx)
 {
 	struct boot_trace_source *ds = ctx;
 
@@ -391,7 +391,7 @@ static void was_set_up(void *ctx)
 }
 
 static const struct coroutine_ops setting_up_ops = {.run = boot_trace_source_set_up,
-						    .done = was_set_up};
+						    .done = on_set_up};
 
 static int frozen_create(struct ds_handle *h, const struct ds_env *env,
 			 const Pb__DataSourceConfig *config, void **ret_instance)

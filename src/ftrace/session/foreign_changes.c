@@ -18,9 +18,9 @@
 
 /* ---- changes that were found ---- */
 
-static void found_add(struct foreign_changes *f, const char *fmt, ...)
+static void add_finding(struct foreign_changes *f, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
-static void found_add(struct foreign_changes *f, const char *fmt, ...)
+static void add_finding(struct foreign_changes *f, const char *fmt, ...)
 {
 	char sentence[SENTENCE_MAX];
 	char **longer;
@@ -41,7 +41,7 @@ static void found_add(struct foreign_changes *f, const char *fmt, ...)
 
 /* ---- at the start ---- */
 
-static void setting_store(struct foreign_changes *f, const struct instance *i, const char *file)
+static void store_setting(struct foreign_changes *f, const struct instance *i, const char *file)
 {
 	_cleanup_(freep) char *value = instance_read(i, file);
 	char **longer = value ? tracefs_list_add(f->settings, file) : NULL;
@@ -66,14 +66,14 @@ void foreign_changes_begin(struct foreign_changes *f, const struct instance *i,
 		fd = instance_open(i, "tracing_on", O_RDONLY);
 	f->tracing_on = fd >= 0 ? fd + 1 : 0;
 	for (size_t n = 0; n < ARRAY_SIZE(files); n++)
-		setting_store(f, i, files[n]);
+		store_setting(f, i, files[n]);
 	for (size_t n = 0; n < events->n; n++) {
 		const struct event_name *e = &events->events[n];
 		char file[600];
 
 		snprintf(file, sizeof(file), "events/%s/%s/filter", e->group, e->name);
 		if (e->filter)
-			setting_store(f, i, file);
+			store_setting(f, i, file);
 	}
 	f->events = instance_read(i, "set_event");
 }
@@ -99,7 +99,7 @@ static bool is_cleared(const struct ring_listener *l, const struct ring_stats *n
 void foreign_changes_check_recording(struct foreign_changes *f)
 {
 	if (f->events && is_off(f))
-		found_add(f, "tracing_on was set to 0");
+		add_finding(f, "tracing_on was set to 0");
 }
 
 void foreign_changes_check(struct foreign_changes *f, const struct ring_listener *l,
@@ -111,7 +111,7 @@ void foreign_changes_check(struct foreign_changes *f, const struct ring_listener
 	foreign_changes_check_recording(f);
 	for (size_t i = 0; i < now->n; i++)
 		if (is_cleared(l, &now->rings[i]))
-			found_add(f, "the rings were cleared");
+			add_finding(f, "the rings were cleared");
 }
 
 /* Events that were removed from the kernel are reported elsewhere. */
@@ -133,7 +133,7 @@ static void check_event(struct foreign_changes *f, const struct instance *i, con
 	snprintf(file, sizeof(file), "events/%s", line);
 	path = instance_path_of(i, file);
 	if (path && fs_exists(path))
-		found_add(f, "%s was disabled", line);
+		add_finding(f, "%s was disabled", line);
 }
 
 static void check_events(struct foreign_changes *f, const struct instance *i)
@@ -156,7 +156,7 @@ void foreign_changes_check_settings(struct foreign_changes *f, const struct inst
 		_cleanup_(freep) char *now = instance_read(i, at[0]);
 
 		if (now && strcmp(now, at[1]) != 0)
-			found_add(f, "%s was changed", at[0]);
+			add_finding(f, "%s was changed", at[0]);
 	}
 	check_events(f, i);
 }

@@ -211,7 +211,7 @@ static void leave_tracefs(struct ftrace_session *s)
 		synthetic_events_release(s->instance.path);
 		event_disable_all(&s->events, &s->instance);
 	}
-	ring_size_release(&s->instance);
+	ring_size_shrink(&s->instance);
 	if (instance_remove(&s->instance)) {
 		if (is_attached)
 			r = -EBUSY;
@@ -273,8 +273,8 @@ int ftrace_session_init(struct ftrace_session *s, const struct ds_env *env, uint
 		return r;
 	ftrace_settings_read(s->setup.config, &machine, &s->settings, &s->errors);
 	if (!s->settings.preserve)
-		ring_share_take(&s->share, consumer_uid, &machine, &s->settings.buffer_size_kb,
-				&s->errors);
+		ring_share_reserve(&s->share, consumer_uid, &machine, &s->settings.buffer_size_kb,
+				   &s->errors);
 	return 0;
 }
 

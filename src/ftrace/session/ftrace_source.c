@@ -89,7 +89,7 @@ static void ftrace_source_before_slice(struct ring_listener *l)
 	bool is_own = l == &ds->session.ring;
 
 	/* Metadata of other rings is published after the next pass over the own ring. */
-	metadata_publisher_gather(&ds->publisher, l->encoder, is_own ? l->pass_began : 0);
+	metadata_publisher_prepare_encoder(&ds->publisher, l->encoder, is_own ? l->pass_began : 0);
 }
 
 /* Only records of the session's instance create and rename tasks; other rings mention them. */
@@ -97,10 +97,10 @@ static void ftrace_source_after_slice(struct ring_listener *l)
 {
 	struct ftrace_source *ds = l->ctx;
 
-	if (ring_events(l))
+	if (ring_event_count(l))
 		session_symbols_report_missing(&ds->session.symbols, &ds->session.errors);
 	if (ds->session.encoder->lost)
-		metadata_publisher_lost(&ds->publisher);
+		metadata_publisher_set_incomplete(&ds->publisher);
 	metadata_publisher_publish(&ds->publisher, &ds->session.encoder->sync,
 				   ds->session.ring.read_until);
 }
@@ -175,14 +175,14 @@ static void ftrace_source_on_timer(evutil_socket_t fd, short what, void *arg)
 	start_refresh_timer(ds);
 }
 
-static void wind_down(void *ctx)
+static void close_session(void *ctx)
 {
 	struct ftrace_source *ds = ctx;
 
 	ftrace_session_close(&ds->session);
 }
 
-static void wound_down(void *ctx)
+static void on_session_closed(void *ctx)
 {
 	struct ftrace_source *ds = ctx;
 
@@ -198,7 +198,7 @@ static void start_coroutine(struct ftrace_source *ds, struct coroutine **ret,
 		coroutine_run_last(*ret);
 }
 
-static const struct coroutine_ops winding_ops = {.run = wind_down, .done = wound_down};
+static const struct coroutine_ops winding_ops = {.run = close_session, .done = on_session_closed};
 
 static void ftrace_source_finish(struct ftrace_source *ds)
 {
@@ -229,7 +229,7 @@ static void end_flush_pass(struct ftrace_source *ds)
 		begin_flush_pass(ds);
 }
 
-static void all_read(struct ring_listener *l)
+static void on_all_read(struct ring_listener *l)
 {
 	struct ftrace_source *ds = l->ctx;
 	const struct ftrace_session *s = &ds->session;
@@ -243,7 +243,7 @@ static void all_read(struct ring_listener *l)
 static const struct ring_listener_ops ring_ops = {
 	.before_slice = ftrace_source_before_slice,
 	.after_slice = ftrace_source_after_slice,
-	.all_read = all_read,
+	.all_read = on_all_read,
 };
 
 /* Without a ring the pass is over immediately. */
@@ -272,14 +272,17 @@ static void read_everything(struct ftrace_source *ds)
 
 /* ---- commands of the producer ---- */
 
-/* hold: leaves the records in the rings, unless another session reads them; else reads them. */
-static void hold(struct ftrace_source *ds, bool hold)
+/*
+ * If hold is true, leaves the records in the rings, unless another session reads them; else reads
+ * them.
+ */
+static void hold_rings(struct ftrace_source *ds, bool hold)
 {
 	for (unsigned i = 0; i < ds->session.n_listeners; i++)
 		ring_hold(ds->session.listeners[i], hold);
 }
 
-static void attach(struct ftrace_source *ds)
+static void attach_rings(struct ftrace_source *ds)
 {
 	for (unsigned i = 0; i < ds->session.n_listeners; i++) {
 		struct ring_listener *l = ds->session.listeners[i];
@@ -299,14 +302,17 @@ static void report_started(struct ftrace_source *ds)
 	ds_started(ds->handle);
 }
 
-/* Called again if the symbols come late. */
+/*
+ * Starts reading, and passes the symbols to the encoders. Is called again if the symbols come
+ * late.
+ */
 static void begin_reading(void *ctx)
 {
 	struct ftrace_source *ds = ctx;
 	struct ftrace_session *s = &ds->session;
 
 	session_symbols_apply(&s->symbols, s->listeners, s->n_listeners, &s->extra, &s->errors);
-	hold(ds, false);
+	hold_rings(ds, false);
 	ds->reading = true;
 	report_started(ds);
 }
@@ -353,7 +359,7 @@ static void switch_on(void *ctx)
 	if (instance_is_made(&s->instance)) {
 		/* Before the rings fill: to read the settings may take long on a busy machine. */
 		foreign_changes_begin(&s->foreign, &s->instance, &s->events,
-				      event_triggers_pause(s->setup.config));
+				      event_triggers_can_pause(s->setup.config));
 		r = begin_instance(s);
 		if (r)
 			setup_error_fatal(&s->errors, "cannot begin to record: %s", strerror(-r));
@@ -363,7 +369,7 @@ static void switch_on(void *ctx)
 		update_top_markers(ds);
 }
 
-static void was_switched_on(void *ctx)
+static void on_switched_on(void *ctx)
 {
 	struct ftrace_source *ds = ctx;
 	struct ftrace_session *s = &ds->session;
@@ -372,7 +378,7 @@ static void was_switched_on(void *ctx)
 	event_del(ds->timer);
 	if (instance_is_made(&s->instance))
 		start_refresh_timer(ds);
-	attach(ds);
+	attach_rings(ds);
 	session_stats_write_start(&ds->stats, s, ds->writer);
 	writer_flush(ds->writer);
 	if (!session_symbols_wait(&s->symbols, SESSION_SYMBOLS_WAIT_MS, begin_reading, ds))
@@ -381,7 +387,7 @@ static void was_switched_on(void *ctx)
 		end_recording(ds);
 }
 
-static const struct coroutine_ops switching_on_ops = {.run = switch_on, .done = was_switched_on};
+static const struct coroutine_ops switching_on_ops = {.run = switch_on, .done = on_switched_on};
 
 static void begin_recording(struct ftrace_source *ds)
 {
@@ -429,7 +435,7 @@ static bool wait_for_symbols(struct ftrace_source *ds)
 	if (ds->in_flush_pass || !ms ||
 	    !session_symbols_wait(&ds->session.symbols, ms, on_symbols, ds))
 		return false;
-	hold(ds, true);
+	hold_rings(ds, true);
 	ds->read_after_symbols = true;
 	return true;
 }
@@ -450,7 +456,7 @@ static void switch_off(void *ctx)
 	}
 }
 
-static void was_switched_off(void *ctx)
+static void on_switched_off(void *ctx)
 {
 	struct ftrace_source *ds = ctx;
 
@@ -459,9 +465,9 @@ static void was_switched_off(void *ctx)
 		read_remaining(ds);
 }
 
-static const struct coroutine_ops switching_off_ops = {.run = switch_off, .done = was_switched_off};
+static const struct coroutine_ops switching_off_ops = {.run = switch_off, .done = on_switched_off};
 
-/* The rings are read on meanwhile. */
+/* Switches the recording off in a coroutine; the rings are still read meanwhile. */
 static void end_recording(struct ftrace_source *ds)
 {
 	event_del(ds->timer);
@@ -478,7 +484,7 @@ static void ftrace_source_set_up(void *ctx)
 }
 
 /* A session that was stopped during its setup still reports what failed in it. */
-static void was_set_up(void *ctx)
+static void on_set_up(void *ctx)
 {
 	struct ftrace_source *ds = ctx;
 
@@ -492,8 +498,7 @@ static void was_set_up(void *ctx)
 		end_recording(ds);
 }
 
-static const struct coroutine_ops setting_up_ops = {.run = ftrace_source_set_up,
-						    .done = was_set_up};
+static const struct coroutine_ops setting_up_ops = {.run = ftrace_source_set_up, .done = on_set_up};
 
 static int ftrace_create(struct ds_handle *h, const struct ds_env *env,
 			 const Pb__DataSourceConfig *config, void **ret_instance)

@@ -35,7 +35,7 @@ static void ftrace_stats_write_list(struct pb_enc *e, uint32_t field, char *cons
 	pb_enc_str(e, field, last);
 }
 
-static void write_reports(struct pb_enc *e, const struct setup_errors *r)
+static void write_setup_errors(struct pb_enc *e, const struct setup_errors *r)
 {
 	const char *words = r->fatal ? r->fatal : r->notice;
 
@@ -88,7 +88,7 @@ void ftrace_stats_write(const struct ftrace_stats_packet *p, struct pb_enc *e)
 	for (size_t i = 0; p->all && i < p->all->n; i++)
 		write_ring(e, &p->all->rings[i]);
 	if (p->errors)
-		write_reports(e, p->errors);
+		write_setup_errors(e, p->errors);
 	if (p->more)
 		write_more(e, p->more);
 	for (unsigned i = 0; p->status_counts && i < RING_PAGE_STATUS_COUNT; i++)

@@ -104,7 +104,7 @@ static bool tasks_are_filtered(const struct setup *s)
 	const Pb__FtraceConfig *c = s->config;
 
 	return pid_filter_wanted(c) || (c->tracing_cpumask && *c->tracing_cpumask) ||
-	       event_triggers_pause(c) || !instance_is_own(s->instance);
+	       event_triggers_can_pause(c) || !instance_is_own(s->instance);
 }
 
 /* Returns true if every occurrence of this event is recorded. */
@@ -148,18 +148,18 @@ void metadata_publisher_begin(struct metadata_publisher *t, const struct setup *
 
 /* ---- publishing ---- */
 
-void metadata_publisher_gather(struct metadata_publisher *t, struct page_encoder *page_encoder,
-			       uint64_t began)
+void metadata_publisher_prepare_encoder(struct metadata_publisher *t,
+					struct page_encoder *page_encoder, uint64_t began)
 {
 	bool wanted = t->wanted && metadata_bus_wanted(t->bus, t->session_id);
 
 	page_encoder->ctx.tids = wanted ? &t->collected.tids : NULL;
 	page_encoder->ctx.metadata = wanted ? &t->collected : NULL;
 	if (wanted)
-		metadata_complete_before(&t->collected, &page_encoder->sync, began);
+		metadata_set_complete_before(&t->collected, &page_encoder->sync, began);
 }
 
-void metadata_publisher_lost(struct metadata_publisher *t)
+void metadata_publisher_set_incomplete(struct metadata_publisher *t)
 {
 	if (t->wanted)
 		metadata_bus_set_complete(t->bus, t->session_id, t, false);
@@ -175,7 +175,7 @@ void metadata_publisher_publish(struct metadata_publisher *t, const struct clock
 	if (metadata_take_batch(&t->collected, sync,
 				metadata_is_urgent(&t->collected) ? UINT64_MAX : until, &batch)) {
 		metadata_bus_publish(t->bus, t->session_id, &batch);
-		metadata_drop_batch(&t->collected);
+		metadata_free_batch(&t->collected);
 	}
 	metadata_bus_set_published_until(t->bus, t->session_id, t, until);
 }

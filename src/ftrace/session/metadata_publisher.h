@@ -39,13 +39,13 @@ void metadata_publisher_unregister(struct metadata_publisher *t, const struct cl
 void metadata_publisher_begin(struct metadata_publisher *t, const struct setup *s,
 			      struct event_table *table);
 /* Call it when records were lost: task metadata is no longer announced as complete. */
-void metadata_publisher_lost(struct metadata_publisher *t);
+void metadata_publisher_set_incomplete(struct metadata_publisher *t);
 /*
  * Makes the page encoder collect metadata for this publisher, if it has a subscriber. began:
- * boot_ns of metadata_complete_before(); 0: all threads belong to the next batch.
+ * boot_ns of metadata_set_complete_before(); 0: all threads belong to the next batch.
  */
-void metadata_publisher_gather(struct metadata_publisher *t, struct page_encoder *page_encoder,
-			       uint64_t began);
+void metadata_publisher_prepare_encoder(struct metadata_publisher *t,
+					struct page_encoder *page_encoder, uint64_t began);
 /* Publishes the collected metadata; for tasks, that from before `until` (CLOCK_BOOTTIME). */
 void metadata_publisher_publish(struct metadata_publisher *t, const struct clock_sync *sync,
 				uint64_t until);

@@ -40,7 +40,7 @@ static int refuse_unknown(struct err_text *e, const char *root, const char *name
 	return session_instance_refuse(e, -ENOENT, name, why);
 }
 
-static const char *objection(const char *name)
+static const char *instance_name_problem(const char *name)
 {
 	if (!*name || strchr(name, '/') || str_starts(name, "..") || !strcmp(name, "."))
 		return "not the name of an instance";
@@ -52,7 +52,7 @@ int session_instance_attach_named(struct instance *i, const char *root, const ch
 {
 	bool beside = !strcmp(name, "hyp") || !strcmp(name, "hypervisor");
 	struct override_target target = {.root = root, .state = state};
-	const char *why = objection(name);
+	const char *why = instance_name_problem(name);
 	char subdir[300];
 	int r;
 
@@ -78,7 +78,7 @@ int session_instance_attach_named(struct instance *i, const char *root, const ch
 #define START_SLACK_NS (2 * NS_PER_S)
 
 /* Returns the pid of "sonda-PID-SESSION" or "sonda-PID-SESSION-N"; 0 for any other name. */
-static int owner_in(const char *name)
+static int parse_owner_pid(const char *name)
 {
 	int pid, after = 0, end = 0;
 
@@ -91,7 +91,7 @@ static int owner_in(const char *name)
 
 static bool owner_lives(int pid, const char *path)
 {
-	struct owner_tag owner = owner_tag_parse(pid);
+	struct owner_tag owner = owner_tag_read(pid);
 	struct stat st;
 	uint64_t made;
 
@@ -110,7 +110,7 @@ struct sweep {
 
 static int remove_if_stale(void *ctx, const char *name, unsigned char d_type)
 {
-	int pid = owner_in(name);
+	int pid = parse_owner_pid(name);
 	struct sweep *s = ctx;
 	char path[4096 + 256];
 
@@ -179,7 +179,7 @@ static void restore_top_size(const char *root, const char *before)
 	if (!before || !after || !strcmp(before, after) ||
 	    strtoul(before, NULL, 10) != strtoul(after, NULL, 10))
 		return;
-	whole = setting_text("buffer_size_kb", before);
+	whole = setting_text_to_write("buffer_size_kb", before);
 	if (whole && !fs_join(path, sizeof(path), root, "buffer_size_kb"))
 		setting_write(path, whole);
 }
@@ -203,7 +203,7 @@ static int make_own(const struct setup *s, const struct ftrace_settings *setting
 
 /* ---- attached instances ---- */
 
-static int borrow(const struct setup *s, struct instance *i)
+static int attach_existing(const struct setup *s, struct instance *i)
 {
 	const struct override_target top = {.root = s->root, .subdir = "", .state = s->state_root};
 	const char *name = s->config->instance_name;
@@ -267,7 +267,7 @@ static void keep_ring(const struct setup *s, const struct ftrace_settings *setti
 				"option:use_monotonic_raw_clock (the instance keeps its clock)");
 }
 
-static int begin_ring(const struct setup *s, const struct ftrace_settings *settings,
+static int reset_ring(const struct setup *s, const struct ftrace_settings *settings,
 		      struct instance *i, uint32_t *ret_kb)
 {
 	int r = check_tracer(s, i);
@@ -292,7 +292,10 @@ static int begin_ring(const struct setup *s, const struct ftrace_settings *setti
 	return 0;
 }
 
-/* The rings, clock and events are another tracer's, and its records are for whom it likes. */
+/*
+ * Allows only root to record in an existing instance: its rings, clock and events belong to
+ * another tracer.
+ */
 static int check_consumer(const struct setup *s)
 {
 	if (s->for_root)
@@ -311,14 +314,14 @@ static int use_attached(const struct setup *s, const struct ftrace_settings *set
 	int r = check_consumer(s);
 
 	if (!r)
-		r = borrow(s, i);
+		r = attach_existing(s, i);
 	if (r)
 		return r;
 	report_other_reader(s, i);
 	if (settings->preserve || instance_has_other_sessions(i))
 		keep_ring(s, settings, i, ret_kb);
 	else
-		r = begin_ring(s, settings, i, ret_kb);
+		r = reset_ring(s, settings, i, ret_kb);
 	if (r)
 		instance_remove(i);
 	return r;

@@ -130,7 +130,7 @@ static int add_triggers(struct ftrace_session *s, const struct event_selection *
 	return r;
 }
 
-/* The same steps as during setup, for new events only. */
+/* Repeats the steps of the setup, for new events only. */
 static int session_refresh_set_up(struct ftrace_session *s, struct setup *setup,
 				  struct event_selection *new)
 {
@@ -143,7 +143,7 @@ static int session_refresh_set_up(struct ftrace_session *s, struct setup *setup,
 	if (!r)
 		r = event_enable_compile(new, setup, &options, &s->table);
 	if (!r)
-		r = page_encoder_refit(s->encoder);
+		r = page_encoder_reserve(s->encoder);
 	for (size_t i = 0; r && i < new->n; i++)
 		if (new->events[i].id != EVENT_NO_ID)
 			event_table_remove(&s->table, (uint16_t) new->events[i].id);
@@ -186,7 +186,7 @@ static bool is_recreated(const struct ftrace_session *s, const struct event_name
  * Returns how many of the next removed events belong to the same group and have the same fate, as
  * those of a module do.
  */
-static size_t alike(const struct ftrace_session *s, const struct event_name *e, size_t n)
+static size_t count_alike(const struct ftrace_session *s, const struct event_name *e, size_t n)
 {
 	size_t i = 1;
 
@@ -206,7 +206,7 @@ static void report_gone(struct ftrace_session *s, const struct event_selection *
 		const struct event_name *e = &gone->events[i];
 		const char *fate = is_recreated(s, e) ? "re-created" : "removed";
 
-		n = alike(s, e, gone->n - i);
+		n = count_alike(s, e, gone->n - i);
 		if (n > 1)
 			setup_error_add_once(&s->errors, "%s/* (%zu events %s while recording%s)",
 					     event_name_group(e), n, fate, lost);
@@ -236,12 +236,12 @@ void session_refresh(struct ftrace_session *s)
 		r = session_refresh_set_up(s, &setup, &new);
 	}
 	if (!r)
-		r = event_selection_take(&s->events, &new);
+		r = event_selection_move_all(&s->events, &new);
 	if (r) {
 		setup_error_add_once(&again,
 				     "events that appeared while recording (%s; sonda retries)",
 				     strerror(-r));
-		event_watch_again(&s->watch);
+		event_watch_force_change(&s->watch);
 	}
 	event_table_sweep(&s->table);
 	report_gone(s, &gone);
@@ -249,7 +249,7 @@ void session_refresh(struct ftrace_session *s)
 	for (char **line = again.failed; line && *line; line++)
 		if (!str_starts(*line, "option:"))
 			setup_error_add_once(&s->errors, "%s", *line);
-	setup_error_add_count(&s->errors, again.failed_more);
+	setup_error_add_unlisted(&s->errors, again.failed_more);
 	event_selection_deinit(&gone);
 	event_selection_deinit(&new);
 	setup_errors_deinit(&again);

@@ -60,7 +60,7 @@ static int session_stats_read_file(const char *root, const char *name, struct st
 }
 
 /* Parses "p:GROUP/NAME ...". Returns false for other lines. */
-static bool names_of(const char *line, char group[static 64], char name[static 64])
+static bool parse_probe_line(const char *line, char group[static 64], char name[static 64])
 {
 	const char *colon = strchr(line, ':');
 
@@ -89,8 +89,8 @@ static bool session_stats_read_line(const struct profile *p, const char *event, 
 	unsigned long long hits = 0, misses = 0;
 	char counted[64];
 
-	if (!names_of(event, group, name) || sscanf(counts, p->line, counted, &hits, &misses) < 2 ||
-	    strcmp(name, counted))
+	if (!parse_probe_line(event, group, name) ||
+	    sscanf(counts, p->line, counted, &hits, &misses) < 2 || strcmp(name, counted))
 		return false;
 	ret->hits = hits;
 	ret->misses = misses;
@@ -109,8 +109,8 @@ static bool belong_together(const struct profile *p, const char *events, const c
 }
 
 /* An event may be on several lines of the profile. */
-static void session_stats_count(struct dynevents *m, const struct profile *p, const char *events,
-				const char *counts)
+static void add_profile_counts(struct dynevents *m, const struct profile *p, const char *events,
+			       const char *counts)
 {
 	char group[64], name[64];
 	struct counts line;
@@ -143,7 +143,7 @@ static void read_profile(struct dynevents *m, const struct profile *p)
 		for (size_t i = 0; i < m->n; i++)
 			if (m->events[i]->type == p->type)
 				m->events[i]->hits = m->events[i]->misses = 0;
-		session_stats_count(m, p, events.s, counts.s);
+		add_profile_counts(m, p, events.s, counts.s);
 	}
 	strbuf_deinit(&events);
 	strbuf_deinit(&counts);
@@ -186,7 +186,7 @@ static void add_top_stats(const struct ftrace_session *s, struct ring_stats_all 
 }
 
 /* Converts KiB to pages of the machine, whatever the size of sub-buffers is. */
-static uint32_t pages_of(uint32_t kb)
+static uint32_t kb_to_pages(uint32_t kb)
 {
 	uint32_t size = (uint32_t)sysconf(_SC_PAGESIZE);
 
@@ -206,12 +206,12 @@ static void session_stats_write_packet(struct writer *w, const struct ftrace_sta
 	writer_end(w);
 }
 
-static uint64_t translated(const struct ftrace_session *s)
+static uint64_t count_encoded_events(const struct ftrace_session *s)
 {
 	uint64_t n = 0;
 
 	for (unsigned i = 0; i < s->n_listeners; i++)
-		n += ring_events(s->listeners[i]);
+		n += ring_event_count(s->listeners[i]);
 	return n;
 }
 
@@ -223,7 +223,7 @@ static void sum_status(const struct ftrace_session *s, uint64_t *counts)
 }
 
 /* Updates the hits and misses of the session's probes. */
-static void read_probes(struct ftrace_session *s)
+static void update_probe_counts(struct ftrace_session *s)
 {
 	s->extra.kprobe_hits = s->extra.kprobe_misses = 0;
 	probe_profile_read(&s->made);
@@ -235,11 +235,11 @@ static void read_probes(struct ftrace_session *s)
 }
 
 /* The sum increases whenever a record is written or a loss, an error or a failure is counted. */
-static uint64_t sum_up(const struct ftrace_session *s, const struct ring_stats_all *now)
+static uint64_t sum_progress(const struct ftrace_session *s, const struct ring_stats_all *now)
 {
 	const struct setup_errors *r = &s->errors;
 	uint64_t status_counts[RING_PAGE_STATUS_COUNT] = {0};
-	uint64_t sum = translated(s) + (uint64_t)s->extra.kprobe_misses;
+	uint64_t sum = count_encoded_events(s) + (uint64_t)s->extra.kprobe_misses;
 
 	sum_status(s, status_counts);
 	for (unsigned i = 0; i < RING_PAGE_STATUS_COUNT; i++)
@@ -260,7 +260,7 @@ void session_stats_begin(struct session_stats *st, struct ftrace_session *s, str
 		session_stats_write_packet(w, &p);
 	read_ring_stats(&s->ring, &st->start);
 	add_top_stats(s, &st->start);
-	read_probes(s);
+	update_probe_counts(s);
 	st->start_extra = s->extra;
 }
 
@@ -275,8 +275,8 @@ void session_stats_write_start(struct session_stats *st, struct ftrace_session *
 					      .errors = &s->errors,
 					      .more = &st->start_extra,
 					      .instance = instance_name(s),
-					      .requested_pages = pages_of(s->buffer_kb),
-					      .buffer_pages = pages_of(s->ring_kb),
+					      .requested_pages = kb_to_pages(s->buffer_kb),
+					      .buffer_pages = kb_to_pages(s->ring_kb),
 				      });
 }
 
@@ -287,8 +287,8 @@ void session_stats_write(struct session_stats *st, struct ftrace_session *s, str
 		.phase = FTRACE_STATS_END,
 		.more = &s->extra,
 		.instance = instance_name(s),
-		.requested_pages = pages_of(s->buffer_kb),
-		.buffer_pages = pages_of(s->ring_kb),
+		.requested_pages = kb_to_pages(s->buffer_kb),
+		.buffer_pages = kb_to_pages(s->ring_kb),
 	};
 	uint64_t status_counts[RING_PAGE_STATUS_COUNT] = {0};
 	struct ring_stats_all now;
@@ -297,8 +297,8 @@ void session_stats_write(struct session_stats *st, struct ftrace_session *s, str
 	read_ring_stats(&s->ring, &now);
 	foreign_changes_check(&s->foreign, &s->ring, &now);
 	add_top_stats(s, &now);
-	read_probes(s);
-	sum = sum_up(s, &now);
+	update_probe_counts(s);
+	sum = sum_progress(s, &now);
 	if (!always && st->written && sum == st->written_sum) {
 		ring_stats_deinit(&now);
 		return;

@@ -37,7 +37,7 @@ struct records {
 	uint64_t n;
 };
 
-static int add_records(void *ctx, const char *name, unsigned char d_type)
+static int add_cpu_records(void *ctx, const char *name, unsigned char d_type)
 {
 	struct records *r = ctx;
 	char file[300];
@@ -58,7 +58,7 @@ static uint64_t count_records(const char *root)
 	char path[4096];
 
 	if (!fs_join(path, sizeof(path), root, "per_cpu"))
-		fs_each(path, add_records, &r);
+		fs_each(path, add_cpu_records, &r);
 	return r.n;
 }
 
@@ -135,8 +135,8 @@ int top_level_split(struct top_level *t, struct event_selection *events, const s
 
 /* ---- the instance ---- */
 
-static int setup_failed(const struct event_selection *events, const struct setup *s, int error,
-			const char *why)
+static int report_events_failed(const struct event_selection *events, const struct setup *s,
+				int error, const char *why)
 {
 	for (size_t i = 0; i < events->n; i++)
 		setup_error_add(s->errors, "%s/%s (%s)", events->events[i].group,
@@ -161,14 +161,14 @@ static int top_level_check(const struct instance *instance, const struct event_s
 
 	if (!instance_has_other_sessions(instance))
 		return top_level_is_free(s->root, s->proc_root, &e)
-			       ? setup_failed(events, s, -EBUSY, e.text)
+			       ? report_events_failed(events, s, -EBUSY, e.text)
 			       : 0;
 	if (others_trace == wants_graph(events))
 		return 0;
-	return setup_failed(events, s, -EBUSY,
-			    others_trace
-				    ? "another recording traces functions at tracefs' top level"
-				    : "another recording reads the rings of tracefs' top level");
+	return report_events_failed(
+		events, s, -EBUSY,
+		others_trace ? "another recording traces functions at tracefs' top level"
+			     : "another recording reads the rings of tracefs' top level");
 }
 
 /* Markers alone need less than a session's events. A larger size is kept. */
@@ -194,7 +194,8 @@ static int top_level_prepare(const struct instance *instance, const struct event
 	if (!r)
 		r = instance_clear(instance);
 	if (r)
-		return setup_failed(events, o->setup, r, "cannot write to tracefs' top level");
+		return report_events_failed(events, o->setup, r,
+					    "cannot write to tracefs' top level");
 	instance_set_clock(instance, o->settings->mono_raw_clock);
 	set_size(instance, !wants_graph(events), o);
 	return 0;
@@ -210,10 +211,11 @@ static int restrict_records(const struct event_selection *events, const struct s
 	int r = mask && *mask ? instance_write(s->instance, "tracing_cpumask", mask) : 0;
 
 	if (r)
-		return setup_failed(events, s, r,
-				    "tracing_cpumask cannot be set at tracefs' top level");
+		return report_events_failed(events, s, r,
+					    "tracing_cpumask cannot be set at tracefs' top level");
 	r = wants_graph(events) ? pid_filter_set_functions(s) : 0;
-	return r ? setup_failed(events, s, r, "tids_to_trace cannot be set at tracefs' top level")
+	return r ? report_events_failed(events, s, r,
+					"tids_to_trace cannot be set at tracefs' top level")
 		 : 0;
 }
 
@@ -227,7 +229,7 @@ static int attach_instance(struct instance *instance, const struct event_selecti
 	int r = instance_attach(instance, &target, &e);
 
 	if (r)
-		return setup_failed(events, s, r, e.text);
+		return report_events_failed(events, s, r, e.text);
 	r = top_level_check(instance, events, s);
 	if (!r && !instance_has_other_sessions(instance))
 		r = top_level_prepare(instance, events, o);
@@ -257,7 +259,7 @@ static int top_level_open_rings(struct top_level *t, struct event_selection *eve
 	int r = ring_open(&t->ring, o->env->loop, o->env->sys_root, &t->instance, &e);
 
 	if (r)
-		return setup_failed(events, o->setup, r, e.text);
+		return report_events_failed(events, o->setup, r, e.text);
 	t->ring.period_ms = o->settings->drain_period_ms;
 	r = page_encoder_new(&t->table, ring_layout(t->ring.ring), o->writer, &t->encoder);
 	t->ring.encoder = t->encoder;
@@ -279,7 +281,7 @@ static int top_level_set_up(struct top_level *t, struct event_selection *events,
 		function_graph_deselect(events);
 	if (r || !events->n)
 		return r;
-	if (event_triggers_pause(s.config))
+	if (event_triggers_can_pause(s.config))
 		setup_error_add(s.errors,
 				"option:event_triggers (%s/%s comes from tracefs' top level, which "
 				"does not pause)",
@@ -302,7 +304,7 @@ int top_level_close(struct top_level *t)
 
 	ring_close(&t->ring);
 	t->encoder = page_encoder_free(t->encoder);
-	ring_size_release(&t->instance);
+	ring_size_shrink(&t->instance);
 	r = instance_remove(&t->instance);
 	event_table_deinit(&t->table);
 	event_selection_deinit(&t->events);

@@ -11,7 +11,7 @@
 #define SHOWN 200 /* bytes of the command that are shown around the position */
 
 /* Copies the text after "error: " in the line that ends at end. */
-static bool take_what(const char *log, const char *end, struct error_log_entry *e)
+static bool copy_error_text(const char *log, const char *end, struct error_log_entry *e)
 {
 	static const char mark[] = "error: ";
 	const char *line = end, *what;
@@ -36,7 +36,8 @@ bool error_log_find(const char *log, const char *command, struct error_log_entry
 		const char *text = at + strlen(head), *caret = text + len + 1;
 		struct error_log_entry e = {.at = 0};
 
-		if (strncmp(text, command, len) || text[len] != '\n' || !take_what(log, at, &e))
+		if (strncmp(text, command, len) || text[len] != '\n' ||
+		    !copy_error_text(log, at, &e))
 			continue;
 		/* The caret's line has the indentation of "  Command: ". */
 		caret += strspn(caret, " ");

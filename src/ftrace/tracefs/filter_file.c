@@ -18,7 +18,7 @@
 
 #define SHOWN 200 /* characters shown of a refused expression if the error's position is unknown */
 
-static int file_of(char *path, size_t size, const char *group, const char *name)
+static int filter_path(char *path, size_t size, const char *group, const char *name)
 {
 	int n = snprintf(path, size, "events/%s/%s/filter", group, name);
 
@@ -74,7 +74,7 @@ int filter_file_write(const struct instance *i, const char *group, const char *n
 	size_t most = (size_t)sysconf(_SC_PAGESIZE) - 1;
 	_cleanup_(freep) char *left = NULL;
 	char path[600];
-	int r = file_of(path, sizeof(path), group, name);
+	int r = filter_path(path, sizeof(path), group, name);
 
 	if (!r && strlen(filter) > most)
 		return err_set(e, -E2BIG, "%zu bytes; the kernel's limit is %zu", strlen(filter),
@@ -94,11 +94,11 @@ void filter_file_clear(const struct instance *i, const char *group, const char *
 {
 	char path[600];
 
-	if (!file_of(path, sizeof(path), group, name))
+	if (!filter_path(path, sizeof(path), group, name))
 		instance_write(i, path, "0");
 }
 
-char *filter_clean(const char *filter)
+char *filter_normalize(const char *filter)
 {
 	const char *end = filter + strlen(filter);
 	char *copy;
@@ -114,7 +114,7 @@ char *filter_clean(const char *filter)
 	return copy;
 }
 
-char *filter_both(const char *a, const char *b)
+char *filter_conjunction(const char *a, const char *b)
 {
 	char *text = NULL;
 

@@ -23,9 +23,9 @@ void filter_file_clear(const struct instance *i, const char *group, const char *
  * Returns a copy on one line, without surrounding blanks. The caller frees it. Returns NULL if out
  * of memory.
  */
-char *filter_clean(const char *filter);
+char *filter_normalize(const char *filter);
 /*
  * Returns the conjunction of two filters; a may be NULL. The caller frees it. Returns NULL if out
  * of memory.
  */
-char *filter_both(const char *a, const char *b);
+char *filter_conjunction(const char *a, const char *b);

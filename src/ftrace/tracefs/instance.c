@@ -231,7 +231,7 @@ bool instance_has_other_sessions(const struct instance *i)
 
 const char *instance_refused_file(const struct instance *i)
 {
-	return i->override ? override_refused(i->override) : NULL;
+	return i->override ? override_refused_file(i->override) : NULL;
 }
 
 /* The kernel needs tens of milliseconds for sizes, clocks, filters, and some switches. */
@@ -353,7 +353,7 @@ static int find_last_cpu(void *ctx, const char *name, unsigned char d_type)
 	return 0;
 }
 
-static int hold_size_of_cpu(void *ctx, const char *name, unsigned char d_type)
+static int save_cpu_size(void *ctx, const char *name, unsigned char d_type)
 {
 	const struct cpu_sizes *s = ctx;
 	_cleanup_(freep) char *size = NULL;
@@ -384,7 +384,7 @@ void instance_save_sizes(const struct instance *i)
 	if (*size == 'X')
 		fs_each(cpus, find_last_cpu, &s);
 	if (s.of_last)
-		fs_each(cpus, hold_size_of_cpu, &s);
+		fs_each(cpus, save_cpu_size, &s);
 	override_save(i->override, "buffer_size_kb", s.of_last);
 	override_save(i->override, "buffer_subbuf_size_kb", NULL);
 	free(s.of_last);
@@ -404,7 +404,7 @@ struct largest {
 	uint32_t kb;
 };
 
-static int add_size_of_cpu(void *ctx, const char *name, unsigned char d_type)
+static int update_largest_size(void *ctx, const char *name, unsigned char d_type)
 {
 	struct largest *l = ctx;
 	char file[300];
@@ -424,7 +424,7 @@ uint32_t instance_ring_kb(const struct instance *i)
 	struct largest l = {.i = i, .kb = read_kb(i, "buffer_size_kb")};
 
 	if (!l.kb && (cpus = instance_path_of(i, "per_cpu")))
-		fs_each(cpus, add_size_of_cpu, &l);
+		fs_each(cpus, update_largest_size, &l);
 	return l.kb;
 }
 

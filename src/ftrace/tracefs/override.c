@@ -170,7 +170,7 @@ static int override_drop(struct override *l, struct setting_change *c)
 	return c->holders ? 0 : undo_log_undo(&l->dir->log, c);
 }
 
-static void drop_all(struct override *l, const char *file, const char *prefix)
+static void drop_own_changes(struct override *l, const char *file, const char *prefix)
 {
 	struct setting_change *c;
 
@@ -198,8 +198,8 @@ static int override_refuse(struct override *l, const char *file)
 }
 
 /* Holds a setting that no session holds yet. was: the value to restore; NULL: the current one. */
-static int hold_new(struct override *l, const char *file, const char *was, const char *text,
-		    struct setting_change **ret)
+static int add_held_change(struct override *l, const char *file, const char *was, const char *text,
+			   struct setting_change **ret)
 {
 	_cleanup_(freep) char *now = NULL;
 	struct setting_change *c;
@@ -235,20 +235,20 @@ static int log_new_value(struct override *l, struct setting_change *c, const cha
 {
 	free(c->new_value);
 	c->new_value = is_command(c->file) ? strdup(c->text) : setting_read(path);
-	return undo_log_new_value(&l->dir->log, c);
+	return undo_log_write_new_value(&l->dir->log, c);
 }
 
 /* Logs the old value before the first change. */
 static int log_old_value(struct override *l, struct setting_change *c)
 {
-	int r = undo_log_old_value(&l->dir->log, c);
+	int r = undo_log_write_old_value(&l->dir->log, c);
 
 	/* A trigger is logged before its write: the file does not show which process added it. */
 	return r || !is_command(c->file) ? r : log_new_value(l, c, NULL);
 }
 
 /* Some files change although the kernel refuses the text. */
-static void write_refused(struct override *l, struct setting_change *c, const char *path)
+static void handle_refused_write(struct override *l, struct setting_change *c, const char *path)
 {
 	_cleanup_(freep) char *now = setting_read(path);
 
@@ -261,8 +261,8 @@ static void write_refused(struct override *l, struct setting_change *c, const ch
 	undo_log_rewrite(&l->dir->log);
 }
 
-static int override_put(struct override *l, struct setting_change *c, const char *text,
-			const char *path)
+static int write_and_log(struct override *l, struct setting_change *c, const char *text,
+			 const char *path)
 {
 	bool first = !c->logged;
 	int r = first ? log_old_value(l, c) : 0;
@@ -293,21 +293,22 @@ int override_write(struct override *l, const char *file, const char *text)
 	int r = fs_join(path, sizeof(path), l->dir->log.dir, file);
 
 	if (!r && is_command(file) && *text == '!') {
-		drop_all(l, file, text + 1);
+		drop_own_changes(l, file, text + 1);
 		return 0;
 	}
 	if (!r && is_new)
-		r = hold_new(l, file, NULL, text, &c);
+		r = add_held_change(l, file, NULL, text, &c);
 	if (r)
 		return r;
 	if (!is_new && !same && !is_additive && c->holders && c->holders != l->bit)
 		return override_refuse(l, file);
 	c->holders |= l->bit;
-	if (same || (is_new && !is_command(file) && setting_reads(file, c->old_value, text)))
+	if (same ||
+	    (is_new && !is_command(file) && setting_matches_write(file, c->old_value, text)))
 		return 0;
-	r = override_put(l, c, text, path);
+	r = write_and_log(l, c, text, path);
 	if (r && is_new)
-		write_refused(l, c, path);
+		handle_refused_write(l, c, path);
 	return r;
 }
 
@@ -339,7 +340,7 @@ int override_save(struct override *l, const char *file, const char *was)
 
 	if (c && c->holders && c->holders != l->bit)
 		return override_refuse(l, file);
-	r = c ? 0 : hold_new(l, file, was, NULL, &c);
+	r = c ? 0 : add_held_change(l, file, was, NULL, &c);
 	if (!r)
 		c->holders = l->bit;
 	return r || c->logged ? r : log_old_value(l, c);
@@ -358,7 +359,7 @@ void override_join(struct override *l)
 
 void override_release(struct override *l, const char *file)
 {
-	drop_all(l, file, "");
+	drop_own_changes(l, file, "");
 }
 
 int override_restore(struct override *l)
@@ -388,7 +389,7 @@ bool override_has_changed(const struct override *l, const char *file)
 	return c && c->logged && c->holders == l->bit;
 }
 
-const char *override_refused(const struct override *l)
+const char *override_refused_file(const struct override *l)
 {
 	return l->refused;
 }

@@ -48,7 +48,7 @@ bool override_others_hold(const struct override *l, const char *file);
 /* Returns true if this session changed the setting and no other session holds it. */
 bool override_has_changed(const struct override *l, const char *file);
 /* Returns the file of the first conflict of this session; NULL if there was none. */
-const char *override_refused(const struct override *l);
+const char *override_refused_file(const struct override *l);
 
 /*
  * Sets a value. Replaces a whole list. In a trigger file, adds a command; "!traceon" removes the

@@ -10,7 +10,7 @@
 #include "base/system/fs.h"
 #include "ftrace/tracefs/owner_tag.h"
 
-struct owner_tag owner_tag_parse(int pid)
+struct owner_tag owner_tag_read(int pid)
 {
 	struct owner_tag o = {.lives = !kill(pid, 0) || errno != ESRCH};
 	unsigned long long ticks;
@@ -42,15 +42,15 @@ uint64_t owner_tag_start_ns(const struct owner_tag *o)
 
 /* ---- names ---- */
 
-void owner_tag_new(char name[static OWNER_NAME_SIZE])
+void owner_tag_new_name(char name[static OWNER_NAME_SIZE])
 {
 	static unsigned names;
 
 	snprintf(name, OWNER_NAME_SIZE, "sonda_%d_%llu_%u", (int)getpid(),
-		 (unsigned long long)owner_tag_parse(getpid()).start_ticks, names++);
+		 (unsigned long long)owner_tag_read(getpid()).start_ticks, names++);
 }
 
-static bool parse(const char *name, int *ret_pid, unsigned long long *ret_ticks)
+static bool parse_owner_name(const char *name, int *ret_pid, unsigned long long *ret_ticks)
 {
 	int end = 0;
 
@@ -63,7 +63,7 @@ bool owner_tag_is_in_name(const char *name)
 	unsigned long long ticks;
 	int pid;
 
-	return parse(name, &pid, &ticks);
+	return parse_owner_name(name, &pid, &ticks);
 }
 
 bool owner_tag_is_stale(const char *name)
@@ -72,8 +72,8 @@ bool owner_tag_is_stale(const char *name)
 	struct owner_tag o;
 	int pid;
 
-	if (!parse(name, &pid, &ticks))
+	if (!parse_owner_name(name, &pid, &ticks))
 		return false;
-	o = owner_tag_parse(pid);
+	o = owner_tag_read(pid);
 	return !o.lives || (o.start_ticks && ticks && o.start_ticks != ticks);
 }

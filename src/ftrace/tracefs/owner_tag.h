@@ -14,7 +14,7 @@ struct owner_tag {
 };
 
 /* Reads the tag of the process from /proc/PID/stat. */
-struct owner_tag owner_tag_parse(int pid);
+struct owner_tag owner_tag_read(int pid);
 /* Returns the start time in ns of CLOCK_REALTIME, exact to a tick; 0 if unknown. */
 uint64_t owner_tag_start_ns(const struct owner_tag *o);
 
@@ -26,7 +26,7 @@ uint64_t owner_tag_start_ns(const struct owner_tag *o);
 #define OWNER_NAME_SIZE 56 /* the kernel's limit is 63 characters */
 
 /* Writes a name that this process has not used before. */
-void owner_tag_new(char name[static OWNER_NAME_SIZE]);
+void owner_tag_new_name(char name[static OWNER_NAME_SIZE]);
 /* Returns true for such a name, and for such a name followed by _ANYTHING. */
 bool owner_tag_is_in_name(const char *name);
 /* Returns true for such a name if its process has ended. */

@@ -55,15 +55,15 @@ bool setting_restricts(const char *file)
 
 /* ---- read form and write form ---- */
 
-static char *in_brackets(const char *read)
+static char *copy_bracketed(const char *read)
 {
 	const char *from = strchr(read, '['), *to = from ? strchr(from, ']') : NULL;
 
 	return to ? strndup(from + 1, (size_t)(to - from - 1)) : NULL;
 }
 
-/* "1411", or the size that the kernel will give to a ring that is not allocated yet. */
-static char *size_in(const char *read)
+/* Copies "1411", or the size that the kernel will give to a ring that is not allocated yet. */
+static char *copy_size(const char *read)
 {
 	const char *whole = strstr(read, EXPANDED);
 	const char *at = whole ? whole + strlen(EXPANDED) : read;
@@ -72,46 +72,47 @@ static char *size_in(const char *read)
 	return n ? strndup(at, n) : NULL;
 }
 
-/* "1", "0*"; not "X", a group with different values. */
-static char *switch_in(const char *read)
+/* Copies the digit of "1" or "0*". Returns NULL for "X", a group with different values. */
+static char *copy_switch(const char *read)
 {
 	return *read == '0' || *read == '1' ? strndup(read, 1) : NULL;
 }
 
-/* "#### all functions enabled ####", "no pid", or words. */
-static char *list_in(const char *read)
+/* Copies the words. "#### all functions enabled ####" and "no pid" are an empty list. */
+static char *copy_setting_list(const char *read)
 {
 	return strdup(*read == '#' || str_starts(read, "no pid") ? "" : read);
 }
 
-char *setting_text(const char *file, const char *read)
+char *setting_text_to_write(const char *file, const char *read)
 {
 	const char *name = base_name(file);
 
 	if (setting_kind_of(file) == SETTING_LIST)
-		return list_in(read);
+		return copy_setting_list(read);
 	if (!strcmp(name, "trace_clock"))
-		return in_brackets(read);
+		return copy_bracketed(read);
 	if (!strcmp(name, "buffer_size_kb") || !strcmp(name, "buffer_subbuf_size_kb"))
-		return size_in(read);
+		return copy_size(read);
 	if (!strcmp(name, "enable"))
-		return switch_in(read);
+		return copy_switch(read);
 	if (!strcmp(name, "filter") && str_starts(read, "none"))
 		return strdup("0");
 	return strndup(read, strcspn(read, "\n"));
 }
 
 /* A ring that reads "7 (expanded: 1408)" does not have 1408 KiB yet. */
-bool setting_reads(const char *file, const char *read, const char *text)
+bool setting_matches_write(const char *file, const char *read, const char *text)
 {
-	_cleanup_(freep) char *is = setting_text(file, read);
+	_cleanup_(freep) char *is = setting_text_to_write(file, read);
 
 	return is && !strcmp(is, text) && !strstr(read, EXPANDED);
 }
 
 bool setting_equal(const char *file, const char *a, const char *b)
 {
-	_cleanup_(freep) char *x = setting_text(file, a), *y = setting_text(file, b);
+	_cleanup_(freep) char *x = setting_text_to_write(file, a),
+			      *y = setting_text_to_write(file, b);
 
 	return !strcmp(a, b) || (x && y && !strcmp(x, y));
 }

@@ -25,10 +25,10 @@ enum setting_kind setting_kind_of(const char *file);
  * caller frees it. Returns NULL if no text does (sizes that differ between CPUs read "X") or out
  * of memory.
  */
-char *setting_text(const char *file, const char *read);
+char *setting_text_to_write(const char *file, const char *read);
 
 /* Returns true if read is what the file returns after a write of text. */
-bool setting_reads(const char *file, const char *read, const char *text);
+bool setting_matches_write(const char *file, const char *read, const char *text);
 /* Returns true if both texts read from the file mean the same. */
 bool setting_equal(const char *file, const char *a, const char *b);
 

@@ -71,7 +71,7 @@ static int restore(const struct setting_change *c, const char *dir)
 	if (kind == SETTING_COMMAND)
 		return c->new_value ? setting_remove_command(path, c->new_value) : 0;
 	now = setting_read(path);
-	text = setting_text(c->file, c->old_value);
+	text = setting_text_to_write(c->file, c->old_value);
 	/* A list whose threads have all ended matches no thread, but reads like an empty list. */
 	if (now && !(kind == SETTING_LIST && text && !*text) &&
 	    setting_equal(c->file, now, c->old_value))
@@ -131,7 +131,7 @@ static int undo_all(struct undo_log *l)
 
 /* ---- names ---- */
 
-/* "instances/foo" <-> "instances:foo", "" <-> "top-level" */
+/* These two convert between "instances/foo" and a log named "instances:foo", "" and "top-level". */
 static char *path_of_log(const char *state, const char *subdir)
 {
 	char *path = NULL, *slash;
@@ -176,7 +176,7 @@ static int read_boot_id(char id[static 64])
 	return r;
 }
 
-/* A single write, so an entry is complete or absent. */
+/* Uses a single write, so an entry is complete or absent. */
 static int write_entry(int fd, const char *kind, const char *file, const char *value)
 {
 	struct strbuf b = {0};
@@ -188,7 +188,7 @@ static int write_entry(int fd, const char *kind, const char *file, const char *v
 	return r;
 }
 
-int undo_log_old_value(struct undo_log *l, struct setting_change *c)
+int undo_log_write_old_value(struct undo_log *l, struct setting_change *c)
 {
 	int r = l->path ? write_entry(l->fd, "was", c->file, c->old_value) : 0;
 
@@ -196,14 +196,14 @@ int undo_log_old_value(struct undo_log *l, struct setting_change *c)
 	return r;
 }
 
-int undo_log_new_value(struct undo_log *l, const struct setting_change *c)
+int undo_log_write_new_value(struct undo_log *l, const struct setting_change *c)
 {
 	return l->path && c->new_value ? write_entry(l->fd, "is", c->file, c->new_value) : 0;
 }
 
 /* ---- the file: reading ---- */
 
-static int parse_entry(struct undo_log *l, bool is_old, const char *file, const char *value)
+static int load_entry(struct undo_log *l, bool is_old, const char *file, const char *value)
 {
 	struct setting_change *c;
 	int r;
@@ -240,7 +240,7 @@ static int undo_log_parse(struct undo_log *l, const char *text, size_t len)
 		if (at > end || bytes > (size_t)(end - at) || *file == '/' || strstr(file, ".."))
 			break;
 		value = strndup(at, bytes);
-		r = value ? parse_entry(l, !strcmp(kind, "was"), file, value) : -ENOMEM;
+		r = value ? load_entry(l, !strcmp(kind, "was"), file, value) : -ENOMEM;
 		at += bytes + 1;
 	}
 	return r;
@@ -269,7 +269,7 @@ static int roll_back(struct undo_log *l)
 	return r ? r : undone;
 }
 
-static int pid_of_log(const char *path)
+static int read_log_pid(const char *path)
 {
 	struct strbuf b = {0};
 	const char *head;
@@ -368,7 +368,7 @@ static int undo_log_open_file(struct undo_log *l, const char *state, const char 
 	l->fd = open_locked(l->path, O_CREAT | O_APPEND);
 	if (l->fd == -EWOULDBLOCK)
 		return err_set(e, -EBUSY, "another sonda-probes (process %d) uses %s",
-			       pid_of_log(l->path), l->dir);
+			       read_log_pid(l->path), l->dir);
 	if (l->fd < 0)
 		return err_set(e, l->fd, "cannot write %s: %s", l->path, strerror(-l->fd));
 	r = roll_back(l);

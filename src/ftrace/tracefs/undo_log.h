@@ -63,14 +63,14 @@ void undo_log_close(struct undo_log *l);
 int undo_log_add(struct undo_log *l, const char *file, const char *old_value,
 		 struct setting_change **ret);
 /* Logs the old value. Call it before the setting is changed. Returns 0 or -errno. */
-int undo_log_old_value(struct undo_log *l, struct setting_change *c);
+int undo_log_write_old_value(struct undo_log *l, struct setting_change *c);
 /* Logs c->new_value; does nothing if it is NULL. Returns 0 or -errno. */
-int undo_log_new_value(struct undo_log *l, const struct setting_change *c);
+int undo_log_write_new_value(struct undo_log *l, const struct setting_change *c);
 /*
  * Restores the old value of a logged change, unless another process has changed the setting since.
- * Removes and frees c; it stays on disk until undo_log_rewrite or undo_log_close. Returns 0, also if
- * the file no longer exists or the kernel refuses the old value, which is logged then. -EBUSY and
- * -ENOMEM: c stays in the log, so that it can be undone later.
+ * Removes and frees c; it stays on disk until undo_log_rewrite or undo_log_close. Returns 0, also
+ * if the file no longer exists or the kernel refuses the old value, which is logged then. -EBUSY
+ * and -ENOMEM: c stays in the log, so that it can be undone later.
  */
 int undo_log_undo(struct undo_log *l, struct setting_change *c);
 /* Replaces the content of the file by the logged changes. Returns 0 or -errno. */

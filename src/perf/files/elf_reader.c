@@ -49,7 +49,7 @@ static void elf_reader_add_mapping(int to, struct span line)
 	struct span path;
 	size_t need;
 
-	if (!proc_maps_line(line, &m, &path) || path.len >= FILE_PATH_MAX)
+	if (!proc_maps_parse_line(line, &m, &path) || path.len >= FILE_PATH_MAX)
 		return;
 	need = sizeof(m) + (path.len + 7) / 8 * 8;
 	if (answer.n_bytes + need > sizeof(answer.body)) {
@@ -88,7 +88,7 @@ static int read_maps(int to, int fd)
 
 /* ---- ELF files ---- */
 
-static bool is_file(const struct open_file *f, const struct stat *st)
+static bool is_same_file(const struct open_file *f, const struct stat *st)
 {
 	return f->device == st->st_dev && f->inode == st->st_ino && f->size == st->st_size &&
 	       f->changed.tv_sec == st->st_ctim.tv_sec && f->changed.tv_nsec == st->st_ctim.tv_nsec;
@@ -98,7 +98,7 @@ static bool is_file(const struct open_file *f, const struct stat *st)
  * Returns the bytes that symbols of a further file of this owner may have; 0: the owner has its
  * share.
  */
-static size_t room_for(uid_t owner)
+static size_t symbol_budget(uid_t owner)
 {
 	size_t n = 0, n_others = 0, bytes = 0, bytes_others = 0, room;
 
@@ -122,9 +122,9 @@ static int read_elf(int fd, uint32_t *ret_file)
 	if (fstat(fd, &st) < 0)
 		return -errno;
 	for (*ret_file = 0; *ret_file < n_files; (*ret_file)++)
-		if (is_file(&files[*ret_file], &st))
+		if (is_same_file(&files[*ret_file], &st))
 			return 0;
-	room = room_for(st.st_uid);
+	room = symbol_budget(st.st_uid);
 	if (n_files == ELF_READER_FILES || room == 0)
 		return -EMFILE;
 	r = elf_symbols_read(fd, room, &f->symbols);
@@ -147,7 +147,7 @@ static void find_names(size_t n)
 	}
 	for (size_t i = 0; i < n; i++) {
 		const char *name =
-			elf_symbols_name(&files[request.file].symbols, request.addresses[i]);
+			elf_symbols_find_name(&files[request.file].symbols, request.addresses[i]);
 		size_t len = name ? strlen(name) : 0;
 		uint16_t head;
 

@@ -52,7 +52,7 @@ static int read_segments(Elf *elf, struct elf_facts *facts)
 
 /* ---- functions ---- */
 
-static Elf_Scn *find_symbols(Elf *elf, GElf_Shdr *ret)
+static Elf_Scn *find_symbol_section(Elf *elf, GElf_Shdr *ret)
 {
 	Elf_Scn *dynamic = NULL;
 
@@ -119,7 +119,7 @@ size_t elf_symbols_bytes(const struct elf_symbols *s)
 	return s->n_symbols * sizeof(*s->symbols) + s->n_names;
 }
 
-/* Gives back what array_reserve() took in advance. */
+/* Frees the unused capacity that array_reserve() allocated in advance. */
 static void shrink(struct elf_symbols *s)
 {
 	void *symbols = realloc(s->symbols, MAX(s->n_symbols, 1) * sizeof(*s->symbols));
@@ -162,7 +162,7 @@ static int read_functions(Elf *elf, size_t max_bytes, struct elf_symbols *s)
 {
 	size_t caps[2] = {0, 0}, n, len;
 	GElf_Shdr h;
-	Elf_Scn *section = find_symbols(elf, &h);
+	Elf_Scn *section = find_symbol_section(elf, &h);
 	Elf_Scn *names = section ? elf_getscn(elf, h.sh_link) : NULL;
 	Elf_Data *data = section ? elf_getdata(section, NULL) : NULL;
 	Elf_Data *strings = names ? elf_getdata(names, NULL) : NULL;
@@ -228,7 +228,7 @@ void elf_symbols_deinit(struct elf_symbols *s)
 	*s = (struct elf_symbols){0};
 }
 
-const char *elf_symbols_name(const struct elf_symbols *s, uint64_t address)
+const char *elf_symbols_find_name(const struct elf_symbols *s, uint64_t address)
 {
 	size_t low = 0, high = s->n_symbols;
 

@@ -53,4 +53,4 @@ size_t elf_symbols_bytes(const struct elf_symbols *s);
 void elf_symbols_deinit(struct elf_symbols *s);
 
 /* Returns the name of the function at the address, borrowed from s; NULL: unknown. */
-const char *elf_symbols_name(const struct elf_symbols *s, uint64_t address);
+const char *elf_symbols_find_name(const struct elf_symbols *s, uint64_t address);

@@ -20,7 +20,7 @@ static bool proc_maps_take_number(const char **p, int base, char follows, uint64
 	return true;
 }
 
-bool proc_maps_line(struct span line, struct file_mapping *ret, struct span *ret_path)
+bool proc_maps_parse_line(struct span line, struct file_mapping *ret, struct span *ret_path)
 {
 	static const char anonymous[] = "//anon";
 	uint64_t start, end, offset, major, minor, inode;

@@ -12,4 +12,4 @@
  * kernel escapes it ("\012" is a newline). The path of an anonymous mapping is "//anon", as
  * in PERF_RECORD_MMAP2. " (deleted)" stays.
  */
-bool proc_maps_line(struct span line, struct file_mapping *ret, struct span *ret_path);
+bool proc_maps_parse_line(struct span line, struct file_mapping *ret, struct span *ret_path);

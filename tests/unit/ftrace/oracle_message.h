@@ -168,7 +168,7 @@ static inline void oracle_add_known(struct oracle_message *m, const struct proto
 	struct proto_field field;
 
 	for (; f; f = f->next)
-		if (!oracle_field(m, f->name) && proto_events_field(message, f->name, &field))
+		if (!oracle_field(m, f->name) && proto_events_find_field(message, f->name, &field))
 			oracle_add_field(m, f->name, field.number, field.type, false);
 }
 

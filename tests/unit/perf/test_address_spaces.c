@@ -208,7 +208,7 @@ TEST_STATE(the_load_bias_is_that_of_the_segment, setup, teardown, struct rig *r)
 	struct file_mapping m = {.inode = 1, .path_len = 2};
 	uint32_t file = mapped_files_add(&r->files, &m, "/a");
 
-	mapped_files_answer(&r->files, file, &a);
+	mapped_files_handle_answer(&r->files, file, &a);
 	assert_int_equal(mapped_file_load_bias(&r->files.items[file], 0x1000), 0x400000);
 	assert_int_equal(mapped_file_load_bias(&r->files.items[file], 0x8000), 0x402000);
 	assert_int_equal(mapped_file_load_bias(&r->files.items[file], 0x100000), 0);

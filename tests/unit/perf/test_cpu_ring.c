@@ -32,12 +32,12 @@ TEST_WITH(records_are_found_with_their_times, setup, teardown)
 	assert_int_equal(ring.time, 100);
 	h = cpu_ring_peek(&ring);
 	assert_int_equal(h->type, PERF_RECORD_SAMPLE);
-	cpu_ring_take(&ring);
+	cpu_ring_consume(&ring);
 	assert_int_equal(ring.time, 200);
 	h = cpu_ring_peek(&ring);
 	assert_int_equal(h->type, PERF_RECORD_LOST);
 	assert_memory_equal(h + 1, lost, sizeof(lost));
-	cpu_ring_take(&ring);
+	cpu_ring_consume(&ring);
 	assert_false(ring.has_next);
 	assert_int_equal(ring.page->data_tail, 0);
 	cpu_ring_release(&ring);
@@ -59,7 +59,7 @@ TEST_WITH(a_record_that_wraps_around_is_whole, setup, teardown)
 		h = cpu_ring_peek(&ring);
 		assert_memory_equal((const uint64_t *)(h + 1) + 5, chain,
 				    sizeof(chain) - time % 3 * sizeof(*chain));
-		cpu_ring_take(&ring);
+		cpu_ring_consume(&ring);
 		cpu_ring_release(&ring);
 	}
 	assert_true(ring.page->data_head > 5 * FAKE_RING_BYTES);

@@ -68,7 +68,7 @@ static void answer_maps(struct perf_session *s, int32_t pid, const char *path)
 	a = (struct file_answer){.kind = FILE_REQUEST_MAPS, .id = (uint32_t)pid, .n = 1};
 	memcpy(a.body, &m, sizeof(m));
 	memcpy(a.body + sizeof(m), path, strlen(path));
-	perf_records_answer(s, &a);
+	perf_records_handle_answer(s, &a);
 }
 
 static void answer_elf(struct perf_session *s)
@@ -78,7 +78,7 @@ static void answer_elf(struct perf_session *s)
 
 	*a = a_file;
 	a->id = asked.elf_file;
-	perf_names_answer(s, a);
+	perf_names_handle_answer(s, a);
 	free(a);
 }
 
@@ -90,7 +90,7 @@ static void answer_names(struct perf_session *s, uint64_t id, uint32_t n)
 	a = (struct file_answer){.kind = FILE_REQUEST_NAMES, .id = id, .n = n};
 	for (uint32_t i = 0; i < n; i++)
 		memcpy(a.body + i * 3, "\1\0f", 3);
-	perf_names_answer(s, &a);
+	perf_names_handle_answer(s, &a);
 }
 
 /* ---- the session ---- */

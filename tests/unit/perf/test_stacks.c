@@ -82,17 +82,17 @@ TEST_STATE(equal_things_have_one_number, setup, teardown, struct rig *r)
 {
 	const struct process_mapping a = mapping(r, 0x400000, "/a"), b = mapping(r, 0x800000, "/b");
 	const uint32_t frames[] = {
-		(uint32_t)stacks_user_frame(&r->stacks, &a, 0x400010),
-		(uint32_t)stacks_user_frame(&r->stacks, &b, 0x800010),
-		(uint32_t)stacks_kernel_frame(&r->stacks, "schedule", 8),
+		(uint32_t)stacks_add_user_frame(&r->stacks, &a, 0x400010),
+		(uint32_t)stacks_add_user_frame(&r->stacks, &b, 0x800010),
+		(uint32_t)stacks_add_kernel_frame(&r->stacks, "schedule", 8),
 	};
 	int stack = stacks_add(&r->stacks, frames, 3);
 
-	assert_int_equal(stacks_user_frame(&r->stacks, &a, 0x400010), frames[0]);
-	assert_int_not_equal(stacks_user_frame(&r->stacks, &a, 0x400011), frames[0]);
+	assert_int_equal(stacks_add_user_frame(&r->stacks, &a, 0x400010), frames[0]);
+	assert_int_not_equal(stacks_add_user_frame(&r->stacks, &a, 0x400011), frames[0]);
 	assert_int_not_equal(frames[0], frames[1]);
-	assert_int_equal(stacks_kernel_frame(&r->stacks, "schedule", 8), frames[2]);
-	assert_int_not_equal(stacks_kernel_frame(&r->stacks, "sched", 5), frames[2]);
+	assert_int_equal(stacks_add_kernel_frame(&r->stacks, "schedule", 8), frames[2]);
+	assert_int_not_equal(stacks_add_kernel_frame(&r->stacks, "sched", 5), frames[2]);
 	assert_int_equal(stacks_add(&r->stacks, frames, 3), stack);
 	assert_int_not_equal(stacks_add(&r->stacks, frames, 2), stack);
 }
@@ -105,14 +105,14 @@ TEST_STATE(tables_grow_and_keep_their_numbers, setup, teardown, struct rig *r)
 	for (uint32_t i = 0; i < 5000; i++) {
 		uint32_t frame;
 
-		frames[i] = stacks_user_frame(&r->stacks, &a, 0x400000 + i);
+		frames[i] = stacks_add_user_frame(&r->stacks, &a, 0x400000 + i);
 		frame = (uint32_t)frames[i];
 		stacks[i] = stacks_add(&r->stacks, &frame, 1);
 	}
 	for (uint32_t i = 0; i < 5000; i++) {
 		uint32_t frame = (uint32_t)frames[i];
 
-		assert_int_equal(stacks_user_frame(&r->stacks, &a, 0x400000 + i), frames[i]);
+		assert_int_equal(stacks_add_user_frame(&r->stacks, &a, 0x400000 + i), frames[i]);
 		assert_int_equal(stacks_add(&r->stacks, &frame, 1), stacks[i]);
 	}
 }
@@ -120,7 +120,7 @@ TEST_STATE(tables_grow_and_keep_their_numbers, setup, teardown, struct rig *r)
 TEST_STATE(a_stack_is_written_once_until_the_state_is_cleared, setup, teardown, struct rig *r)
 {
 	const struct process_mapping a = mapping(r, 0x400000, "/a");
-	uint32_t frame = (uint32_t)stacks_user_frame(&r->stacks, &a, 0x401234);
+	uint32_t frame = (uint32_t)stacks_add_user_frame(&r->stacks, &a, 0x401234);
 	int stack = stacks_add(&r->stacks, &frame, 1);
 	struct pb_field f;
 
@@ -146,8 +146,8 @@ TEST_STATE(other_users_see_no_address, setup, teardown, struct rig *r)
 	int stack;
 
 	r->stacks.hides_addresses = true;
-	frame = (uint32_t)stacks_user_frame(&r->stacks, &here, 0x401234);
-	assert_int_equal(stacks_user_frame(&r->stacks, &there, 0x7f0000401234), frame);
+	frame = (uint32_t)stacks_add_user_frame(&r->stacks, &here, 0x401234);
+	assert_int_equal(stacks_add_user_frame(&r->stacks, &there, 0x7f0000401234), frame);
 	stack = stacks_add(&r->stacks, &frame, 1);
 	assert_int_equal(written(r, stack, PB_INTERNED_DATA_MAPPINGS, &f), 1);
 	assert_int_equal(number_of(&f, PB_MAPPING_START), 0);
@@ -159,7 +159,7 @@ TEST_STATE(other_users_see_no_address, setup, teardown, struct rig *r)
 
 TEST_STATE(a_kernel_frame_has_a_name_and_no_address, setup, teardown, struct rig *r)
 {
-	uint32_t frame = (uint32_t)stacks_kernel_frame(&r->stacks, "schedule", 8);
+	uint32_t frame = (uint32_t)stacks_add_kernel_frame(&r->stacks, "schedule", 8);
 	int stack = stacks_add(&r->stacks, &frame, 1);
 	struct pb_field f;
 
@@ -177,11 +177,11 @@ TEST_STATE(names_are_bounded_until_a_reset, setup, teardown, struct rig *r)
 	memset(name, 'x', sizeof(name));
 	for (; !stacks_is_full(&r->stacks); n++) {
 		memcpy(name, &n, sizeof(n));
-		assert_true(stacks_name(&r->stacks, name, sizeof(name)) > 0);
+		assert_true(stacks_add_name(&r->stacks, name, sizeof(name)) > 0);
 	}
 	assert_int_equal(n, STACKS_NAMES_MAX / sizeof(name));
-	assert_int_equal(stacks_name(&r->stacks, "one more", 8), -ENOMEM);
+	assert_int_equal(stacks_add_name(&r->stacks, "one more", 8), -ENOMEM);
 	stacks_reset(&r->stacks);
 	assert_false(stacks_is_full(&r->stacks));
-	assert_true(stacks_name(&r->stacks, "one more", 8) > 0);
+	assert_true(stacks_add_name(&r->stacks, "one more", 8) > 0);
 }

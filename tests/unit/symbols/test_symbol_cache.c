@@ -68,7 +68,7 @@ FIXTURE_TEST(test_one_table_for_all)
 	assert_int_equal(b.calls, 1);
 	assert_non_null(symbol_cache_table(&a.user));
 	assert_ptr_equal(symbol_cache_table(&a.user), symbol_cache_table(&b.user));
-	assert_int_equal(symbol_table_name(symbol_cache_table(&a.user), 0x1234, name), 5);
+	assert_int_equal(symbol_table_find_name(symbol_cache_table(&a.user), 0x1234, name), 5);
 	/* A later user is called at once. */
 	join(&c, fake_root, SYMBOL_CACHE_NONE);
 	assert_int_equal(c.calls, 1);

@@ -20,13 +20,13 @@ static struct symbol_table build(const char *text, size_t len, size_t piece)
 	while ((r = symbol_table_build_step(b)) == 1)
 		;
 	assert_int_equal(r, 0);
-	return symbol_table_build_take(b);
+	return symbol_table_build_finish(b);
 }
 
 static void assert_name(const struct symbol_table *k, uint64_t address, const char *want)
 {
 	char name[SYMBOL_TABLE_NAME_MAX];
-	size_t len = symbol_table_name(k, address, name);
+	size_t len = symbol_table_find_name(k, address, name);
 
 	if (len != strlen(want) || memcmp(name, want, len))
 		fail_msg("%llx is \"%.*s\", not \"%s\"", (unsigned long long)address, (int)len,

@@ -80,7 +80,7 @@ static struct symbol_table make_symbols(const char *text)
 	assert_int_equal(symbol_table_build_feed(build, text, strlen(text)), 0);
 	while (symbol_table_build_step(build))
 		;
-	return symbol_table_build_take(build);
+	return symbol_table_build_finish(build);
 }
 
 /* The packet's flags, and its names as "1=a 3=b". */
@@ -123,13 +123,13 @@ FIXTURE_TEST(test_names_of_addresses_go_with_their_bundle)
 		b.symbols = round ? &symbol_table : NULL;
 		bundle_begin(&b, &(struct bundle_head){.sync = &moment});
 		if (round < 2) {
-			sym_index_get(&b.syms, 0xffff0000);
-			sym_index_get(&b.syms, 0x2abc);
-			sym_index_get(&b.syms, 0x1000);
+			sym_index_intern(&b.syms, 0xffff0000);
+			sym_index_intern(&b.syms, 0x2abc);
+			sym_index_intern(&b.syms, 0x1000);
 		} else if (round == 2) {
-			sym_index_get(&b.syms, 0x3000);
+			sym_index_intern(&b.syms, 0x3000);
 		} else if (round == 3) {
-			sym_index_get(&b.syms, 0x1fff);
+			sym_index_intern(&b.syms, 0x1fff);
 		}
 		bundle_end(&b);
 	}

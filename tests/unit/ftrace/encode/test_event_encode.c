@@ -103,7 +103,7 @@ static unsigned check_set(const char *name, const struct event_table_options *op
 	t.oracle->strings = &t.set.table.strings;
 	for (size_t i = 0; i < t.set.table.n_events; i++)
 		describe(t.set.table.events[i]);
-	t.out = malloc(event_table_bound(&t.set.table, t.set.layout.size));
+	t.out = malloc(event_table_max_size(&t.set.table, t.set.layout.size));
 	t.ctx = (struct encode_ctx){.syms = &t.syms, .strings = &t.set.table.strings};
 	for (unsigned c = 0; c < t.set.n_cpus; c++)
 		for (size_t at = 0; at < t.set.cpus[c].len; at += t.set.layout.size) {

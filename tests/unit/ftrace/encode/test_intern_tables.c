@@ -12,7 +12,7 @@ static uint32_t get(const char text[COMM_LEN])
 	struct comm raw;
 
 	memcpy(&raw, text, sizeof(raw));
-	return comm_table_get(&t, raw);
+	return comm_table_intern(&t, raw);
 }
 
 TEST(test_numbers_in_the_order_of_first_sight)
@@ -94,36 +94,36 @@ TEST(test_generations_that_wrap)
 TEST(test_addresses_have_numbers_in_the_order_of_first_sight)
 {
 	sym_index_clear(&s);
-	assert_int_equal(sym_index_get(&s, 0xffffffff81000000), 1);
-	assert_int_equal(sym_index_get(&s, 1), 2);
-	assert_int_equal(sym_index_get(&s, UINT64_MAX), 3);
-	assert_int_equal(sym_index_get(&s, 1), 2);
-	assert_int_equal(sym_index_get(&s, 0), 0);
+	assert_int_equal(sym_index_intern(&s, 0xffffffff81000000), 1);
+	assert_int_equal(sym_index_intern(&s, 1), 2);
+	assert_int_equal(sym_index_intern(&s, UINT64_MAX), 3);
+	assert_int_equal(sym_index_intern(&s, 1), 2);
+	assert_int_equal(sym_index_intern(&s, 0), 0);
 	assert_int_equal(s.n, 3);
 	assert_true(s.addrs[2] == UINT64_MAX);
-	assert_int_equal(sym_index_get(&s, 0xffffffff81000000), 1);
+	assert_int_equal(sym_index_intern(&s, 0xffffffff81000000), 1);
 	sym_index_clear(&s);
-	assert_int_equal(sym_index_get(&s, UINT64_MAX), 1);
+	assert_int_equal(sym_index_intern(&s, UINT64_MAX), 1);
 }
 
 TEST(test_a_full_table_of_addresses_keeps_what_it_has)
 {
 	sym_index_clear(&s);
 	for (uint64_t i = 0; i < SYM_INDEX_MAX; i++)
-		assert_int_equal(sym_index_get(&s, (i + 1) << 20), i + 1);
-	assert_int_equal(sym_index_get(&s, 12345), 0);
+		assert_int_equal(sym_index_intern(&s, (i + 1) << 20), i + 1);
+	assert_int_equal(sym_index_intern(&s, 12345), 0);
 	for (uint64_t i = 0; i < SYM_INDEX_MAX; i++)
-		assert_int_equal(sym_index_get(&s, (i + 1) << 20), i + 1);
+		assert_int_equal(sym_index_intern(&s, (i + 1) << 20), i + 1);
 }
 
 TEST(test_generations_of_addresses_that_wrap)
 {
 	sym_index_clear(&s);
-	sym_index_get(&s, 77);
+	sym_index_intern(&s, 77);
 	s.generation = UINT32_MAX;
 	for (unsigned i = 0; i < SYM_INDEX_SLOTS; i++)
 		s.slots[i].generation = 1; /* of 2^32 bundles ago */
 	sym_index_clear(&s);
-	assert_int_equal(sym_index_get(&s, 78), 1);
-	assert_int_equal(sym_index_get(&s, 77), 2);
+	assert_int_equal(sym_index_intern(&s, 78), 1);
+	assert_int_equal(sym_index_intern(&s, 77), 2);
 }

@@ -121,7 +121,7 @@ static void expect_batch(uint64_t until, const char *want, const char *file, int
 {
 	_assert_true(take(until), "nothing is complete", file, line);
 	_assert_string_equal(batch_text(), want, file, line);
-	metadata_drop_batch(&events);
+	metadata_free_batch(&events);
 }
 
 #define assert_batch(until, want) expect_batch(until, want, __FILE__, __LINE__)
@@ -275,17 +275,17 @@ static void see(uint64_t time, int32_t tid)
 /* On one CPU it is seen to run, on another one its beginning has not been read yet. */
 FIXTURE_TEST(test_threads_of_after_the_pass_began)
 {
-	metadata_complete_before(&events, &boot, 10);
+	metadata_set_complete_before(&events, &boot, 10);
 	see(9, 70);
 	see(10, 71);
 	see(11, 70);
 	assert_batch(10, "tid 70");
-	metadata_complete_before(&events, &boot, 20);
+	metadata_set_complete_before(&events, &boot, 20);
 	add_new(9, 71, 70, 0, "new");
 	assert_batch(20, "@9 new 71 by 70 new; tid 71; tid 70");
 	assert_false(take(30));
 	/* At the end nothing waits. */
-	metadata_complete_before(&events, &boot, 30);
+	metadata_set_complete_before(&events, &boot, 30);
 	see(29, 72);
 	see(31, 72);
 	see(31, 73);
@@ -299,13 +299,13 @@ FIXTURE_TEST(test_the_pass_on_another_clock)
 		.clock = FTRACE_CLOCK_MONO_RAW, .ftrace_ns = 1000, .boot_ns = 5000};
 
 	assert_ptr_equal(metadata_tids(&events, UINT64_MAX - 1), &events.tids);
-	metadata_complete_before(&events, &sync, 4900);
+	metadata_set_complete_before(&events, &sync, 4900);
 	assert_ptr_equal(metadata_tids(&events, 899), &events.tids);
 	assert_ptr_equal(metadata_tids(&events, 900), &events.later);
-	metadata_complete_before(&events, &sync, UINT64_MAX);
+	metadata_set_complete_before(&events, &sync, UINT64_MAX);
 	assert_ptr_equal(metadata_tids(&events, 900), &events.tids);
 	sync.ftrace_ns = 0;
-	metadata_complete_before(&events, &sync, 4900);
+	metadata_set_complete_before(&events, &sync, 4900);
 	assert_ptr_equal(metadata_tids(&events, 900), &events.tids);
 }
 
@@ -329,13 +329,13 @@ FIXTURE_TEST(test_times_of_another_clock)
 	add_rename(1100, 70, "b");
 	assert_true(metadata_take_batch(&events, &sync, 5050, &batch));
 	assert_string_equal(batch_text(), "@4900 name 70 a");
-	metadata_drop_batch(&events);
+	metadata_free_batch(&events);
 	/* Kept, and converted by the clocks of the later batch. */
 	sync = (struct clock_sync){
 		.clock = FTRACE_CLOCK_MONO_RAW, .ftrace_ns = 2000, .boot_ns = 6001};
 	assert_true(metadata_take_batch(&events, &sync, 6000, &batch));
 	assert_string_equal(batch_text(), "@5101 name 70 b");
-	metadata_drop_batch(&events);
+	metadata_free_batch(&events);
 	/* The clock does not count time: all that was read is published. */
 	add_rename(77, 70, "a");
 	sync.ftrace_ns = 0;
@@ -359,7 +359,7 @@ FIXTURE_TEST(test_more_than_can_be_held)
 	assert_true(take(UINT64_MAX));
 	assert_int_equal(batch.n_tasks, METADATA_MAX_TASKS);
 	assert_int_equal(batch.lost, METADATA_MAX_TASKS / 2 + 1);
-	metadata_drop_batch(&events);
+	metadata_free_batch(&events);
 	assert_false(take(UINT64_MAX));
 
 	memset(file, 'x', sizeof(file));

@@ -32,7 +32,7 @@ SETUP
 	assert_int_equal(symbol_table_build_feed(b, text, strlen(text)), 0);
 	while (symbol_table_build_step(b))
 		;
-	symbol_table = symbol_table_build_take(b);
+	symbol_table = symbol_table_build_finish(b);
 	assert_int_equal(printk_formats_parse(&table.strings, "0x1000 : \"n %d s %s p %ps\\n\"\n"),
 			 0);
 	ctx = (struct encode_ctx){

@@ -30,9 +30,9 @@ FIXTURE_TEST(test_rows_by_id)
 	assert_int_equal(add("sched", "sched_process_wait", 3, &o), 0);
 	assert_string_equal(event_table_get(&t, 3)->name, "sched_process_wait");
 	assert_string_equal(event_table_get(&t, 65535)->name, "irq_handler_exit");
-	assert_ptr_equal(event_table_named(&t, "sched", "sched_process_wait"),
+	assert_ptr_equal(event_table_find_named(&t, "sched", "sched_process_wait"),
 			 event_table_get(&t, 3));
-	assert_null(event_table_named(&t, "irq", "sched_process_wait"));
+	assert_null(event_table_find_named(&t, "irq", "sched_process_wait"));
 	assert_int_equal(add("user_events_multi", "mine.0", 7, &o), 0);
 	assert_string_equal(event_table_get(&t, 7)->name, "mine.0");
 	event_table_remove(&t, 7);
@@ -44,7 +44,7 @@ FIXTURE_TEST(test_rows_by_id)
 	assert_int_equal(t.n_events, 2);
 	event_table_remove(&t, 3);
 	assert_null(event_table_get(&t, 3));
-	assert_null(event_table_named(&t, "sched", "sched_process_wait"));
+	assert_null(event_table_find_named(&t, "sched", "sched_process_wait"));
 	event_table_remove(&t, 4);
 	event_table_remove(&t, 5000);
 	event_table_sweep(&t);
@@ -271,12 +271,12 @@ FIXTURE_TEST(test_the_bound_is_that_of_the_largest)
 {
 	const struct event_table_options o = {0};
 
-	assert_true(event_table_bound(&t, 4096) > 0);
+	assert_true(event_table_max_size(&t, 4096) > 0);
 	assert_int_equal(add("g", "small", 10, &o), 0);
 	add_row(&t, "g", "large", 11, FIELD("char a[]", 8, 0, 0), o);
-	assert_int_equal(event_table_bound(&t, 4096),
+	assert_int_equal(event_table_max_size(&t, 4096),
 			 event_encode_bound(event_table_get(&t, 11), 4096));
-	assert_true(event_table_bound(&t, 4096) > 4096);
+	assert_true(event_table_max_size(&t, 4096) > 4096);
 }
 
 FIXTURE_TEST(test_prints_have_a_text_to_ask_about)

@@ -188,7 +188,7 @@ TEST(test_limits_of_reports)
 	assert_int_equal(r.unknown_more, 0);
 	setup_error_add_once(&r, "%s", longest); /* which is in the list */
 	setup_error_add_once(&r, "another");
-	setup_error_add_count(&r, 7);
+	setup_error_add_unlisted(&r, 7);
 	assert_int_equal(r.failed_more, 58);
 	for (unsigned i = 0; i < SETUP_ERRORS_MAX + 3; i++)
 		setup_error_unknown_event(&r, "a/b");

@@ -527,7 +527,7 @@ FIXTURE_TEST(test_calls_of_32_bit_programs_in_their_place)
 	assert_int_equal(compat_syscalls_new("tests/data/calls", &o, &table, &t->calls), 0);
 	if (!t->calls)
 		skip(); /* a machine whose kernel has no other table */
-	assert_int_equal(page_encoder_refit(t), 0);
+	assert_int_equal(page_encoder_reserve(t), 0);
 	page_begin(&m, 1000);
 	for (uint64_t tid = 32; tid <= 64; tid += 32) {
 		call[0] = tid << 32 | ID_CALL;
@@ -606,7 +606,7 @@ FIXTURE_TEST(test_events_that_come_later)
 	}
 	event_table_remove(&table, ID_GENERIC);
 	event_table_sweep(&table);
-	assert_int_equal(page_encoder_refit(t), 0);
+	assert_int_equal(page_encoder_reserve(t), 0);
 	fake_writer_clear(w);
 	page_begin(&m, 2);
 	put_generic(&m, 1);
@@ -717,7 +717,7 @@ static void check_markers_of_threads(struct event_table_options options)
 	config.n_tids_to_trace = 2;
 	assert_int_equal(print_filter_new(&config, false, &table.prints), 0);
 	add_row(&table, "ftrace", "raw_data", ID_LARGE, FIELD("unsigned int id", 8, 4, 0), options);
-	assert_int_equal(page_encoder_refit(t), 0);
+	assert_int_equal(page_encoder_reserve(t), 0);
 	page_begin(&m, 1);
 	put_raw(&m, 6);
 	put_raw(&m, 7);

@@ -18,21 +18,21 @@ TEST(test_events_and_fields)
 
 	assert_int_equal(e.number, PB_FTRACE_EVENT_SCHED_SWITCH);
 	assert_int_equal(e.n_fields, 7);
-	assert_true(proto_events_field(&e, "prev_state", &f));
+	assert_true(proto_events_find_field(&e, "prev_state", &f));
 	assert_int_equal(f.number, 4);
 	assert_int_equal(f.type, PROTO_INT64);
-	assert_true(proto_events_field(&e, "next_comm", &f));
+	assert_true(proto_events_find_field(&e, "next_comm", &f));
 	assert_int_equal(f.type, PROTO_STRING);
-	assert_false(proto_events_field(&e, "next_com", &f));
-	assert_false(proto_events_field(&e, "", &f));
+	assert_false(proto_events_find_field(&e, "next_com", &f));
+	assert_false(proto_events_find_field(&e, "", &f));
 
 	e = event_of("raw_syscalls", "sys_enter");
-	assert_true(proto_events_field(&e, "args", &f));
+	assert_true(proto_events_find_field(&e, "args", &f));
 	assert_int_equal(f.type, PROTO_REPEATED_UINT64);
 	e = event_of("i2c", "i2c_read");
 	assert_int_equal(e.number, PB_FTRACE_EVENT_I2C_READ);
 	e = event_of("i2c", "i2c_write");
-	assert_true(proto_events_field(&e, "buf", &f));
+	assert_true(proto_events_find_field(&e, "buf", &f));
 	assert_int_equal(f.type, PROTO_BYTES);
 }
 

@@ -80,7 +80,7 @@ FOLDER_TEST(test_what_the_dead_left_behind)
 	if (!dead)
 		_exit(0);
 	waitpid(dead, NULL, 0);
-	owner_tag_new(live);
+	owner_tag_new_name(live);
 	n = snprintf(text, sizeof(text),
 		     "p:kprobes/other vfs_read\n"
 		     "p:sonda_%d_77_0/a vfs_read x=%%di\n"

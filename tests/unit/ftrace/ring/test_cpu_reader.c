@@ -74,14 +74,14 @@ static void open_rings(uint32_t buffer_kb)
 	instance = fake_instance();
 	assert_int_equal(
 		cpu_readers_open(&r, &instance, fake_root, &page_maker_layout, buffer_kb, &e), 0);
-	cpu_readers_begin(&r);
+	cpu_readers_begin_pass(&r);
 }
 
 static uint32_t run(unsigned i, uint32_t max, bool to_the_end)
 {
 	struct page_encode_target to = {.t = t, .cpu = &streams[i]};
 
-	return cpu_reader_run(&r, &r.cpus[i], &to, 1, max * PAGE_MAKER_SIZE, to_the_end) /
+	return cpu_reader_read_pages(&r, &r.cpus[i], &to, 1, max * PAGE_MAKER_SIZE, to_the_end) /
 	       PAGE_MAKER_SIZE;
 }
 
@@ -159,11 +159,11 @@ FIXTURE_TEST(test_cpus_that_are_not_there_are_left_out)
 	assert_int_equal(run(1, 10, true), 0);
 	assert_int_equal(run(2, 10, true), 1);
 	cpu_readers_open_new(&r);
-	cpu_readers_begin(&r);
+	cpu_readers_begin_pass(&r);
 	assert_int_equal(run(1, 10, true), 0);
 	fake_text("devices/system/cpu/present", "0-2\n"); /* plugged in */
 	cpu_readers_open_new(&r);
-	cpu_readers_begin(&r);
+	cpu_readers_begin_pass(&r);
 	assert_int_equal(run(1, 10, true), 1);
 	assert_int_equal(streams[1].events, 1);
 	assert_int_equal(run(0, 10, true), 0); /* the others are where they were */
@@ -191,7 +191,7 @@ FIXTURE_TEST(test_a_ring_that_cannot_be_opened_is_tried_again)
 	assert_true(r.cpus[2].fd >= 0);
 	assert_int_equal(rename(away, name), 0);
 	cpu_readers_open_new(&r);
-	cpu_readers_begin(&r);
+	cpu_readers_begin_pass(&r);
 	assert_int_equal(run(1, 10, true), 1);
 	assert_false(r.unopened);
 	free(name);
@@ -238,7 +238,7 @@ FIXTURE_TEST(test_a_tick_ends_at_a_page_that_was_hardly_begun)
 	/* The first page may be a remainder, so it does not count. */
 	assert_int_equal(run(0, 100, false), 2);
 	assert_true(r.cpus[0].done);
-	cpu_readers_begin(&r);
+	cpu_readers_begin_pass(&r);
 	assert_int_equal(run(0, 1, false), 1);
 	assert_false(r.cpus[0].done);
 	assert_int_equal(run(0, 1, false), 1);
@@ -278,7 +278,7 @@ FIXTURE_TEST(test_a_flush_does_not_run_after_the_writer)
 	open_rings(4000);
 	assert_int_equal(run(0, 100, true), 4);
 	assert_true(r.cpus[0].done);
-	cpu_readers_begin(&r);
+	cpu_readers_begin_pass(&r);
 	assert_int_equal(run(0, 2, true), 2);
 	assert_false(r.cpus[0].done);
 	assert_int_equal(run(0, 2, true), 1);
@@ -292,7 +292,7 @@ FIXTURE_TEST(test_no_pass_is_longer_than_a_ring)
 	open_rings(40);
 	assert_int_equal(run(0, 10000, true), 13);
 	assert_true(r.cpus[0].done);
-	cpu_readers_begin(&r);
+	cpu_readers_begin_pass(&r);
 	assert_int_equal(run(0, 10000, false), 13);
 }
 
@@ -356,7 +356,7 @@ FIXTURE_TEST(test_gaps_of_a_ring_that_others_have_used)
 	instance.override = attached;
 	assert_int_equal(cpu_readers_open(&r, &instance, fake_root, &page_maker_layout, 4, &e), 0);
 	fake_text("instances/x/per_cpu/cpu0/stats", "overrun: 460\n");
-	cpu_readers_begin(&r);
+	cpu_readers_begin_pass(&r);
 	assert_int_equal(run(0, 100, true), 1);
 	bundles_read(w);
 	assert_bundles("cpu 0 lost 450 gap 0-1000 (60) events 1");
@@ -379,13 +379,13 @@ FIXTURE_TEST(test_reads_that_fail)
 	/* A descriptor that cannot be read at all, and one that has nothing now. */
 	close(r.cpus[0].fd);
 	r.cpus[0].fd = open(fake_root, O_RDONLY);
-	cpu_readers_begin(&r);
+	cpu_readers_begin_pass(&r);
 	assert_int_equal(run(0, 10, true), 0);
 	assert_int_equal(t->status_counts[RING_PAGE_READ_ERROR], 1);
 	close(r.cpus[0].fd);
 	assert_int_equal(pipe2(fds, O_NONBLOCK), 0);
 	r.cpus[0].fd = fds[0];
-	cpu_readers_begin(&r);
+	cpu_readers_begin_pass(&r);
 	assert_int_equal(run(0, 10, true), 0);
 	assert_true(r.cpus[0].done);
 	assert_int_equal(t->status_counts[RING_PAGE_READ_ERROR], 1);

@@ -147,9 +147,9 @@ FIXTURE_TEST(test_every_listener_gets_each_page)
 	ring_read_all(&b->l);
 	run_until(&b->all_reads, 1);
 	assert_int_equal(a->all_reads, 0); /* did not ask */
-	assert_int_equal(ring_events(&a->l), 4); /* its own event and the common one, twice */
-	assert_int_equal(ring_events(&b->l), 4);
-	assert_int_equal(ring_events(&c->l), 2);
+	assert_int_equal(ring_event_count(&a->l), 4); /* its own event and the common one, twice */
+	assert_int_equal(ring_event_count(&b->l), 4);
+	assert_int_equal(ring_event_count(&c->l), 2);
 	for (unsigned i = 0; i < LISTENERS; i++) {
 		bundles_read(sides[i].w);
 		assert_bundles(i == 2 ? "cpu 0 events 1 | cpu 1 lost 7 gap 0-2000 (7) events 1"
@@ -205,8 +205,8 @@ FIXTURE_TEST(test_listeners_attach_and_detach)
 	ring_read_all(&b->l);
 	run_until(&b->all_reads, 1);
 	assert_int_equal(a->all_reads, 2);
-	assert_int_equal(ring_events(&a->l), 4);
-	assert_int_equal(ring_events(&b->l), 4);
+	assert_int_equal(ring_event_count(&a->l), 4);
+	assert_int_equal(ring_event_count(&b->l), 4);
 	ring_detach(&b->l);
 	assert_int_equal(event_base_loop(loop, EVLOOP_NONBLOCK),
 			 1); /* no listener, nothing to do */
@@ -214,7 +214,7 @@ FIXTURE_TEST(test_listeners_attach_and_detach)
 	ring_attach(&a->l);
 	ring_read_all(&a->l);
 	run_until(&a->all_reads, 3);
-	assert_int_equal(ring_events(&a->l), 6);
+	assert_int_equal(ring_event_count(&a->l), 6);
 	assert_int_equal(a->before, a->after);
 }
 
@@ -226,7 +226,7 @@ FIXTURE_TEST(test_the_shortest_period_counts)
 	ring_attach(&b->l);
 	put_page(0, 1000, 0);
 	run_until(&a->after, 3);
-	assert_int_equal(ring_events(&a->l), 2);
+	assert_int_equal(ring_event_count(&a->l), 2);
 	assert_int_equal(a->after, b->after);
 	assert_int_equal(a->all_reads + b->all_reads, 0);
 }
@@ -239,19 +239,19 @@ FIXTURE_TEST(test_a_listener_on_hold_starts_no_read)
 	ring_attach(&a->l);
 	put_page(0, 1000, 0);
 	assert_int_equal(event_base_loop(loop, EVLOOP_NONBLOCK), 1); /* nothing to do */
-	assert_int_equal(ring_events(&a->l), 0);
+	assert_int_equal(ring_event_count(&a->l), 0);
 	/* What is read for others does not come again. */
 	ring_attach(&b->l);
 	ring_read_all(&b->l);
 	run_until(&b->all_reads, 1);
-	assert_int_equal(ring_events(&a->l), 2);
+	assert_int_equal(ring_event_count(&a->l), 2);
 	ring_hold(&b->l, true);
 	put_page(0, 2000, 0);
 	assert_int_equal(event_base_loop(loop, EVLOOP_NONBLOCK), 1);
 	ring_hold(&a->l, false);
 	run_until(&a->after, 3);
-	assert_int_equal(ring_events(&a->l), 4);
-	assert_int_equal(ring_events(&b->l), 4);
+	assert_int_equal(ring_event_count(&a->l), 4);
+	assert_int_equal(ring_event_count(&b->l), 4);
 }
 
 static void close_it(struct side *s)

@@ -45,7 +45,7 @@ static void before_slice(void *ctx)
 static void after_slice(void *ctx)
 {
 	slices++;
-	through += ring_poll_read_until(d, &read_until);
+	through += ring_poll_pass_is_done(d, &read_until);
 	most_pages = MAX(most_pages, pages_read() - pages_before);
 	if (in_after_turn)
 		in_after_turn();
@@ -63,7 +63,7 @@ static unsigned targets(void *ctx, unsigned cpu, struct page_encode_target **ret
 static void pass_over(void *ctx)
 {
 	passes++;
-	assert_int_equal(passes, ring_poll_passes(d));
+	assert_int_equal(passes, ring_poll_finished_passes(d));
 	if (in_pass_over)
 		in_pass_over();
 }
@@ -166,7 +166,7 @@ FIXTURE_TEST(test_how_far_all_rings_have_been_read)
 	assert_int_equal(through, 1);
 	assert_true(slices > 1);
 	assert_in_range(read_until, before, after);
-	assert_false(ring_poll_read_until(d, &until)); /* no pass is on */
+	assert_false(ring_poll_pass_is_done(d, &until)); /* no pass is on */
 	assert_true(until == 0);
 	before = clock_boot_ns();
 	ring_poll_read_all(d);
@@ -339,7 +339,7 @@ FIXTURE_TEST(test_only_the_full_ring_is_read)
 	run_until(&slices, 1);
 	assert_int_equal(streams[0].events, 4);
 	assert_int_equal(streams[1].events, 0);
-	assert_false(ring_poll_read_until(d, &until)); /* the other was not read */
+	assert_false(ring_poll_pass_is_done(d, &until)); /* the other was not read */
 	stop_watching(2);
 }
 
@@ -402,7 +402,7 @@ FIXTURE_TEST(test_ticks_come_though_wake_ups_never_end)
 		assert_true(slices < 100000);
 	}
 	assert_true(through > 0); /* as a tick's pass, which shows how far all has been read */
-	assert_false(ring_poll_read_until(d, &until));
+	assert_false(ring_poll_pass_is_done(d, &until));
 	stop_watching(2);
 }
 

@@ -29,7 +29,7 @@ static unsigned take(uint32_t uid, uint32_t mib)
 	uint32_t kb = mib * 1024;
 
 	setup_errors_deinit(&errors);
-	ring_share_take(&shares[n++], uid, &machine, &kb, &errors);
+	ring_share_reserve(&shares[n++], uid, &machine, &kb, &errors);
 	return kb / 1024;
 }
 

@@ -181,10 +181,10 @@ FIXTURE_TEST(test_large_rings_grow_and_shrink_in_steps)
 	assert_int_equal(kernel.buffer_kb, 5 * step + 1);
 	assert_in_range(kernel.most_at_once, step / 2, step);
 	kernel.others = true;
-	ring_size_release(&(struct instance){0});
+	ring_size_shrink(&(struct instance){0});
 	assert_int_equal(kernel.buffer_kb, 5 * step + 1);
 	kernel.others = false;
-	ring_size_release(&(struct instance){0});
+	ring_size_shrink(&(struct instance){0});
 	assert_in_range(kernel.buffer_kb, 1, step);
 	assert_in_range(kernel.most_at_once, step / 2, step);
 	assert_null(errors.failed);
@@ -206,9 +206,9 @@ FIXTURE_TEST(test_an_attached_ring_is_restored_small)
 	const struct instance attached = {.override = (struct override *)state};
 
 	kernel.buffer_kb = 2048;
-	ring_size_release(&attached);
+	ring_size_shrink(&attached);
 	assert_int_equal(kernel.buffer_kb, 1024);
 	kernel.buffer_kb = 512;
-	ring_size_release(&attached);
+	ring_size_shrink(&attached);
 	assert_int_equal(kernel.buffer_kb, 512);
 }

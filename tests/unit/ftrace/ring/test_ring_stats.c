@@ -92,7 +92,7 @@ TEST(test_the_packet)
 
 	setup_error_unknown_event(&errors, "a/b");
 	setup_error_add(&errors, "c/d (why)");
-	setup_error_add_count(&errors, 57);
+	setup_error_add_unlisted(&errors, 57);
 	setup_error_fatal(&errors, "none");
 	assert_int_equal(pb_mem_init(&m), 0);
 	ftrace_stats_write(&p, &m.enc);

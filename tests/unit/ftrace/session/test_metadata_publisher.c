@@ -71,7 +71,7 @@ static void listen(void)
 static void begin(void)
 {
 	metadata_publisher_begin(&publisher, &setup, &table);
-	metadata_publisher_gather(&publisher, &encoder, UINT64_MAX);
+	metadata_publisher_prepare_encoder(&publisher, &encoder, UINT64_MAX);
 }
 
 /* In an instance of another process. */
@@ -193,7 +193,7 @@ FIXTURE_TEST(test_without_an_instance)
 	listen();
 	setup.instance = &none;
 	metadata_publisher_begin(&publisher, &setup, &table);
-	metadata_publisher_gather(&publisher, &encoder, UINT64_MAX);
+	metadata_publisher_prepare_encoder(&publisher, &encoder, UINT64_MAX);
 	assert_null(encoder.ctx.tids);
 	assert_int_equal(n_failed(), 0);
 }
@@ -262,11 +262,11 @@ FIXTURE_TEST(test_tasks_with_a_filter_are_not_promised)
 
 FIXTURE_TEST(test_a_loss_ends_the_promise)
 {
-	metadata_publisher_lost(&publisher); /* before it began */
+	metadata_publisher_set_incomplete(&publisher); /* before it began */
 	listen();
 	begin();
 	assert_true(metadata_bus_is_complete(bus, SESSION));
-	metadata_publisher_lost(&publisher);
+	metadata_publisher_set_incomplete(&publisher);
 	assert_false(metadata_bus_is_complete(bus, SESSION));
 	assert_ptr_equal(encoder.ctx.tids, &publisher.collected.tids);
 }
@@ -318,7 +318,7 @@ FIXTURE_TEST(test_a_listener_that_leaves)
 	listen();
 	begin();
 	metadata_bus_unsubscribe(bus, SESSION, &published);
-	metadata_publisher_gather(&publisher, &encoder, UINT64_MAX);
+	metadata_publisher_prepare_encoder(&publisher, &encoder, UINT64_MAX);
 	assert_null(encoder.ctx.tids);
 	assert_null(encoder.ctx.metadata);
 }

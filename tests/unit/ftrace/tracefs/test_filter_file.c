@@ -8,7 +8,10 @@
 
 static struct err_text e;
 
-/* Takes the place of write(2): refuses filters, and puts these words into the file as the kernel does. */
+/*
+ * Takes the place of write(2): refuses filters, and puts these words into the file as the kernel
+ * does.
+ */
 static const char *refusal;
 
 ssize_t write(int fd, const void *data, size_t len)
@@ -112,7 +115,7 @@ FIXTURE_TEST(test_longer_than_the_kernel_takes)
 
 static void assert_clean(const char *filter, const char *clean)
 {
-	char *text = filter_clean(filter);
+	char *text = filter_normalize(filter);
 
 	assert_string_equal(text, clean);
 	free(text);
@@ -128,8 +131,8 @@ TEST(test_one_line_without_blanks_around)
 
 TEST(test_what_passes_both)
 {
-	char *one = filter_both(NULL, "a || b"), *two = filter_both(one, "c");
-	char *three = filter_both(two, "d");
+	char *one = filter_conjunction(NULL, "a || b"), *two = filter_conjunction(one, "c");
+	char *three = filter_conjunction(two, "d");
 
 	assert_string_equal(one, "a || b");
 	assert_string_equal(two, "(a || b) && (c)");

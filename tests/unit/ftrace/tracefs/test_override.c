@@ -72,7 +72,7 @@ FIXTURE_TEST(test_settings_are_restored)
 	assert_false(override_has_changed(l, "trace_clock"));
 	assert_string_equal(reads("events/a/c/enable"), "1\n");
 	assert_string_equal(reads("events/a/b/filter"), "x == 2");
-	assert_null(override_refused(l));
+	assert_null(override_refused_file(l));
 	override_free(l);
 	assert_string_equal(reads("tracing_on"), "0");
 	assert_string_equal(reads("events/a/b/enable"), "0");
@@ -128,7 +128,7 @@ FIXTURE_TEST(test_one_value_for_all)
 	assert_int_equal(override_write(a, "current_tracer", "function_graph"), 0);
 	assert_int_equal(override_write(b, "current_tracer", "function_graph"), 0);
 	assert_int_equal(override_write(b, "current_tracer", "function"), -EBUSY);
-	assert_string_equal(override_refused(b), "current_tracer");
+	assert_string_equal(override_refused_file(b), "current_tracer");
 	assert_int_equal(override_write(a, "current_tracer", "function"), -EBUSY);
 	assert_string_equal(reads("current_tracer"), "function_graph");
 	/* A setting that had the wanted value is held, too. */

@@ -5,7 +5,7 @@
 
 TEST(test_we_live_and_began_before_now)
 {
-	struct owner_tag o = owner_tag_parse(getpid());
+	struct owner_tag o = owner_tag_read(getpid());
 	uint64_t now = clock_ns(CLOCK_REALTIME);
 
 	assert_true(o.lives);
@@ -13,7 +13,7 @@ TEST(test_we_live_and_began_before_now)
 	assert_true(owner_tag_start_ns(&o) <= now);
 	assert_true(owner_tag_start_ns(&o) + 3600 * NS_PER_S > now);
 	/* The same each time. */
-	assert_true(owner_tag_parse(getpid()).start_ticks == o.start_ticks);
+	assert_true(owner_tag_read(getpid()).start_ticks == o.start_ticks);
 }
 
 TEST(test_whoever_has_ended_does_not_live)
@@ -25,14 +25,14 @@ TEST(test_whoever_has_ended_does_not_live)
 		pause();
 		_exit(0);
 	}
-	assert_true(owner_tag_parse(child).lives);
+	assert_true(owner_tag_read(child).lives);
 	kill(child, SIGKILL);
 	/* Dead, but its parent has not looked. */
 	assert_int_equal(waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT), 0);
-	assert_false(owner_tag_parse(child).lives);
+	assert_false(owner_tag_read(child).lives);
 	waitpid(child, NULL, 0);
-	assert_false(owner_tag_parse(child).lives);
-	assert_int_equal(owner_tag_parse(child).start_ticks, 0);
+	assert_false(owner_tag_read(child).lives);
+	assert_int_equal(owner_tag_read(child).start_ticks, 0);
 	assert_int_equal(owner_tag_start_ns(&(struct owner_tag){0}), 0);
 }
 
@@ -40,8 +40,8 @@ TEST(test_names_are_new_each_time)
 {
 	char one[OWNER_NAME_SIZE], two[OWNER_NAME_SIZE], longer[OWNER_NAME_SIZE + 8];
 
-	owner_tag_new(one);
-	owner_tag_new(two);
+	owner_tag_new_name(one);
+	owner_tag_new_name(two);
 	assert_string_not_equal(one, two);
 	assert_true(owner_tag_is_in_name(one) && owner_tag_is_in_name(two));
 	assert_false(owner_tag_is_stale(one));
@@ -85,7 +85,7 @@ TEST(test_names_of_whoever_is_gone)
 	snprintf(name, sizeof(name), "sonda_%d_123_0", getppid());
 	assert_true(owner_tag_is_stale(name));
 	snprintf(name, sizeof(name), "sonda_%d_%llu_0", getppid(),
-		 (unsigned long long)owner_tag_parse(getppid()).start_ticks);
+		 (unsigned long long)owner_tag_read(getppid()).start_ticks);
 	assert_false(owner_tag_is_stale(name));
 	snprintf(name, sizeof(name), "sonda_%d_0_0",
 		 getppid()); /* it could not distinguish its own */

@@ -4,7 +4,7 @@
 
 static void assert_text(const char *file, const char *read, const char *want)
 {
-	char *text = setting_text(file, read);
+	char *text = setting_text_to_write(file, read);
 
 	if (want)
 		assert_string_equal(text, want);
@@ -44,13 +44,13 @@ TEST(test_what_is_written_to_read_so_again)
 
 TEST(test_when_nothing_has_to_be_written)
 {
-	assert_true(setting_reads("tracing_on", "1\n", "1"));
-	assert_false(setting_reads("tracing_on", "0\n", "1"));
-	assert_true(setting_reads("trace_clock", "local [boot]\n", "boot"));
-	assert_true(setting_reads("buffer_size_kb", "1408\n", "1408"));
+	assert_true(setting_matches_write("tracing_on", "1\n", "1"));
+	assert_false(setting_matches_write("tracing_on", "0\n", "1"));
+	assert_true(setting_matches_write("trace_clock", "local [boot]\n", "boot"));
+	assert_true(setting_matches_write("buffer_size_kb", "1408\n", "1408"));
 	/* It reads so, but the ring does not have it yet. */
-	assert_false(setting_reads("buffer_size_kb", "7 (expanded: 1408)\n", "1408"));
-	assert_false(setting_reads("buffer_size_kb", "X\n", "1408"));
+	assert_false(setting_matches_write("buffer_size_kb", "7 (expanded: 1408)\n", "1408"));
+	assert_false(setting_matches_write("buffer_size_kb", "X\n", "1408"));
 
 	assert_true(setting_equal("trace_clock", "local [boot]\n", "local [boot] tai\n"));
 	assert_true(setting_equal("events/a/b/enable", "1\n", "1*\n"));

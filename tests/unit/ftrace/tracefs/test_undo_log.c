@@ -28,9 +28,9 @@ static struct setting_change *change(struct undo_log *r, const char *file, const
 	struct setting_change *c;
 
 	assert_int_equal(undo_log_add(r, file, was, &c), 0);
-	assert_int_equal(undo_log_old_value(r, c), 0);
+	assert_int_equal(undo_log_write_old_value(r, c), 0);
 	c->new_value = is ? strdup(is) : NULL;
-	assert_int_equal(undo_log_new_value(r, c), 0);
+	assert_int_equal(undo_log_write_new_value(r, c), 0);
 	return c;
 }
 

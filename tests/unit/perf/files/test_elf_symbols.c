@@ -51,10 +51,10 @@ TEST(names_of_functions_are_found_by_address)
 	dl_iterate_phdr(load_address, &base);
 	at = (uint64_t)(uintptr_t)function_with_a_name - base;
 	assert_int_equal(elf_symbols_read(fd, SIZE_MAX, &s), 0);
-	assert_string_equal(elf_symbols_name(&s, at), "function_with_a_name");
-	assert_string_equal(elf_symbols_name(&s, at + 1), "function_with_a_name");
-	assert_null(elf_symbols_name(&s, 0));
-	assert_null(elf_symbols_name(&s, UINT64_MAX));
+	assert_string_equal(elf_symbols_find_name(&s, at), "function_with_a_name");
+	assert_string_equal(elf_symbols_find_name(&s, at + 1), "function_with_a_name");
+	assert_null(elf_symbols_find_name(&s, 0));
+	assert_null(elf_symbols_find_name(&s, UINT64_MAX));
 	assert_true(s.facts.n_segments >= 1);
 	elf_symbols_deinit(&s);
 }
@@ -106,7 +106,7 @@ TEST(a_file_that_was_cut_does_no_harm)
 		int fd = file_of(bytes, n);
 
 		if (elf_symbols_read(fd, SIZE_MAX, &s) == 0)
-			(void)elf_symbols_name(&s, 4096);
+			(void)elf_symbols_find_name(&s, 4096);
 		elf_symbols_deinit(&s);
 		close(fd);
 	}
@@ -125,7 +125,7 @@ TEST(a_file_with_spoiled_headers_does_no_harm)
 		bytes[at] = (char)~old;
 		fd = file_of(bytes, len);
 		if (elf_symbols_read(fd, SIZE_MAX, &s) == 0)
-			(void)elf_symbols_name(&s, 4096);
+			(void)elf_symbols_find_name(&s, 4096);
 		elf_symbols_deinit(&s);
 		close(fd);
 		bytes[at] = old;
@@ -181,7 +181,7 @@ TEST(a_name_that_was_cut_is_not_read_beyond_its_end)
 	fd = file_of(&f, sizeof(f));
 	assert_int_equal(elf_symbols_read(fd, SIZE_MAX, &s), 0);
 	assert_int_equal(s.n_symbols, 1);
-	assert_int_equal(strlen(elf_symbols_name(&s, 4096)), ELF_NAME_MAX);
+	assert_int_equal(strlen(elf_symbols_find_name(&s, 4096)), ELF_NAME_MAX);
 	assert_int_equal(s.symbols[0].rank, ELF_NAME_MAX);
 	elf_symbols_deinit(&s);
 	close(fd);

@@ -7,7 +7,7 @@ static struct span path;
 
 static bool parse(const char *line)
 {
-	return proc_maps_line((struct span){line, strlen(line)}, &m, &path);
+	return proc_maps_parse_line((struct span){line, strlen(line)}, &m, &path);
 }
 
 TEST(an_executable_mapping)
