@@ -110,7 +110,7 @@ static void add_array(const struct ebpf_run *r, const char *name)
 	if (fd < 0)
 		return;
 	a.values = calloc(n_cpus, a.size);
-	if (n_cpus != ebpf_cpus())
+	if (n_cpus != ebpf_count_cpus())
 		a.values_fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "stand_in", sizeof(uint32_t),
 					     (uint32_t)(a.size * n_cpus), 1, NULL);
 	check(a.values ? a.values_fd : -1, name);

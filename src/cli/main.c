@@ -135,7 +135,7 @@ int main(int argc, char **argv)
 {
 	int code;
 
-	fs_take_standard_descriptors();
+	fs_occupy_standard_descriptors();
 	if (is_called_perfetto(argv[0]))
 		return perfetto_main(argc, argv);
 	log_init("sonda");

@@ -56,7 +56,8 @@ static bool has_dot_dot(const char *path)
  * fs/cgroup, or fs/cgroup/unified beside version 1. path is below the mount point ("/" is the root)
  * and must not lead out of it. Returns 0, or -errno and sets e.
  */
-static int cgroup_id(const char *sys_root, const char *path, uint64_t *ret_id, struct err_text *e)
+static int find_cgroup_id(const char *sys_root, const char *path, uint64_t *ret_id,
+			  struct err_text *e)
 {
 	_cleanup_(closep) int mount = open_mount(sys_root);
 	const char *below = path + strspn(path, "/");
@@ -172,7 +173,7 @@ int ebpf_config_find_cgroups(struct ebpf_config *s, const Pb__EbpfCountersConfig
 		return -ENOMEM;
 	s->has_cgroups = true;
 	for (size_t i = 0; i < n; i++)
-		if (cgroup_id(sys_root, c->cgroups[i], &s->cgroups[s->n_cgroups], &why) == 0)
+		if (find_cgroup_id(sys_root, c->cgroups[i], &s->cgroups[s->n_cgroups], &why) == 0)
 			s->n_cgroups++;
 		else
 			ebpf_errors_add(errors, "cgroups", "%s", why.text);

@@ -63,7 +63,7 @@ static int find_family(struct ebpf_counters *s, size_t i, struct err_text *why)
 	return r;
 }
 
-static void load_one(struct ebpf_counters *s, size_t i)
+static void load_family(struct ebpf_counters *s, size_t i)
 {
 	struct ebpf_scope scope = {
 		.own_pid = (uint32_t)getpid(),
@@ -87,7 +87,7 @@ static void load_one(struct ebpf_counters *s, size_t i)
 		ebpf_errors_add(&s->errors, r->family->name, "%s", why.text);
 }
 
-static void read_one(struct ebpf_counters *s, struct ebpf_run *r)
+static void read_family(struct ebpf_counters *s, struct ebpf_run *r)
 {
 	int e;
 
@@ -113,12 +113,12 @@ static void ebpf_source_end_pass(struct ebpf_counters *s)
 	if (!s->is_loaded)
 		ebpf_features_free(&s->features);
 	s->is_loaded = true;
-	program_cost_pass(&s->cost, s->runs, s->n_runs, &s->errors);
+	program_cost_end_pass(&s->cost, s->runs, s->n_runs, &s->errors);
 	/* Pending values of tracks are written before other packets. */
 	tracks_end(s->poll.tracks);
 	ebpf_errors_write(&s->errors, false, s->poll.writer);
 	/* A trigger may end the session, so all values are committed before it. */
-	n = thresholds_take(s->thresholds, &names);
+	n = thresholds_take_fired(s->thresholds, &names);
 	if (n)
 		polled_source_flush_writers(&s->poll);
 	ds_activate_triggers(s->poll.h, names, n);
@@ -139,14 +139,14 @@ static bool ebpf_step(struct polled_source *p)
 		return false;
 	}
 	if (!s->is_loaded)
-		load_one(s, s->at);
+		load_family(s, s->at);
 	else if (!may_skip(s, &s->runs[s->at]))
-		read_one(s, &s->runs[s->at]);
+		read_family(s, &s->runs[s->at]);
 	s->at++;
 	return true;
 }
 
-static void end_all(struct ebpf_counters *s)
+static void stop_all_families(struct ebpf_counters *s)
 {
 	for (size_t i = 0; i < s->n_runs; i++)
 		if (s->runs[i].object)
@@ -157,7 +157,7 @@ static void ebpf_deinit(struct polled_source *p)
 {
 	struct ebpf_counters *s = container_of(p, struct ebpf_counters, poll);
 
-	end_all(s);
+	stop_all_families(s);
 	for (size_t i = 0; i < s->settings.n_programs; i++)
 		user_program_free(s->programs[i]);
 	program_cost_deinit(&s->cost);
@@ -194,7 +194,7 @@ static void init_runs(struct ebpf_counters *s, const struct ds_env *env)
 			.writer = s->poll.writer,
 			.tracks = s->poll.tracks,
 			.group = s->poll.group,
-			.n_cpus = ebpf_cpus(),
+			.n_cpus = ebpf_count_cpus(),
 			.top_n = s->settings.top_n,
 			.no_call_names = s->settings.no_call_names,
 			.process_rows = s->settings.process_rows,
@@ -229,7 +229,7 @@ static int ebpf_create(struct ds_handle *h, const struct ds_env *env,
 		return r;
 	}
 	if (s->thresholds)
-		tracks_watch(s->poll.tracks, thresholds_see, s->thresholds);
+		tracks_watch(s->poll.tracks, thresholds_check_update, s->thresholds);
 	init_runs(s, env);
 	*ret_instance = &s->poll;
 	return 0;
@@ -253,13 +253,13 @@ static void ebpf_stop(void *instance)
 		container_of((struct polled_source *)instance, struct ebpf_counters, poll);
 
 	for (size_t i = 0; i < s->n_runs; i++)
-		read_one(s, &s->runs[i]);
+		read_family(s, &s->runs[i]);
 	program_cost_set_missed(&s->cost, s->runs, s->n_runs);
 	tracks_flush(s->poll.tracks);
 	thresholds_report_unused(s->thresholds, &s->errors);
 	ebpf_errors_write(&s->errors, true, s->poll.writer);
 	program_cost_write(&s->cost, s->runs, s->n_runs, s->poll.writer);
-	end_all(s);
+	stop_all_families(s);
 	program_cost_deinit(&s->cost);
 	polled_source_stop(instance);
 }

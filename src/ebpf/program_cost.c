@@ -23,13 +23,14 @@ static void begin_measure(struct program_cost *c, struct ebpf_run *runs, size_t 
 	uint64_t missed;
 	bool any = false;
 
-	c->stats_fd = ebpf_stats_on();
+	c->stats_fd = ebpf_enable_stats();
 	c->began = clock_mono_ns();
 	for (size_t i = 0; i < n; i++) {
 		if (!runs[i].object)
 			continue;
 		any = true;
-		ebpf_object_cost(runs[i].object, &runs[i].cost.ns, &runs[i].cost.count, &missed);
+		ebpf_object_read_cost(runs[i].object, &runs[i].cost.ns, &runs[i].cost.count,
+				      &missed);
 	}
 	if (c->stats_fd >= 0 || !any)
 		return;
@@ -46,7 +47,7 @@ static void set_missed(struct program_cost *c, struct ebpf_run *r)
 {
 	uint64_t ns, count, missed;
 
-	ebpf_object_cost(r->object, &ns, &count, &missed);
+	ebpf_object_read_cost(r->object, &ns, &count, &missed);
 	if (!missed)
 		return;
 	if (c->missed_group == TRACK_ROOT)
@@ -56,7 +57,7 @@ static void set_missed(struct program_cost *c, struct ebpf_run *r)
 			r, c->missed_group, r->family->name,
 			"runs of its programs that the kernel left out", TRACK_UNIT_COUNT);
 	}
-	ebpf_errors_count(
+	ebpf_errors_set_count(
 		r->errors, r->family->name,
 		"runs of its programs that the kernel left out: one ran on the CPU already",
 		missed);
@@ -88,11 +89,11 @@ static void set_track(struct program_cost *c, struct ebpf_run *r)
 	tracks_set_double(r->tracks, r->cost.track, round(r->cost.percent * 1000) / 1000);
 }
 
-static void measure(struct program_cost *c, struct ebpf_run *r, uint64_t took)
+static void add_measurement(struct program_cost *c, struct ebpf_run *r, uint64_t took)
 {
 	uint64_t ns, count, missed;
 
-	ebpf_object_cost(r->object, &ns, &count, &missed);
+	ebpf_object_read_cost(r->object, &ns, &count, &missed);
 	ns -= r->cost.ns;
 	count -= r->cost.count;
 	r->cost.percent = 100.0 * (double)ns / (double)MAX(took, 1);
@@ -108,12 +109,12 @@ static void end_measure(struct program_cost *c, struct ebpf_run *runs, size_t n)
 
 	for (size_t i = 0; i < n; i++)
 		if (runs[i].object)
-			measure(c, &runs[i], took);
+			add_measurement(c, &runs[i], took);
 	program_cost_deinit(c);
 }
 
-static void keep_limit(const struct program_cost *c, struct ebpf_run *runs, size_t n,
-		       struct ebpf_errors *errors)
+static void stop_costly_families(const struct program_cost *c, struct ebpf_run *runs, size_t n,
+				 struct ebpf_errors *errors)
 {
 	for (;;) {
 		struct ebpf_run *worst = NULL;
@@ -175,13 +176,13 @@ void program_cost_write(const struct program_cost *c, const struct ebpf_run *run
 	writer_end(w);
 }
 
-void program_cost_pass(struct program_cost *c, struct ebpf_run *runs, size_t n,
-		       struct ebpf_errors *errors)
+void program_cost_end_pass(struct program_cost *c, struct ebpf_run *runs, size_t n,
+			   struct ebpf_errors *errors)
 {
 	if (c->stats_fd >= 0) {
 		end_measure(c, runs, n);
 		if (c->limit > 0)
-			keep_limit(c, runs, n, errors);
+			stop_costly_families(c, runs, n, errors);
 	}
 	if (c->pass++ % COST_EVERY)
 		return;

@@ -29,11 +29,11 @@ void program_cost_deinit(struct program_cost *c);
  * Call it in each pass after all families were read. Stops families above the limit, the most
  * expensive first, until the sum is below it.
  */
-void program_cost_pass(struct program_cost *c, struct ebpf_run *runs, size_t n,
-		       struct ebpf_errors *errors);
+void program_cost_end_pass(struct program_cost *c, struct ebpf_run *runs, size_t n,
+			   struct ebpf_errors *errors);
 /*
- * Updates the tracks of missed runs. program_cost_pass() does so periodically; call this for the
- * last values.
+ * Updates the tracks of missed runs. program_cost_end_pass() does so periodically; call this for
+ * the last values.
  */
 void program_cost_set_missed(struct program_cost *c, struct ebpf_run *runs, size_t n);
 /*

@@ -16,7 +16,7 @@ struct threshold {
 	double above;
 	uint32_t n_tracks; /* number of tracks it has ever applied to */
 	uint32_t n_above; /* number of tracks above it now */
-	bool fired; /* fired since the last call of thresholds_take() */
+	bool fired; /* fired since the last call of thresholds_take_fired() */
 };
 
 /* A counter with thresholds, as bits of their indices. */
@@ -94,7 +94,7 @@ void thresholds_free(struct thresholds *t)
 
 /* ---- values ---- */
 
-static uint32_t who_is_for(struct thresholds *t, const char *counter)
+static uint32_t find_triggers_of(struct thresholds *t, const char *counter)
 {
 	uint32_t by = 0;
 
@@ -109,7 +109,7 @@ static uint32_t who_is_for(struct thresholds *t, const char *counter)
 /* A monotonic counter is 0 before its first value, so the first value is its growth. */
 static struct watched *thresholds_begin_watch(struct thresholds *t, const struct track_update *seen)
 {
-	uint32_t by = who_is_for(t, seen->name);
+	uint32_t by = find_triggers_of(t, seen->name);
 	struct watched *w = by ? calloc(1, sizeof(*w)) : NULL;
 
 	if (!w)
@@ -146,7 +146,7 @@ static void thresholds_compare(struct thresholds *t, struct watched *w,
 	}
 }
 
-void thresholds_see(void *ctx, const struct track_update *seen)
+void thresholds_check_update(void *ctx, const struct track_update *seen)
 {
 	struct thresholds *t = ctx;
 	struct watched *w;
@@ -164,7 +164,7 @@ void thresholds_see(void *ctx, const struct track_update *seen)
 	free(w);
 }
 
-size_t thresholds_take(struct thresholds *t, const char *const **ret_names)
+size_t thresholds_take_fired(struct thresholds *t, const char *const **ret_names)
 {
 	size_t n = 0;
 

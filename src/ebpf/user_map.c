@@ -47,7 +47,7 @@ static const struct btf_type *user_map_resolve(const struct btf *btf, uint32_t i
 
 /* ---- tags ---- */
 
-static void take_unit(struct btf_field *f, const char *unit)
+static void parse_unit_tag(struct btf_field *f, const char *unit)
 {
 	static const struct {
 		const char *name;
@@ -66,10 +66,10 @@ static void take_unit(struct btf_field *f, const char *unit)
 	str_make_plain(f->unit_name, strlen(f->unit_name), "");
 }
 
-static int take_tag(struct walk *w, struct btf_field *f, const char *tag)
+static int parse_tag(struct walk *w, struct btf_field *f, const char *tag)
 {
 	if (str_starts(tag, TAG_UNIT))
-		take_unit(f, tag + strlen(TAG_UNIT));
+		parse_unit_tag(f, tag + strlen(TAG_UNIT));
 	else if (!strcmp(tag, TAG_GAUGE))
 		f->is_gauge = true;
 	else if (str_starts(tag, TAG))
@@ -79,7 +79,7 @@ static int take_tag(struct walk *w, struct btf_field *f, const char *tag)
 }
 
 /* Takes the tags of a declaration: a variable (component -1), or a member of a struct. */
-static int take_tags(struct walk *w, struct btf_field *f, uint32_t type, int component)
+static int parse_decl_tags(struct walk *w, struct btf_field *f, uint32_t type, int component)
 {
 	uint32_t n = btf__type_cnt(w->btf);
 
@@ -90,7 +90,7 @@ static int take_tags(struct walk *w, struct btf_field *f, uint32_t type, int com
 		if (!btf_is_decl_tag(t) || t->type != type ||
 		    btf_decl_tag(t)->component_idx != component)
 			continue;
-		r = take_tag(w, f, name_at(w->btf, t->name_off));
+		r = parse_tag(w, f, name_at(w->btf, t->name_off));
 		if (r < 0)
 			return r;
 	}
@@ -152,7 +152,7 @@ static int add_member(struct walk *w, const struct btf_field *of, uint32_t id, u
 	if (btf_member_bitfield_size(t, i))
 		return err_set(w->e, -EINVAL, "has the bit field %s", f.name);
 	f.offset = of->offset + btf_member_bit_offset(t, i) / 8;
-	r = take_tags(w, &f, id, (int)i);
+	r = parse_decl_tags(w, &f, id, (int)i);
 	return r < 0 ? r : add_type(w, &f, m->type, depth);
 }
 
@@ -178,11 +178,11 @@ static int add_type(struct walk *w, const struct btf_field *of, uint32_t type, i
 }
 
 /*
- * map: name of the variable whose tags apply to all fields; may be NULL. Returns 0, or -EINVAL and
- * sets e to the end of a sentence: "has ..., which is ...".
+ * Makes the layout of a type. map: name of the variable whose tags apply to all fields; may be
+ * NULL. Returns 0, or -EINVAL and sets e to the end of a sentence: "has ..., which is ...".
  */
-static int layout_of(const struct btf *btf, uint32_t type, const char *map, struct map_layout *ret,
-		     struct err_text *e)
+static int make_layout(const struct btf *btf, uint32_t type, const char *map,
+		       struct map_layout *ret, struct err_text *e)
 {
 	struct walk w = {.btf = btf, .layout = ret, .e = e};
 	struct btf_field whole = {.name = ""};
@@ -192,7 +192,7 @@ static int layout_of(const struct btf *btf, uint32_t type, const char *map, stru
 	ret->n = 0;
 	if (!type)
 		return err_set(e, -EINVAL, "has no BTF");
-	r = var > 0 ? take_tags(&w, &whole, (uint32_t)var, -1) : 0;
+	r = var > 0 ? parse_decl_tags(&w, &whole, (uint32_t)var, -1) : 0;
 	if (r == 0)
 		r = add_type(&w, &whole, type, 0);
 	return r == 0 && !ret->n ? err_set(e, -EINVAL, "has no fields") : r;
@@ -201,7 +201,7 @@ static int layout_of(const struct btf *btf, uint32_t type, const char *map, stru
 /* ---- values ---- */
 
 /* Reads an integer at an address in a key or value. */
-static int64_t layout_value(const struct btf_field *f, const void *base)
+static int64_t layout_read_integer(const struct btf_field *f, const void *base)
 {
 	const char *p = (const char *)base + f->offset;
 	uint64_t v = 0;
@@ -212,7 +212,7 @@ static int64_t layout_value(const struct btf_field *f, const void *base)
 	return f->is_signed ? (int64_t)(v << unused) >> unused : (int64_t)v;
 }
 
-static void add_value(const struct btf_field *f, const void *key, struct strbuf *b)
+static void append_value(const struct btf_field *f, const void *key, struct strbuf *b)
 {
 	const char *text = (const char *)key + f->offset;
 	int64_t v;
@@ -221,7 +221,7 @@ static void add_value(const struct btf_field *f, const void *key, struct strbuf 
 		strbuf_add(b, text, strnlen(text, f->size));
 		return;
 	}
-	v = layout_value(f, key);
+	v = layout_read_integer(f, key);
 	if (f->is_signed)
 		strbuf_printf(b, "%" PRId64, v);
 	else
@@ -229,7 +229,7 @@ static void add_value(const struct btf_field *f, const void *key, struct strbuf 
 }
 
 /* Formats a key: "bash", "12", "cpu 3, vector 7". */
-static void layout_text(const struct map_layout *s, const void *key, struct strbuf *b)
+static void layout_format_key(const struct map_layout *s, const void *key, struct strbuf *b)
 {
 	for (uint32_t i = 0; i < s->n; i++) {
 		const struct btf_field *f = &s->fields[i];
@@ -238,7 +238,7 @@ static void layout_text(const struct map_layout *s, const void *key, struct strb
 			strbuf_puts(b, ", ");
 		if (*f->name && !f->is_text)
 			strbuf_printf(b, "%s ", f->name);
-		add_value(f, key, b);
+		append_value(f, key, b);
 	}
 }
 
@@ -289,11 +289,11 @@ static int find_layouts(struct user_map *m, const struct bpf_map *map, const str
 			struct err_text *e)
 {
 	struct err_text why;
-	int r = layout_of(btf, bpf_map__btf_key_type_id(map), NULL, &m->key, &why);
+	int r = make_layout(btf, bpf_map__btf_key_type_id(map), NULL, &m->key, &why);
 
 	if (r < 0)
 		return err_set(e, r, "its key %s", why.text);
-	r = layout_of(btf, bpf_map__btf_value_type_id(map), bpf_map__name(map), &m->value, &why);
+	r = make_layout(btf, bpf_map__btf_value_type_id(map), bpf_map__name(map), &m->value, &why);
 	if (r < 0)
 		return err_set(e, r, "its value %s", why.text);
 	for (uint32_t i = 0; i < m->value.n; i++)
@@ -358,7 +358,7 @@ static void add_tracks(struct user_map *m, struct user_map_element *x)
 	bool is_struct = m->value.n > 1 || *m->value.fields[0].name;
 	_cleanup_(strbuf_deinit) struct strbuf name = {0};
 
-	layout_text(&m->key, x->key, &name);
+	layout_format_key(&m->key, x->key, &name);
 	if (is_struct && !m->is_single)
 		x->group = add_group(m->tracks, m->group, name.s ? name.s : "");
 	for (uint32_t i = 0; i < m->value.n; i++) {
@@ -399,21 +399,21 @@ static void element_free(struct user_map *m, struct user_map_element *x)
 	free(x);
 }
 
-static int64_t user_map_sum_of(const struct user_map *m, const struct btf_field *f,
-			       const void *values)
+static int64_t user_map_sum_cpus(const struct user_map *m, const struct btf_field *f,
+				 const void *values)
 {
 	uint64_t sum = 0;
 
 	for (uint32_t cpu = 0; cpu < m->n_cpus; cpu++)
-		sum += (uint64_t)layout_value(f,
-					      (const char *)values + (size_t)cpu * m->value_stride);
+		sum += (uint64_t)layout_read_integer(f, (const char *)values +
+								(size_t)cpu * m->value_stride);
 	return (int64_t)sum;
 }
 
 static bool user_map_is_zero(const struct user_map *m, const void *values)
 {
 	for (uint32_t i = 0; i < m->value.n; i++)
-		if (user_map_sum_of(m, &m->value.fields[i], values))
+		if (user_map_sum_cpus(m, &m->value.fields[i], values))
 			return false;
 	return true;
 }
@@ -435,7 +435,7 @@ static void set_element(void *ctx, const void *key, const void *values)
 	x->seen = m->pass;
 	for (uint32_t i = 0; i < m->value.n; i++)
 		tracks_set(m->tracks, x->tracks[i],
-			   user_map_sum_of(m, &m->value.fields[i], values));
+			   user_map_sum_cpus(m, &m->value.fields[i], values));
 }
 
 /* Drops elements that were deleted from a hash. */

@@ -12,7 +12,7 @@
 
 static bool wants_tasks(const struct perf_session *s)
 {
-	return s->is_publisher && metadata_bus_wanted(s->bus, ds_session_id(s->h));
+	return s->is_publisher && metadata_bus_has_subscriber(s->bus, ds_session_id(s->h));
 }
 
 void perf_tasks_rename(struct perf_session *s, uint64_t time, int32_t tid, const char *name,

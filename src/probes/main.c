@@ -177,7 +177,7 @@ static void find_state(char *path, size_t size)
 		snprintf(path, size, "%s/sonda", own);
 }
 
-static void clean_tracefs(const char *dir, const char *state)
+static void restore_tracefs(const char *dir, const char *state)
 {
 	int r = *state ? ftrace_undo_stale_overrides(dir, state) : 0;
 
@@ -196,7 +196,7 @@ static void clean_tracefs(const char *dir, const char *state)
 }
 
 /* Returns NULL if there is no ftrace; the reason was logged. */
-static const char *use_tracefs(const char *state)
+static const char *prepare_tracefs(const char *state)
 {
 	const char *dir = NULL;
 	struct err_text e;
@@ -216,7 +216,7 @@ static const char *use_tracefs(const char *state)
 		log_warn("linux.ftrace is off: %s", e.text);
 		return NULL;
 	}
-	clean_tracefs(dir, state);
+	restore_tracefs(dir, state);
 	return dir;
 }
 
@@ -249,16 +249,16 @@ static void on_error(void *ctx, const char *sentence)
 }
 
 /* Sets the priority of this thread and of the child that reads files (outside_reads.h). */
-static int take_boost(struct probes *p, struct priority_boost boost)
+static int apply_boost(struct probes *p, struct priority_boost boost)
 {
 	outside_reads_boost(boost);
 	return priority_boost_apply(&p->boost, boost);
 }
 
 /* Sets the priority for reading rings in time, if no config requests a stronger boost. */
-static void run_in_time(struct probes *p)
+static void apply_default_boost(struct probes *p)
 {
-	int r = take_boost(p, (struct priority_boost){PRIORITY_BOOST_BUDGETED, 0});
+	int r = apply_boost(p, (struct priority_boost){PRIORITY_BOOST_BUDGETED, 0});
 
 	if (p->priority_logged)
 		return;
@@ -270,7 +270,7 @@ static void run_in_time(struct probes *p)
 	else
 		log_info("the kernel's ring buffers are read with %s (--no-priority: priority "
 			 "unchanged)",
-			 priority_boost_now().text);
+			 priority_boost_describe_current().text);
 }
 
 static void on_boost(void *ctx, struct priority_boost strongest)
@@ -281,10 +281,10 @@ static void on_boost(void *ctx, struct priority_boost strongest)
 
 	outside_reads_set_timely(strongest.policy != PRIORITY_BOOST_NONE);
 	if (strongest.policy == PRIORITY_BOOST_BUDGETED && !p->no_priority) {
-		run_in_time(p);
+		apply_default_boost(p);
 		return;
 	}
-	r = take_boost(p, strongest.policy == PRIORITY_BOOST_BUDGETED ? none : strongest);
+	r = apply_boost(p, strongest.policy == PRIORITY_BOOST_BUDGETED ? none : strongest);
 	if (r < 0 && strongest.policy == PRIORITY_BOOST_NONE)
 		log_warn("cannot end priority_boost: %s", strerror(-r));
 	else if (r < 0)
@@ -375,7 +375,7 @@ static int probes_init(struct probes *p)
 	struct err_text e;
 	int r;
 
-	paths.tracefs = use_tracefs(p->state);
+	paths.tracefs = prepare_tracefs(p->state);
 	r = sandbox_enter(&paths, &e);
 	if (r < 0) {
 		log_error("%s", e.text);
@@ -426,7 +426,7 @@ int main(int argc, char **argv)
 	struct err_text e;
 	int code, r;
 
-	fs_take_standard_descriptors();
+	fs_occupy_standard_descriptors();
 	log_init("sonda-probes");
 	code = parse_options(&p, argc, argv);
 	if (code >= 0)

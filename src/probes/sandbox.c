@@ -83,7 +83,7 @@ static const struct syscall_list calls = {
 
 static bool can_choose;
 
-static int change_files_only_at(const struct sandbox_paths *p)
+static int restrict_file_changes(const struct sandbox_paths *p)
 {
 	const struct landlock_path writable[] = {
 		{p->tracefs ? p->tracefs : "", true},
@@ -101,7 +101,7 @@ static int forbid_writing(const struct sandbox_paths *p, struct err_text *e)
 	if (p->state && mkdir(p->state, 0700) < 0 && errno != EEXIST)
 		log_debug("%s: %s", p->state, strerror(errno));
 	if (r == 0)
-		r = landlock_is_there() ? change_files_only_at(p) : -ENOSYS;
+		r = landlock_is_there() ? restrict_file_changes(p) : -ENOSYS;
 	if (r == -ENOSYS)
 		log_info("this kernel has no Landlock: only the permissions of the user restrict "
 			 "file writes");

@@ -21,7 +21,7 @@
 const char *const tracefs_dirs[] = {"/sys/kernel/tracing", "/sys/kernel/debug/tracing", NULL};
 
 /* Returns 0 if instances can be made in dir, or -errno. */
-static int try_dir(const char *dir)
+static int check_instances_folder(const char *dir)
 {
 	char path[256];
 	int r = fs_join(path, sizeof(path), dir, "instances");
@@ -59,7 +59,7 @@ int tracefs_find(const char *const *dirs, struct err_text *e, const char **ret_d
 	int first = 0;
 
 	for (size_t i = 0; dirs[i]; i++) {
-		int r = try_dir(dirs[i]);
+		int r = check_instances_folder(dirs[i]);
 
 		if (r == 0) {
 			*ret_dir = dirs[i];
@@ -71,7 +71,7 @@ int tracefs_find(const char *const *dirs, struct err_text *e, const char **ret_d
 	return tracefs_explain(dirs[0], first, e);
 }
 
-static int any_name(void *ctx, const char *name, unsigned char d_type)
+static int fail_on_any_name(void *ctx, const char *name, unsigned char d_type)
 {
 	(void)ctx;
 	(void)name;
@@ -81,7 +81,7 @@ static int any_name(void *ctx, const char *name, unsigned char d_type)
 
 int tracefs_mount_private(const char *dir)
 {
-	int r = fs_each(dir, any_name, NULL);
+	int r = fs_each(dir, fail_on_any_name, NULL);
 
 	if (r < 0)
 		return r;

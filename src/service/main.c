@@ -390,7 +390,7 @@ int main(int argc, char **argv)
 	static struct options opts;
 	int o;
 
-	fs_take_standard_descriptors();
+	fs_occupy_standard_descriptors();
 	log_init("sondad");
 	while ((o = getopt_long(argc, argv, "h", options, NULL)) != -1) {
 		int code = main_take_option(&opts, o);

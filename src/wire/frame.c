@@ -25,7 +25,7 @@
 #define VARINT(field) ((uint64_t)(field) << 3 | PB_WIRE_VARINT)
 #define BYTES(field) ((uint64_t)(field) << 3 | PB_WIRE_BYTES)
 
-static uint64_t frame_key_of(const struct pb_field *f)
+static uint64_t frame_field_key(const struct pb_field *f)
 {
 	return (uint64_t)f->id << 3 | f->wire_type;
 }
@@ -42,15 +42,15 @@ static void set_payload(struct frame *f, const struct pb_field *field)
 	f->payload_len = field->len;
 }
 
-static void bind_field(struct frame *f, const struct pb_field *field)
+static void decode_bind_field(struct frame *f, const struct pb_field *field)
 {
-	if (frame_key_of(field) == BYTES(PB_IPC_FRAME_BIND_SERVICE_SERVICE_NAME))
+	if (frame_field_key(field) == BYTES(PB_IPC_FRAME_BIND_SERVICE_SERVICE_NAME))
 		set_text(f, field);
 }
 
-static void bind_reply_field(struct frame *f, const struct pb_field *field)
+static void decode_bind_reply_field(struct frame *f, const struct pb_field *field)
 {
-	switch (frame_key_of(field)) {
+	switch (frame_field_key(field)) {
 	case VARINT(PB_IPC_FRAME_BIND_SERVICE_REPLY_SUCCESS):
 		f->success = field->u64 != 0;
 		break;
@@ -60,9 +60,9 @@ static void bind_reply_field(struct frame *f, const struct pb_field *field)
 	}
 }
 
-static void invoke_field(struct frame *f, const struct pb_field *field)
+static void decode_invoke_field(struct frame *f, const struct pb_field *field)
 {
-	switch (frame_key_of(field)) {
+	switch (frame_field_key(field)) {
 	case VARINT(PB_IPC_FRAME_INVOKE_METHOD_SERVICE_ID):
 		f->service_id = (uint32_t)field->u64;
 		break;
@@ -78,9 +78,9 @@ static void invoke_field(struct frame *f, const struct pb_field *field)
 	}
 }
 
-static void reply_field(struct frame *f, const struct pb_field *field)
+static void decode_reply_field(struct frame *f, const struct pb_field *field)
 {
-	switch (frame_key_of(field)) {
+	switch (frame_field_key(field)) {
 	case VARINT(PB_IPC_FRAME_INVOKE_METHOD_REPLY_SUCCESS):
 		f->success = field->u64 != 0;
 		break;
@@ -93,13 +93,13 @@ static void reply_field(struct frame *f, const struct pb_field *field)
 	}
 }
 
-static void error_field(struct frame *f, const struct pb_field *field)
+static void decode_error_field(struct frame *f, const struct pb_field *field)
 {
-	if (frame_key_of(field) == BYTES(PB_IPC_FRAME_REQUEST_ERROR_ERROR))
+	if (frame_field_key(field) == BYTES(PB_IPC_FRAME_REQUEST_ERROR_ERROR))
 		set_text(f, field);
 }
 
-static void no_field(struct frame *f, const struct pb_field *field)
+static void ignore_field(struct frame *f, const struct pb_field *field)
 {
 	(void)f;
 	(void)field;
@@ -112,18 +112,20 @@ static const struct kind {
 	bool whole;
 	void (*take)(struct frame *f, const struct pb_field *field);
 } kinds[] = {
-	{PB_IPC_FRAME_MSG_BIND_SERVICE, FRAME_BIND_SERVICE, false, bind_field},
-	{PB_IPC_FRAME_MSG_BIND_SERVICE_REPLY, FRAME_BIND_SERVICE_REPLY, true, bind_reply_field},
-	{PB_IPC_FRAME_MSG_INVOKE_METHOD, FRAME_INVOKE_METHOD, false, invoke_field},
-	{PB_IPC_FRAME_MSG_INVOKE_METHOD_REPLY, FRAME_INVOKE_METHOD_REPLY, false, reply_field},
-	{PB_IPC_FRAME_MSG_REQUEST_ERROR, FRAME_REQUEST_ERROR, false, error_field},
-	{PB_IPC_FRAME_SET_PEER_IDENTITY, FRAME_SET_PEER_IDENTITY, true, no_field},
+	{PB_IPC_FRAME_MSG_BIND_SERVICE, FRAME_BIND_SERVICE, false, decode_bind_field},
+	{PB_IPC_FRAME_MSG_BIND_SERVICE_REPLY, FRAME_BIND_SERVICE_REPLY, true,
+	 decode_bind_reply_field},
+	{PB_IPC_FRAME_MSG_INVOKE_METHOD, FRAME_INVOKE_METHOD, false, decode_invoke_field},
+	{PB_IPC_FRAME_MSG_INVOKE_METHOD_REPLY, FRAME_INVOKE_METHOD_REPLY, false,
+	 decode_reply_field},
+	{PB_IPC_FRAME_MSG_REQUEST_ERROR, FRAME_REQUEST_ERROR, false, decode_error_field},
+	{PB_IPC_FRAME_SET_PEER_IDENTITY, FRAME_SET_PEER_IDENTITY, true, ignore_field},
 };
 
 static const struct kind *frame_kind_of(const struct pb_field *field)
 {
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-		if (frame_key_of(field) == BYTES(kinds[i].field))
+		if (frame_field_key(field) == BYTES(kinds[i].field))
 			return &kinds[i];
 	return NULL;
 }
@@ -153,7 +155,7 @@ int frame_decode(const uint8_t *data, size_t len, struct frame *ret)
 
 	pb_dec_init(&d, data, len);
 	while (pb_dec_next(&d, &field)) {
-		if (frame_key_of(&field) == VARINT(PB_IPC_FRAME_REQUEST_ID)) {
+		if (frame_field_key(&field) == VARINT(PB_IPC_FRAME_REQUEST_ID)) {
 			f.request_id = field.u64;
 			continue;
 		}
@@ -179,7 +181,7 @@ static bool decode_method(const struct pb_field *entry, uint32_t *ret_id, const 
 	*ret_len = 0;
 	pb_dec_init(&d, entry->data, entry->len);
 	while (pb_dec_next(&d, &field)) {
-		switch (frame_key_of(&field)) {
+		switch (frame_field_key(&field)) {
 		case VARINT(PB_IPC_FRAME_BIND_SERVICE_REPLY_METHOD_INFO_ID):
 			*ret_id = (uint32_t)field.u64;
 			break;
@@ -206,7 +208,7 @@ bool frame_next_method(const struct frame *f, size_t *pos, uint32_t *ret_id, con
 	pb_dec_init(&d, f->payload + *pos, f->payload_len - *pos);
 	while (pb_dec_next(&d, &field)) {
 		*pos = (size_t)(d.cur - f->payload);
-		if (frame_key_of(&field) != BYTES(PB_IPC_FRAME_BIND_SERVICE_REPLY_METHODS) ||
+		if (frame_field_key(&field) != BYTES(PB_IPC_FRAME_BIND_SERVICE_REPLY_METHODS) ||
 		    !decode_method(&field, &id, &name, &len))
 			continue;
 		*ret_id = id;

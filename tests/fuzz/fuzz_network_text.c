@@ -31,7 +31,7 @@ static void dev(struct span text)
 		size_t n = 0;
 		int r;
 
-		if (network_dev_name(&line, &name) < 0)
+		if (network_dev_cut_name(&line, &name) < 0)
 			continue;
 		if (name.len == 0)
 			abort();

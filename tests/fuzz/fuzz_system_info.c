@@ -89,10 +89,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	one_file_put(data, size);
 	cpu_info_begin(&cpus, (const char *)data, size, proc_root);
-	while (steps++ < STEPS_MAX && cpu_info_step(&cpus, &m.enc))
+	while (steps++ < STEPS_MAX && cpu_info_write_next(&cpus, &m.enc))
 		;
 	check_message(&m, check_cpu);
-	while (interrupt_info_step(&text, &m.enc))
+	while (write_next_interrupt(&text, &m.enc))
 		;
 	check_message(&m, NULL);
 	pb_mem_deinit(&m);

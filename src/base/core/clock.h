@@ -17,7 +17,7 @@ static inline uint64_t clock_ns(clockid_t id)
 	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
 }
 
-/* The time base of every packet: CLOCK_BOOTTIME. */
+/* Returns the time of CLOCK_BOOTTIME, the time base of every packet. */
 static inline uint64_t clock_boot_ns(void)
 {
 	return clock_ns(CLOCK_BOOTTIME);

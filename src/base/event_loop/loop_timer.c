@@ -21,7 +21,7 @@
 #include "base/event_loop/event_free.h"
 #include "base/event_loop/event_timer.h"
 
-static void add_until_due(struct loop_timer *t)
+static void arm_until_due(struct loop_timer *t)
 {
 	uint64_t now = clock_mono_ns();
 
@@ -31,7 +31,7 @@ static void add_until_due(struct loop_timer *t)
 static void start_monotonic(struct loop_timer *t, uint32_t ms)
 {
 	t->due_ns = clock_mono_ns() + ms * NS_PER_MS;
-	add_until_due(t);
+	arm_until_due(t);
 }
 
 static void on_monotonic(evutil_socket_t fd, short what, void *ctx)
@@ -40,7 +40,7 @@ static void on_monotonic(evutil_socket_t fd, short what, void *ctx)
 
 	(void)fd, (void)what;
 	if (clock_mono_ns() < t->due_ns) {
-		add_until_due(t);
+		arm_until_due(t);
 		return;
 	}
 	if (t->period_ms)

@@ -59,7 +59,7 @@ static struct {
 
 /* ---- the queue ---- */
 
-static unsigned threads_of(uint64_t owner)
+static unsigned count_threads_of(uint64_t owner)
 {
 	unsigned n = 0;
 
@@ -68,7 +68,7 @@ static unsigned threads_of(uint64_t owner)
 	return n;
 }
 
-static void background_close_put(int fd, uint64_t owner)
+static void background_close_enqueue(int fd, uint64_t owner)
 {
 	closing.slots[fd] = (struct slot){.owner = owner, .next = NONE};
 	if (closing.last == NONE)
@@ -79,14 +79,14 @@ static void background_close_put(int fd, uint64_t owner)
 }
 
 /* Removes the first descriptor whose owner may occupy another thread. Returns it, or NONE. */
-static int background_close_take(void)
+static int background_close_dequeue(void)
 {
 	int before = NONE;
 
 	for (int fd = closing.first; fd != NONE; before = fd, fd = closing.slots[fd].next) {
 		int next = closing.slots[fd].next;
 
-		if (threads_of(closing.slots[fd].owner) >= THREADS_OF_OWNER)
+		if (count_threads_of(closing.slots[fd].owner) >= THREADS_OF_OWNER)
 			continue;
 		if (before == NONE)
 			closing.first = next;
@@ -192,7 +192,7 @@ static void give_to_idle_threads(void)
 {
 	for (unsigned i = 0; i < N_THREADS; i++) {
 		struct closer *c = &closing.closers[i];
-		int fd = c->busy ? NONE : background_close_take();
+		int fd = c->busy ? NONE : background_close_dequeue();
 
 		if (fd == NONE)
 			continue;
@@ -211,7 +211,7 @@ void background_close(int fd, uint64_t owner)
 		close(fd);
 		return;
 	}
-	background_close_put(fd, owner);
+	background_close_enqueue(fd, owner);
 	collect_finished();
 	give_to_idle_threads();
 }
@@ -230,14 +230,14 @@ void background_close_continue(void)
 	give_to_idle_threads();
 }
 
-unsigned background_close_waiting(uint64_t owner)
+unsigned background_close_count_waiting(uint64_t owner)
 {
 	unsigned n;
 
 	if (!closing.slots)
 		return 0;
 	collect_finished();
-	n = threads_of(owner);
+	n = count_threads_of(owner);
 	for (int fd = closing.first; fd != NONE; fd = closing.slots[fd].next)
 		n += closing.slots[fd].owner == owner;
 	return n;

@@ -26,5 +26,5 @@ void background_close_continue(void);
 /* Closes fd, now or later. No-op if fd < 0. */
 void background_close(int fd, uint64_t owner);
 
-/* The number of an owner's descriptors that are not closed yet. */
-unsigned background_close_waiting(uint64_t owner);
+/* Returns the number of an owner's descriptors that are not closed yet. */
+unsigned background_close_count_waiting(uint64_t owner);

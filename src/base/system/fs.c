@@ -145,7 +145,7 @@ int fs_join(char *buf, size_t size, const char *dir, const char *name)
 	return n < 0 || (size_t)n >= size ? -ENAMETOOLONG : 0;
 }
 
-void fs_take_standard_descriptors(void)
+void fs_occupy_standard_descriptors(void)
 {
 	int fd;
 
@@ -169,7 +169,7 @@ void fs_raise_file_limit(unsigned n)
 	setrlimit(RLIMIT_NOFILE, &l);
 }
 
-int fs_numbered(char *buf, size_t size, const char *path, unsigned number, int digits)
+int fs_make_numbered_path(char *buf, size_t size, const char *path, unsigned number, int digits)
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
 	const char *dot = strrchr(name, '.');
@@ -224,7 +224,7 @@ static int try_name(void *ctx, const char *name, unsigned char d_type)
 	return 0;
 }
 
-const char *fs_nearest(const char *dir, const char *name, char best[static STR_NEAREST_SIZE])
+const char *fs_find_nearest(const char *dir, const char *name, char best[static STR_NEAREST_SIZE])
 {
 	struct fs_nearest n = {.best = best};
 

@@ -41,12 +41,12 @@ int fs_join(char *buf, size_t size, const char *dir, const char *name);
 /* Writes the path of one file of a numbered series: the number, with at least `digits` digits, is
  * inserted before the last extension, "a/trace.pftrace" becomes "a/trace.007.pftrace". Returns
  * -ENAMETOOLONG if it does not fit. */
-int fs_numbered(char *buf, size_t size, const char *path, unsigned number, int digits);
+int fs_make_numbered_path(char *buf, size_t size, const char *path, unsigned number, int digits);
 
 /* Opens each of the descriptors 0 to 2 that is closed, the wrong way round: reads from 0 and writes to
  * 1 and 2 fail with EBADF, as if it were closed. But the number is taken, so that no file or socket
  * that is opened later gets what the program prints. A program calls this before it opens anything. */
-void fs_take_standard_descriptors(void);
+void fs_occupy_standard_descriptors(void);
 
 /* Raises the soft limit of open descriptors to n, or to the hard limit if that is lower. The usual
  * soft limit of 1024 exists for select(). */
@@ -59,4 +59,4 @@ int fs_each(const char *dir, int (*fn)(void *ctx, const char *name, unsigned cha
 
 /* Returns the name in the directory that is nearest to `name` (str_nearest), copied to best, or
  * NULL. */
-const char *fs_nearest(const char *dir, const char *name, char best[static STR_NEAREST_SIZE]);
+const char *fs_find_nearest(const char *dir, const char *name, char best[static STR_NEAREST_SIZE]);

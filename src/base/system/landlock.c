@@ -31,18 +31,18 @@
 	 LANDLOCK_ACCESS_FS_MAKE_SOCK | LANDLOCK_ACCESS_FS_MAKE_FIFO |                             \
 	 LANDLOCK_ACCESS_FS_MAKE_BLOCK | LANDLOCK_ACCESS_FS_MAKE_SYM | LANDLOCK_ACCESS_FS_REFER)
 
-static long version(void)
+static long abi_version(void)
 {
 	return syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
 }
 
 bool landlock_is_there(void)
 {
-	return version() > 0;
+	return abi_version() > 0;
 }
 
 /* Returns the rights that a kernel with this ABI version supports. */
-static uint64_t known(long abi)
+static uint64_t supported_rights(long abi)
 {
 	uint64_t all = READS | WRITES | MAKES | NOWHERE;
 
@@ -53,7 +53,7 @@ static uint64_t known(long abi)
 	return all;
 }
 
-static int allow(int rules, const struct landlock_path *p, uint64_t handled)
+static int allow_path(int rules, const struct landlock_path *p, uint64_t handled)
 {
 	_cleanup_(closep) int fd = open(p->path, O_PATH | O_CLOEXEC);
 	struct landlock_path_beneath_attr rule = {.parent_fd = fd};
@@ -74,17 +74,17 @@ static int restrict_to(const struct landlock_path *paths, size_t n, uint64_t rig
 {
 	struct landlock_ruleset_attr attr = {0};
 	_cleanup_(closep) int rules = -1;
-	long abi = version();
+	long abi = abi_version();
 	int r = 0;
 
 	if (abi <= 0) /* also where a container's filter forbids the call */
 		return -ENOSYS;
-	attr.handled_access_fs = known(abi) & rights;
+	attr.handled_access_fs = supported_rights(abi) & rights;
 	rules = (int)syscall(SYS_landlock_create_ruleset, &attr, sizeof(attr.handled_access_fs), 0);
 	if (rules < 0)
 		return -errno;
 	for (size_t i = 0; i < n && r == 0; i++)
-		r = allow(rules, &paths[i], attr.handled_access_fs);
+		r = allow_path(rules, &paths[i], attr.handled_access_fs);
 	if (r < 0)
 		return r;
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||

@@ -29,7 +29,7 @@ static uint64_t machine_memory(void)
 	return pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page : UINT64_MAX;
 }
 
-/* "max" or a missing file means no limit. */
+/* Reads a limit from a file. "max" or a missing file means no limit. */
 static uint64_t read_limit(const char *folder, const char *name)
 {
 	_cleanup_(strbuf_deinit) struct strbuf b = {0};
@@ -42,7 +42,7 @@ static uint64_t read_limit(const char *folder, const char *name)
 	return str_to_u64(b.s, &limit) == 0 ? limit : UINT64_MAX;
 }
 
-static uint64_t limit_of_folder(const char *folder)
+static uint64_t read_folder_limit(const char *folder)
 {
 	static const char *const names[] = {"memory.max", "memory.high", "memory.limit_in_bytes"};
 	uint64_t limit = UINT64_MAX;
@@ -56,9 +56,9 @@ static uint64_t limit_of_folder(const char *folder)
 }
 
 /* Returns the lowest limit of the group and of those above it, up to the mount. */
-static uint64_t limit_of_group(const char *mount, const char *group)
+static uint64_t read_group_limit(const char *mount, const char *group)
 {
-	uint64_t limit = limit_of_folder(mount);
+	uint64_t limit = read_folder_limit(mount);
 	char path[PATH_MAX];
 	char *slash;
 
@@ -66,7 +66,7 @@ static uint64_t limit_of_group(const char *mount, const char *group)
 	    snprintf(path, sizeof(path), "%s%s", mount, group) >= (int)sizeof(path))
 		return limit;
 	while ((slash = strrchr(path, '/')) && strlen(path) > strlen(mount)) {
-		uint64_t one = limit_of_folder(path);
+		uint64_t one = read_folder_limit(path);
 
 		limit = MIN(limit, one);
 		*slash = '\0';
@@ -74,7 +74,7 @@ static uint64_t limit_of_group(const char *mount, const char *group)
 	return limit;
 }
 
-static bool has_memory(const char *controllers)
+static bool lists_memory_controller(const char *controllers)
 {
 	for (const char *c = controllers; c; c = strchr(c, ',') ? strchr(c, ',') + 1 : NULL)
 		if (!strncmp(c, "memory", 6) && (c[6] == ',' || c[6] == '\0'))
@@ -83,7 +83,7 @@ static bool has_memory(const char *controllers)
 }
 
 /* Parses one line, which it modifies. */
-static uint64_t limit_of_line(char *line, const char *mounts)
+static uint64_t read_line_limit(char *line, const char *mounts)
 {
 	char *controllers = strchr(line, ':'), *group, mount[PATH_MAX];
 	uint64_t limit;
@@ -94,13 +94,13 @@ static uint64_t limit_of_line(char *line, const char *mounts)
 	*group++ = '\0';
 	controllers++;
 	if (*controllers)
-		return has_memory(controllers) &&
+		return lists_memory_controller(controllers) &&
 				       fs_join(mount, sizeof(mount), mounts, "memory") == 0
-			       ? limit_of_group(mount, group)
+			       ? read_group_limit(mount, group)
 			       : UINT64_MAX;
-	limit = limit_of_group(mounts, group);
+	limit = read_group_limit(mounts, group);
 	if (limit == UINT64_MAX && fs_join(mount, sizeof(mount), mounts, "unified") == 0)
-		limit = limit_of_group(mount, group);
+		limit = read_group_limit(mount, group);
 	return limit;
 }
 
@@ -113,7 +113,7 @@ uint64_t memory_limit_of_cgroup(const char *proc_cgroup, const char *mounts)
 	if (fs_read_file(proc_cgroup, MAX_TEXT, &b) < 0 || !b.s)
 		return limit;
 	for (rest = b.s; (line = strsep(&rest, "\n"));) {
-		uint64_t of_line = limit_of_line(line, mounts);
+		uint64_t of_line = read_line_limit(line, mounts);
 
 		limit = MIN(limit, of_line);
 	}

@@ -44,7 +44,7 @@ static bool is_timely;
 
 /* ---- in either process ---- */
 
-/* The kernel returns some files in pieces. */
+/* Reads a whole file, which the kernel may return in pieces. */
 static ssize_t read_here(const char *path, char *buf, size_t size)
 {
 	_cleanup_(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -60,7 +60,7 @@ static ssize_t read_here(const char *path, char *buf, size_t size)
 	return n < 0 && !len ? -errno : (ssize_t)len;
 }
 
-static ssize_t do_here(const struct request *q, void *buf, size_t size)
+static ssize_t execute_here(const struct request *q, void *buf, size_t size)
 {
 	ssize_t n;
 
@@ -100,7 +100,7 @@ static void outside_reads_serve(int fd)
 			continue;
 		}
 		q.path[sizeof(q.path) - 1] = '\0';
-		a.result = (int32_t)do_here(&q, a.bytes, MIN(q.size, sizeof(a.bytes)));
+		a.result = (int32_t)execute_here(&q, a.bytes, MIN(q.size, sizeof(a.bytes)));
 		if (helper_send(fd, &a, ANSWER_HEAD + (size_t)MAX(a.result, 0), -1, 0) < 0)
 			_exit(0);
 	}
@@ -161,7 +161,7 @@ pid_t outside_reads_pid(void)
 /* ---- requests ---- */
 
 /* Returns the number of bytes of the answer at buf, -EAGAIN if it is late, or -errno. */
-static ssize_t outside_reads_take_answer(void *buf, size_t size, int wait_ms)
+static ssize_t outside_reads_receive_answer(void *buf, size_t size, int wait_ms)
 {
 	int32_t result;
 	const struct iovec parts[] = {{&result, sizeof(result)}, {buf, size}};
@@ -185,13 +185,13 @@ static ssize_t outside_reads_ask(enum kind kind, const char *path, void *buf, si
 		return -ENAMETOOLONG;
 	strcpy(q.path, path);
 	if (child.fd < 0)
-		return do_here(&q, buf, size);
-	if (is_busy && outside_reads_take_answer(&ignored, sizeof(ignored), 0) == -EAGAIN)
+		return execute_here(&q, buf, size);
+	if (is_busy && outside_reads_receive_answer(&ignored, sizeof(ignored), 0) == -EAGAIN)
 		return -EAGAIN;
 	if (helper_send(child.fd, &q, sizeof(q), -1, 0) < 0)
 		return -EPIPE;
 	is_busy = true;
-	return outside_reads_take_answer(buf, size, wait_ms);
+	return outside_reads_receive_answer(buf, size, wait_ms);
 }
 
 ssize_t outside_read(const char *path, void *buf, size_t size, int wait_ms)

@@ -44,7 +44,7 @@ static int priority_boost_save(struct priority_boost_state *s)
 }
 
 /* Returns 0, or -errno with nothing changed. */
-static int run_as(int policy, int priority, int nice)
+static int set_scheduling(int policy, int priority, int nice)
 {
 	const struct sched_param param = {.sched_priority = priority};
 	int before = getpriority(PRIO_PROCESS, 0), r;
@@ -58,14 +58,14 @@ static int run_as(int policy, int priority, int nice)
 	return r;
 }
 
-static int run_with_others(void)
+static int set_boosted_nice(void)
 {
-	return run_as(SCHED_OTHER, 0, -(int)PRIORITY_BOOST_OTHER_MAX);
+	return set_scheduling(SCHED_OTHER, 0, -(int)PRIORITY_BOOST_OTHER_MAX);
 }
 
 static int restore_scheduling(const struct priority_boost_state *s)
 {
-	return run_as(s->policy, s->priority, s->nice);
+	return set_scheduling(s->policy, s->priority, s->nice);
 }
 
 /* ---- the budget ---- */
@@ -88,12 +88,12 @@ static void begin_window(struct priority_boost_state *s, uint64_t now)
 	s->spent = false;
 }
 
-static int run_on_budget(struct priority_boost_state *s, uint32_t priority)
+static int set_budgeted_fifo(struct priority_boost_state *s, uint32_t priority)
 {
 	int r;
 
 	s->fifo_priority = (int)priority;
-	r = run_as(SCHED_FIFO, s->fifo_priority, s->nice);
+	r = set_scheduling(SCHED_FIFO, s->fifo_priority, s->nice);
 	/* The administrator may have started this process as a real-time task: it has no budget. */
 	s->has_budget = r == 0 && !is_real_time(s->policy);
 	begin_window(s, clock_mono_ns());
@@ -137,7 +137,7 @@ void priority_boost_tick(struct priority_boost_state *s)
 	s->looked_ns = now;
 	if (now - s->window_ns >= PRIORITY_BOOST_WINDOW_NS) {
 		/* Nothing else restores the priority after on_runaway() lowered it. */
-		run_as(SCHED_FIFO, s->fifo_priority, s->nice);
+		set_scheduling(SCHED_FIFO, s->fifo_priority, s->nice);
 		/* RLIMIT_RTTIME counts CPU time since the thread last blocked. A loop that always
 		 * has work may keep to its budget for many windows without blocking: this call
 		 * keeps SIGXCPU away from it. */
@@ -147,7 +147,7 @@ void priority_boost_tick(struct priority_boost_state *s)
 	} else if (!s->spent && cpu_ns() - s->window_cpu_ns >= PRIORITY_BOOST_BUDGET_NS) {
 		s->spent = true;
 		if (s->ordinary_ns - s->window_ordinary_ns >= PRIORITY_BOOST_BUDGET_NS / 2 ||
-		    run_with_others() < 0)
+		    set_boosted_nice() < 0)
 			restore_scheduling(s);
 	}
 }
@@ -168,16 +168,16 @@ int priority_boost_apply(struct priority_boost_state *s, struct priority_boost b
 	s->has_budget = false;
 	switch (boost.policy) {
 	case PRIORITY_BOOST_FIFO:
-		r = run_on_budget(s, boost.priority);
+		r = set_budgeted_fifo(s, boost.priority);
 		break;
 	case PRIORITY_BOOST_BUDGETED:
 		if (is_real_time(s->policy))
 			r = restore_scheduling(s);
-		else if (run_on_budget(s, PRIORITY_BOOST_FIFO_MIN) < 0)
-			r = run_with_others();
+		else if (set_budgeted_fifo(s, PRIORITY_BOOST_FIFO_MIN) < 0)
+			r = set_boosted_nice();
 		break;
 	case PRIORITY_BOOST_OTHER:
-		r = run_as(SCHED_OTHER, 0, -(int)boost.priority);
+		r = set_scheduling(SCHED_OTHER, 0, -(int)boost.priority);
 		break;
 	case PRIORITY_BOOST_NONE:
 		r = restore_scheduling(s);
@@ -193,7 +193,7 @@ int priority_boost_apply(struct priority_boost_state *s, struct priority_boost b
 	return r;
 }
 
-struct priority_boost_words priority_boost_now(void)
+struct priority_boost_words priority_boost_describe_current(void)
 {
 	struct sched_param param = {0};
 	int policy = sched_getscheduler(0);

@@ -71,4 +71,4 @@ void priority_boost_tick(struct priority_boost_state *s);
 struct priority_boost_words {
 	char text[32];
 };
-struct priority_boost_words priority_boost_now(void);
+struct priority_boost_words priority_boost_describe_current(void);

@@ -48,8 +48,9 @@ int shm_create(size_t size, int *ret_fd, void **ret_addr)
 	return 0;
 }
 
-/* Memory of huge pages can be sealed too. But if the peer punches a hole into it and no huge page
- * is free, a read there ends in SIGBUS. */
+/* Returns true if the peer cannot take pages of the memory away. Memory of huge pages can be sealed
+ * too, but if the peer punches a hole into it and no huge page is free, a read there ends in
+ * SIGBUS. */
 static bool cannot_shrink(int fd)
 {
 	int seals = fcntl(fd, F_GET_SEALS);

@@ -30,7 +30,7 @@ ssize_t sock_send(int sock, const struct iovec *iov, size_t n_iov, int fd, int f
 	return n < 0 ? -errno : n;
 }
 
-static size_t take_fds(struct msghdr *msg, void (*on_fd)(void *ctx, int fd), void *ctx)
+static size_t pass_received_fds(struct msghdr *msg, void (*on_fd)(void *ctx, int fd), void *ctx)
 {
 	size_t n_all = 0;
 
@@ -74,7 +74,7 @@ ssize_t sock_receive(int sock, const struct iovec *iov, size_t n_iov, int flags,
 	if (n < 0)
 		return -errno;
 	/* MSG_CTRUNC: this process has no descriptor left, so some of the message are lost. */
-	if (take_fds(&msg, on_fd, ctx) > max_fds || msg.msg_flags & MSG_CTRUNC)
+	if (pass_received_fds(&msg, on_fd, ctx) > max_fds || msg.msg_flags & MSG_CTRUNC)
 		return -ETOOMANYREFS;
 	return n;
 }

@@ -208,10 +208,10 @@ static int log_blocked(scmp_filter_ctx f)
 
 /* ---- the filter ---- */
 
-/* Adds no rule whose action is BLOCKED: libseccomp returns -EACCES for a rule that changes
- * nothing. */
-static int rule(scmp_filter_ctx f, uint32_t action, const char *name, unsigned n_args,
-		const struct scmp_arg_cmp *args)
+/* Adds a rule for a call, but none whose action is BLOCKED: libseccomp returns -EACCES for a rule
+ * that changes nothing. */
+static int add_rule(scmp_filter_ctx f, uint32_t action, const char *name, unsigned n_args,
+		    const struct scmp_arg_cmp *args)
 {
 	int nr = seccomp_syscall_resolve_name(name);
 
@@ -220,26 +220,26 @@ static int rule(scmp_filter_ctx f, uint32_t action, const char *name, unsigned n
 	return seccomp_rule_add_array(f, action, nr, n_args, args);
 }
 
-static int allow(scmp_filter_ctx f, const char *name, unsigned n_args,
-		 const struct scmp_arg_cmp *args)
+static int allow_call(scmp_filter_ctx f, const char *name, unsigned n_args,
+		      const struct scmp_arg_cmp *args)
 {
-	return rule(f, SCMP_ACT_ALLOW, name, n_args, args);
+	return add_rule(f, SCMP_ACT_ALLOW, name, n_args, args);
 }
 
-static int allow_all(scmp_filter_ctx f, const char *const *names)
+static int allow_calls(scmp_filter_ctx f, const char *const *names)
 {
 	int r = 0;
 
 	for (; *names && r == 0; names++)
-		r = allow(f, *names, 0, NULL);
+		r = allow_call(f, *names, 0, NULL);
 	return r;
 }
 
-static int allow_without(scmp_filter_ctx f, const struct syscall_without *w)
+static int allow_call_without(scmp_filter_ctx f, const struct syscall_without *w)
 {
 	const struct scmp_arg_cmp none = SCMP_CMP64(w->arg, SCMP_CMP_MASKED_EQ, w->mask, 0);
 
-	return allow(f, w->name, 1, &none);
+	return allow_call(f, w->name, 1, &none);
 }
 
 /* A filter cannot read the flags of clone3, which are in memory; libc falls back to clone. */
@@ -248,12 +248,12 @@ static int allow_threads(scmp_filter_ctx f)
 	const struct scmp_arg_cmp thread[] = {
 		SCMP_A0_64(SCMP_CMP_MASKED_EQ, CLONE_THREAD, CLONE_THREAD),
 	};
-	int r = allow(f, "clone", 1, thread);
+	int r = allow_call(f, "clone", 1, thread);
 
 	if (r == 0)
-		r = allow(f, "set_robust_list", 0, NULL);
+		r = allow_call(f, "set_robust_list", 0, NULL);
 	if (r == 0)
-		r = allow(f, "rseq", 0, NULL);
+		r = allow_call(f, "rseq", 0, NULL);
 	if (r == 0)
 		r = seccomp_rule_add(f, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
 	return r;
@@ -267,13 +267,13 @@ static int refuse_processes(scmp_filter_ctx f, bool has_threads)
 {
 	const struct scmp_arg_cmp process[] = {SCMP_A0_64(SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0)};
 	const uint32_t refuse = SCMP_ACT_ERRNO(EPERM);
-	int r = rule(f, refuse, "clone", has_threads ? 1 : 0, process);
+	int r = add_rule(f, refuse, "clone", has_threads ? 1 : 0, process);
 
 	if (r == 0)
-		r = rule(f, refuse, "fork", 0, NULL);
+		r = add_rule(f, refuse, "fork", 0, NULL);
 	if (r == 0)
-		r = rule(f, refuse, "vfork", 0, NULL);
-	return r < 0 || has_threads ? r : rule(f, refuse, "clone3", 0, NULL);
+		r = add_rule(f, refuse, "vfork", 0, NULL);
+	return r < 0 || has_threads ? r : add_rule(f, refuse, "clone3", 0, NULL);
 }
 
 /*
@@ -287,7 +287,7 @@ static int refuse_locked_memory(scmp_filter_ctx f)
 		SCMP_A2_64(SCMP_CMP_NE, 0, 0),
 	};
 
-	return rule(f, SCMP_ACT_ERRNO(EPERM), "prlimit64", ARRAY_SIZE(set), set);
+	return add_rule(f, SCMP_ACT_ERRNO(EPERM), "prlimit64", ARRAY_SIZE(set), set);
 }
 
 static int allow_opening(scmp_filter_ctx f, const struct syscall_list *list)
@@ -297,9 +297,9 @@ static int allow_opening(scmp_filter_ctx f, const struct syscall_list *list)
 	if (list->is_whole)
 		return 0;
 	if (!list->opens_to_read_only)
-		return allow_all(f, opening);
+		return allow_calls(f, opening);
 	for (size_t i = 0; i < ARRAY_SIZE(opening_to_read) && r == 0; i++)
-		r = allow_without(f, &opening_to_read[i]);
+		r = allow_call_without(f, &opening_to_read[i]);
 	return r;
 }
 
@@ -310,18 +310,18 @@ static int add_rules(scmp_filter_ctx f, const struct syscall_list *list)
 		SCMP_A0_64(SCMP_CMP_MASKED_EQ, UINT32_MAX, PRIO_PROCESS),
 		SCMP_A1_64(SCMP_CMP_MASKED_EQ, UINT32_MAX, 0),
 	};
-	int r = allow_all(f, list->allowed);
+	int r = allow_calls(f, list->allowed);
 
 	if (r == 0 && !list->is_whole)
-		r = allow_all(f, common);
+		r = allow_calls(f, common);
 	if (r == 0)
 		r = allow_opening(f, list);
 	for (size_t i = 0; i < ARRAY_SIZE(common_without) && r == 0 && !list->is_whole; i++)
-		r = allow_without(f, &common_without[i]);
+		r = allow_call_without(f, &common_without[i]);
 	for (const struct syscall_without *w = list->without; w && w->name && r == 0; w++)
-		r = allow_without(f, w);
+		r = allow_call_without(f, w);
 	for (size_t i = 0; i < ARRAY_SIZE(library_without) && r == 0 && list->loads_libraries; i++)
-		r = allow_without(f, &library_without[i]);
+		r = allow_call_without(f, &library_without[i]);
 	if (r == 0 && list->has_threads)
 		r = allow_threads(f);
 	if (r == 0)
@@ -329,9 +329,9 @@ static int add_rules(scmp_filter_ctx f, const struct syscall_list *list)
 	if (r == 0)
 		r = refuse_locked_memory(f);
 	if (r == 0 && !list->is_whole)
-		r = allow(f, "setpriority", 2, ourselves);
+		r = allow_call(f, "setpriority", 2, ourselves);
 	if (r == 0)
-		r = allow(f, "tgkill", 1, our_process); /* abort() */
+		r = allow_call(f, "tgkill", 1, our_process); /* abort() */
 	return r;
 }
 

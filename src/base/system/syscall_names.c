@@ -57,8 +57,8 @@ static const struct {
 	{"newuname", "uname"}, {"umount", "umount2"}, {"sendfile64", "sendfile"},
 };
 
-/* The 32-bit architecture of programs on a 64-bit kernel; 0: none. */
-static uint32_t compat_of(uint32_t arch)
+/* Returns the 32-bit architecture of programs on a 64-bit kernel; 0: none. */
+static uint32_t find_compat_arch(uint32_t arch)
 {
 	switch (arch) {
 	case SCMP_ARCH_X86_64:
@@ -90,7 +90,7 @@ static bool numbers_are_common(uint32_t arch)
 }
 
 /* Returns the number of a name without prefix, or a negative value. */
-static int syscall_names_number_of(uint32_t arch, const char *name)
+static int syscall_names_resolve_number(uint32_t arch, const char *name)
 {
 	int nr = __NR_SCMP_ERROR;
 
@@ -132,20 +132,20 @@ int syscall_name_resolve(const char *name, uint32_t *ret_nr, char nearest[static
 	int nr;
 
 	if (str_starts(name, "compat_sys_")) {
-		arch = compat_of(native);
+		arch = find_compat_arch(native);
 		prefix = strlen("compat_sys_");
 	} else if (str_starts(name, "sys_")) {
 		prefix = strlen("sys_");
 	}
 	bare = name + prefix;
-	nr = syscall_names_number_of(arch, bare);
+	nr = syscall_names_resolve_number(arch, bare);
 	if (nr >= 0) {
 		*ret_nr = (uint32_t)nr;
 		return 0;
 	}
 	*nearest = '\0';
 	/* System calls of 32-bit programs only. */
-	if (arch == native && syscall_names_number_of(compat_of(native), bare) >= 0) {
+	if (arch == native && syscall_names_resolve_number(find_compat_arch(native), bare) >= 0) {
 		snprintf(nearest, SYSCALL_NAME_MAX, "compat_sys_%s", bare);
 		return -ENOENT;
 	}
@@ -159,11 +159,11 @@ int syscall_number(const char *name, bool compat)
 {
 	uint32_t native = seccomp_arch_native();
 
-	return syscall_names_number_of(compat ? compat_of(native) : native, name);
+	return syscall_names_resolve_number(compat ? find_compat_arch(native) : native, name);
 }
 
 /* Copies the name to ret, cut to len bytes. Zeroes the rest of ret. */
-static void syscall_names_name_of(uint32_t arch, uint32_t nr, char *ret, size_t len)
+static void syscall_names_resolve_name(uint32_t arch, uint32_t nr, char *ret, size_t len)
 {
 	_cleanup_(freep) char *name = arch ? seccomp_syscall_resolve_num_arch(arch, (int)nr) : NULL;
 	const char *found = name;
@@ -179,11 +179,11 @@ static void syscall_names_name_of(uint32_t arch, uint32_t nr, char *ret, size_t 
 
 void syscall_compat_name(uint32_t nr, char *ret, size_t len)
 {
-	syscall_names_name_of(compat_of(seccomp_arch_native()), nr, ret, len);
+	syscall_names_resolve_name(find_compat_arch(seccomp_arch_native()), nr, ret, len);
 }
 
 /* Returns 0 for a machine that libseccomp does not know. */
-static uint32_t arch_of(const char *machine)
+static uint32_t resolve_arch(const char *machine)
 {
 	if (strlen(machine) == 4 && machine[0] == 'i' && !strcmp(machine + 2, "86")) /* i686 */
 		return SCMP_ARCH_X86;
@@ -194,8 +194,8 @@ static uint32_t arch_of(const char *machine)
 
 void syscall_name(const char *machine, uint32_t nr, char ret[static SYSCALL_NAME_MAX])
 {
-	uint32_t arch = machine ? arch_of(machine) : seccomp_arch_native();
+	uint32_t arch = machine ? resolve_arch(machine) : seccomp_arch_native();
 
-	syscall_names_name_of(arch, nr, ret, SYSCALL_NAME_MAX - 1);
+	syscall_names_resolve_name(arch, nr, ret, SYSCALL_NAME_MAX - 1);
 	ret[SYSCALL_NAME_MAX - 1] = '\0';
 }

@@ -126,7 +126,7 @@ static void regex_match_add_thread(struct run *r, struct regex_threads *t, unsig
 
 /* ---- one byte ---- */
 
-static bool takes(const struct regex *re, const struct regex_op *op, uint8_t byte)
+static bool accepts_byte(const struct regex *re, const struct regex_op *op, uint8_t byte)
 {
 	if (op->opcode == REGEX_BYTE)
 		return (uint8_t)op->x == byte;
@@ -153,7 +153,7 @@ static bool regex_match_step(struct run *r, size_t at, bool whole, uint32_t *fou
 				found[1] = (uint32_t)at;
 			return true;
 		}
-		if (at < r->len && takes(re, op, r->text[at])) {
+		if (at < r->len && accepts_byte(re, op, r->text[at])) {
 			copy_slots(r->bounds, slots, r->n_slots);
 			regex_match_add_thread(r, &re->next, pc + 1, at + 1);
 		}
@@ -260,14 +260,14 @@ static void free_threads(struct regex_threads *t)
 
 /* Collects the bytes that a match from this pc can begin with. Assumes that ^, $, \b and \B
  * always match. */
-static void find_first(struct regex *re, unsigned pc)
+static void collect_first_bytes(struct regex *re, unsigned pc)
 {
 	for (; add_pc(re, pc); pc++) {
 		const struct regex_op *op = &re->ops[pc];
 
 		switch ((enum regex_opcode)op->opcode) {
 		case REGEX_SPLIT:
-			find_first(re, pc + (unsigned)op->x);
+			collect_first_bytes(re, pc + (unsigned)op->x);
 			pc += (unsigned)op->y - 1;
 			break;
 		case REGEX_JUMP:
@@ -304,7 +304,7 @@ static int regex_match_compile(struct regex *re, const char *pattern, struct err
 	    alloc_threads(&re->next, re) < 0)
 		return -ENOMEM;
 	re->list = 1;
-	find_first(re, 0);
+	collect_first_bytes(re, 0);
 	return 0;
 }
 

@@ -151,7 +151,7 @@ static const struct lead leads[] = {
 };
 
 /* Returns true if the text begins with one of U+202A to U+202E or U+2066 to U+2069. */
-static bool str_turns_text(const char *text, size_t len)
+static bool str_changes_direction(const char *text, size_t len)
 {
 	const uint8_t *s = (const uint8_t *)text;
 
@@ -174,7 +174,7 @@ size_t str_printable_len(const char *text, size_t len)
 		for (size_t k = 2; k < l->len; k++)
 			if ((s[k] & 0xc0) != 0x80)
 				return 0;
-		return str_turns_text((const char *)s, len) ? 0 : l->len;
+		return str_changes_direction((const char *)s, len) ? 0 : l->len;
 	}
 	return 0;
 }
@@ -215,7 +215,7 @@ static unsigned min3(unsigned a, unsigned b, unsigned c)
 }
 
 /* Returns the number of edits between two words of at most MAX_WORD bytes, but at most limit. */
-static unsigned distance(const char *a, size_t na, const char *b, size_t nb, unsigned limit)
+static unsigned edit_distance(const char *a, size_t na, const char *b, size_t nb, unsigned limit)
 {
 	unsigned rows[3][MAX_WORD + 1];
 
@@ -247,7 +247,7 @@ void str_nearest_try(struct str_nearest *n, const char *candidate)
 
 	if (na > MAX_WORD || nb > MAX_WORD || na + limit <= nb || nb + limit <= na)
 		return;
-	d = distance(n->word, na, candidate, nb, limit);
+	d = edit_distance(n->word, na, candidate, nb, limit);
 	if (d < n->best_distance || (d < limit && strcmp(candidate, n->best) < 0)) {
 		n->best_distance = d;
 		n->best = candidate;
@@ -353,7 +353,7 @@ void strbuf_put_json_n(struct strbuf *b, const char *s, size_t len)
 			strbuf_puts(b, "\\n");
 		else if (c < ' ' || c == 0x7f)
 			strbuf_printf(b, "\\u%04x", c);
-		else if (str_turns_text(s + i - 1, len - i + 1)) {
+		else if (str_changes_direction(s + i - 1, len - i + 1)) {
 			strbuf_printf(b, "\\u%04x",
 				      0x2000 | (s[i] & 0x3f) << 6 | (s[i + 1] & 0x3f));
 			i += 2;

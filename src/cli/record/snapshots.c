@@ -357,7 +357,7 @@ static void report_failed(struct snapshots *s, const Pb__ObservableEvents__Clone
 
 static int name_file(const struct snapshots *s, char path[static PATH_MAX], struct err_text *e)
 {
-	if (fs_numbered(path, PATH_MAX, s->setup.path, s->next, 1) == 0)
+	if (fs_make_numbered_path(path, PATH_MAX, s->setup.path, s->next, 1) == 0)
 		return 0;
 	return err_set(e, -ENAMETOOLONG, "the name of its file is too long");
 }

@@ -266,8 +266,8 @@ static int list_row(struct row *r)
 	char *slash, *number = first;
 	int error;
 
-	if (fs_numbered(first, sizeof(first), r->path, 1, ROTATION_DIGITS) ||
-	    fs_numbered(second, sizeof(second), r->path, 2, ROTATION_DIGITS))
+	if (fs_make_numbered_path(first, sizeof(first), r->path, 1, ROTATION_DIGITS) ||
+	    fs_make_numbered_path(second, sizeof(second), r->path, 2, ROTATION_DIGITS))
 		return -ENAMETOOLONG;
 	slash = strrchr(first, '/');
 	if (!slash)
@@ -289,7 +289,7 @@ static int open_number(const struct row *r, size_t i)
 {
 	char path[PATH_MAX];
 
-	if (fs_numbered(path, sizeof(path), r->path, r->numbers[i], ROTATION_DIGITS))
+	if (fs_make_numbered_path(path, sizeof(path), r->path, r->numbers[i], ROTATION_DIGITS))
 		return -1;
 	return open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 }
@@ -362,7 +362,8 @@ int trace_readback_scan_files(const Pb__TraceConfig *config, struct trace_scan *
 		return error;
 	}
 	keep_last_session(&row);
-	error = fs_numbered(ret_first, PATH_MAX, row.path, row.numbers[0], ROTATION_DIGITS);
+	error = fs_make_numbered_path(ret_first, PATH_MAX, row.path, row.numbers[0],
+				      ROTATION_DIGITS);
 	for (size_t i = 0; i < row.n && !error; i++) {
 		_cleanup_(closep) int fd = open_number(&row, i);
 
@@ -378,8 +379,8 @@ void trace_readback_name(const Pb__TraceConfig *config, const char *first, char 
 {
 	char number_1[PATH_MAX];
 
-	if (!config->rotate ||
-	    fs_numbered(number_1, sizeof(number_1), config->output_path, 1, ROTATION_DIGITS))
+	if (!config->rotate || fs_make_numbered_path(number_1, sizeof(number_1),
+						     config->output_path, 1, ROTATION_DIGITS))
 		snprintf(buf, size, "%s", config->output_path);
 	else
 		snprintf(buf, size, "files from %s on", *first ? first : number_1);

@@ -71,7 +71,7 @@ bool counter_number_parse(struct span s, struct counter_number *ret)
 
 #define NAMES_LOGGED 8u
 
-static int copy(struct counter_patterns *p, const char *const *strings, size_t n)
+static int copy_patterns(struct counter_patterns *p, const char *const *strings, size_t n)
 {
 	size_t room = MIN(n, (size_t)COUNTER_PATTERNS_MAX);
 
@@ -99,9 +99,9 @@ int counter_patterns_init(struct counter_patterns *p, const char *what, char *co
 	if (n == 0) {
 		while (fallback && fallback[n])
 			n++;
-		return copy(p, fallback, n);
+		return copy_patterns(p, fallback, n);
 	}
-	r = copy(p, (const char *const *)strings, n);
+	r = copy_patterns(p, (const char *const *)strings, n);
 	p->matched = calloc(n, sizeof(*p->matched));
 	if (r == 0 && p->left_out)
 		log_warn("%s: %zu of %zu are ignored; the limit is %d, each of at most %d bytes",

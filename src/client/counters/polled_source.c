@@ -21,7 +21,8 @@
 #include "wire/pb_enc.h"
 
 /* Counts a failed read. is_new: the first one of its kind. */
-static void counter_errors_read(struct counter_errors *t, bool is_new, const char *path, int error)
+static void counter_errors_count_read(struct counter_errors *t, bool is_new, const char *path,
+				      int error)
 {
 	t->failures++;
 	if (!is_new || t->n == COUNTER_ERRORS_KINDS)
@@ -33,7 +34,7 @@ static void counter_errors_read(struct counter_errors *t, bool is_new, const cha
 }
 
 /* Sets the number of tracks that were refused since the start. */
-static void counter_errors_refused(struct counter_errors *t, uint64_t refused)
+static void counter_errors_set_refused(struct counter_errors *t, uint64_t refused)
 {
 	t->is_new |= refused && !t->refused;
 	t->refused = refused;
@@ -96,7 +97,7 @@ static void polled_source_set_tick(struct polled_source *p)
 	event_timer_ms(p->tick, MAX((uint64_t)clock_ms_to_tick(p->period_ms), took));
 }
 
-static uint32_t add_own(struct polled_source *p, const char *name, const char *description)
+static uint32_t add_own_counter(struct polled_source *p, const char *name, const char *description)
 {
 	return tracks_add(p->tracks, &(struct track_spec){.kind = TRACK_COUNTER,
 							  .parent = p->group,
@@ -120,7 +121,7 @@ static void polled_source_begin_pass(struct polled_source *p)
 	p->ops->begin(p);
 }
 
-static void count_refused(struct polled_source *p)
+static void report_refused_tracks(struct polled_source *p)
 {
 	uint64_t refused = tracks_counts(p->tracks).refused;
 
@@ -130,7 +131,7 @@ static void count_refused(struct polled_source *p)
 			 "counted as \"refused tracks\"",
 			 p->ops->name, TRACKS_MAX);
 	p->refused_reported = refused > 0;
-	counter_errors_refused(&p->errors, refused);
+	counter_errors_set_refused(&p->errors, refused);
 }
 
 static void polled_source_end_pass(struct polled_source *p)
@@ -138,7 +139,7 @@ static void polled_source_end_pass(struct polled_source *p)
 	p->in_pass = p->is_waited_for = false;
 	p->pass_took = clock_mono_ns() - p->pass_began;
 	set_if_any(p, p->failures_track, p->errors.failures);
-	count_refused(p);
+	report_refused_tracks(p);
 	tracks_end(p->tracks);
 	counter_errors_write(&p->errors, p->writer, p->ops->name, false);
 	if (p->period_ms >= COUNTER_SLOW_MS)
@@ -238,8 +239,8 @@ int polled_source_init(struct polled_source *p, const struct polled_source_ops *
 	p->group = tracks_add(p->tracks,
 			      &(struct track_spec){.kind = TRACK_GROUP, .name = ops->group});
 	p->failures_track =
-		add_own(p, "failed reads", "files that could not be read or understood");
-	p->refused_track = add_own(p, "refused tracks", "counters beyond the limit");
+		add_own_counter(p, "failed reads", "files that could not be read or understood");
+	p->refused_track = add_own_counter(p, "refused tracks", "counters beyond the limit");
 	return p->refused_track == TRACK_VOID ? -ENOMEM : 0;
 }
 
@@ -255,7 +256,7 @@ void polled_source_deinit(struct polled_source *p)
 
 void polled_source_failed(struct polled_source *p, bool *logged, const char *path, int error)
 {
-	counter_errors_read(&p->errors, !*logged, path, error);
+	counter_errors_count_read(&p->errors, !*logged, path, error);
 	if (!*logged)
 		log_warn("%s: %s: %s; counted as \"failed reads\" from now on", p->ops->name, path,
 			 fs_reason(error));
@@ -270,7 +271,7 @@ void polled_source_start(void *instance)
 }
 
 /* Starts an extra pass for current values, if it will be short. */
-static void renew(struct polled_source *p)
+static void begin_extra_pass(struct polled_source *p)
 {
 	uint64_t age = clock_mono_ns() - p->pass_began;
 
@@ -292,7 +293,7 @@ void polled_source_flush(void *instance, uint64_t flush_id)
 		flushes_answer(&p->flushes, p->h);
 		(void)flushes_add(&p->flushes, flush_id);
 	}
-	renew(p);
+	begin_extra_pass(p);
 	if (!p->is_waited_for)
 		polled_source_answer(p, &slice);
 	else if (!evtimer_pending(p->next_slice, NULL))
@@ -320,7 +321,7 @@ void polled_source_stop(void *instance)
 	if (p->in_pass && !p->is_waited_for)
 		p->in_pass = false;
 	else
-		renew(p);
+		begin_extra_pass(p);
 	polled_source_run_slice(p);
 }
 

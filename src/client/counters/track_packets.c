@@ -20,7 +20,7 @@ enum { STATE_BEGINS = 1, STATE_NEEDED = 2 };
 enum { ORDER_NAME = 1, ORDER_RANK = 3 };
 #define MERGE_NONE 2 /* TrackDescriptor.SiblingMergeBehavior */
 
-void track_packet_state(struct writer *w, uint64_t ns)
+void track_packet_begin_state(struct writer *w, uint64_t ns)
 {
 	struct pb_enc *e = writer_begin(w);
 

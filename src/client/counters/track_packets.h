@@ -32,7 +32,7 @@ struct track_batch {
 
 /* Starts a new state: readers then discard earlier descriptors and defaults. Later packets rely on
  * its defaults. */
-void track_packet_state(struct writer *w, uint64_t ns);
+void track_packet_begin_state(struct writer *w, uint64_t ns);
 /* Writes a descriptor. ns: CLOCK_BOOTTIME; for a process or thread a time at which it existed.
  * parent_uuid 0: the root. */
 void track_packet_descriptor(struct writer *w, uint64_t ns, const struct track_spec *spec,

@@ -190,8 +190,8 @@ static uint64_t mix_u64(uint64_t h, uint64_t v)
 	return mix(h, bytes, sizeof(bytes));
 }
 
-static uint64_t path_of(const struct tracks *t, const struct track_spec *s,
-			const struct track *parent)
+static uint64_t hash_path(const struct tracks *t, const struct track_spec *s,
+			  const struct track *parent)
 {
 	uint64_t h = parent ? parent->path : t->seed;
 
@@ -253,7 +253,7 @@ void tracks_free(struct tracks *t)
 	free(t);
 }
 
-static struct track *track_of(const struct tracks *t, uint32_t handle)
+static struct track *find_track(const struct tracks *t, uint32_t handle)
 {
 	if (handle == TRACK_ROOT || handle == TRACK_VOID)
 		return NULL;
@@ -295,18 +295,18 @@ static int reserve_slot(struct tracks *t)
 	return 0;
 }
 
-static uint32_t tracks_refuse(struct tracks *t)
+static uint32_t tracks_count_refused(struct tracks *t)
 {
 	t->counts.refused++;
 	return TRACK_VOID;
 }
 
-static uint32_t put_in(struct tracks *t, struct track *k)
+static uint32_t insert_track(struct tracks *t, struct track *k)
 {
 	HASH_ADD(hh, t->by_path, path, sizeof(k->path), k);
 	if (!k->hh.tbl) { /* no memory */
 		slab_free(k->slab, k);
-		return tracks_refuse(t);
+		return tracks_count_refused(t);
 	}
 	k->handle = t->n_free ? t->free_slots[--t->n_free] : t->n_slots++;
 	t->slots[k->handle] = k;
@@ -328,24 +328,24 @@ static void advance_time(struct tracks *t, uint64_t alive_ns)
 uint32_t tracks_add(struct tracks *t, const struct track_spec *spec)
 {
 	bool nests = spec->kind == TRACK_GROUP || spec->kind == TRACK_COUNTER;
-	struct track *parent = nests ? track_of(t, spec->parent) : NULL, *k;
-	uint64_t path = path_of(t, spec, parent);
+	struct track *parent = nests ? find_track(t, spec->parent) : NULL, *k;
+	uint64_t path = hash_path(t, spec, parent);
 
 	advance_time(t, spec->alive_ns);
 	if ((nests && spec->parent == TRACK_VOID) ||
 	    (parent && parent->depth + 1 >= TRACKS_DEPTH_MAX))
-		return tracks_refuse(t);
+		return tracks_count_refused(t);
 	HASH_FIND(hh, t->by_path, &path, sizeof(path), k);
 	if (k) {
 		if (spec->kind == TRACK_COUNTER || k->spec.kind != spec->kind)
-			return tracks_refuse(t);
+			return tracks_count_refused(t);
 		k->users++;
 		return k->handle;
 	}
 	if (reserve_slot(t) < 0)
-		return tracks_refuse(t);
+		return tracks_count_refused(t);
 	k = track_new(t, spec, parent, path);
-	return k ? put_in(t, k) : tracks_refuse(t);
+	return k ? insert_track(t, k) : tracks_count_refused(t);
 }
 
 uint32_t tracks_add_cpu(struct tracks *t, uint32_t parent, uint32_t cpu)
@@ -361,27 +361,27 @@ uint32_t tracks_add_cpu(struct tracks *t, uint32_t parent, uint32_t cpu)
 
 /* ---- writing ---- */
 
-static struct track_out *out_of(struct tracks *t, const struct track *k)
+static struct track_out *choose_out(struct tracks *t, const struct track *k)
 {
 	return &t->outs[k && k->is_of_thread && t->outs[1].w];
 }
 
 struct writer *tracks_writer(const struct tracks *t, uint32_t track)
 {
-	return out_of((struct tracks *)t, track_of(t, track))->w;
+	return choose_out((struct tracks *)t, find_track(t, track))->w;
 }
 
 /* Writes the descriptors of a track and its ancestors. ns stands in for alive_ns, for a process or
  * thread whose alive_ns is 0. */
 static void tracks_describe(struct tracks *t, struct track *k, uint64_t ns)
 {
-	struct track_out *out = out_of(t, k);
+	struct track_out *out = choose_out(t, k);
 
 	if (!k || k->described_in == t->state)
 		return;
 	tracks_describe(t, k->parent, ns); /* at most TRACKS_DEPTH_MAX levels */
 	if (!out->state_begun)
-		track_packet_state(out->w, t->now);
+		track_packet_begin_state(out->w, t->now);
 	out->state_begun = true;
 	track_packet_descriptor(out->w, k->spec.alive_ns ? k->spec.alive_ns : ns, &k->spec,
 				uuid_of(k), uuid_of(k->parent));
@@ -404,7 +404,7 @@ void tracks_end(struct tracks *t)
 
 static void write_value(struct tracks *t, struct track *k, uint64_t ns)
 {
-	struct track_out *out = out_of(t, k);
+	struct track_out *out = choose_out(t, k);
 	struct track_batch *b = &out->batch[k->value.is_double];
 
 	tracks_describe(t, k, k->seen_ns);
@@ -452,7 +452,7 @@ static void notify_watcher(const struct tracks *t, const struct track *k,
 
 static void tracks_set_value(struct tracks *t, uint32_t handle, struct track_value v)
 {
-	struct track *k = track_of(t, handle);
+	struct track *k = find_track(t, handle);
 	bool same;
 
 	if (!k)
@@ -521,9 +521,9 @@ void tracks_flush(struct tracks *t)
 		;
 }
 
-uint64_t tracks_refer(struct tracks *t, uint32_t track)
+uint64_t tracks_get_uuid(struct tracks *t, uint32_t track)
 {
-	struct track *k = track_of(t, track);
+	struct track *k = find_track(t, track);
 
 	tracks_describe(t, k, t->now);
 	return uuid_of(k);
@@ -531,7 +531,7 @@ uint64_t tracks_refer(struct tracks *t, uint32_t track)
 
 void tracks_set_alive(struct tracks *t, uint32_t track, uint64_t ns)
 {
-	struct track *k = track_of(t, track);
+	struct track *k = find_track(t, track);
 
 	if (!k)
 		return;
@@ -547,7 +547,7 @@ struct tracks_counts tracks_counts(const struct tracks *t)
 /* ---- the end of tracks ---- */
 
 /* Sets the last value: 0 for a gauge; a total keeps its value. */
-static void end_value(struct tracks *t, struct track *k)
+static void write_last_value(struct tracks *t, struct track *k)
 {
 	if (!k->has_value)
 		return;
@@ -558,7 +558,7 @@ static void end_value(struct tracks *t, struct track *k)
 		write_value(t, k, t->now);
 }
 
-static void take_out(struct tracks *t, struct track *k)
+static void unlink_track(struct tracks *t, struct track *k)
 {
 	HASH_DEL(t->by_path, k);
 	t->slots[k->handle] = NULL;
@@ -574,14 +574,14 @@ static void remove_track(struct tracks *t, struct track *k)
 
 	while ((child = LIST_FIRST(&k->children)))
 		remove_track(t, child); /* at most TRACKS_DEPTH_MAX levels */
-	end_value(t, k);
-	take_out(t, k);
+	write_last_value(t, k);
+	unlink_track(t, k);
 	slab_free(k->slab, k);
 }
 
 void tracks_remove(struct tracks *t, uint32_t track)
 {
-	struct track *k = track_of(t, track);
+	struct track *k = find_track(t, track);
 
 	if (k && --k->users == 0)
 		remove_track(t, k);

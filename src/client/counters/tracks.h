@@ -98,7 +98,7 @@ bool tracks_flush_piece(struct tracks *t);
 /* Returns the track's uuid, for the caller's own packets on the track's writer (with sequence_flags
  * 2). Writes the track's descriptor if the trace does not have it yet. Returns 0 for the root or a
  * void track. */
-uint64_t tracks_refer(struct tracks *t, uint32_t track);
+uint64_t tracks_get_uuid(struct tracks *t, uint32_t track);
 
 struct tracks_counts {
 	uint32_t tracks; /* current number */

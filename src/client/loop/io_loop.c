@@ -237,7 +237,7 @@ void io_call(struct io_loop *l, struct io_task *t)
 
 /* ---- the thread ---- */
 
-static bool io_loop_ends(struct io_loop *l)
+static bool io_loop_should_end(struct io_loop *l)
 {
 	bool ends;
 
@@ -254,7 +254,7 @@ static void *io_loop_run(void *arg)
 	here = l;
 	for (;;) {
 		run_tasks(l);
-		if (io_loop_ends(l))
+		if (io_loop_should_end(l))
 			return NULL;
 		wait_for_fds(l, run_timers(l));
 	}

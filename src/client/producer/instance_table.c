@@ -89,7 +89,7 @@ struct instance_table {
 };
 
 static void on_reap(evutil_socket_t fd, short what, void *ctx);
-static void on_timeout(evutil_socket_t fd, short what, void *ctx);
+static void on_flush_timeout(evutil_socket_t fd, short what, void *ctx);
 
 struct instance_table *instance_table_new(const struct data_source *const *sources,
 					  const struct ds_env *env,
@@ -103,7 +103,7 @@ struct instance_table *instance_table_new(const struct data_source *const *sourc
 	TAILQ_INIT(&s->handles);
 	TAILQ_INIT(&s->flushes);
 	s->reap = event_new(env->loop, -1, 0, on_reap, s);
-	s->timeout = event_new(env->loop, -1, 0, on_timeout, s);
+	s->timeout = event_new(env->loop, -1, 0, on_flush_timeout, s);
 	if (!s->reap || !s->timeout) {
 		instance_table_free(s);
 		return NULL;
@@ -131,21 +131,22 @@ static void count_consumer(struct instance_table *s, uint32_t uid, int n)
 
 /* ---- flushes ---- */
 
-static void report_nothing(const struct instance_table *s, uint16_t target_buffer, const char *name,
-			   int error)
+static void report_records_nothing(const struct instance_table *s, uint16_t target_buffer,
+				   const char *name, int error)
 {
 	if (s->ops->records_nothing && name)
 		s->ops->records_nothing(s->ctx, target_buffer, name, error);
 }
 
-/* Again behind the data of the other instances, because a buffer may have wrapped since the start. */
+/* Reports the refused instances of a flush once more, behind the data of the other instances: a
+ * buffer may have wrapped since the start. */
 static void report_refused(const struct instance_table *s, const struct flush *f)
 {
 	for (size_t i = 0; i < f->n_refused; i++) {
 		const struct ds_handle *h = instance_table_find(s, f->refused[i]);
 
 		if (h)
-			report_nothing(s, h->target_buffer, h->failed_name, h->error);
+			report_records_nothing(s, h->target_buffer, h->failed_name, h->error);
 	}
 }
 
@@ -178,7 +179,7 @@ static void end_oldest_flush(struct instance_table *s)
 	answer_flushes(s);
 }
 
-static void on_timeout(evutil_socket_t fd, short what, void *ctx)
+static void on_flush_timeout(evutil_socket_t fd, short what, void *ctx)
 {
 	struct instance_table *s = ctx;
 
@@ -187,7 +188,7 @@ static void on_timeout(evutil_socket_t fd, short what, void *ctx)
 		end_oldest_flush(s);
 }
 
-static void answer_flush(struct flush *f, uint64_t instance_id)
+static void mark_flush_answered(struct flush *f, uint64_t instance_id)
 {
 	for (size_t i = 0; i < f->n_waiting; i++) {
 		if (f->waiting[i] != instance_id)
@@ -250,7 +251,7 @@ void ds_flushed(struct ds_handle *h, uint64_t flush_id)
 		return;
 	TAILQ_FOREACH (f, &s->flushes, link)
 		if (f->id == flush_id)
-			answer_flush(f, h->id);
+			mark_flush_answered(f, h->id);
 	answer_flushes(s);
 }
 
@@ -274,7 +275,7 @@ static const struct data_source *find_source(const struct instance_table *s, con
 	return NULL;
 }
 
-static uint32_t consumer_of(const struct ds_env *env, const Pb__DataSourceConfig *config)
+static uint32_t choose_consumer_uid(const struct ds_env *env, const Pb__DataSourceConfig *config)
 {
 	if (env->trusts_consumers)
 		return 0;
@@ -287,13 +288,13 @@ static void instance_table_read_config(struct ds_handle *h, const Pb__DataSource
 {
 	h->session_id = config->tracing_session_id;
 	h->target_buffer = (uint16_t)config->target_buffer;
-	h->consumer_uid = consumer_of(h->all->env, config);
+	h->consumer_uid = choose_consumer_uid(h->all->env, config);
 	/* Stalling is the default for our sources: data that we do not read stays in the kernel's
 	 * rings. */
 	h->policy = config->buffer_exhausted_policy == EXHAUSTED_DROP ? WRITER_DROP : WRITER_STALL;
 }
 
-static void choose_boost(struct instance_table *s)
+static void report_strongest_boost(struct instance_table *s)
 {
 	struct priority_boost best = {PRIORITY_BOOST_NONE, 0}, was = s->boost;
 	struct ds_handle *h;
@@ -306,7 +307,7 @@ static void choose_boost(struct instance_table *s)
 		s->ops->boosted(s->ctx, best);
 }
 
-static void take_boost(struct ds_handle *h, const Pb__DataSourceConfig *config)
+static void read_boost(struct ds_handle *h, const Pb__DataSourceConfig *config)
 {
 	static const struct priority_boost least = {PRIORITY_BOOST_OTHER, 0};
 	bool is_asked = config->priority_boost != NULL;
@@ -322,7 +323,7 @@ static void take_boost(struct ds_handle *h, const Pb__DataSourceConfig *config)
 	}
 	if (!is_asked && h->source->is_timely)
 		h->boost = (struct priority_boost){PRIORITY_BOOST_BUDGETED, 0};
-	choose_boost(h->all);
+	report_strongest_boost(h->all);
 }
 
 /* Requests the capabilities of all sources. more: those of an instance that is about to be
@@ -341,7 +342,7 @@ static void request_capabilities(struct instance_table *s, uint64_t more)
 }
 
 /* Returns true if the consumer may have one more instance of the source. */
-static bool instance_table_has_room(const struct ds_handle *h, const struct data_source *source)
+static bool has_room_for_instance(const struct ds_handle *h, const struct data_source *source)
 {
 	unsigned of_user = 0, of_others = 0;
 	const struct ds_handle *other;
@@ -364,7 +365,7 @@ static int instance_table_create(struct ds_handle *h, const Pb__DataSourceConfig
 
 	if (!source)
 		return -ENOENT;
-	if (!instance_table_has_room(h, source))
+	if (!has_room_for_instance(h, source))
 		return -EDQUOT;
 	request_capabilities(h->all, source->capabilities);
 	r = source->create(h, h->all->env, config, &h->instance);
@@ -373,7 +374,7 @@ static int instance_table_create(struct ds_handle *h, const Pb__DataSourceConfig
 		return r;
 	}
 	h->source = source;
-	take_boost(h, config);
+	read_boost(h, config);
 	return 0;
 }
 
@@ -383,7 +384,7 @@ static const char *name_in(const Pb__DataSourceConfig *config)
 }
 
 /* Returns true if there may be one more handle, created or not. */
-static bool has_room(const struct instance_table *s, uint32_t uid)
+static bool has_room_for_handle(const struct instance_table *s, uint32_t uid)
 {
 	return s->n_handles < DS_INSTANCES_MAX &&
 	       (uid == 0 || s->n_of_others < (int)DS_INSTANCES_OF_OTHERS_MAX);
@@ -393,8 +394,8 @@ static bool has_room(const struct instance_table *s, uint32_t uid)
 static int instance_table_add(struct instance_table *s, uint64_t id,
 			      const Pb__DataSourceConfig *config)
 {
-	uint32_t uid = consumer_of(s->env, config);
-	bool is_full = !has_room(s, uid);
+	uint32_t uid = choose_consumer_uid(s->env, config);
+	bool is_full = !has_room_for_handle(s, uid);
 	struct ds_handle *h = is_full ? NULL : calloc(1, sizeof(*h));
 	int r = is_full ? -E2BIG : -ENOMEM;
 
@@ -435,7 +436,7 @@ void instance_table_start(struct instance_table *s, uint64_t id, const Pb__DataS
 		h = instance_table_find(s, id);
 	}
 	if (!h) {
-		report_nothing(s, (uint16_t)config->target_buffer, name_in(config), r);
+		report_records_nothing(s, (uint16_t)config->target_buffer, name_in(config), r);
 		s->ops->started(s->ctx, id);
 		return;
 	}
@@ -445,7 +446,7 @@ void instance_table_start(struct instance_table *s, uint64_t id, const Pb__DataS
 	if (h->source) {
 		h->source->start(h->instance);
 	} else {
-		report_nothing(s, h->target_buffer, h->failed_name, h->error);
+		report_records_nothing(s, h->target_buffer, h->failed_name, h->error);
 		ds_started(h);
 	}
 }
@@ -488,7 +489,7 @@ static void destroy(struct ds_handle *h)
 	count_consumer(s, h->consumer_uid, -1);
 	free(h->failed_name);
 	free(h);
-	choose_boost(s);
+	report_strongest_boost(s);
 	request_capabilities(s, 0);
 }
 
@@ -509,7 +510,7 @@ static void on_reap(evutil_socket_t fd, short what, void *ctx)
 		destroy(h);
 		s->ops->stopped(s->ctx, id);
 		TAILQ_FOREACH (f, &s->flushes, link)
-			answer_flush(f, id);
+			mark_flush_answered(f, id);
 	}
 	answer_flushes(s);
 }

@@ -87,8 +87,8 @@ void metadata_bus_unsubscribe(struct metadata_bus *f, uint64_t session_id, void 
 }
 
 /* Returns a member of the session; complete: one that reports all events. NULL: there is none. */
-static const struct member *find_any(const struct member_list *list, uint64_t session_id,
-				     bool complete)
+static const struct member *find_session_member(const struct member_list *list, uint64_t session_id,
+						bool complete)
 {
 	const struct member *m;
 
@@ -98,9 +98,9 @@ static const struct member *find_any(const struct member_list *list, uint64_t se
 	return NULL;
 }
 
-bool metadata_bus_wanted(const struct metadata_bus *f, uint64_t session_id)
+bool metadata_bus_has_subscriber(const struct metadata_bus *f, uint64_t session_id)
 {
-	return find_any(&f->subscribers, session_id, false);
+	return find_session_member(&f->subscribers, session_id, false);
 }
 
 void metadata_bus_publish(struct metadata_bus *f, uint64_t session_id,
@@ -115,7 +115,7 @@ void metadata_bus_publish(struct metadata_bus *f, uint64_t session_id,
 	}
 }
 
-static void publish_change(struct metadata_bus *f, uint64_t session_id)
+static void publish_empty_batch(struct metadata_bus *f, uint64_t session_id)
 {
 	static const struct metadata_batch none;
 
@@ -135,7 +135,7 @@ void metadata_bus_unregister(struct metadata_bus *f, uint64_t session_id, void *
 	if (!m)
 		return;
 	metadata_bus_drop(m);
-	publish_change(f, session_id);
+	publish_empty_batch(f, session_id);
 }
 
 void metadata_bus_set_busy(struct metadata_bus *f, uint64_t session_id, void *publisher, bool busy)
@@ -146,7 +146,7 @@ void metadata_bus_set_busy(struct metadata_bus *f, uint64_t session_id, void *pu
 		return;
 	m->busy = busy;
 	if (!busy)
-		publish_change(f, session_id);
+		publish_empty_batch(f, session_id);
 }
 
 void metadata_bus_set_complete(struct metadata_bus *f, uint64_t session_id, void *publisher,
@@ -157,12 +157,12 @@ void metadata_bus_set_complete(struct metadata_bus *f, uint64_t session_id, void
 	if (!m || m->complete == complete)
 		return;
 	m->complete = complete;
-	publish_change(f, session_id);
+	publish_empty_batch(f, session_id);
 }
 
 bool metadata_bus_is_complete(const struct metadata_bus *f, uint64_t session_id)
 {
-	return find_any(&f->publishers, session_id, true);
+	return find_session_member(&f->publishers, session_id, true);
 }
 
 void metadata_bus_set_published_until(struct metadata_bus *f, uint64_t session_id, void *publisher,
@@ -188,7 +188,7 @@ uint64_t metadata_bus_published_until(const struct metadata_bus *f, uint64_t ses
 
 bool metadata_bus_has_publisher(const struct metadata_bus *f, uint64_t session_id)
 {
-	return find_any(&f->publishers, session_id, false);
+	return find_session_member(&f->publishers, session_id, false);
 }
 
 bool metadata_bus_is_busy(const struct metadata_bus *f, uint64_t session_id)

@@ -12,7 +12,7 @@
  *
  *	         subscriber                     publisher
  *	create   subscribe                      register
- *	start                                   collects if metadata_bus_wanted()
+ *	start                                   collects if metadata_bus_has_subscriber()
  *	         callback <-------------------- publish, after each read of the rings
  *	flush    waits while a publisher is busy   set_busy(true) ... publish ... set_busy(false)
  *	stop     waits until none is registered    publishes the rest, unregister
@@ -67,7 +67,7 @@ int metadata_bus_subscribe(struct metadata_bus *f, uint64_t session_id, metadata
 void metadata_bus_unsubscribe(struct metadata_bus *f, uint64_t session_id, void *ctx);
 
 /* Returns true if the session has a subscriber. Without one a publisher need not collect. */
-bool metadata_bus_wanted(const struct metadata_bus *f, uint64_t session_id);
+bool metadata_bus_has_subscriber(const struct metadata_bus *f, uint64_t session_id);
 /* Calls every subscriber of the session. A subscriber handles tasks first, then tids. */
 void metadata_bus_publish(struct metadata_bus *f, uint64_t session_id,
 			  const struct metadata_batch *batch);

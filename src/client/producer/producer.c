@@ -56,28 +56,28 @@ static void instance_started(void *ctx, uint64_t id)
 {
 	const struct producer *p = ctx;
 
-	service_link_started(p->link, id);
+	service_link_report_started(p->link, id);
 }
 
 static void instance_stopped(void *ctx, uint64_t id)
 {
 	const struct producer *p = ctx;
 
-	service_link_stopped(p->link, id);
+	service_link_report_stopped(p->link, id);
 }
 
 static void flush_answered(void *ctx, uint64_t flush_id)
 {
 	const struct producer *p = ctx;
 
-	service_link_flushed(p->link, flush_id);
+	service_link_report_flushed(p->link, flush_id);
 }
 
 struct reason {
 	char text[128];
 };
 
-static struct reason producer_reason_of(int error)
+static struct reason producer_explain_error(int error)
 {
 	struct reason r;
 
@@ -99,7 +99,7 @@ static void instance_failed(void *ctx, const char *name, int error)
 				name);
 	else
 		producer_report(ctx, "data source %s records nothing: %s", name,
-				producer_reason_of(error).text);
+				producer_explain_error(error).text);
 }
 
 /* Writes it into the trace, for the consumer, who learns of the refusal by this packet alone: it waits
@@ -114,7 +114,7 @@ static void instance_records_nothing(void *ctx, uint16_t target_buffer, const ch
 		return;
 	pb_enc_open(e, PB_TRACE_PACKET_SOURCE_REFUSAL);
 	pb_enc_str(e, PB_SOURCE_REFUSAL_NAME, name);
-	pb_enc_str(e, PB_SOURCE_REFUSAL_REASON, producer_reason_of(error).text);
+	pb_enc_str(e, PB_SOURCE_REFUSAL_REASON, producer_explain_error(error).text);
 	pb_enc_close(e);
 	writer_end(w);
 	writer_free(w);

@@ -177,7 +177,7 @@ void service_link_init(struct service_link *l)
 
 /* ---- answers of data sources ---- */
 
-void service_link_started(struct service_link *l, uint64_t id)
+void service_link_report_started(struct service_link *l, uint64_t id)
 {
 	struct request q = {0};
 
@@ -185,7 +185,7 @@ void service_link_started(struct service_link *l, uint64_t id)
 	channel_send(l->channel, "NotifyDataSourceStarted", q.bytes, q.len);
 }
 
-void service_link_stopped(struct service_link *l, uint64_t id)
+void service_link_report_stopped(struct service_link *l, uint64_t id)
 {
 	struct request q = {0};
 
@@ -194,7 +194,7 @@ void service_link_stopped(struct service_link *l, uint64_t id)
 	channel_send(l->channel, "NotifyDataSourceStopped", q.bytes, q.len);
 }
 
-void service_link_flushed(struct service_link *l, uint64_t request)
+void service_link_report_flushed(struct service_link *l, uint64_t request)
 {
 	arbiter_ack_flush(l->arbiter, request);
 }

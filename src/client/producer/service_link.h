@@ -27,8 +27,8 @@ struct service_sources {
 	int (*begin)(void *ctx, struct service_link *link);
 	/* It ends. All instances must end at once, and free their writers. */
 	void (*end)(void *ctx);
-	/* Commands. Each start, stop and flush must be answered by service_link_started() and so on.
-	 * Setup and start return 0 or -ENOMEM: then the connection is given up. */
+	/* Commands. Each start, stop and flush must be answered by service_link_report_started()
+	 * and so on. Setup and start return 0 or -ENOMEM: then the connection is given up. */
 	int (*setup)(void *ctx, uint64_t id, const void *config, size_t len);
 	int (*start)(void *ctx, uint64_t id, const void *config, size_t len);
 	void (*stop)(void *ctx, uint64_t id);
@@ -57,10 +57,10 @@ struct service_link {
 
 /* ---- answers to commands ---- */
 
-void service_link_started(struct service_link *l, uint64_t id);
+void service_link_report_started(struct service_link *l, uint64_t id);
 /* Commits the data of the instance first. */
-void service_link_stopped(struct service_link *l, uint64_t id);
-void service_link_flushed(struct service_link *l, uint64_t request);
+void service_link_report_stopped(struct service_link *l, uint64_t id);
+void service_link_report_flushed(struct service_link *l, uint64_t request);
 /* Sends a CommitDataRequest that contains the chunks themselves. Returns 0 or -errno. */
 int service_link_commit(struct service_link *l, const void *request, size_t len);
 

@@ -159,7 +159,7 @@ static void tear_down(struct service_producer *p)
 }
 
 /* Ends the connection and its instances, and connects again later. */
-static void give_up(struct service_producer *p)
+static void drop_connection(struct service_producer *p)
 {
 	bool connected = p->connected;
 
@@ -306,7 +306,7 @@ static void on_initialized(void *ctx, const struct channel_reply *reply)
 	if (reply->error || !pb_dec_ok(&d)) {
 		service_link_report(&p->link, "the service on %s refuses us as a producer",
 				    p->target);
-		give_up(p);
+		drop_connection(p);
 		return;
 	}
 	if (p->o.on_accepted)
@@ -326,7 +326,7 @@ static void on_initialized(void *ctx, const struct channel_reply *reply)
 	if (r == -ENOSYS)
 		on_synced(p, reply);
 	else if (r < 0)
-		give_up(p); /* connects again later */
+		drop_connection(p); /* connects again later */
 }
 
 /* Creates the memory to pass to the service, with a sealed size, as services require. Returns 0 or
@@ -352,9 +352,9 @@ static void on_command(void *ctx, const struct channel_reply *reply)
 		return; /* on_lost follows */
 	if (!reply->has_more) {
 		service_link_report(&p->link, "the service has ended its stream of commands");
-		give_up(p);
+		drop_connection(p);
 	} else if (service_link_execute(&p->link, reply->data, reply->len) < 0) {
-		give_up(p);
+		drop_connection(p);
 	}
 }
 
@@ -389,13 +389,13 @@ static int initialize(struct service_producer *p)
 }
 
 /* Returns the first required method that the service does not have, or NULL. */
-static const char *missing_method(const struct service_producer *p)
+static const char *find_missing_method(const struct service_producer *p)
 {
 	static const char *const needed[] = {"InitializeConnection", "GetAsyncCommand",
 					     "RegisterDataSource", "CommitData"};
 
 	for (size_t i = 0; i < ARRAY_SIZE(needed); i++)
-		if (!channel_has(p->link.channel, needed[i]))
+		if (!channel_has_method(p->link.channel, needed[i]))
 			return needed[i];
 	return NULL;
 }
@@ -403,14 +403,14 @@ static const char *missing_method(const struct service_producer *p)
 static void on_bound(void *ctx)
 {
 	struct service_producer *p = ctx;
-	const char *missing = missing_method(p);
+	const char *missing = find_missing_method(p);
 	int r;
 
 	io_disarm(p->o.loop, &p->retry);
 	if (missing) {
 		service_link_report(&p->link, "the service on %s cannot be used: it has no %s",
 				    p->target, missing);
-		give_up(p);
+		drop_connection(p);
 		return;
 	}
 	r = service_link_begin(&p->link);
@@ -422,7 +422,7 @@ static void on_bound(void *ctx)
 	if (r < 0) {
 		service_link_report(&p->link, "the service on %s cannot be used: %s", p->target,
 				    strerror(-r));
-		give_up(p);
+		drop_connection(p);
 	}
 }
 
@@ -451,7 +451,7 @@ static void on_lost(void *ctx, int error)
 
 	if (!p->link.arbiter && error < 0)
 		report_refusal(p, error);
-	give_up(p);
+	drop_connection(p);
 }
 
 static const struct channel_ops channel_ops = {.on_bound = on_bound, .on_lost = on_lost};
@@ -480,8 +480,9 @@ static void try_connect(struct service_producer *p)
 
 /* ---- lifetime ---- */
 
-/* PERFETTO_PRODUCER_SOCK_NAME may be a list, for services. A producer uses its first address. */
-static char *first_address(const struct channel_target *t)
+/* Copies the address to connect to. PERFETTO_PRODUCER_SOCK_NAME may be a list, for services; a
+ * producer uses its first address. */
+static char *copy_first_address(const struct channel_target *t)
 {
 	const char *list = t->address	   ? t->address
 			   : t->of_program ? sock_default_producer()
@@ -498,7 +499,7 @@ int service_producer_new(const struct service_producer_options *o, struct servic
 		return -ENOMEM;
 	p->o = *o;
 	p->own_fd = -1;
-	p->o.target.address = o->target.connect ? NULL : first_address(&o->target);
+	p->o.target.address = o->target.connect ? NULL : copy_first_address(&o->target);
 	snprintf(p->target, sizeof(p->target), "%s",
 		 p->o.target.address ? p->o.target.address : "the program's own transport");
 	p->o.name = strdup(o->name);

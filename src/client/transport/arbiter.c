@@ -2,7 +2,7 @@
 /*
  * The life of a chunk:
  *
- *	       arbiter_take                  arbiter_give                  commit
+ *	     arbiter_acquire_chunk         arbiter_release_chunk         commit
  *	Free --------------> BeingWritten --------------> given ---------------------> service
  *	  ^                  (a writer's)                 Complete, or patchable        |
  *	  |                                               BeingWritten for              |
@@ -347,7 +347,7 @@ bool arbiter_commit_due(struct arbiter *a)
 	return !choked;
 }
 
-/* For a thread that waits for memory. If another thread is committing, this call does nothing. */
+/* Commits for a thread that waits for memory, unless another thread is committing. */
 static void commit_for_memory(struct arbiter *a)
 {
 	if (arbiter_is_choked(a) || pthread_mutex_trylock(&a->lock) != 0)
@@ -383,8 +383,8 @@ static bool keep_patchable(struct arbiter *a, const struct smb_chunk *chunk,
 	return kept;
 }
 
-void arbiter_give(struct arbiter *a, const struct smb_chunk *chunk,
-		  const struct smb_chunk_header *header, uint16_t target_buffer)
+void arbiter_release_chunk(struct arbiter *a, const struct smb_chunk *chunk,
+			   const struct smb_chunk_header *header, uint16_t target_buffer)
 {
 	struct commit_move m = {
 		.chunk = *chunk,
@@ -488,7 +488,7 @@ static bool take_any(struct arbiter *a, const struct smb_chunk_header *header,
 
 /* Returns true if the service owns a chunk, which it will free. Else all chunks are open in our own
  * writers. */
-static bool service_has_any(const struct arbiter *a)
+static bool service_owns_chunk(const struct arbiter *a)
 {
 	for (uint32_t page = 0; page < a->smb.n_pages; page++) {
 		uint32_t word = smb_load_word(&a->smb, page);
@@ -517,7 +517,7 @@ static bool take_stalling(struct arbiter *a, const struct smb_chunk_header *head
 		commit_for_memory(a);
 		if (take_any(a, header, ret))
 			return true;
-		if (!service_has_any(a))
+		if (!service_owns_chunk(a))
 			return false;
 		if (clock_mono_ns() >= deadline)
 			break;
@@ -529,8 +529,8 @@ static bool take_stalling(struct arbiter *a, const struct smb_chunk_header *head
 	return false;
 }
 
-bool arbiter_take(struct arbiter *a, const struct smb_chunk_header *header, uint32_t wait_ms,
-		  struct smb_chunk *ret)
+bool arbiter_acquire_chunk(struct arbiter *a, const struct smb_chunk_header *header,
+			   uint32_t wait_ms, struct smb_chunk *ret)
 {
 	if (!is_attached(a))
 		return false;

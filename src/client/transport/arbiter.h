@@ -124,11 +124,11 @@ bool arbiter_has_reserve(const struct arbiter *a);
 
 /* Takes a free chunk with one compare-and-exchange and writes its header. Returns false if no chunk
  * is free after wait_ms, or after stall_ms of the options if that is less. */
-bool arbiter_take(struct arbiter *a, const struct smb_chunk_header *header, uint32_t wait_ms,
-		  struct smb_chunk *ret);
+bool arbiter_acquire_chunk(struct arbiter *a, const struct smb_chunk_header *header,
+			   uint32_t wait_ms, struct smb_chunk *ret);
 /* Returns a written chunk; patches may follow. header: the final content of the chunk's header. */
-void arbiter_give(struct arbiter *a, const struct smb_chunk *chunk,
-		  const struct smb_chunk_header *header, uint16_t target_buffer);
+void arbiter_release_chunk(struct arbiter *a, const struct smb_chunk *chunk,
+			   const struct smb_chunk_header *header, uint16_t target_buffer);
 
 /* Adds a patch for a chunk that was returned before. */
 void arbiter_add_patch(struct arbiter *a, const struct chunk_patch *patch);

@@ -88,7 +88,7 @@ static void channel_free(struct channel *c)
 }
 
 /* Ends every open call, then calls on_lost. A callback may close c. */
-static void lose(struct channel *c, int error)
+static void handle_loss(struct channel *c, int error)
 {
 	const struct channel_reply reply = {.error = -EPIPE};
 
@@ -175,8 +175,8 @@ static void on_want_write(struct io_task *t)
 }
 
 /* Sends head and payload as one frame. c->lock is held. */
-static int put_frame(struct channel *c, const void *head, size_t head_len, const void *payload,
-		     size_t payload_len, int fd)
+static int send_frame(struct channel *c, const void *head, size_t head_len, const void *payload,
+		      size_t payload_len, int fd)
 {
 	uint32_t len = (uint32_t)(head_len + payload_len);
 	const struct iovec parts[3] = {
@@ -218,7 +218,7 @@ static const struct channel_method *find_method(const struct channel *c, const c
 	return NULL;
 }
 
-bool channel_has(const struct channel *c, const char *method)
+bool channel_has_method(const struct channel *c, const char *method)
 {
 	return find_method(c, method) != NULL;
 }
@@ -255,7 +255,7 @@ static int invoke(struct channel *c, const char *method, const void *args, size_
 	} else {
 		*ret_request = ++c->last_request;
 		head_len = frame_put_invoke(head, *ret_request, c->service, m->id, drop_reply, len);
-		r = put_frame(c, head, head_len, args, len, fd);
+		r = send_frame(c, head, head_len, args, len, fd);
 	}
 	pthread_mutex_unlock(&c->lock);
 	return r;
@@ -337,7 +337,7 @@ static void on_bind_reply(struct channel *c, const struct frame *f)
 	uint32_t id;
 
 	if (!f->success) {
-		lose(c, -EPROTO);
+		handle_loss(c, -EPROTO);
 		return;
 	}
 	while (c->n_methods < MAX_METHODS && frame_next_method(f, &pos, &id, &name, &len)) {
@@ -398,7 +398,7 @@ static void on_frame(struct channel *c, const uint8_t *data, size_t len)
 	} else if (f.kind == FRAME_BIND_SERVICE_REPLY) {
 		on_bind_reply(c, &f);
 	} else if (f.kind == FRAME_REQUEST_ERROR) {
-		lose(c, -EPROTO);
+		handle_loss(c, -EPROTO);
 	}
 }
 
@@ -431,7 +431,7 @@ static bool read_frames(struct channel *c)
 	while (c->in_len - at >= FRAME_LENGTH) {
 		memcpy(&len, c->in + at, FRAME_LENGTH);
 		if (len > CHANNEL_MAX_FRAME) {
-			lose(c, -EMSGSIZE);
+			handle_loss(c, -EMSGSIZE);
 			return false;
 		}
 		if (c->in_len - at - FRAME_LENGTH < len)
@@ -474,7 +474,7 @@ static void channel_on_ready(struct io_fd *f, uint32_t events)
 		}
 	}
 	if (!c->closed && !c->lost && n <= 0 && n != -EAGAIN)
-		lose(c, (int)n);
+		handle_loss(c, (int)n);
 	c->reads = false;
 	if (c->closed)
 		channel_free(c);
@@ -519,13 +519,13 @@ static int bind_port(struct channel *c, enum channel_port port, bool with_identi
 
 	if (r == 0 && with_identity) {
 		put_identity(&m.enc);
-		r = m.failed ? -ENOMEM : put_frame(c, m.buf, pb_mem_len(&m), NULL, 0, -1);
+		r = m.failed ? -ENOMEM : send_frame(c, m.buf, pb_mem_len(&m), NULL, 0, -1);
 		pb_mem_reset(&m);
 	}
 	if (r < 0)
 		return r;
 	frame_put_bind(&m.enc, ++c->last_request, names[port]);
-	return m.failed ? -ENOMEM : put_frame(c, m.buf, pb_mem_len(&m), NULL, 0, -1);
+	return m.failed ? -ENOMEM : send_frame(c, m.buf, pb_mem_len(&m), NULL, 0, -1);
 }
 
 static const char *default_address(const struct channel_target *t, enum channel_port port)

@@ -69,7 +69,7 @@ void channel_close(struct channel *c);
 void channel_after_fork_in_child(struct channel *c);
 
 /* Returns true if the service has the method. Use it to test for a feature. */
-bool channel_has(const struct channel *c, const char *method);
+bool channel_has_method(const struct channel *c, const char *method);
 /* Returns true if the socket can pass descriptors, so it is a unix socket. */
 bool channel_passes_fds(const struct channel *c);
 /* Returns service_trust_speaks_for_root() of the peer. */

@@ -49,7 +49,7 @@ bool patch_list_detach(struct patch_list *l, struct pb_enc *e, const struct chun
 }
 
 /* Returns true if another slot waits for the same chunk. */
-static bool more_of_chunk(const struct patch_list *l, uint32_t chunk_id)
+static bool has_more_of_chunk(const struct patch_list *l, uint32_t chunk_id)
 {
 	for (unsigned i = 0; i < PB_MAX_DEPTH; i++)
 		if (l->used & 1u << i && l->slot[i].chunk_id == chunk_id)
@@ -57,14 +57,14 @@ static bool more_of_chunk(const struct patch_list *l, uint32_t chunk_id)
 	return false;
 }
 
-bool patch_list_take(struct patch_list *l, struct chunk_patch *ret)
+bool patch_list_take_finished(struct patch_list *l, struct chunk_patch *ret)
 {
 	for (unsigned i = 0; i < PB_MAX_DEPTH; i++) {
 		if (!(l->used & 1u << i) || !slot_finished(&l->slot[i]))
 			continue;
 		l->used &= ~(1u << i);
 		*ret = l->slot[i];
-		ret->more = more_of_chunk(l, ret->chunk_id);
+		ret->more = has_more_of_chunk(l, ret->chunk_id);
 		return true;
 	}
 	return false;
@@ -155,7 +155,7 @@ static void request_send(struct request *q)
 	request_begin(q);
 }
 
-static void request_need(struct request *q, size_t room)
+static void request_reserve(struct request *q, size_t room)
 {
 	if ((size_t)(q->enc.end - q->enc.cur) < room)
 		request_send(q);
@@ -224,15 +224,15 @@ int commit_batch_send(struct commit_batch *b,
 	for (uint32_t i = 0; i < b->n_moves; i++) {
 		uint32_t data_len = inline_len(b, &b->moves[i]);
 
-		request_need(&q, MOVE_ROOM + data_len);
+		request_reserve(&q, MOVE_ROOM + data_len);
 		put_move(b, &q.enc, &b->moves[i], data_len);
 	}
 	for (uint32_t i = 0, n; i < b->n_patches; i += n) {
 		n = commit_batch_group_len(&b->patches[i], b->n_patches - i);
-		request_need(&q, GROUP_ROOM);
+		request_reserve(&q, GROUP_ROOM);
 		put_patches(b, &q.enc, &b->patches[i], n);
 	}
-	request_need(&q, FLUSH_ROOM);
+	request_reserve(&q, FLUSH_ROOM);
 	if (b->flush_id)
 		pb_enc_u64(&q.enc, PB_COMMIT_DATA_REQUEST_FLUSH_REQUEST_ID, b->flush_id);
 	b->n_moves = b->n_patches = 0;

@@ -201,7 +201,7 @@ static void on_ended(struct consumer_request *r, const struct channel_reply *rep
 }
 
 /* Appends the message in field 1. Concatenated parts of a message are that message. */
-static int request_gather(struct consumer_request *r, const struct channel_reply *reply)
+static int request_append_message(struct consumer_request *r, const struct channel_reply *reply)
 {
 	struct pb_field f;
 	struct pb_dec d;
@@ -223,11 +223,11 @@ static int request_gather(struct consumer_request *r, const struct channel_reply
 	return pb_dec_ok(&d) ? 0 : -EPROTO;
 }
 
-/* A message in field 1, in one or more replies. */
+/* Passes on the message in field 1 when all of its replies have arrived. */
 static void on_message(struct consumer_request *r, const struct channel_reply *reply)
 {
 	struct consumer_request q;
-	int error = request_gather(r, reply);
+	int error = request_append_message(r, reply);
 
 	if (!error && reply->has_more)
 		return;
@@ -239,7 +239,7 @@ static void on_message(struct consumer_request *r, const struct channel_reply *r
 }
 
 /* Calls fn for a part of a stream. Returns false if it has freed the consumer. */
-static bool request_pass_on(const struct consumer_request *r, const void *message, size_t len)
+static bool request_call_stream(const struct consumer_request *r, const void *message, size_t len)
 {
 	struct consumer *c = r->consumer;
 	bool freed = false;
@@ -273,7 +273,7 @@ static void on_slices(struct consumer_request *r, const struct channel_reply *re
 			error = -EPROTO;
 	if (!error && !pb_dec_ok(&d))
 		error = -EPROTO;
-	if (!error && reply->len && !request_pass_on(r, reply->data, reply->len))
+	if (!error && reply->len && !request_call_stream(r, reply->data, reply->len))
 		return;
 	if (error || !reply->has_more)
 		request_end_stream(r, reply, error);
@@ -313,7 +313,7 @@ static void on_observed(struct consumer_request *r, const struct channel_reply *
 			events = f;
 	if (!error && !pb_dec_ok(&d))
 		error = -EPROTO;
-	if (!error && events.data && !request_pass_on(r, events.data, events.len))
+	if (!error && events.data && !request_call_stream(r, events.data, events.len))
 		return;
 	if (error || !reply->has_more)
 		request_end_stream(r, reply, error);

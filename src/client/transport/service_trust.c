@@ -36,12 +36,12 @@ static bool owns_folder(uid_t uid)
 
 /* Returns true for root, and for users that root has authorised: the owner of /run/perfetto, and
  * the named user if this process runs as root. */
-static bool is_of_root(uid_t uid)
+static bool is_authorised_by_root(uid_t uid)
 {
 	return uid == 0 || owns_folder(uid) || (getuid() == 0 && is_named_user(uid));
 }
 
-/* As secure_getenv(3) decides. */
+/* Returns true for set-user-id programs and the like, as secure_getenv(3) decides. */
 static bool has_more_rights_than_caller(void)
 {
 	return getauxval(AT_SECURE) != 0;
@@ -50,8 +50,9 @@ static bool has_more_rights_than_caller(void)
 static bool service_trust_is_trusted(uid_t uid, bool by_library)
 {
 	if (by_library && has_more_rights_than_caller())
-		return is_of_root(uid) || (uid == geteuid() && uid != getuid());
-	return uid == geteuid() || uid == getuid() || is_of_root(uid) || is_named_user(uid);
+		return is_authorised_by_root(uid) || (uid == geteuid() && uid != getuid());
+	return uid == geteuid() || uid == getuid() || is_authorised_by_root(uid) ||
+	       is_named_user(uid);
 }
 
 bool service_trust_speaks_for_root(int fd)
@@ -59,13 +60,13 @@ bool service_trust_speaks_for_root(int fd)
 	uid_t uid;
 	pid_t pid;
 
-	return sock_peer(fd, &uid, &pid) == 0 && is_of_root(uid);
+	return sock_peer(fd, &uid, &pid) == 0 && is_authorised_by_root(uid);
 }
 
 /* The user whom service_trust_check() rejected last in this thread. */
 static _Thread_local uid_t rejected;
 
-static int check(int fd, bool by_library)
+static int check_peer(int fd, bool by_library)
 {
 	uid_t uid;
 	pid_t pid;
@@ -83,12 +84,12 @@ static int check(int fd, bool by_library)
 
 int service_trust_check(int fd)
 {
-	return check(fd, false);
+	return check_peer(fd, false);
 }
 
 int service_trust_check_secure(int fd)
 {
-	return check(fd, true);
+	return check_peer(fd, true);
 }
 
 int service_trust_explain(const char *address, struct err_text *e)

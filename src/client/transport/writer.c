@@ -135,7 +135,7 @@ uint64_t writer_bytes(const struct writer *w)
 /* ---- chunks ---- */
 
 /* Completes the chunks of writers that yield and are between two packets. */
-static void claim_idle_chunks(struct arbiter *a)
+static void flush_idle_writers(struct arbiter *a)
 {
 	struct writer *w;
 
@@ -149,13 +149,14 @@ static bool take_free_chunk(struct writer *w, const struct smb_chunk_header *hea
 {
 	if (w->yields && arbiter_yielding(w->arbiter)->reserves) {
 		if (!arbiter_has_reserve(w->arbiter))
-			claim_idle_chunks(w->arbiter);
-		return arbiter_has_reserve(w->arbiter) && arbiter_take(w->arbiter, header, 0, ret);
+			flush_idle_writers(w->arbiter);
+		return arbiter_has_reserve(w->arbiter) &&
+		       arbiter_acquire_chunk(w->arbiter, header, 0, ret);
 	}
-	if (arbiter_take(w->arbiter, header, 0, ret))
+	if (arbiter_acquire_chunk(w->arbiter, header, 0, ret))
 		return true;
-	claim_idle_chunks(w->arbiter);
-	return arbiter_take(w->arbiter, header, w->wait_ms, ret);
+	flush_idle_writers(w->arbiter);
+	return arbiter_acquire_chunk(w->arbiter, header, w->wait_ms, ret);
 }
 
 static bool take_chunk(struct writer *w, uint8_t flags, struct smb_chunk_header *ret_header,
@@ -174,7 +175,7 @@ static bool take_chunk(struct writer *w, uint8_t flags, struct smb_chunk_header 
 static void give_chunk(struct writer *w)
 {
 	smb_header_store_packets(w->chunk.header, w->header.count, w->header.flags);
-	arbiter_give(w->arbiter, &w->chunk, &w->header, w->target_buffer);
+	arbiter_release_chunk(w->arbiter, &w->chunk, &w->header, w->target_buffer);
 	w->chunk.payload = NULL;
 }
 
@@ -206,7 +207,7 @@ static void send_patches(struct writer *w)
 {
 	struct chunk_patch p;
 
-	while (patch_list_take(&w->patches, &p))
+	while (patch_list_take_finished(&w->patches, &p))
 		arbiter_add_patch(w->arbiter, &p);
 }
 
@@ -372,7 +373,7 @@ void writer_flush(struct writer *w)
 /* ---- the next chunk of a packet ---- */
 
 /* Redirects the lengths of lost messages, so that they are not written into shared memory. */
-static void forget_lengths(struct writer *w)
+static void redirect_lengths(struct writer *w)
 {
 	struct pb_enc *e = &w->enc;
 
@@ -386,9 +387,9 @@ static void forget_lengths(struct writer *w)
 
 /* Drops the packet: no chunk is free for its rest. The size field tells the service to discard its
  * first part. */
-static void drop_rest(struct writer *w)
+static void drop_packet(struct writer *w)
 {
-	forget_lengths(w);
+	redirect_lengths(w);
 	pb_put_varint4(w->size_field, SMB_DROP_PACKET);
 	w->size_field = NULL;
 	give_chunk(w);
@@ -422,7 +423,7 @@ static void writer_refill(struct pb_enc *e)
 	struct smb_chunk next;
 
 	if (!w->size_field) {
-		forget_lengths(w);
+		redirect_lengths(w);
 		pb_enc_set_range(e, w->scratch, w->scratch + SCRATCH);
 		return;
 	}
@@ -430,5 +431,5 @@ static void writer_refill(struct pb_enc *e)
 	if (take_chunk(w, SMB_CONTINUES_FROM_PREV, &header, &next))
 		continue_in(w, &next, &header);
 	else
-		drop_rest(w);
+		drop_packet(w);
 }

@@ -42,7 +42,8 @@ void ebpf_errors_add(struct ebpf_errors *t, const char *what, const char *fmt, .
 	t->n++;
 }
 
-void ebpf_errors_count(struct ebpf_errors *t, const char *what, const char *reason, uint64_t count)
+void ebpf_errors_set_count(struct ebpf_errors *t, const char *what, const char *reason,
+			   uint64_t count)
 {
 	_cleanup_(freep) char *w = NULL, *r = NULL;
 

@@ -34,7 +34,8 @@ void ebpf_errors_add(struct ebpf_errors *t, const char *what, const char *fmt, .
  * Reports a number of errors so far. reason is borrowed for the call. They are not logged: the
  * trace has the number.
  */
-void ebpf_errors_count(struct ebpf_errors *t, const char *what, const char *reason, uint64_t count);
+void ebpf_errors_set_count(struct ebpf_errors *t, const char *what, const char *reason,
+			   uint64_t count);
 /*
  * Writes new errors, and counts that have doubled, as one packet; with at_end all counts that have
  * grown. No packet of the writer may be open.

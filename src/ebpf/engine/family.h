@@ -46,7 +46,7 @@ struct writer;
 
 struct ebpf_cost {
 	/* run time and run count of the family's programs when the measurement began
-	 * (ebpf_object_cost()) */
+	 * (ebpf_object_read_cost()) */
 	uint64_t ns, count;
 	double percent; /* percent of one CPU, in the last measurement */
 	uint64_t all_ns, all_count,

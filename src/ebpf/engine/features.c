@@ -12,7 +12,7 @@
 #include "base/core/mem.h"
 #include "base/system/fs.h"
 
-static int lacks_tracepoint(const struct ebpf_features *f, const struct ebpf_need *n,
+static int check_tracepoint(const struct ebpf_features *f, const struct ebpf_need *n,
 			    const char *name, struct err_text *e)
 {
 	int args = f->count_args(f->ctx, name);
@@ -28,38 +28,40 @@ static int lacks_tracepoint(const struct ebpf_features *f, const struct ebpf_nee
 	return 0;
 }
 
-static int lacks_event(const struct ebpf_features *f, const struct ebpf_need *n, struct err_text *e)
+static int check_event_field(const struct ebpf_features *f, const struct ebpf_need *n,
+			     struct err_text *e)
 {
 	if (ebpf_has_field(f, n->name, n->member))
 		return 0;
 	return err_set(e, -ENOENT, "tracefs has no event %s with a field %s", n->name, n->member);
 }
 
-static int lacks_raw(const struct ebpf_features *f, const struct ebpf_need *n, struct err_text *e)
+static int check_raw_tracepoint(const struct ebpf_features *f, const struct ebpf_need *n,
+				struct err_text *e)
 {
 	const char *name = strchr(n->name, '/');
-	int r = lacks_event(f, n, e);
+	int r = check_event_field(f, n, e);
 
 	if (r < 0 || !name)
 		return r;
-	r = lacks_tracepoint(f, n, name + 1, e);
+	r = check_tracepoint(f, n, name + 1, e);
 	return r == -EOPNOTSUPP ? 0 : r;
 }
 
 /* Returns 0 if the kernel has what n requires, or -errno and sets e. */
-static int lacks(const struct ebpf_features *f, const struct ebpf_need *n, struct err_text *e)
+static int check_need(const struct ebpf_features *f, const struct ebpf_need *n, struct err_text *e)
 {
 	switch (n->kind) {
 	case EBPF_END:
 	case EBPF_MAY_FIELD:
 		return 0;
 	case EBPF_TP_BTF:
-		return lacks_tracepoint(f, n, n->name, e);
+		return check_tracepoint(f, n, n->name, e);
 	case EBPF_RAW_TP:
-		return lacks_raw(f, n, e);
+		return check_raw_tracepoint(f, n, e);
 	case EBPF_EVENT:
 	case EBPF_FIELD:
-		return lacks_event(f, n, e);
+		return check_event_field(f, n, e);
 	case EBPF_MEMBER:
 		if (!f->has_member(f->ctx, n->name, n->member))
 			return err_set(e, -ENOENT, "the kernel has no %s.%s", n->name, n->member);
@@ -68,13 +70,13 @@ static int lacks(const struct ebpf_features *f, const struct ebpf_need *n, struc
 	return 0;
 }
 
-static int lacks_any(const struct ebpf_features *f, const struct ebpf_need *needs,
-		     struct err_text *e)
+static int check_all_needs(const struct ebpf_features *f, const struct ebpf_need *needs,
+			   struct err_text *e)
 {
 	int r = 0;
 
 	for (; needs->kind != EBPF_END && r == 0; needs++)
-		r = lacks(f, needs, e);
+		r = check_need(f, needs, e);
 	return r;
 }
 
@@ -85,7 +87,7 @@ int ebpf_choose_variant(const struct ebpf_features *f, const struct ebpf_variant
 
 	for (int i = first; i < n; i++) {
 		struct err_text e;
-		int r = lacks_any(f, variants[i].needs, &e);
+		int r = check_all_needs(f, variants[i].needs, &e);
 
 		if (r == 0)
 			return i;
@@ -177,7 +179,7 @@ static bool has_map_type(void *ctx, int type)
 }
 
 /* Parses the number after "\tWORD:". */
-static bool number_in_line(const char *line, const char *word, uint16_t *ret)
+static bool parse_number_in_line(const char *line, const char *word, uint16_t *ret)
 {
 	const char *p = strstr(line, word);
 	unsigned long n;
@@ -197,7 +199,7 @@ static bool number_in_line(const char *line, const char *word, uint16_t *ret)
  * Parses a line of a format file: "field:pid_t prev_pid; offset:24; size:4; signed:1;" with tabs
  * before its parts, or with an array: "comm[16];".
  */
-static bool field_in_line(const char *line, const char *field, struct sonda_field *ret)
+static bool parse_field_line(const char *line, const char *field, struct sonda_field *ret)
 {
 	const char *name, *end = strchr(line, ';');
 	size_t len = strlen(field);
@@ -208,8 +210,8 @@ static bool field_in_line(const char *line, const char *field, struct sonda_fiel
 	for (name = strstr(line, field); name && name < end; name = strstr(name + 1, field))
 		if (name[-1] == ' ' && (name[len] == ';' || name[len] == '['))
 			break;
-	if (!name || name >= end || !number_in_line(end, "\toffset:", &found.offset) ||
-	    !number_in_line(end, "\tsize:", &found.size))
+	if (!name || name >= end || !parse_number_in_line(end, "\toffset:", &found.offset) ||
+	    !parse_number_in_line(end, "\tsize:", &found.size))
 		return false;
 	*ret = found;
 	return true;
@@ -239,7 +241,7 @@ static int features_find_field(void *ctx, const char *event, const char *field,
 	if (r < 0)
 		return r;
 	while (!found && fgets(line, sizeof(line), file))
-		found = field_in_line(line, field, ret);
+		found = parse_field_line(line, field, ret);
 	fclose(file);
 	return found ? 0 : -ENOENT;
 }

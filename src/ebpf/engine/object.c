@@ -25,7 +25,7 @@ struct libbpf_log {
 
 #define PREFIX "libbpf: "
 
-static void object_keep(char *to, size_t size, const char *line)
+static void copy_log_line(char *to, size_t size, const char *line)
 {
 	snprintf(to, size, "%s", line);
 	str_make_plain(to, strlen(to), "");
@@ -50,7 +50,7 @@ static void keep_verifier(struct libbpf_log *w, char *text)
 
 	while ((line = strsep(&rest, "\n")))
 		if (!is_statistics(line))
-			object_keep(w->verifier, sizeof(w->verifier), line);
+			copy_log_line(w->verifier, sizeof(w->verifier), line);
 	if (sscanf(w->verifier, "invalid func unknown#%u", &helper) == 1)
 		snprintf(w->verifier, sizeof(w->verifier), "the kernel has no BPF helper %u",
 			 helper);
@@ -71,8 +71,8 @@ static void libbpf_log_add(struct libbpf_log *w, const char *fmt, va_list args)
 		keep_verifier(w, log);
 	} else if (!w->error[0]) {
 		text[strcspn(text, "\n")] = '\0';
-		object_keep(w->error, sizeof(w->error),
-			    text + (str_starts(text, PREFIX) ? strlen(PREFIX) : 0));
+		copy_log_line(w->error, sizeof(w->error),
+			      text + (str_starts(text, PREFIX) ? strlen(PREFIX) : 0));
 	}
 }
 
@@ -103,17 +103,17 @@ struct ebpf_object {
 
 static struct libbpf_log words;
 
-static int gather(enum libbpf_print_level level, const char *fmt, va_list args)
+static int on_libbpf_message(enum libbpf_print_level level, const char *fmt, va_list args)
 {
 	if (level == LIBBPF_WARN)
 		libbpf_log_add(&words, fmt, args);
 	return 0;
 }
 
-static void listen(void)
+static void libbpf_log_begin(void)
 {
 	words = (struct libbpf_log){.error = {0}};
-	libbpf_set_print(gather);
+	libbpf_set_print(on_libbpf_message);
 }
 
 static int object_error(const struct ebpf_object *o, int r, const char *what, struct err_text *e)
@@ -163,7 +163,7 @@ int ebpf_object_open(const struct ebpf_image *image, struct ebpf_object **ret, s
 	o->name = image->name;
 	o->is_foreign = image->is_foreign;
 	o->generation = 1;
-	listen();
+	libbpf_log_begin();
 	o->obj = bpf_object__open_mem(image->begin, (size_t)(image->end - image->begin), &options);
 	if (!o->obj)
 		return object_error(o, -errno, "read", e);
@@ -188,7 +188,7 @@ void ebpf_object_resize(struct ebpf_object *o, const char *map, uint32_t max_ent
 		bpf_map__set_max_entries(m, max_entries);
 }
 
-void ebpf_object_leave_out(struct ebpf_object *o, const char *map)
+void ebpf_object_leave_out_map(struct ebpf_object *o, const char *map)
 {
 	struct bpf_map *m = bpf_object__find_map_by_name(o->obj, map);
 
@@ -228,17 +228,17 @@ static void set_scope(struct ebpf_object *o, const struct ebpf_scope *scope)
 	if (scope->n_pids)
 		ebpf_object_resize(o, "sonda_pids", (uint32_t)scope->n_pids);
 	else
-		ebpf_object_leave_out(o, "sonda_pids");
+		ebpf_object_leave_out_map(o, "sonda_pids");
 	if (scope->has_cgroups) {
 		ebpf_object_resize(o, "sonda_cgroups", (uint32_t)MAX(scope->n_cgroups, 1u));
 		return;
 	}
-	ebpf_object_leave_out(o, "sonda_cgroups");
-	ebpf_object_leave_out(o, "sonda_cgroups_seen");
+	ebpf_object_leave_out_map(o, "sonda_cgroups");
+	ebpf_object_leave_out_map(o, "sonda_cgroups_seen");
 }
 
-static int object_fill(const struct ebpf_object *o, const char *map, const void *keys, size_t n,
-		       size_t size)
+static int fill_set_map(const struct ebpf_object *o, const char *map, const void *keys, size_t n,
+			size_t size)
 {
 	int fd = n ? ebpf_object_map(o, map) : -1;
 	const uint8_t yes = 1;
@@ -251,11 +251,11 @@ static int object_fill(const struct ebpf_object *o, const char *map, const void 
 
 static int fill_scope(const struct ebpf_object *o, const struct ebpf_scope *scope)
 {
-	int r = object_fill(o, "sonda_pids", scope->pids, scope->n_pids, sizeof(*scope->pids));
+	int r = fill_set_map(o, "sonda_pids", scope->pids, scope->n_pids, sizeof(*scope->pids));
 
 	return r ? r
-		 : object_fill(o, "sonda_cgroups", scope->cgroups, scope->n_cgroups,
-			       sizeof(*scope->cgroups));
+		 : fill_set_map(o, "sonda_cgroups", scope->cgroups, scope->n_cgroups,
+				sizeof(*scope->cgroups));
 }
 
 const struct bpf_map *ebpf_object_next_map(const struct ebpf_object *o, const struct bpf_map *map)
@@ -290,10 +290,10 @@ int ebpf_object_load(struct ebpf_object *o, const struct ebpf_scope *scope, uint
 	if (r == 0)
 		set_scope(o, scope);
 	if (!scope->outlier_ns && !o->is_foreign) {
-		ebpf_object_leave_out(o, "sonda_events");
-		ebpf_object_leave_out(o, "outliers");
+		ebpf_object_leave_out_map(o, "sonda_events");
+		ebpf_object_leave_out_map(o, "outliers");
 	}
-	listen();
+	libbpf_log_begin();
 	has_settings = r == 0;
 	r = bpf_object__load(o->obj);
 	if (r < 0)
@@ -304,7 +304,7 @@ int ebpf_object_load(struct ebpf_object *o, const struct ebpf_scope *scope, uint
 
 int ebpf_object_attach(struct ebpf_object *o, struct err_text *e)
 {
-	listen();
+	libbpf_log_begin();
 	for (unsigned i = 0; i < o->n; i++) {
 		if (!bpf_program__autoload(o->programs[i]))
 			continue;
@@ -315,7 +315,7 @@ int ebpf_object_attach(struct ebpf_object *o, struct err_text *e)
 	return 0;
 }
 
-int ebpf_object_iterate(const struct ebpf_object *o, const char *program)
+int ebpf_object_open_iterator(const struct ebpf_object *o, const char *program)
 {
 	for (unsigned i = 0; i < o->n; i++) {
 		int fd;
@@ -359,8 +359,8 @@ uint64_t ebpf_object_next_period(struct ebpf_object *o)
 	return over;
 }
 
-void ebpf_object_cost(const struct ebpf_object *o, uint64_t *ret_ns, uint64_t *ret_count,
-		      uint64_t *ret_missed)
+void ebpf_object_read_cost(const struct ebpf_object *o, uint64_t *ret_ns, uint64_t *ret_count,
+			   uint64_t *ret_missed)
 {
 	*ret_ns = *ret_count = *ret_missed = 0;
 	for (unsigned i = 0; i < o->n; i++) {
@@ -376,18 +376,18 @@ void ebpf_object_cost(const struct ebpf_object *o, uint64_t *ret_ns, uint64_t *r
 	}
 }
 
-int ebpf_stats_on(void)
+int ebpf_enable_stats(void)
 {
 	int fd = bpf_enable_stats(BPF_STATS_RUN_TIME);
 
 	return fd < 0 ? -errno : fd;
 }
 
-uint32_t ebpf_cpus(void)
+uint32_t ebpf_count_cpus(void)
 {
 	int n;
 
-	listen();
+	libbpf_log_begin();
 	n = libbpf_num_possible_cpus();
 	return n < 1 ? 1 : (uint32_t)n;
 }

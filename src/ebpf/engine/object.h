@@ -37,7 +37,7 @@ struct ebpf_scope {
 int ebpf_object_open(const struct ebpf_image *image, struct ebpf_object **ret, struct err_text *e);
 /* Call it before the load. Maps and programs that do not exist are ignored. */
 void ebpf_object_resize(struct ebpf_object *o, const char *map, uint32_t max_entries);
-void ebpf_object_leave_out(struct ebpf_object *o, const char *map);
+void ebpf_object_leave_out_map(struct ebpf_object *o, const char *map);
 bool ebpf_object_has_map(const struct ebpf_object *o, const char *map);
 /* Leaves out a program, such as one whose tracepoint the kernel lacks. */
 void ebpf_object_leave_out_program(struct ebpf_object *o, const char *program);
@@ -62,7 +62,7 @@ int ebpf_object_attach(struct ebpf_object *o, struct err_text *e);
  * Runs an attached program of a section "iter/...". Returns a descriptor from which its output is
  * read, and which the caller closes, or -errno.
  */
-int ebpf_object_iterate(const struct ebpf_object *o, const char *program);
+int ebpf_object_open_iterator(const struct ebpf_object *o, const char *program);
 /* Detaches and unloads. No-op for NULL. */
 void ebpf_object_free(struct ebpf_object *o);
 
@@ -82,13 +82,13 @@ uint64_t ebpf_object_next_period(struct ebpf_object *o);
  * were on, and how often the kernel skipped a program because another one was running on the CPU
  * (since Linux 5.12).
  */
-void ebpf_object_cost(const struct ebpf_object *o, uint64_t *ret_ns, uint64_t *ret_count,
-		      uint64_t *ret_missed);
+void ebpf_object_read_cost(const struct ebpf_object *o, uint64_t *ret_ns, uint64_t *ret_count,
+			   uint64_t *ret_missed);
 
 /*
  * Enables the kernel's run time statistics until the descriptor is closed. Returns the descriptor
  * or -errno. They cost two clock reads for each run of a program.
  */
-int ebpf_stats_on(void);
+int ebpf_enable_stats(void);
 /* Returns the number of values of a per-CPU map; at least 1. */
-uint32_t ebpf_cpus(void);
+uint32_t ebpf_count_cpus(void);

@@ -156,7 +156,7 @@ static void block_find_name(const struct ebpf_run *r, uint32_t id, char ret[BLOC
 	fclose(f);
 }
 
-static struct disk *disk_of(struct block *s, uint32_t id, const char *name)
+static struct disk *find_or_add_disk(struct block *s, uint32_t id, const char *name)
 {
 	const struct ebpf_run *r = s->run;
 	char found[BLOCK_DISK_NAME];
@@ -199,7 +199,7 @@ static uint32_t add_latency(const struct ebpf_run *r, uint32_t group, const char
 							  .axis = "latency"});
 }
 
-static struct op *op_of(const struct ebpf_run *r, struct disk *d, uint32_t op)
+static struct op *find_or_add_op(const struct ebpf_run *r, struct disk *d, uint32_t op)
 {
 	const char *const name = op_names[op];
 	struct op *o = d->ops[op];
@@ -237,12 +237,12 @@ static void on_disk(void *ctx, const void *key, const void *value)
 	uint64_t n, max;
 
 	memcpy(name, now->name, BLOCK_DISK_NAME);
-	d = disk_of(s, k->disk, name);
-	o = d && k->op < BLOCK_OPS ? op_of(r, d, k->op) : NULL;
+	d = find_or_add_disk(s, k->disk, name);
+	o = d && k->op < BLOCK_OPS ? find_or_add_op(r, d, k->op) : NULL;
 	if (!o)
 		return;
 	d->in_flight += (int64_t)(now->begun - now->ended);
-	n = histogram_take(&now->latency, &o->last, &added);
+	n = histogram_advance(&now->latency, &o->last, &added);
 	max = MAX(histogram_max(&now->latency_max, r->generation), histogram_max_floor(&added));
 	tracks_set(r->tracks, o->p50, (int64_t)histogram_percentile(&added, n, 50, max));
 	tracks_set(r->tracks, o->p99, (int64_t)histogram_percentile(&added, n, 99, max));
@@ -324,7 +324,7 @@ static int block_read_all(struct ebpf_run *r)
 
 /* ---- the end ---- */
 
-static void hide_disk(struct tracks *t, const struct disk *d)
+static void remove_disk_tracks(struct tracks *t, const struct disk *d)
 {
 	for (size_t i = 0; i < BLOCK_OPS; i++) {
 		const struct op *o = d->ops[i];
@@ -346,7 +346,7 @@ static void block_remove_tracks(struct ebpf_run *r)
 	const struct block *s = r->state;
 
 	for (size_t i = 0; i < s->n_disks; i++)
-		hide_disk(r->tracks, s->disks[i]);
+		remove_disk_tracks(r->tracks, s->disks[i]);
 	tracks_remove(r->tracks, s->group);
 	for (size_t i = 0; i < ARRAY_SIZE(s->lost_tracks); i++)
 		tracks_remove(r->tracks, s->lost_tracks[i]);

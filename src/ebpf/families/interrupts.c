@@ -69,7 +69,8 @@ static uint32_t interrupts_prepare(struct ebpf_object *o, const struct ebpf_feat
 	return 0;
 }
 
-static struct ebpf_timed interrupts_show(const struct ebpf_run *r, uint32_t group, size_t kind)
+static struct ebpf_timed interrupts_add_tracks(const struct ebpf_run *r, uint32_t group,
+					       size_t kind)
 {
 	char time[64], count[64];
 
@@ -98,7 +99,7 @@ static void set_cpu(const struct ebpf_run *r, struct cpu *c, uint32_t cpu,
 		if (c->group == TRACK_ROOT)
 			c->group = tracks_add_cpu(r->tracks, r->group, cpu);
 		if (c->tracks[i].time == TRACK_ROOT)
-			c->tracks[i] = interrupts_show(r, c->group, i);
+			c->tracks[i] = interrupts_add_tracks(r, c->group, i);
 		ebpf_set_timed(r, &c->tracks[i], sum->ns, sum->count);
 	}
 }

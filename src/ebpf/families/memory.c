@@ -83,7 +83,7 @@ static uint32_t memory_prepare(struct ebpf_object *o, const struct ebpf_features
 		       : 0;
 }
 
-static void memory_show(const struct ebpf_run *r, struct memory *s)
+static void memory_add_tracks(const struct ebpf_run *r, struct memory *s)
 {
 	s->group = ebpf_add_group(r, r->group, "Memory");
 	for (size_t i = 0; i < MEMORY_STALLS; i++)
@@ -103,7 +103,7 @@ static int memory_read_cpus(struct ebpf_run *r)
 	if (e < 0)
 		return e;
 	if (s->group == TRACK_ROOT)
-		memory_show(r, s);
+		memory_add_tracks(r, s);
 	for (size_t k = 0; k < MEMORY_STALLS; k++)
 		ebpf_set_timed(r, &s->stalls[k], sum.stalls[k].ns, sum.stalls[k].count);
 	tracks_set(r->tracks, s->oom_kills, (int64_t)sum.oom_kills);

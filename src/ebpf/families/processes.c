@@ -93,7 +93,7 @@ static int processes_begin(struct ebpf_run *r)
 
 /* ---- the iterator ---- */
 
-static struct process *processes_process_of(struct process_table *s, uint32_t pid)
+static struct process *processes_find_or_add(struct process_table *s, uint32_t pid)
 {
 	struct process *p;
 
@@ -127,7 +127,7 @@ static void update_main_thread(struct process *p, const struct processes_thread 
 
 static void processes_add_thread(struct process_table *s, const struct processes_thread *t)
 {
-	struct process *p = processes_process_of(s, t->pid);
+	struct process *p = processes_find_or_add(s, t->pid);
 
 	if (!p)
 		return;
@@ -142,9 +142,9 @@ static void processes_add_thread(struct process_table *s, const struct processes
 		update_main_thread(p, t);
 }
 
-static int iterate(struct process_table *s, const struct ebpf_object *o)
+static int read_threads(struct process_table *s, const struct ebpf_object *o)
 {
-	_cleanup_(closep) int fd = ebpf_object_iterate(o, "each_thread");
+	_cleanup_(closep) int fd = ebpf_object_open_iterator(o, "each_thread");
 	size_t have = 0;
 
 	if (fd < 0)
@@ -222,7 +222,7 @@ static void write_name(struct process_table *s, struct process *p, struct proces
 		name[sizeof(p->comm)] = '\0';
 	}
 	str_make_plain(name, strlen(name), "");
-	process_rows_name(rows, p->pid, name, p->is_kthread);
+	process_rows_add_name(rows, p->pid, name, p->is_kthread);
 }
 
 /* ---- a period ---- */
@@ -265,7 +265,7 @@ static int read_period(struct ebpf_run *r)
 	r->is_cleared = false;
 	s->dropped = dropped;
 	s->period++;
-	e = iterate(s, r->object);
+	e = read_threads(s, r->object);
 	if (e < 0)
 		return e;
 	processes_write_all(s, r);

@@ -82,7 +82,7 @@ static bool has_depths(const struct ebpf_run *r)
 	return r->variant == variants;
 }
 
-static void show_depths(const struct ebpf_run *r, struct cpu *c)
+static void add_depth_tracks(const struct ebpf_run *r, struct cpu *c)
 {
 	struct track_spec spec = {.kind = TRACK_COUNTER,
 				  .parent = c->group,
@@ -97,7 +97,7 @@ static void show_depths(const struct ebpf_run *r, struct cpu *c)
 	c->depth_max = tracks_add(r->tracks, &spec);
 }
 
-static void show_cpu(const struct ebpf_run *r, struct cpu *c, uint32_t cpu)
+static void add_cpu_tracks(const struct ebpf_run *r, struct cpu *c, uint32_t cpu)
 {
 	const struct track_spec latency = {.kind = TRACK_COUNTER,
 					   .parent = tracks_add_cpu(r->tracks, r->group, cpu),
@@ -117,7 +117,7 @@ static void show_cpu(const struct ebpf_run *r, struct cpu *c, uint32_t cpu)
 	spec.description = "the longest that a thread had waited before it began to run";
 	c->max = tracks_add(r->tracks, &spec);
 	if (has_depths(r))
-		show_depths(r, c);
+		add_depth_tracks(r, c);
 	c->switches = ebpf_add_total(r, c->group, "context switches",
 				     "also to and from idle, since the recording began",
 				     TRACK_UNIT_COUNT);
@@ -146,7 +146,7 @@ static void set_cpu(const struct ebpf_run *r, struct cpu *c, const struct runq_c
 	struct tracks *t = r->tracks;
 	struct sonda_hist added;
 
-	n = histogram_take(&now->wait, &c->last, &added);
+	n = histogram_advance(&now->wait, &c->last, &added);
 	tracks_set(t, c->p50, (int64_t)histogram_percentile(&added, n, 50, max));
 	tracks_set(t, c->p99, (int64_t)histogram_percentile(&added, n, 99, max));
 	tracks_set(t, c->max, (int64_t)max);
@@ -173,7 +173,7 @@ static int runq_read_cpus(struct ebpf_run *r)
 		if (!c->is_shown && !now->switches)
 			continue;
 		if (!c->is_shown)
-			show_cpu(r, c, i);
+			add_cpu_tracks(r, c, i);
 		set_cpu(r, c, now);
 		tracks_set(r->tracks, c->migrations, (int64_t)s->migrations[i]);
 		c->last_clock = now->clock;

@@ -48,7 +48,7 @@ struct syscall_sum {
 	uint32_t process, group, count, time, errors; /* tracks; TRACK_ROOT without any errors */
 };
 
-static struct syscall_sum *syscalls_sum_of(struct syscall_sums *s, struct syscall_id id)
+static struct syscall_sum *syscalls_find_or_add_sum(struct syscall_sums *s, struct syscall_id id)
 {
 	struct syscall_sum *c;
 
@@ -68,7 +68,7 @@ static struct syscall_sum *syscalls_sum_of(struct syscall_sums *s, struct syscal
 static void syscall_sums_add(struct syscall_sums *s, uint32_t pid, uint32_t what,
 			     const struct syscalls *value)
 {
-	struct syscall_sum *c = syscalls_sum_of(s, (struct syscall_id){pid, what});
+	struct syscall_sum *c = syscalls_find_or_add_sum(s, (struct syscall_id){pid, what});
 
 	if (!c)
 		return;
@@ -83,7 +83,7 @@ static void syscall_sums_add(struct syscall_sums *s, uint32_t pid, uint32_t what
 
 /* ---- tracks ---- */
 
-static void name_call(uint32_t what, char *ret, size_t size)
+static void format_call_name(uint32_t what, char *ret, size_t size)
 {
 	char name[SYSCALL_NAME_MAX] = "";
 	uint32_t nr = what & ~SYSCALLS_COMPAT;
@@ -98,12 +98,12 @@ static void name_call(uint32_t what, char *ret, size_t size)
 	snprintf(ret, size, "%s%s", name, compat ? " (32-bit)" : "");
 }
 
-static uint32_t syscalls_add(struct tracks *t, const struct syscall_sum *c, const char *suffix,
-			     enum track_unit unit)
+static uint32_t syscalls_add_counter(struct tracks *t, const struct syscall_sum *c,
+				     const char *suffix, enum track_unit unit)
 {
 	char call[SYSCALL_NAME_MAX + 16], name[sizeof(call) + 16];
 
-	name_call(c->id.what, call, sizeof(call));
+	format_call_name(c->id.what, call, sizeof(call));
 	snprintf(name, sizeof(name), "%s%s", call, suffix);
 	return tracks_add(t, &(struct track_spec){.kind = TRACK_COUNTER,
 						  .parent = c->group,
@@ -112,7 +112,7 @@ static uint32_t syscalls_add(struct tracks *t, const struct syscall_sum *c, cons
 						  .total = true});
 }
 
-static void hide_call(struct tracks *t, struct syscall_sum *c)
+static void remove_call_tracks(struct tracks *t, struct syscall_sum *c)
 {
 	if (!c->is_shown)
 		return;
@@ -124,7 +124,7 @@ static void hide_call(struct tracks *t, struct syscall_sum *c)
 	c->is_shown = false;
 }
 
-static void syscalls_show(struct tracks *t, struct syscall_sum *c)
+static void syscalls_add_tracks(struct tracks *t, struct syscall_sum *c)
 {
 	if (!c->is_shown) {
 		/*
@@ -136,13 +136,13 @@ static void syscalls_show(struct tracks *t, struct syscall_sum *c)
 		c->group = tracks_add(t, &(struct track_spec){.kind = TRACK_GROUP,
 							      .parent = c->process,
 							      .name = "syscalls by name"});
-		c->count = syscalls_add(t, c, "", TRACK_UNIT_COUNT);
-		c->time = syscalls_add(t, c, " time", TRACK_UNIT_NS);
+		c->count = syscalls_add_counter(t, c, "", TRACK_UNIT_COUNT);
+		c->time = syscalls_add_counter(t, c, " time", TRACK_UNIT_NS);
 		c->errors = TRACK_ROOT;
 		c->is_shown = true;
 	}
 	if (c->errors == TRACK_ROOT && c->sum.errors)
-		c->errors = syscalls_add(t, c, " errors", TRACK_UNIT_COUNT);
+		c->errors = syscalls_add_counter(t, c, " errors", TRACK_UNIT_COUNT);
 	tracks_set(t, c->count, (int64_t)c->sum.count);
 	tracks_set(t, c->time, (int64_t)c->sum.ns);
 	tracks_set(t, c->errors, (int64_t)c->sum.errors);
@@ -166,7 +166,7 @@ static int by_process_and_count(const void *a, const void *b)
  * Drops calls that do not exist any more. Returns the number of calls of processes with tracks;
  * s->order has them, sorted.
  */
-static size_t sort_out(struct syscall_sums *s, struct tracks *t, const struct top_n *top)
+static size_t drop_ended_and_sort(struct syscall_sums *s, struct tracks *t, const struct top_n *top)
 {
 	struct syscall_sum *c, *next;
 	size_t n = 0;
@@ -175,11 +175,11 @@ static size_t sort_out(struct syscall_sums *s, struct tracks *t, const struct to
 		return 0;
 	HASH_ITER (hh, s->all, c, next) {
 		if (c->period != s->period) {
-			hide_call(t, c);
+			remove_call_tracks(t, c);
 			HASH_DEL(s->all, c);
 			free(c);
 		} else if (!top_n_shows(top, c->id.pid)) {
-			hide_call(t, c);
+			remove_call_tracks(t, c);
 		} else {
 			s->order[n++] = c;
 		}
@@ -190,24 +190,24 @@ static size_t sort_out(struct syscall_sums *s, struct tracks *t, const struct to
 }
 
 /* Returns the rank of call i within its process, from 0; before: the rank of call i - 1. */
-static size_t syscalls_rank_of(struct syscall_sum *const *order, size_t i, size_t before)
+static size_t syscalls_next_rank(struct syscall_sum *const *order, size_t i, size_t before)
 {
 	return i > 0 && order[i - 1]->id.pid == order[i]->id.pid ? before + 1 : 0;
 }
 
 static void syscall_sums_end(struct syscall_sums *s, struct tracks *tracks, const struct top_n *top)
 {
-	size_t n = sort_out(s, tracks, top), rank = 0;
+	size_t n = drop_ended_and_sort(s, tracks, top), rank = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		rank = syscalls_rank_of(s->order, i, rank);
+		rank = syscalls_next_rank(s->order, i, rank);
 		if (rank >= SYSCALL_SUMS_SHOWN)
-			hide_call(tracks, s->order[i]);
+			remove_call_tracks(tracks, s->order[i]);
 	}
 	for (size_t i = 0; i < n; i++) {
-		rank = syscalls_rank_of(s->order, i, rank);
+		rank = syscalls_next_rank(s->order, i, rank);
 		if (rank < SYSCALL_SUMS_SHOWN)
-			syscalls_show(tracks, s->order[i]);
+			syscalls_add_tracks(tracks, s->order[i]);
 	}
 }
 
@@ -311,7 +311,7 @@ static void syscalls_remove_tracks(struct ebpf_run *r)
 	struct syscall_sum *c, *next;
 
 	HASH_ITER (hh, s->all, c, next)
-		hide_call(r->tracks, c);
+		remove_call_tracks(r->tracks, c);
 }
 
 static void syscalls_end(struct ebpf_run *r)

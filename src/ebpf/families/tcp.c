@@ -70,7 +70,7 @@ static uint32_t tcp_prepare(struct ebpf_object *o, const struct ebpf_features *f
 }
 
 /* SKB_DROP_REASON_NO_SOCKET is "NO_SOCKET". */
-static void on_reason(void *ctx, const char *name, int64_t value)
+static void store_reason_name(void *ctx, const char *name, int64_t value)
 {
 	static const char prefix[] = "SKB_DROP_REASON_";
 	struct tcp *s = ctx;
@@ -86,27 +86,28 @@ static int tcp_begin(struct ebpf_run *r)
 	struct tcp *s = r->state;
 
 	/* Without BTF the format file of the event has most of the names. */
-	r->features->each_symbol(r->features->ctx, "skb/kfree_skb", "reason", on_reason, s);
-	r->features->each_enumerator(r->features->ctx, "skb_drop_reason", on_reason, s);
+	r->features->each_symbol(r->features->ctx, "skb/kfree_skb", "reason", store_reason_name, s);
+	r->features->each_enumerator(r->features->ctx, "skb_drop_reason", store_reason_name, s);
 	snprintf(s->names[TCP_REASONS - 1], REASON_NAME_SIZE, "of a subsystem");
 	return 0;
 }
 
-static uint32_t tcp_add(const struct ebpf_run *r, uint32_t parent, const char *name,
-			const char *description)
+static uint32_t tcp_add_counter(const struct ebpf_run *r, uint32_t parent, const char *name,
+				const char *description)
 {
 	return ebpf_add_total(r, parent, name, description, TRACK_UNIT_COUNT);
 }
 
-static void tcp_show(const struct ebpf_run *r, struct tcp *s)
+static void tcp_add_tracks(const struct ebpf_run *r, struct tcp *s)
 {
 	s->group = ebpf_add_group(r, r->group, "Network");
-	s->retransmits = tcp_add(r, s->group, "TCP retransmits",
-				 "segments sent again, since the recording began");
-	s->sent = tcp_add(r, s->group, "TCP resets sent", "since the recording began");
-	s->received = tcp_add(r, s->group, "TCP resets received", "since the recording began");
-	s->dropped = tcp_add(r, s->group, "dropped packets",
-			     "for whatever reason, since the recording began");
+	s->retransmits = tcp_add_counter(r, s->group, "TCP retransmits",
+					 "segments sent again, since the recording began");
+	s->sent = tcp_add_counter(r, s->group, "TCP resets sent", "since the recording began");
+	s->received =
+		tcp_add_counter(r, s->group, "TCP resets received", "since the recording began");
+	s->dropped = tcp_add_counter(r, s->group, "dropped packets",
+				     "for whatever reason, since the recording began");
 }
 
 static void set_reasons(const struct ebpf_run *r, struct tcp *s, const __u64 *dropped)
@@ -120,9 +121,9 @@ static void set_reasons(const struct ebpf_run *r, struct tcp *s, const __u64 *dr
 			s->reasons_group = ebpf_add_group(r, s->group, "dropped packets by reason");
 		snprintf(number, sizeof(number), "reason %zu", i);
 		if (s->reasons[i] == TRACK_ROOT)
-			s->reasons[i] =
-				tcp_add(r, s->reasons_group, s->names[i][0] ? s->names[i] : number,
-					"since the recording began");
+			s->reasons[i] = tcp_add_counter(r, s->reasons_group,
+							s->names[i][0] ? s->names[i] : number,
+							"since the recording began");
 		tracks_set(r->tracks, s->reasons[i], (int64_t)dropped[i]);
 	}
 }
@@ -130,15 +131,15 @@ static void set_reasons(const struct ebpf_run *r, struct tcp *s, const __u64 *dr
 static void set_all(const struct ebpf_run *r, struct tcp *s, const struct tcp_cpu *sum)
 {
 	if (s->group == TRACK_ROOT)
-		tcp_show(r, s);
+		tcp_add_tracks(r, s);
 	tracks_set(r->tracks, s->retransmits, (int64_t)sum->retransmits);
 	tracks_set(r->tracks, s->sent, (int64_t)sum->resets_sent);
 	tracks_set(r->tracks, s->received, (int64_t)sum->resets_received);
 	tracks_set(r->tracks, s->dropped, (int64_t)sum->dropped);
 	if (sum->retransmits_failed && s->failed == TRACK_ROOT)
-		s->failed =
-			tcp_add(r, s->group, "TCP retransmits failed",
-				"segments that could not be sent again, since the recording began");
+		s->failed = tcp_add_counter(
+			r, s->group, "TCP retransmits failed",
+			"segments that could not be sent again, since the recording began");
 	tracks_set(r->tracks, s->failed, (int64_t)sum->retransmits_failed);
 	set_reasons(r, s, sum->reasons);
 }

@@ -12,8 +12,9 @@ _Static_assert((SONDA_HIST_BITS - SUB_BITS) * (1u << SUB_BITS) + (1u << SUB_BITS
 		       SONDA_HIST_BUCKETS,
 	       "the last octave ends with the last bucket");
 
-/* Return the first value of a bucket, and of the next one; buckets are below SONDA_HIST_BUCKETS. */
-static uint64_t histogram_begin_of(uint32_t bucket)
+/* These return the first value of a bucket, and of the next one; buckets are below
+ * SONDA_HIST_BUCKETS. */
+static uint64_t histogram_bucket_begin(uint32_t bucket)
 {
 	uint32_t octave = bucket >> SUB_BITS;
 
@@ -22,13 +23,13 @@ static uint64_t histogram_begin_of(uint32_t bucket)
 	return (uint64_t)((bucket & ((1u << SUB_BITS) - 1)) + (1u << SUB_BITS)) << (octave - 1);
 }
 
-static uint64_t histogram_end_of(uint32_t bucket)
+static uint64_t histogram_bucket_end(uint32_t bucket)
 {
-	return histogram_begin_of(bucket + 1);
+	return histogram_bucket_begin(bucket + 1);
 }
 
-uint64_t histogram_take(const struct sonda_hist *now, struct sonda_hist *last,
-			struct sonda_hist *ret_added)
+uint64_t histogram_advance(const struct sonda_hist *now, struct sonda_hist *last,
+			   struct sonda_hist *ret_added)
 {
 	uint64_t n = 0;
 
@@ -54,7 +55,7 @@ uint64_t histogram_percentile(const struct sonda_hist *h, uint64_t n, double per
 		if (seen >= rank)
 			break;
 	}
-	v = (histogram_begin_of(i) + histogram_end_of(i) - 1) / 2;
+	v = (histogram_bucket_begin(i) + histogram_bucket_end(i) - 1) / 2;
 	return max && max < v ? max : v;
 }
 
@@ -69,7 +70,7 @@ uint64_t histogram_max_floor(const struct sonda_hist *h)
 {
 	for (uint32_t i = SONDA_HIST_BUCKETS; i-- > 0;)
 		if (h->buckets[i])
-			return histogram_begin_of(i);
+			return histogram_bucket_begin(i);
 	return 0;
 }
 
@@ -119,6 +120,6 @@ void ebpf_set_lost(const struct ebpf_run *r, uint32_t *track, const char *name,
 		return;
 	if (*track == TRACK_ROOT)
 		*track = ebpf_add_total(r, r->group, name, description, TRACK_UNIT_COUNT);
-	ebpf_errors_count(r->errors, r->family->name, description, lost);
+	ebpf_errors_set_count(r->errors, r->family->name, description, lost);
 	tracks_set(r->tracks, *track, (int64_t)lost);
 }

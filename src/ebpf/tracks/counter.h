@@ -18,8 +18,8 @@
  * Stores what was added to now since last in *ret_added and copies now to last. Returns the number
  * of values that were added.
  */
-uint64_t histogram_take(const struct sonda_hist *now, struct sonda_hist *last,
-			struct sonda_hist *ret_added);
+uint64_t histogram_advance(const struct sonda_hist *now, struct sonda_hist *last,
+			   struct sonda_hist *ret_added);
 
 /*
  * Returns the percentile (above 0, up to 100) of n values; 0 if n is 0. max: the largest of the
@@ -56,8 +56,8 @@ void ebpf_remove_timed(const struct ebpf_run *r, const struct ebpf_timed *t);
 
 /*
  * Sets a counter of lost values since the start of the recording, and reports the number as an
- * error in the trace (ebpf_errors_count). *track is TRACK_ROOT until there are any. The description
- * explains the loss.
+ * error in the trace (ebpf_errors_set_count). *track is TRACK_ROOT until there are any. The
+ * description explains the loss.
  */
 void ebpf_set_lost(const struct ebpf_run *r, uint32_t *track, const char *name,
 		   const char *description, uint64_t lost);

@@ -67,7 +67,7 @@ static void event_tracks_free(struct event_tracks *l)
 
 /* ---- an event ---- */
 
-static void end_text(char *s, size_t size)
+static void sanitize_text(char *s, size_t size)
 {
 	s[size - 1] = '\0';
 	str_make_plain(s, strlen(s), "");
@@ -86,16 +86,16 @@ static bool sanitize_event(struct sonda_event_text *t, uint64_t now)
 		return false;
 	if (e->tid > INT32_MAX || e->tgid > INT32_MAX || (e->tid && !e->tgid))
 		return false;
-	end_text(e->name, sizeof(e->name));
+	sanitize_text(e->name, sizeof(e->name));
 	for (uint32_t i = 0; i < e->n_values; i++)
-		end_text(e->values[i].name, sizeof(e->values[i].name));
-	end_text(t->name, sizeof(t->name));
-	end_text(t->text, sizeof(t->text));
+		sanitize_text(e->values[i].name, sizeof(e->values[i].name));
+	sanitize_text(t->name, sizeof(t->name));
+	sanitize_text(t->text, sizeof(t->text));
 	return true;
 }
 
 /* Counts an event. Returns false if this second has had as many as are written. */
-static bool event_tracks_count(struct event_tracks *l, uint64_t now)
+static bool event_tracks_admit_event(struct event_tracks *l, uint64_t now)
 {
 	if (now - l->second >= NS_PER_S) {
 		l->second = now;
@@ -117,7 +117,7 @@ static void remove_lanes(struct event_tracks *l, struct lanes *t)
 	free(t);
 }
 
-static void event_tracks_make_room(struct event_tracks *l)
+static void event_tracks_evict_oldest(struct event_tracks *l)
 {
 	struct lanes *t, *next, *oldest = NULL;
 
@@ -129,14 +129,14 @@ static void event_tracks_make_room(struct event_tracks *l)
 	remove_lanes(l, oldest);
 }
 
-static struct lanes *lanes_of(struct event_tracks *l, const struct sonda_event *e)
+static struct lanes *find_or_add_lanes(struct event_tracks *l, const struct sonda_event *e)
 {
 	struct lanes *t;
 
 	HASH_FIND(hh, l->threads, &e->tid, sizeof(e->tid), t);
 	if (t)
 		return t;
-	event_tracks_make_room(l);
+	event_tracks_evict_oldest(l);
 	t = calloc(1, sizeof(*t));
 	if (!t)
 		return NULL;
@@ -156,7 +156,7 @@ static struct lanes *lanes_of(struct event_tracks *l, const struct sonda_event *
 
 static uint32_t make_lane(struct event_tracks *l, const struct lanes *t, uint32_t i)
 {
-	const char *name = t->tid ? l->name : "events"; /* not NULL: see lane_of */
+	const char *name = t->tid ? l->name : "events"; /* not NULL: see find_or_add_lane */
 	char numbered[96];
 
 	snprintf(numbered, sizeof(numbered), "%s %u", name, i + 1);
@@ -166,7 +166,8 @@ static uint32_t make_lane(struct event_tracks *l, const struct lanes *t, uint32_
 }
 
 /* Returns the first lane on which the event starts after all slices; TRACK_VOID: none. */
-static uint32_t lane_of(struct event_tracks *l, struct lanes *t, const struct sonda_event *e)
+static uint32_t find_or_add_lane(struct event_tracks *l, struct lanes *t,
+				 const struct sonda_event *e)
 {
 	uint32_t i = 0;
 
@@ -249,10 +250,10 @@ static void event_tracks_add(struct event_tracks *l, const void *untrusted_event
 		l->counts.bad++;
 		return;
 	}
-	if (event_tracks_count(l, now))
-		t = lanes_of(l, &e.event);
+	if (event_tracks_admit_event(l, now))
+		t = find_or_add_lanes(l, &e.event);
 	if (t)
-		lane = lane_of(l, t, &e.event);
+		lane = find_or_add_lane(l, t, &e.event);
 	if (lane == TRACK_VOID) {
 		l->counts.left_out++;
 		return;
@@ -260,7 +261,8 @@ static void event_tracks_add(struct event_tracks *l, const void *untrusted_event
 	t->used = ++l->counts.written;
 	if (t->thread != TRACK_ROOT)
 		tracks_set_alive(l->tracks, t->thread, e.event.time);
-	event_tracks_write_event(tracks_writer(l->tracks, lane), &e, tracks_refer(l->tracks, lane));
+	event_tracks_write_event(tracks_writer(l->tracks, lane), &e,
+				 tracks_get_uuid(l->tracks, lane));
 }
 
 static struct event_tracks_counts event_tracks_counts(const struct event_tracks *l)

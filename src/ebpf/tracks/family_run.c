@@ -83,7 +83,7 @@ static int outliers_read(struct outliers *o)
 	return e;
 }
 
-static const struct per_process_spec *processes_of(const struct ebpf_run *r)
+static const struct per_process_spec *choose_per_process_spec(const struct ebpf_run *r)
 {
 	const struct ebpf_family *fam = r->family;
 
@@ -101,7 +101,7 @@ static uint32_t prepare_threads(struct ebpf_object *o, const struct ebpf_feature
 	typed = f->has_map_type(f->ctx, BPF_MAP_TYPE_TASK_STORAGE); /* 5.11 has both */
 	storage = typed && ebpf_object_has_map(o, "threads") &&
 		  f->has_member(f->ctx, "bpf_local_storage_map", "storage_ma");
-	ebpf_object_leave_out(o, storage ? "threads_by_pid" : "threads");
+	ebpf_object_leave_out_map(o, storage ? "threads_by_pid" : "threads");
 	return (typed ? SONDA_TYPED_CURRENT : 0) | (storage ? SONDA_TASK_STORAGE : 0);
 }
 
@@ -112,7 +112,7 @@ static uint32_t family_run_prepare(const struct ebpf_run *r, const struct ebpf_f
 
 	ebpf_find_fields(f, r->variant, ebpf_object_fields(r->object));
 	if (fam->processes)
-		per_process_prepare(r->object, processes_of(r), r->n_cpus);
+		per_process_prepare(r->object, choose_per_process_spec(r), r->n_cpus);
 	if (fam->prepare)
 		switches |= fam->prepare(r->object, f, r->n_cpus);
 	if (r->no_call_names)
@@ -132,7 +132,7 @@ static int family_run_begin(struct ebpf_run *r)
 		e = map_cpus_init(&r->cpus, ebpf_object_map(r->object, "cpus"), r->n_cpus,
 				  fam->cpu_size);
 	if (e == 0 && fam->processes)
-		e = per_process_new(r, processes_of(r), &r->processes);
+		e = per_process_new(r, choose_per_process_spec(r), &r->processes);
 	return e == 0 && fam->begin ? fam->begin(r) : e;
 }
 

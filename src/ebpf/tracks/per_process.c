@@ -20,7 +20,7 @@ static void process_sums_deinit(struct process_sums *s)
 	HASH_FREE(s->all);
 }
 
-/* now: CLOCK_BOOTTIME, used for spans. */
+/* Begins a period. now: CLOCK_BOOTTIME, used for spans. */
 static void process_sums_begin(struct process_sums *s, uint64_t now)
 {
 	s->period++;
@@ -28,7 +28,7 @@ static void process_sums_begin(struct process_sums *s, uint64_t now)
 	s->now = now;
 }
 
-static struct process_sum *per_process_of(struct process_sums *s, uint32_t pid)
+static struct process_sum *find_or_add_sum(struct process_sums *s, uint32_t pid)
 {
 	struct process_sum *p;
 
@@ -53,7 +53,7 @@ static uint64_t add_spans(uint64_t a, uint64_t b)
 }
 
 /* Returns the time of all spans of a word until now, in 48 bits. */
-static uint64_t time_of_span(uint64_t word, uint64_t now)
+static uint64_t span_time_until(uint64_t word, uint64_t now)
 {
 	/* Negative if the begins of some ends are in other words. */
 	int64_t number = (int64_t)word >> SONDA_SPAN_BITS;
@@ -65,7 +65,7 @@ static uint64_t time_of_span(uint64_t word, uint64_t now)
 static struct process_sum *process_sums_add(struct process_sums *s, uint32_t pid,
 					    const uint64_t *values)
 {
-	struct process_sum *p = per_process_of(s, pid);
+	struct process_sum *p = find_or_add_sum(s, pid);
 
 	if (!p)
 		return NULL;
@@ -82,10 +82,10 @@ static struct process_sum *process_sums_add(struct process_sums *s, uint32_t pid
 }
 
 /*
- * Returns the growth. A difference is negative if elements were read at different times; then it is
- * 0, and later reads make up for it.
+ * Returns the growth from last to raw. A difference is negative if elements were read at different
+ * times; then it is 0, and later reads make up for it.
  */
-static uint64_t grown(const struct process_sums *s, uint64_t raw, uint64_t last)
+static uint64_t growth_between(const struct process_sums *s, uint64_t raw, uint64_t last)
 {
 	int unused = s->is_spans ? 64 - SONDA_SPAN_BITS : 0;
 	int64_t d = (int64_t)((raw - last) << unused) >> unused;
@@ -93,9 +93,10 @@ static uint64_t grown(const struct process_sums *s, uint64_t raw, uint64_t last)
 	return d > 0 ? (uint64_t)d : 0;
 }
 
-static uint64_t growth_of(const struct process_sums *s, const struct process_sum *p, uint32_t i)
+static uint64_t value_growth(const struct process_sums *s, const struct process_sum *p, uint32_t i)
 {
-	return grown(s, s->is_spans ? time_of_span(p->raw[i], s->now) : p->raw[i], p->last[i]);
+	return growth_between(s, s->is_spans ? span_time_until(p->raw[i], s->now) : p->raw[i],
+			      p->last[i]);
 }
 
 /*
@@ -103,7 +104,7 @@ static uint64_t growth_of(const struct process_sums *s, const struct process_sum
  * the elements are read may end a span in one after `now`, so that all spans together can be longer
  * than the CPUs had time. Later reads make up for the rest.
  */
-static double part_of_cpus(const struct process_sums *s)
+static double counted_cpu_share(const struct process_sums *s)
 {
 	uint64_t more = 0;
 
@@ -111,15 +112,15 @@ static double part_of_cpus(const struct process_sums *s)
 		return 1;
 	for (struct process_sum *p = s->all; p; p = p->hh.next)
 		if (p->period == s->period)
-			more += growth_of(s, p, 0);
+			more += value_growth(s, p, 0);
 	return more > s->cpu_ns ? (double)s->cpu_ns / (double)more : 1;
 }
 
-static void add_up(struct process_sums *s, struct process_sum *p, double part)
+static void add_growth(struct process_sums *s, struct process_sum *p, double part)
 {
 	p->grew = false;
 	for (uint32_t i = 0; i < s->n_values; i++) {
-		uint64_t more = growth_of(s, p, i);
+		uint64_t more = value_growth(s, p, i);
 
 		if (i == 0 && part < 1)
 			more = (uint64_t)((double)more * part);
@@ -134,11 +135,11 @@ static void add_up(struct process_sums *s, struct process_sum *p, double part)
 static void process_sums_end(struct process_sums *s)
 {
 	struct process_sum *p, *next;
-	double part = part_of_cpus(s);
+	double part = counted_cpu_share(s);
 
 	HASH_ITER (hh, s->all, p, next) {
 		if (p->period == s->period) {
-			add_up(s, p, part);
+			add_growth(s, p, part);
 			continue;
 		}
 		HASH_DEL(s->all, p);
@@ -155,7 +156,7 @@ static void process_sums_end(struct process_sums *s)
 #define LOOK_AT_ALL_NS (500 * NS_PER_MS)
 
 /* Returns the number of elements of each CPU. */
-static uint32_t room_for(const struct per_process_spec *spec, uint32_t n_cpus)
+static uint32_t choose_elements_per_cpu(const struct per_process_spec *spec, uint32_t n_cpus)
 {
 	uint32_t n = MAX(spec->elements_per_cpu, PROCESSES_PER_CPU);
 
@@ -169,7 +170,8 @@ static uint32_t room_for(const struct per_process_spec *spec, uint32_t n_cpus)
 void per_process_prepare(struct ebpf_object *o, const struct per_process_spec *spec,
 			 uint32_t n_cpus)
 {
-	uint32_t buckets = room_for(spec, n_cpus) / SONDA_PROCESS_WAYS, mask = buckets - 1;
+	uint32_t buckets = choose_elements_per_cpu(spec, n_cpus) / SONDA_PROCESS_WAYS,
+		 mask = buckets - 1;
 
 	ebpf_object_resize(o, "process_keys", buckets * n_cpus);
 	ebpf_object_resize(o, "processes", buckets * n_cpus * SONDA_PROCESS_WAYS);
@@ -191,7 +193,7 @@ int per_process_new(const struct ebpf_run *r, const struct per_process_spec *spe
 	p->sums.is_spans = spec->is_spans;
 	p->sums.n_cpus = r->n_cpus;
 	p->n_cpus = r->n_cpus;
-	p->n_each = room_for(spec, r->n_cpus);
+	p->n_each = choose_elements_per_cpu(spec, r->n_cpus);
 	n = (size_t)p->n_cpus * p->n_each;
 	p->used = calloc(p->n_each, sizeof(*p->used));
 	if (!p->used)
@@ -236,8 +238,11 @@ static void read_element(struct per_process *p, uint32_t element, uint64_t key)
 	sum->was_emptied = true;
 }
 
-/* Most elements are free: the keys of a bucket are checked together, with a few instructions. */
-static bool is_free(const uint64_t *keys)
+/*
+ * Returns true if all elements of a bucket are free, as most are: a few instructions check its keys
+ * together.
+ */
+static bool is_bucket_free(const uint64_t *keys)
 {
 	uint64_t any = 0;
 
@@ -247,13 +252,13 @@ static bool is_free(const uint64_t *keys)
 }
 
 /* Collects the used elements of a CPU in p->used. */
-static void find_used(struct per_process *p, uint32_t at)
+static void collect_used_elements(struct per_process *p, uint32_t at)
 {
 	const uint64_t *keys = p->keys.at;
 
 	p->n_used = 0;
 	for (uint32_t end = at + p->n_each; at < end; at += SONDA_PROCESS_WAYS) {
-		if (is_free(keys + at))
+		if (is_bucket_free(keys + at))
 			continue;
 		for (uint32_t i = at; i < at + SONDA_PROCESS_WAYS; i++)
 			if (keys[i])
@@ -264,7 +269,7 @@ static void find_used(struct per_process *p, uint32_t at)
 /* Values are scattered in memory, which dominates the cost, so they are prefetched. */
 #define AHEAD 16u
 
-static void fetch(const struct per_process *p, uint32_t i)
+static void prefetch_element(const struct per_process *p, uint32_t i)
 {
 	if (i < p->n_used)
 		__builtin_prefetch((const uint64_t *)p->values.at +
@@ -277,11 +282,11 @@ static void read_elements(struct per_process *p)
 
 	p->n_most = 0;
 	for (uint32_t cpu = 0; cpu < p->n_cpus; cpu++) {
-		find_used(p, cpu * p->n_each);
+		collect_used_elements(p, cpu * p->n_each);
 		for (uint32_t i = 0; i < AHEAD; i++)
-			fetch(p, i);
+			prefetch_element(p, i);
 		for (uint32_t i = 0; i < p->n_used; i++) {
-			fetch(p, i + AHEAD);
+			prefetch_element(p, i + AHEAD);
 			read_element(p, p->used[i], keys[p->used[i]]);
 		}
 		p->n_most = MAX(p->n_most, p->n_used);
@@ -289,11 +294,11 @@ static void read_elements(struct per_process *p)
 }
 
 /*
- * Empties the elements of ended processes. free_gone() frees their keys at the next read, so that
- * no CPU finds a free element with old values. Sums are kept until the elements are not seen any
- * more.
+ * Empties the elements of ended processes. free_gone_keys() frees their keys at the next read, so
+ * that no CPU finds a free element with old values. Sums are kept until the elements are not seen
+ * any more.
  */
-static void empty_gone(struct per_process *p)
+static void clear_gone_elements(struct per_process *p)
 {
 	size_t n = p->spec->n_values;
 
@@ -303,7 +308,10 @@ static void empty_gone(struct per_process *p)
 	}
 }
 
-/* An element with values is in use again: of a late end, or of another process with this pid. */
+/*
+ * Returns true if the element has no values. One with values is in use again: of a late end, or of
+ * another process with this pid.
+ */
 static bool is_empty(const struct per_process *p, uint32_t element)
 {
 	const volatile uint64_t *v = (uint64_t *)p->values.at + (size_t)element * p->spec->n_values;
@@ -314,7 +322,7 @@ static bool is_empty(const struct per_process *p, uint32_t element)
 	return !any;
 }
 
-static void free_gone(struct per_process *p)
+static void free_gone_keys(struct per_process *p)
 {
 	for (size_t i = 0; i < p->n_gone; i++)
 		if (is_empty(p, p->gone[i]))
@@ -366,6 +374,8 @@ static void write_rows(struct per_process *p, const struct ebpf_run *r)
 }
 
 /*
+ * Marks the processes that have ended, and adds their ids to ends.
+ *
  * A thread that was met is in some state until it ends, so a process whose spans did not grow in a
  * whole period has ended. It may go on with a thread that was not met yet; then its sum restarts at
  * 0. Rows may restart, tracks may not; ends exist only with rows.
@@ -386,7 +396,7 @@ static void find_ended(struct per_process *p, struct process_ends *ends)
 	ends->is_known = true;
 }
 
-static void look_up_ended(struct per_process *p, const struct process_ends *ends)
+static void mark_ended(struct per_process *p, const struct process_ends *ends)
 {
 	struct process_sum *sum, *next;
 
@@ -443,7 +453,7 @@ static void set_totals(struct per_process *p, const struct ebpf_run *r)
 
 int per_process_read(struct per_process *p, struct ebpf_run *r)
 {
-	free_gone(p);
+	free_gone_keys(p);
 	p->period_ns = p->sums.now;
 	process_sums_begin(&p->sums, clock_boot_ns());
 	read_elements(p);
@@ -453,11 +463,11 @@ int per_process_read(struct per_process *p, struct ebpf_run *r)
 	else
 		add_to_top_n(p);
 	set_totals(p, r);
-	empty_gone(p);
+	clear_gone_elements(p);
 	if (r->ends && p->spec->is_spans)
 		find_ended(p, r->ends);
 	else if (r->ends && r->ends->is_known)
-		look_up_ended(p, r->ends);
+		mark_ended(p, r->ends);
 	else
 		look_for_gone(p, r->proc_root);
 	return read_lost(p, r);

@@ -24,7 +24,7 @@ static void end_rows(struct process_rows *p)
 	p->n = 0;
 }
 
-static void process_rows_put(struct pb_enc *e, uint64_t v)
+static void put_packed_varint(struct pb_enc *e, uint64_t v)
 {
 	uint8_t bytes[10]; /* the longest varint */
 
@@ -39,12 +39,12 @@ void process_rows_add(struct process_rows *p, uint32_t pid, const uint64_t *valu
 		process_rows_begin(p);
 	if (!p->n++)
 		pb_enc_open(p->e, PB_EBPF_PROCESS_ROWS_ROWS);
-	process_rows_put(p->e, pid);
+	put_packed_varint(p->e, pid);
 	for (uint32_t i = 0; i < p->columns; i++)
-		process_rows_put(p->e, values[i]);
+		put_packed_varint(p->e, values[i]);
 }
 
-void process_rows_name(struct process_rows *p, uint32_t pid, const char *name, bool is_kthread)
+void process_rows_add_name(struct process_rows *p, uint32_t pid, const char *name, bool is_kthread)
 {
 	if (!p->e)
 		process_rows_begin(p);

@@ -27,5 +27,5 @@ struct process_rows {
 
 void process_rows_add(struct process_rows *p, uint32_t pid, const uint64_t *values);
 /* Adds the name of a process, after all rows of this object. */
-void process_rows_name(struct process_rows *p, uint32_t pid, const char *name, bool is_kthread);
+void process_rows_add_name(struct process_rows *p, uint32_t pid, const char *name, bool is_kthread);
 void process_rows_end(struct process_rows *p);

@@ -77,7 +77,7 @@ void top_n_begin(struct top_n *t)
 	t->period++;
 }
 
-static struct process *top_n_process_of(struct top_n *t, uint32_t pid)
+static struct process *top_n_find_or_add(struct top_n *t, uint32_t pid)
 {
 	struct process *p;
 
@@ -96,7 +96,7 @@ static struct process *top_n_process_of(struct top_n *t, uint32_t pid)
 
 void top_n_add(struct top_n *t, const struct top_process *add)
 {
-	struct process *p = top_n_process_of(t, add->pid);
+	struct process *p = top_n_find_or_add(t, add->pid);
 
 	if (!p)
 		return;
@@ -116,7 +116,7 @@ void top_n_add(struct top_n *t, const struct top_process *add)
 
 /* ---- tracks ---- */
 
-static const char *top_n_name_of(const struct top_n *t, uint32_t pid, char name[static COMM_SIZE])
+static const char *top_n_read_name(const struct top_n *t, uint32_t pid, char name[static COMM_SIZE])
 {
 	char path[256];
 	FILE *f;
@@ -133,15 +133,15 @@ static const char *top_n_name_of(const struct top_n *t, uint32_t pid, char name[
 	return name[0] ? name : NULL;
 }
 
-static void top_n_show(struct top_n *t, struct process *p)
+static void top_n_add_tracks(struct top_n *t, struct process *p)
 {
 	char name[COMM_SIZE];
 
-	p->track =
-		tracks_add(t->tracks, &(struct track_spec){.kind = TRACK_PROCESS,
-							   .pid = (int32_t)p->pid,
-							   .alive_ns = p->alive_ns,
-							   .name = top_n_name_of(t, p->pid, name)});
+	p->track = tracks_add(t->tracks,
+			      &(struct track_spec){.kind = TRACK_PROCESS,
+						   .pid = (int32_t)p->pid,
+						   .alive_ns = p->alive_ns,
+						   .name = top_n_read_name(t, p->pid, name)});
 	for (size_t i = 0; i < t->n_columns; i++) {
 		struct track_spec spec = t->columns[i];
 
@@ -201,7 +201,7 @@ static int by_growth(const void *a, const void *b)
  * Drops processes that do not exist any more. Returns the number of processes that grew; t->order
  * has them, sorted.
  */
-static size_t sort_out(struct top_n *t)
+static size_t drop_ended_and_sort(struct top_n *t)
 {
 	struct process *p, *next;
 	size_t n = 0;
@@ -243,7 +243,7 @@ static void displace_weakest(struct top_n *t)
 
 void top_n_end(struct top_n *t)
 {
-	size_t n = MIN(sort_out(t), t->top_n);
+	size_t n = MIN(drop_ended_and_sort(t), t->top_n);
 	struct process *p, *next;
 
 	for (size_t i = 0; i < n; i++) {
@@ -253,7 +253,7 @@ void top_n_end(struct top_n *t)
 		}
 		if (t->n_shown >= t->top_n)
 			displace_weakest(t);
-		top_n_show(t, t->order[i]);
+		top_n_add_tracks(t, t->order[i]);
 	}
 	HASH_ITER (hh, t->all, p, next)
 		if (p->is_shown)

@@ -101,7 +101,7 @@ static void refuse_unknown(const struct setup *s, const char *name)
 			"the kernel has it at the top level only, where it affects all users");
 		return;
 	}
-	meant = folder ? fs_nearest(folder, name, best) : NULL;
+	meant = folder ? fs_find_nearest(folder, name, best) : NULL;
 	if (meant)
 		setup_error_add(s->errors,
 				"option:tracefs_options (%s: no such option; did you mean %s?)",

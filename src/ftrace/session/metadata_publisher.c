@@ -130,7 +130,7 @@ static void set_complete(struct metadata_publisher *t, const struct setup *s,
 void metadata_publisher_begin(struct metadata_publisher *t, const struct setup *s,
 			      struct event_table *table)
 {
-	bool wanted = t->bus && metadata_bus_wanted(t->bus, t->session_id);
+	bool wanted = t->bus && metadata_bus_has_subscriber(t->bus, t->session_id);
 
 	if (!wanted || t->wanted || !instance_is_made(s->instance))
 		return;
@@ -151,7 +151,7 @@ void metadata_publisher_begin(struct metadata_publisher *t, const struct setup *
 void metadata_publisher_prepare_encoder(struct metadata_publisher *t,
 					struct page_encoder *page_encoder, uint64_t began)
 {
-	bool wanted = t->wanted && metadata_bus_wanted(t->bus, t->session_id);
+	bool wanted = t->wanted && metadata_bus_has_subscriber(t->bus, t->session_id);
 
 	page_encoder->ctx.tids = wanted ? &t->collected.tids : NULL;
 	page_encoder->ctx.metadata = wanted ? &t->collected : NULL;

@@ -34,7 +34,7 @@ static int refuse_unknown(struct err_text *e, const char *root, const char *name
 	const char *meant = NULL;
 
 	if (!fs_join(path, sizeof(path), root, "instances"))
-		meant = fs_nearest(path, name, best);
+		meant = fs_find_nearest(path, name, best);
 	snprintf(why, sizeof(why), "the kernel has no such instance%s%s%s",
 		 meant ? "; did you mean " : "", meant ? meant : "", meant ? "?" : "");
 	return session_instance_refuse(e, -ENOENT, name, why);

@@ -151,7 +151,7 @@ static void backend_on_connected(void *ctx, bool yes)
 		send_triggers(ctx);
 }
 
-/* The program's own transport, for channels. */
+/* Connects a channel through the program's own transport. */
 static int backend_connect(void *ctx, enum channel_port port)
 {
 	const struct sonda_backend *b = ctx;
@@ -162,7 +162,7 @@ static int backend_connect(void *ctx, enum channel_port port)
 	return b->o.connect(b->o.ctx, (enum sonda_port)port);
 }
 
-static void backend_read_name(char *name, size_t size)
+static void backend_read_program_name(char *name, size_t size)
 {
 	int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
 	ssize_t n = fd >= 0 ? read(fd, name, size - 1) : -1;
@@ -194,7 +194,7 @@ int backend_begin(struct sonda_backend *b)
 	};
 	int r;
 
-	backend_read_name(name, sizeof(name));
+	backend_read_program_name(name, sizeof(name));
 	r = service_producer_new(&o, &b->producer);
 	if (r < 0)
 		return r;

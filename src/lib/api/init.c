@@ -54,7 +54,7 @@ static void before_fork(void)
 	io_loop_before_fork(&library_loop);
 }
 
-static void after_fork(void)
+static void after_fork_in_parent(void)
 {
 	io_loop_after_fork_in_parent(&library_loop);
 	sources_after_fork_in_parent();
@@ -63,7 +63,7 @@ static void after_fork(void)
 	pthread_mutex_unlock(&lock);
 }
 
-static void in_child(void)
+static void after_fork_in_child(void)
 {
 	sources_after_fork_in_child();
 	startup_after_fork_in_child();
@@ -82,7 +82,7 @@ static void init_once(void)
 	backends_init();
 	sources_on_change = backends_sources_changed;
 	sources_on_removed = backends_source_removed;
-	pthread_atfork(before_fork, after_fork, in_child);
+	pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
 	threads_init();
 }
 

@@ -7,7 +7,7 @@
 
 #include "lib/public.h"
 
-static unsigned event_writer_slot_of(const struct instance *in)
+static unsigned event_writer_slot_index(const struct instance *in)
 {
 	return in->source->index * SONDA_MAX_INSTANCES + in->slot;
 }
@@ -24,7 +24,7 @@ static void sum_dropped(struct sonda_writer *w)
 	w->dropped = dropped;
 }
 
-static void drop_one(struct source *s)
+static void count_dropped(struct source *s)
 {
 	atomic_fetch_add_explicit(&s->dropped, 1, memory_order_relaxed);
 }
@@ -54,13 +54,13 @@ static void free_slot(struct thread *t, unsigned slot)
 
 void event_writer_free(struct thread *t, struct instance *in)
 {
-	if (event_writer_slot_of(in) < t->n_slots)
-		free_slot(t, event_writer_slot_of(in));
+	if (event_writer_slot_index(in) < t->n_slots)
+		free_slot(t, event_writer_slot_index(in));
 }
 
 void event_writer_flush(struct thread *t, struct instance *in)
 {
-	unsigned slot = event_writer_slot_of(in);
+	unsigned slot = event_writer_slot_index(in);
 
 	if (slot < t->n_slots && t->slots[slot])
 		writer_flush(t->slots[slot]->w);
@@ -94,7 +94,7 @@ static struct sonda_writer *event_writer_make(struct thread *t, struct instance 
 {
 	struct sonda_writer *w;
 
-	if (t->exits || reserve_slot(t, event_writer_slot_of(in)) < 0)
+	if (t->exits || reserve_slot(t, event_writer_slot_index(in)) < 0)
 		return NULL;
 	w = calloc(1, sizeof(*w) + in->source->thread_state_size);
 	if (!w)
@@ -109,13 +109,13 @@ static struct sonda_writer *event_writer_make(struct thread *t, struct instance 
 	w->instance = in;
 	w->clears = atomic_load_explicit(&in->clears, memory_order_relaxed);
 	w->cleared = true;
-	t->slots[event_writer_slot_of(in)] = w;
+	t->slots[event_writer_slot_index(in)] = w;
 	return w;
 }
 
-static struct sonda_writer *writer_of(struct thread *t, struct instance *in)
+static struct sonda_writer *find_or_make_writer(struct thread *t, struct instance *in)
 {
-	unsigned slot = event_writer_slot_of(in);
+	unsigned slot = event_writer_slot_index(in);
 
 	if (slot < t->n_slots && t->slots[slot])
 		return t->slots[slot];
@@ -123,7 +123,7 @@ static struct sonda_writer *writer_of(struct thread *t, struct instance *in)
 }
 
 /* Call after packets were dropped. Returns true if there is room again. */
-static bool recover(struct sonda_writer *w)
+static bool recover_writer(struct sonda_writer *w)
 {
 	bool good = writer_recover(w->w);
 
@@ -149,14 +149,14 @@ SONDA_PUBLIC struct sonda_writer *sonda_writer_enter(struct sonda_data_source *d
 	}
 	if (!t) {
 		if (thread_self_) /* it was inside already, so the source stays valid */
-			drop_one((struct source *)ds->source);
+			count_dropped((struct source *)ds->source);
 		return NULL;
 	}
 	s = (struct source *)ds->source;
-	w = writer_of(t, &s->instances[instance]);
+	w = find_or_make_writer(t, &s->instances[instance]);
 	if (!w) {
-		drop_one(s);
-	} else if (__builtin_expect(writer_has_lost(w->w), 0) && !recover(w)) {
+		count_dropped(s);
+	} else if (__builtin_expect(writer_has_lost(w->w), 0) && !recover_writer(w)) {
 		w = NULL;
 	}
 	if (!w)

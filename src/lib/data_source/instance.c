@@ -99,20 +99,20 @@ static void instance_answer_flushes(void)
 		flushes = f->next;
 		if (f->host) {
 			threads_claim(flush_thread, f->host, FLUSH_WAIT_MS);
-			service_link_flushed(f->host->link, f->request);
+			service_link_report_flushed(f->host->link, f->request);
 		}
 		free(f);
 	}
 }
 
-static void stop_answered(struct instance *in)
+static void end_stopped_instance(struct instance *in)
 {
 	struct source_host *h = in->host;
 	uint64_t id = in->id;
 
 	instance_end(in);
 	if (h->link)
-		service_link_stopped(h->link, id);
+		service_link_report_stopped(h->link, id);
 }
 
 static void on_answer(struct io_task *t)
@@ -124,7 +124,7 @@ static void on_answer(struct io_task *t)
 		instance_answer_flushes();
 	} else if (a->user->source && a->instance->epoch == a->epoch &&
 		   a->instance->state == INSTANCE_STOPPING) {
-		stop_answered(a->instance);
+		end_stopped_instance(a->instance);
 	}
 	user_object_unref(a->user);
 	free(a);
@@ -221,7 +221,8 @@ static void instance_report(struct source_host *h, const struct source *s, const
 	source_host_report(h, sentence);
 }
 
-static int make_user(struct source *s, const struct sonda_setup *setup, struct user_object **ret)
+static int make_user_object(struct source *s, const struct sonda_setup *setup,
+			    struct user_object **ret)
 {
 	struct user_object *u = calloc(1, sizeof(*u));
 	int r = u ? 0 : -ENOMEM;
@@ -251,7 +252,7 @@ static bool set_up_startup(struct source *s, const struct instance_session *sess
 	if (!in)
 		return false;
 	of_slot.instance = in->slot;
-	if (make_user(s, &of_slot, &next.user) < 0)
+	if (make_user_object(s, &of_slot, &next.user) < 0)
 		return false;
 	if (startup_ops->set_up(&next))
 		return true;
@@ -268,7 +269,7 @@ static int set_up_slot(struct source *s, const struct instance_session *session,
 	if (!in)
 		return -EMFILE;
 	setup->instance = in->slot;
-	r = make_user(s, setup, &in->user);
+	r = make_user_object(s, setup, &in->user);
 	if (r < 0)
 		return r;
 	in->epoch++;
@@ -317,7 +318,7 @@ static int sources_setup(void *ctx, uint64_t id, const void *config, size_t len)
 
 /* ---- start, clear, flush ---- */
 
-static void set_bit(struct instance *in, bool on)
+static void set_enabled_bit(struct instance *in, bool on)
 {
 	uint32_t bit = 1u << in->slot;
 
@@ -338,7 +339,7 @@ static void instance_start(struct source_host *h, uint64_t id)
 	in->state = INSTANCE_STARTED;
 	if (s->callbacks.on_start)
 		s->callbacks.on_start(s->ctx, in->user->object);
-	set_bit(in, true);
+	set_enabled_bit(in, true);
 }
 
 void instance_begin(struct source_host *h, uint64_t id, const void *config, size_t len)
@@ -355,7 +356,7 @@ static int sources_start(void *ctx, uint64_t id, const void *config, size_t len)
 		instance_set_up(h, id, config, len);
 	if (!startup_ops || !startup_ops->start(h, id))
 		instance_start(h, id);
-	service_link_started(h->link, id);
+	service_link_report_started(h->link, id);
 	return 0;
 }
 
@@ -399,7 +400,7 @@ static void sources_flush(void *ctx, const uint64_t *ids, size_t n, uint64_t req
 	struct flush *f = calloc(1, sizeof(*f)), **last = &flushes;
 
 	if (!f) {
-		service_link_flushed(h->link, request);
+		service_link_report_flushed(h->link, request);
 		return;
 	}
 	*f = (struct flush){.host = h, .request = request, .open = 1};
@@ -450,7 +451,7 @@ void instance_end(struct instance *in)
 				sonda_answer_send(a);
 		}
 	}
-	set_bit(in, false);
+	set_enabled_bit(in, false);
 	threads_claim(free_writer, in, -1);
 	report_dropped(in);
 	in->state = INSTANCE_FREE;
@@ -468,7 +469,7 @@ static void sources_stop(void *ctx, uint64_t id)
 	if (!in) {
 		if (startup_ops)
 			startup_ops->stop(h, id);
-		service_link_stopped(h->link, id);
+		service_link_report_stopped(h->link, id);
 		return;
 	}
 	s = in->source;
@@ -477,7 +478,7 @@ static void sources_stop(void *ctx, uint64_t id)
 	a = in->state == INSTANCE_STARTED && s->callbacks.on_stop ? answer_new(in, NULL) : NULL;
 	in->state = INSTANCE_STOPPING;
 	if (!a) {
-		stop_answered(in);
+		end_stopped_instance(in);
 		return;
 	}
 	s->callbacks.on_stop(s->ctx, in->user->object, a);

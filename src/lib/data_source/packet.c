@@ -17,38 +17,38 @@ static bool is_invalid(uint32_t field)
 	return field == 0 || field >= 1u << 29;
 }
 
-static bool skips(const struct sonda_packet *p, uint32_t field)
+static bool is_left_out(const struct sonda_packet *p, uint32_t field)
 {
 	return p->left_out > 0 || is_invalid(field);
 }
 
 SONDA_PUBLIC void sonda_packet_u64(struct sonda_packet *p, uint32_t field, uint64_t value)
 {
-	if (!skips(p, field))
+	if (!is_left_out(p, field))
 		pb_enc_u64(p->enc, field, value);
 }
 
 SONDA_PUBLIC void sonda_packet_i64(struct sonda_packet *p, uint32_t field, int64_t value)
 {
-	if (!skips(p, field))
+	if (!is_left_out(p, field))
 		pb_enc_i64(p->enc, field, value);
 }
 
 SONDA_PUBLIC void sonda_packet_sint(struct sonda_packet *p, uint32_t field, int64_t value)
 {
-	if (!skips(p, field))
+	if (!is_left_out(p, field))
 		pb_enc_sint(p->enc, field, value);
 }
 
 SONDA_PUBLIC void sonda_packet_bool(struct sonda_packet *p, uint32_t field, bool value)
 {
-	if (!skips(p, field))
+	if (!is_left_out(p, field))
 		pb_enc_bool(p->enc, field, value);
 }
 
 SONDA_PUBLIC void sonda_packet_double(struct sonda_packet *p, uint32_t field, double value)
 {
-	if (!skips(p, field))
+	if (!is_left_out(p, field))
 		pb_enc_double(p->enc, field, value);
 }
 
@@ -62,20 +62,20 @@ SONDA_PUBLIC void sonda_packet_float(struct sonda_packet *p, uint32_t field, flo
 
 SONDA_PUBLIC void sonda_packet_fixed32(struct sonda_packet *p, uint32_t field, uint32_t value)
 {
-	if (!skips(p, field))
+	if (!is_left_out(p, field))
 		pb_enc_fixed32(p->enc, field, value);
 }
 
 SONDA_PUBLIC void sonda_packet_fixed64(struct sonda_packet *p, uint32_t field, uint64_t value)
 {
-	if (!skips(p, field))
+	if (!is_left_out(p, field))
 		pb_enc_fixed64(p->enc, field, value);
 }
 
 SONDA_PUBLIC void sonda_packet_bytes(struct sonda_packet *p, uint32_t field, const void *data,
 				     size_t len)
 {
-	if (!skips(p, field) && len <= PB_MAX_MESSAGE)
+	if (!is_left_out(p, field) && len <= PB_MAX_MESSAGE)
 		pb_enc_bytes(p->enc, field, data, len);
 }
 
@@ -92,7 +92,7 @@ SONDA_PUBLIC void sonda_packet_raw(struct sonda_packet *p, const void *data, siz
 
 SONDA_PUBLIC void sonda_packet_open(struct sonda_packet *p, uint32_t field)
 {
-	if (skips(p, field) || p->enc->depth == PB_MAX_DEPTH)
+	if (is_left_out(p, field) || p->enc->depth == PB_MAX_DEPTH)
 		p->left_out++;
 	else
 		pb_enc_open(p->enc, field);

@@ -96,8 +96,8 @@ extern const struct service_sources source_commands;
 extern void (*sources_on_change)(void);
 extern void (*sources_on_removed)(unsigned index, const char *name);
 
-/* Around fork(). The child keeps the sources. Then sources_forget_instances() drops the instances
- * there. */
+/* Call these around fork(). The child keeps the sources. Then sources_forget_instances() drops the
+ * instances there. */
 void sources_before_fork(void);
 void sources_after_fork_in_parent(void);
 void sources_after_fork_in_child(void);

@@ -63,7 +63,7 @@ static const struct arbiter_ops arbiter_ops = {
 	.writer_removed = on_writer_removed,
 };
 
-static int make_memory(struct arbiter **ret)
+static int make_startup_arbiter(struct arbiter **ret)
 {
 	const struct arbiter_options o = {
 		.ops = &arbiter_ops, .first_writer_id = FIRST_WRITER_ID, .keeps = true};
@@ -91,7 +91,7 @@ static void startup_on_timer(struct io_timer *t)
 	startup_end();
 }
 
-static void drop_next(void)
+static void forget_next_session(void)
 {
 	if (startup.next.host)
 		user_object_unref(startup.next.user);
@@ -107,7 +107,7 @@ void startup_end(void)
 	if (!in)
 		return;
 	io_disarm(&library_loop, &startup.timer);
-	drop_next();
+	forget_next_session();
 	instance_end(in);
 	n = atomic_load_explicit(&in->written, memory_order_relaxed);
 	atomic_fetch_add_explicit(&in->source->dropped, n, memory_order_relaxed);
@@ -162,7 +162,7 @@ static void assign_to_session(void *ctx)
 }
 
 /* Sends the recorded chunks to the service of the session. */
-static void hand_over(const struct instance *in)
+static void send_recorded_chunks(const struct instance *in)
 {
 	struct arbiter *a = TAKE_PTR(startup.host.arbiter);
 
@@ -185,29 +185,29 @@ static bool startup_start(const struct source_host *h, uint64_t id)
 	threads_claim_all(free_writer, assign_to_session, in);
 	if (s->callbacks.on_start)
 		s->callbacks.on_start(s->ctx, in->user->object);
-	hand_over(in);
+	send_recorded_chunks(in);
 	startup.in = NULL;
-	drop_next(); /* the previous user object */
+	forget_next_session(); /* the previous user object */
 	return true;
 }
 
 static void startup_stop(const struct source_host *h, uint64_t id)
 {
 	if (startup.next.host == h && startup.next.id == id)
-		drop_next();
+		forget_next_session();
 }
 
-static void lost(const struct source_host *h)
+static void forget_lost_host(const struct source_host *h)
 {
 	if (startup.next.host == h)
-		drop_next();
+		forget_next_session();
 }
 
 static const struct startup_ops ops = {.offer = offer,
 				       .set_up = startup_set_up,
 				       .start = startup_start,
 				       .stop = startup_stop,
-				       .lost = lost};
+				       .lost = forget_lost_host};
 
 /* ---- its begin ---- */
 
@@ -221,7 +221,7 @@ int startup_begin(const struct startup_options *o)
 		return -ENOENT;
 	if (startup.in)
 		return -EBUSY;
-	r = make_memory(&a);
+	r = make_startup_arbiter(&a);
 	if (r < 0)
 		return r;
 	startup = (struct startup){.host = {.arbiter = a, .trouble = o->trouble},

@@ -46,7 +46,7 @@ static void connection_drop(struct sonda_session *s, int why)
 	consumer_free(TAKE_PTR(s->consumer));
 	pthread_mutex_lock(&s->lock);
 	if (!s->lost)
-		session_put_simple_event(s, SONDA_SESSION_LOST);
+		session_queue_simple_event(s, SONDA_SESSION_LOST);
 	s->lost = s->lost ? s->lost : why;
 	pthread_cond_broadcast(&s->changed);
 	pthread_mutex_unlock(&s->lock);
@@ -122,7 +122,7 @@ static void on_disconnect(struct io_task *t)
 	io_unpost(&library_loop, &s->resume);
 }
 
-void session_finish(struct sonda_session *s, int error)
+void session_finish_call(struct sonda_session *s, int error)
 {
 	s->reply_done = true;
 	s->reply_error = s->reply_error ? s->reply_error : error;
@@ -137,7 +137,7 @@ static void on_call(struct io_task *t)
 	if (r == 0)
 		return;
 	pthread_mutex_lock(&s->lock);
-	session_finish(s, r);
+	session_finish_call(s, r);
 	pthread_mutex_unlock(&s->lock);
 }
 
@@ -232,7 +232,7 @@ int session_post(struct sonda_session *s, session_request request, const struct 
 	return 0;
 }
 
-/* Waits for session_finish(), and closes the connection at a timeout. */
+/* Waits for session_finish_call(), and closes the connection at a timeout. */
 static int session_end_call(struct sonda_session *s, const struct session_deadline *d)
 {
 	int r = session_wait_for(s, &s->reply_done, d);

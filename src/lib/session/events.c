@@ -29,7 +29,7 @@ static void events_copy_text(char to[SONDA_SESSION_TEXT], const struct pb_field 
 	to[len] = '\0';
 }
 
-static void session_put_event(struct sonda_session *s, const struct sonda_session_event *event)
+static void session_queue_event(struct sonda_session *s, const struct sonda_session_event *event)
 {
 	const struct sonda_session_event lost = {.type = SONDA_SESSION_EVENTS_LOST};
 	uint64_t one = 1;
@@ -44,14 +44,14 @@ static void session_put_event(struct sonda_session *s, const struct sonda_sessio
 	(void)!write(s->event_fd, &one, sizeof(one));
 }
 
-void session_put_simple_event(struct sonda_session *s, enum sonda_session_event_type type)
+void session_queue_simple_event(struct sonda_session *s, enum sonda_session_event_type type)
 {
 	const struct sonda_session_event event = {.type = type};
 
-	session_put_event(s, &event);
+	session_queue_event(s, &event);
 }
 
-static void put_change(struct sonda_session *s, const struct pb_field *message)
+static void queue_source_change(struct sonda_session *s, const struct pb_field *message)
 {
 	struct sonda_session_event event = {.type = SONDA_SESSION_SOURCE_STOPPED};
 	struct pb_field f;
@@ -68,10 +68,10 @@ static void put_change(struct sonda_session *s, const struct pb_field *message)
 			 f.u64 == 2)
 			event.type = SONDA_SESSION_SOURCE_STARTED;
 	}
-	session_put_event(s, &event);
+	session_queue_event(s, &event);
 }
 
-static void events_put_trigger(struct sonda_session *s, const struct pb_field *message)
+static void queue_clone_trigger(struct sonda_session *s, const struct pb_field *message)
 {
 	struct sonda_session_event event = {.type = SONDA_SESSION_CLONE_TRIGGER};
 	struct pb_field f;
@@ -84,17 +84,17 @@ static void events_put_trigger(struct sonda_session *s, const struct pb_field *m
 		else if (f.id == PB_OBSERVABLE_EVENTS_CLONE_TRIGGER_HIT_TRIGGER_NAME)
 			events_copy_text(event.name, &f);
 	}
-	session_put_event(s, &event);
+	session_queue_event(s, &event);
 }
 
-void session_put_observed(struct sonda_session *s, const struct pb_field *event)
+void session_queue_observed(struct sonda_session *s, const struct pb_field *event)
 {
 	if (event->id == PB_OBSERVABLE_EVENTS_INSTANCE_STATE_CHANGES && event->data)
-		put_change(s, event);
+		queue_source_change(s, event);
 	else if (event->id == PB_OBSERVABLE_EVENTS_CLONE_TRIGGER_HIT && event->data)
-		events_put_trigger(s, event);
+		queue_clone_trigger(s, event);
 	else if (event->id == PB_OBSERVABLE_EVENTS_ALL_DATA_SOURCES_STARTED && event->u64)
-		session_put_simple_event(s, SONDA_SESSION_ALL_STARTED);
+		session_queue_simple_event(s, SONDA_SESSION_ALL_STARTED);
 }
 
 SONDA_PUBLIC int sonda_session_fd(struct sonda_session *s)
@@ -106,7 +106,7 @@ SONDA_PUBLIC int sonda_session_fd(struct sonda_session *s)
 	if (s->event_fd < 0) {
 		s->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 		if (s->event_fd >= 0 && s->lost)
-			session_put_simple_event(s, SONDA_SESSION_LOST);
+			session_queue_simple_event(s, SONDA_SESSION_LOST);
 	}
 	fd = s->event_fd >= 0 ? s->event_fd : -errno;
 	pthread_mutex_unlock(&s->lock);

@@ -49,7 +49,7 @@ static void read_on_slices(void *ctx, int error, const void *slices, size_t len,
 	while (r == 0 && (r = consumer_next_slice(&d, &slice)) > 0)
 		r = read_add_slice(s, &slice);
 	if (r < 0 || last)
-		session_finish(s, r);
+		session_finish_call(s, r);
 	if (s->out.len > PAUSE_BYTES && !s->paused && s->consumer) {
 		s->paused = true;
 		consumer_pause(s->consumer, true);
@@ -58,7 +58,7 @@ static void read_on_slices(void *ctx, int error, const void *slices, size_t len,
 	pthread_mutex_unlock(&s->lock);
 }
 
-static int read_send(struct sonda_session *s, const struct session_args *a)
+static int send_read(struct sonda_session *s, const struct session_args *a)
 {
 	(void)a;
 	return consumer_read(s->consumer, read_on_slices, s);
@@ -67,7 +67,7 @@ static int read_send(struct sonda_session *s, const struct session_args *a)
 /* ---- on the caller's thread ---- */
 
 /* Waits for a part of the trace. Returns 0 and sets *ret, whose len is 0 at the end; or -errno. */
-static int next_part(struct sonda_session *s, int timeout_ms, struct session_bytes *ret)
+static int wait_for_part(struct sonda_session *s, int timeout_ms, struct session_bytes *ret)
 {
 	const struct session_deadline d = session_deadline(timeout_ms);
 	struct session_bytes empty = {.data = ret->data, .cap = ret->cap};
@@ -104,11 +104,11 @@ SONDA_PUBLIC int sonda_session_read(struct sonda_session *s,
 	if (s->state != SESSION_TRACING && s->state != SESSION_COPY)
 		return -EINVAL;
 	session_reset(s);
-	r = session_post(s, read_send, NULL);
+	r = session_post(s, send_read, NULL);
 	if (r < 0)
 		return r;
 	do {
-		r = next_part(s, timeout_ms, &part);
+		r = wait_for_part(s, timeout_ms, &part);
 		if (r == 0 && part.len > 0)
 			r = fn(ctx, part.data, part.len);
 	} while (r == 0 && part.len > 0);

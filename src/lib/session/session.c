@@ -29,7 +29,7 @@ static void session_on_done(void *ctx, int error)
 	if (error == -EPIPE)
 		return;
 	pthread_mutex_lock(&s->lock);
-	session_finish(s, error);
+	session_finish_call(s, error);
 	pthread_mutex_unlock(&s->lock);
 }
 
@@ -40,7 +40,7 @@ static void session_on_message(void *ctx, int error, const void *message, size_t
 	if (error == -EPIPE)
 		return;
 	pthread_mutex_lock(&s->lock);
-	session_finish(s, error ? error : session_append(&s->out, message, len));
+	session_finish_call(s, error ? error : session_append(&s->out, message, len));
 	pthread_mutex_unlock(&s->lock);
 }
 
@@ -54,7 +54,7 @@ static void session_on_ended(void *ctx, int error, const char *error_text)
 	pthread_mutex_lock(&s->lock);
 	snprintf(s->end_text, sizeof(s->end_text), "%s", error_text);
 	s->ended = true;
-	session_put_simple_event(s, SONDA_SESSION_ENDED);
+	session_queue_simple_event(s, SONDA_SESSION_ENDED);
 	s->end_error = error || *error_text ? -EPROTO : 0;
 	pthread_cond_broadcast(&s->changed);
 	pthread_mutex_unlock(&s->lock);
@@ -74,7 +74,7 @@ static void session_on_observed(void *ctx, int error, const void *events, size_t
 	while (pb_dec_next(&d, &event)) {
 		if (event.id == PB_OBSERVABLE_EVENTS_ALL_DATA_SOURCES_STARTED && event.u64)
 			s->started = true;
-		session_put_observed(s, &event);
+		session_queue_observed(s, &event);
 	}
 	if (error)
 		s->observe_error = error;
@@ -91,7 +91,7 @@ static void session_on_cloned(void *ctx, int error, const struct consumer_clone_
 	pthread_mutex_lock(&s->lock);
 	if (answer)
 		memcpy(s->call_text, answer->error, sizeof(s->call_text));
-	session_finish(s, answer && answer->success ? 0 : -EPROTO);
+	session_finish_call(s, answer && answer->success ? 0 : -EPROTO);
 	pthread_mutex_unlock(&s->lock);
 }
 
@@ -108,7 +108,7 @@ static int send_disable(struct sonda_session *s, const struct session_args *a)
 	return consumer_disable(s->consumer, session_on_done, s);
 }
 
-static void on_nothing(void *ctx, int error)
+static void ignore_result(void *ctx, int error)
 {
 	(void)ctx, (void)error; /* session_on_ended() gets the result */
 }
@@ -116,7 +116,7 @@ static void on_nothing(void *ctx, int error)
 static int send_end(struct sonda_session *s, const struct session_args *a)
 {
 	(void)a;
-	return consumer_disable(s->consumer, on_nothing, s);
+	return consumer_disable(s->consumer, ignore_result, s);
 }
 
 static int send_observe(struct sonda_session *s, const struct session_args *a)
@@ -178,7 +178,7 @@ SONDA_PUBLIC const char *sonda_session_error(const struct sonda_session *s)
 }
 
 /* Returns the result of tracing, and sets s->error. Call with s->lock held. */
-static int take_end(struct sonda_session *s)
+static int copy_end_result(struct sonda_session *s)
 {
 	memcpy(s->error, s->end_text, sizeof(s->error));
 	return s->end_error;
@@ -191,7 +191,7 @@ static int session_wait_for_end(struct sonda_session *s, const struct session_de
 	if (r < 0)
 		return r;
 	pthread_mutex_lock(&s->lock);
-	r = take_end(s);
+	r = copy_end_result(s);
 	pthread_mutex_unlock(&s->lock);
 	return r;
 }
@@ -206,9 +206,9 @@ static int wait_for_start(struct sonda_session *s, const struct session_deadline
 	       !s->lost)
 		r = session_sleep(s, d);
 	if (s->ended && !s->started && s->end_text[0])
-		r = take_end(s) < 0 ? -EINVAL : 0;
+		r = copy_end_result(s) < 0 ? -EINVAL : 0;
 	else if (s->started || s->ended)
-		r = take_end(s);
+		r = copy_end_result(s);
 	else if (s->lost)
 		r = s->lost;
 	else if (s->reply_done)

@@ -98,18 +98,18 @@ int session_wait_for(struct sonda_session *s, const bool *what, const struct ses
  * request; a (may be NULL) is borrowed. */
 void session_reset(struct sonda_session *s);
 int session_post(struct sonda_session *s, session_request request, const struct session_args *a);
-/* Makes both steps, waits for session_finish(), and closes the connection at a timeout. */
+/* Makes both steps, waits for session_finish_call(), and closes the connection at a timeout. */
 int session_call(struct sonda_session *s, session_request request, const struct session_args *a,
 		 const struct session_deadline *d);
 /* Sets the result of the call; the first error is kept. Call with s->lock held. */
-void session_finish(struct sonda_session *s, int error);
+void session_finish_call(struct sonda_session *s, int error);
 /* Closes the connection, so that no later reply comes. Returns error. */
 int session_give_up(struct sonda_session *s, int error);
 
 /* Events for the program's own loop (events.c). Call with s->lock held. */
-void session_put_simple_event(struct sonda_session *s, enum sonda_session_event_type type);
+void session_queue_simple_event(struct sonda_session *s, enum sonda_session_event_type type);
 /* Adds the event of a field of ObservableEvents. */
-void session_put_observed(struct sonda_session *s, const struct pb_field *event);
+void session_queue_observed(struct sonda_session *s, const struct pb_field *event);
 void session_events_deinit(struct sonda_session *s);
 
 /* Returns 0, -ENOMEM, or -EMSGSIZE above 256 MiB. */

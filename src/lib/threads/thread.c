@@ -159,7 +159,7 @@ static void thread_release(struct thread *t)
 /* Values of `wanted`. */
 enum { WANTED = 1, CLAIMED = 2 };
 
-/* last: called while all threads are outside; NULL: none. */
+/* Calls fn for each thread while it is outside. last: called while all are outside; NULL: none. */
 static void claim(void (*fn)(struct thread *t, void *ctx), void (*last)(void *ctx), void *ctx,
 		  int timeout_ms)
 {

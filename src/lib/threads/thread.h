@@ -109,8 +109,8 @@ extern void (*_Atomic thread_free_writers)(struct thread *t);
  * entry of the caller. Other threads may be inside at exit(), so their entries are not freed. */
 void threads_deinit(void);
 
-/* Around fork(). The child has only the calling thread, without writers. It may be inside, so the
- * memory of its writers is not freed. */
+/* Call these around fork(). The child has only the calling thread, without writers. It may be
+ * inside, so the memory of its writers is not freed. */
 void threads_before_fork(void);
 void threads_after_fork(void);
 void threads_forget_others(void);

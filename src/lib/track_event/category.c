@@ -38,7 +38,7 @@ static const struct sonda_category *category_find(const char *name)
 	return NULL;
 }
 
-static bool enables_member(const struct event_config *config, const char *name)
+static bool config_enables_member(const struct event_config *config, const char *name)
 {
 	const struct sonda_category *c = category_find(name);
 
@@ -46,7 +46,7 @@ static bool enables_member(const struct event_config *config, const char *name)
 		 : event_config_enables_dynamic(config, name);
 }
 
-static bool enables(const struct event_config *config, const struct sonda_category *c)
+static bool config_enables(const struct event_config *config, const struct sonda_category *c)
 {
 	if (!category_name_of(c))
 		return true;
@@ -54,13 +54,13 @@ static bool enables(const struct event_config *config, const struct sonda_catego
 		return event_config_enables(config, category_name_of(c), c->texts + 2,
 					    SONDA_MAX_TAGS);
 	for (int i = 0; i < c->n_names; i++)
-		if (enables_member(config, c->names[i].text))
+		if (config_enables_member(config, c->names[i].text))
 			return true;
 	return false;
 }
 
 /* Call with lock held. Events read the bits without it. */
-static void set_bit(struct sonda_category *c, unsigned instance, bool on)
+static void set_enabled_bit(struct sonda_category *c, unsigned instance, bool on)
 {
 	uint8_t bit = (uint8_t)(1u << instance);
 
@@ -73,7 +73,7 @@ void categories_start(unsigned instance, const struct event_config *config)
 	pthread_mutex_lock(&lock);
 	running[instance] = config;
 	for (struct sonda_category *c = first; c; c = c->next)
-		set_bit(c, instance, enables(config, c));
+		set_enabled_bit(c, instance, config_enables(config, c));
 	pthread_mutex_unlock(&lock);
 }
 
@@ -83,7 +83,7 @@ bool categories_covered(unsigned instance, const struct event_config *config)
 
 	pthread_mutex_lock(&lock);
 	for (const struct sonda_category *c = first; c && covered; c = c->next)
-		covered = !(c->enabled >> instance & 1) || enables(config, c);
+		covered = !(c->enabled >> instance & 1) || config_enables(config, c);
 	pthread_mutex_unlock(&lock);
 	return covered;
 }
@@ -92,7 +92,7 @@ static void category_stop(unsigned instance)
 {
 	running[instance] = NULL;
 	for (struct sonda_category *c = first; c; c = c->next)
-		set_bit(c, instance, false);
+		set_enabled_bit(c, instance, false);
 }
 
 void categories_stop(unsigned instance)
@@ -142,7 +142,7 @@ static void category_add(struct sonda_category *c)
 	*end = c;
 	end = &c->next;
 	for (unsigned i = 0; i < SONDA_MAX_INSTANCES; i++)
-		set_bit(c, i, running[i] && enables(running[i], c));
+		set_enabled_bit(c, i, running[i] && config_enables(running[i], c));
 }
 
 static void unlink_category(struct sonda_category *category)
@@ -160,7 +160,7 @@ static void unlink_category(struct sonda_category *category)
 	category->n_names = 0;
 }
 
-static void changed(void)
+static void notify_change(void)
 {
 	void (*fn)(void) = atomic_load_explicit(&categories_on_change, memory_order_acquire);
 
@@ -178,7 +178,7 @@ SONDA_PUBLIC void sonda_category_add(struct sonda_category *category)
 		category_add(category);
 	pthread_mutex_unlock(&lock);
 	if (added)
-		changed();
+		notify_change();
 }
 
 SONDA_PUBLIC void sonda_category_remove(struct sonda_category *category)
@@ -191,7 +191,7 @@ SONDA_PUBLIC void sonda_category_remove(struct sonda_category *category)
 		unlink_category(category);
 	pthread_mutex_unlock(&lock);
 	if (removed)
-		changed();
+		notify_change();
 }
 
 static void category_describe(struct pb_enc *e, const struct sonda_category *c)

@@ -21,7 +21,7 @@ bool categories_covered(unsigned instance, const struct event_config *config);
 /* Writes the fields of a TrackEventDescriptor: all categories except groups and dynamic ones. */
 void categories_describe(struct pb_enc *e);
 
-/* Around fork(). categories_stop_all() is for the child, and needs no lock. */
+/* Call these around fork(). categories_stop_all() is for the child, and needs no lock. */
 void categories_lock(void);
 void categories_unlock(void);
 void categories_stop_all(void);

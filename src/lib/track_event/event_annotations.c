@@ -24,7 +24,7 @@ struct nesting {
 	} open[MAX_NESTING];
 };
 
-static void close_one(struct nesting *n)
+static void close_innermost(struct nesting *n)
 {
 	if (n->too_deep > 0)
 		n->too_deep--;
@@ -36,7 +36,7 @@ static void close_all(struct nesting *n)
 {
 	n->too_deep = 0;
 	while (n->depth > 0)
-		close_one(n);
+		close_innermost(n);
 }
 
 /* Returns false if another level would be too deep, and counts that level. */
@@ -170,7 +170,7 @@ static bool is_field(const struct sonda_arg *a)
 }
 
 /* Returns the last element of a: itself, or the element that closes it. */
-static const struct sonda_arg *event_annotations_skip(const struct sonda_arg *a)
+static const struct sonda_arg *find_last_element(const struct sonda_arg *a)
 {
 	unsigned depth = 0;
 
@@ -191,11 +191,11 @@ void event_write_annotations(struct event_encoder *x, const struct sonda_arg *ar
 
 	for (const struct sonda_arg *a = args; a->type != SONDA_ARG_LIST_END; a++) {
 		if (a->type == SONDA_ARG_CLOSE)
-			close_one(&n);
+			close_innermost(&n);
 		else if (is_annotation(a))
 			write_annotation(&n, a);
 		else if (is_field(a))
-			a = event_annotations_skip(a);
+			a = find_last_element(a);
 		/* The name of a type belongs to the element before it. */
 		if (a->type == SONDA_ARG_PROTO && a[1].type == SONDA_ARG_INTERNED)
 			a++;
@@ -239,11 +239,11 @@ void event_write_fields(struct event_encoder *x, const struct sonda_arg *args)
 
 	for (const struct sonda_arg *a = args; a->type != SONDA_ARG_LIST_END; a++) {
 		if (a->type == SONDA_ARG_CLOSE)
-			close_one(&n);
+			close_innermost(&n);
 		else if (is_field(a))
 			write_field(&n, a);
 		else if (is_annotation(a))
-			a = event_annotations_skip(a);
+			a = find_last_element(a);
 	}
 	close_all(&n);
 }

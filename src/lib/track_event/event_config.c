@@ -160,7 +160,7 @@ static bool any_tag_matches(const struct event_patterns *p, const char *const *t
 	return false;
 }
 
-static bool off_by_default(const char *const *tags, size_t n_tags)
+static bool is_off_by_default(const char *const *tags, size_t n_tags)
 {
 	for (size_t i = 0; i < n_tags && tags[i]; i++)
 		if (strcmp(tags[i], "slow") == 0 || strcmp(tags[i], "debug") == 0)
@@ -179,7 +179,7 @@ bool event_config_enables(const struct event_config *c, const char *name, const 
 		if (any_tag_matches(&c->disabled_tags, tags, n_tags, pass))
 			return false;
 		if (pass == PASS_EXACT && c->disabled_tags.n == 0 && c->enabled_tags.n == 0 &&
-		    off_by_default(tags, n_tags))
+		    is_off_by_default(tags, n_tags))
 			return false;
 		if (any_tag_matches(&c->enabled_tags, tags, n_tags, pass))
 			return true;

@@ -122,7 +122,8 @@ void event_scan(struct event *ev)
 		ev->bound += 2 + (uint32_t)MIN(strlen(ev->dynamic_name), NEVER_SMALL);
 }
 
-static bool known(const struct event_sequence *s, enum intern_field field, struct sonda_string *str)
+static bool is_known(const struct event_sequence *s, enum intern_field field,
+		     struct sonda_string *str)
 {
 	return intern_map_find(&s->maps[field], string_id(str));
 }
@@ -131,16 +132,17 @@ bool event_texts_known(const struct event *ev, const struct event_sequence *s)
 {
 	const struct sonda_category *c = ev->category;
 
-	if (ev->name && !known(s, INTERN_NAME, ev->name))
+	if (ev->name && !is_known(s, INTERN_NAME, ev->name))
 		return false;
 	for (int i = 0; i < c->n_names && event_has_category(ev); i++)
-		if (!known(s, INTERN_CATEGORY, (struct sonda_string *)&c->names[i]))
+		if (!is_known(s, INTERN_CATEGORY, (struct sonda_string *)&c->names[i]))
 			return false;
 	if (!(ev->parts & EVENT_ANNOTATIONS))
 		return true;
 	for (const struct sonda_arg *a = ev->args; a->type != SONDA_ARG_LIST_END; a++)
 		if (a->type > SONDA_ARG_CLOSE && a->type < SONDA_ARG_FIELD_VARINT &&
-		    !a->dynamic_key && a->key.string && !known(s, INTERN_ANNOTATION, a->key.string))
+		    !a->dynamic_key && a->key.string &&
+		    !is_known(s, INTERN_ANNOTATION, a->key.string))
 			return false;
 	return true;
 }

@@ -24,7 +24,7 @@ uint64_t process_uuid_of(uint64_t start_ticks, int32_t pid)
 }
 
 /* Returns the bytes read, 0 on any error. */
-static size_t read_start(const char *path, char *buf, size_t size)
+static size_t read_file_head(const char *path, char *buf, size_t size)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	ssize_t n = fd < 0 ? -1 : read(fd, buf, size);
@@ -38,7 +38,7 @@ static size_t read_start(const char *path, char *buf, size_t size)
 static bool read_start_ticks(uint64_t *ret)
 {
 	char stat[1024], *p;
-	size_t n = read_start("/proc/self/stat", stat, sizeof(stat) - 1);
+	size_t n = read_file_head("/proc/self/stat", stat, sizeof(stat) - 1);
 
 	stat[n] = 0;
 	p = strrchr(stat, ')');
@@ -59,7 +59,7 @@ void process_identity_read(void)
 		start = clock_boot_ns();
 	p->pid = getpid();
 	p->uuid = process_uuid_of(start, p->pid);
-	p->cmdline_len = read_start("/proc/self/cmdline", p->cmdline, sizeof(p->cmdline));
+	p->cmdline_len = read_file_head("/proc/self/cmdline", p->cmdline, sizeof(p->cmdline));
 	if (p->cmdline_len)
 		p->cmdline[p->cmdline_len - 1] = 0;
 }

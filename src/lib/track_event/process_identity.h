@@ -24,7 +24,7 @@ extern struct process_identity process_identity;
 /* Call before any thread writes events, and in a child after fork(). */
 void process_identity_read(void);
 
-/* FNV-1a over the start time (clock ticks, 8 bytes) and the pid (4 bytes). */
+/* Returns FNV-1a over the start time (clock ticks, 8 bytes) and the pid (4 bytes). */
 uint64_t process_uuid_of(uint64_t start_ticks, int32_t pid);
 
 static inline uint64_t thread_uuid(int32_t tid)

@@ -44,7 +44,7 @@ static uint32_t add_content(const char *bytes, size_t len)
 	return c->id = ++last_id;
 }
 
-static uint32_t content_id(const char *bytes, size_t len)
+static uint32_t find_or_add_content(const char *bytes, size_t len)
 {
 	struct content *c;
 	uint32_t id;
@@ -58,7 +58,7 @@ static uint32_t content_id(const char *bytes, size_t len)
 
 uint32_t string_id_register(struct sonda_string *s)
 {
-	uint32_t id = content_id(s->text, strlen(s->text));
+	uint32_t id = find_or_add_content(s->text, strlen(s->text));
 
 	__atomic_store_n(&s->id, id, __ATOMIC_RELAXED);
 	return id;
@@ -69,7 +69,7 @@ uint32_t location_id_register(struct sonda_location *l)
 	char key[LOCATION_KEY];
 	int n = snprintf(key, sizeof(key), "%u%c%s%c%s", l->line, 0, l->file ? l->file : "", 0,
 			 l->function ? l->function : "");
-	uint32_t id = content_id(key, MIN((size_t)n + 1, sizeof(key)));
+	uint32_t id = find_or_add_content(key, MIN((size_t)n + 1, sizeof(key)));
 
 	__atomic_store_n(&l->id, id, __ATOMIC_RELAXED);
 	return id;

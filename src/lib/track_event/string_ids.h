@@ -31,6 +31,6 @@ static inline uint32_t location_id(struct sonda_location *l)
 	return __builtin_expect(id != 0, 1) ? id : location_id_register(l);
 }
 
-/* Around fork(), so that the child gets a consistent table. */
+/* Call these around fork(), so that the child gets a consistent table. */
 void string_ids_lock(void);
 void string_ids_unlock(void);

@@ -134,7 +134,7 @@ static void write_counter(struct pb_enc *e, const struct sonda_track *t)
 	pb_enc_close(e);
 }
 
-/* How viewers order, merge and describe the track. */
+/* Writes how viewers order, merge and describe the track. */
 static void write_display_options(struct pb_enc *e, const struct sonda_track *t)
 {
 	if (t->child_ordering)

@@ -43,7 +43,7 @@ static void describe_tracks(const struct event *ev, struct event_sequence *s,
 						ev->now_ns);
 }
 
-static void write_to(const struct event *ev, unsigned instance)
+static void write_to_instance(const struct event *ev, unsigned instance)
 {
 	struct sonda_writer *w = sonda_writer_enter(&track_event_source, instance);
 	const struct event_config *c;
@@ -78,7 +78,7 @@ static void track_event_write_event(struct sonda_category *category, enum sonda_
 	event_scan(&ev);
 	ev.now_ns = clock_boot_ns();
 	for (unsigned left = sonda_category_enabled(category); left; left &= left - 1)
-		write_to(&ev, (unsigned)__builtin_ctz(left));
+		write_to_instance(&ev, (unsigned)__builtin_ctz(left));
 }
 
 SONDA_PUBLIC void sonda_event(struct sonda_category *category, enum sonda_event_type type,

@@ -15,8 +15,8 @@ int track_event_init(void);
 int track_event_begin_startup(const char *categories, unsigned ms,
 			      void (*trouble)(const char *sentence));
 
-/* Around fork(), so that no lock is held in the child. The child reads its own identity, and
- * records nothing until sonda_init(). */
+/* Call these around fork(), so that no lock is held in the child. The child reads its own identity,
+ * and records nothing until sonda_init(). */
 void track_event_before_fork(void);
 void track_event_after_fork_in_parent(void);
 void track_event_after_fork_in_child(void);

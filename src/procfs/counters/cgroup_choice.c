@@ -53,7 +53,7 @@ static const struct rule {
 	{"*", {.unit = TRACK_UNIT_COUNT}},
 };
 
-static unsigned cgroup_choice_levels_of(const char *path)
+static unsigned cgroup_choice_count_levels(const char *path)
 {
 	unsigned n = path[0] ? 1 : 0;
 
@@ -79,7 +79,7 @@ static int cgroup_choice_init_roots(struct cgroup_choice *ch, const Pb__CgroupSt
 
 	for (size_t i = 0; r == 0 && i < ch->roots.n; i++) {
 		cgroup_choice_trim_slashes(ch->roots.all[i]);
-		ch->levels = MAX(ch->levels, cgroup_choice_levels_of(ch->roots.all[i]));
+		ch->levels = MAX(ch->levels, cgroup_choice_count_levels(ch->roots.all[i]));
 	}
 	return r;
 }
@@ -87,7 +87,7 @@ static int cgroup_choice_init_roots(struct cgroup_choice *ch, const Pb__CgroupSt
 /*
  * Returns true if name is a file in the directory of a control group and leads to no other place.
  */
-static bool cgroup_choice_is_file(const char *name)
+static bool cgroup_choice_is_file_name(const char *name)
 {
 	return name[0] && name[0] != '.' && !strchr(name, '/') && strlen(name) <= NAME_MAX;
 }
@@ -97,7 +97,7 @@ static void cgroup_choice_drop_bad_files(struct counter_patterns *p)
 	size_t kept = 0;
 
 	for (size_t i = 0; i < p->n; i++) {
-		if (cgroup_choice_is_file(p->all[i])) {
+		if (cgroup_choice_is_file_name(p->all[i])) {
 			p->all[kept++] = p->all[i];
 			continue;
 		}
@@ -145,8 +145,8 @@ bool cgroup_choice_is_root(const struct cgroup_choice *ch, const char *path)
 	return false;
 }
 
-bool cgroup_choice_counter(const struct cgroup_choice *ch, const char *shown,
-			   struct track_spec *ret_spec)
+bool cgroup_choice_select_counter(const struct cgroup_choice *ch, const char *shown,
+				  struct track_spec *ret_spec)
 {
 	size_t i = 0;
 

@@ -33,5 +33,5 @@ bool cgroup_choice_is_root(const struct cgroup_choice *ch, const char *path);
  * Returns true if a counter is selected, and sets its unit and whether it is monotonic. shown:
  * "memory.stat anon", "memory.current".
  */
-bool cgroup_choice_counter(const struct cgroup_choice *ch, const char *shown,
-			   struct track_spec *ret_spec);
+bool cgroup_choice_select_counter(const struct cgroup_choice *ch, const char *shown,
+				  struct track_spec *ret_spec);

@@ -52,14 +52,14 @@ struct reading {
 	size_t i;
 };
 
-static void on_number(void *ctx, struct span name, const struct counter_number *v)
+static void set_cgroup_counter(void *ctx, struct span name, const struct counter_number *v)
 {
 	const struct reading *r = ctx;
 	struct tracks *t = r->s->poll.tracks;
 
 	counter_number_set(t,
-			   counter_keys_track(&r->s->kinds[r->i].keys, &r->g->files[r->i].tracks, t,
-					      r->g->track, name),
+			   counter_keys_get_track(&r->s->kinds[r->i].keys,
+						  &r->g->files[r->i].tracks, t, r->g->track, name),
 			   v);
 }
 
@@ -83,7 +83,7 @@ static void cgroup_source_read_file(struct cgroup_stats *s, struct cgroup *g, si
 	/* io.stat of a group without block devices is empty. */
 	if (r == -ENODATA)
 		return;
-	if (text.len > 0 && cgroup_text_parse(text, on_number, &reading) < 0)
+	if (text.len > 0 && cgroup_text_parse(text, set_cgroup_counter, &reading) < 0)
 		r = -EBADMSG;
 	if (r < 0)
 		polled_source_failed(&s->poll, &k->error_logged, path, -r);
@@ -98,7 +98,7 @@ static void cgroup_begin(struct polled_source *p)
 }
 
 /* After the first pass: logs selections without effect. */
-static void log_missing(struct cgroup_stats *s)
+static void log_unmatched_selections(struct cgroup_stats *s)
 {
 	_cleanup_(strbuf_deinit) struct strbuf names = {0};
 
@@ -122,15 +122,15 @@ static bool cgroup_step(struct polled_source *p)
 {
 	struct cgroup_stats *s = container_of(p, struct cgroup_stats, poll);
 
-	if (cgroup_tree_drop(&s->tree))
+	if (cgroup_tree_free_lost(&s->tree))
 		return true;
 	if (!s->at) {
-		log_missing(s);
+		log_unmatched_selections(s);
 		return false;
 	}
 	if (s->file == 0) {
 		tracks_begin(p->tracks, clock_boot_ns());
-		cgroup_tree_list(&s->tree, s->at);
+		cgroup_tree_list_children(&s->tree, s->at);
 	} else {
 		cgroup_source_read_file(s, s->at, s->file - 1);
 		s->recorded_any = true;
@@ -166,9 +166,9 @@ static const struct polled_source_ops cgroup_ops = {
 
 /* ---- the data source ---- */
 
-static bool cgroup_source_decide(void *ctx, const char *shown, struct track_spec *ret_spec)
+static bool select_cgroup_counter(void *ctx, const char *shown, struct track_spec *ret_spec)
 {
-	return cgroup_choice_counter(ctx, shown, ret_spec);
+	return cgroup_choice_select_counter(ctx, shown, ret_spec);
 }
 
 static int make_kinds(struct cgroup_stats *s)
@@ -178,7 +178,7 @@ static int make_kinds(struct cgroup_stats *s)
 		return -ENOMEM;
 	for (size_t i = 0; i < s->choice.files.n; i++) {
 		s->kinds[i].name = s->choice.files.all[i];
-		s->kinds[i].keys = (struct counter_keys){.decide = cgroup_source_decide,
+		s->kinds[i].keys = (struct counter_keys){.decide = select_cgroup_counter,
 							 .ctx = &s->choice,
 							 .prefix = s->kinds[i].name};
 	}

@@ -22,7 +22,7 @@ static bool line_name_init(struct line_name *n, struct span word)
 	return true;
 }
 
-static bool line_name_with(struct line_name *n, struct span key, struct span *ret)
+static bool line_name_join(struct line_name *n, struct span key, struct span *ret)
 {
 	if (key.len >= sizeof(n->s) - n->len)
 		return false;
@@ -47,7 +47,7 @@ static bool cgroup_text_parse_pair(struct line_name *n, struct span word, counte
 		return false;
 	if (span_is(value, "max"))
 		return true;
-	if (!counter_number_parse(value, &v) || !line_name_with(n, key, &name))
+	if (!counter_number_parse(value, &v) || !line_name_join(n, key, &name))
 		return false;
 	fn(ctx, name, &v);
 	return true;

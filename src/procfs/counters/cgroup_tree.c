@@ -30,7 +30,7 @@ static const char *last_part(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-static void cgroup_tree_decide(const struct cgroup_tree *t, struct cgroup *g)
+static void cgroup_tree_decide_if_recorded(const struct cgroup_tree *t, struct cgroup *g)
 {
 	const struct cgroup *parent = g->parent;
 
@@ -62,7 +62,7 @@ static struct cgroup *cgroup_new(struct cgroup_tree *t, struct cgroup *parent, c
 	TAILQ_INIT(&g->children);
 	for (size_t i = 0; i < n; i++)
 		g->files[i].file.fd = -1;
-	cgroup_tree_decide(t, g);
+	cgroup_tree_decide_if_recorded(t, g);
 	g->track =
 		parent ? tracks_add(t->poll->tracks, &(struct track_spec){.kind = TRACK_GROUP,
 									  .parent = parent->track,
@@ -171,8 +171,8 @@ static struct cgroup *add_child(struct cgroup_tree *t, struct cgroup *g, struct 
 }
 
 /* Returns the group of the entry, or last if the entry is no group. */
-static struct cgroup *found(struct cgroup_tree *t, struct cgroup *g, struct cgroup *last,
-			    const struct dirent *e)
+static struct cgroup *find_or_add_child(struct cgroup_tree *t, struct cgroup *g,
+					struct cgroup *last, const struct dirent *e)
 {
 	struct cgroup *child;
 
@@ -213,7 +213,7 @@ static void move_missing_to_lost(struct cgroup_tree *t, struct cgroup *g)
 	}
 }
 
-bool cgroup_tree_drop(struct cgroup_tree *t)
+bool cgroup_tree_free_lost(struct cgroup_tree *t)
 {
 	struct cgroup *g;
 
@@ -227,7 +227,7 @@ bool cgroup_tree_drop(struct cgroup_tree *t)
 	return !TAILQ_EMPTY(&t->lost);
 }
 
-void cgroup_tree_list(struct cgroup_tree *t, struct cgroup *g)
+void cgroup_tree_list_children(struct cgroup_tree *t, struct cgroup *g)
 {
 	struct cgroup *last = NULL;
 	struct dirent *e;
@@ -246,7 +246,7 @@ void cgroup_tree_list(struct cgroup_tree *t, struct cgroup *g)
 		return;
 	}
 	while ((e = readdir(dir)))
-		last = found(t, g, last, e);
+		last = find_or_add_child(t, g, last, e);
 	closedir(dir);
 	move_missing_to_lost(t, g);
 }

@@ -61,12 +61,12 @@ void cgroup_tree_deinit(struct cgroup_tree *t);
  * Lists the children of g: adds new ones and moves removed ones to lost. No-op if no descendant of
  * g may be recorded.
  */
-void cgroup_tree_list(struct cgroup_tree *t, struct cgroup *g);
+void cgroup_tree_list_children(struct cgroup_tree *t, struct cgroup *g);
 /*
  * Frees removed groups, in pieces. Returns true while there are more; call it again before anything
  * else.
  */
 #define CGROUP_DROP_PIECE 16
-bool cgroup_tree_drop(struct cgroup_tree *t);
+bool cgroup_tree_free_lost(struct cgroup_tree *t);
 /* Returns the next group after g, parents before children; NULL after the last. */
 struct cgroup *cgroup_tree_next(struct cgroup *g);

@@ -40,8 +40,8 @@ static int counter_files_open_file(struct counter_file *f, struct polled_source 
 	return 0;
 }
 
-/* Cuts off a truncated last line, because its number is truncated too. */
-static int whole_lines(const struct strbuf *b, struct span *ret)
+/* Sets *ret to the text without a truncated last line, whose number is truncated too. */
+static int cut_to_whole_lines(const struct strbuf *b, struct span *ret)
 {
 	const char *nl = b->len > 0 ? memrchr(b->s, '\n', b->len) : NULL;
 
@@ -66,7 +66,7 @@ int counter_file_read(struct counter_file *f, struct polled_source *p, int at, c
 			f->retry = p->pass + COUNTER_FILE_RETRY;
 		return -ENOENT;
 	}
-	return r < 0 ? r : whole_lines(&p->text, ret_text);
+	return r < 0 ? r : cut_to_whole_lines(&p->text, ret_text);
 }
 
 void counter_keys_deinit(struct counter_keys *k)
@@ -127,7 +127,7 @@ static struct counter_key *find_key(struct counter_keys *k, struct span name)
 	return key ? key : add_key(k, name);
 }
 
-static bool counter_files_reserve(struct counter_tracks *x, size_t n)
+static bool counter_tracks_reserve(struct counter_tracks *x, size_t n)
 {
 	if (array_reserve(&x->all, &x->cap, n, sizeof(*x->all)) < 0)
 		return false;
@@ -136,8 +136,8 @@ static bool counter_files_reserve(struct counter_tracks *x, size_t n)
 	return true;
 }
 
-uint32_t counter_keys_track(struct counter_keys *k, struct counter_tracks *x, struct tracks *t,
-			    uint32_t group, struct span name)
+uint32_t counter_keys_get_track(struct counter_keys *k, struct counter_tracks *x, struct tracks *t,
+				uint32_t group, struct span name)
 {
 	struct counter_key *key = find_key(k, name);
 	struct track_spec spec;
@@ -146,7 +146,7 @@ uint32_t counter_keys_track(struct counter_keys *k, struct counter_tracks *x, st
 	if (!key || !key->wanted)
 		return TRACK_VOID;
 	i = (size_t)(key - k->all);
-	if (i >= x->n && !counter_files_reserve(x, i + 1))
+	if (i >= x->n && !counter_tracks_reserve(x, i + 1))
 		return TRACK_VOID;
 	if (x->all[i] == TRACK_ROOT) {
 		spec = key->spec;

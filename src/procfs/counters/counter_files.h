@@ -82,5 +82,5 @@ void counter_tracks_deinit(struct counter_tracks *x);
  * Returns the track of that name in a file whose tracks are below group; creates it for a new name.
  * Returns TRACK_VOID if it is not selected or not available.
  */
-uint32_t counter_keys_track(struct counter_keys *k, struct counter_tracks *x, struct tracks *t,
-			    uint32_t group, struct span name);
+uint32_t counter_keys_get_track(struct counter_keys *k, struct counter_tracks *x, struct tracks *t,
+				uint32_t group, struct span name);

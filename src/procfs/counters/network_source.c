@@ -91,8 +91,8 @@ static void network_begin(struct polled_source *p)
 	s->step = s->proc_fd < 0 ? PASS_OVER : READ_DEV;
 }
 
-static void network_source_check(struct network_stats *s, bool *error_logged, const char *path,
-				 int r)
+static void network_source_report_error(struct network_stats *s, bool *error_logged,
+					const char *path, int r)
 {
 	if (r < 0)
 		polled_source_failed(&s->poll, error_logged, path, -r);
@@ -104,7 +104,7 @@ static enum step read_dev(struct network_stats *s)
 	int heading = s->lines.len > 0 ? network_links_begin(&s->links, &s->lines) : -EBADMSG;
 
 	s->dev_is_whole = r == 0 && heading == 0;
-	network_source_check(s, &s->dev_error_logged, "net/dev", r < 0 ? r : heading);
+	network_source_report_error(s, &s->dev_error_logged, "net/dev", r < 0 ? r : heading);
 	return heading == 0 ? PARSE_DEV : READ_SNMP;
 }
 
@@ -119,9 +119,9 @@ static enum step parse_dev(struct network_stats *s)
 				network_links_end(&s->links);
 			return READ_SNMP;
 		}
-		if (network_links_line(&s->links, line) < 0) {
+		if (network_links_parse_line(&s->links, line) < 0) {
 			s->dev_is_whole = false;
-			network_source_check(s, &s->dev_error_logged, "net/dev", -EBADMSG);
+			network_source_report_error(s, &s->dev_error_logged, "net/dev", -EBADMSG);
 		}
 	}
 	return PARSE_DEV;
@@ -141,11 +141,11 @@ static void read_protocols(struct network_stats *s, struct counter_file *f, cons
 		r = -EBADMSG;
 	/* A kernel without IPv6 has no snmp6, which is no error. */
 	if (r != -ENOENT || f != &s->snmp6)
-		network_source_check(s, error_logged, path, r);
+		network_source_report_error(s, error_logged, path, r);
 }
 
 /* After the first pass: logs selections without effect. */
-static void log_missing(struct network_stats *s)
+static void log_unmatched_selections(struct network_stats *s)
 {
 	if (s->missing_logged || s->proc_fd < 0)
 		return;
@@ -182,7 +182,7 @@ static bool network_step(struct polled_source *p)
 		s->step = PASS_OVER;
 		return true;
 	case PASS_OVER:
-		log_missing(s);
+		log_unmatched_selections(s);
 		break;
 	}
 	return false;
@@ -214,7 +214,7 @@ static const struct polled_source_ops network_ops = {
 
 /* ---- the data source ---- */
 
-static bool link_counter_spec(void *ctx, const char *shown, struct track_spec *ret_spec)
+static bool select_link_counter(void *ctx, const char *shown, struct track_spec *ret_spec)
 {
 	*ret_spec = (struct track_spec){
 		.unit = str_ends(shown, " bytes") ? TRACK_UNIT_BYTES : TRACK_UNIT_COUNT,
@@ -267,7 +267,7 @@ static int network_create(struct ds_handle *h, const struct ds_env *env,
 		return r;
 	}
 	network_links_init(&s->links, &s->poll, add_group(s, "interfaces"));
-	s->links.keys = (struct counter_keys){.decide = link_counter_spec, .ctx = &s->counters};
+	s->links.keys = (struct counter_keys){.decide = select_link_counter, .ctx = &s->counters};
 	s->protocols = (struct network_protocols){
 		.poll = &s->poll, .counters = &s->counters, .group = add_group(s, "protocols")};
 	s->proc_fd = open(env->proc_root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -107,17 +107,18 @@ static void set_link_counter(void *ctx, struct span name, const struct counter_n
 	const struct link_reading *r = ctx;
 	struct tracks *t = r->l->poll->tracks;
 
-	counter_number_set(t, counter_keys_track(&r->l->keys, &r->k->tracks, t, r->k->track, name),
-			   v);
+	counter_number_set(
+		t, counter_keys_get_track(&r->l->keys, &r->k->tracks, t, r->k->track, name), v);
 }
 
-int network_links_line(struct network_links *l, struct span line)
+int network_links_parse_line(struct network_links *l, struct span line)
 {
 	struct link_reading r = {.l = l};
 	char name[256];
 	struct span s;
 
-	if (network_dev_name(&line, &s) < 0 || s.len >= sizeof(name) || memchr(s.p, '\0', s.len))
+	if (network_dev_cut_name(&line, &s) < 0 || s.len >= sizeof(name) ||
+	    memchr(s.p, '\0', s.len))
 		return -EBADMSG;
 	r.k = link_find(l, s);
 	if (!r.k) {
@@ -152,7 +153,7 @@ void network_links_end(struct network_links *l)
 static const char *const gauges[] = {"CurrEstab", "MaxConn",	"RtoAlgorithm", "RtoMin",
 				     "RtoMax",	  "Forwarding", "DefaultTTL",	"ReasmTimeout"};
 
-static bool protocol_counter_spec(void *ctx, const char *shown, struct track_spec *ret_spec)
+static bool select_protocol_counter(void *ctx, const char *shown, struct track_spec *ret_spec)
 {
 	const struct network_protocol *p = ctx;
 	char full[NETWORK_PROTOCOL_SIZE + COUNTER_KEY_SIZE];
@@ -181,7 +182,7 @@ static struct network_protocol *protocol_add(struct network_protocols *ps, struc
 		return NULL;
 	memcpy(p->name, name.p, name.len);
 	p->counters = ps->counters;
-	p->keys = (struct counter_keys){.decide = protocol_counter_spec, .ctx = p};
+	p->keys = (struct counter_keys){.decide = select_protocol_counter, .ctx = p};
 	p->track = tracks_add(
 		ps->poll->tracks,
 		&(struct track_spec){.kind = TRACK_GROUP, .parent = ps->group, .name = p->name});
@@ -217,7 +218,8 @@ static void set_protocol_counter(void *ctx, struct span name, const struct count
 	const struct protocol_reading *r = ctx;
 
 	counter_number_set(
-		r->t, counter_keys_track(&r->p->keys, &r->p->tracks, r->t, r->p->track, name), v);
+		r->t, counter_keys_get_track(&r->p->keys, &r->p->tracks, r->t, r->p->track, name),
+		v);
 }
 
 int network_protocols_read(struct network_protocols *ps, struct span text)

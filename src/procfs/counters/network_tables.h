@@ -43,7 +43,7 @@ void network_links_deinit(struct network_links *l);
  * begin and line return 0 or -EBADMSG.
  */
 int network_links_begin(struct network_links *l, struct span *text);
-int network_links_line(struct network_links *l, struct span line);
+int network_links_parse_line(struct network_links *l, struct span line);
 void network_links_end(struct network_links *l);
 
 /*

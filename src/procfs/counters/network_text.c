@@ -20,7 +20,7 @@ static bool network_text_add_columns(struct network_columns *c, const char *dire
 }
 
 /* Returns the text up to the next '|', or all of it, and cuts it off the line with the '|'. */
-static struct span network_text_take_cell(struct span *line)
+static struct span network_text_cut_cell(struct span *line)
 {
 	const char *bar = line->len > 0 ? memchr(line->p, '|', line->len) : NULL;
 	size_t n = bar ? (size_t)(bar - line->p) : line->len;
@@ -37,10 +37,10 @@ int network_columns_parse(struct span *text, struct network_columns *ret)
 
 	if (!span_next_line(text, &line) || !span_next_line(text, &line))
 		return -EBADMSG;
-	cell = network_text_take_cell(&line); /* "face" */
+	cell = network_text_cut_cell(&line); /* "face" */
 	if (cell.len == 0 || line.len == 0)
 		return -EBADMSG;
-	cell = network_text_take_cell(&line);
+	cell = network_text_cut_cell(&line);
 	if (line.len == 0 || !network_text_add_columns(&c, "rx", cell) ||
 	    !network_text_add_columns(&c, "tx", line) || c.n == 0)
 		return -EBADMSG;
@@ -48,7 +48,7 @@ int network_columns_parse(struct span *text, struct network_columns *ret)
 	return 0;
 }
 
-int network_dev_name(struct span *line, struct span *ret_name)
+int network_dev_cut_name(struct span *line, struct span *ret_name)
 {
 	struct span name, rest;
 

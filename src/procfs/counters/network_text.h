@@ -23,11 +23,11 @@ struct network_columns {
  */
 int network_columns_parse(struct span *text, struct network_columns *ret);
 /*
- * Parse a line " eth0: 1 2 3 ..." (before 2.6.39 without the blank): network_dev_name() cuts off
- * the name, network_dev_parse() calls fn for each number with its column. Names have no colon and
- * no blank, but may have any other byte.
+ * Parse a line " eth0: 1 2 3 ..." (before 2.6.39 without the blank): network_dev_cut_name() cuts
+ * off the name, network_dev_parse() calls fn for each number with its column. Names have no colon
+ * and no blank, but may have any other byte.
  */
-int network_dev_name(struct span *line, struct span *ret_name);
+int network_dev_cut_name(struct span *line, struct span *ret_name);
 int network_dev_parse(struct span line, const struct network_columns *columns, counter_number_fn fn,
 		      void *ctx);
 

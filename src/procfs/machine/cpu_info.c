@@ -73,7 +73,7 @@ struct cpu {
 	uint8_t has_x86; /* bits by enum x86_key */
 };
 
-static uint64_t features_of(struct span words)
+static uint64_t parse_features(struct span words)
 {
 	struct span word;
 	uint64_t bits = 0;
@@ -85,7 +85,7 @@ static uint64_t features_of(struct span words)
 	return bits;
 }
 
-static void cpu_info_take_line(struct cpu *c, struct span key, struct span value)
+static void cpu_info_parse_line(struct cpu *c, struct span key, struct span value)
 {
 	if (span_is(key, "processor"))
 		c->has_number = span_number(value, &c->number);
@@ -118,14 +118,14 @@ static bool next_cpu(struct span *text, struct cpu *ret)
 		}
 		any = true;
 		if (span_split(line, &key, &value))
-			cpu_info_take_line(ret, key, value);
+			cpu_info_parse_line(ret, key, value);
 	}
-	ret->features = features_of(ret->words);
+	ret->features = parse_features(ret->words);
 	return any;
 }
 
 /* Returns the model stated once for all, or nothing. */
-static struct span common_model(struct span text)
+static struct span find_common_model(struct span text)
 {
 	struct span line, key, value;
 
@@ -155,7 +155,7 @@ static bool read_processor_file(struct cpu_info *info, const char *dir, const ch
 }
 
 /* Adds the number in the first word of each line, or those in all words. */
-static void add_numbers(struct khz_list *list, const struct strbuf *text, bool first_only)
+static void add_frequencies(struct khz_list *list, const struct strbuf *text, bool first_only)
 {
 	struct span rest = {text->s, text->len}, line, word;
 
@@ -172,22 +172,22 @@ static void add_numbers(struct khz_list *list, const struct strbuf *text, bool f
 	}
 }
 
-static void cpu_info_add_file(struct cpu_info *info, struct khz_list *list, const char *dir,
-			      const char *file)
+static void cpu_info_add_frequency_file(struct cpu_info *info, struct khz_list *list,
+					const char *dir, const char *file)
 {
 	_cleanup_(strbuf_deinit) struct strbuf text = {0};
 
 	if (read_processor_file(info, dir, file, &text))
-		add_numbers(list, &text, false);
+		add_frequencies(list, &text, false);
 }
 
-/* A line of time_in_state is "frequency ticks". */
+/* Adds the frequencies of time_in_state, whose lines are "frequency ticks". */
 static void add_time_in_state(struct cpu_info *info, struct khz_list *list, const char *dir)
 {
 	_cleanup_(strbuf_deinit) struct strbuf text = {0};
 
 	if (read_processor_file(info, dir, "cpufreq/stats/time_in_state", &text))
-		add_numbers(list, &text, true);
+		add_frequencies(list, &text, true);
 }
 
 static int cpu_info_by_value(const void *a, const void *b)
@@ -205,13 +205,13 @@ static void put_frequencies(struct cpu_info *info, struct pb_enc *e, const char 
 {
 	struct khz_list list = {0};
 
-	cpu_info_add_file(info, &list, dir, "cpufreq/scaling_available_frequencies");
-	cpu_info_add_file(info, &list, dir, "cpufreq/scaling_boost_frequencies");
+	cpu_info_add_frequency_file(info, &list, dir, "cpufreq/scaling_available_frequencies");
+	cpu_info_add_frequency_file(info, &list, dir, "cpufreq/scaling_boost_frequencies");
 	if (list.n == 0)
 		add_time_in_state(info, &list, dir);
 	if (list.n == 0) {
-		cpu_info_add_file(info, &list, dir, "cpufreq/cpuinfo_min_freq");
-		cpu_info_add_file(info, &list, dir, "cpufreq/cpuinfo_max_freq");
+		cpu_info_add_frequency_file(info, &list, dir, "cpufreq/cpuinfo_min_freq");
+		cpu_info_add_frequency_file(info, &list, dir, "cpufreq/cpuinfo_max_freq");
 	}
 	if (list.n > 0)
 		qsort(list.khz, list.n, sizeof(*list.khz), cpu_info_by_value);
@@ -301,7 +301,7 @@ static void put_cpu(struct cpu_info *info, struct pb_enc *e, const struct cpu *c
 }
 
 /* Parses "0-3,8-11\n". Returns the highest id plus one, or 0. */
-static uint32_t end_of_list(struct span list)
+static uint32_t parse_cpu_list_end(struct span list)
 {
 	struct span line;
 	uint32_t last;
@@ -324,13 +324,14 @@ void cpu_info_begin(struct cpu_info *info, const char *cpuinfo, size_t len, cons
 	struct span text = {cpuinfo, len};
 	char dir[256];
 
-	*info = (struct cpu_info){.text = text, .sys_root = sys_root, .model = common_model(text)};
+	*info = (struct cpu_info){
+		.text = text, .sys_root = sys_root, .model = find_common_model(text)};
 	if (fs_join(dir, sizeof(dir), sys_root, CPUS) == 0 &&
 	    read_processor_file(info, dir, "present", &present))
-		info->end = end_of_list((struct span){present.s, present.len});
+		info->end = parse_cpu_list_end((struct span){present.s, present.len});
 }
 
-bool cpu_info_step(struct cpu_info *info, struct pb_enc *e)
+bool cpu_info_write_next(struct cpu_info *info, struct pb_enc *e)
 {
 	struct span before = info->text;
 	struct cpu c;

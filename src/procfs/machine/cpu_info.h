@@ -36,4 +36,4 @@ struct cpu_info {
 /* cpuinfo: text of /proc/cpuinfo, borrowed until the last step. */
 void cpu_info_begin(struct cpu_info *info, const char *cpuinfo, size_t len, const char *sys_root);
 /* Writes the next processor, or skips a part of the text without one. Returns false at the end. */
-bool cpu_info_step(struct cpu_info *info, struct pb_enc *e);
+bool cpu_info_write_next(struct cpu_info *info, struct pb_enc *e);

@@ -218,7 +218,7 @@ int journald_reader_fd(const struct journald_reader *r)
  * Opens the journal again and reads it from its first entry; journald_reader_next() skips entries
  * from before the start.
  */
-static int open_again(struct journald_reader *r)
+static int reopen_journal(struct journald_reader *r)
 {
 	int res;
 
@@ -234,12 +234,12 @@ int journald_reader_refresh(struct journald_reader *r)
 	int res;
 
 	if (!r->journal)
-		return open_again(r);
+		return reopen_journal(r);
 	res = r->lib->process(r->journal);
 	if (res >= 0 && !r->has_files) {
 		r->has_files = has_files(r);
 		if (!r->has_files)
-			return open_again(r);
+			return reopen_journal(r);
 	}
 	return MIN(res, 0);
 }

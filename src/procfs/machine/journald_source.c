@@ -84,7 +84,7 @@ static void write_line(struct journald_source *ds, uint64_t time_us)
 	writer_end(ds->writer);
 }
 
-static void journald_source_take_line(struct journald_source *ds, uint64_t time_us)
+static void journald_source_write_or_drop(struct journald_source *ds, uint64_t time_us)
 {
 	if (admit_line(ds)) {
 		write_line(ds, time_us);
@@ -99,7 +99,7 @@ static void journald_source_take_line(struct journald_source *ds, uint64_t time_
 }
 
 /* Handles one entry. Returns false if there is none now. */
-static bool next_line(struct journald_source *ds)
+static bool read_next_line(struct journald_source *ds)
 {
 	uint64_t us = 0;
 	int r = journald_reader_next(&ds->reader, &us);
@@ -116,7 +116,7 @@ static bool next_line(struct journald_source *ds)
 		ds->failed++;
 		return true;
 	}
-	journald_source_take_line(ds, us);
+	journald_source_write_or_drop(ds, us);
 	ds->last_us = us;
 	return true;
 }
@@ -177,7 +177,7 @@ static void journald_source_run_slice(struct journald_source *ds)
 	bool more;
 
 	do
-		more = next_line(ds);
+		more = read_next_line(ds);
 	while (more && !time_slice_over(&slice));
 	if (more)
 		event_timer_soon(ds->next_slice);
@@ -196,7 +196,7 @@ static void journald_source_on_slice(evutil_socket_t fd, short what, void *ctx)
 	journald_source_run_slice(ctx);
 }
 
-static void on_journal(evutil_socket_t fd, short what, void *ctx);
+static void on_journal_readable(evutil_socket_t fd, short what, void *ctx);
 
 static void watch_journal(struct journald_source *ds)
 {
@@ -206,13 +206,13 @@ static void watch_journal(struct journald_source *ds)
 	if (fd < 0)
 		return;
 	/* Without the watch the journal is still checked periodically. */
-	ds->watch = event_new(ds->loop, fd, EV_READ | EV_PERSIST, on_journal, ds);
+	ds->watch = event_new(ds->loop, fd, EV_READ | EV_PERSIST, on_journal_readable, ds);
 	if (ds->watch)
 		event_add(ds->watch, NULL);
 }
 
 /* Checks the files of the journal; watches its descriptor if it was opened again. */
-static void look(struct journald_source *ds)
+static void refresh_reader(struct journald_source *ds)
 {
 	int r = journald_reader_refresh(&ds->reader);
 
@@ -223,28 +223,28 @@ static void look(struct journald_source *ds)
 		watch_journal(ds);
 }
 
-static void refresh(struct journald_source *ds)
+static void refresh_and_read(struct journald_source *ds)
 {
-	look(ds);
+	refresh_reader(ds);
 	if (!evtimer_pending(ds->next_slice, NULL))
 		journald_source_run_slice(ds);
 }
 
-static void on_journal(evutil_socket_t fd, short what, void *ctx)
+static void on_journal_readable(evutil_socket_t fd, short what, void *ctx)
 {
 	(void)fd;
 	(void)what;
-	refresh(ctx);
+	refresh_and_read(ctx);
 }
 
-static void on_look(evutil_socket_t fd, short what, void *ctx)
+static void on_refresh_timer(evutil_socket_t fd, short what, void *ctx)
 {
 	struct journald_source *ds = ctx;
 
 	(void)fd;
 	(void)what;
 	event_timer_ms(ds->look, LOOK_MS);
-	refresh(ds);
+	refresh_and_read(ds);
 }
 
 /* ---- the data source ---- */
@@ -273,7 +273,7 @@ static void journald_source_destroyp(struct journald_source **ds)
 }
 
 /* Copies the config for the life of the instance. Returns 0 or -ENOMEM. */
-static int keep_config(struct journald_source *ds, const Pb__SystemdJournaldConfig *c)
+static int copy_config(struct journald_source *ds, const Pb__SystemdJournaldConfig *c)
 {
 	size_t len = c ? pb__systemd_journald_config__get_packed_size(c) : 0;
 	_cleanup_(freep) uint8_t *bytes = malloc(len + 1);
@@ -297,10 +297,10 @@ static int journald_create(struct ds_handle *h, const struct ds_env *env,
 		return -ENOMEM;
 	ds->h = h;
 	ds->loop = env->loop;
-	r = keep_config(ds, config->journald_config);
+	r = copy_config(ds, config->journald_config);
 	if (r < 0)
 		return r;
-	ds->look = evtimer_new(env->loop, on_look, ds);
+	ds->look = evtimer_new(env->loop, on_refresh_timer, ds);
 	ds->next_slice = evtimer_new(env->loop, journald_source_on_slice, ds);
 	ds->writer = ds_writer_new(h);
 	if (!ds->look || !ds->next_slice || !ds->writer)
@@ -309,7 +309,7 @@ static int journald_create(struct ds_handle *h, const struct ds_env *env,
 	return 0;
 }
 
-static struct journald_filter filter_of(const Pb__SystemdJournaldConfig *c)
+static struct journald_filter make_filter(const Pb__SystemdJournaldConfig *c)
 {
 	if (!c)
 		return (struct journald_filter){.max_priority = -1};
@@ -322,10 +322,10 @@ static struct journald_filter filter_of(const Pb__SystemdJournaldConfig *c)
 	};
 }
 
-static void journald_source_begin(struct journald_source *ds)
+static void journald_source_open(struct journald_source *ds)
 {
 	_cleanup_(strbuf_deinit) struct strbuf why = {0};
-	struct journald_filter filter = filter_of(ds->config);
+	struct journald_filter filter = make_filter(ds->config);
 	int r = journald_library_open(&ds->lib, JOURNALD_LIBRARY, &why);
 
 	if (r < 0) {
@@ -342,23 +342,23 @@ static void journald_source_begin(struct journald_source *ds)
 		log_warn("linux.systemd_journald: no readable journal; it will be read if it is "
 			 "created later");
 	watch_journal(ds);
-	on_look(-1, 0, ds);
+	on_refresh_timer(-1, 0, ds);
 }
 
 static void journald_start(void *instance)
 {
 	struct journald_source *ds = instance;
 
-	journald_source_begin(ds);
+	journald_source_open(ds);
 	ds_started(ds->h);
 }
 
-/* The next time slice answers after writing all current entries. */
-static void end_now(struct journald_source *ds)
+/* Lets the next time slice write all current entries and then answer. */
+static void end_after_current_entries(struct journald_source *ds)
 {
 	ds->end_us = clock_mono_ns() / 1000;
 	if (ds->reader.journal)
-		look(ds);
+		refresh_reader(ds);
 	event_timer_soon(ds->next_slice);
 }
 
@@ -370,7 +370,7 @@ static void journald_flush(void *instance, uint64_t flush_id)
 		journald_source_answer_flushes(ds);
 		(void)flushes_add(&ds->flushes, flush_id);
 	}
-	end_now(ds);
+	end_after_current_entries(ds);
 }
 
 static void journald_stop(void *instance)
@@ -380,7 +380,7 @@ static void journald_stop(void *instance)
 	if (ds->stopping)
 		return;
 	ds->stopping = true;
-	end_now(ds);
+	end_after_current_entries(ds);
 }
 
 const struct data_source systemd_journald_data_source = {

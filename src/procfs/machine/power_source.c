@@ -203,7 +203,8 @@ struct power_source {
 	bool limit_logged;
 };
 
-static int dir_of(const struct power_source *ds, const char *name, char *path, size_t size)
+static int make_supply_path(const struct power_source *ds, const char *name, char *path,
+			    size_t size)
 {
 	int n = snprintf(path, size, "%s/class/power_supply%s%s", ds->sys_root, *name ? "/" : "",
 			 name);
@@ -213,7 +214,7 @@ static int dir_of(const struct power_source *ds, const char *name, char *path, s
 
 /* ---- the list ---- */
 
-static int power_source_take_name(void *ctx, const char *name, unsigned char d_type)
+static int power_source_add_supply(void *ctx, const char *name, unsigned char d_type)
 {
 	struct power_source *ds = ctx;
 	struct supply *s;
@@ -242,12 +243,12 @@ static int power_source_take_name(void *ctx, const char *name, unsigned char d_t
 static void power_source_begin_pass(struct power_source *ds)
 {
 	char path[512];
-	int r = dir_of(ds, "", path, sizeof(path));
+	int r = make_supply_path(ds, "", path, sizeof(path));
 
 	for (unsigned i = 0; i < ds->n_supplies; i++)
 		ds->supplies[i].listed = ds->supplies[i].is_battery = false;
 	if (r == 0)
-		r = fs_each(path, power_source_take_name, ds);
+		r = fs_each(path, power_source_add_supply, ds);
 	if (r < 0 && !ds->list_error_logged)
 		log_warn("linux.sysfs_power: %s: %s", path, strerror(-r));
 	ds->list_error_logged |= r < 0;
@@ -257,10 +258,10 @@ static void power_source_begin_pass(struct power_source *ds)
 
 /* ---- batteries ---- */
 
-static void look_at_type(struct power_source *ds, struct supply *s)
+static void read_supply_type(struct power_source *ds, struct supply *s)
 {
 	char path[512];
-	int r = dir_of(ds, s->name, path, sizeof(path));
+	int r = make_supply_path(ds, s->name, path, sizeof(path));
 
 	if (!s->listed)
 		return;
@@ -276,10 +277,10 @@ static void look_at_type(struct power_source *ds, struct supply *s)
 }
 
 /*
- * A battery that was alone at first stays without a name when others appear, so that its tracks
- * continue.
+ * Decides which new batteries have names: those that are not alone. A battery that was alone at
+ * first stays without a name when others appear, so that its tracks continue.
  */
-static void decide_names(struct power_source *ds)
+static void decide_named_batteries(struct power_source *ds)
 {
 	for (unsigned i = 0; i < ds->n_supplies; i++) {
 		struct supply *s = &ds->supplies[i];
@@ -304,7 +305,7 @@ static void write_values(struct power_source *ds, const struct supply *s)
 	writer_end(ds->writer);
 }
 
-static void missed(struct power_source *ds, struct supply *s, int r)
+static void count_unreadable(struct power_source *ds, struct supply *s, int r)
 {
 	ds->unreadable++;
 	if (s->logged & 1u << ds->which)
@@ -317,7 +318,7 @@ static void missed(struct power_source *ds, struct supply *s, int r)
 static void read_value(struct power_source *ds, struct supply *s)
 {
 	char path[512];
-	int r = dir_of(ds, s->name, path, sizeof(path));
+	int r = make_supply_path(ds, s->name, path, sizeof(path));
 
 	if (ds->which == 0) {
 		ds->values.has = 0;
@@ -326,7 +327,7 @@ static void read_value(struct power_source *ds, struct supply *s)
 	if (r == 0)
 		r = power_supply_read(path, ds->which, &ds->text, &ds->values);
 	if (r < 0 && r != -ENOENT)
-		missed(ds, s, r);
+		count_unreadable(ds, s, r);
 	if (++ds->which < POWER_VALUES)
 		return;
 	if (ds->values.has)
@@ -338,16 +339,16 @@ static void read_value(struct power_source *ds, struct supply *s)
 /* ---- time slices ---- */
 
 /* Does one step, which reads about one file. */
-static void do_step(struct power_source *ds)
+static void run_step(struct power_source *ds)
 {
 	if (ds->at == ds->n_supplies) {
 		if (ds->step == STEP_TYPES)
-			decide_names(ds);
+			decide_named_batteries(ds);
 		ds->step = ds->step == STEP_TYPES ? STEP_VALUES : STEP_NONE;
 		ds->at = 0;
 		ds->which = 0;
 	} else if (ds->step == STEP_TYPES) {
-		look_at_type(ds, &ds->supplies[ds->at++]);
+		read_supply_type(ds, &ds->supplies[ds->at++]);
 	} else if (ds->supplies[ds->at].is_battery) {
 		read_value(ds, &ds->supplies[ds->at]);
 	} else {
@@ -360,7 +361,7 @@ static void power_source_run_slice(struct power_source *ds)
 	struct time_slice slice = time_slice_start(clock_mono_ns);
 
 	while (ds->step != STEP_NONE && !time_slice_over(&slice))
-		do_step(ds);
+		run_step(ds);
 	if (ds->step != STEP_NONE)
 		event_timer_us(ds->next_slice, 0);
 }

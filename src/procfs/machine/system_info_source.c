@@ -46,7 +46,7 @@ static bool is_trigger(struct span word)
 	       span_ends(word, "-level") || span_ends(word, "-fasteoi");
 }
 
-static struct span system_info_source_name_of(struct span row)
+static struct span find_interrupt_name(struct span row)
 {
 	struct span word, last = {row.p, 0}, rest;
 
@@ -63,7 +63,7 @@ static struct span system_info_source_name_of(struct span row)
 }
 
 /* Parses the next row. Returns false at the end. */
-static bool interrupt_info_step(struct span *text, struct pb_enc *e)
+static bool write_next_interrupt(struct span *text, struct pb_enc *e)
 {
 	struct span line, number, row;
 	uint32_t irq;
@@ -72,7 +72,7 @@ static bool interrupt_info_step(struct span *text, struct pb_enc *e)
 		return false;
 	if (!span_split(line, &number, &row) || !span_number(number, &irq))
 		return true;
-	row = system_info_source_name_of(row);
+	row = find_interrupt_name(row);
 	pb_enc_open(e, PB_INTERRUPT_INFO_IRQ_MAPPING);
 	pb_enc_u64(e, PB_INTERRUPT_INFO_INTERRUPT_MAPPING_IRQ_ID, irq);
 	pb_enc_bytes(e, PB_INTERRUPT_INFO_INTERRUPT_MAPPING_NAME, row.p, row.len);
@@ -112,7 +112,7 @@ struct system_info {
 
 /* ---- in the coroutine; functions return 0, or -ECANCELED to end it ---- */
 
-static void file_error(struct system_info *s, const char *name, int error)
+static void log_file_error(struct system_info *s, const char *name, int error)
 {
 	if (!s->logged)
 		log_warn("linux.system_info: %s/%s: %s", s->proc_root, name, fs_reason(-error));
@@ -132,7 +132,7 @@ static int system_info_source_read_file(struct system_info *s, const char *name)
 	if (fs_join(path, sizeof(path), s->proc_root, name) == 0)
 		fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		file_error(s, name, -errno);
+		log_file_error(s, name, -errno);
 	while (fd >= 0 && r == 0) {
 		char *to = strbuf_reserve(&s->text, READ_SIZE);
 		ssize_t n = to ? read(fd, to, READ_SIZE) : -1;
@@ -140,7 +140,7 @@ static int system_info_source_read_file(struct system_info *s, const char *name)
 		if (to && n < 0 && errno == EINTR)
 			continue;
 		if (n < 0 || s->text.len + (size_t)n > FILE_MAX)
-			file_error(s, name, n < 0 ? -errno : -EFBIG);
+			log_file_error(s, name, n < 0 ? -errno : -EFBIG);
 		if (n <= 0 || s->text.len + (size_t)n > FILE_MAX)
 			break;
 		s->text.len += (size_t)n;
@@ -149,9 +149,9 @@ static int system_info_source_read_file(struct system_info *s, const char *name)
 	return r;
 }
 
-static void nothing_found(struct system_info *s, const char *name)
+static void log_nothing_found(struct system_info *s, const char *name)
 {
-	file_error(s, name, s->text.len > 0 ? -EBADMSG : -ENODATA);
+	log_file_error(s, name, s->text.len > 0 ? -EBADMSG : -ENODATA);
 }
 
 static void write_message(struct system_info *s, uint32_t field)
@@ -177,11 +177,11 @@ static int write_cpus(struct system_info *s)
 	if (r < 0)
 		return r;
 	cpu_info_begin(&cpus, s->text.s, s->text.len, s->sys_root);
-	while (cpu_info_step(&cpus, &s->message.enc))
+	while (cpu_info_write_next(&cpus, &s->message.enc))
 		if (coroutine_yield() < 0)
 			return -ECANCELED;
 	if (cpus.found == 0)
-		nothing_found(s, "cpuinfo");
+		log_nothing_found(s, "cpuinfo");
 	write_message(s, PB_TRACE_PACKET_CPU_INFO);
 	if (cpus.unreadable)
 		log_warn("linux.system_info: %llu CPU files could not be read: %s",
@@ -197,11 +197,11 @@ static int write_interrupts(struct system_info *s)
 	if (r < 0)
 		return r;
 	rows = (struct span){s->text.s, s->text.len};
-	while (interrupt_info_step(&rows, &s->message.enc))
+	while (write_next_interrupt(&rows, &s->message.enc))
 		if (coroutine_yield() < 0)
 			return -ECANCELED;
 	if (pb_mem_len(&s->message) == 0)
-		nothing_found(s, "interrupts");
+		log_nothing_found(s, "interrupts");
 	write_message(s, PB_TRACE_PACKET_INTERRUPT_INFO);
 	return 0;
 }
@@ -216,7 +216,7 @@ static void system_info_source_run(void *ctx)
 
 /* ---- in the loop ---- */
 
-static void done(void *ctx)
+static void finish_start(void *ctx)
 {
 	struct system_info *s = ctx;
 
@@ -265,7 +265,8 @@ static int system_info_create(struct ds_handle *h, const struct ds_env *env,
 
 static void system_info_start(void *instance)
 {
-	static const struct coroutine_ops ops = {.run = system_info_source_run, .done = done};
+	static const struct coroutine_ops ops = {.run = system_info_source_run,
+						 .done = finish_start};
 	struct system_info *s = instance;
 
 	coroutine_start(&s->work, s->loop, &ops, s);

@@ -36,7 +36,7 @@ int pid_list_open(struct pid_list *l, int root, int32_t pid)
 }
 
 /* Returns the task id in the name of the entry, or 0 if the name is no id. */
-static int32_t pid_list_task_of(const struct dirent64 *e)
+static int32_t pid_list_parse_id(const struct dirent64 *e)
 {
 	uint32_t v;
 
@@ -48,18 +48,18 @@ static int32_t pid_list_task_of(const struct dirent64 *e)
 /*
  * The kernel allocates an inode for each name that it lists. In task/ the directory offset counts
  * names: "." and ".." are 0 and 1, the leader is 2. If a kernel counts differently, fewer tasks
- * than expected are found at the end, and pid_list_start_again() lists all.
+ * than expected are found at the end, and pid_list_rewind() lists all.
  */
 #define BEHIND_LEADER 3
 
-void pid_list_expect(struct pid_list *l, uint32_t threads)
+void pid_list_expect_threads(struct pid_list *l, uint32_t threads)
 {
 	l->expected = threads;
 	l->skipped = threads > 1 && lseek(l->fd, BEHIND_LEADER, SEEK_SET) == BEHIND_LEADER;
 	l->n = l->skipped;
 }
 
-static bool pid_list_start_again(struct pid_list *l)
+static bool pid_list_rewind(struct pid_list *l)
 {
 	bool again = l->skipped && lseek(l->fd, 0, SEEK_SET) == 0;
 
@@ -78,7 +78,7 @@ static bool pid_list_fill(struct pid_list *l)
 		return false;
 	do
 		n = getdents64(l->fd, l->names, sizeof(l->names));
-	while (n == 0 && pid_list_start_again(l));
+	while (n == 0 && pid_list_rewind(l));
 	l->at = 0;
 	l->end = n > 0 ? (uint32_t)n : 0;
 	return n > 0;
@@ -88,7 +88,7 @@ bool pid_list_next(struct pid_list *l, int32_t *ret_tid)
 {
 	while (l->at < l->end || pid_list_fill(l)) {
 		const struct dirent64 *e = (const struct dirent64 *)(l->names + l->at);
-		int32_t tid = pid_list_task_of(e);
+		int32_t tid = pid_list_parse_id(e);
 
 		l->at += e->d_reclen;
 		if (tid > 0) {

@@ -29,7 +29,7 @@ struct pid_list {
 int pid_list_open(struct pid_list *l, int root, int32_t pid);
 /* Sets how many threads to expect and skips the leader; call it before the first pid_list_next().
  * If fewer threads are found, the list starts again with all tasks. */
-void pid_list_expect(struct pid_list *l, uint32_t threads);
+void pid_list_expect_threads(struct pid_list *l, uint32_t threads);
 /* Returns true and the next task, in the order of the kernel; false at the end. */
 bool pid_list_next(struct pid_list *l, int32_t *ret_tid);
 void pid_list_close(struct pid_list *l); /* no-op if it is not open */

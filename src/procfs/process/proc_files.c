@@ -51,7 +51,7 @@ const char *proc_file_name(enum proc_file file)
 	return names[file];
 }
 
-static bool has_own_numbers(struct proc_files *f);
+static bool shows_own_pid_namespace(struct proc_files *f);
 
 int proc_files_init(struct proc_files *f, const char *root)
 {
@@ -69,7 +69,7 @@ int proc_files_init(struct proc_files *f, const char *root)
 		closep(&f->root);
 		return -ENOMEM;
 	}
-	f->own_numbers = has_own_numbers(f);
+	f->own_numbers = shows_own_pid_namespace(f);
 	return 0;
 }
 
@@ -83,9 +83,10 @@ void proc_files_deinit(struct proc_files *f)
 /* ---- errors ---- */
 
 /*
- * Finds out whether the task has exited or the kernel lacks the file, by looking into /proc/self.
+ * Finds out whether the task has exited or the kernel lacks the file, by looking into /proc/self,
+ * and marks a file that the kernel lacks as absent.
  */
-static void find_absence(struct proc_files *f, enum proc_file file)
+static void detect_absent_file(struct proc_files *f, enum proc_file file)
 {
 	struct proc_errors *t = &f->errors[file];
 	char path[PATH_SIZE];
@@ -105,7 +106,7 @@ static void find_absence(struct proc_files *f, enum proc_file file)
 static int count_error(struct proc_files *f, enum proc_file file, int r)
 {
 	if (r == -ENOENT)
-		find_absence(f, file);
+		detect_absent_file(f, file);
 	/* A command line that could not be read in time is read again later. */
 	if (r >= 0 || r == -ENOENT || r == -ESRCH || (r == -EAGAIN && file == PROC_FILE_CMDLINE))
 		return r;
@@ -155,24 +156,27 @@ static int open_at(struct proc_files *f, int folder, const char *path, enum proc
 	return fd < 0 ? -errno : fd;
 }
 
-static size_t max_of(enum proc_file file)
+static size_t max_file_size(enum proc_file file)
 {
 	return file == PROC_FILE_STATUS	   ? PROC_STATUS_FILE_MAX
 	       : file == PROC_FILE_CMDLINE ? PROC_CMDLINE_FILE_MAX
 					   : READ_SIZE;
 }
 
-/* Truncates the text at max_of(file). A status must be complete: -EFBIG otherwise. */
+/* Truncates the text at max_file_size(file). A status must be complete: -EFBIG otherwise. */
 static int proc_files_read_text(struct proc_files *f, int fd, enum proc_file file)
 {
 	bool more = false;
-	int r = read_fd(&f->text, fd, max_of(file), &more);
+	int r = read_fd(&f->text, fd, max_file_size(file), &more);
 
 	return r == 0 && more && file == PROC_FILE_STATUS ? -EFBIG : r;
 }
 
-/* NSpid has our id in the namespace of /proc first, and in our own last. */
-static bool has_own_numbers(struct proc_files *f)
+/*
+ * Returns true if /proc shows our own pid namespace: NSpid has our id in the namespace of /proc
+ * first, and in our own last.
+ */
+static bool shows_own_pid_namespace(struct proc_files *f)
 {
 	_cleanup_(closep) int fd = openat(f->root, "self/status", O_RDONLY | O_CLOEXEC);
 	struct proc_status s;
@@ -200,7 +204,7 @@ static int read_outside(struct proc_files *f, int32_t pid, enum proc_file file)
 	ssize_t n;
 
 	snprintf(path, sizeof(path), "%.200s/%d/%s", f->path, pid, names[file]);
-	for (;; size = max_of(file)) {
+	for (;; size = max_file_size(file)) {
 		char *to;
 
 		strbuf_clear(&f->text);
@@ -211,7 +215,7 @@ static int read_outside(struct proc_files *f, int32_t pid, enum proc_file file)
 		if (n < 0)
 			return (int)n;
 		f->text.len = (size_t)n;
-		if ((size_t)n < size || size >= max_of(file))
+		if ((size_t)n < size || size >= max_file_size(file))
 			return 0;
 	}
 }
@@ -392,7 +396,7 @@ static int read_cached(struct proc_files *f, struct proc_cached_file *k, int32_t
 	return r;
 }
 
-/* Above the limit the file is opened and closed. */
+/* Reads the file and keeps it open; above the limit of open files it closes it again. */
 static int read_cached_or_open(struct proc_files *f, struct proc_cached_file *k, int32_t pid,
 			       enum proc_file file)
 {

@@ -73,7 +73,7 @@ static const char *skip_blanks(const char *p, const char *end)
  * Parses the decimal number after blanks at *p and advances *p behind it. Returns false, and leaves
  * *p, if there is no number or if it is above max.
  */
-static bool proc_take_number(const char **p, const char *end, uint64_t max, uint64_t *ret_v)
+static bool parse_next_number(const char **p, const char *end, uint64_t max, uint64_t *ret_v)
 {
 	const char *q = skip_blanks(*p, end);
 	uint64_t v = 0;
@@ -92,41 +92,41 @@ static bool proc_take_number(const char **p, const char *end, uint64_t max, uint
 	return true;
 }
 
-static void name_put(struct proc_name *n, char c)
+static void name_append(struct proc_name *n, char c)
 {
 	if (n->len < sizeof(n->s))
 		n->s[n->len++] = c;
 }
 
 /* Undoes the two escapes of the kernel; any other backslash stands for itself. */
-static void proc_status_take_name(const char *p, const char *end, struct proc_name *ret)
+static void parse_escaped_name(const char *p, const char *end, struct proc_name *ret)
 {
 	ret->len = 0;
 	for (; p < end; p++) {
 		char next = p + 1 < end ? p[1] : 0;
 
 		if (*p != '\\' || (next != 'n' && next != '\\')) {
-			name_put(ret, *p);
+			name_append(ret, *p);
 			continue;
 		}
-		name_put(ret, next == 'n' ? '\n' : '\\');
+		name_append(ret, next == 'n' ? '\n' : '\\');
 		p++;
 	}
 }
 
-static bool take_nspid(const char *p, const char *end, struct proc_status *s)
+static bool parse_nspid(const char *p, const char *end, struct proc_status *s)
 {
 	uint64_t v;
 
-	if (!proc_take_number(&p, end, INT32_MAX, &v))
+	if (!parse_next_number(&p, end, INT32_MAX, &v))
 		return false;
-	while (s->n_nspid < PROC_NSPID_MAX && proc_take_number(&p, end, INT32_MAX, &v))
+	while (s->n_nspid < PROC_NSPID_MAX && parse_next_number(&p, end, INT32_MAX, &v))
 		s->nspid[s->n_nspid++] = (int32_t)v;
 	return true;
 }
 
-static bool take_value(const struct status_line *l, const char *p, const char *end,
-		       struct proc_status *s)
+static bool parse_status_value(const struct status_line *l, const char *p, const char *end,
+			       struct proc_status *s)
 {
 	void *at = (char *)s + l->at;
 	uint64_t v;
@@ -134,20 +134,20 @@ static bool take_value(const struct status_line *l, const char *p, const char *e
 	switch (l->kind) {
 	case VALUE_NAME:
 		/* One tab is part of the format; further ones are part of the name. */
-		proc_status_take_name(p < end && *p == '\t' ? p + 1 : p, end, at);
+		parse_escaped_name(p < end && *p == '\t' ? p + 1 : p, end, at);
 		return true;
 	case VALUE_NSPID:
-		return take_nspid(p, end, s);
+		return parse_nspid(p, end, s);
 	case VALUE_I32:
-		if (proc_take_number(&p, end, INT32_MAX, &v))
+		if (parse_next_number(&p, end, INT32_MAX, &v))
 			break;
 		return false;
 	case VALUE_U32:
-		if (proc_take_number(&p, end, UINT32_MAX, &v))
+		if (parse_next_number(&p, end, UINT32_MAX, &v))
 			break;
 		return false;
 	default:
-		if (proc_take_number(&p, end, UINT64_MAX, &v))
+		if (parse_next_number(&p, end, UINT64_MAX, &v))
 			break;
 		return false;
 	}
@@ -161,7 +161,7 @@ static bool take_value(const struct status_line *l, const char *p, const char *e
 }
 
 /* Returns the key of the line, or PROC_STATUS_KEYS. */
-static unsigned proc_status_key_of(const char *p, const char *end)
+static unsigned find_status_key(const char *p, const char *end)
 {
 	for (unsigned k = 0; k < ARRAY_SIZE(status_lines); k++) {
 		const struct status_line *l = &status_lines[k];
@@ -174,13 +174,13 @@ static unsigned proc_status_key_of(const char *p, const char *end)
 }
 
 /* Returns false if no wanted key follows. */
-static bool proc_status_take_line(const char *p, const char *end, struct proc_status *s)
+static bool parse_status_line(const char *p, const char *end, struct proc_status *s)
 {
-	unsigned k = proc_status_key_of(p, end);
+	unsigned k = find_status_key(p, end);
 
 	if (k == PROC_STATUS_KEYS || proc_status_has(s, k))
 		return true;
-	if (take_value(&status_lines[k], p + status_lines[k].len + 1, end, s))
+	if (parse_status_value(&status_lines[k], p + status_lines[k].len + 1, end, s))
 		s->has |= 1u << k;
 	/* The rest, half of the text, is about signals, capabilities and CPUs. */
 	return k != PROC_STATUS_THREADS;
@@ -198,7 +198,7 @@ static bool has_switched(const char *text, const char *end)
 
 	while ((p = memmem(p, (size_t)(end - p), key, sizeof(key) - 1))) {
 		p += sizeof(key) - 1;
-		if (proc_take_number(&p, end, UINT64_MAX, &n) && n)
+		if (parse_next_number(&p, end, UINT64_MAX, &n) && n)
 			return true;
 	}
 	return false;
@@ -215,7 +215,7 @@ int proc_status_parse(const char *text, size_t len, struct proc_status *ret)
 		const char *nl = memchr(p, '\n', (size_t)(end - p));
 		const char *line_end = nl ? nl : end;
 
-		if (p < line_end && !proc_status_take_line(p, line_end, &s))
+		if (p < line_end && !parse_status_line(p, line_end, &s))
 			break;
 		p = nl ? nl + 1 : end;
 	}
@@ -242,7 +242,7 @@ int proc_stat_parse(const char *text, size_t len, struct proc_stat *ret)
 					       : NULL;
 
 		p = skip_blanks(p, end);
-		if (want && !proc_take_number(&p, end, UINT64_MAX, want))
+		if (want && !parse_next_number(&p, end, UINT64_MAX, want))
 			return -EBADMSG;
 		while (p < end && *p != ' ')
 			p++;
@@ -260,7 +260,7 @@ static const char *const smaps_keys[PROC_SMAPS_KEYS] = {
 	[PROC_SMAPS_SWAP_PSS] = "SwapPss:",
 };
 
-static void take_smaps_line(const char *p, const char *end, struct proc_smaps *s)
+static void parse_smaps_line(const char *p, const char *end, struct proc_smaps *s)
 {
 	for (unsigned k = 0; k < ARRAY_SIZE(smaps_keys); k++) {
 		size_t n = strlen(smaps_keys[k]);
@@ -268,7 +268,7 @@ static void take_smaps_line(const char *p, const char *end, struct proc_smaps *s
 		if ((size_t)(end - p) < n || memcmp(p, smaps_keys[k], n) != 0)
 			continue;
 		p += n;
-		if (proc_take_number(&p, end, UINT64_MAX, &s->kb[k]))
+		if (parse_next_number(&p, end, UINT64_MAX, &s->kb[k]))
 			s->has |= 1u << k;
 		return;
 	}
@@ -283,7 +283,7 @@ void proc_smaps_parse(const char *text, size_t len, struct proc_smaps *ret)
 		const char *nl = memchr(p, '\n', (size_t)(end - p));
 		const char *line_end = nl ? nl : end;
 
-		take_smaps_line(p, line_end, ret);
+		parse_smaps_line(p, line_end, ret);
 		p = nl ? nl + 1 : end;
 	}
 }
@@ -296,7 +296,7 @@ int proc_number_parse(const char *text, size_t len, int64_t *ret_v)
 
 	if (negative)
 		p++;
-	if (p == end || !proc_status_is_digit(*p) || !proc_take_number(&p, end, INT64_MAX, &v))
+	if (p == end || !proc_status_is_digit(*p) || !parse_next_number(&p, end, INT64_MAX, &v))
 		return -EBADMSG;
 	if (p < end && *p != '\n')
 		return -EBADMSG;
@@ -338,7 +338,7 @@ static const char *const io_names[PROC_IO_KEYS] = {
 	[PROC_IO_CANCELLED_WRITE_BYTES] = "cancelled_write_bytes",
 };
 
-static void take_io_line(struct span line, struct proc_io *io)
+static void parse_io_line(struct span line, struct proc_io *io)
 {
 	struct span key, value;
 	const char *p;
@@ -350,7 +350,7 @@ static void take_io_line(struct span line, struct proc_io *io)
 			continue;
 		p = value.p;
 		if (!(io->has >> k & 1) &&
-		    proc_take_number(&p, p + value.len, INT64_MAX, &io->v[k]))
+		    parse_next_number(&p, p + value.len, INT64_MAX, &io->v[k]))
 			io->has |= 1u << k;
 		return;
 	}
@@ -362,7 +362,7 @@ int proc_io_parse(const char *text, size_t len, struct proc_io *ret)
 	struct proc_io io = {0};
 
 	while (span_next_line(&rest, &line))
-		take_io_line(line, &io);
+		parse_io_line(line, &io);
 	if (!io.has)
 		return -EBADMSG;
 	*ret = io;
@@ -374,9 +374,9 @@ int proc_schedstat_parse(const char *text, size_t len, struct proc_schedstat *re
 	const char *p = text, *end = text + len;
 	struct proc_schedstat s;
 
-	if (!proc_take_number(&p, end, INT64_MAX, &s.run_ns) ||
-	    !proc_take_number(&p, end, INT64_MAX, &s.wait_ns) ||
-	    !proc_take_number(&p, end, INT64_MAX, &s.slices))
+	if (!parse_next_number(&p, end, INT64_MAX, &s.run_ns) ||
+	    !parse_next_number(&p, end, INT64_MAX, &s.wait_ns) ||
+	    !parse_next_number(&p, end, INT64_MAX, &s.slices))
 		return -EBADMSG;
 	*ret = s;
 	return 0;
@@ -401,7 +401,7 @@ static bool has_controller(struct span list, const char *name)
 	return false;
 }
 
-static enum rank rank_of(struct span number, struct span controllers, struct span path)
+static enum rank rank_hierarchy(struct span number, struct span controllers, struct span path)
 {
 	if (span_is(path, "/"))
 		return RANK_ROOT;
@@ -436,7 +436,7 @@ int proc_cgroup_parse(const char *text, size_t len, struct span *ret_path)
 		if (!cgroup_cut_field(&line, &number) || !cgroup_cut_field(&line, &controllers) ||
 		    line.len == 0 || line.p[0] != '/')
 			continue;
-		rank = rank_of(number, controllers, line);
+		rank = rank_hierarchy(number, controllers, line);
 		if (path.len && rank <= best)
 			continue;
 		path = line;

@@ -54,8 +54,8 @@ struct pb_enc *process_packet_open(struct process_packet *p, enum process_packet
 	return p->e;
 }
 
-struct pb_enc *process_packet_row(struct process_packet *p, enum process_packet_kind kind,
-				  uint32_t field)
+struct pb_enc *process_packet_open_row(struct process_packet *p, enum process_packet_kind kind,
+				       uint32_t field)
 {
 	pb_enc_open(process_packet_open(p, kind), field);
 	return p->e;

@@ -16,7 +16,7 @@ struct writer;
  *
  *	process_packet_next(p);                      before the files of a task are read
  *	... read ...
- *	e = process_packet_row(p, KIND, FIELD);      opens a packet if none is open
+ *	e = process_packet_open_row(p, KIND, FIELD); opens a packet if none is open
  *	... fields of the row ...
  *	pb_enc_close(e);
  *
@@ -50,6 +50,6 @@ void process_packet_next_at(struct process_packet *p, uint64_t ns);
 /* Returns the open packet; opens one if there is none of the kind. */
 struct pb_enc *process_packet_open(struct process_packet *p, enum process_packet_kind kind);
 /* Likewise, and opens a nested message in a field of it. */
-struct pb_enc *process_packet_row(struct process_packet *p, enum process_packet_kind kind,
-				  uint32_t field);
+struct pb_enc *process_packet_open_row(struct process_packet *p, enum process_packet_kind kind,
+				       uint32_t field);
 void process_packet_end(struct process_packet *p);

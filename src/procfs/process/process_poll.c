@@ -303,7 +303,7 @@ static void polled_write(struct polled *row, const struct counters *now, struct 
 	row->has |= now->has;
 	if (!changed)
 		return;
-	e = process_packet_row(p, PROCESS_PACKET_STATS, PB_PROCESS_STATS_PROCESSES);
+	e = process_packet_open_row(p, PROCESS_PACKET_STATS, PB_PROCESS_STATS_PROCESSES);
 	pb_enc_i64(e, PB_PROCESS_STATS_PROCESS_PID, row->pid);
 	for (unsigned i = 0; i < COUNTERS; i++)
 		if (changed >> i & 1)
@@ -332,7 +332,7 @@ static void polled_reset(struct polled *row)
 }
 
 /* Returns the row of the process, an empty one if it is new; NULL if memory runs out. */
-static struct polled *poll_row(struct process_poll *p, int32_t pid)
+static struct polled *poll_find_or_add_row(struct process_poll *p, int32_t pid)
 {
 	struct polled *row;
 
@@ -368,11 +368,11 @@ static void poll_forget_task(struct process_poll *p, int32_t tid)
 		task_forget(&p->tree->tasks, tid);
 }
 
-/* The process of the row has exited. */
+/* Ends the row of a process that has exited: removes its tracks and forgets its id. */
 static void poll_process_exited(struct process_poll *p, struct polled *row)
 {
 	if (process_tracks_is_on(&p->tracks))
-		process_tracks_gone(&p->tracks, row->pid, &row->tracks);
+		process_tracks_remove_process(&p->tracks, row->pid, &row->tracks);
 	poll_forget_task(p, row->pid);
 }
 
@@ -412,7 +412,7 @@ static void poll_process(struct process_poll *p, int32_t pid)
 {
 	struct process_packet *packet = p->tree->packet;
 	struct proc_files *f = p->tree->files;
-	struct polled *row = poll_row(p, pid);
+	struct polled *row = poll_find_or_add_row(p, pid);
 	struct counters now;
 
 	if (!row || (row->is_new && !proc_files_has_run(f, pid, NULL)))
@@ -464,7 +464,7 @@ static bool poll_task(struct process_poll *p)
 {
 	int32_t pid, tid, tgid;
 
-	if (process_tracks_thread(&p->tracks, p->tree->files, &tid)) {
+	if (process_tracks_read_thread(&p->tracks, p->tree->files, &tid)) {
 		poll_queue_unknown(p, tid);
 		return true;
 	}
@@ -522,7 +522,7 @@ void process_poll_clear(struct process_poll *p)
 	process_tracks_clear(&p->tracks);
 }
 
-bool process_poll_release(struct process_poll *p)
+bool process_poll_free_rows(struct process_poll *p)
 {
 	for (unsigned i = 0; p->by_pid && i < PROCESS_POLL_PIECE; i++)
 		poll_drop_row(p, p->by_pid);
@@ -532,7 +532,7 @@ bool process_poll_release(struct process_poll *p)
 void process_poll_deinit(struct process_poll *p)
 {
 	pid_list_close(&p->processes);
-	while (process_poll_release(p))
+	while (process_poll_free_rows(p))
 		;
 	process_tracks_deinit(&p->tracks);
 }

@@ -67,5 +67,5 @@ void process_poll_clear(struct process_poll *p);
  * it only when no pass is active and none follows.
  */
 #define PROCESS_POLL_PIECE 64u
-bool process_poll_release(struct process_poll *p);
+bool process_poll_free_rows(struct process_poll *p);
 void process_poll_deinit(struct process_poll *p);

@@ -26,12 +26,12 @@ int process_scan_begin(struct process_scan *s, const struct process_tree *t, boo
 }
 
 /* Requests the names of the waiting threads and writes them. */
-static void scan_name_waiting(struct process_scan *s, struct process_tree *t)
+static void scan_write_waiting(struct process_scan *s, struct process_tree *t)
 {
 	if (s->n_waiting == 0)
 		return;
 	process_packet_next(t->packet);
-	(void)taskstats_get(&s->taskstats, s->waiting, s->n_waiting);
+	(void)taskstats_get_names(&s->taskstats, s->waiting, s->n_waiting);
 	for (unsigned i = 0; i < s->n_waiting; i++) {
 		const struct taskstats_name *w = &s->waiting[i];
 
@@ -58,7 +58,7 @@ static bool scan_step(struct process_scan *s, struct process_tree *t)
 			s->processes_of[s->n_waiting] = s->threads.pid;
 			s->waiting[s->n_waiting++].tid = id;
 			if (s->n_waiting == TASKSTATS_MAX)
-				scan_name_waiting(s, t);
+				scan_write_waiting(s, t);
 		}
 		return true;
 	}
@@ -72,7 +72,7 @@ static bool scan_step(struct process_scan *s, struct process_tree *t)
 	s->namespaced = status.n_nspid > 0;
 	/* The process may have exited by now. */
 	if (pid_list_open(&s->threads, t->files->root, id) == 0)
-		pid_list_expect(&s->threads, status.threads);
+		pid_list_expect_threads(&s->threads, status.threads);
 	return true;
 }
 
@@ -84,7 +84,7 @@ bool process_scan_run(struct process_scan *s, struct process_tree *t,
 	do
 		more = scan_step(s, t);
 	while (more && !time_slice_over(slice));
-	scan_name_waiting(s, t);
+	scan_write_waiting(s, t);
 	if (!more)
 		process_scan_end(s);
 	return more;

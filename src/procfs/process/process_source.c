@@ -164,8 +164,8 @@ static void process_source_write_errors(struct process_source *ds)
 
 		if (!error->count && !error->absent)
 			continue;
-		e = process_packet_row(&ds->packet, PROCESS_PACKET_STATS,
-				       PB_PROCESS_STATS_UNREAD_FILES);
+		e = process_packet_open_row(&ds->packet, PROCESS_PACKET_STATS,
+					    PB_PROCESS_STATS_UNREAD_FILES);
 		pb_enc_str(e, PB_PROCESS_STATS_UNREAD_FILE_NAME, proc_file_name(i));
 		pb_enc_i64(e, PB_PROCESS_STATS_UNREAD_FILE_ERROR, -error->error);
 		pb_enc_u64(e, PB_PROCESS_STATS_UNREAD_FILE_COUNT, error->count);
@@ -200,7 +200,7 @@ static bool process_source_scan(struct process_source *ds, const struct time_sli
 }
 
 /* Writes everything again if packets were dropped: their content is unknown. */
-static void process_source_forget_dropped(struct process_source *ds)
+static void process_source_check_dropped(struct process_source *ds)
 {
 	uint64_t dropped = writer_dropped(ds->writer);
 
@@ -234,7 +234,7 @@ static void process_source_answer(struct process_source *ds, const struct time_s
 	if (stopped) {
 		process_source_unsubscribe(ds);
 		/* Closes the open files, which may be thousands. */
-		while (process_poll_release(&ds->poll)) {
+		while (process_poll_free_rows(&ds->poll)) {
 			if (time_slice_over(slice)) {
 				event_timer_soon(ds->next_slice);
 				return;
@@ -264,7 +264,7 @@ static void process_source_read_again_later(struct process_source *ds)
 		event_timer_us(ds->again, READ_AGAIN_US);
 }
 
-static void process_source_on_again(evutil_socket_t fd, short what, void *ctx)
+static void process_source_on_read_again(evutil_socket_t fd, short what, void *ctx)
 {
 	struct process_source *ds = ctx;
 	struct time_slice slice = time_slice_start(clock_mono_ns);
@@ -293,7 +293,7 @@ static void process_source_run_slice(struct process_source *ds)
 	if (fed || scanning || polling || process_tree_has_queued(&ds->tree)) {
 		event_timer_soon(ds->next_slice);
 	} else {
-		process_source_forget_dropped(ds);
+		process_source_check_dropped(ds);
 		/* A slow poll is committed at its end, for consumers that read while they record. */
 		if (ds->poll_ms >= SLOW_POLL_MS)
 			process_source_flush_writers(ds);
@@ -477,7 +477,7 @@ static int process_source_create(struct ds_handle *h, const struct ds_env *env,
 		return r;
 	ds->next_slice = evtimer_new(env->loop, process_source_on_slice, ds);
 	ds->tick = evtimer_new(env->loop, process_source_on_tick, ds);
-	ds->again = evtimer_new(env->loop, process_source_on_again, ds);
+	ds->again = evtimer_new(env->loop, process_source_on_read_again, ds);
 	ds->writer = ds_writer_new(h);
 	if (!ds->next_slice || !ds->tick || !ds->again || !ds->writer)
 		return -ENOMEM;

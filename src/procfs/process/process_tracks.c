@@ -112,7 +112,7 @@ static void read_io(struct process_tracks *u, struct proc_files *f, int32_t pid,
 	row->has_io = true;
 }
 
-static uint64_t process_tracks_hash_of(struct span s)
+static uint64_t process_tracks_hash_path(struct span s)
 {
 	return fnv1a(FNV1A_START, s.p, s.len) | 1;
 }
@@ -142,7 +142,7 @@ static void read_cgroup(struct process_tracks *u, struct proc_files *f, int32_t 
 
 	if (proc_files_cgroup(f, pid, &path) < 0)
 		return;
-	hash = process_tracks_hash_of(path);
+	hash = process_tracks_hash_path(path);
 	if (hash == row->cgroup_hash && row->cgroup_clears == u->clears)
 		return;
 	if (!row->cgroup)
@@ -151,7 +151,7 @@ static void read_cgroup(struct process_tracks *u, struct proc_files *f, int32_t 
 							    .parent = row->group,
 							    .name = "cgroup",
 						    });
-	uuid = tracks_refer(u->tracks, row->cgroup);
+	uuid = tracks_get_uuid(u->tracks, row->cgroup);
 	if (!uuid)
 		return;
 	write_instant(u, uuid, path);
@@ -184,7 +184,8 @@ void process_tracks_read(struct process_tracks *u, struct proc_files *f, int32_t
 		(void)pid_list_open(&u->threads, f->root, pid);
 }
 
-void process_tracks_gone(struct process_tracks *u, int32_t pid, struct process_tracks_row *row)
+void process_tracks_remove_process(struct process_tracks *u, int32_t pid,
+				   struct process_tracks_row *row)
 {
 	if (row->group)
 		tracks_remove(u->tracks, row->group);
@@ -220,14 +221,15 @@ static void add_tracks(struct process_tracks *u, struct thread_usage *t)
 					     "Time ready to run, without a CPU");
 }
 
-static void end_thread(struct process_tracks *u, struct thread_usage *t)
+static void remove_thread_tracks(struct process_tracks *u, struct thread_usage *t)
 {
 	tracks_remove(u->tracks, t->group);
 	task_table_add(u->tasks, t->tid)->has_exited = true;
 }
 
 /* Returns NULL if memory runs out. */
-static struct thread_usage *thread_of(struct process_tracks *u, int32_t tid, uint64_t run_ns)
+static struct thread_usage *find_or_add_thread(struct process_tracks *u, int32_t tid,
+					       uint64_t run_ns)
 {
 	struct thread_usage *t;
 
@@ -235,7 +237,7 @@ static struct thread_usage *thread_of(struct process_tracks *u, int32_t tid, uin
 	if (t && t->pid == u->threads.pid && t->run_ns <= run_ns)
 		return t;
 	if (t) {
-		end_thread(u, t);
+		remove_thread_tracks(u, t);
 	} else {
 		t = calloc(1, sizeof(*t));
 		if (!t)
@@ -259,7 +261,7 @@ static void read_thread(struct process_tracks *u, struct proc_files *f, int32_t 
 
 	if (proc_files_thread_schedstat(f, &u->threads, tid, &s) < 0)
 		return;
-	t = thread_of(u, tid, s.run_ns);
+	t = find_or_add_thread(u, tid, s.run_ns);
 	if (!t)
 		return;
 	t->pass = u->pass;
@@ -268,7 +270,7 @@ static void read_thread(struct process_tracks *u, struct proc_files *f, int32_t 
 	tracks_set(u->tracks, t->wait, (int64_t)s.wait_ns);
 }
 
-bool process_tracks_thread(struct process_tracks *u, struct proc_files *f, int32_t *ret_tid)
+bool process_tracks_read_thread(struct process_tracks *u, struct proc_files *f, int32_t *ret_tid)
 {
 	if (!pid_list_is_open(&u->threads))
 		return false;
@@ -287,7 +289,7 @@ bool process_tracks_drop_exited(struct process_tracks *u)
 	for (unsigned i = 0; t && i < PROCESS_TRACKS_PIECE; i++) {
 		u->next = t->hh.next;
 		if (t->pass != u->pass) {
-			end_thread(u, t);
+			remove_thread_tracks(u, t);
 			free_thread(u, t);
 		}
 		t = u->next;

@@ -17,7 +17,7 @@ struct writer;
  *	        \-> "cgroup": instants, whose name is the path  /proc/PID/cgroup
  *	thread  --> "sched.run_ns", "sched.wait_ns"             /proc/PID/task/TID/schedstat
  *
- * A pass calls for each process process_tracks_read(), then process_tracks_thread() until it
+ * A pass calls for each process process_tracks_read(), then process_tracks_read_thread() until it
  * returns false. Values are written when they change and at a flush. The cgroup of a process is
  * written when the process is new, when it moves to another cgroup, and after the incremental state
  * was cleared.
@@ -81,9 +81,10 @@ void process_tracks_read(struct process_tracks *u, struct proc_files *f, int32_t
  * Reads one thread of the process of the last process_tracks_read(). Returns true with its id in
  * *ret_tid, or false if there are no more.
  */
-bool process_tracks_thread(struct process_tracks *u, struct proc_files *f, int32_t *ret_tid);
+bool process_tracks_read_thread(struct process_tracks *u, struct proc_files *f, int32_t *ret_tid);
 /* Removes the tracks of a process that has exited. */
-void process_tracks_gone(struct process_tracks *u, int32_t pid, struct process_tracks_row *row);
+void process_tracks_remove_process(struct process_tracks *u, int32_t pid,
+				   struct process_tracks_row *row);
 /*
  * Ends the pass: removes the tracks of threads that it did not meet, in pieces. Returns true while
  * there are more to check before the next pass.

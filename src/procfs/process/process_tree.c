@@ -36,10 +36,10 @@ struct tree_process {
 	uint64_t start_from_boot_ns;
 };
 
-static void tree_put_process(struct process_tree *t, const struct tree_process *row)
+static void tree_write_process_row(struct process_tree *t, const struct tree_process *row)
 {
 	struct pb_enc *e =
-		process_packet_row(t->packet, PROCESS_PACKET_TREE, PB_PROCESS_TREE_PROCESSES);
+		process_packet_open_row(t->packet, PROCESS_PACKET_TREE, PB_PROCESS_TREE_PROCESSES);
 	const char *arg, *p = row->cmdline, *end = p + row->cmdline_len;
 	const struct proc_status *s = row->status;
 	bool has_cmdline = false;
@@ -71,12 +71,16 @@ static void tree_put_process(struct process_tree *t, const struct tree_process *
 	task_table_add(&t->tasks, s->pid)->has_name_only = row->cmdline_len == 0;
 }
 
-/* name: NULL if it is unknown. namespaced: the status with its ids in namespaces, or NULL. */
-static void tree_put_thread(struct process_tree *t, int32_t tgid, int32_t tid,
-			    const struct proc_name *name, const struct proc_status *namespaced)
+/*
+ * Writes the row of a thread. name: NULL if it is unknown. namespaced: the status with its ids in
+ * namespaces, or NULL.
+ */
+static void tree_write_thread_row(struct process_tree *t, int32_t tgid, int32_t tid,
+				  const struct proc_name *name,
+				  const struct proc_status *namespaced)
 {
 	struct pb_enc *e =
-		process_packet_row(t->packet, PROCESS_PACKET_TREE, PB_PROCESS_TREE_THREADS);
+		process_packet_open_row(t->packet, PROCESS_PACKET_TREE, PB_PROCESS_TREE_THREADS);
 	struct task *task = task_table_add(&t->tasks, tid);
 
 	pb_enc_i64(e, PB_PROCESS_TREE_THREAD_TID, tid);
@@ -92,13 +96,13 @@ static void tree_put_thread(struct process_tree *t, int32_t tgid, int32_t tid,
 }
 
 /* Writes the Thread row of a task, except that of a leader if skip_main_thread is set. */
-static void tree_put_task(struct process_tree *t, const struct proc_status *s)
+static void tree_write_task_row(struct process_tree *t, const struct proc_status *s)
 {
 	if (s->pid == s->tgid && t->options.skip_main_thread)
 		task_table_add(&t->tasks, s->pid)->has_row = true;
 	else
-		tree_put_thread(t, s->tgid, s->pid,
-				proc_status_has(s, PROC_STATUS_NAME) ? &s->name : NULL, s);
+		tree_write_thread_row(t, s->tgid, s->pid,
+				      proc_status_has(s, PROC_STATUS_NAME) ? &s->name : NULL, s);
 }
 
 /* Writes the first known parent into *s, or makes that of *s the first known one. */
@@ -132,8 +136,8 @@ static void tree_keep_first_parent(struct process_tree *t, struct proc_status *s
  * parent by now (parent_now) although no event has reported the exit, because that event is still
  * in a kernel ring; or the id of the parent has begun another task since.
  */
-static uint64_t tree_time_of_parent(struct process_tree *t, const struct proc_status *s,
-				    int32_t parent_now, uint64_t began_ns)
+static uint64_t tree_find_parent_time(struct process_tree *t, const struct proc_status *s,
+				      int32_t parent_now, uint64_t began_ns)
 {
 	uint64_t fork_ns = task_table_find(&t->tasks, s->pid)->began_ns, ns;
 	const struct task *parent = task_table_find(&t->tasks, s->ppid);
@@ -151,21 +155,21 @@ static uint64_t tree_time_of_parent(struct process_tree *t, const struct proc_st
 }
 
 /*
- * Writes the row with the time of tree_time_of_parent(). Without such a time a process that is not
- * in the trace yet gets parent_now, its parent in /proc (or TASK_NO_PARENT), if its first parent
- * has ended.
+ * Writes the row with the time of tree_find_parent_time(). Without such a time a process that is
+ * not in the trace yet gets parent_now, its parent in /proc (or TASK_NO_PARENT), if its first
+ * parent has ended.
  */
-static void tree_put_process_in_time(struct process_tree *t, const struct tree_process *row,
-				     int32_t parent_now, uint64_t began_ns)
+static void tree_write_in_parent_time(struct process_tree *t, const struct tree_process *row,
+				      int32_t parent_now, uint64_t began_ns)
 {
 	struct process_packet *p = t->packet;
 	struct proc_status *s = row->status;
-	uint64_t task_ns = p->task_ns, ns = tree_time_of_parent(t, s, parent_now, began_ns);
+	uint64_t task_ns = p->task_ns, ns = tree_find_parent_time(t, s, parent_now, began_ns);
 	bool single_event = p->single_event;
 
 	if (ns) {
 		process_packet_next_at(p, ns);
-		tree_put_process(t, row);
+		tree_write_process_row(t, row);
 		process_packet_end(p);
 		p->task_ns = task_ns;
 		p->single_event = single_event;
@@ -176,7 +180,7 @@ static void tree_put_process_in_time(struct process_tree *t, const struct tree_p
 		task_put_parent(&t->tasks, s->pid, parent_now);
 		s->ppid = parent_now;
 	}
-	tree_put_process(t, row);
+	tree_write_process_row(t, row);
 }
 
 /* ---- tasks that exist: their files ---- */
@@ -184,10 +188,10 @@ static void tree_put_process_in_time(struct process_tree *t, const struct tree_p
 /*
  * Reads the other files of a process and writes its row. by_name: without a command line it writes
  * the name; otherwise it writes nothing and returns false then. began_ns: as in
- * tree_time_of_parent().
+ * tree_find_parent_time().
  */
-static bool tree_read_process(struct process_tree *t, struct proc_status *s, bool by_name,
-			      uint64_t began_ns)
+static bool tree_write_process_from_files(struct process_tree *t, struct proc_status *s,
+					  bool by_name, uint64_t began_ns)
 {
 	int32_t parent_now = proc_status_has(s, PROC_STATUS_PPID) ? s->ppid : TASK_NO_PARENT;
 	struct tree_process row = {.status = s, .cmdline = ""};
@@ -209,7 +213,7 @@ static bool tree_read_process(struct process_tree *t, struct proc_status *s, boo
 	tree_keep_first_parent(t, s);
 	/* The row of a process begins a packet: see process_packet.h. */
 	process_packet_end(t->packet);
-	tree_put_process_in_time(t, &row, parent_now, began_ns);
+	tree_write_in_parent_time(t, &row, parent_now, began_ns);
 	return true;
 }
 
@@ -224,8 +228,8 @@ bool process_tree_write_process(struct process_tree *t, int32_t pid, struct proc
 		return true;
 	if (!proc_files_has_run(t->files, pid, ret_status))
 		return false;
-	tree_read_process(t, ret_status, true, 0);
-	tree_put_task(t, ret_status);
+	tree_write_process_from_files(t, ret_status, true, 0);
+	tree_write_task_row(t, ret_status);
 	return true;
 }
 
@@ -241,11 +245,11 @@ void process_tree_write_thread(struct process_tree *t, const struct pid_list *th
 	process_packet_next(t->packet);
 	if (namespaced) {
 		if (proc_files_thread_status(t->files, threads, tid, &status) == 0)
-			tree_put_thread(t, pid, tid, &status.name, &status);
+			tree_write_thread_row(t, pid, tid, &status.name, &status);
 	} else if (!t->options.thread_names) {
-		tree_put_thread(t, pid, tid, NULL, NULL);
+		tree_write_thread_row(t, pid, tid, NULL, NULL);
 	} else if (proc_files_thread_comm(t->files, threads, tid, &name) == 0) {
-		tree_put_thread(t, pid, tid, &name, NULL);
+		tree_write_thread_row(t, pid, tid, &name, NULL);
 	}
 }
 
@@ -253,7 +257,7 @@ void process_tree_write_named_thread(struct process_tree *t, int32_t pid, int32_
 				     const struct proc_name *name)
 {
 	if (!task_table_find(&t->tasks, tid)->has_row)
-		tree_put_thread(t, pid, tid, name, NULL);
+		tree_write_thread_row(t, pid, tid, name, NULL);
 }
 
 static bool tree_read_status(struct process_tree *t, int32_t tid, struct proc_status *ret)
@@ -300,10 +304,10 @@ bool process_tree_run_queue(struct process_tree *t, const struct time_slice *sli
 		if (!task->has_row && tree_read_status(t, tid, &status)) {
 			if (status.tgid != tid) {
 				tree_ensure_process(t, status.tgid);
-				tree_put_task(t, &status);
+				tree_write_task_row(t, &status);
 			} else if (proc_files_has_run(t->files, tid, &status)) {
-				tree_read_process(t, &status, true, 0);
-				tree_put_task(t, &status);
+				tree_write_process_from_files(t, &status, true, 0);
+				tree_write_task_row(t, &status);
 			}
 		}
 		if (time_slice_over(slice))
@@ -324,7 +328,7 @@ void process_tree_read_again(struct process_tree *t, const struct time_slice *sl
 
 		/* A process that has exited was written from its events. */
 		if (tree_read_status(t, t->unread[i], &s) && s.tgid == s.pid)
-			(void)tree_read_process(t, &s, false, 0);
+			(void)tree_write_process_from_files(t, &s, false, 0);
 	}
 	for (; i < count; i++)
 		t->unread[t->n_unread++] = t->unread[i];
@@ -332,7 +336,7 @@ void process_tree_read_again(struct process_tree *t, const struct time_slice *sl
 
 /* ---- states that events reported ---- */
 
-static void tree_take_name(struct proc_status *s, const struct task_state *state)
+static void tree_use_event_name(struct proc_status *s, const struct task_state *state)
 {
 	if (!state->has_name)
 		return;
@@ -342,7 +346,7 @@ static void tree_take_name(struct proc_status *s, const struct task_state *state
 }
 
 /* Updates the relations of the task from its events. */
-static void tree_relate(struct process_tree *t, const struct task_state *state)
+static void tree_update_relations(struct process_tree *t, const struct task_state *state)
 {
 	struct task_table *tasks = &t->tasks;
 	int32_t tid = state->tid, process, parent;
@@ -383,8 +387,8 @@ static void tree_relate(struct process_tree *t, const struct task_state *state)
 }
 
 /* Writes the task from the events alone. s: what is known of it. */
-static void tree_put_state(struct process_tree *t, const struct task_state *state,
-			   struct proc_status *s)
+static void tree_write_state_from_events(struct process_tree *t, const struct task_state *state,
+					 struct proc_status *s)
 {
 	struct tree_process row = {
 		.status = s,
@@ -395,12 +399,12 @@ static void tree_put_state(struct process_tree *t, const struct task_state *stat
 	};
 	struct task *task;
 
-	tree_take_name(s, state);
+	tree_use_event_name(s, state);
 	if (s->tgid != s->pid)
 		tree_ensure_process(t, s->tgid);
 	process_packet_next_at(t->packet, state->last_ns);
 	if (s->tgid != s->pid) {
-		tree_put_task(t, s);
+		tree_write_task_row(t, s);
 		return;
 	}
 	tree_keep_first_parent(t, s);
@@ -416,9 +420,9 @@ static void tree_put_state(struct process_tree *t, const struct task_state *stat
 	task = task_table_find(&t->tasks, s->pid);
 	if (!(state->awaits_start && !proc_status_has(s, PROC_STATUS_PPID)) &&
 	    (state->is_new || state->file || !task->has_row || task->has_name_only))
-		tree_put_process_in_time(t, &row, TASK_NO_PARENT,
-					 state->is_new ? state->began_ns : 0);
-	tree_put_task(t, s);
+		tree_write_in_parent_time(t, &row, TASK_NO_PARENT,
+					  state->is_new ? state->began_ns : 0);
+	tree_write_task_row(t, s);
 }
 
 /*
@@ -429,8 +433,8 @@ static void tree_put_state(struct process_tree *t, const struct task_state *stat
  * they differ, the name of the event is written with its own time and that of the file is not
  * written. (Events truncate names of kernel threads.)
  */
-static bool tree_read_state(struct process_tree *t, const struct task_state *state,
-			    struct proc_status *s)
+static bool tree_write_state_from_files(struct process_tree *t, const struct task_state *state,
+					struct proc_status *s)
 {
 	size_t len = strnlen(state->name, sizeof(state->name));
 	bool other_name = state->has_name && !proc_status_is_kthread(s) &&
@@ -440,15 +444,15 @@ static bool tree_read_state(struct process_tree *t, const struct task_state *sta
 		s->has &= ~(1u << PROC_STATUS_NAME);
 	if (s->tgid != s->pid)
 		tree_ensure_process(t, s->tgid);
-	else if (!tree_read_process(t, s, false, state->is_new ? state->began_ns : 0))
+	else if (!tree_write_process_from_files(t, s, false, state->is_new ? state->began_ns : 0))
 		return false;
-	tree_put_task(t, s);
+	tree_write_task_row(t, s);
 	if (other_name && t->options.thread_names) {
-		tree_take_name(s, state);
+		tree_use_event_name(s, state);
 		process_packet_next_at(t->packet, state->last_ns);
 		/* No ids in namespaces: this row is before that of its process. */
 		s->n_nspid = 0;
-		tree_put_task(t, s);
+		tree_write_task_row(t, s);
 	}
 	return true;
 }
@@ -459,7 +463,7 @@ void process_tree_write_state(struct process_tree *t, const struct task_state *s
 	bool is_known_thread, exists;
 	int32_t tgid;
 
-	tree_relate(t, state);
+	tree_update_relations(t, state);
 	tgid = task_tgid(&t->tasks, state->tid);
 	/* For a written thread that only changed its name nothing has to be read. */
 	is_known_thread = !state->is_new && !state->file && tgid && tgid != state->tid &&
@@ -468,13 +472,13 @@ void process_tree_write_state(struct process_tree *t, const struct task_state *s
 	exists = !state->closed && !(state->has_ended && tgid) && !is_known_thread &&
 		 tree_read_status(t, state->tid, &s) &&
 		 !(state->is_new && state->is_thread == (s.tgid == s.pid));
-	if (exists && tree_read_state(t, state, &s))
+	if (exists && tree_write_state_from_files(t, state, &s))
 		return;
 	if (!exists)
 		s = (struct proc_status){.pid = state->tid,
 					 .tgid = task_tgid(&t->tasks, state->tid)};
 	if (s.tgid)
-		tree_put_state(t, state, &s);
+		tree_write_state_from_events(t, state, &s);
 }
 
 void process_tree_clear(struct process_tree *t, bool keep_relations)

@@ -11,7 +11,7 @@
  * to date when it is next returned. The number wraps after some 10^8 clears.
  */
 
-static struct task *task_table_entry(struct task_table *t, int32_t tid)
+static struct task *task_table_refresh_entry(struct task_table *t, int32_t tid)
 {
 	struct task *task = &t->leaves[(uint32_t)tid / TASK_LEAF][(uint32_t)tid % TASK_LEAF];
 
@@ -29,7 +29,7 @@ struct task *task_table_find(struct task_table *t, int32_t tid)
 	size_t leaf = (uint32_t)tid / TASK_LEAF;
 
 	if (tid > 0 && leaf < t->n_leaves && t->leaves[leaf])
-		return task_table_entry(t, tid);
+		return task_table_refresh_entry(t, tid);
 	t->none = (struct task){0};
 	return &t->none;
 }

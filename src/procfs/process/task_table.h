@@ -77,7 +77,7 @@ static inline void task_put_parent(struct task_table *t, int32_t pid, int32_t pa
 	task_table_add(t, pid)->relation = -1 - parent;
 }
 
-/* The id may belong to another task by now. */
+/* Forgets the task of an id, which may belong to another task by now. */
 static inline void task_forget(struct task_table *t, int32_t tid)
 {
 	struct task *task = task_table_find(t, tid);

@@ -72,7 +72,7 @@ static const char *find_attr(const char *p, const char *end, unsigned type, cons
 }
 
 /* Returns the attributes of an answer; NULL: it is too short. */
-static const char *attrs_of(const char *msg, size_t len)
+static const char *find_first_attr(const char *msg, size_t len)
 {
 	return len < NLMSG_HDRLEN + GENL_HDRLEN ? NULL : msg + NLMSG_HDRLEN + GENL_HDRLEN;
 }
@@ -116,7 +116,7 @@ static int taskstats_parse(const void *msg, size_t len, uint32_t seq, size_t n, 
 		*ret_tgid = 0;
 		return (int)(h.nlmsg_seq - seq);
 	}
-	p = attrs_of(msg, len);
+	p = find_first_attr(msg, len);
 	if (p)
 		p = find_attr(p, end, TASKSTATS_TYPE_AGGR_PID, &end);
 	if (p)
@@ -127,7 +127,7 @@ static int taskstats_parse(const void *msg, size_t len, uint32_t seq, size_t n, 
 
 /* ---- the socket ---- */
 
-static int send_all(int fd, const void *msg, size_t len)
+static int send_message(int fd, const void *msg, size_t len)
 {
 	const struct sockaddr_nl kernel = {.nl_family = AF_NETLINK};
 	ssize_t n = sendto(fd, msg, len, 0, (const struct sockaddr *)&kernel, sizeof(kernel));
@@ -150,14 +150,14 @@ static int find_family(int fd, uint16_t *ret_family)
 	char answer[ANSWER_BYTES];
 	const char *p, *end = NULL;
 	ssize_t n;
-	int r = send_all(fd, &q, sizeof(q));
+	int r = send_message(fd, &q, sizeof(q));
 
 	if (r < 0)
 		return r;
 	n = recv(fd, answer, sizeof(answer), MSG_DONTWAIT);
 	if (n < 0)
 		return -errno;
-	p = attrs_of(answer, (size_t)n);
+	p = find_first_attr(answer, (size_t)n);
 	if (!p || ((const struct nlmsghdr *)(const void *)answer)->nlmsg_type != GENL_ID_CTRL)
 		return -ENOENT;
 	p = find_attr(p, answer + n, CTRL_ATTR_FAMILY_ID, &end);
@@ -167,7 +167,8 @@ static int find_family(int fd, uint16_t *ret_family)
 	return 0;
 }
 
-static int taskstats_ask(struct taskstats_socket *t, const struct taskstats_name *names, size_t n)
+static int taskstats_send_requests(struct taskstats_socket *t, const struct taskstats_name *names,
+				   size_t n)
 {
 	char msg[TASKSTATS_MAX * REQUEST_TID_BYTES];
 
@@ -185,12 +186,12 @@ static int taskstats_ask(struct taskstats_socket *t, const struct taskstats_name
 
 		memcpy(msg + i * REQUEST_TID_BYTES, &q, REQUEST_TID_BYTES);
 	}
-	return send_all(t->fd, msg, n * REQUEST_TID_BYTES);
+	return send_message(t->fd, msg, n * REQUEST_TID_BYTES);
 }
 
 /* Receives some answers and stores them in names. Returns their number or -errno. */
-static int take_some(struct taskstats_socket *t, struct taskstats_name *names, size_t n,
-		     size_t left)
+static int receive_some_answers(struct taskstats_socket *t, struct taskstats_name *names, size_t n,
+				size_t left)
 {
 	_Alignas(8) char answers[ANSWERS_AT_ONCE][ANSWER_BYTES];
 	struct mmsghdr msgs[ANSWERS_AT_ONCE] = {0};
@@ -219,10 +220,10 @@ static int take_some(struct taskstats_socket *t, struct taskstats_name *names, s
 }
 
 /* Receives the answers to all requests that have one. */
-static int take_all(struct taskstats_socket *t, struct taskstats_name *names, size_t n)
+static int receive_all_answers(struct taskstats_socket *t, struct taskstats_name *names, size_t n)
 {
 	for (size_t left = n; left > 0;) {
-		int got = take_some(t, names, n, left);
+		int got = receive_some_answers(t, names, n, left);
 
 		if (got == -EAGAIN)
 			break;
@@ -233,16 +234,16 @@ static int take_all(struct taskstats_socket *t, struct taskstats_name *names, si
 	return 0;
 }
 
-int taskstats_get(struct taskstats_socket *t, struct taskstats_name *names, size_t n)
+int taskstats_get_names(struct taskstats_socket *t, struct taskstats_name *names, size_t n)
 {
 	int r;
 
 	assert(t->open && n > 0 && n <= TASKSTATS_MAX);
 	for (size_t i = 0; i < n; i++)
 		names[i].tgid = 0;
-	r = taskstats_ask(t, names, n);
+	r = taskstats_send_requests(t, names, n);
 	if (r == 0)
-		r = take_all(t, names, n);
+		r = receive_all_answers(t, names, n);
 	if (r < 0)
 		taskstats_close(t);
 	t->seq += (uint32_t)n;
@@ -263,7 +264,7 @@ int taskstats_open(struct taskstats_socket *t)
 		return r;
 	*t = (struct taskstats_socket){.open = true, .fd = TAKE_FD(fd), .family = family};
 	/* This request checks the permission, and that the answer is understood. */
-	r = taskstats_get(t, &self, 1);
+	r = taskstats_get_names(t, &self, 1);
 	if (r == 0 && self.tgid != getpid()) {
 		taskstats_close(t);
 		r = -EPERM;

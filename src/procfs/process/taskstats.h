@@ -40,4 +40,4 @@ void taskstats_close(struct taskstats_socket *t);
  * Fills in tgid and name of n requests (1 to TASKSTATS_MAX). Returns 0, or -errno after closing the
  * socket.
  */
-int taskstats_get(struct taskstats_socket *t, struct taskstats_name *names, size_t n);
+int taskstats_get_names(struct taskstats_socket *t, struct taskstats_name *names, size_t n);

@@ -23,13 +23,13 @@ void extra_counters_deinit(struct extra_counters *x)
 	*x = (struct extra_counters){0};
 }
 
-uint32_t extra_counters_group(struct extra_counters *x, const char *name)
+uint32_t extra_counters_add_group(struct extra_counters *x, const char *name)
 {
-	return extra_counters_subgroup(x, TRACK_ROOT, name, NULL);
+	return extra_counters_add_subgroup(x, TRACK_ROOT, name, NULL);
 }
 
-uint32_t extra_counters_subgroup(struct extra_counters *x, uint32_t group, const char *name,
-				 const char *description)
+uint32_t extra_counters_add_subgroup(struct extra_counters *x, uint32_t group, const char *name,
+				     const char *description)
 {
 	const struct track_spec spec = {
 		.kind = TRACK_GROUP, .parent = group, .name = name, .description = description};
@@ -37,7 +37,7 @@ uint32_t extra_counters_subgroup(struct extra_counters *x, uint32_t group, const
 	return x->tracks ? tracks_add(x->tracks, &spec) : TRACK_VOID;
 }
 
-uint32_t extra_counters_cpu(struct extra_counters *x, uint32_t group, uint32_t cpu)
+uint32_t extra_counters_add_cpu(struct extra_counters *x, uint32_t group, uint32_t cpu)
 {
 	return x->tracks ? tracks_add_cpu(x->tracks, group, cpu) : TRACK_VOID;
 }
@@ -59,7 +59,7 @@ static bool extra_counters_reserve(struct extra_counters *x)
 	       array_reserve(&x->fresh, &x->fresh_cap, x->n + 1, sizeof(*x->fresh)) == 0;
 }
 
-/* As extra_counters_find(), for a name that is new in its group. */
+/* As extra_counters_find_or_add(), for a name that is new in its group. */
 static uint32_t extra_counters_add(struct extra_counters *x, uint32_t group, struct span name,
 				   const struct track_spec *kind)
 {
@@ -76,8 +76,8 @@ static uint32_t extra_counters_add(struct extra_counters *x, uint32_t group, str
 	return (uint32_t)x->n++;
 }
 
-uint32_t extra_counters_find(struct extra_counters *x, uint32_t group, struct span name,
-			     const struct track_spec *kind)
+uint32_t extra_counters_find_or_add(struct extra_counters *x, uint32_t group, struct span name,
+				    const struct track_spec *kind)
 {
 	uint32_t at = extra_counters_lookup(x, group, name);
 
@@ -85,7 +85,7 @@ uint32_t extra_counters_find(struct extra_counters *x, uint32_t group, struct sp
 }
 
 /* Notes that the counter is set, and returns it; NULL if there is no such counter. */
-static struct extra_counter *extra_counters_fresh(struct extra_counters *x, uint32_t counter)
+static struct extra_counter *extra_counters_mark_set(struct extra_counters *x, uint32_t counter)
 {
 	if (counter >= x->n || x->n_fresh == x->n)
 		return NULL;
@@ -95,7 +95,7 @@ static struct extra_counter *extra_counters_fresh(struct extra_counters *x, uint
 
 void extra_counters_set(struct extra_counters *x, uint32_t counter, int64_t value)
 {
-	struct extra_counter *extra = extra_counters_fresh(x, counter);
+	struct extra_counter *extra = extra_counters_mark_set(x, counter);
 
 	if (!extra)
 		return;
@@ -105,7 +105,7 @@ void extra_counters_set(struct extra_counters *x, uint32_t counter, int64_t valu
 
 void extra_counters_set_double(struct extra_counters *x, uint32_t counter, double value)
 {
-	struct extra_counter *extra = extra_counters_fresh(x, counter);
+	struct extra_counter *extra = extra_counters_mark_set(x, counter);
 
 	if (!extra)
 		return;
@@ -113,8 +113,8 @@ void extra_counters_set_double(struct extra_counters *x, uint32_t counter, doubl
 	extra->is_double = true;
 }
 
-bool extra_counters_put(struct extra_counters *x, uint32_t *slot, uint32_t group, struct span name,
-			const struct track_spec *kind, int64_t value)
+bool extra_counters_set_in_slot(struct extra_counters *x, uint32_t *slot, uint32_t group,
+				struct span name, const struct track_spec *kind, int64_t value)
 {
 	/* The slot is the index of the counter plus one; EXTRA_COUNTER_NONE becomes 0. */
 	if (!*slot)

@@ -40,17 +40,17 @@ int extra_counters_init(struct extra_counters *x, const char *source, struct wri
 void extra_counters_deinit(struct extra_counters *x);
 
 /* Returns the group of a file, such as "vmstat". */
-uint32_t extra_counters_group(struct extra_counters *x, const char *name);
+uint32_t extra_counters_add_group(struct extra_counters *x, const char *name);
 /* Returns a group in a group, such as a disk or a CPU. description: of a track_spec. */
-uint32_t extra_counters_subgroup(struct extra_counters *x, uint32_t group, const char *name,
-				 const char *description);
-uint32_t extra_counters_cpu(struct extra_counters *x, uint32_t group, uint32_t cpu);
+uint32_t extra_counters_add_subgroup(struct extra_counters *x, uint32_t group, const char *name,
+				     const char *description);
+uint32_t extra_counters_add_cpu(struct extra_counters *x, uint32_t group, uint32_t cpu);
 /*
  * Returns the counter of that name in the group. It is created if it is new, with the unit,
  * unit_name, unit_multiplier and total of kind. Returns EXTRA_COUNTER_NONE above the limit.
  */
-uint32_t extra_counters_find(struct extra_counters *x, uint32_t group, struct span name,
-			     const struct track_spec *kind);
+uint32_t extra_counters_find_or_add(struct extra_counters *x, uint32_t group, struct span name,
+				    const struct track_spec *kind);
 /* Sets the value. Call it at most once for each counter between two writes. */
 void extra_counters_set(struct extra_counters *x, uint32_t counter, int64_t value);
 /*
@@ -58,8 +58,8 @@ void extra_counters_set(struct extra_counters *x, uint32_t counter, int64_t valu
  * is 0 at first. The name must be new in its group. Returns false above the limit of counters, or
  * if memory runs out.
  */
-bool extra_counters_put(struct extra_counters *x, uint32_t *slot, uint32_t group, struct span name,
-			const struct track_spec *kind, int64_t value);
+bool extra_counters_set_in_slot(struct extra_counters *x, uint32_t *slot, uint32_t group,
+				struct span name, const struct track_spec *kind, int64_t value);
 void extra_counters_set_double(struct extra_counters *x, uint32_t counter, double value);
 /* Writes the values that were set, with that timestamp. No packet may be open. */
 void extra_counters_write(struct extra_counters *x, uint64_t boot_ns);

@@ -30,7 +30,7 @@ static bool has_letter(struct span word)
 	return false;
 }
 
-static void file_numbers_add_word(struct number_name *n, struct span word)
+static void number_name_append(struct number_name *n, struct span word)
 {
 	size_t gap = n->len > 0;
 
@@ -44,14 +44,14 @@ static void file_numbers_add_word(struct number_name *n, struct span word)
 }
 
 /* The first word after a number starts a new name, which begins with that of the line. */
-static void file_numbers_take_word(struct number_name *n, struct span word, bool is_first)
+static void file_numbers_extend_name(struct number_name *n, struct span word, bool is_first)
 {
 	bool colon = span_ends(word, ":");
 
 	if (n->position > 0)
 		n->len = n->head;
 	n->position = 0;
-	file_numbers_add_word(n, (struct span){word.p, word.len - colon});
+	number_name_append(n, (struct span){word.p, word.len - colon});
 	if (is_first && colon && n->len != SIZE_MAX)
 		n->head = n->len;
 }
@@ -73,7 +73,7 @@ static void file_numbers_report(struct file_numbers *p, const struct number_name
 }
 
 /* Takes "key=value". Returns false if the word is no such pair. */
-static bool file_numbers_take_pair(struct file_numbers *p, struct span word)
+static bool file_numbers_parse_pair(struct file_numbers *p, struct span word)
 {
 	const char *eq = memchr(word.p, '=', word.len);
 	struct counter_number v;
@@ -85,7 +85,7 @@ static bool file_numbers_take_pair(struct file_numbers *p, struct span word)
 	key = (struct span){word.p, (size_t)(eq - word.p)};
 	value = (struct span){eq + 1, word.len - key.len - 1};
 	n.position = 0;
-	file_numbers_add_word(&n, key);
+	number_name_append(&n, key);
 	if (counter_number_parse(value, &v))
 		file_numbers_report(p, &n, &v);
 	return true;
@@ -103,9 +103,9 @@ static void file_numbers_parse_line(struct file_numbers *p, struct span line)
 			file_numbers_report(p, &p->name, &v);
 		} else if (memchr(word.p, '\0', word.len)) {
 			p->name.position++; /* no text */
-		} else if (!file_numbers_take_pair(p, word)) {
+		} else if (!file_numbers_parse_pair(p, word)) {
 			if (has_letter(word) || (first && span_ends(word, ":")))
-				file_numbers_take_word(&p->name, word, first);
+				file_numbers_extend_name(&p->name, word, first);
 			else
 				p->name.position++;
 		}

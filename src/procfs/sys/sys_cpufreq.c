@@ -71,7 +71,7 @@ static bool cpufreq_step(void *state, struct sys_packet *p)
 	if (s->next == 0 && sys_cpus_rescan(&s->cpus, p->sys_root, p->now, &n))
 		sys_cpufreq_add_cpus(s, p, n);
 	if (s->cpus.n == 0) {
-		sys_packet_no_cpus(p, &s->base.errors);
+		sys_packet_count_no_cpus(p, &s->base.errors);
 		return false;
 	}
 	s->khz[s->next] = 0;

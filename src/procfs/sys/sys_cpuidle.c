@@ -50,7 +50,7 @@ static void sys_cpuidle_forget(struct idle_cpu *cpu, struct sys_packet *p)
 static int cpuidle_open_state(struct idle_state *state, const char *folder, const char *name)
 {
 	_cleanup_(strbuf_deinit) struct strbuf text = {0};
-	int r = sys_file_once(&text, folder, "%s/name", name);
+	int r = sys_file_read_once(&text, folder, "%s/name", name);
 
 	if (r < 0)
 		return r;
@@ -94,7 +94,7 @@ static void cpuidle_list_states(struct sys_cpuidle *s, struct sys_packet *p, str
 		return;
 	sys_cpuidle_forget(cpu, p);
 	cpu->list_again = p->now + SYS_FILE_RETRY_NS;
-	sys_packet_error(p, &s->base.errors, folder, -r);
+	sys_packet_count_error(p, &s->base.errors, folder, -r);
 }
 
 static void cpuidle_write_state(struct pb_enc *e, const struct idle_state *state, uint64_t us)
@@ -120,7 +120,7 @@ static void cpuidle_poll_cpu(struct sys_cpuidle *s, struct sys_packet *p, struct
 			r = -EBADMSG;
 		if (r == 0)
 			continue;
-		sys_packet_error(p, &s->base.errors, file->path, -r);
+		sys_packet_count_error(p, &s->base.errors, file->path, -r);
 		sys_cpuidle_forget(cpu, p);
 		cpu->list_again = p->now + SYS_FILE_RETRY_NS;
 		return;
@@ -144,7 +144,7 @@ static bool cpuidle_step(void *state, struct sys_packet *p)
 		while (s->cpus.n < n)
 			s->all[s->cpus.n++] = (struct idle_cpu){0};
 	if (s->cpus.n == 0) {
-		sys_packet_no_cpus(p, &s->base.errors);
+		sys_packet_count_no_cpus(p, &s->base.errors);
 		return false;
 	}
 	cpu = &s->all[s->next];

@@ -100,15 +100,15 @@ static void sys_devices_forget(struct sys_devices *s, struct sys_packet *p)
 }
 
 /* Several zones may have one type, so their counters have the name of the zone too. */
-static void add_extra(struct sys_devices *s, struct sys_packet *p, struct device *d,
-		      const char *name)
+static void add_zone_counter(struct sys_devices *s, struct sys_packet *p, struct device *d,
+			     const char *name)
 {
 	char text[256];
 	int n = snprintf(text, sizeof(text), "%s (%s)", d->type, name);
 
-	d->extra = extra_counters_find(&p->extras, s->group,
-				       (struct span){text, (size_t)MIN(n, (int)sizeof(text) - 1)},
-				       &(struct track_spec){.unit_name = "m°C"});
+	d->extra = extra_counters_find_or_add(
+		&p->extras, s->group, (struct span){text, (size_t)MIN(n, (int)sizeof(text) - 1)},
+		&(struct track_spec){.unit_name = "m°C"});
 }
 
 static int open_device(struct sys_devices *s, struct sys_packet *p, size_t i)
@@ -120,13 +120,13 @@ static int open_device(struct sys_devices *s, struct sys_packet *p, size_t i)
 
 	if (r < 0 || !s->kind->type)
 		return r;
-	if (sys_file_once(&type, s->folder, "%s/%s", name, s->kind->type) < 0)
+	if (sys_file_read_once(&type, s->folder, "%s/%s", name, s->kind->type) < 0)
 		strbuf_puts(&type, name);
 	d->type = strbuf_take(&type);
 	strbuf_deinit(&type);
 	if (!d->type)
 		return -ENOMEM;
-	add_extra(s, p, d, name);
+	add_zone_counter(s, p, d, name);
 	return 0;
 }
 
@@ -161,7 +161,7 @@ static void list_devices(struct sys_devices *s, struct sys_packet *p)
 	}
 	if (r == 0)
 		return;
-	sys_packet_error(p, &s->base.errors, s->folder, -r);
+	sys_packet_count_error(p, &s->base.errors, s->folder, -r);
 	sys_devices_forget(s, p);
 }
 
@@ -182,7 +182,7 @@ static int open_kind(struct sys_devices *s, struct sys_packet *p, const struct k
 		s->folder = NULL;
 		return -ENOMEM;
 	}
-	s->group = kind->type ? extra_counters_group(&p->extras, kind->name) : TRACK_VOID;
+	s->group = kind->type ? extra_counters_add_group(&p->extras, kind->name) : TRACK_VOID;
 	return 0;
 }
 

@@ -62,7 +62,7 @@ static const struct column {
 struct sys_disk {
 	char *name, *number; /* owned; number: "254:0", as lsblk(8) prints it */
 	uint32_t group;
-	uint32_t counters[COLUMNS]; /* slots of extra_counters_put */
+	uint32_t counters[COLUMNS]; /* slots of extra_counters_set_in_slot */
 	uint32_t pass; /* last pass that met the disk */
 	bool is_here; /* it exists, as far as known */
 };
@@ -102,15 +102,15 @@ static int sys_diskstats_add(struct sys_disks *d, struct sys_packet *p, struct s
 		return -ENOMEM;
 	}
 	if (d->n == 0)
-		d->group = extra_counters_group(&p->extras, "diskstats");
-	k.group = extra_counters_subgroup(&p->extras, d->group, k.name, k.number);
+		d->group = extra_counters_add_group(&p->extras, "diskstats");
+	k.group = extra_counters_add_subgroup(&p->extras, d->group, k.name, k.number);
 	d->all[d->n] = k;
 	*ret = &d->all[d->n++];
 	return 0;
 }
 
-static int sys_diskstats_find(struct sys_disks *d, struct sys_packet *p, struct span name,
-			      const uint64_t *device, struct sys_disk **ret)
+static int sys_diskstats_find_or_add(struct sys_disks *d, struct sys_packet *p, struct span name,
+				     const uint64_t *device, struct sys_disk **ret)
 {
 	for (size_t i = 0; i < d->n; i++) {
 		if (d->next >= d->n)
@@ -128,7 +128,7 @@ static int sys_disks_set(struct sys_disks *d, struct sys_packet *p, struct span 
 			 const uint64_t *device, const uint64_t *v, size_t n)
 {
 	struct sys_disk *k;
-	int r = sys_diskstats_find(d, p, name, device, &k);
+	int r = sys_diskstats_find_or_add(d, p, name, device, &k);
 
 	if (r < 0)
 		return r;
@@ -137,8 +137,8 @@ static int sys_disks_set(struct sys_disks *d, struct sys_packet *p, struct span 
 	for (size_t i = 0; i < COLUMNS && columns[i].at < n; i++) {
 		const struct column *c = &columns[i];
 
-		if (!extra_counters_put(&p->extras, &k->counters[i], k->group, c->name, &c->kind,
-					sys_clamp_i64(v[c->at])))
+		if (!extra_counters_set_in_slot(&p->extras, &k->counters[i], k->group, c->name,
+						&c->kind, sys_clamp_i64(v[c->at])))
 			return -E2BIG;
 	}
 	return 0;
@@ -152,8 +152,9 @@ static void sys_disks_end(struct sys_disks *d, struct sys_packet *p)
 		if (!k->is_here || k->pass == d->pass)
 			continue;
 		k->is_here = false;
-		(void)extra_counters_put(&p->extras, &k->counters[IN_FLIGHT], k->group,
-					 columns[IN_FLIGHT].name, &columns[IN_FLIGHT].kind, 0);
+		(void)extra_counters_set_in_slot(&p->extras, &k->counters[IN_FLIGHT], k->group,
+						 columns[IN_FLIGHT].name, &columns[IN_FLIGHT].kind,
+						 0);
 	}
 }
 

@@ -16,7 +16,7 @@
 /* A value of /sys has at most one page, and pages have up to 64 KiB. */
 #define ONCE_MAX 65536
 
-static char *path_of(const char *root, const char *fmt, va_list ap)
+static char *make_path(const char *root, const char *fmt, va_list ap)
 {
 	_cleanup_(freep) char *name = NULL;
 	char *path;
@@ -33,7 +33,7 @@ int sys_file_init(struct sys_file *f, bool whole, const char *root, const char *
 	va_list ap;
 
 	va_start(ap, fmt);
-	*f = (struct sys_file){.path = path_of(root, fmt, ap), .fd = -1, .whole = whole};
+	*f = (struct sys_file){.path = make_path(root, fmt, ap), .fd = -1, .whole = whole};
 	va_end(ap);
 	return f->path ? 0 : -ENOMEM;
 }
@@ -57,7 +57,7 @@ void sys_file_deinit(struct sys_file *f, struct sys_packet *p)
 }
 
 /* A file named by a user is read only if every user may read it. */
-static bool may_be_shown(const struct stat *st, dev_t public_on)
+static bool is_public_file(const struct stat *st, dev_t public_on)
 {
 	return S_ISREG(st->st_mode) && (st->st_mode & S_IROTH) && st->st_dev == public_on;
 }
@@ -71,7 +71,7 @@ static int check_file(const struct sys_file *f)
 		return 0;
 	if ((f->fd < 0 ? stat(f->path, &st) : fstat(f->fd, &st)) < 0)
 		return -errno;
-	return may_be_shown(&st, f->public_on) ? 0 : -EPERM;
+	return is_public_file(&st, f->public_on) ? 0 : -EPERM;
 }
 
 static int sys_file_open_file(struct sys_file *f, struct sys_packet *p)
@@ -97,7 +97,7 @@ static int sys_file_open_file(struct sys_file *f, struct sys_packet *p)
 	return r;
 }
 
-/* The device was removed, or the feature is off. */
+/* Returns true if the device was removed or the feature is off. */
 static bool is_gone(int r)
 {
 	return r == -ENODEV || r == -ENOENT || r == -ENXIO || r == -EOPNOTSUPP || r == -ESTALE;
@@ -126,13 +126,13 @@ int sys_file_read(struct sys_file *f, struct sys_packet *p, struct span *ret_tex
  * Like sys_file_read(), for a table: logs and counts errors other than -EAGAIN. Returns false on
  * error.
  */
-static bool sys_file_get(struct sys_file *f, struct sys_packet *p, struct sys_errors *t,
-			 struct span *ret_text)
+static bool sys_file_read_for_table(struct sys_file *f, struct sys_packet *p, struct sys_errors *t,
+				    struct span *ret_text)
 {
 	int r = sys_file_read(f, p, ret_text);
 
 	if (r < 0 && r != -EAGAIN)
-		sys_packet_error(p, t, f->path, -r);
+		sys_packet_count_error(p, t, f->path, -r);
 	return r == 0;
 }
 
@@ -142,21 +142,21 @@ void sys_file_poll(struct sys_file *f, struct sys_packet *p, struct sys_errors *
 	struct span text;
 	int r;
 
-	if (!sys_file_get(f, p, t, &text))
+	if (!sys_file_read_for_table(f, p, t, &text))
 		return;
 	r = parse(state, p, text);
 	if (r < 0)
-		sys_packet_error(p, t, f->path, -r);
+		sys_packet_count_error(p, t, f->path, -r);
 }
 
-int sys_file_once(struct strbuf *b, const char *root, const char *fmt, ...)
+int sys_file_read_once(struct strbuf *b, const char *root, const char *fmt, ...)
 {
 	_cleanup_(freep) char *path = NULL;
 	va_list ap;
 	int r;
 
 	va_start(ap, fmt);
-	path = path_of(root, fmt, ap);
+	path = make_path(root, fmt, ap);
 	va_end(ap);
 	if (!path)
 		return -ENOMEM;

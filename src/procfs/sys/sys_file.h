@@ -57,5 +57,5 @@ void sys_file_poll(struct sys_file *f, struct sys_packet *p, struct sys_errors *
 		   int (*parse)(void *state, struct sys_packet *p, struct span text), void *state);
 
 /* Reads a small file once, without its last newline. Returns 0 or -errno. */
-int sys_file_once(struct strbuf *b, const char *root, const char *fmt, ...)
+int sys_file_read_once(struct strbuf *b, const char *root, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));

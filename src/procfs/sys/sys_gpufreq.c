@@ -36,8 +36,8 @@ struct sys_gpufreq {
 	uint64_t list_again; /* CLOCK_MONOTONIC */
 };
 
-/* The line that ends with a star has the current frequency. */
-static int parse_table(struct span text, uint64_t *ret_mhz)
+/* Parses the current frequency, which is in the line that ends with a star. */
+static int parse_current_frequency(struct span text, uint64_t *ret_mhz)
 {
 	struct span line, index;
 	size_t digits = 0;
@@ -64,7 +64,7 @@ static int gpufreq_parse(void *state, struct sys_packet *p, struct span text)
 
 	(void)p;
 	if (s->gpus[s->next].format == GPU_TABLE)
-		r = parse_table(text, mhz);
+		r = parse_current_frequency(text, mhz);
 	else if (!number_table_u64(&text, mhz))
 		r = -EBADMSG;
 	else if (s->gpus[s->next].format == GPU_HZ)
@@ -114,7 +114,7 @@ static void list_gpus(struct sys_gpufreq *s, struct sys_packet *p)
 	if (s->n > 0)
 		return;
 	snprintf(name, sizeof(name), "%.48s/class/drm/card*/gt_act_freq_mhz", p->sys_root);
-	sys_packet_error(p, &s->base.errors, name, ENOENT);
+	sys_packet_count_error(p, &s->base.errors, name, ENOENT);
 }
 
 /* ---- the source ---- */

@@ -69,7 +69,7 @@ static void sys_table_choose(struct sys_table *t, struct sys_packet *p, const ch
 	t->group = TRACK_VOID;
 	if (t->all) {
 		memset(t->wanted, 0xff, sizeof(t->wanted));
-		t->group = extra_counters_group(&p->extras, file);
+		t->group = extra_counters_add_group(&p->extras, file);
 	}
 	for (size_t i = 0; i < n; i++) {
 		if (listed[i] > 0 && listed[i] < SYS_TABLE_NUMBERS &&
@@ -104,7 +104,7 @@ static size_t known_name(const struct sys_table *t, size_t i, struct span line)
 	return next == ' ' || next == ':' ? l->name_len + 1u : 0;
 }
 
-static struct span sys_meminfo_name_of(struct span line)
+static struct span sys_meminfo_cut_name(struct span line)
 {
 	size_t n = 0;
 
@@ -113,24 +113,24 @@ static struct span sys_meminfo_name_of(struct span line)
 	return (struct span){line.p, n};
 }
 
-static uint32_t make_extra(const struct sys_table *t, struct sys_packet *p, struct span line,
-			   struct span name)
+static uint32_t add_extra_counter(const struct sys_table *t, struct sys_packet *p, struct span line,
+				  struct span name)
 {
 	const struct track_spec kind = {
 		.unit = span_ends(line, " kB") ? TRACK_UNIT_BYTES : TRACK_UNIT_COUNT,
 		.total = t->is_total(name),
 	};
 
-	return extra_counters_find(&p->extras, t->group, name, &kind);
+	return extra_counters_find_or_add(&p->extras, t->group, name, &kind);
 }
 
 /*
  * Stores the name of line i: this line and all after it are new or have moved. Returns 0, -EBADMSG
  * or -ENOMEM.
  */
-static int learn(struct sys_table *t, struct sys_packet *p, size_t i, struct span line)
+static int learn_line(struct sys_table *t, struct sys_packet *p, size_t i, struct span line)
 {
-	struct span name = sys_meminfo_name_of(line);
+	struct span name = sys_meminfo_cut_name(line);
 	struct sys_table_line l = {.name_len = (uint16_t)name.len, .extra = EXTRA_COUNTER_NONE};
 	uint32_t number;
 
@@ -150,15 +150,15 @@ static int learn(struct sys_table *t, struct sys_packet *p, size_t i, struct spa
 	if (sys_meminfo_is_wanted(t, number))
 		l.number = (uint16_t)number;
 	else if (number == 0 && t->all)
-		l.extra = make_extra(t, p, line, name);
+		l.extra = add_extra_counter(t, p, line, name);
 	t->lines[t->n++] = l;
 	return 0;
 }
 
 /* ---- a poll ---- */
 
-static void sys_meminfo_note(const struct sys_table_line *l, struct sys_table *t,
-			     struct sys_packet *p, uint64_t v, struct span rest)
+static void sys_meminfo_write_value(const struct sys_table_line *l, struct sys_table *t,
+				    struct sys_packet *p, uint64_t v, struct span rest)
 {
 	if (l->number)
 		sys_put_pair(sys_packet_open(p), t->field, l->number, v);
@@ -176,7 +176,7 @@ static int sys_meminfo_parse_line(struct sys_table *t, struct sys_packet *p, siz
 	int r;
 
 	if (skip == 0) {
-		r = learn(t, p, i, line);
+		r = learn_line(t, p, i, line);
 		if (r < 0)
 			return r;
 		skip = t->lines[i].name_len + 1u;
@@ -184,7 +184,7 @@ static int sys_meminfo_parse_line(struct sys_table *t, struct sys_packet *p, siz
 	rest = (struct span){line.p + skip, line.len - skip};
 	if (!number_table_u64(&rest, &v))
 		return -EBADMSG;
-	sys_meminfo_note(&t->lines[i], t, p, v, rest);
+	sys_meminfo_write_value(&t->lines[i], t, p, v, rest);
 	return 0;
 }
 

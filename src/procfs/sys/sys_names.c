@@ -17,7 +17,7 @@ struct sys_listing {
 };
 
 /* Returns the number after the prefix, or UINT32_MAX if there is none. */
-static uint32_t sys_names_number(const char *name, const char *prefix)
+static uint32_t sys_names_parse_number(const char *name, const char *prefix)
 {
 	uint32_t v;
 
@@ -33,7 +33,7 @@ static int sys_names_add(void *ctx, const char *name, unsigned char d_type)
 
 	(void)d_type;
 	if (!str_starts(name, l->prefix) || s->n == SYS_NAMES_MAX ||
-	    (l->digits && sys_names_number(name, l->prefix) == UINT32_MAX))
+	    (l->digits && sys_names_parse_number(name, l->prefix) == UINT32_MAX))
 		return 0;
 	if (array_reserve(&s->names, &l->cap, s->n + 1, sizeof(*s->names)) < 0 ||
 	    !(s->names[s->n] = strdup(name)))
@@ -82,9 +82,9 @@ bool sys_names_equal(const struct sys_names *a, const struct sys_names *b)
 /* Period of the check for added CPUs (hotplug). */
 #define SYS_CPUS_LOOK_NS (10 * 1000000000ull)
 
-static int sys_cpus_highest(void *ctx, const char *name, unsigned char d_type)
+static int sys_cpus_update_count(void *ctx, const char *name, unsigned char d_type)
 {
-	uint32_t *count = ctx, cpu = sys_names_number(name, "cpu");
+	uint32_t *count = ctx, cpu = sys_names_parse_number(name, "cpu");
 
 	(void)d_type;
 	if (cpu < SYS_CPUS_MAX && cpu >= *count)
@@ -102,7 +102,7 @@ static uint32_t sys_cpus_count(const char *sys_root)
 	uint32_t count = 0;
 
 	if (fs_join(folder, sizeof(folder), sys_root, SYS_CPUS) == 0)
-		(void)fs_each(folder, sys_cpus_highest, &count);
+		(void)fs_each(folder, sys_cpus_update_count, &count);
 	return count;
 }
 

@@ -68,7 +68,7 @@ void sys_packet_end(struct sys_packet *p)
 	extra_counters_write(&p->extras, p->begun);
 }
 
-void sys_packet_error(struct sys_packet *p, struct sys_errors *t, const char *path, int error)
+void sys_packet_count_error(struct sys_packet *p, struct sys_errors *t, const char *path, int error)
 {
 	if (t->count++ > 0)
 		return;
@@ -81,12 +81,12 @@ void sys_packet_error(struct sys_packet *p, struct sys_errors *t, const char *pa
 		 error == EBADMSG ? "that part" : "its content");
 }
 
-void sys_packet_no_cpus(struct sys_packet *p, struct sys_errors *t)
+void sys_packet_count_no_cpus(struct sys_packet *p, struct sys_errors *t)
 {
 	char path[sizeof(t->path)];
 
 	snprintf(path, sizeof(path), "%.96s/" SYS_CPUS, p->sys_root);
-	sys_packet_error(p, t, path, ENOENT);
+	sys_packet_count_error(p, t, path, ENOENT);
 }
 
 void sys_packet_log_errors(const struct sys_packet *p)

@@ -31,7 +31,7 @@ struct sys_psi {
 };
 
 /* Finds the total of the line, in ns, saturated. Returns 0 or -EBADMSG. */
-static int total_of(struct span line, uint64_t *ret_ns)
+static int parse_total(struct span line, uint64_t *ret_ns)
 {
 	struct span word;
 	uint64_t us;
@@ -59,7 +59,7 @@ static int sys_pressure_parse_line(const struct sys_psi *s, struct sys_packet *p
 	if (!some && !number_table_take(&line, "full "))
 		return 0;
 	*known = true;
-	r = total_of(line, &ns);
+	r = parse_total(line, &ns);
 	if (r < 0)
 		return r;
 	if (resource)
@@ -102,10 +102,10 @@ static int psi_open(void *state, struct sys_packet *p, const Pb__SysStatsConfig 
 				  resources[i].name) < 0)
 			return -ENOMEM;
 	}
-	s->irq_full =
-		extra_counters_find(&p->extras, extra_counters_group(&p->extras, "psi"),
-				    (struct span){"psi.irq.full", 12},
-				    &(struct track_spec){.unit = TRACK_UNIT_NS, .total = true});
+	s->irq_full = extra_counters_find_or_add(
+		&p->extras, extra_counters_add_group(&p->extras, "psi"),
+		(struct span){"psi.irq.full", 12},
+		&(struct track_spec){.unit = TRACK_UNIT_NS, .total = true});
 	s->n = access(s->files[RESOURCES - 1].path, F_OK) == 0 ? RESOURCES : RESOURCES - 1;
 	return 0;
 }

@@ -60,7 +60,7 @@ static void write_cache(struct sys_packet *p, struct span name, uint64_t pages, 
 
 /* ---- the list of caches ---- */
 
-static void forget_from(struct sys_slab *s, struct sys_packet *p, size_t from)
+static void drop_caches_from(struct sys_slab *s, struct sys_packet *p, size_t from)
 {
 	for (size_t i = from; i < s->n; i++) {
 		free(s->caches[i].name);
@@ -80,7 +80,7 @@ static int set_cache(struct sys_slab *s, struct sys_packet *p, size_t i, struct 
 
 	if (i < s->n && span_is(name, s->caches[i].name))
 		return 0;
-	forget_from(s, p, i);
+	drop_caches_from(s, p, i);
 	if (i >= CACHES_MAX)
 		return -E2BIG;
 	if (array_reserve(&s->caches, &s->cap, i + 1, sizeof(*s->caches)) < 0)
@@ -135,7 +135,7 @@ static int slab_parse(void *state, struct sys_packet *p, struct span text)
 		i += bad == 0;
 		r = bad ? bad : r;
 	}
-	forget_from(s, p, i);
+	drop_caches_from(s, p, i);
 	return text.len > 0 ? -EBADMSG : r;
 }
 
@@ -205,7 +205,7 @@ static bool has_whole_caches(const char *proc_root)
 {
 	_cleanup_(strbuf_deinit) struct strbuf release = {0};
 
-	return sys_file_once(&release, proc_root, "sys/kernel/osrelease") >= 0 &&
+	return sys_file_read_once(&release, proc_root, "sys/kernel/osrelease") >= 0 &&
 	       str_is_release_from(release.s, 5, 9);
 }
 
@@ -222,7 +222,7 @@ static void slab_close(void *state, struct sys_packet *p)
 {
 	struct sys_slab *s = state;
 
-	forget_from(s, p, 0);
+	drop_caches_from(s, p, 0);
 	free(s->caches);
 }
 

@@ -48,10 +48,10 @@ struct sys_stat {
 #define GUEST_TIMES 2
 
 struct guest_times {
-	uint32_t counters[GUEST_TIMES]; /* slots of extra_counters_put */
+	uint32_t counters[GUEST_TIMES]; /* slots of extra_counters_set_in_slot */
 };
 
-static struct guest_times *guests_of(struct sys_stat *s, uint64_t cpu)
+static struct guest_times *get_guest_times(struct sys_stat *s, uint64_t cpu)
 {
 	if (cpu >= SYS_CPUS_MAX ||
 	    array_reserve(&s->of_cpu, &s->cap_cpus, cpu + 1, sizeof(*s->of_cpu)) < 0)
@@ -66,17 +66,17 @@ static int parse_guests(struct sys_stat *s, struct sys_packet *p, uint64_t cpu, 
 {
 	static const struct span names[GUEST_TIMES] = {{"guest", 5}, {"guest_nice", 10}};
 	static const struct track_spec ns = {.unit = TRACK_UNIT_NS, .total = true};
-	struct guest_times *g = guests_of(s, cpu);
+	struct guest_times *g = get_guest_times(s, cpu);
 	uint32_t group = TRACK_VOID;
 	uint64_t v;
 
 	if (!g)
 		return -E2BIG;
 	if (!g->counters[0])
-		group = extra_counters_cpu(&p->extras, s->group, (uint32_t)cpu);
+		group = extra_counters_add_cpu(&p->extras, s->group, (uint32_t)cpu);
 	for (unsigned i = 0; i < GUEST_TIMES && number_table_u64(&line, &v); i++)
-		if (!extra_counters_put(&p->extras, &g->counters[i], group, names[i], &ns,
-					sys_clamp_i64(v * s->ns_per_tick)))
+		if (!extra_counters_set_in_slot(&p->extras, &g->counters[i], group, names[i], &ns,
+						sys_clamp_i64(v * s->ns_per_tick)))
 			return -E2BIG;
 	return 0;
 }
@@ -194,15 +194,15 @@ static int stat_parse(void *state, struct sys_packet *p, struct span text)
 
 static void choose_all(struct sys_stat *s, struct sys_packet *p)
 {
-	s->group = extra_counters_group(&p->extras, "stat");
+	s->group = extra_counters_add_group(&p->extras, "stat");
 	s->guests = s->cpu_times = s->irqs = s->softirqs = s->forks = true;
 	for (size_t i = 0; i < ARRAY_SIZE(stat_extras); i++) {
 		const struct track_spec kind = {.unit = TRACK_UNIT_COUNT,
 						.total = stat_extras[i].total};
 		const char *word = stat_extras[i].word;
 
-		s->extras[i] = extra_counters_find(&p->extras, s->group,
-						   (struct span){word, strlen(word) - 1}, &kind);
+		s->extras[i] = extra_counters_find_or_add(
+			&p->extras, s->group, (struct span){word, strlen(word) - 1}, &kind);
 	}
 }
 

@@ -291,7 +291,7 @@ static int sys_stats_create(struct ds_handle *h, const struct ds_env *env,
 	return 0;
 }
 
-/* All tables are due at once. */
+/* Starts polling. All tables are due at once. */
 static void sys_stats_start(void *instance)
 {
 	sys_stats_source_on_tick(-1, 0, instance);

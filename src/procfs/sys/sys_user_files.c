@@ -15,7 +15,7 @@
 /*
  * Files that the config names: every number in them is a counter track. sonda-probes may read more
  * than the author of the config, so files that are not readable by everybody are not read: see
- * user_file_is_named_well() and may_be_shown() of sys_file.c. A step serves one file.
+ * user_file_is_allowed() and is_public_file() of sys_file.c. A step serves one file.
  */
 
 #define FILES_MAX 64
@@ -53,8 +53,8 @@ struct sys_files {
 
 /* ---- numbers ---- */
 
-static struct user_number *user_file_learn(struct sys_files *s, struct user_file *f,
-					   struct span name)
+static struct user_number *user_file_add_number(struct sys_files *s, struct user_file *f,
+						struct span name)
 {
 	struct user_number *k;
 	char *text;
@@ -70,13 +70,14 @@ static struct user_number *user_file_learn(struct sys_files *s, struct user_file
 	k = &f->known[f->n++];
 	*k = (struct user_number){.name = text, .extra = EXTRA_COUNTER_NONE};
 	if (!counter_patterns_given(&f->counters) || counter_patterns_match(&f->counters, text))
-		k->extra = extra_counters_find(&s->p->extras, f->group, name,
-					       &(struct track_spec){.unit = TRACK_UNIT_NONE});
+		k->extra =
+			extra_counters_find_or_add(&s->p->extras, f->group, name,
+						   &(struct track_spec){.unit = TRACK_UNIT_NONE});
 	return k;
 }
 
-static struct user_number *user_file_find(struct sys_files *s, struct user_file *f,
-					  struct span name)
+static struct user_number *user_file_find_or_add(struct sys_files *s, struct user_file *f,
+						 struct span name)
 {
 	if (f->at < f->n && span_is(name, f->known[f->at].name))
 		return &f->known[f->at++];
@@ -86,14 +87,14 @@ static struct user_number *user_file_find(struct sys_files *s, struct user_file 
 		f->at = i + 1;
 		return &f->known[i];
 	}
-	return user_file_learn(s, f, name);
+	return user_file_add_number(s, f, name);
 }
 
 /* Of several numbers with one name the first counts. */
-static void files_on_number(void *ctx, struct span name, const struct counter_number *v)
+static void files_set_number(void *ctx, struct span name, const struct counter_number *v)
 {
 	struct sys_files *s = ctx;
-	struct user_number *k = user_file_find(s, &s->files[s->next], name);
+	struct user_number *k = user_file_find_or_add(s, &s->files[s->next], name);
 
 	if (!k || k->pass == s->pass)
 		return;
@@ -110,7 +111,7 @@ static int files_parse(void *state, struct sys_packet *p, struct span text)
 	const struct user_file *f = &s->files[s->next];
 
 	(void)p;
-	return file_numbers_parse(text, strrchr(f->path, '/') + 1, files_on_number, s);
+	return file_numbers_parse(text, strrchr(f->path, '/') + 1, files_set_number, s);
 }
 
 static void files_poll_file(struct sys_files *s, struct user_file *f)
@@ -136,7 +137,7 @@ static bool files_step(void *state, struct sys_packet *p)
 	if (!f->refused)
 		files_poll_file(s, f);
 	else if (f->errors.count == 0)
-		sys_packet_error(p, &f->errors, f->path, EPERM);
+		sys_packet_count_error(p, &f->errors, f->path, EPERM);
 	s->next = (s->next + 1) % s->n;
 	return s->next > 0;
 }
@@ -144,7 +145,7 @@ static bool files_step(void *state, struct sys_packet *p)
 /* ---- the config ---- */
 
 /* Returns the part of path behind root and its slash, or NULL if path is not below root. */
-static const char *user_file_below(const char *path, const char *root)
+static const char *user_file_cut_root(const char *path, const char *root)
 {
 	size_t n = strlen(root);
 
@@ -155,7 +156,7 @@ static const char *user_file_below(const char *path, const char *root)
  * Returns true if rest names a file that belongs to no process: the process may be one of another
  * user, or this one.
  */
-static bool user_file_is_named_well(const char *rest, bool of_proc)
+static bool user_file_is_allowed(const char *rest, bool of_proc)
 {
 	if (!*rest || strstr(rest, "..") || rest[strlen(rest) - 1] == '/')
 		return false;
@@ -166,13 +167,13 @@ static bool user_file_is_named_well(const char *rest, bool of_proc)
 
 static int user_file_open(struct user_file *f, struct sys_packet *p)
 {
-	const char *in_proc = user_file_below(f->path, "/proc"),
-		   *in_sys = user_file_below(f->path, "/sys");
+	const char *in_proc = user_file_cut_root(f->path, "/proc"),
+		   *in_sys = user_file_cut_root(f->path, "/sys");
 	const char *rest = in_proc ? in_proc : in_sys, *root = in_proc ? p->proc_root : p->sys_root;
 	struct stat st;
 	int r;
 
-	f->refused = !rest || !user_file_is_named_well(rest, in_proc) || stat(root, &st) < 0;
+	f->refused = !rest || !user_file_is_allowed(rest, in_proc) || stat(root, &st) < 0;
 	if (f->refused) {
 		log_warn("linux.sys_stats: files: '%.200s' is not a file of /proc or /sys, or "
 			 "belongs to a process",
@@ -182,7 +183,7 @@ static int user_file_open(struct user_file *f, struct sys_packet *p)
 	r = sys_file_init(&f->file, false, root, "%s", rest);
 	f->file.max = BYTES_MAX;
 	f->file.public_on = st.st_dev;
-	f->group = extra_counters_group(&p->extras, f->path);
+	f->group = extra_counters_add_group(&p->extras, f->path);
 	return r;
 }
 

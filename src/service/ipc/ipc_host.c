@@ -329,7 +329,7 @@ static void close_fd(void *ctx, int fd)
 
 	background_close(fd, c->account.user);
 	if (c->sock && msgsock_fd(c->sock) >= 0 &&
-	    background_close_waiting(c->account.user) > MAX_CLOSING)
+	    background_close_count_waiting(c->account.user) > MAX_CLOSING)
 		shutdown(msgsock_fd(c->sock), SHUT_RDWR);
 }
 
@@ -383,7 +383,7 @@ static int charge_connection(struct ipc_host *h, const struct ipc_peer *peer,
 {
 	if (peer->is_remote && !check_remote_limits(h, peer))
 		return -EDQUOT;
-	if (background_close_waiting(account->user) > MAX_CLOSING)
+	if (background_close_count_waiting(account->user) > MAX_CLOSING)
 		return -EDQUOT;
 	return quota_charge(account, h->service->connections, 1, NULL);
 }

@@ -37,7 +37,7 @@ void file_rotation_deinit(struct file_rotation *r)
 
 static int make_path(const struct file_rotation *r, uint32_t number, char *buf, size_t size)
 {
-	return fs_numbered(buf, size, r->path, number, 6);
+	return fs_make_numbered_path(buf, size, r->path, number, 6);
 }
 
 static void file_rotation_remove_file(const struct file_rotation *r, uint32_t number,

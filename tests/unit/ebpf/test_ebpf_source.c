@@ -29,7 +29,7 @@ SETUP
 	counters.period_ms = 10;
 	counters.families = families;
 	config.ebpf_counters_config = &counters;
-	fake_bpf_reset(ebpf_cpus());
+	fake_bpf_reset(ebpf_count_cpus());
 }
 
 TEARDOWN

@@ -33,7 +33,7 @@ static void init(Pb__EbpfCountersConfig__Trigger *all, size_t n)
 	fake_reset();
 	w = writer_new(NULL, 1, WRITER_DROP);
 	assert_int_equal(tracks_new("test", w, &tracks), 0);
-	tracks_watch(tracks, thresholds_see, t);
+	tracks_watch(tracks, thresholds_check_update, t);
 }
 
 static int teardown(void **state)
@@ -66,11 +66,11 @@ static bool fires(uint32_t track, double v)
 
 	told_begin();
 	tracks_set_double(tracks, track, v);
-	n = thresholds_take(t, &names);
+	n = thresholds_take_fired(t, &names);
 	assert_int_equal(told_end(": trigger late"), n);
 	if (n)
 		assert_string_equal(names[0], "late");
-	assert_int_equal(thresholds_take(t, &names), 0);
+	assert_int_equal(thresholds_take_fired(t, &names), 0);
 	return n;
 }
 
@@ -169,6 +169,6 @@ FIXTURE_TEST(without_any)
 
 	assert_int_equal(thresholds_new(NULL, &errors, &t), 0);
 	assert_null(t);
-	assert_int_equal(thresholds_take(t, &names), 0);
+	assert_int_equal(thresholds_take_fired(t, &names), 0);
 	thresholds_report_unused(t, &errors);
 }

@@ -31,7 +31,7 @@ static int layout_it(int type, const char *map)
 {
 	memset(&layout, 0xa5, sizeof(layout));
 	why.text[0] = '\0';
-	return layout_of(btf, (uint32_t)type, map, &layout, &why);
+	return make_layout(btf, (uint32_t)type, map, &layout, &why);
 }
 
 FIXTURE_TEST(an_integer)
@@ -42,9 +42,9 @@ FIXTURE_TEST(an_integer)
 	assert_int_equal(layout.n, 1);
 	assert_string_equal(layout.fields[0].name, "");
 	assert_int_equal(layout.fields[0].size, 4);
-	assert_int_equal(layout_value(&layout.fields[0], &v), 0xfffffffe);
+	assert_int_equal(layout_read_integer(&layout.fields[0], &v), 0xfffffffe);
 	layout.fields[0].is_signed = true;
-	assert_int_equal(layout_value(&layout.fields[0], &v), -2);
+	assert_int_equal(layout_read_integer(&layout.fields[0], &v), -2);
 }
 
 static int add_outer(void)
@@ -78,8 +78,8 @@ FIXTURE_TEST(a_struct_with_a_struct_and_tags)
 	assert_int_equal(layout.fields[1].unit, TRACK_UNIT_NONE);
 	assert_string_equal(layout.fields[2].name, "in.y");
 	assert_true(layout.fields[2].is_gauge);
-	assert_int_equal(layout_value(&layout.fields[0], &v), -5);
-	assert_int_equal(layout_value(&layout.fields[2], &v), 7);
+	assert_int_equal(layout_read_integer(&layout.fields[0], &v), -5);
+	assert_int_equal(layout_read_integer(&layout.fields[2], &v), 7);
 }
 
 FIXTURE_TEST(tags_of_the_map_count_for_all_fields)
@@ -106,11 +106,11 @@ FIXTURE_TEST(keys_are_formatted_as_text)
 	btf__add_field(btf, "comm", chars, 0, 0);
 	btf__add_field(btf, "cpu", u32, 128, 0);
 	assert_int_equal(layout_it(type, NULL), 0);
-	layout_text(&layout, &key, &b);
+	layout_format_key(&layout, &key, &b);
 	assert_string_equal(b.s, "a shell, cpu 3");
 	strbuf_clear(&b);
 	assert_int_equal(layout_it(u32, NULL), 0);
-	layout_text(&layout, &key.cpu, &b);
+	layout_format_key(&layout, &key.cpu, &b);
 	assert_string_equal(b.s, "3");
 }
 

@@ -209,7 +209,7 @@ static inline void rig_end_pass(FILE *out, struct extra_counters *x, const char 
 		const struct extra_counter *extra = &x->all[set[i]];
 
 		fprintf(out, "extra %s %s%s ", file,
-			rig_group(tracks_refer(x->tracks, extra->group)), extra->name);
+			rig_group(tracks_get_uuid(x->tracks, extra->group)), extra->name);
 		if (extra->is_double)
 			fprintf(out, "%g\n", extra->fraction);
 		else

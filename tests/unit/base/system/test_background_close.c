@@ -62,7 +62,7 @@ TEST(without_threads_it_is_closed_at_once)
 	background_close(fd, 1);
 	assert_int_equal(fcntl(fd, F_GETFD), -1);
 	assert_int_equal(errno, EBADF);
-	assert_int_equal(background_close_waiting(1), 0);
+	assert_int_equal(background_close_count_waiting(1), 0);
 	background_close(-1, 1);
 	close(reader);
 }
@@ -100,7 +100,7 @@ TEST(slow_closes_of_a_user_take_two_threads)
 		assert_closed(quick);
 	}
 	assert_int_equal(n_slow, THREADS);
-	assert_int_equal(background_close_waiting(1), SLOW);
+	assert_int_equal(background_close_count_waiting(1), SLOW);
 	for (size_t i = 0; i < SLOW; i++)
 		sem_post(&go_on);
 	for (size_t i = 0; i < SLOW; i++)
@@ -172,8 +172,8 @@ TEST(threads_that_do_not_run_delay_no_caller)
 	alarm(60);
 	for (size_t i = 0; i < 100; i++)
 		background_close(writing_end(&readers[i]), i % 3);
-	assert_int_equal(background_close_waiting(0) + background_close_waiting(1) +
-				 background_close_waiting(2),
+	assert_int_equal(background_close_count_waiting(0) + background_close_count_waiting(1) +
+				 background_close_count_waiting(2),
 			 100);
 	kill(stopper, SIGKILL);
 	waitpid(stopper, NULL, 0);

@@ -258,13 +258,13 @@ IN_DIR(the_nearest_name_of_a_folder)
 {
 	char best[STR_NEAREST_SIZE];
 
-	assert_null(fs_nearest(*state, "foreground", best));
+	assert_null(fs_find_nearest(*state, "foreground", best));
 	make_file(temp_dir_path(state, 0, "foregruond"), "", 0);
 	make_file(temp_dir_path(state, 0, "background"), "", 0);
 	make_file(temp_dir_path(state, 0, "else"), "", 0);
-	assert_string_equal(fs_nearest(*state, "foreground", best), "foregruond");
-	assert_null(fs_nearest(*state, "sched_switch", best));
-	assert_null(fs_nearest(temp_dir_path(state, 0, "none"), "else", best));
+	assert_string_equal(fs_find_nearest(*state, "foreground", best), "foregruond");
+	assert_null(fs_find_nearest(*state, "sched_switch", best));
+	assert_null(fs_find_nearest(temp_dir_path(state, 0, "none"), "else", best));
 }
 
 TEST(raises_the_file_limit_as_far_as_it_goes)
@@ -296,7 +296,7 @@ static int take_descriptors_of_child(unsigned closed)
 		for (int fd = 0; fd <= STDERR_FILENO; fd++)
 			if (closed & 1u << fd)
 				close(fd);
-		fs_take_standard_descriptors();
+		fs_occupy_standard_descriptors();
 		next = open("/dev/zero", O_RDONLY);
 		for (int fd = 0; fd <= STDERR_FILENO; fd++)
 			if ((closed & 1u << fd) &&
@@ -331,9 +331,11 @@ TEST(number_goes_before_the_extension)
 	char buf[32];
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		assert_int_equal(fs_numbered(buf, sizeof(buf), rows[i].path, 7, rows[i].digits), 0);
+		assert_int_equal(
+			fs_make_numbered_path(buf, sizeof(buf), rows[i].path, 7, rows[i].digits),
+			0);
 		assert_string_equal(buf, rows[i].numbered);
 	}
-	assert_int_equal(fs_numbered(buf, 9, "trace", 10, 1), 0);
-	assert_int_equal(fs_numbered(buf, 9, "trace", 100, 1), -ENAMETOOLONG);
+	assert_int_equal(fs_make_numbered_path(buf, 9, "trace", 10, 1), 0);
+	assert_int_equal(fs_make_numbered_path(buf, 9, "trace", 100, 1), -ENAMETOOLONG);
 }

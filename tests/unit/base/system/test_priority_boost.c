@@ -150,7 +150,8 @@ static void nice_alone(int nice)
 	STEP(2, setuid(65534) == 0);
 	STEP(3, priority_boost_apply(&p, budgeted) == 0 && runs_as(SCHED_OTHER, 0, -20));
 	priority_boost_tick(&p);
-	STEP(4, runs_as(SCHED_OTHER, 0, -20) && strcmp(priority_boost_now().text, "nice -20") == 0);
+	STEP(4, runs_as(SCHED_OTHER, 0, -20) &&
+			strcmp(priority_boost_describe_current().text, "nice -20") == 0);
 	STEP(5, priority_boost_apply(&p, none) == 0 && runs_as(SCHED_OTHER, 0, nice));
 }
 

@@ -48,8 +48,8 @@ FIXTURE_TEST(what_is_new_is_told_at_once)
 	counter_errors_write(&trouble, w, "linux.x", false);
 	counter_errors_write(&trouble, w, "linux.x", true);
 	assert_int_equal(fake.n, 0);
-	counter_errors_read(&trouble, true, "a/b", EACCES);
-	counter_errors_read(&trouble, false, "a/c", EACCES);
+	counter_errors_count_read(&trouble, true, "a/b", EACCES);
+	counter_errors_count_read(&trouble, false, "a/c", EACCES);
 	counter_errors_write(&trouble, w, "linux.x", false);
 	counter_errors_write(&trouble, w, "linux.x", false);
 	assert_int_equal(fake.n, 1);
@@ -63,12 +63,12 @@ FIXTURE_TEST(what_is_new_is_told_at_once)
 
 FIXTURE_TEST(a_flush_tells_how_often_it_was_so)
 {
-	counter_errors_read(&trouble, true, "a", EIO);
-	counter_errors_refused(&trouble, 4);
+	counter_errors_count_read(&trouble, true, "a", EIO);
+	counter_errors_set_refused(&trouble, 4);
 	counter_errors_write(&trouble, w, "linux.x", false);
 	assert_int_equal(fake_u64(written(), PB_POLLED_COUNTERS_STATS_REFUSED_TRACKS), 4);
-	counter_errors_read(&trouble, false, "a", EIO);
-	counter_errors_refused(&trouble, 9);
+	counter_errors_count_read(&trouble, false, "a", EIO);
+	counter_errors_set_refused(&trouble, 9);
 	counter_errors_write(&trouble, w, "linux.x", false);
 	assert_int_equal(fake.n, 1);
 	counter_errors_write(&trouble, w, "linux.x", true);
@@ -84,7 +84,7 @@ FIXTURE_TEST(a_clear_tells_all_again)
 	counter_errors_clear(&trouble);
 	counter_errors_write(&trouble, w, "linux.x", true);
 	assert_int_equal(fake.n, 0);
-	counter_errors_read(&trouble, true, "a", EIO);
+	counter_errors_count_read(&trouble, true, "a", EIO);
 	counter_errors_write(&trouble, w, "linux.x", false);
 	counter_errors_clear(&trouble);
 	counter_errors_write(&trouble, w, "linux.x", false);
@@ -100,7 +100,7 @@ FIXTURE_TEST(many_kinds_and_long_paths)
 	memset(path, 'x', sizeof(path) - 1);
 	path[sizeof(path) - 1] = 0;
 	for (unsigned i = 0; i < 3 * COUNTER_ERRORS_KINDS; i++)
-		counter_errors_read(&trouble, true, path, EIO);
+		counter_errors_count_read(&trouble, true, path, EIO);
 	counter_errors_write(&trouble, w, "linux.x", false);
 	assert_int_equal(paths(written()), COUNTER_ERRORS_KINDS);
 	assert_int_equal(fake_u64(written(), PB_POLLED_COUNTERS_STATS_FAILED_READS),

@@ -28,7 +28,7 @@ static void assert_packet(size_t i, const void *bytes, size_t len)
 /* Byte by byte, against the numbers of the format: nothing more is in them. */
 FIXTURE_TEST(a_state_sets_the_clock_for_all_that_follows)
 {
-	track_packet_state(w, 300);
+	track_packet_begin_state(w, 300);
 	assert_bytes(0, "\x40\xac\x02" /* timestamp */
 			"\x68\x01" /* sequence_flags */
 			"\xda\x03\x05\xd0\x03\x06\x5a\x00"); /* trace_packet_defaults */

@@ -45,7 +45,7 @@ static uint64_t uuid_in_new_tracks(const char *source, const char *group, const 
 	g = tracks_add(other, &(struct track_spec){.kind = TRACK_GROUP, .name = group});
 	c = tracks_add(other,
 		       &(struct track_spec){.kind = TRACK_COUNTER, .parent = g, .name = name});
-	uuid = tracks_refer(other, c);
+	uuid = tracks_get_uuid(other, c);
 	tracks_free(other);
 	return uuid;
 }
@@ -77,17 +77,17 @@ FIXTURE_TEST(processes_are_the_same_for_all_sources)
 	uint64_t uuid;
 
 	assert_int_equal(tracks_new("another", w, &other), 0);
-	uuid = tracks_refer(t, tracks_add(t, &p));
-	assert_int_equal(tracks_refer(other, tracks_add(other, &p)), uuid);
-	assert_int_not_equal(tracks_refer(other, tracks_add(other, &later)), uuid);
-	assert_int_not_equal(tracks_refer(other, tracks_add(other, &main)), uuid);
+	uuid = tracks_get_uuid(t, tracks_add(t, &p));
+	assert_int_equal(tracks_get_uuid(other, tracks_add(other, &p)), uuid);
+	assert_int_not_equal(tracks_get_uuid(other, tracks_add(other, &later)), uuid);
+	assert_int_not_equal(tracks_get_uuid(other, tracks_add(other, &main)), uuid);
 	/* What stands under them is each source's own. */
 	assert_int_not_equal(
-		tracks_refer(t, add(TRACK_COUNTER, tracks_add(t, &p), "x")),
-		tracks_refer(other,
-			     tracks_add(other, &(struct track_spec){.kind = TRACK_COUNTER,
-								    .parent = tracks_add(other, &p),
-								    .name = "x"})));
+		tracks_get_uuid(t, add(TRACK_COUNTER, tracks_add(t, &p), "x")),
+		tracks_get_uuid(other, tracks_add(other, &(struct track_spec){
+								 .kind = TRACK_COUNTER,
+								 .parent = tracks_add(other, &p),
+								 .name = "x"})));
 	tracks_free(other);
 }
 
@@ -504,7 +504,7 @@ FIXTURE_TEST(what_was_refused_does_nothing)
 	tracks_remove(t, v);
 	tracks_remove(t, TRACK_ROOT);
 	tracks_flush(t);
-	assert_int_equal(tracks_refer(t, v), 0);
+	assert_int_equal(tracks_get_uuid(t, v), 0);
 	assert_int_equal(fake.n, 0);
 }
 

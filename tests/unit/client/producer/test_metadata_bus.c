@@ -27,14 +27,14 @@ TEST(listeners_hear_their_own_session_only)
 	struct metadata_bus *f = metadata_bus_new();
 	struct ear a = {0}, b = {0}, c = {0};
 
-	assert_false(metadata_bus_wanted(f, 1));
+	assert_false(metadata_bus_has_subscriber(f, 1));
 	metadata_bus_publish(f, 1, &batch);
 	assert_int_equal(metadata_bus_subscribe(f, 1, on_news, &a), 0);
 	assert_int_equal(metadata_bus_subscribe(f, 1, on_news, &b), 0);
 	assert_int_equal(metadata_bus_subscribe(f, 2, on_news, &c), 0);
-	assert_true(metadata_bus_wanted(f, 1));
-	assert_true(metadata_bus_wanted(f, 2));
-	assert_false(metadata_bus_wanted(f, 3));
+	assert_true(metadata_bus_has_subscriber(f, 1));
+	assert_true(metadata_bus_has_subscriber(f, 2));
+	assert_false(metadata_bus_has_subscriber(f, 3));
 	metadata_bus_publish(f, 1, &batch);
 	assert_int_equal(a.heard + b.heard * 10 + c.heard * 100, 11);
 	metadata_bus_publish(f, 2, &batch);
@@ -47,7 +47,7 @@ TEST(listeners_hear_their_own_session_only)
 	assert_int_equal(a.heard + b.heard * 10 + c.heard * 100, 121);
 	metadata_bus_unsubscribe(f, 1, &b);
 	metadata_bus_unsubscribe(f, 2, &c);
-	assert_false(metadata_bus_wanted(f, 1));
+	assert_false(metadata_bus_has_subscriber(f, 1));
 	assert_null(metadata_bus_free(f));
 	assert_null(metadata_bus_free(NULL));
 }

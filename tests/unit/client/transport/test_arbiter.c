@@ -38,7 +38,7 @@ static bool take(struct smb_chunk *c)
 {
 	const struct smb_chunk_header h = {.writer_id = 1, .chunk_id = next_chunk_id};
 
-	if (!arbiter_take(a, &h, 0, c))
+	if (!arbiter_acquire_chunk(a, &h, 0, c))
 		return false;
 	next_chunk_id++;
 	return true;
@@ -51,7 +51,7 @@ static void give(const struct smb_chunk *c, uint8_t flags)
 	h.count = 1;
 	h.flags = flags;
 	smb_header_store_packets(c->header, 1, flags);
-	arbiter_give(a, c, &h, 5);
+	arbiter_release_chunk(a, c, &h, 5);
 }
 
 static int setup(void **state)

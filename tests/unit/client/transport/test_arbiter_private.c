@@ -84,7 +84,7 @@ static bool take(struct smb_chunk *c, bool may_wait)
 {
 	const struct smb_chunk_header h = {.writer_id = 3, .chunk_id = t.next_chunk};
 
-	if (!arbiter_take(t.a, &h, may_wait ? ARBITER_STALL : 0, c))
+	if (!arbiter_acquire_chunk(t.a, &h, may_wait ? ARBITER_STALL : 0, c))
 		return false;
 	t.next_chunk++;
 	memset(c->payload, 'x', c->payload_size);
@@ -98,7 +98,7 @@ static void give(const struct smb_chunk *c, uint8_t flags)
 	h.count = 1;
 	h.flags = flags;
 	smb_header_store_packets(c->header, 1, flags);
-	arbiter_give(t.a, c, &h, 5);
+	arbiter_release_chunk(t.a, c, &h, 5);
 }
 
 static void turn(void)

@@ -169,13 +169,13 @@ static int pair_teardown(void **state)
 
 PAIR_TEST(methods_are_known_by_name_once_bound)
 {
-	assert_false(channel_has(p->c, "First"));
+	assert_false(channel_has_method(p->c, "First"));
 	assert_int_equal(channel_call(p->c, "First", NULL, 0, -1, note_reply, NULL), -ENOSYS);
 	pair_bind(p);
-	assert_true(channel_has(p->c, "First"));
-	assert_true(channel_has(p->c, "Seventh"));
-	assert_false(channel_has(p->c, "Third"));
-	assert_false(channel_has(p->c, ""));
+	assert_true(channel_has_method(p->c, "First"));
+	assert_true(channel_has_method(p->c, "Seventh"));
+	assert_false(channel_has_method(p->c, "Third"));
+	assert_false(channel_has_method(p->c, ""));
 	assert_int_equal(channel_call(p->c, "Third", NULL, 0, -1, note_reply, NULL), -ENOSYS);
 	spin_idle(p->loop);
 	assert_int_equal(p->host.n, 1);
@@ -485,17 +485,17 @@ PAIR_TEST(odd_method_lists_are_accepted)
 	}
 	host_send_bind_reply(&p->host, 1, true, many, ARRAY_SIZE(many));
 	spin_until(p->loop, p->bound);
-	assert_false(channel_has(p->c, long_name));
-	assert_false(channel_has(p->c, "Zero"));
-	assert_false(channel_has(p->c, ""));
-	assert_true(channel_has(p->c, "Good"));
-	assert_true(channel_has(p->c, "M20"));
-	assert_false(channel_has(p->c, "M199")); /* the first 64 are kept */
+	assert_false(channel_has_method(p->c, long_name));
+	assert_false(channel_has_method(p->c, "Zero"));
+	assert_false(channel_has_method(p->c, ""));
+	assert_true(channel_has_method(p->c, "Good"));
+	assert_true(channel_has_method(p->c, "M20"));
+	assert_false(channel_has_method(p->c, "M199")); /* the first 64 are kept */
 	/* a second bind reply changes nothing */
 	host_send_bind_reply(&p->host, 1, false, NULL, 0);
 	spin_idle(p->loop);
 	assert_int_equal(p->lost, 0);
-	assert_true(channel_has(p->c, "Good"));
+	assert_true(channel_has_method(p->c, "Good"));
 }
 
 PAIR_TEST(frames_that_make_no_sense_are_skipped)

@@ -34,7 +34,7 @@ FIXTURE_TEST(maps_by_name)
 	rig_need_btf();
 	assert_int_equal(ebpf_object_open(&image, &object, &rig.why), 0);
 	ebpf_object_resize(object, "no such map", 7);
-	ebpf_object_leave_out(object, "no such map");
+	ebpf_object_leave_out_map(object, "no such map");
 	ebpf_object_leave_out_program(object, "no such program");
 	ebpf_object_leave_out_program(object, "on_drop");
 	assert_int_equal(ebpf_object_load(object, &scope, 0, &rig.why), 0);
@@ -79,12 +79,12 @@ FIXTURE_TEST(run_times_of_programs_are_summed)
 			fake_bpf.programs[i].runs = 2;
 			fake_bpf.programs[i].missed = 1;
 		}
-	ebpf_object_cost(object, &ns, &count, &missed);
+	ebpf_object_read_cost(object, &ns, &count, &missed);
 	assert_int_equal(ns, 300); /* a retransmit, a reset sent, one received */
 	assert_int_equal(count, 6);
 	assert_int_equal(missed, 3);
 	fake_bpf_fail(BPF_OBJ_GET_INFO_BY_FD, NULL, EPERM);
-	ebpf_object_cost(object, &ns, &count, &missed);
+	ebpf_object_read_cost(object, &ns, &count, &missed);
 	assert_int_equal(ns, 0);
 }
 
@@ -92,9 +92,9 @@ FIXTURE_TEST(statistics_may_be_refused)
 {
 	int fd;
 
-	fd = ebpf_stats_on();
+	fd = ebpf_enable_stats();
 	assert_true(fd >= 0);
 	close(fd);
 	fake_bpf_fail(BPF_ENABLE_STATS, NULL, EPERM);
-	assert_int_equal(ebpf_stats_on(), -EPERM);
+	assert_int_equal(ebpf_enable_stats(), -EPERM);
 }

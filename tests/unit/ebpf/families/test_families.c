@@ -163,7 +163,7 @@ static int try_family(const struct ebpf_family *f)
 	fake_reset();
 	w = writer_new(NULL, 1, WRITER_DROP);
 	run = (struct ebpf_run){.family = f,
-				.n_cpus = ebpf_cpus(),
+				.n_cpus = ebpf_count_cpus(),
 				.top_n = 4,
 				.proc_root = "/proc",
 				.process_rows =
@@ -360,7 +360,7 @@ static void compare(const struct ebpf_family *f, const char *name, void (*load)(
 		one_rung[i].variants = &f->variants[i];
 		one_rung[i].n_variants = 1;
 		runs[i] = (struct ebpf_run){.family = &one_rung[i],
-					    .n_cpus = ebpf_cpus(),
+					    .n_cpus = ebpf_count_cpus(),
 					    .top_n = 4,
 					    .proc_root = "/proc",
 					    .errors = &errors};

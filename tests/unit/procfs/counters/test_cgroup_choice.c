@@ -21,7 +21,7 @@ static struct track_spec spec_of(const char *shown)
 {
 	struct track_spec spec;
 
-	assert_true(cgroup_choice_counter(&choice, shown, &spec));
+	assert_true(cgroup_choice_select_counter(&choice, shown, &spec));
 	return spec;
 }
 
@@ -34,11 +34,11 @@ FIXTURE_TEST(the_default)
 	assert_false(cgroup_choice_is_root(&choice, "a"));
 	assert_int_equal(choice.levels, 0);
 	assert_true(choice.max_depth == UINT32_MAX);
-	assert_true(cgroup_choice_counter(&choice, "io.stat 8:0 rbytes", &spec));
-	assert_true(cgroup_choice_counter(&choice, "irq.pressure full total", &spec));
-	assert_false(cgroup_choice_counter(&choice, "io.stat 8:0 dbytes", &spec));
-	assert_false(cgroup_choice_counter(&choice, "memory.stat slab", &spec));
-	assert_false(cgroup_choice_counter(&choice, "cpu.pressure some avg10", &spec));
+	assert_true(cgroup_choice_select_counter(&choice, "io.stat 8:0 rbytes", &spec));
+	assert_true(cgroup_choice_select_counter(&choice, "irq.pressure full total", &spec));
+	assert_false(cgroup_choice_select_counter(&choice, "io.stat 8:0 dbytes", &spec));
+	assert_false(cgroup_choice_select_counter(&choice, "memory.stat slab", &spec));
+	assert_false(cgroup_choice_select_counter(&choice, "cpu.pressure some avg10", &spec));
 }
 
 FIXTURE_TEST(roots_are_paths_or_patterns_of_levels)
@@ -119,6 +119,6 @@ FIXTURE_TEST(lists_without_a_usable_entry_select_nothing)
 	assert_non_null(strstr(log_text, "linux.cgroup_stats: counters"));
 	assert_false(cgroup_choice_is_root(&choice, ""));
 	assert_int_equal(choice.files.n, 0);
-	assert_false(cgroup_choice_counter(&choice, "memory.current", &spec));
+	assert_false(cgroup_choice_select_counter(&choice, "memory.current", &spec));
 	free(longer);
 }

@@ -147,10 +147,11 @@ FIXTURE_TEST(a_name_is_decided_once_for_all_files)
 		for (size_t i = 0; i < 2 * ARRAY_SIZE(names); i++) {
 			size_t file = i % 2, n = i / 2;
 
-			tracks_set(t,
-				   counter_keys_track(&keys, &files[file], t, groups[file],
-						      (struct span){names[n], strlen(names[n])}),
-				   (int64_t)(10 * file + n));
+			tracks_set(
+				t,
+				counter_keys_get_track(&keys, &files[file], t, groups[file],
+						       (struct span){names[n], strlen(names[n])}),
+				(int64_t)(10 * file + n));
 		}
 	tracks_end(t);
 	read_tracks();
@@ -163,15 +164,16 @@ FIXTURE_TEST(a_name_is_decided_once_for_all_files)
 	assert_int_equal(read_last("a/f anon"), 5);
 	/* Names that are too long, invalid, or more than the limit. */
 	memset(name, 'n', COUNTER_KEY_SIZE);
-	assert_int_equal(counter_keys_track(&keys, files, t, TRACK_ROOT,
-					    (struct span){name, COUNTER_KEY_SIZE}),
+	assert_int_equal(counter_keys_get_track(&keys, files, t, TRACK_ROOT,
+						(struct span){name, COUNTER_KEY_SIZE}),
 			 TRACK_VOID);
-	assert_int_equal(counter_keys_track(&keys, files, t, TRACK_ROOT, (struct span){"a\0b", 3}),
-			 TRACK_VOID);
+	assert_int_equal(
+		counter_keys_get_track(&keys, files, t, TRACK_ROOT, (struct span){"a\0b", 3}),
+		TRACK_VOID);
 	for (unsigned i = 0; i <= COUNTER_KEYS_MAX; i++) {
 		int n = snprintf(name, sizeof(name), "%u", i);
-		uint32_t track = counter_keys_track(&keys, files, t, TRACK_ROOT,
-						    (struct span){name, (size_t)n});
+		uint32_t track = counter_keys_get_track(&keys, files, t, TRACK_ROOT,
+							(struct span){name, (size_t)n});
 
 		assert_int_equal(track == TRACK_VOID, i >= COUNTER_KEYS_MAX - ARRAY_SIZE(names));
 	}

@@ -29,7 +29,7 @@ static unsigned encode(const char *cpuinfo, size_t len)
 {
 	pb_mem_reset(&mem);
 	cpu_info_begin(&info, cpuinfo, len, proc_root);
-	while (cpu_info_step(&info, &mem.enc))
+	while (cpu_info_write_next(&info, &mem.enc))
 		;
 	return fake_count(mem.buf, pb_mem_len(&mem), PB_CPU_INFO_CPUS);
 }

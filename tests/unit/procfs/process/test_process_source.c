@@ -60,7 +60,7 @@ FIXTURE_TEST(the_quirk_disable_on_demand)
 	stats.scan_all_processes_on_start = false;
 	put_processes(3);
 	create_and_start();
-	assert_false(metadata_bus_wanted(env.bus, FAKE_SESSION));
+	assert_false(metadata_bus_has_subscriber(env.bus, FAKE_SESSION));
 	publish_tid(2);
 	run_loop();
 	assert_int_equal(fake.n, 0);
@@ -249,7 +249,7 @@ FIXTURE_TEST(nothing_is_written_after_the_stop)
 	publish_tid(70);
 	run_loop();
 	assert_int_equal(fake.n, n);
-	assert_int_equal(metadata_bus_wanted(env.bus, FAKE_SESSION), 0);
+	assert_int_equal(metadata_bus_has_subscriber(env.bus, FAKE_SESSION), 0);
 }
 
 /* A publisher may be stopped after this source. */
@@ -273,7 +273,7 @@ FIXTURE_TEST(a_stop_waits_for_the_last_events)
 	unregister_publisher();
 	run_loop();
 	assert_int_equal(fake.stopped, 1);
-	assert_false(metadata_bus_wanted(env.bus, FAKE_SESSION));
+	assert_false(metadata_bus_has_subscriber(env.bus, FAKE_SESSION));
 }
 
 FIXTURE_TEST(a_flush_and_the_stop_run_in_slices)
@@ -309,10 +309,10 @@ FIXTURE_TEST(destroyed_at_any_time)
 {
 	put_processes(3000);
 	assert_int_equal(source->create(NULL, &env, &config, &instance), 0);
-	assert_true(metadata_bus_wanted(env.bus, FAKE_SESSION));
+	assert_true(metadata_bus_has_subscriber(env.bus, FAKE_SESSION));
 	publish_tid(2); /* before the start: ignored */
 	destroy();
-	assert_int_equal(metadata_bus_wanted(env.bus, FAKE_SESSION), 0);
+	assert_int_equal(metadata_bus_has_subscriber(env.bus, FAKE_SESSION), 0);
 	assert_int_equal(fake.n, 0);
 	create_and_start();
 	destroy(); /* in the middle of the scan */
@@ -325,7 +325,7 @@ FIXTURE_TEST(destroyed_at_any_time)
 	unregister_publisher();
 	run_loop();
 	assert_int_equal(fake.stopped, 0);
-	assert_int_equal(metadata_bus_wanted(env.bus, FAKE_SESSION), 0);
+	assert_int_equal(metadata_bus_has_subscriber(env.bus, FAKE_SESSION), 0);
 }
 
 /* ---- what is logged ---- */

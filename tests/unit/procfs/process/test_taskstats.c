@@ -28,7 +28,7 @@ TEST(ourselves)
 	for (unsigned i = 0; i < TASKSTATS_MAX; i++)
 		names[i].tid = i % 3 == 1 ? INT32_MAX : getpid();
 	for (unsigned round = 0; round < 3; round++) {
-		assert_int_equal(taskstats_get(&t, names, TASKSTATS_MAX), 0);
+		assert_int_equal(taskstats_get_names(&t, names, TASKSTATS_MAX), 0);
 		for (unsigned i = 0; i < TASKSTATS_MAX; i++) {
 			assert_int_equal(names[i].tgid, i % 3 == 1 ? 0 : getpid());
 			if (!names[i].tgid)
@@ -38,7 +38,7 @@ TEST(ourselves)
 		}
 	}
 	names[0].tid = gone;
-	assert_int_equal(taskstats_get(&t, names, 1), 0);
+	assert_int_equal(taskstats_get_names(&t, names, 1), 0);
 	assert_int_equal(names[0].tgid, 0);
 	taskstats_close(&t);
 	taskstats_close(&t);
@@ -50,7 +50,7 @@ TEST(a_socket_that_fails)
 	struct taskstats_socket t = {.open = true, .fd = open("/dev/null", O_RDWR | O_CLOEXEC)};
 	struct taskstats_name name = {.tid = getpid(), .tgid = 5};
 
-	assert_true(taskstats_get(&t, &name, 1) < 0);
+	assert_true(taskstats_get_names(&t, &name, 1) < 0);
 	assert_false(t.open);
 	assert_int_equal(name.tgid, 0);
 }

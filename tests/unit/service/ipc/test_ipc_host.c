@@ -380,7 +380,7 @@ FIXTURE_TEST(too_many_descriptors_end_the_connection)
 /* Instead of that of base: how many descriptors of the user wait to be closed. */
 static unsigned n_closing;
 
-unsigned background_close_waiting(uint64_t owner)
+unsigned background_close_count_waiting(uint64_t owner)
 {
 	(void)owner;
 	return n_closing;
