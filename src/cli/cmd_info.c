@@ -30,11 +30,11 @@ static int scan_file(struct verb_summary *s, const char *path, struct err_text *
 	int r = fd < 0 ? -errno : 0;
 
 	if (r == 0 && trace_input_is_text(path))
-		return trace_input_refuse(path, e);
+		return trace_input_explain(path, e);
 	if (r == 0)
 		r = trace_readback_scan(fd, &s->scan, &bytes);
 	if (r == -EBADMSG && s->scan.packets == packets)
-		return trace_input_refuse(path, e);
+		return trace_input_explain(path, e);
 	if (r == -EBADMSG)
 		s->file_is_cut = true;
 	else if (r < 0)

@@ -56,7 +56,7 @@ static int write_file(const char *path, struct trace_tables *tables, const struc
 
 	if (!strcmp(path, "-"))
 		return write_to(stdout, path, tables, o, ret, e);
-	r = out_path_special(path, &special, e);
+	r = out_path_open_special(path, &special, e);
 	if (r < 0)
 		return r;
 	if (special)

@@ -135,7 +135,8 @@ static void sessions_put_producers(const Pb__TracingServiceState *state, struct 
 	for (size_t i = 0; i < state->n_producers; i++)
 		machines |= state->producers[i]->machine_id != 0;
 	if (state->n_producers == 0) {
-		strbuf_printf(out, "no producer is connected; run: %s\n", service_start_probes());
+		strbuf_printf(out, "no producer is connected; run: %s\n",
+			      service_probes_start_command());
 		return;
 	}
 	strbuf_printf(out, "PRODUCER  PID      UID    %sNAME\n",
@@ -176,7 +177,7 @@ static void sessions_put_producers(const Pb__TracingServiceState *state, struct 
  *	net        -      /usr/sbin/httpd (4)        Requests and replies
  */
 
-/* processes: how many processes of the program have the category. */
+/* Appends a category. processes: how many processes of the program have it. */
 static void put_category(const struct event_category *row, size_t processes, struct strbuf *out)
 {
 	const Pb__TrackEventCategory *c = row->category;
@@ -214,7 +215,7 @@ static void sessions_put_categories(const Pb__TracingServiceState *state, struct
 	_cleanup_(freep) struct event_category *rows = NULL;
 	size_t n;
 
-	if (event_categories(state, &rows, &n) < 0) {
+	if (event_categories_list(state, &rows, &n) < 0) {
 		out->failed = true;
 		return;
 	}
@@ -231,7 +232,8 @@ static void sessions_put_categories(const Pb__TracingServiceState *state, struct
 
 /* ---- the verbs ---- */
 
-static int sessions_ask(const char *socket, bool sessions_only, Pb__TracingServiceState **ret)
+static int sessions_query_state(const char *socket, bool sessions_only,
+				Pb__TracingServiceState **ret)
 {
 	struct session_client *client;
 	struct err_text e;
@@ -257,7 +259,7 @@ static int sessions_print(int argc, char **argv, bool sessions_only, const char 
 
 	if (code >= 0)
 		return code;
-	if (sessions_ask(o.socket, sessions_only, &state) < 0)
+	if (sessions_query_state(o.socket, sessions_only, &state) < 0)
 		return EXIT_FAILED;
 	if (o.raw) {
 		len = pb__tracing_service_state__get_packed_size(state);

@@ -85,18 +85,18 @@ static int snapshot_explain(struct session_client *client, const struct verb_opt
 
 	if (o->n_words == 0)
 		return error;
-	if (session_client_nearest(client, o->words[0], nearest))
+	if (session_client_nearest_name(client, o->words[0], nearest))
 		return err_set(e, error, "cannot take a snapshot of '%.100s': %s; did you mean %s?",
 			       o->words[0], why.text, nearest);
 	return err_set(e, error, "cannot take a snapshot of '%.100s': %s; see sonda sessions",
 		       o->words[0], why.text);
 }
 
-/* Handles a trace that the service has written. */
-static int take_written(struct trace_file *file, struct verb_summary *s, struct err_text *e)
+/* Scans the trace that the service has written, and gives its file the name. */
+static int save_written_trace(struct trace_file *file, struct verb_summary *s, struct err_text *e)
 {
 	uint64_t bytes;
-	int r = trace_file_note_written(file);
+	int r = trace_file_update_size(file);
 
 	if (r < 0)
 		return err_set(e, r, "cannot read the file: %s", strerror(-r));
@@ -118,7 +118,8 @@ static int snapshot_take(struct session_client *client, const struct verb_option
 	r = session_client_clone(client, &request, trace_file_fd(file), &written, e);
 	if (r < 0)
 		return r == -EPROTO ? snapshot_explain(client, o, r, e) : r;
-	r = written ? take_written(file, s, e) : session_client_save(client, file, &s->scan, e);
+	r = written ? save_written_trace(file, s, e)
+		    : session_client_save(client, file, &s->scan, e);
 	s->file_is_cut = trace_file_error(file) != 0;
 	s->file_bytes = trace_file_bytes(file);
 	if (session_client_query(client, false, &state, &ignored) == 0) {
@@ -128,8 +129,8 @@ static int snapshot_take(struct session_client *client, const struct verb_option
 	return r;
 }
 
-static int snapshot(const struct verb_options *o, struct output_name *name,
-		    struct verb_summary *summary, struct err_text *e)
+static int snapshot_run(const struct verb_options *o, struct output_name *name,
+			struct verb_summary *summary, struct err_text *e)
 {
 	struct session_client *client = NULL;
 	struct trace_file *file = NULL;
@@ -138,9 +139,10 @@ static int snapshot(const struct verb_options *o, struct output_name *name,
 	if (o->json && o->output && !strcmp(o->output, "-"))
 		return err_set(e, -EINVAL,
 			       "--json and the trace (-o -) cannot both go to standard output");
-	r = service_has_no_sessions(o->socket, session_client_open(o->socket, &client, e), e,
-				    "there is no session%s%.80s%s to save", o->n_words ? " '" : "",
-				    o->n_words ? o->words[0] : "", o->n_words ? "'" : "");
+	r = service_explain_no_sessions(o->socket, session_client_open(o->socket, &client, e), e,
+					"there is no session%s%.80s%s to save",
+					o->n_words ? " '" : "", o->n_words ? o->words[0] : "",
+					o->n_words ? "'" : "");
 	if (r == 0)
 		r = trace_file_open_output(o->output, "snapshot", name, &file, e);
 	if (r == 0)
@@ -162,7 +164,7 @@ int cmd_snapshot(int argc, char **argv)
 		return code;
 	signal(SIGPIPE, SIG_IGN); /* write(2) reports EPIPE and EFBIG */
 	signal(SIGXFSZ, SIG_IGN);
-	r = snapshot(&o, &name, &summary, &e);
+	r = snapshot_run(&o, &name, &summary, &e);
 	code = r == 0 ? EXIT_GOOD : r == -EINVAL || r == -ENOTTY ? EXIT_USAGE : EXIT_FAILED;
 	summary.output = name.text;
 	if (r == 0 || summary.file_is_cut) {

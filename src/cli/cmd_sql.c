@@ -81,7 +81,7 @@ static int sql_take_option(void *ctx, int option, struct err_text *e)
 		o->format = SQL_JSON;
 		return option == 'c' ? sql_csv_format(optarg, &o->format, e) : 0;
 	case 'm':
-		return trace_tables_memory(optarg, &o->memory, e);
+		return trace_tables_parse_memory(optarg, &o->memory, e);
 	default:
 		return -EINVAL;
 	}

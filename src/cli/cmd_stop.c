@@ -136,12 +136,12 @@ static void ask_counters(struct ending *x)
 	struct verb_summary *s = &x->summary;
 	struct err_text ignored;
 
-	s->has_stats = session_client_stats(x->client, &s->stats, &ignored) == 0;
+	s->has_stats = session_client_query_stats(x->client, &s->stats, &ignored) == 0;
 	if (x->is_clone)
 		s->stats.final_flush_failed = false; /* Perfetto's service sets it in each clone */
 }
 
-static void explain_end(struct ending *x)
+static void set_end_reason(struct ending *x)
 {
 	struct verb_summary *s = &x->summary;
 
@@ -190,11 +190,11 @@ static int scan_written(struct ending *x)
 		fd = open(config->output_path, O_RDONLY | O_CLOEXEC);
 		r = fd < 0 ? -errno : trace_readback_scan(fd, &s->scan, &s->file_bytes);
 	}
-	trace_readback_name(config, x->first_file, x->written, sizeof(x->written));
+	trace_readback_get_output_name(config, x->first_file, x->written, sizeof(x->written));
 	return r;
 }
 
-static int end_written(struct ending *x, struct err_text *e)
+static int end_written_session(struct ending *x, struct err_text *e)
 {
 	struct verb_summary *s = &x->summary;
 	int r = session_client_end(x->client, s->config, x->at_once, &x->end, e);
@@ -249,17 +249,17 @@ static int stop_end_session(struct ending *x, struct err_text *e)
 		find_session(x, state);
 		pb__tracing_service_state__free_unpacked(state, NULL);
 	}
-	r = x->summary.config->write_into_file ? end_written(x, e) : end_and_save(x, e);
+	r = x->summary.config->write_into_file ? end_written_session(x, e) : end_and_save(x, e);
 	if (!x->summary.output)
 		return r;
-	explain_end(x);
+	set_end_reason(x);
 	code = verb_summary_print(&x->summary, &form);
 	if (r == 0 && x->end.aborted.text[0])
 		r = err_set(e, -ECONNABORTED, "the tracing service says: %s", x->end.aborted.text);
 	return r < 0 ? r : code;
 }
 
-static int stop_refuse(const struct verb_options *o, struct err_text *e)
+static int stop_check_options(const struct verb_options *o, struct err_text *e)
 {
 	if (o->json && o->output && !strcmp(o->output, "-"))
 		return err_set(e, -EINVAL,
@@ -279,11 +279,12 @@ static int stop_run(int argc, char **argv, bool at_once, const char *usage)
 	signal(SIGPIPE, SIG_IGN); /* write(2) reports EPIPE and EFBIG */
 	signal(SIGXFSZ, SIG_IGN);
 	x.o = &o;
-	r = stop_refuse(&o, &e);
+	r = stop_check_options(&o, &e);
 	if (r == 0)
-		r = service_has_no_sessions(o.socket, session_client_open(o.socket, &x.client, &e),
-					    &e, "there is no session '%.80s' to %s", o.words[0],
-					    at_once ? "stop" : "attach to");
+		r = service_explain_no_sessions(o.socket,
+						session_client_open(o.socket, &x.client, &e), &e,
+						"there is no session '%.80s' to %s", o.words[0],
+						at_once ? "stop" : "attach to");
 	if (r == 0)
 		r = stop_end_session(&x, &e);
 	session_client_free(x.backup);

@@ -40,8 +40,8 @@ int cmd_trigger(int argc, char **argv)
 	if (r == 0)
 		return EXIT_GOOD;
 	trigger_explain(address, r, &e);
-	service_has_no_sessions(address, r, &e, "no session waits for the trigger '%.80s'",
-				o.words[0]);
+	service_explain_no_sessions(address, r, &e, "no session waits for the trigger '%.80s'",
+				    o.words[0]);
 	log_error("%s", e.text);
 	return EXIT_FAILED;
 }

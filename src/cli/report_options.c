@@ -129,9 +129,9 @@ static int report_options_take_option(void *ctx, int option, struct err_text *e)
 	case 'p':
 		return take_who(optarg, o, e);
 	case 'F':
-		return trace_input_time("--from", optarg, 0, &o->from, e);
+		return trace_input_parse_time("--from", optarg, 0, &o->from, e);
 	case 'T':
-		return trace_input_time("--to", optarg, 0, &o->to, e);
+		return trace_input_parse_time("--to", optarg, 0, &o->to, e);
 	case 'b':
 		o->by = optarg;
 		return 0;
@@ -153,9 +153,9 @@ static int report_options_take_option(void *ctx, int option, struct err_text *e)
 		return 0;
 	case 'C':
 		o->color = optarg;
-		return option_when("--color", optarg, e);
+		return option_check_color("--color", optarg, e);
 	case 'm':
-		return trace_tables_memory(optarg, &o->memory, e);
+		return trace_tables_parse_memory(optarg, &o->memory, e);
 	default:
 		return -EINVAL;
 	}

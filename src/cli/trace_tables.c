@@ -17,7 +17,7 @@
 #include "cli/terminal/verb.h"
 #include "cli/trace/trace_input.h"
 
-int trace_tables_memory(const char *text, uint64_t *ret, struct err_text *e)
+int trace_tables_parse_memory(const char *text, uint64_t *ret, struct err_text *e)
 {
 	uint32_t kb;
 	int r = str_to_size_kb(text, &kb);
@@ -48,7 +48,7 @@ static int trace_tables_explain(const struct trace_tables *t, int r, struct err_
 
 	switch (r) {
 	case -EBADMSG:
-		return trace_input_refuse(t->path, e);
+		return trace_input_explain(t->path, e);
 	case -EFBIG:
 		return err_set(
 			e, r,
@@ -91,7 +91,7 @@ int trace_tables_open(const char *path, uint64_t memory, struct trace_tables *re
 	if (r < 0)
 		return r;
 	/* Rows are read from the mapped file until the end. */
-	mapped_trace_watch();
+	mapped_trace_handle_sigbus();
 	store_init(&ret->store, memory ? memory : half_of_memory());
 	r = trace_import_file(&ret->store, fd, &ret->result);
 	if (r == 0)

@@ -18,7 +18,7 @@ struct trace_tables {
 };
 
 /* Converts the value of --memory, such as "2g", to bytes. Returns 0, or -EINVAL and sets e. */
-int trace_tables_memory(const char *text, uint64_t *ret, struct err_text *e);
+int trace_tables_parse_memory(const char *text, uint64_t *ret, struct err_text *e);
 
 /* Reads the trace. path: "-" is the standard input. memory: bytes that it may take; 0: half of the
  * machine's. Returns 0, or -errno and sets e; then there is nothing to close. */

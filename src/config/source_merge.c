@@ -99,7 +99,7 @@ static bool lists_fit(const message *a, const message *b, const field *f)
 	return !enables_data_of(in_a ? b : a, f);
 }
 
-static uint32_t source_merge_number_of(const message *m, const field *f)
+static uint32_t get_number(const message *m, const field *f)
 {
 	return text_field_count(m, f) ? *(const uint32_t *)text_field_get(m, f, 0) : 0;
 }
@@ -112,7 +112,7 @@ static bool numbers_fit(const message *a, const message *b, const field *f)
 	if (!in_a && !in_b)
 		return true;
 	if (!strcmp(f->name, "target_buffer"))
-		return source_merge_number_of(a, f) == source_merge_number_of(b, f);
+		return get_number(a, f) == get_number(b, f);
 	if (in_a && in_b && same_value(f, text_field_get(a, f, 0), text_field_get(b, f, 0)))
 		return true;
 	if (rule == RULE_FLAG)
@@ -198,7 +198,7 @@ static void apply_rule(message *result, const message *a, const message *b, cons
 		*(uint32_t *)to = MIN(x, y);
 }
 
-static void correct(message *result, const message *a, const message *b)
+static void apply_rules(message *result, const message *a, const message *b)
 {
 	for (unsigned i = 0; i < result->descriptor->n_fields; i++) {
 		const field *f = &result->descriptor->fields[i];
@@ -208,8 +208,8 @@ static void correct(message *result, const message *a, const message *b)
 		else if (f->type != PROTOBUF_C_TYPE_MESSAGE)
 			apply_rule(result, a, b, f);
 		else if (message_in(a, f) && message_in(b, f))
-			correct((message *)message_in(result, f), message_in(a, f),
-				message_in(b, f));
+			apply_rules((message *)message_in(result, f), message_in(a, f),
+				    message_in(b, f));
 	}
 }
 
@@ -249,7 +249,8 @@ Pb__DataSourceConfig *config_find_ftrace(const Pb__TraceConfig *config)
 }
 
 /* Returns the pointer in config to the data source that `added` can be merged with, or NULL. */
-static Pb__DataSourceConfig **find_slot(Pb__TraceConfig *config, const Pb__DataSourceConfig *added)
+static Pb__DataSourceConfig **find_merge_target(Pb__TraceConfig *config,
+						const Pb__DataSourceConfig *added)
 {
 	const Pb__DataSourceConfig *ftrace = config_find_ftrace(config);
 
@@ -292,7 +293,7 @@ static int merge(Pb__DataSourceConfig **slot, Pb__DataSourceConfig *added)
 	both = concatenate(&old->base, &added->base);
 	if (!both)
 		return -ENOMEM;
-	correct(both, &old->base, &added->base);
+	apply_rules(both, &old->base, &added->base);
 	pb__data_source_config__free_unpacked(old, NULL);
 	*slot = (Pb__DataSourceConfig *)both;
 	return 0;
@@ -308,7 +309,7 @@ int config_add_source(Pb__TraceConfig *config, const Pb__DataSourceConfig *sourc
 		return -ENOMEM;
 	added->has_target_buffer = buffer != 0;
 	added->target_buffer = buffer;
-	slot = find_slot(config, added);
+	slot = find_merge_target(config, added);
 	r = slot ? merge(slot, added) : source_merge_append(config, added);
 	if (slot || r)
 		pb__data_source_config__free_unpacked(added, NULL);

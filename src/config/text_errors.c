@@ -25,7 +25,7 @@
 #define SHOWN_AFTER 60 /* and from it on */
 #define INDENT "    "
 
-unsigned text_report_line(const struct text_report *r, const char *at)
+unsigned text_report_line_number(const struct text_report *r, const char *at)
 {
 	const char *p = r->text;
 	unsigned line = 1;
@@ -119,7 +119,7 @@ static void text_report_at(struct text_report *r, const char *at, size_t n, cons
 	va_start(ap, fmt);
 	vsnprintf(message, sizeof(message), fmt, ap);
 	va_end(ap);
-	strbuf_printf(r->out, "%s:%u:%zu: error: %s\n", r->name, text_report_line(r, at),
+	strbuf_printf(r->out, "%s:%u:%zu: error: %s\n", r->name, text_report_line_number(r, at),
 		      (size_t)(at - line_start(r, at)) + 1, message);
 	show_line(r, at, n);
 	r->n_errors++;
@@ -167,7 +167,7 @@ void text_parser_error(struct text_parser *p, const char *at, size_t n, const ch
 	va_end(ap);
 	if (follows_long_string(p, at))
 		snprintf(hint, sizeof(hint), " (a string that began in line %u ends in this one)",
-			 text_report_line(&p->report, p->long_string.s));
+			 text_report_line_number(&p->report, p->long_string.s));
 	text_report_at(&p->report, at, n, "%s%s", message, hint);
 	if (p->report.n_errors == TEXT_MAX_ERRORS) {
 		strbuf_printf(p->report.out, "%s: error: %d errors; the rest was not read\n",

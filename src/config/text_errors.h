@@ -19,7 +19,7 @@ struct text_report {
 };
 
 /* Returns the line number of `at`, from 1. */
-unsigned text_report_line(const struct text_report *r, const char *at);
+unsigned text_report_line_number(const struct text_report *r, const char *at);
 
 /*
  * The state of the parser, shared by the grammar (text_parse.c) and the values of single fields

@@ -91,8 +91,8 @@ const void *text_field_get(const ProtobufCMessage *message, const ProtobufCField
 	return slot;
 }
 
-const ProtobufCFieldDescriptor *text_field_member(const ProtobufCMessage *message,
-						  const ProtobufCFieldDescriptor *field)
+const ProtobufCFieldDescriptor *text_field_oneof_member(const ProtobufCMessage *message,
+							const ProtobufCFieldDescriptor *field)
 {
 	uint32_t id = *(const uint32_t *)member(message, field->quantifier_offset);
 

@@ -27,8 +27,8 @@ const void *text_field_get(const ProtobufCMessage *message, const ProtobufCField
 			   size_t i);
 
 /* For a field in a oneof: returns the member that is set, or NULL. */
-const ProtobufCFieldDescriptor *text_field_member(const ProtobufCMessage *message,
-						  const ProtobufCFieldDescriptor *field);
+const ProtobufCFieldDescriptor *text_field_oneof_member(const ProtobufCMessage *message,
+							const ProtobufCFieldDescriptor *field);
 
 /*
  * Sets a field, or appends to it, as protobuf_c_message_unpack() does. The message takes ownership

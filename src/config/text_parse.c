@@ -102,7 +102,7 @@ static bool begins_field(const struct text_parser *p, const ProtobufCMessageDesc
 	if (p->token.kind != TEXT_WORD)
 		return false;
 	return text_token_is(&after, ':') || text_token_is(&after, '{') ||
-	       text_token_is(&after, '<') || text_names_field(type, &p->token) ||
+	       text_token_is(&after, '<') || text_names_find_field(type, &p->token) ||
 	       is_first_in_line(p);
 }
 
@@ -174,7 +174,7 @@ static void read_scalar(struct text_parser *p, const struct scope *s,
 	} else if (!text_scalar_read(p, field, &v)) {
 		resync(p, text_parse_type_of(s));
 	} else if (text_field_put(s->message, field, &v) < 0) {
-		text_scalar_drop(field, &v);
+		text_scalar_free(field, &v);
 		text_parser_out_of_memory(p);
 	}
 }
@@ -213,7 +213,7 @@ static void text_parse_read_list(struct text_parser *p, const struct scope *s,
 	}
 	text_parser_error(p, p->token.s, p->token.len,
 			  "expected ',' or ']' in the list of field \"%s\" from line %u",
-			  field->name, text_report_line(&p->report, opener.s));
+			  field->name, text_report_line_number(&p->report, opener.s));
 	while (p->token.kind != TEXT_END && !is_closer(&p->token)) {
 		if (is_opener(&p->token))
 			skip_group(p);
@@ -238,17 +238,18 @@ static bool check_single(struct text_parser *p, const struct scope *s,
 	if (seen) {
 		text_parser_error(p, name->s, name->len,
 				  "second value for field \"%s\", which has one from line %u",
-				  field->name, text_report_line(&p->report, seen));
+				  field->name, text_report_line_number(&p->report, seen));
 		return false;
 	}
 	if (field->flags & PROTOBUF_C_FIELD_FLAG_ONEOF)
-		other = text_field_member(s->message, field);
+		other = text_field_oneof_member(s->message, field);
 	if (other) {
 		const char *at = s->seen[other - text_parse_type_of(s)->fields];
 
 		text_parser_error(p, name->s, name->len,
 				  "field \"%s\" excludes \"%s\" in line %u: only one may be set",
-				  field->name, other->name, text_report_line(&p->report, at));
+				  field->name, other->name,
+				  text_report_line_number(&p->report, at));
 		return false;
 	}
 	return true;
@@ -275,7 +276,7 @@ static bool value_is_missing(const struct text_parser *p, const struct scope *s,
 	struct text_lexer ahead = p->lexer;
 	struct text_token after = text_lexer_next(&ahead);
 
-	if (p->token.kind != TEXT_WORD || !text_names_field(text_parse_type_of(s), &p->token))
+	if (p->token.kind != TEXT_WORD || !text_names_find_field(text_parse_type_of(s), &p->token))
 		return false;
 	return field->type != PROTOBUF_C_TYPE_ENUM || text_token_is(&after, ':') ||
 	       text_token_is(&after, '{');
@@ -327,7 +328,7 @@ static void read_field(struct text_parser *p, struct scope *s)
 		resync(p, text_parse_type_of(s));
 	} else {
 		text_parser_advance(p);
-		field = text_names_field(text_parse_type_of(s), &name);
+		field = text_names_find_field(text_parse_type_of(s), &name);
 		if (field) {
 			read_field_of(p, s, field, &name);
 		} else {
@@ -349,9 +350,10 @@ static void read_closer(struct text_parser *p, const struct scope *s)
 		return;
 	}
 	if (!text_token_is(&p->token, want))
-		text_parser_error(
-			p, p->token.s, 1, "expected '%c' for the '%c' of line %u, not '%c'", want,
-			*s->opener.s, text_report_line(&p->report, s->opener.s), *p->token.s);
+		text_parser_error(p, p->token.s, 1,
+				  "expected '%c' for the '%c' of line %u, not '%c'", want,
+				  *s->opener.s, text_report_line_number(&p->report, s->opener.s),
+				  *p->token.s);
 	text_parser_advance(p);
 }
 

@@ -71,7 +71,7 @@ void text_print_scalar(const ProtobufCFieldDescriptor *field, const void *v, str
 	}
 }
 
-static uint64_t little_endian(const uint8_t *data, size_t len)
+static uint64_t decode_little_endian(const uint8_t *data, size_t len)
 {
 	uint64_t v = 0;
 
@@ -88,10 +88,10 @@ static void print_unknown(const ProtobufCMessageUnknownField *f, struct strbuf *
 	strbuf_printf(out, "%" PRIu32 ": ", f->tag);
 	switch (f->wire_type) {
 	case PROTOBUF_C_WIRE_TYPE_32BIT:
-		strbuf_printf(out, "0x%08" PRIx64, little_endian(f->data, f->len));
+		strbuf_printf(out, "0x%08" PRIx64, decode_little_endian(f->data, f->len));
 		break;
 	case PROTOBUF_C_WIRE_TYPE_64BIT:
-		strbuf_printf(out, "0x%016" PRIx64, little_endian(f->data, f->len));
+		strbuf_printf(out, "0x%016" PRIx64, decode_little_endian(f->data, f->len));
 		break;
 	case PROTOBUF_C_WIRE_TYPE_LENGTH_PREFIXED: /* the prefix is part of the data */
 		rest = pb_get_varint(f->data, end, &v);

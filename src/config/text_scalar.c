@@ -51,7 +51,8 @@ static struct range range_of(ProtobufCType type)
 }
 
 /* Returns the expected value, such as "a whole number from 0 to 4294967295". */
-static const char *wanted(const ProtobufCFieldDescriptor *field, char buf[static WANTED_MAX])
+static const char *describe_wanted(const ProtobufCFieldDescriptor *field,
+				   char buf[static WANTED_MAX])
 {
 	struct range range;
 
@@ -78,7 +79,7 @@ static const char *wanted(const ProtobufCFieldDescriptor *field, char buf[static
 	}
 }
 
-static const char *found(const struct literal *l)
+static const char *describe_found(const struct literal *l)
 {
 	switch (l->token.kind) {
 	case TEXT_WORD:
@@ -98,7 +99,7 @@ static void complain_of_type(struct text_parser *p, const ProtobufCFieldDescript
 	char buf[WANTED_MAX];
 
 	text_parser_error(p, l->at, l->len, "field \"%s\" takes %s, not %s", field->name,
-			  wanted(field, buf), found(l));
+			  describe_wanted(field, buf), describe_found(l));
 }
 
 static void complain_of_range(struct text_parser *p, const ProtobufCFieldDescriptor *field,
@@ -109,7 +110,8 @@ static void complain_of_range(struct text_parser *p, const ProtobufCFieldDescrip
 
 	text_parser_error(p, l->at, l->len, "%s%.*s%s does not fit: field \"%s\" takes %s",
 			  l->negative ? "-" : "", shown, l->token.s,
-			  l->token.len > QUOTED_MAX ? "..." : "", field->name, wanted(field, buf));
+			  l->token.len > QUOTED_MAX ? "..." : "", field->name,
+			  describe_wanted(field, buf));
 }
 
 /* ---- one conversion per type ---- */
@@ -127,7 +129,7 @@ static bool to_integer(struct text_parser *p, const ProtobufCFieldDescriptor *fi
 	}
 	range = range_of(field->type);
 	most = l->negative ? -(uint64_t)range.min : range.max;
-	if (text_value_u64(&l->token, &v) < 0 || v > most) {
+	if (text_value_parse_u64(&l->token, &v) < 0 || v > most) {
 		complain_of_range(p, field, l);
 		return false;
 	}
@@ -144,7 +146,7 @@ static bool to_enum(struct text_parser *p, const ProtobufCFieldDescriptor *field
 	uint64_t number = 0;
 
 	if (l->token.kind == TEXT_WORD && !l->negative) {
-		value = text_names_value(type, &l->token);
+		value = text_names_find_value(type, &l->token);
 	} else if (l->token.kind == TEXT_INTEGER) {
 		if (!to_integer(p, field, l, &number))
 			return false;
@@ -177,7 +179,7 @@ static bool to_bool(struct text_parser *p, const ProtobufCFieldDescriptor *field
 	const struct text_token *t = &l->token;
 	uint64_t number;
 
-	if (t->kind == TEXT_INTEGER && !l->negative && text_value_u64(t, &number) == 0 &&
+	if (t->kind == TEXT_INTEGER && !l->negative && text_value_parse_u64(t, &number) == 0 &&
 	    number <= 1) {
 		*ret_v = (protobuf_c_boolean)number;
 		return true;
@@ -198,10 +200,10 @@ static bool to_float(struct text_parser *p, const ProtobufCFieldDescriptor *fiel
 	int r = -EINVAL;
 
 	if (l->token.kind != TEXT_STRING && field->type == PROTOBUF_C_TYPE_FLOAT) {
-		r = text_value_float(&l->token, &ret_v->f);
+		r = text_value_parse_float(&l->token, &ret_v->f);
 		ret_v->f = r == 0 && l->negative ? -ret_v->f : ret_v->f;
 	} else if (l->token.kind != TEXT_STRING) {
-		r = text_value_double(&l->token, &ret_v->d);
+		r = text_value_parse_double(&l->token, &ret_v->d);
 		ret_v->d = r == 0 && l->negative ? -ret_v->d : ret_v->d;
 	}
 	if (r == -ENOMEM)
@@ -224,7 +226,7 @@ static bool read_strings(struct text_parser *p, struct strbuf *out)
 
 		good &= p->token.kind == TEXT_STRING;
 		if (good)
-			complaint = text_value_bytes(&p->token, out, &at, &n);
+			complaint = text_value_parse_bytes(&p->token, out, &at, &n);
 		if (complaint) {
 			text_parser_error(p, at, n, "%s", complaint);
 			good = false;
@@ -335,7 +337,7 @@ bool text_scalar_read(struct text_parser *p, const ProtobufCFieldDescriptor *fie
 	if (!read_literal(p, &l)) {
 		text_parser_error(p, p->token.s, p->token.len,
 				  "field \"%s\" has no value: it takes %s", field->name,
-				  wanted(field, buf));
+				  describe_wanted(field, buf));
 		return false;
 	}
 	while (begins_string(&l.token) && begins_string(&p->token))
@@ -344,13 +346,13 @@ bool text_scalar_read(struct text_parser *p, const ProtobufCFieldDescriptor *fie
 		return false; /* the lexer's error was reported */
 	if (l.token.kind == TEXT_BAD_NUMBER) {
 		text_parser_error(p, l.at, l.len, "this is not a number; field \"%s\" takes %s",
-				  field->name, wanted(field, buf));
+				  field->name, describe_wanted(field, buf));
 		return false;
 	}
 	return convert(p, field, &l, ret_v);
 }
 
-void text_scalar_drop(const ProtobufCFieldDescriptor *field, union text_scalar *v)
+void text_scalar_free(const ProtobufCFieldDescriptor *field, union text_scalar *v)
 {
 	if (field->type == PROTOBUF_C_TYPE_STRING)
 		free(v->string);

@@ -28,7 +28,7 @@ union text_scalar {
 bool text_scalar_read(struct text_parser *p, const ProtobufCFieldDescriptor *field,
 		      union text_scalar *ret_v);
 /* Frees the memory of a value that was not put into a message. */
-void text_scalar_drop(const ProtobufCFieldDescriptor *field, union text_scalar *v);
+void text_scalar_free(const ProtobufCFieldDescriptor *field, union text_scalar *v);
 
 /* Skips the tokens of a value, except a message or list. Reports no errors. */
 void text_scalar_skip(struct text_parser *p);

@@ -35,8 +35,8 @@ static const char *copy_word(const struct text_token *t, char buf[static TEXT_NA
 	return buf;
 }
 
-const ProtobufCFieldDescriptor *text_names_field(const ProtobufCMessageDescriptor *type,
-						 const struct text_token *t)
+const ProtobufCFieldDescriptor *text_names_find_field(const ProtobufCMessageDescriptor *type,
+						      const struct text_token *t)
 {
 	char buf[TEXT_NAME_MAX];
 	const char *word = copy_word(t, buf);
@@ -44,13 +44,13 @@ const ProtobufCFieldDescriptor *text_names_field(const ProtobufCMessageDescripto
 
 	if (word)
 		return protobuf_c_message_descriptor_get_field_by_name(type, word);
-	if (t->kind != TEXT_INTEGER || text_value_u64(t, &id) < 0 || id > INT_MAX)
+	if (t->kind != TEXT_INTEGER || text_value_parse_u64(t, &id) < 0 || id > INT_MAX)
 		return NULL;
 	return protobuf_c_message_descriptor_get_field(type, (unsigned)id);
 }
 
-const ProtobufCEnumValue *text_names_value(const ProtobufCEnumDescriptor *type,
-					   const struct text_token *t)
+const ProtobufCEnumValue *text_names_find_value(const ProtobufCEnumDescriptor *type,
+						const struct text_token *t)
 {
 	char buf[TEXT_NAME_MAX];
 	const char *word = copy_word(t, buf);
@@ -58,7 +58,7 @@ const ProtobufCEnumValue *text_names_value(const ProtobufCEnumDescriptor *type,
 	return word ? protobuf_c_enum_descriptor_get_value_by_name(type, word) : NULL;
 }
 
-static const char *did_you_mean(const char *name, char *buf)
+static const char *put_hint(const char *name, char *buf)
 {
 	snprintf(buf, TEXT_HINT_MAX, "; did you mean \"%s\"?", name);
 	return buf;
@@ -91,7 +91,7 @@ const char *text_names_hint_field(const ProtobufCMessageDescriptor *type,
 		return buf;
 	for (unsigned i = 0; i < type->n_fields; i++)
 		if (strcasecmp(type->fields[i].name, word) == 0)
-			return did_you_mean(type->fields[i].name, buf);
+			return put_hint(type->fields[i].name, buf);
 	down = one_level_down(type, word);
 	if (down) {
 		snprintf(buf, TEXT_HINT_MAX, "; it belongs inside \"%s { }\"", down->name);
@@ -100,11 +100,11 @@ const char *text_names_hint_field(const ProtobufCMessageDescriptor *type,
 	str_nearest_init(&nearest, word);
 	for (unsigned i = 0; i < type->n_fields; i++)
 		str_nearest_try(&nearest, type->fields[i].name);
-	return str_nearest_get(&nearest) ? did_you_mean(str_nearest_get(&nearest), buf) : buf;
+	return str_nearest_get(&nearest) ? put_hint(str_nearest_get(&nearest), buf) : buf;
 }
 
 /* Returns true if word is the end of name, in any case: MEM_TOTAL of MEMINFO_MEM_TOTAL. */
-static bool is_end_of(const char *name, const char *word)
+static bool ends_with_word(const char *name, const char *word)
 {
 	size_t n = strlen(name), m = strlen(word);
 
@@ -134,12 +134,12 @@ const char *text_names_hint_value(const ProtobufCEnumDescriptor *type, const str
 		for (unsigned i = 0; i < type->n_value_names; i++) {
 			const char *name = type->values_by_name[i].name;
 
-			if (strcasecmp(name, word) == 0 || is_end_of(name, word))
-				return did_you_mean(name, buf);
+			if (strcasecmp(name, word) == 0 || ends_with_word(name, word))
+				return put_hint(name, buf);
 			str_nearest_try(&nearest, name);
 		}
 		if (str_nearest_get(&nearest))
-			return did_you_mean(str_nearest_get(&nearest), buf);
+			return put_hint(str_nearest_get(&nearest), buf);
 	}
 	return type->n_values <= LISTED_VALUES ? text_values_list_values(type, buf) : buf;
 }
@@ -166,7 +166,7 @@ static unsigned base_of(const struct text_token *t)
 	return t->s[1] == 'x' || t->s[1] == 'X' ? 16 : 8;
 }
 
-int text_value_u64(const struct text_token *t, uint64_t *ret_v)
+int text_value_parse_u64(const struct text_token *t, uint64_t *ret_v)
 {
 	unsigned base = base_of(t);
 	uint64_t v = 0;
@@ -226,12 +226,12 @@ static int read_float(const struct text_token *t, float *ret_f, double *ret_d)
 	return 0;
 }
 
-int text_value_double(const struct text_token *t, double *ret_v)
+int text_value_parse_double(const struct text_token *t, double *ret_v)
 {
 	return read_float(t, NULL, ret_v);
 }
 
-int text_value_float(const struct text_token *t, float *ret_v)
+int text_value_parse_float(const struct text_token *t, float *ret_v)
 {
 	return read_float(t, ret_v, NULL);
 }
@@ -303,8 +303,8 @@ static const char *unescape(const char **p, const char *end, struct strbuf *out)
 	}
 }
 
-const char *text_value_bytes(const struct text_token *t, struct strbuf *out, const char **ret_at,
-			     size_t *ret_n)
+const char *text_value_parse_bytes(const struct text_token *t, struct strbuf *out,
+				   const char **ret_at, size_t *ret_n)
 {
 	const char *p = t->s + 1, *end = t->s + t->len - 1;
 
@@ -332,7 +332,8 @@ static bool reads_back(const char *s, double v, bool is_float)
 	return is_float ? strtof(s, NULL) == (float)v : strtod(s, NULL) == v;
 }
 
-/* digits: enough to read back the same number. */
+/* Prints the number with few digits that read back as the same number. digits: as many as always
+ * do. */
 static void print_number(double v, int digits, bool is_float, struct strbuf *out)
 {
 	char s[NUMBER_MAX_BYTES];

@@ -12,10 +12,10 @@
 #define TEXT_NAME_MAX 128 /* longer words match no name */
 
 /* Finds a field by name, or by number for a TEXT_INTEGER. Returns NULL if there is none. */
-const ProtobufCFieldDescriptor *text_names_field(const ProtobufCMessageDescriptor *type,
-						 const struct text_token *t);
-const ProtobufCEnumValue *text_names_value(const ProtobufCEnumDescriptor *type,
-					   const struct text_token *t);
+const ProtobufCFieldDescriptor *text_names_find_field(const ProtobufCMessageDescriptor *type,
+						      const struct text_token *t);
+const ProtobufCEnumValue *text_names_find_value(const ProtobufCEnumDescriptor *type,
+						const struct text_token *t);
 
 /* Writes the end of an error message to buf and returns it: "; did you mean "buffers"?", or "". */
 #define TEXT_HINT_MAX 320
@@ -27,18 +27,18 @@ const char *text_names_hint_value(const ProtobufCEnumDescriptor *type, const str
 /* Converts single tokens of the text format to values, for fields of any type, and back. */
 
 /* Converts a TEXT_INTEGER. Returns 0, or -ERANGE above 2^64-1. */
-int text_value_u64(const struct text_token *t, uint64_t *ret_v);
+int text_value_parse_u64(const struct text_token *t, uint64_t *ret_v);
 
 /* Converts a decimal TEXT_INTEGER, a TEXT_FLOAT, or the words inf, infinity and nan in any case.
  * Values out of range become infinite. Returns 0, -EINVAL (a word or a base that floats do not
  * have) or -ENOMEM. */
-int text_value_double(const struct text_token *t, double *ret_v);
-int text_value_float(const struct text_token *t, float *ret_v);
+int text_value_parse_double(const struct text_token *t, double *ret_v);
+int text_value_parse_float(const struct text_token *t, float *ret_v);
 
 /* Appends the bytes of a TEXT_STRING to out. Returns NULL, or an error message (static memory)
  * about the n bytes at ret_at. */
-const char *text_value_bytes(const struct text_token *t, struct strbuf *out, const char **ret_at,
-			     size_t *ret_n);
+const char *text_value_parse_bytes(const struct text_token *t, struct strbuf *out,
+				   const char **ret_at, size_t *ret_n);
 
 /* Prints few digits that read back as the same number. */
 void text_value_print_double(double v, struct strbuf *out);

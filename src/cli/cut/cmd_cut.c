@@ -84,11 +84,11 @@ static int cut_take_option(void *ctx, int option, struct err_text *e)
 
 	switch (option) {
 	case 'F':
-		return trace_input_time("--from", optarg, 0, &o->from, e);
+		return trace_input_parse_time("--from", optarg, 0, &o->from, e);
 	case 'T':
-		return trace_input_time("--to", optarg, 0, &o->to, e);
+		return trace_input_parse_time("--to", optarg, 0, &o->to, e);
 	case 'e':
-		return trace_input_time("--every", optarg, 1, &o->every, e);
+		return trace_input_parse_time("--every", optarg, 1, &o->every, e);
 	case 's':
 		if (str_to_size_kb(optarg, &kb) < 0 || !kb)
 			return err_set(e, -EINVAL, "--size %.80s: not a size; examples: 100mb, 2gb",
@@ -146,8 +146,8 @@ struct plan {
 	size_t n, cap;
 };
 
-static bool range_every(const struct plan *p, int64_t ts, struct cut_range *ret,
-			uint64_t *ret_number)
+static bool find_range_by_period(const struct plan *p, int64_t ts, struct cut_range *ret,
+				 uint64_t *ret_number)
 {
 	int64_t every = p->o->every, most = (p->end - p->start) / every;
 	int64_t number = ts <= p->start ? 0 : MIN((ts - p->start) / every, most);
@@ -158,8 +158,8 @@ static bool range_every(const struct plan *p, int64_t ts, struct cut_range *ret,
 	return true;
 }
 
-static bool range_of_begins(const struct plan *p, int64_t ts, struct cut_range *ret,
-			    uint64_t *ret_number)
+static bool find_range_by_begins(const struct plan *p, int64_t ts, struct cut_range *ret,
+				 uint64_t *ret_number)
 {
 	size_t lo = 0, hi = p->n;
 
@@ -181,15 +181,16 @@ static bool plan_range(const struct plan *p, int64_t ts, struct cut_range *ret,
 		       uint64_t *ret_number)
 {
 	if (p->o->every)
-		return range_every(p, ts, ret, ret_number);
+		return find_range_by_period(p, ts, ret, ret_number);
 	if (p->o->size)
-		return range_of_begins(p, ts, ret, ret_number);
+		return find_range_by_begins(p, ts, ret, ret_number);
 	*ret = (struct cut_range){.first = p->first, .last = p->last};
 	*ret_number = 0;
 	return ts >= p->first && ts <= p->last;
 }
 
-/* Each part has the state of the whole trace as well. */
+/* Plans where parts begin, so that each has at most about the requested size, with the state of the
+ * whole trace that it also has. */
 static int plan_sizes(struct plan *p, const struct cut_overview *v, struct err_text *e)
 {
 	uint64_t size = p->o->size, sum = 0;
@@ -251,7 +252,8 @@ struct outputs {
 	struct err_text *e;
 };
 
-/* "trace.pftrace" splits into "trace.000.pftrace". */
+/* Returns the path of a part, which the caller frees, or NULL: "trace.pftrace" splits into
+ * "trace.000.pftrace". */
 static char *part_path(const struct cut_options *o, uint64_t number)
 {
 	const char *name = o->out ? o->out : o->file;
@@ -266,7 +268,7 @@ static char *part_path(const struct cut_options *o, uint64_t number)
 											 : path;
 }
 
-static bool range_of(void *ctx, int64_t ts, struct cut_range *ret, uint64_t *ret_number)
+static bool find_part_range(void *ctx, int64_t ts, struct cut_range *ret, uint64_t *ret_number)
 {
 	const struct outputs *out = ctx;
 
@@ -297,7 +299,7 @@ static int open_part(void *ctx, uint64_t number)
 	return trace_file_open(f->path, out->e, &f->file);
 }
 
-static int refuse_to_write(const char *path, int r, struct err_text *e)
+static int explain_write_error(const char *path, int r, struct err_text *e)
 {
 	return err_set(e, r, "cannot write %s: %s",
 		       strcmp(path, "-") != 0 ? path : "to standard output", strerror(-r));
@@ -309,7 +311,7 @@ static int cut_write_packet(void *ctx, size_t part, const uint8_t *packet, size_
 	struct out_file *f = &out->of[part];
 	int r = trace_file_add_packet(f->file, packet, len);
 
-	return r < 0 ? refuse_to_write(f->path, r, out->e) : 0;
+	return r < 0 ? explain_write_error(f->path, r, out->e) : 0;
 }
 
 static int cut_by_number(const void *a, const void *b)
@@ -329,13 +331,13 @@ static int cut_save(struct outputs *out)
 	for (size_t i = 0; r == 0 && i < out->n; i++) {
 		r = trace_file_flush(out->of[i].file);
 		if (r < 0)
-			return refuse_to_write(out->of[i].path, r, out->e);
+			return explain_write_error(out->of[i].path, r, out->e);
 	}
 	for (size_t i = 0; r == 0 && i < out->n; i++) {
 		r = trace_file_save(out->of[i].file, out->e);
 		if (r == 0 && strcmp(out->of[i].path, "-") != 0)
-			verb_print_file(out->of[i].path,
-					str_bytes(trace_file_bytes(out->of[i].file), size));
+			verb_print_file_name(out->of[i].path,
+					     str_bytes(trace_file_bytes(out->of[i].file), size));
 	}
 	return r;
 }
@@ -379,14 +381,14 @@ static int cut_explain(const char *path, int r, struct err_text *e)
 {
 	switch (r) {
 	case -EBADMSG:
-		return trace_input_refuse(path, e);
+		return trace_input_explain(path, e);
 	case -EFBIG:
 		return err_set(e, r, "%s has too many sequences, names or tracks", path);
 	}
 	return err_set(e, r, "cannot read %s: %s", path, strerror(-r));
 }
 
-static void warn(const char *path, const struct cut_result *r)
+static void warn_of_unused_packets(const char *path, const struct cut_result *r)
 {
 	if (r->cut_off)
 		log_warn("%s is cut off inside a packet; its whole packets are used", path);
@@ -403,7 +405,7 @@ static void warn(const char *path, const struct cut_result *r)
 static int write_parts(const struct input *in, struct cut_overview *v, struct outputs *out)
 {
 	const struct cut_parts_config config = {
-		.range_of = range_of,
+		.range_of = find_part_range,
 		.open = open_part,
 		.write = cut_write_packet,
 		.ctx = out,
@@ -416,7 +418,7 @@ static int write_parts(const struct input *in, struct cut_overview *v, struct ou
 	r = cut_parts_write(v, in->data, in->len, true, &config, &result);
 	if (r < 0)
 		return out->e->text[0] ? r : cut_explain(out->o->file, r, out->e);
-	warn(out->o->file, &result);
+	warn_of_unused_packets(out->o->file, &result);
 	if (!out->n && !out->o->is_split)
 		return err_set(out->e, -ENODATA, "%s has no events between --from and --to",
 			       out->o->file);
@@ -434,7 +436,7 @@ static int cut_run(const struct cut_options *o, struct err_text *e)
 		free(v);
 		return r;
 	}
-	mapped_trace_watch();
+	mapped_trace_handle_sigbus();
 	signal(SIGXFSZ, SIG_IGN);
 	r = cut_overview_read(v, in.data, in.len, true);
 	if (r < 0)

@@ -27,19 +27,21 @@ void check_kernel(struct doctor_machine *m, struct doctor_finding *f)
 
 	if (doctor_read_line(m->proc, "sys/kernel/osrelease", release, sizeof(release)) ||
 	    !str_is_release_from(release, 0, 0)) {
-		doctor_find(f, DOCTOR_FAULT,
-			    "procfs is not mounted on %s: nothing of processes can be recorded",
-			    m->proc);
-		doctor_mend(f, "sudo mount -t proc proc %s", m->proc);
+		doctor_set_finding(
+			f, DOCTOR_FAULT,
+			"procfs is not mounted on %s: nothing of processes can be recorded",
+			m->proc);
+		doctor_set_remedy(f, "sudo mount -t proc proc %s", m->proc);
 		return;
 	}
 	if (str_is_release_from(release, OLDEST_MAJOR, OLDEST_MINOR)) {
-		doctor_find(f, DOCTOR_OK, "Linux %s", release);
+		doctor_set_finding(f, DOCTOR_OK, "Linux %s", release);
 		return;
 	}
-	doctor_find(f, DOCTOR_NOTE, "Linux %s is older than %d.%d: sonda is not tested on it",
-		    release, OLDEST_MAJOR, OLDEST_MINOR);
-	doctor_mend(f, OTHER_KERNEL);
+	doctor_set_finding(f, DOCTOR_NOTE,
+			   "Linux %s is older than %d.%d: sonda is not tested on it", release,
+			   OLDEST_MAJOR, OLDEST_MINOR);
+	doctor_set_remedy(f, OTHER_KERNEL);
 }
 
 /* ---- options ---- */
@@ -112,7 +114,7 @@ static bool has_file(const struct doctor_machine *m, const struct option *o, con
  * Returns false if neither can be read. */
 static bool find_options(const struct doctor_machine *m, bool has[static ARRAY_SIZE(options)])
 {
-	const char *tracefs = doctor_tracefs(m);
+	const char *tracefs = doctor_tracefs_root(m);
 	bool sees = tracefs && access(tracefs, R_OK | X_OK) == 0;
 	gzFile config = sees ? NULL : open_config(m);
 
@@ -132,9 +134,10 @@ void check_options(struct doctor_machine *m, struct doctor_finding *f)
 	struct strbuf missing = {0};
 
 	if (!find_options(m, has)) {
-		doctor_find(f, DOCTOR_NOTE,
-			    "unknown: this user can read neither tracefs nor the kernel's config");
-		doctor_mend(f, "sudo sonda doctor options");
+		doctor_set_finding(
+			f, DOCTOR_NOTE,
+			"unknown: this user can read neither tracefs nor the kernel's config");
+		doctor_set_remedy(f, "sudo sonda doctor options");
 		return;
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(options); i++)
@@ -142,10 +145,10 @@ void check_options(struct doctor_machine *m, struct doctor_finding *f)
 			strbuf_printf(&missing, "%sCONFIG_%s (%s)", missing.len ? ", " : "",
 				      options[i].name, options[i].use);
 	if (!missing.len) {
-		doctor_find(f, DOCTOR_OK, "the kernel has all options that recordings use");
+		doctor_set_finding(f, DOCTOR_OK, "the kernel has all options that recordings use");
 	} else {
-		doctor_find(f, DOCTOR_LIMIT, "the kernel lacks %s", missing.s);
-		doctor_mend(f, OTHER_KERNEL);
+		doctor_set_finding(f, DOCTOR_LIMIT, "the kernel lacks %s", missing.s);
+		doctor_set_remedy(f, OTHER_KERNEL);
 	}
 	strbuf_deinit(&missing);
 }
@@ -157,14 +160,15 @@ void check_btf(struct doctor_machine *m, struct doctor_finding *f)
 	char path[512];
 
 	if (!fs_join(path, sizeof(path), m->sys, "kernel/btf/vmlinux") && !access(path, R_OK)) {
-		doctor_find(f, DOCTOR_OK, "the kernel describes its types in %s", path);
+		doctor_set_finding(f, DOCTOR_OK, "the kernel describes its types in %s", path);
 		return;
 	}
-	doctor_find(f, DOCTOR_LIMIT,
-		    "the kernel has no BTF (%s; CONFIG_DEBUG_INFO_BTF): BPF programs of your own "
-		    "may not load, and some eBPF counters lack details",
-		    path);
-	doctor_mend(f, OTHER_KERNEL);
+	doctor_set_finding(
+		f, DOCTOR_LIMIT,
+		"the kernel has no BTF (%s; CONFIG_DEBUG_INFO_BTF): BPF programs of your own "
+		"may not load, and some eBPF counters lack details",
+		path);
+	doctor_set_remedy(f, OTHER_KERNEL);
 }
 
 /* Creates a map and closes it. Returns 0 or -errno. */
@@ -185,27 +189,29 @@ static int try_map(void)
 	return 0;
 }
 
-static void find_refused_bpf(const struct doctor_machine *m, int error, struct doctor_finding *f)
+static void report_refused_bpf(const struct doctor_machine *m, int error, struct doctor_finding *f)
 {
 	char paranoid[16];
 
 	if (error == -ENOSYS) {
-		doctor_find(f, DOCTOR_LIMIT,
-			    "the kernel has no bpf(2) (CONFIG_BPF_SYSCALL): linux.ebpf_counters "
-			    "records nothing");
-		doctor_mend(f, OTHER_KERNEL);
+		doctor_set_finding(
+			f, DOCTOR_LIMIT,
+			"the kernel has no bpf(2) (CONFIG_BPF_SYSCALL): linux.ebpf_counters "
+			"records nothing");
+		doctor_set_remedy(f, OTHER_KERNEL);
 		return;
 	}
 	if (doctor_uses_service(m)) {
-		doctor_find(f, DOCTOR_OK, "the rights of the service's sonda-probes count");
+		doctor_set_finding(f, DOCTOR_OK, "the rights of the service's sonda-probes count");
 		return;
 	}
 	doctor_read_line(m->proc, "sys/kernel/perf_event_paranoid", paranoid, sizeof(paranoid));
-	doctor_find(f, DOCTOR_LIMIT,
-		    "bpf(2): %s (perf_event_paranoid %s): linux.ebpf_counters needs CAP_BPF and "
-		    "CAP_PERFMON, or root",
-		    strerror(-error), paranoid);
-	doctor_mend(f, "sudo sonda record EVENT...");
+	doctor_set_finding(
+		f, DOCTOR_LIMIT,
+		"bpf(2): %s (perf_event_paranoid %s): linux.ebpf_counters needs CAP_BPF and "
+		"CAP_PERFMON, or root",
+		strerror(-error), paranoid);
+	doctor_set_remedy(f, "sudo sonda record EVENT...");
 }
 
 /* Returns true if the file of sonda-probes gives it CAP_BPF and CAP_PERFMON. CAP_SYS_ADMIN contains
@@ -225,15 +231,16 @@ void check_bpf(struct doctor_machine *m, struct doctor_finding *f)
 	if (r == -EPERM && probes_may_use_bpf())
 		r = 0;
 	if (r) {
-		find_refused_bpf(m, r, f);
+		report_refused_bpf(m, r, f);
 		return;
 	}
 	doctor_read_line(m->proc, "sys/net/core/bpf_jit_enable", jit, sizeof(jit));
 	if (!strcmp(jit, "0")) {
-		doctor_find(f, DOCTOR_LIMIT,
-			    "BPF programs are interpreted, which makes linux.ebpf_counters slow");
-		doctor_mend(f, "sudo sysctl -w net.core.bpf_jit_enable=1");
+		doctor_set_finding(
+			f, DOCTOR_LIMIT,
+			"BPF programs are interpreted, which makes linux.ebpf_counters slow");
+		doctor_set_remedy(f, "sudo sysctl -w net.core.bpf_jit_enable=1");
 	} else {
-		doctor_find(f, DOCTOR_OK, "sonda-probes of this user may use bpf(2)");
+		doctor_set_finding(f, DOCTOR_OK, "sonda-probes of this user may use bpf(2)");
 	}
 }

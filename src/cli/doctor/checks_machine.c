@@ -28,15 +28,16 @@ void check_clock(struct doctor_machine *m, struct doctor_finding *f)
 	for (size_t i = 0; i < ARRAY_SIZE(slow); i++) {
 		if (strcmp(name, slow[i]) != 0)
 			continue;
-		doctor_find(f, DOCTOR_LIMIT,
-			    "the kernel's clock is %s: each time stamp of an event costs about a "
-			    "microsecond",
-			    name);
+		doctor_set_finding(
+			f, DOCTOR_LIMIT,
+			"the kernel's clock is %s: each time stamp of an event costs about a "
+			"microsecond",
+			name);
 		if (strstr(all, "tsc"))
-			doctor_mend(f, "echo tsc | sudo tee %s/current_clocksource", path);
+			doctor_set_remedy(f, "echo tsc | sudo tee %s/current_clocksource", path);
 		return;
 	}
-	doctor_find(f, DOCTOR_OK, "the kernel's clock is %s", *name ? name : "unknown");
+	doctor_set_finding(f, DOCTOR_OK, "the kernel's clock is %s", *name ? name : "unknown");
 }
 
 #define LITTLE_ROOM (256ull << 20)
@@ -48,7 +49,7 @@ void check_disk(struct doctor_machine *m, struct doctor_finding *f)
 	uint64_t free_bytes, room;
 
 	if (statvfs(m->dir, &fs)) {
-		doctor_find(f, DOCTOR_FAULT, "%s: %s", m->dir, strerror(errno));
+		doctor_set_finding(f, DOCTOR_FAULT, "%s: %s", m->dir, strerror(errno));
 		return;
 	}
 	free_bytes = (uint64_t)fs.f_bavail * fs.f_frsize;
@@ -56,21 +57,22 @@ void check_disk(struct doctor_machine *m, struct doctor_finding *f)
 	str_bytes(free_bytes, bytes);
 	str_bytes(free_bytes - room, kept);
 	if (fs.f_flag & ST_RDONLY || access(m->dir, W_OK)) {
-		doctor_find(f, DOCTOR_NOTE, "this user may not write into %s", m->dir);
-		doctor_mend(f, "sonda record -o /tmp/trace.pftrace EVENT...");
+		doctor_set_finding(f, DOCTOR_NOTE, "this user may not write into %s", m->dir);
+		doctor_set_remedy(f, "sonda record -o /tmp/trace.pftrace EVENT...");
 	} else if (room == 0) {
-		doctor_find(f, DOCTOR_FAULT,
-			    "the file system of %s is nearly full (%s free, which a recording does "
-			    "not use up)",
-			    m->dir, bytes);
-		doctor_mend(f, "sonda record -o DIRECTORY/trace.pftrace EVENT...");
+		doctor_set_finding(
+			f, DOCTOR_FAULT,
+			"the file system of %s is nearly full (%s free, which a recording does "
+			"not use up)",
+			m->dir, bytes);
+		doctor_set_remedy(f, "sonda record -o DIRECTORY/trace.pftrace EVENT...");
 	} else if (room < LITTLE_ROOM) {
-		doctor_find(f, DOCTOR_NOTE,
-			    "%s has little room: %s free, of which a recording leaves %s", m->dir,
-			    bytes, kept);
-		doctor_mend(f, "sonda record -o DIRECTORY/trace.pftrace EVENT...");
+		doctor_set_finding(f, DOCTOR_NOTE,
+				   "%s has little room: %s free, of which a recording leaves %s",
+				   m->dir, bytes, kept);
+		doctor_set_remedy(f, "sonda record -o DIRECTORY/trace.pftrace EVENT...");
 	} else {
-		doctor_find(f, DOCTOR_OK, "%s free in %s", bytes, m->dir);
+		doctor_set_finding(f, DOCTOR_OK, "%s free in %s", bytes, m->dir);
 	}
 }
 
@@ -79,7 +81,7 @@ void check_disk(struct doctor_machine *m, struct doctor_finding *f)
 #define BUFFER_BYTES ((uint64_t)DEFAULT_RECORD_BUFFER_KB << 10)
 
 /* Returns MemAvailable in bytes, UINT64_MAX if unknown. */
-static uint64_t available(const struct doctor_machine *m)
+static uint64_t read_available_memory(const struct doctor_machine *m)
 {
 	struct strbuf text = {0};
 	uint64_t bytes = UINT64_MAX;
@@ -96,7 +98,7 @@ static uint64_t available(const struct doctor_machine *m)
 
 /* Returns the memory limit of the control groups of this process, in which its daemons would run;
  * UINT64_MAX: none, unknown, or a service records. */
-static uint64_t limit_of_groups(const struct doctor_machine *m)
+static uint64_t read_cgroup_memory_limit(const struct doctor_machine *m)
 {
 	char groups[512], mounts[512];
 
@@ -109,30 +111,31 @@ static uint64_t limit_of_groups(const struct doctor_machine *m)
 void check_memory(struct doctor_machine *m, struct doctor_finding *f)
 {
 	long cpus = sysconf(_SC_NPROCESSORS_CONF);
-	uint64_t need = (uint64_t)MAX(cpus, 1) * RING_BYTES + BUFFER_BYTES, has = available(m);
-	uint64_t limit = limit_of_groups(m);
+	uint64_t need = (uint64_t)MAX(cpus, 1) * RING_BYTES + BUFFER_BYTES,
+		 has = read_available_memory(m);
+	uint64_t limit = read_cgroup_memory_limit(m);
 	char a[32], b[32], c[32];
 
 	str_bytes(need, a);
 	str_bytes(has, b);
 	str_bytes(limit, c);
 	if (limit < need * 2) {
-		doctor_find(f, DOCTOR_LIMIT,
-			    "the control group of this process may have %s of memory, and a "
-			    "recording takes up to %s: rings of %ld CPUs and a buffer",
-			    c, a, cpus);
-		doctor_mend(f, "sonda record -B 512kb -b 8mb EVENT...");
+		doctor_set_finding(f, DOCTOR_LIMIT,
+				   "the control group of this process may have %s of memory, and a "
+				   "recording takes up to %s: rings of %ld CPUs and a buffer",
+				   c, a, cpus);
+		doctor_set_remedy(f, "sonda record -B 512kb -b 8mb EVENT...");
 	} else if (has == UINT64_MAX) {
-		doctor_find(f, DOCTOR_OK, "unknown");
+		doctor_set_finding(f, DOCTOR_OK, "unknown");
 	} else if (has < need * 2) {
-		doctor_find(
+		doctor_set_finding(
 			f, DOCTOR_LIMIT,
 			"%s are available, and a recording takes up to %s: rings of %ld CPUs and "
 			"a buffer",
 			b, a, cpus);
-		doctor_mend(f, "sonda record -B 512kb -b 8mb EVENT...");
+		doctor_set_remedy(f, "sonda record -B 512kb -b 8mb EVENT...");
 	} else {
-		doctor_find(f, DOCTOR_OK, "%s available; a recording takes up to %s by default", b,
-			    a);
+		doctor_set_finding(f, DOCTOR_OK,
+				   "%s available; a recording takes up to %s by default", b, a);
 	}
 }

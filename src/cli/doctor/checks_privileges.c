@@ -16,24 +16,25 @@
 #include "base/system/fs.h"
 #include "cli/doctor/doctor_check.h"
 
-static const char *recorder(const struct doctor_machine *m)
+static const char *recorder_name(const struct doctor_machine *m)
 {
 	return doctor_uses_service(m) ? "sonda-probes of the service" : "this user";
 }
 
-static void mend_capabilities(const struct doctor_machine *m, struct doctor_finding *f)
+static void set_capabilities_remedy(const struct doctor_machine *m, struct doctor_finding *f)
 {
 	if (doctor_uses_service(m))
-		doctor_mend(f, "systemctl show sonda-probes -p CapabilityBoundingSet");
+		doctor_set_remedy(f, "systemctl show sonda-probes -p CapabilityBoundingSet");
 	else if (m->uid == 0)
-		doctor_mend(f, "grep Cap /proc/self/status  # and start this shell with them");
+		doctor_set_remedy(f,
+				  "grep Cap /proc/self/status  # and start this shell with them");
 	else
-		doctor_mend(f, "sudo sonda record EVENT...");
+		doctor_set_remedy(f, "sudo sonda record EVENT...");
 }
 
-static void find_unknown(struct doctor_finding *f)
+static void report_unknown_rights(struct doctor_finding *f)
 {
-	doctor_find(f, DOCTOR_OK, "the rights of the service's sonda-probes count");
+	doctor_set_finding(f, DOCTOR_OK, "the rights of the service's sonda-probes count");
 }
 
 /* ---- names of kernel functions ---- */
@@ -64,19 +65,19 @@ void check_symbols(struct doctor_machine *m, struct doctor_finding *f)
 	bool has_syslog = caps & (1ull << CAP_SYSLOG);
 
 	if (!caps && doctor_uses_service(m))
-		find_unknown(f);
+		report_unknown_rights(f);
 	else if ((lowest == 0 && paranoid <= 1) || (lowest <= 1 && has_syslog))
-		doctor_find(f, DOCTOR_OK,
-			    "names of kernel functions can be read (kptr_restrict %d)",
-			    restriction);
+		doctor_set_finding(f, DOCTOR_OK,
+				   "names of kernel functions can be read (kptr_restrict %d)",
+				   restriction);
 	else if (has_syslog) {
-		doctor_find(f, DOCTOR_LIMIT, "kptr_restrict is %d: " NO_NAMES, restriction);
-		doctor_mend(f, "sudo sysctl -w kernel.kptr_restrict=1");
+		doctor_set_finding(f, DOCTOR_LIMIT, "kptr_restrict is %d: " NO_NAMES, restriction);
+		doctor_set_remedy(f, "sudo sysctl -w kernel.kptr_restrict=1");
 	} else {
-		doctor_find(f, DOCTOR_LIMIT,
-			    "kptr_restrict is %d, and %s has no CAP_SYSLOG: " NO_NAMES, restriction,
-			    recorder(m));
-		mend_capabilities(m, f);
+		doctor_set_finding(f, DOCTOR_LIMIT,
+				   "kptr_restrict is %d, and %s has no CAP_SYSLOG: " NO_NAMES,
+				   restriction, recorder_name(m));
+		set_capabilities_remedy(m, f);
 	}
 }
 
@@ -92,23 +93,23 @@ void check_stacks(struct doctor_machine *m, struct doctor_finding *f)
 	bool may_sample = paranoid <= 0 || caps & (1ull << CAP_PERFMON | 1ull << CAP_SYS_ADMIN);
 
 	if (paranoid == INT_MIN) {
-		doctor_find(
+		doctor_set_finding(
 			f, DOCTOR_LIMIT,
 			"the kernel has no perf events (CONFIG_PERF_EVENTS): linux.perf takes no "
 			"samples");
-		doctor_mend(f, OTHER_KERNEL);
+		doctor_set_remedy(f, OTHER_KERNEL);
 	} else if (!caps && doctor_uses_service(m)) {
-		find_unknown(f);
+		report_unknown_rights(f);
 	} else if (!may_sample) {
-		doctor_find(
+		doctor_set_finding(
 			f, DOCTOR_LIMIT,
 			"perf_event_paranoid is %d, and %s has no CAP_PERFMON: linux.perf takes "
 			"no samples",
-			paranoid, recorder(m));
-		mend_capabilities(m, f);
+			paranoid, recorder_name(m));
+		set_capabilities_remedy(m, f);
 	} else {
-		doctor_find(f, DOCTOR_OK, "call stacks can be sampled (perf_event_paranoid %d)",
-			    paranoid);
+		doctor_set_finding(f, DOCTOR_OK,
+				   "call stacks can be sampled (perf_event_paranoid %d)", paranoid);
 	}
 }
 
@@ -122,16 +123,17 @@ void check_files(struct doctor_machine *m, struct doctor_finding *f)
 	bool opens = caps & READS_FILES, traces = caps & (1ull << CAP_SYS_PTRACE);
 
 	if (!caps && doctor_uses_service(m)) {
-		find_unknown(f);
+		report_unknown_rights(f);
 	} else if (opens && traces) {
-		doctor_find(f, DOCTOR_OK, "details of all users' processes can be read");
+		doctor_set_finding(f, DOCTOR_OK, "details of all users' processes can be read");
 	} else {
-		doctor_find(f, DOCTOR_LIMIT,
-			    "%s has no %s%s%s: I/O and memory of processes of other users are not "
-			    "recorded",
-			    recorder(m), traces ? "" : "CAP_SYS_PTRACE",
-			    traces || opens ? "" : " and no ", opens ? "" : "CAP_DAC_READ_SEARCH");
-		mend_capabilities(m, f);
+		doctor_set_finding(
+			f, DOCTOR_LIMIT,
+			"%s has no %s%s%s: I/O and memory of processes of other users are not "
+			"recorded",
+			recorder_name(m), traces ? "" : "CAP_SYS_PTRACE",
+			traces || opens ? "" : " and no ", opens ? "" : "CAP_DAC_READ_SEARCH");
+		set_capabilities_remedy(m, f);
 	}
 }
 
@@ -170,20 +172,21 @@ void check_journal(struct doctor_machine *m, struct doctor_finding *f)
 			snprintf(j.hidden, sizeof(j.hidden), "%s", *folder);
 	}
 	if (!j.is_readable && !j.hidden[0]) {
-		doctor_find(f, DOCTOR_LIMIT,
-			    "there is no systemd journal in %s or %s: linux.systemd_journald "
-			    "records nothing",
-			    m->journals[0], m->journals[1]);
-		doctor_mend(f, "sudo systemctl restart systemd-journald");
+		doctor_set_finding(
+			f, DOCTOR_LIMIT,
+			"there is no systemd journal in %s or %s: linux.systemd_journald "
+			"records nothing",
+			m->journals[0], m->journals[1]);
+		doctor_set_remedy(f, "sudo systemctl restart systemd-journald");
 	} else if (doctor_uses_service(m)) {
-		find_unknown(f);
+		report_unknown_rights(f);
 	} else if (j.is_readable || doctor_recorder_caps(m) & READS_FILES) {
-		doctor_find(f, DOCTOR_OK, "the systemd journal can be read");
+		doctor_set_finding(f, DOCTOR_OK, "the systemd journal can be read");
 	} else {
-		doctor_find(f, DOCTOR_LIMIT,
-			    "this user may not read the systemd journal (%s): "
-			    "linux.systemd_journald records at most the user's own entries",
-			    j.hidden);
-		doctor_mend(f, "sudo usermod -aG systemd-journal $USER  # then log in again");
+		doctor_set_finding(f, DOCTOR_LIMIT,
+				   "this user may not read the systemd journal (%s): "
+				   "linux.systemd_journald records at most the user's own entries",
+				   j.hidden);
+		doctor_set_remedy(f, "sudo usermod -aG systemd-journal $USER  # then log in again");
 	}
 }

@@ -36,37 +36,38 @@ static void note_producers(struct doctor_machine *m, const Pb__TracingServiceSta
 	}
 }
 
-static void find_service(struct doctor_machine *m, const char *address,
-			 const Pb__TracingServiceState *s, struct doctor_finding *f)
+static void report_service(struct doctor_machine *m, const char *address,
+			   const Pb__TracingServiceState *s, struct doctor_finding *f)
 {
 	const char *version = s->tracing_service_version;
 
 	m->service = DOCTOR_SERVICE_USABLE;
 	note_producers(m, s);
-	doctor_find(f, DOCTOR_OK, "%.80s listens on %s; this user may record with it",
-		    version ? version : "a tracing service", address);
+	doctor_set_finding(f, DOCTOR_OK, "%.80s listens on %s; this user may record with it",
+			   version ? version : "a tracing service", address);
 }
 
-static void find_no_service(struct doctor_machine *m, const char *address, int error,
-			    const struct err_text *e, struct doctor_finding *f)
+static void report_no_service(struct doctor_machine *m, const char *address, int error,
+			      const struct err_text *e, struct doctor_finding *f)
 {
 	struct err_text text, remedy;
 
 	if ((error == -ENOENT || error == -ECONNREFUSED) && !m->socket) {
 		m->service = DOCTOR_SERVICE_NONE;
-		doctor_find(f, DOCTOR_OK,
-			    "no tracing service listens on %s: sonda record starts one for each "
-			    "recording",
-			    address);
+		doctor_set_finding(
+			f, DOCTOR_OK,
+			"no tracing service listens on %s: sonda record starts one for each "
+			"recording",
+			address);
 		return;
 	}
 	m->service = DOCTOR_SERVICE_UNUSABLE;
-	if (service_problem(address, error, &text, &remedy)) {
-		doctor_find(f, DOCTOR_FAULT, "%s", text.text);
-		doctor_mend(f, "%s", remedy.text);
+	if (service_describe_problem(address, error, &text, &remedy)) {
+		doctor_set_finding(f, DOCTOR_FAULT, "%s", text.text);
+		doctor_set_remedy(f, "%s", remedy.text);
 		return;
 	}
-	doctor_find(f, DOCTOR_FAULT, "%s", e->text);
+	doctor_set_finding(f, DOCTOR_FAULT, "%s", e->text);
 }
 
 void check_service(struct doctor_machine *m, struct doctor_finding *f)
@@ -80,9 +81,9 @@ void check_service(struct doctor_machine *m, struct doctor_finding *f)
 	if (!r)
 		r = session_client_query(client, false, &state, &e);
 	if (r) {
-		find_no_service(m, address, r, &e, f);
+		report_no_service(m, address, r, &e, f);
 	} else {
-		find_service(m, address, state, f);
+		report_service(m, address, state, f);
 		pb__tracing_service_state__free_unpacked(state, NULL);
 	}
 	session_client_free(client);
@@ -91,16 +92,18 @@ void check_service(struct doctor_machine *m, struct doctor_finding *f)
 void check_probes(struct doctor_machine *m, struct doctor_finding *f)
 {
 	if (m->service != DOCTOR_SERVICE_USABLE) {
-		doctor_find(f, DOCTOR_OK, "unknown without a service");
+		doctor_set_finding(f, DOCTOR_OK, "unknown without a service");
 	} else if (m->has_ftrace && m->probes) {
-		doctor_find(f, DOCTOR_OK, "sonda-probes (pid %d) offers linux.ftrace", m->probes);
+		doctor_set_finding(f, DOCTOR_OK, "sonda-probes (pid %d) offers linux.ftrace",
+				   m->probes);
 	} else if (m->has_ftrace) {
-		doctor_find(f, DOCTOR_OK, "a producer offers linux.ftrace");
+		doctor_set_finding(f, DOCTOR_OK, "a producer offers linux.ftrace");
 	} else {
-		doctor_find(f, DOCTOR_FAULT,
-			    "no producer of the service offers linux.ftrace: no kernel event can "
-			    "be recorded");
-		doctor_mend(f, "%s", service_start_probes());
+		doctor_set_finding(
+			f, DOCTOR_FAULT,
+			"no producer of the service offers linux.ftrace: no kernel event can "
+			"be recorded");
+		doctor_set_remedy(f, "%s", service_probes_start_command());
 	}
 }
 
@@ -114,12 +117,13 @@ void check_programs(struct doctor_machine *m, struct doctor_finding *f)
 
 		if (!program_find_daemon(names[i], path, sizeof(path), &e))
 			continue;
-		doctor_find(f, m->service == DOCTOR_SERVICE_USABLE ? DOCTOR_NOTE : DOCTOR_FAULT,
-			    "%s", e.text);
-		doctor_mend(f, "sudo make install");
+		doctor_set_finding(f,
+				   m->service == DOCTOR_SERVICE_USABLE ? DOCTOR_NOTE : DOCTOR_FAULT,
+				   "%s", e.text);
+		doctor_set_remedy(f, "sudo make install");
 		return;
 	}
-	doctor_find(f, DOCTOR_OK, "sondad and sonda-probes are there (%s)", path);
+	doctor_set_finding(f, DOCTOR_OK, "sondad and sonda-probes are there (%s)", path);
 }
 
 /* ---- rights ---- */
@@ -145,7 +149,7 @@ static const struct capability {
 	{CAP_NET_ADMIN, "CAP_NET_ADMIN", "fast names of threads"},
 };
 
-uint64_t doctor_caps(const struct doctor_machine *m, pid_t pid, const char *line)
+uint64_t doctor_read_capabilities(const struct doctor_machine *m, pid_t pid, const char *line)
 {
 	struct strbuf text = {0};
 	char path[512], label[32];
@@ -189,17 +193,17 @@ static void put_lacking(uint64_t mask, struct strbuf *b)
 	}
 }
 
-static void find_lacking(const char *who, uint64_t mask, const char *remedy,
-			 struct doctor_finding *f)
+static void report_lacking_capabilities(const char *who, uint64_t mask, const char *remedy,
+					struct doctor_finding *f)
 {
 	struct strbuf lacking = {0};
 
 	put_lacking(mask, &lacking);
 	if (!lacking.len) {
-		doctor_find(f, DOCTOR_OK, "%s has all capabilities that it uses", who);
+		doctor_set_finding(f, DOCTOR_OK, "%s has all capabilities that it uses", who);
 	} else {
-		doctor_find(f, DOCTOR_LIMIT, "%s lacks %s", who, lacking.s);
-		doctor_mend(f, "%s", remedy);
+		doctor_set_finding(f, DOCTOR_LIMIT, "%s lacks %s", who, lacking.s);
+		doctor_set_remedy(f, "%s", remedy);
 	}
 	strbuf_deinit(&lacking);
 }
@@ -216,32 +220,35 @@ static const char *user_name(uid_t uid, char buf[static 64])
 }
 
 /* Reports that this user, who has no service, may not record events: the remedy is a service. */
-static void find_refused(const struct doctor_machine *m, const char *root, struct doctor_finding *f)
+static void report_refused_user(const struct doctor_machine *m, const char *root,
+				struct doctor_finding *f)
 {
 	char user[64];
 
-	doctor_find(f, DOCTOR_FAULT,
-		    "%s may not create instances in %s, which kernel events need: that takes root, "
-		    "the group of a running service, or CAP_DAC_OVERRIDE (with CAP_BPF and "
-		    "CAP_PERFMON for eBPF counters)",
-		    user_name(m->uid, user), root);
-	doctor_mend(f, "%s", service_join_or_sudo());
+	doctor_set_finding(
+		f, DOCTOR_FAULT,
+		"%s may not create instances in %s, which kernel events need: that takes root, "
+		"the group of a running service, or CAP_DAC_OVERRIDE (with CAP_BPF and "
+		"CAP_PERFMON for eBPF counters)",
+		user_name(m->uid, user), root);
+	doctor_set_remedy(f, "%s", service_permission_command());
 }
 
 /* Reports the rights of a sonda-probes to which setcap(8) gave capabilities. */
-static void find_given(const char *path, uint64_t mask, bool may_make, struct doctor_finding *f)
+static void report_given_capabilities(const char *path, uint64_t mask, bool may_make,
+				      struct doctor_finding *f)
 {
 	struct err_text remedy;
 
 	err_set(&remedy, 0, "sudo setcap " GIVEN_CAPABILITIES " %s", path);
 	if (may_make || mask & 1ull << CAP_DAC_OVERRIDE) {
-		find_lacking(path, mask, remedy.text, f);
+		report_lacking_capabilities(path, mask, remedy.text, f);
 		return;
 	}
-	doctor_find(f, DOCTOR_FAULT,
-		    "%s has capabilities, but not CAP_DAC_OVERRIDE, which kernel events need",
-		    path);
-	doctor_mend(f, "%s", remedy.text);
+	doctor_set_finding(
+		f, DOCTOR_FAULT,
+		"%s has capabilities, but not CAP_DAC_OVERRIDE, which kernel events need", path);
+	doctor_set_remedy(f, "%s", remedy.text);
 }
 
 uint64_t doctor_probes_capabilities(void)
@@ -256,8 +263,9 @@ uint64_t doctor_probes_capabilities(void)
 uint64_t doctor_recorder_caps(const struct doctor_machine *m)
 {
 	if (doctor_uses_service(m))
-		return m->probes ? doctor_caps(m, m->probes, "CapPrm") : 0;
-	return doctor_caps(m, 0, "CapEff") | (m->uid == 0 ? 0 : doctor_probes_capabilities());
+		return m->probes ? doctor_read_capabilities(m, m->probes, "CapPrm") : 0;
+	return doctor_read_capabilities(m, 0, "CapEff") |
+	       (m->uid == 0 ? 0 : doctor_probes_capabilities());
 }
 
 void check_rights(struct doctor_machine *m, struct doctor_finding *f)
@@ -270,17 +278,19 @@ void check_rights(struct doctor_machine *m, struct doctor_finding *f)
 		uint64_t mask = doctor_recorder_caps(m);
 
 		if (mask)
-			find_lacking("sonda-probes of the service", mask,
-				     "systemctl show sonda-probes -p CapabilityBoundingSet", f);
+			report_lacking_capabilities(
+				"sonda-probes of the service", mask,
+				"systemctl show sonda-probes -p CapabilityBoundingSet", f);
 		else
-			doctor_find(f, DOCTOR_OK, "those of the service's producers count");
+			doctor_set_finding(f, DOCTOR_OK, "those of the service's producers count");
 		return;
 	}
 	if (given && !program_find_daemon("sonda-probes", path, sizeof(path), NULL))
-		find_given(path, given, may_make, f);
+		report_given_capabilities(path, given, may_make, f);
 	else if (!may_make)
-		find_refused(m, doctor_tracefs(m), f);
+		report_refused_user(m, doctor_tracefs_root(m), f);
 	else
-		find_lacking(user_name(m->uid, user), doctor_caps(m, 0, "CapEff"),
-			     "grep Cap /proc/self/status  # and start this shell with them", f);
+		report_lacking_capabilities(
+			user_name(m->uid, user), doctor_read_capabilities(m, 0, "CapEff"),
+			"grep Cap /proc/self/status  # and start this shell with them", f);
 }

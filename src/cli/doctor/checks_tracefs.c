@@ -26,7 +26,7 @@ static int try_access(const char *root, const char *name, int mode)
 	return faccessat(AT_FDCWD, path, mode, AT_EACCESS) ? -errno : 0;
 }
 
-const char *doctor_tracefs(const struct doctor_machine *m)
+const char *doctor_tracefs_root(const struct doctor_machine *m)
 {
 	for (const char *const *root = m->tracefs; *root; root++) {
 		int r = try_access(*root, "instances", F_OK);
@@ -40,65 +40,70 @@ const char *doctor_tracefs(const struct doctor_machine *m)
 
 bool doctor_may_make_instances(const struct doctor_machine *m)
 {
-	const char *root = doctor_tracefs(m);
+	const char *root = doctor_tracefs_root(m);
 	int r = root ? try_access(root, "instances", W_OK | X_OK) : 0;
 
 	return r == 0 || r == -EROFS;
 }
 
-static void find_no_tracefs(const struct doctor_machine *m, struct doctor_finding *f)
+static void report_no_tracefs(const struct doctor_machine *m, struct doctor_finding *f)
 {
 	const char *root = m->tracefs[0];
 	char kernel[512];
 
 	if (fs_exists(root)) {
-		bool mounts = doctor_caps(m, 0, "CapEff") & (1ull << CAP_SYS_ADMIN);
+		bool mounts = doctor_read_capabilities(m, 0, "CapEff") & (1ull << CAP_SYS_ADMIN);
 
-		doctor_find(f, mounts ? DOCTOR_LIMIT : DOCTOR_FAULT,
-			    "no tracefs is mounted on %s%s", root,
-			    mounts ? ": sonda-probes mounts it for itself, but sonda cannot list "
-				     "events or find them by pattern"
-				   : ": no kernel event can be recorded");
-		doctor_mend(f, "sudo mount -t tracefs tracefs %s", root);
+		doctor_set_finding(
+			f, mounts ? DOCTOR_LIMIT : DOCTOR_FAULT, "no tracefs is mounted on %s%s",
+			root,
+			mounts ? ": sonda-probes mounts it for itself, but sonda cannot list "
+				 "events or find them by pattern"
+			       : ": no kernel event can be recorded");
+		doctor_set_remedy(f, "sudo mount -t tracefs tracefs %s", root);
 	} else if (fs_join(kernel, sizeof(kernel), m->sys, "kernel") || !fs_exists(kernel)) {
-		doctor_find(f, DOCTOR_FAULT,
-			    "sysfs is not mounted on %s, so there is no tracefs: no kernel event "
-			    "can be recorded",
-			    m->sys);
-		doctor_mend(f, "sudo mount -t sysfs sysfs %s", m->sys);
+		doctor_set_finding(
+			f, DOCTOR_FAULT,
+			"sysfs is not mounted on %s, so there is no tracefs: no kernel event "
+			"can be recorded",
+			m->sys);
+		doctor_set_remedy(f, "sudo mount -t sysfs sysfs %s", m->sys);
 	} else {
-		doctor_find(f, DOCTOR_FAULT,
-			    "%s does not exist: the kernel was built without CONFIG_FTRACE, and "
-			    "records no events",
-			    root);
-		doctor_mend(f, OTHER_KERNEL);
+		doctor_set_finding(
+			f, DOCTOR_FAULT,
+			"%s does not exist: the kernel was built without CONFIG_FTRACE, and "
+			"records no events",
+			root);
+		doctor_set_remedy(f, OTHER_KERNEL);
 	}
 }
 
 void check_tracefs(struct doctor_machine *m, struct doctor_finding *f)
 {
-	const char *root = doctor_tracefs(m);
+	const char *root = doctor_tracefs_root(m);
 	int r;
 
 	if (doctor_uses_service(m) && m->has_ftrace) {
-		doctor_find(f, DOCTOR_OK, "sonda-probes of the service has it");
+		doctor_set_finding(f, DOCTOR_OK, "sonda-probes of the service has it");
 		return;
 	}
 	if (!root) {
-		find_no_tracefs(m, f);
+		report_no_tracefs(m, f);
 		return;
 	}
 	r = try_access(root, "instances", W_OK | X_OK);
 	if (r == -EROFS) {
-		doctor_find(f, DOCTOR_FAULT,
-			    "%s is mounted read-only: no tracefs instance can be created, and no "
-			    "kernel event recorded",
-			    root);
-		doctor_mend(f, "sudo mount -o remount,rw %s", root);
+		doctor_set_finding(
+			f, DOCTOR_FAULT,
+			"%s is mounted read-only: no tracefs instance can be created, and no "
+			"kernel event recorded",
+			root);
+		doctor_set_remedy(f, "sudo mount -o remount,rw %s", root);
 	} else if (r) {
-		doctor_find(f, DOCTOR_OK, "mounted on %s; see rights", root);
+		doctor_set_finding(f, DOCTOR_OK, "mounted on %s; see rights", root);
 	} else {
-		doctor_find(f, DOCTOR_OK, "mounted on %s; this user may create instances", root);
+		doctor_set_finding(f, DOCTOR_OK, "mounted on %s; this user may create instances",
+				   root);
 	}
 }
 
@@ -126,7 +131,7 @@ static size_t enabled_events(const char *root)
 }
 
 /* Looks at one instance. name: for the user; own: its directory can be removed. */
-static void look_at(struct tracers *t, const char *root, const char *name, bool own)
+static void note_busy_instance(struct tracers *t, const char *root, const char *name, bool own)
 {
 	char tracer[64];
 	size_t events;
@@ -153,7 +158,7 @@ static void look_at(struct tracers *t, const char *root, const char *name, bool 
 		err_set(&t->remedy, 0, "echo | sudo tee %s/set_event", root);
 }
 
-static int look_at_instance(void *ctx, const char *name, unsigned char d_type)
+static int on_instance(void *ctx, const char *name, unsigned char d_type)
 {
 	struct tracers *t = ctx;
 	char path[512], shown[128];
@@ -163,7 +168,7 @@ static int look_at_instance(void *ctx, const char *name, unsigned char d_type)
 		return 0;
 	snprintf(path, sizeof(path), "%s/instances/%s", t->root, name);
 	snprintf(shown, sizeof(shown), "instance %.80s", name);
-	look_at(t, path, shown, true);
+	note_busy_instance(t, path, shown, true);
 	return 0;
 }
 
@@ -178,7 +183,7 @@ struct holders {
 	unsigned n;
 };
 
-static int look_at_fd(void *ctx, const char *name, unsigned char d_type)
+static int on_process_fd(void *ctx, const char *name, unsigned char d_type)
 {
 	struct holders *h = ctx;
 	char path[512], target[256];
@@ -199,7 +204,7 @@ static int look_at_fd(void *ctx, const char *name, unsigned char d_type)
 	return h->holds;
 }
 
-static int look_at_process(void *ctx, const char *name, unsigned char d_type)
+static int on_proc_entry(void *ctx, const char *name, unsigned char d_type)
 {
 	struct holders *h = ctx;
 	char path[512], comm[32];
@@ -210,7 +215,7 @@ static int look_at_process(void *ctx, const char *name, unsigned char d_type)
 	h->pid = name;
 	h->holds = false;
 	snprintf(path, sizeof(path), "%s/%s/fd", h->m->proc, name);
-	fs_each(path, look_at_fd, h);
+	fs_each(path, on_process_fd, h);
 	if (!h->holds)
 		return 0;
 	snprintf(path, sizeof(path), "%s/%s", h->m->proc, name);
@@ -224,31 +229,31 @@ static int look_at_process(void *ctx, const char *name, unsigned char d_type)
 
 void check_tracers(struct doctor_machine *m, struct doctor_finding *f)
 {
-	struct tracers t = {.root = doctor_tracefs(m)};
+	struct tracers t = {.root = doctor_tracefs_root(m)};
 	struct holders h = {.m = m};
 	char path[512];
 
 	if (!t.root || try_access(t.root, "instances", R_OK)) {
-		doctor_find(f, DOCTOR_OK, "unknown: this user cannot read tracefs");
+		doctor_set_finding(f, DOCTOR_OK, "unknown: this user cannot read tracefs");
 		return;
 	}
-	look_at(&t, t.root, "the top level", false);
+	note_busy_instance(&t, t.root, "the top level", false);
 	if (!fs_join(path, sizeof(path), t.root, "instances"))
-		fs_each(path, look_at_instance, &t);
-	fs_each(m->proc, look_at_process, &h);
+		fs_each(path, on_instance, &t);
+	fs_each(m->proc, on_proc_entry, &h);
 	if (!t.text.len && !h.text.len) {
-		doctor_find(f, DOCTOR_OK, "no other program traces the kernel");
+		doctor_set_finding(f, DOCTOR_OK, "no other program traces the kernel");
 	} else {
-		doctor_find(
+		doctor_set_finding(
 			f, t.costly ? DOCTOR_LIMIT : DOCTOR_NOTE,
 			"other tracers are at work: %s%s%s; sonda records in an instance of its "
 			"own, but their events cost time too",
 			t.text.len ? t.text.s : "", t.text.len && h.text.len ? "; by " : "",
 			h.text.len ? h.text.s : "");
 		if (h.pids.len)
-			doctor_mend(f, "sudo kill%s", h.pids.s);
+			doctor_set_remedy(f, "sudo kill%s", h.pids.s);
 		else
-			doctor_mend(f, "%s", t.remedy.text);
+			doctor_set_remedy(f, "%s", t.remedy.text);
 	}
 	strbuf_deinit(&t.text);
 	strbuf_deinit(&h.text);

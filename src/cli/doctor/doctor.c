@@ -65,7 +65,7 @@ static void doctor_machine_init(struct doctor_machine *m)
 	};
 }
 
-void doctor_find(struct doctor_finding *f, enum doctor_verdict verdict, const char *fmt, ...)
+void doctor_set_finding(struct doctor_finding *f, enum doctor_verdict verdict, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -75,7 +75,7 @@ void doctor_find(struct doctor_finding *f, enum doctor_verdict verdict, const ch
 	va_end(ap);
 }
 
-void doctor_mend(struct doctor_finding *f, const char *fmt, ...)
+void doctor_set_remedy(struct doctor_finding *f, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -114,7 +114,7 @@ static int explain(const struct doctor_finding *f, int error, struct err_text *e
 		       f->remedy.text);
 }
 
-int doctor_may_start(bool kernel_events, struct err_text *e)
+int doctor_check_before_start(bool kernel_events, struct err_text *e)
 {
 	struct doctor_machine m;
 
@@ -155,7 +155,7 @@ int doctor_explain(const char *check, bool own_daemons, const char *socket, cons
 	return 0;
 }
 
-int doctor_has_room(const char *dir, struct err_text *e)
+int doctor_check_room(const char *dir, struct err_text *e)
 {
 	struct doctor_finding f = {0};
 	struct doctor_machine m;

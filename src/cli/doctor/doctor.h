@@ -9,7 +9,7 @@
 
 /* Checks what a service and a producer that this process starts need, with or without kernel
  * events. Returns 0, or -EACCES and sets e to the first obstacle. */
-int doctor_may_start(bool kernel_events, struct err_text *e);
+int doctor_check_before_start(bool kernel_events, struct err_text *e);
 
 /*
  * Makes one check, by its name, after a recording that lacks something. refused: lines about what
@@ -21,4 +21,4 @@ int doctor_explain(const char *check, bool own_daemons, const char *socket, cons
 		   struct err_text *e);
 
 /* Checks the room for a trace in a directory. Returns 0, or -ENOSPC and sets e. */
-int doctor_has_room(const char *dir, struct err_text *e);
+int doctor_check_room(const char *dir, struct err_text *e);

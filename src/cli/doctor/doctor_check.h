@@ -58,21 +58,21 @@ struct doctor_machine {
 			      * NULL: check_options() checks all options */
 };
 
-/* The first sets the verdict and the text, the second the remedy. */
-void doctor_find(struct doctor_finding *f, enum doctor_verdict verdict, const char *fmt, ...)
+/* The first sets the verdict and the text of the finding, the second its remedy. */
+void doctor_set_finding(struct doctor_finding *f, enum doctor_verdict verdict, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-void doctor_mend(struct doctor_finding *f, const char *fmt, ...)
+void doctor_set_remedy(struct doctor_finding *f, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
 /* Reads the first line of root/name. Returns 0 or -errno; buf is "" then. */
 int doctor_read_line(const char *root, const char *name, char *buf, size_t size);
 /* Returns a capability mask (a line of /proc/PID/status such as "CapEff"); 0 if it cannot be read.
  * pid 0: this process. */
-uint64_t doctor_caps(const struct doctor_machine *m, pid_t pid, const char *line);
+uint64_t doctor_read_capabilities(const struct doctor_machine *m, pid_t pid, const char *line);
 /* Returns the capabilities that the file of sonda-probes gives to it (program_capabilities()). */
 uint64_t doctor_probes_capabilities(void);
 /* Returns the first mount point on which a tracefs is mounted; NULL: none. */
-const char *doctor_tracefs(const struct doctor_machine *m);
+const char *doctor_tracefs_root(const struct doctor_machine *m);
 /* Returns true if recordings do not depend on the rights of this process. */
 bool doctor_uses_service(const struct doctor_machine *m);
 /* Returns true if this process may create tracefs instances, or if no tracefs is mounted or it is

@@ -133,14 +133,15 @@ static int export_take_option(void *ctx, int option, struct err_text *e)
 		o->force = true;
 		return 0;
 	case 'm':
-		return trace_tables_memory(optarg, &o->memory, e);
+		return trace_tables_parse_memory(optarg, &o->memory, e);
 	default:
 		return -EINVAL;
 	}
 }
 
-/* "a/trace.pftrace" becomes "a/trace.json". */
-static int default_out(struct export_options *o, struct err_text *e)
+/* Names the output like the trace, with the suffix of the form: "a/trace.json" for
+ * "a/trace.pftrace". */
+static int choose_default_out(struct export_options *o, struct err_text *e)
 {
 	const char *slash = strrchr(o->file, '/'), *name = slash ? slash + 1 : o->file;
 	const char *dot = strrchr(name, '.');
@@ -169,7 +170,7 @@ static int export_check(struct export_options *o, char **words, int n, struct er
 		return err_set(e, -EINVAL, "one file at a time");
 	o->file = words[0];
 	if (!o->out)
-		return default_out(o, e);
+		return choose_default_out(o, e);
 	if (trace_input_is_output(o->file, o->out))
 		return err_set(e, -EINVAL, "-o %.80s is the trace itself; choose another name",
 			       o->out);
@@ -263,7 +264,7 @@ static int export_run(const struct export_options *o, struct err_text *e)
 	if (out.hidden)
 		out_path_deinit(&out);
 	if (r == 0 && !is_stdout)
-		verb_print_file(o->out, "");
+		verb_print_file_name(o->out, "");
 	return r;
 }
 

@@ -85,7 +85,7 @@ static void add_frame(struct strbuf *b, const char *name, bool first)
 	str_make_plain(b->s + at, b->len - at, "");
 }
 
-static void export_folded_cut(struct folding *f, size_t len)
+static void truncate_stack(struct folding *f, size_t len)
 {
 	f->text.len = len;
 	if (f->text.s)
@@ -98,12 +98,12 @@ static void end_frames(struct folding *f, int64_t ts, size_t base)
 	while (f->n && f->open[f->n - 1].end <= ts) {
 		add_sum(f, f->open[f->n - 1].self);
 		f->n--;
-		export_folded_cut(f, f->n ? f->open[f->n - 1].len : base);
+		truncate_stack(f, f->n ? f->open[f->n - 1].len : base);
 	}
 }
 
-/* track, ts, dur, name, process, thread; by track, time and depth. An open slice (-1) has no time
- * of its own. */
+/* Adds a row (track, ts, dur, name, process, thread); rows come by track, time and depth. An open
+ * slice (-1) has no time of its own. */
 static void export_folded_add_slice(struct folding *f, sqlite3_stmt *st, int64_t *track,
 				    size_t *base)
 {
@@ -121,8 +121,8 @@ static void export_folded_add_slice(struct folding *f, sqlite3_stmt *st, int64_t
 	end_frames(f, ts, *base);
 	if (f->n == MAX_DEPTH)
 		return;
-	/* Times of a trace are not to be trusted: an end may be out of range, a child longer than its
-	 * parent. */
+	/* Times of a trace are not to be trusted: an end may be out of range, a child longer than
+	 * its parent. */
 	if (f->n && !open && f->open[f->n - 1].self > 0)
 		f->open[f->n - 1].self -= dur;
 	if (open || __builtin_add_overflow(ts, dur, &end))
@@ -211,7 +211,7 @@ static void call_sites_deinit(struct call_sites *c)
 	free(c->of);
 }
 
-/* The ids count from 0, and a parent has a lower one. */
+/* Reads the call sites. Their ids count from 0, and a parent has a lower one. */
 static int read_sites(sqlite3 *db, struct call_sites *c)
 {
 	sqlite3_stmt *st;

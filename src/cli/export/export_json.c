@@ -73,8 +73,8 @@ static void export_json_put_text(struct json *j, const char *s)
 	strbuf_deinit(&text);
 }
 
-/* Nanoseconds as microseconds with all digits. */
-static void put_us(FILE *to, const char *name, int64_t ns)
+/* Writes a member: the nanoseconds as microseconds, with all digits. */
+static void put_microseconds(FILE *to, const char *name, int64_t ns)
 {
 	uint64_t v = ns < 0 ? -(uint64_t)ns : (uint64_t)ns;
 
@@ -82,12 +82,12 @@ static void put_us(FILE *to, const char *name, int64_t ns)
 		(unsigned)(v % 1000));
 }
 
-static int64_t export_json_number_of(sqlite3_stmt *st, int column)
+static int64_t column_number(sqlite3_stmt *st, int column)
 {
 	return sqlite3_column_int64(st, column);
 }
 
-static const char *export_json_text_of(sqlite3_stmt *st, int column)
+static const char *column_text(sqlite3_stmt *st, int column)
 {
 	return (const char *)sqlite3_column_text(st, column);
 }
@@ -100,7 +100,7 @@ static void put_integer(FILE *to, int64_t v)
 	fprintf(to, exact ? "%" PRId64 : "\"%" PRId64 "\"", v);
 }
 
-/* key, value_type, int_value, real_value, string_value */
+/* Writes the arguments of a set. A row has key, value_type, int_value, real_value, string_value. */
 static void put_args(struct json *j, int64_t set)
 {
 	bool some = false;
@@ -109,21 +109,21 @@ static void put_args(struct json *j, int64_t set)
 	fputs(",\"args\":{", j->to);
 	sqlite3_bind_int64(j->args, 1, set);
 	while ((r = sqlite3_step(j->args)) == SQLITE_ROW) {
-		const char *type = export_json_text_of(j->args, 1);
+		const char *type = column_text(j->args, 1);
 
 		if (some)
 			fputc(',', j->to);
 		some = true;
-		export_json_put_text(j, export_json_text_of(j->args, 0));
+		export_json_put_text(j, column_text(j->args, 0));
 		fputc(':', j->to);
 		if (!type || !strcmp(type, "null"))
 			fputs("null", j->to);
 		else if (!strcmp(type, "bool"))
-			fputs(export_json_number_of(j->args, 2) ? "true" : "false", j->to);
+			fputs(column_number(j->args, 2) ? "true" : "false", j->to);
 		else if (sqlite3_column_type(j->args, 4) != SQLITE_NULL)
-			export_json_put_text(j, export_json_text_of(j->args, 4));
+			export_json_put_text(j, column_text(j->args, 4));
 		else if (sqlite3_column_type(j->args, 3) == SQLITE_NULL)
-			put_integer(j->to, export_json_number_of(j->args, 2));
+			put_integer(j->to, column_number(j->args, 2));
 		else if (isfinite(sqlite3_column_double(j->args, 3)))
 			fprintf(j->to, "%.17g", sqlite3_column_double(j->args, 3));
 		else
@@ -148,58 +148,58 @@ static void put_ids(struct json *j, int64_t pid, int64_t tid)
 	fprintf(j->to, ",\"pid\":%" PRId64 ",\"tid\":%" PRId64, pid, tid);
 }
 
-/* kind of the name, pid, tid, name: M events. */
+/* Writes a row (kind of the name, pid, tid, name) as an M event. */
 static void export_json_put_name(struct json *j, sqlite3_stmt *st)
 {
 	begin_event(j, "M");
-	put_ids(j, export_json_number_of(st, 1), export_json_number_of(st, 2));
-	fprintf(j->to, ",\"name\":\"%s\",\"args\":{\"name\":", export_json_text_of(st, 0));
-	export_json_put_text(j, export_json_text_of(st, 3));
+	put_ids(j, column_number(st, 1), column_number(st, 2));
+	fprintf(j->to, ",\"name\":\"%s\",\"args\":{\"name\":", column_text(st, 0));
+	export_json_put_text(j, column_text(st, 3));
 	fputs("}}", j->to);
 }
 
-/* pid, tid, ts, dur, name, category, arg_set_id */
+/* Writes a row: pid, tid, ts, dur, name, category, arg_set_id. */
 static void put_thread_slice(struct json *j, sqlite3_stmt *st)
 {
-	int64_t dur = export_json_number_of(st, 3);
+	int64_t dur = column_number(st, 3);
 
 	begin_event(j, dur < 0 ? "B" : dur == 0 ? "i" : "X");
-	put_ids(j, export_json_number_of(st, 0), export_json_number_of(st, 1));
-	put_us(j->to, "ts", export_json_number_of(st, 2));
+	put_ids(j, column_number(st, 0), column_number(st, 1));
+	put_microseconds(j->to, "ts", column_number(st, 2));
 	if (dur > 0)
-		put_us(j->to, "dur", dur);
+		put_microseconds(j->to, "dur", dur);
 	if (dur == 0)
 		fputs(",\"s\":\"t\"", j->to);
 	fputs(",\"name\":", j->to);
-	export_json_put_text(j, export_json_text_of(st, 4));
+	export_json_put_text(j, column_text(st, 4));
 	if (sqlite3_column_type(st, 5) != SQLITE_NULL) {
 		fputs(",\"cat\":", j->to);
-		export_json_put_text(j, export_json_text_of(st, 5));
+		export_json_put_text(j, column_text(st, 5));
 	}
 	if (sqlite3_column_type(st, 6) != SQLITE_NULL)
-		put_args(j, export_json_number_of(st, 6));
+		put_args(j, column_number(st, 6));
 	fputc('}', j->to);
 }
 
-/* cpu, ts, dur, name, tid, prio, end_state */
+/* Writes a row: cpu, ts, dur, name, tid, prio, end_state. */
 static void put_sched(struct json *j, sqlite3_stmt *st)
 {
-	int64_t dur = export_json_number_of(st, 2);
+	int64_t dur = column_number(st, 2);
 
 	begin_event(j, dur < 0 ? "B" : "X");
-	put_ids(j, atoll(CPUS_PID), export_json_number_of(st, 0));
-	put_us(j->to, "ts", export_json_number_of(st, 1));
+	put_ids(j, atoll(CPUS_PID), column_number(st, 0));
+	put_microseconds(j->to, "ts", column_number(st, 1));
 	if (dur >= 0)
-		put_us(j->to, "dur", dur);
+		put_microseconds(j->to, "dur", dur);
 	fputs(",\"cat\":\"sched\",\"name\":", j->to);
-	export_json_put_text(j, export_json_text_of(st, 3));
+	export_json_put_text(j, column_text(st, 3));
 	fprintf(j->to, ",\"args\":{\"tid\":%" PRId64 ",\"prio\":%" PRId64 ",\"end_state\":",
-		export_json_number_of(st, 4), export_json_number_of(st, 5));
-	export_json_put_text(j, export_json_text_of(st, 6));
+		column_number(st, 4), column_number(st, 5));
+	export_json_put_text(j, column_text(st, 6));
 	fputs("}}", j->to);
 }
 
-/* pid, name, ts, value */
+/* Writes a row: pid, name, ts, value. */
 static void put_counter(struct json *j, sqlite3_stmt *st)
 {
 	double v = sqlite3_column_double(st, 3);
@@ -207,23 +207,22 @@ static void put_counter(struct json *j, sqlite3_stmt *st)
 	if (!isfinite(v))
 		return;
 	begin_event(j, "C");
-	put_ids(j, export_json_number_of(st, 0), export_json_number_of(st, 0));
-	put_us(j->to, "ts", export_json_number_of(st, 2));
+	put_ids(j, column_number(st, 0), column_number(st, 0));
+	put_microseconds(j->to, "ts", column_number(st, 2));
 	fputs(",\"name\":", j->to);
-	export_json_put_text(j, export_json_text_of(st, 1));
+	export_json_put_text(j, column_text(st, 1));
 	fprintf(j->to, ",\"args\":{\"value\":%.17g}}", v);
 }
 
-/* id, pid and tid and ts of both ends */
+/* Writes a row (id, then pid, tid and ts of both ends) as two events. */
 static void put_flow(struct json *j, sqlite3_stmt *st)
 {
 	for (int end = 0; end < 2; end++) {
 		begin_event(j, end ? "f" : "s");
-		put_ids(j, export_json_number_of(st, 1 + 3 * end),
-			export_json_number_of(st, 2 + 3 * end));
-		put_us(j->to, "ts", export_json_number_of(st, 3 + 3 * end));
+		put_ids(j, column_number(st, 1 + 3 * end), column_number(st, 2 + 3 * end));
+		put_microseconds(j->to, "ts", column_number(st, 3 + 3 * end));
 		fprintf(j->to, ",\"id\":%" PRId64 ",\"name\":\"flow\",\"cat\":\"flow\"%s}",
-			export_json_number_of(st, 0), end ? ",\"bp\":\"e\"" : "");
+			column_number(st, 0), end ? ",\"bp\":\"e\"" : "");
 	}
 }
 
@@ -248,14 +247,15 @@ static void put_async(struct json *j, const struct async_track *t, const char *p
 {
 	begin_event(j, phase);
 	put_ids(j, t->pid, t->pid);
-	put_us(j->to, "ts", ts);
+	put_microseconds(j->to, "ts", ts);
 	fprintf(j->to, ",\"id\":%" PRId64 ",\"name\":", t->id);
 	export_json_put_text(j, name);
 	fputs(",\"cat\":", j->to);
 	export_json_put_text(j, category ? category : "slice");
 }
 
-/* Ends the slices that end until ts, the innermost first. A slice without an end gets no event. */
+/* Writes the ends of the slices that end until ts, the innermost first. A slice without an end gets
+ * no event. */
 static void end_slices(struct json *j, struct async_track *t, int64_t ts)
 {
 	while (t->n && t->open[t->n - 1].until <= ts) {
@@ -279,21 +279,22 @@ static void end_track(struct json *j, struct async_track *t)
 	}
 }
 
-/* track, pid, ts, dur, name, category, arg_set_id; by track, time and depth */
+/* Writes a row (track, pid, ts, dur, name, category, arg_set_id); rows come by track, time and
+ * depth. */
 static void put_track_slice(struct json *j, struct async_track *t, sqlite3_stmt *st)
 {
-	int64_t ts = export_json_number_of(st, 2), dur = export_json_number_of(st, 3), end;
-	const char *name = export_json_text_of(st, 4), *category = export_json_text_of(st, 5);
+	int64_t ts = column_number(st, 2), dur = column_number(st, 3), end;
+	const char *name = column_text(st, 4), *category = column_text(st, 5);
 
-	if (export_json_number_of(st, 0) != t->id) {
+	if (column_number(st, 0) != t->id) {
 		end_track(j, t);
-		t->id = export_json_number_of(st, 0);
-		t->pid = export_json_number_of(st, 1);
+		t->id = column_number(st, 0);
+		t->pid = column_number(st, 1);
 	}
 	end_slices(j, t, ts);
 	put_async(j, t, dur == 0 ? "n" : "b", ts, name, category);
 	if (sqlite3_column_type(st, 6) != SQLITE_NULL)
-		put_args(j, export_json_number_of(st, 6));
+		put_args(j, column_number(st, 6));
 	fputc('}', j->to);
 	if (dur == 0 || t->n == MAX_DEPTH)
 		return;

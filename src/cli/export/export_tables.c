@@ -20,8 +20,8 @@ static void finalizep(sqlite3_stmt **st)
  * Calls fn with the name of each table (kind 't') or view (kind 'v') of the trace, until fn returns
  * non-zero, which is returned. sql is a view's statement, NULL for a table. Returns 0, or -ENOMEM.
  */
-static int export_each_table(sqlite3 *db, char kind,
-			     int (*fn)(void *ctx, const char *name, const char *sql), void *ctx)
+static int for_each_table(sqlite3 *db, char kind,
+			  int (*fn)(void *ctx, const char *name, const char *sql), void *ctx)
 {
 	const char *list = kind == 'v' ? "select name, sql from sqlite_temp_master where type = "
 					 "'view' and name <> 'sonda_tables' order by name"
@@ -41,13 +41,13 @@ static int export_each_table(sqlite3 *db, char kind,
 	return r == 0 && step != SQLITE_DONE ? -ENOMEM : r;
 }
 
-/* As export_each_table(), and sets e on an error, unless fn did. */
-static int each_table(sqlite3 *db, char kind,
-		      int (*fn)(void *ctx, const char *name, const char *sql), void *ctx,
-		      struct err_text *e)
+/* As for_each_table(), and sets e on an error, unless fn did. */
+static int for_each_table_or_explain(sqlite3 *db, char kind,
+				     int (*fn)(void *ctx, const char *name, const char *sql),
+				     void *ctx, struct err_text *e)
 {
 	err_set(e, -ENOMEM, "no memory");
-	return export_each_table(db, kind, fn, ctx);
+	return for_each_table(db, kind, fn, ctx);
 }
 
 /* ---- CSV ---- */
@@ -101,9 +101,9 @@ static int write_all_csv(sqlite3 *db, enum sql_format format, const struct out_p
 			 struct err_text *e)
 {
 	struct csv c = {.db = db, .format = format, .out = out, .e = e};
-	int r = each_table(db, 't', write_csv, &c, e);
+	int r = for_each_table_or_explain(db, 't', write_csv, &c, e);
 
-	return r < 0 ? r : each_table(db, 'v', write_csv, &c, e);
+	return r < 0 ? r : for_each_table_or_explain(db, 'v', write_csv, &c, e);
 }
 
 int export_csv(sqlite3 *db, const struct out_path *out, struct err_text *e)
@@ -206,8 +206,9 @@ static int copy_view(void *ctx, const char *name, const char *sql)
 	return export_tables_run(c, c->file, query);
 }
 
-/* SQLite resolves the links of a path by name, and opens what it found. Here a link is the
- * descriptor of a folder (/proc/self/fd/N), which must not be looked up by name again. */
+/* Returns the path unchanged as the full one. SQLite resolves the links of a path by name, and
+ * opens what it found. Here a link is the descriptor of a folder (/proc/self/fd/N), which must not
+ * be looked up by name again. */
 static int keep_path(sqlite3_vfs *vfs, const char *path, int size, char *ret)
 {
 	(void)vfs;
@@ -234,7 +235,7 @@ int export_sqlite(sqlite3 *db, const struct out_path *out, struct err_text *e)
 
 	if (register_vfs() != SQLITE_OK)
 		return err_set(e, -ENOMEM, "no memory");
-	out_path_inside(out, path);
+	out_path_get_proc_path(out, path);
 	snprintf(attach, sizeof(attach), "attach 'file:%s?vfs=" VFS_NAME "' as out", path);
 	r = export_tables_run(&c, db, attach);
 	if (r == 0)
@@ -245,7 +246,7 @@ int export_sqlite(sqlite3 *db, const struct out_path *out, struct err_text *e)
 	if (r == 0)
 		r = export_tables_run(&c, db, "begin");
 	if (r == 0)
-		r = each_table(db, 't', copy_table, &c, e);
+		r = for_each_table_or_explain(db, 't', copy_table, &c, e);
 	if (r == 0)
 		r = export_tables_run(&c, db, "commit");
 	if (r == 0 && sqlite3_open_v2(path, &c.file, SQLITE_OPEN_READWRITE, VFS_NAME) != SQLITE_OK)
@@ -254,7 +255,7 @@ int export_sqlite(sqlite3 *db, const struct out_path *out, struct err_text *e)
 		r = export_tables_run(&c, c.file,
 				      "pragma journal_mode = off; pragma synchronous = off");
 	if (r == 0)
-		r = each_table(db, 'v', copy_view, &c, e);
+		r = for_each_table_or_explain(db, 'v', copy_view, &c, e);
 	sqlite3_close(c.file);
 	for (size_t i = 0; r == 0 && i < c.n_tables; i++)
 		r = run_on(&c, "create table out.\"%w\" as select * from temp.\"%w\"", c.tables[i],

@@ -45,7 +45,7 @@ int list_need_events(struct list *l, struct err_text *e)
 	return 0;
 }
 
-const Pb__TracingServiceState *list_service(struct list *l)
+const Pb__TracingServiceState *list_service_state(struct list *l)
 {
 	struct session_client *client;
 

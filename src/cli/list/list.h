@@ -58,4 +58,4 @@ bool list_matches(const struct list *l, const char *pattern, const char *name);
 int list_need_events(struct list *l, struct err_text *e);
 /* Returns the state of the tracing service (borrowed), asked once; NULL, and sets l->no_service, if
  * no service answers. */
-const Pb__TracingServiceState *list_service(struct list *l);
+const Pb__TracingServiceState *list_service_state(struct list *l);

@@ -45,12 +45,12 @@ static void put_category(struct list *l, const struct event_category *rows, size
 int list_categories(struct list *l, const char *pattern, struct err_text *e)
 {
 	_cleanup_(freep) struct event_category *rows = NULL;
-	const Pb__TracingServiceState *state = list_service(l);
+	const Pb__TracingServiceState *state = list_service_state(l);
 	size_t n = 0;
 
 	if (!state)
 		return err_set(e, -ENOTCONN, "%s", l->no_service.text);
-	if (event_categories(state, &rows, &n) < 0)
+	if (event_categories_list(state, &rows, &n) < 0)
 		return err_set(e, -ENOMEM, "no memory");
 	for (size_t i = 0, next; i < n; i = next) {
 		for (next = i + 1;

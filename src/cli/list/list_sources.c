@@ -144,7 +144,7 @@ static int list_sources_add_preset(void *user, const char *name)
 
 /* ---- producers that run ---- */
 
-static const char *list_sources_producer_of(const Pb__TracingServiceState *state, int32_t id)
+static const char *find_producer_name(const Pb__TracingServiceState *state, int32_t id)
 {
 	for (size_t i = 0; i < state->n_producers; i++)
 		if (state->producers[i]->id == id && state->producers[i]->name)
@@ -154,12 +154,12 @@ static const char *list_sources_producer_of(const Pb__TracingServiceState *state
 
 static void put_producers(struct list *l, const char *source)
 {
-	const Pb__TracingServiceState *state = list_service(l);
+	const Pb__TracingServiceState *state = list_service_state(l);
 	struct name_list names = {0};
 
 	for (size_t i = 0; state && i < state->n_data_sources; i++) {
 		const Pb__TracingServiceState__DataSource *d = state->data_sources[i];
-		const char *producer = list_sources_producer_of(state, d->producer_id);
+		const char *producer = find_producer_name(state, d->producer_id);
 
 		if (d->ds_descriptor && d->ds_descriptor->name &&
 		    !strcmp(d->ds_descriptor->name, source))
@@ -205,7 +205,7 @@ static void put_source(struct list *l, const struct source *s)
 
 int list_sources(struct list *l, const char *pattern, struct err_text *e)
 {
-	const Pb__TracingServiceState *state = list_service(l);
+	const Pb__TracingServiceState *state = list_service_state(l);
 	struct name_list others = {0};
 
 	(void)e;
@@ -233,7 +233,8 @@ int list_sources(struct list *l, const char *pattern, struct err_text *e)
 
 /* ---- families of eBPF counters ---- */
 
-/* Ignores the case: names of families are in capitals, those of their presets in small letters. */
+/* Returns true if the family matches. Ignores the case: names of families are in capitals, those of
+ * their presets in small letters. */
 static bool matches_family(const struct list *l, const char *pattern, const char *name)
 {
 	char capitals[64];

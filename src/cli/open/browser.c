@@ -28,7 +28,7 @@ static uid_t caller(void)
 	uid_t uid;
 	gid_t gid;
 
-	return sudo_user(&uid, &gid) ? uid : NO_USER;
+	return sudo_user_get(&uid, &gid) ? uid : NO_USER;
 }
 
 /* The user who logged in, or NO_USER: the kernel keeps it through su(1) and sudo(8). */

@@ -180,7 +180,7 @@ static int open_trace(const char *path, int *ret_fd, struct err_text *e)
 	if (!S_ISREG(st.st_mode))
 		return err_set(e, -EINVAL, "cannot open %s: it is not a regular file", path);
 	if (!trace_input_is_trace(path))
-		return trace_input_refuse(path, e);
+		return trace_input_explain(path, e);
 	*ret_fd = TAKE_FD(fd);
 	return 0;
 }

@@ -158,7 +158,7 @@ static void leave_terminal(void)
  * With hold_signals, SIGINT and SIGTERM are blocked in the child: a program that reads the pid may
  * send a signal before the child handles it. termination_signals_watch() takes them.
  */
-static int perfetto_background(bool wait, bool hold_signals)
+static int fork_to_background(bool wait, bool hold_signals)
 {
 	int pipe_fds[2] = {-1, -1};
 	sigset_t ends, before;
@@ -207,15 +207,16 @@ static void perfetto_notify(int *fd, enum perfetto_started how)
 
 /* ---- a new session ---- */
 
-/* Perfetto does not distinguish a service that is lost from one that refuses the session. A file
- * keeps what the service wrote; an empty one is removed. */
-static int lose_service(const struct perfetto *p)
+/* Reports the loss of the service. Perfetto does not distinguish a service that is lost from one
+ * that refuses the session. A file keeps what the service wrote; an empty one is removed. */
+static int report_lost_service(const struct perfetto *p)
 {
-	if (p->file && trace_file_is_named(p->file) && trace_file_note_written(p->file) == 0 &&
+	if (p->file && trace_file_is_named(p->file) && trace_file_update_size(p->file) == 0 &&
 	    trace_file_bytes(p->file) == 0)
 		trace_file_remove(p->file);
-	perfetto_service_error("EnableTracing IPC request rejected. This is likely due to a loss "
-			       "of the traced connection");
+	perfetto_print_service_error(
+		"EnableTracing IPC request rejected. This is likely due to a loss "
+		"of the traced connection");
 	perfetto_say("Disconnected from the traced service");
 	return 0;
 }
@@ -229,7 +230,7 @@ static int perfetto_end_session(struct perfetto *p, const Pb__TraceConfig *confi
 
 	r = session_client_end(p->client, config, at_once, &end, &e);
 	if (r == -EPIPE)
-		return lose_service(p);
+		return report_lost_service(p);
 	if (r < 0)
 		return perfetto_fail(e.text);
 	if (end.by_signal)
@@ -237,7 +238,7 @@ static int perfetto_end_session(struct perfetto *p, const Pb__TraceConfig *confi
 	if (end.flush_failed)
 		perfetto_say("Final flush unsuccessful.");
 	if (end.aborted.text[0])
-		return perfetto_service_error(end.aborted.text);
+		return perfetto_print_service_error(end.aborted.text);
 	return config->write_into_file ? perfetto_save_written(p->file)
 				       : perfetto_save(p->client, p->file, p->o.out);
 }
@@ -405,7 +406,7 @@ static const char *producer_name(const Pb__TracingServiceState *s, int32_t id)
 	return "";
 }
 
-/* The categories of track events, cut unless all of them are wanted. */
+/* Appends the categories of track events, cut unless all of them are wanted. */
 static void put_details(const Pb__DataSourceDescriptor *d, bool whole, struct strbuf *out)
 {
 	const Pb__TrackEventDescriptor *t = d ? d->track_event_descriptor : NULL;
@@ -478,7 +479,7 @@ static void perfetto_query_text(const Pb__TracingServiceState *s, bool whole, st
 		str_make_plain(out->s, out->len, "\n");
 }
 
-static int query(struct perfetto *p)
+static int print_service_state(struct perfetto *p)
 {
 	Pb__TracingServiceState *state;
 	struct strbuf out = {0};
@@ -526,8 +527,8 @@ static int go_to_background(struct perfetto *p)
 	if (!p->o.background)
 		return -1;
 	/* A signal must end a clone, and the wait of cmd_trace_start_delay, at once. */
-	fd = perfetto_background(p->o.background_wait,
-				 !is_clone(&p->o) && !p->config->cmd_trace_start_delay);
+	fd = fork_to_background(p->o.background_wait,
+				!is_clone(&p->o) && !p->config->cmd_trace_start_delay);
 	if (fd < -1)
 		return perfetto_fail(strerror(-(fd + 1)));
 	if (fd >= 0)
@@ -540,7 +541,7 @@ static int perfetto_prepare(struct perfetto *p)
 	int code = -1;
 
 	if (!is_clone(&p->o))
-		code = perfetto_config(&p->o, &p->config);
+		code = perfetto_config_make(&p->o, &p->config);
 	if (code < 0 && p->config && p->config->n_activate_triggers)
 		return perfetto_activate(p->config);
 	if (code < 0 && p->config && p->config->cmd_trace_start_delay &&
@@ -559,7 +560,7 @@ static int perfetto_run(struct perfetto *p)
 	int code;
 
 	if (p->o.query || p->o.query_raw)
-		return query(p);
+		return print_service_state(p);
 	if (p->o.attach || p->o.is_detached)
 		return attach(p);
 	if (p->o.save_for_bugreport)

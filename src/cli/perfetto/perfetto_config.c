@@ -28,7 +28,7 @@ static const struct unit sizes[] = {{"k", 1},	    {"kb", 1},	     {"m", 1024}, {
 				    {"g", 1048576}, {"gb", 1048576}, {NULL, 0}};
 
 /* Parses "10s". A number needs a unit, unless it is 0. */
-static bool perfetto_config_parse(const char *text, const struct unit *units, uint64_t *ret)
+static bool parse_number_with_unit(const char *text, const struct unit *units, uint64_t *ret)
 {
 	char *end;
 	uint64_t n;
@@ -49,14 +49,14 @@ static bool perfetto_config_parse(const char *text, const struct unit *units, ui
 
 static bool parse_flag(const char *flag, const char *text, const struct unit *units, uint64_t *ret)
 {
-	if (!text || perfetto_config_parse(text, units, ret))
+	if (!text || parse_number_with_unit(text, units, ret))
 		return true;
 	perfetto_say("%s argument is invalid", flag);
 	return false;
 }
 
 /* Appends name: "text". */
-static void perfetto_config_put(struct strbuf *b, const char *name, const char *text)
+static void put_string_field(struct strbuf *b, const char *name, const char *text)
 {
 	strbuf_printf(b, " %s: \"", name);
 	for (; *text; text++) {
@@ -83,12 +83,12 @@ static void put_ftrace(const struct perfetto_options *o, struct strbuf *b)
 			       "symbolize_ksyms: true");
 	for (size_t i = 0; i < o->words.n; i++)
 		if (!is_hypervisor(o->words.names[i]))
-			perfetto_config_put(b,
-					    strchr(o->words.names[i], '/') ? "ftrace_events"
-									   : "atrace_categories",
-					    o->words.names[i]);
+			put_string_field(b,
+					 strchr(o->words.names[i], '/') ? "ftrace_events"
+									: "atrace_categories",
+					 o->words.names[i]);
 	for (size_t i = 0; i < o->apps.n; i++)
-		perfetto_config_put(b, "atrace_apps", o->apps.names[i]);
+		put_string_field(b, "atrace_apps", o->apps.names[i]);
 	if (any)
 		strbuf_puts(b, " } } }\n");
 }
@@ -114,7 +114,7 @@ static void put_words(const struct perfetto_options *o, struct strbuf *b)
 	}
 }
 
-static bool shorthand(const struct perfetto_options *o, struct strbuf *b)
+static bool put_shorthand_config(const struct perfetto_options *o, struct strbuf *b)
 {
 	uint64_t ms = 10000, buffer_kb = 32768, file_kb = 0;
 
@@ -172,8 +172,8 @@ static void put_extras(const struct perfetto_options *o, const Pb__TraceConfig *
 		_cleanup_(freep) char *key = strndup(note, (size_t)(equals - note));
 
 		strbuf_puts(b, " attribute {");
-		perfetto_config_put(b, "key", key ? key : "");
-		perfetto_config_put(b, "string_value", *equals ? equals + 1 : "");
+		put_string_field(b, "key", key ? key : "");
+		put_string_field(b, "string_value", *equals ? equals + 1 : "");
 		strbuf_puts(b, " }");
 	}
 	if (o->notes.n)
@@ -214,7 +214,7 @@ static int perfetto_config_add_extras(const struct perfetto_options *o, Pb__Trac
 	return whole ? 0 : -ENOMEM;
 }
 
-static int invalid(void)
+static int report_invalid_config(void)
 {
 	perfetto_say("The trace config is invalid, bailing out.");
 	return 1;
@@ -229,7 +229,7 @@ static int load_config(const struct perfetto_options *o, Pb__TraceConfig **ret)
 	int code = -1;
 
 	if (!is_text && text_looks_like(text->s, text->len)) {
-		code = invalid();
+		code = report_invalid_config();
 		perfetto_say("Looks like you are passing a textual config but I'm expecting a "
 			     "proto-encoded binary config.");
 		perfetto_say("Try adding --txt to the cmdline.");
@@ -239,7 +239,7 @@ static int load_config(const struct perfetto_options *o, Pb__TraceConfig **ret)
 						   : TRACE_CONFIG_DETECT,
 				     &errors, ret)) {
 		fputs(errors.s ? errors.s : "", stderr);
-		code = invalid();
+		code = report_invalid_config();
 	}
 	strbuf_deinit(&errors);
 	return code;
@@ -251,17 +251,17 @@ static int load_shorthand(const struct perfetto_options *o, Pb__TraceConfig **re
 	struct strbuf text = {0}, errors = {0};
 	int code = -1;
 
-	if (!shorthand(o, &text) ||
+	if (!put_shorthand_config(o, &text) ||
 	    trace_config_load("flags", text.s, text.len, TRACE_CONFIG_TEXT, &errors, ret)) {
 		fputs(errors.s ? errors.s : "", stderr);
-		code = invalid();
+		code = report_invalid_config();
 	}
 	strbuf_deinit(&text);
 	strbuf_deinit(&errors);
 	return code;
 }
 
-int perfetto_config(const struct perfetto_options *o, Pb__TraceConfig **ret)
+int perfetto_config_make(const struct perfetto_options *o, Pb__TraceConfig **ret)
 {
 	int code;
 
@@ -275,7 +275,7 @@ int perfetto_config(const struct perfetto_options *o, Pb__TraceConfig **ret)
 	}
 	if (code < 0 && perfetto_config_add_extras(o, ret)) {
 		pb__trace_config__free_unpacked(TAKE_PTR(*ret), NULL);
-		code = invalid();
+		code = report_invalid_config();
 	}
 	return code;
 }

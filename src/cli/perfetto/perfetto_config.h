@@ -8,4 +8,4 @@
  * Makes the config of the command line: that of -c, or the one that the light flags stand for.
  * Returns -1 and sets *ret, which the caller frees; else the exit code, after printing the error.
  */
-int perfetto_config(const struct perfetto_options *o, Pb__TraceConfig **ret);
+int perfetto_config_make(const struct perfetto_options *o, Pb__TraceConfig **ret);

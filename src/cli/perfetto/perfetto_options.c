@@ -159,7 +159,7 @@ static int perfetto_options_fail(const char *why)
 	return 1;
 }
 
-static int take_note(struct perfetto_options *o)
+static int add_note(struct perfetto_options *o)
 {
 	if (!*optarg || *optarg == '=')
 		return perfetto_options_fail("add-note: key must be non-empty");
@@ -191,8 +191,8 @@ static int perfetto_options_read_config(struct perfetto_options *o)
 	return 1;
 }
 
-/* The options that end the program, or carry a number. */
-static int take_rare(int option, struct perfetto_options *o)
+/* Handles the options that end the program, or carry a number. */
+static int handle_rare_option(int option, struct perfetto_options *o)
 {
 	switch (option) {
 	case OPT_VERSION:
@@ -227,7 +227,7 @@ static int take_rare(int option, struct perfetto_options *o)
 	return print_usage(o);
 }
 
-static int take_session(int option, struct perfetto_options *o)
+static int handle_session_option(int option, struct perfetto_options *o)
 {
 	switch (option) {
 	case OPT_CLONE:
@@ -268,10 +268,10 @@ static int take_session(int option, struct perfetto_options *o)
 		o->stop = true;
 		return -1;
 	}
-	return take_rare(option, o);
+	return handle_rare_option(option, o);
 }
 
-static int perfetto_options_take(int option, struct perfetto_options *o)
+static int handle_perfetto_option(int option, struct perfetto_options *o)
 {
 	switch (option) {
 	case 'c':
@@ -307,9 +307,9 @@ static int perfetto_options_take(int option, struct perfetto_options *o)
 		o->no_clobber = true;
 		return -1;
 	case OPT_NOTE:
-		return take_note(o);
+		return add_note(o);
 	}
-	return take_session(option, o);
+	return handle_session_option(option, o);
 }
 
 bool perfetto_has_shorthand(const struct perfetto_options *o)
@@ -368,7 +368,7 @@ int perfetto_options_parse(int argc, char **argv, struct perfetto_options *o)
 		return print_usage(o);
 	while (code < 0 &&
 	       (option = getopt_long(argc, argv, "hc:o:dDt:b:s:a:", long_options, NULL)) != -1)
-		code = perfetto_options_take(option, o);
+		code = handle_perfetto_option(option, o);
 	for (int i = optind; code < 0 && i < argc; i++)
 		code = perfetto_options_add(&o->words, argv[i]);
 	return code < 0 ? perfetto_options_check(o) : code;

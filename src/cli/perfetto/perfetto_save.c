@@ -36,7 +36,7 @@ int perfetto_connect(struct session_client **ret)
 	return 1;
 }
 
-int perfetto_service_error(const char *why)
+int perfetto_print_service_error(const char *why)
 {
 	perfetto_say("Service error: %s", why);
 	return 0;
@@ -68,7 +68,7 @@ int perfetto_save_written(struct trace_file *file)
 	return 0;
 }
 
-static int refused(const struct consumer_clone_request *request, const char *why)
+static int report_refused_clone(const struct consumer_clone_request *request, const char *why)
 {
 	struct err_text text;
 
@@ -78,7 +78,7 @@ static int refused(const struct consumer_clone_request *request, const char *why
 	else
 		err_set(&text, 0, "Failed to clone tracing session %llu: %s",
 			(unsigned long long)request->session_id, why);
-	return perfetto_service_error(text.text);
+	return perfetto_print_service_error(text.text);
 }
 
 int perfetto_clone(const struct consumer_clone_request *request, struct trace_file *file,
@@ -93,7 +93,8 @@ int perfetto_clone(const struct consumer_clone_request *request, struct trace_fi
 		return code;
 	r = session_client_clone(client, request, trace_file_fd(file), &written, &e);
 	if (r < 0)
-		code = refused(request, r == -EPROTO ? session_client_refusal(client) : e.text);
+		code = report_refused_clone(request,
+					    r == -EPROTO ? session_client_refusal(client) : e.text);
 	else
 		code = written ? perfetto_save_written(file) : perfetto_save(client, file, name);
 	session_client_free(client);

@@ -19,7 +19,7 @@ struct trace_file;
 int perfetto_connect(struct session_client **ret);
 
 /* Prints an error of the service. */
-int perfetto_service_error(const char *why);
+int perfetto_print_service_error(const char *why);
 
 /* Reads the session of client into file, and gives the file its name. name is for the message. */
 int perfetto_save(struct session_client *client, struct trace_file *file, const char *name);

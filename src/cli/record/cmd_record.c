@@ -53,7 +53,7 @@
 #define CONFIG_FILE_MAX (1u << 20) /* bytes of -c; a frame takes 128 KiB serialized */
 #define OWN_FIELDS 20000 /* the first number of fields that Perfetto does not have */
 
-static int record_report(struct record_command *c, int error, const struct err_text *e)
+static int record_print_error(struct record_command *c, int error, const struct err_text *e)
 {
 	console_error(&c->console, "%s", error == -ENOMEM ? "no memory" : e->text);
 	return error == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
@@ -61,7 +61,7 @@ static int record_report(struct record_command *c, int error, const struct err_t
 
 /* Checks that the service runs on this machine if the recording is of some processes only, and that
  * this machine has the CPUs of -C. Returns 0, -EREMOTE or -ENXIO, and sets e. */
-static int check_numbers(struct record_command *c, struct err_text *e)
+static int check_pids_and_cpus(struct record_command *c, struct err_text *e)
 {
 	const struct record_options *o = &c->options;
 	bool by_thread = o->pids.n || (c->child && !o->all && !o->config);
@@ -74,7 +74,7 @@ static int check_numbers(struct record_command *c, struct err_text *e)
 }
 
 /* Refuses the name of a program among the events: "sonda record sched sleep 5" lacks the "--". */
-static int check_dashes(struct record_command *c, struct err_text *e)
+static int check_for_program_names(struct record_command *c, struct err_text *e)
 {
 	const struct arg_list *words = &c->options.words;
 	char path[PATH_MAX];
@@ -99,9 +99,9 @@ static int record_set_threads(struct record_command *c, struct err_text *e)
 	uint32_t tid = c->child ? (uint32_t)command_child_pid(c->child) : 0;
 
 	if (o->pids.n)
-		return record_threads_set_pids(c->config, &o->pids, e);
+		return record_threads_restrict_to_pids(c->config, &o->pids, e);
 	/* A config selects its processes itself. */
-	return c->child && !o->all && !o->config ? record_threads_set(c->config, &tid, 1) : 0;
+	return c->child && !o->all && !o->config ? record_threads_restrict(c->config, &tid, 1) : 0;
 }
 
 #define EVENTS_LISTED 20 /* of the missing events */
@@ -142,18 +142,18 @@ static int check_events(struct record_command *c)
 static int config_from_words(struct record_command *c)
 {
 	struct err_text e;
-	int error = check_numbers(c, &e);
+	int error = check_pids_and_cpus(c, &e);
 
 	if (!error)
 		error = record_presets_check(&c->options, c->presets, &e);
 	if (!error)
-		error = check_dashes(c, &e);
+		error = check_for_program_names(c, &e);
 	if (!error)
 		error = record_config_build(&c->options, c->events.n ? &c->events : NULL,
 					    c->presets, &e, &c->idle, &c->config);
 	if (!error)
 		error = record_set_threads(c, &e);
-	return error ? record_report(c, error, &e) : EXIT_GOOD;
+	return error ? record_print_error(c, error, &e) : EXIT_GOOD;
 }
 
 /* ---- the config of -c ---- */
@@ -277,7 +277,7 @@ static int explain_no_room(const char *path, struct err_text *e)
 	char dir[PATH_MAX];
 
 	snprintf(dir, sizeof(dir), "%.*s", slash ? (int)(slash - path) + 1 : 1, slash ? path : ".");
-	return doctor_has_room(dir, e)
+	return doctor_check_room(dir, e)
 		       ? -ENOSPC
 		       : err_set(e, -ENOSPC, "the file system of %s is nearly full", path);
 }
@@ -296,7 +296,7 @@ static int stream_output(struct record_command *c, struct err_text *e)
 	c->streams = true;
 	c->max_bytes = max && max < room ? max : room < UINT64_MAX ? room : 0;
 	if (is_file && c->is_local)
-		record_config_stream(c->config, c->max_bytes);
+		record_config_enable_streaming(c->config, c->max_bytes);
 	return 0;
 }
 
@@ -313,7 +313,7 @@ static int record_open_output(struct record_command *c, struct err_text *e)
 		return 0;
 	}
 	r = trace_file_open_output(c->options.output, "trace", &c->output, &c->file, e);
-	if (!r && record_options_stream(&c->options))
+	if (!r && record_options_want_streaming(&c->options))
 		r = stream_output(c, e);
 	c->passes_file = c->config->write_into_file;
 	return r;
@@ -367,7 +367,7 @@ static int delay_start(struct record_command *c)
 	return EXIT_GOOD;
 }
 
-static const char *no_detach(const struct record_command *c)
+static const char *detach_obstacle(const struct record_command *c)
 {
 	if (config_triggers_take_snapshots(c->config))
 		return "cannot be combined with CLONE_SNAPSHOT: no process would save the "
@@ -386,8 +386,8 @@ static const char *no_detach(const struct record_command *c)
 /* Prepares --detach: gives the session a name by which another process can find and end it. */
 static int prepare_detach(struct record_command *c, struct err_text *e)
 {
-	if (no_detach(c))
-		return err_set(e, -EINVAL, "--detach %s", no_detach(c));
+	if (detach_obstacle(c))
+		return err_set(e, -EINVAL, "--detach %s", detach_obstacle(c));
 	if (!c->config->unique_session_name)
 		c->config->unique_session_name = strdup(c->options.detach);
 	return c->config->write_into_file ? record_open_output(c, e) : 0;
@@ -430,7 +430,7 @@ static int record_prepare(struct record_command *c)
 
 	c->presets = presets_new(NULL);
 	if (!c->presets)
-		return record_report(c, -ENOMEM, NULL);
+		return record_print_error(c, -ENOMEM, NULL);
 	/* Fork now: the child inherits all open descriptors. */
 	if (c->options.command && !c->options.show_config &&
 	    command_child_fork(c->options.command, &e, &c->child)) {
@@ -496,8 +496,8 @@ static int record_show_config(struct record_command *c)
 	size_t len;
 	int r = 0;
 
-	if (record_options_stream(&c->options))
-		record_config_stream(c->config, c->options.max_bytes);
+	if (record_options_want_streaming(&c->options))
+		record_config_enable_streaming(c->config, c->options.max_bytes);
 	if (c->options.show_binary) {
 		r = record_config_pack(c->config, &bytes, &len);
 		if (!r)
@@ -572,7 +572,7 @@ int cmd_record(int argc, char **argv)
 	}
 	console_init(&c.console, c.options.quiet);
 	c.console.verbose = c.options.verbose;
-	console_color(&c.console, c.options.color ? c.options.color : "auto");
+	console_set_color(&c.console, c.options.color ? c.options.color : "auto");
 	code = record_prepare(&c);
 	if (!code)
 		code = c.options.show_config ? record_show_config(&c) : record_run(&c);

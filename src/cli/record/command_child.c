@@ -123,7 +123,7 @@ bool command_child_is_running(const struct command_child *c)
 	return c->state == RUNS;
 }
 
-static void check_end(struct command_child *c)
+static void reap_child(struct command_child *c)
 {
 	if (c->state != ENDED && waitpid(c->pid, &c->status, WNOHANG) == c->pid)
 		c->state = ENDED;
@@ -135,7 +135,7 @@ static void on_child(evutil_socket_t fd, short what, void *ctx)
 
 	(void)fd;
 	(void)what;
-	check_end(c);
+	reap_child(c);
 	if (c->state != ENDED)
 		return;
 	event_del(c->child_event);
@@ -189,7 +189,7 @@ void command_child_signal(const struct command_child *c, int number)
 		kill(c->pid, number);
 }
 
-bool command_child_ran(const struct command_child *c)
+bool command_child_was_executed(const struct command_child *c)
 {
 	return c->ran;
 }
@@ -220,7 +220,7 @@ void command_child_free(struct command_child *c)
 {
 	if (!c)
 		return;
-	check_end(c);
+	reap_child(c);
 	closep(&c->go);
 	closep(&c->error);
 	command_child_unwatch(c);

@@ -43,7 +43,7 @@ bool command_child_is_running(const struct command_child *c);
 void command_child_signal(const struct command_child *c, int number);
 
 /* Returns true if the command was executed. */
-bool command_child_ran(const struct command_child *c);
+bool command_child_was_executed(const struct command_child *c);
 
 /* Returns the exit code as a shell reports it (128 plus the signal if the command was killed), or
  * -1 if the command has not ended. */

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-void *message_add(size_t *n, void *list, const ProtobufCMessageDescriptor *type)
+void *message_add_submessage(size_t *n, void *list, const ProtobufCMessageDescriptor *type)
 {
 	ProtobufCMessage ***messages = list, **longer;
 	ProtobufCMessage *m = malloc(type->sizeof_message);

@@ -12,7 +12,7 @@
  */
 
 /* Appends an element to a repeated message field. Returns NULL if memory is out. */
-void *message_add(size_t *n, void *list, const ProtobufCMessageDescriptor *type);
+void *message_add_submessage(size_t *n, void *list, const ProtobufCMessageDescriptor *type);
 
 /* Set a string field that is not set, and append to a repeated one. Return 0 or -ENOMEM. */
 int message_set_string(char **field, const char *s);

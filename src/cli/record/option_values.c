@@ -13,7 +13,8 @@
 #include "base/text/str.h"
 #include "config/limits.h"
 
-int option_time(const char *option, const char *text, uint32_t *ret_ms, struct err_text *e)
+int option_parse_duration(const char *option, const char *text, uint32_t *ret_ms,
+			  struct err_text *e)
 {
 	uint32_t ms;
 	int r = str_to_duration_ms(text, &ms);
@@ -38,14 +39,15 @@ static bool lacks_unit(const char *text)
 	return !text[strspn(text, "0123456789.")];
 }
 
-/* Perfetto takes no number alone, trace-cmd takes KiB, and users mean MiB. */
+/* Refuses a size without unit: Perfetto takes no number alone, trace-cmd takes KiB, and users mean
+ * MiB. */
 static int refuse_unit(const char *option, const char *text, struct err_text *e)
 {
 	return err_set(e, -EINVAL, "%s %.40s: the unit is missing; write %.40smb, or %.40skb",
 		       option, text, text, text);
 }
 
-int option_size(const char *option, const char *text, uint32_t *ret_kb, struct err_text *e)
+int option_parse_size(const char *option, const char *text, uint32_t *ret_kb, struct err_text *e)
 {
 	uint32_t kb;
 	int r = str_to_size_kb(text, &kb);
@@ -65,7 +67,8 @@ int option_size(const char *option, const char *text, uint32_t *ret_kb, struct e
 	return 0;
 }
 
-int option_file_size(const char *option, const char *text, uint64_t *ret_bytes, struct err_text *e)
+int option_parse_file_size(const char *option, const char *text, uint64_t *ret_bytes,
+			   struct err_text *e)
 {
 	uint32_t kb;
 	int r = str_to_size_kb(text, &kb);
@@ -82,7 +85,7 @@ int option_file_size(const char *option, const char *text, uint64_t *ret_bytes, 
 	return 0;
 }
 
-int option_number(const char *option, const char *text, uint32_t *ret, struct err_text *e)
+int option_parse_number(const char *option, const char *text, uint32_t *ret, struct err_text *e)
 {
 	uint32_t n;
 
@@ -107,7 +110,7 @@ static int add_pid(struct pid_list *l, uint32_t pid)
 	return 0;
 }
 
-int option_pids(const char *option, const char *text, struct pid_list *l, struct err_text *e)
+int option_parse_pids(const char *option, const char *text, struct pid_list *l, struct err_text *e)
 {
 	for (const char *end;; text = end + 1) {
 		char number[16] = ""; /* stays empty if there are more digits */
@@ -147,8 +150,8 @@ static const struct {
 	{"traceon", PB__FTRACE_CONFIG__EVENT_TRIGGER__ACTION__ACTION_TRACEON},
 };
 
-static int find_action(const char *option, const char *name, struct trigger *ret,
-		       struct err_text *e)
+static int parse_trigger_action(const char *option, const char *name, struct trigger *ret,
+				struct err_text *e)
 {
 	struct str_nearest nearest;
 
@@ -168,8 +171,8 @@ static int find_action(const char *option, const char *name, struct trigger *ret
 }
 
 /* Parses the rest after the action: nothing, or " if FILTER". */
-static int take_filter(const char *option, const char *rest, struct trigger *ret,
-		       struct err_text *e)
+static int parse_trigger_filter(const char *option, const char *rest, struct trigger *ret,
+				struct err_text *e)
 {
 	rest += strspn(rest, " ");
 	if (!*rest)
@@ -182,7 +185,8 @@ static int take_filter(const char *option, const char *rest, struct trigger *ret
 	return 0;
 }
 
-int option_trigger(const char *option, const char *text, struct trigger *ret, struct err_text *e)
+int option_parse_trigger(const char *option, const char *text, struct trigger *ret,
+			 struct err_text *e)
 {
 	struct trigger t = {0};
 	char head[96], *colon;
@@ -193,12 +197,12 @@ int option_trigger(const char *option, const char *text, struct trigger *ret, st
 	colon = strchr(head, ':');
 	if (colon)
 		*colon = '\0';
-	r = find_action(option, head, &t, e);
+	r = parse_trigger_action(option, head, &t, e);
 	if (!r && colon && (str_to_u32(colon + 1, &t.count) || !t.count))
 		r = err_set(e, -EINVAL, "%s: '%s' is not a count greater than 0", option,
 			    colon + 1);
 	if (!r)
-		r = take_filter(option, text + len, &t, e);
+		r = parse_trigger_filter(option, text + len, &t, e);
 	if (!r)
 		*ret = t;
 	return r;
@@ -208,7 +212,7 @@ int option_trigger(const char *option, const char *text, struct trigger *ret, st
 #define MAX_BYTES (64u << 10) /* of a CPU list of the kernel */
 
 /* Parses a decimal number at *at and advances *at. Returns 0, -EINVAL or -ERANGE. */
-static int option_values_take_number(const char **at, uint32_t *ret)
+static int parse_cpu_number(const char **at, uint32_t *ret)
 {
 	uint32_t n = 0;
 
@@ -229,13 +233,13 @@ int cpu_list_add(struct cpu_list *l, const char *text)
 	int r;
 
 	for (;; text++) {
-		r = option_values_take_number(&text, &first);
+		r = parse_cpu_number(&text, &first);
 		if (r)
 			return r;
 		last = first;
 		if (*text == '-') {
 			text++;
-			r = option_values_take_number(&text, &last);
+			r = parse_cpu_number(&text, &last);
 			if (r)
 				return r;
 		}
@@ -282,7 +286,7 @@ int cpu_list_check(const struct cpu_list *l, const char *sys_root, struct err_te
 	return r;
 }
 
-void cpu_list_mask(const struct cpu_list *l, struct strbuf *b)
+void cpu_list_put_mask(const struct cpu_list *l, struct strbuf *b)
 {
 	size_t i = WORDS - 1;
 
@@ -293,7 +297,7 @@ void cpu_list_mask(const struct cpu_list *l, struct strbuf *b)
 		strbuf_printf(b, ",%08x", l->words[i]);
 }
 
-int cpu_list_numbers(const struct cpu_list *l, uint32_t **ret_cpus, size_t *ret_n)
+int cpu_list_get_numbers(const struct cpu_list *l, uint32_t **ret_cpus, size_t *ret_n)
 {
 	uint32_t *cpus = malloc(CPU_LIST_MAX * sizeof(*cpus));
 	size_t n = 0;
@@ -328,8 +332,8 @@ static int add_tid(void *ctx, const char *name, unsigned char d_type)
 	return 0;
 }
 
-static int option_values_add_process(struct tids *t, const char *proc_root, uint32_t pid,
-				     struct err_text *e)
+static int add_process_threads(struct tids *t, const char *proc_root, uint32_t pid,
+			       struct err_text *e)
 {
 	size_t before = t->n;
 	char path[PATH_MAX];
@@ -342,14 +346,14 @@ static int option_values_add_process(struct tids *t, const char *proc_root, uint
 	return r && r != -ENOMEM ? err_set(e, r, "-p %u: %s: %s", pid, path, strerror(-r)) : r;
 }
 
-int pid_tasks_list(const char *proc_root, const struct pid_list *pids, uint32_t **ret_tids,
-		   size_t *ret_n, struct err_text *e)
+int pid_list_read_threads(const char *proc_root, const struct pid_list *pids, uint32_t **ret_tids,
+			  size_t *ret_n, struct err_text *e)
 {
 	struct tids t = {0};
 	int r = 0;
 
 	for (size_t i = 0; i < pids->n && !r; i++)
-		r = option_values_add_process(&t, proc_root, pids->pids[i], e);
+		r = add_process_threads(&t, proc_root, pids->pids[i], e);
 	if (r) {
 		free(t.tids);
 		return r;

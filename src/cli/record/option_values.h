@@ -15,15 +15,17 @@
  */
 
 /* Parses "10", "500ms", "2m": at most the longest duration of a session. */
-int option_time(const char *option, const char *text, uint32_t *ret_ms, struct err_text *e);
+int option_parse_duration(const char *option, const char *text, uint32_t *ret_ms,
+			  struct err_text *e);
 
 /* Parses "64mb", "512k", with a unit: more than 0, less than 4 GiB. */
-int option_size(const char *option, const char *text, uint32_t *ret_kb, struct err_text *e);
-/* As option_size(), for a file: less than 4 TiB. */
-int option_file_size(const char *option, const char *text, uint64_t *ret_bytes, struct err_text *e);
+int option_parse_size(const char *option, const char *text, uint32_t *ret_kb, struct err_text *e);
+/* As option_parse_size(), for a file: less than 4 TiB. */
+int option_parse_file_size(const char *option, const char *text, uint64_t *ret_bytes,
+			   struct err_text *e);
 
 /* Parses a number above 0. */
-int option_number(const char *option, const char *text, uint32_t *ret, struct err_text *e);
+int option_parse_number(const char *option, const char *text, uint32_t *ret, struct err_text *e);
 
 /* Processes by number: "1234" or "1,2,3". Zero-initialise; free pids. */
 #define PID_LIST_MAX 4096
@@ -33,7 +35,7 @@ struct pid_list {
 	size_t cap;
 };
 /* Adds processes to the list. Returns 0, -EINVAL or -ENOMEM. */
-int option_pids(const char *option, const char *text, struct pid_list *l, struct err_text *e);
+int option_parse_pids(const char *option, const char *text, struct pid_list *l, struct err_text *e);
 
 /* "stacktrace", "traceoff:1", "traceon if ret < 0": ACTION[:COUNT][ if FILTER]. */
 struct trigger {
@@ -41,7 +43,8 @@ struct trigger {
 	uint32_t count; /* 0: without limit */
 	const char *filter; /* borrowed from the text; NULL: none */
 };
-int option_trigger(const char *option, const char *text, struct trigger *ret, struct err_text *e);
+int option_parse_trigger(const char *option, const char *text, struct trigger *ret,
+			 struct err_text *e);
 
 /* CPUs by number, as users and the kernel list them ("0,2-5"), and as the kernel's masks. */
 
@@ -61,14 +64,14 @@ int cpu_list_check(const struct cpu_list *l, const char *sys_root, struct err_te
 
 /* Appends the mask in the format of tracing_cpumask: words of 32 bits in hex with commas between,
  * the highest CPUs first: "3d", "1,00000000". */
-void cpu_list_mask(const struct cpu_list *l, struct strbuf *b);
+void cpu_list_put_mask(const struct cpu_list *l, struct strbuf *b);
 /* Lists the CPUs in *ret_cpus, which the caller frees. Returns 0 or -ENOMEM. */
-int cpu_list_numbers(const struct cpu_list *l, uint32_t **ret_cpus, size_t *ret_n);
+int cpu_list_get_numbers(const struct cpu_list *l, uint32_t **ret_cpus, size_t *ret_n);
 
 /*
  * Lists the current threads of the processes in *ret_tids, which the caller frees. proc_root: mount
  * point of procfs. Returns 0; -ESRCH (a process does not exist) or -errno of reading, and sets e;
  * or -ENOMEM.
  */
-int pid_tasks_list(const char *proc_root, const struct pid_list *pids, uint32_t **ret_tids,
-		   size_t *ret_n, struct err_text *e);
+int pid_list_read_threads(const char *proc_root, const struct pid_list *pids, uint32_t **ret_tids,
+			  size_t *ret_n, struct err_text *e);

@@ -146,7 +146,7 @@ static void remove_dir(struct private_daemons *p)
 
 /* ---- the log of a daemon ---- */
 
-static void daemon_take_line(struct daemon *d)
+static void daemon_handle_line(struct daemon *d)
 {
 	int priority = LOG_LEVEL_WARN; /* of a line without one */
 	const char *text = d->line;
@@ -167,7 +167,7 @@ static void daemon_take_line(struct daemon *d)
 }
 
 /* Reads the available data. Returns false at EOF. */
-static bool daemon_listen(struct daemon *d)
+static bool daemon_read_stderr(struct daemon *d)
 {
 	char bytes[4096];
 	ssize_t n;
@@ -176,7 +176,7 @@ static bool daemon_listen(struct daemon *d)
 		n = read(d->stderr_fd, bytes, sizeof(bytes));
 		for (ssize_t i = 0; i < n; i++) {
 			if (bytes[i] == '\n')
-				daemon_take_line(d);
+				daemon_handle_line(d);
 			else if (d->line_len < sizeof(d->line) - 1)
 				d->line[d->line_len++] = bytes[i];
 		}
@@ -192,7 +192,7 @@ static void daemon_on_stderr(evutil_socket_t fd, short what, void *ctx)
 	struct daemon *d = ctx;
 
 	(void)fd, (void)what;
-	if (!daemon_listen(d))
+	if (!daemon_read_stderr(d))
 		event_del(d->stderr_event);
 }
 
@@ -319,9 +319,9 @@ static bool daemon_reap(struct daemon *d, struct err_text *why)
 	if (d->pid > 0 && waitpid(d->pid, &d->status, WNOHANG) != d->pid)
 		return false;
 	d->pid = -1;
-	daemon_listen(d); /* its last lines are already in the pipe */
+	daemon_read_stderr(d); /* its last lines are already in the pipe */
 	if (d->line_len)
-		daemon_take_line(d);
+		daemon_handle_line(d);
 	colon = d->last[0] ? ": " : "";
 	if (WIFSIGNALED(d->status) && WTERMSIG(d->status) == SIGKILL)
 		err_set(why, 0, "%s was killed by signal %d", d->name, SIGKILL);
@@ -355,10 +355,10 @@ static void daemon_end(struct daemon *d)
 			}
 			poll(&p, 1, LOOK_AGAIN_MS);
 			/* If the child has closed its stderr, poll only sleeps. */
-			if (p.revents && !daemon_listen(d))
+			if (p.revents && !daemon_read_stderr(d))
 				p.fd = -1;
 		}
-		daemon_listen(d);
+		daemon_read_stderr(d);
 	}
 	event_freep(&d->notify_event);
 	event_freep(&d->stderr_event);
@@ -427,7 +427,7 @@ bool private_daemons_check_failed(struct private_daemons *p, struct err_text *wh
 	       (p->service.owner && daemon_reap(&p->service, why));
 }
 
-bool private_daemons_explain(struct private_daemons *p, struct err_text *why)
+bool private_daemons_await_failure(struct private_daemons *p, struct err_text *why)
 {
 	static const struct timespec moment = {0, 10 * NS_PER_MS};
 

@@ -52,7 +52,7 @@ bool private_daemons_check_failed(struct private_daemons *p, struct err_text *wh
 
 /* For a connection that broke: waits a moment for the end of a daemon, which explains it. Returns
  * as private_daemons_check_failed(). */
-bool private_daemons_explain(struct private_daemons *p, struct err_text *why);
+bool private_daemons_await_failure(struct private_daemons *p, struct err_text *why);
 
 /* Prints that this process starts a service. as_usual: no priority_boost was configured. */
 void private_daemons_announce(bool as_usual, struct console *console);

@@ -109,10 +109,10 @@ static int progress_read_rings(const char *instance, struct ring_totals *ret)
 
 /* ---- an output that does not keep up ---- */
 
-/* What waits in the buffer may be the beginning of a packet whose end its producer has not committed
- * yet: only the service knows whether the output stalls. */
-void stream_watch_report(struct stream_watch *w, const Pb__TraceStats *stats,
-			 const Pb__TraceConfig *config, struct console *console)
+/* What waits in the buffer may be the beginning of a packet whose end its producer has not
+ * committed yet: only the service knows whether the output stalls. */
+void stream_watch_check(struct stream_watch *w, const Pb__TraceStats *stats,
+			const Pb__TraceConfig *config, struct console *console)
 {
 	bool stalls = stats->has_file_stalled_ms && stats->file_stalled_ms >= STALLED_MS;
 	uint64_t size = (uint64_t)config->buffers[0]->size_kb << 10, waiting = 0, lost = 0;
@@ -146,7 +146,7 @@ void stream_watch_report(struct stream_watch *w, const Pb__TraceStats *stats,
 		console_error(console, "the output accepts data again");
 }
 
-void stream_watch_stall(void *console, bool stalled)
+void stream_watch_report_stall(void *console, bool stalled)
 {
 	console_error(console, "%s",
 		      stalled ? "the output accepts no data; new data waits in the service's buffer"
@@ -218,7 +218,7 @@ static void find_instance(struct recording_progress *p, const char *tracefs_root
 /* ---- the fill of the buffers ---- */
 
 /* Returns how full a buffer of the service is, in percent. */
-static unsigned fill_of(const Pb__TraceStats__BufferStats *b)
+static unsigned buffer_fill_percent(const Pb__TraceStats__BufferStats *b)
 {
 	uint64_t in = b->bytes_written + b->padding_bytes_written;
 	uint64_t out = b->bytes_read + b->bytes_overwritten + b->padding_bytes_cleared;
@@ -236,7 +236,7 @@ static bool is_ring_buffer(const Pb__TraceConfig *config, size_t i)
 }
 
 /* Returns the size in MiB, a power of two, that holds what comes until the end at this rate. */
-static unsigned enough_mb(uint64_t bytes, uint64_t elapsed_ms, uint64_t duration_ms)
+static unsigned sufficient_size_mb(uint64_t bytes, uint64_t elapsed_ms, uint64_t duration_ms)
 {
 	uint64_t need = bytes * 2;
 	unsigned mb = 1;
@@ -256,22 +256,23 @@ static bool note_buffer(struct recording_progress *p, const Pb__TraceConfig *con
 		char size[32];
 		unsigned mb;
 
-		if (is_ring_buffer(config, i) || fill_of(b) < NEARLY_FULL)
+		if (is_ring_buffer(config, i) || buffer_fill_percent(b) < NEARLY_FULL)
 			continue;
 		p->reported_buffer = true;
-		mb = enough_mb(b->bytes_written, elapsed_ms, config->duration_ms);
+		mb = sufficient_size_mb(b->bytes_written, elapsed_ms, config->duration_ms);
 		strbuf_printf(
 			note,
 			"buffer %zu (%s) is %u%% full, and data that finds no room is discarded; "
 			"size_kb: %u would do",
-			i, str_bytes(b->buffer_size, size), fill_of(b), mb * 1024);
+			i, str_bytes(b->buffer_size, size), buffer_fill_percent(b), mb * 1024);
 		return true;
 	}
 	return false;
 }
 
-/* Reads the size of a ring, until it is known. The file has "1408", or "7 (expanded: 1408)", or "X". */
-static void find_ring_size(struct recording_progress *p)
+/* Reads the size of a ring, until it is known. The file has "1408", or "7 (expanded: 1408)", or
+ * "X". */
+static void read_ring_size(struct recording_progress *p)
 {
 	struct strbuf path = {0}, text = {0};
 
@@ -296,15 +297,17 @@ static bool note_rings(struct recording_progress *p, const struct recording_setu
 	    !rings.lost)
 		return false;
 	p->reported_rings = true;
-	find_ring_size(p);
+	read_ring_size(p);
 	strbuf_printf(note, "the kernel's rings have lost %s events so far; ",
 		      str_thousands(rings.lost, lost));
 	ring_losses_advise(&facts, p->ring_kb << 10, note);
 	return true;
 }
 
-bool recording_progress_note(struct recording_progress *p, const struct recording_setup *setup,
-			     const Pb__TraceStats *stats, uint64_t elapsed_ms, struct strbuf *note)
+bool recording_progress_put_warning(struct recording_progress *p,
+				    const struct recording_setup *setup,
+				    const Pb__TraceStats *stats, uint64_t elapsed_ms,
+				    struct strbuf *note)
 {
 	return note_rings(p, setup, note) || note_buffer(p, setup->config, stats, elapsed_ms, note);
 }
@@ -320,7 +323,7 @@ void recording_progress_note_stats(struct recording_progress *p, const char *tra
 		const Pb__TraceStats__BufferStats *b = stats->buffer_stats[i];
 
 		p->bytes += b->bytes_written;
-		p->buffer_fill = MAX(p->buffer_fill, fill_of(b));
+		p->buffer_fill = MAX(p->buffer_fill, buffer_fill_percent(b));
 		p->chunks_lost += b->chunks_discarded;
 	}
 	if (tracefs_root && stats->has_tracing_session_id)
@@ -344,7 +347,7 @@ void recording_progress_show(struct recording_progress *p, uint64_t elapsed_ms,
 				  : 0;
 		p->events = rings.events;
 		p->lost = rings.lost + p->chunks_lost;
-		find_ring_size(p);
+		read_ring_size(p);
 		if (p->ring_kb)
 			p->fill = MAX(p->fill,
 				      (unsigned)MIN(rings.fullest * 100 / (p->ring_kb << 10), 100));

@@ -26,10 +26,10 @@ struct stream_watch {
 
 /* Checks the counters of a session with one buffer. Prints a message, also with --quiet, if data is
  * lost, or if the output begins or ceases to be behind. */
-void stream_watch_report(struct stream_watch *w, const Pb__TraceStats *stats,
-			 const Pb__TraceConfig *config, struct console *console);
+void stream_watch_check(struct stream_watch *w, const Pb__TraceStats *stats,
+			const Pb__TraceConfig *config, struct console *console);
 /* Callback for trace_file_watch_stalls(): prints to the console (struct console). */
-void stream_watch_stall(void *console, bool stalled);
+void stream_watch_report_stall(void *console, bool stalled);
 
 /*
  * Progress line of a recording: the size of the data from the service's counters, the number of
@@ -75,8 +75,10 @@ void recording_progress_note_stats(struct recording_progress *p, const char *tra
  * wrap is nearly full. The message names a size that would do. Returns false if there is no
  * message.
  */
-bool recording_progress_note(struct recording_progress *p, const struct recording_setup *setup,
-			     const Pb__TraceStats *stats, uint64_t elapsed_ms, struct strbuf *note);
+bool recording_progress_put_warning(struct recording_progress *p,
+				    const struct recording_setup *setup,
+				    const Pb__TraceStats *stats, uint64_t elapsed_ms,
+				    struct strbuf *note);
 /* Prints what the recording waits for, and the effect of Ctrl-C; nothing without triggers. */
 void recording_progress_say_triggers(const Pb__TraceConfig *config, struct console *console);
 void recording_progress_show(struct recording_progress *p, uint64_t elapsed_ms,

@@ -35,8 +35,9 @@ enum { EVENTS_BUFFER, NAMES_BUFFER };
 static Pb__DataSourceConfig *record_config_add_source(Pb__TraceConfig *config, const char *name,
 						      uint32_t buffer)
 {
-	Pb__TraceConfig__DataSource *s = message_add(&config->n_data_sources, &config->data_sources,
-						     &pb__trace_config__data_source__descriptor);
+	Pb__TraceConfig__DataSource *s =
+		message_add_submessage(&config->n_data_sources, &config->data_sources,
+				       &pb__trace_config__data_source__descriptor);
 
 	if (!s)
 		return NULL;
@@ -52,7 +53,7 @@ static Pb__DataSourceConfig *record_config_add_source(Pb__TraceConfig *config, c
 /* Adds a ring buffer. name NULL: none. */
 static int add_ring(Pb__TraceConfig *config, const char *name, uint32_t size_kb)
 {
-	Pb__TraceConfig__BufferConfig *buffer = message_add(
+	Pb__TraceConfig__BufferConfig *buffer = message_add_submessage(
 		&config->n_buffers, &config->buffers, &pb__trace_config__buffer_config__descriptor);
 
 	if (!buffer || (name && message_set_string(&buffer->name, name)))
@@ -90,8 +91,8 @@ static int put_names_again(Pb__TraceConfig *config)
 	return 0;
 }
 
-/* Requests that the daemons keep their priority while they record. */
-static Pb__PriorityBoostConfig *no_boost(void)
+/* Makes the config by which the daemons keep their priority while they record. */
+static Pb__PriorityBoostConfig *make_no_boost_config(void)
 {
 	Pb__PriorityBoostConfig *b = malloc(sizeof(*b));
 
@@ -103,14 +104,14 @@ static Pb__PriorityBoostConfig *no_boost(void)
 	return b;
 }
 
-static int put_frame(const struct record_options *o, Pb__TraceConfig *config)
+static int put_buffers_and_limits(const struct record_options *o, Pb__TraceConfig *config)
 {
 	int r = add_ring(config, NULL, events_kb(o));
 
 	/* A streamed trace has no ring buffer to overwrite. */
-	if (!r && !record_options_stream(o))
+	if (!r && !record_options_want_streaming(o))
 		r = add_ring(config, NAMES_BUFFER_NAME, names_kb(o));
-	if (!r && !record_options_stream(o))
+	if (!r && !record_options_want_streaming(o))
 		r = put_names_again(config);
 	if (r)
 		return r;
@@ -136,8 +137,8 @@ static uint32_t events_buffer(const Pb__TraceConfig *config)
 	return ftrace && ftrace->target_buffer < config->n_buffers ? ftrace->target_buffer : 0;
 }
 
-static int put_over_frame(const struct record_options *o, Pb__TraceConfig *config,
-			  struct err_text *e)
+static int override_limits(const struct record_options *o, Pb__TraceConfig *config,
+			   struct err_text *e)
 {
 	Pb__TraceConfig__BufferConfig *buffer;
 
@@ -179,7 +180,7 @@ static int put_names(const struct record_options *o, Pb__TraceConfig *config)
 
 	if (o->config)
 		buffer = events_buffer(config);
-	else if (!record_options_stream(o))
+	else if (!record_options_want_streaming(o))
 		buffer = NAMES_BUFFER;
 	names.has_scan_all_processes_on_start = names.scan_all_processes_on_start = true;
 	names.has_record_thread_names = names.record_thread_names = true;
@@ -215,7 +216,8 @@ static int add_names(size_t *n, char ***list, const char *names)
 	return r;
 }
 
-/* Disables "*": else programs would also record categories that no name matches. */
+/* Adds the data source of track events. It disables "*": else programs would also record categories
+ * that no name matches. */
 static int put_apps(const struct record_options *o, Pb__TraceConfig *config)
 {
 	Pb__DataSourceConfig source = PB__DATA_SOURCE_CONFIG__INIT;
@@ -320,12 +322,12 @@ static int put_sampled_cpus(const struct record_options *o, Pb__DataSourceConfig
 	}
 	free(TAKE_PTR(perf->target_cpu));
 	perf->n_target_cpu = 0;
-	return cpu_list_numbers(&o->cpus, &perf->target_cpu, &perf->n_target_cpu);
+	return cpu_list_get_numbers(&o->cpus, &perf->target_cpu, &perf->n_target_cpu);
 }
 
 /* Adds the options of all linux.ftrace and linux.perf: of their rings, their CPUs, and their
  * daemon's priority. */
-static int put_options_of_all(const struct record_options *o, Pb__TraceConfig *config)
+static int put_kernel_source_options(const struct record_options *o, Pb__TraceConfig *config)
 {
 	int r = 0;
 
@@ -338,7 +340,7 @@ static int put_options_of_all(const struct record_options *o, Pb__TraceConfig *c
 			continue;
 		r = record_ftrace_put_rings(o, source->ftrace_config);
 		if (!r && o->no_priority && !source->priority_boost &&
-		    !(source->priority_boost = no_boost()))
+		    !(source->priority_boost = make_no_boost_config()))
 			r = -ENOMEM;
 	}
 	return r;
@@ -349,7 +351,7 @@ static int put_event_options(const struct record_options *o, const struct tracef
 			     struct presets *presets, Pb__TraceConfig *config, struct err_text *e)
 {
 	bool has_events = config_requests_source(config, "linux.ftrace");
-	const char *unused = record_options_of_rings(o);
+	const char *unused = record_options_first_ring_option(o);
 	Pb__FtraceConfig *f;
 	int r = 0;
 
@@ -362,14 +364,14 @@ static int put_event_options(const struct record_options *o, const struct tracef
 		if (!r)
 			r = record_ftrace_put_options(o, events, presets, f, e);
 	}
-	return r ? r : put_options_of_all(o, config);
+	return r ? r : put_kernel_source_options(o, config);
 }
 
 static int build(const struct record_options *o, const struct tracefs_events *events,
 		 struct presets *presets, struct err_text *e, struct event_requests *ret_idle,
 		 Pb__TraceConfig *config)
 {
-	int r = o->config ? put_over_frame(o, config, e) : put_frame(o, config);
+	int r = o->config ? override_limits(o, config, e) : put_buffers_and_limits(o, config);
 
 	if (!r)
 		r = record_config_put_events(o, events, presets, ret_idle, config, e);
@@ -382,7 +384,7 @@ static int build(const struct record_options *o, const struct tracefs_events *ev
 	if (!r)
 		r = put_event_options(o, events, presets, config, e);
 	if (!r && o->no_priority && !config->priority_boost &&
-	    !(config->priority_boost = no_boost()))
+	    !(config->priority_boost = make_no_boost_config()))
 		r = -ENOMEM;
 	if (o->all_machines)
 		config->has_trace_all_machines = config->trace_all_machines = true;
@@ -402,7 +404,7 @@ int record_config_build(const struct record_options *o, const struct tracefs_eve
 	return build(o, events, presets, e, ret_idle, *config);
 }
 
-void record_config_stream(Pb__TraceConfig *config, uint64_t max_bytes)
+void record_config_enable_streaming(Pb__TraceConfig *config, uint64_t max_bytes)
 {
 	config->has_write_into_file = config->write_into_file = true;
 	config->has_file_write_period_ms = true;

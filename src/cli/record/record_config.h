@@ -17,7 +17,7 @@
 /*
  * Builds the config: a new one if *config is NULL; else adds to the config of -c, and overrides its
  * settings. Patterns are matched against events (may be NULL); presets may be NULL. Patterns with
- * '!' that exclude nothing are added to ret_idle. record_threads_set() selects the threads.
+ * '!' that exclude nothing are added to ret_idle. record_threads_restrict() selects the threads.
  *
  * Returns 0, -EINVAL and sets e, or -ENOMEM. In any case the caller frees *config, if it is not
  * NULL, with pb__trace_config__free_unpacked.
@@ -28,7 +28,7 @@ int record_config_build(const struct record_options *o, const struct tracefs_eve
 
 /* Makes the service stream the trace into the file that is passed to it. max_bytes: limit of the
  * file; 0: none. */
-void record_config_stream(Pb__TraceConfig *config, uint64_t max_bytes);
+void record_config_enable_streaming(Pb__TraceConfig *config, uint64_t max_bytes);
 
 /* Serializes the config for the service. The caller frees *ret_bytes. Returns 0 or -ENOMEM. */
 int record_config_pack(const Pb__TraceConfig *config, uint8_t **ret_bytes, size_t *ret_len);

@@ -88,7 +88,7 @@ static bool lacks_types(const struct evidence *e)
 	return e->facts->scan->sources.uncounted.n && has_line(e, "no BTF");
 }
 
-static bool is_refused(const struct evidence *e)
+static bool lacks_permission(const struct evidence *e)
 {
 	return has_line(e, "Permission denied") || has_line(e, "not permitted");
 }
@@ -118,12 +118,12 @@ static const struct {
 	const char *check;
 	bool (*concerns)(const struct evidence *e);
 } obstacles[] = {
-	{"rights", lacks_tracefs},     {"options", lacks_anything},
-	{"bpf", may_not_use_bpf},      {"btf", lacks_types},
-	{"symbols", lacks_symbols},    {"files", is_refused},
-	{"journal", asks_for_journal}, {"container", asks_for_kernel_events},
-	{"stacks", lacks_samples},     {"selinux", is_refused},
-	{"apparmor", is_refused},      {"memory", lacks_memory},
+	{"rights", lacks_tracefs},	{"options", lacks_anything},
+	{"bpf", may_not_use_bpf},	{"btf", lacks_types},
+	{"symbols", lacks_symbols},	{"files", lacks_permission},
+	{"journal", asks_for_journal},	{"container", asks_for_kernel_events},
+	{"stacks", lacks_samples},	{"selinux", lacks_permission},
+	{"apparmor", lacks_permission}, {"memory", lacks_memory},
 };
 
 /* Prints why this machine did not record what the recording lacks, in the sentences of sonda
@@ -166,7 +166,8 @@ static bool is_at_limit(const struct record_command *c)
 	return c->written + LARGE_PACKET >= c->max_bytes;
 }
 
-/* Returns true if that limit is the room that the file system had. */
+/* Returns true if the file has reached its size limit, and that is the room that the file system
+ * had. */
 static bool is_without_room(const struct record_command *c)
 {
 	return is_at_limit(c) && c->max_bytes != c->options.max_bytes;
@@ -191,7 +192,7 @@ static const char *end_reason(struct record_command *c, const struct record_fact
 									    : NULL;
 }
 
-static struct record_facts facts_of(const struct record_command *c, bool file_is_cut)
+static struct record_facts collect_facts(const struct record_command *c, bool file_is_cut)
 {
 	const struct recording_result *result = &c->result;
 
@@ -226,7 +227,7 @@ static struct record_facts facts_of(const struct record_command *c, bool file_is
 
 static int write_summary(struct record_command *c, bool file_is_cut)
 {
-	struct record_facts facts = facts_of(c, file_is_cut);
+	struct record_facts facts = collect_facts(c, file_is_cut);
 	struct strbuf command_end = {0};
 	struct record_verdict verdict;
 	struct err_text refused;
@@ -245,7 +246,7 @@ static int write_summary(struct record_command *c, bool file_is_cut)
 	if (c->options.json)
 		printed = verb_print(&text);
 	else if (text.s)
-		console_block(&c->console, text.s);
+		console_print_block(&c->console, text.s);
 	if (c->is_local && !c->options.json)
 		print_obstacles(c, &facts);
 	strbuf_deinit(&text);
@@ -275,7 +276,7 @@ bool record_command_needs_ftrace(const struct record_command *c)
 	return true;
 }
 
-static int explain_nothing(struct record_command *c)
+static int report_empty_trace(struct record_command *c)
 {
 	console_error(&c->console, "the trace is empty: %s",
 		      c->config->trigger_config ? "no trigger was activated"
@@ -285,7 +286,7 @@ static int explain_nothing(struct record_command *c)
 
 /* Returns true if there are no ftrace events although they were requested, and sets why. Returns
  * false if the trace has counters of the rings: then the summary has a remark only. */
-static bool no_ftrace(const struct record_command *c, struct err_text *why)
+static bool lacks_ftrace_events(const struct record_command *c, struct err_text *why)
 {
 	const struct ftrace_scan *s = &c->result.scan.ftrace;
 
@@ -298,8 +299,8 @@ static bool no_ftrace(const struct record_command *c, struct err_text *why)
 	if (!name_list_has(&c->result.sources.missing, "linux.ftrace"))
 		return false;
 	/* If this process started the service, the machine is the cause. */
-	if (!c->result.started_daemons || !doctor_may_start(true, why))
-		service_lacks_ftrace(why);
+	if (!c->result.started_daemons || !doctor_check_before_start(true, why))
+		service_explain_no_ftrace(why);
 	return true;
 }
 
@@ -330,7 +331,7 @@ static int record_end_remove_file(struct record_command *c, int code)
  */
 static int end_refused(struct record_command *c)
 {
-	const struct record_facts facts = facts_of(c, false);
+	const struct record_facts facts = collect_facts(c, false);
 	enum refused_options options = c->options.config
 					       ? OPTIONS_ACCEPTED
 					       : refused_options(c->config, &c->result.scan.ftrace);
@@ -374,14 +375,14 @@ static int end_written(struct record_command *c, int error)
 	else
 		r = fd < 0 ? -EBADF : trace_readback_scan(fd, &c->result.scan, &c->written);
 	if (!c->passes_file)
-		trace_readback_name(c->config, c->first_file, c->output.text,
-				    sizeof(c->output.text));
+		trace_readback_get_output_name(c->config, c->first_file, c->output.text,
+					       sizeof(c->output.text));
 	/* The service was killed while it wrote: keep what ends with a whole packet. */
 	if (r == -EBADMSG && error && c->passes_file)
-		r = trace_file_cut(c->file, c->written);
+		r = trace_file_truncate(c->file, c->written);
 	if (r == 0 && c->streams && c->result.scan.packets == 0)
-		return record_end_remove_file(c, error ? EXIT_FAILED : explain_nothing(c));
-	if (r == 0 && c->streams && !error && no_ftrace(c, &why))
+		return record_end_remove_file(c, error ? EXIT_FAILED : report_empty_trace(c));
+	if (r == 0 && c->streams && !error && lacks_ftrace_events(c, &why))
 		return record_end_remove_file(c, fail_without_events(c, why.text));
 	code = r == 0 && c->streams && (!error || c->result.refused) ? end_refused(c) : 0;
 	if (code)
@@ -391,7 +392,7 @@ static int end_written(struct record_command *c, int error)
 		return EXIT_FAILED;
 	}
 	if (r == 0 && c->result.scan.packets == 0)
-		return error ? EXIT_FAILED : explain_nothing(c);
+		return error ? EXIT_FAILED : report_empty_trace(c);
 	if (r == 0)
 		return write_summary(c, false);
 	if (r == -EBADMSG) {
@@ -428,7 +429,8 @@ static int print_detached(struct record_command *c)
 	if (!c->result.all_started)
 		console_say(&c->console, "not all data sources have started yet");
 	if (record_command_has_path(c))
-		trace_readback_name(c->config, "", c->output.text, sizeof(c->output.text));
+		trace_readback_get_output_name(c->config, "", c->output.text,
+					       sizeof(c->output.text));
 	if (c->config->write_into_file)
 		console_say(&c->console, "the service writes the trace to %s", c->output.text);
 	console_say(&c->console, "the recording continues; use sonda snapshot %s and sonda stop %s",
@@ -444,8 +446,8 @@ static int record_end_save(struct record_command *c, int error)
 	int code;
 
 	if (!is_cut && !c->result.scan.packets)
-		return record_end_remove_file(c, error ? EXIT_FAILED : explain_nothing(c));
-	if (!is_cut && !error && no_ftrace(c, &why))
+		return record_end_remove_file(c, error ? EXIT_FAILED : report_empty_trace(c));
+	if (!is_cut && !error && lacks_ftrace_events(c, &why))
 		return record_end_remove_file(c, fail_without_events(c, why.text));
 	code = !is_cut && (!error || c->result.refused) ? end_refused(c) : 0;
 	if (code)
@@ -479,7 +481,7 @@ static int report_limit(struct record_command *c, int code)
  * the command was not run. Returns true then. */
 static bool report_late_command(struct record_command *c, int error)
 {
-	if (error || !c->child || command_child_ran(c->child))
+	if (error || !c->child || command_child_was_executed(c->child))
 		return false;
 	console_error(
 		&c->console,
@@ -507,7 +509,8 @@ int record_end(struct record_command *c, int error, const struct err_text *why)
 		return is_late ? EXIT_FAILED : code;
 	}
 	/* Without the command that could not be executed the trace is useless. */
-	not_run = error && error != -ECONNABORTED && c->child && !command_child_ran(c->child);
+	not_run = error && error != -ECONNABORTED && c->child &&
+		  !command_child_was_executed(c->child);
 	if ((error == -EINTR || (not_run && !c->result.refused)) && c->streams)
 		return record_end_remove_file(c, EXIT_FAILED);
 	/* Of another failure the data is kept if it is in the file, except that of an abort. */

@@ -26,8 +26,8 @@ static int add_strings(size_t *n, char ***list, const struct arg_list *from)
 static int add_filter(Pb__FtraceConfig *f, const char *event, const char *expr)
 {
 	Pb__FtraceConfig__EventFilter *m =
-		message_add(&f->n_event_filters, &f->event_filters,
-			    &pb__ftrace_config__event_filter__descriptor);
+		message_add_submessage(&f->n_event_filters, &f->event_filters,
+				       &pb__ftrace_config__event_filter__descriptor);
 
 	return m && !message_set_string(&m->event, event) && !message_set_string(&m->filter, expr)
 		       ? 0
@@ -37,8 +37,8 @@ static int add_filter(Pb__FtraceConfig *f, const char *event, const char *expr)
 static int add_trigger(Pb__FtraceConfig *f, const char *event, const struct trigger *t)
 {
 	Pb__FtraceConfig__EventTrigger *m =
-		message_add(&f->n_event_triggers, &f->event_triggers,
-			    &pb__ftrace_config__event_trigger__descriptor);
+		message_add_submessage(&f->n_event_triggers, &f->event_triggers,
+				       &pb__ftrace_config__event_trigger__descriptor);
 
 	if (!m || message_set_string(&m->event, event) ||
 	    (t->filter && message_set_string(&m->filter, t->filter)))
@@ -52,8 +52,8 @@ static int add_trigger(Pb__FtraceConfig *f, const char *event, const struct trig
 
 /* Adds the filters and triggers of one word to an event or pattern of that word. Several filters
  * are combined with AND. */
-static int record_ftrace_add_extras(const struct record_options *o, size_t word, const char *event,
-				    Pb__FtraceConfig *f)
+static int add_word_filters_and_triggers(const struct record_options *o, size_t word,
+					 const char *event, Pb__FtraceConfig *f)
 {
 	int r = 0;
 
@@ -78,18 +78,19 @@ static bool record_ftrace_is_requested(const Pb__FtraceConfig *f, const char *ev
 	return false;
 }
 
-static int put_extras(const struct record_options *o, const struct tracefs_events *list,
-		      struct presets *presets, Pb__FtraceConfig *f, struct err_text *e)
+static int put_filters_and_triggers(const struct record_options *o,
+				    const struct tracefs_events *list, struct presets *presets,
+				    Pb__FtraceConfig *f, struct err_text *e)
 {
 	int r = 0;
 
 	for (size_t w = 0; w < o->words.n && !r && (o->n_filters || o->n_triggers); w++) {
 		struct event_requests events = {0};
 
-		r = event_pattern_read(o->words.args[w], list, presets, &events, e);
+		r = event_pattern_parse(o->words.args[w], list, presets, &events, e);
 		for (size_t i = 0; i < events.n && !r; i++)
 			if (record_ftrace_is_requested(f, events.names[i]))
-				r = record_ftrace_add_extras(o, w, events.names[i], f);
+				r = add_word_filters_and_triggers(o, w, events.names[i], f);
 		event_requests_deinit(&events);
 	}
 	return r;
@@ -109,8 +110,8 @@ int record_ftrace_put_events(const struct record_options *o, const struct tracef
 	for (size_t i = 0; i < o->words.n && !r; i++)
 		r = arg_list_add(&words, o->words.args[i]);
 	if (!r)
-		r = event_patterns_read(words.args, words.n, events, presets, &requests, ret_idle,
-					e);
+		r = event_patterns_resolve(words.args, words.n, events, presets, &requests,
+					   ret_idle, e);
 	free(words.args);
 	for (size_t i = 0; i < f->n_ftrace_events && !r; i++)
 		free(f->ftrace_events[i]);
@@ -148,8 +149,8 @@ static int check_syscall(const struct record_options *o, const char *name, size_
 		       name + added, nearest + added);
 }
 
-/* Names of system calls in the config begin with "sys_", or with "compat_sys_" for 32-bit
- * programs. */
+/* Adds a system call. Names of system calls in the config begin with "sys_", or with "compat_sys_"
+ * for 32-bit programs. */
 static int add_syscall(const struct record_options *o, Pb__FtraceConfig *f, const char *name,
 		       size_t len, struct err_text *e)
 {
@@ -198,7 +199,8 @@ static bool is_probe_line(const char *probe)
 	return probe[1 + digits] == ':' || probe[1 + digits] == ' ';
 }
 
-static Pb__FtraceConfig__KprobeEvent *find_probe(const Pb__FtraceConfig *f, const char *function)
+static Pb__FtraceConfig__KprobeEvent *find_kprobe_event(const Pb__FtraceConfig *f,
+							const char *function)
 {
 	for (size_t i = 0; i < f->n_kprobe_events; i++)
 		if (f->kprobe_events[i]->probe && !strcmp(f->kprobe_events[i]->probe, function))
@@ -210,7 +212,7 @@ static Pb__FtraceConfig__KprobeEvent *find_probe(const Pb__FtraceConfig *f, cons
 
 static int put_probe(const struct kprobe_option *k, Pb__FtraceConfig *f, struct err_text *e)
 {
-	Pb__FtraceConfig__KprobeEvent *m = find_probe(f, k->probe);
+	Pb__FtraceConfig__KprobeEvent *m = find_kprobe_event(f, k->probe);
 
 	if (k->on_return && is_probe_line(k->probe))
 		return err_set(
@@ -223,8 +225,8 @@ static int put_probe(const struct kprobe_option *k, Pb__FtraceConfig *f, struct 
 			m->type = PROBE_TYPE(BOTH);
 		return 0;
 	}
-	m = message_add(&f->n_kprobe_events, &f->kprobe_events,
-			&pb__ftrace_config__kprobe_event__descriptor);
+	m = message_add_submessage(&f->n_kprobe_events, &f->kprobe_events,
+				   &pb__ftrace_config__kprobe_event__descriptor);
 	if (!m)
 		return -ENOMEM;
 	if (is_probe_line(k->probe))
@@ -305,7 +307,7 @@ int record_ftrace_put_rings(const struct record_options *o, Pb__FtraceConfig *f)
 		f->use_monotonic_raw_clock = o->mono_raw_clock;
 	}
 	if (o->has_cpus) {
-		cpu_list_mask(&o->cpus, &mask);
+		cpu_list_put_mask(&o->cpus, &mask);
 		free(TAKE_PTR(f->tracing_cpumask));
 		r = mask.failed ? -ENOMEM : message_set_string(&f->tracing_cpumask, mask.s);
 	}
@@ -316,7 +318,7 @@ int record_ftrace_put_rings(const struct record_options *o, Pb__FtraceConfig *f)
 int record_ftrace_put_options(const struct record_options *o, const struct tracefs_events *events,
 			      struct presets *presets, Pb__FtraceConfig *f, struct err_text *e)
 {
-	int r = put_extras(o, events, presets, f, e);
+	int r = put_filters_and_triggers(o, events, presets, f, e);
 
 	if (!r)
 		r = put_syscalls(o, f, e);

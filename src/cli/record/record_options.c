@@ -184,7 +184,7 @@ int arg_list_add(struct arg_list *l, const char *arg)
 	return 0;
 }
 
-static int record_options_take_word(struct pass *p, const char *word)
+static int add_word(struct pass *p, const char *word)
 {
 	p->after_word = true;
 	return arg_list_add(&p->o.words, word);
@@ -204,7 +204,7 @@ static int check_word_before(const struct pass *p, const char *option, struct er
 	return 0;
 }
 
-static int take_filter(struct pass *p, struct err_text *e)
+static int add_word_filter(struct pass *p, struct err_text *e)
 {
 	struct record_options *o = &p->o;
 	int r = check_word_before(p, "--filter", e);
@@ -219,14 +219,14 @@ static int take_filter(struct pass *p, struct err_text *e)
 	return r;
 }
 
-static int take_trigger(struct pass *p, struct err_text *e)
+static int add_word_trigger(struct pass *p, struct err_text *e)
 {
 	struct record_options *o = &p->o;
 	struct trigger trigger = {0};
 	int r = check_word_before(p, "--trigger", e);
 
 	if (!r)
-		r = option_trigger("--trigger", optarg, &trigger, e);
+		r = option_parse_trigger("--trigger", optarg, &trigger, e);
 	if (!r)
 		r = array_reserve(&o->triggers, &o->cap_triggers, o->n_triggers + 1,
 				  sizeof(*o->triggers));
@@ -249,21 +249,20 @@ static int take_cpus(struct record_options *o, struct err_text *e)
 
 /* Handles the options about data, scope and buffers. Returns 0, -EINVAL and sets e, -ENOMEM, or
  * -ENOENT for another option. */
-static int take_data_option(int option, struct pass *p, struct err_text *e)
+static int handle_data_option(int option, struct pass *p, struct err_text *e)
 {
 	struct record_options *o = &p->o;
 
 	switch (option) {
 	case OPT_WORD:
 	case 'e':
-		return record_options_take_word(p, optarg);
+		return add_word(p, optarg);
 	case 'P':
-		return arg_list_add(&o->presets, optarg) ? -ENOMEM
-							 : record_options_take_word(p, optarg);
+		return arg_list_add(&o->presets, optarg) ? -ENOMEM : add_word(p, optarg);
 	case OPT_FILTER:
-		return take_filter(p, e);
+		return add_word_filter(p, e);
 	case OPT_TRIGGER:
-		return take_trigger(p, e);
+		return add_word_trigger(p, e);
 	case OPT_SYSCALLS:
 		return arg_list_add(&o->syscalls, optarg);
 	case OPT_KPROBE:
@@ -282,30 +281,30 @@ static int take_data_option(int option, struct pass *p, struct err_text *e)
 	case OPT_GRAPH_FILTER:
 		return arg_list_add(&o->graph_filters, optarg);
 	case OPT_GRAPH_DEPTH:
-		return option_number("--function-depth", optarg, &o->graph_depth, e);
+		return option_parse_number("--function-depth", optarg, &o->graph_depth, e);
 	case OPT_KSYMS:
 		o->ksyms = true;
 		return 0;
 	case OPT_STACKS:
 		o->stack_hz = DEFAULT_STACK_HZ;
-		return optarg ? option_number("--cpu-stacks", optarg, &o->stack_hz, e) : 0;
+		return optarg ? option_parse_number("--cpu-stacks", optarg, &o->stack_hz, e) : 0;
 	case 'F':
-		return option_number("-F", optarg, &o->stack_hz, e);
+		return option_parse_number("-F", optarg, &o->stack_hz, e);
 	case 'g':
 		o->stack_hz = o->stack_hz ? o->stack_hz : DEFAULT_STACK_HZ;
 		return 0;
 	case 'p':
-		return option_pids("-p", optarg, &o->pids, e);
+		return option_parse_pids("-p", optarg, &o->pids, e);
 	case 'C':
 		return take_cpus(o, e);
 	case 't':
-		return option_time("-t", optarg, &o->duration_ms, e);
+		return option_parse_duration("-t", optarg, &o->duration_ms, e);
 	case 'b':
-		return option_size("-b", optarg, &o->buffer_kb, e);
+		return option_parse_size("-b", optarg, &o->buffer_kb, e);
 	case 'B':
-		return option_size("-B", optarg, &o->ring_kb, e);
+		return option_parse_size("-B", optarg, &o->ring_kb, e);
 	case OPT_SUBBUF:
-		return option_size("--subbuf", optarg, &o->subbuf_kb, e);
+		return option_parse_size("--subbuf", optarg, &o->subbuf_kb, e);
 	case OPT_CLOCK:
 		o->has_clock = true;
 		o->mono_raw_clock = !strcmp(optarg, "mono_raw");
@@ -321,12 +320,12 @@ static int take_data_option(int option, struct pass *p, struct err_text *e)
 		o->all_machines = true;
 		return 0;
 	case OPT_MAX_SIZE:
-		return option_file_size("--max-size", optarg, &o->max_bytes, e);
+		return option_parse_file_size("--max-size", optarg, &o->max_bytes, e);
 	}
 	return -ENOENT;
 }
 
-static int record_options_take_option(int option, struct pass *p, struct err_text *e)
+static int handle_record_option(int option, struct pass *p, struct err_text *e)
 {
 	struct record_options *o = &p->o;
 	int r;
@@ -351,7 +350,7 @@ static int record_options_take_option(int option, struct pass *p, struct err_tex
 		return 0;
 	case OPT_COLOR:
 		o->color = optarg;
-		return option_when("--color", optarg, e);
+		return option_check_color("--color", optarg, e);
 	case OPT_APP:
 		if (!optarg[strspn(optarg, ", ")])
 			return err_set(e, -EINVAL, "--app needs categories; example: 'net*,disk'");
@@ -361,7 +360,7 @@ static int record_options_take_option(int option, struct pass *p, struct err_tex
 		return 0;
 	case OPT_SOCKET:
 		o->socket = optarg;
-		return option_socket(optarg, e);
+		return option_check_socket(optarg, e);
 	case OPT_STRICT:
 		o->strict = true;
 		return 0;
@@ -386,7 +385,7 @@ static int record_options_take_option(int option, struct pass *p, struct err_tex
 		return err_set(e, -EINVAL, "--cpu-stacks %.20s: write --cpu-stacks=%.20s", optarg,
 			       optarg);
 	p->after_stacks = option == OPT_STACKS && !optarg;
-	r = take_data_option(option, p, e);
+	r = handle_data_option(option, p, e);
 	/* Filters do not apply to options that create events. */
 	if (option >= OPT_SYSCALLS && option <= OPT_GRAPH)
 		p->after_word = false;
@@ -395,7 +394,7 @@ static int record_options_take_option(int option, struct pass *p, struct err_tex
 
 /* ---- all options ---- */
 
-const char *record_options_of_rings(const struct record_options *o)
+const char *record_options_first_ring_option(const struct record_options *o)
 {
 	if (o->ring_kb)
 		return "-B";
@@ -430,7 +429,7 @@ static int record_options_check(const struct record_options *o, struct err_text 
 	if (o->output && o->config && trace_input_is_output(o->config, o->output))
 		return err_set(e, -EINVAL, "-o %.80s is the config itself; choose another name",
 			       o->output);
-	if (o->max_bytes && !o->config && !record_options_stream(o))
+	if (o->max_bytes && !o->config && !record_options_want_streaming(o))
 		return err_set(e, -EINVAL,
 			       "--max-size limits a trace that is written during the recording; "
 			       "with %s the buffer limits it",
@@ -490,7 +489,7 @@ static int record_options_read_all(int argc, char **argv, struct pass *p, struct
 		r = option_refuse_swallowed(argv[optind - 1], optarg, short_options, long_options,
 					    e);
 		if (!r)
-			r = record_options_take_option(option, p, e);
+			r = handle_record_option(option, p, e);
 		p->last_word = option == OPT_WORD ? optarg : NULL;
 	}
 	/* Everything after "--" is the command. */

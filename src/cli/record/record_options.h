@@ -100,7 +100,7 @@ struct record_options {
 };
 
 /* Returns true if events of the kernel are named. */
-static inline bool record_options_kernel(const struct record_options *o)
+static inline bool record_options_name_kernel_events(const struct record_options *o)
 {
 	return o->words.n || o->syscalls.n || o->n_kprobes || o->uprobes.n || o->function_graph;
 }
@@ -108,11 +108,11 @@ static inline bool record_options_kernel(const struct record_options *o)
 /* Returns true if the command line names anything to record, besides the config. */
 static inline bool record_options_name_something(const struct record_options *o)
 {
-	return record_options_kernel(o) || o->apps.n || o->stack_hz;
+	return record_options_name_kernel_events(o) || o->apps.n || o->stack_hz;
 }
 
 /* Returns the first of the options for the kernel's rings that is given, or NULL. */
-const char *record_options_of_rings(const struct record_options *o);
+const char *record_options_first_ring_option(const struct record_options *o);
 
 extern const char record_usage[];
 
@@ -122,7 +122,7 @@ void record_options_deinit(struct record_options *o);
 
 /* Returns true if the trace is streamed to its file during the recording. Otherwise the service
  * keeps the trace until the end, or the config decides. */
-static inline bool record_options_stream(const struct record_options *o)
+static inline bool record_options_want_streaming(const struct record_options *o)
 {
 	return !o->config && !o->detach && !o->buffer_kb;
 }

@@ -79,8 +79,8 @@ static void forget_idle(struct event_requests *idle, const char *word)
 		}
 }
 
-static int read_word(const char *word, struct presets *presets, struct chosen *c,
-		     struct event_requests *idle, struct err_text *e)
+static int choose_presets_of_word(const char *word, struct presets *presets, struct chosen *c,
+				  struct event_requests *idle, struct err_text *e)
 {
 	bool negative = event_pattern_is_negative(word);
 	const char *rest = word + negative, *part;
@@ -129,7 +129,7 @@ int record_presets_put(const struct record_options *o, struct presets *presets,
 	int r = 0;
 
 	for (size_t i = 0; i < o->words.n && presets && !r; i++)
-		r = read_word(o->words.args[i], presets, &c, idle, e);
+		r = choose_presets_of_word(o->words.args[i], presets, &c, idle, e);
 	for (size_t i = 0; i < c.n && !r; i++)
 		r = record_presets_add_preset(config, c.list[i], buffer);
 	free(c.list);

@@ -153,7 +153,7 @@ static void record_session_on_deadline(evutil_socket_t fd, short what, void *ctx
 }
 
 /* Returns how long the state may last without an answer of the service, in ms; 0: no limit. */
-static uint64_t patience(const struct record_session *s)
+static uint64_t answer_timeout_ms(const struct record_session *s)
 {
 	const Pb__TraceConfig *c = s->config;
 	uint64_t flush = c->flush_timeout_ms ? c->flush_timeout_ms : DEFAULT_FLUSH_TIMEOUT_MS;
@@ -181,7 +181,7 @@ static uint64_t patience(const struct record_session *s)
 /* Starts the deadline of the state again, because the service has answered. */
 static void record_session_arm(struct record_session *s)
 {
-	uint64_t ms = patience(s);
+	uint64_t ms = answer_timeout_ms(s);
 
 	event_del(s->deadline);
 	if (ms)
@@ -284,7 +284,7 @@ static void record_session_on_sign(void *ctx)
 		record_session_arm(s);
 }
 
-static bool is_read(const struct record_session *s)
+static bool may_receive_packets(const struct record_session *s)
 {
 	return s->state == RECORD_READING || record_session_is_recording(s);
 }
@@ -294,10 +294,10 @@ static int record_session_on_packet(void *ctx, const uint8_t *data, size_t len)
 	struct record_session *s = ctx;
 
 	s->pass_bytes += len;
-	return is_read(s) ? s->ops->on_packet(s->ctx, data, len) : -ECANCELED;
+	return may_receive_packets(s) ? s->ops->on_packet(s->ctx, data, len) : -ECANCELED;
 }
 
-static void pause_passes(struct record_session *s)
+static void schedule_next_pass(struct record_session *s)
 {
 	if (!s->on_demand)
 		event_timer_ms(s->pass, s->pass_bytes >= PASS_MUCH_BYTES ? 0 : PASS_PERIOD_MS);
@@ -309,7 +309,7 @@ static void record_session_on_read(void *ctx, int error)
 	bool last = s->state == RECORD_READING && s->last_pass;
 
 	s->passing = false;
-	if (!is_read(s))
+	if (!may_receive_packets(s))
 		return;
 	if (!error && s->ops->on_caught_up)
 		error = s->ops->on_caught_up(s->ctx);
@@ -320,7 +320,7 @@ static void record_session_on_read(void *ctx, int error)
 	else if (s->state == RECORD_READING)
 		record_session_begin_pass(s);
 	else
-		pause_passes(s);
+		schedule_next_pass(s);
 }
 
 static const struct packet_read_ops read_ops = {record_session_on_sign, record_session_on_packet,
@@ -345,13 +345,13 @@ static void record_session_on_pass_timer(evutil_socket_t fd, short what, void *c
 	record_session_begin_pass(ctx);
 }
 
-int record_session_read_on(struct record_session *s, struct event_base *loop)
+int record_session_read_continuously(struct record_session *s, struct event_base *loop)
 {
 	s->pass = evtimer_new(loop, record_session_on_pass_timer, s);
 	return s->pass ? 0 : -ENOMEM;
 }
 
-/* Tracing has ended: reads the data. */
+/* Begins to read the data, or what is left of it, after tracing has ended. */
 static void record_session_read(struct record_session *s)
 {
 	if (s->ops->on_stopped)
@@ -574,7 +574,7 @@ static void enable(struct record_session *s)
 	if (s->ops->on_recording)
 		s->ops->on_recording(s->ctx);
 	if (s->pass)
-		pause_passes(s);
+		schedule_next_pass(s);
 	record_session_ask_stats(s);
 	if (s->ops->on_started || s->ops->on_clone_trigger)
 		await_start(s);
@@ -676,10 +676,10 @@ void record_session_free(struct record_session *s)
 	free(s);
 }
 
-int record_session_read_when_asked(struct record_session *s, struct event_base *loop)
+int record_session_read_on_demand(struct record_session *s, struct event_base *loop)
 {
 	s->on_demand = true;
-	return record_session_read_on(s, loop);
+	return record_session_read_continuously(s, loop);
 }
 
 static void on_caught_flush(void *ctx, int error)

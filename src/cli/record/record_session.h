@@ -24,8 +24,8 @@ struct record_session_ops {
 	/* The connected producers and their data sources, before tracing starts and again at the
 	 * end. Not called if the service is too old for the query. */
 	void (*on_state)(void *ctx, bool at_end, const Pb__TracingServiceState *state);
-	/* Optional: called before the config is sent; it may still be changed. A return value other than 0
-	 * ends the recording with this error and sentence. */
+	/* Optional: called before the config is sent; it may still be changed. A return value other
+	 * than 0 ends the recording with this error and sentence. */
 	int (*before_recording)(void *ctx, struct err_text *why);
 	/* Optional: the session exists and data sources are being started. */
 	void (*on_recording)(void *ctx);
@@ -37,7 +37,8 @@ struct record_session_ops {
 	void (*on_clone_trigger)(void *ctx, const Pb__ObservableEvents__CloneTriggerHit *hit);
 	/* Counters at the start, after each record_session_ask_stats, and at the end. */
 	void (*on_stats)(void *ctx, bool at_end, const Pb__TraceStats *stats);
-	/* Optional: tracing has ended, reading begins. flush_error: result of the last flush, 0 or -errno. */
+	/* Optional: tracing has ended, reading begins. flush_error: result of the last flush, 0 or
+	 * -errno. */
 	void (*on_stopped)(void *ctx, int flush_error);
 	/* A whole packet. A return value other than 0 ends the recording with this error. */
 	int (*on_packet)(void *ctx, const uint8_t *data, size_t len);
@@ -62,11 +63,11 @@ void record_session_pass_file(struct record_session *s, int fd);
 
 /* Call before the loop runs: reads packets during the recording, as soon as the service has them.
  * Returns 0 or -ENOMEM. */
-int record_session_read_on(struct record_session *s, struct event_base *loop);
+int record_session_read_continuously(struct record_session *s, struct event_base *loop);
 
-/* Call before the loop runs, instead of record_session_read_on(): reads packets during the
- * recording only when record_session_catch_up() asks for them. Returns 0 or -ENOMEM. */
-int record_session_read_when_asked(struct record_session *s, struct event_base *loop);
+/* Call before the loop runs, instead of record_session_read_continuously(): reads packets during
+ * the recording only when record_session_catch_up() asks for them. Returns 0 or -ENOMEM. */
+int record_session_read_on_demand(struct record_session *s, struct event_base *loop);
 /* Reads what the service has now; then on_caught_up is called. flush: flushes the session before.
  * Returns false, and does nothing, if tracing does not run or the last call is not answered yet. */
 bool record_session_catch_up(struct record_session *s, bool flush);

@@ -32,7 +32,7 @@ static bool is_about(const char *pattern, const char *event)
 }
 
 /* Returns true if the event has a filter or a trigger. Such an event stays in its data source. */
-static bool has_extras(const Pb__FtraceConfig *f, const char *event)
+static bool has_filter_or_trigger(const Pb__FtraceConfig *f, const char *event)
 {
 	for (size_t i = 0; i < f->n_event_filters; i++)
 		if (is_about(f->event_filters[i]->event, event))
@@ -44,11 +44,11 @@ static bool has_extras(const Pb__FtraceConfig *f, const char *event)
 }
 
 /* Returns true if the source requests the event, with neither a filter nor a trigger. */
-static bool has_plain(const Pb__FtraceConfig *f, const char *event)
+static bool requests_without_filter(const Pb__FtraceConfig *f, const char *event)
 {
 	for (size_t i = 0; i < f->n_ftrace_events; i++)
 		if (!strcmp(f->ftrace_events[i], event))
-			return !has_extras(f, event);
+			return !has_filter_or_trigger(f, event);
 	return false;
 }
 
@@ -57,10 +57,11 @@ static bool has_plain(const Pb__FtraceConfig *f, const char *event)
  * of a request. */
 static bool is_of_any_thread(const Pb__FtraceConfig *f, const char *event)
 {
-	if (is_one_of(event, issues) &&
-	    !(has_plain(f, "block/block_rq_insert") && has_plain(f, "block/block_rq_complete")))
+	if (is_one_of(event, issues) && !(requests_without_filter(f, "block/block_rq_insert") &&
+					  requests_without_filter(f, "block/block_rq_complete")))
 		return false;
-	return (is_one_of(event, ends) || is_one_of(event, issues)) && !has_extras(f, event);
+	return (is_one_of(event, ends) || is_one_of(event, issues)) &&
+	       !has_filter_or_trigger(f, event);
 }
 
 /* Adds a source with these events, and with the rings, CPUs and producers of the other source. */
@@ -105,7 +106,7 @@ static int add_source_like(Pb__TraceConfig *config, const Pb__TraceConfig__DataS
 }
 
 /* Returns the config of linux.ftrace, or NULL. */
-static Pb__FtraceConfig *ftrace_of(const Pb__TraceConfig__DataSource *s)
+static Pb__FtraceConfig *ftrace_config_of_source(const Pb__TraceConfig__DataSource *s)
 {
 	return config_source_ftrace(s) ? s->config->ftrace_config : NULL;
 }
@@ -115,7 +116,7 @@ static Pb__FtraceConfig *ftrace_of(const Pb__TraceConfig__DataSource *s)
  * the instance. */
 static int split_source(Pb__TraceConfig *config, const Pb__TraceConfig__DataSource *source)
 {
-	Pb__FtraceConfig *from = ftrace_of(source);
+	Pb__FtraceConfig *from = ftrace_config_of_source(source);
 	size_t n = from->n_ftrace_events, moved = 0, kept = 0;
 	_cleanup_(freep) char **events = calloc(2 * n + 1, sizeof(*events));
 	char **others = events + n;
@@ -142,7 +143,7 @@ static int split_source(Pb__TraceConfig *config, const Pb__TraceConfig__DataSour
 
 /* Returns true if the source is like those that split_source() adds: it records all threads, and
  * only ends of disk requests and perhaps their issues. */
-static bool is_of_all_ends(const Pb__FtraceConfig *f)
+static bool records_request_ends_only(const Pb__FtraceConfig *f)
 {
 	bool has_end = false;
 
@@ -177,12 +178,12 @@ static int replace_numbers(size_t *n, uint32_t **list, const uint32_t *numbers, 
  * are such. */
 static bool is_restricted(const Pb__TraceConfig *config, const Pb__FtraceConfig *f)
 {
-	if (!f || !is_of_all_ends(f))
+	if (!f || !records_request_ends_only(f))
 		return f;
 	for (size_t i = 0; i < config->n_data_sources; i++) {
-		const Pb__FtraceConfig *other = ftrace_of(config->data_sources[i]);
+		const Pb__FtraceConfig *other = ftrace_config_of_source(config->data_sources[i]);
 
-		if (other && !is_of_all_ends(other))
+		if (other && !records_request_ends_only(other))
 			return false;
 	}
 	return true;
@@ -200,33 +201,35 @@ static int restrict_source(Pb__FtraceConfig *f, const uint32_t *tids, size_t n,
 					    pids->n);
 }
 
-static int record_threads_set_threads(Pb__TraceConfig *config, const uint32_t *tids, size_t n,
-				      const struct pid_list *pids)
+static int restrict_sources(Pb__TraceConfig *config, const uint32_t *tids, size_t n,
+			    const struct pid_list *pids)
 {
 	size_t n_sources = config->n_data_sources; /* without those that are added */
 	_cleanup_(freep) bool *restricted = calloc(n_sources + 1, sizeof(*restricted));
 	int r = restricted ? 0 : -ENOMEM;
 
 	for (size_t i = 0; i < n_sources && !r; i++)
-		restricted[i] = is_restricted(config, ftrace_of(config->data_sources[i]));
+		restricted[i] =
+			is_restricted(config, ftrace_config_of_source(config->data_sources[i]));
 	for (size_t i = 0; i < n_sources && !r; i++) {
 		if (!restricted[i])
 			continue;
-		r = restrict_source(ftrace_of(config->data_sources[i]), tids, n, pids);
+		r = restrict_source(ftrace_config_of_source(config->data_sources[i]), tids, n,
+				    pids);
 		if (!r)
 			r = split_source(config, config->data_sources[i]);
 	}
 	return r;
 }
 
-int record_threads_set(Pb__TraceConfig *config, const uint32_t *tids, size_t n)
+int record_threads_restrict(Pb__TraceConfig *config, const uint32_t *tids, size_t n)
 {
-	return record_threads_set_threads(config, tids, n, NULL);
+	return restrict_sources(config, tids, n, NULL);
 }
 
 /* Restricts the counters of eBPF programs, which count by process, and the samples of call stacks;
  * those of later children of the processes are not recorded. */
-static int set_pids(Pb__TraceConfig *config, const struct pid_list *pids)
+static int restrict_counters_to_pids(Pb__TraceConfig *config, const struct pid_list *pids)
 {
 	int r = 0;
 
@@ -246,16 +249,16 @@ static int set_pids(Pb__TraceConfig *config, const struct pid_list *pids)
 
 /* sonda-probes follows threads that are created from here on. A producer that does not support
  * pids_to_trace records only the threads that exist now. */
-int record_threads_set_pids(Pb__TraceConfig *config, const struct pid_list *pids,
-			    struct err_text *e)
+int record_threads_restrict_to_pids(Pb__TraceConfig *config, const struct pid_list *pids,
+				    struct err_text *e)
 {
 	_cleanup_(freep) uint32_t *tids = NULL;
 	size_t n;
-	int r = pid_tasks_list("/proc", pids, &tids, &n, e);
+	int r = pid_list_read_threads("/proc", pids, &tids, &n, e);
 
 	if (!r)
-		r = record_threads_set_threads(config, tids, n, pids);
+		r = restrict_sources(config, tids, n, pids);
 	if (!r)
-		r = set_pids(config, pids);
+		r = restrict_counters_to_pids(config, pids);
 	return r == -ENOMEM ? err_set(e, r, "no memory") : r;
 }

@@ -17,9 +17,9 @@
 
 /* Restricts the kernel events of all data sources of the config to these threads and their future
  * children; replaces those of an earlier call. Returns 0 or -ENOMEM. */
-int record_threads_set(Pb__TraceConfig *config, const uint32_t *tids, size_t n);
-/* As record_threads_set(), with the current threads of processes of this machine; restricts the
- * counters of eBPF programs and the samples of call stacks to these processes, too. Returns 0, or
- * -errno and sets e (-ESRCH: a process does not exist). */
-int record_threads_set_pids(Pb__TraceConfig *config, const struct pid_list *pids,
-			    struct err_text *e);
+int record_threads_restrict(Pb__TraceConfig *config, const uint32_t *tids, size_t n);
+/* As record_threads_restrict(), with the current threads of processes of this machine; restricts
+ * the counters of eBPF programs and the samples of call stacks to these processes, too. Returns 0,
+ * or -errno and sets e (-ESRCH: a process does not exist). */
+int record_threads_restrict_to_pids(Pb__TraceConfig *config, const struct pid_list *pids,
+				    struct err_text *e);

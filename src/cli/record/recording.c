@@ -207,7 +207,7 @@ static bool early_errors_await(struct early_errors *e, struct event_base *loop,
 
 /* ---- the end ---- */
 
-static void recording_decide(struct recording *r, int error, const char *why)
+static void recording_finish(struct recording *r, int error, const char *why)
 {
 	if (r->ended)
 		return;
@@ -256,7 +256,7 @@ static void recording_on_signal(void *ctx, int number, bool by_terminal)
 	if (pass_to_command(r, number, by_terminal))
 		return;
 	if (++r->interrupts > 1 || !has_begun(r) || r->setup->detach) {
-		recording_decide(r, -EINTR,
+		recording_finish(r, -EINTR,
 				 r->result->snapshots.saved
 					 ? "aborted: data that was not saved yet is discarded"
 					 : "aborted: nothing was saved");
@@ -316,7 +316,7 @@ static void on_command_timer(evutil_socket_t fd, short what, void *ctx)
 	if (r->setup->detach)
 		record_session_detach(r->session, r->setup->detach);
 	else if (!r->command_ran)
-		recording_decide(
+		recording_finish(
 			r, -ETIMEDOUT,
 			"the tracing service did not start all data sources within 30 s: the "
 			"command was not run");
@@ -332,7 +332,7 @@ static void name_passed_file(struct recording *r)
 	struct err_text e;
 
 	if (r->setup->passes_file && trace_file_name_now(r->setup->file, &e))
-		recording_decide(r, -EIO, e.text);
+		recording_finish(r, -EIO, e.text);
 }
 
 /* A refused filter or probe of the command line is a mistake: it ends the recording. */
@@ -344,7 +344,7 @@ static void end_if_refused(struct recording *r)
 		return;
 	r->result->refused = r->early.refused;
 	err_set(&e, 0, "nothing was recorded: %s", refused_options_text(r->early.refused));
-	recording_decide(r, -EINVAL, e.text);
+	recording_finish(r, -EINVAL, e.text);
 }
 
 static void run_command(struct recording *r)
@@ -357,7 +357,7 @@ static void run_command(struct recording *r)
 				  r->daemons ? private_daemons_producer_address(r->daemons) : NULL,
 				  &e);
 	if (error)
-		recording_decide(r, error, e.text);
+		recording_finish(r, error, e.text);
 	r->command_ran = !error;
 }
 
@@ -394,7 +394,7 @@ static void on_command_end(void *ctx)
 	if (r->command_ran)
 		record_session_stop(r->session);
 	else
-		recording_decide(r, -ECHILD, "the command was killed before it ran");
+		recording_finish(r, -ECHILD, "the command was killed before it ran");
 }
 
 static int watch_command(struct recording *r)
@@ -433,8 +433,8 @@ static int check_for_command(const struct recording *r, struct err_text *why)
 		return 0;
 	if (!name_list_has(&r->result->sources.missing, "linux.ftrace"))
 		return 0;
-	if (!r->daemons || !doctor_may_start(true, &e))
-		service_lacks_ftrace(&e);
+	if (!r->daemons || !doctor_check_before_start(true, &e))
+		service_explain_no_ftrace(&e);
 	return err_set(why, -ENOENT, "the command was not run: %s", e.text);
 }
 
@@ -448,7 +448,7 @@ static int before_recording(void *ctx, struct err_text *why)
 		return err_set(why, r->refused, "%s", r->refusal.text);
 	/* The threads are listed as late as possible: some producers do not follow new threads. */
 	if (pids && pids->n)
-		error = record_threads_set_pids(r->setup->config, pids, why);
+		error = record_threads_restrict_to_pids(r->setup->config, pids, why);
 	return error ? error : check_for_command(r, why);
 }
 
@@ -488,12 +488,12 @@ static void recording_on_stats(void *ctx, bool at_end, const Pb__TraceStats *sta
 		result->has_before = true;
 	}
 	recording_progress_note_stats(&r->progress, r->setup->tracefs_root, stats);
-	if (recording_progress_note(&r->progress, r->setup, stats, recorded_ms(r), &note))
+	if (recording_progress_put_warning(&r->progress, r->setup, stats, recorded_ms(r), &note))
 		console_say(r->setup->console, "%s", note.s ? note.s : "");
 	strbuf_deinit(&note);
 	if (!r->setup->streams)
 		return;
-	stream_watch_report(&r->watch, stats, r->setup->config, r->setup->console);
+	stream_watch_check(&r->watch, stats, r->setup->config, r->setup->console);
 	early_errors_report(&r->early, r->setup, &result->scan);
 	end_if_refused(r);
 }
@@ -503,7 +503,7 @@ static void recording_on_stopped(void *ctx, int flush_error)
 	struct recording *r = ctx;
 
 	if (r->setup->detach) {
-		recording_decide(r, -ECANCELED, "the session ended before it could be detached");
+		recording_finish(r, -ECANCELED, "the session ended before it could be detached");
 		return;
 	}
 	name_passed_file(r);
@@ -537,7 +537,7 @@ static int on_caught_up(void *ctx)
 	if (r->setup->streams)
 		error = r->result->write_error = trace_file_flush(r->setup->file);
 	if (!error && r->setup->streams && trace_file_name_now(r->setup->file, &e))
-		recording_decide(r, -EIO, e.text);
+		recording_finish(r, -EIO, e.text);
 	if (r->setup->max_bytes && trace_file_bytes(r->setup->file) >= r->setup->max_bytes &&
 	    !record_session_is_stopping(r->session)) {
 		r->result->ended_by_itself = true;
@@ -562,7 +562,7 @@ static void on_snapshots_idle(void *recording)
 
 static void recording_on_end(void *ctx, int error, const char *why)
 {
-	recording_decide(ctx, error, why);
+	recording_finish(ctx, error, why);
 }
 
 static const struct record_session_ops session_ops = {
@@ -609,11 +609,12 @@ static int start_session(struct recording *r, const char *socket, struct err_tex
 				     &r->session);
 	if (!error && r->setup->passes_file)
 		record_session_pass_file(r->session, trace_file_fd(r->setup->file));
-	else if (!error && r->setup->streams && record_session_read_on(r->session, r->loop))
+	else if (!error && r->setup->streams &&
+		 record_session_read_continuously(r->session, r->loop))
 		return err_set(e, -ENOMEM, "no memory");
 	if (!error && r->setup->file)
 		trace_file_watch_stalls(r->setup->file, termination_signals_fd(r->signals),
-					stream_watch_stall, r->setup->console);
+					stream_watch_report_stall, r->setup->console);
 	return error;
 }
 
@@ -624,12 +625,12 @@ static void on_daemons_ready(void *ctx)
 	int error = start_session(r, private_daemons_address(r->daemons), &e);
 
 	if (error)
-		recording_decide(r, error, e.text);
+		recording_finish(r, error, e.text);
 }
 
 static void on_daemons_failed(void *ctx, const char *why)
 {
-	recording_decide(ctx, -EPIPE, why);
+	recording_finish(ctx, -EPIPE, why);
 }
 
 /* The service still runs and has all committed data, which is worth saving. */
@@ -644,7 +645,7 @@ static void on_daemons_cut_short(void *ctx, const char *why)
 
 static void on_daemons_line(void *recording, const char *line)
 {
-	console_line(((struct recording *)recording)->setup->console, line);
+	console_print_line(((struct recording *)recording)->setup->console, line);
 }
 
 static const struct private_daemons_ops daemon_ops = {
@@ -660,7 +661,7 @@ static int connect_or_start(struct recording *r, struct err_text *e)
 
 	if ((error != -ENOENT && error != -ECONNREFUSED) || r->setup->socket || r->setup->detach)
 		return error;
-	error = doctor_may_start(r->setup->needs_ftrace, e);
+	error = doctor_check_before_start(r->setup->needs_ftrace, e);
 	if (error)
 		return error;
 	r->result->started_daemons = true;
@@ -675,7 +676,7 @@ static void explain_by_daemons(struct recording *r)
 {
 	struct err_text why;
 
-	if (r->error == -EPIPE && r->daemons && private_daemons_explain(r->daemons, &why))
+	if (r->error == -EPIPE && r->daemons && private_daemons_await_failure(r->daemons, &why))
 		r->why = why;
 }
 
@@ -702,7 +703,7 @@ static int run(struct recording *r, struct err_text *why)
 
 static void recording_clean_up(struct recording *r)
 {
-	console_clear(r->setup->console);
+	console_clear_progress(r->setup->console);
 	snapshots_free(r->snapshots);
 	record_session_free(r->session);
 	private_daemons_free(r->daemons);

@@ -159,10 +159,10 @@ static const struct packet_read_ops read_ops = {snapshots_on_sign, snapshots_on_
 
 /* ---- cloning ---- */
 
-/* Ends the snapshot of a session with write_into_file, which the service has written as well. */
-static void take_written(struct session_snapshot *s)
+/* Scans a snapshot that the service has written, of a session with write_into_file, and ends it. */
+static void finish_written_snapshot(struct session_snapshot *s)
 {
-	int r = trace_file_note_written(s->file);
+	int r = trace_file_update_size(s->file);
 	uint64_t bytes;
 
 	if (r) {
@@ -188,7 +188,7 @@ static void snapshots_on_cloned(void *ctx, int error, const struct consumer_clon
 			*answer->error ? answer->error : "no reason given");
 		snapshots_end(s, -EPROTO, why.text);
 	} else if (answer->was_written) {
-		take_written(s);
+		finish_written_snapshot(s);
 	} else {
 		snapshots_enter(s, READING, ANSWER_TIMEOUT_MS);
 		r = packet_read_start(&s->reading, s->consumer, &read_ops, s);
@@ -355,7 +355,8 @@ static void report_failed(struct snapshots *s, const Pb__ObservableEvents__Clone
 	console_error(s->setup.console, "snapshot %s", snapshot_log_failed(s->setup.log, hit, why));
 }
 
-static int name_file(const struct snapshots *s, char path[static PATH_MAX], struct err_text *e)
+static int choose_file_path(const struct snapshots *s, char path[static PATH_MAX],
+			    struct err_text *e)
 {
 	if (fs_make_numbered_path(path, PATH_MAX, s->setup.path, s->next, 1) == 0)
 		return 0;
@@ -373,7 +374,7 @@ static void snapshots_save(struct job *j)
 
 	trace_readback_rescan(file, session_snapshot_scan(j->snapshot));
 	for (unsigned tries = 0; r == -EEXIST && tries < MAX_NUMBERS_TRIED; tries++) {
-		r = name_file(s, path, &why);
+		r = choose_file_path(s, path, &why);
 		if (r == 0)
 			r = trace_file_save_new(file, path, &why);
 		s->next += r >= 0 || r == -EEXIST;
@@ -392,7 +393,7 @@ static void job_free(struct job *j)
 	free(j);
 }
 
-static void start_waiting(struct snapshots *s);
+static void start_queued_jobs(struct snapshots *s);
 
 static void snapshots_on_end(void *ctx, struct session_snapshot *snapshot, int error,
 			     const char *why)
@@ -408,7 +409,7 @@ static void snapshots_on_end(void *ctx, struct session_snapshot *snapshot, int e
 	TAILQ_REMOVE(&s->running, j, link);
 	s->n_running--;
 	job_free(j);
-	start_waiting(s);
+	start_queued_jobs(s);
 	if (s->n_running == 0)
 		s->setup.on_idle(s->setup.ctx);
 }
@@ -421,7 +422,7 @@ static bool snapshots_start(struct job *j)
 	struct err_text why;
 	char path[PATH_MAX];
 
-	if (name_file(s, path, &why) ||
+	if (choose_file_path(s, path, &why) ||
 	    session_snapshot_start(s->setup.loop, s->address, j->hit, path, snapshots_on_end, j,
 				   &why, &j->snapshot)) {
 		report_failed(s, j->hit, why.text);
@@ -433,7 +434,7 @@ static bool snapshots_start(struct job *j)
 	return true;
 }
 
-static void start_waiting(struct snapshots *s)
+static void start_queued_jobs(struct snapshots *s)
 {
 	struct job *j;
 
@@ -499,7 +500,7 @@ struct snapshots *snapshots_new(const struct snapshots_setup *setup)
 	return s;
 }
 
-static void drop_all(struct snapshots *s, struct job_list *list)
+static void fail_all_jobs(struct snapshots *s, struct job_list *list)
 {
 	struct job *j;
 
@@ -514,8 +515,8 @@ void snapshots_free(struct snapshots *s)
 {
 	if (!s)
 		return;
-	drop_all(s, &s->running);
-	drop_all(s, &s->waiting);
+	fail_all_jobs(s, &s->running);
+	fail_all_jobs(s, &s->waiting);
 	free(s->address);
 	free(s);
 }

@@ -183,7 +183,7 @@ static int print_text(const struct verb_summary_form *form, const struct strbuf 
 		return verb_print(text);
 	console_init(&c, form->quiet);
 	if (text->s)
-		console_block(&c, text->s);
+		console_print_block(&c, text->s);
 	else
 		log_error("no memory for the summary");
 	return EXIT_GOOD;

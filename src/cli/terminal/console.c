@@ -18,10 +18,10 @@
 void console_init(struct console *c, bool quiet)
 {
 	*c = (struct console){.tty = isatty(STDERR_FILENO), .quiet = quiet};
-	console_color(c, "auto");
+	console_set_color(c, "auto");
 }
 
-int console_color(struct console *c, const char *when)
+int console_set_color(struct console *c, const char *when)
 {
 	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
 
@@ -70,7 +70,7 @@ static void write_colored(const char *text)
 	strbuf_deinit(&b);
 }
 
-void console_clear(struct console *c)
+void console_clear_progress(struct console *c)
 {
 	static const char erase[] = "\r\033[K";
 
@@ -88,7 +88,7 @@ void console_error(struct console *c, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(line, sizeof(line), fmt, ap);
 	va_end(ap);
-	console_clear(c);
+	console_clear_progress(c);
 	log_error("%s", line);
 }
 
@@ -102,7 +102,7 @@ void console_say(struct console *c, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(line, sizeof(line), fmt, ap);
 	va_end(ap);
-	console_clear(c);
+	console_clear_progress(c);
 	log_info("%s", line);
 }
 
@@ -110,7 +110,7 @@ void console_error_block(struct console *c, const char *text)
 {
 	_cleanup_(freep) char *plain = strdup(text);
 
-	console_clear(c);
+	console_clear_progress(c);
 	if (!plain)
 		return;
 	str_make_plain(plain, strlen(plain), "\n\t");
@@ -120,7 +120,7 @@ void console_error_block(struct console *c, const char *text)
 		fs_write_all(STDERR_FILENO, plain, strlen(plain));
 }
 
-void console_block(struct console *c, const char *text)
+void console_print_block(struct console *c, const char *text)
 {
 	if (!c->quiet)
 		console_error_block(c, text);
@@ -138,17 +138,17 @@ void console_say_lines(struct console *c, const char *text)
 		strbuf_add(&b, text, (size_t)(end - text));
 	}
 	if (b.s)
-		console_block(c, b.s);
+		console_print_block(c, b.s);
 	strbuf_deinit(&b);
 }
 
-void console_line(struct console *c, const char *line)
+void console_print_line(struct console *c, const char *line)
 {
 	struct strbuf b = {0};
 
 	strbuf_printf(&b, "%s\n", line);
 	if (b.s)
-		console_block(c, b.s);
+		console_print_block(c, b.s);
 	strbuf_deinit(&b);
 }
 

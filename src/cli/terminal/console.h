@@ -19,23 +19,24 @@ struct console {
  * TERM is unset or "dumb". */
 void console_init(struct console *c, bool quiet);
 /* Sets colours by "always", "never" or "auto" (as console_init()). Returns 0 or -EINVAL. */
-int console_color(struct console *c, const char *when);
+int console_set_color(struct console *c, const char *when);
 /* Prints "sonda: text", also with quiet. */
 void console_error(struct console *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Prints "sonda: text". */
 void console_say(struct console *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Print text, lines that end with a newline each, with '?' for its control characters. The second
  * function prints also with quiet. */
-void console_block(struct console *c, const char *text);
+void console_print_block(struct console *c, const char *text);
 void console_error_block(struct console *c, const char *text);
-/* Like console_block(), but with "sonda: " before each line that does not begin with a space. */
+/* Like console_print_block(), but with "sonda: " before each line that does not begin with a
+ * space. */
 void console_say_lines(struct console *c, const char *text);
-/* Like console_block(), but for one line: `line` has no newline, and one is added. */
-void console_line(struct console *c, const char *line);
+/* Like console_print_block(), but for one line: `line` has no newline, and one is added. */
+void console_print_line(struct console *c, const char *line);
 
 bool console_shows_progress(const struct console *c);
 /* Replaces the progress line by line, which is ASCII and is cut to the terminal's width. Where
  * stderr is no terminal, prints it as a line if verbose. */
 void console_progress(struct console *c, const char *line);
 /* Removes the progress line. */
-void console_clear(struct console *c);
+void console_clear_progress(struct console *c);

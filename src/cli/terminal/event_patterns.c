@@ -105,8 +105,8 @@ bool event_pattern_is_known(const char *word, const struct tracefs_events *event
 }
 
 /* Reads one of the words between commas. */
-static int read_one(const char *word, size_t len, const struct tracefs_events *events,
-		    struct presets *presets, struct event_requests *ret, struct err_text *e)
+static int parse_list_item(const char *word, size_t len, const struct tracefs_events *events,
+			   struct presets *presets, struct event_requests *ret, struct err_text *e)
 {
 	char copy[TRACEFS_EVENTS_MAX_NAME], whole[TRACEFS_EVENTS_MAX_NAME + 2];
 	const struct preset *preset;
@@ -138,8 +138,8 @@ const char *event_pattern_next(const char **rest, size_t *ret_len)
 	return *ret_len ? part : NULL;
 }
 
-int event_pattern_read(const char *typed, const struct tracefs_events *events,
-		       struct presets *presets, struct event_requests *ret, struct err_text *e)
+int event_pattern_parse(const char *typed, const struct tracefs_events *events,
+			struct presets *presets, struct event_requests *ret, struct err_text *e)
 {
 	const char *rest = typed + event_pattern_is_negative(typed), *part;
 	bool any = false;
@@ -148,7 +148,7 @@ int event_pattern_read(const char *typed, const struct tracefs_events *events,
 
 	while (!r && (part = event_pattern_next(&rest, &len))) {
 		any = true;
-		r = read_one(part, len, events, presets, ret, e);
+		r = parse_list_item(part, len, events, presets, ret, e);
 	}
 	return r || any ? r : err_set(e, -EINVAL, "'%.80s' is not a valid event name", typed);
 }
@@ -283,7 +283,8 @@ static int apply_word(struct selection *s, const char *word, struct event_reques
 	struct event_requests requests = {0};
 	bool negative = event_pattern_is_negative(word);
 	size_t n_excluded = 0;
-	int r = event_pattern_read(word, s->events->n ? s->events : NULL, s->presets, &requests, e);
+	int r = event_pattern_parse(word, s->events->n ? s->events : NULL, s->presets, &requests,
+				    e);
 
 	for (size_t i = 0; i < requests.n && !r; i++)
 		r = negative ? exclude_request(s, requests.names[i], &n_excluded, e)
@@ -366,9 +367,9 @@ static int make_requests(const struct selection *s, struct event_requests *ret)
 	return r;
 }
 
-int event_patterns_read(const char *const *words, size_t n, const struct tracefs_events *events,
-			struct presets *presets, struct event_requests *ret,
-			struct event_requests *ret_idle, struct err_text *e)
+int event_patterns_resolve(const char *const *words, size_t n, const struct tracefs_events *events,
+			   struct presets *presets, struct event_requests *ret,
+			   struct event_requests *ret_idle, struct err_text *e)
 {
 	static const struct tracefs_events none;
 	struct selection s = {.events = events ? events : &none, .presets = presets};

@@ -48,8 +48,8 @@ const char *event_pattern_next(const char **rest, size_t *ret_len);
  * NULL. Returns 0, -EINVAL and sets e if the word cannot be an event or its preset is bad, or
  * -ENOMEM.
  */
-int event_pattern_read(const char *word, const struct tracefs_events *events,
-		       struct presets *presets, struct event_requests *ret, struct err_text *e);
+int event_pattern_parse(const char *word, const struct tracefs_events *events,
+			struct presets *presets, struct event_requests *ret, struct err_text *e);
 
 /*
  * Reads all words in order and adds their requests to ret. Patterns and bare names become events of
@@ -60,6 +60,6 @@ int event_pattern_read(const char *word, const struct tracefs_events *events,
  * Words with '!' that exclude nothing are added to ret_idle. Returns 0, -EINVAL and sets e (also if
  * exclusions leave no event), or -ENOMEM.
  */
-int event_patterns_read(const char *const *words, size_t n, const struct tracefs_events *events,
-			struct presets *presets, struct event_requests *ret,
-			struct event_requests *ret_idle, struct err_text *e);
+int event_patterns_resolve(const char *const *words, size_t n, const struct tracefs_events *events,
+			   struct presets *presets, struct event_requests *ret,
+			   struct event_requests *ret_idle, struct err_text *e);

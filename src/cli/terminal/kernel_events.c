@@ -140,7 +140,7 @@ struct unlisted {
 	bool found;
 };
 
-static int look_at_unlisted(void *ctx, const char *name, unsigned char d_type)
+static int match_unlisted(void *ctx, const char *name, unsigned char d_type)
 {
 	struct unlisted *u = ctx;
 
@@ -157,7 +157,7 @@ static bool has_folder(const struct tracefs_events *t, const char *word)
 	int n;
 
 	if (str_starts(word, "ftrace/") && !fs_join(path, sizeof(path), t->root, "events/ftrace"))
-		fs_each(path, look_at_unlisted, &u);
+		fs_each(path, match_unlisted, &u);
 	if (u.found)
 		return true;
 	n = snprintf(path, sizeof(path), "%s/events/%s%s/format", t->root,
@@ -227,8 +227,8 @@ static const char *nearest_known(const char *word, char buf[static TRACEFS_EVENT
 }
 
 /* Returns "group/" and a star if the word is the name of a group; else NULL. */
-static const char *group_of_name(const struct tracefs_events *t, const char *word,
-				 char buf[static TRACEFS_EVENTS_MAX_NAME])
+static const char *find_group(const struct tracefs_events *t, const char *word,
+			      char buf[static TRACEFS_EVENTS_MAX_NAME])
 {
 	size_t len = strlen(word);
 
@@ -267,7 +267,7 @@ static const char *nearest_group(const struct tracefs_events *t, const char *wor
 const char *tracefs_events_nearest(const struct tracefs_events *t, const char *word,
 				   char buf[static TRACEFS_EVENTS_MAX_NAME])
 {
-	const char *found = t ? group_of_name(t, word, buf) : NULL;
+	const char *found = t ? find_group(t, word, buf) : NULL;
 
 	if (!t)
 		return nearest_known(word, buf);

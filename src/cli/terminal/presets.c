@@ -101,7 +101,7 @@ void presets_free(struct presets *p)
 
 /* Writes the name with '-' for '_', as in file names. Returns false for text that is no name of a
  * preset. */
-static bool presets_read_name(const char *name, size_t len, char ret[static PRESET_MAX_NAME])
+static bool normalize_name(const char *name, size_t len, char ret[static PRESET_MAX_NAME])
 {
 	if (!len || len >= PRESET_MAX_NAME)
 		return false;
@@ -139,7 +139,7 @@ bool presets_has(struct presets *p, const char *typed, size_t len)
 {
 	char name[PRESET_MAX_NAME], path[PATH_MAX];
 
-	return presets_read_name(typed, len, name) &&
+	return normalize_name(typed, len, name) &&
 	       (find_built_in(name) || find_file(p, name, path));
 }
 
@@ -260,7 +260,7 @@ int presets_find(struct presets *p, const char *typed, size_t len, const struct 
 	struct preset *s;
 	int r;
 
-	if (!presets_read_name(typed, len, name))
+	if (!normalize_name(typed, len, name))
 		return -ENOENT;
 	for (size_t i = 0; i < p->n; i++)
 		if (!strcmp(p->read[i]->name, name)) {
@@ -292,8 +292,7 @@ static int presets_add_name(struct names *l, const char *name, size_t len)
 {
 	char copy[PRESET_MAX_NAME];
 
-	if (!presets_read_name(name, len, copy) || strlen(copy) != len ||
-	    memcmp(copy, name, len) != 0)
+	if (!normalize_name(name, len, copy) || strlen(copy) != len || memcmp(copy, name, len) != 0)
 		return 0; /* the name of the file is not a valid preset name */
 	for (size_t i = 0; i < l->n; i++)
 		if (!strcmp(l->list[i], copy))

@@ -58,7 +58,7 @@ static int own_folder(char dir[static PATH_MAX])
 	return 0;
 }
 
-static int beside_us(const char *name, char *buf, size_t size)
+static int find_beside_us(const char *name, char *buf, size_t size)
 {
 	char self[PATH_MAX], path[PATH_MAX];
 
@@ -85,7 +85,7 @@ int program_find_daemon(const char *name, char *buf, size_t size, struct err_tex
 {
 	if (multicall_contains(name) && !program_find(OURSELVES, buf, size))
 		return 0;
-	if (!beside_us(name, buf, size) || !program_find(name, buf, size))
+	if (!find_beside_us(name, buf, size) || !program_find(name, buf, size))
 		return 0;
 	return err_set(e, -ENOENT, "%s is neither beside sonda nor in PATH", name);
 }

@@ -30,14 +30,14 @@ struct termination_signals {
 	struct event *event; /* owned */
 };
 
-static bool signals_take(const struct termination_signals *s, struct signalfd_siginfo *ret)
+static bool read_signal(const struct termination_signals *s, struct signalfd_siginfo *ret)
 {
 	return read(s->fd, ret, sizeof(*ret)) == (ssize_t)sizeof(*ret);
 }
 
 /* Returns true if the signal belongs to the last reported one. The time counts from that report, so
  * a key that is held down is reported again in the end. */
-static bool is_same_wish(const struct termination_signals *s)
+static bool repeats_last_request(const struct termination_signals *s)
 {
 	return s->reported_ns && clock_mono_ns() - s->reported_ns < s->same_ns;
 }
@@ -49,10 +49,10 @@ static void on_readable(evutil_socket_t fd, short what, void *ctx)
 
 	(void)fd;
 	(void)what;
-	if (!signals_take(s, &info) || is_same_wish(s))
+	if (!read_signal(s, &info) || repeats_last_request(s))
 		return;
 	/* Signals that are already pending belong to this one. */
-	while (s->same_ns && signals_take(s, &more))
+	while (s->same_ns && read_signal(s, &more))
 		if (more.ssi_code == SI_KERNEL)
 			info = more;
 	s->reported_ns = clock_mono_ns();
@@ -100,7 +100,7 @@ void termination_signals_free(struct termination_signals *s)
 
 	if (!s)
 		return;
-	while (s->fd >= 0 && signals_take(s, &info))
+	while (s->fd >= 0 && read_signal(s, &info))
 		;
 	event_freep(&s->event);
 	closep(&s->fd);
@@ -123,7 +123,7 @@ static void on_sigbus(int number)
 	_exit(EXIT_FAILED);
 }
 
-void mapped_trace_watch(void)
+void mapped_trace_handle_sigbus(void)
 {
 	sigaction(SIGBUS, &(struct sigaction){.sa_handler = on_sigbus}, NULL);
 }

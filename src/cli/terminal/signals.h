@@ -35,4 +35,4 @@ int termination_signals_fd(const struct termination_signals *s);
 
 /* Sets a handler of SIGBUS, which prints an error and ends the process with EXIT_FAILED. The kernel
  * sends SIGBUS for the missing pages of a mapped trace that became shorter. */
-void mapped_trace_watch(void);
+void mapped_trace_handle_sigbus(void);

@@ -10,7 +10,7 @@
 #include "base/core/mem.h"
 #include "base/text/str.h"
 
-bool sudo_user(uid_t *ret_uid, gid_t *ret_gid)
+bool sudo_user_get(uid_t *ret_uid, gid_t *ret_gid)
 {
 	const char *uid = getenv("SUDO_UID"), *gid = getenv("SUDO_GID");
 	uint32_t u, g;
@@ -23,8 +23,9 @@ bool sudo_user(uid_t *ret_uid, gid_t *ret_gid)
 	return true;
 }
 
-/* A file with other hard links may not be ours. */
-static bool is_ours(int fd)
+/* Returns true for a folder or a file of root; a file with other hard links may be that of another
+ * user. */
+static bool is_safe_to_chown(int fd)
 {
 	struct stat st;
 
@@ -32,12 +33,12 @@ static bool is_ours(int fd)
 	       (S_ISDIR(st.st_mode) || (S_ISREG(st.st_mode) && st.st_nlink <= 1));
 }
 
-void sudo_user_give(int fd)
+void sudo_user_chown(int fd)
 {
 	uid_t uid;
 	gid_t gid;
 
-	if (sudo_user(&uid, &gid) && is_ours(fd) && fchown(fd, uid, gid)) {
+	if (sudo_user_get(&uid, &gid) && is_safe_to_chown(fd) && fchown(fd, uid, gid)) {
 		/* The file stays root's. This is not an error. */
 	}
 }

@@ -96,14 +96,14 @@ int options_parse(int argc, char **argv, const char *letters, const struct optio
 	return r;
 }
 
-int option_when(const char *option, const char *when, struct err_text *e)
+int option_check_color(const char *option, const char *when, struct err_text *e)
 {
 	if (strcmp(when, "always") != 0 && strcmp(when, "never") != 0 && strcmp(when, "auto") != 0)
 		return err_set(e, -EINVAL, "%s %.80s: use always, never or auto", option, when);
 	return 0;
 }
 
-int option_socket(const char *address, struct err_text *e)
+int option_check_socket(const char *address, struct err_text *e)
 {
 	if (sock_check(address) < 0)
 		return err_set(e, -EINVAL,
@@ -140,14 +140,14 @@ static void verb_choose(const char *letters, struct option chosen[static ARRAY_S
 		strcat(short_options, "q");
 }
 
-static int verb_take(void *ctx, int option, struct err_text *e)
+static int verb_handle_option(void *ctx, int option, struct err_text *e)
 {
 	struct verb_options *o = ctx;
 
 	switch (option) {
 	case 's':
 		o->socket = optarg;
-		return option_socket(optarg, e);
+		return option_check_socket(optarg, e);
 	case 'o':
 		o->output = optarg;
 		return *optarg ? 0 : err_set(e, -EINVAL, "-o needs a file name");
@@ -173,7 +173,7 @@ static int verb_take(void *ctx, int option, struct err_text *e)
 	return -EINVAL;
 }
 
-static int verb_refuse(const char *verb, const char *why)
+static int verb_print_usage_error(const char *verb, const char *why)
 {
 	log_error("%s: %s", verb, why);
 	log_error("see sonda help %s", verb);
@@ -210,11 +210,11 @@ static int verb_check(const char *verb, const char *usage, const struct verb_opt
 		size_t len = find_argument(usage, &argument);
 
 		err_set(&e, 0, "%.*s is missing", len ? (int)len : 20, argument);
-		return verb_refuse(verb, e.text);
+		return verb_print_usage_error(verb, e.text);
 	}
 	if (o->n_words > max_words) {
 		err_set(&e, 0, "unexpected argument '%.80s'", o->words[max_words]);
-		return verb_refuse(verb, e.text);
+		return verb_print_usage_error(verb, e.text);
 	}
 	return -1;
 }
@@ -229,9 +229,9 @@ int verb_options_parse(int argc, char **argv, const char *letters, size_t min_wo
 	int code;
 
 	verb_choose(letters, chosen, short_options);
-	code = options_parse(argc, argv, short_options, chosen, verb_take, &o, &e);
+	code = options_parse(argc, argv, short_options, chosen, verb_handle_option, &o, &e);
 	if (code < 0)
-		return verb_refuse(argv[0], e.text);
+		return verb_print_usage_error(argv[0], e.text);
 	if (code > 0) {
 		fputs(usage, stdout);
 		return EXIT_GOOD;
@@ -254,7 +254,7 @@ int verb_print(const struct strbuf *text)
 	return EXIT_FAILED;
 }
 
-void verb_print_file(const char *path, const char *more)
+void verb_print_file_name(const char *path, const char *more)
 {
 	struct strbuf plain = {0};
 

@@ -31,10 +31,10 @@ int option_refuse_swallowed(const char *last_arg, const char *value, const char 
 
 /* Checks that when is "always", "never" or "auto". option: its name, for e. Returns 0, or -EINVAL
  * and sets e. */
-int option_when(const char *option, const char *when, struct err_text *e);
+int option_check_color(const char *option, const char *when, struct err_text *e);
 
 /* Checks the value of --socket. Returns 0, or -EINVAL and sets e. */
-int option_socket(const char *address, struct err_text *e);
+int option_check_socket(const char *address, struct err_text *e);
 
 /* The command line of the verbs that have few options. Strings are borrowed from argv. */
 struct verb_options {
@@ -62,9 +62,9 @@ int verb_options_parse(int argc, char **argv, const char *letters, size_t min_wo
  * logging the reason. */
 int verb_print(const struct strbuf *text);
 
-/* Prints the name of a file that was written, and `more` (may be "") behind two blanks, as a line on
- * standard output. A program gets the name as it is, a terminal safe text. */
-void verb_print_file(const char *path, const char *more);
+/* Prints the name of a file that was written, and `more` (may be "") behind two blanks, as a line
+ * on standard output. A program gets the name as it is, a terminal safe text. */
+void verb_print_file_name(const char *path, const char *more);
 
 /* The verbs of the command line; each has a row in main.c. */
 

@@ -75,7 +75,7 @@ static void top_end(struct top *t, int code, const char *why)
 
 /* ---- the screen ---- */
 
-static uint64_t age_of_values(const struct top *t)
+static uint64_t value_age_ns(const struct top *t)
 {
 	uint64_t newest = t->live ? live_newest(t->live) : 0, now = clock_boot_ns();
 
@@ -84,7 +84,7 @@ static uint64_t age_of_values(const struct top *t)
 
 static bool is_late(const struct top *t)
 {
-	return age_of_values(t) > LATE_PERIODS * t->options.period_ms * NS_PER_MS;
+	return value_age_ns(t) > LATE_PERIODS * t->options.period_ms * NS_PER_MS;
 }
 
 static void update_note(struct top *t)
@@ -97,13 +97,13 @@ static void update_note(struct top *t)
 			      (unsigned long long)((clock_boot_ns() - at) / NS_PER_MS));
 	if (is_late(t))
 		strbuf_printf(&t->note, "no new values for %llu s\n",
-			      (unsigned long long)(age_of_values(t) / NS_PER_S));
+			      (unsigned long long)(value_age_ns(t) / NS_PER_S));
 	if (t->shown && t->sources == TOP_PROC)
 		strbuf_printf(&t->note, "blocked time and system calls are unknown: %s\n",
 			      t->no_ebpf.s ? t->no_ebpf.s : "no producer of eBPF counters");
 }
 
-static struct top_state top_state_of(struct top *t)
+static struct top_state make_top_state(struct top *t)
 {
 	update_note(t);
 	return (struct top_state){
@@ -132,7 +132,7 @@ static void make_plain(struct strbuf *b)
 
 static void draw(struct top *t)
 {
-	struct top_state s = top_state_of(t);
+	struct top_state s = make_top_state(t);
 	size_t width, height;
 	int r;
 
@@ -150,7 +150,7 @@ static void draw(struct top *t)
 
 static void print(struct top *t)
 {
-	struct top_state s = top_state_of(t);
+	struct top_state s = make_top_state(t);
 	struct err_text e;
 	int r;
 
@@ -313,7 +313,7 @@ static void top_on_end(void *ctx, int error, const char *why)
 	struct top *t = ctx;
 	struct err_text better;
 
-	if (error == -EPIPE && t->daemons && private_daemons_explain(t->daemons, &better))
+	if (error == -EPIPE && t->daemons && private_daemons_await_failure(t->daemons, &better))
 		why = better.text;
 	top_end(t, EXIT_FAILED, error ? why : "the session was ended by the tracing service");
 }
@@ -331,7 +331,7 @@ static int start_session(struct top *t, const char *socket, struct err_text *e)
 {
 	int r = record_session_start(t->loop, socket, t->config, &session_ops, t, e, &t->session);
 
-	if (!r && record_session_read_when_asked(t->session, t->loop))
+	if (!r && record_session_read_on_demand(t->session, t->loop))
 		r = err_set(e, -ENOMEM, "no memory");
 	return r;
 }
@@ -356,7 +356,7 @@ static void on_daemons_line(void *ctx, const char *line)
 
 	/* On a terminal the screen shows missing counters and losses. */
 	if (!t->terminal)
-		console_line(&t->console, line);
+		console_print_line(&t->console, line);
 }
 
 static const struct private_daemons_ops daemon_ops = {
@@ -438,7 +438,7 @@ static void top_on_tick(evutil_socket_t fd, short what, void *ctx)
 
 /* ---- keys and signals ---- */
 
-static void take_key(struct top *t, char key)
+static void handle_key(struct top *t, char key)
 {
 	size_t width, height;
 
@@ -476,7 +476,7 @@ static void on_key(evutil_socket_t fd, short what, void *ctx)
 		return;
 	}
 	for (ssize_t i = 0; i < n && !t->ended && keys[i] != '\033'; i++)
-		take_key(t, keys[i]);
+		handle_key(t, keys[i]);
 	if (!t->ended)
 		draw(t);
 }
@@ -515,7 +515,7 @@ static void top_on_signal(void *ctx, int number, bool by_terminal)
 
 /* ---- start and end of the verb ---- */
 
-static int take_terminal(struct top *t)
+static int set_up_terminal(struct top *t)
 {
 	const struct {
 		struct event **event;
@@ -577,7 +577,7 @@ static int top_prepare(struct top *t, struct err_text *e)
 	t->tick = t->loop ? evtimer_new(t->loop, top_on_tick, t) : NULL;
 	if (!t->tick || termination_signals_watch(t->loop, 0, top_on_signal, t, &t->signals))
 		return err_set(e, -ENOMEM, "no memory");
-	if (!lines && take_terminal(t))
+	if (!lines && set_up_terminal(t))
 		return err_set(e, -EIO, "cannot use the terminal; try sonda top --batch");
 	return connect_or_start(t, e);
 }
@@ -603,7 +603,7 @@ static void top_clean_up(struct top *t)
 	top_options_deinit(&t->options);
 }
 
-static int top_refuse(struct top *t, const struct err_text *e)
+static int print_usage_error(struct top *t, const struct err_text *e)
 {
 	console_error(&t->console, "top: %s", e->text);
 	console_error(&t->console, "see sonda help top");
@@ -619,12 +619,12 @@ int cmd_top(int argc, char **argv)
 	console_init(&t.console, false);
 	r = top_options_parse(argc, argv, &t.options, &e);
 	if (!r)
-		console_color(&t.console, t.options.color);
+		console_set_color(&t.console, t.options.color);
 	if (r || t.options.help) {
 		if (!r)
 			top_print_usage();
 		top_options_deinit(&t.options);
-		return r ? top_refuse(&t, &e) : EXIT_GOOD;
+		return r ? print_usage_error(&t, &e) : EXIT_GOOD;
 	}
 	r = top_prepare(&t, &e);
 	if (!r) {

@@ -34,7 +34,7 @@ const struct top_column_spec top_columns[TOP_COLUMNS] = {
 	{"command", "COMMAND", -1, 0, TOP_NAME, 0, NULL, "name", "the program"},
 };
 
-int top_column(const char *key)
+int top_find_column(const char *key)
 {
 	for (size_t i = 0; i < TOP_COLUMNS; i++)
 		if (!strcmp(key, top_columns[i].key))
@@ -48,7 +48,7 @@ void top_keys(struct strbuf *out)
 		strbuf_printf(out, "%s%s", i ? ", " : "", top_columns[i].key);
 }
 
-static size_t top_columns_width_of(const bool chosen[static TOP_COLUMNS])
+static size_t total_width(const bool chosen[static TOP_COLUMNS])
 {
 	size_t width = 0;
 
@@ -60,7 +60,7 @@ static size_t top_columns_width_of(const bool chosen[static TOP_COLUMNS])
 }
 
 /* Returns the column to leave out next; TOP_COLUMNS: none. */
-static size_t least(const bool chosen[static TOP_COLUMNS], size_t sort)
+static size_t least_important_column(const bool chosen[static TOP_COLUMNS], size_t sort)
 {
 	size_t worst = TOP_COLUMNS;
 
@@ -71,14 +71,14 @@ static size_t least(const bool chosen[static TOP_COLUMNS], size_t sort)
 	return worst;
 }
 
-void top_layout(struct top_layout *l, size_t sort, size_t width)
+void top_choose_columns(struct top_layout *l, size_t sort, size_t width)
 {
 	bool chosen[TOP_COLUMNS];
 	size_t out;
 
 	memset(chosen, true, sizeof(chosen));
-	while (width && top_columns_width_of(chosen) > width &&
-	       (out = least(chosen, sort)) != TOP_COLUMNS)
+	while (width && total_width(chosen) > width &&
+	       (out = least_important_column(chosen, sort)) != TOP_COLUMNS)
 		chosen[out] = false;
 	l->n = 0;
 	for (size_t i = 0; i < TOP_COLUMNS; i++)
@@ -109,7 +109,8 @@ static void put_bytes(double v, char *buf, size_t size)
 	snprintf(buf, size, unit && v < 99.95 ? "%.1f%c" : "%.0f%c", v, units[unit]);
 }
 
-void top_cell(const struct top_column_spec *c, const struct live_process *p, char *buf, size_t size)
+void top_format_cell(const struct top_column_spec *c, const struct live_process *p, char *buf,
+		     size_t size)
 {
 	const struct live_value *v = &p->values[c->metric];
 

@@ -33,7 +33,7 @@ struct top_column_spec {
 extern const struct top_column_spec top_columns[TOP_COLUMNS];
 
 /* Returns the column of a key of -s, or -1. */
-int top_column(const char *key);
+int top_find_column(const char *key);
 /* Appends the keys: "cpu, runq, ...". */
 void top_keys(struct strbuf *out);
 
@@ -45,11 +45,11 @@ struct top_layout {
 
 /* Chooses the columns for a terminal of width characters; 0: all. The column sort, by which the
  * rows are sorted, is always among them. */
-void top_layout(struct top_layout *l, size_t sort, size_t width);
+void top_choose_columns(struct top_layout *l, size_t sort, size_t width);
 
 /* Writes the value of a process as the column shows it; "-" if it is unknown. */
-void top_cell(const struct top_column_spec *c, const struct live_process *p, char *buf,
-	      size_t size);
+void top_format_cell(const struct top_column_spec *c, const struct live_process *p, char *buf,
+		     size_t size);
 
 /* Compares two processes for qsort: the largest first, names and pids in ascending order. */
 int top_compare(const struct top_column_spec *c, const struct live_process *a,

@@ -56,7 +56,7 @@ void top_print_usage(void)
 	fputs(usage, stdout);
 }
 
-static int take_delay(const char *text, struct top_options *o, struct err_text *e)
+static int parse_delay(const char *text, struct top_options *o, struct err_text *e)
 {
 	uint32_t ms;
 
@@ -67,10 +67,10 @@ static int take_delay(const char *text, struct top_options *o, struct err_text *
 	return 0;
 }
 
-static int take_sort(const char *text, struct top_options *o, struct err_text *e)
+static int parse_sort(const char *text, struct top_options *o, struct err_text *e)
 {
 	struct strbuf keys = {0};
-	int column = top_column(text);
+	int column = top_find_column(text);
 
 	if (column >= 0) {
 		o->sort = (size_t)column;
@@ -82,8 +82,8 @@ static int take_sort(const char *text, struct top_options *o, struct err_text *e
 	return -EINVAL;
 }
 
-static int top_options_take_number(const char *option, const char *text, uint64_t max,
-				   uint64_t *ret, struct err_text *e)
+static int parse_positive_number(const char *option, const char *text, uint64_t max, uint64_t *ret,
+				 struct err_text *e)
 {
 	if (str_to_u64(text, ret) < 0 || !*ret || *ret > max)
 		return err_set(e, -EINVAL, "%s %.40s is not a number above 0", option, text);
@@ -107,7 +107,7 @@ static int add_pid(struct top_options *o, const char *text, size_t len)
 	return 0;
 }
 
-static int take_pids(const char *text, struct top_options *o, struct err_text *e)
+static int parse_pids(const char *text, struct top_options *o, struct err_text *e)
 {
 	for (const char *at = text, *end;; at = end + 1) {
 		int r;
@@ -133,15 +133,15 @@ static int top_options_take_option(void *ctx, int option, struct err_text *e)
 
 	switch (option) {
 	case 'd':
-		return take_delay(optarg, o, e);
+		return parse_delay(optarg, o, e);
 	case 'n':
-		return top_options_take_number("-n", optarg, UINT64_MAX, &o->count, e);
+		return parse_positive_number("-n", optarg, UINT64_MAX, &o->count, e);
 	case 's':
-		return take_sort(optarg, o, e);
+		return parse_sort(optarg, o, e);
 	case 'p':
-		return take_pids(optarg, o, e);
+		return parse_pids(optarg, o, e);
 	case 'T':
-		r = top_options_take_number("--top", optarg, SIZE_MAX, &n, e);
+		r = parse_positive_number("--top", optarg, SIZE_MAX, &n, e);
 		o->rows = r ? 0 : (size_t)n;
 		return r;
 	case 'b':
@@ -152,10 +152,10 @@ static int top_options_take_option(void *ctx, int option, struct err_text *e)
 		return 0;
 	case 'C':
 		o->color = optarg;
-		return option_when("--color", optarg, e);
+		return option_check_color("--color", optarg, e);
 	case 'S':
 		o->socket = optarg;
-		return option_socket(optarg, e);
+		return option_check_socket(optarg, e);
 	default:
 		return -EINVAL;
 	}
@@ -167,7 +167,7 @@ int top_options_parse(int argc, char **argv, struct top_options *ret, struct err
 
 	ret->period_ms = PERIOD_MS;
 	ret->color = "auto";
-	ret->sort = (size_t)top_column("cpu");
+	ret->sort = (size_t)top_find_column("cpu");
 	r = options_parse(argc, argv, letters, long_options, top_options_take_option, ret, e);
 	if (r > 0) {
 		ret->help = true;

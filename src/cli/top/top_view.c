@@ -234,7 +234,7 @@ static void put_help(struct strbuf *b)
 
 /* ---- rows ---- */
 
-static void put_titles(const struct top_layout *layout, struct strbuf *b)
+static void put_column_titles(const struct top_layout *layout, struct strbuf *b)
 {
 	begin_line(b, TOP_TITLE);
 	for (size_t i = 0; i < layout->n; i++) {
@@ -253,7 +253,7 @@ static void put_row(const struct top_layout *layout, const struct live_process *
 	for (size_t i = 0; i < layout->n; i++) {
 		const struct top_column_spec *c = &top_columns[layout->columns[i]];
 
-		top_cell(c, p, cell, sizeof(cell));
+		top_format_cell(c, p, cell, sizeof(cell));
 		strbuf_printf(b, "%s%*s", i ? " " : "", c->width, cell);
 	}
 	strbuf_putc(b, '\n');
@@ -280,8 +280,8 @@ int top_view_lines(const struct top_view *v, const struct top_state *s, size_t w
 	r = top_rows_sort(&rows, &v->selection, s->live);
 	if (!r) {
 		put_header(v, s, rows.n, out);
-		top_layout(&layout, v->selection.sort, width);
-		put_titles(&layout, out);
+		top_choose_columns(&layout, v->selection.sort, width);
+		put_column_titles(&layout, out);
 		for (size_t i = from; i < out->len; i++)
 			room -= room && out->s[i] == '\n';
 		for (size_t i = 0; i < rows.n; i++) {
@@ -298,7 +298,7 @@ size_t top_column_at(const struct top_view *v, size_t n, size_t width)
 {
 	struct top_layout layout;
 
-	top_layout(&layout, v->selection.sort, width);
+	top_choose_columns(&layout, v->selection.sort, width);
 	return n >= 1 && n <= layout.n ? layout.columns[n - 1] : v->selection.sort;
 }
 
@@ -307,7 +307,7 @@ size_t top_column_beside(const struct top_view *v, int n, size_t width)
 	struct top_layout layout;
 	size_t at = 0;
 
-	top_layout(&layout, v->selection.sort, width);
+	top_choose_columns(&layout, v->selection.sort, width);
 	for (size_t i = 0; i < layout.n; i++)
 		if (layout.columns[i] == v->selection.sort)
 			at = i;

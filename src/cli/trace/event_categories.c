@@ -20,7 +20,7 @@ static int by_name_and_program(const void *a, const void *b)
 	return order ? order : strcmp(event_category_program(x), event_category_program(y));
 }
 
-static const Pb__TrackEventDescriptor *events_of(const data_source *d)
+static const Pb__TrackEventDescriptor *get_track_events(const data_source *d)
 {
 	return d->ds_descriptor ? d->ds_descriptor->track_event_descriptor : NULL;
 }
@@ -34,14 +34,14 @@ static const Pb__TracingServiceState__Producer *find_producer(const Pb__TracingS
 	return NULL;
 }
 
-int event_categories(const Pb__TracingServiceState *state, struct event_category **ret,
-		     size_t *ret_n)
+int event_categories_list(const Pb__TracingServiceState *state, struct event_category **ret,
+			  size_t *ret_n)
 {
 	struct event_category *all;
 	size_t max = 0, n = 0;
 
 	for (size_t i = 0; i < state->n_data_sources; i++) {
-		const Pb__TrackEventDescriptor *d = events_of(state->data_sources[i]);
+		const Pb__TrackEventDescriptor *d = get_track_events(state->data_sources[i]);
 
 		max += d ? d->n_available_categories : 0;
 	}
@@ -50,7 +50,7 @@ int event_categories(const Pb__TracingServiceState *state, struct event_category
 		return -ENOMEM;
 	for (size_t i = 0; i < state->n_data_sources; i++) {
 		const data_source *s = state->data_sources[i];
-		const Pb__TrackEventDescriptor *d = events_of(s);
+		const Pb__TrackEventDescriptor *d = get_track_events(s);
 
 		for (size_t k = 0; d && k < d->n_available_categories; k++)
 			if (d->available_categories[k]->name)

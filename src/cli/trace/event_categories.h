@@ -18,5 +18,5 @@ const char *event_category_program(const struct event_category *c);
 
 /* Lists the categories of all producers, sorted by name and program. Returns 0 and sets *ret (owned
  * by the caller, free()) and *ret_n, or -ENOMEM. */
-int event_categories(const Pb__TracingServiceState *state, struct event_category **ret,
-		     size_t *ret_n);
+int event_categories_list(const Pb__TracingServiceState *state, struct event_category **ret,
+			  size_t *ret_n);

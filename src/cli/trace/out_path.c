@@ -59,7 +59,7 @@ static int create_file(int folder, const char *name)
 	int fd = openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 
 	if (fd >= 0)
-		sudo_user_give(fd);
+		sudo_user_chown(fd);
 	return fd;
 }
 
@@ -222,7 +222,7 @@ static int check_old_entry(void *ctx, const char *name, unsigned char type)
 }
 
 /* Returns 0, or -errno: -EINVAL also if the file system does not support the flags. */
-static int name_it(struct out_path *o, unsigned flags)
+static int rename_to_final(struct out_path *o, unsigned flags)
 {
 	int from = o->is_folder ? AT_FDCWD : o->folder;
 	const char *name = o->is_folder ? o->hidden : OUTPUT;
@@ -242,12 +242,12 @@ static int replace_folder(struct out_path *o)
 	r = fs_each(self, check_old_entry, NULL);
 	if (r < 0)
 		return r;
-	r = name_it(o, RENAME_EXCHANGE);
+	r = rename_to_final(o, RENAME_EXCHANGE);
 	if (r < 0 && r != -EINVAL)
 		return r;
 	remove_entries(old);
 	if (r == -EINVAL)
-		return name_it(o, 0); /* it replaces an empty folder only */
+		return rename_to_final(o, 0); /* it replaces an empty folder only */
 	rmdir(o->hidden);
 	return 0;
 }
@@ -258,10 +258,10 @@ int out_path_finish(struct out_path *o, struct err_text *e)
 	int r;
 
 	if (o->is_folder)
-		sudo_user_give(o->folder);
-	r = exchanges ? replace_folder(o) : name_it(o, o->replace ? 0 : RENAME_NOREPLACE);
+		sudo_user_chown(o->folder);
+	r = exchanges ? replace_folder(o) : rename_to_final(o, o->replace ? 0 : RENAME_NOREPLACE);
 	if (r == -EINVAL)
-		r = name_it(o, 0);
+		r = rename_to_final(o, 0);
 	if (r < 0)
 		err_set(e, r, "cannot name the output %s: %s", o->path,
 			r == -ENOTEMPTY ? "the folder has other files than *.csv" : strerror(-r));
@@ -273,7 +273,7 @@ int out_path_finish(struct out_path *o, struct err_text *e)
 
 /* ---- files ---- */
 
-void out_path_inside(const struct out_path *o, char buf[static OUT_PATH_INSIDE_MAX])
+void out_path_get_proc_path(const struct out_path *o, char buf[static OUT_PATH_INSIDE_MAX])
 {
 	snprintf(buf, OUT_PATH_INSIDE_MAX, "/proc/self/fd/%d/" OUTPUT, o->folder);
 }
@@ -289,7 +289,7 @@ FILE *out_path_open(const struct out_path *o, const char *name)
 	return f;
 }
 
-int out_path_special(const char *path, FILE **ret, struct err_text *e)
+int out_path_open_special(const char *path, FILE **ret, struct err_text *e)
 {
 	_cleanup_(freep) char *last = strdup(path);
 	_cleanup_(closep) int found = -1;

@@ -36,7 +36,7 @@ void out_path_deinit(struct out_path *o);
  * must not resolve its links with realpath(3): that would give the name of the hidden folder, which
  * another user may have replaced. */
 #define OUT_PATH_INSIDE_MAX 64
-void out_path_inside(const struct out_path *o, char buf[static OUT_PATH_INSIDE_MAX]);
+void out_path_get_proc_path(const struct out_path *o, char buf[static OUT_PATH_INSIDE_MAX]);
 
 /* Opens a file for writing: the hidden file (name NULL), or a new file of this name in the hidden
  * folder. The caller closes it, with out_close(). Returns NULL with errno on failure. */
@@ -45,7 +45,7 @@ FILE *out_path_open(const struct out_path *o, const char *name);
 /* Opens the pipe or device at path for writing; sets *ret to NULL if path is a regular file or does
  * not exist. Follows links. Returns 0, or -errno and sets e: -EACCES for a link, pipe or device of
  * another user in a world-writable directory. */
-int out_path_special(const char *path, FILE **ret, struct err_text *e);
+int out_path_open_special(const char *path, FILE **ret, struct err_text *e);
 
 /* Flushes f, and closes it unless it is stdout. Returns 0, or -errno and sets e if any write to f
  * failed. */

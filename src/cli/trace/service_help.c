@@ -42,21 +42,21 @@ static const char *start_command(void)
 		       : "sudo sh -c 'sondad & sonda-probes &'";
 }
 
-const char *service_start_probes(void)
+const char *service_probes_start_command(void)
 {
 	return has_unit("sonda-probes.service") ? "sudo systemctl start sonda-probes"
 						: "sudo sh -c 'sonda-probes &'";
 }
 
-int service_lacks_ftrace(struct err_text *e)
+int service_explain_no_ftrace(struct err_text *e)
 {
 	return err_set(e, -ENOENT,
 		       "no producer of the service offers linux.ftrace: no kernel event can be "
 		       "recorded; run: %s",
-		       service_start_probes());
+		       service_probes_start_command());
 }
 
-const char *service_join_or_sudo(void)
+const char *service_permission_command(void)
 {
 	return has_unit("sondad.socket")
 		       ? "sudo systemctl enable --now sondad.socket sondad-consumer.socket "
@@ -98,7 +98,8 @@ static bool is_default(const char *address)
 	       !strcmp(address, sock_default_producer());
 }
 
-bool service_problem(const char *address, int error, struct err_text *text, struct err_text *remedy)
+bool service_describe_problem(const char *address, int error, struct err_text *text,
+			      struct err_text *remedy)
 {
 	switch (error) {
 	case -EACCES:
@@ -149,14 +150,14 @@ int service_explain(const char *address, int error, struct err_text *e)
 {
 	struct err_text text, remedy;
 
-	if (!service_problem(address, error, &text, &remedy))
+	if (!service_describe_problem(address, error, &text, &remedy))
 		return err_set(e, error, "cannot connect to the tracing service on %s: %s", address,
 			       strerror(-error));
 	return err_set(e, error, "%s%s%s", text.text, remedy.text[0] ? "; run: " : "", remedy.text);
 }
 
-int service_has_no_sessions(const char *address, int error, struct err_text *e, const char *what,
-			    ...)
+int service_explain_no_sessions(const char *address, int error, struct err_text *e,
+				const char *what, ...)
 {
 	struct err_text text;
 	va_list ap;

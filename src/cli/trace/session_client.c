@@ -76,8 +76,8 @@ static void session_client_on_timer(evutil_socket_t fd, short what, void *ctx)
 	event_base_loopbreak(c->loop);
 }
 
-static int session_client_describe(const struct session_client *c, int error, const char *doing,
-				   struct err_text *e)
+static int explain_error(const struct session_client *c, int error, const char *doing,
+			 struct err_text *e)
 {
 	switch (error) {
 	case -EPIPE:
@@ -110,10 +110,10 @@ static int wait_for_answer(struct session_client *c, int sent, uint32_t timeout_
 		r = c->done ? c->error : c->timed_out ? -ETIMEDOUT : -EPIPE;
 	}
 	c->done = c->timed_out = false;
-	return r == 0 ? 0 : session_client_describe(c, r, doing, e);
+	return r == 0 ? 0 : explain_error(c, r, doing, e);
 }
 
-/* An answer that is a message: the request's function takes it. */
+/* Keeps the message that is the answer; the function of the request takes it. */
 static void session_client_on_message(struct session_client *c,
 				      const ProtobufCMessageDescriptor *type, int error,
 				      const void *data, size_t len)
@@ -209,8 +209,8 @@ int session_client_query(struct session_client *c, bool sessions_only,
 	return r < 0 ? r : take_message(c, ret, e);
 }
 
-bool session_client_nearest(struct session_client *c, const char *name,
-			    char ret[static STR_NEAREST_SIZE])
+bool session_client_nearest_name(struct session_client *c, const char *name,
+				 char ret[static STR_NEAREST_SIZE])
 {
 	Pb__TracingServiceState *state;
 	struct str_nearest nearest;
@@ -275,7 +275,7 @@ int session_client_attach(struct session_client *c, const char *key, Pb__TraceCo
 	int sent = consumer_attach(c->consumer, key, on_attached, c);
 	int r = wait_for_answer(c, sent, ANSWER_TIMEOUT_MS, "attaching", e);
 
-	if (r == -EPROTO && session_client_nearest(c, key, nearest))
+	if (r == -EPROTO && session_client_nearest_name(c, key, nearest))
 		return err_set(e, r,
 			       "this user has no detached session named '%.200s'; did you mean %s?",
 			       key, nearest);
@@ -323,7 +323,7 @@ int session_client_enable(struct session_client *c, const Pb__TraceConfig *confi
 	pb__trace_config__pack(config, bytes);
 	r = consumer_enable(c->consumer, bytes, len, fd, session_client_on_ended, c);
 	c->is_ours = r == 0;
-	return r < 0 ? session_client_describe(c, r, "starting a session", e) : 0;
+	return r < 0 ? explain_error(c, r, "starting a session", e) : 0;
 }
 
 static void session_client_on_observed(void *ctx, int error, const void *data, size_t len,
@@ -366,14 +366,14 @@ int session_client_watch_hits(struct session_client *c,
 	c->on_hit = fn;
 	c->on_hit_ctx = ctx;
 	r = observe(c);
-	return r < 0 ? session_client_describe(c, r, "waiting for triggers", e) : 0;
+	return r < 0 ? explain_error(c, r, "waiting for triggers", e) : 0;
 }
 
 int session_client_watch_start(struct session_client *c, struct err_text *e)
 {
 	int r = observe(c);
 
-	return r < 0 ? session_client_describe(c, r, "waiting for the start", e) : 0;
+	return r < 0 ? explain_error(c, r, "waiting for the start", e) : 0;
 }
 
 int session_client_await_start(struct session_client *c, uint32_t timeout_ms, struct err_text *e)
@@ -386,7 +386,7 @@ int session_client_await_start(struct session_client *c, uint32_t timeout_ms, st
 	event_del(c->timer);
 	r = c->timed_out ? -ETIMEDOUT : c->ended || c->lost ? -EPROTO : 0;
 	c->timed_out = false;
-	return r < 0 ? session_client_describe(c, r, "waiting for the start", e) : 0;
+	return r < 0 ? explain_error(c, r, "waiting for the start", e) : 0;
 }
 
 /* Stops the session. A failed flush loses the data that producers still hold, but the rest is
@@ -419,8 +419,7 @@ static int session_client_wait_for_end(struct session_client *c, uint32_t timeou
 		event_base_dispatch(c->loop);
 	event_del(c->timer);
 	if (c->lost || c->timed_out)
-		return session_client_describe(c, c->lost ? -EPIPE : -ETIMEDOUT,
-					       "waiting for its end", e);
+		return explain_error(c, c->lost ? -EPIPE : -ETIMEDOUT, "waiting for its end", e);
 	return 0;
 }
 
@@ -432,7 +431,7 @@ static int wait_and_stop(struct session_client *c, const Pb__TraceConfig *config
 	int r = c->is_ours ? 0 : consumer_await_end(c->consumer, session_client_on_ended, c);
 
 	if (r < 0)
-		return session_client_describe(c, r, "waiting for its end", e);
+		return explain_error(c, r, "waiting for its end", e);
 	if (!at_once)
 		r = session_client_wait_for_end(c, 0, e);
 	if (r == 0 && !c->ended)
@@ -474,7 +473,8 @@ static void session_client_on_stats(void *ctx, int error, const void *data, size
 	answered(c, error);
 }
 
-int session_client_stats(struct session_client *c, struct service_stats *ret, struct err_text *e)
+int session_client_query_stats(struct session_client *c, struct service_stats *ret,
+			       struct err_text *e)
 {
 	c->stats = ret;
 	return wait_for_answer(c, consumer_stats(c->consumer, session_client_on_stats, c),

@@ -30,8 +30,8 @@ int session_client_query(struct session_client *c, bool sessions_only,
 			 Pb__TracingServiceState **ret, struct err_text *e);
 
 /* Copies the session name that is nearest to name to ret. Returns false if none resembles it. */
-bool session_client_nearest(struct session_client *c, const char *name,
-			    char ret[static STR_NEAREST_SIZE]);
+bool session_client_nearest_name(struct session_client *c, const char *name,
+				 char ret[static STR_NEAREST_SIZE]);
 
 /* fd: as for consumer_clone(). *ret_written: the service wrote the trace to fd, and no packets
  * remain to be read. */
@@ -50,13 +50,14 @@ int session_client_watch_start(struct session_client *c, struct err_text *e);
  * refusal. */
 int session_client_enable(struct session_client *c, const Pb__TraceConfig *config, int fd,
 			  struct err_text *e);
-/* Waits until all data sources of our session, which is watched, have started. Returns 0, -ETIMEDOUT, -EPROTO if the
- * session or the connection ended before, or the error of the request. */
+/* Waits until all data sources of our session, which is watched, have started. Returns 0,
+ * -ETIMEDOUT, -EPROTO if the session or the connection ended before, or the error of the
+ * request. */
 int session_client_await_start(struct session_client *c, uint32_t timeout_ms, struct err_text *e);
 
 /* Calls fn for each trigger of CLONE_SNAPSHOT that is hit, from session_client_end() and
- * session_client_await_start(); call this function before session_client_enable(). hit is borrowed during the call. fn
- * may use another client. */
+ * session_client_await_start(); call this function before session_client_enable(). hit is borrowed
+ * during the call. fn may use another client. */
 int session_client_watch_hits(struct session_client *c,
 			      void (*fn)(void *ctx,
 					 const Pb__ObservableEvents__CloneTriggerHit *hit),
@@ -75,7 +76,8 @@ struct session_end {
 int session_client_end(struct session_client *c, const Pb__TraceConfig *config, bool at_once,
 		       struct session_end *ret, struct err_text *e);
 /* Queries the service's counters of our session. */
-int session_client_stats(struct session_client *c, struct service_stats *ret, struct err_text *e);
+int session_client_query_stats(struct session_client *c, struct service_stats *ret,
+			       struct err_text *e);
 /* Detaches our session under this key. */
 int session_client_detach(struct session_client *c, const char *key, struct err_text *e);
 /* Reads all packets of our session into file and scan, and saves the file. Returns the error of

@@ -89,7 +89,7 @@ static int open_beside(struct trace_file *f, char *path)
 		free(TAKE_PTR(f->temp)); /* mkstemp failed: no file to remove */
 		return -errno;
 	}
-	sudo_user_give(f->fd); /* the user who called sudo must be able to read it */
+	sudo_user_chown(f->fd); /* the user who called sudo must be able to read it */
 	return 0;
 }
 
@@ -103,7 +103,7 @@ static int link_to(const struct trace_file *f, const char *path)
 
 /* Links the file under a hidden name in the same directory; rename(2) can then replace an older
  * trace. */
-static int name_it(struct trace_file *f)
+static int link_hidden(struct trace_file *f)
 {
 	_cleanup_(freep) char *temp = NULL;
 	int r = -EEXIST;
@@ -126,7 +126,7 @@ static int name_it(struct trace_file *f)
 }
 
 /* Gives the file the name path, which must not exist yet. Returns 0 or -errno. */
-static int name_new(struct trace_file *f, const char *path)
+static int rename_to_new(struct trace_file *f, const char *path)
 {
 	if (!f->temp)
 		return link_to(f, path);
@@ -228,7 +228,7 @@ static ssize_t write_piece(struct trace_file *f, const uint8_t *data, size_t len
 }
 
 /* Writes as much as possible. Returns the number of bytes written. */
-static size_t write_some(struct trace_file *f, const uint8_t *data, size_t len)
+static size_t write_until_error(struct trace_file *f, const uint8_t *data, size_t len)
 {
 	size_t done = 0;
 	ssize_t n;
@@ -267,7 +267,7 @@ int trace_file_flush(struct trace_file *f)
 
 	if (f->error)
 		return f->error;
-	done = write_some(f, f->buf, f->used);
+	done = write_until_error(f, f->buf, f->used);
 	f->whole += last_record_end(f->buf, done);
 	f->used = 0;
 	return f->error;
@@ -286,7 +286,8 @@ int trace_file_add_packet(struct trace_file *f, const uint8_t *data, size_t len)
 	if (len > sizeof(f->buf) - MAX_RECORD_HEAD) {
 		if (trace_file_flush(f))
 			return f->error;
-		if (write_some(f, head, head_len) == head_len && write_some(f, data, len) == len)
+		if (write_until_error(f, head, head_len) == head_len &&
+		    write_until_error(f, data, len) == len)
 			f->whole += head_len + len;
 		return f->error;
 	}
@@ -322,7 +323,7 @@ bool trace_file_is_named(const struct trace_file *f)
 	return f->is_named;
 }
 
-int trace_file_note_written(struct trace_file *f)
+int trace_file_update_size(struct trace_file *f)
 {
 	struct stat st;
 
@@ -354,11 +355,11 @@ uint64_t trace_file_room(const struct trace_file *f)
 	return fstatvfs(f->fd, &st) ? UINT64_MAX : trace_file_room_of(&st);
 }
 
-int trace_file_cut(struct trace_file *f, uint64_t bytes)
+int trace_file_truncate(struct trace_file *f, uint64_t bytes)
 {
 	if (ftruncate(f->fd, (off_t)bytes))
 		return -errno;
-	return trace_file_note_written(f);
+	return trace_file_update_size(f);
 }
 
 uint64_t trace_file_bytes(const struct trace_file *f)
@@ -396,7 +397,7 @@ int trace_file_name_now(struct trace_file *f, struct err_text *e)
 
 	if (f->is_named || !f->path)
 		return 0;
-	r = name_it(f);
+	r = link_hidden(f);
 	if (r)
 		return err_set(e, r, "cannot make %s: %s", f->path, strerror(-r));
 	if (rename(f->temp, f->path))
@@ -440,7 +441,7 @@ int trace_file_save_new(struct trace_file *f, const char *path, struct err_text 
 	int error = finish_writing(f), r = 0;
 
 	if (!error || f->whole > 0)
-		r = name_new(f, path);
+		r = rename_to_new(f, path);
 	if (r)
 		return err_set(e, r, "cannot make %s: %s", path, strerror(-r));
 	r = trace_file_close_file(f);

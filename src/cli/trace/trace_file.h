@@ -42,7 +42,7 @@ int trace_file_name_now(struct trace_file *f, struct err_text *e);
 bool trace_file_is_named(const struct trace_file *f);
 /* Counts the bytes that another process has written, as whole packets; 0 for a pipe or device.
  * Returns 0 or -errno. */
-int trace_file_note_written(struct trace_file *f);
+int trace_file_update_size(struct trace_file *f);
 
 /* Returns true for a regular file, false for a pipe, a device or standard output. */
 bool trace_file_is_regular(const struct trace_file *f);
@@ -54,7 +54,7 @@ uint64_t trace_file_room_of(const struct statvfs *st); /* the same of a file sys
 /* Writes pending data. Returns 0 or -errno, as trace_file_add_packet(). */
 int trace_file_flush(struct trace_file *f);
 /* Truncates the data of another process to this many bytes. Returns 0 or -errno. */
-int trace_file_cut(struct trace_file *f, uint64_t bytes);
+int trace_file_truncate(struct trace_file *f, uint64_t bytes);
 /* Removes the file if it already has its name, and no other process has replaced it. */
 void trace_file_remove(struct trace_file *f);
 

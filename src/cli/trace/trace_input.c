@@ -85,7 +85,7 @@ static int refuse_text(const char *path, const uint8_t *head, size_t n, struct e
 		       path);
 }
 
-int trace_input_refuse(const char *path, struct err_text *e)
+int trace_input_explain(const char *path, struct err_text *e)
 {
 	char word[STR_WORD_SIZE];
 	uint8_t head[HEAD_BYTES];
@@ -106,8 +106,8 @@ int trace_input_refuse(const char *path, struct err_text *e)
 	return err_set(e, -EBADMSG, "%s is not a Perfetto trace", path);
 }
 
-int trace_input_time(const char *option, const char *text, int64_t min, int64_t *ret,
-		     struct err_text *e)
+int trace_input_parse_time(const char *option, const char *text, int64_t min, int64_t *ret,
+			   struct err_text *e)
 {
 	int64_t ns;
 

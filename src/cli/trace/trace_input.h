@@ -18,13 +18,13 @@ bool trace_input_is_text(const char *path);
 
 /* Sets e to what the file at path is instead of a trace: empty, compressed, text. Returns
  * -EBADMSG. */
-int trace_input_refuse(const char *path, struct err_text *e);
+int trace_input_explain(const char *path, struct err_text *e);
 
 /* Reads a time since the trace's start: seconds with a fraction, or with a unit: 1.5, 2s, 200ms.
  * option is its name in the error. Returns 0 and the time in ns, at least min, or -EINVAL and sets
  * e. */
-int trace_input_time(const char *option, const char *text, int64_t min, int64_t *ret,
-		     struct err_text *e);
+int trace_input_parse_time(const char *option, const char *text, int64_t min, int64_t *ret,
+			   struct err_text *e);
 
 /* Returns true if both are the same regular file: writing the output would destroy the input. */
 bool trace_input_is_output(const char *input, const char *output);

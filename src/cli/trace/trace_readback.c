@@ -260,7 +260,7 @@ static int trace_readback_by_number(const void *a, const void *b)
 	return *x < *y ? -1 : *x > *y;
 }
 
-static int list_row(struct row *r)
+static int list_rotation_files(struct row *r)
 {
 	char first[PATH_MAX], second[PATH_MAX];
 	char *slash, *number = first;
@@ -353,7 +353,7 @@ int trace_readback_scan_files(const Pb__TraceConfig *config, struct trace_scan *
 {
 	struct row row = {.path = config->output_path};
 	uint64_t bytes, sum = 0;
-	int error = list_row(&row);
+	int error = list_rotation_files(&row);
 
 	if (!error && !row.n)
 		error = -ENOENT;
@@ -375,7 +375,8 @@ int trace_readback_scan_files(const Pb__TraceConfig *config, struct trace_scan *
 	return error;
 }
 
-void trace_readback_name(const Pb__TraceConfig *config, const char *first, char *buf, size_t size)
+void trace_readback_get_output_name(const Pb__TraceConfig *config, const char *first, char *buf,
+				    size_t size)
 {
 	char number_1[PATH_MAX];
 

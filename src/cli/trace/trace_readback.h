@@ -80,4 +80,5 @@ int trace_readback_scan_files(const Pb__TraceConfig *config, struct trace_scan *
 
 /* Writes to buf what the service created, for the user: output_path, or with rotate "files from
  * FIRST on". first: the path of the first file of the series; "": the path with number 1. */
-void trace_readback_name(const Pb__TraceConfig *config, const char *first, char *buf, size_t size);
+void trace_readback_get_output_name(const Pb__TraceConfig *config, const char *first, char *buf,
+				    size_t size);

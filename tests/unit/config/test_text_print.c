@@ -207,7 +207,7 @@ static ProtobufCMessage *random_message(const ProtobufCMessageDescriptor *type, 
 
 		if (f->type == PROTOBUF_C_TYPE_MESSAGE && depth > 6)
 			continue;
-		if ((f->flags & PROTOBUF_C_FIELD_FLAG_ONEOF) && text_field_member(m, f))
+		if ((f->flags & PROTOBUF_C_FIELD_FLAG_ONEOF) && text_field_oneof_member(m, f))
 			continue;
 		if (n && f->label == PROTOBUF_C_LABEL_REPEATED)
 			n = next_random() % 5;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is printed while it records, from the service's counters and the files of the kernel's rings. */
+/* What is printed while it records, from the service's counters and the files of the kernel's
+ * rings. */
 #include "unit/test.h"
 
 #include "base/system/fs.h"
@@ -181,17 +182,17 @@ FIXTURE_TEST(a_nearly_full_buffer_and_the_size_that_would_do)
 	set_config("duration_ms: 60000 buffers { fill_policy: RING_BUFFER }");
 	s.config = config;
 	set_stats(full);
-	assert_false(recording_progress_note(&progress, &s, stats, 10000, &note));
+	assert_false(recording_progress_put_warning(&progress, &s, stats, 10000, &note));
 	set_config("duration_ms: 60000 buffers { fill_policy: DISCARD }");
 	s.config = config;
 	set_stats("buffer_stats { buffer_size: 12582912 bytes_written: 13107200 "
 		  "bytes_read: 3801088 }");
-	assert_false(recording_progress_note(&progress, &s, stats, 10000, &note));
+	assert_false(recording_progress_put_warning(&progress, &s, stats, 10000, &note));
 	set_stats(full);
-	assert_true(recording_progress_note(&progress, &s, stats, 10000, &note));
+	assert_true(recording_progress_put_warning(&progress, &s, stats, 10000, &note));
 	assert_string_equal(note.s, "buffer 0 (12 MiB) is 98% full, and data that finds no room is "
 				    "discarded; size_kb: 131072 would do");
-	assert_false(recording_progress_note(&progress, &s, stats, 11000, &note));
+	assert_false(recording_progress_put_warning(&progress, &s, stats, 11000, &note));
 	strbuf_deinit(&note);
 }
 
@@ -205,16 +206,16 @@ FIXTURE_TEST(rings_that_lose_events_and_their_size)
 	write_file(state, INSTANCE "per_cpu/cpu0/stats", "overrun: 0\n");
 	write_file(state, INSTANCE "per_cpu/cpu0/buffer_size_kb", "12\n");
 	find_instance(state);
-	assert_false(recording_progress_note(&progress, &s, stats, 1000, &note));
+	assert_false(recording_progress_put_warning(&progress, &s, stats, 1000, &note));
 	write_file(state, INSTANCE "per_cpu/cpu0/stats", "overrun: 5000\n");
-	assert_true(recording_progress_note(&progress, &s, stats, 2000, &note));
+	assert_true(recording_progress_put_warning(&progress, &s, stats, 2000, &note));
 	assert_string_equal(note.s, "the kernel's rings have lost 5,000 events so far; "
 				    "try -B 1mb or fewer events");
-	assert_false(recording_progress_note(&progress, &s, stats, 3000, &note));
+	assert_false(recording_progress_put_warning(&progress, &s, stats, 3000, &note));
 	/* With a config of the user it names the field. */
 	progress.reported_rings = s.from_words = false;
 	strbuf_clear(&note);
-	assert_true(recording_progress_note(&progress, &s, stats, 4000, &note));
+	assert_true(recording_progress_put_warning(&progress, &s, stats, 4000, &note));
 	assert_non_null(strstr(note.s, "try buffer_size_kb: 1024 in ftrace_config"));
 	strbuf_deinit(&note);
 }
@@ -260,7 +261,7 @@ FIXTURE_TEST(an_output_that_does_not_keep_up)
 			  (unsigned long long)rows[i].written, (unsigned long long)rows[i].read,
 			  (unsigned long long)rows[i].lost, (unsigned long long)rows[i].stalled_ms);
 		capture(state);
-		stream_watch_report(&watch, stats, config, &console);
+		stream_watch_check(&watch, stats, config, &console);
 		assert_string_equal(captured(state), rows[i].printed);
 	}
 }

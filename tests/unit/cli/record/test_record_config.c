@@ -113,13 +113,13 @@ TEST(the_config_of_a_word)
 TEST(a_trace_that_streams_into_a_file_has_one_buffer)
 {
 	build("sched");
-	assert_true(record_options_stream(&options));
+	assert_true(record_options_want_streaming(&options));
 	assert_int_equal(config->n_buffers, 1);
 	assert_int_equal(config->buffers[0]->size_kb, 32768);
 	for (size_t i = 0; i < config->n_data_sources; i++)
 		assert_int_equal(config->data_sources[i]->config->target_buffer, 0);
 	assert_null(config->incremental_state_config);
-	record_config_stream(config, 1000);
+	record_config_enable_streaming(config, 1000);
 	assert_true(config->write_into_file);
 	assert_int_equal(config->file_write_period_ms, 250);
 	assert_int_equal(config->max_file_size_bytes, 1000);
@@ -519,8 +519,8 @@ TEST(threads_may_be_set_again)
 	static const uint32_t first[] = {7, 8, 9}, second[] = {7};
 
 	build("irq/*");
-	assert_int_equal(record_threads_set(config, first, 3), 0);
-	assert_int_equal(record_threads_set(config, second, 1), 0);
+	assert_int_equal(record_threads_restrict(config, first, 3), 0);
+	assert_int_equal(record_threads_restrict(config, second, 1), 0);
 	assert_proto(&config->data_sources[0]->config->ftrace_config->base,
 		     "ftrace_events: 'irq/*' tids_to_trace: 7 follow_children: true");
 }
@@ -542,7 +542,7 @@ TEST(threads_of_a_process)
 	assert_int_equal(pthread_create(&thread, NULL, wait_to_be_cancelled, NULL), 0);
 	build("irq/*");
 	f = config->data_sources[0]->config->ftrace_config;
-	assert_int_equal(record_threads_set_pids(config, &pids, &why), 0);
+	assert_int_equal(record_threads_restrict_to_pids(config, &pids, &why), 0);
 	for (size_t i = 0; i < f->n_tids_to_trace; i++)
 		found |= f->tids_to_trace[i] == me;
 	assert_true(found && f->n_tids_to_trace >= 2 && f->follow_children);
@@ -551,7 +551,7 @@ TEST(threads_of_a_process)
 	pthread_cancel(thread);
 	pthread_join(thread, NULL);
 	pids.pids = &missing;
-	assert_int_equal(record_threads_set_pids(config, &pids, &why), -ESRCH);
+	assert_int_equal(record_threads_restrict_to_pids(config, &pids, &why), -ESRCH);
 	assert_string_equal(why.text, "-p: there is no process 1073741824");
 }
 
@@ -611,7 +611,7 @@ TEST(events_of_programs_alone_need_no_kernel)
 	build("--app *");
 	for (size_t i = 0; i < config->n_data_sources; i++)
 		assert_null(config->data_sources[i]->config->ftrace_config);
-	assert_int_equal(record_threads_set(config, tids, 1), 0);
+	assert_int_equal(record_threads_restrict(config, tids, 1), 0);
 }
 
 static const Pb__FtraceConfig *ftrace_at(size_t i)
@@ -629,7 +629,7 @@ TEST(ends_of_disk_requests_are_those_of_all_threads)
 
 	build("block:block_rq_issue block:block_rq_complete block:block_io_done");
 	for (int again = 0; again < 2; again++) {
-		assert_int_equal(record_threads_set(config, tids, 1), 0);
+		assert_int_equal(record_threads_restrict(config, tids, 1), 0);
 		last = config->n_data_sources - 1;
 		f = ftrace_at(last);
 		assert_int_equal(f->n_tids_to_trace, 0);
@@ -644,14 +644,14 @@ TEST(ends_of_disk_requests_are_those_of_all_threads)
 	build("block:block_rq_issue block:block_rq_complete block:block_rq_* --filter "
 	      "nr_sector~>~8");
 	last = config->n_data_sources;
-	assert_int_equal(record_threads_set(config, tids, 1), 0);
+	assert_int_equal(record_threads_restrict(config, tids, 1), 0);
 	assert_int_equal(config->n_data_sources, last);
 	/* An event with a filter stays where the filter is, and so does one that is alone. */
 	build("block:block_rq_issue block:block_rq_complete --filter nr_sector~>~8");
 	last = config->n_data_sources;
-	assert_int_equal(record_threads_set(config, tids, 1), 0);
+	assert_int_equal(record_threads_restrict(config, tids, 1), 0);
 	build("block:block_rq_complete");
-	assert_int_equal(record_threads_set(config, tids, 1), 0);
+	assert_int_equal(record_threads_restrict(config, tids, 1), 0);
 	assert_int_equal(config->n_data_sources, last);
 }
 
@@ -671,16 +671,16 @@ TEST(requests_that_others_issue_are_recorded_with_their_ends)
 
 	build("block:block_rq_insert block:block_rq_issue block:block_rq_requeue "
 	      "block:block_rq_complete");
-	assert_int_equal(record_threads_set(config, tids, 1), 0);
+	assert_int_equal(record_threads_restrict(config, tids, 1), 0);
 	check_events(config_find_ftrace(config)->ftrace_config, "rq_insert");
 	check_events(ftrace_at(config->n_data_sources - 1), "rq_issue rq_requeue rq_complete");
 	/* Without their ends, or with a filter of these, they stay. */
 	build("block:block_rq_insert block:block_rq_issue block:block_io_done");
-	assert_int_equal(record_threads_set(config, tids, 1), 0);
+	assert_int_equal(record_threads_restrict(config, tids, 1), 0);
 	check_events(config_find_ftrace(config)->ftrace_config, "rq_insert rq_issue");
 	build("block:block_rq_insert block:block_rq_issue block:block_rq_complete --filter "
 	      "nr_sector~>~8");
-	assert_int_equal(record_threads_set(config, tids, 1), 0);
+	assert_int_equal(record_threads_restrict(config, tids, 1), 0);
 	check_events(config_find_ftrace(config)->ftrace_config, "rq_insert rq_issue rq_complete");
 }
 
@@ -863,25 +863,25 @@ TEST(threads_and_cpus_are_those_of_all_linux_ftrace)
 	/* The CPUs are chosen first. Set again, the source of the ends is still of all threads. */
 	assert_int_equal(add_to(base, "-C 0,2 --clock mono_raw"), 0);
 	for (int again = 0; again < 2; again++) {
-		assert_int_equal(record_threads_set(config, tids, 1), 0);
+		assert_int_equal(record_threads_restrict(config, tids, 1), 0);
 		assert_proto(&config->base,
 			     TWO(CPUS, "use_monotonic_raw_clock: true " THREAD) ENDS(CPUS));
 	}
 	/* A source of ends only, beside one of other events, is like one that is added. */
 	check_added(TWO("", "") ENDS(""), "-C 0,2", TWO(CPUS, "") ENDS(CPUS));
-	assert_int_equal(record_threads_set(config, tids, 1), 0);
+	assert_int_equal(record_threads_restrict(config, tids, 1), 0);
 	assert_proto(&config->base, TWO(CPUS, THREAD) ENDS(CPUS));
 	/* Alone it is restricted. */
 	check_added(ENDS(""), "-t 9ms",
 		    "duration_ms: 9 buffers { size_kb: 32768 fill_policy: RING_BUFFER } " ENDS(""));
-	assert_int_equal(record_threads_set(config, tids, 1), 0);
+	assert_int_equal(record_threads_restrict(config, tids, 1), 0);
 	assert_int_equal(ftrace_at(0)->n_tids_to_trace, 1);
 	/* An instance of the user has one source. */
 	assert_int_equal(add_to(EVENTS("instance_name: 'x' ftrace_events: 'block/block_rq_insert' "
 				       "ftrace_events: 'block/block_rq_complete'"),
 				"-C 0,2"),
 			 0);
-	assert_int_equal(record_threads_set(config, tids, 1), 0);
+	assert_int_equal(record_threads_restrict(config, tids, 1), 0);
 	assert_int_equal(config->n_data_sources, 1);
 	assert_int_equal(ftrace_at(0)->n_tids_to_trace, 1);
 }

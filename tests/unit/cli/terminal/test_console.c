@@ -22,10 +22,10 @@ static void print_all(struct console *c)
 	console_progress(c, "whole");
 	console_error(c, "bad");
 	console_progress(c, "again");
-	console_block(c, "a\nb\n");
+	console_print_block(c, "a\nb\n");
 	console_error_block(c, "c\n");
 	console_say_lines(c, "d\n  e\nf\n");
-	console_clear(c);
+	console_clear_progress(c);
 }
 
 static void read_all(int fd)
@@ -107,8 +107,8 @@ TEST(test_lines_and_progress_share_a_terminal)
 static void print_long(struct console *c)
 {
 	console_progress(c, "0123456789abcdef");
-	console_clear(c);
-	console_clear(c);
+	console_clear_progress(c);
+	console_clear_progress(c);
 }
 
 static void print_verbose(struct console *c)
@@ -116,7 +116,7 @@ static void print_verbose(struct console *c)
 	c->verbose = true;
 	console_progress(c, "  1 s   2 events");
 	console_progress(c, "  2 s   4 events");
-	console_block(c, "  lost     7 events\n");
+	console_print_block(c, "  lost     7 events\n");
 }
 
 TEST(test_progress_without_a_terminal_is_lines_and_only_if_it_is_asked_for)
@@ -128,10 +128,10 @@ TEST(test_progress_without_a_terminal_is_lines_and_only_if_it_is_asked_for)
 
 static void print_losses(struct console *c)
 {
-	assert_int_equal(console_color(c, "sometimes"), -EINVAL);
-	assert_int_equal(console_color(c, "always"), 0);
-	console_block(c,
-		      "Recorded\n  lost     nothing\n  lost     7\n           8\n  missing  it\n");
+	assert_int_equal(console_set_color(c, "sometimes"), -EINVAL);
+	assert_int_equal(console_set_color(c, "always"), 0);
+	console_print_block(
+		c, "Recorded\n  lost     nothing\n  lost     7\n           8\n  missing  it\n");
 }
 
 TEST(test_what_was_lost_is_red)
@@ -147,13 +147,13 @@ static void choose_colors(struct console *c)
 	setenv("NO_COLOR", "1", 1);
 	setenv("TERM", "xterm", 1);
 	c->tty = true;
-	console_color(c, "auto");
+	console_set_color(c, "auto");
 	assert_false(c->color);
 	unsetenv("NO_COLOR");
-	console_color(c, "auto");
+	console_set_color(c, "auto");
 	assert_true(c->color);
 	setenv("TERM", "dumb", 1);
-	console_color(c, "auto");
+	console_set_color(c, "auto");
 	assert_false(c->color);
 }
 

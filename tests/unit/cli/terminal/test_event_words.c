@@ -50,7 +50,7 @@ static int read_words(const char *line, const struct tracefs_events *of_kernel)
 			*next++ = '\0';
 		words[n++] = p;
 	}
-	error = event_patterns_read(words, n, of_kernel, presets, &r, &i, &why);
+	error = event_patterns_resolve(words, n, of_kernel, presets, &r, &i, &why);
 	join(&r, &requests);
 	join(&i, &idle);
 	event_requests_deinit(&r);
@@ -274,7 +274,7 @@ TEST(test_words_that_cannot_be_events)
 	struct event_requests r = {0}, i = {0};
 
 	for (size_t k = 0; k < ARRAY_SIZE(words); k++) {
-		if (event_patterns_read(&words[k], 1, &events, presets, &r, &i, &why) != -EINVAL)
+		if (event_patterns_resolve(&words[k], 1, &events, presets, &r, &i, &why) != -EINVAL)
 			fail_msg("'%s' was accepted", words[k]);
 		assert_non_null(strstr(why.text, "is not a valid event name"));
 		assert_int_equal(r.n + i.n, 0);
@@ -308,8 +308,9 @@ TEST(test_a_list_that_gives_and_takes)
 	struct event_requests r = {0}, i = {0};
 
 	for (size_t k = 0; k < ARRAY_SIZE(words); k++) {
-		assert_int_equal(event_patterns_read(&words[k], 1, &events, presets, &r, &i, &why),
-				 -EINVAL);
+		assert_int_equal(
+			event_patterns_resolve(&words[k], 1, &events, presets, &r, &i, &why),
+			-EINVAL);
 		assert_non_null(
 			strstr(why.text, "excludes events and must be an argument of its own"));
 	}
@@ -324,14 +325,14 @@ TEST(test_a_word_of_any_length_is_refused_or_fits)
 		struct event_requests r = {0};
 
 		word[len] = '\0';
-		assert_int_equal(event_pattern_read(word, NULL, presets, &r, &why), -EINVAL);
+		assert_int_equal(event_pattern_parse(word, NULL, presets, &r, &why), -EINVAL);
 		assert_int_equal(r.n, 0);
 	}
 	word[TRACEFS_EVENTS_MAX_NAME] = '\0';
 	for (int i = 0; i < 2; i++) {
 		struct event_requests r = {0};
 
-		assert_int_equal(event_pattern_read(word, NULL, presets, &r, &why),
+		assert_int_equal(event_pattern_parse(word, NULL, presets, &r, &why),
 				 i ? 0 : -EINVAL);
 		event_requests_deinit(&r);
 		word[TRACEFS_EVENTS_MAX_NAME - 1] = '\0';
@@ -349,11 +350,11 @@ TEST(test_many_words)
 		snprintf(names[k], sizeof(names[k]), "no/such%zu", k);
 		words[k] = names[k];
 	}
-	assert_int_equal(event_patterns_read(words, 10000, &events, presets, &r, &i, &why), 0);
+	assert_int_equal(event_patterns_resolve(words, 10000, &events, presets, &r, &i, &why), 0);
 	assert_int_equal(r.n, 10000);
 	event_requests_deinit(&r);
 	assert_int_equal(
-		event_patterns_read(words, ARRAY_SIZE(words), &events, presets, &r, &i, &why),
+		event_patterns_resolve(words, ARRAY_SIZE(words), &events, presets, &r, &i, &why),
 		-EINVAL);
 	assert_string_equal(why.text, "more than 16384 events");
 	assert_int_equal(r.n, 0);

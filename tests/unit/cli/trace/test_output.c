@@ -81,7 +81,7 @@ DIR_TEST(another_process_may_write_it)
 
 	assert_int_equal(trace_file_open_output(path, "trace", &name, &f, &e), 0);
 	assert_int_equal(write(trace_file_fd(f), "12345", 5), 5);
-	assert_int_equal(trace_file_note_written(f), 0);
+	assert_int_equal(trace_file_update_size(f), 0);
 	assert_int_equal(trace_file_bytes(f), 5);
 	assert_int_equal(trace_file_save(f, &e), 0);
 	trace_file_free(f);

@@ -242,7 +242,7 @@ FIXTURE_TEST(counters_are_read)
 	struct err_text e;
 
 	begin(x);
-	assert_int_equal(session_client_stats(x->client, &stats, &e), 0);
+	assert_int_equal(session_client_query_stats(x->client, &stats, &e), 0);
 	assert_int_equal(stats.buffers[0].bytes_written, 21400000);
 }
 

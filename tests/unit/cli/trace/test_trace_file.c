@@ -427,7 +427,7 @@ FIXTURE_TEST(test_a_file_that_is_named_stays)
 	assert_int_equal(packets_in(path), 1);
 	/* The writer continues. */
 	assert_int_equal(fs_write_all(trace_file_fd(f), "\x0a\x01y", 3), 0);
-	assert_int_equal(trace_file_note_written(f), 0);
+	assert_int_equal(trace_file_update_size(f), 0);
 	assert_int_equal(trace_file_bytes(f), 6);
 	save(f);
 	assert_int_equal(packets_in(path), 2);

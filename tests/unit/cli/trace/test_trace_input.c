@@ -50,11 +50,11 @@ DIR_TEST(names_what_is_no_trace)
 		const char *path = file_of(state, cases[i].data, cases[i].len);
 
 		assert_false(trace_input_is_trace(path));
-		assert_int_equal(trace_input_refuse(path, &e), -EBADMSG);
+		assert_int_equal(trace_input_explain(path, &e), -EBADMSG);
 		if (!str_starts(e.text, path) || !str_starts(e.text + strlen(path), cases[i].says))
 			fail_msg("%zu: %s", i, e.text);
 	}
-	assert_int_equal(trace_input_refuse("/nonexistent", &e), -EBADMSG);
+	assert_int_equal(trace_input_explain("/nonexistent", &e), -EBADMSG);
 	assert_string_equal(e.text, "/nonexistent is not a Perfetto trace");
 }
 
@@ -101,13 +101,13 @@ TEST(times_in_a_trace)
 	int64_t ns;
 
 	for (size_t i = 0; i < ARRAY_SIZE(good); i++) {
-		assert_int_equal(trace_input_time("--to", good[i].text, 0, &ns, &e), 0);
+		assert_int_equal(trace_input_parse_time("--to", good[i].text, 0, &ns, &e), 0);
 		assert_int_equal(ns, good[i].ns);
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
-		assert_int_equal(trace_input_time("--to", bad[i], 0, &ns, &e), -EINVAL);
+		assert_int_equal(trace_input_parse_time("--to", bad[i], 0, &ns, &e), -EINVAL);
 		assert_true(str_starts(e.text, "--to "));
 		assert_non_null(strstr(e.text, " is not a time; examples: 1.5, 2s, 200ms"));
 	}
-	assert_int_equal(trace_input_time("--every", "0", 1, &ns, &e), -EINVAL);
+	assert_int_equal(trace_input_parse_time("--every", "0", 1, &ns, &e), -EINVAL);
 }

@@ -113,12 +113,12 @@ TEST(a_row_of_files_has_other_names)
 	char name[64];
 
 	config.output_path = (char *)"/a/x.pftrace";
-	trace_readback_name(&config, "", name, sizeof(name));
+	trace_readback_get_output_name(&config, "", name, sizeof(name));
 	assert_string_equal(name, "/a/x.pftrace");
 	config.rotate = &rotate;
-	trace_readback_name(&config, "", name, sizeof(name));
+	trace_readback_get_output_name(&config, "", name, sizeof(name));
 	assert_string_equal(name, "files from /a/x.000001.pftrace on");
-	trace_readback_name(&config, "/a/x.000002.pftrace", name, sizeof(name));
+	trace_readback_get_output_name(&config, "/a/x.000002.pftrace", name, sizeof(name));
 	assert_string_equal(name, "files from /a/x.000002.pftrace on");
 }
 
