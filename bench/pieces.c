@@ -212,7 +212,7 @@ static uint64_t run_line(struct line *l, size_t total)
 		piece_read(l);
 		must(out_file_write(&l->part.out) == OUT_FILE_DONE, "output");
 		must(write_thread_wait(l->file_writer, -1) == 0 &&
-			     write_thread_next(l->file_writer, &result) == 1,
+			     write_thread_next_result(l->file_writer, &result) == 1,
 		     "output");
 		out_file_take_result(&l->part.out, &result);
 	}

@@ -188,7 +188,7 @@ static void put_last(struct inherited *s, size_t i)
 	s->fds[s->n - 1] = fd;
 }
 
-static int from_systemd(struct inherited *s, struct err_text *e)
+static int inherit_from_systemd(struct inherited *s, struct err_text *e)
 {
 	const char *pid = getenv("LISTEN_PID"), *count = getenv("LISTEN_FDS");
 	const char *names = getenv("LISTEN_FDNAMES");
@@ -214,7 +214,7 @@ static int from_systemd(struct inherited *s, struct err_text *e)
 
 /* ---- Android ---- */
 
-static int from_android(struct inherited *s, struct err_text *e)
+static int inherit_from_android(struct inherited *s, struct err_text *e)
 {
 	static const char *const variables[] = {"ANDROID_SOCKET_traced_producer",
 						"ANDROID_SOCKET_traced_consumer"};
@@ -242,10 +242,10 @@ static int from_android(struct inherited *s, struct err_text *e)
 static int inherited_find(struct inherited *ret, struct err_text *e)
 {
 	struct inherited found = {.n = 0};
-	int r = from_systemd(&found, e);
+	int r = inherit_from_systemd(&found, e);
 
 	if (r == 0 && found.n == 0)
-		r = from_android(&found, e);
+		r = inherit_from_android(&found, e);
 	if (r < 0)
 		return r;
 	unsetenv("LISTEN_PID");
@@ -420,7 +420,8 @@ int sockets_open(struct sockets *s, const struct socket_options *o, struct err_t
 	return r < 0 ? r : mark_relays(s, o, e);
 }
 
-int sockets_give(struct sockets *s, const struct socket_options *o, struct service *service)
+int sockets_hand_to_service(struct sockets *s, const struct socket_options *o,
+			    struct service *service)
 {
 	int r = 0;
 
@@ -434,7 +435,7 @@ int sockets_give(struct sockets *s, const struct socket_options *o, struct servi
 	return r;
 }
 
-void sockets_give_files(struct sockets *s, struct file_helper_options *o)
+void sockets_hand_files_to_helper(struct sockets *s, struct file_helper_options *o)
 {
 	_Static_assert(MAX_SOCKETS <= FILE_HELPER_REMOVES, "list");
 	for (size_t i = 0; i < s->n; i++)

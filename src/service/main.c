@@ -106,7 +106,7 @@ static void report_ready(struct notify *n)
 		log_warn("%s", e.text);
 }
 
-static void on_closed(evutil_socket_t fd, short what, void *ctx)
+static void on_background_close(evutil_socket_t fd, short what, void *ctx)
 {
 	(void)fd, (void)what, (void)ctx;
 	background_close_continue();
@@ -116,7 +116,7 @@ static void on_closed(evutil_socket_t fd, short what, void *ctx)
 static int run_loop(struct event_base *loop, struct service *service)
 {
 	struct event *closed = event_new(loop, background_close_finished_fd(), EV_READ | EV_PERSIST,
-					 on_closed, NULL);
+					 on_background_close, NULL);
 	int r = closed && event_add(closed, NULL) == 0 ? 0 : -ENOMEM;
 
 	if (r == 0) {
@@ -133,7 +133,7 @@ static int run_loop(struct event_base *loop, struct service *service)
  * sockets' files exist but the loop does not handle signals yet: a signal would end the process
  * without the removal of the files.
  */
-static void block_signals(int how)
+static void change_signal_mask(int how)
 {
 	sigset_t set;
 
@@ -164,11 +164,11 @@ static int main_run(struct event_base *loop, struct sockets *sockets, const stru
 	if (notify_open(&notify, "TRACED_NOTIFY_FD", e) < 0)
 		log_warn("%s", e->text);
 	if (r == 0)
-		r = sockets_give(sockets, &o->sockets, service);
+		r = sockets_hand_to_service(sockets, &o->sockets, service);
 	if (r == 0 && (!sigint || !sigterm || evsignal_add(sigint, NULL) < 0 ||
 		       evsignal_add(sigterm, NULL) < 0))
 		r = -ENOMEM;
-	block_signals(SIG_UNBLOCK);
+	change_signal_mask(SIG_UNBLOCK);
 	if (r < 0)
 		err_set(e, r, "%s", strerror(-r));
 	else
@@ -182,7 +182,7 @@ static int main_run(struct event_base *loop, struct sockets *sockets, const stru
 	notify_close(&notify);
 	shutdown_deinit(&shutdown);
 	service_free(service);
-	block_signals(SIG_BLOCK); /* the sockets' files still exist */
+	change_signal_mask(SIG_BLOCK); /* the sockets' files still exist */
 	event_freep(&sigint);
 	event_freep(&sigterm);
 	return r;
@@ -195,7 +195,7 @@ static int start_helper(struct sockets *sockets, const struct options *o, struct
 
 	int r;
 
-	sockets_give_files(sockets, &helper);
+	sockets_hand_files_to_helper(sockets, &helper);
 	if (helper.n_remove == 0 && !helper.output_dir)
 		return 0; /* the sockets have no files: nothing to do */
 	r = file_helper_start(&helper, e);
@@ -210,7 +210,7 @@ static int main_serve(const struct options *o)
 	struct sockets sockets;
 	int r;
 
-	block_signals(SIG_BLOCK);
+	change_signal_mask(SIG_BLOCK);
 	r = sockets_open(&sockets, &o->sockets, &e);
 	if (r == 0 && o->background) {
 		r = go_background();

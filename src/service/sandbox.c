@@ -89,7 +89,7 @@ static int give_up_rights(void)
 	return caps_keep_only(nice_capability, nice && real_time ? 0 : 1);
 }
 
-static int give_up_files(struct err_text *e)
+static int restrict_files(struct err_text *e)
 {
 	int r = landlock_restrict_files(NULL, 0);
 
@@ -121,7 +121,7 @@ int sandbox_enter(struct err_text *e)
 		return err_set(e, r, "cannot drop capabilities: %s", strerror(-r));
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
 		return err_set(e, -errno, "cannot forbid core dumps: %s", strerror(errno));
-	r = give_up_files(e);
+	r = restrict_files(e);
 	if (r < 0)
 		return r;
 	r = syscall_filter_install(&(struct syscall_list){

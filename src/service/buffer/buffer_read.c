@@ -40,6 +40,8 @@ struct fragment {
 	uint16_t end; /* offset of the next one */
 };
 
+/* Sets *ret to the fragment at an offset of the record's payload. Returns false if its size is
+ * invalid. */
 static NO_CANARY bool fragment_at(struct tb_record *rec, uint16_t off, struct fragment *ret)
 {
 	const uint8_t *p = tb_payload(rec) + off, *end = tb_payload(rec) + rec->used;
@@ -63,8 +65,9 @@ static enum step stall(struct tb_seq *s, enum tb_stall why)
 	return STEP_STALL;
 }
 
-/* The packet at the head is complete: sets the losses before it. */
-static void put_loss(struct tb_seq *s, const struct tb_record *head, struct trace_packet *ret)
+/* Moves the losses of the sequence to the complete packet at its head. */
+static void move_loss_to_packet(struct tb_seq *s, const struct tb_record *head,
+				struct trace_packet *ret)
 {
 	if (head->read == 0)
 		tb_seq_enter_head(s, head);
@@ -84,7 +87,8 @@ static void advance_head(struct trace_buffer *b, struct tb_seq *s, struct tb_rec
 }
 
 /* Drops the rest of the first n records. */
-static enum step drop_heads(struct trace_buffer *b, struct tb_seq *s, uint32_t n, uint32_t loss)
+static enum step drop_first_records(struct trace_buffer *b, struct tb_seq *s, uint32_t n,
+				    uint32_t loss)
 {
 	s->loss |= loss;
 	b->work += n;
@@ -109,7 +113,7 @@ enum link {
 };
 
 /* Returns how the record of ref i continues a packet that reaches to the end of ref i - 1. */
-static enum link link_at(const struct trace_buffer *b, const struct tb_seq *s, uint32_t i)
+static enum link check_link(const struct trace_buffer *b, const struct tb_seq *s, uint32_t i)
 {
 	struct tb_record *rec = tb_seq_record(b, s, i);
 	struct fragment f;
@@ -157,6 +161,7 @@ static bool buffer_read_join(struct trace_buffer *b, const struct tb_seq *s, uin
 	return ret->size <= TRACE_PACKET_MAX;
 }
 
+/* Returns the packet that ends in ref `last`, and marks its fragments as read. */
 static enum step deliver_joined(struct trace_buffer *b, struct tb_seq *s, uint32_t last,
 				struct trace_packet *ret)
 {
@@ -164,12 +169,12 @@ static enum step deliver_joined(struct trace_buffer *b, struct tb_seq *s, uint32
 
 	if (!buffer_read_join(b, s, last, ret, &end)) {
 		b->stats.readaheads_failed++;
-		return drop_heads(b, s, last, DATA_LOSS_REASSEMBLY_BROKEN_CHAIN);
+		return drop_first_records(b, s, last, DATA_LOSS_REASSEMBLY_BROKEN_CHAIN);
 	}
 	b->stats.readaheads_succeeded++;
 	if (ret->size)
-		put_loss(s, tb_seq_record(b, s, 0), ret);
-	drop_heads(b, s, last, 0);
+		move_loss_to_packet(s, tb_seq_record(b, s, 0), ret);
+	drop_first_records(b, s, last, 0);
 	advance_head(b, s, tb_seq_record(b, s, 0), end);
 	return ret->size ? STEP_PACKET : STEP_ON;
 }
@@ -181,9 +186,9 @@ static enum step read_joined(struct trace_buffer *b, struct tb_seq *s, struct tr
 		b->work++;
 		if (i > MAX_JOINED) {
 			b->stats.readaheads_failed++;
-			return drop_heads(b, s, i, DATA_LOSS_REASSEMBLY_BROKEN_CHAIN);
+			return drop_first_records(b, s, i, DATA_LOSS_REASSEMBLY_BROKEN_CHAIN);
 		}
-		switch (link_at(b, s, i)) {
+		switch (check_link(b, s, i)) {
 		case LINK_GOES_ON:
 		case LINK_EMPTY:
 			s->begun = i + 1;
@@ -192,26 +197,26 @@ static enum step read_joined(struct trace_buffer *b, struct tb_seq *s, struct tr
 			return deliver_joined(b, s, i, ret);
 		case LINK_MISSING:
 			b->stats.readaheads_failed++;
-			return drop_heads(b, s, i, DATA_LOSS_REASSEMBLY_GAP);
+			return drop_first_records(b, s, i, DATA_LOSS_REASSEMBLY_GAP);
 		case LINK_BROKEN:
 			b->stats.readaheads_failed++;
-			return drop_heads(b, s, i, DATA_LOSS_REASSEMBLY_BROKEN_CHAIN);
+			return drop_first_records(b, s, i, DATA_LOSS_REASSEMBLY_BROKEN_CHAIN);
 		case LINK_UNPATCHED:
 			b->stats.readaheads_failed++;
-			return s->ended ? drop_heads(b, s, i + 1, DATA_LOSS_WRITER_ABORT)
+			return s->ended ? drop_first_records(b, s, i + 1, DATA_LOSS_WRITER_ABORT)
 					: stall(s, TB_WAITS_FOR_PATCH);
 		}
 	}
 	b->stats.readaheads_failed++;
-	return s->ended ? drop_heads(b, s, s->refs.n, DATA_LOSS_WRITER_ABORT)
+	return s->ended ? drop_first_records(b, s, s->refs.n, DATA_LOSS_WRITER_ABORT)
 			: stall(s, TB_WAITS_FOR_NEXT);
 }
 
 /* ---- one step at the head ---- */
 
 /* Returns true if the previous chunk may be committed again with more data. */
-static bool may_grow(const struct trace_buffer *b, const struct tb_seq *s,
-		     const struct tb_record *rec)
+static bool previous_chunk_may_grow(const struct trace_buffer *b, const struct tb_seq *s,
+				    const struct tb_record *rec)
 {
 	return s->has_last && !s->last_complete && rec->chunk_id == s->last_id + 1 && !s->ended &&
 	       !b->refusing;
@@ -224,12 +229,13 @@ static enum step read_whole(struct trace_buffer *b, struct tb_seq *s, struct tb_
 		b->slices[0] = (struct iovec){(void *)f->data, f->size};
 		ret->n_slices = 1;
 		ret->size = f->size;
-		put_loss(s, head, ret);
+		move_loss_to_packet(s, head, ret);
 	}
 	advance_head(b, s, head, f->end);
 	return f->size ? STEP_PACKET : STEP_ON;
 }
 
+/* Reads, drops or stalls at the first unread fragment of the sequence. */
 static enum step buffer_read_head(struct trace_buffer *b, struct tb_seq *s,
 				  struct trace_packet *ret)
 {
@@ -238,13 +244,13 @@ static enum step buffer_read_head(struct trace_buffer *b, struct tb_seq *s,
 	bool is_last;
 
 	b->work++;
-	if (may_grow(b, s, rec))
+	if (previous_chunk_may_grow(b, s, rec))
 		return stall(s, TB_WAITS_FOR_MORE);
 	if (rec->used == 0)
-		return drop_heads(b, s, 1, 0);
+		return drop_first_records(b, s, 1, 0);
 	if (!fragment_at(rec, rec->read, &f)) {
 		b->stats.abi_violations++;
-		return drop_heads(b, s, 1, DATA_LOSS_CHUNK_CORRUPTED);
+		return drop_first_records(b, s, 1, DATA_LOSS_CHUNK_CORRUPTED);
 	}
 	if (rec->read == 0 && rec->flags & TB_FROM_PREV) {
 		s->loss |= DATA_LOSS_ORPHAN_CONTINUATION;
@@ -253,7 +259,7 @@ static enum step buffer_read_head(struct trace_buffer *b, struct tb_seq *s,
 	}
 	is_last = f.end == rec->used;
 	if (is_last && rec->flags & TB_NEEDS_PATCHING)
-		return s->ended ? drop_heads(b, s, 1, DATA_LOSS_WRITER_ABORT)
+		return s->ended ? drop_first_records(b, s, 1, DATA_LOSS_WRITER_ABORT)
 				: stall(s, TB_WAITS_FOR_PATCH);
 	if (is_last && rec->flags & TB_ON_NEXT)
 		return read_joined(b, s, ret);
@@ -274,7 +280,7 @@ static bool next_packet(struct trace_buffer *b, size_t max_work, struct trace_pa
 	struct tb_record *rec;
 
 	b->work = 0;
-	while (b->work < max_work && (rec = tb_ring_seek(&b->ring, &b->cursor))) {
+	while (b->work < max_work && (rec = tb_ring_find_unread(&b->ring, &b->cursor))) {
 		struct tb_seq *s = tb_seq_of(b, rec);
 		struct trace_packet packet = {.writer = s->writer};
 		enum step step = s->stall == TB_READY ? STEP_ON : STEP_STALL;

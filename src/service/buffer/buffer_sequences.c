@@ -62,7 +62,7 @@ static void give_slot(struct tb_seqs *t, uint32_t slot)
 
 /* ---- life ---- */
 
-static void set_empty(struct tb_seqs *t, struct tb_seq *s)
+static void add_to_empty_list(struct tb_seqs *t, struct tb_seq *s)
 {
 	TAILQ_INSERT_TAIL(&t->empty, s, empty_link);
 	t->n_empty++;
@@ -71,7 +71,7 @@ static void set_empty(struct tb_seqs *t, struct tb_seq *s)
 		tb_refs_deinit(&s->refs);
 }
 
-static void set_not_empty(struct tb_seqs *t, struct tb_seq *s)
+static void remove_from_empty_list(struct tb_seqs *t, struct tb_seq *s)
 {
 	TAILQ_REMOVE(&t->empty, s, empty_link);
 	t->n_empty--;
@@ -93,7 +93,7 @@ static struct tb_seq *seq_new(struct tb_seqs *t, const struct trace_buffer_write
 		return NULL;
 	}
 	t->n++;
-	set_empty(t, s);
+	add_to_empty_list(t, s);
 	return TAKE_PTR(s);
 }
 
@@ -109,7 +109,7 @@ static void seq_free(struct tb_seqs *t, struct tb_seq *s)
 	if (s->hh.tbl)
 		forget_key(t, s);
 	if (s->refs.n == 0)
-		set_not_empty(t, s);
+		remove_from_empty_list(t, s);
 	give_slot(t, s->slot);
 	t->n--;
 	tb_refs_deinit(&s->refs);
@@ -129,7 +129,7 @@ struct tb_seq *tb_seq_get(struct trace_buffer *b, const struct trace_buffer_writ
 	return s ? s : seq_new(&b->seqs, writer);
 }
 
-void tb_seqs_collect(struct tb_seqs *t)
+void tb_seqs_evict_empty(struct tb_seqs *t)
 {
 	if (t->n_empty <= EMPTY_MAX)
 		return;
@@ -166,7 +166,7 @@ int tb_seq_insert(struct trace_buffer *b, struct tb_seq *s, uint32_t i, uint32_t
 	if (tb_refs_insert(&s->refs, i, ref))
 		return -ENOMEM;
 	if (was_empty)
-		set_not_empty(&b->seqs, s);
+		remove_from_empty_list(&b->seqs, s);
 	if (!at_end) {
 		s->unordered = true;
 		s->begun = 0;
@@ -176,7 +176,7 @@ int tb_seq_insert(struct trace_buffer *b, struct tb_seq *s, uint32_t i, uint32_t
 	return 0;
 }
 
-void tb_seq_moved(struct trace_buffer *b, const struct tb_record *rec, size_t from, size_t to)
+void tb_seq_update_ref(struct trace_buffer *b, const struct tb_record *rec, size_t from, size_t to)
 {
 	struct tb_refs *refs = &tb_seq_of(b, rec)->refs;
 	uint32_t i = 0;
@@ -225,7 +225,7 @@ void tb_seq_enter_head(struct tb_seq *s, const struct tb_record *rec)
 	s->last_complete = false;
 }
 
-static void leave_head(struct trace_buffer *b, struct tb_seq *s, struct tb_record *rec)
+static void remove_head(struct trace_buffer *b, struct tb_seq *s, struct tb_record *rec)
 {
 	if (rec->read == 0)
 		tb_seq_enter_head(s, rec);
@@ -236,10 +236,10 @@ static void leave_head(struct trace_buffer *b, struct tb_seq *s, struct tb_recor
 	s->last_complete = rec->flags & TB_COMPLETE;
 	s->last_frags = rec->frags;
 	s->last_bytes = (uint16_t)(rec->base + rec->used);
-	tb_refs_pop(&s->refs);
+	tb_refs_pop_front(&s->refs);
 	s->begun = 0;
 	if (s->refs.n == 0)
-		set_empty(&b->seqs, s);
+		add_to_empty_list(&b->seqs, s);
 	b->n_unread--;
 	rec->chunk_id = (uint32_t)(tb_stride(rec->used) / TB_UNIT);
 	rec->seq = 0;
@@ -253,10 +253,10 @@ void tb_seq_finish_head(struct trace_buffer *b, struct tb_seq *s)
 
 	b->stats.chunks_read += rec->base == 0;
 	b->stats.bytes_read += tb_stride(rec->used);
-	leave_head(b, s, rec);
+	remove_head(b, s, rec);
 }
 
-void tb_seq_overwrite(struct trace_buffer *b, struct tb_record *rec)
+void tb_seq_drop_up_to(struct trace_buffer *b, struct tb_record *rec)
 {
 	struct tb_seq *s = tb_seq_of(b, rec);
 
@@ -269,7 +269,7 @@ void tb_seq_overwrite(struct trace_buffer *b, struct tb_record *rec)
 		b->stats.bytes_overwritten += tb_stride(head->used);
 		if (head->read < head->used)
 			s->loss |= DATA_LOSS_OVERWRITE;
-		leave_head(b, s, head);
+		remove_head(b, s, head);
 	}
 	tb_seq_wake(b, s);
 }

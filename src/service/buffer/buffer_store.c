@@ -115,7 +115,8 @@ static void tb_ring_locate(const struct tb_ring *r, tb_position *position, size_
 }
 
 /* Joins a free run with the runs that follow. Returns its bytes, at most up to end. */
-static size_t free_run(const struct tb_ring *r, struct tb_record *run, size_t offset, size_t end)
+static size_t join_free_runs(const struct tb_ring *r, struct tb_record *run, size_t offset,
+			     size_t end)
 {
 	size_t next = offset + (size_t)run->chunk_id * TB_UNIT;
 
@@ -125,7 +126,7 @@ static size_t free_run(const struct tb_ring *r, struct tb_record *run, size_t of
 	return next - offset;
 }
 
-struct tb_record *tb_ring_seek(struct tb_ring *r, tb_position *position)
+struct tb_record *tb_ring_find_unread(struct tb_ring *r, tb_position *position)
 {
 	for (;;) {
 		struct tb_record *rec;
@@ -137,7 +138,7 @@ struct tb_record *tb_ring_seek(struct tb_ring *r, tb_position *position)
 		rec = tb_record_at(r, offset);
 		if (rec->seq)
 			return rec;
-		*position += free_run(r, rec, offset, end);
+		*position += join_free_runs(r, rec, offset, end);
 	}
 }
 
@@ -160,7 +161,7 @@ void tb_ring_make_room(struct trace_buffer *b, size_t limit)
 		struct tb_record *rec = tb_record_at(r, r->old);
 
 		if (rec->seq)
-			tb_seq_overwrite(b, rec);
+			tb_seq_drop_up_to(b, rec);
 		r->old += (size_t)rec->chunk_id * TB_UNIT;
 		if (r->old >= r->old_end)
 			end_old_lap(b);
@@ -216,15 +217,15 @@ void tb_ring_restart(struct trace_buffer *b)
 
 	if (!restart_is_cheap(b))
 		return;
-	rec = tb_ring_seek(r, &position);
+	rec = tb_ring_find_unread(r, &position);
 	if (rec && position < r->lap * r->size)
 		return; /* a record of the previous lap would no longer be before the others */
 	if (tb_ring_has_old(r))
 		end_old_lap(b);
-	for (; rec; rec = tb_ring_seek(r, &position)) {
+	for (; rec; rec = tb_ring_find_unread(r, &position)) {
 		size_t from = (size_t)((uint8_t *)rec - r->base), len = tb_stride(rec->used);
 
-		tb_seq_moved(b, rec, from, to);
+		tb_seq_update_ref(b, rec, from, to);
 		memmove(r->base + to, rec, len);
 		position += len;
 		to += len;
@@ -240,14 +241,14 @@ void tb_ring_restart(struct trace_buffer *b)
 #define PAGE 4096u
 #define FIRST_SLICES 16u
 
-static void freebp(struct trace_buffer **b)
+static void trace_buffer_freep(struct trace_buffer **b)
 {
 	trace_buffer_free(*b);
 }
 
 int trace_buffer_new(size_t size, enum trace_buffer_policy policy, struct trace_buffer **ret)
 {
-	_cleanup_(freebp) struct trace_buffer *b = NULL;
+	_cleanup_(trace_buffer_freep) struct trace_buffer *b = NULL;
 	int err;
 
 	if (size == 0 || size > MAX_SIZE)

@@ -126,7 +126,7 @@ void tb_seqs_init(struct tb_seqs *t);
 /* Frees all sequences, also those of an incomplete clone. */
 void tb_seqs_deinit(struct tb_seqs *t);
 /* Frees the sequences that have been empty for the longest time. */
-void tb_seqs_collect(struct tb_seqs *t);
+void tb_seqs_evict_empty(struct tb_seqs *t);
 
 struct tb_seq *tb_seq_find(const struct trace_buffer *b, uint16_t producer_id, uint16_t writer_id);
 /* Returns the writer's sequence; creates it if there is none. NULL: no memory. */
@@ -148,7 +148,7 @@ static inline struct tb_record *tb_seq_record(const struct trace_buffer *b, cons
 int tb_seq_insert(struct trace_buffer *b, struct tb_seq *s, uint32_t i, uint32_t chunk_id,
 		  size_t offset);
 /* Updates the ref of an unread record that was moved in the ring. */
-void tb_seq_moved(struct trace_buffer *b, const struct tb_record *rec, size_t from, size_t to);
+void tb_seq_update_ref(struct trace_buffer *b, const struct tb_record *rec, size_t from, size_t to);
 /* Ends a stall: what the sequence waits for may be there, or will not come any more. */
 void tb_seq_wake(struct trace_buffer *b, struct tb_seq *s);
 
@@ -158,13 +158,13 @@ void tb_seq_enter_head(struct tb_seq *s, const struct tb_record *rec);
 /* Removes the sequence's first record. The rest of it, if any, is dropped. */
 void tb_seq_finish_head(struct trace_buffer *b, struct tb_seq *s);
 /* Drops all records of the sequence up to this one, whose space is needed. */
-void tb_seq_overwrite(struct trace_buffer *b, struct tb_record *rec);
+void tb_seq_drop_up_to(struct trace_buffer *b, struct tb_record *rec);
 
 /* ---- buffer_store.c ---- */
 
 /* Returns the first unread record at *position or after and sets *position to it; NULL at the
  * end. */
-struct tb_record *tb_ring_seek(struct tb_ring *r, tb_position *position);
+struct tb_record *tb_ring_find_unread(struct tb_ring *r, tb_position *position);
 /* Drops the records of the previous lap in [wr, limit), so that this range can be written. */
 void tb_ring_make_room(struct trace_buffer *b, size_t limit);
 /* Wraps: continues at 0, and drops the remaining records of the previous lap. */

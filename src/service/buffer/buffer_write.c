@@ -40,7 +40,7 @@ struct known {
 static bool find_known(const struct trace_buffer *b, const struct tb_seq *s, uint32_t chunk_id,
 		       struct known *ret)
 {
-	uint32_t i = tb_refs_upper(&s->refs, chunk_id);
+	uint32_t i = tb_refs_upper_bound(&s->refs, chunk_id);
 
 	if (i > 0 && tb_refs_at(&s->refs, i - 1)->chunk_id == chunk_id) {
 		struct tb_record *rec = tb_seq_record(b, s, i - 1);
@@ -91,7 +91,7 @@ static enum verdict judge_known(const struct tb_seq *s, const struct known *k,
 		return VERDICT_VIOLATION;
 	if (frags == k->frags)
 		return complete && !k->complete ? VERDICT_COMPLETE : VERDICT_NOTHING_NEW;
-	if (tb_refs_moves(&s->refs, tb_refs_upper(&s->refs, h->chunk_id)) > MAX_REORDER)
+	if (tb_refs_moves(&s->refs, tb_refs_upper_bound(&s->refs, h->chunk_id)) > MAX_REORDER)
 		return VERDICT_VIOLATION;
 	return VERDICT_STORE;
 }
@@ -104,7 +104,7 @@ static enum verdict judge_new(const struct tb_seq *s, uint32_t chunk_id)
 		return s->last_id - chunk_id > s->last_id - s->run_start ? VERDICT_TOO_LATE
 									 : VERDICT_NOTHING_NEW;
 	if (!tb_refs_admits(&s->refs, chunk_id) ||
-	    tb_refs_moves(&s->refs, tb_refs_upper(&s->refs, chunk_id)) > MAX_REORDER)
+	    tb_refs_moves(&s->refs, tb_refs_upper_bound(&s->refs, chunk_id)) > MAX_REORDER)
 		return VERDICT_VIOLATION;
 	return VERDICT_STORE;
 }
@@ -171,7 +171,7 @@ static uint16_t record_flags(const struct smb_chunk_header *h, bool complete, en
 /* Memory of a sequence: itself, its first refs, its slot, its share of the hash table. */
 #define SEQ_COST ((sizeof(struct tb_seq) + 8 * sizeof(struct tb_ref) + 32) / TB_UNIT * TB_UNIT)
 
-static void take_room_of_seq(struct trace_buffer *b, struct tb_seq *s)
+static void charge_ring_for_sequence(struct trace_buffer *b, struct tb_seq *s)
 {
 	struct tb_ring *r = &b->ring;
 	tb_position here;
@@ -201,7 +201,7 @@ static void add_record(struct trace_buffer *b, struct tb_seq *s, uint32_t chunk_
 		       const struct known *k, const struct tb_record *header)
 {
 	struct tb_ring *r = &b->ring;
-	uint32_t i = tb_refs_upper(&s->refs, chunk_id), n = s->refs.n;
+	uint32_t i = tb_refs_upper_bound(&s->refs, chunk_id), n = s->refs.n;
 
 	/* Making room may have dropped later records of the sequence. */
 	if (is_past(s, chunk_id) || tb_seq_insert(b, s, i, chunk_id, r->wr)) {
@@ -213,7 +213,7 @@ static void add_record(struct trace_buffer *b, struct tb_seq *s, uint32_t chunk_
 	b->n_unread++;
 	count_record(b, s, k, header);
 	r->wr += tb_stride(header->used);
-	take_room_of_seq(b, s);
+	charge_ring_for_sequence(b, s);
 	if (r->wr == r->size && b->policy == TRACE_BUFFER_RING)
 		tb_ring_wrap(b);
 }
@@ -311,7 +311,7 @@ void trace_buffer_commit(struct trace_buffer *b, const struct trace_buffer_write
 		return;
 	}
 	commit_to(b, s, header, payload, 0, len, complete, NULL);
-	tb_seqs_collect(&b->seqs);
+	tb_seqs_evict_empty(&b->seqs);
 }
 
 void trace_buffer_end_writer(struct trace_buffer *b, uint16_t producer_id, uint16_t writer_id)
@@ -353,7 +353,7 @@ void trace_buffer_append(struct trace_buffer *to, struct trace_buffer *from)
 	tb_position position = 0;
 	struct tb_record *rec;
 
-	while ((rec = tb_ring_seek(&from->ring, &position))) {
+	while ((rec = tb_ring_find_unread(&from->ring, &position))) {
 		append_record(to, tb_seq_of(from, rec), rec);
 		position += tb_stride(rec->used);
 	}
@@ -365,7 +365,7 @@ void trace_buffer_append(struct trace_buffer *to, struct trace_buffer *from)
 		if (same && s->ended)
 			trace_buffer_end_writer(to, s->writer.producer_id, s->writer.writer_id);
 	}
-	tb_seqs_collect(&to->seqs);
+	tb_seqs_evict_empty(&to->seqs);
 	trace_buffer_free(from);
 }
 
@@ -387,8 +387,8 @@ void trace_buffer_append(struct trace_buffer *to, struct trace_buffer *from)
 
 /* Returns the bytes to patch, or NULL if they are not in an unread record of the chunk. i: ref of
  * its last record. */
-static uint8_t *find_bytes(const struct trace_buffer *b, const struct tb_seq *s, uint32_t i,
-			   uint32_t offset)
+static uint8_t *find_bytes_to_patch(const struct trace_buffer *b, const struct tb_seq *s,
+				    uint32_t i, uint32_t offset)
 {
 	uint32_t chunk_id = tb_refs_at(&s->refs, i)->chunk_id;
 
@@ -405,11 +405,11 @@ static uint8_t *find_bytes(const struct trace_buffer *b, const struct tb_seq *s,
 	}
 }
 
-static bool apply(const struct trace_buffer *b, const struct tb_seq *s, uint32_t i,
-		  const struct trace_buffer_patch *patches, size_t n)
+static bool patch_chunk(const struct trace_buffer *b, const struct tb_seq *s, uint32_t i,
+			const struct trace_buffer_patch *patches, size_t n)
 {
 	for (size_t k = 0; k < n; k++) {
-		uint8_t *p = find_bytes(b, s, i, patches[k].offset);
+		uint8_t *p = find_bytes_to_patch(b, s, i, patches[k].offset);
 
 		if (!p)
 			return false;
@@ -428,13 +428,13 @@ void trace_buffer_apply_patches(struct trace_buffer *b, uint16_t producer_id, ui
 	/* A writer that ended sends no patches. These are from a later writer with the same id, and
 	 * no chunk of that writer was stored. */
 	s = tb_seq_find(b, producer_id, writer_id);
-	i = s && !s->ended ? tb_refs_upper(&s->refs, chunk_id) : 0;
+	i = s && !s->ended ? tb_refs_upper_bound(&s->refs, chunk_id) : 0;
 	if (i == 0 || tb_refs_at(&s->refs, i - 1)->chunk_id != chunk_id) {
 		b->stats.patches_failed++;
 		return;
 	}
 	s->begun = 0;
-	if (!apply(b, s, i - 1, patches, n)) {
+	if (!patch_chunk(b, s, i - 1, patches, n)) {
 		b->stats.patches_failed++;
 		return;
 	}

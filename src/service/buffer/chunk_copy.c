@@ -80,20 +80,20 @@ static enum tb_copy_result chunk_copy_reserve(struct chunk_copy *c, size_t n)
 }
 
 /* Copies the bytes of the window, up to n, to the ring. */
-static void empty_window(struct chunk_copy *c, size_t n)
+static void flush_window(struct chunk_copy *c, size_t n)
 {
 	if (c->window && n > c->from)
 		copy_nontemporal(chunk_copy_address_of(c, c->from), c->window, n - c->from);
 }
 
 /* Returns the size of the next part, so that it ends at a cache line of the ring. */
-static size_t part_in_window(const struct chunk_copy *c)
+static size_t window_part_size(const struct chunk_copy *c)
 {
 	return MAX_PART - ((uintptr_t)chunk_copy_address_of(c, c->got) & (COPY_CACHE_LINE - 1));
 }
 
 /* Returns the size of the next part and makes room for it. It reaches at least byte `upto`. */
-static size_t part_in_ring(struct chunk_copy *c, size_t upto)
+static size_t reserve_ring_part(struct chunk_copy *c, size_t upto)
 {
 	struct tb_ring *r = &c->b->ring;
 	size_t first = MAX(MIN_PART, MIN(r->size / PARTS_IN_RING, MAX_PART));
@@ -104,11 +104,13 @@ static size_t part_in_ring(struct chunk_copy *c, size_t upto)
 	return n;
 }
 
-static void take_part(struct chunk_copy *c, size_t upto)
+/* Copies the next part of the source, into the window if there is one, else into the ring. */
+static void copy_next_part(struct chunk_copy *c, size_t upto)
 {
-	size_t n = c->window ? MIN(part_in_window(c), c->len - c->got) : part_in_ring(c, upto);
+	size_t n =
+		c->window ? MIN(window_part_size(c), c->len - c->got) : reserve_ring_part(c, upto);
 
-	empty_window(c, c->got);
+	flush_window(c, c->got);
 	c->part = c->window ? c->window : chunk_copy_address_of(c, c->got);
 	memcpy(c->part, c->src + c->got, n);
 	/* The check must see the bytes that are stored, so the source is not read again. */
@@ -118,7 +120,7 @@ static void take_part(struct chunk_copy *c, size_t upto)
 }
 
 /* Copies until at least `upto` bytes are copied. */
-static enum tb_copy_result pull(struct chunk_copy *c, size_t upto)
+static enum tb_copy_result copy_up_to(struct chunk_copy *c, size_t upto)
 {
 	enum tb_copy_result r;
 
@@ -126,13 +128,13 @@ static enum tb_copy_result pull(struct chunk_copy *c, size_t upto)
 		return TB_COPY_SHORT;
 	r = chunk_copy_reserve(c, upto);
 	while (r == TB_COPY_OK && c->got < upto)
-		take_part(c, upto);
+		copy_next_part(c, upto);
 	return r;
 }
 
-static inline enum tb_copy_result need(struct chunk_copy *c, size_t upto)
+static inline enum tb_copy_result ensure_copied(struct chunk_copy *c, size_t upto)
 {
-	return upto <= c->got ? TB_COPY_OK : pull(c, upto);
+	return upto <= c->got ? TB_COPY_OK : copy_up_to(c, upto);
 }
 
 /* ---- the fragments in the copy ---- */
@@ -140,7 +142,7 @@ static inline enum tb_copy_result need(struct chunk_copy *c, size_t upto)
 
 /* Reads the size of a fragment at *off and advances *off. It accepts redundant forms of up to 10
  * bytes. */
-static enum tb_copy_result take_size(struct chunk_copy *c, size_t *off, uint64_t *ret)
+static enum tb_copy_result read_fragment_size(struct chunk_copy *c, size_t *off, uint64_t *ret)
 {
 	uint64_t v = 0;
 
@@ -149,7 +151,7 @@ static enum tb_copy_result take_size(struct chunk_copy *c, size_t *off, uint64_t
 		return TB_COPY_OK;
 	}
 	for (unsigned i = 0; i < MAX_SIZE_FIELD; i++) {
-		enum tb_copy_result r = need(c, *off + 1);
+		enum tb_copy_result r = ensure_copied(c, *off + 1);
 		uint8_t byte;
 
 		if (r != TB_COPY_OK)
@@ -165,11 +167,11 @@ static enum tb_copy_result take_size(struct chunk_copy *c, size_t *off, uint64_t
 }
 
 /* Reads one whole fragment and advances *off. */
-static enum tb_copy_result take_fragment(struct chunk_copy *c, size_t *off)
+static enum tb_copy_result read_fragment(struct chunk_copy *c, size_t *off)
 {
 	size_t body = *off;
 	uint64_t size;
-	enum tb_copy_result r = take_size(c, &body, &size);
+	enum tb_copy_result r = read_fragment_size(c, &body, &size);
 
 	if (r != TB_COPY_OK)
 		return r;
@@ -177,7 +179,7 @@ static enum tb_copy_result take_fragment(struct chunk_copy *c, size_t *off)
 		return TB_COPY_ABORTED;
 	if (size > c->len - body)
 		return TB_COPY_SHORT;
-	r = need(c, body + (size_t)size);
+	r = ensure_copied(c, body + (size_t)size);
 	if (r == TB_COPY_OK)
 		*off = body + (size_t)size;
 	return r;
@@ -197,13 +199,13 @@ enum tb_copy_result tb_chunk_copy(struct trace_buffer *b, const void *untrusted_
 	size_t used = 0;
 
 	for (unsigned i = 0; i < n && r == TB_COPY_OK; i++)
-		r = take_fragment(&c, &used);
+		r = read_fragment(&c, &used);
 	*ret_used = used;
 	if (r == TB_COPY_TOO_LARGE || r == TB_COPY_FULL)
 		return r;
 	room = chunk_copy_reserve(&c, used);
 	if (room != TB_COPY_OK)
 		return room;
-	empty_window(&c, used);
+	flush_window(&c, used);
 	return r;
 }

@@ -69,7 +69,7 @@ static uint32_t upper_by_bisection(const struct tb_refs *r, uint32_t chunk_id)
 	return lo;
 }
 
-uint32_t tb_refs_upper(const struct tb_refs *r, uint32_t chunk_id)
+uint32_t tb_refs_upper_bound(const struct tb_refs *r, uint32_t chunk_id)
 {
 	if (r->n == 0 || chunk_id - tb_refs_at(r, r->n - 1)->chunk_id < HALF)
 		return r->n;
@@ -125,7 +125,7 @@ int tb_refs_insert(struct tb_refs *r, uint32_t i, struct tb_ref ref)
 	return 0;
 }
 
-void tb_refs_pop(struct tb_refs *r)
+void tb_refs_pop_front(struct tb_refs *r)
 {
 	assert(r->n > 0);
 	r->n--;

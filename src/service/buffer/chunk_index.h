@@ -35,7 +35,7 @@ int tb_refs_copy(const struct tb_refs *r, struct tb_refs *to);
 /* Returns true if the order of the ids stays unambiguous with chunk_id. */
 bool tb_refs_admits(const struct tb_refs *r, uint32_t chunk_id);
 /* Returns the number of refs whose id is not after chunk_id. tb_refs_admits() must be true. */
-uint32_t tb_refs_upper(const struct tb_refs *r, uint32_t chunk_id);
+uint32_t tb_refs_upper_bound(const struct tb_refs *r, uint32_t chunk_id);
 /* Inserts a ref as number i, which moves tb_refs_moves(r, i) others. Returns 0 or -ENOMEM. */
 int tb_refs_insert(struct tb_refs *r, uint32_t i, struct tb_ref ref);
-void tb_refs_pop(struct tb_refs *r);
+void tb_refs_pop_front(struct tb_refs *r);

@@ -106,8 +106,8 @@ static int decode_request(struct clone_request *r, const uint8_t *args, size_t l
 
 /* ---- replies ---- */
 
-static int reply(const struct consumer_port *c, const struct ipc_call *call,
-		 const struct session *clone, const char *error)
+static int send_clone_reply(const struct consumer_port *c, const struct ipc_call *call,
+			    const struct session *clone, const char *error)
 {
 	_cleanup_(pb_mem_deinit) struct pb_mem m = {0};
 	int64_t msb, lsb;
@@ -177,7 +177,8 @@ static enum group clone_group_of(const struct session *s, size_t buffer)
 
 /* ---- buffers ---- */
 
-static int move_buffer(struct session *s, size_t i, struct trace_buffer **ret)
+/* Replaces buffer i of the session by an empty one. Returns 0 and the old one, or -errno. */
+static int swap_in_empty_buffer(struct session *s, size_t i, struct trace_buffer **ret)
 {
 	struct trace_buffer *fresh;
 	int r = trace_buffer_new_like(trace_get_buffer(session_trace(s), i), &fresh);
@@ -188,7 +189,7 @@ static int move_buffer(struct session *s, size_t i, struct trace_buffer **ret)
 	return 0;
 }
 
-/* Creates the copies, which are empty until take_buffers(). */
+/* Creates the copies, which are empty until move_or_copy_group(). */
 static int new_copies(struct pending_clone *p)
 {
 	const struct session *s = p->source;
@@ -202,7 +203,7 @@ static int new_copies(struct pending_clone *p)
 }
 
 /* Moves or copies the buffers of a group. */
-static void take_buffers(struct pending_clone *p, enum group group)
+static void move_or_copy_group(struct pending_clone *p, enum group group)
 {
 	struct session *s = p->source;
 
@@ -213,7 +214,7 @@ static void take_buffers(struct pending_clone *p, enum group group)
 		if (clone_group_of(s, i) != group)
 			continue;
 		r = group == GROUP_MOVED
-			    ? move_buffer(s, i, to)
+			    ? swap_in_empty_buffer(s, i, to)
 			    : trace_buffer_clone(trace_get_buffer(session_trace(s), i), *to);
 		p->no_memory = r < 0;
 		p->result.taken_boot_ns[i] = clock_boot_ns();
@@ -246,7 +247,7 @@ static int clear_buffers(struct session *s)
 		if (!session_config(s)->buffers[i]->clear_before_clone ||
 		    trace_buffer_stats(trace_get_buffer(session_trace(s), i))->bytes_written == 0)
 			continue;
-		if (move_buffer(s, i, &old) < 0)
+		if (swap_in_empty_buffer(s, i, &old) < 0)
 			return -ENOMEM;
 		trace_buffer_free(old);
 	}
@@ -258,7 +259,7 @@ static int clear_buffers(struct session *s)
 static void clone_answer(struct consumer_port *c, const struct ipc_call *call,
 			 const struct session *clone, const char *error)
 {
-	if (reply(c, call, clone, error) < 0)
+	if (send_clone_reply(c, call, clone, error) < 0)
 		ipc_reject(c->conn, call);
 }
 
@@ -291,7 +292,7 @@ static int make_session_with_file(struct pending_clone *p, struct session **ret,
 	if (r < 0)
 		return r;
 	for (size_t g = 0; g < N_GROUPS; g++)
-		take_buffers(p, (enum group)g);
+		move_or_copy_group(p, (enum group)g);
 	r = make_session(p, ret, e);
 	if (r < 0) {
 		give_back_buffers(p);
@@ -326,7 +327,7 @@ static void clone_finish(struct pending_clone *p)
 	file_writer_finish(session_file(clone));
 }
 
-void clone_is_written(struct consumer_port *c)
+void clone_on_file_written(struct consumer_port *c)
 {
 	struct session *failed = NULL;
 
@@ -340,7 +341,7 @@ void clone_is_written(struct consumer_port *c)
 	session_free(failed);
 }
 
-void clone_give_up_file(struct consumer_port *c)
+void clone_reject_waiting_call(struct consumer_port *c)
 {
 	if (c->has_clone_call)
 		ipc_reject(c->conn, &c->clone_call);
@@ -375,7 +376,7 @@ static void clone_advance(struct pending_clone *p)
 		if (f->running || (f->group == GROUP_COPIED && !is_prepared(p)))
 			ready = false;
 		else if (!f->taken && p->file.fd < 0)
-			take_buffers(p, f->group);
+			move_or_copy_group(p, f->group);
 	}
 	if (ready)
 		clone_finish(p);
@@ -434,7 +435,7 @@ static void begin_flushes(struct pending_clone *p, uint64_t flags)
 
 /* ---- choice of the source, and permission ---- */
 
-static int32_t score_of(const struct session *s)
+static int32_t effective_bugreport_score(const struct session *s)
 {
 	return session_state(s) == SESSION_STARTED ? session_config(s)->bugreport_score : 0;
 }
@@ -449,7 +450,8 @@ static struct session *find_for_bugreport(const struct consumer_port *c)
 	struct session *s = NULL, *best = NULL;
 
 	while ((s = sessions_next(c->sessions, s)))
-		if (may_clone(c, s) && score_of(s) > (best ? score_of(best) : 0))
+		if (may_clone(c, s) &&
+		    effective_bugreport_score(s) > (best ? effective_bugreport_score(best) : 0))
 			best = s;
 	return best;
 }
@@ -491,7 +493,8 @@ static struct session *find_source(const struct consumer_port *c, const struct c
 	return s;
 }
 
-static const char *why_not(const struct consumer_port *c, const struct session *source, int fd)
+static const char *reason_to_refuse(const struct consumer_port *c, const struct session *source,
+				    int fd)
 {
 	if (!may_clone(c, source))
 		return "Not allowed to clone a session from another UID";
@@ -506,14 +509,14 @@ static const char *why_not(const struct consumer_port *c, const struct session *
 
 /* ---- the method ---- */
 
-static void source_ends(struct session_watch *w)
+static void on_source_end(struct session_watch *w)
 {
 	struct pending_clone *p = container_of(w, struct pending_clone, watch);
 	struct consumer_port *c = p->consumer;
 	struct ipc_call call = p->call;
 
 	pending_free(p);
-	if (reply(c, &call, NULL, "Original session ended") < 0)
+	if (send_clone_reply(c, &call, NULL, "Original session ended") < 0)
 		ipc_reject(c->conn, &call);
 }
 
@@ -545,8 +548,8 @@ static struct pending_clone *pending_new(struct consumer_port *c, struct session
 		p->result.trigger = r->trigger;
 	if (r->has_trigger)
 		r->trigger = (struct received_trigger){0};
-	p->watch.session_ends = source_ends;
-	session_watch_end(source, &p->watch);
+	p->watch.session_ends = on_source_end;
+	session_watch(source, &p->watch);
 	c->clone = p;
 	return p;
 }
@@ -562,16 +565,16 @@ static int begin_clone(struct consumer_port *c, const struct ipc_call *call,
 	uint64_t flags = FLUSH_REASON_CLONE | FLUSH_BY_SERVICE;
 
 	if (!source)
-		return reply(c, call, NULL, error);
-	refused = why_not(c, source, file.fd);
+		return send_clone_reply(c, call, NULL, error);
+	refused = reason_to_refuse(c, source, file.fd);
 	if (refused)
-		return reply(c, call, NULL, refused);
+		return send_clone_reply(c, call, NULL, refused);
 	/* Checked before anything of the source is cleared or moved. */
 	if (session_file(source) && file_writer_check_clone(session_file(source), file.fd, &e) < 0)
-		return reply(c, call, NULL, e.text);
+		return send_clone_reply(c, call, NULL, e.text);
 	p = pending_new(c, source, call, r, &e);
 	if (!p)
-		return reply(c, call, NULL, e.text);
+		return send_clone_reply(c, call, NULL, e.text);
 	if (session_file(source))
 		p->file = passed_file_release(&file);
 	p->no_memory = clear_buffers(source) < 0 || new_copies(p) < 0;
@@ -593,7 +596,7 @@ int clone_call(void *endpoint, const struct ipc_call *call, const uint8_t *args,
 		return r;
 	clone_cancel(c);
 	if (e.text[0])
-		return reply(c, call, NULL, e.text);
+		return send_clone_reply(c, call, NULL, e.text);
 	return begin_clone(c, call, &request, passed_file_release(&file));
 }
 

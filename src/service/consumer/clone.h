@@ -24,9 +24,11 @@ struct session;
  */
 int clone_call(void *endpoint, const struct ipc_call *call, const uint8_t *args, size_t len);
 
-/* The file of the consumer's clone is complete, or failed: answers the call. */
-void clone_is_written(struct consumer_port *c);
-/* The consumer's session is freed or detached before its file is complete: rejects the call. */
-void clone_give_up_file(struct consumer_port *c);
+/* Call when the file of the consumer's clone is complete or has failed. Answers the CloneSession call
+ * that waits for it. */
+void clone_on_file_written(struct consumer_port *c);
+/* Call when the consumer's session is freed or detached. Rejects the CloneSession call that waits for
+ * the session's file, if any. */
+void clone_reject_waiting_call(struct consumer_port *c);
 /* Cancels a clone in progress and rejects its call. */
 void clone_cancel(struct consumer_port *c);

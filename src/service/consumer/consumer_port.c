@@ -28,7 +28,7 @@ static int start_tracing(void *endpoint, const struct ipc_call *call, const uint
 {
 	struct consumer_port *c = endpoint;
 
-	if (decode_nothing(args, len) < 0)
+	if (check_request_parses(args, len) < 0)
 		return -EBADMSG;
 	ipc_reply_empty(c->conn, call);
 	if (c->session)
@@ -41,12 +41,12 @@ static int disable_tracing(void *endpoint, const struct ipc_call *call, const ui
 {
 	struct consumer_port *c = endpoint;
 
-	if (decode_nothing(args, len) < 0)
+	if (check_request_parses(args, len) < 0)
 		return -EBADMSG;
 	ipc_reply_empty(c->conn, call);
 	if (!c->session)
 		return 0;
-	session_set_end(c->session, "its consumer stopped it");
+	session_set_end_reason(c->session, "its consumer stopped it");
 	session_disable(c->session, false);
 	return 0;
 }
@@ -56,7 +56,7 @@ static int free_buffers(void *endpoint, const struct ipc_call *call, const uint8
 {
 	struct consumer_port *c = endpoint;
 
-	if (decode_nothing(args, len) < 0)
+	if (check_request_parses(args, len) < 0)
 		return -EBADMSG;
 	ipc_reply_empty(c->conn, call);
 	consumer_session_end(c);
@@ -104,7 +104,7 @@ static int read_buffers(void *endpoint, const struct ipc_call *call, const uint8
 {
 	struct consumer_port *c = endpoint;
 
-	if (decode_nothing(args, len) < 0)
+	if (check_request_parses(args, len) < 0)
 		return -EBADMSG;
 	return reader_begin(&c->reader, call,
 			    c->session && session_is_readable(c->session) ? c->session : NULL);
@@ -118,7 +118,7 @@ static int get_trace_stats(void *endpoint, const struct ipc_call *call, const ui
 	struct consumer_port *c = endpoint;
 	_cleanup_(pb_mem_deinit) struct pb_mem m = {0};
 
-	if (decode_nothing(args, len) < 0)
+	if (check_request_parses(args, len) < 0)
 		return -EBADMSG;
 	if (!c->session)
 		return -ENOENT;
@@ -158,8 +158,8 @@ static int observe_events(void *endpoint, const struct ipc_call *call, const uin
 
 /* ---- methods that are not supported, whose reply has an error text ---- */
 
-static int refuse_with(struct consumer_port *c, const struct ipc_call *call, uint32_t success_field,
-		       uint32_t text_field, const char *text)
+static int reply_unsupported(struct consumer_port *c, const struct ipc_call *call,
+			     uint32_t success_field, uint32_t text_field, const char *text)
 {
 	_cleanup_(pb_mem_deinit) struct pb_mem m = {0};
 
@@ -174,11 +174,11 @@ static int refuse_with(struct consumer_port *c, const struct ipc_call *call, uin
 static int save_trace_for_bugreport(void *endpoint, const struct ipc_call *call,
 				    const uint8_t *args, size_t len)
 {
-	if (decode_nothing(args, len) < 0)
+	if (check_request_parses(args, len) < 0)
 		return -EBADMSG;
-	return refuse_with(endpoint, call, PB_SAVE_TRACE_FOR_BUGREPORT_RESPONSE_SUCCESS,
-			   PB_SAVE_TRACE_FOR_BUGREPORT_RESPONSE_MSG,
-			   "SaveTraceForBugreport is deprecated: use CloneSession");
+	return reply_unsupported(endpoint, call, PB_SAVE_TRACE_FOR_BUGREPORT_RESPONSE_SUCCESS,
+				 PB_SAVE_TRACE_FOR_BUGREPORT_RESPONSE_MSG,
+				 "SaveTraceForBugreport is deprecated: use CloneSession");
 }
 
 /* ---- the port ---- */

@@ -137,7 +137,7 @@ static void begin_session(struct consumer_port *c, const struct ipc_call *call,
 	}
 	producers_set_lockdown(c->sessions->producers, session_config(c->session)->lockdown_mode);
 	park_enable(c, call);
-	session_begin(c->session);
+	session_setup_and_start(c->session);
 }
 
 int consumer_session_enable(void *endpoint, const struct ipc_call *call, const uint8_t *args,
@@ -177,7 +177,7 @@ static int consumer_session_detach(struct consumer_port *c, const char *key)
 	if (r < 0)
 		return r;
 	reader_cancel(&c->reader);
-	clone_give_up_file(c);
+	clone_reject_waiting_call(c);
 	session_reject_flushes(c->session, c);
 	c->session = NULL;
 	return 0;
@@ -185,24 +185,24 @@ static int consumer_session_detach(struct consumer_port *c, const char *key)
 
 /* Detaches the session and stops it, so that its file gets all data and the reason for the end. The
  * session frees itself when the file is complete. */
-static void leave_file(struct consumer_port *c)
+static void detach_and_stop(struct consumer_port *c)
 {
 	struct session *s = c->session;
 
 	answer_enable(c, session_error(s));
 	(void)consumer_session_detach(c, NULL); /* without a key it cannot fail */
-	session_set_end(s, "its consumer went away");
+	session_set_end_reason(s, "its consumer went away");
 	session_disable(s, false);
 }
 
 void consumer_session_end(struct consumer_port *c)
 {
 	if (c->session && session_writes_file(c->session)) {
-		leave_file(c);
+		detach_and_stop(c);
 		return;
 	}
 	reader_cancel(&c->reader);
-	clone_give_up_file(c);
+	clone_reject_waiting_call(c);
 	session_free(TAKE_PTR(c->session));
 }
 
@@ -211,7 +211,7 @@ void consumer_session_end(struct consumer_port *c)
 static void on_ended(void *ctx, const char *error)
 {
 	answer_enable(ctx, error);
-	clone_is_written(ctx);
+	clone_on_file_written(ctx);
 }
 
 static void on_all_started(void *ctx)

@@ -224,7 +224,7 @@ int query_capabilities(void *endpoint, const struct ipc_call *call, const uint8_
 	_cleanup_(pb_mem_deinit) struct pb_mem m = {0};
 	struct pb_enc *e = &m.enc;
 
-	if (decode_nothing(args, len) < 0)
+	if (check_request_parses(args, len) < 0)
 		return -EBADMSG;
 	if (pb_mem_init(&m) < 0)
 		return -ENOMEM;

@@ -179,7 +179,7 @@ static bool read_batch(struct reader *r)
 		return trace_read_batch(session_trace(r->session), &r->sink, READ_BATCH_BYTES);
 	more = trace_read_batch(session_trace(r->session), compressor_sink(r->compressor, &r->sink),
 				COMPRESSOR_GROUP_BYTES);
-	compressor_end(r->compressor);
+	compressor_end_group(r->compressor);
 	return more;
 }
 

@@ -52,7 +52,7 @@ void reader_deinit(struct reader *r);
 /* Begins the stream of a ReadBuffers call; rejects an earlier call. session NULL: answers at once
  * without data. Returns 0 or -ENOMEM. */
 int reader_begin(struct reader *r, const struct ipc_call *call, struct session *session);
-/* All queued replies were sent: continues. */
+/* Call when all queued replies were sent. Continues the stream, if there is one. */
 void reader_on_drained(struct reader *r);
-/* The session is about to be freed: rejects the stream. */
+/* Call before the session is freed. Ends the stream, if any, and rejects its call. */
 void reader_cancel(struct reader *r);

@@ -48,12 +48,12 @@ static packed_action filter_bytecode_pack(enum filter_action action, uint32_t ar
 	return argument << FILTER_ACTION_BITS | action;
 }
 
-static int invalid(struct err_text *e, const char *what)
+static int fail_invalid(struct err_text *e, const char *what)
 {
 	return err_set(e, -EINVAL, "%s", what);
 }
 
-static int no_memory(struct err_text *e)
+static int fail_no_memory(struct err_text *e)
 {
 	return err_set(e, -ENOMEM, "out of memory");
 }
@@ -82,15 +82,15 @@ static int read_words(const uint8_t *p, size_t len, struct words *w, struct err_
 	while (p != end) {
 		p = pb_get_varint(p, end, &v);
 		if (!p || v > UINT32_MAX)
-			return invalid(e, "it is not a list of varints of 32 bits");
+			return fail_invalid(e, "it is not a list of varints of 32 bits");
 		if (w->n == MAX_FILTER_WORDS)
-			return invalid(e, "it is too long");
+			return fail_invalid(e, "it is too long");
 		if (array_reserve(&w->list, &w->cap, w->n + 1, sizeof(*w->list)) < 0)
-			return no_memory(e);
+			return fail_no_memory(e);
 		w->list[w->n++] = (uint32_t)v;
 	}
 	if (len && w->list[--w->n] != checksum(w))
-		return invalid(e, "its checksum is wrong");
+		return fail_invalid(e, "its checksum is wrong");
 	return 0;
 }
 
@@ -134,8 +134,8 @@ static int filter_bytecode_add_rule(struct rules *r, uint32_t first, uint32_t en
 	if (end <= from)
 		return 0;
 	if (r->n_high > 0 && r->high[r->n_high - 1].end > from)
-		return invalid(e, "fields above 127 are not in order");
-	return add_high(r, from, end, action) < 0 ? no_memory(e) : 0;
+		return fail_invalid(e, "fields above 127 are not in order");
+	return add_high(r, from, end, action) < 0 ? fail_no_memory(e) : 0;
 }
 
 /* Reads one word and its argument. Sets *ret_end if the word ends the message. */
@@ -144,29 +144,29 @@ static int read_rule(struct words *w, struct rules *r, bool *ret_end, struct err
 	uint32_t word, argument = 0, field, opcode;
 
 	if (!next_word(w, &word))
-		return invalid(e, "it ends inside a message");
+		return fail_invalid(e, "it ends inside a message");
 	field = word >> 3;
 	opcode = word & 7;
 	*ret_end = opcode == OP_END;
 	if (*ret_end)
 		return 0;
 	if (field == 0)
-		return invalid(e, "a field has the number 0");
+		return fail_invalid(e, "a field has the number 0");
 	if ((opcode == OP_RANGE || opcode == OP_NESTED || opcode == OP_STRING_TYPE) &&
 	    !next_word(w, &argument))
-		return invalid(e, "it ends inside a message");
+		return fail_invalid(e, "it ends inside a message");
 	switch ((enum opcode)opcode) {
 	case OP_FIELD:
 		return filter_bytecode_add_rule(r, field, field + 1,
 						filter_bytecode_pack(FILTER_KEEP, 0), e);
 	case OP_RANGE:
 		if (argument > UINT32_MAX - field)
-			return invalid(e, "a range ends above the largest number");
+			return fail_invalid(e, "a range ends above the largest number");
 		return filter_bytecode_add_rule(r, field, MIN(field + argument, FIELDS),
 						filter_bytecode_pack(FILTER_KEEP, 0), e);
 	case OP_NESTED:
 		if (argument >= MAX_FILTER_WORDS)
-			return invalid(e, "a field refers to a message that does not exist");
+			return fail_invalid(e, "a field refers to a message that does not exist");
 		return filter_bytecode_add_rule(r, field, field + 1,
 						filter_bytecode_pack(FILTER_NESTED, argument), e);
 	case OP_STRING:
@@ -175,7 +175,7 @@ static int read_rule(struct words *w, struct rules *r, bool *ret_end, struct err
 			r, field, field + 1,
 			filter_bytecode_pack(FILTER_STRING, MIN(argument, FILTER_OTHER_TYPE)), e);
 	default:
-		return invalid(e, "it has an unknown opcode");
+		return fail_invalid(e, "it has an unknown opcode");
 	}
 }
 
@@ -198,14 +198,14 @@ static int next_triple(struct overlay *o, struct err_text *e)
 		return 0;
 	}
 	if (!next_word(&o->words, &word) || !next_word(&o->words, &argument))
-		return invalid(e, "the overlay ends inside a triple");
+		return fail_invalid(e, "the overlay ends inside a triple");
 	opcode = word & 7;
 	if (opcode != OP_FIELD && opcode != OP_STRING && opcode != OP_STRING_TYPE)
-		return invalid(e, "the overlay has an opcode that is not for overlays");
+		return fail_invalid(e, "the overlay has an opcode that is not for overlays");
 	if (word >> 3 == 0)
-		return invalid(e, "a field of the overlay has the number 0");
+		return fail_invalid(e, "a field of the overlay has the number 0");
 	if (message < o->message || (message == o->message && word >> 3 <= o->field))
-		return invalid(e, "the overlay is not in order");
+		return fail_invalid(e, "the overlay is not in order");
 	o->message = message;
 	o->field = word >> 3;
 	if (opcode != OP_STRING_TYPE)
@@ -245,7 +245,7 @@ static int merge_high(struct overlay *o, uint32_t message, struct rules *r, stru
 	r->high = merged.high;
 	r->n_high = merged.n_high;
 	r->n += merged.n;
-	return error == -ENOMEM ? no_memory(e) : error;
+	return error == -ENOMEM ? fail_no_memory(e) : error;
 }
 
 static int apply_overlay(struct overlay *o, uint32_t message, struct rules *r, struct err_text *e)
@@ -335,10 +335,10 @@ static int filter_bytecode_read_message(struct filter_bytecode *b, struct words 
 	if (error == 0) {
 		if (array_reserve(&b->messages, &b->cap_messages, b->n_messages + 1,
 				  sizeof(*b->messages)) < 0) {
-			error = no_memory(e);
+			error = fail_no_memory(e);
 		} else {
 			b->n_messages++;
-			error = fill_table(b, &r) < 0 ? no_memory(e) : 0;
+			error = fill_table(b, &r) < 0 ? fail_no_memory(e) : 0;
 		}
 	}
 	free(r.high);
@@ -362,9 +362,9 @@ static int check_messages(struct filter_bytecode *b, struct err_text *e)
 	for (size_t i = 0; i < b->n_ranges; i++)
 		good &= message_exists(b, b->ranges[i].action);
 	if (!good)
-		return invalid(e, "a field refers to a message that does not exist");
+		return fail_invalid(e, "a field refers to a message that does not exist");
 	if (b->n_messages == 0 || filter_bytecode_action(b, 0, 1, &b->root) != FILTER_NESTED)
-		return invalid(e, "its first message is not Trace: field 1 has no message");
+		return fail_invalid(e, "its first message is not Trace: field 1 has no message");
 	return 0;
 }
 
@@ -378,7 +378,7 @@ static int filter_bytecode_compile(struct filter_bytecode *b, struct words *w, s
 	if (r < 0)
 		return r;
 	if (o->message != UINT32_MAX)
-		return invalid(e, "the overlay refers to a message that does not exist");
+		return fail_invalid(e, "the overlay refers to a message that does not exist");
 	return check_messages(b, e);
 }
 
@@ -388,7 +388,7 @@ int filter_bytecode_new(const void *code, size_t len, const void *overlay, size_
 	struct filter_bytecode *b = calloc(1, sizeof(*b));
 	struct overlay o = {.message = 0};
 	struct words w = {0};
-	int r = b ? 0 : no_memory(e);
+	int r = b ? 0 : fail_no_memory(e);
 
 	if (r == 0)
 		r = read_words(code, len, &w, e);
@@ -421,8 +421,8 @@ uint32_t filter_bytecode_root(const struct filter_bytecode *b)
 	return b->root;
 }
 
-uint32_t filter_bytecode_find(const struct filter_bytecode *b, const struct filter_table *t,
-			      uint64_t field)
+uint32_t filter_bytecode_find_in_ranges(const struct filter_bytecode *b,
+					const struct filter_table *t, uint64_t field)
 {
 	size_t low = t->ranges, high = low + t->n_ranges;
 

@@ -39,7 +39,7 @@ enum filter_action {
 
 #define FILTER_ACTION_BITS 2
 
-/* Private to filter_bytecode_find() and filter_bytecode_action(). */
+/* Private to filter_bytecode_find_in_ranges() and filter_bytecode_action(). */
 struct filter_range {
 	uint32_t first, end, action;
 };
@@ -69,8 +69,9 @@ void filter_bytecode_free(struct filter_bytecode *b);
 /* Returns the message of Trace.packet. */
 uint32_t filter_bytecode_root(const struct filter_bytecode *b);
 
-uint32_t filter_bytecode_find(const struct filter_bytecode *b, const struct filter_table *t,
-			      uint64_t field);
+/* Returns the action, with its argument, for a field that has no index in the table. */
+uint32_t filter_bytecode_find_in_ranges(const struct filter_bytecode *b,
+					const struct filter_table *t, uint64_t field);
 
 /* Returns the action for any field of an existing message. */
 static inline enum filter_action filter_bytecode_action(const struct filter_bytecode *b,
@@ -79,7 +80,7 @@ static inline enum filter_action filter_bytecode_action(const struct filter_byte
 {
 	const struct filter_table *t = &b->messages[message];
 	uint32_t action = field < t->n_direct ? b->actions[t->direct + field]
-					      : filter_bytecode_find(b, t, field);
+					      : filter_bytecode_find_in_ranges(b, t, field);
 
 	*ret_argument = action >> FILTER_ACTION_BITS;
 	return (enum filter_action)(action & ((1u << FILTER_ACTION_BITS) - 1));

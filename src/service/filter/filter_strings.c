@@ -50,7 +50,7 @@ static void redact_groups(const struct rule *r, uint8_t *text, const struct rege
 }
 
 /* Returns 1 if the rule matches, 0 if not, or -E2BIG. */
-static int match_whole(const struct rule *r, uint8_t *text, size_t len, uint64_t *budget)
+static int match_and_redact(const struct rule *r, uint8_t *text, size_t len, uint64_t *budget)
 {
 	struct regex_span spans[REGEX_MAX_GROUPS];
 	int found =
@@ -61,7 +61,8 @@ static int match_whole(const struct rule *r, uint8_t *text, size_t len, uint64_t
 	return found;
 }
 
-static int search_all(const struct rule *r, uint8_t *text, size_t len, uint64_t *budget)
+/* Returns 1 if the expression occurs, 0 if not, or -E2BIG. */
+static int redact_all_matches(const struct rule *r, uint8_t *text, size_t len, uint64_t *budget)
 {
 	struct regex_span spans[REGEX_MAX_GROUPS];
 	size_t from = 0;
@@ -91,7 +92,7 @@ static const uint8_t *find_payload(const uint8_t *text, size_t len)
 	return bar ? bar + 1 : NULL;
 }
 
-static bool is_for(const struct rule *r, const uint8_t *payload, const uint8_t *end)
+static bool rule_applies(const struct rule *r, const uint8_t *payload, const uint8_t *end)
 {
 	if (!r->is_atrace)
 		return true;
@@ -110,10 +111,10 @@ int filter_strings_apply(struct filter_strings *s, uint32_t semantic_type, uint8
 	for (size_t i = 0; i < s->n; i++) {
 		const struct rule *rule = &s->rules[i];
 
-		if (!(rule->types >> semantic_type & 1) || !is_for(rule, payload, text + len))
+		if (!(rule->types >> semantic_type & 1) || !rule_applies(rule, payload, text + len))
 			continue;
-		r = rule->searches ? search_all(rule, text, len, budget)
-				   : match_whole(rule, text, len, budget);
+		r = rule->searches ? redact_all_matches(rule, text, len, budget)
+				   : match_and_redact(rule, text, len, budget);
 		if (r != 0)
 			return r < 0 ? r : 0;
 	}

@@ -47,8 +47,8 @@ struct trace_filter {
 
 /* ---- packets ---- */
 
-static int filter(struct trace_filter *f, const uint8_t *in, size_t len, uint8_t *out,
-		  size_t *ret_len)
+static int filter_bytes(struct trace_filter *f, const uint8_t *in, size_t len, uint8_t *out,
+			size_t *ret_len)
 {
 	uint64_t budget = MAX_FILTER_STEPS;
 	int r = filter_message(f->code, f->strings, in, len, out, ret_len, &budget);
@@ -86,12 +86,13 @@ static void trace_filter_count(struct trace_filter *f, int r, size_t in, size_t 
 		f->output_bytes += out;
 }
 
-void trace_filter_put(struct trace_filter *f, struct packet_sink *sink, uint8_t *packet, size_t len)
+void trace_filter_pass_service_packet(struct trace_filter *f, struct packet_sink *sink,
+				      uint8_t *packet, size_t len)
 {
 	if (f) {
 		struct timing t = begin_timing(f, len);
 		size_t left = 0;
-		int r = filter(f, packet, len, packet, &left);
+		int r = filter_bytes(f, packet, len, packet, &left);
 
 		trace_filter_count(f, r, len, left, t);
 		if (r < 0)
@@ -123,12 +124,12 @@ static int filter_slices(struct trace_filter *f, const struct trace_filter_input
 	size_t used = 0;
 
 	if (in->n_slices == 1)
-		return filter(f, in->slices[0].iov_base, in->size, f->out, ret_len);
+		return filter_bytes(f, in->slices[0].iov_base, in->size, f->out, ret_len);
 	for (size_t i = 0; i < in->n_slices; i++) {
 		memcpy(f->out + used, in->slices[i].iov_base, in->slices[i].iov_len);
 		used += in->slices[i].iov_len;
 	}
-	return filter(f, f->out, used, f->out, ret_len);
+	return filter_bytes(f, f->out, used, f->out, ret_len);
 }
 
 static int filter_packet(struct trace_filter *f, const struct trace_filter_input *in,
@@ -140,7 +141,7 @@ static int filter_packet(struct trace_filter *f, const struct trace_filter_input
 	if (r == 0)
 		r = filter_slices(f, in, &len);
 	if (r == 0)
-		r = filter(f, in->trailer, in->trailer_len, f->out + len, &trailer_len);
+		r = filter_bytes(f, in->trailer, in->trailer_len, f->out + len, &trailer_len);
 	if (r == 0)
 		*ret_len = len + trailer_len;
 	return r;
@@ -185,7 +186,8 @@ void trace_filter_put_stats(const struct trace_filter *f, struct pb_enc *e)
 
 /* ---- life ---- */
 
-static int load(struct trace_filter *f, const Pb__TraceConfig__TraceFilter *c, struct err_text *e)
+static int load_code_and_rules(struct trace_filter *f, const Pb__TraceConfig__TraceFilter *c,
+			       struct err_text *e)
 {
 	const ProtobufCBinaryData *code = c->bytecode_v2.len ? &c->bytecode_v2 : &c->bytecode;
 	struct err_text why;
@@ -213,7 +215,8 @@ int trace_filter_new(const Pb__TraceConfig *config, struct err_text *e, struct t
 		return err_set(e, -ENOMEM, "out of memory");
 	f->n_buffers = config->n_buffers;
 	f->discarded = calloc(f->n_buffers + 1, sizeof(*f->discarded));
-	r = f->discarded ? load(f, config->trace_filter, e) : err_set(e, -ENOMEM, "out of memory");
+	r = f->discarded ? load_code_and_rules(f, config->trace_filter, e)
+			 : err_set(e, -ENOMEM, "out of memory");
 	if (r < 0) {
 		trace_filter_free(f);
 		return r;

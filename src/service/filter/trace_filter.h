@@ -28,8 +28,8 @@ void trace_filter_free(struct trace_filter *f);
 
 /* Filters a packet of the service in place and passes it to the sink. f NULL: passes it unchanged.
  */
-void trace_filter_put(struct trace_filter *f, struct packet_sink *sink, uint8_t *packet,
-		      size_t len);
+void trace_filter_pass_service_packet(struct trace_filter *f, struct packet_sink *sink,
+				      uint8_t *packet, size_t len);
 
 /* Counts a packet that bypasses the filter: adds bytes (may be negative, to correct) to input and
  * output. */

@@ -40,12 +40,12 @@ static uint64_t read_tsc(void)
 }
 #endif
 
-size_t clock_snapshot_clocks(void)
+size_t clock_snapshot_n_clocks(void)
 {
 	return TSC + HAS_TSC;
 }
 
-uint32_t clock_snapshot_id(size_t i)
+uint32_t clock_snapshot_clock_id(size_t i)
 {
 	return i < TSC ? clocks[i].id : PB__BUILTIN_CLOCK__BUILTIN_CLOCK_TSC;
 }

@@ -27,9 +27,10 @@ struct clock_snapshots {
 	size_t n;
 };
 
-/* Returns the number of clocks of this machine, and the BuiltinClock id of clock i. */
-size_t clock_snapshot_clocks(void);
-uint32_t clock_snapshot_id(size_t i);
+/* Returns the number of clocks of this machine. */
+size_t clock_snapshot_n_clocks(void);
+/* Returns the BuiltinClock id of clock i. */
+uint32_t clock_snapshot_clock_id(size_t i);
 
 void clock_snapshot_take(struct clock_snapshot *ret);
 #define CLOCK_SNAPSHOT_BOOTTIME 0 /* index of value */

@@ -7,17 +7,17 @@
 #include "config/limits.h"
 #include "service/ipc/limits.h"
 
-static size_t buffers(const Pb__TraceConfig *c)
+static size_t count_buffers(const Pb__TraceConfig *c)
 {
 	return c->n_buffers;
 }
 
-static size_t sources(const Pb__TraceConfig *c)
+static size_t count_sources(const Pb__TraceConfig *c)
 {
 	return c->n_data_sources;
 }
 
-static size_t source_bytes(const Pb__TraceConfig *c)
+static size_t largest_source_bytes(const Pb__TraceConfig *c)
 {
 	size_t most = 0;
 
@@ -28,7 +28,7 @@ static size_t source_bytes(const Pb__TraceConfig *c)
 	return most;
 }
 
-static size_t regexes(const Pb__TraceConfig *c)
+static size_t count_regexes(const Pb__TraceConfig *c)
 {
 	size_t n = 0;
 
@@ -37,26 +37,27 @@ static size_t regexes(const Pb__TraceConfig *c)
 	return n;
 }
 
-static size_t triggers(const Pb__TraceConfig *c)
+static size_t count_triggers(const Pb__TraceConfig *c)
 {
 	return c->trigger_config ? c->trigger_config->n_triggers : 0;
 }
 
-static size_t semaphores(const Pb__TraceConfig *c)
+static size_t count_semaphores(const Pb__TraceConfig *c)
 {
 	return c->n_session_semaphores;
 }
 
-static size_t rules_of(const Pb__TraceConfig__TraceFilter__StringFilterChain *chain)
+static size_t count_rules(const Pb__TraceConfig__TraceFilter__StringFilterChain *chain)
 {
 	return chain ? chain->n_rules : 0;
 }
 
-static size_t filter_rules(const Pb__TraceConfig *c)
+static size_t count_filter_rules(const Pb__TraceConfig *c)
 {
 	const Pb__TraceConfig__TraceFilter *f = c->trace_filter;
 
-	return f ? rules_of(f->string_filter_chain) + rules_of(f->string_filter_chain_v54) : 0;
+	return f ? count_rules(f->string_filter_chain) + count_rules(f->string_filter_chain_v54)
+		 : 0;
 }
 
 static const struct {
@@ -65,16 +66,17 @@ static const struct {
 	enum quota_kind counter;
 	const char *what;
 } limits[N_CONFIG_LIMITS] = {
-	[CONFIG_BUFFERS] = {buffers, LIMIT_BUFFERS, REFUSED_CONFIG_BUFFERS, "buffers"},
-	[CONFIG_SOURCES] = {sources, MAX_CONFIG_SOURCES, REFUSED_CONFIG_SOURCES, "data_sources"},
-	[CONFIG_SOURCE_BYTES] = {source_bytes, MAX_SOURCE_CONFIG_BYTES, REFUSED_SOURCE_BYTES,
-				 "bytes in the config of a data source"},
-	[CONFIG_REGEXES] = {regexes, MAX_REGEX_FILTERS, REFUSED_CONFIG_REGEXES,
+	[CONFIG_BUFFERS] = {count_buffers, LIMIT_BUFFERS, REFUSED_CONFIG_BUFFERS, "buffers"},
+	[CONFIG_SOURCES] = {count_sources, MAX_CONFIG_SOURCES, REFUSED_CONFIG_SOURCES,
+			    "data_sources"},
+	[CONFIG_SOURCE_BYTES] = {largest_source_bytes, MAX_SOURCE_CONFIG_BYTES,
+				 REFUSED_SOURCE_BYTES, "bytes in the config of a data source"},
+	[CONFIG_REGEXES] = {count_regexes, MAX_REGEX_FILTERS, REFUSED_CONFIG_REGEXES,
 			    "of producer_name_regex_filter"},
-	[CONFIG_TRIGGERS] = {triggers, MAX_TRIGGERS, REFUSED_CONFIG_TRIGGERS, "triggers"},
-	[CONFIG_SEMAPHORES] = {semaphores, MAX_SEMAPHORES, REFUSED_CONFIG_SEMAPHORES,
+	[CONFIG_TRIGGERS] = {count_triggers, MAX_TRIGGERS, REFUSED_CONFIG_TRIGGERS, "triggers"},
+	[CONFIG_SEMAPHORES] = {count_semaphores, MAX_SEMAPHORES, REFUSED_CONFIG_SEMAPHORES,
 			       "of session_semaphores"},
-	[CONFIG_FILTER_RULES] = {filter_rules, MAX_FILTER_RULES, REFUSED_FILTER_RULES,
+	[CONFIG_FILTER_RULES] = {count_filter_rules, MAX_FILTER_RULES, REFUSED_FILTER_RULES,
 				 "string rules of trace_filter"},
 };
 

@@ -133,7 +133,7 @@ static void answer_bind(struct ipc_conn *c, const struct frame *f)
 		return;
 	}
 	if (id && c->services[id - 1].service->descriptors_when_bound)
-		ipc_conn_take_descriptors(c, true);
+		ipc_conn_allow_descriptors(c, true);
 	for (size_t i = 0; i < n; i++)
 		methods[i] =
 			(struct frame_method){.id = (uint32_t)i + 1,
@@ -192,10 +192,10 @@ static void answer_unknown(struct ipc_conn *c, const struct frame *f)
 static void take_identity(struct ipc_conn *c, const struct frame *f)
 {
 	if (!c->services[0].endpoint && !c->services[1].endpoint)
-		ipc_peer_introduce(&c->peer, f->payload, f->payload_len);
+		ipc_peer_set_identity(&c->peer, f->payload, f->payload_len);
 }
 
-static void act_on(struct ipc_conn *c, const uint8_t *data, size_t len)
+static void handle_frame(struct ipc_conn *c, const uint8_t *data, size_t len)
 {
 	struct frame f;
 
@@ -253,7 +253,7 @@ static void ipc_host_on_message(void *ctx, const uint8_t *data, size_t len)
 	struct ipc_conn *c = ctx;
 	uint64_t begin = work_begin(c->host, c->account.user);
 
-	act_on(c, data, len);
+	handle_frame(c, data, len);
 	work_end(c->host, begin);
 }
 
@@ -344,15 +344,15 @@ static const struct msgsock_ops sock_ops = {
 
 /* Since Linux 6.16 a socket can refuse descriptors. Connections inherit that from the
  * listening socket. Returns 0 or -errno. */
-static int set_takes_descriptors(int fd, int on)
+static int set_allows_descriptors(int fd, int on)
 {
 	return setsockopt(fd, SOL_SOCKET, SO_PASSRIGHTS, &on, sizeof(on)) < 0 ? -errno : 0;
 }
 
-void ipc_conn_take_descriptors(struct ipc_conn *c, bool on)
+void ipc_conn_allow_descriptors(struct ipc_conn *c, bool on)
 {
 	if (!c->peer.is_remote)
-		(void)set_takes_descriptors(msgsock_fd(c->sock), on);
+		(void)set_allows_descriptors(msgsock_fd(c->sock), on);
 }
 
 /* Checks the limits of remote peers, which have no trusted uid. */
@@ -437,7 +437,7 @@ int ipc_host_adopt_peer(struct ipc_host *h, int taken_fd, const struct ipc_entra
 	fd = -1; /* the msgsock has it */
 	msgsock_set_time_slice(c->sock, TIME_SLICE_NS, h->service->is_urgent);
 	if (h->service->hold_limit > 0)
-		msgsock_hold_reads(c->sock, h->service->hold_limit);
+		msgsock_set_hold_limit(c->sock, h->service->hold_limit);
 	c->peer = taken;
 	taken.machine_name = NULL;
 	LIST_INSERT_HEAD(&h->conns, c, link);
@@ -449,7 +449,7 @@ int ipc_host_adopt(struct ipc_host *h, int taken_fd, const struct ipc_entrance *
 {
 	_cleanup_(closep) int fd = taken_fd;
 	struct ipc_peer peer;
-	int r = ipc_peer_of(fd, entrance ? entrance->allow : NULL, &peer);
+	int r = ipc_peer_identify(fd, entrance ? entrance->allow : NULL, &peer);
 
 	if (r == -EACCES)
 		ipc_host_refuse(h, &peer, "--allow-remote does not list its address");
@@ -501,7 +501,7 @@ static void on_failure(void *ctx, int error)
 int ipc_host_listen(struct ipc_host *h, int fd, const struct ipc_entrance *entrance)
 {
 	h->refuses_descriptors =
-		h->service->descriptors_when_bound && set_takes_descriptors(fd, 0) == 0;
+		h->service->descriptors_when_bound && set_allows_descriptors(fd, 0) == 0;
 	return listeners_add(&h->listeners, fd, entrance);
 }
 

@@ -100,7 +100,7 @@ int ipc_conn_take_fd(struct ipc_conn *c);
 /* Closes a descriptor of the peer in the background, since close(2) may block. No-op for -1. */
 void ipc_conn_close_fd(struct ipc_conn *c, int fd);
 /* Allows or refuses descriptors of the peer from now on, if the kernel can refuse them. */
-void ipc_conn_take_descriptors(struct ipc_conn *c, bool on);
+void ipc_conn_allow_descriptors(struct ipc_conn *c, bool on);
 /* Returns the bytes of queued replies. */
 size_t ipc_conn_queued(const struct ipc_conn *c);
 

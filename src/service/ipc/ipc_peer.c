@@ -211,7 +211,7 @@ static void set_remote(struct ipc_peer *p)
 		set_machine_id(p, NULL, 0);
 }
 
-int ipc_peer_of(int fd, const struct remote_allow *allow, struct ipc_peer *ret)
+int ipc_peer_identify(int fd, const struct remote_allow *allow, struct ipc_peer *ret)
 {
 	struct ipc_peer p = {0};
 	int r = sock_peer(fd, &p.uid, &p.pid);
@@ -243,7 +243,7 @@ void ipc_peer_deinit(struct ipc_peer *p)
 	p->machine_name = NULL;
 }
 
-void ipc_peer_introduce(struct ipc_peer *p, const uint8_t *identity, size_t len)
+void ipc_peer_set_identity(struct ipc_peer *p, const uint8_t *identity, size_t len)
 {
 	int32_t uid = -1, pid = 0;
 	struct pb_field f;

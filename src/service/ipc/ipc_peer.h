@@ -66,14 +66,14 @@ struct ipc_peer {
 
 /* Identifies the peer of a connected socket. allow (may be NULL): the allowed remote peers. Returns
  * 0, -EACCES if a remote peer is not allowed (*ret has its address), or -errno of the kernel. */
-int ipc_peer_of(int fd, const struct remote_allow *allow, struct ipc_peer *ret);
+int ipc_peer_identify(int fd, const struct remote_allow *allow, struct ipc_peer *ret);
 void ipc_peer_deinit(struct ipc_peer *p);
 /* Returns the user for quotas: a uid of this machine, or a number above all uids for a remote
  * address. */
 uint64_t ipc_peer_user(const struct ipc_peer *p);
 /* Takes the identity of a SetPeerIdentity frame. No-op for a local peer, and after the first such
  * frame. */
-void ipc_peer_introduce(struct ipc_peer *p, const uint8_t *identity, size_t len);
+void ipc_peer_set_identity(struct ipc_peer *p, const uint8_t *identity, size_t len);
 
 /* Writes the peer's name for messages: "process 12 of uid 1000", "10.0.0.1". */
 #define IPC_PEER_TEXT 80

@@ -82,7 +82,7 @@ static int report_memory(struct msgsock *m)
 	return r;
 }
 
-static void report_no_memory(struct msgsock *m)
+static void report_memory_freed(struct msgsock *m)
 {
 	if (m->ops->on_memory && m->memory > 0)
 		m->ops->on_memory(m->ctx, m->memory, 0);
@@ -97,7 +97,7 @@ static void free_memory(struct msgsock *m)
 }
 
 /* Callbacks are called between busy++ and this function, which returns false if m was freed. */
-static bool msgsock_leave(struct msgsock *m)
+static bool msgsock_end_callback(struct msgsock *m)
 {
 	if (--m->busy == 0 && m->freed) {
 		free_memory(m);
@@ -106,7 +106,7 @@ static bool msgsock_leave(struct msgsock *m)
 	return true;
 }
 
-static void close_foreign(struct msgsock *m, int fd)
+static void close_through_owner(struct msgsock *m, int fd)
 {
 	if (fd < 0)
 		return;
@@ -121,7 +121,7 @@ static void set_got_fd(void *ctx, int fd)
 {
 	struct msgsock *m = ctx;
 
-	close_foreign(m, m->got_fd);
+	close_through_owner(m, m->got_fd);
 	m->got_fd = fd;
 }
 
@@ -138,9 +138,9 @@ void msgsock_free(struct msgsock *m)
 	stop_events(m);
 	send_queue_clear(&m->queue);
 	set_got_fd(m, -1);
-	close_foreign(m, TAKE_FD(m->fd));
+	close_through_owner(m, TAKE_FD(m->fd));
 	m->freed = true;
-	report_no_memory(m);
+	report_memory_freed(m);
 	if (m->busy == 0)
 		free_memory(m);
 }
@@ -230,7 +230,7 @@ static int set_in_cap(struct msgsock *m, size_t cap)
 
 /* Gives the buffer the size of the partial message, or LEAST_IN if there is none. Returns 0 or
  * -errno. */
-static int fit_in(struct msgsock *m)
+static int fit_receive_buffer(struct msgsock *m)
 {
 	size_t want = LEAST_IN;
 	uint8_t *p;
@@ -283,7 +283,7 @@ static bool deliver_and_make_room(struct msgsock *m)
 		return false;
 	}
 	if (r == 0)
-		r = fit_in(m);
+		r = fit_receive_buffer(m);
 	if (r < 0)
 		msgsock_finish(m, r);
 	return r == 0;
@@ -305,7 +305,7 @@ static void read_slice(struct msgsock *m)
 	if (r == 0 && has_messages && !deliver_and_make_room(m))
 		return;
 	if (r == 0)
-		r = fit_in(m);
+		r = fit_receive_buffer(m);
 	if (r < 0) {
 		msgsock_finish(m, r);
 		return;
@@ -332,7 +332,7 @@ static void read_slice(struct msgsock *m)
 	set_urgent(m, !may_have_more && total < MAX_IN);
 }
 
-static void readable(int fd, short what, void *arg)
+static void on_socket_readable(int fd, short what, void *arg)
 {
 	struct msgsock *m = arg;
 
@@ -344,7 +344,7 @@ static void readable(int fd, short what, void *arg)
 	}
 	m->busy++;
 	read_slice(m);
-	if (!msgsock_leave(m) || m->in_len > 0)
+	if (!msgsock_end_callback(m) || m->in_len > 0)
 		return;
 	free(m->in);
 	m->in = NULL;
@@ -381,7 +381,7 @@ static int flush_queue(struct msgsock *m)
 	return r;
 }
 
-static void writable(int fd, short what, void *arg)
+static void on_socket_writable(int fd, short what, void *arg)
 {
 	struct msgsock *m = arg;
 	int r = flush_queue(m);
@@ -399,7 +399,7 @@ static void writable(int fd, short what, void *arg)
 	m->busy++;
 	if (m->ops->on_drained)
 		m->ops->on_drained(m->ctx);
-	(void)msgsock_leave(m);
+	(void)msgsock_end_callback(m);
 }
 
 /* Queues a message without its first `sent` bytes. fd is sent with the first byte that is left. */
@@ -468,7 +468,7 @@ int msgsock_send(struct msgsock *m, const struct iovec *pieces, int n_pieces, in
 
 /* ---- settings ---- */
 
-void msgsock_hold_reads(struct msgsock *m, size_t limit)
+void msgsock_set_hold_limit(struct msgsock *m, size_t limit)
 {
 	m->hold_limit = limit;
 }
@@ -506,13 +506,14 @@ int msgsock_new(struct event_base *loop, int fd, size_t send_limit, const struct
 			      .hold_limit = SIZE_MAX,
 			      .time_slice_ns = UINT64_MAX};
 	r = report_memory(m);
-	if (r == 0 &&
-	    (event_assign(&m->on_readable, loop, fd, EV_READ | EV_PERSIST, readable, m) < 0 ||
-	     event_assign(&m->on_writable, loop, fd, EV_WRITE | EV_PERSIST, writable, m) < 0 ||
-	     event_add(&m->on_readable, NULL) < 0))
+	if (r == 0 && (event_assign(&m->on_readable, loop, fd, EV_READ | EV_PERSIST,
+				    on_socket_readable, m) < 0 ||
+		       event_assign(&m->on_writable, loop, fd, EV_WRITE | EV_PERSIST,
+				    on_socket_writable, m) < 0 ||
+		       event_add(&m->on_readable, NULL) < 0))
 		r = -ENOMEM;
 	if (r < 0) {
-		report_no_memory(m);
+		report_memory_freed(m);
 		free_memory(m);
 		return r;
 	}

@@ -76,7 +76,7 @@ int msgsock_send(struct msgsock *m, const struct iovec *pieces, int n_pieces, in
  * to wait. Use it on one side of a connection only; if both sides hold, each can wait for the
  * other.
  */
-void msgsock_hold_reads(struct msgsock *m, size_t limit);
+void msgsock_set_hold_limit(struct msgsock *m, size_t limit);
 
 /*
  * Limits one wake-up to about time_slice_ns of messages, at least one; then the loop continues with

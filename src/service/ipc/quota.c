@@ -134,7 +134,7 @@ static void forget_if_empty(struct quota *q, struct quota_user *u)
 	free(u);
 }
 
-uint64_t quota_of_user(const struct quota *q, uint64_t user, enum quota_kind kind)
+uint64_t quota_held_by_user(const struct quota *q, uint64_t user, enum quota_kind kind)
 {
 	const struct quota_user *u = quota_find(q, user);
 
@@ -178,13 +178,13 @@ uint64_t quota_share(uint64_t all, uint64_t others)
 static uint64_t fair_share(const struct quota *q, uint64_t user, enum quota_kind kind)
 {
 	const struct quota_limit *limit = &q->limits[kind];
-	uint64_t others = q->held[kind] - quota_of_user(q, user, kind);
+	uint64_t others = q->held[kind] - quota_held_by_user(q, user, kind);
 	uint64_t share = limit->of_root;
 
 	if (!quota_is_root(q, user))
 		share = MIN(limit->per_user,
-			    quota_share(limit->all,
-					q->held_by_users[kind] - quota_of_user(q, user, kind)));
+			    quota_share(limit->all, q->held_by_users[kind] -
+							    quota_held_by_user(q, user, kind)));
 	return MIN(share, limit->all - MIN(limit->all, others));
 }
 
@@ -192,7 +192,7 @@ int quota_check(const struct quota_account *a, enum quota_kind kind, uint64_t n,
 {
 	struct quota *q = a->quota;
 	const struct quota_limit *limit = &q->limits[kind];
-	uint64_t of_user = quota_of_user(q, a->user, kind);
+	uint64_t of_user = quota_held_by_user(q, a->user, kind);
 	uint64_t share = fair_share(q, a->user, kind);
 	uint64_t own = quota_max_of_user(q, a->user, kind);
 
@@ -264,7 +264,7 @@ void quota_close(struct quota_account *a)
 		quota_release(a, (enum quota_kind)i, a->held[i]);
 }
 
-void quota_move(struct quota_account *from, struct quota_account *to)
+void quota_move_charges(struct quota_account *from, struct quota_account *to)
 {
 	for (size_t i = 0; i < N_QUOTAS; i++) {
 		uint64_t n = from->held[i];
@@ -280,7 +280,7 @@ void quota_move(struct quota_account *from, struct quota_account *to)
  * is logged before the next message after the period, which any user may cause.
  */
 
-static void report_dropped(struct quota_log_user *u)
+static void report_suppressed_messages(struct quota_log_user *u)
 {
 	uint32_t n = u->limit.dropped;
 
@@ -295,7 +295,7 @@ static void report_dropped(struct quota_log_user *u)
 }
 
 /* Returns the user's entry, a free one, or the one that all further users share. */
-static struct quota_log_user *entry_of(struct quota_log *l, uint64_t user)
+static struct quota_log_user *find_log_entry(struct quota_log *l, uint64_t user)
 {
 	struct quota_log_user *unused = NULL;
 
@@ -319,10 +319,10 @@ void quota_log(struct quota *q, uint64_t user, enum log_level level, const char 
 	va_list ap;
 
 	for (size_t i = 0; i < QUOTA_LOG_USERS; i++)
-		report_dropped(&l->users[i]);
+		report_suppressed_messages(&l->users[i]);
 	l->others.user = QUOTA_NO_USER;
-	report_dropped(&l->others);
+	report_suppressed_messages(&l->others);
 	va_start(ap, fmt);
-	log_write_limited_va(&entry_of(l, user)->limit, level, fmt, ap);
+	log_write_limited_va(&find_log_entry(l, user)->limit, level, fmt, ap);
 	va_end(ap);
 }

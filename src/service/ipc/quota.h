@@ -109,13 +109,13 @@ uint64_t quota_max_of_user(const struct quota *q, uint64_t user, enum quota_kind
  * not root hold. */
 uint64_t quota_share(uint64_t all, uint64_t others);
 /* Returns the amount that a user holds. */
-uint64_t quota_of_user(const struct quota *q, uint64_t user, enum quota_kind kind);
+uint64_t quota_held_by_user(const struct quota *q, uint64_t user, enum quota_kind kind);
 
 void quota_open(struct quota_account *a, struct quota *q, uint64_t user);
 /* Releases everything. May be called on zeroed memory and twice. */
 void quota_close(struct quota_account *a);
 /* Moves all charges. to must be open, with the same quota; from is closed. */
-void quota_move(struct quota_account *from, struct quota_account *to);
+void quota_move_charges(struct quota_account *from, struct quota_account *to);
 
 /* Returns 0 if n more may be charged, else counts the refusal, sets e (may be NULL) and returns
  * -EDQUOT. */

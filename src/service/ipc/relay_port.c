@@ -53,7 +53,7 @@ static int init_relay(void *endpoint, const struct ipc_call *call, const uint8_t
 	p->machines->quota->refused[REFUSED_RELAY_REQUESTS] += r == -EMSGSIZE;
 	if (r < 0)
 		return r;
-	r = remote_machines_begin(p->machines, p->peer, info.data, info.len);
+	r = remote_machines_set_info(p->machines, p->peer, info.data, info.len);
 	if (r == 0)
 		ipc_reply_empty(p->conn, call);
 	return r;

@@ -26,7 +26,7 @@ static void remote_machines_forget(struct remote_machines *ms, struct remote_mac
 /* ---- room for one more ---- */
 
 /* Returns the user's machine with the oldest report. The user must have a machine. */
-static struct remote_machine *oldest_of(const struct remote_machines *ms, uint64_t user)
+static struct remote_machine *find_oldest_machine(const struct remote_machines *ms, uint64_t user)
 {
 	struct remote_machine *m;
 
@@ -36,9 +36,9 @@ static struct remote_machine *oldest_of(const struct remote_machines *ms, uint64
 	return m;
 }
 
-static uint64_t count_of(const struct remote_machines *ms, uint64_t user)
+static uint64_t count_machines_of_user(const struct remote_machines *ms, uint64_t user)
 {
-	return quota_of_user(ms->quota, user, QUOTA_MACHINES);
+	return quota_held_by_user(ms->quota, user, QUOTA_MACHINES);
 }
 
 /* Returns the user with the most machines; of several, the one whose machine was reported longest
@@ -48,7 +48,8 @@ static uint64_t user_with_most(const struct remote_machines *ms)
 	const struct remote_machine *m, *most = TAILQ_FIRST(&ms->list);
 
 	TAILQ_FOREACH (m, &ms->list, link)
-		if (count_of(ms, m->account.user) > count_of(ms, most->account.user))
+		if (count_machines_of_user(ms, m->account.user) >
+		    count_machines_of_user(ms, most->account.user))
 			most = m;
 	return most->account.user;
 }
@@ -60,10 +61,12 @@ static int remote_machines_make_room(struct remote_machines *ms, struct quota_ac
 	int r;
 
 	while ((r = quota_charge(account, QUOTA_MACHINES, 1, NULL)) == -EDQUOT) {
-		bool has_its_share = count_of(ms, account->user) >= MAX_MACHINES_PER_ADDRESS;
+		bool has_its_share =
+			count_machines_of_user(ms, account->user) >= MAX_MACHINES_PER_ADDRESS;
 
-		remote_machines_forget(
-			ms, oldest_of(ms, has_its_share ? account->user : user_with_most(ms)));
+		remote_machines_forget(ms,
+				       find_oldest_machine(ms, has_its_share ? account->user
+									     : user_with_most(ms)));
 	}
 	return r;
 }
@@ -98,8 +101,8 @@ static struct remote_machine *find_or_add(struct remote_machines *ms, const stru
 	return m;
 }
 
-int remote_machines_begin(struct remote_machines *ms, const struct ipc_peer *relay,
-			  const void *system_info, size_t len)
+int remote_machines_set_info(struct remote_machines *ms, const struct ipc_peer *relay,
+			     const void *system_info, size_t len)
 {
 	const char *name = relay->machine_name;
 	_cleanup_(freep) uint8_t *info = malloc(len ? len : 1);

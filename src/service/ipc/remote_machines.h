@@ -60,10 +60,10 @@ struct remote_machines {
 void remote_machines_init(struct remote_machines *ms, struct quota *quota);
 void remote_machines_deinit(struct remote_machines *ms);
 
-/* A relay begins: replaces earlier reports of the machine from the same address. relay has the machine's id and name.
- * Returns 0 or -ENOMEM. */
-int remote_machines_begin(struct remote_machines *ms, const struct ipc_peer *relay,
-			  const void *system_info, size_t len);
+/* Call when a relay begins. Sets the name and the system info of its machine, whose id and name relay
+ * has, and drops the clocks that the same address reported for it before. Returns 0 or -ENOMEM. */
+int remote_machines_set_info(struct remote_machines *ms, const struct ipc_peer *relay,
+			     const void *system_info, size_t len);
 /* Adds readings of clocks; creates an entry for an unknown machine. Returns 0 or -ENOMEM. */
 int remote_machines_add_sync(struct remote_machines *ms, const struct ipc_peer *relay,
 			     const struct clock_sync *sync);

@@ -21,7 +21,7 @@ int decode_string(const struct pb_field *f, size_t max, char **s)
 	return 0;
 }
 
-int decode_nothing(const uint8_t *args, size_t len)
+int check_request_parses(const uint8_t *args, size_t len)
 {
 	struct pb_field f;
 	struct pb_dec d;

@@ -30,4 +30,4 @@
 int decode_string(const struct pb_field *f, size_t max, char **s);
 
 /* Checks a request whose fields are not used. Returns 0, or -EBADMSG if it is malformed. */
-int decode_nothing(const uint8_t *args, size_t len);
+int check_request_parses(const uint8_t *args, size_t len);

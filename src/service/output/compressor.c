@@ -67,7 +67,7 @@ static void pass_uncompressed(struct compressor *c)
 	}
 }
 
-void compressor_end(struct compressor *c)
+void compressor_end_group(struct compressor *c)
 {
 	uint32_t field = c->zstd ? PB_TRACE_PACKET_ZSTD_COMPRESSED_PACKETS
 				 : PB_TRACE_PACKET_COMPRESSED_PACKETS;
@@ -98,7 +98,7 @@ static void compressor_sink_begin(struct packet_sink *sink, size_t size)
 
 	c->is_too_large = size > COMPRESSOR_MAX_PACKET;
 	if (c->is_too_large || c->raw_len + MAX_HEAD + size > COMPRESSOR_GROUP_BYTES)
-		compressor_end(c);
+		compressor_end_group(c);
 	if (c->is_too_large) {
 		c->next->begin(c->next, size);
 		return;

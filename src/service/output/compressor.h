@@ -11,7 +11,7 @@
  * COMPRESSOR_GROUP_BYTES, as Trace.packet records. Each group becomes one packet with
  * compressed_packets (zlib's format, level 6) or zstd_compressed_packets (one frame).
  *
- *	compressor_sink --> group --full, or compressor_end--> one packet --> next
+ *	compressor_sink --> group --full, or compressor_end_group--> one packet --> next
  *
  * A packet larger than COMPRESSOR_MAX_PACKET is passed unchanged, which bounds the work of one
  * call. Memory: about 0.6 MiB and that of the library (zlib 0.3 MiB, zstd of level 3 about 1.5 MiB,
@@ -34,6 +34,6 @@ void compressor_free(struct compressor *c);
  * compressor_sink(). */
 struct packet_sink *compressor_sink(struct compressor *c, struct packet_sink *next);
 /* Compresses and passes on the collected group. */
-void compressor_end(struct compressor *c);
+void compressor_end_group(struct compressor *c);
 /* Returns the maximum size of the next output packet after another packet of packet_size. */
 size_t compressor_bound(const struct compressor *c, size_t packet_size);

@@ -79,7 +79,7 @@ static void folder_of(const char *path, char buf[static PATH_MAX])
 		snprintf(buf, PATH_MAX, "%.*s", (int)MAX(slash - path, 1), path);
 }
 
-static int keep_folders(const struct file_helper_options *o)
+static int restrict_to_folders(const struct file_helper_options *o)
 {
 	static char paths[FILE_HELPER_REMOVES][PATH_MAX];
 	struct landlock_path writable[FILE_HELPER_REMOVES + 1];
@@ -96,7 +96,7 @@ static int keep_folders(const struct file_helper_options *o)
 	return r == -ENOSYS ? 0 : r;
 }
 
-static int filter_calls(const struct file_helper_options *o)
+static int restrict_system_calls(const struct file_helper_options *o)
 {
 	static const char *const ending[] = {
 		"close",      "exit_group", "fstat",	    "fstat64", "fstatat64", "lstat",
@@ -125,14 +125,14 @@ static int file_helper_confine(const struct file_helper_options *o, int folder, 
 	umask(0);
 	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 	if (r == 0)
-		r = keep_folders(o);
+		r = restrict_to_folders(o);
 	if (r < 0)
 		return err_set(e, r, "cannot drop privileges: %s", strerror(-r));
 	if (folder >= 0 && faccessat(folder, ".", W_OK | X_OK, AT_EACCESS) < 0)
 		return err_set(e, -errno,
 			       "--output-dir %.300s: user %u may not create files there: %s",
 			       o->output_dir, (unsigned)geteuid(), strerror(errno));
-	r = filter_calls(o);
+	r = restrict_system_calls(o);
 	return r < 0 ? err_set(e, r, "cannot install the system call filter: %s", strerror(-r)) : 0;
 }
 
@@ -143,7 +143,7 @@ static struct created_file {
 	struct output_file id;
 } created[MAX_WRITE_THREADS * MAX_FILE_PARTS];
 
-static void created_add(int fd)
+static void add_created_file(int fd)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(created); i++) {
 		if (created[i].fd > 0)
@@ -154,7 +154,7 @@ static void created_add(int fd)
 	}
 }
 
-static void created_remove(const struct output_file *id)
+static void close_created_file(const struct output_file *id)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(created); i++)
 		if (created[i].fd > 0 && created[i].id.ino == id->ino &&
@@ -187,7 +187,7 @@ static void cut_to_packets(int fd)
 
 /* ---- the child: requests ---- */
 
-static void remove_all(const struct file_helper_options *o)
+static void remove_socket_files(const struct file_helper_options *o)
 {
 	struct stat st;
 
@@ -198,7 +198,7 @@ static void remove_all(const struct file_helper_options *o)
 }
 
 /* passed: a descriptor to send with the answer, or -1. */
-static bool reply(int fd, const struct answer *a, int passed)
+static bool send_answer(int fd, const struct answer *a, int passed)
 {
 	return helper_send(fd, a, sizeof(*a), passed, 0) == 0;
 }
@@ -209,19 +209,19 @@ static bool serve_one(int fd, int folder, struct request *q)
 	struct answer a = {.result = -EINVAL};
 
 	if (q->kind == CLOSED || q->kind == REMOVE)
-		created_remove(&q->file);
+		close_created_file(&q->file);
 	if (q->kind == CLOSED)
 		return true; /* without an answer */
 	q->path[sizeof(q->path) - 1] = '\0';
 	if (q->kind == CREATE && folder >= 0) {
 		a.result = output_folder_create(folder, q->path, q->user, &a.reason, &made);
 		if (made >= 0)
-			created_add(made);
+			add_created_file(made);
 	} else if (q->kind == REMOVE && folder >= 0) {
 		output_folder_remove(folder, q->path, q->user, &q->file);
 		a.result = 0;
 	}
-	return reply(fd, &a, made);
+	return send_answer(fd, &a, made);
 }
 
 struct child_start {
@@ -241,11 +241,11 @@ static void file_helper_run_child(int fd, void *ctx)
 		a.result = file_helper_confine(s->options, s->folder, &a.reason);
 	else
 		umask(0);
-	if (!reply(fd, &a, -1) || a.result < 0)
+	if (!send_answer(fd, &a, -1) || a.result < 0)
 		_exit(1);
 	while (helper_receive(fd, &(struct iovec){&q, sizeof(q)}, 1, -1, NULL) == sizeof(q)) {
 		if (q.kind == END) {
-			remove_all(s->options);
+			remove_socket_files(s->options);
 			_exit(0);
 		}
 		if (!serve_one(fd, s->folder, &q))
@@ -388,7 +388,7 @@ void file_helper_remove(const char *path, uid_t user, const struct output_file *
 		(void)file_helper_ask(&q, NULL, &fd);
 }
 
-void file_helper_closed(const struct output_file *file)
+void file_helper_report_closed(const struct output_file *file)
 {
 	const struct request closed = {.kind = CLOSED, .file = *file};
 	int fd = atomic_load(&closed_socket);

@@ -47,4 +47,4 @@ int file_helper_create(const char *path, uid_t user, struct err_text *e, int *re
 void file_helper_remove(const char *path, uid_t user, const struct output_file *file);
 /* Call when the service has closed a file, also one that a client passed. Any thread may call it;
  * it may block. */
-void file_helper_closed(const struct output_file *file);
+void file_helper_report_closed(const struct output_file *file);

@@ -13,7 +13,7 @@ struct trace;
 
 /* Callbacks of the files of a trace to their session, always from the loop. */
 struct file_writer_ops {
-	/* Flushes the producers; file_writer_flushed() must follow. number: 0, or the number of a
+	/* Flushes the producers; file_writer_on_flushed() must follow. number: 0, or the number of a
 	 * new file: then producers also clear their incremental state. Returns 0, or -errno if no
 	 * flush was begun. */
 	int (*flush)(void *ctx, uint32_t number);

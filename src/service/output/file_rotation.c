@@ -49,7 +49,8 @@ static void file_rotation_remove_file(const struct file_rotation *r, uint32_t nu
 		file_helper_remove(path, r->user, file);
 }
 
-static void keep_newest(struct file_rotation *r)
+/* Adds the newest file to the list of existing files, and removes the oldest one above `keep`. */
+static void add_kept_file(struct file_rotation *r)
 {
 	if (r->keep == 0)
 		return;
@@ -60,7 +61,7 @@ static void keep_newest(struct file_rotation *r)
 	memmove(&r->kept[0], &r->kept[1], --r->n_kept * sizeof(r->kept[0]));
 }
 
-int file_rotation_open(struct file_rotation *r, struct err_text *e, int *ret_fd)
+int file_rotation_create_next(struct file_rotation *r, struct err_text *e, int *ret_fd)
 {
 	int error = -EEXIST;
 	char path[PATH_MAX];
@@ -75,7 +76,7 @@ int file_rotation_open(struct file_rotation *r, struct err_text *e, int *ret_fd)
 	if (error < 0)
 		return error;
 	r->newest = output_file_of(*ret_fd);
-	keep_newest(r);
+	add_kept_file(r);
 	return 0;
 }
 
@@ -86,12 +87,12 @@ void file_rotation_remove_newest(struct file_rotation *r)
 
 /* ---- the file of a sequence ---- */
 
-uint32_t file_rotation_file_of(const struct file_rotation *r, uint32_t sequence)
+uint32_t file_rotation_get_sequence_file(const struct file_rotation *r, uint32_t sequence)
 {
 	return sequence < r->n_files ? r->files[sequence] : 0;
 }
 
-void file_rotation_set_file_of(struct file_rotation *r, uint32_t sequence, uint32_t number)
+void file_rotation_set_sequence_file(struct file_rotation *r, uint32_t sequence, uint32_t number)
 {
 	size_t before = r->n_files;
 

@@ -40,10 +40,11 @@ void file_rotation_deinit(struct file_rotation *r);
 
 /* Creates the next file and removes the oldest one above keep. Returns 0 and sets r->last to its
  * number, or -errno and sets e. */
-int file_rotation_open(struct file_rotation *r, struct err_text *e, int *ret_fd);
+int file_rotation_create_next(struct file_rotation *r, struct err_text *e, int *ret_fd);
 /* Removes the newest file. */
 void file_rotation_remove_newest(struct file_rotation *r);
 
-/* Returns the number of a sequence's file, 0 for none. Without memory, set_home has no effect. */
-uint32_t file_rotation_file_of(const struct file_rotation *r, uint32_t sequence);
-void file_rotation_set_file_of(struct file_rotation *r, uint32_t sequence, uint32_t number);
+/* Returns the number of the file that has the state of a sequence, or 0 if none has. */
+uint32_t file_rotation_get_sequence_file(const struct file_rotation *r, uint32_t sequence);
+/* Sets that number. Without memory it has no effect. */
+void file_rotation_set_sequence_file(struct file_rotation *r, uint32_t sequence, uint32_t number);

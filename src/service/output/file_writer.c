@@ -202,7 +202,7 @@ static void on_stall(void *ctx)
 						   : "its reader took nothing for ten seconds");
 }
 
-static void wait_for_file(struct file_writer *f);
+static void start_stall_timer(struct file_writer *f);
 
 /* Ends and closes the file, after all jobs of the writer thread. */
 static void end_file(struct file_writer *f)
@@ -216,7 +216,7 @@ static void end_file(struct file_writer *f)
 	if (r < 0)
 		file_writer_give_up(f, strerror(-r));
 	else if (trace_files_are_busy(&f->parts))
-		wait_for_file(f);
+		start_stall_timer(f);
 	else
 		file_writer_close_file(f);
 }
@@ -254,7 +254,7 @@ static void on_all_written(struct file_writer *f)
 
 /* ---- slices ---- */
 
-static void wait_for_file(struct file_writer *f)
+static void start_stall_timer(struct file_writer *f)
 {
 	/* A running session waits without a limit. The end of a session must not. */
 	if ((f->finishing || f->parts.full) && !f->stalled) {
@@ -296,7 +296,7 @@ static void file_writer_on_next_slice(void *ctx)
 	if (r < 0)
 		file_writer_give_up(f, f->parts.error ? f->parts.error_text.text : strerror(-r));
 	else if (r == OUT_FILE_WAIT)
-		wait_for_file(f);
+		start_stall_timer(f);
 	else if (r == OUT_FILE_MORE)
 		loop_timer_once(&f->next_slice, 0, false);
 	else
@@ -320,7 +320,7 @@ static void begin_reading(struct file_writer *f)
 	loop_timer_once(&f->next_slice, 0, false);
 }
 
-void file_writer_flushed(struct file_writer *f, uint32_t number)
+void file_writer_on_flushed(struct file_writer *f, uint32_t number)
 {
 	f->answered = MAX(f->answered, number);
 	/* The data may have arrived in a buffer that this pass has already read. */
@@ -337,10 +337,10 @@ static void on_period(void *ctx)
 	loop_timer_once(&f->next_slice, 0, false);
 }
 
-void file_writer_committed(struct file_writer *f)
+void file_writer_on_committed(struct file_writer *f)
 {
 	/* The data is still in the CPU caches, and was not overwritten yet: see file_writer.h. */
-	if (f->started && !f->reading && trace_has_unread(f->owner.trace, FILE_FILL_BYTES))
+	if (f->started && !f->reading && trace_has_received(f->owner.trace, FILE_FILL_BYTES))
 		begin_reading(f);
 }
 
@@ -418,7 +418,7 @@ bool file_writer_is_closed(const struct file_writer *f)
 
 uint64_t file_writer_stalled_ms(const struct file_writer *f)
 {
-	return f->parts.writer ? write_thread_waits_ms(f->parts.writer) : 0;
+	return f->parts.writer ? write_thread_stalled_ms(f->parts.writer) : 0;
 }
 
 static int init_events(struct file_writer *f)

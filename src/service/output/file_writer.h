@@ -54,7 +54,7 @@ void file_writer_discard(struct file_writer *f);
 /* Call when the session starts. */
 void file_writer_start(struct file_writer *f);
 /* Call after a producer committed chunks: begins to write if a buffer of the session is full. */
-void file_writer_committed(struct file_writer *f);
+void file_writer_on_committed(struct file_writer *f);
 /* Call when the session is DISABLED: writes the rest (nothing if it was never started), closes the
  * file, and calls ops.closed, at once or from the loop. */
 void file_writer_finish(struct file_writer *f);
@@ -82,4 +82,4 @@ int file_writer_new_clone(struct file_writer *f, struct passed_file file, struct
 void file_writer_set_owner(struct file_writer *f, const struct file_owner *owner);
 /* Ends ops.flush(ctx, number), after all answers or the timeout. Data committed from now on does
  * not depend on files older than this number. */
-void file_writer_flushed(struct file_writer *f, uint32_t number);
+void file_writer_on_flushed(struct file_writer *f, uint32_t number);

@@ -106,7 +106,7 @@ void out_file_take_result(struct out_file *o, struct file_result *r)
 	free(TAKE_PTR(r->buf));
 }
 
-int out_file_flush(struct out_file *o)
+int out_file_write_and_sync(struct out_file *o)
 {
 	int r = o->error;
 
@@ -190,7 +190,7 @@ int file_part_init(struct file_part *p, const Pb__TraceConfig *config, uint32_t 
 	p->out.sink.bytes = out_file_sink_bytes;
 	p->out.is_pipe = passed_file_stat(fd, &st) == 0 && S_ISFIFO(st.stx_mode);
 	r = compressor_new(config, &p->compressor);
-	return r < 0 ? r : write_thread_open(writer, fd);
+	return r < 0 ? r : write_thread_add_file(writer, fd);
 }
 
 void file_part_deinit(struct file_part *p)
@@ -215,7 +215,7 @@ void file_part_end_group(struct file_part *p)
 	if (!p->compressor)
 		return;
 	(void)file_part_sink(p); /* p may have moved since the last packet */
-	compressor_end(p->compressor);
+	compressor_end_group(p->compressor);
 }
 
 static bool surely_has_room(const struct file_part *p, size_t size, uint64_t max)

@@ -36,7 +36,7 @@ struct out_file {
 void out_file_take_result(struct out_file *o, struct file_result *r);
 /* Gives all pending data to the writer, without waiting for it, and then syncs. Errors are lost.
  * Returns 0 or -errno. Afterwards only file_part_deinit() may be called. */
-int out_file_flush(struct out_file *o);
+int out_file_write_and_sync(struct out_file *o);
 
 /* Truncates the file to its original size, if it supports that. */
 void out_file_truncate(struct out_file *o);

@@ -54,8 +54,8 @@ static int output_folder_step(int *folder, const char *name, size_t len)
 
 /* Opens the folder of path, if the user may create files there. *ret_name points to the last
  * component. Returns 0, or -errno and sets e. */
-static int walk(int top, const char *path, uid_t user, struct err_text *e, int *ret_folder,
-		const char **ret_name)
+static int open_parent_folder(int top, const char *path, uid_t user, struct err_text *e,
+			      int *ret_folder, const char **ret_name)
 {
 	_cleanup_(closep) int folder = fcntl(top, F_DUPFD_CLOEXEC, 0);
 	const char *name = path, *slash;
@@ -76,7 +76,7 @@ static int walk(int top, const char *path, uid_t user, struct err_text *e, int *
 	return 0;
 }
 
-static int give_to(int fd, uid_t user, struct err_text *e)
+static int change_owner(int fd, uid_t user, struct err_text *e)
 {
 	if (user == geteuid() || fchown(fd, user, (gid_t)-1) == 0)
 		return 0;
@@ -88,14 +88,14 @@ int output_folder_create(int top, const char *path, uid_t user, struct err_text 
 {
 	_cleanup_(closep) int folder = -1, fd = -1;
 	const char *name;
-	int r = walk(top, path, user, e, &folder, &name);
+	int r = open_parent_folder(top, path, user, e, &folder, &name);
 
 	if (r < 0)
 		return r;
 	fd = openat(folder, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
 		return output_folder_fail(e, errno);
-	r = give_to(fd, user, e);
+	r = change_owner(fd, user, e);
 	if (r < 0)
 		unlinkat(folder, name, 0);
 	else
@@ -118,7 +118,7 @@ void output_folder_remove(int top, const char *path, uid_t user, const struct ou
 	const char *name;
 	struct stat st;
 
-	if (walk(top, path, user, NULL, &folder, &name) < 0 ||
+	if (open_parent_folder(top, path, user, NULL, &folder, &name) < 0 ||
 	    fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return;
 	if (file->ino != 0 && st.st_ino == file->ino && st.st_dev == file->dev)

@@ -89,7 +89,7 @@ void trace_files_rotate(struct trace_files *f)
 		f->owner->account->quota->refused[REFUSED_FILE_PARTS]++;
 		return;
 	}
-	r = file_rotation_open(&f->rotation, &f->error_text, &fd);
+	r = file_rotation_create_next(&f->rotation, &f->error_text, &fd);
 	if (r == 0)
 		r = trace_files_add_part(f, f->owner->config, fd, &f->error_text);
 	if (r < 0) {
@@ -99,7 +99,7 @@ void trace_files_rotate(struct trace_files *f)
 	f->forced = trace_files_newest(f);
 	/* This may be called before a packet of a producer: f->sequence is restored. */
 	f->sequence = 0;
-	trace_restart(f->owner->trace);
+	trace_restart_head(f->owner->trace);
 	service_packets_put_head(f->owner->trace, &f->sink);
 	f->sequence = sequence;
 	f->forced = NULL;
@@ -118,7 +118,7 @@ static int end_part(struct trace_files *f, struct file_part *p)
 	service_packets_put_tail(f->owner->trace, &f->sink);
 	f->forced = NULL;
 	file_part_end_group(p);
-	r = out_file_flush(&p->out);
+	r = out_file_write_and_sync(&p->out);
 	file_part_deinit(p);
 	return r;
 }
@@ -146,13 +146,13 @@ static void move_sequence(struct trace_files *f, struct file_part *from, struct 
 	if (from)
 		from->n_sequences--;
 	to->n_sequences++;
-	file_rotation_set_file_of(&f->rotation, f->sequence, to->number);
+	file_rotation_set_sequence_file(&f->rotation, f->sequence, to->number);
 }
 
 /* A producer's packet goes into the newest file, or into that of its sequence. */
 static struct file_part *choose_by_state(struct trace_files *f)
 {
-	uint32_t number = file_rotation_file_of(&f->rotation, f->sequence);
+	uint32_t number = file_rotation_get_sequence_file(&f->rotation, f->sequence);
 	struct file_part *file = number ? trace_files_part_of(f, number) : NULL;
 
 	if (file && !(f->state & PACKET_STATE_CLEARED))
@@ -181,7 +181,7 @@ static struct file_part *trace_files_choose(struct trace_files *f, size_t size)
 	return f->sequence ? choose_by_state(f) : trace_files_newest(f);
 }
 
-static void sink_of_sequence(struct packet_sink *sink, uint32_t id, uint32_t state)
+static void set_next_sequence(struct packet_sink *sink, uint32_t id, uint32_t state)
 {
 	struct trace_files *f = container_of(sink, struct trace_files, sink);
 
@@ -230,7 +230,7 @@ static void take_results(struct trace_files *f)
 {
 	struct file_result r;
 
-	while (f->writer && write_thread_next(f->writer, &r))
+	while (f->writer && write_thread_next_result(f->writer, &r))
 		take_result(f, &r);
 }
 
@@ -306,7 +306,7 @@ static int trace_files_open_file(struct trace_files *f, struct passed_file passe
 	if (has_path && !c->rotate && !(f->path = strdup(c->output_path)))
 		return err_set(e, -ENOMEM, "out of memory");
 	if (c->rotate)
-		r = file_rotation_open(&f->rotation, e, &file.fd);
+		r = file_rotation_create_next(&f->rotation, e, &file.fd);
 	else
 		r = has_path ? file_helper_create(c->output_path, f->owner->uid, e, &file.fd)
 			     : trace_files_check_passed(file.fd, e);
@@ -345,7 +345,7 @@ int trace_files_open(struct trace_files *f, const struct file_owner *owner,
 
 	trace_files_init(f, owner);
 	if (config->rotate)
-		f->sink.of_sequence = sink_of_sequence;
+		f->sink.of_sequence = set_next_sequence;
 	if (file_rotation_init(&f->rotation, config, owner->uid) < 0)
 		return err_set(e, -ENOMEM, "out of memory");
 	f->tail_bytes = config->rotate ? FILE_TAIL_BYTES : 0;
@@ -399,7 +399,7 @@ static int check_part(const struct file_part *p, const struct statx *to)
 	return is_readable(p->out.fd) ? 0 : -EACCES;
 }
 
-static int trace_files_refuse(const struct trace_files *f, int r, struct err_text *e)
+static int set_copy_error(const struct trace_files *f, int r, struct err_text *e)
 {
 	if (r == -ESPIPE)
 		return err_set(e, r, "%.300s cannot be read back: it is not a regular file",
@@ -424,7 +424,7 @@ int trace_files_check_copy(const struct trace_files *f, int to, struct err_text 
 
 	for (size_t i = 0; i < f->n && r == 0; i++)
 		r = check_part(&f->list[i], &st);
-	return r == 0 ? 0 : trace_files_refuse(f, r, e);
+	return r == 0 ? 0 : set_copy_error(f, r, e);
 }
 
 int trace_files_copy(struct trace_files *to, struct trace_files *f, struct err_text *e)
@@ -437,5 +437,5 @@ int trace_files_copy(struct trace_files *to, struct trace_files *f, struct err_t
 		file_part_end_group(&f->list[i]);
 		r = out_file_copy(&trace_files_newest(to)->out, &f->list[i].out);
 	}
-	return r == 0 ? 0 : trace_files_refuse(f, r, e);
+	return r == 0 ? 0 : set_copy_error(f, r, e);
 }

@@ -63,7 +63,7 @@ _Static_assert(sizeof(struct file_result) <= 512, "and so is a result");
  * and publish nothing else with it. */
 static atomic_int n_threads, n_threads_of_users;
 
-static void count_threads(bool is_root, int n)
+static void add_to_thread_counts(bool is_root, int n)
 {
 	atomic_fetch_add(&n_threads, n);
 	if (!is_root)
@@ -89,7 +89,7 @@ struct worker {
 		int fd; /* -1: free */
 		off_t begin; /* of the trace; earlier data is not ours */
 		uint64_t written; /* bytes of the trace */
-		struct output_file id; /* for file_helper_closed() */
+		struct output_file id; /* for file_helper_report_closed() */
 	} files[MAX_FILE_PARTS];
 };
 
@@ -234,7 +234,7 @@ static void write_thread_answer(const struct worker *w, const struct file_result
 }
 
 /* Frees the results that the writer did not take. */
-static void drain(int results)
+static void free_untaken_results(int results)
 {
 	struct file_result r;
 
@@ -245,7 +245,8 @@ static void drain(int results)
 
 /* ---- the range of the trace in a file ---- */
 
-static void do_open(struct worker *w, int fd)
+/* Adds the file to those that are open, with the offset at which the trace begins. */
+static void add_open_file(struct worker *w, int fd)
 {
 	struct open_file *f = find_file(w, -1);
 	int flags = fcntl(fd, F_GETFL);
@@ -257,7 +258,7 @@ static void do_open(struct worker *w, int fd)
 		*f = (struct open_file){.fd = fd, .begin = MAX(begin, 0), .id = output_file_of(fd)};
 }
 
-static void do_close(struct worker *w, int fd)
+static void close_open_file(struct worker *w, int fd)
 {
 	struct open_file *f = find_file(w, fd);
 
@@ -266,7 +267,7 @@ static void do_close(struct worker *w, int fd)
 		return;
 	f->fd = -1;
 	if (f->id.ino != 0)
-		file_helper_closed(&f->id);
+		file_helper_report_closed(&f->id);
 }
 
 static void do_truncate(struct worker *w, int fd)
@@ -352,7 +353,7 @@ static void do_job(struct worker *w, const struct job *j)
 
 	switch (j->kind) {
 	case JOB_OPEN:
-		do_open(w, j->fd);
+		add_open_file(w, j->fd);
 		return;
 	case JOB_WRITE:
 		r = do_write(w, j);
@@ -370,10 +371,10 @@ static void do_job(struct worker *w, const struct job *j)
 		do_truncate(w, j->fd);
 		return;
 	case JOB_CLOSE:
-		do_close(w, j->fd);
+		close_open_file(w, j->fd);
 		return;
 	case JOB_END:
-		drain(j->fd);
+		free_untaken_results(j->fd);
 		return;
 	}
 	write_thread_answer(w, &r);
@@ -403,14 +404,14 @@ static void *write_thread_run(void *ctx)
 	}
 	close(w->jobs);
 	close(w->results);
-	count_threads(w->is_root, -1);
+	add_to_thread_counts(w->is_root, -1);
 	free(w);
 	return NULL;
 }
 
 /* ---- jobs ---- */
 
-static int write_thread_put(struct write_thread *w, const struct job *j)
+static int write_thread_send_job(struct write_thread *w, const struct job *j)
 {
 	ssize_t n;
 
@@ -463,7 +464,7 @@ int write_thread_new(uint64_t user, bool is_root, struct priority_boost boost,
 			.jobs = -1, .results = -1, .is_root = is_root, .boost = boost};
 		for (size_t i = 0; i < MAX_FILE_PARTS; i++)
 			worker->files[i].fd = -1;
-		count_threads(is_root, 1);
+		add_to_thread_counts(is_root, 1);
 		r = open_pipes(w, worker);
 		if (r == 0)
 			r = thread_start(NULL, STACK_BYTES, write_thread_run, worker);
@@ -471,7 +472,7 @@ int write_thread_new(uint64_t user, bool is_root, struct priority_boost boost,
 			*ret = w;
 			return 0;
 		}
-		count_threads(is_root, -1);
+		add_to_thread_counts(is_root, -1);
 		closep(&worker->jobs);
 		closep(&worker->results);
 		write_thread_free(TAKE_PTR(w));
@@ -486,7 +487,7 @@ void write_thread_free(struct write_thread *w)
 	if (!w)
 		return;
 	if (w->results >= 0 &&
-	    write_thread_put(w, &(struct job){.kind = JOB_END, .fd = w->results}) < 0)
+	    write_thread_send_job(w, &(struct job){.kind = JOB_END, .fd = w->results}) < 0)
 		close(w->results);
 	closep(&w->jobs);
 	free(w);
@@ -499,15 +500,15 @@ int write_thread_fd(const struct write_thread *w)
 
 /* ---- jobs and results ---- */
 
-int write_thread_open(struct write_thread *w, int fd)
+int write_thread_add_file(struct write_thread *w, int fd)
 {
-	return write_thread_put(w, &(struct job){.kind = JOB_OPEN, .fd = fd});
+	return write_thread_send_job(w, &(struct job){.kind = JOB_OPEN, .fd = fd});
 }
 
 int write_thread_write(struct write_thread *w, uint64_t id, int fd, uint8_t *buf, size_t cap,
 		       size_t len)
 {
-	return write_thread_put(
+	return write_thread_send_job(
 		w,
 		&(struct job){
 			.kind = JOB_WRITE, .fd = fd, .id = id, .buf = buf, .cap = cap, .len = len});
@@ -515,34 +516,34 @@ int write_thread_write(struct write_thread *w, uint64_t id, int fd, uint8_t *buf
 
 int write_thread_sync(struct write_thread *w, uint64_t id, int fd)
 {
-	return write_thread_put(w, &(struct job){.kind = JOB_SYNC, .fd = fd, .id = id});
+	return write_thread_send_job(w, &(struct job){.kind = JOB_SYNC, .fd = fd, .id = id});
 }
 
 int write_thread_send_range(struct write_thread *w, uint64_t id, int fd, int range)
 {
-	return write_thread_put(
+	return write_thread_send_job(
 		w, &(struct job){.kind = JOB_SEND_RANGE, .fd = fd, .id = id, .range = range});
 }
 
 int write_thread_copy(struct write_thread *w, uint64_t id, int fd, int from, int range)
 {
-	return write_thread_put(
+	return write_thread_send_job(
 		w,
 		&(struct job){.kind = JOB_COPY, .fd = fd, .id = id, .from = from, .range = range});
 }
 
 void write_thread_truncate(struct write_thread *w, int fd)
 {
-	(void)write_thread_put(w, &(struct job){.kind = JOB_TRUNCATE, .fd = fd});
+	(void)write_thread_send_job(w, &(struct job){.kind = JOB_TRUNCATE, .fd = fd});
 }
 
 void write_thread_close(struct write_thread *w, int fd)
 {
-	if (write_thread_put(w, &(struct job){.kind = JOB_CLOSE, .fd = fd}) < 0)
+	if (write_thread_send_job(w, &(struct job){.kind = JOB_CLOSE, .fd = fd}) < 0)
 		background_close(fd, w->user);
 }
 
-int write_thread_next(struct write_thread *w, struct file_result *ret)
+int write_thread_next_result(struct write_thread *w, struct file_result *ret)
 {
 	ssize_t n;
 
@@ -561,7 +562,7 @@ unsigned write_thread_pending(const struct write_thread *w)
 	return w->pending;
 }
 
-uint64_t write_thread_waits_ms(const struct write_thread *w)
+uint64_t write_thread_stalled_ms(const struct write_thread *w)
 {
 	return w->pending ? (clock_mono_ns() - w->waits_since_ns) / NS_PER_MS : 0;
 }

@@ -59,7 +59,7 @@ struct file_result {
 /* Call it first for each file. The trace begins at the offset of the descriptor, or at the end of a
  * file open with O_APPEND. At most MAX_FILE_PARTS files may be open. Has no result. Returns 0, or
  * -EAGAIN if too many jobs wait. */
-int write_thread_open(struct write_thread *w, int fd);
+int write_thread_add_file(struct write_thread *w, int fd);
 /*
  * Writes whole records (Trace.packet: a tag of one byte, a length, the packet). Takes buf, cap
  * bytes from malloc, on success. After an error a regular file is truncated to whole records.
@@ -81,10 +81,10 @@ void write_thread_truncate(struct write_thread *w, int fd);
 void write_thread_close(struct write_thread *w, int fd);
 
 /* Returns 1 and the next result, or 0 if there is none yet. */
-int write_thread_next(struct write_thread *w, struct file_result *ret);
+int write_thread_next_result(struct write_thread *w, struct file_result *ret);
 /* Returns the number of results to come. */
 unsigned write_thread_pending(const struct write_thread *w);
 /* Returns for how many ms the thread has returned no result while one is to come, else 0. */
-uint64_t write_thread_waits_ms(const struct write_thread *w);
+uint64_t write_thread_stalled_ms(const struct write_thread *w);
 /* Waits for the next result. Returns 0, or -ETIMEDOUT after timeout_ms; -1: no limit. */
 int write_thread_wait(struct write_thread *w, int timeout_ms);

@@ -77,7 +77,7 @@ int producer_buffers_add_writer(struct producer_port *p, uint16_t writer_id, uin
 	return 0;
 }
 
-uint16_t producer_buffers_of_writer(const struct producer_port *p, uint16_t writer_id)
+uint16_t producer_buffers_registered_id(const struct producer_port *p, uint16_t writer_id)
 {
 	return writer_id < p->n_writers ? p->writer_buffers[writer_id] : 0;
 }

@@ -77,8 +77,8 @@ static void send_instance(struct producer_port *p, uint32_t command, uint64_t in
 	end_command(p, &m, -1);
 }
 
-void producer_port_send_setup(struct producer_port *p, uint64_t instance_id, const void *config,
-			      size_t len)
+void producer_port_send_setup_instance(struct producer_port *p, uint64_t instance_id,
+				       const void *config, size_t len)
 {
 	send_instance(p, PB_GET_ASYNC_COMMAND_RESPONSE_SETUP_DATA_SOURCE, instance_id, config, len);
 }
@@ -119,7 +119,8 @@ void producer_port_send_flush(struct producer_port *p, const uint64_t *instance_
 	end_command(p, &m, -1);
 }
 
-void producer_port_send_clear(struct producer_port *p, const uint64_t *instance_ids, size_t n)
+void producer_port_send_clear_incremental_state(struct producer_port *p,
+						const uint64_t *instance_ids, size_t n)
 {
 	_cleanup_(pb_mem_deinit) struct pb_mem m = {0};
 

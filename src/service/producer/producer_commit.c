@@ -35,7 +35,7 @@ struct move {
 
 /* ---- check ---- */
 
-static bool parses(const struct pb_field *message)
+static bool message_parses(const struct pb_field *message)
 {
 	struct pb_field f;
 	struct pb_dec d;
@@ -54,7 +54,7 @@ static bool patch_parses(const struct pb_field *message)
 	pb_dec_init(&d, message->data, message->len);
 	while (pb_dec_next(&d, &f))
 		if (FIELD_KEY(f) == KEY_BYTES(PB_COMMIT_DATA_REQUEST_CHUNK_TO_PATCH_PATCHES) &&
-		    !parses(&f))
+		    !message_parses(&f))
 			return false;
 	return pb_dec_ok(&d);
 }
@@ -70,7 +70,7 @@ static bool request_parses(const uint8_t *args, size_t len, uint64_t *ret_flush_
 	while (good && pb_dec_next(&d, &f))
 		switch (FIELD_KEY(f)) {
 		case KEY_BYTES(PB_COMMIT_DATA_REQUEST_CHUNKS_TO_MOVE):
-			good = parses(&f);
+			good = message_parses(&f);
 			break;
 		case KEY_BYTES(PB_COMMIT_DATA_REQUEST_CHUNKS_TO_PATCH):
 			good = patch_parses(&f);
@@ -122,7 +122,7 @@ static void commit_chunk(struct producer_port *p, uint32_t target,
 {
 	struct trace_buffer_writer writer = producer_buffers_identity(p, header->writer_id);
 	struct trace_buffer *buffer = producer_buffers_find(p, target);
-	uint16_t registered = producer_buffers_of_writer(p, header->writer_id);
+	uint16_t registered = producer_buffers_registered_id(p, header->writer_id);
 
 	if (!buffer || (registered && registered != target) || header->writer_id == 0 ||
 	    header->writer_id > SMB_MAX_WRITER_ID) {
@@ -177,7 +177,7 @@ static void move_shared(struct producer_port *p, const struct move *m, size_t *l
 	smb_release_free(&p->smb, &chunk);
 }
 
-static void do_moves(struct producer_port *p, const uint8_t *args, size_t len)
+static void move_chunks(struct producer_port *p, const uint8_t *args, size_t len)
 {
 	size_t left = p->smb_size;
 	struct pb_field f;
@@ -280,7 +280,7 @@ static void apply_patches(struct producer_port *port, const struct patches *p)
 				   p->n, p->more);
 }
 
-static void do_patches(struct producer_port *port, const uint8_t *args, size_t len)
+static void patch_chunks(struct producer_port *port, const uint8_t *args, size_t len)
 {
 	struct patches p;
 	struct pb_field f;
@@ -308,8 +308,8 @@ int producer_commit_data(void *endpoint, const struct ipc_call *call, const uint
 		return -EPERM;
 	if (!request_parses(args, len, &flush_id))
 		return -EBADMSG;
-	do_moves(p, args, len);
-	do_patches(p, args, len);
+	move_chunks(p, args, len);
+	patch_chunks(p, args, len);
 	ps->events->committed(ps->ctx);
 	ipc_reply_empty(p->conn, call);
 	if (flush_id)
@@ -342,7 +342,7 @@ static void scrape_chunk(const struct scrape *s, const struct producer_port *p,
 {
 	struct smb_chunk_header header = smb_header_load(chunk->header);
 	struct trace_buffer_writer writer = producer_buffers_identity(p, header.writer_id);
-	uint16_t buffer_id = producer_buffers_of_writer(p, header.writer_id);
+	uint16_t buffer_id = producer_buffers_registered_id(p, header.writer_id);
 	struct trace_buffer *buffer = producer_buffers_find(p, buffer_id);
 
 	if (!complete && header.count < MIN_FRAGMENTS_INCOMPLETE)

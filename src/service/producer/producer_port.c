@@ -87,7 +87,7 @@ static int initialize_with(struct producer_port *p, const struct ipc_call *call,
 
 	if (p->initialized)
 		return -EALREADY;
-	if (!producers_admit(p->producers, p->peer))
+	if (!producers_is_admitted(p->producers, p->peer))
 		return -EPERM;
 	r = pb_mem_init(&m);
 	if (r == 0)
@@ -105,7 +105,7 @@ static int initialize_with(struct producer_port *p, const struct ipc_call *call,
 	if (p->reads_consumer_uid)
 		pb_enc_bool(&m.enc, PB_INITIALIZE_CONNECTION_RESPONSE_SETS_CONSUMER_UID, true);
 	/* Before the reply, because the producer may send the next request after it. */
-	ipc_conn_take_descriptors(p->conn, false);
+	ipc_conn_allow_descriptors(p->conn, false);
 	ipc_reply(p->conn, call, false, m.buf, pb_mem_len(&m), -1);
 	return 0;
 }
@@ -125,7 +125,7 @@ static int initialize_connection(void *endpoint, const struct ipc_call *call, co
 
 /* Sets *ret to the last bytes field with this id, or an empty one. Returns false if the message
  * does not parse. */
-static bool find_bytes(const uint8_t *args, size_t len, uint32_t id, struct pb_field *ret)
+static bool find_bytes_field(const uint8_t *args, size_t len, uint32_t id, struct pb_field *ret)
 {
 	struct pb_field f, found = {.data = (const uint8_t *)""};
 	struct pb_dec d;
@@ -142,7 +142,7 @@ static bool find_bytes(const uint8_t *args, size_t len, uint32_t id, struct pb_f
 
 /* Sets *ret to the last varint field with this id, or 0. Returns false if the message does not
  * parse. */
-static bool find_number(const uint8_t *args, size_t len, uint32_t id, uint64_t *ret)
+static bool find_varint_field(const uint8_t *args, size_t len, uint32_t id, uint64_t *ret)
 {
 	uint64_t found = 0;
 	struct pb_field f;
@@ -173,7 +173,7 @@ static void reply_registered(struct producer_port *p, const struct ipc_call *cal
 
 static bool producer_port_is_trusted(const struct producer_port *p)
 {
-	return producers_trust(p->producers, p->peer);
+	return producers_is_trusted(p->producers, p->peer);
 }
 
 static int register_data_source(void *endpoint, const struct ipc_call *call, const uint8_t *args,
@@ -187,8 +187,8 @@ static int register_data_source(void *endpoint, const struct ipc_call *call, con
 
 	if (!p->initialized)
 		return -EPERM;
-	if (!find_bytes(args, len, PB_REGISTER_DATA_SOURCE_REQUEST_DATA_SOURCE_DESCRIPTOR,
-			&descriptor))
+	if (!find_bytes_field(args, len, PB_REGISTER_DATA_SOURCE_REQUEST_DATA_SOURCE_DESCRIPTOR,
+			      &descriptor))
 		return -EBADMSG;
 	r = registry_add(&p->producers->registry, &p->offer, producer_port_is_trusted(p),
 			 descriptor.data, descriptor.len, &e, &source);
@@ -217,8 +217,8 @@ static int update_data_source(void *endpoint, const struct ipc_call *call, const
 
 	if (!p->initialized)
 		return -EPERM;
-	if (!find_bytes(args, len, PB_UPDATE_DATA_SOURCE_REQUEST_DATA_SOURCE_DESCRIPTOR,
-			&descriptor))
+	if (!find_bytes_field(args, len, PB_UPDATE_DATA_SOURCE_REQUEST_DATA_SOURCE_DESCRIPTOR,
+			      &descriptor))
 		return -EBADMSG;
 	r = registry_update(&p->producers->registry, &p->offer, producer_port_is_trusted(p),
 			    descriptor.data, descriptor.len, &e);
@@ -241,7 +241,7 @@ static int unregister_data_source(void *endpoint, const struct ipc_call *call, c
 
 	if (!p->initialized)
 		return -EPERM;
-	if (!find_bytes(args, len, PB_UNREGISTER_DATA_SOURCE_REQUEST_DATA_SOURCE_NAME, &f))
+	if (!find_bytes_field(args, len, PB_UNREGISTER_DATA_SOURCE_REQUEST_DATA_SOURCE_NAME, &f))
 		return -EBADMSG;
 	if (decode_string(&f, MAX_NAME_BYTES, &name) < 0)
 		return -EINVAL;
@@ -251,15 +251,16 @@ static int unregister_data_source(void *endpoint, const struct ipc_call *call, c
 	return 0;
 }
 
-static int notify(struct producer_port *p, const struct ipc_call *call, const uint8_t *args,
-		  size_t len, uint32_t field,
-		  void (*event)(void *ctx, const struct producer_port *, uint64_t id))
+static int report_instance_event(struct producer_port *p, const struct ipc_call *call,
+				 const uint8_t *args, size_t len, uint32_t field,
+				 void (*event)(void *ctx, const struct producer_port *,
+					       uint64_t id))
 {
 	uint64_t id;
 
 	if (!p->initialized)
 		return -EPERM;
-	if (!find_number(args, len, field, &id))
+	if (!find_varint_field(args, len, field, &id))
 		return -EBADMSG;
 	ipc_reply_empty(p->conn, call);
 	event(p->producers->ctx, p, id);
@@ -271,8 +272,9 @@ static int notify_data_source_started(void *endpoint, const struct ipc_call *cal
 {
 	struct producer_port *p = endpoint;
 
-	return notify(p, call, args, len, PB_NOTIFY_DATA_SOURCE_STARTED_REQUEST_DATA_SOURCE_ID,
-		      p->producers->events->instance_started);
+	return report_instance_event(p, call, args, len,
+				     PB_NOTIFY_DATA_SOURCE_STARTED_REQUEST_DATA_SOURCE_ID,
+				     p->producers->events->instance_started);
 }
 
 static int notify_data_source_stopped(void *endpoint, const struct ipc_call *call,
@@ -280,8 +282,9 @@ static int notify_data_source_stopped(void *endpoint, const struct ipc_call *cal
 {
 	struct producer_port *p = endpoint;
 
-	return notify(p, call, args, len, PB_NOTIFY_DATA_SOURCE_STOPPED_REQUEST_DATA_SOURCE_ID,
-		      p->producers->events->instance_stopped);
+	return report_instance_event(p, call, args, len,
+				     PB_NOTIFY_DATA_SOURCE_STOPPED_REQUEST_DATA_SOURCE_ID,
+				     p->producers->events->instance_stopped);
 }
 
 /* ---- writers ---- */
@@ -295,8 +298,9 @@ static int register_trace_writer(void *endpoint, const struct ipc_call *call, co
 
 	if (!p->initialized)
 		return -EPERM;
-	if (!find_number(args, len, PB_REGISTER_TRACE_WRITER_REQUEST_TRACE_WRITER_ID, &writer) ||
-	    !find_number(args, len, PB_REGISTER_TRACE_WRITER_REQUEST_TARGET_BUFFER, &buffer))
+	if (!find_varint_field(args, len, PB_REGISTER_TRACE_WRITER_REQUEST_TRACE_WRITER_ID,
+			       &writer) ||
+	    !find_varint_field(args, len, PB_REGISTER_TRACE_WRITER_REQUEST_TARGET_BUFFER, &buffer))
 		return -EBADMSG;
 	if (writer == 0 || writer > SMB_MAX_WRITER_ID || buffer > UINT16_MAX)
 		return -EINVAL;
@@ -315,7 +319,8 @@ static int unregister_trace_writer(void *endpoint, const struct ipc_call *call, 
 
 	if (!p->initialized)
 		return -EPERM;
-	if (!find_number(args, len, PB_UNREGISTER_TRACE_WRITER_REQUEST_TRACE_WRITER_ID, &writer))
+	if (!find_varint_field(args, len, PB_UNREGISTER_TRACE_WRITER_REQUEST_TRACE_WRITER_ID,
+			       &writer))
 		return -EBADMSG;
 	if (writer < p->n_writers)
 		producer_buffers_end_writer(p, (uint16_t)writer);
@@ -330,7 +335,7 @@ static int get_async_command(void *endpoint, const struct ipc_call *call, const 
 {
 	struct producer_port *p = endpoint;
 
-	if (decode_nothing(args, len) < 0)
+	if (check_request_parses(args, len) < 0)
 		return -EBADMSG;
 	if (!p->initialized)
 		return -EPERM;
@@ -348,7 +353,7 @@ static int sync_requests(void *endpoint, const struct ipc_call *call, const uint
 {
 	struct producer_port *p = endpoint;
 
-	if (decode_nothing(args, len) < 0)
+	if (check_request_parses(args, len) < 0)
 		return -EBADMSG;
 	if (!p->initialized)
 		return -EPERM;
@@ -436,7 +441,7 @@ static int producer_port_open(void *ctx, struct ipc_conn *conn, void **ret_endpo
 }
 
 /* The memory is scraped first, for data that the producer has not committed. */
-static void producer_port_leave(struct producer_port *p)
+static void producer_port_remove_producer(struct producer_port *p)
 {
 	struct producers *ps = p->producers;
 
@@ -455,7 +460,7 @@ static void producer_port_close(void *endpoint)
 	struct producer_port *p = endpoint;
 
 	if (p->initialized)
-		producer_port_leave(p);
+		producer_port_remove_producer(p);
 	producer_memory_deinit(p);
 	quota_close(&p->account);
 	producer_buffers_deinit(p);

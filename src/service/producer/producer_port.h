@@ -112,7 +112,7 @@ int producer_buffers_add_writer(struct producer_port *p, uint16_t writer_id, uin
  * the chunks of a later writer with the same id. writer_id is below n_writers. */
 void producer_buffers_end_writer(struct producer_port *p, uint16_t writer_id);
 /* Returns the buffer that a writer registered; 0: none. */
-uint16_t producer_buffers_of_writer(const struct producer_port *p, uint16_t writer_id);
+uint16_t producer_buffers_registered_id(const struct producer_port *p, uint16_t writer_id);
 /* Returns the identity of a writer, for its chunks. */
 struct trace_buffer_writer producer_buffers_identity(const struct producer_port *p,
 						     uint16_t writer_id);
@@ -136,11 +136,12 @@ void producer_commit_scrape(const struct producer_port *p,
 
 void producer_port_send_setup_tracing(struct producer_port *p);
 /* config: a packed DataSourceConfig. */
-void producer_port_send_setup(struct producer_port *p, uint64_t instance_id, const void *config,
-			      size_t len);
+void producer_port_send_setup_instance(struct producer_port *p, uint64_t instance_id,
+				       const void *config, size_t len);
 void producer_port_send_start(struct producer_port *p, uint64_t instance_id, const void *config,
 			      size_t len);
 void producer_port_send_stop(struct producer_port *p, uint64_t instance_id);
 void producer_port_send_flush(struct producer_port *p, const uint64_t *instance_ids, size_t n,
 			      uint64_t flush_id, uint64_t flags);
-void producer_port_send_clear(struct producer_port *p, const uint64_t *instance_ids, size_t n);
+void producer_port_send_clear_incremental_state(struct producer_port *p,
+						const uint64_t *instance_ids, size_t n);

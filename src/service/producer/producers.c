@@ -58,12 +58,12 @@ void producers_set_lockdown(struct producers *ps, int operation)
 	}
 }
 
-bool producers_admit(const struct producers *ps, const struct ipc_peer *peer)
+bool producers_is_admitted(const struct producers *ps, const struct ipc_peer *peer)
 {
 	return !ps->lockdown || (!peer->is_remote && (peer->uid == 0 || peer->uid == ps->uid));
 }
 
-bool producers_trust(const struct producers *ps, const struct ipc_peer *peer)
+bool producers_is_trusted(const struct producers *ps, const struct ipc_peer *peer)
 {
 	if (peer->is_remote)
 		return true; /* its address was allowed; its data sources are that machine's */

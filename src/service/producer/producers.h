@@ -74,7 +74,7 @@ void producers_free_id(struct producers *ps, uint16_t id);
 /* Applies a LockdownModeOperation of a config. */
 void producers_set_lockdown(struct producers *ps, int operation);
 /* Returns false if the lockdown excludes the peer. */
-bool producers_admit(const struct producers *ps, const struct ipc_peer *peer);
+bool producers_is_admitted(const struct producers *ps, const struct ipc_peer *peer);
 /* Returns true if the data sources of this peer may have names of the system: for root, the
  * service's own user, the users named when the service started, and admitted remote machines. */
-bool producers_trust(const struct producers *ps, const struct ipc_peer *peer);
+bool producers_is_trusted(const struct producers *ps, const struct ipc_peer *peer);

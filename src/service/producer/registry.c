@@ -141,7 +141,7 @@ static bool is_system_name(const char *name)
 	return false;
 }
 
-static int check_completely(const uint8_t *descriptor, size_t len)
+static int check_descriptor_decodes(const uint8_t *descriptor, size_t len)
 {
 	ProtobufCMessage *m;
 	size_t bytes;
@@ -175,7 +175,7 @@ static int source_new(struct source_offer *o, bool trusted, const uint8_t *descr
 		return err_set(e, error, "a data source name has more than %u bytes, or a NUL",
 			       MAX_NAME_BYTES);
 	if (error == 0)
-		error = check_completely(descriptor, len);
+		error = check_descriptor_decodes(descriptor, len);
 	if (error == -EBADMSG)
 		return err_set(e, error, "a descriptor of %zu bytes is malformed", len);
 	if (error < 0)

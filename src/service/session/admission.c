@@ -95,7 +95,7 @@ static int check_unique_name(const struct sessions *s, const char *name, uid_t u
 	return 0;
 }
 
-static int check_counts(struct sessions *s, uid_t uid, struct err_text *e)
+static int check_session_count(struct sessions *s, uid_t uid, struct err_text *e)
 {
 	struct quota_account account;
 
@@ -245,5 +245,5 @@ int admission_check(struct sessions *s, const Pb__TraceConfig *config, uid_t uid
 			       "guardrail: a session with unique_session_name \"%s\" began less "
 			       "than %d s ago",
 			       admission_name_of(config), GUARDRAIL_RESTART_S);
-	return alone ? 0 : check_counts(s, uid, e);
+	return alone ? 0 : check_session_count(s, uid, e);
 }

@@ -42,7 +42,8 @@ struct pending_flush {
 	size_t n_waiting; /* producers that have not answered */
 };
 
-static bool includes(const struct pending_flush *f, const struct source_instance *i)
+/* Returns true if the instance takes part in the flush. */
+static bool flush_includes(const struct pending_flush *f, const struct source_instance *i)
 {
 	const struct flush_request *r = &f->request;
 
@@ -73,7 +74,7 @@ static void flush_free(struct pending_flush *f)
 	free(f);
 }
 
-static void detach(struct pending_flush *f)
+static void unlink_flush(struct pending_flush *f)
 {
 	TAILQ_REMOVE(&f->session->flushes, f, link);
 	f->session->n_flushes--;
@@ -81,13 +82,14 @@ static void detach(struct pending_flush *f)
 
 /* ---- producers that were late ---- */
 
-static bool is_awaited(const struct source_instance *i, const void *ctx)
+/* Returns true if the instance takes part in the flush, and its producer has not answered. */
+static bool is_late_instance(const struct source_instance *i, const void *ctx)
 {
 	const struct pending_flush *f = ctx;
 
 	for (size_t n = 0; n < f->n_waits; n++)
 		if (f->waits[n].producer == i->producer)
-			return includes(f, i);
+			return flush_includes(f, i);
 	return false;
 }
 
@@ -109,12 +111,12 @@ static void flush_on_timer(void *ctx)
 
 	/* Data that arrives after the last flush of a session is lost. */
 	if (!success && ends_trace(f))
-		source_instances_record_slow(s, SERVICE_EVENT_SLOW_FLUSH, is_awaited, f);
-	detach(f);
+		source_instances_record_slow(s, SERVICE_EVENT_SLOW_FLUSH, is_late_instance, f);
+	unlink_flush(f);
 	flush_free(f);
 	/* A writer that did not take part in the flush may have data in an open chunk. */
 	session_scrape(s);
-	trace_record(s->trace, SERVICE_EVENT_ALL_FLUSHED);
+	trace_record_event(s->trace, SERVICE_EVENT_ALL_FLUSHED);
 	trace_snapshot_clocks(s->trace);
 	if (success)
 		s->flushes_succeeded++;
@@ -123,7 +125,7 @@ static void flush_on_timer(void *ctx)
 	call_done(&request, success);
 }
 
-void flush_acked(struct producer_port *p, uint64_t flush_id)
+void flush_on_ack(struct producer_port *p, uint64_t flush_id)
 {
 	struct flush_wait *w;
 
@@ -136,7 +138,7 @@ void flush_acked(struct producer_port *p, uint64_t flush_id)
 
 void flush_forget_producer(struct producer_port *p)
 {
-	flush_acked(p, UINT64_MAX);
+	flush_on_ack(p, UINT64_MAX);
 }
 
 static void end_requests(struct session *s, const void *ctx, bool reject)
@@ -172,7 +174,7 @@ void flush_cancel_all(struct session *s)
 	while ((f = TAILQ_FIRST(&s->flushes))) {
 		struct flush_request r = f->request;
 
-		detach(f);
+		unlink_flush(f);
 		flush_free(f);
 		call_done(&r, false);
 	}
@@ -190,7 +192,7 @@ static void ask_producer(struct pending_flush *f, struct producer_port *p, uint6
 
 	TAILQ_FOREACH (i, &p->instances, of_producer) {
 		takes_part |= i->session == f->session;
-		if (i->session == f->session && includes(f, i))
+		if (i->session == f->session && flush_includes(f, i))
 			ids[n++] = i->id;
 	}
 	/* The service cannot scrape the memory of a remote producer. The producer does that
@@ -272,7 +274,7 @@ static int flush_start(struct pending_flush *f)
 /* Records the request in the trace, and counts it if it is one too many. */
 static int flush_admit(struct session *s)
 {
-	trace_record(s->trace, SERVICE_EVENT_FLUSH_STARTED);
+	trace_record_event(s->trace, SERVICE_EVENT_FLUSH_STARTED);
 	if (s->state != SESSION_STARTED)
 		return -EINVAL;
 	if (s->n_flushes < LIMIT_PENDING_FLUSHES)

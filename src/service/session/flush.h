@@ -8,9 +8,10 @@ struct session;
 
 /* session.h has session_flush(), which begins a flush. */
 
-/* The producer has flushed for this request and all earlier ones, in any session. */
-void flush_acked(struct producer_port *p, uint64_t flush_id);
-/* The producer disconnected: flushes stop waiting for it. */
+/* Call when the producer has flushed for this request and so for all earlier ones, in any session.
+ * A flush that waits for no other producer is done in the next iteration of the loop. */
+void flush_on_ack(struct producer_port *p, uint64_t flush_id);
+/* Call when the producer disconnected. Its flushes no longer wait for it. */
 void flush_forget_producer(struct producer_port *p);
-/* The session ends: calls done(false) for all requests. */
+/* Call when the session ends. Frees its flushes, and calls done(false) for their requests. */
 void flush_cancel_all(struct session *s);

@@ -53,8 +53,8 @@ static uint64_t hash_pattern_and_name(uint64_t pattern, const char *name)
 }
 
 /* Returns NULL if the expression cannot be compiled, or *budget is too small for it. */
-static struct regex *name_regex_compile(const char *pattern, uint64_t pattern_hash,
-					uint64_t *budget)
+static struct regex *name_regex_get_compiled(const char *pattern, uint64_t pattern_hash,
+					     uint64_t *budget)
 {
 	struct compiled *c = &compiled[pattern_hash % N_COMPILED];
 	struct regex *re;
@@ -83,7 +83,7 @@ bool name_regex_matches(const char *pattern, const char *name, uint64_t *budget)
 
 	if (a->pair == pair)
 		return a->matches;
-	re = name_regex_compile(pattern, pattern_hash, budget);
+	re = name_regex_get_compiled(pattern, pattern_hash, budget);
 	if (!re)
 		return false;
 	r = regex_match(re, REGEX_WHOLE, name, strlen(name), 0, NULL, budget);

@@ -63,7 +63,7 @@ int session_new(struct sessions *sessions, const struct session_request *request
 void session_free(struct session *s);
 
 /* Sets up the data sources that match, and starts unless the config defers that. Call once. */
-void session_begin(struct session *s);
+void session_setup_and_start(struct session *s);
 /* No-op unless the session is CONFIGURED. */
 void session_start(struct session *s);
 /* Stops the data sources, without a flush. at_once: does not wait for acknowledgements. No-op if
@@ -72,7 +72,7 @@ void session_disable(struct session *s, bool at_once);
 /* Sets the error that the owner gets when the session ends, unless there is one. */
 void session_set_error(struct session *s, const char *text);
 /* Sets TraceStats.end_reason, unless it is set. session_set_error() sets it, too. */
-void session_set_end(struct session *s, const char *reason);
+void session_set_end_reason(struct session *s, const char *reason);
 
 /* Replaces the producer name filters of the session's data sources by those of another config, and
  * sets up the data sources of producers that match now. Stops no data source. Returns 0, or -errno
@@ -89,7 +89,8 @@ int session_detach(struct session *s, const char *key);
 struct session *session_find_detached(struct sessions *sessions, uid_t uid, const char *key);
 void session_attach(struct session *s, struct session_owner owner);
 
-void session_watch_end(struct session *s, struct session_watch *w);
+/* Adds a watch, which is called when the session ends. */
+void session_watch(struct session *s, struct session_watch *w);
 void session_unwatch(struct session *s, struct session_watch *w);
 
 /* ---- flushes ---- */

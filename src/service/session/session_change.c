@@ -79,7 +79,8 @@ static size_t bytes_of(char **list, size_t n)
 }
 
 /* Each of the session's sources gets a copy of its own. */
-static int check_copies(const struct session *s, const Pb__TraceConfig *with, struct err_text *e)
+static int check_size_of_copies(const struct session *s, const Pb__TraceConfig *with,
+				struct err_text *e)
 {
 	uint64_t bytes = 0;
 
@@ -98,7 +99,7 @@ static int check_copies(const struct session *s, const Pb__TraceConfig *with, st
 	return 0;
 }
 
-static void change(struct session *s, const Pb__TraceConfig *with)
+static void replace_filters(struct session *s, const Pb__TraceConfig *with)
 {
 	uint64_t steps = MAX_SETUP_STEPS;
 
@@ -125,10 +126,10 @@ int session_change_producers(struct session *s, const Pb__TraceConfig *with, str
 	int r = check_filters(with, e);
 
 	if (r == 0)
-		r = check_copies(s, with, e);
+		r = check_size_of_copies(s, with, e);
 	if (r < 0)
 		s->account.quota->refused[config_limit_counter(with)]++;
 	else
-		change(s, with);
+		replace_filters(s, with);
 	return r;
 }

@@ -105,10 +105,11 @@ static void copy_counts(struct session *s, const struct session *source)
 
 static void record_events(struct trace *t, const struct session_clone *c)
 {
-	trace_record_at(t, SERVICE_EVENT_CLONE_STARTED, c->begun_boot_ns, 1);
+	trace_record_event_at(t, SERVICE_EVENT_CLONE_STARTED, c->begun_boot_ns, 1);
 	for (size_t i = 0; i < c->n_buffers; i++)
-		trace_record_at(t, SERVICE_EVENT_BUFFER_CLONED, c->taken_boot_ns[i], (uint32_t)i);
-	trace_record(t, SERVICE_EVENT_TRACING_DISABLED);
+		trace_record_event_at(t, SERVICE_EVENT_BUFFER_CLONED, c->taken_boot_ns[i],
+				      (uint32_t)i);
+	trace_record_event(t, SERVICE_EVENT_TRACING_DISABLED);
 	trace_snapshot_clocks(t);
 	trace_mark_due(t, TRACE_DUE_STATS | TRACE_DUE_SYNC_MARKER);
 }
@@ -125,7 +126,7 @@ int session_clone_finish(struct session_clone *c, struct session *source,
 	if (!s->config)
 		return -ENOMEM;
 	if (session_end_reason(source))
-		session_set_end(s, session_end_reason(source));
+		session_set_end_reason(s, session_end_reason(source));
 	r = trace_new_clone(source->trace,
 			    &(struct trace_owner){s->config, &s->account, session_put_stats, s},
 			    c->unfiltered, &s->trace);
@@ -146,7 +147,7 @@ int session_clone_finish(struct session_clone *c, struct session *source,
 	trace_set_clone_trigger(s->trace, &c->trigger);
 	trace_move_triggers(source->trace, s->trace);
 	s->triggers.hit = source->triggers.hit;
-	quota_move(&c->account, &s->account);
+	quota_move_charges(&c->account, &s->account);
 	quota_charge_unchecked(&s->account, QUOTA_SESSIONS, 1);
 	TAILQ_INSERT_TAIL(&s->sessions->list, s, link);
 	session_set_state(s, SESSION_CLONED);

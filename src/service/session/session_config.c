@@ -172,7 +172,7 @@ static int check_triggers(const Pb__TraceConfig *config, struct err_text *e)
 
 /* ---- unsupported fields ---- */
 
-static int check_built(const Pb__TraceConfig *c, struct err_text *e)
+static int check_supported(const Pb__TraceConfig *c, struct err_text *e)
 {
 	for (size_t i = 0; i < c->n_data_sources; i++)
 		if (c->data_sources[i]->config && c->data_sources[i]->config->protovm_config)
@@ -273,7 +273,7 @@ static int check_buffer_sizes(const Pb__TraceConfig *c, struct err_text *e)
 
 /* ---- data sources ---- */
 
-static int find_buffer_name(const Pb__TraceConfig *c, const char *name, uint32_t *ret)
+static int find_buffer_by_name(const Pb__TraceConfig *c, const char *name, uint32_t *ret)
 {
 	for (size_t i = 0; i < c->n_buffers; i++)
 		if (c->buffers[i]->name && !strcmp(c->buffers[i]->name, name)) {
@@ -290,7 +290,7 @@ int session_config_target_buffer(const Pb__TraceConfig *config, const Pb__DataSo
 	uint32_t index = source->target_buffer;
 
 	if (buffer && buffer[0]) {
-		if (find_buffer_name(config, buffer, &index) < 0)
+		if (find_buffer_by_name(config, buffer, &index) < 0)
 			return err_set(e, -EINVAL,
 				       "data source \"%s\": no buffer has the name \"%s\"", name,
 				       buffer);
@@ -363,7 +363,7 @@ static int check_priority(const Pb__TraceConfig *config, struct err_text *e)
 /* The checks have the order of Perfetto's service, so that a config with several errors is refused
  * for the same reason. */
 static int (*const checks[])(const Pb__TraceConfig *c, struct err_text *e) = {
-	check_built,	     check_duration,
+	check_supported,     check_duration,
 	check_trigger_times, check_bugreport_filename,
 	check_triggers,	     file_writer_check_config,
 	check_guardrails,    check_buffer_count,

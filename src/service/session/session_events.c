@@ -20,8 +20,10 @@ static void on_source_registered(void *ctx, const struct registered_source *sour
 			source_instances_offer(s, source);
 }
 
-/* send_stop: sends a stop command to running instances. */
-static void withdraw(struct sessions *ss, struct producer_port *p, const char *name, bool send_stop)
+/* Removes the producer's instances of the data source of this name (NULL: of all) from all sessions.
+ * send_stop: sends a stop command to running instances. */
+static void withdraw_instances(struct sessions *ss, struct producer_port *p, const char *name,
+			       bool send_stop)
 {
 	struct session *s, *next;
 
@@ -36,12 +38,12 @@ static void withdraw(struct sessions *ss, struct producer_port *p, const char *n
 
 static void on_source_unregistered(void *ctx, struct producer_port *p, const char *name)
 {
-	withdraw(ctx, p, name, true);
+	withdraw_instances(ctx, p, name, true);
 }
 
 static void on_instance_started(void *ctx, const struct producer_port *p, uint64_t id)
 {
-	struct session *s = source_instances_notify_started(p, id);
+	struct session *s = source_instances_handle_started(p, id);
 
 	(void)ctx;
 	if (s)
@@ -50,7 +52,7 @@ static void on_instance_started(void *ctx, const struct producer_port *p, uint64
 
 static void on_instance_stopped(void *ctx, const struct producer_port *p, uint64_t id)
 {
-	struct session *s = source_instances_notify_stopped(p, id);
+	struct session *s = source_instances_handle_stopped(p, id);
 
 	(void)ctx;
 	if (s)
@@ -65,13 +67,13 @@ static void on_committed(void *ctx)
 
 	TAILQ_FOREACH (s, &ss->list, link)
 		if (s->file)
-			file_writer_committed(s->file);
+			file_writer_on_committed(s->file);
 }
 
 static void on_flush_done(void *ctx, struct producer_port *p, uint64_t flush_id)
 {
 	(void)ctx;
-	flush_acked(p, flush_id);
+	flush_on_ack(p, flush_id);
 }
 
 static void on_trigger(void *ctx, const struct producer_port *p, const char *name, uint64_t *budget)
@@ -79,10 +81,10 @@ static void on_trigger(void *ctx, const struct producer_port *p, const char *nam
 	triggers_activate(ctx, p->name, p->peer->uid, name, budget);
 }
 
-static void on_gone(void *ctx, struct producer_port *p)
+static void on_producer_gone(void *ctx, struct producer_port *p)
 {
 	flush_forget_producer(p);
-	withdraw(ctx, p, NULL, false);
+	withdraw_instances(ctx, p, NULL, false);
 }
 
 const struct producer_events sessions_producer_events = {
@@ -93,7 +95,7 @@ const struct producer_events sessions_producer_events = {
 	.committed = on_committed,
 	.flush_done = on_flush_done,
 	.trigger = on_trigger,
-	.gone = on_gone,
+	.gone = on_producer_gone,
 };
 
 void sessions_deinit(struct sessions *ss)

@@ -42,7 +42,7 @@ static void on_clear_tick(void *ctx)
 
 static void on_ring_tick(void *ctx)
 {
-	source_instances_clear_overwritten(ctx);
+	source_instances_clear_state_before_overwrite(ctx);
 }
 
 static void on_final_flush(void *ctx, const struct ipc_call *call, bool success)
@@ -73,9 +73,9 @@ static void on_duration(void *ctx)
 	struct session *s = ctx;
 	enum trigger_mode mode = session_config_trigger_mode(s->config);
 
-	session_set_end(s, mode == TRIGGER_STOP || mode == TRIGGER_CLONE
-				   ? "trigger_timeout_ms is over"
-				   : "its time is over");
+	session_set_end_reason(s, mode == TRIGGER_STOP || mode == TRIGGER_CLONE
+					  ? "trigger_timeout_ms is over"
+					  : "its time is over");
 	session_flush_and_end(s);
 }
 
@@ -106,7 +106,7 @@ static void arm_delay(struct session *s)
 				false);
 }
 
-static void notify_due(struct session *s)
+static void notify_due_clones(struct session *s)
 {
 	struct session_triggers *t = &s->triggers;
 	uint64_t now = clock_mono_ns();
@@ -153,7 +153,7 @@ static void on_trigger_delay(void *ctx)
 	struct session *s = ctx;
 
 	if (session_config_trigger_mode(s->config) == TRIGGER_CLONE)
-		notify_due(s);
+		notify_due_clones(s);
 	else
 		session_flush_and_end(s);
 }
@@ -164,7 +164,7 @@ static void on_trigger_timeout(void *ctx)
 
 	if (s->state != SESSION_CONFIGURED)
 		return;
-	session_set_end(s, "no trigger came within trigger_timeout_ms");
+	session_set_end_reason(s, "no trigger came within trigger_timeout_ms");
 	if (session_is_detached(s))
 		session_free(s);
 	else
@@ -293,7 +293,7 @@ void session_check_all_started(struct session *s)
 	loop_timer_stop(&s->timers[TIMER_SLOW_START]);
 	if (session_config_trigger_mode(s->config) == TRIGGER_NONE && !s->end_reason)
 		start_duration(s, 0);
-	trace_record(s->trace, SERVICE_EVENT_ALL_STARTED);
+	trace_record_event(s->trace, SERVICE_EVENT_ALL_STARTED);
 	trace_snapshot_clocks(s->trace);
 	if (!session_is_detached(s))
 		s->owner.ops->all_started(s->owner.ctx);
@@ -305,7 +305,7 @@ void session_start(struct session *s)
 		return;
 	session_set_state(s, SESSION_STARTED);
 	trace_start(s->trace);
-	trace_record(s->trace, SERVICE_EVENT_TRACING_STARTED);
+	trace_record_event(s->trace, SERVICE_EVENT_TRACING_STARTED);
 	start_timers(s);
 	if (s->file)
 		file_writer_start(s->file);
@@ -313,7 +313,7 @@ void session_start(struct session *s)
 	session_check_all_started(s);
 }
 
-void session_begin(struct session *s)
+void session_setup_and_start(struct session *s)
 {
 	source_instances_setup_all(s);
 	if (session_config_trigger_mode(s->config) == TRIGGER_START)
@@ -325,7 +325,7 @@ void session_begin(struct session *s)
 
 /* ---- an accepted trigger ---- */
 
-void session_trigger(struct session *s, const struct received_trigger *trigger)
+void session_apply_trigger(struct session *s, const struct received_trigger *trigger)
 {
 	bool is_first = !s->triggers.hit;
 	struct err_text why;
@@ -348,7 +348,7 @@ void session_trigger(struct session *s, const struct received_trigger *trigger)
 			return;
 		loop_timer_stop(&s->timers[TIMER_DURATION]); /* the time to wait for a trigger */
 		err_set(&why, 0, "trigger '%.100s' of %.100s", trigger->name, trigger->producer);
-		session_set_end(s, why.text);
+		session_set_end_reason(s, why.text);
 		loop_timer_once(&s->timers[TIMER_TRIGGER_DELAY], (uint32_t)trigger->delay_ms,
 				false);
 		return;
@@ -362,7 +362,7 @@ void session_trigger(struct session *s, const struct received_trigger *trigger)
 
 /* ---- stop ---- */
 
-void session_ended(struct session *s)
+void session_report_end(struct session *s)
 {
 	if (!session_is_detached(s))
 		s->owner.ops->ended(s->owner.ctx, s->error);
@@ -378,12 +378,12 @@ static void complete_disable(struct session *s)
 	source_instances_stop_all(s, true);
 	session_set_state(s, SESSION_DISABLED);
 	session_scrape(s);
-	trace_record(s->trace, SERVICE_EVENT_TRACING_DISABLED);
+	trace_record_event(s->trace, SERVICE_EVENT_TRACING_DISABLED);
 	trace_snapshot_clocks(s->trace);
 	if (s->file)
 		file_writer_finish(s->file);
 	else
-		session_ended(s);
+		session_report_end(s);
 }
 
 void session_check_all_stopped(struct session *s)
@@ -429,7 +429,7 @@ void session_free(struct session *s)
 		return;
 	while ((w = TAILQ_FIRST(&s->watches)))
 		w->session_ends(w);
-	session_set_end(s, "its consumer disconnected");
+	session_set_end_reason(s, "its consumer disconnected");
 	session_disable(s, true);
 	flush_cancel_all(s);
 	if (s->file && s->state != SESSION_CLONED)

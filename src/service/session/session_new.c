@@ -24,10 +24,10 @@ static void session_file_on_flushed(void *ctx, const struct ipc_call *number, bo
 
 	(void)success; /* the data of producers that have answered is written in any case */
 	if (s->file)
-		file_writer_flushed(s->file, (uint32_t)number->request_id);
+		file_writer_on_flushed(s->file, (uint32_t)number->request_id);
 }
 
-static int flush(void *ctx, uint32_t file_number)
+static int flush_for_file(void *ctx, uint32_t file_number)
 {
 	struct flush_request request = {.flags = FLUSH_REASON_PERIODIC | FLUSH_BY_SERVICE,
 					.done = session_file_on_flushed,
@@ -42,7 +42,7 @@ static int flush(void *ctx, uint32_t file_number)
 	return session_flush(s, &request);
 }
 
-static void on_failed(void *ctx, const char *text)
+static void on_file_failed(void *ctx, const char *text)
 {
 	struct session *s = ctx;
 
@@ -51,23 +51,25 @@ static void on_failed(void *ctx, const char *text)
 	session_set_error(s, text);
 }
 
-static void on_stop(void *ctx)
+static void on_file_stopped(void *ctx)
 {
 	/* No effect after an error: the first reason counts. */
-	session_set_end(ctx, "max_file_size_bytes is reached");
+	session_set_end_reason(ctx, "max_file_size_bytes is reached");
 	session_disable(ctx, false);
 }
 
-static void on_closed(void *ctx)
+static void on_file_closed(void *ctx)
 {
-	session_ended(ctx);
+	session_report_end(ctx);
 }
 
 /* Returns what a file writer borrows from the session: its trace, config, account and callbacks. */
 static struct file_owner session_file_owner(struct session *s)
 {
-	static const struct file_writer_ops ops = {
-		.flush = flush, .failed = on_failed, .stop = on_stop, .closed = on_closed};
+	static const struct file_writer_ops ops = {.flush = flush_for_file,
+						   .failed = on_file_failed,
+						   .stop = on_file_stopped,
+						   .closed = on_file_closed};
 
 	return (struct file_owner){.ops = &ops,
 				   .ctx = s,
@@ -225,7 +227,7 @@ int session_new(struct sessions *sessions, const struct session_request *request
 	quota_charge_unchecked(&s->account, QUOTA_SESSIONS, 1);
 	quota_charge_unchecked(&s->account, QUOTA_CONFIG_BYTES, request->config_bytes);
 	session_set_state(s, SESSION_CONFIGURED);
-	session_record_others(s);
+	session_record_other_states(s);
 	*ret = TAKE_PTR(s);
 	return 0;
 }

@@ -67,6 +67,6 @@ struct session_owner {
 /* Embedded in objects that depend on a session. */
 struct session_watch {
 	TAILQ_ENTRY(session_watch) link;
-	/* The session will be freed. Must call session_unwatch(). */
+	/* Called before the session is freed. Must call session_unwatch(). */
 	void (*session_ends)(struct session_watch *w);
 };

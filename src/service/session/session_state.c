@@ -94,10 +94,10 @@ void session_set_error(struct session *s, const char *text)
 {
 	if (!s->error)
 		s->error = strdup(text);
-	session_set_end(s, text);
+	session_set_end_reason(s, text);
 }
 
-void session_set_end(struct session *s, const char *reason)
+void session_set_end_reason(struct session *s, const char *reason)
 {
 	if (!s->end_reason)
 		s->end_reason = strdup(reason);
@@ -207,10 +207,10 @@ static void record_other(struct session *s, const struct session *other)
 		.name = name && name[0] && may_see ? name : NULL,
 	};
 
-	trace_add_concurrent(s->trace, &event);
+	trace_add_concurrent_event(s->trace, &event);
 }
 
-void session_record_others(struct session *s)
+void session_record_other_states(struct session *s)
 {
 	const struct session *other;
 
@@ -267,7 +267,7 @@ void session_attach(struct session *s, struct session_owner owner)
 	s->owner = owner;
 }
 
-void session_watch_end(struct session *s, struct session_watch *w)
+void session_watch(struct session *s, struct session_watch *w)
 {
 	TAILQ_INSERT_TAIL(&s->watches, w, link);
 }
@@ -325,7 +325,7 @@ static struct departure *departure_of(struct session *s, const struct source_ins
 	return s->departures.list ? &s->departures.list[i->config_index] : NULL;
 }
 
-void session_note_departure(struct session *s, const struct source_instance *i)
+void session_record_departure(struct session *s, const struct source_instance *i)
 {
 	struct departure *d;
 
@@ -341,7 +341,7 @@ void session_note_departure(struct session *s, const struct source_instance *i)
 	d->back_boot_ns = 0;
 }
 
-void session_note_start(struct session *s, const struct source_instance *i)
+void session_end_departure(struct session *s, const struct source_instance *i)
 {
 	struct departure *d = s->departures.list ? departure_of(s, i) : NULL;
 
@@ -424,7 +424,7 @@ static void put_limits(const struct session *s, struct pb_enc *e)
 		pb_enc_u64(e, PB_TRACE_STATS_LIMIT_KIND, i);
 		pb_enc_u64(e, PB_TRACE_STATS_LIMIT_HELD, q->held[i]);
 		pb_enc_u64(e, PB_TRACE_STATS_LIMIT_HELD_BY_USER,
-			   quota_of_user(q, s->uid, (enum quota_kind)i));
+			   quota_held_by_user(q, s->uid, (enum quota_kind)i));
 		pb_enc_u64(e, PB_TRACE_STATS_LIMIT_MAX, q->limits[i].all);
 		pb_enc_u64(e, PB_TRACE_STATS_LIMIT_MAX_OF_USER,
 			   quota_max_of_user(q, s->account.user, (enum quota_kind)i));

@@ -119,15 +119,15 @@ static inline bool session_is_detached(const struct session *s)
 /* Changes the state, and records it in the traces of other sessions that request such events. */
 void session_set_state(struct session *s, enum session_state state);
 /* Records the states of all other sessions in the trace, if the config requests it. */
-void session_record_others(struct session *s);
+void session_record_other_states(struct session *s);
 /* Returns why the session ended, or NULL while it runs. */
 const char *session_end_reason(const struct session *s);
 
 /* Call when an instance is withdrawn. Records the departure of its data source, if it was started and
  * not stopped. */
-void session_note_departure(struct session *s, const struct source_instance *i);
+void session_record_departure(struct session *s, const struct source_instance *i);
 /* Call when an instance is started. Ends the departure of the same data source, if any. */
-void session_note_start(struct session *s, const struct source_instance *i);
+void session_end_departure(struct session *s, const struct source_instance *i);
 /* Copies the departures of the source of a clone. Both have the same config, so the indexes agree.
  * Returns 0 or -ENOMEM. */
 int session_copy_departures(const struct session *from, struct session *to);

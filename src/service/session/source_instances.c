@@ -69,7 +69,7 @@ static void start_instance(struct session *s, struct source_instance *i)
 		return;
 	}
 	i->state = i->will_notify_on_start ? INSTANCE_STARTING : INSTANCE_STARTED;
-	session_note_start(s, i);
+	session_end_departure(s, i);
 	producer_port_send_start(i->producer, i->id, config.buf, pb_mem_len(&config));
 	notify_owner(s, i);
 }
@@ -161,7 +161,7 @@ static int source_instance_send_setup(struct session *s, struct source_instance 
 	if (r < 0)
 		return r;
 	producer_port_send_setup_tracing(p);
-	producer_port_send_setup(p, i->id, config.buf, pb_mem_len(&config));
+	producer_port_send_setup_instance(p, i->id, config.buf, pb_mem_len(&config));
 	return 0;
 }
 
@@ -216,7 +216,7 @@ static bool source_instances_match(const struct session *s,
 	spend(steps, LOOK_STEPS);
 	if (!config->config || !config->config->name || source->left_out ||
 	    strcmp(config->config->name, source->name) ||
-	    !producers_admit(s->sessions->producers, p->peer))
+	    !producers_is_admitted(s->sessions->producers, p->peer))
 		return false;
 	if (session_config_filter_matches(s->config, config, &of, steps))
 		return true;
@@ -349,7 +349,7 @@ void source_instances_record_slow(const struct session *s, enum service_event_ki
 		if (is_slow(i, ctx) && n++ < MAX_SLOW_SOURCES)
 			put_slow_source(i, &m.enc);
 	if (n > 0 && !m.failed)
-		trace_record_sources(s->trace, kind, m.buf, pb_mem_len(&m));
+		trace_record_slow_sources(s->trace, kind, m.buf, pb_mem_len(&m));
 }
 
 /* Returns how many bytes the instance's buffer has received. */
@@ -371,7 +371,9 @@ static bool is_overwritten_soon(const struct source_instance *i)
 	return size && written - i->cleared_at >= size / 2;
 }
 
-static void clear_instances(struct session *s, bool (*is_due)(const struct source_instance *i))
+/* Sends ClearIncrementalState for the instances that support it and are due (is_due NULL: all). */
+static void send_clear_incremental_state(struct session *s,
+					 bool (*is_due)(const struct source_instance *i))
 {
 	_cleanup_(freep) uint64_t *ids = calloc(s->n_instances + 1, sizeof(*ids));
 	struct source_instance *i;
@@ -394,18 +396,18 @@ static void clear_instances(struct session *s, bool (*is_due)(const struct sourc
 			ids[n++] = i->id;
 		}
 		if (n > 0)
-			producer_port_send_clear(p, ids, n);
+			producer_port_send_clear_incremental_state(p, ids, n);
 	}
 }
 
 void source_instances_clear_incremental_state(struct session *s)
 {
-	clear_instances(s, NULL);
+	send_clear_incremental_state(s, NULL);
 }
 
-void source_instances_clear_overwritten(struct session *s)
+void source_instances_clear_state_before_overwrite(struct session *s)
 {
-	clear_instances(s, is_overwritten_soon);
+	send_clear_incremental_state(s, is_overwritten_soon);
 }
 
 /* ---- notifications of producers ---- */
@@ -421,7 +423,7 @@ static struct source_instance *find_instance(const struct producer_port *p, uint
 	return NULL;
 }
 
-struct session *source_instances_notify_started(const struct producer_port *p, uint64_t id)
+struct session *source_instances_handle_started(const struct producer_port *p, uint64_t id)
 {
 	struct source_instance *i = find_instance(p, id);
 
@@ -432,7 +434,7 @@ struct session *source_instances_notify_started(const struct producer_port *p, u
 	return i->session;
 }
 
-struct session *source_instances_notify_stopped(const struct producer_port *p, uint64_t id)
+struct session *source_instances_handle_stopped(const struct producer_port *p, uint64_t id)
 {
 	struct source_instance *i = find_instance(p, id);
 
@@ -453,7 +455,7 @@ bool source_instances_withdraw(struct session *s, const struct producer_port *p,
 		next = TAILQ_NEXT(i, of_producer);
 		if (i->session != s || (name && strcmp(i->config->config->name, name)))
 			continue;
-		session_note_departure(s, i);
+		session_record_departure(s, i);
 		if (i->state != INSTANCE_STOPPED)
 			stop_instance(s, i, true, send_stop && i->state != INSTANCE_STOPPING);
 		free_instance(s, i);

@@ -33,7 +33,7 @@ bool source_instances_all_in(const struct session *s, enum instance_state state)
 void source_instances_clear_incremental_state(struct session *s);
 /* The same for the instances whose buffer has received half of its size since their last
  * ClearIncrementalState: a ring buffer will soon overwrite their incremental state. */
-void source_instances_clear_overwritten(struct session *s);
+void source_instances_clear_state_before_overwrite(struct session *s);
 
 /* Records in the trace the first MAX_SLOW_SOURCES instances for which is_slow() returns true, to
  * explain missing data. Records nothing if there are none, or no memory. */
@@ -43,9 +43,10 @@ void source_instances_record_slow(const struct session *s, enum service_event_ki
 
 /* ---- notifications of a producer, about its instances ---- */
 
-/* Return the session whose instance has changed its state, or NULL. */
-struct session *source_instances_notify_started(const struct producer_port *p, uint64_t id);
-struct session *source_instances_notify_stopped(const struct producer_port *p, uint64_t id);
+/* The producer has started (stopped) its instance with this id. Return the session of the instance,
+ * whose state has changed; or NULL if there is no such instance, or it waits for nothing. */
+struct session *source_instances_handle_started(const struct producer_port *p, uint64_t id);
+struct session *source_instances_handle_stopped(const struct producer_port *p, uint64_t id);
 /* Call when the producer has unregistered the data source of this name (NULL: all). send_stop:
  * sends a stop command to running instances. Returns true if the session had any. */
 bool source_instances_withdraw(struct session *s, const struct producer_port *p, const char *name,

@@ -67,7 +67,7 @@ void triggers_activate(struct sessions *v, const char *producer, uid_t uid, cons
 			continue;
 		any = true;
 		trigger.delay_ms = t->stop_delay_ms;
-		session_trigger(s, &trigger);
+		session_apply_trigger(s, &trigger);
 	}
 	if (any)
 		v->quota->refused[REFUSED_TRIGGER_HITS] +=

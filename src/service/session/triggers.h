@@ -8,7 +8,7 @@ struct sessions;
 
 /*
  * A producer activates the name of a trigger, and every session that accepts it acts
- * (session_trigger()). A session accepts it if it declares the name, and producer_name_regex,
+ * (session_apply_trigger()). A session accepts it if it declares the name, and producer_name_regex,
  * skip_probability and max_per_24_h allow it.
  */
 

@@ -22,7 +22,7 @@ static bool is_gzip(const uint8_t *data, size_t len)
 }
 
 /* Returns true if data is a message of at least one file. Does not check the files. */
-static bool is_set(const uint8_t *data, size_t len)
+static bool is_descriptor_set(const uint8_t *data, size_t len)
 {
 	struct pb_field f;
 	struct pb_dec d;
@@ -70,11 +70,11 @@ static int check_descriptor(struct extension_descriptor *d)
 
 	d->gzip = is_gzip(d->data, d->len);
 	if (!d->gzip)
-		return is_set(d->data, d->len) ? 0 : -EINVAL;
+		return is_descriptor_set(d->data, d->len) ? 0 : -EINVAL;
 	r = unzip(d->data, d->len, &set, &len);
 	if (r < 0)
 		return r;
-	return is_set(set, len) ? 0 : -EINVAL;
+	return is_descriptor_set(set, len) ? 0 : -EINVAL;
 }
 
 int extensions_load(struct extensions *x, const char *path, struct err_text *e)

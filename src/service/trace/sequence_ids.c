@@ -33,7 +33,7 @@ struct sequence_user {
 
 /* ---- users ---- */
 
-static uid_t user_of(const struct trace_buffer_writer *writer)
+static uid_t quota_user_of(const struct trace_buffer_writer *writer)
 {
 	return writer->machine_id ? UID_UNKNOWN : writer->uid;
 }
@@ -81,13 +81,13 @@ static bool sequence_ids_grow(struct sequence_ids *s)
 			       siphash_keyed(&slot->key, sizeof(slot->key)));
 }
 
-int sequence_ids_get(struct sequence_ids *s, const struct quota *q,
-		     const struct trace_buffer_writer *writer, uint32_t *ret)
+int sequence_ids_get_or_add(struct sequence_ids *s, const struct quota *q,
+			    const struct trace_buffer_writer *writer, uint32_t *ret)
 {
 	uint32_t key = (uint32_t)writer->producer_id << 16 | writer->writer_id;
 	struct sequence_slot *slot = s->n_slots ? sequence_ids_find(s, key) : NULL;
 	uint32_t used = s->last ? s->last - SEQUENCE_ID_SERVICE : 0;
-	uid_t user = user_of(writer);
+	uid_t user = quota_user_of(writer);
 	int r = 0;
 
 	if (slot && slot->key) {

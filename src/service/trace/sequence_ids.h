@@ -32,5 +32,5 @@ int sequence_ids_copy(const struct sequence_ids *from, struct sequence_ids *to);
 void sequence_ids_deinit(struct sequence_ids *s);
 /* Sets *ret to the id of a writer. Returns 0, -EDQUOT (the writer is a new one, and its user has no
  * share left) or -ENOMEM. */
-int sequence_ids_get(struct sequence_ids *s, const struct quota *q,
-		     const struct trace_buffer_writer *writer, uint32_t *ret);
+int sequence_ids_get_or_add(struct sequence_ids *s, const struct quota *q,
+			    const struct trace_buffer_writer *writer, uint32_t *ret);

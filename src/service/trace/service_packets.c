@@ -43,7 +43,7 @@ static void end_remote_packet(struct trace *t, struct packet_sink *sink, const s
 			  "out of memory: a packet of the service is missing in a trace");
 		return;
 	}
-	trace_filter_put(t->filter, sink, p->buf, pb_mem_len(p));
+	trace_filter_pass_service_packet(t->filter, sink, p->buf, pb_mem_len(p));
 }
 
 static void put_remote_info(struct pb_enc *e, const struct remote_machine *m)
@@ -73,8 +73,8 @@ static void put_sync(struct pb_enc *e, const struct clock_sync *s)
 		put_clock(e, s->client[i].id, s->client[i].value);
 	pb_enc_close(e);
 	pb_enc_open(e, PB_REMOTE_CLOCK_SYNC_SYNCED_CLOCKS_HOST_CLOCKS);
-	for (size_t i = 0; i < clock_snapshot_clocks(); i++)
-		put_clock(e, clock_snapshot_id(i), s->host.value[i]);
+	for (size_t i = 0; i < clock_snapshot_n_clocks(); i++)
+		put_clock(e, clock_snapshot_clock_id(i), s->host.value[i]);
 	pb_enc_close(e);
 	pb_enc_close(e);
 }
@@ -133,7 +133,7 @@ struct writer_state {
 	struct pb_mem mem;
 };
 
-static const Pb__TraceConfig__BuiltinDataSource *builtin(const struct trace *t)
+static const Pb__TraceConfig__BuiltinDataSource *builtin_config(const struct trace *t)
 {
 	static const Pb__TraceConfig__BuiltinDataSource none =
 		PB__TRACE_CONFIG__BUILTIN_DATA_SOURCE__INIT;
@@ -177,7 +177,7 @@ static void end_packet_through(struct writer_state *w, struct trace_filter *filt
 			  "out of memory: a packet of the service is missing in a trace");
 		return;
 	}
-	trace_filter_put(filter, w->sink, w->mem.buf, pb_mem_len(&w->mem));
+	trace_filter_pass_service_packet(filter, w->sink, w->mem.buf, pb_mem_len(&w->mem));
 }
 
 static void service_packets_end_packet(struct writer_state *w)
@@ -189,13 +189,13 @@ static void service_packets_end_packet(struct writer_state *w)
 
 static void put_clock_snapshot(struct writer_state *w, const struct clock_snapshot *c)
 {
-	uint32_t primary = builtin(w->trace)->primary_trace_clock;
+	uint32_t primary = builtin_config(w->trace)->primary_trace_clock;
 	struct pb_enc *e = begin_packet(w);
 
 	pb_enc_open(e, PB_TRACE_PACKET_CLOCK_SNAPSHOT);
-	for (size_t i = 0; i < clock_snapshot_clocks(); i++) {
+	for (size_t i = 0; i < clock_snapshot_n_clocks(); i++) {
 		pb_enc_open(e, PB_CLOCK_SNAPSHOT_CLOCKS);
-		pb_enc_u64(e, PB_CLOCK_SNAPSHOT_CLOCK_CLOCK_ID, clock_snapshot_id(i));
+		pb_enc_u64(e, PB_CLOCK_SNAPSHOT_CLOCK_CLOCK_ID, clock_snapshot_clock_id(i));
 		pb_enc_u64(e, PB_CLOCK_SNAPSHOT_CLOCK_TIMESTAMP, c->value[i]);
 		pb_enc_close(e);
 	}
@@ -281,7 +281,8 @@ static void put_provenance_sequence(void *ctx, const struct trace_buffer_writer 
 	uint32_t id;
 
 	(void)histogram;
-	if (sequence_ids_get(&w->trace->sequences, w->trace->owner.account->quota, writer, &id) < 0)
+	if (sequence_ids_get_or_add(&w->trace->sequences, w->trace->owner.account->quota, writer,
+				    &id) < 0)
 		return;
 	pb_enc_open(e, PB_TRACE_PROVENANCE_BUFFER_SEQUENCES);
 	pb_enc_u64(e, PB_TRACE_PROVENANCE_SEQUENCE_ID, id);
@@ -386,7 +387,7 @@ static void put_concurrent(struct writer_state *w)
 		pb_enc_close(e);
 		service_packets_end_packet(w);
 	}
-	concurrent_clear(c);
+	concurrent_events_clear(c);
 }
 
 static size_t make_stats(struct writer_state *w)
@@ -423,10 +424,10 @@ static void put_once(struct writer_state *w)
 	struct trace *t = w->trace;
 
 	put_uuid(w);
-	if (!builtin(t)->disable_extension_descriptors)
+	if (!builtin_config(t)->disable_extension_descriptors)
 		put_extensions(w);
 	put_provenance(w);
-	if (!builtin(t)->disable_system_info)
+	if (!builtin_config(t)->disable_system_info)
 		put_system_info(w);
 }
 
@@ -440,19 +441,19 @@ void service_packets_put_head(struct trace *t, struct packet_sink *sink)
 	if (t->sync_marker_due)
 		put_sync_marker(&w);
 	t->sync_marker_due = false;
-	if (!t->head_written && !builtin(t)->disable_trace_config)
+	if (!t->head_written && !builtin_config(t)->disable_trace_config)
 		put_trace_config(&w);
-	if (!t->head_written && t->clone_trigger.name && !builtin(t)->disable_trace_config)
+	if (!t->head_written && t->clone_trigger.name && !builtin_config(t)->disable_trace_config)
 		service_packets_put_trigger(&w, PB_TRACE_PACKET_CLONE_SNAPSHOT_TRIGGER,
 					    &t->clone_trigger);
-	if (!builtin(t)->disable_trace_config)
+	if (!builtin_config(t)->disable_trace_config)
 		put_triggers(&w);
 	if (!t->head_written) {
 		put_once(&w);
 		t->remote_written = 0;
 	}
 	t->head_written = true;
-	if (!builtin(t)->disable_service_events)
+	if (!builtin_config(t)->disable_service_events)
 		put_service_events(&w);
 	put_concurrent(&w);
 	put_remote_packets(t, sink);
@@ -465,8 +466,8 @@ void service_packets_put_tail(struct trace *t, struct packet_sink *sink)
 
 	if (pb_mem_init(&w.mem) < 0)
 		return;
-	if (!builtin(t)->disable_service_events) {
-		trace_record(t, SERVICE_EVENT_READ_COMPLETED);
+	if (!builtin_config(t)->disable_service_events) {
+		trace_record_event(t, SERVICE_EVENT_READ_COMPLETED);
 		put_service_events(&w);
 	}
 	if (t->stats_due)

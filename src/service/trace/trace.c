@@ -54,7 +54,7 @@ struct trace_buffer *trace_replace_buffer(struct trace *t, size_t i, struct trac
 	return old;
 }
 
-bool trace_has_unread(const struct trace *t, uint64_t bytes)
+bool trace_has_received(const struct trace *t, uint64_t bytes)
 {
 	for (size_t i = 0; i < t->n_buffers; i++) {
 		const struct session_buffer *b = &t->buffers[i];
@@ -77,19 +77,19 @@ uint64_t trace_bytes_read(const struct trace *t)
 
 /* ---- events ---- */
 
-void trace_record(struct trace *t, enum service_event_kind kind)
+void trace_record_event(struct trace *t, enum service_event_kind kind)
 {
 	service_events_add(&t->service_events, kind, clock_boot_ns());
 }
 
-void trace_record_at(struct trace *t, enum service_event_kind kind, uint64_t boot_ns,
-		     uint32_t value)
+void trace_record_event_at(struct trace *t, enum service_event_kind kind, uint64_t boot_ns,
+			   uint32_t value)
 {
 	service_events_add_value(&t->service_events, kind, boot_ns, value);
 }
 
-void trace_record_sources(struct trace *t, enum service_event_kind kind, const void *bytes,
-			  size_t len)
+void trace_record_slow_sources(struct trace *t, enum service_event_kind kind, const void *bytes,
+			       size_t len)
 {
 	service_events_add_sources(&t->service_events, kind, clock_boot_ns(), bytes, len);
 }
@@ -99,10 +99,10 @@ void trace_drop_events(struct trace *t, enum service_event_kind kind)
 	service_events_remove(&t->service_events, kind);
 }
 
-void trace_add_concurrent(struct trace *t, const struct concurrent_event *event)
+void trace_add_concurrent_event(struct trace *t, const struct concurrent_event *event)
 {
 	t->owner.account->quota->refused[REFUSED_CONCURRENT_EVENTS] +=
-		!concurrent_add(&t->concurrent, event);
+		!concurrent_events_add(&t->concurrent, event);
 }
 
 void trace_mark_due(struct trace *t, unsigned due)
@@ -144,7 +144,7 @@ void trace_set_clone_trigger(struct trace *t, struct received_trigger *trigger)
 
 /* ---- clocks ---- */
 
-static bool snapshots_clocks(const struct trace *t)
+static bool wants_clock_snapshots(const struct trace *t)
 {
 	const Pb__TraceConfig__BuiltinDataSource *b = t->owner.config->builtin_data_sources;
 
@@ -155,7 +155,7 @@ void trace_snapshot_clocks(struct trace *t)
 {
 	struct clock_snapshot now;
 
-	if (!snapshots_clocks(t))
+	if (!wants_clock_snapshots(t))
 		return;
 	clock_snapshot_take(&now);
 	clock_snapshots_add(&t->clocks, &now);
@@ -165,7 +165,7 @@ void trace_snapshot_clocks(struct trace *t)
  * trace must not go back. */
 static void snapshot_initial(struct trace *t)
 {
-	if (!snapshots_clocks(t))
+	if (!wants_clock_snapshots(t))
 		return;
 	clock_snapshots_clear(&t->clocks);
 	clock_snapshot_take(&t->clocks.initial);
@@ -200,7 +200,7 @@ static void take_config_uuid(struct trace *t)
 #pragma GCC diagnostic pop
 
 /* Sets a random uuid of version 4 (RFC 4122). */
-static void random_uuid(struct trace *t)
+static void set_random_uuid(struct trace *t)
 {
 	uint64_t half[2] = {0};
 
@@ -214,9 +214,9 @@ static void random_uuid(struct trace *t)
 
 /* Sets a uuid with a random first half, which identifies the trace, and the second half lsb, which
  * all traces of one recording share. */
-static void make_uuid_with(struct trace *t, int64_t lsb)
+static void set_random_uuid_with_lsb(struct trace *t, int64_t lsb)
 {
-	random_uuid(t);
+	set_random_uuid(t);
 	t->uuid_lsb = lsb;
 }
 
@@ -226,9 +226,9 @@ void trace_uuid(const struct trace *t, int64_t *ret_msb, int64_t *ret_lsb)
 	*ret_lsb = t->uuid_lsb;
 }
 
-void trace_restart(struct trace *t)
+void trace_restart_head(struct trace *t)
 {
-	make_uuid_with(t, t->uuid_lsb);
+	set_random_uuid_with_lsb(t, t->uuid_lsb);
 	snapshot_initial(t);
 	t->head_written = false;
 	t->sync_marker_due = true;
@@ -256,7 +256,7 @@ int trace_new(const struct trace_env *env, const struct trace_owner *owner, stru
 		return r;
 	take_config_uuid(t);
 	if (!t->uuid_msb && !t->uuid_lsb)
-		random_uuid(t);
+		set_random_uuid(t);
 	*ret = TAKE_PTR(t);
 	return 0;
 }
@@ -279,7 +279,7 @@ int trace_new_clone(const struct trace *source, const struct trace_owner *owner,
 		r = service_events_copy(&source->service_events, &t->service_events);
 	if (r < 0)
 		return r;
-	make_uuid_with(t, source->uuid_lsb);
+	set_random_uuid_with_lsb(t, source->uuid_lsb);
 	t->clocks = source->clocks;
 	t->start_realtime_ns = source->start_realtime_ns;
 	t->invalid_packets = source->invalid_packets;
@@ -299,7 +299,7 @@ void trace_free(struct trace *t)
 		received_trigger_deinit(&t->received[i]);
 	free(t->received);
 	service_events_deinit(&t->service_events);
-	concurrent_deinit(&t->concurrent);
+	concurrent_events_deinit(&t->concurrent);
 	sequence_ids_deinit(&t->sequences);
 	trace_filter_free(t->filter);
 	free(t);

@@ -16,7 +16,7 @@ struct trace_buffer;
  * The trace of one session: its buffers, the packets of the service itself, and the position of the
  * reader. Producers fill the buffers; service/trace/trace_reader.h reads everything in batches.
  *
- *	session --trace_record(), ...--> struct trace --trace_read_batch()--> packets
+ *	session --trace_record_event(), ...--> struct trace --trace_read_batch()--> packets
  *	producers --chunks--> trace_buffers --^
  *
  * All functions are called from the loop's thread.
@@ -49,21 +49,21 @@ int trace_find_buffer(const struct trace *t, uint16_t buffer_id);
 struct trace_buffer *trace_replace_buffer(struct trace *t, size_t i, struct trace_buffer *with);
 /* Returns true if any buffer has received this many bytes, or half its size, since
  * trace_read_begin(). */
-bool trace_has_unread(const struct trace *t, uint64_t bytes);
+bool trace_has_received(const struct trace *t, uint64_t bytes);
 /* Returns the bytes read from all buffers. */
 uint64_t trace_bytes_read(const struct trace *t);
 
 /* ---- packets of the service ---- */
 
 /* Records an event of the session's life, with the current time. */
-void trace_record(struct trace *t, enum service_event_kind kind);
+void trace_record_event(struct trace *t, enum service_event_kind kind);
 /* Records an event with this time. value: 1, or a value that depends on the kind. */
-void trace_record_at(struct trace *t, enum service_event_kind kind, uint64_t boot_ns,
-		     uint32_t value);
+void trace_record_event_at(struct trace *t, enum service_event_kind kind, uint64_t boot_ns,
+			   uint32_t value);
 /* Records an event of a slow kind, with the current time. bytes: a TracingServiceEvent.DataSources,
  * copied. */
-void trace_record_sources(struct trace *t, enum service_event_kind kind, const void *bytes,
-			  size_t len);
+void trace_record_slow_sources(struct trace *t, enum service_event_kind kind, const void *bytes,
+			       size_t len);
 /* Drops the events of this kind that are not written yet. */
 void trace_drop_events(struct trace *t, enum service_event_kind kind);
 
@@ -73,7 +73,7 @@ void trace_snapshot_clocks(struct trace *t);
 void trace_start(struct trace *t);
 /* Call when another file with a trace of its own begins. The head of the trace is written again,
  * with a new first half of the uuid. */
-void trace_restart(struct trace *t);
+void trace_restart_head(struct trace *t);
 /* Returns CLOCK_REALTIME of trace_start(), or 0 before. */
 int64_t trace_start_realtime_ns(const struct trace *t);
 void trace_uuid(const struct trace *t, int64_t *ret_msb, int64_t *ret_lsb);
@@ -93,4 +93,4 @@ void trace_set_clone_trigger(struct trace *t, struct received_trigger *trigger);
 /* Adds the change of state of another session. Copies the event; its name may be NULL. Above
  * MAX_CONCURRENT_EVENTS the event is counted as refused. */
 struct concurrent_event;
-void trace_add_concurrent(struct trace *t, const struct concurrent_event *event);
+void trace_add_concurrent_event(struct trace *t, const struct concurrent_event *event);

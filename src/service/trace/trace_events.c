@@ -10,10 +10,10 @@
 
 /*
  * The events are in one array, in the order of time. A new event is nearly always the last one. If
- * its kind has max_of() events already, it replaces the oldest of them.
+ * its kind has max_events_of_kind() events already, it replaces the oldest of them.
  */
 
-static size_t max_of(enum service_event_kind kind)
+static size_t max_events_of_kind(enum service_event_kind kind)
 {
 	if (kind == SERVICE_EVENT_BUFFER_CLONED)
 		return LIMIT_BUFFERS;
@@ -22,7 +22,8 @@ static size_t max_of(enum service_event_kind kind)
 		       : 1;
 }
 
-static struct slow_sources *sources_of(struct service_events *l, enum service_event_kind kind)
+static struct slow_sources *slow_sources_of_kind(struct service_events *l,
+						 enum service_event_kind kind)
 {
 	if (kind == SERVICE_EVENT_SLOW_STARTING)
 		return &l->slow_starting;
@@ -57,7 +58,7 @@ void service_events_add_value(struct service_events *l, enum service_event_kind 
 			oldest = i;
 			count++;
 		}
-	if (count >= max_of(kind))
+	if (count >= max_events_of_kind(kind))
 		remove_at(l, oldest);
 	for (at = l->n; at > 0 && l->events[at - 1].boot_ns > boot_ns; at--)
 		;
@@ -68,7 +69,7 @@ void service_events_add_value(struct service_events *l, enum service_event_kind 
 void service_events_add_sources(struct service_events *l, enum service_event_kind kind,
 				uint64_t boot_ns, const void *bytes, size_t len)
 {
-	struct slow_sources *s = sources_of(l, kind);
+	struct slow_sources *s = slow_sources_of_kind(l, kind);
 	uint8_t *copy = malloc(len ? len : 1);
 
 	if (!copy)
@@ -81,7 +82,7 @@ void service_events_add_sources(struct service_events *l, enum service_event_kin
 
 void service_events_remove(struct service_events *l, enum service_event_kind kind)
 {
-	struct slow_sources *s = sources_of(l, kind);
+	struct slow_sources *s = slow_sources_of_kind(l, kind);
 
 	for (size_t i = l->n; i-- > 0;)
 		if (l->events[i].kind == kind)
@@ -126,10 +127,10 @@ void service_events_deinit(struct service_events *l)
 const struct slow_sources *service_events_sources(const struct service_events *l,
 						  enum service_event_kind kind)
 {
-	return sources_of((struct service_events *)l, kind);
+	return slow_sources_of_kind((struct service_events *)l, kind);
 }
 
-bool concurrent_add(struct concurrent_events *c, const struct concurrent_event *event)
+bool concurrent_events_add(struct concurrent_events *c, const struct concurrent_event *event)
 {
 	size_t at;
 
@@ -145,16 +146,16 @@ bool concurrent_add(struct concurrent_events *c, const struct concurrent_event *
 	return true;
 }
 
-void concurrent_clear(struct concurrent_events *c)
+void concurrent_events_clear(struct concurrent_events *c)
 {
 	for (size_t i = 0; i < c->n; i++)
 		free(c->list[i].name);
 	c->n = 0;
 }
 
-void concurrent_deinit(struct concurrent_events *c)
+void concurrent_events_deinit(struct concurrent_events *c)
 {
-	concurrent_clear(c);
+	concurrent_events_clear(c);
 	free(c->list);
 }
 

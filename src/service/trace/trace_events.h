@@ -83,9 +83,9 @@ struct concurrent_events {
 
 /* Copies the event. Returns false if the list has MAX_CONCURRENT_EVENTS. Without memory the event
  * is dropped, and the call returns true. */
-bool concurrent_add(struct concurrent_events *c, const struct concurrent_event *event);
-void concurrent_clear(struct concurrent_events *c);
-void concurrent_deinit(struct concurrent_events *c);
+bool concurrent_events_add(struct concurrent_events *c, const struct concurrent_event *event);
+void concurrent_events_clear(struct concurrent_events *c);
+void concurrent_events_deinit(struct concurrent_events *c);
 
 /* A trigger that a session acted on. */
 struct received_trigger {

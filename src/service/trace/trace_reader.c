@@ -62,7 +62,7 @@ static size_t pass_packet(struct trace *t, struct packet_sink *sink,
 	uint32_t id;
 
 	if (packet_is_valid(packet->slices, packet->n_slices))
-		r = sequence_ids_get(&t->sequences, q, &packet->writer, &id);
+		r = sequence_ids_get_or_add(&t->sequences, q, &packet->writer, &id);
 	if (r < 0) {
 		q->refused[REFUSED_SEQUENCES] += r == -EDQUOT;
 		t->invalid_packets++;

@@ -74,7 +74,8 @@ static void put_writer(void *ctx, const struct trace_buffer_writer *writer,
 	_Static_assert(sizeof(h->sums[0]) == sizeof(uint64_t), "int64 is encoded as uint64 is");
 	if (pb_enc_pos(e) >= w->end)
 		return;
-	if (sequence_ids_get(&w->trace->sequences, w->trace->owner.account->quota, writer, &id) < 0)
+	if (sequence_ids_get_or_add(&w->trace->sequences, w->trace->owner.account->quota, writer,
+				    &id) < 0)
 		return;
 	pb_enc_open(e, PB_TRACE_STATS_WRITER_STATS);
 	pb_enc_u64(e, PB_TRACE_STATS_WRITER_STATS_SEQUENCE_ID, id);

@@ -16,7 +16,7 @@ static inline uint32_t rig_machine_id(uint8_t n, const char *hint)
 
 	assert_int_equal(pb_mem_init(&m), 0);
 	pb_enc_str(&m.enc, PB_IPC_FRAME_SET_PEER_IDENTITY_MACHINE_ID_HINT, hint);
-	ipc_peer_introduce(&p, m.buf, pb_mem_len(&m));
+	ipc_peer_set_identity(&p, m.buf, pb_mem_len(&m));
 	pb_mem_deinit(&m);
 	return p.machine_id;
 }

@@ -9,7 +9,7 @@ static void insert(struct tb_refs *r, uint32_t chunk_id, uint32_t unit)
 	struct tb_ref ref = {.chunk_id = chunk_id, .unit = unit};
 
 	assert_true(tb_refs_admits(r, chunk_id));
-	assert_int_equal(tb_refs_insert(r, tb_refs_upper(r, chunk_id), ref), 0);
+	assert_int_equal(tb_refs_insert(r, tb_refs_upper_bound(r, chunk_id), ref), 0);
 }
 
 static void expect_ids(const struct tb_refs *r, const uint32_t *ids, uint32_t n)
@@ -41,19 +41,19 @@ TEST(upper_counts_the_ids_that_are_not_after)
 {
 	struct tb_refs r = {0};
 
-	assert_int_equal(tb_refs_upper(&r, 123), 0);
+	assert_int_equal(tb_refs_upper_bound(&r, 123), 0);
 	insert(&r, UINT32_MAX - 1, 0);
 	insert(&r, 1, 0);
 	insert(&r, 1, 0);
 	insert(&r, 4, 0);
-	assert_int_equal(tb_refs_upper(&r, UINT32_MAX - 2), 0);
-	assert_int_equal(tb_refs_upper(&r, UINT32_MAX - 1), 1);
-	assert_int_equal(tb_refs_upper(&r, UINT32_MAX), 1);
-	assert_int_equal(tb_refs_upper(&r, 0), 1);
-	assert_int_equal(tb_refs_upper(&r, 1), 3);
-	assert_int_equal(tb_refs_upper(&r, 3), 3);
-	assert_int_equal(tb_refs_upper(&r, 4), 4);
-	assert_int_equal(tb_refs_upper(&r, 5), 4);
+	assert_int_equal(tb_refs_upper_bound(&r, UINT32_MAX - 2), 0);
+	assert_int_equal(tb_refs_upper_bound(&r, UINT32_MAX - 1), 1);
+	assert_int_equal(tb_refs_upper_bound(&r, UINT32_MAX), 1);
+	assert_int_equal(tb_refs_upper_bound(&r, 0), 1);
+	assert_int_equal(tb_refs_upper_bound(&r, 1), 3);
+	assert_int_equal(tb_refs_upper_bound(&r, 3), 3);
+	assert_int_equal(tb_refs_upper_bound(&r, 4), 4);
+	assert_int_equal(tb_refs_upper_bound(&r, 5), 4);
 	tb_refs_deinit(&r);
 }
 
@@ -91,7 +91,7 @@ TEST(a_queue_of_any_length)
 		} else {
 			assert_int_equal(tb_refs_at(&r, 0)->chunk_id, out);
 			assert_int_equal(tb_refs_at(&r, 0)->unit, out * 3);
-			tb_refs_pop(&r);
+			tb_refs_pop_front(&r);
 			out++;
 		}
 		assert_int_equal(r.n, in - out);
@@ -114,7 +114,7 @@ TEST(any_order)
 		uint32_t where = rng_below(&rng, 4), id, i;
 
 		if (where == 3 && n > 1 && rng_below(&rng, 3) == 0) {
-			tb_refs_pop(&r);
+			tb_refs_pop_front(&r);
 			memmove(want, want + 1, --n * sizeof(*want));
 		}
 		id = where == 0	  ? want[0] - 1

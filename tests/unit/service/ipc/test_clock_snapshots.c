@@ -26,11 +26,11 @@ static void add(struct clock_snapshots *c, uint64_t t, size_t other, int64_t ahe
 TEST(clocks_are_those_of_the_protocol)
 {
 	static const uint32_t ids[] = {6, 2, 4, 1, 3, 5, 9};
-	size_t n = clock_snapshot_clocks();
+	size_t n = clock_snapshot_n_clocks();
 
 	assert_in_range(n, 6, 7);
 	for (size_t i = 0; i < n; i++)
-		assert_int_equal(clock_snapshot_id(i), ids[i]);
+		assert_int_equal(clock_snapshot_clock_id(i), ids[i]);
 	assert_int_equal(ids[CLOCK_SNAPSHOT_BOOTTIME], 6);
 	assert_int_equal(ids[CLOCK_SNAPSHOT_REALTIME], 1);
 }

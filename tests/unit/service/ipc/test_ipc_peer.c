@@ -32,7 +32,7 @@ static void introduce(struct ipc_peer *p, int32_t uid, int32_t pid, const void *
 			     hint_len);
 	if (name)
 		pb_enc_bytes(&m.enc, PB_IPC_FRAME_SET_PEER_IDENTITY_MACHINE_NAME, name, name_len);
-	ipc_peer_introduce(p, m.buf, pb_mem_len(&m));
+	ipc_peer_set_identity(p, m.buf, pb_mem_len(&m));
 	pb_mem_deinit(&m);
 }
 
@@ -42,7 +42,7 @@ TEST(on_unix_sockets_the_kernel_says_who_it_is)
 	int fds[2];
 
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
-	assert_int_equal(ipc_peer_of(fds[0], NULL, &p), 0);
+	assert_int_equal(ipc_peer_identify(fds[0], NULL, &p), 0);
 	introduce(&p, 77, 78, "hint", 4, "name", 4);
 	assert_false(p.is_remote);
 	assert_int_equal(p.uid, getuid());
@@ -68,12 +68,12 @@ TEST(remote_peer_is_let_in_by_its_address)
 	client = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	assert_int_equal(connect(client, (struct sockaddr *)&at, len), 0);
 	server = accept(listening, NULL, NULL);
-	assert_int_equal(ipc_peer_of(server, NULL, &p), -EACCES);
+	assert_int_equal(ipc_peer_identify(server, NULL, &p), -EACCES);
 	assert_int_equal(remote_allow_add(&allow, "127.0.0.2", NULL), 0);
-	assert_int_equal(ipc_peer_of(server, &allow, &p), -EACCES);
+	assert_int_equal(ipc_peer_identify(server, &allow, &p), -EACCES);
 	assert_true(p.is_remote);
 	assert_int_equal(remote_allow_add(&allow, "127.0.0.0/24", NULL), 0);
-	assert_int_equal(ipc_peer_of(server, &allow, &p), 0);
+	assert_int_equal(ipc_peer_identify(server, &allow, &p), 0);
 	assert_true(p.is_remote);
 	assert_int_equal(p.uid, UID_UNKNOWN);
 	assert_int_equal(p.pid, 0);
@@ -169,7 +169,8 @@ TEST(identity_that_does_not_parse_says_nothing_wrong)
 {
 	struct ipc_peer p = remote();
 
-	ipc_peer_introduce(&p, (const uint8_t *)"\x08\x07\x1a\x7f", 4); /* pid 7, then cut short */
+	ipc_peer_set_identity(&p, (const uint8_t *)"\x08\x07\x1a\x7f",
+			      4); /* pid 7, then cut short */
 	assert_true(p.introduced);
 	assert_int_equal(p.pid, 7);
 	assert_int_equal(p.machine_id, 5);

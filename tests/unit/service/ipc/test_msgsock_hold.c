@@ -13,7 +13,7 @@ static int setup_answering(void **state)
 	setup(state);
 	c = *state;
 	c->what = SEND_ON_MESSAGE;
-	msgsock_hold_reads(c->m, HOLD);
+	msgsock_set_hold_limit(c->m, HOLD);
 	return 0;
 }
 
@@ -104,7 +104,7 @@ ANSWERING(exactly_the_limit_is_not_held)
 	c->what = NOTHING;
 	while (msgsock_queued(c->m) == 0)
 		assert_int_equal(msgsock_send(c->m, &(struct iovec){big, sizeof(big)}, 1, -1), 0);
-	msgsock_hold_reads(c->m, msgsock_queued(c->m));
+	msgsock_set_hold_limit(c->m, msgsock_queued(c->m));
 	raw_send(c, stream, put_message(stream, 3, 'a'));
 	settle(c);
 	assert_int_equal(c->messages, 1);
@@ -155,7 +155,7 @@ ANSWERING(full_queue_ends_a_held_connection)
 
 	reopen(c, 400000);
 	c->what = SEND_ON_MESSAGE;
-	msgsock_hold_reads(c->m, HOLD);
+	msgsock_set_hold_limit(c->m, HOLD);
 	ask_until_full(c, 100000);
 	held = c->messages;
 	while (msgsock_send(c->m, &(struct iovec){big, sizeof(big)}, 1, -1) == 0)

@@ -46,7 +46,7 @@ static int connect_from(const char *rules, const char *source, int listener_fami
 	assert_int_equal(r, 0);
 	server = accept(listening, NULL, NULL);
 	assert_true(server >= 0);
-	r = ipc_peer_of(server, &allow, ret);
+	r = ipc_peer_identify(server, &allow, ret);
 	close(server);
 	close(client);
 	close(listening);

@@ -45,7 +45,7 @@ static void begin(uint32_t id, char *name, const char *info)
 {
 	struct ipc_peer p = relay(id, name);
 
-	assert_int_equal(remote_machines_begin(&ms, &p, info, strlen(info)), 0);
+	assert_int_equal(remote_machines_set_info(&ms, &p, info, strlen(info)), 0);
 }
 
 static void add_sync(uint32_t id, uint64_t time)
@@ -65,7 +65,7 @@ FIXTURE_TEST(no_other_address_replaces_a_machine)
 	begin(1000, (char *)"one", "info");
 	add_sync(1000, 5);
 	other.machine_id = 1000;
-	assert_int_equal(remote_machines_begin(&ms, &other, "lie", 3), 0);
+	assert_int_equal(remote_machines_set_info(&ms, &other, "lie", 3), 0);
 	assert_int_equal(ms.n, 2);
 	assert_string_equal(find(1000)->name, "one");
 	assert_memory_equal(find(1000)->system_info, "info", 4);

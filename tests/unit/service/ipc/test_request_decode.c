@@ -70,8 +70,8 @@ TEST(keys_tell_wire_types_apart)
 
 TEST(what_nobody_looks_at_must_parse)
 {
-	assert_int_equal(decode_nothing(NULL, 0), 0);
-	assert_int_equal(decode_nothing((const uint8_t *)"\x18\x07\x22\x02xy", 6), 0);
-	assert_int_equal(decode_nothing((const uint8_t *)"\x18\x07\x22\x03xy", 6), -EBADMSG);
-	assert_int_equal(decode_nothing((const uint8_t *)"\xff", 1), -EBADMSG);
+	assert_int_equal(check_request_parses(NULL, 0), 0);
+	assert_int_equal(check_request_parses((const uint8_t *)"\x18\x07\x22\x02xy", 6), 0);
+	assert_int_equal(check_request_parses((const uint8_t *)"\x18\x07\x22\x03xy", 6), -EBADMSG);
+	assert_int_equal(check_request_parses((const uint8_t *)"\xff", 1), -EBADMSG);
 }

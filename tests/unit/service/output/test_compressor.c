@@ -108,12 +108,12 @@ static void check_round_trip(const char *config)
 
 		put(in, want, len);
 		if (i % 700 == 0) {
-			compressor_end(c);
+			compressor_end_group(c);
 			assert_true(out.packets.list[out.packets.n - 1].len <= bound);
 		}
 	}
-	compressor_end(c);
-	compressor_end(c); /* nothing is left, so nothing comes */
+	compressor_end_group(c);
+	compressor_end_group(c); /* nothing is left, so nothing comes */
 	assert_int_equal(out.open, 0);
 	assert_in_range(out.packets.n, 5, 40);
 	for (size_t i = 0; i < out.packets.n; i++) {
@@ -144,12 +144,12 @@ TEST(nothing_in_nothing_out)
 	struct compressor *c = compressor_of("compression { zstd {} }");
 	struct collector out = {.sink = {collect_begin, collect_bytes}};
 
-	compressor_end(c);
+	compressor_end_group(c);
 	assert_int_equal(out.packets.n, 0);
 	put(compressor_sink(c, &out.sink), (const uint8_t *)"abc", 3);
-	compressor_end(c);
+	compressor_end_group(c);
 	assert_int_equal(out.packets.n, 1);
-	compressor_end(c);
+	compressor_end_group(c);
 	assert_int_equal(out.packets.n, 1);
 	peer_packets_free(&out.packets);
 	compressor_free(c);
@@ -167,7 +167,7 @@ static size_t packed_size(const char *config)
 	for (size_t i = 0; i < sizeof(text); i++)
 		text[i] = (uint8_t)('a' + rng_below(&rng, 16));
 	put(compressor_sink(c, &out.sink), text, sizeof(text));
-	compressor_end(c);
+	compressor_end_group(c);
 	assert_int_equal(out.packets.n, 1);
 	size = out.packets.list[0].len;
 	peer_packets_free(&out.packets);
@@ -198,7 +198,7 @@ static uint32_t format_of(const char *config)
 	if (!c)
 		return 0;
 	put(compressor_sink(c, &out.sink), (const uint8_t *)"abc", 3);
-	compressor_end(c);
+	compressor_end_group(c);
 	assert_int_equal(out.packets.n, 1);
 	for (uint32_t i = 1; i < 1000 && !id; i++)
 		id = peer_packet_field(&out.packets, 0, i, &f) ? i : 0;
@@ -238,7 +238,7 @@ TEST(noise_is_within_the_bound)
 			size_t bound = compressor_bound(c, len);
 
 			put(compressor_sink(c, &out.sink), noise, len);
-			compressor_end(c);
+			compressor_end_group(c);
 			assert_true(out.packets.list[0].len <= bound);
 			peer_packets_free(&out.packets);
 			compressor_free(c);
@@ -258,7 +258,7 @@ TEST(large_packet_goes_as_it_is_and_in_its_place)
 	put(in, (const uint8_t *)"abc", 3);
 	put(in, large, COMPRESSOR_MAX_PACKET + 1);
 	put(in, large, COMPRESSOR_MAX_PACKET);
-	compressor_end(c);
+	compressor_end_group(c);
 	assert_int_equal(out.packets.n, 3);
 	unpack(&out.packets, 0, &t);
 	assert_int_equal(t.n, 1);

@@ -161,7 +161,7 @@ DIR_TEST(a_closed_file_is_closed_in_the_child_too)
 	file = output_file_of(fd);
 	close(fd);
 	assert_true(is_open_elsewhere(path));
-	file_helper_closed(&file);
+	file_helper_report_closed(&file);
 	/* Requests are served one after the other. */
 	assert_int_equal(create(temp_dir_path(state, 1, "y"), &e), 0);
 	assert_false(is_open_elsewhere(path));

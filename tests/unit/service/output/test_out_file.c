@@ -28,7 +28,7 @@ static void end_file(void)
 	assert_int_equal(write_thread_sync(writer, 99, -1), 0);
 	while (write_thread_pending(writer) > 0) {
 		assert_int_equal(write_thread_wait(writer, -1), 0);
-		while (write_thread_next(writer, &r))
+		while (write_thread_next_result(writer, &r))
 			free(r.buf);
 	}
 	write_thread_free(TAKE_PTR(writer));
@@ -83,7 +83,7 @@ static int write_all(void)
 	file_part_end_group(&part);
 	while ((state = out_file_write(&part.out)) >= 0 && write_thread_pending(writer) > 0) {
 		assert_int_equal(write_thread_wait(writer, -1), 0);
-		while (write_thread_next(writer, &r))
+		while (write_thread_next_result(writer, &r))
 			out_file_take_result(&part.out, &r);
 	}
 	return state;
@@ -171,7 +171,7 @@ FILE_TEST(rest_is_written_after_the_file_was_closed)
 	put('a', 1000);
 	assert_int_equal(out_file_write(&part.out), OUT_FILE_DONE);
 	put('b', 1000);
-	assert_int_equal(out_file_flush(&part.out), 0);
+	assert_int_equal(out_file_write_and_sync(&part.out), 0);
 	end_file();
 	check_packets(path, "ab", 1000);
 }

@@ -60,7 +60,7 @@ static struct file_result await(struct write_thread *w)
 	struct file_result r = {0};
 
 	assert_int_equal(write_thread_wait(w, -1), 0);
-	assert_int_equal(write_thread_next(w, &r), 1);
+	assert_int_equal(write_thread_next_result(w, &r), 1);
 	return r;
 }
 
@@ -221,9 +221,9 @@ WRITER_TEST(a_writer_knows_for_how_long_a_file_has_taken_nothing)
 	int fds[2];
 
 	assert_int_equal(pipe(fds), 0);
-	assert_int_equal(write_thread_waits_ms(writer), 0);
+	assert_int_equal(write_thread_stalled_ms(writer), 0);
 	give(writer, 1, fds[1], 'a', 10000);
-	while (write_thread_waits_ms(writer) == 0)
+	while (write_thread_stalled_ms(writer) == 0)
 		;
 	while (total < 1000000)
 		total += (size_t)read(fds[0], buf, sizeof(buf));
@@ -231,7 +231,7 @@ WRITER_TEST(a_writer_knows_for_how_long_a_file_has_taken_nothing)
 		r = await(writer);
 	while (r.kind == FILE_PROGRESS);
 	free(r.buf);
-	assert_int_equal(write_thread_waits_ms(writer), 0);
+	assert_int_equal(write_thread_stalled_ms(writer), 0);
 	close(fds[0]);
 	close(fds[1]);
 }
@@ -289,7 +289,7 @@ WRITER_TEST(a_file_is_truncated_to_where_the_trace_began)
 	int fd = new_file(path);
 
 	assert_int_equal(write(fd, "head", 4), 4);
-	assert_int_equal(write_thread_open(writer, fd), 0);
+	assert_int_equal(write_thread_add_file(writer, fd), 0);
 	give(writer, 1, fd, 'a', 3);
 	free(await(writer).buf);
 	assert_int_equal(size_at(path), 304);
@@ -334,12 +334,12 @@ WRITER_TEST(a_copy_waits_for_its_range)
 	assert_int_equal(pipe(fds), 0);
 	assert_int_equal(pipe(range), 0);
 	assert_int_equal(write(from, "head", 4), 4);
-	assert_int_equal(write_thread_open(source, from), 0);
+	assert_int_equal(write_thread_add_file(source, from), 0);
 	give(source, 1, fds[1], 'x', 1000);
 	give(source, 2, from, 'a', 5000);
 	assert_int_equal(write_thread_send_range(source, 3, from, range[1]), 0);
 	give(source, 4, from, 'b', 1);
-	assert_int_equal(write_thread_open(writer, to), 0);
+	assert_int_equal(write_thread_add_file(writer, to), 0);
 	assert_int_equal(write_thread_copy(writer, 5, to, dup(from), range[0]), 0);
 	assert_int_equal(write_thread_wait(writer, 0), -ETIMEDOUT);
 	close(fds[0]); /* the write into the pipe fails, and the thread goes on */
@@ -382,7 +382,7 @@ WRITER_TEST(a_copy_of_a_file_that_was_truncated_is_an_error)
 	struct file_result r;
 
 	assert_int_equal(pipe(range), 0);
-	assert_int_equal(write_thread_open(writer, from), 0);
+	assert_int_equal(write_thread_add_file(writer, from), 0);
 	give(writer, 1, from, 'a', 5);
 	free(await(writer).buf);
 	assert_int_equal(truncate(path, 0), 0);
@@ -426,7 +426,7 @@ static void check_that_nothing_waits_for(int fd)
 
 	if (!held_locks_take(&held, of_peer))
 		skip(); /* root alone may */
-	assert_int_equal(write_thread_open(writer, fd), 0);
+	assert_int_equal(write_thread_add_file(writer, fd), 0);
 	give(writer, 1, fd, 'a', 10);
 	write_thread_truncate(writer, fd);
 	write_thread_close(writer, fd);

@@ -184,7 +184,7 @@ STAGE_TEST(ids_are_not_packed)
 			assert_int_equal(v.u64, ids[n++]);
 		}
 	assert_int_equal(n, 3);
-	producer_port_send_clear(rig_producer_port(&g->rig), ids, 2);
+	producer_port_send_clear_incremental_state(rig_producer_port(&g->rig), ids, 2);
 	assert_true(peer_command(g->prod, g->stream, CMD(CLEAR_INCREMENTAL_STATE), &f));
 	assert_int_equal(peer_number(&f, CMD(CLEAR_INCREMENTAL_STATE_DATA_SOURCE_IDS)), 300);
 }

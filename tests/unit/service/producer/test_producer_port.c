@@ -188,16 +188,16 @@ INTRODUCED_TEST(writers_have_their_buffer)
 	port = rig_producer_port(r);
 	assert_true(peer_accepted(p, peer_register_writer(p, 1, 7)));
 	assert_true(peer_accepted(p, peer_register_writer(p, 32767, 65535)));
-	assert_int_equal(producer_buffers_of_writer(port, 1), 7);
-	assert_int_equal(producer_buffers_of_writer(port, 32767), 65535);
-	assert_int_equal(producer_buffers_of_writer(port, 2), 0);
-	assert_int_equal(producer_buffers_of_writer(port, 65535), 0);
+	assert_int_equal(producer_buffers_registered_id(port, 1), 7);
+	assert_int_equal(producer_buffers_registered_id(port, 32767), 65535);
+	assert_int_equal(producer_buffers_registered_id(port, 2), 0);
+	assert_int_equal(producer_buffers_registered_id(port, 65535), 0);
 	assert_true(peer_rejected(p, peer_register_writer(p, 0, 7)));
 	assert_true(peer_rejected(p, peer_register_writer(p, 32768, 7)));
 	assert_true(peer_rejected(p, peer_register_writer(p, UINT32_MAX, 7)));
 	assert_true(peer_rejected(p, peer_register_writer(p, 3, 65536)));
 	assert_true(peer_accepted(p, peer_call_number(p, P_UNREGISTER_WRITER, 1, 1)));
-	assert_int_equal(producer_buffers_of_writer(port, 1), 0);
+	assert_int_equal(producer_buffers_registered_id(port, 1), 0);
 	assert_true(peer_accepted(p, peer_call_number(p, P_UNREGISTER_WRITER, 1, 99999)));
 }
 
@@ -249,10 +249,10 @@ PORT_TEST(lockdown_keeps_other_users_out)
 	assert_true(peer_tracing_ended(c, peer_enable(c, "lockdown_mode: LOCKDOWN_SET buffers {}"),
 				       "size_kb"));
 	assert_false(r->service->producers.lockdown);
-	assert_true(producers_admit(&r->service->producers, &other));
+	assert_true(producers_is_admitted(&r->service->producers, &other));
 	begin_session(r, c, CONFIG "lockdown_mode: LOCKDOWN_SET");
-	assert_false(producers_admit(&r->service->producers, &other));
-	assert_true(producers_admit(&r->service->producers, &root));
+	assert_false(producers_is_admitted(&r->service->producers, &other));
+	assert_true(producers_is_admitted(&r->service->producers, &root));
 	assert_true(peer_accepted(p, peer_initialize(p, "p", false)));
 	begin_session(r, c, CONFIG);
 	assert_true(r->service->producers.lockdown);

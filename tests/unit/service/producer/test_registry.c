@@ -40,7 +40,7 @@ static int teardown(void **state)
 
 static bool is_trusted(const struct fixture *f)
 {
-	return producers_trust(f->port->producers, f->port->peer);
+	return producers_is_trusted(f->port->producers, f->port->peer);
 }
 
 /* A descriptor of `bytes` more bytes than it needs. */

@@ -36,7 +36,7 @@ STAGE_TEST(what_it_takes_over)
 	source->trace->invalid_packets = 5;
 	source->flushes_failed = 6;
 	source->final_flush = FINAL_FLUSH_SUCCEEDED;
-	assert_int_equal(sequence_ids_get(&source->trace->sequences, q, &writer, &id), 0);
+	assert_int_equal(sequence_ids_get_or_add(&source->trace->sequences, q, &writer, &id), 0);
 	s = clone_of(source);
 	assert_int_equal(s->state, SESSION_CLONED);
 	assert_string_equal(session_state_name(s->state), "CLONED_READ_ONLY");
@@ -48,7 +48,8 @@ STAGE_TEST(what_it_takes_over)
 	assert_int_equal(s->trace->invalid_packets, 5);
 	assert_int_equal(s->flushes_failed, 6);
 	assert_int_equal(s->final_flush, FINAL_FLUSH_SUCCEEDED);
-	assert_int_equal(sequence_ids_get(&s->trace->sequences, q, &writer, &id_of_clone), 0);
+	assert_int_equal(sequence_ids_get_or_add(&s->trace->sequences, q, &writer, &id_of_clone),
+			 0);
 	assert_int_equal(id_of_clone, id);
 	assert_int_equal(s->trace->n_buffers, 2);
 	for (size_t i = 0; i < 2; i++) {

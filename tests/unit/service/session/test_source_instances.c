@@ -236,12 +236,12 @@ TEST(clearing_comes_when_half_of_a_ring_is_written)
 	for (int round = 1; round <= 2; round++) {
 		for (uint64_t at = chunk + 7; chunk < at; chunk++)
 			stage_write(g, chunk % 4, 1, chunk, stage_text('x', 2000));
-		source_instances_clear_overwritten(rig_session(&g->rig));
+		source_instances_clear_state_before_overwrite(rig_session(&g->rig));
 		assert_true(peer_is_quiet(g->prod));
 		for (uint64_t at = chunk + 20; chunk < at; chunk++)
 			stage_write(g, chunk % 4, 1, chunk, stage_text('x', 2000));
 		if (round == 1)
-			source_instances_clear_overwritten(rig_session(&g->rig));
+			source_instances_clear_state_before_overwrite(rig_session(&g->rig));
 		/* In the second round the session's own timer does it. */
 		assert_true(peer_command(g->prod, g->stream, CMD(CLEAR_INCREMENTAL_STATE), &f));
 		assert_int_equal(peer_number(&f, CMD(CLEAR_INCREMENTAL_STATE_DATA_SOURCE_IDS)),

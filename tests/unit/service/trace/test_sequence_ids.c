@@ -15,7 +15,7 @@ static uint32_t id_for(struct sequence_ids *s, uid_t uid, uint16_t producer_id, 
 	const struct trace_buffer_writer writer = {
 		.producer_id = producer_id, .writer_id = writer_id, .uid = uid};
 	uint32_t id = 0;
-	int r = sequence_ids_get(s, &quota, &writer, &id);
+	int r = sequence_ids_get_or_add(s, &quota, &writer, &id);
 
 	assert_int_equal(r, id ? 0 : -EDQUOT);
 	return id;
@@ -121,7 +121,7 @@ TEST(writers_of_other_machines_are_one_user)
 	struct trace_buffer_writer remote = {.producer_id = 1, .uid = OWN_USER, .machine_id = 7};
 	uint32_t id, n = 0;
 
-	for (; sequence_ids_get(&s, &quota, &remote, &id) == 0; n++) {
+	for (; sequence_ids_get_or_add(&s, &quota, &remote, &id) == 0; n++) {
 		remote.uid = n % 1000;
 		remote.machine_id = 1 + n % 1000;
 		remote.writer_id++;

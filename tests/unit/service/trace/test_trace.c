@@ -51,7 +51,7 @@ STAGE_TEST(begun_trace_keeps_no_older_clocks)
 	older.value[CLOCK_SNAPSHOT_REALTIME] += 2 * (uint64_t)CLOCK_SNAPSHOT_MIN_DRIFT_NS;
 	clock_snapshots_add(&s->trace->clocks, &older);
 	assert_int_equal(s->trace->clocks.n, 1);
-	trace_restart(s->trace);
+	trace_restart_head(s->trace);
 	assert_true(s->trace->clocks.has_initial);
 	assert_int_equal(s->trace->clocks.n, 0);
 }

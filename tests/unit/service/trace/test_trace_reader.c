@@ -153,7 +153,7 @@ STAGE_TEST(a_user_whose_writers_took_its_share_of_ids_loses_its_own_packets_only
 	uid_t own = peer->uid;
 	uint32_t id;
 
-	for (; sequence_ids_get(&t->sequences, q, &made_up, &id) == 0; made_up.writer_id++)
+	for (; sequence_ids_get_or_add(&t->sequences, q, &made_up, &id) == 0; made_up.writer_id++)
 		made_up.producer_id += made_up.writer_id == UINT16_MAX;
 	peer->uid = 4242;
 	stage_write(g, 0, 1, 0, "lost");
