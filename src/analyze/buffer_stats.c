@@ -38,8 +38,8 @@ static bool decode_departure(const struct pb_field *message, struct departure_st
 		     PB_TO(PB_SOURCE_DEPARTURE_GONE_BOOT_NS, &s->gone_ns),
 		     PB_TO(PB_SOURCE_DEPARTURE_BACK_BOOT_NS, &s->back_ns),
 		     PB_TO(PB_SOURCE_DEPARTURE_TIMES, &s->times));
-	packet_text(&source, s->source, sizeof(s->source));
-	packet_text(&producer, s->producer, sizeof(s->producer));
+	packet_copy_text(&source, s->source, sizeof(s->source));
+	packet_copy_text(&producer, s->producer, sizeof(s->producer));
 	return ok;
 }
 
@@ -58,7 +58,7 @@ bool service_stats_decode(const uint8_t *data, size_t len, struct service_stats 
 		     PB_TO(PB_TRACE_STATS_FINAL_FLUSH_OUTCOME, &flush),
 		     PB_TO(PB_TRACE_STATS_END_REASON, &reason),
 		     PB_TO(PB_TRACE_STATS_FILTER_STATS, &filter));
-	packet_text(&reason, ret->end_reason, sizeof(ret->end_reason));
+	packet_copy_text(&reason, ret->end_reason, sizeof(ret->end_reason));
 	ret->final_flush_failed = flush == FINAL_FLUSH_FAILED;
 	ret->final_flush_succeeded = flush == FINAL_FLUSH_SUCCEEDED;
 	ok &= pb_read(&filter, PB_TO(PB_TRACE_STATS_FILTER_STATS_ERRORS, &ret->filter_errors));
@@ -71,7 +71,7 @@ bool service_stats_decode(const uint8_t *data, size_t len, struct service_stats 
 	return ok;
 }
 
-void stats_message_decode(const Pb__TraceStats *message, struct service_stats *ret)
+void service_stats_from_message(const Pb__TraceStats *message, struct service_stats *ret)
 {
 	size_t len = pb__trace_stats__get_packed_size(message);
 	_cleanup_(freep) uint8_t *bytes = malloc(len + 1);

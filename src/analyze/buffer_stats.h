@@ -56,4 +56,4 @@ struct service_stats {
 bool service_stats_decode(const uint8_t *data, size_t len, struct service_stats *ret);
 
 /* Converts the answer to GetTraceStats to the same struct. All fields are 0 if memory is out. */
-void stats_message_decode(const Pb__TraceStats *message, struct service_stats *ret);
+void service_stats_from_message(const Pb__TraceStats *message, struct service_stats *ret);

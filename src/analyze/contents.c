@@ -66,7 +66,7 @@ static void contents_add(struct contents *c, const char *name, uint64_t count, u
 /* Events without a message are counted by number: their description may come after them. */
 #define NUMBERED "kernel event "
 
-static void name_described(const struct contents *c, struct content_row *row)
+static void set_described_name(const struct contents *c, struct content_row *row)
 {
 	const struct content_node *n;
 	uint32_t number;
@@ -86,7 +86,7 @@ static int by_bytes(const void *a, const void *b)
 	return x->bytes != y->bytes ? (x->bytes < y->bytes ? 1 : -1) : strcmp(x->name, y->name);
 }
 
-int contents_rows(const struct contents *c, struct content_row **ret, size_t *ret_n)
+int contents_list_rows(const struct contents *c, struct content_row **ret, size_t *ret_n)
 {
 	size_t n = 0;
 	struct content_row *rows = calloc(HASH_COUNT(c->by_name) + 1, sizeof(*rows));
@@ -96,7 +96,7 @@ int contents_rows(const struct contents *c, struct content_row **ret, size_t *re
 	for (const struct content_node *node = c->by_name; node; node = node->hh.next)
 		rows[n++] = node->row;
 	for (size_t i = 0; i < n; i++)
-		name_described(c, &rows[i]);
+		set_described_name(c, &rows[i]);
 	if (c->other.count) {
 		rows[n] = c->other;
 		snprintf(rows[n++].name, sizeof(rows->name), "other");
@@ -110,7 +110,7 @@ int contents_rows(const struct contents *c, struct content_row **ret, size_t *re
 /* ---- kernel events ---- */
 
 /* Stores the name of an event without a message, by its number. */
-static void contents_describe(struct contents *c, const struct pb_field *descriptor)
+static void contents_read_descriptor(struct contents *c, const struct pb_field *descriptor)
 {
 	struct pb_field message = {.id = 0}, name = {.id = 0};
 	struct content_node *n;
@@ -127,7 +127,7 @@ static void contents_describe(struct contents *c, const struct pb_field *descrip
 		return;
 	n->number = number;
 	pb_read(&message, PB_TO(1, &name)); /* DescriptorProto.name */
-	packet_text(&name, n->row.name, sizeof(n->row.name));
+	packet_copy_text(&name, n->row.name, sizeof(n->row.name));
 	HASH_ADD(hh, c->by_number, number, sizeof(n->number), n);
 	if (!n->hh.tbl)
 		free(n);
@@ -201,7 +201,7 @@ static size_t add_bundle(struct contents *c, const struct pb_field *bundle)
 		if (!r.f.data)
 			continue;
 		if (r.f.id == PB_FTRACE_EVENT_BUNDLE_GENERIC_EVENT_DESCRIPTORS)
-			contents_describe(c, &r.f);
+			contents_read_descriptor(c, &r.f);
 		if (r.f.id == PB_FTRACE_EVENT_BUNDLE_EVENT) {
 			contents_add_event(c, &r.f, r.len);
 			added += r.len;
@@ -280,12 +280,12 @@ static void read_system(struct content_machine *m, const struct pb_field *info)
 		     PB_TO(PB_UTSNAME_RELEASE, &release), PB_TO(PB_UTSNAME_MACHINE, &arch)) ||
 	    !utsname.id)
 		return;
-	packet_text(&system, m->system, sizeof(m->system));
-	packet_text(&release, m->release, sizeof(m->release));
-	packet_text(&arch, m->arch, sizeof(m->arch));
+	packet_copy_text(&system, m->system, sizeof(m->system));
+	packet_copy_text(&release, m->release, sizeof(m->release));
+	packet_copy_text(&arch, m->arch, sizeof(m->arch));
 }
 
-void contents_packet(struct contents *c, const uint8_t *data, size_t len)
+void contents_add_packet(struct contents *c, const uint8_t *data, size_t len)
 {
 	struct pb_field f, payload = {.id = 0};
 	struct content_machine *m;

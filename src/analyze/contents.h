@@ -43,7 +43,7 @@ struct contents {
 void contents_deinit(struct contents *c);
 
 /* Adds one whole TracePacket that is not compressed. */
-void contents_packet(struct contents *c, const uint8_t *data, size_t len);
+void contents_add_packet(struct contents *c, const uint8_t *data, size_t len);
 
 /* Returns the rows, the most bytes first. The caller frees *ret. Returns 0 or -ENOMEM. */
-int contents_rows(const struct contents *c, struct content_row **ret, size_t *ret_n);
+int contents_list_rows(const struct contents *c, struct content_row **ret, size_t *ret_n);

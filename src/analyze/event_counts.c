@@ -91,12 +91,12 @@ void event_counts_add(struct event_counts *c, uint32_t field, uint64_t n)
 	*(c->known ? &c->known[field] : &c->unnamed) += n;
 }
 
-void event_counts_describe(struct event_counts *c, uint32_t field, const struct pb_field *group)
+void event_counts_set_group(struct event_counts *c, uint32_t field, const struct pb_field *group)
 {
 	struct generic_count *g = field < event_names_end() ? NULL : find_by_id(c, field);
 
 	if (g)
-		packet_text(group, g->group, sizeof(g->group));
+		packet_copy_text(group, g->group, sizeof(g->group));
 }
 
 /* ---- sums by group ---- */

@@ -14,7 +14,7 @@ struct event_name {
 	const char *name; /* "sched_switch" */
 };
 
-/* Returns NULL for a number without an event. Static memory. */
+/* Returns the event of a field number, in static memory; NULL for a number without an event. */
 const struct event_name *event_name_of(uint32_t field);
 
 /* Returns the largest number with an event, plus 1. */
@@ -45,7 +45,7 @@ void event_counts_deinit(struct event_counts *c);
 /* Counts n events of one field number. */
 void event_counts_add(struct event_counts *c, uint32_t field, uint64_t n);
 /* Stores the group of the events with this number, from their descriptor. */
-void event_counts_describe(struct event_counts *c, uint32_t field, const struct pb_field *group);
+void event_counts_set_group(struct event_counts *c, uint32_t field, const struct pb_field *group);
 
 struct group_count {
 	char group[EVENT_COUNTS_MAX_NAME + 1]; /* "": no group, or past the limit */

@@ -156,7 +156,7 @@ static bool scan_descriptor(struct ftrace_scan *s, const struct pb_field *messag
 		PB_TO(PB_FTRACE_EVENT_BUNDLE_GENERIC_EVENT_DESCRIPTOR_GROUP_NAME, &group));
 
 	if (ok && id <= UINT32_MAX)
-		event_counts_describe(&s->counts, (uint32_t)id, &group);
+		event_counts_set_group(&s->counts, (uint32_t)id, &group);
 	return ok;
 }
 
@@ -187,7 +187,7 @@ bool ftrace_scan_bundle(struct ftrace_scan *s, const struct pb_field *bundle)
 			break;
 		case PB_FTRACE_EVENT_BUNDLE_LOST_RANGES:
 			s->span.has_ranges = true;
-			ok &= f.data && holes_range(&s->holes, s->sequence, s->span.cpu, &f);
+			ok &= f.data && holes_add_range(&s->holes, s->sequence, s->span.cpu, &f);
 			break;
 		case PB_FTRACE_EVENT_BUNDLE_EVENT:
 			ok &= f.data && scan_event(s, &f);
@@ -221,7 +221,7 @@ bool ftrace_scan_bundle(struct ftrace_scan *s, const struct pb_field *bundle)
 			ok &= f.data && scan_error(s, &f);
 			break;
 		}
-	holes_bundle(&s->holes, s->sequence, &s->span);
+	holes_add_bundle(&s->holes, s->sequence, &s->span);
 	if (s->span.first_ns && (!s->first_ns || s->span.first_ns < s->first_ns))
 		s->first_ns = s->span.first_ns;
 	s->last_ns = MAX(s->last_ns, s->span.last_ns);
@@ -278,7 +278,7 @@ static bool scan_cpu_stats(struct ftrace_scan *s, const struct stats_head *head,
 }
 
 /* Returns a number that tells instances apart (FNV-1a), never 0. */
-static uint64_t ftrace_scan_number_of(const struct pb_field *name)
+static uint64_t ftrace_scan_hash_of(const struct pb_field *name)
 {
 	uint64_t hash = fnv1a(FNV1A_START, name->data, name->data ? name->len : 0);
 
@@ -347,7 +347,7 @@ static bool scan_probe_stats(struct ftrace_scan *s, const struct pb_field *stats
 
 /* Returns true for "and 57 more", the end of a list, and stores the number. Each flush reports the
  * list again; the number only grows. */
-static bool take_more(const struct pb_field *f, uint64_t *more)
+static bool parse_left_out_number(const struct pb_field *f, uint64_t *more)
 {
 	unsigned long long n;
 	char text[48];
@@ -384,21 +384,21 @@ bool ftrace_scan_stats(struct ftrace_scan *s, uint32_t sequence, const struct pb
 			  PB_TO(PB_FTRACE_STATS_INSTANCE, &instance));
 
 	if (instance.id)
-		head.instance = ftrace_scan_number_of(&instance);
+		head.instance = ftrace_scan_hash_of(&instance);
 	pb_for_each (f, stats)
 		switch (f.id) {
 		case PB_FTRACE_STATS_CPU_STATS:
 			ok &= f.data && scan_cpu_stats(s, &head, &f);
 			break;
 		case PB_FTRACE_STATS_UNKNOWN_FTRACE_EVENTS:
-			if (!take_more(&f, &s->unknown_more))
+			if (!parse_left_out_number(&f, &s->unknown_more))
 				name_list_add_name_field(&s->unknown, &f);
 			break;
 		case PB_FTRACE_STATS_FOREIGN_CHANGES:
 			name_list_add_text_field(&s->foreign, &f);
 			break;
 		case PB_FTRACE_STATS_FAILED_FTRACE_EVENTS:
-			if (!take_more(&f, &s->failed_more))
+			if (!parse_left_out_number(&f, &s->failed_more))
 				name_list_add_text_field(&s->failed, &f);
 			break;
 		case PB_FTRACE_STATS_ATRACE_ERRORS:

@@ -34,7 +34,7 @@ static struct hole_cpu *cpu_of(struct holes *h, uint32_t sequence, uint32_t cpu)
 	return &h->cpus[h->n_cpus++];
 }
 
-void holes_gap(struct holes *h, uint32_t sequence)
+void holes_note_gap(struct holes *h, uint32_t sequence)
 {
 	for (size_t i = 0; i < h->n_cpus; i++)
 		if (h->cpus[i].sequence == sequence)
@@ -97,7 +97,7 @@ static void remove_unnumbered(struct holes *h, struct hole_cpu *c, const struct 
 	h->n = kept;
 }
 
-bool holes_range(struct holes *h, uint32_t sequence, uint32_t cpu, const struct pb_field *range)
+bool holes_add_range(struct holes *h, uint32_t sequence, uint32_t cpu, const struct pb_field *range)
 {
 	struct hole_cpu *c = cpu_of(h, sequence, cpu);
 	struct hole new = {.cpu = cpu};
@@ -114,7 +114,7 @@ bool holes_range(struct holes *h, uint32_t sequence, uint32_t cpu, const struct 
 	return true;
 }
 
-void holes_bundle(struct holes *h, uint32_t sequence, const struct bundle_span *b)
+void holes_add_bundle(struct holes *h, uint32_t sequence, const struct bundle_span *b)
 {
 	struct hole_cpu *c = cpu_of(h, sequence, b->cpu);
 	struct hole new = {.cpu = b->cpu};

@@ -10,7 +10,8 @@
 #include "base/core/mem.h"
 #include "gen/fields.h"
 
-static void note_part(struct packet *p, const struct pb_field *f, bool (*wants)(uint32_t field))
+static void read_packet_field(struct packet *p, const struct pb_field *f,
+			      bool (*wants)(uint32_t field))
 {
 	switch (f->id) {
 	case PB_TRACE_PACKET_TIMESTAMP:
@@ -67,7 +68,7 @@ bool packet_read(struct packet *ret, const uint8_t *data, size_t len, bool (*wan
 	*ret = (struct packet){.sequence = 0};
 	pb_dec_init(&d, data, len);
 	while (pb_dec_next(&d, &f))
-		note_part(ret, &f, wants);
+		read_packet_field(ret, &f, wants);
 	return pb_dec_ok(&d);
 }
 
@@ -117,7 +118,7 @@ static int unpack_deflate(const uint8_t *data, size_t len, struct strbuf *ret, s
 	return r < 0 || status == Z_STREAM_END ? r : -EBADMSG;
 }
 
-/* The same of zstd's frames. */
+/* Does the same with zstd's frames. */
 static int unpack_zstd(const uint8_t *data, size_t len, struct strbuf *ret, size_t *ret_whole)
 {
 	uint8_t step[STEP_BYTES];
@@ -160,7 +161,7 @@ int packets_unpack(uint32_t field, const uint8_t *data, size_t len, struct strbu
 
 /* ---- text ---- */
 
-void packet_text(const struct pb_field *f, char *to, size_t size)
+void packet_copy_text(const struct pb_field *f, char *to, size_t size)
 {
 	size_t len = f->data ? MIN(f->len, size - 1) : 0;
 
@@ -181,7 +182,7 @@ static bool is_plain(const uint8_t *head, size_t n)
 }
 
 /* The tag of Trace.packet is a line feed. */
-bool packets_begin(const uint8_t *data, size_t len, uint64_t size)
+bool packets_are_binary(const uint8_t *data, size_t len, uint64_t size)
 {
 	const uint8_t *at, *end = data + len;
 	uint64_t tag, packet;
@@ -203,5 +204,5 @@ bool packets_begin(const uint8_t *data, size_t len, uint64_t size)
 bool packets_are_text(const uint8_t *data, size_t len, uint64_t size)
 {
 	len = MIN(len, HEAD_BYTES);
-	return len && is_plain(data, len) && !packets_begin(data, len, size);
+	return len && is_plain(data, len) && !packets_are_binary(data, len, size);
 }

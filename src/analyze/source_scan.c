@@ -59,7 +59,7 @@ bool source_scan_reads(uint32_t packet_field)
 	       packet_field == PB_TRACE_PACKET_SOURCE_REFUSAL;
 }
 
-static void scan_line(struct name_list *l, const char *line)
+static void add_unread_line(struct name_list *l, const char *line)
 {
 	name_list_add(l, (const uint8_t *)line, strlen(line));
 }
@@ -79,7 +79,7 @@ static bool scan_unread(struct source_scan *s, const struct unread_fields *of,
 	snprintf(line, sizeof(line), "%s%.*s%s: %s", of->folder,
 		 (int)MIN(name.len, (size_t)NAME_LIST_MAX_LEN / 2), (const char *)name.data,
 		 of_some ? " of some processes" : "", fs_reason(error));
-	scan_line(&s->unread, line);
+	add_unread_line(&s->unread, line);
 	return ok;
 }
 
@@ -111,8 +111,8 @@ static void keep_counted(struct source_scan *s, const struct pb_field *family,
 	struct source_counted new = {.n = n};
 	size_t i = 0;
 
-	packet_text(family, new.family, sizeof(new.family));
-	packet_text(what, new.what, sizeof(new.what));
+	packet_copy_text(family, new.family, sizeof(new.family));
+	packet_copy_text(what, new.what, sizeof(new.what));
 	while (i < s->n_counted && (strcmp(s->counted[i].family, new.family) != 0 ||
 				    strcmp(s->counted[i].what, new.what) != 0))
 		i++;
@@ -137,10 +137,10 @@ static bool scan_failure(struct source_scan *s, const struct pb_field *message)
 		keep_counted(s, &what, &reason, count);
 		return ok;
 	}
-	packet_text(&what, what_text, sizeof(what_text));
-	packet_text(&reason, reason_text, sizeof(reason_text));
+	packet_copy_text(&what, what_text, sizeof(what_text));
+	packet_copy_text(&reason, reason_text, sizeof(reason_text));
 	snprintf(line, sizeof(line), "%s: %s", what_text, reason_text);
-	scan_line(&s->uncounted, line);
+	add_unread_line(&s->uncounted, line);
 	return ok;
 }
 
@@ -151,10 +151,10 @@ static bool scan_refusal(struct source_scan *s, const struct pb_field *message)
 	bool ok = pb_read(message, PB_TO(PB_SOURCE_REFUSAL_NAME, &name),
 			  PB_TO(PB_SOURCE_REFUSAL_REASON, &reason));
 
-	packet_text(&name, name_text, sizeof(name_text));
-	packet_text(&reason, reason_text, sizeof(reason_text));
+	packet_copy_text(&name, name_text, sizeof(name_text));
+	packet_copy_text(&reason, reason_text, sizeof(reason_text));
 	snprintf(line, sizeof(line), "'%s' recorded nothing: %s", name_text, reason_text);
-	scan_line(&s->refusals, line);
+	add_unread_line(&s->refusals, line);
 	return ok;
 }
 
@@ -167,9 +167,9 @@ static bool scan_cost(struct source_scan *s, const struct pb_field *message)
 			  PB_TO(PB_EBPF_COUNTERS_STATS_COST_MACHINE_PPM, &ppm));
 
 	s->ebpf_ppm += ppm;
-	packet_text(&family, family_text, sizeof(family_text));
+	packet_copy_text(&family, family_text, sizeof(family_text));
 	snprintf(line, sizeof(line), "%s %.3f %%", family_text, ppm / 1e4);
-	scan_line(&s->ebpf_costs, line);
+	add_unread_line(&s->ebpf_costs, line);
 	return ok;
 }
 
@@ -208,7 +208,7 @@ static bool scan_polled(struct source_scan *s, const struct pb_field *message)
 	bool ok = pb_read(message, PB_TO(PB_POLLED_COUNTERS_STATS_SOURCE, &source),
 			  PB_TO(PB_POLLED_COUNTERS_STATS_REFUSED_TRACKS, &refused));
 
-	packet_text(&source, source_text, sizeof(source_text));
+	packet_copy_text(&source, source_text, sizeof(source_text));
 	if (refused)
 		keep_refused(s, source_text, refused);
 	snprintf(folder, sizeof(folder), "%s: ", source_text);

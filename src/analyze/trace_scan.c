@@ -27,7 +27,7 @@ static void sequence_table_deinit(struct sequence_table *t)
 	t->left_out = 0;
 }
 
-static struct sequence_node *trace_scan_find(struct sequence_table *t, uint32_t id)
+static struct sequence_node *trace_scan_get_sequence(struct sequence_table *t, uint32_t id)
 {
 	struct sequence_node *n;
 
@@ -64,10 +64,10 @@ static void count_gap(struct sequence *s, uint32_t dropped)
  * reason (dropped is 1) on the first packet of a sequence is ignored: one kind of central buffer
  * marks each first packet, and its own counters have the overwritten data.
  */
-static void sequence_table_packet(struct sequence_table *t, uint32_t id, int32_t pid,
-				  uint32_t dropped, bool first)
+static void sequence_table_add_packet(struct sequence_table *t, uint32_t id, int32_t pid,
+				      uint32_t dropped, bool first)
 {
-	struct sequence_node *n = trace_scan_find(t, id);
+	struct sequence_node *n = trace_scan_get_sequence(t, id);
 
 	if (!n) {
 		t->left_out++;
@@ -81,10 +81,10 @@ static void sequence_table_packet(struct sequence_table *t, uint32_t id, int32_t
 }
 
 /* Adds the number of packets that the writer says are missing before a packet. Call
- * sequence_table_packet() for the packet first. */
-static void sequence_table_dropped(struct sequence_table *t, uint32_t id, uint64_t packets)
+ * sequence_table_add_packet() for the packet first. */
+static void sequence_table_add_dropped(struct sequence_table *t, uint32_t id, uint64_t packets)
 {
-	struct sequence_node *n = trace_scan_find(t, id);
+	struct sequence_node *n = trace_scan_get_sequence(t, id);
 
 	if (!n)
 		return;
@@ -131,7 +131,7 @@ static bool sample_counts_reads(uint32_t packet_field)
 }
 
 /* Returns the number of values in a track event of type counter, else 0. */
-static uint64_t counter_values(const struct pb_field *event)
+static uint64_t count_counter_values(const struct pb_field *event)
 {
 	bool is_counter = false;
 	uint64_t n = 1, value;
@@ -168,7 +168,7 @@ static bool is_sample(int kind, const struct pb_field *payload)
 static void sample_counts_add(struct sample_counts *c, const struct pb_field *payload)
 {
 	int kind = trace_scan_kind_of(payload->id);
-	uint64_t values = kind == SAMPLES_SLICES ? counter_values(payload) : 0;
+	uint64_t values = kind == SAMPLES_SLICES ? count_counter_values(payload) : 0;
 
 	if (kind < 0 || !is_sample(kind, payload))
 		return;
@@ -221,7 +221,7 @@ void trace_scan_deinit(struct trace_scan *s)
 /* ---- processes ---- */
 
 /* Returns false if the pid was seen before or is invalid, or if memory is out. */
-static bool first_time(struct trace_scan *s, uint64_t pid)
+static bool note_new_pid(struct trace_scan *s, uint64_t pid)
 {
 	uint8_t *grown;
 	size_t need;
@@ -254,7 +254,7 @@ static bool scan_process_tree(struct trace_scan *s, const struct pb_field *tree)
 		if (f.id != PB_PROCESS_TREE_PROCESSES)
 			continue;
 		ok &= pb_read(&f, PB_TO(PB_PROCESS_TREE_PROCESS_PID, &pid));
-		s->processes += first_time(s, pid);
+		s->processes += note_new_pid(s, pid);
 	}
 	return ok;
 }
@@ -372,14 +372,14 @@ void trace_scan_packet(struct trace_scan *s, const uint8_t *data, size_t len)
 	s->packets++;
 	s->bytes += len;
 	if (p.sequence && p.dropped)
-		holes_gap(&s->ftrace.holes, p.sequence);
+		holes_note_gap(&s->ftrace.holes, p.sequence);
 	if (p.sequence)
-		sequence_table_packet(&s->sequences, p.sequence, p.pid, p.dropped, p.first);
+		sequence_table_add_packet(&s->sequences, p.sequence, p.pid, p.dropped, p.first);
 	if (p.dropped > 1 && p.n_dropped)
-		sequence_table_dropped(&s->sequences, p.sequence, p.n_dropped);
+		sequence_table_add_dropped(&s->sequences, p.sequence, p.n_dropped);
 	if (s->contents && p.payload.id != PB_TRACE_PACKET_COMPRESSED_PACKETS &&
 	    p.payload.id != PB_TRACE_PACKET_ZSTD_COMPRESSED_PACKETS)
-		contents_packet(s->contents, data, len);
+		contents_add_packet(s->contents, data, len);
 	if (!scan_payload(s, &p, len) || !ok)
 		s->bad_packets++;
 }

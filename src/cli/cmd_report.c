@@ -134,7 +134,7 @@ struct output {
 
 /* ---- one table ---- */
 
-static void bind(sqlite3_stmt *st, const char *name, int64_t v)
+static void bind_number(sqlite3_stmt *st, const char *name, int64_t v)
 {
 	int i = sqlite3_bind_parameter_index(st, name);
 
@@ -147,22 +147,22 @@ static void bind_all(sqlite3_stmt *st, struct output *p)
 	int width = p->style.width ? MAX(p->style.width - BLOCKS_BESIDE, BLOCKS_MIN) : BLOCKS_WIDTH;
 	int i = sqlite3_bind_parameter_index(st, ":blocks");
 
-	bind(st, ":from", p->from);
-	bind(st, ":to", p->to);
-	bind(st, ":top", p->o->top);
-	bind(st, ":more", p->o->format == REPORT_TEXT);
-	bind(st, ":width", width);
+	bind_number(st, ":from", p->from);
+	bind_number(st, ":to", p->to);
+	bind_number(st, ":top", p->o->top);
+	bind_number(st, ":more", p->o->format == REPORT_TEXT);
+	bind_number(st, ":width", width);
 	if (p->asked_ns) /* else NULL */
-		bind(st, ":asked", p->asked_ns);
+		bind_number(st, ":asked", p->asked_ns);
 	if (p->losses.events) /* else NULL */
-		bind(st, ":lost", (int64_t)p->losses.events);
+		bind_number(st, ":lost", (int64_t)p->losses.events);
 	p->style.top = sqlite3_bind_parameter_index(st, ":more") ? p->o->top : INT64_MAX;
 	if (i)
 		sqlite3_bind_text(st, i, report_blocks(&p->style), -1, SQLITE_STATIC);
 }
 
 /* Returns what the title adds for a table that -p does not limit, else "". */
-static const char *of_machine(const struct report_section *s, const struct output *p)
+static const char *title_suffix(const struct report_section *s, const struct output *p)
 {
 	return s->of_machine && p->o->n_words ? ", of the whole machine" : "";
 }
@@ -197,9 +197,9 @@ static void print_title(const struct report_section *s, const struct output *p)
 {
 	struct strbuf more = {0};
 	int room = (p->style.width ?: INT_MAX) - report_width_of(s->title) -
-		   report_width_of(of_machine(s, p));
+		   report_width_of(title_suffix(s, p));
 
-	fprintf(p->out, "%s%s%s%s", report_bold(&p->style), s->title, of_machine(s, p),
+	fprintf(p->out, "%s%s%s%s", report_bold(&p->style), s->title, title_suffix(s, p),
 		report_plain(&p->style));
 	if (s->note && room >= report_width_of(s->note) + 2) {
 		fprintf(p->out, ": %s", s->note);
@@ -246,16 +246,16 @@ static int print_section(sqlite3_stmt *st, const struct report_section *s, struc
 
 	switch (p->o->format) {
 	case REPORT_CSV:
-		fprintf(p->out, "# %s%s", s->title, of_machine(s, p));
+		fprintf(p->out, "# %s%s", s->title, title_suffix(s, p));
 		if (p->several && !p->of_trace)
 			fprintf(p->out, ", machine %" PRId64, p->machine);
 		fputc('\n', p->out);
-		r = sql_output_some(st, p->o->csv, p->out, &some);
+		r = sql_output_note_rows(st, p->o->csv, p->out, &some);
 		break;
 	case REPORT_JSON:
 		fprintf(p->out, "%s\"%s\": ", p->some ? ", " : "", s->title);
 		p->some = true;
-		r = sql_output_some(st, SQL_JSON, p->out, &some);
+		r = sql_output_note_rows(st, SQL_JSON, p->out, &some);
 		break;
 	default:
 		return print_text(st, s, p);
@@ -473,7 +473,7 @@ static void print_limits(const struct output *p)
 	const struct import_result *of = &p->tables.result;
 	struct strbuf lines = {0};
 
-	limits_of_trace(of->config, of->config_len, cpus_of_trace(p->tables.db), &lines);
+	limits_of_trace_write(of->config, of->config_len, cpus_of_trace(p->tables.db), &lines);
 	for (char *line = lines.s, *end; line && (end = strchr(line, '\n')); line = end + 1) {
 		*end = '\0';
 		if (p->o->format == REPORT_TEXT)
@@ -506,7 +506,8 @@ static int print_all(struct output *p)
 	return list->of_trace > 1 && list->n ? print_machines(p, list) : print_report(p);
 }
 
-/* A report that was asked for by its name fails if the trace has no data for it. */
+/* Returns the exit code. A report that was asked for by its name fails if the trace has no data for
+ * it. */
 static int code_of(const struct output *p)
 {
 	return p->any || cmd_report_is_loss(p->o->report) || p->o->report == report_at(0)
@@ -538,7 +539,7 @@ static int print_to_user(struct output *p)
 	return r == SQLITE_OK ? code_of(p) : EXIT_FAILED;
 }
 
-/* The time so many ns after the trace's start, at most its end. */
+/* Returns the time `ns` after the trace's start, at most its end. */
 static int64_t time_after(const struct store *s, int64_t ns)
 {
 	int64_t ts;

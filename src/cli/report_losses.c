@@ -108,7 +108,7 @@ bool report_losses_any(const struct report_losses *l)
 /* ---- output ---- */
 
 /* Returns buf, or a constant: "7 events", "at least 7 events", "some events". */
-static const char *events_of(const struct report_losses *l, char buf[static 64])
+static const char *format_events(const struct report_losses *l, char buf[static 64])
 {
 	char number[32];
 
@@ -125,7 +125,7 @@ void report_losses_print(const struct report_losses *l, const struct report_styl
 
 	if (report_losses_any(l))
 		fprintf(to, "%sLost%s: %s, which this report lacks   %s(%s)%s\n\n",
-			report_bold(style), report_plain(style), events_of(l, buf),
+			report_bold(style), report_plain(style), format_events(l, buf),
 			report_dim(style), l->see.s ? l->see.s : "", report_plain(style));
 }
 
@@ -134,7 +134,7 @@ void report_losses_warn(const struct report_losses *l)
 	char buf[64];
 
 	if (report_losses_any(l))
-		log_warn("the trace lost %s, which the report lacks; see %s", events_of(l, buf),
+		log_warn("the trace lost %s, which the report lacks; see %s", format_events(l, buf),
 			 l->see.s ? l->see.s : "sonda info");
 }
 

@@ -18,7 +18,8 @@ struct report_losses {
 	struct strbuf see; /* the command that says more; owned */
 };
 
-/* file: the trace as the user named it; NULL: the user named none. report_losses_deinit frees. */
+/* Finds what the trace lost. file: the trace as the user named it; NULL: the user named none.
+ * report_losses_deinit frees. */
 void report_losses_find(const struct trace_tables *tables, const char *file,
 			struct report_losses *ret);
 void report_losses_deinit(struct report_losses *l);

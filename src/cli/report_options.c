@@ -74,7 +74,7 @@ static void print_usage(void)
 	fputs(usage_tail, stdout);
 }
 
-static int take_top(const char *text, int64_t *ret, struct err_text *e)
+static int parse_top(const char *text, int64_t *ret, struct err_text *e)
 {
 	char *end;
 
@@ -85,7 +85,7 @@ static int take_top(const char *text, int64_t *ret, struct err_text *e)
 	return 0;
 }
 
-static int take_machine(const char *text, int64_t *ret, struct err_text *e)
+static int parse_machine(const char *text, int64_t *ret, struct err_text *e)
 {
 	char *end;
 
@@ -97,7 +97,7 @@ static int take_machine(const char *text, int64_t *ret, struct err_text *e)
 }
 
 /* Takes numbers and names with commas between them. Cuts text in place. */
-static int take_who(char *text, struct report_options *o, struct err_text *e)
+static int parse_who(char *text, struct report_options *o, struct err_text *e)
 {
 	char *rest = text, *word;
 
@@ -113,7 +113,7 @@ static int take_who(char *text, struct report_options *o, struct err_text *e)
 	return 0;
 }
 
-static int take_format(enum report_format format, struct report_options *o, struct err_text *e)
+static int set_format(enum report_format format, struct report_options *o, struct err_text *e)
 {
 	if (o->format != REPORT_TEXT && o->format != format)
 		return err_set(e, -EINVAL, "use one of --json, --csv and --html");
@@ -127,7 +127,7 @@ static int report_options_take_option(void *ctx, int option, struct err_text *e)
 
 	switch (option) {
 	case 'p':
-		return take_who(optarg, o, e);
+		return parse_who(optarg, o, e);
 	case 'F':
 		return trace_input_parse_time("--from", optarg, 0, &o->from, e);
 	case 'T':
@@ -136,15 +136,15 @@ static int report_options_take_option(void *ctx, int option, struct err_text *e)
 		o->by = optarg;
 		return 0;
 	case 'n':
-		return take_top(optarg, &o->top, e);
+		return parse_top(optarg, &o->top, e);
 	case 'M':
-		return take_machine(optarg, &o->machine, e);
+		return parse_machine(optarg, &o->machine, e);
 	case 'j':
-		return take_format(REPORT_JSON, o, e);
+		return set_format(REPORT_JSON, o, e);
 	case 'c':
-		return take_format(REPORT_CSV, o, e) ?: sql_csv_format(optarg, &o->csv, e);
+		return set_format(REPORT_CSV, o, e) ?: sql_csv_format(optarg, &o->csv, e);
 	case 'H':
-		return take_format(REPORT_HTML, o, e);
+		return set_format(REPORT_HTML, o, e);
 	case 'o':
 		o->out = optarg;
 		return 0;
@@ -187,7 +187,7 @@ static int refuse_name(const char *name, struct err_text *e)
 
 /* Takes [NAME] [PID|NAME] [FILE]. A single word that is no report is a file, unless no such file
  * exists and the word resembles a report, or no name of a file. */
-static int take_words(char **words, int n, struct report_options *o, struct err_text *e)
+static int parse_words(char **words, int n, struct report_options *o, struct err_text *e)
 {
 	const struct report *named = n ? report_find(words[0]) : NULL;
 	int i = 0, r = 0;
@@ -216,7 +216,7 @@ static int take_words(char **words, int n, struct report_options *o, struct err_
 				       "the process or thread is missing; example: sonda report %s "
 				       "4711 %.80s",
 				       o->report->name, words[i]);
-		r = take_who(words[i++], o, e);
+		r = parse_who(words[i++], o, e);
 	}
 	if (i < n)
 		o->file = words[i++];
@@ -277,7 +277,7 @@ int report_options_parse(int argc, char **argv, struct report_options *ret, stru
 	if (r > 0)
 		print_usage();
 	if (r == 0)
-		r = take_words(argv + optind, argc - optind, ret, e);
+		r = parse_words(argv + optind, argc - optind, ret, e);
 	if (r == 0 && ret->from >= 0 && ret->to >= 0 && ret->to <= ret->from)
 		r = err_set(e, -EINVAL, "--to is not later than --from");
 	if (r == 0)

@@ -133,7 +133,7 @@ static void read_heads(sqlite3_stmt *st, struct rows *r)
 	}
 }
 
-/* Three digits and a unit: 1.23 ms. */
+/* Formats a duration with three digits and a unit: 1.23 ms. */
 static void format_duration(double ns, char *buf, size_t size)
 {
 	static const char *const units[] = {"ns", "us", "ms", "s"};
@@ -157,7 +157,7 @@ static void format_bytes(double v, char *buf, size_t size)
 	snprintf(buf, size, "%s%s", v < 0 ? "-" : "", str_bytes((uint64_t)fabs(v), text));
 }
 
-/* Large and whole numbers with separators of thousands, others with four digits. */
+/* Formats large and whole numbers with separators of thousands, others with four digits. */
 static void format_number(double v, char *buf, size_t size)
 {
 	char text[32];
@@ -212,7 +212,7 @@ static void format_cell(sqlite3_stmt *st, int i, const struct rows *rows, int64_
 	}
 }
 
-static char *cell(sqlite3_stmt *st, int i, const struct rows *rows, int64_t start_ts)
+static char *format_cell_text(sqlite3_stmt *st, int i, const struct rows *rows, int64_t start_ts)
 {
 	int type = sqlite3_column_type(st, i);
 	struct strbuf b = {0};
@@ -240,7 +240,7 @@ static int read_rows(sqlite3_stmt *st, const struct report_style *style, struct 
 			return SQLITE_NOMEM;
 		for (int i = 0; i < rows->n_columns; i++) {
 			struct column *c = &rows->columns[i];
-			char *s = cell(st, i, rows, style->start_ts);
+			char *s = format_cell_text(st, i, rows, style->start_ts);
 
 			if (!s)
 				return SQLITE_NOMEM;

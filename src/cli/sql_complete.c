@@ -102,7 +102,7 @@ static int sql_complete_compare(const void *a, const void *b)
 	return strcasecmp(*(char *const *)a, *(char *const *)b);
 }
 
-static void sort(struct sql_words *w)
+static void sort_unique(struct sql_words *w)
 {
 	size_t n = 0;
 
@@ -230,13 +230,14 @@ static int add_columns_of_named(sqlite3 *db, const struct sql_words *words,
 	return r;
 }
 
-static int add_if(struct sql_words *ret, const char *word, const char *prefix, size_t len)
+static int add_if_prefix(struct sql_words *ret, const char *word, const char *prefix, size_t len)
 {
 	return strncasecmp(word, prefix, len) ? 0 : sql_complete_add(ret, word);
 }
 
-static int list(sqlite3 *db, const struct sql_words *words, const struct sql_words *tables,
-		char *word, struct sql_words *ret, size_t *ret_typed)
+static int list_completions(sqlite3 *db, const struct sql_words *words,
+			    const struct sql_words *tables, char *word, struct sql_words *ret,
+			    size_t *ret_typed)
 {
 	const char *last = words->n ? words->words[words->n - 1] : "", *table;
 	char *dot = strrchr(word, '.');
@@ -256,9 +257,9 @@ static int list(sqlite3 *db, const struct sql_words *words, const struct sql_wor
 	if (!after_from)
 		r = add_columns_of_named(db, words, tables, word, len, ret);
 	for (size_t i = 0; r == 0 && i < tables->n; i++)
-		r = add_if(ret, tables->words[i], word, len);
+		r = add_if_prefix(ret, tables->words[i], word, len);
 	for (size_t i = 0; r == 0 && !after_from && i < ARRAY_SIZE(keywords); i++)
-		r = add_if(ret, keywords[i], word, len);
+		r = add_if_prefix(ret, keywords[i], word, len);
 	return r;
 }
 
@@ -277,8 +278,8 @@ int sql_complete(sqlite3 *db, const char *text, size_t len, struct sql_words *re
 	if (r == 0)
 		r = sql_complete_tables(db, &tables);
 	if (r == 0)
-		r = list(db, &words, &tables, word, ret, ret_typed);
-	sort(ret);
+		r = list_completions(db, &words, &tables, word, ret, ret_typed);
+	sort_unique(ret);
 	sql_words_deinit(&words);
 	sql_words_deinit(&tables);
 	return r;

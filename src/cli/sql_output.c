@@ -32,7 +32,7 @@ static int sql_output_width_of(const char *s)
 	return n;
 }
 
-/* As sqlite3_step(). If rows cannot be written, as on a full disk, it makes no more. */
+/* Steps to the next row; to none if rows cannot be written, as on a full disk. */
 static int next_row(sqlite3_stmt *st, FILE *to)
 {
 	return ferror(to) ? SQLITE_DONE : sqlite3_step(st);
@@ -337,7 +337,7 @@ int sql_csv_format(const char *value, enum sql_format *ret, struct err_text *e)
 	return 0;
 }
 
-int sql_output_some(sqlite3_stmt *st, enum sql_format format, FILE *to, bool *ret_some)
+int sql_output_note_rows(sqlite3_stmt *st, enum sql_format format, FILE *to, bool *ret_some)
 {
 	int r;
 
@@ -357,5 +357,5 @@ int sql_output(sqlite3_stmt *st, enum sql_format format, FILE *to)
 {
 	bool some;
 
-	return sql_output_some(st, format, to, &some);
+	return sql_output_note_rows(st, format, to, &some);
 }

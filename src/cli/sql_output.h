@@ -24,7 +24,7 @@ int sql_csv_format(const char *value, enum sql_format *ret, struct err_text *e);
 /* Runs the statement and writes its rows. A statement without columns writes nothing. Returns an
  * SQLite result code: SQLITE_OK, or the error, after rows that came before it. */
 int sql_output(sqlite3_stmt *st, enum sql_format format, FILE *to);
-/* Also sets whether there were rows, of CSV and JSON. */
-int sql_output_some(sqlite3_stmt *st, enum sql_format format, FILE *to, bool *ret_some);
+/* Does the same, and sets *ret_some to whether there were rows; for CSV and JSON only. */
+int sql_output_note_rows(sqlite3_stmt *st, enum sql_format format, FILE *to, bool *ret_some);
 /* Appends the value of a column as text: nothing for NULL. Sets b->failed without memory. */
 void sql_add_text(sqlite3_stmt *st, int column, struct strbuf *b);

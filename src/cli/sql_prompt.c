@@ -368,7 +368,7 @@ static void sql_prompt_take_line(struct sql_prompt *p, char *line)
 }
 
 /* Runs what follows the last ';', unless the input is a terminal. */
-static void end_text(struct sql_prompt *p)
+static void run_unfinished_text(struct sql_prompt *p)
 {
 	if (p->text.len && !p->el)
 		sql_prompt_run(p, p->text.s);
@@ -584,7 +584,7 @@ static void read_lines(struct sql_prompt *p)
 
 	while (!p->quit && !interrupted && getline(&line, &cap, stdin) > 0)
 		sql_prompt_take_line(p, line);
-	end_text(p);
+	run_unfinished_text(p);
 }
 
 int sql_prompt(sqlite3 *db, enum sql_format format)

@@ -33,12 +33,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	while (pb_dec_next(&d, &f)) {
 		if (f.id != 1 || !f.data)
 			continue;
-		live_packet(live, f.data, f.len);
+		live_add_packet(live, f.data, f.len);
 		if (n++ % 4 == 3)
-			live_screen(live);
+			live_end_period(live);
 	}
-	live_screen(live);
-	live_each(live, touch, &sum);
+	live_end_period(live);
+	live_each_process(live, touch, &sum);
 	if (live_machine(live)->cpus > size)
 		abort();
 	live_free(live);

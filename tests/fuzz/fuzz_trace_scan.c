@@ -40,7 +40,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	if (!ftrace_scan_losses(&s.ftrace, &losses, &n))
 		free(losses);
-	if (!contents_rows(&contents, &rows, &n))
+	if (!contents_list_rows(&contents, &rows, &n))
 		free(rows);
 	contents_deinit(&contents);
 	trace_scan_deinit(&s);

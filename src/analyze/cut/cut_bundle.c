@@ -41,7 +41,7 @@ struct rows {
 	bool some;
 };
 
-static void cut_columns_put_value(struct strbuf *b, uint64_t v)
+static void cut_columns_put_varint(struct strbuf *b, uint64_t v)
 {
 	uint8_t *p = (uint8_t *)strbuf_reserve(b, 10);
 
@@ -53,8 +53,8 @@ static void cut_columns_put_value(struct strbuf *b, uint64_t v)
 static void copy_row(struct rows *r, uint64_t ts)
 {
 	for (size_t i = 0; i < COMPACT_COLUMNS && r->in.fields[i]; i++)
-		cut_columns_put_value(&r->out[i],
-				      i == COMPACT_TIME ? ts - r->last_out : r->in.row[i]);
+		cut_columns_put_varint(&r->out[i],
+				       i == COMPACT_TIME ? ts - r->last_out : r->in.row[i]);
 	r->last_out = ts;
 	r->some = true;
 }
@@ -104,8 +104,8 @@ static void cut_columns_find_name(const struct pb_field *columns, uint64_t index
 
 /* ---- rows of a window ---- */
 
-static void cut_columns_times(const struct pb_field *columns, void (*fn)(void *ctx, uint64_t ts),
-			      void *ctx)
+static void cut_columns_each_time(const struct pb_field *columns,
+				  void (*fn)(void *ctx, uint64_t ts), void *ctx)
 {
 	struct compact_rows r;
 
@@ -142,8 +142,9 @@ static bool cut_columns_last(const struct pb_field *columns, struct cut_switch *
 	return true;
 }
 
-/* Returns false for a time of an unknown clock. */
-static bool columns_time_of(const struct cut_columns_window *w, uint64_t ts, int64_t *ret)
+/* Converts a time of the columns to the trace clock of the machine. Returns false if their clock is
+ * unknown. */
+static bool convert_columns_time(const struct cut_columns_window *w, uint64_t ts, int64_t *ret)
 {
 	if (w->clock != w->machine->clocks.trace)
 		return cut_reader_convert(w->reader, w->machine, w->clock, (int64_t)ts, ret);
@@ -161,7 +162,7 @@ static void select_rows(struct rows *r, struct cut_columns_window *w, uint64_t *
 	while (compact_next(&r->in) > 0) {
 		uint64_t own;
 
-		if (!columns_time_of(w, r->in.row[COMPACT_TIME], &ts))
+		if (!convert_columns_time(w, r->in.row[COMPACT_TIME], &ts))
 			continue;
 		own = w->rewrites ? (uint64_t)ts : r->in.row[COMPACT_TIME];
 		ts = clocks_to_service_time(&w->machine->clocks, ts);
@@ -227,8 +228,9 @@ static bool cut_columns_build(const struct pb_field *columns, struct cut_columns
 
 /* ---- times ---- */
 
-/* Converts to the trace clock of the bundle's machine. Returns false if the clock is unknown. */
-static bool own_time_of(const struct cut_bundle *b, uint64_t ts, int64_t *ret)
+/* Converts a time of the bundle to the trace clock of its machine. Returns false if the clock is
+ * unknown. */
+static bool convert_to_own_time(const struct cut_bundle *b, uint64_t ts, int64_t *ret)
 {
 	if (b->clock != b->packet->m->clocks.trace)
 		return cut_reader_convert(b->reader, b->packet->m, b->clock, (int64_t)ts, ret);
@@ -236,11 +238,11 @@ static bool own_time_of(const struct cut_bundle *b, uint64_t ts, int64_t *ret)
 	return true;
 }
 
-static bool time_of(const struct cut_bundle *b, uint64_t ts, int64_t *ret)
+static bool convert_to_trace_time(const struct cut_bundle *b, uint64_t ts, int64_t *ret)
 {
 	int64_t own;
 
-	if (!own_time_of(b, ts, &own))
+	if (!convert_to_own_time(b, ts, &own))
 		return false;
 	*ret = clocks_to_service_time(&b->packet->m->clocks, own);
 	return true;
@@ -252,16 +254,16 @@ struct each_time {
 	void *ctx;
 };
 
-static void pass_time(void *ctx, uint64_t raw)
+static void call_with_time(void *ctx, uint64_t raw)
 {
 	const struct each_time *e = ctx;
 	int64_t ts;
 
-	if (time_of(e->b, raw, &ts))
+	if (convert_to_trace_time(e->b, raw, &ts))
 		e->fn(e->ctx, ts);
 }
 
-void cut_bundle_each(const struct cut_bundle *b, void (*fn)(void *ctx, int64_t ts), void *ctx)
+void cut_bundle_each_time(const struct cut_bundle *b, void (*fn)(void *ctx, int64_t ts), void *ctx)
 {
 	const struct pb_field *payload = &b->packet->p.payload;
 	struct each_time each = {.b = b, .fn = fn, .ctx = ctx};
@@ -269,12 +271,12 @@ void cut_bundle_each(const struct cut_bundle *b, void (*fn)(void *ctx, int64_t t
 
 	pb_for_each (f, payload)
 		if (f.id == PB_FTRACE_EVENT_BUNDLE_EVENT && f.data && bundle_event_time(&f, &ts))
-			pass_time(&each, ts);
+			call_with_time(&each, ts);
 		else if (f.id == PB_FTRACE_EVENT_BUNDLE_COMPACT_SCHED && f.data)
-			cut_columns_times(&f, pass_time, &each);
+			cut_columns_each_time(&f, call_with_time, &each);
 }
 
-static void cut_bundle_note(void *ctx, int64_t ts)
+static void cut_bundle_note_time(void *ctx, int64_t ts)
 {
 	struct cut_bundle *b = ctx;
 
@@ -300,11 +302,11 @@ void cut_bundle_read(struct cut_reader *r, const struct cut_packet *c, struct cu
 		.has_columns = h.columns.id,
 	};
 	ret->rewrites = ret->clock != CLOCK_BOOTTIME_ID && c->m->clocks.trace == CLOCK_BOOTTIME_ID;
-	cut_bundle_each(ret, cut_bundle_note, ret);
+	cut_bundle_each_time(ret, cut_bundle_note_time, ret);
 }
 
-void cut_bundle_times(struct cut_reader *r, const struct cut_packet *c, int64_t *ts,
-		      void (*fn)(void *ctx, int64_t ts), void *ctx)
+void cut_bundle_read_span(struct cut_reader *r, const struct cut_packet *c, int64_t *ts,
+			  void (*fn)(void *ctx, int64_t ts), void *ctx)
 {
 	struct cut_bundle b;
 
@@ -348,7 +350,7 @@ static void put_event(const struct cut_bundle *b, struct cut_piece *piece,
 	int64_t ts = 0;
 
 	/* An event without a time is in the first piece: readers count it as an error. */
-	if (!bundle_event_time(&event->f, &own) || !own_time_of(b, own, &ts)) {
+	if (!bundle_event_time(&event->f, &own) || !convert_to_own_time(b, own, &ts)) {
 		if (piece->leads)
 			strbuf_add(ret, event->data, event->len);
 		return;
@@ -370,15 +372,16 @@ static bool is_range_in(const struct cut_bundle *b, const struct cut_piece *piec
 	uint64_t end = 0;
 
 	pb_read(range, PB_TO(PB_FTRACE_EVENT_BUNDLE_LOST_RANGE_END_TIMESTAMP, &end));
-	return time_of(b, end, &ts) ? ts >= piece->lost_first && ts <= piece->lost_last
-				    : piece->leads;
+	return convert_to_trace_time(b, end, &ts)
+		       ? ts >= piece->lost_first && ts <= piece->lost_last
+		       : piece->leads;
 }
 
-static uint64_t rewritten(const struct cut_bundle *b, uint64_t own)
+static uint64_t rewrite_time(const struct cut_bundle *b, uint64_t own)
 {
 	int64_t ts;
 
-	return b->rewrites && own_time_of(b, own, &ts) ? (uint64_t)ts : own;
+	return b->rewrites && convert_to_own_time(b, own, &ts) ? (uint64_t)ts : own;
 }
 
 static void put_range(const struct cut_bundle *b, const struct pb_field *range, struct strbuf *ret)
@@ -388,7 +391,7 @@ static void put_range(const struct cut_bundle *b, const struct pb_field *range, 
 	pb_for_each_raw (r, range)
 		if (!r.f.data && (r.f.id == PB_FTRACE_EVENT_BUNDLE_LOST_RANGE_BEGIN_TIMESTAMP ||
 				  r.f.id == PB_FTRACE_EVENT_BUNDLE_LOST_RANGE_END_TIMESTAMP))
-			cut_put_number(&out, r.f.id, rewritten(b, r.f.u64));
+			cut_put_number(&out, r.f.id, rewrite_time(b, r.f.u64));
 		else
 			strbuf_add(&out, r.data, r.len);
 	cut_put_bytes(ret, PB_FTRACE_EVENT_BUNDLE_LOST_RANGES, out.s, out.len);
@@ -472,7 +475,7 @@ static void note_rename(const struct cut_bundle *b, const struct pb_field *event
 
 	pb_for_each (f, event)
 		if (f.id == PB_FTRACE_EVENT_TIMESTAMP)
-			ts = rewritten(b, f.u64);
+			ts = rewrite_time(b, f.u64);
 		else if (f.id == PB_FTRACE_EVENT_TASK_RENAME && f.data)
 			rename = f;
 	if (!rename.id || ts < last->ts)
@@ -485,7 +488,7 @@ static void note_rename(const struct cut_bundle *b, const struct pb_field *event
 	memcpy(last->comm, name.data, last->comm_len);
 }
 
-void cut_bundle_finish(const struct cut_bundle *b)
+void cut_bundle_keep_last_switch(const struct cut_bundle *b)
 {
 	const struct pb_field *payload = &b->packet->p.payload;
 	struct pb_field f;
@@ -497,15 +500,15 @@ void cut_bundle_finish(const struct cut_bundle *b)
 	while (b->has_columns && pb_dec_next(&d, &f))
 		if (f.id == PB_FTRACE_EVENT_BUNDLE_COMPACT_SCHED && f.data &&
 		    cut_columns_last(&f, &b->state->last))
-			b->state->last.ts = rewritten(b, b->state->last.ts);
+			b->state->last.ts = rewrite_time(b, b->state->last.ts);
 	pb_dec_init(&d, payload->data, payload->len);
 	while (b->state->last.known && pb_dec_next(&d, &f))
 		if (f.id == PB_FTRACE_EVENT_BUNDLE_EVENT && f.data)
 			note_rename(b, &f);
 }
 
-int cut_bundle_descriptors(const struct cut_bundle *b,
-			   int (*fn)(void *ctx, const uint8_t *field, size_t len), void *ctx)
+int cut_bundle_each_descriptor(const struct cut_bundle *b,
+			       int (*fn)(void *ctx, const uint8_t *field, size_t len), void *ctx)
 {
 	pb_for_each_raw (raw, &b->packet->p.payload) {
 		int r = 0;

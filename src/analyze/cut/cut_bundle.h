@@ -29,12 +29,12 @@ struct cut_bundle {
 void cut_bundle_read(struct cut_reader *r, const struct cut_packet *c, struct cut_bundle *ret);
 
 /* Calls fn with the time of each event. */
-void cut_bundle_each(const struct cut_bundle *b, void (*fn)(void *ctx, int64_t ts), void *ctx);
+void cut_bundle_each_time(const struct cut_bundle *b, void (*fn)(void *ctx, int64_t ts), void *ctx);
 
 /* For the first pass: calls fn with the times of the first and of the last event, and sets *ts to
  * the first. Does neither if the bundle has no event. */
-void cut_bundle_times(struct cut_reader *r, const struct cut_packet *c, int64_t *ts,
-		      void (*fn)(void *ctx, int64_t ts), void *ctx);
+void cut_bundle_read_span(struct cut_reader *r, const struct cut_packet *c, int64_t *ts,
+			  void (*fn)(void *ctx, int64_t ts), void *ctx);
 
 struct cut_piece {
 	int64_t first, last; /* of its events, both included */
@@ -50,10 +50,11 @@ struct cut_piece {
 /* Appends the fields of a piece. Returns 0 or -ENOMEM. */
 int cut_bundle_build(const struct cut_bundle *b, struct cut_piece *piece, struct strbuf *ret);
 
-/* After the last piece: remembers the CPU's last switch in columns, for later bundles. */
-void cut_bundle_finish(const struct cut_bundle *b);
+/* Remembers the CPU's last switch in columns, for later bundles. Call it after the last piece. */
+void cut_bundle_keep_last_switch(const struct cut_bundle *b);
 
-/* Calls fn with each field that describes events without a message, or fields that a message lacks;
- * with its tag. Stops if fn returns a negative value. Returns that value, else 0. */
-int cut_bundle_descriptors(const struct cut_bundle *b,
-			   int (*fn)(void *ctx, const uint8_t *field, size_t len), void *ctx);
+/* Calls fn with the bytes, tag included, of each field of the bundle that describes an event
+ * without a message, or fields that a message lacks. Stops if fn returns a negative value. Returns
+ * that value, else 0. */
+int cut_bundle_each_descriptor(const struct cut_bundle *b,
+			       int (*fn)(void *ctx, const uint8_t *field, size_t len), void *ctx);

@@ -35,7 +35,7 @@ void cut_sums_clear(struct cut_sums *s)
 	HASH_FREE(s->by_track);
 }
 
-/* Returns the sum of a track, which begins with 0; NULL without memory. */
+/* Returns the sum of a track, created with 0 if needed; NULL without memory. */
 static double *cut_differences_sum_of(struct cut_sums *s, uint64_t track)
 {
 	struct cut_sum *e;
@@ -78,7 +78,7 @@ static struct cut_counter *find_counter(const struct cut_counters *c, uint64_t u
 }
 
 /* The first description of a track counts. */
-int cut_counters_describe(struct cut_counters *c, const struct pb_field *descriptor)
+int cut_counters_read_descriptor(struct cut_counters *c, const struct pb_field *descriptor)
 {
 	struct pb_field counter = {.id = 0};
 	struct cut_counter *e;
@@ -102,7 +102,7 @@ int cut_counters_describe(struct cut_counters *c, const struct pb_field *descrip
 
 /* ---- times ---- */
 
-void cut_times_begin(struct cut_times *t, const struct pb_field *descriptor)
+void cut_times_read_descriptor(struct cut_times *t, const struct pb_field *descriptor)
 {
 	*t = (struct cut_times){.known = true};
 	pb_read(descriptor, PB_TO(PB_THREAD_DESCRIPTOR_REFERENCE_TIMESTAMP_US, &t->us),
@@ -110,7 +110,7 @@ void cut_times_begin(struct cut_times *t, const struct pb_field *descriptor)
 		PB_TO(PB_THREAD_DESCRIPTOR_REFERENCE_THREAD_INSTRUCTION_COUNT, &t->instructions));
 }
 
-static int64_t cut_differences_add(int64_t *sum, uint64_t v)
+static int64_t add_wrapping(int64_t *sum, uint64_t v)
 {
 	return *sum = (int64_t)((uint64_t)*sum + v);
 }
@@ -126,16 +126,16 @@ static void read_times(const struct pb_field *event, struct cut_times *t,
 				break;
 			ret->has_time = f.id == PB_TRACK_EVENT_TIMESTAMP_ABSOLUTE_US || t->known;
 			ret->us = f.id == PB_TRACK_EVENT_TIMESTAMP_DELTA_US
-					  ? cut_differences_add(&t->us, f.u64)
+					  ? add_wrapping(&t->us, f.u64)
 					  : (int64_t)f.u64;
 			ret->any |= ret->has_time;
 			break;
 		case PB_TRACK_EVENT_THREAD_TIME_DELTA_US:
-			ret->thread_us = cut_differences_add(&t->thread_us, f.u64);
+			ret->thread_us = add_wrapping(&t->thread_us, f.u64);
 			ret->any = true;
 			break;
 		case PB_TRACK_EVENT_THREAD_INSTRUCTION_COUNT_DELTA:
-			ret->instructions = cut_differences_add(&t->instructions, f.u64);
+			ret->instructions = add_wrapping(&t->instructions, f.u64);
 			ret->any = true;
 			break;
 		}
@@ -143,7 +143,7 @@ static void read_times(const struct pb_field *event, struct cut_times *t,
 
 /* ---- values ---- */
 
-static double cut_differences_number_of(const struct pb_field *f)
+static double cut_differences_to_double(const struct pb_field *f)
 {
 	double v;
 
@@ -212,8 +212,9 @@ static size_t list_tracks(const struct pb_field *event, const struct cut_values_
 }
 
 /* Adds a value. Returns false if readers drop it and the values after it, or on an error. */
-static bool take_value(const struct cut_values_of *of, uint64_t track, const struct pb_field *field,
-		       struct cut_differences *ret, int *ret_error)
+static bool add_counter_value(const struct cut_values_of *of, uint64_t track,
+			      const struct pb_field *field, struct cut_differences *ret,
+			      int *ret_error)
 {
 	struct cut_counter *counter = find_counter(of->counters, track);
 	struct cut_value *v = &ret->values[ret->n_values];
@@ -236,7 +237,7 @@ static bool take_value(const struct cut_values_of *of, uint64_t track, const str
 		return false;
 	}
 	v->before = *sum;
-	v->after = *sum += cut_differences_number_of(field);
+	v->after = *sum += cut_differences_to_double(field);
 	ret->any = true;
 	return true;
 }
@@ -258,7 +259,7 @@ static bool read_counter(const struct pb_field *event, const struct cut_values_o
 		return true;
 	if (!value.id || !list_tracks(event, of, PB_TRACK_EVENT_TRACK_UUID, track, 1))
 		return false;
-	ret->has_counter = take_value(of, track[0].u64, &value, ret, ret_error);
+	ret->has_counter = add_counter_value(of, track[0].u64, &value, ret, ret_error);
 	return ret->has_counter;
 }
 
@@ -288,7 +289,7 @@ static void read_extra_counters(const struct pb_field *event, const struct cut_v
 			return;
 		room -= n;
 		for (size_t i = 0; i < n; i++)
-			if (!take_value(of, tracks[i].u64, &values[i], ret, ret_error))
+			if (!add_counter_value(of, tracks[i].u64, &values[i], ret, ret_error))
 				return;
 	}
 }
@@ -358,7 +359,7 @@ static int put_values(const struct cut_differences *d, uint32_t field, struct cu
 	return differs;
 }
 
-/* True for a field whose values are in d. */
+/* Returns true for a field whose values are in d. */
 static bool has_values(const struct cut_differences *d, uint32_t field)
 {
 	for (size_t i = 0; i < d->n_values; i++)
@@ -418,7 +419,7 @@ int cut_differences_build(const struct pb_field *event, const struct cut_differe
 
 /* ---- the value at the beginning of a part ---- */
 
-bool cut_value_before(const struct cut_value *v, int64_t from, struct strbuf *ret)
+bool cut_value_put_before(const struct cut_value *v, int64_t from, struct strbuf *ret)
 {
 	const struct cut_counter *counter = v->counter;
 	struct pb_field value = counter->last;
@@ -433,7 +434,7 @@ bool cut_value_before(const struct cut_value *v, int64_t from, struct strbuf *re
 	return true;
 }
 
-void cut_differences_note(const struct cut_differences *d, int64_t ts)
+void cut_differences_keep_last(const struct cut_differences *d, int64_t ts)
 {
 	for (size_t i = 0; i < d->n_values; i++) {
 		struct cut_counter *counter = d->values[i].counter;

@@ -32,7 +32,7 @@ struct cut_counters {
 };
 void cut_counters_deinit(struct cut_counters *c);
 /* Reads a TrackDescriptor. Returns 0 or -ENOMEM. */
-int cut_counters_describe(struct cut_counters *c, const struct pb_field *descriptor);
+int cut_counters_read_descriptor(struct cut_counters *c, const struct pb_field *descriptor);
 
 /* Times of the sequence's last event, as the sum of the differences so far. */
 struct cut_times {
@@ -40,7 +40,7 @@ struct cut_times {
 	int64_t us, thread_us, instructions;
 };
 /* Sets the times to those of a ThreadDescriptor. */
-void cut_times_begin(struct cut_times *t, const struct pb_field *descriptor);
+void cut_times_read_descriptor(struct cut_times *t, const struct pb_field *descriptor);
 
 #define CUT_VALUES_MAX 9 /* the event's own counter, and 8 more */
 
@@ -82,6 +82,6 @@ int cut_differences_build(const struct pb_field *event, const struct cut_differe
 
 /* Appends the fields of a TrackEvent with the value that the counter of v had before `from`.
  * Returns false if the counter is incremental, had no value yet, or had one at `from` or later. */
-bool cut_value_before(const struct cut_value *v, int64_t from, struct strbuf *ret);
+bool cut_value_put_before(const struct cut_value *v, int64_t from, struct strbuf *ret);
 /* Remembers the values of an event as the last ones of their counters. ts: time of the event. */
-void cut_differences_note(const struct cut_differences *d, int64_t ts);
+void cut_differences_keep_last(const struct cut_differences *d, int64_t ts);

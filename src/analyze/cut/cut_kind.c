@@ -84,7 +84,7 @@ enum cut_kind cut_kind_of(const struct cut_packet *c)
 	return CUT_EVENT;
 }
 
-bool cut_is_row(uint32_t payload)
+bool cut_becomes_rows(uint32_t payload)
 {
 	return payload == PB_TRACE_PACKET_TRACK_EVENT || payload == PB_TRACE_PACKET_SYS_STATS ||
 	       payload == PB_TRACE_PACKET_PROCESS_STATS;

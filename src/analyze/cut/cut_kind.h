@@ -6,7 +6,7 @@
 
 #include "analyze/cut/cut_reader.h"
 
-/* Which parts of a trace get a packet. */
+/* Returns which parts of a trace get the packet. */
 enum cut_kind {
 	CUT_NOTHING, /* none: it only has state of its sequence, or marks a place in the file */
 	CUT_EVENT, /* the part of its time */
@@ -20,12 +20,13 @@ enum cut_kind {
 
 enum cut_kind cut_kind_of(const struct cut_packet *c);
 
-/* True for the service event tracing_started. Importers ignore kernel events before its time. */
+/* Returns true for the service event tracing_started. Importers ignore kernel events before its
+ * time. */
 bool cut_is_start_of_tracing(const struct cut_packet *c);
 
-/* True for a payload that becomes rows with a time. The earliest of these and of the kernel events
- * is the start of the trace. */
-bool cut_is_row(uint32_t payload);
+/* Returns true for a payload that becomes rows with a time. The earliest of these and of the kernel
+ * events is the start of the trace. */
+bool cut_becomes_rows(uint32_t payload);
 
-/* True if packets with equal payloads are only duplicates if their times are equal, too. */
+/* Returns true if packets with equal payloads are only duplicates if their times are equal, too. */
 bool cut_has_own_time(uint32_t payload);

@@ -14,7 +14,7 @@ static int64_t bucket_of(const struct cut_overview *o, int64_t ts)
 	return ts / o->width - (ts % o->width < 0) - o->base;
 }
 
-/* Doubles the width of the buckets. base: the new one, in the new width. */
+/* Doubles the width of the buckets. base: the number of the first bucket, in the new width. */
 static void widen(struct cut_overview *o, int64_t base)
 {
 	uint64_t old[CUT_BUCKETS];
@@ -85,11 +85,11 @@ static int cut_overview_on_packet(void *ctx, const struct cut_packet *c)
 		o->state_bytes += c->len;
 		return 0;
 	case CUT_BUNDLE:
-		cut_bundle_times(&o->reader, c, &ts, note_event, o);
+		cut_bundle_read_span(&o->reader, c, &ts, note_event, o);
 		c->m->latest = MAX(c->m->latest, ts);
 		break;
 	case CUT_EVENT:
-		if (cut_is_row(c->p.payload.id))
+		if (cut_becomes_rows(c->p.payload.id))
 			cut_overview_note(o, ts);
 		break;
 	case CUT_SNAPSHOT:

@@ -47,7 +47,8 @@ struct cut_part {
 struct cut_part *cut_part_new(const struct cut_range *range, size_t number);
 void cut_part_free(struct cut_part *part);
 
-/* Both return NULL without memory. The pointer is valid until the next call. */
+/* Return what the part has so far of a sequence or a CPU, created if needed; NULL without memory.
+ * The pointer is valid until the next call. */
 struct cut_view *cut_part_view(struct cut_part *part, const struct cut_sequence *s);
 struct cut_cpu_view *cut_part_cpu(struct cut_part *part, size_t machine, uint32_t cpu);
 

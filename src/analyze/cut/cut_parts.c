@@ -120,7 +120,8 @@ struct cut_changes {
 	bool adds_gap; /* adds previous_packet_dropped */
 };
 
-static bool is_changed(const struct cut_changes *w, const struct cut_packet *c, uint32_t field)
+static bool is_field_replaced(const struct cut_changes *w, const struct cut_packet *c,
+			      uint32_t field)
 {
 	switch (field) {
 	case PB_TRACE_PACKET_INTERNED_DATA:
@@ -165,7 +166,7 @@ static int cut_changes_build(const struct cut_packet *c, const struct cut_change
 {
 	strbuf_clear(out);
 	pb_for_each_raw (r, PB_BYTES(c->data, c->len))
-		if (!is_changed(w, c, r.f.id))
+		if (!is_field_replaced(w, c, r.f.id))
 			strbuf_add(out, r.data, r.len);
 	if (c->converted) {
 		cut_put_number(out, PB_TRACE_PACKET_TIMESTAMP, (uint64_t)c->own_ts);
@@ -284,8 +285,8 @@ static int add_missing_state(struct cut_part *part, const struct cut_packet *c,
 
 /* Readers forget the thread of a sequence at a clear. So the clear comes in a packet of its own,
  * and the thread descriptor in the next one. */
-static int write_thread(struct parts *p, struct cut_part *part, const struct cut_packet *c,
-			struct cut_changes *w)
+static int write_clear_and_thread(struct parts *p, struct cut_part *part,
+				  const struct cut_packet *c, struct cut_changes *w)
 {
 	const struct cut_sequence *s = c->seq;
 	struct strbuf *out = &p->out;
@@ -312,7 +313,7 @@ static int write_thread(struct parts *p, struct cut_part *part, const struct cut
 	return 0;
 }
 
-static bool is_unchanged(const struct cut_packet *c, const struct cut_changes *w)
+static bool can_copy_packet(const struct cut_packet *c, const struct cut_changes *w)
 {
 	return !c->converted && !w->payload_field && !w->follows && !w->adds_gap &&
 	       (!w->strips_state || (!w->clears && !w->defaults && !c->p.defaults.data &&
@@ -343,12 +344,12 @@ static int cut_parts_write_event(struct parts *p, struct cut_part *part, const s
 	int r = c->seq ? add_missing_state(part, c, w) : 0;
 
 	if (r == 0 && w->clears && c->seq->thread.len)
-		r = write_thread(p, part, c, w);
+		r = write_clear_and_thread(p, part, c, w);
 	if (r == 0 && c->seq && c->differences.any)
 		r = add_absolute_values(p, part, c, w);
 	if (r < 0)
 		return r;
-	if (is_unchanged(c, w))
+	if (can_copy_packet(c, w))
 		return p->config->write(p->config->ctx, part->number, c->data, c->len);
 	return write_changed_packet(p, part, c, w);
 }
@@ -369,8 +370,9 @@ static int state_key(const struct cut_packet *c, const struct pb_field *payload,
 
 /* Adds a packet to the state and, if it is new there, to the parts so far that end at `from` or
  * later. */
-static int add_to_all(struct parts *p, const struct cut_packet *c, const struct pb_field *key_of,
-		      const struct cut_changes *w, int64_t from)
+static int add_state_to_parts(struct parts *p, const struct cut_packet *c,
+			      const struct pb_field *key_of, const struct cut_changes *w,
+			      int64_t from)
 {
 	struct strbuf key = {0};
 	int r = state_key(c, key_of, &key);
@@ -393,7 +395,7 @@ static int cut_parts_on_state(struct parts *p, const struct cut_packet *c)
 {
 	const struct cut_changes w = {.stateless = true, .follows = true};
 
-	return add_to_all(p, c, &c->p.payload, &w, INT64_MIN);
+	return add_state_to_parts(p, c, &c->p.payload, &w, INT64_MIN);
 }
 
 /* linux.process_stats reads /proc a while after the first event of a process. */
@@ -426,7 +428,7 @@ static int on_process_tree(struct parts *p, const struct cut_packet *c)
 		strbuf_add(&entry, at, (size_t)(d.cur - at));
 		at = d.cur;
 		if (f.data)
-			r = entry.failed ? -ENOMEM : add_to_all(p, c, &f, &w, from);
+			r = entry.failed ? -ENOMEM : add_state_to_parts(p, c, &f, &w, from);
 		strbuf_deinit(&entry);
 	}
 	return r;
@@ -535,7 +537,7 @@ static int write_pieces(struct parts *p, const struct cut_bundle *b)
 
 	p->touched.n = 0;
 	p->touch_error = 0;
-	cut_bundle_each(b, note_touched_part, p);
+	cut_bundle_each_time(b, note_touched_part, p);
 	r = p->touch_error;
 	/* If the bundle begins outside of the parts, so do the losses before it. */
 	leads = p->touched.n && b->first >= p->touched.of[0]->range.first;
@@ -586,12 +588,12 @@ static int on_bundle(struct parts *p, const struct cut_packet *c)
 	if (b.any)
 		c->m->latest = MAX(c->m->latest, b.first);
 	if (b.has_descriptors)
-		r = cut_bundle_descriptors(&b, note_descriptor,
-					   &p->descriptors[machine_number(p, c->m)]);
+		r = cut_bundle_each_descriptor(&b, note_descriptor,
+					       &p->descriptors[machine_number(p, c->m)]);
 	if (r < 0)
 		return r;
 	r = b.any && b.state ? write_pieces(p, &b) : write_bundle_whole(p, &b);
-	cut_bundle_finish(&b);
+	cut_bundle_keep_last_switch(&b);
 	return r;
 }
 
@@ -626,7 +628,7 @@ static int write_values_before(struct parts *p, const struct cut_part *part,
 	for (size_t k = 0; r == 0 && c->ts > from && k < d->n_values; k++) {
 		strbuf_clear(&p->out);
 		strbuf_clear(&p->payload);
-		if (!cut_value_before(&d->values[k], from, &p->payload) ||
+		if (!cut_value_put_before(&d->values[k], from, &p->payload) ||
 		    !cut_parts_put_head(c, from, &p->out))
 			continue;
 		cut_put_bytes(&p->out, PB_TRACE_PACKET_TRACK_EVENT, p->payload.s, p->payload.len);
@@ -646,7 +648,7 @@ static int on_event(struct parts *p, const struct cut_packet *c)
 		r = cut_parts_write_event(p, part, c, &(struct cut_changes){0});
 	if (r == 0 && part)
 		r = write_values_before(p, part, c);
-	cut_differences_note(&c->differences, c->ts);
+	cut_differences_keep_last(&c->differences, c->ts);
 	return r;
 }
 

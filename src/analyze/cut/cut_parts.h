@@ -33,7 +33,7 @@ struct cut_result {
 	uint64_t undecodable, not_unpacked; /* packets that no part has */
 };
 
-/* o: of the first pass over the same bytes. Returns 0; -EFBIG if the state of the trace is too
- * large; -ENOMEM; or what open or write returned. */
+/* Writes the parts. o: of the first pass over the same bytes. Returns 0; -EFBIG if the state of the
+ * trace is too large; -ENOMEM; or what open or write returned. */
 int cut_parts_write(struct cut_overview *o, const uint8_t *data, size_t len, bool mapped,
 		    const struct cut_parts_config *config, struct cut_result *ret);

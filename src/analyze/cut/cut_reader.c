@@ -141,7 +141,7 @@ static void note_thread(struct cut_sequence *s, const struct pb_field *payload)
 	if (!is_thread)
 		return;
 	if (payload->id == PB_TRACE_PACKET_THREAD_DESCRIPTOR && s->valid)
-		cut_times_begin(&s->times, payload);
+		cut_times_read_descriptor(&s->times, payload);
 	strbuf_clear(&s->thread);
 	cut_put_bytes(&s->thread, payload->id, payload->data, payload->len);
 }
@@ -201,7 +201,7 @@ bool cut_reader_convert(struct cut_reader *r, struct cut_machine *m, clock_key c
 	return known && clocks_convert(&known->clocks, clock, ts, ret) == CLOCK_CONVERTED;
 }
 
-static int64_t later_of(const struct cut_reader *r)
+static int64_t latest_time(const struct cut_reader *r)
 {
 	int64_t latest = INT64_MIN;
 
@@ -221,7 +221,7 @@ static void set_time(struct cut_reader *r, struct cut_packet *c)
 	const struct packet *p = &c->p;
 	uint32_t clock = p->has_clock ? p->clock : c->seq ? c->seq->default_clock : 0;
 
-	c->ts = later_of(r);
+	c->ts = latest_time(r);
 	if (c->differences.has_time) {
 		int64_t ns;
 
@@ -256,7 +256,7 @@ static int read_differences(struct cut_packet *c)
 
 	c->differences.any = c->differences.has_time = false;
 	if (p->payload.id == PB_TRACE_PACKET_TRACK_DESCRIPTOR)
-		return cut_counters_describe(&c->m->counters, &p->payload);
+		return cut_counters_read_descriptor(&c->m->counters, &p->payload);
 	if (p->payload.id != PB_TRACE_PACKET_TRACK_EVENT || !c->seq ||
 	    (p->flags & PACKET_NEEDS_STATE && !c->seq->valid))
 		return 0;
@@ -269,7 +269,7 @@ static int read_differences(struct cut_packet *c)
 	return cut_differences_read(&p->payload, &of, &c->differences);
 }
 
-static bool any_payload(uint32_t field)
+static bool wants_any_payload(uint32_t field)
 {
 	(void)field;
 	return true;
@@ -277,7 +277,7 @@ static bool any_payload(uint32_t field)
 
 static int cut_reader_read_all(struct cut_reader *r, const uint8_t *data, size_t len, bool mapped);
 
-static int unpack(struct cut_reader *r, const struct pb_field *f)
+static int read_compressed(struct cut_reader *r, const struct pb_field *f)
 {
 	int result = r->unpacking ? -EBADMSG : packets_unpack(f->id, f->data, f->len, &r->unpacked);
 	bool cut_off;
@@ -301,13 +301,13 @@ static int read_packet(struct cut_reader *r, const uint8_t *data, size_t len)
 	struct cut_packet c = {.data = data, .len = len};
 	int result = 0;
 
-	if (!packet_read(&c.p, data, len, any_payload)) {
+	if (!packet_read(&c.p, data, len, wants_any_payload)) {
 		r->undecodable++;
 		return 0;
 	}
 	if (c.p.payload.id == PB_TRACE_PACKET_COMPRESSED_PACKETS ||
 	    c.p.payload.id == PB_TRACE_PACKET_ZSTD_COMPRESSED_PACKETS)
-		return unpack(r, &c.p.payload);
+		return read_compressed(r, &c.p.payload);
 	c.m = cut_reader_machine(r, c.p.machine);
 	if (c.m && c.p.sequence)
 		c.seq = sequence_of(r, c.p.machine, c.p.sequence);

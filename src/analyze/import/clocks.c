@@ -196,7 +196,7 @@ static bool reserve_pair(struct clocks *c, struct clock_edge *e)
 	size_t cap = e->cap;
 
 	return array_reserve(&e->values, &e->cap, e->n + 2, sizeof(*e->values)) == 0 &&
-	       budget_take(&c->store->budget, (e->cap - cap) * sizeof(*e->values));
+	       budget_charge(&c->store->budget, (e->cap - cap) * sizeof(*e->values));
 }
 
 static void add_pair(struct clocks *c, uint16_t from, uint16_t to, int64_t a, int64_t b)
@@ -315,7 +315,8 @@ static void list_candidates(struct clocks *c, const struct clock_node *source, s
 	}
 }
 
-/* Visits the clocks of a set, whose first has the index `first`. `to` is the next clock from them. */
+/* Visits the clocks of a set, whose first has the index `first`. `to` is the next clock from
+ * them. */
 static void visit(struct way *w, uint64_t set, unsigned first, uint16_t to)
 {
 	for (; set; set &= set - 1) {

@@ -143,8 +143,8 @@ static void add_net_bytes(struct import *im, struct machine *m, const struct ftr
 	if (!sum)
 		return;
 	*sum += (int64_t)(uint32_t)len;
-	arg_builder_int(im->store, &im->args, "cpu", ARG_UINT, e->cpu);
-	arg_builder_int(im->store, &im->args, "len", ARG_UINT, (int64_t)(uint32_t)len);
+	arg_builder_add_int(im->store, &im->args, "cpu", ARG_UINT, e->cpu);
+	arg_builder_add_int(im->store, &im->args, "len", ARG_UINT, (int64_t)(uint32_t)len);
 	rows_add_counter(im, e->ts, track, (double)(*sum / 1024),
 			 arg_sets_add(im->store, &im->args));
 }
@@ -267,10 +267,10 @@ static void sensor_data(struct import *im, struct machine *m, const struct ftrac
 			   strings_intern_f(&im->store->strings,
 					    "cros_ec.cros_ec_sensorhub_data.%u", (unsigned)number),
 			   &number);
-	arg_builder_int(im->store, &im->args, "ec_num", ARG_INT, number);
-	arg_builder_int(im->store, &im->args, "ec_delta", ARG_INT,
-			(int64_t)(fifo.u64 - sample.u64));
-	arg_builder_int(im->store, &im->args, "sample_ts", ARG_INT, (int64_t)sample.u64);
+	arg_builder_add_int(im->store, &im->args, "ec_num", ARG_INT, number);
+	arg_builder_add_int(im->store, &im->args, "ec_delta", ARG_INT,
+			    (int64_t)(fifo.u64 - sample.u64));
+	arg_builder_add_int(im->store, &im->args, "sample_ts", ARG_INT, (int64_t)sample.u64);
 	rows_add_counter(im, e->ts, track, (double)(int64_t)(now.u64 - sample.u64),
 			 arg_sets_add(im->store, &im->args));
 }

@@ -47,7 +47,7 @@ static void add_arm_identifier_args(struct import *im, const struct pb_field *ar
 		if (f.id < ARRAY_SIZE(keys))
 			values[f.id] = (uint32_t)f.u64;
 	for (size_t i = 1; i < ARRAY_SIZE(keys); i++)
-		arg_builder_int(im->store, &im->args, keys[i], ARG_UINT, values[i]);
+		arg_builder_add_int(im->store, &im->args, keys[i], ARG_UINT, values[i]);
 }
 
 static void add_feature_args(struct import *im, uint64_t features)
@@ -56,10 +56,10 @@ static void add_feature_args(struct import *im, uint64_t features)
 
 	for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
 		if (features & 1u << i)
-			arg_builder_int(im->store, &im->args, keys[i], ARG_BOOL, 1);
+			arg_builder_add_int(im->store, &im->args, keys[i], ARG_BOOL, 1);
 	if (features)
-		arg_builder_int(im->store, &im->args, "cpu_features.raw_bitmap", ARG_UINT,
-				(int64_t)features);
+		arg_builder_add_int(im->store, &im->args, "cpu_features.raw_bitmap", ARG_UINT,
+				    (int64_t)features);
 }
 
 static void cpus_read_cpu(struct import *im, struct cpu_state *c, const struct pb_field *cpu)

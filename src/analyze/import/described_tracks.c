@@ -162,8 +162,8 @@ static bool needs_no_parent(const struct described_track *d)
 }
 
 /* Finds the owner of a track: goes up to the first ancestor whose owner is known or that needs no
- * parent, then sets the owners of the tracks from there down. Returns false, and counts it, if there
- * is no such ancestor. */
+ * parent, then sets the owners of the tracks from there down. Returns false, and counts it, if
+ * there is no such ancestor. */
 static bool find_owner(struct import *im, struct machine *m, struct described_track *d)
 {
 	struct described_track *chain[MAX_ANCESTORS];
@@ -249,8 +249,8 @@ static void set_source(struct import *im, const struct described_track *d, uint3
 	bool is_root = !d->key.uuid || d->kind == DESCRIBED_PROCESS || d->kind == DESCRIBED_THREAD;
 
 	add_string(im, &b, "source", strings_intern_z(&s->strings, "descriptor"));
-	arg_builder_int(s, &b, "trace_id", ARG_INT, (int64_t)d->key.uuid);
-	arg_builder_int(s, &b, "is_root_in_scope", ARG_BOOL, is_root);
+	arg_builder_add_int(s, &b, "trace_id", ARG_INT, (int64_t)d->key.uuid);
+	arg_builder_add_int(s, &b, "is_root_in_scope", ARG_BOOL, is_root);
 	if (d->kind == DESCRIBED_COUNTER) {
 		add_string(im, &b, "category", d->counter.categories);
 		if (d->counter.builtin)
@@ -259,10 +259,10 @@ static void set_source(struct import *im, const struct described_track *d, uint3
 		add_string(im, &b, "y_axis_share_key", d->counter.share_key);
 	}
 	if (d->has_first)
-		arg_builder_int(s, &b, "has_first_packet_on_sequence", ARG_BOOL, d->first);
+		arg_builder_add_int(s, &b, "has_first_packet_on_sequence", ARG_BOOL, d->first);
 	add_string(im, &b, "child_ordering", d->ordering);
 	if (d->has_rank)
-		arg_builder_int(s, &b, "sibling_order_rank", ARG_INT, d->rank);
+		arg_builder_add_int(s, &b, "sibling_order_rank", ARG_INT, d->rank);
 	add_string(im, &b, "description", d->description);
 	table_set_u32(import_table(im, TABLE_TRACK), TRACK_SOURCE_ARGS, track, arg_sets_add(s, &b));
 	free(b.args);

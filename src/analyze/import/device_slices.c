@@ -17,7 +17,7 @@ static uint32_t device_slices_intern(struct import *im, const char *s)
 
 static void device_slices_add_text(struct import *im, const char *key, uint32_t text)
 {
-	arg_builder_int(im->store, &im->args, key, ARG_STRING, text);
+	arg_builder_add_int(im->store, &im->args, key, ARG_STRING, text);
 }
 
 static uint64_t event_field_number(const struct ftrace_event *e, uint32_t which)
@@ -40,8 +40,8 @@ static void block_start(struct import *im, struct machine *m, const struct ftrac
 {
 	int64_t dev = (int64_t)event_field_number(e, PB_BLOCK_IO_START_FTRACE_EVENT_DEV);
 
-	arg_builder_int(im->store, &im->args, "sector", ARG_UINT,
-			(int64_t)event_field_number(e, PB_BLOCK_IO_START_FTRACE_EVENT_SECTOR));
+	arg_builder_add_int(im->store, &im->args, "sector", ARG_UINT,
+			    (int64_t)event_field_number(e, PB_BLOCK_IO_START_FTRACE_EVENT_SECTOR));
 	slices_begin(im, e->ts, -1, tracks_get(im, m, &block_io, NULL_U32, &dev), NULL_U32,
 		     device_slices_intern(im, "block_io"), &im->args);
 }
@@ -50,8 +50,8 @@ static void block_done(struct import *im, struct machine *m, const struct ftrace
 {
 	int64_t dev = (int64_t)event_field_number(e, PB_BLOCK_IO_DONE_FTRACE_EVENT_DEV);
 
-	arg_builder_int(im->store, &im->args, "sector", ARG_UINT,
-			(int64_t)event_field_number(e, PB_BLOCK_IO_DONE_FTRACE_EVENT_SECTOR));
+	arg_builder_add_int(im->store, &im->args, "sector", ARG_UINT,
+			    (int64_t)event_field_number(e, PB_BLOCK_IO_DONE_FTRACE_EVENT_SECTOR));
 	slices_end(im, e->ts, tracks_get(im, m, &block_io, NULL_U32, &dev), NULL_U32,
 		   device_slices_intern(im, "block_io"), &im->args);
 }
@@ -84,16 +84,18 @@ static uint32_t napi_track(struct import *im, struct machine *m, uint32_t cpu)
 
 static void napi_entry(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
-	arg_builder_int(im->store, &im->args, "len", ARG_INT,
-			(int64_t)event_field_number(e, PB_NAPI_GRO_RECEIVE_ENTRY_FTRACE_EVENT_LEN));
+	arg_builder_add_int(
+		im->store, &im->args, "len", ARG_INT,
+		(int64_t)event_field_number(e, PB_NAPI_GRO_RECEIVE_ENTRY_FTRACE_EVENT_LEN));
 	slices_begin(im, e->ts, -1, napi_track(im, m, e->cpu), device_slices_intern(im, "napi_gro"),
 		     event_text(im, e, PB_NAPI_GRO_RECEIVE_ENTRY_FTRACE_EVENT_NAME), &im->args);
 }
 
 static void napi_exit(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
-	arg_builder_int(im->store, &im->args, "ret", ARG_INT,
-			(int64_t)event_field_number(e, PB_NAPI_GRO_RECEIVE_EXIT_FTRACE_EVENT_RET));
+	arg_builder_add_int(
+		im->store, &im->args, "ret", ARG_INT,
+		(int64_t)event_field_number(e, PB_NAPI_GRO_RECEIVE_EXIT_FTRACE_EVENT_RET));
 	slices_end(im, e->ts, napi_track(im, m, e->cpu), device_slices_intern(im, "napi_gro"),
 		   NULL_U32, &im->args);
 }
@@ -117,8 +119,8 @@ static void hotplug_enter(struct import *im, struct machine *m, const struct ftr
 
 	if (cpu >= MAX_CPUS)
 		return;
-	arg_builder_int(im->store, &im->args, "action_cpu", ARG_UINT, e->cpu);
-	arg_builder_int(im->store, &im->args, "cpuhp_idx", ARG_INT, step);
+	arg_builder_add_int(im->store, &im->args, "action_cpu", ARG_UINT, e->cpu);
+	arg_builder_add_int(im->store, &im->args, "cpuhp_idx", ARG_INT, step);
 	slices_begin(im, e->ts, -1, hotplug_track(im, m, cpu), device_slices_intern(im, "cpu"),
 		     strings_intern_f(&im->store->strings, "cpuhp(%d)", (int)step), &im->args);
 }
@@ -173,9 +175,9 @@ static void end_step(struct import *im, struct machine *m, const struct ftrace_e
 static void add_step_args(struct import *im, const struct ftrace_event *e, const char *type,
 			  uint32_t device, uint32_t driver, uint32_t phase)
 {
-	arg_builder_int(im->store, &im->args, "utid", ARG_UINT, e->utid);
+	arg_builder_add_int(im->store, &im->args, "utid", ARG_UINT, e->utid);
 	device_slices_add_text(im, "event_type", device_slices_intern(im, type));
-	arg_builder_int(im->store, &im->args, "cpu", ARG_UINT, e->cpu);
+	arg_builder_add_int(im->store, &im->args, "cpu", ARG_UINT, e->cpu);
 	device_slices_add_text(im, "device_name", device);
 	device_slices_add_text(im, "driver_name", driver);
 	device_slices_add_text(im, "callback_phase", phase);

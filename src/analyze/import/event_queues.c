@@ -31,7 +31,7 @@ static struct event_chunk *new_chunk(struct event_queues *qs, size_t events)
 	size_t size = sizeof(struct event_chunk) + events * sizeof(struct queued_event);
 	struct event_chunk *c;
 
-	if (!budget_take(qs->budget, size))
+	if (!budget_charge(qs->budget, size))
 		return NULL;
 	c = malloc(size);
 	if (!c) {
@@ -59,7 +59,7 @@ void event_queues_deinit(struct event_queues *qs)
 uint32_t event_queues_add_queue(struct event_queues *qs, enum queue_kind kind, uint32_t machine,
 				uint32_t cpu)
 {
-	if (!budget_take(qs->budget, sizeof(*qs->queues)) ||
+	if (!budget_charge(qs->budget, sizeof(*qs->queues)) ||
 	    array_reserve(&qs->queues, &qs->cap, qs->n + 1, sizeof(*qs->queues))) {
 		qs->budget->error = qs->budget->error ? qs->budget->error : -ENOMEM;
 		return 0;

@@ -21,7 +21,7 @@ static bool find_description(struct import *im, struct machine *m, struct ftrace
 		e->generic = generic_get_self_named(im, m, f);
 		return e->generic != NULL_U32;
 	}
-	if (event_args_known(e->number))
+	if (event_args_known_name(e->number))
 		return true;
 	e->generic = generic_find(im, m, e->number);
 	if (e->generic == NULL_U32 && e->number >= 65536)

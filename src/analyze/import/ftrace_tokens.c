@@ -84,8 +84,8 @@ static void count_compact_error(const struct bundle *b)
 	stats_add(b->im->store, STAT_COMPACT_SCHED_HAS_PARSE_ERRORS, STAT_NO_INDEX, 1);
 }
 
-/* Puts an event of a row into a queue. Returns false, and counts it, if the row has no name, or if no
- * clock snapshot has its clock. */
+/* Puts an event of a row into a queue. Returns false, and counts it, if the row has no name, or if
+ * no clock snapshot has its clock. */
 static bool queue_compact_row(const struct bundle *b, uint32_t queue, const struct compact_rows *r,
 			      const struct compact_names *names, struct queued_event *e)
 {
@@ -154,7 +154,7 @@ static void read_field_descriptor(struct store *s, struct generic_event *g,
 	new.name = strings_intern(&s->strings, name.data, name.len);
 	new.number = number <= PB_MAX_FIELD_ID ? (uint32_t)number : 0;
 	new.type = type < UINT8_MAX ? (uint8_t)type : 0;
-	if (!budget_take(&s->budget, sizeof(*g->fields)))
+	if (!budget_charge(&s->budget, sizeof(*g->fields)))
 		return;
 	if (array_reserve(&g->fields, &g->cap_fields, g->n_fields + 1, sizeof(*g->fields))) {
 		s->budget.error = -ENOMEM;

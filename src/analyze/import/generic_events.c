@@ -34,7 +34,8 @@ void generic_add(struct import *im, const struct machine *m, uint32_t number,
 	struct store *s = im->store;
 	struct generic_number *n;
 
-	if (s->n_generic >= GENERIC_KINDS_MAX || !budget_take(&s->budget, sizeof(*n) + sizeof(*g)))
+	if (s->n_generic >= GENERIC_KINDS_MAX ||
+	    !budget_charge(&s->budget, sizeof(*n) + sizeof(*g)))
 		goto drop;
 	n = malloc(sizeof(*n));
 	if (!n || array_reserve(&s->generic, &s->cap_generic, s->n_generic + 1, sizeof(*g))) {

@@ -37,7 +37,7 @@ static uint64_t gpu_field_number(const struct ftrace_event *e, uint32_t which)
 
 static void add_number(struct import *im, const char *key, uint64_t v)
 {
-	arg_builder_int(im->store, &im->args, key, ARG_UINT, (int64_t)v);
+	arg_builder_add_int(im->store, &im->args, key, ARG_UINT, (int64_t)v);
 }
 
 /* ---- vertical blanks ---- */
@@ -111,7 +111,7 @@ static void queue_job(struct import *im, struct machine *m, const struct ftrace_
 {
 	uint32_t track = tracks_get_thread_track(im, m, e->utid), slice;
 
-	arg_builder_int(im->store, &im->args, "gpu sched ring", ARG_STRING, ring);
+	arg_builder_add_int(im->store, &im->args, "gpu sched ring", ARG_STRING, ring);
 	add_job_args(im, w);
 	slice = slices_begin(im, e->ts, 0, track, NULL_U32, gpu_string(im, "drm_sched_job_queue"),
 			     &im->args);
@@ -258,7 +258,8 @@ static void push_fence(struct import *im, int64_t ts, const struct fence *f)
 		begin_fence(im, ts, f->track);
 }
 
-/* Queues a fence, unless its driver emits fences: then it says later when the work on one begins. */
+/* Queues a fence, unless its driver emits fences: then it says later when the work on one
+ * begins. */
 static void fence_init(struct import *im, struct machine *m, const struct ftrace_event *e)
 {
 	struct fence f = read_fence(im, m, e);

@@ -45,7 +45,7 @@ size_t gpu_work_push(struct import *im, uint32_t track, const struct gpu_work *w
 {
 	struct gpu_queue *q = get_gpu_queue(im, track);
 
-	if (!q || !budget_take(&im->store->budget, sizeof(*w)))
+	if (!q || !budget_charge(&im->store->budget, sizeof(*w)))
 		return 0;
 	if (q->first > q->n) { /* so that each is moved once at most */
 		memmove(q->works, q->works + q->first, q->n * sizeof(*w));

@@ -242,7 +242,7 @@ static int read_packets(struct import *im, const struct trace_bytes *bytes, bool
 int trace_import(struct store *s, struct trace_bytes bytes, struct import_result *ret)
 {
 	struct import *im;
-	int r = store_keep(s, bytes);
+	int r = store_keep_bytes(s, bytes);
 
 	*ret = (struct import_result){.cut_off = false};
 	if (r < 0)

@@ -117,7 +117,7 @@ static void unpack_packets(struct import *im, const struct pb_field *f)
 		return;
 	/* Frees the unused capacity of the strbuf: the store keeps the bytes until it is freed. */
 	bytes.data = realloc(bytes.data, bytes.len + 1) ?: bytes.data;
-	error = store_keep(im->store, bytes);
+	error = store_keep_bytes(im->store, bytes);
 	if (error < 0) {
 		im->store->budget.error = error;
 		return;
@@ -181,7 +181,7 @@ static bool update_sequence(struct import *im, struct machine *m, const struct p
 
 static void defer_packet(struct import *im, const uint8_t *data, size_t len)
 {
-	if (!budget_take(&im->store->budget, sizeof(*im->deferred)))
+	if (!budget_charge(&im->store->budget, sizeof(*im->deferred)))
 		return;
 	if (array_reserve(&im->deferred, &im->cap_deferred, im->n_deferred + 1,
 			  sizeof(*im->deferred))) {

@@ -123,7 +123,7 @@ static void add_track(struct import *im, struct machine *m, struct perf_stream *
 	struct table *t = import_table(im, TABLE_TRACK);
 
 	if (table_u32(t, TRACK_SOURCE_ARGS, track) == NULL_U32) {
-		arg_builder_int(im->store, &im->args, "is_timebase", ARG_BOOL, !s->n_tracks);
+		arg_builder_add_int(im->store, &im->args, "is_timebase", ARG_BOOL, !s->n_tracks);
 		table_set_u32(t, TRACK_SOURCE_ARGS, track, arg_sets_add(im->store, &im->args));
 	}
 	s->tracks[s->n_tracks++] = track;

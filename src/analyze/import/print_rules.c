@@ -150,7 +150,7 @@ static bool print_rules_add_counter(struct import *im, struct machine *m,
 	} else {
 		values[0] = tasks_get_process(&m->tasks, mark->tgid);
 		track = tracks_get(im, m, &counter_type, (uint32_t)values[1], values);
-		arg_builder_int(im->store, &im->args, "utid", ARG_UINT, e->utid);
+		arg_builder_add_int(im->store, &im->args, "utid", ARG_UINT, e->utid);
 	}
 	rows_add_counter(im, e->ts, track, (double)v, arg_sets_add(im->store, &im->args));
 	return true;
@@ -196,16 +196,16 @@ static bool add_async_slice(struct import *im, struct machine *m, const struct f
 		if (slot->open)
 			return true;
 		slot->open = 1;
-		arg_builder_int(im->store, &im->args, "cookie", ARG_INT, cookie);
+		arg_builder_add_int(im->store, &im->args, "cookie", ARG_INT, cookie);
 		slices_begin(im, e->ts, -1, slot->track, NULL_U32,
 			     print_rules_intern(im, mark->parts[0]), &im->args);
 		return true;
 	}
 	if (*begins) {
-		arg_builder_int(im->store, &im->args, "legacy_unnestable_begin_count", ARG_INT,
-				*begins);
-		arg_builder_int(im->store, &im->args, "legacy_unnestable_last_begin_ts", ARG_INT,
-				*last);
+		arg_builder_add_int(im->store, &im->args, "legacy_unnestable_begin_count", ARG_INT,
+				    *begins);
+		arg_builder_add_int(im->store, &im->args, "legacy_unnestable_last_begin_ts",
+				    ARG_INT, *last);
 	}
 	track_slot_set_open(slot, 0);
 	slices_end(im, e->ts, slot->track, NULL_U32, NULL_U32, &im->args);
@@ -232,12 +232,12 @@ static bool add_track_slice(struct import *im, struct machine *m, const struct f
 		return true;
 	if (mark->phase == 'G') {
 		slot->open++;
-		arg_builder_int(im->store, &im->args, "utid", ARG_UINT, e->utid);
+		arg_builder_add_int(im->store, &im->args, "utid", ARG_UINT, e->utid);
 		slices_begin(im, e->ts, -1, slot->track, NULL_U32,
 			     print_rules_intern(im, mark->parts[1]), &im->args);
 	} else {
 		track_slot_set_open(slot, slot->open - (slot->open != 0));
-		arg_builder_int(im->store, &im->args, "end_utid", ARG_UINT, e->utid);
+		arg_builder_add_int(im->store, &im->args, "end_utid", ARG_UINT, e->utid);
 		slices_end(im, e->ts, slot->track, NULL_U32, NULL_U32, &im->args);
 	}
 	return true;
@@ -253,7 +253,7 @@ static bool add_instant(struct import *im, struct machine *m, const struct ftrac
 	slot = async_slot(im, m, &named_instant_type, mark, 0);
 	if (!slot)
 		return true;
-	arg_builder_int(im->store, &im->args, "utid", ARG_UINT, e->utid);
+	arg_builder_add_int(im->store, &im->args, "utid", ARG_UINT, e->utid);
 	slices_begin(im, e->ts, 0, slot->track, NULL_U32, print_rules_intern(im, mark->parts[1]),
 		     &im->args);
 	return true;

@@ -183,8 +183,8 @@ static void add_thread_args(struct import *im)
 	for (uint32_t utid = 0; utid < t->rows && utid < im->infos.n_threads; utid++) {
 		if (im->infos.threads[utid].rank == NO_RANK)
 			continue;
-		arg_builder_int(im->store, &im->args, "thread_sort_index_hint", ARG_INT,
-				im->infos.threads[utid].rank);
+		arg_builder_add_int(im->store, &im->args, "thread_sort_index_hint", ARG_INT,
+				    im->infos.threads[utid].rank);
 		table_set_u32(t, THREAD_ARGS, utid, arg_sets_add(im->store, &im->args));
 	}
 }
@@ -201,10 +201,11 @@ void rows_process_args(struct import *im)
 		uint8_t is_kthread = im->infos.processes[upid].is_kthread;
 
 		if (is_kthread != NULL_U8)
-			arg_builder_int(im->store, &im->args, "is_kthread", ARG_BOOL, is_kthread);
+			arg_builder_add_int(im->store, &im->args, "is_kthread", ARG_BOOL,
+					    is_kthread);
 		if (im->infos.processes[upid].rank != NO_RANK)
-			arg_builder_int(im->store, &im->args, "process_sort_index_hint", ARG_INT,
-					im->infos.processes[upid].rank);
+			arg_builder_add_int(im->store, &im->args, "process_sort_index_hint",
+					    ARG_INT, im->infos.processes[upid].rank);
 		for (; at < im->n_labels && im->labels[at].upid == upid; at++)
 			arg_builder_add(
 				im->store, &im->args,

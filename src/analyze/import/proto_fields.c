@@ -216,7 +216,7 @@ static void add_zipped_descriptor_set(struct import *im, const struct pb_field *
 	if (f->len > MAX_SET_BYTES || inflateInit2(&z, 16 + MAX_WBITS) != Z_OK)
 		return;
 	while (status == Z_OK && b.len < MAX_SET_BYTES && !b.failed &&
-	       budget_take(&im->store->budget, sizeof(step))) {
+	       budget_charge(&im->store->budget, sizeof(step))) {
 		z.next_out = step;
 		z.avail_out = sizeof(step);
 		status = inflate(&z, Z_NO_FLUSH);

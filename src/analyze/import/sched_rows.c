@@ -56,7 +56,8 @@ static size_t format_state(const struct machine *m, uint16_t bits, char text[sta
 	return n;
 }
 
-/* Returns the number of the state (store_state()), NULL_U16 for a value that no kernel has. */
+/* Returns the number of the state (store_state_number()), NULL_U16 for a value that no kernel
+ * has. */
 static uint16_t sched_rows_get_state(struct import *im, struct machine *m, int64_t prev_state)
 {
 	uint16_t bits = (uint16_t)prev_state;
@@ -70,7 +71,7 @@ static uint16_t sched_rows_get_state(struct import *im, struct machine *m, int64
 		stats_add(im->store, STAT_TASK_STATE_INVALID, STAT_NO_INDEX, 1);
 		return NULL_U16;
 	}
-	n = store_state(im->store, strings_intern(&im->store->strings, text, n));
+	n = store_state_number(im->store, strings_intern(&im->store->strings, text, n));
 	if (bits < ARRAY_SIZE(m->states) && n != NULL_U16)
 		m->states[bits] = (uint16_t)(n + 1);
 	return (uint16_t)n;

@@ -64,7 +64,7 @@ static uint32_t new_state(struct sequences *q)
 {
 	struct sequence_state *s;
 
-	if (!budget_take(&q->store->budget, sizeof(*s)) ||
+	if (!budget_charge(&q->store->budget, sizeof(*s)) ||
 	    array_reserve(&q->states, &q->cap_states, q->n_states + 1, sizeof(*q->states)))
 		goto fail;
 	s = calloc(1, sizeof(*s));
@@ -95,8 +95,9 @@ struct packet_sequence_info *sequences_get(struct sequences *q, uint32_t id)
 	if (found)
 		return found;
 	state = new_state(q);
-	s = state != NULL_U32 && budget_take(&q->store->budget, sizeof(*s)) ? calloc(1, sizeof(*s))
-									    : NULL;
+	s = state != NULL_U32 && budget_charge(&q->store->budget, sizeof(*s))
+		    ? calloc(1, sizeof(*s))
+		    : NULL;
 	if (!s) {
 		sequences_set_enomem(q);
 		return NULL;

@@ -85,7 +85,7 @@ static void softirq_exit(struct import *im, struct machine *m, const struct ftra
 	event_field(e, PB_SOFTIRQ_EXIT_FTRACE_EVENT_VEC, &f);
 	if (f.u64 >= ARRAY_SIZE(softirqs))
 		return;
-	arg_builder_int(im->store, &im->args, "vec", ARG_INT, (int64_t)f.u64);
+	arg_builder_add_int(im->store, &im->args, "vec", ARG_INT, (int64_t)f.u64);
 	slices_end(im, e->ts, cpu_track(im, m, &softirq_type, "SoftIrq", e->cpu), NULL_U32,
 		   NULL_U32, &im->args);
 }
@@ -202,7 +202,7 @@ static void work_start(struct import *im, struct machine *m, const struct ftrace
 	uint32_t name =
 		event_function_name(im, m, e, PB_WORKQUEUE_EXECUTE_START_FTRACE_EVENT_FUNCTION);
 
-	arg_builder_int(im->store, &im->args, "cpu", ARG_INT, e->cpu);
+	arg_builder_add_int(im->store, &im->args, "cpu", ARG_INT, e->cpu);
 	slices_begin(im, e->ts, -1, tracks_get_thread_track(im, m, e->utid),
 		     slice_rules_intern(im, "workqueue"), name, &im->args);
 }

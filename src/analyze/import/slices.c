@@ -331,8 +331,8 @@ void slices_end_syscall(struct import *im, int64_t ts, uint32_t track, uint32_t 
 		return;
 	set = table_u32(t, SLICE_ARGS, o->row);
 	if (o->args.n) /* a slice of another kind that has the call's name */
-		arg_builder_int(im->store, &o->args, "ret", ARG_INT,
-				call_args_returned(im->store, exit));
+		arg_builder_add_int(im->store, &o->args, "ret", ARG_INT,
+				    call_args_result_of_exit(im->store, exit));
 	else if (call_args_is_set(set))
 		table_set_u32(import_table(im, TABLE_CALL), CALL_EXIT, set - CALL_SETS, exit);
 	else

@@ -119,11 +119,11 @@ void rows_trigger(struct import *im, struct machine *m, int64_t ts, const struct
 		PB_TO(PB_TRIGGER_PRODUCER_NAME, &producer),
 		PB_TO(PB_TRIGGER_TRUSTED_PRODUCER_UID, &uid));
 	if (producer.id)
-		arg_builder_int(im->store, &im->args, "producer_name", ARG_STRING,
-				import_intern_text(im, &producer));
+		arg_builder_add_int(im->store, &im->args, "producer_name", ARG_STRING,
+				    import_intern_text(im, &producer));
 	if (uid != UINT64_MAX)
-		arg_builder_int(im->store, &im->args, "trusted_producer_uid", ARG_INT,
-				(int32_t)uid);
+		arg_builder_add_int(im->store, &im->args, "trusted_producer_uid", ARG_INT,
+				    (int32_t)uid);
 	track = tracks_get(im, m, &trigger_type, strings_intern_z(s, "Trace Triggers"), NULL);
 	slices_begin(im, ts, 0, track, NULL_U32, import_intern_text(im, &name), &im->args);
 }
@@ -181,11 +181,11 @@ void rows_session_change(struct import *im, struct machine *m, int64_t ts,
 		return;
 	pb_for_each (f, packet) {
 		if (f.id == PB_CONCURRENT_SESSION_EVENT_CONSUMER_UID)
-			arg_builder_int(im->store, &im->args, "consumer_uid", ARG_INT,
-					(int32_t)f.u64);
+			arg_builder_add_int(im->store, &im->args, "consumer_uid", ARG_INT,
+					    (int32_t)f.u64);
 		else if (f.id == PB_CONCURRENT_SESSION_EVENT_NUM_DATA_SOURCES)
-			arg_builder_int(im->store, &im->args, "num_data_sources", ARG_UINT,
-					(uint32_t)f.u64);
+			arg_builder_add_int(im->store, &im->args, "num_data_sources", ARG_UINT,
+					    (uint32_t)f.u64);
 	}
 	track = session_track(im, m, &c);
 	states_set(im, ts, track, strings_intern_z(&im->store->strings, session_states[c.state]),

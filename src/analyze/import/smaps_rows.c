@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The memory mappings of a process. Each SmapsEntry becomes a row of profiler_smaps. PackedSmaps has
- * columns, from which rows of process_memory_mappings are made.
+ * The memory mappings of a process. Each SmapsEntry becomes a row of profiler_smaps. PackedSmaps
+ * has columns, from which rows of process_memory_mappings are made.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -59,7 +59,7 @@ static void add_path(struct import *im, struct mapping_paths *p, const struct pb
 	bool is_deleted =
 		path->len >= suffix && !memcmp(path->data + path->len - suffix, DELETED, suffix);
 
-	if (!budget_take(&im->store->budget, sizeof(*p->of)))
+	if (!budget_charge(&im->store->budget, sizeof(*p->of)))
 		return;
 	if (array_reserve(&p->of, &p->cap, p->n + 1, sizeof(*p->of))) {
 		im->store->budget.error = -ENOMEM;

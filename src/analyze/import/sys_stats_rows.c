@@ -116,8 +116,8 @@ static void add_slab(const struct sys_packet_rows *p, const struct pb_field *mes
 					    (int)MIN(name.len, (size_t)200),
 					    (const char *)name.data),
 			   &key);
-	arg_builder_int(im->store, &im->args, "pages_per_slab", ARG_UINT, pages);
-	arg_builder_int(im->store, &im->args, "num_slabs", ARG_UINT, slabs);
+	arg_builder_add_int(im->store, &im->args, "pages_per_slab", ARG_UINT, pages);
+	arg_builder_add_int(im->store, &im->args, "num_slabs", ARG_UINT, slabs);
 	rows_add_counter(im, p->ts, track, (double)((uint64_t)pages * slabs * p->m->page_size),
 			 arg_sets_add(im->store, &im->args));
 }

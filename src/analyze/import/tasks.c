@@ -248,7 +248,7 @@ static void add_wait(struct tasks *t, uint32_t thread, uint32_t other, bool is_c
 {
 	struct task_infos *in = t->infos;
 
-	if (!budget_take(&t->store->budget, sizeof(*in->waits)) ||
+	if (!budget_charge(&t->store->budget, sizeof(*in->waits)) ||
 	    array_reserve(&in->waits, &in->cap_waits, in->n_waits + 1, sizeof(*in->waits)))
 		return tasks_set_enomem(t);
 	in->waits[in->n_waits] = (struct task_wait){

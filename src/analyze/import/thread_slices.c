@@ -85,7 +85,7 @@ static uint32_t thread_slices_intern(struct import *im, const char *s)
 
 static void thread_slices_add_text(struct import *im, const char *key, uint32_t text)
 {
-	arg_builder_int(im->store, &im->args, key, ARG_STRING, text);
+	arg_builder_add_int(im->store, &im->args, key, ARG_STRING, text);
 }
 
 static void apply_slice_step(struct import *im, struct machine *m, const struct ftrace_event *e,
@@ -102,7 +102,7 @@ static void apply_slice_step(struct import *im, struct machine *m, const struct 
 	for (const struct arg_field *a = s->args; a < s->args + ARRAY_SIZE(s->args) && a->key;
 	     a++) {
 		event_field(e, a->field, &f);
-		arg_builder_int(im->store, &im->args, a->key, a->type, (int64_t)f.u64);
+		arg_builder_add_int(im->store, &im->args, a->key, a->type, (int64_t)f.u64);
 	}
 	if (s->kind == STEP_END)
 		slices_end(im, e->ts, track, NULL_U32, NULL_U32, &im->args);
@@ -128,8 +128,8 @@ static void shrink_slab(struct import *im, struct machine *m, const struct ftrac
 	thread_slices_add_text(
 		im, "shrink_name",
 		event_function_name(im, m, e, PB_MM_SHRINK_SLAB_START_FTRACE_EVENT_SHRINK));
-	arg_builder_int(im->store, &im->args, "total_scan", ARG_UINT, (int64_t)scan.u64);
-	arg_builder_int(im->store, &im->args, "priority", ARG_INT, (int64_t)priority.u64);
+	arg_builder_add_int(im->store, &im->args, "total_scan", ARG_UINT, (int64_t)scan.u64);
+	arg_builder_add_int(im->store, &im->args, "priority", ARG_INT, (int64_t)priority.u64);
 	slices_begin(im, e->ts, -1, tracks_get_thread_track(im, m, e->utid), NULL_U32,
 		     thread_slices_intern(im, "mm_vmscan_shrink_slab"), &im->args);
 }
@@ -194,10 +194,10 @@ static void add_cma_numbers(struct import *im, uint64_t pfn, uint64_t pages,
 	static const char *const keys[CMA_NUMBERS] = {"cma_nr_migrated", "cma_nr_reclaimed",
 						      "cma_nr_mapped"};
 
-	arg_builder_int(im->store, &im->args, "cma_pfn", ARG_UINT, (int64_t)pfn);
-	arg_builder_int(im->store, &im->args, "cma_req_pages", ARG_UINT, (int64_t)pages);
+	arg_builder_add_int(im->store, &im->args, "cma_pfn", ARG_UINT, (int64_t)pfn);
+	arg_builder_add_int(im->store, &im->args, "cma_req_pages", ARG_UINT, (int64_t)pages);
 	for (unsigned i = 0; i < CMA_NUMBERS; i++)
-		arg_builder_int(im->store, &im->args, keys[i], ARG_UINT, numbers[i]);
+		arg_builder_add_int(im->store, &im->args, keys[i], ARG_UINT, numbers[i]);
 }
 
 static void cma_finish(struct import *im, struct machine *m, const struct ftrace_event *e)
@@ -246,8 +246,8 @@ static void cma_info(struct import *im, struct machine *m, const struct ftrace_e
 	add_cma_numbers(im, pfn.u64, pages.u64, numbers);
 	for (size_t i = 0; i < ARRAY_SIZE(failures); i++) {
 		event_field(e, failures[i].field, &f);
-		arg_builder_int(im->store, &im->args, failures[i].key, failures[i].type,
-				(int64_t)f.u64);
+		arg_builder_add_int(im->store, &im->args, failures[i].key, failures[i].type,
+				    (int64_t)f.u64);
 	}
 	slices_end(im, e->ts, tracks_get_thread_track(im, m, e->utid), NULL_U32, NULL_U32,
 		   &im->args);

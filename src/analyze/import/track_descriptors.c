@@ -313,7 +313,7 @@ static void add_label(struct import *im, uint32_t upid, unsigned n, const struct
 				      .text = track_descriptors_intern_text(im, f),
 				      .order = im->n_labels};
 
-	if (!budget_take(&im->store->budget, sizeof(label)))
+	if (!budget_charge(&im->store->budget, sizeof(label)))
 		return;
 	if (array_reserve(&im->labels, &im->cap_labels, im->n_labels + 1, sizeof(label))) {
 		im->store->budget.error = -ENOMEM;

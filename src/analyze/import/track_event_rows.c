@@ -101,8 +101,8 @@ static void collect_args(struct import *im, struct machine *m, const struct trac
 	im->args.n = 0;
 	track_event_add_args(im, m, e, earlier);
 	if (e->writer != NULL_U32)
-		arg_builder_int(im->store, &im->args, "legacy_event.passthrough_utid", ARG_UINT,
-				e->writer);
+		arg_builder_add_int(im->store, &im->args, "legacy_event.passthrough_utid", ARG_UINT,
+				    e->writer);
 }
 
 /* ---- call stacks ---- */

@@ -109,7 +109,7 @@ static struct slot_node *lowest_unused(struct track_group *g)
 static struct slot_node *new_slot(struct import *im, struct track_group *g)
 {
 	struct slot_node *node =
-		budget_take(&im->store->budget, sizeof(*node)) ? calloc(1, sizeof(*node)) : NULL;
+		budget_charge(&im->store->budget, sizeof(*node)) ? calloc(1, sizeof(*node)) : NULL;
 
 	if (!node || array_reserve(&g->slots, &g->cap, g->n + 1, sizeof(*g->slots)) ||
 	    array_reserve(&g->unused, &g->cap_unused, g->n + 1, sizeof(*g->unused))) {

@@ -43,8 +43,9 @@ static uint32_t store_dimension_args(struct import *im, const struct track_type 
 	uint32_t set;
 
 	for (size_t i = 0; i < TRACK_DIMENSIONS_MAX && type->dimensions[i].key; i++)
-		arg_builder_int(im->store, &b, type->dimensions[i].key,
-				type->dimensions[i].is_string ? ARG_STRING : ARG_INT, values[i]);
+		arg_builder_add_int(im->store, &b, type->dimensions[i].key,
+				    type->dimensions[i].is_string ? ARG_STRING : ARG_INT,
+				    values[i]);
 	set = arg_sets_add(im->store, &b);
 	free(b.args);
 	return set;

@@ -63,7 +63,7 @@ static void read_process(struct live *l, const struct pb_field *message, uint64_
 		return;
 	live_set_start(l, p, start);
 	p->is_kthread = is_kthread;
-	live_see(l, p, at);
+	live_note_seen(l, p, at);
 	if (name.data)
 		live_set_name(p, name.data, name.len);
 }
@@ -90,7 +90,7 @@ static void read_usage(struct live *l, const struct pb_field *message, uint64_t 
 		l->polls++;
 	p->polled_in = l->polls;
 	p->polled_at = MAX(p->polled_at, at);
-	live_see(l, p, at);
+	live_note_seen(l, p, at);
 	if (rss_kb.id) {
 		p->p.rss = rss_kb.u64 << 10;
 		p->p.has_rss = true;
@@ -99,7 +99,7 @@ static void read_usage(struct live *l, const struct pb_field *message, uint64_t 
 
 static void live_read_process_stats(struct live *l, const struct packet *p)
 {
-	live_polled(l, LIVE_PROCESS_STATS, p->timestamp);
+	live_note_poll(l, LIVE_PROCESS_STATS, p->timestamp);
 	pb_for_each (f, &p->payload)
 		if (f.id == PB_PROCESS_STATS_PROCESSES && f.data)
 			read_usage(l, &f, p->timestamp);
@@ -128,7 +128,7 @@ static bool live_wants(uint32_t field)
 	return false;
 }
 
-void live_packet(struct live *l, const uint8_t *data, size_t len)
+void live_add_packet(struct live *l, const uint8_t *data, size_t len)
 {
 	struct packet p;
 
@@ -149,7 +149,7 @@ void live_packet(struct live *l, const uint8_t *data, size_t len)
 
 /* ---- the screen ---- */
 
-uint64_t live_newest(const struct live *l)
+uint64_t live_newest_time(const struct live *l)
 {
 	uint64_t newest = 0;
 
@@ -159,7 +159,7 @@ uint64_t live_newest(const struct live *l)
 }
 
 /* A process without a track of system calls has made none, if there is room for all processes. */
-static void count_no_calls(const struct live *l, struct live_entry *p)
+static void set_absent_calls_to_0(const struct live *l, struct live_entry *p)
 {
 	static const enum live_metric calls[] = {LIVE_SYSCALLS, LIVE_SYSCALL_TIME,
 						 LIVE_SYSCALL_ERRORS};
@@ -173,14 +173,14 @@ static void count_no_calls(const struct live *l, struct live_entry *p)
 		if (v->has_total && v->total)
 			continue;
 		p->source[calls[i]] = source;
-		live_grow(v, 0, l->at[source], l->before[source]);
+		live_add_growth(v, 0, l->at[source], l->before[source]);
 	}
 }
 
 /* Computes the rates of a process; 0 for a counter that its source does not write any more. */
-static void rate_process(const struct live *l, struct live_entry *p)
+static void compute_process_rates(const struct live *l, struct live_entry *p)
 {
-	count_no_calls(l, p);
+	set_absent_calls_to_0(l, p);
 	for (size_t i = 0; i < LIVE_METRICS; i++) {
 		struct live_value *v = &p->p.values[i];
 
@@ -190,7 +190,7 @@ static void rate_process(const struct live *l, struct live_entry *p)
 		else if (v->has_rate && v->at <= v->base_at &&
 			 v->at + l->setup.period_ns / STALE_DIVISOR < l->at[p->source[i]])
 			v->rate = 0;
-		live_rate(v, l->before[p->source[i]]);
+		live_compute_rate(v, l->before[p->source[i]]);
 	}
 }
 
@@ -265,9 +265,9 @@ bool live_is_stale(const struct live *l, uint64_t *ret_at)
 	return l->is_stale;
 }
 
-bool live_screen(struct live *l)
+bool live_end_period(struct live *l)
 {
-	uint64_t newest = live_newest(l);
+	uint64_t newest = live_newest_time(l);
 	struct live_entry *p, *next;
 	bool forgot = false;
 
@@ -279,12 +279,12 @@ bool live_screen(struct live *l)
 			forgot = true;
 			continue;
 		}
-		rate_process(l, p);
+		compute_process_rates(l, p);
 		hide_ended(l, p);
 	}
 	if (forgot)
 		forget_tracks(l);
-	live_machine_screen(l);
+	live_machine_end_period(l);
 	l->is_stale = l->screens && l->at[source_of_times(l)] <= l->before[source_of_times(l)];
 	for (size_t i = 0; i < LIVE_SOURCES; i++)
 		l->before[i] = MAX(l->before[i], l->at[i]);
@@ -324,7 +324,8 @@ bool live_lacks_cpu_time(const struct live *l)
 	return l->lacks_cpu_time;
 }
 
-void live_each(const struct live *l, void (*fn)(void *ctx, const struct live_process *p), void *ctx)
+void live_each_process(const struct live *l, void (*fn)(void *ctx, const struct live_process *p),
+		       void *ctx)
 {
 	struct live_entry *p, *next;
 

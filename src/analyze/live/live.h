@@ -9,11 +9,11 @@
 
 /*
  * The counters of a session that is being recorded, as rates: packets go in as they arrive, and
- * live_screen() computes the rates since the last screen.
+ * live_end_period() computes the rates since the last screen.
  *
  *	live_new(&setup, &l)
- *	live_packet(l, data, len) ...     of linux.ebpf_counters, process_stats and sys_stats
- *	live_screen(l)                    rates of live_machine() and live_each()
+ *	live_add_packet(l, data, len) ...     of linux.ebpf_counters, process_stats and sys_stats
+ *	live_end_period(l)                    rates of live_machine() and live_each_process()
  *
  * Times are CLOCK_BOOTTIME in ns, as in the packets. Not thread-safe.
  */
@@ -23,17 +23,17 @@ struct live;
 int live_new(const struct live_setup *setup, struct live **ret);
 void live_free(struct live *l);
 
-/* Takes a TracePacket. Its bytes are untrusted. */
-void live_packet(struct live *l, const uint8_t *data, size_t len);
+/* Adds a TracePacket. Its bytes are untrusted. */
+void live_add_packet(struct live *l, const uint8_t *data, size_t len);
 
 /* Ends a period: computes the rates from the values that came since the last call. Returns false
  * if no counter has a value of this period yet; then nothing changed. */
-bool live_screen(struct live *l);
+bool live_end_period(struct live *l);
 
-/* Borrowed from l until the next call of live_packet() or live_screen(). */
+/* Return a part of l, valid until the next call of live_add_packet() or live_end_period(). */
 const struct live_machine *live_machine(const struct live *l);
 const struct live_losses *live_losses(const struct live *l);
-/* What linux.ebpf_counters could not do, one sentence a line; "" if there is nothing. */
+/* Returns what linux.ebpf_counters could not do, one sentence a line; "" if there is nothing. */
 const char *live_failures(const struct live *l);
 /* Returns true if processes have, and will have, no CPU time from eBPF programs. */
 bool live_lacks_cpu_time(const struct live *l);
@@ -46,8 +46,8 @@ bool live_knows_processes(const struct live *l);
  * has come since. *ret_at: the time of that poll. */
 bool live_is_stale(const struct live *l, uint64_t *ret_at);
 /* Returns the time of the last value of any source; 0: none yet. */
-uint64_t live_newest(const struct live *l);
+uint64_t live_newest_time(const struct live *l);
 
 /* Calls fn with each process that exists, in no order. p is valid during the call. */
-void live_each(const struct live *l, void (*fn)(void *ctx, const struct live_process *p),
-	       void *ctx);
+void live_each_process(const struct live *l, void (*fn)(void *ctx, const struct live_process *p),
+		       void *ctx);

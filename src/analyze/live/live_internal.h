@@ -113,12 +113,12 @@ struct live {
  */
 
 /* live_values.c: notes a poll of a source. */
-void live_polled(struct live *l, enum live_source source, uint64_t at);
+void live_note_poll(struct live *l, enum live_source source, uint64_t at);
 
 /* Adds to a total. at: time of the value; since: begin of the first growth of v. */
-void live_grow(struct live_value *v, uint64_t more, uint64_t at, uint64_t since);
+void live_add_growth(struct live_value *v, uint64_t more, uint64_t at, uint64_t since);
 /* Computes the rate since the last screen. before: the source's last poll before that screen. */
-void live_rate(struct live_value *v, uint64_t before);
+void live_compute_rate(struct live_value *v, uint64_t before);
 
 /* live_processes.c: returns the process, created if needed; NULL if there are too many (counted) or
  * memory is out. */
@@ -126,7 +126,7 @@ struct live_entry *live_process_of(struct live *l, int32_t pid);
 void live_forget_process(struct live *l, struct live_entry *p);
 
 /* Notes that a packet of the time `at` is about the process. */
-void live_see(const struct live *l, struct live_entry *p, uint64_t at);
+void live_note_seen(const struct live *l, struct live_entry *p, uint64_t at);
 void live_set_name(struct live_entry *p, const void *name, size_t len);
 
 /* Sets the start of a process; 0: unknown. If the start was another one, another process has the
@@ -140,4 +140,4 @@ void live_read_failures(struct live *l, const struct packet *p);
 void live_read_sys_stats(struct live *l, const struct packet *p);
 void live_read_rows(struct live *l, const struct packet *p);
 /* Computes what the machine did since the last screen. */
-void live_machine_screen(struct live *l);
+void live_machine_end_period(struct live *l);

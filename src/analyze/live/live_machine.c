@@ -21,7 +21,8 @@ static void live_machine_read_cpu(struct live *l, const struct pb_field *message
 			l->cpu_times[f.id - PB_SYS_STATS_CPU_TIMES_USER_NS] += f.u64;
 }
 
-static void read_key(const struct pb_field *message, uint64_t *ret_key, uint64_t *ret_value)
+static void read_meminfo_value(const struct pb_field *message, uint64_t *ret_key,
+			       uint64_t *ret_value)
 {
 	*ret_key = *ret_value = 0;
 	pb_read(message, PB_TO(PB_SYS_STATS_MEMINFO_VALUE_KEY, ret_key),
@@ -37,7 +38,7 @@ static void live_machine_read_memory(struct live *l, const struct pb_field *mess
 	struct live_machine *m = &l->machine;
 	uint64_t key, kb;
 
-	read_key(message, &key, &kb);
+	read_meminfo_value(message, &key, &kb);
 	m->has_memory = true;
 	if (key == PB__MEMINFO_COUNTERS__MEMINFO_MEM_TOTAL)
 		m->memory_total = kb << 10;
@@ -55,7 +56,7 @@ static void read_pressure(struct live *l, const struct pb_field *message, uint64
 	static const uint64_t some[] = {1, 3, 5};
 	uint64_t key, ns;
 
-	read_key(message, &key, &ns);
+	read_meminfo_value(message, &key, &ns);
 	for (size_t i = 0; i < ARRAY_SIZE(some); i++) {
 		struct live_value *v = &l->psi[i];
 
@@ -63,7 +64,7 @@ static void read_pressure(struct live *l, const struct pb_field *message, uint64
 			continue;
 		if (!v->has_total)
 			v->total = v->base = ns;
-		live_grow(v, ns >= v->total ? ns - v->total : 0, at, at);
+		live_add_growth(v, ns >= v->total ? ns - v->total : 0, at, at);
 	}
 }
 
@@ -88,7 +89,7 @@ void live_read_sys_stats(struct live *l, const struct packet *p)
 		l->machine.cpus = cpus;
 		l->has_cpu_times = true;
 	}
-	live_polled(l, LIVE_SYS_STATS, p->timestamp);
+	live_note_poll(l, LIVE_SYS_STATS, p->timestamp);
 }
 
 /* ---- failures of linux.ebpf_counters ---- */
@@ -137,7 +138,7 @@ void live_read_failures(struct live *l, const struct packet *p)
 
 /* ---- the screen ---- */
 
-static void rate_cpu(struct live *l)
+static void compute_cpu_shares(struct live *l)
 {
 	struct live_machine *m = &l->machine;
 	double part[LIVE_CPU_TIMES], sum = 0;
@@ -166,7 +167,7 @@ static void rate_cpu(struct live *l)
 	m->idle = part[IDLE] / sum;
 }
 
-static void rate_pressure(struct live *l)
+static void compute_pressure_rates(struct live *l)
 {
 	double *const shares[] = {&l->machine.pressure_cpu, &l->machine.pressure_io,
 				  &l->machine.pressure_memory};
@@ -174,13 +175,13 @@ static void rate_pressure(struct live *l)
 	for (size_t i = 0; i < ARRAY_SIZE(shares); i++) {
 		struct live_value *v = &l->psi[i];
 
-		live_rate(v, 0);
+		live_compute_rate(v, 0);
 		*shares[i] = MIN(v->rate / 1e9, 1.0);
 		l->machine.has_pressure |= v->has_rate;
 	}
 }
 
-static void rate_queues(struct live *l)
+static void compute_run_queues(struct live *l)
 {
 	struct live_machine *m = &l->machine;
 
@@ -191,7 +192,7 @@ static void rate_queues(struct live *l)
 		if (!c->is_seen)
 			continue;
 		m->has_runq = true;
-		live_rate(&c->switches, l->before[LIVE_EBPF]);
+		live_compute_rate(&c->switches, l->before[LIVE_EBPF]);
 		m->switches += c->switches.rate;
 		m->depth += c->gauges[LIVE_DEPTH];
 		m->depth_max = MAX(m->depth_max, c->gauges[LIVE_DEPTH_MAX]);
@@ -218,10 +219,10 @@ static void format_losses(struct live *l)
 				      (unsigned long long)t->last);
 }
 
-void live_machine_screen(struct live *l)
+void live_machine_end_period(struct live *l)
 {
-	rate_cpu(l);
-	rate_pressure(l);
-	rate_queues(l);
+	compute_cpu_shares(l);
+	compute_pressure_rates(l);
+	compute_run_queues(l);
 	format_losses(l);
 }

@@ -28,7 +28,7 @@ struct live_entry *live_process_of(struct live *l, int32_t pid)
 	return p;
 }
 
-void live_see(const struct live *l, struct live_entry *p, uint64_t at)
+void live_note_seen(const struct live *l, struct live_entry *p, uint64_t at)
 {
 	p->seen_at = MAX(p->seen_at, at);
 	p->seen_in = l->polls;

@@ -38,12 +38,13 @@ static const struct family *family_of(const struct pb_field *name)
 
 /* Returns true if the counters began at 0 during the session: the family "processes" counts from
  * the start of the process, the others from the start of the session. */
-static bool began_here(const struct live *l, const struct live_entry *p, enum live_source source)
+static bool began_in_session(const struct live *l, const struct live_entry *p,
+			     enum live_source source)
 {
 	return source != LIVE_ROWS_PROCESSES || p->start_ns >= l->setup.began_ns;
 }
 
-static void take_row(struct live *l, const struct family *f, const uint64_t *row, uint64_t at)
+static void read_row(struct live *l, const struct family *f, const uint64_t *row, uint64_t at)
 {
 	struct live_entry *p =
 		row[0] && row[0] <= INT32_MAX ? live_process_of(l, (int32_t)row[0]) : NULL;
@@ -51,7 +52,7 @@ static void take_row(struct live *l, const struct family *f, const uint64_t *row
 
 	if (!p)
 		return;
-	live_see(l, p, at);
+	live_note_seen(l, p, at);
 	if (f->source == LIVE_ROWS_PROCESSES) {
 		p->listed_at = at;
 		live_set_start(l, p, values[PROCESSES_START]);
@@ -64,16 +65,19 @@ static void take_row(struct live *l, const struct family *f, const uint64_t *row
 
 		if (m == NOT_SHOWN)
 			continue;
-		last = p->has_last >> m & 1 ? p->last[m] : began_here(l, p, f->source) ? 0 : v;
-		live_grow(&p->p.values[m], v >= last ? v - last : v, at, l->before[f->source]);
+		last = p->has_last >> m & 1		   ? p->last[m]
+		       : began_in_session(l, p, f->source) ? 0
+							   : v;
+		live_add_growth(&p->p.values[m], v >= last ? v - last : v, at,
+				l->before[f->source]);
 		p->source[m] = f->source;
 		p->last[m] = v;
 		p->has_last |= 1u << m;
 	}
 }
 
-static void take_rows(struct live *l, const struct family *f, uint32_t columns,
-		      const struct pb_field *rows, uint64_t at)
+static void read_packed_rows(struct live *l, const struct family *f, uint32_t columns,
+			     const struct pb_field *rows, uint64_t at)
 {
 	struct pb_packed values = pb_packed_of(rows);
 	uint64_t row[1 + COLUMNS_MAX];
@@ -82,13 +86,13 @@ static void take_rows(struct live *l, const struct family *f, uint32_t columns,
 	while (pb_packed_next(&values, &row[n])) {
 		if (n++ < columns)
 			continue;
-		take_row(l, f, row, at);
+		read_row(l, f, row, at);
 		n = 0;
 	}
 	l->losses.bad_packets += n > 0;
 }
 
-static void live_rows_take_name(struct live *l, const struct pb_field *message, uint64_t at)
+static void live_rows_read_name(struct live *l, const struct pb_field *message, uint64_t at)
 {
 	struct pb_field name = {0};
 	bool is_kthread = false;
@@ -101,7 +105,7 @@ static void live_rows_take_name(struct live *l, const struct pb_field *message, 
 	p = ok && pid && pid <= INT32_MAX ? live_process_of(l, (int32_t)pid) : NULL;
 	if (!p || !name.data)
 		return;
-	live_see(l, p, at);
+	live_note_seen(l, p, at);
 	p->is_kthread = is_kthread;
 	live_set_name(p, name.data, name.len);
 }
@@ -124,10 +128,10 @@ void live_read_rows(struct live *l, const struct packet *p)
 	}
 	l->has_rows = true;
 	l->counts_calls |= of->source == LIVE_ROWS_SYSCALLS;
-	live_polled(l, of->source, p->timestamp);
+	live_note_poll(l, of->source, p->timestamp);
 	if (rows.data)
-		take_rows(l, of, (uint32_t)columns, &rows, p->timestamp);
+		read_packed_rows(l, of, (uint32_t)columns, &rows, p->timestamp);
 	pb_for_each (f, &p->payload)
 		if (f.id == PB_EBPF_PROCESS_ROWS_PROCESSES && f.data)
-			live_rows_take_name(l, &f, p->timestamp);
+			live_rows_read_name(l, &f, p->timestamp);
 }

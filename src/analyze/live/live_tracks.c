@@ -188,7 +188,7 @@ void live_read_descriptor(struct live *l, const struct packet *p)
 	process = d.is_process && d.pid > 0 ? live_process_of(l, d.pid) : NULL;
 	if (!process)
 		return;
-	live_see(l, process, p->timestamp);
+	live_note_seen(l, process, p->timestamp);
 	if (!process->p.name[0] && d.process_name.data)
 		live_set_name(process, d.process_name.data, d.process_name.len);
 }
@@ -199,7 +199,8 @@ void live_read_descriptor(struct live *l, const struct packet *p)
  * Returns true if the counter began at 0 during the session: then all of its first value is growth.
  * Otherwise an unknown part of that value is older.
  */
-static bool began_here(const struct live *l, const struct live_track *t, const struct live_entry *p)
+static bool began_in_session(const struct live *l, const struct live_track *t,
+			     const struct live_entry *p)
 {
 	if (t->source == LIVE_EBPF)
 		return HASH_COUNT(l->processes) < l->setup.top_n || !l->screens;
@@ -214,16 +215,16 @@ static void set_process_value(struct live *l, struct live_track *t, uint64_t v, 
 	if (!p)
 		return;
 	value = &p->p.values[t->metric];
-	live_see(l, p, at);
+	live_note_seen(l, p, at);
 	p->source[t->metric] = t->source;
 	l->counts_calls |= t->metric == LIVE_SYSCALLS;
-	live_polled(l, t->source, at);
+	live_note_poll(l, t->source, at);
 	if (t->has_last)
-		live_grow(value, v >= t->last ? v - t->last : v, at, l->before[t->source]);
-	else if (began_here(l, t, p))
-		live_grow(value, v, at, l->before[t->source]);
+		live_add_growth(value, v >= t->last ? v - t->last : v, at, l->before[t->source]);
+	else if (began_in_session(l, t, p))
+		live_add_growth(value, v, at, l->before[t->source]);
 	else
-		live_grow(value, 0, at, at);
+		live_add_growth(value, 0, at, at);
 }
 
 static struct live_cpu *cpu_of(struct live *l, uint32_t cpu)
@@ -247,11 +248,12 @@ static void set_cpu_value(struct live *l, struct live_track *t, double v, uint64
 
 	if (!c)
 		return;
-	live_polled(l, LIVE_EBPF, at);
+	live_note_poll(l, LIVE_EBPF, at);
 	c->gauges[t->metric] = v;
 	if (t->metric == LIVE_SWITCHES)
-		live_grow(&c->switches, t->has_last && total >= t->last ? total - t->last : total,
-			  at, l->before[LIVE_EBPF]);
+		live_add_growth(&c->switches,
+				t->has_last && total >= t->last ? total - t->last : total, at,
+				l->before[LIVE_EBPF]);
 }
 
 static void live_tracks_set_value(struct live *l, uint64_t uuid, double v, uint64_t at)
@@ -272,7 +274,7 @@ static void live_tracks_set_value(struct live *l, uint64_t uuid, double v, uint6
 	t->has_last = true;
 }
 
-static double live_tracks_number_of(const struct pb_field *f, bool is_double)
+static double live_tracks_to_double(const struct pb_field *f, bool is_double)
 {
 	double v;
 
@@ -282,7 +284,8 @@ static double live_tracks_number_of(const struct pb_field *f, bool is_double)
 	return v;
 }
 
-static bool next_of(struct pb_dec *d, struct pb_packed *packed, uint32_t field, uint64_t *ret)
+static bool next_repeated_value(struct pb_dec *d, struct pb_packed *packed, uint32_t field,
+				uint64_t *ret)
 {
 	struct pb_field f;
 
@@ -310,9 +313,9 @@ static void read_pairs(struct live *l, const struct packet *p, uint32_t tracks_f
 	struct pb_field value = {0};
 	uint64_t uuid;
 
-	while (next_of(&of_tracks, &tracks, tracks_field, &uuid) &&
-	       next_of(&of_values, &values, values_field, &value.u64))
-		live_tracks_set_value(l, uuid, live_tracks_number_of(&value, is_double),
+	while (next_repeated_value(&of_tracks, &tracks, tracks_field, &uuid) &&
+	       next_repeated_value(&of_values, &values, values_field, &value.u64))
+		live_tracks_set_value(l, uuid, live_tracks_to_double(&value, is_double),
 				      p->timestamp);
 }
 
@@ -332,7 +335,7 @@ void live_read_values(struct live *l, const struct packet *p)
 	if (value.id)
 		live_tracks_set_value(
 			l, uuid,
-			live_tracks_number_of(&value,
+			live_tracks_to_double(&value,
 					      value.id == PB_TRACK_EVENT_DOUBLE_COUNTER_VALUE),
 			p->timestamp);
 	if (extra.id)

@@ -13,14 +13,14 @@
 
 #include "base/core/mem.h"
 
-void live_polled(struct live *l, enum live_source source, uint64_t at)
+void live_note_poll(struct live *l, enum live_source source, uint64_t at)
 {
 	l->at[source] = MAX(l->at[source], at);
 	if (!l->before[source])
 		l->before[source] = at;
 }
 
-void live_grow(struct live_value *v, uint64_t more, uint64_t at, uint64_t since)
+void live_add_growth(struct live_value *v, uint64_t more, uint64_t at, uint64_t since)
 {
 	v->total += more;
 	v->has_total = true;
@@ -33,7 +33,7 @@ void live_grow(struct live_value *v, uint64_t more, uint64_t at, uint64_t since)
 		v->base += more;
 }
 
-void live_rate(struct live_value *v, uint64_t before)
+void live_compute_rate(struct live_value *v, uint64_t before)
 {
 	/* Values are only written when they change: this one grew after the poll at `before`. */
 	v->base_at = MAX(v->base_at, MIN(before, v->at));

@@ -23,7 +23,7 @@ extern const char page_before[], page_before_end[], page_after[], page_after_end
 
 /* ---- the window ---- */
 
-static uint64_t rows_between(const struct store *s, int64_t from, int64_t to)
+static uint64_t count_rows_between(const struct store *s, int64_t from, int64_t to)
 {
 	static const enum store_table tables[] = {TABLE_SCHED, TABLE_THREAD_STATE, TABLE_SLICE,
 						  TABLE_COUNTER};
@@ -40,16 +40,16 @@ static uint64_t rows_between(const struct store *s, int64_t from, int64_t to)
 }
 
 /* Returns the latest end of the window with which it has at most o->max_rows rows. */
-static int64_t end_for(const struct store *s, const struct page_options *o)
+static int64_t end_for_max_rows(const struct store *s, const struct page_options *o)
 {
 	int64_t lo = o->from, hi = o->to;
 
-	if (rows_between(s, lo, hi) <= o->max_rows)
+	if (count_rows_between(s, lo, hi) <= o->max_rows)
 		return hi;
 	while (lo < hi) {
 		int64_t mid = lo + (hi - lo) / 2 + 1;
 
-		if (rows_between(s, o->from, mid) <= o->max_rows)
+		if (count_rows_between(s, o->from, mid) <= o->max_rows)
 			lo = mid;
 		else
 			hi = mid - 1;
@@ -86,8 +86,8 @@ static void page_put_losses(struct page *p, FILE *to)
 		if (value <= 0 || !is_loss(p, row))
 			continue;
 		fprintf(to, "%s[%" PRIu32 ",%" PRId64 ",%" PRIu32 "]", n++ ? "," : "",
-			page_string(p, table_u32(t, STATS_NAME, row)), value,
-			page_string(p, table_u32(t, STATS_DESCRIPTION, row)));
+			page_string_number(p, table_u32(t, STATS_NAME, row)), value,
+			page_string_number(p, table_u32(t, STATS_DESCRIPTION, row)));
 	}
 	fputs("],", to);
 }
@@ -110,7 +110,7 @@ static void put_facts(struct page *p, const struct page_options *o, uint64_t lef
 		",\"slices\":%" PRIu64 ",\"samples\":%" PRIu64 ",\"events\":%" PRIu32
 		",\"arguments\":%" PRIu32 ",\"flows\":%" PRIu32 ",\"machines\":%" PRIu32
 		"}</script>\n",
-		page_string(p, title), p->runs, p->states, p->slices, p->samples,
+		page_string_number(p, title), p->runs, p->states, p->slices, p->samples,
 		tables[TABLE_FTRACE].rows, p->store->n_arg_sets, tables[TABLE_FLOW].rows,
 		tables[TABLE_MACHINE].rows);
 }
@@ -144,7 +144,8 @@ static int write_parts(struct page *p, const struct page_options *o, uint64_t le
 
 int page_write(struct store *s, const struct page_options *o, FILE *to, struct page_result *ret)
 {
-	struct page p = {.store = s, .start = s->start_ts, .from = o->from, .to = end_for(s, o)};
+	struct page p = {
+		.store = s, .start = s->start_ts, .from = o->from, .to = end_for_max_rows(s, o)};
 	int r = page_columns_init(&p.columns);
 
 	/* One more element: put_facts() adds the title to the strings of the store. */
@@ -153,7 +154,7 @@ int page_write(struct store *s, const struct page_options *o, FILE *to, struct p
 		r = -ENOMEM;
 	*ret = (struct page_result){.to = p.to};
 	if (p.to < o->to)
-		ret->left_out = rows_between(s, p.to, o->to);
+		ret->left_out = count_rows_between(s, p.to, o->to);
 	if (r == 0)
 		r = page_put_tasks(&p);
 	if (r == 0)

@@ -48,8 +48,8 @@ static int copy_rows(const struct page *p, struct table *t, const uint32_t *rows
 	return 0;
 }
 
-int page_rows(const struct page *p, enum store_table table, unsigned column, uint32_t value,
-	      unsigned dur, struct row_list *ret)
+int page_list_rows(const struct page *p, enum store_table table, unsigned column, uint32_t value,
+		   unsigned dur, struct row_list *ret)
 {
 	struct table *t = &p->store->tables[table];
 	const struct row_index *x = table_index(t, column);
@@ -74,7 +74,7 @@ void row_list_deinit(struct row_list *l)
 	freep(&l->sorted);
 }
 
-uint32_t page_string(struct page *p, uint32_t id)
+uint32_t page_string_number(struct page *p, uint32_t id)
 {
 	if (id >= p->store->strings.n)
 		return 0;
@@ -92,5 +92,5 @@ uint32_t page_string(struct page *p, uint32_t id)
 
 void page_put_string(struct page *p, enum page_column_id column, uint32_t id)
 {
-	page_put(&p->columns, column, page_string(p, id));
+	page_put(&p->columns, column, page_string_number(p, id));
 }

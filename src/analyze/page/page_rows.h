@@ -27,13 +27,13 @@ struct row_list {
 /* Lists the rows whose column has the value and which reach into the window. dur: the column of
  * the duration, 0 if they have none. Returns 0 or -ENOMEM; the caller frees with
  * row_list_deinit(). */
-int page_rows(const struct page *p, enum store_table table, unsigned column, uint32_t value,
-	      unsigned dur, struct row_list *ret);
+int page_list_rows(const struct page *p, enum store_table table, unsigned column, uint32_t value,
+		   unsigned dur, struct row_list *ret);
 void row_list_deinit(struct row_list *l);
 
 /* Returns the page's number of a string of the store + 1; 0 for NULL, and without memory, which is
  * in columns.error. */
-uint32_t page_string(struct page *p, uint32_t id);
+uint32_t page_string_number(struct page *p, uint32_t id);
 void page_put_string(struct page *p, enum page_column_id column, uint32_t id);
 
 /* Fill the columns of their subject. Return 0 or -ENOMEM. */

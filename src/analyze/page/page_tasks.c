@@ -86,7 +86,7 @@ static int put_runs_of(struct page *p, uint32_t cpu, int32_t *priorities)
 	int64_t ts, dur, end = p->start;
 	struct row_list l;
 
-	if (page_rows(p, TABLE_SCHED, SCHED_CPU, cpu, SCHED_DUR, &l) < 0)
+	if (page_list_rows(p, TABLE_SCHED, SCHED_CPU, cpu, SCHED_DUR, &l) < 0)
 		return -ENOMEM;
 	if (l.n) {
 		page_put(c, PAGE_COLUMN_CPU_ID, cpu);
@@ -166,7 +166,7 @@ static int64_t expected_end(const struct page *p, const struct run_cursor *c, bo
 	return dur < 0 ? p->store->end_ts : ts + dur;
 }
 
-static void put_running(struct page *p, uint32_t run, uint32_t ucpu)
+static void put_state_cpu(struct page *p, uint32_t run, uint32_t ucpu)
 {
 	bool same = run != NULL_U32 &&
 		    table_u32(page_tasks_table_of(p, TABLE_SCHED), SCHED_CPU, run) == ucpu;
@@ -177,7 +177,7 @@ static void put_running(struct page *p, uint32_t run, uint32_t ucpu)
 				    : (uint64_t)ucpu + 2);
 }
 
-static void put_runnable(struct page *p, uint32_t more)
+static void put_state_waker(struct page *p, uint32_t more)
 {
 	const struct table *t = page_tasks_table_of(p, TABLE_WAKER);
 	uint32_t utid = more == NULL_U32 ? NULL_U32 : table_u32(t, WAKER_UTID, more);
@@ -187,7 +187,7 @@ static void put_runnable(struct page *p, uint32_t more)
 	page_put(&p->columns, PAGE_COLUMN_STATE_IRQ, irq == NULL_U8 ? 0 : irq + 1u);
 }
 
-static void put_blocked(struct page *p, uint32_t more)
+static void put_state_function(struct page *p, uint32_t more)
 {
 	const struct table *t = page_tasks_table_of(p, TABLE_BLOCKED);
 	uint64_t function;
@@ -196,7 +196,7 @@ static void put_blocked(struct page *p, uint32_t more)
 		page_put(&p->columns, PAGE_COLUMN_STATE_BLOCKED, 0);
 		return;
 	}
-	function = page_string(p, table_u32(t, BLOCKED_FUNCTION, more));
+	function = page_string_number(p, table_u32(t, BLOCKED_FUNCTION, more));
 	page_put(&p->columns, PAGE_COLUMN_STATE_BLOCKED,
 		 1 + (table_u8(t, BLOCKED_IO_WAIT, more) == 1) + 2 * function);
 }
@@ -215,15 +215,16 @@ static void put_state(struct page *p, struct run_cursor *c, uint32_t row, int64_
 		 dur < 0 ? 0 : pb_zigzag(expected - ts - dur) + 1);
 	page_put(&p->columns, PAGE_COLUMN_STATE_STATE, state_plus_1(t, STATE_STATE, row));
 	if (state == STORE_STATE_RUNNING)
-		put_running(p, run_at(c, ts), more);
+		put_state_cpu(p, run_at(c, ts), more);
 	else if (state == STORE_STATE_RUNNABLE)
-		put_runnable(p, more);
+		put_state_waker(p, more);
 	else
-		put_blocked(p, more);
+		put_state_function(p, more);
 	*end = ts + MAX(dur, 0);
 }
 
-/* By time and, for runs that begin together, by CPU: the page merges runs in this order. */
+/* Compares by time and, for runs that begin together, by CPU: the page merges runs in this
+ * order. */
 static int by_time_and_cpu(const void *a, const void *b, void *table)
 {
 	const struct table *t = table;
@@ -269,10 +270,10 @@ static int put_states_of(struct page *p, uint32_t utid)
 		page_put(&p->columns, PAGE_COLUMN_THREAD_STATES, 0);
 		return 0;
 	}
-	r = page_rows(p, TABLE_THREAD_STATE, STATE_UTID, utid, STATE_DUR, &states);
+	r = page_list_rows(p, TABLE_THREAD_STATE, STATE_UTID, utid, STATE_DUR, &states);
 
 	if (r == 0)
-		r = page_rows(p, TABLE_SCHED, SCHED_UTID, utid, SCHED_DUR, &c.runs);
+		r = page_list_rows(p, TABLE_SCHED, SCHED_UTID, utid, SCHED_DUR, &c.runs);
 	if (r == 0)
 		r = page_tasks_sort_runs(sched, &c.runs);
 	if (r == 0) {

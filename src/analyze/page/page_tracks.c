@@ -112,10 +112,10 @@ static void put_samples(struct page *p, const struct row_list *l)
 static int put_track_and_rows(struct page *p, uint32_t row, bool is_parent)
 {
 	struct row_list slices, samples;
-	int r = page_rows(p, TABLE_SLICE, SLICE_TRACK, row, SLICE_DUR, &slices);
+	int r = page_list_rows(p, TABLE_SLICE, SLICE_TRACK, row, SLICE_DUR, &slices);
 
 	if (r == 0)
-		r = page_rows(p, TABLE_COUNTER, COUNTER_TRACK, row, 0, &samples);
+		r = page_list_rows(p, TABLE_COUNTER, COUNTER_TRACK, row, 0, &samples);
 	if (r == 0 && (slices.n || samples.n || is_parent)) {
 		put_track(p, row);
 		put_slices(p, &slices);

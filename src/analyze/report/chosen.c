@@ -69,7 +69,7 @@ static int chosen_run(sqlite3 *db, const char *sql, const char *word, int64_t nu
 	return sqlite3_finalize(st);
 }
 
-static int record_selected(sqlite3 *db, const struct store *store)
+static int insert_recorded_threads(sqlite3 *db, const struct store *store)
 {
 	sqlite3_stmt *st;
 	int r = sqlite3_prepare_v2(db, record_one, -1, &st, NULL);
@@ -120,7 +120,7 @@ int chosen_create(sqlite3 *db, const struct chosen_from *from, const char **ret_
 				       : "INSERT INTO asked VALUES (?, 0)",
 			       NULL, from->n_words > 0);
 	if (r == SQLITE_OK)
-		r = limited ? record_selected(db, from->store)
+		r = limited ? insert_recorded_threads(db, from->store)
 			    : chosen_run(db, record_all, NULL, 0);
 	if (r != SQLITE_OK)
 		return r;

@@ -9,7 +9,7 @@
 
 #define SLOTS_MIN 64
 
-/* The slot of a key, or the empty one where it belongs. */
+/* Returns the slot of a key, or the empty one where it belongs. */
 static uint32_t *groups_slot_of(const struct groups *g, uint64_t key)
 {
 	size_t mask = g->n_slots - 1, i = (size_t)((key + 1) * g->factor >> 32) & mask;

@@ -43,7 +43,8 @@ struct group *groups_add(struct groups *g, const struct group_sample *s);
 /* Returns the group of a key, or NULL. */
 struct group *groups_find(struct groups *g, uint64_t key);
 
-/* Begins the second time. Returns false without memory. */
+/* Ends the counting: from now on groups_add() stores each sample, which must come again. Returns
+ * false without memory. */
 bool groups_begin_fill(struct groups *g);
 
 /* Returns the sample of a rank from 1 to n; 0 before groups_begin_fill(). Reorders the samples. */

@@ -139,7 +139,7 @@ static bool has_all(const bool mask[static CPUS_MAX], unsigned cpus)
 	return cpus > 0 && c >= cpus;
 }
 
-void limits_of_trace(const uint8_t *config, size_t len, unsigned cpus, struct strbuf *out)
+void limits_of_trace_write(const uint8_t *config, size_t len, unsigned cpus, struct strbuf *out)
 {
 	struct limits l = {.some_cpus = false};
 	struct strbuf list = {0};

@@ -13,4 +13,4 @@
  * count if another source records the same events without it. cpus: how many CPUs the machine has,
  * of several machines the one with the most; 0 unknown.
  */
-void limits_of_trace(const uint8_t *config, size_t len, unsigned cpus, struct strbuf *out);
+void limits_of_trace_write(const uint8_t *config, size_t len, unsigned cpus, struct strbuf *out);

@@ -67,7 +67,7 @@ int machines_list(sqlite3 *db, struct machine_list *ret)
 
 /* Copies "table" or "view" for the temporary table or view of a name. Returns false if there is
  * none. */
-static bool machines_kind_of(sqlite3 *db, const char *name, char ret[static 8])
+static bool machines_find_schema_type(sqlite3 *db, const char *name, char ret[static 8])
 {
 	static const char sql[] = "SELECT type FROM temp.sqlite_schema WHERE name = ?";
 	sqlite3_stmt *st;
@@ -102,7 +102,7 @@ static int make_machine_view(sqlite3 *db, const char *const view[2], int64_t id)
 {
 	struct strbuf rows = {0};
 	char kind[8];
-	int r = machines_kind_of(db, view[0], kind) && !strcmp(kind, "view")
+	int r = machines_find_schema_type(db, view[0], kind) && !strcmp(kind, "view")
 			? run(db, "DROP VIEW temp.%s", view[0])
 			: SQLITE_OK;
 
@@ -128,7 +128,7 @@ int machines_restrict_to(sqlite3 *db, int64_t id)
 		const char *name = own_views[i][0];
 		char kind[8];
 
-		if (machines_kind_of(db, name, kind) && !strcmp(kind, "table"))
+		if (machines_find_schema_type(db, name, kind) && !strcmp(kind, "table"))
 			r = run(db, "ALTER TABLE temp.%s RENAME TO %s_of_all", name, name);
 		if (r == SQLITE_OK)
 			r = make_machine_view(db, own_views[i], id);

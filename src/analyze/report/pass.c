@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-void pass_row(struct pass_rows *rows, const int64_t *values)
+void pass_add_row(struct pass_rows *rows, const int64_t *values)
 {
 	if (rows->failed ||
 	    array_reserve(&rows->cells, &rows->cap, rows->n + rows->columns, sizeof(*values))) {
@@ -42,7 +42,7 @@ uint32_t *pass_last_rows(const struct table *t, unsigned column)
 
 /* Returns the end of an interval without an end: that of the thread or else of its process;
  * INT64_MAX if both are unknown. */
-static int64_t open_end(const struct store *s, uint32_t utid, int64_t ts)
+static int64_t end_of_open_interval(const struct store *s, uint32_t utid, int64_t ts)
 {
 	const struct table *threads = &s->tables[TABLE_THREAD];
 	int64_t end = table_i64(threads, THREAD_END_TS, utid);
@@ -58,13 +58,13 @@ static int64_t interval_end(const struct pass_input *in, uint32_t utid, int64_t 
 	int64_t end;
 
 	if (dur < 0)
-		end = open_end(in->s, utid, ts);
+		end = end_of_open_interval(in->s, utid, ts);
 	else if (__builtin_add_overflow(ts, dur, &end))
 		return in->to;
 	return MIN(end, in->to);
 }
 
-bool pass_next(struct pass_walk *w, struct pass_span *ret)
+bool pass_next_span(struct pass_walk *w, struct pass_span *ret)
 {
 	const struct table *t = &w->in->s->tables[w->table];
 	struct span_columns c = columns_of(w->table);
@@ -92,7 +92,7 @@ bool pass_next(struct pass_walk *w, struct pass_span *ret)
 /* ---- threads ---- */
 
 /* The program of a process is the name of its main thread. */
-static void count_as_programs(struct pass_who *w)
+static void map_to_programs(struct pass_who *w)
 {
 	const struct table *threads = &w->s->tables[TABLE_THREAD];
 
@@ -130,7 +130,7 @@ bool pass_who_init(struct pass_who *w, const struct pass_input *in)
 		return false;
 	memset(w->main, 0xff, ((size_t)processes + 1) * sizeof(*w->main));
 	if (w->kind == WHO_PROGRAM)
-		count_as_programs(w);
+		map_to_programs(w);
 	for (uint32_t utid = 0; utid < threads->rows && w->kind != WHO_PROGRAM; utid++) {
 		uint32_t upid = table_u32(threads, THREAD_UPID, utid);
 
@@ -173,7 +173,7 @@ bool pass_is_blocked(const struct store *s, uint16_t state)
 	return state < s->n_states && *strings_get(&s->strings, s->states[state]) == 'D';
 }
 
-uint32_t pass_waker(const struct store *s, uint32_t state_row)
+uint32_t pass_waker_row(const struct store *s, uint32_t state_row)
 {
 	const struct table *t = &s->tables[TABLE_THREAD_STATE];
 	uint32_t more = table_u32(t, STATE_MORE, state_row);

@@ -70,13 +70,13 @@ void pass_interrupts(const struct pass_input *in, struct pass_rows *ret);
 void pass_functions(const struct pass_input *in, struct pass_rows *ret);
 void pass_longest_calls(const struct pass_input *in, struct pass_rows *ret);
 
-/* Adds the waits of the chosen threads for a CPU. Each item has the wait's first row of thread_state,
- * and its last one in other; a wait of a preempted thread may have two. */
+/* Adds the waits of the chosen threads for a CPU. Each item has the wait's first row of
+ * thread_state, and its last one in other; a wait of a preempted thread may have two. */
 void pass_longest_waits(const struct pass_input *in, struct largest *ret);
 
 /* Adds a row: a value for each column of the pass. */
-void pass_row(struct pass_rows *rows, const int64_t *values);
-#define PASS_ROW(rows, ...) pass_row(rows, (const int64_t[]){__VA_ARGS__})
+void pass_add_row(struct pass_rows *rows, const int64_t *values);
+#define PASS_ROW(rows, ...) pass_add_row(rows, (const int64_t[]){__VA_ARGS__})
 
 /* Returns a class of lengths: 0 below 1 us, 1 below 2 us, 2 below 4 us, and so on. */
 static inline uint32_t pass_length(int64_t ns)
@@ -86,13 +86,13 @@ static inline uint32_t pass_length(int64_t ns)
 	return us ? 64 - (uint32_t)__builtin_clzll(us) : 0;
 }
 
-/* An id of a string, or of any other row, as a value: NULL_U32 is NULL. */
+/* Returns an id of a string, or of any other row, as a value; NULL_U32 becomes NULL. */
 static inline int64_t pass_id(uint32_t id)
 {
 	return id == NULL_U32 ? NULL_I64 : id;
 }
 
-/* True for the CPUs (ucpu) of the machine that the report is about. */
+/* Returns true for the CPUs (ucpu) of the machine that the report is about. */
 static inline bool pass_cpu_counts(const struct pass_input *in, uint32_t ucpu)
 {
 	return in->machine == MACHINES_ALL || ucpu / PASS_CPUS_OF_A_MACHINE == in->machine;
@@ -113,8 +113,8 @@ struct pass_walk {
 	size_t at; /* see table_next_ts() */
 };
 
-/* Returns false at the end. */
-bool pass_next(struct pass_walk *w, struct pass_span *ret);
+/* Advances to the next interval. Returns false at the end. */
+bool pass_next_span(struct pass_walk *w, struct pass_span *ret);
 
 /* Returns the last row of each value of a column (owned by the caller), or NULL without memory. */
 uint32_t *pass_last_rows(const struct table *t, unsigned column);
@@ -134,9 +134,9 @@ void pass_who_deinit(struct pass_who *w);
 /* Returns the value of the column "who". who: an element of w->of; NULL_U32 becomes NULL. */
 int64_t pass_who_value(const struct pass_who *w, uint32_t who);
 
-/* Returns true for "R" and "R+"; the second function for states that begin with D. */
+/* The first returns true for "R" and "R+", the second for states that begin with "D". */
 bool pass_is_runnable(const struct store *s, uint16_t state);
 bool pass_is_blocked(const struct store *s, uint16_t state);
 
 /* Returns the row of TABLE_WAKER of a wakeup; NULL_U32: its waker is unknown. */
-uint32_t pass_waker(const struct store *s, uint32_t state_row);
+uint32_t pass_waker_row(const struct store *s, uint32_t state_row);

@@ -38,7 +38,7 @@ static bool classify(const struct lines *l, const struct pass_span *span, enum k
 	return *ret_kind == WAIT || pass_is_blocked(l->in->s, state);
 }
 
-/* The time between two times of the window; wraps around with times that no clock has. */
+/* Returns the time from a to b. It wraps around with times that no clock has. */
 static int64_t between(int64_t a, int64_t b)
 {
 	return (int64_t)((uint64_t)b - (uint64_t)a);
@@ -51,7 +51,7 @@ static void sum_lines(struct lines *l)
 	enum kind kind;
 	uint32_t key;
 
-	while (pass_next(&w, &span)) {
+	while (pass_next_span(&w, &span)) {
 		int64_t dur = between(span.begin, span.end);
 		struct group *g;
 
@@ -83,7 +83,7 @@ static void choose_lines(struct lines *l)
 	free(top.items);
 }
 
-/* Where a cell begins; cell is at most the width. */
+/* Returns when a cell begins. cell is at most the width. */
 static int64_t start_of(const struct pass_input *in, int64_t cell)
 {
 	return (int64_t)(in->from + ((__int128)in->to - in->from) * cell / in->width);
@@ -116,7 +116,7 @@ static void fill_lines(struct lines *l)
 	enum kind kind;
 	uint32_t key;
 
-	while (pass_next(&w, &span)) {
+	while (pass_next_span(&w, &span)) {
 		const struct group *g;
 		uint32_t line;
 

@@ -111,8 +111,8 @@ static struct kind *pass_events_kind_of(struct events *e, uint32_t row)
 	k->listed = number >= GENERIC_KINDS;
 	for (size_t i = 0; k->counts && i < FIELDS_MAX; i++)
 		if (e->names[i] && !k->listed)
-			k->listed = !event_args_field(number, e->names[i], &k->fields[i].number,
-						      &k->fields[i].is_text);
+			k->listed = !event_args_find_field(
+				number, e->names[i], &k->fields[i].number, &k->fields[i].is_text);
 	return k;
 }
 
@@ -133,7 +133,7 @@ static void pass_events_read_message(const struct events *e, const struct kind *
 static void pass_events_read_list(struct events *e, uint32_t row,
 				  struct field_value values[static FIELDS_MAX])
 {
-	if (arg_sets_list(e->in->s, event_args_set(e->in->s, row), &e->list) < 0)
+	if (arg_sets_list(e->in->s, event_args_set_id(e->in->s, row), &e->list) < 0)
 		e->failed = true;
 	for (size_t n = 0; n < e->list.n; n++) {
 		const struct arg *a = &e->list.args[n];

@@ -148,8 +148,8 @@ static void pass_requests_add(struct requests *r, const struct open_request *o, 
 		to->list[to->n++] = q;
 }
 
-static void pass_requests_begin(struct requests *r, const struct block_event *e, bool issued,
-				int64_t ts, uint32_t utid)
+static void begin_request(struct requests *r, const struct block_event *e, bool issued, int64_t ts,
+			  uint32_t utid)
 {
 	struct open_request *o = find_open(r, e, true);
 
@@ -185,7 +185,7 @@ static void requeue(struct requests *r, const struct block_event *e)
 	o->requeued = o->inserted;
 }
 
-static void pass_requests_end(struct requests *r, const struct block_event *e, int64_t ts)
+static void complete_request(struct requests *r, const struct block_event *e, int64_t ts)
 {
 	struct open_request *o = find_open(r, e, false);
 
@@ -253,10 +253,10 @@ static void read_requests(struct requests *r)
 		if (kind == PB_FTRACE_EVENT_BLOCK_RQ_REQUEUE)
 			requeue(r, &e);
 		else if (kind != PB_FTRACE_EVENT_BLOCK_RQ_COMPLETE)
-			pass_requests_begin(r, &e, kind == PB_FTRACE_EVENT_BLOCK_RQ_ISSUE, ts,
-					    table_u32(t, FTRACE_UTID, row));
+			begin_request(r, &e, kind == PB_FTRACE_EVENT_BLOCK_RQ_ISSUE, ts,
+				      table_u32(t, FTRACE_UTID, row));
 		else
-			pass_requests_end(r, &e, ts);
+			complete_request(r, &e, ts);
 	}
 	HASH_ITER (hh, r->open, o, next) {
 		if (o->issued)

@@ -59,7 +59,7 @@ static bool who_of(const struct slice_groups *sg, uint32_t track, uint64_t *ret)
 }
 
 /* Sets the group's key. Returns false for a slice that is not counted. */
-static bool counts(const struct slice_groups *sg, uint32_t row, uint64_t *ret_key)
+static bool find_group_key(const struct slice_groups *sg, uint32_t row, uint64_t *ret_key)
 {
 	const struct table *t = &sg->in->s->tables[TABLE_SLICE];
 	int64_t ts = table_ts(t, SLICE_TS, row), dur = table_dur(t, SLICE_DUR, row), end;
@@ -81,7 +81,7 @@ static void add_slices(struct slice_groups *sg)
 	uint64_t key;
 
 	for (uint32_t row = 0; row < t->rows; row++)
-		if (counts(sg, row, &key))
+		if (find_group_key(sg, row, &key))
 			groups_add(&sg->g,
 				   &(struct group_sample){.key = key,
 							  .ns = table_dur(t, SLICE_DUR, row),
@@ -91,7 +91,7 @@ static void add_slices(struct slice_groups *sg)
 		int64_t dur = table_dur(t, SLICE_DUR, row);
 		struct group *g;
 
-		if (parent == NULL_U32 || dur <= 0 || !counts(sg, parent, &key))
+		if (parent == NULL_U32 || dur <= 0 || !find_group_key(sg, parent, &key))
 			continue;
 		g = groups_find(&sg->g, key);
 		if (g)
@@ -238,7 +238,7 @@ void pass_interrupt_wakes(const struct pass_input *in, struct pass_rows *ret)
 
 	find_irq_tracks(in->s, &tracks);
 	for (uint32_t row = 0; tracks.n && !tracks.failed && row < t->rows; row++) {
-		uint32_t utid = table_u32(t, STATE_UTID, row), waker = pass_waker(in->s, row);
+		uint32_t utid = table_u32(t, STATE_UTID, row), waker = pass_waker_row(in->s, row);
 		int64_t ts = table_ts(t, STATE_TS, row);
 		uint32_t cpu, slice;
 

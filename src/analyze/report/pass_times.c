@@ -22,7 +22,7 @@ void pass_used(const struct pass_input *in, struct pass_rows *ret)
 	struct groups g = {.n = 0};
 	struct pass_span span;
 
-	while (pass_next(&w, &span))
+	while (pass_next_span(&w, &span))
 		if (span.end > span.begin)
 			add_span(&g, KEY(span.utid, table_u32(t, SCHED_CPU, span.row)), &span,
 				 false);
@@ -34,7 +34,7 @@ void pass_used(const struct pass_input *in, struct pass_rows *ret)
 }
 
 /* Returns the row of TABLE_BLOCKED of a row of thread_state, or NULL_U32. */
-static uint32_t pass_times_reason_of(const struct store *s, uint32_t row)
+static uint32_t pass_times_blocked_row(const struct store *s, uint32_t row)
 {
 	const struct table *t = &s->tables[TABLE_THREAD_STATE];
 	uint16_t state = table_u16(t, STATE_STATE, row);
@@ -46,7 +46,7 @@ static uint32_t pass_times_reason_of(const struct store *s, uint32_t row)
 
 static bool waits_for_io(const struct store *s, uint32_t row)
 {
-	uint32_t reason = pass_times_reason_of(s, row);
+	uint32_t reason = pass_times_blocked_row(s, row);
 
 	return reason != NULL_U32 &&
 	       table_u8(&s->tables[TABLE_BLOCKED], BLOCKED_IO_WAIT, reason) == 1;
@@ -61,7 +61,7 @@ void pass_spent(const struct pass_input *in, struct pass_rows *ret)
 	struct groups g = {.n = 0}, empty = {.n = 0};
 	struct pass_span span;
 
-	while (pass_next(&w, &span)) {
+	while (pass_next_span(&w, &span)) {
 		uint16_t state = table_u16(t, STATE_STATE, span.row);
 		uint64_t key =
 			KEY(span.utid, state | (waits_for_io(in->s, span.row) ? IO_WAIT : 0));
@@ -100,8 +100,8 @@ void pass_blocked(const struct pass_input *in, struct pass_rows *ret)
 	struct groups g = {.n = 0};
 	struct pass_span span;
 
-	while (pass_next(&w, &span)) {
-		uint32_t reason = pass_times_reason_of(in->s, span.row);
+	while (pass_next_span(&w, &span)) {
+		uint32_t reason = pass_times_blocked_row(in->s, span.row);
 
 		if (!in->chosen[span.utid] ||
 		    !pass_is_blocked(in->s, table_u16(t, STATE_STATE, span.row)))

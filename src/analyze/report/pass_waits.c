@@ -24,7 +24,8 @@ struct wait_walk {
 	uint32_t *preempted; /* owned; by utid: a row R+ whose next row was not seen, or NULL_U32 */
 };
 
-/* Returns false without memory. Free w->preempted in either case. */
+/* Begins a walk over all waits. Returns false without memory. The caller frees w->preempted in
+ * either case. */
 static bool begin_waits(struct wait_walk *w, const struct pass_input *in)
 {
 	size_t threads = in->s->tables[TABLE_THREAD].rows;
@@ -51,7 +52,7 @@ static bool set_wait(const struct pass_input *in, uint32_t first, uint32_t last,
 			     .utid = table_u32(t, STATE_UTID, first),
 			     .ts = ts,
 			     .dur = dur,
-			     .waker = pass_waker(in->s, first)};
+			     .waker = pass_waker_row(in->s, first)};
 	return true;
 }
 
@@ -207,7 +208,7 @@ void pass_longest_sleeps(const struct pass_input *in, struct pass_rows *ret)
 			rows[utid].before = rows[utid].last;
 		rows[utid].last = row;
 		off = rows[utid].before;
-		if (off == NULL_U32 || ts < in->from || pass_waker(in->s, row) == NULL_U32)
+		if (off == NULL_U32 || ts < in->from || pass_waker_row(in->s, row) == NULL_U32)
 			continue;
 		state = table_u16(t, STATE_STATE, off);
 		if (state < in->s->n_states && state != STORE_STATE_RUNNING &&

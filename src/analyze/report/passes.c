@@ -134,7 +134,7 @@ static int passes_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 	for (unsigned arg = 0; arg < ARGUMENTS; arg++) {
 		int column = (int)(t->columns + arg);
 
-		for (int i = 0; (i = vtab_equality(info, i, column, &unusable)) >= 0; i++) {
+		for (int i = 0; (i = vtab_find_equality(info, i, column, &unusable)) >= 0; i++) {
 			info->aConstraintUsage[i].argvIndex = ++n;
 			info->aConstraintUsage[i].omit = 1;
 			info->idxNum |= 1 << arg;
@@ -186,8 +186,8 @@ static int passes_prepare(struct context *ctx)
 }
 
 /* Runs the pass. by is copied. Returns NULL without memory. */
-static struct result *result_new(const struct pass_table *t, const char *by, int64_t top,
-				 int64_t width)
+static struct result *compute_result(const struct pass_table *t, const char *by, int64_t top,
+				     int64_t width)
 {
 	struct context *ctx = t->ctx;
 	struct result *ret = calloc(1, sizeof(*ret));
@@ -234,7 +234,7 @@ static int passes_run(struct pass_table *t, const char *by, int64_t top, int64_t
 	if (!last || last->changes != t->ctx->scope->changes || last->top != top ||
 	    last->width != width || strcmp(last->by, by) != 0) {
 		passes_release(last);
-		t->last = last = result_new(t, by, top, width);
+		t->last = last = compute_result(t, by, top, width);
 		if (!last)
 			return SQLITE_NOMEM;
 	}

@@ -28,8 +28,8 @@ void arg_builder_add(struct store *s, struct arg_builder *b, const struct stored
 	b->args[b->n++] = *a;
 }
 
-void arg_builder_int(struct store *s, struct arg_builder *b, const char *key, enum arg_type type,
-		     int64_t v)
+void arg_builder_add_int(struct store *s, struct arg_builder *b, const char *key,
+			 enum arg_type type, int64_t v)
 {
 	uint32_t id = strings_intern_z(&s->strings, key);
 
@@ -56,7 +56,7 @@ static uint32_t arg_sets_hash_of(const struct arg_builder *b)
 	return hash;
 }
 
-static bool is_set(const struct table *t, uint32_t first, const struct arg_builder *b)
+static bool is_equal_set(const struct table *t, uint32_t first, const struct arg_builder *b)
 {
 	for (size_t i = 0; i < b->n; i++) {
 		uint32_t row = first + (uint32_t)i;
@@ -100,7 +100,7 @@ static bool grow_slots(struct store *s)
 	const struct table *t = &s->tables[TABLE_ARGS];
 	uint32_t *slots;
 
-	if (!n || !budget_take(&s->budget, n * sizeof(*slots)))
+	if (!n || !budget_charge(&s->budget, n * sizeof(*slots)))
 		return false;
 	slots = calloc(n, sizeof(*slots));
 	if (!slots) {
@@ -151,7 +151,7 @@ uint32_t arg_sets_add(struct store *s, struct arg_builder *b)
 		return NULL_U32;
 	}
 	at = arg_sets_hash_of(b) & (s->n_arg_slots - 1);
-	while (s->arg_slots[at] && !is_set(t, s->arg_slots[at] - 1, b))
+	while (s->arg_slots[at] && !is_equal_set(t, s->arg_slots[at] - 1, b))
 		at = (at + 1) & (s->n_arg_slots - 1);
 	if (!s->arg_slots[at]) {
 		s->arg_slots[at] = append_set(t, b) + 1;

@@ -23,11 +23,11 @@ struct arg_builder {
 	size_t n, cap;
 };
 
-/* Adds an argument. A key that is there keeps its position and gets the new value. Without memory it
- * sets the budget's error. */
+/* Adds an argument. A key that is there keeps its position and gets the new value. Without memory
+ * it sets the budget's error. */
 void arg_builder_add(struct store *s, struct arg_builder *b, const struct stored_arg *a);
-void arg_builder_int(struct store *s, struct arg_builder *b, const char *key, enum arg_type type,
-		     int64_t v);
+void arg_builder_add_int(struct store *s, struct arg_builder *b, const char *key,
+			 enum arg_type type, int64_t v);
 
 /* Stores the set and empties the builder. Returns the id of the set, or NULL_U32 if it is empty or
  * the trace has too many arguments. Without memory it sets the budget's error. */

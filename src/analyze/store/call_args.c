@@ -37,7 +37,7 @@ static uint32_t event_of(const struct store *s, int64_t set, unsigned column)
 		       : NULL_U32;
 }
 
-int64_t call_args_returned(const struct store *s, uint32_t exit)
+int64_t call_args_result_of_exit(const struct store *s, uint32_t exit)
 {
 	struct pb_dec d = event_args_message(s, exit);
 	struct pb_field f;
@@ -52,7 +52,7 @@ int64_t call_args_result(const struct store *s, int64_t set)
 {
 	uint32_t exit = event_of(s, set, CALL_EXIT);
 
-	return exit == NULL_U32 ? NULL_I64 : call_args_returned(s, exit);
+	return exit == NULL_U32 ? NULL_I64 : call_args_result_of_exit(s, exit);
 }
 
 static int add(struct arg_list *l, const struct arg *a)
@@ -98,6 +98,6 @@ int call_args_list(const struct store *s, int64_t set, struct arg_list *ret)
 		r = add(ret, &(struct arg){.key = "ret",
 					   .key_len = 3,
 					   .type = ARG_INT,
-					   .i = call_args_returned(s, exit)});
+					   .i = call_args_result_of_exit(s, exit)});
 	return r;
 }

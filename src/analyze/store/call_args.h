@@ -28,11 +28,11 @@ static inline bool call_args_is_set(int64_t set)
  * TABLE_FTRACE; NULL_U32 for an event that the trace does not have. */
 uint32_t call_args_add(struct store *s, uint32_t enter, uint32_t exit);
 
-/* As arg_sets_list(), for a set of a system call. */
+/* Lists the arguments of a set of a system call, as arg_sets_list(). */
 int call_args_list(const struct store *s, int64_t set, struct arg_list *ret);
 
 /* Returns the call's result of a sys_exit, a row of TABLE_FTRACE; 0 if the event has none. */
-int64_t call_args_returned(const struct store *s, uint32_t exit);
+int64_t call_args_result_of_exit(const struct store *s, uint32_t exit);
 
 /* Returns what the call of a set returned, or NULL_I64 if that is not known. */
 int64_t call_args_result(const struct store *s, int64_t set);

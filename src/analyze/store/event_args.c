@@ -28,7 +28,7 @@ static const struct event_row events[] = {
 };
 _Static_assert(ARRAY_SIZE(events) <= GENERIC_KINDS, "numbers of known events are below");
 
-const char *event_args_known(uint32_t number)
+const char *event_args_known_name(uint32_t number)
 {
 	return number < ARRAY_SIZE(events) ? events[number].name : NULL;
 }
@@ -36,7 +36,7 @@ const char *event_args_known(uint32_t number)
 void event_args_name(const struct store *s, uint32_t row, struct value *ret)
 {
 	uint32_t kind = table_u16(&s->tables[TABLE_FTRACE], FTRACE_KIND, row);
-	const char *name = kind < GENERIC_KINDS ? event_args_known(kind)
+	const char *name = kind < GENERIC_KINDS ? event_args_known_name(kind)
 			   : kind - GENERIC_KINDS < s->n_generic
 				   ? strings_get(&s->strings, s->generic[kind - GENERIC_KINDS].name)
 				   : NULL;
@@ -71,7 +71,7 @@ struct pb_dec event_args_message(const struct store *s, uint32_t row)
 	return none;
 }
 
-int64_t event_args_set(const struct store *s, uint32_t row)
+int64_t event_args_set_id(const struct store *s, uint32_t row)
 {
 	uint64_t payload = (uint64_t)table_i64(&s->tables[TABLE_FTRACE], FTRACE_PAYLOAD, row);
 	uint64_t value = payload >> PAYLOAD_BITS;
@@ -184,7 +184,8 @@ static void event_args_set_value(struct arg *a, const struct pb_field *f, char t
 	}
 }
 
-static const struct event_field *event_args_field_of(const struct event_row *e, uint32_t number)
+static const struct event_field *event_args_field_by_number(const struct event_row *e,
+							    uint32_t number)
 {
 	for (unsigned i = 0; i < e->n; i++)
 		if (fields[e->first + i].number == number)
@@ -192,7 +193,8 @@ static const struct event_field *event_args_field_of(const struct event_row *e, 
 	return NULL;
 }
 
-bool event_args_field(uint32_t number, const char *name, uint32_t *ret_number, bool *ret_is_text)
+bool event_args_find_field(uint32_t number, const char *name, uint32_t *ret_number,
+			   bool *ret_is_text)
 {
 	const struct event_row *e = number < ARRAY_SIZE(events) ? &events[number] : NULL;
 
@@ -219,7 +221,7 @@ static void decode_known(const struct event_row *e, struct pb_dec *d, struct arg
 	struct arg *a;
 
 	while (pb_dec_next(d, &f)) {
-		const struct event_field *field = event_args_field_of(e, f.id);
+		const struct event_field *field = event_args_field_by_number(e, f.id);
 
 		a = field && (field->type == 's') == !!f.data
 			    ? event_args_add(l, field->name, strlen(field->name))
@@ -257,7 +259,7 @@ static void decode_described(const struct store *s, const struct generic_event *
 		}
 }
 
-/* GenericFtraceEvent.Field: the event names its fields itself. */
+/* Lists the arguments of a GenericFtraceEvent, which names its fields itself. */
 static void decode_self_named(struct pb_dec *d, struct arg_list *l)
 {
 	struct pb_field f;
@@ -293,7 +295,7 @@ int event_args_decode(const struct store *s, uint32_t number, const struct gener
 		decode_self_named(&d, ret);
 	else if (generic)
 		decode_described(s, generic, &d, ret);
-	else if (event_args_known(number))
+	else if (event_args_known_name(number))
 		decode_known(&events[number], &d, ret);
 	return ret->failed ? -ENOMEM : 0;
 }
@@ -326,7 +328,7 @@ int event_args_list(const struct store *s, int64_t set, struct arg_list *ret)
 
 	ret->n = 0;
 	ret->failed = false;
-	if (row >= t->rows || set != event_args_set(s, (uint32_t)row))
+	if (row >= t->rows || set != event_args_set_id(s, (uint32_t)row))
 		return 0;
 	payload = (uint64_t)table_i64(t, FTRACE_PAYLOAD, (uint32_t)row);
 	value = payload >> PAYLOAD_BITS;

@@ -11,13 +11,13 @@
 
 /* Returns the name of the event whose field in FtraceEvent has this number, or NULL if this version
  * knows no such event. */
-const char *event_args_known(uint32_t number);
+const char *event_args_known_name(uint32_t number);
 
 /* Sets the name of a row's event. Leaves *ret if the name is not known. */
 void event_args_name(const struct store *s, uint32_t row, struct value *ret);
 
 /* Returns the row's arg_set_id, or -1 if it has no arguments. */
-int64_t event_args_set(const struct store *s, uint32_t row);
+int64_t event_args_set_id(const struct store *s, uint32_t row);
 
 /* Returns a decoder of the event's message if the row has PAYLOAD_RAW, else of an empty message. */
 struct pb_dec event_args_message(const struct store *s, uint32_t row);
@@ -28,9 +28,10 @@ struct pb_dec event_args_message(const struct store *s, uint32_t row);
  * Returns false if the caller must use event_args_list(): for sched_switch, and for a float or
  * double.
  */
-bool event_args_field(uint32_t number, const char *name, uint32_t *ret_number, bool *ret_is_text);
+bool event_args_find_field(uint32_t number, const char *name, uint32_t *ret_number,
+			   bool *ret_is_text);
 
-/* As arg_sets_list(), for a set of a kernel event. Returns 0 or -ENOMEM. */
+/* Lists the arguments of a set of a kernel event, as arg_sets_list(). Returns 0 or -ENOMEM. */
 int event_args_list(const struct store *s, int64_t set, struct arg_list *ret);
 
 /*

@@ -20,7 +20,7 @@ struct sample {
 	uint32_t key;
 };
 
-bool row_order_exists(const struct table *t, unsigned column)
+bool row_order_is_possible(const struct table *t, unsigned column)
 {
 	const struct column_def *c = &t->def->columns[column];
 

@@ -10,7 +10,7 @@
  */
 
 /* Returns true if the column can have an order. */
-bool row_order_exists(const struct table *t, unsigned column);
+bool row_order_is_possible(const struct table *t, unsigned column);
 
 /* Returns all rows of the table in their order, or NULL: the numbers are too sparse, or no memory.
  * Valid until rows are added. */

@@ -54,7 +54,7 @@ static struct stat_count *stats_make(struct store *s, enum stat_number stat, int
 {
 	struct stat_count *c = stats_find(s, stat, index);
 
-	if (c || !budget_take(&s->budget, sizeof(*c)))
+	if (c || !budget_charge(&s->budget, sizeof(*c)))
 		return c;
 	c = calloc(1, sizeof(*c));
 	if (!c) {

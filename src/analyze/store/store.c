@@ -22,9 +22,9 @@ void trace_bytes_release_pages(const struct trace_bytes *b)
 		madvise(b->data, b->len, MADV_DONTNEED);
 }
 
-int store_keep(struct store *s, struct trace_bytes bytes)
+int store_keep_bytes(struct store *s, struct trace_bytes bytes)
 {
-	if ((!bytes.mapped && !budget_take(&s->budget, bytes.len)) ||
+	if ((!bytes.mapped && !budget_charge(&s->budget, bytes.len)) ||
 	    array_reserve(&s->bytes, &s->cap_bytes, s->n_bytes + 1, sizeof(*s->bytes))) {
 		trace_bytes_free(&bytes);
 		return s->budget.error ? s->budget.error : -ENOMEM;
@@ -33,7 +33,7 @@ int store_keep(struct store *s, struct trace_bytes bytes)
 	return 0;
 }
 
-uint16_t store_state(struct store *s, uint32_t string)
+uint16_t store_state_number(struct store *s, uint32_t string)
 {
 	for (size_t i = 0; i < s->n_states; i++)
 		if (s->states[i] == string)

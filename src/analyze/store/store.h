@@ -125,11 +125,11 @@ void trace_bytes_release_pages(const struct trace_bytes *b);
 
 /* Takes the bytes over: frees them with the store, or at once on failure. Returns 0, or -EFBIG or
  * -ENOMEM. */
-int store_keep(struct store *s, struct trace_bytes bytes);
+int store_keep_bytes(struct store *s, struct trace_bytes bytes);
 
 /* Returns the number that a column of states has for a string; makes it if it is new. Returns
  * NULL_U16 without memory, or if there are too many states. */
-uint16_t store_state(struct store *s, uint32_t string);
+uint16_t store_state_number(struct store *s, uint32_t string);
 
 /* Returns the value of PAYLOAD_RAW: how far the message is from the first byte of s->bytes[0]. The
  * message begins with its length, as a varint, and may be in any of s->bytes. */

@@ -12,8 +12,8 @@ void store_init(struct store *s, uint64_t limit)
 	strings_init(&s->strings, &s->budget);
 	for (unsigned i = 0; i < TABLES; i++)
 		table_init(&s->tables[i], &table_defs[i], &s->budget);
-	store_state(s, strings_intern_z(&s->strings, "Running"));
-	store_state(s, strings_intern_z(&s->strings, "R"));
+	store_state_number(s, strings_intern_z(&s->strings, "Running"));
+	store_state_number(s, strings_intern_z(&s->strings, "R"));
 }
 
 void store_deinit(struct store *s)

@@ -57,7 +57,7 @@ static bool grow_slots(struct strings *t)
 	uint32_t n = t->n_slots ? t->n_slots * 2 : FIRST_SLOTS, mask = n - 1;
 	uint32_t *slots;
 
-	if (!n || !budget_take(t->budget, n * sizeof(*slots)))
+	if (!n || !budget_charge(t->budget, n * sizeof(*slots)))
 		return false;
 	slots = calloc(n, sizeof(*slots));
 	if (!slots) {
@@ -87,7 +87,7 @@ static const char *store_bytes(struct strings *t, const void *s, size_t len)
 	if (!t->blocks || len + 1 > t->block_left) {
 		size_t size = MAX((size_t)BLOCK_BYTES, len + 1);
 
-		b = budget_take(t->budget, sizeof(*b) + size) ? malloc(sizeof(*b) + size) : NULL;
+		b = budget_charge(t->budget, sizeof(*b) + size) ? malloc(sizeof(*b) + size) : NULL;
 		if (!b) {
 			t->budget->error = t->budget->error ? t->budget->error : -ENOMEM;
 			return NULL;
@@ -121,7 +121,7 @@ uint32_t strings_intern(struct strings *t, const void *s, size_t len)
 	slot = find_slot(t, s, len, hash);
 	if (t->slots[slot])
 		return t->slots[slot] - 1;
-	if (!budget_take(t->budget, t->n >= UINT32_MAX / 4 ? UINT64_MAX : sizeof(*t->of)))
+	if (!budget_charge(t->budget, t->n >= UINT32_MAX / 4 ? UINT64_MAX : sizeof(*t->of)))
 		return 0;
 	if (array_reserve(&t->of, &t->cap, t->n + 1, sizeof(*t->of))) {
 		t->budget->error = -ENOMEM;

@@ -61,14 +61,14 @@ void budget_fail(struct budget *b)
 
 void *budget_alloc(struct budget *b, size_t size)
 {
-	void *p = budget_take(b, size) ? calloc(1, size) : NULL;
+	void *p = budget_charge(b, size) ? calloc(1, size) : NULL;
 
 	if (!p)
 		budget_fail(b);
 	return p;
 }
 
-bool budget_take(struct budget *b, uint64_t bytes)
+bool budget_charge(struct budget *b, uint64_t bytes)
 {
 	if (b->error)
 		return false;
@@ -114,7 +114,7 @@ static struct table_chunk *replace_chunk(struct table *t, size_t at, struct tabl
 {
 	struct table_chunk *old = t->chunks[at];
 
-	/* This may exceed the limit: the next budget_take() fails then. */
+	/* This may exceed the limit: the next budget_charge() fails then. */
 	t->budget->used += chunk_size(copy, t->def->n_columns);
 	t->budget->used -= chunk_size(old, t->def->n_columns);
 	t->chunks[at] = copy;
@@ -141,7 +141,7 @@ static bool add_chunk(struct table *t)
 	size_t size = chunk_layout(NULL, t->def->n_columns, t->widths);
 	struct table_chunk *chunk = pack_chunk(t);
 
-	if (!budget_take(t->budget, t->rows >= TABLE_MAX_ROWS ? UINT64_MAX : size))
+	if (!budget_charge(t->budget, t->rows >= TABLE_MAX_ROWS ? UINT64_MAX : size))
 		goto fail;
 	if (!chunk)
 		chunk = malloc(size);
@@ -268,7 +268,7 @@ void table_set_dur(struct table *t, unsigned column, uint32_t row, int64_t dur)
 	table_set_u32(t, column, row, DUR_LONG);
 	HASH_FIND(hh, t->longs, &row, sizeof(row), l);
 	if (!l) {
-		l = budget_take(t->budget, sizeof(*l)) ? malloc(sizeof(*l)) : NULL;
+		l = budget_charge(t->budget, sizeof(*l)) ? malloc(sizeof(*l)) : NULL;
 		if (!l)
 			goto fail;
 		l->row = row;

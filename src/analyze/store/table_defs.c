@@ -37,7 +37,7 @@ static void set_string(const struct store *s, struct value *ret, uint32_t id)
 			.kind = VALUE_TEXT, .s = s->strings.of[id].s, .len = s->strings.of[id].len};
 }
 
-/* NULL, for columns about which no Linux trace says anything. */
+/* Sets NULL, for columns about which no Linux trace says anything. */
 static void no_value(const struct store *s, uint32_t row, struct value *ret)
 {
 	(void)s;
@@ -86,7 +86,7 @@ static enum state_class class_of(const struct store *s, uint32_t row)
 					       : STATE_BLOCKED;
 }
 
-static uint32_t more_of(const struct store *s, uint32_t row, enum state_class wanted)
+static uint32_t detail_row_of(const struct store *s, uint32_t row, enum state_class wanted)
 {
 	return class_of(s, row) == wanted
 		       ? table_u32(table_defs_table_of(s, TABLE_THREAD_STATE), STATE_MORE, row)
@@ -95,12 +95,12 @@ static uint32_t more_of(const struct store *s, uint32_t row, enum state_class wa
 
 static void state_ucpu(const struct store *s, uint32_t row, struct value *ret)
 {
-	set_u32(ret, more_of(s, row, STATE_RUNNING));
+	set_u32(ret, detail_row_of(s, row, STATE_RUNNING));
 }
 
 static void state_waker_utid(const struct store *s, uint32_t row, struct value *ret)
 {
-	uint32_t more = more_of(s, row, STATE_RUNNABLE);
+	uint32_t more = detail_row_of(s, row, STATE_RUNNABLE);
 
 	if (more != NULL_U32)
 		set_u32(ret, table_u32(table_defs_table_of(s, TABLE_WAKER), WAKER_UTID, more));
@@ -108,7 +108,7 @@ static void state_waker_utid(const struct store *s, uint32_t row, struct value *
 
 static void state_waker_id(const struct store *s, uint32_t row, struct value *ret)
 {
-	uint32_t more = more_of(s, row, STATE_RUNNABLE);
+	uint32_t more = detail_row_of(s, row, STATE_RUNNABLE);
 
 	if (more != NULL_U32)
 		set_u32(ret, table_u32(table_defs_table_of(s, TABLE_WAKER), WAKER_ROW, more));
@@ -116,7 +116,7 @@ static void state_waker_id(const struct store *s, uint32_t row, struct value *re
 
 static void state_irq_context(const struct store *s, uint32_t row, struct value *ret)
 {
-	uint32_t more = more_of(s, row, STATE_RUNNABLE);
+	uint32_t more = detail_row_of(s, row, STATE_RUNNABLE);
 	uint8_t irq = more == NULL_U32 ? NULL_U8
 				       : table_u8(table_defs_table_of(s, TABLE_WAKER),
 						  WAKER_IRQ_CONTEXT, more);
@@ -127,7 +127,7 @@ static void state_irq_context(const struct store *s, uint32_t row, struct value 
 
 static void state_io_wait(const struct store *s, uint32_t row, struct value *ret)
 {
-	uint32_t more = more_of(s, row, STATE_BLOCKED);
+	uint32_t more = detail_row_of(s, row, STATE_BLOCKED);
 
 	if (more != NULL_U32)
 		set_int(ret,
@@ -136,7 +136,7 @@ static void state_io_wait(const struct store *s, uint32_t row, struct value *ret
 
 static void state_blocked_function(const struct store *s, uint32_t row, struct value *ret)
 {
-	uint32_t more = more_of(s, row, STATE_BLOCKED);
+	uint32_t more = detail_row_of(s, row, STATE_BLOCKED);
 
 	if (more != NULL_U32)
 		set_string(
@@ -153,13 +153,13 @@ static void ftrace_name(const struct store *s, uint32_t row, struct value *ret)
 
 static void ftrace_args(const struct store *s, uint32_t row, struct value *ret)
 {
-	int64_t set = event_args_set(s, row);
+	int64_t set = event_args_set_id(s, row);
 
 	if (set >= 0)
 		set_int(ret, set);
 }
 
-/* Of sched_waking only: other events are recorded without their flags. */
+/* Sets the flags of a sched_waking, else 0: other events are recorded without their flags. */
 static void ftrace_flags(const struct store *s, uint32_t row, struct value *ret)
 {
 	const struct table *t = table_defs_table_of(s, TABLE_FTRACE);

@@ -58,7 +58,8 @@ static int args_module_connect(sqlite3 *db, void *aux, int argc, const char *con
 
 static int args_module_best_index(sqlite3_vtab *v, sqlite3_index_info *info)
 {
-	int by_set = vtab_equality(info, 0, SET, NULL), by_id = vtab_equality(info, 0, ID, NULL);
+	int by_set = vtab_find_equality(info, 0, SET, NULL),
+	    by_id = vtab_find_equality(info, 0, ID, NULL);
 	int i = by_set >= 0 ? by_set : by_id;
 
 	(void)v;
@@ -113,7 +114,7 @@ static int next_set(struct args_cursor *c)
 		c->set = FTRACE_ARGS_BASE;
 	}
 	for (c->list.n = 0; !c->list.n && r == 0 && c->row < s->tables[TABLE_FTRACE].rows;) {
-		c->set = event_args_set(s, c->row++);
+		c->set = event_args_set_id(s, c->row++);
 		if (c->set >= FTRACE_ARGS_BASE)
 			r = arg_sets_list(s, c->set, &c->list);
 	}
@@ -122,7 +123,7 @@ static int next_set(struct args_cursor *c)
 }
 
 /* Returns the set that has the argument with an id; -1 if there is none. */
-static int64_t set_with(const struct store *s, int64_t id)
+static int64_t find_set_of_arg(const struct store *s, int64_t id)
 {
 	const struct table *stored = &s->tables[TABLE_ARGS];
 
@@ -154,7 +155,7 @@ static int args_module_filter(sqlite3_vtab_cursor *base, int plan, const char *t
 		c->done = true;
 	c->set = sqlite3_value_int64(argv[0]);
 	if (plan == PLAN_ID)
-		c->set = set_with(store_of(c), c->set);
+		c->set = find_set_of_arg(store_of(c), c->set);
 	r = c->done ? 0 : arg_sets_list(store_of(c), c->set, &c->list);
 	c->done |= !c->list.n;
 	return r < 0 ? SQLITE_NOMEM : SQLITE_OK;
@@ -177,12 +178,12 @@ static int args_module_at_end(sqlite3_vtab_cursor *base)
 	return ((const struct args_cursor *)base)->done;
 }
 
-static void text(sqlite3_context *ctx, const char *s, size_t len)
+static void set_result_text(sqlite3_context *ctx, const char *s, size_t len)
 {
 	sqlite3_result_text64(ctx, s, len, SQLITE_TRANSIENT, SQLITE_UTF8);
 }
 
-static void display(sqlite3_context *ctx, const struct arg *a)
+static void set_display_value(sqlite3_context *ctx, const struct arg *a)
 {
 	char buf[40];
 
@@ -201,7 +202,7 @@ static void display(sqlite3_context *ctx, const struct arg *a)
 		break;
 	case ARG_STRING:
 	case ARG_JSON:
-		text(ctx, a->s, a->len);
+		set_result_text(ctx, a->s, a->len);
 		return;
 	case ARG_REAL:
 		sqlite3_snprintf(sizeof(buf), buf, "%!.15g", a->real);
@@ -209,7 +210,7 @@ static void display(sqlite3_context *ctx, const struct arg *a)
 	case ARG_NULL:
 		return;
 	}
-	text(ctx, buf, strlen(buf));
+	set_result_text(ctx, buf, strlen(buf));
 }
 
 static int args_module_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int i)
@@ -226,12 +227,12 @@ static int args_module_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, i
 		break;
 	case FLAT_KEY:
 		if (a->flat_key)
-			text(ctx, a->flat_key, a->flat_key_len);
+			set_result_text(ctx, a->flat_key, a->flat_key_len);
 		else
-			text(ctx, a->key, a->key_len);
+			set_result_text(ctx, a->key, a->key_len);
 		break;
 	case KEY:
-		text(ctx, a->key, a->key_len);
+		set_result_text(ctx, a->key, a->key_len);
 		break;
 	case INT_VALUE:
 		if (a->type == ARG_INT || a->type == ARG_UINT || a->type == ARG_BOOL ||
@@ -240,7 +241,7 @@ static int args_module_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, i
 		break;
 	case STRING_VALUE:
 		if (a->type == ARG_STRING || a->type == ARG_JSON)
-			text(ctx, a->s, a->len);
+			set_result_text(ctx, a->s, a->len);
 		break;
 	case REAL_VALUE:
 		if (a->type == ARG_REAL)
@@ -250,7 +251,7 @@ static int args_module_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, i
 		sqlite3_result_text(ctx, arg_type_name(a->type), -1, SQLITE_STATIC);
 		break;
 	case DISPLAY_VALUE:
-		display(ctx, a);
+		set_display_value(ctx, a);
 		break;
 	}
 	return SQLITE_OK;

@@ -50,7 +50,7 @@ static size_t name_length(const char *s)
 }
 
 /* Skips the words, in upper or lower case, if they come next. Returns true if they do. */
-static bool database_take(const char **s, const char *words)
+static bool database_skip_words(const char **s, const char *words)
 {
 	const char *p = *s;
 
@@ -68,7 +68,7 @@ static bool database_take(const char **s, const char *words)
 }
 
 /* Skips "(...)" if it is next. */
-static void take_brackets(const char **s)
+static void skip_brackets(const char **s)
 {
 	const char *p = database_skip_space(*s);
 	int depth = 0;
@@ -157,7 +157,7 @@ static int module_include(sqlite3 *db, const char *name)
 	return r;
 }
 
-static int include(sqlite3 *db, const char *s, const char **ret_tail, struct err_text *e)
+static int run_include(sqlite3 *db, const char *s, const char **ret_tail, struct err_text *e)
 {
 	char name[80];
 	size_t n;
@@ -206,7 +206,7 @@ static int prepare_with_head(sqlite3 *db, const char *head, const char *s, sqlit
  * after CREATE VIEW. */
 static bool is_plain_name(const char *s)
 {
-	database_take(&s, "IF NOT EXISTS");
+	database_skip_words(&s, "IF NOT EXISTS");
 	s = database_skip_space(s);
 	return *s != '"' && *s != '`' && *s != '[' && !memchr(s, '.', name_length(s));
 }
@@ -234,7 +234,8 @@ static int replace_with(sqlite3 *db, const char *drop, const char *head, const c
 	return r;
 }
 
-/* s: the text after PERFETTO TABLE or VIEW. what: "TABLE" or "VIEW". */
+/* Prepares the statement that creates a table or view of Perfetto. s: the text after PERFETTO TABLE
+ * or VIEW. what: "TABLE" or "VIEW". */
 static int database_create(sqlite3 *db, const char *s, const char *what, bool replace,
 			   sqlite3_stmt **ret, const char **ret_tail, struct err_text *e)
 {
@@ -246,8 +247,8 @@ static int database_create(sqlite3 *db, const char *s, const char *what, bool re
 	name = database_skip_space(s);
 	n = (int)name_length(name);
 	s = name + n;
-	take_brackets(&s);
-	if (!n || !database_take(&s, "AS"))
+	skip_brackets(&s);
+	if (!n || !database_skip_words(&s, "AS"))
 		return err_set(e, -EINVAL, "write it as CREATE PERFETTO %s name AS SELECT ...",
 			       what);
 	if (asprintf(&head, "CREATE TEMP %s \"%.*s\" AS ", what, n, name) < 0 ||
@@ -284,20 +285,20 @@ int database_prepare(sqlite3 *db, const char *sql, sqlite3_stmt **ret, const cha
 	bool replace;
 
 	*ret = NULL;
-	if (database_take(&s, "INCLUDE PERFETTO MODULE"))
-		return include(db, s, ret_tail, e);
-	replace = database_take(&s, "CREATE OR REPLACE PERFETTO");
-	if (replace || database_take(&s, "CREATE PERFETTO")) {
-		if (database_take(&s, "TABLE"))
+	if (database_skip_words(&s, "INCLUDE PERFETTO MODULE"))
+		return run_include(db, s, ret_tail, e);
+	replace = database_skip_words(&s, "CREATE OR REPLACE PERFETTO");
+	if (replace || database_skip_words(&s, "CREATE PERFETTO")) {
+		if (database_skip_words(&s, "TABLE"))
 			return database_create(db, s, "TABLE", replace, ret, ret_tail, e);
-		if (database_take(&s, "VIEW"))
+		if (database_skip_words(&s, "VIEW"))
 			return database_create(db, s, "VIEW", replace, ret, ret_tail, e);
 		return err_set(
 			e, -EINVAL,
 			"of CREATE PERFETTO, sonda has TABLE and VIEW; write a function or a "
 			"macro as a view, and leave out an index");
 	}
-	if (database_take(&s, "CREATE VIEW") && is_plain_name(s))
+	if (database_skip_words(&s, "CREATE VIEW") && is_plain_name(s))
 		return prepare_with_head(db, "CREATE TEMP VIEW", s, ret, ret_tail, e);
 	return sqlite3_prepare_v2(db, sql, -1, ret, ret_tail) == SQLITE_OK ? 0
 									   : database_fail(db, e);

@@ -57,7 +57,7 @@ static int slice_walk_connect(sqlite3 *db, void *aux, int argc, const char *cons
 static int slice_walk_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 {
 	const struct walk_vtab *v = (const struct walk_vtab *)base;
-	int unusable = 0, i = vtab_equality(info, 0, v->n_columns, &unusable);
+	int unusable = 0, i = vtab_find_equality(info, 0, v->n_columns, &unusable);
 
 	if (unusable)
 		return SQLITE_CONSTRAINT;
@@ -161,7 +161,7 @@ static int slice_walk_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, in
 		return SQLITE_OK;
 	}
 	store_value(v->store, &v->store->tables[TABLE_SLICE], c->rows[c->at], (unsigned)i, &value);
-	table_module_result(ctx, &value);
+	table_module_set_result(ctx, &value);
 	return SQLITE_OK;
 }
 

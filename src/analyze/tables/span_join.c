@@ -156,7 +156,7 @@ static int read_columns(sqlite3 *db, struct join_table *t, char **error)
 	return SQLITE_ERROR;
 }
 
-static bool clash(const struct join_vtab *v, char **error)
+static bool columns_clash(const struct join_vtab *v, char **error)
 {
 	const struct join_table *a = &v->tables[0], *b = &v->tables[1];
 
@@ -227,7 +227,7 @@ static int span_join_connect(sqlite3 *db, void *aux, int argc, const char *const
 	for (int side = 0; side < 2 && r == SQLITE_OK; side++)
 		r = read_columns(db, &v->tables[side], error);
 	if (r == SQLITE_OK)
-		r = clash(v, error) ? SQLITE_ERROR : declare(v);
+		r = columns_clash(v, error) ? SQLITE_ERROR : declare(v);
 	if (r != SQLITE_OK) {
 		vtab_disconnect(&v->base.base);
 		return r;
@@ -245,7 +245,7 @@ static int span_join_best_index(sqlite3_vtab *base, sqlite3_index_info *info)
 	int sorted, i;
 
 	info->estimatedCost = 1e6;
-	if (partitioned && (i = vtab_equality(info, 0, 2, NULL)) >= 0) {
+	if (partitioned && (i = vtab_find_equality(info, 0, 2, NULL)) >= 0) {
 		info->aConstraintUsage[i].argvIndex = 1;
 		info->idxNum = 1;
 		info->estimatedCost = 1e4;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Functions of SQL that scripts for trace_processor use: EXTRACT_ARG, EXTRACT_METADATA, the bounds of
- * the trace, units of time, and functions on texts. */
+/* Functions of SQL that scripts for trace_processor use: EXTRACT_ARG, EXTRACT_METADATA, the bounds
+ * of the trace, units of time, and functions on texts. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,7 +58,7 @@ static void extract_arg(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 	for (size_t i = 0; i < list.n; i++)
 		if (list.args[i].key_len == len && !memcmp(list.args[i].key, key, len)) {
 			arg_value(&list.args[i], &v);
-			table_module_result(ctx, &v);
+			table_module_set_result(ctx, &v);
 			break;
 		}
 	free(list.args);
@@ -81,7 +81,7 @@ static void extract_metadata(sqlite3_context *ctx, int argc, sqlite3_value **arg
 			store_value(s, t, row, METADATA_INT, &v);
 			if (v.kind == VALUE_NULL)
 				store_value(s, t, row, METADATA_STR, &v);
-			table_module_result(ctx, &v);
+			table_module_set_result(ctx, &v);
 			return;
 		}
 }

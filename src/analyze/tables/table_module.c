@@ -202,7 +202,7 @@ static bool is_sorted_for(const struct store_vtab *v, const sqlite3_index_info *
 	column = stored_column(v, info->aOrderBy[0].iColumn);
 	if (def->columns[column].kind != COLUMN_ID &&
 	    !(def->ts && column == def->ts && !v->table->unsorted)) {
-		if (*plan || !row_order_exists(v->table, column) ||
+		if (*plan || !row_order_is_possible(v->table, column) ||
 		    !row_order(v->store, v->table, column))
 			return false;
 		*plan = PLAN_ORDER | (int)column << PLAN_COLUMN_SHIFT;
@@ -279,8 +279,8 @@ static void narrow(struct store_cursor *c, uint32_t begin, uint32_t end)
 
 /* Narrows to the rows that have a value in an indexed column. Keeps all rows if the value has
  * another type, or if there is no memory for the index. */
-static void table_module_by_value(const struct store_vtab *v, struct store_cursor *c,
-				  unsigned column, sqlite3_value *arg)
+static void table_module_narrow_to_value(const struct store_vtab *v, struct store_cursor *c,
+					 unsigned column, sqlite3_value *arg)
 {
 	bool is_text = v->table->def->columns[column].kind == COLUMN_STRING;
 	const struct row_index *x;
@@ -316,7 +316,7 @@ static uint32_t first_place(const struct store_cursor *c, uint32_t row)
 }
 
 /* Narrows to the rows from `first` up to the one before `last`. */
-static void by_rows(struct store_cursor *c, uint32_t first, uint32_t last)
+static void narrow_to_rows(struct store_cursor *c, uint32_t first, uint32_t last)
 {
 	if (c->rows)
 		narrow(c, first_place(c, first), first_place(c, last));
@@ -331,23 +331,23 @@ static uint32_t rows_before(const struct store_vtab *v, int64_t ts, bool inclusi
 	return table_lower_bound(v->table, ts + inclusive);
 }
 
-static void by_time(const struct store_vtab *v, struct store_cursor *c, int plan, int bit,
-		    sqlite3_value *arg)
+static void narrow_to_time(const struct store_vtab *v, struct store_cursor *c, int plan, int bit,
+			   sqlite3_value *arg)
 {
 	int64_t ts = sqlite3_value_int64(arg);
 
 	if (sqlite3_value_type(arg) != SQLITE_INTEGER)
 		return;
 	if (bit == PLAN_TS_EQUAL)
-		by_rows(c, rows_before(v, ts, false), rows_before(v, ts, true));
+		narrow_to_rows(c, rows_before(v, ts, false), rows_before(v, ts, true));
 	else if (bit == PLAN_TS_FROM)
-		by_rows(c, rows_before(v, ts, false), v->table->rows);
+		narrow_to_rows(c, rows_before(v, ts, false), v->table->rows);
 	else
-		by_rows(c, 0, rows_before(v, ts, !(plan & PLAN_TS_LESS)));
+		narrow_to_rows(c, 0, rows_before(v, ts, !(plan & PLAN_TS_LESS)));
 }
 
 /* Skips rows whose computed column has another text. Returns false without memory. */
-static bool by_match(struct store_cursor *c, unsigned column, sqlite3_value *arg)
+static bool set_match(struct store_cursor *c, unsigned column, sqlite3_value *arg)
 {
 	size_t len;
 
@@ -420,14 +420,15 @@ static int table_module_filter(sqlite3_vtab_cursor *base, int plan, const char *
 			       id < 0 || id >= c->end ? c->end : (uint32_t)id + 1);
 	}
 	if (plan & PLAN_TS_EQUAL)
-		by_time(v, c, plan, PLAN_TS_EQUAL, argv[n++]);
+		narrow_to_time(v, c, plan, PLAN_TS_EQUAL, argv[n++]);
 	if (plan & PLAN_EQUAL)
-		table_module_by_value(v, c, (unsigned)plan >> PLAN_COLUMN_SHIFT & 0xff, argv[n++]);
+		table_module_narrow_to_value(v, c, (unsigned)plan >> PLAN_COLUMN_SHIFT & 0xff,
+					     argv[n++]);
 	if (plan & PLAN_TS_FROM)
-		by_time(v, c, plan, PLAN_TS_FROM, argv[n++]);
+		narrow_to_time(v, c, plan, PLAN_TS_FROM, argv[n++]);
 	if (plan & PLAN_TS_TO)
-		by_time(v, c, plan, PLAN_TS_TO, argv[n++]);
-	if (plan & PLAN_MATCH && !by_match(c, (unsigned)plan >> PLAN_MATCH_SHIFT, argv[n]))
+		narrow_to_time(v, c, plan, PLAN_TS_TO, argv[n++]);
+	if (plan & PLAN_MATCH && !set_match(c, (unsigned)plan >> PLAN_MATCH_SHIFT, argv[n]))
 		return SQLITE_NOMEM;
 	skip_others(v, c);
 	return SQLITE_OK;
@@ -449,7 +450,7 @@ static int table_module_at_end(sqlite3_vtab_cursor *base)
 	return c->at >= c->end - c->begin;
 }
 
-void table_module_result(sqlite3_context *ctx, const struct value *v)
+void table_module_set_result(sqlite3_context *ctx, const struct value *v)
 {
 	switch (v->kind) {
 	case VALUE_NULL:
@@ -474,7 +475,7 @@ static int table_module_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, 
 
 	store_value(v->store, v->table, table_module_row_of((const struct store_cursor *)base),
 		    v->column_of[i], &value);
-	table_module_result(ctx, &value);
+	table_module_set_result(ctx, &value);
 	return SQLITE_OK;
 }
 

@@ -20,4 +20,4 @@ extern const struct sql_text {
 } sql_texts[];
 
 /* Makes a value the result of a function or column. Its text must be valid as long as the store. */
-void table_module_result(sqlite3_context *ctx, const struct value *v);
+void table_module_set_result(sqlite3_context *ctx, const struct value *v);

@@ -51,7 +51,7 @@ int vtab_close_cursor(sqlite3_vtab_cursor *c)
 	return SQLITE_OK;
 }
 
-int vtab_equality(const sqlite3_index_info *info, int i, int column, int *ret_unusable)
+int vtab_find_equality(const sqlite3_index_info *info, int i, int column, int *ret_unusable)
 {
 	for (; i < info->nConstraint; i++) {
 		const struct sqlite3_index_constraint *c = &info->aConstraint[i];

@@ -36,4 +36,4 @@ int vtab_close_cursor(sqlite3_vtab_cursor *c);
 
 /* Returns the number of a constraint `column = ?` that can be used, from constraint i on; -1: there
  * is none. *ret_unusable: there is one, but not in this plan; may be NULL. */
-int vtab_equality(const sqlite3_index_info *info, int i, int column, int *ret_unusable);
+int vtab_find_equality(const sqlite3_index_info *info, int i, int column, int *ret_unusable);

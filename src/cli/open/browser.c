@@ -22,8 +22,8 @@
 
 #define NO_USER ((uid_t)-1)
 
-/* The user who called sudo, or NO_USER. */
-static uid_t caller(void)
+/* Returns the user who called sudo, or NO_USER. */
+static uid_t sudo_caller(void)
 {
 	uid_t uid;
 	gid_t gid;
@@ -31,7 +31,7 @@ static uid_t caller(void)
 	return sudo_user_get(&uid, &gid) ? uid : NO_USER;
 }
 
-/* The user who logged in, or NO_USER: the kernel keeps it through su(1) and sudo(8). */
+/* Returns the user who logged in, or NO_USER: the kernel keeps it through su(1) and sudo(8). */
 static uid_t login_user(void)
 {
 	struct strbuf b = {0};
@@ -54,14 +54,14 @@ size_t browser_users(uid_t ret[static BROWSER_USERS_MAX])
 	ret[n++] = 0;
 	if (geteuid() != 0)
 		return n;
-	if (caller() != NO_USER)
-		ret[n++] = caller();
+	if (sudo_caller() != NO_USER)
+		ret[n++] = sudo_caller();
 	if (login_user() != NO_USER)
 		ret[n++] = login_user();
 	return n;
 }
 
-static void set_path(const char *name, const char *format, uid_t uid)
+static void set_user_variable(const char *name, const char *format, uid_t uid)
 {
 	char value[64];
 
@@ -82,8 +82,8 @@ static void become(const struct passwd *user)
 	setenv("HOME", user->pw_dir, 1);
 	setenv("USER", user->pw_name, 1);
 	setenv("LOGNAME", user->pw_name, 1);
-	set_path("XDG_RUNTIME_DIR", "/run/user/%u", user->pw_uid);
-	set_path("DBUS_SESSION_BUS_ADDRESS", "unix:path=/run/user/%u/bus", user->pw_uid);
+	set_user_variable("XDG_RUNTIME_DIR", "/run/user/%u", user->pw_uid);
+	set_user_variable("DBUS_SESSION_BUS_ADDRESS", "unix:path=/run/user/%u/bus", user->pw_uid);
 	snprintf(wayland, sizeof(wayland), "/run/user/%u/wayland-0", (unsigned)user->pw_uid);
 	if (!getenv("WAYLAND_DISPLAY") && fs_exists(wayland))
 		setenv("WAYLAND_DISPLAY", "wayland-0", 1);
@@ -122,7 +122,7 @@ static bool has_display(uid_t user)
 
 enum browser_result browser_open(const char *url)
 {
-	uid_t uid = caller() != NO_USER ? caller() : geteuid();
+	uid_t uid = sudo_caller() != NO_USER ? sudo_caller() : geteuid();
 	const struct passwd *user = uid != geteuid() ? getpwuid(uid) : NULL;
 	char program[PATH_MAX];
 	pid_t pid;

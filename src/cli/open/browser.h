@@ -17,7 +17,8 @@ enum browser_result {
 	BROWSER_NO_PROGRAM, /* xdg-open is not installed, or no process can be created */
 };
 
-/* Does not wait for the browser: makes this process ignore SIGCHLD. */
+/* Opens a page in the browser. It does not wait for the browser, so it makes this process ignore
+ * SIGCHLD. */
 enum browser_result browser_open(const char *url);
 
 #define BROWSER_USERS_MAX 4

@@ -56,8 +56,8 @@ struct open_options {
 
 /* ---- the command line ---- */
 
-/* The address of a page as browsers send it in Origin: scheme, host and port. */
-static int take_ui(const char *text, struct open_options *o, struct err_text *e)
+/* Stores the address of a page as browsers send it in Origin: scheme, host and port. */
+static int parse_ui(const char *text, struct open_options *o, struct err_text *e)
 {
 	size_t len = strlen(text);
 	const char *host = strstr(text, "://");
@@ -86,7 +86,7 @@ static int open_take_option(void *ctx, int option, struct err_text *e)
 		o->no_browser = true;
 		return 0;
 	case 'u':
-		return take_ui(optarg, o, e);
+		return parse_ui(optarg, o, e);
 	case 'p':
 		if (str_to_u32(optarg, &port) < 0 || port > UINT16_MAX)
 			return err_set(e, -EINVAL, "--port %.80s is not a port; example: 9001",
@@ -239,7 +239,7 @@ static int open_serve(const struct open_options *o, int fd, struct err_text *e)
 		.ctx = &v,
 	};
 
-	trace_server_name(o->file, name, sizeof(name));
+	trace_server_make_name(o->file, name, sizeof(name));
 	r = loop ? trace_server_new(loop, &config, &server) : -ENOMEM;
 	if (r < 0)
 		return open_explain(r, o->port, e);

@@ -42,7 +42,7 @@ struct trace_server {
 
 /* ---- the client ---- */
 
-/* Finds the user at the other end. Returns 0, or an error as trace_server_peer(). */
+/* Finds the user at the other end. Returns 0, or an error as trace_server_find_user(). */
 static int user_of(struct evhttp_request *req, uid_t *ret_uid)
 {
 	struct evhttp_connection *connection = evhttp_request_get_connection(req);
@@ -53,7 +53,7 @@ static int user_of(struct evhttp_request *req, uid_t *ret_uid)
 	if (getsockname(fd, (struct sockaddr *)&local, &len) < 0 ||
 	    getpeername(fd, (struct sockaddr *)&peer, &peer_len) < 0)
 		return -errno;
-	return trace_server_peer(&local, &peer, ret_uid);
+	return trace_server_find_user(&local, &peer, ret_uid);
 }
 
 static bool is_user_allowed(struct trace_server *s, struct evhttp_request *req)
@@ -126,7 +126,8 @@ static void add_headers(const struct trace_server *s, struct evhttp_request *req
 	evhttp_add_header(out, "Connection", "close");
 }
 
-/* The preflight request of a browser, before a page of the network may access this machine. */
+/* Answers the preflight request of a browser, before a page of the network may access this
+ * machine. */
 static void answer_options(struct evhttp_request *req)
 {
 	struct evkeyvalq *out = evhttp_request_get_output_headers(req);
@@ -137,7 +138,7 @@ static void answer_options(struct evhttp_request *req)
 	evhttp_send_reply(req, NO_CONTENT, NULL, NULL);
 }
 
-static void sent(struct evhttp_request *req, void *ctx)
+static void on_sent(struct evhttp_request *req, void *ctx)
 {
 	struct trace_server *s = ctx;
 
@@ -179,7 +180,7 @@ static void answer_file(struct trace_server *s, struct evhttp_request *req)
 	evhttp_add_header(out, "Content-Type", "application/octet-stream");
 	evhttp_add_header(out, "Accept-Ranges", "none");
 	if (is_get)
-		evhttp_request_set_on_complete_cb(req, sent, s);
+		evhttp_request_set_on_complete_cb(req, on_sent, s);
 	evhttp_send_reply(req, HTTP_OK, NULL, NULL);
 }
 
@@ -281,7 +282,7 @@ uint16_t trace_server_port(const struct trace_server *s)
 	return s->port;
 }
 
-void trace_server_name(const char *path, char *buf, size_t size)
+void trace_server_make_name(const char *path, char *buf, size_t size)
 {
 	const char *slash = strrchr(path, '/');
 	char *c;
@@ -301,7 +302,7 @@ static void trace_server_close_file(FILE **f)
 		fclose(*f);
 }
 
-/* An address as the kernel prints it; of an IPv4 address in tcp6 the last eight digits are the
+/* Prints an address as the kernel does; of an IPv4 address in tcp6 the last eight digits are the
  * same. */
 static void print_address(const struct sockaddr_in *a, char buf[static 16])
 {
@@ -314,7 +315,7 @@ static void print_address(const struct sockaddr_in *a, char buf[static 16])
  *
  *	sl local_address rem_address st tx_queue:rx_queue tr:tm->when retrnsmt uid timeout inode
  */
-static int find_peer(const char *path, const char *from, const char *to, uid_t *ret_uid)
+static int find_user_of_socket(const char *path, const char *from, const char *to, uid_t *ret_uid)
 {
 	_cleanup_(trace_server_close_file) FILE *f = fopen(path, "re");
 	char line[512], local[64], remote[64];
@@ -337,14 +338,14 @@ static int find_peer(const char *path, const char *from, const char *to, uid_t *
 	return ferror(f) ? -EIO : -ENOENT;
 }
 
-int trace_server_peer(const struct sockaddr_in *local, const struct sockaddr_in *peer,
-		      uid_t *ret_uid)
+int trace_server_find_user(const struct sockaddr_in *local, const struct sockaddr_in *peer,
+			   uid_t *ret_uid)
 {
 	char from[16], to[16];
 	int r;
 
 	print_address(peer, from);
 	print_address(local, to);
-	r = find_peer("/proc/net/tcp", from, to, ret_uid);
-	return r == -ENOENT ? find_peer("/proc/net/tcp6", from, to, ret_uid) : r;
+	r = find_user_of_socket("/proc/net/tcp", from, to, ret_uid);
+	return r == -ENOENT ? find_user_of_socket("/proc/net/tcp6", from, to, ret_uid) : r;
 }

@@ -23,7 +23,8 @@ struct trace_server;
 
 struct trace_server_config {
 	int fd; /* the file, regular; borrowed */
-	const char *name; /* path of the URL without its '/', of trace_server_name(); borrowed */
+	const char
+		*name; /* path of the URL without its '/', of trace_server_make_name(); borrowed */
 	const char *origin; /* "https://ui.perfetto.dev"; borrowed */
 	uint16_t port; /* 0: the kernel chooses */
 	const uid_t *users; /* users who may fetch; borrowed */
@@ -39,9 +40,9 @@ void trace_server_freep(struct trace_server **s);
 
 uint16_t trace_server_port(const struct trace_server *s);
 
-/* Writes the last component of a path, cut to the size, with '_' for all characters but ASCII
- * letters and digits, '-', '_' and '.'. */
-void trace_server_name(const char *path, char *buf, size_t size);
+/* Makes the name of a file in a URL: the last component of its path, cut to the size, with '_' for
+ * all characters but ASCII letters and digits, '-', '_' and '.'. */
+void trace_server_make_name(const char *path, char *buf, size_t size);
 
 /*
  * Finds the user of the other end of a TCP connection within this machine, in the kernel's lists of
@@ -52,5 +53,5 @@ void trace_server_name(const char *path, char *buf, size_t size);
  * lists no such socket (the other end is in another network namespace) or its process has closed
  * it; or -errno.
  */
-int trace_server_peer(const struct sockaddr_in *local, const struct sockaddr_in *peer,
-		      uid_t *ret_uid);
+int trace_server_find_user(const struct sockaddr_in *local, const struct sockaddr_in *peer,
+			   uid_t *ret_uid);

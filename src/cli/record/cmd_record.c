@@ -130,7 +130,7 @@ static int check_events(struct record_command *c)
 			      c->options.config);
 		return EXIT_USAGE;
 	}
-	if (!c->events.n || !missing_all_events(c->config, &c->events, &lines))
+	if (!c->events.n || !missing_events_write_if_all(c->config, &c->events, &lines))
 		return EXIT_GOOD;
 	print_first(c, &lines);
 	console_error(&c->console, "nothing to record: none of the named events exists");

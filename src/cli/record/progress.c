@@ -360,7 +360,7 @@ void recording_progress_say_triggers(const Pb__TraceConfig *config, struct conso
 {
 	struct strbuf b = {0};
 
-	trigger_text(config, &b);
+	config_triggers_put_text(config, &b);
 	if (b.s)
 		console_say(console, "%s", b.s);
 	strbuf_deinit(&b);

@@ -49,7 +49,7 @@
 
 struct evidence {
 	const struct record_facts *facts;
-	const char *lines; /* record_missing() */
+	const char *lines; /* record_put_missing() */
 };
 
 static bool has_line(const struct evidence *e, const char *part)
@@ -134,7 +134,7 @@ static void print_obstacles(struct record_command *c, const struct record_facts 
 	struct evidence e = {.facts = f};
 	struct err_text why;
 
-	record_missing(f, &lines);
+	record_put_missing(f, &lines);
 	e.lines = lines.s ? lines.s : "";
 	for (size_t i = 0; i < ARRAY_SIZE(obstacles); i++)
 		if (obstacles[i].concerns(&e) &&
@@ -240,7 +240,7 @@ static int write_summary(struct record_command *c, bool file_is_cut)
 	facts.command_end = command_end.s;
 	facts.end = end_reason(c, &facts);
 	if (c->options.json)
-		record_summary_json(&facts, &text, &verdict);
+		record_summary_write_json(&facts, &text, &verdict);
 	else
 		record_summary_with_next_step(&facts, &text, &verdict);
 	if (c->options.json)
@@ -344,7 +344,7 @@ static int end_refused(struct record_command *c)
 	if (!options && !none)
 		return 0;
 	if (!c->result.refused) { /* else these were printed */
-		record_missing(&facts, &lines);
+		record_put_missing(&facts, &lines);
 		if (lines.s)
 			console_say_lines(&c->console, lines.s);
 		strbuf_deinit(&lines);

@@ -143,7 +143,7 @@ static bool report_refused(const struct recording_setup *setup, const struct tra
 		f.unknown = (struct name_list){0};
 	any = f.unknown.n || f.failed.n || f.problems.n;
 	if (any)
-		missing_events(setup->config, &f, NULL, &lines);
+		missing_events_write(setup->config, &f, NULL, &lines);
 	if (lines.s)
 		console_say_lines(setup->console, lines.s);
 	strbuf_deinit(&lines);
@@ -476,7 +476,7 @@ static void recording_on_stats(void *ctx, bool at_end, const Pb__TraceStats *sta
 	struct strbuf note = {0};
 
 	if (at_end) {
-		stats_message_decode(stats, &result->stats);
+		service_stats_from_message(stats, &result->stats);
 		result->has_stats = true;
 		return;
 	}
@@ -484,7 +484,7 @@ static void recording_on_stats(void *ctx, bool at_end, const Pb__TraceStats *sta
 	if (!result->has_before) {
 		if (!r->setup->detach) /* the service accepted the config */
 			recording_progress_say_triggers(r->setup->config, r->setup->console);
-		stats_message_decode(stats, &result->before);
+		service_stats_from_message(stats, &result->before);
 		result->has_before = true;
 	}
 	recording_progress_note_stats(&r->progress, r->setup->tracefs_root, stats);

@@ -344,7 +344,7 @@ static void report_saved(struct job *j, const char *name, const char *cut)
 		.cut = cut,
 	};
 	const char *line =
-		snapshot_log_saved(s->setup.log, &facts, session_snapshot_scan(j->snapshot));
+		snapshot_log_add_saved(s->setup.log, &facts, session_snapshot_scan(j->snapshot));
 
 	console_say(s->setup.console, "snapshot %s", line);
 }
@@ -352,7 +352,8 @@ static void report_saved(struct job *j, const char *name, const char *cut)
 static void report_failed(struct snapshots *s, const Pb__ObservableEvents__CloneTriggerHit *hit,
 			  const char *why)
 {
-	console_error(s->setup.console, "snapshot %s", snapshot_log_failed(s->setup.log, hit, why));
+	console_error(s->setup.console, "snapshot %s",
+		      snapshot_log_add_failed(s->setup.log, hit, why));
 }
 
 static int choose_file_path(const struct snapshots *s, char path[static PATH_MAX],

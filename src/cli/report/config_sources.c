@@ -77,7 +77,7 @@ bool config_requests_source(const Pb__TraceConfig *config, const char *name)
 
 #define REGEX_STEPS (1u << 24)
 
-static bool has(char *const *list, size_t n, const char *text)
+static bool list_has(char *const *list, size_t n, const char *text)
 {
 	for (size_t i = 0; i < n; i++)
 		if (!strcmp(list[i], text))
@@ -94,11 +94,11 @@ static bool names_host(const Pb__TraceConfig__DataSource *s)
 	size_t n = s->n_machine_name_filter;
 	struct utsname u;
 
-	if (has(list, n, "host"))
+	if (list_has(list, n, "host"))
 		return true;
 	if (name && *name)
-		return has(list, n, name);
-	return uname(&u) < 0 || has(list, n, u.sysname);
+		return list_has(list, n, name);
+	return uname(&u) < 0 || list_has(list, n, u.sysname);
 }
 
 static bool machine_passes(const Pb__TraceConfig *config, const Pb__TraceConfig__DataSource *s,
@@ -111,7 +111,7 @@ static bool machine_passes(const Pb__TraceConfig *config, const Pb__TraceConfig_
 	if (!remote)
 		return names_host(s);
 	return !p->machine_name ||
-	       has(s->machine_name_filter, s->n_machine_name_filter, p->machine_name);
+	       list_has(s->machine_name_filter, s->n_machine_name_filter, p->machine_name);
 }
 
 /* ---- names ---- */
@@ -133,7 +133,7 @@ static bool name_passes(const Pb__TraceConfig__DataSource *s, const char *name)
 {
 	if (!name || (s->n_producer_name_filter == 0 && s->n_producer_name_regex_filter == 0))
 		return true;
-	if (has(s->producer_name_filter, s->n_producer_name_filter, name))
+	if (list_has(s->producer_name_filter, s->n_producer_name_filter, name))
 		return true;
 	for (size_t i = 0; i < s->n_producer_name_regex_filter; i++)
 		if (regex_passes(s->producer_name_regex_filter[i], name))
@@ -222,8 +222,9 @@ static void put_left_out(const Pb__TraceConfig__DataSource *d, enum source_match
 	strbuf_deinit(&s);
 }
 
-void config_sources_missing(const Pb__TraceConfig *config, const Pb__TracingServiceState *state,
-			    struct name_list *ret_names, struct name_list *ret_left_out)
+void config_sources_list_missing(const Pb__TraceConfig *config,
+				 const Pb__TracingServiceState *state, struct name_list *ret_names,
+				 struct name_list *ret_left_out)
 {
 	for (size_t i = 0; i < config->n_data_sources; i++) {
 		const Pb__TraceConfig__DataSource *d = config->data_sources[i];

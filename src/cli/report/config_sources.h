@@ -40,14 +40,16 @@ enum source_match source_match(const Pb__TraceConfig *config,
  * Adds the names of the config's data sources that no producer has registered, and a sentence for
  * each that is registered but excluded by the config's filters.
  */
-void config_sources_missing(const Pb__TraceConfig *config, const Pb__TracingServiceState *state,
-			    struct name_list *ret_names, struct name_list *ret_left_out);
+void config_sources_list_missing(const Pb__TraceConfig *config,
+				 const Pb__TracingServiceState *state, struct name_list *ret_names,
+				 struct name_list *ret_left_out);
 
 /* Returns the offered data source whose name is nearest; NULL if none is similar. Borrowed. */
 const char *config_sources_nearest(const struct name_list *offered, const char *name);
 /*
  * Returns true if nothing would be recorded: the config requests only data sources of the kernel
- * that are missing (config_sources_missing), although a daemon that offers such sources is connected.
+ * that are missing (config_sources_list_missing), although a daemon that offers such sources is
+ * connected.
  */
 bool config_sources_all_missing(const Pb__TraceConfig *config, const struct name_list *missing,
 				const struct name_list *offered);

@@ -21,8 +21,8 @@
 
 /* ---- polled data ---- */
 
-static void count_loss(struct losses *ret, const char *place, uint64_t n, const char *unit,
-		       const char *why)
+static void add_counted_loss(struct losses *ret, const char *place, uint64_t n, const char *unit,
+			     const char *why)
 {
 	char number[32];
 
@@ -31,25 +31,25 @@ static void count_loss(struct losses *ret, const char *place, uint64_t n, const 
 			      str_thousands(n, number), unit, why);
 }
 
-static void polled(const struct record_facts *f, struct losses *ret)
+static void add_polled_losses(const struct record_facts *f, struct losses *ret)
 {
 	const struct source_scan *s = &f->scan->sources;
 	char number[32];
 	static const char tracks[] = "counter tracks", no_room[] = "dropped: no room";
 
-	count_loss(ret, "journal", s->journal_dropped, "lines",
-		   "dropped: they arrived faster than they were recorded");
-	count_loss(ret, "journal", s->journal_failed, "lines", "could not be read");
+	add_counted_loss(ret, "journal", s->journal_dropped, "lines",
+			 "dropped: they arrived faster than they were recorded");
+	add_counted_loss(ret, "journal", s->journal_failed, "lines", "could not be read");
 	for (size_t i = 0; i < s->n_refused; i++)
-		count_loss(ret, s->refused[i].source, s->refused[i].tracks, tracks, no_room);
-	count_loss(ret, "processes", s->refused_tracks, tracks, no_room);
+		add_counted_loss(ret, s->refused[i].source, s->refused[i].tracks, tracks, no_room);
+	add_counted_loss(ret, "processes", s->refused_tracks, tracks, no_room);
 	for (size_t i = 0; i < s->n_counted; i++)
 		strbuf_printf(
 			&losses_add(ret, s->counted[i].family, s->counted[i].n, "counts")->text,
 			"%s %s", str_thousands(s->counted[i].n, number), s->counted[i].what);
 }
 
-static void perf_rings(const struct record_facts *f, struct losses *ret)
+static void add_perf_losses(const struct record_facts *f, struct losses *ret)
 {
 	uint64_t n = f->scan->sources.perf_dropped;
 	const Pb__PerfEventConfig *c = config_source_perf(f->config);
@@ -96,8 +96,9 @@ static void sum_gaps(void *ctx, const struct sequence *s)
 		g->pid = s->pid;
 }
 
-/* aborted: packets of which the service has found the beginning only. */
-static void shared_memory(const struct gaps *g, uint64_t aborted, struct losses *ret)
+/* Adds the packets that writers dropped. aborted: packets of which the service has found the
+ * beginning only. */
+static void add_shared_memory_loss(const struct gaps *g, uint64_t aborted, struct losses *ret)
 {
 	uint64_t n = MAX(aborted, g->packets);
 	bool or_more = g->some_uncounted || aborted > g->packets;
@@ -141,7 +142,7 @@ static bool has_events(const struct record_facts *f, size_t buffer)
 static void put_late_begin(const struct record_facts *f, size_t buffer, struct strbuf *b)
 {
 	const struct trace_scan *s = f->scan;
-	double begin = record_hole_seconds(s, s->ftrace.first_ns);
+	double begin = record_seconds_at(s, s->ftrace.first_ns);
 
 	if (s->started_ns && has_events(f, buffer) && begin - record_set_up_seconds(s) >= SHORT_S)
 		strbuf_printf(b, "; the events begin %.1f s after the start", begin);
@@ -151,15 +152,15 @@ static void put_late_begin(const struct record_facts *f, size_t buffer, struct s
 static void put_early_end(const struct record_facts *f, size_t buffer, struct strbuf *b)
 {
 	const struct trace_scan *s = f->scan;
-	double last = record_hole_seconds(s, s->ftrace.last_ns);
+	double last = record_seconds_at(s, s->ftrace.last_ns);
 
 	if (s->started_ns && s->ftrace.last_ns && has_events(f, buffer) &&
 	    record_tracing_seconds(f) - last >= SHORT_S)
 		strbuf_printf(b, "; the events end %.1f s after the start", last);
 }
 
-static struct loss *add_buffer(const struct record_facts *f, size_t i, uint64_t size,
-			       uint64_t count, const char *unit, struct losses *ret)
+static struct loss *add_loss_of_buffer(const struct record_facts *f, size_t i, uint64_t size,
+				       uint64_t count, const char *unit, struct losses *ret)
 {
 	const char *name = i < f->config->n_buffers ? f->config->buffers[i]->name : NULL;
 	char place[sizeof(((struct loss *)0)->place)], number[32];
@@ -188,10 +189,10 @@ static void advise_buffer(const struct record_facts *f, uint64_t needed, struct 
 		strbuf_printf(b, "try size_kb: %u", mb * 1024);
 }
 
-static void overwritten(const struct record_facts *f, size_t i, const struct buffer_stats *s,
-			struct losses *ret)
+static void add_overwritten(const struct record_facts *f, size_t i, const struct buffer_stats *s,
+			    struct losses *ret)
 {
-	struct loss *loss = add_buffer(f, i, s->size, s->bytes_overwritten, "bytes", ret);
+	struct loss *loss = add_loss_of_buffer(f, i, s->size, s->bytes_overwritten, "bytes", ret);
 	char number[32];
 
 	strbuf_printf(&loss->text, "the oldest %s were overwritten",
@@ -210,8 +211,8 @@ static uint64_t size_for_all(const struct buffer_stats *s)
 	return MAX(s->size * 2, s->size + discarded * MIN(chunk, LARGEST_CHUNK));
 }
 
-static void one_buffer(const struct record_facts *f, size_t i, const struct buffer_stats *s,
-		       struct losses *ret)
+static void add_buffer_losses(const struct record_facts *f, size_t i, const struct buffer_stats *s,
+			      struct losses *ret)
 {
 	/* The chunk of a patch may have been overwritten; that loss is reported separately. */
 	bool had_no_room = s->bytes_overwritten || s->chunks_discarded;
@@ -220,34 +221,34 @@ static void one_buffer(const struct record_facts *f, size_t i, const struct buff
 	char number[32];
 
 	if (s->bytes_overwritten && !config_triggers_end_ring(f->config))
-		overwritten(f, i, s, ret);
+		add_overwritten(f, i, s, ret);
 	if (s->chunks_discarded) {
-		loss = add_buffer(f, i, s->size, s->chunks_discarded, "chunks", ret);
+		loss = add_loss_of_buffer(f, i, s->size, s->chunks_discarded, "chunks", ret);
 		strbuf_printf(&loss->text, "full, the newest %s chunks were discarded",
 			      str_thousands(s->chunks_discarded, number));
 		put_early_end(f, i, &loss->text);
 		advise_buffer(f, size_for_all(s), &loss->advice);
 	}
 	if (s->patches_failed && s->chunks_discarded) {
-		loss = add_buffer(f, i, s->size, s->patches_failed, "packets", ret);
+		loss = add_loss_of_buffer(f, i, s->size, s->patches_failed, "packets", ret);
 		strbuf_printf(&loss->text, "%s packets lack chunks that had no room",
 			      str_thousands(s->patches_failed, number));
 	}
 	if (s->abi_violations && s->size < LARGEST_CHUNK) {
-		loss = add_buffer(f, i, s->size, s->abi_violations, "chunks", ret);
+		loss = add_loss_of_buffer(f, i, s->size, s->abi_violations, "chunks", ret);
 		strbuf_printf(&loss->text, "too small for %s chunks",
 			      str_thousands(s->abi_violations, number));
 		advise_buffer(f, LARGEST_CHUNK, &loss->advice);
 	} else if (violations) {
-		loss = add_buffer(f, i, s->size, violations, "packets", ret);
+		loss = add_loss_of_buffer(f, i, s->size, violations, "packets", ret);
 		strbuf_printf(&loss->text, "packets that violated the protocol: %s",
 			      str_thousands(violations, number));
 	}
 }
 
 /* Reports counters of the whole service. Their growth may belong to another session. */
-static void refused_by_service(const struct record_facts *f, const struct service_stats *s,
-			       struct losses *ret)
+static void add_refused_by_service(const struct record_facts *f, const struct service_stats *s,
+				   struct losses *ret)
 {
 	uint64_t chunks, patches;
 	struct loss *loss;
@@ -393,15 +394,15 @@ void losses_collect(const struct record_facts *f, struct losses *ret)
 	in_kernel = ret->n;
 	for (size_t i = 0; s && i < s->n_buffers; i++)
 		packets += s->buffers[i].writer_packet_loss;
-	shared_memory(&g, packets, ret);
+	add_shared_memory_loss(&g, packets, ret);
 	for (size_t i = 0; s && i < s->n_buffers; i++)
-		one_buffer(f, i, &s->buffers[i], ret);
+		add_buffer_losses(f, i, &s->buffers[i], ret);
 	if (s)
-		refused_by_service(f, s, ret);
+		add_refused_by_service(f, s, ret);
 	else if (g.overwritten && !config_triggers_end_ring(f->config))
 		strbuf_puts(&losses_add(ret, "central buffer", 0, NULL)->text,
 			    "the oldest data was overwritten");
 	add_other_losses(f, s, &g, ret->n > in_kernel || ring_wrapped(f, s, &g), ret);
-	polled(f, ret);
-	perf_rings(f, ret);
+	add_polled_losses(f, ret);
+	add_perf_losses(f, ret);
 }

@@ -265,8 +265,8 @@ static void put_missing(const char *word, const struct tracefs_events *events, b
 		end_with_nearest(word, events, lines);
 }
 
-size_t missing_idle(const struct event_requests *idle, const struct tracefs_events *events,
-		    struct strbuf *lines)
+size_t missing_events_write_idle(const struct event_requests *idle,
+				 const struct tracefs_events *events, struct strbuf *lines)
 {
 	for (size_t i = 0; i < idle->n; i++) {
 		strbuf_printf(lines, "'%s' excludes no event", idle->names[i]);
@@ -315,8 +315,8 @@ static size_t put_more(const char *what, uint64_t more, const struct name_list *
 	return more || l->left_out;
 }
 
-size_t missing_events(const Pb__TraceConfig *config, const struct ftrace_scan *ftrace,
-		      const struct tracefs_events *events, struct strbuf *lines)
+size_t missing_events_write(const Pb__TraceConfig *config, const struct ftrace_scan *ftrace,
+			    const struct tracefs_events *events, struct strbuf *lines)
 {
 	struct name_list missing = {0};
 	const Pb__FtraceConfig *f;
@@ -351,15 +351,15 @@ size_t missing_events(const Pb__TraceConfig *config, const struct ftrace_scan *f
 }
 
 /* Returns true if the config may record events that are in no list of events. */
-static bool makes_events(const Pb__FtraceConfig *f)
+static bool may_record_other_events(const Pb__FtraceConfig *f)
 {
 	return f->n_ftrace_events == 0 || f->n_syscall_events || f->n_kprobe_events ||
 	       f->n_uprobe_events || f->enable_function_graph || f->n_atrace_categories ||
 	       f->n_atrace_apps;
 }
 
-bool missing_all_events(const Pb__TraceConfig *config, const struct tracefs_events *events,
-			struct strbuf *lines)
+bool missing_events_write_if_all(const Pb__TraceConfig *config, const struct tracefs_events *events,
+				 struct strbuf *lines)
 {
 	bool any = false;
 
@@ -371,7 +371,7 @@ bool missing_all_events(const Pb__TraceConfig *config, const struct tracefs_even
 
 		if (!f && config_source_only_names(d->config))
 			continue;
-		if (!f || makes_events(f) || d->n_machine_name_filter)
+		if (!f || may_record_other_events(f) || d->n_machine_name_filter)
 			return false;
 		for (size_t k = 0; k < f->n_ftrace_events; k++)
 			if (tracefs_events_has(events, f->ftrace_events[k]))
@@ -379,6 +379,6 @@ bool missing_all_events(const Pb__TraceConfig *config, const struct tracefs_even
 		any = true;
 	}
 	if (any)
-		missing_events(config, NULL, events, lines);
+		missing_events_write(config, NULL, events, lines);
 	return any;
 }

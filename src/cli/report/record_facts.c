@@ -95,7 +95,7 @@ static bool differ_noticeably(double a, double b)
 	return lround(fabs(a - b) * 1e3) >= NOTICEABLE_MS;
 }
 
-void record_other_durations(const struct record_facts *f, struct strbuf *out)
+void record_put_other_durations(const struct record_facts *f, struct strbuf *out)
 {
 	double recorded = record_seconds(f), asked = record_asked_seconds(f->config);
 	double events = record_event_seconds(f);
@@ -114,7 +114,7 @@ void record_other_durations(const struct record_facts *f, struct strbuf *out)
 	strbuf_puts(out, separator[0] == ';' ? ")" : "");
 }
 
-double record_hole_seconds(const struct trace_scan *s, uint64_t ns)
+double record_seconds_at(const struct trace_scan *s, uint64_t ns)
 {
 	uint64_t boot = ns + (uint64_t)s->ftrace.to_boot_ns;
 
@@ -166,7 +166,7 @@ static void put_names(const Pb__TraceConfig__TriggerConfig *t, struct strbuf *ou
 		strbuf_printf(out, " or one of %zu more", n - listed);
 }
 
-void trigger_text(const Pb__TraceConfig *config, struct strbuf *out)
+void config_triggers_put_text(const Pb__TraceConfig *config, struct strbuf *out)
 {
 	const Pb__TraceConfig__TriggerConfig *t = config->trigger_config;
 	bool snapshots = config_triggers_take_snapshots(config);

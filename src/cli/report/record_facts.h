@@ -58,20 +58,21 @@ bool record_lacks_end(const struct record_facts *f);
 /* Returns the time from when all data sources had started (if that is unknown, from the start of
  * tracing) to the end of tracing. Of a trace that lacks its end, the data is the end. */
 double record_seconds(const struct record_facts *f);
-/* The same from the start of tracing: it includes the start of the data sources. */
+/* Returns the same time from the start of tracing: it includes the start of the data sources. */
 double record_tracing_seconds(const struct record_facts *f);
 /* Returns the time from the start of tracing until all data sources had started; 0 if unknown. */
 double record_set_up_seconds(const struct trace_scan *s);
-/* Returns what the config asks for; 0 if it has no duration, or triggers. */
+/* Returns the duration that the config asks for; 0 if it has none, or triggers. */
 double record_asked_seconds(const Pb__TraceConfig *config);
 /* Returns the time from the first kernel event to the last one; 0 without two of them. */
 double record_event_seconds(const struct record_facts *f);
-/* Appends those that differ noticeably from the first: " (asked for 5 s; events of 6.16 s)". */
-void record_other_durations(const struct record_facts *f, struct strbuf *out);
+/* Appends the durations that differ noticeably from record_seconds(): " (asked for 5 s; events of
+ * 6.16 s)". */
+void record_put_other_durations(const struct record_facts *f, struct strbuf *out);
 
 /* Converts a time of the events' clock to seconds since the start of tracing, or since the first
  * event if the start is unknown. */
-double record_hole_seconds(const struct trace_scan *s, uint64_t ns);
+double record_seconds_at(const struct trace_scan *s, uint64_t ns);
 /* Returns true if there may be losses that are not known: the trace was not read or lacks its end,
  * or the kernel's rings were requested and their last counters are not in the trace. */
 bool record_losses_are_unknown(const struct record_facts *f);
@@ -85,4 +86,4 @@ bool config_triggers_take_snapshots(const Pb__TraceConfig *config);
 bool config_triggers_end_ring(const Pb__TraceConfig *config);
 
 /* Appends what the recording waits for, without a newline; nothing without triggers. */
-void trigger_text(const Pb__TraceConfig *config, struct strbuf *out);
+void config_triggers_put_text(const Pb__TraceConfig *config, struct strbuf *out);

@@ -34,7 +34,7 @@ static bool recording_sources_is_requested(const Pb__TraceConfig *config, const 
 	return false;
 }
 
-static const Pb__TracingServiceState__Producer *recording_sources_find(
+static const Pb__TracingServiceState__Producer *recording_sources_find_producer(
 	const Pb__TracingServiceState *state, int32_t id)
 {
 	for (size_t i = 0; i < state->n_producers; i++)
@@ -73,7 +73,7 @@ static void source_producers_note(struct source_producers *p, const Pb__TraceCon
 	for (size_t i = 0; i < state->n_data_sources; i++) {
 		const Pb__TracingServiceState__DataSource *s = state->data_sources[i];
 		const Pb__TracingServiceState__Producer *producer =
-			recording_sources_find(state, s->producer_id);
+			recording_sources_find_producer(state, s->producer_id);
 
 		if (!producer || !s->ds_descriptor || !s->ds_descriptor->name ||
 		    !str_starts(s->ds_descriptor->name, "linux.") ||
@@ -85,11 +85,11 @@ static void source_producers_note(struct source_producers *p, const Pb__TraceCon
 }
 
 /* Adds to ret, at the end of a recording, the noted producers that are no longer connected. */
-static void source_producers_gone(const struct source_producers *p,
-				  const Pb__TracingServiceState *state, struct name_list *ret)
+static void source_producers_list_gone(const struct source_producers *p,
+				       const Pb__TracingServiceState *state, struct name_list *ret)
 {
 	for (size_t i = 0; i < p->n; i++)
-		if (!recording_sources_find(state, p->ids[i]))
+		if (!recording_sources_find_producer(state, p->ids[i]))
 			name_list_add(ret, (const uint8_t *)p->names.names[i],
 				      strlen(p->names.names[i]));
 }
@@ -141,7 +141,7 @@ static void list_fields(const Pb__FtraceConfig *f, struct field ret[static FIELD
 	memcpy(ret, fields, sizeof(fields));
 }
 
-/* "perfetto.traced_probes (pid 12, Perfetto v56.0)" */
+/* Appends a producer: "perfetto.traced_probes (pid 12, Perfetto v56.0)". */
 static void put_producer(const Pb__TracingServiceState__Producer *p, struct strbuf *b)
 {
 	strbuf_printf(b, "%.200s (pid %d", p->name ? p->name : "a producer", p->pid);
@@ -184,7 +184,7 @@ static const Pb__TracingServiceState__Producer *recording_sources_producer_of(
 
 /* Returns the producer of this registration if it would get the source but ignore its fields; else
  * NULL. */
-static const Pb__TracingServiceState__Producer *blind_producer(
+static const Pb__TracingServiceState__Producer *find_blind_producer(
 	const Pb__TraceConfig *config, const Pb__TraceConfig__DataSource *source,
 	const Pb__TracingServiceState *state, const Pb__TracingServiceState__DataSource *s)
 {
@@ -208,7 +208,7 @@ static int check_source(const Pb__TraceConfig *config, const Pb__TraceConfig__Da
 
 	list_fields(source->config->ftrace_config, fields);
 	for (size_t i = 0; i < state->n_data_sources; i++) {
-		p = blind_producer(config, source, state, state->data_sources[i]);
+		p = find_blind_producer(config, source, state, state->data_sources[i]);
 		for (size_t k = 0; p && k < FIELDS && !r; k++)
 			if (fields[k].is_used)
 				r = report_skipped(&fields[k], p, ret_skipped, e);
@@ -278,7 +278,7 @@ int recording_sources_begin(struct recording_sources *s, const Pb__TraceConfig *
 {
 	note_offered(s, state);
 	source_producers_note(&s->producers, config, state);
-	config_sources_missing(config, state, &s->missing, &s->left_out);
+	config_sources_list_missing(config, state, &s->missing, &s->left_out);
 	if (config_sources_all_missing(config, &s->missing, &s->offered))
 		return refuse_missing(s, e);
 	return own_fields_check(config, state, &s->skipped, e);
@@ -302,10 +302,10 @@ void recording_sources_end(struct recording_sources *s, const Pb__TraceConfig *c
 {
 	struct name_list missing = {0}, left_out = {0};
 
-	config_sources_missing(config, state, &missing, &left_out);
+	config_sources_list_missing(config, state, &missing, &left_out);
 	keep_common(&s->missing, &missing);
 	keep_common(&s->left_out, &left_out);
-	source_producers_gone(&s->producers, state, &s->gone);
+	source_producers_list_gone(&s->producers, state, &s->gone);
 	name_list_deinit(&missing);
 	name_list_deinit(&left_out);
 }
@@ -354,7 +354,7 @@ void recording_sources_warn(const struct recording_sources *s, const Pb__TraceCo
 		strbuf_printf(lines, "%s\n", s->left_out.names[i]);
 	for (size_t i = 0; i < s->skipped.n; i++)
 		strbuf_printf(lines, "%s\n", s->skipped.names[i]);
-	missing_events(config, NULL, events, lines);
+	missing_events_write(config, NULL, events, lines);
 	if (lines->s && !lines->failed)
 		recording_sources_cut(lines, from);
 }

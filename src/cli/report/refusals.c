@@ -25,7 +25,8 @@ static enum refused_options refusals_kind_of(const char *entry)
 		       : OPTIONS_REFUSED;
 }
 
-/* event: "group/name" or "name"; a pattern has no entry. */
+/* Returns the entry of a filter that was refused, or NULL. event: "group/name" or "name"; a pattern
+ * has no entry. */
 static const char *entry_of_filter(const struct ftrace_scan *s, const char *event)
 {
 	for (size_t i = 0; i < s->failed.n; i++) {
@@ -144,8 +145,8 @@ static const char *entry_of_ftrace(const struct record_facts *f)
 	return record_is_refused(f) ? "all requested events were refused" : NULL;
 }
 
-/* "'NAME' recorded nothing: REASON": sonda-probes refused a source of that name. There may be others
- * of the name, so that this counts where the trace has no data at all. */
+/* "'NAME' recorded nothing: REASON": sonda-probes refused a source of that name. There may be
+ * others of the name, so that this counts where the trace has no data at all. */
 static const char *entry_of_probes(const struct trace_scan *s, const char *name)
 {
 	const struct name_list *l = &s->sources.refusals;

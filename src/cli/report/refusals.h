@@ -21,13 +21,14 @@ enum refused_options {
 /* Returns the message of a recording that is discarded for that reason. */
 const char *refused_options_text(enum refused_options refused);
 
-/* A filter counts if none of the events that it was given to accepted it. That of a pattern does not
- * count: some events that it matches may lack the fields. */
+/* Returns the worst that happened to an option of the config. A filter counts if none of the events
+ * that it was given to accepted it. That of a pattern does not count: some events that it matches
+ * may lack the fields. */
 enum refused_options refused_options(const Pb__TraceConfig *config, const struct ftrace_scan *s);
 
 /*
  * Returns true, and sets why, if a data source recorded nothing because it was refused or no
- * producer has it. all: only if this is so of all data sources, but those that only name processes for the events
- * of words.
+ * producer has it. all: only if this is so of all data sources, but those that only name processes
+ * for the events of words.
  */
 bool refused_sources(const struct record_facts *f, bool all, struct err_text *why);

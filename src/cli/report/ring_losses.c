@@ -64,7 +64,7 @@ static void put_cpus(struct cpu_loss *l, size_t n, struct strbuf *b)
 			      str_thousands(rest, number));
 }
 
-static void exact_ring_losses(const struct record_facts *f, struct losses *ret)
+static void add_exact_ring_losses(const struct record_facts *f, struct losses *ret)
 {
 	const struct ftrace_scan *s = &f->scan->ftrace;
 	_cleanup_(freep) struct cpu_loss *losses = NULL;
@@ -89,7 +89,7 @@ static void exact_ring_losses(const struct record_facts *f, struct losses *ret)
 /* Reports what the rings lost, by their final counters. If the trace lacks these, the bundles tell
  * the least that was lost: earlier counters lack later losses, and include those of earlier files
  * of a rotation. */
-static void ring_losses(const struct record_facts *f, struct losses *ret)
+static void add_ring_losses(const struct record_facts *f, struct losses *ret)
 {
 	const struct ftrace_scan *s = &f->scan->ftrace;
 	uint64_t least = MAX(MAX(s->counted_losses, s->holes.counted), s->bundles_after_loss);
@@ -97,7 +97,7 @@ static void ring_losses(const struct record_facts *f, struct losses *ret)
 	char number[32];
 
 	if (ftrace_scan_has_rings(s) && !record_lacks_end(f)) {
-		exact_ring_losses(f, ret);
+		add_exact_ring_losses(f, ret);
 		return;
 	}
 	if (!s->bundles_after_loss)
@@ -124,7 +124,7 @@ static void put_statuses(const struct ftrace_scan *s, struct strbuf *b)
 	}
 }
 
-static void bad_pages(const struct record_facts *f, struct losses *ret)
+static void add_bad_pages(const struct record_facts *f, struct losses *ret)
 {
 	const struct ftrace_scan *s = &f->scan->ftrace;
 	struct loss *loss;
@@ -166,7 +166,7 @@ static void put_probes(const struct ftrace_scan *s, struct strbuf *b)
 	strbuf_putc(b, ')');
 }
 
-static void probe_misses(const struct record_facts *f, struct losses *ret)
+static void add_probe_misses(const struct record_facts *f, struct losses *ret)
 {
 	const struct ftrace_scan *s = &f->scan->ftrace;
 	struct loss *loss;
@@ -185,8 +185,8 @@ static void probe_misses(const struct record_facts *f, struct losses *ret)
 	strbuf_puts(&loss->text, ": the kernel disables probes in some contexts");
 }
 
-/* The number of events is unknown. */
-static void foreign_changes(const struct record_facts *f, struct losses *ret)
+/* Adds a loss for each change that another process made. The number of events is unknown. */
+static void add_foreign_changes(const struct record_facts *f, struct losses *ret)
 {
 	const struct name_list *l = &f->scan->ftrace.foreign;
 
@@ -198,8 +198,8 @@ static void foreign_changes(const struct record_facts *f, struct losses *ret)
 
 void ring_losses_collect(const struct record_facts *f, struct losses *ret)
 {
-	ring_losses(f, ret);
-	bad_pages(f, ret);
-	probe_misses(f, ret);
-	foreign_changes(f, ret);
+	add_ring_losses(f, ret);
+	add_bad_pages(f, ret);
+	add_probe_misses(f, ret);
+	add_foreign_changes(f, ret);
 }

@@ -89,8 +89,8 @@ static void put_holes(const struct trace_scan *scan, struct strbuf *b)
 	for (size_t i = 0, next; i < h->n; i = next) {
 		s = 0;
 		for (next = i; next < h->n && h->list[next].cpu == h->list[i].cpu; next++)
-			s += record_hole_seconds(scan, h->list[next].to_ns) -
-			     record_hole_seconds(scan, h->list[next].from_ns);
+			s += record_seconds_at(scan, h->list[next].to_ns) -
+			     record_seconds_at(scan, h->list[next].from_ns);
 		strbuf_printf(b, "%s cpu%u %zu (%.3f s)", i ? "," : "; holes:", h->list[i].cpu,
 			      next - i, s);
 	}
@@ -111,8 +111,8 @@ static const char *snapshot_report_keep(struct snapshot_log *log, struct strbuf 
 	return *slot ? *slot : "";
 }
 
-const char *snapshot_log_saved(struct snapshot_log *log, const struct snapshot_facts *f,
-			       struct trace_scan *scan)
+const char *snapshot_log_add_saved(struct snapshot_log *log, const struct snapshot_facts *f,
+				   struct trace_scan *scan)
 {
 	const struct record_facts facts = {
 		.config = f->config,
@@ -142,8 +142,9 @@ const char *snapshot_log_saved(struct snapshot_log *log, const struct snapshot_f
 	return snapshot_report_keep(log, &line);
 }
 
-const char *snapshot_log_failed(struct snapshot_log *log,
-				const Pb__ObservableEvents__CloneTriggerHit *hit, const char *why)
+const char *snapshot_log_add_failed(struct snapshot_log *log,
+				    const Pb__ObservableEvents__CloneTriggerHit *hit,
+				    const char *why)
 {
 	struct strbuf line = {0};
 

@@ -34,12 +34,13 @@ struct snapshot_facts {
 	const char *cut; /* why the file is incomplete; NULL: it is complete */
 };
 
-/* Each returns the line for the user, valid until the next call; "" if memory is out. scan is moved
- * into the log and is empty afterwards. */
-const char *snapshot_log_saved(struct snapshot_log *log, const struct snapshot_facts *f,
-			       struct trace_scan *scan);
-const char *snapshot_log_failed(struct snapshot_log *log,
-				const Pb__ObservableEvents__CloneTriggerHit *hit, const char *why);
+/* Each adds a line and returns it for the user, valid until the next call; "" if memory is out.
+ * scan is moved into the log and is empty afterwards. */
+const char *snapshot_log_add_saved(struct snapshot_log *log, const struct snapshot_facts *f,
+				   struct trace_scan *scan);
+const char *snapshot_log_add_failed(struct snapshot_log *log,
+				    const Pb__ObservableEvents__CloneTriggerHit *hit,
+				    const char *why);
 
 /* Appends the newest lines, and the number of earlier ones. */
 void snapshot_log_write(const struct snapshot_log *log, struct strbuf *out);

@@ -17,7 +17,7 @@
 
 /* What a reader of the trace has to know, although nothing is lost or missing. */
 
-static bool overwritten(const struct trace_scan *s)
+static bool has_overwritten(const struct trace_scan *s)
 {
 	for (size_t i = 0; i < s->stats.n_buffers; i++)
 		if (s->stats.buffers[i].bytes_overwritten)
@@ -41,7 +41,7 @@ static bool is_of_kernel(const char *event)
 }
 
 /* Returns true if events of the kernel are requested, but recorded only while some threads run. */
-static bool lacks_kernel(const Pb__TraceConfig *config)
+static bool lacks_kernel_events(const Pb__TraceConfig *config)
 {
 	for (size_t i = 0; i < config->n_data_sources; i++) {
 		const Pb__FtraceConfig *c = config_source_ftrace(config->data_sources[i]);
@@ -64,20 +64,21 @@ static uint64_t covered_ns(const struct trace_scan *s)
 }
 
 /* Appends a line for each note. */
-static void record_notes(const struct record_facts *f, struct strbuf *lines)
+static void record_put_notes(const struct record_facts *f, struct strbuf *lines)
 {
 	const struct trace_scan *s = f->scan;
 
 	if (s->compressed_packets)
 		strbuf_printf(lines, "compressed packets that this summary does not read: %llu\n",
 			      (unsigned long long)s->compressed_packets);
-	if (config_triggers_end_ring(f->config) && !f->snapshots && covered_ns(s) && overwritten(s))
+	if (config_triggers_end_ring(f->config) && !f->snapshots && covered_ns(s) &&
+	    has_overwritten(s))
 		strbuf_printf(lines, "the ring buffer wrapped: the trace covers the last %.1f s\n",
 			      (double)covered_ns(s) / 1e9);
 	if (s->bad_packets)
 		strbuf_printf(lines, "packets that this summary could not read: %llu\n",
 			      (unsigned long long)s->bad_packets);
-	if (lacks_kernel(f->config))
+	if (lacks_kernel_events(f->config))
 		strbuf_printf(lines,
 			      "interrupts, received packets, work queues and idle CPUs are not of "
 			      "the recorded threads: the trace has only what happened while these "
@@ -106,7 +107,7 @@ static void write_time(const struct record_facts *f, struct strbuf *out)
 {
 	strbuf_printf(out, "%s %.2f s", f->goes_on ? "Snapshot after" : "Recorded",
 		      record_seconds(f));
-	record_other_durations(f, out);
+	record_put_other_durations(f, out);
 	if (f->cpus)
 		strbuf_printf(out, " on %u CPU%s", f->cpus, f->cpus == 1 ? "" : "s");
 }
@@ -417,8 +418,8 @@ static void write_hole(const struct trace_scan *s, const struct hole *h, struct 
 {
 	char number[32];
 
-	strbuf_printf(b, " %.3f-%.3f s", record_hole_seconds(s, h->from_ns),
-		      record_hole_seconds(s, h->to_ns));
+	strbuf_printf(b, " %.3f-%.3f s", record_seconds_at(s, h->from_ns),
+		      record_seconds_at(s, h->to_ns));
 	if (h->events)
 		strbuf_printf(b, " (%s events)", str_thousands(h->events, number));
 	else if (h->on_the_way)
@@ -539,7 +540,7 @@ static size_t put_idle_sources(const struct record_facts *f, struct strbuf *line
 	return n;
 }
 
-size_t record_missing(const struct record_facts *f, struct strbuf *ret)
+size_t record_put_missing(const struct record_facts *f, struct strbuf *ret)
 {
 	struct strbuf lines = {0};
 	size_t n = 0;
@@ -561,7 +562,7 @@ size_t record_missing(const struct record_facts *f, struct strbuf *ret)
 		n++;
 	}
 	if (f->idle)
-		n += missing_idle(f->idle, f->events, &lines);
+		n += missing_events_write_idle(f->idle, f->events, &lines);
 	for (size_t i = 0; i < f->scan->sources.unread.n; i++, n++)
 		strbuf_printf(&lines, "%s of %s\n",
 			      str_starts(f->scan->sources.unread.names[i], "linux.perf: ")
@@ -570,7 +571,7 @@ size_t record_missing(const struct record_facts *f, struct strbuf *ret)
 			      f->scan->sources.unread.names[i]);
 	for (size_t i = 0; i < f->scan->sources.uncounted.n; i++, n++)
 		strbuf_printf(&lines, "eBPF counters: %s\n", f->scan->sources.uncounted.names[i]);
-	n += missing_events(f->config, &f->scan->ftrace, f->events, &lines);
+	n += missing_events_write(f->config, &f->scan->ftrace, f->events, &lines);
 	n += put_idle_sources(f, &lines);
 	strbuf_puts(ret, lines.s ? lines.s : "");
 	strbuf_deinit(&lines);
@@ -580,7 +581,7 @@ size_t record_missing(const struct record_facts *f, struct strbuf *ret)
 static bool write_missing(const struct record_facts *f, struct strbuf *out)
 {
 	struct strbuf lines = {0};
-	size_t n = record_missing(f, &lines);
+	size_t n = record_put_missing(f, &lines);
 
 	if (n)
 		write_lines("missing", lines.s ? lines.s : "", out);
@@ -607,7 +608,7 @@ static void write_notes(const struct record_facts *f, struct strbuf *out)
 {
 	struct strbuf lines = {0};
 
-	record_notes(f, &lines);
+	record_put_notes(f, &lines);
 	if (lines.s)
 		write_lines("note", lines.s, out);
 	strbuf_deinit(&lines);

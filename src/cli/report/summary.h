@@ -19,17 +19,17 @@ struct record_verdict {
 /* Appends the summary: a few lines for a person, each ended. */
 void record_summary_write(const struct record_facts *f, struct strbuf *out,
 			  struct record_verdict *ret);
-/* The same, with the next step as its last line if there is a file. */
+/* Appends the summary with the next step as its last line, if there is a file. */
 void record_summary_with_next_step(const struct record_facts *f, struct strbuf *text,
 				   struct record_verdict *ret);
 /* Appends the summary as one line of JSON for a program. docs/record.md lists its keys. */
-void record_summary_json(const struct record_facts *f, struct strbuf *out,
-			 struct record_verdict *ret);
+void record_summary_write_json(const struct record_facts *f, struct strbuf *out,
+			       struct record_verdict *ret);
 
 /* ---- used by both forms ---- */
 
 /* Appends a line for each requested item that is missing. A line that begins with a blank continues
  * the line before. Returns the number of items. */
-size_t record_missing(const struct record_facts *f, struct strbuf *ret);
+size_t record_put_missing(const struct record_facts *f, struct strbuf *ret);
 /* Returns true if the trace has no events because none of the requested ones could be recorded. */
 bool record_is_refused(const struct record_facts *f);

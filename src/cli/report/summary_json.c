@@ -15,7 +15,7 @@
 
 /* ---- values ---- */
 
-static void key(struct strbuf *b, const char *name)
+static void put_key(struct strbuf *b, const char *name)
 {
 	char last = b->len ? b->s[b->len - 1] : '{';
 
@@ -28,25 +28,25 @@ static void summary_json_put_text(struct strbuf *b, const char *name, const char
 {
 	if (!text)
 		return;
-	key(b, name);
+	put_key(b, name);
 	strbuf_put_json(b, text);
 }
 
 static void summary_json_put_number(struct strbuf *b, const char *name, uint64_t n)
 {
-	key(b, name);
+	put_key(b, name);
 	strbuf_printf(b, "%llu", (unsigned long long)n);
 }
 
 static void put_seconds(struct strbuf *b, const char *name, double s)
 {
-	key(b, name);
+	put_key(b, name);
 	strbuf_printf(b, "%.6f", isfinite(s) ? s : 0.0);
 }
 
 static void put_bool(struct strbuf *b, const char *name, bool value)
 {
-	key(b, name);
+	put_key(b, name);
 	strbuf_puts(b, value ? "true" : "false");
 }
 
@@ -64,7 +64,7 @@ static void put_lines(struct strbuf *b, const char *name, const char *lines)
 	const char *end;
 	bool first = true;
 
-	key(b, name);
+	put_key(b, name);
 	strbuf_putc(b, '[');
 	for (; lines && *lines; lines = end + (*end == '\n')) {
 		end = strchrnul(lines, '\n');
@@ -91,7 +91,7 @@ static void put_groups(const struct trace_scan *s, struct strbuf *b)
 
 	if (event_counts_by_group(&s->ftrace.counts, &groups, &n))
 		return;
-	key(b, "event_groups");
+	put_key(b, "event_groups");
 	strbuf_putc(b, '{');
 	for (size_t i = 0; i < n; i++) {
 		strbuf_puts(b, i ? "," : "");
@@ -103,7 +103,7 @@ static void put_groups(const struct trace_scan *s, struct strbuf *b)
 
 static void put_samples(const struct sample_counts *c, struct strbuf *b)
 {
-	key(b, "samples");
+	put_key(b, "samples");
 	strbuf_putc(b, '{');
 	for (int i = 0; i < SAMPLES_KINDS; i++)
 		if (c->of[i])
@@ -113,7 +113,7 @@ static void put_samples(const struct sample_counts *c, struct strbuf *b)
 
 static void summary_json_put_losses(const struct losses *l, struct strbuf *b)
 {
-	key(b, "losses");
+	put_key(b, "losses");
 	strbuf_putc(b, '[');
 	for (size_t i = 0; i < l->n; i++) {
 		const struct loss *one = &l->list[i];
@@ -134,15 +134,15 @@ static void summary_json_put_losses(const struct losses *l, struct strbuf *b)
 static void put_holes(const struct trace_scan *s, struct strbuf *b)
 {
 	summary_json_put_number(b, "hole_count", s->ftrace.holes.total);
-	key(b, "holes");
+	put_key(b, "holes");
 	strbuf_putc(b, '[');
 	for (size_t i = 0; i < s->ftrace.holes.n; i++) {
 		const struct hole *h = &s->ftrace.holes.list[i];
 
 		open_element(b);
 		summary_json_put_number(b, "cpu", h->cpu);
-		put_seconds(b, "from_s", record_hole_seconds(s, h->from_ns));
-		put_seconds(b, "to_s", record_hole_seconds(s, h->to_ns));
+		put_seconds(b, "from_s", record_seconds_at(s, h->from_ns));
+		put_seconds(b, "to_s", record_seconds_at(s, h->to_ns));
 		summary_json_put_text(b, "place",
 				      h->on_the_way ? "behind the ring" : "kernel ring");
 		if (h->events)
@@ -156,7 +156,7 @@ static void put_departures(const struct record_facts *f, struct strbuf *b)
 {
 	const struct service_stats *s = record_stats(f);
 
-	key(b, "departures");
+	put_key(b, "departures");
 	strbuf_putc(b, '[');
 	for (size_t i = 0; s && i < s->n_departures; i++) {
 		const struct departure_stats *d = &s->departures[i];
@@ -221,11 +221,11 @@ static void put_contents(const struct record_facts *f, struct strbuf *b)
 	struct content_row *rows;
 	size_t n;
 
-	if (contents_rows(f->contents, &rows, &n) < 0) {
+	if (contents_list_rows(f->contents, &rows, &n) < 0) {
 		b->failed = true;
 		return;
 	}
-	key(b, "machines");
+	put_key(b, "machines");
 	strbuf_putc(b, '[');
 	for (size_t i = 0; i < f->contents->n_machines; i++) {
 		const struct content_machine *m = &f->contents->machines[i];
@@ -239,7 +239,7 @@ static void put_contents(const struct record_facts *f, struct strbuf *b)
 		strbuf_putc(b, '}');
 	}
 	strbuf_putc(b, ']');
-	key(b, "data_sources");
+	put_key(b, "data_sources");
 	strbuf_putc(b, '[');
 	for (size_t i = 0; i < f->config->n_data_sources; i++) {
 		const Pb__DataSourceConfig *source = f->config->data_sources[i]->config;
@@ -249,7 +249,7 @@ static void put_contents(const struct record_facts *f, struct strbuf *b)
 		strbuf_putc(b, '}');
 	}
 	strbuf_putc(b, ']');
-	key(b, "buffers");
+	put_key(b, "buffers");
 	strbuf_putc(b, '[');
 	for (size_t i = 0; i < f->config->n_buffers; i++) {
 		open_element(b);
@@ -264,7 +264,7 @@ static void put_contents(const struct record_facts *f, struct strbuf *b)
 		strbuf_putc(b, '}');
 	}
 	strbuf_putc(b, ']');
-	key(b, "contents");
+	put_key(b, "contents");
 	strbuf_putc(b, '[');
 	for (size_t i = 0; i < n; i++) {
 		open_element(b);
@@ -277,8 +277,8 @@ static void put_contents(const struct record_facts *f, struct strbuf *b)
 	free(rows);
 }
 
-void record_summary_json(const struct record_facts *f, struct strbuf *out,
-			 struct record_verdict *ret)
+void record_summary_write_json(const struct record_facts *f, struct strbuf *out,
+			       struct record_verdict *ret)
 {
 	struct record_verdict v = {0};
 	struct strbuf missing = {0};
@@ -298,7 +298,7 @@ void record_summary_json(const struct record_facts *f, struct strbuf *out,
 		put_trace(f, out, &v);
 	}
 	put_departures(f, out);
-	v.missing |= record_missing(f, &missing) != 0;
+	v.missing |= record_put_missing(f, &missing) != 0;
 	put_lines(out, "missing", missing.s);
 	if (f->contents)
 		put_contents(f, out);

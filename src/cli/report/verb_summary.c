@@ -95,7 +95,7 @@ static void write_table(const struct contents *c, struct strbuf *out)
 	struct content_row *rows;
 	size_t n;
 
-	if (contents_rows(c, &rows, &n) < 0) {
+	if (contents_list_rows(c, &rows, &n) < 0) {
 		out->failed = true;
 		return;
 	}
@@ -113,8 +113,8 @@ static void write_table(const struct contents *c, struct strbuf *out)
 	free(rows);
 }
 
-/* What a trace consists of, for a person: machines, config, data sources, buffers, and a table of
- * what its bytes are spent on. Appends lines, each ended. */
+/* Appends what a trace consists of, as lines for a person: machines, config, data sources, buffers,
+ * and a table of what its bytes are spent on. */
 static void trace_contents_write(const struct contents *c, const struct record_facts *f,
 				 struct strbuf *out)
 {
@@ -168,10 +168,10 @@ static void move_gone(struct verb_summary *s)
 	missing->n = kept;
 }
 
-void verb_summary_sources(struct verb_summary *s, const Pb__TracingServiceState *state)
+void verb_summary_note_sources(struct verb_summary *s, const Pb__TracingServiceState *state)
 {
-	config_sources_missing(verb_summary_config_of(s), state, &s->sources.missing,
-			       &s->sources.left_out);
+	config_sources_list_missing(verb_summary_config_of(s), state, &s->sources.missing,
+				    &s->sources.left_out);
 }
 
 /* Returns an exit code. */
@@ -221,7 +221,7 @@ int verb_summary_print(struct verb_summary *s, const struct verb_summary_form *f
 		: stats && *stats->end_reason ? stats->end_reason
 					      : NULL;
 	if (form->json)
-		record_summary_json(&f, &text, &verdict);
+		record_summary_write_json(&f, &text, &verdict);
 	else if (form->to_stdout)
 		record_summary_write(&f, &text, &verdict);
 	else

@@ -36,9 +36,9 @@ struct verb_summary {
 
 void verb_summary_deinit(struct verb_summary *s);
 
-/* Takes the producers that are connected now: data sources of the config without a producer are
+/* Notes the producers that are connected now: data sources of the config without a producer are
  * missing. verb_summary_print() reports linux.ftrace as gone if the trace has events. */
-void verb_summary_sources(struct verb_summary *s, const Pb__TracingServiceState *state);
+void verb_summary_note_sources(struct verb_summary *s, const Pb__TracingServiceState *state);
 
 struct verb_summary_form {
 	bool quiet; /* print no text on standard error */

@@ -77,7 +77,7 @@ static void top_end(struct top *t, int code, const char *why)
 
 static uint64_t value_age_ns(const struct top *t)
 {
-	uint64_t newest = t->live ? live_newest(t->live) : 0, now = clock_boot_ns();
+	uint64_t newest = t->live ? live_newest_time(t->live) : 0, now = clock_boot_ns();
 
 	return newest && now > newest ? now - newest : 0;
 }
@@ -256,7 +256,7 @@ static int top_on_packet(void *ctx, const uint8_t *data, size_t len)
 	struct top *t = ctx;
 
 	if (t->live)
-		live_packet(t->live, data, len);
+		live_add_packet(t->live, data, len);
 	return 0;
 }
 
@@ -279,7 +279,7 @@ static void top_on_stats(void *ctx, bool at_end, const Pb__TraceStats *stats)
 	strbuf_clear(&t->lost);
 	if (!s)
 		return;
-	stats_message_decode(stats, s);
+	service_stats_from_message(stats, s);
 	for (size_t i = 0; i < s->n_buffers; i++) {
 		sum.chunks_overwritten += s->buffers[i].chunks_overwritten;
 		sum.chunks_discarded += s->buffers[i].chunks_discarded;
@@ -301,7 +301,7 @@ static int on_caught_up(void *ctx)
 {
 	struct top *t = ctx;
 
-	if (t->view.paused || !t->live || !live_screen(t->live))
+	if (t->view.paused || !t->live || !live_end_period(t->live))
 		return 0;
 	if (t->shown || (live_machine(t->live)->has_cpu && live_knows_processes(t->live)))
 		show_screen(t);
@@ -429,7 +429,7 @@ static void top_on_tick(evutil_socket_t fd, short what, void *ctx)
 	}
 	/* If the values are late, also those that a producer has not committed yet are read;
 	 * sonda-probes commits each poll. */
-	late = !live_newest(t->live) || is_late(t);
+	late = !live_newest_time(t->live) || is_late(t);
 	if (t->session && record_session_catch_up(t->session, late))
 		record_session_ask_stats(t->session);
 	else if (late)

@@ -55,7 +55,7 @@ static int top_rows_sort(struct top_rows *r, const struct top_selection *s, cons
 {
 	struct collection c = {.rows = r, .selection = s};
 
-	live_each(live, top_rows_add, &c);
+	live_each_process(live, top_rows_add, &c);
 	if (r->n)
 		qsort_r(r->list, r->n, sizeof(*r->list), top_rows_compare,
 			(void *)&top_columns[s->sort]);

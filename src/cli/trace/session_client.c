@@ -469,7 +469,7 @@ static void session_client_on_stats(void *ctx, int error, const void *data, size
 
 	stats = answer_unpack(&pb__trace_stats__descriptor, &error, data, len);
 	if (stats)
-		stats_message_decode(stats, c->stats);
+		service_stats_from_message(stats, c->stats);
 	answered(c, error);
 }
 

@@ -43,7 +43,7 @@ bool trace_input_is_trace(const char *path)
 	uint64_t size;
 	ssize_t n = trace_input_read_head(path, head, &size);
 
-	return n > 0 && packets_begin(head, (size_t)n, size);
+	return n > 0 && packets_are_binary(head, (size_t)n, size);
 }
 
 bool trace_input_is_text(const char *path)

@@ -6,7 +6,7 @@ static void describe(struct event_counts *c, uint32_t field, const char *group)
 {
 	struct pb_field f = {.id = 1, .data = (const uint8_t *)group, .len = strlen(group)};
 
-	event_counts_describe(c, field, &f);
+	event_counts_set_group(c, field, &f);
 }
 
 static void check_groups(const struct event_counts *c, const char *expected)

@@ -55,7 +55,7 @@ static struct pb_enc *begin(struct rig *r, uint64_t ns)
 static void take(struct rig *r)
 {
 	assert_false(r->packet.failed);
-	live_packet(r->live, r->packet.buf, pb_mem_len(&r->packet));
+	live_add_packet(r->live, r->packet.buf, pb_mem_len(&r->packet));
 }
 
 static void describe(struct rig *r, uint64_t uuid, uint64_t parent, const char *name, int32_t pid)
@@ -126,7 +126,7 @@ static const struct live_process *process(const struct rig *r)
 {
 	const struct live_process *p = NULL;
 
-	live_each(r->live, find, &p);
+	live_each_process(r->live, find, &p);
 	return p;
 }
 
@@ -156,7 +156,7 @@ static void poll_first(struct rig *r, const char *counter)
 	describe(r, EBPF, 0, NULL, 7);
 	describe(r, GROUP, EBPF, counter, 0);
 	value(r, BEGAN, GROUP, 0);
-	live_screen(r->live);
+	live_end_period(r->live);
 }
 
 LIVE_TEST(what_was_counted_until_the_first_poll_has_no_rate, 16)
@@ -164,11 +164,11 @@ LIVE_TEST(what_was_counted_until_the_first_poll_has_no_rate, 16)
 	describe_process(r);
 	/* Programs count from when they are attached, which is before the session has begun. */
 	value(r, BEGAN + 1, CPU_TIME, NS_PER_S);
-	live_screen(r->live);
+	live_end_period(r->live);
 	assert_false(process(r)->values[LIVE_CPU].has_rate);
 	assert_int_equal(process(r)->values[LIVE_CPU].total, NS_PER_S);
 	value(r, BEGAN + 1 + NS_PER_S, CPU_TIME, NS_PER_S + 9);
-	live_screen(r->live);
+	live_end_period(r->live);
 	check_rate(r, LIVE_CPU, 9, NS_PER_S + 9);
 }
 
@@ -177,12 +177,12 @@ LIVE_TEST(a_rate_is_growth_by_the_time_between_values, 16)
 	poll_first(r, "CPU time");
 	describe_process(r);
 	value(r, AFTER(2), CPU_TIME, NS_PER_S);
-	assert_true(live_screen(r->live));
+	assert_true(live_end_period(r->live));
 	check_rate(r, LIVE_CPU, 5e8, NS_PER_S);
 	value(r, AFTER(3), CPU_TIME, NS_PER_S + 250);
-	assert_true(live_screen(r->live));
+	assert_true(live_end_period(r->live));
 	check_rate(r, LIVE_CPU, 250, NS_PER_S + 250);
-	assert_false(live_screen(r->live)); /* nothing new */
+	assert_false(live_end_period(r->live)); /* nothing new */
 	check_rate(r, LIVE_CPU, 250, NS_PER_S + 250);
 }
 
@@ -191,10 +191,10 @@ LIVE_TEST(a_process_that_began_later_counts_from_the_screen_before, 16)
 	describe(r, EBPF, 0, NULL, 7);
 	describe(r, GROUP, EBPF, "CPU time", 0);
 	value(r, AFTER(9), GROUP, 1);
-	assert_true(live_screen(r->live));
+	assert_true(live_end_period(r->live));
 	describe_process(r);
 	value(r, AFTER(10), CPU_TIME, 700);
-	assert_true(live_screen(r->live));
+	assert_true(live_end_period(r->live));
 	check_rate(r, LIVE_CPU, 700, 700);
 }
 
@@ -203,10 +203,10 @@ LIVE_TEST(what_a_process_did_before_the_session_is_no_growth, 16)
 	name_process(r, "old", BEGAN - NS_PER_S);
 	describe_process(r);
 	value(r, AFTER(1), READ, 5000);
-	live_screen(r->live);
+	live_end_period(r->live);
 	assert_false(process(r)->values[LIVE_READ].has_rate);
 	value(r, AFTER(2), READ, 5600);
-	live_screen(r->live);
+	live_end_period(r->live);
 	check_rate(r, LIVE_READ, 600, 600);
 }
 
@@ -216,7 +216,7 @@ LIVE_TEST(what_a_new_process_did_before_its_first_poll_is_growth, 16)
 	name_process(r, "new", AFTER(1) / 2 + BEGAN / 2);
 	describe_process(r);
 	value(r, AFTER(1), READ, 5000);
-	live_screen(r->live);
+	live_end_period(r->live);
 	check_rate(r, LIVE_READ, 5000, 5000);
 }
 
@@ -225,11 +225,11 @@ LIVE_TEST(another_process_with_the_same_pid_starts_anew, 16)
 	name_process(r, "first", AFTER(0));
 	describe_process(r);
 	value(r, AFTER(1), SYSCALLS, 90);
-	live_screen(r->live);
+	live_end_period(r->live);
 	name_process(r, "first", 0); /* unknown: the start of before stays */
 	name_process(r, "second", AFTER(1));
 	value(r, AFTER(2), SYSCALLS, 100);
-	live_screen(r->live);
+	live_end_period(r->live);
 	assert_string_equal(process(r)->name, "second");
 	check_rate(r, LIVE_SYSCALLS, 100, 100);
 }
@@ -239,14 +239,14 @@ LIVE_TEST(a_process_that_ended_has_rate_0_and_is_forgotten, 16)
 	poll_first(r, "CPU time");
 	describe_process(r);
 	value(r, AFTER(1), CPU_TIME, 100);
-	live_screen(r->live);
+	live_end_period(r->live);
 	describe(r, EBPF, 0, NULL, 7);
 	describe(r, GROUP, EBPF, "CPU time", 0);
 	value(r, AFTER(2), GROUP, 1);
-	live_screen(r->live);
+	live_end_period(r->live);
 	check_rate(r, LIVE_CPU, 0, 100);
 	value(r, AFTER(5), GROUP, 1);
-	live_screen(r->live);
+	live_end_period(r->live);
 	assert_null(process(r));
 }
 
@@ -257,9 +257,9 @@ LIVE_TEST(a_process_that_a_late_poll_meets_keeps_its_name, 16)
 	describe(r, GROUP, EBPF, "CPU time", 0);
 	poll_memory(r, AFTER(1), 1);
 	value(r, AFTER(9), GROUP, 1);
-	live_screen(r->live);
+	live_end_period(r->live);
 	poll_memory(r, AFTER(10), PID);
-	live_screen(r->live);
+	live_end_period(r->live);
 	assert_non_null(process(r));
 	assert_string_equal(process(r)->name, "name");
 }
@@ -270,9 +270,9 @@ LIVE_TEST(a_process_that_several_polls_do_not_meet_is_forgotten, 16)
 	poll_memory(r, AFTER(1), PID);
 	for (unsigned second = 1; second < 6; second++)
 		poll_memory(r, AFTER(second), 1);
-	live_screen(r->live);
+	live_end_period(r->live);
 	poll_memory(r, AFTER(6), PID);
-	live_screen(r->live);
+	live_end_period(r->live);
 	assert_non_null(process(r));
 	assert_string_equal(process(r)->name, "");
 }
@@ -285,7 +285,7 @@ LIVE_TEST(a_counter_below_a_group_of_the_process_is_not_one_of_its_own, 16)
 	describe(r, BY_NAME, GROUP, "syscalls", 0);
 	value(r, AFTER(1), BY_NAME, 50);
 	value(r, AFTER(1), SYSCALLS, 8);
-	live_screen(r->live);
+	live_end_period(r->live);
 	check_rate(r, LIVE_SYSCALLS, 8, 8);
 }
 
@@ -293,7 +293,7 @@ LIVE_TEST(a_process_without_a_counter_of_calls_made_none, 16)
 {
 	describe_process(r);
 	value(r, AFTER(1), CPU_TIME, 50);
-	live_screen(r->live);
+	live_end_period(r->live);
 	assert_false(process(r)
 			     ->values[LIVE_SYSCALLS]
 			     .has_rate); /* nor is it known that they are counted */
@@ -301,7 +301,7 @@ LIVE_TEST(a_process_without_a_counter_of_calls_made_none, 16)
 	describe(r, GROUP, EBPF, "syscalls", 0);
 	value(r, AFTER(2), GROUP, 1);
 	value(r, AFTER(2), CPU_TIME, 60);
-	live_screen(r->live);
+	live_end_period(r->live);
 	check_rate(r, LIVE_SYSCALLS, 0, 0);
 }
 
@@ -319,7 +319,7 @@ LIVE_TEST(several_values_in_one_packet, 16)
 	pb_enc_i64(e, PB_TRACK_EVENT_EXTRA_COUNTER_VALUES, 7);
 	pb_enc_close(e);
 	take(r);
-	live_screen(r->live);
+	live_end_period(r->live);
 	check_rate(r, LIVE_CPU, 5, 5);
 	check_rate(r, LIVE_SYSCALLS, 7, 7);
 }
@@ -332,7 +332,7 @@ LIVE_TEST(the_longest_latency_of_the_cpus, 16)
 	describe(r, CPU3, GROUP, "CPU 3", 0);
 	describe(r, P99, CPU3, "runq latency p99", 0);
 	value(r, AFTER(1), P99, 4711);
-	assert_true(live_screen(r->live));
+	assert_true(live_end_period(r->live));
 	m = live_machine(r->live);
 	assert_true(m->has_runq);
 	assert_int_equal(m->runq_p99_cpu, 3);
@@ -372,8 +372,8 @@ LIVE_TEST(every_loss_is_counted, 16)
 	pb_enc_close(e);
 	take(r);
 	value(r, AFTER(1), 998, 3); /* its description was in a packet that is missing */
-	live_packet(r->live, (const uint8_t *)"\xff", 1);
-	live_screen(r->live);
+	live_add_packet(r->live, (const uint8_t *)"\xff", 1);
+	live_end_period(r->live);
 	l = live_losses(r->live);
 	assert_int_equal(l->unknown_values, 1);
 	assert_int_equal(l->packets, 1);
@@ -415,7 +415,7 @@ LIVE_TEST(the_time_of_the_cpus, 16)
 		}
 		pb_enc_close(e);
 		take(r);
-		assert_true(live_screen(r->live));
+		assert_true(live_end_period(r->live));
 		assert_int_equal(live_machine(r->live)->has_cpu, i > 0);
 	}
 	assert_int_equal(live_machine(r->live)->cpus, 2);
@@ -464,14 +464,14 @@ LIVE_TEST(rows_of_families_are_rates_of_processes, 1)
 {
 	ROWS(r, BEGAN, "cpu_time", 5, 7, 0, 0, 0, 0, 0);
 	ROWS(r, BEGAN, "syscalls", 3, 7, 0, 0, 0);
-	live_screen(r->live);
+	live_end_period(r->live);
 	ROWS(r, AFTER(1), "cpu_time", 5, PID, 100, 0, 900, 0, 0, 7, 1, 1, 1, 1, 1);
 	ROWS(r, AFTER(1), "syscalls", 3, PID, 10, 500, 1);
 	assert_false(live_knows_processes(r->live));
 	ROWS(r, AFTER(1), "processes", 4, PID, 5, 4096, 1000, 2000);
 	assert_true(live_knows_processes(r->live));
 	name_in_rows(r, AFTER(1), "cat");
-	assert_true(live_screen(r->live));
+	assert_true(live_end_period(r->live));
 	check_rate(r, LIVE_CPU, 100, 100);
 	check_rate(r, LIVE_SLEEP, 900, 900);
 	check_rate(r, LIVE_SYSCALLS, 10, 10);
@@ -481,7 +481,7 @@ LIVE_TEST(rows_of_families_are_rates_of_processes, 1)
 	assert_int_equal(process(r)->values[LIVE_READ].total, 0);
 	ROWS(r, AFTER(2), "cpu_time", 5, PID, 150, 50, 900, 0, 0);
 	ROWS(r, AFTER(2), "processes", 4, PID, 5, 8192, 1500, 2000);
-	live_screen(r->live);
+	live_end_period(r->live);
 	check_rate(r, LIVE_CPU, 50, 150);
 	check_rate(r, LIVE_RUNQ, 50, 50);
 	check_rate(r, LIVE_SYSCALLS, 10, 10); /* the family was not read in this period */
@@ -492,26 +492,26 @@ LIVE_TEST(rows_of_families_are_rates_of_processes, 1)
 LIVE_TEST(a_process_that_stopped_between_two_polls_has_the_rate_of_both, 1)
 {
 	ROWS(r, BEGAN, "cpu_time", 5, PID, 0, 0, 0, 0, 0);
-	live_screen(r->live);
+	live_end_period(r->live);
 	ROWS(r, AFTER(1), "cpu_time", 5, PID, 100, 0, 0, 0, 0);
 	ROWS(r, AFTER(2), "cpu_time", 5, 7, 100, 0, 0, 0, 0);
-	live_screen(r->live);
+	live_end_period(r->live);
 	check_rate(r, LIVE_CPU, 50, 100);
 	/* A short period: it did nothing. */
 	ROWS(r, AFTER(2) + 1000, "cpu_time", 5, 7, 200, 0, 0, 0, 0);
-	live_screen(r->live);
+	live_end_period(r->live);
 	check_rate(r, LIVE_CPU, 0, 100);
 }
 
 LIVE_TEST(rows_that_arrive_after_the_screen_of_their_poll_do_not_raise_the_next, 1)
 {
 	ROWS(r, BEGAN, "cpu_time", 5, PID, 0, 0, 0, 0, 0);
-	live_screen(r->live);
+	live_end_period(r->live);
 	ROWS(r, AFTER(1), "cpu_time", 5, 7, 100, 0, 0, 0, 0);
-	live_screen(r->live);
+	live_end_period(r->live);
 	ROWS(r, AFTER(1), "cpu_time", 5, PID, 100, 0, 0, 0, 0);
 	ROWS(r, AFTER(2), "cpu_time", 5, PID, 130, 0, 0, 0, 0);
-	live_screen(r->live);
+	live_end_period(r->live);
 	check_rate(r, LIVE_CPU, 30, 130);
 }
 
@@ -520,41 +520,41 @@ LIVE_TEST(a_screen_without_new_values_of_processes_is_stale, 1)
 	uint64_t at;
 
 	ROWS(r, BEGAN, "cpu_time", 5, PID, 0, 0, 0, 0, 0);
-	live_screen(r->live);
+	live_end_period(r->live);
 	assert_false(live_is_stale(r->live, &at));
 	ROWS(r, AFTER(1), "cpu_time", 5, PID, 100, 0, 0, 0, 0);
-	live_screen(r->live);
+	live_end_period(r->live);
 	assert_false(live_is_stale(r->live, &at));
 	/* Another source goes on. */
 	ROWS(r, AFTER(2), "syscalls", 3, PID, 10, 500, 1);
-	assert_true(live_screen(r->live));
+	assert_true(live_end_period(r->live));
 	assert_true(live_is_stale(r->live, &at));
 	assert_int_equal(at, AFTER(1));
 	ROWS(r, AFTER(3), "cpu_time", 5, PID, 200, 0, 0, 0, 0);
-	live_screen(r->live);
+	live_end_period(r->live);
 	assert_false(live_is_stale(r->live, &at));
 }
 
 LIVE_TEST(a_process_that_no_list_has_is_shown_while_it_counts, 1)
 {
 	ROWS(r, BEGAN, "cpu_time", 5, 7, 0, 0, 0, 0, 0);
-	live_screen(r->live);
+	live_end_period(r->live);
 	ROWS(r, AFTER(1), "cpu_time", 5, PID, 100, 0, 0, 0, 0);
 	ROWS(r, AFTER(1), "processes", 4, 7, 5, 4096, 0, 0);
-	live_screen(r->live);
+	live_end_period(r->live);
 	check_rate(r, LIVE_CPU, 100, 100);
 	ROWS(r, AFTER(2), "cpu_time", 5, 7, 1, 0, 0, 0, 0);
 	ROWS(r, AFTER(2), "processes", 4, 7, 5, 4096, 0, 0);
-	live_screen(r->live);
+	live_end_period(r->live);
 	assert_null(process(r));
 }
 
 LIVE_TEST(another_process_with_the_pid_counts_from_its_own_start, 1)
 {
 	ROWS(r, AFTER(1), "processes", 4, PID, 5, 4096, 1000, 0);
-	live_screen(r->live);
+	live_end_period(r->live);
 	ROWS(r, AFTER(2), "processes", 4, PID, AFTER(1), 4096, 300, 0);
-	live_screen(r->live);
+	live_end_period(r->live);
 	check_rate(r, LIVE_READ, 300, 300);
 }
 

@@ -22,9 +22,9 @@ static void fill_states(struct store *s)
 		table_set_dur(t, STATE_DUR, row, i % 100);
 		table_set_u32(t, STATE_UTID, row, i % 9 ? i * i % 50 : NULL_U32);
 		table_set_u16(t, STATE_STATE, row,
-			      name == 4
-				      ? NULL_U16
-				      : store_state(s, strings_intern_z(&s->strings, names[name])));
+			      name == 4 ? NULL_U16
+					: store_state_number(
+						  s, strings_intern_z(&s->strings, names[name])));
 		table_set_u32(t, STATE_MORE, row, NULL_U32);
 	}
 }

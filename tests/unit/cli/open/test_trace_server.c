@@ -11,7 +11,7 @@ static void name_is(const char *path, const char *expected)
 {
 	char buf[32];
 
-	trace_server_name(path, buf, sizeof(buf));
+	trace_server_make_name(path, buf, sizeof(buf));
 	assert_string_equal(buf, expected);
 }
 
@@ -52,12 +52,12 @@ TEST(the_kernel_names_the_user_of_a_connection)
 	assert_true(server >= 0);
 	local = address_of(server, false);
 	peer = address_of(server, true);
-	assert_int_equal(trace_server_peer(&local, &peer, &uid), 0);
+	assert_int_equal(trace_server_find_user(&local, &peer, &uid), 0);
 	assert_int_equal(uid, geteuid());
 	/* The kernel shows root as the user of a socket without a process. */
 	close(TAKE_FD(client));
-	assert_int_equal(trace_server_peer(&local, &peer, &uid), -ENOENT);
+	assert_int_equal(trace_server_find_user(&local, &peer, &uid), -ENOENT);
 	/* Both ends have to fit. */
 	peer.sin_port = htons((uint16_t)(ntohs(peer.sin_port) ^ 1));
-	assert_int_equal(trace_server_peer(&local, &peer, &uid), -ENOENT);
+	assert_int_equal(trace_server_find_user(&local, &peer, &uid), -ENOENT);
 }

@@ -16,7 +16,7 @@ static void check_events(const char *text, const struct ftrace_scan *ftrace,
 	Pb__TraceConfig *config = config_of(text);
 	struct strbuf lines = {0};
 
-	assert_int_equal(missing_events(config, ftrace, of_kernel, &lines), n);
+	assert_int_equal(missing_events_write(config, ftrace, of_kernel, &lines), n);
 	assert_string_equal(lines.s ? lines.s : "", expected);
 	strbuf_deinit(&lines);
 	pb__trace_config__free_unpacked(config, NULL);
@@ -112,7 +112,7 @@ static void check_all(const char *text, const char *expected)
 	Pb__TraceConfig *config = config_of(text);
 	struct strbuf lines = {0};
 
-	assert_int_equal(missing_all_events(config, &events, &lines), *expected != '\0');
+	assert_int_equal(missing_events_write_if_all(config, &events, &lines), *expected != '\0');
 	assert_string_equal(lines.s ? lines.s : "", expected);
 	strbuf_deinit(&lines);
 	pb__trace_config__free_unpacked(config, NULL);
@@ -162,7 +162,8 @@ static void check_sources(const char *source, const char *state, const char *mis
 	struct name_list missing = {0}, left_out = {0};
 	Pb__TraceConfig *config = config_of(source);
 
-	config_sources_missing(config, (Pb__TracingServiceState *)service, &missing, &left_out);
+	config_sources_list_missing(config, (Pb__TracingServiceState *)service, &missing,
+				    &left_out);
 	assert_int_equal(missing.n, missing_one != NULL);
 	if (missing_one)
 		assert_string_equal(missing.names[0], missing_one);

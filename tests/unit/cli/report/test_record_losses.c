@@ -219,8 +219,8 @@ FIXTURE_TEST(test_packets_that_found_no_room)
 	/* Writers that do not say how many. */
 	x.stats.buffers[0].writer_packet_loss = 4;
 	check_no_room("4 packets or more dropped: no room");
-	sequence_table_packet(&x.scan.sequences, 2, 77, 1 | 256, false);
-	sequence_table_packet(&x.scan.sequences, 2, 77, 1 | 128 | 256, false);
+	sequence_table_add_packet(&x.scan.sequences, 2, 77, 1 | 256, false);
+	sequence_table_add_packet(&x.scan.sequences, 2, 77, 1 | 128 | 256, false);
 	check_no_room("4 packets or more dropped: no room (written by pid 77)");
 	x.stats.buffers[0].writer_packet_loss = 0;
 	check_no_room("2 packets or more dropped: no room (written by pid 77)");
@@ -228,26 +228,26 @@ FIXTURE_TEST(test_packets_that_found_no_room)
 
 FIXTURE_TEST(dropped_packets_are_counted_not_their_gaps)
 {
-	sequence_table_packet(&x.scan.sequences, 2, 77, 1 | 128 | 256, false);
-	sequence_table_dropped(&x.scan.sequences, 2, 1000);
-	sequence_table_packet(&x.scan.sequences, 2, 77, 1 | 256, false);
-	sequence_table_dropped(&x.scan.sequences, 2, 234);
+	sequence_table_add_packet(&x.scan.sequences, 2, 77, 1 | 128 | 256, false);
+	sequence_table_add_dropped(&x.scan.sequences, 2, 1000);
+	sequence_table_add_packet(&x.scan.sequences, 2, 77, 1 | 256, false);
+	sequence_table_add_dropped(&x.scan.sequences, 2, 234);
 	x.stats.buffers[0].writer_packet_loss = 1;
 	check_no_room("1,234 packets dropped: no room (written by pid 77)");
 	/* And one of a writer that says less. */
-	sequence_table_packet(&x.scan.sequences, 3, 78, 1 | 256, false);
+	sequence_table_add_packet(&x.scan.sequences, 3, 78, 1 | 256, false);
 	check_no_room("1,235 packets or more dropped: no room (written by pid 78)");
 	/* A number that no writer can have reached. */
-	sequence_table_packet(&x.scan.sequences, 2, 77, 1 | 256, false);
-	sequence_table_dropped(&x.scan.sequences, 2, UINT64_MAX);
+	sequence_table_add_packet(&x.scan.sequences, 2, 77, 1 | 256, false);
+	sequence_table_add_dropped(&x.scan.sequences, 2, UINT64_MAX);
 	check_no_room(
 		"9,223,372,036,854,775,808 packets or more dropped: no room (written by pid 78)");
 }
 
 FIXTURE_TEST(test_gaps_without_a_reason)
 {
-	sequence_table_packet(&x.scan.sequences, 2, 77, 0, true);
-	sequence_table_packet(&x.scan.sequences, 2, 77, 1, false);
+	sequence_table_add_packet(&x.scan.sequences, 2, 77, 0, true);
+	sequence_table_add_packet(&x.scan.sequences, 2, 77, 1, false);
 	check(1, "gaps between packets, without a reason from the service: 1\n");
 	/* What the buffer's counters explain is not told twice. */
 	x.stats.buffers[0].bytes_overwritten = 1000;
@@ -256,7 +256,7 @@ FIXTURE_TEST(test_gaps_without_a_reason)
 
 FIXTURE_TEST(test_chunks_that_made_no_sense)
 {
-	sequence_table_packet(&x.scan.sequences, 2, 77, 1 | 4, false);
+	sequence_table_add_packet(&x.scan.sequences, 2, 77, 1 | 4, false);
 	check(1, "shared memory: invalid chunks: 1\n");
 }
 

@@ -127,7 +127,7 @@ FIXTURE_TEST(test_json_has_each_duration)
 	of_known_times("duration_ms: 5000");
 	x.scan.ftrace.first_ns = 7600000000;
 	x.scan.ftrace.last_ns = 13760000000;
-	record_summary_json(&x.f, &out, &verdict);
+	record_summary_write_json(&x.f, &out, &verdict);
 	assert_true(str_starts(out.s, expected));
 	assert_non_null(strstr(out.s, "\"events\":2,\"events_s\":6.160000,"));
 	strbuf_deinit(&out);
@@ -268,7 +268,7 @@ FIXTURE_TEST(test_the_same_as_json)
 	x.stats.n_departures = 1;
 	name_list_add(&x.sources, (const uint8_t *)"linux.frace", 11);
 	x.f.end = "its time is over";
-	record_summary_json(&x.f, &out, &verdict);
+	record_summary_write_json(&x.f, &out, &verdict);
 	assert_string_equal(
 		out.s,
 		"{\"duration_s\":5.000000,\"cpus\":2,\"output\":\"x.pftrace\",\"read\":true,\"file_"
@@ -699,7 +699,7 @@ FIXTURE_TEST(test_of_many_snapshots_the_newest_are_named)
 	x.f.snapshots = &log;
 	for (int i = 0; i < 25; i++) {
 		snprintf(why, sizeof(why), "no %d", i);
-		snapshot_log_failed(&log, &hit, why);
+		snapshot_log_add_failed(&log, &hit, why);
 	}
 	record_summary_write(&x.f, &out, &verdict);
 	assert_non_null(strstr(out.s, "  snapshot 5 earlier snapshots, then\n"));

@@ -75,7 +75,7 @@ FIXTURE_TEST(one_that_lost_nothing)
 	scan->ftrace.counts.total = 48211;
 	scan->started_ns = x->hit.boot_time_ns - 60 * NS_PER_S;
 	scan->ftrace.first_ns = x->hit.boot_time_ns - 8300 * NS_PER_MS;
-	is_line(snapshot_log_saved(&x->log, &x->snapshot, scan),
+	is_line(snapshot_log_add_saved(&x->log, &x->snapshot, scan),
 		"x.0.pftrace: trigger 'late' of app" AT
 		", 11.8 MiB, 48,211 events from 8.3 s before "
 		"it; lost nothing");
@@ -95,7 +95,7 @@ FIXTURE_TEST(losses_are_in_the_line)
 	scan->stats.n_buffers = 1;
 	scan->stats.buffers[0].size = 1000000;
 	scan->stats.buffers[0].chunks_discarded = 7;
-	is_line(snapshot_log_saved(&x->log, &x->snapshot, scan),
+	is_line(snapshot_log_add_saved(&x->log, &x->snapshot, scan),
 		"x.0.pftrace: *11.8 MiB, 0 events; lost: kernel rings: 12 events*; lost: central "
 		"buffer (977 KiB): full, the newest 7 chunks were discarded*");
 	assert_true(x->log.lossy);
@@ -112,7 +112,7 @@ FIXTURE_TEST(holes_are_in_the_line)
 	h->list[h->n++] = (struct hole){0, true, 4 * NS_PER_S, 4 * NS_PER_S + 250 * NS_PER_MS, 0};
 	h->list[h->n++] = (struct hole){3, false, 4 * NS_PER_S, 4 * NS_PER_S + NS_PER_MS, 7};
 	h->total = 5;
-	is_line(snapshot_log_saved(&x->log, &x->snapshot, scan),
+	is_line(snapshot_log_add_saved(&x->log, &x->snapshot, scan),
 		"*; lost: kernel rings: 12 events*; holes: cpu0 2 (1.250 s), cpu3 1 (0.001 s), 2 "
 		"shorter ones");
 }
@@ -127,22 +127,22 @@ FIXTURE_TEST(what_a_ring_overwrote_is_no_loss)
 	scan->stats.n_buffers = 1;
 	scan->stats.buffers[0].size = 1000000;
 	scan->stats.buffers[0].bytes_overwritten = 5000000;
-	sequence_table_packet(&scan->sequences, 2, 1, 1, true);
-	sequence_table_packet(&scan->sequences, 2, 1, 1, false);
-	is_line(snapshot_log_saved(&x->log, &x->snapshot, scan), "*; lost nothing");
+	sequence_table_add_packet(&scan->sequences, 2, 1, 1, true);
+	sequence_table_add_packet(&scan->sequences, 2, 1, 1, false);
+	is_line(snapshot_log_add_saved(&x->log, &x->snapshot, scan), "*; lost nothing");
 	assert_false(x->log.lossy);
 }
 
 FIXTURE_TEST(not_known_is_not_nothing)
 {
-	is_line(snapshot_log_saved(&x->log, &x->snapshot, &x->facts.scan),
+	is_line(snapshot_log_add_saved(&x->log, &x->snapshot, &x->facts.scan),
 		"x.0.pftrace: *11.8 MiB, 0 events");
 }
 
 TEST_STATE(one_that_found_no_room, setup_without_ftrace, teardown, struct fixture *x)
 {
 	x->snapshot.cut = "No space left on device";
-	is_line(snapshot_log_saved(&x->log, &x->snapshot, &x->facts.scan),
+	is_line(snapshot_log_add_saved(&x->log, &x->snapshot, &x->facts.scan),
 		"x.0.pftrace: trigger 'late' of app" AT ", 11.8 MiB; cut: No space left on "
 		"device");
 	assert_true(x->log.lossy);
@@ -152,10 +152,11 @@ FIXTURE_TEST(one_that_failed)
 {
 	x->hit.producer_name = NULL;
 	x->hit.boot_time_ns = 0;
-	is_line(snapshot_log_failed(&x->log, &x->hit, "it was too much"),
+	is_line(snapshot_log_add_failed(&x->log, &x->hit, "it was too much"),
 		"not saved: trigger 'late'" AT ": it was too much");
 	x->hit.trigger_name = (char *)"\033[31mred";
-	is_line(snapshot_log_failed(&x->log, &x->hit, "no"), "not saved: trigger '?[[]31mred'*");
+	is_line(snapshot_log_add_failed(&x->log, &x->hit, "no"),
+		"not saved: trigger '?[[]31mred'*");
 	assert_int_equal(x->log.failed, 2);
 	assert_int_equal(x->log.saved, 0);
 }
@@ -168,7 +169,7 @@ FIXTURE_TEST(summary_has_the_newest)
 
 	for (int i = 0; i < 25; i++) {
 		snprintf(why, sizeof(why), "no %d", i);
-		snapshot_log_failed(&x->log, &x->hit, why);
+		snapshot_log_add_failed(&x->log, &x->hit, why);
 	}
 	snapshot_log_write(&x->log, &out);
 	assert_true(str_starts(out.s, "5 earlier snapshots, then\nnot saved: "));

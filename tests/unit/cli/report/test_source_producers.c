@@ -38,7 +38,7 @@ static void gone_between(const char *before, const char *after, struct name_list
 	struct source_producers p = {0};
 
 	source_producers_note(&p, (Pb__TraceConfig *)config, (Pb__TracingServiceState *)first);
-	source_producers_gone(&p, (Pb__TracingServiceState *)last, ret);
+	source_producers_list_gone(&p, (Pb__TracingServiceState *)last, ret);
 	source_producers_deinit(&p);
 	protobuf_c_message_free_unpacked(config, NULL);
 	protobuf_c_message_free_unpacked(first, NULL);

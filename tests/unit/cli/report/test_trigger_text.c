@@ -36,7 +36,7 @@ TEST(what_is_waited_for)
 		struct facts x;
 
 		facts_init(&x, rows[i].config);
-		trigger_text(x.f.config, &text);
+		config_triggers_put_text(x.f.config, &text);
 		if (rows[i].text)
 			assert_string_equal(text.s, rows[i].text);
 		else
