@@ -4,7 +4,8 @@
 
 trace_processor 55 makes a second process of one whose parent ended: the process trees of the trace name another parent
 then, or one whose number stands for another process. 58 and sonda keep the first parent. So the rows of 55 are only
-comparable if the trees have one parent. What they say of a process whose parent ended in the trace is left out.
+comparable if the trees have one parent. What they say of a process whose parent ended in the trace, and of its threads, is
+left out.
 """
 import csv
 import io
@@ -12,7 +13,7 @@ import subprocess
 import sys
 import zlib
 
-PACKET, COMPRESSED, PROCESS_TREE, MACHINE_ID, PROCESSES, PID, PPID = 1, 50, 2, 98, 1, 1, 2
+PACKET, COMPRESSED, PROCESS_TREE, MACHINE_ID, PROCESSES, PID, PPID, THREADS, TGID = 1, 50, 2, 98, 1, 1, 2, 2, 3
 
 
 def varint(n):
@@ -62,12 +63,13 @@ def changed(parts, field, change):
 def tree_with_parents(tree, parents, machine):
     out = []
     for n, w, value in fields(tree):
-        if n == PROCESSES:
+        if n in (PROCESSES, THREADS):
             parts = list(fields(value))
-            known = parents.get((machine, dict((n, v) for n, w, v in parts if w == 0).get(PID, 0)), set())
+            pid = dict((n, v) for n, w, v in parts if w == 0).get(PID if n == PROCESSES else TGID, 0)
+            known = parents.get((machine, pid), set())
             if any(ended for _, ended in known):
                 continue
-            if len(known) == 1:
+            if n == PROCESSES and len(known) == 1:
                 value = message([p for p in parts if p[0] != PPID] + [(PPID, 0, next(iter(known))[0])])
         out.append((n, w, value))
     return message(out)
