@@ -68,7 +68,7 @@ if [ "${passed:-0}" -gt 0 ] && [ -z "${SLOWNESS:-}" ]; then
   grep -q 'w_0="text [0-9]*" w_1="" w_2="last" one="text' "$TMP/rows"
   verdict "a probe's array of strings is among them" $? "$TMP/rows"
 else
-  skip "a probe's array of strings is among them" "nobody passed it, or not in time"
+  skip "a probe's array of strings is among them" "no event with it came in time"
 fi
 
 # Nothing else is wrong with the trace than what is wrong with the ring: a switch that the kernel kept no record of.
@@ -88,6 +88,6 @@ elif peers=$(tests/interop/peers.sh 2>/dev/null); then
 [{"enough":1}]' ]
   verdict "trace_processor reads all of them without an error" $? "$TMP/tp"
 else
-  skip "trace_processor reads all of them without an error" "it cannot be had here"
+  skip "trace_processor reads all of them without an error" "it is not available here"
 fi
 exit $BAD

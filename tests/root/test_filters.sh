@@ -4,7 +4,7 @@
 # tracefs: top
 #
 # What restricts a session's events, on the real kernel: each option has its effect on a process that does just what is
-# looked for, and what cannot be had is reported while the rest records. Top level stays as it is.
+# looked for, and what the kernel does not have is reported while the rest records. Top level stays as it is.
 . "$(dirname "$0")/lib.sh"
 
 helpers=$B/tests/root
@@ -123,7 +123,7 @@ if [ "$(printf '%s\n' 5.17 "$(uname -r)" | sort -V | head -n 1)" = 5.17 ]; then
     said 'failed raw_syscalls/sys_enter (trigger refused: Field not found at character 4: no ^== 1)' &&
     said 'failed raw_syscalls/sys_enter (trigger refused: the event has such a trigger already' &&
     said 'failed option:event_triggers (sys_enter: no action is named)'
-  check "triggers that cannot be had are reported" $?
+  check "triggers that the kernel does not have are reported" $?
 else
   calls getppid=5
   record old "ftrace_events: 'raw_syscalls/sys_enter' event_triggers { event: 'sys_enter' action: ACTION_TRACEOFF }"

@@ -108,7 +108,7 @@ run next 100 'ftrace_events: "sched/sched_switch"' && ! instance_of $killed && t
 verdict "the next start removes it, and tracefs is as it was" $? "$TMP/diff"
 unset 'PIDS[-1]'
 
-# ---- where it cannot be had ----
+# ---- without root, tracefs or an event ----
 
 TRACEFS='' run none 100 'ftrace_events: "sched/*"' && grep -q '^problem .*mount' "$TMP/none.out"
 verdict "no tracefs: it runs, empty, and says so" $? "$TMP/none.out"

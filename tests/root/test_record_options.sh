@@ -4,7 +4,7 @@
 # tracefs: top
 #
 # `sonda record` with all that it offers of linux.ftrace, on the real kernel: each option has its effect, in the
-# session's instance and in the trace; what cannot be had is reported, and the rest records. Top level stays as it is.
+# session's instance and in the trace; what the kernel does not have is reported, and the rest records. Top level stays as it is.
 . "$(dirname "$0")/lib.sh"
 
 helpers=$B/tests/root

@@ -4,7 +4,7 @@
 # tracefs: shared
 #
 # Outputs that do not take what is recorded: a file system that hangs (it is frozen), one that is full, a pipe that nobody
-# reads, one that is closed. What happens is reported while it happens, the service goes on for everybody else, the exit code is
+# reads, one that is closed. What happens is reported while it happens, the service continues for all others, the exit code is
 # right, and what was taken is a whole trace.
 . "$(dirname "$0")/lib.sh"
 

@@ -49,7 +49,7 @@ until_polls $((POLLS / 18)) && early=$(memory) && until_polls $POLLS && late=$(m
 verdict "$POLLS polls" $? "$TMP/log" "$TMP/probes.log"
 echo "anonymous memory: ${early:-?} kB after a few, ${late:-?} kB after all" >"$TMP/memory"
 if grep -q 'no sandbox' "$TMP/sondad.log"; then
-  skip "the memory stays what it was" "built with a sanitizer, which keeps books of its own"
+  skip "the memory stays what it was" "built with a sanitizer, which allocates memory of its own"
 else
   [ -n "${early:-}" ] && [ -n "${late:-}" ] && [ "$late" -le $((early + 256)) ]
   verdict "the memory stays what it was" $? "$TMP/memory"
