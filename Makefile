@@ -75,7 +75,7 @@ LDFLAGS_ALL = $(SAN_FLAGS) -Wl,--gc-sections -Wl,--as-needed -pie -Wl,-z,relro,-
 
 # ---- layers: what each library may use, and in which order it is linked ---------------------------
 
-LAYERS := base wire config client service symbols ftrace perf procfs ebpf probes analyze cli
+LAYERS := base wire config client service symbols ftrace stacks procfs ebpf probes analyze cli
 
 NEED_base :=
 NEED_wire := base
@@ -84,10 +84,10 @@ NEED_client := config wire base
 NEED_service := config wire base
 NEED_symbols := wire base
 NEED_ftrace := symbols client config wire base
-NEED_perf := symbols client config wire base
+NEED_stacks := ebpf symbols client config wire base
 NEED_procfs := client config wire base
 NEED_ebpf := client config wire base
-NEED_probes := ftrace perf procfs ebpf symbols client config wire base
+NEED_probes := ftrace stacks procfs ebpf symbols client config wire base
 NEED_analyze := config wire base
 NEED_cli := analyze client config wire base
 
@@ -99,7 +99,7 @@ LIBS_analyze := -lz -lzstd -lsqlite3
 # statically, and which sonda would load at each start.
 LIBS_cli := -levent_extra -ledit
 LIBS_ftrace := -ltracefs -ltraceevent
-LIBS_perf := -lelf
+LIBS_stacks := -lelf
 
 # Programs of the kernel are compiled by clang and loaded by libbpf. Without either all else is built, and
 # linux.ebpf_counters says why it records nothing. EBPF=no leaves them out, too.
@@ -419,7 +419,7 @@ man: $(MANUAL)
 # tests has the sockets of the real one. A test helper links everything.
 FAKE_client := $(B)/libservice.a
 FAKE_cli := $(B)/libservice.a
-ALL_LIBS := $(foreach l,cli analyze probes ftrace perf procfs ebpf symbols service client config wire base,$(B)/lib$(l).a)
+ALL_LIBS := $(foreach l,cli analyze probes ftrace stacks procfs ebpf symbols service client config wire base,$(B)/lib$(l).a)
 ALL_SYSLIBS := $(foreach l,$(LAYERS),$(LIBS_$(l))) -lprotobuf-c
 
 define unit_rule

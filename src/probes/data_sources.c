@@ -5,8 +5,8 @@
 
 #include "ebpf/ebpf_source.h"
 #include "ftrace/session/data_sources.h"
-#include "perf/perf_source.h"
 #include "procfs/data_sources.h"
+#include "stacks/samples/perf_source.h"
 
 const struct data_source *const probes_data_sources[] = {
 	&ftrace_data_source,	       &boot_trace_data_source,	  &process_stats_data_source,

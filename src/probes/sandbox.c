@@ -15,7 +15,7 @@
 #include "base/system/outside_reads.h"
 #include "base/system/sanitizer.h"
 #include "base/system/syscall_filter.h"
-#include "perf/perf_source.h"
+#include "stacks/samples/perf_source.h"
 
 /* The capabilities that data sources may request; others are of no use to a producer. */
 static const unsigned kept[] = {

@@ -17,8 +17,9 @@ allowed() {
   ebpf) echo "ebpf bpf client config wire base" ;;
   symbols) echo "symbols wire base" ;;
   procfs) echo "procfs client config wire base" ;;
-  ftrace | perf) echo "$1 symbols client config wire base" ;;
-  probes) echo "probes ftrace perf procfs ebpf client config wire base" ;;
+  ftrace) echo "ftrace symbols client config wire base" ;;
+  stacks) echo "stacks ebpf bpf symbols client config wire base" ;;
+  probes) echo "probes ftrace stacks procfs ebpf client config wire base" ;;
   analyze) echo "analyze wire base" ;;
   cli) echo "cli analyze client config wire base" ;;
   multicall) echo "multicall base" ;;

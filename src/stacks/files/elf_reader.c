@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "stacks/files/elf_reader.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/core/mem.h"
+#include "base/system/helper_process.h"
+#include "base/system/sanitizer.h"
+#include "stacks/files/file_messages.h"
+#include "stacks/files/proc_maps.h"
+
+#define MAPS_BUFFER (64u << 10) /* longer than a line of maps */
+#define MAPS_MAX 65536 /* lines of maps that are read; the mappings of later lines are unknown */
+
+struct open_file {
+	uid_t owner;
+	dev_t device;
+	ino_t inode;
+	struct timespec changed;
+	off_t size;
+	struct elf_symbols symbols;
+};
+
+/* The process has one thread and one reader. */
+static struct open_file files[ELF_READER_FILES];
+static uint32_t n_files;
+static struct file_request request;
+static struct file_answer answer;
+
+static void send_answer(int to)
+{
+	if (helper_send(to, &answer, FILE_ANSWER_HEAD + answer.n_bytes, -1, 0) < 0)
+		_exit(0); /* the parent has ended */
+	answer.n = answer.n_bytes = 0;
+}
+
+/* ---- mappings ---- */
+
+static void elf_reader_add_mapping(int to, struct span line)
+{
+	struct file_mapping m;
+	struct span path;
+	size_t need;
+
+	if (!proc_maps_parse_line(line, &m, &path) || path.len >= FILE_PATH_MAX)
+		return;
+	need = sizeof(m) + (path.len + 7) / 8 * 8;
+	if (answer.n_bytes + need > sizeof(answer.body)) {
+		answer.has_more = 1;
+		send_answer(to);
+	}
+	memcpy(answer.body + answer.n_bytes, &m, sizeof(m));
+	memset(answer.body + answer.n_bytes + sizeof(m), 0, need - sizeof(m));
+	memcpy(answer.body + answer.n_bytes + sizeof(m), path.p, path.len);
+	answer.n_bytes += (uint32_t)need;
+	answer.n++;
+}
+
+static int read_maps(int to, int fd)
+{
+	static char buf[MAPS_BUFFER];
+	size_t len = 0, n_lines = 0;
+	ssize_t n;
+
+	while ((n = read(fd, buf + len, sizeof(buf) - len)) > 0) {
+		struct span text = {buf, len + (size_t)n};
+		const char *end;
+
+		while ((end = memchr(text.p, '\n', text.len)) && n_lines++ < MAPS_MAX) {
+			elf_reader_add_mapping(to, (struct span){text.p, (size_t)(end - text.p)});
+			text.len -= (size_t)(end + 1 - text.p);
+			text.p = end + 1;
+		}
+		if (text.len == sizeof(buf) || n_lines >= MAPS_MAX)
+			return -EFBIG;
+		memmove(buf, text.p, text.len);
+		len = text.len;
+	}
+	return n < 0 ? -errno : 0;
+}
+
+/* ---- ELF files ---- */
+
+static bool is_same_file(const struct open_file *f, const struct stat *st)
+{
+	return f->device == st->st_dev && f->inode == st->st_ino && f->size == st->st_size &&
+	       f->changed.tv_sec == st->st_ctim.tv_sec && f->changed.tv_nsec == st->st_ctim.tv_nsec;
+}
+
+/*
+ * Returns the bytes that symbols of a further file of this owner may have; 0: the owner has its
+ * share.
+ */
+static size_t symbol_budget(uid_t owner)
+{
+	size_t n = 0, n_others = 0, bytes = 0, bytes_others = 0, room;
+
+	for (uint32_t i = 0; i < n_files; i++) {
+		bool is_own = files[i].owner == owner;
+
+		*(is_own ? &n : &n_others) += 1;
+		*(is_own ? &bytes : &bytes_others) += elf_symbols_bytes(&files[i].symbols);
+	}
+	room = (ELF_READER_SYMBOLS - bytes_others) / 2;
+	return n < (ELF_READER_FILES - n_others) / 2 && bytes < room ? room - bytes : 0;
+}
+
+static int read_elf(int fd, uint32_t *ret_file)
+{
+	struct open_file *f = &files[n_files];
+	struct stat st;
+	size_t room;
+	int r;
+
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	for (*ret_file = 0; *ret_file < n_files; (*ret_file)++)
+		if (is_same_file(&files[*ret_file], &st))
+			return 0;
+	room = symbol_budget(st.st_uid);
+	if (n_files == ELF_READER_FILES || room == 0)
+		return -EMFILE;
+	r = elf_symbols_read(fd, room, &f->symbols);
+	if (r < 0)
+		return r;
+	f->owner = st.st_uid;
+	f->device = st.st_dev;
+	f->inode = st.st_ino;
+	f->changed = st.st_ctim;
+	f->size = st.st_size;
+	*ret_file = n_files++;
+	return 0;
+}
+
+static void find_names(size_t n)
+{
+	if (request.file >= n_files) {
+		answer.result = -ESTALE;
+		return;
+	}
+	for (size_t i = 0; i < n; i++) {
+		const char *name =
+			elf_symbols_find_name(&files[request.file].symbols, request.addresses[i]);
+		size_t len = name ? strlen(name) : 0;
+		uint16_t head;
+
+		head = (uint16_t)len;
+		memcpy(answer.body + answer.n_bytes, &head, sizeof(head));
+		if (len)
+			memcpy(answer.body + answer.n_bytes + sizeof(head), name, len);
+		answer.n_bytes += (uint32_t)(sizeof(head) + len);
+		answer.n++;
+	}
+}
+
+/* ---- requests ---- */
+
+static void answer_request(int to, size_t len, int fd)
+{
+	answer = (struct file_answer){.kind = request.kind, .user = request.user, .id = request.id};
+	switch (request.kind) {
+	case FILE_REQUEST_MAPS:
+		answer.result = fd < 0 ? -(int32_t)request.n : read_maps(to, fd);
+		answer.has_more = 0;
+		break;
+	case FILE_REQUEST_ELF:
+		answer.result = fd < 0 ? -(int32_t)request.n : read_elf(fd, &answer.file);
+		if (answer.result == 0) {
+			answer.elf = files[answer.file].symbols.facts;
+			answer.n_bytes = sizeof(answer.elf);
+		}
+		break;
+	case FILE_REQUEST_NAMES:
+		find_names(
+			MIN((len - FILE_REQUEST_HEAD) / sizeof(uint64_t), (size_t)FILE_NAMES_MAX));
+		break;
+	default: /* FILE_REQUEST_FORGET */
+		for (uint32_t i = 0; i < n_files; i++)
+			elf_symbols_deinit(&files[i].symbols);
+		n_files = 0;
+		return;
+	}
+	send_answer(to);
+}
+
+/* If the kernel refuses this, the process continues with the rights that it had before. */
+static void elf_reader_confine(void)
+{
+	static const char *const calls[] = {
+		"brk",	      "close",	 "exit_group", "fcntl",	  "fstat",
+		"getrandom",  "lseek",	 "munmap",     "mremap",  "madvise",
+		"newfstatat", "pread64", "read",       "recvmsg", "rt_sigreturn",
+		"sendmsg",    "sysinfo", "write",      NULL,
+	};
+	static const struct syscall_without memory[] = {
+		{"mmap", 2, PROT_EXEC},
+		{"mmap2", 2, PROT_EXEC},
+		{"mprotect", 2, PROT_EXEC},
+		{NULL, 0, 0},
+	};
+	const struct syscall_list list = {.allowed = calls, .without = memory, .is_whole = true};
+	const struct rlimit limit = {ELF_READER_MEMORY, ELF_READER_MEMORY};
+
+	if (!BUILT_WITH_SANITIZER)
+		(void)setrlimit(RLIMIT_AS, &limit);
+	(void)helper_confine(NULL, 0, &list);
+}
+
+void elf_reader_run(int fd, void *ctx)
+{
+	const struct iovec part = {&request, sizeof(request)};
+	const struct elf_reader_ctx *c = ctx;
+
+	elf_reader_confine();
+	for (;;) {
+		int file = -1;
+		ssize_t n = helper_receive(c->requests, &part, 1, -1, &file);
+
+		if (n < (ssize_t)FILE_REQUEST_HEAD)
+			_exit(0); /* the parent has ended */
+		answer_request(fd, (size_t)n, file);
+		closep(&file);
+	}
+}

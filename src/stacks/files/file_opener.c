@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A mapped file is opened by the first of these paths that works:
+ *
+ *	/proc/PID/map_files/START-END   the mapped file itself, even if it was deleted
+ *	/proc/PID/root/PATH             the path as the process sees it
+ *	/PATH                           the path as this process sees it, if the process has ended
+ *
+ * It must be a regular file with the inode and the device of the mapping. It is opened with O_PATH
+ * first, which has no effect on a device in the path of the file.
+ */
+#include "stacks/files/file_opener.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <linux/magic.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "base/core/mem.h"
+#include "base/system/helper_process.h"
+#include "stacks/files/file_messages.h"
+
+#ifndef CAP_CHECKPOINT_RESTORE
+#define CAP_CHECKPOINT_RESTORE 40 /* since Linux 5.9; for map_files */
+#endif
+
+#define PROC_PATH_MAX (FILE_PATH_MAX + 64)
+
+/*
+ * Overlayfs and btrfs return other device numbers from stat(2) than the kernel has in mappings. Of
+ * their files only the inode is compared.
+ */
+static bool is_on_device(int fd, const struct stat *st, const struct file_request *q)
+{
+	struct statfs fs;
+
+	return st->st_dev == makedev(q->major, q->minor) ||
+	       (fstatfs(fd, &fs) == 0 && ((unsigned long)fs.f_type == OVERLAYFS_SUPER_MAGIC ||
+					  (unsigned long)fs.f_type == BTRFS_SUPER_MAGIC));
+}
+
+/* Returns a descriptor or -errno. */
+static int open_checked(const char *path, const struct file_request *q)
+{
+	_cleanup_(closep) int found = open(path, O_PATH | O_CLOEXEC);
+	char again[64];
+	struct stat st;
+	int fd;
+
+	if (found < 0 || fstat(found, &st) < 0)
+		return -errno;
+	if (!S_ISREG(st.st_mode) || st.st_ino != q->inode || !is_on_device(found, &st, q))
+		return -ESTALE;
+	snprintf(again, sizeof(again), "/proc/self/fd/%d", found);
+	fd = open(again, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+static int open_elf(const struct file_request *q)
+{
+	char path[PROC_PATH_MAX];
+	int fd = -ENOENT;
+
+	if (q->pid) {
+		snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", q->pid,
+			 (unsigned long long)q->start, (unsigned long long)q->end);
+		fd = open_checked(path, q);
+	}
+	if (fd < 0 && q->pid) {
+		snprintf(path, sizeof(path), "/proc/%d/root%s", q->pid, q->path);
+		fd = open_checked(path, q);
+	}
+	return fd < 0 ? open_checked(q->path, q) : fd;
+}
+
+static int open_maps(const struct file_request *q)
+{
+	char path[64];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/maps", q->pid, q->tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+/* If the kernel refuses this, the process continues with the rights that it had before. */
+static void file_opener_confine(void)
+{
+	static const unsigned needed[] = {CAP_CHECKPOINT_RESTORE, CAP_DAC_READ_SEARCH,
+					  CAP_SYS_PTRACE};
+	static const char *const calls[] = {
+		"close",	"exit_group", "fstat", "fstatfs", "newfstatat", "recvmsg",
+		"rt_sigreturn", "sendmsg",    "statx", "write",	  NULL,
+	};
+	static const struct syscall_without reading[] = {
+		{"open", 1, O_ACCMODE | O_CREAT | O_TRUNC},
+		{"openat", 2, O_ACCMODE | O_CREAT | O_TRUNC},
+		{NULL, 0, 0},
+	};
+	const struct syscall_list list = {.allowed = calls, .without = reading, .is_whole = true};
+
+	(void)helper_confine(needed, ARRAY_SIZE(needed), &list);
+}
+
+void file_opener_run(int fd, void *ctx)
+{
+	const struct file_opener_ctx *c = ctx;
+	static struct file_request q;
+
+	file_opener_confine();
+	for (;;) {
+		ssize_t n = helper_receive(fd, &(struct iovec){&q, sizeof(q)}, 1, -1, NULL);
+		int opened = -1;
+
+		if (n < (ssize_t)FILE_REQUEST_HEAD)
+			_exit(0); /* the parent has ended */
+		if (q.kind == FILE_REQUEST_MAPS) {
+			opened = open_maps(&q);
+		} else if (q.kind == FILE_REQUEST_ELF) {
+			q.path[MIN((size_t)n - FILE_REQUEST_HEAD, sizeof(q.path) - 1)] = '\0';
+			opened = open_elf(&q);
+			n = FILE_REQUEST_HEAD;
+		}
+		if (q.kind == FILE_REQUEST_MAPS || q.kind == FILE_REQUEST_ELF)
+			q.n = opened < 0 ? (uint32_t)-opened : 0;
+		if (helper_send(c->next, &q, (size_t)n, opened, 0) < 0)
+			_exit(0); /* the second process has ended */
+		closep(&opened);
+	}
+}

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "stacks/files/file_reader.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <event2/event.h>
+
+#include "base/core/mem.h"
+#include "base/event_loop/event_free.h"
+#include "base/system/helper_process.h"
+#include "stacks/files/elf_reader.h"
+#include "stacks/files/file_opener.h"
+
+#define ANSWERS_AT_ONCE 16 /* then the loop does other things */
+
+static struct {
+	struct helper_process opener, reader;
+	struct event *readable; /* owned; while there are users */
+	TAILQ_HEAD(, file_reader_user) users;
+	uint32_t last_number;
+	struct file_answer answer;
+} all = {.opener = {.fd = -1}, .reader = {.fd = -1}, .users = TAILQ_HEAD_INITIALIZER(all.users)};
+
+int file_reader_start(void)
+{
+	struct file_opener_ctx opener;
+	struct elf_reader_ctx reader;
+	int pair[2], r;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return -errno;
+	opener.next = pair[0];
+	reader.requests = pair[1];
+	r = helper_process_start("sonda-elf", elf_reader_run, &reader, pair[1], &all.reader);
+	if (r == 0)
+		r = helper_process_start("sonda-open", file_opener_run, &opener, pair[0],
+					 &all.opener);
+	close(pair[0]);
+	close(pair[1]);
+	if (r < 0)
+		closep(&all.reader.fd);
+	return r;
+}
+
+/* ---- answers ---- */
+
+static bool maps_are_valid(const struct file_answer *a)
+{
+	uint32_t at = 0;
+
+	for (uint32_t i = 0; i < a->n; i++) {
+		struct file_mapping m;
+
+		if (a->n_bytes - at < sizeof(m))
+			return false;
+		memcpy(&m, a->body + at, sizeof(m));
+		at += sizeof(m);
+		if (m.path_len >= FILE_PATH_MAX || a->n_bytes - at < (m.path_len + 7) / 8 * 8 ||
+		    m.start >= m.end || memchr(a->body + at, 0, m.path_len))
+			return false;
+		at += (m.path_len + 7) / 8 * 8;
+	}
+	return true;
+}
+
+static bool names_are_valid(const struct file_answer *a)
+{
+	uint32_t at = 0;
+
+	for (uint32_t i = 0; i < a->n; i++) {
+		uint16_t len;
+
+		if (a->n_bytes - at < sizeof(len))
+			return false;
+		memcpy(&len, a->body + at, sizeof(len));
+		at += sizeof(len);
+		if (a->n_bytes - at < len)
+			return false;
+		at += len;
+	}
+	return true;
+}
+
+static bool answer_is_valid(const struct file_answer *a, size_t len)
+{
+	if (len < FILE_ANSWER_HEAD || a->n_bytes != len - FILE_ANSWER_HEAD)
+		return false;
+	switch (a->kind) {
+	case FILE_REQUEST_MAPS:
+		return maps_are_valid(a);
+	case FILE_REQUEST_ELF:
+		return a->result < 0 ||
+		       (a->n_bytes == sizeof(a->elf) && a->elf.n_build_id <= ELF_BUILD_ID_MAX &&
+			a->elf.n_segments <= ELF_SEGMENTS_MAX);
+	case FILE_REQUEST_NAMES:
+		return names_are_valid(a);
+	default:
+		return false;
+	}
+}
+
+static void file_reader_give_up(void)
+{
+	struct file_reader_user *u, *next;
+
+	event_freep(&all.readable);
+	closep(&all.opener.fd);
+	closep(&all.reader.fd);
+	all.answer = (struct file_answer){.kind = FILE_REQUEST_FORGET, .result = -EPIPE};
+	for (u = TAILQ_FIRST(&all.users); u; u = next) {
+		next = TAILQ_NEXT(u, link);
+		u->answered(u->ctx, &all.answer);
+	}
+}
+
+/*
+ * Handles one answer. Returns false if none is there, or if the reader or its last user has gone.
+ */
+static bool file_reader_take_answer(void)
+{
+	const struct iovec part = {&all.answer, sizeof(all.answer)};
+	ssize_t n = helper_receive(all.reader.fd, &part, 1, 0, NULL);
+	struct file_reader_user *u;
+
+	if (n == -EAGAIN)
+		return false;
+	if (n <= 0 || !answer_is_valid(&all.answer, (size_t)n)) {
+		file_reader_give_up();
+		return false;
+	}
+	TAILQ_FOREACH (u, &all.users, link) {
+		if (u->number == all.answer.user) {
+			u->answered(u->ctx, &all.answer);
+			break;
+		}
+	}
+	return all.readable != NULL;
+}
+
+static void on_readable(evutil_socket_t fd, short what, void *ctx)
+{
+	(void)fd;
+	(void)what;
+	(void)ctx;
+	for (int i = 0; i < ANSWERS_AT_ONCE && file_reader_take_answer(); i++)
+		;
+}
+
+/* ---- users ---- */
+
+bool file_reader_is_alive(void)
+{
+	return all.reader.fd >= 0 && all.opener.fd >= 0;
+}
+
+int file_reader_join(struct file_reader_user *u, struct event_base *loop)
+{
+	if (!file_reader_is_alive())
+		return -ENOTSUP;
+	if (!all.readable) {
+		all.readable =
+			event_new(loop, all.reader.fd, EV_READ | EV_PERSIST, on_readable, NULL);
+		if (!all.readable || event_add(all.readable, NULL) < 0) {
+			event_freep(&all.readable);
+			return -ENOMEM;
+		}
+	}
+	u->number = ++all.last_number ? all.last_number : ++all.last_number;
+	TAILQ_INSERT_TAIL(&all.users, u, link);
+	return 0;
+}
+
+static bool send_request(const void *q, size_t len)
+{
+	return file_reader_is_alive() && helper_send(all.opener.fd, q, len, -1, MSG_DONTWAIT) == 0;
+}
+
+void file_reader_leave(struct file_reader_user *u)
+{
+	const struct file_request forget = {.kind = FILE_REQUEST_FORGET};
+
+	if (!u->number)
+		return;
+	TAILQ_REMOVE(&all.users, u, link);
+	u->number = 0;
+	if (!TAILQ_EMPTY(&all.users))
+		return;
+	event_freep(&all.readable);
+	(void)send_request(&forget, FILE_REQUEST_HEAD);
+}
+
+/* ---- requests ---- */
+
+bool file_reader_ask_maps(const struct file_reader_user *u, int32_t pid, int32_t tid)
+{
+	const struct file_request q = {.kind = FILE_REQUEST_MAPS,
+				       .user = u->number,
+				       .id = (uint64_t)(uint32_t)pid,
+				       .pid = pid,
+				       .tid = tid};
+
+	return send_request(&q, FILE_REQUEST_HEAD);
+}
+
+bool file_reader_ask_elf(const struct file_reader_user *u, uint64_t id, int32_t pid,
+			 const struct file_mapping *m, const char *path)
+{
+	struct file_request q = {.kind = FILE_REQUEST_ELF,
+				 .user = u->number,
+				 .id = id,
+				 .pid = pid,
+				 .start = m->start,
+				 .end = m->end,
+				 .inode = m->inode,
+				 .major = m->major,
+				 .minor = m->minor};
+	size_t len = strnlen(path, sizeof(q.path) - 1);
+
+	memcpy(q.path, path, len);
+	q.path[len] = '\0';
+	return send_request(&q, FILE_REQUEST_HEAD + len + 1);
+}
+
+bool file_reader_ask_names(const struct file_reader_user *u, uint64_t id, uint32_t file,
+			   const uint64_t *addresses, uint32_t n)
+{
+	struct file_request q = {.kind = FILE_REQUEST_NAMES,
+				 .user = u->number,
+				 .id = id,
+				 .file = file,
+				 .n = MIN(n, (uint32_t)FILE_NAMES_MAX)};
+
+	memcpy(q.addresses, addresses, q.n * sizeof(*addresses));
+	return send_request(&q, FILE_REQUEST_HEAD + q.n * sizeof(*addresses));
+}

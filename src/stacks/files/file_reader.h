@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+#include <sys/queue.h>
+
+#include "stacks/files/file_messages.h"
+
+struct event_base;
+
+/*
+ * Reads mappings and ELF files of other processes, in two processes of its own, because the files
+ * are hostile and their file systems may never answer:
+ *
+ *	sonda-probes  --- request --->  sonda-open   opens; has the rights of ptrace(2), parses nothing
+ *	      ^                              |       (file_opener.h)
+ *	      |                       request, descriptor
+ *	      |                              v
+ *	      +--------- answer ------  sonda-elf    parses; has no rights (elf_reader.h)
+ *
+ * The answers come in the order of the requests, through the loop. Each is checked for its lengths
+ * before a user gets it. A process has one file reader, and one thread uses it.
+ */
+
+/* Forks the two processes, which end with this one. To be called while there is one thread and
+ * before the sandbox. Returns 0 or -errno. */
+int file_reader_start(void);
+
+struct file_reader_user {
+	/*
+	 * Set by the caller. The answer is valid during the call. Its kind is FILE_REQUEST_FORGET
+	 * if the reader has ended: then no further answers come.
+	 */
+	void (*answered)(void *ctx, const struct file_answer *a);
+	void *ctx;
+	/* Set by the reader. */
+	uint32_t number; /* 0: not joined */
+	TAILQ_ENTRY(file_reader_user) link;
+};
+
+/* Returns 0; -ENOTSUP if the processes do not run; or -ENOMEM. loop is borrowed while a user is
+ * joined. */
+int file_reader_join(struct file_reader_user *u, struct event_base *loop);
+/* Answers that are still to come are dropped. No-op if u has not joined. */
+void file_reader_leave(struct file_reader_user *u);
+
+/* Send a request. Return true; false if the reader is busy or has ended: the caller tries later or
+ * goes on without an answer. The answer has the id; that of ask_maps is pid. */
+bool file_reader_ask_maps(const struct file_reader_user *u, int32_t pid, int32_t tid);
+bool file_reader_ask_elf(const struct file_reader_user *u, uint64_t id, int32_t pid,
+			 const struct file_mapping *m, const char *path);
+bool file_reader_ask_names(const struct file_reader_user *u, uint64_t id, uint32_t file,
+			   const uint64_t *addresses, uint32_t n);
+/* Returns false if one of the processes has ended: there will be no further answers. */
+bool file_reader_is_alive(void);

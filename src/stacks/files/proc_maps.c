@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "stacks/files/proc_maps.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Takes a number in that base and the character that must follow it. */
+static bool proc_maps_take_number(const char **p, int base, char follows, uint64_t *ret)
+{
+	char *end;
+
+	if (**p == '-' || **p == '+' || **p == ' ')
+		return false;
+	errno = 0;
+	*ret = strtoull(*p, &end, base);
+	if (errno || end == *p || (follows && *end != follows))
+		return false;
+	*p = follows ? end + 1 : end;
+	return true;
+}
+
+bool proc_maps_parse_line(struct span line, struct file_mapping *ret, struct span *ret_path)
+{
+	static const char anonymous[] = "//anon";
+	uint64_t start, end, offset, major, minor, inode;
+	char head[128]; /* all before the path: 6 numbers of at most 20 digits */
+	const char *p = head;
+	size_t n = line.len < sizeof(head) - 1 ? line.len : sizeof(head) - 1;
+	bool is_executable;
+
+	memcpy(head, line.p, n);
+	head[n] = '\0';
+	if (!proc_maps_take_number(&p, 16, '-', &start) ||
+	    !proc_maps_take_number(&p, 16, ' ', &end) || strnlen(p, 5) < 5 || p[4] != ' ')
+		return false;
+	is_executable = p[2] == 'x';
+	p += 5;
+	if (!is_executable || start >= end || !proc_maps_take_number(&p, 16, ' ', &offset) ||
+	    !proc_maps_take_number(&p, 16, ':', &major) ||
+	    !proc_maps_take_number(&p, 16, ' ', &minor) ||
+	    !proc_maps_take_number(&p, 10, '\0', &inode) || major > UINT32_MAX ||
+	    minor > UINT32_MAX)
+		return false;
+	for (n = (size_t)(p - head); n < line.len && line.p[n] == ' ';)
+		n++;
+	*ret_path = n < line.len ? (struct span){line.p + n, line.len - n}
+				 : (struct span){anonymous, strlen(anonymous)};
+	*ret = (struct file_mapping){.start = start,
+				     .end = end,
+				     .offset = offset,
+				     .inode = inode,
+				     .major = (uint32_t)major,
+				     .minor = (uint32_t)minor,
+				     .path_len = (uint32_t)ret_path->len};
+	return true;
+}

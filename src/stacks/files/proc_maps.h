@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/text/span.h"
+#include "stacks/files/file_messages.h"
+
+/*
+ * Parses a line of /proc/PID/maps (proc_pid_maps(5)), without its newline. Returns true if it is an
+ * executable mapping: then *ret has it, and *ret_path its path, borrowed from the line, as the
+ * kernel escapes it ("\012" is a newline). The path of an anonymous mapping is "//anon", as
+ * in PERF_RECORD_MMAP2. " (deleted)" stays.
+ */
+bool proc_maps_parse_line(struct span line, struct file_mapping *ret, struct span *ret_path);

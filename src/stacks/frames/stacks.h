@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+
+#include "stacks/frames/address_spaces.h"
+#include "wire/pb_enc.h"
+
+/*
+ * Call stacks of a session, each once, as numbers that packets use:
+ *
+ *	stack    the numbers of its frames, the outermost function first
+ *	frame    a mapping and an offset in its file; or for the kernel a function's name
+ *	mapping  a file and where it is mapped
+ *	name     of a function
+ *
+ * stacks_write() writes to InternedData what the sequence does not have yet. When a table is full,
+ * stacks_reset() empties all of them, and a new incremental state begins.
+ */
+#define STACKS_FRAMES_MAX 512 /* of a stack */
+#define STACKS_TABLE_MAX (1u << 18) /* stacks, frames, mappings and names: then stacks_is_full() */
+#define STACKS_IDS_MAX (1u << 23)
+#define STACKS_NAMES_MAX (64u << 20) /* bytes */
+
+struct stack_mapping {
+	uint64_t start, end, offset;
+	uint32_t file;
+	uint32_t written; /* the generation in which it was written */
+};
+
+struct stack_frame {
+	uint32_t mapping;
+	uint32_t name; /* 0: unknown */
+	uint64_t offset; /* in the file; kernel: the name's number */
+	uint32_t written;
+	bool is_asked; /* its name was requested */
+};
+
+struct stack_name {
+	uint32_t at, len; /* in bytes */
+	uint32_t written;
+};
+
+struct stack {
+	uint32_t first, n; /* in ids */
+	uint32_t written;
+};
+
+struct stack_index {
+	uint32_t *slots; /* owned; 0 is free, else the number + 1 */
+	size_t n_slots;
+};
+
+struct stacks {
+	struct mapped_files *files; /* borrowed */
+	bool hides_addresses; /* of mappings */
+	uint32_t generation; /* of the interned data, from 1 */
+	struct stack_mapping *mappings; /* owned, as are the other arrays */
+	struct stack_frame *frames;
+	struct stack_name *names; /* the first one is the unknown name */
+	struct stack *stacks;
+	uint32_t *ids;
+	char *bytes;
+	size_t n_mappings, n_frames, n_names, n_stacks, n_ids, n_bytes;
+	size_t cap_mappings, cap_frames, cap_names, cap_stacks, cap_ids, cap_bytes;
+	struct stack_index by_mapping, by_frame, by_name, by_stack;
+};
+
+void stacks_init(struct stacks *s, struct mapped_files *files, bool hides_addresses);
+void stacks_deinit(struct stacks *s);
+/* Empties all tables; a new generation begins. */
+void stacks_reset(struct stacks *s);
+/* Begins a new generation: everything is written again when it is next used. */
+void stacks_clear_written(struct stacks *s);
+bool stacks_is_full(const struct stacks *s);
+
+/*
+ * Each returns the number of a frame, stack or name; or -ENOMEM, also if there are STACKS_NAMES_MAX
+ * bytes of names. len 0: the function is unknown.
+ */
+int stacks_add_user_frame(struct stacks *s, const struct process_mapping *m, uint64_t address);
+int stacks_add_kernel_frame(struct stacks *s, const char *name, size_t len);
+int stacks_add_unknown_frame(struct stacks *s);
+int stacks_add(struct stacks *s, const uint32_t *frames, uint32_t n);
+int stacks_add_name(struct stacks *s, const char *name, size_t len);
+
+/* Appends the fields of InternedData that the stack needs. */
+void stacks_write(struct stacks *s, uint32_t stack, struct pb_enc *e);

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+#include <time.h>
+
+#include "base/core/clock.h"
+#include "base/core/mem.h"
+#include "gen/fields.h"
+#include "stacks/samples/perf_session.h"
+
+/* TracePacket.sequence_flags */
+enum { STATE_BEGINS = 1, STATE_NEEDED = 2 };
+#define CLOCK_BOOTTIME_ID 6
+
+/* Returns the number of the clock in BuiltinClock. */
+static uint32_t builtin_clock_number(clockid_t clock)
+{
+	return clock == CLOCK_REALTIME	      ? 1
+	       : clock == CLOCK_MONOTONIC     ? 3
+	       : clock == CLOCK_MONOTONIC_RAW ? 5
+					      : CLOCK_BOOTTIME_ID;
+}
+
+/* Returns the clock as PerfEvents.PerfClock. */
+static Pb__PerfEvents__PerfClock perf_clock_number(clockid_t clock)
+{
+	switch (clock) {
+	case CLOCK_REALTIME:
+		return PB__PERF_EVENTS__PERF_CLOCK__PERF_CLOCK_REALTIME;
+	case CLOCK_MONOTONIC:
+		return PB__PERF_EVENTS__PERF_CLOCK__PERF_CLOCK_MONOTONIC;
+	case CLOCK_MONOTONIC_RAW:
+		return PB__PERF_EVENTS__PERF_CLOCK__PERF_CLOCK_MONOTONIC_RAW;
+	default:
+		return PB__PERF_EVENTS__PERF_CLOCK__PERF_CLOCK_BOOTTIME;
+	}
+}
+
+/* Writes the timebase of the config, with the defaults that were used. */
+static void write_timebase(const struct perf_session *s, struct pb_enc *e)
+{
+	static const Pb__PerfEvents__Timebase none = PB__PERF_EVENTS__TIMEBASE__INIT;
+	const Pb__PerfEvents__Timebase *wanted = s->perf.message->timebase;
+	Pb__PerfEvents__Timebase t = wanted ? *wanted : none;
+	_cleanup_(freep) uint8_t *bytes = NULL;
+
+	t.interval_case = s->perf.attr.freq ? PB__PERF_EVENTS__TIMEBASE__INTERVAL_FREQUENCY
+					    : PB__PERF_EVENTS__TIMEBASE__INTERVAL_PERIOD;
+	if (s->perf.attr.freq)
+		t.frequency = s->perf.attr.sample_freq;
+	if (t.event_case == PB__PERF_EVENTS__TIMEBASE__EVENT__NOT_SET) {
+		t.event_case = PB__PERF_EVENTS__TIMEBASE__EVENT_COUNTER;
+		t.counter = PB__PERF_EVENTS__COUNTER__SW_CPU_CLOCK;
+	}
+	t.has_timestamp_clock = true;
+	t.timestamp_clock = perf_clock_number(s->perf.clock);
+	bytes = malloc(protobuf_c_message_get_packed_size(&t.base));
+	if (bytes)
+		pb_enc_bytes(e, PB_PERF_SAMPLE_DEFAULTS_TIMEBASE, bytes,
+			     protobuf_c_message_pack(&t.base, bytes));
+}
+
+/* Begins a new incremental state if there is none, or if packets of it were dropped. */
+static void ensure_state(struct perf_session *s)
+{
+	struct pb_enc *e;
+
+	if (s->has_state && !writer_has_lost(s->writer))
+		return;
+	stacks_clear_written(&s->stacks);
+	s->has_state = true;
+	e = writer_begin(s->writer);
+	pb_enc_u64(e, PB_TRACE_PACKET_TIMESTAMP, clock_boot_ns());
+	pb_enc_u64(e, PB_TRACE_PACKET_TIMESTAMP_CLOCK_ID, CLOCK_BOOTTIME_ID);
+	pb_enc_u64(e, PB_TRACE_PACKET_SEQUENCE_FLAGS, STATE_BEGINS);
+	pb_enc_open(e, PB_TRACE_PACKET_TRACE_PACKET_DEFAULTS);
+	pb_enc_u64(e, PB_TRACE_PACKET_DEFAULTS_TIMESTAMP_CLOCK_ID,
+		   builtin_clock_number(s->perf.clock));
+	pb_enc_open(e, PB_TRACE_PACKET_DEFAULTS_PERF_SAMPLE_DEFAULTS);
+	write_timebase(s, e);
+	pb_enc_close(e);
+	pb_enc_close(e);
+	writer_end(s->writer);
+}
+
+static bool needs_interned_data(const struct perf_session *s, const struct perf_sample *p)
+{
+	return p->stack && s->stacks.stacks[p->stack - 1].written != s->stacks.generation;
+}
+
+static void write_sample(struct perf_session *s, const struct perf_sample *p)
+{
+	struct pb_enc *e;
+
+	ensure_state(s);
+	e = writer_begin(s->writer);
+	pb_enc_u64(e, PB_TRACE_PACKET_TIMESTAMP, p->time);
+	pb_enc_u64(e, PB_TRACE_PACKET_SEQUENCE_FLAGS, STATE_NEEDED);
+	if (needs_interned_data(s, p)) {
+		pb_enc_open(e, PB_TRACE_PACKET_INTERNED_DATA);
+		stacks_write(&s->stacks, p->stack - 1, e);
+		pb_enc_close(e);
+	}
+	pb_enc_open(e, PB_TRACE_PACKET_PERF_SAMPLE);
+	pb_enc_u64(e, PB_PERF_SAMPLE_CPU, p->cpu);
+	pb_enc_u64(e, PB_PERF_SAMPLE_PID, p->pid);
+	pb_enc_u64(e, PB_PERF_SAMPLE_TID, p->tid);
+	pb_enc_u64(e, PB_PERF_SAMPLE_CPU_MODE, p->mode);
+	pb_enc_u64(e, PB_PERF_SAMPLE_TIMEBASE_COUNT, p->count);
+	if (p->stack)
+		pb_enc_u64(e, PB_PERF_SAMPLE_CALLSTACK_IID, p->stack);
+	if (p->unwind_error)
+		pb_enc_u64(e, PB_PERF_SAMPLE_UNWIND_ERROR, p->unwind_error);
+	pb_enc_close(e);
+	writer_end(s->writer);
+}
+
+void perf_packets_write(struct perf_session *s)
+{
+	perf_tasks_publish(s);
+	for (size_t i = 0; i < s->n_samples; i++)
+		write_sample(s, &s->samples[i]);
+	s->n_written += s->n_samples;
+	s->n_samples = 0;
+	s->n_asked = 0;
+	if (stacks_is_full(&s->stacks)) {
+		stacks_reset(&s->stacks);
+		s->named = 0;
+		s->has_state = false;
+	}
+}
+
+void perf_packets_write_refusal(struct perf_session *s)
+{
+	struct pb_enc *e = writer_begin(s->writer);
+
+	pb_enc_u64(e, PB_TRACE_PACKET_TIMESTAMP, clock_boot_ns());
+	pb_enc_open(e, PB_TRACE_PACKET_POLLED_COUNTERS_STATS);
+	pb_enc_str(e, PB_POLLED_COUNTERS_STATS_SOURCE, "linux.perf");
+	pb_enc_open(e, PB_POLLED_COUNTERS_STATS_READ_FAILURES);
+	pb_enc_str(e, PB_POLLED_COUNTERS_STATS_READ_FAILURE_PATH, s->refused.text);
+	pb_enc_u64(e, PB_POLLED_COUNTERS_STATS_READ_FAILURE_ERROR, (uint64_t)-s->refusal);
+	pb_enc_close(e);
+	pb_enc_close(e);
+	writer_end(s->writer);
+}
+
+/* The packet has the current time: the kernel does not record the time of a loss. */
+void perf_packets_write_lost(struct perf_session *s, unsigned cpu, uint64_t n)
+{
+	struct pb_enc *e;
+
+	s->n_lost += n;
+	ensure_state(s);
+	e = writer_begin(s->writer);
+	pb_enc_u64(e, PB_TRACE_PACKET_TIMESTAMP, clock_boot_ns());
+	pb_enc_u64(e, PB_TRACE_PACKET_TIMESTAMP_CLOCK_ID, CLOCK_BOOTTIME_ID);
+	pb_enc_u64(e, PB_TRACE_PACKET_SEQUENCE_FLAGS, STATE_NEEDED);
+	pb_enc_open(e, PB_TRACE_PACKET_PERF_SAMPLE);
+	pb_enc_u64(e, PB_PERF_SAMPLE_CPU, cpu);
+	pb_enc_u64(e, PB_PERF_SAMPLE_KERNEL_RECORDS_LOST, n);
+	pb_enc_close(e);
+	writer_end(s->writer);
+}

@@ -1,0 +1,475 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ *	tick, or a ring is half full, or an answer, or no answer in time
+ *	        |
+ *	        v
+ *	     run_round:  read records  ->  names of new frames  ->  packets  ->  flushes, stop
+ *	                      |                  |
+ *	                      +--- waits --------+   for an answer of the file reader, or for the
+ *	                                             kernel's symbols
+ *
+ * While a round waits, the rings hold what comes.
+ */
+#include "stacks/samples/perf_source.h"
+
+#include <errno.h>
+#include <linux/capability.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <event2/event.h>
+
+#include "base/core/clock.h"
+#include "base/core/mem.h"
+#include "base/event_loop/event_free.h"
+#include "base/event_loop/event_timer.h"
+#include "base/system/log.h"
+#include "stacks/samples/perf_session.h"
+
+#define CPUS_MAX 8192
+
+int perf_source_start_helpers(void)
+{
+	return file_reader_start();
+}
+
+/* ---- rounds ---- */
+
+static void wait_for_answer(struct perf_session *s)
+{
+	/* The symbol table always becomes ready, so it has no deadline. */
+	if (s->symbols.joined && !s->symbols.is_ready)
+		return;
+	if (!evtimer_pending(s->deadline, NULL))
+		event_timer_ms(s->deadline, PERF_ANSWER_MS);
+}
+
+static bool waits(const struct perf_session *s)
+{
+	return s->outstanding || (s->symbols.joined && !s->symbols.is_ready);
+}
+
+/* Returns true if the rings are read to the end and everything is written. */
+static bool run_round(struct perf_session *s)
+{
+	bool at_end;
+
+	do {
+		s->has_read = !waits(s) && (s->has_read || perf_records_read(s));
+		if (!s->has_read || !perf_names_ask(s)) {
+			wait_for_answer(s);
+			return false;
+		}
+		s->has_read = false;
+		at_end = s->n_samples < PERF_SAMPLES_MAX && !stacks_is_full(&s->stacks);
+		perf_packets_write(s);
+	} while (!at_end);
+	evtimer_del(s->deadline);
+	s->reader_is_silent = s->late > 0;
+	return true;
+}
+
+static void leave_bus(struct perf_session *s)
+{
+	if (s->is_publisher)
+		metadata_bus_unregister(s->bus, ds_session_id(s->h), s);
+	s->is_publisher = false;
+}
+
+static void report_remaining_losses(struct perf_session *s)
+{
+	for (unsigned i = 0; i < s->n_rings; i++) {
+		uint64_t n = cpu_ring_unreported_lost(&s->rings[i]);
+
+		if (n)
+			perf_packets_write_lost(s, s->rings[i].cpu, n);
+	}
+}
+
+static void perf_source_finish(struct perf_session *s)
+{
+	report_remaining_losses(s);
+	log_debug("linux.perf: %llu samples", (unsigned long long)s->n_written);
+	if (s->n_lost)
+		log_warn("linux.perf: the kernel dropped %llu records because its rings were full; "
+			 "a larger ring_buffer_pages or a lower frequency would help",
+			 (unsigned long long)s->n_lost);
+	if (s->n_throttled)
+		log_warn("linux.perf: the kernel throttled sampling %llu times "
+			 "(kernel.perf_event_max_sample_rate); samples are missing",
+			 (unsigned long long)s->n_throttled);
+	writer_flush(s->writer);
+	leave_bus(s);
+	s->is_stopping = false;
+	ds_stopped(s->h);
+}
+
+/* Runs a round. At its end it answers flushes and the stop. */
+static void perf_source_run(struct perf_session *s)
+{
+	if (!s->is_started || !run_round(s))
+		return;
+	s->reads_all = s->is_stopping;
+	if (s->flushes.n) {
+		writer_flush(s->writer);
+		flushes_answer(&s->flushes, s->h);
+	}
+	if (s->is_stopping) {
+		s->is_started = false;
+		perf_source_finish(s);
+	}
+}
+
+static void perf_source_on_tick(evutil_socket_t fd, short what, void *ctx)
+{
+	struct perf_session *s = ctx;
+
+	(void)fd;
+	(void)what;
+	event_timer_ms(s->tick, clock_ms_to_tick(s->perf.read_ms));
+	perf_source_run(s);
+}
+
+static void on_half_full(evutil_socket_t fd, short what, void *ctx)
+{
+	(void)fd;
+	(void)what;
+	perf_source_run(ctx);
+}
+
+static void perf_source_on_deadline(evutil_socket_t fd, short what, void *ctx)
+{
+	struct perf_session *s = ctx;
+	struct address_space *a = s->maps_of ? address_spaces_get(&s->spaces, s->maps_of) : NULL;
+
+	(void)fd;
+	(void)what;
+	if (!s->is_started)
+		return;
+	if (s->outstanding)
+		log_debug("linux.perf: no answer about files within %d ms", PERF_ANSWER_MS);
+	s->late += s->outstanding;
+	s->reader_is_silent = true;
+	s->outstanding = 0;
+	s->maps_of = 0;
+	if (a)
+		a->is_known = true;
+	perf_names_give_up(s);
+	perf_source_run(s);
+}
+
+static void on_answer(void *ctx, const struct file_answer *a)
+{
+	struct perf_session *s = ctx;
+
+	if (a->kind == FILE_REQUEST_FORGET) { /* the file reader has ended */
+		log_warn("linux.perf: the process that reads the files of others has ended; user "
+			 "functions have no names from here on");
+		perf_source_on_deadline(-1, 0, s);
+		return;
+	}
+	if (s->late) {
+		s->late -= !a->has_more;
+		s->reader_is_silent = s->late > 0;
+		return;
+	}
+	if (a->kind == FILE_REQUEST_MAPS)
+		perf_records_handle_answer(s, a);
+	else
+		perf_names_handle_answer(s, a);
+	evtimer_del(s->deadline);
+	if (s->outstanding)
+		wait_for_answer(s);
+	else
+		perf_source_run(s);
+}
+
+static void on_symbols(void *ctx)
+{
+	perf_source_run(ctx);
+}
+
+/* ---- set up ---- */
+
+static bool is_chosen(const Pb__PerfEventConfig *m, unsigned cpu)
+{
+	for (size_t i = 0; i < m->n_target_cpu; i++)
+		if (m->target_cpu[i] == cpu)
+			return true;
+	return m->n_target_cpu == 0;
+}
+
+static int open_ring(struct perf_session *s, unsigned cpu)
+{
+	struct cpu_ring *r = &s->rings[s->n_rings];
+	int error = cpu_ring_open(r, &s->perf.attr, cpu, &s->perf.ring_pages);
+
+	if (error == 0 && *s->perf.filter)
+		error = cpu_ring_set_filter(r, s->perf.filter);
+	if (error < 0) {
+		cpu_ring_close(r);
+		return error;
+	}
+	s->wakeups[s->n_rings++] = event_new(s->loop, r->fd, EV_READ | EV_PERSIST, on_half_full, s);
+	ds_yield_to_root(s->h, s->wakeups[s->n_rings - 1]);
+	return s->wakeups[s->n_rings - 1] ? 0 : -ENOMEM;
+}
+
+static const char *advice_for_error(int error, const struct perf_config *c)
+{
+	if (error == -ENOENT || error == -EOPNOTSUPP || error == -ENODEV)
+		return c->attr.type == PERF_TYPE_HARDWARE
+			       ? "; this machine has no such hardware counter, use SW_CPU_CLOCK"
+			       : "; this machine has no such event";
+	if (error == -EINVAL && c->attr.freq)
+		return "; the frequency may be above kernel.perf_event_max_sample_rate";
+	if (error == -EACCES || error == -EPERM)
+		return "; it needs root, or CAP_PERFMON";
+	return "";
+}
+
+/*
+ * Opens the rings of the chosen CPUs; a CPU that is offline has no event. Returns 0 if there is a
+ * ring and no CPU failed. With ignore_open_failure some CPUs may fail.
+ */
+static int perf_source_open_rings(struct perf_session *s)
+{
+	long n = sysconf(_SC_NPROCESSORS_CONF);
+	unsigned n_cpus = (unsigned)MIN(MAX(n, 1), CPUS_MAX);
+	int failed = -ENODEV;
+
+	s->rings = calloc(n_cpus, sizeof(*s->rings));
+	s->wakeups = calloc(n_cpus, sizeof(struct event *));
+	if (!s->rings || !s->wakeups)
+		return -ENOMEM;
+	for (unsigned cpu = 0; cpu < n_cpus; cpu++) {
+		int error = is_chosen(s->perf.message, cpu) ? open_ring(s, cpu) : -ENODEV;
+
+		if (error == 0 || error == -ENODEV)
+			continue;
+		failed = error;
+		if (!s->perf.message->ignore_open_failure)
+			break;
+	}
+	if (failed == -ENODEV ? s->n_rings > 0
+			      : s->n_rings > 0 && s->perf.message->ignore_open_failure)
+		return 0;
+	log_warn("linux.perf: perf_event_open: %s%s", strerror(-failed),
+		 advice_for_error(failed, &s->perf));
+	return failed;
+}
+
+static void close_rings(struct perf_session *s)
+{
+	while (s->n_rings) {
+		s->n_rings--;
+		event_freep(&s->wakeups[s->n_rings]);
+		cpu_ring_close(&s->rings[s->n_rings]);
+	}
+}
+
+static void perf_destroy(void *instance)
+{
+	struct perf_session *s = instance;
+
+	if (!s)
+		return;
+	leave_bus(s);
+	close_rings(s);
+	free(s->wakeups);
+	free(s->rings);
+	event_freep(&s->tick);
+	event_freep(&s->deadline);
+	symbol_cache_leave(&s->symbols);
+	file_reader_leave(&s->reader);
+	stacks_deinit(&s->stacks);
+	address_spaces_deinit(&s->spaces);
+	mapped_files_deinit(&s->files);
+	free(s->samples);
+	free(s->tids);
+	free(s->renamed);
+	free(s->asked);
+	writer_free(s->writer);
+	if (s->config)
+		pb__data_source_config__free_unpacked(s->config, NULL);
+	free(s);
+}
+
+static void perf_source_destroyp(struct perf_session **s)
+{
+	perf_destroy(*s);
+}
+
+/* The config is valid during create only. */
+static int perf_source_copy_config(struct perf_session *s, const Pb__DataSourceConfig *config)
+{
+	size_t len = pb__data_source_config__get_packed_size(config);
+	_cleanup_(freep) uint8_t *bytes = malloc(len + 1);
+
+	if (!bytes)
+		return -ENOMEM;
+	pb__data_source_config__pack(config, bytes);
+	s->config = pb__data_source_config__unpack(NULL, len, bytes);
+	return s->config ? 0 : -ENOMEM;
+}
+
+static int perf_source_read_config(struct perf_session *s, const struct ds_env *env)
+{
+	static const Pb__PerfEventConfig none = PB__PERF_EVENT_CONFIG__INIT;
+	const Pb__PerfEventConfig *m = s->config->perf_event_config;
+	struct perf_config_env config_env = {env->tracefs_root, env->sys_root,
+					     ds_consumer_is_root(s->h)};
+	int r = perf_config_read(m ? m : &none, &config_env, &s->perf, &s->refused);
+
+	if (r < 0)
+		log_warn("linux.perf: %s", s->refused.text);
+	else if (m && m->n_followers)
+		log_warn("linux.perf: followers are not recorded; use a session for each counter");
+	return r;
+}
+
+static int join_helpers(struct perf_session *s, const struct ds_env *env)
+{
+	int r = 0;
+
+	s->symbols = (struct symbol_cache_user){.ready = on_symbols, .ctx = s};
+	s->reader = (struct file_reader_user){.answered = on_answer, .ctx = s};
+	if (s->perf.has_user_frames) {
+		r = file_reader_join(&s->reader, env->loop);
+		if (r == -ENOTSUP)
+			log_warn("linux.perf: the process that reads the files of others does not "
+				 "run; user functions have no names");
+	}
+	if ((r == 0 || r == -ENOTSUP) && s->perf.has_kernel_frames)
+		return symbol_cache_join(&s->symbols, env->loop, env->proc_root, SYMBOL_CACHE_NONE);
+	return r == -ENOTSUP ? 0 : r;
+}
+
+/*
+ * Reads the config and opens the rings. A refusal by the config or the kernel is written to the
+ * trace, which then has no samples.
+ */
+static int read_config_and_open(struct perf_session *s, const struct ds_env *env)
+{
+	int r = perf_source_read_config(s, env);
+
+	if (r == 0) {
+		r = perf_source_open_rings(s);
+		if (r < 0) {
+			close_rings(s);
+			(void)err_set(&s->refused, r, "perf_event_open");
+		}
+	}
+	if (r == 0)
+		return join_helpers(s, env);
+	s->refusal = r;
+	return r == -ENOMEM ? r : 0;
+}
+
+static int perf_create(struct ds_handle *h, const struct ds_env *env,
+		       const Pb__DataSourceConfig *config, void **ret_instance)
+{
+	_cleanup_(perf_source_destroyp) struct perf_session *s = calloc(1, sizeof(*s));
+	int r = s ? perf_source_copy_config(s, config) : -ENOMEM;
+
+	if (r < 0)
+		return r;
+	s->h = h;
+	s->loop = env->loop;
+	s->proc_root = env->proc_root;
+	s->bus = env->bus;
+	r = mapped_files_init(&s->files);
+	if (r < 0)
+		return r;
+	s->spaces.files = &s->files;
+	stacks_init(&s->stacks, &s->files, !ds_consumer_is_root(h));
+	s->tick = evtimer_new(env->loop, perf_source_on_tick, s);
+	s->deadline = evtimer_new(env->loop, perf_source_on_deadline, s);
+	s->writer = ds_writer_new(h);
+	if (!s->tick || !s->deadline || !s->writer)
+		return -ENOMEM;
+	ds_yield_to_root(h, s->tick);
+	ds_yield_to_root(h, s->deadline);
+	r = read_config_and_open(s, env);
+	if (r < 0)
+		return r;
+	s->is_publisher = s->bus && metadata_bus_register(s->bus, ds_session_id(h), s) == 0;
+	*ret_instance = TAKE_PTR(s);
+	return 0;
+}
+
+/* ---- start, flush, clear and stop ---- */
+
+static void perf_start(void *instance)
+{
+	struct perf_session *s = instance;
+
+	s->is_started = true;
+	for (unsigned i = 0; i < s->n_rings; i++) {
+		int r = cpu_ring_enable(&s->rings[i], true);
+
+		if (r < 0)
+			log_warn("linux.perf: CPU %u: %s", s->rings[i].cpu, strerror(-r));
+		event_add(s->wakeups[i], NULL);
+	}
+	if (s->refusal)
+		perf_packets_write_refusal(s);
+	else
+		perf_source_on_tick(-1, 0, s);
+	ds_started(s->h);
+}
+
+/*
+ * Reads all records from before the flush, also those that PERF_SETTLE_NS would leave: the records
+ * of a running CPU are visible at once.
+ */
+static void perf_flush(void *instance, uint64_t flush_id)
+{
+	struct perf_session *s = instance;
+
+	if (!flushes_add(&s->flushes, flush_id)) {
+		flushes_answer(&s->flushes, s->h);
+		flushes_add(&s->flushes, flush_id);
+	}
+	s->reads_all = true;
+	s->has_read = false;
+	perf_source_run(s);
+}
+
+static void perf_clear(void *instance)
+{
+	struct perf_session *s = instance;
+
+	s->has_state = false;
+}
+
+static void perf_stop(void *instance)
+{
+	struct perf_session *s = instance;
+
+	for (unsigned i = 0; i < s->n_rings; i++) {
+		(void)cpu_ring_enable(&s->rings[i], false);
+		event_del(s->wakeups[i]);
+	}
+	event_del(s->tick);
+	s->is_stopping = s->reads_all = true;
+	s->has_read = false;
+	perf_source_run(s);
+}
+
+const struct data_source perf_data_source = {
+	.name = "linux.perf",
+	.handles_incremental_state_clear = true,
+	/* CAP_SYS_ADMIN: for kernels before 5.8, and to lower kptr_restrict; CAP_DAC_READ_SEARCH:
+	 * the numbers of tracepoints. */
+	.capabilities = 1ull << CAP_PERFMON | 1ull << CAP_SYSLOG | 1ull << CAP_SYS_ADMIN |
+			1ull << CAP_DAC_READ_SEARCH | 1ull << CAP_SYS_NICE,
+	.is_timely = true,
+	.create = perf_create,
+	.start = perf_start,
+	.flush = perf_flush,
+	.clear = perf_clear,
+	.stop = perf_stop,
+	.destroy = perf_destroy,
+};

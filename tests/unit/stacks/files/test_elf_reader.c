@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The process that parses ELF files, with files that user 4242 made to fill its memory. */
+#include <elf.h>
+#include <signal.h>
+#include <stddef.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include "base/system/sanitizer.h"
+#include "stacks/files/elf_reader.h"
+#include "stacks/files/file_messages.h"
+#include "unit/test.h"
+
+#define STRANGER 4242
+#define NAME_BYTES 1000
+
+static pid_t reader;
+static int requests = -1, answers = -1;
+static struct file_answer answer;
+
+static int setup(void **state)
+{
+	int ask[2], tell[2];
+
+	(void)state;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ask) < 0 ||
+	    socketpair(AF_UNIX, SOCK_SEQPACKET, 0, tell) < 0)
+		return -1;
+	reader = fork();
+	if (reader == 0) {
+		struct elf_reader_ctx ctx = {.requests = ask[1]};
+
+		close(ask[0]);
+		close(tell[0]);
+		elf_reader_run(tell[1], &ctx);
+	}
+	close(ask[1]);
+	close(tell[1]);
+	requests = ask[0];
+	answers = tell[0];
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	int status;
+
+	(void)state;
+	close(requests);
+	close(answers);
+	return waitpid(reader, &status, 0) == reader && WIFEXITED(status) ? 0 : -1;
+}
+
+static void ask(const struct file_request *q, size_t len, int fd)
+{
+	union {
+		struct cmsghdr head;
+		char space[CMSG_SPACE(sizeof(int))];
+	} control = {.head = {.cmsg_len = CMSG_LEN(sizeof(int)),
+			      .cmsg_level = SOL_SOCKET,
+			      .cmsg_type = SCM_RIGHTS}};
+	struct iovec part = {(void *)q, len};
+	struct msghdr m = {.msg_iov = &part, .msg_iovlen = 1};
+
+	memcpy(CMSG_DATA(&control.head), &fd, sizeof(fd));
+	if (fd >= 0) {
+		m.msg_control = &control;
+		m.msg_controllen = sizeof(control.space);
+	}
+	assert_int_equal(sendmsg(requests, &m, 0), len);
+	assert_true(recv(answers, &answer, sizeof(answer), 0) >= (ssize_t)FILE_ANSWER_HEAD);
+}
+
+/* Returns the result, and the number of the file in the answer. */
+static int32_t read_file(int fd)
+{
+	const struct file_request q = {.kind = FILE_REQUEST_ELF};
+
+	ask(&q, FILE_REQUEST_HEAD, fd);
+	return answer.result;
+}
+
+/* n functions, which all have one long name. */
+static int file_of_stranger(size_t n)
+{
+	size_t symbols = sizeof(Elf64_Ehdr), names = symbols + n * sizeof(Elf64_Sym),
+	       sections = names + NAME_BYTES + 8, len = sections + 3 * sizeof(Elf64_Shdr);
+	int fd = memfd_create("stranger", MFD_CLOEXEC);
+	char *at;
+	Elf64_Shdr *s;
+
+	assert_true(fd >= 0 && ftruncate(fd, (off_t)len) == 0);
+	at = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	assert_ptr_not_equal(at, MAP_FAILED);
+	*(Elf64_Ehdr *)at =
+		(Elf64_Ehdr){.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
+			     .e_type = ET_DYN,
+			     .e_machine = EM_X86_64,
+			     .e_version = EV_CURRENT,
+			     .e_shoff = sections,
+			     .e_ehsize = sizeof(Elf64_Ehdr),
+			     .e_shentsize = sizeof(Elf64_Shdr),
+			     .e_shnum = 3};
+	for (size_t i = 0; i < n; i++)
+		((Elf64_Sym *)(at + symbols))[i] =
+			(Elf64_Sym){.st_name = 1,
+				    .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC),
+				    .st_shndx = 1,
+				    .st_value = 16 * i,
+				    .st_size = 16};
+	memset(at + names + 1, 'x', NAME_BYTES - 1);
+	s = (Elf64_Shdr *)(at + sections);
+	s[1] = (Elf64_Shdr){.sh_type = SHT_SYMTAB,
+			    .sh_offset = symbols,
+			    .sh_size = n * sizeof(Elf64_Sym),
+			    .sh_entsize = sizeof(Elf64_Sym),
+			    .sh_link = 2};
+	s[2] = (Elf64_Shdr){.sh_type = SHT_STRTAB, .sh_offset = names, .sh_size = NAME_BYTES + 1};
+	munmap(at, len);
+	assert_int_equal(fchown(fd, STRANGER, STRANGER), 0);
+	return fd;
+}
+
+/* Functions of this program that have a name, of the first bytes of its code. */
+static unsigned names_of_file(uint32_t file, uint64_t from)
+{
+	struct file_request q = {.kind = FILE_REQUEST_NAMES, .file = file, .n = FILE_NAMES_MAX};
+	unsigned n = 0;
+	size_t at = 0;
+
+	for (unsigned i = 0; i < FILE_NAMES_MAX; i++)
+		q.addresses[i] = from + i * 16;
+	ask(&q, FILE_REQUEST_HEAD + sizeof(q.addresses), -1);
+	for (unsigned i = 0; i < answer.n; i++) {
+		uint16_t len;
+
+		memcpy(&len, answer.body + at, sizeof(len));
+		at += sizeof(len) + len;
+		n += len > 0;
+	}
+	return n;
+}
+
+TEST_WITH(files_of_one_user_leave_memory_for_those_of_others, setup, teardown)
+{
+	_cleanup_(closep) int own = open("/proc/self/exe", O_RDONLY);
+
+	if (geteuid() != 0)
+		skip();
+	/* Until no file of that size finds memory, then smaller ones. */
+	for (size_t n = 500000; n > 0; n /= 2) {
+		int32_t r = 0;
+
+		while (r == 0) {
+			int fd = file_of_stranger(n);
+
+			r = read_file(fd);
+			close(fd);
+		}
+	}
+	assert_int_equal(read_file(own), 0);
+	assert_true(answer.elf.n_segments > 0);
+	assert_true(names_of_file(answer.file, answer.elf.segments[0].address) > 0);
+}
+
+TEST_WITH(files_of_one_user_are_not_all, setup, teardown)
+{
+	_cleanup_(closep) int own = open("/proc/self/exe", O_RDONLY);
+
+	if (geteuid() != 0)
+		skip();
+	for (int i = 0; i < ELF_READER_FILES; i++) {
+		int fd = file_of_stranger(1);
+
+		(void)read_file(fd);
+		close(fd);
+	}
+	assert_int_equal(read_file(own), 0);
+}

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <time.h>
+
+#include "config/trace_config.h"
+#include "stacks/samples/perf_config.h"
+#include "unit/test.h"
+
+static struct perf_config c;
+static struct err_text e;
+static struct perf_config_env env;
+static Pb__PerfEventConfig m;
+static Pb__PerfEvents__Timebase t;
+static Pb__PerfEventConfig__CallstackSampling s;
+static Pb__PerfEventConfig__Scope scope;
+
+static void fresh(void)
+{
+	pb__perf_event_config__init(&m);
+	pb__perf_events__timebase__init(&t);
+	pb__perf_event_config__callstack_sampling__init(&s);
+	pb__perf_event_config__scope__init(&scope);
+	env = (struct perf_config_env){.sys_root = "/nowhere", .for_root = true};
+	e.text[0] = '\0';
+}
+
+static int config_read(void)
+{
+	return perf_config_read(&m, &env, &c, &e);
+}
+
+TEST(without_a_timebase_it_samples_the_cpu_clock_with_stacks)
+{
+	fresh();
+	assert_int_equal(config_read(), 0);
+	assert_int_equal(c.attr.type, PERF_TYPE_SOFTWARE);
+	assert_int_equal(c.attr.config, PERF_COUNT_SW_CPU_CLOCK);
+	assert_int_equal(c.attr.freq, 1);
+	assert_int_equal(c.attr.sample_freq, PERF_CONFIG_FREQUENCY);
+	assert_true(c.has_user_frames);
+	assert_int_equal(c.clock, CLOCK_BOOTTIME);
+	assert_int_equal(c.ring_pages, PERF_CONFIG_RING_PAGES);
+}
+
+TEST(a_timebase_alone_has_no_stacks)
+{
+	fresh();
+	m.timebase = &t;
+	t.event_case = PB__PERF_EVENTS__TIMEBASE__EVENT_COUNTER;
+	t.counter = PB__PERF_EVENTS__COUNTER__HW_CPU_CYCLES;
+	t.interval_case = PB__PERF_EVENTS__TIMEBASE__INTERVAL_PERIOD;
+	t.period = 1000000;
+	assert_int_equal(config_read(), 0);
+	assert_int_equal(c.attr.type, PERF_TYPE_HARDWARE);
+	assert_int_equal(c.attr.freq, 0);
+	assert_int_equal(c.attr.sample_period, 1000000);
+	assert_false(c.has_stacks);
+	assert_false(c.attr.sample_type & PERF_SAMPLE_CALLCHAIN);
+	assert_int_equal(c.clock, CLOCK_MONOTONIC); /* may be read in an NMI */
+}
+
+/* perf_event_open() refuses any other clock for events that may sample in an NMI. */
+TEST(a_clock_that_the_event_cannot_have_becomes_monotonic)
+{
+	static const struct {
+		Pb__PerfEvents__PerfClock wanted;
+		clockid_t software, hardware;
+	} rows[] = {
+		{PB__PERF_EVENTS__PERF_CLOCK__PERF_CLOCK_BOOTTIME, CLOCK_BOOTTIME, CLOCK_MONOTONIC},
+		{PB__PERF_EVENTS__PERF_CLOCK__PERF_CLOCK_REALTIME, CLOCK_REALTIME, CLOCK_MONOTONIC},
+		{PB__PERF_EVENTS__PERF_CLOCK__PERF_CLOCK_MONOTONIC, CLOCK_MONOTONIC,
+		 CLOCK_MONOTONIC},
+		{PB__PERF_EVENTS__PERF_CLOCK__PERF_CLOCK_MONOTONIC_RAW, CLOCK_MONOTONIC_RAW,
+		 CLOCK_MONOTONIC_RAW},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		fresh();
+		m.timebase = &t;
+		t.event_case = PB__PERF_EVENTS__TIMEBASE__EVENT_COUNTER;
+		t.has_timestamp_clock = true;
+		t.timestamp_clock = rows[i].wanted;
+		t.counter = PB__PERF_EVENTS__COUNTER__SW_PAGE_FAULTS;
+		assert_int_equal(config_read(), 0);
+		assert_int_equal(c.clock, rows[i].software);
+		t.counter = PB__PERF_EVENTS__COUNTER__HW_CPU_CYCLES;
+		assert_int_equal(config_read(), 0);
+		assert_int_equal(c.clock, rows[i].hardware);
+		assert_int_equal(c.attr.clockid, rows[i].hardware);
+	}
+}
+
+TEST(frames_are_chosen)
+{
+	fresh();
+	m.callstack_sampling = &s;
+	s.has_kernel_frames = s.kernel_frames = true;
+	s.has_user_frames = true;
+	s.user_frames = PB__PERF_EVENT_CONFIG__UNWIND_MODE__UNWIND_SKIP;
+	assert_int_equal(config_read(), 0);
+	assert_true(c.has_kernel_frames && !c.has_user_frames);
+	assert_true(c.attr.exclude_callchain_user);
+	assert_false(c.attr.mmap2);
+}
+
+TEST(rings_have_a_power_of_two_of_pages)
+{
+	fresh();
+	m.ring_buffer_pages = 100;
+	assert_int_equal(config_read(), 0);
+	assert_int_equal(c.ring_pages, 128);
+	m.ring_buffer_pages = UINT32_MAX;
+	assert_int_equal(config_read(), 0);
+	assert_int_equal(c.ring_pages, PERF_CONFIG_RING_PAGES_MAX);
+}
+
+TEST(tracepoints_get_their_number_from_tracefs)
+{
+	static Pb__PerfEvents__Tracepoint point;
+	char folder[] = "/tmp/sonda-perf-XXXXXX", path[128];
+	static const char *const bad[] = {"",	   "sched",  "sched:",	  ":x",
+					  "a:b:c", "../x:y", "sched:../x"};
+	FILE *f;
+
+	fresh();
+	pb__perf_events__tracepoint__init(&point);
+	m.timebase = &t;
+	t.event_case = PB__PERF_EVENTS__TIMEBASE__EVENT_TRACEPOINT;
+	t.tracepoint = &point;
+	assert_non_null(mkdtemp(folder));
+	env.tracefs = folder;
+	snprintf(path, sizeof(path), "mkdir -p %s/events/sched/sched_switch", folder);
+	assert_int_equal(system(path), 0);
+	snprintf(path, sizeof(path), "%s/events/sched/sched_switch/id", folder);
+	f = fopen(path, "w");
+	fputs("314\n", f);
+	fclose(f);
+	point.name = (char *)"sched:sched_switch";
+	assert_int_equal(config_read(), 0);
+	assert_int_equal(c.attr.type, PERF_TYPE_TRACEPOINT);
+	assert_int_equal(c.attr.config, 314);
+	point.name = (char *)"sched/sched_switch";
+	assert_int_equal(config_read(), 0);
+	point.name = (char *)"sched:nosuch";
+	assert_int_equal(config_read(), -ENOENT);
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		point.name = (char *)bad[i];
+		assert_int_equal(config_read(), -EINVAL);
+	}
+	snprintf(path, sizeof(path), "rm -r %s", folder);
+	assert_int_equal(system(path), 0);
+}
+
+TEST(what_cannot_be_done_is_refused)
+{
+	fresh();
+	m.timebase = &t;
+	t.event_case = PB__PERF_EVENTS__TIMEBASE__EVENT_COUNTER;
+	t.counter = (Pb__PerfEvents__Counter)1234;
+	assert_int_equal(config_read(), -EINVAL);
+	t.counter = PB__PERF_EVENTS__COUNTER__SW_CPU_CLOCK;
+	t.interval_case = PB__PERF_EVENTS__TIMEBASE__INTERVAL_POLL_PERIOD_MS;
+	assert_int_equal(config_read(), -EINVAL);
+}
+
+TEST(raw_events_are_for_root_only)
+{
+	static Pb__PerfEvents__RawEvent raw;
+
+	fresh();
+	pb__perf_events__raw_event__init(&raw);
+	raw.type = PERF_TYPE_RAW;
+	raw.config = 0x1c0;
+	m.timebase = &t;
+	t.event_case = PB__PERF_EVENTS__TIMEBASE__EVENT_RAW_EVENT;
+	t.raw_event = &raw;
+	assert_int_equal(config_read(), 0);
+	assert_int_equal(c.attr.type, PERF_TYPE_RAW);
+	assert_int_equal(c.attr.config, 0x1c0);
+	env.for_root = false;
+	assert_int_equal(config_read(), -EACCES);
+}
+
+TEST(the_scope_chooses_processes)
+{
+	int32_t pids[] = {42}, others[] = {7};
+	char *lines[] = {(char *)"make", (char *)"/usr/bin/cc*"};
+
+	fresh();
+	m.callstack_sampling = &s;
+	s.scope = &scope;
+	assert_int_equal(config_read(), 0);
+	assert_false(perf_config_needs_cmdline(&c));
+	assert_true(perf_config_wants(&c, 1, ""));
+	scope.target_pid = pids;
+	scope.n_target_pid = 1;
+	assert_true(perf_config_wants(&c, 42, ""));
+	assert_false(perf_config_wants(&c, 43, ""));
+	scope.target_cmdline = lines;
+	scope.n_target_cmdline = 2;
+	assert_true(perf_config_needs_cmdline(&c));
+	assert_true(perf_config_wants(&c, 43, "/usr/bin/make"));
+	assert_true(perf_config_wants(&c, 43, "make"));
+	assert_true(perf_config_wants(&c, 43, "/usr/bin/cc1"));
+	assert_false(perf_config_wants(&c, 43, "/usr/bin/ld"));
+	scope.exclude_pid = others;
+	scope.n_exclude_pid = 1;
+	assert_false(perf_config_wants(&c, 7, "make"));
+}

@@ -1,0 +1,432 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The path from rings to packets (perf_records.c, perf_names.c, perf_packets.c) without a kernel, a
+ * service and a file reader: the test writes the records, reads the packets, and answers itself.
+ */
+#include <time.h>
+
+#include "gen/fields.h"
+#include "stacks/samples/perf_session.h"
+#include "unit/ftrace/fake_writer.h"
+#include "unit/stacks/fake_ring.h"
+
+#define PID 4242
+#define PROGRAM 0x400000ull
+
+/* ---- the file reader ---- */
+
+static struct {
+	bool is_busy, has_ended;
+	unsigned n_maps, n_elf, n_names;
+	int32_t maps_pid;
+	uint32_t elf_file;
+	struct {
+		uint64_t id;
+		uint32_t n;
+	} names[16];
+} asked;
+
+bool file_reader_is_alive(void)
+{
+	return !asked.has_ended;
+}
+
+bool file_reader_ask_maps(const struct file_reader_user *u, int32_t pid, int32_t tid)
+{
+	asked.n_maps += !asked.is_busy;
+	asked.maps_pid = pid;
+	return !asked.is_busy && !asked.has_ended;
+}
+
+bool file_reader_ask_elf(const struct file_reader_user *u, uint64_t id, int32_t pid,
+			 const struct file_mapping *m, const char *path)
+{
+	asked.n_elf += !asked.is_busy;
+	asked.elf_file = (uint32_t)id;
+	return !asked.is_busy && !asked.has_ended;
+}
+
+bool file_reader_ask_names(const struct file_reader_user *u, uint64_t id, uint32_t file,
+			   const uint64_t *addresses, uint32_t n)
+{
+	if (asked.is_busy || asked.has_ended)
+		return false;
+	assert_true(asked.n_names < ARRAY_SIZE(asked.names));
+	asked.names[asked.n_names].id = id;
+	asked.names[asked.n_names++].n = n;
+	return true;
+}
+
+static void answer_maps(struct perf_session *s, int32_t pid, const char *path)
+{
+	static struct file_answer a;
+	const struct file_mapping m = {.start = PROGRAM,
+				       .end = PROGRAM + 0x100000,
+				       .inode = 7,
+				       .path_len = (uint32_t)strlen(path)};
+
+	a = (struct file_answer){.kind = FILE_REQUEST_MAPS, .id = (uint32_t)pid, .n = 1};
+	memcpy(a.body, &m, sizeof(m));
+	memcpy(a.body + sizeof(m), path, strlen(path));
+	perf_records_handle_answer(s, &a);
+}
+
+static void answer_elf(struct perf_session *s)
+{
+	static const struct file_answer a_file = {.kind = FILE_REQUEST_ELF};
+	struct file_answer *a = malloc(sizeof(*a));
+
+	*a = a_file;
+	a->id = asked.elf_file;
+	perf_names_handle_answer(s, a);
+	free(a);
+}
+
+/* The names "f", n times. */
+static void answer_names(struct perf_session *s, uint64_t id, uint32_t n)
+{
+	static struct file_answer a;
+
+	a = (struct file_answer){.kind = FILE_REQUEST_NAMES, .id = id, .n = n};
+	for (uint32_t i = 0; i < n; i++)
+		memcpy(a.body + i * 3, "\1\0f", 3);
+	perf_names_handle_answer(s, &a);
+}
+
+/* ---- the session ---- */
+
+bool writer_has_lost(const struct writer *w)
+{
+	return false;
+}
+
+static int setup(void **state)
+{
+	struct perf_session *s = calloc(1, sizeof(*s));
+
+	memset(&asked, 0, sizeof(asked));
+	s->perf.message = calloc(1, sizeof(*s->perf.message));
+	pb__perf_event_config__init((Pb__PerfEventConfig *)s->perf.message);
+	s->perf.has_stacks = s->perf.has_user_frames = s->perf.has_kernel_frames = true;
+	s->perf.clock = CLOCK_BOOTTIME;
+	s->reads_all = true;
+	s->rings = calloc(2, sizeof(*s->rings));
+	while (s->n_rings < 2) {
+		s->rings[s->n_rings] = fake_ring_new(s->n_rings);
+		s->n_rings++;
+	}
+	assert_int_equal(mapped_files_init(&s->files), 0);
+	s->spaces.files = &s->files;
+	stacks_init(&s->stacks, &s->files, true);
+	s->writer = fake_writer_new(4096);
+	*state = s;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct perf_session *s = *state;
+
+	for (unsigned i = 0; i < s->n_rings; i++)
+		cpu_ring_close(&s->rings[i]);
+	free(s->rings);
+	stacks_deinit(&s->stacks);
+	address_spaces_deinit(&s->spaces);
+	mapped_files_deinit(&s->files);
+	free(s->samples);
+	free(s->asked);
+	free((void *)s->perf.message);
+	writer_free(s->writer);
+	free(s);
+	return 0;
+}
+
+static void sample(struct perf_session *s, unsigned cpu, uint64_t time, uint64_t address)
+{
+	const uint64_t chain[] = {(uint64_t)PERF_CONTEXT_USER, address};
+
+	fake_ring_sample(&s->rings[cpu], time, PID, chain, 2);
+}
+
+static void map_record(struct perf_session *s, uint64_t time, uint64_t inode, uint64_t offset)
+{
+	struct {
+		uint32_t pid, tid;
+		uint64_t start, length, offset;
+		uint32_t major, minor;
+		uint64_t inode, generation;
+		uint32_t protection, flags;
+		char path[8];
+	} body = {.pid = PID,
+		  .tid = PID,
+		  .start = PROGRAM,
+		  .length = 0x100000,
+		  .offset = offset,
+		  .inode = inode};
+
+	memcpy(body.path, inode ? "/a" : "//anon", inode ? 3 : 7);
+	fake_ring_record(&s->rings[0], PERF_RECORD_MMAP2, 0, time, &body, sizeof(body));
+}
+
+/* Calls fn for each field of that number, in messages within messages, in each packet. */
+static void for_each(const uint8_t *data, size_t len, const uint32_t *path,
+		     void (*fn)(const struct pb_field *f, void *ctx), void *ctx)
+{
+	struct pb_field f;
+	struct pb_dec d;
+
+	pb_dec_init(&d, data, len);
+	while (pb_dec_next(&d, &f)) {
+		if (f.id != path[0])
+			continue;
+		if (path[1])
+			for_each(f.data, f.len, path + 1, fn, ctx);
+		else
+			fn(&f, ctx);
+	}
+	assert_true(pb_dec_ok(&d));
+}
+
+struct values {
+	unsigned n;
+	uint64_t of[512];
+};
+
+static void add_value(const struct pb_field *f, void *ctx)
+{
+	struct values *v = ctx;
+
+	assert_true(v->n < ARRAY_SIZE(v->of));
+	v->of[v->n++] = f->u64;
+}
+
+#define VALUES(s, ...)                                                                             \
+	({                                                                                         \
+		static struct values v_;                                                           \
+		v_.n = 0;                                                                          \
+		for_each((s)->writer->begin, fake_writer_len((s)->writer),                         \
+			 (const uint32_t[]){1, __VA_ARGS__, 0}, add_value, &v_);                   \
+		&v_;                                                                               \
+	})
+
+/* ---- records ---- */
+
+TEST_STATE(samples_of_all_cpus_are_in_order_of_time, setup, teardown, struct perf_session *s)
+{
+	static const uint64_t times[2][3] = {{10, 30, 40}, {20, 25, 50}};
+	static const uint64_t expected[] = {10, 20, 25, 30, 40, 50};
+
+	s->perf.has_user_frames = false;
+	for (unsigned cpu = 0; cpu < 2; cpu++)
+		for (unsigned i = 0; i < 3; i++)
+			sample(s, cpu, times[cpu][i], 0);
+	assert_true(perf_records_read(s));
+	assert_int_equal(s->n_samples, 6);
+	for (unsigned i = 0; i < 6; i++)
+		assert_int_equal(s->samples[i].time, expected[i]);
+}
+
+TEST_STATE(a_sample_waits_for_the_mappings_of_its_process, setup, teardown, struct perf_session *s)
+{
+	sample(s, 0, 10, PROGRAM + 16);
+	assert_false(perf_records_read(s));
+	assert_int_equal(asked.n_maps, 1);
+	assert_int_equal(asked.maps_pid, PID);
+	assert_int_equal(s->n_samples, 0);
+	answer_maps(s, PID + 1, "/other"); /* not what was asked */
+	assert_int_equal(s->outstanding, 1);
+	answer_maps(s, PID, "/a");
+	assert_int_equal(s->outstanding, 0);
+	assert_true(perf_records_read(s));
+	assert_int_equal(s->n_samples, 1);
+	assert_int_equal(s->samples[0].unwind_error, 0);
+	assert_int_equal(asked.n_maps, 1);
+}
+
+TEST_STATE(memory_without_a_file_shows_no_address, setup, teardown, struct perf_session *s)
+{
+	address_spaces_exec(&s->spaces, PID);
+	map_record(s, 5, 0, PROGRAM);
+	sample(s, 0, 10, PROGRAM + 16);
+	assert_true(perf_records_read(s));
+	assert_true(perf_names_ask(s));
+	perf_packets_write(s);
+	assert_int_equal(
+		VALUES(s, PB_TRACE_PACKET_INTERNED_DATA, PB_INTERNED_DATA_FRAMES, PB_FRAME_REL_PC)
+			->of[0],
+		16);
+	assert_int_equal(VALUES(s, PB_TRACE_PACKET_INTERNED_DATA, PB_INTERNED_DATA_MAPPINGS,
+				PB_MAPPING_EXACT_OFFSET)
+				 ->of[0],
+			 0);
+	assert_int_equal(VALUES(s, PB_TRACE_PACKET_INTERNED_DATA, PB_INTERNED_DATA_MAPPINGS,
+				PB_MAPPING_START)
+				 ->of[0],
+			 0);
+}
+
+TEST_STATE(a_loss_is_counted_and_mappings_are_read_again, setup, teardown, struct perf_session *s)
+{
+	static const uint64_t lost[] = {0, 17};
+
+	address_spaces_exec(&s->spaces, PID);
+	map_record(s, 5, 7, 0);
+	fake_ring_record(&s->rings[1], PERF_RECORD_LOST, 0, 6, lost, sizeof(lost));
+	sample(s, 0, 10, PROGRAM + 16);
+	assert_false(perf_records_read(s));
+	assert_int_equal(asked.n_maps, 1);
+	assert_int_equal(s->n_lost, 17);
+	assert_int_equal(
+		VALUES(s, PB_TRACE_PACKET_PERF_SAMPLE, PB_PERF_SAMPLE_KERNEL_RECORDS_LOST)->of[0],
+		17);
+	assert_int_equal(VALUES(s, PB_TRACE_PACKET_PERF_SAMPLE, PB_PERF_SAMPLE_CPU)->of[0], 1);
+}
+
+TEST_STATE(without_a_reader_samples_have_no_user_functions, setup, teardown, struct perf_session *s)
+{
+	asked.has_ended = true;
+	sample(s, 0, 10, PROGRAM + 16);
+	assert_true(perf_records_read(s));
+	assert_true(perf_names_ask(s));
+	assert_int_equal(s->n_samples, 1);
+	assert_int_equal(s->outstanding, 0);
+}
+
+TEST_STATE(a_silent_reader_is_not_asked, setup, teardown, struct perf_session *s)
+{
+	s->reader_is_silent = true;
+	sample(s, 0, 10, PROGRAM + 16);
+	assert_true(perf_records_read(s));
+	assert_true(perf_names_ask(s));
+	assert_int_equal(asked.n_maps + asked.n_elf + asked.n_names, 0);
+	assert_int_equal(s->n_samples, 1);
+	s->reader_is_silent = false;
+	sample(s, 0, 20, PROGRAM + 16);
+	assert_false(perf_records_read(s));
+	assert_int_equal(asked.n_maps, 1);
+}
+
+/* ---- names of tasks ---- */
+
+uint64_t ds_session_id(const struct ds_handle *h)
+{
+	return 1;
+}
+
+static struct metadata_task renamed[8];
+static size_t n_renamed, n_tids;
+
+static void on_metadata(void *ctx, const struct metadata_batch *batch)
+{
+	for (size_t i = 0; i < batch->n_tasks; i++) {
+		assert_true(n_renamed < ARRAY_SIZE(renamed));
+		renamed[n_renamed++] = batch->tasks[i];
+		if (batch->tasks[i].kind == METADATA_TASK_EXEC)
+			assert_memory_equal(batch->tasks[i].file, "hot", 3);
+	}
+	n_tids += batch->n_tids;
+}
+
+static void comm(struct perf_session *s, uint64_t time, uint32_t tid, const char *name,
+		 bool is_exec)
+{
+	struct {
+		uint32_t pid, tid;
+		char name[16];
+	} body = {.pid = PID, .tid = tid};
+
+	strcpy(body.name, name);
+	fake_ring_record(&s->rings[0], PERF_RECORD_COMM, is_exec ? PERF_RECORD_MISC_COMM_EXEC : 0,
+			 time, &body, sizeof(body));
+}
+
+TEST_STATE(new_names_of_tasks_are_published_before_their_samples, setup, teardown,
+	   struct perf_session *s)
+{
+	n_renamed = n_tids = 0;
+	s->bus = metadata_bus_new();
+	s->is_publisher = true;
+	assert_int_equal(metadata_bus_subscribe(s->bus, 1, on_metadata, s), 0);
+	comm(s, 5, PID, "hot", true);
+	comm(s, 6, PID + 1, "thread", false);
+	sample(s, 0, 10, PROGRAM);
+	assert_true(perf_records_read(s));
+	perf_packets_write(s);
+	assert_int_equal(n_renamed, 3);
+	assert_int_equal(renamed[0].kind, METADATA_TASK_EXEC);
+	assert_int_equal(renamed[0].tid, PID);
+	assert_int_equal(renamed[0].file_len, 3);
+	assert_int_equal(renamed[1].kind, METADATA_TASK_RENAMED);
+	assert_string_equal(renamed[1].name, "hot");
+	assert_int_equal(renamed[1].time_ns, 5);
+	assert_int_equal(renamed[2].tid, PID + 1);
+	assert_string_equal(renamed[2].name, "thread");
+	assert_int_equal(n_tids, 1);
+	metadata_bus_unsubscribe(s->bus, 1, s);
+	s->is_publisher = false;
+	s->bus = metadata_bus_free(s->bus);
+	free(s->tids);
+	free(s->renamed);
+}
+
+/* ---- names ---- */
+
+static void sample_functions(struct perf_session *s, unsigned n)
+{
+	address_spaces_exec(&s->spaces, PID);
+	map_record(s, 1, 7, 0);
+	for (unsigned i = 0; i < n; i++) {
+		sample(s, 0, 10 + i, PROGRAM + i * 16);
+		assert_true(perf_records_read(s));
+	}
+	assert_int_equal(s->stacks.n_frames, n);
+	assert_false(perf_names_ask(s));
+	assert_int_equal(asked.n_elf, 1);
+	answer_elf(s);
+}
+
+TEST_STATE(all_new_frames_are_asked_for_in_several_requests, setup, teardown,
+	   struct perf_session *s)
+{
+	const unsigned n = 2 * FILE_NAMES_MAX + 3;
+	struct values *v;
+
+	sample_functions(s, n);
+	assert_false(perf_names_ask(s));
+	assert_int_equal(asked.n_names, 3);
+	for (unsigned i = 0; i < 3; i++)
+		answer_names(s, asked.names[i].id, asked.names[i].n);
+	assert_true(perf_names_ask(s));
+	assert_int_equal(asked.n_names, 3);
+	perf_packets_write(s);
+	v = VALUES(s, PB_TRACE_PACKET_INTERNED_DATA, PB_INTERNED_DATA_FRAMES,
+		   PB_FRAME_FUNCTION_NAME_ID);
+	assert_int_equal(v->n, n);
+}
+
+TEST_STATE(a_busy_reader_is_asked_again, setup, teardown, struct perf_session *s)
+{
+	sample_functions(s, FILE_NAMES_MAX + 1);
+	asked.is_busy = true;
+	assert_false(perf_names_ask(s));
+	assert_int_equal(asked.n_names, 0);
+	asked.is_busy = false;
+	assert_false(perf_names_ask(s));
+	assert_int_equal(asked.n_names, 2);
+	assert_int_equal(asked.names[0].n, FILE_NAMES_MAX);
+	assert_int_equal(asked.names[1].n, 1);
+}
+
+TEST_STATE(an_answer_with_more_names_than_asked_changes_no_other_frame, setup, teardown,
+	   struct perf_session *s)
+{
+	sample_functions(s, 1);
+	assert_false(perf_names_ask(s));
+	memset(s->asked[0].frames + 1, 0xff, sizeof(s->asked[0].frames) - sizeof(uint32_t));
+	answer_names(s, 0, FILE_NAMES_MAX);
+	assert_true(s->stacks.frames[0].name > 0);
+	answer_names(s, 1, FILE_NAMES_MAX); /* without a request */
+	answer_names(s, UINT64_MAX, FILE_NAMES_MAX);
+	assert_int_equal(s->outstanding, 0);
+	assert_true(perf_names_ask(s));
+}
