@@ -66,7 +66,7 @@ static void ensure_state(struct perf_session *s)
 
 	if (s->has_state && !writer_has_lost(s->writer))
 		return;
-	stacks_clear_written(&s->stacks);
+	stacks_clear_written(&s->resolver.stacks);
 	s->has_state = true;
 	e = writer_begin(s->writer);
 	pb_enc_u64(e, PB_TRACE_PACKET_TIMESTAMP, clock_boot_ns());
@@ -84,7 +84,8 @@ static void ensure_state(struct perf_session *s)
 
 static bool needs_interned_data(const struct perf_session *s, const struct perf_sample *p)
 {
-	return p->stack && s->stacks.stacks[p->stack - 1].written != s->stacks.generation;
+	return p->stack &&
+	       s->resolver.stacks.stacks[p->stack - 1].written != s->resolver.stacks.generation;
 }
 
 static void write_sample(struct perf_session *s, const struct perf_sample *p)
@@ -97,7 +98,7 @@ static void write_sample(struct perf_session *s, const struct perf_sample *p)
 	pb_enc_u64(e, PB_TRACE_PACKET_SEQUENCE_FLAGS, STATE_NEEDED);
 	if (needs_interned_data(s, p)) {
 		pb_enc_open(e, PB_TRACE_PACKET_INTERNED_DATA);
-		stacks_write(&s->stacks, p->stack - 1, e);
+		stacks_write(&s->resolver.stacks, p->stack - 1, e);
 		pb_enc_close(e);
 	}
 	pb_enc_open(e, PB_TRACE_PACKET_PERF_SAMPLE);
@@ -121,12 +122,8 @@ void perf_packets_write(struct perf_session *s)
 		write_sample(s, &s->samples[i]);
 	s->n_written += s->n_samples;
 	s->n_samples = 0;
-	s->n_asked = 0;
-	if (stacks_is_full(&s->stacks)) {
-		stacks_reset(&s->stacks);
-		s->named = 0;
+	if (stack_resolver_end_packets(&s->resolver))
 		s->has_state = false;
-	}
 }
 
 void perf_packets_write_refusal(struct perf_session *s)

@@ -27,8 +27,6 @@
 #include "base/system/log.h"
 #include "stacks/samples/perf_session.h"
 
-#define CPUS_MAX 8192
-
 int perf_source_start_helpers(void)
 {
 	return file_reader_start();
@@ -36,37 +34,23 @@ int perf_source_start_helpers(void)
 
 /* ---- rounds ---- */
 
-static void wait_for_answer(struct perf_session *s)
-{
-	/* The symbol table always becomes ready, so it has no deadline. */
-	if (s->symbols.joined && !s->symbols.is_ready)
-		return;
-	if (!evtimer_pending(s->deadline, NULL))
-		event_timer_ms(s->deadline, PERF_ANSWER_MS);
-}
-
-static bool waits(const struct perf_session *s)
-{
-	return s->outstanding || (s->symbols.joined && !s->symbols.is_ready);
-}
-
 /* Returns true if the rings are read to the end and everything is written. */
 static bool run_round(struct perf_session *s)
 {
 	bool at_end;
 
 	do {
-		s->has_read = !waits(s) && (s->has_read || perf_records_read(s));
-		if (!s->has_read || !perf_names_ask(s)) {
-			wait_for_answer(s);
+		s->has_read = !stack_resolver_is_waiting(&s->resolver) &&
+			      (s->has_read || perf_records_read(s));
+		if (!s->has_read || !stack_resolver_ask_names(&s->resolver)) {
+			stack_resolver_wait(&s->resolver);
 			return false;
 		}
 		s->has_read = false;
-		at_end = s->n_samples < PERF_SAMPLES_MAX && !stacks_is_full(&s->stacks);
+		at_end = s->n_samples < PERF_SAMPLES_MAX && !stacks_is_full(&s->resolver.stacks);
 		perf_packets_write(s);
 	} while (!at_end);
-	evtimer_del(s->deadline);
-	s->reader_is_silent = s->late > 0;
+	stack_resolver_end_round(&s->resolver);
 	return true;
 }
 
@@ -79,11 +63,11 @@ static void leave_bus(struct perf_session *s)
 
 static void report_remaining_losses(struct perf_session *s)
 {
-	for (unsigned i = 0; i < s->n_rings; i++) {
-		uint64_t n = cpu_ring_unreported_lost(&s->rings[i]);
+	for (unsigned i = 0; i < s->rings.n; i++) {
+		uint64_t n = cpu_ring_unreported_lost(&s->rings.items[i]);
 
 		if (n)
-			perf_packets_write_lost(s, s->rings[i].cpu, n);
+			perf_packets_write_lost(s, s->rings.items[i].cpu, n);
 	}
 }
 
@@ -138,54 +122,7 @@ static void on_half_full(evutil_socket_t fd, short what, void *ctx)
 	perf_source_run(ctx);
 }
 
-static void perf_source_on_deadline(evutil_socket_t fd, short what, void *ctx)
-{
-	struct perf_session *s = ctx;
-	struct address_space *a = s->maps_of ? address_spaces_get(&s->spaces, s->maps_of) : NULL;
-
-	(void)fd;
-	(void)what;
-	if (!s->is_started)
-		return;
-	if (s->outstanding)
-		log_debug("linux.perf: no answer about files within %d ms", PERF_ANSWER_MS);
-	s->late += s->outstanding;
-	s->reader_is_silent = true;
-	s->outstanding = 0;
-	s->maps_of = 0;
-	if (a)
-		a->is_known = true;
-	perf_names_give_up(s);
-	perf_source_run(s);
-}
-
-static void on_answer(void *ctx, const struct file_answer *a)
-{
-	struct perf_session *s = ctx;
-
-	if (a->kind == FILE_REQUEST_FORGET) { /* the file reader has ended */
-		log_warn("linux.perf: the process that reads the files of others has ended; user "
-			 "functions have no names from here on");
-		perf_source_on_deadline(-1, 0, s);
-		return;
-	}
-	if (s->late) {
-		s->late -= !a->has_more;
-		s->reader_is_silent = s->late > 0;
-		return;
-	}
-	if (a->kind == FILE_REQUEST_MAPS)
-		perf_records_handle_answer(s, a);
-	else
-		perf_names_handle_answer(s, a);
-	evtimer_del(s->deadline);
-	if (s->outstanding)
-		wait_for_answer(s);
-	else
-		perf_source_run(s);
-}
-
-static void on_symbols(void *ctx)
+static void on_resolver_ready(void *ctx)
 {
 	perf_source_run(ctx);
 }
@@ -202,18 +139,14 @@ static bool is_chosen(const Pb__PerfEventConfig *m, unsigned cpu)
 
 static int open_ring(struct perf_session *s, unsigned cpu)
 {
-	struct cpu_ring *r = &s->rings[s->n_rings];
-	int error = cpu_ring_open(r, &s->perf.attr, cpu, &s->perf.ring_pages);
+	int error = cpu_rings_add(&s->rings, &s->perf.attr, cpu, &s->perf.ring_pages);
 
-	if (error == 0 && *s->perf.filter)
-		error = cpu_ring_set_filter(r, s->perf.filter);
-	if (error < 0) {
-		cpu_ring_close(r);
-		return error;
+	if (error == 0 && *s->perf.filter) {
+		error = cpu_ring_set_filter(&s->rings.items[s->rings.n - 1], s->perf.filter);
+		if (error < 0)
+			cpu_ring_close(&s->rings.items[--s->rings.n]);
 	}
-	s->wakeups[s->n_rings++] = event_new(s->loop, r->fd, EV_READ | EV_PERSIST, on_half_full, s);
-	ds_yield_to_root(s->h, s->wakeups[s->n_rings - 1]);
-	return s->wakeups[s->n_rings - 1] ? 0 : -ENOMEM;
+	return error;
 }
 
 static const char *advice_for_error(int error, const struct perf_config *c)
@@ -229,21 +162,26 @@ static const char *advice_for_error(int error, const struct perf_config *c)
 	return "";
 }
 
+static int watch_rings(struct perf_session *s)
+{
+	int r = cpu_rings_watch(&s->rings, s->loop, on_half_full, s);
+
+	for (unsigned i = 0; r == 0 && i < s->rings.n; i++)
+		ds_yield_to_root(s->h, s->rings.items[i].wakeup);
+	return r;
+}
+
 /*
  * Opens the rings of the chosen CPUs; a CPU that is offline has no event. Returns 0 if there is a
  * ring and no CPU failed. With ignore_open_failure some CPUs may fail.
  */
 static int perf_source_open_rings(struct perf_session *s)
 {
-	long n = sysconf(_SC_NPROCESSORS_CONF);
-	unsigned n_cpus = (unsigned)MIN(MAX(n, 1), CPUS_MAX);
 	int failed = -ENODEV;
 
-	s->rings = calloc(n_cpus, sizeof(*s->rings));
-	s->wakeups = calloc(n_cpus, sizeof(struct event *));
-	if (!s->rings || !s->wakeups)
+	if (cpu_rings_init(&s->rings) < 0)
 		return -ENOMEM;
-	for (unsigned cpu = 0; cpu < n_cpus; cpu++) {
+	for (unsigned cpu = 0; cpu < s->rings.n_cpus; cpu++) {
 		int error = is_chosen(s->perf.message, cpu) ? open_ring(s, cpu) : -ENODEV;
 
 		if (error == 0 || error == -ENODEV)
@@ -252,21 +190,11 @@ static int perf_source_open_rings(struct perf_session *s)
 		if (!s->perf.message->ignore_open_failure)
 			break;
 	}
-	if (failed == -ENODEV ? s->n_rings > 0
-			      : s->n_rings > 0 && s->perf.message->ignore_open_failure)
-		return 0;
+	if (s->rings.n > 0 && (failed == -ENODEV || s->perf.message->ignore_open_failure))
+		return watch_rings(s);
 	log_warn("linux.perf: perf_event_open: %s%s", strerror(-failed),
 		 advice_for_error(failed, &s->perf));
 	return failed;
-}
-
-static void close_rings(struct perf_session *s)
-{
-	while (s->n_rings) {
-		s->n_rings--;
-		event_freep(&s->wakeups[s->n_rings]);
-		cpu_ring_close(&s->rings[s->n_rings]);
-	}
 }
 
 static void perf_destroy(void *instance)
@@ -276,20 +204,12 @@ static void perf_destroy(void *instance)
 	if (!s)
 		return;
 	leave_bus(s);
-	close_rings(s);
-	free(s->wakeups);
-	free(s->rings);
+	cpu_rings_deinit(&s->rings);
 	event_freep(&s->tick);
-	event_freep(&s->deadline);
-	symbol_cache_leave(&s->symbols);
-	file_reader_leave(&s->reader);
-	stacks_deinit(&s->stacks);
-	address_spaces_deinit(&s->spaces);
-	mapped_files_deinit(&s->files);
+	stack_resolver_deinit(&s->resolver);
 	free(s->samples);
 	free(s->tids);
 	free(s->renamed);
-	free(s->asked);
 	writer_free(s->writer);
 	if (s->config)
 		pb__data_source_config__free_unpacked(s->config, NULL);
@@ -329,23 +249,6 @@ static int perf_source_read_config(struct perf_session *s, const struct ds_env *
 	return r;
 }
 
-static int join_helpers(struct perf_session *s, const struct ds_env *env)
-{
-	int r = 0;
-
-	s->symbols = (struct symbol_cache_user){.ready = on_symbols, .ctx = s};
-	s->reader = (struct file_reader_user){.answered = on_answer, .ctx = s};
-	if (s->perf.has_user_frames) {
-		r = file_reader_join(&s->reader, env->loop);
-		if (r == -ENOTSUP)
-			log_warn("linux.perf: the process that reads the files of others does not "
-				 "run; user functions have no names");
-	}
-	if ((r == 0 || r == -ENOTSUP) && s->perf.has_kernel_frames)
-		return symbol_cache_join(&s->symbols, env->loop, env->proc_root, SYMBOL_CACHE_NONE);
-	return r == -ENOTSUP ? 0 : r;
-}
-
 /*
  * Reads the config and opens the rings. A refusal by the config or the kernel is written to the
  * trace, which then has no samples.
@@ -357,12 +260,13 @@ static int read_config_and_open(struct perf_session *s, const struct ds_env *env
 	if (r == 0) {
 		r = perf_source_open_rings(s);
 		if (r < 0) {
-			close_rings(s);
+			cpu_rings_close(&s->rings);
 			(void)err_set(&s->refused, r, "perf_event_open");
 		}
 	}
 	if (r == 0)
-		return join_helpers(s, env);
+		return stack_resolver_join(&s->resolver, env->loop, env->proc_root,
+					   s->perf.has_user_frames, s->perf.has_kernel_frames);
 	s->refusal = r;
 	return r == -ENOMEM ? r : 0;
 }
@@ -379,18 +283,17 @@ static int perf_create(struct ds_handle *h, const struct ds_env *env,
 	s->loop = env->loop;
 	s->proc_root = env->proc_root;
 	s->bus = env->bus;
-	r = mapped_files_init(&s->files);
+	s->resolver = (struct stack_resolver){
+		.source = "linux.perf", .rings = &s->rings, .ready = on_resolver_ready, .ctx = s};
+	r = stack_resolver_init(&s->resolver, env->loop, !ds_consumer_is_root(h));
 	if (r < 0)
 		return r;
-	s->spaces.files = &s->files;
-	stacks_init(&s->stacks, &s->files, !ds_consumer_is_root(h));
 	s->tick = evtimer_new(env->loop, perf_source_on_tick, s);
-	s->deadline = evtimer_new(env->loop, perf_source_on_deadline, s);
 	s->writer = ds_writer_new(h);
-	if (!s->tick || !s->deadline || !s->writer)
+	if (!s->tick || !s->writer)
 		return -ENOMEM;
 	ds_yield_to_root(h, s->tick);
-	ds_yield_to_root(h, s->deadline);
+	ds_yield_to_root(h, s->resolver.deadline);
 	r = read_config_and_open(s, env);
 	if (r < 0)
 		return r;
@@ -405,14 +308,11 @@ static void perf_start(void *instance)
 {
 	struct perf_session *s = instance;
 
-	s->is_started = true;
-	for (unsigned i = 0; i < s->n_rings; i++) {
-		int r = cpu_ring_enable(&s->rings[i], true);
+	int r = cpu_rings_enable(&s->rings, true);
 
-		if (r < 0)
-			log_warn("linux.perf: CPU %u: %s", s->rings[i].cpu, strerror(-r));
-		event_add(s->wakeups[i], NULL);
-	}
+	s->is_started = true;
+	if (r < 0)
+		log_warn("linux.perf: not all events could be enabled: %s", strerror(-r));
 	if (s->refusal)
 		perf_packets_write_refusal(s);
 	else
@@ -421,7 +321,7 @@ static void perf_start(void *instance)
 }
 
 /*
- * Reads all records from before the flush, also those that PERF_SETTLE_NS would leave: the records
+ * Reads all records from before the flush, also those that CPU_RINGS_DELAY_NS would leave: the records
  * of a running CPU are visible at once.
  */
 static void perf_flush(void *instance, uint64_t flush_id)
@@ -448,10 +348,7 @@ static void perf_stop(void *instance)
 {
 	struct perf_session *s = instance;
 
-	for (unsigned i = 0; i < s->n_rings; i++) {
-		(void)cpu_ring_enable(&s->rings[i], false);
-		event_del(s->wakeups[i]);
-	}
+	(void)cpu_rings_enable(&s->rings, false);
 	event_del(s->tick);
 	s->is_stopping = s->reads_all = true;
 	s->has_read = false;

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "stacks/samples/cpu_ring.h"
+#include "stacks/frames/cpu_ring.h"
 #include "unit/test.h"
 
 /* A ring of a perf event in plain memory. The test writes records as the kernel does, at

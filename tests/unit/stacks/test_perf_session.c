@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The path from rings to packets (perf_records.c, perf_names.c, perf_packets.c) without a kernel, a
+ * The path from rings to packets (perf_records.c, stack_resolver.c, perf_packets.c) without a kernel, a
  * service and a file reader: the test writes the records, reads the packets, and answers itself.
  */
+#include <event2/event.h>
 #include <time.h>
 
 #include "gen/fields.h"
@@ -57,6 +58,24 @@ bool file_reader_ask_names(const struct file_reader_user *u, uint64_t id, uint32
 	return true;
 }
 
+static struct file_reader_user *user;
+
+int file_reader_join(struct file_reader_user *u, struct event_base *loop)
+{
+	user = u;
+	return 0;
+}
+
+void file_reader_leave(struct file_reader_user *u)
+{
+	user = NULL;
+}
+
+static void on_ready(void *ctx)
+{
+	(void)ctx;
+}
+
 static void answer_maps(struct perf_session *s, int32_t pid, const char *path)
 {
 	static struct file_answer a;
@@ -68,7 +87,7 @@ static void answer_maps(struct perf_session *s, int32_t pid, const char *path)
 	a = (struct file_answer){.kind = FILE_REQUEST_MAPS, .id = (uint32_t)pid, .n = 1};
 	memcpy(a.body, &m, sizeof(m));
 	memcpy(a.body + sizeof(m), path, strlen(path));
-	perf_records_handle_answer(s, &a);
+	user->answered(user->ctx, &a);
 }
 
 static void answer_elf(struct perf_session *s)
@@ -78,7 +97,7 @@ static void answer_elf(struct perf_session *s)
 
 	*a = a_file;
 	a->id = asked.elf_file;
-	perf_names_handle_answer(s, a);
+	user->answered(user->ctx, a);
 	free(a);
 }
 
@@ -90,7 +109,7 @@ static void answer_names(struct perf_session *s, uint64_t id, uint32_t n)
 	a = (struct file_answer){.kind = FILE_REQUEST_NAMES, .id = id, .n = n};
 	for (uint32_t i = 0; i < n; i++)
 		memcpy(a.body + i * 3, "\1\0f", 3);
-	perf_names_handle_answer(s, &a);
+	user->answered(user->ctx, &a);
 }
 
 /* ---- the session ---- */
@@ -110,14 +129,14 @@ static int setup(void **state)
 	s->perf.has_stacks = s->perf.has_user_frames = s->perf.has_kernel_frames = true;
 	s->perf.clock = CLOCK_BOOTTIME;
 	s->reads_all = true;
-	s->rings = calloc(2, sizeof(*s->rings));
-	while (s->n_rings < 2) {
-		s->rings[s->n_rings] = fake_ring_new(s->n_rings);
-		s->n_rings++;
-	}
-	assert_int_equal(mapped_files_init(&s->files), 0);
-	s->spaces.files = &s->files;
-	stacks_init(&s->stacks, &s->files, true);
+	s->rings.items = calloc(2, sizeof(*s->rings.items));
+	for (; s->rings.n < 2; s->rings.n++)
+		s->rings.items[s->rings.n] = fake_ring_new(s->rings.n);
+	s->loop = event_base_new();
+	s->resolver = (struct stack_resolver){
+		.source = "linux.perf", .rings = &s->rings, .ready = on_ready, .ctx = s};
+	assert_int_equal(stack_resolver_init(&s->resolver, s->loop, true), 0);
+	assert_int_equal(stack_resolver_join(&s->resolver, s->loop, "/proc", true, false), 0);
 	s->writer = fake_writer_new(4096);
 	*state = s;
 	return 0;
@@ -127,14 +146,10 @@ static int teardown(void **state)
 {
 	struct perf_session *s = *state;
 
-	for (unsigned i = 0; i < s->n_rings; i++)
-		cpu_ring_close(&s->rings[i]);
-	free(s->rings);
-	stacks_deinit(&s->stacks);
-	address_spaces_deinit(&s->spaces);
-	mapped_files_deinit(&s->files);
+	cpu_rings_deinit(&s->rings);
+	stack_resolver_deinit(&s->resolver);
+	event_base_free(s->loop);
 	free(s->samples);
-	free(s->asked);
 	free((void *)s->perf.message);
 	writer_free(s->writer);
 	free(s);
@@ -145,7 +160,7 @@ static void sample(struct perf_session *s, unsigned cpu, uint64_t time, uint64_t
 {
 	const uint64_t chain[] = {(uint64_t)PERF_CONTEXT_USER, address};
 
-	fake_ring_sample(&s->rings[cpu], time, PID, chain, 2);
+	fake_ring_sample(&s->rings.items[cpu], time, PID, chain, 2);
 }
 
 static void map_record(struct perf_session *s, uint64_t time, uint64_t inode, uint64_t offset)
@@ -165,7 +180,7 @@ static void map_record(struct perf_session *s, uint64_t time, uint64_t inode, ui
 		  .inode = inode};
 
 	memcpy(body.path, inode ? "/a" : "//anon", inode ? 3 : 7);
-	fake_ring_record(&s->rings[0], PERF_RECORD_MMAP2, 0, time, &body, sizeof(body));
+	fake_ring_record(&s->rings.items[0], PERF_RECORD_MMAP2, 0, time, &body, sizeof(body));
 }
 
 /* Calls fn for each field of that number, in messages within messages, in each packet. */
@@ -216,7 +231,7 @@ TEST_STATE(samples_of_all_cpus_are_in_order_of_time, setup, teardown, struct per
 	static const uint64_t times[2][3] = {{10, 30, 40}, {20, 25, 50}};
 	static const uint64_t expected[] = {10, 20, 25, 30, 40, 50};
 
-	s->perf.has_user_frames = false;
+	s->resolver.has_user_frames = false;
 	for (unsigned cpu = 0; cpu < 2; cpu++)
 		for (unsigned i = 0; i < 3; i++)
 			sample(s, cpu, times[cpu][i], 0);
@@ -234,9 +249,9 @@ TEST_STATE(a_sample_waits_for_the_mappings_of_its_process, setup, teardown, stru
 	assert_int_equal(asked.maps_pid, PID);
 	assert_int_equal(s->n_samples, 0);
 	answer_maps(s, PID + 1, "/other"); /* not what was asked */
-	assert_int_equal(s->outstanding, 1);
+	assert_int_equal(s->resolver.outstanding, 1);
 	answer_maps(s, PID, "/a");
-	assert_int_equal(s->outstanding, 0);
+	assert_int_equal(s->resolver.outstanding, 0);
 	assert_true(perf_records_read(s));
 	assert_int_equal(s->n_samples, 1);
 	assert_int_equal(s->samples[0].unwind_error, 0);
@@ -245,11 +260,11 @@ TEST_STATE(a_sample_waits_for_the_mappings_of_its_process, setup, teardown, stru
 
 TEST_STATE(memory_without_a_file_shows_no_address, setup, teardown, struct perf_session *s)
 {
-	address_spaces_exec(&s->spaces, PID);
+	address_spaces_exec(&s->resolver.spaces, PID);
 	map_record(s, 5, 0, PROGRAM);
 	sample(s, 0, 10, PROGRAM + 16);
 	assert_true(perf_records_read(s));
-	assert_true(perf_names_ask(s));
+	assert_true(stack_resolver_ask_names(&s->resolver));
 	perf_packets_write(s);
 	assert_int_equal(
 		VALUES(s, PB_TRACE_PACKET_INTERNED_DATA, PB_INTERNED_DATA_FRAMES, PB_FRAME_REL_PC)
@@ -269,9 +284,9 @@ TEST_STATE(a_loss_is_counted_and_mappings_are_read_again, setup, teardown, struc
 {
 	static const uint64_t lost[] = {0, 17};
 
-	address_spaces_exec(&s->spaces, PID);
+	address_spaces_exec(&s->resolver.spaces, PID);
 	map_record(s, 5, 7, 0);
-	fake_ring_record(&s->rings[1], PERF_RECORD_LOST, 0, 6, lost, sizeof(lost));
+	fake_ring_record(&s->rings.items[1], PERF_RECORD_LOST, 0, 6, lost, sizeof(lost));
 	sample(s, 0, 10, PROGRAM + 16);
 	assert_false(perf_records_read(s));
 	assert_int_equal(asked.n_maps, 1);
@@ -287,20 +302,20 @@ TEST_STATE(without_a_reader_samples_have_no_user_functions, setup, teardown, str
 	asked.has_ended = true;
 	sample(s, 0, 10, PROGRAM + 16);
 	assert_true(perf_records_read(s));
-	assert_true(perf_names_ask(s));
+	assert_true(stack_resolver_ask_names(&s->resolver));
 	assert_int_equal(s->n_samples, 1);
-	assert_int_equal(s->outstanding, 0);
+	assert_int_equal(s->resolver.outstanding, 0);
 }
 
 TEST_STATE(a_silent_reader_is_not_asked, setup, teardown, struct perf_session *s)
 {
-	s->reader_is_silent = true;
+	s->resolver.reader_is_silent = true;
 	sample(s, 0, 10, PROGRAM + 16);
 	assert_true(perf_records_read(s));
-	assert_true(perf_names_ask(s));
+	assert_true(stack_resolver_ask_names(&s->resolver));
 	assert_int_equal(asked.n_maps + asked.n_elf + asked.n_names, 0);
 	assert_int_equal(s->n_samples, 1);
-	s->reader_is_silent = false;
+	s->resolver.reader_is_silent = false;
 	sample(s, 0, 20, PROGRAM + 16);
 	assert_false(perf_records_read(s));
 	assert_int_equal(asked.n_maps, 1);
@@ -336,8 +351,8 @@ static void comm(struct perf_session *s, uint64_t time, uint32_t tid, const char
 	} body = {.pid = PID, .tid = tid};
 
 	strcpy(body.name, name);
-	fake_ring_record(&s->rings[0], PERF_RECORD_COMM, is_exec ? PERF_RECORD_MISC_COMM_EXEC : 0,
-			 time, &body, sizeof(body));
+	fake_ring_record(&s->rings.items[0], PERF_RECORD_COMM,
+			 is_exec ? PERF_RECORD_MISC_COMM_EXEC : 0, time, &body, sizeof(body));
 }
 
 TEST_STATE(new_names_of_tasks_are_published_before_their_samples, setup, teardown,
@@ -373,14 +388,14 @@ TEST_STATE(new_names_of_tasks_are_published_before_their_samples, setup, teardow
 
 static void sample_functions(struct perf_session *s, unsigned n)
 {
-	address_spaces_exec(&s->spaces, PID);
+	address_spaces_exec(&s->resolver.spaces, PID);
 	map_record(s, 1, 7, 0);
 	for (unsigned i = 0; i < n; i++) {
 		sample(s, 0, 10 + i, PROGRAM + i * 16);
 		assert_true(perf_records_read(s));
 	}
-	assert_int_equal(s->stacks.n_frames, n);
-	assert_false(perf_names_ask(s));
+	assert_int_equal(s->resolver.stacks.n_frames, n);
+	assert_false(stack_resolver_ask_names(&s->resolver));
 	assert_int_equal(asked.n_elf, 1);
 	answer_elf(s);
 }
@@ -392,11 +407,11 @@ TEST_STATE(all_new_frames_are_asked_for_in_several_requests, setup, teardown,
 	struct values *v;
 
 	sample_functions(s, n);
-	assert_false(perf_names_ask(s));
+	assert_false(stack_resolver_ask_names(&s->resolver));
 	assert_int_equal(asked.n_names, 3);
 	for (unsigned i = 0; i < 3; i++)
 		answer_names(s, asked.names[i].id, asked.names[i].n);
-	assert_true(perf_names_ask(s));
+	assert_true(stack_resolver_ask_names(&s->resolver));
 	assert_int_equal(asked.n_names, 3);
 	perf_packets_write(s);
 	v = VALUES(s, PB_TRACE_PACKET_INTERNED_DATA, PB_INTERNED_DATA_FRAMES,
@@ -408,10 +423,10 @@ TEST_STATE(a_busy_reader_is_asked_again, setup, teardown, struct perf_session *s
 {
 	sample_functions(s, FILE_NAMES_MAX + 1);
 	asked.is_busy = true;
-	assert_false(perf_names_ask(s));
+	assert_false(stack_resolver_ask_names(&s->resolver));
 	assert_int_equal(asked.n_names, 0);
 	asked.is_busy = false;
-	assert_false(perf_names_ask(s));
+	assert_false(stack_resolver_ask_names(&s->resolver));
 	assert_int_equal(asked.n_names, 2);
 	assert_int_equal(asked.names[0].n, FILE_NAMES_MAX);
 	assert_int_equal(asked.names[1].n, 1);
@@ -421,12 +436,13 @@ TEST_STATE(an_answer_with_more_names_than_asked_changes_no_other_frame, setup, t
 	   struct perf_session *s)
 {
 	sample_functions(s, 1);
-	assert_false(perf_names_ask(s));
-	memset(s->asked[0].frames + 1, 0xff, sizeof(s->asked[0].frames) - sizeof(uint32_t));
+	assert_false(stack_resolver_ask_names(&s->resolver));
+	memset(s->resolver.asked[0].frames + 1, 0xff,
+	       sizeof(s->resolver.asked[0].frames) - sizeof(uint32_t));
 	answer_names(s, 0, FILE_NAMES_MAX);
-	assert_true(s->stacks.frames[0].name > 0);
+	assert_true(s->resolver.stacks.frames[0].name > 0);
 	answer_names(s, 1, FILE_NAMES_MAX); /* without a request */
 	answer_names(s, UINT64_MAX, FILE_NAMES_MAX);
-	assert_int_equal(s->outstanding, 0);
-	assert_true(perf_names_ask(s));
+	assert_int_equal(s->resolver.outstanding, 0);
+	assert_true(stack_resolver_ask_names(&s->resolver));
 }

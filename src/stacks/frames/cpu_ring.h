@@ -19,6 +19,8 @@
  */
 #define CPU_RING_RECORD_MAX 65536 /* bytes of a record: its size is a uint16_t */
 
+struct event;
+
 struct cpu_ring {
 	int fd; /* owned; -1: closed */
 	unsigned cpu;
@@ -30,6 +32,7 @@ struct cpu_ring {
 	bool broken; /* a record was invalid: the ring is not read any further */
 	bool counts_lost; /* each sample has the number of lost records behind its count */
 	uint64_t reported_lost; /* lost records that PERF_RECORD_LOST reported; the caller counts */
+	struct event *wakeup; /* owned; NULL: the ring is not watched */
 };
 
 /* Opens the event on that CPU, disabled. Halves *pages until the kernel has memory. Returns 0 or

@@ -5,7 +5,7 @@
  *	sample     header | pid tid | time | cpu 0 | count | (lost) | n, n addresses
  *	others     header | ... | pid tid | time | cpu 0
  */
-#include "stacks/samples/cpu_ring.h"
+#include "stacks/frames/cpu_ring.h"
 
 #include <errno.h>
 #include <string.h>
@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/core/mem.h"
+#include "base/event_loop/event_free.h"
 
 static char scratch[CPU_RING_RECORD_MAX];
 
@@ -67,6 +68,7 @@ uint64_t cpu_ring_unreported_lost(const struct cpu_ring *r)
 
 void cpu_ring_close(struct cpu_ring *r)
 {
+	event_freep(&r->wakeup);
 	if (r->page)
 		munmap(r->page, r->size + (size_t)sysconf(_SC_PAGESIZE));
 	r->page = NULL;

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "stacks/frames/mapping_records.h"
+
+#include <stddef.h>
+#include <string.h>
+
+struct mmap_record {
+	struct perf_event_header header;
+	uint32_t pid, tid;
+	uint64_t start, length, offset;
+	uint32_t major, minor;
+	uint64_t inode, generation;
+	uint32_t protection, flags;
+	char path[];
+};
+
+struct task_record { /* FORK and EXIT */
+	struct perf_event_header header;
+	uint32_t pid, parent, tid, parent_tid;
+};
+
+static void apply_mmap(struct address_spaces *s, const struct mmap_record *r)
+{
+	struct address_space *a = address_spaces_get(s, (int32_t)r->pid);
+	size_t room = r->header.size - offsetof(struct mmap_record, path) - MAPPING_RECORD_END;
+	struct file_mapping m = {
+		.start = r->start,
+		.end = r->start + r->length,
+		/* Without a file the offset is the address, which other users must not see. */
+		.offset = r->inode ? r->offset : 0,
+		.inode = r->inode,
+		.major = r->major,
+		.minor = r->minor,
+		.path_len = (uint32_t)strnlen(r->path, room)};
+
+	if (a && a->is_known && m.start < m.end)
+		address_space_map(s, a, &m, r->path);
+}
+
+void mapping_records_apply(struct address_spaces *s, const struct perf_event_header *h)
+{
+	const struct task_record *task = (const struct task_record *)h;
+
+	switch (h->type) {
+	case PERF_RECORD_MMAP2:
+		if (h->size >= offsetof(struct mmap_record, path) + MAPPING_RECORD_END)
+			apply_mmap(s, (const struct mmap_record *)h);
+		break;
+	case PERF_RECORD_COMM:
+		if (h->size >= sizeof(struct comm_record) + MAPPING_RECORD_END &&
+		    h->misc & PERF_RECORD_MISC_COMM_EXEC)
+			address_spaces_exec(s, (int32_t)((const struct comm_record *)h)->pid);
+		break;
+	case PERF_RECORD_FORK:
+		if (h->size >= sizeof(*task) && task->pid != task->parent)
+			address_spaces_fork(s, (int32_t)task->parent, (int32_t)task->pid);
+		break;
+	case PERF_RECORD_EXIT:
+		if (h->size >= sizeof(*task) && task->pid == task->tid)
+			address_spaces_exit(s, (int32_t)task->pid);
+		break;
+	case PERF_RECORD_LOST:
+		if (h->size >= sizeof(struct lost_record))
+			address_spaces_forget(s);
+		break;
+	}
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <linux/perf_event.h>
+
+#include "stacks/frames/address_spaces.h"
+
+/*
+ * The records of a perf event that say how the mappings of processes change (perf_event_open(2)):
+ * MMAP2, COMM of an exec, FORK and EXIT; and LOST, after which all processes are unknown. 24 bytes
+ * of sample_id_all follow the fields of each record (cpu_ring.h).
+ */
+#define MAPPING_RECORD_END 24u
+
+struct comm_record {
+	struct perf_event_header header;
+	uint32_t pid, tid;
+	char name[];
+};
+
+struct lost_record {
+	struct perf_event_header header;
+	uint64_t id, lost;
+};
+
+/* Applies the record. Other records are ignored, as are those that are too short. */
+void mapping_records_apply(struct address_spaces *s, const struct perf_event_header *h);

@@ -1,0 +1,425 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * New frames are those from r->named on. Their files are read first, then names are requested, up
+ * to FILE_NAMES_MAX of one file in a request. The id of a request for names is its index in
+ * r->asked; the id of a request for a file is the number of the file (mapped_files.h).
+ */
+#include "stacks/frames/stack_resolver.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <event2/event.h>
+
+#include "base/core/mem.h"
+#include "base/event_loop/event_free.h"
+#include "base/event_loop/event_timer.h"
+#include "base/system/log.h"
+
+/* Subtracted from a return address to get an address within the call instruction. */
+#if defined(__x86_64__) || defined(__i386__)
+#define CALL_SIZE 1
+#else
+#define CALL_SIZE 4
+#endif
+
+/* ---- mappings of processes ---- */
+
+bool stack_resolver_has_maps(struct stack_resolver *r, struct address_space *a, uint32_t tid)
+{
+	if (a->is_known || !r->has_user_frames || r->reader_is_silent)
+		return true;
+	address_space_clear(&r->spaces, a);
+	if (!file_reader_ask_maps(&r->reader, a->pid, (int32_t)tid)) {
+		a->is_known = !file_reader_is_alive();
+		return a->is_known;
+	}
+	r->maps_of = a->pid;
+	r->outstanding++;
+	return false;
+}
+
+/*
+ * If a ring holds an unread exec of the process, the mappings are those of the new program, and
+ * unread records before the exec are of the old one.
+ */
+static void store_maps(struct stack_resolver *r, const struct file_answer *a)
+{
+	struct address_space *space;
+	uint32_t at = 0;
+
+	if (!r->maps_of || r->maps_of != (int32_t)a->id)
+		return;
+	space = address_spaces_get(&r->spaces, r->maps_of);
+	if (!space)
+		return;
+	for (uint32_t i = 0; i < a->n; i++) {
+		struct file_mapping m;
+
+		memcpy(&m, a->body + at, sizeof(m));
+		at += sizeof(m);
+		address_space_map(&r->spaces, space, &m, a->body + at);
+		at += (m.path_len + 7) / 8 * 8;
+	}
+	if (a->has_more)
+		return;
+	if (cpu_rings_has_exec(r->rings, space->pid))
+		address_space_clear(&r->spaces, space);
+	space->is_known = true;
+	r->maps_of = 0;
+	r->outstanding -= r->outstanding > 0;
+}
+
+/* ---- names of functions ---- */
+
+static struct mapped_file *frame_file(const struct stack_resolver *r, size_t frame)
+{
+	return &r->files.items[r->stacks.mappings[r->stacks.frames[frame].mapping].file];
+}
+
+/*
+ * Returns a process that maps the file, through which it can be opened; 0: none. Sets the range of
+ * the mapping.
+ */
+static int32_t find_mapping_process(const struct stack_resolver *r, const struct stack_mapping *m,
+				    struct file_mapping *ret)
+{
+	const struct address_space *a, *next;
+
+	for (a = r->spaces.all; a; a = next) {
+		next = a->hh.next;
+		for (size_t i = 0; i < a->n; i++)
+			if (a->mappings[i].file == m->file) {
+				ret->start = a->mappings[i].start;
+				ret->end = a->mappings[i].end;
+				return a->pid;
+			}
+	}
+	return 0;
+}
+
+static bool ask_file(struct stack_resolver *r, const struct stack_mapping *m)
+{
+	struct mapped_file *f = &r->files.items[m->file];
+	struct file_mapping where = {.inode = f->inode, .major = f->major, .minor = f->minor};
+	int32_t pid = find_mapping_process(r, m, &where);
+
+	if (!file_reader_ask_elf(&r->reader, m->file, pid, &where, f->path)) {
+		f->state = file_reader_is_alive() ? MAPPED_FILE_NEW : MAPPED_FILE_UNREADABLE;
+		return false;
+	}
+	f->state = MAPPED_FILE_ASKED;
+	r->outstanding++;
+	return true;
+}
+
+/* Requests every file that a new frame is in. Returns false if the reader is busy. */
+static bool ask_files(struct stack_resolver *r)
+{
+	for (size_t i = r->named; i < r->stacks.n_frames; i++) {
+		const struct stack_mapping *m = &r->stacks.mappings[r->stacks.frames[i].mapping];
+
+		if (r->files.items[m->file].state == MAPPED_FILE_NEW && !ask_file(r, m) &&
+		    file_reader_is_alive())
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Requests the names of frame `first` and of further frames in its file. Returns false if the
+ * reader is busy or memory runs out.
+ */
+static bool ask_names(struct stack_resolver *r, size_t first)
+{
+	const struct mapped_file *f = frame_file(r, first);
+	uint64_t addresses[FILE_NAMES_MAX];
+	struct name_request *q;
+
+	if (array_reserve(&r->asked, &r->cap_asked, r->n_asked + 1, sizeof(*r->asked)) < 0)
+		return false;
+	q = &r->asked[r->n_asked];
+	q->n = 0;
+	for (size_t i = first; i < r->stacks.n_frames && q->n < FILE_NAMES_MAX; i++) {
+		const struct stack_frame *frame = &r->stacks.frames[i];
+
+		if (frame->is_asked || frame_file(r, i) != f)
+			continue;
+		addresses[q->n] =
+			frame->offset +
+			mapped_file_load_bias(f, r->stacks.mappings[frame->mapping].offset);
+		q->frames[q->n++] = (uint32_t)i;
+	}
+	if (!file_reader_ask_names(&r->reader, r->n_asked, f->reader_file, addresses, q->n))
+		return false;
+	for (uint32_t i = 0; i < q->n; i++)
+		r->stacks.frames[q->frames[i]].is_asked = true;
+	r->n_asked++;
+	r->outstanding++;
+	return true;
+}
+
+bool stack_resolver_ask_names(struct stack_resolver *r)
+{
+	if (r->reader_is_silent || !file_reader_is_alive())
+		r->named = r->stacks.n_frames;
+	if (r->named == r->stacks.n_frames)
+		return r->outstanding == 0;
+	if (!ask_files(r) || r->outstanding)
+		return false;
+	for (; r->named < r->stacks.n_frames; r->named++)
+		if (!r->stacks.frames[r->named].is_asked &&
+		    frame_file(r, r->named)->state == MAPPED_FILE_READ && !ask_names(r, r->named))
+			return false;
+	return r->outstanding == 0;
+}
+
+static void store_names(struct stack_resolver *r, const struct name_request *q,
+			const struct file_answer *a)
+{
+	uint32_t at = 0;
+
+	for (uint32_t i = 0; i < a->n && i < q->n; i++) {
+		uint16_t len;
+		int name;
+
+		memcpy(&len, a->body + at, sizeof(len));
+		at += sizeof(len);
+		name = len ? stacks_add_name(&r->stacks, a->body + at, len) : 0;
+		if (name > 0)
+			r->stacks.frames[q->frames[i]].name = (uint32_t)name;
+		at += len;
+	}
+}
+
+bool stack_resolver_end_packets(struct stack_resolver *r)
+{
+	r->n_asked = 0;
+	if (!stacks_is_full(&r->stacks))
+		return false;
+	stacks_reset(&r->stacks);
+	r->named = 0;
+	return true;
+}
+
+/* ---- answers ---- */
+
+bool stack_resolver_is_waiting(const struct stack_resolver *r)
+{
+	return r->outstanding || (r->symbols.joined && !r->symbols.is_ready);
+}
+
+void stack_resolver_wait(struct stack_resolver *r)
+{
+	/* The symbol table always becomes ready, so it has no deadline. */
+	if (r->symbols.joined && !r->symbols.is_ready)
+		return;
+	if (!evtimer_pending(r->deadline, NULL))
+		event_timer_ms(r->deadline, STACK_RESOLVER_ANSWER_MS);
+}
+
+void stack_resolver_end_round(struct stack_resolver *r)
+{
+	evtimer_del(r->deadline);
+	r->reader_is_silent = r->late > 0;
+}
+
+/* The round continues without the outstanding answers. */
+static void stop_waiting(struct stack_resolver *r)
+{
+	struct address_space *a = r->maps_of ? address_spaces_get(&r->spaces, r->maps_of) : NULL;
+
+	r->late += r->outstanding;
+	r->reader_is_silent = true;
+	r->outstanding = 0;
+	r->maps_of = 0;
+	if (a)
+		a->is_known = true;
+	for (size_t i = MAPPED_FILES_FIRST; i < r->files.n; i++)
+		if (r->files.items[i].state == MAPPED_FILE_ASKED)
+			r->files.items[i].state = MAPPED_FILE_UNREADABLE;
+	r->named = r->stacks.n_frames;
+}
+
+static void stack_resolver_on_deadline(evutil_socket_t fd, short what, void *ctx)
+{
+	struct stack_resolver *r = ctx;
+
+	(void)fd;
+	(void)what;
+	if (r->outstanding)
+		log_debug("%s: no answer about files within %d ms", r->source,
+			  STACK_RESOLVER_ANSWER_MS);
+	stop_waiting(r);
+	r->ready(r->ctx);
+}
+
+static void handle_answer(struct stack_resolver *r, const struct file_answer *a)
+{
+	if (a->kind == FILE_REQUEST_MAPS) {
+		store_maps(r, a);
+		return;
+	}
+	r->outstanding -= r->outstanding > 0;
+	if (a->kind == FILE_REQUEST_ELF)
+		mapped_files_handle_answer(&r->files, (uint32_t)a->id, a);
+	else if (a->id < r->n_asked)
+		store_names(r, &r->asked[a->id], a);
+}
+
+static void stack_resolver_on_answer(void *ctx, const struct file_answer *a)
+{
+	struct stack_resolver *r = ctx;
+
+	if (a->kind == FILE_REQUEST_FORGET) { /* the file reader has ended */
+		log_warn("%s: the process that reads the files of others has ended; user functions "
+			 "have no names from here on",
+			 r->source);
+		stop_waiting(r);
+		r->ready(r->ctx);
+		return;
+	}
+	if (r->late) {
+		r->late -= !a->has_more;
+		r->reader_is_silent = r->late > 0;
+		return;
+	}
+	handle_answer(r, a);
+	evtimer_del(r->deadline);
+	if (r->outstanding)
+		stack_resolver_wait(r);
+	else
+		r->ready(r->ctx);
+}
+
+static void stack_resolver_on_symbols(void *ctx)
+{
+	struct stack_resolver *r = ctx;
+
+	r->ready(r->ctx);
+}
+
+/* ---- its life ---- */
+
+int stack_resolver_init(struct stack_resolver *r, struct event_base *loop, bool hides_addresses)
+{
+	int error = mapped_files_init(&r->files);
+
+	if (error < 0)
+		return error;
+	r->spaces.files = &r->files;
+	stacks_init(&r->stacks, &r->files, hides_addresses);
+	r->deadline = evtimer_new(loop, stack_resolver_on_deadline, r);
+	return r->deadline ? 0 : -ENOMEM;
+}
+
+int stack_resolver_join(struct stack_resolver *r, struct event_base *loop, const char *proc_root,
+			bool has_user_frames, bool has_kernel_frames)
+{
+	int error = 0;
+
+	r->has_user_frames = has_user_frames;
+	r->symbols = (struct symbol_cache_user){.ready = stack_resolver_on_symbols, .ctx = r};
+	r->reader = (struct file_reader_user){.answered = stack_resolver_on_answer, .ctx = r};
+	if (has_user_frames)
+		error = file_reader_join(&r->reader, loop);
+	if (error == -ENOTSUP) {
+		log_warn("%s: the process that reads the files of others does not run; user "
+			 "functions have no names",
+			 r->source);
+		error = 0;
+	}
+	if (error == 0 && has_kernel_frames)
+		error = symbol_cache_join(&r->symbols, loop, proc_root, SYMBOL_CACHE_NONE);
+	return error;
+}
+
+void stack_resolver_deinit(struct stack_resolver *r)
+{
+	event_freep(&r->deadline);
+	symbol_cache_leave(&r->symbols);
+	file_reader_leave(&r->reader);
+	stacks_deinit(&r->stacks);
+	address_spaces_deinit(&r->spaces);
+	mapped_files_deinit(&r->files);
+	freep(&r->asked);
+}
+
+/* ---- walks ---- */
+
+static void stack_walk_add(struct stack_walk *w, int frame)
+{
+	if (frame < 0 || w->n == STACKS_FRAMES_MAX)
+		w->error = STACK_TOO_MANY_FRAMES;
+	else
+		w->frames[w->n++] = (uint32_t)frame;
+}
+
+static void stack_walk_add_kernel(struct stack_walk *w, struct stack_resolver *r, uint64_t address,
+				  bool is_caller)
+{
+	const struct symbol_table *table = symbol_cache_table(&r->symbols);
+	char name[SYMBOL_TABLE_NAME_MAX + 1];
+	size_t len;
+
+	if (is_caller && address > CALL_SIZE)
+		address -= CALL_SIZE;
+	len = table ? symbol_table_find_name(table, address, name) : 0;
+	stack_walk_add(w, stacks_add_kernel_frame(&r->stacks, name, len));
+}
+
+/* Returns false if the address has no mapping. */
+static bool stack_walk_add_user(struct stack_walk *w, struct stack_resolver *r,
+				const struct address_space *a, uint64_t address, bool is_caller)
+{
+	const struct process_mapping *m;
+
+	if (is_caller && address > CALL_SIZE)
+		address -= CALL_SIZE;
+	m = address_space_find(a, address);
+	if (m)
+		stack_walk_add(w, stacks_add_user_frame(&r->stacks, m, address));
+	else if (!is_caller)
+		stack_walk_add(w, stacks_add_unknown_frame(&r->stacks));
+	if (!m)
+		w->error = STACK_INVALID_MAP;
+	return m;
+}
+
+void stack_walk_add_chain(struct stack_walk *w, struct stack_resolver *r,
+			  const struct address_space *a, const uint64_t *addresses, size_t n)
+{
+	uint64_t context = 0;
+	bool is_caller = false;
+
+	for (size_t i = 0; i < n; i++) {
+		uint64_t address = addresses[i];
+
+		if (address >= (uint64_t)PERF_CONTEXT_MAX) {
+			context = address;
+			is_caller = false;
+			continue;
+		}
+		if (context == (uint64_t)PERF_CONTEXT_KERNEL)
+			stack_walk_add_kernel(w, r, address, is_caller);
+		else if (context == (uint64_t)PERF_CONTEXT_USER &&
+			 !stack_walk_add_user(w, r, a, address, is_caller))
+			break;
+		is_caller = true;
+	}
+}
+
+uint32_t stack_walk_end(struct stack_walk *w, struct stack_resolver *r)
+{
+	int number;
+
+	for (uint32_t i = 0; i < w->n / 2; i++) {
+		uint32_t frame = w->frames[i];
+
+		w->frames[i] = w->frames[w->n - 1 - i];
+		w->frames[w->n - 1 - i] = frame;
+	}
+	number = w->n ? stacks_add(&r->stacks, w->frames, w->n) : -ENOENT;
+	return number < 0 ? 0 : (uint32_t)number + 1;
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "stacks/files/file_reader.h"
+#include "stacks/frames/address_spaces.h"
+#include "stacks/frames/cpu_rings.h"
+#include "stacks/frames/stacks.h"
+#include "symbols/symbol_cache.h"
+
+/*
+ * Turns addresses of the kernel and of processes into numbers of stacks, for one data source. The
+ * source works in rounds:
+ *
+ *	records    in order of time: mapping_records_apply(), stack_resolver_has_maps(), walks
+ *	names      stack_resolver_ask_names()
+ *	packets    stacks_write(), then stack_resolver_end_packets()
+ *	           stack_resolver_end_round()
+ *
+ * The mappings of a process and the names of functions come from the file reader, the names of the
+ * kernel's functions from the symbol cache. While stack_resolver_is_waiting(), a round stops, after
+ * stack_resolver_wait(); `ready` continues it when the answers are there, or when none came within
+ * STACK_RESOLVER_ANSWER_MS.
+ */
+#define STACK_RESOLVER_ANSWER_MS 2000
+
+/* Profiling.StackUnwindError */
+enum stack_error { STACK_COMPLETE, STACK_INVALID_MAP = 5, STACK_TOO_MANY_FRAMES = 6 };
+
+/* The frames of a request for names. */
+struct name_request {
+	uint32_t n;
+	uint32_t frames[FILE_NAMES_MAX];
+};
+
+struct stack_resolver {
+	/* Set by the caller before stack_resolver_init(). */
+	const char *source; /* the data source, for messages */
+	const struct cpu_rings *rings; /* borrowed: the records that change mappings */
+	void (*ready)(void *ctx); /* from the loop */
+	void *ctx;
+
+	struct mapped_files files;
+	struct address_spaces spaces;
+	struct stacks stacks;
+	struct event *deadline; /* owned: timer of the answers */
+	struct symbol_cache_user symbols;
+	struct file_reader_user reader;
+	bool has_user_frames;
+
+	struct name_request *asked; /* owned: of the round */
+	size_t n_asked, cap_asked;
+	size_t named; /* frames below this number have been requested */
+	unsigned outstanding; /* answers that the round waits for */
+	unsigned late; /* answers that earlier rounds gave up; they are still to come */
+	/* set with `late`: rounds send no requests until the late answers have come */
+	bool reader_is_silent;
+	int32_t maps_of; /* the process whose mappings are read; 0: none */
+};
+
+/* Returns 0 or -ENOMEM. hides_addresses: of mappings (stacks.h). */
+int stack_resolver_init(struct stack_resolver *r, struct event_base *loop, bool hides_addresses);
+/*
+ * Joins the file reader and the symbol cache. Returns 0 or -ENOMEM. Without a running file reader
+ * user functions have no names, which is logged.
+ */
+int stack_resolver_join(struct stack_resolver *r, struct event_base *loop, const char *proc_root,
+			bool has_user_frames, bool has_kernel_frames);
+void stack_resolver_deinit(struct stack_resolver *r);
+
+bool stack_resolver_is_waiting(const struct stack_resolver *r);
+void stack_resolver_wait(struct stack_resolver *r);
+/*
+ * Returns true if the mappings of the process are known, or cannot be read. Else it requests them,
+ * and the record of its thread tid has to wait for the answer.
+ */
+bool stack_resolver_has_maps(struct stack_resolver *r, struct address_space *a, uint32_t tid);
+/*
+ * Requests the names of new frames. Returns true if the round need not wait: all were requested and
+ * answered, or no answer will come.
+ */
+bool stack_resolver_ask_names(struct stack_resolver *r);
+/*
+ * All stacks of the round are written. Empties the tables if they are full; then it returns true,
+ * and a new incremental state has to begin.
+ */
+bool stack_resolver_end_packets(struct stack_resolver *r);
+void stack_resolver_end_round(struct stack_resolver *r);
+
+/* The frames of a stack, the innermost first. Zero-initialise. */
+struct stack_walk {
+	uint32_t frames[STACKS_FRAMES_MAX];
+	uint32_t n;
+	uint8_t error; /* enum stack_error: the last one */
+};
+
+/*
+ * Adds n addresses of a perf event: PERF_CONTEXT_KERNEL or _USER precede those of each kind. The
+ * rest of the user addresses is left out from the first one without a mapping on: in a program
+ * without frame pointers the kernel takes other values for return addresses.
+ */
+void stack_walk_add_chain(struct stack_walk *w, struct stack_resolver *r,
+			  const struct address_space *a, const uint64_t *addresses, size_t n);
+/* Returns the number of the stack + 1; 0: it has no frames, or memory runs out. */
+uint32_t stack_walk_end(struct stack_walk *w, struct stack_resolver *r);
