@@ -554,7 +554,7 @@ static int set_window(struct output *p, struct err_text *e)
 	const struct store *s = &p->tables.store;
 
 	if (s->start_ts >= s->end_ts)
-		return err_set(e, -ENODATA, "the trace has nothing with a time");
+		return err_set(e, -ENODATA, "the trace contains no timestamped events");
 	p->style.start_ts = s->start_ts;
 	p->from = o->from >= 0 ? time_after(s, o->from) : s->start_ts;
 	p->to = o->to >= 0 ? time_after(s, o->to) : s->end_ts;

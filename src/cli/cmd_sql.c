@@ -103,7 +103,7 @@ static int sql_parse(int argc, char **argv, struct sql_options *o, struct err_te
 	o->statements = argv + optind;
 	o->n_statements = argc - optind;
 	if (o->prompt && !strcmp(o->file, "-"))
-		return err_set(e, -EINVAL, "-i reads statements from where the trace would come");
+		return err_set(e, -EINVAL, "-i cannot be combined with a trace on standard input");
 	for (int i = 0; i < o->n_statements; i++)
 		is_empty |= !o->statements[i][strspn(o->statements[i], " ;\t\n")];
 	if ((!o->script && !o->n_statements && !o->prompt) || is_empty)

@@ -44,7 +44,7 @@ for service in sonda perfetto; do
   kill -STOP "$probes" # so the rings go round
   "$helpers/ping_pong" 50000 >"$dir/load.log" 2>&1
   kill -CONT "$probes"
-  sonda 3 stop small --strict -o "$dir/lossy" && says 'lost +kernel rings: [0-9,]+ events' && says 'end +sonda stop'
+  sonda 3 stop small --strict -o "$dir/lossy" && says 'lost +kernel rings: [0-9,]+ events' && says 'ended +sonda stop'
   verdict "$service: stop of a session that lost events says so, --strict gives 3" $? "$TMP/log"
   told=$(grep -oE 'kernel rings: [0-9,]+' "$TMP/log" | tr -dc 0-9)
   query "$dir/lossy" "$lost_query" >"$dir/answer" 2>&1

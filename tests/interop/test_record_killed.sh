@@ -96,18 +96,18 @@ for who in sonda sondad sonda-probes; do
     verdict "kill -9 of $who at $filled bytes: whole packets, no error, and at most a second is missing" $? "$TMP/log"
     case $who in
     sonda)
-      "$BIN/sonda" info "$TMP/trace" >"$TMP/log" && grep -q '^  end *its consumer went away$' "$TMP/log"
+      "$BIN/sonda" info "$TMP/trace" >"$TMP/log" && grep -q '^  ended *the consumer disconnected$' "$TMP/log"
       verdict "kill -9 of $who: the trace has the reason of its end" $? "$TMP/log"
       ;;
     sondad)
       [ $status = 1 ] && grep -q 'sondad was killed by signal 9' "$TMP/log" && grep -q '^Recorded ' "$TMP/log" &&
-        grep -q 'the newest events may be missing' "$TMP/log" && grep -q '^  end *sondad was killed by signal 9$' "$TMP/log" &&
+        grep -q 'the newest events may be missing' "$TMP/log" && grep -q '^  ended *sondad was killed by signal 9$' "$TMP/log" &&
         info_knows_no_end "$TMP/trace"
       verdict "kill -9 of $who: exit code 1, the reason, and what is kept" $? "$TMP/log"
       ;;
     sonda-probes)
       [ $status = 0 ] && grep -q 'uncommitted data' "$TMP/log" &&
-        grep -q '^  end *sonda-probes was killed by signal 9$' "$TMP/log"
+        grep -q '^  ended *sonda-probes was killed by signal 9$' "$TMP/log"
       verdict "kill -9 of $who: what is lost is reported" $? "$TMP/log"
       ;;
     esac

@@ -34,7 +34,7 @@ kill -CONT "$probes"
 many_events
 sonda 3 snapshot small --strict -o "$TMP/a" && says '^Snapshot after' && says "lost +$lossy"
 verdict "snapshot of a session that loses events: says so, and --strict gives 3" $? "$TMP/log"
-sonda 3 stop small --strict -o "$TMP/b" && says "lost +$lossy" && says 'end +sonda stop' &&
+sonda 3 stop small --strict -o "$TMP/b" && says "lost +$lossy" && says 'ended +sonda stop' &&
   # In a guest the load is too small to fill it.
   { [ -n "${KERNEL:-}" ] || says 'central buffer 0 \(1 MiB\): the oldest [0-9.]+ [KMG]iB were overwritten.*; try -b [0-9]+mb \(size_kb: [0-9]+\)'; }
 verdict "stop: likewise" $? "$TMP/log"
@@ -86,7 +86,7 @@ ended() { sonda 0 sessions && ! lists '\bown\b'; }
 wait_for ended
 sonda 1 stop own && says 'ended by itself .* sonda info FILE'
 verdict "stop of a session that wrote its file and has ended: names the verb for it" $? "$TMP/log"
-sonda 3 info --strict "$TMP/own" && lists "lost +$lossy" && lists '^  holes' && lists 'end +its time is over' && lists "missing .*'sched/nosuch' does not exist"
+sonda 3 info --strict "$TMP/own" && lists "lost +$lossy" && lists '^  holes' && lists 'ended +duration reached' && lists "missing .*'sched/nosuch' does not exist"
 verdict "info of its file: events, losses, holes, what is missing, the end" $? "$TMP/stdout"
 
 # ---- a producer that is killed ----
@@ -163,7 +163,7 @@ data_sources { config { name: "linux.sys_stat" sys_stats_config { meminfo_period
 data_sources { config { name: "linux.process_stats" } }
 CONFIG
 sonda 1 record -c "$TMP/source.cfg" -o "$TMP/none" &&
-  says "nothing would be recorded: no producer provides the data source 'linx.ftrace'; did you mean linux.ftrace\?" && [ ! -e "$TMP/none" ]
+  says "nothing to record: no producer provides the data source 'linx.ftrace'; did you mean linux.ftrace\?" && [ ! -e "$TMP/none" ]
 verdict "record of data sources that are all mistyped: ends at once, with what was meant" $? "$TMP/log"
 sonda 1 record -c "$TMP/source.cfg" --detach mistyped && says 'did you mean linux.ftrace' && sonda 0 sessions && ! lists mistyped
 verdict "record --detach: likewise, and no session stays" $? "$TMP/log"

@@ -57,7 +57,7 @@ echo "the daemons used $used of the $machine ticks that the CPUs worked" >"$TMP/
 verdict "beside hundreds of runnable processes the daemons take less than 2.5 of 16 s of CPU time" $? "$TMP/cpu"
 cat "$TMP/cpu"
 
-[ "$first_code" = 0 ] && grep -q 'lost *nothing' "$TMP/first.log" && grep -q 'end *its time is over' "$TMP/first.log"
+[ "$first_code" = 0 ] && grep -q 'lost *nothing' "$TMP/first.log" && grep -q 'ended *duration reached' "$TMP/first.log"
 verdict "a recording loses nothing while another one begins and ends" $? "$TMP/first.log"
 [ "$second_code" = 0 ] && grep -q 'lost *nothing' "$TMP/second.log" && [ "$(events_in "$TMP/second")" -gt 10000 ]
 verdict "a recording that begins and ends beside another one loses nothing" $? "$TMP/second.log"

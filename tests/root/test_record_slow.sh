@@ -114,7 +114,7 @@ rm "$TMP/mnt/filler" "$TMP/mnt/e"
 fallocate -l $(($(stat -f -c '%a * %S' "$TMP/mnt") - (6 << 20))) "$TMP/mnt/filler"
 record -t 60s -o "$TMP/mnt/f"
 wait $recorder
-[ $? = 1 ] && said 'stopped before the file system of .* was full' && said 'end *the file system was nearly full' && is_whole "$TMP/mnt/f" &&
+[ $? = 1 ] && said 'stopped before the file system of .* was full' && said 'ended *the file system was nearly full' && is_whole "$TMP/mnt/f" &&
   [ "$(stat -f -c %a "$TMP/mnt")" -gt 0 ]
 verdict "a recording fills no disk" $? "$TMP/log"
 record -t 60s --max-size 1mb -o "$TMP/g"
@@ -122,7 +122,7 @@ wait $recorder
 [ $? = 0 ] && said 'the file has reached --max-size' && is_whole "$TMP/g" && ! larger_than "$TMP/g" 1048576
 verdict "--max-size ends it well" $? "$TMP/log"
 "$BIN/sonda" record -t 1s --max-size 1mb -o "$TMP/g" sched_process_exit >"$TMP/out" 2>"$TMP/log"
-[ $? = 0 ] && said 'end *its time is over' && ! said 'max-size'
+[ $? = 0 ] && said 'ended *duration reached' && ! said 'max-size'
 verdict "a recording whose time is over before the file has that size is not said to have reached it" $? "$TMP/log"
 
 # ---- pipes

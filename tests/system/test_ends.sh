@@ -67,7 +67,7 @@ config ring
 in_background record -c "$TMP/ring" -o a.pftrace
 soon runs
 stopped
-[ $? = 1 ] && says 'the tracing service says: the tracing service was stopped' && says 'end *the tracing service says: .*stopped' &&
+[ $? = 1 ] && says 'the tracing service says: the tracing service was stopped' && says 'ended *the tracing service says: .*stopped' &&
   says '^Recorded .* packets, .* to a.pftrace' && complete a.pftrace && gone
 verdict "record: a service that is stopped is no success, says so, and the trace until then is kept" $?
 stop_all
@@ -130,7 +130,7 @@ config rotate "write_into_file: true output_path: \"$TMP/out/r.pftrace\" file_wr
 duration_ms: 3500 rotate { period_ms: 1000 keep: 3 }"
 echo other >r.000001.pftrace
 sonda 0 record -c "$TMP/rotate" && says '^Recorded [0-9.]+ s.*: [0-9,]* packets, .* to files from .*r.00000[0-9].pftrace on' &&
-  says 'end *its time is over' && says 'lost *nothing'
+  says 'ended *duration reached' && says 'lost *nothing'
 verdict "record with rotate: the summary of all files that are left" $?
 first=$(ls "$TMP"/out/r.*.pftrace | sed -n 2p) # the first one is older
 says "to files from $first on" && says "^next *sonda report $first\$"
@@ -141,10 +141,10 @@ touch -d '1 hour ago' "$TMP/out/r.000009.pftrace"
 touch "$TMP/between"
 sonda 0 record -c "$TMP/rotate" --json
 bytes=$(find . -name 'r.*.pftrace' -newer "$TMP/between" -exec cat {} + | wc -c)
-[ "$bytes" -gt 0 ] && json '"end":"its time is over"' "\"file_bytes\":$bytes,"
+[ "$bytes" -gt 0 ] && json '"end":"duration reached"' "\"file_bytes\":$bytes,"
 verdict "record with rotate --json: of this session's files only" $?
 config size "write_into_file: true output_path: \"$TMP/out/s.pftrace\" file_write_period_ms: 100 max_file_size_bytes: 300000"
-sonda 0 record -c "$TMP/size" && says 'end *max_file_size_bytes is reached' && complete s.pftrace
+sonda 0 record -c "$TMP/size" && says 'ended *max_file_size_bytes reached' && complete s.pftrace
 verdict "record: the size of the file ends it, and is reported" $?
 config timed "write_into_file: true output_path: \"$TMP/out/t.pftrace\" duration_ms: 500"
 sonda 0 record --detach timed -c "$TMP/timed" && sonda 0 stop timed --json && json "\"output\":\"$TMP/out/t.pftrace\"" '"read":true'
@@ -160,7 +160,7 @@ config trigger 'trigger_config { trigger_mode: STOP_TRACING trigger_timeout_ms: 
 in_background record -c "$TMP/trigger" -o f.pftrace
 soon runs
 "$B/bin/sonda" trigger enough
-wait "$CLIENT" && says "end *trigger 'enough' of sonda"
+wait "$CLIENT" && says "ended *trigger 'enough' of sonda"
 verdict "record: the trigger that ended it is reported" $?
 cat >"$TMP/full" <<CONFIG
 buffers { size_kb: 64 fill_policy: DISCARD }
@@ -179,15 +179,15 @@ verdict "--json: not beside the trace on standard output" $?
 # ---- what cannot record anything
 
 echo 'buffers { size_kb: 64 }' >"$TMP/none"
-sonda 2 record -c "$TMP/none" && says 'no data_sources: nothing would be recorded' && ! ls trace-* 2>/dev/null
+sonda 2 record -c "$TMP/none" && says 'no data_sources: nothing to record' && ! ls trace-* 2>/dev/null
 verdict "record: a config without a data source is refused at once" $?
-sonda 2 record --syscalls -o x sched && says "needs a value, not another option" && sonda 2 stop -o --socket x
+sonda 2 record --syscalls -o x sched && says "--syscalls needs a value, but the option -o follows" && sonda 2 stop -o --socket x
 verdict "an option's value that is an option is not swallowed" $?
 
 # ---- the command's exit code
 
 config short ''
-sonda 7 record --exit-code -c "$TMP/short" -o h.pftrace -- sh -c 'exit 7' && says "ended with exit code 7" && says 'end *the command ended' &&
+sonda 7 record --exit-code -c "$TMP/short" -o h.pftrace -- sh -c 'exit 7' && says "ended with exit code 7" && says 'ended *the command ended' &&
   [ -s h.pftrace ] && sonda 0 record --exit-code -c "$TMP/short" -o h.pftrace -- true &&
   sonda 143 record --exit-code -c "$TMP/short" -o h.pftrace -- sh -c 'kill $$' && sonda 0 record -c "$TMP/short" -o h.pftrace -- false &&
   sonda 2 record --exit-code -c "$TMP/short" -o h.pftrace

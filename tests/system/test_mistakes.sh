@@ -197,7 +197,7 @@ rows <<'END'
 2 | sql --csv --json good.pftrace select(1) | --csv and --json cannot be combined
 2 | export --json --force -o ./good.pftrace good.pftrace | -o ./good.pftrace is the trace itself; choose another name
 2 | split --every 1 --size 1mb good.pftrace | use either --every 10s or --size 100mb
-2 | cut -o --force good.pftrace | the option before '--force' needs a value, not another option
+2 | cut -o --force good.pftrace | -o needs a value, but the option --force follows
 2 | report -o x.txt good.pftrace | -o is for --html; use > x.txt
 2 | report --color red good.pftrace | --color red: use always, never or auto
 2 | record --color red sched | --color red: use always, never or auto

@@ -320,7 +320,7 @@ run "an unknown process that is like another" 1 '^$' 'has no process or thread a
 run "why without a process" 2 '^$' 'the process or thread is missing' why
 run "a window without data" 1 '^$' 'nothing of the trace is between --from and --to' --from 5 "$TRACE"
 printf '\n\0' >"$TRACE.bare" # one packet, empty
-run "a trace without any time" 1 '^$' 'the trace has nothing with a time' "$TRACE.bare"
+run "a trace without any time" 1 '^$' 'the trace contains no timestamped events' "$TRACE.bare"
 
 # ---- traces of some CPUs, or with filters: times of threads are wrong, and every report says so
 limited() { # NAME EXPECTED_LINES FTRACE_CONFIG...: of a linux.ftrace each

@@ -168,7 +168,7 @@ done
 complete f.pftrace
 verdict "attach: Ctrl-C ends the session and saves it" $?
 config timed "write_into_file: true output_path: \"$TMP/out/timed.pftrace\" duration_ms: 4000"
-sonda 0 record --detach timed -c "$TMP/timed" && sonda 0 attach timed && says " to $TMP/out/timed.pftrace" && says 'end *its time is over' &&
+sonda 0 record --detach timed -c "$TMP/timed" && sonda 0 attach timed && says " to $TMP/out/timed.pftrace" && says 'ended *duration reached' &&
   complete timed.pftrace
 verdict "attach: waits for the end of the time" $?
 config timed 'duration_ms: 1000'

@@ -21,7 +21,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -59,6 +61,7 @@ struct daemon {
 	const char *name;
 	pid_t pid; /* -1 once it was waited for */
 	int status;
+	struct rusage usage; /* with its children; valid once it was waited for */
 	int notify_fd;
 	int stderr_fd;
 	struct event *notify_event;
@@ -316,7 +319,7 @@ static bool daemon_reap(struct daemon *d, struct err_text *why)
 {
 	const char *colon;
 
-	if (d->pid > 0 && waitpid(d->pid, &d->status, WNOHANG) != d->pid)
+	if (d->pid > 0 && wait4(d->pid, &d->status, WNOHANG, &d->usage) != d->pid)
 		return false;
 	d->pid = -1;
 	daemon_read_stderr(d); /* its last lines are already in the pipe */
@@ -347,10 +350,10 @@ static void daemon_end(struct daemon *d)
 		return;
 	if (d->pid > 0) {
 		kill(d->pid, SIGTERM);
-		while (waitpid(d->pid, &d->status, WNOHANG) != d->pid) {
+		while (wait4(d->pid, &d->status, WNOHANG, &d->usage) != d->pid) {
 			if (clock_mono_ns() >= end_ns) {
 				kill(d->pid, SIGKILL);
-				waitpid(d->pid, &d->status, 0);
+				wait4(d->pid, &d->status, 0, &d->usage);
 				break;
 			}
 			poll(&p, 1, LOOK_AGAIN_MS);
@@ -364,6 +367,14 @@ static void daemon_end(struct daemon *d)
 	event_freep(&d->stderr_event);
 	closep(&d->notify_fd);
 	closep(&d->stderr_fd);
+}
+
+static uint64_t daemon_cpu_ns(const struct daemon *d)
+{
+	struct timeval cpu;
+
+	timeradd(&d->usage.ru_utime, &d->usage.ru_stime, &cpu);
+	return (uint64_t)cpu.tv_sec * NS_PER_S + (uint64_t)cpu.tv_usec * 1000;
 }
 
 /* ---- both daemons ---- */
@@ -491,24 +502,19 @@ int private_daemons_start(struct event_base *loop, const char *output_path,
 	return 0;
 }
 
-void private_daemons_free(struct private_daemons *p)
+uint64_t private_daemons_free(struct private_daemons *p)
 {
+	uint64_t cpu_ns;
+
 	if (!p)
-		return;
+		return 0;
 	p->failed = true;
 	daemon_end(&p->producer);
 	daemon_end(&p->service);
+	cpu_ns = daemon_cpu_ns(&p->producer) + daemon_cpu_ns(&p->service);
 	event_freep(&p->child_event);
 	event_freep(&p->deadline);
 	remove_dir(p);
 	free(p);
-}
-
-void private_daemons_announce(bool as_usual, struct console *console)
-{
-	console_say(console, "no tracing service runs on %s; starting one for this recording",
-		    sock_default_consumer());
-	if (geteuid() == 0 && as_usual)
-		console_say(console, "its two programs run with SCHED_FIFO 1, each for up to half "
-				     "of the time of a CPU (--no-priority: as usual)");
+	return cpu_ns;
 }

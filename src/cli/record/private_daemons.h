@@ -2,9 +2,9 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/core/err.h"
-#include "cli/terminal/console.h"
 
 struct event_base;
 
@@ -54,9 +54,6 @@ bool private_daemons_check_failed(struct private_daemons *p, struct err_text *wh
  * as private_daemons_check_failed(). */
 bool private_daemons_await_failure(struct private_daemons *p, struct err_text *why);
 
-/* Prints that this process starts a service. as_usual: no priority_boost was configured. */
-void private_daemons_announce(bool as_usual, struct console *console);
-
-/* Ends the producer first, so that it can restore tracefs, then the service. Waits for both. No-op
- * for NULL. */
-void private_daemons_free(struct private_daemons *p);
+/* Ends the producer first, so that it can restore tracefs, then the service. Waits for both.
+ * Returns the CPU time that both used, with their children, in ns. NULL is allowed. */
+uint64_t private_daemons_free(struct private_daemons *p);

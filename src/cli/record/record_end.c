@@ -162,7 +162,7 @@ static bool is_at_limit(const struct record_command *c)
 	if (!c->passes_file)
 		return trace_file_bytes(c->file) >= c->max_bytes;
 	if (*reason)
-		return !strcmp(reason, "max_file_size_bytes is reached"); /* the words of sondad */
+		return str_starts(reason, "max_file_size_bytes"); /* sondad's words */
 	return c->written + LARGE_PACKET >= c->max_bytes;
 }
 
@@ -172,6 +172,8 @@ static bool is_without_room(const struct record_command *c)
 {
 	return is_at_limit(c) && c->max_bytes != c->options.max_bytes;
 }
+
+#define DURATION_REACHED "duration reached" /* sondad has the same words */
 
 /* Returns our own reason, else the service's, else the expected end of the config. */
 static const char *end_reason(struct record_command *c, const struct record_facts *f)
@@ -188,8 +190,23 @@ static const char *end_reason(struct record_command *c, const struct record_fact
 		return s->end_reason;
 	if (!c->config->duration_ms || c->config->trigger_config)
 		return NULL;
-	return record_tracing_seconds(f) >= record_asked_seconds(c->config) ? "its time is over"
+	return record_tracing_seconds(f) >= record_asked_seconds(c->config) ? DURATION_REACHED
 									    : NULL;
+}
+
+/* Writes the reason into text, with the option that caused it; NULL: the reason is unknown. */
+static const char *explain_end(const struct record_command *c, const char *reason,
+			       struct strbuf *text)
+{
+	uint32_t ms = c->options.duration_ms;
+
+	if (!reason || !ms || strcmp(reason, DURATION_REACHED) != 0)
+		return reason;
+	if (ms % 1000)
+		strbuf_printf(text, "%s (-t %ums)", reason, ms);
+	else
+		strbuf_printf(text, "%s (-t %us)", reason, ms / 1000);
+	return text->s ? text->s : reason;
 }
 
 static struct record_facts collect_facts(const struct record_command *c, bool file_is_cut)
@@ -221,6 +238,8 @@ static struct record_facts collect_facts(const struct record_command *c, bool fi
 		.snapshots = c->snapshots ? &result->snapshots : NULL,
 		.set_up_ms = result->set_up_ms,
 		.elapsed_ms = result->elapsed_ms,
+		.private_cpu_ns = result->daemons_cpu_ns,
+		.has_priority = geteuid() == 0 && !c->config->priority_boost,
 		.cpus = c->is_local ? (unsigned)sysconf(_SC_NPROCESSORS_ONLN) : 0,
 	};
 }
@@ -228,7 +247,7 @@ static struct record_facts collect_facts(const struct record_command *c, bool fi
 static int write_summary(struct record_command *c, bool file_is_cut)
 {
 	struct record_facts facts = collect_facts(c, file_is_cut);
-	struct strbuf command_end = {0};
+	struct strbuf command_end = {0}, end = {0};
 	struct record_verdict verdict;
 	struct err_text refused;
 	struct strbuf text = {0};
@@ -239,6 +258,8 @@ static int write_summary(struct record_command *c, bool file_is_cut)
 		command_child_describe(c->child, &command_end);
 	facts.command_end = command_end.s;
 	facts.end = end_reason(c, &facts);
+	if (!c->options.json)
+		facts.end = explain_end(c, facts.end, &end);
 	if (c->options.json)
 		record_summary_write_json(&facts, &text, &verdict);
 	else
@@ -250,6 +271,7 @@ static int write_summary(struct record_command *c, bool file_is_cut)
 	if (c->is_local && !c->options.json)
 		print_obstacles(c, &facts);
 	strbuf_deinit(&text);
+	strbuf_deinit(&end);
 	strbuf_deinit(&command_end);
 	if (verdict.refused && record_command_needs_ftrace(c)) {
 		console_error(&c->console,

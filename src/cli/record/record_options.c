@@ -16,7 +16,8 @@
 
 const char record_usage[] =
 	"usage: sonda record [OPTION]... {-c FILE | WORD}... [-- COMMAND [ARG]...]\n"
-	"Records until COMMAND ends, the time is over, or Ctrl-C; a second Ctrl-C discards it.\n"
+	"Records until COMMAND exits, the duration elapses, or Ctrl-C. A second Ctrl-C discards\n"
+	"the recording.\n"
 	"\n"
 	"Words; each may also follow -e (--event), and the order matters:\n"
 	"  -P, --preset NAMES     presets, or just words: sched irq io mem net runq processes ...\n"
@@ -62,7 +63,8 @@ const char record_usage[] =
 	"      --json             print the summary as JSON on standard output\n"
 	"      --exit-code        exit with COMMAND's exit code if it is not 0\n"
 	"  -q, --quiet            print only errors\n"
-	"  -v, --verbose          print the progress also without a terminal\n"
+	"  -v, --verbose          print the progress also without a terminal, and that a private\n"
+	"                         service starts\n"
 	"      --color WHEN       always, never or auto (default)\n"
 	"  -h, --help             print this help\n"
 	"Exit codes: 0 success, 1 failure, 2 usage error, 3 see --strict, others see "
@@ -486,7 +488,7 @@ static int record_options_read_all(int argc, char **argv, struct pass *p, struct
 		last_value = optarg;
 		if (option == ':' || option == '?')
 			return refuse_option(option, argv[optind - 1], p, e);
-		r = option_refuse_swallowed(argv[optind - 1], optarg, short_options, long_options,
+		r = option_refuse_swallowed(argv + optind, optarg, short_options, long_options,
 					    e);
 		if (!r)
 			r = handle_record_option(option, p, e);

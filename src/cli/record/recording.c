@@ -665,7 +665,10 @@ static int connect_or_start(struct recording *r, struct err_text *e)
 	if (error)
 		return error;
 	r->result->started_daemons = true;
-	private_daemons_announce(!r->setup->config->priority_boost, r->setup->console);
+	if (r->setup->console->verbose)
+		console_say(r->setup->console,
+			    "no tracing service runs on %s; starting a private one",
+			    sock_default_consumer());
 	return private_daemons_start(
 		r->loop, r->setup->config->write_into_file ? r->setup->config->output_path : NULL,
 		&daemon_ops, r, e, &r->daemons);
@@ -706,7 +709,7 @@ static void recording_clean_up(struct recording *r)
 	console_clear_progress(r->setup->console);
 	snapshots_free(r->snapshots);
 	record_session_free(r->session);
-	private_daemons_free(r->daemons);
+	r->result->daemons_cpu_ns = private_daemons_free(r->daemons);
 	termination_signals_free(r->signals);
 	if (r->setup->command)
 		command_child_unwatch(r->setup->command);

@@ -29,6 +29,7 @@ struct recording_result {
 	struct service_stats before;
 	struct service_stats stats;
 	bool started_daemons; /* no service was running */
+	uint64_t daemons_cpu_ns; /* CPU time of the started daemons and their children */
 	bool has_before;
 	bool has_stats;
 	bool all_started; /* all data sources had started before the stop; true if unknown */

@@ -45,6 +45,8 @@ struct record_facts {
 	uint64_t set_up_ms; /* of tracing, until all data sources had started */
 	uint64_t elapsed_ms; /* since then; 0 unknown */
 	unsigned cpus; /* 0 unknown */
+	uint64_t private_cpu_ns; /* CPU time of a private sondad and sonda-probes; 0: none ran */
+	bool has_priority; /* these ran with SCHED_FIFO 1 */
 };
 
 /* Returns the service's counters: those at the end, else those in the trace, else NULL. */

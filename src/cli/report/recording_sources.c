@@ -269,7 +269,7 @@ static int refuse_missing(const struct recording_sources *s, struct err_text *e)
 
 	return err_set(
 		e, -ENODEV,
-		"nothing would be recorded: no producer provides the data source '%.80s'%s%s%s",
+		"nothing to record: no producer provides the data source '%.80s'%s%s%s",
 		name, nearest ? "; did you mean " : "", nearest ? nearest : "", nearest ? "?" : "");
 }
 

@@ -91,7 +91,7 @@ static void record_put_notes(const struct record_facts *f, struct strbuf *lines)
 /*
  *	Recorded 5.00 s on 2 CPUs: 48,211 events, 143 processes, 1.24 MB to trace.pftrace
  *	  events   sched 47,900, task 311
- *	  end      its time is over
+ *	  ended    duration reached (-t 5s)
  *	  lost     kernel rings: 18,124 events (cpu2 18,112, cpu3 12); try -B 8mb or fewer events
  *	  holes    cpu2 1.204-1.377 s (18,112 events)
  *	           cpu3 1.301-1.302 s (12 events)
@@ -589,19 +589,25 @@ static bool write_missing(const struct record_facts *f, struct strbuf *out)
 	return n != 0;
 }
 
-static void write_cost(const struct source_scan *s, struct strbuf *out)
+static void write_cost(const struct record_facts *f, struct strbuf *out)
 {
-	struct strbuf line = {0};
+	const struct source_scan *s = &f->scan->sources;
+	struct strbuf lines = {0};
 
-	if (!s->ebpf_costs.n)
-		return;
-	strbuf_printf(&line,
-		      "%.3f %% of the machine for eBPF counters: ", (double)s->ebpf_ppm / 1e4);
-	for (size_t i = 0; i < s->ebpf_costs.n; i++)
-		strbuf_printf(&line, "%s%s", i ? ", " : "", s->ebpf_costs.names[i]);
-	if (line.s)
-		write_lines("cost", line.s, out);
-	strbuf_deinit(&line);
+	if (f->private_cpu_ns)
+		strbuf_printf(&lines, "%.2f s of CPU for a private sondad and sonda-probes%s\n",
+			      (double)f->private_cpu_ns / 1e9,
+			      f->has_priority ? " (SCHED_FIFO 1, at most 50 % of a CPU each)"
+					      : "");
+	for (size_t i = 0; i < s->ebpf_costs.n; i++) {
+		if (i == 0)
+			strbuf_printf(&lines, "%.3f %% of the machine for eBPF counters: ",
+				      (double)s->ebpf_ppm / 1e4);
+		strbuf_printf(&lines, "%s%s", i ? ", " : "", s->ebpf_costs.names[i]);
+	}
+	if (lines.s)
+		write_lines("cost", lines.s, out);
+	strbuf_deinit(&lines);
 }
 
 static void write_notes(const struct record_facts *f, struct strbuf *out)
@@ -627,7 +633,7 @@ static void write_trace(const struct record_facts *f, struct strbuf *out,
 	if (f->command_end)
 		write_lines("command", f->command_end, out);
 	if (f->end)
-		write_lines("end", f->end, out);
+		write_lines("ended", f->end, out);
 	ret->lost = write_lost(f, &losses, out);
 	write_holes(f->scan, out);
 	losses_deinit(&losses);
@@ -643,12 +649,12 @@ void record_summary_write(const struct record_facts *f, struct strbuf *out,
 		if (f->command_end)
 			write_lines("command", f->command_end, out);
 		if (f->end)
-			write_lines("end", f->end, out);
+			write_lines("ended", f->end, out);
 	} else {
 		write_trace(f, out, &v);
 	}
 	v.missing |= write_missing(f, out);
-	write_cost(&f->scan->sources, out);
+	write_cost(f, out);
 	write_notes(f, out);
 	*ret = v;
 }

@@ -302,6 +302,8 @@ void record_summary_write_json(const struct record_facts *f, struct strbuf *out,
 	put_lines(out, "missing", missing.s);
 	if (f->contents)
 		put_contents(f, out);
+	if (f->private_cpu_ns)
+		put_seconds(out, "service_cpu_s", (double)f->private_cpu_ns / 1e9);
 	summary_json_put_text(out, "command", f->command_end);
 	summary_json_put_text(out, "end", f->end);
 	put_bool(out, "goes_on", f->goes_on);

@@ -57,12 +57,12 @@ static bool is_option(const char *text, const char *letters, const struct option
 	return false;
 }
 
-int option_refuse_swallowed(const char *last_arg, const char *value, const char *letters,
+int option_refuse_swallowed(char *const *next, const char *value, const char *letters,
 			    const struct option *long_options, struct err_text *e)
 {
-	if (!value || value != last_arg || !is_option(value, letters, long_options))
+	if (!value || value != next[-1] || !is_option(value, letters, long_options))
 		return 0;
-	return err_set(e, -EINVAL, "the option before '%.80s' needs a value, not another option",
+	return err_set(e, -EINVAL, "%.80s needs a value, but the option %.80s follows", next[-2],
 		       value);
 }
 
@@ -89,7 +89,7 @@ int options_parse(int argc, char **argv, const char *letters, const struct optio
 			return 1;
 		if (option == ':' || option == '?')
 			return option_refuse(option, argv[optind - 1], letters, long_options, e);
-		r = option_refuse_swallowed(argv[optind - 1], optarg, letters, long_options, e);
+		r = option_refuse_swallowed(argv + optind, optarg, letters, long_options, e);
 		if (r == 0)
 			r = take(ctx, option, e);
 	}

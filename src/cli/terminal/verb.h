@@ -24,9 +24,9 @@ int options_parse(int argc, char **argv, const char *letters, const struct optio
 		  struct err_text *e);
 
 /* Checks whether the user forgot the value of an option, so that getopt_long took the next option
- * as the value. last_arg: argv[optind - 1] after getopt_long; value: optarg, which may be NULL.
- * Returns 0, or -EINVAL and sets e. */
-int option_refuse_swallowed(const char *last_arg, const char *value, const char *letters,
+ * as the value. next: argv + optind after getopt_long; value: optarg, which may be NULL. Returns 0,
+ * or -EINVAL and sets e. */
+int option_refuse_swallowed(char *const *next, const char *value, const char *letters,
 			    const struct option *long_options, struct err_text *e);
 
 /* Checks that when is "always", "never" or "auto". option: its name, for e. Returns 0, or -EINVAL

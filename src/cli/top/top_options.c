@@ -20,10 +20,10 @@
 static const char usage[] =
 	"usage: sonda top [OPTION]...\n"
 	"\n"
-	"Shows what processes do, a screen a second: CPU time, waits for a CPU, blocked time,\n"
-	"system calls, I/O and memory. Keys: q ends it, h explains the others.\n"
+	"Live view of processes, refreshed every second: CPU time, waits for a CPU, blocked time,\n"
+	"system calls, I/O and memory. Keys: q quits, h lists the others.\n"
 	"\n"
-	"  -d, --delay SECONDS    time between two screens (default 1, at least 0.1)\n"
+	"  -d, --delay SECONDS    time between two refreshes (default 1, at least 0.1)\n"
 	"  -n, --count N          end after N screens\n"
 	"  -s, --sort KEY         sort by: pid, cpu (default), runq, block, sleep, syscalls,\n"
 	"                         systime, errors, read, write, rss, command\n"

@@ -46,7 +46,7 @@ static int disable_tracing(void *endpoint, const struct ipc_call *call, const ui
 	ipc_reply_empty(c->conn, call);
 	if (!c->session)
 		return 0;
-	session_set_end_reason(c->session, "its consumer stopped it");
+	session_set_end_reason(c->session, "stopped by the consumer");
 	session_disable(c->session, false);
 	return 0;
 }

@@ -191,7 +191,7 @@ static void detach_and_stop(struct consumer_port *c)
 
 	answer_enable(c, session_error(s));
 	(void)consumer_session_detach(c, NULL); /* without a key it cannot fail */
-	session_set_end_reason(s, "its consumer went away");
+	session_set_end_reason(s, "the consumer disconnected");
 	session_disable(s, false);
 }
 

@@ -29,7 +29,7 @@ struct trace_buffer;
  * A clone of a session is CLONED for all its life: there is only a trace to read.
  *
  * A session reports to its owner when it gets DISABLED. A detached session has no owner; it frees
- * itself when its time is over. All calls come from the loop's thread.
+ * itself when its duration has elapsed. All calls come from the loop's thread.
  */
 struct session;
 

@@ -74,8 +74,8 @@ static void on_duration(void *ctx)
 	enum trigger_mode mode = session_config_trigger_mode(s->config);
 
 	session_set_end_reason(s, mode == TRIGGER_STOP || mode == TRIGGER_CLONE
-					  ? "trigger_timeout_ms is over"
-					  : "its time is over");
+					  ? "trigger_timeout_ms elapsed"
+					  : "duration reached");
 	session_flush_and_end(s);
 }
 
@@ -429,7 +429,7 @@ void session_free(struct session *s)
 		return;
 	while ((w = TAILQ_FIRST(&s->watches)))
 		w->session_ends(w);
-	session_set_end_reason(s, "its consumer disconnected");
+	session_set_end_reason(s, "the consumer disconnected");
 	session_disable(s, true);
 	flush_cancel_all(s);
 	if (s->file && s->state != SESSION_CLONED)

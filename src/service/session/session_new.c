@@ -54,7 +54,7 @@ static void on_file_failed(void *ctx, const char *text)
 static void on_file_stopped(void *ctx)
 {
 	/* No effect after an error: the first reason counts. */
-	session_set_end_reason(ctx, "max_file_size_bytes is reached");
+	session_set_end_reason(ctx, "max_file_size_bytes reached");
 	session_disable(ctx, false);
 }
 

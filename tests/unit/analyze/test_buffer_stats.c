@@ -107,7 +107,7 @@ TEST(test_who_went_away_and_why_it_ended)
 		pb_enc_u64(e, PB_SOURCE_DEPARTURE_TIMES, 3);
 		pb_enc_close(e);
 	}
-	pb_enc_str(e, PB_TRACE_STATS_END_REASON, "its time is over");
+	pb_enc_str(e, PB_TRACE_STATS_END_REASON, "duration reached");
 	assert_true(service_stats_decode(m.buf, pb_mem_len(&m), &s));
 	assert_int_equal(s.n_departures, DEPARTURE_STATS_MAX);
 	assert_string_equal(s.departures[0].source, "linux.ftrace");
@@ -116,6 +116,6 @@ TEST(test_who_went_away_and_why_it_ended)
 	assert_int_equal(s.departures[1].gone_ns, 101);
 	assert_int_equal(s.departures[0].back_ns, 200);
 	assert_int_equal(s.departures[0].times, 3);
-	assert_string_equal(s.end_reason, "its time is over");
+	assert_string_equal(s.end_reason, "duration reached");
 	pb_mem_deinit(&m);
 }

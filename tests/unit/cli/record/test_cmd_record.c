@@ -600,7 +600,7 @@ FIXTURE_TEST(test_a_config_that_is_refused)
 		{SOURCE "activate_triggers: 'x'", "c.cfg: activate_triggers is not supported"},
 		{SOURCE "incident_report_config { }", "c.cfg: incident_report_config is not"},
 		{SOURCE "android_report_config { }", "c.cfg: android_report_config is not"},
-		{"buffers { size_kb: 64 }", "no data_sources: nothing would be recorded"},
+		{"buffers { size_kb: 64 }", "no data_sources: nothing to record"},
 		{SOURCE "cmd_trace_start_delay { min_delay_ms: 5 }",
 		 "cmd_trace_start_delay needs min_delay_ms and max_delay_ms"},
 		{SOURCE "cmd_trace_start_delay { max_delay_ms: 5 }", "cmd_trace_start_delay needs"},

@@ -321,7 +321,7 @@ TEST(values_that_look_like_options)
 	/* A forgotten value is not taken from the option behind it. */
 	for (size_t i = 0; i < ARRAY_SIZE(lines); i++) {
 		assert_int_equal(parse(lines[i]), -EINVAL);
-		assert_non_null(strstr(why.text, "needs a value, not another option"));
+		assert_non_null(strstr(why.text, "needs a value, but the option "));
 	}
 	parse_good("sched -o ./-t5");
 	parse_good("--out=-t5 sched");

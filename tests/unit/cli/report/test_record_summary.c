@@ -209,10 +209,10 @@ FIXTURE_TEST(test_a_recording_of_counters_tells_samples)
 		       "data_sources { config { name: 'linux.sysfs_power' } }");
 	x.scan.samples.of[SAMPLES_SYS_STATS] = 1204;
 	x.scan.samples.of[SAMPLES_COUNTERS] = 1;
-	x.f.end = "its time is over";
+	x.f.end = "duration reached";
 	check("Recorded 5.00 s on 2 CPUs: 1,205 samples, 1.18 MiB to x.pftrace\n"
 	      "  samples  sys_stats 1,204, counters 1\n"
-	      "  end      its time is over\n"
+	      "  ended    duration reached\n"
 	      "  lost     nothing\n"
 	      "  missing  data source 'linux.sysfs_power' recorded nothing: there is no battery "
 	      "or power supply with readable values\n",
@@ -267,7 +267,7 @@ FIXTURE_TEST(test_the_same_as_json)
 							 .times = 1};
 	x.stats.n_departures = 1;
 	name_list_add(&x.sources, (const uint8_t *)"linux.frace", 11);
-	x.f.end = "its time is over";
+	x.f.end = "duration reached";
 	record_summary_write_json(&x.f, &out, &verdict);
 	assert_string_equal(
 		out.s,
