@@ -171,7 +171,7 @@ EBPF_TESTS_OUT := $(if $(filter yes,$(EBPF)),,$(filter-out \
 UNIT_SRC := $(filter-out $(EBPF_TESTS_OUT),$(UNIT_SRC))
 UNIT := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(UNIT_SRC))
 HELPER_SRC := $(wildcard tests/system/*.c tests/root/*.c tests/interop/*.c tests/soak/*.c tests/fuzz/live/*.c bench/*.c)
-HELPER_SRC := $(filter-out $(if $(filter yes,$(EBPF)),,bench/ebpf_% tests/interop/ebpf_%),$(HELPER_SRC))
+HELPER_SRC := $(filter-out $(if $(filter yes,$(EBPF)),,bench/ebpf_% tests/interop/ebpf_% tests/root/ebpf_%),$(HELPER_SRC))
 HELPERS := $(patsubst %.c,$(B)/%,$(HELPER_SRC))
 FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
 # Each fuzz target without a fuzzer, for the inputs of tests/fuzz/corpus.
@@ -265,6 +265,7 @@ $(B)/gen/bpf/%.bpf.o: bpf/%.bpf.c $(wildcard bpf/*.h) Makefile
 # One that is made again, with other hooks, includes the first.
 $(patsubst %.c,$(B)/gen/%.o,$(wildcard bpf/*_raw.bpf.c)): $(B)/gen/bpf/%_raw.bpf.o: bpf/%.bpf.c
 $(patsubst %.c,$(B)/gen/%.o,$(wildcard bpf/*_tp.bpf.c)): $(B)/gen/bpf/%_tp.bpf.o: bpf/%.bpf.c
+$(patsubst %.c,$(B)/gen/%.o,$(wildcard bpf/*_calls.bpf.c)): $(B)/gen/bpf/%_calls.bpf.o: bpf/%.bpf.c
 
 $(B)/gen/page/before.html: tools/page_parts.sh $(PAGE)/page.html $(PAGE)/page.css $(PAGE_JS)
 	@echo "  GEN     $(@D)"

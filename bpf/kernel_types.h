@@ -135,19 +135,30 @@ struct request___before_5_17 {
 	struct gendisk *rq_disk;
 };
 
-/* Registers at a system call. */
+/* Registers at a system call or an interrupt. */
 struct pt_regs___x86_64 {
-	unsigned long cx, si, orig_ax;
+	unsigned long cx, si, orig_ax, cs;
 };
 
 struct pt_regs___arm64 {
-	__u64 regs[31];
+	__u64 regs[31], pstate;
 	int syscallno;
+};
+
+/* What a program of a perf event gets. */
+struct bpf_perf_event_data_kern {
+	void *regs; /* interrupted ones */
+};
+
+/* The stack of a thread. */
+union thread_union {
+	unsigned long stack[1];
 };
 
 #pragma clang attribute pop
 
 #define PF_KTHREAD 0x00200000
+#define PF_IO_WORKER 0x00000010 /* of io_uring */
 
 /* Bits of a task's state. */
 #define TASK_RUNNING 0

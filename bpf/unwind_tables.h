@@ -25,7 +25,6 @@
 enum {
 	UNWIND_NO_RULE, /* no function is here: the caller is unknown */
 	UNWIND_END, /* the outermost function of a thread */
-	UNWIND_PLT, /* an entry of .plt: CFA = sp + 8 + 8 * (pc % 16 >= 11) */
 	UNWIND_SIGNAL, /* the registers are in the signal frame at sp */
 	UNWIND_RULES_FIRST
 };
@@ -36,18 +35,28 @@ struct unwind_row {
 	__u16 unused;
 };
 
-enum unwind_base { UNWIND_BASE_SP, UNWIND_BASE_FP };
+/* The canonical frame address (CFA) is the value of sp before the call. */
+enum unwind_base {
+	UNWIND_BASE_SP, /* CFA = sp + cfa_offset */
+	UNWIND_BASE_FP, /* CFA = fp + cfa_offset */
+	UNWIND_BASE_AT_SP, /* CFA = the 8 bytes at sp + cfa_offset, + cfa_plus */
+	UNWIND_BASE_AT_FP, /* CFA = the 8 bytes at fp + cfa_offset, + cfa_plus: realigned stacks */
+	UNWIND_BASE_PLT /* CFA = sp + 8 + 8 * (pc % 16 >= cfa_offset): an entry of .plt */
+};
 enum unwind_saved {
 	UNWIND_SAME, /* the register has the caller's value */
 	UNWIND_AT_CFA, /* the caller's value is at CFA + offset */
+	UNWIND_AT_FP, /* the caller's value is at fp + offset, with fp of this frame */
 	UNWIND_UNKNOWN
 };
 
 struct unwind_rule {
-	__u8 base; /* enum unwind_base: CFA = base + cfa_offset */
-	__u8 fp, ra; /* enum unwind_saved. x86-64: ra is always UNWIND_AT_CFA, -8 */
-	__u8 unused;
-	__s16 cfa_offset, fp_offset, ra_offset;
+	__u8 base; /* enum unwind_base */
+	__s8 cfa_plus;
+	/* enum unwind_saved. ra of x86-64 is UNWIND_AT_CFA with -8; of arm64 it is that or SAME. */
+	__u8 fp, ra;
+	__s32 cfa_offset;
+	__s16 fp_offset, ra_offset;
 };
 
 struct unwind_mapping {
