@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Turns .proto files into one C enum of field numbers, for code that encodes or decodes by hand.
-# Message Outer.Inner, field some_name  ->  PB_OUTER_INNER_SOME_NAME.
+# Message Outer.Inner, field some_name  ->  PB_OUTER_INNER_SOME_NAME. If a field before it has that
+# name (message Outer, field inner_some_name), the name of the field follows two underscores:
+# PB_OUTER__INNER_SOME_NAME.
 #
 # Reads the plain layout that protos/ keeps: one field, one brace a line.
 
@@ -44,6 +46,9 @@ depth > 0 && (kind[depth] == "message" || kind[depth] == "oneof") && / = [0-9]+/
 	for (i = 1; i <= depth; i++)
 		if (kind[i] == "message")
 			path = path snake(name[i]) "_"
+	if ((path toupper(field)) in seen)
+		path = path "_"
+	seen[path toupper(field)]
 	print "\tPB_" path toupper(field) " = " number ","
 }
 END { print "};" }

@@ -29,6 +29,13 @@ for text in tests/interop/sql_traces/*.txtpb; do
     "select id, name, type, machine_id, unit, perf_session_id, cpu, is_timebase from perf_counter_track order by id"
 done
 
+# trace_processor 55 skips StackSamples.
+protoc -Iprotos --encode=perfetto.protos.Trace protos/trace/trace.proto <tests/data/stacks/samples.txtpb >"$dir/samples" 2>"$dir/log"
+verdict "protoc encodes StackSamples" $? "$dir/log"
+equal "StackSamples beside samples of linux.perf" "$dir/samples" \
+  "select ts, tid, cpu, cpu_mode, callsite_id is null as no_stack from perf_sample join thread using (utid) order by ts" \
+  "select name, unit, cpu, is_timebase from perf_counter_track"
+
 # A field that the producer's own descriptor explains.
 cat >"$dir/extra.proto" <<'PROTO'
 syntax = "proto2";

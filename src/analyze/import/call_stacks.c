@@ -2,64 +2,16 @@
 /*
  * Makes rows of call stacks. Equal frames and call sites have one row. As in trace_processor, a
  * mapping has a row for each process and each iid; equal mappings without a range (the kernel), or
- * without a process, have one row. A hash has two kinds of keys:
+ * without a process, have one row. Rows have two kinds of keys:
  *
  *	state, process, iid	gives the row, so that an interned message is decoded once
  *	contents		gives the row of equal contents
  */
 #include "analyze/import/call_stacks.h"
 
-#include <errno.h>
-#include <stdlib.h>
-
+#include "analyze/import/row_keys.h"
 #include "analyze/store/stack_columns.h"
-#include "base/core/hash_table.h"
 #include "gen/fields.h"
-
-enum node_kind {
-	NODE_CALLSTACK, /* by state, process, iid: the innermost call site */
-	NODE_INTERNED_FRAME, /* by state, process, iid */
-	NODE_INTERNED_MAPPING, /* by state, process, iid */
-	NODE_MAPPING, /* by contents, as the next ones */
-	NODE_CALLSITE,
-	NODE_FRAME,
-	NODE_FUNCTION, /* a frame without an address */
-};
-
-struct stack_key {
-	uint64_t kind;
-	uint64_t of[7]; /* the rest is 0 */
-};
-
-struct stack_node {
-	struct stack_key key;
-	uint32_t row;
-	UT_hash_handle hh;
-};
-
-void call_stacks_deinit(struct import *im)
-{
-	HASH_FREE(im->stack_nodes);
-}
-
-/* Returns NULL_U32 if there is none. */
-static uint32_t call_stacks_find_row(struct import *im, const struct stack_key *key)
-{
-	struct stack_node *n;
-
-	HASH_FIND(hh, im->stack_nodes, key, sizeof(*key), n);
-	return n ? n->row : NULL_U32;
-}
-
-static uint32_t call_stacks_add_node(struct import *im, const struct stack_key *key, uint32_t row)
-{
-	struct stack_node *n = budget_alloc(&im->store->budget, sizeof(*n));
-
-	if (n)
-		*n = (struct stack_node){.key = *key, .row = row};
-	BUDGET_HASH_ADD(&im->store->budget, im->stack_nodes, key, n);
-	return row;
-}
 
 static void call_stacks_count_stat(struct import *im, enum stat_number stat)
 {
@@ -153,9 +105,9 @@ static uint32_t new_mapping(struct import *im, const struct mapping *m)
 	return row;
 }
 
-static struct stack_key interned_key(const struct stack_owner *o, enum node_kind kind, uint64_t iid)
+static struct row_key interned_key(const struct stack_owner *o, enum row_kind kind, uint64_t iid)
 {
-	return (struct stack_key){
+	return (struct row_key){
 		kind, {o->m->row, sequences_state(&o->m->sequences, o->state)->base, iid, o->upid}};
 }
 
@@ -172,18 +124,18 @@ static bool find_interned_message(struct import *im, const struct stack_owner *o
 /* Returns the row of a mapping that has one row for all that are equal to it. */
 static uint32_t shared_mapping(struct import *im, const struct mapping *m)
 {
-	const struct stack_key key = {NODE_MAPPING,
-				      {m->build_id, m->exact_offset, m->start_offset, m->start,
-				       m->end, m->load_bias, m->name}};
-	uint32_t row = call_stacks_find_row(im, &key);
+	const struct row_key key = {ROW_MAPPING,
+				    {m->build_id, m->exact_offset, m->start_offset, m->start,
+				     m->end, m->load_bias, m->name}};
+	uint32_t row = row_keys_find(im, &key);
 
-	return row != NULL_U32 ? row : call_stacks_add_node(im, &key, new_mapping(im, m));
+	return row != NULL_U32 ? row : row_keys_add(im, &key, new_mapping(im, m));
 }
 
 static uint32_t interned_mapping(struct import *im, const struct stack_owner *o, uint64_t iid)
 {
-	const struct stack_key key = interned_key(o, NODE_INTERNED_MAPPING, iid);
-	uint32_t row = call_stacks_find_row(im, &key);
+	const struct row_key key = interned_key(o, ROW_INTERNED_MAPPING, iid);
+	uint32_t row = row_keys_find(im, &key);
 	struct mapping mapping;
 	struct pb_field f;
 
@@ -193,10 +145,10 @@ static uint32_t interned_mapping(struct import *im, const struct stack_owner *o,
 				   STAT_STACKPROFILE_INVALID_MAPPING_ID, &f) ||
 	    !read_mapping(im, o->m, o->state, &f, &mapping))
 		return NULL_U32;
-	return call_stacks_add_node(im, &key,
-				    mapping.start == mapping.end || o->upid == NULL_U32
-					    ? shared_mapping(im, &mapping)
-					    : new_mapping(im, &mapping));
+	return row_keys_add(im, &key,
+			    mapping.start == mapping.end || o->upid == NULL_U32
+				    ? shared_mapping(im, &mapping)
+				    : new_mapping(im, &mapping));
 }
 
 /* Returns the mapping with this name that functions without an address have. */
@@ -251,29 +203,29 @@ static uint32_t new_frame(struct import *im, uint32_t mapping, const struct fram
  * first frame with this address is kept. */
 static uint32_t frame_row(struct import *im, uint32_t mapping, const struct frame *f)
 {
-	const struct stack_key key = {NODE_FRAME, {mapping, f->rel_pc, f->name}};
-	uint32_t row = call_stacks_find_row(im, &key);
+	const struct row_key key = {ROW_FRAME, {mapping, f->rel_pc, f->name}};
+	uint32_t row = row_keys_find(im, &key);
 
 	if (row != NULL_U32)
 		return row;
 	row = new_frame(im, mapping, f);
 	if (f->source != NULL_U32 || f->line != NULL_U32)
 		call_stacks_add_symbol(im, row, f);
-	return call_stacks_add_node(im, &key, row);
+	return row_keys_add(im, &key, row);
 }
 
 /* Returns the row of a frame of a function without an address, added at its first use. */
 static uint32_t function_frame_row(struct import *im, uint32_t mapping, struct frame f)
 {
-	const struct stack_key key = {NODE_FUNCTION, {mapping, f.name, f.source, f.line}};
-	uint32_t row = call_stacks_find_row(im, &key);
+	const struct row_key key = {ROW_FUNCTION, {mapping, f.name, f.source, f.line}};
+	uint32_t row = row_keys_find(im, &key);
 
 	if (row != NULL_U32)
 		return row;
 	f.rel_pc = 0;
 	row = new_frame(im, mapping, &f);
 	call_stacks_add_symbol(im, row, &f);
-	return call_stacks_add_node(im, &key, row);
+	return row_keys_add(im, &key, row);
 }
 
 /* Sets *ret to an interned string; NULL_U32 for iid 0. Returns false, and counts it, for an unknown
@@ -319,8 +271,8 @@ static void read_frame(struct import *im, const struct pb_field *message, struct
 
 static uint32_t interned_frame(struct import *im, const struct stack_owner *o, uint64_t iid)
 {
-	const struct stack_key key = interned_key(o, NODE_INTERNED_FRAME, iid);
-	uint32_t row = call_stacks_find_row(im, &key), mapping;
+	const struct row_key key = interned_key(o, ROW_INTERNED_FRAME, iid);
+	uint32_t row = row_keys_find(im, &key), mapping;
 	struct interned_ids iids;
 	struct pb_field message;
 	struct frame frame;
@@ -341,27 +293,27 @@ static uint32_t interned_frame(struct import *im, const struct stack_owner *o, u
 	if (frame.type != NULL_U32)
 		table_set_u32(import_table(im, TABLE_STACK_FRAME), STACK_FRAME_TYPE, row,
 			      frame.type);
-	return call_stacks_add_node(im, &key, row);
+	return row_keys_add(im, &key, row);
 }
 
-static uint32_t inline_frame(struct import *im, const struct pb_field *message)
+static uint32_t inline_frame(struct import *im, uint32_t mapping, const struct pb_field *message)
 {
 	struct pb_field name = {0}, source = {0};
 	struct frame frame = no_frame;
 
-	pb_read(message, PB_TO(PB_TRACK_EVENT_INLINE_CALLSTACK_FRAME_FUNCTION_NAME, &name),
-		PB_TO(PB_TRACK_EVENT_INLINE_CALLSTACK_FRAME_SOURCE_FILE, &source),
-		PB_TO(PB_TRACK_EVENT_INLINE_CALLSTACK_FRAME_LINE_NUMBER, &frame.line));
+	pb_read(message, PB_TO(PB_INLINE_CALLSTACK_FRAME_FUNCTION_NAME, &name),
+		PB_TO(PB_INLINE_CALLSTACK_FRAME_SOURCE_FILE, &source),
+		PB_TO(PB_INLINE_CALLSTACK_FRAME_LINE_NUMBER, &frame.line));
 	frame.name = import_intern_text(im, &name);
 	frame.source = import_intern_text(im, &source);
-	return function_frame_row(im, pseudo_mapping(im, "track_event_inline"), frame);
+	return function_frame_row(im, mapping, frame);
 }
 
 static uint32_t callsite_row(struct import *im, uint32_t parent, uint32_t frame, uint32_t depth)
 {
-	const struct stack_key key = {NODE_CALLSITE, {parent, frame}};
+	const struct row_key key = {ROW_CALLSITE, {parent, frame}};
 	struct table *t = import_table(im, TABLE_STACK_CALLSITE);
-	uint32_t row = call_stacks_find_row(im, &key);
+	uint32_t row = row_keys_find(im, &key);
 
 	if (row != NULL_U32)
 		return row;
@@ -369,13 +321,13 @@ static uint32_t callsite_row(struct import *im, uint32_t parent, uint32_t frame,
 	table_set_u32(t, STACK_CALLSITE_DEPTH, row, depth);
 	table_set_u32(t, STACK_CALLSITE_PARENT, row, parent);
 	table_set_u32(t, STACK_CALLSITE_FRAME, row, frame);
-	return call_stacks_add_node(im, &key, row);
+	return row_keys_add(im, &key, row);
 }
 
 uint32_t call_stack_get_interned(struct import *im, const struct stack_owner *o, uint64_t iid)
 {
-	const struct stack_key key = interned_key(o, NODE_CALLSTACK, iid);
-	uint32_t site = call_stacks_find_row(im, &key), depth = 0;
+	const struct row_key key = interned_key(o, ROW_CALLSTACK, iid);
+	uint32_t site = row_keys_find(im, &key), depth = 0;
 	struct pb_field message;
 
 	if (site != NULL_U32 ||
@@ -395,16 +347,19 @@ uint32_t call_stack_get_interned(struct import *im, const struct stack_owner *o,
 	if (site == NULL_U32)
 		call_stacks_count_stat(im, STAT_STACKPROFILE_EMPTY_CALLSTACK);
 	else
-		call_stacks_add_node(im, &key, site);
+		row_keys_add(im, &key, site);
 	return site;
 }
 
-uint32_t call_stack_add_inline(struct import *im, const struct pb_field *message)
+uint32_t call_stack_add_inline(struct import *im, const struct pb_field *message,
+			       const char *mapping)
 {
 	uint32_t site = NULL_U32, depth = 0;
 
 	pb_for_each (f, message)
-		if (f.id == PB_TRACK_EVENT_INLINE_CALLSTACK_FRAMES && f.data)
-			site = callsite_row(im, site, inline_frame(im, &f), depth++);
+		if (f.id == PB_INLINE_CALLSTACK_FRAMES && f.data)
+			site = callsite_row(im, site,
+					    inline_frame(im, pseudo_mapping(im, mapping), &f),
+					    depth++);
 	return site;
 }

@@ -6,7 +6,6 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-#include "analyze/import/call_stacks.h"
 #include "analyze/import/cpus.h"
 #include "analyze/import/event_rules.h"
 #include "analyze/import/flows.h"
@@ -16,6 +15,7 @@
 #include "analyze/import/late_tracks.h"
 #include "analyze/import/perf_counters.h"
 #include "analyze/import/remembered.h"
+#include "analyze/import/row_keys.h"
 #include "analyze/import/slices.h"
 #include "analyze/import/states.h"
 #include "analyze/import/track_event.h"
@@ -40,7 +40,7 @@ static bool reads_sorted(uint32_t field)
 	       field == PB_TRACE_PACKET_THREAD_DESCRIPTOR ||
 	       field == PB_TRACE_PACKET_PROCESS_DESCRIPTOR || field == PB_TRACE_PACKET_BATTERY ||
 	       field == PB_TRACE_PACKET_TRIGGER || field == PB_TRACE_PACKET_PERF_SAMPLE ||
-	       field == PB_TRACE_PACKET_SMAPS_PACKET ||
+	       field == PB_TRACE_PACKET_STACK_SAMPLE || field == PB_TRACE_PACKET_SMAPS_PACKET ||
 	       field == PB_TRACE_PACKET_CONCURRENT_SESSION_EVENT ||
 	       field == PB_TRACE_PACKET_CLONE_SNAPSHOT_TRIGGER;
 }
@@ -80,6 +80,9 @@ static void make_packet_rows(struct import *im, struct machine *m, const struct 
 		break;
 	case PB_TRACE_PACKET_PERF_SAMPLE:
 		rows_perf_sample(im, m, e->ts, &p, e->b);
+		break;
+	case PB_TRACE_PACKET_STACK_SAMPLE:
+		rows_stack_sample(im, m, e->ts, &p, e->b);
 		break;
 	case PB_TRACE_PACKET_TRIGGER:
 	case PB_TRACE_PACKET_CLONE_SNAPSHOT_TRIGGER:
@@ -181,7 +184,7 @@ static void import_deinit(struct import *im)
 	proto_fields_deinit(im);
 	remembered_deinit(im);
 	late_tracks_deinit(im);
-	call_stacks_deinit(im);
+	row_keys_deinit(im);
 	perf_streams_deinit(im);
 	gpu_work_deinit(im);
 	free(im->labels);

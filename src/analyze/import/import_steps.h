@@ -59,6 +59,9 @@ void rows_session_change(struct import *im, struct machine *m, int64_t ts,
 /* perf_samples.c: a sample of linux.perf. state: of the packet's sequence, or NULL_U32. */
 void rows_perf_sample(struct import *im, struct machine *m, int64_t ts, const struct packet *p,
 		      uint32_t state);
+/* stack_samples.c: a sample of any profiler. */
+void rows_stack_sample(struct import *im, struct machine *m, int64_t ts, const struct packet *p,
+		       uint32_t state);
 
 /* sched_rows.c: the scheduler's events. prev_state is as in the kernel's record. */
 struct sched_switch {

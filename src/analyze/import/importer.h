@@ -124,7 +124,7 @@ struct import {
 	struct remembered *remembered; /* owned hash: see remembered.h */
 	uint32_t n_remembered[16]; /* keys, by kind */
 	struct late_track *late; /* owned hash: tracks that are made at the end */
-	struct stack_node *stack_nodes; /* owned hash: of call stacks */
+	struct row_node *row_nodes; /* owned hash: see row_keys.h */
 	struct perf_stream *perf_streams; /* owned hash */
 	struct gpu_queue *gpu_queues; /* owned hash: see gpu_work.h */
 	struct gpu_note *gpu_notes; /* owned hash */

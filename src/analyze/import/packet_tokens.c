@@ -44,6 +44,7 @@ static bool packet_tokens_wants(uint32_t field)
 	case PB_TRACE_PACKET_EXTENSION_DESCRIPTOR:
 	case PB_TRACE_PACKET_BATTERY:
 	case PB_TRACE_PACKET_PERF_SAMPLE:
+	case PB_TRACE_PACKET_STACK_SAMPLE:
 	case PB_TRACE_PACKET_SMAPS_PACKET:
 	case PB_TRACE_PACKET_TRIGGER:
 	case PB_TRACE_PACKET_CLONE_SNAPSHOT_TRIGGER:
@@ -268,6 +269,10 @@ static void queue_packet(struct import *im, struct machine *m, const struct pack
 		return;
 	if (kind == QUEUE_TRACK_EVENTS && !tokens_track_event(im, m, p, seq, data))
 		return;
+	/* Queued samples keep the defaults that they were written with. */
+	if (seq && (p->payload.id == PB_TRACE_PACKET_PERF_SAMPLE ||
+		    p->payload.id == PB_TRACE_PACKET_STACK_SAMPLE))
+		sequences_state(&m->sequences, seq->state)->queued = true;
 	if (p->payload.id == PB_TRACE_PACKET_TRIGGER ||
 	    p->payload.id == PB_TRACE_PACKET_CLONE_SNAPSHOT_TRIGGER)
 		tokens_trigger(im, e.ts, &p->payload);

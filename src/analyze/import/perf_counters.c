@@ -6,9 +6,8 @@
 #include <string.h>
 
 #include "analyze/import/import_steps.h"
-#include "analyze/import/remembered.h"
+#include "analyze/import/profiler_rows.h"
 #include "analyze/import/tracks.h"
-#include "analyze/store/stack_columns.h"
 #include "base/core/mem.h"
 #include "gen/fields.h"
 
@@ -101,21 +100,6 @@ static uint32_t counter_name(struct import *im, const struct pb_field *message,
 
 /* ---- streams ---- */
 
-static uint32_t session_row(struct import *im, struct machine *m, uint32_t sequence)
-{
-	int64_t *known = import_remembered(im, m, REMEMBER_PERF_SESSION, sequence);
-	struct table *t = import_table(im, TABLE_PERF_SESSION);
-	uint32_t row;
-
-	if (known && *known)
-		return (uint32_t)*known - 1;
-	row = table_append(t);
-	table_set_u32(t, PERF_SESSION_CMDLINE, row, NULL_U32);
-	if (known)
-		*known = (int64_t)row + 1;
-	return row;
-}
-
 static void add_track(struct import *im, struct machine *m, struct perf_stream *s, uint32_t name)
 {
 	const int64_t values[] = {(int64_t)s->key[2], s->session, name};
@@ -166,22 +150,26 @@ const struct perf_stream *perf_stream_get(struct import *im, struct machine *m, 
 	if (!s)
 		return NULL;
 	memcpy(s->key, key, sizeof(key));
-	s->session = session_row(im, m, sequence);
+	s->session =
+		profiler_get_session(im, m, REMEMBER_PERF_SESSION, sequence,
+				     strings_intern_z(&im->store->strings, PROFILER_LINUX_PERF));
 	read_defaults(im, m, s, &sequences_state(&m->sequences, state)->perf_defaults);
 	return BUDGET_HASH_ADD(&im->store->budget, im->perf_streams, key, s);
 }
 
-void perf_stream_add_values(struct import *im, const struct perf_stream *s, int64_t ts,
-			    const struct pb_field *sample)
+uint32_t perf_stream_add_values(struct import *im, const struct perf_stream *s, int64_t ts,
+				const struct pb_field *sample)
 {
+	uint32_t set = NULL_U32;
 	uint64_t timebase = 0;
 	size_t n = 1;
 
 	pb_read(sample, PB_TO(PB_PERF_SAMPLE_TIMEBASE_COUNT, &timebase));
-	rows_add_counter(im, ts, s->tracks[0], (double)timebase, NULL_U32);
+	profiler_add_value(im, ts, s->tracks[0], (double)timebase, &set);
 	pb_for_each (f, sample)
 		if (f.id == PB_PERF_SAMPLE_FOLLOWER_COUNTS && n < s->n_tracks)
-			rows_add_counter(im, ts, s->tracks[n++], (double)f.u64, NULL_U32);
+			profiler_add_value(im, ts, s->tracks[n++], (double)f.u64, &set);
+	return set;
 }
 
 void perf_streams_deinit(struct import *im)

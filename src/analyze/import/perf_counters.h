@@ -14,7 +14,7 @@
 
 struct perf_stream {
 	uint64_t key[3]; /* machine, sequence, CPU */
-	uint32_t session; /* row of perf_session */
+	uint32_t session; /* row of TABLE_PROFILER_SESSION */
 	size_t n_tracks;
 	uint32_t tracks[1 + PERF_FOLLOWERS_MAX]; /* the timebase, then the followers */
 	UT_hash_handle hh;
@@ -23,7 +23,7 @@ struct perf_stream {
 /* Returns the stream; makes it with its tracks at the first use. NULL: no memory. */
 const struct perf_stream *perf_stream_get(struct import *im, struct machine *m, uint32_t state,
 					  uint32_t sequence, uint32_t cpu);
-/* Adds the values that a PerfSample has of the stream's counters. */
-void perf_stream_add_values(struct import *im, const struct perf_stream *s, int64_t ts,
-			    const struct pb_field *sample);
+/* Adds the values that a PerfSample has of the stream's counters. Returns their set. */
+uint32_t perf_stream_add_values(struct import *im, const struct perf_stream *s, int64_t ts,
+				const struct pb_field *sample);
 void perf_streams_deinit(struct import *im);

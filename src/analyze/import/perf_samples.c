@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Makes rows of linux.perf's samples: a row of perf_sample, and values of counters
+/* Makes rows of linux.perf's samples: a row of a sample, and values of counters
  * (perf_counters.h). */
 #include "analyze/import/call_stacks.h"
 #include "analyze/import/import_steps.h"
 #include "analyze/import/perf_counters.h"
-#include "analyze/store/stack_columns.h"
+#include "analyze/import/profiler_rows.h"
 #include "gen/fields.h"
 
 static void perf_samples_count_stat(struct import *im, enum stat_number stat)
@@ -30,42 +30,46 @@ static void read_sample(const struct pb_field *message, struct sample *s)
 		PB_TO_ANY(PB_PERF_SAMPLE_UNWIND_ERROR, &s->error));
 }
 
+/* Returns the string of an enum's value, or NULL_U32 for names[v] NULL. */
 static uint32_t perf_samples_intern_name(struct import *im, const char *const *names, size_t n,
 					 uint64_t v)
 {
-	return strings_intern_z(&im->store->strings, v < n && names[v] ? names[v] : names[0]);
+	const char *name = v < n ? names[v] : names[0];
+
+	return name ? strings_intern_z(&im->store->strings, name) : NULL_U32;
 }
 
 static void add_sample(struct import *im, struct machine *m, int64_t ts, uint32_t session,
-		       uint32_t state, const struct sample *s)
+		       uint32_t state, uint32_t values, const struct sample *s)
 {
-	static const char *const modes[] = {"unknown",	  "kernel",	  "user",
+	static const char *const modes[] = {NULL,	  "kernel",	  "user",
 					    "hypervisor", "guest_kernel", "guest_user"};
 	static const char *const errors[] = {
-		"unknown",     "none",	      "memory_invalid",	     "unwind_info",
+		"unknown",     NULL,	      "memory_invalid",	     "unwind_info",
 		"unsupported", "invalid_map", "max_frames_exceeded", "repeated_frame",
 		"invalid_elf", "system_call", "thread_timeout",	     "thread_does_not_exist",
 		"bad_arch",    "maps_parse",  "invalid_parameter",   "ptrace_call"};
 	uint32_t utid = tasks_get_thread_of_process(&m->tasks, s->tid, s->pid);
 	const struct stack_owner owner = {m, state, tasks_upid(&m->tasks, utid)};
-	uint32_t site =
-		s->callstack.id ? call_stack_get_interned(im, &owner, s->callstack.u64) : NULL_U32;
-	struct table *t = import_table(im, TABLE_PERF_SAMPLE);
-	uint32_t row = table_append(t);
 
-	table_set_ts(t, PERF_SAMPLE_TS, row, ts);
-	table_set_u32(t, PERF_SAMPLE_UTID, row, utid);
-	table_set_u32(t, PERF_SAMPLE_CPU, row, s->cpu);
-	table_set_u32(t, PERF_SAMPLE_CPU_MODE, row,
-		      perf_samples_intern_name(im, modes, ARRAY_SIZE(modes), s->mode));
-	table_set_u32(t, PERF_SAMPLE_CALLSITE, row, site);
-	table_set_u32(
-		t, PERF_SAMPLE_UNWIND_ERROR, row,
-		s->error.id && s->error.u64 != 1
-			? perf_samples_intern_name(im, errors, ARRAY_SIZE(errors), s->error.u64)
-			: NULL_U32);
-	table_set_u32(t, PERF_SAMPLE_SESSION, row, session);
-	import_note_ts(im, ts);
+	profiler_add_sample(
+		im,
+		&(struct profiler_sample){
+			.ts = ts,
+			.source = strings_intern_z(&im->store->strings, PROFILER_LINUX_PERF),
+			.task = profiler_get_task(im, owner.upid, utid, NULL_U32),
+			.execution = profiler_get_execution(
+				im, m, s->cpu,
+				perf_samples_intern_name(im, modes, ARRAY_SIZE(modes), s->mode)),
+			.callsite = s->callstack.id
+					    ? call_stack_get_interned(im, &owner, s->callstack.u64)
+					    : NULL_U32,
+			.session = session,
+			.values = values,
+			.error = s->error.id ? perf_samples_intern_name(
+						       im, errors, ARRAY_SIZE(errors), s->error.u64)
+					     : NULL_U32,
+		});
 }
 
 /* Values of PerfSample.SampleSkipReason and of ProducerEvent.DataSourceStopReason. */
@@ -102,7 +106,7 @@ void rows_perf_sample(struct import *im, struct machine *m, int64_t ts, const st
 			stats_set(im->store, STAT_PERF_GUARDRAIL_STOP_TS, stream->session, ts);
 	} else {
 		count_skipped(im, s.skipped);
-		perf_stream_add_values(im, stream, ts, &p->payload);
-		add_sample(im, m, ts, stream->session, state, &s);
+		add_sample(im, m, ts, stream->session, state,
+			   perf_stream_add_values(im, stream, ts, &p->payload), &s);
 	}
 }

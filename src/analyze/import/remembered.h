@@ -15,7 +15,8 @@ enum remembered_kind {
 	REMEMBER_MARKER_LAST, /* by track: ns, time of the last begin */
 	REMEMBER_DISK, /* by the disk's name and a field: the last value */
 	REMEMBER_DISK_SEEN, /* by the disk's name: number of samples */
-	REMEMBER_PERF_SESSION, /* by sequence: row of perf_session + 1 */
+	REMEMBER_PERF_SESSION, /* by sequence: row of its session of PerfSamples + 1 */
+	REMEMBER_STACK_SESSION, /* by sequence: row of its session of StackSamples + 1 */
 	REMEMBER_CMA, /* by thread and enum cma_number: of the thread's current allocation */
 	REMEMBER_METADATA, /* by name: row of a single value of metadata + 1 */
 	REMEMBERED_KINDS

@@ -169,6 +169,7 @@ void sequences_set_defaults(struct sequences *q, struct packet_sequence_info *s,
 	}
 	state->event_defaults = (struct pb_field){.id = 0};
 	state->perf_defaults = (struct pb_field){.id = 0};
+	state->stack_defaults = (struct pb_field){.id = 0};
 	state->default_clock = 0;
 	state->has_default_track = false;
 	pb_for_each (part, f) {
@@ -176,6 +177,8 @@ void sequences_set_defaults(struct sequences *q, struct packet_sequence_info *s,
 			state->default_clock = (uint32_t)part.u64;
 		if (part.id == PB_TRACE_PACKET_DEFAULTS_PERF_SAMPLE_DEFAULTS && part.data)
 			state->perf_defaults = part;
+		if (part.id == PB_TRACE_PACKET_DEFAULTS_STACK_SAMPLE_DEFAULTS && part.data)
+			state->stack_defaults = part;
 		if (part.id != PB_TRACE_PACKET_DEFAULTS_TRACK_EVENT_DEFAULTS || !part.data)
 			continue;
 		state->event_defaults = part;

@@ -31,6 +31,7 @@ struct sequence_state {
 	struct running_sum *sums; /* owned hash: of incremental counters, by track */
 	struct pb_field event_defaults; /* TrackEventDefaults; id 0: none */
 	struct pb_field perf_defaults; /* PerfSampleDefaults; id 0: none */
+	struct pb_field stack_defaults; /* StackSampleDefaults; id 0: none */
 	uint32_t default_clock; /* timestamp_clock_id; 0: none */
 	uint64_t default_track; /* uuid */
 	bool has_default_track;

@@ -114,7 +114,7 @@ static uint32_t get_callsite(struct import *im, struct machine *m, const struct 
 	uint32_t site = NULL_U32;
 
 	if (e->callstack.data)
-		return call_stack_add_inline(im, &e->callstack);
+		return call_stack_add_inline(im, &e->callstack, "track_event_inline");
 	if (!e->callstack.id)
 		return NULL_U32;
 	if (sequences_has(&m->sequences, e->state, PB_INTERNED_DATA_CALLSTACKS, e->callstack.u64))

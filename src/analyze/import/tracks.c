@@ -118,7 +118,8 @@ uint32_t tracks_get_thread_track(struct import *im, struct machine *m, uint32_t 
 	return tracks_get(im, m, &type, NULL_U32, &value);
 }
 
-void rows_add_counter(struct import *im, int64_t ts, uint32_t track, double value, uint32_t args)
+uint32_t rows_add_counter(struct import *im, int64_t ts, uint32_t track, double value,
+			  uint32_t args)
 {
 	struct table *t = import_table(im, TABLE_COUNTER);
 	uint32_t row = table_append(t);
@@ -128,4 +129,5 @@ void rows_add_counter(struct import *im, int64_t ts, uint32_t track, double valu
 	table_set_f64(t, COUNTER_VALUE, row, value);
 	table_set_u32(t, COUNTER_ARGS, row, args);
 	import_note_ts(im, ts);
+	return row;
 }

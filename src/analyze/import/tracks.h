@@ -40,5 +40,6 @@ uint32_t tracks_make(struct import *im, struct machine *m, const struct track_ty
 uint32_t tracks_get_thread_track(struct import *im, struct machine *m, uint32_t utid);
 void tracks_deinit(struct import *im);
 
-/* Adds a value of a counter at ts (ns). args: id of a set, or NULL_U32. */
-void rows_add_counter(struct import *im, int64_t ts, uint32_t track, double value, uint32_t args);
+/* Adds a value of a counter at ts (ns), and returns its row. args: id of a set, or NULL_U32. */
+uint32_t rows_add_counter(struct import *im, int64_t ts, uint32_t track, double value,
+			  uint32_t args);

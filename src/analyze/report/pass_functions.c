@@ -106,13 +106,19 @@ static bool link_sites(struct tree *t)
 
 static void count_samples(struct tree *t, const struct pass_input *in)
 {
-	const struct table *samples = &in->s->tables[TABLE_PERF_SAMPLE];
+	const struct table *samples = &in->s->tables[TABLE_PROFILER_SAMPLE];
 	const struct table *sites = &in->s->tables[TABLE_STACK_CALLSITE];
 
 	for (uint32_t row = 0; row < samples->rows; row++) {
-		uint32_t site = table_u32(samples, PERF_SAMPLE_CALLSITE, row);
-		uint32_t utid = table_u32(samples, PERF_SAMPLE_UTID, row);
-		int64_t ts = table_ts(samples, PERF_SAMPLE_TS, row);
+		bool is_perf = !strcmp(strings_get(&in->s->strings,
+						   table_u32(samples, PROFILER_SAMPLE_SOURCE, row)),
+				       "linux.perf");
+		uint32_t site = table_u32(samples, PROFILER_SAMPLE_CALLSITE, row);
+		uint32_t task = table_u32(samples, PROFILER_SAMPLE_TASK, row);
+		uint32_t utid = is_perf ? table_u32(&in->s->tables[TABLE_TASK_CONTEXT],
+						    TASK_CONTEXT_UTID, task)
+					: NULL_U32;
+		int64_t ts = table_ts(samples, PROFILER_SAMPLE_TS, row);
 
 		if (site < t->n_sites && ts >= in->from && ts < in->to &&
 		    utid < in->s->tables[TABLE_THREAD].rows && in->chosen[utid])

@@ -484,21 +484,48 @@ static const struct column_def cpu_columns[] = {
 	[CPU_ARGS] = {.name = "arg_set_id", .kind = COLUMN_U32},
 };
 
-static const struct column_def perf_session_columns[] = {
-	[PERF_SESSION_ID] = {.name = "id", .kind = COLUMN_ID},
-	[PERF_SESSION_CMDLINE] = {.name = "cmdline", .kind = COLUMN_STRING},
-	[PERF_SESSION_PERF_SESSION_ID] = {.name = "perf_session_id", .kind = COLUMN_ID},
+static const struct column_def profiler_session_columns[] = {
+	[PROFILER_SESSION_ID] = {.name = "id", .kind = COLUMN_ID},
+	[PROFILER_SESSION_SOURCE] = {.name = "source", .kind = COLUMN_STRING},
+	[PROFILER_SESSION_UNIT] = {.name = "timebase_unit", .kind = COLUMN_STRING},
+	[PROFILER_SESSION_CMDLINE] = {.name = "cmdline", .kind = COLUMN_STRING},
 };
 
-static const struct column_def perf_sample_columns[] = {
-	[PERF_SAMPLE_ID] = {.name = "id", .kind = COLUMN_ID},
-	[PERF_SAMPLE_TS] = {.name = "ts", .kind = COLUMN_TS},
-	[PERF_SAMPLE_UTID] = {.name = "utid", .kind = COLUMN_U32},
-	[PERF_SAMPLE_CPU] = {.name = "cpu", .kind = COLUMN_U32},
-	[PERF_SAMPLE_CPU_MODE] = {.name = "cpu_mode", .kind = COLUMN_STRING},
-	[PERF_SAMPLE_CALLSITE] = {.name = "callsite_id", .kind = COLUMN_U32},
-	[PERF_SAMPLE_UNWIND_ERROR] = {.name = "unwind_error", .kind = COLUMN_STRING},
-	[PERF_SAMPLE_SESSION] = {.name = "perf_session_id", .kind = COLUMN_U32},
+static const struct column_def profiler_sample_columns[] = {
+	[PROFILER_SAMPLE_ID] = {.name = "id", .kind = COLUMN_ID},
+	[PROFILER_SAMPLE_TS] = {.name = "ts", .kind = COLUMN_TS},
+	[PROFILER_SAMPLE_SOURCE] = {.name = "source", .kind = COLUMN_STRING},
+	[PROFILER_SAMPLE_TASK] = {.name = "task_context_id", .kind = COLUMN_U32},
+	[PROFILER_SAMPLE_EXECUTION] = {.name = "execution_context_id", .kind = COLUMN_U32},
+	[PROFILER_SAMPLE_CALLSITE] = {.name = "callsite_id", .kind = COLUMN_U32},
+	[PROFILER_SAMPLE_SESSION] = {.name = "session_id", .kind = COLUMN_U32},
+	[PROFILER_SAMPLE_COUNTERS] = {.name = "counter_set_id", .kind = COLUMN_U32},
+	[PROFILER_SAMPLE_UNWIND_ERROR] = {.name = "unwind_error", .kind = COLUMN_STRING},
+};
+
+static const struct column_def task_context_columns[] = {
+	[TASK_CONTEXT_ID] = {.name = "id", .kind = COLUMN_ID},
+	[TASK_CONTEXT_UPID] = {.name = "upid", .kind = COLUMN_U32},
+	[TASK_CONTEXT_UTID] = {.name = "utid", .kind = COLUMN_U32},
+	[TASK_CONTEXT_ASYNC] = {.name = "async_context_id", .kind = COLUMN_U32},
+};
+
+static const struct column_def execution_context_columns[] = {
+	[EXECUTION_CONTEXT_ID] = {.name = "id", .kind = COLUMN_ID},
+	[EXECUTION_CONTEXT_UCPU] = {.name = "ucpu", .kind = COLUMN_U32},
+	[EXECUTION_CONTEXT_MODE] = {.name = "cpu_mode", .kind = COLUMN_STRING},
+};
+
+static const struct column_def async_context_columns[] = {
+	[ASYNC_CONTEXT_ID] = {.name = "id", .kind = COLUMN_ID},
+	[ASYNC_CONTEXT_NAME] = {.name = "name", .kind = COLUMN_STRING},
+	[ASYNC_CONTEXT_KIND] = {.name = "kind", .kind = COLUMN_STRING},
+	[ASYNC_CONTEXT_PARENT] = {.name = "parent_id", .kind = COLUMN_U32},
+};
+
+static const struct column_def counter_set_columns[] = {
+	[COUNTER_SET_SET] = {.name = "counter_set_id", .kind = COLUMN_U32},
+	[COUNTER_SET_COUNTER] = {.name = "counter_id", .kind = COLUMN_U32},
 };
 
 static const struct column_def stack_callsite_columns[] = {
@@ -632,8 +659,14 @@ const struct table_def table_defs[TABLES] = {
 	[TABLE_CLOCK_SNAPSHOT] = DEF("clock_snapshot", clock_columns, 0),
 	[TABLE_MACHINE] = DEF("machine", machine_columns, 0),
 	[TABLE_CPU] = DEF("cpu", cpu_columns, 0),
-	[TABLE_PERF_SESSION] = DEF("perf_session", perf_session_columns, 0),
-	[TABLE_PERF_SAMPLE] = DEF("perf_sample", perf_sample_columns, PERF_SAMPLE_TS),
+	[TABLE_PROFILER_SESSION] = DEF("__intrinsic_profiler_session", profiler_session_columns, 0),
+	[TABLE_PROFILER_SAMPLE] =
+		DEF("__intrinsic_profiler_sample", profiler_sample_columns, PROFILER_SAMPLE_TS),
+	[TABLE_TASK_CONTEXT] = DEF("__intrinsic_profiler_task_context", task_context_columns, 0),
+	[TABLE_EXECUTION_CONTEXT] =
+		DEF("__intrinsic_profiler_execution_context", execution_context_columns, 0),
+	[TABLE_ASYNC_CONTEXT] = DEF("__intrinsic_profiler_async_context", async_context_columns, 0),
+	[TABLE_COUNTER_SET] = DEF("__intrinsic_profiler_counter_set", counter_set_columns, 0),
 	[TABLE_STACK_CALLSITE] = DEF("stack_profile_callsite", stack_callsite_columns, 0),
 	[TABLE_STACK_FRAME] = DEF("stack_profile_frame", stack_frame_columns, 0),
 	[TABLE_STACK_MAPPING] = DEF("stack_profile_mapping", stack_mapping_columns, 0),

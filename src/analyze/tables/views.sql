@@ -61,6 +61,71 @@ CREATE TEMP VIEW perf_counter_track AS
   FROM __intrinsic_track
   WHERE type = 'perf_cpu_counter';
 
+CREATE TEMP VIEW perf_session AS
+  SELECT id, cmdline, id AS perf_session_id
+  FROM __intrinsic_profiler_session
+  WHERE source = 'linux.perf';
+
+CREATE TEMP VIEW perf_sample AS
+  SELECT s.id, s.ts, t.utid, c.cpu, coalesce(e.cpu_mode, 'unknown') AS cpu_mode, s.callsite_id,
+      s.unwind_error, s.session_id AS perf_session_id
+  FROM __intrinsic_profiler_sample s
+  LEFT JOIN __intrinsic_profiler_task_context t ON t.id = s.task_context_id
+  LEFT JOIN __intrinsic_profiler_execution_context e ON e.id = s.execution_context_id
+  LEFT JOIN cpu c ON c.id = e.ucpu
+  WHERE s.source = 'linux.perf';
+
+-- The views stack_sample* only have samples with a call stack, and what these refer to.
+CREATE TEMP VIEW stack_sample AS
+  SELECT id, ts, source, task_context_id, execution_context_id, callsite_id, session_id
+  FROM __intrinsic_profiler_sample
+  WHERE callsite_id IS NOT NULL;
+
+CREATE TEMP VIEW stack_sample_session AS
+  SELECT id, source, timebase_unit, cmdline
+  FROM __intrinsic_profiler_session
+  WHERE id IN (SELECT session_id FROM stack_sample);
+
+CREATE TEMP VIEW stack_sample_task_context AS
+  SELECT id, upid, utid, async_context_id
+  FROM __intrinsic_profiler_task_context
+  WHERE id IN (SELECT task_context_id FROM stack_sample);
+
+CREATE TEMP VIEW stack_sample_execution_context AS
+  SELECT id, ucpu, cpu_mode
+  FROM __intrinsic_profiler_execution_context
+  WHERE id IN (SELECT execution_context_id FROM stack_sample);
+
+CREATE TEMP VIEW stack_sample_async_context AS
+  WITH RECURSIVE referenced(id) AS (
+    SELECT async_context_id
+    FROM stack_sample_task_context
+    WHERE async_context_id IS NOT NULL
+    UNION
+    SELECT a.parent_id
+    FROM referenced
+    JOIN __intrinsic_profiler_async_context a USING (id)
+    WHERE a.parent_id IS NOT NULL)
+  SELECT id, name, kind, parent_id
+  FROM __intrinsic_profiler_async_context
+  WHERE id IN referenced;
+
+CREATE TEMP VIEW stack_sample_counter AS
+  SELECT c.id, s.id AS stack_sample_id, c.track_id, c.value
+  FROM __intrinsic_profiler_sample s
+  JOIN __intrinsic_profiler_counter_set v ON v.counter_set_id = s.counter_set_id
+  JOIN counter c ON c.id = v.counter_id
+  WHERE s.callsite_id IS NOT NULL;
+
+CREATE TEMP VIEW stack_sample_counter_track AS
+  SELECT id, name, type, parent_id, source_arg_set_id, machine_id, counter_unit AS unit,
+      extract_arg(source_arg_set_id, 'description') AS description,
+      coalesce(extract_arg(dimension_arg_set_id, 'session_id'),
+      extract_arg(dimension_arg_set_id, 'perf_session_id')) AS session_id, cpu,
+      extract_arg(source_arg_set_id, 'is_timebase') AS is_timebase
+  FROM __intrinsic_track
+  WHERE id IN (SELECT track_id FROM stack_sample_counter);
+
 CREATE TEMP VIEW counters AS
   SELECT c.*, t.name, t.counter_unit AS unit
   FROM counter c
