@@ -22,10 +22,10 @@ endif
 
 BUILD_PACKAGES := gcc libc6-dev pkg-config libtracefs-dev libtraceevent-dev libprotobuf-c-dev \
 	protobuf-c-compiler protobuf-compiler libevent-dev uthash-dev libseccomp-dev libcap-ng-dev zlib1g-dev libzstd-dev \
-	libsqlite3-dev libedit-dev libelf-dev
+	libsqlite3-dev libedit-dev libelf-dev libiberty-dev liblzma-dev
 # The build does without, see EBPF.
 EBPF_PACKAGES := clang llvm libbpf-dev
-TEST_PACKAGES := libcmocka-dev linux-perf procps python3 man-db mandoc tmux less iproute2 libcap2-bin zsh fish
+TEST_PACKAGES := libcmocka-dev linux-perf procps xz-utils python3 man-db mandoc tmux less iproute2 libcap2-bin zsh fish
 DEB_PACKAGES := build-essential debhelper libcmocka-dev lintian
 TEST_PACKAGES += abigail-tools
 COST_PACKAGES := valgrind
@@ -99,7 +99,7 @@ LIBS_analyze := -lz -lzstd -lsqlite3
 # statically, and which sonda would load at each start.
 LIBS_cli := -levent_extra -ledit
 LIBS_ftrace := -ltracefs -ltraceevent
-LIBS_stacks := -lelf
+LIBS_stacks := -lelf -liberty -llzma
 
 # Programs of the kernel are compiled by clang and loaded by libbpf. Without either all else is built, and
 # linux.ebpf_counters says why it records nothing. EBPF=no leaves them out, too.
@@ -393,7 +393,7 @@ $(eval $(call static_rule,sonda-probes,probes,sonda_probes))
 $(eval $(call static_rule,sonda,cli,sonda))
 
 STATIC_LIBS = $(foreach l,$(filter-out service probes cli,$(LAYERS)),$(B)/lib$(l).a)
-STATIC_PKGS := $(PKGS) libevent_extra zlib libzstd sqlite3 libedit libmd $(if $(filter yes,$(EBPF)),libbpf) libelf
+STATIC_PKGS := $(PKGS) libevent_extra zlib libzstd sqlite3 libedit libmd $(if $(filter yes,$(EBPF)),libbpf) libelf liblzma
 $(B)/static/libelf_search_tree.a: $(B)/obj/multicall/libelf_search_tree.o
 	$(Q)mkdir -p $(@D) && rm -f $@ && $(AR) rcs $@ $<
 
@@ -401,7 +401,7 @@ $(B)/static/libelf_search_tree.a: $(B)/obj/multicall/libelf_search_tree.o
 $(B)/static/sonda: $(B)/obj/multicall/main.o $(B)/static/cli.o $(B)/static/service.o $(B)/static/probes.o $(STATIC_LIBS) $(B)/static/libelf_search_tree.a
 	@echo "  LD      $@"
 	$(Q)$(CC) $(filter-out -pie,$(LDFLAGS_ALL)) -static-pie -s $(call linker_has,-Wl,--no-warnings) -o $@ \
-		$(filter %.o,$^) -Wl,--start-group $(STATIC_LIBS) $(shell $(PKG_CONFIG) --static --libs $(STATIC_PKGS)) $(B)/static/libelf_search_tree.a -lm -Wl,--end-group
+		$(filter %.o,$^) -Wl,--start-group $(STATIC_LIBS) $(shell $(PKG_CONFIG) --static --libs $(STATIC_PKGS)) $(B)/static/libelf_search_tree.a -liberty -lm -Wl,--end-group
 static: $(B)/static/sonda ## build/static/sonda, the three programs as one file that needs no library
 
 # ---- the manual ----------------------------------------------------------------------------------

@@ -13,6 +13,7 @@
 #include "base/core/mem.h"
 #include "base/system/helper_process.h"
 #include "base/system/sanitizer.h"
+#include "stacks/files/demangle.h"
 #include "stacks/files/file_messages.h"
 #include "stacks/files/proc_maps.h"
 
@@ -139,8 +140,22 @@ static int read_elf(int fd, uint32_t *ret_file)
 	return 0;
 }
 
+/* Only root, and the owner of a file, may say which names its functions have. */
+static void read_debug_file(int fd)
+{
+	struct open_file *f = &files[request.file];
+	struct stat st;
+
+	if (fd < 0 || request.file >= n_files || fstat(fd, &st) < 0 ||
+	    (st.st_uid != 0 && st.st_uid != f->owner))
+		return;
+	(void)elf_symbols_read_debug_file(&f->symbols, fd, symbol_budget(f->owner));
+}
+
 static void find_names(size_t n)
 {
+	static char demangled[ELF_NAME_MAX + 1];
+
 	if (request.file >= n_files) {
 		answer.result = -ESTALE;
 		return;
@@ -148,9 +163,13 @@ static void find_names(size_t n)
 	for (size_t i = 0; i < n; i++) {
 		const char *name =
 			elf_symbols_find_name(&files[request.file].symbols, request.addresses[i]);
-		size_t len = name ? strlen(name) : 0;
+		size_t len = name ? demangle_name(name, demangled, sizeof(demangled)) : 0;
 		uint16_t head;
 
+		if (len)
+			name = demangled;
+		else if (name)
+			len = strlen(name);
 		head = (uint16_t)len;
 		memcpy(answer.body + answer.n_bytes, &head, sizeof(head));
 		if (len)
@@ -181,6 +200,9 @@ static void answer_request(int to, size_t len, int fd)
 		find_names(
 			MIN((len - FILE_REQUEST_HEAD) / sizeof(uint64_t), (size_t)FILE_NAMES_MAX));
 		break;
+	case FILE_REQUEST_DEBUG_FILE:
+		read_debug_file(fd);
+		return;
 	default: /* FILE_REQUEST_FORGET */
 		for (uint32_t i = 0; i < n_files; i++)
 			elf_symbols_deinit(&files[i].symbols);
@@ -218,6 +240,7 @@ void elf_reader_run(int fd, void *ctx)
 	const struct iovec part = {&request, sizeof(request)};
 	const struct elf_reader_ctx *c = ctx;
 
+	(void)demangle_start_clock();
 	elf_reader_confine();
 	for (;;) {
 		int file = -1;

@@ -3,9 +3,11 @@
 
 #include <errno.h>
 #include <gelf.h>
+#include <lzma.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/core/mem.h"
 
@@ -50,28 +52,76 @@ static int read_segments(Elf *elf, struct elf_facts *facts)
 	return 0;
 }
 
-/* ---- functions ---- */
+/* ---- sections ---- */
 
-static Elf_Scn *find_symbol_section(Elf *elf, GElf_Shdr *ret)
+/*
+ * Returns the string at an offset, cut to ELF_NAME_MAX bytes; NULL: none. elf_strptr() would search
+ * the whole table for a NUL at each call, if the file is made that way.
+ */
+static const char *string_at(const Elf_Data *strings, size_t at, size_t *ret_len)
 {
-	Elf_Scn *dynamic = NULL;
+	const char *s = strings->d_buf;
 
-	for (Elf_Scn *s = elf_nextscn(elf, NULL); s; s = elf_nextscn(elf, s)) {
+	if (!s || at >= strings->d_size)
+		return NULL;
+	*ret_len = strnlen(s + at, MIN(strings->d_size - at, (size_t)ELF_NAME_MAX));
+	return *ret_len && at + *ret_len < strings->d_size ? s + at : NULL;
+}
+
+struct elf_sections {
+	Elf_Scn *symtab, *dynsym;
+	Elf_Scn *packed; /* .gnu_debugdata */
+	Elf_Scn *link; /* .gnu_debuglink */
+};
+
+static void find_sections(Elf *elf, struct elf_sections *ret)
+{
+	size_t names_at, n = 0, len;
+	Elf_Scn *names = elf_getshdrstrndx(elf, &names_at) == 0 ? elf_getscn(elf, names_at) : NULL;
+	Elf_Data *strings = names ? elf_getdata(names, NULL) : NULL;
+
+	*ret = (struct elf_sections){0};
+	for (Elf_Scn *s = elf_nextscn(elf, NULL); s && n++ < ELF_SECTIONS_MAX;
+	     s = elf_nextscn(elf, s)) {
+		const char *name;
 		GElf_Shdr h;
 
 		if (!gelf_getshdr(s, &h))
 			continue;
-		if (h.sh_type == SHT_SYMTAB) {
-			*ret = h;
-			return s;
-		}
-		if (h.sh_type == SHT_DYNSYM && !dynamic) {
-			*ret = h;
-			dynamic = s;
-		}
+		if (h.sh_type == SHT_SYMTAB && !ret->symtab)
+			ret->symtab = s;
+		if (h.sh_type == SHT_DYNSYM && !ret->dynsym)
+			ret->dynsym = s;
+		if (h.sh_type != SHT_PROGBITS || !strings)
+			continue;
+		name = string_at(strings, h.sh_name, &len);
+		if (name && len == strlen(".gnu_debugdata") && !memcmp(name, ".gnu_debugdata", len))
+			ret->packed = s;
+		if (name && len == strlen(".gnu_debuglink") && !memcmp(name, ".gnu_debuglink", len))
+			ret->link = s;
 	}
-	return dynamic;
 }
+
+/* The section is the name, a NUL, padding to 4 bytes, and the CRC of the file in its byte order. */
+static void read_debug_link(Elf *elf, Elf_Scn *section, struct elf_facts *facts)
+{
+	Elf_Data *data = section ? elf_getdata(section, NULL) : NULL;
+	size_t len = data && data->d_buf ? strnlen(data->d_buf, data->d_size) : 0,
+	       at = len / 4 * 4 + 4;
+	Elf_Data crc, from = {.d_type = ELF_T_WORD, .d_size = 4, .d_version = EV_CURRENT};
+	const char *ident = elf_getident(elf, NULL);
+
+	if (len == 0 || len >= ELF_DEBUG_LINK_MAX || at + 4 > data->d_size ||
+	    memchr(data->d_buf, '/', len) || !ident)
+		return;
+	from.d_buf = (char *)data->d_buf + at;
+	crc = from;
+	crc.d_buf = &facts->debug_link_crc;
+	if (gelf_xlatetom(elf, &crc, &from, (unsigned char)ident[EI_DATA]))
+		memcpy(facts->debug_link, data->d_buf, len);
+}
+
+/* ---- functions ---- */
 
 static int elf_symbols_add_symbol(struct elf_symbols *s, size_t *caps, const GElf_Sym *sym,
 				  const char *name, size_t len)
@@ -144,31 +194,19 @@ static void sort_symbols(struct elf_symbols *s)
 			s->symbols[i].end = s->symbols[i + 1].address;
 }
 
-/*
- * Returns the string at an offset, cut to ELF_NAME_MAX bytes; NULL: none. elf_strptr() would search
- * the whole table for a NUL at each call, if the file is made that way.
- */
-static const char *string_at(const Elf_Data *strings, size_t at, size_t *ret_len)
+/* Adds the functions of a section of symbols, up to the limits. Returns 0 or -errno. */
+static int read_functions(Elf *elf, Elf_Scn *section, size_t max_bytes, struct elf_symbols *s,
+			  size_t *caps)
 {
-	const char *s = strings->d_buf;
-
-	if (!s || at >= strings->d_size)
-		return NULL;
-	*ret_len = strnlen(s + at, MIN(strings->d_size - at, (size_t)ELF_NAME_MAX));
-	return *ret_len && at + *ret_len < strings->d_size ? s + at : NULL;
-}
-
-static int read_functions(Elf *elf, size_t max_bytes, struct elf_symbols *s)
-{
-	size_t caps[2] = {0, 0}, n, len;
 	GElf_Shdr h;
-	Elf_Scn *section = find_symbol_section(elf, &h);
-	Elf_Scn *names = section ? elf_getscn(elf, h.sh_link) : NULL;
-	Elf_Data *data = section ? elf_getdata(section, NULL) : NULL;
+	bool ok = section && gelf_getshdr(section, &h) && h.sh_entsize;
+	Elf_Scn *names = ok ? elf_getscn(elf, h.sh_link) : NULL;
+	Elf_Data *data = ok ? elf_getdata(section, NULL) : NULL;
 	Elf_Data *strings = names ? elf_getdata(names, NULL) : NULL;
+	size_t n, len;
 	int r = 0;
 
-	if (!data || !strings || !h.sh_entsize)
+	if (!data || !strings)
 		return 0;
 	n = MIN(h.sh_size / h.sh_entsize, (uint64_t)INT32_MAX);
 	for (size_t i = 0; i < n && r == 0 && s->n_symbols < ELF_SYMBOLS_MAX; i++) {
@@ -188,37 +226,167 @@ static int read_functions(Elf *elf, size_t max_bytes, struct elf_symbols *s)
 			break;
 		r = elf_symbols_add_symbol(s, caps, &sym, name, len);
 	}
-	sort_symbols(s);
-	shrink(s);
 	return r;
 }
 
-/* ---- the file ---- */
+/* ---- the compressed symbol table ---- */
 
 static void elf_endp(Elf **elf)
 {
 	elf_end(*elf);
 }
 
+/* Unpacks .gnu_debugdata (xz). Returns 0 and the bytes, which the caller frees; or -errno. */
+static int elf_symbols_unpack(const Elf_Data *packed, char **ret, size_t *ret_len)
+{
+	lzma_stream z = LZMA_STREAM_INIT;
+	_cleanup_(freep) char *bytes = NULL;
+	size_t cap = 0, len = 0;
+	lzma_ret r = lzma_stream_decoder(&z, ELF_UNPACK_MEMORY, 0);
+
+	z.next_in = packed->d_buf;
+	z.avail_in = packed->d_size;
+	while (r == LZMA_OK && len < ELF_UNPACKED_MAX) {
+		if (array_reserve(&bytes, &cap, len + 1, 1) < 0)
+			break;
+		z.next_out = (uint8_t *)bytes + len;
+		z.avail_out = cap - len;
+		r = lzma_code(&z, LZMA_FINISH);
+		len = cap - z.avail_out;
+	}
+	lzma_end(&z);
+	if (r != LZMA_STREAM_END)
+		return r == LZMA_OK || r == LZMA_MEMLIMIT_ERROR ? -EFBIG : -EBADMSG;
+	*ret = TAKE_PTR(bytes);
+	*ret_len = len;
+	return 0;
+}
+
+/* Adds the functions of the ELF file that the section contains. What cannot be read is ignored. */
+static int read_packed_functions(Elf_Scn *section, size_t max_bytes, struct elf_symbols *s,
+				 size_t *caps)
+{
+	Elf_Data *data = section ? elf_getdata(section, NULL) : NULL;
+	_cleanup_(freep) char *bytes = NULL;
+	_cleanup_(elf_endp) Elf *elf = NULL;
+	struct elf_sections parts;
+	size_t len;
+
+	if (!data || !data->d_buf || elf_symbols_unpack(data, &bytes, &len) < 0)
+		return 0;
+	elf = elf_memory(bytes, len);
+	if (!elf || elf_kind(elf) != ELF_K_ELF)
+		return 0;
+	find_sections(elf, &parts);
+	return read_functions(elf, parts.symtab, max_bytes, s, caps);
+}
+
+/* ---- the file ---- */
+
+static int open_elf_file(int fd, Elf **ret)
+{
+	if (elf_version(EV_CURRENT) == EV_NONE)
+		return -ENOSYS;
+	*ret = elf_begin(fd, ELF_C_READ, NULL);
+	return *ret && elf_kind(*ret) == ELF_K_ELF ? 0 : -ENOEXEC;
+}
+
 int elf_symbols_read(int fd, size_t max_bytes, struct elf_symbols *ret)
 {
 	struct elf_symbols s = {0};
 	_cleanup_(elf_endp) Elf *elf = NULL;
-	int r;
+	struct elf_sections parts;
+	size_t caps[2] = {0, 0};
+	int r = open_elf_file(fd, &elf);
 
-	if (elf_version(EV_CURRENT) == EV_NONE)
-		return -ENOSYS;
-	elf = elf_begin(fd, ELF_C_READ, NULL);
-	if (!elf || elf_kind(elf) != ELF_K_ELF)
-		return -ENOEXEC;
-	r = read_segments(elf, &s.facts);
 	if (r == 0)
-		r = read_functions(elf, max_bytes, &s);
+		r = read_segments(elf, &s.facts);
 	if (r < 0)
+		return r;
+	find_sections(elf, &parts);
+	s.facts.is_stripped = !parts.symtab;
+	read_debug_link(elf, parts.link, &s.facts);
+	r = read_functions(elf, parts.symtab ?: parts.dynsym, max_bytes, &s, caps);
+	if (r == 0 && !parts.symtab)
+		r = read_packed_functions(parts.packed, max_bytes, &s, caps);
+	if (r < 0) {
 		elf_symbols_deinit(&s);
-	else
-		*ret = s;
-	return r;
+		return r;
+	}
+	sort_symbols(&s);
+	shrink(&s);
+	*ret = s;
+	return 0;
+}
+
+/* ---- the separate debug file ---- */
+
+static bool has_crc(int fd, uint32_t crc)
+{
+	static uint8_t buf[64 << 10];
+	uint64_t at = 0;
+	uint32_t sum = 0;
+	ssize_t n;
+
+	while (at < ELF_DEBUG_FILE_MAX && (n = pread(fd, buf, sizeof(buf), (off_t)at)) > 0) {
+		sum = lzma_crc32(buf, (size_t)n, sum);
+		at += (uint64_t)n;
+	}
+	return at > 0 && at < ELF_DEBUG_FILE_MAX && sum == crc;
+}
+
+/* objcopy leaves program headers in a debug file that do not fit: its notes are found as sections. */
+static void read_note_sections(Elf *elf, struct elf_facts *facts)
+{
+	size_t n = 0, notes_left = ELF_NOTES_MAX;
+
+	for (Elf_Scn *s = elf_nextscn(elf, NULL); s && n++ < ELF_SECTIONS_MAX && !facts->n_build_id;
+	     s = elf_nextscn(elf, s)) {
+		GElf_Shdr h;
+
+		if (!gelf_getshdr(s, &h) || h.sh_type != SHT_NOTE || h.sh_size > notes_left)
+			continue;
+		notes_left -= h.sh_size;
+		read_notes(elf_getdata(s, NULL), facts);
+	}
+}
+
+static bool is_debug_file_of(const struct elf_facts *of, const struct elf_facts *facts, int fd)
+{
+	if (of->n_build_id)
+		return facts->n_build_id == of->n_build_id &&
+		       memcmp(facts->build_id, of->build_id, of->n_build_id) == 0;
+	return of->debug_link[0] && has_crc(fd, of->debug_link_crc);
+}
+
+int elf_symbols_read_debug_file(struct elf_symbols *s, int fd, size_t max_bytes)
+{
+	struct elf_symbols read = {0};
+	_cleanup_(elf_endp) Elf *elf = NULL;
+	struct elf_sections parts;
+	size_t caps[2] = {0, 0};
+	int r = open_elf_file(fd, &elf);
+
+	if (r == 0)
+		read_note_sections(elf, &read.facts);
+	if (r == 0 && !is_debug_file_of(&s->facts, &read.facts, fd))
+		r = -ESTALE;
+	if (r < 0)
+		return r;
+	find_sections(elf, &parts);
+	r = read_functions(elf, parts.symtab, max_bytes, &read, caps);
+	if (r == 0 && read.n_symbols == 0)
+		r = -ENODATA;
+	if (r < 0) {
+		elf_symbols_deinit(&read);
+		return r;
+	}
+	sort_symbols(&read);
+	shrink(&read);
+	read.facts = s->facts;
+	elf_symbols_deinit(s);
+	*s = read;
+	return 0;
 }
 
 void elf_symbols_deinit(struct elf_symbols *s)

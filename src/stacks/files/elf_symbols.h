@@ -8,8 +8,9 @@
  * The functions of an ELF file, for processes that sample its addresses. The file is hostile:
  * libelf reads it, limits bound what is kept. Used by a process without rights (elf_reader.c).
  *
- * Names come from .symtab if the file has one, otherwise from .dynsym. An address has the name of
- * the function whose range contains it. A symbol without a size ends at the next symbol.
+ * Names come from .symtab if the file has one, otherwise from .dynsym and from the symbol table in
+ * .gnu_debugdata, which is compressed; or from the .symtab of a separate debug file. An address has
+ * the name of the function whose range contains it. A symbol without a size ends at the next symbol.
  */
 #define ELF_BUILD_ID_MAX 64 /* bytes; the linkers write 8 to 32 */
 #define ELF_SEGMENTS_MAX 16 /* executable segments; further ones are ignored */
@@ -17,6 +18,11 @@
 #define ELF_NAME_MAX 1024 /* bytes of a name; longer ones are cut */
 #define ELF_NOTES_MAX (64u << 10) /* bytes of notes of a file; further ones are ignored */
 #define ELF_NOTE_SEGMENTS_MAX 16 /* likewise */
+#define ELF_SECTIONS_MAX 65536 /* likewise */
+#define ELF_DEBUG_LINK_MAX 256 /* bytes of the name of the separate debug file, with a NUL */
+#define ELF_DEBUG_FILE_MAX (512u << 20) /* bytes of a debug file that has no build id */
+#define ELF_UNPACKED_MAX (32u << 20) /* bytes of .gnu_debugdata; if it is larger it is ignored */
+#define ELF_UNPACK_MEMORY (80u << 20) /* bytes that unpacking may take; xz -9 takes 65 MiB */
 
 struct elf_segment {
 	uint64_t offset, size; /* in the file */
@@ -28,6 +34,9 @@ struct elf_facts {
 	uint8_t build_id[ELF_BUILD_ID_MAX];
 	uint32_t n_segments;
 	struct elf_segment segments[ELF_SEGMENTS_MAX]; /* the executable ones */
+	uint32_t is_stripped; /* it has no .symtab, but a separate debug file may have one */
+	uint32_t debug_link_crc; /* of the debug file that it names: .gnu_debuglink */
+	char debug_link[ELF_DEBUG_LINK_MAX]; /* the name, without a folder; "": none */
 };
 
 struct elf_symbol {
@@ -47,6 +56,12 @@ struct elf_symbols {
 /* Reads the file. The caller keeps fd. Functions beyond max_bytes of symbols and names are ignored.
  * Returns 0; -ENOEXEC if it is no ELF file; or -errno, and *ret is unchanged. */
 int elf_symbols_read(int fd, size_t max_bytes, struct elf_symbols *ret);
+/*
+ * Takes the functions of a separate debug file in place of those of s. The caller keeps fd. Returns
+ * 0; -ESTALE if the file belongs to another file: build ids differ, or without a build id the CRC;
+ * -ENODATA if it has no functions; or -errno. On failure s is unchanged.
+ */
+int elf_symbols_read_debug_file(struct elf_symbols *s, int fd, size_t max_bytes);
 /* Returns the bytes of symbols and names. */
 size_t elf_symbols_bytes(const struct elf_symbols *s);
 /* A zeroed struct is allowed. */

@@ -14,6 +14,7 @@ enum file_request_kind {
 	FILE_REQUEST_MAPS, /* the executable mappings of a process */
 	FILE_REQUEST_ELF, /* a mapped file: its build id and segments */
 	FILE_REQUEST_NAMES, /* functions of a file by address */
+	FILE_REQUEST_DEBUG_FILE, /* its separate debug file, for later names; no answer */
 	FILE_REQUEST_FORGET, /* close all files; no answer */
 };
 
@@ -25,14 +26,14 @@ struct file_request {
 	uint32_t kind;
 	uint32_t user; /* copied into the answer, as is id */
 	uint64_t id;
-	int32_t pid, tid; /* MAPS: both; ELF: a process that maps the file, 0: none */
+	int32_t pid, tid; /* MAPS: both; ELF, DEBUG_FILE: a process that maps the file, 0: none */
 	uint64_t start, end; /* ELF: where it is mapped */
 	uint64_t inode; /* ELF: of the mapped file, as are major and minor */
 	uint32_t major, minor;
-	uint32_t file; /* NAMES: from the answer of ELF */
-	uint32_t n; /* NAMES: number of addresses. ELF: bytes of the path with its NUL */
+	uint32_t file; /* NAMES, DEBUG_FILE: from the answer of ELF */
+	uint32_t n; /* NAMES: number of addresses */
 	union {
-		char path[FILE_PATH_MAX];
+		char path[FILE_PATH_MAX]; /* ELF; DEBUG_FILE: several, each with a NUL */
 		uint64_t addresses[FILE_NAMES_MAX]; /* of the ELF file */
 	};
 };

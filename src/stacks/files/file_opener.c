@@ -7,7 +7,9 @@
  *	/PATH                           the path as this process sees it, if the process has ended
  *
  * It must be a regular file with the inode and the device of the mapping. It is opened with O_PATH
- * first, which has no effect on a device in the path of the file.
+ * first, which has no effect on a device in the path of the file. A debug file is the first of its
+ * paths, as the process and then as this process sees it, that is a regular file which everybody
+ * may read.
  */
 #include "stacks/files/file_opener.h"
 
@@ -25,6 +27,7 @@
 
 #include "base/core/mem.h"
 #include "base/system/helper_process.h"
+#include "base/text/span.h"
 #include "stacks/files/file_messages.h"
 
 #ifndef CAP_CHECKPOINT_RESTORE
@@ -46,6 +49,15 @@ static bool is_on_device(int fd, const struct stat *st, const struct file_reques
 					  (unsigned long)fs.f_type == BTRFS_SUPER_MAGIC));
 }
 
+static bool is_wanted_file(int fd, const struct stat *st, const struct file_request *q)
+{
+	if (!S_ISREG(st->st_mode))
+		return false;
+	if (q->kind == FILE_REQUEST_DEBUG_FILE)
+		return st->st_mode & S_IROTH;
+	return st->st_ino == q->inode && is_on_device(fd, st, q);
+}
+
 /* Returns a descriptor or -errno. */
 static int open_checked(const char *path, const struct file_request *q)
 {
@@ -56,7 +68,7 @@ static int open_checked(const char *path, const struct file_request *q)
 
 	if (found < 0 || fstat(found, &st) < 0)
 		return -errno;
-	if (!S_ISREG(st.st_mode) || st.st_ino != q->inode || !is_on_device(found, &st, q))
+	if (!is_wanted_file(found, &st, q))
 		return -ESTALE;
 	snprintf(again, sizeof(again), "/proc/self/fd/%d", found);
 	fd = open(again, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
@@ -80,6 +92,28 @@ static int open_elf(const struct file_request *q)
 	return fd < 0 ? open_checked(q->path, q) : fd;
 }
 
+static int open_debug_file(const struct file_request *q, size_t len)
+{
+	struct span rest = {q->path, len};
+	char path[PROC_PATH_MAX];
+	const char *end;
+	int fd = -ENOENT;
+
+	while (fd < 0 && (end = memchr(rest.p, '\0', rest.len))) {
+		const char *at = rest.p;
+
+		rest.len -= (size_t)(end + 1 - rest.p);
+		rest.p = end + 1;
+		if (q->pid) {
+			snprintf(path, sizeof(path), "/proc/%d/root%s", q->pid, at);
+			fd = open_checked(path, q);
+		}
+		if (fd < 0)
+			fd = open_checked(at, q);
+	}
+	return fd;
+}
+
 static int open_maps(const struct file_request *q)
 {
 	char path[64];
@@ -88,6 +122,22 @@ static int open_maps(const struct file_request *q)
 	snprintf(path, sizeof(path), "/proc/%d/task/%d/maps", q->pid, q->tid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	return fd < 0 ? -errno : fd;
+}
+
+/* Returns a descriptor or -errno. len: bytes of the paths. */
+static int open_requested(struct file_request *q, size_t len)
+{
+	switch (q->kind) {
+	case FILE_REQUEST_MAPS:
+		return open_maps(q);
+	case FILE_REQUEST_ELF:
+		q->path[MIN(len, sizeof(q->path) - 1)] = '\0';
+		return open_elf(q);
+	case FILE_REQUEST_DEBUG_FILE:
+		return open_debug_file(q, len);
+	default:
+		return -EINVAL;
+	}
 }
 
 /* If the kernel refuses this, the process continues with the rights that it had before. */
@@ -121,15 +171,11 @@ void file_opener_run(int fd, void *ctx)
 
 		if (n < (ssize_t)FILE_REQUEST_HEAD)
 			_exit(0); /* the parent has ended */
-		if (q.kind == FILE_REQUEST_MAPS) {
-			opened = open_maps(&q);
-		} else if (q.kind == FILE_REQUEST_ELF) {
-			q.path[MIN((size_t)n - FILE_REQUEST_HEAD, sizeof(q.path) - 1)] = '\0';
-			opened = open_elf(&q);
+		if (q.kind != FILE_REQUEST_NAMES && q.kind != FILE_REQUEST_FORGET) {
+			opened = open_requested(&q, (size_t)n - FILE_REQUEST_HEAD);
+			q.n = opened < 0 ? (uint32_t)-opened : 0;
 			n = FILE_REQUEST_HEAD;
 		}
-		if (q.kind == FILE_REQUEST_MAPS || q.kind == FILE_REQUEST_ELF)
-			q.n = opened < 0 ? (uint32_t)-opened : 0;
 		if (helper_send(c->next, &q, (size_t)n, opened, 0) < 0)
 			_exit(0); /* the second process has ended */
 		closep(&opened);

@@ -2,6 +2,8 @@
 #include "stacks/files/file_reader.h"
 
 #include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -95,7 +97,9 @@ static bool answer_is_valid(const struct file_answer *a, size_t len)
 	case FILE_REQUEST_ELF:
 		return a->result < 0 ||
 		       (a->n_bytes == sizeof(a->elf) && a->elf.n_build_id <= ELF_BUILD_ID_MAX &&
-			a->elf.n_segments <= ELF_SEGMENTS_MAX);
+			a->elf.n_segments <= ELF_SEGMENTS_MAX &&
+			memchr(a->elf.debug_link, '\0', sizeof(a->elf.debug_link)) &&
+			!strchr(a->elf.debug_link, '/'));
 	case FILE_REQUEST_NAMES:
 		return names_are_valid(a);
 	default:
@@ -223,6 +227,42 @@ bool file_reader_ask_elf(const struct file_reader_user *u, uint64_t id, int32_t 
 	memcpy(q.path, path, len);
 	q.path[len] = '\0';
 	return send_request(&q, FILE_REQUEST_HEAD + len + 1);
+}
+
+/* Appends a path and its NUL if it fits. Returns the new length. */
+__attribute__((format(printf, 3, 4))) static size_t add_path(struct file_request *q, size_t len,
+							     const char *format, ...)
+{
+	va_list args;
+	int n;
+
+	va_start(args, format);
+	n = vsnprintf(q->path + len, sizeof(q->path) - len, format, args);
+	va_end(args);
+	return n > 0 && (size_t)n < sizeof(q->path) - len ? len + (size_t)n + 1 : len;
+}
+
+/* The paths are those that gdb(1) tries. */
+bool file_reader_ask_debug_file(const struct file_reader_user *u, int32_t pid, uint32_t file,
+				const struct elf_facts *elf, const char *path)
+{
+	struct file_request q = {
+		.kind = FILE_REQUEST_DEBUG_FILE, .user = u->number, .pid = pid, .file = file};
+	const char *slash = strrchr(path, '/'), *link = elf->debug_link;
+	int folder = slash ? (int)(slash - path) : 0;
+	char hex[2 * ELF_BUILD_ID_MAX + 1];
+	size_t len = 0;
+
+	for (uint32_t i = 0; i < elf->n_build_id; i++)
+		sprintf(hex + 2 * i, "%02x", elf->build_id[i]);
+	if (elf->n_build_id > 1)
+		len = add_path(&q, len, "/usr/lib/debug/.build-id/%.2s/%s.debug", hex, hex + 2);
+	if (link[0] && slash) {
+		len = add_path(&q, len, "%.*s/%s", folder, path, link);
+		len = add_path(&q, len, "%.*s/.debug/%s", folder, path, link);
+		len = add_path(&q, len, "/usr/lib/debug%.*s/%s", folder, path, link);
+	}
+	return len == 0 || send_request(&q, FILE_REQUEST_HEAD + len);
 }
 
 bool file_reader_ask_names(const struct file_reader_user *u, uint64_t id, uint32_t file,

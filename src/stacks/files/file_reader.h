@@ -49,6 +49,12 @@ void file_reader_leave(struct file_reader_user *u);
 bool file_reader_ask_maps(const struct file_reader_user *u, int32_t pid, int32_t tid);
 bool file_reader_ask_elf(const struct file_reader_user *u, uint64_t id, int32_t pid,
 			 const struct file_mapping *m, const char *path);
+/*
+ * For a stripped file (elf_facts), before its first names are requested: later names come from its
+ * separate debug file, if there is one. No answer comes. path is that of the file.
+ */
+bool file_reader_ask_debug_file(const struct file_reader_user *u, int32_t pid, uint32_t file,
+				const struct elf_facts *elf, const char *path);
 bool file_reader_ask_names(const struct file_reader_user *u, uint64_t id, uint32_t file,
 			   const uint64_t *addresses, uint32_t n);
 /* Returns false if one of the processes has ended: there will be no further answers. */

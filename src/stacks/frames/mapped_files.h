@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include <stdbool.h>
+
 #include "stacks/files/file_messages.h"
 
 /*
@@ -24,6 +26,7 @@ struct mapped_file {
 	uint64_t inode;
 	uint32_t major, minor;
 	uint8_t state; /* enum mapped_file_state */
+	bool is_debug_file_asked;
 	int error; /* UNREADABLE: the reason, -errno */
 	uint32_t reader_file; /* READ: its number at the file reader */
 	struct elf_facts *elf; /* owned; READ */

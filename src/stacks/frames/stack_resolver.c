@@ -114,14 +114,35 @@ static bool ask_file(struct stack_resolver *r, const struct stack_mapping *m)
 	return true;
 }
 
-/* Requests every file that a new frame is in. Returns false if the reader is busy. */
+/* Requests the debug file of a file that is stripped. Returns false if the reader is busy. */
+static bool ask_debug_file(struct stack_resolver *r, const struct stack_mapping *m)
+{
+	struct mapped_file *f = &r->files.items[m->file];
+	struct file_mapping where;
+
+	if (f->is_debug_file_asked || !f->elf->is_stripped)
+		return true;
+	f->is_debug_file_asked =
+		file_reader_ask_debug_file(&r->reader, find_mapping_process(r, m, &where),
+					   f->reader_file, f->elf, f->path);
+	return f->is_debug_file_asked;
+}
+
+/*
+ * Requests every file that a new frame is in, and its debug file. Returns false if the reader is
+ * busy.
+ */
 static bool ask_files(struct stack_resolver *r)
 {
 	for (size_t i = r->named; i < r->stacks.n_frames; i++) {
 		const struct stack_mapping *m = &r->stacks.mappings[r->stacks.frames[i].mapping];
 
-		if (r->files.items[m->file].state == MAPPED_FILE_NEW && !ask_file(r, m) &&
-		    file_reader_is_alive())
+		int state = r->files.items[m->file].state;
+		bool ok = state == MAPPED_FILE_NEW    ? ask_file(r, m)
+			  : state == MAPPED_FILE_READ ? ask_debug_file(r, m)
+						      : true;
+
+		if (!ok && file_reader_is_alive())
 			return false;
 	}
 	return true;
