@@ -121,7 +121,7 @@ PB_C := $(PB_PROTOS:protos/%.proto=$(B)/gen/pb/%.pb-c.c)
 PB_O := $(PB_C:.c=.o)
 
 GEN_HEADERS := $(B)/gen/pb.stamp $(B)/gen/fields.h $(B)/gen/ftrace_names.h $(B)/gen/ftrace_event_fields.h \
-	$(B)/gen/ftrace_event_rows.h
+	$(B)/gen/ftrace_event_rows.h $(B)/gen/message_rows.h
 BPF_SRC := $(wildcard bpf/*.bpf.c)
 BPF_O := $(BPF_SRC:%.c=$(B)/gen/%.o)
 GEN_EBPF := $(if $(filter yes,$(EBPF)),$(B)/gen/bpf/objects.o)
@@ -216,6 +216,12 @@ $(B)/gen/fields.h: tools/field_numbers.awk $(PROTOS)
 	@echo "  GEN     $@"
 	$(Q)mkdir -p $(@D)
 	$(Q)awk -f $< $(PROTOS) >$@
+
+# For tests, which write and read messages as text.
+$(B)/gen/message_rows.h: tools/field_numbers.awk $(PROTOS)
+	@echo "  GEN     $@"
+	$(Q)mkdir -p $(@D)
+	$(Q)awk -v rows=1 -f $< $(PROTOS) >$@
 
 $(B)/gen/ftrace_names.h: tools/ftrace_names.awk $(FTRACE_PROTOS)
 	@echo "  GEN     $@"

@@ -4,6 +4,8 @@
 # Message Outer.Inner, field some_name  ->  PB_OUTER_INNER_SOME_NAME. If a field before it has that
 # name (message Outer, field inner_some_name), the name of the field follows two underscores:
 # PB_OUTER__INNER_SOME_NAME.
+# With -v rows=1 it makes rows for tests instead: {"Outer.Inner", "some_name", "uint32", 7, false}, where
+# the last word says whether the field is packed.
 #
 # Reads the plain layout that protos/ keeps: one field, one brace a line.
 
@@ -21,9 +23,11 @@ function snake(s,    i, c, p, out) {
 
 BEGIN {
 	print "/* Made by tools/field_numbers.awk from protos/. */"
-	print "#pragma once"
-	print ""
-	print "enum pb_field_number {"
+	if (!rows) {
+		print "#pragma once"
+		print ""
+		print "enum pb_field_number {"
+	}
 }
 
 FNR == 1 { depth = 0 }
@@ -39,16 +43,22 @@ FNR == 1 { depth = 0 }
 depth > 0 && (kind[depth] == "message" || kind[depth] == "oneof") && / = [0-9]+/ {
 	if ($1 == "reserved" || $1 == "option")
 		next
-	field = /^[ \t]*(optional|repeated|required)[ \t]/ ? $3 : $2
+	at = /^[ \t]*(optional|repeated|required)[ \t]/ ? 3 : 2
+	field = $at
 	match($0, / = [0-9]+/)
 	number = substr($0, RSTART + 3, RLENGTH - 3)
-	path = ""
+	path = whole = ""
 	for (i = 1; i <= depth; i++)
-		if (kind[i] == "message")
+		if (kind[i] == "message") {
 			path = path snake(name[i]) "_"
+			whole = whole (whole == "" ? "" : ".") name[i]
+		}
 	if ((path toupper(field)) in seen)
 		path = path "_"
 	seen[path toupper(field)]
-	print "\tPB_" path toupper(field) " = " number ","
+	if (rows)
+		printf "{\"%s\", \"%s\", \"%s\", %d, %s},\n", whole, field, $(at - 1), number, /packed = true/ ? "true" : "false"
+	else
+		print "\tPB_" path toupper(field) " = " number ","
 }
-END { print "};" }
+END { if (!rows) print "};" }
