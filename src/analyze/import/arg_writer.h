@@ -39,6 +39,3 @@ void arg_writer_int(struct arg_writer *w, enum arg_type type, int64_t v);
 void arg_writer_real(struct arg_writer *w, double v);
 void arg_writer_text(struct arg_writer *w, const void *s, size_t len);
 void arg_writer_buf(struct arg_writer *w, const struct strbuf *b);
-
-/* Adds the values of a JSON text. Returns false, and adds nothing, if the text is no JSON. */
-bool arg_writer_json(struct arg_writer *w, const uint8_t *s, size_t len);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "analyze/import/track_groups.h"
+#include "analyze/import/tracks.h"
 
 /*
  * Tracks that programs describe: a TrackDescriptor says where the track of a uuid belongs, an event

@@ -6,7 +6,6 @@
 #include "analyze/import/event_rules.h"
 
 #include "analyze/import/ftrace_rows.h"
-#include "analyze/import/generic_events.h"
 #include "analyze/import/import_steps.h"
 #include "analyze/store/event_args.h"
 #include "base/core/mem.h"

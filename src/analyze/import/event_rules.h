@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "analyze/import/ftrace_event.h"
+#include "analyze/import/ftrace_rows.h"
 
 /* What makes further rows of an event, beside its row of ftrace_event. */
 struct event_rule {

@@ -3,11 +3,132 @@
 #include "analyze/import/ftrace_rows.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "analyze/import/cpus.h"
 #include "analyze/store/event_args.h"
+#include "base/core/hash_table.h"
 #include "base/core/mem.h"
+#include "gen/fields.h"
+
+bool event_field(const struct ftrace_event *e, uint32_t number, struct pb_field *ret)
+{
+	struct pb_dec d = pb_dec_of(&e->message);
+
+	while (pb_dec_next(&d, ret))
+		if (ret->id == number)
+			return true;
+	*ret = (struct pb_field){.id = 0};
+	return false;
+}
+
+uint32_t event_text(struct import *im, const struct ftrace_event *e, uint32_t number)
+{
+	struct pb_field f;
+
+	event_field(e, number, &f);
+	return import_intern_text(im, &f);
+}
+
+uint32_t event_function_name(struct import *im, struct machine *m, const struct ftrace_event *e,
+			     uint32_t number)
+{
+	struct pb_field f;
+	uint32_t name;
+
+	event_field(e, number, &f);
+	name = event_symbol_name(m, e, f.u64);
+	if (name != NULL_U32)
+		return name;
+	return f.u64 ? strings_intern_f(&im->store->strings, "0x%llx", (unsigned long long)f.u64)
+		     : strings_intern_z(&im->store->strings, "0");
+}
+
+uint32_t event_symbol_name(struct machine *m, const struct ftrace_event *e, uint64_t iid)
+{
+	uint32_t name;
+
+	if (e->sequence_state == NULL_U32)
+		return NULL_U32;
+	name = sequences_string(&m->sequences, e->sequence_state, PB_INTERNED_DATA_KERNEL_SYMBOLS,
+				iid);
+	/* trace_processor does not look up the function that dropped a network packet. */
+	if (name == NULL_U32 && e->number != PB_FTRACE_EVENT_KFREE_SKB)
+		stats_add(m->sequences.store, STAT_INTERNED_DATA_TOKENIZER_ERRORS, STAT_NO_INDEX,
+			  1);
+	return name;
+}
+
+struct generic_number {
+	uint64_t key; /* machine << 32 | number */
+	uint32_t index; /* in store.generic */
+	UT_hash_handle hh;
+};
+
+static uint64_t generic_key(const struct machine *m, uint32_t number)
+{
+	return (uint64_t)m->row << 32 | number;
+}
+
+uint32_t generic_find(struct import *im, const struct machine *m, uint32_t number)
+{
+	uint64_t key = generic_key(m, number);
+	struct generic_number *n;
+
+	HASH_FIND(hh, im->generic, &key, sizeof(key), n);
+	return n ? n->index : NULL_U32;
+}
+
+void generic_add(struct import *im, const struct machine *m, uint32_t number,
+		 struct generic_event *g)
+{
+	struct store *s = im->store;
+	struct generic_number *n;
+
+	if (s->n_generic >= GENERIC_KINDS_MAX ||
+	    !budget_charge(&s->budget, sizeof(*n) + sizeof(*g)))
+		goto drop;
+	n = malloc(sizeof(*n));
+	if (!n || array_reserve(&s->generic, &s->cap_generic, s->n_generic + 1, sizeof(*g))) {
+		free(n);
+		goto fail;
+	}
+	n->key = generic_key(m, number);
+	n->index = (uint32_t)s->n_generic;
+	HASH_ADD(hh, im->generic, key, sizeof(n->key), n);
+	if (!n->hh.tbl) {
+		free(n);
+		goto fail;
+	}
+	s->generic[s->n_generic++] = *g;
+	return;
+fail:
+	s->budget.error = -ENOMEM;
+drop:
+	free(g->fields);
+}
+
+/* Each name has a key above all numbers. */
+uint32_t generic_get_self_named(struct import *im, const struct machine *m,
+				const struct pb_field *event)
+{
+	struct generic_event g = {.self_named = true};
+	struct pb_field name = {0};
+	uint32_t number;
+
+	pb_read(event, PB_TO(PB_GENERIC_FTRACE_EVENT_EVENT_NAME, &name));
+	g.name = strings_intern(&im->store->strings, name.data, name.len);
+	number = 0x80000000u | g.name;
+	if (generic_find(im, m, number) == NULL_U32)
+		generic_add(im, m, number, &g);
+	return generic_find(im, m, number);
+}
+
+void generic_deinit(struct import *im)
+{
+	HASH_FREE(im->generic);
+}
 
 /* Returns the first byte of the length before a message's bytes. The tag before that ends with a
  * byte below 0x80. */

@@ -6,7 +6,7 @@
 
 #include "analyze/import/bundles.h"
 #include "analyze/import/cpus.h"
-#include "analyze/import/generic_events.h"
+#include "analyze/import/ftrace_rows.h"
 #include "analyze/import/import_steps.h"
 #include "base/core/mem.h"
 #include "gen/fields.h"

@@ -4,15 +4,182 @@
  * GPUs. A ring (or a timeline of fences) works on one thing after the other: the slice of the next
  * one begins when that of the one before ends.
  */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "analyze/import/event_rules.h"
-#include "analyze/import/flows.h"
-#include "analyze/import/gpu_work.h"
 #include "analyze/import/import_steps.h"
 #include "analyze/import/slices.h"
-#include "analyze/import/track_groups.h"
 #include "analyze/import/tracks.h"
+#include "base/core/hash_table.h"
 #include "base/core/mem.h"
 #include "gen/fields.h"
+
+/* What gpu_rules.c remembers between the events of a GPU, until the work is done. */
+
+/* A job or a fence. */
+struct gpu_work {
+	uint64_t id[2]; /* the job's id, or the fence's context and number, or its number */
+	bool is_fence; /* which of the first two */
+};
+
+/* The queue of a track: the first is what the GPU works on. */
+
+/* A note is a number about an id of a track or of a machine. */
+enum gpu_note_kind {
+	GPU_NOTE_QUEUED, /* of a ring's track: the slice that queued the job */
+	GPU_NOTE_RUNS, /* of a machine, by fence: the track of the ring that runs its job */
+	GPU_NOTE_TIMELINE, /* of a machine, by context: the track of the timeline */
+	GPU_NOTE_COMMAND, /* of a machine, by number and queue: ns, when the command was sent */
+};
+
+struct gpu_queue {
+	uint32_t track;
+	bool emits;
+	struct gpu_work *works; /* owned; those before `first` are done */
+	size_t first, n, cap; /* n: not done */
+	UT_hash_handle hh;
+};
+
+struct gpu_note_key {
+	uint64_t kind, of, id[2];
+};
+
+struct gpu_note {
+	struct gpu_note_key key;
+	int64_t value;
+	UT_hash_handle hh;
+};
+
+/* ---- queues ---- */
+
+static struct gpu_queue *get_gpu_queue(struct import *im, uint32_t track)
+{
+	struct gpu_queue *q;
+
+	HASH_FIND(hh, im->gpu_queues, &track, sizeof(track), q);
+	if (q)
+		return q;
+	q = budget_alloc(&im->store->budget, sizeof(*q));
+	if (q)
+		q->track = track;
+	return BUDGET_HASH_ADD(&im->store->budget, im->gpu_queues, track, q);
+}
+
+/* Appends to the queue. Returns its length; 0: no memory. */
+static size_t gpu_work_push(struct import *im, uint32_t track, const struct gpu_work *w)
+{
+	struct gpu_queue *q = get_gpu_queue(im, track);
+
+	if (!q || !budget_charge(&im->store->budget, sizeof(*w)))
+		return 0;
+	if (q->first > q->n) { /* so that each is moved once at most */
+		memmove(q->works, q->works + q->first, q->n * sizeof(*w));
+		q->first = 0;
+	}
+	if (array_reserve(&q->works, &q->cap, q->first + q->n + 1, sizeof(*w))) {
+		im->store->budget.error = -ENOMEM;
+		return 0;
+	}
+	q->works[q->first + q->n++] = *w;
+	return q->n;
+}
+
+/* Returns the first, valid until the next call; NULL: the queue is empty. */
+static const struct gpu_work *gpu_work_first(struct import *im, uint32_t track)
+{
+	const struct gpu_queue *q = get_gpu_queue(im, track);
+
+	return q && q->n ? &q->works[q->first] : NULL;
+}
+
+/* Removes the first, if there is one. */
+static void gpu_work_pop(struct import *im, uint32_t track)
+{
+	struct gpu_queue *q = get_gpu_queue(im, track);
+
+	if (!q || !q->n)
+		return;
+	q->first++;
+	q->n--;
+	im->store->budget.used -= sizeof(*q->works);
+}
+
+/* Returns where the caller keeps whether the track's fences are emitted, at first false; NULL
+ * without memory. */
+static bool *gpu_work_emits_flag(struct import *im, uint32_t track)
+{
+	struct gpu_queue *q = get_gpu_queue(im, track);
+
+	return q ? &q->emits : NULL;
+}
+
+/* ---- notes ---- */
+
+static struct gpu_note *find_note(struct import *im, const struct gpu_note_key *key)
+{
+	struct gpu_note *n;
+
+	HASH_FIND(hh, im->gpu_notes, key, sizeof(*key), n);
+	return n;
+}
+
+/* Replaces an older note. */
+static void gpu_note_set(struct import *im, enum gpu_note_kind kind, uint32_t of,
+			 const uint64_t id[2], int64_t value)
+{
+	const struct gpu_note_key key = {kind, of, {id[0], id[1]}};
+	struct gpu_note *n = find_note(im, &key);
+
+	if (!n) {
+		n = budget_alloc(&im->store->budget, sizeof(*n));
+		if (n)
+			n->key = key;
+		n = BUDGET_HASH_ADD(&im->store->budget, im->gpu_notes, key, n);
+	}
+	if (n)
+		n->value = value;
+}
+
+/* Set *ret to a note's value. Return false if there is none. gpu_note_pop() also removes it. */
+static bool gpu_note_get(struct import *im, enum gpu_note_kind kind, uint32_t of,
+			 const uint64_t id[2], int64_t *ret)
+{
+	const struct gpu_note_key key = {kind, of, {id[0], id[1]}};
+	const struct gpu_note *n = find_note(im, &key);
+
+	if (n)
+		*ret = n->value;
+	return n;
+}
+
+static bool gpu_note_pop(struct import *im, enum gpu_note_kind kind, uint32_t of,
+			 const uint64_t id[2], int64_t *ret)
+{
+	const struct gpu_note_key key = {kind, of, {id[0], id[1]}};
+	struct gpu_note *n = find_note(im, &key);
+
+	if (!n)
+		return false;
+	*ret = n->value;
+	HASH_DEL(im->gpu_notes, n);
+	free(n);
+	im->store->budget.used -= sizeof(*n);
+	return true;
+}
+
+void gpu_work_deinit(struct import *im)
+{
+	struct gpu_queue *q, *next_queue;
+
+	HASH_ITER (hh, im->gpu_queues, q, next_queue) {
+		HASH_DEL(im->gpu_queues, q);
+		free(q->works);
+		free(q);
+	}
+	HASH_FREE(im->gpu_notes);
+}
 
 static uint32_t gpu_string(struct import *im, const char *s)
 {

@@ -35,7 +35,7 @@ void tokens_trace_stats(struct import *im, struct machine *m, const struct pb_fi
 void tokens_ftrace_stats(struct import *im, struct machine *m, const struct packet *p,
 			 struct packet_sequence_info *seq);
 
-/* process_tree.c */
+/* process_stats_rows.c */
 void rows_process_tree(struct import *im, struct machine *m, const struct pb_field *f);
 void rows_process_args(struct import *im);
 
@@ -47,7 +47,7 @@ void rows_process_stats(struct import *im, struct machine *m, int64_t ts,
 /* counter_rules.c: returns the number of a machine's GPU among the GPUs of all machines. */
 int64_t counter_rules_ugpu(struct import *im, const struct machine *m, uint32_t gpu);
 
-/* smaps_rows.c: memory mappings of a process. */
+/* process_stats_rows.c: memory mappings of a process. */
 void rows_smaps(struct import *im, struct machine *m, int64_t ts, const struct pb_field *smaps);
 
 /* small_packets.c */
@@ -81,13 +81,6 @@ static inline bool rows_in_interrupt(uint64_t common_flags)
 {
 	return common_flags & 0x18;
 }
-/* Makes a sleeping thread runnable. irq: 1 if an interrupt woke it, 0 if not, NULL_U8: unknown. */
-void rows_waking(struct import *im, struct machine *m, int64_t ts, uint32_t utid, uint32_t waker,
-		 uint8_t irq);
-void rows_new_task(struct import *im, struct machine *m, int64_t ts, uint32_t utid,
-		   uint32_t parent);
-void rows_blocked_reason(struct import *im, struct machine *m, uint32_t utid, bool io_wait,
-			 uint32_t function);
 
 /*
  * trace_info.c: sets a row of `metadata`. scope: which of machine_id and trace_id the row has; m
@@ -104,3 +97,6 @@ void metadata_set_string(struct import *im, enum metadata_scope scope, const str
  * of another thread without an end gets the length 0 in sched and in thread_state, so that it does
  * not seem to last. Call it at the end, when all rows are there. */
 void recorded_threads_finish(struct import *im);
+
+/* gpu_rules.c: frees what the rules remember of the GPUs' work. */
+void gpu_work_deinit(struct import *im);

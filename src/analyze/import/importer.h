@@ -126,7 +126,7 @@ struct import {
 	struct late_track *late; /* owned hash: tracks that are made at the end */
 	struct row_node *row_nodes; /* owned hash: see row_keys.h */
 	struct perf_stream *perf_streams; /* owned hash */
-	struct gpu_queue *gpu_queues; /* owned hash: see gpu_work.h */
+	struct gpu_queue *gpu_queues; /* owned hash: see gpu_rules.c */
 	struct gpu_note *gpu_notes; /* owned hash */
 	struct process_label *labels; /* owned */
 	size_t n_labels, cap_labels;

@@ -18,7 +18,7 @@
 #include "analyze/import/event_rules.h"
 #include "analyze/import/remembered.h"
 #include "analyze/import/slices.h"
-#include "analyze/import/track_groups.h"
+#include "analyze/import/tracks.h"
 #include "base/core/mem.h"
 #include "gen/fields.h"
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "analyze/import/import_steps.h"
+#include "analyze/import/remembered.h"
 #include "analyze/import/slices.h"
 #include "analyze/import/tracks.h"
 #include "base/core/mem.h"
@@ -226,5 +227,316 @@ const struct event_rule slice_rules[] = {
 	{PB_FTRACE_EVENT_SYS_EXIT, sys_exit, NULL},
 	{PB_FTRACE_EVENT_WORKQUEUE_EXECUTE_START, work_start, "function"},
 	{PB_FTRACE_EVENT_WORKQUEUE_EXECUTE_END, work_end, "function"},
+	{0, NULL, NULL},
+};
+
+/*
+ * Kernel events that are slices of a thread: reclaim of memory, signals, functions, probes. A row
+ * of `steps` says what an event begins or ends, and which fields become arguments.
+ */
+
+struct arg_field {
+	uint32_t field;
+	const char *key;
+	enum arg_type type;
+};
+
+enum step_kind { STEP_BEGIN, STEP_END, STEP_INSTANT };
+
+static const struct slice_step {
+	uint32_t event;
+	enum step_kind kind;
+	const char *name;
+	uint32_t thread; /* field with the tid of the slice's thread; 0: the event's thread */
+	struct arg_field args[5]; /* ends with a NULL key */
+} steps[] = {
+	{PB_FTRACE_EVENT_MM_VMSCAN_DIRECT_RECLAIM_BEGIN,
+	 STEP_BEGIN,
+	 "mm_vmscan_direct_reclaim",
+	 0,
+	 {{PB_MM_VMSCAN_DIRECT_RECLAIM_BEGIN_FTRACE_EVENT_ORDER, "direct_reclaim_order", ARG_INT},
+	  {PB_MM_VMSCAN_DIRECT_RECLAIM_BEGIN_FTRACE_EVENT_MAY_WRITEPAGE,
+	   "direct_reclaim_may_writepage", ARG_INT},
+	  {PB_MM_VMSCAN_DIRECT_RECLAIM_BEGIN_FTRACE_EVENT_GFP_FLAGS, "direct_reclaim_gfp_flags",
+	   ARG_UINT}}},
+	{PB_FTRACE_EVENT_MM_VMSCAN_DIRECT_RECLAIM_END,
+	 STEP_END,
+	 NULL,
+	 0,
+	 {{PB_MM_VMSCAN_DIRECT_RECLAIM_END_FTRACE_EVENT_NR_RECLAIMED, "direct_reclaim_nr_reclaimed",
+	   ARG_UINT}}},
+	{PB_FTRACE_EVENT_MM_VMSCAN_MEMCG_RECLAIM_BEGIN,
+	 STEP_BEGIN,
+	 "mm_vmscan_memcg_reclaim",
+	 0,
+	 {{PB_MM_VMSCAN_MEMCG_RECLAIM_BEGIN_FTRACE_EVENT_ORDER, "memcg_reclaim_order", ARG_INT},
+	  {PB_MM_VMSCAN_MEMCG_RECLAIM_BEGIN_FTRACE_EVENT_MAY_WRITEPAGE,
+	   "memcg_reclaim_may_writepage", ARG_INT},
+	  {PB_MM_VMSCAN_MEMCG_RECLAIM_BEGIN_FTRACE_EVENT_GFP_FLAGS, "memcg_reclaim_gfp_flags",
+	   ARG_UINT}}},
+	{PB_FTRACE_EVENT_MM_VMSCAN_MEMCG_RECLAIM_END,
+	 STEP_END,
+	 NULL,
+	 0,
+	 {{PB_MM_VMSCAN_MEMCG_RECLAIM_END_FTRACE_EVENT_NR_RECLAIMED, "memcg_reclaim_nr_reclaimed",
+	   ARG_UINT}}},
+	{PB_FTRACE_EVENT_MM_SHRINK_SLAB_END,
+	 STEP_END,
+	 NULL,
+	 0,
+	 {{PB_MM_SHRINK_SLAB_END_FTRACE_EVENT_RETVAL, "freed", ARG_INT}}},
+	{PB_FTRACE_EVENT_SIGNAL_GENERATE,
+	 STEP_INSTANT,
+	 "signal_generate",
+	 PB_SIGNAL_GENERATE_FTRACE_EVENT_PID,
+	 {{PB_SIGNAL_GENERATE_FTRACE_EVENT_SIG, "signal.sig", ARG_INT}}},
+	{PB_FTRACE_EVENT_SIGNAL_DELIVER,
+	 STEP_INSTANT,
+	 "signal_deliver",
+	 0,
+	 {{PB_SIGNAL_DELIVER_FTRACE_EVENT_SIG, "signal.sig", ARG_INT}}},
+	{PB_FTRACE_EVENT_MARK_VICTIM,
+	 STEP_INSTANT,
+	 "mem.oom_kill",
+	 PB_MARK_VICTIM_FTRACE_EVENT_PID,
+	 {{0, NULL, ARG_NULL}}},
+};
+
+static uint32_t thread_slices_intern(struct import *im, const char *s)
+{
+	return strings_intern_z(&im->store->strings, s);
+}
+
+static void thread_slices_add_text(struct import *im, const char *key, uint32_t text)
+{
+	arg_builder_add_int(im->store, &im->args, key, ARG_STRING, text);
+}
+
+static void apply_slice_step(struct import *im, struct machine *m, const struct ftrace_event *e,
+			     const struct slice_step *s)
+{
+	uint32_t utid = e->utid, track;
+	struct pb_field f;
+
+	if (s->thread) {
+		event_field(e, s->thread, &f);
+		utid = tasks_get_thread(&m->tasks, (int32_t)f.u64);
+	}
+	track = tracks_get_thread_track(im, m, utid);
+	for (const struct arg_field *a = s->args; a < s->args + ARRAY_SIZE(s->args) && a->key;
+	     a++) {
+		event_field(e, a->field, &f);
+		arg_builder_add_int(im->store, &im->args, a->key, a->type, (int64_t)f.u64);
+	}
+	if (s->kind == STEP_END)
+		slices_end(im, e->ts, track, NULL_U32, NULL_U32, &im->args);
+	else
+		slices_begin(im, e->ts, s->kind == STEP_INSTANT ? 0 : -1, track, NULL_U32,
+			     thread_slices_intern(im, s->name), &im->args);
+}
+
+static void thread_slices_apply_steps(struct import *im, struct machine *m,
+				      const struct ftrace_event *e)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(steps); i++)
+		if (steps[i].event == e->number)
+			apply_slice_step(im, m, e, &steps[i]);
+}
+
+static void shrink_slab(struct import *im, struct machine *m, const struct ftrace_event *e)
+{
+	struct pb_field scan, priority;
+
+	event_field(e, PB_MM_SHRINK_SLAB_START_FTRACE_EVENT_TOTAL_SCAN, &scan);
+	event_field(e, PB_MM_SHRINK_SLAB_START_FTRACE_EVENT_PRIORITY, &priority);
+	thread_slices_add_text(
+		im, "shrink_name",
+		event_function_name(im, m, e, PB_MM_SHRINK_SLAB_START_FTRACE_EVENT_SHRINK));
+	arg_builder_add_int(im->store, &im->args, "total_scan", ARG_UINT, (int64_t)scan.u64);
+	arg_builder_add_int(im->store, &im->args, "priority", ARG_INT, (int64_t)priority.u64);
+	slices_begin(im, e->ts, -1, tracks_get_thread_track(im, m, e->utid), NULL_U32,
+		     thread_slices_intern(im, "mm_vmscan_shrink_slab"), &im->args);
+}
+
+/* ---- contiguous memory (CMA) ---- */
+
+/* The kernels with cma_alloc_info, which ends the slice, are those from 5.10 to 6.0. Later ones
+ * have cma_alloc_finish, and tell what was migrated in an event of its own. */
+enum cma_events { CMA_NONE, CMA_INFO, CMA_FINISH };
+
+static enum cma_events cma_events(const struct machine *m)
+{
+	if (m->kernel_major < 5 || (m->kernel_major == 5 && m->kernel_minor < 10))
+		return CMA_NONE;
+	return m->kernel_major < 6 || (m->kernel_major == 6 && m->kernel_minor < 1) ? CMA_INFO
+										    : CMA_FINISH;
+}
+
+enum cma_number { CMA_MIGRATED, CMA_RECLAIMED, CMA_MAPPED, CMA_NUMBERS };
+
+/* Returns where a number of the thread's current allocation is kept; NULL without memory. */
+static int64_t *get_cma_number(struct import *im, const struct machine *m, uint32_t utid,
+			       enum cma_number which)
+{
+	return import_remembered(im, m, REMEMBER_CMA, (uint64_t)utid * CMA_NUMBERS + which);
+}
+
+static void cma_start(struct import *im, struct machine *m, const struct ftrace_event *e)
+{
+	if (cma_events(m) == CMA_NONE)
+		return;
+	for (unsigned i = 0; i < CMA_NUMBERS; i++) {
+		int64_t *number = get_cma_number(im, m, e->utid, i);
+
+		if (number)
+			*number = 0;
+	}
+	slices_begin(im, e->ts, -1, tracks_get_thread_track(im, m, e->utid), NULL_U32,
+		     thread_slices_intern(im, "mm_cma_alloc"), NULL);
+}
+
+static void cma_migrated(struct import *im, struct machine *m, const struct ftrace_event *e)
+{
+	static const uint32_t fields[CMA_NUMBERS] = {
+		PB_MM_ALLOC_CONTIG_MIGRATE_RANGE_INFO_FTRACE_EVENT_NR_MIGRATED,
+		PB_MM_ALLOC_CONTIG_MIGRATE_RANGE_INFO_FTRACE_EVENT_NR_RECLAIMED,
+		PB_MM_ALLOC_CONTIG_MIGRATE_RANGE_INFO_FTRACE_EVENT_NR_MAPPED};
+	struct pb_field f;
+
+	for (unsigned i = 0; i < CMA_NUMBERS; i++) {
+		int64_t *number = get_cma_number(im, m, e->utid, i);
+
+		event_field(e, fields[i], &f);
+		if (number)
+			*number = (int64_t)f.u64;
+	}
+}
+
+static void add_cma_numbers(struct import *im, uint64_t pfn, uint64_t pages,
+			    const int64_t numbers[CMA_NUMBERS])
+{
+	static const char *const keys[CMA_NUMBERS] = {"cma_nr_migrated", "cma_nr_reclaimed",
+						      "cma_nr_mapped"};
+
+	arg_builder_add_int(im->store, &im->args, "cma_pfn", ARG_UINT, (int64_t)pfn);
+	arg_builder_add_int(im->store, &im->args, "cma_req_pages", ARG_UINT, (int64_t)pages);
+	for (unsigned i = 0; i < CMA_NUMBERS; i++)
+		arg_builder_add_int(im->store, &im->args, keys[i], ARG_UINT, numbers[i]);
+}
+
+static void cma_finish(struct import *im, struct machine *m, const struct ftrace_event *e)
+{
+	int64_t numbers[CMA_NUMBERS] = {0};
+	struct pb_field pfn, pages;
+
+	if (cma_events(m) != CMA_FINISH)
+		return;
+	for (unsigned i = 0; i < CMA_NUMBERS; i++) {
+		const int64_t *number = get_cma_number(im, m, e->utid, i);
+
+		numbers[i] = number ? *number : 0;
+	}
+	thread_slices_add_text(im, "cma_name",
+			       event_text(im, e, PB_CMA_ALLOC_FINISH_FTRACE_EVENT_NAME));
+	event_field(e, PB_CMA_ALLOC_FINISH_FTRACE_EVENT_PFN, &pfn);
+	event_field(e, PB_CMA_ALLOC_FINISH_FTRACE_EVENT_COUNT, &pages);
+	add_cma_numbers(im, pfn.u64, pages.u64, numbers);
+	slices_end(im, e->ts, tracks_get_thread_track(im, m, e->utid), NULL_U32, NULL_U32,
+		   &im->args);
+}
+
+static void cma_info(struct import *im, struct machine *m, const struct ftrace_event *e)
+{
+	static const uint32_t fields[CMA_NUMBERS] = {PB_CMA_ALLOC_INFO_FTRACE_EVENT_NR_MIGRATED,
+						     PB_CMA_ALLOC_INFO_FTRACE_EVENT_NR_RECLAIMED,
+						     PB_CMA_ALLOC_INFO_FTRACE_EVENT_NR_MAPPED};
+	static const struct arg_field failures[] = {
+		{PB_CMA_ALLOC_INFO_FTRACE_EVENT_ERR_ISO, "cma_nr_isolate_fail", ARG_UINT},
+		{PB_CMA_ALLOC_INFO_FTRACE_EVENT_ERR_MIG, "cma_nr_migrate_fail", ARG_UINT},
+		{PB_CMA_ALLOC_INFO_FTRACE_EVENT_ERR_TEST, "cma_nr_test_fail", ARG_UINT}};
+	int64_t numbers[CMA_NUMBERS];
+	struct pb_field pfn, pages, f;
+
+	if (cma_events(m) != CMA_INFO)
+		return;
+	for (unsigned i = 0; i < CMA_NUMBERS; i++) {
+		event_field(e, fields[i], &f);
+		numbers[i] = (int64_t)f.u64;
+	}
+	thread_slices_add_text(im, "cma_name",
+			       event_text(im, e, PB_CMA_ALLOC_INFO_FTRACE_EVENT_NAME));
+	event_field(e, PB_CMA_ALLOC_INFO_FTRACE_EVENT_PFN, &pfn);
+	event_field(e, PB_CMA_ALLOC_INFO_FTRACE_EVENT_COUNT, &pages);
+	add_cma_numbers(im, pfn.u64, pages.u64, numbers);
+	for (size_t i = 0; i < ARRAY_SIZE(failures); i++) {
+		event_field(e, failures[i].field, &f);
+		arg_builder_add_int(im->store, &im->args, failures[i].key, failures[i].type,
+				    (int64_t)f.u64);
+	}
+	slices_end(im, e->ts, tracks_get_thread_track(im, m, e->utid), NULL_U32, NULL_U32,
+		   &im->args);
+}
+
+/* ---- functions ---- */
+
+/* The idle tasks of all CPUs are one thread, so their functions are on a track of the CPU. */
+static uint32_t function_track(struct import *im, struct machine *m, const struct ftrace_event *e)
+{
+	static const struct track_type thread = {
+		"thread_funcgraph", NULL, false, {{"utid", false}}};
+	static const struct track_type cpu = {"cpu_funcgraph", NULL, false, {{"cpu", false}}};
+	int64_t utid = e->utid, number = e->cpu;
+
+	if (e->tid)
+		return tracks_get(im, m, &thread, thread_slices_intern(im, "Funcgraph"), &utid);
+	return tracks_get(
+		im, m, &cpu,
+		strings_intern_f(&im->store->strings, "swapper%u -funcgraph", (unsigned)e->cpu),
+		&number);
+}
+
+static void function_entry(struct import *im, struct machine *m, const struct ftrace_event *e)
+{
+	slices_begin(im, e->ts, -1, function_track(im, m, e), NULL_U32,
+		     event_function_name(im, m, e, PB_FUNCGRAPH_ENTRY_FTRACE_EVENT_FUNC), NULL);
+}
+
+static void function_exit(struct import *im, struct machine *m, const struct ftrace_event *e)
+{
+	slices_end(im, e->ts, function_track(im, m, e), NULL_U32,
+		   event_function_name(im, m, e, PB_FUNCGRAPH_EXIT_FTRACE_EVENT_FUNC), NULL);
+}
+
+/* The type is a KprobeType: 1 begins a slice, 2 ends it, 3 is an instant. */
+static void kprobe(struct import *im, struct machine *m, const struct ftrace_event *e)
+{
+	uint32_t track = tracks_get_thread_track(im, m, e->utid);
+	uint32_t name = event_text(im, e, PB_KPROBE_EVENT_NAME);
+	struct pb_field f;
+
+	event_field(e, PB_KPROBE_EVENT_TYPE, &f);
+	if (f.u64 == 2)
+		slices_end(im, e->ts, track, NULL_U32, name, NULL);
+	else if (f.u64 == 1 || f.u64 == 3)
+		slices_begin(im, e->ts, f.u64 == 3 ? 0 : -1, track, NULL_U32, name, NULL);
+}
+
+const struct event_rule thread_slice_rules[] = {
+	{PB_FTRACE_EVENT_MM_VMSCAN_DIRECT_RECLAIM_BEGIN, thread_slices_apply_steps, NULL},
+	{PB_FTRACE_EVENT_MM_VMSCAN_DIRECT_RECLAIM_END, thread_slices_apply_steps, NULL},
+	{PB_FTRACE_EVENT_MM_VMSCAN_MEMCG_RECLAIM_BEGIN, thread_slices_apply_steps, NULL},
+	{PB_FTRACE_EVENT_MM_VMSCAN_MEMCG_RECLAIM_END, thread_slices_apply_steps, NULL},
+	{PB_FTRACE_EVENT_MM_SHRINK_SLAB_START, shrink_slab, "shrink"},
+	{PB_FTRACE_EVENT_MM_SHRINK_SLAB_END, thread_slices_apply_steps, NULL},
+	{PB_FTRACE_EVENT_SIGNAL_GENERATE, thread_slices_apply_steps, NULL},
+	{PB_FTRACE_EVENT_SIGNAL_DELIVER, thread_slices_apply_steps, NULL},
+	{PB_FTRACE_EVENT_MARK_VICTIM, thread_slices_apply_steps, NULL},
+	{PB_FTRACE_EVENT_CMA_ALLOC_START, cma_start, NULL},
+	{PB_FTRACE_EVENT_MM_ALLOC_CONTIG_MIGRATE_RANGE_INFO, cma_migrated, NULL},
+	{PB_FTRACE_EVENT_CMA_ALLOC_FINISH, cma_finish, NULL},
+	{PB_FTRACE_EVENT_CMA_ALLOC_INFO, cma_info, NULL},
+	{PB_FTRACE_EVENT_FUNCGRAPH_ENTRY, function_entry, "func"},
+	{PB_FTRACE_EVENT_FUNCGRAPH_EXIT, function_exit, "func"},
+	{PB_FTRACE_EVENT_KPROBE_EVENT, kprobe, NULL},
 	{0, NULL, NULL},
 };

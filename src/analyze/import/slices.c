@@ -7,6 +7,7 @@
 
 #include "analyze/store/call_args.h"
 #include "analyze/store/table_defs.h"
+#include "base/core/hash_table.h"
 #include "base/core/mem.h"
 
 #define MAX_DEPTH 512u
@@ -358,4 +359,163 @@ void slices_deinit(struct import *im)
 		free(s->slices);
 	}
 	free(im->stacks);
+}
+
+struct open_flow {
+	uint64_t id;
+	uint32_t slice; /* where the next arrow comes from */
+	UT_hash_handle hh;
+};
+
+/* The arrow points from the earlier slice to the later one. */
+static void flows_add_row(struct import *im, int64_t id, uint32_t from, uint32_t to)
+{
+	const struct table *slices = import_table(im, TABLE_SLICE);
+	struct table *t = import_table(im, TABLE_FLOW);
+	uint32_t row;
+
+	if (table_ts(slices, SLICE_TS, to) < table_ts(slices, SLICE_TS, from)) {
+		uint32_t later = from;
+
+		from = to;
+		to = later;
+	}
+	row = table_append(t);
+	table_set_u32(t, FLOW_OUT, row, from);
+	table_set_u32(t, FLOW_IN, row, to);
+	table_set_i64(t, FLOW_TRACE_ID, row, id);
+	table_set_u32(t, FLOW_ARGS, row, NULL_U32);
+}
+
+static struct open_flow *flows_find(struct import *im, uint64_t id)
+{
+	struct open_flow *f;
+
+	HASH_FIND(hh, im->flows, &id, sizeof(id), f);
+	return f;
+}
+
+bool flows_begin(struct import *im, uint64_t id, uint32_t slice)
+{
+	struct open_flow *f;
+
+	if (flows_find(im, id))
+		return false;
+	f = budget_alloc(&im->store->budget, sizeof(*f));
+	if (f)
+		*f = (struct open_flow){.id = id, .slice = slice};
+	BUDGET_HASH_ADD(&im->store->budget, im->flows, id, f);
+	return true;
+}
+
+bool flows_add_arrow(struct import *im, uint64_t id, uint32_t slice, enum flow_next next)
+{
+	struct open_flow *f = flows_find(im, id);
+
+	if (!f)
+		return false;
+	flows_add_row(im, (int64_t)id, f->slice, slice);
+	if (next == FLOW_FROM_HERE)
+		f->slice = slice;
+	if (next != FLOW_ENDS)
+		return true;
+	HASH_DEL(im->flows, f);
+	free(f);
+	im->store->budget.used -= sizeof(*f);
+	return true;
+}
+
+void flows_connect(struct import *im, uint32_t from, uint32_t to)
+{
+	flows_add_row(im, NULL_I64, from, to);
+}
+
+void flows_deinit(struct import *im)
+{
+	HASH_FREE(im->flows);
+}
+
+/* What a track has. */
+struct open_state {
+	bool open;
+	uint32_t row; /* of TABLE_STATE */
+	struct arg_builder args; /* owned: stored when the value ends */
+};
+
+static struct open_state *states_get_state(struct import *im, uint32_t track)
+{
+	size_t n = im->cap_open_states;
+
+	if (track >= n) {
+		if (array_reserve(&im->open_states, &im->cap_open_states, (size_t)track + 1,
+				  sizeof(*im->open_states))) {
+			im->store->budget.error = -ENOMEM;
+			return NULL;
+		}
+		memset(im->open_states + n, 0,
+		       (im->cap_open_states - n) * sizeof(*im->open_states));
+	}
+	return &im->open_states[track];
+}
+
+static void store_args(struct import *im, struct open_state *o)
+{
+	if (o->open && o->args.n)
+		table_set_u32(import_table(im, TABLE_STATE), TRACK_STATE_ARGS, o->row,
+			      arg_sets_add(im->store, &o->args));
+}
+
+static void close_state(struct import *im, struct open_state *o, int64_t ts)
+{
+	struct table *t = import_table(im, TABLE_STATE);
+	int64_t begin = table_ts(t, TRACK_STATE_TS, o->row);
+
+	table_set_dur(t, TRACK_STATE_DUR, o->row, ts - begin);
+	import_note_span(im, begin, ts - begin);
+	store_args(im, o);
+	o->open = false;
+}
+
+static uint32_t add_state_row(struct import *im, int64_t ts, uint32_t track, uint32_t value)
+{
+	struct table *t = import_table(im, TABLE_STATE);
+	uint32_t row = table_append(t);
+
+	table_set_ts(t, TRACK_STATE_TS, row, ts);
+	table_set_dur(t, TRACK_STATE_DUR, row, -1);
+	table_set_u32(t, TRACK_STATE_TRACK, row, track);
+	table_set_u32(t, TRACK_STATE_VALUE, row, value);
+	table_set_u32(t, TRACK_STATE_ARGS, row, NULL_U32);
+	import_note_span(im, ts, -1);
+	return row;
+}
+
+void states_set(struct import *im, int64_t ts, uint32_t track, uint32_t value,
+		struct arg_builder *args)
+{
+	const struct table *t = import_table(im, TABLE_STATE);
+	struct open_state *o = states_get_state(im, track);
+
+	if (o && o->open && table_u32(t, TRACK_STATE_VALUE, o->row) != value)
+		close_state(im, o, ts);
+	if (o && !o->open && value != NULL_U32) {
+		o->row = add_state_row(im, ts, track, value);
+		o->open = true;
+	}
+	for (size_t i = 0; o && o->open && i < args->n; i++)
+		arg_builder_add(im->store, &o->args, &args->args[i]);
+	args->n = 0;
+}
+
+void states_finish(struct import *im)
+{
+	for (size_t i = 0; i < im->cap_open_states; i++)
+		store_args(im, &im->open_states[i]);
+}
+
+void states_deinit(struct import *im)
+{
+	for (size_t i = 0; i < im->cap_open_states; i++)
+		free(im->open_states[i].args.args);
+	free(im->open_states);
 }

@@ -44,3 +44,32 @@ void slices_set_thread_durs(struct import *im, uint32_t slice, int64_t thread_du
 /* At the end: stores the arguments of slices that are still on a stack. */
 void slices_finish(struct import *im);
 void slices_deinit(struct import *im);
+
+/* Flows: arrows from slices to later slices with the same flow id. */
+
+/* Begins the flow with a slice. Returns false if the flow has begun. */
+bool flows_begin(struct import *im, uint64_t id, uint32_t slice);
+
+enum flow_next { /* where the flow's next arrow comes from */
+		 FLOW_FROM_HERE, /* from the slice of this arrow */
+		 FLOW_FROM_THERE, /* from the same slice as this arrow */
+		 FLOW_ENDS
+};
+/* Adds an arrow to a slice. Returns false if the flow has not begun, or ended. */
+bool flows_add_arrow(struct import *im, uint64_t id, uint32_t slice, enum flow_next next);
+/* Adds an arrow between two slices that no flow id connects. */
+void flows_connect(struct import *im, uint32_t from, uint32_t to);
+void flows_deinit(struct import *im);
+
+/* The values of state tracks. A track has one value at a time, until another one follows. */
+
+/*
+ * Sets the value of a track from ts (ns) on. value: a string; NULL_U32 ends the value that the track
+ * has. args: the arguments of the event; those of an event with the value that the track has are
+ * added to it. The builder is emptied.
+ */
+void states_set(struct import *im, int64_t ts, uint32_t track, uint32_t value,
+		struct arg_builder *args);
+/* At the end: stores the arguments of values that tracks still have. */
+void states_finish(struct import *im);
+void states_deinit(struct import *im);

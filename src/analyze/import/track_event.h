@@ -56,8 +56,6 @@ void track_event_read(struct track_event *e, struct sequences *q, const struct p
  * Slots: 0 is the counter, 1 to 8 are extra counters. Without memory sets the budget's error. */
 #define EXTRA_COUNTERS_MAX 8
 #define SLOT_THREAD_TIME 16
-#define SLOT_INSTRUCTIONS 17
-void event_value_set(struct import *im, const uint8_t *packet, unsigned slot, double value);
 /* Returns false if the event has no such value. */
 bool event_value_get(struct import *im, const uint8_t *packet, unsigned slot, double *ret);
 void event_values_deinit(struct import *im);
@@ -81,7 +79,7 @@ struct extra_counter {
 bool track_event_list_extras(struct import *im, struct machine *m, const struct track_event *e,
 			     struct extra_counter extras[static EXTRA_COUNTERS_MAX], size_t *ret_n);
 
-/* track_event_tokens.c: reads an event in the file's order. Returns false, and counts it, if the
+/* Reads an event in the file's order. Returns false, and counts it, if the
  * event is dropped. */
 bool tokens_track_event(struct import *im, struct machine *m, const struct packet *p,
 			struct packet_sequence_info *seq, const uint8_t *packet);
@@ -95,30 +93,10 @@ int tokens_track_event_time(struct import *im, struct machine *m, const struct p
 void rows_track_event(struct import *im, struct machine *m, int64_t ts, const struct packet *p,
 		      const uint8_t *packet, uint32_t state);
 
-/* track_event_owner.c: finds the event's track, thread and process. Returns false for an event without
- * any of them. */
-bool track_event_find_owner(struct import *im, struct machine *m, struct track_event *e);
-/* Returns the row of the event's track, made at the first use; NULL_U32: there is none. */
-uint32_t track_event_track_row(struct import *im, struct machine *m, struct track_event *e,
-			       enum slice_step step);
-
 /* track_event_args.c: adds the event's arguments to im->args. earlier: those that the slice has
  * from its begin; may be NULL. */
 void track_event_add_args(struct import *im, struct machine *m, const struct track_event *e,
 			  const struct arg_builder *earlier);
-
-/* legacy_events.c: the parts of an older program's event. */
-void legacy_event_read(struct track_event *e, const struct pb_field *message);
-/* Returns true for an instant of a process or of everything, which has a track of its own. */
-bool legacy_event_is_scoped(const struct legacy_event *l);
-bool legacy_event_is_of_process(const struct legacy_event *l);
-/* Returns the row of the track of a scoped instant. */
-uint32_t legacy_event_track_row(struct import *im, struct machine *m, const struct track_event *e);
-/* Adds the flow of the event's bind_id to a slice. */
-void legacy_event_add_flow(struct import *im, const struct legacy_event *l, uint32_t slice);
-/* Renames a thread or process as an event M (metadata) says. Returns false for an event without a
- * name, or without the thread or process. */
-bool legacy_event_rename(struct import *im, struct machine *m, const struct track_event *e);
 
 /* proto_fields.c: messages that an ExtensionDescriptor describes. */
 void tokens_extension_descriptor(struct import *im, const struct pb_field *f);

@@ -1,15 +1,220 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Makes rows of track events in the order of time: slices, instants, counters, flows. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "analyze/import/call_stacks.h"
-#include "analyze/import/flows.h"
 #include "analyze/import/import_steps.h"
 #include "analyze/import/slices.h"
-#include "analyze/import/states.h"
 #include "analyze/import/track_event.h"
+#include "analyze/import/tracks.h"
 #include "analyze/store/stack_columns.h"
 #include "gen/fields.h"
+
+/*
+ * Parts of events of older programs, which say what they are by a letter (LegacyEvent.phase): B and
+ * E begin and end a slice, X is a whole one, i, I and R are instants, M names a thread or a process.
+ */
+
+#define SCOPE_OF_EVERYTHING 1 /* InstantEventScope */
+#define SCOPE_OF_PROCESS 2
+#define DIRECTION_IN 1 /* FlowDirection */
+#define DIRECTION_OUT 2
+#define DIRECTION_BOTH 3
+
+/* Returns true for an instant of a process or of everything, which has a track of its own. */
+static bool legacy_event_is_scoped(const struct legacy_event *l)
+{
+	return l->has_phase && (l->phase == 'i' || l->phase == 'I') &&
+	       (l->scope == SCOPE_OF_PROCESS || l->scope == SCOPE_OF_EVERYTHING);
+}
+
+static bool legacy_event_is_of_process(const struct legacy_event *l)
+{
+	return l->scope == SCOPE_OF_PROCESS;
+}
+
+/* Returns the row of the track of a scoped instant. */
+static uint32_t legacy_event_track_row(struct import *im, struct machine *m,
+				       const struct track_event *e)
+{
+	static const struct track_type process_type = {
+		"chrome_process_instant", NULL, false, {{"upid", false}}};
+	static const struct track_type global_type = {
+		"legacy_chrome_global_instants", NULL, false, {{NULL, false}}};
+	struct arg_builder b = {.n = 0};
+	int64_t upid = e->upid;
+	uint32_t row, key;
+
+	row = legacy_event_is_of_process(&e->legacy)
+		      ? tracks_get(im, m, &process_type, NULL_U32, &upid)
+		      : tracks_get(im, m, &global_type, NULL_U32, NULL);
+	key = strings_intern_z(&im->store->strings, "source");
+	arg_builder_add(
+		im->store, &b,
+		&(struct stored_arg){.key = key,
+				     .flat_key = key,
+				     .type = ARG_STRING,
+				     .value = strings_intern_z(&im->store->strings, "chrome")});
+	table_set_u32(import_table(im, TABLE_TRACK), TRACK_SOURCE_ARGS, row,
+		      arg_sets_add(im->store, &b));
+	free(b.args);
+	return row;
+}
+
+/* Adds the flow of the event's bind_id to a slice. */
+static void legacy_event_add_flow(struct import *im, const struct legacy_event *l, uint32_t slice)
+{
+	enum stat_number failure = STAT_FLOW_WITHOUT_DIRECTION;
+	bool added = false;
+
+	if (!l->has_bind_id)
+		return;
+	if (l->flow == DIRECTION_OUT) {
+		failure = STAT_FLOW_DUPLICATE_ID;
+		added = flows_begin(im, l->bind_id, slice);
+	} else if (l->flow == DIRECTION_BOTH) {
+		failure = STAT_FLOW_STEP_WITHOUT_START;
+		added = flows_add_arrow(im, l->bind_id, slice, FLOW_FROM_HERE);
+	} else if (l->flow == DIRECTION_IN) {
+		failure = STAT_FLOW_END_WITHOUT_START;
+		added = flows_add_arrow(im, l->bind_id, slice, FLOW_FROM_THERE);
+	}
+	if (!added)
+		stats_add(im->store, failure, STAT_NO_INDEX, 1);
+}
+
+/* Sets *ret to the text of the event's first annotation, which may be empty. Returns false if the
+ * event has no annotation. */
+static bool first_text(const struct track_event *e, struct pb_field *ret)
+{
+	*ret = (struct pb_field){.id = 0};
+	pb_for_each (f, &e->message) {
+		if (f.id != PB_TRACK_EVENT_DEBUG_ANNOTATIONS || !f.data)
+			continue;
+		pb_read(&f, PB_TO(PB_DEBUG_ANNOTATION_STRING_VALUE, ret));
+		return true;
+	}
+	return false;
+}
+
+/* Renames a thread or process as an event M (metadata) says. Returns false for an event without a
+ * name, or without the thread or process. */
+static bool legacy_event_rename(struct import *im, struct machine *m, const struct track_event *e)
+{
+	struct strings *s = &im->store->strings;
+	const char *what = e->name == NULL_U32 ? "" : strings_get(s, e->name);
+	bool is_thread = !strcmp(what, "thread_name"), is_process = !strcmp(what, "process_name");
+	struct pb_field text;
+
+	if (!is_thread && !is_process)
+		return e->name != NULL_U32; /* a kind that is not imported */
+	if ((is_thread ? e->utid : e->upid) == NULL_U32 || !first_text(e, &text))
+		return false;
+	if (!text.len)
+		return true;
+	if (is_thread)
+		tasks_name_thread(&m->tasks, e->utid, strings_intern(s, text.data, text.len),
+				  THREAD_BY_TYPE);
+	else
+		tasks_name_process(&m->tasks, e->upid, strings_intern(s, text.data, text.len),
+				   PROCESS_BY_DESCRIPTOR);
+	return true;
+}
+
+/*
+ * Finds the track, the thread and the process of a track event. An event with a uuid belongs to the
+ * track that a descriptor describes. Events of older programs have no uuid, and belong to the thread
+ * of their sequence, or to the thread that they name (LegacyEvent.pid_override, tid_override).
+ */
+
+/* The tid of an event that names only a process. */
+#define NO_TID (-1)
+
+/* Sets the thread and process of an event without a uuid. Returns false for the numbers of the idle
+ * thread. */
+static bool set_thread_of_event(struct machine *m, struct track_event *e)
+{
+	const struct sequence_thread *t = &sequences_state(&m->sequences, e->state)->thread;
+	const struct legacy_event *l = &e->legacy;
+	int64_t pid = l->has_pid ? l->pid : t->pid;
+	int64_t tid = l->has_tid ? l->tid : l->has_pid ? NO_TID : t->tid;
+
+	e->on_thread = true;
+	if (!pid || !tid)
+		return false;
+	e->utid = tasks_get_thread_of_process(&m->tasks, tid, pid);
+	e->upid = tasks_upid(&m->tasks, e->utid);
+	return true;
+}
+
+/* Sets the track, thread and process of an event with a uuid, which is not 0. */
+static bool set_track_of_event(struct import *im, struct machine *m, struct track_event *e)
+{
+	const struct sequence_thread *t = &sequences_state(&m->sequences, e->state)->thread;
+	struct described_track *d = described_get_for_event(im, m, e->track, e->seq);
+	uint32_t writer;
+
+	if (!d)
+		return false;
+	e->described = d;
+	if (d->owner == OWNER_THREAD) {
+		e->utid = d->owner_id;
+		e->upid = tasks_upid(&m->tasks, e->utid);
+		return true;
+	}
+	if (d->owner == OWNER_PROCESS)
+		e->upid = d->owner_id;
+	if (!t->known)
+		return true;
+	writer = tasks_get_thread_of_process(&m->tasks, t->tid, t->pid);
+	if (d->owner == OWNER_NONE || tasks_upid(&m->tasks, writer) == d->owner_id)
+		e->writer = writer;
+	return true;
+}
+
+/* track_event_rows.c: finds the event's track, thread and process. Returns false for an event without
+ * any of them. */
+static bool track_event_find_owner(struct import *im, struct machine *m, struct track_event *e)
+{
+	const struct sequence_thread *t = &sequences_state(&m->sequences, e->state)->thread;
+	const struct legacy_event *l = &e->legacy;
+
+	e->utid = e->upid = e->writer = NULL_U32;
+	if (e->track) {
+		if (!set_track_of_event(im, m, e))
+			return false;
+	} else if (l->has_pid || (t->known && (!e->names_track || !e->has_type || l->has_tid))) {
+		if (!set_thread_of_event(m, e))
+			return false;
+	}
+	if (!l->has_phase || (l->phase != 'i' && l->phase != 'I'))
+		return true;
+	if (!legacy_event_is_scoped(l))
+		return e->utid != NULL_U32;
+	e->writer = e->utid;
+	e->utid = NULL_U32;
+	return e->upid != NULL_U32 || !legacy_event_is_of_process(l);
+}
+
+/* Returns the row of the event's track, made at the first use; NULL_U32: there is none. */
+static uint32_t track_event_track_row(struct import *im, struct machine *m, struct track_event *e,
+				      enum slice_step step)
+{
+	uint32_t row;
+
+	if (e->on_thread && !legacy_event_is_scoped(&e->legacy))
+		return tracks_get_thread_track(im, m, e->utid);
+	if (!e->on_thread) {
+		struct described_track *d =
+			e->described ? e->described : described_get_for_event(im, m, 0, NULL);
+
+		row = d ? described_slice_row(im, m, d, e->name, step) : NULL_U32;
+		if (!legacy_event_is_scoped(&e->legacy))
+			return row;
+	}
+	return legacy_event_track_row(im, m, e);
+}
 
 static void count_parser_error(struct import *im)
 {

@@ -43,3 +43,56 @@ void tracks_deinit(struct import *im);
 /* Adds a value of a counter at ts (ns), and returns its row. args: id of a set, or NULL_U32. */
 uint32_t rows_add_counter(struct import *im, int64_t ts, uint32_t track, double value,
 			  uint32_t args);
+
+/*
+ * Tracks of one name whose slices may overlap. Slices of one cookie nest on one track; slices of
+ * different cookies that are open at one time are on different tracks. So a group has as many
+ * tracks as cookies had open slices at one time. Each track has a slot. A new cookie takes over the
+ * slot with the lowest index that has no open slices.
+ */
+
+struct track_group;
+
+struct track_slot {
+	struct track_group *group;
+	int64_t cookie;
+	uint32_t open; /* open slices: the caller adds to it, track_slot_set_open() makes it less */
+	uint32_t track; /* NULL_U32: not made yet */
+	uint32_t index; /* in the group */
+};
+
+/* Returns the group; makes it at its first use. NULL without memory. The last dimension of the type
+ * must be the index of a track in its group; values: those of the other dimensions. */
+struct track_group *track_groups_get(struct import *im, struct machine *m,
+				     const struct track_type *type, const int64_t *values);
+/* Returns the slot of a cookie; NULL without memory. It is the cookie's until the next call. */
+struct track_slot *track_group_get_slot(struct import *im, struct track_group *g, int64_t cookie);
+/* Returns the slot of a cookie; NULL if no slot has the cookie. */
+struct track_slot *track_group_find_slot(struct track_group *g, int64_t cookie);
+/* Sets how many slices of the slot are still open. */
+void track_slot_set_open(struct track_slot *slot, uint32_t still_open);
+/* Makes the slot's track, which must not be made yet. */
+void track_group_make_track(struct import *im, struct machine *m, struct track_group *g,
+			    struct track_slot *slot, uint32_t name);
+void track_groups_deinit(struct import *im);
+
+/*
+ * Counters of the process of a thread whose process may become known after the event. Their tracks
+ * are made at the end of the trace. Until then their rows of `counter` have the number of an entry
+ * in place of a track.
+ */
+
+/* The type of the track is by_process, with the upid as first dimension; or by_thread, with the
+ * utid, if the process stays unknown. keys: the further dimensions, strings. */
+struct late_counter {
+	const struct track_type *by_process, *by_thread;
+	uint32_t name; /* a string */
+	uint32_t keys[2];
+};
+
+/* Adds a value of a counter of the thread's process. */
+void late_tracks_add_value(struct import *im, struct machine *m, int64_t ts, uint32_t utid,
+			   const struct late_counter *c, double value);
+/* At the end: makes the tracks and sets them in the rows. */
+void late_tracks_finish(struct import *im);
+void late_tracks_deinit(struct import *im);
