@@ -540,6 +540,18 @@ static size_t put_idle_sources(const struct record_facts *f, struct strbuf *line
 	return n;
 }
 
+static void put_unread(const char *name, struct strbuf *lines)
+{
+	static const char callers[] = "linux.perf callers: ";
+
+	if (str_starts(name, callers))
+		strbuf_printf(lines, "callers in programs without frame pointers: %s\n",
+			      name + strlen(callers));
+	else
+		strbuf_printf(lines, "%s of %s\n",
+			      str_starts(name, "linux.perf: ") ? "samples" : "counters", name);
+}
+
 size_t record_put_missing(const struct record_facts *f, struct strbuf *ret)
 {
 	struct strbuf lines = {0};
@@ -564,11 +576,7 @@ size_t record_put_missing(const struct record_facts *f, struct strbuf *ret)
 	if (f->idle)
 		n += missing_events_write_idle(f->idle, f->events, &lines);
 	for (size_t i = 0; i < f->scan->sources.unread.n; i++, n++)
-		strbuf_printf(&lines, "%s of %s\n",
-			      str_starts(f->scan->sources.unread.names[i], "linux.perf: ")
-				      ? "samples"
-				      : "counters",
-			      f->scan->sources.unread.names[i]);
+		put_unread(f->scan->sources.unread.names[i], &lines);
 	for (size_t i = 0; i < f->scan->sources.uncounted.n; i++, n++)
 		strbuf_printf(&lines, "eBPF counters: %s\n", f->scan->sources.uncounted.names[i]);
 	n += missing_events_write(f->config, &f->scan->ftrace, f->events, &lines);

@@ -4,10 +4,12 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <linux/perf_event.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/core/mem.h"
@@ -196,6 +198,13 @@ void ebpf_object_leave_out_map(struct ebpf_object *o, const char *map)
 		bpf_map__set_autocreate(m, false);
 }
 
+int ebpf_object_use_map(struct ebpf_object *o, const char *map, int fd)
+{
+	struct bpf_map *m = bpf_object__find_map_by_name(o->obj, map);
+
+	return m ? bpf_map__reuse_fd(m, fd) : -ENOENT;
+}
+
 bool ebpf_object_has_map(const struct ebpf_object *o, const char *map)
 {
 	return bpf_object__find_map_by_name(o->obj, map) != NULL;
@@ -313,6 +322,15 @@ int ebpf_object_attach(struct ebpf_object *o, struct err_text *e)
 			return object_error(o, -errno, "attached", e);
 	}
 	return 0;
+}
+
+int ebpf_object_attach_to_event(const struct ebpf_object *o, const char *program, int event)
+{
+	const struct bpf_program *p = bpf_object__find_program_by_name(o->obj, program);
+
+	if (!p)
+		return -ENOENT;
+	return ioctl(event, PERF_EVENT_IOC_SET_BPF, bpf_program__fd(p)) < 0 ? -errno : 0;
 }
 
 int ebpf_object_open_iterator(const struct ebpf_object *o, const char *program)

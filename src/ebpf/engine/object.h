@@ -38,6 +38,8 @@ int ebpf_object_open(const struct ebpf_image *image, struct ebpf_object **ret, s
 /* Call it before the load. Maps and programs that do not exist are ignored. */
 void ebpf_object_resize(struct ebpf_object *o, const char *map, uint32_t max_entries);
 void ebpf_object_leave_out_map(struct ebpf_object *o, const char *map);
+/* Uses a map that exists, such as one that several objects share. Returns 0 or -errno. */
+int ebpf_object_use_map(struct ebpf_object *o, const char *map, int fd);
 bool ebpf_object_has_map(const struct ebpf_object *o, const char *map);
 /* Leaves out a program, such as one whose tracepoint the kernel lacks. */
 void ebpf_object_leave_out_program(struct ebpf_object *o, const char *program);
@@ -58,6 +60,11 @@ void ebpf_object_set_constants(struct ebpf_object *o, const char *section, const
 int ebpf_object_load(struct ebpf_object *o, const struct ebpf_scope *s, uint32_t switches,
 		     struct err_text *e);
 int ebpf_object_attach(struct ebpf_object *o, struct err_text *e);
+/*
+ * Attaches a program of a section "perf_event" to an event of perf_event_open(), until its
+ * descriptor is closed. Returns 0 or -errno.
+ */
+int ebpf_object_attach_to_event(const struct ebpf_object *o, const char *program, int event);
 /*
  * Runs an attached program of a section "iter/...". Returns a descriptor from which its output is
  * read, and which the caller closes, or -errno.

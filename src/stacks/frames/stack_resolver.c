@@ -377,28 +377,26 @@ static void stack_walk_add(struct stack_walk *w, int frame)
 		w->frames[w->n++] = (uint32_t)frame;
 }
 
-static void stack_walk_add_kernel(struct stack_walk *w, struct stack_resolver *r, uint64_t address,
-				  bool is_caller)
+/* Returns an address in the call instruction of a caller. */
+static uint64_t address_of_call(uint64_t address, bool is_caller)
+{
+	return is_caller && address > CALL_SIZE ? address - CALL_SIZE : address;
+}
+
+static void stack_walk_add_kernel(struct stack_walk *w, struct stack_resolver *r, uint64_t address)
 {
 	const struct symbol_table *table = symbol_cache_table(&r->symbols);
 	char name[SYMBOL_TABLE_NAME_MAX + 1];
-	size_t len;
-
-	if (is_caller && address > CALL_SIZE)
-		address -= CALL_SIZE;
-	len = table ? symbol_table_find_name(table, address, name) : 0;
+	size_t len = table ? symbol_table_find_name(table, address, name) : 0;
 	stack_walk_add(w, stacks_add_kernel_frame(&r->stacks, name, len));
 }
 
-/* Returns false if the address has no mapping. */
+/* Returns false if the address has no mapping. The address of a caller is in its call. */
 static bool stack_walk_add_user(struct stack_walk *w, struct stack_resolver *r,
 				const struct address_space *a, uint64_t address, bool is_caller)
 {
-	const struct process_mapping *m;
+	const struct process_mapping *m = address_space_find(a, address);
 
-	if (is_caller && address > CALL_SIZE)
-		address -= CALL_SIZE;
-	m = address_space_find(a, address);
 	if (m)
 		stack_walk_add(w, stacks_add_user_frame(&r->stacks, m, address));
 	else if (!is_caller)
@@ -422,13 +420,29 @@ void stack_walk_add_chain(struct stack_walk *w, struct stack_resolver *r,
 			is_caller = false;
 			continue;
 		}
+		address = address_of_call(address, is_caller);
 		if (context == (uint64_t)PERF_CONTEXT_KERNEL)
-			stack_walk_add_kernel(w, r, address, is_caller);
+			stack_walk_add_kernel(w, r, address);
 		else if (context == (uint64_t)PERF_CONTEXT_USER &&
 			 !stack_walk_add_user(w, r, a, address, is_caller))
 			break;
 		is_caller = true;
 	}
+}
+
+void stack_walk_add_kernel_stack(struct stack_walk *w, struct stack_resolver *r,
+				 const uint64_t *addresses, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		stack_walk_add_kernel(w, r, address_of_call(addresses[i], i > 0));
+}
+
+void stack_walk_add_user_stack(struct stack_walk *w, struct stack_resolver *r,
+			       const struct address_space *a, const uint64_t *addresses, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!stack_walk_add_user(w, r, a, addresses[i], i > 0))
+			return;
 }
 
 uint32_t stack_walk_end(struct stack_walk *w, struct stack_resolver *r)

@@ -100,5 +100,13 @@ struct stack_walk {
  */
 void stack_walk_add_chain(struct stack_walk *w, struct stack_resolver *r,
 			  const struct address_space *a, const uint64_t *addresses, size_t n);
+/*
+ * Add the addresses of a stack that a BPF program took: of the kernel, as bpf_get_stack() returns
+ * them, or of a process, as bpf/unwind.h does.
+ */
+void stack_walk_add_kernel_stack(struct stack_walk *w, struct stack_resolver *r,
+				 const uint64_t *addresses, size_t n);
+void stack_walk_add_user_stack(struct stack_walk *w, struct stack_resolver *r,
+			       const struct address_space *a, const uint64_t *addresses, size_t n);
 /* Returns the number of the stack + 1; 0: it has no frames, or memory runs out. */
 uint32_t stack_walk_end(struct stack_walk *w, struct stack_resolver *r);

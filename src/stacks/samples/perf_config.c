@@ -188,6 +188,10 @@ static void set_stacks(struct perf_config *c, const Pb__PerfEventConfig *m)
 
 	c->has_user_frames = s ? s->user_frames != PB__PERF_EVENT_CONFIG__UNWIND_MODE__UNWIND_SKIP
 			       : !m->timebase;
+	c->unwinds =
+		s ? s->user_frames == PB__PERF_EVENT_CONFIG__UNWIND_MODE__UNWIND_DWARF ||
+				s->user_frames == PB__PERF_EVENT_CONFIG__UNWIND_MODE__UNWIND_UNKNOWN
+		  : c->has_user_frames;
 	c->has_kernel_frames = s ? s->kernel_frames : m->kernel_frames && !m->timebase;
 	c->has_stacks = c->has_user_frames || c->has_kernel_frames;
 	if (c->has_stacks)

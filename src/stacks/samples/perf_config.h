@@ -24,6 +24,7 @@ struct perf_config {
 	char filter[1024]; /* of a tracepoint; empty: none */
 	clockid_t clock; /* of the samples */
 	bool has_stacks, has_kernel_frames, has_user_frames;
+	bool unwinds; /* programs without frame pointers: user_frames is UNWIND_DWARF or unset */
 	uint32_t ring_pages; /* a power of two */
 	uint32_t read_ms;
 	const Pb__PerfEventConfig *message; /* borrowed: what the config was read from */

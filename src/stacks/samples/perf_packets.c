@@ -126,16 +126,20 @@ void perf_packets_write(struct perf_session *s)
 		s->has_state = false;
 }
 
+/* The summary of a recording recognises both (cli/report/summary.c). */
 void perf_packets_write_refusal(struct perf_session *s)
 {
 	struct pb_enc *e = writer_begin(s->writer);
 
 	pb_enc_u64(e, PB_TRACE_PACKET_TIMESTAMP, clock_boot_ns());
 	pb_enc_open(e, PB_TRACE_PACKET_POLLED_COUNTERS_STATS);
-	pb_enc_str(e, PB_POLLED_COUNTERS_STATS_SOURCE, "linux.perf");
+	pb_enc_str(e, PB_POLLED_COUNTERS_STATS_SOURCE,
+		   s->refusal ? "linux.perf" : "linux.perf callers");
 	pb_enc_open(e, PB_POLLED_COUNTERS_STATS_READ_FAILURES);
-	pb_enc_str(e, PB_POLLED_COUNTERS_STATS_READ_FAILURE_PATH, s->refused.text);
-	pb_enc_u64(e, PB_POLLED_COUNTERS_STATS_READ_FAILURE_ERROR, (uint64_t)-s->refusal);
+	pb_enc_str(e, PB_POLLED_COUNTERS_STATS_READ_FAILURE_PATH,
+		   s->refusal ? s->refused.text : s->by_frame_pointers.text);
+	pb_enc_u64(e, PB_POLLED_COUNTERS_STATS_READ_FAILURE_ERROR,
+		   (uint64_t) - (s->refusal ? s->refusal : s->no_program));
 	pb_enc_close(e);
 	pb_enc_close(e);
 	writer_end(s->writer);

@@ -8,6 +8,7 @@
 #include "base/core/mem.h"
 #include "base/system/log.h"
 #include "base/system/outside_reads.h"
+#include "bpf/unwind.h"
 #include "stacks/frames/mapping_records.h"
 #include "stacks/samples/perf_session.h"
 
@@ -64,6 +65,22 @@ static uint32_t add_sample_stack(struct perf_session *s, const uint64_t *chain, 
 	return stack_walk_end(&w, &s->resolver);
 }
 
+/*
+ * The same of a sample of the program. A walk by frame pointers has the error that says so if it
+ * has no other one.
+ */
+static uint32_t add_program_stack(struct perf_session *s, const struct stack_sample *from,
+				  const struct address_space *a, uint8_t *ret_error)
+{
+	const uint64_t *addresses = (const uint64_t *)from->addresses;
+	struct stack_walk w = {.n = 0};
+
+	stack_walk_add_kernel_stack(&w, &s->resolver, addresses, from->n_kernel);
+	stack_walk_add_user_stack(&w, &s->resolver, a, addresses + from->n_kernel, from->n_user);
+	*ret_error = w.error ? w.error : from->is_by_kernel ? (uint8_t)UNWIND_NO_ROWS : from->error;
+	return stack_walk_end(&w, &s->resolver);
+}
+
 static uint8_t cpu_mode(uint16_t misc)
 {
 	switch (misc & PERF_RECORD_MISC_CPUMODE_MASK) {
@@ -82,36 +99,70 @@ static uint8_t cpu_mode(uint16_t misc)
 	}
 }
 
+/*
+ * Begins a sample of the process. Returns 0; -EAGAIN if it has to wait for an answer; -ENOENT if it
+ * is not wanted or there is no memory, which is counted.
+ */
+static int begin_sample(struct perf_session *s, const struct perf_sample *sample,
+			struct address_space **ret)
+{
+	struct address_space *a = address_spaces_get(&s->resolver.spaces, (int32_t)sample->pid);
+
+	if (!a ||
+	    array_reserve(&s->samples, &s->cap_samples, s->n_samples + 1, sizeof(*sample)) < 0) {
+		perf_packets_write_lost(s, sample->cpu, 1);
+		return -ENOENT;
+	}
+	if (!perf_records_check_wanted(s, a))
+		return -ENOENT;
+	if (sample->pid && !stack_resolver_has_maps(&s->resolver, a, sample->tid))
+		return -EAGAIN;
+	*ret = a;
+	return 0;
+}
+
 /* Returns false if the record has to wait for an answer. */
 static bool handle_sample(struct perf_session *s, const struct cpu_ring *ring,
 			  const struct sample_record *r)
 {
 	size_t before = ring->counts_lost ? 1 : 0, min = before + (s->perf.has_stacks ? 1 : 0),
 	       room;
+	struct perf_sample sample = {.time = r->time,
+				     .count = r->count,
+				     .cpu = r->cpu,
+				     .pid = r->pid,
+				     .tid = r->tid,
+				     .mode = cpu_mode(r->header.misc)};
 	struct address_space *a;
-	struct perf_sample sample;
+	int error;
 
 	if (r->header.size < offsetof(struct sample_record, rest) + min * sizeof(*r->rest))
 		return true;
 	room = (r->header.size - offsetof(struct sample_record, rest)) / sizeof(*r->rest) - min;
-	a = address_spaces_get(&s->resolver.spaces, (int32_t)r->pid);
-	if (!a ||
-	    array_reserve(&s->samples, &s->cap_samples, s->n_samples + 1, sizeof(sample)) < 0) {
-		perf_packets_write_lost(s, ring->cpu, 1);
-		return true;
-	}
-	if (!perf_records_check_wanted(s, a))
-		return true;
-	if (r->pid && !stack_resolver_has_maps(&s->resolver, a, r->tid))
-		return false;
-	sample = (struct perf_sample){.time = r->time,
-				      .count = r->count,
-				      .cpu = r->cpu,
-				      .pid = r->pid,
-				      .tid = r->tid,
-				      .mode = cpu_mode(r->header.misc)};
+	error = begin_sample(s, &sample, &a);
+	if (error < 0)
+		return error != -EAGAIN;
 	if (s->perf.has_stacks)
 		sample.stack = add_sample_stack(s, r->rest + before, room, a, &sample.unwind_error);
+	s->samples[s->n_samples++] = sample;
+	return true;
+}
+
+/* The same for a sample of the program. */
+static bool handle_program_sample(struct perf_session *s, const struct stack_sample *from)
+{
+	struct perf_sample sample = {.time = from->time,
+				     .count = from->count,
+				     .cpu = from->cpu,
+				     .pid = from->pid,
+				     .tid = from->tid,
+				     .mode = from->is_user ? MODE_USER : MODE_KERNEL};
+	struct address_space *a;
+	int error = begin_sample(s, &sample, &a);
+
+	if (error < 0)
+		return error != -EAGAIN;
+	sample.stack = add_program_stack(s, from, a, &sample.unwind_error);
 	s->samples[s->n_samples++] = sample;
 	return true;
 }
@@ -166,20 +217,51 @@ static void report_broken_rings(struct perf_session *s)
 	}
 }
 
+static void report_program_losses(struct perf_session *s)
+{
+	if (!s->program || sample_program_read_lost(s->program) < 0)
+		return;
+	for (unsigned i = 0; i < s->rings.n; i++) {
+		uint64_t n = sample_program_take_lost(s->program, s->rings.items[i].cpu);
+
+		if (n)
+			perf_packets_write_lost(s, s->rings.items[i].cpu, n);
+	}
+}
+
+/*
+ * Handles the oldest record of all rings, up to that time. Returns 0; -EAGAIN if it has to wait for
+ * an answer; -ENOENT if there is none.
+ */
+static int handle_oldest(struct perf_session *s, uint64_t until)
+{
+	struct cpu_ring *r = cpu_rings_earliest(&s->rings, until);
+	const struct stack_sample *p = s->program ? sample_program_peek(s->program) : NULL;
+
+	if (p && p->time <= until && (!r || p->time < r->time)) {
+		if (!handle_program_sample(s, p))
+			return -EAGAIN;
+		sample_program_consume(s->program);
+		return 0;
+	}
+	if (!r)
+		return -ENOENT;
+	if (!handle_perf_record(s, r, cpu_ring_peek(r)))
+		return -EAGAIN;
+	cpu_ring_consume(r);
+	return 0;
+}
+
 bool perf_records_read(struct perf_session *s)
 {
 	uint64_t until = s->reads_all ? UINT64_MAX : clock_ns(s->perf.clock) - CPU_RINGS_DELAY_NS;
-	struct cpu_ring *r;
-	bool at_end = true;
+	int r = 0;
 
 	cpu_rings_refresh(&s->rings);
-	while (at_end && s->n_samples < PERF_SAMPLES_MAX && !stacks_is_full(&s->resolver.stacks) &&
-	       (r = cpu_rings_earliest(&s->rings, until))) {
-		at_end = handle_perf_record(s, r, cpu_ring_peek(r));
-		if (at_end)
-			cpu_ring_consume(r);
-	}
+	while (r == 0 && s->n_samples < PERF_SAMPLES_MAX && !stacks_is_full(&s->resolver.stacks))
+		r = handle_oldest(s, until);
 	report_broken_rings(s);
+	report_program_losses(s);
 	cpu_rings_release(&s->rings);
-	return at_end;
+	return r != -EAGAIN;
 }

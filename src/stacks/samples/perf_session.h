@@ -6,11 +6,13 @@
 #include "stacks/frames/cpu_rings.h"
 #include "stacks/frames/stack_resolver.h"
 #include "stacks/samples/perf_config.h"
+#include "stacks/samples/sample_program.h"
 
 /*
  * One instance of linux.perf: what the files of this room share.
  *
  *	perf_source.c    its life, and when the rings are read
+ *	perf_events.c    the events of the CPUs, and the program that takes their samples
  *	perf_records.c   records of the rings, in order of time, to mappings and samples
  *	perf_packets.c   samples to packets
  *	perf_tasks.c     threads and their new names, for linux.process_stats
@@ -46,6 +48,14 @@ struct perf_session {
 	bool is_publisher; /* of the threads of samples, for linux.process_stats */
 	struct writer *writer; /* owned */
 	struct cpu_rings rings;
+	/* Writes the samples to a ring of its own; owned. NULL: the kernel writes them to `rings`. */
+	struct sample_program *program;
+	struct event *program_wakeup; /* owned */
+	void (*half_full)(int fd, short what, void *ctx); /* a ring is; ctx: the session */
+	/* Why the program is not used though the config asks for its stacks, and -errno; empty: it
+	 * is. */
+	struct err_text by_frame_pointers;
+	int no_program;
 	struct event *tick; /* owned */
 	struct stack_resolver resolver;
 	struct perf_sample *samples; /* owned; of the round */
@@ -65,6 +75,12 @@ struct perf_session {
 	uint64_t n_written, n_lost, n_throttled; /* for the log */
 };
 
+/* Opens the events, disabled. Returns 0, or -errno, which is logged. */
+int perf_events_open(struct perf_session *s);
+/* Enables or disables them. Returns 0, or -errno of the last failure. */
+int perf_events_enable(struct perf_session *s, bool yes);
+void perf_events_close(struct perf_session *s);
+
 /*
  * Reads records until the rings are empty (younger ones stay, see CPU_RINGS_DELAY_NS),
  * PERF_SAMPLES_MAX is reached, the stacks are full, or an answer is needed. Returns false if it
@@ -80,7 +96,7 @@ void perf_tasks_publish(struct perf_session *s);
 
 /* Writes the samples of the round. */
 void perf_packets_write(struct perf_session *s);
-/* Writes that there are no samples, and why. */
+/* Writes why there are no samples, or no stacks of programs without frame pointers. */
 void perf_packets_write_refusal(struct perf_session *s);
 /* Writes that n records of the CPU are missing. */
 void perf_packets_write_lost(struct perf_session *s, unsigned cpu, uint64_t n);

@@ -115,7 +115,7 @@ static void perf_source_on_tick(evutil_socket_t fd, short what, void *ctx)
 	perf_source_run(s);
 }
 
-static void on_half_full(evutil_socket_t fd, short what, void *ctx)
+static void perf_source_on_half_full(evutil_socket_t fd, short what, void *ctx)
 {
 	(void)fd;
 	(void)what;
@@ -129,74 +129,6 @@ static void on_resolver_ready(void *ctx)
 
 /* ---- set up ---- */
 
-static bool is_chosen(const Pb__PerfEventConfig *m, unsigned cpu)
-{
-	for (size_t i = 0; i < m->n_target_cpu; i++)
-		if (m->target_cpu[i] == cpu)
-			return true;
-	return m->n_target_cpu == 0;
-}
-
-static int open_ring(struct perf_session *s, unsigned cpu)
-{
-	int error = cpu_rings_add(&s->rings, &s->perf.attr, cpu, &s->perf.ring_pages);
-
-	if (error == 0 && *s->perf.filter) {
-		error = cpu_ring_set_filter(&s->rings.items[s->rings.n - 1], s->perf.filter);
-		if (error < 0)
-			cpu_ring_close(&s->rings.items[--s->rings.n]);
-	}
-	return error;
-}
-
-static const char *advice_for_error(int error, const struct perf_config *c)
-{
-	if (error == -ENOENT || error == -EOPNOTSUPP || error == -ENODEV)
-		return c->attr.type == PERF_TYPE_HARDWARE
-			       ? "; this machine has no such hardware counter, use SW_CPU_CLOCK"
-			       : "; this machine has no such event";
-	if (error == -EINVAL && c->attr.freq)
-		return "; the frequency may be above kernel.perf_event_max_sample_rate";
-	if (error == -EACCES || error == -EPERM)
-		return "; it needs root, or CAP_PERFMON";
-	return "";
-}
-
-static int watch_rings(struct perf_session *s)
-{
-	int r = cpu_rings_watch(&s->rings, s->loop, on_half_full, s);
-
-	for (unsigned i = 0; r == 0 && i < s->rings.n; i++)
-		ds_yield_to_root(s->h, s->rings.items[i].wakeup);
-	return r;
-}
-
-/*
- * Opens the rings of the chosen CPUs; a CPU that is offline has no event. Returns 0 if there is a
- * ring and no CPU failed. With ignore_open_failure some CPUs may fail.
- */
-static int perf_source_open_rings(struct perf_session *s)
-{
-	int failed = -ENODEV;
-
-	if (cpu_rings_init(&s->rings) < 0)
-		return -ENOMEM;
-	for (unsigned cpu = 0; cpu < s->rings.n_cpus; cpu++) {
-		int error = is_chosen(s->perf.message, cpu) ? open_ring(s, cpu) : -ENODEV;
-
-		if (error == 0 || error == -ENODEV)
-			continue;
-		failed = error;
-		if (!s->perf.message->ignore_open_failure)
-			break;
-	}
-	if (s->rings.n > 0 && (failed == -ENODEV || s->perf.message->ignore_open_failure))
-		return watch_rings(s);
-	log_warn("linux.perf: perf_event_open: %s%s", strerror(-failed),
-		 advice_for_error(failed, &s->perf));
-	return failed;
-}
-
 static void perf_destroy(void *instance)
 {
 	struct perf_session *s = instance;
@@ -204,6 +136,7 @@ static void perf_destroy(void *instance)
 	if (!s)
 		return;
 	leave_bus(s);
+	perf_events_close(s);
 	cpu_rings_deinit(&s->rings);
 	event_freep(&s->tick);
 	stack_resolver_deinit(&s->resolver);
@@ -258,11 +191,9 @@ static int read_config_and_open(struct perf_session *s, const struct ds_env *env
 	int r = perf_source_read_config(s, env);
 
 	if (r == 0) {
-		r = perf_source_open_rings(s);
-		if (r < 0) {
-			cpu_rings_close(&s->rings);
+		r = perf_events_open(s);
+		if (r < 0)
 			(void)err_set(&s->refused, r, "perf_event_open");
-		}
 	}
 	if (r == 0)
 		return stack_resolver_join(&s->resolver, env->loop, env->proc_root,
@@ -288,6 +219,7 @@ static int perf_create(struct ds_handle *h, const struct ds_env *env,
 	r = stack_resolver_init(&s->resolver, env->loop, !ds_consumer_is_root(h));
 	if (r < 0)
 		return r;
+	s->half_full = perf_source_on_half_full;
 	s->tick = evtimer_new(env->loop, perf_source_on_tick, s);
 	s->writer = ds_writer_new(h);
 	if (!s->tick || !s->writer)
@@ -308,14 +240,14 @@ static void perf_start(void *instance)
 {
 	struct perf_session *s = instance;
 
-	int r = cpu_rings_enable(&s->rings, true);
+	int r = perf_events_enable(s, true);
 
 	s->is_started = true;
 	if (r < 0)
 		log_warn("linux.perf: not all events could be enabled: %s", strerror(-r));
-	if (s->refusal)
+	if (s->refusal || *s->by_frame_pointers.text)
 		perf_packets_write_refusal(s);
-	else
+	if (!s->refusal)
 		perf_source_on_tick(-1, 0, s);
 	ds_started(s->h);
 }
@@ -348,7 +280,7 @@ static void perf_stop(void *instance)
 {
 	struct perf_session *s = instance;
 
-	(void)cpu_rings_enable(&s->rings, false);
+	(void)perf_events_enable(s, false);
 	event_del(s->tick);
 	s->is_stopping = s->reads_all = true;
 	s->has_read = false;
@@ -361,7 +293,7 @@ const struct data_source perf_data_source = {
 	/* CAP_SYS_ADMIN: for kernels before 5.8, and to lower kptr_restrict; CAP_DAC_READ_SEARCH:
 	 * the numbers of tracepoints. */
 	.capabilities = 1ull << CAP_PERFMON | 1ull << CAP_SYSLOG | 1ull << CAP_SYS_ADMIN |
-			1ull << CAP_DAC_READ_SEARCH | 1ull << CAP_SYS_NICE,
+			1ull << CAP_DAC_READ_SEARCH | 1ull << CAP_SYS_NICE | 1ull << CAP_BPF,
 	.is_timely = true,
 	.create = perf_create,
 	.start = perf_start,

@@ -321,6 +321,92 @@ TEST_STATE(a_silent_reader_is_not_asked, setup, teardown, struct perf_session *s
 	assert_int_equal(asked.n_maps, 1);
 }
 
+/* ---- samples of the program ---- */
+
+static struct stack_sample *program_samples;
+static size_t n_program_samples;
+static uint64_t program_lost;
+
+const struct stack_sample *sample_program_peek(struct sample_program *p)
+{
+	return n_program_samples ? program_samples : NULL;
+}
+
+void sample_program_consume(struct sample_program *p)
+{
+	program_samples++;
+	n_program_samples--;
+}
+
+int sample_program_read_lost(struct sample_program *p)
+{
+	return 0;
+}
+
+uint64_t sample_program_take_lost(struct sample_program *p, unsigned cpu)
+{
+	uint64_t n = cpu == 1 ? program_lost : 0;
+
+	program_lost -= n;
+	return n;
+}
+
+#define PROGRAM_SAMPLE(at, ...)                                                                    \
+	{                                                                                          \
+		.time = (at), .pid = PID, .tid = PID, .is_user = 1, __VA_ARGS__                    \
+	}
+
+/* The mapping at 15 holds for the samples from 20 on. */
+TEST_STATE(samples_of_the_program_and_records_are_in_order_of_time, setup, teardown,
+	   struct perf_session *s)
+{
+	struct stack_sample samples[] = {
+		PROGRAM_SAMPLE(10, .n_user = 1, .addresses = {PROGRAM + 16}),
+		PROGRAM_SAMPLE(20, .n_user = 2, .addresses = {PROGRAM + 16, PROGRAM + 31}),
+		PROGRAM_SAMPLE(30, .n_user = 2, .addresses = {PROGRAM + 16, 7}),
+		PROGRAM_SAMPLE(40, .n_user = 1, .error = 6, .addresses = {PROGRAM + 16}),
+		PROGRAM_SAMPLE(50, .n_user = 1, .is_by_kernel = 1, .addresses = {PROGRAM + 16}),
+	};
+	static const uint8_t errors[] = {STACK_INVALID_MAP, STACK_COMPLETE, STACK_INVALID_MAP,
+					 STACK_TOO_MANY_FRAMES, 3};
+
+	s->program = (struct sample_program *)samples;
+	program_samples = samples;
+	n_program_samples = ARRAY_SIZE(samples);
+	address_spaces_exec(&s->resolver.spaces, PID);
+	map_record(s, 15, 7, 0);
+	assert_true(perf_records_read(s));
+	assert_int_equal(s->n_samples, ARRAY_SIZE(samples));
+	for (size_t i = 0; i < ARRAY_SIZE(samples); i++) {
+		assert_int_equal(s->samples[i].time, samples[i].time);
+		assert_int_equal(s->samples[i].unwind_error, errors[i]);
+		assert_int_equal(s->samples[i].mode, 2);
+	}
+	/* The address of a caller is in its call already. */
+	assert_int_equal(s->resolver.stacks.n_frames, 3);
+	assert_int_equal(s->resolver.stacks.frames[2].offset, 31);
+	s->program = NULL;
+}
+
+TEST_STATE(a_sample_of_the_program_waits_for_mappings, setup, teardown, struct perf_session *s)
+{
+	struct stack_sample one = PROGRAM_SAMPLE(10, .n_user = 1, .addresses = {PROGRAM + 16});
+
+	s->program = (struct sample_program *)&one;
+	program_samples = &one;
+	n_program_samples = 1;
+	program_lost = 5;
+	assert_false(perf_records_read(s));
+	assert_int_equal(n_program_samples, 1);
+	assert_int_equal(s->n_lost, 5);
+	answer_maps(s, PID, "/a");
+	assert_true(perf_records_read(s));
+	assert_int_equal(n_program_samples, 0);
+	assert_int_equal(s->samples[0].unwind_error, 0);
+	assert_int_equal(s->n_lost, 5);
+	s->program = NULL;
+}
+
 /* ---- names of tasks ---- */
 
 uint64_t ds_session_id(const struct ds_handle *h)

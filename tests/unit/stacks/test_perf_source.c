@@ -32,6 +32,35 @@ long sysconf(int name)
 	return name == _SC_NPROCESSORS_CONF || name == _SC_NPROCESSORS_ONLN ? 2 : __sysconf(name);
 }
 
+/* The program: it cannot be loaded, or not be attached. */
+static int new_error, attach_error;
+static unsigned n_programs;
+
+int sample_program_new(const struct sample_program_config *c, struct sample_program **ret,
+		       struct err_text *why)
+{
+	if (new_error)
+		return err_set(why, new_error, "no permission");
+	n_programs++;
+	*ret = (struct sample_program *)&n_programs;
+	return 0;
+}
+
+int sample_program_attach(struct sample_program *p, unsigned cpu, int event, const int *followers)
+{
+	return attach_error;
+}
+
+int sample_program_descriptor(const struct sample_program *p)
+{
+	return STDIN_FILENO;
+}
+
+void sample_program_free(struct sample_program *p)
+{
+	n_programs -= p != NULL;
+}
+
 bool writer_has_lost(const struct writer *w)
 {
 	return false;
@@ -42,6 +71,7 @@ static void *instance;
 
 SETUP
 {
+	new_error = attach_error = 0;
 	fake_reset();
 	env = (struct ds_env){.loop = event_base_new(), .proc_root = "/proc", .sys_root = "/sys"};
 	assert_true(env.loop);
@@ -51,6 +81,7 @@ TEARDOWN
 {
 	perf_data_source.destroy(instance);
 	instance = NULL;
+	assert_int_equal(n_programs, 0);
 	assert_false(fake.live);
 	event_base_free(env.loop);
 	fake_reset();
@@ -83,4 +114,71 @@ FIXTURE_TEST(a_refused_event_can_be_ignored)
 	config.perf_event_config = &perf;
 	assert_int_equal(perf_data_source.create(NULL, &env, &config, &instance), 0);
 	assert_int_not_equal(fcntl(first_fd, F_GETFD), -1);
+}
+
+/* ---- the program that unwinds ---- */
+
+static void create_for(Pb__PerfEventConfig__UnwindMode mode)
+{
+	Pb__DataSourceConfig config = PB__DATA_SOURCE_CONFIG__INIT;
+	Pb__PerfEventConfig perf = PB__PERF_EVENT_CONFIG__INIT;
+	Pb__PerfEventConfig__CallstackSampling stacks =
+		PB__PERF_EVENT_CONFIG__CALLSTACK_SAMPLING__INIT;
+
+	stacks.has_user_frames = true;
+	stacks.user_frames = mode;
+	perf.callstack_sampling = &stacks;
+	perf.has_ignore_open_failure = perf.ignore_open_failure = true;
+	config.perf_event_config = &perf;
+	assert_int_equal(perf_data_source.create(NULL, &env, &config, &instance), 0);
+}
+
+FIXTURE_TEST(the_program_takes_the_samples)
+{
+	struct perf_session *s;
+
+	create_for(PB__PERF_EVENT_CONFIG__UNWIND_MODE__UNWIND_DWARF);
+	s = instance;
+	assert_non_null(s->program);
+	assert_false(s->perf.attr.sample_type & PERF_SAMPLE_CALLCHAIN);
+	assert_string_equal(s->by_frame_pointers.text, "");
+}
+
+FIXTURE_TEST(frame_pointers_need_no_program)
+{
+	struct perf_session *s;
+
+	create_for(PB__PERF_EVENT_CONFIG__UNWIND_MODE__UNWIND_FRAME_POINTER);
+	s = instance;
+	assert_null(s->program);
+	assert_true(s->perf.attr.sample_type & PERF_SAMPLE_CALLCHAIN);
+}
+
+FIXTURE_TEST(without_the_program_the_kernel_samples_and_the_trace_says_why)
+{
+	struct perf_session *s;
+
+	new_error = -EPERM;
+	create_for(PB__PERF_EVENT_CONFIG__UNWIND_MODE__UNWIND_DWARF);
+	s = instance;
+	assert_null(s->program);
+	assert_int_equal(s->rings.n, 1);
+	assert_true(s->perf.attr.sample_type & PERF_SAMPLE_CALLCHAIN);
+	assert_string_equal(s->by_frame_pointers.text, "no permission");
+	perf_data_source.start(instance);
+	assert_true(fake_has(fake_packet_field(0), PB_TRACE_PACKET_POLLED_COUNTERS_STATS));
+}
+
+FIXTURE_TEST(an_event_that_takes_no_program_is_opened_again_without_it)
+{
+	struct perf_session *s;
+
+	attach_error = -EINVAL;
+	create_for(PB__PERF_EVENT_CONFIG__UNWIND_MODE__UNWIND_UNKNOWN);
+	s = instance;
+	assert_null(s->program);
+	assert_int_equal(s->rings.n, 1);
+	assert_true(s->perf.attr.sample_type & PERF_SAMPLE_CALLCHAIN);
+	assert_string_equal(s->by_frame_pointers.text,
+			    "the event takes no BPF program: Invalid argument");
 }

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Opens the events of the CPUs. If the config asks for the stacks of programs without frame
+ * pointers, a program takes the samples; if the kernel, this build or the event does not allow that,
+ * the kernel does, by frame pointers, and the trace says why.
+ */
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <event2/event.h>
+
+#include "base/core/mem.h"
+#include "base/event_loop/event_free.h"
+#include "base/system/log.h"
+#include "stacks/samples/perf_session.h"
+
+#define RING_SIZE_MAX (64u << 20) /* bytes of the ring of the program */
+
+/* ---- the program ---- */
+
+/* The program has one ring for all CPUs. */
+static size_t program_ring_size(const struct perf_session *s)
+{
+	size_t size = s->perf.ring_pages * (size_t)sysconf(_SC_PAGESIZE);
+
+	for (unsigned n = 1; n < s->rings.n_cpus && size < RING_SIZE_MAX; n *= 2)
+		size *= 2;
+	return size;
+}
+
+/* Returns 0; or -errno, and sets why the program cannot take the samples of this event. */
+static int load_program(struct perf_session *s, struct err_text *why)
+{
+	struct sample_program_config c = {
+		.has_kernel_frames = s->perf.has_kernel_frames,
+		.has_user_frames = true,
+		.is_monotonic = s->perf.clock == CLOCK_MONOTONIC,
+		.ring_size = program_ring_size(s),
+	};
+
+	if (s->perf.attr.type == PERF_TYPE_TRACEPOINT)
+		return err_set(why, -EOPNOTSUPP, "BPF programs take no samples of tracepoints");
+	if (s->perf.clock != CLOCK_BOOTTIME && s->perf.clock != CLOCK_MONOTONIC)
+		return err_set(why, -EOPNOTSUPP,
+			       "BPF programs have CLOCK_BOOTTIME and CLOCK_MONOTONIC only, not the "
+			       "timestamp_clock of the config");
+	return sample_program_new(&c, &s->program, why);
+}
+
+static void free_program(struct perf_session *s)
+{
+	event_freep(&s->program_wakeup);
+	sample_program_free(s->program);
+	s->program = NULL;
+}
+
+static int watch_program(struct perf_session *s)
+{
+	int fd = sample_program_descriptor(s->program);
+
+	s->program_wakeup = event_new(s->loop, fd, EV_READ | EV_PERSIST | EV_ET, s->half_full, s);
+	return s->program_wakeup ? 0 : -ENOMEM;
+}
+
+/* ---- the events ---- */
+
+static bool is_chosen(const Pb__PerfEventConfig *m, unsigned cpu)
+{
+	for (size_t i = 0; i < m->n_target_cpu; i++)
+		if (m->target_cpu[i] == cpu)
+			return true;
+	return m->n_target_cpu == 0;
+}
+
+static int open_event(struct perf_session *s, unsigned cpu)
+{
+	int error = cpu_rings_add(&s->rings, &s->perf.attr, cpu, &s->perf.ring_pages);
+	struct cpu_ring *ring;
+
+	if (error < 0)
+		return error;
+	ring = &s->rings.items[s->rings.n - 1];
+	if (*s->perf.filter)
+		error = cpu_ring_set_filter(ring, s->perf.filter);
+	if (error == 0 && s->program)
+		error = sample_program_attach(s->program, cpu, ring->fd, NULL);
+	if (error < 0)
+		cpu_ring_close(&s->rings.items[--s->rings.n]);
+	return error;
+}
+
+static const char *advice_for_error(int error, const struct perf_config *c)
+{
+	if (error == -ENOENT || error == -EOPNOTSUPP || error == -ENODEV)
+		return c->attr.type == PERF_TYPE_HARDWARE
+			       ? "; this machine has no such hardware counter, use SW_CPU_CLOCK"
+			       : "; this machine has no such event";
+	if (error == -EINVAL && c->attr.freq)
+		return "; the frequency may be above kernel.perf_event_max_sample_rate";
+	if (error == -EACCES || error == -EPERM)
+		return "; it needs root, or CAP_PERFMON";
+	return "";
+}
+
+static int watch_rings(struct perf_session *s)
+{
+	int r = cpu_rings_watch(&s->rings, s->loop, s->half_full, s);
+
+	for (unsigned i = 0; r == 0 && i < s->rings.n; i++)
+		ds_yield_to_root(s->h, s->rings.items[i].wakeup);
+	if (s->program_wakeup)
+		ds_yield_to_root(s->h, s->program_wakeup);
+	return r;
+}
+
+/*
+ * Opens the events of the chosen CPUs; a CPU that is offline has none. Returns 0 if there is one
+ * and no CPU failed. With ignore_open_failure some CPUs may fail.
+ */
+static int open_events(struct perf_session *s)
+{
+	int failed = -ENODEV;
+
+	for (unsigned cpu = 0; cpu < s->rings.n_cpus; cpu++) {
+		int error = is_chosen(s->perf.message, cpu) ? open_event(s, cpu) : -ENODEV;
+
+		if (error == 0 || error == -ENODEV)
+			continue;
+		failed = error;
+		if (!s->perf.message->ignore_open_failure)
+			break;
+	}
+	if (s->rings.n > 0 && (failed == -ENODEV || s->perf.message->ignore_open_failure))
+		return 0;
+	cpu_rings_close(&s->rings);
+	return failed;
+}
+
+/*
+ * Opens the events with the program. The kernel must not compute stacks as well, for samples that
+ * nobody reads.
+ */
+static int open_with_program(struct perf_session *s)
+{
+	uint64_t sample_type = s->perf.attr.sample_type;
+	int r = s->no_program = load_program(s, &s->by_frame_pointers);
+
+	if (r < 0)
+		return r;
+	s->perf.attr.sample_type &= ~(uint64_t)PERF_SAMPLE_CALLCHAIN;
+	r = watch_program(s);
+	if (r == 0)
+		r = open_events(s);
+	if (r == 0)
+		return 0;
+	(void)err_set(&s->by_frame_pointers, r, "the event takes no BPF program: %s", strerror(-r));
+	s->perf.attr.sample_type = sample_type;
+	free_program(s);
+	s->no_program = r;
+	return r;
+}
+
+int perf_events_open(struct perf_session *s)
+{
+	int r = cpu_rings_init(&s->rings);
+
+	if (r < 0)
+		return r;
+	if (!s->perf.unwinds || open_with_program(s) < 0)
+		r = open_events(s);
+	if (r < 0) {
+		*s->by_frame_pointers.text = '\0';
+		log_warn("linux.perf: perf_event_open: %s%s", strerror(-r),
+			 advice_for_error(r, &s->perf));
+		return r;
+	}
+	if (*s->by_frame_pointers.text)
+		log_warn("linux.perf: programs are unwound by frame pointers: %s",
+			 s->by_frame_pointers.text);
+	return watch_rings(s);
+}
+
+int perf_events_enable(struct perf_session *s, bool yes)
+{
+	if (s->program_wakeup && yes)
+		event_add(s->program_wakeup, NULL);
+	else if (s->program_wakeup)
+		event_del(s->program_wakeup);
+	return cpu_rings_enable(&s->rings, yes);
+}
+
+void perf_events_close(struct perf_session *s)
+{
+	cpu_rings_close(&s->rings);
+	free_program(s);
+}

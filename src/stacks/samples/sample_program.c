@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "stacks/samples/sample_program.h"
+
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/core/mem.h"
+#include "ebpf/engine/images.h"
+#include "ebpf/engine/map.h"
+#include "ebpf/engine/object.h"
+#include "ebpf/engine/ring.h"
+
+EBPF_DECLARE(samples);
+EBPF_DECLARE(samples_calls);
+
+/* The second one is for kernels before 5.17, which have no bpf_loop(). */
+static const struct ebpf_image images[] = {EBPF_IMAGE(samples), EBPF_IMAGE(samples_calls)};
+
+struct sample_program {
+	struct ebpf_object *object; /* owned */
+	struct ebpf_ring ring;
+	uint32_t n_cpus, n_followers;
+	struct map_cpus lost;
+	uint64_t *taken; /* owned: losses that were reported, by CPU */
+};
+
+#if defined(__x86_64__)
+static uint32_t sample_program_switches(const struct sample_program_config *c)
+{
+	return SONDA_ON_X86_64 | (c->has_kernel_frames ? SAMPLES_KERNEL : 0) |
+	       (c->has_user_frames ? SAMPLES_USER : 0) | (c->is_monotonic ? SAMPLES_MONOTONIC : 0);
+}
+
+static int load_image(struct sample_program *p, const struct sample_program_config *c,
+		      const struct ebpf_image *image, struct err_text *why)
+{
+	static const struct ebpf_scope everybody;
+	int r = ebpf_object_open(image, &p->object, why);
+
+	if (r < 0)
+		return r;
+	ebpf_object_resize(p->object, "samples", (uint32_t)c->ring_size);
+	ebpf_object_resize(p->object, "followers", p->n_cpus * SAMPLES_FOLLOWERS_MAX);
+	ebpf_object_set_constants(p->object, ".rodata.samples", &c->n_followers,
+				  sizeof(c->n_followers));
+	r = ebpf_object_load(p->object, &everybody, sample_program_switches(c), why);
+	if (r < 0) {
+		ebpf_object_free(p->object);
+		p->object = NULL;
+	}
+	return r;
+}
+
+static int load_program(struct sample_program *p, const struct sample_program_config *c,
+			struct err_text *why)
+{
+	struct err_text second;
+	int r = load_image(p, c, &images[0], why);
+
+	/* If both fail, the error of the first one says more. */
+	if (r < 0 && r != -EPERM && load_image(p, c, &images[1], &second) == 0)
+		r = 0;
+	return r;
+}
+
+static int map_memory(struct sample_program *p, size_t ring_size)
+{
+	int r = ebpf_ring_init(&p->ring, ebpf_object_map(p->object, "samples"), ring_size);
+
+	if (r == 0)
+		r = map_cpus_init(&p->lost, ebpf_object_map(p->object, "lost"), p->n_cpus,
+				  sizeof(uint64_t));
+	p->taken = calloc(p->n_cpus, sizeof(*p->taken));
+	return r == 0 && !p->taken ? -ENOMEM : r;
+}
+
+int sample_program_new(const struct sample_program_config *c, struct sample_program **ret,
+		       struct err_text *why)
+{
+	struct sample_program *p = calloc(1, sizeof(*p));
+	int r;
+
+	if (!p)
+		return err_set(why, -ENOMEM, "no memory");
+	p->n_cpus = ebpf_count_cpus();
+	p->n_followers = c->n_followers;
+	r = load_program(p, c, why);
+	if (r == 0) {
+		r = map_memory(p, c->ring_size);
+		if (r < 0)
+			(void)err_set(why, r, "the ring of samples cannot be mapped");
+	}
+	if (r < 0)
+		sample_program_free(p);
+	else
+		*ret = p;
+	return r;
+}
+#else
+int sample_program_new(const struct sample_program_config *c, struct sample_program **ret,
+		       struct err_text *why)
+{
+	(void)c;
+	(void)ret;
+	(void)images;
+	return err_set(why, -EOPNOTSUPP, "not on this architecture");
+}
+#endif
+
+void sample_program_free(struct sample_program *p)
+{
+	if (!p)
+		return;
+	ebpf_ring_deinit(&p->ring);
+	map_cpus_deinit(&p->lost);
+	ebpf_object_free(p->object);
+	free(p->taken);
+	free(p);
+}
+
+int sample_program_attach(struct sample_program *p, unsigned cpu, int event, const int *followers)
+{
+	int fd = ebpf_object_map(p->object, "followers");
+
+	for (uint32_t i = 0; i < p->n_followers; i++) {
+		uint32_t at = cpu * SAMPLES_FOLLOWERS_MAX + i;
+
+		if (bpf_map_update_elem(fd, &at, &followers[i], BPF_ANY) < 0)
+			return -errno;
+	}
+	return ebpf_object_attach_to_event(p->object, "on_sample", event);
+}
+
+int sample_program_descriptor(const struct sample_program *p)
+{
+	return ebpf_object_map(p->object, "samples");
+}
+
+static bool is_complete(const struct stack_sample *s, uint32_t size)
+{
+	size_t head = offsetof(struct stack_sample, addresses);
+
+	return size >= head && s->n_kernel <= UNWIND_FRAMES_MAX && s->n_user <= UNWIND_FRAMES_MAX &&
+	       (size - head) / sizeof(*s->addresses) >= s->n_kernel + s->n_user;
+}
+
+const struct stack_sample *sample_program_peek(struct sample_program *p)
+{
+	const struct stack_sample *s;
+	uint32_t size;
+
+	while ((s = ebpf_ring_peek(&p->ring, &size)) && !is_complete(s, size))
+		ebpf_ring_consume(&p->ring);
+	return s;
+}
+
+void sample_program_consume(struct sample_program *p)
+{
+	ebpf_ring_consume(&p->ring);
+}
+
+int sample_program_read_lost(struct sample_program *p)
+{
+	return map_cpus_read(&p->lost);
+}
+
+uint64_t sample_program_take_lost(struct sample_program *p, unsigned cpu)
+{
+	uint64_t all, n;
+
+	if (cpu >= p->n_cpus)
+		return 0;
+	all = *(const uint64_t *)map_cpus_at(&p->lost, cpu);
+	n = all - p->taken[cpu];
+	p->taken[cpu] = all;
+	return n;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/core/err.h"
+#include "bpf/samples.h"
+
+/*
+ * The program of bpf/samples.bpf.c, which writes the samples of perf events to a ring of its own:
+ * it unwinds programs without frame pointers. Events that it is attached to write no samples to
+ * their rings, only records of mappings and tasks.
+ *
+ *	new, attach to each event, (peek, consume), free
+ */
+struct sample_program;
+
+struct sample_program_config {
+	bool has_kernel_frames, has_user_frames;
+	bool is_monotonic; /* samples have CLOCK_MONOTONIC; else CLOCK_BOOTTIME */
+	uint32_t n_followers; /* further events of each CPU: at most SAMPLES_FOLLOWERS_MAX */
+	size_t ring_size; /* bytes of the ring of all CPUs, a power of two */
+};
+
+/*
+ * Loads the program. Returns 0, or -errno and sets why: -EOPNOTSUPP if this build or architecture
+ * has none.
+ */
+int sample_program_new(const struct sample_program_config *c, struct sample_program **ret,
+		       struct err_text *why);
+/* No-op for NULL. */
+void sample_program_free(struct sample_program *p);
+/* Attaches it to an event of the CPU. followers: n_followers descriptors. Returns 0 or -errno. */
+int sample_program_attach(struct sample_program *p, unsigned cpu, int event, const int *followers);
+/* Returns a descriptor that is readable when the ring is half full, to be watched edge-triggered. */
+int sample_program_descriptor(const struct sample_program *p);
+
+/* Returns the next sample, which is in the ring until it is consumed; NULL: none. */
+const struct stack_sample *sample_program_peek(struct sample_program *p);
+void sample_program_consume(struct sample_program *p);
+/* Reads how many samples found no room in the ring. Returns 0 or -errno. */
+int sample_program_read_lost(struct sample_program *p);
+/* Returns the number of these on the CPU since the last call. */
+uint64_t sample_program_take_lost(struct sample_program *p, unsigned cpu);
