@@ -488,8 +488,7 @@ static int record_options_read_all(int argc, char **argv, struct pass *p, struct
 		last_value = optarg;
 		if (option == ':' || option == '?')
 			return refuse_option(option, argv[optind - 1], p, e);
-		r = option_refuse_swallowed(argv + optind, optarg, short_options, long_options,
-					    e);
+		r = option_refuse_swallowed(argv + optind, optarg, short_options, long_options, e);
 		if (!r)
 			r = handle_record_option(option, p, e);
 		p->last_word = option == OPT_WORD ? optarg : NULL;

@@ -268,8 +268,7 @@ static int refuse_missing(const struct recording_sources *s, struct err_text *e)
 		   *nearest = config_sources_nearest(&s->offered, name);
 
 	return err_set(
-		e, -ENODEV,
-		"nothing to record: no producer provides the data source '%.80s'%s%s%s",
+		e, -ENODEV, "nothing to record: no producer provides the data source '%.80s'%s%s%s",
 		name, nearest ? "; did you mean " : "", nearest ? nearest : "", nearest ? "?" : "");
 }
 

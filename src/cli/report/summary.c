@@ -605,8 +605,7 @@ static void write_cost(const struct record_facts *f, struct strbuf *out)
 	if (f->private_cpu_ns)
 		strbuf_printf(&lines, "%.2f s of CPU for a private sondad and sonda-probes%s\n",
 			      (double)f->private_cpu_ns / 1e9,
-			      f->has_priority ? " (SCHED_FIFO 1, at most 50 % of a CPU each)"
-					      : "");
+			      f->has_priority ? " (SCHED_FIFO 1, at most 50 % of a CPU each)" : "");
 	for (size_t i = 0; i < s->ebpf_costs.n; i++) {
 		if (i == 0)
 			strbuf_printf(&lines, "%.3f %% of the machine for eBPF counters: ",

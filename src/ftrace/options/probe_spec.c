@@ -113,7 +113,8 @@ static int parse_probe_type(char *head, enum probe_kind kind, struct probe_spec 
 		return err_set(e, -EINVAL, "it removes events");
 	if (*head != 'p' && *head != 'r')
 		return err_set(e, -EINVAL, "expected 'p' or 'r' first, as in '%s'",
-			       kind == PROBE_USER ? "p:mine ./app:0x1160" : "p:mine do_sys_openat2");
+			       kind == PROBE_USER ? "p:mine ./app:0x1160"
+						  : "p:mine do_sys_openat2");
 	digits = strspn(head + 1, "0123456789");
 	if (head[1 + digits] && head[1 + digits] != ':')
 		return err_set(e, -EINVAL, "no colon after the type");
