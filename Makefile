@@ -134,8 +134,8 @@ COMMENTED_PROTOS := $(sort $(wildcard $(addprefix protos/config/,ftrace/*.proto 
 GEN_CLI := $(B)/gen/presets.o $(B)/gen/field_comments.o
 # The page of sonda report --html: its program is one script, in the order of this list.
 PAGE := src/analyze/page
-PAGE_JS := $(addprefix $(PAGE)/,$(addsuffix .js,numbers columns lanes model colours view rows arrows draw details tables search \
-	input main))
+PAGE_JS := $(addprefix $(PAGE)/,$(addsuffix .js,numbers columns lanes model stacks colours view rows arrows draw details flame \
+	tables search input main))
 # The reports of sonda report: their texts and statements. The first file is what they share.
 REPORTS := src/analyze/report/reports.sql $(filter-out %/reports.sql,$(sort $(wildcard src/analyze/report/*.sql)))
 # Views of sonda sql, and the modules that INCLUDE PERFETTO MODULE makes, in the order of the message that lists them.

@@ -584,6 +584,140 @@ def each_row_has_its_label(p):
         verdict(f'and after {key} on the splitter', wrong == [], '\n'.join(wrong))
 
 
+# ---- the flame graph -----------------------------------------------------------------------------------------------
+
+def flame(p, profile='CPU samples', kind='top-down'):
+    """Shows the flame graph; returns its caption."""
+    p.b.run('document.getElementById("tab-flame").click()')
+    p.b.wait('sonda.flame.trees !== null')
+    p.b.run(f'''for (const [name, text] of [["profile", {json.dumps(profile)}], ["view", {json.dumps(kind)}]]) {{
+        const select = document.querySelector(".flame-" + name);
+        select.value = [...select.options].find((o) => o.text === text || o.value === text).value;
+        select.onchange();
+    }}''')
+    p.settle()
+    return p.b.run('document.querySelector(".flame-caption").textContent')
+
+
+def flame_boxes(p):
+    """The boxes as (function, total, row), without the grey ones."""
+    return [tuple(box) for box in p.b.run('''sonda.flame.boxes.filter(({node}) => node >= 0).map(({tree, node, row}) =>
+        [node ? sonda.stacks.functions[tree.function[node]].text : "all", tree.total[node], row])''')]
+
+
+def flame_click(p, text, button='left'):
+    at = p.b.run(f'''(() => {{ const box = sonda.flame.boxes.find(({{tree, node}}) => node > 0 &&
+        sonda.stacks.functions[tree.function[node]].text === {json.dumps(text)});
+        sonda.flame.canvas.scrollIntoView();
+        const c = sonda.flame.canvas.getBoundingClientRect();
+        return [c.x + box.x + Math.min(box.width / 2, 40), c.y + box.row * 20 + 8]; }})()''')
+    p.b.mouse('mouseMoved', *at)
+    p.b.mouse('mousePressed', *at, button=button, buttons=1 if button == 'left' else 2, clickCount=1)
+    p.b.mouse('mouseReleased', *at, button=button, clickCount=1)
+    p.settle()
+
+
+SAMPLES = """with recursive up(id, sample) as (select callsite_id, id from perf_sample where callsite_id is not null {where}
+    union select c.parent_id, sample from up join stack_profile_callsite c using (id) where c.parent_id is not null)
+    select coalesce(f.name, 'lib<i>.so+0x' || printf('%x', f.rel_pc)), count(distinct sample) from up
+    join stack_profile_callsite c using (id) join stack_profile_frame f on f.id = c.frame_id group by 1"""
+
+
+@test
+def the_flame_graph(p):
+    p.b.key('Escape')
+    said = flame(p)
+    boxes = flame_boxes(p)
+    verdict('the flame graph has all samples', boxes[0] == ('all', 300, 0) and said.startswith('CPU samples: 300'), f'{said} {boxes[:3]}')
+    # No function is in two places of the tree, but for "again", which calls itself.
+    totals = {}
+    for text, total, _ in boxes[1:]:
+        totals[text] = max(totals.get(text, 0), total)
+    rows = dict(sql(p.trace, SAMPLES.format(where='')))
+    two = {'lib<i>.so+0x1234', 'sys_read', 'work'}
+    verdict('a function is as wide as its samples',
+            {k: v for k, v in totals.items() if k not in two} == {k: v for k, v in rows.items() if k not in two}, f'{totals} {rows}')
+    verdict('addresses without a name are apart', sorted(t for t in totals if '+0x' in t) == ['lib<i>.so+0x1234', 'lib<i>.so+0x5678'], totals)
+    p.picture('flame')
+    flame_click(p, 'again')
+    verdict('a click zooms', flame_boxes(p)[0][0] == 'main' and all(box[0] != 'sys_read' for box in flame_boxes(p)), flame_boxes(p))
+    p.b.key('Escape')
+    verdict('Escape shows all', flame_boxes(p)[0][0] == 'all')
+    flame(p, kind='bottom-up')
+    own = dict(sql(p.trace, """select coalesce(f.name, 'lib<i>.so+0x' || printf('%x', f.rel_pc)), count(*) from perf_sample s
+        join stack_profile_callsite c on c.id = s.callsite_id join stack_profile_frame f on f.id = c.frame_id group by 1"""))
+    verdict('bottom up begins with the functions that ran', {t: n for t, n, row in flame_boxes(p) if row == 1} == own, f'{flame_boxes(p)} {own}')
+    flame_click(p, 'sys_read', 'right')
+    boxes = flame_boxes(p)
+    pivot = next(box for box in boxes if box[0] == 'sys_read')
+    verdict('the right button makes a pivot', pivot[1] == rows['sys_read'] and {b[2] for b in boxes if b[0] == 'main'} < set(range(pivot[2])), boxes)
+    p.picture('pivot')
+
+
+@test
+def the_search_of_the_flame_graph(p):
+    flame(p)
+    p.b.run('document.querySelector(".flame-search").focus()')
+    p.b.type('AGAIN|x1234')
+    said = p.b.run('document.querySelector(".flame-caption").textContent')
+    n = sql(p.trace, """with recursive up(id, sample) as (select callsite_id, id from perf_sample union
+        select c.parent_id, sample from up join stack_profile_callsite c using (id) where c.parent_id is not null)
+        select count(distinct sample) from up join stack_profile_callsite c using (id) join stack_profile_frame f on f.id = c.frame_id
+        where f.name = 'again' or f.rel_pc = 0x1234""")[0][0]
+    verdict('the search sums what matches, each sample once', f'Matches: {n}, ' in said, said)
+    p.b.run('[...document.querySelectorAll(".flame-bar button")].find((b) => b.textContent === "Only these stacks").click()')
+    p.settle()
+    verdict('only matching stacks', flame_boxes(p)[0] == ('all', n, 0), flame_boxes(p)[0])
+    p.b.run('document.querySelector(".flame-filters button").click()')
+    p.settle()
+    verdict('and all again', flame_boxes(p)[0] == ('all', 300, 0), flame_boxes(p)[0])
+
+
+@test
+def the_flame_graph_follows(p):
+    flame(p)
+    start, most = int(p.b.run('sonda.model.facts.start')), p.b.run('sonda.view.most')
+    ruler = p.b.box('#ruler')
+    p.b.drag(ruler['x'] + ruler['width'] * 0.2, ruler['y'] + 9, ruler['x'] + ruler['width'] * 0.5, ruler['y'] + 9)
+    r = p.view()['range']
+    p.b.wait(f'sonda.flame.trees.down.total[0] < 300')
+    n = sql(p.trace, f'select count(*) from perf_sample where ts >= {start + int(r["from"])} and ts < {start + int(r["to"])}')[0][0]
+    verdict('the flame graph follows the range', flame_boxes(p)[0] == ('all', n, 0) and 0 < n < 300, f'{flame_boxes(p)[0]} {n}')
+    p.b.run('document.getElementById("clear-range").click()')
+    p.b.run('(() => { const row = sonda.tree.list.find((r) => r.kind === "thread" && r.thread.tid === 101); sonda.select({row, lane: row.thread.states, index: 0}); })()')
+    p.b.wait('sonda.flame.thread && sonda.flame.thread.tid === 101')
+    n = sql(p.trace, 'select count(*) from perf_sample join thread using (utid) where tid = 101')[0][0]
+    verdict('and the selected thread', flame_boxes(p)[0] == ('all', n, 0) and n, f'{flame_boxes(p)[0]} {n}')
+    p.b.run('sonda.select(null)')
+    said = flame(p, 'some.profiler: blocked')
+    weight = sql(p.trace, 'select cast(sum(value) as int) from stack_sample_counter c join stack_sample s on s.id = stack_sample_id'
+                 " where source = 'some.profiler'")[0][0]
+    verdict('weights of another profiler are durations', flame_boxes(p)[0] == ('all', weight, 0) and f': {int(weight / 1e6)}.' in said, said)
+
+
+@test
+def from_a_slice_to_its_stack(p):
+    p.b.run('document.getElementById("tab-slices").click()')
+    p.b.run('document.getElementById("search").focus()')
+    p.b.type('a wait')
+    p.b.key('Enter')
+    p.b.wait('document.querySelectorAll("#table .stack").length === 2')
+    text = p.b.run('document.getElementById("table").innerText')
+    verdict('a slice has the stacks at its begin and its end', 'Call stack at its begin' in text and 'again (tool)' in text and
+            'sys_read' in text.split('at its end')[1], text)
+    p.b.run('[...document.querySelectorAll("#table button")].find((b) => b.textContent === "Show it in the flame graph").click()')
+    p.b.wait('sonda.flame.focus !== null')
+    verdict('and leads to them', p.b.run('sonda.stacks.functions[sonda.flame.focus.tree.function[sonda.flame.focus.node]].text') == 'again')
+    p.b.run('sonda.select(null)')
+    flame(p)
+    p.b.run('sonda.flame.canvas.focus()')
+    for key in ('ArrowDown', 'ArrowDown', 'Enter'):
+        p.b.key(key)
+    verdict('keys walk and zoom', p.b.run('sonda.flame.zoomed') > 0 and flame_boxes(p)[0][0] == 'main', flame_boxes(p)[:2])
+    p.b.key('Escape')
+    p.b.run('document.getElementById("tab-threads").click()')
+
+
 # ---- what the page must not do -------------------------------------------------------------------------------------
 
 @test

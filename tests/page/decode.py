@@ -78,7 +78,8 @@ def decode(page):
     def text(name):
         return strings[c[name].number()]
 
-    tables = {'process': [], 'thread': [], 'sched': [], 'state': [], 'track': [], 'slice': [], 'counter': []}
+    tables = {'process': [], 'thread': [], 'sched': [], 'state': [], 'track': [], 'slice': [], 'counter': [],
+              'frame': [], 'site': [], 'stack': []}
     while c['process.pid'].more():
         tables['process'].append((c['process.pid'].signed(), text('process.name'), c['process.machine'].number()))
     while c['thread.tid'].more():
@@ -145,6 +146,16 @@ def decode(page):
             else:
                 value += c['counter.value'].signed()
             tables['counter'].append((track, ts, value))
+    while c['frame.name'].more():
+        tables['frame'].append((text('frame.name'), text('frame.file'), c['frame.address'].number()))
+    while c['site.parent'].more():
+        tables['site'].append((c['site.parent'].nullable(), c['site.frame'].number()))
+    while c['profile.name'].more():
+        name, ts = (text('profile.name'), text('profile.unit'), c['profile.edge'].number()), start
+        for _ in range(c['profile.samples'].number()):
+            ts += c['stack.time'].signed()
+            tables['stack'].append(name + (ts, c['stack.thread'].nullable(), c['stack.site'].number(), c['stack.weight'].number()))
+    tables['stack'].sort(key=str)
     left = [name for name, column in c.items() if column.more()]
     return tables, facts, left
 
@@ -159,6 +170,19 @@ QUERIES = {
              ' where id in (select track_id from slice where {window}) or id in (select track_id from counter where {samples})'
              ' or id in (select parent_id from __intrinsic_track) order by id',
     'slice': 'select track_id, ts, dur, name, category, depth from slice where {window} order by track_id, ts, id',
+    'frame': 'select f.name, m.name, rel_pc from stack_profile_frame f left join stack_profile_mapping m on m.id = f.mapping order by f.id',
+    'site': 'select parent_id, frame_id from stack_profile_callsite order by id',
+    # Samples of linux.perf count as one each, others by their first counter.
+    'stack': "select 'CPU samples', 'count', 0, ts, utid, callsite_id, 1 from perf_sample where callsite_id is not null and {samples}"
+             " union all select s.source || ': ' || t.name, t.unit, 0, s.ts, x.utid, callsite_id, cast(value as int) from stack_sample s"
+             " join stack_sample_task_context x on x.id = s.task_context_id join stack_sample_counter c on c.stack_sample_id = s.id"
+             " join stack_sample_counter_track t on t.id = c.track_id where s.source != 'linux.perf' and {samples}"
+             " union all select 'slices, by the stack at their begin', 'ns', 1, ts, utid, callsite_id, dur"
+             " from __intrinsic_track_event_callstacks c join slice s on s.id = c.slice_id join thread_track t on t.id = s.track_id"
+             " where callsite_id is not null and {samples}"
+             " union all select 'slices, by the stack at their end', 'ns', 2, ts, utid, end_callsite_id, dur"
+             " from __intrinsic_track_event_callstacks c join slice s on s.id = c.slice_id join thread_track t on t.id = s.track_id"
+             " where end_callsite_id is not null and {samples}",
     'counter': 'select track_id, ts, value from counter where {samples} order by track_id, ts, id',
 }
 
@@ -171,6 +195,7 @@ def ask(sonda, trace, window, samples):
                                query.format(window=window, samples=samples, not_recorded=os.environ.get('NOT_RECORDED', ''))], capture_output=True)
         rows = json.loads(done.stdout.decode(errors='replace'), object_pairs_hook=lambda pairs: tuple(v for _, v in pairs))
         answers[name] = [tuple(row) for row in rows]
+    answers['stack'].sort(key=str)
     return answers
 
 

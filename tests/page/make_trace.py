@@ -177,6 +177,43 @@ def others(n, threads, rng, begin, end, write):
                      data(22, 'cat <i>')), 5))
 
 
+def call_stacks(threads, begin, end, write):
+    """Samples of linux.perf, samples of another profiler with weights, and slices with a stack at both ends."""
+    functions = ['main', 'work', 'again', '</script><b>', 'sys_read']  # iids 1 to 5
+    # Frames: function, mapping, offset. Two addresses of one function; two without a name; the kernel.
+    frames = [(1, 1, 0x10), (2, 1, 0x20), (2, 1, 0x28), (3, 1, 0x30), (4, 2, 0x40), (0, 2, 0x1234), (0, 2, 0x5678), (5, 3, 0)]
+    sites = [(1, 2), (1, 2, 4, 4), (1, 3, 5, 8), (1, 6), (1, 7, 8)]
+    interned = b''.join(data(5, number(1, i + 1) + data(2, name)) for i, name in enumerate(functions))
+    interned += b''.join(data(17, number(1, i + 1) + data(2, path)) for i, path in enumerate(('usr', 'bin', 'tool', 'lib<i>.so', 'kernel')))
+    interned += data(19, number(1, 1) + number(4, 0x1000) + number(5, 0x9000) + b''.join(number(7, i) for i in (1, 2, 3)))
+    interned += data(19, number(1, 2) + number(4, 0x10000) + number(5, 0x90000) + number(7, 1) + number(7, 4)) + data(19, number(1, 3) + number(7, 5))
+    interned += b''.join(data(6, number(1, i + 1) + number(2, function) + number(3, mapping) + number(4, offset))
+                         for i, (function, mapping, offset) in enumerate(frames))
+    interned += b''.join(data(7, number(1, i + 1) + b''.join(number(2, f) for f in site)) for i, site in enumerate(sites))
+
+    def state(defaults, sequence):
+        write(packet(number(13, 1) + data(59, number(58, 6) + defaults) + data(12, interned), sequence))
+
+    state(data(12, data(1, number(2, 99) + number(4, 2))), 6)
+    state(data(100, data(1, 'some.profiler') + data(2, data(2, 'blocked') + number(3, 1))), 7)
+    state(b'', 8)
+    span = end - begin
+    for i in range(300):
+        t, thread, site = begin + span * i // 300, threads[i % 5], i % len(sites) + 1
+        write(packet(number(8, t) + number(13, 2) + data(66, number(1, i % 2) + number(2, thread['pid']) + number(3, thread['tid']) +
+                     number(4, site) + number(5, 2) + number(6, i)), 6))
+        if i % 3 == 0:
+            write(packet(number(8, t) + number(13, 2) + data(135, data(1, number(2, thread['pid']) + number(3, thread['tid'])) +
+                         number(6, site) + number(11, 1000 * i)), 7))
+    track = data(4, number(1, threads[0]['pid']) + number(2, threads[0]['tid']))
+    write(packet(number(13, 2) + data(60, number(1, 79) + track), 8))
+    for i in range(20):
+        t = begin + span * i // 20
+        for kind, at, site in ((1, t, 2), (2, t + span // 50, 3)):
+            write(packet(number(8, at) + number(13, 2) + data(11, number(9, kind) + number(11, 79) + data(22, 'waits') + data(23, 'a wait') +
+                         number(56, site)), 8))
+
+
 def main():
     path, events = sys.argv[1], int(sys.argv[2])
     rng = random.Random(1)
@@ -185,6 +222,7 @@ def main():
         f.write(clocks() + kernel() + tasks(threads))
         end = schedule(events, threads, rng, f.write)
         others(min(max(events // 20, 200), 20000), threads, rng, START + 500, end, f.write)
+        call_stacks(threads, START + 500, end, f.write)
 
 
 main()

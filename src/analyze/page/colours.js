@@ -22,6 +22,8 @@ function readColours() {
     colours.faint[i] = colours.dark ? `oklch(0.33 0.02 ${hue})` : `oklch(0.93 0.012 ${hue})`;
   }
   colours.pixels.clear();
+  if (flame.trees)
+    drawFlame();
   colours.state = ["sleeping", "running", "runnable", "blocked", "sleeping"].map((name) => colours.css[name]);
 }
 

@@ -142,9 +142,14 @@ function showTip(clientX, clientY) {
     return;
   }
   const said = describe(hover);
-  const title = document.createElement("strong"), list = document.createElement("dl");
-  title.textContent = said.title;
-  fillPairs(list, [...said.pairs, ...(hover.lane ? crowdPairs(hover.lane, hover.x) : [])]);
+  placeTip(said.title, [...said.pairs, ...(hover.lane ? crowdPairs(hover.lane, hover.x) : [])], clientX, clientY);
+}
+
+// Beside the pointer.
+function placeTip(text, pairs, clientX, clientY) {
+  const tip = byId("tip"), title = document.createElement("strong"), list = document.createElement("dl");
+  title.textContent = text;
+  fillPairs(list, pairs);
   tip.replaceChildren(title, list);
   tip.hidden = false;
   const { width, height } = tip.getBoundingClientRect();

@@ -14,6 +14,7 @@ const HELP = [
   ["[ ]", "begin and end the range at the selected interval"],
   ["/", "search threads, processes, slices and counters"],
   ["N, P", "next and previous slice of the name that was searched"],
+  ["Flame graph", "← → ↑ ↓ move between functions, Enter or a click zooms in, Backspace out, P or the right button makes a pivot"],
   ["T", "light or dark"],
   ["Escape", "close; clear the selection, then the range"],
   ["?", "this list"],

@@ -74,6 +74,6 @@ async function begin() {
 }
 
 // For tests and curious people.
-window.sonda = { model, view, frame, tree, colours, showWindow, xOf, select, arrowsOf };
+window.sonda = { model, view, frame, tree, colours, showWindow, xOf, select, arrowsOf, stacks, flame };
 
 begin();

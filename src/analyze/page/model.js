@@ -371,6 +371,8 @@ async function readModel(tell) {
   await readStates(mergeRuns());
   tell(`${countText(slices)} slices and ${countText(samples)} samples of counters`);
   await readTracks();
+  tell("call stacks");
+  await readStacks();
   for (const thread of model.threads) {
     if (!thread.states)
       continue;

@@ -148,10 +148,6 @@ int page_write(struct store *s, const struct page_options *o, FILE *to, struct p
 		.store = s, .start = s->start_ts, .from = o->from, .to = end_for_max_rows(s, o)};
 	int r = page_columns_init(&p.columns);
 
-	/* One more element: put_facts() adds the title to the strings of the store. */
-	p.string_numbers = calloc(s->strings.n + 1, sizeof(*p.string_numbers));
-	if (r == 0 && !p.string_numbers)
-		r = -ENOMEM;
 	*ret = (struct page_result){.to = p.to};
 	if (p.to < o->to)
 		ret->left_out = count_rows_between(s, p.to, o->to);
@@ -159,6 +155,8 @@ int page_write(struct store *s, const struct page_options *o, FILE *to, struct p
 		r = page_put_tasks(&p);
 	if (r == 0)
 		r = page_put_tracks(&p);
+	if (r == 0)
+		r = page_put_stacks(&p);
 	if (r == 0)
 		r = p.columns.error;
 	if (r == 0)

@@ -64,7 +64,20 @@
 	X(SLICE_DEPTH, "slice.depth")                                                              \
 	X(COUNTER_TIME, "counter.time") /* minus that of the sample before; zigzag */              \
 	X(COUNTER_VALUE, "counter.value") /* minus the value before; zigzag */                     \
-	X(COUNTER_REAL, "counter.real") /* 8 bytes, little endian */
+	X(COUNTER_REAL, "counter.real") /* 8 bytes, little endian */                               \
+	X(FRAME_NAME, "frame.name") /* string +1 */                                                \
+	X(FRAME_FILE, "frame.file") /* path of the mapped file, string +1 */                       \
+	X(FRAME_ADDRESS, "frame.address") /* in the file */                                        \
+	X(SITE_PARENT, "site.parent") /* +1; the caller */                                         \
+	X(SITE_FRAME, "site.frame")                                                                \
+	X(PROFILE_NAME, "profile.name") /* string +1 */                                            \
+	X(PROFILE_UNIT, "profile.unit") /* string +1 */                                            \
+	X(PROFILE_EDGE, "profile.edge") /* 1, 2: stacks at the begin, the end of slices; else 0 */ \
+	X(PROFILE_SAMPLES, "profile.samples") /* how many it has */                                \
+	X(STACK_TIME, "stack.time") /* minus that of the sample before; zigzag */                  \
+	X(STACK_THREAD, "stack.thread") /* +1 */                                                   \
+	X(STACK_SITE, "stack.site") /* the innermost call site */                                  \
+	X(STACK_WEIGHT, "stack.weight")
 
 enum page_column_id {
 #define X(identifier, name) PAGE_COLUMN_##identifier,

@@ -74,10 +74,28 @@ void row_list_deinit(struct row_list *l)
 	freep(&l->sorted);
 }
 
+/* Makes room for the strings that the store has now. */
+static int grow_string_numbers(struct page *p)
+{
+	size_t n = p->store->strings.n;
+	uint32_t *numbers = reallocarray(p->string_numbers, n, sizeof(*numbers));
+
+	if (!numbers)
+		return -ENOMEM;
+	memset(numbers + p->n_string_numbers, 0, (n - p->n_string_numbers) * sizeof(*numbers));
+	p->string_numbers = numbers;
+	p->n_string_numbers = n;
+	return 0;
+}
+
 uint32_t page_string_number(struct page *p, uint32_t id)
 {
 	if (id >= p->store->strings.n)
 		return 0;
+	if (id >= p->n_string_numbers && grow_string_numbers(p) < 0) {
+		p->columns.error = -ENOMEM;
+		return 0;
+	}
 	if (!p->string_numbers[id]) {
 		if (array_reserve(&p->strings, &p->cap_strings, p->n_strings + 1,
 				  sizeof(*p->strings))) {

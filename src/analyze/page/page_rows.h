@@ -12,6 +12,7 @@ struct page {
 	int64_t start; /* the trace's, in its clock */
 	int64_t from, to; /* the window, in the trace's clock */
 	uint32_t *string_numbers; /* owned: by id of the store; the page's number + 1 */
+	size_t n_string_numbers;
 	uint32_t *strings; /* owned: ids of the store, by the page's number */
 	size_t n_strings, cap_strings;
 	uint64_t runs, states, slices, samples; /* in the page */
@@ -39,3 +40,4 @@ void page_put_string(struct page *p, enum page_column_id column, uint32_t id);
 /* Fill the columns of their subject. Return 0 or -ENOMEM. */
 int page_put_tasks(struct page *p);
 int page_put_tracks(struct page *p);
+int page_put_stacks(struct page *p);

@@ -8,7 +8,7 @@ const asText = (v) => v, asCount = countText, asDuration = durationText, asShare
 const asTime = (v) => exactTimeText(v);
 
 const TABS = [
-  { id: "selection", name: "Selection" },
+  { id: "selection", name: "Selection", content: selectionContent },
   {
     id: "threads", name: "CPU time", by: 3, about: "How each thread spent the range.", rows: threadRows,
     columns: [["thread", asText], ["tid", asText, true], ["process", asText], ["running", asDuration, true],
@@ -30,8 +30,11 @@ const TABS = [
     columns: [["counter", asText], ["of", asText], ["unit", asText], ["samples", asCount, true], ["least", asValue, true],
       ["mean", asValue, true], ["most", asValue, true], ["last", asValue, true], ["change", asValue, true]],
   },
-  { id: "missing", name: "About this page" },
+  { id: "flame", name: "Flame graph", content: flameContent, isShown: hasStacks },
+  { id: "missing", name: "About this page", content: aboutContent },
 ];
+
+const shownTabs = () => TABS.filter(({ isShown }) => !isShown || isShown());
 
 // before: the table that was shown before the selection.
 const tables = { tab: "threads", before: "threads", sort: {}, all: false, filling: 0, timer: 0 };
@@ -179,8 +182,8 @@ function fillTablesSoon() {
 async function fillTable() {
   const tab = TABS.find(({ id }) => id === tables.tab), number = ++tables.filling;
   const box = byId("table");
-  if (!tab.rows)
-    return box.replaceChildren(tab.id === "selection" ? selectionContent() : aboutContent());
+  if (tab.content)
+    return box.replaceChildren(tab.content());
   const rows = [];
   let since = performance.now();
   for (const row of tab.rows(tableRange())) {
@@ -279,10 +282,10 @@ function restOf(tab, rows) {
 function showSelection() {
   const { selected } = view;
   if (!selected)
-    return tables.tab === "selection" ? showTab(tables.before) : undefined;
+    return tables.tab === "selection" ? showTab(tables.before) : tables.tab === "flame" ? fillTable() : undefined;
   const said = describe(selected);
   say([said.title, ...said.pairs.map(([name, value]) => `${name} ${value}`)].join(", "));
-  return showTab("selection");
+  return tables.tab === "flame" ? fillTable() : showTab("selection");
 }
 
 function selectionContent() {
@@ -306,7 +309,23 @@ function selectionContent() {
   }
   for (const { text, go } of waysFrom(selected))
     box.append(actionOf(text, go));
+  if (selected.row.kind === "slices" && selected.lane)
+    for (const [profile, site] of stacksOfSlice(selected.row.track, selected.lane.start[selected.index]))
+      box.append(...stackElements(profile, site));
   return box;
+}
+
+// A call stack of a slice, the innermost function first.
+function stackElements(profile, site) {
+  const title = document.createElement("h2"), list = document.createElement("ol");
+  title.textContent = stacks.profiles[profile].edge === 1 ? "Call stack at its begin" : "Call stack at its end";
+  list.className = "stack";
+  for (const number of pathOf(site)) {
+    const item = document.createElement("li"), { text, file } = stacks.functions[number];
+    item.textContent = file && !text.startsWith(file) ? `${text} (${file})` : text;
+    list.append(item);
+  }
+  return [title, list, actionOf("Show it in the flame graph", () => goToStack(profile, site))];
 }
 
 function actionOf(text, run) {
@@ -386,7 +405,7 @@ function showTab(id, focus = false) {
 
 function buildTabs() {
   const bar = byId("tabs");
-  for (const { id, name } of TABS) {
+  for (const { id, name } of shownTabs()) {
     const tab = document.createElement("button");
     tab.type = "button";
     tab.id = `tab-${id}`;
@@ -398,11 +417,11 @@ function buildTabs() {
     bar.append(tab);
   }
   bar.onkeydown = (event) => {
-    const at = TABS.findIndex(({ id }) => id === tables.tab);
-    const to = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: TABS.length - 1 }[event.key];
+    const shown = shownTabs(), at = shown.findIndex(({ id }) => id === tables.tab);
+    const to = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: shown.length - 1 }[event.key];
     if (to === undefined)
       return;
     event.preventDefault();
-    showTab(TABS[(to + TABS.length) % TABS.length].id, true);
+    showTab(shown[(to + shown.length) % shown.length].id, true);
   };
 }

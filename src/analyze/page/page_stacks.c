@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Call stacks: functions (frames), call sites, and profiles, which are lists of samples: one for
+ * each session of a profiler, and one for the stacks at the begin and at the end of slices.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/page/page_rows.h"
+#include "analyze/store/stack_columns.h"
+#include "analyze/store/track_columns.h"
+#include "base/core/mem.h"
+#include "base/text/str.h"
+
+/* Where a stack comes from: page.edge. */
+enum stack_edge { STACK_OF_SAMPLE, STACK_OF_BEGIN, STACK_OF_END };
+
+struct page_sample {
+	int64_t ts;
+	uint32_t utid; /* NULL_U32: none */
+	uint32_t site;
+	uint64_t weight;
+};
+
+struct profile {
+	const char *name, *unit;
+	enum stack_edge edge;
+	struct page_sample *samples; /* owned */
+	size_t n, cap;
+};
+
+static const struct table *stacks_table(const struct page *p, enum store_table t)
+{
+	return &p->store->tables[t];
+}
+
+static uint64_t plus_1(uint32_t v)
+{
+	return v == NULL_U32 ? 0 : (uint64_t)v + 1;
+}
+
+static void put_frames(struct page *p)
+{
+	const struct table *frames = stacks_table(p, TABLE_STACK_FRAME);
+	const struct table *mappings = stacks_table(p, TABLE_STACK_MAPPING);
+
+	for (uint32_t row = 0; row < frames->rows; row++) {
+		uint32_t mapping = table_u32(frames, STACK_FRAME_MAPPING, row);
+		int64_t address = table_i64(frames, STACK_FRAME_REL_PC, row);
+
+		page_put_string(p, PAGE_COLUMN_FRAME_NAME,
+				table_u32(frames, STACK_FRAME_NAME, row));
+		page_put_string(p, PAGE_COLUMN_FRAME_FILE,
+				mapping < mappings->rows
+					? table_u32(mappings, STACK_MAPPING_NAME, mapping)
+					: NULL_U32);
+		page_put(&p->columns, PAGE_COLUMN_FRAME_ADDRESS, (uint64_t)MAX(address, 0));
+	}
+}
+
+static void put_sites(struct page *p)
+{
+	const struct table *t = stacks_table(p, TABLE_STACK_CALLSITE);
+
+	for (uint32_t row = 0; row < t->rows; row++) {
+		page_put(&p->columns, PAGE_COLUMN_SITE_PARENT,
+			 plus_1(table_u32(t, STACK_CALLSITE_PARENT, row)));
+		page_put(&p->columns, PAGE_COLUMN_SITE_FRAME,
+			 table_u32(t, STACK_CALLSITE_FRAME, row));
+	}
+}
+
+/* Adds a sample, unless it has no stack or is outside of the window. */
+static int profile_add(struct profile *f, const struct page *p, struct page_sample sample)
+{
+	if (sample.site >= stacks_table(p, TABLE_STACK_CALLSITE)->rows || sample.ts < p->from ||
+	    (sample.ts >= p->to && p->to != INT64_MAX))
+		return 0;
+	if (array_reserve(&f->samples, &f->cap, f->n + 1, sizeof(*f->samples)))
+		return -ENOMEM;
+	f->samples[f->n++] = sample;
+	return 0;
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct page_sample *x = a, *y = b;
+
+	return x->ts != y->ts ? (x->ts > y->ts) - (x->ts < y->ts)
+			      : (x->site > y->site) - (x->site < y->site);
+}
+
+static void put_profile(struct page *p, struct profile *f)
+{
+	struct page_columns *c = &p->columns;
+	int64_t before = p->start;
+
+	page_put_string(p, PAGE_COLUMN_PROFILE_NAME, strings_intern_z(&p->store->strings, f->name));
+	page_put_string(p, PAGE_COLUMN_PROFILE_UNIT, strings_intern_z(&p->store->strings, f->unit));
+	page_put(c, PAGE_COLUMN_PROFILE_EDGE, f->edge);
+	page_put(c, PAGE_COLUMN_PROFILE_SAMPLES, f->n);
+	if (f->n)
+		qsort(f->samples, f->n, sizeof(*f->samples), by_time);
+	for (size_t i = 0; i < f->n; i++) {
+		const struct page_sample *s = &f->samples[i];
+
+		page_put_signed(c, PAGE_COLUMN_STACK_TIME, s->ts - before);
+		page_put(c, PAGE_COLUMN_STACK_THREAD, plus_1(s->utid));
+		page_put(c, PAGE_COLUMN_STACK_SITE, s->site);
+		page_put(c, PAGE_COLUMN_STACK_WEIGHT, s->weight);
+		before = s->ts;
+	}
+}
+
+/* ---- sessions of profilers ---- */
+
+/* Returns the row of the first counter of a sample, or NULL_U32. */
+static uint32_t first_counter(const struct page *p, uint32_t sample)
+{
+	const struct table *sets = stacks_table(p, TABLE_COUNTER_SET);
+	uint32_t set =
+		table_u32(stacks_table(p, TABLE_PROFILER_SAMPLE), PROFILER_SAMPLE_COUNTERS, sample);
+
+	return set < sets->rows ? table_u32(sets, COUNTER_SET_COUNTER, set) : NULL_U32;
+}
+
+/* Samples of linux.perf count as one each: their counter has the value since the start. */
+static uint64_t sample_weight(const struct page *p, uint32_t sample, bool is_perf)
+{
+	uint32_t counter = is_perf ? NULL_U32 : first_counter(p, sample);
+	double value;
+
+	if (counter == NULL_U32)
+		return 1;
+	value = table_f64(stacks_table(p, TABLE_COUNTER), COUNTER_VALUE, counter);
+	return value > 0 && value < (double)UINT64_MAX ? (uint64_t)value : 0;
+}
+
+static int collect_session(const struct page *p, uint32_t session, bool is_perf, struct profile *f)
+{
+	const struct table *t = stacks_table(p, TABLE_PROFILER_SAMPLE);
+	const struct table *tasks = stacks_table(p, TABLE_TASK_CONTEXT);
+	struct row_list rows;
+	int r = page_list_rows(p, TABLE_PROFILER_SAMPLE, PROFILER_SAMPLE_SESSION, session, 0,
+			       &rows);
+
+	for (uint32_t i = 0; r == 0 && i < rows.n; i++) {
+		uint32_t row = rows.rows[i], task = table_u32(t, PROFILER_SAMPLE_TASK, row);
+
+		r = profile_add(f, p,
+				(struct page_sample){
+					.ts = table_ts(t, PROFILER_SAMPLE_TS, row),
+					.utid = task < tasks->rows
+							? table_u32(tasks, TASK_CONTEXT_UTID, task)
+							: NULL_U32,
+					.site = table_u32(t, PROFILER_SAMPLE_CALLSITE, row),
+					.weight = sample_weight(p, row, is_perf),
+				});
+	}
+	row_list_deinit(&rows);
+	return r;
+}
+
+/* Finds the name and the unit of the weights, by the track of the first counter. */
+static void name_session(const struct page *p, uint32_t session, struct profile *f,
+			 struct strbuf *name)
+{
+	const struct strings *strings = &p->store->strings;
+	const struct table *samples = stacks_table(p, TABLE_PROFILER_SAMPLE);
+	const struct table *tracks = stacks_table(p, TABLE_TRACK);
+
+	for (uint32_t row = 0; row < samples->rows; row++) {
+		uint32_t counter, track;
+
+		if (table_u32(samples, PROFILER_SAMPLE_SESSION, row) != session)
+			continue;
+		counter = first_counter(p, row);
+		if (counter == NULL_U32)
+			continue;
+		track = table_u32(stacks_table(p, TABLE_COUNTER), COUNTER_TRACK, counter);
+		strbuf_printf(name, ": %s",
+			      strings_get(strings, table_u32(tracks, TRACK_NAME, track)));
+		f->unit = strings_get(strings, table_u32(tracks, TRACK_UNIT, track));
+		return;
+	}
+}
+
+static int put_session(struct page *p, uint32_t session)
+{
+	const char *source =
+		strings_get(&p->store->strings, table_u32(stacks_table(p, TABLE_PROFILER_SESSION),
+							  PROFILER_SESSION_SOURCE, session));
+	bool is_perf = !strcmp(source, "linux.perf");
+	struct profile f = {.unit = "count", .edge = STACK_OF_SAMPLE};
+	struct strbuf name = {0};
+	int r;
+
+	strbuf_puts(&name, is_perf ? "CPU samples" : *source ? source : "samples");
+	if (!is_perf)
+		name_session(p, session, &f, &name);
+	f.name = name.s;
+	r = name.failed ? -ENOMEM : collect_session(p, session, is_perf, &f);
+	if (r == 0 && f.n)
+		put_profile(p, &f);
+	free(f.samples);
+	strbuf_deinit(&name);
+	return r;
+}
+
+/* ---- stacks of slices ---- */
+
+static int put_slice_stacks(struct page *p, const char *name, enum stack_edge edge, unsigned column)
+{
+	const struct table *t = stacks_table(p, TABLE_EVENT_CALLSTACK);
+	const struct table *slices = stacks_table(p, TABLE_SLICE);
+	const struct table *tracks = stacks_table(p, TABLE_TRACK);
+	struct profile f = {.name = name, .unit = "ns", .edge = edge};
+	int r = 0;
+
+	for (uint32_t row = 0; r == 0 && row < t->rows; row++) {
+		uint32_t slice = table_u32(t, EVENT_CALLSTACK_SLICE, row);
+		int64_t ts, dur;
+
+		if (slice >= slices->rows)
+			continue;
+		ts = table_ts(slices, SLICE_TS, slice);
+		dur = table_dur(slices, SLICE_DUR, slice);
+		r = profile_add(
+			&f, p,
+			(struct page_sample){
+				.ts = ts,
+				.utid = table_u32(tracks, TRACK_UTID,
+						  table_u32(slices, SLICE_TRACK, slice)),
+				.site = table_u32(t, column, row),
+				.weight = (uint64_t)(dur < 0 ? MAX(p->store->end_ts - ts, 0) : dur),
+			});
+	}
+	if (r == 0 && f.n)
+		put_profile(p, &f);
+	free(f.samples);
+	return r;
+}
+
+int page_put_stacks(struct page *p)
+{
+	uint32_t sessions = stacks_table(p, TABLE_PROFILER_SESSION)->rows;
+	int r = 0;
+
+	put_frames(p);
+	put_sites(p);
+	for (uint32_t session = 0; r == 0 && session < sessions; session++)
+		r = put_session(p, session);
+	if (r == 0)
+		r = put_slice_stacks(p, "slices, by the stack at their begin", STACK_OF_BEGIN,
+				     EVENT_CALLSTACK_SITE);
+	if (r == 0)
+		r = put_slice_stacks(p, "slices, by the stack at their end", STACK_OF_END,
+				     EVENT_CALLSTACK_END_SITE);
+	return r;
+}
