@@ -8,12 +8,11 @@
 #include "service/buffer/trace_buffer.h"
 #include "service/consumer/consumer_port.h"
 #include "service/consumer/consumer_state.h"
-#include "service/ipc/ipc_host.h"
 #include "service/output/file_writer.h"
 #include "service/producer/producer_port.h"
-#include "service/service.c" /* its struct is private */
+#include "service/service.h"
 #include "service/session/session_state.h"
-#include "service/trace/trace_internal.h"
+#include "service/session/sessions.h"
 #include "system/service_peer_consumer.h"
 #include "system/service_peer_producer.h"
 #include "unit/temp_dir.h"
@@ -22,6 +21,11 @@
 struct rig {
 	struct event_base *loop;
 	struct service *service;
+	/* Parts of the service; NULL without one. */
+	struct sessions *sessions;
+	struct producers *producers;
+	struct quota *quota;
+	const struct remote_machines *machines;
 };
 
 /* Something has been written into a file. */
@@ -29,9 +33,9 @@ static inline bool rig_await_writer(struct rig *r)
 {
 	struct session *s;
 
-	if (!r->service)
+	if (!r->sessions)
 		return false;
-	TAILQ_FOREACH (s, &r->service->sessions.list, link)
+	TAILQ_FOREACH (s, &r->sessions->list, link)
 		if (s->file && file_writer_await_writer(s->file))
 			return true;
 	return false;
@@ -46,11 +50,20 @@ static inline void rig_pump(void *ctx)
 	while (rig_await_writer(r));
 }
 
+static inline void rig_start_service(struct rig *r)
+{
+	assert_int_equal(service_new(r->loop, NULL, &r->service), 0);
+	r->sessions = service_sessions(r->service);
+	r->producers = r->sessions->producers;
+	r->quota = r->sessions->quota;
+	r->machines = r->sessions->trace_env.machines;
+}
+
 static inline void rig_init(struct rig *r)
 {
 	r->loop = event_base_new();
 	assert_non_null(r->loop);
-	assert_int_equal(service_new(r->loop, NULL, &r->service), 0);
+	rig_start_service(r);
 }
 
 static inline void rig_deinit(struct rig *r)
@@ -59,7 +72,8 @@ static inline void rig_deinit(struct rig *r)
 	event_base_free(r->loop);
 }
 
-static inline struct peer *rig_peer(struct rig *r, struct ipc_host *host)
+/* The caller hands *ret_fd, the other end, to a host. */
+static inline struct peer *rig_peer(struct rig *r, int *ret_fd)
 {
 	struct peer *p = malloc(sizeof(*p));
 	int fds[2];
@@ -67,21 +81,31 @@ static inline struct peer *rig_peer(struct rig *r, struct ipc_host *host)
 	assert_non_null(p);
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, fds),
 			 0);
-	assert_int_equal(ipc_host_adopt(host, fds[0], NULL), 0);
 	peer_init(p, fds[1]);
 	p->pump = rig_pump;
 	p->ctx = r;
+	*ret_fd = fds[0];
 	return p;
 }
 
 static inline struct peer *rig_producer(struct rig *r)
 {
-	return rig_peer(r, r->service->producer_host);
+	struct peer *p;
+	int fd;
+
+	p = rig_peer(r, &fd);
+	assert_int_equal(service_adopt_producer(r->service, fd), 0);
+	return p;
 }
 
 static inline struct peer *rig_consumer(struct rig *r)
 {
-	return rig_peer(r, r->service->consumer_host);
+	struct peer *p;
+	int fd;
+
+	p = rig_peer(r, &fd);
+	assert_int_equal(service_adopt_consumer(r->service, fd), 0);
+	return p;
 }
 
 /* Hangs up, and lets the service see it. */
@@ -107,7 +131,7 @@ static inline void rig_hang_up(struct rig *r, struct peer *p)
 /* The newest session and the newest producer of the service. */
 static inline struct session *rig_session(struct rig *r)
 {
-	return TAILQ_LAST(&r->service->sessions.list, session_list);
+	return TAILQ_LAST(&r->sessions->list, session_list);
 }
 
 static inline struct consumer_port *rig_consumer_port(struct session *s)
@@ -117,7 +141,7 @@ static inline struct consumer_port *rig_consumer_port(struct session *s)
 
 static inline struct producer_port *rig_producer_port(struct rig *r)
 {
-	return TAILQ_LAST(&r->service->producers.list, producer_list);
+	return TAILQ_LAST(&r->producers->list, producer_list);
 }
 
 /* ---- a producer and a consumer ---- */
@@ -157,10 +181,10 @@ static inline void stage_free(struct stage *g)
 	if (g->cons)
 		rig_hang_up(&g->rig, g->cons);
 	/* The thread that writes its file says when a session ends. */
-	rig_until(&g->rig, TAILQ_EMPTY(&g->rig.service->sessions.list));
-	assert_true(TAILQ_EMPTY(&g->rig.service->producers.list));
-	assert_true(TAILQ_EMPTY(&g->rig.service->producers.registry.sources));
-	assert_int_equal(g->rig.service->quota.held[QUOTA_SMB_BYTES], 0);
+	rig_until(&g->rig, TAILQ_EMPTY(&g->rig.sessions->list));
+	assert_true(TAILQ_EMPTY(&g->rig.producers->list));
+	assert_true(TAILQ_EMPTY(&g->rig.producers->registry.sources));
+	assert_int_equal(g->rig.quota->held[QUOTA_SMB_BYTES], 0);
 	rig_deinit(&g->rig);
 	if (g->dir)
 		temp_dir_teardown(&g->dir);
@@ -184,7 +208,7 @@ static inline void stage_start(struct stage *g, const char *config)
 static inline void stage_begin(struct stage *g, const char *config)
 {
 	g->enable = peer_enable(g->cons, config);
-	rig_until(&g->rig, !TAILQ_EMPTY(&g->rig.service->sessions.list));
+	rig_until(&g->rig, !TAILQ_EMPTY(&g->rig.sessions->list));
 }
 
 /* The session is set up, and starts later. */
@@ -293,7 +317,7 @@ static inline unsigned stage_count(struct stage *g, const char *text)
 /* Of the session's buffer. */
 static inline const struct trace_buffer_stats *stage_stats(struct stage *g, size_t buffer)
 {
-	return trace_buffer_stats(rig_session(&g->rig)->trace->buffers[buffer].buffer);
+	return trace_buffer_stats(trace_get_buffer(rig_session(&g->rig)->trace, buffer));
 }
 
 /*

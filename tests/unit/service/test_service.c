@@ -29,34 +29,18 @@ STAGE_TEST(both_ports_are_bound_by_their_names)
 	}
 }
 
-STAGE_TEST(numbers_go_round_past_those_in_use)
+STAGE_TEST(producer_ids_wrap_past_those_in_use)
 {
-	struct service *v = g->rig.service;
+	struct producers *p = g->rig.producers;
 
-	assert_int_equal(producers_new_id(&v->producers), 2);
-	v->producers.last_id = UINT16_MAX;
-	assert_int_equal(producers_new_id(&v->producers), 3); /* 0 is none, 1 and 2 are in use */
-	producers_free_id(&v->producers, 2);
-	v->producers.last_id = UINT16_MAX;
-	assert_int_equal(producers_new_id(&v->producers), 2);
-	producers_free_id(&v->producers, 2);
-	producers_free_id(&v->producers, 3);
-	stage_start(g, STAGE_CONFIG);
-	v->sessions.last_buffer_id = UINT16_MAX;
-	assert_int_equal(sessions_new_buffer_id(&v->sessions), 2);
-}
-
-STAGE_TEST(sessions_are_counted)
-{
-	struct peer *second = rig_consumer(&g->rig);
-
-	assert_int_equal(sessions_count(&g->rig.service->sessions), 0);
-	stage_start(g, STAGE_CONFIG);
-	peer_enable(second, "buffers { size_kb: 4 } buffers { size_kb: 4 }");
-	assert_true(peer_is_quiet(second));
-	assert_int_equal(sessions_count(&g->rig.service->sessions), 2);
-	rig_hang_up(&g->rig, second);
-	assert_int_equal(sessions_count(&g->rig.service->sessions), 1);
+	assert_int_equal(producers_new_id(p), 2);
+	p->last_id = UINT16_MAX;
+	assert_int_equal(producers_new_id(p), 3); /* 0 is no id, 1 and 2 are in use */
+	producers_free_id(p, 2);
+	p->last_id = UINT16_MAX;
+	assert_int_equal(producers_new_id(p), 2);
+	producers_free_id(p, 2);
+	producers_free_id(p, 3);
 }
 
 STAGE_TEST(machine_has_a_name)
@@ -66,11 +50,11 @@ STAGE_TEST(machine_has_a_name)
 
 	unsetenv("PERFETTO_MACHINE_NAME");
 	assert_int_equal(service_new(loop, NULL, &v), 0);
-	assert_string_equal(v->sessions.machine_name, "Linux");
+	assert_string_equal(service_sessions(v)->machine_name, "Linux");
 	service_free(v);
 	setenv("PERFETTO_MACHINE_NAME", "guest", 1);
 	assert_int_equal(service_new(loop, NULL, &v), 0);
-	assert_string_equal(v->sessions.machine_name, "guest");
+	assert_string_equal(service_sessions(v)->machine_name, "guest");
 	service_free(v);
 	unsetenv("PERFETTO_MACHINE_NAME");
 	event_base_free(loop);
@@ -97,7 +81,7 @@ STAGE_TEST(service_ends_in_the_middle_of_anything)
 	assert_true(rig_session(&g->rig)->n_flushes > 0);
 	service_free(g->rig.service);
 	assert_int_equal(event_base_get_num_events(g->rig.loop, EVENT_BASE_COUNT_ADDED), 0);
-	assert_int_equal(service_new(g->rig.loop, NULL, &g->rig.service), 0);
+	rig_start_service(&g->rig);
 }
 
 STAGE_TEST(consumer_leaves_in_the_middle_of_anything)
@@ -108,6 +92,6 @@ STAGE_TEST(consumer_leaves_in_the_middle_of_anything)
 	peer_call(g->cons, C_DISABLE, NULL, 0);
 	rig_hang_up(&g->rig, g->cons);
 	g->cons = NULL;
-	assert_int_equal(sessions_count(&g->rig.service->sessions), 0);
+	assert_int_equal(sessions_count(g->rig.sessions), 0);
 	assert_int_equal(event_base_get_num_events(g->rig.loop, EVENT_BASE_COUNT_ADDED), 1);
 }

@@ -45,9 +45,16 @@ static void make_clone(struct stage *g)
 
 STAGE_TEST(snapshot_of_a_running_session)
 {
+	int64_t msb, lsb, source_msb, source_lsb;
+
 	stage_start(g, STAGE_CONFIG);
 	stage_write(g, 0, 1, 0, "before");
+	trace_uuid(rig_session(&g->rig)->trace, &source_msb, &source_lsb);
 	make_clone(g);
+	trace_uuid(rig_session(&g->rig)->trace, &msb, &lsb);
+	assert_int_not_equal(msb, source_msb);
+	assert_int_equal(lsb, source_lsb);
+	assert_true(peer_rejected(cloner, peer_call(cloner, C_FLUSH, NULL, 0)));
 	assert_int_equal(rig_session(&g->rig)->id, 2);
 	assert_int_equal(rig_session(&g->rig)->state, SESSION_CLONED);
 	assert_int_equal(rig_session(&g->rig)->final_flush, FINAL_FLUSH_SUCCEEDED);
@@ -62,7 +69,7 @@ STAGE_TEST(snapshot_of_a_running_session)
 	assert_true(peer_find_packet(&g->got, 0, PB_TRACE_PACKET_TRACE_STATS) > 0);
 	/* The source has all of it, and goes on. */
 	assert_int_equal(stage_count(g, "before"), 1);
-	assert_int_equal(TAILQ_FIRST(&g->rig.service->sessions.list)->state, SESSION_STARTED);
+	assert_int_equal(TAILQ_FIRST(&g->rig.sessions->list)->state, SESSION_STARTED);
 	/* What is freed is the clone. */
 	assert_true(peer_accepted(cloner, peer_call(cloner, C_FREE, NULL, 0)));
 	assert_int_equal(rig_session(&g->rig)->id, 1);
@@ -130,22 +137,18 @@ STAGE_TEST(session_that_has_ended_can_be_cloned)
 
 STAGE_TEST(events_say_what_was_done)
 {
-	const struct session *s;
+	struct pb_field event, f;
 	unsigned cloned = 0;
 
 	stage_start(g, STAGE_CONFIG " buffers { size_kb: 4 }");
 	make_clone(g);
-	s = rig_session(&g->rig);
-	for (size_t i = 0; i < s->trace->service_events.n; i++) {
-		const struct service_event *e = &s->trace->service_events.events[i];
-
-		assert_true(i == 0 || e[-1].boot_ns <= e->boot_ns);
-		if (e->kind == SERVICE_EVENT_BUFFER_CLONED)
-			assert_int_equal(e->value, cloned++);
-	}
+	peer_packets_free(&g->got);
+	g->got = read_clone();
+	for (size_t i = 0; i < g->got.n; i++)
+		if (peer_packet_field(&g->got, i, PB_TRACE_PACKET_SERVICE_EVENT, &event) &&
+		    peer_subfield(&event, PB_TRACING_SERVICE_EVENT_BUFFER_CLONED, &f))
+			assert_int_equal(f.u64, cloned++);
 	assert_int_equal(cloned, 2);
-	assert_int_equal(s->trace->service_events.events[s->trace->service_events.n - 1].kind,
-			 SERVICE_EVENT_TRACING_DISABLED);
 }
 
 /* ---- which one ---- */
@@ -245,7 +248,7 @@ STAGE_TEST(only_its_user_clones_it)
 	stage_start(g, STAGE_CONFIG);
 	port = port_of_cloner(g);
 	port->uid = 1000; /* as if another user had connected */
-	TAILQ_FIRST(&g->rig.service->sessions.list)->uid = 1001;
+	TAILQ_FIRST(&g->rig.sessions->list)->uid = 1001;
 	assert_not_cloned(cloner, ask(1), "another UID");
 	port->uid = 0;
 	make_clone(g);
@@ -299,7 +302,7 @@ STAGE_TEST(source_may_end_first)
 	assert_true(peer_is_quiet(cloner));
 	assert_true(peer_accepted(g->cons, peer_call(g->cons, C_FREE, NULL, 0)));
 	assert_not_cloned(cloner, id, "Original session ended");
-	assert_true(TAILQ_EMPTY(&g->rig.service->sessions.list));
+	assert_true(TAILQ_EMPTY(&g->rig.sessions->list));
 }
 
 STAGE_TEST(cloner_may_hang_up_first)
@@ -492,5 +495,9 @@ STAGE_TEST(clone_says_which_trigger_it_is_for)
 	assert_int_equal(peer_number(&trigger, PB_TRIGGER_TRUSTED_PRODUCER_UID), 77);
 	assert_int_equal(peer_number(&trigger, PB_TRIGGER_STOP_DELAY_MS), 5);
 	/* The triggers have moved: the next clone has its own. */
-	assert_int_equal(TAILQ_FIRST(&g->rig.service->sessions.list)->trace->n_received, 0);
+	assert_true(peer_accepted(cloner, peer_call(cloner, C_FREE, NULL, 0)));
+	make_clone(g);
+	peer_packets_free(&g->got);
+	g->got = read_clone();
+	assert_int_equal(peer_find_packet(&g->got, 0, PB_TRACE_PACKET_TRIGGER), -1);
 }

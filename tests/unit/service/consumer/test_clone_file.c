@@ -57,7 +57,7 @@ static void assert_file_cloned(uint64_t id)
 static void assert_file_not_cloned(struct stage *g, uint64_t id, const char *why)
 {
 	assert_not_cloned(cloner, id, why);
-	assert_null(TAILQ_NEXT(TAILQ_FIRST(&g->rig.service->sessions.list), link));
+	assert_null(TAILQ_NEXT(TAILQ_FIRST(&g->rig.sessions->list), link));
 }
 
 /* "written" is in the source's file, "buffered" in its buffer when the clone is made. */

@@ -33,7 +33,7 @@ STAGE_TEST(whole_recording_in_order)
 	assert_int_equal(stage_count(g, "data"), 1);
 	assert_true(peer_accepted(g->cons, peer_call(g->cons, C_FREE, NULL, 0)));
 	assert_true(peer_is_quiet(g->cons));
-	assert_true(TAILQ_EMPTY(&g->rig.service->sessions.list));
+	assert_true(TAILQ_EMPTY(&g->rig.sessions->list));
 }
 
 STAGE_TEST(everything_twice_is_as_once)
@@ -55,7 +55,7 @@ STAGE_TEST(free_buffers_ends_tracing)
 	stage_start(g, STAGE_CONFIG);
 	stage_free_buffers(g);
 	assert_true(peer_command(g->prod, g->stream, CMD(STOP_DATA_SOURCE), &f));
-	assert_true(TAILQ_EMPTY(&g->rig.service->sessions.list));
+	assert_true(TAILQ_EMPTY(&g->rig.sessions->list));
 	/* and the connection may begin another */
 	stage_start(g, STAGE_CONFIG);
 	assert_int_equal(rig_session(&g->rig)->id, 2);
@@ -133,7 +133,7 @@ STAGE_TEST(hang_up_ends_the_session)
 	rig_hang_up(&g->rig, g->cons);
 	g->cons = NULL;
 	assert_true(peer_command(g->prod, g->stream, CMD(STOP_DATA_SOURCE), &f));
-	assert_true(TAILQ_EMPTY(&g->rig.service->sessions.list));
+	assert_true(TAILQ_EMPTY(&g->rig.sessions->list));
 }
 
 STAGE_TEST(stats_tell_of_the_session)

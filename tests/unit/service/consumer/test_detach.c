@@ -124,7 +124,7 @@ STAGE_TEST(ends_without_trace_when_its_time_is_over)
 	assert_true(peer_command(g->prod, g->stream, CMD(FLUSH), &f));
 	stage_ack_flush(g, &f);
 	assert_true(peer_command(g->prod, g->stream, CMD(STOP_DATA_SOURCE), &f));
-	rig_until(&g->rig, TAILQ_EMPTY(&g->rig.service->sessions.list));
+	rig_until(&g->rig, TAILQ_EMPTY(&g->rig.sessions->list));
 	assert_true(peer_rejected(g->cons, peer_attach(g->cons, "key")));
 }
 
@@ -158,6 +158,6 @@ TEST(service_frees_detached_sessions)
 	peer_enable(c, "buffers { size_kb: 4 }");
 	assert_true(peer_accepted(c, peer_detach(c, "key")));
 	rig_hang_up(&r, c);
-	assert_false(TAILQ_EMPTY(&r.service->sessions.list));
+	assert_false(TAILQ_EMPTY(&r.sessions->list));
 	rig_deinit(&r);
 }

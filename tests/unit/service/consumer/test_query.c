@@ -175,7 +175,7 @@ STAGE_TEST(a_descriptor_of_a_whole_frame_is_taken)
 
 	register_large(g, "b", MSGSOCK_MAX_MESSAGE - 200);
 	register_large(g, "c", MSGSOCK_MAX_MESSAGE - 60);
-	assert_int_equal(g->rig.service->producers.registry.n, 3);
+	assert_int_equal(g->rig.producers->registry.n, 3);
 	s = query(g, false, NULL);
 	assert_int_equal(s->n_data_sources, 3);
 	assert_string_equal(s->data_sources[1]->ds_descriptor->name, "b");

@@ -128,12 +128,12 @@ STAGE_TEST(slow_reader_holds_a_piece_of_a_large_packet)
 	assert_true(ipc_conn_queued(conn) <= 2 * LARGE_PACKET_BYTES);
 	assert_true(peer_read_replies(g->cons, id, &g->got));
 	assert_int_equal(peer_count_text(&g->got, "after"), 1);
-	assert_int_equal(g->rig.service->quota.held[QUOTA_CONN_BYTES] < LARGE_PACKET_BYTES, true);
+	assert_int_equal(g->rig.quota->held[QUOTA_CONN_BYTES] < LARGE_PACKET_BYTES, true);
 }
 
 STAGE_TEST(large_packet_without_a_share_is_dropped_and_no_other)
 {
-	struct quota *q = &g->rig.service->quota;
+	struct quota *q = g->rig.quota;
 	struct pb_field f;
 
 	write_big(g, 1, 5000000, 'x');

@@ -164,7 +164,7 @@ STAGE_TEST(broken_filters_refuse_the_session)
 					    "regex_pattern: '(' } }",
 					    ""));
 	assert_true(peer_tracing_ended(g->cons, id, "regex_pattern \"(\""));
-	assert_true(TAILQ_EMPTY(&g->rig.service->sessions.list));
+	assert_true(TAILQ_EMPTY(&g->rig.sessions->list));
 	/* and leave no file */
 	stage_refuses(g,
 		      config_of(CODE_WRONG_BY(1, W_TRACE, W_END), "",
@@ -179,7 +179,7 @@ STAGE_TEST(each_pass_is_filtered)
 	const char *text = stage_text('x', 3000);
 
 	stage_start(g, config_of(AS_STRING, SECRET, "buffers { size_kb: 256 }"));
-	rig_session(&g->rig)->trace->stats_due = true;
+	trace_mark_due(rig_session(&g->rig)->trace, TRACE_DUE_STATS);
 	for (uint32_t i = 0; i < 18; i++)
 		stage_write(g, i % 4, 1, i, i % 2 ? text : "secret 1234");
 	stage_read(g);

@@ -88,7 +88,7 @@ static int end(void **state)
 
 FIXTURE_TEST(each_limit_has_a_counter)
 {
-	uint64_t *refused = g->rig.service->quota.refused;
+	uint64_t *refused = g->rig.quota->refused;
 
 	assert_int_equal(ARRAY_SIZE(cases), N_CONFIG_LIMITS);
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -109,7 +109,7 @@ FIXTURE_TEST(each_limit_has_a_counter)
 
 FIXTURE_TEST(what_is_wrong_counts_elsewhere)
 {
-	uint64_t *refused = g->rig.service->quota.refused;
+	uint64_t *refused = g->rig.quota->refused;
 
 	stage_refuses(g, "buffers {}", "size_kb");
 	assert_int_equal(refused[REFUSED_CONFIGS], 1);
@@ -134,5 +134,5 @@ FIXTURE_TEST(changes_count_too)
 	pb__trace_config__free_unpacked(c, NULL);
 	peer_enable(g->cons, "buffers { size_kb: 4 }");
 	assert_true(peer_accepted(g->cons, peer_call(g->cons, C_CHANGE_CONFIG, bytes, len)));
-	assert_int_equal(g->rig.service->quota.refused[REFUSED_CONFIG_REGEXES], 1);
+	assert_int_equal(g->rig.quota->refused[REFUSED_CONFIG_REGEXES], 1);
 }

@@ -3,6 +3,8 @@
 #include <sys/resource.h>
 
 #include "base/system/background_close.h"
+#include "service/ipc/ipc_host.h"
+#include "service/ipc/limits.h"
 #include "unit/service/rig.h"
 #include "unit/test.h"
 
@@ -99,6 +101,7 @@ struct fixture {
 static int setup(void **state)
 {
 	struct fixture *f = calloc(1, sizeof(*f));
+	int fd;
 
 	assert_non_null(f);
 	f->rig.loop = event_base_new();
@@ -106,7 +109,8 @@ static int setup(void **state)
 	f->quota.limits[QUOTA_CONSUMERS] = (struct quota_limit){3, 3, 3};
 	assert_int_equal(ipc_host_new(f->rig.loop, &echo_service, &f->notes, &f->quota, &f->host),
 			 0);
-	f->p = rig_peer(&f->rig, f->host);
+	f->p = rig_peer(&f->rig, &fd);
+	assert_int_equal(ipc_host_adopt(f->host, fd, NULL), 0);
 	*state = f;
 	return 0;
 }
@@ -171,16 +175,6 @@ FIXTURE_TEST(call_opens_once_and_is_answered)
 	assert_int_equal(f->notes.calls, 3);
 }
 
-FIXTURE_TEST(call_of_the_largest_size_is_echoed)
-{
-	static uint8_t big[131068 - FRAME_MAX_HEAD];
-
-	memset(big, 7, sizeof(big));
-	assert_true(peer_accepted(f->p, peer_call(f->p, ECHO, big, sizeof(big))));
-	assert_int_equal(f->p->f.payload_len, sizeof(big));
-	assert_memory_equal(f->p->f.payload, big, sizeof(big));
-}
-
 FIXTURE_TEST(dropped_reply_is_not_sent)
 {
 	peer_call_as(f->p, 1, ECHO, true, "x", 1, -1);
@@ -229,24 +223,6 @@ FIXTURE_TEST(kept_call_is_a_stream)
 	assert_memory_equal(f->p->f.payload, "one", 3);
 	ipc_reject(f->notes.conn, &f->notes.kept);
 	assert_true(peer_rejected(f->p, kept));
-}
-
-FIXTURE_TEST(descriptor_rides_on_a_reply)
-{
-	uint64_t kept = peer_call(f->p, KEEP, NULL, 0);
-	int fds[2];
-	char c;
-
-	assert_int_equal(pipe(fds), 0);
-	assert_true(peer_is_quiet(f->p));
-	ipc_reply(f->notes.conn, &f->notes.kept, true, "fd", 2, fds[0]);
-	close(fds[0]);
-	assert_true(peer_reply(f->p, kept));
-	assert_true(f->p->got_fd >= 0);
-	assert_int_equal(write(fds[1], "!", 1), 1);
-	assert_int_equal(read(f->p->got_fd, &c, 1), 1);
-	assert_int_equal(c, '!');
-	close(fds[1]);
 }
 
 FIXTURE_TEST(descriptor_of_a_call_is_taken_once)
@@ -303,24 +279,6 @@ FIXTURE_TEST(peer_cannot_say_who_it_is)
 	assert_int_equal(ipc_conn_peer(f->notes.conn)->pid, getpid());
 }
 
-FIXTURE_TEST(frame_too_long_ends_the_connection)
-{
-	assert_true(peer_accepted(f->p, peer_call(f->p, ECHO, "x", 1)));
-	peer_send_raw(f->p, "\xfd\xff\x01\x00", 4, -1); /* 131069 */
-	assert_true(peer_is_hung_up(f->p));
-	assert_int_equal(f->notes.closed, 1);
-}
-
-FIXTURE_TEST(calls_before_the_end_of_the_stream_count)
-{
-	for (int i = 0; i < 5; i++)
-		peer_call(f->p, ECHO, "x", 1);
-	shutdown(f->p->fd, SHUT_WR);
-	assert_true(peer_is_hung_up(f->p));
-	assert_int_equal(f->notes.calls, 5);
-	assert_int_equal(f->notes.closed, 1);
-}
-
 FIXTURE_TEST(peer_that_does_not_read_is_closed)
 {
 	static uint8_t big[100000];
@@ -333,48 +291,6 @@ FIXTURE_TEST(peer_that_does_not_read_is_closed)
 	assert_int_equal(r, -EPIPE);
 	assert_int_equal(f->notes.closed, 0); /* from the loop, never from inside a reply */
 	rig_until(&f->rig, f->notes.closed == 1);
-}
-
-/* A request lies there, but its answer would only wait. */
-FIXTURE_TEST(peer_that_asks_and_does_not_read_is_held)
-{
-	static uint8_t big[100000];
-	unsigned waiting = 0;
-	uint64_t echo;
-
-	peer_call(f->p, KEEP, NULL, 0);
-	assert_true(peer_is_quiet(f->p));
-	for (; ipc_conn_queued(f->notes.conn) <= echo_service.hold_limit; waiting++)
-		ipc_reply(f->notes.conn, &f->notes.kept, true, big, sizeof(big), -1);
-	echo = peer_call(f->p, ECHO, "x", 1);
-	for (int i = 0; i < 10; i++)
-		rig_pump(&f->rig);
-	assert_int_equal(f->notes.calls, 0);
-	while (waiting-- > 0)
-		assert_true(peer_next(f->p));
-	assert_true(peer_accepted(f->p, echo));
-	assert_int_equal(f->notes.calls, 1);
-}
-
-FIXTURE_TEST(too_many_descriptors_end_the_connection)
-{
-	union {
-		struct cmsghdr align;
-		char bytes[CMSG_SPACE(5 * sizeof(int))];
-	} control = {0};
-	struct msghdr m = {.msg_iov = &(struct iovec){"\0\0\0\0", 4},
-			   .msg_iovlen = 1,
-			   .msg_control = &control,
-			   .msg_controllen = sizeof(control)};
-
-	assert_true(peer_accepted(f->p, peer_call(f->p, ECHO, "x", 1)));
-	control.align.cmsg_level = SOL_SOCKET;
-	control.align.cmsg_type = SCM_RIGHTS;
-	control.align.cmsg_len = CMSG_LEN(5 * sizeof(int));
-	memset(CMSG_DATA(&control.align), 0, 5 * sizeof(int)); /* stdin */
-	assert_int_equal(sendmsg(f->p->fd, &m, MSG_NOSIGNAL), 4);
-	assert_true(peer_is_hung_up(f->p));
-	assert_int_equal(f->notes.closed, 1);
 }
 
 /* Instead of that of base: how many descriptors of the user wait to be closed. */
@@ -406,55 +322,6 @@ FIXTURE_TEST(user_whose_descriptors_close_slowly_passes_no_more)
 	assert_true(peer_is_hung_up(f->p));
 	assert_int_equal(f->notes.closed, 1);
 	n_closing = 0;
-}
-
-FIXTURE_TEST(drained_is_told_after_waiting)
-{
-	static uint8_t big[100000];
-
-	peer_call(f->p, KEEP, NULL, 0);
-	assert_true(peer_is_quiet(f->p));
-	for (int i = 0; i < 8; i++)
-		ipc_reply(f->notes.conn, &f->notes.kept, true, big, sizeof(big), -1);
-	assert_true(ipc_conn_queued(f->notes.conn) > 0);
-	for (int i = 0; i < 8; i++)
-		assert_true(peer_next(f->p));
-	rig_until(&f->rig, f->notes.drained == 1);
-	assert_int_equal(ipc_conn_queued(f->notes.conn), 0);
-}
-
-FIXTURE_TEST(one_connection_too_many_is_refused)
-{
-	struct peer *more[2] = {rig_peer(&f->rig, f->host), rig_peer(&f->rig, f->host)};
-	int fds[2];
-
-	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
-	assert_int_equal(ipc_host_adopt(f->host, fds[0], NULL), -EDQUOT);
-	assert_int_equal(f->quota.refused[QUOTA_CONSUMERS], 1);
-	assert_int_equal(read(fds[1], &(char){0}, 1), 0); /* closed */
-	close(fds[1]);
-	/* One leaves, one may come. */
-	rig_hang_up(&f->rig, more[0]);
-	more[0] = rig_peer(&f->rig, f->host);
-	for (int i = 0; i < 2; i++)
-		rig_hang_up(&f->rig, more[i]);
-}
-
-FIXTURE_TEST(listener_accepts)
-{
-	char address[64];
-	struct peer *p = malloc(sizeof(*p));
-	int fd;
-
-	assert_non_null(p);
-	snprintf(address, sizeof(address), "@sonda-test-ipc-host-%d", (int)getpid());
-	assert_int_equal(sock_listen(address, &fd, NULL), 0);
-	assert_int_equal(ipc_host_listen(f->host, fd, NULL), 0);
-	peer_connect(p, address);
-	p->pump = rig_pump;
-	p->ctx = &f->rig;
-	assert_true(peer_accepted(p, peer_call(p, ECHO, "x", 1)));
-	rig_hang_up(&f->rig, p);
 }
 
 /* accept() fails while the peer waits, and the peer is not forgotten. */
@@ -538,20 +405,16 @@ static struct peer *remote_peer(struct fixture *f, uint8_t last_byte)
 			       .uid = UID_UNKNOWN,
 			       .machine_id = 9,
 			       .address = {.family = AF_INET, .ip = {10, 0, 0, last_byte}}};
-	struct peer *p = malloc(sizeof(*p));
-	int fds[2];
+	struct peer *p;
+	int fd;
 
-	assert_non_null(p);
-	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds), 0);
+	p = rig_peer(&f->rig, &fd);
 	more_entrance.extra_ctx = &f->notes;
-	if (ipc_host_adopt_peer(f->host, fds[0], &more_entrance, &who) < 0) {
-		close(fds[1]);
+	if (ipc_host_adopt_peer(f->host, fd, &more_entrance, &who) < 0) {
+		peer_close(p);
 		free(p);
 		return NULL;
 	}
-	peer_init(p, fds[1]);
-	p->pump = rig_pump;
-	p->ctx = &f->rig;
 	return p;
 }
 

@@ -210,7 +210,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	struct stage *g = *state;
-	struct quota *q = &g->rig.service->quota;
+	struct quota *q = g->rig.quota;
 
 	/* A second session of the test may still have a consumer: it goes with the service. */
 	rig_hang_up(&g->rig, g->prod);
@@ -225,7 +225,7 @@ static int teardown(void **state)
 
 static struct quota *quota_of(struct stage *g)
 {
-	return &g->rig.service->quota;
+	return g->rig.quota;
 }
 
 static void leave_room_for(struct stage *g, enum quota_kind kind, uint64_t more)
@@ -260,12 +260,12 @@ static void assert_reported(struct stage *g, enum quota_kind kind, uint64_t time
 	pb_mem_deinit(&m);
 }
 
-static bool may_connect(struct stage *g, struct ipc_host *host)
+static bool may_connect(struct stage *g, int (*adopt)(struct service *s, int fd))
 {
 	int fds[2], r;
 
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds), 0);
-	r = ipc_host_adopt(host, fds[0], NULL);
+	r = adopt(g->rig.service, fds[0]);
 	close(fds[1]);
 	for (int i = 0; i < 4; i++)
 		rig_pump(&g->rig);
@@ -276,14 +276,14 @@ STAGE_TEST(connections)
 {
 	stage_begin(g, "buffers { size_kb: 4 }");
 	leave_room_for(g, QUOTA_PRODUCERS, 0);
-	assert_false(may_connect(g, g->rig.service->producer_host));
-	assert_true(may_connect(g, g->rig.service->consumer_host));
+	assert_false(may_connect(g, service_adopt_producer));
+	assert_true(may_connect(g, service_adopt_consumer));
 	leave_room_for(g, QUOTA_CONSUMERS, 0);
-	assert_false(may_connect(g, g->rig.service->consumer_host));
+	assert_false(may_connect(g, service_adopt_consumer));
 	assert_reported(g, QUOTA_PRODUCERS, 1);
 	assert_reported(g, QUOTA_CONSUMERS, 1);
 	leave_room_for(g, QUOTA_CONSUMERS, 1);
-	assert_true(may_connect(g, g->rig.service->consumer_host));
+	assert_true(may_connect(g, service_adopt_consumer));
 }
 
 static void refused_with(struct stage *g, const char *config, const char *why)

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "service/ipc/remote_machines.h"
 #include "unit/service/remote_rig.h"
 #include "unit/test.h"
 
@@ -11,8 +10,8 @@ static int setup(void **state)
 {
 	struct peer *p;
 
-	rig_init(&rig);
-	p = rig_remote_peer(&rig, 1);
+	remote_rig_init(&rig);
+	p = remote_rig_peer(&rig, 1);
 	peer_identify(p, 0, 1, "a", "guest");
 	*state = p;
 	return 0;
@@ -21,13 +20,13 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	rig_hang_up(&rig, *state);
-	rig_deinit(&rig);
+	remote_rig_deinit(&rig);
 	return 0;
 }
 
 static const struct remote_machine *only_machine(void)
 {
-	return rig.service->machines.n == 1 ? TAILQ_FIRST(&rig.service->machines.list) : NULL;
+	return rig.machines->n == 1 ? TAILQ_FIRST(&rig.machines->list) : NULL;
 }
 
 #define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
@@ -49,7 +48,7 @@ FIXTURE_TEST(machine_is_what_the_relay_says)
 
 	assert_true(peer_accepted(p, peer_init_relay(p, info, 3)));
 	assert_non_null(only_machine());
-	assert_int_equal(only_machine()->id, rig_machine_id(1, "a"));
+	assert_int_equal(only_machine()->id, remote_rig_machine_id(1, "a"));
 	assert_string_equal(only_machine()->name, "guest");
 	assert_memory_equal(only_machine()->system_info, info, 3);
 }
@@ -66,10 +65,10 @@ FIXTURE_TEST(info_must_be_sound_and_small)
 		peer_rejected(p, peer_call_as(p, PEER_RELAY, R_INIT, false, "\x0a\x05", 2, -1)));
 	/* android_build_fingerprint: '\0' ... */
 	memcpy(large, (uint8_t[]){0x12, 0x80 | (n & 0x7f), 0x80 | (n >> 7 & 0x7f), n >> 14}, 4);
-	assert_int_equal(rig.service->quota.refused[REFUSED_RELAY_REQUESTS], 0);
+	assert_int_equal(rig.quota->refused[REFUSED_RELAY_REQUESTS], 0);
 	assert_true(peer_rejected(p, peer_init_relay(p, large, sizeof(large))));
-	assert_int_equal(rig.service->quota.refused[REFUSED_RELAY_REQUESTS], 1);
-	assert_int_equal(rig.service->machines.n, 0);
+	assert_int_equal(rig.quota->refused[REFUSED_RELAY_REQUESTS], 1);
+	assert_int_equal(rig.machines->n, 0);
 	assert_true(peer_accepted(p, peer_init_relay(p, "", 0)));
 }
 
@@ -100,32 +99,27 @@ FIXTURE_TEST(odd_clocks_are_rejected)
 	assert_true(peer_rejected(p, peer_sync_clock(p, PING, 0, 1, 1)));
 	assert_true(peer_rejected(p, peer_sync_clock(p, PING, 64, 1, 1)));
 	assert_true(peer_rejected(p, peer_sync_clock(p, PING, UINT32_MAX, 1, 1)));
-	assert_int_equal(rig.service->quota.refused[REFUSED_RELAY_REQUESTS], 0);
+	assert_int_equal(rig.quota->refused[REFUSED_RELAY_REQUESTS], 0);
 	assert_true(peer_rejected(p, peer_sync_clock(p, PING, 1, MAX_SYNC_CLOCKS + 1, 1)));
-	assert_int_equal(rig.service->quota.refused[REFUSED_RELAY_REQUESTS], 1);
+	assert_int_equal(rig.quota->refused[REFUSED_RELAY_REQUESTS], 1);
 	assert_true(peer_rejected(p, peer_call_as(p, PEER_RELAY, R_SYNC, false, twice, 8, -1)));
 	assert_true(peer_rejected(
 		p, peer_call_as(p, PEER_RELAY, R_SYNC, false, "\x12\x02\x08", 3, -1)));
-	assert_int_equal(rig.service->machines.n, 0);
+	assert_int_equal(rig.machines->n, 0);
 	assert_true(peer_accepted(p, peer_sync_clock(p, PING, 1, MAX_SYNC_CLOCKS, 1)));
 }
 
 FIXTURE_TEST(relay_of_this_machine_is_refused)
 {
-	struct peer *local = malloc(sizeof(*local));
-	int fds[2];
+	struct peer *local;
+	int fd;
 
-	assert_non_null(local);
-	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds), 0);
-	assert_int_equal(
-		ipc_host_adopt(rig.service->producer_host, fds[0], &rig.service->entrances[1]), 0);
-	peer_init(local, fds[1]);
-	local->pump = rig_pump;
-	local->ctx = &rig;
+	local = rig_peer(&rig, &fd);
+	assert_int_equal(ipc_host_adopt(remote_host, fd, remote_entrance), 0);
 	peer_identify(local, 0, 1, "a", "guest");
 	assert_true(peer_rejected(local, peer_init_relay(local, "", 0)));
 	assert_true(peer_rejected(local, peer_sync_clock(local, PING, 1, 1, 1)));
-	assert_int_equal(rig.service->machines.n, 0);
+	assert_int_equal(rig.machines->n, 0);
 	rig_hang_up(&rig, local);
 }
 

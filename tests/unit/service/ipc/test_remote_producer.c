@@ -21,8 +21,8 @@ static int setup(void **state)
 	struct fixture *f = calloc(1, sizeof(*f));
 
 	assert_non_null(f);
-	rig_init(&f->rig);
-	f->prod = rig_remote_peer(&f->rig, 1);
+	remote_rig_init(&f->rig);
+	f->prod = remote_rig_peer(&f->rig, 1);
 	peer_identify(f->prod, 0, 4711, "a", "guest");
 	f->stream = peer_become_producer(f->prod, "prod", "src", DS_NO_FLUSH, true);
 	f->cons = rig_consumer(&f->rig);
@@ -37,27 +37,23 @@ static int teardown(void **state)
 	if (f->prod)
 		rig_hang_up(&f->rig, f->prod);
 	rig_hang_up(&f->rig, f->cons);
-	assert_true(TAILQ_EMPTY(&f->rig.service->producers.list));
-	assert_int_equal(f->rig.service->quota.held[QUOTA_SMB_BYTES], 0);
-	rig_deinit(&f->rig);
+	assert_true(TAILQ_EMPTY(&f->rig.producers->list));
+	assert_int_equal(f->rig.quota->held[QUOTA_SMB_BYTES], 0);
+	remote_rig_deinit(&f->rig);
 	free(f);
 	return 0;
 }
 
-/* One that hangs up at once, which the service sees when it next looks. 0 or -errno. */
+/* Connects, and hangs up, which the service sees when it next looks. Returns 0 or -errno. */
 static int connect_from(struct fixture *f, uint8_t address)
 {
-	struct ipc_peer who = {.is_remote = true,
-			       .uid = UID_UNKNOWN,
-			       .machine_id = 1,
-			       .address = {.family = AF_INET, .ip = {10, 0, 0, address}}};
-	int fds[2], r;
+	struct peer *p;
+	int fd, r;
 
-	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, fds),
-			 0);
-	r = ipc_host_adopt_peer(f->rig.service->producer_host, fds[0],
-				&f->rig.service->entrances[1], &who);
-	close(fds[1]);
+	p = rig_peer(&f->rig, &fd);
+	r = remote_rig_adopt(fd, address);
+	peer_close(p);
+	free(p);
 	return r;
 }
 
@@ -84,14 +80,14 @@ static unsigned count(struct fixture *f, const char *text, struct peer_packets *
 
 static uint64_t discarded(const struct fixture *f)
 {
-	return f->rig.service->producers.chunks_discarded;
+	return f->rig.producers->chunks_discarded;
 }
 
 #define FIXTURE_TEST(name) TEST_STATE(name, setup, teardown, struct fixture *f)
 
 FIXTURE_TEST(initialize_offers_emulation_and_takes_no_memory)
 {
-	struct peer *p = rig_remote_peer(&f->rig, 2);
+	struct peer *p = remote_rig_peer(&f->rig, 2);
 	struct pb_field v;
 	struct pb_mem m;
 
@@ -114,12 +110,12 @@ FIXTURE_TEST(chunks_come_in_the_request)
 	size_t i;
 
 	start(f, CONFIG);
-	assert_int_equal(f->rig.service->quota.held[QUOTA_SMB_BYTES], 0);
+	assert_int_equal(f->rig.quota->held[QUOTA_SMB_BYTES], 0);
 	assert_true(peer_accepted(f->prod, peer_commit_text(f->prod, f->s.buffer, 1, 0, "far")));
 	assert_int_equal(count(f, "far", &t), 1);
 	i = (size_t)peer_find_packet(&t, 0, PEER_FIELD);
 	assert_true(peer_packet_field(&t, i, PB_TRACE_PACKET_MACHINE_ID, &v));
-	assert_int_equal(v.u64, rig_machine_id(1, "a"));
+	assert_int_equal(v.u64, remote_rig_machine_id(1, "a"));
 	assert_true(peer_packet_field(&t, i, PB_TRACE_PACKET_TRUSTED_PID, &v));
 	assert_int_equal(v.u64, 4711);
 	/* It said that it is root. */
@@ -141,9 +137,9 @@ FIXTURE_TEST(chunks_of_illegal_sizes_are_discarded)
 			f->prod, peer_commit_bytes(f->prod, f->s.buffer, bytes, sizes[i], false)));
 		assert_int_equal(discarded(f), i + 1);
 	}
-	assert_int_equal(
-		trace_buffer_stats(rig_session(&f->rig)->trace->buffers[0].buffer)->chunks_written,
-		0);
+	assert_int_equal(trace_buffer_stats(trace_get_buffer(rig_session(&f->rig)->trace, 0))
+				 ->chunks_written,
+			 0);
 	/* The smallest and the largest are chunks, whatever is in them. */
 	assert_true(
 		peer_accepted(f->prod, peer_commit_bytes(f->prod, f->s.buffer, bytes, 8, false)));
@@ -235,7 +231,7 @@ FIXTURE_TEST(lockdown_keeps_other_machines_out)
 
 	peer_enable(f->cons, CONFIG " lockdown_mode: LOCKDOWN_SET");
 	assert_true(peer_is_quiet(f->prod));
-	p = rig_remote_peer(&f->rig, 2);
+	p = remote_rig_peer(&f->rig, 2);
 	peer_identify(p, (int32_t)getuid(), 1, "b", "");
 	assert_true(peer_rejected(p, peer_initialize(p, "p", false)));
 	rig_hang_up(&f->rig, p);
@@ -250,7 +246,7 @@ FIXTURE_TEST(query_tells_the_machine)
 		peer_field(f->cons, PB_QUERY_SERVICE_STATE_RESPONSE_SERVICE_STATE, &service_state));
 	assert_true(peer_subfield(&service_state, PB_TRACING_SERVICE_STATE_PRODUCERS, &producer));
 	assert_true(peer_subfield(&producer, PB_TRACING_SERVICE_STATE_PRODUCER_MACHINE_ID, &v));
-	assert_int_equal(v.u64, rig_machine_id(1, "a"));
+	assert_int_equal(v.u64, remote_rig_machine_id(1, "a"));
 	assert_true(peer_subfield(&producer, PB_TRACING_SERVICE_STATE_PRODUCER_MACHINE_NAME, &v));
 	assert_memory_equal(v.data, "guest", 5);
 	assert_true(peer_subfield(&producer, PB_TRACING_SERVICE_STATE_PRODUCER_UID, &v));
@@ -269,7 +265,7 @@ FIXTURE_TEST(producer_that_hangs_up_leaves_what_it_committed)
 /* As many as there may be, of as few addresses as can have so many, of which none says a word. */
 FIXTURE_TEST(connections_have_limits)
 {
-	const uint64_t *refused = f->rig.service->quota.refused;
+	const uint64_t *refused = f->rig.quota->refused;
 	struct rlimit old, enough;
 	unsigned n = 1; /* the fixture's */
 	int r = 0;

@@ -48,7 +48,7 @@ static int setup(void **state)
 				       .trace = session_trace(rig_session(&x->stage->rig)),
 				       .config = x->config,
 				       .account = &x->account};
-	quota_open(&x->account, &x->stage->rig.service->quota, 0);
+	quota_open(&x->account, x->stage->rig.quota, 0);
 	assert_int_equal(trace_files_open(&x->parts, &x->owner, (struct passed_file){-1, 0}, &e),
 			 0);
 	*state = x;

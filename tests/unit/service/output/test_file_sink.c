@@ -164,7 +164,7 @@ STAGE_TEST(detached_session_goes_when_its_file_is_full)
 
 	stage_start(g, config_of(g, "max_file_size_bytes: 20000"));
 	assert_true(peer_accepted(g->cons, peer_detach(g->cons, "key")));
-	while (!TAILQ_EMPTY(&g->rig.service->sessions.list)) {
+	while (!TAILQ_EMPTY(&g->rig.sessions->list)) {
 		stage_write(g, chunk % 8, 1, chunk, text);
 		chunk++;
 		usleep(500);
@@ -175,7 +175,7 @@ STAGE_TEST(detached_session_goes_when_its_file_is_full)
 /* Its file may be slow: what is missing there is written from the loop, which goes on. */
 STAGE_TEST(detached_session_that_gives_way_is_freed_when_its_file_is_whole)
 {
-	struct sessions *all = &g->rig.service->sessions;
+	struct sessions *all = g->rig.sessions;
 	Pb__TraceConfig *c = peer_parse_config("exclusive_prio: 7");
 
 	stage_start(g, config_of(g, ""));

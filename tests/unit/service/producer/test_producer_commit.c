@@ -58,23 +58,6 @@ STAGE_TEST(chunks_of_every_layout_are_taken)
 	assert_int_equal(stage_count(g, "hi"), n);
 }
 
-STAGE_TEST(places_that_do_not_exist_are_passed_over)
-{
-	const char *text = "x";
-	static const uint32_t bad[][2] = {
-		{64, 0}, {UINT32_MAX, 0}, {0, 1}, {0, 14}, {0, 15}, {0, UINT32_MAX}, {1, 0},
-	};
-
-	peer_write_chunk(&g->s.smb, 0, 1, 0, &text, 1, true);
-	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-		assert_true(peer_accepted(
-			g->prod, peer_commit(g->prod, bad[i][0], bad[i][1], g->s.buffer, 0)));
-	assert_int_equal(stage_count(g, "x"), 0);
-	assert_int_equal(g->rig.service->producers.chunks_discarded, 0);
-	assert_true(peer_accepted(g->prod, peer_commit(g->prod, 0, 0, g->s.buffer, 0)));
-	assert_int_equal(stage_count(g, "x"), 1);
-}
-
 STAGE_TEST(chunk_that_is_not_complete_is_left_alone)
 {
 	const char *text = "x";
@@ -83,42 +66,6 @@ STAGE_TEST(chunk_that_is_not_complete_is_left_alone)
 	assert_true(peer_accepted(g->prod, peer_commit(g->prod, 0, 0, g->s.buffer, 0)));
 	assert_int_equal(smb_word_state(page_word(g, 0), 0), SMB_BEING_WRITTEN);
 	assert_int_equal(stage_count(g, "x"), 0);
-}
-
-STAGE_TEST(foreign_buffer_is_not_written)
-{
-	struct peer *other = rig_consumer(&g->rig);
-	static const uint32_t targets[] = {0, 2, 3, 65535, 65536 + 1, UINT32_MAX};
-	const char *text = "spy";
-
-	peer_enable(other, "buffers { size_kb: 64 }"); /* buffer 2, where it has no data source */
-	assert_true(peer_is_quiet(other));
-	for (uint32_t i = 0; i < 6; i++) {
-		peer_write_chunk(&g->s.smb, i, 1, i, &text, 1, true);
-		assert_true(peer_accepted(g->prod, peer_commit(g->prod, i, 0, targets[i], 0)));
-		assert_int_equal(page_word(g, i), 0); /* freed all the same */
-		assert_int_equal(g->rig.service->producers.chunks_discarded, i + 1);
-	}
-	assert_int_equal(stage_stats(g, 0)->chunks_written, 0);
-	rig_hang_up(&g->rig, other);
-}
-
-STAGE_TEST(writer_keeps_to_its_registered_buffer)
-{
-	struct peer *second = rig_consumer(&g->rig);
-	uint16_t first = g->s.buffer;
-	const char *text = "w";
-
-	peer_enable(second, STAGE_CONFIG);
-	assert_true(peer_await_session(g->prod, g->stream, true, &g->s));
-	assert_true(peer_accepted(g->prod, peer_register_writer(g->prod, 1, first)));
-	peer_write_chunk(&g->s.smb, 0, 1, 0, &text, 1, true);
-	assert_true(peer_accepted(g->prod, peer_commit(g->prod, 0, 0, g->s.buffer, 0)));
-	assert_int_equal(g->rig.service->producers.chunks_discarded, 1);
-	peer_write_chunk(&g->s.smb, 0, 1, 0, &text, 1, true);
-	assert_true(peer_accepted(g->prod, peer_commit(g->prod, 0, 0, first, 0)));
-	assert_int_equal(g->rig.service->producers.chunks_discarded, 1);
-	rig_hang_up(&g->rig, second);
 }
 
 /* Its chunk ids begin at 0 again. */
@@ -136,21 +83,6 @@ STAGE_TEST(later_writer_may_have_the_id_of_one_that_is_gone)
 	assert_int_equal(peer_count_text(&g->got, "two"), 3);
 }
 
-STAGE_TEST(packets_behind_an_unfinished_one_of_a_writer_that_is_gone_are_read)
-{
-	const char *text = "two";
-
-	assert_true(peer_accepted(g->prod, peer_register_writer(g->prod, 1, g->s.buffer)));
-	peer_write_chunk(&g->s.smb, 0, 1, 0, &text, 1, true);
-	smb_header_store_packets(smb_chunk_at(&g->s.smb, 0, SMB_DIV1, 0).header, 1,
-				 SMB_NEEDS_PATCHING);
-	assert_true(peer_accepted(g->prod, peer_commit(g->prod, 0, 0, g->s.buffer, 0)));
-	stage_write(g, 0, 1, 1, "whole");
-	assert_int_equal(stage_count(g, "whole"), 0);
-	assert_true(peer_accepted(g->prod, peer_unregister_writer(g->prod, 1)));
-	assert_int_equal(stage_count(g, "whole"), 1);
-}
-
 STAGE_TEST(writer_ids_are_checked)
 {
 	const char *text = "w";
@@ -160,7 +92,7 @@ STAGE_TEST(writer_ids_are_checked)
 	peer_write_chunk(&g->s.smb, 2, 32767, 0, &text, 1, true);
 	for (uint32_t i = 0; i < 3; i++)
 		assert_true(peer_accepted(g->prod, peer_commit(g->prod, i, 0, g->s.buffer, 0)));
-	assert_int_equal(g->rig.service->producers.chunks_discarded, 2);
+	assert_int_equal(g->rig.producers->chunks_discarded, 2);
 	assert_int_equal(stage_count(g, "w"), 1);
 }
 
@@ -232,14 +164,6 @@ static size_t make_inline(uint8_t *chunk, uint16_t packets)
 	return len;
 }
 
-STAGE_TEST(inline_chunk_is_copied)
-{
-	uint8_t chunk[64];
-
-	assert_true(commit_inline(g, chunk, make_inline(chunk, 3), false));
-	assert_int_equal(stage_count(g, "in"), 3);
-}
-
 STAGE_TEST(last_packet_of_an_incomplete_one_is_not_counted_on)
 {
 	uint8_t chunk[64];
@@ -247,21 +171,6 @@ STAGE_TEST(last_packet_of_an_incomplete_one_is_not_counted_on)
 	assert_true(commit_inline(g, chunk, make_inline(chunk, 3), true));
 	assert_int_equal(stage_count(g, "in"), 2);
 	assert_true(commit_inline(g, chunk, make_inline(chunk, 3), false));
-	assert_int_equal(stage_count(g, "in"), 1);
-}
-
-STAGE_TEST(inline_sizes_are_checked)
-{
-	static uint8_t chunk[66000];
-	static const size_t sizes[] = {0, 1, 7, 65536, 65537, 66000};
-
-	make_inline(chunk, 1);
-	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
-		assert_true(commit_inline(g, chunk, sizes[i], false));
-	assert_int_equal(stage_stats(g, 0)->chunks_written, 0);
-	assert_true(commit_inline(g, chunk, 8, false)); /* a header alone: its packet is missing */
-	chunk[0] = 1; /* chunk_id */
-	assert_true(commit_inline(g, chunk, 65535, false));
 	assert_int_equal(stage_count(g, "in"), 1);
 }
 
@@ -320,17 +229,17 @@ STAGE_TEST(chunk_waits_for_its_last_patch)
 
 STAGE_TEST(patches_that_make_no_sense_are_counted)
 {
-	struct service *v = g->rig.service;
+	const struct producers *p = g->rig.producers;
 
 	write_unpatched(g);
 	assert_true(patch(g, 99, 1, 2, 4, 4, false)); /* buffer */
-	assert_int_equal(v->producers.patches_discarded, 2);
+	assert_int_equal(p->patches_discarded, 2);
 	assert_true(patch(g, g->s.buffer, 0, 1, 4, 4, false)); /* writers */
 	assert_true(patch(g, g->s.buffer, 32768, 1, 4, 4, false));
-	assert_int_equal(v->producers.patches_discarded, 4);
+	assert_int_equal(p->patches_discarded, 4);
 	assert_true(patch(g, g->s.buffer, 1, 1, 3, 4, true)); /* sizes */
 	assert_true(patch(g, g->s.buffer, 1, 1, 5, 4, true));
-	assert_int_equal(v->producers.patches_discarded, 6);
+	assert_int_equal(p->patches_discarded, 6);
 	assert_int_equal(stage_stats(g, 0)->patches_failed, 0);
 	assert_true(patch(g, g->s.buffer, 1, 1, 4, 5, false)); /* past the end */
 	assert_true(patch(g, g->s.buffer, 2, 1, 4, 4, false)); /* no such chunk */
@@ -342,42 +251,9 @@ STAGE_TEST(more_patches_than_allowed_are_all_discarded)
 {
 	write_unpatched(g);
 	assert_true(patch(g, g->s.buffer, 1, LIMIT_PATCHES_PER_CHUNK + 1, 4, 4, false));
-	assert_int_equal(g->rig.service->producers.patches_discarded, LIMIT_PATCHES_PER_CHUNK + 1);
+	assert_int_equal(g->rig.producers->patches_discarded, LIMIT_PATCHES_PER_CHUNK + 1);
 	assert_int_equal(stage_count(g, "abcd"), 0);
 	assert_true(patch(g, g->s.buffer, 1, LIMIT_PATCHES_PER_CHUNK, 4, 4, false));
 	assert_int_equal(stage_stats(g, 0)->patches_succeeded, LIMIT_PATCHES_PER_CHUNK);
 	assert_int_equal(stage_count(g, "abcd"), 1);
-}
-
-STAGE_TEST(patch_reaches_own_chunks_only)
-{
-	struct peer *other = rig_producer(&g->rig), *mine = g->prod;
-	uint64_t stream = peer_become_producer(other, "other", "src", 0, false);
-	struct peer_session s = {0};
-
-	assert_true(peer_await_session(other, stream, true, &s));
-	write_unpatched(g);
-	assert_int_equal(s.buffer, g->s.buffer);
-	g->prod = other;
-	assert_true(patch(g, g->s.buffer, 1, 1, 4, 4, false));
-	g->prod = mine;
-	assert_int_equal(stage_stats(g, 0)->patches_failed, 1);
-	assert_int_equal(stage_count(g, "abcd"), 0);
-	peer_unmap(&s);
-	rig_hang_up(&g->rig, other);
-}
-
-STAGE_TEST(late_data_of_an_ended_session_is_discarded)
-{
-	struct pb_field f;
-	const char *text = "late";
-
-	assert_true(peer_accepted(g->cons, peer_call(g->cons, C_FREE, NULL, 0)));
-	assert_true(peer_command(g->prod, g->stream, CMD(STOP_DATA_SOURCE), &f));
-	peer_write_chunk(&g->s.smb, 0, 1, 0, &text, 1, true);
-	assert_true(peer_accepted(g->prod, peer_commit(g->prod, 0, 0, g->s.buffer, 0)));
-	assert_int_equal(page_word(g, 0), 0);
-	assert_int_equal(g->rig.service->producers.chunks_discarded, 1);
-	assert_true(patch(g, g->s.buffer, 1, 3, 4, 4, false));
-	assert_int_equal(g->rig.service->producers.patches_discarded, 3);
 }

@@ -8,7 +8,7 @@
 
 /* A producer that is connected to nothing. */
 struct fixture {
-	struct service service;
+	struct quota quota;
 	struct ipc_peer peer;
 	struct producer_port p;
 	uid_t uid; /* of the consumer */
@@ -19,8 +19,8 @@ static int setup(void **state)
 	struct fixture *f = calloc(1, sizeof(*f));
 
 	assert_non_null(f);
-	quota_init(&f->service.quota);
-	quota_open(&f->p.account, &f->service.quota, 1);
+	quota_init(&f->quota);
+	quota_open(&f->p.account, &f->quota, 1);
 	f->p.peer = &f->peer;
 	f->p.smb_fd = -1;
 	f->p.name = (char *)"prod";
@@ -34,7 +34,7 @@ static int teardown(void **state)
 
 	producer_memory_deinit(&f->p);
 	producer_memory_deinit(&f->p);
-	assert_int_equal(f->service.quota.held[QUOTA_SMB_BYTES], 0);
+	assert_int_equal(f->quota.held[QUOTA_SMB_BYTES], 0);
 	free(f);
 	return 0;
 }
@@ -47,7 +47,7 @@ static void ensure(struct fixture *f, const char *config_text, uint32_t size, ui
 	assert_int_equal(f->p.smb_size, size);
 	assert_int_equal(f->p.smb.page_size, page);
 	assert_int_equal(f->p.smb.n_pages, size / page);
-	assert_int_equal(f->service.quota.held[QUOTA_SMB_BYTES], size);
+	assert_int_equal(f->quota.held[QUOTA_SMB_BYTES], size);
 	assert_true(f->p.smb_fd >= 0);
 	producer_memory_deinit(&f->p);
 	assert_int_equal(f->p.smb_fd, -1);
@@ -66,7 +66,7 @@ TEST_STATE(remote_producer_has_a_page_size_and_no_memory, setup, teardown, struc
 	assert_int_equal(f->p.emulated_page_size, 8192);
 	assert_null(f->p.smb.base);
 	assert_int_equal(f->p.smb_fd, -1);
-	assert_int_equal(f->service.quota.held[QUOTA_SMB_BYTES], 0);
+	assert_int_equal(f->quota.held[QUOTA_SMB_BYTES], 0);
 	pb__trace_config__free_unpacked(c, NULL);
 }
 
@@ -133,32 +133,6 @@ TEST_STATE(too_large_is_cut_to_the_most, setup, teardown, struct fixture *f)
 	ensure(f, "", 32u << 20, 32768);
 	f->p.size_hint = UINT32_MAX;
 	ensure(f, "producers { producer_name: 'prod' shm_size_kb: 4294967295 }", 32u << 20, 32768);
-}
-
-TEST_STATE(memory_of_all_has_a_limit, setup, teardown, struct fixture *f)
-{
-	Pb__TraceConfig *c = peer_parse_config("");
-
-	f->service.quota.limits[QUOTA_SMB_BYTES].all = 1 << 20;
-	f->p.size_hint = 2 << 20;
-	assert_int_equal(producer_memory_ensure(&f->p, c, f->uid), 0);
-	assert_int_equal(f->p.smb_size, DEFAULT_SMB_BYTES);
-	assert_int_equal(f->service.quota.refused[QUOTA_SMB_BYTES], 1);
-	producer_memory_deinit(&f->p);
-	pb__trace_config__free_unpacked(c, NULL);
-}
-
-TEST_STATE(memory_is_made_once, setup, teardown, struct fixture *f)
-{
-	Pb__TraceConfig *c = peer_parse_config("");
-	uint8_t *base;
-
-	assert_int_equal(producer_memory_ensure(&f->p, c, f->uid), 0);
-	base = f->p.smb.base;
-	f->p.size_hint = 1 << 20;
-	assert_int_equal(producer_memory_ensure(&f->p, c, f->uid), 0);
-	assert_ptr_equal(f->p.smb.base, base);
-	pb__trace_config__free_unpacked(c, NULL);
 }
 
 TEST_STATE(memory_of_the_producer_is_taken, setup, teardown, struct fixture *f)

@@ -67,7 +67,7 @@ PORT_TEST(initialize_says_what_the_service_can)
 	assert_int_equal(port->peer->pid, getpid());
 	assert_true(port->wants_scraping);
 	rig_hang_up(r, TAKE_PTR(p));
-	assert_true(TAILQ_EMPTY(&r->service->producers.list));
+	assert_true(TAILQ_EMPTY(&r->producers->list));
 }
 
 /* What is logged while fn runs. */
@@ -115,7 +115,7 @@ PORT_TEST(second_initialize_is_rejected)
 {
 	assert_true(peer_accepted(p, peer_initialize(p, "one", false)));
 	assert_true(peer_rejected(p, peer_initialize(p, "two", false)));
-	assert_int_equal(r->service->producers.n, 1);
+	assert_int_equal(r->producers->n, 1);
 	assert_string_equal(rig_producer_port(r)->name, "one");
 }
 
@@ -131,7 +131,7 @@ PORT_TEST(bad_initialize_is_rejected)
 					       "\x1a\x03"
 					       "a\0b",
 					       5)));
-	assert_int_equal(r->service->producers.n, 0);
+	assert_int_equal(r->producers->n, 0);
 }
 
 PORT_TEST(numbers_are_not_given_twice)
@@ -140,7 +140,7 @@ PORT_TEST(numbers_are_not_given_twice)
 
 	assert_true(peer_accepted(a, peer_initialize(a, "a", false)));
 	assert_int_equal(rig_producer_port(r)->id, 1);
-	r->service->producers.last_id = UINT16_MAX;
+	r->producers->last_id = UINT16_MAX;
 	assert_true(peer_accepted(b, peer_initialize(b, "b", false)));
 	assert_int_equal(rig_producer_port(r)->id, 2); /* neither 0 nor a live one */
 	rig_hang_up(r, a);
@@ -167,7 +167,7 @@ INTRODUCED_TEST(refused_data_source_is_told_why)
 	assert_true(peer_accepted(p, peer_register(p, "", 0)));
 	assert_true(peer_field(p, PB_REGISTER_DATA_SOURCE_RESPONSE_ERROR, &f));
 	assert_non_null(memmem(f.data, f.len, "name", 4));
-	assert_int_equal(r->service->producers.registry.n, 1);
+	assert_int_equal(r->producers->registry.n, 1);
 }
 
 INTRODUCED_TEST(update_needs_a_known_source)
@@ -201,40 +201,13 @@ INTRODUCED_TEST(writers_have_their_buffer)
 	assert_true(peer_accepted(p, peer_call_number(p, P_UNREGISTER_WRITER, 1, 99999)));
 }
 
-TEST(grants_are_per_buffer)
-{
-	struct producer_port port = {0};
-	struct trace_buffer *a = (struct trace_buffer *)&port.name,
-			    *b = (struct trace_buffer *)&port.id;
-
-	assert_null(producer_buffers_find(&port, 0));
-	for (uint16_t i = 1; i <= 100; i++)
-		assert_int_equal(producer_buffers_grant(&port, i, i % 2 ? a : b), 0);
-	assert_int_equal(producer_buffers_grant(&port, 50, a), 0); /* it has that one */
-	assert_int_equal(port.n_grants, 100);
-	assert_ptr_equal(producer_buffers_find(&port, 50), b);
-	producer_buffers_revoke(&port, 50);
-	producer_buffers_revoke(&port, 50);
-	assert_null(producer_buffers_find(&port, 50));
-	assert_ptr_equal(producer_buffers_find(&port, 100), b);
-	assert_ptr_equal(producer_buffers_find(&port, 1), a);
-	assert_null(producer_buffers_find(&port, 65536 + 1));
-	free(port.grants);
-}
-
-INTRODUCED_TEST(trigger_that_nobody_waits_for_is_accepted)
-{
-	assert_true(peer_accepted(p, peer_call(p, P_TRIGGERS, "\x0a\x01t", 3)));
-	assert_true(peer_rejected(p, peer_call(p, P_TRIGGERS, "\x0a\x05t", 3)));
-}
-
 #define CONFIG "buffers { size_kb: 64 } "
 
 static void begin_session(struct rig *r, struct peer *c, const char *config)
 {
 	uint64_t enable = peer_enable(c, config);
 
-	rig_until(r, !TAILQ_EMPTY(&r->service->sessions.list));
+	rig_until(r, !TAILQ_EMPTY(&r->sessions->list));
 	assert_true(peer_accepted(c, peer_call(c, C_FREE, NULL, 0)));
 	assert_true(peer_tracing_ended(c, enable, NULL));
 }
@@ -248,19 +221,19 @@ PORT_TEST(lockdown_keeps_other_users_out)
 
 	assert_true(peer_tracing_ended(c, peer_enable(c, "lockdown_mode: LOCKDOWN_SET buffers {}"),
 				       "size_kb"));
-	assert_false(r->service->producers.lockdown);
-	assert_true(producers_is_admitted(&r->service->producers, &other));
+	assert_false(r->producers->lockdown);
+	assert_true(producers_is_admitted(r->producers, &other));
 	begin_session(r, c, CONFIG "lockdown_mode: LOCKDOWN_SET");
-	assert_false(producers_is_admitted(&r->service->producers, &other));
-	assert_true(producers_is_admitted(&r->service->producers, &root));
+	assert_false(producers_is_admitted(r->producers, &other));
+	assert_true(producers_is_admitted(r->producers, &root));
 	assert_true(peer_accepted(p, peer_initialize(p, "p", false)));
 	begin_session(r, c, CONFIG);
-	assert_true(r->service->producers.lockdown);
+	assert_true(r->producers->lockdown);
 	peer_tracing_ended(c, peer_enable(c, "lockdown_mode: LOCKDOWN_CLEAR buffers {}"),
 			   "size_kb");
-	assert_true(r->service->producers.lockdown);
+	assert_true(r->producers->lockdown);
 	begin_session(r, c, CONFIG "lockdown_mode: LOCKDOWN_CLEAR");
-	assert_false(r->service->producers.lockdown);
+	assert_false(r->producers->lockdown);
 	rig_hang_up(r, c);
 }
 
@@ -273,14 +246,4 @@ INTRODUCED_TEST(second_command_stream_ends_the_first)
 	peer_call(p, P_GET_ASYNC, NULL, 0);
 	assert_true(peer_rejected(p, first));
 	assert_true(peer_is_quiet(p));
-}
-
-INTRODUCED_TEST(gone_producer_leaves_nothing)
-{
-	for (int i = 0; i < 10; i++)
-		assert_true(peer_accepted(p, peer_register(p, "src", 0)));
-	assert_int_equal(r->service->producers.registry.n, 10);
-	rig_hang_up(r, TAKE_PTR(p));
-	assert_int_equal(r->service->producers.registry.n, 0);
-	assert_int_equal(r->service->producers.n, 0);
 }

@@ -31,8 +31,8 @@ static int teardown(void **state)
 	struct fixture *f = *state;
 
 	rig_hang_up(&f->rig, f->p);
-	assert_int_equal(f->rig.service->quota.held[QUOTA_DESCRIPTOR_BYTES], 0);
-	assert_int_equal(f->rig.service->producers.registry.n, 0);
+	assert_int_equal(f->rig.quota->held[QUOTA_DESCRIPTOR_BYTES], 0);
+	assert_int_equal(f->rig.producers->registry.n, 0);
 	rig_deinit(&f->rig);
 	free(f);
 	return 0;
@@ -66,7 +66,7 @@ static int add(struct fixture *f, const char *name, uint64_t id, size_t bytes)
 	int r;
 
 	f->e.text[0] = '\0';
-	r = registry_add(&f->rig.service->producers.registry, &f->port->offer, is_trusted(f), m.buf,
+	r = registry_add(&f->rig.producers->registry, &f->port->offer, is_trusted(f), m.buf,
 			 pb_mem_len(&m), &f->e, &s);
 	if (r == 0) {
 		assert_string_equal(s->name, name);
@@ -82,8 +82,8 @@ static int add_raw(struct fixture *f, const void *bytes, size_t len)
 {
 	struct registered_source *s;
 
-	return registry_add(&f->rig.service->producers.registry, &f->port->offer, is_trusted(f),
-			    bytes, len, &f->e, &s);
+	return registry_add(&f->rig.producers->registry, &f->port->offer, is_trusted(f), bytes, len,
+			    &f->e, &s);
 }
 
 #define FIXTURE_TEST(name) TEST_STATE(name, setup, teardown, struct fixture *f)
@@ -98,11 +98,11 @@ FIXTURE_TEST(flags_are_read)
 				 "a\x10\x01\x18\x01\x20\x01\x48\x01",
 				 11),
 			 0);
-	s = TAILQ_LAST(&f->rig.service->producers.registry.sources, source_list);
+	s = TAILQ_LAST(&f->rig.producers->registry.sources, source_list);
 	assert_true(s->will_notify_on_stop && s->will_notify_on_start);
 	assert_true(s->handles_incremental_state_clear && s->no_flush);
 	assert_int_equal(add(f, "b", 0, 0), 0);
-	s = TAILQ_LAST(&f->rig.service->producers.registry.sources, source_list);
+	s = TAILQ_LAST(&f->rig.producers->registry.sources, source_list);
 	assert_false(s->will_notify_on_stop || s->will_notify_on_start);
 	assert_false(s->handles_incremental_state_clear || s->no_flush);
 }
@@ -128,7 +128,7 @@ FIXTURE_TEST(ids_are_a_producers_own)
 	assert_ptr_not_equal(f->port, first);
 	assert_int_equal(add(f, "a", 7, 0), 0);
 	rig_hang_up(&f->rig, other);
-	assert_int_equal(f->rig.service->producers.registry.n, 1);
+	assert_int_equal(f->rig.producers->registry.n, 1);
 	f->port = first;
 }
 
@@ -169,7 +169,7 @@ FIXTURE_TEST(what_others_could_not_read_is_refused)
 				 "a\x28\x01",
 				 5),
 			 -EBADMSG);
-	assert_int_equal(f->rig.service->producers.registry.n, 0);
+	assert_int_equal(f->rig.producers->registry.n, 0);
 }
 
 /* A decoder that calls itself for each level would run out of stack. */
@@ -200,7 +200,7 @@ FIXTURE_TEST(deep_nesting_is_refused)
 
 static uint64_t refused(const struct fixture *f, enum quota_kind kind)
 {
-	return f->rig.service->quota.refused[kind];
+	return f->rig.quota->refused[kind];
 }
 
 FIXTURE_TEST(one_descriptor_has_a_limit)
@@ -217,7 +217,7 @@ FIXTURE_TEST(a_producers_descriptors_have_a_limit)
 		assert_int_equal(add(f, "a", 0, 100 << 10), 0);
 	assert_int_equal(add(f, "a", 0, 100 << 10), -ENOBUFS);
 	assert_int_equal(refused(f, REFUSED_DESCRIPTORS_OF_PRODUCER), 1);
-	assert_true(registry_remove(&f->rig.service->producers.registry, &f->port->offer, "a"));
+	assert_true(registry_remove(&f->rig.producers->registry, &f->port->offer, "a"));
 	assert_int_equal(add(f, "a", 0, 100 << 10), 0);
 }
 
@@ -232,8 +232,8 @@ FIXTURE_TEST(a_producers_sources_have_a_limit)
 static int update(struct fixture *f, const char *name, uint64_t id, size_t bytes)
 {
 	struct pb_mem m = descriptor(name, id, bytes);
-	int r = registry_update(&f->rig.service->producers.registry, &f->port->offer, is_trusted(f),
-				m.buf, pb_mem_len(&m), NULL);
+	int r = registry_update(&f->rig.producers->registry, &f->port->offer, is_trusted(f), m.buf,
+				pb_mem_len(&m), NULL);
 
 	pb_mem_deinit(&m);
 	return r;
@@ -246,10 +246,10 @@ FIXTURE_TEST(update_replaces_by_id_and_name)
 	assert_int_equal(add(f, "first", 1, 0), 0);
 	assert_int_equal(add(f, "second", 2, 0), 0);
 	assert_int_equal(update(f, "first", 1, 50), 0);
-	s = TAILQ_FIRST(&f->rig.service->producers.registry.sources);
+	s = TAILQ_FIRST(&f->rig.producers->registry.sources);
 	assert_string_equal(s->name, "first");
 	assert_true(s->descriptor_len > 50);
-	assert_int_equal(f->rig.service->producers.registry.n, 2);
+	assert_int_equal(f->rig.producers->registry.n, 2);
 	assert_int_equal(update(f, "second", 1, 0), -ENOENT);
 	assert_int_equal(update(f, "first", 3, 0), -ENOENT);
 	assert_int_equal(update(f, "first", 0, 0), -ENOENT);
@@ -262,9 +262,9 @@ FIXTURE_TEST(removed_by_name_one_at_a_time)
 	assert_int_equal(add(f, "a", 1, 0), 0);
 	assert_int_equal(add(f, "b", 0, 0), 0);
 	assert_int_equal(add(f, "a", 2, 0), 0);
-	assert_true(registry_remove(&f->rig.service->producers.registry, &f->port->offer, "a"));
-	assert_string_equal(TAILQ_FIRST(&f->rig.service->producers.registry.sources)->name, "b");
-	assert_true(registry_remove(&f->rig.service->producers.registry, &f->port->offer, "a"));
-	assert_false(registry_remove(&f->rig.service->producers.registry, &f->port->offer, "a"));
-	assert_false(registry_remove(&f->rig.service->producers.registry, &f->port->offer, ""));
+	assert_true(registry_remove(&f->rig.producers->registry, &f->port->offer, "a"));
+	assert_string_equal(TAILQ_FIRST(&f->rig.producers->registry.sources)->name, "b");
+	assert_true(registry_remove(&f->rig.producers->registry, &f->port->offer, "a"));
+	assert_false(registry_remove(&f->rig.producers->registry, &f->port->offer, "a"));
+	assert_false(registry_remove(&f->rig.producers->registry, &f->port->offer, ""));
 }

@@ -20,14 +20,6 @@ static void scrape(struct stage *g)
 	session_scrape(rig_session(&g->rig));
 }
 
-STAGE_TEST(whole_packets_of_an_open_chunk_are_taken)
-{
-	peer_write_chunk(&g->s.smb, 2, 1, 0, texts, 3, false);
-	scrape(g);
-	assert_int_equal(stage_count(g, "one"), 1);
-	assert_int_equal(smb_word_state(smb_load_word(&g->s.smb, 2), 0), SMB_BEING_WRITTEN);
-}
-
 STAGE_TEST(last_packet_comes_with_the_commit)
 {
 	peer_write_chunk(&g->s.smb, 2, 1, 0, texts, 3, false);
@@ -101,21 +93,6 @@ STAGE_TEST(buffer_of_another_session_is_left_for_it)
 	session_scrape(rig_session(&g->rig));
 	assert_int_equal(stage_stats(g, 0)->chunks_written, 1);
 	rig_hang_up(&g->rig, second);
-}
-
-STAGE_TEST(hostile_page_headers_do_no_harm)
-{
-	for (uint32_t i = 0; i < g->s.smb.n_pages; i++) {
-		uint8_t *page = g->s.smb.base + (size_t)i * g->s.smb.page_size;
-
-		for (size_t b = 0; b < g->s.smb.page_size; b++)
-			page[b] = (uint8_t)(i * 31 + b * 7);
-		/* all layouts, reserved ones too, with all states */
-		smb_page(&g->s.smb, i)->word = (i & 15) << 28 | 0x0e4e4e4e * (i + 1) % 0x0fffffff;
-	}
-	scrape(g);
-	peer_packets_free(&(struct peer_packets){0});
-	assert_true(peer_accepted(g->prod, peer_call(g->prod, P_SYNC, NULL, 0)));
 }
 
 /* ---- what scrapes: a flush, also one that fails, a producer that leaves, the end of the session ---- */

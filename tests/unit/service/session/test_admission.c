@@ -32,7 +32,7 @@ static int admit(struct rig *r, const char *text, uid_t uid)
 	int error;
 
 	e.text[0] = '\0';
-	error = admission_check(&r->service->sessions, c, uid, &e);
+	error = admission_check(r->sessions, c, uid, &e);
 	pb__trace_config__free_unpacked(c, NULL);
 	return error;
 }
@@ -41,7 +41,7 @@ static void remember(struct rig *r, const char *text)
 {
 	Pb__TraceConfig *c = peer_parse_config(text);
 
-	admission_remember(&r->service->sessions, c, 1);
+	admission_remember(r->sessions, c, 1);
 	pb__trace_config__free_unpacked(c, NULL);
 }
 
@@ -80,7 +80,7 @@ FIXTURE_TEST(sessions_of_all_are_counted)
 
 	for (int i = 0; i < LIMIT_SESSIONS; i++) {
 		assert_int_equal(admit(r, "", 99), 0);
-		quota_open(&a[i], &r->service->quota, 1000000u + (uint64_t)i);
+		quota_open(&a[i], r->quota, 1000000u + (uint64_t)i);
 		quota_charge_unchecked(&a[i], QUOTA_SESSIONS, 1);
 	}
 	assert_int_equal(admit(r, "", 99), -EDQUOT);
@@ -245,14 +245,14 @@ TEST_WITH(exclusive_session_admits_only_higher_ones, setup, teardown)
 	config.exclusive_prio = 5;
 	config.unique_session_name = (char *)"name";
 	s.config = &config;
-	TAILQ_INSERT_TAIL(&r->service->sessions.list, &s, link);
+	TAILQ_INSERT_TAIL(&r->sessions->list, &s, link);
 	assert_int_equal(admit(r, "", 0), -EBUSY);
 	assert_int_equal(admit(r, "exclusive_prio: 5", 0), -EBUSY);
 	/* It will be gone, so its name is free. */
 	assert_int_equal(admit(r, "exclusive_prio: 6 unique_session_name: 'name'", 0), 0);
 	s.state = SESSION_CLONED;
 	assert_int_equal(admit(r, "", 0), 0);
-	TAILQ_INIT(&r->service->sessions.list);
+	TAILQ_INIT(&r->sessions->list);
 }
 
 /* The owners of the other sessions get the reason. A detached session is freed, a clone stays. */
@@ -268,9 +268,9 @@ TEST_WITH(exclusive_session_ends_all_others, setup, teardown)
 	clone = rig_consumer(r);
 	assert_true(peer_accepted(
 		clone, peer_call_number(clone, C_CLONE, PB_CLONE_SESSION_REQUEST_SESSION_ID, 1)));
-	admission_stop_others(&r->service->sessions, c);
+	admission_stop_others(r->sessions, c);
 	assert_int_equal(rig_session(r)->state, SESSION_CLONED);
-	assert_ptr_equal(rig_session(r), TAILQ_FIRST(&r->service->sessions.list));
+	assert_ptr_equal(rig_session(r), TAILQ_FIRST(&r->sessions->list));
 	assert_true(peer_tracing_ended(attached, enable, "higher-priority (7)"));
 	assert_true(peer_rejected(attached, peer_call(attached, C_STATS, NULL, 0)));
 	pb__trace_config__free_unpacked(c, NULL);

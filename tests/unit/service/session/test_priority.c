@@ -34,7 +34,7 @@ STAGE_TEST(strongest_wish_holds_while_its_session_lives)
 	rig_hang_up(&g->rig, other);
 	assert_int_equal(getpriority(PRIO_PROCESS, 0), -3);
 	assert_true(peer_accepted(g->cons, peer_call(g->cons, C_FREE, NULL, 0)));
-	rig_until(&g->rig, TAILQ_EMPTY(&g->rig.service->sessions.list));
+	rig_until(&g->rig, TAILQ_EMPTY(&g->rig.sessions->list));
 	assert_int_equal(getpriority(PRIO_PROCESS, 0), before);
 	assert_int_equal(sched_getscheduler(0), SCHED_OTHER);
 }
@@ -62,5 +62,5 @@ STAGE_TEST(what_the_kernel_refuses_is_refused)
 		skip();
 	assert_true(
 		peer_tracing_ended(g->cons, peer_enable(g->cons, BOOST("3")), "priority_boost"));
-	assert_true(TAILQ_EMPTY(&g->rig.service->sessions.list));
+	assert_true(TAILQ_EMPTY(&g->rig.sessions->list));
 }

@@ -8,43 +8,17 @@
 #include "service/session/session_state.h"
 #include "unit/service/rig.h"
 
-static bool has_event(const struct session *s, enum service_event_kind kind)
+/* Reads the trace. Returns true if it has an event of the service with this field. */
+static bool reads_event(struct stage *g, uint32_t id, struct pb_field *ret)
 {
-	for (size_t i = 0; i < s->trace->service_events.n; i++)
-		if (s->trace->service_events.events[i].kind == kind)
+	struct pb_field event;
+
+	stage_read(g);
+	for (size_t i = 0; i < g->got.n; i++)
+		if (peer_packet_field(&g->got, i, PB_TRACE_PACKET_SERVICE_EVENT, &event) &&
+		    peer_subfield(&event, id, ret))
 			return true;
 	return false;
-}
-
-STAGE_TEST(starts_by_itself)
-{
-	struct session *s;
-
-	stage_start(g, STAGE_CONFIG);
-	s = rig_session(&g->rig);
-	assert_int_equal(s->id, 1);
-	assert_int_equal(s->state, SESSION_STARTED);
-	assert_int_equal(s->uid, getuid());
-	assert_true(has_event(s, SERVICE_EVENT_TRACING_STARTED));
-	assert_false(has_event(s, SERVICE_EVENT_ALL_STARTED));
-	assert_true(s->trace->clocks.has_initial);
-	assert_true(s->trace->start_realtime_ns > 0);
-	assert_true(s->trace->sync_marker_due && s->trace->stats_due);
-}
-
-STAGE_TEST(deferred_start_waits)
-{
-	struct session *s;
-
-	stage_configure(g, STAGE_CONFIG " deferred_start: true");
-	s = rig_session(&g->rig);
-	assert_int_equal(s->state, SESSION_CONFIGURED);
-	assert_false(has_event(s, SERVICE_EVENT_TRACING_STARTED));
-	assert_int_equal(s->trace->start_realtime_ns, 0);
-	session_start(s);
-	assert_int_equal(s->state, SESSION_STARTED);
-	session_start(s);
-	assert_int_equal(s->state, SESSION_STARTED);
 }
 
 #define SHORT_PERIODS                                                                              \
@@ -70,38 +44,28 @@ STAGE_TEST(short_periods_are_for_root)
 	}
 }
 
-STAGE_TEST(all_started_when_the_last_one_is)
-{
-	stage_start(g, STAGE_CONFIG);
-	assert_false(rig_session(&g->rig)->all_started_reported);
-	assert_true(peer_accepted(g->prod, peer_call_number(g->prod, P_STARTED, 1, g->s.instance)));
-	assert_true(rig_session(&g->rig)->all_started_reported);
-	assert_true(has_event(rig_session(&g->rig), SERVICE_EVENT_ALL_STARTED));
-}
-
 /* Twenty seconds are too long for a test, so its timer is fired here. */
-STAGE_TEST(those_that_are_slow_to_start_are_named)
+STAGE_TEST(sources_that_are_slow_to_start_are_named)
 {
-	const struct slow_sources *slow;
+	struct pb_field slow;
 	struct session *s;
 
 	stage_start(g, STAGE_CONFIG);
 	s = rig_session(&g->rig);
-	assert_true(event_pending(s->timers[TIMER_SLOW_START].event, EV_TIMEOUT, NULL));
 	s->timers[TIMER_SLOW_START].fire(s->timers[TIMER_SLOW_START].ctx);
-	slow = service_events_sources(&s->trace->service_events, SERVICE_EVENT_SLOW_STARTING);
-	assert_non_null(slow->bytes);
-	assert_non_null(memmem(slow->bytes, slow->len, "prod", 4));
-	assert_non_null(memmem(slow->bytes, slow->len, "src", 3));
+	assert_true(reads_event(g, PB_TRACING_SERVICE_EVENT_SLOW_STARTING_DATA_SOURCES, &slow));
+	assert_non_null(memmem(slow.data, slow.len, "prod", 4));
+	assert_non_null(memmem(slow.data, slow.len, "src", 3));
 	assert_true(peer_accepted(g->prod, peer_call_number(g->prod, P_STARTED, 1, g->s.instance)));
 	assert_false(event_pending(s->timers[TIMER_SLOW_START].event, EV_TIMEOUT, NULL));
 }
 
-STAGE_TEST(session_without_sources_is_all_started)
+STAGE_TEST(a_session_without_sources_is_all_started)
 {
+	struct pb_field f;
+
 	g->enable = peer_enable(g->cons, "buffers { size_kb: 4 }");
-	assert_true(peer_is_quiet(g->cons));
-	assert_true(has_event(rig_session(&g->rig), SERVICE_EVENT_ALL_STARTED));
+	assert_true(reads_event(g, PB_TRACING_SERVICE_EVENT_ALL_DATA_SOURCES_STARTED, &f));
 }
 
 STAGE_TEST(duration_counts_from_when_all_have_started)
@@ -135,29 +99,6 @@ STAGE_TEST(start_that_comes_after_the_end_does_not_begin_the_duration_again)
 	assert_false(event_pending(s->timers[TIMER_DURATION].event, EV_TIMEOUT, NULL));
 }
 
-STAGE_TEST(duration_ends_with_a_flush)
-{
-	uint64_t begin = clock_mono_ns();
-	struct session *s;
-	struct pb_field f;
-
-	stage_start(g, STAGE_CONFIG " duration_ms: 50");
-	assert_true(peer_accepted(g->prod, peer_call_number(g->prod, P_STARTED, 1, g->s.instance)));
-	s = rig_session(&g->rig);
-	assert_true(peer_command(g->prod, g->stream, CMD(FLUSH), &f));
-	assert_true(clock_mono_ns() - begin >= 50 * NS_PER_MS);
-	assert_int_equal(peer_number(&f, CMD(FLUSH_FLAGS)), FLUSH_REASON_STOP | FLUSH_BY_SERVICE);
-	assert_int_equal(s->state, SESSION_STARTED);
-	stage_ack_flush(g, &f);
-	assert_true(peer_command(g->prod, g->stream, CMD(STOP_DATA_SOURCE), &f));
-	assert_int_equal(s->state, SESSION_STOPPING);
-	assert_true(peer_accepted(g->prod, peer_call_number(g->prod, P_STOPPED, 1, g->s.instance)));
-	assert_true(peer_tracing_ended(g->cons, g->enable, NULL));
-	assert_int_equal(s->state, SESSION_DISABLED);
-	assert_int_equal(s->final_flush, FINAL_FLUSH_SUCCEEDED);
-	assert_true(has_event(s, SERVICE_EVENT_TRACING_DISABLED));
-}
-
 STAGE_TEST(duration_can_count_suspended_time)
 {
 	g->enable = peer_enable(g->cons, "buffers { size_kb: 4 } duration_ms: 30 "
@@ -174,16 +115,6 @@ STAGE_TEST(failed_final_flush_is_remembered)
 	assert_int_equal(rig_session(&g->rig)->final_flush, FINAL_FLUSH_FAILED);
 }
 
-STAGE_TEST(stop_is_not_waited_for_longer_than_the_timeout)
-{
-	uint64_t begin;
-
-	stage_start(g, STAGE_CONFIG " data_source_stop_timeout_ms: 40");
-	begin = clock_mono_ns();
-	stage_disable(g);
-	assert_true(clock_mono_ns() - begin >= 40 * NS_PER_MS);
-}
-
 STAGE_TEST(configured_session_is_disabled_at_once)
 {
 	struct pb_field f;
@@ -193,53 +124,31 @@ STAGE_TEST(configured_session_is_disabled_at_once)
 	assert_true(peer_command(g->prod, g->stream, CMD(STOP_DATA_SOURCE), &f));
 }
 
-STAGE_TEST(disabling_twice_is_once)
+/* With the second option by the clock that goes on while the machine is suspended. */
+STAGE_TEST(snapshots_come_with_markers_and_stats_until_the_end)
 {
-	struct pb_field f;
+	static const char *const options[] = {"", "prefer_suspend_clock_for_snapshot: true"};
+	char config[128];
 
-	stage_start(g, STAGE_CONFIG);
-	session_disable(rig_session(&g->rig), false);
-	session_disable(rig_session(&g->rig), false);
-	session_disable(rig_session(&g->rig), true);
-	session_disable(rig_session(&g->rig), true);
-	session_disable(rig_session(&g->rig), false);
-	assert_true(peer_tracing_ended(g->cons, g->enable, NULL));
-	assert_true(peer_command(g->prod, g->stream, CMD(STOP_DATA_SOURCE), &f));
-	assert_true(peer_is_quiet(g->prod));
-	assert_true(peer_is_quiet(g->cons));
-}
-
-STAGE_TEST(snapshot_tick_asks_for_marker_and_stats_again)
-{
-	struct session *s;
-
-	peer_enable(g->cons, "builtin_data_sources { snapshot_interval_ms: 10 }");
-	assert_true(peer_is_quiet(g->cons));
-	s = rig_session(&g->rig);
-	s->trace->sync_marker_due = s->trace->stats_due = false;
-	rig_until(&g->rig, s->trace->sync_marker_due && s->trace->stats_due);
-	session_disable(s, false);
-	s->trace->sync_marker_due = s->trace->stats_due = false;
-	usleep(25000);
-	rig_pump(&g->rig);
-	assert_false(s->trace->sync_marker_due || s->trace->stats_due);
-}
-
-/* By the clock that goes on while the machine is suspended. */
-STAGE_TEST(snapshot_tick_can_count_suspended_time)
-{
-	struct session *s;
-
-	peer_enable(g->cons, "builtin_data_sources { snapshot_interval_ms: 10 "
-			     "prefer_suspend_clock_for_snapshot: true }");
-	assert_true(peer_is_quiet(g->cons));
-	s = rig_session(&g->rig);
-	assert_non_null(s->timers[TIMER_SNAPSHOT].boot_event);
-	assert_null(s->timers[TIMER_DURATION].boot_event);
-	s->trace->sync_marker_due = s->trace->stats_due = false;
-	rig_until(&g->rig, s->trace->sync_marker_due && s->trace->stats_due);
-	session_disable(s, false);
-	assert_null(s->timers[TIMER_SNAPSHOT].boot_event);
+	for (size_t i = 0; i < ARRAY_SIZE(options); i++) {
+		snprintf(config, sizeof(config),
+			 "builtin_data_sources { snapshot_interval_ms: 10 %s }", options[i]);
+		g->enable = peer_enable(g->cons, config);
+		stage_read(g);
+		for (int n = 0; n < 2; n++) /* those of the start, and of a tick */
+			do
+				stage_read(g);
+			while (peer_find_packet(&g->got, 0,
+						PB_TRACE_PACKET_SYNCHRONIZATION_MARKER) < 0);
+		assert_true(peer_find_packet(&g->got, 0, PB_TRACE_PACKET_TRACE_STATS) >= 0);
+		stage_disable(g);
+		stage_read(g);
+		usleep(25000);
+		stage_read(g);
+		assert_int_equal(
+			peer_find_packet(&g->got, 0, PB_TRACE_PACKET_SYNCHRONIZATION_MARKER), -1);
+		assert_true(peer_accepted(g->cons, peer_call(g->cons, C_FREE, NULL, 0)));
+	}
 }
 
 /* ---- a session as a whole ---- */
@@ -266,46 +175,33 @@ STAGE_TEST(zero_timeouts_are_the_defaults)
 	assert_int_equal(session_stop_timeout_ms(s), DEFAULT_STOP_TIMEOUT_MS);
 }
 
-STAGE_TEST(freed_session_leaves_nothing_with_producers)
-{
-	stage_start(g, STAGE_CONFIG);
-	assert_int_equal(rig_producer_port(&g->rig)->n_grants, 1);
-	rig_hang_up(&g->rig, g->cons);
-	g->cons = NULL;
-	assert_int_equal(rig_producer_port(&g->rig)->n_grants, 0);
-	assert_true(TAILQ_EMPTY(&g->rig.service->sessions.list));
-}
-
 STAGE_TEST(buffers_are_numbered_service_wide)
 {
 	struct peer *second = rig_consumer(&g->rig);
-	struct session *s;
+	const struct trace *t;
 
-	g->rig.service->sessions.last_buffer_id = UINT16_MAX - 1;
+	g->rig.sessions->last_buffer_id = UINT16_MAX - 1;
 	peer_enable(g->cons, "buffers { size_kb: 4 } buffers { size_kb: 8 }");
 	assert_true(peer_is_quiet(g->cons));
-	s = rig_session(&g->rig);
-	assert_int_equal(s->trace->buffers[0].id, UINT16_MAX);
-	assert_int_equal(s->trace->buffers[1].id, 1);
-	assert_int_equal(trace_find_buffer(s->trace, UINT16_MAX), 0);
-	assert_int_equal(trace_find_buffer(s->trace, 1), 1);
-	assert_int_equal(trace_find_buffer(s->trace, 2), -1);
-	assert_int_equal(trace_buffer_size(s->trace->buffers[1].buffer), 8192);
-	g->rig.service->sessions.last_buffer_id = UINT16_MAX - 1;
+	t = rig_session(&g->rig)->trace;
+	assert_int_equal(trace_find_buffer(t, UINT16_MAX), 0);
+	assert_int_equal(trace_find_buffer(t, 1), 1); /* 0 is no number */
+	assert_int_equal(trace_find_buffer(t, 2), -1);
+	assert_int_equal(trace_buffer_size(trace_get_buffer(t, 1)), 8192);
+	g->rig.sessions->last_buffer_id = UINT16_MAX - 1;
 	peer_enable(second, "buffers { size_kb: 4 }");
 	assert_true(peer_is_quiet(second));
-	assert_int_equal(rig_session(&g->rig)->trace->buffers[0].id, 2);
+	assert_int_equal(trace_get_buffer_id(rig_session(&g->rig)->trace, 0), 2);
 	rig_hang_up(&g->rig, second);
 }
 
 STAGE_TEST(refused_config_changes_nothing)
 {
-	struct service before = *g->rig.service;
+	struct sessions before = *g->rig.sessions;
 
 	stage_refuses(g, STAGE_CONFIG " trace_filter {}", "trace_filter");
-	assert_int_equal(g->rig.service->sessions.last_session_id, before.sessions.last_session_id);
-	assert_int_equal(g->rig.service->sessions.last_instance_id,
-			 before.sessions.last_instance_id);
-	assert_true(TAILQ_EMPTY(&g->rig.service->sessions.list));
+	assert_int_equal(g->rig.sessions->last_session_id, before.last_session_id);
+	assert_int_equal(g->rig.sessions->last_instance_id, before.last_instance_id);
+	assert_true(TAILQ_EMPTY(&g->rig.sessions->list));
 	assert_true(peer_is_quiet(g->prod));
 }

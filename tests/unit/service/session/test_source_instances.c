@@ -47,17 +47,6 @@ STAGE_TEST(notifications_out_of_place_are_ignored)
 	assert_int_equal(instance(g)->state, INSTANCE_STARTED);
 }
 
-STAGE_TEST(foreign_instances_cannot_be_spoken_for)
-{
-	struct peer *other = rig_producer(&g->rig);
-
-	assert_true(peer_accepted(other, peer_initialize(other, "other", false)));
-	stage_start(g, STAGE_CONFIG);
-	assert_true(notify(other, P_STARTED, g->s.instance));
-	assert_int_equal(instance(g)->state, INSTANCE_STARTING);
-	rig_hang_up(&g->rig, other);
-}
-
 STAGE_TEST(configured_session_waits_to_start)
 {
 	struct pb_field f;
@@ -88,20 +77,6 @@ STAGE_TEST(each_match_is_an_instance)
 	peer_unmap(&s);
 	rig_hang_up(&g->rig, other);
 	assert_int_equal(rig_session(&g->rig)->n_instances, 1);
-}
-
-STAGE_TEST(late_source_joins_a_started_session)
-{
-	struct peer *late = rig_producer(&g->rig);
-	struct peer_session s = {0};
-	uint64_t stream;
-
-	stage_start(g, STAGE_CONFIG " data_sources { config { name: 'late' target_buffer: 0 } }");
-	stream = peer_become_producer(late, "late", "late", 0, false);
-	assert_true(peer_await_session(late, stream, true, &s));
-	assert_int_equal(s.buffer, g->s.buffer);
-	peer_unmap(&s);
-	rig_hang_up(&g->rig, late);
 }
 
 STAGE_TEST(late_source_is_waited_for_as_well)
@@ -169,17 +144,6 @@ STAGE_TEST(session_does_not_wait_for_one_that_left)
 	assert_true(peer_tracing_ended(g->cons, g->enable, NULL));
 }
 
-TEST_WITH(sources_without_promises_are_quick, NULL, NULL)
-{
-	struct stage *g = stage_new(0, false);
-
-	stage_start(g, STAGE_CONFIG);
-	assert_int_equal(instance(g)->state, INSTANCE_STARTED);
-	assert_true(rig_session(&g->rig)->all_started_reported);
-	stage_disable(g);
-	stage_free(g);
-}
-
 TEST(source_instances_of_a_session_have_a_limit)
 {
 	struct stage *g = stage_new(0, false);
@@ -196,7 +160,7 @@ TEST(source_instances_of_a_session_have_a_limit)
 	free(config);
 	assert_true(peer_accepted(g->cons, peer_call(g->cons, C_DISABLE, NULL, 0)));
 	assert_int_equal(rig_session(&g->rig)->n_instances, MAX_INSTANCES);
-	assert_int_equal(g->rig.service->quota.refused[REFUSED_INSTANCES], 10 * 8);
+	assert_int_equal(g->rig.quota->refused[REFUSED_INSTANCES], 10 * 8);
 	stage_free(g);
 }
 
@@ -220,7 +184,7 @@ TEST(finding_the_producers_has_an_end)
 	peer_enable(g->cons, config);
 	assert_true(peer_accepted(g->cons, peer_call(g->cons, C_DISABLE, NULL, 0)));
 	assert_int_equal(rig_session(&g->rig)->n_instances, 0);
-	assert_int_equal(g->rig.service->quota.refused[REFUSED_INSTANCES], 1);
+	assert_int_equal(g->rig.quota->refused[REFUSED_INSTANCES], 1);
 	rig_hang_up(&g->rig, p);
 	stage_free(g);
 }

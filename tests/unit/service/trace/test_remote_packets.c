@@ -16,8 +16,8 @@ static int setup(void **state)
 	struct fixture *f = calloc(1, sizeof(*f));
 
 	assert_non_null(f);
-	rig_init(&f->rig);
-	f->relay = rig_remote_peer(&f->rig, 1);
+	remote_rig_init(&f->rig);
+	f->relay = remote_rig_peer(&f->rig, 1);
 	f->cons = rig_consumer(&f->rig);
 	*state = f;
 	return 0;
@@ -29,7 +29,7 @@ static int teardown(void **state)
 
 	rig_hang_up(&f->rig, f->relay);
 	rig_hang_up(&f->rig, f->cons);
-	rig_deinit(&f->rig);
+	remote_rig_deinit(&f->rig);
 	free(f);
 	return 0;
 }
@@ -55,7 +55,7 @@ static unsigned read_remote(struct fixture *f, uint32_t field, struct pb_field *
 		if (!peer_packet_field(&t, i, PB_TRACE_PACKET_MACHINE_ID, &machine) ||
 		    !peer_packet_field(&t, i, field, &found))
 			continue;
-		assert_int_equal(machine.u64, rig_machine_id(1, "a"));
+		assert_int_equal(machine.u64, remote_rig_machine_id(1, "a"));
 		n++;
 		if (ret)
 			*ret = found;
@@ -116,7 +116,7 @@ FIXTURE_TEST(relay_that_left_is_remembered)
 {
 	tell_all(f);
 	rig_hang_up(&f->rig, f->relay);
-	f->relay = rig_remote_peer(&f->rig, 2);
+	f->relay = remote_rig_peer(&f->rig, 2);
 	peer_enable(f->cons, ALL);
 	assert_int_equal(read_remote(f, SYNC, NULL), 1);
 }

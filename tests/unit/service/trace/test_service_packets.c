@@ -169,7 +169,7 @@ STAGE_TEST(extensions_are_at_the_head)
 	struct pb_field f, set;
 	int i;
 
-	g->rig.service->sessions.trace_env.extensions = &x;
+	g->rig.sessions->trace_env.extensions = &x;
 	stage_start(g, STAGE_CONFIG);
 	stage_write(g, 0, 1, 0, "data");
 	stage_read(g);
@@ -246,21 +246,4 @@ STAGE_TEST(system_is_described)
 	assert_int_equal(peer_number(&f, PB_SYSTEM_INFO_PAGE_SIZE), sysconf(_SC_PAGESIZE));
 	assert_int_equal(peer_number(&f, PB_SYSTEM_INFO_NUM_CPUS), sysconf(_SC_NPROCESSORS_CONF));
 	assert_true(peer_number(&f, PB_SYSTEM_INFO_SYSTEM_RAM_BYTES) > 1 << 20);
-}
-
-STAGE_TEST(slow_sources_are_named)
-{
-	struct pb_field f, slow;
-
-	stage_start(g, STAGE_CONFIG);
-	service_events_add_sources(&rig_session(&g->rig)->trace->service_events,
-				   SERVICE_EVENT_SLOW_STARTING, 1, "\x0a\x03\x0a\x01p", 5);
-	stage_read(g);
-	for (size_t i = 0; i < g->got.n; i++)
-		if (peer_packet_field(&g->got, i, PB_TRACE_PACKET_SERVICE_EVENT, &f) &&
-		    peer_subfield(&f, PB_TRACING_SERVICE_EVENT_SLOW_STARTING_DATA_SOURCES, &slow)) {
-			assert_int_equal(slow.len, 5);
-			return;
-		}
-	fail();
 }
