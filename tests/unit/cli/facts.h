@@ -7,6 +7,8 @@
 #include "base/system/fs.h"
 #include "cli/report/summary.h"
 #include "config/text.h"
+#include "gen/fields.h"
+#include "wire/pb_mem.h"
 
 /* A recording's facts to change at will: 2 CPUs, one buffer of 1 MB, nothing lost. */
 struct facts {
@@ -69,6 +71,25 @@ static inline struct ring *facts_ring(struct facts *x, uint32_t cpu, uint64_t ov
 	r = &s->rings[s->n_rings++];
 	*r = (struct ring){.sequence = 2, .cpu = cpu, .has_end = true, .end = {.overrun = overrun}};
 	return r;
+}
+
+/* A packet of a sequence in the trace. dropped: previous_packet_dropped, n_dropped: packets_dropped. */
+static inline void facts_packet(struct facts *x, uint32_t sequence, int32_t pid, uint32_t dropped,
+				uint64_t n_dropped, bool is_first)
+{
+	struct pb_mem m;
+
+	if (pb_mem_init(&m) < 0)
+		abort();
+	pb_enc_u64(&m.enc, PB_TRACE_PACKET_TRUSTED_PACKET_SEQUENCE_ID, sequence);
+	pb_enc_i64(&m.enc, PB_TRACE_PACKET_TRUSTED_PID, pid);
+	pb_enc_u64(&m.enc, PB_TRACE_PACKET_PREVIOUS_PACKET_DROPPED, dropped);
+	if (n_dropped)
+		pb_enc_u64(&m.enc, PB_TRACE_PACKET_PACKETS_DROPPED, n_dropped);
+	if (is_first)
+		pb_enc_bool(&m.enc, PB_TRACE_PACKET_FIRST_PACKET_ON_SEQUENCE, true);
+	trace_scan_packet(&x->scan, m.buf, pb_mem_len(&m));
+	pb_mem_deinit(&m);
 }
 
 #define FACTS_FTRACE                                                                               \

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "analyze/trace_scan.c"
 #include "cli/report/data_losses.h"
 #include "unit/cli/facts.h"
 #include "unit/fixture.h"
@@ -39,6 +38,110 @@ FIXTURE_TEST(test_nothing_lost)
 	check(0, "");
 }
 
+#define OK_STATUS (1u << FTRACE_STATUS_OK)
+#define BUFFER(size_, written, ...)                                                                \
+	.stats = {.n_buffers = 1,                                                                  \
+		  .buffers = {{.size = size_, .bytes_written = written, __VA_ARGS__}}}
+#define CENTRAL "central buffer (977 KiB): "
+#define OVERWRITTEN CENTRAL "the oldest 39.3 MiB were overwritten; "
+
+/* Counters of the trace or of the service, and the lines of the report. */
+FIXTURE_TEST(test_counters_become_lines)
+{
+	static const struct {
+		const char *name;
+		struct trace_scan scan;
+		struct service_stats stats; /* without buffers: those of facts_init() */
+		bool from_config, is_cut;
+		const char *lines;
+	} rows[] = {
+		{"journal",
+		 {.sources = {.journal_dropped = 10331, .journal_failed = 2}},
+		 .lines = "journal: 10,331 lines dropped: they arrived faster than they were "
+			  "recorded\njournal: 2 lines could not be read\n"},
+		{"eBPF programs",
+		 {.sources = {.counted = {{"runq", "outliers that have no slice", 1234},
+					  {"block", "requests of devices", 1}},
+			      .n_counted = 2}},
+		 .lines = "runq: 1,234 outliers that have no slice\n"
+			  "block: 1 requests of devices\n"},
+		{"counter tracks of processes",
+		 {.sources = {.refused_tracks = 4000}},
+		 .lines = "processes: 4,000 counter tracks dropped: no room\n"},
+		{"counter tracks of polled sources",
+		 {.sources = {.refused = {{.source = "linux.cgroup_stats", .tracks = 4000},
+					  {.source = "linux.network_stats", .tracks = 2}},
+			      .n_refused = 2}},
+		 .lines = "linux.cgroup_stats: 4,000 counter tracks dropped: no room\n"
+			  "linux.network_stats: 2 counter tracks dropped: no room\n"},
+		{"bad pages",
+		 {.ftrace = {.bad_pages = 2}},
+		 .lines = "kernel rings: 2 sub-buffers that could not be parsed completely\n"},
+		{"bad pages with their reasons",
+		 {.ftrace = {.bad_pages = 2,
+			     .statuses[15] = 2,
+			     .reported_statuses = 1u << 15 | 1u << 2 | OK_STATUS}},
+		 .lines = "kernel rings: 2 sub-buffers that could not be parsed completely: "
+			  "reading failed, an event longer than its page (2)\n"},
+		{"a reason of a later version",
+		 {.ftrace = {.reported_statuses = 1u << FTRACE_STATUSES}},
+		 .lines = "kernel rings: sub-buffers that could not be parsed completely: a "
+			  "reason that this version does not know\n"},
+		{"no reason", {.ftrace = {.reported_statuses = OK_STATUS}}, .lines = ""},
+		{"an overwritten buffer", BUFFER(1000000, 42200000, .bytes_overwritten = 41200000),
+		 .lines = OVERWRITTEN "try -b 64mb\n"},
+		{"an overwritten buffer, and when its events begin",
+		 {.started_ns = 1000000000, .ftrace = {.first_ns = 13400000000}},
+		 BUFFER(1000000, 42200000, .bytes_overwritten = 41200000),
+		 .from_config = true,
+		 .lines = OVERWRITTEN "the events begin 12.4 s after the start; "
+				      "try size_kb: 65536\n"},
+		{"a full buffer", BUFFER(1000000, 500000, .chunks_discarded = 1234),
+		 .lines = CENTRAL "full, the newest 1,234 chunks were discarded; try -b 2mb\n"},
+		/* The size would have held all chunks, of 5,000 bytes each. */
+		{"a full buffer, and when its events end",
+		 {.started_ns = 1000000000,
+		  .disabled_ns = 6000000000,
+		  .ftrace = {.first_ns = 1100000000, .last_ns = 1400000000}},
+		 BUFFER(1000000, 500000, .chunks_written = 100, .chunks_discarded = 1234),
+		 .lines = CENTRAL "full, the newest 1,234 chunks were discarded; the events end "
+				  "0.4 s after the start; try -b 8mb\n"},
+		/* A patch for a chunk that was discarded is no fault of the producer. */
+		{"packets without a chunk",
+		 BUFFER(1000000, 500000, .chunks_discarded = 1234, .patches_failed = 2),
+		 .lines = CENTRAL
+		 "full, the newest 1,234 chunks were discarded; try -b 2mb\n" CENTRAL
+		 "2 packets lack chunks that had no room\n"},
+		{"a buffer smaller than a chunk",
+		 BUFFER(4096, 500000, .abi_violations = 18, .patches_failed = 2),
+		 .lines = "central buffer (4 KiB): too small for 18 chunks; try -b 1mb\n"},
+		{"invalid packets", .stats = {.invalid_packets = 2},
+		 .lines = "service: invalid packets: 2\n"},
+		{"packets that the filter cannot read", .stats = {.filter_errors = 3},
+		 .lines = "service: packets that the trace filter could not read: 3\n"},
+		{"a file that was cut", .is_cut = true,
+		 .lines = "file: the rest of the trace was not written\n"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct strbuf lines = {0};
+		struct losses losses = {0};
+
+		facts_deinit(&x);
+		facts_init(&x, FACTS_FTRACE);
+		x.scan = rows[i].scan;
+		x.stats = rows[i].stats;
+		x.f.from_words = !rows[i].from_config;
+		x.f.file_is_cut = rows[i].is_cut;
+		losses_collect(&x.f, &losses);
+		losses_write(&losses, &lines);
+		if (strcmp(lines.s ? lines.s : "", rows[i].lines))
+			fail_msg("%s:\n%s", rows[i].name, lines.s);
+		strbuf_deinit(&lines);
+		losses_deinit(&losses);
+	}
+}
+
 FIXTURE_TEST(test_a_producer_that_went_away)
 {
 	name_list_add(&x.gone, (const uint8_t *)"probes (pid 7)", 14);
@@ -73,14 +176,6 @@ FIXTURE_TEST(test_a_producer_that_went_away_at_a_known_time)
 	      "linux.ftrace\n");
 }
 
-FIXTURE_TEST(test_lines_of_the_journal)
-{
-	x.scan.sources.journal_dropped = 10331;
-	x.scan.sources.journal_failed = 2;
-	check(2, "journal: 10,331 lines dropped: they arrived faster than they were recorded\n"
-		 "journal: 2 lines could not be read\n");
-}
-
 FIXTURE_TEST(test_records_of_call_stacks)
 {
 	facts_deinit(&x);
@@ -93,33 +188,6 @@ FIXTURE_TEST(test_records_of_call_stacks)
 	x.f.from_words = true;
 	check(1, "rings of call stacks: 1,234 records dropped: they were full; "
 		 "try --cpu-stacks=499\n");
-}
-
-FIXTURE_TEST(test_what_ebpf_programs_counted_as_lost)
-{
-	struct source_counted *c = x.scan.sources.counted;
-
-	c[0] = (struct source_counted){"runq", "outliers that have no slice", 1234};
-	c[1] = (struct source_counted){"block", "requests of devices", 1};
-	x.scan.sources.n_counted = 2;
-	check(2, "runq: 1,234 outliers that have no slice\nblock: 1 requests of devices\n");
-}
-
-FIXTURE_TEST(test_counter_tracks_of_processes)
-{
-	x.scan.sources.refused_tracks = 4000;
-	check(1, "processes: 4,000 counter tracks dropped: no room\n");
-}
-
-FIXTURE_TEST(test_counter_tracks_of_polled_sources)
-{
-	x.scan.sources.refused[0] =
-		(struct source_refusals){.source = "linux.cgroup_stats", .tracks = 4000};
-	x.scan.sources.refused[1] =
-		(struct source_refusals){.source = "linux.network_stats", .tracks = 2};
-	x.scan.sources.n_refused = 2;
-	check(2, "linux.cgroup_stats: 4,000 counter tracks dropped: no room\n"
-		 "linux.network_stats: 2 counter tracks dropped: no room\n");
 }
 
 /* ---- kernel rings ---- */
@@ -156,23 +224,6 @@ FIXTURE_TEST(test_without_counters_the_bundles_tell)
 	check(1, "kernel rings: at least 5,000 events, in 3 places; try -B 1mb or fewer events\n");
 	/* The counters know better. */
 	facts_ring(&x, 0, 0);
-	check(0, "");
-}
-
-FIXTURE_TEST(test_pages_that_could_not_be_read)
-{
-	x.scan.ftrace.bad_pages = 2;
-	check(1, "kernel rings: 2 sub-buffers that could not be parsed completely\n");
-	x.scan.ftrace.statuses[15] = 2;
-	x.scan.ftrace.reported_statuses = 1u << 15 | 1u << 2 | 1u << FTRACE_STATUS_OK;
-	check(1, "kernel rings: 2 sub-buffers that could not be parsed completely: reading failed, "
-		 "an event longer than its page (2)\n");
-	x.scan.ftrace.bad_pages = 0;
-	memset(x.scan.ftrace.statuses, 0, sizeof(x.scan.ftrace.statuses));
-	x.scan.ftrace.reported_statuses = 1u << FTRACE_STATUSES;
-	check(1, "kernel rings: sub-buffers that could not be parsed completely: a reason that "
-		 "this version does not know\n");
-	x.scan.ftrace.reported_statuses = 1u << FTRACE_STATUS_OK;
 	check(0, "");
 }
 
@@ -219,8 +270,8 @@ FIXTURE_TEST(test_packets_that_found_no_room)
 	/* Writers that do not say how many. */
 	x.stats.buffers[0].writer_packet_loss = 4;
 	check_no_room("4 packets or more dropped: no room");
-	sequence_table_add_packet(&x.scan.sequences, 2, 77, 1 | 256, false);
-	sequence_table_add_packet(&x.scan.sequences, 2, 77, 1 | 128 | 256, false);
+	facts_packet(&x, 2, 77, 1 | 256, 0, false);
+	facts_packet(&x, 2, 77, 1 | 128 | 256, 0, false);
 	check_no_room("4 packets or more dropped: no room (written by pid 77)");
 	x.stats.buffers[0].writer_packet_loss = 0;
 	check_no_room("2 packets or more dropped: no room (written by pid 77)");
@@ -228,26 +279,23 @@ FIXTURE_TEST(test_packets_that_found_no_room)
 
 FIXTURE_TEST(dropped_packets_are_counted_not_their_gaps)
 {
-	sequence_table_add_packet(&x.scan.sequences, 2, 77, 1 | 128 | 256, false);
-	sequence_table_add_dropped(&x.scan.sequences, 2, 1000);
-	sequence_table_add_packet(&x.scan.sequences, 2, 77, 1 | 256, false);
-	sequence_table_add_dropped(&x.scan.sequences, 2, 234);
+	facts_packet(&x, 2, 77, 1 | 128 | 256, 1000, false);
+	facts_packet(&x, 2, 77, 1 | 256, 234, false);
 	x.stats.buffers[0].writer_packet_loss = 1;
 	check_no_room("1,234 packets dropped: no room (written by pid 77)");
 	/* And one of a writer that says less. */
-	sequence_table_add_packet(&x.scan.sequences, 3, 78, 1 | 256, false);
+	facts_packet(&x, 3, 78, 1 | 256, 0, false);
 	check_no_room("1,235 packets or more dropped: no room (written by pid 78)");
 	/* A number that no writer can have reached. */
-	sequence_table_add_packet(&x.scan.sequences, 2, 77, 1 | 256, false);
-	sequence_table_add_dropped(&x.scan.sequences, 2, UINT64_MAX);
+	facts_packet(&x, 2, 77, 1 | 256, UINT64_MAX, false);
 	check_no_room(
 		"9,223,372,036,854,775,808 packets or more dropped: no room (written by pid 78)");
 }
 
 FIXTURE_TEST(test_gaps_without_a_reason)
 {
-	sequence_table_add_packet(&x.scan.sequences, 2, 77, 0, true);
-	sequence_table_add_packet(&x.scan.sequences, 2, 77, 1, false);
+	facts_packet(&x, 2, 77, 0, 0, true);
+	facts_packet(&x, 2, 77, 1, 0, false);
 	check(1, "gaps between packets, without a reason from the service: 1\n");
 	/* What the buffer's counters explain is not told twice. */
 	x.stats.buffers[0].bytes_overwritten = 1000;
@@ -256,45 +304,11 @@ FIXTURE_TEST(test_gaps_without_a_reason)
 
 FIXTURE_TEST(test_chunks_that_made_no_sense)
 {
-	sequence_table_add_packet(&x.scan.sequences, 2, 77, 1 | 4, false);
+	facts_packet(&x, 2, 77, 1 | 4, 0, false);
 	check(1, "shared memory: invalid chunks: 1\n");
 }
 
 /* ---- the central buffer ---- */
-
-FIXTURE_TEST(test_what_a_ring_overwrote)
-{
-	x.stats.buffers[0].bytes_overwritten = 41200000;
-	x.stats.buffers[0].bytes_written = 42200000;
-	check(1, "central buffer (977 KiB): the oldest 39.3 MiB were overwritten; try -b 64mb\n");
-	x.scan.started_ns = 1000000000;
-	x.scan.ftrace.first_ns = 13400000000;
-	check(1, "central buffer (977 KiB): the oldest 39.3 MiB were overwritten; the events begin "
-		 "12.4 s after the start; try -b 64mb\n");
-	x.f.from_words = false;
-	check(1, "central buffer (977 KiB): the oldest 39.3 MiB were overwritten; the events begin "
-		 "12.4 s after the start; try size_kb: 65536\n");
-}
-
-FIXTURE_TEST(test_what_a_full_buffer_discarded)
-{
-	x.stats.buffers[0].chunks_discarded = 1234;
-	check(1, "central buffer (977 KiB): full, the newest 1,234 chunks were discarded; "
-		 "try -b 2mb\n");
-}
-
-/* The size would have held all of it; and what is there ends long before the recording. */
-FIXTURE_TEST(test_the_size_and_the_time_of_a_full_buffer)
-{
-	x.stats.buffers[0].chunks_written = 100; /* of 5,000 bytes */
-	x.stats.buffers[0].chunks_discarded = 1234;
-	x.scan.started_ns = 1000000000;
-	x.scan.disabled_ns = 6000000000;
-	x.scan.ftrace.first_ns = 1100000000;
-	x.scan.ftrace.last_ns = 1400000000;
-	check(1, "central buffer (977 KiB): full, the newest 1,234 chunks were discarded; the "
-		 "events end 0.4 s after the start; try -b 8mb\n");
-}
 
 /* When the events begin is no matter of another buffer, nor of the time that the set-up took. */
 FIXTURE_TEST(test_events_begin_late_in_their_own_buffer_only)
@@ -316,24 +330,6 @@ FIXTURE_TEST(test_events_begin_late_in_their_own_buffer_only)
 	check(2, "central buffer 0 (977 KiB): the oldest 1 KiB were overwritten; try -b 1mb\n"
 		 "central buffer 'names' (977 KiB): the oldest 1 KiB were overwritten; the events "
 		 "begin 1.0 s after the start; try -b 1mb\n");
-}
-
-/* A patch for a chunk that was discarded or overwritten is no fault of the producer. */
-FIXTURE_TEST(test_packets_that_lost_a_chunk)
-{
-	x.stats.buffers[0].chunks_discarded = 1234;
-	x.stats.buffers[0].patches_failed = 2;
-	check(2, "central buffer (977 KiB): full, the newest 1,234 chunks were discarded; "
-		 "try -b 2mb\n"
-		 "central buffer (977 KiB): 2 packets lack chunks that had no room\n");
-}
-
-FIXTURE_TEST(test_a_buffer_that_has_no_room_for_a_chunk)
-{
-	x.stats.buffers[0].size = 4096;
-	x.stats.buffers[0].abi_violations = 18;
-	x.stats.buffers[0].patches_failed = 2;
-	check(1, "central buffer (4 KiB): too small for 18 chunks; try -b 1mb\n");
 }
 
 FIXTURE_TEST(test_buffers_are_told_apart)
@@ -366,18 +362,6 @@ FIXTURE_TEST(test_counters_of_the_service_count_from_the_beginning)
 	check(0, "");
 }
 
-FIXTURE_TEST(test_packets_that_were_no_valid_ones)
-{
-	x.stats.invalid_packets = 2;
-	check(1, "service: invalid packets: 2\n");
-}
-
-FIXTURE_TEST(test_packets_that_a_filter_could_not_read)
-{
-	x.stats.filter_errors = 3;
-	check(1, "service: packets that the trace filter could not read: 3\n");
-}
-
 FIXTURE_TEST(test_a_final_flush_that_failed)
 {
 	static const char line[] =
@@ -391,12 +375,6 @@ FIXTURE_TEST(test_a_final_flush_that_failed)
 	/* The time was over meanwhile, and the service's own one counts. */
 	x.stats.final_flush_succeeded = true;
 	check(0, "");
-}
-
-FIXTURE_TEST(test_a_file_that_was_cut)
-{
-	x.f.file_is_cut = true;
-	check(1, "file: the rest of the trace was not written\n");
 }
 
 /* An old service may not answer for its counters; the trace has a copy. */

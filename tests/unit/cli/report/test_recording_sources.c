@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Configs and states of the service, both as text; each part has a test of its own. */
+/* Configs and states of the service, both as text. */
 
 #include "cli/report/recording_sources.h"
 #include "unit/proto_text.h"
@@ -25,8 +25,12 @@ static int begin(const char *config_text, const char *state_text)
 	Pb__TraceConfig *config = (void *)proto_parse(&pb__trace_config__descriptor, config_text);
 	Pb__TracingServiceState *state =
 		(void *)proto_parse(&pb__tracing_service_state__descriptor, state_text);
-	int r = recording_sources_begin(&sources, config, state, &why);
+	int r;
 
+	recording_sources_deinit(&sources);
+	sources = (struct recording_sources){0};
+	why.text[0] = '\0';
+	r = recording_sources_begin(&sources, config, state, &why);
 	pb__trace_config__free_unpacked(config, NULL);
 	pb__tracing_service_state__free_unpacked(state, NULL);
 	return r;
@@ -61,15 +65,126 @@ FIXTURE_TEST(test_what_is_missing_at_both_ends_is_missing)
 	assert_string_equal(sources.gone.names[0], "p (pid 7)");
 }
 
-FIXTURE_TEST(test_a_producer_that_would_record_something_else)
+/* The departure of 3 is reported though 5 replaces it; programs may come and go. */
+FIXTURE_TEST(test_a_producer_that_leaves_is_reported)
 {
-	static const char config[] = "data_sources { config { name: 'linux.ftrace' ftrace_config {"
-				     " event_filters { } subbuf_size_kb: 8 } } }";
+	static const char config[] = "data_sources { config { name: 'linux.ftrace' } }"
+				     "data_sources { config { name: 'track_event' } }";
+	static const char before[] =
+		"producers { id: 3 name: 'probes' pid: 300 } producers { id: 4 name: 'other' } "
+		"producers { id: 9 name: 'app' pid: 900 }" SOURCE("linux.ftrace", 3)
+			SOURCE("linux.perf", 4) SOURCE("track_event", 9) SOURCE("linux.ftrace", 77);
 
-	assert_int_equal(begin(config, "producers { id: 1 } " SOURCE("linux.ftrace", 1)),
-			 -EOPNOTSUPP);
-	assert_non_null(strstr(why.text, "event_filters"));
+	assert_int_equal(begin(config, before), 0);
+	end(config, before);
+	assert_int_equal(sources.gone.n, 0);
+	end(config, "producers { id: 5 name: 'probes' pid: 300 }");
+	assert_int_equal(sources.gone.n, 1);
+	assert_string_equal(sources.gone.names[0], "probes (pid 300)");
 }
+
+/* ---- fields that only sonda-probes knows ---- */
+
+#define FTRACE(fields)                                                                             \
+	"data_sources { config { name: 'linux.ftrace' ftrace_config { " fields " } } }"
+#define OURS                                                                                       \
+	"producers { id: 1 name: 'perfetto.traced_probes' pid: 11 } data_sources { producer_id: 1" \
+	" ds_descriptor { name: 'linux.ftrace' ftrace_descriptor { knows_own_fields: true } } }"
+#define THEIRS                                                                                     \
+	"producers { id: 2 name: 'perfetto.traced_probes' pid: 12 sdk_version: 'Perfetto v56' }"   \
+	" data_sources { producer_id: 2 ds_descriptor { name: 'linux.ftrace'"                      \
+	" ftrace_descriptor { atrace_categories { name: 'x' } } } }"
+
+FIXTURE_TEST(test_sonda_probes_knows_its_own_fields)
+{
+	assert_int_equal(begin(FTRACE("event_filters { event: 'a' } uprobe_events: 'p'"), OURS), 0);
+	assert_int_equal(sources.skipped.n, 0);
+}
+
+FIXTURE_TEST(test_a_config_without_them_suits_each_producer)
+{
+	assert_int_equal(begin(FTRACE("ftrace_events: 'sched/*' ftrace_events: 'a/b' "
+				      "tids_to_trace: 1 kprobe_events { probe: 'x' } "
+				      "subbuf_size_kb: 0 follow_children: false"),
+			       THEIRS),
+			 0);
+	assert_int_equal(sources.skipped.n, 0);
+	assert_int_equal(
+		begin("data_sources { config { name: 'other' } } data_sources { }", THEIRS), 0);
+	assert_int_equal(begin(FTRACE("event_filters { }"), ""), 0);
+}
+
+FIXTURE_TEST(test_a_filter_that_is_skipped_would_record_too_much)
+{
+	assert_int_equal(begin(FTRACE("event_filters { event: 'a' }"), THEIRS), -EOPNOTSUPP);
+	assert_string_equal(why.text, "event_filters (--filter) needs sonda-probes; here "
+				      "linux.ftrace is offered by perfetto.traced_probes (pid 12, "
+				      "Perfetto v56), which would record more than requested");
+	assert_int_equal(begin(FTRACE("pids_to_trace: 5"), THEIRS), -EOPNOTSUPP);
+	/* It knows these threads. */
+	assert_int_equal(begin(FTRACE("pids_to_trace: 5 tids_to_trace: 5"), THEIRS), 0);
+	assert_int_equal(sources.skipped.n, 0);
+	/* Both are there, and both would get it. */
+	assert_int_equal(begin(FTRACE("event_filters { event: 'a' }"), OURS " " THEIRS),
+			 -EOPNOTSUPP);
+}
+
+FIXTURE_TEST(test_ignored_fields_are_named)
+{
+	static const struct {
+		const char *config, *name;
+	} cases[] = {
+		{FTRACE("event_triggers { }"), "event_triggers (--trigger) needs"},
+		{FTRACE("follow_children: true"), "follow_children (children of -p and COMMAND)"},
+		{FTRACE("uprobe_events: 'p'"), "uprobe_events (--uprobe) needs"},
+		{FTRACE("kprobe_events { definition: 'p' }"), "kprobe_events.definition (--kprobe"},
+		{FTRACE("subbuf_size_kb: 8"), "subbuf_size_kb (--subbuf) needs"},
+		{FTRACE("ftrace_events: '*irq*'"), "patterns in ftrace_events ('*irq*') needs"},
+		{FTRACE("ftrace_events: 'a/b*'"), "patterns in ftrace_events"},
+		{FTRACE("ftrace_events: 'a/?'"), "patterns in ftrace_events"},
+		{FTRACE("ftrace_events: '*/*'"), "patterns in ftrace_events"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		assert_int_equal(begin(cases[i].config, THEIRS), 0);
+		assert_int_equal(sources.skipped.n, 1);
+		assert_non_null(strstr(sources.skipped.names[0], cases[i].name));
+		assert_non_null(strstr(sources.skipped.names[0],
+				       "it is ignored by perfetto.traced_probes "
+				       "(pid 12, Perfetto v56)"));
+	}
+	assert_int_equal(begin(FTRACE("subbuf_size_kb: 8 follow_children: true"), THEIRS), 0);
+	assert_int_equal(sources.skipped.n, 2);
+}
+
+/* A producer that the config's own filters leave out does no harm. */
+FIXTURE_TEST(test_producers_that_do_not_get_the_config_do_not_count)
+{
+	assert_int_equal(
+		begin("data_sources { producer_name_filter: 'other' config { name: 'linux.ftrace'"
+		      " ftrace_config { event_filters { } } } }",
+		      THEIRS),
+		0);
+	assert_int_equal(begin(FTRACE("event_filters { }"),
+			       "producers { id: 2 name: 'x' machine_id: 9 } data_sources {"
+			       " producer_id: 2 ds_descriptor { name: 'linux.ftrace' } }"),
+			 0);
+}
+
+FIXTURE_TEST(test_states_with_holes)
+{
+	assert_int_equal(begin(FTRACE("event_filters { }"), "data_sources { }"), 0);
+	assert_int_equal(begin(FTRACE("event_filters { }"),
+			       "data_sources { producer_id: 5 ds_descriptor { name: 'linux.ftrace' "
+			       "} }"),
+			 0);
+	assert_int_equal(begin(FTRACE("event_filters { }"),
+			       "producers { id: 5 } data_sources { producer_id: 5 ds_descriptor { "
+			       "name: 'linux.ftrace' } }"),
+			 -EOPNOTSUPP);
+}
+
+/* ---- names that do not exist ---- */
 
 #define ONLY(name) "data_sources { config { name: '" name "' } }"
 #define PROBES "producers { id: 1 } " SOURCE("linux.ftrace", 1) SOURCE("my.own", 1)
@@ -89,17 +204,13 @@ FIXTURE_TEST(test_a_recording_of_sources_that_do_not_exist_is_refused)
 		ONLY("linux.nosuch") "trace_all_machines: true",
 		"data_sources { machine_name_filter: 'x' config { name: 'linux.nosuch' } }"};
 
-	for (size_t i = 0; i < sizeof(refused) / sizeof(*refused); i++) {
-		assert_int_equal(begin(refused[i], PROBES), -ENODEV);
-		recording_sources_deinit(&sources);
-		sources = (struct recording_sources){0};
-	}
+	for (size_t i = 0; i < ARRAY_SIZE(refused); i++)
+		if (begin(refused[i], PROBES) != -ENODEV)
+			fail_msg("begins: %s", refused[i]);
 	assert_non_null(strstr(why.text, "'linux.ftrac'; did you mean linux.ftrace?"));
-	for (size_t i = 0; i < sizeof(begun) / sizeof(*begun); i++) {
-		assert_int_equal(begin(begun[i], PROBES), 0);
-		recording_sources_deinit(&sources);
-		sources = (struct recording_sources){0};
-	}
+	for (size_t i = 0; i < ARRAY_SIZE(begun); i++)
+		if (begin(begun[i], PROBES) != 0)
+			fail_msg("refused: %s", begun[i]);
 	/* The daemon of the kernel's data sources may connect later. */
 	assert_int_equal(begin(ONLY("linux.ftrac"), "producers { id: 1 } " SOURCE("my.own", 1)), 0);
 }

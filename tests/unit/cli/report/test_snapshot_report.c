@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "analyze/trace_scan.c"
 #include "base/core/clock.h"
 #include "cli/report/snapshot_report.h"
 #include "unit/cli/facts.h"
@@ -127,8 +126,8 @@ FIXTURE_TEST(what_a_ring_overwrote_is_no_loss)
 	scan->stats.n_buffers = 1;
 	scan->stats.buffers[0].size = 1000000;
 	scan->stats.buffers[0].bytes_overwritten = 5000000;
-	sequence_table_add_packet(&scan->sequences, 2, 1, 1, true);
-	sequence_table_add_packet(&scan->sequences, 2, 1, 1, false);
+	facts_packet(&x->facts, 2, 1, 1, 0, true);
+	facts_packet(&x->facts, 2, 1, 1, 0, false);
 	is_line(snapshot_log_add_saved(&x->log, &x->snapshot, scan), "*; lost nothing");
 	assert_false(x->log.lossy);
 }
