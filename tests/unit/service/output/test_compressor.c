@@ -139,22 +139,6 @@ TEST(what_goes_in_comes_out)
 	check_round_trip("compression { zstd { level: 22 } }");
 }
 
-TEST(nothing_in_nothing_out)
-{
-	struct compressor *c = compressor_of("compression { zstd {} }");
-	struct collector out = {.sink = {collect_begin, collect_bytes}};
-
-	compressor_end_group(c);
-	assert_int_equal(out.packets.n, 0);
-	put(compressor_sink(c, &out.sink), (const uint8_t *)"abc", 3);
-	compressor_end_group(c);
-	assert_int_equal(out.packets.n, 1);
-	compressor_end_group(c);
-	assert_int_equal(out.packets.n, 1);
-	peer_packets_free(&out.packets);
-	compressor_free(c);
-}
-
 /* Of text of sixteen letters, in any order. */
 static size_t packed_size(const char *config)
 {

@@ -96,31 +96,4 @@ DIR_TEST(files_that_are_there_are_passed_over)
 	file_rotation_deinit(&r);
 }
 
-DIR_TEST(folder_that_is_gone_is_an_error)
-{
-	struct file_rotation r = rotation_of(state, "no/t.x", "period_ms: 1000");
-	struct err_text e;
-	int fd;
-
-	assert_int_equal(file_rotation_create_next(&r, &e, &fd), -ENOENT);
-	assert_non_null(strstr(e.text, "t.000001.x: No such file"));
-	file_rotation_deinit(&r);
-}
-
-DIR_TEST(file_of_each_sequence_is_kept)
-{
-	struct file_rotation r = rotation_of(state, "t.x", "max_file_size_bytes: 70000");
-
-	assert_true(r.max_bytes == 70000 && r.period_ms == 0 && r.keep == 0);
-	assert_int_equal(file_rotation_get_sequence_file(&r, 5), 0);
-	file_rotation_set_sequence_file(&r, 5, 1);
-	file_rotation_set_sequence_file(&r, 100000, 2);
-	file_rotation_set_sequence_file(&r, 5, 3);
-	assert_int_equal(file_rotation_get_sequence_file(&r, 5), 3);
-	assert_int_equal(file_rotation_get_sequence_file(&r, 100000), 2);
-	assert_int_equal(file_rotation_get_sequence_file(&r, 99999), 0);
-	assert_int_equal(file_rotation_get_sequence_file(&r, UINT32_MAX), 0);
-	file_rotation_deinit(&r);
-}
-
 TEST_GROUP(output_dir_start, output_dir_end)

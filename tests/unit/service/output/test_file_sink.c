@@ -92,18 +92,6 @@ STAGE_TEST(what_is_no_file_and_no_pipe_is_refused)
 	}
 }
 
-STAGE_TEST(existing_file_is_never_touched)
-{
-	close(open(path_of(g), O_WRONLY | O_CREAT, 0600));
-	stage_refuses(g, config_of(g, ""), "exists");
-	assert_int_equal(size_of_file(path_of(g)), 0);
-	/* nor one behind a link that leads nowhere yet */
-	assert_int_equal(unlink(path_of(g)), 0);
-	assert_int_equal(symlink(temp_dir_path(&g->dir, 1, "elsewhere"), path_of(g)), 0);
-	stage_refuses(g, config_of(g, ""), "exists");
-	assert_int_equal(access(temp_dir_path(&g->dir, 1, "elsewhere"), F_OK), -1);
-}
-
 STAGE_TEST(session_that_is_refused_leaves_no_file)
 {
 	struct rlimit before, small;
@@ -121,12 +109,6 @@ STAGE_TEST(session_that_is_refused_leaves_no_file)
 	stage_refuses(g, config_of(g, "buffers { size_kb: 4194303 }"), "cannot allocate buffer");
 	assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
 	assert_int_equal(access(path_of(g), F_OK), -1);
-}
-
-STAGE_TEST(missing_folder_is_an_error)
-{
-	stage_refuses(g, "write_into_file: true output_path: '/tmp/no/such/folder/t'",
-		      "No such file");
 }
 
 STAGE_TEST(reading_over_the_socket_gives_nothing)
@@ -187,17 +169,6 @@ STAGE_TEST(detached_session_that_gives_way_is_freed_when_its_file_is_whole)
 		event_base_loop(all->loop, EVLOOP_ONCE);
 	assert_int_equal(count_in_file(path_of(g), "text"), 12);
 	pb__trace_config__free_unpacked(c, NULL);
-}
-
-STAGE_TEST(full_disk_is_an_error)
-{
-	int fd = open("/dev/full", O_WRONLY);
-
-	g->enable = peer_enable_into(g->cons, STAGE_CONFIG " write_into_file: true", fd);
-	close(fd);
-	assert_true(peer_await_session(g->prod, g->stream, true, &g->s));
-	assert_true(peer_accepted(g->cons, peer_call(g->cons, C_DISABLE, NULL, 0)));
-	assert_true(peer_tracing_ended(g->cons, g->enable, "No space left"));
 }
 
 STAGE_TEST(full_disk_ends_a_running_session)

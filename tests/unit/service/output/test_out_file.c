@@ -103,24 +103,6 @@ static void check_packets(const char *path, const char *texts, size_t len)
 	peer_packets_free(&t);
 }
 
-FILE_TEST(packets_are_written_as_records)
-{
-	const char *path = open_trace(state, "");
-
-	put('a', 300);
-	assert_int_equal(size_of_file(path), 0);
-	assert_int_equal(write_all(), OUT_FILE_DONE);
-	put('b', 300);
-	assert_int_equal(write_all(), OUT_FILE_DONE);
-	assert_int_equal(size_of_file(path), 2 * trace_record_size(300));
-	assert_int_equal(part.out.written, 2 * trace_record_size(300));
-	put('c', 0);
-	assert_int_equal(write_all(), OUT_FILE_DONE);
-	assert_int_equal(size_of_file(path), 2 * 303 + 2);
-	assert_int_equal(truncate(path, 606), 0);
-	check_packets(path, "ab", 300);
-}
-
 FILE_TEST(large_packet_leaves_no_memory)
 {
 	const char *path = open_trace(state, "");
@@ -130,70 +112,6 @@ FILE_TEST(large_packet_leaves_no_memory)
 	assert_null(part.out.buf);
 	assert_null(part.out.spare);
 	check_packets(path, "x", 5 << 20);
-}
-
-/* RLIMIT_FSIZE cuts a write short as a full disk does. */
-FILE_TEST(failed_write_leaves_whole_packets)
-{
-	const char *path = open_trace(state, "");
-	struct rlimit before, small;
-
-	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
-	small = before;
-	small.rlim_cur = 2500;
-	assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
-	for (int i = 0; i < 10; i++)
-		put('a', 998); /* 1001 in the file */
-	assert_int_equal(write_all(), -EFBIG);
-	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
-	assert_int_equal(part.out.written, 2002);
-	put('b', 998); /* an error is for ever */
-	assert_int_equal(write_all(), -EFBIG);
-	check_packets(path, "aa", 998);
-}
-
-FILE_TEST(packets_are_collected_while_earlier_ones_are_written)
-{
-	const char *path = open_trace(state, "");
-
-	put('a', 1000);
-	assert_int_equal(out_file_write(&part.out), OUT_FILE_DONE);
-	put('b', 1000);
-	assert_int_equal(out_file_write(&part.out), OUT_FILE_WAIT);
-	assert_int_equal(write_all(), OUT_FILE_DONE);
-	check_packets(path, "ab", 1000);
-}
-
-FILE_TEST(rest_is_written_after_the_file_was_closed)
-{
-	const char *path = open_trace(state, "");
-
-	put('a', 1000);
-	assert_int_equal(out_file_write(&part.out), OUT_FILE_DONE);
-	put('b', 1000);
-	assert_int_equal(out_file_write_and_sync(&part.out), 0);
-	end_file();
-	check_packets(path, "ab", 1000);
-}
-
-FILE_TEST(full_device_is_an_error)
-{
-	open_fd(open("/dev/full", O_WRONLY), "");
-	put('a', 10);
-	assert_int_equal(write_all(), -ENOSPC);
-}
-
-FILE_TEST(reader_that_goes_is_an_error)
-{
-	int fds[2];
-
-	assert_int_equal(pipe(fds), 0);
-	open_fd(fds[1], "");
-	assert_true(part.out.is_pipe);
-	put('a', 5 << 20);
-	assert_int_equal(out_file_write(&part.out), OUT_FILE_DONE);
-	close(fds[0]);
-	assert_int_equal(write_all(), -EPIPE);
 }
 
 /* Packets of 1000 zeros until there is no room: the file is never larger than it may be. */
@@ -216,19 +134,6 @@ FILE_TEST(file_fills_up_to_its_size)
 	}
 	assert_int_equal(n[0], 9);
 	assert_true(n[1] > 100 && n[2] > 100);
-}
-
-FILE_TEST(part_may_be_moved_with_a_collected_group)
-{
-	struct file_part moved;
-
-	open_trace(state, "compression { zstd {} }");
-	put(0, 1000);
-	moved = part;
-	file_part_end_group(&moved);
-	assert_int_equal(part.out.used, 0);
-	assert_true(moved.out.used > 0);
-	part = moved;
 }
 
 /* ---- records ---- */

@@ -50,19 +50,6 @@ static void make_folder(void *const *state, const char *name, mode_t mode)
 
 #define DIR_TEST(name) TEST_WITH(name, temp_dir_setup, temp_dir_teardown)
 
-DIR_TEST(a_new_file_is_its_users_only)
-{
-	struct err_text e;
-	mode_t before = umask(0);
-	struct stat st;
-
-	assert_int_equal(create(state, "new", geteuid(), &e), 0);
-	umask(before);
-	assert_int_equal(stat(temp_dir_path(state, 0, "new"), &st), 0);
-	assert_int_equal(st.st_mode & 07777, 0600);
-	assert_int_equal(st.st_uid, geteuid());
-}
-
 DIR_TEST(it_belongs_to_the_user_who_asks)
 {
 	struct err_text e;
