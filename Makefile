@@ -22,7 +22,7 @@ endif
 
 BUILD_PACKAGES := gcc libc6-dev pkg-config libtracefs-dev libtraceevent-dev libprotobuf-c-dev \
 	protobuf-c-compiler protobuf-compiler libevent-dev uthash-dev libseccomp-dev libcap-ng-dev zlib1g-dev libzstd-dev \
-	libsqlite3-dev libedit-dev libelf-dev libiberty-dev liblzma-dev
+	libsqlite3-dev libedit-dev libelf-dev libdw-dev libiberty-dev liblzma-dev
 # The build does without, see EBPF.
 EBPF_PACKAGES := clang llvm libbpf-dev
 TEST_PACKAGES := libcmocka-dev linux-perf procps xz-utils python3 man-db mandoc tmux less iproute2 libcap2-bin zsh fish

@@ -256,6 +256,8 @@ static __always_inline int unwind_frame(struct unwind_stack *u, const struct unw
 	switch (rule) {
 	case UNWIND_NO_RULE:
 		return unwind_by_frame_pointer(u);
+	case UNWIND_NO_CALLER:
+		return unwind_end(u, UNWIND_NO_ROWS);
 	case UNWIND_END:
 		return unwind_end(u, UNWIND_COMPLETE);
 	case UNWIND_SIGNAL:

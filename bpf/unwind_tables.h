@@ -23,7 +23,8 @@
 
 /* Rules with these numbers are no entries of the table. */
 enum {
-	UNWIND_NO_RULE, /* no function is here: the caller is unknown */
+	UNWIND_NO_RULE, /* no function is known here: there may be frame pointers */
+	UNWIND_NO_CALLER, /* a function whose caller no rule finds: the stack ends here */
 	UNWIND_END, /* the outermost function of a thread */
 	UNWIND_SIGNAL, /* the registers are in the signal frame at sp */
 	UNWIND_RULES_FIRST

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "stacks/files/elf_reader.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -32,6 +34,7 @@ struct open_file {
 /* The process has one thread and one reader. */
 static struct open_file files[ELF_READER_FILES];
 static uint32_t n_files;
+static int vdso = -1; /* owned: a copy of it; -1: there is none */
 static struct file_request request;
 static struct file_answer answer;
 
@@ -179,6 +182,65 @@ static void find_names(size_t n)
 	}
 }
 
+/* ---- unwind rows ---- */
+
+/* Copies the vDSO, which is an ELF file in the memory of each process, into a file. */
+static void copy_vdso(void)
+{
+	const Elf64_Ehdr *h = (const Elf64_Ehdr *)getauxval(AT_SYSINFO_EHDR);
+	size_t size = h ? h->e_shoff + (size_t)h->e_shnum * h->e_shentsize : 0;
+
+	vdso = h ? memfd_create("vdso", MFD_CLOEXEC) : -1;
+	if (vdso >= 0 && write(vdso, h, size) != (ssize_t)size)
+		closep(&vdso);
+}
+
+static void send_rows(int to, const struct eh_rows *r)
+{
+	size_t left = r->n_rows;
+
+	answer.has_more = left > 0;
+	while (left) {
+		size_t n = MIN(left, (size_t)FILE_ROWS_MAX);
+
+		send_answer(to);
+		memcpy(answer.rows, r->rows + (r->n_rows - left), n * sizeof(*r->rows));
+		answer.n = (uint32_t)n;
+		answer.n_bytes = (uint32_t)(n * sizeof(*r->rows));
+		left -= n;
+		answer.has_more = left > 0;
+	}
+}
+
+/* The last answer is left for the caller to send. Returns 0 or -errno. */
+static int read_rows(int to, int fd)
+{
+	bool is_vdso = request.file == FILE_VDSO;
+	struct eh_rows rows;
+	struct stat st;
+	int r;
+
+	if (is_vdso)
+		fd = vdso;
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	if (!is_vdso && (request.file >= n_files || !is_same_file(&files[request.file], &st)))
+		return -ESTALE;
+	r = eh_rows_read(fd, EH_ROWS_MAX, &rows);
+	if (r < 0)
+		return r;
+	answer.rules.head = (struct file_rows){.base = rows.base,
+					       .owner = is_vdso ? 0 : st.st_uid,
+					       .n_rows = (uint32_t)rows.n_rows};
+	if (rows.n_rules)
+		memcpy(answer.rules.rules, rows.rules, rows.n_rules * sizeof(*rows.rules));
+	answer.n = (uint32_t)rows.n_rules;
+	answer.n_bytes = (uint32_t)(sizeof(answer.rules.head) + rows.n_rules * sizeof(*rows.rules));
+	send_rows(to, &rows);
+	eh_rows_deinit(&rows);
+	return 0;
+}
+
 /* ---- requests ---- */
 
 static void answer_request(int to, size_t len, int fd)
@@ -199,6 +261,10 @@ static void answer_request(int to, size_t len, int fd)
 	case FILE_REQUEST_NAMES:
 		find_names(
 			MIN((len - FILE_REQUEST_HEAD) / sizeof(uint64_t), (size_t)FILE_NAMES_MAX));
+		break;
+	case FILE_REQUEST_ROWS:
+		answer.result = fd < 0 && request.file != FILE_VDSO ? -(int32_t)request.n
+								    : read_rows(to, fd);
 		break;
 	case FILE_REQUEST_DEBUG_FILE:
 		read_debug_file(fd);
@@ -240,6 +306,7 @@ void elf_reader_run(int fd, void *ctx)
 	const struct iovec part = {&request, sizeof(request)};
 	const struct elf_reader_ctx *c = ctx;
 
+	copy_vdso();
 	(void)demangle_start_clock();
 	elf_reader_confine();
 	for (;;) {

@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "stacks/files/eh_rows.h"
 #include "stacks/files/elf_symbols.h"
 
 /*
@@ -15,6 +16,7 @@ enum file_request_kind {
 	FILE_REQUEST_ELF, /* a mapped file: its build id and segments */
 	FILE_REQUEST_NAMES, /* functions of a file by address */
 	FILE_REQUEST_DEBUG_FILE, /* its separate debug file, for later names; no answer */
+	FILE_REQUEST_ROWS, /* unwind rows of a mapped file, or of the vDSO */
 	FILE_REQUEST_FORGET, /* close all files; no answer */
 };
 
@@ -26,18 +28,28 @@ struct file_request {
 	uint32_t kind;
 	uint32_t user; /* copied into the answer, as is id */
 	uint64_t id;
-	int32_t pid, tid; /* MAPS: both; ELF, DEBUG_FILE: a process that maps the file, 0: none */
-	uint64_t start, end; /* ELF: where it is mapped */
-	uint64_t inode; /* ELF: of the mapped file, as are major and minor */
+	/* MAPS: both; ELF, DEBUG_FILE, ROWS: a process that maps the file, 0: none */
+	int32_t pid, tid;
+	uint64_t start, end; /* ELF, ROWS: where it is mapped */
+	uint64_t inode; /* ELF, ROWS: of the mapped file, as are major and minor */
 	uint32_t major, minor;
-	uint32_t file; /* NAMES, DEBUG_FILE: from the answer of ELF */
+	uint32_t file; /* NAMES, DEBUG_FILE, ROWS: from the answer of ELF. ROWS: or FILE_VDSO */
 	uint32_t n; /* NAMES: number of addresses */
 	union {
-		char path[FILE_PATH_MAX]; /* ELF; DEBUG_FILE: several, each with a NUL */
+		char path[FILE_PATH_MAX]; /* ELF, ROWS; DEBUG_FILE: several, each with a NUL */
 		uint64_t addresses[FILE_NAMES_MAX]; /* of the ELF file */
 	};
 };
+#define FILE_VDSO UINT32_MAX /* that of this machine, for 64-bit programs */
 #define FILE_REQUEST_HEAD offsetof(struct file_request, path)
+
+/* The head of the answers to ROWS. */
+struct file_rows {
+	uint64_t base; /* of the rows' addresses, in the ELF file's address space */
+	uint32_t owner; /* user id; that of the vDSO is root */
+	uint32_t n_rows; /* in all further answers together; 0: the file has none */
+};
+#define FILE_ROWS_MAX (FILE_ANSWER_MAX / sizeof(struct unwind_row))
 
 struct file_answer {
 	uint32_t kind;
@@ -45,12 +57,17 @@ struct file_answer {
 	uint64_t id;
 	int32_t result; /* 0 or -errno */
 	uint32_t file; /* ELF */
-	uint32_t has_more; /* MAPS: further answers to the same request follow */
-	uint32_t n; /* MAPS, NAMES: number of records */
+	uint32_t has_more; /* MAPS, ROWS: further answers to the same request follow */
+	uint32_t n; /* MAPS, NAMES, ROWS: number of records */
 	uint32_t n_bytes; /* of the body */
 	union {
 		char body[FILE_ANSWER_MAX];
 		struct elf_facts elf;
+		struct {
+			struct file_rows head;
+			struct unwind_rule rules[EH_RULES_MAX];
+		} rules; /* ROWS: the first answer; n rules */
+		struct unwind_row rows[FILE_ROWS_MAX]; /* ROWS: further answers; n rows */
 	};
 };
 #define FILE_ANSWER_HEAD offsetof(struct file_answer, body)
@@ -68,3 +85,4 @@ struct file_mapping {
 /* A record of NAMES is a uint16_t, the length of the name (0: unknown), and the name. All names of
  * a request fit. */
 _Static_assert(FILE_NAMES_MAX *(sizeof(uint16_t) + ELF_NAME_MAX) <= FILE_ANSWER_MAX, "names fit");
+_Static_assert(sizeof(struct file_answer) - FILE_ANSWER_HEAD == FILE_ANSWER_MAX, "rules fit");

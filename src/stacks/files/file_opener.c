@@ -131,6 +131,7 @@ static int open_requested(struct file_request *q, size_t len)
 	case FILE_REQUEST_MAPS:
 		return open_maps(q);
 	case FILE_REQUEST_ELF:
+	case FILE_REQUEST_ROWS: /* the vDSO has no path, and needs no descriptor */
 		q->path[MIN(len, sizeof(q->path) - 1)] = '\0';
 		return open_elf(q);
 	case FILE_REQUEST_DEBUG_FILE:

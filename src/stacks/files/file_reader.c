@@ -25,6 +25,11 @@ static struct {
 	TAILQ_HEAD(, file_reader_user) users;
 	uint32_t last_number;
 	struct file_answer answer;
+	struct {
+		uint32_t left, n_rules; /* rows that are still to come; the rules of their file */
+		uint32_t user;
+		uint64_t id, next; /* next: the least address that a row may have */
+	} rows; /* of the answers that are being read */
 } all = {.opener = {.fd = -1}, .reader = {.fd = -1}, .users = TAILQ_HEAD_INITIALIZER(all.users)};
 
 int file_reader_start(void)
@@ -87,9 +92,59 @@ static bool names_are_valid(const struct file_answer *a)
 	return true;
 }
 
+static bool rules_are_valid(const struct file_answer *a)
+{
+	if (a->n_bytes < sizeof(a->rules.head) || a->n > EH_RULES_MAX ||
+	    a->n_bytes != sizeof(a->rules.head) + a->n * sizeof(a->rules.rules[0]) ||
+	    a->rules.head.n_rows > EH_ROWS_MAX || !a->has_more != !a->rules.head.n_rows)
+		return false;
+	for (uint32_t i = 0; i < a->n; i++) {
+		const struct unwind_rule *r = &a->rules.rules[i];
+
+		if (r->base > UNWIND_BASE_PLT || r->fp > UNWIND_UNKNOWN || r->ra > UNWIND_AT_CFA)
+			return false;
+	}
+	return true;
+}
+
+static bool row_is_valid(const struct unwind_row *row)
+{
+	return row->address >= all.rows.next && row->unused == 0 &&
+	       row->rule < UNWIND_RULES_FIRST + all.rows.n_rules;
+}
+
+/* The answers to a request come one after the other. */
+static bool rows_are_valid(const struct file_answer *a)
+{
+	if (all.rows.left == 0) {
+		if (a->result < 0)
+			return a->n_bytes == 0 && !a->has_more;
+		if (!rules_are_valid(a))
+			return false;
+		all.rows.left = a->rules.head.n_rows;
+		all.rows.n_rules = a->n;
+		all.rows.user = a->user;
+		all.rows.id = a->id;
+		all.rows.next = 0;
+		return true;
+	}
+	if (a->result < 0 || a->user != all.rows.user || a->id != all.rows.id || a->n == 0 ||
+	    a->n > all.rows.left || a->n_bytes != a->n * sizeof(a->rows[0]))
+		return false;
+	for (uint32_t i = 0; i < a->n; i++) {
+		if (!row_is_valid(&a->rows[i]))
+			return false;
+		all.rows.next = (uint64_t)a->rows[i].address + 1;
+	}
+	all.rows.left -= a->n;
+	return !a->has_more == (all.rows.left == 0);
+}
+
 static bool answer_is_valid(const struct file_answer *a, size_t len)
 {
 	if (len < FILE_ANSWER_HEAD || a->n_bytes != len - FILE_ANSWER_HEAD)
+		return false;
+	if (all.rows.left && a->kind != FILE_REQUEST_ROWS)
 		return false;
 	switch (a->kind) {
 	case FILE_REQUEST_MAPS:
@@ -102,6 +157,8 @@ static bool answer_is_valid(const struct file_answer *a, size_t len)
 			!strchr(a->elf.debug_link, '/'));
 	case FILE_REQUEST_NAMES:
 		return names_are_valid(a);
+	case FILE_REQUEST_ROWS:
+		return rows_are_valid(a);
 	default:
 		return false;
 	}
@@ -210,23 +267,27 @@ bool file_reader_ask_maps(const struct file_reader_user *u, int32_t pid, int32_t
 	return send_request(&q, FILE_REQUEST_HEAD);
 }
 
+/* Sends a request about a mapped file. */
+static bool ask_about_file(struct file_request *q, const struct file_mapping *m, const char *path)
+{
+	size_t len = strnlen(path, sizeof(q->path) - 1);
+
+	q->start = m->start;
+	q->end = m->end;
+	q->inode = m->inode;
+	q->major = m->major;
+	q->minor = m->minor;
+	memcpy(q->path, path, len);
+	q->path[len] = '\0';
+	return send_request(q, FILE_REQUEST_HEAD + len + 1);
+}
+
 bool file_reader_ask_elf(const struct file_reader_user *u, uint64_t id, int32_t pid,
 			 const struct file_mapping *m, const char *path)
 {
-	struct file_request q = {.kind = FILE_REQUEST_ELF,
-				 .user = u->number,
-				 .id = id,
-				 .pid = pid,
-				 .start = m->start,
-				 .end = m->end,
-				 .inode = m->inode,
-				 .major = m->major,
-				 .minor = m->minor};
-	size_t len = strnlen(path, sizeof(q.path) - 1);
+	struct file_request q = {.kind = FILE_REQUEST_ELF, .user = u->number, .id = id, .pid = pid};
 
-	memcpy(q.path, path, len);
-	q.path[len] = '\0';
-	return send_request(&q, FILE_REQUEST_HEAD + len + 1);
+	return ask_about_file(&q, m, path);
 }
 
 /* Appends a path and its NUL if it fits. Returns the new length. */

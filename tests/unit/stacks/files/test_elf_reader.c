@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The process that parses ELF files, with files that user 4242 made to fill its memory. */
+#include <dlfcn.h>
 #include <elf.h>
 #include <signal.h>
 #include <stddef.h>
@@ -177,4 +178,51 @@ TEST_WITH(files_of_one_user_are_not_all, setup, teardown)
 		close(fd);
 	}
 	assert_int_equal(read_file(own), 0);
+}
+
+/* Receives the answers to a request for rows. Returns their number; -errno: an answer with an error. */
+static int64_t rows_of_file(uint32_t file, int fd)
+{
+	const struct file_request q = {.kind = FILE_REQUEST_ROWS, .file = file};
+	uint32_t n_rules, left, last = 0;
+
+	ask(&q, FILE_REQUEST_HEAD, fd);
+	if (answer.result < 0)
+		return answer.result;
+	n_rules = answer.n;
+	left = answer.rules.head.n_rows;
+	assert_int_equal(answer.n_bytes,
+			 sizeof(answer.rules.head) + n_rules * sizeof(answer.rules.rules[0]));
+	for (uint32_t at = 0; at < left; at += answer.n) {
+		assert_true(answer.has_more);
+		assert_true(recv(answers, &answer, sizeof(answer), 0) > (ssize_t)FILE_ANSWER_HEAD);
+		assert_int_equal(answer.n_bytes, answer.n * sizeof(answer.rows[0]));
+		for (uint32_t i = 0; i < answer.n; i++) {
+			assert_true(at + i == 0 || answer.rows[i].address > last);
+			assert_true(answer.rows[i].rule < UNWIND_RULES_FIRST + n_rules);
+			last = answer.rows[i].address;
+		}
+	}
+	assert_false(answer.has_more);
+	return left;
+}
+
+TEST_WITH(rows_of_a_file_come_in_several_answers, setup, teardown)
+{
+	_cleanup_(closep) int libc = -1, own = open("/proc/self/exe", O_RDONLY);
+	uint32_t file;
+	Dl_info info;
+
+	assert_true(dladdr(qsort, &info) != 0);
+	libc = open(info.dli_fname, O_RDONLY);
+	assert_int_equal(read_file(libc), 0);
+	file = answer.file;
+	assert_true(rows_of_file(file, libc) > (int64_t)FILE_ROWS_MAX);
+	assert_int_equal(rows_of_file(file, own), -ESTALE);
+	assert_int_equal(rows_of_file(file + 1, libc), -ESTALE);
+}
+
+TEST_WITH(the_vdso_has_rows, setup, teardown)
+{
+	assert_true(rows_of_file(FILE_VDSO, -1) > 0);
 }
