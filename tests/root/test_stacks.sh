@@ -77,6 +77,32 @@ CONFIG
   [ "$("$BIN/sonda" sql --csv switches 'select count(*) > 3 from perf_sample' 2>>log | tail -n 1 | tr -dc 0-9)" = 1 ]
 verdict "a tracepoint is sampled though its clock is to be CLOCK_BOOTTIME" $? log
 
+# ---- followers, and programs besides those of the scope
+
+is_true() { # TRACE QUERY
+  [ "$("$BIN/sonda" sql --csv "$1" "$2" 2>>log | tail -n 1 | tr -dc 0-9)" = 1 ]
+}
+for mode in UNWIND_DWARF UNWIND_FRAME_POINTER; do
+  cat >followers <<CONFIG
+buffers { size_kb: 8192 }
+data_sources { config { name: "linux.perf" perf_event_config { timebase { frequency: 999 }
+  followers { counter: SW_CONTEXT_SWITCHES name: "switches" } followers { tracepoint { name: "sched:sched_switch" } name: "events" }
+  followers { counter: SW_TASK_CLOCK name: "task" }
+  callstack_sampling { scope { additional_cmdline_count: 1 } user_frames: $mode } } } }
+data_sources { config { name: "linux.process_stats" } }
+CONFIG
+  "$BIN/sonda" record -c followers -o followed -- "$hot" "$(scaled 400)" >log 2>&1
+  # Both count the switches of the CPU, at a little different moments.
+  is_true followed "with c as (select c.ts, t.cpu, t.name, c.value from counter c
+    join perf_counter_track t on t.id = c.track_id)
+    select count(*) > 0 and max(abs(a.value - b.value)) <= 10 + max(a.value) / 20 and max(a.value) > 0 from c a
+    join c b on a.ts = b.ts and a.cpu = b.cpu where a.name = 'switches' and b.name = 'events'"
+  verdict "followers are read with each sample ($mode)" $? log
+  is_true followed "select count(distinct substr(p.cmdline, 1, instr(p.cmdline || ' ', ' '))) = 1 from perf_sample s join thread using (utid)
+    join process p using (upid)"
+  verdict "one program is sampled where one is asked for ($mode)" $? log
+done
+
 # ---- rings that are too small: nobody reads them while the load runs
 
 cat >small <<'CONFIG'

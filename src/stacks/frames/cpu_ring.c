@@ -2,7 +2,7 @@
 /*
  * A record ends with the fields of sample_id_all. A sample has these fields at its beginning:
  *
- *	sample     header | pid tid | time | cpu 0 | count | (lost) | n, n addresses
+ *	sample     header | pid tid | time | cpu 0 | (n) | count | (lost) | ... | n, n addresses
  *	others     header | ... | pid tid | time | cpu 0
  */
 #include "stacks/frames/cpu_ring.h"
@@ -43,27 +43,31 @@ static int open_sized(struct cpu_ring *r, struct perf_event_attr *attr, unsigned
 
 int cpu_ring_open(struct cpu_ring *r, struct perf_event_attr *attr, unsigned cpu, uint32_t *pages)
 {
+	uint64_t group = attr->read_format & PERF_FORMAT_GROUP;
 	int error;
 
-	attr->read_format = PERF_FORMAT_LOST;
+	attr->read_format = group | PERF_FORMAT_LOST;
 	while ((error = open_sized(r, attr, cpu, *pages)) < 0)
-		if (error == -EINVAL && attr->read_format)
-			attr->read_format = 0;
+		if (error == -EINVAL && attr->read_format & PERF_FORMAT_LOST)
+			attr->read_format = group;
 		else if (error == -ENOMEM && *pages > 1)
 			*pages /= 2;
 		else
 			break;
-	r->counts_lost = attr->read_format != 0;
+	r->counts_lost = (attr->read_format & PERF_FORMAT_LOST) != 0;
+	r->is_group = group != 0;
 	return error;
 }
 
 uint64_t cpu_ring_unreported_lost(const struct cpu_ring *r)
 {
-	uint64_t values[2]; /* count, lost */
+	uint64_t values[1 + 2 * CPU_RING_GROUP_MAX] = {0}; /* (n), count, lost, ... */
+	uint64_t lost;
 
-	if (!r->counts_lost || read(r->fd, values, sizeof(values)) != sizeof(values))
+	if (!r->counts_lost || read(r->fd, values, sizeof(values)) < 0)
 		return 0;
-	return values[1] > r->reported_lost ? values[1] - r->reported_lost : 0;
+	lost = values[r->is_group ? 2 : 1];
+	return lost > r->reported_lost ? lost - r->reported_lost : 0;
 }
 
 void cpu_ring_close(struct cpu_ring *r)

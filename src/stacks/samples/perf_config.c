@@ -43,8 +43,8 @@ static const struct {
 	{COUNTER(HW_REF_CPU_CYCLES), PERF_TYPE_HARDWARE, PERF_COUNT_HW_REF_CPU_CYCLES},
 };
 
-static int set_counter(struct perf_event_attr *attr, Pb__PerfEvents__Counter counter,
-		       struct err_text *e)
+static int set_counter(struct perf_event_attr *attr, const char *field,
+		       Pb__PerfEvents__Counter counter, struct err_text *e)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(counters); i++)
 		if (counters[i].counter == counter) {
@@ -52,7 +52,7 @@ static int set_counter(struct perf_event_attr *attr, Pb__PerfEvents__Counter cou
 			attr->config = counters[i].config;
 			return 0;
 		}
-	return err_set(e, -EINVAL, "timebase.counter: %d is not a counter", (int)counter);
+	return err_set(e, -EINVAL, "%s.counter: %d is not a counter", field, (int)counter);
 }
 
 /* Reads a file with a decimal number. */
@@ -68,8 +68,9 @@ static int perf_config_read_number(const char *path, uint64_t *ret)
 	return text.len ? str_to_u64(text.s, ret) : -EBADMSG;
 }
 
-static int set_tracepoint(struct perf_config *c, const Pb__PerfEvents__Tracepoint *t,
-			  const char *tracefs, struct err_text *e)
+static int set_tracepoint(struct perf_event_attr *attr, const char *field,
+			  const Pb__PerfEvents__Tracepoint *t, const char *tracefs,
+			  struct err_text *e)
 {
 	const char *name = t->name ? t->name : "";
 	const char *colon = name + strcspn(name, ":/");
@@ -78,45 +79,42 @@ static int set_tracepoint(struct perf_config *c, const Pb__PerfEvents__Tracepoin
 
 	if (!*colon || colon == name || !colon[1] || strpbrk(colon + 1, ":/") ||
 	    str_starts(name, "."))
-		return err_set(e, -EINVAL, "timebase.tracepoint.name: '%s' is not GROUP:EVENT",
+		return err_set(e, -EINVAL, "%s.tracepoint.name: '%s' is not GROUP:EVENT", field,
 			       name);
 	if (!tracefs)
-		return err_set(e, -ENOENT, "timebase.tracepoint: tracefs is not mounted");
+		return err_set(e, -ENOENT, "%s.tracepoint: tracefs is not mounted", field);
 	r = snprintf(path, sizeof(path), "%s/events/%.*s/%s/id", tracefs, (int)(colon - name), name,
 		     colon + 1) < (int)sizeof(path)
-		    ? perf_config_read_number(path, (uint64_t *)&c->attr.config)
+		    ? perf_config_read_number(path, (uint64_t *)&attr->config)
 		    : -ENAMETOOLONG;
 	if (r < 0)
-		return err_set(e, r, "timebase.tracepoint: %s: %s", name, strerror(-r));
-	if (t->filter && strlen(t->filter) >= sizeof(c->filter))
-		return err_set(e, -EINVAL, "timebase.tracepoint.filter: longer than %zu bytes",
-			       sizeof(c->filter) - 1);
-	snprintf(c->filter, sizeof(c->filter), "%s", t->filter ? t->filter : "");
-	c->attr.type = PERF_TYPE_TRACEPOINT;
+		return err_set(e, r, "%s.tracepoint: %s: %s", field, name, strerror(-r));
+	attr->type = PERF_TYPE_TRACEPOINT;
 	return 0;
 }
 
 /* A raw event is only for root: it can be a probe of a program or of any address of the kernel (the
  * types "uprobe" and "kprobe"), or registers of the CPU. */
-static int set_raw_event(struct perf_event_attr *attr, const Pb__PerfEvents__RawEvent *raw,
-			 const struct perf_config_env *env, struct err_text *e)
+static int set_raw_event(struct perf_event_attr *attr, const char *field,
+			 const Pb__PerfEvents__RawEvent *raw, const struct perf_config_env *env,
+			 struct err_text *e)
 {
 	uint64_t type = raw->type;
 	char path[512];
 	int r;
 
 	if (!env->for_root)
-		return err_set(e, -EACCES, "timebase.raw_event is only for root");
+		return err_set(e, -EACCES, "%s.raw_event is only for root", field);
 	if (raw->pmu_name && *raw->pmu_name) {
 		if (strchr(raw->pmu_name, '/') || raw->pmu_name[0] == '.')
-			return err_set(e, -EINVAL,
-				       "timebase.raw_event.pmu_name: no '/' or leading '.'");
+			return err_set(e, -EINVAL, "%s.raw_event.pmu_name: no '/' or leading '.'",
+				       field);
 		r = snprintf(path, sizeof(path), "%s/bus/event_source/devices/%s/type",
 			     env->sys_root, raw->pmu_name) < (int)sizeof(path)
 			    ? perf_config_read_number(path, &type)
 			    : -ENAMETOOLONG;
 		if (r < 0)
-			return err_set(e, r, "timebase.raw_event.pmu_name: %s: %s", raw->pmu_name,
+			return err_set(e, r, "%s.raw_event.pmu_name: %s: %s", field, raw->pmu_name,
 				       strerror(-r));
 	}
 	attr->type = (uint32_t)type;
@@ -126,19 +124,80 @@ static int set_raw_event(struct perf_event_attr *attr, const Pb__PerfEvents__Raw
 	return 0;
 }
 
+static void set_modifiers(struct perf_event_attr *attr,
+			  const Pb__PerfEvents__EventModifier *modifiers, size_t n)
+{
+	if (!n)
+		return;
+	attr->exclude_user = attr->exclude_kernel = attr->exclude_hv = 1;
+	for (size_t i = 0; i < n; i++) {
+		if (modifiers[i] == PB__PERF_EVENTS__EVENT_MODIFIER__EVENT_MODIFIER_COUNT_USERSPACE)
+			attr->exclude_user = 0;
+		if (modifiers[i] == PB__PERF_EVENTS__EVENT_MODIFIER__EVENT_MODIFIER_COUNT_KERNEL)
+			attr->exclude_kernel = 0;
+		if (modifiers[i] ==
+		    PB__PERF_EVENTS__EVENT_MODIFIER__EVENT_MODIFIER_COUNT_HYPERVISOR)
+			attr->exclude_hv = 0;
+	}
+}
+
+/* The event of a timebase; without one it is SW_CPU_CLOCK. */
 static int set_event(struct perf_config *c, const Pb__PerfEvents__Timebase *t,
 		     const struct perf_config_env *env, struct err_text *e)
 {
+	static const char field[] = "timebase";
+	const char *filter;
+	int r;
+
 	switch (t ? t->event_case : PB__PERF_EVENTS__TIMEBASE__EVENT__NOT_SET) {
 	case PB__PERF_EVENTS__TIMEBASE__EVENT_COUNTER:
-		return set_counter(&c->attr, t->counter, e);
+		return set_counter(&c->attr, field, t->counter, e);
 	case PB__PERF_EVENTS__TIMEBASE__EVENT_TRACEPOINT:
-		return set_tracepoint(c, t->tracepoint, env->tracefs, e);
+		filter = t->tracepoint->filter ? t->tracepoint->filter : "";
+		r = set_tracepoint(&c->attr, field, t->tracepoint, env->tracefs, e);
+		if (r == 0 && strlen(filter) >= sizeof(c->filter))
+			return err_set(e, -EINVAL,
+				       "timebase.tracepoint.filter: longer than %zu bytes",
+				       sizeof(c->filter) - 1);
+		snprintf(c->filter, sizeof(c->filter), "%s", filter);
+		return r;
 	case PB__PERF_EVENTS__TIMEBASE__EVENT_RAW_EVENT:
-		return set_raw_event(&c->attr, t->raw_event, env, e);
+		return set_raw_event(&c->attr, field, t->raw_event, env, e);
 	default:
-		return set_counter(&c->attr, COUNTER(SW_CPU_CLOCK), e);
+		return set_counter(&c->attr, field, COUNTER(SW_CPU_CLOCK), e);
 	}
+}
+
+static int set_follower(struct perf_event_attr *attr, const Pb__FollowerEvent *f,
+			const struct perf_config_env *env, struct err_text *e)
+{
+	static const char field[] = "followers";
+
+	attr->size = sizeof(*attr);
+	set_modifiers(attr, f->modifiers, f->n_modifiers);
+	switch (f->event_case) {
+	case PB__FOLLOWER_EVENT__EVENT_COUNTER:
+		return set_counter(attr, field, f->counter, e);
+	case PB__FOLLOWER_EVENT__EVENT_TRACEPOINT:
+		return set_tracepoint(attr, field, f->tracepoint, env->tracefs, e);
+	case PB__FOLLOWER_EVENT__EVENT_RAW_EVENT:
+		return set_raw_event(attr, field, f->raw_event, env, e);
+	default:
+		return err_set(e, -EINVAL, "followers: an entry names no event");
+	}
+}
+
+static int set_followers(struct perf_config *c, const struct perf_config_env *env,
+			 struct err_text *e)
+{
+	const Pb__PerfEventConfig *m = c->message;
+	int r = 0;
+
+	if (m->n_followers > SAMPLES_FOLLOWERS_MAX)
+		return err_set(e, -EINVAL, "followers: more than %d", SAMPLES_FOLLOWERS_MAX);
+	for (size_t i = 0; i < m->n_followers && r == 0; i++)
+		r = set_follower(&c->followers[c->n_followers++], m->followers[i], env, e);
+	return r;
 }
 
 /* ---- interval, modes, stacks, clock and ring ---- */
@@ -162,23 +221,6 @@ static int set_interval(struct perf_event_attr *attr, const Pb__PerfEventConfig 
 		attr->sample_period = t->period;
 	}
 	return 0;
-}
-
-static void set_modifiers(struct perf_event_attr *attr, const Pb__PerfEvents__Timebase *t)
-{
-	if (!t || !t->n_modifiers)
-		return;
-	attr->exclude_user = attr->exclude_kernel = attr->exclude_hv = 1;
-	for (size_t i = 0; i < t->n_modifiers; i++) {
-		if (t->modifiers[i] ==
-		    PB__PERF_EVENTS__EVENT_MODIFIER__EVENT_MODIFIER_COUNT_USERSPACE)
-			attr->exclude_user = 0;
-		if (t->modifiers[i] == PB__PERF_EVENTS__EVENT_MODIFIER__EVENT_MODIFIER_COUNT_KERNEL)
-			attr->exclude_kernel = 0;
-		if (t->modifiers[i] ==
-		    PB__PERF_EVENTS__EVENT_MODIFIER__EVENT_MODIFIER_COUNT_HYPERVISOR)
-			attr->exclude_hv = 0;
-	}
 }
 
 /* Without a timebase the config has the older form, which always meant stacks. */
@@ -207,13 +249,16 @@ static void set_stacks(struct perf_config *c, const Pb__PerfEventConfig *m)
 }
 
 /*
- * Returns the clock of the config. Default: CLOCK_BOOTTIME. Events that are no software events may
- * sample in an NMI, for which the kernel allows only CLOCK_MONOTONIC and CLOCK_MONOTONIC_RAW: they
- * get CLOCK_MONOTONIC instead, which readers convert.
+ * Returns the clock of the config, which the followers share. Default: CLOCK_BOOTTIME. Events that
+ * are no software events may sample in an NMI, for which the kernel allows only CLOCK_MONOTONIC and
+ * CLOCK_MONOTONIC_RAW: they get CLOCK_MONOTONIC instead, which readers convert.
  */
-static clockid_t choose_clock(const struct perf_event_attr *attr, const Pb__PerfEvents__Timebase *t)
+static clockid_t choose_clock(const struct perf_config *c, const Pb__PerfEvents__Timebase *t)
 {
-	bool has_all = attr->type == PERF_TYPE_SOFTWARE;
+	bool has_all = c->attr.type == PERF_TYPE_SOFTWARE;
+
+	for (uint32_t i = 0; i < c->n_followers; i++)
+		has_all &= c->followers[i].type == PERF_TYPE_SOFTWARE;
 
 	switch (t ? t->timestamp_clock : PB__PERF_EVENTS__PERF_CLOCK__UNKNOWN_PERF_CLOCK) {
 	case PB__PERF_EVENTS__PERF_CLOCK__PERF_CLOCK_REALTIME:
@@ -238,6 +283,15 @@ static uint32_t choose_ring_pages(uint32_t wanted)
 	return n;
 }
 
+static uint32_t count_additional(const Pb__PerfEventConfig *m)
+{
+	const Pb__PerfEventConfig__Scope *s =
+		m->callstack_sampling ? m->callstack_sampling->scope : NULL;
+	uint32_t n = MAX(m->additional_cmdline_count, s ? s->additional_cmdline_count : 0);
+
+	return MIN(n, (uint32_t)PERF_CONFIG_ADDITIONAL_MAX);
+}
+
 int perf_config_read(const Pb__PerfEventConfig *m, const struct perf_config_env *env,
 		     struct perf_config *ret, struct err_text *e)
 {
@@ -253,13 +307,21 @@ int perf_config_read(const Pb__PerfEventConfig *m, const struct perf_config_env 
 	r = set_event(&c, m->timebase, env, e);
 	if (r == 0)
 		r = set_interval(&c.attr, m, e);
+	if (r == 0)
+		r = set_followers(&c, env, e);
 	if (r < 0)
 		return r;
-	set_modifiers(&c.attr, m->timebase);
+	if (m->timebase)
+		set_modifiers(&c.attr, m->timebase->modifiers, m->timebase->n_modifiers);
 	set_stacks(&c, m);
-	c.clock = choose_clock(&c.attr, m->timebase);
+	c.clock = choose_clock(&c, m->timebase);
 	c.attr.use_clockid = 1;
 	c.attr.clockid = c.clock;
+	for (uint32_t i = 0; i < c.n_followers; i++) { /* a group has one clock */
+		c.followers[i].use_clockid = 1;
+		c.followers[i].clockid = c.clock;
+	}
+	c.n_additional = count_additional(m);
 	c.ring_pages = choose_ring_pages(m->ring_buffer_pages);
 	c.read_ms = m->ring_buffer_read_period_ms
 			    ? MAX(m->ring_buffer_read_period_ms, (uint32_t)PERF_CONFIG_READ_MS_MIN)
@@ -298,11 +360,11 @@ bool perf_config_needs_cmdline(const struct perf_config *c)
 	const Pb__PerfEventConfig__Scope *s =
 		m->callstack_sampling ? m->callstack_sampling->scope : NULL;
 
-	return m->n_target_cmdline || m->n_exclude_cmdline ||
+	return c->n_additional || m->n_target_cmdline || m->n_exclude_cmdline ||
 	       (s && (s->n_target_cmdline || s->n_exclude_cmdline));
 }
 
-bool perf_config_wants(const struct perf_config *c, pid_t pid, const char *cmdline)
+enum perf_scope perf_config_scope(const struct perf_config *c, pid_t pid, const char *cmdline)
 {
 	static const Pb__PerfEventConfig__Scope none = PB__PERF_EVENT_CONFIG__SCOPE__INIT;
 	const Pb__PerfEventConfig *m = c->message;
@@ -314,11 +376,14 @@ bool perf_config_wants(const struct perf_config *c, pid_t pid, const char *cmdli
 	    has_pid(m->exclude_pid, m->n_exclude_pid, pid) ||
 	    has_cmdline(s->exclude_cmdline, s->n_exclude_cmdline, cmdline) ||
 	    has_cmdline(m->exclude_cmdline, m->n_exclude_cmdline, cmdline))
-		return false;
-	if (!s->n_target_pid && !m->n_target_pid && !s->n_target_cmdline && !m->n_target_cmdline)
-		return true;
-	return has_pid(s->target_pid, s->n_target_pid, pid) ||
-	       has_pid(m->target_pid, m->n_target_pid, pid) ||
-	       has_cmdline(s->target_cmdline, s->n_target_cmdline, cmdline) ||
-	       has_cmdline(m->target_cmdline, m->n_target_cmdline, cmdline);
+		return PERF_LEFT_OUT;
+	if (!s->n_target_pid && !m->n_target_pid && !s->n_target_cmdline && !m->n_target_cmdline &&
+	    !c->n_additional)
+		return PERF_WANTED;
+	if (has_pid(s->target_pid, s->n_target_pid, pid) ||
+	    has_pid(m->target_pid, m->n_target_pid, pid) ||
+	    has_cmdline(s->target_cmdline, s->n_target_cmdline, cmdline) ||
+	    has_cmdline(m->target_cmdline, m->n_target_cmdline, cmdline))
+		return PERF_WANTED;
+	return c->n_additional && *cmdline ? PERF_ADDITIONAL : PERF_LEFT_OUT;
 }

@@ -6,6 +6,7 @@
 #include <sys/types.h>
 
 #include "base/core/err.h"
+#include "bpf/samples.h"
 #include "config/data_source_config.pb-c.h"
 
 /*
@@ -17,14 +18,19 @@
 #define PERF_CONFIG_RING_PAGES 256
 #define PERF_CONFIG_RING_PAGES_MAX 16384
 #define PERF_CONFIG_READ_MS 100
+#define PERF_CONFIG_ADDITIONAL_MAX 4096 /* programs */
 #define PERF_CONFIG_READ_MS_MIN 10
 
 struct perf_config {
 	struct perf_event_attr attr;
 	char filter[1024]; /* of a tracepoint; empty: none */
+	struct perf_event_attr
+		followers[SAMPLES_FOLLOWERS_MAX]; /* counters read with each sample */
+	uint32_t n_followers;
 	clockid_t clock; /* of the samples */
 	bool has_stacks, has_kernel_frames, has_user_frames;
 	bool unwinds; /* programs without frame pointers: user_frames is UNWIND_DWARF or unset */
+	uint32_t n_additional; /* programs that are sampled in addition to those of the scope */
 	uint32_t ring_pages; /* a power of two */
 	uint32_t read_ms;
 	const Pb__PerfEventConfig *message; /* borrowed: what the config was read from */
@@ -41,8 +47,14 @@ struct perf_config_env {
 int perf_config_read(const Pb__PerfEventConfig *config, const struct perf_config_env *env,
 		     struct perf_config *ret, struct err_text *e);
 
-/* Returns true if the config asks for samples of the process. cmdline: its command line, arguments
+enum perf_scope {
+	PERF_LEFT_OUT,
+	PERF_WANTED,
+	PERF_ADDITIONAL, /* wanted if its program is one of the first n_additional ones */
+};
+
+/* Returns whether the config asks for samples of the process. cmdline: its command line, arguments
  * separated by NUL, or "" (a kernel thread). */
-bool perf_config_wants(const struct perf_config *c, pid_t pid, const char *cmdline);
-/* Returns true if perf_config_wants() reads cmdline. */
+enum perf_scope perf_config_scope(const struct perf_config *c, pid_t pid, const char *cmdline);
+/* Returns true if perf_config_scope() reads cmdline. */
 bool perf_config_needs_cmdline(const struct perf_config *c);

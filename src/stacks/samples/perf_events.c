@@ -5,7 +5,9 @@
  * the kernel does, by frame pointers, and the trace says why.
  */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -36,6 +38,7 @@ static int load_program(struct perf_session *s, struct err_text *why)
 	struct sample_program_config c = {
 		.has_kernel_frames = s->perf.has_kernel_frames,
 		.has_user_frames = true,
+		.n_followers = s->perf.n_followers,
 		.is_monotonic = s->perf.clock == CLOCK_MONOTONIC,
 		.ring_size = program_ring_size(s),
 	};
@@ -74,20 +77,46 @@ static bool is_chosen(const Pb__PerfEventConfig *m, unsigned cpu)
 	return m->n_target_cpu == 0;
 }
 
+/* Closes the descriptors from number n on. */
+static void close_followers(struct perf_session *s, size_t n)
+{
+	while (s->n_followers > n)
+		close(s->followers[--s->n_followers]);
+}
+
+/* Opens the further events of a CPU into the group of its event, with which they are enabled. */
+static int open_followers(struct perf_session *s, const struct cpu_ring *ring)
+{
+	for (uint32_t i = 0; i < s->perf.n_followers; i++) {
+		int fd = (int)syscall(SYS_perf_event_open, &s->perf.followers[i], -1,
+				      (int)ring->cpu, ring->fd, PERF_FLAG_FD_CLOEXEC);
+
+		if (fd < 0)
+			return -errno;
+		s->followers[s->n_followers++] = fd;
+	}
+	return 0;
+}
+
 static int open_event(struct perf_session *s, unsigned cpu)
 {
 	int error = cpu_rings_add(&s->rings, &s->perf.attr, cpu, &s->perf.ring_pages);
 	struct cpu_ring *ring;
+	int *followers = s->followers + s->n_followers;
 
 	if (error < 0)
 		return error;
 	ring = &s->rings.items[s->rings.n - 1];
 	if (*s->perf.filter)
 		error = cpu_ring_set_filter(ring, s->perf.filter);
+	if (error == 0)
+		error = open_followers(s, ring);
 	if (error == 0 && s->program)
-		error = sample_program_attach(s->program, cpu, ring->fd, NULL);
-	if (error < 0)
+		error = sample_program_attach(s->program, cpu, ring->fd, followers);
+	if (error < 0) {
+		close_followers(s, (size_t)(followers - s->followers));
 		cpu_ring_close(&s->rings.items[--s->rings.n]);
+	}
 	return error;
 }
 
@@ -134,6 +163,7 @@ static int open_events(struct perf_session *s)
 	}
 	if (s->rings.n > 0 && (failed == -ENODEV || s->perf.message->ignore_open_failure))
 		return 0;
+	close_followers(s, 0);
 	cpu_rings_close(&s->rings);
 	return failed;
 }
@@ -168,6 +198,11 @@ int perf_events_open(struct perf_session *s)
 
 	if (r < 0)
 		return r;
+	s->followers = calloc(s->rings.n_cpus, SAMPLES_FOLLOWERS_MAX * sizeof(*s->followers));
+	if (!s->followers)
+		return -ENOMEM;
+	if (s->perf.n_followers)
+		s->perf.attr.read_format = PERF_FORMAT_GROUP;
 	if (!s->perf.unwinds || open_with_program(s) < 0)
 		r = open_events(s);
 	if (r < 0) {
@@ -193,6 +228,8 @@ int perf_events_enable(struct perf_session *s, bool yes)
 
 void perf_events_close(struct perf_session *s)
 {
+	close_followers(s, 0);
+	freep(&s->followers);
 	cpu_rings_close(&s->rings);
 	free_program(s);
 }

@@ -59,6 +59,20 @@ static void write_timebase(const struct perf_session *s, struct pb_enc *e)
 			     protobuf_c_message_pack(&t.base, bytes));
 }
 
+/* Writes the followers of the config. */
+static void write_followers(const struct perf_session *s, struct pb_enc *e)
+{
+	for (uint32_t i = 0; i < s->perf.n_followers; i++) {
+		const ProtobufCMessage *follower = &s->perf.message->followers[i]->base;
+		_cleanup_(freep) uint8_t *bytes =
+			malloc(protobuf_c_message_get_packed_size(follower) + 1);
+
+		if (bytes)
+			pb_enc_bytes(e, PB_PERF_SAMPLE_DEFAULTS_FOLLOWERS, bytes,
+				     protobuf_c_message_pack(follower, bytes));
+	}
+}
+
 /* Begins a new incremental state if there is none, or if packets of it were dropped. */
 static void ensure_state(struct perf_session *s)
 {
@@ -77,6 +91,7 @@ static void ensure_state(struct perf_session *s)
 		   builtin_clock_number(s->perf.clock));
 	pb_enc_open(e, PB_TRACE_PACKET_DEFAULTS_PERF_SAMPLE_DEFAULTS);
 	write_timebase(s, e);
+	write_followers(s, e);
 	pb_enc_close(e);
 	pb_enc_close(e);
 	writer_end(s->writer);
@@ -88,8 +103,10 @@ static bool needs_interned_data(const struct perf_session *s, const struct perf_
 	       s->resolver.stacks.stacks[p->stack - 1].written != s->resolver.stacks.generation;
 }
 
-static void write_sample(struct perf_session *s, const struct perf_sample *p)
+static void write_sample(struct perf_session *s, size_t number)
 {
+	const struct perf_sample *p = &s->samples[number];
+	const uint64_t *counts = s->follower_counts + number * s->perf.n_followers;
 	struct pb_enc *e;
 
 	ensure_state(s);
@@ -107,6 +124,8 @@ static void write_sample(struct perf_session *s, const struct perf_sample *p)
 	pb_enc_u64(e, PB_PERF_SAMPLE_TID, p->tid);
 	pb_enc_u64(e, PB_PERF_SAMPLE_CPU_MODE, p->mode);
 	pb_enc_u64(e, PB_PERF_SAMPLE_TIMEBASE_COUNT, p->count);
+	for (uint32_t i = 0; i < s->perf.n_followers; i++)
+		pb_enc_u64(e, PB_PERF_SAMPLE_FOLLOWER_COUNTS, counts[i]);
 	if (p->stack)
 		pb_enc_u64(e, PB_PERF_SAMPLE_CALLSTACK_IID, p->stack);
 	if (p->unwind_error)
@@ -119,7 +138,7 @@ void perf_packets_write(struct perf_session *s)
 {
 	perf_tasks_publish(s);
 	for (size_t i = 0; i < s->n_samples; i++)
-		write_sample(s, &s->samples[i]);
+		write_sample(s, i);
 	s->n_written += s->n_samples;
 	s->n_samples = 0;
 	if (stack_resolver_end_packets(&s->resolver))

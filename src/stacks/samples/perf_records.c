@@ -20,20 +20,41 @@ struct sample_record {
 	uint32_t pid, tid;
 	uint64_t time;
 	uint32_t cpu, unused;
-	uint64_t count;
 	/*
-	 * The number of lost records if the ring counts them; then, with CALLCHAIN, n and n
-	 * addresses.
+	 * With followers the number of counts; then each count, and behind it the number of lost
+	 * records if the ring counts them; then, with CALLCHAIN, n and n addresses.
 	 */
 	uint64_t rest[];
 };
 
 /* ---- processes ---- */
 
+/*
+ * Returns true if the program is one of the first that were sampled besides those of the scope, as
+ * many as the config allows. cmdline begins with it.
+ */
+static bool is_additional(struct perf_session *s, const char *cmdline)
+{
+	char *copy;
+
+	for (size_t i = 0; i < s->n_additional; i++)
+		if (!strcmp(s->additional[i], cmdline))
+			return true;
+	if (s->n_additional == s->perf.n_additional)
+		return false;
+	if (!s->additional)
+		s->additional = calloc(s->perf.n_additional, sizeof(*s->additional));
+	copy = s->additional ? strdup(cmdline) : NULL;
+	if (copy)
+		s->additional[s->n_additional++] = copy;
+	return copy;
+}
+
 /* Returns true if the process is to be sampled. Reads its command line the first time. */
 static bool perf_records_check_wanted(struct perf_session *s, struct address_space *a)
 {
 	static char cmdline[4096];
+	enum perf_scope scope;
 	char path[64];
 	ssize_t n = 0;
 
@@ -44,7 +65,9 @@ static bool perf_records_check_wanted(struct perf_session *s, struct address_spa
 		n = outside_read(path, cmdline, sizeof(cmdline) - 1, OUTSIDE_READ_LONG_MS);
 	}
 	cmdline[n > 0 ? n : 0] = '\0';
-	a->is_wanted = perf_config_wants(&s->perf, a->pid, cmdline);
+	scope = perf_config_scope(&s->perf, a->pid, cmdline);
+	a->is_wanted =
+		scope == PERF_WANTED || (scope == PERF_ADDITIONAL && is_additional(s, cmdline));
 	a->is_checked = n != -EAGAIN;
 	return a->is_wanted;
 }
@@ -100,8 +123,8 @@ static uint8_t cpu_mode(uint16_t misc)
 }
 
 /*
- * Begins a sample of the process. Returns 0; -EAGAIN if it has to wait for an answer; -ENOENT if it
- * is not wanted or there is no memory, which is counted.
+ * Begins a sample of the process, which end_sample() adds. Returns 0; -EAGAIN if it has to wait for
+ * an answer; -ENOENT if it is not wanted or there is no memory, which is counted.
  */
 static int begin_sample(struct perf_session *s, const struct perf_sample *sample,
 			struct address_space **ret)
@@ -109,7 +132,10 @@ static int begin_sample(struct perf_session *s, const struct perf_sample *sample
 	struct address_space *a = address_spaces_get(&s->resolver.spaces, (int32_t)sample->pid);
 
 	if (!a ||
-	    array_reserve(&s->samples, &s->cap_samples, s->n_samples + 1, sizeof(*sample)) < 0) {
+	    array_reserve(&s->samples, &s->cap_samples, s->n_samples + 1, sizeof(*sample)) < 0 ||
+	    array_reserve(&s->follower_counts, &s->cap_follower_counts,
+			  (s->n_samples + 1) * s->perf.n_followers,
+			  sizeof(*s->follower_counts)) < 0) {
 		perf_packets_write_lost(s, sample->cpu, 1);
 		return -ENOENT;
 	}
@@ -121,30 +147,60 @@ static int begin_sample(struct perf_session *s, const struct perf_sample *sample
 	return 0;
 }
 
+static void end_sample(struct perf_session *s, const struct perf_sample *sample,
+		       const uint64_t *follower_counts)
+{
+	if (s->perf.n_followers)
+		memcpy(s->follower_counts + s->n_samples * s->perf.n_followers, follower_counts,
+		       s->perf.n_followers * sizeof(*follower_counts));
+	s->samples[s->n_samples++] = *sample;
+}
+
+/*
+ * Reads the counts of a record, of which n words are left: that of the event first. Returns how
+ * many words they have; 0: the record is too short.
+ */
+static size_t read_counts(const struct perf_session *s, const struct cpu_ring *ring,
+			  const uint64_t *words, size_t n, uint64_t *ret_counts)
+{
+	size_t of_each = ring->counts_lost ? 2 : 1, n_counts = 1 + s->perf.n_followers;
+	size_t at = ring->is_group ? 1 : 0;
+
+	if (n < at + n_counts * of_each || (ring->is_group && words[0] != n_counts))
+		return 0;
+	for (size_t i = 0; i < n_counts; i++, at += of_each)
+		ret_counts[i] = words[at];
+	return at;
+}
+
 /* Returns false if the record has to wait for an answer. */
 static bool handle_sample(struct perf_session *s, const struct cpu_ring *ring,
 			  const struct sample_record *r)
 {
-	size_t before = ring->counts_lost ? 1 : 0, min = before + (s->perf.has_stacks ? 1 : 0),
-	       room;
-	struct perf_sample sample = {.time = r->time,
-				     .count = r->count,
-				     .cpu = r->cpu,
-				     .pid = r->pid,
-				     .tid = r->tid,
-				     .mode = cpu_mode(r->header.misc)};
+	size_t n = (MAX(r->header.size, offsetof(struct sample_record, rest)) -
+		    offsetof(struct sample_record, rest)) /
+		   sizeof(*r->rest);
+	uint64_t counts[1 + SAMPLES_FOLLOWERS_MAX];
+	size_t used = read_counts(s, ring, r->rest, n, counts);
+	struct perf_sample sample;
 	struct address_space *a;
 	int error;
 
-	if (r->header.size < offsetof(struct sample_record, rest) + min * sizeof(*r->rest))
+	if (!used || (s->perf.has_stacks && used == n))
 		return true;
-	room = (r->header.size - offsetof(struct sample_record, rest)) / sizeof(*r->rest) - min;
+	sample = (struct perf_sample){.time = r->time,
+				      .count = counts[0],
+				      .cpu = r->cpu,
+				      .pid = r->pid,
+				      .tid = r->tid,
+				      .mode = cpu_mode(r->header.misc)};
 	error = begin_sample(s, &sample, &a);
 	if (error < 0)
 		return error != -EAGAIN;
 	if (s->perf.has_stacks)
-		sample.stack = add_sample_stack(s, r->rest + before, room, a, &sample.unwind_error);
-	s->samples[s->n_samples++] = sample;
+		sample.stack =
+			add_sample_stack(s, r->rest + used, n - used - 1, a, &sample.unwind_error);
+	end_sample(s, &sample, counts + 1);
 	return true;
 }
 
@@ -163,7 +219,7 @@ static bool handle_program_sample(struct perf_session *s, const struct stack_sam
 	if (error < 0)
 		return error != -EAGAIN;
 	sample.stack = add_program_stack(s, from, a, &sample.unwind_error);
-	s->samples[s->n_samples++] = sample;
+	end_sample(s, &sample, (const uint64_t *)from->followers);
 	return true;
 }
 

@@ -60,6 +60,12 @@ struct perf_session {
 	struct stack_resolver resolver;
 	struct perf_sample *samples; /* owned; of the round */
 	size_t n_samples, cap_samples;
+	uint64_t *follower_counts; /* owned: perf.n_followers of each sample */
+	size_t cap_follower_counts;
+	int *followers; /* owned, as the descriptors: perf.n_followers of each ring */
+	size_t n_followers;
+	char **additional; /* owned: programs that are sampled besides those of the scope */
+	size_t n_additional;
 	struct perf_renamed *renamed; /* owned; of the round */
 	size_t n_renamed, cap_renamed;
 	int32_t *tids; /* owned; for the bus */

@@ -141,6 +141,10 @@ static void perf_destroy(void *instance)
 	event_freep(&s->tick);
 	stack_resolver_deinit(&s->resolver);
 	free(s->samples);
+	free(s->follower_counts);
+	while (s->n_additional)
+		free(s->additional[--s->n_additional]);
+	free(s->additional);
 	free(s->tids);
 	free(s->renamed);
 	writer_free(s->writer);
@@ -177,8 +181,6 @@ static int perf_source_read_config(struct perf_session *s, const struct ds_env *
 
 	if (r < 0)
 		log_warn("linux.perf: %s", s->refused.text);
-	else if (m && m->n_followers)
-		log_warn("linux.perf: followers are not recorded; use a session for each counter");
 	return r;
 }
 

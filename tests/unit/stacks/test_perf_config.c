@@ -190,19 +190,104 @@ TEST(the_scope_chooses_processes)
 	s.scope = &scope;
 	assert_int_equal(config_read(), 0);
 	assert_false(perf_config_needs_cmdline(&c));
-	assert_true(perf_config_wants(&c, 1, ""));
+	assert_int_equal(perf_config_scope(&c, 1, ""), PERF_WANTED);
 	scope.target_pid = pids;
 	scope.n_target_pid = 1;
-	assert_true(perf_config_wants(&c, 42, ""));
-	assert_false(perf_config_wants(&c, 43, ""));
+	assert_int_equal(perf_config_scope(&c, 42, ""), PERF_WANTED);
+	assert_int_equal(perf_config_scope(&c, 43, ""), PERF_LEFT_OUT);
 	scope.target_cmdline = lines;
 	scope.n_target_cmdline = 2;
 	assert_true(perf_config_needs_cmdline(&c));
-	assert_true(perf_config_wants(&c, 43, "/usr/bin/make"));
-	assert_true(perf_config_wants(&c, 43, "make"));
-	assert_true(perf_config_wants(&c, 43, "/usr/bin/cc1"));
-	assert_false(perf_config_wants(&c, 43, "/usr/bin/ld"));
+	assert_int_equal(perf_config_scope(&c, 43, "/usr/bin/make"), PERF_WANTED);
+	assert_int_equal(perf_config_scope(&c, 43, "make"), PERF_WANTED);
+	assert_int_equal(perf_config_scope(&c, 43, "/usr/bin/cc1"), PERF_WANTED);
+	assert_int_equal(perf_config_scope(&c, 43, "/usr/bin/ld"), PERF_LEFT_OUT);
 	scope.exclude_pid = others;
 	scope.n_exclude_pid = 1;
-	assert_false(perf_config_wants(&c, 7, "make"));
+	assert_int_equal(perf_config_scope(&c, 7, "make"), PERF_LEFT_OUT);
+}
+
+TEST(further_programs_are_sampled_besides_those_of_the_scope)
+{
+	char *lines[] = {(char *)"make"}, *excluded[] = {(char *)"ld"};
+
+	fresh();
+	m.callstack_sampling = &s;
+	s.scope = &scope;
+	scope.target_cmdline = lines;
+	scope.n_target_cmdline = 1;
+	scope.exclude_cmdline = excluded;
+	scope.n_exclude_cmdline = 1;
+	scope.additional_cmdline_count = 3;
+	m.additional_cmdline_count = 2; /* the older spelling */
+	assert_int_equal(config_read(), 0);
+	assert_int_equal(c.n_additional, 3);
+	assert_true(perf_config_needs_cmdline(&c));
+	assert_int_equal(perf_config_scope(&c, 1, "make"), PERF_WANTED);
+	assert_int_equal(perf_config_scope(&c, 1, "cc1"), PERF_ADDITIONAL);
+	assert_int_equal(perf_config_scope(&c, 1, "/usr/bin/ld"), PERF_LEFT_OUT);
+	assert_int_equal(perf_config_scope(&c, 1, ""), PERF_LEFT_OUT);
+	scope.n_target_cmdline = 0; /* only these programs, then */
+	assert_int_equal(perf_config_scope(&c, 1, "make"), PERF_ADDITIONAL);
+}
+
+TEST(followers_are_events_of_the_same_kinds)
+{
+	Pb__FollowerEvent faults = PB__FOLLOWER_EVENT__INIT, raw = PB__FOLLOWER_EVENT__INIT;
+	Pb__FollowerEvent *list[] = {&faults, &raw, &raw, &raw, &raw, &raw, &raw, &raw};
+	Pb__PerfEvents__EventModifier in_user[] = {
+		PB__PERF_EVENTS__EVENT_MODIFIER__EVENT_MODIFIER_COUNT_USERSPACE};
+	Pb__PerfEvents__RawEvent event = PB__PERF_EVENTS__RAW_EVENT__INIT;
+
+	fresh();
+	faults.event_case = PB__FOLLOWER_EVENT__EVENT_COUNTER;
+	faults.counter = PB__PERF_EVENTS__COUNTER__SW_PAGE_FAULTS;
+	faults.modifiers = in_user;
+	faults.n_modifiers = 1;
+	raw.event_case = PB__FOLLOWER_EVENT__EVENT_RAW_EVENT;
+	raw.raw_event = &event;
+	event.type = PERF_TYPE_RAW;
+	event.config = 0x1234;
+	m.followers = list;
+	m.n_followers = 2;
+	assert_int_equal(config_read(), 0);
+	assert_int_equal(c.n_followers, 2);
+	assert_int_equal(c.followers[0].config, PERF_COUNT_SW_PAGE_FAULTS);
+	assert_true(c.followers[0].exclude_kernel);
+	assert_false(c.followers[0].exclude_user);
+	assert_int_equal(c.followers[1].type, PERF_TYPE_RAW);
+	assert_int_equal(c.followers[1].config, 0x1234);
+	assert_int_equal(c.clock, CLOCK_MONOTONIC); /* a group has one clock */
+	assert_int_equal(c.followers[0].clockid, CLOCK_MONOTONIC);
+	env.for_root = false;
+	assert_int_equal(config_read(), -EACCES);
+	assert_string_equal(e.text, "followers.raw_event is only for root");
+	env.for_root = true;
+	m.n_followers = ARRAY_SIZE(list);
+	assert_int_equal(config_read(), -EINVAL);
+	raw.event_case = PB__FOLLOWER_EVENT__EVENT__NOT_SET;
+	m.n_followers = 2;
+	assert_int_equal(config_read(), -EINVAL);
+}
+
+TEST(stacks_are_unwound_unless_the_config_asks_for_frame_pointers)
+{
+	static const struct {
+		Pb__PerfEventConfig__UnwindMode mode;
+		bool unwinds;
+	} modes[] = {{PB__PERF_EVENT_CONFIG__UNWIND_MODE__UNWIND_UNKNOWN, true},
+		     {PB__PERF_EVENT_CONFIG__UNWIND_MODE__UNWIND_SKIP, false},
+		     {PB__PERF_EVENT_CONFIG__UNWIND_MODE__UNWIND_DWARF, true},
+		     {PB__PERF_EVENT_CONFIG__UNWIND_MODE__UNWIND_FRAME_POINTER, false},
+		     {PB__PERF_EVENT_CONFIG__UNWIND_MODE__UNWIND_KERNEL_FRAME_POINTER, false}};
+
+	fresh();
+	assert_int_equal(config_read(), 0);
+	assert_true(c.unwinds);
+	m.callstack_sampling = &s;
+	for (size_t i = 0; i < ARRAY_SIZE(modes); i++) {
+		s.user_frames = modes[i].mode;
+		assert_int_equal(config_read(), 0);
+		assert_int_equal(c.unwinds, modes[i].unwinds);
+	}
 }

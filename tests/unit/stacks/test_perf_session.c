@@ -6,6 +6,7 @@
 #include <event2/event.h>
 #include <time.h>
 
+#include "base/system/outside_reads.h"
 #include "gen/fields.h"
 #include "stacks/samples/perf_session.h"
 #include "unit/ftrace/fake_writer.h"
@@ -150,6 +151,7 @@ static int teardown(void **state)
 	stack_resolver_deinit(&s->resolver);
 	event_base_free(s->loop);
 	free(s->samples);
+	free(s->follower_counts);
 	free((void *)s->perf.message);
 	writer_free(s->writer);
 	free(s);
@@ -405,6 +407,63 @@ TEST_STATE(a_sample_of_the_program_waits_for_mappings, setup, teardown, struct p
 	assert_int_equal(s->samples[0].unwind_error, 0);
 	assert_int_equal(s->n_lost, 5);
 	s->program = NULL;
+}
+
+/* ---- followers and further programs ---- */
+
+/* A record of an event in a group: the number of counts, then each with its losses. */
+TEST_STATE(a_sample_has_the_counts_of_its_followers, setup, teardown, struct perf_session *s)
+{
+	const uint64_t words[] = {(uint64_t)PID << 32 | PID, 10, 0, 3, 100, 0, 7, 0, 8, 0, 0};
+	static const uint64_t chain_beyond[] = {1, 10, 0, 3, 100, 0, 7, 0, 8, 0};
+
+	s->resolver.has_user_frames = false;
+	s->perf.n_followers = 2;
+	for (unsigned i = 0; i < 2; i++)
+		s->rings.items[i].is_group = s->rings.items[i].counts_lost = true;
+	fake_ring_record(&s->rings.items[0], PERF_RECORD_SAMPLE, 0, 10, words, sizeof(words));
+	fake_ring_record(&s->rings.items[0], PERF_RECORD_SAMPLE, 0, 10, chain_beyond,
+			 sizeof(chain_beyond));
+	fake_ring_record(&s->rings.items[0], PERF_RECORD_SAMPLE, 0, 10, words, 8 * sizeof(*words));
+	assert_true(perf_records_read(s));
+	assert_int_equal(s->n_samples, 1);
+	assert_int_equal(s->samples[0].count, 100);
+	assert_int_equal(s->follower_counts[0], 7);
+	assert_int_equal(s->follower_counts[1], 8);
+}
+
+static const char *cmdline;
+
+ssize_t outside_read(const char *path, void *buf, size_t size, int wait_ms)
+{
+	memcpy(buf, cmdline, strlen(cmdline));
+	return (ssize_t)strlen(cmdline);
+}
+
+static size_t samples_of(struct perf_session *s, uint32_t pid, const char *line)
+{
+	size_t before = s->n_samples;
+
+	cmdline = line;
+	fake_ring_sample(&s->rings.items[0], before + 1, pid, NULL, 0);
+	assert_true(perf_records_read(s));
+	return s->n_samples - before;
+}
+
+TEST_STATE(the_first_programs_are_sampled_besides_those_of_the_scope, setup, teardown,
+	   struct perf_session *s)
+{
+	s->resolver.has_user_frames = false;
+	s->perf.n_additional = 2;
+	assert_int_equal(samples_of(s, 10, "a"), 1);
+	assert_int_equal(samples_of(s, 11, "b"), 1);
+	assert_int_equal(samples_of(s, 12, "c"), 0);
+	assert_int_equal(samples_of(s, 13, "a"), 1);
+	assert_int_equal(samples_of(s, 12, "c"), 0);
+	assert_int_equal(samples_of(s, 14, ""), 0);
+	while (s->n_additional)
+		free(s->additional[--s->n_additional]);
+	free(s->additional);
 }
 
 /* ---- names of tasks ---- */
