@@ -19,6 +19,19 @@
 #define FIELD(declaration, offset, size, is_signed)                                                \
 	"\tfield:" declaration ";\toffset:" #offset ";\tsize:" #size ";\tsigned:" #is_signed ";\n"
 
+/* Fields of events that several tests have. */
+#define SWITCH_FIELDS                                                                              \
+	FIELD("long prev_state", 8, 8, 1)                                                          \
+	FIELD("char next_comm[16]", 16, 16, 0)                                                     \
+	FIELD("pid_t next_pid", 32, 4, 1) FIELD("int next_prio", 36, 4, 1)
+#define WAKING_FIELDS                                                                              \
+	FIELD("char comm[16]", 8, 16, 0)                                                           \
+	FIELD("pid_t pid", 24, 4, 1) FIELD("int prio", 28, 4, 1) FIELD("int target_cpu", 32, 4, 1)
+#define PRINT_FIELDS FIELD("unsigned long ip", 8, 8, 0) FIELD("char buf[]", 16, 0, 0)
+#define BPRINT_FIELDS                                                                              \
+	FIELD("unsigned long ip", 8, 8, 0)                                                         \
+	FIELD("const char * fmt", 16, 8, 0) FIELD("u32 buf[]", 24, 0, 0)
+
 /* The text, in memory that the next call overwrites. */
 static inline char *format_text(const char *name, unsigned id, const char *common,
 				const char *fields)

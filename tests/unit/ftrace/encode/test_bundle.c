@@ -2,17 +2,15 @@
 #include "ftrace/encode/bundle.h"
 #include "symbols/symbol_table_build.h"
 #include "unit/fixture.h"
-#include "unit/ftrace/bundles.h"
+#include "unit/ftrace/packets.h"
 
 static struct bundle b;
 static struct writer *w;
-static struct clock_sync moment;
 
 SETUP
 {
 	w = fake_writer_new(100);
 	memset(&b, 0, sizeof(b));
-	moment = (struct clock_sync){0};
 	assert_int_equal(bundle_init(&b, w, 3), 0);
 }
 
@@ -22,52 +20,36 @@ TEARDOWN
 	writer_free(w);
 }
 
-/* Field numbers of the bundle in order, 0 at the end. */
-static void assert_order(const struct bundle_view *view, ...)
+FIXTURE_TEST(a_bundle_begins_with_what_its_head_says)
 {
-	struct pb_field f;
-	struct pb_dec d;
-	va_list ap;
+	static const struct {
+		struct bundle_head head;
+		struct clock_sync sync;
+		const char *want;
+	} rows[] = {
+		{{.cpu = 3, .previous_end = 55}, {0}, "cpu: 3 previous_bundle_end_timestamp: 55"},
+		{{.cpu = 4, .lost = true, .lost_count = 9},
+		 {0},
+		 "cpu: 4 lost_events: 1 lost_event_count: 9 previous_bundle_end_timestamp: 0"},
+		/* Another clock than that of the trace is named, with a moment on both. */
+		{{.cpu = 1},
+		 {FTRACE_CLOCK_MONO_RAW, 1000, 2000},
+		 "cpu: 1 previous_bundle_end_timestamp: 0 ftrace_clock: 4 ftrace_timestamp: 1000 "
+		 "boot_timestamp: 2000"},
+	};
 
-	va_start(ap, view);
-	pb_dec_init(&d, view->whole.data, view->whole.len);
-	while (pb_dec_next(&d, &f))
-		assert_int_equal(f.id, va_arg(ap, unsigned));
-	assert_int_equal(va_arg(ap, unsigned), 0);
-	va_end(ap);
-}
+	for (unsigned i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct bundle_head head = rows[i].head;
+		char want[256];
 
-FIXTURE_TEST(test_head)
-{
-	bundle_begin(&b, &(struct bundle_head){.cpu = 3, .previous_end = 55, .sync = &moment});
-	bundle_end(&b);
-	bundle_end(&b); /* nothing is open */
-	bundle_begin(&b, &(struct bundle_head){
-				 .cpu = 4, .lost = true, .lost_count = 9, .sync = &moment});
-	bundle_end(&b);
-	bundles_read(w);
-	assert_int_equal(n_bundles, 2);
-	assert_order(&bundles[0], PB_FTRACE_EVENT_BUNDLE_CPU,
-		     PB_FTRACE_EVENT_BUNDLE_PREVIOUS_BUNDLE_END_TIMESTAMP, 0);
-	assert_int_equal(bundles[0].cpu, 3);
-	assert_int_equal(bundles[0].previous_end, 55);
-	assert_order(&bundles[1], PB_FTRACE_EVENT_BUNDLE_CPU, PB_FTRACE_EVENT_BUNDLE_LOST_EVENTS,
-		     PB_FTRACE_EVENT_BUNDLE_LOST_EVENT_COUNT,
-		     PB_FTRACE_EVENT_BUNDLE_PREVIOUS_BUNDLE_END_TIMESTAMP, 0);
-	assert_true(bundles[1].lost);
-	assert_int_equal(bundles[1].lost_count, 9);
-}
-
-FIXTURE_TEST(test_other_clocks_are_told)
-{
-	moment = (struct clock_sync){FTRACE_CLOCK_MONO_RAW, 1000, 2000};
-	bundle_begin(&b, &(struct bundle_head){.sync = &moment});
-	bundle_end(&b);
-	bundles_read(w);
-	assert_order(&bundles[0], PB_FTRACE_EVENT_BUNDLE_CPU,
-		     PB_FTRACE_EVENT_BUNDLE_PREVIOUS_BUNDLE_END_TIMESTAMP,
-		     PB_FTRACE_EVENT_BUNDLE_FTRACE_CLOCK, PB_FTRACE_EVENT_BUNDLE_FTRACE_TIMESTAMP,
-		     PB_FTRACE_EVENT_BUNDLE_BOOT_TIMESTAMP, 0);
+		head.sync = &rows[i].sync;
+		fake_writer_clear(w);
+		bundle_begin(&b, &head);
+		bundle_end(&b);
+		bundle_end(&b); /* nothing is open */
+		snprintf(want, sizeof(want), "ftrace_events { %s }\n", rows[i].want);
+		assert_string_equal(packets_text(w), want);
+	}
 }
 
 /* ---- names of addresses ---- */
@@ -83,45 +65,13 @@ static struct symbol_table make_symbols(const char *text)
 	return symbol_table_build_finish(build);
 }
 
-/* The packet's flags, and its names as "1=a 3=b". */
-static void read_symbols(unsigned packet, uint64_t *ret_flags, char *ret_names)
-{
-	struct pb_field p, f, g, h;
-	struct pb_dec d, d2, d3, d4;
-
-	*ret_flags = 0;
-	*ret_names = '\0';
-	pb_dec_init(&d, w->begin, fake_writer_len(w));
-	for (unsigned i = 0; i <= packet; i++)
-		assert_true(pb_dec_next(&d, &p));
-	pb_dec_init(&d2, p.data, p.len);
-	while (pb_dec_next(&d2, &f)) {
-		if (f.id == PB_TRACE_PACKET_SEQUENCE_FLAGS)
-			*ret_flags = f.u64;
-		if (f.id != PB_TRACE_PACKET_INTERNED_DATA)
-			continue;
-		pb_dec_init(&d3, f.data, f.len);
-		while (pb_dec_next(&d3, &g)) {
-			assert_int_equal(g.id, PB_INTERNED_DATA_KERNEL_SYMBOLS);
-			pb_dec_init(&d4, g.data, g.len);
-			assert_true(pb_dec_next(&d4, &h) && h.id == PB_INTERNED_STRING_IID);
-			ret_names += sprintf(ret_names, "%u=", (unsigned)h.u64);
-			assert_true(pb_dec_next(&d4, &h) && h.id == PB_INTERNED_STRING_STR);
-			ret_names += sprintf(ret_names, "%.*s ", (int)h.len, (const char *)h.data);
-		}
-	}
-}
-
-FIXTURE_TEST(test_names_of_addresses_go_with_their_bundle)
+FIXTURE_TEST(names_of_addresses_go_with_their_bundle)
 {
 	struct symbol_table symbol_table =
 		make_symbols("1000 T first_function\n2000 t second\n3000 D data\n");
-	char names[200];
-	uint64_t flags;
-
 	for (unsigned round = 0; round < 5; round++) {
 		b.symbols = round ? &symbol_table : NULL;
-		bundle_begin(&b, &(struct bundle_head){.sync = &moment});
+		bundle_begin(&b, &(struct bundle_head){.sync = &(struct clock_sync){0}});
 		if (round < 2) {
 			sym_index_intern(&b.syms, 0xffff0000);
 			sym_index_intern(&b.syms, 0x2abc);
@@ -133,20 +83,15 @@ FIXTURE_TEST(test_names_of_addresses_go_with_their_bundle)
 		}
 		bundle_end(&b);
 	}
-	read_symbols(0, &flags, names); /* no table, no names */
-	assert_int_equal(flags, 0);
-	assert_string_equal(names, "");
-	read_symbols(1, &flags, names);
-	assert_int_equal(flags, 1);
-	assert_string_equal(names, "2=second 3=first_function ");
-	/* Number 1 is not what it was, though it has no name. */
-	read_symbols(2, &flags, names);
-	assert_int_equal(flags, 1);
-	assert_string_equal(names, "");
-	read_symbols(3, &flags, names);
-	assert_int_equal(flags, 1);
-	assert_string_equal(names, "1=first_function ");
-	read_symbols(4, &flags, names); /* no number, nothing to clear */
-	assert_int_equal(flags, 0);
+	/* Without a table there are no names, and without a number nothing to clear. In the third
+	 * bundle number 1 is not what it was, though it has no name. */
+#define BUNDLE "ftrace_events { cpu: 0 previous_bundle_end_timestamp: 0 }"
+#define SYMBOL(iid, name) "kernel_symbols { iid: " #iid " str: '" name "' }"
+	assert_string_equal(
+		packets_text(w), BUNDLE
+		"\n" BUNDLE " sequence_flags: 1 interned_data { " SYMBOL(2, "second") " " SYMBOL(
+			3, "first_function") " }\n" BUNDLE " sequence_flags: 1\n" BUNDLE
+					     " sequence_flags: 1 interned_data { " SYMBOL(
+						     1, "first_function") " }\n" BUNDLE "\n");
 	symbol_table_deinit(&symbol_table);
 }

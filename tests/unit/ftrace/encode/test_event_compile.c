@@ -6,12 +6,12 @@
 #include "unit/test.h"
 #include "wire/pb_dec.h"
 
-static const char sched_switch[] = FIELD("char prev_comm[16]", 8, 16, 0)
-	FIELD("pid_t prev_pid", 24, 4, 1) FIELD("int prev_prio", 28, 4, 1)
-		FIELD("long prev_state", 32, 8, 1) FIELD("char next_comm[16]", 40, 16, 0)
-			FIELD("pid_t next_pid", 56, 4, 1) FIELD("int next_prio", 60, 4, 1);
-static const char sched_waking[] = FIELD("char comm[16]", 8, 16, 0) FIELD("pid_t pid", 24, 4, 1)
-	FIELD("int prio", 28, 4, 1) FIELD("int target_cpu", 32, 4, 1);
+#define WHOLE_SWITCH                                                                               \
+	FIELD("char prev_comm[16]", 8, 16, 0)                                                      \
+	FIELD("pid_t prev_pid", 24, 4, 1)                                                          \
+	FIELD("int prev_prio", 28, 4, 1) FIELD("long prev_state", 32, 8, 1)                        \
+		FIELD("char next_comm[16]", 40, 16, 0) FIELD("pid_t next_pid", 56, 4, 1)           \
+			FIELD("int next_prio", 60, 4, 1)
 
 static struct compiled_event *known(const char *group, const char *name, const char *fields)
 {
@@ -26,30 +26,8 @@ static struct compiled_event *known(const char *group, const char *name, const c
 	return ev;
 }
 
-TEST(test_a_compiled_event)
-{
-	struct compiled_event *ev = known("sched", "sched_switch", sched_switch);
-
-	assert_string_equal(ev->group, "sched");
-	assert_string_equal(ev->name, "sched_switch");
-	assert_int_equal(ev->id, 100);
-	assert_int_equal(ev->kind, COMPILED_FIELDS);
-	assert_int_equal(ev->n_ops, 7);
-	assert_int_equal(ev->n_var, 0);
-	assert_int_equal(ev->min_len, 64);
-	assert_int_equal(ev->pid_offset, 4);
-	assert_int_equal(ev->event_tag, PB_FTRACE_EVENT_SCHED_SWITCH << 3 | 2);
-	assert_int_equal(ev->event_tag_len, 1);
-	assert_int_equal(ev->generic_index, COMPILED_NOT_GENERIC);
-	assert_int_equal(ev->ops[3].offset, 32);
-	assert_int_equal(ev->ops[3].type, FIELD_S64);
-	assert_int_equal(ev->ops[3].tag, 4 << 3);
-	assert_string_equal(ev->field_names[6], "next_prio");
-	free(ev);
-}
-
 /* What readers learn of fields: a descriptor of the event, or of what its message lacks. */
-TEST(test_descriptors)
+TEST(descriptors)
 {
 	static const struct {
 		const char *group, *name, *fields, *print_fmt;
@@ -119,20 +97,7 @@ TEST(test_descriptors)
 	}
 }
 
-TEST(test_print_keeps_its_address_to_itself)
-{
-	struct compiled_event *ev =
-		known("ftrace", "print",
-		      FIELD("unsigned long ip", 8, 8, 0) FIELD("char buf[]", 16, 0, 0));
-
-	assert_int_equal(ev->n_ops, 1);
-	assert_string_equal(ev->field_names[0], "buf");
-	assert_int_equal(ev->n_var, 1);
-	assert_int_equal(ev->min_len, 16);
-	free(ev);
-}
-
-TEST(test_events_for_the_metadata_bus_alone)
+TEST(events_for_the_metadata_bus_alone)
 {
 	static const char fields[] =
 		FIELD("pid_t pid", 8, 4, 1) FIELD("char newcomm[16]", 28, 16, 0);
@@ -153,7 +118,7 @@ TEST(test_events_for_the_metadata_bus_alone)
 	tep_free(tep);
 }
 
-TEST(test_formats_without_an_id_or_a_thread)
+TEST(formats_without_an_id_or_a_thread)
 {
 	static const char *const commons[] = {
 		"",
@@ -165,7 +130,7 @@ TEST(test_formats_without_an_id_or_a_thread)
 		FIELD("unsigned short common_type", 0, 2, 0) FIELD("int common_pid", 65534, 4, 1)};
 
 	for (unsigned i = 0; i < ARRAY_SIZE(commons); i++) {
-		char *text = format_text("sched_switch", 5, commons[i], sched_switch);
+		char *text = format_text("sched_switch", 5, commons[i], WHOLE_SWITCH);
 		struct tep_handle *tep = tep_alloc();
 		struct compiled_event *ev = NULL;
 
@@ -179,7 +144,7 @@ TEST(test_formats_without_an_id_or_a_thread)
 	}
 }
 
-TEST(test_fields_beyond_any_record)
+TEST(fields_beyond_any_record)
 {
 	struct compiled_event *ev =
 		known("sched", "sched_switch",
@@ -192,100 +157,45 @@ TEST(test_fields_beyond_any_record)
 	free(ev);
 }
 
-TEST(test_generic_events_and_their_numbers)
+/* Readers take up to 31 fields by descriptor; an event of more is spelled out, of up to 255. */
+TEST(many_fields_are_spelled_out_and_more_are_left_out)
 {
-	const struct compile_context ctx = {.index = 300};
-	struct tep_handle *tep;
-	const struct tep_event *e = format_event("sched", "sched_new", sched_waking, &tep);
-	struct compiled_event *ev;
-	uint64_t number;
-
-	assert_int_equal(event_compile_generic(e, &ctx, 65536 + 300, false, &ev), 0);
-	assert_int_equal(ev->generic_index, 300);
-	assert_int_equal(ev->event_tag_len, 3);
-	number = (ev->event_tag & 0x7f) | (ev->event_tag >> 8 & 0x7f) << 7 |
-		 (ev->event_tag >> 16 & 0x7f) << 14;
-	assert_int_equal(number, (65536 + 300) << 3 | 2);
-	assert_true(ev->descriptor_len > 20);
-	for (unsigned i = 0; i < ev->n_ops; i++)
-		assert_int_equal(ev->ops[i].tag >> 3, i + 1);
-	free(ev);
-
-	assert_int_equal(event_compile_generic(e, &ctx, 0, true, &ev), 0);
-	assert_int_equal(ev->kind, COMPILED_LEGACY);
-	assert_int_equal(ev->generic_index, COMPILED_NOT_GENERIC);
-	assert_int_equal(ev->descriptor_len, 0);
-	free(ev);
-	tep_free(tep);
-}
-
-TEST(test_more_fields_than_a_row_has)
-{
-	static char fields[16000];
-	const struct compile_context ctx = {0};
-	struct compiled_event *ev;
-	struct tep_handle *tep;
-	size_t at = 0;
-
-	for (unsigned i = 0; i < 300; i++)
-		at += (size_t)snprintf(fields + at, sizeof(fields) - at,
-				       "\tfield:u8 f%u;\toffset:%u;\tsize:1;\tsigned:0;\n", i,
-				       8 + i);
-	assert_int_equal(event_compile_generic(format_event("g", "e", fields, &tep), &ctx, 65536,
-					       false, &ev),
-			 0);
-	assert_int_equal(ev->n_ops, 255);
-	assert_int_equal(ev->n_left_out, 45);
-	assert_int_equal(ev->kind, COMPILED_LEGACY);
-	free(ev);
-	tep_free(tep);
-}
-
-/* Each of them may be as long as the record, and its bytes become two characters. */
-TEST(test_room_for_many_long_fields)
-{
+	static const struct {
+		unsigned n;
+		const char *field; /* of a size */
+		unsigned size;
+		enum compiled_kind kind;
+		unsigned n_ops;
+	} rows[] = {
+		{31, "u8", 1, COMPILED_FIELDS, 31},
+		{32, "u8", 1, COMPILED_LEGACY, 32},
+		{300, "u8", 1, COMPILED_LEGACY, 255},
+		{255, "__data_loc char[]", 4, COMPILED_LEGACY, 255},
+	};
 	static char fields[32000];
-	const struct compile_context ctx = {0};
-	struct compiled_event *ev;
-	struct tep_handle *tep;
-	size_t at = 0;
 
-	for (unsigned i = 0; i < 255; i++)
-		at += (size_t)snprintf(
-			fields + at, sizeof(fields) - at,
-			"\tfield:__data_loc char[] f%u;\toffset:%u;\tsize:4;\tsigned:1;\n", i,
-			8 + 4 * i);
-	assert_int_equal(event_compile_generic(format_event("g", "e", fields, &tep), &ctx, 65536,
-					       false, &ev),
-			 0);
-	assert_int_equal(ev->n_ops, 255);
-	assert_int_equal(ev->kind, COMPILED_LEGACY);
-	assert_true(event_encode_bound(ev, 1000) > 255 * 1000 * 2);
-	free(ev);
-	tep_free(tep);
-}
-
-/* Readers take up to 31 fields by descriptor; an event of more is spelled out. */
-TEST(test_as_many_fields_as_a_descriptor_has)
-{
-	const struct compile_context ctx = {0};
-	char fields[4000];
-	struct compiled_event *ev;
-	struct tep_handle *tep;
-
-	for (unsigned n = 31; n <= 32; n++) {
+	for (unsigned i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct compiled_event *ev;
+		struct tep_handle *tep;
 		size_t at = 0;
 
-		for (unsigned i = 0; i < n; i++)
+		for (unsigned k = 0; k < rows[i].n; k++)
 			at += (size_t)sprintf(fields + at,
-					      "\tfield:u8 f%u;\toffset:%u;\tsize:1;\tsigned:0;\n",
-					      i, 8 + i);
-		assert_int_equal(event_compile_generic(format_event("g", "e", fields, &tep), &ctx,
-						       65536, false, &ev),
+					      "\tfield:%s f%u;\toffset:%u;\tsize:%u;\tsigned:0;\n",
+					      rows[i].field, k, 8 + k * rows[i].size, rows[i].size);
+		assert_int_equal(event_compile_generic(format_event("g", "e", fields, &tep),
+						       &(struct compile_context){0}, 65536, false,
+						       &ev),
 				 0);
-		assert_int_equal(ev->kind, n == 31 ? COMPILED_FIELDS : COMPILED_LEGACY);
-		assert_int_equal(ev->generic_index, n == 31 ? 0 : COMPILED_NOT_GENERIC);
-		assert_int_equal(ev->n_ops, n);
+		if (ev->kind != rows[i].kind || ev->n_ops != rows[i].n_ops ||
+		    ev->n_left_out != rows[i].n - rows[i].n_ops)
+			fail_msg("%u of %s: kind %d, %u fields", rows[i].n, rows[i].field, ev->kind,
+				 ev->n_ops);
+		assert_int_equal(ev->generic_index,
+				 rows[i].kind == COMPILED_FIELDS ? 0 : COMPILED_NOT_GENERIC);
+		/* Each string may be as long as the record, and its bytes become two characters. */
+		if (rows[i].size == 4)
+			assert_true(event_encode_bound(ev, 1000) > 255 * 1000 * 2);
 		free(ev);
 		tep_free(tep);
 	}
@@ -306,26 +216,30 @@ static int compact(const char *fields, enum compiled_kind kind)
 	return r;
 }
 
-TEST(test_columns_need_exact_formats)
+TEST(columns_need_exact_formats)
 {
-	assert_int_equal(compact(sched_switch, COMPILED_COMPACT_SWITCH), 0);
-	assert_int_equal(compact(sched_waking, COMPILED_COMPACT_WAKING), 0);
-	assert_int_equal(compact(sched_waking, COMPILED_COMPACT_SWITCH), -EPROTO);
-	assert_int_equal(compact(sched_switch, COMPILED_COMPACT_WAKING), -EPROTO);
-	/* prev_state of 32 bits is fine, a longer name or an unsigned thread is not. */
-	assert_int_equal(
-		compact(FIELD("int prev_state", 8, 4, 1) FIELD("char next_comm[16]", 12, 16, 0)
-				FIELD("pid_t next_pid", 28, 4, 1) FIELD("int next_prio", 32, 4, 1),
-			COMPILED_COMPACT_SWITCH),
-		0);
-	assert_int_equal(
-		compact(FIELD("int prev_state", 8, 4, 1) FIELD("char next_comm[32]", 12, 32, 0)
-				FIELD("pid_t next_pid", 44, 4, 1) FIELD("int next_prio", 48, 4, 1),
-			COMPILED_COMPACT_SWITCH),
-		-EPROTO);
-	assert_int_equal(
-		compact(FIELD("int prev_state", 8, 4, 1) FIELD("char next_comm[16]", 12, 16, 0)
-				FIELD("u32 next_pid", 28, 4, 0) FIELD("int next_prio", 32, 4, 1),
-			COMPILED_COMPACT_SWITCH),
-		-EPROTO);
+#define NEARLY_SWITCH(state, comm, size, pid, pid_is_signed)                                       \
+	FIELD(state, 8, 4, 1)                                                                      \
+	FIELD(comm, 12, size, 0) FIELD(pid, 44, 4, pid_is_signed) FIELD("int next_prio", 48, 4, 1)
+	static const struct {
+		const char *fields;
+		enum compiled_kind kind;
+		int want;
+	} rows[] = {
+		{WHOLE_SWITCH, COMPILED_COMPACT_SWITCH, 0},
+		{WAKING_FIELDS, COMPILED_COMPACT_WAKING, 0},
+		{WAKING_FIELDS, COMPILED_COMPACT_SWITCH, -EPROTO},
+		{WHOLE_SWITCH, COMPILED_COMPACT_WAKING, -EPROTO},
+		/* prev_state of 32 bits is good, a longer name or an unsigned thread is not. */
+		{NEARLY_SWITCH("int prev_state", "char next_comm[16]", 16, "pid_t next_pid", 1),
+		 COMPILED_COMPACT_SWITCH, 0},
+		{NEARLY_SWITCH("int prev_state", "char next_comm[32]", 32, "pid_t next_pid", 1),
+		 COMPILED_COMPACT_SWITCH, -EPROTO},
+		{NEARLY_SWITCH("int prev_state", "char next_comm[16]", 16, "u32 next_pid", 0),
+		 COMPILED_COMPACT_SWITCH, -EPROTO},
+	};
+
+	for (unsigned i = 0; i < ARRAY_SIZE(rows); i++)
+		if (compact(rows[i].fields, rows[i].kind) != rows[i].want)
+			fail_msg("row %u: %s", i, rows[i].fields);
 }

@@ -147,10 +147,7 @@ FIXTURE_TEST(test_other_texts)
 FIXTURE_TEST(test_a_format_and_its_arguments)
 {
 	const struct compiled_event *ev =
-		compile("bprint",
-			FIELD("unsigned long ip", 8, 8, 0) FIELD("const char * fmt", 16, 8, 0)
-				FIELD("u32 buf[]", 24, 0, 0),
-			"\"%ps\", REC->ip", false);
+		compile("bprint", BPRINT_FIELDS, "\"%ps\", REC->ip", false);
 	static const char args[] = "\xfe\xff\xff\xff"
 				   "abc\0\0\1\0\x81\xff\xff\xff\xff";
 
@@ -318,8 +315,6 @@ FIXTURE_TEST(test_arguments_that_are_missing_or_unknown)
 /* It reads short numbers as those of before 6.14. */
 FIXTURE_TEST(test_arguments_against_libtraceevent)
 {
-	static const char fields[] = FIELD("unsigned long ip", 8, 8, 0)
-		FIELD("const char * fmt", 16, 8, 0) FIELD("u32 buf[]", 24, 0, 0);
 	static const char *const fmt = "%d %s %llx %6u| %s 0x%08lx";
 	uint8_t record[512] = {100};
 	struct tep_handle *tep;
@@ -330,7 +325,7 @@ FIXTURE_TEST(test_arguments_against_libtraceevent)
 	char text[64];
 	size_t len;
 
-	assert_non_null(format_event("ftrace", "bprint", fields, &tep));
+	assert_non_null(format_event("ftrace", "bprint", BPRINT_FIELDS, &tep));
 	tep_set_long_size(tep, 8);
 	assert_int_equal(tep_register_print_string(tep, fmt, address), 0);
 	memcpy(record + 16, &address, 8);

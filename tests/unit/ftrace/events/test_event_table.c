@@ -4,7 +4,7 @@
 #include "unit/ftrace/rows.h"
 #include "wire/pb_dec.h"
 
-static const char one_int[] = FIELD("int a", 8, 4, 1);
+#define one_int FIELD("int a", 8, 4, 1)
 static struct event_table t;
 
 static int add(const char *group, const char *name, unsigned id,
@@ -248,20 +248,23 @@ FIXTURE_TEST(test_texts_that_are_no_format)
 
 FIXTURE_TEST(test_compact_is_for_two_events)
 {
-	static const char fields[] =
-		FIELD("long prev_state", 8, 8, 1) FIELD("char next_comm[16]", 16, 16, 0)
-			FIELD("pid_t next_pid", 32, 4, 1) FIELD("int next_prio", 36, 4, 1);
+	static const struct {
+		const char *group, *name, *fields;
+		bool can;
+	} rows[] = {
+		{"sched", "sched_switch", SWITCH_FIELDS, true},
+		{"sched", "sched_switch", one_int, false},
+		{"sched", "sched_waking", SWITCH_FIELDS, false},
+		{"irq", "sched_switch", SWITCH_FIELDS, false},
+	};
 	const struct event_table_options o = {.compact = true};
 
-	assert_true(event_table_can_compact("sched", "sched_switch",
-					    format_text("sched_switch", 5, FORMAT_COMMON, fields)));
-	assert_false(event_table_can_compact(
-		"sched", "sched_switch", format_text("sched_switch", 5, FORMAT_COMMON, one_int)));
-	assert_false(event_table_can_compact(
-		"sched", "sched_waking", format_text("sched_waking", 5, FORMAT_COMMON, fields)));
-	assert_false(event_table_can_compact(
-		"irq", "sched_switch", format_text("sched_switch", 5, FORMAT_COMMON, fields)));
-	add_row(&t, "sched", "sched_switch", 5, fields, o);
+	for (unsigned i = 0; i < ARRAY_SIZE(rows); i++)
+		if (event_table_can_compact(rows[i].group, rows[i].name,
+					    format_text(rows[i].name, 5, FORMAT_COMMON,
+							rows[i].fields)) != rows[i].can)
+			fail_msg("%s/%s: %s", rows[i].group, rows[i].name, rows[i].fields);
+	add_row(&t, "sched", "sched_switch", 5, SWITCH_FIELDS, o);
 	assert_int_equal(event_table_get(&t, 5)->kind, COMPILED_COMPACT_SWITCH);
 	assert_int_equal(add("sched", "sched_wakeup", 6, &o), 0);
 	assert_int_equal(event_table_get(&t, 6)->kind, COMPILED_FIELDS);
@@ -281,8 +284,6 @@ FIXTURE_TEST(test_the_bound_is_that_of_the_largest)
 
 FIXTURE_TEST(test_prints_have_a_text_to_ask_about)
 {
-	static const char fields[] =
-		FIELD("unsigned long ip", 8, 8, 0) FIELD("char buf[]", 16, 0, 0);
 	Pb__FtraceConfig__PrintFilter__Rule rule = PB__FTRACE_CONFIG__PRINT_FILTER__RULE__INIT;
 	Pb__FtraceConfig__PrintFilter filter = PB__FTRACE_CONFIG__PRINT_FILTER__INIT;
 	Pb__FtraceConfig config = PB__FTRACE_CONFIG__INIT;
@@ -292,7 +293,7 @@ FIXTURE_TEST(test_prints_have_a_text_to_ask_about)
 	filter.n_rules = 1;
 	config.print_filter = &filter;
 	assert_int_equal(print_filter_new(&config, false, &t.prints), 0);
-	add_row(&t, "ftrace", "print", 5, fields, o);
+	add_row(&t, "ftrace", "print", 5, PRINT_FIELDS, o);
 	assert_int_equal(event_table_get(&t, 5)->kind, COMPILED_PRINT);
 	assert_int_equal(add("ftrace", "print", 6, &o), EVENT_TABLE_BAD_FORMAT);
 	assert_int_equal(add("sched", "sched_process_wait", 7, &o), 0);

@@ -185,20 +185,6 @@ TEST(test_every_event_is_there_however_chunks_are_cut)
 	}
 }
 
-TEST(test_lost_events_of_a_recording)
-{
-	unsigned lost = 0;
-
-	translate_set("lossy", true, 4096);
-	for (unsigned i = 0; i < n_bundles; i++) {
-		lost += bundles[i].lost;
-		if (bundles[i].lost)
-			assert_true(bundles[i].lost_count > 1000);
-	}
-	assert_int_equal(lost, 1);
-	writer_free(w);
-}
-
 /* ---- made pages ---- */
 
 enum { ID_SWITCH = 1, ID_WAIT, ID_GENERIC, ID_STRING, ID_LARGE, ID_RENAME, ID_CALL = 100 };
@@ -210,10 +196,7 @@ static void add(const char *group, const char *name, unsigned id, const char *fi
 
 SETUP
 {
-	add("sched", "sched_switch", ID_SWITCH,
-	    FIELD("long prev_state", 8, 8, 1) FIELD("char next_comm[16]", 16, 16, 0)
-		    FIELD("pid_t next_pid", 32, 4, 1) FIELD("int next_prio", 36, 4, 1),
-	    true);
+	add("sched", "sched_switch", ID_SWITCH, SWITCH_FIELDS, true);
 	add("sched", "sched_process_wait", ID_WAIT,
 	    FIELD("char comm[16]", 8, 16, 0) FIELD("pid_t pid", 24, 4, 1), true);
 	add("g", "generic", ID_GENERIC, FIELD("void * a", 8, 8, 0), true);
@@ -674,8 +657,7 @@ static void add_print(void)
 	filter.n_rules = 1;
 	config.print_filter = &filter;
 	assert_int_equal(print_filter_new(&config, false, &table.prints), 0);
-	add("ftrace", "print", ID_LARGE,
-	    FIELD("unsigned long ip", 8, 8, 0) FIELD("char buf[]", 16, 0, 0), false);
+	add("ftrace", "print", ID_LARGE, PRINT_FIELDS, false);
 }
 
 FIXTURE_TEST(test_prints_are_filtered_by_text)
@@ -730,13 +712,11 @@ static void check_markers_of_threads(struct event_table_options options)
 	assert_int_equal(bundles[0].events, 2);
 }
 
-FIXTURE_TEST(test_raw_markers_are_filtered_by_thread)
+FIXTURE_TEST(test_raw_markers_are_filtered_by_thread_in_each_encoding)
 {
 	check_markers_of_threads((struct event_table_options){0});
-}
-
-FIXTURE_TEST(test_raw_markers_are_filtered_by_thread_in_the_legacy_encoding)
-{
+	fixture_teardown(NULL);
+	fixture_setup(NULL);
 	check_markers_of_threads((struct event_table_options){.legacy_generic = true});
 }
 

@@ -241,8 +241,7 @@ TEST(test_the_group_ftrace)
 
 TEST(test_arguments_behind_their_format)
 {
-	static const char fine[] = FIELD("unsigned long ip", 8, 8, 0)
-		FIELD("const char * fmt", 16, 8, 0) FIELD("u32 buf[]", 24, 0, 0);
+	static const char fine[] = BPRINT_FIELDS;
 	static const char narrow[] =
 		FIELD("const char * fmt", 12, 4, 0) FIELD("u32 buf[]", 16, 0, 0);
 	static const char apart[] =

@@ -3,10 +3,6 @@
 #include "ftrace/options/event_enable.h"
 #include "unit/ftrace/setups.h"
 
-static const char switch_fields[] =
-	FIELD("long prev_state", 8, 8, 1) FIELD("char next_comm[16]", 16, 16, 0)
-		FIELD("pid_t next_pid", 32, 4, 1) FIELD("int next_prio", 36, 4, 1);
-
 static struct event_selection events;
 static struct event_table table;
 
@@ -68,7 +64,7 @@ FIXTURE_TEST(test_columns_in_an_attached_instance)
 		{"set_event_notrace_pid", "5\n", false},
 	};
 
-	fake_formatted_event("sched/sched_switch", 5, switch_fields);
+	fake_formatted_event("sched/sched_switch", 5, SWITCH_FIELDS);
 	for (unsigned i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct event_table_options options = {.compact = true};
 		int r;

@@ -5,10 +5,10 @@
 
 #include "base/system/log.h"
 #include "ftrace/session/data_sources.h"
-#include "unit/ftrace/bundles.h"
 #include "unit/ftrace/fake_producer.h"
 #include "unit/ftrace/fake_tracefs.h"
 #include "unit/ftrace/formats.h"
+#include "unit/ftrace/packets.h"
 #include "unit/ftrace/page_maker.h"
 
 #define ID 7
@@ -90,50 +90,28 @@ static void put_page(uint64_t time, uint8_t id)
 	assert_int_equal(write(pipe_fd, m.bytes, sizeof(m.bytes)), sizeof(m.bytes));
 }
 
-struct stats_view {
-	unsigned starts, ends, preserved, cpus, failed, problems;
-};
-
-static struct stats_view read_stats(void)
+/* How often the stats have that text. */
+static unsigned in_stats(const char *part)
 {
-	struct stats_view v = {0};
-	struct pb_field packet, stats, f;
-	struct pb_dec d, dp, ds;
-
-	pb_dec_init(&d, h.writer->begin, fake_writer_len(h.writer));
-	while (pb_dec_next(&d, &packet)) {
-		pb_dec_init(&dp, packet.data, packet.len);
-		assert_true(pb_dec_next(&dp, &stats));
-		if (stats.id != PB_TRACE_PACKET_FTRACE_STATS)
-			continue;
-		pb_dec_init(&ds, stats.data, stats.len);
-		while (pb_dec_next(&ds, &f)) {
-			v.starts += f.id == PB_FTRACE_STATS_PHASE && f.u64 == 1;
-			v.ends += f.id == PB_FTRACE_STATS_PHASE && f.u64 == 2;
-			v.preserved += f.id == PB_FTRACE_STATS_PRESERVE_FTRACE_BUFFER;
-			v.cpus += f.id == PB_FTRACE_STATS_CPU_STATS;
-			v.failed += f.id == PB_FTRACE_STATS_FAILED_FTRACE_EVENTS;
-			v.problems += f.id == PB_FTRACE_STATS_ATRACE_ERRORS;
-		}
-		assert_true(pb_dec_ok(&ds));
-	}
-	return v;
+	return packets_count(h.writer, part);
 }
 
-FIXTURE_TEST(test_read_once)
-{
-	struct stats_view v;
+#define START "phase: 1"
+#define END "phase: 2"
+#define FAILED "failed_ftrace_events: "
+#define PROBLEM "atrace_errors: "
 
+FIXTURE_TEST(read_once)
+{
 	put_page(1000, ID);
 	put_page(2000, ID);
 	create(fake_root, "x");
 	start();
 	assert_int_equal(h.started, 1);
-	v = read_stats();
-	assert_int_equal(v.starts, 1);
-	assert_int_equal(v.preserved, 1);
-	assert_int_equal(v.failed, 1); /* a module is gone */
-	assert_int_equal(v.ends, 0);
+	assert_int_equal(in_stats(START), 1);
+	assert_int_equal(in_stats("preserve_ftrace_buffer"), 1);
+	assert_int_equal(in_stats(FAILED), 1); /* a module is gone */
+	assert_int_equal(in_stats(END), 0);
 
 	/* Answered when all is there. */
 	boot_trace_data_source.flush(instance, 5);
@@ -145,15 +123,13 @@ FIXTURE_TEST(test_read_once)
 	assert_int_equal(h.flushed, 1);
 	assert_int_equal(h.stopped, 1);
 	assert_true(h.writer->flushes > 0);
-	v = read_stats();
-	assert_int_equal(v.ends, 1);
-	assert_int_equal(v.cpus, 1);
-	assert_int_equal(v.failed, 1);
+	assert_int_equal(in_stats(END), 1);
+	assert_int_equal(in_stats("cpu_stats"), 1);
+	assert_int_equal(in_stats(FAILED), 1);
 
 	/* After the stats packet of the start; times as they are, on the boot clock. */
-	bundles_read(h.writer);
-	assert_int_equal(n_bundles, 1);
-	assert_int_equal(bundles[0].events, 2);
+	assert_int_equal(in_stats("ftrace_events {"), 1);
+	assert_int_equal(in_stats(" event { "), 2);
 
 	/* Nothing is left, and nothing else has changed. */
 	assert_string_equal(fake_read("instances/x/trace"), "records");
@@ -165,11 +141,11 @@ FIXTURE_TEST(test_read_once)
 	assert_string_equal(fake_read("instances/x/buffer_size_kb"), "400\n");
 }
 
-FIXTURE_TEST(test_flushed_and_stopped_later)
+FIXTURE_TEST(flushed_and_stopped_later)
 {
 	create(fake_root, "x");
 	start();
-	while (!read_stats().ends)
+	while (!in_stats(END))
 		assert_int_equal(event_base_loop(loop, EVLOOP_ONCE), 0);
 	boot_trace_data_source.flush(instance, 3);
 	assert_int_equal(h.last_flush, 3);
@@ -180,7 +156,7 @@ FIXTURE_TEST(test_flushed_and_stopped_later)
 	assert_int_equal(h.stopped, 1);
 }
 
-FIXTURE_TEST(test_records_of_another_kernel)
+FIXTURE_TEST(records_of_another_kernel)
 {
 	put_page(1000, UNKNOWN_ID);
 	create(fake_root, "x");
@@ -188,30 +164,11 @@ FIXTURE_TEST(test_records_of_another_kernel)
 	boot_trace_data_source.stop(instance);
 	while (!h.stopped)
 		assert_int_equal(event_base_loop(loop, EVLOOP_ONCE), 0);
-	assert_int_equal(read_stats().failed, 2);
-}
-
-FIXTURE_TEST(test_what_is_not_of_another_boot)
-{
-	static const char *const infos[] = {"# Current\n", "0\t[kernel]\n"};
-
-	for (size_t i = 0; i < 2; i++) {
-		fake_text("instances/x/last_boot_info", infos[i]);
-		h = (struct ds_handle){.session_id = 9};
-		create(fake_root, "x");
-		start();
-		assert_int_equal(read_stats().failed, 1);
-		boot_trace_data_source.destroy(instance);
-	}
-	assert_int_equal(unlink(fake_path("instances/x/last_boot_info")), 0);
-	h = (struct ds_handle){.session_id = 9};
-	create(fake_root, "x");
-	start();
-	assert_int_equal(read_stats().failed, 1);
+	assert_int_equal(in_stats(FAILED), 2);
 }
 
 /* It starts, says why, and is empty. */
-FIXTURE_TEST(test_nothing_to_read)
+FIXTURE_TEST(nothing_to_read)
 {
 	const struct {
 		const char *root, *name;
@@ -226,8 +183,8 @@ FIXTURE_TEST(test_nothing_to_read)
 		assert_int_equal(h.started, 1);
 		assert_int_equal(h.flushed, 1);
 		assert_int_equal(h.stopped, 1);
-		assert_int_equal(read_stats().problems, 1);
-		assert_int_equal(read_stats().ends, 1);
+		assert_int_equal(in_stats(PROBLEM), 1);
+		assert_int_equal(in_stats(END), 1);
 		boot_trace_data_source.destroy(instance);
 	}
 	instance = NULL;
@@ -235,19 +192,16 @@ FIXTURE_TEST(test_nothing_to_read)
 }
 
 /* Not another error's text. */
-FIXTURE_TEST(test_the_reason_is_the_kernels)
+FIXTURE_TEST(the_reason_is_the_kernels)
 {
-	static const char reason[] = "nothing is recorded: Permission denied";
-
 	assert_int_equal(unlink(fake_path("instances/x/tracing_on")), 0);
 	mkdir(fake_path("instances/x/tracing_on"), 0755);
 	create(fake_root, "x");
 	start();
-	assert_non_null(
-		memmem(h.writer->begin, fake_writer_len(h.writer), reason, sizeof(reason) - 1));
+	assert_int_equal(in_stats(PROBLEM "'nothing is recorded: Permission denied"), 1);
 }
 
-FIXTURE_TEST(test_destroyed_before_the_start)
+FIXTURE_TEST(destroyed_before_the_start)
 {
 	create(fake_root, "x");
 	boot_trace_data_source.destroy(instance);
@@ -255,44 +209,22 @@ FIXTURE_TEST(test_destroyed_before_the_start)
 	assert_string_equal(fake_read("instances/x/trace"), "records");
 }
 
-FIXTURE_TEST(test_only_root_reads_the_boot_before)
+FIXTURE_TEST(only_root_reads_the_boot_before)
 {
 	h.consumer_uid = 4242;
 	put_page(1000, ID);
 	create(fake_root, "x");
 	start();
-	assert_int_equal(read_stats().problems, 1);
-	assert_int_equal(read_stats().cpus, 0);
+	assert_int_equal(in_stats(PROBLEM), 1);
+	assert_int_equal(in_stats("cpu_stats"), 0);
 	boot_trace_data_source.stop(instance);
 	boot_trace_data_source.destroy(instance);
 	instance = NULL;
 	assert_string_equal(fake_read("instances/x/trace"), "records");
 }
 
-/* The last failure that the stats name; "" if there is none. */
-static const char *last_failure(void)
-{
-	static char text[300];
-	struct pb_field packet, stats, f;
-	struct pb_dec d, dp, ds;
-
-	*text = '\0';
-	pb_dec_init(&d, h.writer->begin, fake_writer_len(h.writer));
-	while (pb_dec_next(&d, &packet)) {
-		pb_dec_init(&dp, packet.data, packet.len);
-		if (!pb_dec_next(&dp, &stats) || stats.id != PB_TRACE_PACKET_FTRACE_STATS)
-			continue;
-		pb_dec_init(&ds, stats.data, stats.len);
-		while (pb_dec_next(&ds, &f))
-			if (f.id == PB_FTRACE_STATS_FAILED_FTRACE_EVENTS)
-				snprintf(text, sizeof(text), "%.*s", (int)f.len,
-					 (const char *)f.data);
-	}
-	return text;
-}
-
 /* last_boot_info as Linux 6.12 to 7.2 write it, and /proc/modules. */
-FIXTURE_TEST(test_which_boot_the_records_are_from)
+FIXTURE_TEST(which_boot_the_records_are_from)
 {
 	static const char loaded[] = "ffffffff81000000\t[kernel]\nffffffffc0400000\tvirtio_blk\n"
 				     "ffffffffc0500000\txfs\n";
@@ -321,8 +253,9 @@ FIXTURE_TEST(test_which_boot_the_records_are_from)
 		h = (struct ds_handle){.session_id = 9};
 		create(fake_root, "x");
 		start();
-		if (*rows[i].report ? !strstr(last_failure(), rows[i].report) : *last_failure())
-			fail_msg("row %u: \"%s\"", i, last_failure());
+		if (in_stats(FAILED) != (*rows[i].report != '\0') ||
+		    (*rows[i].report && !in_stats(rows[i].report)))
+			fail_msg("row %u: %s", i, packets_text(h.writer));
 		boot_trace_data_source.destroy(instance);
 		instance = NULL;
 	}

@@ -3,7 +3,7 @@
 
 #include "ftrace/session/session_stats.h"
 #include "unit/ftrace/fake_tracefs.h"
-#include "unit/ftrace/fake_writer.h"
+#include "unit/ftrace/packets.h"
 
 static struct ftrace_session s;
 static struct session_stats stats;
@@ -26,69 +26,37 @@ TEARDOWN
 	fake_root_remove();
 }
 
-/* Packets in the trace; the last value of a field in those of a phase, 0 without. */
-static unsigned read_stats(uint64_t phase, uint32_t field, uint64_t *ret)
+FIXTURE_TEST(stats_are_written_if_they_are_new)
 {
-	struct pb_field packet, whole, f;
-	struct pb_dec d, dp, ds;
-	unsigned n = 0;
-
-	*ret = 0;
-	pb_dec_init(&d, w->begin, fake_writer_len(w));
-	for (; pb_dec_next(&d, &packet); n++) {
-		pb_dec_init(&dp, packet.data, packet.len);
-		assert_true(pb_dec_next(&dp, &whole));
-		assert_int_equal(whole.id, PB_TRACE_PACKET_FTRACE_STATS);
-		pb_dec_init(&ds, whole.data, whole.len);
-		assert_true(pb_dec_next(&ds, &f) && f.id == PB_FTRACE_STATS_PHASE);
-		while (f.u64 == phase && pb_dec_next(&ds, &f)) {
-			if (f.id == field)
-				*ret = f.u64;
-			f.u64 = phase;
-		}
-	}
-	return n;
-}
-
-FIXTURE_TEST(test_stats_are_written_if_they_are_new)
-{
-	uint64_t value;
-
 	session_stats_begin(&stats, &s, w);
-	assert_int_equal(fake_writer_len(w), 0);
-	session_stats_write(&stats, &s, w, false);
-	assert_int_equal(read_stats(0, 0, &value), 2);
-	session_stats_write(&stats, &s, w, false);
-	assert_int_equal(read_stats(0, 0, &value), 2);
+	assert_int_equal(w->packets, 0);
+	for (unsigned i = 0; i < 2; i++) {
+		session_stats_write(&stats, &s, w, false);
+		assert_int_equal(packets_count(w, "ftrace_stats"),
+				 2); /* of the start and of the end */
+	}
 	session_stats_write(&stats, &s, w, true);
-	assert_int_equal(read_stats(0, 0, &value), 4);
+	assert_int_equal(packets_count(w, "ftrace_stats"), 4);
 	setup_error_add(&s.errors, "option:x (y)");
 	session_stats_write(&stats, &s, w, false);
-	assert_int_equal(read_stats(0, 0, &value), 6);
+	assert_int_equal(packets_count(w, "ftrace_stats"), 6);
 }
 
-FIXTURE_TEST(test_symbols_that_are_late)
+FIXTURE_TEST(symbols_that_are_late_are_in_the_stats_of_both_phases)
 {
-	uint64_t value;
-
 	session_stats_begin(&stats, &s, w);
 	s.extra.ksyms_parsed = 7;
 	session_stats_write(&stats, &s, w, false);
-	for (uint64_t phase = FTRACE_STATS_START; phase <= FTRACE_STATS_END; phase++) {
-		read_stats(phase, PB_FTRACE_STATS_KERNEL_SYMBOLS_PARSED, &value);
-		assert_int_equal(value, 7);
-	}
+	assert_int_equal(packets_count(w, "phase: 1") + packets_count(w, "phase: 2"), 2);
+	assert_int_equal(packets_count(w, "kernel_symbols_parsed: 7"), 2);
 }
 
-FIXTURE_TEST(test_preserved_rings_are_reported_at_the_start)
+FIXTURE_TEST(preserved_rings_are_reported_at_the_start)
 {
-	uint64_t value;
-
 	s.settings.preserve = true;
 	session_stats_begin(&stats, &s, w);
-	assert_int_equal(
-		read_stats(FTRACE_STATS_START, PB_FTRACE_STATS_PRESERVE_FTRACE_BUFFER, &value), 1);
-	assert_int_equal(value, 1);
+	assert_string_equal(packets_text(w),
+			    "ftrace_stats { phase: 1 preserve_ftrace_buffer: 1 }\n");
 }
 
 /* ---- probes ---- */
@@ -130,7 +98,7 @@ static const char kprobe_profile[] = "  read                        100         
 				     "  write                  5000000000             4\n"
 				     "  write                       900               8\n";
 
-FIXTURE_TEST(test_hits_of_the_probes_of_this_session)
+FIXTURE_TEST(hits_of_the_probes_of_this_session)
 {
 	make_probes();
 	fake_text("kprobe_events", kprobe_events);
@@ -145,7 +113,7 @@ FIXTURE_TEST(test_hits_of_the_probes_of_this_session)
 	}
 }
 
-FIXTURE_TEST(test_profiles_that_do_not_match_the_list_of_probes)
+FIXTURE_TEST(profiles_that_do_not_match_the_list_of_probes)
 {
 	static const char *const parsed[] = {
 		"",

@@ -7,6 +7,7 @@
 #include "ftrace/session/top_level.h"
 #include "unit/ftrace/fake_tracefs.h"
 #include "unit/ftrace/fake_writer.h"
+#include "unit/ftrace/formats.h"
 
 /* A session's side. */
 struct side {
@@ -23,24 +24,6 @@ struct side {
 static struct side a, b;
 static struct event_base *loop;
 static int pipe_fd;
-
-static const char print_format[] =
-	"name: print\nID: 5\nformat:\n"
-	"\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"
-	"\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n"
-	"\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;\n"
-	"\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n"
-	"\tfield:unsigned long ip;\toffset:8;\tsize:8;\tsigned:0;\n"
-	"\tfield:char buf[];\toffset:16;\tsize:0;\tsigned:0;\n\nprint fmt: \"\"\n";
-
-static const char entry_format[] =
-	"name: funcgraph_entry\nID: 11\nformat:\n"
-	"\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"
-	"\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n"
-	"\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;\n"
-	"\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n"
-	"\tfield:unsigned long func;\toffset:8;\tsize:8;\tsigned:0;\n"
-	"\tfield:int depth;\toffset:16;\tsize:4;\tsigned:1;\n\nprint fmt: \"\"\n";
 
 static void begin_side(struct side *side)
 {
@@ -84,8 +67,6 @@ SETUP
 		{"max_graph_depth", "0\n"},
 		{"tracing_cpumask", "3\n"},
 		{"instances/x/available_tracers", "function nop\n"},
-		{"events/ftrace/print/format", print_format},
-		{"events/ftrace/funcgraph_entry/format", entry_format},
 		{"per_cpu/cpu0/stats", "entries: 0\nnow ts:  1424.957748\nread events: 0\n"},
 		{"events/header_page", HEADER_PAGE},
 	};
@@ -93,6 +74,11 @@ SETUP
 	fake_root_new();
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
 		fake_text(files[i][0], files[i][1]);
+	fake_text("events/ftrace/print/format",
+		  format_text("print", 5, FORMAT_COMMON, PRINT_FIELDS));
+	fake_text("events/ftrace/funcgraph_entry/format",
+		  format_text("funcgraph_entry", 11, FORMAT_COMMON,
+			      FIELD("unsigned long func", 8, 8, 0) FIELD("int depth", 16, 4, 1)));
 	assert_int_equal(mkfifo(fake_path("per_cpu/cpu0/trace_pipe_raw"), 0600), 0);
 	pipe_fd = open(fake_path("per_cpu/cpu0/trace_pipe_raw"), O_RDWR | O_NONBLOCK);
 	loop = event_base_new();
