@@ -150,6 +150,7 @@ EBPF_PURE := counter top_n errors ebpf_config thresholds
 EBPF_OUT := $(if $(filter yes,$(EBPF)),src/ebpf/ebpf_none.c,$(filter-out \
 	$(foreach f,$(EBPF_PURE),%/$(f).c) src/ebpf/ebpf_none.c,$(wildcard src/ebpf/*.c src/ebpf/*/*.c)))
 EBPF_OUT += src/stacks/samples/sample_program$(if $(filter yes,$(EBPF)),_none).c
+EBPF_OUT += src/stacks/waits/waits_program$(if $(filter yes,$(EBPF)),_none).c
 layer_src = $(filter-out %/main.c $(EBPF_OUT),$(wildcard src/$(1)/*.c src/$(1)/*/*.c))
 layer_obj = $(patsubst src/%.c,$(B)/obj/%.o,$(call layer_src,$(1)))
 

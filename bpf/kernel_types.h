@@ -17,6 +17,7 @@ struct cfs_rq {
 	struct rq *rq; /* of the CPU; CONFIG_FAIR_GROUP_SCHED */
 	unsigned int h_nr_queued;
 	unsigned int h_nr_runnable; /* h_nr_queued without sleeping threads; from 6.14 on */
+	int throttle_count; /* groups above it that have used up cpu.max; CONFIG_CFS_BANDWIDTH */
 };
 
 struct rq {
@@ -27,6 +28,7 @@ struct rq {
 struct sched_entity {
 	struct cfs_rq *cfs_rq; /* of the task's CPU, whatever class the task is of */
 	__u64 sum_exec_runtime; /* ns on a CPU */
+	unsigned char sched_delayed; /* it sleeps, but is still queued; from 6.12 on */
 };
 
 struct task_io_accounting {
@@ -109,6 +111,11 @@ struct task_struct {
 	struct task_io_accounting ioac;
 	struct signal_struct *signal;
 	struct mm_struct *mm;
+	struct task_struct *group_leader;
+	int on_rq; /* 0: it sleeps */
+	unsigned in_iowait : 1;
+	bool throttled; /* from 6.18 on; CONFIG_CFS_BANDWIDTH */
+	__u64 self_exec_id; /* execs of the process; u32 before 5.8 */
 };
 
 struct task_struct___before_5_14 {
@@ -137,11 +144,11 @@ struct request___before_5_17 {
 
 /* Registers at a system call or an interrupt. */
 struct pt_regs___x86_64 {
-	unsigned long cx, si, orig_ax, cs;
+	unsigned long cx, dx, si, di, orig_ax, cs;
 };
 
 struct pt_regs___arm64 {
-	__u64 regs[31], pstate;
+	__u64 regs[31], pstate, orig_x0;
 	int syscallno;
 };
 
@@ -155,6 +162,10 @@ union thread_union {
 	unsigned long stack[1];
 };
 
+struct pt_regs {
+	int any;
+};
+
 #pragma clang attribute pop
 
 #define PF_KTHREAD 0x00200000
@@ -164,6 +175,9 @@ union thread_union {
 #define TASK_RUNNING 0
 #define TASK_INTERRUPTIBLE 0x1
 #define TASK_UNINTERRUPTIBLE 0x2
+#define TASK_STOPPED 0x4
+#define TASK_TRACED 0x8
+#define TASK_PARKED 0x40
 #define TASK_DEAD 0x80
 #define TASK_NOLOAD 0x400 /* with UNINTERRUPTIBLE: idle, for kernel threads */
 

@@ -227,7 +227,7 @@ int record_threads_restrict(Pb__TraceConfig *config, const uint32_t *tids, size_
 	return restrict_sources(config, tids, n, NULL);
 }
 
-/* Restricts the counters of eBPF programs, which count by process, and the samples of call stacks;
+/* Restricts the counters of eBPF programs, which count by process, samples of call stacks, and waits;
  * those of later children of the processes are not recorded. */
 static int restrict_counters_to_pids(Pb__TraceConfig *config, const struct pid_list *pids)
 {
@@ -237,12 +237,15 @@ static int restrict_counters_to_pids(Pb__TraceConfig *config, const struct pid_l
 		const Pb__DataSourceConfig *c = config->data_sources[i]->config;
 		Pb__EbpfCountersConfig *b = c ? c->ebpf_counters_config : NULL;
 		Pb__PerfEventConfig *p = c ? c->perf_event_config : NULL;
+		Pb__WaitsConfig *w = c ? c->waits_config : NULL;
 
 		if (b)
 			r = replace_numbers(&b->n_pids, &b->pids, pids->pids, pids->n);
 		if (p && !r)
 			r = replace_numbers(&p->n_target_pid, (uint32_t **)&p->target_pid,
 					    pids->pids, pids->n);
+		if (w && !r)
+			r = replace_numbers(&w->n_pids, &w->pids, pids->pids, pids->n);
 	}
 	return r;
 }

@@ -190,6 +190,14 @@ static uint64_t mix_u64(uint64_t h, uint64_t v)
 	return mix(h, bytes, sizeof(bytes));
 }
 
+/* Of a process (tid 0) or a thread. */
+static uint64_t hash_task(enum track_kind kind, int32_t pid, int32_t tid, uint64_t incarnation)
+{
+	uint64_t h = mix_u64(mix_u64(FNV1A_START, kind), (uint64_t)pid);
+
+	return mix_u64(mix_u64(h, (uint64_t)tid), incarnation);
+}
+
 static uint64_t hash_path(const struct tracks *t, const struct track_spec *s,
 			  const struct track *parent)
 {
@@ -197,10 +205,9 @@ static uint64_t hash_path(const struct tracks *t, const struct track_spec *s,
 
 	switch (s->kind) {
 	case TRACK_PROCESS:
+		return hash_task(s->kind, s->pid, 0, s->incarnation);
 	case TRACK_THREAD:
-		h = mix_u64(mix_u64(FNV1A_START, s->kind), (uint64_t)s->pid);
-		h = mix_u64(h, s->kind == TRACK_THREAD ? (uint64_t)s->tid : 0);
-		return mix_u64(h, s->incarnation);
+		return hash_task(s->kind, s->pid, s->tid, s->incarnation);
 	case TRACK_GROUP:
 	case TRACK_COUNTER:
 		/* A process has groups of several sources, so the source is part of the hash. */
@@ -209,11 +216,21 @@ static uint64_t hash_path(const struct tracks *t, const struct track_spec *s,
 	return h;
 }
 
+static uint64_t uuid_of_path(uint64_t path)
+{
+	uint64_t uuid = (path ^ path >> 56) & ((1ull << 56) - 1);
+
+	return uuid ? uuid : 1;
+}
+
 static uint64_t uuid_of(const struct track *t)
 {
-	uint64_t uuid = t ? (t->path ^ t->path >> 56) & ((1ull << 56) - 1) : 0;
+	return t ? uuid_of_path(t->path) : 0;
+}
 
-	return t && !uuid ? 1 : uuid;
+uint64_t tracks_thread_uuid(int32_t pid, int32_t tid)
+{
+	return uuid_of_path(hash_task(TRACK_THREAD, pid, tid, 0));
 }
 
 /* ---- tracks ---- */

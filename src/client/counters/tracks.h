@@ -100,6 +100,10 @@ bool tracks_flush_piece(struct tracks *t);
  * void track. */
 uint64_t tracks_get_uuid(struct tracks *t, uint32_t track);
 
+/* Returns the uuid that the track of a thread has in all sources, for a source that describes it with
+ * packets of its own. Its upper 8 bits are 0. */
+uint64_t tracks_thread_uuid(int32_t pid, int32_t tid);
+
 struct tracks_counts {
 	uint32_t tracks; /* current number */
 	uint64_t refused; /* tracks that were refused */

@@ -43,6 +43,7 @@ struct ds_env {
 	struct metadata_bus *bus;
 	bool knows_consumers; /* DataSourceConfig.consumer_uid is trustworthy */
 	bool trusts_consumers; /* all consumers are treated as root */
+	int32_t service_pid; /* 0: unknown */
 	const char *proc_root; /* "/proc" except in tests */
 	const char *sys_root; /* "/sys" */
 	const char *tracefs_root; /* NULL: not mounted, or no permission */

@@ -303,12 +303,13 @@ static void producer_on_connecting(void *ctx, bool begins)
 	capabilities_changed(ctx, begins ? CONNECT_CAPABILITIES : 0);
 }
 
-static void producer_on_accepted(void *ctx, bool knows_consumers)
+static void producer_on_accepted(void *ctx, bool knows_consumers, int32_t service_pid)
 {
 	struct producer *p = ctx;
 	const char *address = service_producer_target(p->service);
 
 	p->o.env.knows_consumers = knows_consumers;
+	p->o.env.service_pid = service_pid;
 	/* Best effort: without the relay client the service takes our time stamps as its own. If a
 	 * relay of this machine is between us and the service, the relay does this instead. */
 	if (sock_is_remote(address) && !p->relay)

@@ -311,7 +311,8 @@ static void on_initialized(void *ctx, const struct channel_reply *reply)
 	}
 	if (p->o.on_accepted)
 		p->o.on_accepted(p->o.ctx,
-				 knows_consumers && channel_speaks_for_root(p->link.channel));
+				 knows_consumers && channel_speaks_for_root(p->link.channel),
+				 channel_peer_pid(p->link.channel));
 	arbiter_patch_in_place(p->link.arbiter, in_place);
 	p->initialized = true;
 	p->retry_ms = RETRY_MIN_MS;

@@ -34,8 +34,9 @@ struct service_producer_options {
 	/* Before and after an attempt to connect. */
 	void (*on_connecting)(void *ctx, bool begins);
 	/* The service has accepted this process. knows_consumers: DataSourceConfig.consumer_uid is
-	 * trustworthy. Without this function, the service is not asked for it. */
-	void (*on_accepted)(void *ctx, bool knows_consumers);
+	 * trustworthy. Without this function, the service is not asked for it. service_pid: 0 if it
+	 * is not known. */
+	void (*on_accepted)(void *ctx, bool knows_consumers, int32_t service_pid);
 	/* true: the service has registered all data sources. false: the connection is lost. */
 	void (*on_connected)(void *ctx, bool connected);
 	/* A problem in one sentence; the producer continues. The same error of connecting is reported

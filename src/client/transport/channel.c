@@ -236,6 +236,14 @@ bool channel_speaks_for_root(const struct channel *c)
 	return service_trust_speaks_for_root(c->fd.fd);
 }
 
+int32_t channel_peer_pid(const struct channel *c)
+{
+	uid_t uid;
+	pid_t pid;
+
+	return sock_peer(c->fd.fd, &uid, &pid) == 0 ? pid : 0;
+}
+
 static int invoke(struct channel *c, const char *method, const void *args, size_t len, int fd,
 		  bool drop_reply, uint64_t *ret_request)
 {

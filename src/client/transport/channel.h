@@ -74,6 +74,8 @@ bool channel_has_method(const struct channel *c, const char *method);
 bool channel_passes_fds(const struct channel *c);
 /* Returns service_trust_speaks_for_root() of the peer. */
 bool channel_speaks_for_root(const struct channel *c);
+/* Returns the process that listens at the other end of a unix socket; 0: it is not known. */
+int32_t channel_peer_pid(const struct channel *c);
 /* Calls a method. fd: sent with the call, borrowed; -1: none. Returns 0, or an error, and then fn is
  * never called: -ENOSYS (the service lacks the method, or nothing is bound yet), -EMSGSIZE (larger
  * than a frame), -EPIPE (lost), -ENOMEM, or -errno of the connection. */

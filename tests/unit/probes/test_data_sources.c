@@ -37,6 +37,7 @@ static const struct {
 	{"linux.network_stats", true, false}, /* ours */
 	{"linux.ebpf_counters", true, false}, /* ours */
 	{"linux.perf", true, false},
+	{"linux.waits", true, false}, /* ours */
 };
 
 TEST(these_and_no_other)

@@ -1,0 +1,737 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
+/*
+ * Waits of threads, with the code that waited and the code that ended the wait.
+ *
+ *	sched_switch    a thread blocks: its slot gets the begin, the state and the system call; if
+ *	                the budget allows, also the hash of its user stack
+ *	sched_waking    the wait ends: its time is added to a total. Only if it was long, the kernel
+ *	                stack of the sleeper is taken, which has not changed since, and that of the
+ *	                waker. So a short wait costs little
+ *
+ * A stack is sent once, under its hash; totals and single waits refer to it. The run queue of the
+ * thread is locked in both programs and interrupts are off, so the memory of the CPU is theirs.
+ */
+#include "common.h"
+
+#include "slots.h"
+#include "waits.h"
+
+#define SECOND 1000000000ull
+#define BUDGET_PARTS 16 /* of a second, each with its part of the budget */
+#define SHORT_SHARE 8 /* one of so many short waits gets a user stack */
+
+const volatile struct waits_settings waits_settings SEC(".rodata.waits") = {};
+volatile struct waits_budget budget SEC(".data.waits") = {};
+
+struct wait_slot {
+	__u64 since; /* 0: it does not wait, or the begin was not seen */
+	__u64 user; /* hash of its user stack */
+	__u64 args[3];
+	__u64 lock_address; /* the kernel's lock that it contends for */
+	__s32 call;
+	__u32 flags;
+	__u8 state;
+	__u8 lock; /* enum wait_lock; valid until the end of the contention */
+	__u8 is_known; /* it has waited before */
+	__u8 was_long; /* its last wait was */
+	__u32 unused;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct waits_cpu);
+} cpus SEC(".maps");
+
+static __always_inline struct waits_cpu *this_cpu(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&cpus, &zero);
+}
+
+static __always_inline void count_lost(void)
+{
+	struct waits_cpu *c = this_cpu();
+
+	if (c)
+		c->no_slot++;
+}
+
+SONDA_SLOTS(struct wait_slot)
+
+#define TOTALS(name)                                                                               \
+	struct {                                                                                   \
+		__uint(type, BPF_MAP_TYPE_HASH);                                                   \
+		__uint(max_entries, WAITS_TOTALS_MAX);                                             \
+		__type(key, struct wait_key);                                                      \
+		__type(value, struct wait_sum);                                                    \
+	} name SEC(".maps")
+
+TOTALS(totals);
+/* Of waits without stacks. They have room when stacks have filled the other table. */
+TOTALS(totals_without_stacks);
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4 * 1024 * 1024);
+} waits SEC(".maps");
+
+/* Hashes of stacks that the reader has. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 32768);
+	__type(key, __u64);
+	__type(value, __u8);
+} sent SEC(".maps");
+
+struct scratch {
+	struct wait_event event;
+	struct wait_stack stack;
+};
+
+/* Two for each CPU: of the tracepoints, and of an iterator, which a tracepoint can interrupt. */
+enum { OF_TRACEPOINTS, OF_ITERATORS, SCRATCHES };
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, SCRATCHES);
+	__type(key, __u32);
+	__type(value, struct scratch);
+} scratches SEC(".maps");
+
+/* The code of interrupts: a stack that contains an address of it is that of an interrupt. */
+extern const void __irqentry_text_start __ksym __weak;
+extern const void __irqentry_text_end __ksym __weak;
+extern const void __softirqentry_text_start __ksym __weak;
+extern const void __softirqentry_text_end __ksym __weak;
+
+/* ---- which waits ---- */
+
+static __always_inline int is_own(__u32 tgid)
+{
+#pragma unroll
+	for (int i = 0; i < WAITS_OWN_MAX; i++)
+		if (waits_settings.own[i] && waits_settings.own[i] == tgid)
+			return 1;
+	return 0;
+}
+
+static __always_inline int has_program_name(struct task_struct *t)
+{
+	char name[WAITS_NAME];
+	const __u64 *have = (const __u64 *)name;
+
+	if (!waits_settings.n_programs)
+		return 1;
+	bpf_probe_read_kernel(name, sizeof(name), t->group_leader->comm);
+#pragma unroll
+	for (int i = 0; i < WAITS_PROGRAMS_MAX; i++) {
+		const volatile __u64 *want = (const volatile __u64 *)waits_settings.programs[i];
+
+		if (i < waits_settings.n_programs && have[0] == want[0] && have[1] == want[1])
+			return 1;
+	}
+	return 0;
+}
+
+static __always_inline int is_kernel_thread(struct task_struct *t)
+{
+	return !!(t->flags & PF_KTHREAD);
+}
+
+static __always_inline int is_traced(struct task_struct *t)
+{
+	return settings.switches & WAITS_KERNEL_THREADS || !is_kernel_thread(t);
+}
+
+static __always_inline int is_wanted(struct task_struct *t, __u32 state)
+{
+	return waits_settings.states >> state & 1 && !is_own(t->tgid) && is_counted(t->tgid, t) &&
+	       has_program_name(t);
+}
+
+static __always_inline int is_asleep(struct task_struct *t)
+{
+	if (!t->on_rq)
+		return 1;
+	return bpf_core_field_exists(t->se.sched_delayed) && t->se.sched_delayed;
+}
+
+/* bits: of task_struct.__state, not 0 */
+static __always_inline __u32 wait_state_of(__u32 bits)
+{
+	if (bits & (TASK_STOPPED | TASK_TRACED))
+		return WAIT_STOPPED;
+	if (bits & TASK_PARKED)
+		return WAIT_PARKED;
+	if (bits & TASK_INTERRUPTIBLE)
+		return WAIT_INTERRUPTIBLE;
+	return bits & TASK_NOLOAD ? WAIT_IDLE : WAIT_UNINTERRUPTIBLE;
+}
+
+/* ---- budgets ---- */
+
+static __always_inline void begin_part(struct waits_cpu *c, __u64 now)
+{
+	if (now - c->second < SECOND / BUDGET_PARTS)
+		return;
+	c->second = now;
+	c->used.waits = c->used.kernel_stacks = c->used.user_stacks = 0;
+}
+
+/* Returns 1 and counts it if the part of the second has not used up its limit. */
+#define SPEND(c, what) ((c)->used.what * BUDGET_PARTS < budget.what ? ((c)->used.what++, 1) : 0)
+
+/* ---- stacks ---- */
+
+static __always_inline struct wait_stack *stack_of(__u32 scratch)
+{
+	struct scratch *m = bpf_map_lookup_elem(&scratches, &scratch);
+
+	return m ? &m->stack : NULL;
+}
+
+/*
+ * The verifier follows each turn of a loop, for each state of the program that leads to it. It checks
+ * a global function once. Before Linux 5.12 such a function has no pointers as arguments.
+ */
+
+/* Sets the hash of the stack in that scratch memory. */
+__attribute__((noinline)) int hash_stack(__u32 scratch, __u64 seed)
+{
+	struct wait_stack *s = stack_of(scratch);
+
+	if (!s)
+		return 0;
+	for (__u32 i = 0; i < WAITS_FRAMES_MAX && i < s->n; i++) {
+		seed = (seed ^ s->addresses[i]) * 0x9e3779b97f4a7c15ull;
+		seed ^= seed >> 32;
+	}
+	s->hash = seed ? seed : 1;
+	return 0;
+}
+
+/* Return addresses become addresses within the call instruction. */
+__attribute__((noinline)) int adjust_callers(__u32 scratch)
+{
+	struct wait_stack *s = stack_of(scratch);
+
+	if (!s)
+		return 0;
+	for (__u32 i = 1; i < WAITS_FRAMES_MAX && i < s->n; i++)
+		s->addresses[i]--;
+	return 0;
+}
+
+static __always_inline int is_between(__u64 address, const void *start, const void *end)
+{
+	return address >= (__u64)start && address < (__u64)end;
+}
+
+/* Ends the stack at the entry of an interrupt. Returns 1 if there is one. */
+__attribute__((noinline)) int cut_at_interrupt(__u32 scratch)
+{
+	struct wait_stack *s = stack_of(scratch);
+
+	if (!s)
+		return 0;
+	for (__u32 i = 0; i < WAITS_FRAMES_MAX && i < s->n; i++)
+		if (is_between(s->addresses[i], &__irqentry_text_start, &__irqentry_text_end) ||
+		    is_between(s->addresses[i], &__softirqentry_text_start,
+			       &__softirqentry_text_end)) {
+			s->n = i + 1;
+			return 1;
+		}
+	return 0;
+}
+
+/* Returns the hash; 0 if the reader cannot get the stack. */
+static __always_inline __u64 send_stack(struct waits_cpu *c, struct wait_stack *s, __u64 now)
+{
+	__u32 n = s->n;
+	const __u8 yes = 1;
+
+	if (bpf_map_lookup_elem(&sent, &s->hash))
+		return s->hash;
+	s->type = WAIT_RECORD_STACK;
+	s->time = now;
+	if (n > WAITS_FRAMES_MAX)
+		return 0;
+	if (bpf_ringbuf_output(&waits, s,
+			       offsetof(struct wait_stack, addresses) + n * sizeof(*s->addresses),
+			       BPF_RB_NO_WAKEUP) < 0) {
+		c->stack_lost++;
+		return 0;
+	}
+	bpf_map_update_elem(&sent, &s->hash, &yes, BPF_ANY);
+	return s->hash;
+}
+
+static __always_inline __u64 take_kernel_stack(struct waits_cpu *c, struct scratch *m,
+					       __u32 scratch, struct task_struct *t, __u64 now)
+{
+	struct wait_stack *s = &m->stack;
+	long bytes;
+
+	bytes = bpf_get_task_stack(t, s->addresses, WAITS_FRAMES_MAX * sizeof(*s->addresses), 0);
+	if (bytes <= 0) {
+		c->kernel_failed++;
+		return 0;
+	}
+	c->kernel_stacks++;
+	s->n = bytes / sizeof(*s->addresses);
+	s->tgid = s->tid = s->error = 0;
+	hash_stack(scratch, 0);
+	return send_stack(c, s, now);
+}
+
+/* The stack of the running thread. Equal addresses are of other code in another process, and after
+ * an exec. */
+static __always_inline __u64 take_user_stack(void *ctx, struct waits_cpu *c, struct scratch *m,
+					     struct task_struct *t, __u64 now)
+{
+	struct wait_stack *s = &m->stack;
+	long bytes;
+
+	if (!(settings.switches & WAITS_USER_STACKS) || t->flags & (PF_KTHREAD | PF_IO_WORKER))
+		return 0;
+	begin_part(c, now);
+	if (!SPEND(c, user_stacks)) {
+		c->user_refused++;
+		return 0;
+	}
+	bytes = bpf_get_stack(ctx, s->addresses, WAITS_FRAMES_MAX * sizeof(*s->addresses),
+			      BPF_F_USER_STACK);
+	if (bytes <= 0) {
+		c->user_failed++;
+		return 0;
+	}
+	c->user_stacks++;
+	s->n = bytes / sizeof(*s->addresses);
+	s->tgid = t->tgid;
+	s->tid = t->pid;
+	s->error = 0;
+	adjust_callers(OF_TRACEPOINTS);
+	hash_stack(OF_TRACEPOINTS, (__u64)t->tgid << 32 | (__u32)t->self_exec_id);
+	return send_stack(c, s, now);
+}
+
+/*
+ * The stack of the waker: the running thread, or an interrupt. What an interrupt stopped did not
+ * wake anybody, so the stack ends there.
+ */
+static __always_inline __u64 take_waker_stack(void *ctx, struct waits_cpu *c, struct scratch *m,
+					      __u64 now, __u32 *ret_is_interrupt)
+{
+	struct wait_stack *s = &m->stack;
+	long bytes = bpf_get_stack(ctx, s->addresses, WAITS_FRAMES_MAX * sizeof(*s->addresses), 0);
+	__u32 n = bytes > 0 ? bytes / sizeof(*s->addresses) : 0;
+
+	s->n = n;
+	*ret_is_interrupt = cut_at_interrupt(OF_TRACEPOINTS);
+	if (!n)
+		return 0;
+	s->tgid = s->tid = s->error = 0;
+	hash_stack(OF_TRACEPOINTS, 0);
+	return send_stack(c, s, now);
+}
+
+/* ---- totals ---- */
+
+static __always_inline struct wait_sum *total_of(void *table, const struct wait_key *k)
+{
+	struct wait_sum *s = bpf_map_lookup_elem(table, k);
+	const struct wait_sum none = {};
+
+	if (s)
+		return s;
+	bpf_map_update_elem(table, k, &none, BPF_NOEXIST);
+	return bpf_map_lookup_elem(table, k);
+}
+
+static __always_inline void add_total(struct waits_cpu *c, struct wait_key *k, __u64 ns, __u64 now)
+{
+	struct wait_sum *s = NULL;
+
+	if (k->kernel || k->user)
+		s = total_of(&totals, k);
+	if (!s) {
+		k->kernel = k->user = 0;
+		s = total_of(&totals_without_stacks, k);
+	}
+	if (!s) {
+		c->no_key++;
+		c->no_key_ns += ns;
+		return;
+	}
+	__sync_fetch_and_add(&s->ns, ns);
+	__sync_fetch_and_add(&s->waits, 1);
+	if (s->max_ns < ns)
+		s->max_ns = ns;
+	if (s->last < now)
+		s->last = now;
+}
+
+static __always_inline void set_key(struct wait_key *k, struct task_struct *t,
+				    const struct wait_slot *w)
+{
+	__builtin_memset(k, 0, sizeof(*k));
+	k->user = w->user;
+	k->tgid = t->tgid;
+	k->tid = settings.switches & WAITS_BY_THREAD ? t->pid : 0;
+	k->call = w->call;
+	k->state = w->state;
+	k->lock = w->lock;
+	k->flags = w->flags & WAIT_KEY_FLAGS;
+}
+
+/* ---- the begin of a wait ---- */
+
+#define REGS_OF(t)                                                                                 \
+	(bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs)                       \
+		 ? (const void *)bpf_task_pt_regs(t)                                               \
+		 : (const void *)(t)->stack + bpf_core_type_size(union thread_union) -             \
+			   bpf_core_type_size(struct pt_regs))
+
+#define READ_REG(regs, arch, field)                                                                \
+	({                                                                                         \
+		typeof(((struct pt_regs___##arch *)0)->field) v_ = 0;                              \
+		bpf_core_read(&v_, sizeof(v_), &((struct pt_regs___##arch *)(regs))->field);       \
+		v_;                                                                                \
+	})
+
+/* The system call and its arguments, from the registers of the thread at its entry into the
+ * kernel. */
+static __always_inline void read_call(struct wait_slot *w, struct task_struct *t)
+{
+	const void *regs = REGS_OF(t);
+
+	if (settings.switches & SONDA_ON_X86_64) {
+		w->call = (__s32)READ_REG(regs, x86_64, orig_ax);
+		w->args[0] = READ_REG(regs, x86_64, di);
+		w->args[1] = READ_REG(regs, x86_64, si);
+		w->args[2] = READ_REG(regs, x86_64, dx);
+		if (t->thread_info.status & TS_COMPAT)
+			w->flags |= WAIT_COMPAT;
+	} else {
+		w->call = READ_REG(regs, arm64, syscallno);
+		w->args[0] = READ_REG(regs, arm64, orig_x0);
+		w->args[1] = READ_REG(regs, arm64, regs[1]);
+		w->args[2] = READ_REG(regs, arm64, regs[2]);
+		if (t->thread_info.flags >> TIF_32BIT & 1)
+			w->flags |= WAIT_COMPAT;
+	}
+	if (w->call < 0)
+		w->call = WAIT_NO_CALL;
+}
+
+static __always_inline void begin_wait(struct wait_slot *w, struct task_struct *t, __u32 state,
+				       __u64 now)
+{
+	w->since = now;
+	w->user = 0;
+	w->state = state;
+	w->flags = BPF_CORE_READ_BITFIELD(t, in_iowait) ? WAIT_IN_IOWAIT : 0;
+	w->call = WAIT_NO_CALL;
+	if (is_kernel_thread(t))
+		w->flags |= WAIT_KERNEL_THREAD;
+	else
+		read_call(w, t);
+}
+
+/* Returns the state at the switch. The field of the task may have changed since. */
+static __always_inline __u32 state_at_switch(unsigned long long *ctx, struct task_struct *prev)
+{
+	if (settings.switches & WAITS_HAS_STATE)
+		return (__u32)ctx[3];
+	return (__u32)task_state(prev);
+}
+
+static __always_inline int is_throttled(struct task_struct *t)
+{
+	if (bpf_core_field_exists(t->throttled))
+		return t->throttled;
+	return bpf_core_field_exists(t->se.cfs_rq->throttle_count) &&
+	       t->se.cfs_rq->throttle_count > 0;
+}
+
+/* ---- the end of a wait ---- */
+
+static __always_inline void fill_event(struct wait_event *e, struct task_struct *t,
+				       const struct wait_slot *w, const struct wait_key *k,
+				       __u64 since, __u64 now)
+{
+	__builtin_memset(e, 0, sizeof(*e));
+	e->type = WAIT_RECORD_EVENT;
+	e->flags = w->flags;
+	e->since = since;
+	e->until = now;
+	e->kernel = k->kernel;
+	e->user = w->user;
+	e->args[0] = w->args[0];
+	e->args[1] = w->args[1];
+	e->args[2] = w->args[2];
+	e->lock_address = w->lock ? w->lock_address : 0;
+	e->tgid = t->tgid;
+	e->tid = t->pid;
+	e->call = w->call;
+	e->state = w->state;
+	e->lock = w->lock;
+	bpf_probe_read_kernel(e->comm, sizeof(e->comm), t->comm);
+}
+
+/* Adds what the waker did, and sends the event. */
+static __always_inline void send_event(void *ctx, struct waits_cpu *c, struct scratch *m, __u64 now)
+{
+	struct wait_event *e = &m->event;
+	__u32 is_interrupt = 0;
+
+	e->waker_kernel = take_waker_stack(ctx, c, m, now, &is_interrupt);
+	if (is_interrupt) {
+		e->flags |= WAIT_WAKER_IS_INTERRUPT;
+	} else {
+		__u64 ids = bpf_get_current_pid_tgid();
+
+		e->waker_tgid = ids >> 32;
+		e->waker_tid = (__u32)ids;
+		bpf_get_current_comm(e->waker_comm, sizeof(e->waker_comm));
+		if (settings.switches & SONDA_TYPED_CURRENT)
+			e->waker_user = take_user_stack(ctx, c, m, bpf_get_current_task_btf(), now);
+	}
+	if (bpf_ringbuf_output(&waits, e, sizeof(*e), BPF_RB_NO_WAKEUP) < 0)
+		c->ring_full++;
+}
+
+static __always_inline void end_wait(void *ctx, struct task_struct *t, struct wait_slot *w)
+{
+	__u64 now = bpf_ktime_get_boot_ns(), since = w->since, ns;
+	struct waits_cpu *c = this_cpu();
+	__u32 of = OF_TRACEPOINTS;
+	struct scratch *m;
+	struct wait_key k;
+
+	w->since = 0;
+	if (!c)
+		return;
+	/* Another CPU's clock may be ahead by a little. */
+	ns = now > since ? now - since : 0;
+	w->was_long = ns >= waits_settings.min_ns;
+	set_key(&k, t, w);
+	m = w->was_long ? bpf_map_lookup_elem(&scratches, &of) : NULL;
+	if (m) {
+		begin_part(c, now);
+		if (w->state == WAIT_THROTTLED)
+			k.kernel = 0;
+		else if (SPEND(c, kernel_stacks))
+			k.kernel = take_kernel_stack(c, m, of, t, now);
+		else
+			c->kernel_refused++;
+		fill_event(&m->event, t, w, &k, since, now);
+		if (SPEND(c, waits))
+			send_event(ctx, c, m, now);
+		else
+			c->left_out++;
+	}
+	add_total(c, &k, ns, now);
+}
+
+/* ---- tracepoints ---- */
+
+SEC("tp_btf/sched_waking")
+int BPF_PROG(on_waking, struct task_struct *t)
+{
+	struct wait_slot *w;
+
+	if (!is_traced(t))
+		return 0;
+	/* It may be woken before it has left its CPU: then it does not wait. */
+	if (!is_asleep(t))
+		return 0;
+	w = slot_get(t);
+	if (w && w->since && w->state != WAIT_THROTTLED)
+		end_wait(ctx, t, w);
+	return 0;
+}
+
+static __always_inline void leave_throttled(struct task_struct *t)
+{
+	struct waits_cpu *c = this_cpu();
+	struct wait_slot *w;
+
+	if (!c || !is_wanted(t, WAIT_THROTTLED))
+		return;
+	w = slot_make(t);
+	if (!w)
+		return;
+	c->throttled++;
+	begin_wait(w, t, WAIT_THROTTLED, bpf_ktime_get_boot_ns());
+}
+
+static __always_inline void leave_blocked(void *ctx, struct task_struct *t, __u32 state)
+{
+	__u64 now = bpf_ktime_get_boot_ns();
+	struct waits_cpu *c = this_cpu();
+	__u32 of = OF_TRACEPOINTS;
+	struct wait_slot *w;
+	struct scratch *m;
+
+	if (!c || !is_wanted(t, state))
+		return;
+	c->switches++;
+	w = slot_make(t);
+	if (!w)
+		return;
+	begin_wait(w, t, state, now);
+	if ((settings.switches & WAITS_USER_STACKS) &&
+	    (!w->is_known || w->was_long || bpf_get_prandom_u32() % SHORT_SHARE == 0)) {
+		m = bpf_map_lookup_elem(&scratches, &of);
+		if (m)
+			w->user = take_user_stack(ctx, c, m, t, now);
+	}
+	w->is_known = 1;
+}
+
+/*
+ * The end of a throttled wait. Any other wait has ended at sched_waking, unless the waker came
+ * between the removal from the run queue and the switch: then the thread has not waited.
+ */
+static __always_inline void enter(void *ctx, struct task_struct *t)
+{
+	struct wait_slot *w = slot_get(t);
+
+	if (!w || !w->since)
+		return;
+	if (w->state == WAIT_THROTTLED)
+		end_wait(ctx, t, w);
+	w->since = 0;
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
+{
+	__u32 state = state_at_switch(ctx, prev);
+
+	if (next->pid && is_traced(next))
+		enter(ctx, next);
+	if (!prev->pid || !is_traced(prev))
+		return 0;
+	if (preempt || state == TASK_RUNNING) {
+		if (is_throttled(prev))
+			leave_throttled(prev);
+	} else if (state & TASK_DEAD) {
+		slot_end(prev);
+	} else {
+		leave_blocked(ctx, prev, wait_state_of(state));
+	}
+	return 0;
+}
+
+/* ---- locks of the kernel ---- */
+
+/* From include/trace/events/lock.h: flags of the tracepoint. */
+#define LCB_F_SPIN 1
+#define LCB_F_READ 2
+#define LCB_F_WRITE 4
+#define LCB_F_RT 8
+#define LCB_F_PERCPU 16
+#define LCB_F_MUTEX 32
+
+/* A mutex emits the event also while it spins; spinning locks never sleep. */
+static __always_inline __u8 lock_of(__u32 flags)
+{
+	if (flags & LCB_F_MUTEX)
+		return WAIT_MUTEX;
+	if (flags & LCB_F_SPIN)
+		return WAIT_NO_LOCK;
+	if (flags & LCB_F_PERCPU)
+		return WAIT_PERCPU_RWSEM;
+	if (flags & LCB_F_RT)
+		return WAIT_RT_MUTEX;
+	if (flags & LCB_F_READ)
+		return WAIT_RWSEM_READ;
+	return flags & LCB_F_WRITE ? WAIT_RWSEM_WRITE : WAIT_SEMAPHORE;
+}
+
+SEC("tp_btf/contention_begin")
+int BPF_PROG(on_lock, void *lock, unsigned int flags)
+{
+	struct task_struct *t = bpf_get_current_task_btf();
+	__u8 kind = lock_of(flags);
+	struct wait_slot *w;
+
+	if (!kind || !is_traced(t))
+		return 0;
+	w = slot_make(t);
+	if (!w)
+		return 0;
+	w->lock_address = (__u64)lock;
+	w->lock = kind;
+	return 0;
+}
+
+SEC("tp_btf/contention_end")
+int BPF_PROG(on_unlock, void *lock, int ret)
+{
+	struct wait_slot *w = slot_get(bpf_get_current_task_btf());
+
+	if (w && w->lock && w->lock_address == (__u64)lock)
+		w->lock = WAIT_NO_LOCK;
+	return 0;
+}
+
+/* ---- iterators ---- */
+
+/* Threads that sleep when the recording begins: their waits begin with it. */
+SEC("iter/task")
+int seed_waits(struct bpf_iter__task *ctx)
+{
+	struct task_struct *t = ctx->task;
+	struct wait_slot *w;
+	__u32 bits, state;
+
+	if (!t || !is_traced(t) || !is_asleep(t))
+		return 0;
+	bits = (__u32)task_state(t);
+	state = wait_state_of(bits);
+	if (!bits || bits & TASK_DEAD || !is_wanted(t, state))
+		return 0;
+	w = slot_make(t);
+	if (!w || w->since)
+		return 0;
+	begin_wait(w, t, state, bpf_ktime_get_boot_ns());
+	w->flags |= WAIT_BEGAN_BEFORE;
+	w->is_known = 1;
+	return 0;
+}
+
+/* Threads that sleep at the end of the recording. Writes a struct wait_event for each, however
+ * short its wait is so far. */
+SEC("iter/task")
+int open_waits(struct bpf_iter__task *ctx)
+{
+	struct task_struct *t = ctx->task;
+	__u64 now = bpf_ktime_get_boot_ns(), since;
+	struct waits_cpu *c = this_cpu();
+	__u32 of = OF_ITERATORS;
+	struct wait_slot *w;
+	struct scratch *m;
+	struct wait_key k;
+
+	if (!t || !c || !is_asleep(t))
+		return 0;
+	w = slot_get(t);
+	m = bpf_map_lookup_elem(&scratches, &of);
+	if (!w || !w->since || !m)
+		return 0;
+	since = w->since;
+	w->since = 0;
+	w->flags |= WAIT_STILL_WAITS;
+	set_key(&k, t, w);
+	k.kernel = take_kernel_stack(c, m, of, t, now);
+	fill_event(&m->event, t, w, &k, since, now);
+	bpf_seq_write(ctx->meta->seq, &m->event, sizeof(m->event));
+	add_total(c, &k, now > since ? now - since : 0, now);
+	return 0;
+}

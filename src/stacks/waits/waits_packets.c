@@ -1,0 +1,492 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Single waits are slices on a track below that of the thread; totals are samples of stacks. Both
+ * are on one sequence, and share its interned stacks.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/core/clock.h"
+#include "base/core/mem.h"
+#include "base/system/syscall_names.h"
+#include "base/text/str.h"
+#include "client/counters/tracks.h"
+#include "gen/fields.h"
+#include "stacks/waits/wait_reasons.h"
+#include "stacks/waits/waits_session.h"
+
+/* TracePacket.sequence_flags */
+enum { STATE_BEGINS = 1, STATE_NEEDED = 2 };
+enum { SLICE_BEGIN = 1, SLICE_END = 2 }; /* TrackEvent.Type */
+enum { UNIT_NANOSECONDS = 1, UNIT_COUNT = 9 }; /* StackSample.Unit */
+#define SCOPE_GLOBAL 1 /* StackSample.CounterDescriptor.Scope */
+#define CLOCK_BOOTTIME_ID 6
+#define MERGE_NONE 2 /* TrackDescriptor.SiblingMergeBehavior */
+/* Tracks of tracks.h have numbers below it. */
+#define WAITS_TRACK_BIT (1ull << 62)
+
+/* Names of debug annotations, by iid - 1. */
+enum annotation {
+	BLOCKED_NS,
+	STATE,
+	SYSCALL,
+	WAKER,
+	WAKER_TID,
+	WAKER_IN_INTERRUPT,
+	FUTEX_ADDRESS,
+	BEGAN_BEFORE,
+	ANNOTATIONS
+};
+
+static const char *const annotation_names[ANNOTATIONS] = {
+	[BLOCKED_NS] = "blocked ns",
+	[STATE] = "state",
+	[SYSCALL] = "syscall",
+	[WAKER] = "waker",
+	[WAKER_TID] = "waker tid",
+	[WAKER_IN_INTERRUPT] = "waker in interrupt",
+	[FUTEX_ADDRESS] = "futex address",
+	[BEGAN_BEFORE] = "began before the recording",
+};
+
+static const char *const state_names[WAIT_STATES] = {
+	[WAIT_INTERRUPTIBLE] = "S", [WAIT_UNINTERRUPTIBLE] = "D",
+	[WAIT_STOPPED] = "T",	    [WAIT_PARKED] = "P",
+	[WAIT_IDLE] = "I",	    [WAIT_THROTTLED] = "R",
+};
+
+/* ---- the state of the sequence ---- */
+
+static void write_descriptor(struct pb_enc *e, uint32_t field, const char *name, unsigned unit)
+{
+	pb_enc_open(e, field);
+	pb_enc_str(e, PB_STACK_SAMPLE_COUNTER_DESCRIPTOR_NAME, name);
+	pb_enc_u64(e, PB_STACK_SAMPLE_COUNTER_DESCRIPTOR_UNIT, unit);
+	pb_enc_u64(e, PB_STACK_SAMPLE_COUNTER_DESCRIPTOR_SCOPE, SCOPE_GLOBAL);
+	pb_enc_close(e);
+}
+
+static void write_defaults(struct pb_enc *e)
+{
+	pb_enc_open(e, PB_TRACE_PACKET_TRACE_PACKET_DEFAULTS);
+	pb_enc_u64(e, PB_TRACE_PACKET_DEFAULTS_TIMESTAMP_CLOCK_ID, CLOCK_BOOTTIME_ID);
+	pb_enc_open(e, PB_TRACE_PACKET_DEFAULTS_TRACK_EVENT_DEFAULTS);
+	pb_enc_close(e);
+	pb_enc_open(e, PB_TRACE_PACKET_DEFAULTS_STACK_SAMPLE_DEFAULTS);
+	pb_enc_str(e, PB_STACK_SAMPLE_DEFAULTS_SOURCE, "linux.waits");
+	write_descriptor(e, PB_STACK_SAMPLE_DEFAULTS_PRIMARY_DESCRIPTOR, "blocked",
+			 UNIT_NANOSECONDS);
+	write_descriptor(e, PB_STACK_SAMPLE_DEFAULTS_FOLLOWER_DESCRIPTORS, "waits", UNIT_COUNT);
+	pb_enc_close(e);
+	pb_enc_close(e);
+}
+
+/* Begins a new incremental state if there is none, or if packets of it were dropped. */
+static void ensure_state(struct waits_session *s)
+{
+	struct pb_enc *e;
+
+	if (s->has_state && !writer_has_lost(s->writer))
+		return;
+	stacks_clear_written(&s->resolver.stacks);
+	s->has_state = true;
+	e = writer_begin(s->writer);
+	pb_enc_u64(e, PB_TRACE_PACKET_TIMESTAMP, clock_boot_ns());
+	pb_enc_u64(e, PB_TRACE_PACKET_TIMESTAMP_CLOCK_ID, CLOCK_BOOTTIME_ID);
+	pb_enc_u64(e, PB_TRACE_PACKET_SEQUENCE_FLAGS, STATE_BEGINS);
+	write_defaults(e);
+	pb_enc_open(e, PB_TRACE_PACKET_INTERNED_DATA);
+	for (unsigned i = 0; i < ANNOTATIONS; i++) {
+		pb_enc_open(e, PB_INTERNED_DATA_DEBUG_ANNOTATION_NAMES);
+		pb_enc_u64(e, PB_INTERNED_STRING_IID, i + 1);
+		pb_enc_str(e, PB_INTERNED_STRING_STR, annotation_names[i]);
+		pb_enc_close(e);
+	}
+	pb_enc_close(e);
+	writer_end(s->writer);
+}
+
+/* ---- tracks ---- */
+
+static void describe_track(struct waits_session *s, const struct wait_event *w, uint64_t thread)
+{
+	struct pb_enc *e = writer_begin(s->writer);
+
+	pb_enc_u64(e, PB_TRACE_PACKET_TIMESTAMP, w->since);
+	pb_enc_open(e, PB_TRACE_PACKET_TRACK_DESCRIPTOR);
+	pb_enc_u64(e, PB_TRACK_DESCRIPTOR_UUID, thread);
+	pb_enc_open(e, PB_TRACK_DESCRIPTOR_THREAD);
+	pb_enc_i64(e, PB_THREAD_DESCRIPTOR_PID, w->tgid);
+	pb_enc_i64(e, PB_THREAD_DESCRIPTOR_TID, w->tid);
+	pb_enc_close(e);
+	pb_enc_close(e);
+	writer_end(s->writer);
+	e = writer_begin(s->writer);
+	pb_enc_u64(e, PB_TRACE_PACKET_TIMESTAMP, w->since);
+	pb_enc_open(e, PB_TRACE_PACKET_TRACK_DESCRIPTOR);
+	pb_enc_u64(e, PB_TRACK_DESCRIPTOR_UUID, thread | WAITS_TRACK_BIT);
+	pb_enc_u64(e, PB_TRACK_DESCRIPTOR_PARENT_UUID, thread);
+	pb_enc_str(e, PB_TRACK_DESCRIPTOR_NAME, "waits");
+	pb_enc_u64(e, PB_TRACK_DESCRIPTOR_SIBLING_MERGE_BEHAVIOR, MERGE_NONE);
+	pb_enc_close(e);
+	writer_end(s->writer);
+}
+
+/* Returns the track of the thread's waits, which the sequence has described. */
+static uint64_t ensure_track(struct waits_session *s, const struct wait_event *w)
+{
+	uint64_t thread = tracks_thread_uuid((int32_t)w->tgid, (int32_t)w->tid);
+	struct waits_thread *t, key = {.key = {w->tgid, w->tid}};
+
+	HASH_FIND(hh, s->threads, &key.key, sizeof(key.key), t);
+	if (!t) {
+		if (HASH_COUNT(s->threads) >= WAITS_THREADS_MAX) {
+			HASH_FREE(s->threads);
+			s->threads = NULL;
+		}
+		t = calloc(1, sizeof(*t));
+		if (t) {
+			t->key = key.key;
+			HASH_ADD(hh, s->threads, key, sizeof(t->key), t);
+			if (!t->hh.tbl)
+				free(TAKE_PTR(t));
+		}
+	}
+	if (t && t->written == s->resolver.stacks.generation)
+		return thread | WAITS_TRACK_BIT;
+	describe_track(s, w, thread);
+	if (t)
+		t->written = s->resolver.stacks.generation;
+	return thread | WAITS_TRACK_BIT;
+}
+
+/* ---- stacks and reasons ---- */
+
+/* Appends frames, the innermost first. */
+static void add_frames(struct stack_walk *w, const struct known_stack *k)
+{
+	for (uint32_t i = 0; k && i < k->n && w->n < STACKS_FRAMES_MAX; i++)
+		w->frames[w->n++] = k->frames[i];
+}
+
+static void add_text(struct stack_walk *w, struct stacks *stacks, const char *text)
+{
+	int frame = stacks_add_kernel_frame(stacks, text, strlen(text));
+
+	if (frame >= 0 && w->n < STACKS_FRAMES_MAX)
+		w->frames[w->n++] = (uint32_t)frame;
+}
+
+static void find_call_name(int32_t call, unsigned flags, char ret[static SYSCALL_NAME_MAX])
+{
+	ret[0] = '\0';
+	if (call == WAIT_NO_CALL)
+		return;
+	if (flags & WAIT_COMPAT)
+		syscall_compat_name((uint32_t)call, ret, SYSCALL_NAME_MAX - 1);
+	else
+		syscall_name(NULL, (uint32_t)call, ret);
+	if (!*ret)
+		snprintf(ret, SYSCALL_NAME_MAX, "call %d", call);
+}
+
+struct reason_key {
+	int32_t call;
+	unsigned state, lock, flags;
+};
+
+static void find_reason(const struct waits_session *s, const struct known_stack *kernel,
+			const struct reason_key *key, const char *call,
+			char ret[static WAIT_REASON_MAX])
+{
+	const struct stacks *stacks = &s->resolver.stacks;
+	struct span functions[WAITS_FRAMES_MAX];
+	struct wait_facts facts = {
+		.functions = functions,
+		.call = call,
+		.state = key->state,
+		.lock = key->lock,
+		.is_kernel_thread = key->flags & WAIT_KERNEL_THREAD,
+	};
+
+	for (uint32_t i = 0; kernel && i < kernel->n && i < ARRAY_SIZE(functions); i++) {
+		const struct stack_name *name =
+			&stacks->names[stacks->frames[kernel->frames[i]].name];
+
+		functions[facts.n++] = (struct span){stacks->bytes + name->at, name->len};
+	}
+	wait_reason(&facts, ret);
+}
+
+/* ---- single waits ---- */
+
+static struct pb_enc *begin_slice(struct waits_session *s, uint64_t time, unsigned type,
+				  uint64_t track, uint32_t stack)
+{
+	struct stacks *stacks = &s->resolver.stacks;
+	struct pb_enc *e = writer_begin(s->writer);
+
+	pb_enc_u64(e, PB_TRACE_PACKET_TIMESTAMP, time);
+	pb_enc_u64(e, PB_TRACE_PACKET_SEQUENCE_FLAGS, STATE_NEEDED);
+	if (stack && stacks->stacks[stack - 1].written != stacks->generation) {
+		pb_enc_open(e, PB_TRACE_PACKET_INTERNED_DATA);
+		stacks_write(stacks, stack - 1, e);
+		pb_enc_close(e);
+	}
+	pb_enc_open(e, PB_TRACE_PACKET_TRACK_EVENT);
+	pb_enc_u64(e, PB_TRACK_EVENT_TYPE, type);
+	pb_enc_u64(e, PB_TRACK_EVENT_TRACK_UUID, track);
+	if (stack)
+		pb_enc_u64(e, PB_TRACK_EVENT_CALLSTACK_IID, stack);
+	return e;
+}
+
+static void end_slice(struct waits_session *s, struct pb_enc *e)
+{
+	pb_enc_close(e);
+	writer_end(s->writer);
+}
+
+static void open_annotation(struct pb_enc *e, enum annotation name)
+{
+	pb_enc_open(e, PB_TRACK_EVENT_DEBUG_ANNOTATIONS);
+	pb_enc_u64(e, PB_DEBUG_ANNOTATION_NAME_IID, (uint64_t)name + 1);
+}
+
+static void add_int(struct pb_enc *e, enum annotation name, uint64_t value)
+{
+	open_annotation(e, name);
+	pb_enc_i64(e, PB_DEBUG_ANNOTATION_INT_VALUE, (int64_t)value);
+	pb_enc_close(e);
+}
+
+static void add_bool(struct pb_enc *e, enum annotation name)
+{
+	open_annotation(e, name);
+	pb_enc_u64(e, PB_DEBUG_ANNOTATION_BOOL_VALUE, 1);
+	pb_enc_close(e);
+}
+
+static void add_string(struct pb_enc *e, enum annotation name, const char *value)
+{
+	open_annotation(e, name);
+	pb_enc_str(e, PB_DEBUG_ANNOTATION_STRING_VALUE, value);
+	pb_enc_close(e);
+}
+
+/* What ran when an interrupt ended the wait has nothing to do with it. */
+static void add_waker(struct pb_enc *e, const struct wait_event *w)
+{
+	char comm[WAITS_NAME];
+
+	if (w->flags & WAIT_WAKER_IS_INTERRUPT) {
+		add_string(e, WAKER, "interrupt");
+		add_bool(e, WAKER_IN_INTERRUPT);
+		return;
+	}
+	memcpy(comm, w->waker_comm, sizeof(comm));
+	comm[sizeof(comm) - 1] = '\0';
+	str_make_plain(comm, strlen(comm), "");
+	add_string(e, WAKER, comm);
+	add_int(e, WAKER_TID, w->waker_tid);
+}
+
+static uint32_t stack_of(struct waits_session *s, uint64_t kernel, uint64_t user)
+{
+	const struct known_stack *k = kernel ? waits_records_find(s, kernel) : NULL;
+	const struct known_stack *u = user ? waits_records_find(s, user) : NULL;
+	struct stack_walk w = {.n = 0};
+
+	s->n_stacks_lost += (kernel && !k) + (user && !u);
+	add_frames(&w, k);
+	add_frames(&w, u);
+	return stack_walk_end(&w, &s->resolver);
+}
+
+static void write_wait(struct waits_session *s, const struct wait_event *w)
+{
+	const struct known_stack *kernel = waits_records_find(s, w->kernel);
+	uint32_t sleeper = stack_of(s, w->kernel, w->user);
+	uint32_t waker = stack_of(s, w->waker_kernel, w->waker_user);
+	struct reason_key key = {w->call, w->state, w->lock, w->flags};
+	char call[SYSCALL_NAME_MAX], reason[WAIT_REASON_MAX];
+	uint64_t track;
+	struct pb_enc *e;
+
+	ensure_state(s);
+	find_call_name(w->call, w->flags, call);
+	find_reason(s, kernel, &key, call, reason);
+	track = ensure_track(s, w);
+	e = begin_slice(s, w->since, SLICE_BEGIN, track, sleeper);
+	pb_enc_str(e, PB_TRACK_EVENT_NAME, reason);
+	add_int(e, BLOCKED_NS, w->until > w->since ? w->until - w->since : 0);
+	add_string(e, STATE, state_names[MIN(w->state, (unsigned)WAIT_STATES - 1)]);
+	if (*call)
+		add_string(e, SYSCALL, call);
+	if (strcmp(reason, "futex") == 0 && !s->hides_addresses)
+		add_int(e, FUTEX_ADDRESS, w->args[0]);
+	if (w->flags & WAIT_BEGAN_BEFORE)
+		add_bool(e, BEGAN_BEFORE);
+	if (!(w->flags & WAIT_STILL_WAITS) && w->state != WAIT_THROTTLED)
+		add_waker(e, w);
+	end_slice(s, e);
+	if (!(w->flags & WAIT_STILL_WAITS))
+		end_slice(s, begin_slice(s, w->until, SLICE_END, track, waker));
+	s->n_written++;
+}
+
+static int compare_tids(const void *a, const void *b)
+{
+	int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* Publishes the threads, so that linux.process_stats describes them. */
+static void publish_threads(struct waits_session *s)
+{
+	struct metadata_batch batch = {0};
+	size_t n = 0;
+
+	if (!s->n_waits || !s->is_publisher ||
+	    !metadata_bus_has_subscriber(s->bus, ds_session_id(s->h)) ||
+	    array_reserve(&s->tids, &s->cap_tids, 2 * s->n_waits, sizeof(*s->tids)) < 0)
+		return;
+	for (size_t i = 0; i < s->n_waits; i++) {
+		s->tids[n++] = (int32_t)s->waits[i].tid;
+		if (s->waits[i].waker_tid)
+			s->tids[n++] = (int32_t)s->waits[i].waker_tid;
+	}
+	qsort(s->tids, n, sizeof(*s->tids), compare_tids);
+	for (size_t i = 0; i < n; i++)
+		if (batch.n_tids == 0 || s->tids[batch.n_tids - 1] != s->tids[i])
+			s->tids[batch.n_tids++] = s->tids[i];
+	batch.tids = s->tids;
+	metadata_bus_publish(s->bus, ds_session_id(s->h), &batch);
+}
+
+void waits_packets_write_waits(struct waits_session *s)
+{
+	publish_threads(s);
+	for (size_t i = 0; i < s->n_waits; i++)
+		write_wait(s, &s->waits[i]);
+	s->n_waits = 0;
+}
+
+/* ---- totals ---- */
+
+/*
+ * The frames of the code, then as the innermost one the reason, so that viewers that know nothing of
+ * waits show it. A stack that was not taken has a frame that says so in place of its own.
+ */
+static uint32_t total_stack(struct waits_session *s, const struct wait_key *k)
+{
+	const struct known_stack *kernel = k->kernel ? waits_records_find(s, k->kernel) : NULL;
+	const struct known_stack *user = k->user ? waits_records_find(s, k->user) : NULL;
+	struct reason_key key = {k->call, k->state, k->lock, k->flags};
+	char call[SYSCALL_NAME_MAX], reason[WAIT_REASON_MAX], text[WAIT_REASON_MAX + 2];
+	struct stacks *stacks = &s->resolver.stacks;
+	struct stack_walk w = {.n = 0};
+
+	find_call_name(k->call, k->flags, call);
+	find_reason(s, kernel, &key, call, reason);
+	snprintf(text, sizeof(text), "[%s]", reason);
+	add_text(&w, stacks, text);
+	add_frames(&w, kernel);
+	add_frames(&w, user);
+	if (!kernel && !user)
+		add_text(&w, stacks, "[no stack taken]");
+	else if (!user && !(k->flags & WAIT_KERNEL_THREAD))
+		add_text(&w, stacks, "[no user stack taken]");
+	return stack_walk_end(&w, &s->resolver);
+}
+
+static void write_total(struct waits_session *s, const struct wait_key *k,
+			const struct wait_sum *grown)
+{
+	uint32_t stack = total_stack(s, k);
+	struct stacks *stacks = &s->resolver.stacks;
+	uint8_t waits[10]; /* of a packed field */
+	struct pb_enc *e;
+
+	ensure_state(s);
+	e = writer_begin(s->writer);
+	pb_enc_u64(e, PB_TRACE_PACKET_TIMESTAMP, grown->last);
+	pb_enc_u64(e, PB_TRACE_PACKET_SEQUENCE_FLAGS, STATE_NEEDED);
+	if (stack && stacks->stacks[stack - 1].written != stacks->generation) {
+		pb_enc_open(e, PB_TRACE_PACKET_INTERNED_DATA);
+		stacks_write(stacks, stack - 1, e);
+		pb_enc_close(e);
+	}
+	pb_enc_open(e, PB_TRACE_PACKET_STACK_SAMPLE);
+	pb_enc_open(e, PB_STACK_SAMPLE_TASK_CONTEXT);
+	pb_enc_u64(e, PB_STACK_SAMPLE_TASK_CONTEXT_PID, k->tgid);
+	if (k->tid)
+		pb_enc_u64(e, PB_STACK_SAMPLE_TASK_CONTEXT_TID, k->tid);
+	pb_enc_close(e);
+	if (stack)
+		pb_enc_u64(e, PB_STACK_SAMPLE_CALLSTACK_IID, stack);
+	pb_enc_u64(e, PB_STACK_SAMPLE_PRIMARY_WEIGHT, grown->ns);
+	pb_enc_bytes(e, PB_STACK_SAMPLE_FOLLOWER_WEIGHTS, waits,
+		     (size_t)(pb_put_varint(waits, grown->waits) - waits));
+	pb_enc_close(e);
+	writer_end(s->writer);
+}
+
+void waits_packets_write_totals(struct waits_session *s)
+{
+	waits_totals_write(s, write_total);
+}
+
+/* ---- losses and cost ---- */
+
+static void write_limits(struct pb_enc *e, const struct waits_counts *c)
+{
+	if (!c->is_lowered)
+		return;
+	pb_enc_u64(e, PB_WAITS_STATS_WAITS_PER_SECOND, c->budget.waits);
+	pb_enc_u64(e, PB_WAITS_STATS_KERNEL_STACKS_PER_SECOND, c->budget.kernel_stacks);
+	pb_enc_u64(e, PB_WAITS_STATS_USER_STACKS_PER_SECOND, c->budget.user_stacks);
+}
+
+void waits_packets_write_stats(struct waits_session *s, const struct waits_counts *c)
+{
+	const struct {
+		uint32_t field;
+		uint64_t value;
+	} values[] = {
+		{PB_WAITS_STATS_WAITS, c->lost.switches},
+		{PB_WAITS_STATS_SINGLE_WAITS, s->n_written},
+		{PB_WAITS_STATS_LEFT_OUT, s->config.has_waits ? c->lost.left_out : 0},
+		{PB_WAITS_STATS_RING_FULL, c->lost.ring_full},
+		{PB_WAITS_STATS_NO_BEGIN, c->lost.no_slot},
+		{PB_WAITS_STATS_NO_TOTAL, c->lost.no_key},
+		{PB_WAITS_STATS_NO_TOTAL_NS, c->lost.no_key_ns},
+		{PB_WAITS_STATS_KERNEL_STACKS, c->lost.kernel_stacks},
+		{PB_WAITS_STATS_KERNEL_STACKS_REFUSED, c->lost.kernel_refused},
+		{PB_WAITS_STATS_KERNEL_STACKS_FAILED, c->lost.kernel_failed},
+		{PB_WAITS_STATS_USER_STACKS, c->lost.user_stacks},
+		{PB_WAITS_STATS_USER_STACKS_REFUSED, c->lost.user_refused},
+		{PB_WAITS_STATS_USER_STACKS_FAILED, c->lost.user_failed},
+		{PB_WAITS_STATS_STACKS_LOST, c->lost.stack_lost + s->n_stacks_lost},
+	};
+	struct pb_enc *e = writer_begin(s->writer);
+
+	pb_enc_u64(e, PB_TRACE_PACKET_TIMESTAMP, clock_boot_ns());
+	pb_enc_u64(e, PB_TRACE_PACKET_TIMESTAMP_CLOCK_ID, CLOCK_BOOTTIME_ID);
+	pb_enc_open(e, PB_TRACE_PACKET_WAITS_STATS);
+	if (s->refusal)
+		pb_enc_str(e, PB_WAITS_STATS_ERROR, s->refused.text);
+	for (size_t i = 0; i < ARRAY_SIZE(values); i++)
+		if (values[i].value)
+			pb_enc_u64(e, values[i].field, values[i].value);
+	if (c->measured_ns) {
+		pb_enc_u64(e, PB_WAITS_STATS_MACHINE_PPM,
+			   (uint64_t)(1e6 * (double)c->run_ns / (double)c->measured_ns));
+		pb_enc_u64(e, PB_WAITS_STATS_RUN_NS, c->run_ns / MAX(c->runs, 1u));
+	}
+	write_limits(e, c);
+	pb_enc_close(e);
+	writer_end(s->writer);
+}

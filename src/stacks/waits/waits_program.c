@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "stacks/waits/waits_program.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/core/clock.h"
+#include "base/core/mem.h"
+#include "ebpf/engine/images.h"
+#include "ebpf/engine/map.h"
+#include "ebpf/engine/object.h"
+
+EBPF_DECLARE(waits);
+
+#define MEASURE_EVERY 10 /* periods */
+
+static const struct ebpf_need needs[] = {
+	/* The first three arguments are stable; 5.18 appended prev_state. */
+	NEED_TP_BTF("sched_switch", 3, 8),
+	NEED_TP_BTF("sched_waking", 1, 1),
+	NEED_MEMBER("task_struct", "on_rq"),
+	NEED_END,
+};
+
+static const struct ebpf_variant variant = {"tp_btf", EBPF_IMAGE(waits), needs};
+
+static const char *const table_names[WAITS_TABLES] = {"totals", "totals_without_stacks"};
+
+struct waits_program {
+	struct ebpf_object *object; /* owned */
+	struct ring_buffer *ring; /* owned */
+	struct waits_queue *queue; /* borrowed during a read */
+	struct map_cpus cpus;
+	struct map_reader tables[WAITS_TABLES];
+	struct waits_budget budget;
+	bool is_lowered;
+	double max_overhead_percent;
+	uint32_t n_cpus; /* possible ones */
+	uint32_t n_online;
+	unsigned period;
+	int stats_fd; /* -1: the cost is not being measured */
+	uint64_t began, ns_before, runs_before;
+	uint64_t run_ns, runs, measured_ns;
+};
+
+/* ---- the life of the programs ---- */
+
+static uint32_t prepare(struct ebpf_object *o, const struct waits_config *c,
+			const struct ebpf_features *f)
+{
+	bool typed = f->has_map_type(f->ctx, BPF_MAP_TYPE_TASK_STORAGE); /* 5.11 has both */
+	bool storage = typed && f->has_member(f->ctx, "bpf_local_storage_map", "storage_ma");
+	bool locks = typed && f->count_args(f->ctx, "contention_begin") == 2 &&
+		     f->count_args(f->ctx, "contention_end") == 2;
+
+	ebpf_object_leave_out_map(o, storage ? "threads_by_pid" : "threads");
+	if (!locks) {
+		ebpf_object_leave_out_program(o, "on_lock");
+		ebpf_object_leave_out_program(o, "on_unlock");
+	}
+	return (typed ? SONDA_TYPED_CURRENT : 0) | (storage ? SONDA_TASK_STORAGE : 0) |
+	       (f->count_args(f->ctx, "sched_switch") >= 4 ? WAITS_HAS_STATE : 0) |
+	       (c->kernel_threads ? WAITS_KERNEL_THREADS : 0) |
+	       (c->by_thread ? WAITS_BY_THREAD : 0) | (c->has_user_stacks ? WAITS_USER_STACKS : 0) |
+	       (locks ? WAITS_HAS_LOCKS : 0)
+#if defined(__x86_64__)
+	       | SONDA_ON_X86_64
+#endif
+		;
+}
+
+static int load(struct waits_program *p, const struct waits_config *c,
+		const uint32_t own[static WAITS_OWN_MAX], const struct ebpf_features *f,
+		struct err_text *e)
+{
+	struct waits_settings settings = c->settings;
+	struct ebpf_scope scope = {.own_pid = own[0], .pids = c->pids, .n_pids = c->n_pids};
+	int r;
+
+	if (ebpf_choose_variant(f, &variant, 1, 0, e) < 0)
+		return -ENOTSUP;
+	r = ebpf_object_open(&variant.image, &p->object, e);
+	if (r < 0)
+		return r;
+	memcpy(settings.own, own, sizeof(settings.own));
+	ebpf_object_set_constants(p->object, ".rodata.waits", &settings, sizeof(settings));
+	ebpf_object_set_constants(p->object, ".data.waits", &p->budget, sizeof(p->budget));
+	return ebpf_object_load(p->object, &scope, prepare(p->object, c, f), e);
+}
+
+static int on_record(void *ctx, void *record, size_t size);
+
+static int open_maps(struct waits_program *p)
+{
+	int r = map_cpus_init(&p->cpus, ebpf_object_map(p->object, "cpus"), p->n_cpus,
+			      sizeof(struct waits_cpu));
+
+	for (unsigned i = 0; i < WAITS_TABLES; i++)
+		p->tables[i] = (struct map_reader){
+			.fd = ebpf_object_map(p->object, table_names[i]),
+			.key_size = sizeof(struct wait_key),
+			.value_size = sizeof(struct wait_sum),
+		};
+	if (r < 0)
+		return r;
+	p->ring = ring_buffer__new(ebpf_object_map(p->object, "waits"), on_record, p, NULL);
+	return p->ring ? 0 : -errno;
+}
+
+/* Runs an iterator to its end. fn NULL: it has no output. */
+static int run_iterator(struct waits_program *p, const char *program,
+			void (*fn)(struct waits_program *p, const struct wait_event *e))
+{
+	int fd = ebpf_object_open_iterator(p->object, program);
+	struct wait_event events[64];
+	ssize_t n;
+
+	if (fd < 0)
+		return fd;
+	do {
+		n = read(fd, events, sizeof(events));
+		for (ssize_t i = 0; fn && i < n / (ssize_t)sizeof(*events); i++)
+			fn(p, &events[i]);
+	} while (n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR)));
+	close(fd);
+	return 0;
+}
+
+static void waits_program_freep(struct waits_program **p)
+{
+	waits_program_free(*p);
+}
+
+int waits_program_new(const struct waits_config *c, const uint32_t own[static WAITS_OWN_MAX],
+		      const char *tracefs_root, struct waits_program **ret, struct err_text *e)
+{
+	_cleanup_(waits_program_freep) struct waits_program *p = calloc(1, sizeof(*p));
+	struct ebpf_features f;
+	int r = p ? ebpf_features_new(tracefs_root, &f) : -ENOMEM;
+
+	if (r < 0)
+		return r;
+	p->stats_fd = -1;
+	p->budget = c->budget;
+	p->max_overhead_percent = c->max_overhead_percent;
+	p->n_cpus = ebpf_count_cpus();
+	p->n_online = (uint32_t)MAX(sysconf(_SC_NPROCESSORS_ONLN), 1);
+	r = load(p, c, own, &f, e);
+	ebpf_features_free(&f);
+	if (r == 0) {
+		r = open_maps(p);
+		if (r < 0)
+			return err_set(e, r, "waits.bpf.o: its maps could not be used");
+		r = ebpf_object_attach(p->object, e);
+	}
+	if (r == 0) {
+		r = run_iterator(p, "seed_waits", NULL);
+		if (r < 0)
+			return err_set(e, r, "waits.bpf.o: its iterator could not be run");
+	}
+	if (r == 0)
+		*ret = TAKE_PTR(p);
+	return r;
+}
+
+void waits_program_free(struct waits_program *p)
+{
+	if (!p)
+		return;
+	ring_buffer__free(p->ring);
+	map_cpus_deinit(&p->cpus);
+	for (unsigned i = 0; i < WAITS_TABLES; i++)
+		map_reader_deinit(&p->tables[i]);
+	ebpf_object_free(p->object);
+	closep(&p->stats_fd);
+	free(p);
+}
+
+/* ---- records ---- */
+
+static bool queue_add(struct waits_queue *q, const void *record, size_t size)
+{
+	uint64_t head = size;
+	size_t room = sizeof(head) + (size + 7) / 8 * 8;
+
+	if (array_reserve(&q->bytes, &q->cap, q->n + room, 1) < 0)
+		return false;
+	memcpy(q->bytes + q->n, &head, sizeof(head));
+	memcpy(q->bytes + q->n + sizeof(head), record, size);
+	q->n += room;
+	return q->n < WAITS_QUEUE_MAX;
+}
+
+static int on_record(void *ctx, void *record, size_t size)
+{
+	struct waits_program *p = ctx;
+
+	return queue_add(p->queue, record, size) ? 0 : -E2BIG;
+}
+
+void waits_program_read(struct waits_program *p, struct waits_queue *q)
+{
+	if (q->at == q->n)
+		q->at = q->n = 0;
+	if (q->n >= WAITS_QUEUE_MAX)
+		return;
+	p->queue = q;
+	(void)ring_buffer__consume(p->ring);
+	p->queue = NULL;
+}
+
+static void add_open_wait(struct waits_program *p, const struct wait_event *e)
+{
+	(void)queue_add(p->queue, e, sizeof(*e));
+}
+
+/* The iterator sends stacks through the ring, so the ring is read before the waits are added. */
+void waits_program_end_waits(struct waits_program *p, struct waits_queue *q)
+{
+	struct waits_queue open = {0};
+
+	p->queue = &open;
+	(void)run_iterator(p, "open_waits", add_open_wait);
+	p->queue = NULL;
+	waits_program_read(p, q);
+	if (array_reserve(&q->bytes, &q->cap, q->n + open.n, 1) == 0 && open.n) {
+		memcpy(q->bytes + q->n, open.bytes, open.n);
+		q->n += open.n;
+	}
+	free(open.bytes);
+}
+
+void waits_program_forget_stacks(struct waits_program *p)
+{
+	int fd = ebpf_object_map(p->object, "sent");
+	uint64_t hash;
+
+	for (unsigned i = 0; i < 65536 && bpf_map_get_next_key(fd, NULL, &hash) == 0; i++)
+		(void)bpf_map_delete_elem(fd, &hash);
+}
+
+/* ---- totals ---- */
+
+int waits_program_each_total(struct waits_program *p, unsigned table,
+			     void (*fn)(void *ctx, const void *key, const void *sum), void *ctx)
+{
+	return map_each(&p->tables[table], fn, ctx);
+}
+
+int waits_program_take_total(struct waits_program *p, unsigned table, const struct wait_key *k,
+			     struct wait_sum *ret)
+{
+	int fd = p->tables[table].fd;
+
+	if (bpf_map_lookup_and_delete_elem(fd, k, ret) == 0)
+		return 0;
+	/* Kernels before 5.14. */
+	if (bpf_map_lookup_elem(fd, k, ret) < 0 || bpf_map_delete_elem(fd, k) < 0)
+		return -errno;
+	return 0;
+}
+
+/* ---- cost ---- */
+
+static void begin_measure(struct waits_program *p)
+{
+	uint64_t missed;
+
+	p->stats_fd = ebpf_enable_stats();
+	p->began = clock_mono_ns();
+	ebpf_object_read_cost(p->object, &p->ns_before, &p->runs_before, &missed);
+}
+
+/* Returns the percent of the time of all CPUs that the programs took. */
+static double end_measure(struct waits_program *p)
+{
+	uint64_t ns, runs, missed, took = (clock_mono_ns() - p->began) * p->n_online;
+
+	ebpf_object_read_cost(p->object, &ns, &runs, &missed);
+	closep(&p->stats_fd);
+	p->stats_fd = -1;
+	p->run_ns += ns - p->ns_before;
+	p->runs += runs - p->runs_before;
+	p->measured_ns += took;
+	return 100.0 * (double)(ns - p->ns_before) / (double)MAX(took, 1u);
+}
+
+/* Returns false if there is nothing left to lower. */
+static bool lower_limits(struct waits_program *p)
+{
+	int fd = ebpf_object_map(p->object, ".data.waits");
+	const uint32_t zero = 0;
+
+	if (p->budget.user_stacks)
+		p->budget.user_stacks /= 2;
+	else if (p->budget.waits || p->budget.kernel_stacks) {
+		p->budget.waits /= 2;
+		p->budget.kernel_stacks /= 2;
+	} else {
+		return false;
+	}
+	p->is_lowered = true;
+	return fd >= 0 && bpf_map_update_elem(fd, &zero, &p->budget, BPF_ANY) == 0;
+}
+
+bool waits_program_check_cost(struct waits_program *p)
+{
+	bool may_go_on = true;
+
+	if (p->stats_fd >= 0) {
+		double percent = end_measure(p);
+
+		if (p->max_overhead_percent > 0 && percent > p->max_overhead_percent) {
+			may_go_on = lower_limits(p);
+			p->period = 0; /* measures the effect at once */
+		}
+	}
+	if (p->period++ % MEASURE_EVERY == 0 && may_go_on)
+		begin_measure(p);
+	return may_go_on;
+}
+
+void waits_program_count(struct waits_program *p, struct waits_counts *ret)
+{
+	*ret = (struct waits_counts){.budget = p->budget, .is_lowered = p->is_lowered};
+	if (p->stats_fd >= 0)
+		(void)end_measure(p);
+	(void)map_cpus_sum(&p->cpus, &ret->lost);
+	ret->run_ns = p->run_ns;
+	ret->runs = p->runs;
+	ret->measured_ns = p->measured_ns;
+}

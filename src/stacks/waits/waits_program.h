@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/core/err.h"
+#include "bpf/waits.h"
+#include "stacks/waits/waits_config.h"
+
+/*
+ * The BPF programs of linux.waits (bpf/waits.bpf.c): load, records, totals, limits, cost.
+ */
+struct waits_program;
+
+/* Records in the order of the ring: each is its size (uint32_t), then its bytes, 8-byte aligned. */
+#define WAITS_QUEUE_MAX (16u << 20) /* bytes; reading stops above it */
+
+struct waits_queue {
+	char *bytes; /* owned */
+	size_t n, cap;
+	size_t at; /* the next record */
+};
+
+enum { WAITS_TOTALS, WAITS_TOTALS_WITHOUT_STACKS, WAITS_TABLES };
+
+struct waits_counts {
+	struct waits_cpu lost; /* of all CPUs */
+	struct waits_budget budget; /* the limits now */
+	bool is_lowered;
+	uint64_t run_ns, runs; /* of the programs while their cost was measured */
+	uint64_t measured_ns; /* and for how long it was, times the number of CPUs */
+};
+
+/*
+ * Loads and attaches the programs; from now on they record. own: the processes of the recorder.
+ * Returns 0, or -errno and sets e.
+ */
+int waits_program_new(const struct waits_config *c, const uint32_t own[static WAITS_OWN_MAX],
+		      const char *tracefs_root, struct waits_program **ret, struct err_text *e);
+void waits_program_free(struct waits_program *p);
+
+/* Appends the records in the ring to the queue. */
+void waits_program_read(struct waits_program *p, struct waits_queue *q);
+/* Ends all waits that still last, and appends them to the queue. */
+void waits_program_end_waits(struct waits_program *p, struct waits_queue *q);
+/* The programs forget which stacks they have sent. */
+void waits_program_forget_stacks(struct waits_program *p);
+
+/* Calls fn for each total of a table. Returns 0 or -errno. */
+int waits_program_each_total(struct waits_program *p, unsigned table,
+			     void (*fn)(void *ctx, const void *key, const void *sum), void *ctx);
+/* Removes a total, and returns its last value. Returns 0 or -errno. */
+int waits_program_take_total(struct waits_program *p, unsigned table, const struct wait_key *k,
+			     struct wait_sum *ret);
+
+/*
+ * To be called once a period: measures the cost in one period of ten, and lowers the limits. Returns
+ * false if the cost stays above max_overhead_percent with all limits at 0.
+ */
+bool waits_program_check_cost(struct waits_program *p);
+void waits_program_count(struct waits_program *p, struct waits_counts *ret);

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A record is handled after the changes of mappings up to its time. A stack becomes frames once,
+ * when its record comes: the stack of a user at the mappings of that time.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/core/clock.h"
+#include "base/core/mem.h"
+#include "base/text/span.h"
+#include "stacks/frames/mapping_records.h"
+#include "stacks/waits/waits_session.h"
+
+/* ---- known stacks ---- */
+
+const struct known_stack *waits_records_find(const struct waits_session *s, uint64_t hash)
+{
+	struct known_stack *k;
+
+	HASH_FIND(hh, s->known, &hash, sizeof(hash), k);
+	return k;
+}
+
+void waits_records_forget(struct waits_session *s)
+{
+	HASH_FREE(s->known);
+	s->known = NULL;
+	if (s->program)
+		waits_program_forget_stacks(s->program);
+}
+
+/* A stack that is sent again has frames of the present mappings. */
+static void keep_stack(struct waits_session *s, uint64_t hash, const struct stack_walk *w)
+{
+	struct known_stack *k, *old;
+
+	HASH_FIND(hh, s->known, &hash, sizeof(hash), old);
+	if (old) {
+		HASH_DEL(s->known, old);
+		free(old);
+	}
+	if (HASH_COUNT(s->known) >= WAITS_STACKS_MAX)
+		waits_records_forget(s);
+	k = malloc(sizeof(*k) + w->n * sizeof(*k->frames));
+	if (!k)
+		return;
+	k->hash = hash;
+	k->n = w->n;
+	memcpy(k->frames, w->frames, w->n * sizeof(*k->frames));
+	HASH_ADD(hh, s->known, hash, sizeof(k->hash), k);
+	if (!k->hh.tbl)
+		free(k);
+}
+
+/*
+ * The stack of a waker begins with the tracepoint and its programs, which are no functions of the
+ * kernel, and whose addresses may have the name of a symbol before them.
+ */
+static uint32_t count_tracing_frames(const struct waits_session *s, const struct wait_stack *r)
+{
+	const struct symbol_table *table = symbol_cache_table(&s->resolver.symbols);
+	char name[SYMBOL_TABLE_NAME_MAX + 1];
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; table && i < r->n && i < 8; i++) {
+		struct span f = {name, symbol_table_find_name(table, r->addresses[i] - 1, name)};
+
+		if ((f.len > 12 && memcmp(f.p, "__traceiter_", 12) == 0) ||
+		    (f.len > 13 && memcmp(f.p, "bpf_trace_run", 13) == 0))
+			n = i + 1;
+	}
+	return n;
+}
+
+/* Returns false if the record has to wait for the mappings of its process. */
+static bool handle_stack(struct waits_session *s, const struct wait_stack *r)
+{
+	struct stack_walk w = {.n = 0};
+	uint64_t addresses[WAITS_FRAMES_MAX];
+	struct address_space *a;
+	uint32_t skipped;
+
+	memcpy(addresses, r->addresses, r->n * sizeof(*addresses));
+	if (!r->tgid) {
+		skipped = count_tracing_frames(s, r);
+		stack_walk_add_kernel_stack(&w, &s->resolver, addresses + skipped, r->n - skipped);
+		keep_stack(s, r->hash, &w);
+		return true;
+	}
+	a = address_spaces_get(&s->resolver.spaces, (int32_t)r->tgid);
+	if (!a)
+		return true;
+	if (!stack_resolver_has_maps(&s->resolver, a, r->tid))
+		return false;
+	stack_walk_add_user_stack(&w, &s->resolver, a, addresses, r->n);
+	keep_stack(s, r->hash, &w);
+	return true;
+}
+
+/* ---- the queue ---- */
+
+static void apply_mapping_records(struct waits_session *s, uint64_t until)
+{
+	struct cpu_ring *r;
+
+	while ((r = cpu_rings_earliest(&s->rings, until))) {
+		mapping_records_apply(&s->resolver.spaces, cpu_ring_peek(r));
+		cpu_ring_consume(r);
+	}
+}
+
+/* Records of the programs are checked for their sizes only: their author is this project. */
+static bool is_valid_stack(const struct wait_stack *r, uint64_t size)
+{
+	size_t head = offsetof(struct wait_stack, addresses);
+
+	return size >= head && r->n <= WAITS_FRAMES_MAX &&
+	       size >= head + r->n * sizeof(*r->addresses);
+}
+
+static void add_wait(struct waits_session *s, const struct wait_event *e)
+{
+	if (array_reserve(&s->waits, &s->cap_waits, s->n_waits + 1, sizeof(*s->waits)) == 0)
+		s->waits[s->n_waits++] = *e;
+}
+
+bool waits_records_handle(struct waits_session *s)
+{
+	uint64_t until = s->reads_all ? UINT64_MAX : clock_boot_ns() - CPU_RINGS_DELAY_NS;
+	struct waits_queue *q = &s->queue;
+	bool goes_on = true;
+
+	cpu_rings_refresh(&s->rings);
+	while (goes_on && q->at < q->n && s->n_waits < WAITS_ROUND_MAX &&
+	       !stacks_is_full(&s->resolver.stacks)) {
+		const char *record = q->bytes + q->at + sizeof(uint64_t);
+		const struct wait_event *e = (const void *)record;
+		const struct wait_stack *stack = (const void *)record;
+		uint64_t size, time;
+
+		memcpy(&size, q->bytes + q->at, sizeof(size));
+		if (size < sizeof(uint32_t))
+			break;
+		time = e->type == WAIT_RECORD_EVENT ? e->until : stack->time;
+		if (time > until)
+			break;
+		apply_mapping_records(s, time);
+		if (e->type == WAIT_RECORD_EVENT && size >= sizeof(*e) && s->config.has_waits)
+			add_wait(s, e);
+		else if (e->type == WAIT_RECORD_STACK && is_valid_stack(stack, size))
+			goes_on = handle_stack(s, stack);
+		if (goes_on)
+			q->at += sizeof(size) + (size + 7) / 8 * 8;
+	}
+	if (goes_on)
+		apply_mapping_records(s, until);
+	cpu_rings_release(&s->rings);
+	return goes_on;
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "base/core/err.h"
+#include "base/core/hash_table.h"
+#include "bpf/waits.h"
+#include "client/producer/data_source.h"
+#include "client/producer/metadata_bus.h"
+#include "stacks/frames/cpu_rings.h"
+#include "stacks/frames/stack_resolver.h"
+#include "stacks/waits/waits_config.h"
+#include "stacks/waits/waits_program.h"
+
+/*
+ * One instance of linux.waits: what the files of this room share.
+ *
+ *	waits_source.c    its life, and when it reads
+ *	waits_config.c    its config
+ *	waits_program.c   the BPF programs and their maps
+ *	waits_records.c   records of the programs to stacks and single waits
+ *	waits_totals.c    the programs' totals
+ *	waits_packets.c   both to packets
+ *	wait_reasons.c    why a thread waits, in words
+ *
+ * A round reads records of the programs and of the perf rings in order of time, requests mappings
+ * and names, and writes single waits; once a period also the totals.
+ */
+#define WAITS_READ_MS 100 /* time between two rounds */
+#define WAITS_ROUND_MAX 16384 /* single waits of a round; the rest follows in the next one */
+#define WAITS_STACKS_MAX 65536 /* stacks by hash; one more forgets all */
+#define WAITS_THREADS_MAX 65536 /* threads with a track; one more describes all again */
+
+/* A stack as the programs sent it, with the frames that its addresses are. */
+struct known_stack {
+	uint64_t hash; /* key */
+	UT_hash_handle hh;
+	uint32_t n;
+	uint32_t frames[]; /* numbers of stacks.h, the innermost first */
+};
+
+/* A thread whose track was described. */
+struct waits_thread {
+	struct {
+		uint32_t pid, tid;
+	} key;
+	UT_hash_handle hh;
+	uint32_t written; /* generation of stacks.h */
+};
+
+/* A total, and how much of it is written. */
+struct waits_total {
+	struct wait_key key;
+	UT_hash_handle hh;
+	struct wait_sum now, written;
+	uint32_t table; /* index of the map (waits_program.h) */
+	uint16_t idle; /* reads since it has changed */
+	uint16_t postponed; /* reads for which its stacks were not known yet */
+};
+
+struct waits_session {
+	struct ds_handle *h; /* borrowed, as are the next two */
+	struct event_base *loop;
+	struct metadata_bus *bus;
+	bool is_publisher; /* of the threads of waits, for linux.process_stats */
+	bool hides_addresses;
+	const char *tracefs_root; /* borrowed */
+	struct waits_config config;
+	uint32_t own[WAITS_OWN_MAX]; /* processes of the recorder */
+	struct waits_program *program; /* owned; NULL: it does not run */
+	struct writer *writer; /* owned */
+	struct event *tick; /* owned */
+	struct cpu_rings rings; /* of the changes of mappings */
+	struct stack_resolver resolver;
+
+	struct waits_queue queue; /* records of the programs that are still to be handled */
+	struct known_stack *known; /* owned */
+	struct waits_thread *threads; /* owned */
+	struct waits_total *totals; /* owned */
+	struct wait_event *waits; /* owned; of the round */
+	size_t n_waits, cap_waits;
+	int32_t *tids; /* owned; for the bus */
+	size_t cap_tids;
+
+	uint64_t totals_due; /* CLOCK_BOOTTIME */
+	bool is_started, is_stopping, has_state;
+	bool reads_all; /* the round handles younger records as well */
+	bool has_read; /* the records of the round were handled; the round waits for names */
+	bool writes_totals; /* the round ends with the totals */
+	int refusal; /* why it does not record, -errno; 0: it records */
+	struct err_text refused;
+	struct flushes flushes;
+	uint64_t n_written; /* single waits */
+	uint64_t n_stacks_lost; /* totals and waits whose stack never came */
+	struct waits_counts counts; /* when the programs were removed */
+};
+
+/*
+ * Handles records until the queue is empty (younger ones stay, see CPU_RINGS_DELAY_NS),
+ * WAITS_ROUND_MAX is reached, the stacks are full, or an answer is needed. Returns false if it
+ * waits for an answer.
+ */
+bool waits_records_handle(struct waits_session *s);
+/* Forgets all stacks; the programs send them again. */
+void waits_records_forget(struct waits_session *s);
+/* Returns the stack, or NULL. */
+const struct known_stack *waits_records_find(const struct waits_session *s, uint64_t hash);
+
+/* Reads the totals of the programs. */
+void waits_totals_read(struct waits_session *s);
+/* Calls write for each total that has grown, and whose stacks are known. */
+void waits_totals_write(struct waits_session *s,
+			void (*write)(struct waits_session *s, const struct wait_key *k,
+				      const struct wait_sum *grown));
+
+/* Writes the single waits of the round. */
+void waits_packets_write_waits(struct waits_session *s);
+void waits_packets_write_totals(struct waits_session *s);
+/* Writes losses and cost. */
+void waits_packets_write_stats(struct waits_session *s, const struct waits_counts *counts);

@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "client/producer/data_source.h"
+
+/* linux.waits: why threads wait, in which code, and who wakes them (docs/waits.md). */
+extern const struct data_source waits_data_source;
