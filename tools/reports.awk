@@ -125,6 +125,8 @@ FNR == 1 {
 		fields[report] = fields[report] ".of_thread = true, "
 	} else if (word == "@lacks") {
 		section = section ".lacks = report_lacks_" rest ", "
+	} else if (word == "@top") {
+		section = section ".top = " rest ", "
 	} else if (word == "@by" || word == "@note" || word == "@more") {
 		section = section "." substr(word, 2) " = " quote(rest) ", "
 	} else if (word == "@on_request" || word == "@of_machine" || word == "@of_trace") {

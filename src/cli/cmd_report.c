@@ -112,6 +112,7 @@ static int report_page(struct trace_tables *tables, int64_t from, int64_t to, co
 #define BLOCKS_WIDTH 100 /* of a line of blocks where there is no terminal */
 #define BLOCKS_BESIDE 36 /* columns beside it: a thread, its number, its times */
 #define BLOCKS_MIN 16
+#define DEFAULT_TOP 20
 
 /* A report as it is printed. */
 struct output {
@@ -142,21 +143,26 @@ static void bind_number(sqlite3_stmt *st, const char *name, int64_t v)
 		sqlite3_bind_int64(st, i, v);
 }
 
-static void bind_all(sqlite3_stmt *st, struct output *p)
+static void bind_all(sqlite3_stmt *st, const struct report_section *s, struct output *p)
 {
+	int64_t top = p->o->top ?: s->top ?: DEFAULT_TOP;
 	int width = p->style.width ? MAX(p->style.width - BLOCKS_BESIDE, BLOCKS_MIN) : BLOCKS_WIDTH;
 	int i = sqlite3_bind_parameter_index(st, ":blocks");
 
 	bind_number(st, ":from", p->from);
 	bind_number(st, ":to", p->to);
-	bind_number(st, ":top", p->o->top);
+	bind_number(st, ":top", top);
 	bind_number(st, ":more", p->o->format == REPORT_TEXT);
+	bind_number(st, ":text", p->o->format == REPORT_TEXT);
 	bind_number(st, ":width", width);
 	if (p->asked_ns) /* else NULL */
 		bind_number(st, ":asked", p->asked_ns);
 	if (p->losses.events) /* else NULL */
 		bind_number(st, ":lost", (int64_t)p->losses.events);
-	p->style.top = sqlite3_bind_parameter_index(st, ":more") ? p->o->top : INT64_MAX;
+	p->style.top = sqlite3_bind_parameter_index(st, ":more") ? top : INT64_MAX;
+	if (p->o->function)
+		sqlite3_bind_text(st, sqlite3_bind_parameter_index(st, ":function"), p->o->function,
+				  -1, SQLITE_STATIC);
 	if (i)
 		sqlite3_bind_text(st, i, report_blocks(&p->style), -1, SQLITE_STATIC);
 }
@@ -290,7 +296,7 @@ static int run_section(const struct report_section *s, struct output *p)
 	r = sqlite3_prepare_v2(db, s->sql, -1, &st, NULL);
 
 	if (r == SQLITE_OK) {
-		bind_all(st, p);
+		bind_all(st, s, p);
 		r = print_section(st, s, p);
 	}
 	if (r != SQLITE_OK)

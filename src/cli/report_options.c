@@ -15,8 +15,6 @@
 #include "cli/trace/trace_input.h"
 #include "cli/trace_tables.h"
 
-#define DEFAULT_TOP 20
-
 static const char usage_head[] =
 	"usage: sonda report [OPTION]... [NAME] [FILE]\n"
 	"       sonda report [OPTION]... why PID|NAME [FILE]\n\n"
@@ -30,6 +28,10 @@ static const char usage_tail[] =
 	"      --from TIME    from this time on; seconds since the trace's start, or 1s, 200ms\n"
 	"      --to TIME      up to this time\n"
 	"      --by KEY       only the tables by cpu, thread, process, program, name, device ...\n"
+	"      --tree[=up]    functions: a flame graph of calls; up: from what ran up to its "
+	"callers\n"
+	"      --callers F    functions: a flame graph of what called F, as 'read*'\n"
+	"      --callees F    functions: a flame graph of what F called\n"
 	"      --machine N    only this one of several machines: its id in the table machine\n"
 	"      --top N        at most N rows of a list; default: 20\n"
 	"      --json         one JSON object, with a list of rows for each table\n"
@@ -47,21 +49,15 @@ static const char usage_tail[] =
 static const char letters[] = ":p:o:h";
 
 static const struct option long_options[] = {
-	{"pid", required_argument, NULL, 'p'},
-	{"from", required_argument, NULL, 'F'},
-	{"to", required_argument, NULL, 'T'},
-	{"by", required_argument, NULL, 'b'},
-	{"top", required_argument, NULL, 'n'},
-	{"json", no_argument, NULL, 'j'},
-	{"csv", optional_argument, NULL, 'c'},
-	{"no-pager", no_argument, NULL, 'P'},
-	{"color", required_argument, NULL, 'C'},
-	{"memory", required_argument, NULL, 'm'},
-	{"html", no_argument, NULL, 'H'},
-	{"out", required_argument, NULL, 'o'},
-	{"help", no_argument, NULL, 'h'},
-	{"machine", required_argument, NULL, 'M'},
-	{0},
+	{"pid", required_argument, NULL, 'p'},	   {"from", required_argument, NULL, 'F'},
+	{"to", required_argument, NULL, 'T'},	   {"by", required_argument, NULL, 'b'},
+	{"tree", optional_argument, NULL, 't'},	   {"callers", required_argument, NULL, 'r'},
+	{"callees", required_argument, NULL, 'e'}, {"top", required_argument, NULL, 'n'},
+	{"json", no_argument, NULL, 'j'},	   {"csv", optional_argument, NULL, 'c'},
+	{"no-pager", no_argument, NULL, 'P'},	   {"color", required_argument, NULL, 'C'},
+	{"memory", required_argument, NULL, 'm'},  {"html", no_argument, NULL, 'H'},
+	{"out", required_argument, NULL, 'o'},	   {"help", no_argument, NULL, 'h'},
+	{"machine", required_argument, NULL, 'M'}, {0},
 };
 
 static void print_usage(void)
@@ -113,6 +109,21 @@ static int parse_who(char *text, struct report_options *o, struct err_text *e)
 	return 0;
 }
 
+static int set_key(const char *key, struct report_options *o, struct err_text *e)
+{
+	if (o->by && strcmp(o->by, key) != 0)
+		return err_set(e, -EINVAL, "use one of --by, --tree, --callers and --callees");
+	o->by = key;
+	return 0;
+}
+
+static int parse_tree(const char *text, struct report_options *o, struct err_text *e)
+{
+	if (text && strcmp(text, "up") != 0)
+		return err_set(e, -EINVAL, "--tree=%.80s: use --tree or --tree=up", text);
+	return set_key(text ? "leaf" : "tree", o, e);
+}
+
 static int set_format(enum report_format format, struct report_options *o, struct err_text *e)
 {
 	if (o->format != REPORT_TEXT && o->format != format)
@@ -133,8 +144,13 @@ static int report_options_take_option(void *ctx, int option, struct err_text *e)
 	case 'T':
 		return trace_input_parse_time("--to", optarg, 0, &o->to, e);
 	case 'b':
-		o->by = optarg;
-		return 0;
+		return set_key(optarg, o, e);
+	case 't':
+		return parse_tree(optarg, o, e);
+	case 'r':
+	case 'e':
+		o->function = optarg;
+		return set_key(option == 'r' ? "callers" : "callees", o, e);
 	case 'n':
 		return parse_top(optarg, &o->top, e);
 	case 'M':
@@ -239,6 +255,9 @@ static int check_by(const struct report_options *o, struct err_text *e)
 	const struct report *r = o->report;
 	struct strbuf keys = {0};
 
+	if (o->by && !o->function && (!strcmp(o->by, "callers") || !strcmp(o->by, "callees")))
+		return err_set(e, -EINVAL, "--by %s: name the function: --%s 'read*'", o->by,
+			       o->by);
 	if (!o->by || has_key(r, r->n_sections, o->by))
 		return 0;
 	for (size_t i = 0; i < r->n_sections; i++)
@@ -267,12 +286,8 @@ int report_options_parse(int argc, char **argv, struct report_options *ret, stru
 {
 	int r;
 
-	*ret = (struct report_options){.report = report_at(0),
-				       .from = -1,
-				       .to = -1,
-				       .top = DEFAULT_TOP,
-				       .machine = -1,
-				       .color = "auto"};
+	*ret = (struct report_options){
+		.report = report_at(0), .from = -1, .to = -1, .machine = -1, .color = "auto"};
 	r = options_parse(argc, argv, letters, long_options, report_options_take_option, ret, e);
 	if (r > 0)
 		print_usage();

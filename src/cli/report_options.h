@@ -24,8 +24,9 @@ struct report_options {
 	char *words[REPORT_MAX_WORDS]; /* processes and threads; none: all */
 	size_t n_words;
 	const char *by; /* NULL: not given */
+	const char *function; /* of --callers and --callees; NULL: neither is given */
 	int64_t from, to; /* ns since the trace's start; -1: not given */
-	int64_t top;
+	int64_t top; /* 0: not given */
 	int64_t machine; /* -1: all */
 	uint64_t memory; /* bytes; 0: the default */
 	const char *color; /* always, never or auto */

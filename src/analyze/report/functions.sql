@@ -36,3 +36,43 @@ SELECT $WHO, n AS samples, 100.0 * n / (SELECT count(*) FROM samples) AS samples
 FROM t $WHO_FROM
 ORDER BY n DESC
 LIMIT :top + :more
+
+-- @section Samples, by file
+-- @by file
+-- @on_request
+-- @note self: samples in the file's own functions
+WITH f AS MATERIALIZED (
+  SELECT file, sum(n) AS n, count(*) AS functions
+  FROM functions_by('cpu')
+  GROUP BY file)
+SELECT n AS self, 100.0 * n / (SELECT sum(n) FROM f) AS self_pct, file, functions
+FROM f
+WHERE n > 0
+ORDER BY n DESC, file
+LIMIT :top + :more
+
+-- @section Calls
+-- @by tree
+-- @on_request
+-- @top 40
+-- @note from the outermost function down; --top N shows more of the smaller ones
+$CALL_TREE('cpu down', total_n AS samples)
+
+-- @section Callers
+-- @by leaf
+-- @on_request
+-- @top 40
+-- @note from the function that ran up to its callers; --top N shows more of the smaller ones
+$CALL_TREE('cpu up', total_n AS samples)
+
+-- @section Callers of a function
+-- @by callers
+-- @on_request
+-- @top 40
+$CALL_TREE('cpu callers ' || :function, total_n AS samples)
+
+-- @section Calls of a function
+-- @by callees
+-- @on_request
+-- @top 40
+$CALL_TREE('cpu callees ' || :function, total_n AS samples)

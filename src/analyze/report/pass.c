@@ -15,6 +15,12 @@ void pass_add_row(struct pass_rows *rows, const int64_t *values)
 	rows->n += rows->columns;
 }
 
+int64_t pass_text(struct pass_rows *rows)
+{
+	strbuf_putc(&rows->own_texts, '\0');
+	return -1 - (int64_t)rows->own_texts.len;
+}
+
 /* ---- intervals ---- */
 
 struct span_columns {

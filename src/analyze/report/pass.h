@@ -10,11 +10,12 @@
 #include "analyze/store/store.h"
 #include "analyze/store/table_defs.h"
 #include "base/core/mem.h"
+#include "base/text/str.h"
 
 /* What the passes share. A pass reads the columns of the store and adds rows, which passes.h
  * describes. */
 
-#define PASS_COLUMNS_MAX 10
+#define PASS_COLUMNS_MAX 12
 #define PASS_CPUS_OF_A_MACHINE 4096u /* ucpu is machine * 4096 + cpu */
 
 struct request_list;
@@ -37,8 +38,9 @@ struct pass_input {
 struct pass_rows {
 	unsigned columns;
 	unsigned texts; /* bit i: column i has texts, besides the TEXT columns of the pass */
-	int64_t *cells; /* owned; NULL_I64 is NULL; texts are ids of strings */
+	int64_t *cells; /* owned; NULL_I64 is NULL; texts are ids of strings, or of pass_text() */
 	size_t n, cap; /* cells */
+	struct strbuf own_texts; /* those that are no strings of the store, each with a NUL */
 	bool failed; /* out of memory */
 };
 
@@ -68,6 +70,9 @@ void pass_unfinished_requests(const struct pass_input *in, struct pass_rows *ret
 void pass_events(const struct pass_input *in, struct pass_rows *ret);
 void pass_interrupts(const struct pass_input *in, struct pass_rows *ret);
 void pass_functions(const struct pass_input *in, struct pass_rows *ret);
+void pass_tree(const struct pass_input *in, struct pass_rows *ret);
+void pass_code_waits(const struct pass_input *in, struct pass_rows *ret);
+void pass_single_waits(const struct pass_input *in, struct pass_rows *ret);
 void pass_longest_calls(const struct pass_input *in, struct pass_rows *ret);
 
 /* Adds the waits of the chosen threads for a CPU. Each item has the wait's first row of
@@ -77,6 +82,10 @@ void pass_longest_waits(const struct pass_input *in, struct largest *ret);
 /* Adds a row: a value for each column of the pass. */
 void pass_add_row(struct pass_rows *rows, const int64_t *values);
 #define PASS_ROW(rows, ...) pass_add_row(rows, (const int64_t[]){__VA_ARGS__})
+
+/* Begins a text that is no string of the store: the caller appends it to rows->own_texts, without a
+ * NUL. Returns the value of its cell. */
+int64_t pass_text(struct pass_rows *rows);
 
 /* Returns a class of lengths: 0 below 1 us, 1 below 2 us, 2 below 4 us, and so on. */
 static inline uint32_t pass_length(int64_t ns)

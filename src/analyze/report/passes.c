@@ -32,7 +32,16 @@ static const struct pass passes[] = {
 	{"longest_calls", "id INT, result", pass_longest_calls},
 	{"events_by", "first, utid, n, total, first_ts, last_ts", pass_events},
 	{"interrupts", "track_id INT, name TEXT, n, total, worst, worst_ts", pass_interrupts},
-	{"functions_by", "frame INT, own, total", pass_functions},
+	{"functions_by", "function TEXT, file TEXT, own, total, n, total_n", pass_functions},
+	{"code_tree",
+	 "depth, indent, branch, function TEXT, file TEXT, own, total, n, total_n, begin, whole",
+	 pass_tree},
+	{"code_waits", "utid INT, reason TEXT, function TEXT, file TEXT, condition, time, n, worst",
+	 pass_code_waits},
+	{"single_waits",
+	 "utid INT, ts, dur, reason TEXT, condition, function TEXT, file TEXT, waker TEXT, "
+	 "waker_file TEXT, slice INT",
+	 pass_single_waits},
 	{"requests_by", "who, op, n, bytes, queued, total, p50, p99, worst", pass_requests},
 	{"longest_requests", "dev, op, bytes, sector, utid, queued, ts, dur",
 	 pass_longest_requests},
@@ -84,6 +93,7 @@ static void passes_release(struct result *r)
 		return;
 	free(r->by);
 	free(r->rows.cells);
+	strbuf_deinit(&r->rows.own_texts);
 	free(r);
 }
 
@@ -215,7 +225,7 @@ static struct result *compute_result(const struct pass_table *t, const char *by,
 	in.by = ret->by;
 	if (ret->by)
 		t->pass->run(&in, &ret->rows);
-	if (!ret->by || ret->rows.failed) {
+	if (!ret->by || ret->rows.failed || ret->rows.own_texts.failed) {
 		passes_release(ret);
 		return NULL;
 	}
@@ -293,6 +303,9 @@ static int passes_column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int i)
 	v = c->result->rows.cells[c->at + (unsigned)i];
 	if (v == NULL_I64)
 		sqlite3_result_null(ctx);
+	else if ((texts & 1u << i) && v < 0)
+		sqlite3_result_text(ctx, c->result->rows.own_texts.s + (-1 - v), -1,
+				    SQLITE_TRANSIENT);
 	else if (texts & 1u << i)
 		sqlite3_result_text64(ctx, t->ctx->s->strings.of[v].s, t->ctx->s->strings.of[v].len,
 				      SQLITE_STATIC, SQLITE_UTF8);

@@ -63,6 +63,23 @@
  *	interrupts(track_id, name, n, total, worst, worst_ts)
  *		slices of interrupts, softirqs and timers that began within the window and have an
  *		end
+ *	functions_by(by)(function, file, own, total, n, total_n)
+ *		functions of the call stacks of chosen threads within the window; by: the kind of
+ *		stacks (stack_points.h). own: weights of stacks whose innermost function it is;
+ *		total: of all that have it, once each; n, total_n: how many samples or waits
+ *	code_tree(by, top)(depth, indent, branch, function, file, own, total, n, total_n, begin, whole)
+ *		the top largest nodes of a tree of the same stacks, from the root down; by "KIND
+ *		SHAPE PATTERN": shape down, up, callers or callees (call_tree.h), the last two of
+ *		functions whose names match the pattern. begin: where the node begins in a line that
+ *		has `whole` parts; indent: how many of the node's ancestors and itself have siblings
+ *		here; branch: 1 if it has
+ *	code_waits(by)(utid, reason, function, file, condition, time, n, worst)
+ *		waits of chosen threads, by thread, reason and own function (code.h); by waits or
+ *		single (stack_points.h); worst: of single waits; condition: 1 for a condition
+ *		variable or a semaphore
+ *	single_waits(by, top)(utid, ts, dur, reason, condition, function, file, waker, waker_file, slice)
+ *		the longest single waits of chosen threads that have a part in the window, with the
+ *		own function of the thread and the one that ended the wait; top 0: all
  *	requests_by(by)(who, op, n, bytes, queued, total, p50, p99, worst)
  *		requests to block devices that the chosen threads, or unknown ones, made and that
  *		were issued within the window; by device and operation ($OP in reports.sql), by thread or

@@ -11,6 +11,8 @@
  *	:from, :to	the window, in the trace's clock
  *	:top		at most this many rows of a list
  *	:more		1: one row more, by which the caller sees that rows are left out; else 0
+ *	:text		1: the rows are for people, 0: for programs
+ *	:function	a pattern of names of functions: --callers, --callees
  *	:width		characters of a line of blocks
  *	:blocks		eight characters, from the lowest to the full block
  *	chosen(utid)	the threads that were asked for
@@ -34,6 +36,7 @@ struct report_section {
 	const char *by; /* what a row is: the word of --by that shows the section; NULL: none */
 	/* Returns why the trace cannot have the section, or NULL if it can. NULL: any trace can. */
 	const char *(*lacks)(const struct store *s);
+	int top; /* at most this many rows if the user names no number; 0: the default */
 	bool on_request; /* only with --by */
 	bool of_machine; /* its rows are of the whole machine, whatever threads are chosen */
 	bool of_trace; /* its rows are not of one machine */

@@ -9,7 +9,7 @@
 --
 -- See passes.h for intervals that did not end, or that reach out of the window.
 --
--- @order overview cpu sched latency wakeups why timeline functions
+-- @order overview cpu sched latency wakeups why waits timeline functions
 -- @order syscalls io irq mem net counters slices loss
 
 -- Columns that name a thread and its process, from the tables thread and process.
@@ -131,29 +131,57 @@ SELECT iif(name GLOB '*.some', 'some threads', 'all threads') AS who, stalled_ns
 FROM ($PRESSURE_ROWS($names))
 ORDER BY name DESC
 
--- samples(utid, site, cpu_mode): those of the chosen threads within the window. Samples without a
--- call stack only have values of counters.
+-- samples(utid, cpu_mode): those of the chosen threads within the window. Samples without a call
+-- stack only have values of counters.
 -- @define SAMPLES
 samples AS (
-  SELECT utid, callsite_id AS site, cpu_mode
+  SELECT utid, cpu_mode
   FROM perf_sample
   WHERE ts >= :from AND ts < :to AND utid IN chosen AND callsite_id IS NOT NULL)
 
--- Rows by function, the one with most samples of its own first. The name of a file is at most 255
--- bytes long.
+-- Rows by function, the one with most samples of its own first. Notes in stacks are no functions.
 -- @define FUNCTIONS
-WITH $SAMPLES, whole AS (
-  SELECT count(*) AS n
-  FROM samples),
-named AS (
-  SELECT own, total, coalesce(f.name, '(no name)') AS function, substr(m.name, -256) AS path
-  FROM functions_by b
-  JOIN stack_profile_frame f ON f.id = b.frame
-  JOIN stack_profile_mapping m ON m.id = f.mapping)
-SELECT own AS self, 100.0 * own / n AS self_pct, total, 100.0 * total / n AS total_pct, function,
-    replace(path, rtrim(path, replace(path, '/', '')), '') AS file
-FROM named, whole
+WITH f AS MATERIALIZED (
+  SELECT *
+  FROM functions_by('cpu')),
+whole AS (
+  SELECT sum(n) AS n
+  FROM f)
+SELECT f.n AS self, 100.0 * f.n / whole.n AS self_pct, total_n AS total, 100.0 * total_n / whole.n
+    AS total_pct, function, file
+FROM f, whole
 ORDER BY self DESC, total DESC, function
+
+-- A tree of calls. $number: the columns between the shares and the picture.
+-- @define CALL_TREE(words, numbers)
+SELECT 100.0 * total / whole AS total_pct, 100.0 * own / whole AS self_pct, $numbers,
+    printf('%*s', begin * $GRAPH_WIDTH / max(1, whole), '') || $GRAPH_BAR AS graph_bar,
+    iif(:text, printf('%*s', 2 * indent, '') || iif(branch, '- ', '  '), '') || function AS function,
+    file, depth
+FROM code_tree($words, :top)
+
+-- @define GRAPH_WIDTH
+max(10, :width / 3)
+
+-- At least one block, which ends with the line.
+-- @define GRAPH_BAR
+replace(printf('%.*c', max(1, (begin + total) * $GRAPH_WIDTH / max(1, whole) - begin * $GRAPH_WIDTH
+    / max(1, whole)), '#'), '#', substr(:blocks, 8, 1))
+
+-- The reason of a row of code_waits or single_waits. A futex is a lock or a condition.
+-- @define REASON
+iif(condition AND reason = 'futex', 'condition', reason)
+
+-- Whether a wait does harm: the thread could have worked on but for a disk, a lock, memory or its
+-- CPU quota. 0: yes; 1: it waits for another process or the network; 2: it has nothing to do.
+-- @define RANK(reason)
+CASE WHEN $reason IN ('disk', 'disk read', 'direct I/O', 'block queue', 'fsync', 'sync', 'msync', 'write-back',
+    'journal', 'throttled writer', 'page fault', 'swap in', 'memory reclaim', 'userfault', 'NFS', 'FUSE', 'mutex', 'rwsem',
+    'rt mutex', 'percpu rwsem', 'kernel semaphore', 'VMA lock', 'network lock', 'file lock', 'futex', 'semaphore', 'RCU',
+    'cgroup throttle', 'freezer') OR $reason GLOB 'other*' THEN 0
+  WHEN $reason IN ('epoll', 'poll', 'select', 'sleep', 'accept', 'signal', 'child', 'timerfd', 'inotify', 'stopped', 'terminal',
+    'kernel thread without work', 'kernel thread') THEN 2
+  ELSE 1 END
 
 -- The number of a device as user space knows it: major:minor.
 -- @define DEVICE_NUMBER

@@ -55,12 +55,41 @@ off AS MATERIALIZED (
   CROSS JOIN thread_state o ON o.id = e.id
   ORDER BY o.dur DESC, e.wake_id)
 
+-- code(id, reason, function, waker): what linux.waits recorded of the waits off: the single wait that
+-- began within 50 us of the switch.
+-- @define CODE
+code AS MATERIALIZED (
+  SELECT o.id, $REASON AS reason, s.function, s.waker, min(abs(s.ts - o.ts))
+  FROM off o
+  JOIN waits s ON s.utid = o.utid AND s.ts BETWEEN o.ts - 50000 AND o.ts + 50000
+  GROUP BY o.id)
+
+-- @define WAITS
+waits AS MATERIALIZED (
+  SELECT *
+  FROM single_waits('', 0))
+
+-- A column of the single wait that is the row o of thread_state.
+-- @define CODE_OF(column)
+(SELECT s.$column FROM waits s WHERE s.utid = o.utid AND s.ts BETWEEN o.ts - 50000 AND o.ts + 50000
+    LIMIT 1)
+
+-- Idle waits come last.
+-- @define WORST_FIRST
+code.id IS NOT NULL AND $RANK(code.reason) = 2, off.dur DESC
+
 -- chain(step, wake_id, since): the wakeup of the longest wait, the last wakeup of its waker before
 -- that, and so on, as long as the waker was woken while the first thread waited.
 -- @define CHAIN
+worst AS (
+  SELECT wake_id, ts
+  FROM off
+  LEFT JOIN code USING (id)
+  ORDER BY $WORST_FIRST
+  LIMIT 1),
 chain AS (
   SELECT 1 AS step, wake_id, ts AS since
-  FROM off
+  FROM worst
   UNION ALL
   SELECT step + 1, (SELECT p.id FROM thread_state p WHERE p.utid = k.waker_utid AND p.ts < k.ts AND
       p.ts > chain.since AND p.waker_utid IS NOT NULL ORDER BY p.ts DESC LIMIT 1), chain.since
@@ -83,14 +112,15 @@ ORDER BY total DESC
 LIMIT :top + :more
 
 -- @section Waits for something else than a CPU
--- @note the longest, and who ended them
+-- @note the longest, and who ended them; idle ones last
 -- @more wakeups
 WITH late AS MATERIALIZED (
   SELECT id, late
   FROM late_timers),
-$OFF(:top)
-SELECT off.dur AS wait_ns, off.ts AS at_ts, $STATE(off) AS state, coalesce(off.blocked_function,
-    $SLICE_AT(off.utid, off.ts)) AS waits_in, $WOKEN_BY AS woken_by, $WAKER_DID AS waker_in,
+$WAITS, $OFF(max(:top, 200)), $CODE
+SELECT off.dur AS wait_ns, off.ts AS at_ts, $STATE(off) AS state, coalesce(code.reason,
+    off.blocked_function, $SLICE_AT(off.utid, off.ts)) AS waits_in, code.function AS function,
+    $WOKEN_BY AS woken_by, $WAKER_DID AS waker_in, code.waker AS waker_function,
     late.late AS timer_late_ns, k.ts - q.ts AS waker_ran_ns,
     (SELECT $WOKEN_BY FROM (SELECT * FROM thread_state p WHERE p.utid = off_waker.utid AND p.ts <
     off_wake.ts AND p.waker_utid IS NOT NULL ORDER BY p.ts DESC LIMIT 1) k LEFT JOIN thread w ON
@@ -100,16 +130,19 @@ JOIN thread_state k ON k.id = off.wake_id
 JOIN thread_state off_wake ON off_wake.id = k.id
 JOIN thread me ON me.utid = off.utid $WAKER_FROM
 LEFT JOIN late ON late.id = k.id
+LEFT JOIN code ON code.id = off.id
 LEFT JOIN thread off_waker ON off_waker.utid = k.waker_utid AND NOT off_waker.is_idle AND
     k.irq_context IS NOT 1
-ORDER BY off.dur DESC
+ORDER BY $WORST_FIRST
+LIMIT :top
 
 -- @section Chain of wakers
 -- @note of the longest wait; each line was woken by the next one
-WITH RECURSIVE $OFF(1), $CHAIN
+WITH RECURSIVE $WAITS, $OFF(200), $CODE, $CHAIN
 SELECT step, $THREAD(me) AS thread, k.ts AS woken_ts, o.dur AS was_off_ns, $STATE(o) AS state,
-    coalesce(o.blocked_function, $SLICE_AT(o.utid, o.ts)) AS waits_in, k.dur AS waited_for_cpu_ns,
-    $WOKEN_BY AS woken_by, $WAKER_DID AS waker_in, k.ts - q.ts AS waker_ran_ns
+    coalesce($CODE_OF(reason), o.blocked_function, $SLICE_AT(o.utid, o.ts)) AS waits_in,
+    $CODE_OF(function) AS function, k.dur AS waited_for_cpu_ns, $WOKEN_BY AS woken_by, $WAKER_DID
+    AS waker_in, $CODE_OF(waker) AS waker_function, k.ts - q.ts AS waker_ran_ns
 FROM chain
 JOIN thread_state k ON k.id = chain.wake_id
 JOIN thread me ON me.utid = k.utid

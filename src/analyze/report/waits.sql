@@ -1,0 +1,96 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- sonda report waits: why threads were blocked, in which of their functions, and who ended that.
+--
+-- Times of totals are exact. Those by thread are of single waits, above the threshold of the
+-- recording, unless its totals are by thread.
+--
+-- @help why threads were blocked, in which code, and who ended that
+-- @records waits
+
+-- @define WHAT(rank)
+CASE $rank WHEN 0 THEN 'held up' WHEN 1 THEN 'for others' ELSE 'idle' END
+
+-- @section Reasons
+-- @by reason
+-- @note held up: by a disk, a lock, memory or a limit; idle: nothing to do
+WITH w AS MATERIALIZED (
+  SELECT $REASON AS reason, sum(time) AS time, sum(n) AS n
+  FROM code_waits('waits')
+  GROUP BY 1),
+longest AS MATERIALIZED (
+  SELECT $REASON AS reason, max(worst) AS worst
+  FROM code_waits('single')
+  GROUP BY 1)
+SELECT $WHAT($RANK(w.reason)) AS what, w.reason AS waits_for, time AS blocked_ns,
+    100.0 * time / (SELECT sum(time) FROM w) AS share_pct, n AS waits, time / max(1, n) AS mean_ns,
+    longest.worst AS longest_ns
+FROM w
+LEFT JOIN longest ON longest.reason IS w.reason
+ORDER BY $RANK(w.reason), time DESC
+LIMIT :top + :more
+
+-- @section Functions that waited
+-- @by function
+-- @note the thread's own function, not that of a library
+WITH w AS (
+  SELECT $REASON AS reason, function, file, sum(time) AS time, sum(n) AS n
+  FROM code_waits('waits')
+  GROUP BY 1, 2, 3)
+SELECT $WHAT($RANK(reason)) AS what, time AS blocked_ns, n AS waits, coalesce(function,
+    '(no stack taken)') AS function, file, reason AS waits_for
+FROM w
+ORDER BY $RANK(reason), time DESC
+LIMIT :top + :more
+
+-- @section Longest waits
+-- @by wait
+-- @note without idle ones, and the function that ended each
+SELECT coalesce(s.dur, :to - s.ts) AS wait_ns, s.ts AS at_ts, $REASON AS waits_for, s.function,
+    coalesce(iif(extract_arg(g.arg_set_id, 'debug.waker in interrupt'), 'interrupt',
+    extract_arg(g.arg_set_id, 'debug.waker') || ' ' || extract_arg(g.arg_set_id,
+    'debug.waker tid')), iif(s.dur IS NULL, 'still waits', NULL)) AS woken_by,
+    s.waker AS waker_in, $THREAD(thread) AS thread
+FROM single_waits('', 0) s
+JOIN slice g ON g.id = s.slice
+JOIN thread USING (utid)
+WHERE $RANK($REASON) < 2
+ORDER BY wait_ns DESC, s.ts
+LIMIT :top + :more
+
+-- @section Threads
+-- @by thread
+WITH w AS (
+  SELECT utid, $REASON AS reason, sum(time) AS time, sum(n) AS n
+  FROM code_waits('single')
+  GROUP BY 1, 2)
+SELECT $WHAT($RANK(reason)) AS what, time AS blocked_ns, n AS waits, reason AS waits_for, $WHO
+FROM w $WHO_FROM
+ORDER BY $RANK(reason), time DESC
+LIMIT :top + :more
+
+-- @section Processes
+-- @by process
+-- @on_request
+WITH $BY_PROCESS, w AS (
+  SELECT who, $REASON AS reason, sum(time) AS time, sum(n) AS n
+  FROM code_waits('waits')
+  JOIN grp USING (utid)
+  GROUP BY 1, 2)
+SELECT $WHAT($RANK(reason)) AS what, time AS blocked_ns, n AS waits, reason AS waits_for, $PROCESS
+FROM w $PROCESS_FROM
+ORDER BY $RANK(reason), time DESC
+LIMIT :top + :more
+
+-- @section Stacks that waited
+-- @by stack
+-- @on_request
+-- @top 40
+-- @note from the outermost function down; --top N shows more of the smaller ones
+$CALL_TREE('waits down', total AS blocked_ns)
+
+-- @section Functions that ended waits
+-- @by waker
+-- @on_request
+-- @top 40
+-- @note their stacks, and the time of the waits that they ended
+$CALL_TREE('wakers down', total AS blocked_ns)

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "analyze/store/store.h"
+#include "base/text/str.h"
+
+/*
+ * The code that the frames of call stacks stand for, as people count it: functions. Frames with one
+ * name in files of one base name are one function, also frames of several processes. Code without a
+ * name is one function for each CODE_RANGE bytes of its file, and is called FILE+0x1000, so that a
+ * stripped program has several rows. A frame with several symbols stands for a function and those
+ * that the compiler inlined there.
+ */
+#define CODE_RANGE 4096u
+
+enum code_kind {
+	CODE_USER,
+	CODE_KERNEL,
+	CODE_NOTE, /* a frame that is no code but a word in brackets: [futex], [no stack taken] */
+};
+
+struct code_function {
+	uint32_t name; /* a string; NULL_U32: code without a name */
+	uint32_t path; /* a string: of one of its files */
+	uint64_t address; /* code without a name: in the file, a multiple of CODE_RANGE */
+	enum code_kind kind;
+};
+
+struct code {
+	const struct store *s;
+	struct code_function *of; /* owned */
+	uint32_t n;
+	uint32_t *chain; /* owned: functions of all frames, for each frame the outermost first */
+	uint32_t *first; /* owned: by frame, and one more: where its functions begin in chain */
+};
+
+/* Reads the frames of the store, which is borrowed. Returns false without memory. Deinit in either
+ * case. */
+bool code_init(struct code *c, const struct store *s);
+void code_deinit(struct code *c);
+
+/* Returns the base name of a function's file, or "". */
+const char *code_file(const struct code *c, uint32_t function);
+/* Appends the name of a function. */
+void code_put_name(const struct code *c, uint32_t function, struct strbuf *b);
+
+/*
+ * Return the function of a call stack that says most about a wait, or NULL_U32. The own function of
+ * a thread is the innermost one of a program that is in none of the libraries that all programs
+ * call (of C, of C++, of the loader); else the innermost one of a program; else of the kernel. The
+ * function that woke a thread is the same, but for an interrupt, which has kernel code only, the
+ * innermost one that is not part of every wakeup. site: a row of stack_profile_callsite.
+ */
+uint32_t code_own_function(const struct code *c, uint32_t site);
+uint32_t code_waking_function(const struct code *c, uint32_t site);
+/* Returns true if the stack waits for a condition variable or a semaphore: until another thread has
+ * work, rather than for a lock. */
+bool code_waits_for_condition(const struct code *c, uint32_t site);

@@ -1,0 +1,90 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# sonda report on call stacks whose answers are known (tests/data/stacks/waits.txtpb): functions, waits, and the code that why
+# names; export of the same stacks.
+. "$(dirname "$0")/../lib.sh"
+needs_commands protoc python3
+export LC_ALL=C
+TRACE=$TMP/waits.pf
+protoc -Iprotos --encode=perfetto.protos.Trace protos/trace/trace.proto <tests/data/stacks/waits.txtpb >"$TRACE" || exit 1
+
+# rows NAME EXPECTED TITLE FIELDS ARGS...: the fields of the rows of a table, a line each; NULL is None.
+rows() {
+  local name=$1 expected=$2 title=$3 fields=$4
+  shift 4
+  "$SONDA" report --json "$@" "$TRACE" 2>"$TMP/err" | python3 -c '
+import json, sys
+def text(v):
+    return f"{v / 1e6:g}ms" if isinstance(v, int) and v >= 100000 else f"{v:g}" if isinstance(v, float) else str(v)
+for row in json.load(sys.stdin)[sys.argv[1]]:
+    print("|".join(text(row[k]) for k in sys.argv[2].split()))' "$title" "$fields" >"$TMP/got" 2>>"$TMP/err"
+  printf '%s\n' "$expected" | diff - "$TMP/got" >"$TMP/diff"
+  verdict "$name" $? "$TMP/diff" "$TMP/err"
+}
+fails() { # NAME REGEX ARGS...: exit code 2, and the message
+  local name=$1 regex=$2
+  shift 2
+  "$SONDA" report "$@" "$TRACE" >"$TMP/out" 2>"$TMP/err"
+  [ $? = 2 ] && grep -q -- "$regex" "$TMP/err"
+  verdict "$name" $? "$TMP/err"
+}
+
+# ---- functions
+rows "functions: a recursion counts once, code without a name has a row for each range" \
+  $'app+0x1000|app|3|3\nhash|app|3|3\napp+0x3000|app|1|1\nmain|app|0|6\nwalk|app|0|2' Functions "function file self total" functions
+rows "functions: in a window" $'hash|2|2\nmain|0|2\nwalk|0|2' Functions "function self total" functions --to 25ms
+"$SONDA" report functions -p db "$TRACE" 2>"$TMP/err" | grep -q "it needs: sonda record stacks"
+verdict "functions of another program: none" $? "$TMP/err"
+rows "functions --by file" "app|7|5" "Samples, by file" "file self functions" functions --by file
+rows "functions --tree: from main down, the larger call first" \
+  $'0|main|6|0\n1|app+0x1000|3|42.8571\n1|walk|2|0\n2|walk|2|0\n3|hash|2|28.5714\n1|hash|1|14.2857\n0|app+0x3000|1|14.2857' \
+  Calls "depth function samples self_pct" functions --tree
+rows "functions --tree: the largest calls" $'0|main|6\n1|app+0x1000|3\n1|walk|2' Calls "depth function samples" functions --tree --top 3
+rows "functions --tree=up" $'0|hash|3\n1|walk|2\n2|walk|2\n3|main|2\n1|main|1\n0|app+0x1000|3\n1|main|3\n0|app+0x3000|1' \
+  Callers "depth function samples" functions --tree=up
+rows "functions --callers: of the outermost call of a recursion" $'0|walk|2\n1|main|2' "Callers of a function" "depth function samples" \
+  functions --callers 'wal*'
+rows "functions --callees" $'0|walk|2\n1|walk|2\n2|hash|2' "Calls of a function" "depth function samples" functions --callees walk
+"$SONDA" report functions --tree "$TRACE" 2>"$TMP/err" | sed -n '2,5p' | cut -c 1-74 >"$TMP/got"
+cat >"$TMP/want" <<'TEXT'
+total %  self %  samples  graph                              function     
+   85.7     0.0        6  ############################         - main     
+   42.9    42.9        3  ##############                         - app+0x1
+   28.6     0.0        2                #########                - walk   
+TEXT
+diff "$TMP/want" "$TMP/got" >"$TMP/diff"
+verdict "functions --tree: a flame graph in the terminal" $? "$TMP/diff" "$TMP/err"
+fails "--by callers without a function" "name the function" functions --by callers
+fails "--tree and --by at once" "use one of" functions --tree --by file
+fails "--tree of another report" "no --by tree" cpu --tree
+
+# ---- waits
+rows "waits: harmful reasons before idle ones; exact times of totals, the longest of single waits" \
+  $'held up|futex|50ms|51|44.999ms\nheld up|fsync|40ms|1|39.989ms\nidle|epoll|90ms|1|90ms' \
+  Reasons "what waits_for blocked_ns waits longest_ns" waits
+rows "waits: the function of the program, not that of libc or the kernel" \
+  $'lock_queue|app|futex|45ms\nflush_log|app|fsync|40ms\n(no stack taken)|None|futex|5ms\nserve|db|epoll|90ms' \
+  "Functions that waited" "function file waits_for blocked_ns" waits
+rows "waits: single waits, with the waker and its function; an interrupt is no thread" \
+  $'44.999ms|futex|lock_queue|worker 11|unlock_queue|app 10\n39.989ms|fsync|flush_log|interrupt|blk_mq_end_request|worker 11
+2ms|futex|None|None|None|app 10' \
+  "Longest waits" "wait_ns waits_for function woken_by waker_in thread" waits
+rows "waits: by thread" $'app|10|futex|46.999ms\nworker|11|fsync|39.989ms\n/usr/bin/db|20|epoll|90ms' Threads \
+  "thread tid waits_for blocked_ns" waits
+rows "waits --by process" $'10|futex|50ms\n10|fsync|40ms\n20|epoll|90ms' Processes "pid waits_for blocked_ns" waits --by process
+rows "waits --by stack: the reason is the innermost frame" \
+  $'0|main|85ms\n1|lock_queue|45ms\n2|pthread_mutex_lock|45ms\n3|futex_wait|45ms\n4|[futex]|45ms\n1|flush_log|40ms\n2|fsync|40ms
+3|ext4_sync_file|40ms\n4|[fsync]|40ms\n0|[no stack taken]|5ms\n1|[futex]|5ms' \
+  "Stacks that waited" "depth function blocked_ns" waits --by stack -p 10
+rows "waits --by waker" $'0|main|90ms\n1|send_reply|90ms\n2|try_to_wake_up|90ms' "Functions that ended waits" \
+  "depth function blocked_ns" waits --by waker -p db
+rows "waits: a window cuts single waits" $'app|futex|5ms\nworker|fsync|4.99ms' Threads "thread waits_for blocked_ns" waits -p app --to 105001us
+
+# ---- why
+rows "why: the reason, the thread's own function, and the function that ended the wait" \
+  $'45ms|futex|lock_queue|worker 11|unlock_queue\n39.99ms|fsync|flush_log|interrupt|blk_mq_end_request' \
+  "Waits for something else than a CPU" "wait_ns waits_in function woken_by waker_function" why 10
+rows "why: the chain of wakers" $'1|app 10|futex|lock_queue|unlock_queue\n2|worker 11|fsync|flush_log|blk_mq_end_request' \
+  "Chain of wakers" "step thread waits_in function waker_function" why app
+exit $BAD
