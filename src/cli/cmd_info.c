@@ -15,7 +15,6 @@
 #include "base/system/log.h"
 #include "cli/report/verb_summary.h"
 #include "cli/terminal/verb.h"
-#include "cli/trace/newest_trace.h"
 #include "cli/trace/trace_input.h"
 #include "cli/trace/trace_readback.h"
 

@@ -19,8 +19,8 @@
 
 #include "base/core/mem.h"
 #include "config/text.h"
-#include "config/text_errors.h"
 #include "config/text_field.h"
+#include "config/text_lex.h"
 #include "config/text_scalar.h"
 #include "config/text_values.h"
 

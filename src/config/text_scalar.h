@@ -6,7 +6,7 @@
 
 #include <protobuf-c/protobuf-c.h>
 
-#include "config/text_errors.h"
+#include "config/text_lex.h"
 
 /* A value as stored in a message; text_field_put() copies as many bytes as the field's type has. */
 union text_scalar {

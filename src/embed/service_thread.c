@@ -10,18 +10,19 @@
  * of each frame are those of sondad, and the kernel wakes the other thread. Trace data goes through
  * shared memory, not through the socket.
  */
-#include <sonda/service.h>
-
 #include <errno.h>
+#include <event2/event.h>
 #include <pthread.h>
+#include <sonda/config.h>
+#include <sonda/service.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-#include <event2/event.h>
 
 #include "base/core/cancel.h"
 #include "base/core/mem.h"
@@ -29,9 +30,42 @@
 #include "base/core/thread.h"
 #include "base/event_loop/event_free.h"
 #include "base/system/log.h"
+#include "base/text/str.h"
+#include "config/trace_config.h"
 #include "lib/public.h"
 #include "service/service.h"
 #include "service/session/shutdown.h"
+
+static int config_text_pack(const Pb__TraceConfig *config, void **ret, size_t *ret_len)
+{
+	size_t len = protobuf_c_message_get_packed_size(&config->base);
+	uint8_t *bytes = malloc(len);
+
+	if (!bytes)
+		return -ENOMEM;
+	*ret_len = protobuf_c_message_pack(&config->base, bytes);
+	*ret = bytes;
+	return 0;
+}
+
+SONDA_PUBLIC int sonda_config_from_text(const char *text, void **ret, size_t *ret_len,
+					char **ret_errors)
+{
+	struct strbuf errors = {0};
+	Pb__TraceConfig *config = NULL;
+	int r = trace_config_load("config", text, strlen(text), TRACE_CONFIG_TEXT, &errors,
+				  &config);
+
+	if (r == 0)
+		r = config_text_pack(config, ret, ret_len);
+	pb__trace_config__free_unpacked(config, NULL);
+	if (r == -EINVAL && ret_errors) {
+		*ret_errors = strbuf_take(&errors);
+		r = *ret_errors ? r : -ENOMEM;
+	}
+	strbuf_deinit(&errors);
+	return r;
+}
 
 struct connection {
 	struct connection *next;

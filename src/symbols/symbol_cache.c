@@ -28,7 +28,7 @@
 #include "base/event_loop/event_free.h"
 #include "base/event_loop/event_timer.h"
 #include "base/system/fs.h"
-#include "symbols/symbol_table_build.h"
+#include "symbols/symbol_table.h"
 
 /* ---- opening kallsyms ---- */
 

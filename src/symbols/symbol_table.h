@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 /*
  * The kernel's functions by address: /proc/kallsyms, packed into about 11 bytes a function. Built
- * by symbol_table_build.h, then read-only.
+ * by symbol_table.h, then read-only.
  *
  * kallsyms does not contain the size of a function. So an address belongs to the nearest symbol at
  * or below it, unless that symbol is not a function or is more than SYMBOL_TABLE_REACH away.
@@ -89,3 +90,19 @@ static inline const uint8_t *symbol_table_get_word(const uint8_t *p, uint32_t *r
 	*ret_word = p[1] | (uint32_t)p[2] << 8 | (uint32_t)p[3] << 16;
 	return p + 4;
 }
+
+struct symbol_table_build;
+
+int symbol_table_build_new(struct symbol_table_build **ret); /* returns 0 or -ENOMEM */
+/* Returns NULL. NULL is allowed. */
+struct symbol_table_build *symbol_table_build_free(struct symbol_table_build *b);
+
+/* Returns 0 or -ENOMEM; after an error b may only be freed. */
+int symbol_table_build_feed(struct symbol_table_build *b, const char *text, size_t len);
+/*
+ * Returns 1 if there is more to do, 0 if the table is complete, or -ENOMEM. Feed no text after the
+ * first step.
+ */
+int symbol_table_build_step(struct symbol_table_build *b);
+/* Returns the table, which may be empty, and frees b. The caller owns the table. */
+struct symbol_table symbol_table_build_finish(struct symbol_table_build *b);

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/core/mem.h"
-#include "symbols/symbol_table_build.h"
+#include "symbols/symbol_table.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

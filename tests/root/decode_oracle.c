@@ -20,7 +20,7 @@
 
 #include "ftrace/events/page_encode.h"
 #include "ring_record.h"
-#include "symbols/symbol_table_build.h"
+#include "symbols/symbol_table.h"
 #include "unit/../unit/ftrace/fake_writer.h"
 #include "unit/../unit/ftrace/oracle_columns.h"
 

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "analyze/cut/cut_fields.h"
+#include "analyze/cut/cut_differences.h"
 #include "analyze/cut/cut_reader.h"
 #include "analyze/import/bundles.h"
 #include "base/core/mem.h"

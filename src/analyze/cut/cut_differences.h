@@ -9,6 +9,10 @@
 #include "base/core/hash_table.h"
 #include "base/text/str.h"
 
+/* Append a field of a message to a string, which is `failed` if memory is out. */
+void cut_put_number(struct strbuf *b, uint32_t field, uint64_t v);
+void cut_put_bytes(struct strbuf *b, uint32_t field, const void *data, size_t len);
+
 /*
  * Values of track events that are differences to earlier events of their sequence: values of
  * incremental counters, and the times of programs before 2020. A part does not have the earlier

@@ -19,8 +19,8 @@
 #include <string.h>
 
 #include "analyze/cut/cut_bundle.h"
-#include "analyze/cut/cut_fields.h"
-#include "analyze/cut/cut_kind.h"
+#include "analyze/cut/cut_differences.h"
+#include "analyze/cut/cut_overview.h"
 #include "analyze/cut/cut_part.h"
 #include "analyze/cut/cut_reader.h"
 #include "base/core/hash_table.h"

@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "analyze/cut/cut_fields.h"
+#include "analyze/cut/cut_differences.h"
 #include "analyze/store/store_open.h"
 #include "base/core/mem.h"
 #include "gen/fields.h"

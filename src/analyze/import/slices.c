@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/store/call_args.h"
+#include "analyze/store/event_args.h"
 #include "analyze/store/table_defs.h"
 #include "base/core/hash_table.h"
 #include "base/core/mem.h"

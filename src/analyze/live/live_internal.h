@@ -108,11 +108,11 @@ struct live {
  * Calls between the files go down this list:
  *
  *	live.c							packets to their reader, the screen
- *	live_tracks.c, live_rows.c, live_machine.c	readers of packets
- *	live_processes.c, live_values.c			what they change
+ *	live_tracks.c, live_processes.c, live_machine.c	readers of packets
+ *	live_processes.c, live_processes.c			what they change
  */
 
-/* live_values.c: notes a poll of a source. */
+/* live_processes.c: notes a poll of a source. */
 void live_note_poll(struct live *l, enum live_source source, uint64_t at);
 
 /* Adds to a total. at: time of the value; since: begin of the first growth of v. */

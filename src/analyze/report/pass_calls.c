@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/store/call_args.h"
+#include "analyze/store/event_args.h"
 
 struct calls {
 	const struct pass_input *in;

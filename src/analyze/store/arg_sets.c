@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/store/call_args.h"
 #include "analyze/store/event_args.h"
 #include "base/core/mem.h"
 #include "base/core/siphash.h"

@@ -38,21 +38,6 @@ struct table_chunk {
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "a cell is the lowest bytes of 8");
 
-/* Returns the size in bytes of a chunk that is not packed, with columns of these widths. Sets up
- * the columns of k, unless it is NULL. */
-size_t chunk_layout(struct table_chunk *k, size_t n_columns, const uint8_t *own_widths);
-
-/* Returns the size of a chunk in bytes. */
-size_t chunk_size(const struct table_chunk *k, size_t n_columns);
-
-/* Returns a packed copy of a full chunk, which the caller frees, or NULL without memory. A column
- * whose bit is set in `open` keeps its own width if a cell of it has all ones. */
-struct table_chunk *chunk_pack(const struct table_chunk *k, size_t n_columns, uint32_t open);
-
-/* Returns a copy of a packed chunk in which the column has its own width, or NULL without memory.
- * The caller frees it. */
-struct table_chunk *chunk_widen(const struct table_chunk *k, size_t n_columns, unsigned column);
-
 static inline void *chunk_cell_address(struct table_chunk *k, unsigned column, uint32_t at)
 {
 	const struct chunk_column *c = &k->columns[column];

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "analyze/store/arg_sets.h"
-#include "analyze/store/call_args.h"
 #include "analyze/store/event_args.h"
 #include "analyze/tables/table_module.h"
 #include "analyze/tables/vtab.h"

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the kernel was built with, and what it allows. */
-
+/* The kernel: what it was built with, what it allows, tracefs and other programs that trace with it. */
+#include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/bpf.h>
 #include <linux/capability.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -16,6 +18,253 @@
 #include "base/system/fs.h"
 #include "base/text/str.h"
 #include "cli/doctor/doctor_check.h"
+
+/* ---- tracefs, and other programs that trace with it ---- */
+
+/* Checks access with the effective privileges. Returns 0 or -errno. */
+static int try_access(const char *root, const char *name, int mode)
+{
+	char path[512];
+	int r = fs_join(path, sizeof(path), root, name);
+
+	if (r)
+		return r;
+	return faccessat(AT_FDCWD, path, mode, AT_EACCESS) ? -errno : 0;
+}
+
+const char *doctor_tracefs_root(const struct doctor_machine *m)
+{
+	for (const char *const *root = m->tracefs; *root; root++) {
+		int r = try_access(*root, "instances", F_OK);
+
+		/* A user who may not search the directory knows that something is mounted. */
+		if (!r || r == -EACCES || r == -EPERM)
+			return *root;
+	}
+	return NULL;
+}
+
+bool doctor_may_make_instances(const struct doctor_machine *m)
+{
+	const char *root = doctor_tracefs_root(m);
+	int r = root ? try_access(root, "instances", W_OK | X_OK) : 0;
+
+	return r == 0 || r == -EROFS;
+}
+
+static void report_no_tracefs(const struct doctor_machine *m, struct doctor_finding *f)
+{
+	const char *root = m->tracefs[0];
+	char kernel[512];
+
+	if (fs_exists(root)) {
+		bool mounts = doctor_read_capabilities(m, 0, "CapEff") & (1ull << CAP_SYS_ADMIN);
+
+		doctor_set_finding(
+			f, mounts ? DOCTOR_LIMIT : DOCTOR_FAULT, "no tracefs is mounted on %s%s",
+			root,
+			mounts ? ": sonda-probes mounts it for itself, but sonda cannot list "
+				 "events or find them by pattern"
+			       : ": no kernel event can be recorded");
+		doctor_set_remedy(f, "sudo mount -t tracefs tracefs %s", root);
+	} else if (fs_join(kernel, sizeof(kernel), m->sys, "kernel") || !fs_exists(kernel)) {
+		doctor_set_finding(
+			f, DOCTOR_FAULT,
+			"sysfs is not mounted on %s, so there is no tracefs: no kernel event "
+			"can be recorded",
+			m->sys);
+		doctor_set_remedy(f, "sudo mount -t sysfs sysfs %s", m->sys);
+	} else {
+		doctor_set_finding(
+			f, DOCTOR_FAULT,
+			"%s does not exist: the kernel was built without CONFIG_FTRACE, and "
+			"records no events",
+			root);
+		doctor_set_remedy(f, OTHER_KERNEL);
+	}
+}
+
+void check_tracefs(struct doctor_machine *m, struct doctor_finding *f)
+{
+	const char *root = doctor_tracefs_root(m);
+	int r;
+
+	if (doctor_uses_service(m) && m->has_ftrace) {
+		doctor_set_finding(f, DOCTOR_OK, "sonda-probes of the service has it");
+		return;
+	}
+	if (!root) {
+		report_no_tracefs(m, f);
+		return;
+	}
+	r = try_access(root, "instances", W_OK | X_OK);
+	if (r == -EROFS) {
+		doctor_set_finding(
+			f, DOCTOR_FAULT,
+			"%s is mounted read-only: no tracefs instance can be created, and no "
+			"kernel event recorded",
+			root);
+		doctor_set_remedy(f, "sudo mount -o remount,rw %s", root);
+	} else if (r) {
+		doctor_set_finding(f, DOCTOR_OK, "mounted on %s; see rights", root);
+	} else {
+		doctor_set_finding(f, DOCTOR_OK, "mounted on %s; this user may create instances",
+				   root);
+	}
+}
+
+/* ---- other tracers ---- */
+
+struct tracers {
+	const char *root; /* tracefs, or an instance */
+	struct strbuf text; /* what was found */
+	struct err_text remedy; /* for the first tracer that was found */
+	bool costly; /* a tracer of functions */
+};
+
+/* Returns the number of events that are enabled in an instance. */
+static size_t enabled_events(const char *root)
+{
+	struct strbuf text = {0};
+	char path[512];
+	size_t n = 0;
+
+	if (!fs_join(path, sizeof(path), root, "set_event") && !fs_read_file(path, 4u << 20, &text))
+		for (const char *p = text.s; p && (p = strchr(p, '\n')); p++)
+			n++;
+	strbuf_deinit(&text);
+	return n;
+}
+
+/* Looks at one instance. name: for the user; own: its directory can be removed. */
+static void note_busy_instance(struct tracers *t, const char *root, const char *name, bool own)
+{
+	char tracer[64];
+	size_t events;
+
+	if (doctor_read_line(root, "current_tracer", tracer, sizeof(tracer)))
+		return;
+	events = enabled_events(root);
+	if (!strcmp(tracer, "nop") && !events)
+		return;
+	strbuf_printf(&t->text, "%s%s ", t->text.len ? ", " : "", name);
+	if (strcmp(tracer, "nop")) {
+		strbuf_printf(&t->text, "(tracer %s)", tracer);
+		t->costly = true;
+	} else {
+		strbuf_printf(&t->text, "(%zu event%s)", events, events == 1 ? "" : "s");
+	}
+	if (t->remedy.text[0])
+		return;
+	if (strcmp(tracer, "nop"))
+		err_set(&t->remedy, 0, "echo nop | sudo tee %s/current_tracer", root);
+	else if (own)
+		err_set(&t->remedy, 0, "sudo rmdir %s", root);
+	else
+		err_set(&t->remedy, 0, "echo | sudo tee %s/set_event", root);
+}
+
+static int on_instance(void *ctx, const char *name, unsigned char d_type)
+{
+	struct tracers *t = ctx;
+	char path[512], shown[128];
+
+	(void)d_type;
+	if (str_starts(name, "sonda-")) /* of a recording, ours too */
+		return 0;
+	snprintf(path, sizeof(path), "%s/instances/%s", t->root, name);
+	snprintf(shown, sizeof(shown), "instance %.80s", name);
+	note_busy_instance(t, path, shown, true);
+	return 0;
+}
+
+/* ---- processes with open files ---- */
+
+struct holders {
+	const struct doctor_machine *m;
+	const char *pid; /* of the process that is looked at */
+	bool holds;
+	struct strbuf text; /* for the user */
+	struct strbuf pids; /* " 12 34" */
+	unsigned n;
+};
+
+static int on_process_fd(void *ctx, const char *name, unsigned char d_type)
+{
+	struct holders *h = ctx;
+	char path[512], target[256];
+	struct stat st;
+	ssize_t n;
+
+	(void)d_type;
+	snprintf(path, sizeof(path), "%s/%s/fd/%s", h->m->proc, h->pid, name);
+	n = readlink(path, target, sizeof(target) - 1);
+	if (n <= 0)
+		return 0;
+	target[n] = '\0';
+	/* An open folder, which some take as a lock, traces nothing. */
+	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+		return 0;
+	for (const char *const *root = h->m->tracefs; *root; root++)
+		h->holds = h->holds || (str_starts(target, *root) && target[strlen(*root)] == '/');
+	return h->holds;
+}
+
+static int on_proc_entry(void *ctx, const char *name, unsigned char d_type)
+{
+	struct holders *h = ctx;
+	char path[512], comm[32];
+
+	(void)d_type;
+	if (!isdigit((unsigned char)name[0]))
+		return 0;
+	h->pid = name;
+	h->holds = false;
+	snprintf(path, sizeof(path), "%s/%s/fd", h->m->proc, name);
+	fs_each(path, on_process_fd, h);
+	if (!h->holds)
+		return 0;
+	snprintf(path, sizeof(path), "%s/%s", h->m->proc, name);
+	doctor_read_line(path, "comm", comm, sizeof(comm));
+	if (str_starts(comm, "sonda"))
+		return 0;
+	strbuf_printf(&h->text, "%s%s (pid %s)", h->n++ ? ", " : "", comm, name);
+	strbuf_printf(&h->pids, " %s", name);
+	return h->n >= 4;
+}
+
+void check_tracers(struct doctor_machine *m, struct doctor_finding *f)
+{
+	struct tracers t = {.root = doctor_tracefs_root(m)};
+	struct holders h = {.m = m};
+	char path[512];
+
+	if (!t.root || try_access(t.root, "instances", R_OK)) {
+		doctor_set_finding(f, DOCTOR_OK, "unknown: this user cannot read tracefs");
+		return;
+	}
+	note_busy_instance(&t, t.root, "the top level", false);
+	if (!fs_join(path, sizeof(path), t.root, "instances"))
+		fs_each(path, on_instance, &t);
+	fs_each(m->proc, on_proc_entry, &h);
+	if (!t.text.len && !h.text.len) {
+		doctor_set_finding(f, DOCTOR_OK, "no other program traces the kernel");
+	} else {
+		doctor_set_finding(
+			f, t.costly ? DOCTOR_LIMIT : DOCTOR_NOTE,
+			"other tracers are at work: %s%s%s; sonda records in an instance of its "
+			"own, but their events cost time too",
+			t.text.len ? t.text.s : "", t.text.len && h.text.len ? "; by " : "",
+			h.text.len ? h.text.s : "");
+		if (h.pids.len)
+			doctor_set_remedy(f, "sudo kill%s", h.pids.s);
+		else
+			doctor_set_remedy(f, "%s", t.remedy.text);
+	}
+	strbuf_deinit(&t.text);
+	strbuf_deinit(&h.text);
+	strbuf_deinit(&h.pids);
+}
 
 /* The oldest kernel on which the tests run. */
 #define OLDEST_MAJOR 5

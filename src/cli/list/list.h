@@ -10,7 +10,7 @@
 #include "common/tracing_service_state.pb-c.h"
 
 /*
- * The things that can be recorded here. Each kind has a row in the table of list.c, and a function
+ * The things that can be recorded here. Each kind has a row in the table of cmd_list.c, and a function
  * that adds the things that match a pattern to the list. The verbs list and describe call it.
  */
 
@@ -42,7 +42,6 @@ struct list_kind {
 	/* Puts the things whose names match; pattern NULL: all. Returns 0, or -errno and sets e. */
 	int (*put)(struct list *l, const char *pattern, struct err_text *e);
 };
-extern const struct list_kind list_kinds[]; /* ends with a NULL name */
 
 int list_events(struct list *l, const char *pattern, struct err_text *e);
 int list_groups(struct list *l, const char *pattern, struct err_text *e);

@@ -28,7 +28,6 @@
 #include "base/system/fs.h"
 #include "base/system/log.h"
 #include "base/text/str.h"
-#include "cli/perfetto/perfetto_config.h"
 #include "cli/perfetto/perfetto_options.h"
 #include "cli/perfetto/perfetto_save.h"
 #include "cli/terminal/verb.h"

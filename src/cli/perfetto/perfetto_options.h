@@ -2,10 +2,11 @@
 #pragma once
 
 #include <stdbool.h>
-
-#include "base/text/str.h"
 #include <stddef.h>
 #include <stdint.h>
+
+#include "base/text/str.h"
+#include "config/trace_config.pb-c.h"
 
 /* The command line of Perfetto's perfetto (version 56). Strings are borrowed from argv. */
 
@@ -37,9 +38,13 @@ struct perfetto_options {
 
 /* Parses, reads the config, and checks. Returns -1 to continue, else the exit code; what was wrong is printed. */
 int perfetto_options_parse(int argc, char **argv, struct perfetto_options *ret);
-/* Returns true if -t, -b, -s, -a or words ask for a session without a config. */
-bool perfetto_has_shorthand(const struct perfetto_options *o);
 void perfetto_options_deinit(struct perfetto_options *o);
 
 /* Prints a line "[123.456] perfetto: text" on stderr, as Perfetto does but for the source line. */
 void perfetto_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/*
+ * Makes the config of the command line: that of -c, or the one that the light flags stand for.
+ * Returns -1 and sets *ret, which the caller frees; else the exit code, after printing the error.
+ */
+int perfetto_config_make(const struct perfetto_options *o, Pb__TraceConfig **ret);

@@ -30,7 +30,6 @@
 #include "cli/record/record_config.h"
 #include "cli/record/record_end.h"
 #include "cli/record/record_options.h"
-#include "cli/record/record_presets.h"
 #include "cli/record/record_threads.h"
 #include "cli/record/recording.h"
 #include "cli/record/snapshots.h"

@@ -12,8 +12,8 @@
 
 #include "base/core/mem.h"
 #include "base/system/fs.h"
+#include "cli/report/data_losses.h"
 #include "cli/report/record_facts.h"
-#include "cli/report/ring_losses.h"
 
 #define PROGRESS_MAX 240 /* bytes of the line */
 #define MAX_STATS_BYTES 4096 /* of a file of the kernel's rings */

@@ -10,7 +10,13 @@
 #include "cli/record/record_options.h"
 #include "cli/terminal/event_patterns.h"
 #include "cli/terminal/kernel_events.h"
+#include "cli/terminal/presets.h"
 #include "config/trace_config.pb-c.h"
+
+/* Checks that the words of -P are presets. Returns 0, or -EINVAL and sets e, with the nearest
+ * preset. */
+int record_presets_check(const struct record_options *o, struct presets *presets,
+			 struct err_text *e);
 
 /* Builds the trace config of a recording from the command line. */
 

@@ -1,8 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "cli/report/loss_list.h"
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/text/str.h"
 #include "cli/report/record_facts.h"
+
+/* Losses of a recording, one entry for each place and kind. */
+
+struct loss {
+	char place[96]; /* "kernel rings"; "": the text names it */
+	uint64_t count; /* of unit; 0 unknown */
+	const char *unit; /* "events"; NULL without a count */
+	struct strbuf text; /* "7 events (cpu1 7)" */
+	struct strbuf advice; /* "try -B 1mb"; empty: none */
+};
+
+/* Zero-initialise; losses_deinit frees. */
+struct losses {
+	struct loss *list; /* owned */
+	size_t n, cap;
+	struct loss spare; /* used when memory is out */
+};
+
+void losses_deinit(struct losses *l);
+/* Appends a line for each loss: "kernel rings: 7 events (cpu1 7); try -B 1mb". */
+void losses_write(const struct losses *l, struct strbuf *lines);
+
+/* Appends which option or field makes the rings large enough. bytes: of the ring of a CPU now. Of
+ * the facts it uses who wrote the config. */
+void ring_losses_advise(const struct record_facts *f, uint64_t bytes, struct strbuf *b);
 
 /*
  * Collects the losses of a recording from the three places where data can be lost (kernel rings,

@@ -29,7 +29,6 @@
 #include "cli/terminal/console.h"
 #include "cli/terminal/signals.h"
 #include "cli/terminal/verb.h"
-#include "cli/top/top_config.h"
 #include "cli/top/top_options.h"
 #include "cli/top/top_terminal.h"
 #include "cli/top/top_view.h"

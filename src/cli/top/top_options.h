@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "base/core/err.h"
+#include "config/trace_config.pb-c.h"
 
 /* The command line of sonda top. Zero-initialise; top_options_deinit frees. */
 struct top_options {
@@ -27,3 +28,21 @@ int top_options_parse(int argc, char **argv, struct top_options *ret, struct err
 void top_options_deinit(struct top_options *o);
 
 void top_print_usage(void);
+
+/* The config of the session of sonda top. */
+
+/* The number of processes of which each family of eBPF counters writes values: the most that a
+ * family allows. */
+#define TOP_EBPF_PROCESSES 1024
+
+/* Where the values of the processes come from. */
+enum top_sources {
+	TOP_EBPF, /* all from eBPF programs */
+	/* The list of processes is that of linux.process_stats: for kernels whose BPF has no
+	 * iterator of processes. */
+	TOP_EBPF_WITHOUT_PROCESSES,
+	TOP_PROC, /* all from /proc */
+};
+
+/* Returns 0 (the caller frees with pb__trace_config__free_unpacked), or -errno. */
+int top_config_build(const struct top_options *o, enum top_sources sources, Pb__TraceConfig **ret);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +12,187 @@
 #include "base/core/clock.h"
 #include "base/core/mem.h"
 #include "base/text/str.h"
-#include "cli/top/top_columns.h"
+
+/* The columns of sonda top. To add one, add an element to top_columns[] and raise TOP_COLUMNS. */
+
+enum top_unit {
+	TOP_PERCENT, /* of one CPU: ns per second */
+	TOP_COUNT, /* per second */
+	TOP_BYTES, /* per second */
+	TOP_RSS,
+	TOP_PID,
+	TOP_NAME,
+};
+
+struct top_column_spec {
+	const char *key; /* of -s */
+	const char *title;
+	int width; /* characters; negative: aligned to the left */
+	unsigned rank; /* the highest is left out first if the terminal is narrow; 0: never */
+	enum top_unit unit;
+	enum live_metric metric; /* if the unit is TOP_PERCENT, TOP_COUNT or TOP_BYTES */
+	const char *json; /* name of the total since the beginning; NULL: none */
+	const char *json_rate; /* name of the rate, or of the value */
+	const char *help;
+};
+
+#define TOP_COLUMNS 12
+
+/* The columns that a terminal has room for, from left to right. */
+struct top_layout {
+	size_t columns[TOP_COLUMNS];
+	size_t n;
+};
+
+#define NAME_MIN 12 /* columns for the command in a narrow terminal */
+
+static const struct top_column_spec top_columns[TOP_COLUMNS] = {
+	{"pid", "PID", 7, 0, TOP_PID, 0, NULL, "pid", "number of the process"},
+	{"cpu", "%CPU", 6, 0, TOP_PERCENT, LIVE_CPU, "cpu_ns", "cpu_percent",
+	 "time on a CPU; 100 is one whole CPU"},
+	{"runq", "%RUNQ", 6, 1, TOP_PERCENT, LIVE_RUNQ, "runq_ns", "runq_percent",
+	 "time ready to run without a CPU, the sum of its threads"},
+	{"block", "%BLOCK", 6, 4, TOP_PERCENT, LIVE_BLOCKED, "blocked_ns", "blocked_percent",
+	 "time blocked (D), most often in I/O, the sum of its threads"},
+	{"sleep", "%SLEEP", 7, 9, TOP_PERCENT, LIVE_SLEEP, "sleep_ns", "sleep_percent",
+	 "time asleep (S), the sum of its threads"},
+	{"syscalls", "SYSC/s", 7, 2, TOP_COUNT, LIVE_SYSCALLS, "syscalls", "syscalls_per_s",
+	 "system calls that returned"},
+	{"systime", "%SYSC", 6, 8, TOP_PERCENT, LIVE_SYSCALL_TIME, "syscall_ns", "syscall_percent",
+	 "time in system calls, also waiting in them"},
+	{"errors", "ERR/s", 6, 7, TOP_COUNT, LIVE_SYSCALL_ERRORS, "syscall_errors",
+	 "syscall_errors_per_s", "system calls that returned an error"},
+	{"read", "READ/s", 7, 3, TOP_BYTES, LIVE_READ, "read_bytes", "read_bytes_per_s",
+	 "bytes that it made the kernel read from storage"},
+	{"write", "WRITE/s", 7, 3, TOP_BYTES, LIVE_WRITTEN, "written_bytes", "written_bytes_per_s",
+	 "bytes that it will make the kernel write to storage"},
+	{"rss", "RSS", 7, 5, TOP_RSS, 0, NULL, "rss_bytes", "memory in RAM"},
+	{"command", "COMMAND", -1, 0, TOP_NAME, 0, NULL, "name", "the program"},
+};
+
+int top_find_column(const char *key)
+{
+	for (size_t i = 0; i < TOP_COLUMNS; i++)
+		if (!strcmp(key, top_columns[i].key))
+			return (int)i;
+	return -1;
+}
+
+void top_keys(struct strbuf *out)
+{
+	for (size_t i = 0; i < TOP_COLUMNS; i++)
+		strbuf_printf(out, "%s%s", i ? ", " : "", top_columns[i].key);
+}
+
+static size_t total_width(const bool chosen[static TOP_COLUMNS])
+{
+	size_t width = 0;
+
+	for (size_t i = 0; i < TOP_COLUMNS; i++)
+		if (chosen[i])
+			width += 1 + (top_columns[i].width > 0 ? (size_t)top_columns[i].width
+							       : NAME_MIN);
+	return width - 1;
+}
+
+/* Returns the column to leave out next; TOP_COLUMNS: none. */
+static size_t least_important_column(const bool chosen[static TOP_COLUMNS], size_t sort)
+{
+	size_t worst = TOP_COLUMNS;
+
+	for (size_t i = 0; i < TOP_COLUMNS; i++)
+		if (chosen[i] && i != sort && top_columns[i].rank &&
+		    (worst == TOP_COLUMNS || top_columns[i].rank >= top_columns[worst].rank))
+			worst = i;
+	return worst;
+}
+
+/* Chooses the columns for a terminal of width characters; 0: all. The column sort, by which the
+ * rows are sorted, is always among them. */
+static void top_choose_columns(struct top_layout *l, size_t sort, size_t width)
+{
+	bool chosen[TOP_COLUMNS];
+	size_t out;
+
+	memset(chosen, true, sizeof(chosen));
+	while (width && total_width(chosen) > width &&
+	       (out = least_important_column(chosen, sort)) != TOP_COLUMNS)
+		chosen[out] = false;
+	l->n = 0;
+	for (size_t i = 0; i < TOP_COLUMNS; i++)
+		if (chosen[i])
+			l->columns[l->n++] = i;
+}
+
+static void put_count(double v, char *buf, size_t size)
+{
+	static const char units[] = " kMGT";
+	size_t unit = 0;
+
+	for (; v >= 99999.5 && unit + 2 < sizeof(units); unit++)
+		v /= 1000;
+	if (unit)
+		snprintf(buf, size, "%.0f%c", v, units[unit]);
+	else
+		snprintf(buf, size, v > 0 && v < 9.95 ? "%.1f" : "%.0f", v);
+}
+
+static void put_bytes(double v, char *buf, size_t size)
+{
+	static const char units[] = "BKMGTP";
+	size_t unit = 0;
+
+	for (; v >= 1023.5 && unit + 2 < sizeof(units); unit++)
+		v /= 1024;
+	snprintf(buf, size, unit && v < 99.95 ? "%.1f%c" : "%.0f%c", v, units[unit]);
+}
+
+/* Writes the value of a process as the column shows it; "-" if it is unknown. */
+static void top_format_cell(const struct top_column_spec *c, const struct live_process *p,
+			    char *buf, size_t size)
+{
+	const struct live_value *v = &p->values[c->metric];
+
+	snprintf(buf, size, "-");
+	if (c->unit == TOP_PID)
+		snprintf(buf, size, "%d", p->pid);
+	else if (c->unit == TOP_NAME)
+		snprintf(buf, size, "%s", p->name[0] ? p->name : "(unknown)");
+	else if (c->unit == TOP_RSS && p->has_rss)
+		put_bytes((double)p->rss, buf, size);
+	else if (c->unit == TOP_PERCENT && v->has_rate)
+		snprintf(buf, size, "%.1f", v->rate / 1e7);
+	else if (c->unit == TOP_COUNT && v->has_rate)
+		put_count(v->rate, buf, size);
+	else if (c->unit == TOP_BYTES && v->has_rate)
+		put_bytes(v->rate, buf, size);
+}
+
+static double sort_value(const struct top_column_spec *c, const struct live_process *p)
+{
+	if (c->unit == TOP_RSS)
+		return p->has_rss ? (double)p->rss : -1;
+	return p->values[c->metric].has_rate ? p->values[c->metric].rate : -1;
+}
+
+/* Compares two processes for qsort: the largest first, names and pids in ascending order. */
+static int top_compare(const struct top_column_spec *c, const struct live_process *a,
+		       const struct live_process *b)
+{
+	int by_pid = a->pid < b->pid ? -1 : a->pid > b->pid;
+	double x, y;
+	int d;
+
+	if (c->unit == TOP_PID)
+		return by_pid;
+	if (c->unit == TOP_NAME) {
+		d = strcmp(a->name, b->name);
+		return d ? d : by_pid;
+	}
+	x = sort_value(c, a);
+	y = sort_value(c, b);
+	return x > y ? -1 : x < y ? 1 : by_pid;
+}
 
 /* ---- the processes ---- */
 

@@ -6,7 +6,13 @@
 #include <stdint.h>
 
 #include "analyze/live/live.h"
+#include "analyze/live/live_types.h"
 #include "base/text/str.h"
+
+/* Returns the column of a key of -s, or -1. */
+int top_find_column(const char *key);
+/* Appends the keys: "cpu, runq, ...". */
+void top_keys(struct strbuf *out);
 
 /*
  * What sonda top shows, as text: lines about the machine, then a row for each process, sorted by

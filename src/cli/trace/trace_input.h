@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -28,3 +29,10 @@ int trace_input_parse_time(const char *option, const char *text, int64_t min, in
 
 /* Returns true if both are the same regular file: writing the output would destroy the input. */
 bool trace_input_is_output(const char *input, const char *output);
+
+/*
+ * Finds the trace in the current folder that was written last, for a verb whose command line names no
+ * FILE: a regular file that begins with a packet of a trace, whatever its name. Only the newest 256
+ * files are opened. Logs the name, or why there is none. Returns 0 and the name, or -errno.
+ */
+int newest_trace_choose(const char *verb, char ret_name[static NAME_MAX + 1]);

@@ -22,7 +22,7 @@
 #include "lib/public.h"
 #include "lib/session/sessions.h"
 #include "lib/threads/thread.h"
-#include "lib/track_event/track_event_source.h"
+#include "lib/track_event/track_event.h"
 
 #define STARTUP_MS 10000u
 #define BACKENDS (SONDA_BACKEND_SYSTEM | SONDA_BACKEND_NONE)

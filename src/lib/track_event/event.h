@@ -57,8 +57,6 @@ static inline bool event_has_category(const struct event *ev)
 
 /* Reads the arguments: sets parts, bound and the track, and the name and time if they have one. */
 void event_scan(struct event *ev);
-/* Returns true if the sequence has defined all texts of the event. */
-bool event_texts_known(const struct event *ev, const struct event_sequence *s);
 
 /* Writes the event's packet. The descriptor of its track must be written already. */
 void event_encode(const struct event *ev, struct event_sequence *s, struct sonda_writer *w,

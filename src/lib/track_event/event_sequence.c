@@ -11,13 +11,109 @@
  */
 #include "lib/track_event/event_sequence.h"
 
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/core/clock.h"
+#include "base/core/mem.h"
 #include "gen/fields.h"
 #include "lib/data_source/packet.h"
-#include "lib/track_event/process_identity.h"
 #include "lib/track_event/track_descriptor.h"
+
+#define FIRST_SIZE 64u
+
+static bool intern_map_grow(struct intern_map *m, uint32_t id)
+{
+	uint32_t size = MAX(m->size, FIRST_SIZE);
+	uint16_t *iids;
+
+	while (size <= id)
+		size *= 2;
+	iids = realloc(m->iids, size * sizeof(*iids));
+	if (!iids)
+		return false;
+	memset(iids + m->size, 0, (size - m->size) * sizeof(*iids));
+	m->iids = iids;
+	m->size = size;
+	return true;
+}
+
+uint32_t intern_map_add(struct intern_map *m, uint32_t id)
+{
+	if (id == 0 || m->last == UINT16_MAX || (id >= m->size && !intern_map_grow(m, id)))
+		return 0;
+	return m->iids[id] = ++m->last;
+}
+
+/* Removes all ids, and keeps the memory. */
+static void intern_map_clear(struct intern_map *m)
+{
+	if (m->last)
+		memset(m->iids, 0, m->size * sizeof(*m->iids));
+	m->last = 0;
+}
+
+static void intern_map_deinit(struct intern_map *m)
+{
+	freep(&m->iids);
+	m->size = 0;
+	m->last = 0;
+}
+
+/* Open addressing. A uuid is its own hash value. */
+
+#define FIRST_SLOTS 16u
+
+static void insert(struct track_set *s, const struct seen_track *t)
+{
+	uint64_t i = t->uuid;
+
+	while (s->slots[i & (s->n_slots - 1)].uuid)
+		i++;
+	s->slots[i & (s->n_slots - 1)] = *t;
+	s->used++;
+}
+
+static bool track_set_grow(struct track_set *s)
+{
+	struct track_set bigger = {.n_slots = s->n_slots ? 2 * s->n_slots : FIRST_SLOTS};
+
+	bigger.slots = calloc(bigger.n_slots, sizeof(*bigger.slots));
+	if (!bigger.slots)
+		return false;
+	for (uint32_t i = 0; i < s->n_slots; i++)
+		if (s->slots[i].uuid)
+			insert(&bigger, &s->slots[i]);
+	free(s->slots);
+	*s = bigger;
+	return true;
+}
+
+/* Adds a track that is not in the set. Returns false if the set is full or there is no memory. */
+static bool track_set_add(struct track_set *s, uint64_t uuid)
+{
+	const struct seen_track t = {.uuid = uuid};
+
+	if (s->used == TRACK_SET_MAX || (2 * s->used >= s->n_slots && !track_set_grow(s)))
+		return false;
+	insert(s, &t);
+	return true;
+}
+
+static void track_set_clear(struct track_set *s)
+{
+	if (s->used)
+		memset(s->slots, 0, s->n_slots * sizeof(*s->slots));
+	s->used = 0;
+}
+
+static void track_set_deinit(struct track_set *s)
+{
+	freep(&s->slots);
+	s->n_slots = s->used = 0;
+}
 
 #define STATE_CLEARED 1u
 #define NEEDS_STATE 2u

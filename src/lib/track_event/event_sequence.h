@@ -4,11 +4,62 @@
 #include <sonda/data_source.h>
 #include <sonda/event_args.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "lib/track_event/event_config.h"
-#include "lib/track_event/intern_map.h"
-#include "lib/track_event/track_set.h"
+
+/*
+ * The interning ids of one sequence and one field of InternedData. Maps the process-wide number of
+ * a text (string_ids.h) to its id in this sequence: 1, 2, ... in the order of first use. So a
+ * sequence with few texts has short ids.
+ */
+struct intern_map {
+	uint16_t *iids; /* owned; by number; 0: not defined in this sequence */
+	uint32_t size;
+	uint16_t last;
+};
+
+/* Returns the interning id, or 0 if the sequence has not defined this text. */
+static inline uint32_t intern_map_find(const struct intern_map *m, uint32_t id)
+{
+	return id < m->size ? m->iids[id] : 0;
+}
+
+/* Gives the number, which has no interning id, the next one and returns it. Returns 0 if there is
+ * no memory or id, or id is 0: the text is written in full then. */
+uint32_t intern_map_add(struct intern_map *m, uint32_t id);
+
+/* The tracks that a sequence has described since its last reset, and the last values of its
+ * incremental counters. */
+
+#define TRACK_SET_MAX 4096u /* tracks; before it is full, the sequence is reset */
+
+struct seen_track {
+	uint64_t uuid; /* 0: free */
+	int64_t last_value; /* of an incremental counter */
+};
+
+struct track_set {
+	struct seen_track *slots; /* owned; a power of two, at most half of them used */
+	uint32_t n_slots;
+	uint32_t used;
+};
+
+/* Returns the entry, valid until the next add; NULL: not in the set. uuid is not 0. */
+static inline struct seen_track *track_set_find(const struct track_set *s, uint64_t uuid)
+{
+	if (s->used == 0)
+		return NULL;
+	for (uint64_t i = uuid;; i++) {
+		struct seen_track *t = &s->slots[i & (s->n_slots - 1)];
+
+		if (t->uuid == uuid)
+			return t;
+		if (t->uuid == 0)
+			return NULL;
+	}
+}
 
 /*
  * The incremental state of one sequence: the definitions in the packets of one thread in one

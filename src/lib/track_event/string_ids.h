@@ -6,7 +6,7 @@
 
 /*
  * Process-wide numbers of static texts and source locations. Equal contents have the same number.
- * Each sequence maps the numbers to its own interning ids (intern_map.h). The contents are copied,
+ * Each sequence maps the numbers to its own interning ids (event_sequence.h). The contents are copied,
  * so a number stays valid after a library is unloaded. Any thread.
  */
 

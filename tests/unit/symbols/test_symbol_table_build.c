@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Made tables, and that of the running kernel against a plain reading of it. */
 
-#include "symbols/symbol_table_build.h"
+#include "symbols/symbol_table.h"
 #include "unit/ftrace/oracle_symbols.h"
 #include "unit/rng.h"
 #include "unit/test.h"

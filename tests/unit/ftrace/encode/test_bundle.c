@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ftrace/encode/bundle.h"
-#include "symbols/symbol_table_build.h"
+#include "symbols/symbol_table.h"
 #include "unit/fixture.h"
 #include "unit/ftrace/packets.h"
 

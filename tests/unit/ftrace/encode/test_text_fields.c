@@ -6,7 +6,7 @@
 #include <trace-seq.h>
 
 #include "ftrace/encode/text_fields.h"
-#include "symbols/symbol_table_build.h"
+#include "symbols/symbol_table.h"
 #include "unit/fixture.h"
 #include "unit/ftrace/event_text.h"
 #include "unit/rng.h"

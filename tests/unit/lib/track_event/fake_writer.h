@@ -17,8 +17,8 @@
 #include "lib/data_source/packet.h"
 #include "lib/track_event/category.h"
 #include "lib/track_event/event_sequence.h"
-#include "lib/track_event/process_identity.h"
-#include "lib/track_event/track_event_source.h"
+#include "lib/track_event/track_descriptor.h"
+#include "lib/track_event/track_event.h"
 #include "unit/test.h"
 #include "wire/pb_dec.h"
 

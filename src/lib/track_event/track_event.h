@@ -5,8 +5,6 @@
 
 /* The data source "track_event": its instances, its descriptor, and its handlers of fork(). */
 
-extern struct sonda_data_source track_event_source;
-
 /* Registers the data source with the current categories. Further calls have no effect. Returns 0 or
  * -errno. */
 int track_event_init(void);
