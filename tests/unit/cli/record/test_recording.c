@@ -56,30 +56,6 @@ FIXTURE_TEST(test_no_progress_in_a_pipe)
 
 /* ---- signals ---- */
 
-FIXTURE_TEST(test_a_hangup_of_the_terminal_stops_and_saves)
-{
-	start(true);
-	assert_true(wait_until_printed("20.4 MiB"));
-	kill(child, SIGHUP);
-	assert_int_equal(finish(), 0);
-	assert_non_null(strstr(printed, "2 packets"));
-}
-
-FIXTURE_TEST(test_nohup_is_respected)
-{
-	signal(SIGHUP, SIG_IGN);
-	start(true);
-	signal(SIGHUP, SIG_DFL);
-	assert_true(wait_until_printed("20.4 MiB"));
-	kill(child, SIGHUP);
-	for (int i = 0; i < 5; i++)
-		run_a_moment();
-	assert_null(strstr(printed, "saving"));
-	assert_false(ended);
-	kill(child, SIGINT);
-	assert_int_equal(finish(), 0);
-}
-
 FIXTURE_TEST(test_a_signal_while_saving_warns_first)
 {
 	service.end_when_started = true;

@@ -185,8 +185,3 @@ TEST(test_a_key_of_the_terminal_is_known_as_such)
 		skip();
 	assert_int_equal(r, 0);
 }
-
-TEST(test_free_of_nothing)
-{
-	termination_signals_free(NULL);
-}

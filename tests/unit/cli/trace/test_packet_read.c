@@ -114,6 +114,49 @@ FIXTURE_TEST(slices_become_packets)
 	assert_string_equal(x->heard, "..one .two end(0) ");
 }
 
+/* The trusted fields come as a slice of their own, and an end may come alone. */
+FIXTURE_TEST(empty_slices_and_an_end_alone_are_parts_of_packets)
+{
+	static const uint8_t slices[] = {0x12, 5, 0x0a, 1, 'a', 0x10, 0, /* a */
+					 0x12, 2, 0x10, 0, /* nothing */
+					 0x12, 5, 0x0a, 1, 'b', 0x10, 0, /* b */
+					 0x12, 2, 0x10, 1, /* the end */
+					 0x12, 5, 0x0a, 1, 'c', 0x10, 1, /* a whole packet */
+					 0x12, 2, 0x10, 1, /* one of no bytes */
+					 0x12, 5, 0x0a, 1, 'd', 0x10, 0, /* d */
+					 0x12, 5, 0x0a, 1, 'e', 0x10, 1}; /* e */
+
+	x->service.slices = slices;
+	x->service.slices_len = sizeof(slices);
+	run(x);
+	assert_string_equal(x->heard, "....ab .c . ..de end(0) ");
+}
+
+static uint64_t read_id;
+
+static void note_read(struct fake_port *p, const char *method, uint64_t id, const uint8_t *args,
+		      size_t len)
+{
+	read_id = id;
+}
+
+FIXTURE_TEST(packet_larger_than_the_protocol_allows_ends_it)
+{
+	static uint8_t slice[4 + 4 + 100000] = {0x12, 0xa4, 0x8d, 6, 0x0a, 0xa0, 0x8d, 6};
+	unsigned n = 0;
+
+	x->service.port.on_call = note_read;
+	run(x);
+	for (; !strstr(x->heard, "end") && n <= PACKET_JOIN_MAX / 100000 + 1; n++) {
+		x->heard[0] = '\0';
+		fake_reply(&x->service.port, read_id, true, slice, sizeof(slice));
+		for (int turn = 0; turn < 3; turn++)
+			event_base_loop(x->loop, EVLOOP_NONBLOCK);
+	}
+	assert_string_equal(x->heard, ".end(-27) ");
+	assert_int_equal(n, PACKET_JOIN_MAX / 100000 + 1);
+}
+
 FIXTURE_TEST(owner_may_end_it)
 {
 	x->packet_error = -ENOSPC;

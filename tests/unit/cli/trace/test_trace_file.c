@@ -168,16 +168,6 @@ FIXTURE_TEST(test_the_longest_name_can_be_saved)
 	assert_int_equal(unlink(name), 0);
 }
 
-FIXTURE_TEST(test_what_is_not_saved_disappears)
-{
-	struct trace_file *f = open_good(path);
-
-	assert_int_equal(put(f, 400000), 0);
-	trace_file_free(f);
-	assert_int_equal(files_in_dir(), 0);
-	trace_file_free(NULL);
-}
-
 FIXTURE_TEST(test_an_older_file_stays_until_then)
 {
 	struct trace_file *f;
@@ -483,17 +473,6 @@ FIXTURE_TEST(test_a_new_name_for_what_found_room)
 		assert_true(i || packets_in(path) == 348);
 		unlink(path);
 	}
-}
-
-FIXTURE_TEST(test_a_new_name_in_a_folder_that_went_away)
-{
-	struct trace_file *f = open_good(path);
-
-	put(f, 1);
-	assert_int_equal(rmdir(dir), 0);
-	assert_int_equal(trace_file_save_new(f, path, &e), -ENOENT);
-	assert_non_null(strstr(e.text, "cannot make"));
-	trace_file_free(f);
 }
 
 FIXTURE_TEST(test_under_sudo_the_file_is_the_callers)

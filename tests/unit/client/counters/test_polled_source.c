@@ -282,6 +282,35 @@ FIXTURE_TEST(failures_are_counted_in_the_trace)
 	assert_int_equal(told_in_trace(PB_POLLED_COUNTERS_STATS_FAILED_READS, 3), 3);
 }
 
+FIXTURE_TEST(failed_reads_are_named_up_to_a_limit_by_paths_that_are_cut)
+{
+	char path[3 * COUNTER_ERRORS_PATH];
+	struct pb_field m, f;
+	unsigned n = 0;
+
+	memset(path, 'x', sizeof(path) - 1);
+	path[sizeof(path) - 1] = 0;
+	create_and_start();
+	for (unsigned i = 0; i < 3 * COUNTER_ERRORS_KINDS; i++) {
+		bool said = false;
+
+		polled_source_failed(rig_poll(), &said, path, EIO);
+	}
+	run_pass();
+	assert_int_equal(told_in_trace(PB_POLLED_COUNTERS_STATS_FAILED_READS, 1),
+			 3 * COUNTER_ERRORS_KINDS);
+	for (size_t i = 0; i < fake.n; i++)
+		if (read_sub(fake_packet_field(i), PB_TRACE_PACKET_POLLED_COUNTERS_STATS, &m))
+			break;
+	while (fake_field(m.data, m.len, PB_POLLED_COUNTERS_STATS_READ_FAILURES, n, &f))
+		n++;
+	assert_int_equal(n, COUNTER_ERRORS_KINDS);
+	assert_true(fake_field(m.data, m.len, PB_POLLED_COUNTERS_STATS_READ_FAILURES, 0, &f));
+	path[COUNTER_ERRORS_PATH - 1] = 0;
+	assert_true(fake_str_is(f, PB_POLLED_COUNTERS_STATS_READ_FAILURE_PATH, 0, path));
+	assert_int_equal(fake_u64(f, PB_POLLED_COUNTERS_STATS_READ_FAILURE_ERROR), EIO);
+}
+
 FIXTURE_TEST(refused_tracks_too)
 {
 	create_and_start();

@@ -17,21 +17,6 @@ SCRIPT(ids_that_are_none, 64 << 10,
        "put 1.32767#0 'the last writer' 65535.1#0 'the last producer'\n"
        "read 1.32767 'the last writer' 65535.1 'the last producer' end")
 
-TEST_WITH(a_count_or_a_length_that_no_header_can_have, setup_64k, teardown)
-{
-	struct trace_buffer_writer w = {.producer_id = 1, .writer_id = 1};
-	struct trace_buffer *b = *state;
-
-	chunk_start(&c, 1, 1, 0, 0);
-	chunk_text(&c, "text");
-	c.h.count = SMB_MAX_PACKETS + 1;
-	chunk_commit(b, &c);
-	c.h.count = 1;
-	trace_buffer_commit(b, &w, &c.h, c.payload, 65536, true);
-	assert_int_equal(stats_of(state)->abi_violations, 2);
-	assert_int_equal(stats_of(state)->chunks_written, 0);
-}
-
 SCRIPT(flags_on_chunks_without_fragments, 64 << 10,
        "put 1.1#0<>! 1.1#1 'next'\n"
        "read 1.1 'next' end")

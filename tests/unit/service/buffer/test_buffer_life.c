@@ -50,19 +50,39 @@ static size_t resident(void)
 	return pages * (size_t)sysconf(_SC_PAGESIZE);
 }
 
-TEST(memory_is_touched_as_it_is_written)
+static struct trace_buffer *clone_of(const struct trace_buffer *b)
 {
-	struct trace_buffer *b;
+	struct trace_buffer *clone;
+	size_t offset = 0;
+
+	assert_int_equal(trace_buffer_new_like(b, &clone), 0);
+	assert_int_equal(trace_buffer_size(clone), trace_buffer_size(b));
+	while (!trace_buffer_clone_prepare(b, clone, &offset, 1 << 20))
+		;
+	assert_int_equal(trace_buffer_clone(b, clone), 0);
+	return clone;
+}
+
+TEST(memory_that_was_not_written_is_neither_touched_nor_cloned)
+{
+	struct trace_buffer *b, *clone;
 	size_t before = resident();
 
 	b = buffer_of(1 << 30, TRACE_BUFFER_RING);
 	for (uint32_t i = 0; i < 100; i++)
 		commit_fill(b, 1, i, 'x', 4000);
+	assert_true(resident() - before < 16 << 20);
+	before = resident();
+	clone = clone_of(b);
+	assert_true(resident() - before < 16 << 20);
 	trace_buffer_begin_read(b);
 	for (uint32_t i = 0; i < 100; i++)
 		expect_fill(b, 1, 'x', 4000, 0);
-	assert_true(resident() - before < 16 << 20);
+	trace_buffer_begin_read(clone);
+	for (uint32_t i = 0; i < 100; i++)
+		expect_fill(clone, 1, 'x', 4000, 0);
 	trace_buffer_free(b);
+	trace_buffer_free(clone);
 }
 
 struct seen {
@@ -145,36 +165,6 @@ IN_64K(thresholds_are_the_last_of_their_buckets)
 }
 
 /* ---- copies and stand-ins; test_buffer_model.c has the rest ---- */
-
-static struct trace_buffer *clone_of(const struct trace_buffer *b)
-{
-	struct trace_buffer *clone;
-	size_t offset = 0;
-
-	assert_int_equal(trace_buffer_new_like(b, &clone), 0);
-	assert_int_equal(trace_buffer_size(clone), trace_buffer_size(b));
-	while (!trace_buffer_clone_prepare(b, clone, &offset, 1 << 20))
-		;
-	assert_int_equal(trace_buffer_clone(b, clone), 0);
-	return clone;
-}
-
-TEST(memory_that_was_not_written_is_not_cloned)
-{
-	struct trace_buffer *b = buffer_of(1 << 30, TRACE_BUFFER_RING), *clone;
-	size_t before;
-
-	for (uint32_t i = 0; i < 100; i++)
-		commit_fill(b, 1, i, 'x', 4000);
-	before = resident();
-	clone = clone_of(b);
-	assert_true(resident() - before < 16 << 20);
-	trace_buffer_begin_read(clone);
-	for (uint32_t i = 0; i < 100; i++)
-		expect_fill(clone, 1, 'x', 4000, 0);
-	trace_buffer_free(b);
-	trace_buffer_free(clone);
-}
 
 /* Laps, padding, losses by overwriting and half-read chunks are copied. */
 TEST(clone_of_a_ring_that_was_overwritten)

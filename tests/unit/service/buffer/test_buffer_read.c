@@ -45,27 +45,6 @@ IN_64K(a_pass_may_be_broken_off_anywhere)
 	expect_end(b);
 }
 
-TEST_STATE(packets_of_all_lengths_of_the_size, setup_1m, teardown, struct trace_buffer *b)
-{
-	static const size_t sizes[] = {1, 126, 127, 128, 16383, 16384, 32000};
-
-	for (uint32_t i = 0; i < ARRAY_SIZE(sizes); i++) {
-		uint8_t size[10];
-
-		/* In the shortest form. */
-		chunk_start(&c, 1, 1, i, 0);
-		chunk_raw(&c, size, (size_t)(pb_put_varint(size, sizes[i]) - size));
-		memset(c.payload + c.len, 'a' + (int)i, sizes[i]);
-		c.len += sizes[i];
-		c.h.count = 1;
-		chunk_commit(b, &c);
-	}
-	trace_buffer_begin_read(b);
-	for (uint32_t i = 0; i < ARRAY_SIZE(sizes); i++)
-		expect_fill(b, 1, 'a' + (char)i, sizes[i], 0);
-	expect_end(b);
-}
-
 SCRIPT(the_longest_chunk, 64 << 10,
        "put 1.1#0 x*64515\n"
        "read 1.1 x*64515 end")
@@ -107,36 +86,6 @@ SCRIPT(the_end_of_a_packet_is_waited_for, 64 << 10,
        "read 1.1 'begun' 1.2 'other again' end\n"
        "count readaheads_failed 2 readaheads_succeeded 1")
 
-BUFFER_TEST(a_huge_packet, 64 << 20, TRACE_BUFFER_RING)
-{
-	enum { CHUNKS = 10000, SIZE = 4076 };
-	struct trace_packet p;
-
-	for (uint32_t i = 0; i < CHUNKS; i++) {
-		chunk_start(&c, 1, 1, i - 5000,
-			    (i ? FROM_PREV : 0) | (i < CHUNKS - 1 ? ON_NEXT : 0));
-		chunk_fill(&c, (char)i, SIZE);
-		chunk_commit(b, &c);
-		if (i % 1000 == 0) {
-			trace_buffer_begin_read(b);
-			expect_end(b);
-		}
-	}
-	trace_buffer_begin_read(b);
-	assert_true(trace_buffer_next_packet(b, NULL, &p));
-	assert_int_equal(p.n_slices, CHUNKS);
-	assert_int_equal(p.size, (size_t)CHUNKS * SIZE);
-	for (uint32_t i = 0; i < CHUNKS; i++) {
-		const uint8_t *data = p.slices[i].iov_base;
-
-		assert_int_equal(p.slices[i].iov_len, SIZE);
-		assert_int_equal(data[0], (uint8_t)i);
-		assert_int_equal(data[SIZE - 1], (uint8_t)i);
-	}
-	expect_end(b);
-	assert_int_equal(bytes_in_use(b), 0);
-}
-
 /* Commits a packet of n chunks of 32 KiB from chunk id `first` on. */
 static void commit_large(struct trace_buffer *b, uint32_t first, uint32_t n)
 {
@@ -162,31 +111,6 @@ BUFFER_TEST(a_packet_above_the_limit_of_the_format, 256 << 20, TRACE_BUFFER_RING
 	trace_buffer_begin_read(b);
 	expect_packet(b, 1, 1, "next",
 		      DATA_LOSS_REASSEMBLY_BROKEN_CHAIN | DATA_LOSS_ORPHAN_CONTINUATION);
-	expect_end(b);
-}
-
-/* ---- stalls are of one sequence ---- */
-
-IN_64K(stalled_sequences_do_not_hold_up_others)
-{
-	char text[8];
-
-	commit_text(b, 1, 1, 0, ON_NEXT, "never ");
-	commit_text(b, 1, 2, 0, NEEDS_PATCHING, "patched");
-	for (uint32_t i = 0; i < 100; i++) {
-		snprintf(text, sizeof(text), "%u", i);
-		commit_text(b, 1, 3, i, 0, text);
-		trace_buffer_begin_read(b);
-		expect_packet(b, 1, 3, text, 0);
-		expect_end(b);
-	}
-	trace_buffer_apply_patches(b, 1, 2, 0, NULL, 0, false);
-	commit_text(b, 1, 3, 100, 0, "100");
-	commit_text(b, 1, 1, 1, FROM_PREV, "say never");
-	trace_buffer_begin_read(b);
-	expect_packet(b, 1, 1, "never say never", 0);
-	expect_packet(b, 1, 2, "patched", 0);
-	expect_packet(b, 1, 3, "100", 0);
 	expect_end(b);
 }
 

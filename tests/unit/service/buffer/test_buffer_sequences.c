@@ -30,25 +30,6 @@ static size_t n_writers(const struct trace_buffer *b)
 	return n;
 }
 
-IN_64K(sequences_without_chunks_have_a_limit)
-{
-	size_t most = 0, before = 0;
-
-	for (uint32_t i = 0; i < 20000; i++) {
-		uint16_t producer = (uint16_t)(1 + i / 1000), w = (uint16_t)(1 + i % 1000);
-
-		commit_text(b, producer, w, 0, 0, "x");
-		trace_buffer_begin_read(b);
-		expect_packet(b, producer, w, "x", 0);
-		expect_end(b);
-		most = MAX(most, n_writers(b));
-		if (i == 5000)
-			before = mallinfo2().uordblks;
-	}
-	assert_int_equal(most, 1152 + 1);
-	assert_true(mallinfo2().uordblks < before + (256 << 10));
-}
-
 /* A sequence that was kept knows which chunk came last; one that was not begins anew. */
 IN_64K(those_emptied_last_are_kept)
 {

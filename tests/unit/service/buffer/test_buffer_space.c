@@ -61,24 +61,6 @@ SCRIPT(padding_of_one_unit, 4096,
        /* The lap before is gone, and its padding with it. */
        "count padding_bytes_cleared 16 bytes_in_use 0")
 
-TEST_STATE(replaced_by_sizes_that_differ_by_little, setup_4k, teardown, struct trace_buffer *b)
-{
-	static const size_t sizes[] = {1024, 1008, 1040, 1024,	  1056, 992, 1024,
-				       1040, 1008, 1024, 16 + 16, 4064, 32,  4048,
-				       48,   2048, 2032, 2064,	  4096, 32};
-
-	for (uint32_t i = 0; i < 20; i++) {
-		uint64_t left;
-
-		commit_record(b, 1, i, (char)('a' + i), sizes[i]);
-		left = bytes_in_use(b);
-		assert_true(left >= sizes[i] && left <= 4096);
-	}
-	trace_buffer_begin_read(b);
-	expect_record(b, 1, 't', 32, DATA_LOSS_OVERWRITE);
-	expect_end(b);
-}
-
 /* The copy moves to the start only when its fragments turn out not to fit. */
 TEST_WITH(a_chunk_that_finds_no_room_while_it_is_copied, setup_4k, teardown)
 {
@@ -142,38 +124,6 @@ SCRIPT(the_oldest_record_waits_and_wakes, 4096,
        "patch 1.2#0\n"
        "read 1.2 w*1004 end")
 
-/* Runs of read records are joined; a record between them that waits must be found again. */
-TEST_WITH(records_that_wait_between_runs_of_read_ones, setup_4k, teardown)
-{
-	struct trace_buffer *b = *state;
-
-	for (uint32_t i = 0; i < 60; i++) {
-		if (i % 10 == 5)
-			commit_text(b, 1, 2 + i, 0, NEEDS_PATCHING, "waits");
-		commit_record(b, 1, i, 'x', 48);
-	}
-	for (unsigned pass = 0; pass < 3; pass++) {
-		trace_buffer_begin_read(b);
-		for (uint32_t i = 0; pass == 0 && i < 60; i++)
-			expect_record(b, 1, 'x', 48, 0);
-		expect_end(b);
-	}
-	for (uint32_t i = 55; i < 60; i -= 10)
-		trace_buffer_apply_patches(b, 1, (uint16_t)(2 + i), 0, NULL, 0, false);
-	trace_buffer_begin_read(b);
-	for (uint32_t i = 5; i < 60; i += 10)
-		expect_packet(b, 1, (uint16_t)(2 + i), "waits", 0);
-	expect_end(b);
-	assert_int_equal(bytes_in_use(b), 0);
-	for (uint32_t i = 60; i < 200; i++) {
-		commit_record(b, 1, i, 'y', 96);
-		trace_buffer_begin_read(b);
-		expect_record(b, 1, 'y', 96, 0);
-		expect_end(b);
-	}
-	assert_int_equal(stats_of(state)->chunks_overwritten, 0);
-}
-
 /* ---- TRACE_BUFFER_DISCARD ---- */
 
 SCRIPT_DISCARD(discarding_stops_for_good, 4096,
@@ -194,17 +144,6 @@ SCRIPT_DISCARD(discarding_fills_the_memory_to_the_last_byte, 4096,
 	       "put 1.1#4\n"
 	       "count chunks_discarded 1\n"
 	       "read 1.1 a*1004 1.1 b*1004 1.1 c*1004 1.1 d*1004 end")
-
-BUFFER_TEST(discarding_does_not_count_what_trails, 4096, TRACE_BUFFER_DISCARD)
-{
-	for (uint32_t i = 0; i < 128; i++) {
-		chunk_start(&c, 1, 1, i, 0);
-		chunk_text(&c, "small");
-		chunk_commit_in(b, &c, 4000, true);
-	}
-	assert_int_equal(trace_buffer_stats(b)->chunks_written, 128);
-	assert_int_equal(trace_buffer_stats(b)->chunks_discarded, 0);
-}
 
 SCRIPT_DISCARD(discarding_still_patches_and_grows, 4096,
 	       "scrape 1.2#0 'one' 'two'\n"
@@ -280,31 +219,6 @@ SCRIPT(losses_pile_up, 4096,
        "read 1.2 x*1004 1.1 'then' -overwrite -gap -orphan -abort")
 
 /* ---- the writing begins again at 0 ---- */
-
-TEST_WITH(all_read_the_writing_begins_again, setup_4k, teardown)
-{
-	struct trace_buffer *b = *state;
-	struct trace_packet p;
-	const void *first;
-
-	commit_record(b, 1, 0, 'a', 1024);
-	trace_buffer_begin_read(b);
-	assert_true(trace_buffer_next_packet(b, NULL, &p));
-	first = p.slices[0].iov_base;
-	for (uint32_t i = 1; i < 1000; i++) {
-		commit_record(b, 1, i, 'b', 1024);
-		commit_record(b, 2, i, 'c', 2048);
-		assert_true(trace_buffer_next_packet(b, NULL, &p));
-		assert_ptr_equal(p.slices[0].iov_base, first);
-		assert_int_equal(p.loss, 0);
-		expect_record(b, 2, 'c', 2048, 0);
-		if (i % 3)
-			expect_end(b);
-	}
-	assert_int_equal(stats_of(state)->write_wrap_count, 0);
-	assert_int_equal(stats_of(state)->padding_bytes_written, 0);
-	assert_int_equal(bytes_in_use(b), 0);
-}
 
 SCRIPT(what_waits_keeps_its_place, 4096,
        "put 1.1#0! w*1004 1.1#1 x*1004 1.2#0 a*492\n"

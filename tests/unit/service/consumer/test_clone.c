@@ -106,13 +106,6 @@ static void make_clone_with_flush_of(struct stage *g, uint32_t chunk, const char
 	g->got = read_clone();
 }
 
-STAGE_TEST(unflushed_data_is_in_it)
-{
-	stage_start(g, STAGE_CONFIG);
-	make_clone_with_flush_of(g, 0, "flushed");
-	assert_int_equal(peer_count_text(&g->got, "flushed"), 1);
-}
-
 STAGE_TEST(slow_flush_does_not_stop_it)
 {
 	uint64_t id;
@@ -239,19 +232,6 @@ STAGE_TEST(bugreport_is_of_the_highest_score)
 	assert_int_equal(count_in_clone("data"), 1);
 	rig_hang_up(&g->rig, lower);
 	rig_hang_up(&g->rig, foreign);
-}
-
-STAGE_TEST(only_its_user_clones_it)
-{
-	struct consumer_port *port;
-
-	stage_start(g, STAGE_CONFIG);
-	port = port_of_cloner(g);
-	port->uid = 1000; /* as if another user had connected */
-	TAILQ_FIRST(&g->rig.sessions->list)->uid = 1001;
-	assert_not_cloned(cloner, ask(1), "another UID");
-	port->uid = 0;
-	make_clone(g);
 }
 
 STAGE_TEST(consumer_with_a_session_clones_none)

@@ -17,25 +17,6 @@ STAGE_TEST(connection_begins_without_a_session)
 	assert_int_equal(g->got.n_replies, 1);
 }
 
-STAGE_TEST(whole_recording_in_order)
-{
-	struct pb_field f;
-	uint64_t disable;
-
-	stage_start(g, STAGE_CONFIG);
-	stage_write(g, 0, 1, 0, "data");
-	disable = peer_call(g->cons, C_DISABLE, NULL, 0);
-	assert_true(peer_accepted(g->cons, disable)); /* before the end of EnableTracing */
-	assert_true(peer_command(g->prod, g->stream, CMD(STOP_DATA_SOURCE), &f));
-	assert_true(peer_is_quiet(g->cons));
-	assert_true(peer_accepted(g->prod, peer_call_number(g->prod, P_STOPPED, 1, g->s.instance)));
-	assert_true(peer_tracing_ended(g->cons, g->enable, NULL));
-	assert_int_equal(stage_count(g, "data"), 1);
-	assert_true(peer_accepted(g->cons, peer_call(g->cons, C_FREE, NULL, 0)));
-	assert_true(peer_is_quiet(g->cons));
-	assert_true(TAILQ_EMPTY(&g->rig.sessions->list));
-}
-
 STAGE_TEST(everything_twice_is_as_once)
 {
 	g->enable = peer_enable(g->cons, "buffers { size_kb: 4 }");
@@ -46,27 +27,6 @@ STAGE_TEST(everything_twice_is_as_once)
 	for (int i = 0; i < 2; i++)
 		assert_true(peer_accepted(g->cons, peer_call(g->cons, C_FREE, NULL, 0)));
 	assert_true(peer_is_quiet(g->cons));
-}
-
-STAGE_TEST(free_buffers_ends_tracing)
-{
-	struct pb_field f;
-
-	stage_start(g, STAGE_CONFIG);
-	stage_free_buffers(g);
-	assert_true(peer_command(g->prod, g->stream, CMD(STOP_DATA_SOURCE), &f));
-	assert_true(TAILQ_EMPTY(&g->rig.sessions->list));
-	/* and the connection may begin another */
-	stage_start(g, STAGE_CONFIG);
-	assert_int_equal(rig_session(&g->rig)->id, 2);
-}
-
-STAGE_TEST(refused_config_leaves_the_connection_usable)
-{
-	stage_refuses(g, "buffers {}", "size_kb");
-	stage_refuses(g, "write_into_file: true", "write_into_file");
-	stage_start(g, STAGE_CONFIG);
-	assert_int_equal(rig_session(&g->rig)->state, SESSION_STARTED);
 }
 
 STAGE_TEST(one_session_a_connection)
@@ -123,17 +83,6 @@ STAGE_TEST(method_that_is_past_says_so)
 		    f.u64 == 0);
 	assert_true(peer_field(g->cons, PB_SAVE_TRACE_FOR_BUGREPORT_RESPONSE_MSG, &f));
 	assert_non_null(memmem(f.data, f.len, "SaveTraceForBugreport", 21));
-}
-
-STAGE_TEST(hang_up_ends_the_session)
-{
-	struct pb_field f;
-
-	stage_start(g, STAGE_CONFIG);
-	rig_hang_up(&g->rig, g->cons);
-	g->cons = NULL;
-	assert_true(peer_command(g->prod, g->stream, CMD(STOP_DATA_SOURCE), &f));
-	assert_true(TAILQ_EMPTY(&g->rig.sessions->list));
 }
 
 STAGE_TEST(stats_tell_of_the_session)

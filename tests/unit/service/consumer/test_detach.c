@@ -35,26 +35,6 @@ static void detach_and_leave(struct stage *g, const char *key)
 	hang_up_consumer(g);
 }
 
-STAGE_TEST(outlives_its_consumer)
-{
-	struct pb_field f;
-
-	stage_start(g, STAGE_CONFIG " unique_session_name: 'mine'");
-	stage_write(g, 0, 1, 0, "before");
-	detach_and_leave(g, "key");
-	assert_true(peer_is_quiet(g->prod));
-	assert_int_equal(rig_session(&g->rig)->state, SESSION_STARTED);
-	stage_write(g, 0, 1, 1, "between");
-
-	assert_true(peer_accepted(g->cons, peer_attach(g->cons, "key")));
-	assert_true(peer_field(g->cons, PB_ATTACH_RESPONSE_TRACE_CONFIG, &f));
-	assert_non_null(memmem(f.data, f.len, "mine", 4));
-	g->enable = peer_await_end(g->cons);
-	assert_true(peer_is_quiet(g->cons));
-	stage_disable(g);
-	assert_int_equal(stage_count(g, "before"), 1);
-}
-
 STAGE_TEST(session_that_has_ended_says_so_at_once)
 {
 	stage_start(g, STAGE_CONFIG);
@@ -103,14 +83,6 @@ STAGE_TEST(key_must_be_right_and_new)
 	assert_true(peer_rejected(other, peer_attach(other, "key"))); /* has one */
 	assert_true(peer_rejected(other, peer_detach(other, "key"))); /* the key is taken */
 	rig_hang_up(&g->rig, other);
-}
-
-STAGE_TEST(only_its_user_attaches)
-{
-	stage_start(g, STAGE_CONFIG);
-	assert_true(peer_accepted(g->cons, peer_detach(g->cons, "key")));
-	rig_session(&g->rig)->uid++;
-	assert_true(peer_rejected(g->cons, peer_attach(g->cons, "key")));
 }
 
 /* Nobody could read it. */

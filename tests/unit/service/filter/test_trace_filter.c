@@ -87,19 +87,6 @@ STAGE_TEST(nothing_but_the_allowed_comes_out)
 	assert_in_range(STAT(&g->got, BYTES_DISCARDED_PER_BUFFER), 8, 40);
 }
 
-STAGE_TEST(output_bytes_are_those_of_all_packets)
-{
-	uint64_t bytes = 0;
-
-	stage_start(g, config_of(ONLY_TEXT, "", ""));
-	for (uint32_t i = 0; i < 20; i++)
-		stage_write(g, 0, 1, i, "some text of a packet");
-	stage_read(g);
-	for (size_t i = 0; i < g->got.n; i++)
-		bytes += g->got.list[i].len;
-	assert_int_equal(STAT(&g->got, OUTPUT_BYTES), bytes);
-}
-
 STAGE_TEST(service_packets_are_filtered_inside)
 {
 	const struct filter_code code = CODE(W_TRACE, W_FIELD(3u), W_NESTED(6u, 2), W_FIELD(10u),
@@ -174,20 +161,6 @@ STAGE_TEST(broken_filters_refuse_the_session)
 	assert_int_equal(access("/tmp/sonda-test-no-such-file", F_OK), -1);
 }
 
-STAGE_TEST(each_pass_is_filtered)
-{
-	const char *text = stage_text('x', 3000);
-
-	stage_start(g, config_of(AS_STRING, SECRET, "buffers { size_kb: 256 }"));
-	trace_mark_due(rig_session(&g->rig)->trace, TRACE_DUE_STATS);
-	for (uint32_t i = 0; i < 18; i++)
-		stage_write(g, i % 4, 1, i, i % 2 ? text : "secret 1234");
-	stage_read(g);
-	assert_int_equal(peer_count_text(&g->got, text), 9);
-	assert_int_equal(peer_count_text(&g->got, "secret P60R"), 9);
-	assert_int_equal(STAT(&g->got, ERRORS), 0);
-}
-
 /* ---- where packets go ---- */
 
 static void check_file(struct stage *g, const char *more, const char *name)
@@ -206,11 +179,6 @@ static void check_file(struct stage *g, const char *more, const char *name)
 	assert_int_equal(peer_find_packet(&g->got, 0, PB_TRACE_PACKET_TRACE_CONFIG), -1);
 	assert_int_equal(STAT(&g->got, INPUT_PACKETS), g->got.n - 1);
 	temp_dir_teardown(&dir);
-}
-
-STAGE_TEST(files_are_filtered)
-{
-	check_file(g, "", "t.x");
 }
 
 /* What comes while the file grows is no less filtered than what comes at its end. */

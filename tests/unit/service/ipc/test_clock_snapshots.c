@@ -50,68 +50,41 @@ TEST(taken_values_are_the_clocks)
 	}
 }
 
-TEST(first_is_kept)
+TEST(snapshots_are_kept_when_a_clock_drifts)
 {
-	struct clock_snapshots c = {0};
+	static const struct {
+		const char *what;
+		size_t other; /* the clock that is ahead of all others a second later */
+		int64_t ahead;
+		uint64_t expected;
+	} rows[] = {
+		{"no drift", 1, 0, 1},
+		{"10 ms less a ns ahead", 3, 9999999, 1},
+		{"10 ms less a ns behind", 3, -9999999, 1},
+		{"10 ms ahead, clock 1", 1, 10000000, 2},
+		{"10 ms ahead, clock 2", 2, 10000000, 2},
+		{"10 ms ahead, clock 3", 3, 10000000, 2},
+		{"10 ms ahead, clock 4", 4, 10000000, 2},
+		{"10 ms ahead, clock 5", 5, 10000000, 2},
+		{"10 ms behind", 5, -10000000, 2},
+		{"an hour of suspend", CLOCK_SNAPSHOT_BOOTTIME, 3600 * (int64_t)S, 2},
+		{"the TSC, which counts no nanoseconds", 6, (int64_t)S, 1},
+	};
 
-	add(&c, 5 * S, 0, 0);
-	assert_int_equal(c.n, 1);
-	assert_int_equal(c.ring[0].value[0], 5 * S);
-}
-
-TEST(without_drift_nothing_new_is_kept)
-{
-	struct clock_snapshots c = {0};
-
-	add(&c, 5 * S, 0, 0);
-	add(&c, 9 * S, 0, 0);
-	add(&c, 9 * S, 3, 9999999);
-	add(&c, 9 * S, 3, -9999999);
-	assert_int_equal(c.n, 1);
-}
-
-TEST(drift_of_any_clock_either_way_is_kept)
-{
-	for (size_t i = 1; i < 6; i++) {
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct clock_snapshots c = {0};
+		struct clock_snapshots begun = {.has_initial = true, .initial = at(5 * S, 0, 0)};
 
 		add(&c, 5 * S, 0, 0);
-		add(&c, 9 * S, i, 10000000);
-		assert_int_equal(c.n, 2);
-		add(&c, 10 * S, i, 0);
-		assert_int_equal(c.n, 3);
+		add(&c, 6 * S, rows[i].other, rows[i].ahead);
+		if (c.n != rows[i].expected)
+			fail_msg("%s: %zu snapshots", rows[i].what, (size_t)c.n);
+		assert_int_equal(c.ring[0].value[0], 5 * S);
+		/* The initial one counts as the newest. */
+		add(&begun, 6 * S, rows[i].other, rows[i].ahead);
+		if (begun.n != rows[i].expected - 1)
+			fail_msg("%s: %zu after the initial one", rows[i].what, (size_t)begun.n);
 	}
-}
-
-TEST(suspend_drifts_all_monotonic_clocks)
-{
-	struct clock_snapshots c = {0};
-	struct clock_snapshot s;
-
-	add(&c, 5 * S, 0, 0);
-	s = at(6 * S, 0, 0);
-	s.value[CLOCK_SNAPSHOT_BOOTTIME] += 3600 * S;
-	clock_snapshots_add(&c, &s);
-	assert_int_equal(c.n, 2);
-}
-
-TEST(tsc_counts_no_nanoseconds)
-{
-	struct clock_snapshots c = {0};
-
-	add(&c, 5 * S, 0, 0);
-	add(&c, 6 * S, 6, (int64_t)S);
-	assert_int_equal(c.n, 1);
-}
-
-TEST(initial_one_counts_as_the_newest)
-{
-	struct clock_snapshots c = {.has_initial = true, .initial = at(5 * S, 0, 0)};
-
-	add(&c, 6 * S, 0, 0);
-	assert_int_equal(c.n, 0);
-	add(&c, 6 * S, 1, (int64_t)S);
-	assert_int_equal(c.n, 1);
 }
 
 TEST(full_ring_loses_the_oldest)

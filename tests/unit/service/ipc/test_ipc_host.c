@@ -270,15 +270,6 @@ FIXTURE_TEST(unknown_request_is_an_error_frame)
 	assert_memory_equal(f->p->f.text, "unknown request", f->p->f.text_len);
 }
 
-FIXTURE_TEST(peer_cannot_say_who_it_is)
-{
-	/* request_id 1, set_peer_identity { pid: 1 uid: 77 } */
-	peer_send_frame(f->p, "\x10\x01\x42\x04\x08\x01\x10\x4d", 8, -1);
-	assert_true(peer_accepted(f->p, peer_call(f->p, ECHO, "x", 1)));
-	assert_int_equal(ipc_conn_peer(f->notes.conn)->uid, getuid());
-	assert_int_equal(ipc_conn_peer(f->notes.conn)->pid, getpid());
-}
-
 FIXTURE_TEST(peer_that_does_not_read_is_closed)
 {
 	static uint8_t big[100000];
@@ -475,45 +466,4 @@ FIXTURE_TEST(remote_peer_says_who_it_is_before_it_calls)
 	assert_int_equal(ipc_conn_peer(f->notes.conn)->pid, 0);
 	rig_hang_up(&f->rig, first);
 	rig_hang_up(&f->rig, late);
-}
-
-/* A listener on TCP, and one who comes from 127.0.0.1. */
-static struct peer *tcp_peer(struct fixture *f, const struct ipc_entrance *entrance)
-{
-	struct peer *p = malloc(sizeof(*p));
-	struct sockaddr_in at = {0};
-	socklen_t len = sizeof(at);
-	char address[64];
-	int fd;
-
-	assert_non_null(p);
-	assert_int_equal(sock_listen("127.0.0.1:0", &fd, NULL), 0);
-	assert_int_equal(getsockname(fd, (struct sockaddr *)&at, &len), 0);
-	snprintf(address, sizeof(address), "127.0.0.1:%u", ntohs(at.sin_port));
-	assert_int_equal(ipc_host_listen(f->host, fd, entrance), 0);
-	peer_connect(p, address);
-	p->pump = rig_pump;
-	p->ctx = &f->rig;
-	peer_call(p, ECHO, "x", 1);
-	return p;
-}
-
-FIXTURE_TEST(tcp_is_for_addresses_that_are_let_in)
-{
-	static struct remote_allow allow;
-	static const struct ipc_entrance entrance = {.allow = &allow};
-	struct peer *p = tcp_peer(f, NULL);
-
-	assert_true(peer_is_hung_up(p));
-	rig_hang_up(&f->rig, p);
-	assert_int_equal(remote_allow_add(&allow, "127.0.0.2,::1", NULL), 0);
-	p = tcp_peer(f, &entrance);
-	assert_true(peer_is_hung_up(p));
-	rig_hang_up(&f->rig, p);
-	assert_int_equal(f->notes.calls, 0);
-	assert_int_equal(remote_allow_add(&allow, "127.0.0.1", NULL), 0);
-	p = tcp_peer(f, &entrance);
-	assert_true(peer_accepted(p, 1));
-	assert_true(ipc_conn_peer(f->notes.conn)->is_remote);
-	rig_hang_up(&f->rig, p);
 }

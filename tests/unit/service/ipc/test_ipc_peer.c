@@ -54,38 +54,6 @@ TEST(on_unix_sockets_the_kernel_says_who_it_is)
 	close(fds[1]);
 }
 
-TEST(remote_peer_is_let_in_by_its_address)
-{
-	struct remote_allow allow = {0};
-	struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-	socklen_t len = sizeof(at);
-	struct ipc_peer p;
-	int listening = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), client, server;
-
-	assert_int_equal(bind(listening, (struct sockaddr *)&at, len), 0);
-	assert_int_equal(listen(listening, 1), 0);
-	assert_int_equal(getsockname(listening, (struct sockaddr *)&at, &len), 0);
-	client = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	assert_int_equal(connect(client, (struct sockaddr *)&at, len), 0);
-	server = accept(listening, NULL, NULL);
-	assert_int_equal(ipc_peer_identify(server, NULL, &p), -EACCES);
-	assert_int_equal(remote_allow_add(&allow, "127.0.0.2", NULL), 0);
-	assert_int_equal(ipc_peer_identify(server, &allow, &p), -EACCES);
-	assert_true(p.is_remote);
-	assert_int_equal(remote_allow_add(&allow, "127.0.0.0/24", NULL), 0);
-	assert_int_equal(ipc_peer_identify(server, &allow, &p), 0);
-	assert_true(p.is_remote);
-	assert_int_equal(p.uid, UID_UNKNOWN);
-	assert_int_equal(p.pid, 0);
-	assert_int_equal(p.machine_id, 0); /* this machine */
-	introduce(&p, 1000, 42, NULL, 0, "guest", 5);
-	assert_int_not_equal(p.machine_id, 0); /* of its address */
-	ipc_peer_deinit(&p);
-	close(server);
-	close(client);
-	close(listening);
-}
-
 TEST(remote_peer_says_who_it_is_once)
 {
 	struct ipc_peer p = remote();

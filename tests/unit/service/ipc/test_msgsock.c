@@ -25,34 +25,6 @@ TEST_STATE(every_fragmentation_gives_the_same_messages, setup, teardown, struct 
 
 #define CONN(name) TEST_STATE(name, setup, teardown, struct connection *c)
 
-CONN(one_byte_at_a_time)
-{
-	uint8_t stream[64];
-	size_t n = put_message(stream, 3, 'a');
-
-	n += put_message(stream + n, 0, 0);
-	n += put_message(stream + n, 20, 'b');
-	for (size_t i = 0; i < n; i++) {
-		raw_send(c, stream + i, 1);
-		settle(c);
-	}
-	assert_string_equal(c->got.s, "3:61;20:62;");
-}
-
-CONN(many_messages_in_one_read)
-{
-	static uint8_t stream[1000 * 9];
-	size_t n = 0;
-
-	for (unsigned i = 0; i < 1000; i++)
-		n += put_message(stream + n, 5, (uint8_t)i);
-	raw_send(c, stream, n);
-	settle(c);
-	assert_int_equal(c->messages, 1000);
-	for (unsigned i = 0; i < 1000; i++)
-		assert_int_equal((uint8_t)c->bytes.s[5 * i], (uint8_t)i);
-}
-
 CONN(largest_message_passes)
 {
 	static uint8_t stream[2 * (MSGSOCK_MAX_MESSAGE + 4)];
@@ -407,11 +379,6 @@ CONN(closed_msgsock_may_be_kept_for_a_while)
 	assert_int_equal(msgsock_take_fd(c->m), -1);
 	settle(c);
 	assert_int_equal(c->closes, 1);
-}
-
-CONN(free_of_nothing)
-{
-	msgsock_free(NULL);
 }
 
 static void no_warning(int severity, const char *message)

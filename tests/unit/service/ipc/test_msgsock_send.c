@@ -276,24 +276,6 @@ CONN(full_queue_ends_the_connection)
 	assert_int_equal(recv(c->raw, big, 1, MSG_DONTWAIT), 0);
 }
 
-CONN(limit_counts_the_length_words)
-{
-	static uint8_t big[60000];
-
-	reopen(c, 60004);
-	fill(c);
-	while (msgsock_queued(c->m) > 0) {
-		raw_read_all(c, NULL);
-		settle(c);
-	}
-	/* the whole of it may wait: more pieces than go out at once are queued first */
-	assert_int_equal(msgsock_send(c->m, (struct iovec[100]){[99] = {big, 60000}}, 100, -1), 0);
-	assert_int_equal(msgsock_queued(c->m), 60004);
-	assert_int_equal(msgsock_send(c->m, NULL, 0, -1), -EPIPE);
-	settle(c);
-	assert_int_equal(c->error, -ENOBUFS);
-}
-
 CONN(sending_to_a_peer_that_left)
 {
 	uint8_t stream[64];
@@ -359,89 +341,4 @@ CONN(free_in_on_drained)
 	assert_null(c->m);
 	assert_int_equal(c->drains, 1);
 	assert_int_equal(c->closes, 0);
-}
-
-/* ---- two msgsocks ---- */
-
-struct end {
-	struct msgsock *m;
-	uint64_t expect; /* seed of the messages that come */
-	unsigned left, fds, wrong;
-};
-
-/* The seed makes length, content, and whether there is a descriptor. */
-static size_t make_message(uint64_t *rng, uint8_t *to, bool *ret_fd)
-{
-	size_t len = 1 + rng_below(rng, rng_below(rng, 10) ? 200 : MSGSOCK_MAX_MESSAGE - 1);
-	uint8_t b = (uint8_t)rng_next(rng);
-
-	*ret_fd = rng_below(rng, 16) == 0;
-	for (size_t i = 0; i < len; i++)
-		to[i] = (uint8_t)(b + i);
-	return len;
-}
-
-static uint8_t expected[MSGSOCK_MAX_MESSAGE];
-
-static void end_message(void *ctx, const uint8_t *data, size_t len)
-{
-	struct end *e = ctx;
-	bool with_fd;
-	size_t want = make_message(&e->expect, expected, &with_fd);
-	int fd = msgsock_take_fd(e->m);
-
-	e->wrong += len != want || memcmp(data, expected, want) != 0;
-	e->left--;
-	if (fd >= 0) {
-		e->fds++;
-		close(fd);
-	}
-}
-
-static void end_close(void *ctx, int error)
-{
-	((struct end *)ctx)->wrong++;
-}
-
-CONN(two_ends_talk_at_random)
-{
-	static const struct msgsock_ops end_ops = {.on_message = end_message,
-						   .on_close = end_close};
-	static uint8_t message[MSGSOCK_MAX_MESSAGE];
-
-	for (uint64_t seed = 1; seed <= 6; seed++) {
-		struct end e[2] = {{.expect = seed * 100}, {.expect = seed * 100 + 1}};
-		uint64_t send_rng[2] = {e[1].expect, e[0].expect}, rng = seed;
-		unsigned fds[2] = {0};
-		int s[2];
-
-		assert_int_equal(
-			socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, s), 0);
-		for (int i = 0; i < 2; i++)
-			assert_int_equal(
-				msgsock_new(c->loop, s[i], LIMIT, &end_ops, &e[i], &e[i].m), 0);
-		for (int i = 0; i < 600; i++) {
-			unsigned from = rng_below(&rng, 2);
-			bool with_fd;
-			size_t len = make_message(&send_rng[from], message, &with_fd);
-			size_t cut = rng_below(&rng, (uint32_t)len + 1);
-			struct iovec pieces[2] = {{message, cut}, {message + cut, len - cut}};
-
-			assert_int_equal(
-				msgsock_send(e[from].m, pieces, 2, with_fd ? STDIN_FILENO : -1), 0);
-			e[!from].left++;
-			fds[!from] += with_fd;
-			if (rng_below(&rng, 20) == 0)
-				event_base_loop(c->loop, EVLOOP_NONBLOCK);
-		}
-		for (int i = 0; i < 100000 && e[0].left + e[1].left > 0; i++)
-			event_base_loop(c->loop, EVLOOP_NONBLOCK);
-		for (int i = 0; i < 2; i++) {
-			assert_int_equal(e[i].left, 0);
-			assert_int_equal(e[i].wrong, 0);
-			/* one may replace another that was not taken yet, but none is made up */
-			assert_in_range(e[i].fds, 1, fds[i]);
-			msgsock_free(e[i].m);
-		}
-	}
 }

@@ -157,24 +157,6 @@ QUOTA_TEST(log_lines_of_one_user_leave_others_and_root_theirs)
 	assert_int_equal(lines_of(q, 0)->written, 1);
 }
 
-/* Four users with all the connections that they get leave root its own. */
-QUOTA_TEST(four_users_do_not_keep_root_out)
-{
-	struct quota_account a[4], root;
-
-	quota_open(&root, q, 0);
-	for (uint64_t i = 0; i < 4; i++) {
-		quota_open(&a[i], q, 1000 + i);
-		while (quota_charge(&a[i], QUOTA_PRODUCERS, 1, NULL) == 0)
-			;
-	}
-	assert_int_equal(quota_charge(&root, QUOTA_PRODUCERS, MAX_PRODUCER_CONNECTIONS / 4, NULL),
-			 0);
-	for (size_t i = 0; i < 4; i++)
-		quota_close(&a[i]);
-	quota_close(&root);
-}
-
 QUOTA_TEST(what_must_be_is_held_past_the_limit)
 {
 	struct quota_account a, b;
@@ -189,14 +171,6 @@ QUOTA_TEST(what_must_be_is_held_past_the_limit)
 	assert_int_equal(quota_held_by_user(q, 1, KIND), 0);
 	assert_int_equal(quota_held_by_user(q, 2, KIND), 3);
 	quota_close(&b);
-}
-
-QUOTA_TEST(there_is_a_limit_for_all_kinds)
-{
-	for (unsigned i = QUOTA_PRODUCERS; i < N_QUOTAS; i++) {
-		assert_true(q->limits[i].per_user > 0);
-		assert_true(q->limits[i].all > q->limits[i].per_user);
-	}
 }
 
 /* ---- in the service, each past its limit ---- */

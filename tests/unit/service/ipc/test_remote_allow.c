@@ -93,8 +93,10 @@ TEST(rules_are_compared_by_their_first_bits)
 
 			if (r != 1 && r != (rows[i].allowed ? 0 : -EACCES))
 				fail_msg("%s, %s: %d", rows[i].rules, rows[i].source, r);
-			if (r == 0)
-				assert_true(peer.is_remote);
+			assert_true(r || peer.is_remote);
+			/* Nothing is known of it until it says who it is. */
+			assert_true(r || (peer.uid == UID_UNKNOWN && peer.pid == 0 &&
+					  peer.machine_id == 0));
 		}
 }
 

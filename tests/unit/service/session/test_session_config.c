@@ -275,17 +275,6 @@ TEST(trigger_mode_is_that_of_the_config)
 	}
 }
 
-TEST(trigger_is_found_by_its_name)
-{
-	Pb__TraceConfig *c = peer_parse_config(
-		TRIGGERS("START_TRACING", "triggers { name: 'a' } triggers { name: 'b' }"));
-
-	assert_ptr_equal(session_config_find_trigger(c, "b"), c->trigger_config->triggers[1]);
-	assert_null(session_config_find_trigger(c, "c"));
-	assert_null(session_config_find_trigger(c, ""));
-	pb__trace_config__free_unpacked(c, NULL);
-}
-
 /* ---- producer filters ---- */
 
 #define EXACT "producer_name_filter: 'a.b' producer_name_filter: 'c'"
@@ -355,7 +344,6 @@ TEST(producers_are_chosen_by_name_and_machine)
 	}
 }
 
-/* One backslash of an expression is two in the text of a config, and four in C. */
 TEST(invalid_expressions_are_refused)
 {
 	static const char *const bad[] = {"(", "[a", "a{2,1}", "*", "(?=a)", "(a)\\\\1", "a\\\\"};

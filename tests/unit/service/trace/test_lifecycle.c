@@ -3,19 +3,6 @@
 #include "service/trace/trace_events.h"
 #include "unit/test.h"
 
-TEST(events_keep_their_order)
-{
-	struct service_events l = {0};
-
-	service_events_add(&l, SERVICE_EVENT_TRACING_STARTED, 10);
-	service_events_add(&l, SERVICE_EVENT_FLUSH_STARTED, 20);
-	service_events_add(&l, SERVICE_EVENT_ALL_STARTED, 30);
-	assert_int_equal(l.n, 3);
-	assert_int_equal(l.events[0].kind, SERVICE_EVENT_TRACING_STARTED);
-	assert_int_equal(l.events[1].kind, SERVICE_EVENT_FLUSH_STARTED);
-	assert_int_equal(l.events[2].boot_ns, 30);
-}
-
 TEST(newest_of_a_kind_is_kept)
 {
 	struct service_events l = {0};
@@ -93,17 +80,6 @@ TEST(removed_kind_is_gone_with_its_sources)
 	service_events_remove(&l, SERVICE_EVENT_FLUSH_STARTED);
 }
 
-TEST(clear_forgets_all)
-{
-	struct service_events l = {0};
-
-	service_events_add(&l, SERVICE_EVENT_FLUSH_STARTED, 1);
-	service_events_add_sources(&l, SERVICE_EVENT_SLOW_STARTING, 2, "x", 1);
-	service_events_clear(&l);
-	assert_int_equal(l.n, 0);
-	assert_null(service_events_sources(&l, SERVICE_EVENT_SLOW_STARTING)->bytes);
-}
-
 TEST(late_event_goes_to_its_place)
 {
 	struct service_events l = {0};
@@ -117,20 +93,4 @@ TEST(late_event_goes_to_its_place)
 	assert_int_equal(l.events[2].value, 8);
 	assert_int_equal(l.events[3].kind, SERVICE_EVENT_ALL_STARTED);
 	assert_int_equal(l.events[3].value, 1);
-}
-
-TEST(copy_is_its_own)
-{
-	struct service_events l = {0}, copy = {0};
-
-	service_events_add(&l, SERVICE_EVENT_TRACING_STARTED, 10);
-	service_events_add_sources(&l, SERVICE_EVENT_SLOW_FLUSH, 20, "abc", 3);
-	assert_int_equal(service_events_copy(&l, &copy), 0);
-	service_events_deinit(&l);
-	assert_int_equal(copy.n, 2);
-	assert_int_equal(copy.events[1].boot_ns, 20);
-	assert_memory_equal(service_events_sources(&copy, SERVICE_EVENT_SLOW_FLUSH)->bytes, "abc",
-			    3);
-	assert_null(service_events_sources(&copy, SERVICE_EVENT_SLOW_STARTING)->bytes);
-	service_events_deinit(&copy);
 }
