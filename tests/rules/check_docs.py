@@ -202,7 +202,7 @@ if all(os.access(p, os.X_OK) for p in programs):
     offenders = []
     for page in pages:
         for line in text[page].split('\n'):
-            if re.search(r'\b(gdb|apt-get|systemctl|clang|git config|callgrind|trace_processor)\b', line):
+            if re.search(r'\b(gdb|apt-get|systemctl|clang|git config|callgrind|node|trace_processor)\b', line):
                 continue
             for option in re.findall(r'(?<![\w-])--[a-z][a-z-]+', line):
                 if option not in options and not any(o.startswith(option) for o in options):
@@ -250,7 +250,7 @@ verdict('fields of messages exist', offenders)
 known_words = words_of('protos/**/*', 'src/**/*', 'bpf/**/*', 'configs/**/*', 'tests/**/*.c', 'tests/**/*.h', 'tests/**/*.sh', 'tools/*',
                        'bench/*', 'docs/*.txt', 'Makefile')
 known_words |= {os.path.splitext(os.path.basename(f))[0] for f in files}
-known_words |= {'traced_relay', 'proto_filter', 'sys_newfstat', 'names_0', 'names_2'}  # Perfetto's, the kernel's, examples
+known_words |= {'traced_relay', 'perf_jit', 'proto_filter', 'sys_newfstat', 'names_0', 'names_2'}  # of Perfetto, Python, the kernel; examples
 offenders = []
 for page in pages:
     for code in re.findall(r'`([^`\n]+)`', text[page]):

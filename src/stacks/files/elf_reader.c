@@ -17,6 +17,7 @@
 #include "base/system/sanitizer.h"
 #include "stacks/files/demangle.h"
 #include "stacks/files/file_messages.h"
+#include "stacks/files/jit_names.h"
 #include "stacks/files/proc_maps.h"
 
 #define MAPS_BUFFER (64u << 10) /* longer than a line of maps */
@@ -31,10 +32,26 @@ struct open_file {
 	struct elf_symbols symbols;
 };
 
+/* A process that compiles code. */
+struct jit_process {
+	uid_t owner;
+	int32_t pid;
+	uint64_t started; /* tells two processes of one pid apart */
+	uint32_t number; /* in answers; 0: the element is free */
+	uint64_t used; /* number of the request that used it last */
+	struct {
+		ino_t inode;
+		struct jit_names names;
+	} map, dump;
+};
+
 /* The process has one thread and one reader. */
 static struct open_file files[ELF_READER_FILES];
 static uint32_t n_files;
 static int vdso = -1; /* owned: a copy of it; -1: there is none */
+static struct jit_process jits[ELF_READER_JITS];
+static uint32_t last_jit = ELF_READER_JITS_FIRST;
+static uint64_t n_requests;
 static struct file_request request;
 static struct file_answer answer;
 
@@ -98,6 +115,11 @@ static bool is_same_file(const struct open_file *f, const struct stat *st)
 	       f->changed.tv_sec == st->st_ctim.tv_sec && f->changed.tv_nsec == st->st_ctim.tv_nsec;
 }
 
+static size_t jit_bytes(const struct jit_process *p)
+{
+	return jit_names_bytes(&p->map.names) + jit_names_bytes(&p->dump.names);
+}
+
 /*
  * Returns the bytes that symbols of a further file of this owner may have; 0: the owner has its
  * share.
@@ -112,6 +134,8 @@ static size_t symbol_budget(uid_t owner)
 		*(is_own ? &n : &n_others) += 1;
 		*(is_own ? &bytes : &bytes_others) += elf_symbols_bytes(&files[i].symbols);
 	}
+	for (size_t i = 0; i < ELF_READER_JITS; i++)
+		*(jits[i].owner == owner ? &bytes : &bytes_others) += jit_bytes(&jits[i]);
 	room = (ELF_READER_SYMBOLS - bytes_others) / 2;
 	return n < (ELF_READER_FILES - n_others) / 2 && bytes < room ? room - bytes : 0;
 }
@@ -155,25 +179,124 @@ static void read_debug_file(int fd)
 	(void)elf_symbols_read_debug_file(&f->symbols, fd, symbol_budget(f->owner));
 }
 
-static void find_names(size_t n)
+/* ---- code that a process compiled ---- */
+
+static void jit_process_forget(struct jit_process *p)
+{
+	jit_names_deinit(&p->map.names);
+	jit_names_deinit(&p->dump.names);
+	*p = (struct jit_process){0};
+}
+
+static struct jit_process *jit_process_find(uint32_t number)
+{
+	for (size_t i = 0; i < ELF_READER_JITS; i++)
+		if (number && jits[i].number == number)
+			return &jits[i];
+	return NULL;
+}
+
+/*
+ * Returns the process of the request. A new one takes a free element, or that of a process of this
+ * user if the user has his share; NULL: there is none.
+ */
+static struct jit_process *jit_process_get(void)
+{
+	struct jit_process *unused = NULL, *oldest = NULL;
+	size_t n = 0, n_others = 0;
+
+	for (size_t i = 0; i < ELF_READER_JITS; i++) {
+		struct jit_process *p = &jits[i];
+		bool is_own = p->number && p->owner == request.uid;
+
+		if (is_own && p->pid == request.pid && p->started == request.started)
+			return p;
+		if (is_own && (!oldest || p->used < oldest->used))
+			oldest = p;
+		if (!p->number)
+			unused = p;
+		n += is_own;
+		n_others += p->number && !is_own;
+	}
+	if (n >= (ELF_READER_JITS - n_others) / 2 && oldest) {
+		jit_process_forget(oldest);
+		unused = oldest;
+	}
+	if (!unused)
+		return NULL;
+	*unused = (struct jit_process){.owner = request.uid,
+				       .pid = request.pid,
+				       .started = request.started,
+				       .number = ++last_jit};
+	return unused;
+}
+
+static int read_jit_file(int fd)
+{
+	bool is_map = request.kind == FILE_REQUEST_PERF_MAP, has_moved;
+	struct jit_process *p = jit_process_get();
+	struct jit_names *names;
+	size_t budget;
+	struct stat st;
+	int r;
+
+	if (!p || fstat(fd, &st) < 0)
+		return -EMFILE;
+	names = is_map ? &p->map.names : &p->dump.names;
+	/* The file of another time: it was replaced, or written from its begin again. */
+	if ((is_map ? p->map.inode : p->dump.inode) != st.st_ino ||
+	    (uint64_t)st.st_size < names->at) {
+		answer.has_moved = names->n > 0;
+		jit_names_deinit(names);
+		*(is_map ? &p->map.inode : &p->dump.inode) = st.st_ino;
+	}
+	budget = symbol_budget(p->owner) + jit_names_bytes(names);
+	r = is_map ? jit_names_read_map(names, fd, budget, &has_moved)
+		   : jit_names_read_dump(names, fd, budget, &has_moved);
+	answer.has_moved |= has_moved;
+	answer.n = (uint32_t)(p->map.names.n + p->dump.names.n);
+	answer.file = p->number;
+	p->used = n_requests;
+	return r == -EBADMSG ? r : 0;
+}
+
+static const char *find_jit_name(struct jit_process *p, uint64_t address)
+{
+	const char *name = jit_names_find(&p->dump.names, address);
+
+	p->used = n_requests;
+	return name ?: jit_names_find(&p->map.names, address);
+}
+
+/* ---- names ---- */
+
+/* Returns the name of a function, or NULL, and its length. */
+static const char *find_name(struct jit_process *jit, uint64_t address, size_t *ret_len)
 {
 	static char demangled[ELF_NAME_MAX + 1];
+	const char *name = jit ? find_jit_name(jit, address)
+			       : elf_symbols_find_name(&files[request.file].symbols, address);
 
-	if (request.file >= n_files) {
+	*ret_len = name && !jit ? demangle_name(name, demangled, sizeof(demangled)) : 0;
+	if (*ret_len)
+		return demangled;
+	*ret_len = name ? strlen(name) : 0;
+	return name;
+}
+
+static void find_names(size_t n)
+{
+	struct jit_process *jit = jit_process_find(request.file);
+
+	if (!jit && request.file >= n_files) {
 		answer.result = -ESTALE;
 		return;
 	}
 	for (size_t i = 0; i < n; i++) {
-		const char *name =
-			elf_symbols_find_name(&files[request.file].symbols, request.addresses[i]);
-		size_t len = name ? demangle_name(name, demangled, sizeof(demangled)) : 0;
-		uint16_t head;
+		size_t len;
+		const char *name = find_name(jit, request.addresses[i], &len);
+		uint16_t head = (uint16_t)len;
 
-		if (len)
-			name = demangled;
-		else if (name)
-			len = strlen(name);
-		head = (uint16_t)len;
 		memcpy(answer.body + answer.n_bytes, &head, sizeof(head));
 		if (len)
 			memcpy(answer.body + answer.n_bytes + sizeof(head), name, len);
@@ -246,6 +369,7 @@ static int read_rows(int to, int fd)
 static void answer_request(int to, size_t len, int fd)
 {
 	answer = (struct file_answer){.kind = request.kind, .user = request.user, .id = request.id};
+	n_requests++;
 	switch (request.kind) {
 	case FILE_REQUEST_MAPS:
 		answer.result = fd < 0 ? -(int32_t)request.n : read_maps(to, fd);
@@ -257,6 +381,10 @@ static void answer_request(int to, size_t len, int fd)
 			answer.elf = files[answer.file].symbols.facts;
 			answer.n_bytes = sizeof(answer.elf);
 		}
+		break;
+	case FILE_REQUEST_PERF_MAP:
+	case FILE_REQUEST_JITDUMP:
+		answer.result = fd < 0 ? -(int32_t)request.n : read_jit_file(fd);
 		break;
 	case FILE_REQUEST_NAMES:
 		find_names(
@@ -273,6 +401,8 @@ static void answer_request(int to, size_t len, int fd)
 		for (uint32_t i = 0; i < n_files; i++)
 			elf_symbols_deinit(&files[i].symbols);
 		n_files = 0;
+		for (size_t i = 0; i < ELF_READER_JITS; i++)
+			jit_process_forget(&jits[i]);
 		return;
 	}
 	send_answer(to);

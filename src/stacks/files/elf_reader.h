@@ -8,7 +8,8 @@
  * It reads requests (struct file_request, and a descriptor) from ctx->requests, writes answers
  * (struct file_answer) to fd, and keeps the symbols of the files until FILE_REQUEST_FORGET. The
  * files of one owner may use at most half of what the files of other owners leave of
- * ELF_READER_FILES and ELF_READER_SYMBOLS.
+ * ELF_READER_FILES, ELF_READER_JITS and ELF_READER_SYMBOLS. The names of code that a process
+ * compiled belong to its user; those that were not used for the longest time are forgotten first.
  */
 struct elf_reader_ctx {
 	int requests; /* borrowed: socket from the first process */
@@ -16,6 +17,8 @@ struct elf_reader_ctx {
 
 #define ELF_READER_MEMORY (1ull << 30) /* bytes of address space, for its files together */
 #define ELF_READER_FILES 4096 /* further ones have no names */
+#define ELF_READER_JITS 1024 /* processes that compile code */
+#define ELF_READER_JITS_FIRST (1u << 30) /* numbers in answers from here on are theirs */
 #define ELF_READER_SYMBOLS (256u << 20) /* bytes of symbols and names of all files */
 
 void elf_reader_run(int fd, void *ctx);

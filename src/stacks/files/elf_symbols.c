@@ -194,6 +194,14 @@ static void sort_symbols(struct elf_symbols *s)
 			s->symbols[i].end = s->symbols[i + 1].address;
 }
 
+/* In .symtab a name may have the version that it has in .dynsym: open@@GLIBC_2.2.5. */
+static size_t length_without_version(const char *name, size_t len)
+{
+	const char *at = memchr(name, '@', len);
+
+	return at && at > name ? (size_t)(at - name) : len;
+}
+
 /* Adds the functions of a section of symbols, up to the limits. Returns 0 or -errno. */
 static int read_functions(Elf *elf, Elf_Scn *section, size_t max_bytes, struct elf_symbols *s,
 			  size_t *caps)
@@ -220,7 +228,8 @@ static int read_functions(Elf *elf, Elf_Scn *section, size_t max_bytes, struct e
 		if ((type != STT_FUNC && type != STT_GNU_IFUNC) || sym.st_shndx == SHN_UNDEF)
 			continue;
 		name = string_at(strings, sym.st_name, &len);
-		if (!name)
+		len = name ? length_without_version(name, len) : 0;
+		if (!len)
 			continue;
 		if (elf_symbols_bytes(s) + sizeof(*s->symbols) + len + 1 > max_bytes)
 			break;

@@ -17,6 +17,8 @@ enum file_request_kind {
 	FILE_REQUEST_NAMES, /* functions of a file by address */
 	FILE_REQUEST_DEBUG_FILE, /* its separate debug file, for later names; no answer */
 	FILE_REQUEST_ROWS, /* unwind rows of a mapped file, or of the vDSO */
+	FILE_REQUEST_PERF_MAP, /* names of code that a process compiled: its /tmp/perf-PID.map */
+	FILE_REQUEST_JITDUMP, /* the same, from a jitdump that it maps */
 	FILE_REQUEST_FORGET, /* close all files; no answer */
 };
 
@@ -30,13 +32,19 @@ struct file_request {
 	uint64_t id;
 	/* MAPS: both; ELF, DEBUG_FILE, ROWS: a process that maps the file, 0: none */
 	int32_t pid, tid;
-	uint64_t start, end; /* ELF, ROWS: where it is mapped */
-	uint64_t inode; /* ELF, ROWS: of the mapped file, as are major and minor */
+	uint64_t start, end; /* ELF, JITDUMP, ROWS: where it is mapped */
+	uint64_t inode; /* ELF, JITDUMP, ROWS: of the mapped file, as are major and minor */
 	uint32_t major, minor;
-	uint32_t file; /* NAMES, DEBUG_FILE, ROWS: from the answer of ELF. ROWS: or FILE_VDSO */
+	/* From the answer of ELF. NAMES: or of PERF_MAP, JITDUMP. ROWS: or FILE_VDSO */
+	uint32_t file;
 	uint32_t n; /* NAMES: number of addresses */
+	/* PERF_MAP, JITDUMP: the process. Its file must belong to that user and be younger. */
+	uint32_t uid;
+	int32_t pid_inside; /* in its own namespace */
+	uint64_t started; /* CLOCK_REALTIME, ns */
 	union {
-		char path[FILE_PATH_MAX]; /* ELF, ROWS; DEBUG_FILE: several, each with a NUL */
+		char path
+			[FILE_PATH_MAX]; /* ELF, JITDUMP, ROWS; DEBUG_FILE: several, each with a NUL */
 		uint64_t addresses[FILE_NAMES_MAX]; /* of the ELF file */
 	};
 };
@@ -56,9 +64,10 @@ struct file_answer {
 	uint32_t user;
 	uint64_t id;
 	int32_t result; /* 0 or -errno */
-	uint32_t file; /* ELF */
+	uint32_t file; /* ELF, PERF_MAP, JITDUMP */
 	uint32_t has_more; /* MAPS, ROWS: further answers to the same request follow */
-	uint32_t n; /* MAPS, NAMES, ROWS: number of records */
+	uint32_t n; /* MAPS, NAMES, ROWS: number of records. PERF_MAP, JITDUMP: of functions */
+	uint32_t has_moved; /* PERF_MAP, JITDUMP: an address has another name than before */
 	uint32_t n_bytes; /* of the body */
 	union {
 		char body[FILE_ANSWER_MAX];

@@ -9,7 +9,7 @@
  * It must be a regular file with the inode and the device of the mapping. It is opened with O_PATH
  * first, which has no effect on a device in the path of the file. A debug file is the first of its
  * paths, as the process and then as this process sees it, that is a regular file which everybody
- * may read.
+ * may read. A perf map is no symbolic link.
  */
 #include "stacks/files/file_opener.h"
 
@@ -25,6 +25,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "base/core/clock.h"
 #include "base/core/mem.h"
 #include "base/system/helper_process.h"
 #include "base/text/span.h"
@@ -35,6 +36,9 @@
 #endif
 
 #define PROC_PATH_MAX (FILE_PATH_MAX + 64)
+#define JIT_FILE_MAX (1ull << 30) /* bytes; of a perf map or jitdump */
+#define JIT_FILE_CLOCK_NS                                                                          \
+	20000000ull /* by which the times of a process and of its file may differ */
 
 /*
  * Overlayfs and btrfs return other device numbers from stat(2) than the kernel has in mappings. Of
@@ -114,6 +118,48 @@ static int open_debug_file(const struct file_request *q, size_t len)
 	return fd;
 }
 
+/*
+ * The file lies in a folder that everybody may write to, and outlives its process: it must belong
+ * to the user of the process, and have changed since the process began.
+ */
+static bool is_jit_file(int fd, const struct file_request *q)
+{
+	struct stat st;
+	uint64_t changed;
+
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_uid != q->uid ||
+	    (uint64_t)st.st_size > JIT_FILE_MAX)
+		return false;
+	changed = (uint64_t)st.st_ctim.tv_sec * NS_PER_S + (uint64_t)st.st_ctim.tv_nsec;
+	return changed + JIT_FILE_CLOCK_NS >= q->started;
+}
+
+static int open_perf_map(const struct file_request *q)
+{
+	char path[64], again[64];
+	_cleanup_(closep) int found = -1;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/root/tmp/perf-%d.map", q->pid, q->pid_inside);
+	found = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	if (found < 0)
+		return -errno;
+	if (!is_jit_file(found, q))
+		return -EPERM;
+	snprintf(again, sizeof(again), "/proc/self/fd/%d", found);
+	fd = open(again, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+static int open_jitdump(const struct file_request *q)
+{
+	_cleanup_(closep) int fd = open_elf(q);
+
+	if (fd < 0)
+		return fd;
+	return is_jit_file(fd, q) ? TAKE_FD(fd) : -EPERM;
+}
+
 static int open_maps(const struct file_request *q)
 {
 	char path[64];
@@ -136,6 +182,11 @@ static int open_requested(struct file_request *q, size_t len)
 		return open_elf(q);
 	case FILE_REQUEST_DEBUG_FILE:
 		return open_debug_file(q, len);
+	case FILE_REQUEST_PERF_MAP:
+		return open_perf_map(q);
+	case FILE_REQUEST_JITDUMP:
+		q->path[MIN(len, sizeof(q->path) - 1)] = '\0';
+		return open_jitdump(q);
 	default:
 		return -EINVAL;
 	}

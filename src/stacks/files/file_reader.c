@@ -155,6 +155,9 @@ static bool answer_is_valid(const struct file_answer *a, size_t len)
 			a->elf.n_segments <= ELF_SEGMENTS_MAX &&
 			memchr(a->elf.debug_link, '\0', sizeof(a->elf.debug_link)) &&
 			!strchr(a->elf.debug_link, '/'));
+	case FILE_REQUEST_PERF_MAP:
+	case FILE_REQUEST_JITDUMP:
+		return a->n_bytes == 0;
 	case FILE_REQUEST_NAMES:
 		return names_are_valid(a);
 	case FILE_REQUEST_ROWS:
@@ -324,6 +327,39 @@ bool file_reader_ask_debug_file(const struct file_reader_user *u, int32_t pid, u
 		len = add_path(&q, len, "/usr/lib/debug%.*s/%s", folder, path, link);
 	}
 	return len == 0 || send_request(&q, FILE_REQUEST_HEAD + len);
+}
+
+bool file_reader_ask_perf_map(const struct file_reader_user *u, uint64_t id,
+			      const struct file_reader_process *p)
+{
+	const struct file_request q = {.kind = FILE_REQUEST_PERF_MAP,
+				       .user = u->number,
+				       .id = id,
+				       .pid = p->pid,
+				       .pid_inside = p->pid_inside,
+				       .uid = p->uid,
+				       .started = p->started};
+
+	return send_request(&q, FILE_REQUEST_HEAD);
+}
+
+bool file_reader_ask_jitdump(const struct file_reader_user *u, uint64_t id,
+			     const struct file_reader_process *p, const struct file_mapping *m,
+			     const char *path)
+{
+	struct file_request q = {.kind = FILE_REQUEST_JITDUMP,
+				 .user = u->number,
+				 .id = id,
+				 .pid = p->pid,
+				 .start = m->start,
+				 .end = m->end,
+				 .inode = m->inode,
+				 .major = m->major,
+				 .minor = m->minor,
+				 .uid = p->uid,
+				 .started = p->started};
+
+	return send_request(&q, FILE_REQUEST_HEAD + add_path(&q, 0, "%s", path));
 }
 
 bool file_reader_ask_names(const struct file_reader_user *u, uint64_t id, uint32_t file,

@@ -55,6 +55,21 @@ bool file_reader_ask_elf(const struct file_reader_user *u, uint64_t id, int32_t 
  */
 bool file_reader_ask_debug_file(const struct file_reader_user *u, int32_t pid, uint32_t file,
 				const struct elf_facts *elf, const char *path);
+/*
+ * Names of code that a process compiled while it ran: the answer has the number with which
+ * ask_names() finds them, by address in the process, and what has changed since the last request.
+ * The second one is for a jitdump that the process maps (path, m).
+ */
+struct file_reader_process {
+	int32_t pid, pid_inside; /* the latter in its own namespace */
+	uint32_t uid;
+	uint64_t started; /* CLOCK_REALTIME, ns */
+};
+bool file_reader_ask_perf_map(const struct file_reader_user *u, uint64_t id,
+			      const struct file_reader_process *p);
+bool file_reader_ask_jitdump(const struct file_reader_user *u, uint64_t id,
+			     const struct file_reader_process *p, const struct file_mapping *m,
+			     const char *path);
 bool file_reader_ask_names(const struct file_reader_user *u, uint64_t id, uint32_t file,
 			   const uint64_t *addresses, uint32_t n);
 /* Returns false if one of the processes has ended: there will be no further answers. */

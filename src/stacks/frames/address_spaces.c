@@ -33,8 +33,10 @@ void address_spaces_forget(struct address_spaces *s)
 {
 	struct address_space *a, *next;
 
-	HASH_ITER (hh, s->all, a, next)
+	HASH_ITER (hh, s->all, a, next) {
 		a->is_known = a->is_checked = false;
+		a->jit = 0;
+	}
 }
 
 static struct address_space *address_spaces_find(const struct address_spaces *s, int32_t pid)
@@ -126,6 +128,7 @@ void address_spaces_exec(struct address_spaces *s, int32_t pid)
 	address_space_clear(s, a);
 	a->is_known = true;
 	a->is_checked = false;
+	a->jit = 0;
 }
 
 void address_spaces_fork(struct address_spaces *s, int32_t parent, int32_t child)

@@ -30,6 +30,7 @@ struct address_space {
 	bool is_known; /* all mappings of the process are in `mappings` */
 	bool is_checked; /* is_wanted is valid */
 	bool is_wanted; /* the config requests samples of the process */
+	uint32_t jit; /* the number of its code that no file is behind (jit_spaces.h); 0: none */
 	struct process_mapping *mappings; /* owned; sorted, without overlaps */
 	size_t n, cap;
 	UT_hash_handle hh;

@@ -55,6 +55,24 @@ static bool maps_file(const struct file_mapping *m, const char *path)
 	return m->inode && m->path_len > 1 && path[0] == '/' && path[1] != '/';
 }
 
+static bool is_memory(const struct file_mapping *m, const char *path)
+{
+	static const char *const of_kernel[] = {"[vdso]", "[vsyscall]", "[uprobes]"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(of_kernel); i++)
+		if (strcmp(path, of_kernel[i]) == 0)
+			return false;
+	return !maps_file(m, path) || strncmp(path, "/memfd:", 7) == 0;
+}
+
+static bool is_jitdump(const char *path)
+{
+	const char *name = strrchr(path, '/');
+	size_t len = name ? strlen(name) : 0;
+
+	return len > 10 && strncmp(name, "/jit-", 5) == 0 && strcmp(name + len - 5, ".dump") == 0;
+}
+
 uint32_t mapped_files_add(struct mapped_files *f, const struct file_mapping *m, const char *path)
 {
 	uint64_t hash = hash_path_and_inode(path, m->path_len, m->inode);
@@ -87,6 +105,8 @@ uint32_t mapped_files_add(struct mapped_files *f, const struct file_mapping *m, 
 								 : MAPPED_FILE_UNREADABLE};
 	if (!file->path)
 		return MAPPED_FILE_UNKNOWN;
+	file->is_memory = is_memory(m, file->path);
+	file->is_jitdump = is_jitdump(file->path);
 	f->n_bytes += len;
 	f->slots[slot] = (uint32_t)f->n;
 	return (uint32_t)f->n++;

@@ -27,6 +27,8 @@ struct mapped_file {
 	uint32_t major, minor;
 	uint8_t state; /* enum mapped_file_state */
 	bool is_debug_file_asked;
+	bool is_memory; /* code in it was made by the process: no file, or a file in memory */
+	bool is_jitdump; /* by its name: it describes such code */
 	int error; /* UNREADABLE: the reason, -errno */
 	uint32_t reader_file; /* READ: its number at the file reader */
 	struct elf_facts *elf; /* owned; READ */

@@ -12,6 +12,7 @@
 
 #include <event2/event.h>
 
+#include "base/core/clock.h"
 #include "base/core/mem.h"
 #include "base/event_loop/event_free.h"
 #include "base/event_loop/event_timer.h"
@@ -23,6 +24,8 @@
 #else
 #define CALL_SIZE 4
 #endif
+
+#define NO_NAMES UINT32_MAX
 
 /* ---- mappings of processes ---- */
 
@@ -122,9 +125,8 @@ static bool ask_debug_file(struct stack_resolver *r, const struct stack_mapping 
 
 	if (f->is_debug_file_asked || !f->elf->is_stripped)
 		return true;
-	f->is_debug_file_asked =
-		file_reader_ask_debug_file(&r->reader, find_mapping_process(r, m, &where),
-					   f->reader_file, f->elf, f->path);
+	f->is_debug_file_asked = file_reader_ask_debug_file(
+		&r->reader, find_mapping_process(r, m, &where), f->reader_file, f->elf, f->path);
 	return f->is_debug_file_asked;
 }
 
@@ -148,13 +150,77 @@ static bool ask_files(struct stack_resolver *r)
 	return true;
 }
 
+static bool ask_jitdump(struct stack_resolver *r, uint32_t number, const struct jit_space *j)
+{
+	const struct address_space *a = address_spaces_get(&r->spaces, j->pid);
+
+	for (size_t i = 0; a && i < a->n; i++) {
+		const struct process_mapping *m = &a->mappings[i];
+		const struct mapped_file *f = &r->files.items[m->file];
+		const struct file_mapping where = {.start = m->start,
+						   .end = m->end,
+						   .inode = f->inode,
+						   .major = f->major,
+						   .minor = f->minor};
+
+		if (f->is_jitdump)
+			return file_reader_ask_jitdump(&r->reader, number, &j->process, &where,
+						       f->path);
+	}
+	return false;
+}
+
+/* Requests the names of code that the process compiled. Returns false if the reader is busy. */
+static bool ask_jit(struct stack_resolver *r, uint32_t number)
+{
+	struct jit_space *j = &r->jits.items[number - 1];
+
+	if (jit_space_read_process(j, r->proc_root)) {
+		if (!file_reader_ask_perf_map(&r->reader, number, &j->process))
+			return !file_reader_is_alive();
+		r->outstanding += 1 + ask_jitdump(r, number, j);
+	}
+	j->asked = clock_boot_ns();
+	j->is_used = false;
+	return true;
+}
+
+static bool ask_jits(struct stack_resolver *r)
+{
+	for (uint32_t i = 1; i <= r->jits.n; i++)
+		if (jit_space_is_due(&r->jits.items[i - 1], r->is_last_round) && !ask_jit(r, i))
+			return false;
+	return true;
+}
+
+/* Returns the number by which the reader knows where the frame's name is; NO_NAMES: nowhere. */
+static uint32_t frame_names(const struct stack_resolver *r, size_t frame)
+{
+	const struct mapped_file *f = frame_file(r, frame);
+	uint32_t jit = r->stacks.frames[frame].jit;
+
+	if (f->state == MAPPED_FILE_READ)
+		return f->reader_file;
+	return jit && r->jits.items[jit - 1].reader_file ? r->jits.items[jit - 1].reader_file
+							 : NO_NAMES;
+}
+
+static uint64_t address_for_names(const struct stack_resolver *r, const struct stack_frame *f)
+{
+	const struct stack_mapping *m = &r->stacks.mappings[f->mapping];
+	const struct mapped_file *file = &r->files.items[m->file];
+
+	return file->state == MAPPED_FILE_READ ? f->offset + mapped_file_load_bias(file, m->offset)
+					       : f->address;
+}
+
 /*
  * Requests the names of frame `first` and of further frames in its file. Returns false if the
  * reader is busy or memory runs out.
  */
 static bool ask_names(struct stack_resolver *r, size_t first)
 {
-	const struct mapped_file *f = frame_file(r, first);
+	uint32_t names = frame_names(r, first);
 	uint64_t addresses[FILE_NAMES_MAX];
 	struct name_request *q;
 
@@ -165,14 +231,12 @@ static bool ask_names(struct stack_resolver *r, size_t first)
 	for (size_t i = first; i < r->stacks.n_frames && q->n < FILE_NAMES_MAX; i++) {
 		const struct stack_frame *frame = &r->stacks.frames[i];
 
-		if (frame->is_asked || frame_file(r, i) != f)
+		if (frame->is_asked || frame_names(r, i) != names)
 			continue;
-		addresses[q->n] =
-			frame->offset +
-			mapped_file_load_bias(f, r->stacks.mappings[frame->mapping].offset);
+		addresses[q->n] = address_for_names(r, frame);
 		q->frames[q->n++] = (uint32_t)i;
 	}
-	if (!file_reader_ask_names(&r->reader, r->n_asked, f->reader_file, addresses, q->n))
+	if (!file_reader_ask_names(&r->reader, r->n_asked, names, addresses, q->n))
 		return false;
 	for (uint32_t i = 0; i < q->n; i++)
 		r->stacks.frames[q->frames[i]].is_asked = true;
@@ -185,13 +249,15 @@ bool stack_resolver_ask_names(struct stack_resolver *r)
 {
 	if (r->reader_is_silent || !file_reader_is_alive())
 		r->named = r->stacks.n_frames;
+	else if (!ask_jits(r))
+		return false;
 	if (r->named == r->stacks.n_frames)
 		return r->outstanding == 0;
 	if (!ask_files(r) || r->outstanding)
 		return false;
 	for (; r->named < r->stacks.n_frames; r->named++)
-		if (!r->stacks.frames[r->named].is_asked &&
-		    frame_file(r, r->named)->state == MAPPED_FILE_READ && !ask_names(r, r->named))
+		if (!r->stacks.frames[r->named].is_asked && frame_names(r, r->named) != NO_NAMES &&
+		    !ask_names(r, r->named))
 			return false;
 	return r->outstanding == 0;
 }
@@ -202,6 +268,7 @@ static void store_names(struct stack_resolver *r, const struct name_request *q,
 	uint32_t at = 0;
 
 	for (uint32_t i = 0; i < a->n && i < q->n; i++) {
+		struct stack_frame *f = &r->stacks.frames[q->frames[i]];
 		uint16_t len;
 		int name;
 
@@ -209,7 +276,9 @@ static void store_names(struct stack_resolver *r, const struct name_request *q,
 		at += sizeof(len);
 		name = len ? stacks_add_name(&r->stacks, a->body + at, len) : 0;
 		if (name > 0)
-			r->stacks.frames[q->frames[i]].name = (uint32_t)name;
+			f->name = (uint32_t)name;
+		if (f->jit)
+			f->version = r->jits.items[f->jit - 1].version;
 		at += len;
 	}
 }
@@ -285,8 +354,10 @@ static void handle_answer(struct stack_resolver *r, const struct file_answer *a)
 	r->outstanding -= r->outstanding > 0;
 	if (a->kind == FILE_REQUEST_ELF)
 		mapped_files_handle_answer(&r->files, (uint32_t)a->id, a);
-	else if (a->id < r->n_asked)
+	else if (a->kind == FILE_REQUEST_NAMES && a->id < r->n_asked)
 		store_names(r, &r->asked[a->id], a);
+	else if (a->kind != FILE_REQUEST_NAMES && a->id - 1 < r->jits.n)
+		jit_space_handle_answer(&r->jits.items[a->id - 1], a);
 }
 
 static void stack_resolver_on_answer(void *ctx, const struct file_answer *a)
@@ -341,6 +412,7 @@ int stack_resolver_join(struct stack_resolver *r, struct event_base *loop, const
 	int error = 0;
 
 	r->has_user_frames = has_user_frames;
+	r->proc_root = proc_root;
 	r->symbols = (struct symbol_cache_user){.ready = stack_resolver_on_symbols, .ctx = r};
 	r->reader = (struct file_reader_user){.answered = stack_resolver_on_answer, .ctx = r};
 	if (has_user_frames)
@@ -363,6 +435,7 @@ void stack_resolver_deinit(struct stack_resolver *r)
 	file_reader_leave(&r->reader);
 	stacks_deinit(&r->stacks);
 	address_spaces_deinit(&r->spaces);
+	jit_spaces_deinit(&r->jits);
 	mapped_files_deinit(&r->files);
 	freep(&r->asked);
 }
@@ -391,13 +464,33 @@ static void stack_walk_add_kernel(struct stack_walk *w, struct stack_resolver *r
 	stack_walk_add(w, stacks_add_kernel_frame(&r->stacks, name, len));
 }
 
+/* The code was compiled by the process. */
+static int add_jit_frame(struct stack_resolver *r, struct address_space *a,
+			 const struct process_mapping *m, uint64_t address)
+{
+	struct jit_space *j;
+
+	if (!a->jit)
+		a->jit = jit_spaces_add(&r->jits, a->pid);
+	if (!a->jit)
+		return stacks_add_user_frame(&r->stacks, m, address);
+	j = &r->jits.items[a->jit - 1];
+	j->is_used = true;
+	/* At the first time at once: the process may end before the round asks for other names. */
+	if (!j->asked && !r->reader_is_silent)
+		(void)ask_jit(r, a->jit);
+	return stacks_add_jit_frame(&r->stacks, m, address, a->jit, j->version, j->moved);
+}
+
 /* Returns false if the address has no mapping. The address of a caller is in its call. */
 static bool stack_walk_add_user(struct stack_walk *w, struct stack_resolver *r,
-				const struct address_space *a, uint64_t address, bool is_caller)
+				struct address_space *a, uint64_t address, bool is_caller)
 {
 	const struct process_mapping *m = address_space_find(a, address);
 
-	if (m)
+	if (m && r->files.items[m->file].is_memory)
+		stack_walk_add(w, add_jit_frame(r, a, m, address));
+	else if (m)
 		stack_walk_add(w, stacks_add_user_frame(&r->stacks, m, address));
 	else if (!is_caller)
 		stack_walk_add(w, stacks_add_unknown_frame(&r->stacks));
@@ -406,8 +499,8 @@ static bool stack_walk_add_user(struct stack_walk *w, struct stack_resolver *r,
 	return m;
 }
 
-void stack_walk_add_chain(struct stack_walk *w, struct stack_resolver *r,
-			  const struct address_space *a, const uint64_t *addresses, size_t n)
+void stack_walk_add_chain(struct stack_walk *w, struct stack_resolver *r, struct address_space *a,
+			  const uint64_t *addresses, size_t n)
 {
 	uint64_t context = 0;
 	bool is_caller = false;
@@ -438,7 +531,7 @@ void stack_walk_add_kernel_stack(struct stack_walk *w, struct stack_resolver *r,
 }
 
 void stack_walk_add_user_stack(struct stack_walk *w, struct stack_resolver *r,
-			       const struct address_space *a, const uint64_t *addresses, size_t n)
+			       struct address_space *a, const uint64_t *addresses, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		if (!stack_walk_add_user(w, r, a, addresses[i], i > 0))

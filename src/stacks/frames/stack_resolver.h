@@ -4,6 +4,7 @@
 #include "stacks/files/file_reader.h"
 #include "stacks/frames/address_spaces.h"
 #include "stacks/frames/cpu_rings.h"
+#include "stacks/frames/jit_spaces.h"
 #include "stacks/frames/stacks.h"
 #include "symbols/symbol_cache.h"
 
@@ -41,11 +42,14 @@ struct stack_resolver {
 
 	struct mapped_files files;
 	struct address_spaces spaces;
+	struct jit_spaces jits;
 	struct stacks stacks;
 	struct event *deadline; /* owned: timer of the answers */
 	struct symbol_cache_user symbols;
 	struct file_reader_user reader;
 	bool has_user_frames;
+	bool is_last_round; /* set by the caller: names are requested that would be requested later */
+	const char *proc_root; /* borrowed */
 
 	struct name_request *asked; /* owned: of the round */
 	size_t n_asked, cap_asked;
@@ -98,8 +102,8 @@ struct stack_walk {
  * rest of the user addresses is left out from the first one without a mapping on: in a program
  * without frame pointers the kernel takes other values for return addresses.
  */
-void stack_walk_add_chain(struct stack_walk *w, struct stack_resolver *r,
-			  const struct address_space *a, const uint64_t *addresses, size_t n);
+void stack_walk_add_chain(struct stack_walk *w, struct stack_resolver *r, struct address_space *a,
+			  const uint64_t *addresses, size_t n);
 /*
  * Add the addresses of a stack that a BPF program took: of the kernel, as bpf_get_stack() returns
  * them, or of a process, as bpf/unwind.h does.
@@ -107,6 +111,6 @@ void stack_walk_add_chain(struct stack_walk *w, struct stack_resolver *r,
 void stack_walk_add_kernel_stack(struct stack_walk *w, struct stack_resolver *r,
 				 const uint64_t *addresses, size_t n);
 void stack_walk_add_user_stack(struct stack_walk *w, struct stack_resolver *r,
-			       const struct address_space *a, const uint64_t *addresses, size_t n);
+			       struct address_space *a, const uint64_t *addresses, size_t n);
 /* Returns the number of the stack + 1; 0: it has no frames, or memory runs out. */
 uint32_t stack_walk_end(struct stack_walk *w, struct stack_resolver *r);

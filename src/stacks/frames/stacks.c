@@ -12,6 +12,7 @@
 #include "gen/fields.h"
 
 #define SLOTS_FIRST 256
+#define KIND_JIT 4 /* Frame.Kind */
 
 void stacks_init(struct stacks *s, struct mapped_files *files, bool hides_addresses)
 {
@@ -69,7 +70,7 @@ static uint64_t mapping_hash(const struct stack_mapping *m)
 
 static uint64_t frame_hash(const struct stack_frame *f)
 {
-	const uint64_t key[] = {f->mapping, f->offset};
+	const uint64_t key[] = {f->mapping, f->offset, f->jit};
 
 	return siphash_keyed(key, sizeof(key));
 }
@@ -103,13 +104,15 @@ static int stacks_add_mapping(struct stacks *s, const struct stack_mapping *m)
 	return (int)s->by_mapping.slots[slot] - 1;
 }
 
-static int add_frame(struct stacks *s, int mapping, uint64_t offset)
+/* moved: frames of a space whose version is older are out of date. */
+static int add_frame(struct stacks *s, int mapping, struct stack_frame f, uint32_t moved)
 {
-	struct stack_frame f = {.mapping = (uint32_t)mapping, .offset = offset};
 	size_t slot;
+	uint32_t *number;
 
 	if (mapping < 0)
 		return mapping;
+	f.mapping = (uint32_t)mapping;
 	if (!RESERVE(s->by_frame, s->n_frames, i, frame_hash(&s->frames[*i - 1])) ||
 	    array_reserve(&s->frames, &s->cap_frames, s->n_frames + 1, sizeof(*s->frames)) < 0)
 		return -ENOMEM;
@@ -117,13 +120,21 @@ static int add_frame(struct stacks *s, int mapping, uint64_t offset)
 				       uint32_t i_ = s->by_frame.slots[at];
 				       const struct stack_frame *o = i_ ? &s->frames[i_ - 1] : NULL;
 
-				       !o || (o->mapping == f.mapping && o->offset == f.offset);
+				       !o || (o->mapping == f.mapping && o->offset == f.offset &&
+					      o->jit == f.jit);
 			       }));
-	if (!s->by_frame.slots[slot]) {
-		s->frames[s->n_frames++] = f;
-		s->by_frame.slots[slot] = (uint32_t)s->n_frames;
+	number = &s->by_frame.slots[slot];
+	if (*number && f.jit) {
+		const struct stack_frame *old = &s->frames[*number - 1];
+
+		if (old->version < moved || (!old->name && old->version < f.version))
+			*number = 0;
 	}
-	return (int)s->by_frame.slots[slot] - 1;
+	if (!*number) {
+		s->frames[s->n_frames++] = f;
+		*number = (uint32_t)s->n_frames;
+	}
+	return (int)*number - 1;
 }
 
 int stacks_add_name(struct stacks *s, const char *name, size_t len)
@@ -157,7 +168,7 @@ int stacks_add_name(struct stacks *s, const char *name, size_t len)
 
 /* ---- frames and stacks ---- */
 
-int stacks_add_user_frame(struct stacks *s, const struct process_mapping *m, uint64_t address)
+static int add_process_mapping(struct stacks *s, const struct process_mapping *m)
 {
 	struct stack_mapping mapping = {
 		.start = m->start, .end = m->end, .offset = m->offset, .file = m->file};
@@ -166,13 +177,31 @@ int stacks_add_user_frame(struct stacks *s, const struct process_mapping *m, uin
 		mapping.end -= mapping.start;
 		mapping.start = 0;
 	}
-	return add_frame(s, stacks_add_mapping(s, &mapping), address - m->start + m->offset);
+	return stacks_add_mapping(s, &mapping);
+}
+
+int stacks_add_user_frame(struct stacks *s, const struct process_mapping *m, uint64_t address)
+{
+	return add_frame(s, add_process_mapping(s, m),
+			 (struct stack_frame){.offset = address - m->start + m->offset}, 0);
+}
+
+int stacks_add_jit_frame(struct stacks *s, const struct process_mapping *m, uint64_t address,
+			 uint32_t jit, uint32_t version, uint32_t moved)
+{
+	return add_frame(s, add_process_mapping(s, m),
+			 (struct stack_frame){.offset = address - m->start + m->offset,
+					      .address = address,
+					      .jit = jit,
+					      .version = version},
+			 moved);
 }
 
 int stacks_add_unknown_frame(struct stacks *s)
 {
 	return add_frame(
-		s, stacks_add_mapping(s, &(struct stack_mapping){.file = MAPPED_FILE_UNKNOWN}), 0);
+		s, stacks_add_mapping(s, &(struct stack_mapping){.file = MAPPED_FILE_UNKNOWN}),
+		(struct stack_frame){0}, 0);
 }
 
 /*
@@ -188,7 +217,7 @@ int stacks_add_kernel_frame(struct stacks *s, const char *name, size_t len)
 			: add_frame(s,
 				    stacks_add_mapping(
 					    s, &(struct stack_mapping){.file = MAPPED_FILE_KERNEL}),
-				    (uint64_t)known);
+				    (struct stack_frame){.offset = (uint64_t)known}, 0);
 
 	if (frame >= 0)
 		s->frames[frame].name = (uint32_t)known;
@@ -289,6 +318,8 @@ static void write_frame(struct stacks *s, uint32_t number, struct pb_enc *e)
 		   is_kernel ? 0
 			     : f->offset +
 				       mapped_file_load_bias(&s->files->items[m->file], m->offset));
+	if (f->jit && name)
+		pb_enc_u64(e, PB_FRAME_KIND, KIND_JIT);
 	pb_enc_close(e);
 }
 

@@ -10,7 +10,8 @@
  * Call stacks of a session, each once, as numbers that packets use:
  *
  *	stack    the numbers of its frames, the outermost function first
- *	frame    a mapping and an offset in its file; or for the kernel a function's name
+ *	frame    a mapping and an offset in its file; or for the kernel a function's name. In code
+ *	         that a process compiled also the process, and the version of its names
  *	mapping  a file and where it is mapped
  *	name     of a function
  *
@@ -33,6 +34,9 @@ struct stack_frame {
 	uint32_t name; /* 0: unknown */
 	uint64_t offset; /* in the file; kernel: the name's number */
 	uint32_t written;
+	uint32_t jit; /* number of a jit_space; 0: the code is in a file */
+	uint32_t version; /* jit: of the names of the space that `name` is from */
+	uint64_t address; /* jit: in the process */
 	bool is_asked; /* its name was requested */
 };
 
@@ -79,6 +83,10 @@ bool stacks_is_full(const struct stacks *s);
  * bytes of names. len 0: the function is unknown.
  */
 int stacks_add_user_frame(struct stacks *s, const struct process_mapping *m, uint64_t address);
+/* The space has the number jit. A frame whose name is of a version before `moved`, or which had no
+ * name before `version`, is added anew. */
+int stacks_add_jit_frame(struct stacks *s, const struct process_mapping *m, uint64_t address,
+			 uint32_t jit, uint32_t version, uint32_t moved);
 int stacks_add_kernel_frame(struct stacks *s, const char *name, size_t len);
 int stacks_add_unknown_frame(struct stacks *s);
 int stacks_add(struct stacks *s, const uint32_t *frames, uint32_t n);

@@ -79,7 +79,7 @@ static bool perf_records_check_wanted(struct perf_session *s, struct address_spa
  * Returns the number of the stack + 1; 0: none.
  */
 static uint32_t add_sample_stack(struct perf_session *s, const uint64_t *chain, size_t room,
-				 const struct address_space *a, uint8_t *ret_error)
+				 struct address_space *a, uint8_t *ret_error)
 {
 	struct stack_walk w = {.n = 0};
 
@@ -93,7 +93,7 @@ static uint32_t add_sample_stack(struct perf_session *s, const uint64_t *chain, 
  * has no other one.
  */
 static uint32_t add_program_stack(struct perf_session *s, const struct stack_sample *from,
-				  const struct address_space *a, uint8_t *ret_error)
+				  struct address_space *a, uint8_t *ret_error)
 {
 	const uint64_t *addresses = (const uint64_t *)from->addresses;
 	struct stack_walk w = {.n = 0};

@@ -284,7 +284,7 @@ static void perf_stop(void *instance)
 
 	(void)perf_events_enable(s, false);
 	event_del(s->tick);
-	s->is_stopping = s->reads_all = true;
+	s->is_stopping = s->reads_all = s->resolver.is_last_round = true;
 	s->has_read = false;
 	perf_source_run(s);
 }

@@ -19,7 +19,7 @@
 
 static struct {
 	bool is_busy, has_ended;
-	unsigned n_maps, n_elf, n_names;
+	unsigned n_maps, n_elf, n_names, n_perf_maps;
 	int32_t maps_pid;
 	uint32_t elf_file;
 	struct {
@@ -56,6 +56,16 @@ bool file_reader_ask_names(const struct file_reader_user *u, uint64_t id, uint32
 	assert_true(asked.n_names < ARRAY_SIZE(asked.names));
 	asked.names[asked.n_names].id = id;
 	asked.names[asked.n_names++].n = n;
+	return true;
+}
+
+bool file_reader_ask_perf_map(const struct file_reader_user *u, uint64_t id,
+			      const struct file_reader_process *p)
+{
+	asked.n_perf_maps++;
+	assert_int_equal(p->pid, PID);
+	assert_int_equal(p->pid_inside, 7);
+	assert_int_equal(p->uid, 33);
 	return true;
 }
 
@@ -100,6 +110,19 @@ static void answer_elf(struct perf_session *s)
 	a->id = asked.elf_file;
 	user->answered(user->ctx, a);
 	free(a);
+}
+
+/* The first process that compiles code has n functions. */
+static void answer_perf_map(uint32_t n)
+{
+	static struct file_answer a;
+
+	a = (struct file_answer){.kind = FILE_REQUEST_PERF_MAP,
+				 .id = 1,
+				 .n = n,
+				 .file = 1 << 30,
+				 .result = n ? 0 : -ENOENT};
+	user->answered(user->ctx, &a);
 }
 
 /* The names "f", n times. */
@@ -266,6 +289,7 @@ TEST_STATE(memory_without_a_file_shows_no_address, setup, teardown, struct perf_
 	map_record(s, 5, 0, PROGRAM);
 	sample(s, 0, 10, PROGRAM + 16);
 	assert_true(perf_records_read(s));
+	answer_perf_map(0);
 	assert_true(stack_resolver_ask_names(&s->resolver));
 	perf_packets_write(s);
 	assert_int_equal(
@@ -280,6 +304,33 @@ TEST_STATE(memory_without_a_file_shows_no_address, setup, teardown, struct perf_
 				PB_MAPPING_START)
 				 ->of[0],
 			 0);
+}
+
+TEST_STATE(code_that_the_process_compiled_has_its_names, setup, teardown, struct perf_session *s)
+{
+	address_spaces_exec(&s->resolver.spaces, PID);
+	map_record(s, 5, 0, PROGRAM);
+	sample(s, 0, 10, PROGRAM + 16);
+	assert_true(perf_records_read(s));
+	assert_int_equal(asked.n_perf_maps, 1);
+	answer_perf_map(1);
+	assert_false(stack_resolver_ask_names(&s->resolver));
+	assert_int_equal(asked.n_names, 1);
+	answer_names(s, asked.names[0].id, 1);
+	assert_true(stack_resolver_ask_names(&s->resolver));
+	perf_packets_write(s);
+	assert_int_equal(
+		VALUES(s, PB_TRACE_PACKET_INTERNED_DATA, PB_INTERNED_DATA_FRAMES, PB_FRAME_KIND)
+			->of[0],
+		4);
+	/* Not again within a second, but at the end. */
+	sample(s, 0, 20, PROGRAM + 16);
+	assert_true(perf_records_read(s));
+	assert_true(stack_resolver_ask_names(&s->resolver));
+	assert_int_equal(asked.n_perf_maps, 1);
+	s->resolver.is_last_round = true;
+	assert_false(stack_resolver_ask_names(&s->resolver));
+	assert_int_equal(asked.n_perf_maps, 2);
 }
 
 TEST_STATE(a_loss_is_counted_and_mappings_are_read_again, setup, teardown, struct perf_session *s)
@@ -436,8 +487,14 @@ static const char *cmdline;
 
 ssize_t outside_read(const char *path, void *buf, size_t size, int wait_ms)
 {
-	memcpy(buf, cmdline, strlen(cmdline));
-	return (ssize_t)strlen(cmdline);
+	const char *name = strrchr(path, '/') + 1,
+		   *text = strcmp(name, "status") == 0 ? "Name:\tn\nUid:\t0\t33\nNSpid:\t4242\t7\n"
+			   : strcmp(name, "stat") == 0
+				   ? "4242 (n) S 1 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 5 0 0"
+				   : cmdline;
+
+	memcpy(buf, text, strlen(text));
+	return (ssize_t)strlen(text);
 }
 
 static size_t samples_of(struct perf_session *s, uint32_t pid, const char *line)

@@ -185,3 +185,31 @@ TEST_STATE(names_are_bounded_until_a_reset, setup, teardown, struct rig *r)
 	assert_false(stacks_is_full(&r->stacks));
 	assert_true(stacks_add_name(&r->stacks, "one more", 8) > 0);
 }
+
+TEST_STATE(compiled_code_has_frames_of_its_process_and_of_its_names, setup, teardown, struct rig *r)
+{
+	const struct process_mapping m = mapping(r, 0x400000, "//anon");
+	int first = stacks_add_jit_frame(&r->stacks, &m, 0x400010, 1, 1, 0), second;
+	uint32_t frame;
+	struct pb_field f;
+
+	/* The same address of another process may be another function. */
+	assert_int_not_equal(stacks_add_jit_frame(&r->stacks, &m, 0x400010, 2, 1, 0), first);
+	assert_int_equal(stacks_add_jit_frame(&r->stacks, &m, 0x400010, 1, 1, 0), first);
+	/* It had no name; now there are further ones. */
+	second = stacks_add_jit_frame(&r->stacks, &m, 0x400010, 1, 2, 0);
+	assert_int_not_equal(second, first);
+	r->stacks.frames[second].name = (uint32_t)stacks_add_name(&r->stacks, "f", 1);
+	assert_int_equal(stacks_add_jit_frame(&r->stacks, &m, 0x400010, 1, 3, 0), second);
+	/* The memory was used again. */
+	assert_int_not_equal(stacks_add_jit_frame(&r->stacks, &m, 0x400010, 1, 3, 3), second);
+
+	frame = (uint32_t)second;
+	assert_int_equal(written(r, stacks_add(&r->stacks, &frame, 1), PB_INTERNED_DATA_FRAMES, &f),
+			 1);
+	assert_int_equal(number_of(&f, PB_FRAME_KIND), 4);
+	frame = (uint32_t)first;
+	assert_int_equal(written(r, stacks_add(&r->stacks, &frame, 1), PB_INTERNED_DATA_FRAMES, &f),
+			 1);
+	assert_int_equal(number_of(&f, PB_FRAME_KIND), 0);
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stdbool.h>
+
+#include "stacks/files/file_reader.h"
+
+/*
+ * Processes that run code in memory that no file is behind: they compile it while they run, and may
+ * tell its names in a file (files/jit_names.h). The file grows and memory is used again, so it is
+ * read again each JIT_SPACE_ASK_NS while samples are in such code.
+ */
+#define JIT_SPACES_MAX 65536 /* of a session; the code of further processes has no names */
+#define JIT_SPACE_ASK_NS 1000000000ull
+
+struct jit_space {
+	int32_t pid;
+	struct file_reader_process process; /* valid if `is_read` */
+	bool is_read;
+	bool is_used; /* has a sample since the last request */
+	uint64_t asked; /* time of the last request, CLOCK_BOOTTIME in ns; 0: none yet */
+	uint32_t reader_file; /* the number for requests of names; 0: it has no names */
+	uint32_t n_functions; /* at the last answer */
+	uint32_t version; /* of its names, changes when there are further ones */
+	uint32_t moved; /* the version in which an address got another name */
+};
+
+struct jit_spaces {
+	struct jit_space *items; /* owned; the number of a space is its index + 1 */
+	size_t n, cap;
+};
+
+void jit_spaces_deinit(struct jit_spaces *j);
+/* Adds a process. Returns its number; 0: there are too many, or memory runs out. */
+uint32_t jit_spaces_add(struct jit_spaces *j, int32_t pid);
+/* Returns true if the names are to be requested. at_end: also if they were less than
+ * JIT_SPACE_ASK_NS ago. */
+bool jit_space_is_due(const struct jit_space *s, bool at_end);
+/* Reads who the process is. Returns false if it has ended. */
+bool jit_space_read_process(struct jit_space *s, const char *proc_root);
+void jit_space_handle_answer(struct jit_space *s, const struct file_answer *a);
+
+/*
+ * Parses /proc/PID/status and /proc/PID/stat. Sets all but pid; `started` by the two clocks now, in
+ * ns. Returns false if something is missing.
+ */
+bool jit_space_parse(const char *status, const char *stat, uint64_t realtime, uint64_t boottime,
+		     struct file_reader_process *ret);
