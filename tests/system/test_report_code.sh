@@ -87,4 +87,68 @@ rows "why: the reason, the thread's own function, and the function that ended th
   "Waits for something else than a CPU" "wait_ns waits_in function woken_by waker_function" why 10
 rows "why: the chain of wakers" $'1|app 10|futex|lock_queue|unlock_queue\n2|worker 11|fsync|flush_log|blk_mq_end_request' \
   "Chain of wakers" "step thread waits_in function waker_function" why app
+
+# ---- export
+exported() { # NAME EXPECTED ARGS...
+  local name=$1 expected=$2
+  shift 2
+  "$SONDA" export "$@" -o - "$TRACE" 2>"$TMP/err" | diff <(printf '%s\n' "$expected") - >"$TMP/diff"
+  verdict "$name" $? "$TMP/diff" "$TMP/err"
+}
+exported "export --folded stacks: samples" $'/usr/bin/app;app 10;app+0x3000 1\n/usr/bin/app;app 10;main;app+0x1000 3
+/usr/bin/app;app 10;main;hash 1\n/usr/bin/app;app 10;main;walk;walk;hash 2' --folded stacks
+exported "export --folded waits: ns of totals" $'/usr/bin/app;[no stack taken];[futex] 5000000
+/usr/bin/app;main;flush_log;fsync;ext4_sync_file;[fsync] 40000000\n/usr/bin/app;main;lock_queue;pthread_mutex_lock;futex_wait;[futex] 45000000
+/usr/bin/db;serve;epoll_wait;[epoll] 90000000' --folded waits
+exported "export --folded wakers: ns of single waits" $'/usr/bin/app;app 10;main;unlock_queue;try_to_wake_up;[futex] 44999000
+/usr/bin/app;worker 11;asm_common_interrupt;blk_mq_end_request;try_to_wake_up;[fsync] 39989000
+/usr/bin/db;thread 20;main;send_reply;try_to_wake_up;[epoll] 90000000' --folded wakers
+# A message of profile.proto: sample_type 1, sample 2, location 4, function 5, string_table 6.
+"$SONDA" export --pprof=waits -o - "$TRACE" 2>"$TMP/err" | python3 -c '
+import gzip, sys
+def fields(b):
+    at = 0
+    def varint():
+        nonlocal at
+        v = shift = 0
+        while True:
+            v |= (b[at] & 0x7f) << shift
+            shift += 7
+            at += 1
+            if b[at - 1] < 0x80:
+                return v
+    while at < len(b):
+        tag = varint()
+        n = varint()
+        if tag & 7 == 2:
+            at += n
+            yield tag >> 3, b[at - n:at]
+        else:
+            yield tag >> 3, n
+profile = list(fields(gzip.decompress(sys.stdin.buffer.read())))
+text = [v.decode() for k, v in profile if k == 6]
+name = {dict(fields(v))[1]: text[dict(fields(v))[2]] for k, v in profile if k == 5}
+place = {}
+for k, v in profile:
+    if k == 4:
+        parts = list(fields(v))
+        place[dict(parts)[1]] = [name[dict(fields(line))[1]] for key, line in parts if key == 4]
+print([tuple(text[t] for _, t in fields(v)) for k, v in profile if k == 1])
+for k, v in profile:
+    if k == 2:
+        parts = list(fields(v))
+        print(" < ".join(n for key, at in parts if key == 1 for n in place[at]), [n for key, n in parts if key == 2])
+' >"$TMP/got" 2>>"$TMP/err"
+cat >"$TMP/want" <<'TEXT'
+[('waits', 'count'), ('blocked', 'nanoseconds')]
+[fsync] < ext4_sync_file < fsync < flush_log < main [1, 40000000]
+[futex] < futex_wait < pthread_mutex_lock < lock_queue < main [1, 45000000]
+[futex] < [no stack taken] [50, 5000000]
+[epoll] < epoll_wait < serve [1, 90000000]
+TEXT
+diff <(sort "$TMP/want") <(sort "$TMP/got") >"$TMP/diff"
+verdict "export --pprof" $? "$TMP/diff" "$TMP/err"
+"$SONDA" export --folded wakers -o "$TMP/none.folded" tests/data/traces/ring_losses.pftrace >"$TMP/out" 2>"$TMP/err"
+[ $? = 1 ] && [ ! -e "$TMP/none.folded" ] && grep -q 'has no waits; it needs: sonda record waits' "$TMP/err"
+verdict "a trace without waits makes no file" $? "$TMP/err"
 exit $BAD

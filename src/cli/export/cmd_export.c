@@ -29,10 +29,13 @@ static const char usage[] =
 	"      --sqlite         an SQLite database with all tables, and indexes\n"
 	"      --folded WHAT    folded stacks, for flame graphs: slices (own time), sched (time "
 	"by\n"
-	"                       thread and state), or stacks (samples of call stacks)\n\n"
-	"  -o, --out FILE     the output; - is the standard output (JSON and folded stacks); "
-	"default: the\n"
-	"                     trace's name with .json, .csv, .sqlite or .folded\n"
+	"                       thread and state), stacks (samples of call stacks), waits (ns "
+	"by the\n"
+	"                       code that waited), wakers (ns by the code that ended waits)\n"
+	"      --pprof[=WHAT]   a profile for pprof: stacks (default), waits or wakers\n\n"
+	"  -o, --out FILE     the output; - is the standard output (not CSV and SQLite); default: "
+	"the\n"
+	"                     trace's name with .json, .csv, .sqlite, .folded or .pb.gz\n"
 	"      --force        replace an output that exists\n"
 	"      --memory SIZE  use at most this much memory for the trace, as 2g; default: half of "
 	"the machine's\n"
@@ -42,23 +45,19 @@ static const char usage[] =
 static const char letters[] = ":o:h";
 
 static const struct option long_options[] = {
-	{"json", no_argument, NULL, 'j'},
-	{"csv", optional_argument, NULL, 'c'},
-	{"sqlite", no_argument, NULL, 's'},
-	{"folded", required_argument, NULL, 'f'},
-	{"out", required_argument, NULL, 'o'},
-	{"force", no_argument, NULL, 'F'},
-	{"memory", required_argument, NULL, 'm'},
-	{"help", no_argument, NULL, 'h'},
-	{0},
+	{"json", no_argument, NULL, 'j'},	 {"csv", optional_argument, NULL, 'c'},
+	{"sqlite", no_argument, NULL, 's'},	 {"folded", required_argument, NULL, 'f'},
+	{"pprof", optional_argument, NULL, 'p'}, {"out", required_argument, NULL, 'o'},
+	{"force", no_argument, NULL, 'F'},	 {"memory", required_argument, NULL, 'm'},
+	{"help", no_argument, NULL, 'h'},	 {0},
 };
 
 struct form {
 	const char *suffix;
-	int (*text)(sqlite3 *db, FILE *to); /* one stream */
+	int (*text)(const struct trace_tables *t, FILE *to); /* one stream */
 	int (*files)(sqlite3 *db, const struct out_path *out, struct err_text *e); /* or a path */
 	bool is_folder;
-	const char *needs; /* folded stacks: a statement that has a row if there are some */
+	const char *needs; /* of stacks: a statement that has a row if there are some */
 	const char *lacks; /* what the trace lacks otherwise */
 };
 
@@ -73,11 +72,49 @@ static const struct form form_slices = {
 	.needs = "select 1 from __intrinsic_slice limit 1",
 	.lacks = "slices; programs with libsonda write them: sonda record --app NAME",
 };
+
+#define NEEDS_SAMPLES "select 1 from stack_sample where source is not 'linux.waits' limit 1"
+#define NEEDS_WAITS                                                                                \
+	"select 1 from stack_sample where source = 'linux.waits' union all select 1 from "         \
+	"thread_track where name = 'waits' limit 1"
+#define LACKS_SAMPLES "samples of call stacks; it needs: sonda record stacks"
+#define LACKS_WAITS "waits; it needs: sonda record waits"
+
 static const struct form form_stacks = {
 	.suffix = "folded",
 	.text = export_folded_stacks,
-	.needs = "select 1 from perf_sample where callsite_id is not null limit 1",
-	.lacks = "samples of call stacks; it needs: sonda record stacks",
+	.needs = NEEDS_SAMPLES,
+	.lacks = LACKS_SAMPLES,
+};
+static const struct form form_waits = {
+	.suffix = "folded",
+	.text = export_folded_waits,
+	.needs = NEEDS_WAITS,
+	.lacks = LACKS_WAITS,
+};
+static const struct form form_wakers = {
+	.suffix = "folded",
+	.text = export_folded_wakers,
+	.needs = NEEDS_WAITS,
+	.lacks = LACKS_WAITS,
+};
+static const struct form form_pprof_stacks = {
+	.suffix = "pb.gz",
+	.text = export_pprof_stacks,
+	.needs = NEEDS_SAMPLES,
+	.lacks = LACKS_SAMPLES,
+};
+static const struct form form_pprof_waits = {
+	.suffix = "pb.gz",
+	.text = export_pprof_waits,
+	.needs = NEEDS_WAITS,
+	.lacks = LACKS_WAITS,
+};
+static const struct form form_pprof_wakers = {
+	.suffix = "pb.gz",
+	.text = export_pprof_wakers,
+	.needs = NEEDS_WAITS,
+	.lacks = LACKS_WAITS,
 };
 static const struct form form_sched = {
 	.suffix = "folded",
@@ -98,13 +135,39 @@ struct export_options {
 
 static int take_form(const struct form *form, struct export_options *o, struct err_text *e)
 {
-	if (!form)
-		return err_set(e, -EINVAL, "--folded takes slices, sched or stacks, not %.80s",
-			       optarg);
 	if (o->form)
 		return err_set(e, -EINVAL, "one form at a time");
 	o->form = form;
 	return 0;
+}
+
+struct form_name {
+	const char *name;
+	const struct form *form;
+};
+
+static const struct form_name folded_forms[] = {
+	{"slices", &form_slices}, {"sched", &form_sched},   {"stacks", &form_stacks},
+	{"waits", &form_waits},	  {"wakers", &form_wakers},
+};
+static const struct form_name pprof_forms[] = {
+	{"stacks", &form_pprof_stacks},
+	{"waits", &form_pprof_waits},
+	{"wakers", &form_pprof_wakers},
+};
+
+static int take_form_by_name(const struct form_name *names, size_t n, const char *name,
+			     struct export_options *o, struct err_text *e)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(names[i].name, name))
+			return take_form(names[i].form, o, e);
+	return names == folded_forms
+		       ? err_set(e, -EINVAL,
+				 "--folded takes slices, sched, stacks, waits or wakers, not %.80s",
+				 name)
+		       : err_set(e, -EINVAL, "--pprof takes stacks, waits or wakers, not %.80s",
+				 name);
 }
 
 static int export_take_option(void *ctx, int option, struct err_text *e)
@@ -121,11 +184,10 @@ static int export_take_option(void *ctx, int option, struct err_text *e)
 	case 's':
 		return take_form(&form_sqlite, o, e);
 	case 'f':
-		return take_form(!strcmp(optarg, "slices")   ? &form_slices
-				 : !strcmp(optarg, "sched")  ? &form_sched
-				 : !strcmp(optarg, "stacks") ? &form_stacks
-							     : NULL,
-				 o, e);
+		return take_form_by_name(folded_forms, ARRAY_SIZE(folded_forms), optarg, o, e);
+	case 'p':
+		return take_form_by_name(pprof_forms, ARRAY_SIZE(pprof_forms),
+					 optarg ? optarg : "stacks", o, e);
 	case 'o':
 		o->out = optarg;
 		return *optarg ? 0 : err_set(e, -EINVAL, "-o needs a file name");
@@ -192,34 +254,35 @@ static int export_parse(int argc, char **argv, struct export_options *o, struct 
 
 /* ---- the output ---- */
 
-static int export_write_text(const struct export_options *o, sqlite3 *db, FILE *to,
+static int export_write_text(const struct export_options *o, const struct trace_tables *t, FILE *to,
 			     struct err_text *e)
 {
-	int r = o->form->text(db, to);
+	int r = o->form->text(t, to);
 	int closed = to == stdout ? 0 : out_close(to, o->out, e); /* main() checks stdout */
 
 	if (closed < 0)
 		return closed;
 	/* Without memory of ours, the database has no error. */
-	return r == SQLITE_OK ? 0
-			      : err_set(e, -EIO, "cannot read the tables: %s",
-					r == SQLITE_NOMEM ? sqlite3_errstr(r) : sqlite3_errmsg(db));
+	return r == SQLITE_OK
+		       ? 0
+		       : err_set(e, -EIO, "cannot read the tables: %s",
+				 r == SQLITE_NOMEM ? sqlite3_errstr(r) : sqlite3_errmsg(t->db));
 }
 
-static int write_hidden(const struct export_options *o, const struct out_path *out, sqlite3 *db,
-			struct err_text *e)
+static int write_hidden(const struct export_options *o, const struct out_path *out,
+			const struct trace_tables *t, struct err_text *e)
 {
 	FILE *to;
 
 	if (o->form->files)
-		return o->form->files(db, out, e);
+		return o->form->files(t->db, out, e);
 	to = out_path_open(out, NULL);
 	if (!to)
 		return err_set(e, -errno, "cannot create %s: %s", o->out, strerror(errno));
-	return export_write_text(o, db, to, e);
+	return export_write_text(o, t, to, e);
 }
 
-/* Prepares folded stacks: titles of processes as names. Fails if there would be none. */
+/* Prepares stacks: titles of processes as names. Fails if there would be none. */
 static int prepare_folded(const struct export_options *o, sqlite3 *db, struct err_text *e)
 {
 	sqlite3_stmt *st;
@@ -245,8 +308,8 @@ static int export_to(const struct export_options *o, struct out_path *out, struc
 	trace_tables_warn(&tables);
 	r = o->form->needs ? prepare_folded(o, tables.db, e) : 0;
 	if (r == 0)
-		r = out->hidden ? write_hidden(o, out, tables.db, e)
-				: export_write_text(o, tables.db, stdout, e);
+		r = out->hidden ? write_hidden(o, out, &tables, e)
+				: export_write_text(o, &tables, stdout, e);
 	trace_tables_close(&tables);
 	return r;
 }

@@ -2,20 +2,33 @@
 #pragma once
 
 #include <sqlite3.h>
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "base/core/err.h"
 #include "base/text/str.h"
+#include "cli/trace_tables.h"
 
-/* The forms of sonda export. db is the trace's database (cli/trace_tables.h). */
+/* The forms of sonda export. */
 
-/* Each writes its text to a stream, whose errors the caller checks. Returns an SQLite result
- * code. */
-int export_json(sqlite3 *db,
+/* Each writes to a stream, whose errors the caller checks. Returns an SQLite result code. */
+int export_json(const struct trace_tables *t,
 		FILE *to); /* Chrome's JSON, as about:tracing and the Perfetto UI read it */
-int export_folded_slices(sqlite3 *db, FILE *to); /* "process;thread;slice;slice ns" */
-int export_folded_stacks(sqlite3 *db, FILE *to); /* "process;thread;function;function samples" */
-int export_folded_sched(sqlite3 *db, FILE *to); /* "process;thread;state ns" */
+int export_folded_slices(const struct trace_tables *t,
+			 FILE *to); /* "process;thread;slice;slice ns" */
+int export_folded_sched(const struct trace_tables *t, FILE *to); /* "process;thread;state ns" */
+/* "process;thread;function;function NUMBER": samples, ns of waits, ns of waits by who ended them */
+int export_folded_stacks(const struct trace_tables *t, FILE *to);
+int export_folded_waits(const struct trace_tables *t, FILE *to);
+int export_folded_wakers(const struct trace_tables *t, FILE *to);
+/* The same as a compressed profile.proto of pprof. */
+int export_pprof_stacks(const struct trace_tables *t, FILE *to);
+int export_pprof_waits(const struct trace_tables *t, FILE *to);
+int export_pprof_wakers(const struct trace_tables *t, FILE *to);
+
+/* Appends a frame of a folded stack. In its name ';', which separates frames, and line ends are
+ * replaced. */
+void export_folded_add_frame(struct strbuf *b, const char *name, bool first);
 
 struct out_path;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Folded stacks, as flamegraph.pl and speedscope read them: "frame;frame;frame NUMBER", here
- * nanoseconds, or samples. */
+/* Folded stacks of slices and of states, as flamegraph.pl and speedscope read them:
+ * "frame;frame;frame NUMBER", here nanoseconds. Those of call stacks are in export_stacks.c. */
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -69,22 +69,6 @@ static void write_sums(struct folding *f, FILE *to)
 	strbuf_deinit(&f->text);
 }
 
-/* Appends a frame. In its name ';', which separates frames, and line ends are replaced. */
-static void add_frame(struct strbuf *b, const char *name, bool first)
-{
-	size_t at = b->len + !first;
-
-	if (!first)
-		strbuf_putc(b, ';');
-	strbuf_puts(b, name && *name ? name : "(no name)");
-	if (b->failed)
-		return;
-	for (char *c = b->s + at; *c; c++)
-		if (*c == ';')
-			*c = ',';
-	str_make_plain(b->s + at, b->len - at, "");
-}
-
 static void truncate_stack(struct folding *f, size_t len)
 {
 	f->text.len = len;
@@ -114,8 +98,8 @@ static void export_folded_add_slice(struct folding *f, sqlite3_stmt *st, int64_t
 		end_frames(f, INT64_MAX, *base);
 		*track = sqlite3_column_int64(st, 0);
 		strbuf_clear(&f->text);
-		add_frame(&f->text, (const char *)sqlite3_column_text(st, 4), true);
-		add_frame(&f->text, (const char *)sqlite3_column_text(st, 5), false);
+		export_folded_add_frame(&f->text, (const char *)sqlite3_column_text(st, 4), true);
+		export_folded_add_frame(&f->text, (const char *)sqlite3_column_text(st, 5), false);
 		*base = f->text.len;
 	}
 	end_frames(f, ts, *base);
@@ -127,7 +111,7 @@ static void export_folded_add_slice(struct folding *f, sqlite3_stmt *st, int64_t
 		f->open[f->n - 1].self -= dur;
 	if (open || __builtin_add_overflow(ts, dur, &end))
 		end = INT64_MAX;
-	add_frame(&f->text, (const char *)sqlite3_column_text(st, 3), false);
+	export_folded_add_frame(&f->text, (const char *)sqlite3_column_text(st, 3), false);
 	f->open[f->n++] = (struct frame){
 		.len = f->text.len,
 		.end = end,
@@ -136,7 +120,7 @@ static void export_folded_add_slice(struct folding *f, sqlite3_stmt *st, int64_t
 	f->failed |= f->text.failed;
 }
 
-int export_folded_slices(sqlite3 *db, FILE *to)
+int export_folded_slices(const struct trace_tables *t, FILE *to)
 {
 	struct folding *f = calloc(1, sizeof(*f));
 	int64_t track = -1;
@@ -147,7 +131,7 @@ int export_folded_slices(sqlite3 *db, FILE *to)
 	if (!f)
 		return SQLITE_NOMEM;
 	r = sqlite3_prepare_v2(
-		db,
+		t->db,
 		"select s.track_id, s.ts, s.dur, s.name, coalesce(p.name, q.name, t.name, "
 		"'(machine)'), coalesce(h.name || ' ' || h.tid, t.name, t.type) from "
 		"__intrinsic_slice s join __intrinsic_track t on t.id = s.track_id left join "
@@ -167,12 +151,12 @@ int export_folded_slices(sqlite3 *db, FILE *to)
 	return r == SQLITE_DONE ? SQLITE_OK : r;
 }
 
-int export_folded_sched(sqlite3 *db, FILE *to)
+int export_folded_sched(const struct trace_tables *t, FILE *to)
 {
 	struct strbuf b = {0};
 	sqlite3_stmt *st;
 	int r = sqlite3_prepare_v2(
-		db,
+		t->db,
 		"select coalesce(p.name, t.name, 'thread ' || t.tid), coalesce(t.name, 'thread') "
 		"|| ' ' || t.tid, s.state, sum(s.dur) from thread_state s join thread t "
 		"using (utid) left join process p using (upid) where s.dur > 0 group by s.utid, "
@@ -182,146 +166,13 @@ int export_folded_sched(sqlite3 *db, FILE *to)
 	while (r == SQLITE_OK && (r = sqlite3_step(st)) == SQLITE_ROW) {
 		strbuf_clear(&b);
 		for (int i = 0; i < 3; i++)
-			add_frame(&b, (const char *)sqlite3_column_text(st, i), i == 0);
+			export_folded_add_frame(&b, (const char *)sqlite3_column_text(st, i),
+						i == 0);
 		r = b.failed ? SQLITE_NOMEM : SQLITE_OK;
 		if (r == SQLITE_OK)
 			fprintf(to, "%s %" PRId64 "\n", b.s, (int64_t)sqlite3_column_int64(st, 3));
 	}
 	sqlite3_finalize(st);
 	strbuf_deinit(&b);
-	return r == SQLITE_DONE ? SQLITE_OK : r;
-}
-
-/* ---- samples of call stacks ---- */
-
-struct call_site {
-	int64_t parent; /* -1: none */
-	char *name; /* owned */
-};
-
-struct call_sites {
-	struct call_site *of; /* owned; by id */
-	size_t n, cap;
-};
-
-static void call_sites_deinit(struct call_sites *c)
-{
-	for (size_t i = 0; i < c->n; i++)
-		free(c->of[i].name);
-	free(c->of);
-}
-
-/* Reads the call sites. Their ids count from 0, and a parent has a lower one. */
-static int read_sites(sqlite3 *db, struct call_sites *c)
-{
-	sqlite3_stmt *st;
-	int r = sqlite3_prepare_v2(
-		db,
-		"select coalesce(c.parent_id, -1), coalesce(f.name, '[' || replace(m.name, "
-		"rtrim(m.name, replace(m.name, '/', '')), '') || ']') from "
-		"stack_profile_callsite c join stack_profile_frame f on f.id = c.frame_id join "
-		"stack_profile_mapping m on m.id = f.mapping order by c.id",
-		-1, &st, NULL);
-
-	while (r == SQLITE_OK && (r = sqlite3_step(st)) == SQLITE_ROW) {
-		const char *name = (const char *)sqlite3_column_text(st, 1);
-		struct call_site site = {.parent = sqlite3_column_int64(st, 0),
-					 .name = strdup(name ? name : "")};
-
-		if (!site.name || array_reserve(&c->of, &c->cap, c->n + 1, sizeof(*c->of)) < 0) {
-			free(site.name);
-			r = SQLITE_NOMEM;
-			break;
-		}
-		c->of[c->n++] = site;
-		r = SQLITE_OK;
-	}
-	sqlite3_finalize(st);
-	return r == SQLITE_DONE ? SQLITE_OK : r;
-}
-
-static void add_stack(struct strbuf *b, const struct call_sites *c, int64_t site)
-{
-	int64_t path[MAX_DEPTH];
-	size_t n = 0;
-
-	for (; site >= 0 && (size_t)site < c->n && n < MAX_DEPTH; site = c->of[site].parent)
-		path[n++] = site;
-	while (n)
-		add_frame(b, c->of[path[--n]].name, false);
-}
-
-/* Stacks whose functions are equal, though their call sites are not, are one line. */
-struct folded {
-	char *line; /* owned */
-	int64_t samples;
-};
-
-struct folded_lines {
-	struct folded *of; /* owned */
-	size_t n, cap;
-};
-
-static int by_line(const void *a, const void *b)
-{
-	const struct folded *x = a, *y = b;
-
-	return strcmp(x->line, y->line);
-}
-
-static void write_lines(struct folded_lines *l, FILE *to)
-{
-	if (l->n)
-		qsort(l->of, l->n, sizeof(*l->of), by_line);
-	for (size_t i = 0; i < l->n; i++) {
-		if (i + 1 < l->n && strcmp(l->of[i].line, l->of[i + 1].line) == 0)
-			l->of[i + 1].samples += l->of[i].samples;
-		else
-			fprintf(to, "%s %" PRId64 "\n", l->of[i].line, l->of[i].samples);
-		free(l->of[i].line);
-	}
-	free(l->of);
-}
-
-static int add_line(struct folded_lines *l, const struct strbuf *b, int64_t samples)
-{
-	char *line = b->failed ? NULL : strdup(b->s);
-
-	if (!line || array_reserve(&l->of, &l->cap, l->n + 1, sizeof(*l->of)) < 0) {
-		free(line);
-		return SQLITE_NOMEM;
-	}
-	l->of[l->n++] = (struct folded){line, samples};
-	return SQLITE_OK;
-}
-
-int export_folded_stacks(sqlite3 *db, FILE *to)
-{
-	struct call_sites sites = {0};
-	struct folded_lines lines = {0};
-	struct strbuf b = {0};
-	sqlite3_stmt *st = NULL;
-	int r = read_sites(db, &sites);
-
-	if (r == SQLITE_OK)
-		r = sqlite3_prepare_v2(
-			db,
-			"select coalesce(p.name, t.name, 'thread ' || t.tid), "
-			"coalesce(t.name, 'thread') || ' ' || t.tid, s.callsite_id, "
-			"count(*) from perf_sample s join thread t using (utid) left "
-			"join process p using (upid) where s.callsite_id is not null "
-			"group by s.utid, s.callsite_id order by 1, 2, 3",
-			-1, &st, NULL);
-	while (r == SQLITE_OK && (r = sqlite3_step(st)) == SQLITE_ROW) {
-		strbuf_clear(&b);
-		for (int i = 0; i < 2; i++)
-			add_frame(&b, (const char *)sqlite3_column_text(st, i), i == 0);
-		add_stack(&b, &sites, sqlite3_column_int64(st, 2));
-		r = add_line(&lines, &b, sqlite3_column_int64(st, 3));
-	}
-	sqlite3_finalize(st);
-	strbuf_deinit(&b);
-	call_sites_deinit(&sites);
-	write_lines(&lines, to);
 	return r == SQLITE_DONE ? SQLITE_OK : r;
 }

@@ -387,14 +387,14 @@ static int put_all(struct json *j)
 	return r == SQLITE_OK ? put_track_slices(j) : r;
 }
 
-int export_json(sqlite3 *db, FILE *to)
+int export_json(const struct trace_tables *t, FILE *to)
 {
-	struct json j = {.db = db, .to = to};
-	int r = sqlite3_exec(db, numbers, NULL, NULL, NULL);
+	struct json j = {.db = t->db, .to = to};
+	int r = sqlite3_exec(t->db, numbers, NULL, NULL, NULL);
 
 	if (r == SQLITE_OK)
 		r = sqlite3_prepare_v2(
-			db,
+			t->db,
 			"select key, value_type, int_value, real_value, string_value "
 			"from args where arg_set_id = ?1",
 			-1, &j.args, NULL);
@@ -405,6 +405,6 @@ int export_json(sqlite3 *db, FILE *to)
 	}
 	sqlite3_finalize(j.args);
 	if (r == SQLITE_OK)
-		r = sqlite3_exec(db, drop_numbers, NULL, NULL, NULL);
+		r = sqlite3_exec(t->db, drop_numbers, NULL, NULL, NULL);
 	return r;
 }
