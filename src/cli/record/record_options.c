@@ -16,8 +16,7 @@
 
 const char record_usage[] =
 	"usage: sonda record [OPTION]... {-c FILE | WORD}... [-- COMMAND [ARG]...]\n"
-	"Records until COMMAND exits, the duration elapses, or Ctrl-C. A second Ctrl-C discards\n"
-	"the recording.\n"
+	"Records until COMMAND exits, the duration elapses, or Ctrl-C; a second one discards it.\n"
 	"\n"
 	"Words; each may also follow -e (--event), and the order matters:\n"
 	"  -P, --preset NAMES     presets, or just words: sched irq io mem net runq processes ...\n"
@@ -63,8 +62,7 @@ const char record_usage[] =
 	"      --json             print the summary as JSON on standard output\n"
 	"      --exit-code        exit with COMMAND's exit code if it is not 0\n"
 	"  -q, --quiet            print only errors\n"
-	"  -v, --verbose          print the progress also without a terminal, and that a private\n"
-	"                         service starts\n"
+	"  -v, --verbose          print progress without a terminal, and the start of a service\n"
 	"      --color WHEN       always, never or auto (default)\n"
 	"  -h, --help             print this help\n"
 	"Exit codes: 0 success, 1 failure, 2 usage error, 3 see --strict, others see "

@@ -16,6 +16,9 @@ TEARDOWN
 	facts_deinit(&x);
 }
 
+#define TWO_EVENTS                                                                                 \
+	"Recorded 5.00 s on 2 CPUs: 2 events, 1.18 MiB to x.pftrace\n  events   sched 2\n"
+
 static void check(const char *expected, bool lost, bool missing)
 {
 	struct record_verdict verdict;
@@ -69,14 +72,45 @@ static void check_head(const char *expected)
 	strbuf_deinit(&out);
 }
 
-FIXTURE_TEST(test_recorded_counts_from_when_all_data_sources_had_started)
+FIXTURE_TEST(test_the_head_has_the_durations)
 {
-	of_known_times("");
-	check_head("Recorded 5.10 s on 2 CPUs");
-	x.scan.all_started_ns = 0; /* not known, as in traces of old services */
-	check_head("Recorded 5.60 s on 2 CPUs");
-	x.scan.all_started_ns = 12700000000; /* a source started too late */
-	check_head("Recorded 5.60 s on 2 CPUs");
+	static const struct {
+		const char *what, *config;
+		uint64_t all_started_ms, first_us, last_us; /* 0: not known */
+		bool goes_on;
+		const char *head;
+	} rows[] = {
+		{"from when all had started", "", 7500, 0, 0, false, "Recorded 5.10 s on 2 CPUs"},
+		{"of old services", "", 0, 0, 0, false, "Recorded 5.60 s on 2 CPUs"},
+		{"a source is too late", "", 12700, 0, 0, false, "Recorded 5.60 s on 2 CPUs"},
+		{"as long as asked for", "duration_ms: 5010", 7500, 0, 0, false,
+		 "Recorded 5.10 s on 2 CPUs"},
+		{"longer", "duration_ms: 5000", 7500, 0, 0, false,
+		 "Recorded 5.10 s (asked for 5 s) on 2 CPUs"},
+		{"shorter", "duration_ms: 3600000", 7500, 0, 0, false,
+		 "Recorded 5.10 s (asked for 3600 s) on 2 CPUs"},
+		{"a snapshot", "duration_ms: 3600000", 7500, 0, 0, true,
+		 "Snapshot after 5.10 s on 2 CPUs"},
+		{"a trigger ends it", "duration_ms: 1500 trigger_config { trigger_timeout_ms: 9 }",
+		 7500, 0, 0, false, "Recorded 5.10 s on 2 CPUs"},
+		{"events of as long", "duration_ms: 5000", 7500, 7600000, 12610000, false,
+		 "Recorded 5.10 s (asked for 5 s) on 2 CPUs"},
+		{"events of longer", "duration_ms: 5000", 7500, 7600000, 13760000, false,
+		 "Recorded 5.10 s (asked for 5 s; events of 6.16 s) on 2 CPUs"},
+		{"events of shorter", "", 7500, 7600000, 7602400, false,
+		 "Recorded 5.10 s (events of 0.002 s) on 2 CPUs"},
+		{"one event", "", 7500, 7600000, 7600000, false, "Recorded 5.10 s on 2 CPUs"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		print_message("# %s\n", rows[i].what);
+		of_known_times(rows[i].config);
+		x.scan.all_started_ns = rows[i].all_started_ms * 1000000;
+		x.scan.ftrace.first_ns = rows[i].first_us * 1000;
+		x.scan.ftrace.last_ns = rows[i].last_us * 1000;
+		x.f.goes_on = rows[i].goes_on;
+		check_head(rows[i].head);
+	}
 }
 
 FIXTURE_TEST(test_recorded_by_our_clock_is_without_the_start_of_the_data_sources)
@@ -85,36 +119,6 @@ FIXTURE_TEST(test_recorded_by_our_clock_is_without_the_start_of_the_data_sources
 	x.f.set_up_ms = 500;
 	check_head("Recorded 5.10 s on 2 CPUs");
 	assert_true(record_tracing_seconds(&x.f) > 5.6);
-}
-
-FIXTURE_TEST(test_what_was_asked_for_is_told_if_it_was_not_recorded)
-{
-	of_known_times("duration_ms: 5010");
-	check_head("Recorded 5.10 s on 2 CPUs");
-	of_known_times("duration_ms: 5000");
-	check_head("Recorded 5.10 s (asked for 5 s) on 2 CPUs");
-	of_known_times("duration_ms: 3600000");
-	check_head("Recorded 5.10 s (asked for 3600 s) on 2 CPUs");
-	x.f.goes_on = true;
-	check_head("Snapshot after 5.10 s on 2 CPUs");
-	of_known_times("duration_ms: 1500 trigger_config { trigger_timeout_ms: 9 }");
-	check_head("Recorded 5.10 s on 2 CPUs");
-}
-
-FIXTURE_TEST(test_the_time_of_the_events_is_told_if_it_is_another)
-{
-	of_known_times("duration_ms: 5000");
-	x.scan.ftrace.first_ns = 7600000000;
-	x.scan.ftrace.last_ns = 12610000000;
-	check_head("Recorded 5.10 s (asked for 5 s) on 2 CPUs");
-	x.scan.ftrace.last_ns = 13760000000;
-	check_head("Recorded 5.10 s (asked for 5 s; events of 6.16 s) on 2 CPUs");
-	of_known_times("");
-	x.scan.ftrace.first_ns = 7600000000;
-	x.scan.ftrace.last_ns = 7602400000;
-	check_head("Recorded 5.10 s (events of 0.002 s) on 2 CPUs");
-	x.scan.ftrace.last_ns = x.scan.ftrace.first_ns; /* one event */
-	check_head("Recorded 5.10 s on 2 CPUs");
 }
 
 FIXTURE_TEST(test_json_has_each_duration)
@@ -351,8 +355,7 @@ FIXTURE_TEST(test_a_mistyped_source_is_told_with_its_nearest)
 	name_list_add(&x.sources, (const uint8_t *)"linux.frace", 11);
 	name_list_add(&x.sources, (const uint8_t *)"linux.sys_stats", 15);
 	event_counts_add(&x.scan.ftrace.counts, 4, 2);
-	check("Recorded 5.00 s on 2 CPUs: 2 events, 1.18 MiB to x.pftrace\n"
-	      "  events   sched 2\n"
+	check(TWO_EVENTS
 	      "  lost     nothing\n"
 	      "  missing  no producer provides the data source 'linux.frace'; did you mean "
 	      "linux.ftrace?\n"
@@ -365,8 +368,7 @@ FIXTURE_TEST(a_program_that_came_after_the_start_and_left_before_the_end_is_not_
 	facts_ring(&x, 0, 0);
 	name_list_add(&x.sources, (const uint8_t *)"track_event", 11);
 	event_counts_add(&x.scan.ftrace.counts, 4, 2);
-	check("Recorded 5.00 s on 2 CPUs: 2 events, 1.18 MiB to x.pftrace\n"
-	      "  events   sched 2\n"
+	check(TWO_EVENTS
 	      "  lost     nothing\n"
 	      "  missing  no track events, and no program that provides them was running at the "
 	      "start or at the end\n",
@@ -534,10 +536,8 @@ FIXTURE_TEST(test_sources_that_were_too_slow)
 	event_counts_add(&x.scan.ftrace.counts, 4, 2);
 	facts_ring(&x, 0, 0);
 	x.f.not_started = true;
-	check("Recorded 5.00 s on 2 CPUs: 2 events, 1.18 MiB to x.pftrace\n"
-	      "  events   sched 2\n"
-	      "  lost     nothing\n"
-	      "  missing  not all data sources had started when it ended\n",
+	check(TWO_EVENTS "  lost     nothing\n"
+			 "  missing  not all data sources had started when it ended\n",
 	      false, true);
 }
 
@@ -546,10 +546,8 @@ FIXTURE_TEST(test_how_the_command_ended)
 	facts_ring(&x, 0, 0);
 	event_counts_add(&x.scan.ftrace.counts, 4, 2);
 	x.f.command_end = "'app' ended with exit code 3";
-	check("Recorded 5.00 s on 2 CPUs: 2 events, 1.18 MiB to x.pftrace\n"
-	      "  events   sched 2\n"
-	      "  command  'app' ended with exit code 3\n"
-	      "  lost     nothing\n",
+	check(TWO_EVENTS "  command  'app' ended with exit code 3\n"
+			 "  lost     nothing\n",
 	      false, false);
 }
 

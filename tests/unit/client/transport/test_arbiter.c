@@ -189,18 +189,6 @@ ARBITER_TEST(what_one_turn_gives_goes_as_one_commit, 4096, 20, SMB_DIV1)
 	assert_int_equal(s.n_commits, 1);
 }
 
-ARBITER_TEST(whoever_finds_nothing_sends_what_is_pending, 4096, 4, SMB_DIV1)
-{
-	struct smb_chunk c[4];
-
-	for (int i = 0; i < 4; i++)
-		assert_true(take(&c[i]));
-	give(&c[0], 0);
-	assert_int_equal(s.n_commits, 0);
-	assert_true(take(&c[0])); /* the service freed it meanwhile */
-	assert_int_equal(s.n_commits, 1);
-}
-
 ARBITER_TEST(flush_answers_ride_on_what_is_pending, 4096, 20, SMB_DIV1)
 {
 	struct smb_chunk c;
@@ -214,47 +202,6 @@ ARBITER_TEST(flush_answers_ride_on_what_is_pending, 4096, 20, SMB_DIV1)
 	arbiter_ack_flush(a, 13);
 	assert_int_equal(s.n_commits, 2);
 	assert_int_equal(s.flush_id, 13);
-}
-
-ARBITER_TEST(patches_of_sent_chunks_leave_on_the_next_turn, 4096, 20, SMB_DIV1)
-{
-	struct chunk_patch p = {.writer_id = 1, .target_buffer = 5, .offset = 8};
-	struct smb_chunk c;
-
-	assert_true(take(&c));
-	give(&c, SMB_NEEDS_PATCHING);
-	turn();
-	assert_int_equal(s.n_chunks, 1);
-	memcpy(p.data, "\x81\x80\x80\x00", 4);
-	arbiter_add_patch(a, &p);
-	assert_int_equal(s.n_commits, 1);
-	turn();
-	assert_int_equal(s.n_commits, 2);
-	assert_int_equal(s.n_patches, 1);
-	assert_memory_equal(s.chunks[0].payload + 8, p.data, 4);
-}
-
-ARBITER_TEST(patches_in_place_complete_the_chunk, 4096, 20, SMB_DIV1)
-{
-	struct chunk_patch p = {.writer_id = 1, .target_buffer = 5, .offset = 8, .more = true};
-	struct smb_chunk c;
-
-	arbiter_patch_in_place(a, true);
-	assert_true(take(&c));
-	give(&c, SMB_NEEDS_PATCHING | SMB_CONTINUES_ON_NEXT);
-	assert_int_equal(smb_word_state(smb_load_word(&s.smb, 0), 0), SMB_BEING_WRITTEN);
-	memcpy(p.data, "\x81\x80\x80\x00", 4);
-	arbiter_add_patch(a, &p);
-	assert_memory_equal(c.payload + 8, p.data, 4);
-	assert_int_equal(smb_word_state(smb_load_word(&s.smb, 0), 0), SMB_BEING_WRITTEN);
-	p.offset = 20;
-	p.more = false;
-	arbiter_add_patch(a, &p);
-	assert_int_equal(smb_word_state(smb_load_word(&s.smb, 0), 0), SMB_COMPLETE);
-	assert_int_equal(smb_header_load(c.header).flags, SMB_CONTINUES_ON_NEXT);
-	turn();
-	assert_int_equal(s.n_commits, 1);
-	assert_int_equal(s.n_patches, 0);
 }
 
 ARBITER_TEST(more_chunks_than_can_be_held_are_patched_by_messages, 32768, 10, SMB_DIV14)

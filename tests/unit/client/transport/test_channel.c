@@ -560,44 +560,6 @@ TEST(queued_bytes_can_be_drained_without_the_loop)
 	pair_deinit(&p);
 }
 
-struct slow_reader {
-	int fd;
-	size_t want, got;
-};
-
-static void *read_slowly(void *arg)
-{
-	struct slow_reader *r = arg;
-	struct pollfd p = {.fd = r->fd, .events = POLLIN};
-	static uint8_t buf[16384];
-
-	while (r->got < r->want && poll(&p, 1, 20000) == 1) {
-		ssize_t n = recv(p.fd, buf, sizeof(buf), MSG_DONTWAIT);
-
-		r->got += n > 0 ? (size_t)n : 0;
-	}
-	return NULL;
-}
-
-TEST(drain_waits_for_the_peer)
-{
-	static uint8_t big[100000];
-	static struct pair p;
-	struct slow_reader r;
-	pthread_t thread;
-
-	r = (struct slow_reader){.fd = pair_init_raw(&p)};
-	host_take(&p.host, r.fd);
-	pair_bind(&p);
-	for (int i = 0; i < 20; i++, r.want += sizeof(big))
-		assert_int_equal(channel_send(p.c, "First", big, sizeof(big)), 0);
-	assert_int_equal(pthread_create(&thread, NULL, read_slowly, &r), 0);
-	assert_int_equal(channel_drain(p.c, 20000), 0);
-	assert_int_equal(channel_queued(p.c), 0);
-	pthread_join(thread, NULL);
-	pair_deinit(&p);
-}
-
 TEST(drain_gives_up_in_time_and_finds_that_the_peer_has_gone)
 {
 	static uint8_t big[100000];

@@ -48,6 +48,8 @@ TEST(valid_configs_are_accepted)
 		"",
 		"buffers { size_kb: 1 fill_policy: DISCARD } buffers { size_kb: 4194303 } " SOURCE(
 			"target_buffer: 1"),
+		/* there is one kind of buffer */
+		"buffers { size_kb: 4 experimental_mode: TRACE_BUFFER_V2 }",
 		/* as the command line sends it */
 		"buffers { size_kb: 64 } duration_ms: 1000 enable_extra_guardrails: false "
 		"statsd_metadata {} trace_uuid_msb: -5 trace_uuid_lsb: 7 "
