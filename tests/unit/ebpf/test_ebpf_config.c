@@ -2,7 +2,7 @@
 #include "ebpf/ebpf_config.h"
 #include "unit/client/read_tracks.h"
 #include "unit/fixture.h"
-#include "unit/procfs/told.h"
+#include "unit/procfs/captured_log.h"
 
 static const struct ebpf_family runq = {.id = PB__EBPF_COUNTERS_CONFIG__FAMILY__RUNQ,
 					.name = "runq",
@@ -29,9 +29,9 @@ TEARDOWN
 
 static void init(const Pb__EbpfCountersConfig *c)
 {
-	told_begin();
+	capture_log();
 	assert_int_equal(ebpf_config_init(&s, c, table, 2, &errors), 0);
-	assert_int_equal(told_end("linux.ebpf_counters"), errors.n);
+	assert_int_equal(captured("linux.ebpf_counters"), errors.n);
 }
 
 FIXTURE_TEST(without_a_config)
@@ -137,9 +137,9 @@ FIXTURE_TEST(control_groups_that_are_not_there)
 	init(&config);
 	assert_int_equal(ebpf_config_find_cgroups(&s, NULL, "/sys", &errors), 0);
 	assert_false(s.has_cgroups);
-	told_begin();
+	capture_log();
 	assert_int_equal(ebpf_config_find_cgroups(&s, &config, "/sys", &errors), 0);
-	assert_int_equal(told_end("linux.ebpf_counters"), 2);
+	assert_int_equal(captured("linux.ebpf_counters"), 2);
 	assert_true(s.has_cgroups); /* and not: no scope, which were all threads */
 	assert_int_equal(s.n_cgroups, 0);
 	assert_string_equal(errors.all[0].what, "cgroups");

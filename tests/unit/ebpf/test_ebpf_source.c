@@ -9,7 +9,7 @@
 #include "ebpf/ebpf_source.h"
 #include "ebpf/program_cost.h"
 #include "unit/ebpf/fake_bpf.h"
-#include "unit/procfs/told.h"
+#include "unit/procfs/captured_log.h"
 
 #define FAMILY(name) PB__EBPF_COUNTERS_CONFIG__FAMILY__##name
 
@@ -95,9 +95,9 @@ FIXTURE_TEST(one_is_off_and_the_others_run)
 	ask_for(FAMILY(RUNQ));
 	ask_for(FAMILY(MEMORY));
 	fake_bpf_fail(BPF_PROG_LOAD, "on_switch", EPERM);
-	told_begin();
+	capture_log();
 	create_and_start();
-	assert_int_equal(told_end("linux.ebpf_counters: runq: no permission"), 1);
+	assert_int_equal(captured("linux.ebpf_counters: runq: no permission"), 1);
 	assert_reason("runq", "CAP_BPF and CAP_PERFMON");
 	assert_null(reason_of("memory"));
 	set_oom_kills(4);
@@ -111,9 +111,9 @@ FIXTURE_TEST(one_is_off_and_the_others_run)
 FIXTURE_TEST(none_may_and_the_source_lives)
 {
 	fake_bpf_fail(BPF_PROG_LOAD, NULL, EPERM);
-	told_begin();
+	capture_log();
 	create_and_start();
-	assert_int_equal(told_end("no permission"), 6); /* of the default families, once each */
+	assert_int_equal(captured("no permission"), 6); /* of the default families, once each */
 	assert_reason("runq", "no permission");
 	assert_reason("tcp", "no permission");
 	trace_read_batch();
@@ -125,17 +125,17 @@ FIXTURE_TEST(a_clear_writes_again)
 	ask_for(FAMILY(RUNQ));
 	ask_for(FAMILY(MEMORY));
 	fake_bpf_fail(BPF_MAP_CREATE, "migrations", ENOMEM);
-	told_begin();
+	capture_log();
 	create_and_start();
-	assert_int_equal(told_end("runq.bpf.o could not be loaded"), 1);
+	assert_int_equal(captured("runq.bpf.o could not be loaded"), 1);
 	set_oom_kills(1);
 	trace_read_batch();
 	assert_int_equal(read_last(OOM_KILLS), 1);
 	fake_reset_packets();
 	source->clear(instance);
-	told_begin();
+	capture_log();
 	trace_read_batch();
-	assert_int_equal(told_end("runq"), 0); /* people were told */
+	assert_int_equal(captured("runq"), 0); /* people were told */
 	assert_reason("runq", "Cannot allocate memory");
 	/* Its descriptor, and its value, though that is the same. */
 	assert_int_equal(read_last(OOM_KILLS), 1);
@@ -150,10 +150,10 @@ FIXTURE_TEST(a_failed_read_is_logged_once)
 	set_oom_kills(1);
 	fake_bpf_fail(BPF_MAP_LOOKUP_BATCH, "disks", EIO);
 	fake_bpf_fail(BPF_MAP_GET_NEXT_KEY, "disks", EIO);
-	told_begin();
+	capture_log();
 	trace_read_batch();
 	trace_read_batch();
-	assert_int_equal(told_end("block"), 1);
+	assert_int_equal(captured("block"), 1);
 	assert_int_equal(read_last(OOM_KILLS), 1);
 	assert_true(read_last("eBPF counters/failed reads") >= 2);
 	fake_bpf_fail_no_more();
@@ -184,9 +184,9 @@ FIXTURE_TEST(the_most_expensive_ends)
 	set_oom_kills(2);
 	spend("on_drop", 600000000000);
 	spend("on_oom_kill", 1000);
-	told_begin();
+	capture_log();
 	trace_read_batch();
-	assert_int_equal(told_end("tcp: switched off"), 1);
+	assert_int_equal(captured("tcp: switched off"), 1);
 	assert_reason("tcp", "above max_overhead_percent (50)");
 	assert_null(reason_of("memory"));
 	set_oom_kills(3);
@@ -218,9 +218,9 @@ FIXTURE_TEST(programs_without_a_folder)
 	counters.programs = programs;
 	counters.n_programs = 1;
 	ask_for(FAMILY(MEMORY));
-	told_begin();
+	capture_log();
 	create_and_start();
-	assert_int_equal(told_end("mine: there is no directory of programs"), 1);
+	assert_int_equal(captured("mine: there is no directory of programs"), 1);
 	assert_reason("mine", "there is no directory of programs");
 	set_oom_kills(1);
 	stop_source();

@@ -3,7 +3,7 @@
 #include "ebpf/ebpf_none.c"
 
 #include "unit/procfs/counter_rig.h"
-#include "unit/procfs/told.h"
+#include "unit/procfs/captured_log.h"
 
 static int setup(void **state)
 {
@@ -34,9 +34,9 @@ static unsigned count_reasons(void)
 
 TEST_WITH(it_says_so_once_and_after_a_clear, setup, teardown)
 {
-	told_begin();
+	capture_log();
 	assert_int_equal(source->create(NULL, &env, &config, &instance), 0);
-	assert_int_equal(told_end("all families: this sonda-probes was built where"), 1);
+	assert_int_equal(captured("all families: this sonda-probes was built where"), 1);
 	source->start(instance);
 	finish_pass();
 	assert_int_equal(fake.started, 1);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ebpf/thresholds.h"
 #include "unit/client/read_tracks.h"
-#include "unit/procfs/told.h"
+#include "unit/procfs/captured_log.h"
 
 static struct ebpf_errors errors;
 static struct thresholds *t;
@@ -64,10 +64,10 @@ static bool fires(uint32_t track, double v)
 	const char *const *names;
 	size_t n;
 
-	told_begin();
+	capture_log();
 	tracks_set_double(tracks, track, v);
 	n = thresholds_take_fired(t, &names);
-	assert_int_equal(told_end(": trigger late"), n);
+	assert_int_equal(captured(": trigger late"), n);
 	if (n)
 		assert_string_equal(names[0], "late");
 	assert_int_equal(thresholds_take_fired(t, &names), 0);
@@ -154,12 +154,12 @@ FIXTURE_TEST(invalid_entries_are_reported)
 	for (size_t i = 0; i < THRESHOLDS_MAX + 2; i++)
 		all[i] = threshold("p99", 20, "late");
 	all[0].name = NULL;
-	told_begin();
+	capture_log();
 	init(all, THRESHOLDS_MAX + 2);
-	assert_int_equal(told_end("linux.ebpf_counters: triggers: "), 2);
-	told_begin();
+	assert_int_equal(captured("linux.ebpf_counters: triggers: "), 2);
+	capture_log();
 	thresholds_report_unused(t, &errors);
-	assert_int_equal(told_end("there was no counter \"p99\" for the trigger late"),
+	assert_int_equal(captured("there was no counter \"p99\" for the trigger late"),
 			 THRESHOLDS_MAX);
 }
 

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "unit/client/read_tracks.h"
 #include "unit/test.h"
 
 /*
@@ -74,4 +76,28 @@ static inline void machine_check(char *text, const char *machine, const char *li
 	}
 	assert_int_equal(k, n_wanted);
 	assert_true(k >= at_least);
+}
+
+/* "a/b/c" of the track and what it stands under. */
+static inline void machine_put_path(FILE *out, const struct read_track *k)
+{
+	if (k->parent) {
+		machine_put_path(out, read_by_uuid(k->parent));
+		fputc('/', out);
+	}
+	fputs(k->name, out);
+}
+
+/* A line for each value that was read from tracks. */
+static inline void machine_put_values(FILE *out)
+{
+	for (size_t i = 0; i < rd.n_values; i++) {
+		const struct read_value *v = &rd.values[i];
+
+		machine_put_path(out, read_by_uuid(v->uuid));
+		if (v->is_double)
+			fprintf(out, " %g\n", v->d);
+		else
+			fprintf(out, " %" PRId64 "\n", v->i);
+	}
 }

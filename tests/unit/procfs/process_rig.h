@@ -201,24 +201,6 @@ static inline bool packet_is_cleared(size_t i)
 	return fake_has(fake_packet_field(i), PB_TRACE_PACKET_INCREMENTAL_STATE_CLEARED);
 }
 
-static const struct fake_word process_words[] = {
-	FAKE_WORD(PB_PROCESS_TREE_PROCESS_PPID, "ppid"),
-	FAKE_WORD(PB_PROCESS_TREE_PROCESS_CMDLINE, "cmdline"),
-	FAKE_WORD(PB_PROCESS_TREE_PROCESS_CMDLINE_IS_COMM, "is_comm"),
-	FAKE_WORD(PB_PROCESS_TREE_PROCESS_UID, "uid"),
-	FAKE_WORD(PB_PROCESS_TREE_PROCESS_NSPID, "nspid"),
-	FAKE_WORD(PB_PROCESS_TREE_PROCESS_PROCESS_START_FROM_BOOT, "start"),
-	FAKE_WORD(PB_PROCESS_TREE_PROCESS_IS_KTHREAD, "kthread"),
-	{0},
-};
-
-static const struct fake_word thread_words[] = {
-	FAKE_WORD(PB_PROCESS_TREE_THREAD_TGID, "tgid"),
-	FAKE_WORD(PB_PROCESS_TREE_THREAD_NAME, "name"),
-	FAKE_WORD(PB_PROCESS_TREE_THREAD_NSTID, "nstid"),
-	{0},
-};
-
 /* The task has so many rows, and the last one has exactly these fields. */
 static inline void expect_process(int32_t pid, unsigned times, const char *want, const char *file,
 				  int line)
@@ -228,7 +210,8 @@ static inline void expect_process(int32_t pid, unsigned times, const char *want,
 	_assert_int_equal(find_rows(PB_TRACE_PACKET_PROCESS_TREE, PB_PROCESS_TREE_PROCESSES,
 				    PB_PROCESS_TREE_PROCESS_PID, pid, &row),
 			  times, file, line);
-	_assert_string_equal(fake_words(row, process_words), want, file, line);
+	_assert_string_equal(fake_fields(row, "ProcessTree.Process", PB_PROCESS_TREE_PROCESS_PID),
+			     want, file, line);
 }
 
 static inline void expect_thread(int32_t tid, unsigned times, const char *want, const char *file,
@@ -239,7 +222,8 @@ static inline void expect_thread(int32_t tid, unsigned times, const char *want, 
 	_assert_int_equal(find_rows(PB_TRACE_PACKET_PROCESS_TREE, PB_PROCESS_TREE_THREADS,
 				    PB_PROCESS_TREE_THREAD_TID, tid, &row),
 			  times, file, line);
-	_assert_string_equal(fake_words(row, thread_words), want, file, line);
+	_assert_string_equal(fake_fields(row, "ProcessTree.Thread", PB_PROCESS_TREE_THREAD_TID),
+			     want, file, line);
 }
 
 #define assert_process(pid, times, want) expect_process(pid, times, want, __FILE__, __LINE__)

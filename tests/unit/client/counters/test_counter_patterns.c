@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 #include "client/counters/counter_number.h"
-#include "unit/procfs/told.h"
+#include "unit/procfs/captured_log.h"
 #include "unit/test.h"
 
 #define WHAT "linux.x_stats: things"
@@ -49,10 +49,10 @@ TEST(too_many_and_too_long_are_left_out_and_told)
 	longer[COUNTER_PATTERN_SIZE] = '\0';
 	for (size_t i = 0; i < COUNTER_PATTERNS_MAX + 2; i++)
 		strings[i] = i == 3 ? longer : longer + COUNTER_PATTERN_SIZE - 1;
-	told_begin();
+	capture_log();
 	assert_int_equal(counter_patterns_init(&p, WHAT, strings, COUNTER_PATTERNS_MAX + 2, NULL),
 			 0);
-	assert_int_equal(told_end(WHAT ": 2 of 514 are ignored"), 1);
+	assert_int_equal(captured(WHAT ": 2 of 514 are ignored"), 1);
 	assert_int_equal(p.n, COUNTER_PATTERNS_MAX);
 	assert_int_equal(p.left_out, 2);
 	counter_patterns_deinit(&p);
@@ -86,15 +86,15 @@ TEST(what_matches_nothing_is_told)
 
 	assert_int_equal(counter_patterns_init(&p, WHAT, strings, 4, NULL), 0);
 	assert_true(counter_patterns_match(&p, "Tcp InErrs"));
-	told_begin();
+	capture_log();
 	counter_patterns_log_unmatched(&p, WHAT);
 	/* Two that fit the same both fit; all there is may be nothing. */
-	assert_int_equal(told_end(WHAT ": nothing matches 'Nope' so far\n"), 1);
+	assert_int_equal(captured(WHAT ": nothing matches 'Nope' so far\n"), 1);
 	counter_patterns_deinit(&p);
 	assert_int_equal(counter_patterns_init(&p, WHAT, NULL, 0, fallback), 0);
-	told_begin();
+	capture_log();
 	counter_patterns_log_unmatched(&p, WHAT);
-	assert_int_equal(told_end("nothing"), 0);
+	assert_int_equal(captured("nothing"), 0);
 	counter_patterns_deinit(&p);
 }
 
@@ -106,8 +106,8 @@ TEST(many_that_match_nothing_are_counted)
 	for (size_t i = 0; i < 100; i++)
 		strings[i] = x;
 	assert_int_equal(counter_patterns_init(&p, WHAT, strings, 100, NULL), 0);
-	told_begin();
+	capture_log();
 	counter_patterns_log_unmatched(&p, WHAT);
-	assert_int_equal(told_end("'x', 'x' and 92 more so far\n"), 1);
+	assert_int_equal(captured("'x', 'x' and 92 more so far\n"), 1);
 	counter_patterns_deinit(&p);
 }

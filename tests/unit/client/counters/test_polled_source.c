@@ -3,7 +3,7 @@
 #include "base/event_loop/time_slice.h"
 #include "unit/fixture.h"
 #include "unit/procfs/counter_rig.h"
-#include "unit/procfs/told.h"
+#include "unit/procfs/captured_log.h"
 
 /* A source of which every step takes as long as the test says. */
 
@@ -228,10 +228,10 @@ FIXTURE_TEST(periods)
 
 	for (size_t i = 0; i < 5; i++) {
 		period = asked[i];
-		told_begin();
+		capture_log();
 		create_and_start();
 		/* Only the session that requested less gets a message. */
-		assert_int_equal(told_end("a period of 1 ms is too short; it is 10 ms instead"),
+		assert_int_equal(captured("a period of 1 ms is too short; it is 10 ms instead"),
 				 asked[i] == 1);
 		assert_int_equal(rig_poll()->period_ms, got[i]);
 		source->destroy(instance);
@@ -335,10 +335,10 @@ FIXTURE_TEST(refused_tracks_beyond_the_limit)
 		(void)tracks_add(rig_poll()->tracks,
 				 &(struct track_spec){.kind = TRACK_GROUP, .name = name});
 	}
-	told_begin();
+	capture_log();
 	run_pass();
 	run_pass();
-	assert_int_equal(told_end("counted as \"refused tracks\""), 1);
+	assert_int_equal(captured("counted as \"refused tracks\""), 1);
 	assert_int_equal(read_last("slow/refused tracks"), 4);
 	assert_null(read_find("slow/failed reads"));
 }

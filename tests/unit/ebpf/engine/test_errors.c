@@ -2,7 +2,7 @@
 #include "ebpf/engine/errors.h"
 #include "unit/client/read_tracks.h"
 #include "unit/fixture.h"
-#include "unit/procfs/told.h"
+#include "unit/procfs/captured_log.h"
 
 static struct writer *w;
 static struct ebpf_errors errors;
@@ -22,10 +22,10 @@ TEARDOWN
 
 static void add(unsigned n)
 {
-	told_begin();
+	capture_log();
 	for (unsigned i = 0; i < n; i++)
 		ebpf_errors_add(&errors, "runq", "reason %u", i);
-	assert_int_equal(told_end("linux.ebpf_counters: runq: reason"), n);
+	assert_int_equal(captured("linux.ebpf_counters: runq: reason"), n);
 }
 
 /* The number of failures in a packet. */
@@ -66,7 +66,7 @@ static uint64_t count_in(size_t packet)
 /* Nothing is logged; the trace has the first number, those that double, and the last. */
 FIXTURE_TEST(numbers_are_written_as_they_grow)
 {
-	told_begin();
+	capture_log();
 	ebpf_errors_set_count(&errors, "runq", "waits: no room", 3);
 	ebpf_errors_write(&errors, false, w);
 	ebpf_errors_set_count(&errors, "runq", "waits: no room", 5);
@@ -84,7 +84,7 @@ FIXTURE_TEST(numbers_are_written_as_they_grow)
 	ebpf_errors_clear(&errors);
 	ebpf_errors_write(&errors, false, w);
 	assert_int_equal(count_in(3), 7);
-	assert_int_equal(told_end("runq"), 0);
+	assert_int_equal(captured("runq"), 0);
 }
 
 FIXTURE_TEST(there_is_a_limit)

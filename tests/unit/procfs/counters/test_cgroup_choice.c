@@ -25,22 +25,6 @@ static struct track_spec spec_of(const char *shown)
 	return spec;
 }
 
-FIXTURE_TEST(the_default)
-{
-	struct track_spec spec;
-
-	assert_int_equal(cgroup_choice_init(&choice, NULL), 0);
-	assert_true(cgroup_choice_is_root(&choice, ""));
-	assert_false(cgroup_choice_is_root(&choice, "a"));
-	assert_int_equal(choice.levels, 0);
-	assert_true(choice.max_depth == UINT32_MAX);
-	assert_true(cgroup_choice_select_counter(&choice, "io.stat 8:0 rbytes", &spec));
-	assert_true(cgroup_choice_select_counter(&choice, "irq.pressure full total", &spec));
-	assert_false(cgroup_choice_select_counter(&choice, "io.stat 8:0 dbytes", &spec));
-	assert_false(cgroup_choice_select_counter(&choice, "memory.stat slab", &spec));
-	assert_false(cgroup_choice_select_counter(&choice, "cpu.pressure some avg10", &spec));
-}
-
 FIXTURE_TEST(roots_are_paths_or_patterns_of_levels)
 {
 	char *roots[] = {(char[]){"/system.slice/"}, (char[]){"user.slice/*/x-[0-9].scope"},

@@ -75,22 +75,6 @@ FIXTURE_TEST(each_number_has_its_track)
 	assert_null(read_find("cgroups/failed reads"));
 }
 
-FIXTURE_TEST(all_on_request)
-{
-	char *all[] = {(char[]){"*"}},
-	     *files[] = {(char[]){"memory.stat"}, (char[]){"cpu.pressure"}};
-
-	put_systemd();
-	stats.counters = all;
-	stats.n_counters = 1;
-	stats.files = files;
-	stats.n_files = 2;
-	create_and_start();
-	assert_int_equal(read_last(NGINX "memory.stat slab"), 99);
-	assert_true(read_last_double(NGINX "cpu.pressure some avg10") == 1.5);
-	assert_null(read_find(NGINX "memory.current"));
-}
-
 FIXTURE_TEST(only_changed_values_are_written_again)
 {
 	size_t n;
@@ -345,17 +329,6 @@ FIXTURE_TEST(a_group_that_takes_over_a_name)
 
 /* ---- machines ---- */
 
-FIXTURE_TEST(version_2_beside_version_1)
-{
-	put("fs/cgroup/cpu/cpu.stat", "nr_periods 0\n");
-	put("fs/cgroup/unified/cgroup.controllers", "\n");
-	put("fs/cgroup/unified/cpu.stat", "usage_usec 4\nuser_usec 1\nsystem_usec 3\n");
-	put("fs/cgroup/unified/init.scope/cpu.stat", "usage_usec 3\n");
-	create_and_start();
-	assert_int_equal(read_last("cgroups/cpu.stat usage_usec"), 4);
-	assert_int_equal(read_last("cgroups/init.scope/cpu.stat usage_usec"), 3);
-}
-
 FIXTURE_TEST(a_machine_without_version_2)
 {
 	put("fs/cgroup/cpu/cpu.stat", "nr_periods 0\n");
@@ -364,37 +337,6 @@ FIXTURE_TEST(a_machine_without_version_2)
 	flush_source(1);
 	stop_source();
 	assert_int_equal(fake.n, 0); /* never an empty packet */
-}
-
-FIXTURE_TEST(an_old_kernel_without_pressure)
-{
-	/* 4.19: cpu.stat without usage at the root, no kernel in memory.stat, io.stat of 4 keys. */
-	put(ROOT "cgroup.controllers", "io memory pids\n");
-	put(ROOT "job/cpu.stat", "usage_usec 7\nuser_usec 5\nsystem_usec 2\n");
-	put(ROOT "job/memory.stat", "anon 1\nfile 2\nkernel_stack 3\nworkingset_refault 4\n");
-	put(ROOT "job/io.stat", "8:16 rbytes=1 wbytes=2 rios=3 wios=4\n");
-	create_and_start();
-	assert_int_equal(read_last("cgroups/job/io.stat 8:16 wbytes"), 2);
-	assert_int_equal(read_last("cgroups/job/memory.stat file"), 2);
-	assert_int_equal(rig_poll()->errors.failures, 0);
-}
-
-FIXTURE_TEST(any_period_is_harmless)
-{
-	static const uint32_t periods[] = {0, 1, UINT32_MAX};
-	static const uint32_t become[] = {1000, COUNTER_PERIOD_MIN_MS, UINT32_MAX};
-
-	put_systemd();
-	for (size_t i = 0; i < 3; i++) {
-		stats.period_ms = periods[i];
-		create_and_start();
-		assert_int_equal(rig_poll()->period_ms, become[i]);
-		assert_int_equal(read_last(NGINX "memory.current"), 4096);
-		stop_source();
-		source->destroy(instance);
-		instance = NULL;
-		fake_reset();
-	}
 }
 
 FIXTURE_TEST(without_a_config_too)

@@ -60,48 +60,6 @@ FIXTURE_TEST(a_file_is_opened_once_and_read_anew)
 	p.fds = 0;
 }
 
-/* The number of the pass may wrap meanwhile. */
-FIXTURE_TEST(a_missing_file_is_opened_again_later)
-{
-	static const uint32_t first[] = {1, UINT32_MAX};
-
-	for (size_t i = 0; i < ARRAY_SIZE(first); i++) {
-		counter_file_close(&f, &p);
-		f.retry = 0;
-		proc_remove("file");
-		p.pass = first[i];
-		assert_int_equal(get(), -ENOENT);
-		put("1\n");
-		for (unsigned k = 1; k < COUNTER_FILE_RETRY; k++) {
-			p.pass++;
-			assert_int_equal(get(), -ENOENT);
-		}
-		p.pass += 2;
-		assert_int_equal(get(), 0);
-	}
-}
-
-FIXTURE_TEST(the_last_line_must_be_whole)
-{
-	static char large[100001];
-
-	put("anon 1\nfile 12");
-	assert_int_equal(get(), -EBADMSG);
-	assert_true(span_is(text, "anon 1\n"));
-	put("12");
-	assert_int_equal(get(), -EBADMSG);
-	assert_int_equal(text.len, 0);
-	put("");
-	assert_int_equal(get(), -ENODATA);
-	memset(large, 'x', sizeof(large) - 2);
-	large[sizeof(large) - 2] = '\n';
-	put(large);
-	for (int whole = 0; whole < 2; whole++) {
-		assert_int_equal(counter_file_read(&f, &p, at, "file", whole, &text), 0);
-		assert_int_equal(text.len, sizeof(large) - 1);
-	}
-}
-
 FIXTURE_TEST(other_kinds_of_files)
 {
 	char path[128];

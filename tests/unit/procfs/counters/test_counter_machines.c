@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <inttypes.h>
-
 #include "procfs/data_sources.h"
 #include "unit/procfs/counter_rig.h"
 #include "unit/procfs/machine_lines.h"
@@ -16,28 +14,10 @@ static char *all;
 static size_t all_len;
 static FILE *out;
 
-/* "a/b/c" of the track and what it stands under. */
-static void put_path(const struct read_track *k)
-{
-	if (k->parent) {
-		put_path(read_by_uuid(k->parent));
-		fputc('/', out);
-	}
-	fputs(k->name, out);
-}
-
 static void put_counters(void)
 {
 	read_tracks();
-	for (size_t i = 0; i < rd.n_values; i++) {
-		const struct read_value *v = &rd.values[i];
-
-		put_path(read_by_uuid(v->uuid));
-		if (v->is_double)
-			fprintf(out, " %g\n", v->d);
-		else
-			fprintf(out, " %" PRId64 "\n", v->i);
-	}
+	machine_put_values(out);
 }
 
 static void put_battery(struct pb_field m)

@@ -287,22 +287,6 @@ FIXTURE_TEST(a_machine_without_proc)
 	assert_int_equal(fake.n, 0);
 }
 
-FIXTURE_TEST(values_at_the_flush_and_at_the_stop)
-{
-	size_t n;
-
-	put_laptop();
-	create_and_start();
-	n = rd.n_values;
-	make_pass_new();
-	flush_source(8); /* all of them have just been written */
-	assert_int_equal(rd.n_values, n);
-	run_pass();
-	make_pass_new();
-	stop_source();
-	assert_int_equal(rd.n_values, 2 * n);
-}
-
 FIXTURE_TEST(names_without_a_match_are_logged)
 {
 	char *only[] = {(char[]){"eth*"}, (char[]){"wlan7"}},

@@ -49,52 +49,23 @@ static struct pb_field cpu(unsigned i)
 	return f;
 }
 
-static const struct fake_word arm_words[] = {
-	FAKE_WORD(PB_CPU_INFO_ARM_CPU_IDENTIFIER_IMPLEMENTER, "implementer"),
-	FAKE_WORD(PB_CPU_INFO_ARM_CPU_IDENTIFIER_ARCHITECTURE, "architecture"),
-	FAKE_WORD(PB_CPU_INFO_ARM_CPU_IDENTIFIER_VARIANT, "variant"),
-	FAKE_WORD(PB_CPU_INFO_ARM_CPU_IDENTIFIER_PART, "part"),
-	FAKE_WORD(PB_CPU_INFO_ARM_CPU_IDENTIFIER_REVISION, "revision"),
-	{0},
-};
+/* All but the words of its features. */
+#define assert_cpu(i, want)                                                                        \
+	assert_string_equal(fake_fields(cpu(i), "CpuInfo.Cpu", PB_CPU_INFO_CPU_FEATURE_WORDS), want)
 
-static const struct fake_word x86_words[] = {
-	FAKE_WORD(PB_CPU_INFO_X86_CPU_IDENTIFIER_VENDOR, "vendor"),
-	FAKE_WORD(PB_CPU_INFO_X86_CPU_IDENTIFIER_FAMILY, "family"),
-	FAKE_WORD(PB_CPU_INFO_X86_CPU_IDENTIFIER_MODEL, "model"),
-	FAKE_WORD(PB_CPU_INFO_X86_CPU_IDENTIFIER_STEPPING, "stepping"),
-	FAKE_WORD(PB_CPU_INFO_X86_CPU_IDENTIFIER_MICROCODE, "microcode"),
-	{0},
-};
+static void assert_words(unsigned i, const char *want)
+{
+	assert_int_equal(fake_has(cpu(i), PB_CPU_INFO_CPU_FEATURE_WORDS), want != NULL);
+	assert_true(!want || fake_str_is(cpu(i), PB_CPU_INFO_CPU_FEATURE_WORDS, 0, want));
+}
 
-static const struct fake_word cpu_words[] = {
-	FAKE_WORD(PB_CPU_INFO_CPU_PROCESSOR, "processor"),
-	FAKE_WORD(PB_CPU_INFO_CPU_FREQUENCIES, "khz"),
-	FAKE_WORD(PB_CPU_INFO_CPU_CAPACITY, "capacity"),
-	FAKE_WORDS(PB_CPU_INFO_CPU_ARM_IDENTIFIER, "arm", arm_words),
-	FAKE_WORD(PB_CPU_INFO_CPU_FEATURES, "features"),
-	{0},
-};
-
-static const struct fake_word x86_cpu_words[] = {
-	FAKE_WORDS(PB_CPU_INFO_CPU_X86_IDENTIFIER, "x86", x86_words),
-	{0},
-};
-
-static const struct fake_word feature_words[] = {
-	FAKE_WORD(PB_CPU_INFO_CPU_FEATURE_WORDS, "words"),
-	{0},
-};
-
-#define assert_cpu(i, want) assert_string_equal(fake_words(cpu(i), cpu_words), want)
-#define assert_x86(i, want) assert_string_equal(fake_words(cpu(i), x86_cpu_words), want)
-#define assert_words(i, want) assert_string_equal(fake_words(cpu(i), feature_words), want)
+#define EPYC " x86_identifier (vendor AuthenticAMD family 26 model 2 stepping 1 microcode 16777317)"
 
 FIXTURE_TEST(processors_of_a_pc)
 {
 	assert_int_equal(encode_file(DATA "cpuinfo.x86"), 2);
-	assert_cpu(0, "processor AMD EPYC");
-	assert_cpu(1, "processor AMD EPYC");
+	assert_cpu(0, "processor AMD EPYC" EPYC);
+	assert_cpu(1, "processor AMD EPYC" EPYC);
 }
 
 /* Of the second and the fifth one key is missing, or no number. Features are whole words. Part 3333
@@ -102,7 +73,8 @@ FIXTURE_TEST(processors_of_a_pc)
 FIXTURE_TEST(identifiers_of_arm)
 {
 	encode_file(DATA "cpuinfo.arm64");
-	assert_cpu(0, "processor unknown arm (implementer 65 architecture 8 variant 1 part 3333 "
+	assert_cpu(0, "processor unknown arm_identifier (implementer 65 architecture 8 variant 1 "
+		      "part 3333 "
 		      "revision 0) features 1");
 	assert_cpu(1, "processor unknown features 3");
 	assert_cpu(4, "processor unknown");
@@ -122,8 +94,7 @@ FIXTURE_TEST(one_model_for_all)
 {
 	assert_int_equal(encode_file(DATA "cpuinfo.arm32"), 2);
 	for (unsigned i = 0; i < 2; i++)
-		assert_true(fake_str_is(cpu(i), PB_CPU_INFO_CPU_PROCESSOR, 0,
-					"ARMv7 Processor rev 4 (v7l)"));
+		assert_cpu(i, "processor ARMv7 Processor rev 4 (v7l)");
 }
 
 static void put_sys(unsigned i, const char *file, const char *content)
@@ -138,8 +109,10 @@ FIXTURE_TEST(frequencies_and_capacity)
 	put_sys(0, "cpu_capacity", "475\n");
 	put_sys(1, "cpu_capacity", "<unsupported>\n");
 	encode_file(DATA "cpuinfo.x86");
-	assert_cpu(0, "processor AMD EPYC khz 300000|576000|1766400|2800000 capacity 475");
-	assert_cpu(1, "processor AMD EPYC");
+	assert_cpu(
+		0,
+		"processor AMD EPYC frequencies 300000|576000|1766400|2800000 capacity 475" EPYC);
+	assert_cpu(1, "processor AMD EPYC" EPYC);
 }
 
 /* A driver that takes any frequency of a range; and an old kernel's statistics. */
@@ -151,14 +124,17 @@ FIXTURE_TEST(frequencies_without_a_list)
 	put_sys(1, "cpufreq/stats/time_in_state", "2600000 8811\n1400000 0\n1200000 7\n");
 	put_sys(1, "cpufreq/cpuinfo_max_freq", "9999999\n");
 	encode_file(DATA "cpuinfo.x86");
-	assert_cpu(0, "processor AMD EPYC khz 800000|4100000");
-	assert_cpu(1, "processor AMD EPYC khz 1200000|1400000|2600000");
+	assert_cpu(0, "processor AMD EPYC frequencies 800000|4100000" EPYC);
+	assert_cpu(1, "processor AMD EPYC frequencies 1200000|1400000|2600000" EPYC);
 }
 
 /* 128 processors of one kind, two of them offline, the last one too. */
 FIXTURE_TEST(a_large_server)
 {
-	char flags[2048] = "", words[2064];
+	static const char each[] =
+		"processor Xeon(R) Platinum frequencies 800000|3500000 x86_identifier (vendor "
+		"GenuineIntel family 6 model 106 stepping 6 microcode 218104741)"; /* 0xd0003a5 */
+	char flags[2048] = "";
 
 	for (unsigned i = 0; i < 150; i++)
 		sprintf(flags + strlen(flags), "%sflag_%u", i ? " " : "", i);
@@ -176,22 +152,22 @@ FIXTURE_TEST(a_large_server)
 			      i, flags);
 	}
 	assert_int_equal(encode(text.s, text.len), 128);
-	snprintf(words, sizeof(words), "words %s", flags);
 	for (unsigned i = 0; i < 128; i++) {
-		bool offline = i == 5 || i == 127;
-
-		assert_cpu(i, offline ? "processor unknown khz 800000|3500000"
-				      : "processor Xeon(R) Platinum khz 800000|3500000");
-		assert_x86(i, offline ? ""
-				      : "x86 (vendor GenuineIntel family 6 model 106 stepping 6 "
-					"microcode 218104741)"); /* 0xd0003a5 */
-		assert_words(i, i ? "" : words); /* written once */
+		assert_cpu(i, i == 5 || i == 127 ? "processor unknown frequencies 800000|3500000"
+						 : each);
+		assert_words(i, i ? NULL : flags); /* written once */
 	}
 }
 
 /* Four small and four big ones; a big one is offline, and has a capacity all the same. */
 FIXTURE_TEST(a_board_with_big_and_small_processors)
 {
+#define SMALL                                                                                      \
+	"processor unknown frequencies 300000|576000|1766400 capacity 398 arm_identifier "         \
+	"(implementer 81 architecture 8 variant 7 part 2051 revision 12)"
+#define BIG                                                                                        \
+	"processor unknown frequencies 825600|2803200 capacity 1024 arm_identifier (implementer "  \
+	"81 architecture 8 variant 6 part 2050 revision 13) features 1"
 	proc_put("0-7\n", 4, "devices/system/cpu/present");
 	strbuf_clear(&text);
 	for (unsigned i = 0; i < 8; i++) {
@@ -210,21 +186,12 @@ FIXTURE_TEST(a_board_with_big_and_small_processors)
 				      i < 4 ? 0x803 : 0x802, i < 4 ? 12 : 13);
 	}
 	assert_int_equal(encode(text.s, text.len), 8);
+	/* The words of a kind of processors are written once. */
 	for (unsigned i = 0; i < 8; i++) {
-		if (i == 6)
-			assert_cpu(i, "processor unknown khz 825600|2803200 capacity 1024");
-		else
-			assert_cpu(i, i < 4 ? "processor unknown khz 300000|576000|1766400 "
-					      "capacity 398 arm (implementer 81 architecture 8 "
-					      "variant 7 part 2051 revision 12)"
-					    : "processor unknown khz 825600|2803200 capacity 1024 "
-					      "arm (implementer 81 architecture 8 variant 6 part "
-					      "2050 revision 13) features 1");
-		assert_x86(i, "");
-		/* The words of a kind of processors are written once. */
-		assert_words(i, i == 0	 ? "words fp asimd aes"
-				: i == 4 ? "words fp asimd aes mte"
-					 : "");
+		assert_cpu(i, i == 6  ? "processor unknown frequencies 825600|2803200 capacity 1024"
+			      : i < 4 ? SMALL
+				      : BIG);
+		assert_words(i, i == 0 ? "fp asimd aes" : i == 4 ? "fp asimd aes mte" : NULL);
 	}
 }
 
@@ -237,8 +204,8 @@ FIXTURE_TEST(files_that_cannot_be_read)
 	put_sys(1, "cpu_capacity", "");
 	put_sys(1, "cpufreq/scaling_available_frequencies", "");
 	encode_file(DATA "cpuinfo.x86");
-	assert_cpu(0, "processor AMD EPYC khz 700000");
-	assert_cpu(1, "processor AMD EPYC");
+	assert_cpu(0, "processor AMD EPYC frequencies 700000" EPYC);
+	assert_cpu(1, "processor AMD EPYC" EPYC);
 	assert_int_equal(info.unreadable, 2);
 	assert_int_equal(info.error, -EISDIR);
 }

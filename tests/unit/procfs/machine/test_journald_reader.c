@@ -149,22 +149,6 @@ static struct pb_field encode(struct journal_line line, int want)
 
 #define ENTRY(...) ((struct journal_line){.fields = {__VA_ARGS__}})
 
-static const struct fake_word entry_words[] = {
-	FAKE_WORD(PB_SYSTEMD_JOURNALD_EVENT_PID, "pid"),
-	FAKE_WORD(PB_SYSTEMD_JOURNALD_EVENT_TID, "tid"),
-	FAKE_WORD(PB_SYSTEMD_JOURNALD_EVENT_UID, "uid"),
-	FAKE_WORD(PB_SYSTEMD_JOURNALD_EVENT_GID, "gid"),
-	FAKE_WORD(PB_SYSTEMD_JOURNALD_EVENT_PRIO, "prio"),
-	FAKE_WORD(PB_SYSTEMD_JOURNALD_EVENT_TAG, "tag"),
-	FAKE_WORD(PB_SYSTEMD_JOURNALD_EVENT_MESSAGE, "message"),
-	FAKE_WORD(PB_SYSTEMD_JOURNALD_EVENT_COMM, "comm"),
-	FAKE_WORD(PB_SYSTEMD_JOURNALD_EVENT_EXE, "exe"),
-	FAKE_WORD(PB_SYSTEMD_JOURNALD_EVENT_SYSTEMD_UNIT, "unit"),
-	FAKE_WORD(PB_SYSTEMD_JOURNALD_EVENT_HOSTNAME, "host"),
-	FAKE_WORD(PB_SYSTEMD_JOURNALD_EVENT_TRANSPORT, "transport"),
-	{0},
-};
-
 FIXTURE_TEST(fields_of_an_entry)
 {
 	static char text[JOURNALD_VALUE_MAX + 100] = "MESSAGE=";
@@ -177,12 +161,12 @@ FIXTURE_TEST(fields_of_an_entry)
 			 "_TRANSPORT=", "_CMDLINE=not recorded", "_TID=78"),
 		   0);
 	assert_string_equal(
-		fake_words(m, entry_words),
+		fake_fields(m, "SystemdJournaldEvent", 0),
 		"pid 4194304 tid 77 uid 4294967294 gid 0 prio 6 tag sshd message a=b\nc comm "
-		"ss hd exe /usr/sbin/sshd unit ssh.service host host transport ");
+		"ss hd exe /usr/sbin/sshd systemd_unit ssh.service hostname host transport ");
 	/* The first valid value of a name counts. */
 	m = encode(ENTRY("MESSAGE=one", "MESSAGE=two", "_PID=x", "_PID=5"), 0);
-	assert_string_equal(fake_words(m, entry_words), "message one pid 5");
+	assert_string_equal(fake_fields(m, "SystemdJournaldEvent", 0), "message one pid 5");
 	m = encode(ENTRY("", "=", "MESSAGE", "MESSAGEX=1", "message=1", "_PID=", "PRIORITY=-1",
 			 "_PID=4294967296", "MESS"),
 		   0);
@@ -190,7 +174,7 @@ FIXTURE_TEST(fields_of_an_entry)
 	/* What could be read of an entry is recorded. */
 	m = encode((struct journal_line){.data_error = -EBADMSG, .fields = {"MESSAGE=y"}},
 		   -EBADMSG);
-	assert_string_equal(fake_words(m, entry_words), "message y");
+	assert_string_equal(fake_fields(m, "SystemdJournaldEvent", 0), "message y");
 	memset(text + 8, 'm', sizeof(text) - 9);
 	m = encode(ENTRY(text), 0);
 	assert_true(fake_field(m.data, m.len, PB_SYSTEMD_JOURNALD_EVENT_MESSAGE, 0, &f));

@@ -81,7 +81,7 @@ FIXTURE_TEST(one_life_is_one_row)
 	       exec_of(13, 70, "/bin/one"), name_of(14, 70, "two"), exec_of(15, 70, "/bin/two"));
 	assert_process(70, 1, "ppid 7 cmdline /bin/two");
 	assert_thread(70, 1, "name two tgid 70");
-	assert_process(80, 1, "ppid 7 cmdline new is_comm 1");
+	assert_process(80, 1, "ppid 7 cmdline new cmdline_is_comm 1");
 	/* Each has a packet with the time right behind its last event. */
 	assert_int_equal(fake.n, 2);
 	assert_int_equal(packet_time(0), 16);
@@ -96,10 +96,10 @@ FIXTURE_TEST(one_life_is_one_row)
 	assert_thread(70, 3, "name own tgid 70");
 	/* A name that stands for the command line changes with the name. */
 	EVENTS(name_of(41, 80, "second"));
-	assert_process(80, 2, "ppid 7 cmdline second is_comm 1");
+	assert_process(80, 2, "ppid 7 cmdline second cmdline_is_comm 1");
 	/* An exec whose file has no name. */
 	EVENTS(start_of(50, 90, 7, "new"), exec_of(51, 90, ""));
-	assert_process(90, 1, "ppid 7 cmdline new is_comm 1");
+	assert_process(90, 1, "ppid 7 cmdline new cmdline_is_comm 1");
 }
 
 FIXTURE_TEST(options_of_the_rows)
@@ -109,7 +109,7 @@ FIXTURE_TEST(options_of_the_rows)
 	stats.record_thread_names = false;
 	start_without_scan();
 	EVENTS(start_of(100, 80, 7, "older"), thread_of(110, 81, 80, "worker"));
-	assert_process(80, 1, "ppid 7 cmdline older is_comm 1 start 100");
+	assert_process(80, 1, "ppid 7 cmdline older cmdline_is_comm 1 process_start_from_boot 100");
 	assert_int_equal(thread_rows(80), 0);
 	assert_thread(81, 1, "tgid 80");
 }
@@ -127,24 +127,24 @@ FIXTURE_TEST(parents_and_processes)
 	proc_remove("70");
 	EVENTS(thread_of(210, 73, 72, "other"), start_of(211, 80, 73, "child"));
 	assert_thread(73, 1, "name other tgid 70");
-	assert_process(80, 1, "ppid 70 cmdline child is_comm 1");
+	assert_process(80, 1, "ppid 70 cmdline child cmdline_is_comm 1");
 	EVENTS(name_of(220, 73, "renamed"));
 	assert_thread(73, 2, "name renamed tgid 70");
 	assert_int_equal(process_rows(73), 0);
 	/* CLONE_PARENT: the parent of the creator. */
 	EVENTS(sibling_of(230, 81, 80, "twin"));
-	assert_process(81, 1, "ppid 70 cmdline twin is_comm 1");
+	assert_process(81, 1, "ppid 70 cmdline twin cmdline_is_comm 1");
 	EVENTS(sibling_of(240, 82, 999, "twin"));
-	assert_process(82, 1, "cmdline twin is_comm 1");
+	assert_process(82, 1, "cmdline twin cmdline_is_comm 1");
 	/* Nothing is known of these threads' process, nor whether the second is a thread. */
 	EVENTS(thread_of(250, 91, 998, "worker"), name_of(251, 92, "stranger"));
 	assert_int_equal(thread_rows(91) + thread_rows(92), 0);
 	/* A creator that is unknown was most likely a process. */
 	EVENTS(start_of(260, 93, 998, "child"));
-	assert_process(93, 1, "ppid 998 cmdline child is_comm 1");
+	assert_process(93, 1, "ppid 998 cmdline child cmdline_is_comm 1");
 	/* A child of kthreadd is a kernel thread. */
 	EVENTS(start_of(270, 94, 2, "kthread"));
-	assert_process(94, 1, "ppid 2 cmdline kthread is_comm 1 kthread 1");
+	assert_process(94, 1, "ppid 2 cmdline kthread cmdline_is_comm 1 is_kthread 1");
 }
 
 FIXTURE_TEST(a_reused_id)
@@ -152,20 +152,20 @@ FIXTURE_TEST(a_reused_id)
 	start_without_scan();
 	EVENTS(start_of(10, 70, 7, "first"), start_of(15, 8, 1, "parent"),
 	       thread_of(20, 70, 8, "second"));
-	assert_process(70, 1, "ppid 7 cmdline first is_comm 1");
+	assert_process(70, 1, "ppid 7 cmdline first cmdline_is_comm 1");
 	assert_thread(70, 2, "name second tgid 8");
 	EVENTS(start_of(30, 70, 8, "third"));
-	assert_process(70, 2, "ppid 8 cmdline third is_comm 1");
+	assert_process(70, 2, "ppid 8 cmdline third cmdline_is_comm 1");
 	/* The first two are written from events: the id belongs to the last one. */
 	proc_put_task((struct proc_task){.pid = 71, .name = "second"});
 	EVENTS(start_of(40, 71, 7, "new"), name_of(41, 71, "first"), start_of(50, 71, 8, "new"),
 	       name_of(51, 71, "second"));
-	assert_process(71, 2, "ppid 8 cmdline second|arg uid 1000 kthread 0");
+	assert_process(71, 2, "ppid 8 cmdline second|arg uid 1000 is_kthread 0");
 	assert_int_equal(packet_time(fake.n - 3), 42);
 	/* A process started, but a thread has the id now. */
 	proc_put_task((struct proc_task){.pid = 70, .tid = 72, .name = "other"});
 	EVENTS(start_of(60, 72, 7, "mine"));
-	assert_process(72, 1, "ppid 7 cmdline mine is_comm 1");
+	assert_process(72, 1, "ppid 7 cmdline mine cmdline_is_comm 1");
 }
 
 FIXTURE_TEST(a_task_that_ended_is_not_read)
@@ -176,7 +176,7 @@ FIXTURE_TEST(a_task_that_ended_is_not_read)
 	/* Its folder is that of a zombie, or its id is that of another task by now. */
 	proc_put_task((struct proc_task){.pid = 70, .name = "other"});
 	EVENTS(start_of(10, 70, 7, "new"), name_of(11, 70, "mine"), exit_of(12, 70));
-	assert_process(70, 1, "ppid 7 cmdline mine is_comm 1");
+	assert_process(70, 1, "ppid 7 cmdline mine cmdline_is_comm 1");
 	assert_int_equal(last_time(), 12); /* before the exit */
 	EVENTS(exit_of(13, 70));
 	assert_int_equal(fake.n, 1);
@@ -216,7 +216,7 @@ FIXTURE_TEST(an_exec_by_a_thread)
 	proc_put_task((struct proc_task){.pid = 90, .name = "prog"});
 	EVENTS(start_of(50, 90, 7, "new"), exit_of(51, 90), name_of(52, 90, "prog"),
 	       exec_of(53, 90, "/bin/prog"));
-	assert_process(90, 1, "ppid 7 cmdline prog|arg uid 1000 kthread 0");
+	assert_process(90, 1, "ppid 7 cmdline prog|arg uid 1000 is_kthread 0");
 }
 
 /* Readers would take a row without the parent for another process of the same id. */
@@ -260,12 +260,12 @@ FIXTURE_TEST(an_existing_task_is_read)
 	proc_put_task((struct proc_task){.pid = 70, .name = "child"});
 	start_without_scan();
 	EVENTS(start_of(5, 7, 1, "parent"), start_of(10, 70, 7, "child"));
-	assert_process(70, 1, "ppid 7 cmdline child|arg uid 1000 kthread 0");
+	assert_process(70, 1, "ppid 7 cmdline child|arg uid 1000 is_kthread 0");
 	assert_thread(70, 1, "name child tgid 70");
 	/* The first known parent stays, although /proc has another one. */
 	source->clear(instance);
 	publish_tid(70);
-	assert_process(70, 2, "ppid 1 cmdline child|arg uid 1000 kthread 0");
+	assert_process(70, 2, "ppid 1 cmdline child|arg uid 1000 is_kthread 0");
 }
 
 FIXTURE_TEST(a_name_that_changes)
@@ -277,7 +277,7 @@ FIXTURE_TEST(a_name_that_changes)
 	publish_tid(70);
 	assert_int_equal(process_rows(70), 1);
 	EVENTS(name_of(0, 70, "after"));
-	assert_process(70, 2, "ppid 1 cmdline after|arg uid 1000 kthread 0");
+	assert_process(70, 2, "ppid 1 cmdline after|arg uid 1000 is_kthread 0");
 }
 
 /* Where they differ, the name of the event is written with its time, that of the file is not. */
@@ -313,14 +313,14 @@ FIXTURE_TEST(a_process_without_its_command_line)
 	proc_put("", 0, "80/cmdline");
 	start_without_scan();
 	EVENTS(start_of(100, 70, 7, "prog"), exec_of(200, 70, "/bin/prog"));
-	assert_process(70, 1, "ppid 7 cmdline /bin/prog uid 1000 kthread 0");
+	assert_process(70, 1, "ppid 7 cmdline /bin/prog uid 1000 is_kthread 0");
 	assert_int_equal(last_time(), 201);
 	EVENTS(name_of(300, 70, "last"));
 	assert_int_equal(process_rows(70), 1);
 	assert_thread(70, 2, "name last tgid 70");
 	/* Its start was not reported. */
 	EVENTS(name_of(310, 80, "prog"));
-	assert_process(80, 1, "ppid 1 cmdline prog is_comm 1 uid 1000 kthread 0");
+	assert_process(80, 1, "ppid 1 cmdline prog cmdline_is_comm 1 uid 1000 is_kthread 0");
 }
 
 /* ---- the time of a row whose parent has exited ---- */
@@ -356,7 +356,7 @@ FIXTURE_TEST(a_parent_whose_exit_is_not_reported_yet)
 	flush_and_run();
 	EVENTS(exec_of(began + 900, 70, "/bin/new"));
 	assert_true(packet_time(6) > began + 2 * NS_PER_S);
-	assert_process(70, 4, "ppid 7 cmdline new|arg uid 1000 kthread 0");
+	assert_process(70, 4, "ppid 7 cmdline new|arg uid 1000 is_kthread 0");
 }
 
 /* ---- many events ---- */
@@ -375,12 +375,12 @@ FIXTURE_TEST(a_burst_of_events)
 	publish(events, MANY + MORE, NULL, 0);
 	assert_int_equal(process_rows(1000), 1);
 	assert_true(fake.n < MANY); /* a slice ends in time */
-	assert_process(1000, 1, "ppid 7 cmdline new is_comm 1");
+	assert_process(1000, 1, "ppid 7 cmdline new cmdline_is_comm 1");
 	while (event_base_get_num_events(env.loop, EVENT_BASE_COUNT_ADDED)) {
 		fake_reset_packets();
 		event_base_loop(env.loop, EVLOOP_ONCE);
 	}
-	assert_process(1000 + MANY + MORE - 1, 1, "ppid 7 cmdline late|arg uid 1000 kthread 0");
+	assert_process(1000 + MANY + MORE - 1, 1, "ppid 7 cmdline late|arg uid 1000 is_kthread 0");
 	free(events);
 }
 

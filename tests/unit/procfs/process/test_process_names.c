@@ -14,13 +14,14 @@ FIXTURE_TEST(a_recorded_proc)
 {
 	env.proc_root = RECORDED;
 	start_and_run();
-	assert_process(2, 1, "ppid 0 cmdline kthreadd is_comm 1 uid 0 kthread 1");
-	assert_process(10, 1,
-		       "ppid 2 cmdline kworker/0:0H-events_highpri is_comm 1 uid 0 kthread 1");
+	assert_process(2, 1, "ppid 0 cmdline kthreadd cmdline_is_comm 1 uid 0 is_kthread 1");
+	assert_process(
+		10, 1,
+		"ppid 2 cmdline kworker/0:0H-events_highpri cmdline_is_comm 1 uid 0 is_kthread 1");
 	assert_process(28864, 1,
-		       "ppid 28858 cmdline database server|--flag|two words uid 0 kthread 0");
+		       "ppid 28858 cmdline database server|--flag|two words uid 0 is_kthread 0");
 	assert_thread(28864, 1, "name Tgid:\t1\n\\x tgid 28864");
-	assert_process(28868, 1, "ppid 28865 cmdline sleep|30 uid 0 nspid 1 kthread 0");
+	assert_process(28868, 1, "ppid 28865 cmdline sleep|30 uid 0 nspid 1 is_kthread 0");
 	assert_thread(28868, 1, "name sleep tgid 28868 nstid 1");
 	/* Rows that are in the trace are not repeated. */
 	publish_tid(28864);
@@ -35,9 +36,10 @@ FIXTURE_TEST(options_of_the_rows)
 	stats.record_thread_names = false;
 	stats.record_process_age = true;
 	start_and_run();
-	assert_process(28864, 1,
-		       "ppid 28858 cmdline database server|--flag|two words uid 0 start "
-		       "2628790000000 kthread 0");
+	assert_process(
+		28864, 1,
+		"ppid 28858 cmdline database server|--flag|two words uid 0 process_start_from_boot "
+		"2628790000000 is_kthread 0");
 	assert_int_equal(thread_rows(28864), 0);
 	destroy();
 	fake_reset_packets();
@@ -113,7 +115,7 @@ FIXTURE_TEST(files_that_are_missing)
 	proc_put("Name:\tx\nTgid:\t9\nPid:\t9\n", 23, "60/status"); /* of another task */
 	proc_put_task((struct proc_task){.pid = 70, .tid = 71, .name = "a"}); /* a thread */
 	start_and_run();
-	assert_process(10, 1, "ppid 1 cmdline main is_comm 1 uid 1000 kthread 0");
+	assert_process(10, 1, "ppid 1 cmdline main cmdline_is_comm 1 uid 1000 is_kthread 0");
 	assert_int_equal(process_rows(20), 1);
 	assert_int_equal(thread_rows(31), 0);
 	assert_int_equal(thread_rows(32), 1);
@@ -138,7 +140,7 @@ FIXTURE_TEST(a_status_of_many_groups)
 	capture_log();
 	start_and_run();
 	assert_int_equal(captured("/proc/PID/status: "), 1);
-	assert_process(5, 1, "cmdline x is_comm 1 nspid 6 kthread 1");
+	assert_process(5, 1, "cmdline x cmdline_is_comm 1 nspid 6 is_kthread 1");
 	assert_int_equal(process_rows(6), 0);
 }
 
@@ -324,14 +326,15 @@ FIXTURE_TEST(a_command_line_that_cannot_be_read_in_time_is_read_again)
 	waitpid(outside_reads_pid(), &status, WUNTRACED);
 	create_and_start();
 	publish_tid(28864);
-	assert_process(28864, 1, "ppid 28858 cmdline Tgid:\t1\n\\x is_comm 1 uid 0 kthread 0");
+	assert_process(28864, 1,
+		       "ppid 28858 cmdline Tgid:\t1\n\\x cmdline_is_comm 1 uid 0 is_kthread 0");
 	event_base_loop(env.loop, EVLOOP_ONCE);
 	assert_int_equal(process_rows(28864), 1);
 	publish(&exit_of_parent, 1, NULL, 0);
 	assert_int_equal(kill(outside_reads_pid(), SIGCONT), 0);
 	run_loop();
 	assert_process(28864, 2,
-		       "ppid 28858 cmdline database server|--flag|two words uid 0 kthread 0");
+		       "ppid 28858 cmdline database server|--flag|two words uid 0 is_kthread 0");
 	/* Its parent has exited: the row has a time at which readers know the parent. */
 	assert_int_equal(packet_time(fake.n - 1), end + 1);
 }

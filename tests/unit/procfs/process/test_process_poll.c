@@ -60,24 +60,14 @@ static unsigned n_passes(void)
 	return stats_rows(SENTINEL, NULL);
 }
 
-static const struct fake_word counter_words[] = {
-	FAKE_WORD(PB_PROCESS_STATS_PROCESS_VM_SIZE_KB, "size"),
-	FAKE_WORD(PB_PROCESS_STATS_PROCESS_VM_RSS_KB, "rss"),
-	FAKE_WORD(PB_PROCESS_STATS_PROCESS_OOM_SCORE_ADJ, "oom"),
-	FAKE_WORD(PB_PROCESS_STATS_PROCESS_SMR_RSS_KB, "smaps"),
-	FAKE_WORD(PB_PROCESS_STATS_PROCESS_RUNTIME_USER_MODE, "user"),
-	FAKE_WORD(PB_PROCESS_STATS_PROCESS_RUNTIME_KERNEL_MODE, "kernel"),
-	FAKE_WORD(PB_PROCESS_STATS_PROCESS_DMABUF_RSS_KB, "dmabuf"),
-	{0},
-};
-
 static void expect_counters(int32_t pid, unsigned times, const char *want, const char *file,
 			    int line)
 {
 	struct pb_field row = {0};
 
 	_assert_int_equal(stats_rows(pid, &row), times, file, line);
-	_assert_string_equal(fake_words(row, counter_words), want, file, line);
+	_assert_string_equal(fake_fields(row, "ProcessStats.Process", PB_PROCESS_STATS_PROCESS_PID),
+			     want, file, line);
 }
 
 /* The process has so many rows of counters, and the last one has exactly these. */
@@ -91,7 +81,7 @@ FIXTURE_TEST(every_pass_has_all_counters_of_each_process)
 	start_polling(false);
 	one_pass();
 	one_pass();
-	assert_counters(7, n_passes(), "size 100 rss 5");
+	assert_counters(7, n_passes(), "vm_size_kb 100 vm_rss_kb 5");
 	/* The first packet begins the state. A process without a row is written, once. */
 	assert_true(packet_is_cleared(0));
 	assert_int_equal(process_rows(7), 1);
@@ -103,22 +93,22 @@ FIXTURE_TEST(only_changes_between_full_passes)
 	put_process(8, 5);
 	start_polling(true);
 	one_pass();
-	assert_counters(7, 1, "size 100 rss 5");
+	assert_counters(7, 1, "vm_size_kb 100 vm_rss_kb 5");
 	put_process(7, 6);
 	put_process(11, 1);
 	one_pass();
-	assert_counters(7, 2, "rss 6");
-	assert_counters(8, 1, "size 100 rss 5");
-	assert_counters(11, 1, "size 100 rss 1");
+	assert_counters(7, 2, "vm_rss_kb 6");
+	assert_counters(8, 1, "vm_size_kb 100 vm_rss_kb 5");
+	assert_counters(11, 1, "vm_size_kb 100 vm_rss_kb 1");
 	/* After a clear, and after lost packets, everything is written again. */
 	source->clear(instance);
 	one_pass();
-	assert_counters(8, 2, "size 100 rss 5");
+	assert_counters(8, 2, "vm_size_kb 100 vm_rss_kb 5");
 	assert_int_equal(process_rows(8), 2);
 	fake.dropped = 3;
 	one_pass();
 	one_pass();
-	assert_counters(8, 3, "size 100 rss 5");
+	assert_counters(8, 3, "vm_size_kb 100 vm_rss_kb 5");
 	assert_int_equal(process_rows(8), 3);
 }
 
@@ -145,7 +135,7 @@ FIXTURE_TEST(only_requested_counters_are_read)
 	put(7, "oom_score_adj", "-900\n");
 	put(7, "io", "rchar: 5\n");
 	start_polling(false);
-	assert_counters(7, n_passes(), "size 100 rss 5 oom -900");
+	assert_counters(7, n_passes(), "vm_size_kb 100 vm_rss_kb 5 oom_score_adj -900");
 	assert_int_equal(fake.live, 1);
 	destroy();
 	fake_reset_packets();
@@ -154,7 +144,8 @@ FIXTURE_TEST(only_requested_counters_are_read)
 	stats.record_process_runtime = true;
 	start_polling(false);
 	assert_counters(7, n_passes(),
-			"size 100 rss 5 oom -900 smaps 10 user 70000000 kernel 80000000 dmabuf 3");
+			"vm_size_kb 100 vm_rss_kb 5 oom_score_adj -900 smr_rss_kb 10 "
+			"runtime_user_mode 70000000 runtime_kernel_mode 80000000 dmabuf_rss_kb 3");
 }
 
 FIXTURE_TEST(kernel_threads_have_no_counters)
@@ -171,7 +162,7 @@ FIXTURE_TEST(kernel_threads_have_no_counters)
 	put_process(9, 5);
 	for (unsigned i = 0; i < 20 && !stats_rows(9, NULL); i++)
 		one_pass();
-	assert_counters(9, stats_rows(9, NULL), "size 100 rss 5");
+	assert_counters(9, stats_rows(9, NULL), "vm_size_kb 100 vm_rss_kb 5");
 }
 
 /* Only the counters of the file that cannot be read are missing. */
@@ -187,7 +178,7 @@ FIXTURE_TEST(files_that_cannot_be_read)
 	start_polling(false);
 	one_pass();
 	flush_and_run();
-	assert_counters(7, n_passes(), "size 100 rss 5");
+	assert_counters(7, n_passes(), "vm_size_kb 100 vm_rss_kb 5");
 	assert_int_equal(
 		find_rows(PB_TRACE_PACKET_PROCESS_STATS, PB_PROCESS_STATS_UNREAD_FILES, 0, 0, NULL),
 		n_passes());
@@ -204,7 +195,9 @@ FIXTURE_TEST(a_reused_pid_is_another_process)
 	put(7, "stat", "7 (x) S 1 1 1 0 -1 4194304 0 0 0 0 7 8 0 0 20 0 1 0 200 0 0 0\n");
 	one_pass();
 	/* The same values, but of another process, which has no name yet. */
-	assert_counters(7, 2, "size 100 rss 5 user 70000000 kernel 80000000");
+	assert_counters(7, 2,
+			"vm_size_kb 100 vm_rss_kb 5 runtime_user_mode 70000000 runtime_kernel_mode "
+			"80000000");
 	assert_int_equal(process_rows(7), 2);
 }
 
@@ -387,7 +380,8 @@ FIXTURE_TEST(limits_of_open_files)
 		start_polling(false);
 		one_pass();
 		for (int pid = 2; pid < 80; pid++)
-			assert_counters(pid, n_passes(), "size 100 rss 5 oom 5");
+			assert_counters(pid, n_passes(),
+					"vm_size_kb 100 vm_rss_kb 5 oom_score_adj 5");
 		assert_true(n_open_files() - before >= limits[i] / 4 || i == 0);
 		assert_true(n_open_files() - before <= limits[i] / 4 + 8);
 		source->stop(instance);

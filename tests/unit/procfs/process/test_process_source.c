@@ -116,7 +116,7 @@ FIXTURE_TEST(a_second_scan_when_the_events_begin)
 	metadata_bus_set_complete(env.bus, FAKE_SESSION, &publisher, true);
 	assert_int_equal(process_rows(70), 0); /* the publisher is not recording yet */
 	run_loop();
-	assert_process(70, 1, "ppid 1 cmdline between|arg uid 1000 kthread 0");
+	assert_process(70, 1, "ppid 1 cmdline between|arg uid 1000 is_kthread 0");
 	assert_int_equal(process_rows(2), 1);
 	/* Later, events report them. */
 	proc_put_task((struct proc_task){.pid = 71, .name = "later"});

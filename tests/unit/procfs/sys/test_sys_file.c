@@ -25,23 +25,6 @@ static void close_test(struct sys_file *f)
 	assert_int_equal(poll_state.fds, 0);
 }
 
-FIXTURE_TEST(it_is_read_again_from_its_beginning)
-{
-	struct sys_file f = file_at("a");
-	struct span text;
-	int fd;
-
-	rig_file("a", "one\n");
-	assert_int_equal(sys_file_read(&f, &poll_state, &text), 0);
-	assert_true(span_is(text, "one\n"));
-	fd = f.fd;
-	rig_file("a", "two and more\n");
-	assert_int_equal(sys_file_read(&f, &poll_state, &text), 0);
-	assert_true(span_is(text, "two and more\n"));
-	assert_int_equal(f.fd, fd);
-	close_test(&f);
-}
-
 FIXTURE_TEST(a_file_of_any_length)
 {
 	const size_t len = 3 << 20;
@@ -76,16 +59,6 @@ FIXTURE_TEST(empty_and_missing_files)
 	assert_int_equal(sys_file_read(&missing, &poll_state, &text), 0);
 	sys_file_deinit(&empty, &poll_state);
 	close_test(&missing);
-}
-
-FIXTURE_TEST(a_folder_is_no_file)
-{
-	struct sys_file f = file_at("folder");
-	struct span text;
-
-	rig_file("folder/x", "1\n");
-	assert_int_equal(sys_file_read(&f, &poll_state, &text), -EISDIR);
-	close_test(&f);
 }
 
 static int parse_nothing(void *state, struct sys_packet *p, struct span text)

@@ -90,26 +90,6 @@ static void ticks(unsigned n)
 		event_base_loop(env.loop, EVLOOP_ONCE);
 }
 
-FIXTURE_TEST(all_are_polled_at_the_start_in_one_packet)
-{
-	uint64_t before = clock_boot_ns();
-	struct pb_field s;
-
-	stats.meminfo_period_ms = 1000;
-	stats.vmstat_period_ms = 3600000;
-	stats.stat_period_ms = UINT32_MAX;
-	create_and_start();
-	assert_int_equal(fake.started, 1);
-	assert_int_equal(packets_of(PB_TRACE_PACKET_SYS_STATS), 1);
-	assert_in_range(fake_u64(fake_packet_field(0), PB_TRACE_PACKET_TIMESTAMP), before,
-			clock_boot_ns());
-	has_stats(0, &s);
-	assert_int_equal(fake_u64(s, PB_SYS_STATS_NUM_FORKS), 30);
-	assert_true(fake_has(s, PB_SYS_STATS_MEMINFO));
-	assert_true(fake_has(s, PB_SYS_STATS_VMSTAT));
-	assert_false(fake_has(s, PB_SYS_STATS_READ_FAILURES));
-}
-
 /* No period is a multiple of another one. */
 FIXTURE_TEST(any_mix_of_periods)
 {
@@ -129,15 +109,6 @@ FIXTURE_TEST(any_mix_of_periods)
 			continue;
 		assert_true(fake_has(s, PB_SYS_STATS_MEMINFO) || fake_has(s, PB_SYS_STATS_VMSTAT));
 	}
-}
-
-FIXTURE_TEST(tables_due_together_share_a_packet)
-{
-	stats.meminfo_period_ms = stats.vmstat_period_ms = 20;
-	create_and_start();
-	ticks(8);
-	assert_int_equal(packets_of(PB_TRACE_PACKET_SYS_STATS), packets_with(PB_SYS_STATS_MEMINFO));
-	assert_int_equal(packets_with(PB_SYS_STATS_VMSTAT), packets_with(PB_SYS_STATS_MEMINFO));
 }
 
 FIXTURE_TEST(a_period_of_1_ms_is_one_of_10)
