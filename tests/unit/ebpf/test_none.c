@@ -2,8 +2,8 @@
 /* The source of a build without clang or libbpf: here in every build. */
 #include "ebpf/ebpf_none.c"
 
-#include "unit/procfs/counter_rig.h"
 #include "unit/procfs/captured_log.h"
+#include "unit/procfs/counter_rig.h"
 
 static int setup(void **state)
 {

@@ -6,8 +6,8 @@
 #include "client/producer/metadata_bus.h"
 #include "procfs/data_sources.h"
 #include "unit/fixture.h"
+#include "unit/procfs/fake_fields.h"
 #include "unit/procfs/fake_proc.h"
-#include "unit/procfs/fake_producer.h"
 
 /*
  * One instance of linux.process_stats with a loop, a metadata bus and a folder that stands in for

@@ -2,8 +2,8 @@
 #include "base/core/clock.h"
 #include "base/event_loop/time_slice.h"
 #include "unit/fixture.h"
-#include "unit/procfs/counter_rig.h"
 #include "unit/procfs/captured_log.h"
+#include "unit/procfs/counter_rig.h"
 
 /* A source of which every step takes as long as the test says. */
 

@@ -3,8 +3,8 @@
 #include "base/system/fs.h"
 #include "procfs/machine/cpu_info.h"
 #include "unit/fixture.h"
+#include "unit/procfs/fake_fields.h"
 #include "unit/procfs/fake_proc.h"
-#include "unit/procfs/fake_producer.h"
 
 #define DATA "tests/data/procfs/"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "procfs/machine/journald_reader.h"
 #include "unit/fixture.h"
+#include "unit/procfs/fake_fields.h"
 #include "unit/procfs/fake_journal.h"
-#include "unit/procfs/fake_producer.h"
 
 static struct journald_library lib;
 static struct journald_reader reader;
@@ -36,21 +36,6 @@ static uint64_t next(void)
 		return 0;
 	assert_int_equal(r, JOURNALD_LINE);
 	return us;
-}
-
-FIXTURE_TEST(entries_from_the_start_on)
-{
-	line(10, "PRIORITY=3", NULL, NULL);
-	line(20, "PRIORITY=3", NULL, NULL);
-	assert_int_equal(journald_reader_open(&reader, &lib, &filter, 15), 0);
-	assert_int_equal(journal.n_matches, 0);
-	assert_int_equal(next(), 0);
-	line(30, "PRIORITY=7", NULL, NULL);
-	line(40, NULL, NULL, NULL);
-	assert_int_equal(next(), 30);
-	assert_int_equal(next(), 40);
-	assert_int_equal(next(), 0);
-	assert_int_equal(journald_reader_fd(&reader), journal.fds[0]);
 }
 
 FIXTURE_TEST(the_filter)

@@ -128,19 +128,6 @@ FIXTURE_TEST(a_laptop)
 	assert_int_equal(fake.n, 2);
 }
 
-FIXTURE_TEST(two_have_names)
-{
-	put_battery("BAT0", "1\n");
-	put_battery("BAT1", "2\n");
-	put_battery("BAT2", "3\n");
-	put("BAT2", "present", "0\n");
-	start();
-	assert_int_equal(fake.n, 2);
-	assert_int_equal(fake_u64(battery_named(0, "BAT0"), PB_BATTERY_COUNTERS_VOLTAGE_UV), 1);
-	assert_int_equal(fake_u64(battery_named(0, "BAT1"), PB_BATTERY_COUNTERS_VOLTAGE_UV), 2);
-	source->stop(instance);
-}
-
 FIXTURE_TEST(batteries_appear_and_disappear)
 {
 	put_battery("BAT0", "1\n");

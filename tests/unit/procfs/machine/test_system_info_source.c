@@ -68,21 +68,6 @@ FIXTURE_TEST(one_packet_with_the_processors)
 	assert_int_equal(fake_count(f.data, f.len, PB_CPU_INFO_CPUS), 1);
 }
 
-FIXTURE_TEST(the_interrupts_if_requested)
-{
-	struct pb_field f;
-
-	info.has_irq_names = info.irq_names = true;
-	proc_put("processor : 0\n", 14, "cpuinfo");
-	proc_put("1: 0 x-edge name\n", 17, "interrupts");
-	run();
-	assert_int_equal(fake.n, 2);
-	assert_true(fake_field(fake.packets[1].data, fake.packets[1].len,
-			       PB_TRACE_PACKET_INTERRUPT_INFO, 0, &f));
-	assert_int_equal(fake_count(f.data, f.len, PB_INTERRUPT_INFO_IRQ_MAPPING), 1);
-	assert_true(fake_has(fake_packet_field(1), PB_TRACE_PACKET_TIMESTAMP));
-}
-
 static const struct {
 	const char *file; /* in tests/data/procfs */
 	unsigned rows;

@@ -14,14 +14,6 @@ static struct proc_status parse(const char *text)
 	return s;
 }
 
-static struct proc_status parse_file(const char *path)
-{
-	_cleanup_(strbuf_deinit) struct strbuf text = {0};
-
-	assert_int_equal(fs_read_file(path, 1 << 20, &text), 0);
-	return parse(text.s);
-}
-
 static void assert_name(const struct proc_name *n, const char *want)
 {
 	assert_int_equal(n->len, strlen(want));
@@ -35,35 +27,6 @@ static uint64_t kb(const struct proc_status *s, enum proc_status_key key)
 }
 
 /* ---- status ---- */
-
-TEST(status_of_this_kernel)
-{
-	struct proc_status s = parse_file(RECORDED "28864/status");
-
-	assert_int_equal(s.tgid, 28864);
-	assert_int_equal(s.pid, 28864);
-	assert_int_equal(s.ppid, 28858);
-	assert_int_equal(s.uid, 0);
-	assert_int_equal(s.threads, 3);
-	assert_int_equal(s.n_nspid, 0);
-	assert_false(s.kthread);
-	/* Set by prctl(): the kernel wrote "Name:\tTgid:\t1\n\\x" with two escapes. */
-	assert_name(&s.name, "Tgid:\t1\n\\x");
-	assert_int_equal(kb(&s, PROC_STATUS_VM_SIZE), 168181760 / 1024);
-	assert_int_equal(kb(&s, PROC_STATUS_VM_SWAP), 0);
-	assert_int_equal(kb(&s, PROC_STATUS_VM_RSS), kb(&s, PROC_STATUS_RSS_ANON) +
-							     kb(&s, PROC_STATUS_RSS_FILE) +
-							     kb(&s, PROC_STATUS_RSS_SHMEM));
-	assert_int_equal(s.has, (1u << PROC_STATUS_KEYS) - 1);
-	/* A kernel thread has no lines of memory. */
-	s = parse_file(RECORDED "2/status");
-	assert_name(&s.name, "kthreadd");
-	assert_true(s.kthread);
-	assert_false(proc_status_has(&s, PROC_STATUS_VM_SIZE));
-	s = parse_file(RECORDED "28868/status");
-	assert_int_equal(s.n_nspid, 1);
-	assert_int_equal(s.nspid[0], 1);
-}
 
 TEST(lines_are_known_by_their_beginning)
 {

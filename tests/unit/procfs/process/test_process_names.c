@@ -10,25 +10,6 @@
 
 #define RECORDED "tests/data/procfs/recorded"
 
-FIXTURE_TEST(a_recorded_proc)
-{
-	env.proc_root = RECORDED;
-	start_and_run();
-	assert_process(2, 1, "ppid 0 cmdline kthreadd cmdline_is_comm 1 uid 0 is_kthread 1");
-	assert_process(
-		10, 1,
-		"ppid 2 cmdline kworker/0:0H-events_highpri cmdline_is_comm 1 uid 0 is_kthread 1");
-	assert_process(28864, 1,
-		       "ppid 28858 cmdline database server|--flag|two words uid 0 is_kthread 0");
-	assert_thread(28864, 1, "name Tgid:\t1\n\\x tgid 28864");
-	assert_process(28868, 1, "ppid 28865 cmdline sleep|30 uid 0 nspid 1 is_kthread 0");
-	assert_thread(28868, 1, "name sleep tgid 28868 nstid 1");
-	/* Rows that are in the trace are not repeated. */
-	publish_tid(28864);
-	run_loop();
-	assert_int_equal(process_rows(28864), 1);
-}
-
 FIXTURE_TEST(options_of_the_rows)
 {
 	env.proc_root = RECORDED;
@@ -87,18 +68,6 @@ FIXTURE_TEST(a_wrong_number_of_threads)
 	for (int i = 0; i < 5; i++)
 		assert_int_equal(thread_rows(10 + i), 1);
 	assert_true(thread_rows(21) + thread_rows(22) + thread_rows(23) + thread_rows(24) >= 1);
-}
-
-FIXTURE_TEST(threads_in_a_namespace_have_inner_numbers)
-{
-	proc_put_task((struct proc_task){
-		.pid = 10, .name = "init", .threads = 2, .more = "NSpid:\t10\t1\n"});
-	proc_put_task((struct proc_task){
-		.pid = 10, .tid = 11, .name = "a\\n", .threads = 2, .more = "NSpid:\t11\t3\t2\n"});
-	proc_remove("11");
-	start_and_run();
-	assert_process(10, 1, "ppid 1 cmdline init|arg uid 1000 nspid 1");
-	assert_thread(11, 1, "name a\n tgid 10 nstid 3|2");
 }
 
 /* A task may exit, or refuse access, between any two reads. */

@@ -29,17 +29,6 @@ static unsigned n_track_events(void)
 
 /* ---- start ---- */
 
-FIXTURE_TEST(the_start_is_confirmed_after_the_scan)
-{
-	put_processes(100);
-	start_and_run();
-	assert_int_equal(fake.started, 1);
-	assert_int_equal(n_processes(), 100);
-	assert_int_equal(n_threads(), 100);
-	source->stop(instance);
-	assert_int_equal(fake.stopped, 1);
-}
-
 FIXTURE_TEST(without_a_config_tasks_are_written_when_they_run)
 {
 	config.process_stats_config = NULL;
