@@ -362,6 +362,15 @@ bool file_reader_ask_jitdump(const struct file_reader_user *u, uint64_t id,
 	return send_request(&q, FILE_REQUEST_HEAD + add_path(&q, 0, "%s", path));
 }
 
+bool file_reader_ask_rows(const struct file_reader_user *u, uint64_t id, uint32_t file, int32_t pid,
+			  const struct file_mapping *m, const char *path)
+{
+	struct file_request q = {
+		.kind = FILE_REQUEST_ROWS, .user = u->number, .id = id, .pid = pid, .file = file};
+
+	return m ? ask_about_file(&q, m, path) : send_request(&q, FILE_REQUEST_HEAD);
+}
+
 bool file_reader_ask_names(const struct file_reader_user *u, uint64_t id, uint32_t file,
 			   const uint64_t *addresses, uint32_t n)
 {

@@ -72,5 +72,12 @@ bool file_reader_ask_jitdump(const struct file_reader_user *u, uint64_t id,
 			     const char *path);
 bool file_reader_ask_names(const struct file_reader_user *u, uint64_t id, uint32_t file,
 			   const uint64_t *addresses, uint32_t n);
+/*
+ * Asks for the unwind rows of the file that has the number `file` in an answer of ask_elf. The
+ * first answer has the rules (`rules`), further ones the rows (`rows`), which are sorted, and refer
+ * to these rules. A mapping "[vdso]" is FILE_VDSO, then m and path are NULL.
+ */
+bool file_reader_ask_rows(const struct file_reader_user *u, uint64_t id, uint32_t file, int32_t pid,
+			  const struct file_mapping *m, const char *path);
 /* Returns false if one of the processes has ended: there will be no further answers. */
 bool file_reader_is_alive(void);

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "stacks/unwind/row_pool.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/core/mem.h"
+#include "base/core/siphash.h"
+
+int row_pool_init(struct row_pool *p, const struct unwind_maps *maps)
+{
+	p->maps = maps;
+	TAILQ_INIT(&p->by_place);
+	TAILQ_INIT(&p->by_use);
+	p->shares =
+		(struct owner_shares){.max_each = ROW_POOL_USER_MAX, .max_all = ROW_POOL_USERS_MAX};
+	return rule_pool_init(&p->rules, maps);
+}
+
+static void release_rules(struct row_pool *p, const uint16_t *numbers, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		rule_pool_release(&p->rules, numbers[i]);
+}
+
+static void row_pool_remove(struct row_pool *p, struct row_range *r)
+{
+	TAILQ_REMOVE(&p->by_place, r, place);
+	TAILQ_REMOVE(&p->by_use, r, use);
+	owner_shares_remove(&p->shares, r->owner, r->n);
+	release_rules(p, r->rules, r->n_rules);
+	p->n_rows -= r->n;
+	free(r->rules);
+	free(r);
+}
+
+void row_pool_deinit(struct row_pool *p)
+{
+	struct row_range *r;
+
+	while ((r = TAILQ_FIRST(&p->by_place)))
+		row_pool_remove(p, r);
+	rule_pool_deinit(&p->rules);
+	owner_shares_deinit(&p->shares);
+}
+
+void row_pool_touch(struct row_pool *p, struct row_range *r)
+{
+	TAILQ_REMOVE(&p->by_use, r, use);
+	TAILQ_INSERT_TAIL(&p->by_use, r, use);
+}
+
+/* ---- room ---- */
+
+/*
+ * Removes a range that was not used for long: one of `owner`, or of any user but root, or any.
+ * Returns false if there is none.
+ */
+static bool evict_one(struct row_pool *p, uint32_t owner, bool is_owner_full, bool are_users_full)
+{
+	struct row_range *r, *found = NULL;
+
+	TAILQ_FOREACH (r, &p->by_use, use) {
+		if ((is_owner_full && r->owner != owner) || (are_users_full && r->owner == 0))
+			continue;
+		if (r->n_mappings == 0) {
+			found = r;
+			break;
+		}
+		if (!found)
+			found = r;
+	}
+	if (!found)
+		return false;
+	p->n_evicted++;
+	p->evicted(p->ctx, found);
+	row_pool_remove(p, found);
+	return true;
+}
+
+/* Evicts a range because of what `shares` lacks for n more of the owner. Returns false if that is
+ * no use. */
+static bool evict_for(struct row_pool *p, const struct owner_shares *shares, uint32_t owner,
+		      uint32_t n)
+{
+	bool has_room = owner_shares_have_room(shares, owner, n);
+	bool are_users_full = !has_room && shares->total + (uint64_t)n > shares->max_all;
+
+	if (owner != 0 && n > shares->max_each)
+		return false;
+	return evict_one(p, owner, !has_room && !are_users_full, are_users_full);
+}
+
+/* Returns the range before a hole of n rows, or NULL for the begin of the array. */
+static bool find_hole(const struct row_pool *p, uint32_t n, struct row_range **ret_before)
+{
+	struct row_range *r, *before = NULL;
+	uint32_t begin = 0;
+
+	TAILQ_FOREACH (r, &p->by_place, place) {
+		if (r->first - begin >= n)
+			break;
+		begin = r->first + r->n;
+		before = r;
+	}
+	*ret_before = before;
+	return r || UNWIND_ROWS_MAX - begin >= n;
+}
+
+/* ---- rules ---- */
+
+/* Sets the numbers of the rules in the pool. Returns false if there is no room. */
+static bool take_rules(struct row_pool *p, uint32_t owner, const struct unwind_rule *rules,
+		       uint32_t n, uint16_t *ret_numbers)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		do
+			ret_numbers[i] = rule_pool_take(&p->rules, owner, &rules[i]);
+		while (!ret_numbers[i] && evict_for(p, &p->rules.shares, owner, 1));
+		if (!ret_numbers[i]) {
+			release_rules(p, ret_numbers, i);
+			return false;
+		}
+	}
+	return true;
+}
+
+/* ---- ranges ---- */
+
+static struct row_range *find_equal(const struct row_pool *p, const struct unwind_row *rows,
+				    uint32_t n, uint64_t hash)
+{
+	struct row_range *r;
+
+	TAILQ_FOREACH (r, &p->by_place, place)
+		if (r->hash == hash && r->n == n &&
+		    memcmp(p->maps->rows + r->first, rows, n * sizeof(*rows)) == 0)
+			return r;
+	return NULL;
+}
+
+/* A file of root that has these rows, too: no user's share pays for them from now on. */
+static void share_with(struct row_pool *p, struct row_range *r, uint32_t owner)
+{
+	if (owner == 0) {
+		owner_shares_remove(&p->shares, r->owner, r->n);
+		r->owner = 0;
+	}
+	row_pool_touch(p, r);
+}
+
+/* Stores the rows in a new range, which takes the numbers. Returns NULL if there is no room. */
+static struct row_range *row_pool_store(struct row_pool *p, uint32_t owner, uint16_t *numbers,
+					uint32_t n_rules, const struct unwind_row *rows, uint32_t n,
+					uint64_t hash)
+{
+	struct row_range *r, *before;
+
+	while (!owner_shares_have_room(&p->shares, owner, n) || !find_hole(p, n, &before))
+		if (!evict_for(p, &p->shares, owner, n))
+			return NULL;
+	r = calloc(1, sizeof(*r));
+	if (!r || !owner_shares_add(&p->shares, owner, n)) {
+		free(r);
+		return NULL;
+	}
+	r->first = before ? before->first + before->n : 0;
+	r->n = n;
+	r->owner = owner;
+	r->rules = numbers;
+	r->n_rules = n_rules;
+	r->hash = hash;
+	if (before)
+		TAILQ_INSERT_AFTER(&p->by_place, before, r, place);
+	else
+		TAILQ_INSERT_HEAD(&p->by_place, r, place);
+	TAILQ_INSERT_TAIL(&p->by_use, r, use);
+	p->n_rows += n;
+	memcpy(p->maps->rows + r->first, rows, n * sizeof(*rows));
+	return r;
+}
+
+struct row_range *row_pool_add(struct row_pool *p, uint32_t owner, const struct unwind_rule *rules,
+			       uint32_t n_rules, struct unwind_row *rows, uint32_t n_rows)
+{
+	_cleanup_(freep) uint16_t *numbers = calloc(n_rules + 1, sizeof(*numbers));
+	struct row_range *r;
+	uint64_t hash;
+
+	if (!numbers || n_rows == 0 || !take_rules(p, owner, rules, n_rules, numbers)) {
+		p->n_refused++;
+		return NULL;
+	}
+	for (uint32_t i = 0; i < n_rows; i++)
+		if (rows[i].rule >= UNWIND_RULES_FIRST)
+			rows[i].rule = numbers[rows[i].rule - UNWIND_RULES_FIRST];
+	hash = siphash_keyed(rows, n_rows * sizeof(*rows));
+	r = find_equal(p, rows, n_rows, hash);
+	if (r) {
+		release_rules(p, numbers, n_rules);
+		share_with(p, r, owner);
+		return r;
+	}
+	r = row_pool_store(p, owner, numbers, n_rules, rows, n_rows, hash);
+	if (!r) {
+		release_rules(p, numbers, n_rules);
+		p->n_refused++;
+		return NULL;
+	}
+	(void)TAKE_PTR(numbers);
+	return r;
+}

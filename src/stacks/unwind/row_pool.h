@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stddef.h>
+#include <sys/queue.h>
+
+#include "stacks/unwind/rule_pool.h"
+
+/*
+ * The rows of all files, in ranges of the array that BPF programs read. Files with equal rows share
+ * a range, such as the C library of several containers. Equal means equal byte by byte: a build id
+ * is chosen by who makes the file, so it proves nothing. The identity of a file (device, inode,
+ * size, time of change) leads to its range, and a file of one user cannot change the rows of
+ * another user's files.
+ *
+ * If there is no room, ranges go that have been used least recently: first those that no process
+ * maps. The files of a user above his share (owner_shares.h) push out files of users only.
+ */
+#define ROW_POOL_USER_MAX (UNWIND_ROWS_MAX / 4) /* rows of files of one user */
+#define ROW_POOL_USERS_MAX (UNWIND_ROWS_MAX / 2) /* of files of all users but root */
+
+struct row_range {
+	uint32_t first, n; /* rows */
+	uint32_t n_mappings; /* of processes; counted by the user of the pool */
+	uint32_t owner; /* user id; root if one of its files is root's */
+	uint64_t hash;
+	uint16_t *rules; /* owned: their numbers */
+	uint32_t n_rules;
+	TAILQ_ENTRY(row_range) place, use;
+};
+TAILQ_HEAD(row_ranges, row_range);
+
+struct row_pool {
+	/* Set by the caller: nothing may refer to the range after the call, which frees it. */
+	void (*evicted)(void *ctx, struct row_range *r);
+	void *ctx;
+
+	const struct unwind_maps *maps; /* borrowed */
+	struct rule_pool rules;
+	struct row_ranges by_place; /* owned; sorted by `first` */
+	struct row_ranges by_use; /* the least recently used first */
+	struct owner_shares shares;
+	uint32_t n_rows;
+	uint64_t n_evicted, n_refused;
+};
+
+/* maps is borrowed until deinit. Returns 0 or -ENOMEM. */
+int row_pool_init(struct row_pool *p, const struct unwind_maps *maps);
+void row_pool_deinit(struct row_pool *p);
+
+/*
+ * Returns the range with the rows of a file, which it adds unless there are equal ones. The rules
+ * of the rows are numbers in `rules`; the call replaces them. NULL: there is no room.
+ */
+struct row_range *row_pool_add(struct row_pool *p, uint32_t owner, const struct unwind_rule *rules,
+			       uint32_t n_rules, struct unwind_row *rows, uint32_t n_rows);
+/* The range is used now. */
+void row_pool_touch(struct row_pool *p, struct row_range *r);
