@@ -474,7 +474,7 @@ $(REPLAYS): $(B)/tests/fuzz/replay_%: $(B)/tests/fuzz/fuzz_%.o $(B)/tests/fuzz/r
 # time. What they link is as in the programs.
 $(B)/tests/unit/%.o: OPT := $(patsubst -O2,-O0,$(OPT))
 # Its stacks are what a test expects.
-$(B)/tests/root/hot_functions.o: CFLAGS_ALL += -fno-omit-frame-pointer
+$(B)/tests/root/hot_functions.o $(B)/tests/root/known_waits.o: CFLAGS_ALL += -fno-omit-frame-pointer
 $(B)/tests/%.o: tests/%.c $(GEN_HEADERS) Makefile
 	@echo "  CC      $<"
 	$(Q)mkdir -p $(@D)

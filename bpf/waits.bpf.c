@@ -18,7 +18,8 @@
 
 #define SECOND 1000000000ull
 #define BUDGET_PARTS 16 /* of a second, each with its part of the budget */
-#define SHORT_SHARE 8 /* one of so many short waits gets a user stack */
+/* From half of the budget on, one of so many waits gets a user stack if the last wait was short. */
+#define SHORT_SHARE 8
 
 const volatile struct waits_settings waits_settings SEC(".rodata.waits") = {};
 volatile struct waits_budget budget SEC(".data.waits") = {};
@@ -569,6 +570,20 @@ static __always_inline void leave_throttled(struct task_struct *t)
 	begin_wait(w, t, WAIT_THROTTLED, bpf_ktime_get_boot_ns());
 }
 
+/*
+ * Returns 1 if the thread is to have a user stack, so far as the budget goes. When the budget becomes
+ * short, it is for threads whose last wait was long.
+ */
+static __always_inline int deserves_user_stack(struct waits_cpu *c, const struct wait_slot *w,
+					       __u64 now)
+{
+	if (!(settings.switches & WAITS_USER_STACKS))
+		return 0;
+	begin_part(c, now);
+	return c->used.user_stacks * 2 * BUDGET_PARTS < budget.user_stacks || !w->is_known ||
+	       w->was_long || bpf_get_prandom_u32() % SHORT_SHARE == 0;
+}
+
 static __always_inline void leave_blocked(void *ctx, struct task_struct *t, __u32 state)
 {
 	__u64 now = bpf_ktime_get_boot_ns();
@@ -584,8 +599,7 @@ static __always_inline void leave_blocked(void *ctx, struct task_struct *t, __u3
 	if (!w)
 		return;
 	begin_wait(w, t, state, now);
-	if ((settings.switches & WAITS_USER_STACKS) &&
-	    (!w->is_known || w->was_long || bpf_get_prandom_u32() % SHORT_SHARE == 0)) {
+	if (deserves_user_stack(c, w, now)) {
 		m = bpf_map_lookup_elem(&scratches, &of);
 		if (m)
 			w->user = take_user_stack(ctx, c, m, t, now);

@@ -21,7 +21,7 @@
 #define WAITS_FRAMES_MAX 127 /* of each stack */
 #define WAITS_TOTALS_MAX 16384 /* of each of the two tables */
 #define WAITS_PROGRAMS_MAX 8
-#define WAITS_OWN_MAX 8
+#define WAITS_OWN_MAX 16
 #define WAITS_NAME 16
 
 /* The section .rodata.waits, set before the load. */

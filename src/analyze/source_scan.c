@@ -56,6 +56,7 @@ bool source_scan_reads(uint32_t packet_field)
 	       packet_field == PB_TRACE_PACKET_PERF_SAMPLE ||
 	       packet_field == PB_TRACE_PACKET_EBPF_COUNTERS_STATS ||
 	       packet_field == PB_TRACE_PACKET_POLLED_COUNTERS_STATS ||
+	       packet_field == PB_TRACE_PACKET_WAITS_STATS ||
 	       packet_field == PB_TRACE_PACKET_SOURCE_REFUSAL;
 }
 
@@ -105,14 +106,13 @@ static bool scan_count(uint64_t *count, uint32_t field, const struct pb_field *m
 }
 
 /* Stores a counter of a family that is reported repeatedly and only grows. */
-static void keep_counted(struct source_scan *s, const struct pb_field *family,
-			 const struct pb_field *what, uint64_t n)
+static void keep_counted(struct source_scan *s, const char *family, const char *what, uint64_t n)
 {
 	struct source_counted new = {.n = n};
 	size_t i = 0;
 
-	packet_copy_text(family, new.family, sizeof(new.family));
-	packet_copy_text(what, new.what, sizeof(new.what));
+	snprintf(new.family, sizeof(new.family), "%s", family);
+	snprintf(new.what, sizeof(new.what), "%s", what);
 	while (i < s->n_counted && (strcmp(s->counted[i].family, new.family) != 0 ||
 				    strcmp(s->counted[i].what, new.what) != 0))
 		i++;
@@ -133,12 +133,12 @@ static bool scan_failure(struct source_scan *s, const struct pb_field *message)
 			  PB_TO(PB_EBPF_COUNTERS_STATS_FAILURE_REASON, &reason),
 			  PB_TO(PB_EBPF_COUNTERS_STATS_FAILURE_COUNT, &count));
 
-	if (count) {
-		keep_counted(s, &what, &reason, count);
-		return ok;
-	}
 	packet_copy_text(&what, what_text, sizeof(what_text));
 	packet_copy_text(&reason, reason_text, sizeof(reason_text));
+	if (count) {
+		keep_counted(s, what_text, reason_text, count);
+		return ok;
+	}
 	snprintf(line, sizeof(line), "%s: %s", what_text, reason_text);
 	add_unread_line(&s->uncounted, line);
 	return ok;
@@ -158,18 +158,25 @@ static bool scan_refusal(struct source_scan *s, const struct pb_field *message)
 	return ok;
 }
 
+static void keep_cost(struct source_scan *s, const char *family, uint32_t ppm)
+{
+	char line[NAME_LIST_MAX_LEN];
+
+	s->ebpf_ppm += ppm;
+	snprintf(line, sizeof(line), "%s %.3f %%", family, ppm / 1e4);
+	add_unread_line(&s->ebpf_costs, line);
+}
+
 static bool scan_cost(struct source_scan *s, const struct pb_field *message)
 {
-	char line[NAME_LIST_MAX_LEN], family_text[NAME_LIST_MAX_LEN / 2];
+	char family_text[NAME_LIST_MAX_LEN / 2];
 	struct pb_field family = {0};
 	uint32_t ppm = 0;
 	bool ok = pb_read(message, PB_TO(PB_EBPF_COUNTERS_STATS_COST_FAMILY, &family),
 			  PB_TO(PB_EBPF_COUNTERS_STATS_COST_MACHINE_PPM, &ppm));
 
-	s->ebpf_ppm += ppm;
 	packet_copy_text(&family, family_text, sizeof(family_text));
-	snprintf(line, sizeof(line), "%s %.3f %%", family_text, ppm / 1e4);
-	add_unread_line(&s->ebpf_costs, line);
+	keep_cost(s, family_text, ppm);
 	return ok;
 }
 
@@ -182,6 +189,52 @@ static bool scan_ebpf(struct source_scan *s, const struct pb_field *message)
 			ok &= f.data && scan_failure(s, &f);
 		else if (f.id == PB_EBPF_COUNTERS_STATS_COSTS)
 			ok &= f.data && scan_cost(s, &f);
+	return ok;
+}
+
+/* A source that recorded nothing is refused; one that ended early has counted waits. */
+static void keep_waits_error(struct source_scan *s, const struct pb_field *error)
+{
+	char line[NAME_LIST_MAX_LEN], text[160];
+
+	if (!error->len)
+		return;
+	packet_copy_text(error, text, sizeof(text));
+	snprintf(line, sizeof(line), s->waits ? "waits: %s" : "'linux.waits' recorded nothing: %s",
+		 text);
+	add_unread_line(s->waits ? &s->uncounted : &s->refusals, line);
+}
+
+static bool scan_waits(struct source_scan *s, const struct pb_field *message)
+{
+	uint64_t left_out = 0, ring_full = 0, no_begin = 0, no_total = 0, lost = 0;
+	struct pb_field error = {0};
+	uint32_t ppm = 0;
+	bool ok = pb_read(
+		message, PB_TO(PB_WAITS_STATS_ERROR, &error),
+		PB_TO(PB_WAITS_STATS_WAITS, &s->waits), PB_TO(PB_WAITS_STATS_LEFT_OUT, &left_out),
+		PB_TO(PB_WAITS_STATS_RING_FULL, &ring_full),
+		PB_TO(PB_WAITS_STATS_NO_BEGIN, &no_begin),
+		PB_TO(PB_WAITS_STATS_NO_TOTAL, &no_total), PB_TO(PB_WAITS_STATS_STACKS_LOST, &lost),
+		PB_TO(PB_WAITS_STATS_USER_STACKS_REFUSED, &s->stackless_waits),
+		PB_TO(PB_WAITS_STATS_MACHINE_PPM, &ppm));
+	const struct {
+		uint64_t n;
+		const char *what;
+	} losses[] = {
+		{left_out, "long waits that have no slice: more than max_per_second"},
+		{ring_full, "long waits that have no slice: the ring was full"},
+		{no_begin, "waits that are missing: no memory for their begin"},
+		{no_total, "waits that are missing in the totals: the table was full"},
+		{lost, "stacks that are missing: no room"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(losses); i++)
+		if (losses[i].n)
+			keep_counted(s, "waits", losses[i].what, losses[i].n);
+	if (ppm)
+		keep_cost(s, "waits", ppm);
+	keep_waits_error(s, &error);
 	return ok;
 }
 
@@ -245,6 +298,8 @@ bool source_scan_payload(struct source_scan *s, const struct pb_field *payload)
 		return scan_ebpf(s, payload);
 	case PB_TRACE_PACKET_POLLED_COUNTERS_STATS:
 		return scan_polled(s, payload);
+	case PB_TRACE_PACKET_WAITS_STATS:
+		return scan_waits(s, payload);
 	case PB_TRACE_PACKET_SOURCE_REFUSAL:
 		return scan_refusal(s, payload);
 	}

@@ -78,6 +78,11 @@ static void record_put_notes(const struct record_facts *f, struct strbuf *lines)
 	if (s->bad_packets)
 		strbuf_printf(lines, "packets that this summary could not read: %llu\n",
 			      (unsigned long long)s->bad_packets);
+	if (s->sources.stackless_waits)
+		strbuf_printf(lines,
+			      "%llu stacks of waiting programs were not taken: more than "
+			      "user_stacks_per_second. Their time is counted\n",
+			      (unsigned long long)s->sources.stackless_waits);
 	if (lacks_kernel_events(f->config))
 		strbuf_printf(lines,
 			      "interrupts, received packets, work queues and idle CPUs are not of "

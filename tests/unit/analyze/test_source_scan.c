@@ -121,6 +121,26 @@ FIXTURE_TEST(a_counted_failure_is_kept_once_with_its_last_number)
 	assert_int_equal(s.sources.counted[0].n, 1234);
 }
 
+FIXTURE_TEST(losses_and_cost_of_waits_are_kept)
+{
+	scan("waits_stats { waits: 1000 left_out: 7 stacks_lost: 2 user_stacks_refused: 300 "
+	     "machine_ppm: 1230 error: 'ended early' }");
+	assert_int_equal(s.sources.n_counted, 2);
+	assert_string_equal(s.sources.counted[0].family, "waits");
+	assert_int_equal(s.sources.counted[0].n, 7);
+	assert_int_equal(s.sources.counted[1].n, 2);
+	assert_int_equal(s.sources.stackless_waits, 300);
+	assert_string_equal(names_of(&s.sources.ebpf_costs), "waits 0.123 %");
+	assert_string_equal(names_of(&s.sources.uncounted), "waits: ended early");
+}
+
+FIXTURE_TEST(waits_that_were_refused_are_a_refusal)
+{
+	scan("waits_stats { error: 'no BTF' }");
+	assert_string_equal(names_of(&s.sources.refusals),
+			    "'linux.waits' recorded nothing: no BTF");
+}
+
 FIXTURE_TEST(sources_that_record_nothing_are_named_once)
 {
 	scan("source_refusal { name: 'linux.perf' reason: 'too many' }");

@@ -1,0 +1,48 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# tracefs: none
+#
+# linux.waits with trace_processor as the reader: no error, each single wait with the stack of the sleeper and that of its
+# waker, and the waker's name; the incremental state is cleared again and again meanwhile.
+. "$(dirname "$0")/lib.sh"
+known=$B/tests/root/known_waits
+needs_built "$known"
+needs_root
+
+dir=$TMP/waits
+mkdir "$dir"
+use_sockets "$dir"
+start_service sonda "$dir" || exit 1
+start_probes sonda "$dir" || exit 1
+cat >"$dir/config" <<'CONFIG'
+buffers { size_kb: 65536 }
+data_sources { config { name: "linux.waits" waits_config { user_stacks_per_second: 100000 totals_period_ms: 100 } } }
+data_sources { config { name: "linux.process_stats" } }
+incremental_state_config { clear_period_ms: 100 }
+CONFIG
+record sonda "$dir/config" "$dir/trace" "$dir/log" -- "$known" 5 5 "$dir"
+verdict "a recording of known waits" $? "$dir/log"
+
+asks() { # NAME EXPECTED QUERY
+  local answer
+  answer=$(query "$dir/trace" "$3" 2>&1)
+  [ "$answer" = "$2" ]
+  verdict "$1" $? <(printf '%s\n' "$answer")
+}
+asks "trace_processor reads it without an error" "[]" \
+  "select name, value from stats where severity in ('error', 'data_loss') and value > 0"
+of_waits="from slice s join track t on t.id = s.track_id where t.name = 'waits'"
+asks "each wait that has ended has both stacks" '[{"n":0}]' \
+  "select count(*) as n $of_waits and s.dur > 0 and 2 != (select count(*) from __intrinsic_track_event_callstacks c
+   where c.slice_id = s.id and coalesce(c.callsite_id, c.end_callsite_id) is not null)"
+asks "its time is an annotation" '[{"n":0}]' \
+  "select count(*) as n $of_waits and s.dur > 0 and s.dur != extract_arg(s.arg_set_id, 'debug.blocked ns')"
+asks "each wait for the waker has its name" '[{"name":"futex","n":15},{"name":"read from pipe","n":15}]' \
+  "with recursive w(id, callsite, name) as (
+     select slice_id, end_callsite_id, '' from __intrinsic_track_event_callstacks where end_callsite_id is not null
+     union all select w.id, k.parent_id, f.name from w
+     join stack_profile_callsite k on k.id = w.callsite join stack_profile_frame f on f.id = k.frame_id)
+   select s.name as name, count(distinct s.id) as n from w join slice s on s.id = w.id
+   where w.name in ('wake_futex', 'wake_pipe') and extract_arg(s.arg_set_id, 'debug.waker') = 'waker' group by 1 order by 1"
+exit $BAD
