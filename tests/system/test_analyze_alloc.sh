@@ -10,10 +10,11 @@ preload=$B/tests/system/preload/nth_alloc.so
 [ -x "$nth" ] && [ -e "$preload" ] || { echo "$nth is not built" >&2; exit 77; }
 nm -D "$B/bin/sonda" | grep -q __asan && { echo "a sanitizer has an allocator of its own" >&2; exit 77; }
 
-# An incomplete output ends in a signal, which nth_alloc reports with its n.
+# An incomplete output, and a signal of sonda, end in a signal of the shell, which nth_alloc reports with its n.
 cat >"$TMP/complete" <<END
 LD_PRELOAD='$preload' NTH_ALLOC_FILE='$TMP/numbers' NTH_ALLOC_PROGRAM=sonda ${SHOWS:+NTH_ALLOC_SHOWS=1} "\$@" >"$TMP/out"
 status=\$?
+[ \$status -lt 128 ] || kill -ABRT \$\$
 [ \$status != 0 ] || cmp "$TMP/out" "$TMP/whole" >&2 || kill -ABRT \$\$
 exit \$status
 END
@@ -55,6 +56,12 @@ for name in gpu_jobs devices perf_samples session_facts callstacks legacy_flows 
     "select * from perf_sample" "select * from metadata" "select * from track_event_callstacks" "select * from stack_profile_symbol" \
     "select * from profiler_smaps" "select * from process_memory_mappings" "select * from state"
 done
+protoc -Iprotos --encode=perfetto.protos.Trace protos/trace/trace.proto <tests/data/stacks/waits.txtpb >"$TMP/waits" 2>"$TMP/err"
+verdict "protoc encodes waits" $? "$TMP/err"
+sweep "sonda report waits" report --json waits "$TMP/waits"
+LC_ALL=C sweep "sonda report functions --tree" report --json functions --tree "$TMP/waits"
+sweep "sonda export --folded waits" export --folded waits -o - "$TMP/waits"
+sweep "sonda export --pprof" export --pprof -o - "$TMP/waits"
 sweep "sonda cut" cut --to 50ms -o - "$generic"
 echo "1..$N"
 exit $BAD

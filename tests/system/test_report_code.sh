@@ -61,10 +61,10 @@ fails "--tree of another report" "no --by tree" cpu --tree
 
 # ---- waits
 rows "waits: harmful reasons before idle ones; exact times of totals, the longest of single waits" \
-  $'held up|futex|50ms|51|44.999ms\nheld up|fsync|40ms|1|39.989ms\nidle|epoll|90ms|1|90ms' \
+  $'held up|futex|50ms|51|44.999ms\nheld up|fsync|40ms|1|39.989ms\nfor others|open|0.2ms|4|None\nidle|epoll|90ms|1|90ms' \
   Reasons "what waits_for blocked_ns waits longest_ns" waits
 rows "waits: the function of the program, not that of libc or the kernel" \
-  $'lock_queue|app|futex|45ms\nflush_log|app|fsync|40ms\n(no stack taken)|None|futex|5ms\nserve|db|epoll|90ms' \
+  $'lock_queue|app|futex|45ms\nflush_log|app|fsync|40ms\n(no stack taken)|None|futex|5ms\n(no stack taken)|None|open|0.2ms\nserve|db|epoll|90ms' \
   "Functions that waited" "function file waits_for blocked_ns" waits
 rows "waits: single waits, with the waker and its function; an interrupt is no thread" \
   $'44.999ms|futex|lock_queue|worker 11|unlock_queue|app 10\n39.989ms|fsync|flush_log|interrupt|blk_mq_end_request|worker 11
@@ -72,7 +72,7 @@ rows "waits: single waits, with the waker and its function; an interrupt is no t
   "Longest waits" "wait_ns waits_for function woken_by waker_in thread" waits
 rows "waits: by thread" $'app|10|futex|46.999ms\nworker|11|fsync|39.989ms\n/usr/bin/db|20|epoll|90ms' Threads \
   "thread tid waits_for blocked_ns" waits
-rows "waits --by process" $'10|futex|50ms\n10|fsync|40ms\n20|epoll|90ms' Processes "pid waits_for blocked_ns" waits --by process
+rows "waits --by process" $'10|futex|50ms\n10|fsync|40ms\n20|open|0.2ms\n20|epoll|90ms' Processes "pid waits_for blocked_ns" waits --by process
 rows "waits --by stack: the reason is the innermost frame" \
   $'0|main|85ms\n1|lock_queue|45ms\n2|pthread_mutex_lock|45ms\n3|futex_wait|45ms\n4|[futex]|45ms\n1|flush_log|40ms\n2|fsync|40ms
 3|ext4_sync_file|40ms\n4|[fsync]|40ms\n0|[no stack taken]|5ms\n1|[futex]|5ms' \
@@ -99,7 +99,7 @@ exported "export --folded stacks: samples" $'/usr/bin/app;app 10;app+0x3000 1\n/
 /usr/bin/app;app 10;main;hash 1\n/usr/bin/app;app 10;main;walk;walk;hash 2' --folded stacks
 exported "export --folded waits: ns of totals" $'/usr/bin/app;[no stack taken];[futex] 5000000
 /usr/bin/app;main;flush_log;fsync;ext4_sync_file;[fsync] 40000000\n/usr/bin/app;main;lock_queue;pthread_mutex_lock;futex_wait;[futex] 45000000
-/usr/bin/db;serve;epoll_wait;[epoll] 90000000' --folded waits
+/usr/bin/db;[no stack taken];[open] 200000\n/usr/bin/db;serve;epoll_wait;[epoll] 90000000' --folded waits
 exported "export --folded wakers: ns of single waits" $'/usr/bin/app;app 10;main;unlock_queue;try_to_wake_up;[futex] 44999000
 /usr/bin/app;worker 11;asm_common_interrupt;blk_mq_end_request;try_to_wake_up;[fsync] 39989000
 /usr/bin/db;thread 20;main;send_reply;try_to_wake_up;[epoll] 90000000' --folded wakers
@@ -144,6 +144,7 @@ cat >"$TMP/want" <<'TEXT'
 [fsync] < ext4_sync_file < fsync < flush_log < main [1, 40000000]
 [futex] < futex_wait < pthread_mutex_lock < lock_queue < main [1, 45000000]
 [futex] < [no stack taken] [50, 5000000]
+[open] < [no stack taken] [4, 200000]
 [epoll] < epoll_wait < serve [1, 90000000]
 TEXT
 diff <(sort "$TMP/want") <(sort "$TMP/got") >"$TMP/diff"

@@ -394,6 +394,8 @@ enum clock_result clocks_convert(struct clocks *c, clock_key from, int64_t ts, i
 	target = clocks_find(c, c->trace);
 	if (!target)
 		return CLOCK_UNKNOWN_TARGET;
+	if (c->store->budget.error) /* clocks may be neighbours without an edge */
+		return CLOCK_NO_PATH;
 	if (__builtin_mul_overflow(ts, source->unit, &ts))
 		return CLOCK_NO_PATH;
 	direct = source->not_monotonic ? NULL : find_edge(c, source->number, target->number);

@@ -99,6 +99,20 @@ static int64_t function_cell(struct pass_rows *rows, const struct code *c, uint3
 	return ret;
 }
 
+/* Returns the cell with a reason, without the brackets that it has in a stack. */
+static int64_t reason_cell(struct pass_rows *rows, const struct store *s, uint32_t reason)
+{
+	const char *text = strings_get(&s->strings, reason);
+	size_t len = strlen(text);
+	int64_t ret;
+
+	if (*text != '[' || len < 2)
+		return pass_id(reason);
+	ret = pass_text(rows);
+	strbuf_add(&rows->own_texts, text + 1, len - 2);
+	return ret;
+}
+
 static int64_t file_cell(struct pass_rows *rows, const struct code *c, uint32_t function)
 {
 	int64_t ret;
@@ -304,7 +318,7 @@ void pass_code_waits(const struct pass_input *in, struct pass_rows *ret)
 	for (size_t i = 0; i < c.points.n && !ret->failed; i++)
 		ret->failed = !add_wait(&sums, &c.code, &c.points.of[i]);
 	for (const struct wait_sum *s = sums; s && !ret->failed; s = s->hh.next)
-		PASS_ROW(ret, pass_id(s->key.utid), pass_id(s->key.reason),
+		PASS_ROW(ret, pass_id(s->key.utid), reason_cell(ret, in->s, s->key.reason),
 			 function_cell(ret, &c.code, s->key.function),
 			 file_cell(ret, &c.code, s->key.function), s->key.condition, s->time, s->n,
 			 s->worst ? s->worst : NULL_I64);

@@ -29,7 +29,7 @@ struct stack_point {
 	uint32_t
 		utid; /* of the main thread if the process is all that is known; NULL_U32: unknown */
 	uint32_t site; /* the innermost call site; NULL_U32: no stack was taken */
-	uint32_t reason; /* of a wait: a string; else NULL_U32 */
+	uint32_t reason; /* of a wait: a string, which may be in brackets; else NULL_U32 */
 	uint32_t slice; /* of a single wait; else NULL_U32 */
 	bool of_process; /* the weight is of all threads of the process */
 };
