@@ -155,6 +155,112 @@ FIXTURE_TEST(threads_that_are_in_a_state_still)
 	assert_true(read_last(path_of(pid, "CPU time")) > ns);
 }
 
+/* ---- spans, which may begin on one CPU and end on another ---- */
+
+#define LONG_AGO 300000000000000 /* ns: more than 48 bits hold */
+
+static int64_t now; /* of the clock, since LONG_AGO; 0: the real one */
+
+/* Takes the place of clock_gettime(2). */
+int clock_gettime(clockid_t clock, struct timespec *ret)
+{
+	const int64_t ns = LONG_AGO + now;
+
+	if (clock != CLOCK_BOOTTIME || !now)
+		return (int)syscall(SYS_clock_gettime, clock, ret);
+	*ret = (struct timespec){ns / NS_PER_S, ns % NS_PER_S};
+	return 0;
+}
+
+/* What the kernel's side does when a span begins (1) or ends (-1). */
+static void mark(uint64_t *word, int number, int64_t at)
+{
+	*word = ((*word & ~SONDA_SPAN_SUM) + ((uint64_t)number << SONDA_SPAN_BITS)) |
+		((*word - (uint64_t)(number * (LONG_AGO + at))) & SONDA_SPAN_SUM);
+}
+
+static int64_t read_cpu_time_at(int64_t at)
+{
+	const char *path = path_of((uint32_t)getpid(), "CPU time");
+
+	now = at;
+	rig_read();
+	now = 0;
+	return read_find(path) ? read_last(path) : 0;
+}
+
+FIXTURE_TEST(time_in_spans)
+{
+	static const struct {
+		const char *name;
+		unsigned n_cpus; /* of a machine that begins; 0: it goes on */
+		struct {
+			int element, number;
+			int64_t at;
+		} marks[3]; /* since the last row, up to number 0 */
+		int64_t now, want;
+	} rows[] = {
+		{"one that is open counts until now", 4, {{0, 1, 1000}}, 1500, 500},
+		{"and a second one", 0, {{0, 1, 2000}}, 2100, 1200},
+		{"both have ended", 0, {{0, -1, 2200}, {0, -1, 2300}}, 9000, 1500},
+		{"nothing is added later", 0, {{0}}, 10000, 1500},
+		{"it begins on one CPU", 4, {{0, 1, 1000}}, 1100, 100},
+		{"it has ended on another one", 0, {{1, -1, 1300}}, 2000, 300},
+		{"and the other way round", 0, {{1, 1, 2100}, {0, -1, 2400}}, 3000, 600},
+		{"it began after the time of the read", 4, {{0, 1, 1000}}, 990, 0},
+		{"it counts from then on", 0, {{0}}, 1500, 500},
+		{"the sum does not fall", 0, {{0}}, 1490, 500},
+		{"it grows again", 0, {{0}}, 1600, 600},
+		{"one CPU", 1, {{0, 1, 1}}, 1000, 999},
+		{"no longer than it had time: the other thread's span was read late",
+		 0,
+		 {{0, -1, 2000}, {1, 1, 2000}, {1, -1, 2500}},
+		 2000,
+		 1999},
+		{"the rest comes with the next read", 0, {{0}}, 3000, 2499},
+	};
+	const uint32_t pid = (uint32_t)getpid();
+	uint64_t *words[2] = {0};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		int64_t have;
+
+		if (rows[i].n_cpus) {
+			if (i) {
+				rig_end(NULL);
+				assert_int_equal(rig_setup(NULL), 0);
+			}
+			fake_bpf_reset(rows[i].n_cpus);
+			rig.run.n_cpus = rows[i].n_cpus;
+			rig_start(&cpu_time_family);
+			words[0] = add_element(0, pid, 0);
+			words[1] = add_element(rows[i].n_cpus > 1, pid, 0);
+		}
+		for (size_t k = 0; k < 3 && rows[i].marks[k].number; k++)
+			mark(words[rows[i].marks[k].element], rows[i].marks[k].number,
+			     rows[i].marks[k].at);
+		have = read_cpu_time_at(rows[i].now);
+		if (have != rows[i].want)
+			fail_msg("%s: %lld", rows[i].name, (long long)have);
+	}
+}
+
+/* A thread that sleeps on one CPU and is woken by others, more often than a number of 16 bits
+ * holds. */
+FIXTURE_TEST(more_spans_than_their_number_holds)
+{
+	uint64_t *words[3];
+
+	rig_start(&cpu_time_family);
+	for (uint32_t cpu = 0; cpu < 3; cpu++)
+		words[cpu] = add_element(cpu, (uint32_t)getpid(), 0);
+	for (int i = 0; i < 40000; i++) {
+		mark(words[0], 1, i);
+		mark(words[1 + i % 2], -1, i + 1);
+	}
+	assert_int_equal(read_cpu_time_at(1000000), 40000);
+}
+
 /* ---- system calls by name ---- */
 
 /* Adds calls of 10 ns each. */
