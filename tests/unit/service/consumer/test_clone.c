@@ -273,18 +273,6 @@ STAGE_TEST(clones_are_bounded)
 
 /* ---- one that is on its way ---- */
 
-STAGE_TEST(source_may_end_first)
-{
-	uint64_t id;
-
-	stage_start(g, STAGE_CONFIG);
-	id = ask(1);
-	assert_true(peer_is_quiet(cloner));
-	assert_true(peer_accepted(g->cons, peer_call(g->cons, C_FREE, NULL, 0)));
-	assert_not_cloned(cloner, id, "Original session ended");
-	assert_true(TAILQ_EMPTY(&g->rig.sessions->list));
-}
-
 STAGE_TEST(cloner_may_hang_up_first)
 {
 	stage_start(g, STAGE_CONFIG " flush_timeout_ms: 50");

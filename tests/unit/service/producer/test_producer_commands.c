@@ -133,20 +133,6 @@ STAGE_TEST(other_producers_get_the_config_of_the_consumer)
 	rig_hang_up(&g->rig, p);
 }
 
-STAGE_TEST(memory_is_sent_once_a_connection)
-{
-	struct peer *second = rig_consumer(&g->rig);
-
-	stage_start(g, STAGE_CONFIG);
-	assert_int_equal(rig_producer_port(&g->rig)->smb_fd, -1);
-	peer_enable(second, STAGE_CONFIG);
-	/* No setup_tracing comes first: g->s has its memory. */
-	assert_true(peer_await_session(g->prod, g->stream, true, &g->s));
-	assert_int_equal(g->s.instance, 2);
-	assert_int_equal(g->s.buffer, 2);
-	rig_hang_up(&g->rig, second);
-}
-
 STAGE_TEST(without_a_stream_commands_are_lost_but_for_the_memory)
 {
 	struct peer *mute = rig_producer(&g->rig);

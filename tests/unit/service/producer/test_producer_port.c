@@ -38,14 +38,6 @@ static int introduced_setup(void **state)
 #define PORT_TEST(name) TEST_STATE(name, setup, teardown, struct rig *r)
 #define INTRODUCED_TEST(name) TEST_STATE(name, introduced_setup, teardown, struct rig *r)
 
-PORT_TEST(nothing_works_before_initialize)
-{
-	for (uint32_t m = P_REGISTER_SOURCE; m <= P_UPDATE_SOURCE; m++)
-		assert_true(peer_rejected(p, peer_call(p, m, NULL, 0)));
-	assert_true(peer_accepted(p, peer_initialize(p, "late", false)));
-	assert_true(peer_accepted(p, peer_call(p, P_SYNC, NULL, 0)));
-}
-
 PORT_TEST(initialize_says_what_the_service_can)
 {
 	struct producer_port *port;
@@ -109,14 +101,6 @@ PORT_TEST(refused_descriptors_are_logged)
 			       "is malformed"));
 	assert_non_null(strstr(log, "producer broken: the update of a data source is refused: a "
 				    "descriptor of 8 bytes is malformed"));
-}
-
-PORT_TEST(second_initialize_is_rejected)
-{
-	assert_true(peer_accepted(p, peer_initialize(p, "one", false)));
-	assert_true(peer_rejected(p, peer_initialize(p, "two", false)));
-	assert_int_equal(r->producers->n, 1);
-	assert_string_equal(rig_producer_port(r)->name, "one");
 }
 
 PORT_TEST(bad_initialize_is_rejected)

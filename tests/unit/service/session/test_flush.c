@@ -39,20 +39,6 @@ STAGE_TEST(acked_flush_succeeds)
 	assert_int_equal(rig_session(&g->rig)->flushes_succeeded, 1);
 }
 
-STAGE_TEST(data_of_the_ack_is_there_when_the_flush_ends)
-{
-	const char *text = "flushed";
-	uint64_t call, id;
-
-	stage_start(g, STAGE_CONFIG);
-	call = ask_flush(g, 0, 0);
-	id = await_flush(g->prod, g->stream, 0);
-	peer_write_chunk(&g->s.smb, 0, 1, 0, &text, 1, true);
-	peer_commit(g->prod, 0, 0, g->s.buffer, id);
-	assert_true(peer_accepted(g->cons, call));
-	assert_int_equal(stage_count(g, "flushed"), 1);
-}
-
 STAGE_TEST(silence_is_a_failure_after_the_timeout)
 {
 	uint64_t call, begin;

@@ -41,7 +41,8 @@ static struct counter counter(void)
 
 #define QUIET                                                                                      \
 	"builtin_data_sources { disable_clock_snapshotting: true disable_trace_config: true "      \
-	"disable_system_info: true disable_service_events: true }"
+	"disable_system_info: true disable_service_events: true "                                  \
+	"snapshot_interval_ms: 3600000 }"
 
 static void read_all(struct stage *g, struct counter *c)
 {
