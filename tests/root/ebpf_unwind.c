@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * usage: ebpf_unwind OBJECT.bpf.o
+ * usage: ebpf_unwind OBJECT         samples or samples_calls
  *
  * The unwinder of bpf/unwind.h, as samples.bpf.c has it, in this kernel: functions in assembly, whose frames and rows are
  * written here side by side, are sampled. Prints a line for each case, and fails if one has a wrong stack.
@@ -21,6 +21,7 @@
 #include "bpf/samples.h"
 #include "bpf/settings.h"
 #include "bpf/unwind.h"
+#include "ebpf/engine/images.h"
 
 #if !defined(__x86_64__)
 int main(void)
@@ -28,6 +29,10 @@ int main(void)
 	return 77; /* other architectures have the kernel's walk */
 }
 #else
+
+EBPF_DECLARE(samples);
+EBPF_DECLARE(samples_calls);
+static const struct ebpf_image images[] = {EBPF_IMAGE(samples), EBPF_IMAGE(samples_calls)};
 
 /*
  * Each function gets the number of loops in rdi and the function to call in rsi. Labels L_... are
@@ -517,11 +522,13 @@ static int fill_tables(const struct bpf_object *o)
 	return bpf_map_update_elem(map_of(o, "unwind_processes"), &pid, &p, BPF_ANY);
 }
 
-static struct bpf_object *load(const char *path)
+static struct bpf_object *load(const char *name)
 {
 	struct sonda_settings s = {.switches =
 					   SONDA_ON_X86_64 | SONDA_TYPED_CURRENT | SAMPLES_USER};
-	struct bpf_object *o = bpf_object__open_file(path, NULL);
+	const struct ebpf_image *image = &images[strcmp(name, images[0].name) != 0];
+	struct bpf_object *o =
+		bpf_object__open_mem(image->begin, (size_t)(image->end - image->begin), NULL);
 	static const char *const unused[] = {"sonda_pids", "sonda_cgroups", "sonda_cgroups_seen"};
 
 	if (!o)
@@ -576,7 +583,7 @@ int main(int argc, char **argv)
 
 	if (event < 0 || !ring) {
 		perror("cannot load or attach the program");
-		return 1;
+		return 2;
 	}
 	set_handler();
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {

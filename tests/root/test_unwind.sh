@@ -13,9 +13,13 @@ program=$B/tests/root/ebpf_unwind
 [ -e /sys/kernel/btf/vmlinux ] || { echo "the kernel has no BTF" >&2; exit 77; }
 
 for object in samples samples_calls; do
-  "$program" "$B/gen/bpf/$object.bpf.o" >"$TMP/out" 2>"$TMP/log"
+  "$program" $object >"$TMP/out" 2>"$TMP/log"
   result=$?
   [ $result != 77 ] || { skip "$object" "stacks of this architecture are unwound by the kernel"; continue; }
+  if [ $object = samples ] && [ $result = 2 ] && ! grep -qw bpf_loop /proc/kallsyms; then
+    skip "$object" "this kernel has no bpf_loop()"
+    continue
+  fi
   cat "$TMP/log" >>"$TMP/out"
   verdict "$object unwinds $(grep -c '^ok' "$TMP/out") kinds of frames" $result "$TMP/out"
 done
