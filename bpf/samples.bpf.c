@@ -32,13 +32,12 @@ struct {
 	__type(value, struct stack_sample);
 } sample_of_cpu SEC(".maps");
 
-/* Samples that found no room. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, __u32);
-	__type(value, __u64);
-} lost SEC(".maps");
+	__type(value, struct sample_cpu);
+} cpus SEC(".maps");
 
 /* The verifier refuses registers whose place depends on the architecture: the helper reads them. */
 static __always_inline int interrupted_user(struct bpf_perf_event_data_kern *ctx)
@@ -87,24 +86,34 @@ static __always_inline void add_user_stack(void *ctx, struct stack_sample *s)
 	s->is_by_kernel = u->is_by_kernel;
 }
 
-/* Wakes the reader, who also reads periodically, when the ring is half full. */
+/*
+ * The reader reads periodically. It is woken when the ring is half full; and for a process that has
+ * no tables, since many processes do not live for a period.
+ */
+static __always_inline __u64 wakeup_flags(const struct stack_sample *s, struct sample_cpu *c)
+{
+	if (s->is_by_kernel && s->time - c->woken > SAMPLES_WAKEUP_NS) {
+		c->woken = s->time;
+		return BPF_RB_FORCE_WAKEUP;
+	}
+	return bpf_ringbuf_query(&samples, BPF_RB_AVAIL_DATA) * 2 >
+			       bpf_ringbuf_query(&samples, BPF_RB_RING_SIZE)
+		       ? BPF_RB_FORCE_WAKEUP
+		       : BPF_RB_NO_WAKEUP;
+}
+
 static __always_inline void send_sample(const struct stack_sample *s)
 {
 	__u32 n = s->n_kernel + s->n_user, zero = 0;
-	__u64 flags = bpf_ringbuf_query(&samples, BPF_RB_AVAIL_DATA) * 2 >
-				      bpf_ringbuf_query(&samples, BPF_RB_RING_SIZE)
-			      ? BPF_RB_FORCE_WAKEUP
-			      : BPF_RB_NO_WAKEUP;
-	__u64 *n_lost;
+	struct sample_cpu *c = bpf_map_lookup_elem(&cpus, &zero);
 
-	if (n <= 2 * UNWIND_FRAMES_MAX &&
+	if (!c)
+		return;
+	if (n > 2 * UNWIND_FRAMES_MAX ||
 	    bpf_ringbuf_output(&samples, (void *)s,
 			       offsetof(struct stack_sample, addresses) + n * sizeof(*s->addresses),
-			       flags) == 0)
-		return;
-	n_lost = bpf_map_lookup_elem(&lost, &zero);
-	if (n_lost)
-		++*n_lost;
+			       wakeup_flags(s, c)) < 0)
+		c->lost++;
 }
 
 /* Returns 0: the event writes no sample of its own. */

@@ -68,10 +68,9 @@ struct {
 	__type(value, struct unwind_rule);
 } unwind_rules SEC(".maps");
 
-/* By thread group. */
+/* By thread group. Its memory is there from the start: perf events require that before 6.1. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__uint(max_entries, UNWIND_PROCESSES_MAX);
 	__type(key, __u32);
 	__type(value, struct unwind_process);
@@ -350,8 +349,8 @@ static __always_inline int unwind_by_tables(struct unwind_stack *u, __u32 tgid)
 	const struct unwind_process *p = bpf_map_lookup_elem(&unwind_processes, &tgid);
 	struct unwind_regs regs;
 
-	if (!(settings.switches & SONDA_ON_X86_64) || !p || p->generation & 1 ||
-	    unwind_read_regs(&regs) || regs.cs != UNWIND_USER_CS)
+	if (!(settings.switches & SONDA_ON_X86_64) || !p || unwind_read_regs(&regs) ||
+	    regs.cs != UNWIND_USER_CS)
 		return 0;
 	u->pc = regs.ip;
 	u->sp = regs.sp;

@@ -17,7 +17,7 @@
 
 #define UNWIND_ROWS_MAX (1u << 21) /* rows of all files: 16 MiB */
 #define UNWIND_RULES_MAX (1u << 14) /* different rules of all files */
-#define UNWIND_PROCESSES_MAX 4096
+#define UNWIND_PROCESSES_MAX 2048 /* 10 MiB */
 #define UNWIND_MAPPINGS_MAX 128 /* of a process; further ones are unwound by frame pointers */
 #define UNWIND_FRAMES_MAX 127
 
@@ -68,6 +68,6 @@ struct unwind_mapping {
 
 struct unwind_process {
 	__u32 n; /* mappings */
-	__u32 generation; /* of the mappings; odd while they change */
+	__u32 generation; /* another one each time that the element is replaced */
 	struct unwind_mapping mappings[UNWIND_MAPPINGS_MAX]; /* sorted by start */
 };

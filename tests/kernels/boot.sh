@@ -131,7 +131,7 @@ done
     strip -o "$initramfs/sonda/build/$file" "$build/$file" 2>/dev/null
   done
 if [ -d "$build/gen/bpf/examples" ]; then
-  mkdir -p "$initramfs/sonda/build/gen/bpf" && cp -r "$build/gen/bpf/examples" "$build"/gen/bpf/samples*.bpf.o "$initramfs/sonda/build/gen/bpf/"
+  mkdir -p "$initramfs/sonda/build/gen/bpf" && cp -r "$build/gen/bpf/examples" "$initramfs/sonda/build/gen/bpf/"
 fi
 tar -C "$root" -c --exclude='tests/fuzz' --exclude='tests/unit' --exclude='*.c' --exclude='*.h' --exclude='tests/data/traces' \
   tests configs | tar -C "$initramfs/sonda" -x

@@ -382,7 +382,7 @@ static int put_stacks(const struct record_options *o, Pb__TraceConfig *config)
 	timebase.counter = PB__PERF_EVENTS__COUNTER__SW_CPU_CLOCK;
 	stacks.has_kernel_frames = stacks.kernel_frames = true;
 	stacks.has_user_frames = true;
-	stacks.user_frames = PB__PERF_EVENT_CONFIG__UNWIND_MODE__UNWIND_FRAME_POINTER;
+	stacks.user_frames = PB__PERF_EVENT_CONFIG__UNWIND_MODE__UNWIND_DWARF;
 	perf.timebase = &timebase;
 	perf.callstack_sampling = &stacks;
 	source.name = (char *)"linux.perf";

@@ -14,11 +14,6 @@ struct mmap_record {
 	char path[];
 };
 
-struct task_record { /* FORK and EXIT */
-	struct perf_event_header header;
-	uint32_t pid, parent, tid, parent_tid;
-};
-
 static void apply_mmap(struct address_spaces *s, const struct mmap_record *r)
 {
 	struct address_space *a = address_spaces_get(s, (int32_t)r->pid);

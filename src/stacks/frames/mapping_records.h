@@ -18,6 +18,11 @@ struct comm_record {
 	char name[];
 };
 
+struct task_record { /* FORK and EXIT */
+	struct perf_event_header header;
+	uint32_t pid, parent, tid, parent_tid;
+};
+
 struct lost_record {
 	struct perf_event_header header;
 	uint64_t id, lost;

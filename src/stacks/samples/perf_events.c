@@ -43,12 +43,18 @@ static int load_program(struct perf_session *s, struct err_text *why)
 		.ring_size = program_ring_size(s),
 	};
 
+	int r;
+
 	if (s->perf.attr.type == PERF_TYPE_TRACEPOINT)
 		return err_set(why, -EOPNOTSUPP, "BPF programs take no samples of tracepoints");
 	if (s->perf.clock != CLOCK_BOOTTIME && s->perf.clock != CLOCK_MONOTONIC)
 		return err_set(why, -EOPNOTSUPP,
 			       "BPF programs have CLOCK_BOOTTIME and CLOCK_MONOTONIC only, not the "
 			       "timestamp_clock of the config");
+	r = unwind_tables_join(&s->tables, s->loop);
+	if (r < 0)
+		return err_set(why, r, "there are no tables of unwind rows: %s", strerror(-r));
+	c.tables = unwind_tables_maps();
 	return sample_program_new(&c, &s->program, why);
 }
 
@@ -57,13 +63,15 @@ static void free_program(struct perf_session *s)
 	event_freep(&s->program_wakeup);
 	sample_program_free(s->program);
 	s->program = NULL;
+	unwind_tables_leave(&s->tables);
 }
 
 static int watch_program(struct perf_session *s)
 {
 	int fd = sample_program_descriptor(s->program);
 
-	s->program_wakeup = event_new(s->loop, fd, EV_READ | EV_PERSIST | EV_ET, s->half_full, s);
+	s->program_wakeup =
+		event_new(s->loop, fd, EV_READ | EV_PERSIST | EV_ET, s->program_woke, s);
 	return s->program_wakeup ? 0 : -ENOMEM;
 }
 
@@ -177,8 +185,10 @@ static int open_with_program(struct perf_session *s)
 	uint64_t sample_type = s->perf.attr.sample_type;
 	int r = s->no_program = load_program(s, &s->by_frame_pointers);
 
-	if (r < 0)
+	if (r < 0) {
+		free_program(s);
 		return r;
+	}
 	s->perf.attr.sample_type &= ~(uint64_t)PERF_SAMPLE_CALLCHAIN;
 	r = watch_program(s);
 	if (r == 0)

@@ -11,6 +11,7 @@
 #include "bpf/unwind.h"
 #include "stacks/frames/mapping_records.h"
 #include "stacks/samples/perf_session.h"
+#include "stacks/unwind/unwind_follow.h"
 
 /* Profiling.CpuMode */
 enum { MODE_UNKNOWN, MODE_KERNEL, MODE_USER, MODE_HYPERVISOR, MODE_GUEST_KERNEL, MODE_GUEST_USER };
@@ -218,6 +219,7 @@ static bool handle_program_sample(struct perf_session *s, const struct stack_sam
 
 	if (error < 0)
 		return error != -EAGAIN;
+	unwind_follow_process(a, &s->resolver.files, from->time);
 	sample.stack = add_program_stack(s, from, a, &sample.unwind_error);
 	end_sample(s, &sample, (const uint64_t *)from->followers);
 	return true;
@@ -247,6 +249,8 @@ static bool handle_perf_record(struct perf_session *s, struct cpu_ring *ring,
 	if (h->type == PERF_RECORD_SAMPLE)
 		return handle_sample(s, ring, (const struct sample_record *)h);
 	mapping_records_apply(&s->resolver.spaces, h);
+	if (s->program)
+		unwind_follow_record(h);
 	if (h->type == PERF_RECORD_COMM &&
 	    h->size >= sizeof(struct comm_record) + MAPPING_RECORD_END)
 		handle_comm(s, ring->time, h);

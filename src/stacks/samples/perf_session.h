@@ -7,6 +7,7 @@
 #include "stacks/frames/stack_resolver.h"
 #include "stacks/samples/perf_config.h"
 #include "stacks/samples/sample_program.h"
+#include "stacks/unwind/unwind_tables.h"
 
 /*
  * One instance of linux.perf: what the files of this room share.
@@ -51,7 +52,11 @@ struct perf_session {
 	/* Writes the samples to a ring of its own; owned. NULL: the kernel writes them to `rings`. */
 	struct sample_program *program;
 	struct event *program_wakeup; /* owned */
-	void (*half_full)(int fd, short what, void *ctx); /* a ring is; ctx: the session */
+	struct unwind_tables_user tables; /* of the program */
+	/* Callbacks of libevent: a ring is half full; the program woke its reader. ctx: the
+	 * session. */
+	void (*half_full)(int fd, short what, void *ctx);
+	void (*program_woke)(int fd, short what, void *ctx);
 	/* Why the program is not used though the config asks for its stacks, and -errno; empty: it
 	 * is. */
 	struct err_text by_frame_pointers;

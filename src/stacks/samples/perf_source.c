@@ -122,6 +122,19 @@ static void perf_source_on_half_full(evutil_socket_t fd, short what, void *ctx)
 	perf_source_run(ctx);
 }
 
+/*
+ * The ring of the program is half full, or has a sample of a process without tables, which is read
+ * when it is old enough (CPU_RINGS_DELAY_NS).
+ */
+static void perf_source_on_program(evutil_socket_t fd, short what, void *ctx)
+{
+	struct perf_session *s = ctx;
+
+	(void)fd;
+	(void)what;
+	event_timer_ms(s->tick, 1 + CPU_RINGS_DELAY_NS / NS_PER_MS);
+}
+
 static void on_resolver_ready(void *ctx)
 {
 	perf_source_run(ctx);
@@ -222,6 +235,7 @@ static int perf_create(struct ds_handle *h, const struct ds_env *env,
 	if (r < 0)
 		return r;
 	s->half_full = perf_source_on_half_full;
+	s->program_woke = perf_source_on_program;
 	s->tick = evtimer_new(env->loop, perf_source_on_tick, s);
 	s->writer = ds_writer_new(h);
 	if (!s->tick || !s->writer)

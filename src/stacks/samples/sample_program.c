@@ -21,7 +21,7 @@ struct sample_program {
 	struct ebpf_object *object; /* owned */
 	struct ebpf_ring ring;
 	uint32_t n_cpus, n_followers;
-	struct map_cpus lost;
+	struct map_cpus cpus; /* struct sample_cpu */
 	uint64_t *taken; /* owned: losses that were reported, by CPU */
 };
 
@@ -32,6 +32,16 @@ static uint32_t sample_program_switches(const struct sample_program_config *c)
 	       (c->has_user_frames ? SAMPLES_USER : 0) | (c->is_monotonic ? SAMPLES_MONOTONIC : 0);
 }
 
+/* All programs that unwind have the same tables. */
+static int share_tables(struct ebpf_object *o, const struct unwind_maps *tables)
+{
+	int r = ebpf_object_use_map(o, "unwind_rows", tables->rows_fd);
+
+	if (r == 0)
+		r = ebpf_object_use_map(o, "unwind_rules", tables->rules_fd);
+	return r ? r : ebpf_object_use_map(o, "unwind_processes", tables->processes_fd);
+}
+
 static int load_image(struct sample_program *p, const struct sample_program_config *c,
 		      const struct ebpf_image *image, struct err_text *why)
 {
@@ -40,6 +50,9 @@ static int load_image(struct sample_program *p, const struct sample_program_conf
 
 	if (r < 0)
 		return r;
+	r = share_tables(p->object, c->tables);
+	if (r < 0)
+		return err_set(why, r, "the tables of unwind rows cannot be used");
 	ebpf_object_resize(p->object, "samples", (uint32_t)c->ring_size);
 	ebpf_object_resize(p->object, "followers", p->n_cpus * SAMPLES_FOLLOWERS_MAX);
 	ebpf_object_set_constants(p->object, ".rodata.samples", &c->n_followers,
@@ -69,8 +82,8 @@ static int map_memory(struct sample_program *p, size_t ring_size)
 	int r = ebpf_ring_init(&p->ring, ebpf_object_map(p->object, "samples"), ring_size);
 
 	if (r == 0)
-		r = map_cpus_init(&p->lost, ebpf_object_map(p->object, "lost"), p->n_cpus,
-				  sizeof(uint64_t));
+		r = map_cpus_init(&p->cpus, ebpf_object_map(p->object, "cpus"), p->n_cpus,
+				  sizeof(struct sample_cpu));
 	p->taken = calloc(p->n_cpus, sizeof(*p->taken));
 	return r == 0 && !p->taken ? -ENOMEM : r;
 }
@@ -113,7 +126,7 @@ void sample_program_free(struct sample_program *p)
 	if (!p)
 		return;
 	ebpf_ring_deinit(&p->ring);
-	map_cpus_deinit(&p->lost);
+	map_cpus_deinit(&p->cpus);
 	ebpf_object_free(p->object);
 	free(p->taken);
 	free(p);
@@ -162,7 +175,7 @@ void sample_program_consume(struct sample_program *p)
 
 int sample_program_read_lost(struct sample_program *p)
 {
-	return map_cpus_read(&p->lost);
+	return map_cpus_read(&p->cpus);
 }
 
 uint64_t sample_program_take_lost(struct sample_program *p, unsigned cpu)
@@ -171,7 +184,7 @@ uint64_t sample_program_take_lost(struct sample_program *p, unsigned cpu)
 
 	if (cpu >= p->n_cpus)
 		return 0;
-	all = *(const uint64_t *)map_cpus_at(&p->lost, cpu);
+	all = ((const struct sample_cpu *)map_cpus_at(&p->cpus, cpu))->lost;
 	n = all - p->taken[cpu];
 	p->taken[cpu] = all;
 	return n;

@@ -7,6 +7,7 @@
 
 #include "base/core/err.h"
 #include "bpf/samples.h"
+#include "stacks/unwind/unwind_maps.h"
 
 /*
  * The program of bpf/samples.bpf.c, which writes the samples of perf events to a ring of its own:
@@ -21,6 +22,7 @@ struct sample_program_config {
 	bool has_kernel_frames, has_user_frames;
 	bool is_monotonic; /* samples have CLOCK_MONOTONIC; else CLOCK_BOOTTIME */
 	uint32_t n_followers; /* further events of each CPU: at most SAMPLES_FOLLOWERS_MAX */
+	const struct unwind_maps *tables; /* borrowed for the call of new */
 	size_t ring_size; /* bytes of the ring of all CPUs, a power of two */
 };
 
@@ -34,7 +36,8 @@ int sample_program_new(const struct sample_program_config *c, struct sample_prog
 void sample_program_free(struct sample_program *p);
 /* Attaches it to an event of the CPU. followers: n_followers descriptors. Returns 0 or -errno. */
 int sample_program_attach(struct sample_program *p, unsigned cpu, int event, const int *followers);
-/* Returns a descriptor that is readable when the ring is half full, to be watched edge-triggered. */
+/* Returns a descriptor that is readable when the ring is half full, or a process has no tables; to
+ * be watched edge-triggered. */
 int sample_program_descriptor(const struct sample_program *p);
 
 /* Returns the next sample, which is in the ring until it is consumed; NULL: none. */

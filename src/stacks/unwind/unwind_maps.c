@@ -14,7 +14,6 @@
 int unwind_maps_create(struct unwind_maps *ret)
 {
 	LIBBPF_OPTS(bpf_map_create_opts, mapped, .map_flags = BPF_F_MMAPABLE);
-	LIBBPF_OPTS(bpf_map_create_opts, grows, .map_flags = BPF_F_NO_PREALLOC);
 	struct unwind_maps m;
 	void *rows = MAP_FAILED;
 	int r;
@@ -23,9 +22,8 @@ int unwind_maps_create(struct unwind_maps *ret)
 				   sizeof(struct unwind_row), UNWIND_ROWS_MAX, &mapped);
 	m.rules_fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "unwind_rules", sizeof(uint32_t),
 				    sizeof(struct unwind_rule), UNWIND_RULES_MAX, NULL);
-	m.processes_fd =
-		bpf_map_create(BPF_MAP_TYPE_HASH, "unwind_process", sizeof(uint32_t),
-			       sizeof(struct unwind_process), UNWIND_PROCESSES_MAX, &grows);
+	m.processes_fd = bpf_map_create(BPF_MAP_TYPE_HASH, "unwind_process", sizeof(uint32_t),
+					sizeof(struct unwind_process), UNWIND_PROCESSES_MAX, NULL);
 	r = m.rows_fd < 0	 ? m.rows_fd
 	    : m.rules_fd < 0	 ? m.rules_fd
 	    : m.processes_fd < 0 ? m.processes_fd

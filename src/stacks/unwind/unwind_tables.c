@@ -46,6 +46,7 @@ struct known_mapping {
 struct known_process {
 	int32_t pid; /* key */
 	uint32_t n;
+	bool lacks_rows; /* some have made room for others */
 	struct known_mapping *mappings; /* owned */
 	TAILQ_ENTRY(known_process) use;
 	UT_hash_handle hh;
@@ -67,7 +68,7 @@ static struct {
 	struct event *retry; /* owned */
 	struct known_file *files; /* owned; by number */
 	struct known_process *processes; /* owned; by pid */
-	TAILQ_HEAD(, known_process) by_use; /* the least recently set first */
+	TAILQ_HEAD(, known_process) by_use; /* the least recently set or used first */
 	TAILQ_HEAD(, wanted_process) wanted; /* owned */
 	uint32_t n_wanted;
 	size_t n_wanted_bytes;
@@ -148,7 +149,7 @@ static bool drop_range(struct known_process *p, const struct row_range *r)
 	for (uint32_t i = 0; p && i < p->n; i++)
 		if (p->mappings[i].range == r) {
 			p->mappings[i].range = NULL;
-			is_changed = true;
+			p->lacks_rows = is_changed = true;
 		}
 	return is_changed;
 }
@@ -634,6 +635,20 @@ bool unwind_tables_have_process(int32_t pid)
 			return true;
 	w = tables.current.wanted;
 	return (w && w->pid == pid && !w->is_cancelled) || find_process(pid);
+}
+
+bool unwind_tables_use_process(int32_t pid)
+{
+	struct known_process *p = tables.n_users ? find_process(pid) : NULL;
+
+	if (p) {
+		TAILQ_REMOVE(&tables.by_use, p, use);
+		TAILQ_INSERT_TAIL(&tables.by_use, p, use);
+	}
+	for (uint32_t i = 0; p && i < p->n; i++)
+		if (p->mappings[i].range)
+			row_pool_touch(&tables.rows, p->mappings[i].range);
+	return p && !p->lacks_rows;
 }
 
 void unwind_tables_get_stats(struct unwind_tables_stats *ret)

@@ -62,4 +62,9 @@ void unwind_tables_set_process(const struct address_space *a, const struct mappe
 void unwind_tables_remove_process(int32_t pid);
 /* Returns whether the process is in the tables, or will be when its files are read. */
 bool unwind_tables_have_process(int32_t pid);
+/*
+ * A stack of the process was taken: its rows have been used. Returns false if the tables lack it, or
+ * rows of it that have made room for others; then unwind_tables_set_process() would add them.
+ */
+bool unwind_tables_use_process(int32_t pid);
 void unwind_tables_get_stats(struct unwind_tables_stats *ret);

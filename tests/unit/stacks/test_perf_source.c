@@ -32,6 +32,11 @@ long sysconf(int name)
 	return name == _SC_NPROCESSORS_CONF || name == _SC_NPROCESSORS_ONLN ? 2 : __sysconf(name);
 }
 
+int unwind_tables_join(struct unwind_tables_user *u, struct event_base *loop)
+{
+	return 0;
+}
+
 /* The program: it cannot be loaded, or not be attached. */
 static int new_error, attach_error;
 static unsigned n_programs;

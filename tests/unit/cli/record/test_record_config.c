@@ -729,7 +729,7 @@ TEST(call_stacks_have_their_frequency_and_processes)
 	build("--cpu-stacks sched");
 	text = text_of(&config->base);
 	assert_non_null(strstr(text, "frequency: 99\n"));
-	assert_non_null(strstr(text, "user_frames: UNWIND_FRAME_POINTER\n"));
+	assert_non_null(strstr(text, "user_frames: UNWIND_DWARF\n"));
 	free(text);
 	build("--cpu-stacks=1000");
 	text = text_of(&config->base);

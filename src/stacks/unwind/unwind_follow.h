@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <linux/perf_event.h>
+
+#include "stacks/frames/address_spaces.h"
+
+/*
+ * Keeps the unwind tables in step with the mappings of a data source, whose BPF program uses them.
+ */
+/* The mappings of a process are given to the tables at most so often: those that have changed, and
+ * those that the tables have lost because they are full. */
+#define UNWIND_FOLLOW_MS 100
+#define UNWIND_FOLLOW_AGAIN_MS 2000
+
+/* Removes a process that ends or executes another program. To be called for each record of a
+ * perf event. */
+void unwind_follow_record(const struct perf_event_header *h);
+/*
+ * A stack of the process was taken, at `now` ns. Gives its mappings to the tables if these do not
+ * have them as they are.
+ */
+void unwind_follow_process(struct address_space *a, const struct mapped_files *files, uint64_t now);

@@ -1,0 +1,81 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""
+usage: stopped_stacks.py take PID N FILE      stops the process N times, and writes its stacks by eu-stack
+       stopped_stacks.py compare FILE         with stacks of samples on stdin; prints EQUAL OF
+
+A sample at the switch (SW_CONTEXT_SWITCHES) that stops a thread has the stack that eu-stack sees then.
+The lines of stdin are "TIME TID FRAME;FRAME...", the innermost frame last, each "MAPPED-FILE+ADDRESS", of the program only.
+"""
+import collections
+import json
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import time
+
+
+def segments(path, known={}):
+    if path not in known:
+        text = subprocess.run(["readelf", "-lW", path], capture_output=True, text=True).stdout
+        known[path] = [[int(x, 16) for x in m.groups()] for m in
+                       re.finditer(r"^ +LOAD +0x(\w+) 0x(\w+) 0x\w+ 0x(\w+)", text, re.M)]
+    return known[path]
+
+
+def in_file(pid, address):
+    for line in open(f"/proc/{pid}/maps"):
+        f = line.split()
+        start, end = (int(x, 16) for x in f[0].split("-"))
+        if not start <= address < end or len(f) < 6:
+            continue
+        offset = address - start + int(f[2], 16)
+        for at, virtual, size in segments(f[5]):
+            if at <= offset < at + size:
+                return f"{os.path.basename(f[5])}+{offset - at + virtual:x}"
+        return os.path.basename(f[5])
+    return "?"
+
+
+def take(pid, n, out):
+    stacks = []
+    for _ in range(n):
+        os.kill(pid, signal.SIGSTOP)
+        while open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()[0] != "T":
+            time.sleep(0.001)
+        now = time.clock_gettime_ns(time.CLOCK_BOOTTIME)
+        text = subprocess.run(["eu-stack", "-n", "500", "-p", str(pid)], capture_output=True, text=True).stdout
+        frames = []
+        for m in re.finditer(r"^#\d+ +0x(\w+)( - 1)?", text, re.M):
+            frames.append(in_file(pid, int(m[1], 16) - (1 if m[2] else 0)))
+        stacks.append((now, pid, frames))
+        os.kill(pid, signal.SIGCONT)
+        time.sleep(random.uniform(0.005, 0.03))
+    json.dump(stacks, open(out, "w"))
+
+
+def compare(path):
+    samples = collections.defaultdict(list)
+    for line in sys.stdin:
+        at, tid, frames = line.rstrip("\n").split(" ", 2)
+        samples[int(tid)].append((int(at), frames.rstrip(";").split(";")[::-1]))
+    equal = of = 0
+    for now, tid, frames in json.load(open(path)):
+        before = [s for s in samples[tid] if s[0] <= now]
+        if not before:
+            continue
+        ours = max(before)[1]
+        of += max(len(frames), len(ours))
+        equal += sum(a == b for a, b in zip(ours, frames))
+        if ours != frames:
+            print("ours  ", ours, "\ntheirs", frames, file=sys.stderr)
+    print(equal, of)
+
+
+if sys.argv[1] == "take":
+    take(int(sys.argv[2]), int(sys.argv[3]), sys.argv[4])
+else:
+    compare(sys.argv[2])

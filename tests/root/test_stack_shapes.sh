@@ -1,0 +1,89 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# tracefs: none
+# kernels: 6.1 newest
+#
+# Call stacks of programs without frame pointers (UNWIND_DWARF): functions with realigned stacks and arrays of any size, deep
+# recursion, signal handlers, other stacks, calls that do not return, the vDSO, a library that is loaded meanwhile. And programs
+# of this machine: nearly all of their stacks reach the outermost function.
+. "$(dirname "$0")/lib.sh"
+B=${BIN%/bin}
+shapes=$B/tests/root/stack_shapes
+needs_built "$shapes"
+[ "$(uname -m)" = x86_64 ] || { echo "stacks of this architecture are unwound by frame pointers" >&2; exit 77; }
+[ -e /sys/kernel/btf/vmlinux ] || { echo "the kernel has no BTF" >&2; exit 77; }
+[ -x "$B/tests/root/ebpf_unwind" ] || { echo "this build has no eBPF programs" >&2; exit 77; }
+cd "$TMP" || exit 2
+ms=$(scaled 100)
+
+# Each stack on a line: samples, error, and the functions, the outermost one first. Of the process, from its first stack on that
+# is whole: before that its tables are being made.
+stacks() { # TRACE PID
+  "$BIN/sonda" sql --csv "$1" "with recursive mine as (select s.* from perf_sample s join thread using (utid) join process p using (upid)
+      where p.pid = $2 and s.callsite_id is not null),
+    walk(sample, error, up, path) as (
+      select id, coalesce(unwind_error, 'none'), callsite_id, '' from mine
+      where ts >= (select min(ts) from mine where unwind_error is null)
+      union all
+      select w.sample, w.error, c.parent_id, coalesce(nullif(f.name, ''), '?') || ';' || w.path from walk w
+      join stack_profile_callsite c on c.id = w.up join stack_profile_frame f on f.id = c.frame_id)
+    select count(*), error, ';' || path from walk where up is null group by error, path order by 1 desc" | tr -d '\r' | tail -n +2
+}
+count() { # FILE REGEX: the samples whose line matches
+  awk -F, -v regex="$2" '$0 ~ regex { n += $1 } END { print n + 0 }' "$1"
+}
+# Of the samples of a function, at least 95 % have stacks that match.
+nearly_all() { # FILE FUNCTION REGEX SAY
+  local of good
+  of=$(count "$1" "[;]$2;")
+  good=$(count "$1" "$3")
+  [ "$of" -ge $((ms / 5)) ] && [ $((100 * good)) -ge $((95 * of)) ]
+  verdict "$4 ($good of $of)" $? "$1"
+}
+
+"$BIN/sonda" record -o trace --cpu-stacks=999 -- sh -c 'echo $$ >pid && exec "$@"' sh "$shapes" "$ms" >log 2>&1
+verdict "samples of functions that are hard to unwind" $? log
+stacks trace "$(cat pid)" >stacks
+main='none,;_start;.*;main;'
+nearly_all stacks shape_chain "${main}shape_chain;shape_chain_2;shape_chain_3;shape_spin;" "functions that call each other"
+nearly_all stacks shape_aligned "${main}shape_aligned;shape_spin;" "a stack that is aligned anew"
+nearly_all stacks shape_sized "${main}shape_sized;shape_spin;" "an array whose size is known at run time"
+nearly_all stacks shape_handler "${main}shape_signal;.*;shape_handler;shape_spin;" "a signal handler with a stack of its own"
+nearly_all stacks shape_fiber ',(none|unwind_info),;([^;]*;)?shape_fiber;shape_spin;' "the stack of a fiber ends at its entry"
+nearly_all stacks shape_no_return "${main}shape_jump;shape_last_call;shape_no_return;shape_spin;" "a call that is a function's end"
+nearly_all stacks shape_clock "${main}shape_clock;" "the vDSO"
+deep=$(count stacks 'max_frames_exceeded,;(shape_deep;)+shape_spin;')
+all=$(count stacks ';shape_deep;')
+[ "$all" -ge $((ms / 5)) ] && [ $((100 * deep)) -ge $((95 * all)) ]
+verdict "200 and 600 frames are cut, and the sample says so ($deep of $all)" $? stacks
+n=$(count stacks "${main}shape_library;")
+[ "$n" -ge $((ms / 2)) ]
+verdict "a library that was loaded meanwhile ($n)" $? stacks
+
+# ---- programs of this machine
+
+cat >load <<LOAD
+head -c $((ms * 2000000)) /dev/zero | gzip -c >/dev/null &
+echo \$! >gzip.pid
+head -c $((ms * 400000)) /dev/zero | xz -0 -c >/dev/null &
+echo \$! >xz.pid
+python3 -c '
+def f(n): return sum(i * i % 7 for i in range(n))
+for i in range($((ms * 8))): f(10000)' &
+echo \$! >python3.pid
+bash -c 'for ((i = 0; i < $((ms * 3000)); i++)); do x=\$((i * i)); done' &
+echo \$! >bash.pid
+wait
+LOAD
+"$BIN/sonda" record -o programs --cpu-stacks=999 -- sh load >log 2>&1
+verdict "samples of gzip, xz, python3 and bash" $? log
+for program in gzip xz python3 bash; do
+  command -v $program >/dev/null || { skip "$program" "it is not here"; continue; }
+  stacks programs "$(cat $program.pid)" >"stacks.$program"
+  whole=$(count "stacks.$program" ',none,')
+  all=$(count "stacks.$program" .)
+  [ "$all" -ge $((ms / 5)) ] && [ $((100 * whole)) -ge $((95 * all)) ]
+  verdict "stacks of $program are whole ($whole of $all)" $? "stacks.$program"
+done
+exit $BAD
