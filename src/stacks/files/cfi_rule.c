@@ -65,7 +65,11 @@ static bool cfa_of_state(const struct cfi_machine *m, const struct cfi_state *s,
 	       rule->cfa_offset == s->cfa_offset;
 }
 
-/* UNWIND_UNKNOWN: it is computed in a way that no rule expresses. */
+/*
+ * UNWIND_UNKNOWN: it is computed in a way that no rule expresses. A value at fp + offset is believed
+ * while the CFA is also found by fp: in functions that realign their stack GCC lets the expression
+ * stand for the last instruction, too, when fp is the caller's again.
+ */
 static void fp_of_state(const struct cfi_machine *m, const struct cfi_state *s,
 			struct unwind_rule *rule)
 {
@@ -78,8 +82,9 @@ static void fp_of_state(const struct cfi_machine *m, const struct cfi_state *s,
 		rule->fp = UNWIND_SAME;
 	else if (s->fp.saved == CFI_AT_CFA && offset == (int16_t)offset)
 		rule->fp = UNWIND_AT_CFA;
-	else if (s->fp.saved == CFI_AT_EXPRESSION && take_breg(&expression, &number, &offset) &&
-		 number == m->fp && expression.len == 0 && offset == (int16_t)offset)
+	else if (s->fp.saved == CFI_AT_EXPRESSION && rule->base == UNWIND_BASE_AT_FP &&
+		 take_breg(&expression, &number, &offset) && number == m->fp &&
+		 expression.len == 0 && offset == (int16_t)offset)
 		rule->fp = UNWIND_AT_FP;
 	rule->fp_offset =
 		rule->fp == UNWIND_AT_CFA || rule->fp == UNWIND_AT_FP ? (int16_t)offset : 0;

@@ -305,7 +305,7 @@ TEST(realigned_stacks_read_the_cfa_from_the_stack)
 	ADD_FUNCTION(&m, TEXT, 0x20, DW_CFA_advance_loc | 5, DW_CFA_def_cfa, 10, 0, /* r10 */
 		     DW_CFA_advance_loc | 5, DW_CFA_expression, 6, 2, DW_OP_breg6, 0,
 		     DW_CFA_advance_loc | 5, DW_CFA_def_cfa_expression, 3, DW_OP_breg6, 0x78,
-		     DW_OP_deref);
+		     DW_OP_deref, DW_CFA_advance_loc | 8, DW_CFA_def_cfa, 7, 8);
 	ADD_FUNCTION(&m, TEXT + 0x20, 0x10, DW_CFA_def_cfa_expression, 6, DW_OP_breg7, 0x98, 1,
 		     DW_OP_deref, DW_OP_plus_uconst, 8, DW_CFA_offset | 6, 3);
 	ADD_FUNCTION(&m, TEXT + 0x30, 0x10, DW_CFA_def_cfa_expression, 5, DW_OP_breg7, 8,
@@ -315,6 +315,9 @@ TEST(realigned_stacks_read_the_cfa_from_the_stack)
 	assert_int_equal(number_at(&r, TEXT + 5), UNWIND_NO_CALLER);
 	assert_int_equal(number_at(&r, TEXT + 10), UNWIND_NO_CALLER);
 	assert_rule(&r, TEXT + 15, .base = UNWIND_BASE_AT_FP, .cfa_offset = -8, .fp = UNWIND_AT_FP,
+		    .ra = UNWIND_AT_CFA, .ra_offset = -8);
+	/* At the last instruction the frame pointer is the caller's, whatever the expression says. */
+	assert_rule(&r, TEXT + 23, .base = UNWIND_BASE_SP, .cfa_offset = 8, .fp = UNWIND_UNKNOWN,
 		    .ra = UNWIND_AT_CFA, .ra_offset = -8);
 	assert_rule(&r, TEXT + 0x20, .base = UNWIND_BASE_AT_SP, .cfa_offset = 152, .cfa_plus = 8,
 		    .fp = UNWIND_AT_CFA, .fp_offset = -24, .ra = UNWIND_AT_CFA, .ra_offset = -8);
