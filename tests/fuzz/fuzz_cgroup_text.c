@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "procfs/counters/cgroup_text.h"
+#include "procfs/counters/cgroup_tree.h"
 
 /* The bytes as a file of a control group. */
 

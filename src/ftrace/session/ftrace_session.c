@@ -27,7 +27,6 @@
 #include "ftrace/options/setup.h"
 #include "ftrace/options/synthetic_events.h"
 #include "ftrace/ring/ring_config.h"
-#include "ftrace/ring/ring_share.h"
 #include "ftrace/session/ftrace_session.h"
 #include "ftrace/session/session_instance.h"
 

@@ -12,7 +12,6 @@
 #include "base/system/fs.h"
 #include "base/system/log.h"
 #include "client/counters/counter_number.h"
-#include "procfs/counters/cgroup_text.h"
 #include "procfs/counters/cgroup_tree.h"
 #include "procfs/counters/counter_files.h"
 

@@ -7,8 +7,8 @@
 #include <sys/types.h>
 
 #include "base/text/str.h"
-#include "procfs/process/pid_list.h"
 #include "procfs/process/proc_parse.h"
+#include "procfs/process/task_table.h"
 
 /*
  * Reads files of tasks below one root ("/proc"), one at a time into one buffer. Tasks may exit

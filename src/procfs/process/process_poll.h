@@ -5,9 +5,9 @@
 #include <stdint.h>
 
 #include "base/event_loop/time_slice.h"
-#include "procfs/process/pid_list.h"
 #include "procfs/process/process_tracks.h"
 #include "procfs/process/process_tree.h"
+#include "procfs/process/task_table.h"
 
 /*
  * Polls the counters of all processes, in time slices. A pass writes all counters, or only those

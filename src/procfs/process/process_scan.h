@@ -5,8 +5,8 @@
 #include <stdint.h>
 
 #include "base/event_loop/time_slice.h"
-#include "procfs/process/pid_list.h"
 #include "procfs/process/process_tree.h"
+#include "procfs/process/task_table.h"
 #include "procfs/process/taskstats.h"
 
 /*

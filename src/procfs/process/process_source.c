@@ -18,7 +18,6 @@
 #include "client/producer/metadata_bus.h"
 #include "client/transport/writer.h"
 #include "gen/fields.h"
-#include "procfs/process/process_packet.h"
 #include "procfs/process/process_poll.h"
 #include "procfs/process/process_scan.h"
 #include "procfs/process/process_tree.h"

@@ -7,7 +7,82 @@
 
 #include "base/core/clock.h"
 #include "base/core/mem.h"
+#include "client/transport/writer.h"
 #include "gen/fields.h"
+
+/* A packet of this size takes no further task. */
+#define PROCESS_PACKET_BYTES (16u << 10)
+
+/*
+ *	| timestamp | incremental_state_cleared | process_tree: row row row ... collection_end |
+ */
+
+static const uint32_t packet_fields[] = {
+	[PROCESS_PACKET_TREE] = PB_TRACE_PACKET_PROCESS_TREE,
+	[PROCESS_PACKET_STATS] = PB_TRACE_PACKET_PROCESS_STATS,
+};
+
+static const uint32_t end_fields[] = {
+	[PROCESS_PACKET_TREE] = PB_PROCESS_TREE_COLLECTION_END_TIMESTAMP,
+	[PROCESS_PACKET_STATS] = PB_PROCESS_STATS_COLLECTION_END_TIMESTAMP,
+};
+
+void process_packet_next(struct process_packet *p)
+{
+	if (p->single_event || (p->e && pb_enc_pos(p->e) - p->start_pos >= PROCESS_PACKET_BYTES))
+		process_packet_end(p);
+	p->single_event = false;
+	p->task_ns = clock_boot_ns();
+}
+
+/*
+ * Like process_packet_next() for the state that an event reported at ns of CLOCK_BOOTTIME (0: now).
+ * The packet sorts right after the event.
+ */
+static void process_packet_next_at(struct process_packet *p, uint64_t ns)
+{
+	process_packet_next(p);
+	if (!ns)
+		return;
+	process_packet_end(p);
+	p->single_event = true;
+	p->task_ns = ns + 1;
+}
+
+struct pb_enc *process_packet_open(struct process_packet *p, enum process_packet_kind kind)
+{
+	if (p->e && p->kind != kind)
+		process_packet_end(p);
+	if (p->e)
+		return p->e;
+	p->e = writer_begin(p->w);
+	p->kind = kind;
+	pb_enc_u64(p->e, PB_TRACE_PACKET_TIMESTAMP, p->task_ns);
+	if (p->new_state)
+		pb_enc_bool(p->e, PB_TRACE_PACKET_INCREMENTAL_STATE_CLEARED, true);
+	p->new_state = false;
+	pb_enc_open(p->e, packet_fields[kind]);
+	p->start_pos = pb_enc_pos(p->e);
+	return p->e;
+}
+
+struct pb_enc *process_packet_open_row(struct process_packet *p, enum process_packet_kind kind,
+				       uint32_t field)
+{
+	pb_enc_open(process_packet_open(p, kind), field);
+	return p->e;
+}
+
+void process_packet_end(struct process_packet *p)
+{
+	if (!p->e)
+		return;
+	if (!p->single_event)
+		pb_enc_u64(p->e, end_fields[p->kind], clock_boot_ns());
+	pb_enc_close(p->e);
+	writer_end(p->w);
+	p->e = NULL;
+}
 
 /*
  * There are three sources of tasks. The scan walks directories (/proc/PID, then
@@ -211,7 +286,7 @@ static bool tree_write_process_from_files(struct process_tree *t, struct proc_st
 			return false;
 	}
 	tree_keep_first_parent(t, s);
-	/* The row of a process begins a packet: see process_packet.h. */
+	/* The row of a process begins a packet: see process_tree.h. */
 	process_packet_end(t->packet);
 	tree_write_in_parent_time(t, &row, parent_now, began_ns);
 	return true;

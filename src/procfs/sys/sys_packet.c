@@ -1,17 +1,264 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "procfs/sys/sys_packet.h"
 
-#include "procfs/sys/sys_names.h"
-
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/core/clock.h"
 #include "base/core/mem.h"
 #include "base/system/fs.h"
 #include "base/system/log.h"
+#include "base/text/str.h"
 #include "gen/fields.h"
+
+int extra_counters_init(struct extra_counters *x, const char *source, struct writer *w)
+{
+	*x = (struct extra_counters){0};
+	return tracks_new(source, w, &x->tracks);
+}
+
+static void extra_counters_deinit(struct extra_counters *x)
+{
+	for (size_t i = 0; i < x->n; i++)
+		free(x->all[i].name);
+	free(x->all);
+	free(x->fresh);
+	tracks_free(x->tracks);
+	*x = (struct extra_counters){0};
+}
+
+uint32_t extra_counters_add_group(struct extra_counters *x, const char *name)
+{
+	return extra_counters_add_subgroup(x, TRACK_ROOT, name, NULL);
+}
+
+uint32_t extra_counters_add_subgroup(struct extra_counters *x, uint32_t group, const char *name,
+				     const char *description)
+{
+	const struct track_spec spec = {
+		.kind = TRACK_GROUP, .parent = group, .name = name, .description = description};
+
+	return x->tracks ? tracks_add(x->tracks, &spec) : TRACK_VOID;
+}
+
+uint32_t extra_counters_add_cpu(struct extra_counters *x, uint32_t group, uint32_t cpu)
+{
+	return x->tracks ? tracks_add_cpu(x->tracks, group, cpu) : TRACK_VOID;
+}
+
+/* Used only when the lines of a file are new, so it may be slow. */
+static uint32_t extra_counters_lookup(const struct extra_counters *x, uint32_t group,
+				      struct span name)
+{
+	for (size_t i = 0; i < x->n; i++)
+		if (x->all[i].group == group && span_is(name, x->all[i].name))
+			return (uint32_t)i;
+	return EXTRA_COUNTER_NONE;
+}
+
+static bool extra_counters_reserve(struct extra_counters *x)
+{
+	return x->n < EXTRA_COUNTERS_MAX &&
+	       array_reserve(&x->all, &x->cap, x->n + 1, sizeof(*x->all)) == 0 &&
+	       array_reserve(&x->fresh, &x->fresh_cap, x->n + 1, sizeof(*x->fresh)) == 0;
+}
+
+/* As extra_counters_find_or_add(), for a name that is new in its group. */
+static uint32_t extra_counters_add(struct extra_counters *x, uint32_t group, struct span name,
+				   const struct track_spec *kind)
+{
+	struct extra_counter extra = {.group = group};
+	struct track_spec spec = *kind;
+
+	if (!x->tracks || !extra_counters_reserve(x) || !(extra.name = strndup(name.p, name.len)))
+		return EXTRA_COUNTER_NONE;
+	spec.kind = TRACK_COUNTER;
+	spec.parent = group;
+	spec.name = extra.name;
+	extra.track = tracks_add(x->tracks, &spec);
+	x->all[x->n] = extra;
+	return (uint32_t)x->n++;
+}
+
+uint32_t extra_counters_find_or_add(struct extra_counters *x, uint32_t group, struct span name,
+				    const struct track_spec *kind)
+{
+	uint32_t at = extra_counters_lookup(x, group, name);
+
+	return at != EXTRA_COUNTER_NONE ? at : extra_counters_add(x, group, name, kind);
+}
+
+/* Notes that the counter is set, and returns it; NULL if there is no such counter. */
+static struct extra_counter *extra_counters_mark_set(struct extra_counters *x, uint32_t counter)
+{
+	if (counter >= x->n || x->n_fresh == x->n)
+		return NULL;
+	x->fresh[x->n_fresh++] = counter;
+	return &x->all[counter];
+}
+
+void extra_counters_set(struct extra_counters *x, uint32_t counter, int64_t value)
+{
+	struct extra_counter *extra = extra_counters_mark_set(x, counter);
+
+	if (!extra)
+		return;
+	extra->value = value;
+	extra->is_double = false;
+}
+
+void extra_counters_set_double(struct extra_counters *x, uint32_t counter, double value)
+{
+	struct extra_counter *extra = extra_counters_mark_set(x, counter);
+
+	if (!extra)
+		return;
+	extra->fraction = value;
+	extra->is_double = true;
+}
+
+bool extra_counters_set_in_slot(struct extra_counters *x, uint32_t *slot, uint32_t group,
+				struct span name, const struct track_spec *kind, int64_t value)
+{
+	/* The slot is the index of the counter plus one; EXTRA_COUNTER_NONE becomes 0. */
+	if (!*slot)
+		*slot = extra_counters_add(x, group, name, kind) + 1;
+	if (!*slot)
+		return false;
+	extra_counters_set(x, *slot - 1, value);
+	return true;
+}
+
+/* Writes the values that were set, with that timestamp. No packet may be open. */
+static void extra_counters_write(struct extra_counters *x, uint64_t boot_ns)
+{
+	if (x->n_fresh == 0)
+		return;
+	tracks_begin(x->tracks, boot_ns);
+	for (size_t i = 0; i < x->n_fresh; i++) {
+		const struct extra_counter *extra = &x->all[x->fresh[i]];
+
+		if (extra->is_double)
+			tracks_set_double(x->tracks, extra->track, extra->fraction);
+		else
+			tracks_set(x->tracks, extra->track, extra->value);
+	}
+	tracks_end(x->tracks);
+	x->n_fresh = 0;
+}
+
+struct sys_listing {
+	struct sys_names *names;
+	const char *prefix;
+	size_t cap;
+	bool digits;
+};
+
+/* Returns the number after the prefix, or UINT32_MAX if there is none. */
+static uint32_t sys_names_parse_number(const char *name, const char *prefix)
+{
+	uint32_t v;
+
+	if (!str_starts(name, prefix) || str_to_u32(name + strlen(prefix), &v) < 0)
+		return UINT32_MAX;
+	return v;
+}
+
+static int sys_names_add(void *ctx, const char *name, unsigned char d_type)
+{
+	struct sys_listing *l = ctx;
+	struct sys_names *s = l->names;
+
+	(void)d_type;
+	if (!str_starts(name, l->prefix) || s->n == SYS_NAMES_MAX ||
+	    (l->digits && sys_names_parse_number(name, l->prefix) == UINT32_MAX))
+		return 0;
+	if (array_reserve(&s->names, &l->cap, s->n + 1, sizeof(*s->names)) < 0 ||
+	    !(s->names[s->n] = strdup(name)))
+		return -ENOMEM;
+	s->n++;
+	return 0;
+}
+
+static int sys_names_compare(const void *a, const void *b)
+{
+	return strverscmp(*(char *const *)a, *(char *const *)b);
+}
+
+int sys_names_read(struct sys_names *s, const char *folder, const char *prefix, bool digits)
+{
+	struct sys_listing l = {.names = s, .prefix = prefix, .digits = digits};
+	int r;
+
+	*s = (struct sys_names){0};
+	r = fs_each(folder, sys_names_add, &l);
+	if (r < 0)
+		sys_names_deinit(s);
+	else if (s->n > 0)
+		qsort(s->names, s->n, sizeof(*s->names), sys_names_compare);
+	return r;
+}
+
+void sys_names_deinit(struct sys_names *s)
+{
+	for (size_t i = 0; i < s->n; i++)
+		free(s->names[i]);
+	free(s->names);
+	*s = (struct sys_names){0};
+}
+
+bool sys_names_equal(const struct sys_names *a, const struct sys_names *b)
+{
+	if (a->n != b->n)
+		return false;
+	for (size_t i = 0; i < a->n; i++)
+		if (strcmp(a->names[i], b->names[i]) != 0)
+			return false;
+	return true;
+}
+
+/* Period of the check for added CPUs (hotplug). */
+#define SYS_CPUS_LOOK_NS (10 * 1000000000ull)
+
+static int sys_cpus_update_count(void *ctx, const char *name, unsigned char d_type)
+{
+	uint32_t *count = ctx, cpu = sys_names_parse_number(name, "cpu");
+
+	(void)d_type;
+	if (cpu < SYS_CPUS_MAX && cpu >= *count)
+		*count = cpu + 1;
+	return 0;
+}
+
+/*
+ * Returns the highest id of a CPU that has a directory (online or not), plus one; 0 if there is
+ * none.
+ */
+static uint32_t sys_cpus_count(const char *sys_root)
+{
+	char folder[512];
+	uint32_t count = 0;
+
+	if (fs_join(folder, sizeof(folder), sys_root, SYS_CPUS) == 0)
+		(void)fs_each(folder, sys_cpus_update_count, &count);
+	return count;
+}
+
+bool sys_cpus_rescan(struct sys_cpus *c, const char *sys_root, uint64_t now, uint32_t *ret_n)
+{
+	uint32_t n;
+
+	if (now < c->again)
+		return false;
+	c->again = now + SYS_CPUS_LOOK_NS;
+	n = sys_cpus_count(sys_root);
+	if (n <= c->n)
+		return false;
+	*ret_n = n;
+	return true;
+}
 
 void sys_packet_deinit(struct sys_packet *p)
 {

@@ -36,7 +36,7 @@
  *   buffer_sequences.c   sequences: by key, by slot, and those without records; removes records from
  *                        the head of a sequence and notes losses
  *   buffer_store.c       the ring: laps, free runs, room; the life of a buffer
- *   chunk_copy.c         copies a chunk into the ring and checks the copy
+ *   buffer_write.c         copies a chunk into the ring and checks the copy
  *   buffer_write.c       commits and patches: finds the new part of a chunk
  *   buffer_read.c        reads packets
  *   buffer_clone.c       copies the buffer

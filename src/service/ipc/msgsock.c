@@ -22,15 +22,150 @@
 #include <errno.h>
 #include <event2/event.h>
 #include <event2/event_struct.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "base/core/clock.h"
 #include "base/core/mem.h"
 #include "base/system/sock_io.h"
-#include "service/ipc/send_queue.h"
+
+/*
+ * Bytes that a stream socket did not accept at once, and descriptors beside them, each with the
+ * position of the byte with which it is sent (SCM_RIGHTS):
+ *
+ *	out  | sent | waiting             fds  { at, fd } { at, fd }
+ *	     0      head          len
+ */
+struct queued_fd {
+	size_t at; /* index in out */
+	int fd; /* owned */
+};
+
+/* Zero-initialise. */
+struct send_queue {
+	uint8_t *out; /* owned */
+	size_t head, len, cap;
+	struct queued_fd *fds; /* owned */
+	size_t n_fds, fds_cap;
+};
+
+static inline size_t send_queue_bytes(const struct send_queue *q)
+{
+	return q->len - q->head;
+}
+
+#define IDLE_OUT 4096u /* bytes of memory that an empty queue keeps */
+
+/* Sends until the queue is empty. Returns 0, with a large buffer freed, or -EAGAIN or another
+ * -errno. */
+static int send_queue_flush(struct send_queue *q, int sock)
+{
+	while (q->head < q->len) {
+		struct iovec iov = {.iov_base = q->out + q->head};
+		size_t end = q->len;
+		int fd = -1;
+		ssize_t n;
+
+		/* sock_send() sends one descriptor, with the first byte. So each call ends before
+		 * the byte of the next descriptor. */
+		if (q->n_fds > 0 && q->fds[0].at == q->head) {
+			fd = q->fds[0].fd;
+			end = q->n_fds > 1 ? q->fds[1].at : end;
+		} else if (q->n_fds > 0) {
+			end = q->fds[0].at;
+		}
+		iov.iov_len = end - q->head;
+		n = sock_send(sock, &iov, 1, fd, MSG_DONTWAIT);
+		if (n < 0)
+			return (int)n;
+		q->head += (size_t)n;
+		if (fd >= 0 && n > 0) {
+			close(fd);
+			q->n_fds--;
+			memmove(q->fds, q->fds + 1, q->n_fds * sizeof(*q->fds));
+		}
+	}
+	q->head = q->len = 0;
+	if (q->cap > IDLE_OUT) {
+		free(q->out);
+		q->out = NULL;
+		q->cap = 0;
+	}
+	return 0;
+}
+
+/*
+ * Moves the waiting bytes to the front if at least half of the bytes in the buffer are sent. So a
+ * byte is moved at most once on average.
+ */
+static void compact(struct send_queue *q)
+{
+	if (q->head == 0 || q->head < q->len - q->head)
+		return;
+	memmove(q->out, q->out + q->head, q->len - q->head);
+	for (size_t i = 0; i < q->n_fds; i++)
+		q->fds[i].at -= q->head;
+	q->len -= q->head;
+	q->head = 0;
+}
+
+/* Makes room for that many more bytes. Returns 0 or -ENOMEM. */
+static int send_queue_reserve(struct send_queue *q, size_t bytes)
+{
+	compact(q);
+	return array_reserve(&q->out, &q->cap, q->len + bytes, 1);
+}
+
+/* Adds a copy of fd, which is sent with the next byte that is added. Returns 0 or -errno. */
+static int send_queue_add_fd(struct send_queue *q, int fd)
+{
+	int copy;
+
+	if (array_reserve(&q->fds, &q->fds_cap, q->n_fds + 1, sizeof(*q->fds)) < 0)
+		return -ENOMEM;
+	copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	if (copy < 0)
+		return -errno;
+	q->fds[q->n_fds++] = (struct queued_fd){.at = q->len, .fd = copy};
+	return 0;
+}
+
+/* Adds a piece without its first *skip bytes, and subtracts the skipped bytes from *skip. The
+ * caller has reserved room. */
+static void send_queue_add(struct send_queue *q, const void *data, size_t len, size_t *skip)
+{
+	size_t gone = MIN(*skip, len);
+
+	*skip -= gone;
+	if (len > gone)
+		memcpy(q->out + q->len, (const uint8_t *)data + gone, len - gone);
+	q->len += len - gone;
+}
+
+/* Discards the waiting bytes and closes their descriptors. */
+static void send_queue_clear(struct send_queue *q)
+{
+	for (size_t i = 0; i < q->n_fds; i++)
+		close(q->fds[i].fd);
+	q->n_fds = 0;
+	q->head = q->len = 0;
+}
+
+/* As send_queue_clear(), and frees the memory. */
+static void send_queue_deinit(struct send_queue *q)
+{
+	send_queue_clear(q);
+	free(q->out);
+	free(q->fds);
+	*q = (struct send_queue){0};
+}
 
 #define LENGTH_WORD 4u
 #define DIRECT_PIECES 64 /* more are gathered in the queue first */

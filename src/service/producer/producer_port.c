@@ -17,7 +17,6 @@
 #include "service/ipc/limits.h"
 #include "service/ipc/request_decode.h"
 #include "service/producer/producers.h"
-#include "service/producer/registry.h"
 #include "wire/pb_mem.h"
 
 /* ---- InitializeConnection ---- */

@@ -11,7 +11,7 @@
 #include "service/buffer/trace_buffer.h"
 #include "service/ipc/ipc_host.h"
 #include "service/ipc/quota.h"
-#include "service/producer/registry.h"
+#include "service/producer/producers.h"
 #include "wire/smb_layout.h"
 
 struct flush_wait;

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
 #include "base/event_loop/loop_timer.h"
 #include "base/system/priority_boost.h"
 #include "service/ipc/quota.h"
@@ -8,8 +12,42 @@
 #include "service/producer/producer_port.h"
 #include "service/session/session.h"
 #include "service/session/sessions.h"
-#include "service/session/source_configs.h"
 #include "service/trace/trace.h"
+#include "wire/pb_dec.h"
+#include "wire/pb_enc.h"
+
+/*
+ * The configs of the data sources as the consumer sent them, and what a producer gets: the same
+ * bytes, with the fields that the service sets. A producer may compare the config with one that it
+ * has from elsewhere (startup tracing of Perfetto's SDK), so fields inside of nested messages stay
+ * as they are, also those that this program does not know.
+ */
+struct source_configs {
+	uint8_t *bytes; /* owned: a copy of the TraceConfig */
+	struct pb_field *list; /* owned, by index of the config's data_sources; data: in bytes */
+	size_t n;
+};
+
+/* The fields of a DataSourceConfig that the service sets. */
+struct source_settings {
+	uint16_t target_buffer;
+	uint32_t trace_duration_ms;
+	uint64_t tracing_session_id;
+	bool enable_extra_guardrails;
+	uint32_t stop_timeout_ms;
+	bool prefer_suspend_clock_for_duration; /* false: as the consumer requested */
+	bool sets_consumer_uid; /* false: Perfetto's fields only */
+	uid_t consumer_uid;
+};
+
+/* Copies a TraceConfig that was decoded without errors. Returns 0, -ENOMEM, or -EMSGSIZE if
+ * the config of a data source exceeds MAX_SOURCE_CONFIG_BYTES. */
+int source_configs_init(struct source_configs *c, const uint8_t *config, size_t len);
+
+/* Writes the DataSourceConfig for a producer: the fields that Perfetto's service knows in the order
+ * in which it writes them, then all others as they came. */
+void source_configs_put(const struct source_configs *c, size_t index,
+			const struct source_settings *set, struct pb_enc *e);
 
 /*
  * The state of a session. The files of service/session call each other in one direction only:
@@ -96,7 +134,7 @@ struct session {
 	TAILQ_HEAD(, session_watch) watches; /* borrowed */
 
 	struct session_triggers triggers;
-	struct priority_boost boost; /* scheduling priority (service/session/priority.h) */
+	struct priority_boost boost; /* scheduling priority (service/session/session_life.h) */
 	struct file_writer *file; /* owned; NULL without write_into_file */
 	char *error; /* owned; the error that ended it, or NULL */
 	char *end_reason; /* owned; the reason of any end; NULL: it has not ended */

@@ -39,7 +39,7 @@ struct sessions {
 
 	struct trigger_history trigger_history; /* owned */
 	struct recent_sessions *recent; /* owned; NULL until the first */
-	struct priority_boost_state boost; /* service/session/priority.h */
+	struct priority_boost_state boost; /* service/session/session_life.h */
 	bool is_timely; /* sessions without a priority_boost have PRIORITY_BOOST_BUDGETED */
 	bool is_stopping; /* service/session/shutdown.h: no session begins any more */
 };

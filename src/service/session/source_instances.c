@@ -19,7 +19,7 @@
 #include "gen/fields.h"
 #include "service/ipc/limits.h"
 #include "service/producer/producer_port.h"
-#include "service/producer/registry.h"
+#include "service/producer/producers.h"
 #include "service/session/session_config.h"
 #include "service/session/session_state.h"
 #include "wire/pb_mem.h"

@@ -94,3 +94,15 @@ void trace_set_clone_trigger(struct trace *t, struct received_trigger *trigger);
  * MAX_CONCURRENT_EVENTS the event is counted as refused. */
 struct concurrent_event;
 void trace_add_concurrent_event(struct trace *t, const struct concurrent_event *event);
+
+struct pb_enc;
+struct trace;
+
+/* The fields of TraceStats that describe a trace. The session writes the other fields. */
+
+/* Writes one buffer_stats for each buffer. */
+void trace_put_buffer_stats(const struct trace *t, struct pb_enc *e);
+/* Writes invalid_packets and filter_stats. */
+void trace_put_read_stats(const struct trace *t, struct pb_enc *e);
+/* Writes the histograms of each writer, until the encoder's position has reached end. */
+void trace_put_writer_stats(struct trace *t, struct pb_enc *e, uint64_t end);

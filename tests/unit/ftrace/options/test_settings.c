@@ -12,7 +12,6 @@
 #include "base/system/syscall_names.h"
 #include "base/text/str.h"
 #include "ftrace/events/ftrace_config.h"
-#include "ftrace/options/atrace_categories.h"
 #include "ftrace/options/dynevents.h"
 #include "ftrace/options/event_enable.h"
 #include "ftrace/options/event_triggers.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "client/producer/data_source.h"
-#include "ftrace/ring/ring_share.h"
+#include "ftrace/ring/ring_config.h"
 #include "unit/fixture.h"
 
 #define SESSIONS 12

@@ -2,7 +2,7 @@
 
 /* Files that stay open and are read again; read failures; names of /sys. */
 #include "procfs/sys/sys_file.h"
-#include "procfs/sys/sys_names.h"
+#include "procfs/sys/sys_packet.h"
 #include "unit/procfs/captured_log.h"
 #include "unit/procfs/sys_rig.h"
 

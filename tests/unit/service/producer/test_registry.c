@@ -2,7 +2,7 @@
 
 #include "service/ipc/limits.h"
 #include "service/ipc/msgsock.h"
-#include "service/producer/registry.h"
+#include "service/producer/producers.h"
 #include "unit/service/rig.h"
 #include "unit/test.h"
 
