@@ -174,6 +174,7 @@ static void file_reader_give_up(void)
 	event_freep(&all.readable);
 	closep(&all.opener.fd);
 	closep(&all.reader.fd);
+	all.rows.left = 0;
 	all.answer = (struct file_answer){.kind = FILE_REQUEST_FORGET, .result = -EPIPE};
 	for (u = TAILQ_FIRST(&all.users); u; u = next) {
 		next = TAILQ_NEXT(u, link);
