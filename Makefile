@@ -25,7 +25,7 @@ BUILD_PACKAGES := gcc libc6-dev pkg-config libtracefs-dev libtraceevent-dev libp
 	libsqlite3-dev libedit-dev libelf-dev libdw-dev libiberty-dev liblzma-dev
 # The build does without, see EBPF.
 EBPF_PACKAGES := clang llvm libbpf-dev
-TEST_PACKAGES := libcmocka-dev linux-perf procps xz-utils python3 man-db mandoc tmux less iproute2 libcap2-bin zsh fish
+TEST_PACKAGES := libcmocka-dev linux-perf procps xz-utils elfutils python3 man-db mandoc tmux less iproute2 libcap2-bin zsh fish
 DEB_PACKAGES := build-essential debhelper libcmocka-dev lintian
 TEST_PACKAGES += abigail-tools
 COST_PACKAGES := valgrind
@@ -91,7 +91,7 @@ NEED_probes := ftrace stacks procfs ebpf symbols client config wire base
 NEED_analyze := config wire base
 NEED_cli := analyze client config wire base
 
-LIBS_base := -levent_core -lcap-ng -lseccomp -lm
+LIBS_base := -levent_core -lcap-ng -lseccomp -liberty -lm
 LIBS_config := -lprotobuf-c
 LIBS_service := -lz -lzstd
 LIBS_analyze := -lz -lzstd -lsqlite3
@@ -99,7 +99,7 @@ LIBS_analyze := -lz -lzstd -lsqlite3
 # statically, and which sonda would load at each start.
 LIBS_cli := -levent_extra -ledit
 LIBS_ftrace := -ltracefs -ltraceevent
-LIBS_stacks := -lelf -liberty -llzma
+LIBS_stacks := -lelf -llzma
 
 # Programs of the kernel are compiled by clang and loaded by libbpf. Without either all else is built, and
 # linux.ebpf_counters says why it records nothing. EBPF=no leaves them out, too.

@@ -40,6 +40,7 @@ static const struct verb verbs[] = {
 	{"export", cmd_export, "write a trace as JSON, CSV, SQLite or folded stacks"},
 	{"cut", cmd_cut, "write a part of a trace"},
 	{"split", cmd_split, "write a trace as several files"},
+	{"symbolize", cmd_symbolize, "add lines and inlined functions to call stacks"},
 	{"sql", cmd_sql, "run SQL on a trace"},
 	{"doctor", cmd_doctor, "check what a recording needs on this machine"},
 	{"help", cmd_help, "show this list, or the options of a verb: sonda help record"},

@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "stacks/files/demangle.h"
+#include "base/text/demangle.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

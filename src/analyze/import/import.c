@@ -182,6 +182,7 @@ static void import_deinit(struct import *im)
 	late_tracks_deinit(im);
 	row_keys_deinit(im);
 	perf_streams_deinit(im);
+	module_symbols_deinit(im);
 	gpu_work_deinit(im);
 	free(im->labels);
 	free(im->args.args);
@@ -259,6 +260,7 @@ int trace_import(struct store *s, struct trace_bytes bytes, struct import_result
 		states_finish(im);
 		late_tracks_finish(im);
 		rows_process_args(im);
+		module_symbols_finish(im);
 		recorded_threads_finish(im);
 		metadata_set_string(im, SCOPE_TRACE, NULL, "trace_type", false, "proto", 5);
 		metadata_set_int(im, SCOPE_TRACE, NULL, "trace_size_bytes", false,

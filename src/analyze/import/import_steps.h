@@ -63,6 +63,11 @@ void rows_perf_sample(struct import *im, struct machine *m, int64_t ts, const st
 void rows_stack_sample(struct import *im, struct machine *m, int64_t ts, const struct packet *p,
 		       uint32_t state);
 
+/* module_symbols.c: symbols of frames, which the frames get at the end of the file. */
+void tokens_module_symbols(struct import *im, const struct pb_field *f);
+void module_symbols_finish(struct import *im);
+void module_symbols_deinit(struct import *im);
+
 /* sched_rows.c: the scheduler's events. prev_state is as in the kernel's record. */
 struct sched_switch {
 	int32_t prev_tid, prev_prio, next_tid, next_prio;

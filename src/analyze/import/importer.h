@@ -128,6 +128,8 @@ struct import {
 	struct perf_stream *perf_streams; /* owned hash */
 	struct gpu_queue *gpu_queues; /* owned hash: see gpu_rules.c */
 	struct gpu_note *gpu_notes; /* owned hash */
+	struct pb_field *module_symbols; /* owned: messages; see module_symbols.c */
+	size_t n_module_symbols, cap_module_symbols;
 	struct process_label *labels; /* owned */
 	size_t n_labels, cap_labels;
 };

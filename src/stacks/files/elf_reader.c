@@ -15,7 +15,7 @@
 #include "base/core/mem.h"
 #include "base/system/helper_process.h"
 #include "base/system/sanitizer.h"
-#include "stacks/files/demangle.h"
+#include "base/text/demangle.h"
 #include "stacks/files/file_messages.h"
 #include "stacks/files/jit_names.h"
 #include "stacks/files/proc_maps.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Names of C++ and Rust, and names that were made to be slow or large. */
-#include "stacks/files/demangle.h"
+#include "base/text/demangle.h"
 #include "unit/test.h"
 
 #define ASSERT_NAME(mangled, expected)                                                             \

@@ -6,7 +6,7 @@
  * nothing. That of Rust allocates for some names; what it does between two pieces takes time in
  * proportion to the length of the name.
  */
-#include "stacks/files/demangle.h"
+#include "base/text/demangle.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include "base/core/err.h"
+#include "cli/symbolize/symbol_modules.h"
+
+/* Debug files from the servers that DEBUGINFOD_URLS names (libdebuginfod). A request tells them which
+ * program was recorded, so it is made only if the user asks for it. */
+struct debuginfod;
+
+/* urls: blank-separated. Returns 0, or -ENOENT and sets e: the library is missing. */
+int debuginfod_open(const char *urls, struct debuginfod **ret, struct err_text *e);
+void debuginfod_close(struct debuginfod *d);
+/* Returns the path of the debug file in the cache of the library, which the caller frees; NULL: no
+ * server has it. */
+char *debuginfod_find(struct debuginfod *d, const struct symbol_module *m);
