@@ -619,7 +619,7 @@ def flame_click(p, text, button='left'):
 
 SAMPLES = """with recursive up(id, sample) as (select callsite_id, id from perf_sample where callsite_id is not null {where}
     union select c.parent_id, sample from up join stack_profile_callsite c using (id) where c.parent_id is not null)
-    select coalesce(f.name, 'lib<i>.so+0x' || printf('%x', f.rel_pc)), count(distinct sample) from up
+    select coalesce(f.name, 'lib<i>.so+0x' || printf('%x', f.rel_pc / 4096 * 4096)), count(distinct sample) from up
     join stack_profile_callsite c using (id) join stack_profile_frame f on f.id = c.frame_id group by 1"""
 
 
@@ -634,17 +634,17 @@ def the_flame_graph(p):
     for text, total, _ in boxes[1:]:
         totals[text] = max(totals.get(text, 0), total)
     rows = dict(sql(p.trace, SAMPLES.format(where='')))
-    two = {'lib<i>.so+0x1234', 'sys_read', 'work'}
+    two = {'lib<i>.so+0x1000', 'sys_read', 'work'}
     verdict('a function is as wide as its samples',
             {k: v for k, v in totals.items() if k not in two} == {k: v for k, v in rows.items() if k not in two}, f'{totals} {rows}')
-    verdict('addresses without a name are apart', sorted(t for t in totals if '+0x' in t) == ['lib<i>.so+0x1234', 'lib<i>.so+0x5678'], totals)
+    verdict('addresses without a name are apart', sorted(t for t in totals if '+0x' in t) == ['lib<i>.so+0x1000', 'lib<i>.so+0x5000'], totals)
     p.picture('flame')
     flame_click(p, 'again')
     verdict('a click zooms', flame_boxes(p)[0][0] == 'main' and all(box[0] != 'sys_read' for box in flame_boxes(p)), flame_boxes(p))
     p.b.key('Escape')
     verdict('Escape shows all', flame_boxes(p)[0][0] == 'all')
     flame(p, kind='bottom-up')
-    own = dict(sql(p.trace, """select coalesce(f.name, 'lib<i>.so+0x' || printf('%x', f.rel_pc)), count(*) from perf_sample s
+    own = dict(sql(p.trace, """select coalesce(f.name, 'lib<i>.so+0x' || printf('%x', f.rel_pc / 4096 * 4096)), count(*) from perf_sample s
         join stack_profile_callsite c on c.id = s.callsite_id join stack_profile_frame f on f.id = c.frame_id group by 1"""))
     verdict('bottom up begins with the functions that ran', {t: n for t, n, row in flame_boxes(p) if row == 1} == own, f'{flame_boxes(p)} {own}')
     flame_click(p, 'sys_read', 'right')
@@ -658,12 +658,12 @@ def the_flame_graph(p):
 def the_search_of_the_flame_graph(p):
     flame(p)
     p.b.run('document.querySelector(".flame-search").focus()')
-    p.b.type('AGAIN|x1234')
+    p.b.type('AGAIN|x1000')
     said = p.b.run('document.querySelector(".flame-caption").textContent')
     n = sql(p.trace, """with recursive up(id, sample) as (select callsite_id, id from perf_sample union
         select c.parent_id, sample from up join stack_profile_callsite c using (id) where c.parent_id is not null)
         select count(distinct sample) from up join stack_profile_callsite c using (id) join stack_profile_frame f on f.id = c.frame_id
-        where f.name = 'again' or f.rel_pc = 0x1234""")[0][0]
+        where f.name = 'again' or f.rel_pc = 0x1234 -- in lib<i>.so+0x1000""")[0][0]
     verdict('the search sums what matches, each sample once', f'Matches: {n}, ' in said, said)
     p.b.run('[...document.querySelectorAll(".flame-bar button")].find((b) => b.textContent === "Only these stacks").click()')
     p.settle()
@@ -689,6 +689,9 @@ def the_flame_graph_follows(p):
     n = sql(p.trace, 'select count(*) from perf_sample join thread using (utid) where tid = 101')[0][0]
     verdict('and the selected thread', flame_boxes(p)[0] == ('all', n, 0) and n, f'{flame_boxes(p)[0]} {n}')
     p.b.run('sonda.select(null)')
+    flame(p, 'waits, by the code that ended them')
+    weight = sql(p.trace, "select sum(dur) from slice where name = 'futex'")[0][0]
+    verdict('waits are apart from other slices', flame_boxes(p)[0] == ('all', weight, 0), flame_boxes(p)[0])
     said = flame(p, 'some.profiler: blocked')
     weight = sql(p.trace, 'select cast(sum(value) as int) from stack_sample_counter c join stack_sample s on s.id = stack_sample_id'
                  " where source = 'some.profiler'")[0][0]
@@ -846,14 +849,42 @@ def a_page_without_the_end(b, page):
     verdict('and does not call itself the whole trace', b.run('document.getElementById("range-text").textContent') == 'whole page')
 
 
-def two_machines(b):
-    trace, path, root = f'{FOLDER}/machines.pftrace', f'{FOLDER}/machines.html', f'{HERE}/../..'
-    with open(f'{root}/tests/interop/sql_traces/machines.txtpb') as text, open(trace, 'wb') as out:
+def page_of_text(b, source):
+    """Opens the page of a trace that is text in the folder of the tests."""
+    name, root = os.path.basename(source).split('.')[0], f'{HERE}/../..'
+    trace, path = f'{FOLDER}/{name}.pftrace', f'{FOLDER}/{name}.html'
+    with open(f'{root}/tests/{source}') as text, open(trace, 'wb') as out:
         subprocess.run(['protoc', f'-I{root}/protos', '--encode=perfetto.protos.Trace', f'{root}/protos/trace/trace.proto'], stdin=text,
                        stdout=out, check=True)
     subprocess.run([SONDA, 'report', '--html', trace, '-o', path], check=True, stderr=subprocess.DEVNULL)
     p = Page(b, trace, path)
     p.open()
+    return p
+
+
+def from_a_sleep_to_its_code(b):
+    p = page_of_text(b, 'data/stacks/waits.txtpb')
+    b.run('''(() => { const row = sonda.tree.list.find((r) => r.kind === "thread" && r.thread.tid === 10), lane = row.thread.states;
+        sonda.select({row, lane, index: lane.at(120e6)}); })()''')
+    b.wait('document.querySelectorAll("#table .stack").length === 2')
+    said = b.run('[...document.querySelectorAll("#table .stack")].map((list) => [list.previousSibling.textContent, list.innerText])')
+    verdict('a sleep has the code that waited and the code that ended the wait',
+            [title for title, _ in said] == ['The code that waited', 'The code that ended the wait'] and 'lock_queue (app)' in said[0][1] and
+            'unlock_queue (app)' in said[1][1], said)
+    boxes = []
+    for profile in ('CPU samples', 'linux.waits: blocked', 'waits, by the code that waited', 'waits, by the code that ended them'):
+        b.run('sonda.select(null)')
+        flame(p, profile)
+        boxes.append(flame_boxes(p)[0][1])
+    verdict('profiles of samples, of totals, of waits and of wakers', boxes == [7, 180200000, 174988000, 174988000], boxes)
+    names = b.run('sonda.stacks.functions.map(({text}) => text)')
+    verdict('code without a name has one function for 4 KiB', [n for n in names if '+0x' in n] == ['app+0x1000', 'app+0x3000'], names)
+    p.picture('waits')
+
+
+def two_machines(b):
+    p = page_of_text(b, 'interop/sql_traces/machines.txtpb')
+    trace = p.trace
     labels = b.run('sonda.tree.list.map((row) => row.label)')
     tracks = sql(trace, 'select name, cpu, machine_id from __intrinsic_track where cpu is not null and id in (select track_id from counter)')
     expected = sorted(f'{name}, CPU {cpu} (machine {machine})' for name, cpu, machine in tracks)
@@ -909,6 +940,7 @@ def main():
         a_page_without_the_end(b, small[1])
         damaged_pages(b, small[1])
         two_machines(b)
+        from_a_sleep_to_its_code(b)
     finally:
         b.close()
     sys.exit(BAD)

@@ -79,7 +79,7 @@ def decode(page):
         return strings[c[name].number()]
 
     tables = {'process': [], 'thread': [], 'sched': [], 'state': [], 'track': [], 'slice': [], 'counter': [],
-              'frame': [], 'site': [], 'stack': []}
+              'function': [], 'site': [], 'stack': []}
     while c['process.pid'].more():
         tables['process'].append((c['process.pid'].signed(), text('process.name'), c['process.machine'].number()))
     while c['thread.tid'].more():
@@ -146,10 +146,10 @@ def decode(page):
             else:
                 value += c['counter.value'].signed()
             tables['counter'].append((track, ts, value))
-    while c['frame.name'].more():
-        tables['frame'].append((text('frame.name'), text('frame.file'), c['frame.address'].number()))
+    while c['function.name'].more():
+        tables['function'].append((text('function.name'), text('function.file'), c['function.kind'].number()))
     while c['site.parent'].more():
-        tables['site'].append((c['site.parent'].nullable(), c['site.frame'].number()))
+        tables['site'].append((c['site.parent'].nullable(), tables['function'][c['site.function'].number()][0]))
     while c['profile.name'].more():
         name, ts = (text('profile.name'), text('profile.unit'), c['profile.edge'].number()), start
         for _ in range(c['profile.samples'].number()):
@@ -160,6 +160,9 @@ def decode(page):
     return tables, facts, left
 
 
+FRAMES = ("select f.id, m.name as path, replace(m.name, rtrim(m.name, replace(m.name, '/', '')), '') as file,"
+          " coalesce(f.name, replace(m.name, rtrim(m.name, replace(m.name, '/', '')), '') || '+0x' || printf('%x', rel_pc / 4096 * 4096)) as name"
+          " from stack_profile_frame f join stack_profile_mapping m on m.id = f.mapping")
 QUERIES = {
     'process': 'select pid, name, coalesce(machine_id, 0) from process order by upid',
     'thread': 'select tid, name, upid, is_idle = 1, coalesce(machine_id, 0) from thread order by utid',
@@ -170,17 +173,18 @@ QUERIES = {
              ' where id in (select track_id from slice where {window}) or id in (select track_id from counter where {samples})'
              ' or id in (select parent_id from __intrinsic_track) order by id',
     'slice': 'select track_id, ts, dur, name, category, depth from slice where {window} order by track_id, ts, id',
-    'frame': 'select f.name, m.name, rel_pc from stack_profile_frame f left join stack_profile_mapping m on m.id = f.mapping order by f.id',
-    'site': 'select parent_id, frame_id from stack_profile_callsite order by id',
+    # Frames with one name in files of one base name are a function; code without a name is one for each 4 KiB.
+    'function': f"select name, path, path = '/kernel' from (select name, path, min(id) as id from ({FRAMES}) group by name, file) order by id",
+    'site': f'select parent_id, name from stack_profile_callsite c join ({FRAMES}) f on f.id = c.frame_id order by c.id',
     # Samples of linux.perf count as one each, others by their first counter.
     'stack': "select 'CPU samples', 'count', 0, ts, utid, callsite_id, 1 from perf_sample where callsite_id is not null and {samples}"
              " union all select s.source || ': ' || t.name, t.unit, 0, s.ts, x.utid, callsite_id, cast(value as int) from stack_sample s"
              " join stack_sample_task_context x on x.id = s.task_context_id join stack_sample_counter c on c.stack_sample_id = s.id"
              " join stack_sample_counter_track t on t.id = c.track_id where s.source != 'linux.perf' and {samples}"
-             " union all select 'slices, by the stack at their begin', 'ns', 1, ts, utid, callsite_id, dur"
+             " union all select iif(t.name = 'waits', 'waits, by the code that waited', 'slices, by the stack at their begin'), 'ns', 1, ts, utid, callsite_id, dur"
              " from __intrinsic_track_event_callstacks c join slice s on s.id = c.slice_id join thread_track t on t.id = s.track_id"
              " where callsite_id is not null and {samples}"
-             " union all select 'slices, by the stack at their end', 'ns', 2, ts, utid, end_callsite_id, dur"
+             " union all select iif(t.name = 'waits', 'waits, by the code that ended them', 'slices, by the stack at their end'), 'ns', 2, ts, utid, end_callsite_id, dur"
              " from __intrinsic_track_event_callstacks c join slice s on s.id = c.slice_id join thread_track t on t.id = s.track_id"
              " where end_callsite_id is not null and {samples}",
     'counter': 'select track_id, ts, value from counter where {samples} order by track_id, ts, id',

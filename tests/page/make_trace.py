@@ -178,7 +178,7 @@ def others(n, threads, rng, begin, end, write):
 
 
 def call_stacks(threads, begin, end, write):
-    """Samples of linux.perf, samples of another profiler with weights, and slices with a stack at both ends."""
+    """Samples of linux.perf, samples of another profiler with weights, and slices and waits with a stack at both ends."""
     functions = ['main', 'work', 'again', '</script><b>', 'sys_read']  # iids 1 to 5
     # Frames: function, mapping, offset. Two addresses of one function; two without a name; the kernel.
     frames = [(1, 1, 0x10), (2, 1, 0x20), (2, 1, 0x28), (3, 1, 0x30), (4, 2, 0x40), (0, 2, 0x1234), (0, 2, 0x5678), (5, 3, 0)]
@@ -207,6 +207,11 @@ def call_stacks(threads, begin, end, write):
                          number(6, site) + number(11, 1000 * i)), 7))
     track = data(4, number(1, threads[0]['pid']) + number(2, threads[0]['tid']))
     write(packet(number(13, 2) + data(60, number(1, 79) + track), 8))
+    write(packet(number(13, 2) + data(60, number(1, 80) + number(5, 79) + data(2, 'waits')), 8))
+    for i in range(10):
+        t = begin + span * i // 10
+        for kind, at, site in ((1, t, 4), (2, t + span // 40, 5)):
+            write(packet(number(8, at) + number(13, 2) + data(11, number(9, kind) + number(11, 80) + data(23, 'futex') + number(56, site)), 8))
     for i in range(20):
         t = begin + span * i // 20
         for kind, at, site in ((1, t, 2), (2, t + span // 50, 3)):

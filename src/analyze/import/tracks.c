@@ -95,19 +95,22 @@ uint32_t tracks_get(struct import *im, struct machine *m, const struct track_typ
 {
 	struct track_key key = {.type = type, .machine = m->row};
 	struct track_node *n;
+	uint32_t track;
 
 	for (size_t i = 0; i < TRACK_DIMENSIONS_MAX && type->dimensions[i].key; i++)
 		key.values[i] = values[i];
 	HASH_FIND(hh, im->tracks, &key, sizeof(key), n);
 	if (n)
 		return n->track;
+	/* A row first, so that without memory for the rest there is one to read and write. */
+	track = tracks_make(im, m, type, name, values);
 	n = budget_alloc(&im->store->budget, sizeof(*n));
 	if (n) {
 		n->key = key;
-		n->track = tracks_make(im, m, type, name, values);
+		n->track = track;
 	}
-	n = BUDGET_HASH_ADD(&im->store->budget, im->tracks, key, n);
-	return n ? n->track : 0;
+	BUDGET_HASH_ADD(&im->store->budget, im->tracks, key, n);
+	return track;
 }
 
 uint32_t tracks_get_thread_track(struct import *im, struct machine *m, uint32_t utid)

@@ -28,7 +28,7 @@ extern const struct track_type track_cpu_frequency, track_gpu_frequency, track_c
 
 /*
  * Returns the row of the track in TABLE_TRACK; without memory sets the budget's error and returns
- * 0. name: a string or NULL_U32; a track that exists keeps its name. values: one for each
+ * some row. name: a string or NULL_U32; a track that exists keeps its name. values: one for each
  * dimension; may be NULL without dimensions.
  */
 uint32_t tracks_get(struct import *im, struct machine *m, const struct track_type *type,

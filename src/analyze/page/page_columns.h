@@ -65,11 +65,11 @@
 	X(COUNTER_TIME, "counter.time") /* minus that of the sample before; zigzag */              \
 	X(COUNTER_VALUE, "counter.value") /* minus the value before; zigzag */                     \
 	X(COUNTER_REAL, "counter.real") /* 8 bytes, little endian */                               \
-	X(FRAME_NAME, "frame.name") /* string +1 */                                                \
-	X(FRAME_FILE, "frame.file") /* path of the mapped file, string +1 */                       \
-	X(FRAME_ADDRESS, "frame.address") /* in the file */                                        \
+	X(FUNCTION_NAME, "function.name") /* string +1 */                                          \
+	X(FUNCTION_FILE, "function.file") /* path of the mapped file, string +1 */                 \
+	X(FUNCTION_KIND, "function.kind") /* 0: of a program, 1: of the kernel, 2: a note */       \
 	X(SITE_PARENT, "site.parent") /* +1; the caller */                                         \
-	X(SITE_FRAME, "site.frame")                                                                \
+	X(SITE_FUNCTION, "site.function")                                                          \
 	X(PROFILE_NAME, "profile.name") /* string +1 */                                            \
 	X(PROFILE_UNIT, "profile.unit") /* string +1 */                                            \
 	X(PROFILE_EDGE, "profile.edge") /* 1, 2: stacks at the begin, the end of slices; else 0 */ \

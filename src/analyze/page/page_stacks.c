@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Call stacks: functions (frames), call sites, and profiles, which are lists of samples: one for
- * each session of a profiler, and one for the stacks at the begin and at the end of slices.
+ * Call stacks: functions, call sites, and profiles, which are lists of samples: one for each session
+ * of a profiler, and those of the stacks at the begin and at the end of slices. Waits (linux.waits)
+ * are slices on tracks of that name, and have profiles of their own.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyze/page/page_rows.h"
+#include "analyze/stacks/code.h"
 #include "analyze/store/stack_columns.h"
 #include "analyze/store/track_columns.h"
 #include "base/core/mem.h"
@@ -24,6 +26,7 @@ struct page_sample {
 };
 
 struct profile {
+	const uint32_t *sites; /* borrowed: the page's, by call site */
 	const char *name, *unit;
 	enum stack_edge edge;
 	struct page_sample *samples; /* owned */
@@ -40,35 +43,48 @@ static uint64_t plus_1(uint32_t v)
 	return v == NULL_U32 ? 0 : (uint64_t)v + 1;
 }
 
-static void put_frames(struct page *p)
+/* Functions, by the names that reports have. */
+static void put_functions(struct page *p, const struct code *code)
 {
-	const struct table *frames = stacks_table(p, TABLE_STACK_FRAME);
-	const struct table *mappings = stacks_table(p, TABLE_STACK_MAPPING);
+	struct strbuf name = {0};
 
-	for (uint32_t row = 0; row < frames->rows; row++) {
-		uint32_t mapping = table_u32(frames, STACK_FRAME_MAPPING, row);
-		int64_t address = table_i64(frames, STACK_FRAME_REL_PC, row);
+	for (uint32_t i = 0; i < code->n; i++) {
+		const struct code_function *f = &code->of[i];
 
-		page_put_string(p, PAGE_COLUMN_FRAME_NAME,
-				table_u32(frames, STACK_FRAME_NAME, row));
-		page_put_string(p, PAGE_COLUMN_FRAME_FILE,
-				mapping < mappings->rows
-					? table_u32(mappings, STACK_MAPPING_NAME, mapping)
-					: NULL_U32);
-		page_put(&p->columns, PAGE_COLUMN_FRAME_ADDRESS, (uint64_t)MAX(address, 0));
+		strbuf_clear(&name);
+		code_put_name(code, i, &name);
+		page_put_string(p, PAGE_COLUMN_FUNCTION_NAME,
+				strings_intern_buf(&p->store->strings, &name));
+		page_put_string(p, PAGE_COLUMN_FUNCTION_FILE,
+				f->kind == CODE_NOTE ? NULL_U32 : f->path);
+		page_put(&p->columns, PAGE_COLUMN_FUNCTION_KIND, f->kind);
 	}
+	strbuf_deinit(&name);
 }
 
-static void put_sites(struct page *p)
+/* A frame with inlined functions becomes a site for each function. Sets *ret to the innermost site
+ * of each frame, by call site; owned by the caller. */
+static int put_sites(struct page *p, const struct code *code, uint32_t **ret)
 {
 	const struct table *t = stacks_table(p, TABLE_STACK_CALLSITE);
+	uint32_t n = 0, *sites = malloc(((size_t)t->rows + 1) * sizeof(*sites));
 
+	*ret = sites;
+	if (!sites)
+		return -ENOMEM;
 	for (uint32_t row = 0; row < t->rows; row++) {
-		page_put(&p->columns, PAGE_COLUMN_SITE_PARENT,
-			 plus_1(table_u32(t, STACK_CALLSITE_PARENT, row)));
-		page_put(&p->columns, PAGE_COLUMN_SITE_FRAME,
-			 table_u32(t, STACK_CALLSITE_FRAME, row));
+		uint32_t parent = table_u32(t, STACK_CALLSITE_PARENT, row);
+		uint32_t frame = table_u32(t, STACK_CALLSITE_FRAME, row);
+		uint32_t caller = parent < row ? sites[parent] : NULL_U32;
+
+		for (uint32_t i = code->first[frame]; i < code->first[frame + 1]; i++) {
+			page_put(&p->columns, PAGE_COLUMN_SITE_PARENT, plus_1(caller));
+			page_put(&p->columns, PAGE_COLUMN_SITE_FUNCTION, code->chain[i]);
+			caller = n++;
+		}
+		sites[row] = caller;
 	}
+	return 0;
 }
 
 /* Adds a sample, unless it has no stack or is outside of the window. */
@@ -107,7 +123,7 @@ static void put_profile(struct page *p, struct profile *f)
 
 		page_put_signed(c, PAGE_COLUMN_STACK_TIME, s->ts - before);
 		page_put(c, PAGE_COLUMN_STACK_THREAD, plus_1(s->utid));
-		page_put(c, PAGE_COLUMN_STACK_SITE, s->site);
+		page_put(c, PAGE_COLUMN_STACK_SITE, f->sites[s->site]);
 		page_put(c, PAGE_COLUMN_STACK_WEIGHT, s->weight);
 		before = s->ts;
 	}
@@ -186,13 +202,13 @@ static void name_session(const struct page *p, uint32_t session, struct profile 
 	}
 }
 
-static int put_session(struct page *p, uint32_t session)
+static int put_session(struct page *p, uint32_t session, const uint32_t *sites)
 {
 	const char *source =
 		strings_get(&p->store->strings, table_u32(stacks_table(p, TABLE_PROFILER_SESSION),
 							  PROFILER_SESSION_SOURCE, session));
 	bool is_perf = !strcmp(source, "linux.perf");
-	struct profile f = {.unit = "count", .edge = STACK_OF_SAMPLE};
+	struct profile f = {.sites = sites, .unit = "count", .edge = STACK_OF_SAMPLE};
 	struct strbuf name = {0};
 	int r;
 
@@ -210,52 +226,67 @@ static int put_session(struct page *p, uint32_t session)
 
 /* ---- stacks of slices ---- */
 
-static int put_slice_stacks(struct page *p, const char *name, enum stack_edge edge, unsigned column)
+static int put_slice_stacks(struct page *p, struct profile *f, bool waits)
 {
 	const struct table *t = stacks_table(p, TABLE_EVENT_CALLSTACK);
 	const struct table *slices = stacks_table(p, TABLE_SLICE);
 	const struct table *tracks = stacks_table(p, TABLE_TRACK);
-	struct profile f = {.name = name, .unit = "ns", .edge = edge};
+	uint32_t name_of_waits = strings_find(&p->store->strings, "waits", strlen("waits"));
+	unsigned column =
+		f->edge == STACK_OF_BEGIN ? EVENT_CALLSTACK_SITE : EVENT_CALLSTACK_END_SITE;
 	int r = 0;
 
+	f->unit = "ns";
 	for (uint32_t row = 0; r == 0 && row < t->rows; row++) {
-		uint32_t slice = table_u32(t, EVENT_CALLSTACK_SLICE, row);
+		uint32_t slice = table_u32(t, EVENT_CALLSTACK_SLICE, row), track, name;
 		int64_t ts, dur;
 
 		if (slice >= slices->rows)
 			continue;
+		track = table_u32(slices, SLICE_TRACK, slice);
+		name = table_u32(tracks, TRACK_NAME, track);
+		if ((name != NULL_U32 && name == name_of_waits) != waits)
+			continue;
 		ts = table_ts(slices, SLICE_TS, slice);
 		dur = table_dur(slices, SLICE_DUR, slice);
 		r = profile_add(
-			&f, p,
+			f, p,
 			(struct page_sample){
 				.ts = ts,
-				.utid = table_u32(tracks, TRACK_UTID,
-						  table_u32(slices, SLICE_TRACK, slice)),
+				.utid = table_u32(tracks, TRACK_UTID, track),
 				.site = table_u32(t, column, row),
 				.weight = (uint64_t)(dur < 0 ? MAX(p->store->end_ts - ts, 0) : dur),
 			});
 	}
-	if (r == 0 && f.n)
-		put_profile(p, &f);
-	free(f.samples);
+	if (r == 0 && f->n)
+		put_profile(p, f);
+	free(f->samples);
 	return r;
 }
 
 int page_put_stacks(struct page *p)
 {
 	uint32_t sessions = stacks_table(p, TABLE_PROFILER_SESSION)->rows;
-	int r = 0;
+	_cleanup_(freep) uint32_t *sites = NULL;
+	struct code code;
+	int r = code_init(&code, p->store) ? put_sites(p, &code, &sites) : -ENOMEM;
 
-	put_frames(p);
-	put_sites(p);
+	if (r == 0)
+		put_functions(p, &code);
 	for (uint32_t session = 0; r == 0 && session < sessions; session++)
-		r = put_session(p, session);
-	if (r == 0)
-		r = put_slice_stacks(p, "slices, by the stack at their begin", STACK_OF_BEGIN,
-				     EVENT_CALLSTACK_SITE);
-	if (r == 0)
-		r = put_slice_stacks(p, "slices, by the stack at their end", STACK_OF_END,
-				     EVENT_CALLSTACK_END_SITE);
+		r = put_session(p, session, sites);
+	if (r == 0) {
+		struct profile profiles[] = {
+			{.name = "waits, by the code that waited", .edge = STACK_OF_BEGIN},
+			{.name = "waits, by the code that ended them", .edge = STACK_OF_END},
+			{.name = "slices, by the stack at their begin", .edge = STACK_OF_BEGIN},
+			{.name = "slices, by the stack at their end", .edge = STACK_OF_END}};
+
+		for (size_t i = 0; r == 0 && i < ARRAY_SIZE(profiles); i++) {
+			profiles[i].sites = sites;
+			r = put_slice_stacks(p, &profiles[i], i < 2);
+		}
+	}
+	code_deinit(&code);
 	return r;
 }

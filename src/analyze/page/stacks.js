@@ -7,23 +7,14 @@ const stacks = { functions: [], parent: null, functionOf: null, profiles: [] };
 const NO_SITE = -1;
 
 async function readStacks() {
-  const f = await columnsNamed("frame", ["name", "file", "address"]);
-  const numbers = new Map(), ofFrame = [];
+  const f = await columnsNamed("function", ["name", "file", "kind"]);
   while (!f.name.ended) {
-    const name = model.strings[f.name.number()] || "", path = model.strings[f.file.number()] || "";
-    const file = path.slice(path.lastIndexOf("/") + 1), address = f.address.number();
-    const text = name || (file ? `${file}+0x${address.toString(16)}` : "(unknown)");
-    const key = `${text}\n${file}`;
-    let number = numbers.get(key);
-    if (number === undefined) {
-      numbers.set(key, number = stacks.functions.length);
-      stacks.functions.push({ text, file, kernel: path === "/kernel" || /^\[.*\]$/.test(path) });
-    }
-    ofFrame.push(number);
+    const text = model.strings[f.name.number()] || "(unknown)", path = model.strings[f.file.number()] || "";
+    stacks.functions.push({ text, file: path.slice(path.lastIndexOf("/") + 1), kernel: f.kind.number() > 0 });
   }
-  const parents = (await takeColumn("site.parent")).rest(), frames = (await takeColumn("site.frame")).rest();
+  const parents = (await takeColumn("site.parent")).rest(), functions = (await takeColumn("site.function")).rest();
   stacks.parent = Int32Array.from(parents, (parent, i) => parent - 1 < i ? parent - 1 : NO_SITE);
-  stacks.functionOf = Uint32Array.from(frames, (frame) => ofFrame[frame]);
+  stacks.functionOf = Uint32Array.from(functions);
   await readProfiles();
 }
 
@@ -48,13 +39,30 @@ async function readProfiles() {
   }
 }
 
+const WAIT_NEAR = 50000; // ns between a thread's switch and the begin of its wait in the trace
+
+const isWaits = ({ name, edge }) => edge > 0 && name.startsWith("waits");
+
 // The call stacks that a slice has at its begin and its end, as [profile, call site].
 function stacksOfSlice(track, start) {
   const found = [], thread = track.thread ? track.thread.id : UNKNOWN;
-  stacks.profiles.forEach(({ edge, time, thread: threads, site, n }, profile) => {
-    for (let i = edge ? lowerBound(time, start, 0, n) : n; i < n && time[i] === start; i++)
-      if (threads[i] === thread)
-        found.push([profile, site[i]]);
+  stacks.profiles.forEach((profile, number) => {
+    const { edge, time, n } = profile, ofTrack = edge > 0 && isWaits(profile) === (track.name === "waits");
+    for (let i = ofTrack ? lowerBound(time, start, 0, n) : n; i < n && time[i] === start; i++)
+      if (profile.thread[i] === thread)
+        found.push([number, profile.site[i]]);
+  });
+  return found;
+}
+
+// The call stacks of the wait that begins with a sleep of a thread, as [profile, call site].
+function stacksOfWait(thread, start) {
+  const found = [];
+  stacks.profiles.forEach((profile, number) => {
+    const { time, n } = profile;
+    for (let i = isWaits(profile) ? lowerBound(time, start - WAIT_NEAR, 0, n) : n; i < n && time[i] <= start + WAIT_NEAR; i++)
+      if (profile.thread[i] === thread.id)
+        found.push([number, profile.site[i]]);
   });
   return found;
 }

@@ -309,16 +309,26 @@ function selectionContent() {
   }
   for (const { text, go } of waysFrom(selected))
     box.append(actionOf(text, go));
-  if (selected.row.kind === "slices" && selected.lane)
-    for (const [profile, site] of stacksOfSlice(selected.row.track, selected.lane.start[selected.index]))
-      box.append(...stackElements(profile, site));
+  for (const [profile, site] of stacksOf(selected))
+    box.append(...stackElements(profile, site));
   return box;
 }
 
-// A call stack of a slice, the innermost function first.
+function stacksOf({ row, lane, index }) {
+  if (row.kind === "slices" && lane)
+    return stacksOfSlice(row.track, lane.start[index]);
+  return row.kind === "thread" && [BLOCKED, ASLEEP].includes(stateClassOf(lane.key[index]))
+    ? stacksOfWait(row.thread, lane.start[index]) : [];
+}
+
+// A call stack of a slice or a wait, the innermost function first.
 function stackElements(profile, site) {
   const title = document.createElement("h2"), list = document.createElement("ol");
-  title.textContent = stacks.profiles[profile].edge === 1 ? "Call stack at its begin" : "Call stack at its end";
+  const { edge } = stacks.profiles[profile], ofWait = isWaits(stacks.profiles[profile]);
+  if (ofWait)
+    title.textContent = edge === 1 ? "The code that waited" : "The code that ended the wait";
+  else
+    title.textContent = edge === 1 ? "Call stack at its begin" : "Call stack at its end";
   list.className = "stack";
   for (const number of pathOf(site)) {
     const item = document.createElement("li"), { text, file } = stacks.functions[number];
