@@ -14,6 +14,7 @@
 #include "common.h"
 
 #include "slots.h"
+#include "unwind.h"
 #include "waits.h"
 
 #define SECOND 1000000000ull
@@ -214,18 +215,6 @@ __attribute__((noinline)) int hash_stack(__u32 scratch, __u64 seed)
 	return 0;
 }
 
-/* Return addresses become addresses within the call instruction. */
-__attribute__((noinline)) int adjust_callers(__u32 scratch)
-{
-	struct wait_stack *s = stack_of(scratch);
-
-	if (!s)
-		return 0;
-	for (__u32 i = 1; i < WAITS_FRAMES_MAX && i < s->n; i++)
-		s->addresses[i]--;
-	return 0;
-}
-
 static __always_inline int is_between(__u64 address, const void *start, const void *end)
 {
 	return address >= (__u64)start && address < (__u64)end;
@@ -248,8 +237,25 @@ __attribute__((noinline)) int cut_at_interrupt(__u32 scratch)
 	return 0;
 }
 
+/*
+ * The reader reads periodically. It is woken when the ring is half full; and for a process that has
+ * no tables, since many processes do not live for a period.
+ */
+static __always_inline __u64 wakeup_flags(struct waits_cpu *c, int lacks_tables, __u64 now)
+{
+	if (lacks_tables && now - c->woken > WAITS_WAKEUP_NS) {
+		c->woken = now;
+		return BPF_RB_FORCE_WAKEUP;
+	}
+	return bpf_ringbuf_query(&waits, BPF_RB_AVAIL_DATA) * 2 >
+			       bpf_ringbuf_query(&waits, BPF_RB_RING_SIZE)
+		       ? BPF_RB_FORCE_WAKEUP
+		       : BPF_RB_NO_WAKEUP;
+}
+
 /* Returns the hash; 0 if the reader cannot get the stack. */
-static __always_inline __u64 send_stack(struct waits_cpu *c, struct wait_stack *s, __u64 now)
+static __always_inline __u64 send_stack(struct waits_cpu *c, struct wait_stack *s, int lacks_tables,
+					__u64 now)
 {
 	__u32 n = s->n;
 	const __u8 yes = 1;
@@ -262,7 +268,7 @@ static __always_inline __u64 send_stack(struct waits_cpu *c, struct wait_stack *
 		return 0;
 	if (bpf_ringbuf_output(&waits, s,
 			       offsetof(struct wait_stack, addresses) + n * sizeof(*s->addresses),
-			       BPF_RB_NO_WAKEUP) < 0) {
+			       wakeup_flags(c, lacks_tables, now)) < 0) {
 		c->stack_lost++;
 		return 0;
 	}
@@ -285,7 +291,7 @@ static __always_inline __u64 take_kernel_stack(struct waits_cpu *c, struct scrat
 	s->n = bytes / sizeof(*s->addresses);
 	s->tgid = s->tid = s->error = 0;
 	hash_stack(scratch, 0);
-	return send_stack(c, s, now);
+	return send_stack(c, s, 0, now);
 }
 
 /* The stack of the running thread. Equal addresses are of other code in another process, and after
@@ -294,7 +300,8 @@ static __always_inline __u64 take_user_stack(void *ctx, struct waits_cpu *c, str
 					     struct task_struct *t, __u64 now)
 {
 	struct wait_stack *s = &m->stack;
-	long bytes;
+	struct unwind_stack *u;
+	__u32 n;
 
 	if (!(settings.switches & WAITS_USER_STACKS) || t->flags & (PF_KTHREAD | PF_IO_WORKER))
 		return 0;
@@ -303,20 +310,26 @@ static __always_inline __u64 take_user_stack(void *ctx, struct waits_cpu *c, str
 		c->user_refused++;
 		return 0;
 	}
-	bytes = bpf_get_stack(ctx, s->addresses, WAITS_FRAMES_MAX * sizeof(*s->addresses),
-			      BPF_F_USER_STACK);
-	if (bytes <= 0) {
+	u = unwind_user(ctx);
+	if (!u || !u->n) {
 		c->user_failed++;
 		return 0;
 	}
 	c->user_stacks++;
-	s->n = bytes / sizeof(*s->addresses);
+	if (u->is_by_kernel)
+		c->user_by_kernel++;
+	s->hash = unwind_hash_add(u->hash, (__u64)t->tgid << 32 | (__u32)t->self_exec_id) | 1;
+	if (bpf_map_lookup_elem(&sent, &s->hash))
+		return s->hash;
+	n = u->n;
+	if (n > WAITS_FRAMES_MAX)
+		n = WAITS_FRAMES_MAX;
+	bpf_probe_read_kernel(s->addresses, n * sizeof(*s->addresses), u->addresses);
+	s->n = n;
 	s->tgid = t->tgid;
 	s->tid = t->pid;
-	s->error = 0;
-	adjust_callers(OF_TRACEPOINTS);
-	hash_stack(OF_TRACEPOINTS, (__u64)t->tgid << 32 | (__u32)t->self_exec_id);
-	return send_stack(c, s, now);
+	s->error = u->is_by_kernel ? 0 : u->error;
+	return send_stack(c, s, u->is_by_kernel, now);
 }
 
 /*
@@ -336,7 +349,7 @@ static __always_inline __u64 take_waker_stack(void *ctx, struct waits_cpu *c, st
 		return 0;
 	s->tgid = s->tid = s->error = 0;
 	hash_stack(OF_TRACEPOINTS, 0);
-	return send_stack(c, s, now);
+	return send_stack(c, s, 0, now);
 }
 
 /* ---- totals ---- */
@@ -501,7 +514,7 @@ static __always_inline void send_event(void *ctx, struct waits_cpu *c, struct sc
 		if (settings.switches & SONDA_TYPED_CURRENT)
 			e->waker_user = take_user_stack(ctx, c, m, bpf_get_current_task_btf(), now);
 	}
-	if (bpf_ringbuf_output(&waits, e, sizeof(*e), BPF_RB_NO_WAKEUP) < 0)
+	if (bpf_ringbuf_output(&waits, e, sizeof(*e), wakeup_flags(c, 0, now)) < 0)
 		c->ring_full++;
 }
 

@@ -19,6 +19,7 @@
 #define WAITS_HAS_LOCKS 16u /* the kernel has contention_begin: 5.19 */
 
 #define WAITS_FRAMES_MAX 127 /* of each stack */
+#define WAITS_WAKEUP_NS 10000000 /* the reader is woken for such a process at most so often */
 #define WAITS_TOTALS_MAX 16384 /* of each of the two tables */
 #define WAITS_PROGRAMS_MAX 8
 #define WAITS_OWN_MAX 16
@@ -142,8 +143,10 @@ struct waits_cpu {
 	__u64 user_refused; /* waits without a user stack: above the limit a second */
 	__u64 user_failed;
 	__u64 user_stacks, kernel_stacks; /* that were taken */
+	__u64 user_by_kernel; /* user stacks by frame pointers: the process has no tables yet */
 	__u64 throttled; /* waits of throttled threads that began */
 	/* the second of the budget: its begin, and what it has used */
 	__u64 second;
 	struct waits_budget used;
+	__u64 woken; /* when it last woke the reader for a process without tables, ns */
 };

@@ -15,6 +15,7 @@
 #include "ebpf/engine/object.h"
 
 EBPF_DECLARE(waits);
+EBPF_DECLARE(waits_calls);
 
 #define MEASURE_EVERY 10 /* periods */
 
@@ -26,7 +27,11 @@ static const struct ebpf_need needs[] = {
 	NEED_END,
 };
 
-static const struct ebpf_variant variant = {"tp_btf", EBPF_IMAGE(waits), needs};
+/* The second one is for kernels before 5.17, which have no bpf_loop(). */
+static const struct ebpf_variant variants[] = {
+	{"tp_btf", EBPF_IMAGE(waits), needs},
+	{"tp_btf without bpf_loop", EBPF_IMAGE(waits_calls), needs},
+};
 
 static const char *const table_names[WAITS_TABLES] = {"totals", "totals_without_stacks"};
 
@@ -73,23 +78,66 @@ static uint32_t prepare(struct ebpf_object *o, const struct waits_config *c,
 		;
 }
 
-static int load(struct waits_program *p, const struct waits_config *c,
-		const uint32_t own[static WAITS_OWN_MAX], const struct ebpf_features *f,
-		struct err_text *e)
+/* All programs that unwind have the same tables. Without any, they are as small as can be. */
+static int share_tables(struct ebpf_object *o, const struct unwind_maps *tables)
 {
-	struct waits_settings settings = c->settings;
-	struct ebpf_scope scope = {.own_pid = own[0], .pids = c->pids, .n_pids = c->n_pids};
 	int r;
 
-	if (ebpf_choose_variant(f, &variant, 1, 0, e) < 0)
-		return -ENOTSUP;
-	r = ebpf_object_open(&variant.image, &p->object, e);
+	if (!tables) {
+		ebpf_object_resize(o, "unwind_rows", 1);
+		ebpf_object_resize(o, "unwind_rules", 1);
+		ebpf_object_resize(o, "unwind_processes", 1);
+		return 0;
+	}
+	r = ebpf_object_use_map(o, "unwind_rows", tables->rows_fd);
+	if (r == 0)
+		r = ebpf_object_use_map(o, "unwind_rules", tables->rules_fd);
+	return r ? r : ebpf_object_use_map(o, "unwind_processes", tables->processes_fd);
+}
+
+struct load_args {
+	const struct waits_config *config;
+	const uint32_t *own;
+	const struct unwind_maps *tables;
+	const struct ebpf_features *features;
+};
+
+static int load_variant(struct waits_program *p, const struct load_args *a,
+			const struct ebpf_variant *variant, struct err_text *e)
+{
+	struct waits_settings settings = a->config->settings;
+	struct ebpf_scope scope = {
+		.own_pid = a->own[0], .pids = a->config->pids, .n_pids = a->config->n_pids};
+	int r = ebpf_object_open(&variant->image, &p->object, e);
+
 	if (r < 0)
 		return r;
-	memcpy(settings.own, own, sizeof(settings.own));
+	r = share_tables(p->object, a->tables);
+	if (r < 0)
+		return err_set(e, r, "the tables of unwind rows cannot be used");
+	memcpy(settings.own, a->own, sizeof(settings.own));
 	ebpf_object_set_constants(p->object, ".rodata.waits", &settings, sizeof(settings));
 	ebpf_object_set_constants(p->object, ".data.waits", &p->budget, sizeof(p->budget));
-	return ebpf_object_load(p->object, &scope, prepare(p->object, c, f), e);
+	r = ebpf_object_load(p->object, &scope, prepare(p->object, a->config, a->features), e);
+	if (r < 0) {
+		ebpf_object_free(p->object);
+		p->object = NULL;
+	}
+	return r;
+}
+
+static int load(struct waits_program *p, const struct load_args *a, struct err_text *e)
+{
+	struct err_text second;
+	int r;
+
+	if (ebpf_choose_variant(a->features, variants, 1, 0, e) < 0)
+		return -ENOTSUP;
+	r = load_variant(p, a, &variants[0], e);
+	/* If both fail, the error of the first one says more. */
+	if (r < 0 && r != -EPERM && load_variant(p, a, &variants[1], &second) == 0)
+		r = 0;
+	return r;
 }
 
 static int on_record(void *ctx, void *record, size_t size);
@@ -136,10 +184,12 @@ static void waits_program_freep(struct waits_program **p)
 }
 
 int waits_program_new(const struct waits_config *c, const uint32_t own[static WAITS_OWN_MAX],
-		      const char *tracefs_root, struct waits_program **ret, struct err_text *e)
+		      const struct unwind_maps *tables, const char *tracefs_root,
+		      struct waits_program **ret, struct err_text *e)
 {
 	_cleanup_(waits_program_freep) struct waits_program *p = calloc(1, sizeof(*p));
 	struct ebpf_features f;
+	const struct load_args args = {c, own, tables, &f};
 	int r = p ? ebpf_features_new(tracefs_root, &f) : -ENOMEM;
 
 	if (r < 0)
@@ -149,7 +199,7 @@ int waits_program_new(const struct waits_config *c, const uint32_t own[static WA
 	p->max_overhead_percent = c->max_overhead_percent;
 	p->n_cpus = ebpf_count_cpus();
 	p->n_online = (uint32_t)MAX(sysconf(_SC_NPROCESSORS_ONLN), 1);
-	r = load(p, c, own, &f, e);
+	r = load(p, &args, e);
 	ebpf_features_free(&f);
 	if (r == 0) {
 		r = open_maps(p);
@@ -178,6 +228,11 @@ void waits_program_free(struct waits_program *p)
 	ebpf_object_free(p->object);
 	closep(&p->stats_fd);
 	free(p);
+}
+
+int waits_program_descriptor(const struct waits_program *p)
+{
+	return ebpf_object_map(p->object, "waits");
 }
 
 /* ---- records ---- */

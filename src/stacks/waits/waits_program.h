@@ -6,6 +6,7 @@
 
 #include "base/core/err.h"
 #include "bpf/waits.h"
+#include "stacks/unwind/unwind_maps.h"
 #include "stacks/waits/waits_config.h"
 
 /*
@@ -33,12 +34,16 @@ struct waits_counts {
 };
 
 /*
- * Loads and attaches the programs; from now on they record. own: the processes of the recorder.
- * Returns 0, or -errno and sets e.
+ * Loads and attaches the programs; from now on they record. own: the processes of the recorder;
+ * tables: for user stacks, borrowed while the programs run; NULL: by frame pointers. Returns 0, or -errno and sets e.
  */
 int waits_program_new(const struct waits_config *c, const uint32_t own[static WAITS_OWN_MAX],
-		      const char *tracefs_root, struct waits_program **ret, struct err_text *e);
+		      const struct unwind_maps *tables, const char *tracefs_root,
+		      struct waits_program **ret, struct err_text *e);
 void waits_program_free(struct waits_program *p);
+/* Returns a descriptor that is readable when the ring is half full, or a process has no tables; to be
+ * watched edge-triggered. */
+int waits_program_descriptor(const struct waits_program *p);
 
 /* Appends the records in the ring to the queue. */
 void waits_program_read(struct waits_program *p, struct waits_queue *q);

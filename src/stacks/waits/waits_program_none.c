@@ -5,10 +5,12 @@
 #include "stacks/waits/waits_program.h"
 
 int waits_program_new(const struct waits_config *c, const uint32_t own[static WAITS_OWN_MAX],
-		      const char *tracefs_root, struct waits_program **ret, struct err_text *e)
+		      const struct unwind_maps *tables, const char *tracefs_root,
+		      struct waits_program **ret, struct err_text *e)
 {
 	(void)c;
 	(void)own;
+	(void)tables;
 	(void)tracefs_root;
 	(void)ret;
 	return err_set(e, -ENOTSUP,
@@ -18,6 +20,12 @@ int waits_program_new(const struct waits_config *c, const uint32_t own[static WA
 void waits_program_free(struct waits_program *p)
 {
 	(void)p;
+}
+
+int waits_program_descriptor(const struct waits_program *p)
+{
+	(void)p;
+	return -1;
 }
 
 void waits_program_read(struct waits_program *p, struct waits_queue *q)

@@ -10,6 +10,7 @@
 #include "base/core/mem.h"
 #include "base/text/span.h"
 #include "stacks/frames/mapping_records.h"
+#include "stacks/unwind/unwind_follow.h"
 #include "stacks/waits/waits_session.h"
 
 /* ---- known stacks ---- */
@@ -93,6 +94,7 @@ static bool handle_stack(struct waits_session *s, const struct wait_stack *r)
 		return true;
 	if (!stack_resolver_has_maps(&s->resolver, a, r->tid))
 		return false;
+	unwind_follow_process(a, &s->resolver.files, r->time);
 	stack_walk_add_user_stack(&w, &s->resolver, a, addresses, r->n);
 	keep_stack(s, r->hash, &w);
 	return true;
@@ -105,7 +107,10 @@ static void apply_mapping_records(struct waits_session *s, uint64_t until)
 	struct cpu_ring *r;
 
 	while ((r = cpu_rings_earliest(&s->rings, until))) {
-		mapping_records_apply(&s->resolver.spaces, cpu_ring_peek(r));
+		const struct perf_event_header *h = cpu_ring_peek(r);
+
+		unwind_follow_record(h);
+		mapping_records_apply(&s->resolver.spaces, h);
 		cpu_ring_consume(r);
 	}
 }

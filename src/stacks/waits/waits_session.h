@@ -8,6 +8,7 @@
 #include "client/producer/metadata_bus.h"
 #include "stacks/frames/cpu_rings.h"
 #include "stacks/frames/stack_resolver.h"
+#include "stacks/unwind/unwind_tables.h"
 #include "stacks/waits/waits_config.h"
 #include "stacks/waits/waits_program.h"
 
@@ -67,6 +68,8 @@ struct waits_session {
 	struct waits_config config;
 	uint32_t own[WAITS_OWN_MAX]; /* processes of the recorder */
 	struct waits_program *program; /* owned; NULL: it does not run */
+	struct event *program_wakeup; /* owned */
+	struct unwind_tables_user tables; /* of the program */
 	struct writer *writer; /* owned */
 	struct event *tick; /* owned */
 	struct cpu_rings rings; /* of the changes of mappings */

@@ -106,7 +106,9 @@ static void remove_programs(struct waits_session *s)
 	if (!s->program)
 		return;
 	waits_program_count(s->program, &s->counts);
+	event_freep(&s->program_wakeup);
 	waits_program_free(TAKE_PTR(s->program));
+	unwind_tables_leave(&s->tables);
 }
 
 /* The programs cost more than max_overhead_percent, although they take no stacks. */
@@ -152,6 +154,19 @@ static void waits_source_on_half_full(evutil_socket_t fd, short what, void *ctx)
 	(void)fd;
 	(void)what;
 	waits_source_run(ctx);
+}
+
+/*
+ * The ring of the programs is half full, or has a stack of a process without tables, which is read
+ * when it is old enough (CPU_RINGS_DELAY_NS).
+ */
+static void waits_source_on_program(evutil_socket_t fd, short what, void *ctx)
+{
+	struct waits_session *s = ctx;
+
+	(void)fd;
+	(void)what;
+	event_timer_ms(s->tick, 1 + CPU_RINGS_DELAY_NS / NS_PER_MS);
 }
 
 static void on_resolver_ready(void *ctx)
@@ -269,7 +284,9 @@ static void waits_destroy(void *instance)
 	if (!s)
 		return;
 	leave_bus(s);
+	event_freep(&s->program_wakeup);
 	waits_program_free(s->program);
+	unwind_tables_leave(&s->tables);
 	event_freep(&s->tick);
 	waits_records_forget(s);
 	HASH_FREE(s->threads);
@@ -343,6 +360,27 @@ static int waits_create(struct ds_handle *h, const struct ds_env *env,
 
 /* ---- start, flush, clear and stop ---- */
 
+/* Loads the programs. Without tables they walk user stacks by frame pointers. */
+static int start_programs(struct waits_session *s)
+{
+	const struct unwind_maps *tables = NULL;
+	int r;
+
+	if (s->config.has_user_stacks && unwind_tables_join(&s->tables, s->loop) == 0)
+		tables = unwind_tables_maps();
+	r = waits_program_new(&s->config, s->own, tables, s->tracefs_root, &s->program,
+			      &s->refused);
+	if (r < 0)
+		return r;
+	s->program_wakeup = event_new(s->loop, waits_program_descriptor(s->program),
+				      EV_READ | EV_PERSIST | EV_ET, waits_source_on_program, s);
+	if (s->program_wakeup) {
+		ds_yield_to_root(s->h, s->program_wakeup);
+		event_add(s->program_wakeup, NULL);
+	}
+	return 0;
+}
+
 static void waits_start(void *instance)
 {
 	struct waits_session *s = instance;
@@ -350,8 +388,7 @@ static void waits_start(void *instance)
 	s->is_started = true;
 	if (!s->refusal) {
 		(void)cpu_rings_enable(&s->rings, true);
-		s->refusal = waits_program_new(&s->config, s->own, s->tracefs_root, &s->program,
-					       &s->refused);
+		s->refusal = start_programs(s);
 		if (s->refusal)
 			log_warn("linux.waits: %s", s->refused.text);
 	}
