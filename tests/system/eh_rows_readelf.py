@@ -6,13 +6,14 @@ Compares the rows of a file (tests/system/eh_rows.c) with those of readelf --deb
 rows whose CFA or frame pointer readelf shows as "exp" only that is compared. Prints the first differences. The last line is
 the number of addresses that were compared and of those that have a rule."""
 import re
+import struct
 import subprocess
 import sys
 
 ROW = re.compile(r"^([0-9a-f]{16}) (.*)$")
 FDE = re.compile(r"FDE .*pc=([0-9a-f]+)\.\.([0-9a-f]+)")
 CIE = re.compile(r'^[0-9a-f]{8} .* CIE "(\S*)" cf=\d+ df=-?\d+ ra=(\d+)')
-NAMES = {"rsp": "sp", "rbp": "fp"}
+NAMES = {"rsp": "sp", "rbp": "fp", "sp": "sp", "x29": "fp"}
 
 
 def saved(word):
@@ -20,17 +21,17 @@ def saved(word):
     return "?" if word in ("exp", "vexp") or word[0] in "vr" else "u" if word == "s" else word
 
 
-def rule(columns, words, is_signal):
+def rule(columns, words, is_signal, is_arm64):
     have = dict(zip(columns, words))
-    cfa, ra, fp = have["CFA"], have.get("ra", "u"), have.get("rbp", "u")
+    cfa, ra, fp = have["CFA"], have.get("ra", "u"), have.get("x29" if is_arm64 else "rbp", "u")
     if is_signal:
         return "signal"
-    if ra == "u" and "ra" in have:
+    if ra == "u" and not is_arm64:  # of arm64, this is also the return address in lr
         return "end"
     if cfa == "exp":
         return "exp"
     base, sign, offset = re.match(r"(\w+)([+-])(\d+)$", cfa).groups()
-    if base not in ("rsp", "rbp") or have.get("rsp", "u") != "u" or ra != "c-8":
+    if base not in NAMES or have.get("rsp", "u") != "u" or (ra != "c-8" and not is_arm64):
         return "no_caller"
     return f"{NAMES[base]}{sign}{offset}+0 {saved(fp)} {ra}"
 
@@ -40,6 +41,7 @@ def readelf_ranges(path):
     text = subprocess.run(["readelf", "--wide", "--debug-dump=frames-interp", path], stdout=subprocess.PIPE,
                           stderr=subprocess.DEVNULL).stdout.decode()  # it fails for a section that ends in zeros
     entries, cies = [], {}
+    is_arm64 = struct.unpack_from("<H", open(path, "rb").read(20), 18)[0] == 183
     for line in text.splitlines():
         if CIE.match(line):
             entry = cies[int(line.split()[0], 16)] = {"rows": [], "is_signal": "S" in CIE.match(line).group(1)}
@@ -60,7 +62,7 @@ def readelf_ranges(path):
         for i, (address, words) in enumerate(rows):
             behind = rows[i + 1][0] if i + 1 < len(rows) else e["end"]
             if address < behind:
-                ranges.append((address, behind, rule(columns, words, cie["is_signal"])))
+                ranges.append((address, behind, rule(columns, words, cie["is_signal"], is_arm64)))
     return sorted(ranges)
 
 
@@ -88,6 +90,8 @@ def agrees(expected, own):
         return own.startswith(("plt", "at_sp", "at_fp", "no_caller"))
     if " ? " in expected:  # for the frame pointer, an expression
         return re.sub(r" fp[+-]\d+ ", " ? ", own) == expected
+    if own == "end":  # of arm64, readelf shows it as lr
+        return expected == own or expected.endswith(" u")
     return own == expected
 
 

@@ -60,7 +60,7 @@ struct eh_reader {
 	size_t n_rule_slots;
 	struct siphash_key rule_key; /* random: the file cannot choose rules with one slot */
 	size_t cap_rows, cap_rules;
-	size_t max_rows;
+	size_t max_rows, n_steps;
 	struct eh_rows result; /* owned */
 };
 
@@ -355,7 +355,9 @@ static int add_rows_of_function(struct eh_reader *e, const struct eh_function *f
 	int r = 0;
 
 	while (r == 0 && cfi_program_next(&p, &begin, &row_end))
-		r = add_row(e, (uint32_t)begin, rule_of_state(e, c, &p.state));
+		r = e->n_steps++ == EH_STEPS_MAX
+			    ? -ENOSPC
+			    : add_row(e, (uint32_t)begin, rule_of_state(e, c, &p.state));
 	if (r == 0 && p.address < end) {
 		e->result.n_refused++;
 		r = add_row(e, (uint32_t)p.address, UNWIND_NO_CALLER);

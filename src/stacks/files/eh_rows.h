@@ -24,8 +24,8 @@
 #define EH_FUNCTIONS_MAX (1u << 20) /* further ones are ignored */
 #define EH_CIES_MAX 4096 /* common information entries; functions of further ones are ignored */
 #define EH_ROWS_MAX (1u << 20) /* the addresses behind have no rule */
-#define EH_RULES_MAX                                                                               \
-	2048 /* different rules of a file; addresses with further ones have UNWIND_NO_CALLER */
+#define EH_STEPS_MAX (4 * EH_ROWS_MAX) /* rows before equal neighbours are merged; likewise */
+#define EH_RULES_MAX 2048 /* different rules; addresses with others have UNWIND_NO_CALLER */
 
 struct eh_rows {
 	uint64_t base; /* a row's address 0, in the ELF file's address space */

@@ -491,3 +491,32 @@ TEST(a_file_without_section_headers_has_rows)
 	assert_sp_rule(&r, TEXT, 8);
 	eh_rows_deinit(&r);
 }
+
+/* A function of 64 MiB with a row for each byte, all of them equal, would take seconds. */
+TEST(rows_before_they_are_merged_are_limited)
+{
+	const size_t n = EH_STEPS_MAX + 1000, at = sizeof(struct image);
+	_cleanup_(closep) int fd = memfd_create("elf", MFD_CLOEXEC);
+	_cleanup_(freep) uint8_t *ops = malloc(n);
+	struct image m = x86_64();
+	Elf64_Phdr *p = (Elf64_Phdr *)(m.bytes + sizeof(Elf64_Ehdr));
+	Elf64_Shdr *s = (Elf64_Shdr *)(m.bytes + SECTIONS);
+	const uint32_t size = (uint32_t)n;
+	struct eh_rows r;
+
+	/* The section is behind the image. */
+	p->p_filesz = p->p_memsz = 2 * n;
+	s[1].sh_offset = at;
+	s[1].sh_size = m.n_frames + 17 + n;
+	memset(ops, DW_CFA_advance_loc | 1, n);
+	add_function(&m, TEXT, 2 * size, NULL, 0);
+	*(uint32_t *)(m.bytes + FRAMES + m.n_frames - 17) += size;
+	assert_int_equal(pwrite(fd, m.bytes, sizeof(m.bytes), 0), sizeof(m.bytes));
+	assert_int_equal(pwrite(fd, m.bytes + FRAMES, m.n_frames, at), m.n_frames);
+	assert_int_equal(pwrite(fd, ops, n, at + m.n_frames), n);
+	assert_int_equal(eh_rows_read(fd, EH_ROWS_MAX, &r), 0);
+	assert_int_equal(r.n_functions, 1);
+	assert_int_equal(r.n_refused, 1);
+	assert_int_equal(number_at(&r, TEXT + size), UNWIND_NO_RULE);
+	eh_rows_deinit(&r);
+}
