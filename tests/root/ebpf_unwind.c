@@ -524,8 +524,7 @@ static int fill_tables(const struct bpf_object *o)
 
 static struct bpf_object *load(const char *name)
 {
-	struct sonda_settings s = {.switches =
-					   SONDA_ON_X86_64 | SONDA_TYPED_CURRENT | SAMPLES_USER};
+	struct sonda_settings s = {.switches = SONDA_ON_X86_64 | SAMPLES_USER};
 	const struct ebpf_image *image = &images[strcmp(name, images[0].name) != 0];
 	struct bpf_object *o =
 		bpf_object__open_mem(image->begin, (size_t)(image->end - image->begin), NULL);

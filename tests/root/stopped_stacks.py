@@ -36,7 +36,7 @@ def in_file(pid, address):
         for at, virtual, size in segments(f[5]):
             if at <= offset < at + size:
                 return f"{os.path.basename(f[5])}+{offset - at + virtual:x}"
-        return os.path.basename(f[5])
+        return os.path.basename(f[5])  # the vDSO
     return "?"
 
 
@@ -47,14 +47,20 @@ def take(pid, n, out):
         while open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()[0] != "T":
             time.sleep(0.001)
         now = time.clock_gettime_ns(time.CLOCK_BOOTTIME)
-        text = subprocess.run(["eu-stack", "-n", "500", "-p", str(pid)], capture_output=True, text=True).stdout
+        text = subprocess.run(["eu-stack", "-1", "-n", "500", "-p", str(pid)], capture_output=True, text=True).stdout
         frames = []
-        for m in re.finditer(r"^#\d+ +0x(\w+)( - 1)?", text, re.M):
-            frames.append(in_file(pid, int(m[1], 16) - (1 if m[2] else 0)))
+        for m in re.finditer(r"^#\d+ +0x(\w+)", text, re.M):
+            frames.append(in_file(pid, int(m[1], 16)))
         stacks.append((now, pid, frames))
         os.kill(pid, signal.SIGCONT)
         time.sleep(random.uniform(0.005, 0.03))
     json.dump(stacks, open(out, "w"))
+
+
+def is_same(ours, theirs):
+    # eu-stack has return addresses, a sample the address before, which is in the call.
+    name, address = ours.rsplit("+", 1) if "+" in ours else (ours, "0")
+    return theirs == name or theirs in (ours, f"{name}+{int(address, 16) + 1:x}")
 
 
 def compare(path):
@@ -69,8 +75,8 @@ def compare(path):
             continue
         ours = max(before)[1]
         of += max(len(frames), len(ours))
-        equal += sum(a == b for a, b in zip(ours, frames))
-        if ours != frames:
+        equal += sum(map(is_same, ours, frames))
+        if len(ours) != len(frames) or not all(map(is_same, ours, frames)):
             print("ours  ", ours, "\ntheirs", frames, file=sys.stderr)
     print(equal, of)
 
