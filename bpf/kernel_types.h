@@ -157,11 +157,6 @@ struct bpf_perf_event_data_kern {
 	void *regs; /* interrupted ones */
 };
 
-/* The stack of a thread. */
-union thread_union {
-	unsigned long stack[1];
-};
-
 struct pt_regs {
 	int any;
 };

@@ -91,7 +91,9 @@ struct unwind_regs {
 		flags, sp, ss;
 };
 
-#define UNWIND_USER_CS 0x33 /* the code segment of 64-bit programs */
+#define UNWIND_USER_CS 0x33 /* segments of 64-bit programs */
+#define UNWIND_USER_SS 0x2b
+#define UNWIND_STACK_SIZE 16384 /* of a thread in the kernel */
 
 static __always_inline __u64 unwind_hash_add(__u64 hash, __u64 address)
 {
@@ -332,15 +334,26 @@ static __always_inline void unwind_by_kernel(void *ctx, struct unwind_stack *u)
 	}
 }
 
+/*
+ * Reads the registers at the end of the stack of the running thread. Before 5.15 there is no helper
+ * for that, and the stack has one of two sizes: twice the usual one with CONFIG_KASAN. Returns 1 if
+ * they are those of a 64-bit program.
+ */
 static __always_inline int unwind_read_regs(struct unwind_regs *ret)
 {
-	const void *regs;
+	const void *stack = CURRENT(stack);
 
-	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs))
-		regs = (const void *)bpf_task_pt_regs(bpf_get_current_task_btf());
-	else
-		regs = CURRENT(stack) + bpf_core_type_size(union thread_union) - sizeof(*ret);
-	return bpf_probe_read_kernel(ret, sizeof(*ret), regs);
+	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs)) {
+		const void *regs = (const void *)bpf_task_pt_regs(bpf_get_current_task_btf());
+
+		return bpf_probe_read_kernel(ret, sizeof(*ret), regs) == 0 &&
+		       ret->cs == UNWIND_USER_CS;
+	}
+	for (__u32 size = UNWIND_STACK_SIZE; size <= 2 * UNWIND_STACK_SIZE; size *= 2)
+		if (bpf_probe_read_kernel(ret, sizeof(*ret), stack + size - sizeof(*ret)) == 0 &&
+		    ret->cs == UNWIND_USER_CS && ret->ss == UNWIND_USER_SS)
+			return 1;
+	return 0;
 }
 
 /* Returns 1 if the thread was unwound by the tables of its process. */
@@ -349,8 +362,7 @@ static __always_inline int unwind_by_tables(struct unwind_stack *u, __u32 tgid)
 	const struct unwind_process *p = bpf_map_lookup_elem(&unwind_processes, &tgid);
 	struct unwind_regs regs;
 
-	if (!(settings.switches & SONDA_ON_X86_64) || !p || unwind_read_regs(&regs) ||
-	    regs.cs != UNWIND_USER_CS)
+	if (!(settings.switches & SONDA_ON_X86_64) || !p || !unwind_read_regs(&regs))
 		return 0;
 	u->pc = regs.ip;
 	u->sp = regs.sp;

@@ -24,7 +24,7 @@ config() { # SCOPE
   cat <<CONFIG
 buffers { size_kb: 65536 fill_policy: DISCARD }
 data_sources { config { name: "linux.perf" perf_event_config { timebase { frequency: 499 }
-  callstack_sampling { kernel_frames: true user_frames: UNWIND_FRAME_POINTER $1 } } } }
+  callstack_sampling { kernel_frames: true user_frames: UNWIND_DWARF $1 } } } }
 data_sources { config { name: "linux.process_stats" process_stats_config { scan_all_processes_on_start: true } } }
 CONFIG
 }

@@ -34,6 +34,7 @@ struct address_space {
 	/* Of the unwind tables (unwind/unwind_follow.h): the mappings have changed since they were
 	 * given to them, at that time; 0: never. */
 	bool has_changed;
+	uint32_t given_wait_ms; /* until they are given again */
 	uint64_t given_ns;
 	struct process_mapping *mappings; /* owned; sorted, without overlaps */
 	size_t n, cap;

@@ -50,26 +50,44 @@ void row_pool_touch(struct row_pool *p, struct row_range *r)
 	TAILQ_INSERT_TAIL(&p->by_use, r, use);
 }
 
+void row_pool_use(struct row_pool *p, struct row_range *r, uint64_t now)
+{
+	r->used_ns = now;
+	row_pool_touch(p, r);
+}
+
 /* ---- room ---- */
 
-/*
- * Removes a range that was not used for long: one of `owner`, or of any user but root, or any.
- * Returns false if there is none.
- */
-static bool evict_one(struct row_pool *p, uint32_t owner, bool is_owner_full, bool are_users_full)
+static bool is_in_use(const struct row_range *r, uint64_t now)
 {
-	struct row_range *r, *found = NULL;
+	return r->n_mappings && r->used_ns && now < r->used_ns + ROW_POOL_KEEP_NS;
+}
+
+/*
+ * Removes a range that was not used for long: one of `owner`, or of any user but root, or any; or
+ * the largest one, if it is much larger than n, the rows that need room. Returns false if there is
+ * none.
+ */
+static bool evict_one(struct row_pool *p, uint32_t owner, uint32_t n, bool is_owner_full,
+		      bool are_users_full)
+{
+	struct row_range *r, *found = NULL, *large = NULL;
+	uint64_t now = clock_mono_ns();
 
 	TAILQ_FOREACH (r, &p->by_use, use) {
 		if ((is_owner_full && r->owner != owner) || (are_users_full && r->owner == 0))
 			continue;
-		if (r->n_mappings == 0) {
-			found = r;
-			break;
+		if (is_in_use(r, now)) {
+			if (r->n / ROW_POOL_LARGE >= n && (!large || r->n > large->n))
+				large = r;
+			continue;
 		}
-		if (!found)
+		if (!found || r->n_mappings == 0)
 			found = r;
+		if (r->n_mappings == 0)
+			break;
 	}
+	found = found ? found : large;
 	if (!found)
 		return false;
 	p->n_evicted++;
@@ -88,7 +106,7 @@ static bool evict_for(struct row_pool *p, const struct owner_shares *shares, uin
 
 	if (owner != 0 && n > shares->max_each)
 		return false;
-	return evict_one(p, owner, !has_room && !are_users_full, are_users_full);
+	return evict_one(p, owner, n, !has_room && !are_users_full, are_users_full);
 }
 
 /* Returns the range before a hole of n rows, or NULL for the begin of the array. */

@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <sys/queue.h>
 
+#include "base/core/clock.h"
 #include "stacks/unwind/rule_pool.h"
 
 /*
@@ -14,14 +15,21 @@
  * another user's files.
  *
  * If there is no room, ranges go that have been used least recently: first those that no process
- * maps. The files of a user above his share (owner_shares.h) push out files of users only.
+ * maps. Those that stacks use all the time stay, and the new rows are refused: else a large file
+ * would push out the rows of what runs, which would push it out in turn. A small file has the
+ * preference over a large one. The files of a user above his share (owner_shares.h) push out files of users only.
  */
+/* Rows that a stack has used stay so long, except those of a file so many times larger than the
+ * one that needs room. */
+#define ROW_POOL_KEEP_NS (5 * NS_PER_S)
+#define ROW_POOL_LARGE 8
 #define ROW_POOL_USER_MAX (UNWIND_ROWS_MAX / 4) /* rows of files of one user */
 #define ROW_POOL_USERS_MAX (UNWIND_ROWS_MAX / 2) /* of files of all users but root */
 
 struct row_range {
 	uint32_t first, n; /* rows */
 	uint32_t n_mappings; /* of processes; counted by the user of the pool */
+	uint64_t used_ns; /* by a stack, CLOCK_MONOTONIC; 0: never */
 	uint32_t owner; /* user id; root if one of its files is root's */
 	uint64_t hash;
 	uint16_t *rules; /* owned: their numbers */
@@ -54,5 +62,7 @@ void row_pool_deinit(struct row_pool *p);
  */
 struct row_range *row_pool_add(struct row_pool *p, uint32_t owner, const struct unwind_rule *rules,
 			       uint32_t n_rules, struct unwind_row *rows, uint32_t n_rows);
+/* A stack used the range, at `now` by CLOCK_MONOTONIC. */
+void row_pool_use(struct row_pool *p, struct row_range *r, uint64_t now);
 /* The range is used now. */
 void row_pool_touch(struct row_pool *p, struct row_range *r);

@@ -8,9 +8,13 @@
 /*
  * Keeps the unwind tables in step with the mappings of a data source, whose BPF program uses them.
  */
-/* The mappings of a process are given to the tables at most so often: those that have changed, and
- * those that the tables have lost because they are full. */
-#define UNWIND_FOLLOW_MS 100
+/*
+ * Changed mappings are given to the tables at once, but those of a process that changes them all the
+ * time at longer and longer intervals. Rows that have made room for others are added again after
+ * UNWIND_FOLLOW_AGAIN_MS.
+ */
+#define UNWIND_FOLLOW_MIN_MS 10
+#define UNWIND_FOLLOW_MAX_MS 1000
 #define UNWIND_FOLLOW_AGAIN_MS 2000
 
 /* Removes a process that ends or executes another program. To be called for each record of a

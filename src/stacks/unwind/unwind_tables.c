@@ -15,6 +15,7 @@
 
 #include <event2/event.h>
 
+#include "base/core/clock.h"
 #include "base/core/mem.h"
 #include "base/event_loop/event_free.h"
 #include "base/event_loop/event_timer.h"
@@ -22,6 +23,7 @@
 #include "stacks/unwind/row_pool.h"
 
 #define RETRY_MS 20 /* if the file reader is busy */
+#define REFUSED_NS (10 * NS_PER_S) /* until rows without room are read again */
 
 struct wanted_mapping {
 	struct file_mapping m; /* inode 0: of no file */
@@ -56,6 +58,7 @@ struct known_file {
 	uint32_t number; /* key: that of the file reader */
 	bool is_read; /* else its rows are to be requested (again) */
 	uint64_t base; /* of its rows */
+	uint64_t refused_ns; /* there was no room for its rows then; 0: there was */
 	struct row_range *range; /* NULL: no rows */
 	UT_hash_handle hh;
 };
@@ -402,6 +405,8 @@ static bool resolve_file(struct known_file *f)
 	const struct wanted_mapping *m = &w->mappings[tables.current.known->n];
 
 	tables.current.file = NULL;
+	if (f && f->refused_ns && clock_mono_ns() > f->refused_ns + REFUSED_NS)
+		f->is_read = false;
 	if (!f || f->is_read) {
 		add_mapping(f);
 		return true;
@@ -489,6 +494,7 @@ static void end_rows(void)
 		f->range = row_pool_add(&tables.rows, tables.current.owner, tables.current.rules,
 					tables.current.n_rules, tables.current.rows,
 					tables.current.n_rows);
+	f->refused_ns = f->range ? 0 : clock_mono_ns();
 	f->base = tables.current.base;
 }
 
@@ -640,6 +646,7 @@ bool unwind_tables_have_process(int32_t pid)
 bool unwind_tables_use_process(int32_t pid)
 {
 	struct known_process *p = tables.n_users ? find_process(pid) : NULL;
+	uint64_t now = clock_mono_ns();
 
 	if (p) {
 		TAILQ_REMOVE(&tables.by_use, p, use);
@@ -647,7 +654,7 @@ bool unwind_tables_use_process(int32_t pid)
 	}
 	for (uint32_t i = 0; p && i < p->n; i++)
 		if (p->mappings[i].range)
-			row_pool_touch(&tables.rows, p->mappings[i].range);
+			row_pool_use(&tables.rows, p->mappings[i].range, now);
 	return p && !p->lacks_rows;
 }
 

@@ -388,6 +388,43 @@ TEST_WITH(the_least_recently_used_file_goes_when_the_pool_is_full, setup, teardo
 	assert_true(stats().n_rows <= UNWIND_ROWS_MAX);
 }
 
+TEST_WITH(rows_that_stacks_use_make_no_room, setup, teardown)
+{
+	SET_PROCESS(1, "/700000");
+	SET_PROCESS(2, "/700001");
+	SET_PROCESS(3, "/690000");
+	answer_all();
+	assert_true(unwind_tables_use_process(1));
+	assert_true(unwind_tables_use_process(2));
+	assert_false(unwind_tables_use_process(9));
+	SET_PROCESS(4, "/500000"); /* there is room if the file of process 3 goes */
+	answer_all();
+	assert_rows(3, 0, 0, 0);
+	assert_false(unwind_tables_use_process(3));
+	assert_true(unwind_tables_use_process(4));
+	SET_PROCESS(5, "/690000");
+	answer_all();
+	assert_rows(5, 0, 0, 0);
+	assert_rows(1, 0, 700000, 0);
+	assert_rows(2, 0, 700001, 0);
+	assert_rows(4, 0, 500000, 0);
+	assert_int_equal(stats().n_evicted, 1);
+	assert_int_equal(stats().n_refused, 1);
+	/* It is not read again and again. */
+	SET_PROCESS(6, "/690000");
+	answer_all();
+	assert_int_equal(stats().n_refused, 1);
+	/* A file that is much smaller than another one takes its place. */
+	for (int32_t pid = 7; pid < 10; pid++) {
+		SET_PROCESS(pid, pid == 7 ? "/80000" : pid == 8 ? "/80001" : "/80002");
+		answer_all();
+		assert_true(unwind_tables_use_process(pid));
+	}
+	assert_rows(2, 0, 0, 0); /* the largest one */
+	assert_rows(1, 0, 700000, 0);
+	assert_int_equal(stats().n_evicted, 2);
+}
+
 /* User 1 has a file of N rows: "/1000000N". */
 TEST_WITH(files_of_a_user_push_out_no_files_of_others, setup, teardown)
 {
