@@ -238,6 +238,7 @@ static const char *contents_name_of(uint32_t payload, char buf[static 32])
 		{PB_TRACE_PACKET_SYSTEM_INFO, "system_info"},
 		{PB_TRACE_PACKET_TRIGGER, "trigger"},
 		{PB_TRACE_PACKET_TRACK_DESCRIPTOR, "track_descriptor"},
+		{PB_TRACE_PACKET_PERF_SAMPLE, "perf_sample"},
 		{PB_TRACE_PACKET_CPU_INFO, "cpu_info"},
 		{PB_TRACE_PACKET_SERVICE_EVENT, "service_event"},
 		{PB_TRACE_PACKET_EXTENSION_DESCRIPTOR, "extension_descriptor"},
@@ -246,9 +247,11 @@ static const char *contents_name_of(uint32_t payload, char buf[static 32])
 		{PB_TRACE_PACKET_TRACE_PROVENANCE, "trace_provenance"},
 		{PB_TRACE_PACKET_INTERRUPT_INFO, "interrupt_info"},
 		{PB_TRACE_PACKET_JOURNALD_EVENT, "journald_event"},
+		{PB_TRACE_PACKET_STACK_SAMPLE, "stack_sample"},
 		{PB_TRACE_PACKET_EBPF_COUNTERS_STATS, "ebpf_counters_stats"},
 		{PB_TRACE_PACKET_POLLED_COUNTERS_STATS, "polled_counters_stats"},
 		{PB_TRACE_PACKET_EBPF_PROCESS_ROWS, "ebpf_process_rows"},
+		{PB_TRACE_PACKET_WAITS_STATS, "waits_stats"},
 		{0, "interned data, without a payload"},
 	};
 

@@ -36,6 +36,16 @@ equal "StackSamples beside samples of linux.perf" "$dir/samples" \
   "select ts, tid, cpu, cpu_mode, callsite_id is null as no_stack from perf_sample join thread using (utid) order by ts" \
   "select name, unit, cpu, is_timebase from perf_counter_track"
 
+protoc -Iprotos --encode=perfetto.protos.Trace protos/trace/trace.proto <tests/data/stacks/waits.txtpb >"$dir/waits" 2>"$dir/log"
+verdict "protoc encodes waits" $? "$dir/log"
+equal "waits with the stacks of sleepers and wakers" "$dir/waits" \
+  "select s.ts, s.dur, s.name, f.name as waits_in, g.name as ended_in from __intrinsic_track_event_callstacks c
+   join slice s on s.id = c.slice_id left join stack_profile_callsite a on a.id = c.callsite_id
+   left join stack_profile_frame f on f.id = a.frame_id left join stack_profile_callsite b on b.id = c.end_callsite_id
+   left join stack_profile_frame g on g.id = b.frame_id order by s.ts, s.name, waits_in" \
+  "select s.name, a.key, a.display_value from slice s join args a using (arg_set_id) order by s.ts, s.name, a.key" \
+  "select name, value from stats where severity in ('error', 'data_loss') and value > 0"
+
 # A field that the producer's own descriptor explains.
 cat >"$dir/extra.proto" <<'PROTO'
 syntax = "proto2";

@@ -88,6 +88,13 @@ rows "why: the reason, the thread's own function, and the function that ended th
 rows "why: the chain of wakers" $'1|app 10|futex|lock_queue|unlock_queue\n2|worker 11|fsync|flush_log|blk_mq_end_request' \
   "Chain of wakers" "step thread waits_in function waker_function" why app
 
+rows "overview: what held threads up" $'45ms|lock_queue|futex\n40ms|flush_log|fsync\n5ms|(no stack taken)|futex' "Held up" \
+  "blocked_ns function waits_for" overview
+"$SONDA" cut --from 0.12 --to 0.16 -o "$TMP/part" "$TRACE" 2>"$TMP/err" >"$TMP/out" &&
+  "$SONDA" report waits --json --by reason "$TMP/part" 2>>"$TMP/err" | tr -d '\n' >"$TMP/got"
+grep -q '"futex","blocked_ns":50000000,.*"fsync","blocked_ns":40000000,' "$TMP/got"
+verdict "a part of the trace has its totals, also the last event" $? "$TMP/got" "$TMP/err"
+
 # ---- export
 exported() { # NAME EXPECTED ARGS...
   local name=$1 expected=$2

@@ -67,6 +67,17 @@ LIMIT min(:top, 5)
 $FUNCTIONS
 LIMIT min(:top, 3)
 
+-- @section Held up
+-- @note longest blocked for a disk, a lock, memory or a limit
+-- @more waits
+SELECT time AS blocked_ns, n AS waits, coalesce(function, '(no stack taken)') AS function, file,
+    reason AS waits_for
+FROM (SELECT $REASON AS reason, function, file, sum(time) AS time, sum(n) AS n FROM
+    code_waits('waits') GROUP BY 1, 2, 3)
+WHERE $RANK(reason) = 0
+ORDER BY time DESC
+LIMIT min(:top, 3)
+
 -- @section Waited
 -- @note for a CPU (runnable), for something else in the kernel (blocked)
 -- @more why

@@ -24,8 +24,9 @@ static bool select_point(const struct pass_input *in, struct stack_point *p)
 	if (p->utid >= in->s->tables[TABLE_THREAD].rows ? in->some || in->machine != MACHINES_ALL
 							: !in->chosen[p->utid])
 		return false;
+	/* A total has the time of its last wait, which may be the last event of the trace. */
 	if (p->slice == NULL_U32)
-		return p->ts >= in->from && p->ts < in->to;
+		return p->ts >= in->from && (p->ts < in->to || in->to >= in->s->end_ts);
 	if (p->dur < 0 || __builtin_add_overflow(p->ts, p->dur, &end))
 		end = in->to;
 	end = MIN(end, in->to);
