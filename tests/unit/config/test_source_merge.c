@@ -41,7 +41,7 @@ static void check(const char *old, const char *added, const char *expected)
 #define NETWORK(fields) SOURCE("linux.network_stats", "network_stats_config { " fields " }")
 #define FTRACE(fields) SOURCE("linux.ftrace", "ftrace_config { " fields " }")
 
-TEST(test_lists_are_joined)
+TEST(lists_are_joined)
 {
 	check(EBPF("families: RUNQ families: TCP"), EBPF("families: TCP families: BLOCK"),
 	      EBPF("families: RUNQ families: TCP families: BLOCK"));
@@ -50,7 +50,7 @@ TEST(test_lists_are_joined)
 	      NETWORK("interfaces: 'a' interfaces: 'b' interfaces: 'c'"));
 }
 
-TEST(test_the_shorter_period_counts_and_flags_are_kept)
+TEST(the_shorter_period_counts_and_flags_are_kept)
 {
 	check(STATS("meminfo_period_ms: 1000 psi_period_ms: 50"),
 	      STATS("meminfo_period_ms: 200 psi_period_ms: 100 vmstat_period_ms: 1000"),
@@ -65,7 +65,7 @@ TEST(test_the_shorter_period_counts_and_flags_are_kept)
 }
 
 /* An empty list means all: a list beside it would restrict what the other asks for. */
-TEST(test_both_stay_where_a_list_restricts_only_one)
+TEST(both_stay_where_a_list_restricts_only_one)
 {
 #define ALL "vmstat_period_ms: 1000"
 #define FEW "vmstat_period_ms: 500 vmstat_counters: VMSTAT_PGFAULT"
@@ -77,7 +77,7 @@ TEST(test_both_stay_where_a_list_restricts_only_one)
 	      EBPF("period_ms: 100") EBPF("families: LOCKS"));
 }
 
-TEST(test_both_stay_where_numbers_differ)
+TEST(both_stay_where_numbers_differ)
 {
 	check(EBPF("families: RUNQ top_n: 4"), EBPF("families: RUNQ top_n: 8"),
 	      EBPF("families: RUNQ top_n: 4") EBPF("families: RUNQ top_n: 8"));
@@ -85,7 +85,7 @@ TEST(test_both_stay_where_numbers_differ)
 	check(SOURCE("a", ""), SOURCE("b", ""), SOURCE("a", "") SOURCE("b", ""));
 }
 
-TEST(test_ftrace_is_always_united)
+TEST(ftrace_is_always_united)
 {
 	check(FTRACE("ftrace_events: 'a/b' buffer_size_kb: 4096 drain_period_ms: 500"),
 	      FTRACE("ftrace_events: 'c/d' buffer_size_kb: 1024 drain_period_ms: 100 "
@@ -101,7 +101,7 @@ TEST(test_ftrace_is_always_united)
 }
 
 /* The names of processes have a buffer of their own, which polled values would fill. */
-TEST(test_another_buffer_is_another_data_source)
+TEST(another_buffer_is_another_data_source)
 {
 	check(SOURCE("x", "target_buffer: 1"), SOURCE("x", ""),
 	      SOURCE("x", "target_buffer: 1") SOURCE("x", ""));
@@ -109,7 +109,7 @@ TEST(test_another_buffer_is_another_data_source)
 }
 
 /* What the service gives to some producers only is not for all. */
-TEST(test_sources_of_some_producers_stay_alone)
+TEST(sources_of_some_producers_stay_alone)
 {
 	check("data_sources { config { name: 'x' } producer_name_filter: 'p' }", SOURCE("x", ""),
 	      "data_sources { config { name: 'x' } producer_name_filter: 'p' }" SOURCE("x", ""));

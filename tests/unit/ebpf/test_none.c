@@ -32,7 +32,7 @@ static unsigned count_reasons(void)
 	return n;
 }
 
-TEST_WITH(it_says_so_once_and_after_a_clear, setup, teardown)
+TEST_WITH(the_failure_is_written_once_and_after_a_clear, setup, teardown)
 {
 	capture_log();
 	assert_int_equal(source->create(NULL, &env, &config, &instance), 0);

@@ -14,120 +14,56 @@
 
 /* The bundles of a fake writer's trace, taken apart. */
 #define BUNDLES_MAX 4096
-#define BUNDLE_COLUMNS 13 /* by field number in CompactSched; 0 is unused */
-
 struct bundle_view {
-	struct pb_field whole;
-	uint32_t cpu;
-	bool lost;
-	uint64_t lost_count;
-	uint64_t previous_end;
-	unsigned ranges; /* lost ranges, */
-	uint64_t range[3]; /* and the last one: beginning, end, events */
-	unsigned events; /* fields "event" */
-	unsigned errors;
-	uint64_t error_time; /* of the last one */
-	uint64_t error_status;
-	struct pb_field broken_page;
-	unsigned descriptors;
+	struct pb_field whole, compact, broken_page;
+	unsigned events, descriptors;
 	unsigned names; /* of the intern table */
-	struct pb_field compact;
-	struct pb_field columns[BUNDLE_COLUMNS];
 };
 
 static struct bundle_view bundles[BUNDLES_MAX];
 static unsigned n_bundles;
 
-static inline void bundles_take_compact(struct bundle_view *b)
+/* How many fields of that number a message has; *ret (if not NULL) is the last one. */
+static inline unsigned bundle_fields(const struct pb_field *m, uint32_t id, struct pb_field *ret)
 {
 	struct pb_field f;
 	struct pb_dec d;
+	unsigned n = 0;
 
-	pb_dec_init(&d, b->compact.data, b->compact.len);
+	if (ret)
+		*ret = (struct pb_field){0};
+	pb_dec_init(&d, m->data, m->len);
 	while (pb_dec_next(&d, &f)) {
-		assert(f.id < BUNDLE_COLUMNS);
-		if (f.id == PB_FTRACE_EVENT_BUNDLE_COMPACT_SCHED_INTERN_TABLE)
-			b->names++;
-		else
-			b->columns[f.id] = f;
+		if (f.id != id)
+			continue;
+		n++;
+		if (ret)
+			*ret = f;
 	}
 	assert(pb_dec_ok(&d));
+	return n;
 }
 
-static inline void bundles_take_error(struct bundle_view *b, const struct pb_field *error)
+/* The number in the last one; 0: there is none. */
+static inline uint64_t bundle_number(const struct pb_field *m, uint32_t id)
 {
 	struct pb_field f;
-	struct pb_dec d;
 
-	b->errors++;
-	b->error_time = 0;
-	pb_dec_init(&d, error->data, error->len);
-	while (pb_dec_next(&d, &f))
-		if (f.id == PB_FTRACE_EVENT_BUNDLE_FTRACE_ERROR_TIMESTAMP)
-			b->error_time = f.u64;
-		else
-			b->error_status = f.u64;
-	assert(pb_dec_ok(&d));
+	bundle_fields(m, id, &f);
+	return f.u64;
 }
 
-static inline void bundles_take_range(struct bundle_view *b, const struct pb_field *range)
+static inline struct bundle_view bundle_take(const struct pb_field *m)
 {
-	struct pb_field f;
-	struct pb_dec d;
+	struct bundle_view b = {.whole = *m};
 
-	b->ranges++;
-	memset(b->range, 0, sizeof(b->range));
-	pb_dec_init(&d, range->data, range->len);
-	while (pb_dec_next(&d, &f)) {
-		assert(f.id >= 1 && f.id <= 3);
-		b->range[f.id - 1] = f.u64;
-	}
-	assert(pb_dec_ok(&d));
-}
-
-static inline void bundles_take(struct bundle_view *b, const struct pb_field *bundle)
-{
-	struct pb_field f;
-	struct pb_dec d;
-
-	*b = (struct bundle_view){.whole = *bundle};
-	pb_dec_init(&d, bundle->data, bundle->len);
-	while (pb_dec_next(&d, &f))
-		switch (f.id) {
-		case PB_FTRACE_EVENT_BUNDLE_CPU:
-			b->cpu = (uint32_t)f.u64;
-			break;
-		case PB_FTRACE_EVENT_BUNDLE_LOST_EVENTS:
-			b->lost = f.u64;
-			break;
-		case PB_FTRACE_EVENT_BUNDLE_LOST_EVENT_COUNT:
-			b->lost_count = f.u64;
-			break;
-		case PB_FTRACE_EVENT_BUNDLE_PREVIOUS_BUNDLE_END_TIMESTAMP:
-			b->previous_end = f.u64;
-			break;
-		case PB_FTRACE_EVENT_BUNDLE_LOST_RANGES:
-			bundles_take_range(b, &f);
-			break;
-		case PB_FTRACE_EVENT_BUNDLE_EVENT:
-			b->events++;
-			break;
-		case PB_FTRACE_EVENT_BUNDLE_ERROR:
-			bundles_take_error(b, &f);
-			break;
-		case PB_FTRACE_EVENT_BUNDLE_BROKEN_ABI_TRACE_PAGE:
-			assert(!b->broken_page.data);
-			b->broken_page = f;
-			break;
-		case PB_FTRACE_EVENT_BUNDLE_GENERIC_EVENT_DESCRIPTORS:
-			b->descriptors++;
-			break;
-		case PB_FTRACE_EVENT_BUNDLE_COMPACT_SCHED:
-			b->compact = f;
-			bundles_take_compact(b);
-			break;
-		}
-	assert(pb_dec_ok(&d));
+	b.events = bundle_fields(m, PB_FTRACE_EVENT_BUNDLE_EVENT, NULL);
+	b.descriptors = bundle_fields(m, PB_FTRACE_EVENT_BUNDLE_GENERIC_EVENT_DESCRIPTORS, NULL);
+	assert(bundle_fields(m, PB_FTRACE_EVENT_BUNDLE_BROKEN_ABI_TRACE_PAGE, &b.broken_page) <= 1);
+	bundle_fields(m, PB_FTRACE_EVENT_BUNDLE_COMPACT_SCHED, &b.compact);
+	b.names =
+		bundle_fields(&b.compact, PB_FTRACE_EVENT_BUNDLE_COMPACT_SCHED_INTERN_TABLE, NULL);
+	return b;
 }
 
 /* Fills bundles[] from the trace. */
@@ -143,7 +79,7 @@ static inline void bundles_read(const struct writer *w)
 		while (pb_dec_next(&inner, &f))
 			if (f.id == PB_TRACE_PACKET_FTRACE_EVENTS) {
 				assert(n_bundles < BUNDLES_MAX);
-				bundles_take(&bundles[n_bundles++], &f);
+				bundles[n_bundles++] = bundle_take(&f);
 			}
 		assert(pb_dec_ok(&inner));
 	}
@@ -154,11 +90,12 @@ static inline void bundles_read(const struct writer *w)
 static inline unsigned bundle_column(const struct bundle_view *b, uint32_t id, uint64_t *values)
 {
 	struct pb_packed p;
+	struct pb_field f;
 	unsigned n = 0;
 
-	if (!b->columns[id].data)
+	if (!bundle_fields(&b->compact, id, &f))
 		return 0;
-	p = pb_packed_of(&b->columns[id]);
+	p = pb_packed_of(&f);
 	while (pb_packed_next(&p, &values[n]))
 		n++;
 	return n;
@@ -186,22 +123,32 @@ static inline const char *bundles_text(void)
 	FILE *out = fmemopen(text, sizeof(text), "w");
 
 	for (const struct bundle_view *b = bundles; b < bundles + n_bundles; b++) {
-		fprintf(out, "%scpu %u", b > bundles ? " | " : "", b->cpu);
-		if (b->previous_end)
-			fprintf(out, " after %" PRIu64, b->previous_end);
-		if (b->lost || b->lost_count)
-			fprintf(out, " lost %" PRIu64, b->lost_count);
-		if (b->ranges)
-			fprintf(out, " gap %" PRIu64 "-%" PRIu64 " (%" PRIu64 ")", b->range[0],
-				b->range[1], b->range[2]);
+		const struct pb_field *w = &b->whole;
+		uint64_t after =
+			bundle_number(w, PB_FTRACE_EVENT_BUNDLE_PREVIOUS_BUNDLE_END_TIMESTAMP);
+		struct pb_field f;
+		unsigned n;
+
+		fprintf(out, "%scpu %" PRIu64, b > bundles ? " | " : "",
+			bundle_number(w, PB_FTRACE_EVENT_BUNDLE_CPU));
+		if (after)
+			fprintf(out, " after %" PRIu64, after);
+		if (bundle_fields(w, PB_FTRACE_EVENT_BUNDLE_LOST_EVENTS, NULL))
+			fprintf(out, " lost %" PRIu64,
+				bundle_number(w, PB_FTRACE_EVENT_BUNDLE_LOST_EVENT_COUNT));
+		if (bundle_fields(w, PB_FTRACE_EVENT_BUNDLE_LOST_RANGES, &f))
+			fprintf(out, " gap %" PRIu64 "-%" PRIu64 " (%" PRIu64 ")",
+				bundle_number(&f, 1), bundle_number(&f, 2), bundle_number(&f, 3));
 		if (b->events)
 			fprintf(out, " events %u", b->events);
 		if (b->names)
 			fprintf(out, " names %u", b->names);
 		if (b->descriptors)
 			fprintf(out, " descriptors %u", b->descriptors);
-		if (b->errors)
-			fprintf(out, " errors %u at %" PRIu64, b->errors, b->error_time);
+		n = bundle_fields(w, PB_FTRACE_EVENT_BUNDLE_ERROR, &f);
+		if (n)
+			fprintf(out, " errors %u at %" PRIu64, n,
+				bundle_number(&f, PB_FTRACE_EVENT_BUNDLE_FTRACE_ERROR_TIMESTAMP));
 		if (b->broken_page.data)
 			fprintf(out, " page %zu", b->broken_page.len);
 	}

@@ -54,7 +54,7 @@ TEARDOWN
 	fake_root_remove();
 }
 
-FIXTURE_TEST(test_one_table_for_all)
+FIXTURE_TEST(one_table_for_all)
 {
 	struct session a = {0}, b = {0}, c = {0};
 	char name[SYMBOL_TABLE_NAME_MAX];
@@ -87,7 +87,7 @@ FIXTURE_TEST(test_one_table_for_all)
 	symbol_cache_leave(&a.user);
 }
 
-FIXTURE_TEST(test_those_who_leave_in_between)
+FIXTURE_TEST(those_who_leave_in_between)
 {
 	struct session a = {.leaves = true}, b = {.leaves = true}, c = {0};
 
@@ -110,7 +110,7 @@ FIXTURE_TEST(test_those_who_leave_in_between)
 	symbol_cache_leave(&(struct symbol_cache_user){0});
 }
 
-FIXTURE_TEST(test_a_table_that_is_kept)
+FIXTURE_TEST(a_table_that_is_kept)
 {
 	struct session a = {0}, b = {0};
 
@@ -152,7 +152,7 @@ static const char *problem_of_join(void)
 }
 
 /* The file shows nothing else in this folder when the value changes; the value must come back. */
-FIXTURE_TEST(test_hidden_addresses)
+FIXTURE_TEST(hidden_addresses)
 {
 	static const char *const values[] = {"0\n", "1\n", "2\n", "4\n"};
 	int fd;
@@ -180,7 +180,7 @@ FIXTURE_TEST(test_hidden_addresses)
 	assert_string_not_equal(problem_of_join(), "");
 }
 
-FIXTURE_TEST(test_no_table_and_why)
+FIXTURE_TEST(no_table_and_why)
 {
 	struct session a = {0}, b = {0};
 
@@ -233,7 +233,7 @@ static void stop_ticking(void *ctx)
 	event_base_loopbreak(loop);
 }
 
-FIXTURE_TEST(test_the_loop_serves_others_meanwhile)
+FIXTURE_TEST(the_loop_serves_others_meanwhile)
 {
 	struct ticker t = {.last = clock_mono_ns()};
 	struct symbol_cache_user u = {.ready = stop_ticking, .ctx = &t};

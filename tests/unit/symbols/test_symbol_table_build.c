@@ -54,7 +54,7 @@ static const char some[] = "0000000000000000 A fixed_percpu_data\n"
 			   "ffffffffc0000040 T alias\t[module_a]\n"
 			   "ffffffffc0200000 t bpf_prog_6deef7357e7b4530_sd_devices\t[bpf]";
 
-TEST(test_which_name_an_address_has)
+TEST(which_name_an_address_has)
 {
 	for (size_t piece = 0; piece < 70; piece++) {
 		struct symbol_table k = build(some, strlen(some), piece);
@@ -84,7 +84,7 @@ TEST(test_which_name_an_address_has)
 	}
 }
 
-TEST(test_nothing_to_read_is_an_empty_table)
+TEST(nothing_to_read_is_an_empty_table)
 {
 	static const char *const texts[] = {"",
 					    "\n\n",
@@ -103,7 +103,7 @@ TEST(test_nothing_to_read_is_an_empty_table)
 	}
 }
 
-TEST(test_long_lines_and_names)
+TEST(long_lines_and_names)
 {
 	char line[3000];
 	size_t n = (size_t)sprintf(line, "1000 t ");
@@ -140,7 +140,7 @@ TEST(test_long_lines_and_names)
 }
 
 /* More words than two bytes can number, in any order, many at one address. */
-TEST(test_many_symbols_in_any_order)
+TEST(many_symbols_in_any_order)
 {
 	enum { N = 40000 };
 	static struct {
@@ -176,7 +176,7 @@ TEST(test_many_symbols_in_any_order)
 	free(text);
 }
 
-TEST(test_a_table_that_is_given_up)
+TEST(a_table_that_is_given_up)
 {
 	struct symbol_table_build *b;
 
@@ -190,7 +190,7 @@ TEST(test_a_table_that_is_given_up)
 	symbol_table_build_free(NULL);
 }
 
-TEST(test_the_running_kernel)
+TEST(the_running_kernel)
 {
 	static char text[16 << 20];
 	struct oracle_symbols o;

@@ -104,7 +104,7 @@ FIXTURE_TEST(a_slice_whose_end_is_out_of_range_reaches_into_the_window)
 	assert_non_null(strstr(text, "\"slices\":1,"));
 }
 
-FIXTURE_TEST(a_page_ends_where_its_rows_are_full_and_says_so)
+FIXTURE_TEST(a_page_ends_where_its_rows_are_full)
 {
 	write_page(FIRST, s.end_ts + 1, 30);
 	assert_int_equal(result.rows, 30);

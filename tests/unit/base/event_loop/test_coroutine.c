@@ -63,7 +63,7 @@ static void run_short(void *ctx)
 
 #define FIXTURE_TEST(name) TEST_WITH(name, setup, teardown)
 
-FIXTURE_TEST(test_short_work_ends_at_once)
+FIXTURE_TEST(short_work_ends_at_once)
 {
 	bool at_once = false;
 
@@ -107,7 +107,7 @@ static void on_timer(evutil_socket_t fd, short what, void *ctx)
 }
 
 /* Whatever else waits on the loop has its turn in each round that the work has one in. */
-FIXTURE_TEST(test_the_loop_goes_on_between_time_slices)
+FIXTURE_TEST(the_loop_goes_on_between_time_slices)
 {
 	struct event *timer = event_new(loop, -1, EV_PERSIST, on_timer, NULL);
 	const struct timeval soon = {.tv_usec = 1};
@@ -123,7 +123,7 @@ FIXTURE_TEST(test_the_loop_goes_on_between_time_slices)
 	event_free(timer);
 }
 
-FIXTURE_TEST(test_work_that_nobody_wants_any_more)
+FIXTURE_TEST(work_that_is_cancelled)
 {
 	begin(run_long);
 	coroutine_cancel(work);
@@ -133,7 +133,7 @@ FIXTURE_TEST(test_work_that_nobody_wants_any_more)
 	assert_int_equal(last_pause, -ECANCELED);
 }
 
-FIXTURE_TEST(test_an_end_in_the_middle)
+FIXTURE_TEST(an_end_in_the_middle)
 {
 	begin(run_long);
 	coroutine_finish(work);
@@ -159,7 +159,7 @@ static void run_away(void *ctx)
 	last_pause = coroutine_yield();
 }
 
-FIXTURE_TEST(test_the_loop_goes_on_while_the_kernel_works)
+FIXTURE_TEST(the_loop_goes_on_while_the_kernel_works)
 {
 	begin(run_away);
 	note('.');
@@ -173,7 +173,7 @@ FIXTURE_TEST(test_the_loop_goes_on_while_the_kernel_works)
 }
 
 /* What is in the kernel is waited for. */
-FIXTURE_TEST(test_an_end_while_the_kernel_works)
+FIXTURE_TEST(an_end_while_the_kernel_works)
 {
 	begin(run_away);
 	assert_int_equal(write(pipe_fds[1], "k", 1), 1);
@@ -193,7 +193,7 @@ static void done_other(void *ctx)
 }
 
 /* Two at once, of which one has begun while the other was in the kernel. */
-FIXTURE_TEST(test_two_of_them)
+FIXTURE_TEST(two_of_them)
 {
 	static const struct coroutine_ops ops = {run_other, done_other};
 	struct coroutine *other;
@@ -207,7 +207,7 @@ FIXTURE_TEST(test_two_of_them)
 	assert_string_equal(notes, "aopkd");
 }
 
-FIXTURE_TEST(test_elsewhere_nothing_happens)
+FIXTURE_TEST(elsewhere_nothing_happens)
 {
 	assert_int_equal(coroutine_yield(), 0);
 	coroutine_block_begin();

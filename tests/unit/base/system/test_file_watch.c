@@ -31,7 +31,7 @@ static void touch(const char *path)
 	close(fd);
 }
 
-WATCH_TEST(its_own_name_is_told_from_others)
+WATCH_TEST(its_own_name_differs_from_others)
 {
 	const char *path = temp_dir_path(state, 0, "sock"),
 		   *other = temp_dir_path(state, 1, "sock2");

@@ -174,7 +174,7 @@ IN_DIR(writing_makes_no_file)
 	assert_int_equal(fs_write_file("/dev/full", "x", false), -ENOSPC);
 }
 
-TEST(write_all_tells_what_went_wrong)
+TEST(write_all_returns_the_error)
 {
 	_cleanup_(closep) int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
 

@@ -40,7 +40,7 @@ static unsigned open_in_child(int keep_fd)
 	return open;
 }
 
-TEST(test_a_child_has_no_descriptors_but_its_socket_and_the_one_to_keep)
+TEST(a_child_has_no_descriptors_but_its_socket_and_the_one_to_keep)
 {
 	struct rlimit l;
 

@@ -46,7 +46,7 @@ static int forget(void **state)
 
 #define DIR_TEST(name) TEST_WITH(name, temp_dir_setup, forget)
 
-DIR_TEST(nobody_waits)
+DIR_TEST(without_the_variable_nothing_is_notified)
 {
 	struct notify n;
 	struct err_text e;
@@ -77,7 +77,7 @@ DIR_TEST(a_descriptor_gets_a_1_and_is_closed)
 	close(fds[0]);
 }
 
-DIR_TEST(systemd_is_told)
+DIR_TEST(systemd_is_notified)
 {
 	const char *paths[] = {temp_dir_path(state, 0, "notify"), "@sonda-test-notify"};
 	struct notify n;
@@ -92,7 +92,7 @@ DIR_TEST(systemd_is_told)
 	}
 }
 
-DIR_TEST(what_cannot_be_told_is_an_error)
+DIR_TEST(descriptors_and_paths_that_cannot_be_used_are_errors)
 {
 	static const char *const bad_fds[] = {"x", "-1", "99999999999", "1023"};
 	static const char *const bad_sockets[] = {"relative", "/no/such/socket"};

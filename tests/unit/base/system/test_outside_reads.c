@@ -46,7 +46,7 @@ static ssize_t read_when_it_is_free(const char *path)
 
 #define FIXTURE_TEST(name) TEST_WITH(name, setup, temp_dir_teardown)
 
-FIXTURE_TEST(a_read_that_hangs_holds_up_nobody)
+FIXTURE_TEST(a_read_that_hangs_delays_no_other)
 {
 	const char *first = temp_dir_path(state, 0, "first"),
 		   *second = temp_dir_path(state, 1, "second");

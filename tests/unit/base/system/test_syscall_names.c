@@ -24,7 +24,7 @@ static void assert_nearest(const char *name, const char *want)
 	assert_string_equal(nearest, want);
 }
 
-TEST(test_names_of_numbers)
+TEST(names_of_numbers)
 {
 	char name[SYSCALL_NAME_MAX];
 
@@ -36,7 +36,7 @@ TEST(test_names_of_numbers)
 	assert_string_equal(name, "");
 }
 
-TEST(test_names_of_another_machine)
+TEST(names_of_another_machine)
 {
 	static const struct {
 		const char *machine;
@@ -63,7 +63,7 @@ TEST(test_names_of_another_machine)
 	}
 }
 
-TEST(test_names_of_this_machine)
+TEST(names_of_this_machine)
 {
 	assert_number("read", SYS_read);
 	assert_number("sys_read", SYS_read);
@@ -73,7 +73,7 @@ TEST(test_names_of_this_machine)
 	assert_number("futex_waitv", SYS_futex_waitv);
 }
 
-TEST(test_the_kernels_functions)
+TEST(the_kernels_functions)
 {
 	assert_number("sys_newuname", SYS_uname);
 	assert_number("umount", SYS_umount2);
@@ -85,7 +85,7 @@ TEST(test_the_kernels_functions)
 }
 
 /* These have one number on all architectures. */
-TEST(test_newer_than_the_library)
+TEST(newer_than_the_library)
 {
 	assert_number("sys_mseal", 462);
 	assert_number("file_setattr", 469);
@@ -94,7 +94,7 @@ TEST(test_newer_than_the_library)
 }
 
 #ifdef __x86_64__
-TEST(test_calls_of_32_bit_programs)
+TEST(calls_of_32_bit_programs)
 {
 	assert_number("compat_sys_read", 3);
 	assert_number("compat_sys_waitpid", 7);
@@ -107,7 +107,7 @@ TEST(test_calls_of_32_bit_programs)
 }
 #endif
 
-TEST(test_names_that_are_wrong)
+TEST(names_that_are_wrong)
 {
 	static char longest[500];
 
@@ -127,7 +127,7 @@ TEST(test_names_that_are_wrong)
 }
 
 #ifdef __x86_64__
-TEST(test_names_of_the_32_bit_table)
+TEST(names_of_the_32_bit_table)
 {
 	char name[28];
 

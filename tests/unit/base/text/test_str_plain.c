@@ -15,7 +15,7 @@ static void check(const char *text, size_t len, const char *keep, const char *ex
 }
 #define CHECK(text, expected) check(text, sizeof(text) - 1, "", expected)
 
-TEST(test_what_people_read_stays)
+TEST(what_people_read_stays)
 {
 	CHECK("", "");
 	CHECK("sched/sched_switch ~ !", "sched/sched_switch ~ !");
@@ -26,7 +26,7 @@ TEST(test_what_people_read_stays)
 	CHECK("\xf0\x90\x80\x80\xf4\x8f\xbf\xbf", "\xf0\x90\x80\x80\xf4\x8f\xbf\xbf");
 }
 
-TEST(test_control_characters_do_not)
+TEST(control_characters_do_not)
 {
 	CHECK("a\033[2Jb\r\n\t\x7f", "a?[2Jb????");
 	check("a\0b", 3, "", "a?b");
@@ -42,14 +42,14 @@ TEST(test_control_characters_do_not)
 }
 
 /* Nor does what shows text in another order. */
-TEST(test_characters_that_turn_text_do_not)
+TEST(characters_that_turn_text_do_not)
 {
 	CHECK("\xe2\x80\xaa\xe2\x80\xae\xe2\x81\xa6\xe2\x81\xa9", "????????????");
 	CHECK("\xe2\x80\xa9\xe2\x80\xaf\xe2\x81\xa5\xe2\x81\xaa\xe3\x80\xae",
 	      "\xe2\x80\xa9\xe2\x80\xaf\xe2\x81\xa5\xe2\x81\xaa\xe3\x80\xae");
 }
 
-TEST(test_what_is_no_utf8_does_not)
+TEST(what_is_no_utf8_does_not)
 {
 	CHECK("\xff\xfe\x80\xbf\xc0\xc1\xf5", "???????");
 	CHECK("\xc0\x8a", "??"); /* a newline, written longer than it is */
@@ -60,7 +60,7 @@ TEST(test_what_is_no_utf8_does_not)
 }
 
 /* A name that was cut in the middle of a character. */
-TEST(test_a_character_that_is_cut)
+TEST(a_character_that_is_cut)
 {
 	check("x\xe2\x82\xac", 3, "", "x??");
 	check("x\xc3\xbc", 2, "", "x?");

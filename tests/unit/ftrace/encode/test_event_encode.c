@@ -121,7 +121,7 @@ static unsigned check_set(const char *name, const struct event_table_options *op
 	return records;
 }
 
-TEST(test_recorded_events_against_libtraceevent)
+TEST(recorded_events_against_libtraceevent)
 {
 	static const struct event_table_options plain, legacy = {.legacy_generic = true};
 
@@ -133,7 +133,7 @@ TEST(test_recorded_events_against_libtraceevent)
 	assert_in_range(check_set("lossy", &plain), 100, 10000);
 }
 
-TEST(test_the_comparison_notices)
+TEST(the_comparison_notices)
 {
 	static const struct event_table_options plain, legacy = {.legacy_generic = true};
 
@@ -193,7 +193,7 @@ static void check_cases(const struct event_case *cases, size_t n, bool legacy)
 	FIELD("long i", 32, 8, 1) FIELD("dev_t j", 40, 4, 0) FIELD("dev_t k", 48, 8, 0)
 #define FF4 "\xff\xff\xff\xff"
 
-TEST(test_records_by_hand)
+TEST(records_by_hand)
 {
 	static const struct event_case cases[] = {
 		/* Names with and without a NUL. */
@@ -239,7 +239,7 @@ TEST(test_records_by_hand)
 }
 
 /* GenericFtraceEvent: each field by its name, with a value of its type. */
-TEST(test_records_by_hand_with_names)
+TEST(records_by_hand_with_names)
 {
 	static const struct event_case cases[] = {
 		{FIELD("int a", 8, 4, 1) FIELD("unsigned int b", 12, 4, 0)
@@ -259,7 +259,7 @@ TEST(test_records_by_hand_with_names)
 	check_cases(cases, ARRAY_SIZE(cases), true);
 }
 
-TEST(test_the_flags_of_a_waking_are_a_field_of_its_message)
+TEST(the_flags_of_a_waking_are_a_field_of_its_message)
 {
 	static const uint8_t payload[64] = {EVENT_TEXT_ID, 0, 0x98};
 	const struct event_table_options options = {0};
@@ -276,7 +276,7 @@ TEST(test_the_flags_of_a_waking_are_a_field_of_its_message)
 	assert_string_equal(event_text(ev, &ctx, payload, sizeof(payload)), want);
 }
 
-TEST(test_threads_of_a_record_go_to_the_metadata)
+TEST(threads_of_a_record_go_to_the_metadata)
 {
 	const struct event_table_options options = {0};
 	int32_t payload[4] = {EVENT_TEXT_ID, 100, 200, 300};
@@ -301,7 +301,7 @@ TEST(test_threads_of_a_record_go_to_the_metadata)
 	metadata_deinit(&metadata);
 }
 
-TEST(test_times_of_every_length)
+TEST(times_of_every_length)
 {
 	const struct event_table_options options = {0};
 	int32_t payload[3] = {EVENT_TEXT_ID, 1, 1};

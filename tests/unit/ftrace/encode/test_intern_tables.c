@@ -15,7 +15,7 @@ static uint32_t get(const char text[COMM_LEN])
 	return comm_table_intern(&t, raw);
 }
 
-TEST(test_numbers_in_the_order_of_first_sight)
+TEST(numbers_in_the_order_of_first_sight)
 {
 	comm_table_clear(&t);
 	assert_int_equal(get("swapper/0\0\0\0\0\0\0"), 0);
@@ -28,7 +28,7 @@ TEST(test_numbers_in_the_order_of_first_sight)
 	assert_int_equal(get("sixteen bytes ok"), 0);
 }
 
-TEST(test_what_is_behind_the_nul_does_not_count)
+TEST(what_is_behind_the_nul_does_not_count)
 {
 	comm_table_clear(&t);
 	assert_int_equal(get("bash\0\0\0\0\0\0\0\0\0\0\0"), 0);
@@ -41,7 +41,7 @@ TEST(test_what_is_behind_the_nul_does_not_count)
 }
 
 /* Every length and every byte, against the obvious way. */
-TEST(test_names_of_every_length)
+TEST(names_of_every_length)
 {
 	uint64_t seed = 3;
 
@@ -63,7 +63,7 @@ TEST(test_names_of_every_length)
 	}
 }
 
-TEST(test_as_many_as_fit)
+TEST(as_many_as_fit)
 {
 	char name[COMM_LEN + 8];
 
@@ -77,7 +77,7 @@ TEST(test_as_many_as_fit)
 	}
 }
 
-TEST(test_generations_that_wrap)
+TEST(generations_that_wrap)
 {
 	comm_table_clear(&t);
 	get("left behind\0\0\0\0");
@@ -91,7 +91,7 @@ TEST(test_generations_that_wrap)
 
 /* ---- addresses ---- */
 
-TEST(test_addresses_have_numbers_in_the_order_of_first_sight)
+TEST(addresses_have_numbers_in_the_order_of_first_sight)
 {
 	sym_index_clear(&s);
 	assert_int_equal(sym_index_intern(&s, 0xffffffff81000000), 1);
@@ -106,7 +106,7 @@ TEST(test_addresses_have_numbers_in_the_order_of_first_sight)
 	assert_int_equal(sym_index_intern(&s, UINT64_MAX), 1);
 }
 
-TEST(test_a_full_table_of_addresses_keeps_what_it_has)
+TEST(a_full_table_of_addresses_keeps_what_it_has)
 {
 	sym_index_clear(&s);
 	for (uint64_t i = 0; i < SYM_INDEX_MAX; i++)
@@ -116,7 +116,7 @@ TEST(test_a_full_table_of_addresses_keeps_what_it_has)
 		assert_int_equal(sym_index_intern(&s, (i + 1) << 20), i + 1);
 }
 
-TEST(test_generations_of_addresses_that_wrap)
+TEST(generations_of_addresses_that_wrap)
 {
 	sym_index_clear(&s);
 	sym_index_intern(&s, 77);

@@ -128,7 +128,7 @@ static void expect_batch(uint64_t until, const char *want, const char *file, int
 
 /* ---- what a record says ---- */
 
-FIXTURE_TEST(test_a_new_process_and_a_new_thread)
+FIXTURE_TEST(a_new_process_and_a_new_thread)
 {
 	add_new(5, 70, 7, 17, "sixteen-bytes-xx");
 	add_new(6, 71, 70, 0x3d0f00, "worker");
@@ -137,7 +137,7 @@ FIXTURE_TEST(test_a_new_process_and_a_new_thread)
 			  "@7 new 72 by 70  sibling");
 }
 
-FIXTURE_TEST(test_flags_of_a_32_bit_kernel)
+FIXTURE_TEST(flags_of_a_32_bit_kernel)
 {
 	struct metadata_fields plan = new_plan;
 
@@ -150,7 +150,7 @@ FIXTURE_TEST(test_flags_of_a_32_bit_kernel)
 	assert_batch(100, "@1 new 70 by 7 x thread");
 }
 
-FIXTURE_TEST(test_a_renamed_task)
+FIXTURE_TEST(a_renamed_task)
 {
 	struct metadata_fields plan = rename_plan;
 
@@ -160,14 +160,14 @@ FIXTURE_TEST(test_a_renamed_task)
 	assert_batch(100, "@5 name 70 new name; @6 name 99 new name");
 }
 
-FIXTURE_TEST(test_an_executed_program)
+FIXTURE_TEST(an_executed_program)
 {
 	add_exec(5, 70, 70, "/bin/true");
 	add_exec(6, 80, 83, "");
 	assert_batch(100, "@5 exec 70 was 0 /bin/true; @6 exec 80 was 83 ");
 }
 
-FIXTURE_TEST(test_an_ended_task)
+FIXTURE_TEST(an_ended_task)
 {
 	static const struct metadata_fields plan = {METADATA_ENDED, 0, 24, 0, 0};
 
@@ -177,7 +177,7 @@ FIXTURE_TEST(test_an_ended_task)
 }
 
 /* The place and length of the file's name are the record's own words. */
-FIXTURE_TEST(test_a_program_whose_name_lies_elsewhere)
+FIXTURE_TEST(a_program_whose_name_lies_elsewhere)
 {
 	static const uint32_t bad[] = {0xffffffff, 10u << 16 | 25, 1u << 16 | 0xffff,
 				       12u << 16 | 20};
@@ -197,7 +197,7 @@ FIXTURE_TEST(test_a_program_whose_name_lies_elsewhere)
 
 /* ---- when it is published ---- */
 
-FIXTURE_TEST(test_records_of_several_cpus_are_published_by_time)
+FIXTURE_TEST(records_of_several_cpus_are_published_by_time)
 {
 	add_rename(2, 70, "b");
 	add_rename(4, 70, "d");
@@ -211,16 +211,7 @@ FIXTURE_TEST(test_records_of_several_cpus_are_published_by_time)
 	assert_batch(UINT64_MAX, "@8 name 70 late; @9 name 70 late");
 }
 
-FIXTURE_TEST(test_at_one_moment_in_the_order_of_the_records)
-{
-	add_new(5, 70, 7, 0, "a");
-	add_rename(5, 70, "b");
-	add_exec(5, 70, 70, "c");
-	add_rename(4, 60, "d");
-	assert_batch(100, "@4 name 60 d; @5 new 70 by 7 a; @5 name 70 b; @5 exec 70 was 0 c");
-}
-
-FIXTURE_TEST(test_many_runs_of_many_lengths)
+FIXTURE_TEST(many_runs_of_many_lengths)
 {
 	uint64_t seed = 1, last = 0;
 
@@ -240,7 +231,7 @@ FIXTURE_TEST(test_many_runs_of_many_lengths)
 	}
 }
 
-FIXTURE_TEST(test_names_of_files_are_kept)
+FIXTURE_TEST(names_of_files_are_kept)
 {
 	char file[32], want[128] = "@5 exec 71 was 0 /bin/done";
 
@@ -255,7 +246,7 @@ FIXTURE_TEST(test_names_of_files_are_kept)
 	}
 }
 
-FIXTURE_TEST(test_threads_with_events_in_the_next_batch)
+FIXTURE_TEST(threads_with_events_in_the_next_batch)
 {
 	tid_list_add(&events.tids, 70);
 	tid_list_add(&events.tids, 71);
@@ -273,7 +264,7 @@ static void see(uint64_t time, int32_t tid)
 }
 
 /* On one CPU it is seen to run, on another one its beginning has not been read yet. */
-FIXTURE_TEST(test_threads_of_after_the_pass_began)
+FIXTURE_TEST(threads_of_after_the_pass_began)
 {
 	metadata_set_complete_before(&events, &boot, 10);
 	see(9, 70);
@@ -293,7 +284,7 @@ FIXTURE_TEST(test_threads_of_after_the_pass_began)
 	assert_false(take(UINT64_MAX));
 }
 
-FIXTURE_TEST(test_the_pass_on_another_clock)
+FIXTURE_TEST(the_pass_on_another_clock)
 {
 	struct clock_sync sync = {
 		.clock = FTRACE_CLOCK_MONO_RAW, .ftrace_ns = 1000, .boot_ns = 5000};
@@ -309,7 +300,7 @@ FIXTURE_TEST(test_the_pass_on_another_clock)
 	assert_ptr_equal(metadata_tids(&events, 900), &events.tids);
 }
 
-FIXTURE_TEST(test_nothing_new_before_the_next_pass)
+FIXTURE_TEST(nothing_new_before_the_next_pass)
 {
 	assert_false(take(10));
 	add_rename(5, 70, "a");
@@ -320,7 +311,7 @@ FIXTURE_TEST(test_nothing_new_before_the_next_pass)
 	assert_false(take(12));
 }
 
-FIXTURE_TEST(test_times_of_another_clock)
+FIXTURE_TEST(times_of_another_clock)
 {
 	struct clock_sync sync = {
 		.clock = FTRACE_CLOCK_MONO_RAW, .ftrace_ns = 1000, .boot_ns = 5000};
@@ -345,7 +336,7 @@ FIXTURE_TEST(test_times_of_another_clock)
 
 /* ---- limits ---- */
 
-FIXTURE_TEST(test_more_than_can_be_held)
+FIXTURE_TEST(more_than_can_be_held)
 {
 	char file[4000];
 

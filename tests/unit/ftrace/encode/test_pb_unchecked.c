@@ -38,7 +38,7 @@ static void compare(uint8_t *(*put)(uint8_t *p, uint64_t v), uint64_t limit)
 	}
 }
 
-TEST(test_every_way_writes_the_same_varint)
+TEST(every_way_writes_the_same_varint)
 {
 	compare(unchecked_put_varint, 0);
 	compare(unchecked_put_mixed_varint, 0);
@@ -46,7 +46,7 @@ TEST(test_every_way_writes_the_same_varint)
 	compare(unchecked_put_long_varint, 1ull << 56);
 }
 
-TEST(test_a_message_may_need_a_longer_length)
+TEST(a_message_may_need_a_longer_length)
 {
 	static const size_t lengths[] = {0, 1, 127, 128, 16383, 16384};
 	static uint8_t bytes[16384 + UNCHECKED_LEN_MAX], len[10];

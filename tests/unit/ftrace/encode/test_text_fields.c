@@ -76,7 +76,7 @@ static const char *text_of_words(const struct compiled_event *ev, const uint64_t
 static const char stack_fields[] =
 	FIELD("int size", 8, 4, 1) FIELD("unsigned long caller[8]", 16, 64, 0);
 
-FIXTURE_TEST(test_a_stack_is_a_line_a_frame)
+FIXTURE_TEST(a_stack_is_a_line_a_frame)
 {
 	const struct compiled_event *ev =
 		compile("kernel_stack", stack_fields, "\"%ps\", REC->caller", false);
@@ -111,7 +111,7 @@ FIXTURE_TEST(test_a_stack_is_a_line_a_frame)
 			    "1=0 2='#1\n#2\n#1'");
 }
 
-FIXTURE_TEST(test_other_texts)
+FIXTURE_TEST(other_texts)
 {
 	const struct compiled_event *ev = compile(
 		"user_stack",
@@ -144,7 +144,7 @@ FIXTURE_TEST(test_other_texts)
 	assert_string_equal(WORDS(ev, 0, SCHEDULE, DO_IDLE), "size=0 caller='schedule\ndo_idle'");
 }
 
-FIXTURE_TEST(test_a_format_and_its_arguments)
+FIXTURE_TEST(a_format_and_its_arguments)
 {
 	const struct compiled_event *ev =
 		compile("bprint", BPRINT_FIELDS, "\"%ps\", REC->ip", false);
@@ -204,7 +204,7 @@ static const char *format(const char *fmt, unsigned long_size, unsigned min_int)
 	return (const char *)text;
 }
 
-FIXTURE_TEST(test_numbers_as_printf_has_them)
+FIXTURE_TEST(numbers_as_printf_has_them)
 {
 	static const char *const specs[] = {"%d",    "%u",    "%x",   "%#x",	"%X",  "%o",
 					    "%5d",   "%-5d|", "%05d", "%+d",	"% d", "%.3d",
@@ -228,7 +228,7 @@ FIXTURE_TEST(test_numbers_as_printf_has_them)
 	assert_string_equal(format("100%% of it", 8, 4), "100% of it");
 }
 
-FIXTURE_TEST(test_widths_of_types)
+FIXTURE_TEST(widths_of_types)
 {
 	put_arg(1ull << 40, 8);
 	put_arg((uint64_t)-5, 8);
@@ -254,7 +254,7 @@ FIXTURE_TEST(test_widths_of_types)
 	assert_string_equal(format("%hhu %hu %c %d", 8, 4), "255 65534 x 77");
 }
 
-FIXTURE_TEST(test_strings_and_pointers)
+FIXTURE_TEST(strings_and_pointers)
 {
 	put_text("one");
 	put_text("");
@@ -288,7 +288,7 @@ FIXTURE_TEST(test_strings_and_pointers)
 	assert_string_equal(format("%pI4 %pM %d", 8, 4), "192.168.1.7 00:11:22:33:44:55 5");
 }
 
-FIXTURE_TEST(test_arguments_that_are_missing_or_unknown)
+FIXTURE_TEST(arguments_that_are_missing_or_unknown)
 {
 	static const char *const specs[] = {"%d", "%lld", "%s", "%c", "%p", "%pI4", "%*d", "%.*s"};
 	char fmt[32];
@@ -313,7 +313,7 @@ FIXTURE_TEST(test_arguments_that_are_missing_or_unknown)
 }
 
 /* It reads short numbers as those of before 6.14. */
-FIXTURE_TEST(test_arguments_against_libtraceevent)
+FIXTURE_TEST(arguments_against_libtraceevent)
 {
 	static const char *const fmt = "%d %s %llx %6u| %s 0x%08lx";
 	uint8_t record[512] = {100};

@@ -146,7 +146,7 @@ static int64_t leave(uint32_t tid, int nr, int64_t ret)
 
 /* ---- which threads run 32-bit programs ---- */
 
-FIXTURE_TEST(test_a_thread_is_looked_at)
+FIXTURE_TEST(a_thread_is_looked_at)
 {
 	begin();
 	assert_false(enter(NATIVE, getppid64));
@@ -165,7 +165,7 @@ FIXTURE_TEST(test_a_thread_is_looked_at)
 	assert_false(enter(COMPAT, getppid64));
 }
 
-FIXTURE_TEST(test_an_exec_leads_to_the_other_table)
+FIXTURE_TEST(an_exec_leads_to_the_other_table)
 {
 	int to32, to64;
 
@@ -186,7 +186,7 @@ FIXTURE_TEST(test_an_exec_leads_to_the_other_table)
 	assert_false(enter(NATIVE, getppid64));
 }
 
-FIXTURE_TEST(test_an_exec_of_a_program_that_is_gone)
+FIXTURE_TEST(an_exec_of_a_program_that_is_gone)
 {
 	begin();
 	if (!EXEC_SHOWS_SIZE)
@@ -200,7 +200,7 @@ FIXTURE_TEST(test_an_exec_of_a_program_that_is_gone)
 }
 
 /* Of another CPU's ring, which is read later. */
-FIXTURE_TEST(test_what_was_before_an_exec_comes_later)
+FIXTURE_TEST(what_was_before_an_exec_comes_later)
 {
 	begin();
 	if (!EXEC_SHOWS_SIZE)
@@ -225,7 +225,7 @@ FIXTURE_TEST(test_what_was_before_an_exec_comes_later)
 	assert_false(enter(COMPAT, getppid64));
 }
 
-FIXTURE_TEST(test_a_munmap_is_no_exec)
+FIXTURE_TEST(a_munmap_is_no_exec)
 {
 	begin();
 	if (!EXEC_SHOWS_SIZE)
@@ -239,7 +239,7 @@ FIXTURE_TEST(test_a_munmap_is_no_exec)
 	assert_false(enter(NATIVE + 1, getppid64));
 }
 
-FIXTURE_TEST(test_an_exec_that_fails_or_stays)
+FIXTURE_TEST(an_exec_that_fails_or_stays)
 {
 	begin();
 	assert_true(enter(COMPAT, execve32));
@@ -262,7 +262,7 @@ FIXTURE_TEST(test_an_exec_that_fails_or_stays)
 	assert_true(enter(NATIVE, getppid32));
 }
 
-FIXTURE_TEST(test_wide_arguments_are_those_of_a_64_bit_program)
+FIXTURE_TEST(wide_arguments_are_those_of_a_64_bit_program)
 {
 	struct ring_record r;
 
@@ -273,7 +273,7 @@ FIXTURE_TEST(test_wide_arguments_are_those_of_a_64_bit_program)
 	assert_false(enter(COMPAT, getppid64));
 }
 
-FIXTURE_TEST(test_thread_ids_are_reused)
+FIXTURE_TEST(thread_ids_are_reused)
 {
 	begin();
 	assert_false(enter(NATIVE, getppid64));
@@ -283,7 +283,7 @@ FIXTURE_TEST(test_thread_ids_are_reused)
 	assert_true(enter(NATIVE, getppid64));
 }
 
-FIXTURE_TEST(test_more_threads_than_places)
+FIXTURE_TEST(more_threads_than_places)
 {
 	begin();
 	for (uint32_t tid = 1000; tid < 1000 + 3 * COMPAT_THREADS_MAX; tid++)
@@ -291,7 +291,7 @@ FIXTURE_TEST(test_more_threads_than_places)
 	assert_true(enter(COMPAT, getppid32));
 }
 
-FIXTURE_TEST(test_a_kernel_without_32_bit_programs)
+FIXTURE_TEST(a_kernel_without_32_bit_programs)
 {
 	unlink(fake_path("sys/abi/vsyscall32"));
 	add_event("sys_enter", ENTER_ID, ENTER_FIELDS);
@@ -304,7 +304,7 @@ FIXTURE_TEST(test_a_kernel_without_32_bit_programs)
 
 /* ---- the records ---- */
 
-FIXTURE_TEST(test_calls_of_32_bit_programs_have_names)
+FIXTURE_TEST(calls_of_32_bit_programs_have_names)
 {
 	int nr = syscall_number("openat", true);
 	struct ring_record r;
@@ -335,7 +335,7 @@ FIXTURE_TEST(test_calls_of_32_bit_programs_have_names)
 	}
 }
 
-FIXTURE_TEST(test_records_of_other_forms_stay_as_they_are)
+FIXTURE_TEST(records_of_other_forms_stay_as_they_are)
 {
 	static const uint16_t other[32] = {7, ENTER_ID, EXIT_ID};
 	struct ring_record r;
@@ -353,7 +353,7 @@ FIXTURE_TEST(test_records_of_other_forms_stay_as_they_are)
 	assert_memory_equal(r.payload, other, sizeof(other));
 }
 
-FIXTURE_TEST(test_events_of_other_forms_are_not_looked_at)
+FIXTURE_TEST(events_of_other_forms_are_not_looked_at)
 {
 	begin_for(fake_root); /* no event at all */
 	assert_null(calls);

@@ -22,20 +22,16 @@ SETUP
 static struct setup_errors errors;
 
 /* Requests up to NULL; gives "group/name group/name ..." in memory of its own. */
-static const char *select_all(char *first, ...)
+static const char *select_all(char *const *requests)
 {
 	static char text[4096];
 	struct event_selection s = {0};
-	char *requests[64];
 	size_t n = 0, at = 0;
-	va_list ap;
 
-	va_start(ap, first);
-	for (char *r = first; r; r = va_arg(ap, char *))
-		requests[n++] = r;
-	va_end(ap);
+	while (requests[n])
+		n++;
 	setup_errors_deinit(&errors);
-	assert_int_equal(event_select(fake_root, requests, n, &s, &errors), 0);
+	assert_int_equal(event_select(fake_root, (char **)requests, n, &s, &errors), 0);
 	text[0] = '\0';
 	for (size_t i = 0; i < s.n; i++) {
 		assert_true(event_selection_has(&s, s.events[i].group, s.events[i].name));
@@ -52,39 +48,36 @@ TEARDOWN
 	fake_root_remove();
 }
 
-FIXTURE_TEST(test_one_by_one)
+FIXTURE_TEST(requests_select_events_by_name_and_pattern)
 {
-	assert_string_equal(select_all("sched/sched_switch", "ftrace:print", NULL),
-			    "ftrace/print sched/sched_switch");
-	assert_null(errors.unknown);
-	assert_string_equal(select_all(NULL), "");
+	static const struct {
+		char *requests[5];
+		const char *want;
+	} rows[] = {
+		{{NULL}, ""},
+		{{"sched/sched_switch", "ftrace:print"}, "ftrace/print sched/sched_switch"},
+		/* Each once and in order. */
+		{{"sched/sched_waking", "sched_switch", "sched/*", "sched:sched_switch"},
+		 "sched/sched_process_exec sched/sched_switch sched/sched_wakeup "
+		 "sched/sched_waking"},
+		{{"irq/*"}, "irq/irq_handler irq/softirq"},
+		{{"sched/sched_wak*"}, "sched/sched_wakeup sched/sched_waking"},
+		{{"*/s*a*e"}, "one/same two/same"},
+		{{"*irq*"}, "irq/irq_handler irq/softirq"},
+		/* Bare names are looked for in every group. */
+		{{"same", "print"}, "ftrace/print one/same two/same"},
+	};
+
+	for (unsigned i = 0; i < ARRAY_SIZE(rows); i++) {
+		const char *have = select_all(rows[i].requests);
+
+		if (strcmp(have, rows[i].want) != 0)
+			fail_msg("%s: %s", rows[i].want, have);
+		assert_null(errors.unknown);
+	}
 }
 
-FIXTURE_TEST(test_each_once_and_in_order)
-{
-	assert_string_equal(select_all("sched/sched_waking", "sched_switch", "sched/*",
-				       "sched:sched_switch", NULL),
-			    "sched/sched_process_exec sched/sched_switch sched/sched_wakeup "
-			    "sched/sched_waking");
-	assert_null(errors.unknown);
-}
-
-FIXTURE_TEST(test_patterns)
-{
-	assert_string_equal(select_all("irq/*", NULL), "irq/irq_handler irq/softirq");
-	assert_string_equal(select_all("sched/sched_wak*", NULL),
-			    "sched/sched_wakeup sched/sched_waking");
-	assert_string_equal(select_all("*/s*a*e", NULL), "one/same two/same");
-	assert_string_equal(select_all("*irq*", NULL), "irq/irq_handler irq/softirq");
-	assert_null(errors.unknown);
-}
-
-FIXTURE_TEST(test_bare_names_in_every_group)
-{
-	assert_string_equal(select_all("same", "print", NULL), "ftrace/print one/same two/same");
-}
-
-FIXTURE_TEST(test_unknown_ones_are_told)
+FIXTURE_TEST(unknown_events_are_reported)
 {
 	static char *const bad[] = {
 		"sched/nope",
@@ -109,14 +102,15 @@ FIXTURE_TEST(test_unknown_ones_are_told)
 	};
 
 	for (unsigned i = 0; i < ARRAY_SIZE(bad); i++) {
-		assert_string_equal(select_all("irq/softirq", bad[i], NULL), "irq/softirq");
+		assert_string_equal(select_all((char *[]){"irq/softirq", bad[i], NULL}),
+				    "irq/softirq");
 		assert_int_equal(tracefs_list_size(errors.unknown), 1);
 		assert_string_equal(errors.unknown[0], bad[i]);
 	}
 	setup_errors_deinit(&errors);
 }
 
-TEST(test_what_a_request_means)
+TEST(what_a_request_means)
 {
 	static const struct {
 		const char *request;
@@ -143,7 +137,7 @@ TEST(test_what_a_request_means)
 				 cases[i].means);
 }
 
-FIXTURE_TEST(test_a_selection_grows_and_shrinks)
+FIXTURE_TEST(a_selection_grows_and_shrinks)
 {
 	char *requests[] = {"irq/*", "sched/sched_switch"};
 	struct event_selection s = {0};
@@ -166,7 +160,7 @@ FIXTURE_TEST(test_a_selection_grows_and_shrinks)
 	event_selection_deinit(&s);
 }
 
-FIXTURE_TEST(test_events_that_sessions_have_made)
+FIXTURE_TEST(events_that_sessions_have_made)
 {
 	static const struct event_representation repr = {"mine", "read", EVENT_AS_FIELDS};
 	char *requests[] = {"mine/read", "m*/*", "irq/softirq", "mine/other"};
@@ -178,11 +172,12 @@ FIXTURE_TEST(test_events_that_sessions_have_made)
 	fake_text("events/perfetto_kprobes/read/format", "x");
 	fake_text("events/perfetto_kretprobes/read/format", "x");
 	/* Of another session, or of another tracer's for itself. */
-	assert_string_equal(select_all("*/*read", NULL), "");
-	assert_string_equal(select_all("read", NULL), "");
-	assert_string_equal(select_all("sonda_1_2_3/read", NULL), "");
-	assert_string_equal(select_all("synthetic/*", NULL), "");
-	assert_string_equal(select_all("perfetto_kprobes/read", NULL), "perfetto_kprobes/read");
+	assert_string_equal(select_all((char *[]){"*/*read", NULL}), "");
+	assert_string_equal(select_all((char *[]){"read", NULL}), "");
+	assert_string_equal(select_all((char *[]){"sonda_1_2_3/read", NULL}), "");
+	assert_string_equal(select_all((char *[]){"synthetic/*", NULL}), "");
+	assert_string_equal(select_all((char *[]){"perfetto_kprobes/read", NULL}),
+			    "perfetto_kprobes/read");
 	setup_errors_deinit(&errors);
 
 	/* Our own is there without a request, and matches requests by its name in the trace. */
@@ -205,7 +200,7 @@ FIXTURE_TEST(test_events_that_sessions_have_made)
 	event_selection_deinit(&s);
 }
 
-FIXTURE_TEST(test_more_requests_than_count)
+FIXTURE_TEST(more_requests_than_count)
 {
 	static char *requests[EVENT_SELECT_MAX_REQUESTS + 1];
 	struct event_selection s = {0};
@@ -225,7 +220,7 @@ FIXTURE_TEST(test_more_requests_than_count)
 }
 
 /* Those cost the most; what is asked for by its group counts all the same. */
-FIXTURE_TEST(test_more_requests_for_all_groups_than_count)
+FIXTURE_TEST(more_requests_for_all_groups_than_count)
 {
 	static char *requests[EVENT_SELECT_MAX_SEARCHES + 3];
 	static const char *const searches[] = {"*/*", "sched_switch", "s*:*", "*switch"};
@@ -248,7 +243,7 @@ FIXTURE_TEST(test_more_requests_for_all_groups_than_count)
 	event_selection_deinit(&s);
 }
 
-TEST(test_no_tracefs)
+TEST(no_tracefs)
 {
 	struct event_selection s = {0};
 	char *requests[] = {"sched/*", "sched_switch"};

@@ -21,7 +21,7 @@ static int teardown(void **state)
 
 #define FIXTURE_TEST(name) TEST_WITH(name, NULL, teardown)
 
-FIXTURE_TEST(test_rows_by_id)
+FIXTURE_TEST(rows_by_id)
 {
 	const struct event_table_options o = {0};
 
@@ -64,7 +64,7 @@ static uint32_t number_of(uint16_t id)
 	return (uint32_t)f.u64;
 }
 
-FIXTURE_TEST(test_an_id_that_means_another_event_now)
+FIXTURE_TEST(an_id_that_means_another_event_now)
 {
 	const struct event_table_options o = {0};
 	const struct compiled_event *old;
@@ -102,7 +102,7 @@ FIXTURE_TEST(test_an_id_that_means_another_event_now)
 	assert_int_equal(t.n_numbers, 6); /* a, b, two of c, d and e */
 }
 
-FIXTURE_TEST(test_numbers_are_for_the_whole_process)
+FIXTURE_TEST(numbers_are_for_the_whole_process)
 {
 	const struct event_table_options o = {0};
 	struct event_table other = {0};
@@ -123,7 +123,7 @@ FIXTURE_TEST(test_numbers_are_for_the_whole_process)
 }
 
 /* The numbers of events without a message are those of the process; a session has a limit, too. */
-FIXTURE_TEST(test_numbers_and_events_run_out)
+FIXTURE_TEST(numbers_and_events_run_out)
 {
 	const struct event_table_options o = {0};
 	struct event_table other = {0};
@@ -168,7 +168,7 @@ static const struct compiled_event *find_as(const char *group,
 	return event_table_find(&t, group, "x", repr, format_text("x", 10, FORMAT_COMMON, one_int));
 }
 
-FIXTURE_TEST(test_events_with_another_representation)
+FIXTURE_TEST(events_with_another_representation)
 {
 	const struct event_representation read = {"mine", "read", EVENT_AS_FIELDS},
 					  read_message = {"mine", "read", EVENT_AS_MESSAGE};
@@ -202,7 +202,7 @@ FIXTURE_TEST(test_events_with_another_representation)
 	assert_null(event_table_find(&t, "g", "x", NULL, "\nID: 99999999999999999999\n"));
 }
 
-FIXTURE_TEST(test_generic_events_are_numbered_in_order)
+FIXTURE_TEST(generic_events_are_numbered_in_order)
 {
 	struct event_table_options o = {0};
 
@@ -228,7 +228,7 @@ FIXTURE_TEST(test_generic_events_are_numbered_in_order)
 	assert_int_equal(t.n_generic, 4);
 }
 
-FIXTURE_TEST(test_texts_that_are_no_format)
+FIXTURE_TEST(texts_that_are_no_format)
 {
 	const struct event_table_options o = {0};
 	char nothing[] = "", noise[] = "name: x\nID: banana\n\x01\x02", cut[] = "name: x\nID: 5\n";
@@ -246,7 +246,7 @@ FIXTURE_TEST(test_texts_that_are_no_format)
 	assert_int_equal(t.n_events, 0);
 }
 
-FIXTURE_TEST(test_compact_is_for_two_events)
+FIXTURE_TEST(compact_is_for_two_events)
 {
 	static const struct {
 		const char *group, *name, *fields;
@@ -270,7 +270,7 @@ FIXTURE_TEST(test_compact_is_for_two_events)
 	assert_int_equal(event_table_get(&t, 6)->kind, COMPILED_FIELDS);
 }
 
-FIXTURE_TEST(test_the_bound_is_that_of_the_largest)
+FIXTURE_TEST(the_bound_is_that_of_the_largest)
 {
 	const struct event_table_options o = {0};
 
@@ -282,7 +282,7 @@ FIXTURE_TEST(test_the_bound_is_that_of_the_largest)
 	assert_true(event_table_max_size(&t, 4096) > 4096);
 }
 
-FIXTURE_TEST(test_prints_have_a_text_to_ask_about)
+FIXTURE_TEST(prints_have_a_text_to_ask_about)
 {
 	Pb__FtraceConfig__PrintFilter__Rule rule = PB__FTRACE_CONFIG__PRINT_FILTER__RULE__INIT;
 	Pb__FtraceConfig__PrintFilter filter = PB__FTRACE_CONFIG__PRINT_FILTER__INIT;
@@ -301,7 +301,7 @@ FIXTURE_TEST(test_prints_have_a_text_to_ask_about)
 }
 
 /* With threads in the config, other markers are filtered as well. */
-FIXTURE_TEST(test_markers_are_filtered_by_thread)
+FIXTURE_TEST(markers_are_filtered_by_thread)
 {
 	static const char *const names[] = {"raw_data", "bprint", "bputs"};
 	uint32_t tid = 7;

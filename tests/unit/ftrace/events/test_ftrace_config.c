@@ -34,7 +34,7 @@ static void read_config(const char *text, uint64_t ram)
 
 #define FIXTURE_TEST(name) TEST_WITH(name, NULL, teardown)
 
-FIXTURE_TEST(test_defaults)
+FIXTURE_TEST(defaults)
 {
 	for (unsigned i = 0; i < 2; i++) {
 		read_config(i ? "" : NULL, 8 * GIB);
@@ -49,7 +49,7 @@ FIXTURE_TEST(test_defaults)
 }
 
 /* Rings without a size have one by memory (of 4 CPUs 1/64 of it) and by how frequent events are. */
-FIXTURE_TEST(test_ring_size)
+FIXTURE_TEST(ring_size)
 {
 	static const struct {
 		const char *config;
@@ -79,7 +79,7 @@ FIXTURE_TEST(test_ring_size)
 	}
 }
 
-FIXTURE_TEST(test_subbuffers_and_the_watermark)
+FIXTURE_TEST(subbuffers_and_the_watermark)
 {
 	read_config("", 8 * GIB);
 	assert_int_equal(s.subbuf_size_kb, 0);
@@ -90,7 +90,7 @@ FIXTURE_TEST(test_subbuffers_and_the_watermark)
 	assert_null(errors.failed);
 }
 
-FIXTURE_TEST(test_drain_period)
+FIXTURE_TEST(drain_period)
 {
 	read_config("drain_period_ms: 1", GIB);
 	assert_int_equal(s.drain_period_ms, 1);
@@ -107,7 +107,7 @@ FIXTURE_TEST(test_drain_period)
 	assert_int_equal(s.drain_period_ms, 100);
 }
 
-FIXTURE_TEST(test_switches)
+FIXTURE_TEST(switches)
 {
 	read_config("compact_sched { enabled: true }", GIB);
 	assert_true(s.events.compact);
@@ -128,7 +128,7 @@ FIXTURE_TEST(test_switches)
 	assert_null(errors.failed);
 }
 
-FIXTURE_TEST(test_options_that_ask_for_nothing)
+FIXTURE_TEST(options_that_ask_for_nothing)
 {
 	read_config(
 		"symbolize_ksyms: false print_filter {} instance_name: '' "
@@ -137,7 +137,7 @@ FIXTURE_TEST(test_options_that_ask_for_nothing)
 	assert_null(errors.failed);
 }
 
-FIXTURE_TEST(test_fields_of_the_future_are_named)
+FIXTURE_TEST(fields_of_the_future_are_named)
 {
 	static const uint8_t bytes[] = {0xc0, 0x3e, 5}; /* field 1000 */
 	Pb__FtraceConfig *c = pb__ftrace_config__unpack(NULL, sizeof(bytes), bytes);
@@ -151,7 +151,7 @@ FIXTURE_TEST(test_fields_of_the_future_are_named)
 
 /* ---- reports ---- */
 
-TEST(test_lists_of_reports)
+TEST(lists_of_reports)
 {
 	struct setup_errors r = {0};
 
@@ -174,7 +174,7 @@ TEST(test_lists_of_reports)
 }
 
 /* What is past the limit is counted. */
-TEST(test_limits_of_reports)
+TEST(limits_of_reports)
 {
 	static char longest[5000];
 	struct setup_errors r = {0};

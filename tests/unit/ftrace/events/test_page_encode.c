@@ -131,7 +131,7 @@ static void take_columns(const struct bundle_view *b)
 	}
 }
 
-TEST(test_columns_have_the_values_of_events)
+TEST(columns_have_the_values_of_events)
 {
 	struct pb_field f;
 	struct pb_dec d;
@@ -156,7 +156,7 @@ TEST(test_columns_have_the_values_of_events)
 	}
 }
 
-TEST(test_every_event_is_there_however_chunks_are_cut)
+TEST(every_event_is_there_however_chunks_are_cut)
 {
 	static const char *const sets[] = {"mix", "syscalls", "lossy"};
 	static const size_t ranges[] = {32, 100, 4096, 32760};
@@ -324,7 +324,7 @@ static void translate_text(const char *text)
 	bundles_read(w);
 }
 
-TEST(test_pages_and_their_bundles)
+TEST(pages_and_their_bundles)
 {
 	static const struct {
 		const char *pages, *bundles;
@@ -384,7 +384,7 @@ TEST(test_pages_and_their_bundles)
 	}
 }
 
-FIXTURE_TEST(test_a_broken_page_is_written_as_it_is)
+FIXTURE_TEST(a_broken_page_is_written_as_it_is)
 {
 	struct page_maker m;
 
@@ -398,7 +398,7 @@ FIXTURE_TEST(test_a_broken_page_is_written_as_it_is)
 	assert_memory_equal(bundles[0].broken_page.data, m.bytes, PAGE_MAKER_SIZE);
 }
 
-FIXTURE_TEST(test_bundles_end_after_so_many_bytes)
+FIXTURE_TEST(bundles_end_after_so_many_bytes)
 {
 	for (unsigned i = 0; i < 2 * (BUNDLE_MAX_BYTES / PAGE_MAKER_SIZE) + 1; i++)
 		translate_wait(1000, 0, 0);
@@ -408,7 +408,7 @@ FIXTURE_TEST(test_bundles_end_after_so_many_bytes)
 	assert_int_equal(bundles[1].events, (BUNDLE_MAX_BYTES / PAGE_MAKER_SIZE));
 }
 
-FIXTURE_TEST(test_bundles_end_when_a_table_is_full)
+FIXTURE_TEST(bundles_end_when_a_table_is_full)
 {
 	struct page_maker m;
 	unsigned names = 0, i = 0, n = 0;
@@ -445,7 +445,7 @@ FIXTURE_TEST(test_bundles_end_when_a_table_is_full)
 		assert_int_equal(bundles[i].descriptors, 1);
 }
 
-FIXTURE_TEST(test_threads_of_a_page_are_collected)
+FIXTURE_TEST(threads_of_a_page_are_collected)
 {
 	struct metadata_events metadata = {0};
 	uint8_t payload[40] = {ID_SWITCH, 0, 0, 0, 7, 0, 0, 0};
@@ -464,7 +464,7 @@ FIXTURE_TEST(test_threads_of_a_page_are_collected)
 }
 
 /* An event that only the metadata bus wants: not in the trace, not even as an empty bundle. */
-FIXTURE_TEST(test_events_for_the_metadata_bus_alone)
+FIXTURE_TEST(events_for_the_metadata_bus_alone)
 {
 	uint8_t payload[44] = {ID_RENAME, 0, 0, 0, 7, 0, 0, 0, 8};
 	struct metadata_events metadata = {0};
@@ -499,7 +499,7 @@ FIXTURE_TEST(test_events_for_the_metadata_bus_alone)
 }
 
 /* By the /proc of tests/data/calls: 32 runs a 32-bit program, 64 does not. */
-FIXTURE_TEST(test_calls_of_32_bit_programs_in_their_place)
+FIXTURE_TEST(calls_of_32_bit_programs_in_their_place)
 {
 	static const struct event_table_options o = {0};
 	uint64_t call[8] = {0, 20, 0, 1, 2, 3, 4, 5};
@@ -528,7 +528,7 @@ FIXTURE_TEST(test_calls_of_32_bit_programs_in_their_place)
 }
 
 /* Noise behind a good header: whatever is said of it, the packets are whole. */
-FIXTURE_TEST(test_noise_makes_whole_packets)
+FIXTURE_TEST(noise_makes_whole_packets)
 {
 	struct page_maker m;
 	uint64_t seed = 4;
@@ -568,7 +568,7 @@ static void put_large(struct page_maker *m)
 }
 
 /* More descriptors and larger events than there was room for. */
-FIXTURE_TEST(test_events_that_come_later)
+FIXTURE_TEST(events_that_come_later)
 {
 	struct page_maker m;
 	char name[32];
@@ -608,7 +608,7 @@ FIXTURE_TEST(test_events_that_come_later)
 	assert_int_equal(t->status_counts[RING_PAGE_INVALID_EVENT], 0);
 }
 
-FIXTURE_TEST(test_a_probe_event_has_its_name)
+FIXTURE_TEST(a_probe_event_has_its_name)
 {
 	static const struct event_representation repr = {"", "vfs_read", EVENT_AS_PROBE_BEGIN};
 	const struct event_table_options o = {0};
@@ -660,7 +660,7 @@ static void add_print(void)
 	add("ftrace", "print", ID_LARGE, PRINT_FIELDS, false);
 }
 
-FIXTURE_TEST(test_prints_are_filtered_by_text)
+FIXTURE_TEST(prints_are_filtered_by_text)
 {
 	static const char *const texts[] = {"ab", "x", "abc\n", "", "a"};
 	struct page_maker m;
@@ -712,7 +712,7 @@ static void check_markers_of_threads(struct event_table_options options)
 	assert_int_equal(bundles[0].events, 2);
 }
 
-FIXTURE_TEST(test_raw_markers_are_filtered_by_thread_in_each_encoding)
+FIXTURE_TEST(raw_markers_are_filtered_by_thread_in_each_encoding)
 {
 	check_markers_of_threads((struct event_table_options){0});
 	fixture_teardown(NULL);
@@ -720,7 +720,7 @@ FIXTURE_TEST(test_raw_markers_are_filtered_by_thread_in_each_encoding)
 	check_markers_of_threads((struct event_table_options){.legacy_generic = true});
 }
 
-FIXTURE_TEST(test_only_prints_that_are_left_out_are_no_packet)
+FIXTURE_TEST(only_prints_that_are_left_out_are_no_packet)
 {
 	static const uint8_t too_short[12] = {ID_LARGE};
 	struct page_maker m;

@@ -59,69 +59,62 @@ static bool allows(const char *text)
 
 #define FIXTURE_TEST(name) TEST_WITH(name, NULL, teardown)
 
-FIXTURE_TEST(test_no_rules)
+FIXTURE_TEST(rules_decide_which_texts_are_allowed)
 {
-	assert_int_equal(make(""), 0);
-	assert_null(filter);
+	static const struct {
+		const char *rules;
+		const char *texts[16]; /* up to NULL */
+		bool allowed;
+	} rows[] = {
+		{"rules { prefix: 'ab' allow: false }", {"ab", "abc\n"}, false},
+		{"rules { prefix: 'ab' allow: false }", {"a", "", "xab"}, true},
+		/* The first rule that matches decides. */
+		{"rules { prefix: 'abc' allow: true } rules { prefix: 'ab' allow: false } "
+		 "rules { prefix: 'abd' allow: true }",
+		 {"abcd", "x"},
+		 true},
+		{"rules { prefix: 'ab' allow: false } rules { prefix: 'abd' allow: true }",
+		 {"abd"},
+		 false},
+		{"rules { prefix: 'ab' allow: true } rules { prefix: '' allow: false }",
+		 {"abc"},
+		 true},
+		{"rules { prefix: 'ab' allow: true } rules { prefix: '' allow: false }",
+		 {"x", ""},
+		 false},
+		/* A rule that says nothing of the text is about every one. */
+		{"rules { prefix: 'ab' allow: true } rules { allow: false }", {"abc"}, true},
+		{"rules { prefix: 'ab' allow: true } rules { allow: false }", {"x"}, false},
+		{"rules { atrace_msg { type: 'C' prefix: 'cpu' } allow: false }",
+		 {"C|123|cpu", "C|0|cpu", "C|99999999999999|cpu_x\n"},
+		 false},
+		{"rules { atrace_msg { type: 'C' prefix: 'cpu' } allow: false }",
+		 {"C|123|cp", "C||cpu", "C|12x|cpu", "C|123cpu", "B|123|cpu", "CC|1|cpu",
+		  "C| 123|cpu", "C|-1|cpu", "C|123", "C|", "C", "", "C|123|", "|123|cpu",
+		  " C|123|cpu"},
+		 true},
+		{"rules { atrace_msg { type: 'B' } allow: false }", {"B|1|"}, false},
+		{"rules { atrace_msg { type: 'B' } allow: false }", {"B|1"}, true},
+		{"rules { atrace_msg { } allow: false }", {"|1|x"}, false},
+		{"rules { atrace_msg { } allow: false }", {"B|1|x"}, true},
+	};
+
+	for (unsigned i = 0; i < ARRAY_SIZE(rows); i++) {
+		make(rows[i].rules);
+		for (const char *const *text = rows[i].texts; *text; text++)
+			if (allows(*text) != rows[i].allowed)
+				fail_msg("%s: '%s'", rows[i].rules, *text);
+	}
 }
 
-FIXTURE_TEST(test_prefix)
+FIXTURE_TEST(text_ends_at_its_nul)
 {
 	make("rules { prefix: 'ab' allow: false }");
-	assert_false(allows("ab"));
-	assert_false(allows("abc\n"));
-	assert_true(allows("a"));
-	assert_true(allows(""));
-	assert_true(allows("xab"));
-	/* Text ends at its NUL. */
 	assert_true(allows_bytes("a\0b", 3));
 	assert_true(allows_bytes("\0ab", 3));
 }
 
-FIXTURE_TEST(test_the_first_rule_that_matches_decides)
-{
-	make("rules { prefix: 'abc' allow: true } rules { prefix: 'ab' allow: false } "
-	     "rules { prefix: 'abd' allow: true }");
-	assert_true(allows("abcd"));
-	assert_false(allows("abd"));
-	assert_true(allows("x"));
-}
-
-FIXTURE_TEST(test_only_what_is_allowed)
-{
-	make("rules { prefix: 'ab' allow: true } rules { prefix: '' allow: false }");
-	assert_true(allows("abc"));
-	assert_false(allows("x"));
-	assert_false(allows(""));
-	/* A rule that says nothing of the text is about every one. */
-	make("rules { prefix: 'ab' allow: true } rules { allow: false }");
-	assert_true(allows("abc"));
-	assert_false(allows("x"));
-}
-
-FIXTURE_TEST(test_atrace_messages)
-{
-	static const char *const matching[] = {"C|123|cpu", "C|0|cpu", "C|99999999999999|cpu_x\n"};
-	static const char *const others[] = {"C|123|cp",  "C||cpu",   "C|12x|cpu",  "C|123cpu",
-					     "B|123|cpu", "CC|1|cpu", "C| 123|cpu", "C|-1|cpu",
-					     "C|123",	  "C|",	      "C",	    "",
-					     "C|123|",	  "|123|cpu", " C|123|cpu"};
-
-	make("rules { atrace_msg { type: 'C' prefix: 'cpu' } allow: false }");
-	for (unsigned i = 0; i < ARRAY_SIZE(matching); i++)
-		assert_false(allows(matching[i]));
-	for (unsigned i = 0; i < ARRAY_SIZE(others); i++)
-		assert_true(allows(others[i]));
-
-	make("rules { atrace_msg { type: 'B' } allow: false }");
-	assert_false(allows("B|1|"));
-	assert_true(allows("B|1"));
-	make("rules { atrace_msg { } allow: false }");
-	assert_false(allows("|1|x"));
-	assert_true(allows("B|1|x"));
-}
-
-FIXTURE_TEST(test_threads)
+FIXTURE_TEST(threads)
 {
 	const uint8_t *text = (const uint8_t *)"ab";
 
@@ -142,7 +135,7 @@ FIXTURE_TEST(test_threads)
 	assert_null(filter);
 }
 
-FIXTURE_TEST(test_limit)
+FIXTURE_TEST(limit)
 {
 	static char text[40 * (PRINT_FILTER_MAX_RULES + 1)];
 	size_t at = 0;

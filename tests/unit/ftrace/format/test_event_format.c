@@ -19,7 +19,7 @@ static bool prepare_field(const char *line)
 	return prepare(format_text("x", 1, FORMAT_COMMON, line));
 }
 
-TEST(test_formats_of_recorded_kernels)
+TEST(formats_of_recorded_kernels)
 {
 	glob_t files;
 
@@ -35,7 +35,7 @@ TEST(test_formats_of_recorded_kernels)
 	globfree(&files);
 }
 
-TEST(test_declarations)
+TEST(declarations)
 {
 	static const char *const good[] = {
 		"int a",
@@ -102,7 +102,7 @@ TEST(test_declarations)
 	}
 }
 
-TEST(test_the_count_of_an_array_of_strings_is_blanked)
+TEST(the_count_of_an_array_of_strings_is_blanked)
 {
 	char *text =
 		format_text("x", 1, FORMAT_COMMON,
@@ -112,7 +112,7 @@ TEST(test_the_count_of_an_array_of_strings_is_blanked)
 	assert_non_null(strstr(text, "\tfield:__data_loc char[]     a;\toffset:8;\tsize:48;"));
 }
 
-TEST(test_the_bounds_of_a_relative_array_are_moved)
+TEST(the_bounds_of_a_relative_array_are_moved)
 {
 	char *text = format_text("x", 1, FORMAT_COMMON,
 				 FIELD("__rel_loc unsigned long name_1[]", 8, 4, 0)
@@ -124,7 +124,7 @@ TEST(test_the_bounds_of_a_relative_array_are_moved)
 	assert_non_null(strstr(text, "\tfield:__rel_loc u8[] c    ;\toffset:16;"));
 }
 
-TEST(test_dots_in_a_name)
+TEST(dots_in_a_name)
 {
 	char *text = format_text("mine.0.1", 1, FORMAT_COMMON, FIELD("int b", 8, 4, 1));
 
@@ -135,7 +135,7 @@ TEST(test_dots_in_a_name)
 	assert_false(event_format_prepare(format_text("mine.", 1, FORMAT_COMMON, "")));
 }
 
-TEST(test_lines)
+TEST(lines)
 {
 	static const char *const bad[] = {
 		"\tfield:int a;\toffset:8;\tsize:4;\n",
@@ -155,7 +155,7 @@ TEST(test_lines)
 		assert_false(prepare_field(bad[i]));
 }
 
-TEST(test_the_frame)
+TEST(the_frame)
 {
 	char *text = format_text("x", 1, FORMAT_COMMON, FIELD("int a", 8, 4, 1));
 	size_t least = (size_t)(strstr(text, "print fmt: ") - text) + strlen("print fmt: \"\"");
@@ -176,7 +176,7 @@ TEST(test_the_frame)
 
 /* ---- which fields the kernel prints as functions ---- */
 
-TEST(test_functions_in_formats_of_the_kernel)
+TEST(functions_in_formats_of_the_kernel)
 {
 	static const struct {
 		const char *fmt, *field;
@@ -222,7 +222,7 @@ TEST(test_functions_in_formats_of_the_kernel)
 			fail_msg("row %u", i);
 }
 
-TEST(test_print_formats_that_are_cut)
+TEST(print_formats_that_are_cut)
 {
 	static const char whole[] =
 		" \"a %-5d \\\" %ps %pS\", __print_symbolic(REC->a, {'(', \")\"}), REC->b, REC->c";

@@ -29,7 +29,7 @@ static int generic(const char *line, bool addresses_only)
 	return ok ? (int)plan.type : NONE;
 }
 
-TEST(test_numbers_into_any_integer)
+TEST(numbers_into_any_integer)
 {
 	static const enum proto_type types[] = {PROTO_INT32, PROTO_INT64, PROTO_UINT32,
 						PROTO_UINT64};
@@ -64,7 +64,7 @@ TEST(test_numbers_into_any_integer)
 	assert_int_equal(typed(FIELD("int a", 8, 4, 1), PROTO_UINT32), FIELD_U32);
 }
 
-TEST(test_strings)
+TEST(strings)
 {
 	static const struct {
 		const char *line;
@@ -88,7 +88,7 @@ TEST(test_strings)
 	}
 }
 
-TEST(test_bytes)
+TEST(bytes)
 {
 	assert_int_equal(typed(FIELD("__data_loc u8[] a", 8, 4, 0), PROTO_BYTES), FIELD_LOC_BYTES);
 	assert_int_equal(typed(FIELD("__data_loc u64[] a", 8, 4, 0), PROTO_BYTES), FIELD_LOC_BYTES);
@@ -97,7 +97,7 @@ TEST(test_bytes)
 	assert_int_equal(typed(FIELD("u8 a[]", 8, 0, 0), PROTO_BYTES), FIELD_TAIL_BYTES);
 }
 
-TEST(test_arrays_of_long)
+TEST(arrays_of_long)
 {
 	assert_int_equal(typed(FIELD("unsigned long a[6]", 8, 48, 0), PROTO_REPEATED_UINT64),
 			 FIELD_ULONG64_ARRAY);
@@ -108,7 +108,7 @@ TEST(test_arrays_of_long)
 }
 
 /* libtraceevent gets them without their number, which follows from the size. */
-TEST(test_arrays_of_strings)
+TEST(arrays_of_strings)
 {
 	static const struct {
 		const char *line;
@@ -140,7 +140,7 @@ TEST(test_arrays_of_strings)
 	assert_int_equal(generic(FIELD("__data_loc char[] a", 8, 4, 1), false), FIELD_LOC_STR);
 }
 
-TEST(test_what_has_nothing_in_common)
+TEST(what_has_nothing_in_common)
 {
 	assert_int_equal(typed(FIELD("int a", 8, 4, 1), PROTO_STRING), NONE);
 	assert_int_equal(typed(FIELD("int a", 8, 4, 1), PROTO_BYTES), NONE);
@@ -153,7 +153,7 @@ TEST(test_what_has_nothing_in_common)
 	assert_int_equal(typed(FIELD("u8 a[16]", 8, 16, 0), PROTO_UINT64), NONE);
 }
 
-TEST(test_without_a_message)
+TEST(without_a_message)
 {
 	assert_int_equal(generic(FIELD("int a", 8, 4, 1), false), FIELD_S32);
 	assert_int_equal(generic(FIELD("pid_t a", 8, 4, 1), false), FIELD_PID);
@@ -198,7 +198,7 @@ static int kind(const char *group, const char *event, const char *fields, struct
 	return ok ? (int)ret->type : NONE;
 }
 
-TEST(test_the_group_ftrace)
+TEST(the_group_ftrace)
 {
 	static const struct {
 		const char *event, *line;
@@ -239,7 +239,7 @@ TEST(test_the_group_ftrace)
 	}
 }
 
-TEST(test_arguments_behind_their_format)
+TEST(arguments_behind_their_format)
 {
 	static const char fine[] = BPRINT_FIELDS;
 	static const char narrow[] =

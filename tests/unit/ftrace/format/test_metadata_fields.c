@@ -77,7 +77,7 @@ static const struct {
 	 LEN},
 };
 
-TEST(test_events_with_metadata_are_known_by_name_and_form)
+TEST(events_with_metadata_are_known_by_name_and_form)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		const struct metadata_fields *want = &rows[i].want;

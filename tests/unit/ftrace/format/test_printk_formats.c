@@ -13,7 +13,7 @@ static void assert_text(uint64_t addr, const char *text)
 	assert_memory_equal(m.text + e->at, text, e->len);
 }
 
-TEST(test_lines_in_any_order)
+TEST(lines_in_any_order)
 {
 	assert_int_equal(printk_formats_parse(&m, "0xffffffff828195af : \"thaw_processes\"\n"
 						  "0xffffffff8281a3e9 : \"say \\\"hi\\\"\\n\\o/\"\n"
@@ -33,7 +33,7 @@ TEST(test_lines_in_any_order)
 }
 
 /* The kernel does not escape a backslash of the text's own. */
-TEST(test_backslashes)
+TEST(backslashes)
 {
 	assert_int_equal(printk_formats_parse(&m, "0x1 : \"C:\\dir\\\\x\"\n"
 						  "0x2 : \"tab\\tquote\\\"\"\n"
@@ -49,7 +49,7 @@ TEST(test_backslashes)
 	printk_formats_deinit(&m);
 }
 
-TEST(test_lines_of_another_form)
+TEST(lines_of_another_form)
 {
 	assert_int_equal(printk_formats_parse(&m, "\n"
 						  "hello\n"

@@ -11,7 +11,7 @@ static struct proto_event event_of(const char *group, const char *name)
 	return e;
 }
 
-TEST(test_events_and_fields)
+TEST(events_and_fields)
 {
 	struct proto_event e = event_of("sched", "sched_switch");
 	struct proto_field f;
@@ -36,7 +36,7 @@ TEST(test_events_and_fields)
 	assert_int_equal(f.type, PROTO_BYTES);
 }
 
-TEST(test_names_that_are_in_several_groups)
+TEST(names_that_are_in_several_groups)
 {
 	assert_int_equal(event_of("power", "gpu_frequency").number, PB_FTRACE_EVENT_GPU_FREQUENCY);
 	assert_int_equal(event_of("kgsl", "gpu_frequency").number,
@@ -49,7 +49,7 @@ TEST(test_names_that_are_in_several_groups)
 	assert_int_equal(event_of("hyp", "hyp_enter").n_fields, 0);
 }
 
-TEST(test_what_is_not_there)
+TEST(what_is_not_there)
 {
 	struct proto_event e;
 	char name[400];
@@ -66,7 +66,7 @@ TEST(test_what_is_not_there)
 }
 
 /* What the generator promises: sorted, so that each is found; tags of two bytes. */
-TEST(test_the_whole_table)
+TEST(the_whole_table)
 {
 	struct proto_event e;
 

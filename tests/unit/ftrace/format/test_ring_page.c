@@ -37,15 +37,7 @@ static const char header_64[] = "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsi
 				"\tfield: int overwrite;\toffset:8;\tsize:1;\tsigned:1;\n"
 				"\tfield: char data;\toffset:16;\tsize:4080;\tsigned:0;\n";
 
-TEST(test_layout_of_64_bits)
-{
-	struct ring_page_layout l;
-
-	assert_int_equal(ring_page_layout_parse(header_64, &l), 0);
-	assert_memory_equal(&l, &page_maker_layout, sizeof(l));
-}
-
-TEST(test_layout_of_32_bits_and_large_pages)
+TEST(layout_of_32_bits_and_large_pages)
 {
 	struct ring_page_layout l;
 
@@ -60,7 +52,7 @@ TEST(test_layout_of_32_bits_and_large_pages)
 	assert_int_equal(l.data_offset, 12);
 }
 
-TEST(test_layouts_that_make_no_sense)
+TEST(layouts_that_make_no_sense)
 {
 	static const struct {
 		const char *from, *to;
@@ -87,42 +79,7 @@ TEST(test_layouts_that_make_no_sense)
 
 /* ---- records ---- */
 
-TEST(test_times_add_up)
-{
-	struct page_maker m;
-	struct ring_record r;
-	struct ring_page p;
-	uint32_t payload[40] = {7};
-
-	page_begin(&m, 1000);
-	ring_record(&m, 5, payload, 8);
-	page_time_extend(&m, (3ull << 27) + 9);
-	ring_record(&m, 1, payload, 112);
-	page_padding(&m, 10, 12);
-	ring_record(&m, 2, payload, 160);
-	page_time_stamp(&m, 0x123456789abcdef);
-	ring_record(&m, 4, payload, 4);
-	page_end(&m, 0, 0);
-
-	assert_int_equal(open_made(&p, &m), RING_PAGE_OK);
-	assert_false(p.lost);
-	assert_int_equal(p.time, 1000);
-	assert_int_equal(ring_page_next(&p, &r), RING_PAGE_OK);
-	assert_int_equal(r.time, 1005);
-	assert_int_equal(r.len, 8);
-	assert_ptr_equal(r.payload, m.bytes + 20);
-	assert_int_equal(ring_page_next(&p, &r), RING_PAGE_OK);
-	assert_int_equal(r.time, 1005 + (3ull << 27) + 9 + 1);
-	assert_int_equal(r.len, 112);
-	assert_int_equal(ring_page_next(&p, &r), RING_PAGE_OK);
-	assert_int_equal(r.time, 1005 + (3ull << 27) + 9 + 1 + 10 + 2);
-	assert_int_equal(r.len, 160);
-	assert_int_equal(ring_page_next(&p, &r), RING_PAGE_OK);
-	assert_true(r.time == 0x123456789abcdef + 4);
-	assert_int_equal(ring_page_next(&p, &r), RING_PAGE_END);
-}
-
-TEST(test_time_stamps_keep_the_top_bits_of_the_page)
+TEST(time_stamps_keep_the_top_bits_of_the_page)
 {
 	struct page_maker m;
 	struct ring_record r;
@@ -141,7 +98,7 @@ TEST(test_time_stamps_keep_the_top_bits_of_the_page)
 	assert_true(r.time == 0xf800000000000050);
 }
 
-TEST(test_lost_records_and_their_number)
+TEST(lost_records_and_their_number)
 {
 	struct page_maker m;
 	struct ring_page p;
@@ -172,7 +129,7 @@ TEST(test_lost_records_and_their_number)
 
 /* ---- damage ---- */
 
-TEST(test_headers)
+TEST(headers)
 {
 	struct page_maker m;
 	struct ring_page p;
@@ -196,7 +153,7 @@ TEST(test_headers)
 }
 
 /* What was lost before a page is lost, whatever the page itself is. */
-TEST(test_lost_records_before_a_broken_page)
+TEST(lost_records_before_a_broken_page)
 {
 	struct page_maker m;
 	uint64_t commit;
@@ -223,7 +180,7 @@ struct damage {
 	unsigned bytes; /* of the words that are there */
 };
 
-TEST(test_each_status)
+TEST(each_status)
 {
 	static const struct damage damages[] = {
 		{RING_PAGE_SHORT_EVENT_HEADER, {1}, 3},
@@ -261,7 +218,7 @@ TEST(test_each_status)
 }
 
 /* Any bytes at all: the walk ends, and stays inside (the sanitizers see to that). */
-TEST(test_noise)
+TEST(noise)
 {
 	uint64_t seed = 1, records = 0, sum = 0;
 
@@ -312,7 +269,7 @@ static void compare_page(struct kbuffer *k, const struct ring_page_layout *layou
 	assert_int_equal(ring_page_next(&p, &r), RING_PAGE_END);
 }
 
-TEST(test_recorded_pages_against_kbuffer)
+TEST(recorded_pages_against_kbuffer)
 {
 	static const char *const sets[] = {"sched", "mix", "syscalls", "lossy"};
 	struct kbuffer *k = kbuffer_alloc(KBUFFER_LSIZE_8, KBUFFER_ENDIAN_LITTLE);
@@ -337,7 +294,7 @@ TEST(test_recorded_pages_against_kbuffer)
 
 /* The same for pages with every kind of record, made at random. Times stay below 59 bits: what a
  * stamp lacks beyond them the kernel mends as we do, and kbuffer does not. */
-TEST(test_made_pages_against_kbuffer)
+TEST(made_pages_against_kbuffer)
 {
 	struct kbuffer *k = kbuffer_alloc(KBUFFER_LSIZE_8, KBUFFER_ENDIAN_LITTLE);
 	uint64_t seed = 2, records = 0, lost;

@@ -30,7 +30,7 @@ static void begin(const char *config)
 	assert_int_equal(event_enable_select(&events, &setup), 0);
 }
 
-FIXTURE_TEST(test_more_fields_than_an_event_can_have)
+FIXTURE_TEST(more_fields_than_an_event_can_have)
 {
 	struct event_table_options options = {0};
 	static char fields[16000];
@@ -49,7 +49,7 @@ FIXTURE_TEST(test_more_fields_than_an_event_can_have)
 }
 
 /* In an instance of another process its settings may leave switches out. */
-FIXTURE_TEST(test_columns_in_an_attached_instance)
+FIXTURE_TEST(columns_in_an_attached_instance)
 {
 	static const struct {
 		const char *file, *text;

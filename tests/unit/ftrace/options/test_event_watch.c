@@ -26,13 +26,7 @@ TEARDOWN
 	fake_root_remove();
 }
 
-FIXTURE_TEST(test_nothing_changes)
-{
-	for (unsigned n = 0; n < 3; n++)
-		assert_false(changed());
-}
-
-FIXTURE_TEST(test_modules_come_and_go)
+FIXTURE_TEST(modules_come_and_go)
 {
 	fake_text("sys/module/btrfs/initstate", "live");
 	assert_true(changed());
@@ -44,7 +38,7 @@ FIXTURE_TEST(test_modules_come_and_go)
 }
 
 /* The folder's number is new, though its name is the same. */
-FIXTURE_TEST(test_a_module_that_comes_back_at_once)
+FIXTURE_TEST(a_module_that_comes_back_at_once)
 {
 	assert_int_equal(rename(fake_path("sys/module/xfs"), fake_path("old")), 0);
 	fake_text("sys/module/xfs/initstate", "live");
@@ -52,7 +46,7 @@ FIXTURE_TEST(test_a_module_that_comes_back_at_once)
 	assert_false(changed());
 }
 
-FIXTURE_TEST(test_dynamic_events_come_and_go)
+FIXTURE_TEST(dynamic_events_come_and_go)
 {
 	fake_text("dynamic_events", "p:mine/a vfs_read x=%di\ns:synthetic/lat\tu64 lat\n");
 	assert_true(changed());
@@ -65,7 +59,7 @@ FIXTURE_TEST(test_dynamic_events_come_and_go)
 	assert_false(changed()); /* a kernel without them has as few */
 }
 
-FIXTURE_TEST(test_events_of_sessions_mean_nothing)
+FIXTURE_TEST(events_of_sessions_mean_nothing)
 {
 	fake_text("dynamic_events", "p:sonda_1_2_3/x vfs_write\np:mine/a vfs_read x=%di\n"
 				    "s:synthetic/sonda_1_2_4_rss\tu64 size\n");
@@ -75,7 +69,7 @@ FIXTURE_TEST(test_events_of_sessions_mean_nothing)
 }
 
 /* Selected or not: it may have been dropped since the last check. */
-FIXTURE_TEST(test_an_event_that_is_made_anew_as_it_was)
+FIXTURE_TEST(an_event_that_is_made_anew_as_it_was)
 {
 	assert_int_equal(rename(fake_path("events/mine/a"), fake_path("old")), 0);
 	assert_true(changed());
@@ -85,7 +79,7 @@ FIXTURE_TEST(test_an_event_that_is_made_anew_as_it_was)
 	assert_false(changed());
 }
 
-FIXTURE_TEST(test_the_folder_of_an_event)
+FIXTURE_TEST(the_folder_of_an_event)
 {
 	struct instance i;
 	uint64_t before;
@@ -102,7 +96,7 @@ FIXTURE_TEST(test_the_folder_of_an_event)
 	fake_instance_free(&i);
 }
 
-FIXTURE_TEST(test_lines_of_other_forms)
+FIXTURE_TEST(lines_of_other_forms)
 {
 	fake_text("dynamic_events", "\n:\n/\nu:user_event a b\nx:/\np:mine/a");
 	assert_true(changed());

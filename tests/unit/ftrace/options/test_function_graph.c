@@ -62,7 +62,7 @@ static void assert_reported(const char *text)
 	fail_msg("not reported: %s; but %s", text, errors.failed ? errors.failed[0] : "nothing");
 }
 
-FIXTURE_TEST(test_an_attached_instance)
+FIXTURE_TEST(an_attached_instance)
 {
 	char *filters[] = {"vfs_*"};
 	struct instance top;
@@ -82,7 +82,7 @@ FIXTURE_TEST(test_an_attached_instance)
 	assert_string_equal(fake_read("set_ftrace_filter"), "");
 }
 
-FIXTURE_TEST(test_an_attached_instance_that_is_in_use)
+FIXTURE_TEST(an_attached_instance_that_is_in_use)
 {
 	static const struct {
 		const char *file, *text, *idle, *why;

@@ -443,7 +443,7 @@ static void add(const char *fmt, ...)
 	va_end(ap);
 }
 
-MADE_TEST(test_1024_filters)
+MADE_TEST(more_than_1024_filters)
 {
 	for (unsigned n = 1024; n <= 1025; n++) {
 		add("ftrace_events: 'sched_switch' ");
@@ -457,7 +457,7 @@ MADE_TEST(test_1024_filters)
 			    "limit is 1024");
 }
 
-MADE_TEST(test_256_probes)
+MADE_TEST(more_than_256_probes)
 {
 	fake_text("uprobe_events", "");
 	for (unsigned i = 0; i < 1000; i++)
@@ -470,7 +470,7 @@ MADE_TEST(test_256_probes)
 }
 
 /* More than goes into one write; each number is whole. */
-MADE_TEST(test_9000_threads)
+MADE_TEST(more_than_9000_threads)
 {
 	static char want[1 << 16], have[1 << 16];
 	size_t at = 0;
@@ -491,7 +491,7 @@ MADE_TEST(test_9000_threads)
 }
 
 /* A list that is empty again after each write, as if there were new threads all the time. */
-MADE_TEST(test_threads_that_start_without_end)
+MADE_TEST(threads_that_start_without_end)
 {
 	fake_text("proc/20/comm", "x");
 	fake_text("proc/20/task/20/comm", "x");
@@ -505,7 +505,7 @@ MADE_TEST(test_threads_that_start_without_end)
 }
 
 /* A filter for the calls of any list is short enough for the kernel, and has exactly these. */
-MADE_TEST(test_lists_of_system_calls)
+MADE_TEST(lists_of_system_calls)
 {
 	make_event((char[]){"raw_syscalls/sys_enter"});
 	make_event((char[]){"raw_syscalls/sys_exit"});
@@ -551,7 +551,7 @@ static void prepare_when_cancelled(void *ctx)
 	*(int *)ctx = event_triggers_prepare(&session.events, &setup, &session.triggers);
 }
 
-MADE_TEST(test_a_setup_that_is_cancelled)
+MADE_TEST(a_setup_that_is_cancelled)
 {
 	static const struct coroutine_ops ops = {.run = prepare_when_cancelled};
 	struct event_base *loop = event_base_new();

@@ -85,7 +85,7 @@ static uint32_t run(unsigned i, uint32_t max, bool to_the_end)
 	       PAGE_MAKER_SIZE;
 }
 
-FIXTURE_TEST(test_rings_in_the_order_of_cpus)
+FIXTURE_TEST(rings_in_the_order_of_cpus)
 {
 	make_ring(10, 1, 1);
 	make_ring(2, 1, 1);
@@ -110,7 +110,7 @@ static const char *open_of(unsigned n)
 	return text;
 }
 
-FIXTURE_TEST(test_lists_of_present_cpus)
+FIXTURE_TEST(lists_of_present_cpus)
 {
 	static const struct {
 		const char *list, *open;
@@ -146,7 +146,7 @@ FIXTURE_TEST(test_lists_of_present_cpus)
 	}
 }
 
-FIXTURE_TEST(test_cpus_that_are_not_there_are_left_out)
+FIXTURE_TEST(cpus_that_are_not_there_are_left_out)
 {
 	make_ring(0, 1, 1);
 	make_ring(1, 1, 1);
@@ -173,7 +173,7 @@ FIXTURE_TEST(test_cpus_that_are_not_there_are_left_out)
 }
 
 /* No descriptor was left for it; the ones behind it are opened all the same. */
-FIXTURE_TEST(test_a_ring_that_cannot_be_opened_is_tried_again)
+FIXTURE_TEST(a_ring_that_cannot_be_opened_is_tried_again)
 {
 	char *name = strdup(fake_path("instances/x/per_cpu/cpu1/trace_pipe_raw"));
 	char away[300];
@@ -197,7 +197,7 @@ FIXTURE_TEST(test_a_ring_that_cannot_be_opened_is_tried_again)
 	free(name);
 }
 
-FIXTURE_TEST(test_no_rings)
+FIXTURE_TEST(no_rings)
 {
 	struct err_text e;
 
@@ -215,7 +215,7 @@ FIXTURE_TEST(test_no_rings)
 	assert_int_equal(r.n, 0);
 }
 
-FIXTURE_TEST(test_time_slices_of_bounded_length)
+FIXTURE_TEST(time_slices_of_bounded_length)
 {
 	make_ring(0, 10, 200);
 	open_rings(4000);
@@ -231,7 +231,7 @@ FIXTURE_TEST(test_time_slices_of_bounded_length)
 	assert_int_equal(n_bundles, 3); /* one a turn */
 }
 
-FIXTURE_TEST(test_a_tick_ends_at_a_page_that_was_hardly_begun)
+FIXTURE_TEST(a_tick_ends_at_a_page_that_was_hardly_begun)
 {
 	make_ring(0, 10, 20);
 	open_rings(4000);
@@ -245,7 +245,7 @@ FIXTURE_TEST(test_a_tick_ends_at_a_page_that_was_hardly_begun)
 	assert_true(r.cpus[0].done);
 }
 
-FIXTURE_TEST(test_a_flush_goes_to_the_end)
+FIXTURE_TEST(a_flush_goes_to_the_end)
 {
 	/* A remainder, a page left for a long record, that record's; full ones; the one in use. */
 	static const unsigned records[] = {20, 20, 200, 200, 20, 200, 20};
@@ -258,7 +258,7 @@ FIXTURE_TEST(test_a_flush_goes_to_the_end)
 }
 
 /* The writer may be anywhere in it, so it says nothing of the pages behind it. */
-FIXTURE_TEST(test_a_flush_goes_on_behind_broken_pages)
+FIXTURE_TEST(a_flush_goes_on_behind_broken_pages)
 {
 	static const unsigned records[] = {20, 0, 0, 200, 0, 20};
 
@@ -270,7 +270,7 @@ FIXTURE_TEST(test_a_flush_goes_on_behind_broken_pages)
 }
 
 /* Where the writer is, however far it goes on meanwhile; in turns, too. */
-FIXTURE_TEST(test_a_flush_does_not_run_after_the_writer)
+FIXTURE_TEST(a_flush_does_not_run_after_the_writer)
 {
 	static const unsigned records[] = {20, 200, 20, 20, 20, 20, 20, 20};
 
@@ -286,7 +286,7 @@ FIXTURE_TEST(test_a_flush_does_not_run_after_the_writer)
 }
 
 /* A ring that fills as fast as it is read: a pass is over when a whole ring was read. */
-FIXTURE_TEST(test_no_pass_is_longer_than_a_ring)
+FIXTURE_TEST(no_pass_is_longer_than_a_ring)
 {
 	make_ring(0, MANY, 200);
 	open_rings(40);
@@ -320,27 +320,27 @@ static void run_gap(uint32_t flags, uint64_t number, const char *overrun, const 
 	assert_bundles(want);
 }
 
-FIXTURE_TEST(test_a_gap_with_its_number)
+FIXTURE_TEST(a_gap_with_its_number)
 {
 	run_gap(PAGE_LOST | PAGE_LOST_STORED, 77, NULL,
 		"cpu 0 events 200 | cpu 0 after 1200 lost 77 gap 1200-2000 (77) events 400");
 	assert_int_equal(r.cpus[0].stats_fd, -1);
 }
 
-FIXTURE_TEST(test_a_gap_whose_number_found_no_room)
+FIXTURE_TEST(a_gap_whose_number_found_no_room)
 {
 	run_gap(PAGE_LOST, 0, "entries: 3\noverrun: 500\nread events: 4\n",
 		"cpu 0 events 200 | cpu 0 after 1200 lost 0 gap 1200-2000 (500) events 400");
 }
 
-FIXTURE_TEST(test_a_gap_that_nothing_counts)
+FIXTURE_TEST(a_gap_that_nothing_counts)
 {
 	run_gap(PAGE_LOST, 0, NULL,
 		"cpu 0 events 200 | cpu 0 after 1200 lost 0 gap 1200-2000 (0) events 400");
 }
 
 /* What was overwritten before we came is not ours. */
-FIXTURE_TEST(test_gaps_of_a_ring_that_others_have_used)
+FIXTURE_TEST(gaps_of_a_ring_that_others_have_used)
 {
 	static struct override *const attached = (struct override *)1;
 	static const uint8_t payload[12] = {1};
@@ -362,7 +362,7 @@ FIXTURE_TEST(test_gaps_of_a_ring_that_others_have_used)
 	assert_bundles("cpu 0 lost 450 gap 0-1000 (60) events 1");
 }
 
-FIXTURE_TEST(test_reads_that_fail)
+FIXTURE_TEST(reads_that_fail)
 {
 	static const uint8_t part[100] = {1};
 	int fds[2];

@@ -33,7 +33,7 @@ static void assert_range(uint64_t begin, uint64_t end, uint64_t count)
 
 #define FIXTURE_TEST(name) TEST_WITH(name, setup, NULL)
 
-FIXTURE_TEST(test_a_number_in_the_page_is_enough)
+FIXTURE_TEST(a_number_in_the_page_is_enough)
 {
 	const struct ring_page_facts p = gap(1000, 7);
 
@@ -44,7 +44,7 @@ FIXTURE_TEST(test_a_number_in_the_page_is_enough)
 	assert_false(lost_ranges_end(&l, true, &range));
 }
 
-FIXTURE_TEST(test_records_before_the_first_page)
+FIXTURE_TEST(records_before_the_first_page)
 {
 	const struct ring_page_facts p = gap(1000, 7);
 
@@ -52,7 +52,7 @@ FIXTURE_TEST(test_records_before_the_first_page)
 	assert_range(0, 1000, 7);
 }
 
-FIXTURE_TEST(test_the_counter_stands_for_a_page_without_number)
+FIXTURE_TEST(the_counter_stands_for_a_page_without_number)
 {
 	const struct ring_page_facts known = gap(1000, 7), unknown = gap(2000, 0);
 	struct ring_page_facts after = {.first_ns = 3000, .last_ns = 3100};
@@ -65,7 +65,7 @@ FIXTURE_TEST(test_the_counter_stands_for_a_page_without_number)
 	assert_false(lost_ranges_add(&l, &after, 0, &range));
 }
 
-FIXTURE_TEST(test_an_empty_ring_settles_it_too)
+FIXTURE_TEST(an_empty_ring_settles_it_too)
 {
 	const struct ring_page_facts unknown = gap(2000, 0);
 
@@ -76,7 +76,7 @@ FIXTURE_TEST(test_an_empty_ring_settles_it_too)
 }
 
 /* The counter may have gone on between the page and its reading: the sum of both is known only. */
-FIXTURE_TEST(test_gaps_in_a_row_are_one_range)
+FIXTURE_TEST(gaps_in_a_row_are_one_range)
 {
 	const struct ring_page_facts a = gap(1000, 0), b = gap(2000, 5), c = gap(3000, 0);
 	struct ring_page_facts after = {.first_ns = 4000, .last_ns = 4100};
@@ -90,7 +90,7 @@ FIXTURE_TEST(test_gaps_in_a_row_are_one_range)
 	assert_range(200, 3000, 20);
 }
 
-FIXTURE_TEST(test_who_does_not_wait_counts_nothing_twice)
+FIXTURE_TEST(who_does_not_wait_counts_nothing_twice)
 {
 	const struct ring_page_facts a = gap(1000, 0), b = gap(2000, 5);
 	struct ring_page_facts after = {.first_ns = 4000, .last_ns = 4100};
@@ -103,7 +103,7 @@ FIXTURE_TEST(test_who_does_not_wait_counts_nothing_twice)
 	assert_range(1100, 2000, 2);
 }
 
-FIXTURE_TEST(test_a_counter_that_cannot_be_read)
+FIXTURE_TEST(a_counter_that_cannot_be_read)
 {
 	const struct ring_page_facts a = gap(1000, 0);
 
@@ -112,7 +112,7 @@ FIXTURE_TEST(test_a_counter_that_cannot_be_read)
 	assert_range(0, 1000, 0);
 }
 
-FIXTURE_TEST(test_a_counter_that_begins_anew)
+FIXTURE_TEST(a_counter_that_begins_anew)
 {
 	const struct ring_page_facts known = gap(1000, 700), a = gap(2000, 0);
 
@@ -164,7 +164,7 @@ static bool read_one(struct kernel *k, uint64_t *rng)
 	return rng && !rng_below(rng, 100) && lost_ranges_end(&l, false, &range);
 }
 
-FIXTURE_TEST(test_a_ring_played_through)
+FIXTURE_TEST(a_ring_played_through)
 {
 	uint64_t rng = 5, sum = 0, end = 0, turns = 200000;
 	struct kernel k = {0};

@@ -133,7 +133,7 @@ static void run_until(const unsigned *counter, unsigned want)
 		assert_int_equal(event_base_loop(loop, EVLOOP_ONCE), 0);
 }
 
-FIXTURE_TEST(test_every_listener_gets_each_page)
+FIXTURE_TEST(every_listener_gets_each_page)
 {
 	struct side *a = open_side(0, 60000), *b = open_side(1, 60000), *c = open_side(2, 60000);
 
@@ -160,7 +160,7 @@ FIXTURE_TEST(test_every_listener_gets_each_page)
 	}
 }
 
-FIXTURE_TEST(test_broken_pages_are_counted_for_every_listener)
+FIXTURE_TEST(broken_pages_are_counted_for_every_listener)
 {
 	struct side *a = open_side(0, 60000), *b = open_side(1, 60000);
 	struct page_maker m;
@@ -185,7 +185,7 @@ FIXTURE_TEST(test_broken_pages_are_counted_for_every_listener)
 	}
 }
 
-FIXTURE_TEST(test_listeners_attach_and_detach)
+FIXTURE_TEST(listeners_attach_and_detach)
 {
 	struct side *a = open_side(0, 60000), *b = open_side(1, 60000);
 
@@ -218,7 +218,7 @@ FIXTURE_TEST(test_listeners_attach_and_detach)
 	assert_int_equal(a->before, a->after);
 }
 
-FIXTURE_TEST(test_the_shortest_period_counts)
+FIXTURE_TEST(the_shortest_period_counts)
 {
 	struct side *a = open_side(0, 60000), *b = open_side(1, 1);
 
@@ -231,7 +231,7 @@ FIXTURE_TEST(test_the_shortest_period_counts)
 	assert_int_equal(a->all_reads + b->all_reads, 0);
 }
 
-FIXTURE_TEST(test_a_listener_on_hold_starts_no_read)
+FIXTURE_TEST(a_listener_on_hold_starts_no_read)
 {
 	struct side *a = open_side(0, 1), *b = open_side(1, 60000);
 
@@ -273,7 +273,7 @@ static void drain_both(void)
 	ring_read_all(&sides[1].l);
 }
 
-FIXTURE_TEST(test_closed_from_inside)
+FIXTURE_TEST(closed_from_inside)
 {
 	struct side *a = open_side(0, 1), *b = open_side(1, 1);
 
@@ -288,7 +288,7 @@ FIXTURE_TEST(test_closed_from_inside)
 	assert_int_equal(event_base_loop(loop, EVLOOP_NONBLOCK), 1);
 }
 
-FIXTURE_TEST(test_the_others_closed_from_inside)
+FIXTURE_TEST(the_others_closed_from_inside)
 {
 	struct side *a = open_side(0, 1), *b = open_side(1, 1);
 
@@ -299,7 +299,7 @@ FIXTURE_TEST(test_the_others_closed_from_inside)
 	assert_int_equal(event_base_loop(loop, EVLOOP_NONBLOCK), 1);
 }
 
-FIXTURE_TEST(test_closed_before_a_time_slice)
+FIXTURE_TEST(closed_before_a_time_slice)
 {
 	struct side *a = open_side(0, 1);
 
@@ -313,7 +313,7 @@ FIXTURE_TEST(test_closed_before_a_time_slice)
 	assert_int_equal(event_base_loop(loop, EVLOOP_NONBLOCK), 1);
 }
 
-FIXTURE_TEST(test_the_kernels_files_are_closed_with_the_last)
+FIXTURE_TEST(the_kernels_files_are_closed_with_the_last)
 {
 	struct side *a = open_side(0, 60000), *b = open_side(1, 60000);
 	char path[300];
@@ -332,7 +332,7 @@ FIXTURE_TEST(test_the_kernels_files_are_closed_with_the_last)
 	pipes[0] = open(path, O_RDWR | O_NONBLOCK);
 }
 
-FIXTURE_TEST(test_an_unknown_page_header_is_refused)
+FIXTURE_TEST(an_unknown_page_header_is_refused)
 {
 	struct side *s = &sides[0];
 	struct err_text e;
@@ -344,7 +344,7 @@ FIXTURE_TEST(test_an_unknown_page_header_is_refused)
 	ring_close(&s->l);
 }
 
-FIXTURE_TEST(test_clock_readings_of_the_local_clock)
+FIXTURE_TEST(clock_readings_of_the_local_clock)
 {
 	struct side *a;
 
@@ -453,7 +453,7 @@ static void check_stats_of_all(const struct ring_listener *l)
 	ring_stats_deinit(&all);
 }
 
-FIXTURE_TEST(test_a_machine_of_256_cpus_drains_evenly)
+FIXTURE_TEST(a_machine_of_256_cpus_drains_evenly)
 {
 	const struct event_table_options options = {.compact = true};
 	struct side *s = &sides[0];

@@ -141,7 +141,7 @@ static void run_until(unsigned *counter, unsigned want)
 		assert_int_equal(event_base_loop(loop, EVLOOP_ONCE), 0);
 }
 
-FIXTURE_TEST(test_all_of_it_in_bounded_time_slices)
+FIXTURE_TEST(all_of_it_in_bounded_time_slices)
 {
 	start(2, (const unsigned[]){700, 10}, 60000);
 	ring_poll_read_all(d);
@@ -154,7 +154,7 @@ FIXTURE_TEST(test_all_of_it_in_bounded_time_slices)
 }
 
 /* Only then is it known that nothing older is to come from any ring. */
-FIXTURE_TEST(test_how_far_all_rings_have_been_read)
+FIXTURE_TEST(how_far_all_rings_have_been_read)
 {
 	uint64_t before = clock_boot_ns(), after, until = 0;
 
@@ -175,7 +175,7 @@ FIXTURE_TEST(test_how_far_all_rings_have_been_read)
 	assert_true(read_until >= before);
 }
 
-FIXTURE_TEST(test_a_turn_of_many_cpus_is_bounded_too)
+FIXTURE_TEST(a_turn_of_many_cpus_is_bounded_too)
 {
 	static const unsigned pages[] = {100, 100, 100, 100, 100, 100, 100, 100};
 
@@ -203,7 +203,7 @@ static void on_command(evutil_socket_t fd, short what, void *arg)
 }
 
 /* In the middle of a long pass. */
-FIXTURE_TEST(test_others_are_served_between_time_slices)
+FIXTURE_TEST(others_are_served_between_time_slices)
 {
 	struct event *command;
 	int fds[2];
@@ -232,7 +232,7 @@ static void ask_once_more(void)
 	asked_from_inside = ring_poll_read_all(d);
 }
 
-FIXTURE_TEST(test_requests_during_a_pass_share_the_next_pass)
+FIXTURE_TEST(requests_during_a_pass_share_the_next_pass)
 {
 	start(1, (const unsigned[]){300}, 60000);
 	assert_int_equal(ring_poll_read_all(d), 1);
@@ -252,7 +252,7 @@ FIXTURE_TEST(test_requests_during_a_pass_share_the_next_pass)
 	run_until(&passes, 4);
 }
 
-FIXTURE_TEST(test_a_tick_becomes_a_pass_to_the_end)
+FIXTURE_TEST(a_tick_becomes_a_pass_to_the_end)
 {
 	start(1, (const unsigned[]){300}, 1);
 	run_until(&slices, 1);
@@ -310,7 +310,7 @@ static void stop_watching(unsigned cpus)
 		close(pipes[i]);
 }
 
-FIXTURE_TEST(test_a_full_ring_is_read_before_the_tick)
+FIXTURE_TEST(a_full_ring_is_read_before_the_tick)
 {
 	watch(2, 60000);
 	event_base_loop(loop, EVLOOP_NONBLOCK);
@@ -329,7 +329,7 @@ FIXTURE_TEST(test_a_full_ring_is_read_before_the_tick)
 	stop_watching(2);
 }
 
-FIXTURE_TEST(test_only_the_full_ring_is_read)
+FIXTURE_TEST(only_the_full_ring_is_read)
 {
 	uint64_t until;
 
@@ -344,7 +344,7 @@ FIXTURE_TEST(test_only_the_full_ring_is_read)
 }
 
 /* Poll says yes for ever (the other end is closed), and nothing is there. */
-FIXTURE_TEST(test_a_ring_that_is_always_readable_costs_a_turn_a_tick)
+FIXTURE_TEST(a_ring_that_is_always_readable_costs_a_turn_a_tick)
 {
 	watch(1, 20);
 	close(pipes[0]);
@@ -356,7 +356,7 @@ FIXTURE_TEST(test_a_ring_that_is_always_readable_costs_a_turn_a_tick)
 	stop_watching(0);
 }
 
-FIXTURE_TEST(test_a_wake_up_becomes_a_pass_to_the_end)
+FIXTURE_TEST(a_wake_up_becomes_a_pass_to_the_end)
 {
 	watch(2, 60000);
 	put_pages(0, 3);
@@ -372,7 +372,7 @@ FIXTURE_TEST(test_a_wake_up_becomes_a_pass_to_the_end)
 }
 
 /* A ring that keeps waking us does not put off the tick of the others. */
-FIXTURE_TEST(test_ticks_come_in_spite_of_wake_ups)
+FIXTURE_TEST(ticks_come_in_spite_of_wake_ups)
 {
 	watch_first(1);
 	put_pages(1, 1);
@@ -389,7 +389,7 @@ static void fill_first_ring(void)
 }
 
 /* Nor one that is full enough again after every time slice. */
-FIXTURE_TEST(test_ticks_come_though_wake_ups_never_end)
+FIXTURE_TEST(ticks_come_though_wake_ups_never_end)
 {
 	uint64_t until = 0;
 
@@ -406,7 +406,7 @@ FIXTURE_TEST(test_ticks_come_though_wake_ups_never_end)
 	stop_watching(2);
 }
 
-FIXTURE_TEST(test_a_ring_that_woke_for_little_waits_for_a_pass_over_all)
+FIXTURE_TEST(a_ring_that_woke_for_little_waits_for_a_pass_over_all)
 {
 	watch(2, 60000);
 	put_pages(0, 1);
@@ -425,7 +425,7 @@ FIXTURE_TEST(test_a_ring_that_woke_for_little_waits_for_a_pass_over_all)
 	stop_watching(2);
 }
 
-FIXTURE_TEST(test_which_rings_can_be_watched)
+FIXTURE_TEST(which_rings_can_be_watched)
 {
 	int fds[2];
 

@@ -88,7 +88,7 @@ static void assert_report(const char *text)
 }
 
 /* Sub-buffers are as large as the ring allows; with a watermark, two and more are below it. */
-FIXTURE_TEST(test_sizes_that_are_chosen)
+FIXTURE_TEST(sizes_that_are_chosen)
 {
 	static const struct {
 		uint32_t buffer_kb, watermark, subbuf_kb;
@@ -107,7 +107,7 @@ FIXTURE_TEST(test_sizes_that_are_chosen)
 	}
 }
 
-FIXTURE_TEST(test_as_asked)
+FIXTURE_TEST(as_asked)
 {
 	assert_int_equal(set(2048, 0), 2048);
 	assert_int_equal(kernel.subbuf_kb, 32);
@@ -119,7 +119,7 @@ FIXTURE_TEST(test_as_asked)
 	assert_null(errors.failed);
 }
 
-FIXTURE_TEST(test_sizes_that_there_are_not)
+FIXTURE_TEST(sizes_that_there_are_not)
 {
 	assert_int_equal(set(2048, 100), 2048);
 	assert_int_equal(kernel.subbuf_kb, 128);
@@ -129,7 +129,7 @@ FIXTURE_TEST(test_sizes_that_there_are_not)
 	assert_report("option:subbuf_size_kb (1048576: Invalid argument; 32 is used)");
 }
 
-FIXTURE_TEST(test_a_kernel_with_one_size)
+FIXTURE_TEST(a_kernel_with_one_size)
 {
 	kernel.old = true;
 	assert_int_equal(set(2048, 0), 2048);
@@ -140,7 +140,7 @@ FIXTURE_TEST(test_a_kernel_with_one_size)
 	assert_report("option:subbuf_size_kb (the kernel supports only 4)");
 }
 
-FIXTURE_TEST(test_no_memory_in_a_row)
+FIXTURE_TEST(no_memory_in_a_row)
 {
 	kernel.row_kb = 8;
 	assert_int_equal(set(2048, 0), 2048);
@@ -151,7 +151,7 @@ FIXTURE_TEST(test_no_memory_in_a_row)
 	assert_report("option:subbuf_size_kb (64: the kernel uses 8)");
 }
 
-FIXTURE_TEST(test_no_memory)
+FIXTURE_TEST(no_memory)
 {
 	kernel.room_kb = 1000;
 	assert_int_equal(set(2048, 0), 512);
@@ -164,7 +164,7 @@ FIXTURE_TEST(test_no_memory)
 	assert_true(kernel.writes < 100);
 }
 
-FIXTURE_TEST(test_a_ring_that_cannot_be_changed)
+FIXTURE_TEST(a_ring_that_cannot_be_changed)
 {
 	kernel.deaf = true;
 	assert_int_equal(set(2048, 0), 1410);
@@ -172,7 +172,7 @@ FIXTURE_TEST(test_a_ring_that_cannot_be_changed)
 }
 
 /* Of all CPUs together 128 MiB at a time. */
-FIXTURE_TEST(test_large_rings_grow_and_shrink_in_steps)
+FIXTURE_TEST(large_rings_grow_and_shrink_in_steps)
 {
 	uint32_t step = (128u << 10) / (uint32_t)sysconf(_SC_NPROCESSORS_CONF);
 
@@ -190,7 +190,7 @@ FIXTURE_TEST(test_large_rings_grow_and_shrink_in_steps)
 	assert_null(errors.failed);
 }
 
-FIXTURE_TEST(test_a_large_ring_that_memory_ends_for)
+FIXTURE_TEST(a_large_ring_that_memory_ends_for)
 {
 	uint32_t step = (128u << 10) / (uint32_t)sysconf(_SC_NPROCESSORS_CONF);
 
@@ -201,7 +201,7 @@ FIXTURE_TEST(test_a_large_ring_that_memory_ends_for)
 }
 
 /* Its sub-buffers get their old size in a small ring. */
-FIXTURE_TEST(test_an_attached_ring_is_restored_small)
+FIXTURE_TEST(an_attached_ring_is_restored_small)
 {
 	const struct instance attached = {.override = (struct override *)state};
 

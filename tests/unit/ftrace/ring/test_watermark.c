@@ -70,7 +70,7 @@ static void assert_report(const char *part)
 	setup_errors_deinit(&errors);
 }
 
-FIXTURE_TEST(test_kernels)
+FIXTURE_TEST(kernels)
 {
 	static const struct {
 		const char *release;
@@ -92,7 +92,7 @@ FIXTURE_TEST(test_kernels)
 }
 
 /* At least two sub-buffers, because the kernel counts the one that it writes to. */
-FIXTURE_TEST(test_the_least_percent)
+FIXTURE_TEST(the_least_percent)
 {
 	static const struct {
 		const char *ring_kb;
@@ -111,7 +111,7 @@ FIXTURE_TEST(test_the_least_percent)
 	}
 }
 
-FIXTURE_TEST(test_as_asked)
+FIXTURE_TEST(as_asked)
 {
 	set_up(40, false);
 	assert_true(l.watch);
@@ -126,7 +126,7 @@ FIXTURE_TEST(test_as_asked)
 	assert_report("option:drain_buffer_percent (3: 13 is used");
 }
 
-FIXTURE_TEST(test_not_asked)
+FIXTURE_TEST(not_asked)
 {
 	set_up(0, true);
 	assert_false(l.watch);
@@ -137,7 +137,7 @@ FIXTURE_TEST(test_not_asked)
 	assert_string_equal(fake_read("instances/x/buffer_percent"), "25");
 }
 
-FIXTURE_TEST(test_watermarks_that_are_not_possible)
+FIXTURE_TEST(watermarks_that_are_not_possible)
 {
 	set_up(101, false);
 	assert_report("option:drain_buffer_percent (101: more than 100");

@@ -28,18 +28,7 @@ static void open_session(const char *root)
 	ftrace_session_set_up(&s, &env, w);
 }
 
-FIXTURE_TEST(test_no_tracefs)
-{
-	open_session(NULL);
-	assert_non_null(strstr(s.errors.fatal, "mount"));
-	assert_false(instance_is_made(&s.instance));
-	assert_int_equal(s.n_listeners, 0);
-	assert_null(s.ring.ring);
-	ftrace_session_close(&s);
-	assert_null(s.errors.fatal);
-}
-
-FIXTURE_TEST(test_a_folder_that_cannot_hold_instances)
+FIXTURE_TEST(a_folder_that_cannot_hold_instances)
 {
 	open_session(fake_root);
 	assert_non_null(strstr(s.errors.fatal, "No such file"));
@@ -56,7 +45,7 @@ FIXTURE_TEST(test_a_folder_that_cannot_hold_instances)
 	assert_int_equal(rmdir(fake_path("instances")), 0);
 }
 
-FIXTURE_TEST(test_the_config_counts_even_then)
+FIXTURE_TEST(the_config_counts_even_then)
 {
 	const struct ds_env env = {.sys_root = "/nowhere"};
 	Pb__FtraceConfig config = PB__FTRACE_CONFIG__INIT;

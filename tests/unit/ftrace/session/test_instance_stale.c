@@ -34,7 +34,7 @@ static int dead_pid(void)
 	return pid;
 }
 
-FOLDER_TEST(test_whose_process_is_gone)
+FOLDER_TEST(whose_process_is_gone)
 {
 	int dead = dead_pid();
 	const char *one = make("sonda-%d-1", dead), *two = make("sonda-%d-1-2", dead);
@@ -48,7 +48,7 @@ FOLDER_TEST(test_whose_process_is_gone)
 }
 
 /* A process of another pid namespace has a pid that no process has here. */
-FOLDER_TEST(test_whose_directory_is_locked)
+FOLDER_TEST(whose_directory_is_locked)
 {
 	const char *path = make("sonda-%d-1", dead_pid());
 	int fd = open(path, O_RDONLY | O_DIRECTORY);
@@ -61,7 +61,7 @@ FOLDER_TEST(test_whose_directory_is_locked)
 	assert_false(exists(path));
 }
 
-FOLDER_TEST(test_whose_process_lives)
+FOLDER_TEST(whose_process_lives)
 {
 	pid_t child = fork();
 	const char *path;
@@ -78,7 +78,7 @@ FOLDER_TEST(test_whose_process_lives)
 	assert_int_equal(instance_remove_stale(fake_root), 1);
 }
 
-FOLDER_TEST(test_names_of_others_are_left_alone)
+FOLDER_TEST(names_of_others_are_left_alone)
 {
 	static const char *const names[] = {"sonda",	   "sonda-",	  "sonda-%d",
 					    "sonda-%d-",   "sonda-%d-x",  "sonda-%d-1x",
@@ -92,7 +92,7 @@ FOLDER_TEST(test_names_of_others_are_left_alone)
 	assert_int_equal(instance_remove_stale(fake_root), 0);
 }
 
-FOLDER_TEST(test_one_that_somebody_holds)
+FOLDER_TEST(an_instance_with_a_live_process)
 {
 	int dead = dead_pid();
 	const char *held = make("sonda-%d-1", dead);
@@ -103,7 +103,7 @@ FOLDER_TEST(test_one_that_somebody_holds)
 	assert_true(exists(held));
 }
 
-FOLDER_TEST(test_no_instances_at_all)
+FOLDER_TEST(no_instances_at_all)
 {
 	assert_int_equal(instance_remove_stale(fake_root), -ENOENT);
 	assert_int_equal(instance_remove_stale("/nowhere"), -ENOENT);

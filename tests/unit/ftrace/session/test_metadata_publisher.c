@@ -115,7 +115,7 @@ static enum compiled_kind kind_of(uint16_t id)
 	return event_table_get(&table, id)->kind;
 }
 
-FIXTURE_TEST(test_without_a_subscriber_no_event_is_enabled)
+FIXTURE_TEST(without_a_subscriber_no_event_is_enabled)
 {
 	assert_true(metadata_bus_has_publisher(bus, SESSION));
 	begin();
@@ -127,7 +127,7 @@ FIXTURE_TEST(test_without_a_subscriber_no_event_is_enabled)
 	assert_int_equal(n_failed(), 0);
 }
 
-FIXTURE_TEST(test_without_a_metadata_bus)
+FIXTURE_TEST(without_a_metadata_bus)
 {
 	metadata_publisher_unregister(&publisher, &boot);
 	metadata_publisher_register(&publisher, NULL, SESSION);
@@ -136,7 +136,7 @@ FIXTURE_TEST(test_without_a_metadata_bus)
 	assert_null(encoder.ctx.tids);
 }
 
-FIXTURE_TEST(test_events_for_a_listener)
+FIXTURE_TEST(events_for_a_listener)
 {
 	listen();
 	begin();
@@ -155,7 +155,7 @@ FIXTURE_TEST(test_events_for_a_listener)
 	assert_int_equal(table.n_events, 4);
 }
 
-FIXTURE_TEST(test_events_that_are_asked_for_are_left_as_they_are)
+FIXTURE_TEST(events_that_are_asked_for_are_left_as_they_are)
 {
 	add_recorded_event("task", "task_rename");
 	listen();
@@ -167,7 +167,7 @@ FIXTURE_TEST(test_events_that_are_asked_for_are_left_as_they_are)
 	assert_true(is_on("task/task_newtask"));
 }
 
-FIXTURE_TEST(test_events_that_fail_are_reported)
+FIXTURE_TEST(events_that_fail_are_reported)
 {
 	fake_refusal("events/task/task_rename/enable");
 	fake_text("instances/x/events/task/task_newtask/format", "noise");
@@ -186,7 +186,7 @@ FIXTURE_TEST(test_events_that_fail_are_reported)
 	assert_ptr_equal(encoder.ctx.tids, &publisher.collected.tids);
 }
 
-FIXTURE_TEST(test_without_an_instance)
+FIXTURE_TEST(without_an_instance)
 {
 	struct instance none = {0};
 
@@ -198,7 +198,7 @@ FIXTURE_TEST(test_without_an_instance)
 	assert_int_equal(n_failed(), 0);
 }
 
-FIXTURE_TEST(test_somebody_elses_instance)
+FIXTURE_TEST(an_instance_of_another_process)
 {
 	listen();
 	begin_in_override();
@@ -211,7 +211,7 @@ FIXTURE_TEST(test_somebody_elses_instance)
 }
 
 /* Even where all of their events are on: its owner may have left some out. */
-FIXTURE_TEST(test_tasks_of_somebody_elses_instance_are_not_promised)
+FIXTURE_TEST(tasks_of_an_instance_of_another_process_are_not_complete)
 {
 	listen();
 	begin();
@@ -221,7 +221,7 @@ FIXTURE_TEST(test_tasks_of_somebody_elses_instance_are_not_promised)
 }
 
 /* All of their events are on, but do not come always. */
-FIXTURE_TEST(test_tasks_are_promised_where_none_is_left_out)
+FIXTURE_TEST(tasks_are_promised_where_none_is_left_out)
 {
 	static const char *const restricted[] = {
 		"tids_to_trace: 5",
@@ -243,7 +243,7 @@ FIXTURE_TEST(test_tasks_are_promised_where_none_is_left_out)
 	assert_true(metadata_bus_is_complete(bus, SESSION));
 }
 
-FIXTURE_TEST(test_tasks_with_a_filter_are_not_promised)
+FIXTURE_TEST(tasks_with_a_filter_are_not_promised)
 {
 	add_recorded_event("task", "task_rename");
 	assert_int_equal(event_selection_add(&selected, "task", "task_rename"), 0);
@@ -260,7 +260,7 @@ FIXTURE_TEST(test_tasks_with_a_filter_are_not_promised)
 	assert_true(metadata_bus_is_complete(bus, SESSION));
 }
 
-FIXTURE_TEST(test_a_loss_ends_the_promise)
+FIXTURE_TEST(a_loss_ends_the_promise)
 {
 	metadata_publisher_set_incomplete(&publisher); /* before it began */
 	listen();
@@ -271,7 +271,7 @@ FIXTURE_TEST(test_a_loss_ends_the_promise)
 	assert_ptr_equal(encoder.ctx.tids, &publisher.collected.tids);
 }
 
-FIXTURE_TEST(test_batches_are_published_when_complete)
+FIXTURE_TEST(batches_are_published_when_complete)
 {
 	listen();
 	begin(); /* and it says that it is complete */
@@ -297,7 +297,7 @@ FIXTURE_TEST(test_batches_are_published_when_complete)
 	assert_int_equal(published.calls, 4);
 }
 
-FIXTURE_TEST(test_many_tasks_are_published_early)
+FIXTURE_TEST(many_tasks_are_published_early)
 {
 	static const struct metadata_fields plan = {METADATA_RENAMED, 0, 4, 8, 0};
 	static const uint8_t bytes[24] = {0};
@@ -313,7 +313,7 @@ FIXTURE_TEST(test_many_tasks_are_published_early)
 	assert_int_equal(metadata_bus_published_until(bus, SESSION, true), 10);
 }
 
-FIXTURE_TEST(test_a_listener_that_leaves)
+FIXTURE_TEST(a_listener_that_leaves)
 {
 	listen();
 	begin();
@@ -323,7 +323,7 @@ FIXTURE_TEST(test_a_listener_that_leaves)
 	assert_null(encoder.ctx.metadata);
 }
 
-FIXTURE_TEST(test_a_busy_publisher_is_busy_on_the_bus)
+FIXTURE_TEST(a_busy_publisher_is_busy_on_the_bus)
 {
 	metadata_publisher_set_busy(&publisher, true);
 	assert_true(metadata_bus_is_busy(bus, SESSION));

@@ -57,7 +57,7 @@ TEARDOWN
 	fake_root_remove();
 }
 
-FIXTURE_TEST(test_attached_and_detached)
+FIXTURE_TEST(attached_and_detached)
 {
 	Pb__FtraceConfig c = PB__FTRACE_CONFIG__INIT;
 	struct place p = {.kb = 0};
@@ -79,7 +79,7 @@ FIXTURE_TEST(test_attached_and_detached)
 	assert_string_equal(fake_read("instances/foo/buffer_size_kb"), "100");
 }
 
-FIXTURE_TEST(test_preserved)
+FIXTURE_TEST(preserved)
 {
 	Pb__FtraceConfig c = PB__FTRACE_CONFIG__INIT;
 	struct place p = {.kb = 0};
@@ -105,7 +105,7 @@ FIXTURE_TEST(test_preserved)
 	assert_string_equal(fake_read("tracing_on"), "1\n");
 }
 
-FIXTURE_TEST(test_the_second_session_finds_it_in_use)
+FIXTURE_TEST(the_second_session_finds_it_in_use)
 {
 	Pb__FtraceConfig c = PB__FTRACE_CONFIG__INIT;
 	struct place a = {.kb = 0}, b = {.kb = 0};
@@ -131,7 +131,7 @@ FIXTURE_TEST(test_the_second_session_finds_it_in_use)
 	assert_string_equal(fake_read("instances/foo/buffer_size_kb"), "100");
 }
 
-FIXTURE_TEST(test_beside_the_instances)
+FIXTURE_TEST(beside_the_instances)
 {
 	Pb__FtraceConfig c = PB__FTRACE_CONFIG__INIT;
 	struct place p = {.kb = 0};
@@ -147,7 +147,7 @@ FIXTURE_TEST(test_beside_the_instances)
 	setup_errors_deinit(&p.errors);
 }
 
-FIXTURE_TEST(test_an_instance_with_a_tracer)
+FIXTURE_TEST(an_instance_with_a_tracer)
 {
 	Pb__FtraceConfig c = PB__FTRACE_CONFIG__INIT;
 	struct place p = {.kb = 0};
@@ -165,7 +165,7 @@ FIXTURE_TEST(test_an_instance_with_a_tracer)
 	leave(&p);
 }
 
-FIXTURE_TEST(test_names_of_no_instance)
+FIXTURE_TEST(names_of_no_instance)
 {
 	static const struct {
 		const char *name, *why;
@@ -205,7 +205,7 @@ FIXTURE_TEST(test_names_of_no_instance)
 	setup_errors_deinit(&p.errors);
 }
 
-FIXTURE_TEST(test_only_root_attaches)
+FIXTURE_TEST(only_root_attaches)
 {
 	Pb__FtraceConfig name = PB__FTRACE_CONFIG__INIT, hyp = name, keep = name;
 	Pb__FtraceConfig *const configs[] = {&name, &hyp, &keep};

@@ -106,7 +106,7 @@ TEARDOWN
 	fake_root_remove();
 }
 
-FIXTURE_TEST(test_what_came_is_on)
+FIXTURE_TEST(what_came_is_on)
 {
 	assert_string_equal(ev(10)->name, "event");
 	assert_string_equal(ev(11)->name, "a");
@@ -125,7 +125,7 @@ FIXTURE_TEST(test_what_came_is_on)
 	assert_null(s.errors.unknown);
 }
 
-FIXTURE_TEST(test_what_went_is_forgotten)
+FIXTURE_TEST(what_went_is_forgotten)
 {
 	const struct compiled_event *kept = ev(10);
 
@@ -143,7 +143,7 @@ FIXTURE_TEST(test_what_went_is_forgotten)
 	assert_true(is_on("mod/a"));
 }
 
-FIXTURE_TEST(test_an_id_that_another_event_has_now)
+FIXTURE_TEST(an_id_that_another_event_has_now)
 {
 	remove_event("mod/a");
 	make_event("mod/c", 11, two_ints);
@@ -153,7 +153,7 @@ FIXTURE_TEST(test_an_id_that_another_event_has_now)
 	assert_int_not_equal(ev(11)->generic_index, ev(10)->generic_index);
 }
 
-FIXTURE_TEST(test_the_same_event_with_other_fields)
+FIXTURE_TEST(the_same_event_with_other_fields)
 {
 	make_event("mod/a", 11, two_ints);
 	session_refresh(&s);
@@ -169,7 +169,7 @@ FIXTURE_TEST(test_the_same_event_with_other_fields)
 }
 
 /* The list was read before it went, and reads the same again when it is back. */
-FIXTURE_TEST(test_an_event_that_went_while_it_was_looked_for)
+FIXTURE_TEST(an_event_that_went_while_it_was_looked_for)
 {
 	fake_text("dynamic_events", "p:late/event vfs_read a=%di\n");
 	make_folders("late/event", 13, one_int);
@@ -184,7 +184,7 @@ FIXTURE_TEST(test_an_event_that_went_while_it_was_looked_for)
 	assert_non_null(ev(13));
 }
 
-FIXTURE_TEST(test_a_module_of_many_events)
+FIXTURE_TEST(a_module_of_many_events)
 {
 	make_event("mod/b", 12, one_int);
 	make_event("mod/c", 13, one_int);
@@ -199,7 +199,7 @@ FIXTURE_TEST(test_a_module_of_many_events)
 }
 
 /* Also where hardly a record that was read is in the trace. */
-FIXTURE_TEST(test_that_a_ring_was_emptied_is_told)
+FIXTURE_TEST(an_emptied_ring_is_reported)
 {
 	struct cpu_stream cpu = {.events = 1, .left_out = 99};
 
@@ -220,7 +220,7 @@ FIXTURE_TEST(test_that_a_ring_was_emptied_is_told)
 	assert_true(cpu.gap);
 }
 
-FIXTURE_TEST(test_what_cannot_be_had_is_told_once)
+FIXTURE_TEST(events_that_fail_are_reported_once)
 {
 	make_event("mod/bad", 16, "\tfield: nonsense\n");
 	session_refresh(&s);
@@ -233,7 +233,7 @@ FIXTURE_TEST(test_what_cannot_be_had_is_told_once)
 	assert_int_equal(tracefs_list_size(s.errors.failed), 1);
 }
 
-FIXTURE_TEST(test_filters_count_for_what_came)
+FIXTURE_TEST(filters_count_for_what_came)
 {
 	Pb__FtraceConfig__EventFilter filter = PB__FTRACE_CONFIG__EVENT_FILTER__INIT;
 	Pb__FtraceConfig__EventFilter *filters[] = {&filter};
@@ -256,7 +256,7 @@ FIXTURE_TEST(test_filters_count_for_what_came)
 }
 
 /* Nothing has changed by then but that it can. */
-FIXTURE_TEST(test_what_failed_is_tried_again)
+FIXTURE_TEST(what_failed_is_tried_again)
 {
 	config.n_event_filters =
 		EVENT_FILTERS_MAX + 1; /* that there are none of is not looked at */
@@ -277,7 +277,7 @@ FIXTURE_TEST(test_what_failed_is_tried_again)
 	assert_int_equal(tracefs_list_size(s.errors.failed), 1);
 }
 
-FIXTURE_TEST(test_strings_of_a_new_module)
+FIXTURE_TEST(strings_of_a_new_module)
 {
 	fake_text("printk_formats", "0x10 : \"old\"\n");
 	assert_int_equal(printk_formats_parse(&s.table.strings, "0x10 : \"old\"\n"), 0);
@@ -289,7 +289,7 @@ FIXTURE_TEST(test_strings_of_a_new_module)
 	assert_int_equal(printk_formats_find(&s.table.strings, 0x20)->len, 3);
 }
 
-FIXTURE_TEST(test_while_a_bundle_is_open_nothing_happens)
+FIXTURE_TEST(while_a_bundle_is_open_nothing_happens)
 {
 	make_event("mod/b", 12, one_int);
 	bundle_begin(&s.encoder->bundle, &(struct bundle_head){.sync = &s.encoder->sync});

@@ -35,7 +35,7 @@ static void done(void *ctx)
 	repr++;
 }
 
-FIXTURE_TEST(test_names_for_every_listener)
+FIXTURE_TEST(names_for_every_listener)
 {
 	struct writer *w = fake_writer_new(4096);
 	struct ring_listener listeners[2] = {0}, *all[2] = {&listeners[0], &listeners[1]};
@@ -67,7 +67,7 @@ FIXTURE_TEST(test_names_for_every_listener)
 	writer_free(w);
 }
 
-FIXTURE_TEST(test_it_takes_too_long)
+FIXTURE_TEST(it_takes_too_long)
 {
 	struct ftrace_stats_extra more = {0};
 	struct setup_errors errors = {0};

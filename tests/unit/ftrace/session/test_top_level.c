@@ -134,7 +134,7 @@ static void assert_failed(const struct side *side, const char *text)
 		fail_msg("%s", side->errors.failed[0]);
 }
 
-FIXTURE_TEST(test_which_events)
+FIXTURE_TEST(which_events)
 {
 	struct event_selection events = {0};
 
@@ -168,7 +168,7 @@ static void open_when_cancelled(void *ctx)
 	*(int *)ctx = try_top(&a);
 }
 
-FIXTURE_TEST(test_cancelled)
+FIXTURE_TEST(cancelled)
 {
 	static const struct coroutine_ops ops = {.run = open_when_cancelled};
 	struct coroutine *work;
@@ -182,7 +182,7 @@ FIXTURE_TEST(test_cancelled)
 	assert_string_equal(fake_read("tracing_on"), "1");
 }
 
-FIXTURE_TEST(test_markers)
+FIXTURE_TEST(markers)
 {
 	assert_true(open_for(&a, "print"));
 	assert_null(a.errors.failed);
@@ -201,7 +201,7 @@ FIXTURE_TEST(test_markers)
 	assert_string_equal(fake_read("buffer_size_kb"), "100");
 }
 
-FIXTURE_TEST(test_one_reader_for_all)
+FIXTURE_TEST(one_reader_for_all)
 {
 	assert_true(open_for(&a, "print"));
 	top_level_start(&a.top);
@@ -222,7 +222,7 @@ FIXTURE_TEST(test_one_reader_for_all)
 	assert_string_equal(fake_read("trace_clock"), "local");
 }
 
-FIXTURE_TEST(test_a_ring_that_is_large_already)
+FIXTURE_TEST(a_ring_that_is_large_already)
 {
 	fake_text("buffer_size_kb", "4096\n");
 	assert_true(open_for(&a, "print"));
@@ -236,7 +236,7 @@ FIXTURE_TEST(test_a_ring_that_is_large_already)
 	assert_string_equal(fake_read("buffer_size_kb"), "4096");
 }
 
-FIXTURE_TEST(test_a_top_level_that_is_in_use)
+FIXTURE_TEST(a_top_level_that_is_in_use)
 {
 	static const struct {
 		const char *file, *text, *idle, *why;
@@ -273,7 +273,7 @@ FIXTURE_TEST(test_a_top_level_that_is_in_use)
 		fail_msg("%s", a.errors.failed[0]);
 }
 
-FIXTURE_TEST(test_functions)
+FIXTURE_TEST(functions)
 {
 	char *filters[] = {"vfs_*"};
 
@@ -292,7 +292,7 @@ FIXTURE_TEST(test_functions)
 }
 
 /* The markers are there, then, and nothing else. */
-FIXTURE_TEST(test_functions_that_are_not_possible)
+FIXTURE_TEST(functions_that_are_not_possible)
 {
 	char *filters[] = {"a:b"};
 
@@ -309,7 +309,7 @@ FIXTURE_TEST(test_functions_that_are_not_possible)
 	assert_string_equal(fake_read("tracing_on"), "1");
 }
 
-FIXTURE_TEST(test_the_tracer_and_other_readers)
+FIXTURE_TEST(the_tracer_and_other_readers)
 {
 	assert_true(open_for(&a, "print"));
 	assert_false(open_for(&b, "funcgraph_entry"));
@@ -325,7 +325,7 @@ FIXTURE_TEST(test_the_tracer_and_other_readers)
 	assert_null(a.errors.failed);
 }
 
-FIXTURE_TEST(test_restrictions)
+FIXTURE_TEST(restrictions)
 {
 	uint32_t tid = 1;
 
@@ -343,7 +343,7 @@ FIXTURE_TEST(test_restrictions)
 	assert_string_equal(fake_read("set_ftrace_pid"), "");
 }
 
-FIXTURE_TEST(test_triggers_do_not_pause_it)
+FIXTURE_TEST(triggers_do_not_pause_it)
 {
 	Pb__FtraceConfig__EventTrigger off = PB__FTRACE_CONFIG__EVENT_TRIGGER__INIT;
 	Pb__FtraceConfig__EventTrigger *triggers[] = {&off};

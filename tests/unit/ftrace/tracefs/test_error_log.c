@@ -17,7 +17,7 @@ static const char log_text[] =
 	"  Command: p:g/bad2 /tmp/nosuch:4409 a=%di:s32\n"
 	"           ^\n";
 
-TEST(test_the_last_error_of_a_command)
+TEST(the_last_error_of_a_command)
 {
 	static const char bad[] = "p:g/bad /tmp/t:4409 a=%nosuch:s32";
 	struct error_log_entry e;
@@ -34,7 +34,7 @@ TEST(test_the_last_error_of_a_command)
 	assert_int_equal(e.at, 0);
 }
 
-TEST(test_commands_that_are_not_there)
+TEST(commands_that_are_not_there)
 {
 	struct error_log_entry e;
 
@@ -53,7 +53,7 @@ TEST(test_commands_that_are_not_there)
 	assert_int_equal(e.at, 0);
 }
 
-FOLDER_TEST(test_the_log_of_a_folder)
+FOLDER_TEST(the_log_of_a_folder)
 {
 	struct error_log_entry e;
 
@@ -64,7 +64,7 @@ FOLDER_TEST(test_the_log_of_a_folder)
 	assert_true(error_log_read(fake_root, "keys=nope", &e));
 }
 
-TEST(test_a_sentence)
+TEST(a_sentence)
 {
 	char text[1001];
 	struct err_text e;

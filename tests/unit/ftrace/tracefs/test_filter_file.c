@@ -35,7 +35,7 @@ TEARDOWN
 	setup_remove();
 }
 
-FIXTURE_TEST(test_the_reasons_of_the_kernel)
+FIXTURE_TEST(the_reasons_of_the_kernel)
 {
 	static const struct {
 		const char *filter, *left, *want;
@@ -77,7 +77,7 @@ FIXTURE_TEST(test_the_reasons_of_the_kernel)
 	}
 }
 
-FIXTURE_TEST(test_writing)
+FIXTURE_TEST(writing)
 {
 	assert_int_equal(filter_file_write(&instance, "sched", "sched_switch", "a == 1", &e), 0);
 	assert_string_equal(fake_written("events/sched/sched_switch/filter"), "a == 1");
@@ -92,7 +92,7 @@ FIXTURE_TEST(test_writing)
 	assert_string_equal(e.text, "Is a directory: a == 1");
 }
 
-FIXTURE_TEST(test_longer_than_the_kernel_takes)
+FIXTURE_TEST(longer_than_the_kernel_takes)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	char *filter = malloc(page + 1);
@@ -121,7 +121,7 @@ static void assert_clean(const char *filter, const char *clean)
 	free(text);
 }
 
-TEST(test_one_line_without_blanks_around)
+TEST(one_line_without_blanks_around)
 {
 	assert_clean("a == 1", "a == 1");
 	assert_clean(" \n\ta == 1 &&\n\tb == 2\r\n", "a == 1 &&  b == 2");
@@ -129,7 +129,7 @@ TEST(test_one_line_without_blanks_around)
 	assert_clean("", "");
 }
 
-TEST(test_what_passes_both)
+TEST(what_passes_both)
 {
 	char *one = filter_conjunction(NULL, "a || b"), *two = filter_conjunction(one, "c");
 	char *three = filter_conjunction(two, "d");

@@ -31,7 +31,7 @@ TEARDOWN
 	fake_root_remove();
 }
 
-FIXTURE_TEST(test_found)
+FIXTURE_TEST(found)
 {
 	struct foreign_reader r;
 
@@ -47,7 +47,7 @@ FIXTURE_TEST(test_found)
 	assert_string_equal(r.name, "second");
 }
 
-FIXTURE_TEST(test_nothing_to_find)
+FIXTURE_TEST(nothing_to_find)
 {
 	struct foreign_reader r;
 
@@ -56,7 +56,7 @@ FIXTURE_TEST(test_nothing_to_find)
 }
 
 /* With descriptors of real processes. This process does not count. */
-FIXTURE_TEST(test_a_process)
+FIXTURE_TEST(a_process)
 {
 	int fd, status, ready[2];
 	struct foreign_reader r;

@@ -5,7 +5,7 @@
 #include "ftrace/tracefs/override.h"
 #include "unit/ftrace/fake_tracefs.h"
 
-FOLDER_TEST(test_a_folder_that_is_no_tracefs)
+FOLDER_TEST(a_folder_that_is_no_tracefs)
 {
 	struct instance i;
 	struct err_text e;
@@ -24,7 +24,7 @@ FOLDER_TEST(test_a_folder_that_is_no_tracefs)
 	assert_int_equal(access(want, F_OK), -1);
 }
 
-TEST(test_paths_too_long)
+TEST(paths_too_long)
 {
 	char root[5000];
 	struct instance i;
@@ -36,29 +36,7 @@ TEST(test_paths_too_long)
 	assert_int_equal(instance_make(&i, root, 5, &e), -ENAMETOOLONG);
 }
 
-FOLDER_TEST(test_files)
-{
-	struct instance i;
-	char *text;
-	int fd;
-
-	fake_text("instances/x/tracing_on", "1\n");
-	i = fake_instance();
-	assert_int_equal(instance_write(&i, "tracing_on", "0"), 0);
-	assert_string_equal(fake_read("instances/x/tracing_on"), "0");
-	assert_int_equal(instance_write(&i, "nope", "0"), -ENOENT);
-	text = instance_read(&i, "tracing_on");
-	assert_string_equal(text, "0");
-	free(text);
-	assert_null(instance_read(&i, "nope"));
-	fd = instance_open(&i, "tracing_on", O_RDONLY);
-	assert_true(fd >= 0);
-	close(fd);
-	assert_int_equal(instance_open(&i, "nope", O_RDONLY), -ENOENT);
-	fake_instance_free(&i);
-}
-
-FOLDER_TEST(test_clock_that_is_on)
+FOLDER_TEST(clock_that_is_on)
 {
 	static const struct {
 		const char *text;
@@ -81,7 +59,7 @@ FOLDER_TEST(test_clock_that_is_on)
 	}
 }
 
-FOLDER_TEST(test_which_clock_is_wanted)
+FOLDER_TEST(which_clock_is_wanted)
 {
 	struct instance i;
 
@@ -94,7 +72,7 @@ FOLDER_TEST(test_which_clock_is_wanted)
 	fake_instance_free(&i);
 }
 
-FOLDER_TEST(test_events_are_switched_on)
+FOLDER_TEST(events_are_switched_on)
 {
 	struct instance i;
 
@@ -130,7 +108,7 @@ static struct instance attached(const char *place)
 	return i;
 }
 
-FOLDER_TEST(test_attached_instances_are_left_as_they_were)
+FOLDER_TEST(attached_instances_are_left_as_they_were)
 {
 	struct instance i, j;
 	struct err_text e;
@@ -177,7 +155,7 @@ FOLDER_TEST(test_attached_instances_are_left_as_they_were)
 
 /* The common size that was, and single CPUs that had another. The last one may not be there: it has
  * no size of its own that could be written. */
-FOLDER_TEST(test_rings_of_different_sizes)
+FOLDER_TEST(rings_of_different_sizes)
 {
 	struct instance i;
 
@@ -205,7 +183,7 @@ FOLDER_TEST(test_rings_of_different_sizes)
 	assert_string_equal(fake_read("per_cpu/cpu10/buffer_size_kb"), "512\n");
 }
 
-FOLDER_TEST(test_what_another_session_needs_stays)
+FOLDER_TEST(what_another_session_needs_stays)
 {
 	struct instance i, j;
 
@@ -224,7 +202,7 @@ FOLDER_TEST(test_what_another_session_needs_stays)
 	assert_string_equal(fake_read("trace_clock"), "global");
 }
 
-FOLDER_TEST(test_tracers_and_sizes_of_an_instance)
+FOLDER_TEST(tracers_and_sizes_of_an_instance)
 {
 	struct instance i;
 

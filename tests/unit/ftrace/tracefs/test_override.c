@@ -56,7 +56,7 @@ TEARDOWN
 	fake_root_remove();
 }
 
-FIXTURE_TEST(test_settings_are_restored)
+FIXTURE_TEST(settings_are_restored)
 {
 	struct override *l = override("");
 
@@ -82,7 +82,7 @@ FIXTURE_TEST(test_settings_are_restored)
 	assert_null(override_free(NULL));
 }
 
-FIXTURE_TEST(test_what_others_change_meanwhile_stays)
+FIXTURE_TEST(what_others_change_meanwhile_stays)
 {
 	struct override *l = override("");
 
@@ -94,7 +94,7 @@ FIXTURE_TEST(test_what_others_change_meanwhile_stays)
 	assert_string_equal(reads("tracing_on"), "0");
 }
 
-FIXTURE_TEST(test_the_last_one_puts_back)
+FIXTURE_TEST(the_last_one_puts_back)
 {
 	struct override *a = override(""), *b = override("");
 
@@ -121,7 +121,7 @@ FIXTURE_TEST(test_the_last_one_puts_back)
 	assert_string_equal(reads("events/a/b/enable"), "0");
 }
 
-FIXTURE_TEST(test_one_value_for_all)
+FIXTURE_TEST(one_value_for_all)
 {
 	struct override *a = override(""), *b = override("");
 
@@ -142,7 +142,7 @@ FIXTURE_TEST(test_one_value_for_all)
 	assert_string_equal(reads("trace_clock"), "local");
 }
 
-FIXTURE_TEST(test_a_filter_excludes_other_sessions)
+FIXTURE_TEST(a_filter_excludes_other_sessions)
 {
 	struct override *a = override(""), *b = override(""), *c;
 	struct err_text e;
@@ -173,7 +173,7 @@ FIXTURE_TEST(test_a_filter_excludes_other_sessions)
 	override_free(a);
 }
 
-FIXTURE_TEST(test_a_session_that_joins_keeps_the_settings)
+FIXTURE_TEST(a_session_that_joins_keeps_the_settings)
 {
 	struct override *a = override(""), *b = override("");
 
@@ -188,7 +188,7 @@ FIXTURE_TEST(test_a_session_that_joins_keeps_the_settings)
 	assert_string_equal(reads("trace_clock"), "local");
 }
 
-FIXTURE_TEST(test_lists)
+FIXTURE_TEST(lists)
 {
 	struct override *a = override(""), *b = override("");
 
@@ -222,14 +222,14 @@ static struct override *release_busy_clock(void)
 	return b;
 }
 
-FIXTURE_TEST(test_a_setting_that_is_busy_is_restored_later)
+FIXTURE_TEST(a_setting_that_is_busy_is_restored_later)
 {
 	override_free(release_busy_clock());
 	assert_string_equal(reads("trace_clock"), "local");
 	assert_int_equal(access(fake_path("s/top-level"), F_OK), -1);
 }
 
-FIXTURE_TEST(test_a_setting_that_was_busy_may_be_changed)
+FIXTURE_TEST(a_setting_that_was_busy_may_be_changed)
 {
 	struct override *b, *c;
 
@@ -244,7 +244,7 @@ FIXTURE_TEST(test_a_setting_that_was_busy_may_be_changed)
 	override_free(b);
 }
 
-FIXTURE_TEST(test_a_saved_list_is_restored)
+FIXTURE_TEST(a_saved_list_is_restored)
 {
 	struct override *a = override("");
 
@@ -255,7 +255,7 @@ FIXTURE_TEST(test_a_saved_list_is_restored)
 	assert_string_equal(reads("set_event_pid"), "");
 }
 
-FIXTURE_TEST(test_triggers_are_added)
+FIXTURE_TEST(triggers_are_added)
 {
 	struct override *a = override("");
 
@@ -267,7 +267,7 @@ FIXTURE_TEST(test_triggers_are_added)
 	assert_string_equal(reads("events/a/b/trigger"), "!traceoff!stacktrace");
 }
 
-FIXTURE_TEST(test_nothing_is_changed_where_it_cannot_be)
+FIXTURE_TEST(nothing_is_changed_where_it_cannot_be)
 {
 	struct override *a = override("");
 
@@ -278,7 +278,7 @@ FIXTURE_TEST(test_nothing_is_changed_where_it_cannot_be)
 	assert_int_equal(access(fake_path("s/top-level"), F_OK), -1);
 }
 
-FIXTURE_TEST(test_settings_of_a_killed_process_are_rolled_back)
+FIXTURE_TEST(settings_of_a_killed_process_are_rolled_back)
 {
 	pid_t pid = fork();
 	struct override *a;
@@ -305,7 +305,7 @@ FIXTURE_TEST(test_settings_of_a_killed_process_are_rolled_back)
 	assert_string_equal(reads("events/a/b/trigger"), "!stacktrace");
 }
 
-FIXTURE_TEST(test_without_records)
+FIXTURE_TEST(without_records)
 {
 	struct override *l;
 
@@ -317,7 +317,7 @@ FIXTURE_TEST(test_without_records)
 	assert_int_equal(access(records(), F_OK), -1);
 }
 
-FIXTURE_TEST(test_sixty_four_sessions_share_a_directory)
+FIXTURE_TEST(sixty_four_sessions_share_a_directory)
 {
 	struct override *all[64], *more;
 	struct err_text e;

@@ -3,7 +3,7 @@
 #include "ftrace/tracefs/owner_tag.h"
 #include "unit/test.h"
 
-TEST(test_we_live_and_began_before_now)
+TEST(this_process_lives_and_began_before_now)
 {
 	struct owner_tag o = owner_tag_read(getpid());
 	uint64_t now = clock_ns(CLOCK_REALTIME);
@@ -16,7 +16,7 @@ TEST(test_we_live_and_began_before_now)
 	assert_true(owner_tag_read(getpid()).start_ticks == o.start_ticks);
 }
 
-TEST(test_whoever_has_ended_does_not_live)
+TEST(a_process_that_has_ended_does_not_live)
 {
 	pid_t child = fork();
 	siginfo_t info;
@@ -36,7 +36,7 @@ TEST(test_whoever_has_ended_does_not_live)
 	assert_int_equal(owner_tag_start_ns(&(struct owner_tag){0}), 0);
 }
 
-TEST(test_names_are_new_each_time)
+TEST(names_are_new_each_time)
 {
 	char one[OWNER_NAME_SIZE], two[OWNER_NAME_SIZE], longer[OWNER_NAME_SIZE + 8];
 
@@ -51,7 +51,7 @@ TEST(test_names_are_new_each_time)
 	assert_int_equal(strspn(one, "abcdefghijklmnopqrstuvwxyz_0123456789"), strlen(one));
 }
 
-TEST(test_names_of_others)
+TEST(names_of_others)
 {
 	static const char *const names[] = {"",
 					    "sonda",
@@ -70,7 +70,7 @@ TEST(test_names_of_others)
 		assert_false(owner_tag_is_in_name(names[i]) || owner_tag_is_stale(names[i]));
 }
 
-TEST(test_names_of_whoever_is_gone)
+TEST(names_of_processes_that_have_ended)
 {
 	char name[64];
 	pid_t child;

@@ -14,7 +14,7 @@ static void assert_text(const char *file, const char *read, const char *want)
 }
 
 /* As kernels 6.1 to 6.18 print them. */
-TEST(test_what_is_written_to_read_so_again)
+TEST(what_is_written_to_read_so_again)
 {
 	assert_text("tracing_on", "1\n", "1");
 	assert_text("current_tracer", "function_graph\n", "function_graph");
@@ -42,7 +42,7 @@ TEST(test_what_is_written_to_read_so_again)
 	assert_text("options/overwrite", "0\n", "0");
 }
 
-TEST(test_when_nothing_has_to_be_written)
+TEST(when_nothing_has_to_be_written)
 {
 	assert_true(setting_matches_write("tracing_on", "1\n", "1"));
 	assert_false(setting_matches_write("tracing_on", "0\n", "1"));
@@ -58,7 +58,7 @@ TEST(test_when_nothing_has_to_be_written)
 	assert_true(setting_equal("buffer_size_kb", "X\n", "X\n"));
 }
 
-TEST(test_kinds)
+TEST(kinds)
 {
 	assert_int_equal(setting_kind_of("events/a/b/trigger"), SETTING_COMMAND);
 	assert_int_equal(setting_kind_of("/x/y/set_event_pid"), SETTING_LIST);
@@ -70,7 +70,7 @@ TEST(test_kinds)
 	assert_false(setting_restricts("trace_clock"));
 }
 
-FOLDER_TEST(test_files)
+FOLDER_TEST(files)
 {
 	char *text;
 
