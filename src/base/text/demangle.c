@@ -52,7 +52,8 @@ static void demangle_add_piece(const char *piece, size_t len, void *ctx)
 		ticks_left = 0;
 		siglongjmp(give_up, 1);
 	}
-	memcpy(d->text + d->len, piece, len);
+	if (len) /* without, piece may be NULL */
+		memcpy(d->text + d->len, piece, len);
 	d->len += len;
 }
 

@@ -116,17 +116,18 @@ static int by_start(const void *a, const void *b)
 static bool sort_new_functions(struct jit_names *j)
 {
 	size_t n_new = j->n - j->n_sorted, old = j->n_sorted, to = j->n;
-	struct jit_function *fresh = j->functions + j->n_sorted;
+	struct jit_function *fresh;
 	bool has_moved = false;
 	uint64_t max_end = 0;
 
+	if (n_new == 0)
+		return false;
+	fresh = j->functions + j->n_sorted;
 	for (size_t i = 0; i < n_new && !has_moved; i++) {
 		const struct jit_function *f = find_overlap(j, fresh[i].start, fresh[i].end);
 
 		has_moved = f && strcmp(name_of(j, f), name_of(j, &fresh[i])) != 0;
 	}
-	if (n_new == 0)
-		return false;
 	fresh = malloc(n_new * sizeof(*fresh));
 	if (!fresh) {
 		j->n = j->n_sorted;

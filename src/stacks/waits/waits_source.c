@@ -436,7 +436,7 @@ static void waits_stop(void *instance)
 	remove_programs(s);
 	(void)cpu_rings_enable(&s->rings, false);
 	event_del(s->tick);
-	s->is_stopping = s->reads_all = true;
+	s->is_stopping = s->reads_all = s->resolver.is_last_round = true;
 	s->has_read = false;
 	waits_source_run(s);
 }

@@ -7,6 +7,7 @@
 #include <sys/vfs.h>
 #include <sys/wait.h>
 
+#include "base/core/clock.h"
 #include "stacks/files/file_messages.h"
 #include "stacks/files/file_opener.h"
 #include "unit/test.h"
@@ -76,4 +77,63 @@ TEST_WITH(a_file_has_the_inode_and_the_device_of_the_mapping, setup, teardown)
 	if (fs.f_type == 0x794c7630 || fs.f_type == 0x9123683e)
 		skip(); /* overlayfs, btrfs */
 	assert_int_equal(open_as(st.st_ino, st.st_dev + 1), ESTALE);
+}
+
+/* Requests this process' perf map as one of a process of that user which began then. */
+static uint32_t open_map_as(uint32_t uid, uint64_t started)
+{
+	request = (struct file_request){.kind = FILE_REQUEST_PERF_MAP,
+					.pid = getpid(),
+					.pid_inside = getpid(),
+					.uid = uid,
+					.started = started};
+	assert_int_equal(send(requests, &request, FILE_REQUEST_HEAD, 0), FILE_REQUEST_HEAD);
+	assert_int_equal(recv(opened, &request, sizeof(request), 0), FILE_REQUEST_HEAD);
+	return request.n;
+}
+
+TEST_WITH(a_perf_map_is_of_the_user_and_younger_than_the_process, setup, teardown)
+{
+	uint64_t now = clock_ns(CLOCK_REALTIME), before = now - NS_PER_S;
+	char path[64];
+	int fd;
+
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)getpid());
+	assert_int_equal(open_map_as(getuid(), before), ENOENT);
+	fd = open(path, O_CREAT | O_EXCL | O_WRONLY, 0600);
+	assert_true(fd >= 0);
+	assert_int_equal(open_map_as(getuid(), before), 0);
+	assert_int_equal(open_map_as(getuid() + 1, before), EPERM);
+	/* That of an earlier process with this pid. */
+	assert_int_equal(open_map_as(getuid(), now + 60 * NS_PER_S), EPERM);
+	assert_int_equal(ftruncate(fd, 2ll << 30), 0);
+	assert_int_equal(open_map_as(getuid(), before), EPERM);
+	unlink(path);
+	assert_int_equal(symlink("/etc/passwd", path), 0);
+	assert_int_equal(open_map_as(getuid(), before), EPERM);
+	unlink(path);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	assert_int_equal(open_map_as(getuid(), before), EPERM);
+	unlink(path);
+	close(fd);
+}
+
+TEST_WITH(a_debug_file_is_the_first_regular_one_that_everybody_may_read, setup, teardown)
+{
+	static const char paths[] = "/tmp/no such file\0/dev/null\0/etc/passwd\0/etc";
+	size_t len = FILE_REQUEST_HEAD + sizeof(paths);
+	struct stat st;
+
+	if (stat("/etc/passwd", &st) < 0 || !(st.st_mode & S_IROTH))
+		skip();
+	request = (struct file_request){.kind = FILE_REQUEST_DEBUG_FILE};
+	memcpy(request.path, paths, sizeof(paths));
+	assert_int_equal(send(requests, &request, len, 0), len);
+	assert_int_equal(recv(opened, &request, sizeof(request), 0), FILE_REQUEST_HEAD);
+	assert_int_equal(request.n, 0);
+	request = (struct file_request){.kind = FILE_REQUEST_DEBUG_FILE, .path = "/dev/null"};
+	assert_int_equal(send(requests, &request, FILE_REQUEST_HEAD + 10, 0),
+			 FILE_REQUEST_HEAD + 10);
+	assert_int_equal(recv(opened, &request, sizeof(request), 0), FILE_REQUEST_HEAD);
+	assert_int_equal(request.n, ESTALE);
 }
