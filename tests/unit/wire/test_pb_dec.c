@@ -52,32 +52,6 @@ TEST(nothing_is_an_empty_message)
 	assert_true(pb_dec_ok(&d));
 }
 
-TEST(each_wire_type_gives_its_value)
-{
-	static const char bytes[] = "\x08\x96\x01"
-				    "\x11\x01\x02\x03\x04\x05\x06\x07\x08"
-				    "\x1a\x03xyz"
-				    "\x25\x01\x02\x03\x04"
-				    "\x2a\x00";
-	struct pb_field f;
-	struct pb_dec d;
-
-	pb_dec_init(&d, bytes, sizeof(bytes) - 1);
-	assert_true(pb_dec_next(&d, &f));
-	assert_true(f.id == 1 && f.wire_type == PB_WIRE_VARINT && f.u64 == 150);
-	assert_true(pb_dec_next(&d, &f));
-	assert_true(f.id == 2 && f.wire_type == PB_WIRE_FIXED64 && f.u64 == 0x0807060504030201);
-	assert_true(pb_dec_next(&d, &f));
-	assert_true(f.id == 3 && f.wire_type == PB_WIRE_BYTES && f.len == 3);
-	assert_memory_equal(f.data, "xyz", 3);
-	assert_true(pb_dec_next(&d, &f));
-	assert_true(f.id == 4 && f.wire_type == PB_WIRE_FIXED32 && f.u64 == 0x04030201);
-	assert_true(pb_dec_next(&d, &f));
-	assert_true(f.id == 5 && f.wire_type == PB_WIRE_BYTES && f.len == 0 && f.data);
-	assert_false(pb_dec_next(&d, &f));
-	assert_true(pb_dec_ok(&d));
-}
-
 TEST(groups_and_unknown_wire_types_are_rejected)
 {
 	assert_int_equal(COUNT("\x0b\x0c"), -1);

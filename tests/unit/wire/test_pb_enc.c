@@ -331,29 +331,6 @@ TEST(range_is_filled_to_its_last_byte)
 	assert_memory_equal(s->out, bytes, 100);
 }
 
-TEST(fields_are_split_at_any_byte)
-{
-	for (size_t before = 0; before <= 32; before++) {
-		struct sink *s = sink_new(1, 32, 32);
-		uint8_t zeros[32] = {0};
-		struct pb_enc plain;
-
-		array_init(&plain);
-		for (int both = 0; both < 2; both++) {
-			struct pb_enc *e = both ? &s->enc : &plain;
-
-			pb_enc_raw(e, zeros, before);
-			pb_enc_u64(e, 536870911, UINT64_MAX);
-			pb_enc_fixed64(e, 20000, 0x1122334455667788);
-			pb_enc_fixed32(e, 300, 0x99aabbcc);
-			pb_enc_str(e, 5, "a text that is longer than a range of 32 bytes");
-			pb_enc_sint(e, 1, -3);
-		}
-		assemble(s);
-		expect_bytes(&plain, s->out, s->out_len);
-	}
-}
-
 TEST(length_field_is_never_split)
 {
 	for (size_t before = 0; before <= 32; before++) {

@@ -30,21 +30,6 @@ TEST(array_grows_by_doubling)
 	assert_true(grown < 20);
 }
 
-TEST(array_with_room_is_left_alone)
-{
-	_cleanup_(freep) uint64_t *a = NULL;
-	uint64_t *before;
-	size_t cap = 0;
-
-	assert_int_equal(array_reserve(&a, &cap, 0, sizeof(*a)), 0);
-	assert_null(a);
-	assert_int_equal(array_reserve(&a, &cap, 100, sizeof(*a)), 0);
-	before = a;
-	assert_int_equal(array_reserve(&a, &cap, 100, sizeof(*a)), 0);
-	assert_int_equal(array_reserve(&a, &cap, 1, sizeof(*a)), 0);
-	assert_ptr_equal(a, before);
-}
-
 TEST(array_too_large_changes_nothing)
 {
 	_cleanup_(freep) uint64_t *a = NULL;
@@ -87,14 +72,4 @@ TEST(cleanup_closes_at_the_end_of_the_scope)
 	}
 	assert_int_equal(fcntl(seen, F_GETFD), -1);
 	assert_int_equal(errno, EBADF);
-}
-
-TEST(container_of_finds_the_owner)
-{
-	struct owner {
-		int before;
-		int member;
-	} o;
-
-	assert_ptr_equal(container_of(&o.member, struct owner, member), &o);
 }

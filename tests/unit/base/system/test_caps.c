@@ -72,22 +72,19 @@ static bool may_not_do_what_was_given_up(void)
 	return setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) - 1) < 0;
 }
 
-TEST(nothing_is_kept_of_an_empty_list)
+TEST(only_the_listed_capabilities_are_kept)
 {
-	assert_true(in_child(keep_none));
-}
+	static const struct {
+		const char *name;
+		bool (*run)(void);
+	} rows[] = {
+		{"nothing of an empty list", keep_none},
+		{"those of a list", keep_two},
+		{"fewer each time", keep_less_and_less},
+		{"what is gone does not work", may_not_do_what_was_given_up},
+	};
 
-TEST(only_the_list_is_kept)
-{
-	assert_true(in_child(keep_two));
-}
-
-TEST(it_can_be_done_again)
-{
-	assert_true(in_child(keep_less_and_less));
-}
-
-TEST(what_is_gone_does_not_work)
-{
-	assert_true(in_child(may_not_do_what_was_given_up));
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		if (!in_child(rows[i].run))
+			fail_msg("%s", rows[i].name);
 }

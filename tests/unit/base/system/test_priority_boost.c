@@ -168,7 +168,7 @@ static void without_the_right(int nice)
 	STEP(6, priority_boost_apply(&p, none) == 0 && runs_as(SCHED_OTHER, 0, nice));
 }
 
-static void in_a_child(void (*steps)(int nice), int nice)
+static void in_a_child(const char *name, void (*steps)(int nice), int nice)
 {
 	int status;
 	pid_t pid = fork();
@@ -182,7 +182,8 @@ static void in_a_child(void (*steps)(int nice), int nice)
 		_exit(0);
 	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);
-	assert_int_equal(status, 0);
+	if (status != 0)
+		fail_msg("%s: step %d, signal %d", name, WEXITSTATUS(status), WTERMSIG(status));
 }
 
 /* May this process do what a boost takes? Containers and users may not. */
@@ -197,67 +198,48 @@ static bool may_boost(void)
 	return pid > 0 && waitpid(pid, &status, 0) == pid && status == 0;
 }
 
-TEST(it_comes_and_goes)
+TEST(a_boost_comes_and_goes)
 {
-	if (!may_boost())
-		skip();
-	in_a_child(up_and_down, 0);
-	in_a_child(up_and_down, 3);
-}
+	static const struct {
+		const char *name;
+		void (*steps)(int nice);
+		int nice;
+		bool is_root;
+	} rows[] = {
+		{"up and down", up_and_down, 0, false},
+		{"up and down from nice 3", up_and_down, 3, false},
+		{"a refused one changes nothing", refused, 3, false},
+		{"the policy before comes back", from_batch, 2, false},
+		{"a callback that does not end is cut off", cut_off, 2, false},
+		{"real time that was there before stays", found_in_real_time, 0, false},
+		{"where real time is not allowed", nice_alone, 0, true},
+	};
 
-TEST(a_refused_boost_changes_nothing)
-{
 	if (!may_boost())
 		skip();
-	in_a_child(refused, 3);
-}
-
-TEST(what_was_before_comes_back)
-{
-	if (!may_boost())
-		skip();
-	in_a_child(from_batch, 2);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		if (!rows[i].is_root || geteuid() == 0)
+			in_a_child(rows[i].name, rows[i].steps, rows[i].nice);
 }
 
 TEST(real_time_ends_with_its_budget)
 {
 	if (!may_boost())
 		skip();
-	in_a_child(on_a_budget, 0);
-	in_a_child(on_a_budget, 3);
-	in_a_child(each_priority_on_a_budget, 3);
+	in_a_child("of the lowest priority", on_a_budget, 0);
+	in_a_child("of the lowest priority, from nice 3", on_a_budget, 3);
+	in_a_child("of each priority", each_priority_on_a_budget, 3);
 }
 
 TEST(ordinary_work_has_no_priority_after_the_budget)
 {
 	if (!may_boost())
 		skip();
-	in_a_child(ordinary_work, 0);
-	in_a_child(ordinary_work, 3);
-}
-
-TEST(what_does_not_end_is_cut_off)
-{
-	if (!may_boost())
-		skip();
-	in_a_child(cut_off, 2);
-}
-
-TEST(real_time_of_others_stays)
-{
-	if (!may_boost())
-		skip();
-	in_a_child(found_in_real_time, 0);
-}
-
-TEST(where_real_time_is_not_allowed)
-{
-	if (geteuid() != 0 || !may_boost())
-		skip();
-	in_a_child(nice_alone, 0);
+	in_a_child("from nice 0", ordinary_work, 0);
+	in_a_child("from nice 3", ordinary_work, 3);
 }
 
 TEST(without_the_right_nothing_changes)
 {
-	in_a_child(without_the_right, 4);
+	in_a_child("without the right", without_the_right, 4);
 }
