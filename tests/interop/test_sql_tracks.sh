@@ -44,7 +44,7 @@ equal "waits with the stacks of sleepers and wakers" "$dir/waits" \
    left join stack_profile_frame f on f.id = a.frame_id left join stack_profile_callsite b on b.id = c.end_callsite_id
    left join stack_profile_frame g on g.id = b.frame_id order by s.ts, s.name, waits_in" \
   "select s.name, a.key, a.display_value from slice s join args a using (arg_set_id) order by s.ts, s.name, a.key" \
-  "select name, value from stats where severity in ('error', 'data_loss') and value > 0"
+  "select name, value from stats where severity in ('error', 'data_loss') and value > 0 and name not glob 'sonda_*'"
 
 # A field that the producer's own descriptor explains.
 cat >"$dir/extra.proto" <<'PROTO'

@@ -72,6 +72,9 @@ rows "waits: single waits, with the waker and its function; an interrupt is no t
   "Longest waits" "wait_ns waits_for function woken_by waker_in thread" waits
 rows "waits: by thread" $'app|10|futex|46.999ms\nworker|11|fsync|39.989ms\n/usr/bin/db|20|epoll|90ms' Threads \
   "thread tid waits_for blocked_ns" waits
+rows "waits of a thread: its single waits, as totals are of processes" $'fsync|flush_log|39.989ms' "Functions that waited" \
+  "waits_for function blocked_ns" waits -p worker
+rows "waits: what linux.waits left out" "4|2|50" "Left out" "single_waits not_counted without_user_stack" waits
 rows "waits --by process" $'10|futex|50ms\n10|fsync|40ms\n20|open|0.2ms\n20|epoll|90ms' Processes "pid waits_for blocked_ns" waits --by process
 rows "waits --by stack: the reason is the innermost frame" \
   $'0|main|85ms\n1|lock_queue|45ms\n2|pthread_mutex_lock|45ms\n3|futex_wait|45ms\n4|[futex]|45ms\n1|flush_log|40ms\n2|fsync|40ms

@@ -45,6 +45,7 @@ static bool packet_tokens_wants(uint32_t field)
 	case PB_TRACE_PACKET_BATTERY:
 	case PB_TRACE_PACKET_PERF_SAMPLE:
 	case PB_TRACE_PACKET_STACK_SAMPLE:
+	case PB_TRACE_PACKET_WAITS_STATS:
 	case PB_TRACE_PACKET_MODULE_SYMBOLS:
 	case PB_TRACE_PACKET_SMAPS_PACKET:
 	case PB_TRACE_PACKET_TRIGGER:
@@ -316,6 +317,9 @@ static bool read_before_sort(struct import *im, struct machine *m, const struct 
 		return true;
 	case PB_TRACE_PACKET_MODULE_SYMBOLS:
 		tokens_module_symbols(im, f);
+		return true;
+	case PB_TRACE_PACKET_WAITS_STATS:
+		tokens_waits_stats(im, f);
 		return true;
 	case PB_TRACE_PACKET_TRACE_STATS:
 		tokens_trace_stats(im, m, f);

@@ -108,6 +108,21 @@ static void set_filter_stats(struct store *s, const struct pb_field *filter)
 			stats_set(s, STAT_TRACED_BUF_BYTES_FILTERED_OUT, buffer++, (int64_t)f.u64);
 }
 
+void tokens_waits_stats(struct import *im, const struct pb_field *message)
+{
+	uint64_t left_out = 0, ring_full = 0, no_begin = 0, no_total = 0, stackless = 0;
+	struct store *s = im->store;
+
+	pb_read(message, PB_TO(PB_WAITS_STATS_LEFT_OUT, &left_out),
+		PB_TO(PB_WAITS_STATS_RING_FULL, &ring_full),
+		PB_TO(PB_WAITS_STATS_NO_BEGIN, &no_begin),
+		PB_TO(PB_WAITS_STATS_NO_TOTAL, &no_total),
+		PB_TO(PB_WAITS_STATS_USER_STACKS_REFUSED, &stackless));
+	stats_add(s, STAT_SONDA_WAITS_LEFT_OUT, STAT_NO_INDEX, (int64_t)(left_out + ring_full));
+	stats_add(s, STAT_SONDA_WAITS_MISSING, STAT_NO_INDEX, (int64_t)(no_begin + no_total));
+	stats_add(s, STAT_SONDA_WAITS_WITHOUT_STACK, STAT_NO_INDEX, (int64_t)stackless);
+}
+
 void tokens_trace_stats(struct import *im, struct machine *m, const struct pb_field *stats)
 {
 	struct store *s = im->store;

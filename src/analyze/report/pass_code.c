@@ -40,6 +40,35 @@ struct code_points {
 	struct stack_points points;
 };
 
+/* Returns true if only some threads of a process are chosen: its totals are not theirs. Without
+ * memory it returns false. */
+static bool chooses_parts_of_processes(const struct pass_input *in)
+{
+	const struct table *t = &in->s->tables[TABLE_THREAD];
+	uint32_t n = in->s->tables[TABLE_PROCESS].rows;
+	_cleanup_(freep) uint8_t *of = in->some ? calloc((size_t)n + 1, 1) : NULL;
+	enum { CHOSEN = 1, NOT_CHOSEN = 2 };
+	bool parts = false;
+
+	for (uint32_t utid = 0; of && utid < t->rows; utid++) {
+		uint32_t upid = table_u32(t, THREAD_UPID, utid);
+
+		if (upid >= n)
+			continue;
+		of[upid] |= in->chosen[utid] ? CHOSEN : NOT_CHOSEN;
+		parts |= of[upid] == (CHOSEN | NOT_CHOSEN);
+	}
+	return parts;
+}
+
+static bool has_totals_of_processes(const struct stack_points *p)
+{
+	for (size_t i = 0; i < p->n; i++)
+		if (p->of[i].of_process)
+			return true;
+	return false;
+}
+
 static bool code_points_init(struct code_points *c, const struct pass_input *in,
 			     enum stack_kind kind)
 {
@@ -48,6 +77,12 @@ static bool code_points_init(struct code_points *c, const struct pass_input *in,
 	*c = (struct code_points){.points = {.n = 0}};
 	if (!code_init(&c->code, in->s) || !stack_points_read(in->s, kind, &c->points))
 		return false;
+	if (kind == STACKS_WAITS && has_totals_of_processes(&c->points) &&
+	    chooses_parts_of_processes(in)) {
+		free(c->points.of);
+		if (!stack_points_read(in->s, STACKS_SINGLE_WAITS, &c->points))
+			return false;
+	}
 	for (size_t i = 0; i < c->points.n; i++) {
 		struct stack_point p = c->points.of[i];
 

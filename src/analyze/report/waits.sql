@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- sonda report waits: why threads were blocked, in which of their functions, and who ended that.
 --
--- Times of totals are exact. Those by thread are of single waits, above the threshold of the
+-- Times of totals are exact. Those of a thread are of single waits, above the threshold of the
 -- recording, unless its totals are by thread.
 --
 -- @help why threads were blocked, in which code, and who ended that
@@ -56,6 +56,18 @@ JOIN thread USING (utid)
 WHERE $RANK($REASON) < 2
 ORDER BY wait_ns DESC, s.ts
 LIMIT :top + :more
+
+-- @section Left out
+-- @of_trace
+-- @note single waits above a limit; waits that no table has; totals without a user stack
+WITH v AS (
+  SELECT sum(iif(name = 'sonda_waits_left_out', value, 0)) AS single_waits,
+      sum(iif(name = 'sonda_waits_missing', value, 0)) AS not_counted,
+      sum(iif(name = 'sonda_waits_without_stack', value, 0)) AS without_user_stack
+  FROM stats)
+SELECT *
+FROM v
+WHERE single_waits + not_counted + without_user_stack > 0
 
 -- @section Threads
 -- @by thread
