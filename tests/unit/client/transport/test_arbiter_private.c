@@ -15,6 +15,7 @@ static struct {
 	Pb__CommitDataRequest *sent[MAX_SENT];
 	size_t n, largest;
 	bool choked, opens_on_drain, due;
+	int result; /* of a commit */
 	uint32_t next_chunk;
 } t;
 
@@ -24,7 +25,7 @@ static int on_commit(void *ctx, const void *request, size_t len)
 	t.largest = len > t.largest ? len : t.largest;
 	t.sent[t.n] = pb__commit_data_request__unpack(NULL, len, request);
 	assert_non_null(t.sent[t.n++]);
-	return 0;
+	return t.result;
 }
 
 static bool is_choked(void *ctx)
@@ -165,6 +166,21 @@ FIXTURE_TEST(requests_fit_a_frame)
 	assert_true(t.largest <= ARBITER_MAX_COMMIT);
 	assert_true(ARBITER_MAX_COMMIT <= MSGSOCK_MAX_MESSAGE - FRAME_MAX_HEAD);
 	assert_int_equal(t.n, 11); /* 3 each */
+}
+
+FIXTURE_TEST(after_an_error_nothing_more_is_sent)
+{
+	struct smb_chunk c;
+
+	assert_int_equal(arbiter_attach_private(t.a, 32768), 0);
+	t.choked = true;
+	for (int i = 0; i < 32; i++) {
+		assert_true(take(&c, false));
+		give(&c, 0);
+	}
+	t.result = -EPIPE;
+	arbiter_commit(t.a);
+	assert_int_equal(t.n, 1);
 }
 
 FIXTURE_TEST(choked_chunks_wait_and_writers_drop)
