@@ -124,6 +124,28 @@ FIXTURE_TEST(a_descriptor_tells_all_of_a_track)
 	assert_false(fake_has(counter, PB_COUNTER_DESCRIPTOR_UNIT));
 }
 
+FIXTURE_TEST(units_are_those_of_the_format)
+{
+	static const enum track_unit units[] = {TRACK_UNIT_NS, TRACK_UNIT_COUNT, TRACK_UNIT_BYTES};
+	static const char *const names[] = {"ns", "count", "bytes"};
+	struct pb_field counter;
+
+	tracks_begin(t, 1);
+	for (size_t i = 0; i < 3; i++)
+		tracks_set(t,
+			   tracks_add(t, &(struct track_spec){.kind = TRACK_COUNTER,
+							      .name = names[i],
+							      .unit = units[i]}),
+			   1);
+	tracks_end(t);
+	read_tracks();
+	for (size_t i = 0; i < 3; i++) {
+		assert_true(read_sub(read_find(names[i])->descriptor, PB_TRACK_DESCRIPTOR_COUNTER,
+				     &counter));
+		assert_int_equal(fake_u64(counter, PB_COUNTER_DESCRIPTOR_UNIT), i + 1);
+	}
+}
+
 FIXTURE_TEST(groups_of_processes_threads_and_cpus)
 {
 	const struct track_spec p = {.kind = TRACK_PROCESS, .pid = 70, .name = "init"},
@@ -502,6 +524,31 @@ FIXTURE_TEST(names_of_strangers_are_plain_and_cut)
 	assert_int_equal(rd.n_tracks, 3);
 	longer[TRACK_NAME_MAX] = 0;
 	assert_non_null(read_find(longer));
+}
+
+/* They come from one memory, or from two. */
+FIXTURE_TEST(short_and_long_names_come_and_go)
+{
+	char name[300] = "";
+
+	for (unsigned round = 0; round < 3; round++) {
+		uint32_t k[TRACK_NAME_MAX];
+
+		for (size_t len = 1; len < TRACK_NAME_MAX; len++) {
+			memset(name, 'a' + (int)round, len);
+			name[len] = 0;
+			k[len] = add(TRACK_COUNTER, TRACK_ROOT, name);
+			set_at(round + 1, k[len], (int64_t)len);
+		}
+		read_tracks();
+		for (size_t len = 1; len < TRACK_NAME_MAX; len++) {
+			memset(name, 'a' + (int)round, len);
+			name[len] = 0;
+			assert_int_equal(read_last(name), len);
+			tracks_remove(t, k[len]);
+		}
+	}
+	assert_int_equal(tracks_counts(t).tracks, 0);
 }
 
 static struct track_update seen[8];
