@@ -96,6 +96,26 @@ ANSWERING(received_messages_are_kept_while_held)
 	assert_int_equal(c->drains, 1);
 }
 
+ANSWERING(exactly_the_limit_is_not_held)
+{
+	static uint8_t big[60000];
+	uint8_t stream[16];
+
+	c->what = NOTHING;
+	while (msgsock_queued(c->m) == 0)
+		assert_int_equal(msgsock_send(c->m, &(struct iovec){big, sizeof(big)}, 1, -1), 0);
+	msgsock_set_hold_limit(c->m, msgsock_queued(c->m));
+	raw_send(c, stream, put_message(stream, 3, 'a'));
+	settle(c);
+	assert_int_equal(c->messages, 1);
+	assert_int_equal(msgsock_send(c->m, NULL, 0, -1), 0);
+	raw_send(c, stream, put_message(stream, 3, 'b'));
+	settle(c);
+	assert_int_equal(c->messages, 1);
+	read_until_quiet(c, NULL);
+	assert_int_equal(c->messages, 2);
+}
+
 ANSWERING(peer_that_leaves_is_noticed_while_held)
 {
 	unsigned held;

@@ -94,3 +94,19 @@ TEST(late_event_goes_to_its_place)
 	assert_int_equal(l.events[3].kind, SERVICE_EVENT_ALL_STARTED);
 	assert_int_equal(l.events[3].value, 1);
 }
+
+TEST(copy_is_its_own)
+{
+	struct service_events l = {0}, copy = {0};
+
+	service_events_add(&l, SERVICE_EVENT_TRACING_STARTED, 10);
+	service_events_add_sources(&l, SERVICE_EVENT_SLOW_FLUSH, 20, "abc", 3);
+	assert_int_equal(service_events_copy(&l, &copy), 0);
+	service_events_deinit(&l);
+	assert_int_equal(copy.n, 2);
+	assert_int_equal(copy.events[1].boot_ns, 20);
+	assert_memory_equal(service_events_sources(&copy, SERVICE_EVENT_SLOW_FLUSH)->bytes, "abc",
+			    3);
+	assert_null(service_events_sources(&copy, SERVICE_EVENT_SLOW_STARTING)->bytes);
+	service_events_deinit(&copy);
+}
