@@ -40,6 +40,16 @@ TEST(ids_begin_after_the_service)
 	sequence_ids_deinit(&s);
 }
 
+TEST(producer_and_writer_are_not_mixed_up)
+{
+	struct sequence_ids s = {0};
+	uint32_t a = id_of(&s, 1, 0), b = id_of(&s, 0x0100, 1);
+
+	assert_int_not_equal(a, b);
+	assert_int_not_equal(id_of(&s, 1, 0x0100), b);
+	sequence_ids_deinit(&s);
+}
+
 TEST(many_keep_their_ids)
 {
 	struct sequence_ids s = {0};
