@@ -47,6 +47,7 @@ TEST(producer_and_writer_are_not_mixed_up)
 
 	assert_int_not_equal(a, b);
 	assert_int_not_equal(id_of(&s, 1, 0x0100), b);
+	assert_int_not_equal(id_of(&s, 1, 0x0100), a);
 	sequence_ids_deinit(&s);
 }
 
