@@ -92,11 +92,19 @@ mkdir -p "$dir/debug/.build-id/${id:0:2}"
 objcopy --strip-debug "$dir/whole" "$dir/program"
 symbolize stripped "$dir/trace" && [ "$(lines_of stripped)" = 0 ] && grep -q "no debug information: $dir/program" "$dir/err"
 verdict "without debug information, functions have no lines" $?
+! grep -q sandbox "$dir/err"
+verdict "  and nothing is tried that the process may not do" $?
 objcopy --only-keep-debug "$dir/whole" "$dir/debug/.build-id/${id:0:2}/${id:2}.debug"
 symbolize separate --debug-dir "$dir/debug" "$dir/trace"
 "$BIN/sonda" sql --json "$dir/separate" "$symbols" >"$dir/rows.separate" && cmp "$dir/rows" "$dir/rows.separate" >>"$dir/log"
 verdict "a separate debug file gives the same lines" $?
-rm "$dir/program"
+mkdir "$dir/.debug"
+objcopy --only-keep-debug "$dir/whole" "$dir/.debug/linked.debug"
+(cd "$dir/.debug" && objcopy --add-gnu-debuglink=linked.debug "$dir/program")
+symbolize linked "$dir/trace"
+"$BIN/sonda" sql --json "$dir/linked" "$symbols" >"$dir/rows.linked" && cmp "$dir/rows" "$dir/rows.linked" >>"$dir/log"
+verdict "  also by its link" $?
+rm -r "$dir/program" "$dir/.debug"
 symbolize gone --debug-dir "$dir/debug" "$dir/trace" && [ "$(lines_of gone)" = "$(lines_of named)" ]
 verdict "  also without the program" $?
 cp "$dir/other" "$dir/program"

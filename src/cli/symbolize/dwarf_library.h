@@ -37,8 +37,7 @@
 	X(dwfl_offline_section_address)                                                            \
 	X(dwfl_report_begin)                                                                       \
 	X(dwfl_report_end)                                                                         \
-	X(dwfl_report_offline)                                                                     \
-	X(dwfl_standard_find_debuginfo)
+	X(dwfl_report_offline)
 
 struct dwarf_library {
 	void *handle; /* owned */
@@ -47,7 +46,7 @@ struct dwarf_library {
 #undef DWARF_MEMBER
 };
 
-/* Returns 0, or -ENOENT and sets e. The library asks servers for debug files if DEBUGINFOD_URLS is
- * set: the caller removes it before. */
+/* Returns 0, or -ENOENT and sets e. The library loads that of the servers of debug files if
+ * DEBUGINFOD_URLS is set: the caller removes it before. */
 int dwarf_library_open(struct dwarf_library *ret, struct err_text *e);
 void dwarf_library_close(struct dwarf_library *l);

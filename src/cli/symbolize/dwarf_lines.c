@@ -4,7 +4,9 @@
 #include <dwarf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -39,9 +41,27 @@ struct dwarf_file {
 	bool has_debug_info;
 	Dwarf_Die *unit; /* of the last address */
 	Dwarf_Addr unit_bias;
-	char *debug_path; /* where libdw looks for debug files */
-	Dwfl_Callbacks callbacks;
+	char debug_link[NAME_MAX + 1]; /* name of its debug file; "": unknown */
 };
+
+/* The process reads one file. libdw's own search for debug files would load what asks servers. */
+static struct dwarf_file the_file;
+
+static int note_debug_link(Dwfl_Module *module, void **userdata, const char *name, Dwarf_Addr base,
+			   const char *file_name, const char *debug_link, GElf_Word crc,
+			   char **ret_name)
+{
+	(void)module;
+	(void)userdata;
+	(void)name;
+	(void)base;
+	(void)file_name;
+	(void)crc;
+	(void)ret_name;
+	if (debug_link && !strchr(debug_link, '/') && strlen(debug_link) <= NAME_MAX)
+		strcpy(the_file.debug_link, debug_link);
+	return -1;
+}
 
 static void dwarf_file_close(struct dwarf_file *f)
 {
@@ -59,12 +79,15 @@ static bool has_build_id(struct dwarf_file *f, const struct symbol_module *m)
 	return n > 0 && (size_t)n == m->n_build_id && memcmp(id, m->build_id, (size_t)n) == 0;
 }
 
-/* Opens the file if it has the build id, and looks for its debug file. Returns true on success. */
+/* Opens the file if it has the build id. Returns true on success. */
 static bool dwarf_file_try(struct dwarf_file *f, const struct symbol_module *m, const char *path)
 {
+	static Dwfl_Callbacks callbacks = {.find_debuginfo = note_debug_link};
 	GElf_Addr bias;
 
-	f->dwfl = f->l->dwfl_begin(&f->callbacks);
+	callbacks.section_address = f->l->dwfl_offline_section_address;
+	dwarf_file_close(f);
+	f->dwfl = f->l->dwfl_begin(&callbacks);
 	if (!f->dwfl)
 		return false;
 	f->l->dwfl_report_begin(f->dwfl);
@@ -78,38 +101,54 @@ static bool dwarf_file_try(struct dwarf_file *f, const struct symbol_module *m, 
 	return true;
 }
 
-/* Tries the debug file itself, below the folders of the path that are absolute. */
-static bool try_debug_file(struct dwarf_file *f, const struct dwarf_lines_job *job)
+__attribute__((format(printf, 3, 4))) static bool try_lines(struct dwarf_file *f,
+							    const struct symbol_module *m,
+							    const char *format, ...)
+{
+	char path[PATH_MAX];
+	va_list args;
+	int n;
+
+	va_start(args, format);
+	n = vsnprintf(path, sizeof(path), format, args);
+	va_end(args);
+	return n > 0 && (size_t)n < sizeof(path) && access(path, R_OK) == 0 &&
+	       dwarf_file_try(f, m, path) && f->has_debug_info;
+}
+
+/* Opens the debug file in place of the file: below a folder by build id, or by the link. */
+static bool try_debug_files(struct dwarf_file *f, const struct dwarf_lines_job *job)
 {
 	const struct symbol_module *m = job->module;
-	char path[4096], hex[2 * SYMBOL_BUILD_ID_MAX + 1];
+	const char *slash = strrchr(m->path, '/'), *link = f->debug_link;
+	int folder = slash ? (int)(slash - m->path) : 0;
+	char hex[2 * SYMBOL_BUILD_ID_MAX + 1];
 
 	for (size_t i = 0; i < m->n_build_id; i++)
 		sprintf(hex + 2 * i, "%02x", m->build_id[i]);
-	for (const char *at = job->debug_path, *next; *at; at = next) {
-		size_t len = strcspn(at, ":");
+	for (const char *at = job->debug_folders, *next; *at; at = next) {
+		int len = (int)strcspn(at, ":");
 
 		next = at + len + (at[len] == ':');
-		if (*at != '/')
-			continue;
-		snprintf(path, sizeof(path), "%.*s/.build-id/%.2s/%s.debug", (int)len, at, hex,
-			 hex + 2);
-		if (dwarf_file_try(f, m, path))
+		if (try_lines(f, m, "%.*s/.build-id/%.2s/%s.debug", len, at, hex, hex + 2) ||
+		    (*link && try_lines(f, m, "%.*s%.*s/%s", len, at, folder, m->path, link)))
 			return true;
 	}
-	return false;
+	return *link && (try_lines(f, m, "%.*s/%s", folder, m->path, link) ||
+			 try_lines(f, m, "%.*s/.debug/%s", folder, m->path, link));
 }
 
 /* Opens the file that has most: debug information, or symbols. Returns false if there is none. */
 static bool dwarf_file_open(struct dwarf_file *f, const struct dwarf_lines_job *job)
 {
 	const struct symbol_module *m = job->module;
+	bool is_here = m->path[0] == '/';
 
-	if (job->extra_file && dwarf_file_try(f, m, job->extra_file))
+	if (job->extra_file && dwarf_file_try(f, m, job->extra_file) && f->has_debug_info)
 		return true;
-	if (m->path[0] == '/' && dwarf_file_try(f, m, m->path))
+	if (is_here && dwarf_file_try(f, m, m->path) && f->has_debug_info)
 		return true;
-	return try_debug_file(f, job);
+	return try_debug_files(f, job) || (is_here && dwarf_file_try(f, m, m->path));
 }
 
 /* ---- the process: an address ---- */
@@ -284,19 +323,15 @@ static void dwarf_lines_run(int fd, void *ctx)
 {
 	const struct dwarf_lines_job *job = ctx;
 	struct lines_message end = {.is_end = 1};
-	struct dwarf_file f = {.l = job->library, .debug_path = (char *)job->debug_path};
+	struct dwarf_file *f = &the_file;
 
-	f.callbacks = (Dwfl_Callbacks){
-		.find_debuginfo = job->library->dwfl_standard_find_debuginfo,
-		.section_address = job->library->dwfl_offline_section_address,
-		.debuginfo_path = &f.debug_path,
-	};
+	f->l = job->library;
 	(void)demangle_start_clock();
 	dwarf_lines_confine();
-	end.result.is_found = dwarf_file_open(&f, job);
-	end.result.has_debug_info = f.has_debug_info;
+	end.result.is_found = dwarf_file_open(f, job);
+	end.result.has_debug_info = end.result.is_found && f->has_debug_info;
 	if (end.result.is_found)
-		find_lines(fd, &f, job, &end.result);
+		find_lines(fd, f, job, &end.result);
 	send_lines(fd, &end);
 	_exit(0);
 }
