@@ -53,7 +53,9 @@ static int load_program(struct perf_session *s, struct err_text *why)
 			       "timestamp_clock of the config");
 	r = unwind_tables_join(&s->tables, s->loop);
 	if (r < 0)
-		return err_set(why, r, "there are no tables of unwind rows: %s", strerror(-r));
+		return err_set(why, r, "%s",
+			       r == -EPERM ? "CAP_BPF and CAP_PERFMON are needed"
+					   : "there are no tables of unwind rows");
 	c.tables = unwind_tables_maps();
 	return sample_program_new(&c, &s->program, why);
 }
@@ -195,7 +197,7 @@ static int open_with_program(struct perf_session *s)
 		r = open_events(s);
 	if (r == 0)
 		return 0;
-	(void)err_set(&s->by_frame_pointers, r, "the event takes no BPF program: %s", strerror(-r));
+	(void)err_set(&s->by_frame_pointers, r, "the event takes no BPF program");
 	s->perf.attr.sample_type = sample_type;
 	free_program(s);
 	s->no_program = r;
@@ -222,8 +224,8 @@ int perf_events_open(struct perf_session *s)
 		return r;
 	}
 	if (*s->by_frame_pointers.text)
-		log_warn("linux.perf: programs are unwound by frame pointers: %s",
-			 s->by_frame_pointers.text);
+		log_warn("linux.perf: programs are unwound by frame pointers: %s: %s",
+			 s->by_frame_pointers.text, strerror(-s->no_program));
 	return watch_rings(s);
 }
 

@@ -75,24 +75,33 @@ static bool perf_records_check_wanted(struct perf_session *s, struct address_spa
 
 /* ---- samples ---- */
 
+static bool has_user_frames(const uint64_t *addresses, size_t n)
+{
+	for (size_t i = 0; i + 1 < n; i++)
+		if (addresses[i] == (uint64_t)PERF_CONTEXT_USER)
+			return true;
+	return false;
+}
+
 /*
  * Adds the stack of a sample. chain: n and its addresses, of which the record has `room` at most.
- * Returns the number of the stack + 1; 0: none.
+ * Returns the number of the stack + 1; 0: none. A walk by frame pointers has the error that says so
+ * if the config asks for another one.
  */
 static uint32_t add_sample_stack(struct perf_session *s, const uint64_t *chain, size_t room,
 				 struct address_space *a, uint8_t *ret_error)
 {
+	size_t n = MIN((size_t)chain[0], room);
 	struct stack_walk w = {.n = 0};
 
-	stack_walk_add_chain(&w, &s->resolver, a, chain + 1, MIN((size_t)chain[0], room));
+	stack_walk_add_chain(&w, &s->resolver, a, chain + 1, n);
 	*ret_error = w.error;
+	if (!w.error && *s->by_frame_pointers.text && has_user_frames(chain + 1, n))
+		*ret_error = UNWIND_NO_ROWS;
 	return stack_walk_end(&w, &s->resolver);
 }
 
-/*
- * The same of a sample of the program. A walk by frame pointers has the error that says so if it
- * has no other one.
- */
+/* The same of a sample of the program. */
 static uint32_t add_program_stack(struct perf_session *s, const struct stack_sample *from,
 				  struct address_space *a, uint8_t *ret_error)
 {

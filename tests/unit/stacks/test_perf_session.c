@@ -283,6 +283,24 @@ TEST_STATE(a_sample_waits_for_the_mappings_of_its_process, setup, teardown, stru
 	assert_int_equal(asked.n_maps, 1);
 }
 
+TEST_STATE(stacks_by_frame_pointers_say_so_if_the_config_asks_for_others, setup, teardown,
+	   struct perf_session *s)
+{
+	const uint64_t of_kernel[] = {(uint64_t)PERF_CONTEXT_KERNEL, 0xffffffff81000000};
+
+	address_spaces_exec(&s->resolver.spaces, PID);
+	map_record(s, 5, 7, 0);
+	err_set(&s->by_frame_pointers, 0, "no permission");
+	sample(s, 0, 10, PROGRAM + 16);
+	fake_ring_sample(&s->rings.items[0], 20, PID, of_kernel, 2);
+	sample(s, 0, 30, 16);
+	assert_true(perf_records_read(s));
+	assert_int_equal(s->n_samples, 3);
+	assert_int_equal(s->samples[0].unwind_error, 3);
+	assert_int_equal(s->samples[1].unwind_error, 0);
+	assert_int_equal(s->samples[2].unwind_error, STACK_INVALID_MAP);
+}
+
 TEST_STATE(memory_without_a_file_shows_no_address, setup, teardown, struct perf_session *s)
 {
 	address_spaces_exec(&s->resolver.spaces, PID);
