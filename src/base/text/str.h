@@ -109,3 +109,5 @@ void strbuf_put_base64(struct strbuf *b, const void *data, size_t len);
 /* Returns the length in bytes of the printable character (ASCII or UTF-8) that begins at s, in a
  * text of len > 0 bytes; 0 if none begins there. */
 size_t str_printable_len(const char *s, size_t len);
+/* The same of any character, also of control characters. */
+size_t str_utf8_len(const char *s, size_t len);

@@ -26,6 +26,8 @@ static const char usage[] =
 	"      --json           Chrome's JSON: slices, scheduler, counters, flows\n"
 	"      --csv[=sheet]    a folder with a CSV file for each table; sheet: text that a "
 	"spreadsheet takes for a formula begins with '\n"
+	"      --parquet        a folder with a Parquet file for each table: DuckDB, ClickHouse, "
+	"pandas\n"
 	"      --sqlite         an SQLite database with all tables, and indexes\n"
 	"      --folded WHAT    folded stacks, for flame graphs: slices (own time), sched (time "
 	"by\n"
@@ -33,9 +35,10 @@ static const char usage[] =
 	"by the\n"
 	"                       code that waited), wakers (ns by the code that ended waits)\n"
 	"      --pprof[=WHAT]   a profile for pprof: stacks (default), waits or wakers\n\n"
-	"  -o, --out FILE     the output; - is the standard output (not CSV and SQLite); default: "
-	"the\n"
-	"                     trace's name with .json, .csv, .sqlite, .folded or .pb.gz\n"
+	"  -o, --out FILE     the output; - is the standard output (not CSV, Parquet and SQLite);\n"
+	"                     default: the trace's name with .json, .csv, .parquet, .sqlite, "
+	".folded\n"
+	"                     or .pb.gz\n"
 	"      --force        replace an output that exists\n"
 	"      --memory SIZE  use at most this much memory for the trace, as 2g; default: half of "
 	"the machine's\n"
@@ -45,17 +48,24 @@ static const char usage[] =
 static const char letters[] = ":o:h";
 
 static const struct option long_options[] = {
-	{"json", no_argument, NULL, 'j'},	 {"csv", optional_argument, NULL, 'c'},
-	{"sqlite", no_argument, NULL, 's'},	 {"folded", required_argument, NULL, 'f'},
-	{"pprof", optional_argument, NULL, 'p'}, {"out", required_argument, NULL, 'o'},
-	{"force", no_argument, NULL, 'F'},	 {"memory", required_argument, NULL, 'm'},
-	{"help", no_argument, NULL, 'h'},	 {0},
+	{"json", no_argument, NULL, 'j'},
+	{"csv", optional_argument, NULL, 'c'},
+	{"parquet", no_argument, NULL, 'P'},
+	{"sqlite", no_argument, NULL, 's'},
+	{"folded", required_argument, NULL, 'f'},
+	{"pprof", optional_argument, NULL, 'p'},
+	{"out", required_argument, NULL, 'o'},
+	{"force", no_argument, NULL, 'F'},
+	{"memory", required_argument, NULL, 'm'},
+	{"help", no_argument, NULL, 'h'},
+	{0},
 };
 
 struct form {
 	const char *suffix;
 	int (*text)(const struct trace_tables *t, FILE *to); /* one stream */
-	int (*files)(sqlite3 *db, const struct out_path *out, struct err_text *e); /* or a path */
+	int (*files)(const struct trace_tables *t, const struct out_path *out,
+		     struct err_text *e); /* or a path */
 	bool is_folder;
 	const char *needs; /* of stacks: a statement that has a row if there are some */
 	const char *lacks; /* what the trace lacks otherwise */
@@ -65,6 +75,8 @@ static const struct form form_json = {.suffix = "json", .text = export_json};
 static const struct form form_csv = {.suffix = "csv", .files = export_csv, .is_folder = true};
 static const struct form form_sheet = {
 	.suffix = "csv", .files = export_csv_sheet, .is_folder = true};
+static const struct form form_parquet = {
+	.suffix = "parquet", .files = export_parquet, .is_folder = true};
 static const struct form form_sqlite = {.suffix = "sqlite", .files = export_sqlite};
 static const struct form form_slices = {
 	.suffix = "folded",
@@ -181,6 +193,8 @@ static int export_take_option(void *ctx, int option, struct err_text *e)
 	case 'c':
 		return sql_csv_format(optarg, &csv, e)
 			       ?: take_form(csv == SQL_CSV ? &form_csv : &form_sheet, o, e);
+	case 'P':
+		return take_form(&form_parquet, o, e);
 	case 's':
 		return take_form(&form_sqlite, o, e);
 	case 'f':
@@ -223,9 +237,9 @@ static int choose_default_out(struct export_options *o, struct err_text *e)
 static int export_check(struct export_options *o, char **words, int n, struct err_text *e)
 {
 	if (!o->form)
-		return err_set(
-			e, -EINVAL,
-			"the form is missing; use --json, --csv, --sqlite or --folded slices");
+		return err_set(e, -EINVAL,
+			       "the form is missing; use --json, --csv, --parquet, --sqlite or "
+			       "--folded slices");
 	if (n == 0)
 		return err_set(e, -EINVAL, "FILE is missing");
 	if (n > 1)
@@ -275,7 +289,7 @@ static int write_hidden(const struct export_options *o, const struct out_path *o
 	FILE *to;
 
 	if (o->form->files)
-		return o->form->files(t->db, out, e);
+		return o->form->files(t, out, e);
 	to = out_path_open(out, NULL);
 	if (!to)
 		return err_set(e, -errno, "cannot create %s: %s", o->out, strerror(errno));

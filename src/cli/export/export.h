@@ -32,9 +32,22 @@ void export_folded_add_frame(struct strbuf *b, const char *name, bool first);
 
 struct out_path;
 
+/*
+ * Calls fn with the name of each table (kind 't') or view (kind 'v') of the trace, until fn returns
+ * non-zero, which is returned. sql is a view's statement, NULL for a table. Returns 0, or -ENOMEM;
+ * sets e on an error, unless fn did.
+ */
+int export_for_each_table(sqlite3 *db, char kind,
+			  int (*fn)(void *ctx, const char *name, const char *sql), void *ctx,
+			  struct err_text *e);
+/* Returns true for the name of a table whose rows are in the file of another name. */
+bool export_is_second_name(const char *name);
+
 /* Writes a file for each table into the hidden folder. Returns 0, or -errno and sets e. */
-int export_csv(sqlite3 *db, const struct out_path *out, struct err_text *e);
+int export_csv(const struct trace_tables *t, const struct out_path *out, struct err_text *e);
 /* The same for a spreadsheet, which takes none of the texts for a formula. */
-int export_csv_sheet(sqlite3 *db, const struct out_path *out, struct err_text *e);
+int export_csv_sheet(const struct trace_tables *t, const struct out_path *out, struct err_text *e);
 /* Writes all tables into the hidden file, an SQLite database. Returns 0, or -errno and sets e. */
-int export_sqlite(sqlite3 *db, const struct out_path *out, struct err_text *e);
+int export_sqlite(const struct trace_tables *t, const struct out_path *out, struct err_text *e);
+/* Writes a Parquet file for each table into the hidden folder. Returns 0, or -errno and sets e. */
+int export_parquet(const struct trace_tables *t, const struct out_path *out, struct err_text *e);

@@ -41,10 +41,9 @@ static int for_each_table(sqlite3 *db, char kind,
 	return r == 0 && step != SQLITE_DONE ? -ENOMEM : r;
 }
 
-/* As for_each_table(), and sets e on an error, unless fn did. */
-static int for_each_table_or_explain(sqlite3 *db, char kind,
-				     int (*fn)(void *ctx, const char *name, const char *sql),
-				     void *ctx, struct err_text *e)
+int export_for_each_table(sqlite3 *db, char kind,
+			  int (*fn)(void *ctx, const char *name, const char *sql), void *ctx,
+			  struct err_text *e)
 {
 	err_set(e, -ENOMEM, "no memory");
 	return for_each_table(db, kind, fn, ctx);
@@ -59,8 +58,7 @@ struct csv {
 	struct err_text *e;
 };
 
-/* Returns true for the name of a table whose rows are in the file of another name. */
-static bool is_second_name(const char *name)
+bool export_is_second_name(const char *name)
 {
 	static const char *const names[] = {"raw", "slices", "sched_slice"};
 
@@ -79,7 +77,7 @@ static int write_csv(void *ctx, const char *name, const char *sql)
 	FILE *to;
 
 	(void)sql;
-	if (is_second_name(name))
+	if (export_is_second_name(name))
 		return 0;
 	snprintf(statement, sizeof(statement), "select * from \"%.64s\"", name);
 	snprintf(file, sizeof(file), "%.64s.csv", name);
@@ -101,19 +99,19 @@ static int write_all_csv(sqlite3 *db, enum sql_format format, const struct out_p
 			 struct err_text *e)
 {
 	struct csv c = {.db = db, .format = format, .out = out, .e = e};
-	int r = for_each_table_or_explain(db, 't', write_csv, &c, e);
+	int r = export_for_each_table(db, 't', write_csv, &c, e);
 
-	return r < 0 ? r : for_each_table_or_explain(db, 'v', write_csv, &c, e);
+	return r < 0 ? r : export_for_each_table(db, 'v', write_csv, &c, e);
 }
 
-int export_csv(sqlite3 *db, const struct out_path *out, struct err_text *e)
+int export_csv(const struct trace_tables *t, const struct out_path *out, struct err_text *e)
 {
-	return write_all_csv(db, SQL_CSV, out, e);
+	return write_all_csv(t->db, SQL_CSV, out, e);
 }
 
-int export_csv_sheet(sqlite3 *db, const struct out_path *out, struct err_text *e)
+int export_csv_sheet(const struct trace_tables *t, const struct out_path *out, struct err_text *e)
 {
-	return write_all_csv(db, SQL_CSV_SHEET, out, e);
+	return write_all_csv(t->db, SQL_CSV_SHEET, out, e);
 }
 
 /* ---- SQLite ---- */
@@ -227,8 +225,9 @@ static int register_vfs(void)
 	return sqlite3_vfs_register(&vfs, 0);
 }
 
-int export_sqlite(sqlite3 *db, const struct out_path *out, struct err_text *e)
+int export_sqlite(const struct trace_tables *t, const struct out_path *out, struct err_text *e)
 {
+	sqlite3 *db = t->db;
 	struct copy c = {.db = db, .out = out, .e = e};
 	char path[OUT_PATH_INSIDE_MAX], attach[OUT_PATH_INSIDE_MAX + 64];
 	int r;
@@ -246,7 +245,7 @@ int export_sqlite(sqlite3 *db, const struct out_path *out, struct err_text *e)
 	if (r == 0)
 		r = export_tables_run(&c, db, "begin");
 	if (r == 0)
-		r = for_each_table_or_explain(db, 't', copy_table, &c, e);
+		r = export_for_each_table(db, 't', copy_table, &c, e);
 	if (r == 0)
 		r = export_tables_run(&c, db, "commit");
 	if (r == 0 && sqlite3_open_v2(path, &c.file, SQLITE_OPEN_READWRITE, VFS_NAME) != SQLITE_OK)
@@ -255,7 +254,7 @@ int export_sqlite(sqlite3 *db, const struct out_path *out, struct err_text *e)
 		r = export_tables_run(&c, c.file,
 				      "pragma journal_mode = off; pragma synchronous = off");
 	if (r == 0)
-		r = for_each_table_or_explain(db, 'v', copy_view, &c, e);
+		r = export_for_each_table(db, 'v', copy_view, &c, e);
 	sqlite3_close(c.file);
 	for (size_t i = 0; r == 0 && i < c.n_tables; i++)
 		r = run_on(&c, "create table out.\"%w\" as select * from temp.\"%w\"", c.tables[i],

@@ -307,7 +307,7 @@ static int check_old_entry(void *ctx, const char *name, unsigned char type)
 {
 	(void)ctx;
 	(void)type;
-	return str_ends(name, ".csv") ? 0 : -ENOTEMPTY;
+	return str_ends(name, ".csv") || str_ends(name, ".parquet") ? 0 : -ENOTEMPTY;
 }
 
 /* Returns 0, or -errno: -EINVAL also if the file system does not support the flags. */
@@ -353,7 +353,8 @@ int out_path_finish(struct out_path *o, struct err_text *e)
 		r = rename_to_final(o, 0);
 	if (r < 0)
 		err_set(e, r, "cannot name the output %s: %s", o->path,
-			r == -ENOTEMPTY ? "the folder has other files than *.csv" : strerror(-r));
+			r == -ENOTEMPTY ? "the folder has other files than *.csv and *.parquet"
+					: strerror(-r));
 	else if (o->is_folder)
 		freep(&o->hidden);
 	out_path_deinit(o);

@@ -49,7 +49,7 @@ struct out_path {
 int out_path_create(struct out_path *o, const char *path, bool is_folder, bool replace,
 		    struct err_text *e);
 /* Gives the output its name and frees o. Returns 0, or -errno and sets e; then the output is
- * removed. An old folder with other files than *.csv is not replaced (-ENOTEMPTY). */
+ * removed. An old folder with other files than *.csv and *.parquet is not replaced (-ENOTEMPTY). */
 int out_path_finish(struct out_path *o, struct err_text *e);
 /* Removes an output that is not finished. No-op after out_path_finish(). */
 void out_path_deinit(struct out_path *o);

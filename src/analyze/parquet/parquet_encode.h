@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/text/str.h"
+
+/*
+ * The encodings of Parquet that the writer uses. Each appends to a buffer; without memory the
+ * buffer has failed (strbuf.failed).
+ *
+ * Source of the format: Encodings.md of Apache Parquet.
+ */
+enum parquet_encoding {
+	PARQUET_PLAIN = 0,
+	PARQUET_RLE = 3,
+	PARQUET_DELTA_BINARY_PACKED = 5,
+	PARQUET_RLE_DICTIONARY = 8,
+	PARQUET_BYTE_STREAM_SPLIT = 9,
+};
+
+/* Returns the number of bits that values up to `most` take. */
+unsigned parquet_bit_width(uint32_t most);
+/* Runs of one value, and groups of eight values of `width` bits. */
+void parquet_put_hybrid(struct strbuf *to, const uint32_t *values, size_t n, unsigned width);
+/* Blocks of differences from value to value. */
+void parquet_put_deltas(struct strbuf *to, const int64_t *values, size_t n);
+/* The first bytes of all values, the second bytes, ... */
+void parquet_put_split(struct strbuf *to, const uint64_t *values, size_t n);
+void parquet_put_u32(struct strbuf *to, uint32_t v);
