@@ -165,6 +165,7 @@ struct pt_regs {
 
 #define PF_KTHREAD 0x00200000
 #define PF_IO_WORKER 0x00000010 /* of io_uring */
+#define PF_USER_WORKER 0x00004000 /* threads of vhost, from 6.4 on; modprobe before 5.17 */
 
 /* Bits of a task's state. */
 #define TASK_RUNNING 0

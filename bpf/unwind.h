@@ -378,13 +378,13 @@ static __always_inline int unwind_by_tables(struct unwind_stack *u, __u32 tgid)
 /*
  * Unwinds the user stack of the running thread. ctx: of the program, a tracepoint or perf event.
  * Returns the stack in memory of this CPU, which the next call overwrites; or NULL for a thread
- * without a user stack: those of the kernel, also if they borrow the memory of a process.
+ * without a user stack: those of the kernel, also if they have the memory of a process.
  */
 static __always_inline struct unwind_stack *unwind_user(void *ctx)
 {
 	struct unwind_stack *u = unwind_scratch();
 
-	if (!u || CURRENT(flags) & (PF_KTHREAD | PF_IO_WORKER))
+	if (!u || CURRENT(flags) & (PF_KTHREAD | PF_IO_WORKER | PF_USER_WORKER))
 		return NULL;
 	u->n = u->error = u->is_by_kernel = 0;
 	u->hash = 0;

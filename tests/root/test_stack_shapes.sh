@@ -9,6 +9,7 @@
 # of this machine: nearly all of their stacks reach the outermost function.
 . "$(dirname "$0")/lib.sh"
 B=${BIN%/bin}
+here=$(dirname "$(realpath "$0")")
 shapes=$B/tests/root/stack_shapes
 needs_built "$shapes"
 [ "$(uname -m)" = x86_64 ] || { echo "stacks of this architecture are unwound by frame pointers" >&2; exit 77; }
@@ -28,13 +29,13 @@ data_sources { config { name: "linux.process_stats" process_stats_config { scan_
 CONFIG
 }
 # Each stack on a line: samples, error, and the functions, the outermost one first. Of the process, from its first stack on that
-# is whole: before that its tables are being made.
-stacks() { # TRACE PID
+# is whole: before that its tables are being made; with "all" from the first one on.
+stacks() { # TRACE PID [all]
   "$BIN/sonda" sql --csv "$1" "with recursive mine as (select s.* from perf_sample s join thread using (utid) join process p using (upid)
       where p.pid = $2 and s.callsite_id is not null),
     walk(sample, error, up, path) as (
       select id, coalesce(unwind_error, 'none'), callsite_id, '' from mine
-      where ts >= (select min(ts) from mine where unwind_error is null)
+      where '${3:-}' = 'all' or ts >= (select min(ts) from mine where unwind_error is null)
       union all
       select w.sample, w.error, c.parent_id, coalesce(nullif(f.name, ''), '?') || ';' || w.path from walk w
       join stack_profile_callsite c on c.id = w.up join stack_profile_frame f on f.id = c.frame_id)
@@ -80,6 +81,32 @@ verdict "a library that was loaded meanwhile ($n)" $? stacks
   join stack_profile_mapping m on m.id = f.mapping" 2>>log | tr -d '\r' | tail -n 1 >modes
 grep -qE '^[0-9]{3,},0(\.0)?,0$' modes
 verdict "samples of the kernel end in the kernel, all others in programs, and none in the program that takes them" $? modes
+
+# ---- threads without a user stack, and programs of 32 bits
+
+config ring_worker spin32 >workers.cfg
+if as --32 -o spin32.o "$here/spin32.S" 2>/dev/null && ld -m elf_i386 -o spin32 spin32.o 2>/dev/null; then
+  has_spin=1
+else
+  cp /bin/true spin32
+fi
+"$BIN/sonda" record -c workers.cfg -o workers -- sh -c "'$B/tests/root/ring_worker' $((ms * 2)) & echo \$! >ring.pid
+  wait \$!; echo \$? >ring.result; ./spin32 & echo \$! >spin.pid; wait" >log 2>&1
+verdict "samples of a worker of io_uring and of a 32-bit program" $? log
+if [ "$(cat ring.result)" = 0 ]; then
+  stacks workers "$(cat ring.pid)" all | grep ';io_wq_worker;' >worker
+  [ -s worker ] && ! grep -qv ',none,;ret_from_fork' worker
+  verdict "a worker of io_uring has no frames of the program" $? worker
+else
+  skip "a worker of io_uring" "there is no io_uring"
+fi
+if [ -n "${has_spin:-}" ]; then
+  stacks workers "$(cat spin.pid)" all >spin
+  [ -s spin ] && ! grep -q ',none,' spin
+  verdict "a 32-bit program is unwound by frame pointers, and its samples say so" $? spin
+else
+  skip "a 32-bit program" "as or ld cannot make one"
+fi
 
 # ---- programs of this machine
 
