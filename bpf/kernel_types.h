@@ -112,7 +112,7 @@ struct task_struct {
 	struct signal_struct *signal;
 	struct mm_struct *mm;
 	struct task_struct *group_leader;
-	int on_rq; /* 0: it sleeps */
+	unsigned int on_rq; /* 0: it sleeps; u8 from 7.0 on */
 	unsigned in_iowait : 1;
 	bool throttled; /* from 6.18 on; CONFIG_CFS_BANDWIDTH */
 	__u64 self_exec_id; /* execs of the process; u32 before 5.8 */

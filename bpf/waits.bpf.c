@@ -88,7 +88,10 @@ struct {
 	__type(value, __u8);
 } sent SEC(".maps");
 
+/* The stack of a program has 512 bytes for all of its functions. */
 struct scratch {
+	struct wait_key key;
+	struct wait_sum none; /* zeros */
 	struct wait_event event;
 	struct wait_stack stack;
 };
@@ -257,15 +260,14 @@ static __always_inline __u64 wakeup_flags(struct waits_cpu *c, int lacks_tables,
 static __always_inline __u64 send_stack(struct waits_cpu *c, struct wait_stack *s, int lacks_tables,
 					__u64 now)
 {
-	__u32 n = s->n;
+	/* A mask: the verifier of 6.1 forgets a comparison before the size is computed. */
+	__u64 n = s->n & WAITS_FRAMES_MAX;
 	const __u8 yes = 1;
 
 	if (bpf_map_lookup_elem(&sent, &s->hash))
 		return s->hash;
 	s->type = WAIT_RECORD_STACK;
 	s->time = now;
-	if (n > WAITS_FRAMES_MAX)
-		return 0;
 	if (bpf_ringbuf_output(&waits, s,
 			       offsetof(struct wait_stack, addresses) + n * sizeof(*s->addresses),
 			       wakeup_flags(c, lacks_tables, now)) < 0) {
@@ -322,10 +324,9 @@ static __always_inline __u64 take_user_stack(void *ctx, struct waits_cpu *c, str
 	if (bpf_map_lookup_elem(&sent, &s->hash))
 		return s->hash;
 	n = u->n;
-	if (n > WAITS_FRAMES_MAX)
-		n = WAITS_FRAMES_MAX;
-	bpf_probe_read_kernel(s->addresses, n * sizeof(*s->addresses), u->addresses);
+	n &= WAITS_FRAMES_MAX;
 	s->n = n;
+	bpf_probe_read_kernel(s->addresses, n * sizeof(*s->addresses), u->addresses);
 	s->tgid = t->tgid;
 	s->tid = t->pid;
 	s->error = u->is_by_kernel ? 0 : u->error;
@@ -354,26 +355,25 @@ static __always_inline __u64 take_waker_stack(void *ctx, struct waits_cpu *c, st
 
 /* ---- totals ---- */
 
-static __always_inline struct wait_sum *total_of(void *table, const struct wait_key *k)
+static __always_inline struct wait_sum *total_of(void *table, const struct scratch *m)
 {
-	struct wait_sum *s = bpf_map_lookup_elem(table, k);
-	const struct wait_sum none = {};
+	struct wait_sum *s = bpf_map_lookup_elem(table, &m->key);
 
 	if (s)
 		return s;
-	bpf_map_update_elem(table, k, &none, BPF_NOEXIST);
-	return bpf_map_lookup_elem(table, k);
+	bpf_map_update_elem(table, &m->key, &m->none, BPF_NOEXIST);
+	return bpf_map_lookup_elem(table, &m->key);
 }
 
-static __always_inline void add_total(struct waits_cpu *c, struct wait_key *k, __u64 ns, __u64 now)
+static __always_inline void add_total(struct waits_cpu *c, struct scratch *m, __u64 ns, __u64 now)
 {
 	struct wait_sum *s = NULL;
 
-	if (k->kernel || k->user)
-		s = total_of(&totals, k);
+	if (m->key.kernel || m->key.user)
+		s = total_of(&totals, m);
 	if (!s) {
-		k->kernel = k->user = 0;
-		s = total_of(&totals_without_stacks, k);
+		m->key.kernel = m->key.user = 0;
+		s = total_of(&totals_without_stacks, m);
 	}
 	if (!s) {
 		c->no_key++;
@@ -523,32 +523,30 @@ static __always_inline void end_wait(void *ctx, struct task_struct *t, struct wa
 	__u64 now = bpf_ktime_get_boot_ns(), since = w->since, ns;
 	struct waits_cpu *c = this_cpu();
 	__u32 of = OF_TRACEPOINTS;
-	struct scratch *m;
-	struct wait_key k;
+	struct scratch *m = bpf_map_lookup_elem(&scratches, &of);
 
 	w->since = 0;
-	if (!c)
+	if (!c || !m)
 		return;
 	/* Another CPU's clock may be ahead by a little. */
 	ns = now > since ? now - since : 0;
 	w->was_long = ns >= waits_settings.min_ns;
-	set_key(&k, t, w);
-	m = w->was_long ? bpf_map_lookup_elem(&scratches, &of) : NULL;
-	if (m) {
+	set_key(&m->key, t, w);
+	if (w->was_long) {
 		begin_part(c, now);
 		if (w->state == WAIT_THROTTLED)
-			k.kernel = 0;
+			m->key.kernel = 0;
 		else if (SPEND(c, kernel_stacks))
-			k.kernel = take_kernel_stack(c, m, of, t, now);
+			m->key.kernel = take_kernel_stack(c, m, of, t, now);
 		else
 			c->kernel_refused++;
-		fill_event(&m->event, t, w, &k, since, now);
+		fill_event(&m->event, t, w, &m->key, since, now);
 		if (SPEND(c, waits))
 			send_event(ctx, c, m, now);
 		else
 			c->left_out++;
 	}
-	add_total(c, &k, ns, now);
+	add_total(c, m, ns, now);
 }
 
 /* ---- tracepoints ---- */
@@ -744,7 +742,6 @@ int open_waits(struct bpf_iter__task *ctx)
 	__u32 of = OF_ITERATORS;
 	struct wait_slot *w;
 	struct scratch *m;
-	struct wait_key k;
 
 	if (!t || !c || !is_asleep(t))
 		return 0;
@@ -755,10 +752,10 @@ int open_waits(struct bpf_iter__task *ctx)
 	since = w->since;
 	w->since = 0;
 	w->flags |= WAIT_STILL_WAITS;
-	set_key(&k, t, w);
-	k.kernel = take_kernel_stack(c, m, of, t, now);
-	fill_event(&m->event, t, w, &k, since, now);
+	set_key(&m->key, t, w);
+	m->key.kernel = take_kernel_stack(c, m, of, t, now);
+	fill_event(&m->event, t, w, &m->key, since, now);
 	bpf_seq_write(ctx->meta->seq, &m->event, sizeof(m->event));
-	add_total(c, &k, now > since ? now - since : 0, now);
+	add_total(c, m, now > since ? now - since : 0, now);
 	return 0;
 }

@@ -18,7 +18,7 @@
 #define WAITS_USER_STACKS 8u
 #define WAITS_HAS_LOCKS 16u /* the kernel has contention_begin: 5.19 */
 
-#define WAITS_FRAMES_MAX 127 /* of each stack */
+#define WAITS_FRAMES_MAX 127 /* of each stack; a mask */
 #define WAITS_WAKEUP_NS 10000000 /* the reader is woken for such a process at most so often */
 #define WAITS_TOTALS_MAX 16384 /* of each of the two tables */
 #define WAITS_PROGRAMS_MAX 8
