@@ -38,15 +38,30 @@ FIXTURE_TEST(with_half_of_the_permission)
 	assert_off(&tcp_family, -EPERM, "no permission");
 }
 
+/* By the last word of the verifier, without what a terminal would obey. */
 FIXTURE_TEST(rejections_by_the_verifier_are_reported)
 {
-	fake_bpf.verifier = "0: R1=ctx()\n1: (79) r7 = *(u64 *)(r1 +24)\n"
-			    "func 'kfree_skb' doesn't have 4-th argument\n"
-			    "invalid bpf_context access off=24 size=8\nprocessed 2 insns\n";
-	fake_bpf_fail(BPF_PROG_LOAD, "on_drop", EACCES);
-	assert_off(&tcp_family, -EACCES, "invalid bpf_context access off=24 size=8");
-	assert_non_null(strstr(rig.why.text, "tcp.bpf.o could not be loaded"));
-	assert_int_equal(fake_bpf.attached, 0);
+	static const struct {
+		const char *verifier, *reason;
+	} rows[] = {
+		{"0: R1=ctx()\n1: (79) r7 = *(u64 *)(r1 +24)\n"
+		 "func 'kfree_skb' doesn't have 4-th argument\n"
+		 "invalid bpf_context access off=24 size=8\nold state: R0=1\nprocessed 2 insns\n",
+		 "invalid bpf_context access off=24 size=8"},
+		{"4: (85) call unknown#158\ninvalid func unknown#158\nprocessed 4 insns\n",
+		 "the kernel has no BPF helper 158"},
+		{"0: R1=ctx()\nbad \033[2J\nprocessed 2 insns\n", "bad ?[2J"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		fake_bpf.verifier = rows[i].verifier;
+		fake_bpf_fail(BPF_PROG_LOAD, "on_drop", EACCES);
+		assert_off(&tcp_family, -EACCES, rows[i].reason);
+		assert_non_null(strstr(rig.why.text, "tcp.bpf.o could not be loaded"));
+		assert_int_equal(fake_bpf.attached, 0);
+		rig_end(NULL);
+		assert_int_equal(rig_setup(NULL), 0);
+	}
 }
 
 FIXTURE_TEST(a_variant_that_does_not_load_is_skipped)
