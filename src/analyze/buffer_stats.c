@@ -43,7 +43,7 @@ static bool decode_departure(const struct pb_field *message, struct departure_st
 	return ok;
 }
 
-bool service_stats_decode(const uint8_t *data, size_t len, struct service_stats *ret)
+bool buffer_stats_decode(const uint8_t *data, size_t len, struct service_stats *ret)
 {
 	const struct pb_field *message = PB_BYTES(data, len);
 	struct pb_field reason = {0}, filter = {0};
@@ -81,5 +81,5 @@ void service_stats_from_message(const Pb__TraceStats *message, struct service_st
 	if (!bytes)
 		return;
 	pb__trace_stats__pack(message, bytes);
-	service_stats_decode(bytes, len, ret);
+	buffer_stats_decode(bytes, len, ret);
 }

@@ -53,7 +53,7 @@ struct service_stats {
 
 /* Decodes a TraceStats message; missing fields are 0. Returns false if it violates protobuf's
  * rules; *ret then holds the fields before the error. Buffers past the limit are omitted. */
-bool service_stats_decode(const uint8_t *data, size_t len, struct service_stats *ret);
+bool buffer_stats_decode(const uint8_t *data, size_t len, struct service_stats *ret);
 
 /* Converts the answer to GetTraceStats to the same struct. All fields are 0 if memory is out. */
 void service_stats_from_message(const Pb__TraceStats *message, struct service_stats *ret);

@@ -349,7 +349,7 @@ static bool scan_payload(struct trace_scan *s, const struct packet *p, size_t pa
 		return ftrace_scan_stats(&s->ftrace, p->sequence, f);
 	case PB_TRACE_PACKET_TRACE_STATS:
 		s->has_stats = true;
-		return service_stats_decode(f->data, f->len, &s->stats);
+		return buffer_stats_decode(f->data, f->len, &s->stats);
 	case PB_TRACE_PACKET_TRACE_UUID:
 		s->has_uuid = true;
 		return pb_read(f, PB_TO(PB_TRACE_UUID_LSB, &s->uuid_lsb));

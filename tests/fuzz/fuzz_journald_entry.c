@@ -6,7 +6,7 @@
 
 #include "procfs/machine/journald_reader.c"
 #include "wire/pb_dec.h"
-#include "wire/pb_mem.h"
+#include "wire/pb_enc.h"
 
 /* The fields of one line of the journal, a line each; what comes out must be a message in which no
  * field comes twice. */

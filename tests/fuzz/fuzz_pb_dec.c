@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "wire/pb_dec.h"
-#include "wire/pb_mem.h"
+#include "wire/pb_enc.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

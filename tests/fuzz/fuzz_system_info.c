@@ -8,7 +8,7 @@
 #include "procfs/machine/cpu_info.h"
 #include "procfs/machine/system_info_source.c"
 #include "wire/pb_dec.h"
-#include "wire/pb_mem.h"
+#include "wire/pb_enc.h"
 
 /* The same bytes as /proc/cpuinfo, /proc/interrupts and every file that /sys has of a processor;
  * what comes out must be a message. */

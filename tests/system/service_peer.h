@@ -16,7 +16,7 @@
 #include "base/event_loop/sock.h"
 #include "wire/frame.h"
 #include "wire/pb_dec.h"
-#include "wire/pb_mem.h"
+#include "wire/pb_enc.h"
 
 /*
  * A client of the service that speaks raw frames, so that it can also say what no library would.

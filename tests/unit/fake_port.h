@@ -17,7 +17,7 @@
 #include "service/ipc/msgsock.h"
 #include "unit/proto_text.h"
 #include "wire/frame.h"
-#include "wire/pb_mem.h"
+#include "wire/pb_enc.h"
 
 /*
  * The service's end of a protocol socket, on the same loop as its client: answers the bind and

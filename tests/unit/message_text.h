@@ -7,7 +7,7 @@
 #include "base/text/str.h"
 #include "unit/test.h"
 #include "wire/pb_dec.h"
-#include "wire/pb_mem.h"
+#include "wire/pb_enc.h"
 
 /*
  * Messages of protos/ as text, for tests that write or read packets:

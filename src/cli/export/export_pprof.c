@@ -16,7 +16,7 @@
 #include "base/core/mem.h"
 #include "cli/export/export.h"
 #include "cli/export/export_stacks.h"
-#include "wire/pb_mem.h"
+#include "wire/pb_enc.h"
 
 /* Field numbers of profile.proto. */
 enum profile_field {

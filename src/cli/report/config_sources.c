@@ -141,9 +141,9 @@ static bool name_passes(const Pb__TraceConfig__DataSource *s, const char *name)
 	return false;
 }
 
-enum source_match source_match(const Pb__TraceConfig *config,
-			       const Pb__TraceConfig__DataSource *source,
-			       const Pb__TracingServiceState__Producer *producer)
+enum config_source_match config_sources_match(const Pb__TraceConfig *config,
+					      const Pb__TraceConfig__DataSource *source,
+					      const Pb__TracingServiceState__Producer *producer)
 {
 	if (!machine_passes(config, source, producer))
 		return SOURCE_OTHER_MACHINE;
@@ -167,9 +167,9 @@ static const Pb__TracingServiceState__Producer *config_sources_producer_of(
 /* Finds the best match of a source among all producers that have registered it. Returns false if
  * none has. */
 static bool find_match(const Pb__TraceConfig *config, const Pb__TraceConfig__DataSource *source,
-		       const Pb__TracingServiceState *state, enum source_match *ret)
+		       const Pb__TracingServiceState *state, enum config_source_match *ret)
 {
-	enum source_match m;
+	enum config_source_match m;
 	bool found = false;
 
 	for (size_t i = 0; i < state->n_data_sources; i++) {
@@ -178,7 +178,8 @@ static bool find_match(const Pb__TraceConfig *config, const Pb__TraceConfig__Dat
 
 		if (r->left_out || !d || !d->name || strcmp(d->name, source->config->name))
 			continue;
-		m = source_match(config, source, config_sources_producer_of(state, r->producer_id));
+		m = config_sources_match(config, source,
+					 config_sources_producer_of(state, r->producer_id));
 		*ret = found && *ret < m ? *ret : m;
 		found = true;
 	}
@@ -196,7 +197,7 @@ static void put_filter(struct strbuf *s, const char *field, char *const *values,
 		strbuf_printf(s, " %s \"%s\"%s", field, values[0], n > 1 ? ", ..." : "");
 }
 
-static void put_left_out(const Pb__TraceConfig__DataSource *d, enum source_match why,
+static void put_left_out(const Pb__TraceConfig__DataSource *d, enum config_source_match why,
 			 struct name_list *ret)
 {
 	struct strbuf s = {0};
@@ -228,7 +229,7 @@ void config_sources_list_missing(const Pb__TraceConfig *config,
 {
 	for (size_t i = 0; i < config->n_data_sources; i++) {
 		const Pb__TraceConfig__DataSource *d = config->data_sources[i];
-		enum source_match match;
+		enum config_source_match match;
 
 		if (!d->config || !d->config->name || !*d->config->name)
 			continue;

@@ -26,15 +26,15 @@ bool config_source_only_names(const Pb__DataSourceConfig *c);
  * of the service and its description of the producer. In doubt the answer is SOURCE_GIVEN, to avoid
  * false warnings.
  */
-enum source_match {
+enum config_source_match {
 	SOURCE_GIVEN,
 	SOURCE_OTHER_PRODUCER, /* producer_name_filter, producer_name_regex_filter */
 	SOURCE_OTHER_MACHINE, /* machine_name_filter; without one: trace_all_machines is not set */
 };
 
-enum source_match source_match(const Pb__TraceConfig *config,
-			       const Pb__TraceConfig__DataSource *source,
-			       const Pb__TracingServiceState__Producer *producer);
+enum config_source_match config_sources_match(const Pb__TraceConfig *config,
+					      const Pb__TraceConfig__DataSource *source,
+					      const Pb__TracingServiceState__Producer *producer);
 
 /*
  * Adds the names of the config's data sources that no producer has registered, and a sentence for

@@ -193,7 +193,7 @@ static const Pb__TracingServiceState__Producer *find_blind_producer(
 
 	if (!p || s->left_out || !d || !d->name || strcmp(d->name, "linux.ftrace") ||
 	    (d->ftrace_descriptor && d->ftrace_descriptor->knows_own_fields) ||
-	    source_match(config, source, p) != SOURCE_GIVEN)
+	    config_sources_match(config, source, p) != SOURCE_GIVEN)
 		return NULL;
 	return p;
 }

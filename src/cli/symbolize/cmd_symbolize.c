@@ -25,7 +25,7 @@
 #include "cli/trace_tables.h"
 #include "gen/fields.h"
 #include "wire/pb_dec.h"
-#include "wire/pb_mem.h"
+#include "wire/pb_enc.h"
 
 static const char usage[] =
 	"usage: sonda symbolize [OPTION]... -o OUT FILE\n\n"

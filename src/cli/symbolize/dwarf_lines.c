@@ -20,7 +20,7 @@
 #include "base/text/demangle.h"
 #include "gen/fields.h"
 #include "wire/pb_dec.h"
-#include "wire/pb_mem.h"
+#include "wire/pb_enc.h"
 
 /* A message of the process: AddressSymbols, or at the end the result. */
 struct lines_message {

@@ -11,7 +11,7 @@
 #include "client/transport/channel.h"
 #include "config/limits.h"
 #include "gen/fields.h"
-#include "wire/pb_mem.h"
+#include "wire/pb_enc.h"
 
 struct trigger_run {
 	struct event_base *loop;

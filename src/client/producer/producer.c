@@ -22,7 +22,7 @@
 #include "config/limits.h"
 #include "config/unpack.h"
 #include "gen/fields.h"
-#include "wire/pb_mem.h"
+#include "wire/pb_enc.h"
 
 /* The service's socket may belong to another user and be closed to others. */
 #define CONNECT_CAPABILITIES (1ull << CAP_DAC_OVERRIDE)

@@ -19,7 +19,7 @@
 #include "common/builtin_clock.pb-c.h"
 #include "gen/fields.h"
 #include "ipc/relay_port.pb-c.h"
-#include "wire/pb_mem.h"
+#include "wire/pb_enc.h"
 #include "wire/system_info.h"
 
 struct relay_client {

@@ -17,7 +17,7 @@
 #include "config/limits.h"
 #include "gen/fields.h"
 #include "wire/pb_dec.h"
-#include "wire/pb_mem.h"
+#include "wire/pb_enc.h"
 
 /*
  * A producer has one connection at a time. The objects of the connection are made when the port is

@@ -22,7 +22,7 @@
 #include "client/transport/service_trust.h"
 #include "gen/fields.h"
 #include "wire/frame.h"
-#include "wire/pb_mem.h"
+#include "wire/pb_enc.h"
 
 /*
  * Frames are matched to open calls by request id only; replies to different calls may interleave.

@@ -16,7 +16,7 @@
 
 #include "base/core/mem.h"
 #include "gen/fields.h"
-#include "wire/pb_mem.h"
+#include "wire/pb_enc.h"
 
 struct consumer {
 	struct channel *channel; /* owned */

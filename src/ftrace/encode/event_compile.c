@@ -21,7 +21,7 @@
 #include "ftrace/format/event_format.h"
 #include "ftrace/format/field_type.h"
 #include "gen/fields.h"
-#include "wire/pb_mem.h"
+#include "wire/pb_enc.h"
 
 #define MAX_OPS 255 /* fields of an event; the largest of the kernel has less than 40 */
 #define EVENT_OVERHEAD                                                                             \

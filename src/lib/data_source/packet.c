@@ -6,7 +6,7 @@
 
 #include "base/core/mem.h"
 #include "lib/public.h"
-#include "wire/pb_mem.h"
+#include "wire/pb_enc.h"
 
 _Static_assert(SONDA_PACKET_MAX_DEPTH == PB_MAX_DEPTH, "public");
 

@@ -12,7 +12,7 @@
 #include "lib/data_source/source.h"
 #include "lib/library_loop.h"
 #include "lib/public.h"
-#include "wire/pb_mem.h"
+#include "wire/pb_enc.h"
 
 /*
  * The list of data sources: one array, whose elements the lock guards. Sources are removed on the

@@ -18,7 +18,7 @@
 #include "lib/track_event/event_sequence.h"
 #include "lib/track_event/string_ids.h"
 #include "lib/track_event/track_descriptor.h"
-#include "wire/pb_mem.h"
+#include "wire/pb_enc.h"
 
 static struct sonda_data_source track_event_source = SONDA_DATA_SOURCE_INIT;
 

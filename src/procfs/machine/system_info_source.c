@@ -19,7 +19,6 @@
 #include "gen/fields.h"
 #include "procfs/machine/cpu_info.h"
 #include "wire/pb_enc.h"
-#include "wire/pb_mem.h"
 
 /*
  * Writes the handlers of interrupts as one InterruptInfo message. A step serves one row of

@@ -224,7 +224,7 @@ static void sys_stat_choose(struct sys_stat *s, int counter, struct unknown_ids 
 		s->forks = true;
 		break;
 	default:
-		unknown_ids_log(unknown, "stat", counter);
+		sys_packet_log_unknown_id(unknown, "stat", counter);
 	}
 }
 

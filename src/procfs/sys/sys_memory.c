@@ -79,7 +79,7 @@ static void sys_table_choose(struct sys_table *t, struct sys_packet *p, const ch
 		    protobuf_c_enum_descriptor_get_value(numbers, listed[i]))
 			add_wanted(t, (uint32_t)listed[i]);
 		else
-			unknown_ids_log(&unknown, file, listed[i]);
+			sys_packet_log_unknown_id(&unknown, file, listed[i]);
 	}
 }
 

@@ -352,7 +352,7 @@ bool sys_packet_flush(struct sys_packet *p)
 	return p->extras.tracks && tracks_flush_piece(p->extras.tracks);
 }
 
-void unknown_ids_log(struct unknown_ids *u, const char *file, int number)
+void sys_packet_log_unknown_id(struct unknown_ids *u, const char *file, int number)
 {
 	for (unsigned i = 0; i < u->n; i++)
 		if (u->numbers[i] == number)

@@ -169,4 +169,4 @@ struct unknown_ids {
 };
 
 /* Logs the id. file: name of the table in the message. */
-void unknown_ids_log(struct unknown_ids *u, const char *file, int number);
+void sys_packet_log_unknown_id(struct unknown_ids *u, const char *file, int number);

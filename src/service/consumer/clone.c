@@ -27,7 +27,7 @@
 #include "service/session/session.h"
 #include "service/session/session_clone.h"
 #include "service/session/sessions.h"
-#include "wire/pb_mem.h"
+#include "wire/pb_enc.h"
 
 #define BUGREPORT_SESSION UINT64_MAX /* requests the session with the highest bugreport_score */
 

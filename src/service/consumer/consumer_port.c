@@ -27,7 +27,7 @@
 #include "service/session/sessions.h"
 #include "service/trace/service_packets.h"
 #include "wire/frame.h"
-#include "wire/pb_mem.h"
+#include "wire/pb_enc.h"
 
 /*
  * QueryServiceState answers in a stream of replies. Each one is a TracingServiceState that fits a

@@ -15,7 +15,7 @@
 #include "service/output/passed_file.h"
 #include "service/session/session.h"
 #include "service/session/sessions.h"
-#include "wire/pb_mem.h"
+#include "wire/pb_enc.h"
 
 /* ---- EnableTracing ---- */
 

@@ -6,7 +6,7 @@
 
 #include "base/event_loop/loop_timer.h"
 #include "service/ipc/ipc_host.h"
-#include "wire/pb_mem.h"
+#include "wire/pb_enc.h"
 
 struct event_base;
 struct received_trigger;

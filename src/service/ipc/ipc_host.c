@@ -28,7 +28,7 @@
 #include "service/ipc/limits.h"
 #include "service/ipc/msgsock.h"
 #include "wire/frame.h"
-#include "wire/pb_mem.h"
+#include "wire/pb_enc.h"
 
 /*
  * The loop handles no other event while urgent ones are due. So after each batch of accepts the

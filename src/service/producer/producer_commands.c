@@ -10,7 +10,7 @@
 #include "base/system/log.h"
 #include "gen/fields.h"
 #include "service/producer/producer_port.h"
-#include "wire/pb_mem.h"
+#include "wire/pb_enc.h"
 
 static void send_command(struct producer_port *p, const struct pb_mem *m, int fd)
 {

@@ -17,7 +17,7 @@
 #include "service/ipc/limits.h"
 #include "service/ipc/request_decode.h"
 #include "service/producer/producers.h"
-#include "wire/pb_mem.h"
+#include "wire/pb_enc.h"
 
 /* ---- InitializeConnection ---- */
 

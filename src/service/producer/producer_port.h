@@ -26,7 +26,7 @@ TAILQ_HEAD(instance_list, source_instance); /* of a session, or of a producer */
  *
  * A file calls only those above it:
  *
- *	producer_buffers.c   the buffers and writers
+ *	producer_memory.c   the buffers and writers
  *	producer_memory.c    the shared memory
  *	producer_commands.c  the commands of the service
  *	producer_commit.c    CommitData, the method on the hot path; scraping
@@ -94,7 +94,7 @@ int producer_memory_ensure(struct producer_port *p, const Pb__TraceConfig *confi
 bool producer_memory_is_ready(const struct producer_port *p);
 void producer_memory_deinit(struct producer_port *p);
 
-/* ---- producer_buffers.c ---- */
+/* ---- producer_memory.c ---- */
 
 /* Returns 0 or -ENOMEM. */
 int producer_buffers_grant(struct producer_port *p, uint16_t buffer_id,

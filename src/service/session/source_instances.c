@@ -22,7 +22,7 @@
 #include "service/producer/producers.h"
 #include "service/session/session_config.h"
 #include "service/session/session_state.h"
-#include "wire/pb_mem.h"
+#include "wire/pb_enc.h"
 
 /* ---- the config for the producer ---- */
 

@@ -15,7 +15,7 @@
 #include "service/trace/extensions.h"
 #include "service/trace/trace.h"
 #include "service/trace/trace_internal.h"
-#include "wire/pb_mem.h"
+#include "wire/pb_enc.h"
 #include "wire/system_info.h"
 
 static bool has_remote_sources(const Pb__TraceConfig *c)

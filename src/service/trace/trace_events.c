@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What happened to a session while it recorded: the service's events, changes of other sessions,
+ * received triggers. All are kept until a reading pass writes them into the trace.
+ */
 #include "service/trace/trace_events.h"
 
 #include <errno.h>

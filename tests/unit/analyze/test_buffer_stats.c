@@ -9,7 +9,7 @@ static struct service_stats s;
 		struct pb_mem m_;                                                                  \
 		bool ok_;                                                                          \
 		message_make(&m_, "TraceStats", __VA_ARGS__);                                      \
-		ok_ = service_stats_decode(m_.buf, pb_mem_len(&m_), &s);                           \
+		ok_ = buffer_stats_decode(m_.buf, pb_mem_len(&m_), &s);                            \
 		pb_mem_deinit(&m_);                                                                \
 		ok_;                                                                               \
 	})
@@ -39,7 +39,7 @@ TEST(every_counter_has_its_member)
 	assert_int_equal(s.flushes_failed, 12);
 	assert_true(s.final_flush_failed && !s.final_flush_succeeded);
 	/* Nothing of an earlier message remains. */
-	assert_true(service_stats_decode(NULL, 0, &s));
+	assert_true(buffer_stats_decode(NULL, 0, &s));
 	assert_int_equal(s.n_buffers, 0);
 	assert_int_equal(s.invalid_packets, 0);
 }
@@ -60,7 +60,7 @@ TEST(invalid_messages_are_refused)
 {
 	static const uint8_t cut_short[] = {0x0a, 0x05, 0x08, 0x01}; /* buffer_stats of 5 bytes */
 
-	assert_false(service_stats_decode(cut_short, sizeof(cut_short), &s));
+	assert_false(buffer_stats_decode(cut_short, sizeof(cut_short), &s));
 	assert_false(decode("buffer_stats: '\\x08' invalid_packets: 7")); /* a tag, no value */
 	assert_int_equal(s.invalid_packets, 7); /* what could be read counts */
 	assert_false(decode("buffer_stats: 7"));

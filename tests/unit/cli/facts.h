@@ -8,7 +8,7 @@
 #include "cli/report/summary.h"
 #include "config/text.h"
 #include "gen/fields.h"
-#include "wire/pb_mem.h"
+#include "wire/pb_enc.h"
 
 /* A recording's facts to change at will: 2 CPUs, one buffer of 1 MB, nothing lost. */
 struct facts {

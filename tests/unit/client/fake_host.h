@@ -8,7 +8,7 @@
 #include "service/ipc/msgsock.h"
 #include "unit/test.h"
 #include "wire/frame.h"
-#include "wire/pb_mem.h"
+#include "wire/pb_enc.h"
 
 /*
  * The other end of a client's connection, by a script: keeps every frame that comes, and sends what

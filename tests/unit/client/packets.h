@@ -8,7 +8,6 @@
 #include "gen/fields.h"
 #include "wire/pb_dec.h"
 #include "wire/pb_enc.h"
-#include "wire/pb_mem.h"
 
 /*
  * Random packets that can be made again from a seed, and a form of them that does not depend on

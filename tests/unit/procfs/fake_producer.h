@@ -12,7 +12,7 @@
 #include "client/transport/writer.h"
 #include "gen/fields.h"
 #include "wire/pb_dec.h"
-#include "wire/pb_mem.h"
+#include "wire/pb_enc.h"
 
 /*
  * A producer for one data source: keeps the packets that it writes and counts what it answers.

@@ -6,7 +6,7 @@
 #include "unit/test.h"
 #include "wire/frame.h"
 #include "wire/pb_dec.h"
-#include "wire/pb_mem.h"
+#include "wire/pb_enc.h"
 
 /* ---- a frame as text ---- */
 

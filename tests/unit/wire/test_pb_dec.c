@@ -6,7 +6,7 @@
 #include "unit/test.h"
 #include "unit/wire/random_message.h"
 #include "wire/pb_dec.h"
-#include "wire/pb_mem.h"
+#include "wire/pb_enc.h"
 #include "wire/pb_varint.h"
 
 /* In a heap block of its own size, so that a sanitizer sees one byte too far. Gives the number of

@@ -2,7 +2,7 @@
 
 #include "unit/test.h"
 #include "unit/wire/random_message.h"
-#include "wire/pb_mem.h"
+#include "wire/pb_enc.h"
 
 TEST(grows_under_open_messages)
 {

@@ -4,7 +4,7 @@
 #include "gen/fields.h"
 #include "unit/test.h"
 #include "wire/pb_dec.h"
-#include "wire/pb_mem.h"
+#include "wire/pb_enc.h"
 #include "wire/system_info.h"
 
 static struct pb_field find(const uint8_t *data, size_t len, uint32_t id)

@@ -4,7 +4,7 @@
 #include "cli/report/config_sources.h"
 #include "unit/test.h"
 
-static enum source_match by_names(const char *exact, const char *regex, const char *name)
+static enum config_source_match by_names(const char *exact, const char *regex, const char *name)
 {
 	Pb__TracingServiceState__Producer p = PB__TRACING_SERVICE_STATE__PRODUCER__INIT;
 	Pb__TraceConfig__DataSource s = PB__TRACE_CONFIG__DATA_SOURCE__INIT;
@@ -15,7 +15,7 @@ static enum source_match by_names(const char *exact, const char *regex, const ch
 	s.n_producer_name_regex_filter = regex != NULL;
 	s.producer_name_regex_filter = (char **)&regex;
 	p.name = (char *)name;
-	return source_match(&config, &s, &p);
+	return config_sources_match(&config, &s, &p);
 }
 
 TEST(test_names)
@@ -54,7 +54,8 @@ TEST(test_in_doubt_nothing_is_said)
 	assert_int_equal(by_names(NULL, longest, "no"), SOURCE_OTHER_PRODUCER);
 }
 
-static enum source_match by_machine(const char *filter, uint32_t id, const char *name, bool all)
+static enum config_source_match by_machine(const char *filter, uint32_t id, const char *name,
+					   bool all)
 {
 	Pb__TracingServiceState__Producer p = PB__TRACING_SERVICE_STATE__PRODUCER__INIT;
 	Pb__TraceConfig__DataSource s = PB__TRACE_CONFIG__DATA_SOURCE__INIT;
@@ -66,7 +67,7 @@ static enum source_match by_machine(const char *filter, uint32_t id, const char 
 	p.has_machine_id = id != 0;
 	p.machine_id = id;
 	p.machine_name = (char *)name;
-	return source_match(&config, &s, &p);
+	return config_sources_match(&config, &s, &p);
 }
 
 TEST(test_machines)

@@ -5,7 +5,7 @@
 #include "base/core/clock.h"
 #include "cli/terminal/verb.h"
 #include "unit/cli/verb_child.h"
-#include "wire/pb_mem.h"
+#include "wire/pb_enc.h"
 
 static char *configs[8]; /* of the sessions, as text */
 static size_t n_sessions;

@@ -3,7 +3,7 @@
 #include "ftrace/encode/event_compile.h"
 #include "unit/ftrace/formats.h"
 #include "unit/message_text.h"
-#include "wire/pb_mem.h"
+#include "wire/pb_enc.h"
 
 struct switch_record {
 	uint16_t id;

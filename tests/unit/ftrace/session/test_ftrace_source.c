@@ -11,7 +11,7 @@
 #include "unit/ftrace/formats.h"
 #include "unit/ftrace/packets.h"
 #include "unit/ftrace/page_maker.h"
-#include "wire/pb_mem.h"
+#include "wire/pb_enc.h"
 
 static struct ds_handle h;
 static struct event_base *loop;

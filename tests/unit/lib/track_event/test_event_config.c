@@ -8,7 +8,7 @@
 
 #include "gen/fields.h"
 #include "unit/test.h"
-#include "wire/pb_mem.h"
+#include "wire/pb_enc.h"
 
 /* Texts behind the number of their field in TrackEventConfig: 1 disabled_categories, 2
  * enabled_categories, 3 disabled_tags, 4 enabled_tags. */

@@ -4,7 +4,7 @@
 #include "service/ipc/limits.h"
 #include "unit/test.h"
 #include "wire/pb_dec.h"
-#include "wire/pb_mem.h"
+#include "wire/pb_enc.h"
 
 /* ---- packets ---- */
 

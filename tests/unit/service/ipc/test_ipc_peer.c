@@ -6,7 +6,7 @@
 #include "gen/fields.h"
 #include "service/ipc/ipc_peer.h"
 #include "unit/test.h"
-#include "wire/pb_mem.h"
+#include "wire/pb_enc.h"
 
 static struct ipc_peer remote(void)
 {
