@@ -76,6 +76,14 @@ static void check_hole(size_t i, uint32_t cpu, uint64_t from, uint64_t to, uint6
 	assert_int_equal(x->holes.list[i].events, events);
 }
 
+FIXTURE_TEST(a_counted_loss_without_a_range_is_a_hole)
+{
+	assert_true(scan_bundle("cpu: 1 lost_events: 1 lost_event_count: 9 "
+				"previous_bundle_end_timestamp: 500 event { timestamp: 600 }"));
+	assert_int_equal(x->holes.n, 1);
+	check_hole(0, 1, 500, 600, 9);
+}
+
 FIXTURE_TEST(ranges_without_events_are_kept_by_cpu)
 {
 	assert_true(scan_bundle("cpu: 3 " RANGE RANGE, 100, 200, 7, 0, 300, 0));
