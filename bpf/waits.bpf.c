@@ -19,7 +19,8 @@
 
 #define SECOND 1000000000ull
 #define BUDGET_PARTS 16 /* of a second, each with its part of the budget */
-/* From half of the budget on, one of so many waits gets a user stack if the last wait was short. */
+#define LONG_MEMORY 16 /* waits for which a thread is known for a long one */
+/* From half of the budget on, one of so many waits of other threads gets a user stack. */
 #define SHORT_SHARE 8
 
 const volatile struct waits_settings waits_settings SEC(".rodata.waits") = {};
@@ -35,7 +36,7 @@ struct wait_slot {
 	__u8 state;
 	__u8 lock; /* enum wait_lock; valid until the end of the contention */
 	__u8 is_known; /* it has waited before */
-	__u8 was_long; /* its last wait was */
+	__u8 was_long; /* one of so many waits before was long; 0: none */
 	__u32 unused;
 };
 
@@ -403,10 +404,11 @@ static __always_inline void set_key(struct wait_key *k, struct task_struct *t,
 
 /* ---- the begin of a wait ---- */
 
+/* Before 5.15 the registers are found at the end of the stack. */
 #define REGS_OF(t)                                                                                 \
 	(bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs)                       \
 		 ? (const void *)bpf_task_pt_regs(t)                                               \
-		 : (const void *)(t)->stack + bpf_core_type_size(union thread_union) -             \
+		 : (const void *)(t)->stack + UNWIND_STACK_SIZE -                                  \
 			   bpf_core_type_size(struct pt_regs))
 
 #define READ_REG(regs, arch, field)                                                                \
@@ -524,15 +526,20 @@ static __always_inline void end_wait(void *ctx, struct task_struct *t, struct wa
 	struct waits_cpu *c = this_cpu();
 	__u32 of = OF_TRACEPOINTS;
 	struct scratch *m = bpf_map_lookup_elem(&scratches, &of);
+	int is_long;
 
 	w->since = 0;
 	if (!c || !m)
 		return;
 	/* Another CPU's clock may be ahead by a little. */
 	ns = now > since ? now - since : 0;
-	w->was_long = ns >= waits_settings.min_ns;
+	is_long = ns >= waits_settings.min_ns;
+	if (is_long)
+		w->was_long = LONG_MEMORY;
+	else if (w->was_long)
+		w->was_long--;
 	set_key(&m->key, t, w);
-	if (w->was_long) {
+	if (is_long) {
 		begin_part(c, now);
 		if (w->state == WAIT_THROTTLED)
 			m->key.kernel = 0;
@@ -583,7 +590,7 @@ static __always_inline void leave_throttled(struct task_struct *t)
 
 /*
  * Returns 1 if the thread is to have a user stack, so far as the budget goes. When the budget becomes
- * short, it is for threads whose last wait was long.
+ * short, it is for threads that have lately waited for long.
  */
 static __always_inline int deserves_user_stack(struct waits_cpu *c, const struct wait_slot *w,
 					       __u64 now)
