@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A trace file of any bytes, imported; then every cell of every table and every set of arguments is
- * read. */
+/* A trace file of any bytes, imported; then every cell of every table, every set of arguments and
+ * every call stack is read. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyze/import/import.h"
+#include "analyze/stacks/call_tree.h"
+#include "analyze/stacks/stack_points.h"
 #include "analyze/store/arg_sets.h"
 #include "analyze/store/store_open.h"
 #include "analyze/store/table_defs.h"
@@ -41,6 +43,37 @@ static uint64_t touch_args(const struct store *s, int64_t set)
 	return sum;
 }
 
+static uint64_t touch_stacks(const struct store *s)
+{
+	struct stack_points points = {.n = 0};
+	struct call_tree t = {.code = NULL};
+	struct strbuf name = {0};
+	struct code code;
+	uint64_t sum = 0;
+
+	if (code_init(&code, s) && call_tree_init(&t, &code, TREE_DOWN, NULL)) {
+		for (enum stack_kind kind = STACKS_CPU; kind <= STACKS_WAKERS; kind++) {
+			stack_points_read(s, kind, &points);
+			for (size_t i = 0; i < points.n; i++) {
+				const struct stack_point *p = &points.of[i];
+
+				sum += code_own_function(&code, p->site);
+				sum += code_waking_function(&code, p->site);
+				call_tree_add(&t, p->site, 1, 1);
+			}
+			free(points.of);
+		}
+		call_tree_finish(&t);
+		free(call_tree_sums(&t));
+		for (uint32_t i = 0; i < code.n; i++)
+			code_put_name(&code, i, &name);
+	}
+	strbuf_deinit(&name);
+	call_tree_deinit(&t);
+	code_deinit(&code);
+	return sum;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct trace_bytes bytes = {.data = malloc(size + 1), .len = size};
@@ -67,6 +100,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 				    v.kind == VALUE_INT)
 					sum += touch_args(&s, v.i);
 			}
+	if (!s.budget.error)
+		sum += touch_stacks(&s);
 	store_deinit(&s);
 	return sum ==
 	       1; /* so that the reads are not optimised away; libFuzzer ignores other values than -1 */
