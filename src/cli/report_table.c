@@ -161,7 +161,8 @@ static void format_bytes(double v, char *buf, size_t size)
 	snprintf(buf, size, "%s%s", v < 0 ? "-" : "", str_bytes((uint64_t)fabs(v), text));
 }
 
-/* Formats large and whole numbers with separators of thousands, others with four digits. */
+/* Whole numbers, and others from 10000 up (rounded), get thousands separators; the rest, and those
+ * from 9e15 up, get four significant digits. */
 static void format_number(double v, char *buf, size_t size)
 {
 	char text[32];

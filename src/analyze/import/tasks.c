@@ -197,7 +197,7 @@ static void note_member(struct tasks *t, uint32_t utid, uint32_t upid)
 }
 
 /* Returns false if the thread already had a process. */
-static bool set_process(struct tasks *t, uint32_t utid, uint32_t upid)
+static bool set_first_process(struct tasks *t, uint32_t utid, uint32_t upid)
 {
 	struct table *rows = thread_table(t);
 	int64_t tid = table_i64(rows, THREAD_TID, utid),
@@ -229,7 +229,8 @@ static uint32_t detach_waits(struct tasks *t, uint32_t utid, uint32_t rest)
  * those that wait for these, and so on. */
 static void assign_process(struct tasks *t, uint32_t utid, uint32_t upid)
 {
-	uint32_t wait = set_process(t, utid, upid) ? detach_waits(t, utid, NULL_U32) : NULL_U32;
+	uint32_t wait =
+		set_first_process(t, utid, upid) ? detach_waits(t, utid, NULL_U32) : NULL_U32;
 
 	while (wait != NULL_U32) {
 		struct task_wait w = t->infos->waits[wait];
@@ -237,7 +238,7 @@ static void assign_process(struct tasks *t, uint32_t utid, uint32_t upid)
 		wait = w.next;
 		if (w.is_child)
 			set_parent(t, w.other, upid);
-		else if (set_process(t, w.other, upid))
+		else if (set_first_process(t, w.other, upid))
 			wait = detach_waits(t, w.other, wait);
 	}
 }

@@ -337,7 +337,7 @@ static int run_session(struct perfetto *p)
 
 /* ---- existing sessions ---- */
 
-static int attach(struct perfetto *p)
+static int run_attach(struct perfetto *p)
 {
 	const char *key = p->o.attach ? p->o.attach : p->o.is_detached;
 	Pb__TraceConfig *config;
@@ -364,7 +364,7 @@ static int attach(struct perfetto *p)
 	return code;
 }
 
-static int clone_session(struct perfetto *p)
+static int run_clone(struct perfetto *p)
 {
 	const struct consumer_clone_request request = {
 		.name = p->o.clone_name,
@@ -561,7 +561,7 @@ static int perfetto_run(struct perfetto *p)
 	if (p->o.query || p->o.query_raw)
 		return print_service_state(p);
 	if (p->o.attach || p->o.is_detached)
-		return attach(p);
+		return run_attach(p);
 	if (p->o.save_for_bugreport)
 		return perfetto_save_for_bugreport();
 	if (p->o.save_all_for_bugreport)
@@ -569,7 +569,7 @@ static int perfetto_run(struct perfetto *p)
 	code = perfetto_prepare(p);
 	if (code >= 0)
 		return code;
-	return is_clone(&p->o) ? clone_session(p) : run_session(p);
+	return is_clone(&p->o) ? run_clone(p) : run_session(p);
 }
 
 int perfetto_main(int argc, char **argv)

@@ -13,14 +13,15 @@
 #include "base/text/str.h"
 
 /*
- *	words          picks, in this order                         requests
- *	sched:*   -->  sched/sched_kthread_stop ... (of the list) --> sched/sched_switch ...
- *	!*_stat_* -->  minus sched/sched_stat_iowait ...
- *	nosuch    -->  nosuch (not in the list)                 --> nosuch
+ *	words          events                                       requests
+ *	irq:*     -->  irq/irq_handler_entry, irq/... (all of it)  -->  irq/<all>
+ *	sched:*   -->  sched/sched_kthread_stop, sched/...         -->  sched/sched_kthread_stop ...
+ *	!*_stat_* -->  without sched/sched_stat_iowait ...
+ *	nosuch    -->  (the kernel has none of that name)          -->  nosuch
  *
- * Each event of the kernel's list has a mark: excluded, selected by name, or matched by a pattern.
- * Words that the list does not have are kept as text. At the end, a group whose events are all
- * matched becomes one request.
+ * Each event of the kernel's list has a mark: not selected (or excluded again), selected by name, or
+ * matched by a pattern. Words that match no event are kept as text. At the end, a group of two or
+ * more events that are all matched by patterns becomes one request.
  */
 
 /* ---- lists of requests ---- */

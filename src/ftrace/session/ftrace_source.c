@@ -160,7 +160,8 @@ static void update_top_markers(struct ftrace_source *ds)
 		(void)override_write(ds->top_markers_off, "options/copy_trace_marker", "0");
 }
 
-static void ftrace_source_on_timer(evutil_socket_t fd, short what, void *arg)
+/* The timer limits a setup that goes on after the stop; else it is that of the next refresh. */
+static void ftrace_source_on_refresh_or_setup_timeout(evutil_socket_t fd, short what, void *arg)
 {
 	struct ftrace_source *ds = arg;
 
@@ -514,7 +515,7 @@ static int ftrace_create(struct ds_handle *h, const struct ds_env *env,
 								     : DEFAULT_STOP_TIMEOUT_MS);
 	metadata_publisher_register(&ds->publisher, env->bus, ds_session_id(h));
 	ds->writer = ds_writer_new(h);
-	ds->timer = evtimer_new(env->loop, ftrace_source_on_timer, ds);
+	ds->timer = evtimer_new(env->loop, ftrace_source_on_refresh_or_setup_timeout, ds);
 	r = ftrace_session_init(&ds->session, env, ds_session_id(h), ds_consumer_uid(h),
 				config->ftrace_config);
 	if (r || !ds->writer || !ds->timer) {

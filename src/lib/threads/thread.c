@@ -165,7 +165,7 @@ static void claim(void (*fn)(struct thread *t, void *ctx), void (*last)(void *ct
 {
 	uint64_t end = clock_mono_ns() + (uint64_t)(timeout_ms < 0 ? 0 : timeout_ms) * NS_PER_MS;
 	const struct timespec wait = {.tv_nsec = CLAIM_WAIT_US * 1000};
-	/* The caller is inside, so that events of fn are dropped. */
+	/* Enter, so that events which fn itself would trace on this thread are dropped. */
 	struct thread *me = thread_enter();
 	bool left = true, give_up = false;
 

@@ -328,7 +328,7 @@ static bool try_file(struct sys_gpufreq *s, struct sys_packet *p, enum gpu_forma
 	return true;
 }
 
-static void sys_gpufreq_forget(struct sys_gpufreq *s, struct sys_packet *p)
+static void sys_gpufreq_close_all(struct sys_gpufreq *s, struct sys_packet *p)
 {
 	for (unsigned i = 0; i < s->n; i++)
 		sys_file_deinit(&s->gpus[i].file, p);
@@ -362,7 +362,7 @@ static void sys_gpufreq_write_all(struct sys_gpufreq *s, struct sys_packet *p)
 
 	if (!s->any) {
 		/* All GPUs were removed; others may appear. */
-		sys_gpufreq_forget(s, p);
+		sys_gpufreq_close_all(s, p);
 		return;
 	}
 	e = sys_packet_open(p);
@@ -390,7 +390,7 @@ static bool gpufreq_step(void *state, struct sys_packet *p)
 
 static void gpufreq_close(void *state, struct sys_packet *p)
 {
-	sys_gpufreq_forget(state, p);
+	sys_gpufreq_close_all(state, p);
 }
 
 const struct sys_source sys_gpufreq = {

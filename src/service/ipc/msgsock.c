@@ -355,7 +355,8 @@ static int deliver(struct msgsock *m)
 	return r;
 }
 
-static int set_in_cap(struct msgsock *m, size_t cap)
+/* Call it when m->in was resized or freed. Returns 0, or the error of on_memory. */
+static int note_in_cap(struct msgsock *m, size_t cap)
 {
 	bool counts = MAX(m->in_cap, cap) > LEAST_IN;
 
@@ -378,7 +379,7 @@ static int fit_receive_buffer(struct msgsock *m)
 	if (!p)
 		return m->in_cap > want ? 0 : -ENOMEM;
 	m->in = p;
-	return set_in_cap(m, want);
+	return note_in_cap(m, want);
 }
 
 /* libevent refuses a new priority for an active event: call this before event_active(). */
@@ -483,7 +484,7 @@ static void on_socket_readable(int fd, short what, void *arg)
 		return;
 	free(m->in);
 	m->in = NULL;
-	set_in_cap(m, 0);
+	note_in_cap(m, 0);
 }
 
 /* ---- sending: directly from the caller's pieces while the queue is empty ---- */

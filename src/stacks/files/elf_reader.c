@@ -176,7 +176,7 @@ static void read_debug_file(int fd)
 	if (fd < 0 || request.file >= n_files || fstat(fd, &st) < 0 ||
 	    (st.st_uid != 0 && st.st_uid != f->owner))
 		return;
-	(void)elf_symbols_read_debug_file(&f->symbols, fd, symbol_budget(f->owner));
+	(void)elf_symbols_replace_by_debug_file(&f->symbols, fd, symbol_budget(f->owner));
 }
 
 /* ---- code that a process compiled ---- */

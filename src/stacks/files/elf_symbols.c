@@ -368,7 +368,7 @@ static bool is_debug_file_of(const struct elf_facts *of, const struct elf_facts 
 	return of->debug_link[0] && has_crc(fd, of->debug_link_crc);
 }
 
-int elf_symbols_read_debug_file(struct elf_symbols *s, int fd, size_t max_bytes)
+int elf_symbols_replace_by_debug_file(struct elf_symbols *s, int fd, size_t max_bytes)
 {
 	struct elf_symbols read = {0};
 	_cleanup_(elf_endp) Elf *elf = NULL;

@@ -61,7 +61,7 @@ int elf_symbols_read(int fd, size_t max_bytes, struct elf_symbols *ret);
  * 0; -ESTALE if the file belongs to another file: build ids differ, or without a build id the CRC;
  * -ENODATA if it has no functions; or -errno. On failure s is unchanged.
  */
-int elf_symbols_read_debug_file(struct elf_symbols *s, int fd, size_t max_bytes);
+int elf_symbols_replace_by_debug_file(struct elf_symbols *s, int fd, size_t max_bytes);
 /* Returns the bytes of symbols and names. */
 size_t elf_symbols_bytes(const struct elf_symbols *s);
 /* A zeroed struct is allowed. */

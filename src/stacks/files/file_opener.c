@@ -122,7 +122,7 @@ static int open_debug_file(const struct file_request *q, size_t len)
  * The file lies in a folder that everybody may write to, and outlives its process: it must belong
  * to the user of the process, and have changed since the process began.
  */
-static bool is_jit_file(int fd, const struct file_request *q)
+static bool is_trusted_jit_file(int fd, const struct file_request *q)
 {
 	struct stat st;
 	uint64_t changed;
@@ -144,7 +144,7 @@ static int open_perf_map(const struct file_request *q)
 	found = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	if (found < 0)
 		return -errno;
-	if (!is_jit_file(found, q))
+	if (!is_trusted_jit_file(found, q))
 		return -EPERM;
 	snprintf(again, sizeof(again), "/proc/self/fd/%d", found);
 	fd = open(again, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
@@ -157,7 +157,7 @@ static int open_jitdump(const struct file_request *q)
 
 	if (fd < 0)
 		return fd;
-	return is_jit_file(fd, q) ? TAKE_FD(fd) : -EPERM;
+	return is_trusted_jit_file(fd, q) ? TAKE_FD(fd) : -EPERM;
 }
 
 static int open_maps(const struct file_request *q)

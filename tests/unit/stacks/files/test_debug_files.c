@@ -185,7 +185,7 @@ static int read_debug_image(struct elf_symbols *s, const struct image *f)
 {
 	_cleanup_(closep) int fd = image_file(f);
 
-	return elf_symbols_read_debug_file(s, fd, SIZE_MAX);
+	return elf_symbols_replace_by_debug_file(s, fd, SIZE_MAX);
 }
 
 TEST(a_debug_file_has_the_build_id_of_its_file)
