@@ -517,10 +517,11 @@ ssize_t outside_read(const char *path, void *buf, size_t size, int wait_ms)
 
 static size_t samples_of(struct perf_session *s, uint32_t pid, const char *line)
 {
+	const uint64_t no_chain[1] = {0};
 	size_t before = s->n_samples;
 
 	cmdline = line;
-	fake_ring_sample(&s->rings.items[0], before + 1, pid, NULL, 0);
+	fake_ring_sample(&s->rings.items[0], before + 1, pid, no_chain, 0);
 	assert_true(perf_records_read(s));
 	return s->n_samples - before;
 }
