@@ -4,7 +4,8 @@
 # kernels: none
 #
 # linux.waits of loads whose waits are known: their time beside the events of the scheduler in the same recording, their
-# number, the code that waited and the code that woke it; waits that began before or last past the end; what is no wait.
+# number, the code that waited and the code that woke it; waits that began before or last past the end; what is no wait;
+# throttled processes.
 . "$(dirname "$0")/lib.sh"
 known=$B/tests/root/known_waits
 needs_built "$known" "$B/tests/root/ping_pong"
@@ -62,6 +63,8 @@ sleep 0.2
 kill -STOP \$poller
 sleep 0.05
 kill -CONT \$poller
+# The events of a CPU may begin later than those of the other ones.
+sleep 0.5
 $known $times $ms $TMP >known
 wait
 OTHERS
@@ -140,4 +143,23 @@ verdict "stacks that the limits refuse do not change the blocked time" $? sums
 ask busy "$of_totals select count(*) > 0 from w where name = '[no stack taken]' and n > 100" >refused
 [ "$(cat refused)" = 1 ]
 verdict "  and are named so" $? refused
+
+# ---- a control group that uses up its CPU time
+
+group=/sys/fs/cgroup/cpu/sonda-test-$$
+if mkdir "$group" 2>/dev/null && echo 20000 2>/dev/null >"$group/cpu.cfs_quota_us"; then
+  cat >throttled.sh <<THROTTLED
+sh -c 'echo \$\$ >$group/tasks; i=0; while [ \$i -lt 60000 ]; do i=\$((i+1)); done'
+THROTTLED
+  config "" >config
+  "$SONDA" record -c config -o throttled -- sh throttled.sh >log 2>&1
+  verdict "a recording of a throttled process" $? log
+  ask throttled "select count(*) from slice where name = 'cgroup throttle' and dur > 1000000" >slices
+  awk '$1 == "nr_throttled" { print $2 }' "$group/cpu.stat" >periods
+  [ "$(cat periods)" -gt 0 ] && cmp -s slices periods
+  verdict "  has a wait for each time that the kernel throttled it" $? slices "$group/cpu.stat"
+else
+  skip "a throttled process" "there is no cpu.cfs_quota_us here"
+fi
+rmdir "$group" 2>/dev/null
 exit $BAD
