@@ -18,6 +18,7 @@ EBPF_DECLARE(waits);
 EBPF_DECLARE(waits_calls);
 
 #define MEASURE_EVERY 10 /* periods */
+#define LOWER_BY 4 /* the limits, when the programs cost too much */
 
 static const struct ebpf_need needs[] = {
 	/* The first three arguments are stable; 5.18 appended prev_state. */
@@ -351,10 +352,10 @@ static bool lower_limits(struct waits_program *p)
 	const uint32_t zero = 0;
 
 	if (p->budget.user_stacks)
-		p->budget.user_stacks /= 2;
+		p->budget.user_stacks /= LOWER_BY;
 	else if (p->budget.waits || p->budget.kernel_stacks) {
-		p->budget.waits /= 2;
-		p->budget.kernel_stacks /= 2;
+		p->budget.waits /= LOWER_BY;
+		p->budget.kernel_stacks /= LOWER_BY;
 	} else {
 		return false;
 	}
