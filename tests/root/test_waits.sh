@@ -79,8 +79,14 @@ read -r victim killer <victim
 ask trace "$of_totals
   select t.tid, t.name, sum(s.ns), (select sum(dur) from thread_state o where o.utid = s.utid and o.state in ('S', 'D') and dur > 0)
   from s join thread t using (utid) where t.name in ('known_waits', 'waker') group by s.utid" >sums
-awk -F, '{ d = $3 / $4 - 1; if (d > 0.02 || d < -0.02) bad = 1 } END { exit bad || NR != 2 }' sums
-verdict "the blocked time of each thread is that of the scheduler's events within 2 %" $? sums
+# Where events of a CPU are missing, a thread seems to wait for a CPU while it sleeps.
+ask trace "select max(dur) / 1000000 from thread_state join thread using (utid) where name in ('known_waits', 'waker') and state = 'R'" >hole
+if [ "$(cat hole)" -lt 20 ]; then
+  awk -F, '{ d = $3 / $4 - 1; if (d > 0.02 || d < -0.02) bad = 1 } END { exit bad || NR != 2 }' sums
+  verdict "the blocked time of each thread is that of the scheduler's events within 2 %" $? sums
+else
+  skip "the blocked time of each thread is that of the scheduler's events" "events of the scheduler are missing ($(cat hole) ms)"
+fi
 ask trace "$of_totals
   select name, sum(n), cast(sum(ns) as int) from (select distinct id, name, n, ns, utid from w where name glob 'wait_*') group by 1" >functions
 for kind in futex pipe sleep; do
